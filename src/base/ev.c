@@ -1,0 +1,235 @@
+#include "base/ev.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define EV_BATCH 64
+
+struct ev {
+	int epfd;
+	bool stop;
+	uint64_t now;
+	struct ev_timer **heap; /* by due time, soonest first */
+	size_t n_timers, cap;
+	struct ev_defer *deferred;
+	struct epoll_event *batch; /* events of the running batch not yet handled */
+	int batch_left;
+};
+
+int ev_new(struct ev **ret, struct err *err)
+{
+	struct ev *ev = xcalloc(1, sizeof(*ev));
+
+	ev->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (ev->epfd < 0) {
+		int eno = errno;
+
+		free(ev);
+		return err_sys(err, eno, "cannot create an epoll");
+	}
+	ev->now = now_ms();
+	*ret = ev;
+	return 0;
+}
+
+void ev_free(struct ev *ev)
+{
+	if (!ev)
+		return;
+	closep(&ev->epfd);
+	free(ev->heap);
+	free(ev);
+}
+
+uint64_t ev_now(const struct ev *ev)
+{
+	return ev->now;
+}
+
+void ev_stop(struct ev *ev)
+{
+	ev->stop = true;
+}
+
+/* Events of this batch that are still to come for an io that nobody wants any more. */
+static void forget_pending(struct ev *ev, const struct ev_io *io)
+{
+	for (int i = 0; i < ev->batch_left; i++)
+		if (ev->batch[i].data.ptr == io)
+			ev->batch[i].data.ptr = NULL;
+}
+
+int ev_want(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct epoll_event e = {.events = events, .data.ptr = io};
+	int op = events == 0 ? EPOLL_CTL_DEL : io->want == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+
+	if (events == io->want)
+		return 0;
+	if (epoll_ctl(ev->epfd, op, io->fd, &e) < 0)
+		return -errno;
+	io->want = events;
+	if (events == 0)
+		forget_pending(ev, io);
+	return 0;
+}
+
+static void heap_put(struct ev *ev, size_t i, struct ev_timer *t)
+{
+	ev->heap[i] = t;
+	t->slot = i + 1;
+}
+
+static void sift_up(struct ev *ev, size_t i, struct ev_timer *t)
+{
+	while (i > 0 && ev->heap[(i - 1) / 2]->at > t->at) {
+		heap_put(ev, i, ev->heap[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	heap_put(ev, i, t);
+}
+
+static void sift_down(struct ev *ev, size_t i, struct ev_timer *t)
+{
+	for (;;) {
+		size_t kid = 2 * i + 1;
+
+		if (kid >= ev->n_timers)
+			break;
+		if (kid + 1 < ev->n_timers && ev->heap[kid + 1]->at < ev->heap[kid]->at)
+			kid++;
+		if (ev->heap[kid]->at >= t->at)
+			break;
+		heap_put(ev, i, ev->heap[kid]);
+		i = kid;
+	}
+	heap_put(ev, i, t);
+}
+
+void ev_timer_stop(struct ev *ev, struct ev_timer *t)
+{
+	size_t i = t->slot - 1;
+	struct ev_timer *last;
+
+	if (t->slot == 0)
+		return;
+	t->slot = 0;
+	last = ev->heap[--ev->n_timers];
+	if (last == t)
+		return;
+	if (i > 0 && ev->heap[(i - 1) / 2]->at > last->at)
+		sift_up(ev, i, last);
+	else
+		sift_down(ev, i, last);
+}
+
+void ev_timer_set(struct ev *ev, struct ev_timer *t, uint64_t in_ms)
+{
+	ev_timer_stop(ev, t);
+	t->at = now_ms() + in_ms;
+	if (ev->n_timers == ev->cap) {
+		ev->cap = ev->cap ? ev->cap * 2 : 16;
+		ev->heap = xrealloc(ev->heap, ev->cap, sizeof(struct ev_timer *));
+	}
+	sift_up(ev, ev->n_timers++, t);
+}
+
+void ev_defer(struct ev *ev, struct ev_defer *d)
+{
+	if (d->queued)
+		return;
+	d->queued = true;
+	d->next = ev->deferred;
+	ev->deferred = d;
+}
+
+static void run_deferred(struct ev *ev)
+{
+	while (ev->deferred) {
+		struct ev_defer *d = ev->deferred;
+
+		ev->deferred = d->next;
+		d->queued = false;
+		d->fn(ev, d);
+	}
+}
+
+static void run_timers(struct ev *ev)
+{
+	while (!ev->stop && ev->n_timers && ev->heap[0]->at <= ev->now) {
+		struct ev_timer *t = ev->heap[0];
+
+		ev_timer_stop(ev, t);
+		t->fn(ev, t);
+	}
+}
+
+static int timeout_of(const struct ev *ev)
+{
+	uint64_t now = now_ms();
+
+	if (ev->n_timers == 0)
+		return -1;
+	if (ev->heap[0]->at <= now)
+		return 0;
+	return ev->heap[0]->at - now > 60000 ? 60000 : (int)(ev->heap[0]->at - now);
+}
+
+static void run_batch(struct ev *ev, struct epoll_event *events, int n)
+{
+	for (int i = 0; i < n && !ev->stop; i++) {
+		struct ev_io *io = events[i].data.ptr;
+
+		ev->batch = events + i + 1;
+		ev->batch_left = n - i - 1;
+		if (io && io->want)
+			io->fn(ev, io, events[i].events);
+	}
+	ev->batch_left = 0;
+}
+
+int ev_run(struct ev *ev, struct err *err)
+{
+	struct epoll_event events[EV_BATCH];
+
+	ev->stop = false;
+	while (!ev->stop) {
+		int n = epoll_wait(ev->epfd, events, EV_BATCH, timeout_of(ev));
+
+		if (n < 0 && errno != EINTR)
+			return err_sys(err, errno, "epoll_wait");
+		ev->now = now_ms();
+		run_batch(ev, events, n);
+		run_timers(ev);
+		run_deferred(ev);
+	}
+	return 0;
+}
+
+int ev_signalfd(const int *signals, size_t n, int *ret, struct err *err)
+{
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < n; i++)
+		(void)sigaddset(&set, signals[i]);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_sys(err, errno, "cannot block signals");
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return err_sys(err, errno, "cannot create a signalfd");
+	*ret = fd;
+	return 0;
+}
+
+int ev_signal_read(int fd)
+{
+	struct signalfd_siginfo si;
+
+	return read(fd, &si, sizeof(si)) == sizeof(si) ? (int)si.ssi_signo : 0;
+}

@@ -1,0 +1,79 @@
+#include "base/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static int parse_digits(const char *s, size_t n, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	if (n == 0 || (n > 1 && s[0] == '0'))
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		if (!isdigit((unsigned char)s[i]))
+			return -EINVAL;
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v))
+			return -ERANGE;
+	}
+	*ret = v;
+	return 0;
+}
+
+int parse_uint(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	uint64_t v = 0;
+	int r = parse_digits(s, strlen(s), &v);
+
+	if (r < 0)
+		return r;
+	if (v < min || v > max)
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static int parse_units(const char *s, const struct unit *units, size_t n, uint64_t *ret)
+{
+	size_t digits = strspn(s, "0123456789");
+	uint64_t v = 0;
+	int r = parse_digits(s, digits, &v);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		if (!streq(s + digits, units[i].suffix))
+			continue;
+		return __builtin_mul_overflow(v, units[i].factor, ret) ? -ERANGE : 0;
+	}
+	return -EINVAL;
+}
+
+int parse_size(const char *s, uint64_t *ret)
+{
+	static const struct unit units[] = {
+		{"", 1}, {"K", KiB}, {"M", MiB}, {"G", GiB}, {"T", 1024 * GiB},
+	};
+
+	return parse_units(s, units, ARRAY_SIZE(units), ret);
+}
+
+int parse_duration(const char *s, uint64_t *ret_ms)
+{
+	static const struct unit units[] = {
+		{"", 1000},	  {"ms", 1},	      {"s", 1000},
+		{"m", 60 * 1000}, {"h", 3600 * 1000}, {"d", 86400UL * 1000},
+	};
+
+	return parse_units(s, units, ARRAY_SIZE(units), ret_ms);
+}

@@ -1,0 +1,227 @@
+#include "base/path.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+
+char *path_join(const char *a, const char *b)
+{
+	if (b[0] == '/')
+		return xstrdup(b);
+	return xasprintf("%s%s%s", a, a[0] && a[strlen(a) - 1] == '/' ? "" : "/", b);
+}
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *path_dir(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return xstrdup(".");
+	return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
+}
+
+bool path_under(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (n == 1 && dir[0] == '/')
+		return path[0] == '/';
+	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+bool path_is_normal(const char *path)
+{
+	if (path[0] != '/')
+		return false;
+	if (path[1] == '\0')
+		return true;
+	while (*path == '/') {
+		size_t n = strcspn(path + 1, "/");
+
+		if (n == 0 || (n == 1 && path[1] == '.') ||
+		    (n == 2 && strncmp(path + 1, "..", 2) == 0))
+			return false;
+		path += 1 + n;
+	}
+	return true;
+}
+
+int path_real(const char *path, char **ret, struct err *err)
+{
+	char *real = realpath(path, NULL);
+
+	if (!real)
+		return err_sys(err, errno, "cannot resolve '%s'", path);
+	*ret = real;
+	return 0;
+}
+
+int path_open_beneath(int dirfd, const char *name, int flags, mode_t mode)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+		.mode = flags & (O_CREAT | O_TMPFILE) ? mode : 0,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	long fd = syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int path_mkdirs(const char *path, mode_t mode, struct err *err)
+{
+	cleanup_free char *copy = xstrdup(path);
+
+	/* Most often all of it is there already. */
+	if (mkdir(path, mode) == 0 || errno == EEXIST)
+		return 0;
+	for (char *p = copy + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(copy, mode) < 0 && errno != EEXIST)
+			return err_sys(err, errno, "cannot create directory '%s'", copy);
+		*p = '/';
+	}
+	if (mkdir(copy, mode) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot create directory '%s'", copy);
+	return 0;
+}
+
+int path_private_dir(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot create directory '%s'", path);
+	if (lstat(path, &st) < 0)
+		return err_sys(err, errno, "cannot look at '%s'", path);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ENOTDIR, "'%s' is not a directory; remove it", path);
+	if (st.st_uid != geteuid())
+		return err_set(err, EPERM, "'%s' belongs to another user (uid %u); remove it", path,
+			       st.st_uid);
+	if (st.st_mode & 077)
+		return err_set(err, EPERM, "'%s' is open to other users; run: chmod 700 '%s'", path,
+			       path);
+	return 0;
+}
+
+int path_read(int dirfd, const char *name, struct buf *b)
+{
+	cleanup_fd int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd_read_all(fd, b);
+}
+
+int path_write_atomic(int dirfd, const char *name, const void *p, size_t n, mode_t mode,
+		      enum path_write_flags flags)
+{
+	cleanup_free char *tmp = xasprintf("%s.%d.tmp", name, getpid());
+	cleanup_fd int fd =
+		openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = fd_write_all(fd, p, n);
+	if (r == 0 && (flags & PATH_WRITE_SYNC) && fsync(fd) < 0)
+		r = -errno;
+	if (r == 0 && renameat(dirfd, tmp, dirfd, name) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(dirfd, tmp, 0);
+	return r;
+}
+
+#define TREE_DEPTH_MAX 4096 /* directories deep; PATH_MAX does not bound what *at() calls make */
+
+/* Opens a directory for emptying it, even one whose owner took his own permissions away. */
+static int open_for_removal(int dirfd, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dirfd, name, flags);
+
+	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, 0) == 0)
+		fd = openat(dirfd, name, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+static int remove_entry(int dirfd, const char *name, dev_t dev, unsigned depth);
+
+static int empty_dir(int dirfd, dev_t dev, unsigned depth)
+{
+	DIR *dir = fdopendir(dirfd);
+	struct dirent *de;
+	int r = 0;
+
+	if (!dir) {
+		r = -errno;
+		(void)close(dirfd);
+		return r;
+	}
+	while (r == 0 && (de = readdir(dir))) {
+		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
+			continue;
+		r = remove_entry(dirfd, de->d_name, dev, depth);
+	}
+	(void)closedir(dir);
+	return r;
+}
+
+static int remove_dir(int dirfd, const char *name, dev_t dev, unsigned depth)
+{
+	struct stat st;
+	int fd, r;
+
+	if (depth > TREE_DEPTH_MAX)
+		return -ELOOP;
+	fd = open_for_removal(dirfd, name);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || st.st_dev != dev) {
+		(void)close(fd);
+		return -EXDEV;
+	}
+	if ((st.st_mode & 0700) != 0700)
+		(void)fchmod(fd, 0700); /* a read-only directory cannot be emptied */
+	r = empty_dir(fd, dev, depth + 1);
+	if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		r = -errno;
+	return r;
+}
+
+static int remove_entry(int dirfd, const char *name, dev_t dev, unsigned depth)
+{
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	return remove_dir(dirfd, name, dev, depth);
+}
+
+int path_remove_tree(int dirfd, const char *name, struct err *err)
+{
+	struct stat st;
+	int r;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot look at '%s'", name);
+	r = remove_entry(dirfd, name, st.st_dev, 0);
+	return r < 0 ? err_sys(err, -r, "cannot remove '%s'", name) : 0;
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct buf;
+
+/* Pure string work: nothing here touches the file system until path_real(). */
+char *path_join(const char *a, const char *b);	    /* one slash between; b may be absolute */
+const char *path_base(const char *path);	    /* the last component, within path */
+char *path_dir(const char *path);		    /* everything before the last component */
+bool path_under(const char *path, const char *dir); /* equal to dir, or below it */
+bool path_is_normal(const char *path);		    /* absolute, no empty, "." or ".." component */
+
+/* realpath(3) with a sentence: the canonical path of something that exists. */
+int path_real(const char *path, char **ret, struct err *err);
+
+/*
+ * Opens name below dirfd without leaving it and without following any symlink (openat2
+ * RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS): the only way to open what an agent may have written.
+ */
+int path_open_beneath(int dirfd, const char *name, int flags, mode_t mode);
+
+/* mkdir -p; existing directories keep their mode. */
+int path_mkdirs(const char *path, mode_t mode, struct err *err);
+/* A directory that must be ours: made 0700, else refused when it is a link, another user's, or
+ * open to others. */
+int path_private_dir(const char *path, struct err *err);
+/* Whole file, at most b->max. */
+int path_read(int dirfd, const char *name, struct buf *b);
+/* Replaces name below dirfd in one step: temporary file, write, fsync when asked, rename. */
+enum path_write_flags { PATH_WRITE_SYNC = 1 << 0 };
+int path_write_atomic(int dirfd, const char *name, const void *p, size_t n, mode_t mode,
+		      enum path_write_flags flags);
+/*
+ * Removes name below dirfd with everything in it; never follows a link, never leaves the file
+ * system it started on, opens directories that their owner made unreadable. 0 when there is
+ * nothing.
+ */
+int path_remove_tree(int dirfd, const char *name, struct err *err);

@@ -1,0 +1,251 @@
+#include "base/proc.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+
+extern char **environ;
+
+void run_keep(struct run *run, int fd)
+{
+	if (run->n_keep >= RUN_KEEP_MAX)
+		abort(); /* our own table is too small, no input decides this */
+	run->keep[run->n_keep++] = fd;
+}
+
+static void reset_signals(void)
+{
+	struct sigaction act = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)sigaction(sig, &act, NULL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/*
+ * stdio[] may name descriptors among 0..2 in any order: each is first copied above all that
+ * matters, then put in place.
+ */
+static int place_stdio(const int stdio[3])
+{
+	int src[3];
+
+	for (int i = 0; i < 3; i++) {
+		int fd = stdio[i];
+
+		if (fd < 0)
+			fd = open("/dev/null", i == 0 ? O_RDONLY : O_WRONLY);
+		src[i] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (src[i] < 0)
+			return -errno;
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(src[i], i) < 0)
+			return -errno;
+	return 0;
+}
+
+/* Marks everything close-on-exec and then clears the mark where the caller said so. */
+static int place_fds(const struct run *run)
+{
+	int r = place_stdio(run->stdio);
+
+	if (r < 0)
+		return r;
+	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return -errno;
+	for (size_t i = 0; i < run->n_keep; i++) {
+		r = fd_set_cloexec(run->keep[i], false);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int prepare_child(const struct run *run, pid_t parent)
+{
+	int r;
+
+	reset_signals();
+	if (run->flags & RUN_DIE_WITH_US) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+			return -errno;
+		if (getppid() != parent)
+			return -ESRCH;
+	}
+	if ((run->flags & RUN_NEW_SESSION) && setsid() < 0)
+		return -errno;
+	if (run->dir && chdir(run->dir) < 0)
+		return -errno;
+	r = place_fds(run);
+	if (r < 0)
+		return r;
+	return run->before_exec ? run->before_exec(run->arg) : 0;
+}
+
+__attribute__((noreturn)) static void child_main(const struct run *run, int report, pid_t parent)
+{
+	static char *const no_env[] = {NULL};
+	char *const *env = run->env ? run->env : no_env;
+	int r = prepare_child(run, parent);
+
+	if (r == 0) {
+		if (run->flags & RUN_SEARCH_PATH)
+			(void)execvpe(run->argv[0], run->argv, env);
+		else
+			(void)execve(run->argv[0], run->argv, env);
+		r = -errno;
+	}
+	(void)!write(report, &r, sizeof(r));
+	_exit(127);
+}
+
+/* End of file: execve succeeded and closed the pipe. An int: the child's -errno. */
+static int read_report(int fd)
+{
+	int r = 0;
+	ssize_t n;
+
+	do
+		n = read(fd, &r, sizeof(r));
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(r) ? r : 0;
+}
+
+int run_start(const struct run *run, struct child *ret, struct err *err)
+{
+	cleanup_fd int report_r = -1, report_w = -1;
+	pid_t parent = getpid(), pid;
+	int pipefd[2], r;
+
+	if (pipe2(pipefd, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "cannot create a pipe");
+	report_r = pipefd[0];
+	/* Above the stdio numbers, which the child overwrites. */
+	report_w = fcntl(pipefd[1], F_DUPFD_CLOEXEC, 3);
+	(void)close(pipefd[1]);
+	if (report_w < 0)
+		return err_sys(err, errno, "cannot create a pipe");
+	pid = fork();
+	if (pid < 0)
+		return err_sys(err, errno, "cannot fork");
+	if (pid == 0)
+		child_main(run, report_w, parent);
+	closep(&report_w);
+	r = read_report(report_r);
+	if (r < 0) {
+		(void)waitpid(pid, NULL, 0);
+		return err_sys(err, -r, "cannot run '%s'", run->argv[0]);
+	}
+	ret->pid = pid;
+	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (ret->pidfd < 0) {
+		r = err_sys(err, errno, "cannot open a pidfd");
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+		return r;
+	}
+	return 0;
+}
+
+int run_status(int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		return 128 + WTERMSIG(wait_status);
+	return WEXITSTATUS(wait_status);
+}
+
+int run_wait(struct child *child)
+{
+	int status = 0;
+
+	while (waitpid(child->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			break;
+	closep(&child->pidfd);
+	child->pid = -1;
+	return run_status(status);
+}
+
+void child_kill(struct child *child, int sig)
+{
+	if (child->pid > 0)
+		(void)syscall(SYS_pidfd_send_signal, child->pidfd, sig, NULL, 0);
+}
+
+void child_done(struct child *child)
+{
+	if (child->pid <= 0)
+		return;
+	child_kill(child, SIGKILL);
+	(void)run_wait(child);
+}
+
+/* Reads until end of file or the deadline; more than b may hold is cut, not an error. */
+static int drain(int fd, struct buf *b, uint64_t deadline)
+{
+	for (;;) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		uint64_t now = now_ms();
+		char chunk[4096];
+		ssize_t n;
+
+		if (now >= deadline)
+			return -ETIMEDOUT;
+		if (poll(&p, 1, (int)(deadline - now)) < 0 && errno != EINTR)
+			return -errno;
+		if (!p.revents)
+			continue;
+		n = read(fd, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		(void)buf_append(b, chunk, (size_t)n < buf_room(b) ? (size_t)n : buf_room(b));
+	}
+}
+
+int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t out_max,
+		char **ret_out, int *ret_code, struct err *err)
+{
+	cleanup_(child_done) struct child child = {.pid = -1, .pidfd = -1};
+	cleanup_fd int out_r = -1, out_w = -1;
+	cleanup_buf struct buf b;
+	struct run run = RUN_INIT;
+	int pipefd[2], r;
+
+	buf_init(&b, out_max);
+	if (pipe2(pipefd, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "cannot create a pipe");
+	out_r = pipefd[0];
+	out_w = pipefd[1];
+	run.argv = argv;
+	run.env = env ? env : environ;
+	run.stdio[1] = out_w;
+	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
+	r = run_start(&run, &child, err);
+	if (r < 0)
+		return r;
+	closep(&out_w);
+	r = drain(out_r, &b, now_ms() + (uint64_t)timeout_ms);
+	if (r == -ETIMEDOUT)
+		return err_set(err, ETIMEDOUT, "'%s' did not end within %d s", argv[0],
+			       timeout_ms / 1000);
+	if (r < 0)
+		return err_sys(err, -r, "cannot read from '%s'", argv[0]);
+	*ret_code = run_wait(&child);
+	*ret_out = buf_take(&b);
+	return 0;
+}

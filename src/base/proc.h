@@ -1,0 +1,62 @@
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Running programs. argv vectors only, never a shell; env is the child's whole environment.
+ *
+ *	struct run run = RUN_INIT;
+ *	run.argv = argv; run.env = env;
+ *	r = run_start(&run, &child, err);   // 0 only after execve succeeded
+ *	code = run_wait(&child);
+ *
+ * Descriptors: 0, 1 and 2 come from stdio[] (-1: /dev/null). keep[] lists what else crosses,
+ * each at its own number; everything else is closed in the child.
+ */
+#define RUN_KEEP_MAX 64
+
+enum run_flags {
+	RUN_SEARCH_PATH = 1 << 0, /* look argv[0] up on this process's PATH */
+	RUN_NEW_SESSION = 1 << 1, /* setsid() */
+	RUN_DIE_WITH_US = 1 << 2, /* SIGKILL when this process ends */
+};
+
+struct run {
+	char *const *argv;
+	char *const *env; /* NULL: empty environment */
+	const char *dir;  /* NULL: stay */
+	int stdio[3];
+	int keep[RUN_KEEP_MAX];
+	size_t n_keep;
+	enum run_flags flags;
+	/* Called in the child just before exec: async-signal-safe work only; -errno ends it. */
+	int (*before_exec)(void *arg);
+	void *arg;
+};
+
+#define RUN_INIT                       \
+	{                              \
+		.stdio = {-1, -1, -1}, \
+	}
+
+struct child {
+	pid_t pid;
+	int pidfd; /* readable when the child has ended */
+};
+
+void run_keep(struct run *run, int fd);
+int run_start(const struct run *run, struct child *ret, struct err *err);
+/* Waits and releases: 0..255, or 128 + n for a signal. */
+int run_wait(struct child *child);
+/* Decodes a wait status in the same way. */
+int run_status(int wait_status);
+void child_kill(struct child *child, int sig);
+void child_done(struct child *child); /* kills and reaps what still runs */
+
+/* Runs to the end and gives its stdout (at most out_max bytes) and exit code. stdin is empty,
+ * stderr is dropped. -ETIMEDOUT kills it. */
+int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t out_max,
+		char **ret_out, int *ret_code, struct err *err);

@@ -1,0 +1,114 @@
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The frames between command line, supervisor, gateway and guest: one codec for all of them.
+ *
+ * A frame is one packet of an AF_UNIX SOCK_SEQPACKET socket: a fixed head, a body of at most
+ * WIRE_INLINE_MAX bytes, and up to WIRE_FDS_MAX descriptors. A larger body (an argument list of a
+ * megabyte) travels in a memory file instead, which the codec makes and reads by itself. A body
+ * is a sequence of fields that both sides know by the frame's type: u32, u64, bytes, string
+ * vectors. Reading is bounds-checked with a sticky error, and everything must be consumed.
+ *
+ * A peer may be hostile: whatever wire_recv() returns is of the declared size and has no more
+ * descriptors than allowed; what the fields say is the caller's to judge.
+ */
+#define WIRE_INLINE_MAX (32 * KiB)
+#define WIRE_BODY_MAX (4 * MiB) /* arguments and environment together */
+#define WIRE_FDS_MAX 32		/* besides the memory file */
+#define WIRE_STRV_MAX 65536	/* strings in one vector */
+
+enum wire_type {
+	WIRE_NONE,
+
+	/* command line → supervisor */
+	WIRE_EXEC,    /* u32 flags, u32 rows, u32 cols, str cwd, strv argv, strv env; fds 0..2 */
+	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
+	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
+	WIRE_KEEP,    /* u32 on: stay alive without a connection */
+	WIRE_REMOVE,  /* (empty): remove the sandbox when it has ended */
+	WIRE_INSPECT, /* (empty) → WIRE_INFO */
+
+	/* supervisor → command line */
+	WIRE_READY,   /* (empty): the sandbox is up; first frame of a new supervisor */
+	WIRE_STARTED, /* u32 pid inside; fd: pty master when a terminal was asked for */
+	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n */
+	WIRE_FAILED,  /* u32 exit code, str message */
+	WIRE_INFO,    /* str JSON */
+	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
+
+	/* supervisor → guest; id names the command */
+	WIRE_SETUP, /* see guest/setup.h */
+	WIRE_SPAWN, /* body and fds as WIRE_EXEC */
+	WIRE_KILL,  /* u32 signal; 0: end the command with all its descendants */
+
+	/* guest → supervisor */
+	WIRE_UP,      /* u32 landlock ABI in force; fds: listeners, in the order of the setup */
+	WIRE_SPAWNED, /* u32 pid; fd: pty master */
+	WIRE_ENDED,   /* u32 code */
+	WIRE_ERROR,   /* u32 errno, str message; id 0: the set-up failed, the guest ends */
+
+	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
+	WIRE_GW_FIRST = 64,
+};
+
+struct wire_msg {
+	enum wire_type type;
+	uint32_t id;
+	struct buf body;
+	int fds[WIRE_FDS_MAX + 1]; /* the last place is the memory file's, while receiving */
+	size_t n_fds;
+};
+
+void wire_msg_init(struct wire_msg *m);
+void wire_msg_done(struct wire_msg *m); /* closes the descriptors that were not taken */
+/* Takes descriptor i out of the message: the caller owns it; -1 when there is none. */
+int wire_take_fd(struct wire_msg *m, size_t i);
+
+/* Two connected sockets of the right type, close-on-exec. */
+int wire_pair(int ret[2], struct err *err);
+
+/*
+ * Sends one frame. The descriptors stay the caller's. -EAGAIN on a full non-blocking socket,
+ * -EMSGSIZE for a body beyond WIRE_BODY_MAX, -EPIPE when the peer is gone; never a signal.
+ */
+int wire_send(int sock, enum wire_type type, uint32_t id, const struct buf *body, const int *fds,
+	      size_t n_fds);
+/* Receives one frame into m: 1, 0 at end of stream, -EAGAIN, -EPROTO for a malformed one. */
+int wire_recv(int sock, struct wire_msg *m);
+
+/* Writing fields. The buffer is the caller's, made with WIRE_BODY_MAX. */
+void wire_put_u32(struct buf *b, uint32_t v);
+void wire_put_u64(struct buf *b, uint64_t v);
+void wire_put_bytes(struct buf *b, const void *p, size_t n);
+void wire_put_str(struct buf *b, const char *s);
+void wire_put_strv(struct buf *b, const struct strv *s);
+
+/* Reading fields: after the first misfit every reader returns nothing and bad stays set. */
+struct wire_reader {
+	const char *p, *end;
+	bool bad;
+};
+
+void wire_read(struct wire_reader *r, const struct wire_msg *m);
+uint32_t wire_get_u32(struct wire_reader *r);
+uint64_t wire_get_u64(struct wire_reader *r);
+/* Points into the message; NULL (and bad) on a misfit. A string has no NUL inside. */
+const char *wire_get_bytes(struct wire_reader *r, size_t *ret_len);
+const char *wire_get_str(struct wire_reader *r);
+void wire_get_strv(struct wire_reader *r, struct strv *out);
+/* 0 when every field fitted and nothing is left, else -EPROTO. */
+int wire_read_end(const struct wire_reader *r);
+
+#define cleanup_wire_msg cleanup_(wire_msg_done)
+
+/* Flags of WIRE_EXEC and WIRE_SPAWN. */
+enum wire_exec_flags {
+	WIRE_EXEC_TTY = 1 << 0, /* a pty of the sandbox becomes the command's terminal; no fds */
+};
