@@ -20,12 +20,12 @@ static inline void closep(int *fd)
 }
 
 #define cleanup_fd cleanup_(closep)
-#define take_fd(fd)              \
-	({                       \
-		int *_p = &(fd); \
-		int _v = *_p;    \
-		*_p = -1;        \
-		_v;              \
+#define take_fd(fd)                                                                                \
+	({                                                                                         \
+		int *_p = &(fd);                                                                   \
+		int _v = *_p;                                                                      \
+		*_p = -1;                                                                          \
+		_v;                                                                                \
 	})
 
 /* All of it, or -errno; for blocking descriptors. */

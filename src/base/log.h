@@ -21,8 +21,8 @@ void log_msg(enum log_level level, const char *area, const char *fmt, ...) print
 #define log_error(area, ...) log_msg(LOG_ERROR, area, __VA_ARGS__)
 #define log_warn(area, ...) log_msg(LOG_WARN, area, __VA_ARGS__)
 #define log_info(area, ...) log_msg(LOG_INFO, area, __VA_ARGS__)
-#define log_debug(area, ...)                                   \
-	do {                                                   \
-		if (log_enabled(LOG_DEBUG))                    \
-			log_msg(LOG_DEBUG, area, __VA_ARGS__); \
+#define log_debug(area, ...)                                                                       \
+	do {                                                                                       \
+		if (log_enabled(LOG_DEBUG))                                                        \
+			log_msg(LOG_DEBUG, area, __VA_ARGS__);                                     \
 	} while (0)

@@ -28,20 +28,20 @@ static inline void freep(void *p)
 #define cleanup_free cleanup_(freep)
 
 /* Hand ownership out of a cleanup variable: the variable becomes NULL. */
-#define take_ptr(p)                        \
-	({                                 \
-		__typeof__(p) *_pp = &(p); \
-		__typeof__(p) _v = *_pp;   \
-		*_pp = NULL;               \
-		_v;                        \
+#define take_ptr(p)                                                                                \
+	({                                                                                         \
+		__typeof__(p) *_pp = &(p);                                                         \
+		__typeof__(p) _v = *_pp;                                                           \
+		*_pp = NULL;                                                                       \
+		_v;                                                                                \
 	})
 
 /* x_free(NULL) works for every x: define the cleanup handler of a heap type in one line. */
-#define DEFINE_FREEP(type, free_fn)             \
-	static inline void free_fn##p(type **p) \
-	{                                       \
-		if (*p)                         \
-			free_fn(*p);            \
+#define DEFINE_FREEP(type, free_fn)                                                                \
+	static inline void free_fn##p(type **p)                                                    \
+	{                                                                                          \
+		if (*p)                                                                            \
+			free_fn(*p);                                                               \
 	}
 
 void *xmalloc(size_t size);

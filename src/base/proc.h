@@ -37,9 +37,9 @@ struct run {
 	void *arg;
 };
 
-#define RUN_INIT                       \
-	{                              \
-		.stdio = {-1, -1, -1}, \
+#define RUN_INIT                                                                                   \
+	{                                                                                          \
+		.stdio = {-1, -1, -1},                                                             \
 	}
 
 struct child {

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The user's settings: every key has one row in the table of keys.c (name, type, place in struct
+ * config, default, check, one line of help), and from that row come the YAML schema, the RALPH_*
+ * variable, `ralph config show`, and the key list of ralph-config(5).
+ *
+ * Sources, strongest first: flag, RALPH_* environment, project file, profile, user file, default.
+ */
+enum config_tier { TIER_NONE, TIER_ALLOWLIST, TIER_INET, TIER_FULL, TIER_N };
+
+struct config_mount {
+	char *path;   /* on the host; absolute after loading, ~ expanded */
+	char *target; /* inside; NULL: the same path */
+	bool writable;
+};
+
+/* One inspected host: its TLS is terminated by the gateway and each request decided. */
+struct config_rule {
+	char *host;          /* pattern as in network.allow */
+	struct strv methods; /* empty: all */
+	struct strv paths;   /* path prefixes; empty: all */
+	struct strv git;     /* "fetch", "push OWNER/REPO" */
+	char *credential;    /* name of a credential to inject, or NULL */
+};
+
+struct config {
+	char *agent;   /* "command", "claude", … */
+	char *engine;  /* "auto", "native", … */
+	char *profile; /* NULL: none */
+	struct {
+		struct strv set;  /* NAME=VALUE */
+		struct strv pass; /* names taken from the host's environment */
+	} env;
+	struct config_mount *mounts;
+	size_t n_mounts;
+	struct {
+		enum config_tier tier;
+		struct strv allow, deny;
+		struct config_rule *rules;
+		size_t n_rules;
+	} network;
+	struct {
+		uint64_t memory;     /* bytes; 0: a share of the machine's memory */
+		uint64_t pids;       /* processes and threads */
+		uint64_t cpu;        /* percent of one core; 0: all cores */
+		uint64_t tmp;        /* bytes of each tmpfs */
+		uint64_t open_files; /* RLIMIT_NOFILE */
+		uint64_t timeout_ms; /* wall clock of a command; 0: none */
+	} limits;
+	struct {
+		enum log_level level;
+		enum log_format format;
+	} log;
+	struct config_origins *origins; /* where each key's value came from */
+};
+
+struct config *config_new(void); /* all defaults */
+struct config *config_free(struct config *c);
+
+static inline void config_freep(struct config **c)
+{
+	(void)config_free(*c);
+}
+
+/* What to read. NULL paths are skipped; a file that is named but absent is skipped as well. */
+struct config_sources {
+	const char *user_file;    /* $XDG_CONFIG_HOME/ralph/config.yaml */
+	const char *profile_dir;  /* $XDG_CONFIG_HOME/ralph/profiles */
+	const char *shipped_dir;  /* profiles that come with ralph; searched after profile_dir */
+	const char *project_file; /* <project>/.ralph/config.yaml */
+	char *const *environ;     /* RALPH_* is taken from here */
+	const struct strv *flags; /* "limits.memory=4G": what options of the command line said */
+	const char *home;         /* for ~ in paths */
+};
+
+/* Merges all sources by precedence. Errors carry file:line:column, the key, the remedy; exit 2. */
+int config_load(const struct config_sources *src, struct config **ret, struct err *err);
+
+/* Every key with its effective value, as it would be written in a file. */
+struct config_entry {
+	const char *key;
+	char *value;        /* lists: "[a, b]" */
+	const char *origin; /* "default", "user file …:3", "RALPH_ENGINE", "--engine" */
+	const char *help;
+};
+int config_entries(const struct config *c, struct config_entry **ret, size_t *ret_n);
+void config_entries_free(struct config_entry *e, size_t n);
+
+const char *config_tier_name(enum config_tier t);

@@ -1,0 +1,127 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * The whole truth about one sandbox. The audit screen, --dry-run, an engine's argument list,
+ * `ralph inspect --json`, spec.json and the self-test are all derived from this and from nothing
+ * else: what is shown is what is run. Pure data: nothing here touches the system.
+ */
+
+/* Who decided a variable: shown as [~], [>], [+]. */
+enum spec_origin {
+	SPEC_SET,    /* by ralph */
+	SPEC_PASSED, /* from the host, by the allowlist */
+	SPEC_USER,   /* by the user: flag, profile, configuration */
+	SPEC_ORIGIN_N,
+};
+
+struct spec_env {
+	char *name, *value;
+	enum spec_origin origin;
+	char *source; /* "default", "host", "--env", a file … */
+};
+
+enum spec_mount_kind {
+	SPEC_BIND_RO, /* source bound at target, read-only */
+	SPEC_BIND_RW, /* source bound at target */
+	SPEC_TMPFS,   /* empty, size and mode below */
+	SPEC_PROC,    /* a new /proc of the sandbox's own pid namespace */
+	SPEC_DEV,     /* a minimal /dev with its own devpts */
+	SPEC_SYMLINK, /* target is a link to source */
+	SPEC_FILE,    /* target is a read-only file with the content `data` */
+	SPEC_DIR,     /* an empty directory of the root */
+	SPEC_MASK,    /* a file is covered by nothing readable, a directory by an empty one */
+	SPEC_RO,      /* what is at target by then becomes read-only */
+	SPEC_MOUNT_N,
+};
+
+struct spec_mount {
+	enum spec_mount_kind kind;
+	char *source; /* host path, or a link's text; NULL where there is none */
+	char *target;
+	char *data;    /* SPEC_FILE */
+	char *reason;  /* for people: why it is there */
+	uint64_t size; /* SPEC_TMPFS */
+	uint32_t mode; /* SPEC_TMPFS, SPEC_DIR, SPEC_FILE: permissions */
+};
+
+enum spec_tier { SPEC_NET_NONE, SPEC_NET_ALLOWLIST, SPEC_NET_INET, SPEC_NET_FULL, SPEC_NET_N };
+
+struct spec_net_rule {
+	bool deny;
+	char *pattern;       /* as policy/ reads it */
+	char *source;        /* which setting it came from */
+	struct strv methods; /* inspected: allowed methods, path prefixes, git verbs */
+	struct strv paths;
+	struct strv git;
+	char *credential;
+};
+
+struct spec_net {
+	enum spec_tier tier;
+	struct spec_net_rule *rules;
+	size_t n_rules;
+};
+
+struct spec_limits {
+	uint64_t memory, pids, cpu, tmp, open_files, timeout_ms;
+	char *method; /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
+};
+
+struct sandbox_spec {
+	char *name;
+	char *engine;
+	char *agent;
+	char *workspace; /* real path; the same inside */
+	char *branch;    /* NULL: not a repository, or no branch */
+	char *instance;  /* hex SHA-256: the instance key */
+	char *home;      /* path of HOME inside; its content is in the sandbox's state */
+	char *hostname;
+	uint32_t uid, gid; /* shown inside */
+	struct spec_env *env;
+	size_t n_env;
+	struct spec_mount *mounts; /* in order: later ones lie on top */
+	size_t n_mounts;
+	struct spec_net net;
+	struct spec_limits limits;
+};
+
+struct sandbox_spec *spec_new(void);
+struct sandbox_spec *spec_free(struct sandbox_spec *s);
+
+static inline void spec_freep(struct sandbox_spec **s)
+{
+	(void)spec_free(*s);
+}
+
+/* Adding to it; strings are copied, NULL stays NULL. A variable that is there is replaced. */
+void spec_env_set(struct sandbox_spec *s, const char *name, const char *value,
+		  enum spec_origin origin, const char *source);
+const struct spec_env *spec_env_find(const struct sandbox_spec *s, const char *name);
+struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind kind,
+				  const char *source, const char *target, const char *reason);
+struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
+				   const char *source);
+/* The environment of a command as NAME=VALUE. */
+void spec_environ(const struct sandbox_spec *s, struct strv *out);
+
+/* The checks that hold for every spec, whoever made it: absolute normal paths, names without '=',
+ * sane limits. An engine may rely on them. */
+int spec_check(const struct sandbox_spec *s, struct err *err);
+
+json_t *spec_to_json(const struct sandbox_spec *s);
+int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
+/* The first difference that matters to what a command could do, as a sentence; NULL when the two
+ * describe the same sandbox. */
+char *spec_difference(const struct sandbox_spec *a, const struct sandbox_spec *b);
+
+const char *spec_origin_mark(enum spec_origin o);    /* "[~]" … */
+const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */
+const char *spec_tier_name(enum spec_tier t);
