@@ -1,5 +1,6 @@
 #include "spec/spec.h"
 
+#include <assert.h>
 #include <string.h>
 
 static char *dup_or_null(const char *s)
