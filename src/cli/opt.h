@@ -46,9 +46,13 @@ enum opt_complete {
 	COMPLETE_SANDBOX, /* names from `ralph ls --quiet` */
 	COMPLETE_FILE,
 	COMPLETE_DIR,
-	COMPLETE_COMMAND, /* programs, then files */
+	COMPLETE_COMMAND,    /* programs, then files */
+	COMPLETE_SUBCOMMAND, /* names of ralph's commands */
 	COMPLETE_N,
 };
+
+/* Rows leave out what they do not need. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 struct opt {
 	const char *name; /* long name without dashes */
@@ -84,10 +88,10 @@ struct opt_sink {
 	const struct opt_set *sets;
 	size_t n_sets;
 	struct strv *config;
-	unsigned have;	   /* what the command offers, for opt.needs */
-	bool posix;	   /* the first operand ends the options */
-	int dashdash;	   /* out: how many operands came before "--"; -1 when there was none */
-	const char *usage; /* hint for an unknown option; may be NULL */
+	unsigned have;	  /* what the command offers, for opt.needs */
+	bool posix;	  /* the first operand ends the options */
+	int dashdash;	  /* out: how many operands came before "--"; -1 when there was none */
+	const char *hint; /* what to do about an unknown option nothing is near to; may be NULL */
 };
 
 /* Stores the defaults; free with opt_done(). Defaults that do not parse are our bug: assert. */
