@@ -1,5 +1,7 @@
 #include "cli/complete.h"
 
+#include <string.h>
+
 #include "cli/command.h"
 
 #define ZSH_QUOTE "'\\''"
