@@ -86,6 +86,7 @@ static void bash_arms(const struct command *const *cmds, const char *prefix, boo
 
 static const char bash_head[] =
 	"# bash completion for ralph, made by 'ralph completion bash'\n"
+	"# shellcheck disable=SC2086 # the lists are split on purpose\n"
 	"\n"
 	"# What the value of option $2 of command $1 is; fails when it takes none.\n"
 	"_ralph_value() {\n"
@@ -150,7 +151,7 @@ static const char bash_tail[] =
 	"\t\t\t((i++))\n"
 	"\t\t\t# bash splits --opt=value into three words\n"
 	"\t\t\tif [[ ${COMP_WORDS[i]} == '=' ]]; then\n"
-	"\t\t\t\t((i == COMP_CWORD)) && cur='' || ((i++))\n"
+	"\t\t\t\tif ((i == COMP_CWORD)); then cur=''; else ((i++)); fi\n"
 	"\t\t\tfi\n"
 	"\t\t\tif ((i >= COMP_CWORD)); then\n"
 	"\t\t\t\t_ralph_kind \"$kind\" \"$words\"\n"
