@@ -108,7 +108,7 @@ static void zsh_chooser(const char *fn, const struct command *c, const struct co
 	zsh_options(c, out);
 	(void)fprintf(out,
 		      "\t\t'1:command:%s_commands' \\\n"
-		      "\t\t'*::: :->rest' && return\n"
+		      "\t\t'*:: :->rest' && return\n"
 		      "\t[[ $state == rest ]] || return 1\n"
 		      "\tcase $words[1] in\n",
 		      fn);
