@@ -143,6 +143,8 @@ static int syntax_error(struct scan *s)
 		       &column);
 	if (strstr(what, "cannot start any token"))
 		fix = "quote a value that begins with '@', '`' or '%', and indent with spaces";
+	if (strstr(what, "alphabetic or numeric"))
+		fix = "quote a pattern that begins with '*'";
 	return fail_at(s, err_usage(s->err, "not valid YAML: %s; %s", what, fix), line, column);
 }
 
