@@ -86,18 +86,20 @@ const struct key keys[KEY_N] = {
 		.help = "text or JSON lines" },
 };
 
+#define MOUNT(member) .name = #member, .offset = offsetof(struct raw_mount, member)
 const struct key_field mount_fields[MOUNT_FIELDS_N] = {
-	[MOUNT_PATH]   = { "path",   offsetof(struct raw_mount, path), .required = true },
-	[MOUNT_MODE]   = { "mode",   offsetof(struct raw_mount, mode) },
-	[MOUNT_TARGET] = { "target", offsetof(struct raw_mount, target) },
+	[MOUNT_PATH]   = { MOUNT(path), .required = true },
+	[MOUNT_MODE]   = { MOUNT(mode) },
+	[MOUNT_TARGET] = { MOUNT(target) },
 };
 
+#define RULE(member) .name = #member, .offset = offsetof(struct raw_rule, member)
 const struct key_field rule_fields[RULE_FIELDS_N] = {
-	[RULE_HOST]       = { "host",       offsetof(struct raw_rule, host), .required = true },
-	[RULE_METHODS]    = { "methods",    offsetof(struct raw_rule, methods), .list = true },
-	[RULE_PATHS]      = { "paths",      offsetof(struct raw_rule, paths), .list = true },
-	[RULE_GIT]        = { "git",        offsetof(struct raw_rule, git), .list = true },
-	[RULE_CREDENTIAL] = { "credential", offsetof(struct raw_rule, credential) },
+	[RULE_HOST]       = { RULE(host), .required = true },
+	[RULE_METHODS]    = { RULE(methods), .list = true },
+	[RULE_PATHS]      = { RULE(paths), .list = true },
+	[RULE_GIT]        = { RULE(git), .list = true },
+	[RULE_CREDENTIAL] = { RULE(credential) },
 };
 /* clang-format on */
 

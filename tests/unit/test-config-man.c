@@ -30,7 +30,7 @@ static void every_key_has_its_heading_default_and_variable(void **state)
 
 		if (!at)
 			fail_msg("ralph-config(5) does not describe %s", k.name);
-		end = strstr(at + 1, "\n## ");
+		end = strstr(at + strlen(head), "\n## ");
 		found = strstr(at, line);
 		if (!found || (end && found > end))
 			fail_msg("ralph-config(5), %s: there is no line '%s'", k.name, line);

@@ -171,7 +171,7 @@ static void project_text_is_what_is_loaded(void **state)
 static void project_file_behind_a_link_is_refused(void **state)
 {
 	struct place *p = *state;
-	cleanup_free char *dir = path_dir(p->project), *work = path_dir(dir);
+	cleanup_free char *dir = path_dir(p->project);
 	cleanup_free char *elsewhere = path_join(p->dir, "elsewhere/config.yaml");
 	struct err e;
 
