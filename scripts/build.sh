@@ -8,10 +8,20 @@ shift
 stamp=$dir/.options
 asked="${CC:-} $*"
 
+# What meson found is of interest when it did not find something.
+configure() {
+	local log
+
+	log=$(meson setup "$@") || {
+		printf '%s\n' "$log" >&2
+		exit 1
+	}
+}
+
 if [ ! -f "$dir/build.ninja" ]; then
-	meson setup "$dir" "$@"
+	configure "$dir" "$@"
 elif [ "$(cat "$stamp" 2>/dev/null)" != "$asked" ]; then
-	meson setup --reconfigure "$dir" "$@"
+	configure --reconfigure "$dir" "$@"
 fi
 printf '%s\n' "$asked" >"$stamp"
 ninja -C "$dir" -j "$(nproc)" | { grep -v -e '^ninja: ' -e '^\[[0-9]*/[0-9]*\] [A-Z]' || true; }

@@ -22,7 +22,7 @@ meson_tests() {
 
 	rm -f "$dir/meson-logs/testlog.json"
 	meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes "$(nproc)" |
-		grep -v -e '^$' -e '^ninja: '
+		grep -E '^ *[0-9]+/[0-9]+ |^[^:]*$' | grep -v '^$'
 	python3 tests/lib/count-meson.py "$dir/meson-logs/testlog.json" >"$results/$dir.counts"
 }
 
