@@ -73,9 +73,7 @@ evidence() {
 }
 
 nothing_lingers() {
-	local tries
-
-	for tries in {1..100}; do
+	for _ in {1..100}; do
 		! pgrep -f "^sleep 3${marker: -6}\$" >/dev/null && return
 		sleep 0.02
 	done

@@ -24,4 +24,9 @@ elif [ "$(cat "$stamp" 2>/dev/null)" != "$asked" ]; then
 	configure --reconfigure "$dir" "$@"
 fi
 printf '%s\n' "$asked" >"$stamp"
-ninja -C "$dir" -j "$(nproc)" | { grep -v -e '^ninja: ' -e '^\[[0-9]*/[0-9]*\] [A-Z]' || true; }
+log=$dir/.build.log
+ninja -C "$dir" -j "$(nproc)" --quiet >"$log" 2>&1 || {
+	cat "$log" >&2
+	exit 1
+}
+grep -A 4 'warning:' "$log" >&2 || true
