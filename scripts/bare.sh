@@ -52,7 +52,10 @@ if [ ! -e "$base/usr/bin/git" ]; then
 	mkdir -m 0755 "$base"
 	debootstrap --variant=minbase --include=make,git,ca-certificates "$suite" "$base" >&2
 fi
-[ -O "$base" ] && [ ! -L "$base" ] || { echo "bare: $base is not ours" >&2 && exit 1; }
+if [ ! -O "$base" ] || [ -L "$base" ]; then
+	echo "bare: $base is not ours" >&2
+	exit 1
+fi
 
 work=$(mktemp -d /var/tmp/ralph-bare.XXXXXX)
 trap 'umount -l "$work/root" 2>/dev/null; rm -rf "$work"' EXIT
