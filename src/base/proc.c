@@ -133,8 +133,8 @@ int run_start(const struct run *run, struct child *ret, struct err *err)
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
 		return err_sys(err, errno, "cannot create a pipe");
 	report_r = pipefd[0];
-	/* Above the stdio numbers, which the child overwrites. */
-	report_w = fcntl(pipefd[1], F_DUPFD_CLOEXEC, 3);
+	/* Above the low numbers, which the child or its before_exec may overwrite. */
+	report_w = fcntl(pipefd[1], F_DUPFD_CLOEXEC, 100);
 	(void)close(pipefd[1]);
 	if (report_w < 0)
 		return err_sys(err, errno, "cannot create a pipe");

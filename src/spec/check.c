@@ -29,7 +29,7 @@ static int check_path(const char *what, const char *path, struct err *err)
 
 static bool needs_source(enum spec_mount_kind kind)
 {
-	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW;
+	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY;
 }
 
 static int check_mount(const struct spec_mount *m, struct err *err)

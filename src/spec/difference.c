@@ -7,29 +7,32 @@ static bool same(const char *a, const char *b)
 	return a == b || (a && b && streq(a, b));
 }
 
-static char *env_difference(const struct sandbox_spec *a, const struct sandbox_spec *b)
+static bool same_mount(const struct spec_mount *a, const struct spec_mount *b)
 {
-	for (size_t i = 0; i < b->n_env; i++) {
-		const struct spec_env *e = spec_env_find(a, b->env[i].name);
-
-		if (!e || !streq(e->value, b->env[i].value))
-			return xasprintf("variable %s", b->env[i].name);
-	}
-	return a->n_env == b->n_env ? NULL : xstrdup("environment");
+	return a->kind == b->kind && same(a->source, b->source) && streq(a->target, b->target) &&
+	       same(a->data, b->data) && a->size == b->size && a->mode == b->mode;
 }
 
-static char *mount_difference(const struct sandbox_spec *a, const struct sandbox_spec *b)
+static bool has_mount(const struct sandbox_spec *s, const struct spec_mount *m)
 {
-	for (size_t i = 0; i < b->n_mounts; i++) {
-		const struct spec_mount *m = i < a->n_mounts ? &a->mounts[i] : NULL,
-					*n = &b->mounts[i];
+	for (size_t i = 0; i < s->n_mounts; i++)
+		if (same_mount(&s->mounts[i], m))
+			return true;
+	return false;
+}
 
-		if (!m || m->kind != n->kind || !same(m->source, n->source) ||
-		    !streq(m->target, n->target) || !same(m->data, n->data) || m->size != n->size ||
-		    m->mode != n->mode)
-			return xasprintf("mount %s", n->target);
+static char *mount_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
+{
+	for (size_t i = 0; i < want->n_mounts; i++)
+		if (!has_mount(live, &want->mounts[i]))
+			return xasprintf("mount %s", want->mounts[i].target);
+	for (size_t i = 0; i < live->n_mounts; i++) {
+		const struct spec_mount *m = &live->mounts[i];
+
+		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK && !has_mount(want, m))
+			return xasprintf("mount %s", m->target);
 	}
-	return a->n_mounts == b->n_mounts ? NULL : xstrdup("mounts");
+	return NULL;
 }
 
 static bool same_strv(const struct strv *a, const struct strv *b)
@@ -60,31 +63,26 @@ static char *net_difference(const struct spec_net *a, const struct spec_net *b)
 	return a->n_rules == b->n_rules ? NULL : xstrdup("network rules");
 }
 
-static char *limit_difference(const struct spec_limits *a, const struct spec_limits *b)
+static bool same_limits(const struct spec_limits *a, const struct spec_limits *b)
 {
-	bool equal = a->memory == b->memory && a->pids == b->pids && a->cpu == b->cpu &&
-		     a->tmp == b->tmp && a->open_files == b->open_files;
-
-	/* A time limit belongs to a command, not to the sandbox it runs in. */
-	return equal ? NULL : xstrdup("limits");
+	return a->memory == b->memory && a->pids == b->pids && a->cpu == b->cpu &&
+	       a->tmp == b->tmp && a->open_files == b->open_files;
 }
 
-char *spec_difference(const struct sandbox_spec *a, const struct sandbox_spec *b)
+char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
 {
 	char *d = NULL;
 
-	if (!streq(a->engine, b->engine))
-		return xasprintf("engine (%s, now %s)", a->engine, b->engine);
-	if (!streq(a->workspace, b->workspace))
-		return xasprintf("workspace (%s, now %s)", a->workspace, b->workspace);
-	if (a->uid != b->uid || a->gid != b->gid || !streq(a->home, b->home))
+	if (!streq(live->engine, want->engine))
+		return xasprintf("engine (%s, now %s)", live->engine, want->engine);
+	if (!streq(live->workspace, want->workspace))
+		return xasprintf("workspace (%s, now %s)", live->workspace, want->workspace);
+	if (live->uid != want->uid || live->gid != want->gid || !streq(live->home, want->home))
 		return xstrdup("user");
-	d = mount_difference(a, b);
+	d = mount_difference(live, want);
 	if (!d)
-		d = env_difference(a, b);
-	if (!d)
-		d = net_difference(&a->net, &b->net);
-	if (!d)
-		d = limit_difference(&a->limits, &b->limits);
+		d = net_difference(&live->net, &want->net);
+	if (!d && !same_limits(&live->limits, &want->limits))
+		d = xstrdup("limits");
 	return d;
 }

@@ -91,6 +91,7 @@ static json_t *limits_to_json(const struct spec_limits *l)
 	put_uint(j, "open_files", l->open_files);
 	put_uint(j, "timeout_ms", l->timeout_ms);
 	put_str(j, "method", l->method);
+	put_uint(j, "controllers", l->controllers);
 	return j;
 }
 
@@ -319,6 +320,8 @@ static int read_limits(const json_t *obj, struct spec_limits *l, struct err *err
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fields); i++)
 		r = json_get_uint(j, fields[i].key, fields[i].to, err);
+	if (r == 0)
+		r = take_u32(j, "controllers", &l->controllers, err);
 	return r < 0 ? r : take_opt(j, "method", &l->method, err);
 }
 

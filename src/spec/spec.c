@@ -149,7 +149,7 @@ const char *spec_mount_kind_name(enum spec_mount_kind k)
 		[SPEC_BIND_RO] = "ro",	  [SPEC_BIND_RW] = "rw", [SPEC_TMPFS] = "tmpfs",
 		[SPEC_PROC] = "proc",	  [SPEC_DEV] = "dev",	 [SPEC_SYMLINK] = "symlink",
 		[SPEC_FILE] = "file",	  [SPEC_DIR] = "dir",	 [SPEC_MASK] = "mask",
-		[SPEC_RO] = "remount-ro",
+		[SPEC_RO] = "remount-ro", [SPEC_COPY] = "copy",
 	};
 	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
 

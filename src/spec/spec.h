@@ -36,9 +36,10 @@ enum spec_mount_kind {
 	SPEC_DEV,     /* a minimal /dev with its own devpts */
 	SPEC_SYMLINK, /* target is a link to source */
 	SPEC_FILE,    /* target is a read-only file with the content `data` */
-	SPEC_DIR,     /* an empty directory of the root */
-	SPEC_MASK,    /* a file is covered by nothing readable, a directory by an empty one */
-	SPEC_RO,      /* what is at target by then becomes read-only */
+	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
+	SPEC_DIR,  /* an empty directory of the root */
+	SPEC_MASK, /* a file is covered by nothing readable, a directory by an empty one */
+	SPEC_RO,   /* what is at target by then becomes read-only */
 	SPEC_MOUNT_N,
 };
 
@@ -49,7 +50,7 @@ struct spec_mount {
 	char *data;    /* SPEC_FILE */
 	char *reason;  /* for people: why it is there */
 	uint64_t size; /* SPEC_TMPFS */
-	uint32_t mode; /* SPEC_TMPFS, SPEC_DIR, SPEC_FILE: permissions */
+	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
 };
 
 enum spec_tier { SPEC_NET_NONE, SPEC_NET_ALLOWLIST, SPEC_NET_INET, SPEC_NET_FULL, SPEC_NET_N };
@@ -72,7 +73,8 @@ struct spec_net {
 
 struct spec_limits {
 	uint64_t memory, pids, cpu, tmp, open_files, timeout_ms;
-	char *method; /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
+	char *method;	      /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
+	uint32_t controllers; /* enum cgroup_controllers that bound the sandbox as a whole */
 };
 
 struct sandbox_spec {
@@ -118,9 +120,13 @@ int spec_check(const struct sandbox_spec *s, struct err *err);
 
 json_t *spec_to_json(const struct sandbox_spec *s);
 int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
-/* The first difference that matters to what a command could do, as a sentence; NULL when the two
- * describe the same sandbox. */
-char *spec_difference(const struct sandbox_spec *a, const struct sandbox_spec *b);
+/*
+ * May a command that asks for `want` run in a sandbox that lives as `live`? NULL when it may, else
+ * the first difference, in words. Everything wanted must be there; more may be there only when it
+ * is read-only, as the tools of another command are. Variables and time limits belong to commands,
+ * not to the sandbox.
+ */
+char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want);
 
 const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */

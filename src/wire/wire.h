@@ -28,7 +28,7 @@ enum wire_type {
 	WIRE_NONE,
 
 	/* command line → supervisor */
-	WIRE_EXEC,    /* u32 flags, u32 rows, u32 cols, str cwd, strv argv, strv env; fds 0..2 */
+	WIRE_EXEC,    /* u64 time limit in ms (0: none), then as WIRE_SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
 	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
 	WIRE_KEEP,    /* u32 on: stay alive without a connection */
@@ -38,7 +38,7 @@ enum wire_type {
 	/* supervisor → command line */
 	WIRE_READY,   /* (empty): the sandbox is up; first frame of a new supervisor */
 	WIRE_STARTED, /* u32 pid inside; fd: pty master when a terminal was asked for */
-	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n */
+	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n; u32 1: time limit reached */
 	WIRE_FAILED,  /* u32 exit code, str message */
 	WIRE_INFO,    /* str JSON */
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */

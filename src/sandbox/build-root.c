@@ -1,0 +1,225 @@
+#include "sandbox/build.h"
+
+#include <glob.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+
+#define RUN_SIZE (64 * MiB) /* of /run: sockets and locks, not data */
+
+static const char *const system_dirs[] = {"/usr", "/opt", "/nix/store", "/gnu/store"};
+static const char *const usr_links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+
+/*
+ * What programs read in /etc, by purpose. Files are copied at start (cheaper than a mount each,
+ * and a snapshot), directories are bound. Nothing here holds secrets: no shadow, no gitconfig,
+ * npmrc, pip.conf or the like, which may.
+ */
+static const char *const etc_files[] = {
+	"ld.so.cache",
+	"ld.so.conf", /* the dynamic linker */
+	"services",
+	"protocols",
+	"gai.conf",
+	"host.conf",
+	"rpc", /* names of the network */
+	"localtime",
+	"timezone",
+	"locale.alias",
+	"locale.conf", /* place and language */
+	"os-release",
+	"lsb-release",
+	"debian_version",
+	"mime.types", /* what this is */
+	"profile",
+	"bash.bashrc",
+	"inputrc",
+	"bashrc",
+	"zshrc", /* shells */
+	"ca-certificates.conf",
+	"magic",
+	"papersize",
+	"login.defs",
+};
+static const char *const etc_dirs[] = {
+	"alternatives",
+	"ssl",
+	"pki",
+	"crypto-policies",
+	"ca-certificates", /* programs, trust */
+	"ld.so.conf.d",
+	"profile.d",
+	"terminfo",
+	"fonts",
+	"perl",
+	"java-*",
+	"python3*",
+	"maven",
+};
+
+/* The paths that container runtimes cover by default (OCI); bwrap makes the writable rest of
+ * /proc read-only by itself. */
+static const char *const proc_masks[] = {
+	"/proc/acpi",	       "/proc/asound",	   "/proc/kcore",	"/proc/keys",
+	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
+	"/proc/scsi",	       "/proc/interrupts",
+};
+
+static void add_system(struct sandbox_spec *s)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
+		if (stat(system_dirs[i], &st) == 0 && S_ISDIR(st.st_mode))
+			(void)spec_mount_add(s, SPEC_BIND_RO, system_dirs[i], system_dirs[i],
+					     "programs of the system");
+	for (size_t i = 0; i < ARRAY_SIZE(usr_links); i++) {
+		char text[256];
+		ssize_t n = readlink(usr_links[i], text, sizeof(text) - 1);
+
+		if (n > 0) {
+			text[n] = '\0';
+			(void)spec_mount_add(s, SPEC_SYMLINK, text, usr_links[i],
+					     "programs of the system");
+		} else if (stat(usr_links[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+			(void)spec_mount_add(s, SPEC_BIND_RO, usr_links[i], usr_links[i],
+					     "programs of the system");
+		}
+	}
+}
+
+/* /etc/localtime and the like are links into /usr, which is there: the link is enough. */
+static void add_etc_file(struct sandbox_spec *s, const char *path)
+{
+	char text[512];
+	struct stat st;
+	ssize_t n = readlink(path, text, sizeof(text) - 1);
+
+	if (n > 0) {
+		text[n] = '\0';
+		if (path_under(text, "/usr") || strncmp(text, "../usr/", 7) == 0) {
+			(void)spec_mount_add(s, SPEC_SYMLINK, text, path, "settings of the system");
+			return;
+		}
+	}
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && euidaccess(path, R_OK) == 0)
+		(void)spec_mount_add(s, SPEC_COPY, path, path, "settings of the system");
+}
+
+static void add_etc_dirs(struct sandbox_spec *s, const char *pattern)
+{
+	cleanup_free char *path = path_join("/etc", pattern);
+	struct stat st;
+	glob_t g;
+
+	if (!strchr(pattern, '*')) {
+		if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+			(void)spec_mount_add(s, SPEC_BIND_RO, path, path, "settings of the system");
+		return;
+	}
+	if (glob(path, GLOB_ONLYDIR, NULL, &g) != 0)
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		(void)spec_mount_add(s, SPEC_BIND_RO, g.gl_pathv[i], g.gl_pathv[i],
+				     "settings of the system");
+	globfree(&g);
+}
+
+static void add_file(struct sandbox_spec *s, const char *target, const char *reason, char *data)
+{
+	struct spec_mount *m = spec_mount_add(s, SPEC_FILE, NULL, target, reason);
+
+	m->data = data;
+	m->mode = 0444;
+}
+
+/* The sandbox's own users, names and look-up order: one user, itself, and no host. */
+static void add_identity(struct sandbox_spec *s)
+{
+	const struct spec_env *user = spec_env_find(s, "USER"), *shell = spec_env_find(s, "SHELL");
+	const char *name = user ? user->value : "agent";
+
+	add_file(s, "/etc/passwd", "the sandbox's own user",
+		 xasprintf("root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+			   "%s:x:%u:%u:%s:%s:%s\n"
+			   "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			   name, s->uid, s->gid, name, s->home, shell ? shell->value : "/bin/sh"));
+	add_file(s, "/etc/group", "the sandbox's own group",
+		 xasprintf("root:x:0:\n%s:x:%u:\nnogroup:x:65534:\n", name, s->gid));
+	add_file(s, "/etc/nsswitch.conf", "names come from files and the sandbox's resolver",
+		 xstrdup("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
+			 "networks: files\nprotocols: files\nservices: files\n"));
+	add_file(s, "/etc/hostname", "the sandbox's own name", xasprintf("%s\n", s->hostname));
+	add_file(s, "/etc/hosts", "no name of the host's network",
+		 xasprintf("127.0.0.1 localhost %s\n::1 localhost ip6-localhost ip6-loopback\n",
+			   s->hostname));
+	add_file(s, "/etc/resolv.conf", "names are asked of the gateway only",
+		 xstrdup("nameserver 127.0.0.53\noptions edns0 trust-ad timeout:5 attempts:1\n"));
+}
+
+static void add_proc(struct sandbox_spec *s)
+{
+	struct stat st;
+
+	(void)spec_mount_add(s, SPEC_PROC, NULL, "/proc", "processes of the sandbox only");
+	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++) {
+		if (stat(proc_masks[i], &st) < 0)
+			continue;
+		spec_mount_add(s, SPEC_MASK, NULL, proc_masks[i], "of the host's kernel")->mode =
+			S_ISDIR(st.st_mode) ? S_IFDIR : 0;
+	}
+}
+
+static void add_tmpfs(struct sandbox_spec *s, const char *target, uint64_t size, uint32_t mode,
+		      const char *reason)
+{
+	struct spec_mount *m = spec_mount_add(s, SPEC_TMPFS, NULL, target, reason);
+
+	m->size = size;
+	m->mode = mode;
+}
+
+static void add_scratch(struct sandbox_spec *s)
+{
+	cleanup_free char *user_run = xasprintf("/run/user/%u", s->uid);
+
+	add_tmpfs(s, "/tmp", s->limits.tmp, 01777, "temporary files, gone with the sandbox");
+	add_tmpfs(s, "/run", RUN_SIZE, 0755, "sockets and locks, gone with the sandbox");
+	spec_mount_add(s, SPEC_DIR, NULL, user_run, "XDG_RUNTIME_DIR")->mode = 0700;
+	(void)spec_mount_add(s, SPEC_SYMLINK, "../tmp", "/var/tmp", "temporary files");
+	(void)spec_mount_add(s, SPEC_SYMLINK, "../run", "/var/run", "sockets and locks");
+}
+
+static void add_dev(struct sandbox_spec *s)
+{
+	(void)spec_mount_add(s, SPEC_DEV, NULL, "/dev",
+			     "null, zero, random, tty and own terminals");
+	add_tmpfs(s, "/dev/shm", s->limits.tmp, 01777, "shared memory");
+	(void)spec_mount_add(s, SPEC_RO, NULL, "/dev", "no new devices");
+}
+
+void build_root(struct sandbox_spec *s)
+{
+	struct stat st;
+
+	add_system(s);
+	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++) {
+		cleanup_free char *path = path_join("/etc", etc_files[i]);
+
+		add_etc_file(s, path);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(etc_dirs); i++)
+		add_etc_dirs(s, etc_dirs[i]);
+	add_identity(s);
+	add_proc(s);
+	add_dev(s);
+	add_scratch(s);
+	/* Runtimes count cores here; nothing else of /sys is needed to start. */
+	if (stat("/sys/devices/system/cpu", &st) == 0)
+		(void)spec_mount_add(s, SPEC_BIND_RO, "/sys/devices/system/cpu",
+				     "/sys/devices/system/cpu", "number of processors");
+}

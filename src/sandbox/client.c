@@ -1,0 +1,299 @@
+#include "sandbox/supervisor.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define LIMIT_GRACE_MS 5000 /* from SIGTERM at the time limit to the end of the tree */
+#define STOP_GRACE_MAX_MS 600000
+
+static void client_free(struct ev *ev, struct ev_defer *d)
+{
+	struct client *c = ev_owner(d, struct client, free), **p = &c->sup->clients;
+
+	while (*p != c)
+		p = &(*p)->next;
+	*p = c->next;
+	c->sup->n_clients--;
+	free(c);
+}
+
+void client_drop(struct client *c)
+{
+	struct supervisor *s = c->sup;
+
+	if (c->fd < 0)
+		return;
+	if (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING)
+		guest_link_kill(s, c->id, 0);
+	c->state = CLIENT_ENDED;
+	ev_timer_stop(s->ev, &c->limit);
+	(void)ev_want(s->ev, &c->io, 0);
+	closep(&c->fd);
+	ev_defer(s->ev, &c->free);
+}
+
+static void reply(struct client *c, enum wire_type type, const struct buf *body, const int *fds,
+		  size_t n_fds)
+{
+	/* A command line that does not read its few answers is as good as gone. */
+	if (c->fd >= 0 && wire_send(c->fd, type, 0, body, fds, n_fds) < 0)
+		client_drop(c);
+}
+
+void client_started(struct client *c, uint32_t pid, int pty)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, pid);
+	c->state = CLIENT_RUNNING;
+	if (c->limit_ms)
+		ev_timer_set(c->sup->ev, &c->limit, c->limit_ms);
+	reply(c, WIRE_STARTED, &b, &pty, pty < 0 ? 0 : 1);
+}
+
+void client_exited(struct client *c, uint32_t code)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, code);
+	wire_put_u32(&b, c->timed_out);
+	if (c->sup->ev)
+		ev_timer_stop(c->sup->ev, &c->limit);
+	sup_event(c->sup, "exec-end",
+		  json_pack("{sI sI sI sb}", "id", (json_int_t)c->id, "code", (json_int_t)code,
+			    "ms", (json_int_t)(now_ms() - c->started_ms), "timed_out",
+			    c->timed_out));
+	c->state = CLIENT_ENDED;
+	reply(c, WIRE_EXITED, &b, NULL, 0);
+}
+
+void client_failed(struct client *c, int exit_code, const char *msg)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, (uint32_t)exit_code);
+	wire_put_str(&b, msg);
+	c->state = CLIENT_ENDED;
+	reply(c, WIRE_FAILED, &b, NULL, 0);
+}
+
+struct client *client_by_id(struct supervisor *s, uint32_t id)
+{
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->id == id && (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING))
+			return c;
+	return NULL;
+}
+
+/* What is logged of a command line; the rest is its own business. */
+#define ARGV_LOG_MAX 64
+
+static json_t *argv_to_json(const struct strv *argv)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < argv->n && i < ARGV_LOG_MAX; i++)
+		(void)json_array_append_new(a, json_text(argv->v[i]));
+	return a;
+}
+
+static int check_exec(struct wire_msg *m, uint64_t *ret_limit, struct strv *argv)
+{
+	cleanup_strv struct strv env;
+	struct wire_reader r;
+	uint32_t flags;
+
+	strv_init(&env);
+	wire_read(&r, m);
+	*ret_limit = wire_get_u64(&r);
+	flags = wire_get_u32(&r);
+	(void)wire_get_u32(&r);
+	(void)wire_get_u32(&r);
+	(void)wire_get_str(&r);
+	wire_get_strv(&r, argv);
+	wire_get_strv(&r, &env);
+	if (wire_read_end(&r) < 0 || argv->n == 0 || m->n_fds != (flags & WIRE_EXEC_TTY ? 0 : 3))
+		return -EPROTO;
+	return 0;
+}
+
+static void on_exec(struct client *c, struct wire_msg *m)
+{
+	cleanup_strv struct strv argv;
+	struct supervisor *s = c->sup;
+
+	strv_init(&argv);
+	if (c->state != CLIENT_FRESH || check_exec(m, &c->limit_ms, &argv) < 0) {
+		client_drop(c);
+		return;
+	}
+	c->id = ++s->next_id;
+	c->state = CLIENT_SPAWNING;
+	c->started_ms = now_ms();
+	sup_event(s, "exec",
+		  json_pack("{sI so}", "id", (json_int_t)c->id, "argv", argv_to_json(&argv)));
+	/* The guest's frame is the same without the time limit, which is ours to keep. */
+	buf_consume(&m->body, sizeof(uint64_t));
+	if (guest_link_spawn(s, c->id, m) < 0) {
+		client_failed(c, EXIT_RALPH, "the guest does not take commands any more");
+		sup_end(s);
+	}
+}
+
+static void on_limit(struct ev *ev, struct ev_timer *t)
+{
+	struct client *c = ev_owner(t, struct client, limit);
+
+	guest_link_kill(c->sup, c->id, c->timed_out ? 0 : SIGTERM);
+	if (c->timed_out)
+		return;
+	c->timed_out = true;
+	ev_timer_set(ev, &c->limit, LIMIT_GRACE_MS);
+}
+
+static void on_wire_signal(struct client *c, uint32_t sig)
+{
+	/* SIGKILL for the group alone would leave what moved out of it: the tree goes. */
+	if (c->state == CLIENT_RUNNING && sig > 0 && sig < NSIG)
+		guest_link_kill(c->sup, c->id, sig == SIGKILL ? 0 : sig);
+}
+
+static void on_inspect(struct client *c)
+{
+	struct supervisor *s = c->sup;
+	cleanup_json json_t *j = NULL;
+	cleanup_free char *text = NULL;
+	cleanup_buf struct buf b;
+	json_int_t commands = 0;
+
+	for (const struct client *o = s->clients; o; o = o->next)
+		commands += o->state == CLIENT_SPAWNING || o->state == CLIENT_RUNNING;
+	j = json_pack("{sI sI sI sI sI sb}", "supervisor", (json_int_t)getpid(), "init",
+		      (json_int_t)engine_init_pid(s->engine), "commands", commands, "uptime_ms",
+		      (json_int_t)(now_ms() - s->born_ms), "landlock", (json_int_t)s->landlock_abi,
+		      "keep", s->keep);
+	text = json_dumps(j, JSON_COMPACT);
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text ? text : "{}");
+	reply(c, WIRE_INFO, &b, NULL, 0);
+}
+
+static void handle(struct client *c, struct wire_msg *m)
+{
+	struct supervisor *s = c->sup;
+	struct wire_reader r;
+	uint32_t value = 0;
+
+	wire_read(&r, m);
+	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
+		value = wire_get_u32(&r);
+	if (m->type != WIRE_EXEC && wire_read_end(&r) < 0) {
+		client_drop(c);
+		return;
+	}
+	switch ((unsigned)m->type) {
+	case WIRE_EXEC:
+		on_exec(c, m);
+		break;
+	case WIRE_SIGNAL:
+		on_wire_signal(c, value);
+		break;
+	case WIRE_KEEP:
+		s->keep = value;
+		break;
+	case WIRE_REMOVE:
+		s->remove = true;
+		s->keep = false;
+		break;
+	case WIRE_INSPECT:
+		on_inspect(c);
+		break;
+	case WIRE_STOP:
+		c->waits_stopped = true;
+		c->state = CLIENT_ENDED;
+		sup_stop(s, value < STOP_GRACE_MAX_MS ? value : STOP_GRACE_MAX_MS);
+		break;
+	default:
+		client_drop(c);
+		break;
+	}
+}
+
+static void on_readable(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct client *c = ev_owner(io, struct client, io);
+	struct supervisor *s = c->sup;
+	cleanup_wire_msg struct wire_msg m;
+	int r;
+
+	wire_msg_init(&m);
+	r = wire_recv(c->fd, &m);
+	if (r == -EAGAIN)
+		return;
+	if (r <= 0)
+		client_drop(c);
+	else
+		handle(c, &m);
+	sup_reconsider(s);
+}
+
+struct client *client_new(struct supervisor *s, int fd, bool holds)
+{
+	struct client *c = xcalloc(1, sizeof(*c));
+
+	c->sup = s;
+	c->fd = fd;
+	c->holds = holds;
+	c->io = (struct ev_io){.fd = fd, .fn = on_readable};
+	c->limit.fn = on_limit;
+	c->free.fn = client_free;
+	c->next = s->clients;
+	s->clients = c;
+	s->n_clients++;
+	(void)fd_set_nonblock(fd, true);
+	if (s->state == SUP_UP)
+		(void)ev_want(s->ev, &c->io, EPOLLIN);
+	return c;
+}
+
+void client_watch_all(struct supervisor *s)
+{
+	for (struct client *c = s->clients; c; c = c->next) {
+		if (c->holds)
+			reply(c, WIRE_READY, NULL, NULL, 0);
+		if (c->fd >= 0)
+			(void)ev_want(s->ev, &c->io, EPOLLIN);
+	}
+}
+
+/* The directory's mode keeps others out already; the peer's identity is checked all the same. */
+static bool may_command(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+	       (cred.uid == geteuid() || cred.uid == 0);
+}
+
+void client_accept_all(struct supervisor *s)
+{
+	for (;;) {
+		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		if (s->n_clients >= SUP_CLIENTS_MAX || !may_command(fd)) {
+			(void)close(fd);
+			continue;
+		}
+		(void)client_new(s, fd, false);
+	}
+}

@@ -1,0 +1,338 @@
+#include "sandbox/live.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "engine/engine.h"
+#include "sandbox/runtime.h"
+#include "sandbox/store.h"
+#include "wire/wire.h"
+
+#define LOCK_MS 20000 /* for another command to finish starting or removing */
+#define ANSWER_S 60   /* for a supervisor to answer */
+#define STALE_TRIES 10
+
+static int try_connect(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	int r = runtime_connect(p, name, ret);
+
+	if (r == -ENOENT || r == -ECONNREFUSED) {
+		*ret = -1;
+		return 0;
+	}
+	return r < 0 ? err_sys(err, -r, "cannot reach sandbox '%s'", name) : 0;
+}
+
+int live_connect(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = try_connect(p, name, ret, err);
+
+	if (r < 0 || *ret >= 0)
+		return r;
+	return store_open(p, name, false, &e, err);
+}
+
+/* The supervisor's environment: what it needs to find its places and the user's service manager,
+ * and nothing of the rest, secrets included. */
+static void supervisor_env(struct strv *env)
+{
+	static const char *const names[] = {
+		"HOME",
+		"PATH",
+		"XDG_RUNTIME_DIR",
+		"XDG_STATE_HOME",
+		"XDG_CONFIG_HOME",
+		"DBUS_SESSION_BUS_ADDRESS",
+		"RALPH_LIBEXEC",
+		"RALPH_BWRAP",
+		"RALPH_FAULT",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *v = getenv(names[i]);
+
+		if (v)
+			strv_pushf(env, "%s=%s", names[i], v);
+	}
+}
+
+/* The numbers that supervisor.c knows its descriptors by. */
+struct handover {
+	int fds[4]; /* connection, spec, live lock, record */
+};
+
+static int place_handover(void *arg)
+{
+	const struct handover *h = arg;
+	int high[ARRAY_SIZE(h->fds)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++) {
+		high[i] = fcntl(h->fds[i], F_DUPFD_CLOEXEC, 32);
+		if (high[i] < 0)
+			return -errno;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++)
+		if (dup2(high[i], 3 + (int)i) < 0)
+			return -errno;
+	return 0;
+}
+
+static int spawn_supervisor(const struct places *p, const struct store_entry *e, int spec, int conn,
+			    struct err *err)
+{
+	cleanup_free char *program = places_program(p, "supervisor");
+	char *argv[] = {program, e->name, NULL};
+	struct handover h = {{conn, spec, e->live, e->dir}};
+	cleanup_strv struct strv env;
+	struct run run = RUN_INIT;
+	struct child child;
+	int r;
+
+	strv_init(&env);
+	supervisor_env(&env);
+	run.argv = argv;
+	run.env = env.v;
+	run.dir = "/";
+	run.flags = RUN_NEW_SESSION;
+	run.before_exec = place_handover;
+	run.arg = &h;
+	r = run_start(&run, &child, err);
+	if (r < 0)
+		return r;
+	closep(&child.pidfd); /* it outlives us; init reaps it */
+	return 0;
+}
+
+static int spec_memfd(const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_json json_t *j = spec_to_json(spec);
+	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
+	int fd;
+
+	if (!text)
+		return err_set(err, EINVAL, "the spec cannot be written as JSON");
+	fd = fd_memfd("ralph-spec", text, strlen(text));
+	return fd < 0 ? err_sys(err, -fd, "cannot create a memory file") : fd;
+}
+
+/* What a supervisor that was killed could not clear away. */
+static void clean_stale(const struct places *p, const struct store_entry *e)
+{
+	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
+	struct err ignored;
+
+	if (store_read_spec(e, &old, &ignored) == 0)
+		engine_clean(old);
+	runtime_remove(p, e->name);
+}
+
+/* A run that ended in order removes its mark; one that was killed leaves it. */
+static bool was_killed(const struct store_entry *e)
+{
+	return faccessat(e->dir, "running", F_OK, 0) == 0;
+}
+
+static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
+		 int *ret, struct err *err)
+{
+	cleanup_fd int memfd = -1, ours = -1, theirs = -1;
+	int pair[2], r;
+
+	if (was_killed(e))
+		clean_stale(p, e);
+	r = store_write_spec(e, spec, err);
+	if (r < 0)
+		return r;
+	memfd = spec_memfd(spec, err);
+	if (memfd < 0)
+		return memfd;
+	r = wire_pair(pair, err);
+	if (r < 0)
+		return r;
+	ours = pair[0];
+	theirs = pair[1];
+	r = spawn_supervisor(p, e, memfd, theirs, err);
+	if (r < 0)
+		return r;
+	*ret = take_fd(ours);
+	return 0;
+}
+
+static int check_same(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = NULL;
+	cleanup_free char *difference = NULL;
+	int r = store_read_spec(e, &live, err);
+
+	if (r < 0)
+		return r;
+	difference = spec_difference(live, spec);
+	if (difference)
+		return err_usage(err,
+				 "sandbox '%s' is live with other settings: %s; run: ralph stop %s",
+				 spec->name, difference, spec->name);
+	return 0;
+}
+
+static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ret,
+			    struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = store_open(p, spec->name, true, &e, err);
+
+	if (r == 0)
+		r = try_connect(p, spec->name, ret, err);
+	if (r == 0 && *ret < 0)
+		r = store_lock(p, &e, LOCK_MS, err);
+	if (r == 0 && *ret < 0)
+		r = try_connect(p, spec->name, ret, err); /* somebody was faster */
+	if (r == 0 && *ret >= 0)
+		return check_same(&e, spec, err);
+	if (r == 0)
+		r = store_lock_live(p, &e, LOCK_MS, err);
+	return r < 0 ? r : start(p, spec, &e, ret, err);
+}
+
+static int send_flags(int conn, enum live_flags flags)
+{
+	cleanup_buf struct buf b;
+	int r = 0;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, 1);
+	if (flags & LIVE_KEEP)
+		r = wire_send(conn, WIRE_KEEP, 0, &b, NULL, 0);
+	if (r == 0 && (flags & LIVE_REMOVE))
+		r = wire_send(conn, WIRE_REMOVE, 0, NULL, NULL, 0);
+	return r;
+}
+
+int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
+	       int *ret, struct err *err)
+{
+	cleanup_fd int conn = -1;
+	int r = -ESTALE;
+
+	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++)
+		r = connect_or_start(p, spec, &conn, err);
+	if (r < 0)
+		return r;
+	if (send_flags(conn, flags) < 0)
+		return err_set(err, EAGAIN, "sandbox '%s' ended just now", spec->name);
+	*ret = take_fd(conn);
+	return 0;
+}
+
+/* Waits for one frame of that type; end of stream or another frame: -EPIPE, -EPROTO. */
+static int await(int conn, enum wire_type type, struct wire_msg *m)
+{
+	const struct timeval limit = {.tv_sec = ANSWER_S};
+	int r;
+
+	(void)setsockopt(conn, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	r = wire_recv(conn, m);
+	if (r == 0)
+		return -EPIPE;
+	return r < 0 ? r : m->type == type ? 0 : -EPROTO;
+}
+
+static int ask_stop(int conn, const char *name, uint32_t grace_ms, bool removing, struct err *err)
+{
+	cleanup_wire_msg struct wire_msg m;
+	cleanup_buf struct buf b;
+	int r = removing ? send_flags(conn, LIVE_REMOVE) : 0;
+
+	wire_msg_init(&m);
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, grace_ms);
+	if (r == 0)
+		r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
+	if (r == 0)
+		r = await(conn, WIRE_STOPPED, &m);
+	/* End of stream: it was ending already. */
+	return r < 0 && r != -EPIPE ? err_sys(err, -r, "sandbox '%s' does not answer", name) : 0;
+}
+
+int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	cleanup_fd int conn = -1;
+	int r = live_connect(p, name, &conn, err);
+
+	if (r < 0)
+		return r;
+	if (conn >= 0)
+		r = ask_stop(conn, name, grace_ms, false, err);
+	if (r == 0)
+		r = store_open(p, name, false, &e, err);
+	if (r == -ENOENT)
+		return 0; /* it removed itself */
+	/* Whatever is still ending has ended once the live lock is free. */
+	if (r == 0)
+		r = store_lock_live(p, &e, LOCK_MS, err);
+	if (r == 0 && was_killed(&e))
+		clean_stale(p, &e);
+	return r == -ESTALE ? 0 : r;
+}
+
+int live_remove(const struct places *p, const char *name, bool force, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	cleanup_fd int conn = -1;
+	int r = live_connect(p, name, &conn, err);
+
+	if (r < 0)
+		return r;
+	if (conn >= 0 && !force)
+		return err_set(err, EBUSY,
+			       "sandbox '%s' is running; stop it first, or use: ralph rm -f %s",
+			       name, name);
+	if (conn >= 0)
+		r = ask_stop(conn, name, 0, true, err);
+	if (r == 0)
+		r = store_open(p, name, false, &e, err);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = store_lock(p, &e, LOCK_MS, err);
+	if (r == 0)
+		r = store_lock_live(p, &e, LOCK_MS, err);
+	if (r == -ESTALE)
+		return 0;
+	if (r < 0)
+		return r;
+	if (was_killed(&e))
+		clean_stale(p, &e);
+	return store_remove(p, name, err);
+}
+
+int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+{
+	cleanup_wire_msg struct wire_msg m;
+	cleanup_fd int conn = -1;
+	struct wire_reader rd;
+	const char *text;
+	int r;
+
+	wire_msg_init(&m);
+	r = live_connect(p, name, &conn, err);
+	*ret = NULL;
+	if (r < 0 || conn < 0)
+		return r;
+	r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
+	if (r == 0)
+		r = await(conn, WIRE_INFO, &m);
+	if (r < 0)
+		return r == -EPIPE ? 0 : err_sys(err, -r, "sandbox '%s' does not answer", name);
+	wire_read(&rd, &m);
+	text = wire_get_str(&rd);
+	return text ? json_parse(text, strlen(text), ret, err)
+		    : err_set(err, EPROTO, "sandbox '%s' answers nonsense", name);
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strv.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A command line's side of a live sandbox. */
+
+/* Connects to NAME; *ret is -1 when it is not live. An unknown name is an error. */
+int live_connect(const struct places *p, const char *name, int *ret, struct err *err);
+
+enum live_flags {
+	LIVE_KEEP = 1 << 0,   /* the sandbox stays up without commands */
+	LIVE_REMOVE = 1 << 1, /* the sandbox is removed when it ends */
+};
+
+/*
+ * Connects to the sandbox of this spec, starting it when it is not live. One that is live with
+ * other settings is an error that names the first difference. The connection's first frame may be
+ * sent at once. -EAGAIN: it ended or was removed just now; try again.
+ */
+int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
+	       int *ret, struct err *err);
+
+/* Ends everything in NAME (commands get grace_ms) and waits for it; 0 when it was not live. */
+int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err);
+/* Removes NAME; a live one only with force. */
+int live_remove(const struct places *p, const char *name, bool force, struct err *err);
+
+/* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
+int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);

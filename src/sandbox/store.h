@@ -1,0 +1,50 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/strv.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
+
+/*
+ * The records of sandboxes: PLACES/state/sandboxes/NAME/ with home/, spec.json, events.jsonl and
+ * `workspace`, whose
+ * it is, and two locks. `lock` is held by whoever starts or removes the sandbox; `live` by its
+ * supervisor, or by who takes its place for a moment, for as long as anything of it may exist.
+ */
+struct store_entry {
+	char *name;
+	int dir;  /* descriptor of the directory */
+	int lock; /* held; -1: not */
+	int live; /* held; -1: not */
+};
+
+/* Opens NAME's directory; -ENOENT when there is none, unless create. */
+int store_open(const struct places *p, const char *name, bool create, struct store_entry *ret,
+	       struct err *err);
+void store_close(struct store_entry *e);
+
+/*
+ * Takes the lock, and checks that the directory is still the one of that name: -ESTALE means that
+ * it was removed meanwhile, and the caller starts over.
+ */
+int store_lock(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err);
+int store_lock_live(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err);
+
+int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
+/* -ENOENT when the record has none (yet). */
+int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err);
+/* Removes the whole record; the caller holds the live lock. */
+int store_remove(const struct places *p, const char *name, struct err *err);
+/* All names, sorted. */
+int store_list(const struct places *p, struct strv *out, struct err *err);
+
+/* Whose sandbox NAME is: the path of its workspace; NULL when there is no such record. */
+char *store_owner(const struct places *p, const char *name);
+/* The path of NAME's home on the host. */
+char *store_home(const struct places *p, const char *name);
+
+#define cleanup_store cleanup_(store_close)
+#define STORE_ENTRY_INIT                                                                           \
+	{                                                                                          \
+		.dir = -1, .lock = -1, .live = -1                                                  \
+	}

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "base/ev.h"
+#include "engine/engine.h"
+#include "sandbox/events.h"
+#include "sandbox/places.h"
+#include "sandbox/store.h"
+#include "spec/spec.h"
+#include "wire/wire.h"
+
+/*
+ * The supervisor of one live sandbox: its parts share this struct. See supervisor.c for the theory
+ * of operation.
+ */
+#define SUP_CLIENTS_MAX 256 /* connections at once; each may have one command */
+
+enum sup_state {
+	SUP_STARTING, /* the guest is not up yet; connections wait */
+	SUP_UP,
+	SUP_STOPPING, /* commands were told to end */
+	SUP_ENDED,    /* the event loop is over */
+};
+
+enum client_state {
+	CLIENT_FRESH,	 /* has not asked for anything */
+	CLIENT_SPAWNING, /* the guest was asked to run its command */
+	CLIENT_RUNNING,
+	CLIENT_ENDED, /* has been told its command's end, or what it asked for */
+};
+
+struct supervisor;
+
+struct client {
+	struct supervisor *sup;
+	struct client *next;
+	enum client_state state;
+	bool holds;	    /* keeps the sandbox alive while it is not ENDED */
+	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
+	bool timed_out;
+	uint32_t id; /* of its command */
+	uint64_t limit_ms, started_ms;
+	int fd;
+	struct ev_io io;
+	struct ev_timer limit;
+	struct ev_defer free;
+};
+
+struct supervisor {
+	struct ev *ev;
+	struct places places;
+	struct store_entry entry; /* holds the live lock */
+	struct sandbox_spec *spec;
+	struct engine *engine;
+	struct events events;
+	enum sup_state state;
+	bool keep, remove;
+	uint32_t next_id;
+	uint32_t landlock_abi;
+	uint64_t born_ms;
+	struct client *clients;
+	size_t n_clients;
+	int guest, listener, signals;
+	struct ev_io guest_io, listen_io, signal_io, process_io;
+	struct ev_timer deadline; /* of starting, later of stopping */
+	struct err why;		  /* what ended it, when it was no ordinary end */
+};
+
+/* supervisor.c */
+void sup_event(struct supervisor *s, const char *type, json_t *details);
+/* Commands are told to end and get grace_ms for it; 0: at once. */
+void sup_stop(struct supervisor *s, uint64_t grace_ms);
+void sup_end(struct supervisor *s); /* leaves the event loop */
+/* Called whenever a command or connection ended: is anybody left who needs the sandbox? */
+void sup_reconsider(struct supervisor *s);
+
+/* client.c: the connections of command lines */
+struct client *client_new(struct supervisor *s, int fd, bool holds);
+void client_accept_all(struct supervisor *s);
+void client_watch_all(struct supervisor *s); /* the sandbox is up: their frames are read now */
+struct client *client_by_id(struct supervisor *s, uint32_t id);
+void client_started(struct client *c, uint32_t pid, int pty);
+void client_exited(struct client *c, uint32_t code);
+void client_failed(struct client *c, int exit_code, const char *msg);
+void client_drop(struct client *c); /* closes; its command, if any, is ended */
+
+/* guest-link.c: the line to the guest */
+int guest_link_setup(struct supervisor *s, struct err *err);
+void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events);
+int guest_link_spawn(struct supervisor *s, uint32_t id, struct wire_msg *exec);
+void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig); /* 0: the whole tree */
