@@ -41,7 +41,11 @@ check_include() {
 			breach "$file:$line: $layer may not use ${target%%/*} (\"$target\")"
 		fi
 		;;
-	*) [ -e "$(dirname "$file")/$target" ] || breach "$file:$line: \"$target\" is not beside it" ;;
+	*)
+		# Beside it, or made by the layer's own build file.
+		[ -e "$(dirname "$file")/$target" ] || grep -qF "'$target'" "src/$layer/meson.build" ||
+			breach "$file:$line: \"$target\" is not beside it"
+		;;
 	esac
 }
 

@@ -112,7 +112,7 @@ must_fail() {
 	local code=0
 
 	"$@" || code=$?
-	[ $code -ne 0 ] || fail "succeeded, and should not have: $*"
+	[ $code -ne 0 ] || fail "succeeded, and should not have: $*" || return
 	[ $code -lt 128 ] || fail "died (exit $code), and should have failed in order: $*"
 }
 
