@@ -104,47 +104,93 @@ static json_t *argv_to_json(const struct strv *argv)
 	return a;
 }
 
-static int check_exec(struct wire_msg *m, uint64_t *ret_limit, struct strv *argv)
-{
-	cleanup_strv struct strv env;
-	struct wire_reader r;
-	uint32_t flags;
+struct exec_frame {
+	uint32_t flags, rows, cols;
+	const char *cwd;
+	struct strv argv, env;
+};
 
-	strv_init(&env);
+static void exec_frame_done(struct exec_frame *f)
+{
+	strv_done(&f->argv);
+	strv_done(&f->env);
+}
+
+static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *ret_limit)
+{
+	struct wire_reader r;
+
 	wire_read(&r, m);
 	*ret_limit = wire_get_u64(&r);
-	flags = wire_get_u32(&r);
-	(void)wire_get_u32(&r);
-	(void)wire_get_u32(&r);
-	(void)wire_get_str(&r);
-	wire_get_strv(&r, argv);
-	wire_get_strv(&r, &env);
-	if (wire_read_end(&r) < 0 || argv->n == 0 || m->n_fds != (flags & WIRE_EXEC_TTY ? 0 : 3))
+	f->flags = wire_get_u32(&r);
+	f->rows = wire_get_u32(&r);
+	f->cols = wire_get_u32(&r);
+	f->cwd = wire_get_str(&r);
+	wire_get_strv(&r, &f->argv);
+	wire_get_strv(&r, &f->env);
+	if (wire_read_end(&r) < 0 || f->argv.n == 0 ||
+	    m->n_fds != (f->flags & WIRE_EXEC_TTY ? 0 : 3))
 		return -EPROTO;
 	return 0;
 }
 
+/* The sandbox's own environment, with what the command line adds on top. */
+static void inherit(const struct sandbox_spec *spec, struct exec_frame *f)
+{
+	struct strv env;
+
+	strv_init(&env);
+	spec_environ(spec, &env);
+	for (size_t i = 0; i < f->env.n; i++) {
+		const char *entry = f->env.v[i], *eq = strchrnul(entry, '=');
+		cleanup_free char *name = xstrndup(entry, (size_t)(eq - entry));
+
+		strv_env_set(&env, name, *eq ? eq + 1 : "");
+	}
+	strv_done(&f->env);
+	f->env = env;
+	if (!f->cwd[0])
+		f->cwd = spec->workspace;
+}
+
+static void write_spawn(const struct exec_frame *f, struct buf *b)
+{
+	wire_put_u32(b, f->flags & WIRE_EXEC_TTY);
+	wire_put_u32(b, f->rows);
+	wire_put_u32(b, f->cols);
+	wire_put_str(b, f->cwd);
+	wire_put_strv(b, &f->argv);
+	wire_put_strv(b, &f->env);
+}
+
 static void on_exec(struct client *c, struct wire_msg *m)
 {
-	cleanup_strv struct strv argv;
+	cleanup_(exec_frame_done) struct exec_frame f = {0};
 	struct supervisor *s = c->sup;
+	cleanup_buf struct buf b;
+	int r;
 
-	strv_init(&argv);
-	if (c->state != CLIENT_FRESH || check_exec(m, &c->limit_ms, &argv) < 0) {
+	buf_init(&b, WIRE_BODY_MAX);
+	if (c->state != CLIENT_FRESH || read_exec(m, &f, &c->limit_ms) < 0) {
 		client_drop(c);
 		return;
 	}
+	if (f.flags & WIRE_EXEC_INHERIT)
+		inherit(s->spec, &f);
+	write_spawn(&f, &b);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();
 	sup_event(s, "exec",
-		  json_pack("{sI so}", "id", (json_int_t)c->id, "argv", argv_to_json(&argv)));
-	/* The guest's frame is the same without the time limit, which is ours to keep. */
-	buf_consume(&m->body, sizeof(uint64_t));
-	if (guest_link_spawn(s, c->id, m) < 0) {
-		client_failed(c, EXIT_RALPH, "the guest does not take commands any more");
+		  json_pack("{sI so}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv)));
+	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
+	if (r == 0)
+		return;
+	client_failed(c, EXIT_RALPH,
+		      r == -EMSGSIZE ? "arguments and environment are too long"
+				     : "the guest does not take commands any more");
+	if (r != -EMSGSIZE)
 		sup_end(s);
-	}
 }
 
 static void on_limit(struct ev *ev, struct ev_timer *t)

@@ -80,11 +80,6 @@ int guest_link_setup(struct supervisor *s, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot reach the guest") : 0;
 }
 
-int guest_link_spawn(struct supervisor *s, uint32_t id, struct wire_msg *exec)
-{
-	return wire_send(s->guest, WIRE_SPAWN, id, &exec->body, exec->fds, exec->n_fds);
-}
-
 void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig)
 {
 	cleanup_buf struct buf b;

@@ -243,6 +243,32 @@ static int await(int conn, enum wire_type type, struct wire_msg *m)
 	return r < 0 ? r : m->type == type ? 0 : -EPROTO;
 }
 
+int live_wait_up(int conn, const char *name, struct err *err)
+{
+	cleanup_wire_msg struct wire_msg m;
+	struct wire_reader rd;
+	const char *msg;
+	int r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
+
+	wire_msg_init(&m);
+	/* A new supervisor says WIRE_READY first; both speak WIRE_INFO once they are up. */
+	for (int i = 0; r == 0 && i < 2; i++) {
+		wire_msg_done(&m);
+		wire_msg_init(&m);
+		r = await(conn, WIRE_INFO, &m);
+		if (r == 0)
+			return 0;
+		if (r == -EPROTO && m.type == WIRE_READY)
+			r = 0;
+	}
+	if (r != -EPROTO || m.type != WIRE_FAILED)
+		return err_set(err, EAGAIN, "sandbox '%s' ended just now", name);
+	wire_read(&rd, &m);
+	(void)wire_get_u32(&rd);
+	msg = wire_get_str(&rd);
+	return err_set(err, EIO, "%s", msg ? msg : "the sandbox failed");
+}
+
 static int ask_stop(int conn, const char *name, uint32_t grace_ms, bool removing, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;

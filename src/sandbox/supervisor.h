@@ -86,5 +86,4 @@ void client_drop(struct client *c); /* closes; its command, if any, is ended */
 /* guest-link.c: the line to the guest */
 int guest_link_setup(struct supervisor *s, struct err *err);
 void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events);
-int guest_link_spawn(struct supervisor *s, uint32_t id, struct wire_msg *exec);
 void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig); /* 0: the whole tree */
