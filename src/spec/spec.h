@@ -56,8 +56,8 @@ enum spec_tier { SPEC_NET_NONE, SPEC_NET_ALLOWLIST, SPEC_NET_INET, SPEC_NET_FULL
 
 struct spec_net_rule {
 	bool deny;
-	char *pattern;       /* as policy/ reads it */
-	char *source;        /* which setting it came from */
+	char *pattern;	     /* as policy/ reads it */
+	char *source;	     /* which setting it came from */
 	struct strv methods; /* inspected: allowed methods, path prefixes, git verbs */
 	struct strv paths;
 	struct strv git;
@@ -80,9 +80,9 @@ struct sandbox_spec {
 	char *engine;
 	char *agent;
 	char *workspace; /* real path; the same inside */
-	char *branch;    /* NULL: not a repository, or no branch */
-	char *instance;  /* hex SHA-256: the instance key */
-	char *home;      /* path of HOME inside; its content is in the sandbox's state */
+	char *branch;	 /* NULL: not a repository, or no branch */
+	char *instance;	 /* hex SHA-256: the instance key */
+	char *home;	 /* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
 	uint32_t uid, gid; /* shown inside */
 	struct spec_env *env;
@@ -122,6 +122,6 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
  * describe the same sandbox. */
 char *spec_difference(const struct sandbox_spec *a, const struct sandbox_spec *b);
 
-const char *spec_origin_mark(enum spec_origin o);    /* "[~]" … */
+const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */
 const char *spec_tier_name(enum spec_tier t);
