@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * DOC: Theory of operation
@@ -13,10 +14,10 @@
  * probe says what can be had, strongest first:
  *
  *	CGROUP_V2     a directory of our own below this process's cgroup or an ancestor of it
- *	CGROUP_SCOPE  a scope from the user's service manager: cgroup_scope_argv() goes in front of
- *	              the command, and the manager removes the scope when its last process ends
  *	CGROUP_V1     one directory per hierarchy (memory, pids, cpu) where this process is, and one
  *	              in the unified hierarchy, where there is one, for cgroup.kill
+ *	CGROUP_SCOPE  a scope from the user's service manager: cgroup_scope_argv() goes in front of
+ *	              the command, and the manager removes the scope when its last process ends
  *	CGROUP_NONE   rlimits only
  *
  * A cgroup is made before the fork and entered by the child between fork and exec. Processes are
@@ -50,14 +51,13 @@ struct cgroup_support {
 
 /* Where the probe looks; NULL members mean the running system. Tests give their own tree. */
 struct cgroup_source {
-	const char *proc_cgroup;  /* content of /proc/self/cgroup */
-	const char *mountinfo;	  /* content of /proc/self/mountinfo */
-	int (*ask_manager)(void); /* 0 when the user's service manager answers */
+	const char *proc_cgroup; /* content of /proc/self/cgroup */
+	const char *mountinfo;	 /* content of /proc/self/mountinfo */
+	bool (*manager)(void);	 /* does the user's service manager answer? */
 };
 
 /* src may be NULL. Never fails for want of cgroups: that is CGROUP_NONE. Makes nothing; enables
- * nothing. Asking the service manager costs up to a second and happens only as the last resort
- * before CGROUP_NONE. */
+ * nothing, and takes a fraction of a millisecond. */
 int cgroup_probe(const struct cgroup_source *src, struct cgroup_support *ret, struct err *err);
 void cgroup_support_done(struct cgroup_support *s);
 /* "cgroup v1 (memory, pids, cpu)", "cgroup v2 (…)", "cgroup v2 scope (…)", "rlimits". */
@@ -68,6 +68,16 @@ struct cgroup_limits {
 	uint64_t pids;	 /* 0: no limit */
 	uint64_t cpu;	 /* percent of one core; 0: no limit */
 };
+
+/* The files that hold these limits, and what is written to them, in order. Pure. */
+#define CGROUP_SETTINGS_MAX 6
+struct cgroup_setting {
+	const char *file;
+	char value[48];
+	bool optional; /* the kernel may have been built without this one */
+};
+size_t cgroup_settings(const struct cgroup_limits *l, bool v2, unsigned controllers,
+		       struct cgroup_setting ret[CGROUP_SETTINGS_MAX]);
 
 struct cgroup {
 	char *name; /* of the directory */
@@ -88,10 +98,25 @@ struct cgroup {
  */
 int cgroup_create(const struct cgroup_support *s, const char *name,
 		  const struct cgroup_limits *limits, struct cgroup *ret, struct err *err);
-/* Moves the calling process; async-signal-safe, for struct run's before_exec. 0 or -errno. */
+/*
+ * Three ways in, all async-signal-safe, 0 or -errno: the calling process (between fork and exec),
+ * another one (only that process: its children stay where they are), or born inside: a clone3()
+ * with CLONE_INTO_CGROUP and this descriptor, -1 where some place is not v2.
+ *
+ * The first two wait for an RCU grace period, some 5 to 10 ms, unless the machine moved a process
+ * a few milliseconds before; then they take microseconds. The third never waits.
+ */
 int cgroup_enter(const struct cgroup *c);
-/* SIGKILL to everything inside: cgroup.kill, else the freezer's work by repeated signals until
- * nothing is left or deadline_ms (of waiting) has passed. */
+int cgroup_move(const struct cgroup *c, pid_t pid);
+int cgroup_clone_fd(const struct cgroup *c);
+/*
+ * Makes the next cgroup_enter() or cgroup_move() cheap by moving the calling process to where it
+ * is already. Blocks for the grace period: call it in a child of its own, as early as possible,
+ * and do something else meanwhile. Only for CGROUP_V1; a failure does not matter.
+ */
+void cgroup_warm(const struct cgroup_support *s);
+/* SIGKILL to everything inside: cgroup.kill, else signals until nothing is left or deadline_ms
+ * have passed (-ETIMEDOUT). */
 int cgroup_kill(const struct cgroup *c, int deadline_ms);
 /* Removes our directories and those made inside; waits until deadline_ms for dying processes to
  * leave them. Idempotent. The object stays valid until cgroup_done(). */

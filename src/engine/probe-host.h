@@ -10,20 +10,20 @@
  * and says so in its result: only being unable to look is an error.
  */
 
-/* Path of bwrap on PATH ($RALPH_BWRAP wins); -ENOENT with the remedy. *ret is the caller's. */
+/* Path of bwrap on PATH; -ENOENT with the remedy, exit code 125. *ret is the caller's. */
 int host_bwrap_path(char **ret, struct err *err);
 
 /*
- * The question asked before a native sandbox is started: is there a bwrap, and may this user make
- * namespaces? 0, or an error whose text names the remedy, with exit code 125. Forks once
- * (about 0.3 ms).
+ * Is there a bwrap that will do, and may this user make namespaces? 0, or an error whose text
+ * names the remedy, with exit code 125. It tries, which takes about as long as a start of bwrap:
+ * on the fast path, start first and ask this why it failed.
  */
 int host_native_usable(struct err *err);
 
 struct host_userns {
-	bool usable;
-	int failed;		/* errno of the attempt */
-	bool clone_off;		/* kernel.unprivileged_userns_clone = 0 (Debian) */
+	bool usable;	/* by this program, or by bwrap where a profile lets only that one */
+	int failed;	/* errno of the attempt */
+	bool clone_off; /* kernel.unprivileged_userns_clone = 0 (Debian) */
 	bool apparmor_restrict; /* kernel.apparmor_restrict_unprivileged_userns = 1 (Ubuntu) */
 	bool max_zero;		/* user.max_user_namespaces = 0 */
 };
@@ -34,7 +34,8 @@ const char *host_userns_remedy(const struct host_userns *u);
 struct host_bwrap {
 	char *path; /* NULL: not there */
 	unsigned major, minor, patch;
-	bool usable; /* new enough: --disable-userns came with 0.8 */
+	bool setuid; /* then it cannot --disable-userns */
+	bool usable; /* not setuid, and new enough: --disable-userns came with 0.8 */
 };
 int host_bwrap(struct host_bwrap *ret, struct err *err);
 void host_bwrap_done(struct host_bwrap *b);
@@ -59,5 +60,5 @@ int host_podman(struct host_client *ret, int timeout_ms);
 int host_sbx(struct host_client *ret, int timeout_ms);
 void host_client_done(struct host_client *c);
 
-/* Looks a program up on a PATH as execvp would; NULL when it is not there. */
+/* Looks a program up on a PATH as execvp would, absolute entries only; NULL: it is not there. */
 char *host_find_program(const char *name, const char *path);
