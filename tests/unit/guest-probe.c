@@ -10,12 +10,14 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -229,22 +231,30 @@ static int do_killall(char **a)
 	return 4;
 }
 
+#define HYDRA_FORKS 15000 /* the machine's process numbers must not run out if all else fails */
+
 /* Always the same few processes, but never for long: each is replaced by a child of its own. */
 static int do_hydra(char **a)
 {
 	long heads = number(a[0]);
+	atomic_long *forks = mmap(NULL, sizeof(*forks), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	for (long i = 0; i < heads; i++)
 		if (fork() == 0) {
 			(void)setsid();
 			for (;;)
-				if (fork() > 0)
+				if (atomic_fetch_add(forks, 1) > HYDRA_FORKS)
+					(void)pause();
+				else if (fork() > 0)
 					_exit(0);
 		}
 	(void)printf("ready\n");
 	(void)fflush(stdout);
-	if (a[1])
+	if (strcmp(a[1], "leave") == 0)
 		return 3;
+	if (strcmp(a[1], "unminded") == 0)
+		(void)kill(getppid(), SIGKILL);
 	for (;;)
 		(void)pause();
 }

@@ -623,7 +623,7 @@ static void a_fork_bomb_leaves_another_command_answering_and_is_ended(void **sta
 	uint32_t id;
 
 	box_open(&b, &s);
-	id = with_canary(&b, "/probe hydra 20", &canary, true);
+	id = with_canary(&b, "/probe hydra 20 stay", &canary, true);
 	box_run(&b, "echo still here", &r);
 	assert_string_equal(r.out, "still here\n");
 	box_kill(&b, id, 0);
@@ -634,6 +634,11 @@ static void a_fork_bomb_leaves_another_command_answering_and_is_ended(void **sta
 	id = with_canary(&b, "/probe hydra 5 leave", &canary, true);
 	assert_int_equal(box_code(&b, id), 3);
 	canary_is_dead(canary);
+	id = with_canary(&b, "/probe hydra 20 unminded", &canary, true);
+	assert_int_equal(box_code(&b, id), 137);
+	canary_is_dead(canary);
+	box_run(&b, "echo after", &r);
+	assert_string_equal(r.out, "after\n");
 	box_close(&b);
 }
 
