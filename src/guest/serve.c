@@ -98,7 +98,8 @@ static struct slot *slot_unused(struct server *sv)
 
 static void sweep_begin(struct server *sv)
 {
-	sweep_start();
+	if (!sv->sweeping)
+		sweep_start();
 	sv->sweeping = true;
 	sv->next_round = 0;
 	sv->sweep_deadline = now_ms() + DYING_MAX_MS;
@@ -179,7 +180,7 @@ static void reap(struct server *sv)
 		else if (s)
 			minder_ended(sv, s, status);
 		else if (!sv->sweeping)
-			sweep_begin(sv);
+			sweep_begin(sv); /* an orphan: there may be more */
 	}
 	sv->again = true;
 }
