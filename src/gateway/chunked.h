@@ -52,7 +52,6 @@ struct chunked { /* {0} is the start of a body */
 	enum chunked_state state;
 	uint32_t left; /* payload bytes of this chunk still to come */
 	uint8_t digits;
-	bool last;    /* the chunk that was just sized is the zero one */
 	uint16_t ext; /* extension bytes of this chunk */
 	uint32_t ext_total, trailer_total, trailers;
 	uint64_t total; /* payload bytes so far */
