@@ -2,7 +2,9 @@
 
 #include <assert.h>
 
-/* One look per byte: enum http1_byte, obs-text is a value byte. */
+/* One look per byte; obs-text is a value byte. */
+enum { TOKEN = 1, VALUE = 2 };
+
 /* clang-format off */
 static const uint8_t bytes[256] = {
 	['\t'] = 2, [' '] = 2, ['!'] = 3, ['"'] = 2, ['#' ... '\''] = 3, ['('] = 2, [')'] = 2,
@@ -12,23 +14,49 @@ static const uint8_t bytes[256] = {
 };
 /* clang-format on */
 
-size_t http1_span(const char *p, const char *end, enum http1_byte bit)
+static const char *skip_class(const char *s, const char *end, uint8_t bit)
 {
-	const char *s = p;
-
 	while (s < end && bytes[(unsigned char)*s] & bit)
 		s++;
-	return (size_t)(s - p);
+	return s;
+}
+
+size_t http1_token_span(const char *p, const char *end)
+{
+	return (size_t)(skip_class(p, end, TOKEN) - p);
+}
+
+/*
+ * Eight bytes at a time while none is below ' ' or DEL. A borrow can only make a good byte look
+ * bad, and then the table decides about those eight.
+ */
+static size_t value_span(const char *p, const char *end)
+{
+	const uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
+	const char *s = p, *stop;
+	uint64_t w, del;
+
+	while (end - s >= 8) {
+		memcpy(&w, s, 8);
+		del = w ^ ones * 0x7f;
+		if ((((w - ones * ' ') & ~w) | ((del - ones) & ~del)) & high) {
+			stop = skip_class(s, s + 8, VALUE);
+			if (stop < s + 8)
+				return (size_t)(stop - p);
+		}
+		s += 8;
+	}
+	return (size_t)(skip_class(s, end, VALUE) - p);
 }
 
 bool http1_is_token(const char *p, size_t n)
 {
-	return n > 0 && http1_span(p, p + n, HTTP1_TOKEN) == n;
+	return n > 0 && http1_token_span(p, p + n) == n;
 }
 
 bool http1_is_value(const char *p, size_t n)
 {
-	return n == 0 || http1_span(p, p + n, HTTP1_VALUE_BYTES) == n;
+	return n == 0 || value_span(p, p + n) == n;
 }
 
 /* The known fields, sorted by length so that most names are told apart without a comparison. */
@@ -61,6 +89,19 @@ static const struct {
 };
 static_assert(ARRAY_SIZE(known) == HTTP1_F_N - 1, "one row per known field");
 
+/*
+ * Both are tokens of n bytes, the known one in lower case. 0x20 folds letters and leaves '-' and
+ * digits alone; the bytes it would wrongly fold onto those are control bytes, which no token has.
+ */
+static bool same_token(const char *p, const char *lower, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if ((p[i] | 0x20) != lower[i])
+			return false;
+	}
+	return true;
+}
+
 /* For each length, the first row of known[] that has it, and one past the last. */
 static const uint8_t known_at[][2] = {
 	[2] = {0, 1},	 [4] = {1, 2},	  [6] = {2, 4},	   [7] = {4, 6},
@@ -74,9 +115,7 @@ static int find_known(const char *p, size_t n)
 	if (n >= ARRAY_SIZE(known_at))
 		return -1;
 	for (size_t i = known_at[n][0]; i < known_at[n][1]; i++) {
-		/* A known name has letters, digits and '-': 0x20 folds the case of both. */
-		if (known[i].name[0] == (p[0] | 0x20) &&
-		    slice_ieq((struct slice){p, n}, (struct slice){known[i].name, n}))
+		if (same_token(p, known[i].name, n))
 			return (int)i;
 	}
 	return -1;
@@ -119,7 +158,7 @@ static int add_options(struct http1_notes *s, struct slice v)
 			p++;
 			continue;
 		}
-		n = http1_span(p, end, HTTP1_TOKEN);
+		n = http1_token_span(p, end);
 		if (n == 0 || s->n_options == HTTP1_CONNECTION_MAX)
 			return -HTTP1_CONNECTION;
 		s->options[s->n_options++] = (struct slice){p, n};
@@ -153,7 +192,7 @@ static int note_field(struct http1_notes *s, struct http1_field *f)
 /* One line at p, which is known to end with an LF before `end`; the bytes of it, or -reason. */
 static ssize_t parse_field(const char *p, const char *end, struct http1_field *f)
 {
-	size_t name = http1_span(p, end, HTTP1_TOKEN), n;
+	size_t name = http1_token_span(p, end), n;
 	const char *v, *stop;
 
 	if (name == 0)
@@ -163,7 +202,7 @@ static ssize_t parse_field(const char *p, const char *end, struct http1_field *f
 	v = p + name + 1;
 	while (*v == ' ' || *v == '\t')
 		v++;
-	n = http1_span(v, end, HTTP1_VALUE_BYTES);
+	n = value_span(v, end);
 	stop = v + n;
 	if (*stop != '\r')
 		return -HTTP1_VALUE;

@@ -4,8 +4,6 @@
 
 /* Inside of the head parser: the lines behind the start line. Nobody else includes this. */
 
-enum http1_byte { HTTP1_TOKEN = 1, HTTP1_VALUE_BYTES = 2 };
-
 /* What the fields said that decide about the message. */
 struct http1_notes {
 	const struct http1_field *one[HTTP1_F_N];
@@ -13,8 +11,8 @@ struct http1_notes {
 	struct slice options[HTTP1_CONNECTION_MAX];
 };
 
-/* How many bytes from p on are of that class. */
-size_t http1_span(const char *p, const char *end, enum http1_byte bit);
+/* How many token bytes stand at p. */
+size_t http1_token_span(const char *p, const char *end);
 /* The lines from p to the empty line at `end`, each known to end with an LF. 0 or -reason. */
 int http1_read_fields(const char *p, const char *end, struct http1_head *h, struct http1_notes *s);
 /* Content-Length and Transfer-Encoding; h->minor is known. */

@@ -117,7 +117,7 @@ static int parse_target(struct http1_head *h)
 static int parse_request_line(const char *p, size_t len, struct http1_head *h)
 {
 	const char *end = p + len, *target, *space;
-	size_t n = http1_span(p, end, HTTP1_TOKEN);
+	size_t n = http1_token_span(p, end);
 
 	if (n == 0 || n > HTTP1_METHOD_MAX || n == len || p[n] != ' ')
 		return -HTTP1_METHOD;
@@ -285,13 +285,16 @@ static int read_response(enum http1_to to, struct http1_head *h)
 			return -HTTP1_STATUS;
 		/* RFC 9110 9.3.6: framing fields in such an answer mean nothing. */
 		h->has_length = h->chunked = false;
+		h->length = 0;
 		h->body = HTTP1_BODY_TUNNEL;
 		return 0;
 	}
 	if (bodiless && h->chunked)
 		return -HTTP1_CODING_NO_BODY;
-	if (bodiless)
+	if (bodiless) {
 		h->has_length = false;
+		h->length = 0;
+	}
 	if (bodiless || h->status == 304 || to == HTTP1_TO_HEAD)
 		h->body = HTTP1_BODY_NONE;
 	else if (h->chunked)

@@ -151,6 +151,7 @@ const struct http1_field *http1_find(const struct http1_head *h, const char *nam
 /* The rules for names and values alone, also for trailers and for what we set ourselves. */
 bool http1_is_token(const char *p, size_t n);
 bool http1_is_value(const char *p, size_t n);
+/* p must be a token. */
 enum http1_id http1_field_id(const char *p, size_t n);
 
 struct http1_set {
