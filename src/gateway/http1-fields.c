@@ -1,6 +1,7 @@
 #include "gateway/http1-fields.h"
 
 #include <assert.h>
+#include <endian.h>
 
 /* One look per byte; obs-text is a value byte. */
 enum { TOKEN = 1, VALUE = 2 };
@@ -27,24 +28,28 @@ size_t http1_token_span(const char *p, const char *end)
 }
 
 /*
- * Eight bytes at a time while none is below ' ' or DEL. A borrow can only make a good byte look
- * bad, and then the table decides about those eight.
+ * Eight bytes at a time while none is below ' ' or DEL. The lowest mark is exact, because only a
+ * marked byte can borrow from the one behind it.
  */
 static size_t value_span(const char *p, const char *end)
 {
 	const uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
-	const char *s = p, *stop;
-	uint64_t w, del;
+	const char *s = p;
+	uint64_t w, del, marks;
 
 	while (end - s >= 8) {
 		memcpy(&w, s, 8);
+		w = le64toh(w);
 		del = w ^ ones * 0x7f;
-		if ((((w - ones * ' ') & ~w) | ((del - ones) & ~del)) & high) {
-			stop = skip_class(s, s + 8, VALUE);
-			if (stop < s + 8)
-				return (size_t)(stop - p);
+		marks = (((w - ones * ' ') & ~w) | ((del - ones) & ~del)) & high;
+		if (!marks) {
+			s += 8;
+			continue;
 		}
-		s += 8;
+		s += __builtin_ctzll(marks) / 8;
+		if (*s != '\t')
+			return (size_t)(s - p);
+		s++;
 	}
 	return (size_t)(skip_class(s, end, VALUE) - p);
 }

@@ -72,7 +72,7 @@ static int split_host(const char *p, size_t n, struct url_authority *a, size_t *
 	return 0;
 }
 
-int url_split_authority(const char *p, size_t n, struct url_authority *ret)
+static int split_authority(const char *p, size_t n, struct url_authority *ret)
 {
 	struct url_authority a;
 	size_t rest;
@@ -80,8 +80,6 @@ int url_split_authority(const char *p, size_t n, struct url_authority *ret)
 
 	if (n > URL_HOST_MAX + 8)
 		return -URL_HOST;
-	if (n > 0 && memchr(p, '@', n))
-		return -URL_USERINFO;
 	r = split_host(p, n, &a, &rest);
 	if (r < 0)
 		return r;
@@ -94,6 +92,14 @@ int url_split_authority(const char *p, size_t n, struct url_authority *ret)
 	}
 	*ret = a;
 	return 0;
+}
+
+int url_split_authority(const char *p, size_t n, struct url_authority *ret)
+{
+	int r = split_authority(p, n, ret);
+
+	/* No part may hold an '@', so it can only stand in what was refused. */
+	return r < 0 && n > 0 && memchr(p, '@', n) ? -URL_USERINFO : r;
 }
 
 int url_split_host_port(const char *p, size_t n, struct url_authority *ret)
