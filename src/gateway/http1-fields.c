@@ -136,15 +136,15 @@ enum http1_id http1_field_id(const char *p, size_t n)
 /* CGI-like servers read '_' as '-': such a twin of a framing field is refused. */
 static bool is_framing_twin(const char *p, size_t n)
 {
-	static const char *const framing[] = {"content-length", "transfer-encoding"};
+	static const struct slice framing[] = {{"content-length", 14}, {"transfer-encoding", 17}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(framing); i++) {
 		size_t k = 0;
 
-		if (n != strlen(framing[i]))
+		if (n != framing[i].n)
 			continue;
-		while (k < n && (ascii_lower(p[k]) == framing[i][k] ||
-				 (p[k] == '_' && framing[i][k] == '-')))
+		while (k < n && (ascii_lower(p[k]) == framing[i].p[k] ||
+				 (p[k] == '_' && framing[i].p[k] == '-')))
 			k++;
 		if (k == n)
 			return true;

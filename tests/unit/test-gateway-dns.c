@@ -136,6 +136,21 @@ static void query_name_of_253_is_the_longest(void **state)
 	}
 }
 
+static void query_label_of_63_is_the_longest(void **state)
+{
+	uint8_t in[256] = HEAD;
+	struct dns_query q;
+
+	for (size_t n = 63; n <= 64; n++) {
+		in[DNS_HEADER] = (uint8_t)n;
+		memset(in + DNS_HEADER + 1, 'a', n);
+		in[DNS_HEADER + 1 + n] = 0;
+		memcpy(in + DNS_HEADER + 2 + n, IN_A, 4);
+		assert_int_equal(dns_parse_query(in, DNS_HEADER + 6 + n, &q),
+				 n == 63 ? 0 : -DNS_NAME);
+	}
+}
+
 static void answer_holds_addresses_of_the_asked_family_only(void **state)
 {
 	const struct in_addr a4[] = {{htonl(0xc6120001)}, {htonl(0xc6120002)}};
@@ -224,6 +239,7 @@ int main(void)
 		cmocka_unit_test(query_that_is_malformed_is_refused),
 		cmocka_unit_test(query_cut_anywhere_is_refused),
 		cmocka_unit_test(query_name_of_253_is_the_longest),
+		cmocka_unit_test(query_label_of_63_is_the_longest),
 		cmocka_unit_test(answer_holds_addresses_of_the_asked_family_only),
 		cmocka_unit_test(answer_without_addresses_is_nodata_or_its_rcode),
 		cmocka_unit_test(answer_that_does_not_fit_is_truncated_whole),
