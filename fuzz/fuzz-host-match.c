@@ -1,3 +1,5 @@
+#include "fuzz.h"
+
 #include "base/buf.h"
 #include "policy/request.h"
 
@@ -9,8 +11,6 @@
  * below its suffix or inside its range; a deny rule beside it always wins; and a target that passes
  * is sent in a form that passes again.
  */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static bool ends_with(const struct host *h, const char *suffix)
 {
 	size_t n = strlen(suffix);

@@ -1,11 +1,11 @@
+#include "fuzz.h"
+
 #include "policy/host.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* The canonical form is a fixed point, printable, and the same from an authority. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char text[HOST_PORT_TEXT_SIZE];
