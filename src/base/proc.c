@@ -2,8 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/sched.h>
 #include <poll.h>
-#include <sched.h>
+#include <stdint.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -124,6 +125,18 @@ static int read_report(int fd)
 	return n == sizeof(r) ? r : 0;
 }
 
+/* fork() that glibc does not have. The child calls nothing but async-signal-safe functions. */
+static pid_t fork_into(int cgroup)
+{
+	struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.cgroup = (uint64_t)cgroup,
+	};
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
 int run_start(const struct run *run, struct child *ret, struct err *err)
 {
 	cleanup_fd int report_r = -1, report_w = -1;
@@ -138,7 +151,7 @@ int run_start(const struct run *run, struct child *ret, struct err *err)
 	(void)close(pipefd[1]);
 	if (report_w < 0)
 		return err_sys(err, errno, "cannot create a pipe");
-	pid = fork();
+	pid = run->into_cgroup < 0 ? fork() : fork_into(run->into_cgroup);
 	if (pid < 0)
 		return err_sys(err, errno, "cannot fork");
 	if (pid == 0)
@@ -220,6 +233,12 @@ static int drain(int fd, struct buf *b, uint64_t deadline)
 int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t out_max,
 		char **ret_out, int *ret_code, struct err *err)
 {
+	return run_capture_in(NULL, argv, env, timeout_ms, out_max, ret_out, ret_code, err);
+}
+
+int run_capture_in(const char *dir, char *const argv[], char *const env[], int timeout_ms,
+		   size_t out_max, char **ret_out, int *ret_code, struct err *err)
+{
 	cleanup_(child_done) struct child child = {.pid = -1, .pidfd = -1};
 	cleanup_fd int out_r = -1, out_w = -1;
 	cleanup_buf struct buf b;
@@ -233,6 +252,7 @@ int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t ou
 	out_w = pipefd[1];
 	run.argv = argv;
 	run.env = env ? env : environ;
+	run.dir = dir;
 	run.stdio[1] = out_w;
 	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
 	r = run_start(&run, &child, err);

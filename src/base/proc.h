@@ -32,6 +32,7 @@ struct run {
 	int keep[RUN_KEEP_MAX];
 	size_t n_keep;
 	enum run_flags flags;
+	int into_cgroup; /* cgroup v2 directory to be born in; -1: this process's own */
 	/* Called in the child just before exec: async-signal-safe work only; -errno ends it. It may
 	 * place descriptors below 100 with dup2(). */
 	int (*before_exec)(void *arg);
@@ -40,7 +41,7 @@ struct run {
 
 #define RUN_INIT                                                                                   \
 	{                                                                                          \
-		.stdio = {-1, -1, -1},                                                             \
+		.stdio = {-1, -1, -1}, .into_cgroup = -1,                                          \
 	}
 
 struct child {
@@ -61,3 +62,6 @@ void child_done(struct child *child); /* kills and reaps what still runs */
  * stderr is dropped. -ETIMEDOUT kills it. */
 int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t out_max,
 		char **ret_out, int *ret_code, struct err *err);
+/* The same, started in that directory: for programs that read settings from where they stand. */
+int run_capture_in(const char *dir, char *const argv[], char *const env[], int timeout_ms,
+		   size_t out_max, char **ret_out, int *ret_code, struct err *err);

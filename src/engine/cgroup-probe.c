@@ -194,7 +194,8 @@ static int view_read(const struct cgroup_source *src, struct view *ret, struct e
 		return r;
 	strv_split(&lines, mountinfo, '\n');
 	for (size_t i = 0; i < lines.n; i++)
-		view_add(ret, lines.v[i], proc_cgroup);
+		if (strstr(lines.v[i], " - cgroup"))
+			view_add(ret, lines.v[i], proc_cgroup);
 	return 0;
 }
 
@@ -265,11 +266,6 @@ static void probe_v1(const struct view *v, struct cgroup_support *s)
 			place_add(s, v->h[i].own, set, false);
 		}
 	}
-	for (size_t i = 0; i < v->n && s->method == CGROUP_V1; i++)
-		if (v->h[i].v2 && can_make_in(v->h[i].own)) {
-			place_add(s, v->h[i].own, 0, true);
-			break;
-		}
 }
 
 /* A manager that is there accepts on its private socket; systemd-run says the rest. */

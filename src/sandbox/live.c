@@ -138,6 +138,8 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 	if (was_killed(e))
 		clean_stale(p, e);
 	r = store_write_spec(e, spec, err);
+	if (r == 0)
+		r = store_make_links(e, spec, err);
 	if (r < 0)
 		return r;
 	memfd = spec_memfd(spec, err);

@@ -110,7 +110,7 @@ int wire_read_end(const struct wire_reader *r);
 
 /* Flags of WIRE_EXEC and WIRE_SPAWN. */
 enum wire_exec_flags {
-	WIRE_EXEC_TTY = 1 << 0,     /* a pty of the sandbox becomes the command's terminal; no fds */
+	WIRE_EXEC_TTY = 1 << 0, /* a pty of the sandbox becomes the command's terminal; no fds */
 	WIRE_EXEC_INHERIT = 1 << 1, /* WIRE_EXEC: env adds to the sandbox's own; cwd "" is its
 				     * workspace. Saves a command line from reading the spec. */
 };
