@@ -1,5 +1,6 @@
 #include "sandbox/build.h"
 
+#include <dirent.h>
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,11 +44,17 @@ static const char *const etc_files[] = {
 	"magic",
 	"papersize",
 	"login.defs",
+	"ssl/openssl.cnf",
+	"pki/tls/cert.pem",
+	"pki/tls/openssl.cnf",
+	"maven/m2.conf", /* programs */
 };
 static const char *const etc_dirs[] = {
 	"alternatives",
-	"ssl",
-	"pki",
+	"ssl/certs", /* beside it are private keys, here and in pki */
+	"pki/ca-trust",
+	"pki/java",
+	"pki/tls/certs",
 	"crypto-policies",
 	"ca-certificates", /* programs, trust */
 	"ld.so.conf.d",
@@ -57,15 +64,16 @@ static const char *const etc_dirs[] = {
 	"perl",
 	"java-*",
 	"python3*",
-	"maven",
+	"maven/logging", /* not its settings, which hold passwords of servers */
 };
 
-/* The paths that container runtimes cover by default (OCI); bwrap makes the writable rest of
- * /proc read-only by itself. */
+/* The paths that container runtimes cover by default (OCI), and what they make read-only but
+ * nobody in a sandbox reads. */
 static const char *const proc_masks[] = {
-	"/proc/acpi",	       "/proc/asound",	   "/proc/kcore",	"/proc/keys",
-	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
-	"/proc/scsi",	       "/proc/interrupts",
+	"/proc/acpi",	       "/proc/asound",	   "/proc/kcore",	  "/proc/keys",
+	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats",	  "/proc/sched_debug",
+	"/proc/scsi",	       "/proc/interrupts", "/proc/sysrq-trigger", "/proc/fs",
+	"/proc/dynamic_debug",
 };
 
 static void add_system(struct sandbox_spec *s)
@@ -160,17 +168,53 @@ static void add_identity(struct sandbox_spec *s)
 		 xstrdup("nameserver 127.0.0.53\noptions edns0 trust-ad timeout:5 attempts:1\n"));
 }
 
+static void add_mask(struct sandbox_spec *s, const char *path, mode_t mode)
+{
+	spec_mount_add(s, SPEC_MASK, NULL, path, "of the host's kernel")->mode =
+		S_ISDIR(mode) ? S_IFDIR : 0;
+}
+
+static bool is_masked(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++)
+		if (streq(path, proc_masks[i]))
+			return true;
+	return false;
+}
+
+/* Run by root, the sandbox's user is root to the kernel, without its capabilities: what only the
+ * owner may read (kpagecount, slabinfo, vmallocinfo …) must be covered. */
+static void mask_roots_own(struct sandbox_spec *s)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *de;
+	struct stat st;
+
+	while (dir && (de = readdir(dir))) {
+		cleanup_free char *path = path_join("/proc", de->d_name);
+
+		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 0004) &&
+		    !is_masked(path))
+			add_mask(s, path, st.st_mode);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
 static void add_proc(struct sandbox_spec *s)
 {
 	struct stat st;
 
 	(void)spec_mount_add(s, SPEC_PROC, NULL, "/proc", "processes of the sandbox only");
-	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++) {
-		if (stat(proc_masks[i], &st) < 0)
-			continue;
-		spec_mount_add(s, SPEC_MASK, NULL, proc_masks[i], "of the host's kernel")->mode =
-			S_ISDIR(st.st_mode) ? S_IFDIR : 0;
-	}
+	/* bwrap leaves it as it is when it takes the directory itself for read-only, and then
+	 * root's files in it are not: core_pattern would be a way out. */
+	(void)spec_mount_add(s, SPEC_BIND_RO, "/proc/sys", "/proc/sys",
+			     "settings of the kernel, to be read");
+	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++)
+		if (stat(proc_masks[i], &st) == 0)
+			add_mask(s, proc_masks[i], st.st_mode);
+	if (geteuid() == 0)
+		mask_roots_own(s);
 }
 
 static void add_tmpfs(struct sandbox_spec *s, const char *target, uint64_t size, uint32_t mode,
