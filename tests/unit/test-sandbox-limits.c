@@ -91,8 +91,7 @@ static void without_cgroups_rlimits_bound_memory_and_processes(void **state)
 	struct limits_rlimit r[LIMITS_RLIMITS_MAX];
 	size_t n = limits_rlimits(&l, &machine, 0, r);
 
-	assert_int_equal(n, 4);
-	assert_true(limits_has(r, n, RLIMIT_CORE, 0));
+	assert_int_equal(n, 3);
 	assert_true(limits_has(r, n, RLIMIT_NOFILE, 20000));
 	assert_true(limits_has(r, n, RLIMIT_DATA, 6 * GiB));
 	assert_true(limits_has(r, n, RLIMIT_NPROC, 4096));
