@@ -219,6 +219,8 @@ static void farewell(struct supervisor *s)
 			(void)wire_send(c->fd, WIRE_STOPPED, 0, NULL, NULL, 0);
 		else if (c->state == CLIENT_RUNNING)
 			client_exited(c, 128 + SIGKILL);
+		else if (c->state == CLIENT_FRESH && !s->why.msg[0])
+			continue; /* it came too late: the end of its connection has it try again */
 		else if (c->state != CLIENT_ENDED)
 			client_failed(c, EXIT_RALPH,
 				      s->why.msg[0] ? s->why.msg : "the sandbox ended");
