@@ -23,11 +23,20 @@ static void address_in(int dir, struct sockaddr_un *sa)
 	(void)snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/ctl", dir);
 }
 
+/* Under /tmp anybody may have made that directory first, with a socket of his own in it that waits
+ * for our commands and their descriptors. */
 static int open_dir(const struct places *p, const char *name)
 {
-	cleanup_free char *path = path_join(p->runtime, name);
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+	cleanup_fd int dir = open(p->runtime, flags);
+	struct stat st;
+	int fd;
 
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EPERM;
+	fd = openat(dir, name, flags);
 	return fd < 0 ? -errno : fd;
 }
 
