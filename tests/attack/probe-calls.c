@@ -120,6 +120,24 @@ static int typing(int argc, char **argv)
 	return n;
 }
 
+/* `terminal`: of the user's terminal nothing is to be had, whatever our descriptors are. */
+static int terminal(int argc, char **argv)
+{
+	char c = 'X';
+	int n = 0, fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0 && argc == 0)
+		n += out("there is a controlling terminal");
+	for (int i = 0; i <= (fd > 2 ? fd : 2); i++) {
+		if (isatty(i) && argc == 0)
+			n += out("descriptor %d is a terminal", i);
+		if (syscall(SYS_ioctl, i, TIOCSTI, &c) == 0 ||
+		    syscall(SYS_ioctl, i, (unsigned long)TIOCSTI | 1UL << 32, &c) == 0)
+			n += out("typed into descriptor %d", i);
+	}
+	return n;
+}
+
 static int dies_of_sigsys(void (*call)(void))
 {
 	int status;
@@ -168,9 +186,6 @@ static int foreign_abis(int argc, char **argv)
 }
 
 const struct attack call_attacks[] = {
-	{"refused-calls", refused_calls},
-	{"namespaces", namespaces},
-	{"typing", typing},
-	{"foreign-abis", foreign_abis},
-	{0},
+	{"refused-calls", refused_calls}, {"namespaces", namespaces},	  {"typing", typing},
+	{"terminal", terminal},		  {"foreign-abis", foreign_abis}, {0},
 };
