@@ -77,6 +77,11 @@ load attack
 	inside minimal-dev
 }
 
+@test 'no cgroup file system is there to leave a release agent in' {
+	inside absent /sys/fs/cgroup
+	same "" "$(ralph run --rm -- grep -E ' cgroup2? ' /proc/self/mountinfo)"
+}
+
 @test 'files are not opened by handle around the directories above them' {
 	inside handles .
 }

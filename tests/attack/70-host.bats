@@ -191,3 +191,44 @@ for i in range(3000):
 	PATH=$WS/bin:bin:.:$PATH ralph run --rm -- true
 	[ ! -e "$T/ran" ]
 }
+
+@test 'a link or a script in the workspace brings no file of the home in' {
+	local command plan
+
+	mkdir -p "$HOME/private/bin" "$HOME/bin"
+	cp /bin/true "$HOME/private/bin/tool"
+	cp /bin/true "$HOME/bin/named-tool"
+	ln -s "$HOME/private/bin/tool" link
+	ln -s "$HOME/private" dir
+	printf '#!%s\n' "$HOME/private/bin/tool" >script
+	printf '#!/usr/bin/env named-tool\n' >named
+	chmod +x script named
+	for command in ./link "$WS/link" ./dir/bin/tool ./script ./named; do
+		plan=$(PATH=$HOME/bin:$PATH ralph --dry-run run -- "$command")
+		lacks "$plan" "$HOME/private"
+		lacks "$plan" "named-tool"
+	done
+	# The user's own word brings it in.
+	has "$(PATH=$HOME/bin:$PATH ralph --dry-run run -- named-tool)" "$HOME/bin/named-tool"
+}
+
+@test 'what the agent makes of .git and .ralph neither hangs nor leads anywhere' {
+	local case
+
+	mkdir "$HOME/private"
+	echo 'ref: refs/heads/leaked' >"$HOME/private/HEAD"
+	for case in 'mkfifo .git' 'mkdir .git; mkfifo .git/HEAD' 'mkdir .git; ln -s ../../private/HEAD .git/HEAD' 'ln -s ../private .git' \
+		"echo gitdir: $HOME/private >.git" 'mkdir .git; truncate -s 5G .git/HEAD' 'mkdir .git; ln -s /dev/zero .git/HEAD'; do
+		rm -rf .git
+		eval "$case"
+		lacks "$(timeout 10 "$RALPH" --dry-run run -- true)" leaked
+	done
+	for case in 'mkdir .ralph; mkfifo .ralph/config.yaml' 'mkdir .ralph; ln -s /dev/zero .ralph/config.yaml' 'ln -s /dev .ralph' \
+		'mkdir .ralph; printf "env:\n  pass: [SECRET]\n" >.ralph/config.yaml' \
+		'mkdir .ralph; printf "mounts:\n  - path: /\n" >.ralph/config.yaml' \
+		'mkdir .ralph; printf "network:\n  tier: full\n" >.ralph/config.yaml'; do
+		rm -rf .ralph
+		eval "$case"
+		must_exit 2 timeout 10 "$RALPH" --dry-run run -- true
+	done
+}
