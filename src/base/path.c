@@ -149,7 +149,15 @@ int path_write_atomic(int dirfd, const char *name, const void *p, size_t n, mode
 	return r;
 }
 
-#define TREE_DEPTH_MAX 4096 /* directories deep; PATH_MAX does not bound what *at() calls make */
+/* Directories deep, each with an open descriptor. What lies deeper is moved up to the top and met
+ * there again: a tree may be deeper than a process may have files open. */
+#define TREE_DEPTH_MAX 64
+
+struct removal {
+	int top; /* the directory that is being emptied */
+	dev_t dev;
+	unsigned moved;
+};
 
 /* Opens a directory for emptying it, even one whose owner took his own permissions away. */
 static int open_for_removal(int dirfd, const char *name)
@@ -162,9 +170,9 @@ static int open_for_removal(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int remove_entry(int dirfd, const char *name, dev_t dev, unsigned depth);
+static int remove_entry(struct removal *rm, int dirfd, const char *name, unsigned depth);
 
-static int empty_dir(int dirfd, dev_t dev, unsigned depth)
+static int empty_dir(struct removal *rm, int dirfd, unsigned depth)
 {
 	DIR *dir = fdopendir(dirfd);
 	struct dirent *de;
@@ -178,50 +186,90 @@ static int empty_dir(int dirfd, dev_t dev, unsigned depth)
 	while (r == 0 && (de = readdir(dir))) {
 		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
 			continue;
-		r = remove_entry(dirfd, de->d_name, dev, depth);
+		r = remove_entry(rm, dirfd, de->d_name, depth);
 	}
 	(void)closedir(dir);
 	return r;
 }
 
-static int remove_dir(int dirfd, const char *name, dev_t dev, unsigned depth)
+static int move_up(struct removal *rm, int dirfd, const char *name)
 {
-	struct stat st;
-	int fd, r;
+	for (;;) {
+		cleanup_free char *up = xasprintf(".deep-%u", rm->moved++);
 
-	if (depth > TREE_DEPTH_MAX)
-		return -ELOOP;
-	fd = open_for_removal(dirfd, name);
+		/* An empty directory of that name gives way, which is what awaits it anyhow. */
+		if (renameat(dirfd, name, rm->top, up) == 0)
+			return 0;
+		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+			return -errno;
+	}
+}
+
+static int remove_dir(struct removal *rm, int dirfd, const char *name, unsigned depth)
+{
+	cleanup_fd int fd = open_for_removal(dirfd, name);
+	struct stat st;
+	int r;
+
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || st.st_dev != dev) {
-		(void)close(fd);
+	if (fstat(fd, &st) < 0 || st.st_dev != rm->dev)
 		return -EXDEV;
-	}
 	if ((st.st_mode & 0700) != 0700)
-		(void)fchmod(fd, 0700); /* a read-only directory cannot be emptied */
-	r = empty_dir(fd, dev, depth + 1);
+		(void)fchmod(fd, 0700); /* a read-only directory is neither emptied nor moved */
+	if (depth == TREE_DEPTH_MAX)
+		return move_up(rm, dirfd, name);
+	r = empty_dir(rm, take_fd(fd), depth + 1);
 	if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		r = -errno;
 	return r;
 }
 
-static int remove_entry(int dirfd, const char *name, dev_t dev, unsigned depth)
+static int remove_entry(struct removal *rm, int dirfd, const char *name, unsigned depth)
 {
 	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
-	return remove_dir(dirfd, name, dev, depth);
+	return remove_dir(rm, dirfd, name, depth);
+}
+
+/* One round empties the top but for what it moved there. */
+static int remove_rounds(struct removal *rm, int dirfd, const char *name)
+{
+	unsigned before;
+	int r;
+
+	do {
+		int again = openat(rm->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		before = rm->moved;
+		r = again < 0 ? -errno : empty_dir(rm, again, 1);
+	} while (r == 0 && rm->moved != before);
+	if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		r = -errno;
+	return r;
 }
 
 int path_remove_tree(int dirfd, const char *name, struct err *err)
 {
+	cleanup_fd int top = -1;
+	struct removal rm = {0};
 	struct stat st;
 	int r;
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot look at '%s'", name);
-	r = remove_entry(dirfd, name, st.st_dev, 0);
+	if (!S_ISDIR(st.st_mode)) {
+		r = unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
+	} else {
+		rm.top = top = open_for_removal(dirfd, name);
+		rm.dev = st.st_dev;
+		r = top < 0 ? top : 0;
+		if (r == 0 && (st.st_mode & 0700) != 0700)
+			(void)fchmod(top, 0700);
+		if (r == 0)
+			r = remove_rounds(&rm, dirfd, name);
+	}
 	return r < 0 ? err_sys(err, -r, "cannot remove '%s'", name) : 0;
 }

@@ -31,10 +31,10 @@ os.mkdir("locked"); os.mkdir("locked/inner"); open("locked/inner/f", "w").close(
 os.chmod("locked/inner", 0); os.chmod("locked", 0)
 os.mkfifo("fifo")
 open("new\nline \x1b[31m", "w").close()
-for i in range(3000):
+for i in range(6000):
     os.mkdir("d"); os.chdir("d")
 ' "$T/precious"
-	ralph rm -f "rm-${WS##*-}"
+	(ulimit -n 128 && ralph rm -f "rm-${WS##*-}")
 	same precious "$(cat "$T/precious/dir/file")"
 	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes")"
 }
