@@ -72,7 +72,7 @@ load attack
 	ralph run --rm -- head -c 3 </dev/zero | cmp - <(printf '\0\0\0')
 }
 
-@test 'a socket of the host'\''s network is refused as stdin' {
+@test "a socket of the host's network is refused as stdin" {
 	local kind
 
 	for kind in inet-stream inet-datagram unix-datagram unix-stream; do

@@ -168,7 +168,7 @@ for i in range(6000):
 	same fine "$(ralph exec "cl-${WS##*-}" echo fine)"
 }
 
-@test 'nothing of a sandbox'\''s home is on the host'\''s PATH' {
+@test "nothing of a sandbox's home is on the host's PATH" {
 	local dir home
 
 	ralph run -n "path-${WS##*-}" -- sh -c 'mkdir -p "$HOME/.local/bin" "$HOME/bin" && cp /bin/true "$HOME/.local/bin/git" && cp /bin/true "$HOME/bin/git"'
