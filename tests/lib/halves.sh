@@ -54,7 +54,7 @@ all_halves() {
 	one_half root "$out" "${files[@]}"
 	make_user || { echo "0 1 0 cannot make the user $TEST_USER" >"$out/user.counts"; return; }
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
-	cp -r tests "$copy/"
+	cp -r tests man "$copy/"
 	chmod -R a+rX "$copy"
 	for f in user user-runtime; do
 		AS_USER=1 half_command "$f" "$out" "$(scripts/stage.sh --path)" "$copy/tests" \
