@@ -1,0 +1,32 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Ends a tree of processes that may fork while it is being ended. A round looks at /proc once:
+ * what it has not seen before is stopped, so that it holds its place in the process limit and
+ * forks no more; a round that finds nothing new kills everything. Processes are signalled
+ * through pidfds after a second look, so a number that was reused is never hit.
+ *
+ * /proc is written by the processes in it: names are skipped, numbers are bounded, and what
+ * cannot be read is not there.
+ */
+#define SWEEP_NEW_ROUNDS_MAX 100 /* rounds that found new processes: beyond it is a fork bomb */
+
+enum sweep_result {
+	SWEEP_FOUND_NEW, /* look again at once */
+	SWEEP_KILLED,	 /* everything known has its SIGKILL: wait for it to be reaped */
+	SWEEP_EMPTY,	 /* no process is in the tree */
+	SWEEP_ENDLESS,	 /* new processes keep coming */
+};
+
+/* Forgets what earlier rounds saw. */
+void sweep_start(void);
+
+/*
+ * One round over the descendants of this process. The children in except[] (sorted by nothing,
+ * -1 for an empty place) and what descends from them are left alone.
+ */
+enum sweep_result sweep_round(int proc_fd, const pid_t *except, size_t n_except);
