@@ -6,5 +6,13 @@ struct command;
 extern const struct command *const commands[];
 
 extern const struct command cmd_completion;
+extern const struct command cmd_config;
+extern const struct command cmd_exec;
 extern const struct command cmd_help;
+extern const struct command cmd_inspect;
+extern const struct command cmd_ls;
+extern const struct command cmd_rm;
+extern const struct command cmd_run;
+extern const struct command cmd_shell;
+extern const struct command cmd_stop;
 extern const struct command cmd_version;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "guest/domain.h"
-#include "guest/setup.h"
+#include "wire/guest.h"
 
 /* What pid 1 knows after the set-up; minders and payloads get their copy by fork. */
 struct guest {

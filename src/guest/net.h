@@ -1,6 +1,6 @@
 #pragma once
 
-#include "guest/setup.h"
+#include "wire/guest.h"
 
 /*
  * The sandbox's network: a namespace with nothing but loopback in it, made by this process, which

@@ -1,5 +1,6 @@
 #include "sandbox/build.h"
 
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 

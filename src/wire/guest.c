@@ -1,4 +1,4 @@
-#include "guest/setup.h"
+#include "wire/guest.h"
 
 #include <string.h>
 #include <sys/socket.h>
