@@ -46,7 +46,7 @@ enum command_flags {
  * One command: each cmd-*.c exports one, declared in commands.h, listed in commands.c.
  *
  *	const struct command cmd_stop = {
- *		.name = "stop", .operands = "NAME…", .summary = "stop sandboxes",
+ *		.name = "stop", .operands = "NAME...", .summary = "stop sandboxes",
  *		.group = GROUP_MANAGE, OPTIONS(stop_opts, struct stop_args), .run = cmd_stop_run,
  *		.min_operands = 1, .max_operands = OPERANDS_ANY, .complete = COMPLETE_SANDBOX,
  *	};

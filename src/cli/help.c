@@ -1,5 +1,6 @@
 #include "cli/help.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -170,7 +171,7 @@ void help_usage(const struct command *c, const char *prefix, FILE *out)
 void help_command(const struct command *c, const char *prefix, FILE *out)
 {
 	help_usage(c, prefix, out);
-	(void)fprintf(out, "\n%c%s.\n", c->summary[0] & ~0x20, c->summary + 1);
+	(void)fprintf(out, "\n%c%s.\n", toupper((unsigned char)c->summary[0]), c->summary + 1);
 	if (c->aliases) {
 		(void)fputs("Also called:", out);
 		for (const char *const *a = c->aliases; *a; a++)

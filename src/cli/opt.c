@@ -198,7 +198,10 @@ void opt_init(const struct opt_set *set)
 		r = check_value(o, o->name, o->def, &number, &err);
 		assert(r == 0);
 		(void)r;
-		store_member(o, set->base, o->def, number);
+		if (o->type == OPT_BOOL || o->type == OPT_NOT)
+			*(bool *)((char *)set->base + o->offset) = streq(o->def, "true");
+		else
+			store_member(o, set->base, o->def, number);
 	}
 }
 

@@ -26,7 +26,7 @@
  */
 enum opt_type {
 	OPT_BOOL,     /* bool: becomes true; refuses a value */
-	OPT_NOT,      /* bool: becomes false ("--no-x"; the true comes from another row) */
+	OPT_NOT,      /* bool: becomes false ("--no-x"; .def = "true", or a --x beside it) */
 	OPT_STR,      /* const char *: points into argv */
 	OPT_UINT,     /* uint64_t: strict base 10, min..max */
 	OPT_SIZE,     /* uint64_t bytes: 512, 4K, 64M, min..max */

@@ -82,7 +82,7 @@ static json_t *head_of(struct events *e, const char *type)
 {
 	struct timespec ts;
 	struct tm tm;
-	char when[40], ms[16];
+	char when[40], ms[32];
 
 	(void)clock_gettime(CLOCK_REALTIME, &ts);
 	(void)gmtime_r(&ts.tv_sec, &tm);

@@ -1,6 +1,7 @@
 #include "sandbox/supervisor.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/fd.h"
 #include "base/path.h"

@@ -7,7 +7,7 @@
  * line of it in a child and gives what was printed, the exit code, and what its command saw.
  */
 struct demo_args {
-	bool rm, detach, quiet;
+	bool rm, detach, quiet, warm;
 	const char *name, *mode;
 	struct strv env;
 	uint64_t count, size, wait;
@@ -15,7 +15,7 @@ struct demo_args {
 
 struct demo_seen {
 	char cmd[32]; /* "" when nothing ran */
-	bool rm, detach, quiet, dry_run, yes;
+	bool rm, detach, quiet, warm, dry_run, yes;
 	uint64_t count, size, wait;
 	int dashdash;
 	char name[64], mode[16], env[64], config[256], operands[256]; /* lists joined by '|' */

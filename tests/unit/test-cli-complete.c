@@ -29,24 +29,34 @@ static const char fish_driver[] =
 	"source fish.script\n"
 	"complete -C (string join -- ' ' ralph (string escape -n -- $argv))\n";
 
-/* zsh completes only in its line editor: one runs in a pseudo-terminal, with compadd replaced by
- * one that prints what it was given. */
-static const char zsh_driver[] =
-	"zmodload zsh/zpty\n"
-	"words=\"ralph $*\"\n"
-	"zpty z zsh -f -i\n"
-	"zpty -w z 'PS1=; stty -echo; autoload -U compinit; compinit -u -D; source ./zsh.script'\n"
-	"zpty -w z 'compadd() { if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]]; then "
-	"builtin compadd \"$@\"; return; fi; local -a hits; "
-	"builtin compadd -A hits \"$@\"; print -rl -- \"<\"${^hits}\">\" >>hits; "
-	"builtin compadd \"$@\" }'\n"
-	"zpty -w z 'bindkey \"^I\" complete-word; : >hits; print rea\"\"dy'\n"
-	"zpty -r -m z line '*ready*' || exit 1\n"
-	"zpty -w -n z $words$'\\t'\n"
-	"zpty -w -n z $'\\C-u print do\"\"ne\\n'\n"
-	"zpty -r -m z line '*done*'\n"
-	"zpty -d z\n"
-	"cat hits\n";
+/*
+ * zsh completes only in its line editor: one runs in a pseudo-terminal, with compadd replaced by
+ * one that notes what it was given. Both sides wait for each other: the editor says when it is
+ * ready for keys, and the widget when it has completed.
+ */
+static const char zsh_setup[] =
+	"PS1=; autoload -U compinit; compinit -u -D; source ./zsh.script; : >hits\n"
+	"compadd() {\n"
+	"	local -a hits\n"
+	"	if [[ ${@[1,(i)(-|--)]} != *-(O|A|D)\\ * ]]; then\n"
+	"		builtin compadd -A hits \"$@\"\n"
+	"		print -rl -- \"<\"${^hits}\">\" >>hits\n"
+	"	fi\n"
+	"	builtin compadd \"$@\"\n"
+	"}\n"
+	"complete-and-say() { zle complete-word; print completed }\n"
+	"zle -N complete-and-say; bindkey '^I' complete-and-say\n"
+	"zle-line-init() { print ready }\n"
+	"zle -N zle-line-init\n";
+
+static const char zsh_driver[] = "zmodload zsh/zpty\n"
+				 "zpty z zsh -f -i\n"
+				 "zpty -w z 'source ./zsh.setup'\n"
+				 "zpty -r -m z line '*ready*' || exit 1\n"
+				 "zpty -w -n z \"ralph $*\"$'\\t'\n"
+				 "zpty -r -m z line '*completed*' || exit 1\n"
+				 "zpty -d z\n"
+				 "cat hits\n";
 
 static void write_file(const char *name, const char *text, mode_t mode)
 {
@@ -77,6 +87,7 @@ static int make_dir(void **state)
 	write_script("zsh.script", complete_zsh);
 	write_script("fish.script", complete_fish);
 	write_file("bash.driver", bash_driver, 0644);
+	write_file("zsh.setup", zsh_setup, 0644);
 	write_file("zsh.driver", zsh_driver, 0644);
 	write_file("fish.driver", fish_driver, 0644);
 	return chdir(dir);
@@ -137,7 +148,7 @@ static const struct offer_case cases[] = {
 	{{"ls", "--d"}, {NULL}, {"--docker", "--dry-run"}},
 	{{"list", "--q"}, {"--quiet"}, {NULL}},
 	{{"run", "--mode", ""}, {"fast", "safe"}, {"run"}},
-	{{"run", "--name", "box-"}, {"box-one", "box-two"}, {"box-$(touch"}},
+	{{"run", "--name", "box-"}, {"box-one", "box-two"}, {NULL}},
 	{{"run", "-n", "box-o"}, {"box-one"}, {"box-two"}},
 	{{"exec", "b"}, {"box-one", "box-two"}, {NULL}},
 	{{"rm", "box-one", "box-t"}, {"box-two"}, {"box-one"}},
@@ -168,6 +179,7 @@ static void check_shell(const char *shell)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		cleanup_free char *out = offers(shell, cases[i].words);
 
+		assert_null(strstr(out, "pwned"));
 		for (size_t k = 0; k < 4 && cases[i].yes[k]; k++)
 			if (!has_word(out, cases[i].yes[k]))
 				fail_msg("%s case %zu lacks %s: %s", shell, i, cases[i].yes[k],

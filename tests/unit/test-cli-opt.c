@@ -50,6 +50,8 @@ static void defaults_are_what_the_row_says(void **state)
 	assert_int_equal(r->seen.wait, 0);
 	assert_string_equal(r->seen.mode, "safe");
 	assert_int_equal(r->seen.dashdash, -1);
+	assert_true(r->seen.warm);
+	assert_false(demo("run", "--no-warm")->seen.warm);
 }
 
 static void numbers_are_strict(void **state)
