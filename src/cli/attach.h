@@ -14,7 +14,8 @@
  */
 struct attach {
 	const struct strv *argv, *env;
-	bool inherit; /* env adds to the sandbox's own, and cwd may be "": its workspace */
+	bool inherit;	  /* env adds to the sandbox's own, and cwd may be "": its workspace */
+	const char *user; /* NULL: the sandbox's own */
 	const char *cwd;
 	bool tty;
 	uint64_t timeout_ms;

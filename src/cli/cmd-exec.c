@@ -8,8 +8,7 @@
 #include "base/path.h"
 #include "cli/attach.h"
 #include "cli/exec.h"
-#include "sandbox/live.h"
-#include "sandbox/store.h"
+#include "sandbox/connect.h"
 
 struct exec_args {
 	struct strv env;
@@ -31,30 +30,6 @@ static const struct opt exec_opts[] = {
 	{"timeout", 0, OPT_DURATION, AT(timeout_ms), "TIME", "end the command after this time"},
 };
 /* clang-format on */
-
-/* The native sandbox has one user; asking for it by name or number is fine. */
-static int check_user(struct cli *cli, const struct places *p, const char *name, const char *user)
-{
-	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
-	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	cleanup_free char *uid = NULL;
-	const struct spec_env *own;
-	int r;
-
-	if (!user)
-		return 0;
-	r = store_open(p, name, false, &e, &cli->err);
-	if (r == 0)
-		r = store_read_spec(&e, &spec, &cli->err);
-	if (r < 0)
-		return r;
-	own = spec_env_find(spec, "USER");
-	uid = xasprintf("%u", spec->uid);
-	if (streq(user, uid) || (own && streq(user, own->value)))
-		return 0;
-	return err_usage(&cli->err, "sandbox '%s' has one user, %s (%s); '%s' is not there", name,
-			 own ? own->value : "its own", uid, user);
-}
 
 static int check_env(struct cli *cli, const struct strv *env)
 {
@@ -79,6 +54,7 @@ int exec_in(struct cli *cli, const char *name, const struct exec_request *req)
 		.argv = req->argv,
 		.env = req->env,
 		.inherit = true,
+		.user = req->user,
 		.cwd = req->dir ? req->dir : "",
 		.tty = req->tty,
 		.timeout_ms = req->timeout_ms,
@@ -97,8 +73,6 @@ int exec_in(struct cli *cli, const char *name, const struct exec_request *req)
 			"sandbox '%s' is not running; start it in its workspace with: ralph run -d "
 			"-n %s",
 			name, name);
-	if (r == 0)
-		r = check_user(cli, &p, name, req->user);
 	if (r == 0)
 		r = attach_run(conn, &a, &code, &cli->err);
 	return r < 0 ? r : code;

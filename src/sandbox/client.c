@@ -106,7 +106,7 @@ static json_t *argv_to_json(const struct strv *argv)
 
 struct exec_frame {
 	uint32_t flags, rows, cols;
-	const char *cwd;
+	const char *user, *cwd;
 	struct strv argv, env;
 };
 
@@ -122,6 +122,7 @@ static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *r
 
 	wire_read(&r, m);
 	*ret_limit = wire_get_u64(&r);
+	f->user = wire_get_str(&r);
 	f->flags = wire_get_u32(&r);
 	f->rows = wire_get_u32(&r);
 	f->cols = wire_get_u32(&r);
@@ -163,6 +164,24 @@ static void write_spawn(const struct exec_frame *f, struct buf *b)
 	wire_put_strv(b, &f->env);
 }
 
+/* A native sandbox has one user; asking for it by name or number is fine. */
+static bool is_own_user(const struct sandbox_spec *spec, const char *user)
+{
+	const struct spec_env *own = spec_env_find(spec, "USER");
+	cleanup_free char *uid = xasprintf("%u", spec->uid);
+
+	return !user[0] || streq(user, uid) || (own && streq(user, own->value));
+}
+
+static void refuse_user(struct client *c, const char *user)
+{
+	const struct spec_env *own = spec_env_find(c->sup->spec, "USER");
+	cleanup_free char *msg = xasprintf("the sandbox has one user, %s (%u); '%s' is not there",
+					   own ? own->value : "its own", c->sup->spec->uid, user);
+
+	client_failed(c, EXIT_USAGE, msg);
+}
+
 static void on_exec(struct client *c, struct wire_msg *m)
 {
 	cleanup_(exec_frame_done) struct exec_frame f = {0};
@@ -173,6 +192,10 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	buf_init(&b, WIRE_BODY_MAX);
 	if (c->state != CLIENT_FRESH || read_exec(m, &f, &c->limit_ms) < 0) {
 		client_drop(c);
+		return;
+	}
+	if (!is_own_user(s->spec, f.user)) {
+		refuse_user(c, f.user);
 		return;
 	}
 	if (f.flags & WIRE_EXEC_INHERIT)

@@ -29,16 +29,6 @@ static int try_connect(const struct places *p, const char *name, int *ret, struc
 	return r < 0 ? err_sys(err, -r, "cannot reach sandbox '%s'", name) : 0;
 }
 
-int live_connect(const struct places *p, const char *name, int *ret, struct err *err)
-{
-	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	int r = try_connect(p, name, ret, err);
-
-	if (r < 0 || *ret >= 0)
-		return r;
-	return store_open(p, name, false, &e, err);
-}
-
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
 static void supervisor_env(struct strv *env)

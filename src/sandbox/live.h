@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strv.h"
+#include "sandbox/connect.h"
 #include "sandbox/places.h"
 #include "spec/spec.h"
 
@@ -10,9 +11,6 @@
 #include <stdint.h>
 
 /* A command line's side of a live sandbox. */
-
-/* Connects to NAME; *ret is -1 when it is not live. An unknown name is an error. */
-int live_connect(const struct places *p, const char *name, int *ret, struct err *err);
 
 enum live_flags {
 	LIVE_KEEP = 1 << 0,   /* the sandbox stays up without commands */

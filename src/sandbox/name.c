@@ -88,15 +88,3 @@ char *name_make(const char *agent, const char *branch, const char *dir, const ch
 	b = sanitise(branch ? branch : dir, room - SUFFIX_LEN, &changed);
 	return xasprintf(PREFIX "%s-%s%s", a, b, digits);
 }
-
-bool name_valid(const char *name)
-{
-	size_t n = strlen(name);
-
-	if (n == 0 || n > NAME_LEN_MAX || name[0] == '-' || name[n - 1] == '-')
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!is_plain(name[i]))
-			return false;
-	return true;
-}
