@@ -7,6 +7,7 @@ extern const struct command *const commands[];
 
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
+extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
 extern const struct command cmd_help;
 extern const struct command cmd_inspect;

@@ -194,7 +194,8 @@ static int view_read(const struct cgroup_source *src, struct view *ret, struct e
 		return r;
 	strv_split(&lines, mountinfo, '\n');
 	for (size_t i = 0; i < lines.n; i++)
-		view_add(ret, lines.v[i], proc_cgroup);
+		if (strstr(lines.v[i], " - cgroup"))
+			view_add(ret, lines.v[i], proc_cgroup);
 	return 0;
 }
 

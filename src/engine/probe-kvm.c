@@ -15,23 +15,73 @@ enum { RAN = 0, NO_DEVICE, NO_ACCESS, BROKEN };
 
 #if defined(__x86_64__)
 
-#define GUEST_MEMORY 4096
+#define GUEST_MEMORY 0x8000
+#define GUEST_CODE 0x1000
+#define GUEST_PML4 0x2000
+#define GUEST_PDPT 0x3000
+#define GUEST_PD 0x4000
 #define GUEST_PORT 0x10
 #define GUEST_BYTE 0x42
 
-/* mov $0x42, %al; out %al, $0x10; hlt */
-static const unsigned char guest_code[] = {0xb0, GUEST_BYTE, 0xe6, GUEST_PORT, 0xf4};
+/*
+ * 64-bit code: a loop long enough that an emulator shows, SSE, cpuid, one byte to a port, halt.
+ * A few instructions of real mode would prove nothing: the kernel may emulate those by itself.
+ */
+/* clang-format off */
+static const unsigned char guest_code[] = {
+	0x48, 0xc7, 0xc1, 0x40, 0x42, 0x0f, 0x00, /* mov $1000000, %rcx */
+	0x48, 0xff, 0xc9,                         /* 1: dec %rcx */
+	0x75, 0xfb,                               /* jnz 1b */
+	0x31, 0xc0, 0x0f, 0xa2,                   /* xor %eax, %eax; cpuid */
+	0x66, 0x0f, 0xef, 0xc0,                   /* pxor %xmm0, %xmm0 */
+	0x0f, 0x58, 0xc0,                         /* addps %xmm0, %xmm0 */
+	0xb0, GUEST_BYTE, 0xe6, GUEST_PORT,       /* mov $0x42, %al; out %al, $0x10 */
+	0xf4,                                     /* hlt */
+};
+/* clang-format on */
 
-/* Real mode, everything at 0: the smallest guest there is. */
+static void put_entry(unsigned char *memory, size_t at, uint64_t entry)
+{
+	memcpy(memory + at, &entry, sizeof(entry));
+}
+
+/* The first 2 MiB, mapped one to one. */
+static void fill_memory(unsigned char *memory)
+{
+	memcpy(memory + GUEST_CODE, guest_code, sizeof(guest_code));
+	put_entry(memory, GUEST_PML4, GUEST_PDPT | 3);
+	put_entry(memory, GUEST_PDPT, GUEST_PD | 3);
+	put_entry(memory, GUEST_PD, 0x83);
+}
+
+/* Long mode from the first instruction, as a boot loader would leave it. */
 static int set_registers(int vcpu)
 {
-	struct kvm_regs regs = {.rflags = 2};
+	struct kvm_regs regs = {.rflags = 2, .rip = GUEST_CODE, .rsp = GUEST_MEMORY};
+	struct kvm_segment code = {.limit = 0xffffffff,
+				   .selector = 8,
+				   .type = 11,
+				   .present = 1,
+				   .s = 1,
+				   .l = 1,
+				   .g = 1};
+	struct kvm_segment data = {.limit = 0xffffffff,
+				   .selector = 16,
+				   .type = 3,
+				   .present = 1,
+				   .s = 1,
+				   .db = 1,
+				   .g = 1};
 	struct kvm_sregs sregs;
 
 	if (ioctl(vcpu, KVM_GET_SREGS, &sregs) < 0)
 		return -1;
-	sregs.cs.base = 0;
-	sregs.cs.selector = 0;
+	sregs.cs = code;
+	sregs.ds = sregs.es = sregs.fs = sregs.gs = sregs.ss = data;
+	sregs.cr3 = GUEST_PML4;
+	sregs.cr4 = 1U << 5 | 1U << 9 | 1U << 10;	    /* PAE, OSFXSR, OSXMMEXCPT */
+	sregs.cr0 = 1U << 0 | 1U << 1 | 1U << 4 | 1U << 31; /* PE, MP, ET, PG */
+	sregs.efer = 1U << 8 | 1U << 10;		    /* LME, LMA */
 	if (ioctl(vcpu, KVM_SET_SREGS, &sregs) < 0)
 		return -1;
 	return ioctl(vcpu, KVM_SET_REGS, &regs);
@@ -69,7 +119,7 @@ static int try_kvm(void)
 		mmap(NULL, GUEST_MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (vm < 0 || memory == MAP_FAILED)
 		return BROKEN;
-	memcpy(memory, guest_code, sizeof(guest_code));
+	fill_memory(memory);
 	region.userspace_addr = (uint64_t)(uintptr_t)memory;
 	if (ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region) < 0)
 		return BROKEN;

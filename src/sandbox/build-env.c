@@ -1,6 +1,5 @@
 #include "sandbox/build.h"
 
-#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,15 +40,22 @@ static void pass_allowed(struct sandbox_spec *s, char *const *host)
 	}
 }
 
-static const char *user_name(void)
+/* The user's name where it can go into /etc/passwd as it is. Root outside is an ordinary user
+ * inside, and is called so. */
+static const char *user_name(char *const *host)
 {
-	/* Root outside is an ordinary user inside, and is called so. */
-	struct passwd *pw = geteuid() == 0 ? NULL : getpwuid(geteuid());
+	const char *name = lookup(host, "USER");
+	size_t n;
 
-	return pw && pw->pw_name[0] ? pw->pw_name : "agent";
+	if (!name)
+		name = lookup(host, "LOGNAME");
+	if (!name || geteuid() == 0 || streq(name, "root"))
+		return "agent";
+	n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+	return n > 0 && n <= 32 && name[n] == '\0' ? name : "agent";
 }
 
-static void set_own(struct sandbox_spec *s, const char *path)
+static void set_own(struct sandbox_spec *s, const char *path, const char *user)
 {
 	cleanup_free char *run = xasprintf("/run/user/%u", s->uid);
 	struct stat st;
@@ -57,8 +63,8 @@ static void set_own(struct sandbox_spec *s, const char *path)
 		const char *name, *value;
 	} own[] = {
 		{"HOME", s->home},
-		{"USER", user_name()},
-		{"LOGNAME", user_name()},
+		{"USER", user},
+		{"LOGNAME", user},
 		{"SHELL", stat("/bin/bash", &st) == 0 ? "/bin/bash" : "/bin/sh"},
 		{"PATH", path},
 		{"TMPDIR", "/tmp"},
@@ -84,7 +90,7 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 	const struct config *c = in->config;
 
 	pass_allowed(s, in->environ);
-	set_own(s, path);
+	set_own(s, path, user_name(in->environ));
 	for (size_t i = 0; i < c->env.pass.n; i++) {
 		const char *v = lookup(in->environ, c->env.pass.v[i]);
 

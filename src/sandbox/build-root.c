@@ -1,7 +1,6 @@
 #include "sandbox/build.h"
 
 #include <glob.h>
-#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

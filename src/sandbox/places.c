@@ -1,6 +1,5 @@
 #include "sandbox/places.h"
 
-#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,14 +25,10 @@ static char *xdg(const char *var, const char *home, const char *fallback)
 static int find_home(char **ret, struct err *err)
 {
 	const char *home = env_dir("HOME");
-	struct passwd *pw;
 
-	if (home)
-		return path_real(home, ret, err);
-	pw = getpwuid(geteuid());
-	if (!pw || pw->pw_dir[0] != '/')
+	if (!home)
 		return err_usage(err, "HOME is not set; set it to your home directory");
-	return path_real(pw->pw_dir, ret, err);
+	return path_real(home, ret, err);
 }
 
 /* What was installed moves with the program: ../libexec/ralph beside bin, else as configured. */

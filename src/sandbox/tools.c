@@ -27,6 +27,7 @@ struct search {
 	const struct tools_input *in;
 	char *home; /* as spelled; NULL: none that counts */
 	char *home_real;
+	struct strv entries; /* of the host's PATH, those that count */
 	struct tools *out;
 	const char *command; /* for reasons */
 	struct err *err;
@@ -256,7 +257,7 @@ static char *interpreter(const char *path)
 	return i < words.n ? xstrdup(words.v[i]) : NULL;
 }
 
-/* PATH entries that may name tools: absolute, not in what the agent can write. */
+/* PATH entries that may name tools: absolute, there, not in what the agent can write. */
 static bool entry_counts(const struct search *s, const char *entry)
 {
 	cleanup_free char *real = NULL;
@@ -268,14 +269,20 @@ static bool entry_counts(const struct search *s, const char *entry)
 					      path_under(entry, s->in->workspace)));
 }
 
+static void read_entries(struct search *s)
+{
+	cleanup_strv struct strv all = {0};
+
+	strv_split(&all, s->in->path ? s->in->path : "", ':');
+	for (size_t i = 0; i < all.n && s->entries.n < PATH_ENTRIES_MAX; i++)
+		if (!strv_has(&s->entries, all.v[i]) && entry_counts(s, all.v[i]))
+			strv_push(&s->entries, all.v[i]);
+}
+
 static char *find_on_path(const struct search *s, const char *name)
 {
-	cleanup_strv struct strv entries = {0};
-
-	strv_split(&entries, s->in->path ? s->in->path : "", ':');
-	for (size_t i = 0; i < entries.n && i < PATH_ENTRIES_MAX; i++) {
-		char *found = entry_counts(s, entries.v[i]) ? host_find_program(name, entries.v[i])
-							    : NULL;
+	for (size_t i = 0; i < s->entries.n; i++) {
+		char *found = host_find_program(name, s->entries.v[i]);
 
 		if (found)
 			return found;
@@ -307,16 +314,16 @@ static int bring(struct search *s, const char *path, unsigned depth, bool *reach
 }
 
 /* The tool roots that the host's PATH names. */
-static void bring_path_roots(struct search *s, const struct strv *entries)
+static void bring_path_roots(struct search *s)
 {
-	for (size_t i = 0; i < entries->n && i < PATH_ENTRIES_MAX; i++) {
+	for (size_t i = 0; i < s->entries.n; i++) {
 		cleanup_free char *real = NULL;
 		const char *rel;
 		const struct tools_root *root;
 
-		if (!entry_counts(s, entries->v[i]) || visible(s, entries->v[i]))
+		if (visible(s, s->entries.v[i]))
 			continue;
-		if (follow(s, entries->v[i], &real, NULL) < 0)
+		if (follow(s, s->entries.v[i], &real, NULL) < 0)
 			continue;
 		rel = in_home(s, real);
 		root = tools_root_of(rel ? rel : real);
@@ -331,14 +338,12 @@ static void add_path(struct tools *t, const char *dir)
 		strv_push(&t->path, dir);
 }
 
-static void make_path(struct search *s, const struct strv *entries)
+static void make_path(struct search *s)
 {
-	for (size_t i = 0; i < entries->n && i < PATH_ENTRIES_MAX; i++) {
-		const char *entry = entries->v[i];
+	for (size_t i = 0; i < s->entries.n; i++) {
+		const char *entry = s->entries.v[i];
 		cleanup_free char *real = NULL;
 
-		if (!entry_counts(s, entry))
-			continue;
 		if (visible(s, entry) || bound(s, entry)) {
 			add_path(s->out, entry);
 			continue;
@@ -402,20 +407,19 @@ static void set_argv0(struct search *s, const char *file, const char *real, bool
 
 static int resolve(struct search *s)
 {
-	cleanup_strv struct strv entries = {0};
 	cleanup_free char *file = NULL, *real = NULL;
 	bool reachable = true;
 	int r;
 
-	strv_split(&entries, s->in->path ? s->in->path : "", ':');
+	read_entries(s);
 	if (s->in->argv0) {
 		r = resolve_command(s, &file, &real, &reachable);
 		if (r < 0)
 			return r;
 	}
 	s->command = "a tool on PATH";
-	bring_path_roots(s, &entries);
-	make_path(s, &entries);
+	bring_path_roots(s);
+	make_path(s);
 	if (s->in->argv0)
 		set_argv0(s, file, real, reachable);
 	return 0;
@@ -433,6 +437,7 @@ int tools_resolve(const struct tools_input *in, struct tools *ret, struct err *e
 		s.home_real = realpath(in->home, NULL);
 	}
 	r = resolve(&s);
+	strv_done(&s.entries);
 	free(s.home);
 	free(s.home_real);
 	if (r < 0)
