@@ -2,8 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/sched.h>
 #include <poll.h>
-#include <sched.h>
+#include <stdint.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -124,6 +125,18 @@ static int read_report(int fd)
 	return n == sizeof(r) ? r : 0;
 }
 
+/* fork() that glibc does not have. The child calls nothing but async-signal-safe functions. */
+static pid_t fork_into(int cgroup)
+{
+	struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.cgroup = (uint64_t)cgroup,
+	};
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
 int run_start(const struct run *run, struct child *ret, struct err *err)
 {
 	cleanup_fd int report_r = -1, report_w = -1;
@@ -138,7 +151,7 @@ int run_start(const struct run *run, struct child *ret, struct err *err)
 	(void)close(pipefd[1]);
 	if (report_w < 0)
 		return err_sys(err, errno, "cannot create a pipe");
-	pid = fork();
+	pid = run->into_cgroup < 0 ? fork() : fork_into(run->into_cgroup);
 	if (pid < 0)
 		return err_sys(err, errno, "cannot fork");
 	if (pid == 0)

@@ -32,6 +32,7 @@ struct run {
 	int keep[RUN_KEEP_MAX];
 	size_t n_keep;
 	enum run_flags flags;
+	int into_cgroup; /* cgroup v2 directory to be born in; -1: this process's own */
 	/* Called in the child just before exec: async-signal-safe work only; -errno ends it. It may
 	 * place descriptors below 100 with dup2(). */
 	int (*before_exec)(void *arg);
@@ -40,7 +41,7 @@ struct run {
 
 #define RUN_INIT                                                                                   \
 	{                                                                                          \
-		.stdio = {-1, -1, -1},                                                             \
+		.stdio = {-1, -1, -1}, .into_cgroup = -1,                                          \
 	}
 
 struct child {

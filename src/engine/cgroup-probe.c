@@ -266,11 +266,6 @@ static void probe_v1(const struct view *v, struct cgroup_support *s)
 			place_add(s, v->h[i].own, set, false);
 		}
 	}
-	for (size_t i = 0; i < v->n && s->method == CGROUP_V1; i++)
-		if (v->h[i].v2 && can_make_in(v->h[i].own)) {
-			place_add(s, v->h[i].own, 0, true);
-			break;
-		}
 }
 
 /* A manager that is there accepts on its private socket; systemd-run says the rest. */

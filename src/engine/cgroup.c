@@ -173,10 +173,11 @@ static int create_at(const struct cgroup_place *place, const struct cgroup_limit
 {
 	struct cgroup_setting set[CGROUP_SETTINGS_MAX];
 	__typeof__(&c->at[0]) at = &c->at[c->n];
+	const char *enter;
 	size_t n;
 	int r;
 
-	at->dir = at->procs = -1;
+	at->dir = at->enter = -1;
 	at->v2 = place->v2;
 	at->parent = open(place->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (at->parent < 0)
@@ -198,10 +199,12 @@ static int create_at(const struct cgroup_place *place, const struct cgroup_limit
 			return err_sys(err, -r, "cannot set %s of cgroup '%s/%s'", set[i].file,
 				       place->dir, c->name);
 	}
-	at->procs = openat(at->dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-	if (at->procs < 0)
-		return err_sys(err, errno, "cannot open cgroup.procs of '%s/%s'", place->dir,
-			       c->name);
+	/* A thread that moves itself takes no global lock; a process does, and waits for an RCU
+	 * grace period of 5 to 15 ms. The child that enters has one thread. */
+	enter = place->v2 ? "cgroup.procs" : "tasks";
+	at->enter = openat(at->dir, enter, O_WRONLY | O_CLOEXEC);
+	if (at->enter < 0)
+		return err_sys(err, errno, "cannot open %s of '%s/%s'", enter, place->dir, c->name);
 	return 0;
 }
 
@@ -229,46 +232,17 @@ int cgroup_create(const struct cgroup_support *s, const char *name,
 	return 0;
 }
 
-static int write_procs(const struct cgroup *c, const char *text, size_t n)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (write(c->at[i].procs, text, n) != (ssize_t)n)
-			return errno ? -errno : -EIO;
-	return 0;
-}
-
 int cgroup_enter(const struct cgroup *c)
 {
-	return write_procs(c, "0", 1);
-}
-
-int cgroup_move(const struct cgroup *c, pid_t pid)
-{
-	char text[16];
-	size_t at = sizeof(text);
-
-	if (pid <= 0)
-		return -EINVAL;
-	/* By hand: snprintf is not async-signal-safe. */
-	for (unsigned v = (unsigned)pid; v; v /= 10)
-		text[--at] = (char)('0' + v % 10);
-	return write_procs(c, text + at, sizeof(text) - at);
+	for (size_t i = 0; i < c->n; i++)
+		if (write(c->at[i].enter, "0", 1) != 1)
+			return errno ? -errno : -EIO;
+	return 0;
 }
 
 int cgroup_clone_fd(const struct cgroup *c)
 {
 	return c->n == 1 && c->at[0].v2 ? c->at[0].dir : -1;
-}
-
-void cgroup_warm(const struct cgroup_support *s)
-{
-	cleanup_fd int dir = -1;
-
-	if (s->method != CGROUP_V1 || s->n_places == 0)
-		return;
-	dir = open(s->place[0].dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir >= 0)
-		(void)write_at(dir, "cgroup.procs", "0");
 }
 
 /* One round of signals; gives how many processes there were. */
@@ -343,7 +317,7 @@ int cgroup_remove(struct cgroup *c, int deadline_ms, struct err *err)
 void cgroup_done(struct cgroup *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		closep(&c->at[i].procs);
+		closep(&c->at[i].enter);
 		closep(&c->at[i].dir);
 		closep(&c->at[i].parent);
 	}
@@ -363,7 +337,7 @@ int cgroup_stale_remove(const struct cgroup_support *s, const char *name, int de
 	for (size_t i = 0; i < s->n_places; i++) {
 		__typeof__(&c.at[0]) at = &c.at[c.n];
 
-		at->procs = -1;
+		at->enter = -1;
 		at->v2 = s->place[i].v2;
 		at->parent = open(s->place[i].dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (at->parent < 0)

@@ -14,8 +14,7 @@
  * probe says what can be had, strongest first:
  *
  *	CGROUP_V2     a directory of our own below this process's cgroup or an ancestor of it
- *	CGROUP_V1     one directory per hierarchy (memory, pids, cpu) where this process is, and one
- *	              in the unified hierarchy, where there is one, for cgroup.kill
+ *	CGROUP_V1     one directory per hierarchy (memory, pids, cpu) where this process is
  *	CGROUP_SCOPE  a scope from the user's service manager: cgroup_scope_argv() goes in front of
  *	              the command, and the manager removes the scope when its last process ends
  *	CGROUP_NONE   rlimits only
@@ -33,12 +32,12 @@ enum cgroup_controllers {
 };
 #define CGROUP_ALL (CGROUP_MEMORY | CGROUP_PIDS | CGROUP_CPU)
 
-#define CGROUP_PLACES_MAX 4 /* memory, pids, cpu and the unified hierarchy */
+#define CGROUP_PLACES_MAX 3 /* memory, pids, cpu */
 
 /* One directory below which ours can be made. */
 struct cgroup_place {
 	char *dir;
-	unsigned controllers; /* set of enum cgroup_controllers; 0: only for cgroup.kill */
+	unsigned controllers; /* set of enum cgroup_controllers */
 	bool v2;
 };
 
@@ -84,7 +83,7 @@ struct cgroup {
 	struct {
 		int parent; /* O_PATH of the place */
 		int dir;    /* O_PATH of our directory */
-		int procs;  /* cgroup.procs, open for writing */
+		int enter;  /* cgroup.procs or tasks, open for writing */
 		bool v2;
 	} at[CGROUP_PLACES_MAX];
 	size_t n;
@@ -99,22 +98,13 @@ struct cgroup {
 int cgroup_create(const struct cgroup_support *s, const char *name,
 		  const struct cgroup_limits *limits, struct cgroup *ret, struct err *err);
 /*
- * Three ways in, all async-signal-safe, 0 or -errno: the calling process (between fork and exec),
- * another one (only that process: its children stay where they are), or born inside: a clone3()
- * with CLONE_INTO_CGROUP and this descriptor, -1 where some place is not v2.
- *
- * The first two wait for an RCU grace period, some 5 to 10 ms, unless the machine moved a process
- * a few milliseconds before; then they take microseconds. The third never waits.
+ * Two ways in, both for a process with one thread: the calling one enters between fork and exec
+ * (async-signal-safe, 0 or -errno), or it is born inside by a clone3() with CLONE_INTO_CGROUP and
+ * this descriptor, -1 where there is more than one hierarchy. On v2 the first way waits for an RCU
+ * grace period of some milliseconds; the second never does.
  */
 int cgroup_enter(const struct cgroup *c);
-int cgroup_move(const struct cgroup *c, pid_t pid);
 int cgroup_clone_fd(const struct cgroup *c);
-/*
- * Makes the next cgroup_enter() or cgroup_move() cheap by moving the calling process to where it
- * is already. Blocks for the grace period: call it in a child of its own, as early as possible,
- * and do something else meanwhile. Only for CGROUP_V1; a failure does not matter.
- */
-void cgroup_warm(const struct cgroup_support *s);
 /* SIGKILL to everything inside: cgroup.kill, else signals until nothing is left or deadline_ms
  * have passed (-ETIMEDOUT). */
 int cgroup_kill(const struct cgroup *c, int deadline_ms);

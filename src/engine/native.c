@@ -161,8 +161,11 @@ static int run_bwrap(struct native *n, struct start *s, struct err *err)
 	run.env = n->support.method == CGROUP_SCOPE ? environ : NULL;
 	run.stdio[2] = s->stderr_w;
 	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION | RUN_SEARCH_PATH;
-	run.before_exec = enter_cgroup;
-	run.arg = n;
+	run.into_cgroup = cgroup_clone_fd(&n->cgroup);
+	if (run.into_cgroup < 0) {
+		run.before_exec = enter_cgroup;
+		run.arg = n;
+	}
 	run_keep(&run, s->args);
 	run_keep(&run, s->guest_end);
 	run_keep(&run, s->status_w);

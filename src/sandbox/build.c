@@ -118,8 +118,9 @@ static void add_tools(struct sandbox_spec *s, const struct tools *t)
 		(void)spec_mount_add(s, SPEC_BIND_RO, t->binds[i].path, t->binds[i].path,
 				     t->binds[i].reason);
 	for (size_t i = 0; i < t->n_links; i++)
-		(void)spec_mount_add(s, SPEC_SYMLINK, t->links[i].text, t->links[i].path,
-				     t->links[i].reason);
+		(void)spec_mount_add(
+			s, path_under(t->links[i].path, s->home) ? SPEC_HOME_LINK : SPEC_SYMLINK,
+			t->links[i].text, t->links[i].path, t->links[i].reason);
 }
 
 static int add_user_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err)

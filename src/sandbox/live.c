@@ -138,6 +138,8 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 	if (was_killed(e))
 		clean_stale(p, e);
 	r = store_write_spec(e, spec, err);
+	if (r == 0)
+		r = store_make_links(e, spec, err);
 	if (r < 0)
 		return r;
 	memfd = spec_memfd(spec, err);
@@ -263,13 +265,13 @@ static int ask_stop(int conn, const char *name, uint32_t grace_ms, bool removing
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_buf struct buf b;
-	int r = removing ? send_flags(conn, LIVE_REMOVE) : 0;
+	int r;
 
 	wire_msg_init(&m);
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, grace_ms);
-	if (r == 0)
-		r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
+	wire_put_u32(&b, removing);
+	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
 	if (r == 0)
 		r = await(conn, WIRE_STOPPED, &m);
 	/* End of stream: it was ending already. */

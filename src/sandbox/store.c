@@ -153,6 +153,65 @@ int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, stru
 		     : 0;
 }
 
+/* Opens the directory that will hold the link, making what is missing of the way to it. */
+static int open_link_dir(int home, const char *rel)
+{
+	cleanup_free char *way = xstrdup(rel);
+	cleanup_fd int dir = path_open_beneath(home, ".", O_RDONLY | O_DIRECTORY, 0);
+	char *save = NULL, *part = strtok_r(way, "/", &save), *next;
+
+	for (; dir >= 0 && part; part = next) {
+		int sub;
+
+		next = strtok_r(NULL, "/", &save);
+		if (!next)
+			break; /* the link itself */
+		if (mkdirat(dir, part, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		sub = path_open_beneath(dir, part, O_RDONLY | O_DIRECTORY, 0);
+		closep(&dir);
+		dir = sub;
+	}
+	return take_fd(dir);
+}
+
+static int make_link(int home, const char *rel, const char *text)
+{
+	cleanup_fd int dir = open_link_dir(home, rel);
+	const char *name = path_base(rel);
+
+	if (dir < 0)
+		return dir;
+	if (symlinkat(text, dir, name) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return -errno;
+	if (unlinkat(dir, name, 0) < 0)
+		return -errno;
+	return symlinkat(text, dir, name) < 0 ? -errno : 0;
+}
+
+int store_make_links(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_fd int home =
+		openat(e->dir, "home", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (home < 0)
+		return err_sys(err, errno, "cannot open the home of sandbox '%s'", e->name);
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+		int r;
+
+		if (m->kind != SPEC_HOME_LINK || !path_under(m->target, spec->home))
+			continue;
+		r = make_link(home, m->target + strlen(spec->home) + 1, m->source);
+		if (r < 0)
+			return err_sys(err, -r, "cannot make '%s' in the home of sandbox '%s'",
+				       m->target, e->name);
+	}
+	return 0;
+}
+
 int store_remove(const struct places *p, const char *name, struct err *err)
 {
 	cleanup_free char *dir = store_dir(p), *doomed = NULL;

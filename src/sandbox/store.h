@@ -33,6 +33,9 @@ int store_lock_live(const struct places *p, struct store_entry *e, int timeout_m
 int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
 /* -ENOENT when the record has none (yet). */
 int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err);
+/* Makes the links of the spec in the record's home. The agent may have put anything in their way:
+ * nothing is followed, and what is there is replaced unless it is a directory. */
+int store_make_links(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
 /* Removes the whole record; the caller holds the live lock. */
 int store_remove(const struct places *p, const char *name, struct err *err);
 /* All names, sorted. */

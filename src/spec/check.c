@@ -40,7 +40,7 @@ static int check_mount(const struct spec_mount *m, struct err *err)
 		r = check_path("mount source", m->source, err);
 	if (r == 0 && m->kind == SPEC_FILE && !m->data)
 		r = err_set(err, EINVAL, "'%s' has no content", m->target);
-	if (r == 0 && m->kind == SPEC_SYMLINK && !m->source)
+	if (r == 0 && (m->kind == SPEC_SYMLINK || m->kind == SPEC_HOME_LINK) && !m->source)
 		r = err_set(err, EINVAL, "'%s' is a link to nothing", m->target);
 	return r;
 }

@@ -29,7 +29,8 @@ static char *mount_difference(const struct sandbox_spec *live, const struct sand
 	for (size_t i = 0; i < live->n_mounts; i++) {
 		const struct spec_mount *m = &live->mounts[i];
 
-		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK && !has_mount(want, m))
+		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK &&
+		    m->kind != SPEC_HOME_LINK && !has_mount(want, m))
 			return xasprintf("mount %s", m->target);
 	}
 	return NULL;

@@ -146,10 +146,18 @@ const char *spec_origin_mark(enum spec_origin o)
 const char *spec_mount_kind_name(enum spec_mount_kind k)
 {
 	static const char *const names[] = {
-		[SPEC_BIND_RO] = "ro",	  [SPEC_BIND_RW] = "rw", [SPEC_TMPFS] = "tmpfs",
-		[SPEC_PROC] = "proc",	  [SPEC_DEV] = "dev",	 [SPEC_SYMLINK] = "symlink",
-		[SPEC_FILE] = "file",	  [SPEC_DIR] = "dir",	 [SPEC_MASK] = "mask",
-		[SPEC_RO] = "remount-ro", [SPEC_COPY] = "copy",
+		[SPEC_BIND_RO] = "ro",
+		[SPEC_BIND_RW] = "rw",
+		[SPEC_TMPFS] = "tmpfs",
+		[SPEC_PROC] = "proc",
+		[SPEC_DEV] = "dev",
+		[SPEC_SYMLINK] = "symlink",
+		[SPEC_HOME_LINK] = "home-link",
+		[SPEC_FILE] = "file",
+		[SPEC_DIR] = "dir",
+		[SPEC_MASK] = "mask",
+		[SPEC_RO] = "remount-ro",
+		[SPEC_COPY] = "copy",
 	};
 	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
 

@@ -29,13 +29,14 @@ struct spec_env {
 };
 
 enum spec_mount_kind {
-	SPEC_BIND_RO, /* source bound at target, read-only */
-	SPEC_BIND_RW, /* source bound at target */
-	SPEC_TMPFS,   /* empty, size and mode below */
-	SPEC_PROC,    /* a new /proc of the sandbox's own pid namespace */
-	SPEC_DEV,     /* a minimal /dev with its own devpts */
-	SPEC_SYMLINK, /* target is a link to source */
-	SPEC_FILE,    /* target is a read-only file with the content `data` */
+	SPEC_BIND_RO,	/* source bound at target, read-only */
+	SPEC_BIND_RW,	/* source bound at target */
+	SPEC_TMPFS,	/* empty, size and mode below */
+	SPEC_PROC,	/* a new /proc of the sandbox's own pid namespace */
+	SPEC_DEV,	/* a minimal /dev with its own devpts */
+	SPEC_SYMLINK,	/* target is a link to source */
+	SPEC_HOME_LINK, /* the same, in the sandbox's home, where it stays */
+	SPEC_FILE,	/* target is a read-only file with the content `data` */
 	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
 	SPEC_DIR,  /* an empty directory of the root */
 	SPEC_MASK, /* a file is covered by nothing readable, a directory by an empty one */

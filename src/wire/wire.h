@@ -30,7 +30,7 @@ enum wire_type {
 	/* command line → supervisor */
 	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
-	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
+	WIRE_STOP,    /* u32 grace in ms, u32 1: and remove; end all commands, then the sandbox */
 	WIRE_KEEP,    /* u32 on: stay alive without a connection */
 	WIRE_REMOVE,  /* (empty): remove the sandbox when it has ended */
 	WIRE_INSPECT, /* (empty) → WIRE_INFO */
@@ -110,7 +110,7 @@ int wire_read_end(const struct wire_reader *r);
 
 /* Flags of WIRE_EXEC and WIRE_SPAWN. */
 enum wire_exec_flags {
-	WIRE_EXEC_TTY = 1 << 0,     /* a pty of the sandbox becomes the command's terminal; no fds */
+	WIRE_EXEC_TTY = 1 << 0, /* a pty of the sandbox becomes the command's terminal; no fds */
 	WIRE_EXEC_INHERIT = 1 << 1, /* WIRE_EXEC: env adds to the sandbox's own; cwd "" is its
 				     * workspace. Saves a command line from reading the spec. */
 };

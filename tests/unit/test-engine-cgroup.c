@@ -360,29 +360,6 @@ static void an_empty_one_of_the_same_name_is_taken_over(void **state)
 	cgroup_support_done(&s);
 }
 
-static void another_process_can_be_moved_in(void **state)
-{
-	struct cgroup_support s = {0};
-	struct cgroup c = {0};
-	int status;
-	pid_t pid;
-
-	if (!real(&s))
-		skip();
-	create(&s, (struct cgroup_limits){.pids = 5}, &c);
-	pid = fork();
-	if (pid == 0)
-		for (;;)
-			(void)pause();
-	cgroup_warm(&s);
-	assert_int_equal(cgroup_move(&c, pid), 0);
-	assert_int_equal(cgroup_kill(&c, 2000), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSIGNALED(status));
-	destroy(&c, &s);
-	cgroup_support_done(&s);
-}
-
 static void scope_arguments_hold_the_limits_and_end_with_dashes(void **state)
 {
 	struct cgroup_limits l = {.memory = 4096, .pids = 7, .cpu = 150};
@@ -415,7 +392,6 @@ int main(void)
 		cmocka_unit_test(a_fork_bomb_is_refused_at_the_limit_and_killed_whole),
 		cmocka_unit_test(what_a_crash_left_is_found_by_name_and_removed),
 		cmocka_unit_test(an_empty_one_of_the_same_name_is_taken_over),
-		cmocka_unit_test(another_process_can_be_moved_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
