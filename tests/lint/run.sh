@@ -56,6 +56,7 @@ check source python3 tests/lint/source.py
 check layers tests/layers.sh
 check shell shell
 check build build
+check installed python3 tests/lint/installed.py build-lint
 check clang-tidy tidy
 check cppcheck check_cpp
 
