@@ -44,6 +44,7 @@ all_halves() {
 	[ ${#files[@]} -gt 0 ] || return 0
 	if [ "$(id -u)" -ne 0 ]; then
 		one_half user "$out" "${files[@]}"
+		one_half user-runtime "$out" "${files[@]}"
 		if [ -n "${CI:-}" ]; then
 			echo "0 1 0 root half: needs root" >"$out/root.counts"
 		fi
