@@ -72,7 +72,7 @@ struct gw_config {
 	char *ca_file; /* trust for upstream TLS; NULL with ca_dir NULL: the system's */
 	char *ca_dir;
 	char *standin4; /* "198.18.0.0/15" */
-	char *standin6; /* "fd72:616c:7068::/64"; NULL: no AAAA answers */
+	char *standin6; /* GW_STANDIN6; NULL: no AAAA answers */
 	/* Milliseconds; 0: the gateway's own default. */
 	uint32_t head_ms, dial_ms, idle_ms, lookup_ms;
 	struct gw_route *routes;
@@ -81,7 +81,7 @@ struct gw_config {
 };
 
 #define GW_STANDIN4 "198.18.0.0/15"
-#define GW_STANDIN6 "fd72:616c:7068::/64"
+#define GW_STANDIN6 "fd00:7261:6c70::/96"
 
 enum gw_listen_kind {
 	GW_LISTEN_PROXY, /* HTTP proxy, CONNECT, SOCKS5, /_ralph/ */
