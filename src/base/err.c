@@ -11,7 +11,7 @@ static void one_line(char *s)
 			*s = '?';
 }
 
-static void err_vset(struct err *e, const char *fmt, va_list ap)
+static void printf_like(2, 0) err_vset(struct err *e, const char *fmt, va_list ap)
 {
 	e->exit_code = 0;
 	(void)vsnprintf(e->msg, sizeof(e->msg), fmt, ap);

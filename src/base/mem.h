@@ -50,4 +50,4 @@ void *xrealloc(void *p, size_t n, size_t size); /* n * size, checked for overflo
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) printf_like(1, 2);
-char *xvasprintf(const char *fmt, va_list ap);
+char *xvasprintf(const char *fmt, va_list ap) printf_like(1, 0);

@@ -220,6 +220,12 @@ static int drain(int fd, struct buf *b, uint64_t deadline)
 int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t out_max,
 		char **ret_out, int *ret_code, struct err *err)
 {
+	return run_capture_in(NULL, argv, env, timeout_ms, out_max, ret_out, ret_code, err);
+}
+
+int run_capture_in(const char *dir, char *const argv[], char *const env[], int timeout_ms,
+		   size_t out_max, char **ret_out, int *ret_code, struct err *err)
+{
 	cleanup_(child_done) struct child child = {.pid = -1, .pidfd = -1};
 	cleanup_fd int out_r = -1, out_w = -1;
 	cleanup_buf struct buf b;
@@ -233,6 +239,7 @@ int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t ou
 	out_w = pipefd[1];
 	run.argv = argv;
 	run.env = env ? env : environ;
+	run.dir = dir;
 	run.stdio[1] = out_w;
 	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
 	r = run_start(&run, &child, err);

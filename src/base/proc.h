@@ -60,3 +60,6 @@ void child_done(struct child *child); /* kills and reaps what still runs */
  * stderr is dropped. -ETIMEDOUT kills it. */
 int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t out_max,
 		char **ret_out, int *ret_code, struct err *err);
+/* The same, started in that directory: for programs that read settings from where they stand. */
+int run_capture_in(const char *dir, char *const argv[], char *const env[], int timeout_ms,
+		   size_t out_max, char **ret_out, int *ret_code, struct err *err);

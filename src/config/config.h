@@ -24,7 +24,7 @@ struct config_mount {
 
 /* One inspected host: its TLS is terminated by the gateway and each request decided. */
 struct config_rule {
-	char *host;          /* pattern as in network.allow */
+	char *host;	     /* pattern as in network.allow */
 	struct strv methods; /* empty: all */
 	struct strv paths;   /* path prefixes; empty: all */
 	struct strv git;     /* "fetch", "push OWNER/REPO" */
@@ -49,9 +49,9 @@ struct config {
 	} network;
 	struct {
 		uint64_t memory;     /* bytes; 0: a share of the machine's memory */
-		uint64_t pids;       /* processes and threads */
-		uint64_t cpu;        /* percent of one core; 0: all cores */
-		uint64_t tmp;        /* bytes of each tmpfs */
+		uint64_t pids;	     /* processes and threads */
+		uint64_t cpu;	     /* percent of one core; 0: all cores */
+		uint64_t tmp;	     /* bytes of each tmpfs */
 		uint64_t open_files; /* RLIMIT_NOFILE */
 		uint64_t timeout_ms; /* wall clock of a command; 0: none */
 	} limits;
@@ -70,15 +70,37 @@ static inline void config_freep(struct config **c)
 	(void)config_free(*c);
 }
 
-/* What to read. NULL paths are skipped; a file that is named but absent is skipped as well. */
+/*
+ * What to read. NULL paths are skipped; a file that is named but absent is skipped as well.
+ *
+ * Scalars: the strongest source wins. Lists (env.set, env.pass, mounts, network.allow, .deny,
+ * .rules): every source appends to the weaker ones, in the order user file, profile, project file,
+ * environment, flags. An entry that is there already is not repeated; an env.set of the same name
+ * and a mount on the same target replace the weaker one.
+ */
 struct config_sources {
-	const char *user_file;    /* $XDG_CONFIG_HOME/ralph/config.yaml */
+	const char *user_file;	  /* $XDG_CONFIG_HOME/ralph/config.yaml */
 	const char *profile_dir;  /* $XDG_CONFIG_HOME/ralph/profiles */
 	const char *shipped_dir;  /* profiles that come with ralph; searched after profile_dir */
-	const char *project_file; /* <project>/.ralph/config.yaml */
-	char *const *environ;     /* RALPH_* is taken from here */
-	const struct strv *flags; /* "limits.memory=4G": what options of the command line said */
-	const char *home;         /* for ~ in paths */
+	const char *project_file; /* <project>/.ralph/config.yaml; no symbolic link is followed */
+	/*
+	 * The project file's content when the caller has read it already, to compare it with what
+	 * the user trusted: what was compared is what is loaded. project_file then only names it.
+	 */
+	const char *project_text;
+	size_t project_len;
+	/* The user trusts exactly this content: a project file may widen as well. */
+	bool trusted;
+	/* What limits.memory 0 stands for here, so that a project's own limit can be judged; 0 when
+	 * not known: then a project file may not set limits.memory. */
+	uint64_t memory_share;
+	char *const *environ; /* RALPH_* is taken from here */
+	/*
+	 * "limits.memory=4G": what options of the command line said. Lists: one entry each; mounts
+	 * as PATH[:TARGET][:ro|rw]. (RALPH_* lists are split at commas; an empty one is not set.)
+	 */
+	const struct strv *flags;
+	const char *home; /* for ~ in paths */
 };
 
 /* Merges all sources by precedence. Errors carry file:line:column, the key, the remedy; exit 2. */
@@ -87,11 +109,31 @@ int config_load(const struct config_sources *src, struct config **ret, struct er
 /* Every key with its effective value, as it would be written in a file. */
 struct config_entry {
 	const char *key;
-	char *value;        /* lists: "[a, b]" */
+	char *value;	    /* lists: "[a, b]" */
 	const char *origin; /* "default", "user file …:3", "RALPH_ENGINE", "--engine" */
 	const char *help;
 };
 int config_entries(const struct config *c, struct config_entry **ret, size_t *ret_n);
 void config_entries_free(struct config_entry *e, size_t n);
+
+/* Where a key's value, or the i-th entry of a list, came from: "default", "FILE:LINE",
+ * "RALPH_ENGINE", "--engine". NULL for an unknown key or entry. */
+const char *config_origin(const struct config *c, const char *key);
+const char *config_item_origin(const struct config *c, const char *key, size_t i);
+
+/* The table itself, for options, completion and the manual: NULL when there is no i-th key. */
+struct config_key {
+	const char *name;   /* "limits.memory" */
+	const char *option; /* "--memory": what origins and messages call a flag of this key */
+	const char *help;
+	const char *default_value;  /* "[]" for lists */
+	const char *const *choices; /* NULL-terminated, or NULL */
+	bool is_list;
+	char env[40]; /* "RALPH_LIMITS_MEMORY" */
+};
+bool config_key(size_t i, struct config_key *ret);
+
+/* Parses one file by itself: 0, or the error config_load() would give. For checks and fuzzing. */
+int config_check(const char *name, const char *text, size_t len, struct err *err);
 
 const char *config_tier_name(enum config_tier t);

@@ -1,0 +1,148 @@
+#include "config/keys.h"
+
+#include <string.h>
+
+#include "base/path.h"
+
+/* What single values must look like. Whether a pattern is wise is the policy layer's to judge. */
+#define NAME_MAX_LEN 32
+#define PROFILE_MAX_LEN 64
+#define PATTERN_MAX_LEN 255
+#define PATH_MAX_LEN 4095
+#define ENV_MAX_LEN (64 * KiB)
+
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+
+static bool made_of(const char *s, const char *first, const char *rest, size_t max)
+{
+	size_t len = strlen(s);
+
+	return len > 0 && len <= max && strchr(first, s[0]) && strspn(s, rest) == len;
+}
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return true;
+	return false;
+}
+
+const char *check_agent(const char *s)
+{
+	if (made_of(s, LOWER, LOWER DIGITS "-", NAME_MAX_LEN))
+		return NULL;
+	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
+}
+
+const char *check_profile(const char *s)
+{
+	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-", PROFILE_MAX_LEN))
+		return NULL;
+	return "is no profile's name; use letters, digits, '.', '_' and '-', not a path";
+}
+
+static bool env_name_ok(const char *s, size_t len)
+{
+	return len > 0 && strchr(LOWER UPPER "_", s[0]) && strspn(s, LOWER UPPER DIGITS "_") == len;
+}
+
+const char *check_env_name(const char *s)
+{
+	size_t len = strlen(s);
+
+	if (len <= PATTERN_MAX_LEN && env_name_ok(s, len))
+		return NULL;
+	return "is no variable's name; use letters, digits and '_', not beginning with a digit";
+}
+
+const char *check_env_entry(const char *s)
+{
+	const char *eq = strchr(s, '=');
+
+	if (!eq)
+		return "has no '='; write NAME=VALUE";
+	if (!env_name_ok(s, (size_t)(eq - s)) || (size_t)(eq - s) > PATTERN_MAX_LEN)
+		return "does not begin with a variable's name; write NAME=VALUE";
+	if (strlen(s) > ENV_MAX_LEN)
+		return "is too long; a variable holds at most 64 KiB";
+	return NULL;
+}
+
+const char *check_pattern(const char *s)
+{
+	size_t len = strlen(s);
+
+	if (len == 0)
+		return "is empty; name a host or a group";
+	if (len > PATTERN_MAX_LEN)
+		return "is too long; a host pattern has at most 255 characters";
+	if (has_control(s) || strchr(s, ' '))
+		return "holds a blank or a control character; write one host per entry";
+	return NULL;
+}
+
+static const char *check_path(const char *s)
+{
+	if (strlen(s) > PATH_MAX_LEN)
+		return "is too long";
+	if (has_control(s))
+		return "holds a control character; rename it";
+	if (!path_is_normal(s))
+		return "is not a plain absolute path; leave out '.', '..', '//' and a last '/'";
+	return NULL;
+}
+
+const char *check_mount_path(const char *s)
+{
+	if (strncmp(s, "~/", 2) == 0)
+		return check_path(s + 1);
+	if (s[0] != '/')
+		return "is not absolute; begin it with '/' or '~/'";
+	return check_path(s);
+}
+
+const char *check_mount_target(const char *s)
+{
+	return s[0] == '/' ? check_path(s) : "is not absolute; begin it with '/'";
+}
+
+const char *check_method(const char *s)
+{
+	if (made_of(s, UPPER, UPPER "-", NAME_MAX_LEN))
+		return NULL;
+	return "is no HTTP method; write it in capitals, like GET";
+}
+
+const char *check_url_path(const char *s)
+{
+	if (s[0] != '/')
+		return "does not begin with '/'; write the path as the request has it";
+	if (strlen(s) > PATH_MAX_LEN || has_control(s) || strchr(s, ' '))
+		return "is too long or holds a blank or a control character";
+	return NULL;
+}
+
+const char *check_git(const char *s)
+{
+	size_t verb = strcspn(s, " ");
+	const char *repo = s[verb] ? s + verb + 1 : NULL;
+
+	if (!(verb == 5 && memcmp(s, "fetch", 5) == 0) && !(verb == 4 && memcmp(s, "push", 4) == 0))
+		return "is no git access; use 'fetch' or 'push OWNER/REPO'";
+	if (verb == 4 && !repo)
+		return "names no repository; write 'push OWNER/REPO'";
+	if (repo && (!*repo || strlen(repo) > PATTERN_MAX_LEN || has_control(repo) ||
+		     strchr(repo, ' ') || !strchr(repo, '/')))
+		return "names no repository; write OWNER/REPO";
+	return NULL;
+}
+
+const char *check_credential(const char *s)
+{
+	if (made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-", PROFILE_MAX_LEN))
+		return NULL;
+	return "is no credential's name; use letters, digits, '.', '_' and '-'";
+}

@@ -1,0 +1,176 @@
+#include "config/config.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "config/merge.h"
+#include "config/project.h"
+
+struct config *config_new(void)
+{
+	struct config *c = xcalloc(1, sizeof(*c));
+	struct err err = {0};
+
+	c->origins = xcalloc(1, sizeof(*c->origins));
+	for (enum key_id id = 0; id < KEY_N; id++) {
+		if (keys[id].type == KEY_LIST)
+			strv_init(key_at(c, id));
+		else if (keys[id].def && key_set_scalar(c, id, keys[id].def, &err) < 0)
+			assert(!"a default in the table of keys is wrong");
+	}
+	return c;
+}
+
+struct config *config_free(struct config *c)
+{
+	if (!c)
+		return NULL;
+	for (enum key_id id = 0; id < KEY_N; id++) {
+		if (keys[id].type == KEY_LIST)
+			strv_done(key_at(c, id));
+		else if (keys[id].type == KEY_WORD)
+			free(*(char **)key_at(c, id));
+		free(c->origins->key[id]);
+		strv_done(&c->origins->items[id]);
+	}
+	for (size_t i = 0; i < c->n_mounts; i++)
+		config_mount_done(&c->mounts[i]);
+	free(c->mounts);
+	for (size_t i = 0; i < c->network.n_rules; i++)
+		config_rule_done(&c->network.rules[i]);
+	free(c->network.rules);
+	free(c->origins);
+	free(c);
+	return NULL;
+}
+
+int config_check(const char *name, const char *text, size_t len, struct err *err)
+{
+	cleanup_(config_file_freep) struct config_file *f = NULL;
+	cleanup_(config_freep) struct config *c = config_new();
+	struct merge m = {c, "/nonexistent", err};
+	int r = config_file_parse(name, text, len, &f, err);
+
+	return r < 0 ? r : merge_file(&m, f);
+}
+
+static const char *file_profile(const struct config_file *f)
+{
+	return f && f->values ? f->values[KEY_PROFILE].scalar : NULL;
+}
+
+/* The profile has to be known before anything is merged, as the files around it are weaker and
+ * stronger than it is. Where it came from is recorded when its source is merged. */
+static const char *choose_profile(const struct config_sources *src, const struct config_file *user,
+				  const struct config_file *project)
+{
+	static const char flag[] = "profile=", var[] = "RALPH_PROFILE=";
+	const char *name = file_profile(user);
+
+	if (file_profile(project))
+		name = file_profile(project);
+	for (char *const *e = src->environ; e && *e; e++)
+		if (strncmp(*e, var, sizeof(var) - 1) == 0 && (*e)[sizeof(var) - 1])
+			name = *e + sizeof(var) - 1;
+	for (size_t i = 0; src->flags && i < src->flags->n; i++)
+		if (strncmp(src->flags->v[i], flag, sizeof(flag) - 1) == 0)
+			name = src->flags->v[i] + sizeof(flag) - 1;
+	return name && *name ? name : NULL;
+}
+
+static int read_profile(const struct config_sources *src, const char *name,
+			struct config_file **ret, struct err *err)
+{
+	const char *const dirs[] = {src->profile_dir, src->shipped_dir};
+	cleanup_free char *base = xasprintf("%s.yaml", name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		cleanup_free char *path = dirs[i] ? path_join(dirs[i], base) : NULL;
+		int r = path ? config_file_read(path, 0, ret, err) : 0;
+
+		if (r < 0)
+			return r;
+		if (path && *ret)
+			break;
+	}
+	if (!*ret)
+		return err_usage(err, "profile: there is no profile '%s'; put it at %s/%s", name,
+				 src->profile_dir ? src->profile_dir : "profiles", base);
+	if (file_profile(*ret))
+		return merge_fail_at(
+			err, err_usage(err, "a profile cannot name a profile; remove it"), *ret,
+			mark_id(KEY_PROFILE, MARK_NONE, MARK_NONE, MARK_NONE), "profile");
+	return 0;
+}
+
+static int read_project(const struct config_sources *src, struct config_file **ret, struct err *err)
+{
+	const char *name = src->project_file ? src->project_file : "project file";
+
+	if (src->project_text && src->project_len > CONFIG_FILE_MAX)
+		return err_usage(err, "%s: is larger than 256 KiB; shorten it", name);
+	if (src->project_text)
+		return config_file_parse(name, src->project_text, src->project_len, ret, err);
+	if (!src->project_file)
+		return 0;
+	return config_file_read(src->project_file, CONFIG_FILE_HOSTILE, ret, err);
+}
+
+/* m->c is what the user allows so far: user file and profile. */
+static int merge_project(struct merge *m, const struct config_sources *src,
+			 const struct config_file *f)
+{
+	cleanup_(config_freep) struct config *alone = config_new();
+	struct merge probe = {alone, src->home, m->err};
+	int r = merge_file(&probe, f);
+
+	if (r == 0 && !src->trusted)
+		r = config_project_widens(m->c, alone, f, src->memory_share, m->err);
+	return r < 0 ? r : merge_file(m, f);
+}
+
+static int merge_all(struct merge *m, const struct config_sources *src,
+		     const struct config_file *user, const struct config_file *profile,
+		     const struct config_file *project)
+{
+	int r = user ? merge_file(m, user) : 0;
+
+	if (r == 0 && profile)
+		r = merge_file(m, profile);
+	if (r == 0 && project)
+		r = merge_project(m, src, project);
+	if (r == 0 && src->environ)
+		r = merge_environ(m, src->environ);
+	if (r == 0 && src->flags)
+		r = merge_flags(m, src->flags);
+	return r;
+}
+
+int config_load(const struct config_sources *src, struct config **ret, struct err *err)
+{
+	cleanup_(config_file_freep) struct config_file *user = NULL;
+	cleanup_(config_file_freep) struct config_file *profile = NULL;
+	cleanup_(config_file_freep) struct config_file *project = NULL;
+	cleanup_(config_freep) struct config *c = config_new();
+	struct merge m = {c, src->home, err};
+	const char *name;
+	int r = 0;
+
+	if (src->user_file)
+		r = config_file_read(src->user_file, 0, &user, err);
+	if (r == 0)
+		r = read_project(src, &project, err);
+	if (r < 0)
+		return r;
+	name = choose_profile(src, user, project);
+	/* A bad name is reported, with its place, when its source is merged. */
+	if (name && !check_profile(name))
+		r = read_profile(src, name, &profile, err);
+	if (r == 0)
+		r = merge_all(&m, src, user, profile, project);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(c);
+	return 0;
+}

@@ -1,0 +1,275 @@
+#include "config/keys.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/parse.h"
+#include "base/suggest.h"
+
+/* "none" or "direct" is no engine of a file: running without a sandbox is only ever typed. */
+static const char *const engines[] = {"auto", "native", "docker", "podman", "sbx", NULL};
+static const char *const tiers[] = {
+	[TIER_NONE] = "none", [TIER_ALLOWLIST] = "allowlist",
+	[TIER_INET] = "inet", [TIER_FULL] = "full",
+	[TIER_N] = NULL,
+};
+static const char *const levels[] = {
+	[LOG_ERROR] = "error", [LOG_WARN] = "warning", [LOG_INFO] = "info",
+	[LOG_DEBUG] = "debug", [LOG_LEVEL_N] = NULL,
+};
+static const char *const formats[] = {[LOG_TEXT] = "text", [LOG_JSON] = "json", NULL};
+
+#define AT(member) .offset = offsetof(struct config, member)
+#define DAY_MS (86400ULL * 1000)
+
+/*
+ * Scalars: a stronger source replaces a weaker one. Lists: every source appends to the weaker
+ * ones; an entry that is there already (env.set: the same name, mounts: the same target) is
+ * replaced and takes the stronger origin.
+ */
+/* clang-format off */
+const struct key keys[KEY_N] = {
+	[KEY_AGENT] = { "agent", KEY_WORD, PROJECT_SAME, AT(agent), .def = "command",
+		.option = "--agent", .check = check_agent,
+		.help = "the coding agent to run" },
+	[KEY_ENGINE] = { "engine", KEY_WORD, PROJECT_AUTO, AT(engine), .def = "auto",
+		.option = "--engine", .choices = engines,
+		.help = "what the sandbox is made with" },
+	[KEY_PROFILE] = { "profile", KEY_WORD, PROJECT_SAME, AT(profile), .def = "",
+		.option = "--profile", .check = check_profile,
+		.help = "the profile to load; empty for none" },
+	[KEY_ENV_SET] = { "env.set", KEY_LIST, PROJECT_NEW, AT(env.set), .option = "--env",
+		.check = check_env_entry,
+		.help = "variables set inside, as NAME=VALUE" },
+	[KEY_ENV_PASS] = { "env.pass", KEY_LIST, PROJECT_SAME, AT(env.pass), .option = "--env",
+		.check = check_env_name,
+		.help = "names of host variables passed in" },
+	[KEY_MOUNTS] = { "mounts", KEY_MOUNT, PROJECT_SAME, AT(mounts), .option = "--mount",
+		.help = "host paths shown inside" },
+	[KEY_TIER] = { "network.tier", KEY_CHOICE, PROJECT_LOWER, AT(network.tier),
+		.def = "allowlist", .option = "--network", .choices = tiers,
+		.help = "how much network there is" },
+	[KEY_ALLOW] = { "network.allow", KEY_LIST, PROJECT_SAME, AT(network.allow),
+		.option = "--allow", .check = check_pattern,
+		.help = "hosts and groups that may be reached" },
+	[KEY_DENY] = { "network.deny", KEY_LIST, PROJECT_ANY, AT(network.deny),
+		.option = "--deny", .check = check_pattern,
+		.help = "hosts that may not, whatever else allows them" },
+	[KEY_RULES] = { "network.rules", KEY_RULE, PROJECT_SAME, AT(network.rules),
+		.option = "--rule",
+		.help = "hosts whose requests are inspected one by one" },
+	[KEY_MEMORY] = { "limits.memory", KEY_SIZE, PROJECT_LOWER, AT(limits.memory), .def = "0",
+		.option = "--memory", .min = 64 * MiB, .max = INT64_MAX, .zero = true,
+		.help = "memory of a sandbox; 0 for a share of the machine" },
+	[KEY_PIDS] = { "limits.pids", KEY_UINT, PROJECT_LOWER, AT(limits.pids), .def = "4096",
+		.option = "--pids", .min = 16, .max = 4194304,
+		.help = "processes and threads" },
+	[KEY_CPU] = { "limits.cpu", KEY_UINT, PROJECT_LOWER0, AT(limits.cpu), .def = "0",
+		.option = "--cpu", .min = 1, .max = 100000, .zero = true,
+		.help = "percent of one core; 0 for all cores" },
+	[KEY_TMP] = { "limits.tmp", KEY_SIZE, PROJECT_LOWER, AT(limits.tmp), .def = "1G",
+		.option = "--tmp", .min = 1 * MiB, .max = INT64_MAX,
+		.help = "size of each temporary file system" },
+	[KEY_OPEN_FILES] = { "limits.open_files", KEY_UINT, PROJECT_LOWER, AT(limits.open_files),
+		.def = "16384", .option = "--open-files", .min = 64, .max = 1048576,
+		.help = "open files of one process" },
+	[KEY_TIMEOUT] = { "limits.timeout", KEY_DURATION, PROJECT_LOWER0, AT(limits.timeout_ms),
+		.def = "0", .option = "--timeout", .min = 1, .max = 365 * DAY_MS, .zero = true,
+		.help = "wall clock of a command; 0 for none" },
+	[KEY_LOG_LEVEL] = { "log.level", KEY_CHOICE, PROJECT_SAME, AT(log.level), .def = "info",
+		.option = "--log-level", .choices = levels,
+		.help = "the least important message that is shown" },
+	[KEY_LOG_FORMAT] = { "log.format", KEY_CHOICE, PROJECT_SAME, AT(log.format),
+		.def = "text", .option = "--log-format", .choices = formats,
+		.help = "text or JSON lines" },
+};
+
+#define MOUNT(member) .name = #member, .offset = offsetof(struct raw_mount, member)
+const struct key_field mount_fields[MOUNT_FIELDS_N] = {
+	[MOUNT_PATH]   = { MOUNT(path), .required = true },
+	[MOUNT_MODE]   = { MOUNT(mode) },
+	[MOUNT_TARGET] = { MOUNT(target) },
+};
+
+#define RULE(member) .name = #member, .offset = offsetof(struct raw_rule, member)
+const struct key_field rule_fields[RULE_FIELDS_N] = {
+	[RULE_HOST]       = { RULE(host), .required = true },
+	[RULE_METHODS]    = { RULE(methods), .list = true },
+	[RULE_PATHS]      = { RULE(paths), .list = true },
+	[RULE_GIT]        = { RULE(git), .list = true },
+	[RULE_CREDENTIAL] = { RULE(credential) },
+};
+/* clang-format on */
+
+const struct key_field *key_fields(enum key_type type, size_t *ret_n)
+{
+	*ret_n = type == KEY_MOUNT ? MOUNT_FIELDS_N : type == KEY_RULE ? RULE_FIELDS_N : 0;
+	return type == KEY_MOUNT ? mount_fields : type == KEY_RULE ? rule_fields : NULL;
+}
+
+const char *config_tier_name(enum config_tier t)
+{
+	return t < TIER_N ? tiers[t] : "?";
+}
+
+size_t key_section(const struct key *k)
+{
+	const char *dot = strchr(k->name, '.');
+
+	return dot ? (size_t)(dot - k->name) : 0;
+}
+
+const char *key_leaf(const struct key *k)
+{
+	const char *dot = strchr(k->name, '.');
+
+	return dot ? dot + 1 : k->name;
+}
+
+enum key_id key_find(const char *name, size_t len)
+{
+	for (enum key_id id = 0; id < KEY_N; id++)
+		if (strlen(keys[id].name) == len && memcmp(keys[id].name, name, len) == 0)
+			return id;
+	return KEY_N;
+}
+
+void key_env_name(const struct key *k, char ret[KEY_ENV_MAX])
+{
+	(void)snprintf(ret, KEY_ENV_MAX, "RALPH_%s", k->name);
+	for (char *p = ret; *p; p++)
+		*p = *p == '.' ? '_' : (char)toupper((unsigned char)*p);
+}
+
+bool config_key(size_t i, struct config_key *ret)
+{
+	const struct key *k = &keys[i];
+
+	if (i >= KEY_N)
+		return false;
+	*ret = (struct config_key){
+		.name = k->name,
+		.option = k->option,
+		.help = k->help,
+		.default_value = k->def ? k->def : "[]",
+		.choices = k->choices,
+		.is_list = key_is_list((enum key_id)i),
+	};
+	key_env_name(k, ret->env);
+	return true;
+}
+
+const char *key_hint(const char *section, size_t section_len, const char *word, char *buf,
+		     size_t size)
+{
+	char names[2 * KEY_N][32];
+	const char *candidates[2 * KEY_N], *near;
+	size_t n = 0;
+
+	for (enum key_id id = 0; id < KEY_N; id++) {
+		const struct key *k = &keys[id];
+		size_t len = key_section(k);
+		bool here = len == section_len && memcmp(k->name, section, len) == 0;
+
+		/* The right word in the wrong place is the surest hint of all. */
+		if (!here && streq(key_leaf(k), word)) {
+			(void)snprintf(buf, size, "; did you mean '%s'?", k->name);
+			return buf;
+		}
+		if (here)
+			(void)snprintf(names[n], sizeof(names[n]), "%s", key_leaf(k));
+		else if (section_len == 0)
+			(void)snprintf(names[n], sizeof(names[n]), "%.*s", (int)len, k->name);
+		else
+			continue;
+		candidates[n] = names[n];
+		n++;
+	}
+	near = suggest(word, candidates, n);
+	if (near && section_len)
+		(void)snprintf(buf, size, "; did you mean '%.*s.%s'?", (int)section_len, section,
+			       near);
+	else if (near)
+		(void)snprintf(buf, size, "; did you mean '%s'?", near);
+	else
+		(void)snprintf(buf, size, "; ralph-config(5) lists the keys");
+	return buf;
+}
+
+static int choice_index(const struct key *k, const char *text, struct err *err)
+{
+	char list[128] = "";
+	const char *near;
+	size_t n = 0, len = 0;
+
+	for (; k->choices[n]; n++) {
+		if (streq(k->choices[n], text))
+			return (int)n;
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", n ? ", " : "",
+					k->choices[n]);
+	}
+	near = suggest(text, k->choices, n);
+	if (near)
+		return err_usage(err, "'%.60s' is not known; did you mean '%s'?", text, near);
+	return err_usage(err, "'%.60s' is not known; use one of %s", text, list);
+}
+
+static const char *const number_kinds[] = {
+	[KEY_UINT] = "a whole number; write it in base 10 without sign or leading zero",
+	[KEY_SIZE] = "a size; write it like 512, 64M or 8G",
+	[KEY_DURATION] = "a duration; write it like 90, 500ms, 5m or 2h",
+};
+
+static int set_number(uint64_t *at, const struct key *k, const char *text, struct err *err)
+{
+	uint64_t v = 0;
+	int r;
+
+	if (k->type == KEY_SIZE)
+		r = parse_size(text, &v);
+	else if (k->type == KEY_DURATION)
+		r = parse_duration(text, &v);
+	else
+		r = parse_uint(text, 0, UINT64_MAX, &v);
+	if (r == -EINVAL)
+		return err_usage(err, "'%.60s' is not %s", text, number_kinds[k->type]);
+	if (r < 0 || (v > k->max))
+		return err_usage(err, "'%.60s' is too large; use a smaller value", text);
+	if (v < k->min && !(v == 0 && k->zero)) {
+		if (k->type == KEY_SIZE)
+			return err_usage(err, "'%.60s' is too small; use at least %lluM", text,
+					 (unsigned long long)(k->min / MiB));
+		return err_usage(err, "'%.60s' is too small; use at least %llu", text,
+				 (unsigned long long)k->min);
+	}
+	*at = v;
+	return 0;
+}
+
+int key_set_scalar(struct config *c, enum key_id id, const char *text, struct err *err)
+{
+	const struct key *k = &keys[id];
+	void *at = key_at(c, id);
+	const char *wrong;
+	int index;
+
+	if (key_is_number(id))
+		return set_number(at, k, text, err);
+	if (k->choices) {
+		index = choice_index(k, text, err);
+		if (index < 0)
+			return index;
+		if (k->type == KEY_CHOICE) {
+			*(int *)at = index;
+			return 0;
+		}
+	}
+	wrong = k->check ? k->check(text) : NULL;
+	if (wrong)
+		return err_usage(err, "'%.60s' %s", text, wrong);
+	free(*(char **)at);
+	*(char **)at = *text ? xstrdup(text) : NULL;
+	return 0;
+}

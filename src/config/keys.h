@@ -1,0 +1,146 @@
+#pragma once
+
+#include "config/config.h"
+
+/*
+ * The table of keys: one row per key, everything else is derived from it: the YAML shape and the
+ * libcyaml schema, the RALPH_* names, the parsing of flags, defaults, `ralph config show`, and the
+ * test that holds ralph-config(5) to it.
+ */
+enum key_id {
+	KEY_AGENT,
+	KEY_ENGINE,
+	KEY_PROFILE,
+	KEY_ENV_SET,
+	KEY_ENV_PASS,
+	KEY_MOUNTS,
+	KEY_TIER,
+	KEY_ALLOW,
+	KEY_DENY,
+	KEY_RULES,
+	KEY_MEMORY,
+	KEY_PIDS,
+	KEY_CPU,
+	KEY_TMP,
+	KEY_OPEN_FILES,
+	KEY_TIMEOUT,
+	KEY_LOG_LEVEL,
+	KEY_LOG_FORMAT,
+	KEY_N
+};
+
+enum key_type {
+	KEY_WORD,     /* char *; an empty one is NULL */
+	KEY_CHOICE,   /* an int-sized enum, the index into key.choices */
+	KEY_UINT,     /* uint64_t */
+	KEY_SIZE,     /* uint64_t, bytes */
+	KEY_DURATION, /* uint64_t, milliseconds */
+	KEY_LIST,     /* struct strv */
+	KEY_MOUNT,    /* struct config_mount *, size_t behind it */
+	KEY_RULE,     /* struct config_rule *, size_t behind it */
+};
+
+/* What a project file that the user has not trusted may do with a key. */
+enum key_project {
+	PROJECT_LOWER,	/* a number or tier not above the user's */
+	PROJECT_LOWER0, /* the same where 0 means "no limit", the largest of all */
+	PROJECT_SAME,	/* nothing the user has not said already */
+	PROJECT_AUTO,	/* a choice of its own only while the user left it at "auto" */
+	PROJECT_NEW,	/* env.set: names the user does not set */
+	PROJECT_ANY,	/* every value tightens */
+};
+
+struct key {
+	const char *name; /* "limits.memory" */
+	enum key_type type;
+	enum key_project project;
+	size_t offset; /* in struct config */
+	const char *def;
+	const char *option; /* the flag of the command line that sets it */
+	const char *const *choices;
+	uint64_t min, max; /* of numbers */
+	bool zero; /* 0 is allowed although it is below min: it means "automatic" or "none" */
+	/* NULL: anything goes. Returns what is wrong with the text, with the remedy, or NULL. */
+	const char *(*check)(const char *s);
+	const char *help;
+};
+
+extern const struct key keys[KEY_N];
+#define KEY_ENV_MAX sizeof(((struct config_key *)0)->env)
+
+/* The members of one mount and one rule, for the reader, the schema and messages alike. */
+struct key_field {
+	const char *name;
+	size_t offset; /* in struct raw_mount, struct raw_rule */
+	bool list, required;
+};
+
+extern const struct key_field mount_fields[], rule_fields[];
+#define MOUNT_FIELDS_N 3
+#define RULE_FIELDS_N 5
+
+enum mount_field { MOUNT_PATH, MOUNT_MODE, MOUNT_TARGET };
+enum rule_field { RULE_HOST, RULE_METHODS, RULE_PATHS, RULE_GIT, RULE_CREDENTIAL };
+
+const struct key_field *key_fields(enum key_type type, size_t *ret_n);
+
+/* As libcyaml leaves them. */
+struct raw_list {
+	char **v;
+	uint64_t n;
+};
+
+struct raw_mount {
+	char *path, *mode, *target;
+};
+
+struct raw_rule {
+	char *host;
+	struct raw_list methods, paths, git;
+	char *credential;
+};
+
+static inline bool key_is_list(enum key_id id)
+{
+	return keys[id].type >= KEY_LIST;
+}
+
+static inline bool key_is_number(enum key_id id)
+{
+	return keys[id].type >= KEY_UINT && keys[id].type <= KEY_DURATION;
+}
+
+static inline void *key_at(const struct config *c, enum key_id id)
+{
+	return (char *)c + keys[id].offset;
+}
+
+/* The length of "limits" in "limits.memory"; 0 for a key without a section. */
+size_t key_section(const struct key *k);
+const char *key_leaf(const struct key *k);
+/* KEY_N when there is none. */
+enum key_id key_find(const char *name, size_t len);
+/* "RALPH_LIMITS_MEMORY". */
+void key_env_name(const struct key *k, char ret[KEY_ENV_MAX]);
+/*
+ * "; did you mean 'x'?" for an unknown word in a section ("" for the top), or what else helps;
+ * within buf.
+ */
+const char *key_hint(const char *section, size_t section_len, const char *word, char *buf,
+		     size_t size);
+
+/* Parses text into its place in c. On failure the error says what is wrong, without the place. */
+int key_set_scalar(struct config *c, enum key_id id, const char *text, struct err *err);
+
+/* Checks of single values (check.c); each returns what is wrong and the remedy, or NULL. */
+const char *check_agent(const char *s);
+const char *check_profile(const char *s);
+const char *check_env_name(const char *s);
+const char *check_env_entry(const char *s);
+const char *check_pattern(const char *s);
+const char *check_mount_path(const char *s);
+const char *check_mount_target(const char *s);
+const char *check_method(const char *s);
+const char *check_url_path(const char *s);
+const char *check_git(const char *s);
+const char *check_credential(const char *s);

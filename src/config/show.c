@@ -1,0 +1,196 @@
+#include <string.h>
+
+#include "base/buf.h"
+#include "config/merge.h"
+
+/* Values as a file would have them: config_load() reads back what is written here. */
+
+#define VALUE_MAX (64 * MiB) /* far above what files within their limits can hold */
+
+static bool is_plain(const char *s)
+{
+	static const char inner[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./-=+";
+
+	if (streq(s, "null") || streq(s, "Null") || streq(s, "NULL"))
+		return false;
+	return s[0] && !strchr("-=+.", s[0]) && strspn(s, inner) == strlen(s);
+}
+
+static void put_text(struct buf *b, const char *s)
+{
+	if (is_plain(s)) {
+		(void)buf_puts(b, s);
+		return;
+	}
+	(void)buf_putc(b, '"');
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			(void)buf_printf(b, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			(void)buf_printf(b, "\\x%02x", c);
+		else
+			(void)buf_putc(b, (char)c);
+	}
+	(void)buf_putc(b, '"');
+}
+
+static void put_list(struct buf *b, const struct strv *list)
+{
+	(void)buf_putc(b, '[');
+	for (size_t i = 0; i < list->n; i++) {
+		(void)buf_puts(b, i ? ", " : "");
+		put_text(b, list->v[i]);
+	}
+	(void)buf_putc(b, ']');
+}
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static void put_units(struct buf *b, uint64_t v, const struct unit *units)
+{
+	while (units->factor > 1 && (v == 0 || v % units->factor))
+		units++;
+	(void)buf_printf(b, "%llu%s", (unsigned long long)(v / units->factor),
+			 v ? units->name : "");
+}
+
+static void put_number(struct buf *b, const struct key *k, uint64_t v)
+{
+	static const struct unit sizes[] = {
+		{"T", 1024 * GiB}, {"G", GiB}, {"M", MiB}, {"K", KiB}, {"", 1},
+	};
+	static const struct unit durations[] = {
+		{"d", 86400 * 1000}, {"h", 3600 * 1000}, {"m", 60 * 1000}, {"s", 1000}, {"ms", 1},
+	};
+	static const struct unit plain[] = {{"", 1}};
+
+	put_units(b, v, k->type == KEY_SIZE ? sizes : k->type == KEY_DURATION ? durations : plain);
+}
+
+static void put_mounts(struct buf *b, const struct config *c)
+{
+	(void)buf_putc(b, '[');
+	for (size_t i = 0; i < c->n_mounts; i++) {
+		const struct config_mount *m = &c->mounts[i];
+
+		(void)buf_puts(b, i ? ", {path: " : "{path: ");
+		put_text(b, m->path);
+		(void)buf_printf(b, ", mode: %s", m->writable ? "rw" : "ro");
+		if (m->target) {
+			(void)buf_puts(b, ", target: ");
+			put_text(b, m->target);
+		}
+		(void)buf_putc(b, '}');
+	}
+	(void)buf_putc(b, ']');
+}
+
+static void put_rule_list(struct buf *b, const char *name, const struct strv *list)
+{
+	if (list->n == 0)
+		return;
+	(void)buf_printf(b, ", %s: ", name);
+	put_list(b, list);
+}
+
+static void put_rules(struct buf *b, const struct config *c)
+{
+	(void)buf_putc(b, '[');
+	for (size_t i = 0; i < c->network.n_rules; i++) {
+		const struct config_rule *r = &c->network.rules[i];
+
+		(void)buf_puts(b, i ? ", {host: " : "{host: ");
+		put_text(b, r->host);
+		put_rule_list(b, "methods", &r->methods);
+		put_rule_list(b, "paths", &r->paths);
+		put_rule_list(b, "git", &r->git);
+		if (r->credential) {
+			(void)buf_puts(b, ", credential: ");
+			put_text(b, r->credential);
+		}
+		(void)buf_putc(b, '}');
+	}
+	(void)buf_putc(b, ']');
+}
+
+static char *value_text(const struct config *c, enum key_id id)
+{
+	const struct key *k = &keys[id];
+	const void *at = key_at(c, id);
+	const char *word;
+	struct buf b;
+
+	buf_init(&b, VALUE_MAX);
+	switch (k->type) {
+	case KEY_WORD:
+		word = *(char *const *)at;
+		put_text(&b, word ? word : "");
+		break;
+	case KEY_CHOICE:
+		put_text(&b, k->choices[*(const int *)at]);
+		break;
+	case KEY_UINT:
+	case KEY_SIZE:
+	case KEY_DURATION:
+		put_number(&b, k, *(const uint64_t *)at);
+		break;
+	case KEY_LIST:
+		put_list(&b, at);
+		break;
+	case KEY_MOUNT:
+		put_mounts(&b, c);
+		break;
+	case KEY_RULE:
+		put_rules(&b, c);
+		break;
+	}
+	return buf_take(&b);
+}
+
+static const char *origin(const struct config *c, enum key_id id)
+{
+	return c->origins->key[id] ? c->origins->key[id] : "default";
+}
+
+const char *config_origin(const struct config *c, const char *key)
+{
+	enum key_id id = key_find(key, strlen(key));
+
+	return id < KEY_N ? origin(c, id) : NULL;
+}
+
+const char *config_item_origin(const struct config *c, const char *key, size_t i)
+{
+	enum key_id id = key_find(key, strlen(key));
+
+	return id < KEY_N && i < c->origins->items[id].n ? c->origins->items[id].v[i] : NULL;
+}
+
+int config_entries(const struct config *c, struct config_entry **ret, size_t *ret_n)
+{
+	struct config_entry *e = xcalloc(KEY_N, sizeof(*e));
+
+	for (enum key_id id = 0; id < KEY_N; id++)
+		e[id] = (struct config_entry){
+			.key = keys[id].name,
+			.value = value_text(c, id),
+			.origin = origin(c, id),
+			.help = keys[id].help,
+		};
+	*ret = e;
+	*ret_n = KEY_N;
+	return 0;
+}
+
+void config_entries_free(struct config_entry *e, size_t n)
+{
+	for (size_t i = 0; e && i < n; i++)
+		free(e[i].value);
+	free(e);
+}

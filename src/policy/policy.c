@@ -1,0 +1,311 @@
+#include "policy/policy.h"
+
+#include "policy/request.h"
+
+#include <string.h>
+
+struct policy *policy_new(enum policy_tier tier)
+{
+	struct policy *p = xcalloc(1, sizeof(*p));
+
+	p->tier = tier;
+	return p;
+}
+
+static void rule_done(struct policy_rule *r)
+{
+	free(r->text);
+	free(r->source);
+	free(r->credential);
+	strv_done(&r->methods);
+	strv_done(&r->paths);
+	strv_done(&r->git);
+}
+
+struct policy *policy_free(struct policy *p)
+{
+	if (!p)
+		return NULL;
+	for (size_t i = 0; i < p->n_rules; i++)
+		rule_done(&p->rules[i]);
+	free(p->rules);
+	free(p);
+	return NULL;
+}
+
+bool policy_rule_inspects(const struct policy_rule *r)
+{
+	return r->methods.n > 0 || r->paths.n > 0 || r->git.n > 0 || r->credential;
+}
+
+static int check_combination(const struct policy_rule *r, struct err *err)
+{
+	if (!policy_rule_inspects(r))
+		return 0;
+	if (r->deny)
+		return err_usage(err,
+				 "'%s': a deny rule refuses the whole host; leave methods, "
+				 "paths, git and credential out",
+				 r->text);
+	if (r->pattern.kind == PATTERN_SERVICE && r->credential)
+		return err_usage(err, "'%s': a credential is not sent to a host service", r->text);
+	return 0;
+}
+
+static int rule_fill(struct policy_rule *r, const struct policy_rule_text *t, struct err *err)
+{
+	int q;
+
+	r->deny = t->deny;
+	r->text = xstrdup(t->pattern);
+	r->source = xstrdup(t->source ? t->source : "");
+	r->credential = t->credential ? xstrdup(t->credential) : NULL;
+	q = pattern_parse(t->pattern, t->deny, &r->pattern, err);
+	if (q == 0 && t->methods)
+		q = request_read_methods(t->methods, &r->methods, err);
+	if (q == 0 && t->paths)
+		q = request_read_paths(t->paths, &r->paths, err);
+	if (q == 0 && t->git)
+		q = request_read_git(t->git, &r->git, err);
+	return q < 0 ? q : check_combination(r, err);
+}
+
+int policy_add(struct policy *p, const struct policy_rule_text *text, struct err *err)
+{
+	struct policy_rule r = {0};
+	int q;
+
+	if (p->n_rules == POLICY_RULES_MAX)
+		return err_usage(err, "more than %d network rules", POLICY_RULES_MAX);
+	q = rule_fill(&r, text, err);
+	if (q < 0) {
+		rule_done(&r);
+		return q;
+	}
+	if (p->n_rules == p->cap) {
+		p->cap = p->cap ? p->cap * 2 : 16;
+		p->rules = xrealloc(p->rules, p->cap, sizeof(*p->rules));
+	}
+	p->rules[p->n_rules++] = r;
+	return 0;
+}
+
+int policy_add_pattern(struct policy *p, bool deny, const char *pattern, const char *source,
+		       struct err *err)
+{
+	struct policy_rule_text t = {.deny = deny, .pattern = pattern, .source = source};
+
+	return policy_add(p, &t, err);
+}
+
+/* The header's order: specificity, then deny, then inspection. */
+static bool outranks(const struct policy_rule *a, const struct policy_rule *b)
+{
+	unsigned sa = pattern_specificity(&a->pattern), sb = pattern_specificity(&b->pattern);
+
+	if (sa != sb)
+		return sa > sb;
+	if (a->deny != b->deny)
+		return a->deny;
+	return policy_rule_inspects(a) && !policy_rule_inspects(b);
+}
+
+static int best_for_host(const struct policy *p, const struct host *h, uint16_t port)
+{
+	int best = -1;
+
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct policy_rule *r = &p->rules[i];
+
+		if (pattern_has_host(&r->pattern, h) && pattern_has_port(&r->pattern, port) &&
+		    (best < 0 || outranks(r, &p->rules[best])))
+			best = (int)i;
+	}
+	return best;
+}
+
+/* As above for an address a name led to: what inspects speaks for literals only. */
+static int best_for_answer(const struct policy *p, const struct ip *ip, uint16_t port)
+{
+	int best = -1;
+
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct policy_rule *r = &p->rules[i];
+
+		if (!policy_rule_inspects(r) && pattern_has_ip(&r->pattern, ip) &&
+		    pattern_has_port(&r->pattern, port) &&
+		    (best < 0 || outranks(r, &p->rules[best])))
+			best = (int)i;
+	}
+	return best;
+}
+
+/* An allow rule for the host on some other port: worth saying in the refusal. */
+static int rule_on_other_port(const struct policy *p, const struct host *h)
+{
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (!p->rules[i].deny && pattern_has_host(&p->rules[i].pattern, h))
+			return (int)i;
+	return -1;
+}
+
+static void deny(struct verdict *v, enum policy_reason reason, int rule)
+{
+	v->allow = false;
+	v->inspect = false;
+	v->service = false;
+	v->reason = reason;
+	v->rule = rule;
+}
+
+static void deny_unlisted(const struct policy *p, const struct host *h, struct verdict *v)
+{
+	int other = rule_on_other_port(p, h);
+
+	deny(v, other < 0 ? POLICY_DENY_NO_RULE : POLICY_DENY_PORT, other);
+}
+
+static void allow_by_rule(const struct policy *p, int rule, struct verdict *v)
+{
+	const struct policy_rule *r = &p->rules[rule];
+
+	v->allow = true;
+	v->reason = POLICY_BY_RULE;
+	v->rule = rule;
+	v->inspect = policy_rule_inspects(r);
+	v->service = r->pattern.kind == PATTERN_SERVICE;
+}
+
+/* Is an address of this class dialled, given the allow rule that names it (or NULL)? */
+static bool class_passes(enum policy_tier tier, enum addr_class class, const struct policy_rule *r)
+{
+	switch (class) {
+	case ADDR_PUBLIC:
+		return true;
+	case ADDR_DOCUMENTATION:
+	case ADDR_RESERVED:
+	case ADDR_CGNAT:
+	case ADDR_PRIVATE:
+	case ADDR_LINK_LOCAL:
+		return r || tier == POLICY_FULL;
+	case ADDR_STANDIN:
+		return r;
+	case ADDR_LOOPBACK:
+		return r && r->pattern.kind == PATTERN_SERVICE;
+	case ADDR_METADATA:
+		return r && r->pattern.kind == PATTERN_CIDR && cidr_is_single(&r->pattern.cidr);
+	case ADDR_MULTICAST:
+	case ADDR_BROADCAST:
+	case ADDR_UNSPECIFIED:
+	case ADDR_CLASS_N:
+		return false;
+	}
+	return false;
+}
+
+static enum policy_reason class_reason(enum addr_class class)
+{
+	if (class == ADDR_METADATA)
+		return POLICY_DENY_METADATA;
+	return class == ADDR_LOOPBACK ? POLICY_DENY_LOOPBACK : POLICY_DENY_CLASS;
+}
+
+/* v holds an allowing verdict; `named` is the best rule for this address, or -1. */
+static void judge_ip(const struct policy *p, const struct ip *ip, int named, struct verdict *v)
+{
+	const struct policy_rule *r = named < 0 ? NULL : &p->rules[named];
+
+	v->ip = *ip;
+	v->has_ip = true;
+	v->class = addr_class(ip);
+	if (r && r->deny)
+		deny(v, POLICY_DENY_RULE, named);
+	else if (!class_passes(p->tier, v->class, r))
+		deny(v, class_reason(v->class), named);
+}
+
+static bool has_wide_tier(const struct policy *p)
+{
+	return p->tier == POLICY_INET || p->tier == POLICY_FULL;
+}
+
+static void judge_name(const struct policy *p, const struct host *h, int rule, struct verdict *v)
+{
+	const struct policy_rule *r = rule < 0 ? NULL : &p->rules[rule];
+	bool exact = r && !r->deny && r->pattern.kind != PATTERN_BELOW;
+
+	if (r && r->deny)
+		deny(v, POLICY_DENY_RULE, rule);
+	else if (host_is_loopback_name(h) && !(exact && r->pattern.kind == PATTERN_SERVICE))
+		deny(v, POLICY_DENY_LOOPBACK, -1);
+	else if (host_is_metadata_name(h) && !exact)
+		deny(v, POLICY_DENY_METADATA, -1);
+	else if (!r && !has_wide_tier(p))
+		deny_unlisted(p, h, v);
+}
+
+void policy_name(const struct policy *p, const struct host *h, uint16_t port, struct verdict *ret)
+{
+	struct verdict v = {.allow = true, .reason = POLICY_BY_TIER, .rule = -1};
+	int rule = best_for_host(p, h, port);
+
+	if (p->tier == POLICY_NONE || p->tier >= POLICY_TIER_N) {
+		deny(&v, POLICY_DENY_NONE, -1);
+		*ret = v;
+		return;
+	}
+	if (rule >= 0 && !p->rules[rule].deny)
+		allow_by_rule(p, rule, &v);
+	if (h->kind == HOST_NAME) {
+		judge_name(p, h, rule, &v);
+	} else {
+		judge_ip(p, &h->ip, rule, &v);
+		if (v.allow && rule < 0 && !has_wide_tier(p))
+			deny_unlisted(p, h, &v);
+	}
+	*ret = v;
+}
+
+void policy_addr(const struct policy *p, const struct verdict *name, const struct ip *ip,
+		 uint16_t port, struct verdict *ret)
+{
+	struct verdict v = *name;
+	const struct policy_rule *r = policy_rule_of(p, name);
+	bool literal = name->has_ip && ip_equal(&name->ip, ip);
+	bool service = name->service && r && pattern_has_ip(&r->pattern, ip);
+
+	/* A literal was judged whole in the first step, by rules that may inspect it, and so was
+	 * a host service, which has no address but the loopback. */
+	if (name->allow && !literal && !service)
+		judge_ip(p, ip, best_for_answer(p, ip, port), &v);
+	*ret = v;
+}
+
+bool policy_any_port(const struct policy *p, const struct host *h)
+{
+	/* Ports that can differ: those of the rules, the two of the web, and one that nobody
+	 * names, which is what inet and ':*' are about. */
+	static const uint16_t common[] = {443, 80, 0};
+	struct verdict v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(common); i++) {
+		policy_name(p, h, common[i], &v);
+		if (v.allow)
+			return true;
+	}
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct pattern *pat = &p->rules[i].pattern;
+
+		if (p->rules[i].deny || pat->ports != PORTS_ONE || !pattern_has_host(pat, h))
+			continue;
+		policy_name(p, h, pat->port, &v);
+		if (v.allow)
+			return true;
+	}
+	return false;
+}
+
+const struct policy_rule *policy_rule_of(const struct policy *p, const struct verdict *v)
+{
+	return v->rule < 0 || (size_t)v->rule >= p->n_rules ? NULL : &p->rules[v->rule];
+}

@@ -1,0 +1,138 @@
+#pragma once
+
+#include "base/strv.h"
+#include "policy/pattern.h"
+
+/*
+ * The decision. Two steps, because a name must be judged before it is looked up, and the address
+ * that comes back must be judged before it is dialled:
+ *
+ *	policy_name(p, &host, port, &v);             // before resolving; v.allow or stop
+ *	policy_addr(p, &v, &ip, port, &v2);          // for each address; dial only one that passed
+ *	policy_request(p, &v, &host, port, …);       // request.h: each request, when v.inspect
+ *
+ * An IP literal goes through the same two steps; its first one already judges the address.
+ *
+ * Which rule decides
+ *
+ * Default deny. Of all rules that match host and port the most specific one decides: a whole name
+ * (or one address) before '*.longer.example.com' before '*.example.com', a longer range before a
+ * shorter one; then a rule that names its port before one that does not. Among equals deny wins,
+ * then rules that inspect before rules that do not; several inspecting equals are joined (a request
+ * passes when one of them lets it). The order of rules never matters.
+ *
+ *	allow *.example.com, deny secret.example.com           secret refused, others allowed
+ *	deny *.example.com, allow www.example.com              www allowed, others refused
+ *	allow example.com, deny example.com                    refused
+ *	deny example.com, allow example.com:443                443 allowed, other ports refused
+ *	allow example.com, and a rule for it with methods      inspected
+ *
+ * Tiers
+ *
+ *	none       nothing at all, whatever rules say.
+ *	allowlist  what a rule allows.
+ *	inet       any name that no rule denies, any public address, any port. A deny rule by name
+ *	           stops that name, not the addresses behind it.
+ *	full       inet, and private, link-local, carrier-grade NAT, documentation and reserved
+ *	           addresses.
+ *
+ * Addresses, in every tier
+ *
+ * A name's rule covers public addresses only. Any other class needs a rule that names the address
+ * or a range around it for that port as well, so a name that suddenly points into the local
+ * network (rebinding) is refused. Metadata needs a rule for that very address, even under full;
+ * loopback a host service rule; stand-in addresses a rule, even under full; unspecified, multicast
+ * and broadcast ones are never dialled. A range rule that inspects speaks for literals only. A deny
+ * rule for an address or range also refuses the names that lead there.
+ */
+enum policy_tier { POLICY_NONE, POLICY_ALLOWLIST, POLICY_INET, POLICY_FULL, POLICY_TIER_N };
+
+#define POLICY_RULES_MAX 4096
+
+struct policy_rule {
+	bool deny;
+	char *text;	     /* the pattern as it was written */
+	char *source;	     /* which setting it came from */
+	char *credential;    /* inspected: what to inject, or NULL */
+	struct strv methods; /* inspected: empty means all */
+	struct strv paths;   /* canonical prefixes; empty means all */
+	struct strv git;     /* "fetch", "fetch OWNER/REPO", "push OWNER/REPO" */
+	struct pattern pattern;
+};
+
+struct policy {
+	enum policy_tier tier;
+	struct policy_rule *rules;
+	size_t n_rules, cap;
+};
+
+struct policy *policy_new(enum policy_tier tier);
+struct policy *policy_free(struct policy *p);
+
+static inline void policy_freep(struct policy **p)
+{
+	(void)policy_free(*p);
+}
+
+/* What a rule is made of; everything is copied. NULL lists are empty. */
+struct policy_rule_text {
+	bool deny;
+	const char *pattern, *source, *credential;
+	const struct strv *methods, *paths, *git;
+};
+
+/* Adds a rule, or says what is wrong with it (exit code 2) and adds nothing. */
+int policy_add(struct policy *p, const struct policy_rule_text *text, struct err *err);
+/* The short form: no inspection. */
+int policy_add_pattern(struct policy *p, bool deny, const char *pattern, const char *source,
+		       struct err *err);
+
+enum policy_reason {
+	POLICY_BY_RULE,	      /* allowed by the rule */
+	POLICY_BY_TIER,	      /* allowed by inet or full */
+	POLICY_DENY_NONE,     /* the tier is none */
+	POLICY_DENY_RULE,     /* a deny rule */
+	POLICY_DENY_NO_RULE,  /* nothing allows this host */
+	POLICY_DENY_PORT,     /* a rule allows the host, on other ports */
+	POLICY_DENY_CLASS,    /* not a public address, and no rule names it */
+	POLICY_DENY_LOOPBACK, /* the host's own services */
+	POLICY_DENY_METADATA,
+	POLICY_DENY_METHOD,
+	POLICY_DENY_PATH,
+	POLICY_DENY_AMBIGUOUS, /* a path that two servers would read differently */
+	POLICY_DENY_GIT,
+	POLICY_REASON_N,
+};
+
+struct verdict {
+	bool allow;
+	bool inspect; /* terminate TLS and ask policy_request() for each request */
+	bool service; /* a host service: dial the host's loopback */
+	enum policy_reason reason;
+	int rule;	       /* index of the rule that decided, -1 for none */
+	enum addr_class class; /* POLICY_DENY_CLASS, …: of the address below */
+	struct ip ip;
+	bool has_ip; /* the refusal is about this address */
+};
+
+void policy_name(const struct policy *p, const struct host *h, uint16_t port, struct verdict *ret);
+void policy_addr(const struct policy *p, const struct verdict *name, const struct ip *ip,
+		 uint16_t port, struct verdict *ret);
+
+/* A DNS question has no port: may this name be reached on any? */
+bool policy_any_port(const struct policy *p, const struct host *h);
+
+/* The rule behind a verdict, or NULL. */
+const struct policy_rule *policy_rule_of(const struct policy *p, const struct verdict *v);
+bool policy_rule_inspects(const struct policy_rule *r);
+
+/* For people, made only when somebody reads it. A whole sentence, no newline: what was decided,
+ * by which rule. `ret` is cut to `size`. */
+void verdict_explain(const struct policy *p, const struct verdict *v, const struct host *h,
+		     uint16_t port, char *ret, size_t size);
+/* The command that would allow it, as in "ralph net allow example.com:22"; "" where there is
+ * none. */
+void verdict_remedy(const struct policy *p, const struct verdict *v, const struct host *h,
+		    uint16_t port, char *ret, size_t size);
+const char *policy_reason_name(enum policy_reason r); /* "no-rule" …: for logs and JSON */
+const char *policy_tier_name(enum policy_tier t);

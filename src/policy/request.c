@@ -1,0 +1,364 @@
+#include "policy/request.h"
+
+#include "policy/git.h"
+
+#include <string.h>
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The byte an escape at p[0] == '%' stands for, or -1. */
+static int escaped(const char *p, size_t n)
+{
+	int hi, lo;
+
+	if (n < 3)
+		return -1;
+	hi = hex_value(p[1]);
+	lo = hex_value(p[2]);
+	return hi < 0 || lo < 0 ? -1 : hi << 4 | lo;
+}
+
+static bool is_unreserved(int c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+static int canon_escape(const char *p, size_t n, struct buf *ret)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	int c = escaped(p, n);
+	char out[3];
+
+	if (c < 0x20 || c == 0x7f || c == '\\')
+		return -EINVAL;
+	if (is_unreserved(c))
+		return buf_putc(ret, (char)c);
+	out[0] = '%';
+	out[1] = digits[c >> 4];
+	out[2] = digits[c & 15];
+	return buf_append(ret, out, sizeof(out));
+}
+
+static int canon_path(const char *p, size_t n, struct buf *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (c == '%') {
+			r = canon_escape(p + i, n - i, ret);
+			i += 2;
+		} else if (c <= 0x20 || c >= 0x7f || strchr("\\\"<>^`{|}#", c)) {
+			r = -EINVAL;
+		} else {
+			r = buf_putc(ret, (char)c);
+		}
+	}
+	return r;
+}
+
+static bool is_slash(const char *p, size_t n)
+{
+	return p[0] == '/' || (n >= 3 && memcmp(p, "%2F", 3) == 0);
+}
+
+/* "." and "..", alone or before a ';', where parameters may begin. */
+static bool is_dots(const char *p, size_t n)
+{
+	const char *semi = memchr(p, ';', n);
+
+	if (semi)
+		n = (size_t)(semi - p);
+	return (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.');
+}
+
+/* "%25" and two hex digits: what would stand there if a server decoded once more? A separator or a
+ * dot must not hide so. Asked of the canonical path, where no digit is itself escaped. */
+static bool hides_separator(const char *p, size_t n)
+{
+	for (size_t i = 0; i + 5 <= n; i++) {
+		int hi = hex_value(p[i + 3]), lo = hex_value(p[i + 4]), c;
+
+		if (memcmp(p + i, "%25", 3) != 0 || hi < 0 || lo < 0)
+			continue;
+		c = hi << 4 | lo;
+		if (c == '.' || c == '/' || c == '\\' || c == '%' || c < 0x20)
+			return true;
+	}
+	return false;
+}
+
+/* Segments of a canonical path, with %2F taken for a slash: none empty but the last, no dots. */
+static bool segments_are_plain(const char *p, size_t n)
+{
+	size_t start = 1;
+
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && !is_slash(p + i, n - i))
+			continue;
+		if ((i < n && i == start) || is_dots(p + start, i - start))
+			return false;
+		start = i < n && p[i] == '%' ? i + 3 : i + 1;
+		i = start - 1;
+	}
+	return true;
+}
+
+static bool query_is_plain(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)p[i] <= 0x20 || (unsigned char)p[i] >= 0x7f || p[i] == '#')
+			return false;
+	return true;
+}
+
+int request_canon(const char *target, size_t n, struct buf *ret, size_t *ret_path_n)
+{
+	const char *query = memchr(target, '?', n);
+	size_t path_n = query ? (size_t)(query - target) : n, start = ret->len;
+	int r;
+
+	if (n == 0 || target[0] != '/')
+		return -EINVAL;
+	r = canon_path(target, path_n, ret);
+	if (r < 0)
+		return r;
+	if (!segments_are_plain(ret->data + start, ret->len - start) ||
+	    hides_separator(ret->data + start, ret->len - start))
+		return -EINVAL;
+	*ret_path_n = ret->len - start;
+	if (!query)
+		return 0;
+	if (!query_is_plain(query, n - path_n))
+		return -EINVAL;
+	return buf_append(ret, query, n - path_n);
+}
+
+/* Walks both; with `flat` a %2F in either counts as a slash. */
+static bool under(const char *path, size_t n, const char *prefix, bool flat)
+{
+	size_t prefix_n = strlen(prefix), i = 0, j = 0;
+	bool ends_with_slash = false;
+
+	while (j < prefix_n) {
+		bool sep = flat ? is_slash(prefix + j, prefix_n - j) : prefix[j] == '/';
+		bool path_sep = i < n && (flat ? is_slash(path + i, n - i) : path[i] == '/');
+
+		if (i >= n || sep != path_sep || (!sep && path[i] != prefix[j]))
+			return false;
+		i += path_sep && path[i] == '%' ? 3 : 1;
+		j += sep && prefix[j] == '%' ? 3 : 1;
+		ends_with_slash = sep;
+	}
+	if (i == n || ends_with_slash)
+		return true;
+	return flat ? is_slash(path + i, n - i) : path[i] == '/';
+}
+
+bool request_path_under(const char *path, size_t n, const char *prefix)
+{
+	return under(path, n, prefix, false) && under(path, n, prefix, true);
+}
+
+static bool method_allowed(const struct policy_rule *r, const char *method)
+{
+	if (streq(method, "CONNECT"))
+		return false;
+	return r->methods.n == 0 || strv_has(&r->methods, method) ||
+	       (streq(method, "HEAD") && strv_has(&r->methods, "GET"));
+}
+
+static bool path_allowed(const struct policy_rule *r, const char *path, size_t n)
+{
+	for (size_t i = 0; i < r->paths.n; i++)
+		if (request_path_under(path, n, r->paths.v[i]))
+			return true;
+	return r->paths.n == 0;
+}
+
+/* The rules that decide together with the verdict's own: equals of it that inspect as well. */
+static bool is_peer(const struct policy *p, const struct verdict *v, size_t i, const struct host *h,
+		    uint16_t port)
+{
+	const struct policy_rule *r = &p->rules[i], *own = policy_rule_of(p, v);
+
+	return own && !r->deny && policy_rule_inspects(r) && pattern_has_host(&r->pattern, h) &&
+	       pattern_has_port(&r->pattern, port) &&
+	       pattern_specificity(&r->pattern) == pattern_specificity(&own->pattern);
+}
+
+struct asked {
+	const char *method;
+	const char *target; /* canonical */
+	size_t path_n, n;
+	bool is_git;
+};
+
+static enum policy_reason judge_rule(const struct policy_rule *r, const struct asked *a)
+{
+	if (a->is_git)
+		return git_allowed(&r->git, a->method, a->target, a->path_n, a->n)
+			       ? POLICY_BY_RULE
+			       : POLICY_DENY_GIT;
+	if (r->git.n > 0 && r->methods.n == 0 && r->paths.n == 0)
+		return POLICY_DENY_GIT;
+	if (!method_allowed(r, a->method))
+		return POLICY_DENY_METHOD;
+	return path_allowed(r, a->target, a->path_n) ? POLICY_BY_RULE : POLICY_DENY_PATH;
+}
+
+static void deny(struct verdict *v, enum policy_reason reason)
+{
+	v->allow = false;
+	v->reason = reason;
+}
+
+/* Methods alone: the target is neither judged nor changed. */
+static void judge_methods(const struct policy *p, const struct host *h, uint16_t port,
+			  const char *method, struct verdict *v)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (!is_peer(p, v, i, h, port) || !method_allowed(&p->rules[i], method))
+			continue;
+		v->rule = (int)i;
+		return;
+	}
+	deny(v, POLICY_DENY_METHOD);
+}
+
+static void judge_target(const struct policy *p, const struct host *h, uint16_t port,
+			 const struct asked *a, struct verdict *v)
+{
+	enum policy_reason reason, last = POLICY_DENY_PATH;
+
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (!is_peer(p, v, i, h, port))
+			continue;
+		reason = judge_rule(&p->rules[i], a);
+		if (reason == POLICY_BY_RULE) {
+			v->rule = (int)i;
+			return;
+		}
+		last = reason;
+	}
+	deny(v, last);
+}
+
+void policy_request(const struct policy *p, const struct verdict *v, const struct host *h,
+		    uint16_t port, const char *method, const char *target, size_t target_n,
+		    struct buf *ret_target, struct verdict *ret)
+{
+	bool by_path = false, by_git = false;
+	struct asked a = {.method = method};
+	struct verdict out = *v;
+	int r = 0;
+
+	buf_clear(ret_target);
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (!is_peer(p, v, i, h, port))
+			continue;
+		by_git |= p->rules[i].git.n > 0;
+		by_path |= p->rules[i].paths.n > 0;
+	}
+	if (!v->allow) {
+		*ret = out;
+		return;
+	}
+	if (by_path || by_git) {
+		r = request_canon(target, target_n, ret_target, &a.path_n);
+		a.target = ret_target->data;
+		a.n = ret_target->len;
+		a.is_git = r == 0 && by_git && git_is_request(a.target, a.path_n, a.n);
+		if (r < 0)
+			deny(&out, POLICY_DENY_AMBIGUOUS);
+		else
+			judge_target(p, h, port, &a, &out);
+	} else {
+		if (buf_append(ret_target, target, target_n) < 0)
+			deny(&out, POLICY_DENY_AMBIGUOUS);
+		else
+			judge_methods(p, h, port, method, &out);
+	}
+	if (!out.allow)
+		buf_clear(ret_target);
+	*ret = out;
+}
+
+const char *policy_credential(const struct policy *p, const struct verdict *v, const struct host *h,
+			      uint16_t port)
+{
+	const struct policy_rule *own = policy_rule_of(p, v);
+
+	if (!v->allow || !own)
+		return NULL;
+	if (own->credential)
+		return own->credential;
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (is_peer(p, v, i, h, port) && p->rules[i].credential)
+			return p->rules[i].credential;
+	return NULL;
+}
+
+int request_read_methods(const struct strv *in, struct strv *out, struct err *err)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		const char *m = in->v[i];
+
+		if (m[0] == '\0' || strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != strlen(m))
+			return err_usage(err,
+					 "'%s' is not a method; write it in capitals, as in "
+					 "'GET'",
+					 m);
+		if (streq(m, "CONNECT"))
+			return err_usage(err, "'CONNECT' cannot be allowed on an inspected host");
+		strv_push(out, m);
+	}
+	return 0;
+}
+
+int request_read_paths(const struct strv *in, struct strv *out, struct err *err)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		const char *path = in->v[i];
+		cleanup_buf struct buf b;
+		size_t path_n;
+
+		buf_init(&b, REQUEST_TARGET_MAX);
+		if (path[0] != '/')
+			return err_usage(err, "'%s': a path begins with '/'", path);
+		if (strpbrk(path, "?*"))
+			return err_usage(err,
+					 "'%s': a path is a prefix without '*' or '?'; it "
+					 "covers everything below it",
+					 path);
+		if (request_canon(path, strlen(path), &b, &path_n) < 0)
+			return err_usage(err,
+					 "'%s': a path has no empty, '.' or '..' segments "
+					 "and no odd escapes",
+					 path);
+		strv_push(out, buf_str(&b));
+	}
+	return 0;
+}
+
+int request_read_git(const struct strv *in, struct strv *out, struct err *err)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		if (!git_verb_is_valid(in->v[i]))
+			return err_usage(err,
+					 "'%s' is not a git rule; write 'fetch', 'fetch "
+					 "OWNER/REPO' or 'push OWNER/REPO'",
+					 in->v[i]);
+		strv_push(out, in->v[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "base/buf.h"
+#include "policy/policy.h"
+
+/*
+ * Requests to inspected hosts: method, path and git operation.
+ *
+ * Where a rule decides by path, decision and server must read the same path, so the target is
+ * brought into one form, judged, and that form is what is sent on: escapes of unreserved characters
+ * are decoded (%61 is a), the other escapes are written in upper case. What servers disagree about
+ * is refused instead of repaired: empty segments ("//"), "." and ".." in any spelling (also before
+ * a ';'), '\', %5c, %00 and other control bytes, an escaped percent that hides one of these, bad
+ * escapes. "%2f" stays as it is, since registries use it inside names, but a prefix must match both
+ * when it is taken for a character and when it is taken for a slash. Where no rule of the host
+ * looks at paths the target goes through untouched.
+ *
+ * A prefix ends at a segment: '/v1' covers /v1 and /v1/x, not /v10; '/v1/' covers what is below.
+ * The query is not part of it. GET allows HEAD. CONNECT is never a request to an inspected host.
+ *
+ * git: "fetch" allows the two requests of a smart fetch (GET …/info/refs?service=git-upload-pack
+ * and POST …/git-upload-pack) of any repository of that host, "fetch OWNER/REPO" of one; "push
+ * OWNER/REPO" the same two with git-receive-pack, and fetching, of that one, with or without
+ * ".git". A rule with git and nothing else allows nothing but these; dumb HTTP and LFS are then
+ * refused. Where a rule speaks of git, git requests are decided by git alone, whatever its methods
+ * and paths would say.
+ */
+#define REQUEST_TARGET_MAX (16 * KiB)
+
+/* `v` is the allowing, inspecting verdict of policy_name(). ret_target receives the target to send
+ * (origin-form), on allow only; it should have room for REQUEST_TARGET_MAX. */
+void policy_request(const struct policy *p, const struct verdict *v, const struct host *h,
+		    uint16_t port, const char *method, const char *target, size_t target_n,
+		    struct buf *ret_target, struct verdict *ret);
+/* The credential to inject for such a request, or NULL. */
+const char *policy_credential(const struct policy *p, const struct verdict *v, const struct host *h,
+			      uint16_t port);
+
+/* The canonical form of an origin-form target, path and query, appended to ret; ret_path_n is the
+ * length of its path. -EINVAL: not a path, or one that can be read in two ways; -ENOBUFS. */
+int request_canon(const char *target, size_t n, struct buf *ret, size_t *ret_path_n);
+bool request_path_under(const char *path, size_t n, const char *prefix);
+
+/* Reading a rule's lists: checked copies, in canonical form. */
+int request_read_methods(const struct strv *in, struct strv *out, struct err *err);
+int request_read_paths(const struct strv *in, struct strv *out, struct err *err);
+int request_read_git(const struct strv *in, struct strv *out, struct err *err);
