@@ -22,7 +22,13 @@ static void on_wait(struct conn *c)
 	(void)c;
 }
 
-enum want { CLIENT_IN = 1 << 0, CLIENT_OUT = 1 << 1, UP_IN = 1 << 2, UP_OUT = 1 << 3, DYNAMIC = 1 << 4 };
+enum want {
+	CLIENT_IN = 1 << 0,
+	CLIENT_OUT = 1 << 1,
+	UP_IN = 1 << 2,
+	UP_OUT = 1 << 3,
+	DYNAMIC = 1 << 4
+};
 
 /*
  * Waiting states keep no interest in the client: what it sends stays in the kernel, which is the

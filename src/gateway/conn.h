@@ -63,8 +63,8 @@ struct conn {
 	struct ev_defer gone;
 	const struct listener *listener;
 	struct stream client, up;
-	struct buf in, out;	  /* read from, and to be written to, the client */
-	struct buf up_in, up_out; /* the same of the server */
+	struct buf in, out;	    /* read from, and to be written to, the client */
+	struct buf up_in, up_out;   /* the same of the server */
 	size_t scanned, line_start; /* of the head that is being read */
 	uint8_t socks_step;
 
@@ -80,10 +80,10 @@ struct conn {
 	struct name *name;
 
 	/* The server's side. */
-	bool up_tls; /* it is, or will be, TLS */
-	bool via;    /* through the host's proxy */
+	bool up_tls;  /* it is, or will be, TLS */
+	bool via;     /* through the host's proxy */
 	bool retried; /* a pooled one was dead: this is the second attempt */
-	bool pooled; /* it came from the pool: may have been closed meanwhile */
+	bool pooled;  /* it came from the pool: may have been closed meanwhile */
 	bool up_idle; /* its last exchange is over and it may serve another */
 	struct host up_host;
 	uint16_t up_port;

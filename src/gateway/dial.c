@@ -164,8 +164,8 @@ static void on_connect(struct ev *ev, struct ev_io *io, uint32_t events)
 	start_next(d);
 }
 
-struct dial *dial_start(struct gw *gw, const struct ip *addrs, size_t n, uint16_t port,
-			dial_fn *fn, void *arg)
+struct dial *dial_start(struct gw *gw, const struct ip *addrs, size_t n, uint16_t port, dial_fn *fn,
+			void *arg)
 {
 	struct dial *d = xcalloc(1, sizeof(*d));
 

@@ -90,7 +90,8 @@ static size_t reply_to(struct gw *gw, const struct dns_query *q, uint8_t *out, s
 	return dns_put_answer(out, cap, q, &a);
 }
 
-static size_t serve(struct gw *gw, const void *query, size_t len, bool udp, uint8_t *out, size_t cap)
+static size_t serve(struct gw *gw, const void *query, size_t len, bool udp, uint8_t *out,
+		    size_t cap)
 {
 	struct dns_query q;
 	int r = dns_parse_query(query, len, &q);

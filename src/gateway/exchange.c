@@ -21,14 +21,16 @@ struct exchange *exchange_new(const struct http1_head *h)
 {
 	struct exchange *x = xcalloc(1, sizeof(*x));
 	/* For the log, which has no query: it may hold secrets. */
-	struct slice path = h->form == HTTP1_ORIGIN || h->form == HTTP1_ABSOLUTE ? h->url.path
-										 : h->target;
+	struct slice path =
+		h->form == HTTP1_ORIGIN || h->form == HTTP1_ABSOLUTE ? h->url.path : h->target;
 
 	memcpy(x->method, h->method.p, h->method.n);
-	x->path = xstrndup(path.p ? path.p : "", path.n < GW_TEXT_MAX - 1 ? path.n : GW_TEXT_MAX - 1);
+	x->path =
+		xstrndup(path.p ? path.p : "", path.n < GW_TEXT_MAX - 1 ? path.n : GW_TEXT_MAX - 1);
 	x->to = http1_to(h);
 	x->request = (struct body){.kind = h->body, .left = h->length};
-	x->request.done = h->body == HTTP1_BODY_NONE || (h->body == HTTP1_BODY_LENGTH && !h->length);
+	x->request.done =
+		h->body == HTTP1_BODY_NONE || (h->body == HTTP1_BODY_LENGTH && !h->length);
 	x->client_keeps = h->keep_alive;
 	x->old_client = h->minor == 0;
 	buf_init(&x->again, PENDING_MAX);
@@ -151,7 +153,8 @@ static ssize_t move_buffered(struct body *b, struct buf *in, struct buf *out)
 	if (b->kind == HTTP1_BODY_CHUNKED) {
 		n = move_chunks(b, in->data, in->len, out);
 	} else {
-		n = (ssize_t)(b->kind == HTTP1_BODY_LENGTH && b->left < in->len ? b->left : in->len);
+		n = (ssize_t)(b->kind == HTTP1_BODY_LENGTH && b->left < in->len ? b->left
+										: in->len);
 		if (n && buf_append(out, in->data, (size_t)n) < 0)
 			return -EPROTO;
 		if (b->kind == HTTP1_BODY_LENGTH) {

@@ -22,15 +22,15 @@ struct exchange {
 	bool old_client;   /* HTTP/1.0 */
 	bool client_keeps; /* the client lets its connection live */
 	bool upgrade;	   /* a WebSocket was asked for */
-	bool cut; /* the server no longer takes the request */
-	bool answered; /* a head of the server's, or of ours, has been queued for the client */
-	bool quiet;    /* its event has been sent */
-	bool head_done; /* the final response head has been read */
+	bool cut;	   /* the server no longer takes the request */
+	bool answered;	   /* a head of the server's, or of ours, has been queued for the client */
+	bool quiet;	   /* its event has been sent */
+	bool head_done;	   /* the final response head has been read */
 	bool server_keeps;
 	unsigned int status;
 	struct buf again; /* the head, to send it anew when a pooled connection was dead */
 	char *credential;
-	char *target;	/* what is sent, where it differs from what was received */
+	char *target; /* what is sent, where it differs from what was received */
 };
 
 struct exchange *exchange_new(const struct http1_head *h);

@@ -7,6 +7,7 @@
 
 #include <netinet/in.h>
 
+struct ask;
 struct conn;
 struct corp;
 struct events;
@@ -30,6 +31,7 @@ struct gw {
 	struct policy *policy;
 	int sock; /* to the supervisor */
 	struct ev_io sock_io;
+	struct ask *asks; /* questions the supervisor has not answered */
 	struct events *events;
 	struct names *names;
 	struct resolver *resolver;

@@ -241,15 +241,14 @@ static void on_fixed(struct conn *c, const struct http1_head *h, size_t head_len
 		refuse_as(c, GW_DENY, 400, "a CONNECT inside a connection that has its target");
 		return;
 	}
-	if (h->form == HTTP1_ABSOLUTE &&
-	    (h->url.scheme == URL_HTTPS) != c->terminated) {
+	if (h->form == HTTP1_ABSOLUTE && (h->url.scheme == URL_HTTPS) != c->terminated) {
 		refuse_as(c, GW_DENY, 400, "the request's scheme is not the connection's");
 		return;
 	}
 	if (h->host.host.n == 0 || host_parse(h->host.host.p, h->host.host.n, &host, &err) < 0 ||
-	    !host_equal(&host, &c->host) ||
-	    (h->host.port ? h->host.port : standard) != c->port) {
-		refuse_as(c, GW_DENY, 421, "the Host field names another server than the one allowed");
+	    !host_equal(&host, &c->host) || (h->host.port ? h->host.port : standard) != c->port) {
+		refuse_as(c, GW_DENY, 421,
+			  "the Host field names another server than the one allowed");
 		return;
 	}
 	c->up_tls = c->terminated;
@@ -366,7 +365,8 @@ void conn_on_head(struct conn *c)
 		}
 		c->scanned = c->line_start = 0;
 		if (n < 0)
-			refuse_as(c, GW_DENY, http1_reason_status((int)n), http1_reason_str((int)n));
+			refuse_as(c, GW_DENY, http1_reason_status((int)n),
+				  http1_reason_str((int)n));
 		else
 			on_request(c, h, (size_t)n);
 		return;

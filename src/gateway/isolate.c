@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
-#include "gateway-seccomp.h"
+#include "gateway/gateway-seccomp.h"
 
 /* Of newer kernels than the headers we may be built with. */
 #ifndef LANDLOCK_ACCESS_FS_REFER
@@ -46,7 +46,8 @@ static const char *const trust_paths[] = {
 
 /* What getaddrinfo reads: its settings, and the modules nsswitch names. */
 static const char *const lookup_paths[] = {
-	"/etc", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/run", "/var/run", "/var/lib/sss", NULL,
+	"/etc", "/lib",	    "/lib64",	    "/usr/lib", "/usr/lib64",
+	"/run", "/var/run", "/var/lib/sss", NULL,
 };
 
 static int drop_caps(void)

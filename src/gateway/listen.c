@@ -36,7 +36,8 @@ static void on_accept(struct ev *ev, struct ev_io *io, uint32_t events)
 		fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0) {
 			/* Out of descriptors: wait until a connection ends. */
-			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM)
 				listeners_pause(l->gw);
 			return;
 		}

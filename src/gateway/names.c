@@ -177,7 +177,8 @@ static bool index_of(const struct names *n, const union sockaddr_any *a, uint32_
 	const struct in6_addr *six = &a->v6.sin6_addr;
 	uint32_t v;
 
-	if (a->sa.sa_family == AF_INET || (a->sa.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(six))) {
+	if (a->sa.sa_family == AF_INET ||
+	    (a->sa.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(six))) {
 		v = a->sa.sa_family == AF_INET ? a->v4.sin_addr.s_addr : six->s6_addr32[3];
 		*ret = ntohl(v) - n->base4;
 		return *ret < n->size4;

@@ -82,8 +82,13 @@ void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k)
 	else if (gw->health.idle_upstreams >= POOL_MAX)
 		drop(gw->pool->oldest);
 	(void)ev_want(gw->ev, &s->io, 0);
-	*e = (struct entry){.pool = gw->pool, .s = *s, .host = *k->host, .port = k->port,
-			    .tls = k->tls, .via = k->via, .next = gw->pool->newest};
+	*e = (struct entry){.pool = gw->pool,
+			    .s = *s,
+			    .host = *k->host,
+			    .port = k->port,
+			    .tls = k->tls,
+			    .via = k->via,
+			    .next = gw->pool->newest};
 	s->io.fd = -1;
 	s->tls = NULL;
 	e->s.io.fn = on_io;

@@ -86,7 +86,7 @@ static ssize_t socks_one(struct conn *c)
 		if (used <= 0)
 			break;
 		/* A user name is let in, since some clients always send one; it means nothing. */
-		socks5_put_method(reply, g.no_auth ? SOCKS5_NO_AUTH
+		socks5_put_method(reply, g.no_auth    ? SOCKS5_NO_AUTH
 					 : g.userpass ? SOCKS5_USERPASS
 						      : SOCKS5_NONE);
 		(void)buf_append(&c->out, reply, 2);

@@ -79,9 +79,10 @@ void answer_json(struct conn *c, unsigned int status, const char *json)
 static void answer_refusal(struct conn *c, unsigned int status, const char *reason,
 			   const char *remedy)
 {
-	json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s}", "error",
-			      status == 403 ? "refused by ralph" : "failed in ralph's gateway", "host",
-			      c->host.name, "port", (int)c->port, "rule", c->rule, "reason", reason);
+	json_t *j =
+		json_pack("{s:s, s:s, s:i, s:s, s:s}", "error",
+			  status == 403 ? "refused by ralph" : "failed in ralph's gateway", "host",
+			  c->host.name, "port", (int)c->port, "rule", c->rule, "reason", reason);
 	char *text;
 
 	if (j && remedy[0])

@@ -81,7 +81,8 @@ static int aim(struct conn *c, const struct gw_route *r, struct slice rest, stru
 
 static void to_provider(struct conn *c, const struct http1_head *h, size_t head_len)
 {
-	struct slice rest = {h->url.path.p + sizeof(prefix) - 1, h->url.path.n - sizeof(prefix) + 1};
+	struct slice rest = {h->url.path.p + sizeof(prefix) - 1,
+			     h->url.path.n - sizeof(prefix) + 1};
 	const char *slash = memchr(rest.p, '/', rest.n);
 	struct slice provider = {rest.p, slash ? (size_t)(slash - rest.p) : rest.n};
 	const struct gw_route *r = find(c->gw, provider);

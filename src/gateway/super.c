@@ -84,11 +84,9 @@ int super_setup(struct gw *gw, struct err *err)
 	}
 }
 
-static struct ask *asks;
-
-static struct ask *take(uint32_t id)
+static struct ask *take(struct gw *gw, uint32_t id)
 {
-	for (struct ask **p = &asks; *p; p = &(*p)->next)
+	for (struct ask **p = &gw->asks; *p; p = &(*p)->next)
 		if ((*p)->id == id) {
 			struct ask *a = *p;
 
@@ -106,15 +104,15 @@ int ask_send(struct gw *gw, struct ask *a, enum gw_type type, const struct buf *
 
 	if (r < 0)
 		return r;
-	*a = (struct ask){.gw = gw, .id = id, .fn = fn, .next = asks};
-	asks = a;
+	*a = (struct ask){.gw = gw, .id = id, .fn = fn, .next = gw->asks};
+	gw->asks = a;
 	return 0;
 }
 
 void ask_cancel(struct ask *a)
 {
 	if (a->id)
-		(void)take(a->id);
+		(void)take(a->gw, a->id);
 }
 
 void super_health(struct gw *gw, uint32_t id)
@@ -158,7 +156,7 @@ static void on_frame(struct gw *gw, const struct wire_msg *m)
 		break;
 	case GW_LEAF_IS:
 	case GW_HEADER_IS:
-		a = take(m->id);
+		a = take(gw, m->id);
 		if (a)
 			a->fn(a, m);
 		break;

@@ -6,6 +6,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -108,7 +109,8 @@ static ssize_t result(struct stream *s, int r, bool writing)
 	case SSL_ERROR_ZERO_RETURN:
 		return 0;
 	default:
-		/* An end without close_notify is no end of a message: who needs a length has one. */
+		/* An end without close_notify is no end of a message: who needs a length has one.
+		 */
 		return -ECONNRESET;
 	}
 }
@@ -232,7 +234,7 @@ static bool is_hashed(const char *dir)
 static bool load_trust(SSL_CTX *ctx, const struct gw_config *c, bool all)
 {
 	const char *dir = c->ca_dir ? c->ca_dir : c->ca_file ? NULL : X509_get_default_cert_dir();
-	const char *file = c->ca_file ? c->ca_file
+	const char *file = c->ca_file  ? c->ca_file
 			   : c->ca_dir ? NULL
 				       : X509_get_default_cert_file();
 	bool found = false;
@@ -282,8 +284,8 @@ static SSL_CTX *client_ctx(struct gw *gw, struct tls *t, bool all)
 	}
 	SSL_CTX_set_verify(t->client, SSL_VERIFY_PEER, NULL);
 	(void)SSL_CTX_set_app_data(t->client, t);
-	(void)SSL_CTX_set_session_cache_mode(t->client, SSL_SESS_CACHE_CLIENT |
-								SSL_SESS_CACHE_NO_INTERNAL);
+	(void)SSL_CTX_set_session_cache_mode(t->client,
+					     SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 	SSL_CTX_sess_set_new_cb(t->client, on_new_session);
 	return t->client;
 }
@@ -294,7 +296,8 @@ int tls_preload(struct gw *gw, struct err *err)
 
 	if (!t || !server_ctx(t))
 		return err_set(err, EIO, "OpenSSL cannot be set up");
-	return client_ctx(gw, t, true) ? 0 : err_set(err, EIO, "no trusted certificates can be read");
+	return client_ctx(gw, t, true) ? 0
+				       : err_set(err, EIO, "no trusted certificates can be read");
 }
 
 static void leaf_done(struct leaf *l)
@@ -332,8 +335,7 @@ const struct leaf *tls_leaf_find(struct gw *gw, const char *host)
 		if (!streq(l->host, host))
 			continue;
 		/* Short-lived on purpose: ask for a new one a minute before the end. */
-		if (X509_cmp_time(X509_get0_notAfter(l->cert),
-				  &(time_t){time(NULL) + 60}) <= 0)
+		if (X509_cmp_time(X509_get0_notAfter(l->cert), &(time_t){time(NULL) + 60}) <= 0)
 			return NULL;
 		l->used = ++t->clock;
 		return l;

@@ -11,12 +11,12 @@ struct pump {
 	int pipe[2];	    /* while bytes are in it; else -1 */
 	size_t in_pipe;
 	size_t run; /* bytes of large reads in a row: bulk is spliced */
-	bool done; /* the end has been passed on */
+	bool done;  /* the end has been passed on */
 };
 
 struct tunnel {
 	bool active;
-	bool check;   /* the client's first bytes are held until they have been judged */
+	bool check;    /* the client's first bytes are held until they have been judged */
 	bool tls_only; /* port 443: nothing but TLS passes */
 	struct pump up, down;
 };
