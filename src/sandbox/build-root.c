@@ -19,45 +19,16 @@ static const char *const usr_links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib
  * npmrc, pip.conf or the like, which may.
  */
 static const char *const etc_files[] = {
-	"ld.so.cache",
-	"ld.so.conf", /* the dynamic linker */
-	"services",
-	"protocols",
-	"gai.conf",
-	"host.conf",
-	"rpc", /* names of the network */
-	"localtime",
-	"timezone",
-	"locale.alias",
-	"locale.conf", /* place and language */
-	"os-release",
-	"lsb-release",
-	"debian_version",
-	"mime.types", /* what this is */
-	"profile",
-	"bash.bashrc",
-	"inputrc",
-	"bashrc",
-	"zshrc", /* shells */
-	"ca-certificates.conf",
-	"magic",
-	"papersize",
-	"login.defs",
+	"ld.so.cache",						       /* the dynamic linker */
+	"services",    "protocols",   "gai.conf",	"host.conf",   /* names of the network */
+	"localtime",   "timezone",    "locale.alias",	"locale.conf", /* place and language */
+	"os-release",  "lsb-release", "debian_version", "mime.types",  /* what this is */
+	"profile",     "bash.bashrc", "inputrc",	"bashrc",
+	"magic", /* shells, file(1) */
 };
 static const char *const etc_dirs[] = {
-	"alternatives",
-	"ssl",
-	"pki",
-	"crypto-policies",
-	"ca-certificates", /* programs, trust */
-	"ld.so.conf.d",
-	"profile.d",
-	"terminfo",
-	"fonts",
-	"perl",
-	"java-*",
-	"python3*",
-	"maven",
+	"alternatives", "ssl",	  "pki",   "crypto-policies", /* which programs, whom to trust */
+	"fonts",	"java-*", "maven",		      /* what those cannot start without */
 };
 
 /* The paths that container runtimes cover by default (OCI); bwrap makes the writable rest of
@@ -66,6 +37,12 @@ static const char *const proc_masks[] = {
 	"/proc/acpi",	       "/proc/asound",	   "/proc/kcore",	"/proc/keys",
 	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
 	"/proc/scsi",	       "/proc/interrupts",
+};
+
+static const char *const cpu_files[] = {
+	"/sys/devices/system/cpu/online",
+	"/sys/devices/system/cpu/possible",
+	"/sys/devices/system/cpu/present",
 };
 
 static void add_system(struct sandbox_spec *s)
@@ -217,8 +194,9 @@ void build_root(struct sandbox_spec *s)
 	add_proc(s);
 	add_dev(s);
 	add_scratch(s);
-	/* Runtimes count cores here; nothing else of /sys is needed to start. */
-	if (stat("/sys/devices/system/cpu", &st) == 0)
-		(void)spec_mount_add(s, SPEC_BIND_RO, "/sys/devices/system/cpu",
-				     "/sys/devices/system/cpu", "number of processors");
+	/* Runtimes count processors here; nothing else of /sys is needed to start. */
+	for (size_t i = 0; i < ARRAY_SIZE(cpu_files); i++)
+		if (stat(cpu_files[i], &st) == 0)
+			(void)spec_mount_add(s, SPEC_COPY, cpu_files[i], cpu_files[i],
+					     "number of processors");
 }

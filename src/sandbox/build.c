@@ -87,9 +87,12 @@ static int set_limits(struct sandbox_spec *s, const struct config *c, struct err
 		r = cgroup_probe(NULL, &support, err);
 	if (r == 0)
 		r = limits_decide(c, &facts, &support, &s->limits, err);
-	if (r == 0)
-		s->limits.controllers = support.controllers;
-	return r;
+	if (r < 0)
+		return r;
+	s->limits.controllers = support.controllers;
+	s->limits.n_rlimits =
+		limits_rlimits(&s->limits, &facts, support.controllers, s->limits.rlimits);
+	return 0;
 }
 
 static void add_rules(struct sandbox_spec *s, const struct config *c)

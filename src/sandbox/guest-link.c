@@ -5,7 +5,6 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/limits.h"
 #include "wire/guest.h"
 
 #define SEND_TIMEOUT_S 5  /* a guest that does not read for so long is stuck */
@@ -40,23 +39,16 @@ static void put_rules(const struct sandbox_spec *spec, struct guest_setup *g)
 		add_rule(g, GUEST_DEV, dev_nodes[i]);
 }
 
-static int put_rlimits(const struct sandbox_spec *spec, struct guest_setup *g, struct err *err)
+static void put_rlimits(const struct sandbox_spec *spec, struct guest_setup *g)
 {
-	struct limits_rlimit limits[LIMITS_RLIMITS_MAX];
-	struct limits_facts facts;
-	int r = limits_facts_read(&facts, err);
-
-	if (r < 0)
-		return r;
-	g->n_rlimits = limits_rlimits(&spec->limits, &facts, spec->limits.controllers, limits);
+	g->n_rlimits = spec->limits.n_rlimits;
 	g->rlimits = xcalloc(g->n_rlimits, sizeof(*g->rlimits));
 	for (size_t i = 0; i < g->n_rlimits; i++)
 		g->rlimits[i] = (struct guest_rlimit){
-			.resource = (uint32_t)limits[i].resource,
-			.soft = limits[i].value,
-			.hard = limits[i].value,
+			.resource = (uint32_t)spec->limits.rlimits[i].resource,
+			.soft = spec->limits.rlimits[i].value,
+			.hard = spec->limits.rlimits[i].value,
 		};
-	return 0;
 }
 
 int guest_link_setup(struct supervisor *s, struct err *err)
@@ -73,9 +65,7 @@ int guest_link_setup(struct supervisor *s, struct err *err)
 	buf_init(&b, WIRE_BODY_MAX);
 	(void)setsockopt(s->guest, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	put_rules(s->spec, &g);
-	r = put_rlimits(s->spec, &g, err);
-	if (r < 0)
-		return r;
+	put_rlimits(s->spec, &g);
 	guest_setup_put(&b, &g);
 	r = wire_send(s->guest, WIRE_SETUP, 0, &b, NULL, 0);
 	return r < 0 ? err_sys(err, -r, "cannot reach the guest") : 0;

@@ -121,16 +121,16 @@ void limits_cgroup(const struct spec_limits *l, struct cgroup_limits *ret)
 }
 
 size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
-		      unsigned cgroup_controllers, struct limits_rlimit ret[LIMITS_RLIMITS_MAX])
+		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX])
 {
 	size_t n = 0;
 
-	ret[n++] = (struct limits_rlimit){RLIMIT_CORE, 0};
-	ret[n++] = (struct limits_rlimit){RLIMIT_NOFILE, l->open_files};
+	ret[n++] = (struct spec_rlimit){RLIMIT_CORE, 0};
+	ret[n++] = (struct spec_rlimit){RLIMIT_NOFILE, l->open_files};
 	if (!(cgroup_controllers & CGROUP_MEMORY))
-		ret[n++] = (struct limits_rlimit){RLIMIT_DATA, l->memory};
+		ret[n++] = (struct spec_rlimit){RLIMIT_DATA, l->memory};
 	if (!(cgroup_controllers & CGROUP_PIDS))
-		ret[n++] = (struct limits_rlimit){RLIMIT_NPROC, least(l->pids, facts->nproc_hard)};
+		ret[n++] = (struct spec_rlimit){RLIMIT_NPROC, least(l->pids, facts->nproc_hard)};
 	return n;
 }
 

@@ -37,13 +37,8 @@ void limits_cgroup(const struct spec_limits *l, struct cgroup_limits *ret);
  * pids, RLIMIT_DATA (per process; address space is not limited: node and Go reserve much more
  * than they use) and RLIMIT_NPROC. In the order they are to be set.
  */
-#define LIMITS_RLIMITS_MAX 4
-struct limits_rlimit {
-	int resource;
-	uint64_t value; /* soft and hard */
-};
 size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
-		      unsigned cgroup_controllers, struct limits_rlimit ret[LIMITS_RLIMITS_MAX]);
+		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX]);
 
 /* For people: what holds for the sandbox as a whole, what only per process, what not at all.
  * The caller frees it. */

@@ -123,19 +123,13 @@ static void clean_stale(const struct places *p, const struct store_entry *e)
 	runtime_remove(p, e->name);
 }
 
-/* A run that ended in order removes its mark; one that was killed leaves it. */
-static bool was_killed(const struct store_entry *e)
-{
-	return faccessat(e->dir, "running", F_OK, 0) == 0;
-}
-
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
 		 int *ret, struct err *err)
 {
 	cleanup_fd int memfd = -1, ours = -1, theirs = -1;
 	int pair[2], r;
 
-	if (was_killed(e))
+	if (store_was_killed(e))
 		clean_stale(p, e);
 	r = store_write_spec(e, spec, err);
 	if (r == 0)
@@ -295,7 +289,7 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	/* Whatever is still ending has ended once the live lock is free. */
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
-	if (r == 0 && was_killed(&e))
+	if (r == 0 && store_was_killed(&e))
 		clean_stale(p, &e);
 	return r == -ESTALE ? 0 : r;
 }
@@ -326,7 +320,7 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 		return 0;
 	if (r < 0)
 		return r;
-	if (was_killed(&e))
+	if (store_was_killed(&e))
 		clean_stale(p, &e);
 	return store_remove(p, name, err);
 }

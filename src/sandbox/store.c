@@ -31,11 +31,18 @@ char *store_home(const struct places *p, const char *name)
 
 char *store_owner(const struct places *p, const char *name)
 {
-	cleanup_free char *file = xasprintf("%s/sandboxes/%s/workspace", p->state, name);
-	cleanup_buf struct buf b;
+	cleanup_free char *link = xasprintf("%s/sandboxes/%s/workspace", p->state, name);
+	char text[PATH_MAX];
+	ssize_t n = readlink(link, text, sizeof(text));
 
-	buf_init(&b, PATH_MAX);
-	return path_read(AT_FDCWD, file, &b) < 0 || b.len == 0 ? NULL : buf_take(&b);
+	return n <= 0 || n == sizeof(text) ? NULL : xstrndup(text, (size_t)n);
+}
+
+static int write_owner(const struct store_entry *e, const char *workspace)
+{
+	if (symlinkat(workspace, e->dir, "workspace") == 0 || errno == EEXIST)
+		return 0; /* a record never changes hands */
+	return -errno;
 }
 
 static int create_entry(const struct places *p, const char *dir, struct err *err)
@@ -89,10 +96,10 @@ static bool still_there(const struct places *p, const struct store_entry *e)
 	       a.st_ino == b.st_ino;
 }
 
-static int take_lock(const struct places *p, const struct store_entry *e, const char *file,
-		     int timeout_ms, int *ret, struct err *err)
+static int take_lock(const struct places *p, const struct store_entry *e, int fd_, int timeout_ms,
+		     int *ret, struct err *err)
 {
-	cleanup_fd int fd = openat(e->dir, file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	cleanup_fd int fd = fd_;
 	int r;
 
 	if (fd < 0)
@@ -112,12 +119,29 @@ static int take_lock(const struct places *p, const struct store_entry *e, const 
 
 int store_lock(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err)
 {
-	return take_lock(p, e, "lock", timeout_ms, &e->lock, err);
+	/* Opened again, since a lock belongs to the open file and e->dir may be handed on. */
+	int fd = openat(e->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return take_lock(p, e, fd, timeout_ms, &e->lock, err);
 }
 
 int store_lock_live(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err)
 {
-	return take_lock(p, e, "live", timeout_ms, &e->live, err);
+	int fd = openat(e->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return take_lock(p, e, fd, timeout_ms, &e->live, err);
+}
+
+void store_mark(const struct store_entry *e, bool running)
+{
+	(void)fchmod(e->live, running ? 0700 : 0600);
+}
+
+bool store_was_killed(const struct store_entry *e)
+{
+	struct stat st;
+
+	return fstat(e->live, &st) == 0 && (st.st_mode & 0100);
 }
 
 int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
@@ -130,8 +154,7 @@ int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spe
 		return err_set(err, EINVAL, "the spec of '%s' cannot be written as JSON", e->name);
 	r = path_write_atomic(e->dir, "spec.json", text, strlen(text), 0600, 0);
 	if (r == 0)
-		r = path_write_atomic(e->dir, "workspace", spec->workspace, strlen(spec->workspace),
-				      0600, 0);
+		r = write_owner(e, spec->workspace);
 	return r < 0 ? err_sys(err, -r, "cannot write the spec of sandbox '%s'", e->name) : 0;
 }
 
@@ -156,19 +179,16 @@ int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, stru
 /* Opens the directory that will hold the link, making what is missing of the way to it. */
 static int open_link_dir(int home, const char *rel)
 {
-	cleanup_free char *way = xstrdup(rel);
+	cleanup_strv struct strv parts = {0};
 	cleanup_fd int dir = path_open_beneath(home, ".", O_RDONLY | O_DIRECTORY, 0);
-	char *save = NULL, *part = strtok_r(way, "/", &save), *next;
 
-	for (; dir >= 0 && part; part = next) {
+	strv_split(&parts, rel, '/');
+	for (size_t i = 0; dir >= 0 && i + 1 < parts.n; i++) {
 		int sub;
 
-		next = strtok_r(NULL, "/", &save);
-		if (!next)
-			break; /* the link itself */
-		if (mkdirat(dir, part, 0755) < 0 && errno != EEXIST)
+		if (mkdirat(dir, parts.v[i], 0755) < 0 && errno != EEXIST)
 			return -errno;
-		sub = path_open_beneath(dir, part, O_RDONLY | O_DIRECTORY, 0);
+		sub = path_open_beneath(dir, parts.v[i], O_RDONLY | O_DIRECTORY, 0);
 		closep(&dir);
 		dir = sub;
 	}

@@ -6,16 +6,20 @@
 #include "spec/spec.h"
 
 /*
- * The records of sandboxes: PLACES/state/sandboxes/NAME/ with home/, spec.json, events.jsonl and
- * `workspace`, whose
- * it is, and two locks. `lock` is held by whoever starts or removes the sandbox; `live` by its
- * supervisor, or by who takes its place for a moment, for as long as anything of it may exist.
+ * The records of sandboxes: PLACES/state/sandboxes/NAME/ with home/, spec.json, events.jsonl,
+ * `workspace` (a link to whose sandbox it is) and `lock`.
+ *
+ * Two locks: the directory's own is held by whoever starts or removes the sandbox; that of the
+ * file `lock` by its supervisor, or by who takes its place for a moment, for as long as anything
+ * of the sandbox may exist. That file is executable while a supervisor runs: who gets the lock and
+ * finds it so knows that the supervisor was killed. Few files, because `run --rm` makes and
+ * removes them all.
  */
 struct store_entry {
 	char *name;
 	int dir;  /* descriptor of the directory */
-	int lock; /* held; -1: not */
-	int live; /* held; -1: not */
+	int lock; /* the directory's lock, held; -1: not */
+	int live; /* the file's lock, held; -1: not */
 };
 
 /* Opens NAME's directory; -ENOENT when there is none, unless create. */
@@ -29,6 +33,10 @@ void store_close(struct store_entry *e);
  */
 int store_lock(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err);
 int store_lock_live(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err);
+
+/* The mark of a running supervisor, on the live lock that is held. */
+void store_mark(const struct store_entry *e, bool running);
+bool store_was_killed(const struct store_entry *e);
 
 int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
 /* -ENOENT when the record has none (yet). */

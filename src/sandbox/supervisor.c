@@ -204,8 +204,6 @@ static int set_up(struct supervisor *s, struct err *err)
 	sup_event(s, "sandbox-start",
 		  json_pack("{ss ss ss}", "name", s->spec->name, "engine", s->spec->engine,
 			    "workspace", s->spec->workspace));
-	/* Whoever finds this mark and no supervisor knows that it was killed. */
-	(void)path_write_atomic(s->entry.dir, "running", "", 0, 0600, 0);
 	s->deadline.fn = on_deadline;
 	ev_timer_set(s->ev, &s->deadline, START_MS);
 	return 0;
@@ -235,7 +233,7 @@ static void tear_down(struct supervisor *s)
 	if (s->engine && engine_stop(s->engine, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
-	(void)unlinkat(s->entry.dir, "running", 0);
+	store_mark(&s->entry, false);
 	if (s->remove && s->spec && store_remove(&s->places, s->spec->name, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	farewell(s);
@@ -253,6 +251,7 @@ int main(void)
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	for (int fd = CLIENT_FD; fd <= STORE_FD; fd++)
 		(void)fd_set_cloexec(fd, true);
+	store_mark(&s->entry, true);
 	(void)client_new(s, CLIENT_FD, true);
 	r = set_up(s, &err);
 	if (r == 0)

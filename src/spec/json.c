@@ -1,6 +1,7 @@
 #include "spec/spec.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 /* Writing. Absent strings are left out; jansson keeps the order of insertion. */
 
@@ -80,6 +81,49 @@ static json_t *net_to_json(const struct spec_net *n)
 	return j;
 }
 
+static const struct {
+	const char *name;
+	int resource;
+} rlimit_names[] = {
+	{"core", RLIMIT_CORE}, {"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC},
+	{"data", RLIMIT_DATA}, {"as", RLIMIT_AS},	  {"fsize", RLIMIT_FSIZE},
+};
+
+static json_t *rlimits_to_json(const struct spec_limits *l)
+{
+	json_t *j = json_object();
+
+	for (size_t i = 0; i < l->n_rlimits; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(rlimit_names); k++)
+			if (rlimit_names[k].resource == l->rlimits[i].resource)
+				put_uint(j, rlimit_names[k].name, l->rlimits[i].value);
+	return j;
+}
+
+static int read_rlimits(const json_t *obj, struct spec_limits *l, struct err *err)
+{
+	json_t *j, *value;
+	const char *key;
+	int r = json_get_object(obj, "rlimits", &j, err);
+
+	if (r < 0)
+		return r;
+	json_object_foreach (j, key, value) {
+		size_t k = 0;
+
+		while (k < ARRAY_SIZE(rlimit_names) && !streq(rlimit_names[k].name, key))
+			k++;
+		if (k == ARRAY_SIZE(rlimit_names) || !json_is_integer(value) ||
+		    json_integer_value(value) < 0 || l->n_rlimits == SPEC_RLIMITS_MAX)
+			return err_set(err, EINVAL, "rlimits: '%s' is not known here", key);
+		l->rlimits[l->n_rlimits++] = (struct spec_rlimit){
+			.resource = rlimit_names[k].resource,
+			.value = (uint64_t)json_integer_value(value),
+		};
+	}
+	return 0;
+}
+
 static json_t *limits_to_json(const struct spec_limits *l)
 {
 	json_t *j = json_object();
@@ -92,6 +136,7 @@ static json_t *limits_to_json(const struct spec_limits *l)
 	put_uint(j, "timeout_ms", l->timeout_ms);
 	put_str(j, "method", l->method);
 	put_uint(j, "controllers", l->controllers);
+	(void)json_object_set_new(j, "rlimits", rlimits_to_json(l));
 	return j;
 }
 
@@ -322,6 +367,8 @@ static int read_limits(const json_t *obj, struct spec_limits *l, struct err *err
 		r = json_get_uint(j, fields[i].key, fields[i].to, err);
 	if (r == 0)
 		r = take_u32(j, "controllers", &l->controllers, err);
+	if (r == 0)
+		r = read_rlimits(j, l, err);
 	return r < 0 ? r : take_opt(j, "method", &l->method, err);
 }
 

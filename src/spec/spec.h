@@ -72,9 +72,18 @@ struct spec_net {
 	size_t n_rules;
 };
 
+/* A limit of each process of a command. */
+#define SPEC_RLIMITS_MAX 8
+struct spec_rlimit {
+	int resource; /* RLIMIT_… */
+	uint64_t value;
+};
+
 struct spec_limits {
 	uint64_t memory, pids, cpu, tmp, open_files, timeout_ms;
-	char *method;	      /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
+	char *method; /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
+	struct spec_rlimit rlimits[SPEC_RLIMITS_MAX];
+	size_t n_rlimits;
 	uint32_t controllers; /* enum cgroup_controllers that bound the sandbox as a whole */
 };
 

@@ -1,0 +1,7 @@
+#pragma once
+
+#include "gateway/exchange.h"
+
+/* Target and exchange are set: decides the request, and sends it on or refuses it. h is the head
+ * in c->in, head_len its length there. */
+void http_decide(struct conn *c, const struct http1_head *h, size_t head_len);
