@@ -543,6 +543,16 @@ static void own_children_can_be_traced_but_not_the_guest(void **state)
 	assert_string_equal(output("/probe tracechild"), "ok");
 	assert_string_equal(output("/probe trace 1"), "EPERM");
 	assert_string_equal(output("/probe traceparent"), "EPERM");
+	assert_string_equal(output("/probe open /proc/1/fd r"), "EACCES");
+	assert_string_equal(output("/probe open /proc/1/mem rw"), "EACCES");
+}
+
+static void only_harmless_personalities_can_be_taken(void **state)
+{
+	assert_string_equal(output("/probe personality 0"), "ok");
+	assert_string_equal(output("/probe personality 4294967295"), "ok");
+	assert_string_equal(output("/probe personality 262144"), "ok");	     /* ADDR_NO_RANDOMIZE */
+	assert_string_equal(output("/probe personality 4194304"), "ENOSYS"); /* READ_IMPLIES_EXEC */
 }
 
 /* ----- whole trees end ----- */
@@ -550,18 +560,21 @@ static void own_children_can_be_traced_but_not_the_guest(void **state)
 /* Spawns with stderr as a canary: it is at its end when no process of the command is left. */
 static uint32_t with_canary(struct box *b, const char *line, int *ret_canary, bool ready)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), err[2], out[2];
+	int in[2], err[2], out[2];
 	uint32_t id;
 
 	assert_int_equal(pipe2(err, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-	id = box_spawn_line(b, (int[]){null, out[1], err[1]}, line);
+	id = box_spawn_line(b, (int[]){in[0], out[1], err[1]}, line);
+	assert_int_equal(box_wait(b, id).type, WIRE_SPAWNED);
+	(void)close(in[0]);
+	(void)close(in[1]);
 	(void)close(err[1]);
 	(void)close(out[1]);
 	if (ready)
 		assert_true(box_read_until(out[0], "ready"));
 	(void)close(out[0]);
-	(void)close(null);
 	*ret_canary = err[0];
 	return id;
 }
@@ -936,6 +949,7 @@ int main(void)
 		cmocka_unit_test(a_terminal_cannot_be_typed_into_with_any_upper_half),
 		cmocka_unit_test(a_foreign_abi_ends_the_process),
 		cmocka_unit_test(own_children_can_be_traced_but_not_the_guest),
+		cmocka_unit_test(only_harmless_personalities_can_be_taken),
 		cmocka_unit_test(a_double_fork_with_setsid_dies_with_its_command),
 		cmocka_unit_test(killing_the_minder_ends_the_command_and_its_tree_only),
 		cmocka_unit_test(stopping_the_minder_does_not_hide_the_end),
