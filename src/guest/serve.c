@@ -165,6 +165,14 @@ static void minder_ended(struct server *sv, struct slot *s, int status)
 	sweep_begin(sv);
 }
 
+/* There may be more of its kind, and if a round saw none, it was behind the round's back. */
+static void orphan_ended(struct server *sv)
+{
+	sv->was_empty = false;
+	if (!sv->sweeping)
+		sweep_begin(sv);
+}
+
 static void reap(struct server *sv)
 {
 	for (int i = 0; i < REAPS_PER_TURN; i++) {
@@ -181,8 +189,8 @@ static void reap(struct server *sv)
 			(void)kill(pid, SIGCONT); /* a payload's doing: minders do not stop */
 		else if (s)
 			minder_ended(sv, s, status);
-		else if (!sv->sweeping)
-			sweep_begin(sv); /* an orphan: there may be more */
+		else
+			orphan_ended(sv);
 	}
 	sv->again = true;
 }
@@ -200,8 +208,9 @@ static void sweep_turn(struct server *sv)
 		sweep_start();
 	}
 	sv->next_round = now_ms() + (r == SWEEP_KILLED || r == SWEEP_ENDLESS ? ROUND_MS : 0);
-	/* Process numbers start over some time, and a process can slip behind a round that goes up
-	 * the numbers, but hardly behind two. If one does, its next fork brings us back. */
+	/* Process numbers start over some time, and then a process can slip behind a round that
+	 * goes up the numbers. It leaves its parent for us to reap: two rounds that find nothing,
+	 * and nothing reaped between them, are proof. */
 	if (r == SWEEP_EMPTY && !sv->was_empty) {
 		sv->was_empty = true;
 		return;

@@ -839,13 +839,16 @@ static void listeners_made_inside_are_served_outside(void **state)
 
 static void an_abstract_socket_of_the_host_is_out_of_reach(void **state)
 {
-	struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = "\0ralph-guest-test"};
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 17);
+	char line[160];
+	int n = snprintf(un.sun_path + 1, sizeof(un.sun_path) - 1, "guest-test-%d", getpid());
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 
 	assert_int_equal(bind(fd, (struct sockaddr *)&un, len), 0);
 	assert_int_equal(listen(fd, 1), 0);
-	assert_string_equal(output("/probe abstract ralph-guest-test"), "ECONNREFUSED");
+	(void)snprintf(line, sizeof(line), "/probe abstract %s", un.sun_path + 1);
+	assert_string_equal(output(line), "ECONNREFUSED");
 }
 
 /* ----- fail closed ----- */
