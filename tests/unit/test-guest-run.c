@@ -2,22 +2,13 @@
 
 #include "guest-box.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
-#include "base/proc.h"
 
 /* ----- starting and ending ----- */
 

@@ -16,8 +16,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
-#include "base/proc.h"
 
 /* ----- what a command holds ----- */
 
