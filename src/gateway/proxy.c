@@ -159,9 +159,8 @@ void conn_start_transparent(struct conn *c)
 		return;
 	}
 	verb_of_port(c);
-	if (c->listener->row.kind == GW_LISTEN_SERVICE) {
+	if (c->listener->row.kind == GW_LISTEN_SERVICE || addr_class(&ip) == ADDR_LOOPBACK) {
 		c->verb = GW_VERB_TCP;
-		c->port = c->listener->row.port;
 		(void)host_parse("localhost", 9, &c->host, &err);
 		conn_decide_fixed(c);
 		return;

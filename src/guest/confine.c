@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -12,8 +12,9 @@
 #include "guest/payload.h"
 #include "guest/sweep.h"
 
-#define ROUND_MS 20	   /* between looks at a tree that is dying */
-#define DYING_MAX_MS 30000 /* killed processes that do not go away are left to the kernel */
+#define ROUND_MS 20	    /* between looks at a tree that is dying */
+#define DYING_MAX_MS 30000  /* killed processes that do not go away are left to the kernel */
+#define REAPS_PER_TURN 1024 /* processes may end faster than they can be reaped */
 #define ROWS_MAX 65535
 
 struct minder {
@@ -111,7 +112,7 @@ static int exit_code(int status)
  * descendant: orphans would be our children. */
 static bool reap(struct minder *m)
 {
-	for (;;) {
+	for (int i = 0; i < REAPS_PER_TURN; i++) {
 		int status;
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 
@@ -125,6 +126,7 @@ static bool reap(struct minder *m)
 			m->ending = true;
 		}
 	}
+	return false;
 }
 
 static void obey(struct minder *m, const struct wire_msg *msg)
@@ -180,7 +182,7 @@ static void end_tree(struct minder *m, int sigfd)
 
 		if (r == SWEEP_ENDLESS || now_ms() > deadline)
 			_exit(m->code);
-		if (r == SWEEP_KILLED)
+		if (r != SWEEP_FOUND_NEW)
 			wait_for_news(m, sigfd, ROUND_MS);
 	}
 }

@@ -107,6 +107,11 @@ static const char *const dangerous[] = {
 
 #define ALL 0xffffffffu
 
+static struct scmp_arg_cmp arg(unsigned n, enum scmp_compare op, uint64_t a, uint64_t b)
+{
+	return (struct scmp_arg_cmp){.arg = n, .op = op, .datum_a = a, .datum_b = b};
+}
+
 static void die(const char *what, int r)
 {
 	(void)fprintf(stderr, "seccomp-gen: %s: %s\n", what, strerror(-r));
@@ -156,7 +161,7 @@ static void personality_rules(scmp_filter_ctx ctx)
 
 	for (size_t i = 0; i < COUNT(personalities); i++)
 		must(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), 1,
-				      SCMP_A0(SCMP_CMP_EQ, personalities[i])),
+				      arg(0, SCMP_CMP_EQ, personalities[i], 0)),
 		     "personality");
 }
 
@@ -198,8 +203,8 @@ static void deny_type(scmp_filter_ctx ctx, int call, unsigned family, const unsi
 {
 	/* The kernel takes the low four bits as the type; the rest are flags. */
 	for (unsigned type = 0, k = 0; type < 16; type++) {
-		const struct scmp_arg_cmp cmp[] = {SCMP_A0(SCMP_CMP_EQ, family),
-						   SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, type)};
+		const struct scmp_arg_cmp cmp[] = {arg(0, SCMP_CMP_EQ, family, 0),
+						   arg(1, SCMP_CMP_MASKED_EQ, 0xf, type)};
 
 		if (k < n_keep && type == keep[k])
 			k++;
@@ -211,9 +216,9 @@ static void deny_type(scmp_filter_ctx ctx, int call, unsigned family, const unsi
 static void deny_protocol(scmp_filter_ctx ctx, int call, unsigned family, unsigned type,
 			  const unsigned *keep, size_t n_keep)
 {
-	struct scmp_arg_cmp cmp[] = {SCMP_A0(SCMP_CMP_EQ, family),
-				     SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, type),
-				     SCMP_A2(SCMP_CMP_EQ, 0)};
+	struct scmp_arg_cmp cmp[] = {arg(0, SCMP_CMP_EQ, family, 0),
+				     arg(1, SCMP_CMP_MASKED_EQ, 0xf, type),
+				     arg(2, SCMP_CMP_EQ, 0, 0)};
 
 	deny_all_but(ctx, EPROTONOSUPPORT, call, cmp, 3, keep, n_keep);
 }
@@ -227,8 +232,9 @@ static void socket_rules(scmp_filter_ctx ctx, int call)
 	static const unsigned inet_types[] = {SOCK_STREAM, SOCK_DGRAM};
 	static const unsigned tcp[] = {0, 6}, udp[] = {0, 1, 17}, udp6[] = {0, 17, 58};
 	static const unsigned route[] = {NETLINK_ROUTE};
-	struct scmp_arg_cmp family = SCMP_A0(SCMP_CMP_EQ, 0);
-	struct scmp_arg_cmp netlink[] = {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK), SCMP_A2(SCMP_CMP_EQ, 0)};
+	struct scmp_arg_cmp family = arg(0, SCMP_CMP_EQ, 0, 0);
+	struct scmp_arg_cmp netlink[] = {arg(0, SCMP_CMP_EQ, AF_NETLINK, 0),
+					 arg(2, SCMP_CMP_EQ, 0, 0)};
 
 	deny_all_but(ctx, EAFNOSUPPORT, call, &family, 1, families, COUNT(families));
 	deny_type(ctx, call, AF_UNIX, unix_types, COUNT(unix_types));
@@ -255,15 +261,15 @@ static void argument_rules(scmp_filter_ctx ctx)
 	socket_rules(ctx, SCMP_SYS(socket));
 	socket_rules(ctx, SCMP_SYS(socketpair));
 	for (size_t i = 0; i < COUNT(namespaces); i++) {
-		flags = SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]);
+		flags = arg(0, SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]);
 		deny1(ctx, EPERM, SCMP_SYS(clone), flags);
 		deny1(ctx, EPERM, SCMP_SYS(unshare), flags);
 	}
 	/* Of clone this bit is part of the signal. */
-	flags = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWTIME, CLONE_NEWTIME);
+	flags = arg(0, SCMP_CMP_MASKED_EQ, CLONE_NEWTIME, CLONE_NEWTIME);
 	deny1(ctx, EPERM, SCMP_SYS(unshare), flags);
 	for (size_t i = 0; i < COUNT(ioctls); i++) {
-		flags = SCMP_A1(SCMP_CMP_MASKED_EQ, ALL, ioctls[i]);
+		flags = arg(1, SCMP_CMP_MASKED_EQ, ALL, ioctls[i]);
 		deny1(ctx, EPERM, SCMP_SYS(ioctl), flags);
 	}
 }

@@ -26,24 +26,21 @@ struct table {
 };
 
 static struct table now, before;
-static unsigned new_rounds;
+static uint64_t give_up_at;
 
 void sweep_start(void)
 {
 	before.n = 0;
-	new_rounds = 0;
+	give_up_at = now_ms() + SWEEP_MS_MAX;
 }
 
-/* Field `index` (0: state) behind the name, as a number; the name ends at the last bracket. */
-static bool stat_field(const char *text, unsigned index, uint64_t *ret)
+/* Field `index` behind the state, whose blank p points to, as a number. */
+static bool stat_field(const char *p, unsigned index, uint64_t *ret)
 {
-	const char *p = strrchr(text, ')');
 	char digits[24];
 	size_t n;
 
-	if (!p)
-		return false;
-	for (p++; index > 0 && *p; index--)
+	for (; index > 0 && *p; index--)
 		p = strchrnul(p + 1, ' ');
 	if (*p != ' ')
 		return false;
@@ -55,11 +52,13 @@ static bool stat_field(const char *text, unsigned index, uint64_t *ret)
 	return parse_uint(digits, 0, UINT64_MAX, ret) == 0;
 }
 
+/* False for what is not a living process. */
 static bool read_process(int proc_fd, const char *name, struct process *ret)
 {
 	char path[40], text[STAT_MAX];
-	uint64_t pid, parent, start;
+	uint64_t pid, parent, threads, start;
 	cleanup_fd int fd = -1;
+	const char *p;
 	ssize_t n;
 
 	if (parse_uint(name, 1, INT32_MAX, &pid) < 0)
@@ -72,7 +71,13 @@ static bool read_process(int proc_fd, const char *name, struct process *ret)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	if (!stat_field(text, 1, &parent) || !stat_field(text, 19, &start))
+	p = strrchr(text, ')'); /* the name may hold any byte, but it ends here */
+	if (!p++ || !stat_field(p, 1, &parent) || !stat_field(p, 17, &threads) ||
+	    !stat_field(p, 19, &start))
+		return false;
+	/* It has ended and waits to be reaped; a first thread that ended before the others looks
+	 * alike but for their number. */
+	if (p[1] == 'Z' && threads <= 1)
 		return false;
 	*ret = (struct process){.pid = (pid_t)pid, .parent = (pid_t)parent, .start = start};
 	return true;
@@ -123,9 +128,10 @@ static bool excepted(pid_t pid, const pid_t *except, size_t n)
 	return false;
 }
 
-/* Marks our descendants. Parents mostly come before their children, so one pass nearly always
- * does; what a bounded number of passes misses, the next round finds. */
-static size_t mark(struct table *t, const pid_t *except, size_t n_except)
+/* Marks our descendants, and says whether there is a process whose parent ended during the scan:
+ * whose it is, the next round shows. Parents mostly come before their children, so one pass nearly
+ * always does; what a bounded number of passes misses, the next round finds. */
+static size_t mark(struct table *t, const pid_t *except, size_t n_except, bool *ret_unsure)
 {
 	pid_t self = getpid();
 	size_t marked = 0, last = SIZE_MAX;
@@ -142,6 +148,8 @@ static size_t mark(struct table *t, const pid_t *except, size_t n_except)
 			} else {
 				parent = find(t, p->parent);
 				p->ours = parent && parent->ours;
+				/* pid 1 itself has none */
+				*ret_unsure |= !parent && p->parent != 0;
 			}
 			marked += p->ours;
 		}
@@ -173,13 +181,14 @@ static bool is_known(const struct process *p)
 
 enum sweep_result sweep_round(int proc_fd, const pid_t *except, size_t n_except)
 {
+	bool unsure = false;
 	size_t fresh = 0;
 
 	/* Without a look at /proc nothing can be ended one by one. */
 	if (!scan(proc_fd, &now))
 		return SWEEP_ENDLESS;
-	if (mark(&now, except, n_except) == 0)
-		return SWEEP_EMPTY;
+	if (mark(&now, except, n_except, &unsure) == 0)
+		return unsure ? SWEEP_KILLED : SWEEP_EMPTY;
 	for (size_t i = 0; i < now.n; i++)
 		if (now.p[i].ours && !is_known(&now.p[i])) {
 			signal_process(proc_fd, &now.p[i], SIGSTOP);
@@ -187,7 +196,7 @@ enum sweep_result sweep_round(int proc_fd, const pid_t *except, size_t n_except)
 		}
 	before.n = now.n;
 	memcpy(before.p, now.p, now.n * sizeof(now.p[0]));
-	if (fresh && ++new_rounds <= SWEEP_NEW_ROUNDS_MAX)
+	if (fresh && now_ms() < give_up_at)
 		return SWEEP_FOUND_NEW;
 	for (size_t i = 0; i < now.n; i++)
 		if (now.p[i].ours)

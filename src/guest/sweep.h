@@ -13,20 +13,20 @@
  * /proc is written by the processes in it: names are skipped, numbers are bounded, and what
  * cannot be read is not there.
  */
-#define SWEEP_NEW_ROUNDS_MAX 100 /* rounds that found new processes: beyond it is a fork bomb */
+#define SWEEP_MS_MAX 1000 /* a tree that still grows after this is a fork bomb */
 
 enum sweep_result {
 	SWEEP_FOUND_NEW, /* look again at once */
-	SWEEP_KILLED,	 /* everything known has its SIGKILL: wait for it to be reaped */
-	SWEEP_EMPTY,	 /* no process is in the tree */
-	SWEEP_ENDLESS,	 /* new processes keep coming */
+	SWEEP_KILLED,  /* everything known has its SIGKILL: look again when some time has passed */
+	SWEEP_EMPTY,   /* no living process is in the tree */
+	SWEEP_ENDLESS, /* new processes keep coming */
 };
 
-/* Forgets what earlier rounds saw. */
+/* Forgets what earlier rounds saw; the time runs from here. */
 void sweep_start(void);
 
 /*
- * One round over the descendants of this process. The children in except[] (sorted by nothing,
- * -1 for an empty place) and what descends from them are left alone.
+ * One round over the descendants of this process. The children in except[] (-1 for an empty place)
+ * and what descends from them are left alone.
  */
 enum sweep_result sweep_round(int proc_fd, const pid_t *except, size_t n_except);

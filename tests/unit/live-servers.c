@@ -56,7 +56,8 @@ static void respond(struct peer *p, const char *extra, const char *body, size_t 
 {
 	char head[512];
 
-	(void)snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n%s\r\n", n, extra);
+	(void)snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n%s\r\n", n,
+		       extra);
 	wrs(p, head);
 	wr(p, body, n);
 }
@@ -113,7 +114,8 @@ static void answer(struct peer *p, const char *path, const char *head, const cha
 		wrs(p, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
 		_exit(0);
 	} else if (strncmp(path, "/smuggle", 8) == 0) {
-		wrs(p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nhi");
+		wrs(p,
+		    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nhi");
 	} else if (strncmp(path, "/extra", 6) == 0) {
 		wrs(p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\n"
 		       "Content-Length: 6\r\n\r\npoison");

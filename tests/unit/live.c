@@ -22,17 +22,18 @@
 
 #define WAIT_MS 5000
 
-static const char hosts[] = "127.0.0.1 localhost loop.test\n"
-			    "8.1.1.1 allowed.test mixed.test both.test db.test dead6.test fetch.test\n"
-			    "8.1.1.2 other.test wrongcert.test sub.wild.test\n"
-			    "8.1.1.3 inspected.test\n"
-			    "2600:beef::10 six.test both.test\n"
-			    "2600:beef::dead dead6.test\n"
-			    "10.9.9.9 private.test mixed.test proxy.corp\n"
-			    "169.254.169.254 meta.test\n";
+static const char hosts[] =
+	"127.0.0.1 localhost loop.test\n"
+	"8.1.1.1 allowed.test mixed.test both.test db.test dead6.test fetch.test\n"
+	"8.1.1.2 other.test wrongcert.test sub.wild.test\n"
+	"8.1.1.3 inspected.test\n"
+	"2600:beef::10 six.test both.test\n"
+	"2600:beef::dead dead6.test\n"
+	"10.9.9.9 private.test mixed.test proxy.corp\n"
+	"169.254.169.254 meta.test\n";
 
-static const char *const outside_addrs[] = {"8.1.1.1/32",   "8.1.1.2/32",
-					    "8.1.1.3/32",   "10.9.9.9/32",
+static const char *const outside_addrs[] = {"8.1.1.1/32",	  "8.1.1.2/32",
+					    "8.1.1.3/32",	  "10.9.9.9/32",
 					    "169.254.169.254/32", "2600:beef::10/128"};
 
 static struct {
@@ -474,6 +475,7 @@ void live_stop(void)
 void live_kill(void)
 {
 	(void)kill(w.gateway, SIGKILL);
+	(void)waitpid(w.gateway, NULL, 0);
 }
 
 pid_t live_pid(void)
@@ -623,7 +625,8 @@ static char *collect(int fd, SSL *ssl, const char *marker)
 	buf_init(&b, 128 * MiB);
 	while (!marker || !b.data || !memmem(b.data, b.len, marker, strlen(marker))) {
 		char part[16384];
-		ssize_t n = ssl ? SSL_read(ssl, part, sizeof(part)) : recv(fd, part, sizeof(part), 0);
+		ssize_t n =
+			ssl ? SSL_read(ssl, part, sizeof(part)) : recv(fd, part, sizeof(part), 0);
 
 		if (n < 0 && !ssl && (errno == EAGAIN || errno == EINTR))
 			fail_msg("waited in vain for '%s'; got '%s'", marker ? marker : "the end",
@@ -669,8 +672,8 @@ bool is_closed(int fd)
 
 int tunnel_to(const char *authority)
 {
-	cleanup_free char *rq = xasprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", authority,
-					  authority);
+	cleanup_free char *rq =
+		xasprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", authority, authority);
 	cleanup_free char *answer = NULL;
 	int fd = client_proxy();
 

@@ -44,7 +44,7 @@ struct live_options {
 /* Per test: starts everything; live_stop() ends it. */
 void live_start(const struct live_options *o);
 void live_stop(void);
-/* SIGKILL to the gateway. */
+/* SIGKILL to the gateway, and its end. */
 void live_kill(void);
 pid_t live_pid(void);
 void live_policy(const struct live_options *o);

@@ -67,7 +67,8 @@ static void connect_to_an_allowed_name_carries_tls(void **state)
 
 static void connect_to_another_name_is_refused_with_a_remedy(void **state)
 {
-	cleanup_free char *a = ask("CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n");
+	cleanup_free char *a =
+		ask("CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n");
 
 	starts(a, "HTTP/1.1 403 ");
 	has(a, "x-should-retry: false");
@@ -134,8 +135,8 @@ static void names_that_lead_to_other_places_are_refused_after_the_look_up(void *
 	static const char *const names[] = {"private.test", "loop.test", "meta.test"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		cleanup_free char *rq = xasprintf(
-			"GET http://%s/seen HTTP/1.1\r\nHost: %s\r\n\r\n", names[i], names[i]);
+		cleanup_free char *rq = xasprintf("GET http://%s/seen HTTP/1.1\r\nHost: %s\r\n\r\n",
+						  names[i], names[i]);
 		cleanup_free char *a = ask(rq);
 
 		starts(a, "HTTP/1.1 403 ");
