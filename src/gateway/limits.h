@@ -13,7 +13,8 @@
 #define ACCEPT_BURST 32	    /* from one listener before the others have their turn */
 
 /* Bytes. */
-#define IN_MAX (96 * KiB)  /* read from one side and not yet understood: a head and a little more  \
+#define IN_MAX                                                                                     \
+	(96 * KiB)	   /* read from one side and not yet understood: a head and a little more  \
 			    */
 #define SCRATCH (64 * KiB) /* one read; shared by all connections */
 #define PENDING_MAX (192 * KiB) /* read from one side, not yet taken by the other */

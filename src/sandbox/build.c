@@ -1,6 +1,5 @@
 #include "sandbox/build.h"
 
-#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,26 +94,6 @@ static int set_limits(struct sandbox_spec *s, const struct config *c, struct err
 	return 0;
 }
 
-static void add_rules(struct sandbox_spec *s, const struct config *c)
-{
-	static_assert((int)SPEC_NET_N == (int)TIER_N, "the tiers of both are the same");
-
-	s->net.tier = (enum spec_tier)c->network.tier;
-	for (size_t i = 0; i < c->network.deny.n; i++)
-		(void)spec_net_add(s, true, c->network.deny.v[i], "network.deny");
-	for (size_t i = 0; i < c->network.allow.n; i++)
-		(void)spec_net_add(s, false, c->network.allow.v[i], "network.allow");
-	for (size_t i = 0; i < c->network.n_rules; i++) {
-		const struct config_rule *from = &c->network.rules[i];
-		struct spec_net_rule *to = spec_net_add(s, false, from->host, "network.rules");
-
-		strv_extend(&to->methods, &from->methods);
-		strv_extend(&to->paths, &from->paths);
-		strv_extend(&to->git, &from->git);
-		to->credential = from->credential ? xstrdup(from->credential) : NULL;
-	}
-}
-
 static void add_tools(struct sandbox_spec *s, const struct tools *t)
 {
 	for (size_t i = 0; i < t->n_binds; i++)
@@ -161,6 +140,8 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	add_tools(s, t);
 	(void)spec_mount_add(s, SPEC_BIND_RW, s->workspace, s->workspace, "the workspace");
 	r = add_user_mounts(s, in, err);
+	if (r == 0)
+		r = build_net(s, in, err);
 	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
 	return r;
 }
@@ -200,7 +181,6 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, struct bui
 		r = add_mounts(s, in, &tools, err);
 	if (r < 0)
 		return r;
-	add_rules(s, in->config);
 	ret->argv0 = tools.argv0 ? xstrdup(tools.argv0) : NULL;
 	return 0;
 }

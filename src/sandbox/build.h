@@ -28,6 +28,8 @@ void build_done(struct build *b);
 
 /* build-root.c: the file system around the workspace */
 void build_root(struct sandbox_spec *s);
+/* build-net.c: rules, and what programs inside need to know of the gateway */
+int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
 /* build-env.c */
 int build_env(struct sandbox_spec *s, const struct build_input *in, const char *path,
 	      struct err *err);

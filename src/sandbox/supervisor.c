@@ -34,7 +34,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/path.h"
+#include "base/proc.h"
 #include "sandbox/runtime.h"
 
 enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6 };
@@ -131,6 +131,35 @@ static void on_process(struct ev *ev, struct ev_io *io, uint32_t events)
 	sup_end(s);
 }
 
+static int place_socket(void *arg)
+{
+	return dup2(*(const int *)arg, 3) < 0 ? -errno : 0;
+}
+
+int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
+	      struct err *err)
+{
+	cleanup_free char *path = places_program(&s->places, program);
+	cleanup_fd int theirs = -1, ours = -1;
+	char *argv[] = {path, NULL};
+	struct run run = RUN_INIT;
+	int pair[2], r = wire_pair(pair, err);
+
+	if (r < 0)
+		return r;
+	ours = pair[0];
+	theirs = pair[1];
+	run.argv = argv;
+	run.dir = "/";
+	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
+	run.before_exec = place_socket;
+	run.arg = &theirs;
+	r = run_start(&run, ret, err);
+	if (r == 0)
+		*ret_sock = take_fd(ours);
+	return r;
+}
+
 static int read_spec(struct supervisor *s, struct err *err)
 {
 	cleanup_fd int fd = SPEC_FD;
@@ -190,11 +219,14 @@ static int set_up(struct supervisor *s, struct err *err)
 
 	if (r == 0)
 		r = read_spec(s, err);
-	/* From here on errors reach the command line that waits on this connection. */
-	if (r == 0)
-		r = start_engine(s, err);
 	if (r == 0)
 		r = places_find(&s->places, err);
+	if (r == 0)
+		r = gateway_link_plan(s, err);
+	if (r == 0)
+		r = ca_link_start(s, err);
+	if (r == 0)
+		r = start_engine(s, err);
 	if (r == 0)
 		r = events_open(s->entry.dir, &s->events, err);
 	if (r == 0)
@@ -228,6 +260,8 @@ static void tear_down(struct supervisor *s)
 	struct err err = {0};
 
 	closep(&s->listener);
+	gateway_link_stop(s);
+	ca_link_stop(s);
 	if (s->spec && s->places.runtime)
 		runtime_remove(&s->places, s->spec->name);
 	if (s->engine && engine_stop(s->engine, &err) < 0)
@@ -246,6 +280,8 @@ int main(void)
 	int r;
 
 	s->guest = s->listener = s->signals = s->events.fd = -1;
+	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
+	s->gateway.child.pid = s->ca.child.pid = -1;
 	s->entry = (struct store_entry){.dir = STORE_FD, .lock = -1, .live = LIVE_FD};
 	s->born_ms = now_ms();
 	(void)prctl(PR_SET_DUMPABLE, 0);

@@ -121,6 +121,7 @@ struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind k
 				  const char *source, const char *target, const char *reason);
 struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
 				   const char *source);
+void spec_net_clear(struct sandbox_spec *s); /* no rule is left */
 /* The environment of a command as NAME=VALUE. */
 void spec_environ(const struct sandbox_spec *s, struct strv *out);
 

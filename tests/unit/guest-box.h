@@ -1,6 +1,6 @@
 #pragma once
 
-#include "guest/setup.h"
+#include "wire/guest.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "guest/setup.h"
+#include "wire/guest.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>
