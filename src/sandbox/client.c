@@ -280,6 +280,8 @@ static void handle(struct client *c, struct wire_msg *m)
 	case WIRE_REMOVE:
 		s->remove = true;
 		s->keep = false;
+		/* Its command is still to come, and must find the sandbox. */
+		c->holds = true;
 		break;
 	case WIRE_INSPECT:
 		on_inspect(c);

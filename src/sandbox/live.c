@@ -41,8 +41,6 @@ static void supervisor_env(struct strv *env)
 		"XDG_CONFIG_HOME",
 		"DBUS_SESSION_BUS_ADDRESS",
 		"RALPH_LIBEXEC",
-		"RALPH_BWRAP",
-		"RALPH_FAULT",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -259,17 +257,16 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	return err_set(err, EIO, "%s", msg ? msg : "the sandbox failed");
 }
 
-static int ask_stop(int conn, const char *name, uint32_t grace_ms, bool removing, struct err *err)
+static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_buf struct buf b;
-	int r = removing ? send_flags(conn, LIVE_REMOVE) : 0;
+	int r;
 
 	wire_msg_init(&m);
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, grace_ms);
-	if (r == 0)
-		r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
+	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
 	if (r == 0)
 		r = await(conn, WIRE_STOPPED, &m);
 	/* End of stream: it was ending already. */
@@ -285,7 +282,7 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	if (r < 0)
 		return r;
 	if (conn >= 0)
-		r = ask_stop(conn, name, grace_ms, false, err);
+		r = ask_stop(conn, name, grace_ms, err);
 	if (r == 0)
 		r = store_open(p, name, false, &e, err);
 	if (r == -ENOENT)
@@ -311,7 +308,7 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 			       "sandbox '%s' is running; stop it first, or use: ralph rm -f %s",
 			       name, name);
 	if (conn >= 0)
-		r = ask_stop(conn, name, 0, true, err);
+		r = ask_stop(conn, name, 0, err);
 	if (r == 0)
 		r = store_open(p, name, false, &e, err);
 	if (r == -ENOENT)

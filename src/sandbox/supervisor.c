@@ -219,9 +219,11 @@ static void farewell(struct supervisor *s)
 			(void)wire_send(c->fd, WIRE_STOPPED, 0, NULL, NULL, 0);
 		else if (c->state == CLIENT_RUNNING)
 			client_exited(c, 128 + SIGKILL);
-		else if (c->state != CLIENT_ENDED)
+		else if (c->state == CLIENT_SPAWNING || (c->state == CLIENT_FRESH && s->why.msg[0]))
 			client_failed(c, EXIT_RALPH,
 				      s->why.msg[0] ? s->why.msg : "the sandbox ended");
+		/* Who came too late for an ordinary end sees the connection close, and starts the
+		 * sandbox again. */
 	}
 }
 
