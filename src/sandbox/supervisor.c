@@ -67,9 +67,11 @@ static bool anybody_holds(const struct supervisor *s)
 
 void sup_reconsider(struct supervisor *s)
 {
-	if (s->state == SUP_ENDED || anybody_holds(s))
+	bool held = anybody_holds(s);
+
+	if (s->state == SUP_ENDED || (s->state == SUP_STOPPING && held))
 		return;
-	if (s->state == SUP_STOPPING || !s->keep) {
+	if (s->state == SUP_STOPPING || (!held && !s->keep)) {
 		sup_end(s);
 		return;
 	}
