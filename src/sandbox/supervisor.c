@@ -3,8 +3,10 @@
  *
  * DOC: Theory of operation
  *
- * A command line that finds no live sandbox starts this program with three descriptors: its own
- * connection (CLIENT_FD), the spec as JSON (SPEC_FD), and the record's live lock, held (LIVE_FD).
+ * A command line that finds no live sandbox starts this program with its own connection
+ * (CLIENT_FD), the spec as JSON (SPEC_FD), the record (STORE_FD) and both of its locks, held: the
+ * live lock for as long as this process lives, the other (LOCK_FD) until the control socket is
+ * there, so that a command line which waits for it finds the socket and not a second start.
  * The engine is started first, since that takes longest; while bwrap mounts, the control socket
  * and the event log are opened. The guest then asks for its set-up and says when it is up. From
  * there on:
@@ -37,7 +39,7 @@
 #include "base/proc.h"
 #include "sandbox/runtime.h"
 
-enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6 };
+enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6, LOCK_FD = 7 };
 
 #define START_MS 30000 /* until the guest must be up */
 #define SPEC_MAX (4 * MiB)
@@ -67,9 +69,11 @@ static bool anybody_holds(const struct supervisor *s)
 
 void sup_reconsider(struct supervisor *s)
 {
-	if (s->state == SUP_ENDED || anybody_holds(s))
+	bool held = anybody_holds(s);
+
+	if (s->state == SUP_ENDED || (s->state == SUP_STOPPING && held))
 		return;
-	if (s->state == SUP_STOPPING || !s->keep) {
+	if (s->state == SUP_STOPPING || (!held && !s->keep)) {
 		sup_end(s);
 		return;
 	}
@@ -233,6 +237,7 @@ static int set_up(struct supervisor *s, struct err *err)
 		r = open_control(s, err);
 	if (r < 0)
 		return r;
+	closep(&s->entry.lock);
 	sup_event(s, "sandbox-start",
 		  json_pack("{ss ss ss}", "name", s->spec->name, "engine", s->spec->engine,
 			    "workspace", s->spec->workspace));
@@ -249,9 +254,11 @@ static void farewell(struct supervisor *s)
 			(void)wire_send(c->fd, WIRE_STOPPED, 0, NULL, NULL, 0);
 		else if (c->state == CLIENT_RUNNING)
 			client_exited(c, 128 + SIGKILL);
-		else if (c->state != CLIENT_ENDED)
+		else if (c->state == CLIENT_SPAWNING || (c->state == CLIENT_FRESH && s->why.msg[0]))
 			client_failed(c, EXIT_RALPH,
 				      s->why.msg[0] ? s->why.msg : "the sandbox ended");
+		/* Who came too late for an ordinary end sees the connection close, and starts the
+		 * sandbox again. */
 	}
 }
 
@@ -282,10 +289,10 @@ int main(void)
 	s->guest = s->listener = s->signals = s->events.fd = -1;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->gateway.child.pid = s->ca.child.pid = -1;
-	s->entry = (struct store_entry){.dir = STORE_FD, .lock = -1, .live = LIVE_FD};
+	s->entry = (struct store_entry){.dir = STORE_FD, .lock = LOCK_FD, .live = LIVE_FD};
 	s->born_ms = now_ms();
 	(void)prctl(PR_SET_DUMPABLE, 0);
-	for (int fd = CLIENT_FD; fd <= STORE_FD; fd++)
+	for (int fd = CLIENT_FD; fd <= LOCK_FD; fd++)
 		(void)fd_set_cloexec(fd, true);
 	store_mark(&s->entry, true);
 	(void)client_new(s, CLIENT_FD, true);
