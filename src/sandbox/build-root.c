@@ -31,13 +31,20 @@ static const char *const etc_dirs[] = {
 	"fonts",	"java-*", "maven",		      /* what those cannot start without */
 };
 
-/* The paths that container runtimes cover by default (OCI); bwrap makes the writable rest of
- * /proc read-only by itself. */
+/* The paths that container runtimes cover by default (OCI). */
 static const char *const proc_masks[] = {
 	"/proc/acpi",	       "/proc/asound",	   "/proc/kcore",	"/proc/keys",
 	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
 	"/proc/scsi",	       "/proc/interrupts",
 };
+/* Root outside owns these inside, whatever he is called there. */
+static const char *const root_masks[] = {
+	"/proc/kmsg",	      "/proc/kpagecount", "/proc/kpageflags",  "/proc/kpagecgroup",
+	"/proc/pagetypeinfo", "/proc/slabinfo",	  "/proc/vmallocinfo",
+};
+/* Read-only as in OCI. bwrap covers irq, bus and sysrq-trigger by itself, but skips sys, whose
+ * directory is not writable although files in it are. */
+static const char *const proc_ro[] = {"/proc/sys", "/proc/fs"};
 
 static const char *const cpu_files[] = {
 	"/sys/devices/system/cpu/online",
@@ -137,17 +144,28 @@ static void add_identity(struct sandbox_spec *s)
 		 xstrdup("nameserver 127.0.0.53\noptions edns0 trust-ad timeout:5 attempts:1\n"));
 }
 
+static void add_mask(struct sandbox_spec *s, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		spec_mount_add(s, SPEC_MASK, NULL, path, "of the host's kernel")->mode =
+			S_ISDIR(st.st_mode) ? S_IFDIR : 0;
+}
+
 static void add_proc(struct sandbox_spec *s)
 {
 	struct stat st;
 
 	(void)spec_mount_add(s, SPEC_PROC, NULL, "/proc", "processes of the sandbox only");
-	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++) {
-		if (stat(proc_masks[i], &st) < 0)
-			continue;
-		spec_mount_add(s, SPEC_MASK, NULL, proc_masks[i], "of the host's kernel")->mode =
-			S_ISDIR(st.st_mode) ? S_IFDIR : 0;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(proc_ro); i++)
+		if (stat(proc_ro[i], &st) == 0)
+			(void)spec_mount_add(s, SPEC_BIND_RO, proc_ro[i], proc_ro[i],
+					     "settings of the host's kernel");
+	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++)
+		add_mask(s, proc_masks[i]);
+	for (size_t i = 0; geteuid() == 0 && i < ARRAY_SIZE(root_masks); i++)
+		add_mask(s, root_masks[i]);
 }
 
 static void add_tmpfs(struct sandbox_spec *s, const char *target, uint64_t size, uint32_t mode,
@@ -182,6 +200,9 @@ void build_root(struct sandbox_spec *s)
 {
 	struct stat st;
 
+	/* First what takes many mounts: bwrap reads the table of all mounts for each new one. */
+	add_proc(s);
+	add_dev(s);
 	add_system(s);
 	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++) {
 		cleanup_free char *path = path_join("/etc", etc_files[i]);
@@ -191,8 +212,6 @@ void build_root(struct sandbox_spec *s)
 	for (size_t i = 0; i < ARRAY_SIZE(etc_dirs); i++)
 		add_etc_dirs(s, etc_dirs[i]);
 	add_identity(s);
-	add_proc(s);
-	add_dev(s);
 	add_scratch(s);
 	/* Runtimes count processors here; nothing else of /sys is needed to start. */
 	for (size_t i = 0; i < ARRAY_SIZE(cpu_files); i++)
