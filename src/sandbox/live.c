@@ -126,7 +126,7 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 
 	if (store_was_killed(e))
 		clean_stale(p, e);
-	r = store_write_spec(e, spec, err);
+	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_make_links(e, spec, err);
 	if (r < 0)

@@ -164,18 +164,15 @@ int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int 
 	return r;
 }
 
-static int read_spec(struct supervisor *s, struct err *err)
+static int read_spec(struct supervisor *s, struct buf *text, struct err *err)
 {
 	cleanup_fd int fd = SPEC_FD;
 	cleanup_json json_t *j = NULL;
-	cleanup_buf struct buf b;
-	int r;
+	int r = fd_read_all(fd, text);
 
-	buf_init(&b, SPEC_MAX);
-	r = fd_read_all(fd, &b);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read the spec");
-	r = json_parse(b.data ? b.data : "", b.len, &j, err);
+	r = json_parse(buf_str(text), text->len, &j, err);
 	return r < 0 ? r : spec_from_json(j, &s->spec, err);
 }
 
@@ -219,10 +216,12 @@ static int open_control(struct supervisor *s, struct err *err)
 
 static int set_up(struct supervisor *s, struct err *err)
 {
-	int r = ev_new(&s->ev, err);
+	cleanup_buf struct buf spec;
+	int r = ev_new(&s->ev, err), written;
 
+	buf_init(&spec, SPEC_MAX);
 	if (r == 0)
-		r = read_spec(s, err);
+		r = read_spec(s, &spec, err);
 	if (r == 0)
 		r = places_find(&s->places, err);
 	if (r == 0)
@@ -231,6 +230,10 @@ static int set_up(struct supervisor *s, struct err *err)
 		r = ca_link_start(s, err);
 	if (r == 0)
 		r = start_engine(s, err);
+	/* While bwrap mounts; and after a failure too, so that the record says what was tried. */
+	written = store_write_spec_text(&s->entry, buf_str(&spec), spec.len);
+	if (r == 0 && written < 0)
+		r = err_sys(err, -written, "cannot write the spec");
 	if (r == 0)
 		r = events_open(s->entry.dir, &s->events, err);
 	if (r == 0)
@@ -262,6 +265,21 @@ static void farewell(struct supervisor *s)
 	}
 }
 
+/* The name is free at once; who waits need not wait for the files. */
+static void remove_record(struct supervisor *s)
+{
+	cleanup_free char *doomed = NULL;
+	struct err err = {0};
+
+	if (store_detach(&s->places, s->spec->name, &doomed, &err) < 0)
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	farewell(s);
+	for (struct client *c = s->clients; c; c = c->next)
+		closep(&c->fd);
+	if (doomed)
+		(void)store_destroy(&s->places, doomed, &err);
+}
+
 static void tear_down(struct supervisor *s)
 {
 	struct err err = {0};
@@ -275,9 +293,10 @@ static void tear_down(struct supervisor *s)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
-	if (s->remove && s->spec && store_remove(&s->places, s->spec->name, &err) < 0)
-		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
-	farewell(s);
+	if (s->remove && s->spec)
+		remove_record(s);
+	else
+		farewell(s);
 }
 
 int main(void)
