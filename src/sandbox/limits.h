@@ -19,7 +19,8 @@ struct limits_facts {
 	unsigned cpus;		/* this process may run on */
 	bool nproc_per_userns;	/* Linux 5.14: RLIMIT_NPROC counts inside a user namespace */
 };
-int limits_facts_read(struct limits_facts *ret, struct err *err);
+/* src: what cgroup_source_read() gave; NULL reads it again. */
+int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret, struct err *err);
 
 /*
  * The configuration's limits as they will hold here: memory 0 becomes three quarters of what the

@@ -136,7 +136,7 @@ static void the_facts_of_this_machine_are_sane(void **state)
 	struct limits_facts f;
 	struct err e = {0};
 
-	assert_int_equal(limits_facts_read(&f, &e), 0);
+	assert_int_equal(limits_facts_read(NULL, &f, &e), 0);
 	assert_true(f.mem_total > 64 * MiB);
 	assert_true(f.cpus > 0);
 	assert_true(f.nofile_hard > 0);
