@@ -233,3 +233,15 @@ void build_done(struct build *b)
 	free(b->notice);
 	*b = (struct build){0};
 }
+
+int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err)
+{
+	cleanup_(engine_freep) struct engine *e = NULL;
+	int r = engine_new(spec->engine, &e, err);
+
+	if (r == 0)
+		r = engine_plan(e, spec, err);
+	if (r == 0)
+		engine_dump(e, out);
+	return r;
+}

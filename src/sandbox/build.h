@@ -26,6 +26,9 @@ struct build {
 int build_spec(const struct build_input *in, struct build *ret, struct err *err);
 void build_done(struct build *b);
 
+/* What the engine would do with this spec, exactly, for --dry-run. */
+int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err);
+
 /* build-root.c: the file system around the workspace */
 void build_root(struct sandbox_spec *s);
 /* build-net.c: rules, and what programs inside need to know of the gateway */
