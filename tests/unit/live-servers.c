@@ -2,6 +2,7 @@
 #include "live-servers.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,7 +215,9 @@ static void serve_proxy(struct peer *p)
 static void serve(enum server_kind kind, int fd, SSL_CTX *ctx)
 {
 	struct peer p = {.fd = fd};
+	int on = 1;
 
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	switch (kind) {
 	case SERVER_HTTPS:
 	case SERVER_TLS_ECHO:
