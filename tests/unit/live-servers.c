@@ -212,6 +212,16 @@ static void serve_proxy(struct peer *p)
 	_exit(0);
 }
 
+static void serve_bulk(struct peer *p)
+{
+	static char block[256 * 1024];
+	char b[16];
+
+	if (rd(p, b, sizeof(b)) > 0)
+		for (;;)
+			wr(p, block, sizeof(block));
+}
+
 static void serve(enum server_kind kind, int fd, SSL_CTX *ctx)
 {
 	struct peer p = {.fd = fd};
@@ -240,6 +250,9 @@ static void serve(enum server_kind kind, int fd, SSL_CTX *ctx)
 		break;
 	case SERVER_PROXY:
 		serve_proxy(&p);
+		break;
+	case SERVER_BULK:
+		serve_bulk(&p);
 		break;
 	}
 }
