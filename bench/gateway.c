@@ -253,6 +253,7 @@ int main(int argc, char *argv[])
 	static double mbs[WAYS][ROUNDS_MAX], gb[WAYS][ROUNDS_MAX], tun[WAYS][ROUNDS_MAX],
 		rq[WAYS][ROUNDS_MAX], p99[WAYS][ROUNDS_MAX], cpu[WAYS][ROUNDS_MAX];
 	int rounds = argc > 1 ? argv[1][0] - '0' : 5;
+	bool only_requests = argc > 2;
 
 	live_world();
 	live_start(&o);
@@ -266,7 +267,7 @@ int main(int argc, char *argv[])
 			if (way != DIRECT && pids[way] == 0)
 				continue;
 			c0 = cpu_ms(pids[way]);
-			if (way != NGINX) {
+			if (way != NGINX && !only_requests) {
 				mbs[way][r] = bulk(way);
 				gb[way][r] = (cpu_ms(pids[way]) - c0) * (1 << 30) / BULK;
 				tun[way][r] = tunnels(way);

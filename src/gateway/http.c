@@ -13,13 +13,6 @@
 
 #define SET_MAX GW_HEADER_FIELDS_MAX
 
-static void set_rule(struct conn *c)
-{
-	const struct policy_rule *rule = policy_rule_of(c->gw->policy, &c->verdict);
-
-	(void)snprintf(c->rule, sizeof(c->rule), "%s", rule ? rule->text : "");
-}
-
 /* Reads the head again from c->in: nothing of it is kept while c waits for an answer. */
 static ssize_t parse_again(struct conn *c)
 {
@@ -155,7 +148,7 @@ static bool judge_request(struct conn *c, const struct http1_head *h)
 		return false;
 	}
 	c->verdict = v;
-	set_rule(c);
+	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
 	free(c->x->target);
 	c->x->target = buf_take(&canonical);
 	return true;
@@ -171,7 +164,7 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 		refuse_verdict(c, &c->verdict);
 		return;
 	}
-	set_rule(c);
+	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
 	name = c->verdict;
 	if (name.inspect) {
 		if (!judge_request(c, h))
