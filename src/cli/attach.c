@@ -57,9 +57,15 @@ static bool file_needs_pipe(int fd)
 {
 	static long abi = -1;
 	struct stat st;
+	int flags;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
+	/* `>> file` means that what is there stays; whoever holds the descriptor could truncate the
+	 * file and take the flag away. */
+	flags = fcntl(fd, F_GETFL);
+	if (flags >= 0 && (flags & O_APPEND) && (flags & O_ACCMODE) != O_RDONLY)
+		return true;
 	if (abi < 0)
 		abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION_QUERY);
 	return abi < LANDLOCK_ABI_FILES;

@@ -219,6 +219,8 @@ static int native_start(struct engine *e, struct engine_proc *ret, struct err *e
 	int r = open_start(n, &s, err);
 
 	if (r == 0)
+		r = native_check_targets(n->spec, err);
+	if (r == 0)
 		r = host_bwrap_path(&n->bwrap_path, err);
 	if (r == 0)
 		r = make_cgroup(n, err);

@@ -125,7 +125,6 @@ size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *fa
 {
 	size_t n = 0;
 
-	ret[n++] = (struct spec_rlimit){RLIMIT_CORE, 0};
 	ret[n++] = (struct spec_rlimit){RLIMIT_NOFILE, l->open_files};
 	if (!(cgroup_controllers & CGROUP_MEMORY))
 		ret[n++] = (struct spec_rlimit){RLIMIT_DATA, l->memory};
