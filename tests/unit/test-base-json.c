@@ -15,7 +15,7 @@ static json_t *doc(const char *text)
 static void json_parse_says_where_a_document_is_wrong(void **state)
 {
 	static const char *const bad[] = {
-		"",   "{",   "{\"a\": 1} x", "{\"a\":\n 1,}", "{\"a\":1,\"a\":2}",
+		"",   "{",   "{\"a\": 1} x",	     "{\"a\":\n 1,}", "{\"a\":1,\"a\":2}",
 		"[1", "nul", "{\"a\": \"\\u0000\"}", "\"\xff\""};
 	json_t *j = NULL;
 
