@@ -67,13 +67,13 @@ int net_record(struct cli *cli, const struct places *p, const char *name, char *
 	cleanup_strv struct strv all, own;
 	int r;
 
+	strv_init(&all);
+	strv_init(&own);
 	*ret = NULL;
 	if (name) {
 		*ret = xstrdup(name);
 		return 0;
 	}
-	strv_init(&all);
-	strv_init(&own);
 	r = store_list(p, &all, &cli->err);
 	if (r == 0)
 		r = build_identity(&in, here, &cli->err);

@@ -291,6 +291,9 @@ static void handle(struct client *c, struct wire_msg *m)
 	case WIRE_INSPECT:
 		on_inspect(c);
 		break;
+	case WIRE_NET:
+		net_update(c, m);
+		break;
 	case WIRE_STOP:
 		c->waits_stopped = true;
 		c->state = CLIENT_ENDED;

@@ -172,6 +172,18 @@ static bool concerns(const struct net_change *c, const struct sandbox_spec *s)
 	return c->scope == NET_SCOPE_USER || streq(s->instance, c->instance);
 }
 
+/* Closed the line without an answer: well if it was ending, else it refuses in its own way. */
+static int still_live(const struct places *p, const char *name, struct err *err)
+{
+	cleanup_json json_t *answer = NULL;
+	struct err ignored = {0};
+
+	if (live_inspect(p, name, &answer, &ignored) < 0 || !answer)
+		return 0;
+	return err_set(err, EPROTO, "sandbox '%s' does not take rules; run: ralph stop %s", name,
+		       name);
+}
+
 static int give(const struct net_change *c, const char *name, struct net_changed *ret,
 		struct err *err)
 {
@@ -190,8 +202,10 @@ static int give(const struct net_change *c, const char *name, struct net_changed
 	r = net_rules_refresh(spec, c->places, c->environ, err);
 	if (r == 0)
 		r = live_net(c->places, name, &spec->net, &changed, err);
-	if (r < 0 || !changed)
+	if (r < 0)
 		return r;
+	if (!changed)
+		return still_live(c->places, name, err);
 	strv_push(&ret->sandboxes, name);
 	if (c->verb == NET_ALLOW)
 		add_notes(name, changed, &ret->notes);
