@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
 #include "wire/wire.h"
@@ -350,7 +351,24 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 	return store_remove(p, name, err);
 }
 
-int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+/* The words of a WIRE_FAILED. */
+static int failure(const struct wire_msg *m, const char *name, struct err *err)
+{
+	struct wire_reader rd;
+	const char *msg;
+	uint32_t code;
+
+	wire_read(&rd, m);
+	code = wire_get_u32(&rd);
+	msg = wire_get_str(&rd);
+	(void)err_set(err, EIO, "sandbox '%s': %s", name, msg ? msg : "it failed");
+	err->exit_code = code > 0 && code < 256 ? (int)code : EXIT_RUNTIME;
+	return -EIO;
+}
+
+/* One question that WIRE_INFO answers; *ret stays NULL when the sandbox is not live. */
+static int ask(const struct places *p, const char *name, enum wire_type type,
+	       const struct buf *body, json_t **ret, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_fd int conn = -1;
@@ -363,13 +381,33 @@ int live_inspect(const struct places *p, const char *name, json_t **ret, struct 
 	*ret = NULL;
 	if (r < 0 || conn < 0)
 		return r;
-	r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
+	r = wire_send(conn, type, 0, body, NULL, 0);
 	if (r == 0)
 		r = await(conn, WIRE_INFO, &m);
+	if (r == -EPROTO && m.type == WIRE_FAILED)
+		return failure(&m, name, err);
 	if (r < 0)
 		return r == -EPIPE ? 0 : err_sys(err, -r, "sandbox '%s' does not answer", name);
 	wire_read(&rd, &m);
 	text = wire_get_str(&rd);
 	return text ? json_parse(text, strlen(text), ret, err)
 		    : err_set(err, EPROTO, "sandbox '%s' answers nonsense", name);
+}
+
+int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+{
+	return ask(p, name, WIRE_INSPECT, NULL, ret, err);
+}
+
+int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+	     struct err *err)
+{
+	struct gw_policy policy;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	net_to_gw(net, &policy);
+	gw_put_policy(&b, &policy);
+	gw_policy_done(&policy);
+	return ask(p, name, WIRE_NET, &b, ret, err);
 }
