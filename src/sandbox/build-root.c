@@ -1,5 +1,6 @@
 #include "sandbox/build.h"
 
+#include <dirent.h>
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,25 +20,30 @@ static const char *const usr_links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib
  * npmrc, pip.conf or the like, which may.
  */
 static const char *const etc_files[] = {
-	"ld.so.cache",						       /* the dynamic linker */
-	"services",    "protocols",   "gai.conf",	"host.conf",   /* names of the network */
-	"localtime",   "timezone",    "locale.alias",	"locale.conf", /* place and language */
-	"os-release",  "lsb-release", "debian_version", "mime.types",  /* what this is */
-	"profile",     "bash.bashrc", "inputrc",	"bashrc",
-	"magic", /* shells, file(1) */
+	"ld.so.cache",				     /* the dynamic linker */
+	"services",    "protocols",		     /* names of the network */
+	"localtime",   "timezone",    "locale.conf", /* place and language */
+	"os-release",  "lsb-release",		     /* what this is */
+	"profile",     "bash.bashrc", "bashrc",	     /* shells */
 };
 static const char *const etc_dirs[] = {
 	"alternatives", "ssl",	  "pki",   "crypto-policies", /* which programs, whom to trust */
 	"fonts",	"java-*", "maven",		      /* what those cannot start without */
 };
 
-/* The paths that container runtimes cover by default (OCI); bwrap makes the writable rest of
- * /proc read-only by itself. */
+/*
+ * The paths that container runtimes cover by default (OCI), where there is something to cover:
+ * each mount costs as much as all of a file's copy. What this user may not read anyway stays as
+ * it is.
+ */
 static const char *const proc_masks[] = {
-	"/proc/acpi",	       "/proc/asound",	   "/proc/kcore",	"/proc/keys",
-	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
-	"/proc/scsi",	       "/proc/interrupts",
+	"/proc/acpi",	       "/proc/asound",	    "/proc/kcore",
+	"/proc/keys",	       "/proc/timer_list",  "/proc/timer_stats",
+	"/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
 };
+/* bwrap makes irq, bus and sysrq-trigger read-only by itself, but skips sys, whose directory is
+ * not writable although files in it are. */
+static const char *const proc_ro[] = {"/proc/sys", "/proc/fs"};
 
 static const char *const cpu_files[] = {
 	"/sys/devices/system/cpu/online",
@@ -137,17 +143,41 @@ static void add_identity(struct sandbox_spec *s)
 		 xstrdup("nameserver 127.0.0.53\noptions edns0 trust-ad timeout:5 attempts:1\n"));
 }
 
-static void add_proc(struct sandbox_spec *s)
+static bool has_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	int n = 0;
+
+	if (!dir)
+		return false;
+	while (n < 3 && readdir(dir))
+		n++;
+	(void)closedir(dir);
+	return n > 2; /* more than . and .. */
+}
+
+static void add_mask(struct sandbox_spec *s, const char *path)
 {
 	struct stat st;
+	bool dir;
 
+	if (stat(path, &st) < 0 || euidaccess(path, R_OK) < 0)
+		return;
+	dir = S_ISDIR(st.st_mode);
+	if (dir && !has_entries(path))
+		return;
+	spec_mount_add(s, SPEC_MASK, NULL, path, "of the host's kernel")->mode = dir ? S_IFDIR : 0;
+}
+
+static void add_proc(struct sandbox_spec *s)
+{
 	(void)spec_mount_add(s, SPEC_PROC, NULL, "/proc", "processes of the sandbox only");
-	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++) {
-		if (stat(proc_masks[i], &st) < 0)
-			continue;
-		spec_mount_add(s, SPEC_MASK, NULL, proc_masks[i], "of the host's kernel")->mode =
-			S_ISDIR(st.st_mode) ? S_IFDIR : 0;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(proc_ro); i++)
+		if (has_entries(proc_ro[i]))
+			(void)spec_mount_add(s, SPEC_BIND_RO, proc_ro[i], proc_ro[i],
+					     "settings of the host's kernel");
+	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++)
+		add_mask(s, proc_masks[i]);
 }
 
 static void add_tmpfs(struct sandbox_spec *s, const char *target, uint64_t size, uint32_t mode,
@@ -182,6 +212,9 @@ void build_root(struct sandbox_spec *s)
 {
 	struct stat st;
 
+	/* First what takes many mounts: bwrap reads the table of all mounts for each new one. */
+	add_proc(s);
+	add_dev(s);
 	add_system(s);
 	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++) {
 		cleanup_free char *path = path_join("/etc", etc_files[i]);
@@ -191,8 +224,6 @@ void build_root(struct sandbox_spec *s)
 	for (size_t i = 0; i < ARRAY_SIZE(etc_dirs); i++)
 		add_etc_dirs(s, etc_dirs[i]);
 	add_identity(s);
-	add_proc(s);
-	add_dev(s);
 	add_scratch(s);
 	/* Runtimes count processors here; nothing else of /sys is needed to start. */
 	for (size_t i = 0; i < ARRAY_SIZE(cpu_files); i++)

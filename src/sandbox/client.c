@@ -258,13 +258,11 @@ static void handle(struct client *c, struct wire_msg *m)
 {
 	struct supervisor *s = c->sup;
 	struct wire_reader r;
-	uint32_t value = 0, removing = 0;
+	uint32_t value = 0;
 
 	wire_read(&r, m);
 	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
 		value = wire_get_u32(&r);
-	if (m->type == WIRE_STOP)
-		removing = wire_get_u32(&r);
 	if (m->type != WIRE_EXEC && wire_read_end(&r) < 0) {
 		client_drop(c);
 		return;
@@ -282,12 +280,13 @@ static void handle(struct client *c, struct wire_msg *m)
 	case WIRE_REMOVE:
 		s->remove = true;
 		s->keep = false;
+		/* Its command is still to come, and must find the sandbox. */
+		c->holds = true;
 		break;
 	case WIRE_INSPECT:
 		on_inspect(c);
 		break;
 	case WIRE_STOP:
-		s->remove |= removing;
 		c->waits_stopped = true;
 		c->state = CLIENT_ENDED;
 		sup_stop(s, value < STOP_GRACE_MAX_MS ? value : STOP_GRACE_MAX_MS);

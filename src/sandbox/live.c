@@ -18,17 +18,6 @@
 #define ANSWER_S 60   /* for a supervisor to answer */
 #define STALE_TRIES 10
 
-static int try_connect(const struct places *p, const char *name, int *ret, struct err *err)
-{
-	int r = runtime_connect(p, name, ret);
-
-	if (r == -ENOENT || r == -ECONNREFUSED) {
-		*ret = -1;
-		return 0;
-	}
-	return r < 0 ? err_sys(err, -r, "cannot reach sandbox '%s'", name) : 0;
-}
-
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
 static void supervisor_env(struct strv *env)
@@ -49,8 +38,6 @@ static void supervisor_env(struct strv *env)
 		"SSL_CERT_FILE",
 		"SSL_CERT_DIR",
 		"RALPH_LIBEXEC",
-		"RALPH_BWRAP",
-		"RALPH_FAULT",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -63,7 +50,7 @@ static void supervisor_env(struct strv *env)
 
 /* The numbers that supervisor.c knows its descriptors by. */
 struct handover {
-	int fds[4]; /* connection, spec, live lock, record */
+	int fds[5]; /* connection, spec, live lock, record, lock */
 };
 
 static int place_handover(void *arg)
@@ -87,7 +74,7 @@ static int spawn_supervisor(const struct places *p, const struct store_entry *e,
 {
 	cleanup_free char *program = places_program(p, "supervisor");
 	char *argv[] = {program, e->name, NULL};
-	struct handover h = {{conn, spec, e->live, e->dir}};
+	struct handover h = {{conn, spec, e->live, e->dir, e->lock}};
 	cleanup_strv struct strv env;
 	struct run run = RUN_INIT;
 	struct child child;
@@ -139,7 +126,7 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 
 	if (store_was_killed(e))
 		clean_stale(p, e);
-	r = store_write_spec(e, spec, err);
+	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_make_links(e, spec, err);
 	if (r < 0)
@@ -175,6 +162,18 @@ static int check_same(const struct store_entry *e, const struct sandbox_spec *sp
 	return 0;
 }
 
+/* Connects to a sandbox that is live or being started. *ret is -1 when it is neither, which stays
+ * so while the lock is held. */
+static int connect_or_lock(const struct places *p, struct store_entry *e, int *ret, struct err *err)
+{
+	int r = runtime_connect(p, e->name, ret, err);
+
+	if (r < 0 || *ret >= 0)
+		return r;
+	r = store_lock(p, e, LOCK_MS, err);
+	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
+}
+
 static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ret,
 			    struct err *err)
 {
@@ -182,11 +181,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	int r = store_open(p, spec->name, true, &e, err);
 
 	if (r == 0)
-		r = try_connect(p, spec->name, ret, err);
-	if (r == 0 && *ret < 0)
-		r = store_lock(p, &e, LOCK_MS, err);
-	if (r == 0 && *ret < 0)
-		r = try_connect(p, spec->name, ret, err); /* somebody was faster */
+		r = connect_or_lock(p, &e, ret, err);
 	if (r == 0 && *ret >= 0)
 		return check_same(&e, spec, err);
 	if (r == 0)
@@ -263,7 +258,7 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	return err_set(err, EIO, "%s", msg ? msg : "the sandbox failed");
 }
 
-static int ask_stop(int conn, const char *name, uint32_t grace_ms, bool removing, struct err *err)
+static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_buf struct buf b;
@@ -272,7 +267,6 @@ static int ask_stop(int conn, const char *name, uint32_t grace_ms, bool removing
 	wire_msg_init(&m);
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, grace_ms);
-	wire_put_u32(&b, removing);
 	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
 	if (r == 0)
 		r = await(conn, WIRE_STOPPED, &m);
@@ -284,43 +278,35 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_fd int conn = -1;
-	int r = live_connect(p, name, &conn, err);
+	int r = store_open(p, name, false, &e, err);
 
-	if (r < 0)
-		return r;
-	if (conn >= 0)
-		r = ask_stop(conn, name, grace_ms, false, err);
 	if (r == 0)
-		r = store_open(p, name, false, &e, err);
-	if (r == -ENOENT)
-		return 0; /* it removed itself */
+		r = connect_or_lock(p, &e, &conn, err);
+	if (r == 0 && conn >= 0)
+		r = ask_stop(conn, name, grace_ms, err);
 	/* Whatever is still ending has ended once the live lock is free. */
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
 	if (r == 0 && store_was_killed(&e))
 		clean_stale(p, &e);
-	return r == -ESTALE ? 0 : r;
+	return r == -ESTALE ? 0 : r; /* it removed itself */
 }
 
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_fd int conn = -1;
-	int r = live_connect(p, name, &conn, err);
+	int r = store_open(p, name, false, &e, err);
 
-	if (r < 0)
-		return r;
-	if (conn >= 0 && !force)
+	if (r == 0)
+		r = connect_or_lock(p, &e, &conn, err);
+	if (r == 0 && conn >= 0 && !force)
 		return err_set(err, EBUSY,
 			       "sandbox '%s' is running; stop it first, or use: ralph rm -f %s",
 			       name, name);
-	if (conn >= 0)
-		r = ask_stop(conn, name, 0, true, err);
-	if (r == 0)
-		r = store_open(p, name, false, &e, err);
-	if (r == -ENOENT)
-		return 0;
-	if (r == 0)
+	if (r == 0 && conn >= 0)
+		r = ask_stop(conn, name, 0, err);
+	if (r == 0 && e.lock < 0)
 		r = store_lock(p, &e, LOCK_MS, err);
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
