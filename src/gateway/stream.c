@@ -42,7 +42,13 @@ static void sock_done(struct stream *s)
 	(void)s;
 }
 
-static const struct stream_ops sock_ops = {sock_read, sock_write, sock_shutdown, sock_done};
+static bool sock_holds(const struct stream *s)
+{
+	return false;
+}
+
+static const struct stream_ops sock_ops = {sock_read, sock_write, sock_shutdown, sock_done,
+					   sock_holds};
 
 void stream_init(struct stream *s, int fd, ev_io_fn *fn)
 {
@@ -77,6 +83,11 @@ ssize_t stream_write(struct stream *s, const void *p, size_t n)
 int stream_shutdown(struct stream *s)
 {
 	return s->ops->shutdown(s);
+}
+
+bool stream_holds(const struct stream *s)
+{
+	return s->ops->holds(s);
 }
 
 int stream_want(struct stream *s, struct ev *ev, bool in, bool out)

@@ -153,7 +153,12 @@ static void tls_done(struct stream *s)
 	s->tls = NULL;
 }
 
-static const struct stream_ops tls_ops = {tls_read, tls_write, tls_shutdown, tls_done};
+static bool tls_holds(const struct stream *s)
+{
+	return SSL_pending(s->tls) > 0;
+}
+
+static const struct stream_ops tls_ops = {tls_read, tls_write, tls_shutdown, tls_done, tls_holds};
 
 static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 		       const unsigned char *in, unsigned int in_len, void *arg)

@@ -191,7 +191,7 @@ static void serve_banner(struct peer *p)
 	echo(p);
 }
 
-/* A proxy as companies have it: CONNECT only, says what it was asked for. */
+/* A proxy as companies have it: says what it was asked for, once the client has said something. */
 static void serve_proxy(struct peer *p)
 {
 	char b[4096] = "";
@@ -200,8 +200,11 @@ static void serve_proxy(struct peer *p)
 	while (!strstr(b, "\r\n\r\n") && (got = rd(p, b + n, sizeof(b) - 1 - (size_t)n)) > 0)
 		n += got;
 	if (strncmp(b, "CONNECT ", 8) == 0) {
+		char first;
+
 		wrs(p, "HTTP/1.1 200 OK\r\n\r\n");
-		wrs(p, strstr(b, "CONNECT "));
+		(void)rd(p, &first, 1);
+		wrs(p, b);
 		echo(p);
 	}
 	respond(p, "Connection: close\r\n", b, strlen(b));
