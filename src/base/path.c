@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,14 +150,14 @@ int path_write_atomic(int dirfd, const char *name, const void *p, size_t n, mode
 	return r;
 }
 
-/* Directories deep, each with an open descriptor. What lies deeper is moved up to the top and met
- * there again: a tree may be deeper than a process may have files open. */
-#define TREE_DEPTH_MAX 64
+/* Directories held open at once. What lies deeper is moved up first: neither descriptors nor the
+ * stack bound the depth of a tree that *at() calls can make. */
+#define TREE_DEPTH 64
 
 struct removal {
-	int top; /* the directory that is being emptied */
+	int top; /* the tree's first directory */
 	dev_t dev;
-	unsigned moved;
+	unsigned moved; /* directories that were moved up into it */
 };
 
 /* Opens a directory for emptying it, even one whose owner took his own permissions away. */
@@ -170,9 +171,31 @@ static int open_for_removal(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int remove_entry(struct removal *rm, int dirfd, const char *name, unsigned depth);
+static int move_up(struct removal *t, int dirfd, const char *name)
+{
+	struct stat st;
+	char to[32];
+	int r;
 
-static int empty_dir(struct removal *rm, int dirfd, unsigned depth)
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	/* Moving a directory changes its "..", which needs the right to write in it. */
+	if (S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700 &&
+	    fchmodat(dirfd, name, 0700, 0) < 0)
+		return -errno;
+	do {
+		(void)snprintf(to, sizeof(to), ".removed-%u", t->moved++);
+		r = 0;
+		if (syscall(SYS_renameat2, dirfd, name, t->top, to, RENAME_NOREPLACE) < 0)
+			r = -errno;
+	} while (r == -EEXIST);
+	return r;
+}
+
+static int remove_entry(struct removal *t, int dirfd, const char *name, unsigned depth);
+
+/* Takes dirfd. */
+static int empty_dir(struct removal *t, int dirfd, unsigned depth)
 {
 	DIR *dir = fdopendir(dirfd);
 	struct dirent *de;
@@ -186,90 +209,77 @@ static int empty_dir(struct removal *rm, int dirfd, unsigned depth)
 	while (r == 0 && (de = readdir(dir))) {
 		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
 			continue;
-		r = remove_entry(rm, dirfd, de->d_name, depth);
+		r = remove_entry(t, dirfd, de->d_name, depth);
 	}
 	(void)closedir(dir);
 	return r;
 }
 
-static int move_up(struct removal *rm, int dirfd, const char *name)
+static int remove_dir(struct removal *t, int dirfd, const char *name, unsigned depth)
 {
-	for (;;) {
-		cleanup_free char *up = xasprintf(".deep-%u", rm->moved++);
-
-		/* An empty directory of that name gives way, which is what awaits it anyhow. */
-		if (renameat(dirfd, name, rm->top, up) == 0)
-			return 0;
-		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
-			return -errno;
-	}
-}
-
-static int remove_dir(struct removal *rm, int dirfd, const char *name, unsigned depth)
-{
-	cleanup_fd int fd = open_for_removal(dirfd, name);
 	struct stat st;
-	int r;
+	int fd, r;
 
+	if (depth == TREE_DEPTH)
+		return move_up(t, dirfd, name);
+	fd = open_for_removal(dirfd, name);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || st.st_dev != rm->dev)
+	if (fstat(fd, &st) < 0 || st.st_dev != t->dev) {
+		(void)close(fd);
 		return -EXDEV;
+	}
 	if ((st.st_mode & 0700) != 0700)
-		(void)fchmod(fd, 0700); /* a read-only directory is neither emptied nor moved */
-	if (depth == TREE_DEPTH_MAX)
-		return move_up(rm, dirfd, name);
-	r = empty_dir(rm, take_fd(fd), depth + 1);
+		(void)fchmod(fd, 0700); /* a read-only directory cannot be emptied */
+	r = empty_dir(t, fd, depth + 1);
 	if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		r = -errno;
 	return r;
 }
 
-static int remove_entry(struct removal *rm, int dirfd, const char *name, unsigned depth)
+static int remove_entry(struct removal *t, int dirfd, const char *name, unsigned depth)
 {
 	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
-	return remove_dir(rm, dirfd, name, depth);
+	return remove_dir(t, dirfd, name, depth);
 }
 
-/* One round empties the top but for what it moved there. */
-static int remove_rounds(struct removal *rm, int dirfd, const char *name)
+/* Empties the tree's first directory, as often as something was moved up into it. */
+static int empty_top(struct removal *t)
 {
 	unsigned before;
+	struct stat st;
 	int r;
 
+	if (fstat(t->top, &st) < 0)
+		return -errno;
+	if ((st.st_mode & 0700) != 0700)
+		(void)fchmod(t->top, 0700);
+	t->dev = st.st_dev;
 	do {
-		int again = openat(rm->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int fd = openat(t->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-		before = rm->moved;
-		r = again < 0 ? -errno : empty_dir(rm, again, 1);
-	} while (r == 0 && rm->moved != before);
-	if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		r = -errno;
+		before = t->moved;
+		r = fd < 0 ? -errno : empty_dir(t, fd, 0);
+	} while (r == 0 && t->moved != before);
 	return r;
 }
 
 int path_remove_tree(int dirfd, const char *name, struct err *err)
 {
 	cleanup_fd int top = -1;
-	struct removal rm = {0};
-	struct stat st;
+	struct removal t = {0};
 	int r;
 
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot look at '%s'", name);
-	if (!S_ISDIR(st.st_mode)) {
-		r = unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
-	} else {
-		rm.top = top = open_for_removal(dirfd, name);
-		rm.dev = st.st_dev;
-		r = top < 0 ? top : 0;
-		if (r == 0 && (st.st_mode & 0700) != 0700)
-			(void)fchmod(top, 0700);
-		if (r == 0)
-			r = remove_rounds(&rm, dirfd, name);
-	}
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return err_sys(err, errno, "cannot remove '%s'", name);
+	t.top = top = open_for_removal(dirfd, name);
+	r = top < 0 ? top : empty_top(&t);
+	if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		r = -errno;
 	return r < 0 ? err_sys(err, -r, "cannot remove '%s'", name) : 0;
 }

@@ -168,7 +168,8 @@ static void start_relays(struct session *s)
 	if (s->a->tty) {
 		raw_mode(s);
 		(void)fd_set_nonblock(s->pty, true);
-		relay_start(&s->relays[0], s->ev, STDIN_FILENO, s->pty, 0);
+		relay_start(&s->relays[0], s->ev, STDIN_FILENO, s->pty,
+			    isatty(STDIN_FILENO) ? 0 : RELAY_TYPE_END);
 		relay_start(&s->relays[1], s->ev, s->pty, STDOUT_FILENO, RELAY_TO_TERMINAL);
 		return;
 	}

@@ -182,7 +182,7 @@ static void end_tree(struct minder *m, int sigfd)
 
 		if (r == SWEEP_ENDLESS || now_ms() > deadline)
 			_exit(m->code);
-		if (r == SWEEP_KILLED)
+		if (r != SWEEP_FOUND_NEW)
 			wait_for_news(m, sigfd, ROUND_MS);
 	}
 }

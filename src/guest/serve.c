@@ -49,6 +49,7 @@ struct server {
 	int sigfd;
 	struct slot slots[GUEST_COMMANDS_MAX];
 	bool sweeping, again;
+	bool was_empty; /* the last round found nothing */
 	uint64_t sweep_deadline, next_round;
 };
 
@@ -101,6 +102,7 @@ static void sweep_begin(struct server *sv)
 	if (!sv->sweeping)
 		sweep_start();
 	sv->sweeping = true;
+	sv->was_empty = false;
 	sv->next_round = 0;
 	sv->sweep_deadline = now_ms() + DYING_MAX_MS;
 }
@@ -163,6 +165,14 @@ static void minder_ended(struct server *sv, struct slot *s, int status)
 	sweep_begin(sv);
 }
 
+/* There may be more of its kind, and if a round saw none, it was behind the round's back. */
+static void orphan_ended(struct server *sv)
+{
+	sv->was_empty = false;
+	if (!sv->sweeping)
+		sweep_begin(sv);
+}
+
 static void reap(struct server *sv)
 {
 	for (int i = 0; i < REAPS_PER_TURN; i++) {
@@ -179,8 +189,8 @@ static void reap(struct server *sv)
 			(void)kill(pid, SIGCONT); /* a payload's doing: minders do not stop */
 		else if (s)
 			minder_ended(sv, s, status);
-		else if (!sv->sweeping)
-			sweep_begin(sv); /* an orphan: there may be more */
+		else
+			orphan_ended(sv);
 	}
 	sv->again = true;
 }
@@ -193,11 +203,19 @@ static void sweep_turn(struct server *sv)
 	for (size_t i = 0; i < ARRAY_SIZE(minders); i++)
 		minders[i] = sv->slots[i].minder;
 	r = sweep_round(sv->g->proc_fd, minders, ARRAY_SIZE(minders));
-	sv->next_round = now_ms() + (r == SWEEP_FOUND_NEW ? 0 : ROUND_MS);
 	if (r == SWEEP_ENDLESS) {
 		(void)kill(-1, SIGKILL);
 		sweep_start();
 	}
+	sv->next_round = now_ms() + (r == SWEEP_KILLED || r == SWEEP_ENDLESS ? ROUND_MS : 0);
+	/* Process numbers start over some time, and then a process can slip behind a round that
+	 * goes up the numbers. It leaves its parent for us to reap: two rounds that find nothing,
+	 * and nothing reaped between them, are proof. */
+	if (r == SWEEP_EMPTY && !sv->was_empty) {
+		sv->was_empty = true;
+		return;
+	}
+	sv->was_empty = r == SWEEP_EMPTY;
 	if (r != SWEEP_EMPTY && now_ms() < sv->sweep_deadline)
 		return;
 	sv->sweeping = false;

@@ -128,9 +128,10 @@ static bool excepted(pid_t pid, const pid_t *except, size_t n)
 	return false;
 }
 
-/* Marks our descendants. Parents mostly come before their children, so one pass nearly always
- * does; what a bounded number of passes misses, the next round finds. */
-static size_t mark(struct table *t, const pid_t *except, size_t n_except)
+/* Marks our descendants, and says whether there is a process whose parent ended during the scan:
+ * whose it is, the next round shows. Parents mostly come before their children, so one pass nearly
+ * always does; what a bounded number of passes misses, the next round finds. */
+static size_t mark(struct table *t, const pid_t *except, size_t n_except, bool *ret_unsure)
 {
 	pid_t self = getpid();
 	size_t marked = 0, last = SIZE_MAX;
@@ -147,6 +148,8 @@ static size_t mark(struct table *t, const pid_t *except, size_t n_except)
 			} else {
 				parent = find(t, p->parent);
 				p->ours = parent && parent->ours;
+				/* pid 1 itself has none */
+				*ret_unsure |= !parent && p->parent != 0;
 			}
 			marked += p->ours;
 		}
@@ -178,13 +181,14 @@ static bool is_known(const struct process *p)
 
 enum sweep_result sweep_round(int proc_fd, const pid_t *except, size_t n_except)
 {
+	bool unsure = false;
 	size_t fresh = 0;
 
 	/* Without a look at /proc nothing can be ended one by one. */
 	if (!scan(proc_fd, &now))
 		return SWEEP_ENDLESS;
-	if (mark(&now, except, n_except) == 0)
-		return SWEEP_EMPTY;
+	if (mark(&now, except, n_except, &unsure) == 0)
+		return unsure ? SWEEP_KILLED : SWEEP_EMPTY;
 	for (size_t i = 0; i < now.n; i++)
 		if (now.p[i].ours && !is_known(&now.p[i])) {
 			signal_process(proc_fd, &now.p[i], SIGSTOP);

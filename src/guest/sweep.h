@@ -17,9 +17,9 @@
 
 enum sweep_result {
 	SWEEP_FOUND_NEW, /* look again at once */
-	SWEEP_KILLED,	 /* everything known has its SIGKILL: wait for it to be reaped */
-	SWEEP_EMPTY,	 /* no living process is in the tree */
-	SWEEP_ENDLESS,	 /* new processes keep coming */
+	SWEEP_KILLED,  /* everything known has its SIGKILL: look again when some time has passed */
+	SWEEP_EMPTY,   /* no living process is in the tree */
+	SWEEP_ENDLESS, /* new processes keep coming */
 };
 
 /* Forgets what earlier rounds saw; the time runs from here. */

@@ -20,60 +20,40 @@ static const char *const usr_links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib
  * npmrc, pip.conf or the like, which may.
  */
 static const char *const etc_files[] = {
-	"ld.so.cache",
-	"ld.so.conf", /* the dynamic linker */
-	"services",
-	"protocols",
-	"gai.conf",
-	"host.conf",
-	"rpc", /* names of the network */
-	"localtime",
-	"timezone",
-	"locale.alias",
-	"locale.conf", /* place and language */
-	"os-release",
-	"lsb-release",
-	"debian_version",
-	"mime.types", /* what this is */
-	"profile",
-	"bash.bashrc",
-	"inputrc",
-	"bashrc",
-	"zshrc", /* shells */
-	"ca-certificates.conf",
-	"magic",
-	"papersize",
-	"login.defs",
-	"ssl/openssl.cnf",
-	"pki/tls/cert.pem",
-	"pki/tls/openssl.cnf",
-	"maven/m2.conf", /* programs */
+	"ld.so.cache",			 /* the dynamic linker */
+	"services",	    "protocols", /* names of the network */
+	"localtime",	    "timezone",
+	"locale.conf",			   /* place and language */
+	"os-release",	    "lsb-release", /* what this is */
+	"profile",	    "bash.bashrc",
+	"bashrc", /* shells */
+	"ssl/openssl.cnf",  "pki/tls/openssl.cnf",
+	"pki/tls/cert.pem", /* TLS */
+	"maven/m2.conf",    /* not its settings, which hold passwords of servers */
 };
 static const char *const etc_dirs[] = {
-	"alternatives",
-	"ssl/certs", /* beside it are private keys, here and in pki */
-	"pki/ca-trust",
-	"pki/java",
-	"pki/tls/certs",
-	"crypto-policies",
-	"ca-certificates", /* programs, trust */
-	"ld.so.conf.d",
-	"profile.d",
-	"terminfo",
-	"fonts",
-	"perl",
-	"java-*",
-	"python3*",
-	"maven/logging", /* not its settings, which hold passwords of servers */
+	"alternatives", /* which programs */
+	/* Whom to trust; beside these are private keys. */
+	"ssl/certs", "pki/ca-trust", "pki/java", "pki/tls/certs", "crypto-policies", "fonts",
+	"java-*", "maven/logging", /* what those cannot start without */
 };
 
-/* The paths that container runtimes cover by default (OCI), and what they make read-only but
- * nobody in a sandbox reads. */
+/*
+ * The paths that container runtimes cover by default (OCI), and what they make read-only but
+ * nobody in a sandbox reads; where there is something to cover: each mount costs as much as a
+ * whole file's copy.
+ */
 static const char *const proc_masks[] = {
-	"/proc/acpi",	       "/proc/asound",	   "/proc/kcore",	  "/proc/keys",
-	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats",	  "/proc/sched_debug",
-	"/proc/scsi",	       "/proc/interrupts", "/proc/sysrq-trigger", "/proc/fs",
+	"/proc/acpi",	       "/proc/asound",	    "/proc/kcore",	   "/proc/keys",
+	"/proc/timer_list",    "/proc/timer_stats", "/proc/latency_stats", "/proc/sched_debug",
+	"/proc/scsi",	       "/proc/interrupts",  "/proc/sysrq-trigger", "/proc/fs",
 	"/proc/dynamic_debug",
+};
+
+static const char *const cpu_files[] = {
+	"/sys/devices/system/cpu/online",
+	"/sys/devices/system/cpu/possible",
+	"/sys/devices/system/cpu/present",
 };
 
 static void add_system(struct sandbox_spec *s)
@@ -168,10 +148,31 @@ static void add_identity(struct sandbox_spec *s)
 		 xstrdup("nameserver 127.0.0.53\noptions edns0 trust-ad timeout:5 attempts:1\n"));
 }
 
-static void add_mask(struct sandbox_spec *s, const char *path, mode_t mode)
+static bool has_entries(const char *path)
 {
-	spec_mount_add(s, SPEC_MASK, NULL, path, "of the host's kernel")->mode =
-		S_ISDIR(mode) ? S_IFDIR : 0;
+	DIR *dir = opendir(path);
+	int n = 0;
+
+	if (!dir)
+		return false;
+	while (n < 3 && readdir(dir))
+		n++;
+	(void)closedir(dir);
+	return n > 2; /* more than . and .. */
+}
+
+/* What this user may not read anyway, and what is empty, stays as it is. */
+static void add_mask(struct sandbox_spec *s, const char *path)
+{
+	struct stat st;
+	bool dir;
+
+	if (stat(path, &st) < 0 || euidaccess(path, R_OK) < 0)
+		return;
+	dir = S_ISDIR(st.st_mode);
+	if (!dir || has_entries(path))
+		spec_mount_add(s, SPEC_MASK, NULL, path, "of the host's kernel")->mode =
+			dir ? S_IFDIR : 0;
 }
 
 static bool is_masked(const char *path)
@@ -191,11 +192,14 @@ static void mask_roots_own(struct sandbox_spec *s)
 	struct stat st;
 
 	while (dir && (de = readdir(dir))) {
-		cleanup_free char *path = path_join("/proc", de->d_name);
+		cleanup_free char *path = NULL;
 
+		if (de->d_name[0] <= '9') /* a process */
+			continue;
+		path = path_join("/proc", de->d_name);
 		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 0004) &&
 		    !is_masked(path))
-			add_mask(s, path, st.st_mode);
+			add_mask(s, path);
 	}
 	if (dir)
 		(void)closedir(dir);
@@ -203,16 +207,13 @@ static void mask_roots_own(struct sandbox_spec *s)
 
 static void add_proc(struct sandbox_spec *s)
 {
-	struct stat st;
-
 	(void)spec_mount_add(s, SPEC_PROC, NULL, "/proc", "processes of the sandbox only");
 	/* bwrap leaves it as it is when it takes the directory itself for read-only, and then
 	 * root's files in it are not: core_pattern would be a way out. */
 	(void)spec_mount_add(s, SPEC_BIND_RO, "/proc/sys", "/proc/sys",
 			     "settings of the kernel, to be read");
 	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++)
-		if (stat(proc_masks[i], &st) == 0)
-			add_mask(s, proc_masks[i], st.st_mode);
+		add_mask(s, proc_masks[i]);
 	if (geteuid() == 0)
 		mask_roots_own(s);
 }
@@ -249,6 +250,9 @@ void build_root(struct sandbox_spec *s)
 {
 	struct stat st;
 
+	/* First what takes many mounts: bwrap reads the table of all mounts for each new one. */
+	add_proc(s);
+	add_dev(s);
 	add_system(s);
 	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++) {
 		cleanup_free char *path = path_join("/etc", etc_files[i]);
@@ -258,11 +262,10 @@ void build_root(struct sandbox_spec *s)
 	for (size_t i = 0; i < ARRAY_SIZE(etc_dirs); i++)
 		add_etc_dirs(s, etc_dirs[i]);
 	add_identity(s);
-	add_proc(s);
-	add_dev(s);
 	add_scratch(s);
-	/* Runtimes count cores here; nothing else of /sys is needed to start. */
-	if (stat("/sys/devices/system/cpu", &st) == 0)
-		(void)spec_mount_add(s, SPEC_BIND_RO, "/sys/devices/system/cpu",
-				     "/sys/devices/system/cpu", "number of processors");
+	/* Runtimes count processors here; nothing else of /sys is needed to start. */
+	for (size_t i = 0; i < ARRAY_SIZE(cpu_files); i++)
+		if (stat(cpu_files[i], &st) == 0)
+			(void)spec_mount_add(s, SPEC_COPY, cpu_files[i], cpu_files[i],
+					     "number of processors");
 }

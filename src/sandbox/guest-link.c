@@ -1,14 +1,15 @@
 #include "sandbox/supervisor.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/limits.h"
 #include "wire/guest.h"
 
-#define SEND_TIMEOUT_S 5  /* a guest that does not read for so long is stuck */
+#define SEND_TIMEOUT_S 5 /* a guest that does not read for so long is stuck */
+#define LISTEN_BACKLOG 1024
 #define OOM_SCORE_ADJ 500 /* under pressure the kernel takes the agent, not the user's work */
 
 /* Device nodes are bound from the host one by one: a descriptor of the host's /dev/null, handed in
@@ -40,22 +41,35 @@ static void put_rules(const struct sandbox_spec *spec, struct guest_setup *g)
 		add_rule(g, GUEST_DEV, dev_nodes[i]);
 }
 
-static int put_rlimits(const struct sandbox_spec *spec, struct guest_setup *g, struct err *err)
+static void put_rlimits(const struct sandbox_spec *spec, struct guest_setup *g)
 {
-	struct limits_rlimit limits[LIMITS_RLIMITS_MAX];
-	struct limits_facts facts;
-	int r = limits_facts_read(&facts, err);
-
-	if (r < 0)
-		return r;
-	g->n_rlimits = limits_rlimits(&spec->limits, &facts, spec->limits.controllers, limits);
+	g->n_rlimits = spec->limits.n_rlimits;
 	g->rlimits = xcalloc(g->n_rlimits, sizeof(*g->rlimits));
 	for (size_t i = 0; i < g->n_rlimits; i++)
 		g->rlimits[i] = (struct guest_rlimit){
-			.resource = (uint32_t)limits[i].resource,
-			.soft = limits[i].value,
-			.hard = limits[i].value,
+			.resource = (uint32_t)spec->limits.rlimits[i].resource,
+			.soft = spec->limits.rlimits[i].value,
+			.hard = spec->limits.rlimits[i].value,
 		};
+}
+
+/* Addresses and ports as the guest wants them. */
+static int put_listeners(const struct gateway_link *gw, struct guest_setup *g, struct err *err)
+{
+	g->listeners = xcalloc(gw->n_rows, sizeof(*g->listeners));
+	g->n_listeners = gw->n_rows;
+	g->routes = gw->n_rows > 0;
+	for (size_t i = 0; i < gw->n_rows; i++) {
+		const struct gw_listener *row = &gw->rows[i];
+		struct guest_listener *l = &g->listeners[i];
+
+		l->family = strchr(row->addr, ':') ? AF_INET6 : AF_INET;
+		l->udp = row->kind == GW_LISTEN_DNS_UDP;
+		l->port = row->port;
+		l->backlog = LISTEN_BACKLOG;
+		if (inet_pton(l->family, row->addr, l->addr) != 1)
+			return err_set(err, EINVAL, "'%s' is no address to listen on", row->addr);
+	}
 	return 0;
 }
 
@@ -73,7 +87,8 @@ int guest_link_setup(struct supervisor *s, struct err *err)
 	buf_init(&b, WIRE_BODY_MAX);
 	(void)setsockopt(s->guest, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	put_rules(s->spec, &g);
-	r = put_rlimits(s->spec, &g, err);
+	put_rlimits(s->spec, &g);
+	r = put_listeners(&s->gateway, &g, err);
 	if (r < 0)
 		return r;
 	guest_setup_put(&b, &g);
@@ -101,6 +116,7 @@ static void on_up(struct supervisor *s, uint32_t abi)
 	sup_event(s, "sandbox-up",
 		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
 			    (json_int_t)abi));
+	gateway_link_watch(s);
 	client_watch_all(s);
 }
 
@@ -131,6 +147,7 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 	uint32_t value = 0;
 	const char *msg = "";
 	struct wire_reader r;
+	int all;
 
 	wire_read(&r, m);
 	value = wire_get_u32(&r);
@@ -141,8 +158,10 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 		return -EPROTO;
 	switch ((unsigned)m->type) {
 	case WIRE_UP:
-		on_up(s, value);
-		return 0;
+		all = gateway_link_take(s, m);
+		if (all > 0)
+			on_up(s, value);
+		return all < 0 ? all : 0;
 	case WIRE_SPAWNED:
 		if (c && c->state == CLIENT_SPAWNING)
 			client_started(c, value, m->n_fds ? m->fds[0] : -1);

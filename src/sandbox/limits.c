@@ -59,7 +59,7 @@ static bool kernel_at_least(uint64_t major, uint64_t minor)
 	return a > major || (a == major && b >= minor);
 }
 
-int limits_facts_read(struct limits_facts *ret, struct err *err)
+int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret, struct err *err)
 {
 	struct sysinfo info;
 	cpu_set_t cpus;
@@ -68,7 +68,7 @@ int limits_facts_read(struct limits_facts *ret, struct err *err)
 		return err_sys(err, errno, "cannot find out how much memory there is");
 	*ret = (struct limits_facts){
 		.mem_total = (uint64_t)info.totalram * info.mem_unit,
-		.mem_enclosing = cgroup_memory_limit(NULL),
+		.mem_enclosing = cgroup_memory_limit(src),
 		.nofile_hard = hard_limit(RLIMIT_NOFILE),
 		.nproc_hard = hard_limit(RLIMIT_NPROC),
 		.pids_max = read_pid_max(),
@@ -121,15 +121,15 @@ void limits_cgroup(const struct spec_limits *l, struct cgroup_limits *ret)
 }
 
 size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
-		      unsigned cgroup_controllers, struct limits_rlimit ret[LIMITS_RLIMITS_MAX])
+		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX])
 {
 	size_t n = 0;
 
-	ret[n++] = (struct limits_rlimit){RLIMIT_NOFILE, l->open_files};
+	ret[n++] = (struct spec_rlimit){RLIMIT_NOFILE, l->open_files};
 	if (!(cgroup_controllers & CGROUP_MEMORY))
-		ret[n++] = (struct limits_rlimit){RLIMIT_DATA, l->memory};
+		ret[n++] = (struct spec_rlimit){RLIMIT_DATA, l->memory};
 	if (!(cgroup_controllers & CGROUP_PIDS))
-		ret[n++] = (struct limits_rlimit){RLIMIT_NPROC, least(l->pids, facts->nproc_hard)};
+		ret[n++] = (struct spec_rlimit){RLIMIT_NPROC, least(l->pids, facts->nproc_hard)};
 	return n;
 }
 

@@ -3,12 +3,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "sandbox/name.h"
 
@@ -31,11 +33,11 @@ char *store_home(const struct places *p, const char *name)
 
 char *store_owner(const struct places *p, const char *name)
 {
-	cleanup_free char *file = xasprintf("%s/sandboxes/%s/workspace", p->state, name);
-	cleanup_buf struct buf b;
+	cleanup_free char *link = xasprintf("%s/sandboxes/%s/workspace", p->state, name);
+	char text[PATH_MAX];
+	ssize_t n = readlink(link, text, sizeof(text));
 
-	buf_init(&b, PATH_MAX);
-	return path_read(AT_FDCWD, file, &b) < 0 || b.len == 0 ? NULL : buf_take(&b);
+	return n <= 0 || n == sizeof(text) ? NULL : xstrndup(text, (size_t)n);
 }
 
 static int create_entry(const struct places *p, const char *dir, struct err *err)
@@ -89,10 +91,10 @@ static bool still_there(const struct places *p, const struct store_entry *e)
 	       a.st_ino == b.st_ino;
 }
 
-static int take_lock(const struct places *p, const struct store_entry *e, const char *file,
-		     int timeout_ms, int *ret, struct err *err)
+static int take_lock(const struct places *p, const struct store_entry *e, int fd_, int timeout_ms,
+		     int *ret, struct err *err)
 {
-	cleanup_fd int fd = openat(e->dir, file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	cleanup_fd int fd = fd_;
 	int r;
 
 	if (fd < 0)
@@ -112,26 +114,49 @@ static int take_lock(const struct places *p, const struct store_entry *e, const 
 
 int store_lock(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err)
 {
-	return take_lock(p, e, "lock", timeout_ms, &e->lock, err);
+	/* Opened again, since a lock belongs to the open file and e->dir may be handed on. */
+	int fd = openat(e->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return take_lock(p, e, fd, timeout_ms, &e->lock, err);
 }
 
 int store_lock_live(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err)
 {
-	return take_lock(p, e, "live", timeout_ms, &e->live, err);
+	int fd = openat(e->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return take_lock(p, e, fd, timeout_ms, &e->live, err);
+}
+
+void store_mark(const struct store_entry *e, bool running)
+{
+	(void)fchmod(e->live, running ? 0700 : 0600);
+}
+
+bool store_was_killed(const struct store_entry *e)
+{
+	struct stat st;
+
+	return fstat(e->live, &st) == 0 && (st.st_mode & 0100);
+}
+
+int store_write_owner(const struct store_entry *e, const char *workspace, struct err *err)
+{
+	if (symlinkat(workspace, e->dir, "workspace") == 0 || errno == EEXIST)
+		return 0;
+	return err_sys(err, errno, "cannot write the record of sandbox '%s'", e->name);
+}
+
+int store_write_spec_text(const struct store_entry *e, const char *text, size_t len)
+{
+	return path_write_atomic(e->dir, "spec.json", text, len, 0600, 0);
 }
 
 int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
-	cleanup_free char *text = json_dumps(j, JSON_INDENT(2));
-	int r;
+	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
+	int r = text ? store_write_spec_text(e, text, strlen(text)) : -EINVAL;
 
-	if (!text)
-		return err_set(err, EINVAL, "the spec of '%s' cannot be written as JSON", e->name);
-	r = path_write_atomic(e->dir, "spec.json", text, strlen(text), 0600, 0);
-	if (r == 0)
-		r = path_write_atomic(e->dir, "workspace", spec->workspace, strlen(spec->workspace),
-				      0600, 0);
 	return r < 0 ? err_sys(err, -r, "cannot write the spec of sandbox '%s'", e->name) : 0;
 }
 
@@ -156,19 +181,16 @@ int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, stru
 /* Opens the directory that will hold the link, making what is missing of the way to it. */
 static int open_link_dir(int home, const char *rel)
 {
-	cleanup_free char *way = xstrdup(rel);
+	cleanup_strv struct strv parts = {0};
 	cleanup_fd int dir = path_open_beneath(home, ".", O_RDONLY | O_DIRECTORY, 0);
-	char *save = NULL, *part = strtok_r(way, "/", &save), *next;
 
-	for (; dir >= 0 && part; part = next) {
+	strv_split(&parts, rel, '/');
+	for (size_t i = 0; dir >= 0 && i + 1 < parts.n; i++) {
 		int sub;
 
-		next = strtok_r(NULL, "/", &save);
-		if (!next)
-			break; /* the link itself */
-		if (mkdirat(dir, part, 0755) < 0 && errno != EEXIST)
+		if (mkdirat(dir, parts.v[i], 0755) < 0 && errno != EEXIST)
 			return -errno;
-		sub = path_open_beneath(dir, part, O_RDONLY | O_DIRECTORY, 0);
+		sub = path_open_beneath(dir, parts.v[i], O_RDONLY | O_DIRECTORY, 0);
 		closep(&dir);
 		dir = sub;
 	}
@@ -212,19 +234,44 @@ int store_make_links(const struct store_entry *e, const struct sandbox_spec *spe
 	return 0;
 }
 
+int store_detach(const struct places *p, const char *name, char **ret_doomed, struct err *err)
+{
+	cleanup_free char *dir = entry_dir(p, name);
+	char *doomed = xasprintf("%s/sandboxes/.%s.%d", p->state, name, getpid());
+
+	*ret_doomed = NULL;
+	if (rename(dir, doomed) == 0) {
+		*ret_doomed = doomed;
+		return 0;
+	}
+	free(doomed);
+	return errno == ENOENT ? 0 : err_sys(err, errno, "cannot remove sandbox '%s'", name);
+}
+
+int store_destroy(const struct places *p, const char *doomed, struct err *err)
+{
+	return path_remove_tree(AT_FDCWD, doomed, err);
+}
+
 int store_remove(const struct places *p, const char *name, struct err *err)
 {
-	cleanup_free char *dir = store_dir(p), *doomed = NULL;
-	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_free char *doomed = NULL;
+	int r = store_detach(p, name, &doomed, err);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot open '%s'", dir);
-	/* Out of sight first: a name that is seen is whole, and can be taken again at once. */
-	doomed = xasprintf(".%s.%d", name, getpid());
-	if (renameat(fd, name, fd, doomed) < 0)
-		return errno == ENOENT ? 0
-				       : err_sys(err, errno, "cannot remove sandbox '%s'", name);
-	return path_remove_tree(fd, doomed, err);
+	return r < 0 || !doomed ? r : store_destroy(p, doomed, err);
+}
+
+/* ".NAME.PID" whose process is gone: a removal that was killed. */
+static void finish_removal(const struct places *p, const char *entry)
+{
+	cleanup_free char *path = xasprintf("%s/sandboxes/%s", p->state, entry);
+	const char *dot = strrchr(entry, '.');
+	struct err ignored;
+	uint64_t pid;
+
+	if (dot == entry || parse_uint(dot + 1, 1, INT32_MAX, &pid) < 0 || kill((pid_t)pid, 0) == 0)
+		return;
+	(void)path_remove_tree(AT_FDCWD, path, &ignored);
 }
 
 static int by_name(const void *a, const void *b)
@@ -243,6 +290,8 @@ int store_list(const struct places *p, struct strv *out, struct err *err)
 	while ((de = readdir(dir)))
 		if (name_valid(de->d_name))
 			strv_push(out, de->d_name);
+		else if (de->d_name[0] == '.' && de->d_name[1] != '.' && de->d_name[1])
+			finish_removal(p, de->d_name);
 	(void)closedir(dir);
 	if (out->n)
 		qsort(out->v, out->n, sizeof(char *), by_name);

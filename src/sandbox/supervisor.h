@@ -6,6 +6,7 @@
 #include "sandbox/places.h"
 #include "sandbox/store.h"
 #include "spec/spec.h"
+#include "wire/gateway-proto.h"
 #include "wire/wire.h"
 
 /*
@@ -45,6 +46,31 @@ struct client {
 	struct ev_defer free;
 };
 
+struct gateway_watch {
+	struct ev_io io; /* first: the callback finds its owner by it */
+	struct supervisor *sup;
+};
+
+/* The gateway and the sockets it serves; see gateway-link.c. */
+struct gateway_link {
+	struct gw_listener *rows; /* what the guest opens, in this order */
+	size_t n_rows;
+	int *fds; /* what it has handed out; ours until the gateway has them */
+	size_t n_fds;
+	struct gateway_watch *watch;
+	struct child child;
+	int sock;
+	struct ev_io io;
+	bool over; /* it has ended: no network any more */
+};
+
+/* The certificate authority's helper; see ca-link.c. */
+struct ca_link {
+	struct child child;
+	int sock;
+	struct ev_io io;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -61,6 +87,8 @@ struct supervisor {
 	size_t n_clients;
 	int guest, listener, signals;
 	struct ev_io guest_io, listen_io, signal_io, process_io;
+	struct gateway_link gateway;
+	struct ca_link ca;
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct err why;		  /* what ended it, when it was no ordinary end */
 };
@@ -81,9 +109,31 @@ struct client *client_by_id(struct supervisor *s, uint32_t id);
 void client_started(struct client *c, uint32_t pid, int pty);
 void client_exited(struct client *c, uint32_t code);
 void client_failed(struct client *c, int exit_code, const char *msg);
+void client_info(struct client *c, const json_t *j);
 void client_drop(struct client *c); /* closes; its command, if any, is ended */
 
 /* guest-link.c: the line to the guest */
 int guest_link_setup(struct supervisor *s, struct err *err);
 void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events);
 void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig); /* 0: the whole tree */
+
+/* gateway-link.c: the sandbox's network */
+int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */
+/* Takes the descriptors of one WIRE_UP; 1 when all have come, 0 when more must follow. */
+int gateway_link_take(struct supervisor *s, struct wire_msg *m);
+void gateway_link_watch(struct supervisor *s);
+void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed */
+void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
+void gateway_link_stop(struct supervisor *s);
+
+/* net-update.c: WIRE_NET, the rules of the running sandbox change */
+void net_update(struct client *c, const struct wire_msg *m);
+
+/* ca-link.c: the certificate authority of inspected hosts */
+int ca_link_start(struct supervisor *s, struct err *err); /* writes the bundle the sandbox trusts */
+void ca_link_ask(struct supervisor *s, struct wire_msg *m);
+void ca_link_stop(struct supervisor *s);
+
+/* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
+int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
+	      struct err *err);

@@ -38,6 +38,15 @@ static void rule_done(struct spec_net_rule *r)
 	strv_done(&r->git);
 }
 
+void spec_net_clear(struct sandbox_spec *s)
+{
+	for (size_t i = 0; i < s->net.n_rules; i++)
+		rule_done(&s->net.rules[i]);
+	free(s->net.rules);
+	s->net.rules = NULL;
+	s->net.n_rules = 0;
+}
+
 struct sandbox_spec *spec_free(struct sandbox_spec *s)
 {
 	if (!s)
@@ -46,12 +55,12 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 		env_done(&s->env[i]);
 	for (size_t i = 0; i < s->n_mounts; i++)
 		mount_done(&s->mounts[i]);
-	for (size_t i = 0; i < s->net.n_rules; i++)
-		rule_done(&s->net.rules[i]);
+	spec_net_clear(s);
 	free(s->env);
 	free(s->mounts);
-	free(s->net.rules);
 	free(s->limits.method);
+	for (size_t i = 0; i < s->limits.n_cgroups; i++)
+		free(s->limits.cgroups[i].dir);
 	free(s->name);
 	free(s->engine);
 	free(s->agent);

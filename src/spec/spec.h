@@ -72,9 +72,36 @@ struct spec_net {
 	size_t n_rules;
 };
 
+/* A limit of each process of a command. */
+#define SPEC_RLIMITS_MAX 8
+struct spec_rlimit {
+	int resource; /* RLIMIT_… */
+	uint64_t value;
+};
+
+/* What bounds the sandbox as a whole, and the directories it is made in. */
+enum spec_cgroup_kind {
+	SPEC_CGROUP_NONE,
+	SPEC_CGROUP_V1,
+	SPEC_CGROUP_V2,
+	SPEC_CGROUP_SCOPE,
+	SPEC_CGROUP_N
+};
+
+#define SPEC_CGROUPS_MAX 3
+struct spec_cgroup {
+	char *dir;
+	uint32_t controllers;
+};
+
 struct spec_limits {
 	uint64_t memory, pids, cpu, tmp, open_files, timeout_ms;
-	char *method;	      /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
+	char *method; /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
+	struct spec_rlimit rlimits[SPEC_RLIMITS_MAX];
+	size_t n_rlimits;
+	enum spec_cgroup_kind cgroup;
+	struct spec_cgroup cgroups[SPEC_CGROUPS_MAX];
+	size_t n_cgroups;
 	uint32_t controllers; /* enum cgroup_controllers that bound the sandbox as a whole */
 };
 
@@ -112,6 +139,7 @@ struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind k
 				  const char *source, const char *target, const char *reason);
 struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
 				   const char *source);
+void spec_net_clear(struct sandbox_spec *s); /* no rule is left */
 /* The environment of a command as NAME=VALUE. */
 void spec_environ(const struct sandbox_spec *s, struct strv *out);
 

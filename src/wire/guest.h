@@ -30,9 +30,11 @@
  * WIRE_ERROR id 0 means that the guest ends; with another id, that this command was not started.
  * Its errno is ENOENT or EACCES only when it is the program that is missing or cannot be run (127
  * and 126 in the shell's count); a working directory that cannot be entered is ENOTDIR, a
- * directory among the descriptors EISDIR. After WIRE_SPAWNED, and only then, WIRE_ENDED follows,
- * once nothing of the command's tree is left. An id may be used again after WIRE_ERROR or
- * WIRE_ENDED. WIRE_KILL for an id that is not there is no error: the command may have just ended.
+ * directory among the descriptors EISDIR, a read-only memory file EOPNOTSUPP (a pipe serves), and
+ * ECANCELED says that it was killed before it could be reported as started. After WIRE_SPAWNED, and
+ *only then, WIRE_ENDED follows, once nothing of the command's tree is left. An id may be used again
+ *after WIRE_ERROR or WIRE_ENDED. WIRE_KILL for an id that is not there is no error: the command may
+ *have just ended.
  *
  * Descriptors of a command give no more than they gave from Landlock ABI GUEST_LANDLOCK_FILES on.
  * Where WIRE_UP says less, the supervisor puts a pipe between the command and a regular file.
@@ -72,7 +74,10 @@ enum guest_access {
 
 /*
  * Rules add up along a path, so { "/", GUEST_RO } and a GUEST_RW row per writable place is the
- * usual form. Paths are as seen inside, with no symlink in them, and must exist.
+ * usual form, with { "/proc", GUEST_RW } for programs that write to /proc/self. Paths are as seen
+ * inside, with no symlink in them, and must exist. Each command is a domain of its own: commands
+ * cannot trace each other or, from ABI 6 on, meet at an abstract socket; signals and sockets in
+ * the file system work between them.
  */
 struct guest_rule {
 	enum guest_access access;

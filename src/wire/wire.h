@@ -34,6 +34,7 @@ enum wire_type {
 	WIRE_KEEP,    /* u32 on: stay alive without a connection */
 	WIRE_REMOVE,  /* (empty): remove the sandbox when it has ended */
 	WIRE_INSPECT, /* (empty) → WIRE_INFO */
+	WIRE_NET,     /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
 
 	/* supervisor → command line */
 	WIRE_READY,   /* (empty): the sandbox is up; first frame of a new supervisor */
@@ -44,7 +45,7 @@ enum wire_type {
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */
-	WIRE_SETUP, /* see guest/setup.h */
+	WIRE_SETUP, /* see wire/guest.h */
 	WIRE_SPAWN, /* body and fds as WIRE_EXEC */
 	WIRE_KILL,  /* u32 signal; 0: end the command with all its descendants */
 

@@ -44,6 +44,7 @@ all_halves() {
 	[ ${#files[@]} -gt 0 ] || return 0
 	if [ "$(id -u)" -ne 0 ]; then
 		one_half user "$out" "${files[@]}"
+		one_half user-runtime "$out" "${files[@]}"
 		if [ -n "${CI:-}" ]; then
 			echo "0 1 0 root half: needs root" >"$out/root.counts"
 		fi
@@ -54,7 +55,7 @@ all_halves() {
 	one_half root "$out" "${files[@]}"
 	make_user || { echo "0 1 0 cannot make the user $TEST_USER" >"$out/user.counts"; return; }
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
-	cp -r tests "$copy/"
+	cp -r tests man "$copy/"
 	cp build/tests/attack/probe "$copy/tests/attack/"
 	chmod -R a+rX "$copy"
 	for f in user user-runtime; do

@@ -283,3 +283,52 @@ bool box_read_until(int fd, const char *text)
 	}
 	return false;
 }
+
+struct box shared;
+
+const char *output(const char *line)
+{
+	static struct box_result r;
+
+	box_run(&shared, line, &r);
+	if (r.code < 0)
+		fail_msg("%s: %s", line, r.error);
+	r.out[strcspn(r.out, "\n")] = '\0';
+	return r.out;
+}
+
+int exit_of(const char *line)
+{
+	struct box_result r;
+
+	box_run(&shared, line, &r);
+	return r.code;
+}
+
+int box_open_shared(void **state)
+{
+	struct guest_setup s = box_setup();
+
+	box_open(&shared, &s);
+	return 0;
+}
+
+int box_close_shared(void **state)
+{
+	box_close(&shared);
+	return 0;
+}
+
+bool box_available(void)
+{
+	char *argv[] = {
+		"/usr/bin/bwrap", "--unshare-user", "--ro-bind", "/", "/", "/bin/true", NULL};
+	cleanup_free char *out = NULL;
+	struct err err = {0};
+	const char *require = getenv("RALPH_TEST_REQUIRE");
+	int code = -1;
+
+	if (require && strstr(require, "bwrap"))
+		return true;
+	return run_capture(argv, NULL, 20000, 4096, &out, &code, &err) == 0 && code == 0;
+}

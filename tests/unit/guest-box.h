@@ -56,3 +56,13 @@ void box_run(struct box *b, const char *line, struct box_result *ret);
 int box_code(struct box *b, uint32_t id);
 /* Reads until the text has come; false at end of file. */
 bool box_read_until(int fd, const char *text);
+
+/* One for all tests of a program that leave it as it was: group set-up and end, and a command in
+ * it: the first line it wrote, or its code. */
+extern struct box shared;
+int box_open_shared(void **state);
+int box_close_shared(void **state);
+const char *output(const char *line);
+int exit_of(const char *line);
+/* False when there is no bwrap that works: the program skips. */
+bool box_available(void);

@@ -129,6 +129,11 @@ static int do_socketpair(char **a)
 	return say(syscall(SYS_socketpair, number(a[0]), number(a[1]), number(a[2]), pair));
 }
 
+static int do_personality(char **a)
+{
+	return say(personality((unsigned long)number(a[0])));
+}
+
 static int do_unshare(char **a)
 {
 	return say(unshare((int)number(a[0])));
@@ -214,8 +219,18 @@ static int do_daemon(char **a)
 	return 5;
 }
 
+/* The test lets go of stdin when it knows that we were started. */
+static void wait_for_start(void)
+{
+	char c;
+
+	while (read(0, &c, 1) > 0)
+		;
+}
+
 static int do_killparent(char **a)
 {
+	wait_for_start();
 	(void)do_daemon(a);
 	(void)kill(getppid(), (int)number(a[0]));
 	if (number(a[0]) == SIGSTOP)
@@ -227,6 +242,7 @@ static int do_killparent(char **a)
 static int do_killall(char **a)
 {
 	(void)signal(SIGTERM, SIG_IGN);
+	wait_for_start();
 	(void)kill(-1, (int)number(a[0]));
 	return 4;
 }
@@ -253,6 +269,7 @@ static int do_hydra(char **a)
 	(void)fflush(stdout);
 	if (strcmp(a[1], "leave") == 0)
 		return 3;
+	wait_for_start();
 	if (strcmp(a[1], "unminded") == 0)
 		(void)kill(getppid(), SIGKILL);
 	for (;;)
@@ -372,6 +389,7 @@ static const struct {
 	{"socket", do_socket},
 	{"socketpair", do_socketpair},
 	{"unshare", do_unshare},
+	{"personality", do_personality},
 	{"clone", do_clone},
 	{"ioctl", do_ioctl},
 	{"open", do_open},

@@ -76,7 +76,7 @@ static void memory_too_small_to_start_in_is_a_usage_error(void **state)
 	assert_int_equal(e.exit_code, EXIT_USAGE);
 }
 
-static bool limits_has(const struct limits_rlimit *r, size_t n, int resource, uint64_t value)
+static bool limits_has(const struct spec_rlimit *r, size_t n, int resource, uint64_t value)
 {
 	for (size_t i = 0; i < n; i++)
 		if (r[i].resource == resource)
@@ -88,7 +88,7 @@ static void without_cgroups_rlimits_bound_memory_and_processes(void **state)
 {
 	struct config c = {0};
 	struct spec_limits l = decide(&c, &machine, &none);
-	struct limits_rlimit r[LIMITS_RLIMITS_MAX];
+	struct spec_rlimit r[SPEC_RLIMITS_MAX];
 	size_t n = limits_rlimits(&l, &machine, 0, r);
 
 	assert_int_equal(n, 3);
@@ -102,7 +102,7 @@ static void with_cgroups_no_process_is_limited_by_itself(void **state)
 {
 	struct config c = {0};
 	struct spec_limits l = decide(&c, &machine, &v1);
-	struct limits_rlimit r[LIMITS_RLIMITS_MAX];
+	struct spec_rlimit r[SPEC_RLIMITS_MAX];
 
 	assert_int_equal(limits_rlimits(&l, &machine, CGROUP_ALL, r), 1);
 	free(l.method);
@@ -135,7 +135,7 @@ static void the_facts_of_this_machine_are_sane(void **state)
 	struct limits_facts f;
 	struct err e = {0};
 
-	assert_int_equal(limits_facts_read(&f, &e), 0);
+	assert_int_equal(limits_facts_read(NULL, &f, &e), 0);
 	assert_true(f.mem_total > 64 * MiB);
 	assert_true(f.cpus > 0);
 	assert_true(f.nofile_hard > 0);

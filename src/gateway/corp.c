@@ -1,0 +1,148 @@
+#include "gateway/corp.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "gateway/url.h"
+
+static const char b64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static void put_base64(struct buf *out, const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
+			     (i + 2 < n ? p[i + 2] : 0);
+
+		(void)buf_putc(out, b64[v >> 18]);
+		(void)buf_putc(out, b64[v >> 12 & 63]);
+		(void)buf_putc(out, i + 1 < n ? b64[v >> 6 & 63] : '=');
+		(void)buf_putc(out, i + 2 < n ? b64[v & 63] : '=');
+	}
+}
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+/* "user:pass" with %XX, as a URL writes it, into a Proxy-Authorization value. */
+static char *basic_auth(const char *p, size_t n)
+{
+	cleanup_free unsigned char *plain = xmalloc(n + 1);
+	struct buf out;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int hi = p[i] == '%' && i + 2 < n ? hex(p[i + 1]) : -1;
+		int lo = hi >= 0 ? hex(p[i + 2]) : -1;
+
+		plain[len++] = (unsigned char)(lo >= 0 ? hi << 4 | lo : p[i]);
+		i += lo >= 0 ? 2 : 0;
+	}
+	buf_init(&out, GW_SECRET_MAX * 2);
+	(void)buf_puts(&out, "Basic ");
+	put_base64(&out, plain, len);
+	explicit_bzero(plain, n + 1);
+	return buf_take(&out);
+}
+
+static int read_proxy(const char *text, const char *var, struct corp_proxy *ret, struct err *err)
+{
+	const char *p = text, *at, *end;
+	struct url_authority a;
+
+	if (!text || !text[0])
+		return 0;
+	if (strncasecmp(p, "https://", 8) == 0 || strncasecmp(p, "socks", 5) == 0)
+		return err_set(err, EINVAL, "%s: only http:// proxies are supported", var);
+	if (strncasecmp(p, "http://", 7) == 0)
+		p += 7;
+	end = p + strcspn(p, "/?#");
+	at = memrchr(p, '@', (size_t)(end - p));
+	if (at) {
+		ret->auth = basic_auth(p, (size_t)(at - p));
+		p = at + 1;
+	}
+	if (url_split_authority(p, (size_t)(end - p), &a) < 0 ||
+	    host_parse(a.host.p, a.host.n, &ret->host, err) < 0)
+		return err_set(err, EINVAL, "%s: not the URL of a proxy", var);
+	ret->port = a.port ? a.port : 80;
+	ret->set = true;
+	return 0;
+}
+
+struct corp *corp_new(const struct gw_config *c, struct err *err)
+{
+	struct corp *corp = xcalloc(1, sizeof(*corp));
+
+	strv_init(&corp->direct);
+	if (read_proxy(c->http_proxy, "HTTP_PROXY", &corp->http, err) < 0 ||
+	    read_proxy(c->https_proxy, "HTTPS_PROXY", &corp->https, err) < 0)
+		return corp_free(corp);
+	if (c->no_proxy)
+		strv_split(&corp->direct, c->no_proxy, ',');
+	return corp;
+}
+
+struct corp *corp_free(struct corp *c)
+{
+	if (!c)
+		return NULL;
+	free(c->http.auth);
+	free(c->https.auth);
+	strv_done(&c->direct);
+	free(c);
+	return NULL;
+}
+
+/* "example.com" and ".example.com" mean that host and all below, "*" everything, "host:port" that
+ * port: what curl and Go agree about. Addresses and ranges are matched by value. */
+static bool is_direct(const char *entry, const struct host *h, uint16_t port)
+{
+	struct err err = {0};
+	struct cidr cidr;
+	const char *colon;
+	size_t n;
+
+	entry += strspn(entry, " \t");
+	n = strcspn(entry, " \t");
+	if (n == 1 && entry[0] == '*')
+		return true;
+	if (h->kind != HOST_NAME)
+		return cidr_parse(entry, n, &cidr, &err) == 0 && cidr_contains(&cidr, &h->ip);
+	colon = memchr(entry, ':', n);
+	if (colon) {
+		uint16_t only;
+
+		if (port_parse(colon + 1, (size_t)(entry + n - colon) - 1, &only) < 0 ||
+		    only != port)
+			return false;
+		n = (size_t)(colon - entry);
+	}
+	if (n > 1 && entry[0] == '*' && entry[1] == '.') {
+		entry++;
+		n--;
+	}
+	if (n && entry[0] == '.') {
+		entry++;
+		n--;
+	}
+	return n && n <= h->len && strncasecmp(h->name + h->len - n, entry, n) == 0 &&
+	       (n == h->len || h->name[h->len - n - 1] == '.');
+}
+
+const struct corp_proxy *corp_for(const struct corp *c, const struct host *h, uint16_t port,
+				  bool plain_http)
+{
+	const struct corp_proxy *p = plain_http ? &c->http : &c->https;
+
+	if (!p->set || h->kind != HOST_NAME || host_is_loopback_name(h))
+		return NULL;
+	for (size_t i = 0; i < c->direct.n; i++)
+		if (is_direct(c->direct.v[i], h, port))
+			return NULL;
+	return p;
+}

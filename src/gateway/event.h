@@ -1,0 +1,19 @@
+#pragma once
+
+#include "gateway/gw.h"
+
+/*
+ * Decisions on their way to the supervisor. A token bucket lets EVENT_BURST at once and
+ * EVENT_PER_S in the long run through; what comes faster, or does not fit the socket, is kept in
+ * EVENT_GROUPS groups of events that are alike, each of which becomes one event with a count.
+ */
+struct events *events_new(struct gw *gw);
+struct events *events_free(struct events *e);
+
+/* Fills in time and count; strings may be NULL and may hold any bytes. */
+void event_send(struct gw *gw, const struct gw_event *e);
+/* What is still grouped, as far as the socket takes it. */
+void events_flush(struct gw *gw);
+
+/* Printable ASCII as it is, the rest as \xHH, cut to what fits. */
+const char *event_text(char *out, size_t cap, const char *s, size_t len);

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "base/ev.h"
+#include "gateway/http1.h"
+#include "gateway/limits.h"
+#include "wire/gateway-proto.h"
+
+#include <netinet/in.h>
+
+struct ask;
+struct conn;
+struct corp;
+struct events;
+struct injected;
+struct listener;
+struct names;
+struct policy;
+struct pool;
+struct resolver;
+struct tls;
+
+union sockaddr_any {
+	struct sockaddr sa;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/* What the parts of this one process share. Each part owns the pointer that bears its name. */
+struct gw {
+	struct ev *ev;
+	struct gw_config *config;
+	struct policy *policy;
+	int sock; /* to the supervisor */
+	struct ev_io sock_io;
+	struct ask *asks; /* questions the supervisor has not answered */
+	struct events *events;
+	struct names *names;
+	struct resolver *resolver;
+	struct listener *listeners;
+	size_t n_listeners;
+	size_t max_conns; /* MAX_CONNS, or what RLIMIT_NOFILE leaves */
+	bool accepting;
+	struct conn *conns; /* all of them, doubly linked */
+	uint32_t last_id;   /* of flows and questions */
+	struct pool *pool;
+	struct injected *injected; /* headers that may be used again */
+	struct corp *corp;	   /* the host's proxy */
+	struct tls *tls;
+	struct gw_health health;
+	int pipes[PIPES_IDLE][2]; /* empty ones */
+	size_t n_pipes, pipes_used;
+	/* Room for one read and one parse: nothing in here outlives a callback. */
+	struct http1_head head;
+	char scratch[SCRATCH];
+};
+
+/* The supervisor has gone or the gateway cannot go on: leave the loop. */
+void gw_quit(struct gw *gw);

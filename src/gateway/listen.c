@@ -1,0 +1,101 @@
+#include "gateway/listen.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "gateway/conn.h"
+#include "gateway/dnsserve.h"
+#include "gateway/names.h"
+
+static void accept_one(struct listener *l, int fd)
+{
+	struct gw *gw = l->gw;
+
+	gw->health.accepted++;
+	if (l->row.kind == GW_LISTEN_DNS_TCP) {
+		dns_accept(gw, fd);
+		return;
+	}
+	socket_tune(fd);
+	conn_new(gw, l, fd);
+}
+
+/* At most a burst, so that a flood on one listener leaves the others their turn. */
+static void on_accept(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct listener *l = ev_owner(io, struct listener, io);
+
+	for (int i = 0; i < ACCEPT_BURST; i++) {
+		int fd;
+
+		if (l->gw->health.connections >= l->gw->max_conns) {
+			listeners_pause(l->gw);
+			return;
+		}
+		fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0) {
+			/* Out of descriptors: wait until a connection ends. */
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM)
+				listeners_pause(l->gw);
+			return;
+		}
+		accept_one(l, fd);
+	}
+}
+
+static void on_datagram(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct listener *l = ev_owner(io, struct listener, io);
+
+	dns_datagrams(l->gw, io->fd);
+}
+
+int listeners_start(struct gw *gw, struct err *err)
+{
+	for (size_t i = 0; i < gw->n_listeners; i++) {
+		struct listener *l = &gw->listeners[i];
+		int r;
+
+		l->gw = gw;
+		l->io.fn = l->row.kind == GW_LISTEN_DNS_UDP ? on_datagram : on_accept;
+		if (l->row.kind == GW_LISTEN_STANDIN) {
+			r = names_pin(gw->names, l->row.host, l->row.addr);
+			if (r < 0)
+				return err_set(err, -r, "'%s' cannot stand for '%s'", l->row.addr,
+					       l->row.host);
+		}
+		r = fd_set_nonblock(l->io.fd, true);
+		if (r == 0)
+			r = ev_want(gw->ev, &l->io, EPOLLIN);
+		if (r < 0)
+			return err_sys(err, -r, "cannot serve %s port %d",
+				       gw_listen_kind_name(l->row.kind), l->row.port);
+	}
+	gw->accepting = true;
+	return 0;
+}
+
+static void set_all(struct gw *gw, uint32_t want)
+{
+	for (size_t i = 0; i < gw->n_listeners; i++)
+		if (gw->listeners[i].row.kind != GW_LISTEN_DNS_UDP)
+			(void)ev_want(gw->ev, &gw->listeners[i].io, want);
+}
+
+void listeners_pause(struct gw *gw)
+{
+	if (gw->accepting)
+		set_all(gw, 0);
+	gw->accepting = false;
+}
+
+void listeners_resume(struct gw *gw)
+{
+	/* Some room, so that one connection's end does not toggle everything. */
+	if (gw->accepting || gw->health.connections + ACCEPT_BURST > gw->max_conns)
+		return;
+	set_all(gw, EPOLLIN);
+	gw->accepting = true;
+}

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "gateway/gw.h"
+
+struct listener {
+	struct gw *gw;
+	struct ev_io io;
+	struct gw_listener row;
+};
+
+int listeners_start(struct gw *gw, struct err *err);
+/* Below the maximum again: accept. */
+void listeners_resume(struct gw *gw);
+void listeners_pause(struct gw *gw);

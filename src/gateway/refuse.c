@@ -1,0 +1,173 @@
+#include "gateway/refuse.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "gateway/event.h"
+#include "gateway/exchange.h"
+#include "gateway/socks5.h"
+
+static const struct {
+	unsigned int status;
+	const char *text;
+} texts[] = {
+	{200, "OK"},
+	{400, "Bad Request"},
+	{401, "Unauthorized"},
+	{403, "Forbidden"},
+	{404, "Not Found"},
+	{408, "Request Timeout"},
+	{414, "URI Too Long"},
+	{417, "Expectation Failed"},
+	{421, "Misdirected Request"},
+	{431, "Request Header Fields Too Large"},
+	{501, "Not Implemented"},
+	{502, "Bad Gateway"},
+	{503, "Service Unavailable"},
+	{504, "Gateway Timeout"},
+	{505, "HTTP Version Not Supported"},
+};
+
+static const char *status_text(unsigned int status)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i].status == status)
+			return texts[i].text;
+	return "Error";
+}
+
+void conn_event(struct conn *c, enum gw_phase phase, enum gw_verdict verdict, const char *reason)
+{
+	struct gw_event e = {
+		.verb = c->verb,
+		.verdict = verdict,
+		.phase = phase,
+		.flow = c->flow,
+		.port = c->port,
+		.ms = (uint32_t)(ev_now(c->gw->ev) - c->since),
+		.up = c->up_bytes,
+		.down = c->down_bytes,
+		.host = c->host.name,
+		.rule = c->rule,
+		.reason = reason,
+	};
+
+	exchange_describe(c, &e);
+	event_send(c->gw, &e);
+}
+
+void refuse_event(struct conn *c, enum gw_verdict verdict, const char *reason)
+{
+	c->tunnel.active = false; /* its end is this event */
+	conn_event(c, GW_END, verdict, reason);
+}
+
+void answer_json(struct conn *c, unsigned int status, const char *json)
+{
+	(void)buf_printf(&c->out,
+			 "HTTP/1.1 %u %s\r\n"
+			 "Content-Type: application/json\r\n"
+			 "Content-Length: %zu\r\n"
+			 "Cache-Control: no-store\r\n"
+			 "x-should-retry: false\r\n"
+			 "Connection: close\r\n\r\n%s\n",
+			 status, status_text(status), strlen(json) + 1,
+			 exchange_is_head(c) ? "" : json);
+	conn_finish(c, "answered");
+}
+
+static void answer_refusal(struct conn *c, unsigned int status, const char *reason,
+			   const char *remedy)
+{
+	json_t *j =
+		json_pack("{s:s, s:s, s:i, s:s, s:s}", "error",
+			  status == 403 ? "refused by ralph" : "failed in ralph's gateway", "host",
+			  c->host.name, "port", (int)c->port, "rule", c->rule, "reason", reason);
+	char *text;
+
+	if (j && remedy[0])
+		(void)json_object_set_new(j, "allow", json_string(remedy));
+	text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+	answer_json(c, status, text ? text : "{\"error\":\"refused by ralph\"}");
+	free(text);
+	json_decref(j);
+}
+
+static enum socks5_code socks_code(unsigned int status)
+{
+	return status == 403   ? SOCKS5_NOT_ALLOWED
+	       : status == 504 ? SOCKS5_TTL_EXPIRED
+	       : status == 502 ? SOCKS5_HOST_UNREACHABLE
+			       : SOCKS5_FAILURE;
+}
+
+static void say_no(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason,
+		   const char *remedy)
+{
+	uint8_t reply[SOCKS5_REPLY_MAX];
+
+	exchange_status(c, status);
+	refuse_event(c, verdict, reason);
+	exchange_quiet(c);
+	switch (c->speaks) {
+	case SPEAKS_SOCKS:
+		(void)buf_append(&c->out, reply, socks5_put_reply(reply, socks_code(status)));
+		conn_finish(c, reason);
+		return;
+	case SPEAKS_CONNECT:
+	case SPEAKS_HTTP:
+		if (!exchange_answered(c)) {
+			answer_refusal(c, status, reason, remedy);
+			return;
+		}
+		break;
+	case SPEAKS_RESET:
+		break;
+	}
+	conn_reset(c, reason);
+}
+
+void refuse_verdict(struct conn *c, const struct verdict *v)
+{
+	const struct policy_rule *rule = policy_rule_of(c->gw->policy, v);
+	char reason[512], remedy[320];
+
+	conn_set_rule(c, rule);
+	verdict_explain(c->gw->policy, v, &c->host, c->port, reason, sizeof(reason));
+	verdict_remedy(c->gw->policy, v, &c->host, c->port, remedy, sizeof(remedy));
+	say_no(c, GW_DENY, 403, reason, remedy);
+}
+
+void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason)
+{
+	say_no(c, verdict, status, reason, "");
+}
+
+void refuse_host(struct conn *c, struct slice text, const struct err *err)
+{
+	/* For the log and the answer only: without a target nothing is ever dialled. */
+	c->host = (struct host){0};
+	(void)event_text(c->host.name, sizeof(c->host.name), text.p, text.n);
+	refuse_as(c, GW_DENY, 403, err->msg);
+}
+
+void refuse_late(struct conn *c)
+{
+	static const struct {
+		unsigned int status;
+		const char *reason;
+	} late[CONN_N] = {
+		[CONN_HEAD] = {408, "the request's head did not arrive in time"},
+		[CONN_HELLO] = {408, "nothing arrived in time"},
+		[CONN_LEAF] = {504, "no certificate was issued in time"},
+		[CONN_ACCEPT] = {408, "the TLS handshake took too long"},
+		[CONN_CREDENTIAL] = {504, "no credential was given in time"},
+		[CONN_LOOKUP] = {504, "the name was not resolved in time"},
+		[CONN_DIAL] = {504, "no address answered in time"},
+		[CONN_VIA] = {504, "the host's proxy did not answer in time"},
+		[CONN_SECURE] = {504, "the server's TLS handshake took too long"},
+		[CONN_EXCHANGE] = {504, "the server did not answer in time"},
+	};
+
+	refuse_as(c, GW_ERROR, late[c->state].status, late[c->state].reason);
+}

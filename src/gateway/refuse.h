@@ -1,0 +1,22 @@
+#pragma once
+
+#include "gateway/conn.h"
+
+/*
+ * Saying no, in the way the client's protocol understands: a 403 with one line of JSON, a SOCKS
+ * reply, or a reset; and the event that goes with it. All of them leave the connection closing.
+ */
+
+/* By policy, about c's target (or this other one). */
+void refuse_verdict(struct conn *c, const struct verdict *v);
+/* Policy has no say: the message is malformed, names disagree … deny is what the event says. */
+void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason);
+/* What was asked for is no host: it is shown as it was written. */
+void refuse_host(struct conn *c, struct slice text, const struct err *err);
+/* The deadline of c's state. */
+void refuse_late(struct conn *c);
+/* An answer of our own that is no refusal. */
+void answer_json(struct conn *c, unsigned int status, const char *json);
+/* The record of what was decided. */
+void refuse_event(struct conn *c, enum gw_verdict verdict, const char *reason);
+void conn_event(struct conn *c, enum gw_phase phase, enum gw_verdict verdict, const char *reason);

@@ -1,0 +1,200 @@
+#include "gateway/super.h"
+
+#include <string.h>
+
+#include "base/fd.h"
+#include "gateway/conn.h"
+#include "gateway/inject.h"
+#include "gateway/listen.h"
+#include "gateway/pool.h"
+#include "policy/policy.h"
+
+struct policy *super_policy(const struct gw_policy *from, struct err *err)
+{
+	cleanup_(policy_freep) struct policy *p = NULL;
+
+	if (from->tier >= POLICY_TIER_N) {
+		(void)err_set(err, EPROTO, "no tier %u", from->tier);
+		return NULL;
+	}
+	p = policy_new((enum policy_tier)from->tier);
+	for (size_t i = 0; i < from->n_rules; i++) {
+		const struct gw_rule *r = &from->rules[i];
+		struct policy_rule_text text = {
+			.deny = r->deny,
+			.pattern = r->pattern,
+			.source = r->source,
+			.credential = r->credential,
+			.methods = &r->methods,
+			.paths = &r->paths,
+			.git = &r->git,
+		};
+
+		if (policy_add(p, &text, err) < 0)
+			return NULL;
+	}
+	return take_ptr(p);
+}
+
+static int on_config(struct gw *gw, const struct wire_msg *m, struct err *err)
+{
+	if (gw->config || gw_get_config(m, &gw->config) < 0)
+		return err_set(err, EPROTO, "the supervisor's configuration is malformed");
+	gw->policy = super_policy(&gw->config->policy, err);
+	return gw->policy ? 0 : -EINVAL;
+}
+
+static int on_listen(struct gw *gw, struct wire_msg *m, struct err *err)
+{
+	cleanup_free struct gw_listener *rows = NULL;
+	size_t n;
+
+	if (gw_get_listeners(m, &rows, &n) < 0 || gw->n_listeners + n > GW_LISTENERS_MAX)
+		return err_set(err, EPROTO, "the supervisor's listeners are malformed");
+	gw->listeners = xrealloc(gw->listeners, gw->n_listeners + n, sizeof(*gw->listeners));
+	for (size_t i = 0; i < n; i++)
+		gw->listeners[gw->n_listeners++] =
+			(struct listener){.io = {.fd = wire_take_fd(m, i)}, .row = rows[i]};
+	return 0;
+}
+
+int super_setup(struct gw *gw, struct err *err)
+{
+	for (;;) {
+		cleanup_wire_msg struct wire_msg m;
+		int r;
+
+		wire_msg_init(&m);
+		r = wire_recv(gw->sock, &m);
+		if (r <= 0)
+			return err_set(err, r < 0 ? -r : EPIPE, "the supervisor is gone");
+		switch ((int)m.type) {
+		case GW_CONFIG:
+			r = on_config(gw, &m, err);
+			break;
+		case GW_LISTEN:
+			r = on_listen(gw, &m, err);
+			break;
+		case GW_START:
+			return gw->config ? 0 : err_set(err, EPROTO, "no configuration came");
+		default:
+			return err_set(err, EPROTO, "frame %d came before GW_START", (int)m.type);
+		}
+		if (r < 0)
+			return r;
+	}
+}
+
+static struct ask *take(struct gw *gw, uint32_t id)
+{
+	for (struct ask **p = &gw->asks; *p; p = &(*p)->next)
+		if ((*p)->id == id) {
+			struct ask *a = *p;
+
+			*p = a->next;
+			a->id = 0;
+			return a;
+		}
+	return NULL;
+}
+
+int ask_send(struct gw *gw, struct ask *a, enum gw_type type, const struct buf *body, ask_fn *fn)
+{
+	uint32_t id = ++gw->last_id ? gw->last_id : ++gw->last_id;
+	int r = wire_send(gw->sock, (enum wire_type)type, id, body, NULL, 0);
+
+	if (r < 0)
+		return r;
+	*a = (struct ask){.gw = gw, .id = id, .fn = fn, .next = gw->asks};
+	gw->asks = a;
+	return 0;
+}
+
+void ask_cancel(struct ask *a)
+{
+	if (a->id)
+		(void)take(a->gw, a->id);
+}
+
+void super_health(struct gw *gw, uint32_t id)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	gw_put_health(&b, &gw->health);
+	(void)wire_send(gw->sock, (enum wire_type)GW_HEALTH, id, &b, NULL, 0);
+}
+
+/* A policy that cannot be read leaves the old one in force: it was the user's last word. */
+static void on_policy(struct gw *gw, const struct wire_msg *m)
+{
+	struct gw_policy rules;
+	struct policy *p;
+	struct err err = {0};
+
+	if (gw_get_policy(m, &rules) < 0)
+		return;
+	p = super_policy(&rules, &err);
+	gw_policy_done(&rules);
+	if (!p)
+		return;
+	(void)policy_free(gw->policy);
+	gw->policy = p;
+	pool_clear(gw);
+	inject_forget(gw);
+	conns_recheck(gw);
+}
+
+static void on_frame(struct gw *gw, const struct wire_msg *m)
+{
+	struct ask *a;
+
+	switch ((int)m->type) {
+	case GW_POLICY:
+		on_policy(gw, m);
+		break;
+	case GW_HEALTH:
+		super_health(gw, m->id);
+		break;
+	case GW_LEAF_IS:
+	case GW_HEADER_IS:
+		a = take(gw, m->id);
+		if (a)
+			a->fn(a, m);
+		break;
+	default:
+		gw_quit(gw);
+		break;
+	}
+}
+
+static void on_readable(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct gw *gw = ev_owner(io, struct gw, sock_io);
+
+	for (;;) {
+		cleanup_wire_msg struct wire_msg m;
+		int r;
+
+		wire_msg_init(&m);
+		r = wire_recv(gw->sock, &m);
+		if (r == -EAGAIN)
+			return;
+		if (r <= 0) {
+			gw_quit(gw);
+			return;
+		}
+		on_frame(gw, &m);
+		buf_done(&m.body);
+	}
+}
+
+int super_attach(struct gw *gw, struct err *err)
+{
+	int r = fd_set_nonblock(gw->sock, true);
+
+	gw->sock_io = (struct ev_io){.fd = gw->sock, .fn = on_readable};
+	if (r == 0)
+		r = ev_want(gw->ev, &gw->sock_io, EPOLLIN);
+	return r < 0 ? err_sys(err, -r, "cannot watch the supervisor") : 0;
+}

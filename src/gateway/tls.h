@@ -1,0 +1,28 @@
+#pragma once
+
+#include "gateway/gw.h"
+#include "gateway/stream.h"
+
+/*
+ * TLS on both sides. Nothing of OpenSSL is set up before the first connection that needs it: a
+ * context costs milliseconds. Trust comes from the hashed directory, whose certificates are read
+ * as chains ask for them; a bundle file only where there is no such directory.
+ */
+struct leaf; /* certificate and key of one inspected host, from the supervisor */
+
+struct tls *tls_free(struct tls *t);
+/* Everything that files are needed for, where they will be out of reach afterwards. */
+int tls_preload(struct gw *gw, struct err *err);
+
+const struct leaf *tls_leaf_find(struct gw *gw, const char *host);
+/* From a GW_LEAF_IS frame; NULL when it is empty or unusable. */
+const struct leaf *tls_leaf_add(struct gw *gw, const char *host, const struct wire_msg *m);
+
+/* Puts TLS over a plain stream; `ahead` (taken) holds bytes that were read from it before. */
+int tls_server(struct gw *gw, struct stream *s, const struct leaf *leaf, struct buf *ahead);
+/* As a client: SNI and the certificate's name are `host`. */
+int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal);
+/* 0: done; -EAGAIN: read_wants_out or write_wants_in say for what; -EPROTO: failed. */
+int tls_handshake(struct stream *s);
+/* Why a handshake with a server failed, for people. */
+const char *tls_failure(struct stream *s);

@@ -1,0 +1,291 @@
+/*
+ * DOC: Theory of operation
+ *
+ * Two pumps, one per direction. A pump moves bytes until its source is drained or its sink is
+ * full; then only the side it waits for keeps its interest, so a slow reader stops its sender and
+ * costs one buffer or one pipe. Small reads are copied through the process-wide scratch buffer;
+ * once large ones come in a row the bytes stay in the kernel, spliced through a pipe. Pipes are
+ * borrowed while bytes are in them and go back to a small store when empty.
+ *
+ * The client's first bytes are held until they have been judged: a ClientHello must name the
+ * allowed server, and on port 443 there must be one. What the server says first passes meanwhile,
+ * for protocols in which it does.
+ */
+#include "gateway/conn.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "gateway/hello.h"
+#include "gateway/refuse.h"
+#include "gateway/sniff.h"
+
+/* What a relay step left behind. */
+enum relay { RELAY_IDLE, RELAY_BLOCKED, RELAY_MORE, RELAY_FAILED };
+
+static bool pipe_get(struct gw *gw, struct pump *p)
+{
+	if (p->pipe[0] >= 0)
+		return true;
+	if (gw->pipes_used >= PIPES_MAX)
+		return false;
+	if (gw->n_pipes) {
+		memcpy(p->pipe, gw->pipes[--gw->n_pipes], sizeof(p->pipe));
+	} else {
+		if (pipe2(p->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+			p->pipe[0] = p->pipe[1] = -1;
+			return false;
+		}
+		/* A smaller one works as well. */
+		(void)fcntl(p->pipe[1], F_SETPIPE_SZ, (int)PIPE_SIZE);
+	}
+	gw->pipes_used++;
+	return true;
+}
+
+static void pipe_put(struct gw *gw, struct pump *p)
+{
+	if (p->pipe[0] < 0)
+		return;
+	gw->pipes_used--;
+	if (p->in_pipe == 0 && gw->n_pipes < PIPES_IDLE) {
+		memcpy(gw->pipes[gw->n_pipes++], p->pipe, sizeof(p->pipe));
+		p->pipe[0] = p->pipe[1] = -1;
+	}
+	closep(&p->pipe[0]);
+	closep(&p->pipe[1]);
+	p->in_pipe = 0;
+}
+
+static ssize_t splice_some(int from, int to, size_t n)
+{
+	ssize_t r;
+
+	do
+		r = splice(from, NULL, to, NULL, n, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r;
+}
+
+static ssize_t drain_pipe(struct pump *p, struct stream *to, uint64_t *count)
+{
+	while (p->in_pipe) {
+		ssize_t n = splice_some(p->pipe[0], to->io.fd, p->in_pipe);
+
+		if (n <= 0)
+			return n < 0 ? n : -EPIPE;
+		p->in_pipe -= (size_t)n;
+		*count += (uint64_t)n;
+	}
+	return 0;
+}
+
+static ssize_t fill_pipe(struct pump *p, struct stream *from)
+{
+	ssize_t n = splice_some(from->io.fd, p->pipe[1], PIPE_SIZE);
+
+	if (n > 0) {
+		p->in_pipe += (size_t)n;
+		if ((size_t)n < SPLICE_READ)
+			p->run = 0;
+		return n;
+	}
+	from->readable = false;
+	if (n == 0)
+		from->eof = true;
+	return n;
+}
+
+static ssize_t copy_some(struct gw *gw, struct pump *p, struct stream *from, struct stream *to,
+			 uint64_t *count)
+{
+	ssize_t n = stream_read(from, gw->scratch, SCRATCH);
+	int r;
+
+	if (n <= 0)
+		return n;
+	p->run = (size_t)n >= SPLICE_READ ? p->run + (size_t)n : 0;
+	r = stream_send(to, &p->pending, gw->scratch, (size_t)n, count);
+	return r < 0 ? r : n;
+}
+
+/* What was read before goes first. */
+static ssize_t flush(struct pump *p, struct stream *to, uint64_t *count)
+{
+	ssize_t r = p->pending.len ? stream_flush(to, &p->pending, count) : 0;
+
+	return r < 0 ? r : drain_pipe(p, to, count);
+}
+
+static enum relay relay(struct gw *gw, struct pump *p, struct stream *from, struct stream *to,
+			uint64_t *count)
+{
+	bool plain = !from->tls && !to->tls;
+
+	for (int i = 0; i < RELAY_ROUNDS; i++) {
+		ssize_t r = flush(p, to, count);
+
+		if (r == -EAGAIN)
+			return RELAY_BLOCKED;
+		if (r < 0)
+			return RELAY_FAILED;
+		if (from->eof) {
+			/* Where the other direction is over, closing says it all. */
+			if (!p->done && !to->eof)
+				(void)stream_shutdown(to);
+			p->done = true;
+			return RELAY_IDLE;
+		}
+		if (!from->readable)
+			return RELAY_IDLE;
+		if (plain && p->run >= SPLICE_AFTER && pipe_get(gw, p))
+			r = fill_pipe(p, from);
+		else
+			r = copy_some(gw, p, from, to, count);
+		if (r < 0 && r != -EAGAIN)
+			return RELAY_FAILED;
+	}
+	return RELAY_MORE;
+}
+
+/* 1: they may pass; 0: not yet; -1: c is over. */
+static int judge(struct conn *c)
+{
+	struct hello h;
+	ssize_t n;
+
+	for (;;) {
+		enum sniff s = sniff_protocol(c->in.data, c->in.len);
+		const char *objection = NULL;
+
+		if (s == SNIFF_TLS) {
+			n = hello_parse(c->in.data, c->in.len, &h);
+			if (n)
+				objection = n < 0 ? hello_reason_str((int)n)
+						  : conn_hello_objection(c, &h);
+			if (n && !objection)
+				return 1;
+		} else if (c->in.len && c->tunnel.tls_only && s != SNIFF_MORE) {
+			objection = "plain bytes on port 443";
+		} else if (c->in.len && s != SNIFF_MORE) {
+			return 1;
+		}
+		if (objection) {
+			refuse_as(c, GW_DENY, 403, objection);
+			return -1;
+		}
+		if (!c->client.readable)
+			return 0;
+		n = conn_fill(c);
+		if (n == -EAGAIN)
+			return 0;
+		if (n <= 0) {
+			/* One byte that could have begun something, and no more: it passes where
+			 * plain bytes do. */
+			if (n == 0 && !c->tunnel.tls_only)
+				return 1;
+			conn_end(c, "client gone");
+			return -1;
+		}
+	}
+}
+
+static void give_pending(struct buf *from, struct pump *p)
+{
+	if (from->len)
+		(void)buf_append(&p->pending, from->data, from->len);
+	buf_done(from);
+}
+
+static void settle(struct conn *c, enum relay up, enum relay down)
+{
+	if (up == RELAY_FAILED || down == RELAY_FAILED) {
+		conn_reset(c, "one side is gone");
+		return;
+	}
+	if (c->tunnel.up.done && c->tunnel.down.done) {
+		conn_end(c, "done");
+		return;
+	}
+	if (up == RELAY_MORE || down == RELAY_MORE)
+		conn_again(c);
+	conn_want(c, !c->client.readable && !c->client.eof, down == RELAY_BLOCKED,
+		  !c->up.readable && !c->up.eof, up == RELAY_BLOCKED);
+}
+
+void conn_on_tunnel(struct conn *c)
+{
+	uint64_t before = c->up_bytes + c->down_bytes;
+	struct tunnel *t = &c->tunnel;
+	enum relay up = RELAY_IDLE, down;
+
+	if (t->check) {
+		int r = judge(c);
+
+		if (r < 0)
+			return;
+		t->check = r == 0;
+		if (r)
+			give_pending(&c->in, &t->up);
+	}
+	if (!t->check)
+		up = relay(c->gw, &t->up, &c->client, &c->up, &c->up_bytes);
+	down = relay(c->gw, &t->down, &c->up, &c->client, &c->down_bytes);
+	if (t->up.in_pipe == 0)
+		pipe_put(c->gw, &t->up);
+	if (t->down.in_pipe == 0)
+		pipe_put(c->gw, &t->down);
+	if (c->up_bytes + c->down_bytes != before)
+		conn_touch(c);
+	settle(c, up, down);
+}
+
+static void pump_init(struct pump *p)
+{
+	*p = (struct pump){.pipe = {-1, -1}};
+	buf_init(&p->pending, PENDING_MAX);
+}
+
+void conn_start_tunnel(struct conn *c, bool check)
+{
+	struct tunnel *t = &c->tunnel;
+
+	*t = (struct tunnel){.active = true, .check = check};
+	t->tls_only = check && c->port == 443;
+	pump_init(&t->up);
+	pump_init(&t->down);
+	c->gw->health.tunnels++;
+	if (!check)
+		give_pending(&c->in, &t->up);
+	give_pending(&c->out, &t->down);
+	give_pending(&c->up_in, &t->down);
+	conn_event(c, GW_OPEN, GW_ALLOW, "");
+	conn_go(c, CONN_TUNNEL, "open");
+	/* TLS may hold bytes that no event will announce. */
+	c->client.readable |= c->client.tls != NULL;
+	c->up.readable |= c->up.tls != NULL;
+	conn_on_tunnel(c);
+}
+
+static void pump_done(struct gw *gw, struct pump *p)
+{
+	pipe_put(gw, p);
+	buf_done(&p->pending);
+}
+
+void tunnel_end(struct conn *c)
+{
+	struct tunnel *t = &c->tunnel;
+
+	if (c->state != CONN_TUNNEL)
+		return;
+	pump_done(c->gw, &t->up);
+	pump_done(c->gw, &t->down);
+	c->gw->health.tunnels--;
+	c->gw->health.bytes_up += c->up_bytes;
+	c->gw->health.bytes_down += c->down_bytes;
+	if (t->active)
+		conn_event(c, GW_END, GW_ALLOW, "");
+	t->active = false;
+}

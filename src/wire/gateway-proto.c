@@ -1,0 +1,491 @@
+#include "wire/gateway-proto.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *const verbs[] = {
+	[GW_VERB_CONNECT] = "connect", [GW_VERB_HTTP] = "http", [GW_VERB_SOCKS] = "socks",
+	[GW_VERB_TLS] = "tls",	       [GW_VERB_TCP] = "tcp",	[GW_VERB_DNS] = "dns",
+};
+static_assert(ARRAY_SIZE(verbs) == GW_VERB_N, "one name per verb");
+
+static const char *const verdicts[] = {
+	[GW_ALLOW] = "allow",
+	[GW_DENY] = "deny",
+	[GW_ERROR] = "error",
+};
+static_assert(ARRAY_SIZE(verdicts) == GW_VERDICT_N, "one name per verdict");
+
+static const char *const kinds[] = {
+	[GW_LISTEN_PROXY] = "proxy",	 [GW_LISTEN_DNS_UDP] = "dns-udp",
+	[GW_LISTEN_DNS_TCP] = "dns-tcp", [GW_LISTEN_PORT] = "port",
+	[GW_LISTEN_STANDIN] = "standin", [GW_LISTEN_SERVICE] = "service",
+};
+static_assert(ARRAY_SIZE(kinds) == GW_LISTEN_N, "one name per kind of listener");
+
+const char *gw_verb_name(enum gw_verb v)
+{
+	return v < GW_VERB_N ? verbs[v] : "?";
+}
+
+const char *gw_verdict_name(enum gw_verdict v)
+{
+	return v < GW_VERDICT_N ? verdicts[v] : "?";
+}
+
+const char *gw_listen_kind_name(enum gw_listen_kind k)
+{
+	return k < GW_LISTEN_N ? kinds[k] : "?";
+}
+
+struct gw_config *gw_config_new(void)
+{
+	return xcalloc(1, sizeof(struct gw_config));
+}
+
+void gw_policy_done(struct gw_policy *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		struct gw_rule *r = &p->rules[i];
+
+		free(r->pattern);
+		free(r->source);
+		free(r->credential);
+		strv_done(&r->methods);
+		strv_done(&r->paths);
+		strv_done(&r->git);
+	}
+	free(p->rules);
+	*p = (struct gw_policy){0};
+}
+
+struct gw_config *gw_config_free(struct gw_config *c)
+{
+	if (!c)
+		return NULL;
+	if (c->token)
+		explicit_bzero(c->token, strlen(c->token));
+	free(c->sandbox);
+	free(c->token);
+	free(c->http_proxy);
+	free(c->https_proxy);
+	free(c->no_proxy);
+	free(c->ca_file);
+	free(c->ca_dir);
+	free(c->standin4);
+	free(c->standin6);
+	for (size_t i = 0; i < c->n_routes; i++) {
+		free(c->routes[i].provider);
+		free(c->routes[i].url);
+		free(c->routes[i].credential);
+	}
+	free(c->routes);
+	gw_policy_done(&c->policy);
+	free(c);
+	return NULL;
+}
+
+static char *dup_or_null(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+struct gw_rule *gw_policy_add(struct gw_policy *p, bool deny, const char *pattern,
+			      const char *source)
+{
+	struct gw_rule *r;
+
+	p->rules = xrealloc(p->rules, p->n_rules + 1, sizeof(*p->rules));
+	r = &p->rules[p->n_rules++];
+	*r = (struct gw_rule){.deny = deny, .pattern = xstrdup(pattern), .source = xstrdup(source)};
+	strv_init(&r->methods);
+	strv_init(&r->paths);
+	strv_init(&r->git);
+	return r;
+}
+
+struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const char *url,
+			      const char *credential)
+{
+	struct gw_route *r;
+
+	c->routes = xrealloc(c->routes, c->n_routes + 1, sizeof(*c->routes));
+	r = &c->routes[c->n_routes++];
+	*r = (struct gw_route){xstrdup(provider), xstrdup(url), dup_or_null(credential)};
+	return r;
+}
+
+/* An optional string: u32 0, or u32 1 and the string. */
+static void put_opt(struct buf *b, const char *s)
+{
+	wire_put_u32(b, s ? 1 : 0);
+	if (s)
+		wire_put_str(b, s);
+}
+
+static char *get_opt(struct wire_reader *r, size_t max)
+{
+	uint32_t there = wire_get_u32(r);
+	const char *s;
+
+	if (there == 0 || r->bad)
+		return NULL;
+	s = there == 1 ? wire_get_str(r) : NULL;
+	if (!s || strlen(s) > max) {
+		r->bad = true;
+		return NULL;
+	}
+	return xstrdup(s);
+}
+
+static char *get_dup(struct wire_reader *r, size_t max)
+{
+	const char *s = wire_get_str(r);
+
+	if (s && strlen(s) <= max)
+		return xstrdup(s);
+	r->bad = true;
+	return xstrdup("");
+}
+
+/* A string of the message itself, at most max bytes. */
+static const char *get_text(struct wire_reader *r, size_t max)
+{
+	const char *s = wire_get_str(r);
+
+	if (s && strlen(s) <= max)
+		return s;
+	r->bad = true;
+	return "";
+}
+
+static uint32_t get_below(struct wire_reader *r, uint32_t n)
+{
+	uint32_t v = wire_get_u32(r);
+
+	if (v >= n) {
+		r->bad = true;
+		return 0;
+	}
+	return v;
+}
+
+void gw_put_policy(struct buf *b, const struct gw_policy *p)
+{
+	wire_put_u32(b, p->tier);
+	wire_put_u32(b, (uint32_t)p->n_rules);
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct gw_rule *r = &p->rules[i];
+
+		wire_put_u32(b, r->deny);
+		wire_put_str(b, r->pattern);
+		wire_put_str(b, r->source);
+		wire_put_strv(b, &r->methods);
+		wire_put_strv(b, &r->paths);
+		wire_put_strv(b, &r->git);
+		put_opt(b, r->credential);
+	}
+}
+
+static void get_policy(struct wire_reader *r, struct gw_policy *p)
+{
+	uint32_t n;
+
+	p->tier = wire_get_u32(r);
+	n = wire_get_u32(r);
+	if (n > GW_RULES_MAX)
+		r->bad = true;
+	for (uint32_t i = 0; i < n && !r->bad; i++) {
+		bool deny = get_below(r, 2);
+		const char *pattern = get_text(r, GW_TEXT_MAX);
+		struct gw_rule *rule = gw_policy_add(p, deny, pattern, get_text(r, GW_TEXT_MAX));
+
+		wire_get_strv(r, &rule->methods);
+		wire_get_strv(r, &rule->paths);
+		wire_get_strv(r, &rule->git);
+		rule->credential = get_opt(r, GW_TEXT_MAX);
+	}
+}
+
+int gw_get_policy(const struct wire_msg *m, struct gw_policy *ret)
+{
+	struct gw_policy p = {0};
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	get_policy(&r, &p);
+	if (wire_read_end(&r) < 0) {
+		gw_policy_done(&p);
+		return -EPROTO;
+	}
+	*ret = p;
+	return 0;
+}
+
+void gw_put_config(struct buf *b, const struct gw_config *c)
+{
+	wire_put_str(b, c->sandbox ? c->sandbox : "");
+	put_opt(b, c->token);
+	put_opt(b, c->http_proxy);
+	put_opt(b, c->https_proxy);
+	put_opt(b, c->no_proxy);
+	put_opt(b, c->ca_file);
+	put_opt(b, c->ca_dir);
+	put_opt(b, c->standin4);
+	put_opt(b, c->standin6);
+	wire_put_u32(b, c->head_ms);
+	wire_put_u32(b, c->dial_ms);
+	wire_put_u32(b, c->idle_ms);
+	wire_put_u32(b, c->lookup_ms);
+	wire_put_u32(b, (uint32_t)c->n_routes);
+	for (size_t i = 0; i < c->n_routes; i++) {
+		wire_put_str(b, c->routes[i].provider);
+		wire_put_str(b, c->routes[i].url);
+		put_opt(b, c->routes[i].credential);
+	}
+	gw_put_policy(b, &c->policy);
+}
+
+int gw_get_config(const struct wire_msg *m, struct gw_config **ret)
+{
+	cleanup_(gw_config_freep) struct gw_config *c = gw_config_new();
+	struct wire_reader r;
+	uint32_t n;
+
+	wire_read(&r, m);
+	c->sandbox = get_dup(&r, GW_NAME_MAX);
+	c->token = get_opt(&r, GW_SECRET_MAX);
+	c->http_proxy = get_opt(&r, GW_SECRET_MAX);
+	c->https_proxy = get_opt(&r, GW_SECRET_MAX);
+	c->no_proxy = get_opt(&r, WIRE_INLINE_MAX);
+	c->ca_file = get_opt(&r, GW_SECRET_MAX);
+	c->ca_dir = get_opt(&r, GW_SECRET_MAX);
+	c->standin4 = get_opt(&r, GW_NAME_MAX);
+	c->standin6 = get_opt(&r, GW_NAME_MAX);
+	c->head_ms = wire_get_u32(&r);
+	c->dial_ms = wire_get_u32(&r);
+	c->idle_ms = wire_get_u32(&r);
+	c->lookup_ms = wire_get_u32(&r);
+	n = get_below(&r, GW_ROUTES_MAX + 1);
+	for (uint32_t i = 0; i < n && !r.bad; i++) {
+		const char *provider = get_text(&r, GW_NAME_MAX), *url = get_text(&r, GW_TEXT_MAX);
+
+		gw_route_add(c, provider, url, NULL)->credential = get_opt(&r, GW_TEXT_MAX);
+	}
+	get_policy(&r, &c->policy);
+	if (wire_read_end(&r) < 0)
+		return -EPROTO;
+	*ret = take_ptr(c);
+	return 0;
+}
+
+void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n)
+{
+	wire_put_u32(b, (uint32_t)n);
+	for (size_t i = 0; i < n; i++) {
+		wire_put_u32(b, l[i].kind);
+		wire_put_str(b, l[i].addr);
+		wire_put_u32(b, l[i].port);
+		wire_put_u32(b, l[i].optional);
+		wire_put_str(b, l[i].host);
+	}
+}
+
+int gw_get_listeners(const struct wire_msg *m, struct gw_listener **ret, size_t *ret_n)
+{
+	cleanup_free struct gw_listener *l = NULL;
+	struct wire_reader r;
+	uint32_t n;
+
+	wire_read(&r, m);
+	n = get_below(&r, WIRE_FDS_MAX + 1);
+	l = xcalloc(n ? n : 1, sizeof(*l));
+	for (uint32_t i = 0; i < n && !r.bad; i++) {
+		l[i].kind = get_below(&r, GW_LISTEN_N);
+		strncpy(l[i].addr, get_text(&r, sizeof(l[i].addr) - 1), sizeof(l[i].addr) - 1);
+		l[i].port = (uint16_t)get_below(&r, 65536);
+		l[i].optional = get_below(&r, 2);
+		strncpy(l[i].host, get_text(&r, GW_NAME_MAX), GW_NAME_MAX);
+	}
+	if (wire_read_end(&r) < 0 || m->n_fds != n)
+		return -EPROTO;
+	*ret = take_ptr(l);
+	*ret_n = n;
+	return 0;
+}
+
+int gw_send_listeners(int sock, const struct gw_listener *l, const int *fds, size_t n)
+{
+	while (n) {
+		size_t part = n < WIRE_FDS_MAX ? n : WIRE_FDS_MAX;
+		cleanup_buf struct buf b;
+		int r;
+
+		buf_init(&b, WIRE_BODY_MAX);
+		gw_put_listeners(&b, l, part);
+		r = wire_send(sock, (enum wire_type)GW_LISTEN, 0, &b, fds, part);
+		if (r < 0)
+			return r;
+		l += part;
+		fds += part;
+		n -= part;
+	}
+	return 0;
+}
+
+void gw_put_event(struct buf *b, const struct gw_event *e)
+{
+	wire_put_u64(b, e->time_ms);
+	wire_put_u32(b, e->verb);
+	wire_put_u32(b, e->verdict);
+	wire_put_u32(b, e->phase);
+	wire_put_u32(b, e->flow);
+	wire_put_u32(b, e->count);
+	wire_put_u32(b, e->port);
+	wire_put_u32(b, e->status);
+	wire_put_u32(b, e->ms);
+	wire_put_u64(b, e->up);
+	wire_put_u64(b, e->down);
+	wire_put_str(b, e->host);
+	wire_put_str(b, e->method);
+	wire_put_str(b, e->path);
+	wire_put_str(b, e->rule);
+	wire_put_str(b, e->reason);
+}
+
+/* Only printable ASCII, or the frame is refused: what is logged cannot forge a line. */
+static const char *get_plain(struct wire_reader *r, size_t max)
+{
+	const char *s = get_text(r, max);
+
+	for (const char *p = s; *p; p++)
+		if (*p < 0x20 || *p > 0x7e) {
+			r->bad = true;
+			return "";
+		}
+	return s;
+}
+
+int gw_get_event(const struct wire_msg *m, struct gw_event *ret)
+{
+	struct gw_event e = {0};
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	e.time_ms = wire_get_u64(&r);
+	e.verb = get_below(&r, GW_VERB_N);
+	e.verdict = get_below(&r, GW_VERDICT_N);
+	e.phase = get_below(&r, GW_PHASE_N);
+	e.flow = wire_get_u32(&r);
+	e.count = wire_get_u32(&r);
+	e.port = get_below(&r, 65536);
+	e.status = get_below(&r, 1000);
+	e.ms = wire_get_u32(&r);
+	e.up = wire_get_u64(&r);
+	e.down = wire_get_u64(&r);
+	e.host = get_plain(&r, GW_TEXT_MAX);
+	e.method = get_plain(&r, GW_NAME_MAX);
+	e.path = get_plain(&r, GW_TEXT_MAX);
+	e.rule = get_plain(&r, GW_TEXT_MAX);
+	e.reason = get_plain(&r, GW_TEXT_MAX);
+	if (wire_read_end(&r) < 0)
+		return -EPROTO;
+	*ret = e;
+	return 0;
+}
+
+void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a)
+{
+	wire_put_str(b, a->credential);
+	wire_put_str(b, a->host);
+	wire_put_u32(b, a->port);
+	wire_put_str(b, a->method);
+	wire_put_str(b, a->target);
+}
+
+int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret)
+{
+	struct gw_header_ask a = {0};
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	a.credential = get_text(&r, GW_TEXT_MAX);
+	a.host = get_text(&r, GW_NAME_MAX);
+	a.port = get_below(&r, 65536);
+	a.method = get_text(&r, GW_NAME_MAX);
+	a.target = get_text(&r, WIRE_INLINE_MAX);
+	if (wire_read_end(&r) < 0)
+		return -EPROTO;
+	*ret = a;
+	return 0;
+}
+
+void gw_header_done(struct gw_header *h)
+{
+	for (size_t i = 0; i < h->set.n; i++)
+		explicit_bzero(h->set.v[i], strlen(h->set.v[i]));
+	strv_done(&h->set);
+	strv_done(&h->drop);
+	*h = (struct gw_header){0};
+}
+
+void gw_put_header(struct buf *b, const struct gw_header *h)
+{
+	wire_put_u32(b, h->error);
+	wire_put_u32(b, h->keep_ms);
+	wire_put_strv(b, &h->set);
+	wire_put_strv(b, &h->drop);
+}
+
+int gw_get_header(const struct wire_msg *m, struct gw_header *ret)
+{
+	struct gw_header h = {0};
+	struct wire_reader r;
+
+	strv_init(&h.set);
+	strv_init(&h.drop);
+	wire_read(&r, m);
+	h.error = wire_get_u32(&r);
+	h.keep_ms = wire_get_u32(&r);
+	wire_get_strv(&r, &h.set);
+	wire_get_strv(&r, &h.drop);
+	if (wire_read_end(&r) < 0 || h.set.n > GW_HEADER_FIELDS_MAX ||
+	    h.drop.n > GW_HEADER_FIELDS_MAX) {
+		gw_header_done(&h);
+		return -EPROTO;
+	}
+	*ret = h;
+	return 0;
+}
+
+void gw_put_health(struct buf *b, const struct gw_health *h)
+{
+	wire_put_u32(b, h->connections);
+	wire_put_u32(b, h->tunnels);
+	wire_put_u32(b, h->idle_upstreams);
+	wire_put_u32(b, h->lookups);
+	wire_put_u64(b, h->accepted);
+	wire_put_u64(b, h->denied);
+	wire_put_u64(b, h->bytes_up);
+	wire_put_u64(b, h->bytes_down);
+}
+
+int gw_get_health(const struct wire_msg *m, struct gw_health *ret)
+{
+	struct gw_health h;
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	h.connections = wire_get_u32(&r);
+	h.tunnels = wire_get_u32(&r);
+	h.idle_upstreams = wire_get_u32(&r);
+	h.lookups = wire_get_u32(&r);
+	h.accepted = wire_get_u64(&r);
+	h.denied = wire_get_u64(&r);
+	h.bytes_up = wire_get_u64(&r);
+	h.bytes_down = wire_get_u64(&r);
+	if (wire_read_end(&r) < 0)
+		return -EPROTO;
+	*ret = h;
+	return 0;
+}

@@ -1,0 +1,196 @@
+#pragma once
+
+#include "wire/wire.h"
+
+/*
+ * What supervisor and gateway, and supervisor and CA helper, say to each other.
+ *
+ * The supervisor starts `gateway` with its end of a wire_pair() on descriptor 3 and sends
+ * GW_CONFIG, then GW_LISTEN as often as it takes (32 descriptors fit one frame), then GW_START.
+ * The gateway isolates itself, answers GW_HEALTH with id 0, and only then accepts. GW_POLICY may
+ * follow at any time and holds from the next decision on; tunnels whose target it no longer
+ * allows are closed. End of stream on descriptor 3 ends the gateway.
+ *
+ * Questions carry an id that their answer repeats. The gateway's peer is trusted, the gateway is
+ * not: it reads hostile bytes, so the supervisor treats every field of its frames as hostile.
+ */
+enum gw_type {
+	/* supervisor → gateway */
+	GW_CONFIG = WIRE_GW_FIRST, /* struct gw_config */
+	GW_LISTEN,		   /* rows of struct gw_listener; fds: one per row, in order */
+	GW_START,		   /* (empty): all listeners are there */
+	GW_POLICY,		   /* struct gw_policy: replaces the rules */
+	GW_LEAF_IS,   /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
+	GW_HEADER_IS, /* u32 errno, strv headers to set, strv header names to drop */
+
+	/* gateway → supervisor */
+	GW_EVENT,  /* struct gw_event */
+	GW_LEAF,   /* str host */
+	GW_HEADER, /* struct gw_header_ask */
+
+	/* either way: the supervisor asks with an empty body, the gateway answers */
+	GW_HEALTH, /* struct gw_health */
+
+	/* supervisor ↔ CA helper (libexec/ralph/ca, socket on descriptor 3) */
+	CA_MAKE, /* str name of the sandbox → CA_IS */
+	CA_IS,	 /* bytes CA certificate (PEM) */
+	CA_LEAF, /* str host → GW_LEAF_IS with the same id */
+};
+
+#define GW_RULES_MAX 4096
+#define GW_LISTENERS_MAX 256
+#define GW_ROUTES_MAX 64
+#define GW_NAME_MAX 255	   /* a host */
+#define GW_TEXT_MAX 1024   /* path, reason: longer ones are cut */
+#define GW_SECRET_MAX 4096 /* a token */
+#define GW_HEADER_FIELDS_MAX 16
+
+struct gw_rule {
+	bool deny;
+	char *pattern; /* as policy/ reads it */
+	char *source;  /* which setting it came from; shown with the verdict */
+	struct strv methods, paths, git;
+	char *credential; /* NULL: none */
+};
+
+struct gw_policy {
+	uint32_t tier; /* as spec/ counts: none, allowlist, inet, full */
+	struct gw_rule *rules;
+	size_t n_rules;
+};
+
+/* A reverse endpoint: /_ralph/<provider>/… goes to url with that credential. */
+struct gw_route {
+	char *provider, *url, *credential;
+};
+
+struct gw_config {
+	char *sandbox;
+	char *token;	  /* phantom of this run; NULL: none yet */
+	char *http_proxy; /* of the host's environment; NULL: none */
+	char *https_proxy;
+	char *no_proxy;
+	char *ca_file; /* trust for upstream TLS; NULL with ca_dir NULL: the system's */
+	char *ca_dir;
+	char *standin4; /* "198.18.0.0/15" */
+	char *standin6; /* GW_STANDIN6; NULL: no AAAA answers */
+	/* Milliseconds; 0: the gateway's own default. */
+	uint32_t head_ms, dial_ms, idle_ms, lookup_ms;
+	struct gw_route *routes;
+	size_t n_routes;
+	struct gw_policy policy;
+};
+
+#define GW_STANDIN4 "198.18.0.0/15"
+#define GW_STANDIN6 "fd00:7261:6c70::/96"
+
+enum gw_listen_kind {
+	GW_LISTEN_PROXY, /* HTTP proxy, CONNECT, SOCKS5, /_ralph/ */
+	GW_LISTEN_DNS_UDP,
+	GW_LISTEN_DNS_TCP,
+	GW_LISTEN_PORT,	   /* transparent: the dialled address says which name */
+	GW_LISTEN_STANDIN, /* transparent, bound to the stand-in address of `host` alone */
+	GW_LISTEN_SERVICE, /* a port of the host's own loopback */
+	GW_LISTEN_N,
+};
+
+struct gw_listener {
+	enum gw_listen_kind kind;
+	char addr[46]; /* "127.0.0.1", "::" (v6 only) … */
+	uint16_t port;
+	bool optional;		    /* IPv6: left out where the kernel has none */
+	char host[GW_NAME_MAX + 1]; /* STANDIN: the name it stands for, canonical */
+};
+
+/* What was asked, as the log shows it. */
+enum gw_verb {
+	GW_VERB_CONNECT,
+	GW_VERB_HTTP,
+	GW_VERB_SOCKS,
+	GW_VERB_TLS, /* transparent, port 443 */
+	GW_VERB_TCP, /* transparent, another port */
+	GW_VERB_DNS,
+	GW_VERB_N,
+};
+
+enum gw_verdict { GW_ALLOW, GW_DENY, GW_ERROR, GW_VERDICT_N };
+
+/*
+ * One decision. A tunnel gives two events with the same flow: GW_OPEN when it was decided and
+ * GW_END with its bytes and time; everything else is one GW_END. When decisions come faster than
+ * the supervisor should have to write, those that differ in nothing but time are one event whose
+ * count says how many. Strings are printable ASCII: other bytes come as \xHH.
+ */
+enum gw_phase { GW_OPEN, GW_END, GW_PHASE_N };
+
+struct gw_event {
+	uint64_t time_ms; /* CLOCK_REALTIME */
+	enum gw_verb verb;
+	enum gw_verdict verdict;
+	enum gw_phase phase;
+	uint32_t flow, count, port, status, ms; /* status: of the HTTP answer; 0: none */
+	uint64_t up, down;
+	const char *host, *method, *path, *rule, *reason; /* "" where there is none */
+};
+
+struct gw_header_ask {
+	const char *credential, *host, *method, *target;
+	uint32_t port;
+};
+
+/*
+ * The answer: fields to set ("Name: value") and names to drop, or an error. For keep_ms the gateway
+ * may use it again for the same credential, host and port without asking: 0 for what holds for one
+ * request alone, a signature; a little for a bearer token, which would cost a question per request.
+ */
+struct gw_header {
+	uint32_t error; /* errno */
+	uint32_t keep_ms;
+	struct strv set, drop;
+};
+
+struct gw_health {
+	uint32_t connections, tunnels, idle_upstreams, lookups;
+	uint64_t accepted, denied, bytes_up, bytes_down;
+};
+
+const char *gw_verb_name(enum gw_verb v);
+const char *gw_verdict_name(enum gw_verdict v);
+const char *gw_listen_kind_name(enum gw_listen_kind k);
+
+struct gw_config *gw_config_new(void);
+struct gw_config *gw_config_free(struct gw_config *c);
+/* A new rule at the end, with everything empty: the caller fills it with heap strings. */
+struct gw_rule *gw_policy_add(struct gw_policy *p, bool deny, const char *pattern,
+			      const char *source);
+void gw_policy_done(struct gw_policy *p);
+struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const char *url,
+			      const char *credential);
+
+void gw_header_done(struct gw_header *h); /* wipes */
+
+static inline void gw_config_freep(struct gw_config **c)
+{
+	(void)gw_config_free(*c);
+}
+
+/* Writing a body; the buffer was made with WIRE_BODY_MAX. */
+void gw_put_config(struct buf *b, const struct gw_config *c);
+void gw_put_policy(struct buf *b, const struct gw_policy *p);
+void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n);
+void gw_put_event(struct buf *b, const struct gw_event *e);
+void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
+void gw_put_header(struct buf *b, const struct gw_header *h);
+void gw_put_health(struct buf *b, const struct gw_health *h);
+
+/* Reading a whole body: 0 or -EPROTO. Strings of events and asks point into the message. */
+int gw_get_config(const struct wire_msg *m, struct gw_config **ret);
+int gw_get_policy(const struct wire_msg *m, struct gw_policy *ret);
+int gw_get_listeners(const struct wire_msg *m, struct gw_listener **ret, size_t *ret_n);
+int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
+int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);
+int gw_get_header(const struct wire_msg *m, struct gw_header *ret); /* gw_header_done() frees */
+int gw_get_health(const struct wire_msg *m, struct gw_health *ret);
+
+/* Sends all of the rows with their descriptors, in as many frames as that takes. */
+int gw_send_listeners(int sock, const struct gw_listener *l, const int *fds, size_t n);

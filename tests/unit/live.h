@@ -1,0 +1,92 @@
+#pragma once
+
+#include "tests.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "wire/gateway-proto.h"
+
+#include <openssl/ssl.h>
+#include <sys/types.h>
+
+/*
+ * The real gateway and CA helper, with the test as supervisor. Two network namespaces: in
+ * "inside" the listeners and the clients live, in "outside" the gateway and the servers; nothing
+ * leaves either. /etc/hosts is the test's own; what it does not hold is asked of a DNS server on
+ * 127.0.0.1 outside, which only counts.
+ */
+
+/* Names and addresses outside, all of them local there. */
+#define ADDR_ALLOWED "8.1.1.1"
+#define ADDR_OTHER "8.1.1.2"
+#define ADDR_SIX "2600:beef::10"
+#define ADDR_PRIVATE "10.9.9.9"
+#define ADDR_METADATA "169.254.169.254"
+
+/* Once per program; exits with 77 where namespaces cannot be had. */
+void live_world(void);
+
+struct live_rule {
+	bool deny;
+	const char *pattern, *methods, *paths, *git, *credential; /* lists: "GET POST" */
+};
+
+struct live_options {
+	const struct live_rule *rules;
+	size_t n_rules;
+	uint32_t tier;
+	const char *https_proxy, *http_proxy, *no_proxy;
+	const char *route_url; /* provider "test" */
+	uint32_t head_ms, dial_ms, lookup_ms;
+	uint32_t keep_ms; /* of the headers the supervisor gives */
+	bool no_events;	  /* nobody will ask for them */
+	bool bad_trust;	  /* the servers' CA is not trusted */
+};
+
+/* Per test: starts everything; live_stop() ends it. */
+void live_start(const struct live_options *o);
+void live_stop(void);
+/* SIGKILL to the gateway, and its end. */
+void live_kill(void);
+pid_t live_pid(void);
+void live_policy(const struct live_options *o);
+
+/* The next event of this verb, verdict and host ("": any) within 5 s; fails the test otherwise.
+ * Strings live until the next call. */
+const struct gw_event *live_event(enum gw_verb verb, enum gw_verdict verdict, const char *host);
+/* Events that have come and were not asked for yet; how many of them have this verdict. */
+size_t live_events_left(enum gw_verdict verdict);
+struct gw_health live_health(void);
+/* DNS questions the host's resolver has seen since the last call. */
+size_t live_dns_questions(void);
+
+/* A client inside. */
+int client(const char *addr, uint16_t port);
+int client_outside(const char *addr, uint16_t port);
+void live_outside(void); /* this process goes there */
+int client_proxy(void);
+void put(int fd, const char *text);
+void put_bytes(int fd, const void *p, size_t n);
+/* Reads until `marker` has come (or end of stream when NULL); the text is the caller's. */
+char *get(int fd, const char *marker);
+/* The whole conversation: sends text to the proxy, reads to the end. */
+char *ask(const char *text);
+bool is_reset(int fd);
+bool is_closed(int fd); /* end of stream or reset, without a byte */
+/* CONNECT that must be granted. */
+int tunnel_to(const char *authority);
+
+/* TLS inside: trust is the sandbox's CA or the servers'. */
+enum trust { TRUST_SANDBOX, TRUST_SERVERS };
+SSL *tls_over(int fd, const char *sni, enum trust trust); /* NULL: the handshake failed */
+void tls_put(SSL *s, const char *text);
+char *tls_get(SSL *s, const char *marker);
+void tls_close(SSL *s);
+/* The bytes of a ClientHello; sni NULL: none. The caller's. */
+size_t hello_bytes(const char *sni, unsigned char **ret);
+
+/* DNS inside: rcode, and the first address as text ("" for none). */
+int dns_ask(const char *name, uint16_t type, bool tcp, char ret_addr[static 46]);
+
+/* Lets the server that waits in /sse or /hold go on. */
+void server_go(void);
