@@ -76,7 +76,7 @@ for i in range(6000):
 		spawned-before-up wrong-ids ended-first up-twice error-without-end error-with-escapes terminal-unasked flood \
 		code-out-of-range; do
 		echo $case >"$T/fake/hostile-case"
-		run env PATH="$T/fake:$PATH" timeout 20 "$RALPH" run -n "lies-${WS##*-}" -- true
+		run env PATH="$T/fake:$PATH" timeout 20 "$RALPH" run --net none -n "lies-${WS##*-}" -- true
 		[ "$status" -ge 1 ] && [ "$status" -ne 124 ] || fail "$case: exit $status: $output"
 		lacks "$output" 'was killed'
 		lacks "$output" $'\033]52'
