@@ -1,4 +1,6 @@
 # What the host's side of ralph takes from elsewhere: names, records, homes to remove, frames, clients.
+# What is in single quotes is for the shell inside; every test has an environment of its own.
+# shellcheck disable=SC2016,SC2030,SC2031
 load attack
 
 @test 'names with path parts are refused' {
