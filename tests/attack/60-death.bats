@@ -12,7 +12,7 @@ part() {
 	case $1 in
 	cli) pid=$CLI ;;
 	supervisor) pid=$(pgrep -f "ralph/supervisor death-${WS##*-}\$") ;;
-	bwrap) pid=$(pgrep -P "$(part supervisor)" 2>/dev/null) ;;
+	bwrap) pid=$(pgrep -P "$(part supervisor)" -x bwrap 2>/dev/null) ;;
 	guest) pid=$(pgrep -P "$(part bwrap)" 2>/dev/null) ;;
 	esac
 	[ -n "$pid" ] && printf '%s\n' "$pid"
