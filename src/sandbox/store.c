@@ -95,6 +95,8 @@ static int take_lock(const struct places *p, const struct store_entry *e, const 
 	cleanup_fd int fd = openat(e->dir, file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int r;
 
+	if (fd < 0 && errno == ENOENT) /* its directory was removed */
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
 	if (fd < 0)
 		return err_sys(err, errno, "cannot open the lock of sandbox '%s'", e->name);
 	r = fd_lock(fd, timeout_ms);
