@@ -49,8 +49,8 @@ static void read_setup(const struct wire_msg *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	cleanup_wire_msg struct wire_msg m;
-	cleanup_buf struct buf again;
+	cleanup_wire_msg struct wire_msg m = {0};
+	cleanup_buf struct buf again = {0};
 	struct wire_reader r;
 	size_t script;
 
