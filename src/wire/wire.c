@@ -171,11 +171,13 @@ int wire_recv(int sock, struct wire_msg *m)
 	ssize_t n;
 	int r = -EPROTO;
 
+	/* A peer that closed with frames of ours unread gives ECONNRESET, once and first: what it
+	 * sent before is still there. */
 	do
 		n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
-		return errno == ECONNRESET ? 0 : -errno;
+		return -errno;
 	collect_fds(&mh, m);
 	if (n == 0 && m->n_fds == 0)
 		return 0;
