@@ -98,7 +98,9 @@ int wire_send(int sock, enum wire_type type, uint32_t id, const struct buf *body
 	do
 		n = sendmsg(sock, &mh, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0;
+	if (n < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno; /* gone is gone */
+	return 0;
 }
 
 /* Everything that came with the packet; the kernel cuts what does not fit (MSG_CTRUNC). */

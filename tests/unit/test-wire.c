@@ -165,6 +165,14 @@ static void frame_sent_before_the_end_is_read_though_ours_was_not(void **state)
 	assert_int_equal(wire_recv(pair[1], &m), 0);
 }
 
+static void frame_for_a_peer_that_reset_is_told_as_for_one_that_is_gone(void **state)
+{
+	assert_int_equal(wire_send(pair[1], WIRE_EXEC, 0, NULL, NULL, 0), 0);
+	closep(&pair[0]);
+	assert_int_equal(wire_send(pair[1], WIRE_EXEC, 0, NULL, NULL, 0), -EPIPE);
+	assert_int_equal(wire_send(pair[1], WIRE_EXEC, 0, NULL, NULL, 0), -EPIPE);
+}
+
 /* magic, type, id, flags, length, descriptors */
 static void frame_with_a_head_that_lies_is_refused_and_its_descriptors_closed(void **state)
 {
@@ -277,6 +285,7 @@ int main(void)
 		T(frame_descriptors_come_with_it_and_close_on_exec),
 		T(frame_end_of_stream_is_told_from_an_empty_one),
 		T(frame_sent_before_the_end_is_read_though_ours_was_not),
+		T(frame_for_a_peer_that_reset_is_told_as_for_one_that_is_gone),
 		T(frame_with_a_head_that_lies_is_refused_and_its_descriptors_closed),
 		T(frame_whose_memory_file_is_none_is_refused),
 		T(read_misfit_is_sticky_and_never_leaves_the_body),
