@@ -137,7 +137,22 @@ static int write_down(const struct net_change *c, const struct strv *patterns, s
 	return r;
 }
 
-static void add_notes(const char *name, const json_t *answer, struct strv *notes)
+/* A socket that is missing since an earlier change was told of then. */
+static bool is_about(const struct strv *patterns, const char *row)
+{
+	const char *port = strpbrk(row, ": ");
+
+	for (size_t i = 0; port && i < patterns->n; i++) {
+		const char *p = patterns->v[i], *colon = strrchr(p, ':');
+
+		if (p[0] == '@' || (colon && streq(colon + 1, port + 1)))
+			return true;
+	}
+	return false;
+}
+
+static void add_notes(const char *name, const json_t *answer, const struct strv *patterns,
+		      struct strv *notes)
 {
 	const json_t *row, *rows = json_object_get(answer, "after_restart");
 	const char *tier = json_string_value(json_object_get(answer, "tier"));
@@ -155,6 +170,8 @@ static void add_notes(const char *name, const json_t *answer, struct strv *notes
 	json_array_foreach (rows, i, row) {
 		const char *what = json_string_value(row);
 
+		if (!what || !is_about(patterns, what))
+			continue;
 		strv_pushf(notes,
 			   strncmp(what, "localhost:", 10) == 0
 				   ? "%s: is there in sandbox '%s' from its next start on (ralph "
@@ -208,7 +225,7 @@ static int give(const struct net_change *c, const char *name, struct net_changed
 		return still_live(c->places, name, err);
 	strv_push(&ret->sandboxes, name);
 	if (c->verb == NET_ALLOW)
-		add_notes(name, changed, &ret->notes);
+		add_notes(name, changed, &ret->patterns, &ret->notes);
 	return 0;
 }
 
