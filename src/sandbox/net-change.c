@@ -88,7 +88,11 @@ static int check(const struct net_change *c, struct strv *patterns, struct err *
 		if (r == 0 && !strv_has(patterns, canon))
 			strv_push(patterns, canon);
 	}
-	return r < 0 ? r : net_listeners(p, &rows, &n, err);
+	if (r == 0)
+		r = net_listeners(p, &rows, &n, err);
+	if (r < 0)
+		err->exit_code = EXIT_USAGE;
+	return r;
 }
 
 static bool file_has(const char *path, const char *pattern)
