@@ -54,6 +54,28 @@ static char *file_of(const struct net_change *c, enum net_scope scope)
 					  : rules_sandbox_file(c->places, c->sandbox);
 }
 
+/* What no socket inside can stand for, however often the sandbox is started. */
+static void note_proxy_only(const struct policy *p, struct strv *notes)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct policy_rule *r = &p->rules[i];
+		const struct pattern *at = &r->pattern;
+
+		if (r->deny || at->kind == PATTERN_SERVICE)
+			continue;
+		if (at->kind == PATTERN_CIDR)
+			strv_pushf(notes, "%s: addresses are reached through the proxy only",
+				   r->text);
+		else if (at->ports == PORTS_ANY)
+			strv_pushf(notes,
+				   "%s: ports other than 80 and 443 are reached through the proxy "
+				   "only",
+				   r->text);
+		else if (at->kind == PATTERN_BELOW && at->ports == PORTS_ONE && at->port >= 1024)
+			strv_pushf(notes, "%s: is reached through the proxy only", r->text);
+	}
+}
+
 static int add_to_policy(const struct net_change *c, struct policy *p, const char *pattern,
 			 struct err *err)
 {
@@ -72,7 +94,7 @@ static int add_to_policy(const struct net_change *c, struct policy *p, const cha
 }
 
 /* Everything that could be wrong with the patterns themselves. */
-static int check(const struct net_change *c, struct strv *patterns, struct err *err)
+static int check(const struct net_change *c, struct net_changed *ret, struct err *err)
 {
 	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_ALLOWLIST);
 	cleanup_free struct gw_listener *rows = NULL;
@@ -85,13 +107,15 @@ static int check(const struct net_change *c, struct strv *patterns, struct err *
 		r = net_rules_canon(c->patterns[i], &canon, err);
 		if (r == 0 && c->verb != NET_DROP)
 			r = add_to_policy(c, p, canon, err);
-		if (r == 0 && !strv_has(patterns, canon))
-			strv_push(patterns, canon);
+		if (r == 0 && !strv_has(&ret->patterns, canon))
+			strv_push(&ret->patterns, canon);
 	}
 	if (r == 0)
 		r = net_listeners(p, &rows, &n, err);
 	if (r < 0)
 		err->exit_code = EXIT_USAGE;
+	else
+		note_proxy_only(p, &ret->notes);
 	return r;
 }
 
@@ -269,7 +293,7 @@ int net_change(const struct net_change *c, struct net_changed *ret, struct err *
 	if (c->scope == NET_SCOPE_SANDBOX)
 		r = store_open(c->places, c->sandbox, false, &e, err);
 	if (r == 0)
-		r = check(c, &ret->patterns, err);
+		r = check(c, ret, err);
 	if (r < 0)
 		return r;
 	held = lock(c->places, err);

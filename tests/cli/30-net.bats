@@ -1,5 +1,7 @@
 #!/usr/bin/env bats
 # ralph net: what a sandbox may reach, what it was refused, and how that is changed while it runs.
+# shellcheck disable=SC2154 # stderr comes from bats
+# shellcheck disable=SC2016 # what is in single quotes is for the shell inside
 load helpers
 
 # world FUNCTION: runs it in a network of the test's own, in which 8.1.1.1 is allowed.test and serves
@@ -390,6 +392,15 @@ deny sandbox.example.com ralph net --sandbox" \
 	ralph run --detach
 	run --separate-stderr ralph net allow db.example.com:5432
 	lacks "$stderr" "5432"
+}
+
+@test 'what only the proxy can reach is said, too' {
+	run --separate-stderr ralph net allow '*.example.org:8443' 192.0.2.7 'any.example.com:*' '*.plain.example.org'
+	same 0 "$status"
+	same 3 "$(grep -c 'through the proxy' <<<"$stderr")"
+	lacks "$stderr" plain
+	run --separate-stderr ralph net deny '*.example.net:8443' 192.0.2.8
+	same "" "$stderr"
 }
 
 @test 'changes at the same time are all kept, and all in force' {
