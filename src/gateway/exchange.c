@@ -305,7 +305,7 @@ static int take_head(struct conn *c)
 
 static void retry(struct conn *c)
 {
-	stream_done(&c->up, c->gw->ev);
+	conn_drop_upstream(c);
 	c->retried = true;
 	c->x->cut = false;
 	(void)buf_append(&c->up_out, c->x->again.data, c->x->again.len);
@@ -340,8 +340,12 @@ static ssize_t answer_piece(struct conn *c)
 
 	if (!x->head_done)
 		n = take_head(c);
-	else if (c->up_in.len)
-		n = move_buffered(&x->response, &c->up_in, &c->out);
+	/* What came with the head leaves with it. */
+	if (n >= 0 && x->head_done && !x->response.done && c->up_in.len) {
+		ssize_t moved = move_buffered(&x->response, &c->up_in, &c->out);
+
+		n = moved < 0 || n == 0 ? moved : n;
+	}
 	if (n == -EPROTO) {
 		refuse_as(c, GW_ERROR, 502, "the server's answer is malformed");
 		return -1;
@@ -409,9 +413,12 @@ static void finish(struct conn *c)
 		return;
 	}
 	c->up_idle = x->server_keeps && x->request.done && !x->cut &&
-		     x->response.kind != HTTP1_BODY_CLOSE && c->up_in.len == 0 && !c->up.eof;
+		     x->response.kind != HTTP1_BODY_CLOSE && c->up_in.len == 0 && !c->up.eof &&
+		     !stream_holds(&c->up);
+	/* The last read may have been as long as the body: an event will tell if there is more. */
+	c->up.readable = false;
 	if (!c->up_idle)
-		stream_done(&c->up, c->gw->ev);
+		conn_drop_upstream(c);
 	exchange_end(c);
 	if (!keep) {
 		conn_finish(c, "last answer");

@@ -11,6 +11,7 @@ struct ask;
 struct conn;
 struct corp;
 struct events;
+struct injected;
 struct listener;
 struct names;
 struct policy;
@@ -42,7 +43,8 @@ struct gw {
 	struct conn *conns; /* all of them, doubly linked */
 	uint32_t last_id;   /* of flows and questions */
 	struct pool *pool;
-	struct corp *corp; /* the host's proxy */
+	struct injected *injected; /* headers that may be used again */
+	struct corp *corp;	   /* the host's proxy */
 	struct tls *tls;
 	struct gw_health health;
 	int pipes[PIPES_IDLE][2]; /* empty ones */

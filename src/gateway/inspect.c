@@ -55,11 +55,11 @@ static void want_leaf(struct conn *c)
 	const struct leaf *leaf = tls_leaf_find(c->gw, c->host.name);
 	cleanup_buf struct buf b;
 
+	buf_init(&b, WIRE_INLINE_MAX);
 	if (leaf) {
 		accept_tls(c, leaf);
 		return;
 	}
-	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_str(&b, c->host.name);
 	conn_go(c, CONN_LEAF, "hello");
 	if (ask_send(c->gw, &c->ask, GW_LEAF, &b, on_leaf) < 0)

@@ -132,9 +132,7 @@ void refuse_verdict(struct conn *c, const struct verdict *v)
 	const struct policy_rule *rule = policy_rule_of(c->gw->policy, v);
 	char reason[512], remedy[320];
 
-	c->rule[0] = '\0';
-	if (rule)
-		(void)snprintf(c->rule, sizeof(c->rule), "%s", rule->text);
+	conn_set_rule(c, rule);
 	verdict_explain(c->gw->policy, v, &c->host, c->port, reason, sizeof(reason));
 	verdict_remedy(c->gw->policy, v, &c->host, c->port, remedy, sizeof(remedy));
 	say_no(c, GW_DENY, 403, reason, remedy);
@@ -143,6 +141,14 @@ void refuse_verdict(struct conn *c, const struct verdict *v)
 void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason)
 {
 	say_no(c, verdict, status, reason, "");
+}
+
+void refuse_host(struct conn *c, struct slice text, const struct err *err)
+{
+	/* For the log and the answer only: without a target nothing is ever dialled. */
+	c->host = (struct host){0};
+	(void)event_text(c->host.name, sizeof(c->host.name), text.p, text.n);
+	refuse_as(c, GW_DENY, 403, err->msg);
 }
 
 void refuse_late(struct conn *c)

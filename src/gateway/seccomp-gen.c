@@ -33,7 +33,7 @@ static const int lookups[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK, -1};
 		C(exit_group), C(rt_sigreturn), C(rt_sigprocmask), C(rt_sigaction),                \
 		C(restart_syscall), C(clock_gettime), C(gettimeofday), C(getrandom), C(getpid),    \
 		C(gettid), C(tgkill), C(getuid), C(geteuid), C(getgid), C(getegid), C(fstat),      \
-		C(newfstatat), C(lseek), C(fcntl), C(sched_yield), C(time)
+		C(newfstatat), C(lseek), C(fcntl), C(sched_yield), C(time), C(sysinfo)
 #define SOCKETS                                                                                    \
 	C(recvfrom), C(sendto), C(recvmsg), C(sendmsg), C(connect), C(getsockname),                \
 		C(getpeername), C(setsockopt), C(getsockopt)
@@ -41,7 +41,7 @@ static const int lookups[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK, -1};
 	COMMON, SOCKETS, C(readv), C(writev), C(sendmmsg), C(recvmmsg), C(bind), C(poll),          \
 		C(ppoll), C(select), C(pselect6), C(stat), C(lstat), C(statx), C(readlink),        \
 		C(readlinkat), C(access), C(faccessat), C(pread64), C(uname), C(ioctl),            \
-		C(nanosleep), C(clock_nanosleep), C(sysinfo), C(getdents64)
+		C(nanosleep), C(clock_nanosleep), C(getdents64)
 
 static const struct filter filters[] = {
 	{

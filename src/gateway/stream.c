@@ -42,7 +42,13 @@ static void sock_done(struct stream *s)
 	(void)s;
 }
 
-static const struct stream_ops sock_ops = {sock_read, sock_write, sock_shutdown, sock_done};
+static bool sock_holds(const struct stream *s)
+{
+	return false;
+}
+
+static const struct stream_ops sock_ops = {sock_read, sock_write, sock_shutdown, sock_done,
+					   sock_holds};
 
 void stream_init(struct stream *s, int fd, ev_io_fn *fn)
 {
@@ -79,6 +85,11 @@ int stream_shutdown(struct stream *s)
 	return s->ops->shutdown(s);
 }
 
+bool stream_holds(const struct stream *s)
+{
+	return s->ops->holds(s);
+}
+
 int stream_want(struct stream *s, struct ev *ev, bool in, bool out)
 {
 	uint32_t events = 0;
@@ -94,6 +105,7 @@ int stream_want(struct stream *s, struct ev *ev, bool in, bool out)
 
 void stream_event(struct stream *s, uint32_t events)
 {
+	s->event = true;
 	if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) ||
 	    (s->read_wants_out && (events & EPOLLOUT)))
 		s->readable = true;

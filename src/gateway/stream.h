@@ -20,12 +20,15 @@ struct stream_ops {
 	ssize_t (*write)(struct stream *s, const void *p, size_t n);
 	int (*shutdown)(struct stream *s); /* no more writes; 0 or -EAGAIN */
 	void (*done)(struct stream *s);
+	bool (*holds)(const struct stream *s);
 };
 
 struct stream {
 	const struct stream_ops *ops;
 	struct ev_io io; /* io.fd is owned; -1: none */
 	void *tls;	 /* SSL * */
+	void *below;	 /* what TLS reads from */
+	bool event;	 /* one has come since TLS looked */
 	bool readable;
 	bool read_wants_out, write_wants_in; /* TLS: waits for the other direction */
 	bool eof;
@@ -44,6 +47,8 @@ ssize_t stream_read(struct stream *s, void *p, size_t n);
 /* At least one byte, -EAGAIN, or -errno. */
 ssize_t stream_write(struct stream *s, const void *p, size_t n);
 int stream_shutdown(struct stream *s);
+/* Bytes that were taken from the socket and not yet read from the stream. */
+bool stream_holds(const struct stream *s);
 /* Interest in reading and writing, translated to what the layer below waits for. */
 int stream_want(struct stream *s, struct ev *ev, bool in, bool out);
 /* Notes what an event brought. */

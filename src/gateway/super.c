@@ -4,6 +4,7 @@
 
 #include "base/fd.h"
 #include "gateway/conn.h"
+#include "gateway/inject.h"
 #include "gateway/listen.h"
 #include "gateway/pool.h"
 #include "policy/policy.h"
@@ -140,6 +141,7 @@ static void on_policy(struct gw *gw, const struct wire_msg *m)
 	(void)policy_free(gw->policy);
 	gw->policy = p;
 	pool_clear(gw);
+	inject_forget(gw);
 	conns_recheck(gw);
 }
 

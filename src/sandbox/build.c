@@ -79,16 +79,20 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 static int set_limits(struct sandbox_spec *s, const struct config *c, struct err *err)
 {
 	cleanup_(cgroup_support_done) struct cgroup_support support = {0};
+	cleanup_(cgroup_source_done) struct cgroup_source src = {0};
 	struct limits_facts facts;
-	int r = limits_facts_read(&facts, err);
+	int r = cgroup_source_read(&src, err);
 
 	if (r == 0)
-		r = cgroup_probe(NULL, &support, err);
+		r = limits_facts_read(&src, &facts, err);
+	if (r == 0)
+		r = cgroup_probe(&src, &support, err);
 	if (r == 0)
 		r = limits_decide(c, &facts, &support, &s->limits, err);
 	if (r < 0)
 		return r;
 	s->limits.controllers = support.controllers;
+	cgroup_support_to_spec(&support, &s->limits);
 	s->limits.n_rlimits =
 		limits_rlimits(&s->limits, &facts, support.controllers, s->limits.rlimits);
 	return 0;
@@ -247,4 +251,16 @@ void build_done(struct build *b)
 	free(b->cwd);
 	free(b->notice);
 	*b = (struct build){0};
+}
+
+int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err)
+{
+	cleanup_(engine_freep) struct engine *e = NULL;
+	int r = engine_new(spec->engine, &e, err);
+
+	if (r == 0)
+		r = engine_plan(e, spec, err);
+	if (r == 0)
+		engine_dump(e, out);
+	return r;
 }
