@@ -46,10 +46,10 @@ def drain(s, limit=65536, wait=WAIT):
 
 
 def verdict(out, how):
-    if out.startswith(b"HTTP/1.1 ") and b"x-should-retry" in out:
-        return "refused " + out[9:12].decode()
     if b" at " in out or b"line server" in out or out[:2] == b"\x16\x03":
         return "REACHED " + repr(out[:300])
+    if out.startswith(b"HTTP/1.1 ") and b"x-should-retry" in out:
+        return "refused " + out[9:12].decode()
     return (how if how != "open" else "silent") + (" " + repr(out[:200]) if out else "")
 
 

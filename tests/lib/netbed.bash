@@ -151,7 +151,7 @@ gateway_pid() {
 # is none.
 all_refused() {
 	[ -n "$1" ] || fail "the attack said nothing" || return
-	! grep -viE 'localhost.* dns NOERROR 1| (refused|closed|reset|NXDOMAIN 0|FORMERR 0|REFUSED 0|error E(CONNREFUSED|NETUNREACH|HOSTUNREACH|CONNRESET))' <<<" $1" ||
+	! grep -viE 'localhost.* dns NOERROR 1| (refused|closed|reset|NXDOMAIN 0|FORMERR 0|REFUSED 0|error E(CONNREFUSED|NETUNREACH|HOSTUNREACH|CONNRESET))' <<<" ${1//$'\n'/$'\n' }" ||
 		fail "not all was refused"
 }
 
