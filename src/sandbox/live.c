@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
 #include "wire/wire.h"
@@ -18,13 +19,43 @@
 #define ANSWER_S 60   /* for a supervisor to answer */
 #define STALE_TRIES 10
 
+static bool is_writable_inside(const struct sandbox_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_BIND_RW &&
+		    path_under(path, spec->mounts[i].source))
+			return true;
+	return false;
+}
+
+/* Where the supervisor looks for bwrap: a PATH often begins with directories of the workspace, and
+ * what is in there the sandbox may have put there. */
+static void push_path(const struct sandbox_spec *spec, const char *path, struct strv *env)
+{
+	cleanup_free char *kept = xstrdup("PATH=");
+	cleanup_strv struct strv dirs = {0};
+
+	strv_split(&dirs, path, ':');
+	for (size_t i = 0; i < dirs.n; i++) {
+		cleanup_free char *real = NULL, *old = kept;
+		struct err ignored;
+
+		if (dirs.v[i][0] != '/' || path_real(dirs.v[i], &real, &ignored) < 0 ||
+		    is_writable_inside(spec, real)) {
+			old = NULL;
+			continue;
+		}
+		kept = xasprintf("%s%s%s", old, old[strlen("PATH=")] ? ":" : "", dirs.v[i]);
+	}
+	strv_push(env, kept);
+}
+
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
-static void supervisor_env(struct strv *env)
+static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 {
 	static const char *const names[] = {
 		"HOME",
-		"PATH",
 		"XDG_RUNTIME_DIR",
 		"XDG_STATE_HOME",
 		"XDG_CONFIG_HOME",
@@ -40,6 +71,7 @@ static void supervisor_env(struct strv *env)
 		"RALPH_LIBEXEC",
 	};
 
+	push_path(spec, getenv("PATH") ? getenv("PATH") : "", env);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = getenv(names[i]);
 
@@ -69,19 +101,19 @@ static int place_handover(void *arg)
 	return 0;
 }
 
-static int spawn_supervisor(const struct places *p, const struct store_entry *e, int spec, int conn,
-			    struct err *err)
+static int spawn_supervisor(const struct places *p, const struct store_entry *e,
+			    const struct sandbox_spec *spec, int spec_fd, int conn, struct err *err)
 {
 	cleanup_free char *program = places_program(p, "supervisor");
 	char *argv[] = {program, e->name, NULL};
-	struct handover h = {{conn, spec, e->live, e->dir, e->lock}};
+	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock}};
 	cleanup_strv struct strv env;
 	struct run run = RUN_INIT;
 	struct child child;
 	int r;
 
 	strv_init(&env);
-	supervisor_env(&env);
+	supervisor_env(spec, &env);
 	run.argv = argv;
 	run.env = env.v;
 	run.dir = "/";
@@ -139,7 +171,7 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		return r;
 	ours = pair[0];
 	theirs = pair[1];
-	r = spawn_supervisor(p, e, memfd, theirs, err);
+	r = spawn_supervisor(p, e, spec, memfd, theirs, err);
 	if (r < 0)
 		return r;
 	*ret = take_fd(ours);
@@ -319,7 +351,24 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 	return store_remove(p, name, err);
 }
 
-int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+/* The words of a WIRE_FAILED. */
+static int failure(const struct wire_msg *m, const char *name, struct err *err)
+{
+	struct wire_reader rd;
+	const char *msg;
+	uint32_t code;
+
+	wire_read(&rd, m);
+	code = wire_get_u32(&rd);
+	msg = wire_get_str(&rd);
+	(void)err_set(err, EIO, "sandbox '%s': %s", name, msg ? msg : "it failed");
+	err->exit_code = code > 0 && code < 256 ? (int)code : EXIT_RUNTIME;
+	return -EIO;
+}
+
+/* One question that WIRE_INFO answers; *ret stays NULL when the sandbox is not live. */
+static int ask(const struct places *p, const char *name, enum wire_type type,
+	       const struct buf *body, json_t **ret, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_fd int conn = -1;
@@ -332,13 +381,33 @@ int live_inspect(const struct places *p, const char *name, json_t **ret, struct 
 	*ret = NULL;
 	if (r < 0 || conn < 0)
 		return r;
-	r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
+	r = wire_send(conn, type, 0, body, NULL, 0);
 	if (r == 0)
 		r = await(conn, WIRE_INFO, &m);
+	if (r == -EPROTO && m.type == WIRE_FAILED)
+		return failure(&m, name, err);
 	if (r < 0)
 		return r == -EPIPE ? 0 : err_sys(err, -r, "sandbox '%s' does not answer", name);
 	wire_read(&rd, &m);
 	text = wire_get_str(&rd);
 	return text ? json_parse(text, strlen(text), ret, err)
 		    : err_set(err, EPROTO, "sandbox '%s' answers nonsense", name);
+}
+
+int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+{
+	return ask(p, name, WIRE_INSPECT, NULL, ret, err);
+}
+
+int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+	     struct err *err)
+{
+	struct gw_policy policy;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	net_to_gw(net, &policy);
+	gw_put_policy(&b, &policy);
+	gw_policy_done(&policy);
+	return ask(p, name, WIRE_NET, &b, ret, err);
 }

@@ -360,6 +360,12 @@ refused() {
 	refused "$WS/file/x" "does not exist"
 }
 
+@test "a workspace whose path is not UTF-8 is refused, and not another one taken for it" {
+	mkdir "$HOME/"$'w-\xff' "$HOME/"$'w-\xef\xbf\xbd'
+	refused "$HOME/"$'w-\xff' "UTF-8"
+	same ok "$(ralph run "$HOME/"$'w-\xef\xbf\xbd' -- echo ok)"
+}
+
 @test "another user's home is no workspace" {
 	only_root
 	refused /home/ralph-test "home directory"
