@@ -140,10 +140,6 @@ static int set_options(int fd, const struct guest_listener *l)
 	    (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0 ||
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0))
 		return -1;
-	/* A route makes an address ours for IPv4; for IPv6 bind(2) wants it on an interface. */
-	if (l->family == AF_INET6 &&
-	    setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0)
-		return -1;
 	if (!l->udp)
 		return 0;
 	/* The answer to a question must come from the address that was asked. */
