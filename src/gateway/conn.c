@@ -16,10 +16,10 @@ typedef void step_fn(struct conn *c);
 static void on_closing(struct conn *c);
 static void on_closing_late(struct conn *c);
 
-/* A state in which a socket has nothing to say but its end. */
+/* A state that is left by an answer: whoever speaks meanwhile waits in the kernel. */
 static void on_wait(struct conn *c)
 {
-	(void)c;
+	conn_want(c, false, false, false, false);
 }
 
 enum want {
@@ -31,8 +31,9 @@ enum want {
 };
 
 /*
- * Waiting states keep no interest in the client: what it sends stays in the kernel, which is the
- * back-pressure, and its end is seen with the next write.
+ * Waiting states leave the interest as it is and drop it with the first event: mostly there is
+ * none, and two system calls are saved. What a client sends meanwhile stays in the kernel, which
+ * is the back-pressure, and its end is seen with the next write.
  */
 static const struct {
 	const char *name;
@@ -46,11 +47,11 @@ static const struct {
 	[CONN_SOCKS]      = {"socks",      CLIENT_IN, HEAD_MS,      conn_on_socks,    NULL},
 	[CONN_HEAD]       = {"head",       DYNAMIC,   HEAD_MS,      conn_on_head,     refuse_late},
 	[CONN_HELLO]      = {"hello",      CLIENT_IN, HEAD_MS,      conn_on_hello,    refuse_late},
-	[CONN_LEAF]       = {"leaf",       0,         LEAF_MS,      on_wait,          refuse_late},
+	[CONN_LEAF]       = {"leaf",       DYNAMIC,   LEAF_MS,      on_wait,          refuse_late},
 	[CONN_ACCEPT]     = {"accept",     DYNAMIC,   HANDSHAKE_MS, conn_on_accept,   refuse_late},
-	[CONN_CREDENTIAL] = {"credential", 0,         HEADER_MS,    on_wait,          refuse_late},
-	[CONN_LOOKUP]     = {"lookup",     0,         LOOKUP_MS + 2000, on_wait,      refuse_late},
-	[CONN_DIAL]       = {"dial",       0,         DIAL_MS,      on_wait,          refuse_late},
+	[CONN_CREDENTIAL] = {"credential", DYNAMIC,   HEADER_MS,    on_wait,          refuse_late},
+	[CONN_LOOKUP]     = {"lookup",     DYNAMIC,   LOOKUP_MS + 2000, on_wait,      refuse_late},
+	[CONN_DIAL]       = {"dial",       DYNAMIC,   DIAL_MS,      on_wait,          refuse_late},
 	[CONN_VIA]        = {"via",        UP_IN,     DIAL_MS,      conn_on_via,      refuse_late},
 	[CONN_SECURE]     = {"secure",     DYNAMIC,   HANDSHAKE_MS, conn_on_secure,   refuse_late},
 	[CONN_TUNNEL]     = {"tunnel",     DYNAMIC,   TUNNEL_IDLE_MS, conn_on_tunnel, NULL},
@@ -74,6 +75,8 @@ static uint32_t limit_of(const struct conn *c)
 		if (c->flow && c->in.len == 0)
 			return KEEPALIVE_MS;
 		return cfg->head_ms ? cfg->head_ms : HEAD_MS;
+	case CONN_LOOKUP: /* the helper gives up first and says why */
+		return (cfg->lookup_ms ? cfg->lookup_ms : LOOKUP_MS) + 2000;
 	case CONN_DIAL:
 		return cfg->dial_ms ? cfg->dial_ms : DIAL_MS;
 	case CONN_TUNNEL:
@@ -83,7 +86,6 @@ static uint32_t limit_of(const struct conn *c)
 	case CONN_LEAF:
 	case CONN_ACCEPT:
 	case CONN_CREDENTIAL:
-	case CONN_LOOKUP:
 	case CONN_VIA:
 	case CONN_SECURE:
 	case CONN_EXCHANGE:
@@ -307,6 +309,15 @@ ssize_t conn_fill(struct conn *c)
 	if (n > 0)
 		(void)buf_append(&c->in, c->gw->scratch, (size_t)n);
 	return n;
+}
+
+void conn_set_rule(struct conn *c, const struct policy_rule *rule)
+{
+	size_t n = rule ? strnlen(rule->text, sizeof(c->rule) - 1) : 0;
+
+	if (n)
+		memcpy(c->rule, rule->text, n);
+	c->rule[n] = '\0';
 }
 
 void conns_recheck(struct gw *gw)

@@ -120,6 +120,8 @@ void conn_finish(struct conn *c, const char *why);
 /* More of the client into c->in, at most IN_MAX: as stream_read(); -ENOBUFS when it is full. */
 ssize_t conn_fill(struct conn *c);
 
+/* Notes the rule behind c's verdict, for the log. */
+void conn_set_rule(struct conn *c, const struct policy_rule *rule);
 /* Ends every tunnel and exchange whose target the policy no longer allows. */
 void conns_recheck(struct gw *gw);
 

@@ -11,6 +11,7 @@ struct ask;
 struct conn;
 struct corp;
 struct events;
+struct injected;
 struct listener;
 struct names;
 struct policy;
@@ -38,11 +39,13 @@ struct gw {
 	struct listener *listeners;
 	size_t n_listeners;
 	size_t max_conns; /* MAX_CONNS, or what RLIMIT_NOFILE leaves */
+	size_t max_fd;	  /* no more is accepted from this descriptor on */
 	bool accepting;
 	struct conn *conns; /* all of them, doubly linked */
 	uint32_t last_id;   /* of flows and questions */
 	struct pool *pool;
-	struct corp *corp; /* the host's proxy */
+	struct injected *injected; /* headers that may be used again */
+	struct corp *corp;	   /* the host's proxy */
 	struct tls *tls;
 	struct gw_health health;
 	int pipes[PIPES_IDLE][2]; /* empty ones */

@@ -5,19 +5,13 @@
 #include <string.h>
 
 #include "gateway/corp.h"
+#include "gateway/inject.h"
 #include "gateway/listen.h"
 #include "gateway/refuse.h"
 #include "gateway/route.h"
 #include "policy/request.h"
 
-#define SET_MAX 16 /* fields the supervisor may set, and names it may drop */
-
-static void set_rule(struct conn *c)
-{
-	const struct policy_rule *rule = policy_rule_of(c->gw->policy, &c->verdict);
-
-	(void)snprintf(c->rule, sizeof(c->rule), "%s", rule ? rule->text : "");
-}
+#define SET_MAX GW_HEADER_FIELDS_MAX
 
 /* Reads the head again from c->in: nothing of it is kept while c waits for an answer. */
 static ssize_t parse_again(struct conn *c)
@@ -89,78 +83,35 @@ static void send_request(struct conn *c, const struct http1_head *h, size_t head
 	conn_open_upstream(c);
 }
 
-/* The supervisor's headers; false: it gave none. */
-static bool read_edits(const struct wire_msg *m, struct strv *set, struct strv *drop,
-		       struct edits *ret)
+static bool read_edits(const struct gw_header *h, struct edits *ret)
 {
-	struct wire_reader r;
-	uint32_t error;
-
-	wire_read(&r, m);
-	error = wire_get_u32(&r);
-	wire_get_strv(&r, set);
-	wire_get_strv(&r, drop);
-	if (wire_read_end(&r) < 0 || error || set->n > SET_MAX || drop->n > SET_MAX)
-		return false;
-	for (size_t i = 0; i < set->n; i++) {
-		char *colon = strstr(set->v[i], ": ");
+	for (size_t i = 0; i < h->set.n; i++) {
+		char *colon = strstr(h->set.v[i], ": ");
 
 		if (!colon)
 			return false;
 		ret->set[ret->n_set++] = (struct http1_set){
-			{set->v[i], (size_t)(colon - set->v[i])}, slice_of(colon + 2)};
+			{h->set.v[i], (size_t)(colon - h->set.v[i])}, slice_of(colon + 2)};
 	}
-	for (size_t i = 0; i < drop->n; i++)
-		ret->drop[ret->n_drop++] = slice_of(drop->v[i]);
+	for (size_t i = 0; i < h->drop.n; i++)
+		ret->drop[ret->n_drop++] = slice_of(h->drop.v[i]);
 	return true;
 }
 
-static void wipe(struct strv *s)
+void http_credential(struct conn *c, const struct gw_header *h)
 {
-	for (size_t i = 0; i < s->n; i++)
-		explicit_bzero(s->v[i], strlen(s->v[i]));
-	strv_done(s);
-}
-
-static void on_header(struct ask *a, const struct wire_msg *m)
-{
-	struct conn *c = ev_owner(a, struct conn, ask);
 	struct edits edits = {0};
-	struct strv set, drop;
 	ssize_t n;
 
-	strv_init(&set);
-	strv_init(&drop);
-	if (!m || !read_edits(m, &set, &drop, &edits)) {
+	if (!h || h->error || !read_edits(h, &edits)) {
 		refuse_as(c, GW_ERROR, 503, "there is no credential for this request");
-	} else {
-		n = parse_again(c);
-		if (n > 0)
-			send_request(c, &c->gw->head, (size_t)n, &edits);
-		else
-			refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
+		return;
 	}
-	wipe(&set);
-	strv_done(&drop);
-}
-
-/* A credential is asked for request by request; only this host's rule can have named it. */
-static void want_credential(struct conn *c, const char *target)
-{
-	struct gw_header_ask ask = {
-		.credential = c->x->credential,
-		.host = c->host.name,
-		.port = c->port,
-		.method = c->x->method,
-		.target = target,
-	};
-	cleanup_buf struct buf b;
-
-	buf_init(&b, WIRE_BODY_MAX);
-	gw_put_header_ask(&b, &ask);
-	conn_go(c, CONN_CREDENTIAL, "allowed");
-	if (ask_send(c->gw, &c->ask, GW_HEADER, &b, on_header) < 0)
-		refuse_as(c, GW_ERROR, 503, "no credential can be asked for");
+	n = parse_again(c);
+	if (n > 0)
+		send_request(c, &c->gw->head, (size_t)n, &edits);
+	else
+		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
 }
 
 /* The target in origin-form, as it was received. */
@@ -197,7 +148,7 @@ static bool judge_request(struct conn *c, const struct http1_head *h)
 		return false;
 	}
 	c->verdict = v;
-	set_rule(c);
+	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
 	free(c->x->target);
 	c->x->target = buf_take(&canonical);
 	return true;
@@ -213,7 +164,7 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 		refuse_verdict(c, &c->verdict);
 		return;
 	}
-	set_rule(c);
+	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
 	name = c->verdict;
 	if (name.inspect) {
 		if (!judge_request(c, h))
@@ -225,7 +176,7 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 	if (!c->x->credential && credential)
 		c->x->credential = xstrdup(credential);
 	if (c->x->credential)
-		want_credential(c, c->x->target ? c->x->target : "/");
+		inject_ask(c);
 	else
 		send_request(c, h, head_len, NULL);
 }

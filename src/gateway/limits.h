@@ -9,7 +9,7 @@
 
 /* Connections. Each holds at most two descriptors, four while it splices. */
 #define MAX_CONNS 16384	    /* open at once; more wait in the listeners' backlogs */
-#define MAX_FDS_RESERVE 512 /* of RLIMIT_NOFILE, kept back for everything but connections */
+#define MAX_FDS_RESERVE 2048 /* of RLIMIT_NOFILE, kept back for everything but connections */
 #define ACCEPT_BURST 32	    /* from one listener before the others have their turn */
 
 /* Bytes. */
@@ -41,7 +41,9 @@
 #define UPSTREAM_IDLE_MS 30000 /* in the pool */
 
 /* Names and addresses. */
-#define LOOKUPS_MAX 256	       /* waiting or running */
+#define LOOKUPS_MAX 256 /* waiting or running */
+#define LOOKUPS_KEPT 32 /* answers */
+#define LOOKUP_KEEP_MS 5000
 #define LOOKUP_WORKERS 8       /* running */
 #define ADDRS_MAX 16	       /* taken from one answer */
 #define DIALS_PARALLEL 4       /* attempts of one dial in flight */
@@ -52,6 +54,10 @@
 /* Upstream connections kept open. */
 #define POOL_MAX 64
 #define POOL_PER_HOST 16
+
+/* Ready headers the supervisor let us use again. */
+#define HEADERS_KEPT 16
+#define HEADER_KEEP_MS 60000 /* at most, whatever it said */
 
 /* Certificates. */
 #define LEAVES_MAX 64 /* contexts of inspected hosts */

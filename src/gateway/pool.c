@@ -90,7 +90,7 @@ void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k)
 			    .via = k->via,
 			    .next = gw->pool->newest};
 	s->io.fd = -1;
-	s->tls = NULL;
+	s->tls = s->below = NULL;
 	e->s.io.fn = on_io;
 	e->timer.fn = on_late;
 	e->gone.fn = on_gone;

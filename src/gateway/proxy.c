@@ -1,7 +1,6 @@
 /* From the first byte to a decided target: the proxy port, SOCKS5, transparent connections. */
 #include "gateway/conn.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -181,8 +180,6 @@ void conn_start_transparent(struct conn *c)
 
 void conn_decide_fixed(struct conn *c)
 {
-	const struct policy_rule *rule;
-
 	c->flow = ++c->gw->last_id;
 	c->has_target = c->fixed = true;
 	policy_name(c->gw->policy, &c->host, c->port, &c->verdict);
@@ -190,8 +187,7 @@ void conn_decide_fixed(struct conn *c)
 		refuse_verdict(c, &c->verdict);
 		return;
 	}
-	rule = policy_rule_of(c->gw->policy, &c->verdict);
-	(void)snprintf(c->rule, sizeof(c->rule), "%s", rule ? rule->text : "");
+	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
 	/* Plain HTTP is always read: its Host must be the name that was allowed. */
 	if (c->verdict.inspect || (c->port == 80 && !c->verdict.service)) {
 		conn_say_yes(c);

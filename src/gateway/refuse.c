@@ -132,9 +132,7 @@ void refuse_verdict(struct conn *c, const struct verdict *v)
 	const struct policy_rule *rule = policy_rule_of(c->gw->policy, v);
 	char reason[512], remedy[320];
 
-	c->rule[0] = '\0';
-	if (rule)
-		(void)snprintf(c->rule, sizeof(c->rule), "%s", rule->text);
+	conn_set_rule(c, rule);
 	verdict_explain(c->gw->policy, v, &c->host, c->port, reason, sizeof(reason));
 	verdict_remedy(c->gw->policy, v, &c->host, c->port, remedy, sizeof(remedy));
 	say_no(c, GW_DENY, 403, reason, remedy);

@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -10,10 +11,19 @@
 #include "gateway/isolate.h"
 #include "gateway/resolver.h"
 
+struct kept {
+	char name[256];
+	struct ip addrs[ADDRS_MAX];
+	size_t n;
+	uint64_t until;
+};
+
 struct resolver {
 	struct gw *gw;
 	struct ev_io io;
 	struct lookup *running;
+	struct kept kept[LOOKUPS_KEPT];
+	size_t next_kept;
 };
 
 int resolver_start(struct gw *gw, struct err *err)
@@ -61,6 +71,38 @@ static struct lookup *take(struct resolver *r, uint32_t id)
 	return NULL;
 }
 
+static struct kept *find_kept(struct resolver *r, const char *name)
+{
+	for (size_t i = 0; i < LOOKUPS_KEPT; i++)
+		if (streq(r->kept[i].name, name))
+			return &r->kept[i];
+	return NULL;
+}
+
+static void keep(struct resolver *r, const struct lookup *l, const struct resolver_answer *a)
+{
+	struct kept *k = find_kept(r, l->name);
+
+	if (a->error || a->n == 0)
+		return;
+	if (!k)
+		k = &r->kept[r->next_kept++ % LOOKUPS_KEPT];
+	(void)snprintf(k->name, sizeof(k->name), "%s", l->name);
+	memcpy(k->addrs, a->addrs, a->n * sizeof(a->addrs[0]));
+	k->n = a->n;
+	k->until = ev_now(r->gw->ev) + LOOKUP_KEEP_MS;
+}
+
+size_t lookup_known(struct gw *gw, const char *name, struct ip ret[static ADDRS_MAX])
+{
+	const struct kept *k = find_kept(gw->resolver, name);
+
+	if (!k || k->until <= ev_now(gw->ev))
+		return 0;
+	memcpy(ret, k->addrs, k->n * sizeof(ret[0]));
+	return k->n;
+}
+
 static void on_answer(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct resolver *r = ev_owner(io, struct resolver, io);
@@ -80,8 +122,10 @@ static void on_answer(struct ev *ev, struct ev_io *io, uint32_t events)
 		if (n != sizeof(a) || a.n > ADDRS_MAX)
 			continue;
 		l = take(r, a.id);
-		if (l)
-			l->fn(l, a.error, a.addrs, a.n);
+		if (!l)
+			continue;
+		keep(r, l, &a);
+		l->fn(l, a.error, a.addrs, a.n);
 	}
 }
 
@@ -114,7 +158,8 @@ int lookup_start(struct gw *gw, struct lookup *l, const char *name, lookup_fn *f
 	memcpy(ask.name, name, strlen(name));
 	if (send(gw->resolver->io.fd, &ask, sizeof(ask), MSG_NOSIGNAL) < 0)
 		return -EBUSY;
-	*l = (struct lookup){.gw = gw, .id = ask.id, .fn = fn, .next = gw->resolver->running};
+	*l = (struct lookup){
+		.gw = gw, .id = ask.id, .fn = fn, .next = gw->resolver->running, .name = name};
 	gw->resolver->running = l;
 	gw->health.lookups++;
 	return 0;

@@ -17,6 +17,7 @@ struct lookup { /* embedded; zeroed before lookup_start() */
 	uint32_t id; /* 0: not running */
 	lookup_fn *fn;
 	struct lookup *next;
+	const char *name; /* the caller's, until fn is called */
 };
 
 int resolver_start(struct gw *gw, struct err *err);
@@ -26,5 +27,8 @@ void resolver_stop(struct gw *gw);
 
 /* fn is called later, never from here; error is 0 or an EAI_ number. -EBUSY: LOOKUPS_MAX. */
 int lookup_start(struct gw *gw, struct lookup *l, const char *name, lookup_fn *fn);
+/* The answer of a look-up a moment ago (LOOKUP_KEEP_MS), or 0 addresses. The caller judges each
+ * address anew: what is kept is what the resolver said, not what policy thought of it. */
+size_t lookup_known(struct gw *gw, const char *name, struct ip ret[static ADDRS_MAX]);
 /* fn will not be called. */
 void lookup_cancel(struct lookup *l);

@@ -105,6 +105,7 @@ int stream_want(struct stream *s, struct ev *ev, bool in, bool out)
 
 void stream_event(struct stream *s, uint32_t events)
 {
+	s->event = true;
 	if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) ||
 	    (s->read_wants_out && (events & EPOLLOUT)))
 		s->readable = true;

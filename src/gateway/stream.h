@@ -27,6 +27,8 @@ struct stream {
 	const struct stream_ops *ops;
 	struct ev_io io; /* io.fd is owned; -1: none */
 	void *tls;	 /* SSL * */
+	void *below;	 /* what TLS reads from */
+	bool event;	 /* one has come since TLS looked */
 	bool readable;
 	bool read_wants_out, write_wants_in; /* TLS: waits for the other direction */
 	bool eof;

@@ -4,9 +4,15 @@
 
 #include "base/fd.h"
 #include "gateway/conn.h"
+#include "gateway/inject.h"
 #include "gateway/listen.h"
 #include "gateway/pool.h"
 #include "policy/policy.h"
+
+void gw_quit(struct gw *gw)
+{
+	ev_stop(gw->ev);
+}
 
 struct policy *super_policy(const struct gw_policy *from, struct err *err)
 {
@@ -140,6 +146,7 @@ static void on_policy(struct gw *gw, const struct wire_msg *m)
 	(void)policy_free(gw->policy);
 	gw->policy = p;
 	pool_clear(gw);
+	inject_forget(gw);
 	conns_recheck(gw);
 }
 

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SESSIONS_MAX 32 /* of servers, for resumption */
+#define SESSIONS_MAX 32		     /* of servers, for resumption */
+#define READ_AHEAD (16 * 1024 + 512) /* one whole record with its head */
 
 struct leaf {
 	char *host;
@@ -35,35 +36,55 @@ struct tls {
 	uint64_t clock;
 };
 
-/* The socket below TLS: bytes that were read ahead come first. send() and not write(): no
- * SIGPIPE. */
+/*
+ * The socket below TLS. OpenSSL asks for a record's head and then for the rest; one recv() brings
+ * both, and what was read before TLS began comes first. A short read has emptied the socket: no
+ * second call is made until an event says that there is more. send() and not write(): no SIGPIPE.
+ */
 struct below {
 	int fd;
 	struct buf ahead;
 	size_t at;
+	bool dry;
 };
+
+static int take_ahead(struct below *w, char *p, size_t n)
+{
+	size_t left = w->ahead.len - w->at;
+
+	n = left < n ? left : n;
+	memcpy(p, w->ahead.data + w->at, n);
+	w->at += n;
+	if (w->at == w->ahead.len) {
+		buf_done(&w->ahead);
+		w->at = 0;
+	}
+	return (int)n;
+}
 
 static int below_read(BIO *b, char *p, int n)
 {
 	struct below *w = BIO_get_data(b);
-	size_t left = w->ahead.len - w->at;
-	ssize_t r;
+	ssize_t r = -1;
 
 	BIO_clear_retry_flags(b);
-	if (left) {
-		left = left < (size_t)n ? left : (size_t)n;
-		memcpy(p, w->ahead.data + w->at, left);
-		w->at += left;
-		if (w->at == w->ahead.len) {
-			buf_done(&w->ahead);
-			w->at = 0;
+	if (w->ahead.len)
+		return take_ahead(w, p, (size_t)n);
+	if (!w->dry) {
+		w->ahead.max = READ_AHEAD;
+		(void)buf_reserve(&w->ahead, READ_AHEAD);
+		r = recv(w->fd, w->ahead.data, READ_AHEAD, 0);
+		w->dry = r < 0 ? errno == EAGAIN : r < READ_AHEAD && r > 0;
+		if (r > 0) {
+			w->ahead.len = (size_t)r;
+			return take_ahead(w, p, (size_t)n);
 		}
-		return (int)left;
+		buf_done(&w->ahead);
+		if (r == 0 || (errno != EAGAIN && errno != EINTR))
+			return (int)r;
 	}
-	r = recv(w->fd, p, (size_t)n, 0);
-	if (r < 0 && (errno == EAGAIN || errno == EINTR))
-		BIO_set_retry_read(b);
-	return (int)r;
+	BIO_set_retry_read(b);
+	return -1;
 }
 
 static int below_write(BIO *b, const char *p, int n)
@@ -115,9 +136,22 @@ static ssize_t result(struct stream *s, int r, bool writing)
 	}
 }
 
+/* What an event said of the socket, for the layer that reads it. */
+static void note_event(struct stream *s)
+{
+	struct below *w = s->below;
+
+	if (s->event)
+		w->dry = false;
+	s->event = false;
+}
+
 static ssize_t tls_read(struct stream *s, void *p, size_t n)
 {
-	int r = SSL_read(s->tls, p, n > INT32_MAX ? INT32_MAX : (int)n);
+	int r;
+
+	note_event(s);
+	r = SSL_read(s->tls, p, n > INT32_MAX ? INT32_MAX : (int)n);
 
 	s->read_wants_out = false;
 	return r > 0 ? r : result(s, r, false);
@@ -125,9 +159,11 @@ static ssize_t tls_read(struct stream *s, void *p, size_t n)
 
 static ssize_t tls_write(struct stream *s, const void *p, size_t n)
 {
-	int r = SSL_write(s->tls, p, n > INT32_MAX ? INT32_MAX : (int)n);
 	ssize_t e;
+	int r;
 
+	note_event(s);
+	r = SSL_write(s->tls, p, n > INT32_MAX ? INT32_MAX : (int)n);
 	s->write_wants_in = false;
 	if (r > 0)
 		return r;
@@ -150,12 +186,14 @@ static void tls_done(struct stream *s)
 		(void)SSL_shutdown(s->tls);
 	SSL_free(s->tls);
 	ERR_clear_error();
-	s->tls = NULL;
+	s->tls = s->below = NULL;
 }
 
 static bool tls_holds(const struct stream *s)
 {
-	return SSL_pending(s->tls) > 0;
+	const struct below *w = s->below;
+
+	return SSL_pending(s->tls) > 0 || w->ahead.len > 0;
 }
 
 static const struct stream_ops tls_ops = {tls_read, tls_write, tls_shutdown, tls_done, tls_holds};
@@ -419,6 +457,8 @@ static int put_over(struct tls *t, struct stream *s, SSL_CTX *ctx, struct buf *a
 	BIO_set_init(b, 1);
 	SSL_set_bio(ssl, b, b);
 	s->tls = ssl;
+	s->below = w;
+	s->event = true;
 	s->ops = &tls_ops;
 	return 0;
 }
@@ -470,8 +510,10 @@ int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal)
 
 int tls_handshake(struct stream *s)
 {
-	int r = SSL_do_handshake(s->tls), e;
+	int r, e;
 
+	note_event(s);
+	r = SSL_do_handshake(s->tls);
 	if (r == 1)
 		return 0;
 	e = SSL_get_error(s->tls, r);

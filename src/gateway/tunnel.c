@@ -131,7 +131,8 @@ static enum relay relay(struct gw *gw, struct pump *p, struct stream *from, stru
 		if (r < 0)
 			return RELAY_FAILED;
 		if (from->eof) {
-			if (!p->done)
+			/* Where the other direction is over, closing says it all. */
+			if (!p->done && !to->eof)
 				(void)stream_shutdown(to);
 			p->done = true;
 			return RELAY_IDLE;
@@ -261,7 +262,9 @@ void conn_start_tunnel(struct conn *c, bool check)
 	give_pending(&c->up_in, &t->down);
 	conn_event(c, GW_OPEN, GW_ALLOW, "");
 	conn_go(c, CONN_TUNNEL, "open");
-	c->client.readable = c->up.readable = true;
+	/* TLS may hold bytes that no event will announce. */
+	c->client.readable |= c->client.tls != NULL;
+	c->up.readable |= c->up.tls != NULL;
 	conn_on_tunnel(c);
 }
 

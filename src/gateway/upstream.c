@@ -195,20 +195,25 @@ static void dial_checked(struct conn *c, const struct ip *addrs, size_t n)
 		refuse_as(c, GW_ERROR, 502, "the name has no address");
 }
 
+static void resolved(struct conn *c, const struct corp_proxy *p, const struct ip *addrs, size_t n)
+{
+	if (p)
+		dial(c, addrs, n, p->port);
+	else
+		dial_checked(c, addrs, n);
+}
+
 static void on_looked_up(struct lookup *l, int error, const struct ip *addrs, size_t n)
 {
 	struct conn *c = ev_owner(l, struct conn, lookup);
-	const struct corp_proxy *p = c->via ? proxy_of(c) : NULL;
 	char why[160];
 
 	if (error) {
 		(void)snprintf(why, sizeof(why), "%s cannot be resolved: %s",
 			       c->via ? "the host's proxy" : "the name", gai_strerror(error));
 		refuse_as(c, GW_ERROR, error == EAI_AGAIN ? 504 : 502, why);
-	} else if (p) {
-		dial(c, addrs, n, p->port);
 	} else {
-		dial_checked(c, addrs, n);
+		resolved(c, c->via ? proxy_of(c) : NULL, addrs, n);
 	}
 }
 
@@ -216,7 +221,8 @@ static void on_looked_up(struct lookup *l, int error, const struct ip *addrs, si
 static void reach(struct conn *c, const struct corp_proxy *p)
 {
 	const struct host *h = p ? &p->host : &c->host;
-	struct ip loopback[2];
+	struct ip loopback[2], known[ADDRS_MAX];
+	size_t n;
 
 	if (c->verdict.service) {
 		(void)ip_parse("127.0.0.1", 9, &loopback[0]);
@@ -225,10 +231,12 @@ static void reach(struct conn *c, const struct corp_proxy *p)
 		return;
 	}
 	if (h->kind != HOST_NAME) {
-		if (p)
-			dial(c, &h->ip, 1, p->port);
-		else
-			dial_checked(c, &h->ip, 1);
+		resolved(c, p, &h->ip, 1);
+		return;
+	}
+	n = lookup_known(c->gw, h->name, known);
+	if (n) {
+		resolved(c, p, known, n);
 		return;
 	}
 	conn_go(c, CONN_LOOKUP, "allowed");

@@ -420,6 +420,44 @@ int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret)
 	return 0;
 }
 
+void gw_header_done(struct gw_header *h)
+{
+	for (size_t i = 0; i < h->set.n; i++)
+		explicit_bzero(h->set.v[i], strlen(h->set.v[i]));
+	strv_done(&h->set);
+	strv_done(&h->drop);
+	*h = (struct gw_header){0};
+}
+
+void gw_put_header(struct buf *b, const struct gw_header *h)
+{
+	wire_put_u32(b, h->error);
+	wire_put_u32(b, h->keep_ms);
+	wire_put_strv(b, &h->set);
+	wire_put_strv(b, &h->drop);
+}
+
+int gw_get_header(const struct wire_msg *m, struct gw_header *ret)
+{
+	struct gw_header h = {0};
+	struct wire_reader r;
+
+	strv_init(&h.set);
+	strv_init(&h.drop);
+	wire_read(&r, m);
+	h.error = wire_get_u32(&r);
+	h.keep_ms = wire_get_u32(&r);
+	wire_get_strv(&r, &h.set);
+	wire_get_strv(&r, &h.drop);
+	if (wire_read_end(&r) < 0 || h.set.n > GW_HEADER_FIELDS_MAX ||
+	    h.drop.n > GW_HEADER_FIELDS_MAX) {
+		gw_header_done(&h);
+		return -EPROTO;
+	}
+	*ret = h;
+	return 0;
+}
+
 void gw_put_health(struct buf *b, const struct gw_health *h)
 {
 	wire_put_u32(b, h->connections);

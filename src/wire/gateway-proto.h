@@ -43,6 +43,7 @@ enum gw_type {
 #define GW_NAME_MAX 255	   /* a host */
 #define GW_TEXT_MAX 1024   /* path, reason: longer ones are cut */
 #define GW_SECRET_MAX 4096 /* a token */
+#define GW_HEADER_FIELDS_MAX 16
 
 struct gw_rule {
 	bool deny;
@@ -137,6 +138,17 @@ struct gw_header_ask {
 	uint32_t port;
 };
 
+/*
+ * The answer: fields to set ("Name: value") and names to drop, or an error. For keep_ms the gateway
+ * may use it again for the same credential, host and port without asking: 0 for what holds for one
+ * request alone, a signature; a little for a bearer token, which would cost a question per request.
+ */
+struct gw_header {
+	uint32_t error; /* errno */
+	uint32_t keep_ms;
+	struct strv set, drop;
+};
+
 struct gw_health {
 	uint32_t connections, tunnels, idle_upstreams, lookups;
 	uint64_t accepted, denied, bytes_up, bytes_down;
@@ -155,6 +167,8 @@ void gw_policy_done(struct gw_policy *p);
 struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const char *url,
 			      const char *credential);
 
+void gw_header_done(struct gw_header *h); /* wipes */
+
 static inline void gw_config_freep(struct gw_config **c)
 {
 	(void)gw_config_free(*c);
@@ -166,6 +180,7 @@ void gw_put_policy(struct buf *b, const struct gw_policy *p);
 void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n);
 void gw_put_event(struct buf *b, const struct gw_event *e);
 void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
+void gw_put_header(struct buf *b, const struct gw_header *h);
 void gw_put_health(struct buf *b, const struct gw_health *h);
 
 /* Reading a whole body: 0 or -EPROTO. Strings of events and asks point into the message. */
@@ -174,6 +189,7 @@ int gw_get_policy(const struct wire_msg *m, struct gw_policy *ret);
 int gw_get_listeners(const struct wire_msg *m, struct gw_listener **ret, size_t *ret_n);
 int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);
+int gw_get_header(const struct wire_msg *m, struct gw_header *ret); /* gw_header_done() frees */
 int gw_get_health(const struct wire_msg *m, struct gw_health *ret);
 
 /* Sends all of the rows with their descriptors, in as many frames as that takes. */

@@ -2,6 +2,7 @@
 #include "live-servers.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,12 +55,12 @@ static void wrs(struct peer *p, const char *s)
 
 static void respond(struct peer *p, const char *extra, const char *body, size_t n)
 {
-	char head[512];
+	static char whole[2 << 20];
+	int head = snprintf(whole, sizeof(whole),
+			    "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n%s\r\n", n, extra);
 
-	(void)snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n%s\r\n", n,
-		       extra);
-	wrs(p, head);
-	wr(p, body, n);
+	memcpy(whole + head, body, n);
+	wr(p, whole, (size_t)head + n);
 }
 
 static void big(struct peer *p, size_t n)
@@ -211,10 +212,22 @@ static void serve_proxy(struct peer *p)
 	_exit(0);
 }
 
+static void serve_bulk(struct peer *p)
+{
+	static char block[256 * 1024];
+	char b[16];
+
+	if (rd(p, b, sizeof(b)) > 0)
+		for (;;)
+			wr(p, block, sizeof(block));
+}
+
 static void serve(enum server_kind kind, int fd, SSL_CTX *ctx)
 {
 	struct peer p = {.fd = fd};
+	int on = 1;
 
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	switch (kind) {
 	case SERVER_HTTPS:
 	case SERVER_TLS_ECHO:
@@ -237,6 +250,9 @@ static void serve(enum server_kind kind, int fd, SSL_CTX *ctx)
 		break;
 	case SERVER_PROXY:
 		serve_proxy(&p);
+		break;
+	case SERVER_BULK:
+		serve_bulk(&p);
 		break;
 	}
 }

@@ -9,6 +9,7 @@ enum server_kind {
 	SERVER_ECHO,
 	SERVER_TLS_ECHO,
 	SERVER_PROXY,
+	SERVER_BULK, /* sends without end, once it was asked to */
 };
 
 /* In the caller's network namespace; lives as long as the test program. */

@@ -48,6 +48,7 @@ static struct {
 	struct wire_msg *queue[4096];
 	size_t n_queue;
 	struct wire_msg *last;
+	uint32_t keep_ms;
 } w = {.inside = -1, .outside = -1, .ctl = -1};
 
 static void leave_out(const char *why)
@@ -170,6 +171,7 @@ static void start_servers(void)
 	server_start(SERVER_BANNER, ADDR_ALLOWED, 22, NULL);
 	server_start(SERVER_ECHO, ADDR_ALLOWED, 5432, NULL);
 	server_start(SERVER_ECHO, ADDR_ALLOWED, 9000, NULL);
+	server_start(SERVER_BULK, ADDR_ALLOWED, 9100, NULL);
 	server_start(SERVER_TLS_ECHO, ADDR_ALLOWED, 8443, server_ctx("allowed.test"));
 	server_start(SERVER_HTTP, ADDR_OTHER, 80, NULL);
 	server_start(SERVER_HTTPS, ADDR_OTHER, 443, server_ctx("other.test"));
@@ -325,18 +327,18 @@ static void send_listeners(int sock)
 static void answer_header(int gw, const struct wire_msg *m)
 {
 	struct gw_header_ask a;
+	struct gw_header h = {.keep_ms = w.keep_ms};
 	cleanup_buf struct buf b;
-	cleanup_strv struct strv set, drop;
-	bool known = gw_get_header_ask(m, &a) == 0 && streq(a.credential, "key");
 
-	strv_init(&set);
-	strv_init(&drop);
-	strv_push(&set, "Authorization: Bearer the-real-key");
-	strv_push(&drop, "x-api-key");
+	if (gw_get_header_ask(m, &a) < 0 || !streq(a.credential, "key"))
+		h.error = ENOENT;
+	strv_init(&h.set);
+	strv_init(&h.drop);
+	strv_push(&h.set, "Authorization: Bearer the-real-key");
+	strv_push(&h.drop, "x-api-key");
 	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, known ? 0 : ENOENT);
-	wire_put_strv(&b, &set);
-	wire_put_strv(&b, &drop);
+	gw_put_header(&b, &h);
+	gw_header_done(&h);
 	(void)wire_send(gw, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
 }
 
@@ -434,6 +436,7 @@ void live_start(const struct live_options *o)
 	assert_int_equal(wire_pair(gw, &err), 0);
 	assert_int_equal(wire_pair(ca, &err), 0);
 	assert_int_equal(wire_pair(ctl, &err), 0);
+	w.keep_ms = o->keep_ms;
 	enter(w.outside);
 	w.gateway = start_program(GATEWAY_EXE, gw[1]);
 	(void)start_program(CA_EXE, ca[1]);
@@ -442,6 +445,7 @@ void live_start(const struct live_options *o)
 	make_ca(ca[0]);
 	w.supervisor = fork();
 	if (w.supervisor == 0) {
+		(void)fd_set_nonblock(ctl[1], o->no_events);
 		(void)close(ctl[0]);
 		supervise(gw[0], ca[0], ctl[1]);
 	}
@@ -571,7 +575,7 @@ size_t live_dns_questions(void)
 	return n;
 }
 
-int client(const char *addr, uint16_t port)
+static int client_in(int ns, const char *addr, uint16_t port)
 {
 	bool six = strchr(addr, ':') != NULL;
 	struct sockaddr_in a4 = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -579,7 +583,7 @@ int client(const char *addr, uint16_t port)
 	struct timeval limit = {.tv_sec = WAIT_MS / 1000};
 	int fd;
 
-	enter(w.inside);
+	enter(ns);
 	fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
@@ -591,6 +595,21 @@ int client(const char *addr, uint16_t port)
 		return -1;
 	}
 	return fd;
+}
+
+int client(const char *addr, uint16_t port)
+{
+	return client_in(w.inside, addr, port);
+}
+
+int client_outside(const char *addr, uint16_t port)
+{
+	return client_in(w.outside, addr, port);
+}
+
+void live_outside(void)
+{
+	enter(w.outside);
 }
 
 int client_proxy(void)

@@ -38,7 +38,9 @@ struct live_options {
 	const char *https_proxy, *http_proxy, *no_proxy;
 	const char *route_url; /* provider "test" */
 	uint32_t head_ms, dial_ms, lookup_ms;
-	bool bad_trust; /* the servers' CA is not trusted */
+	uint32_t keep_ms; /* of the headers the supervisor gives */
+	bool no_events;	  /* nobody will ask for them */
+	bool bad_trust;	  /* the servers' CA is not trusted */
 };
 
 /* Per test: starts everything; live_stop() ends it. */
@@ -60,6 +62,8 @@ size_t live_dns_questions(void);
 
 /* A client inside. */
 int client(const char *addr, uint16_t port);
+int client_outside(const char *addr, uint16_t port);
+void live_outside(void); /* this process goes there */
 int client_proxy(void);
 void put(int fd, const char *text);
 void put_bytes(int fd, const void *p, size_t n);
