@@ -6,7 +6,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 ralph=$1/bin/ralph
-marker=demo-secret-$$-$RANDOM$RANDOM
+printf -v marker 'demo-secret-%05d%05d' "$RANDOM" "$RANDOM"
 T=$(mktemp -d /tmp/ralph-demo.XXXXXX)
 pids=()
 
@@ -74,7 +74,8 @@ evidence() {
 
 nothing_lingers() {
 	for _ in {1..100}; do
-		! pgrep -f "^sleep 3${marker: -6}\$" >/dev/null && return
+		# In brackets, so that the search does not find itself.
+		grep -qszx "[3]33${marker: -6}" /proc/[0-9]*/cmdline || return 0
 		sleep 0.02
 	done
 	return 1

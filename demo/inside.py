@@ -93,13 +93,13 @@ def run(*argv):
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True)
     if done.returncode:
-        raise OSError((done.stderr.strip() or "exit %d" % done.returncode).splitlines()[-1])
+        raise OSError((done.stderr.strip() or "exit %d" % done.returncode).splitlines()[0])
     return (done.stdout.strip() or "done").splitlines()[0]
 
 
 def linger():
     """Whether it outlives the sandbox is for the host to see."""
-    subprocess.Popen(["sleep", "3" + MARKER[-6:]], start_new_session=True,
+    subprocess.Popen(["sleep", "333" + MARKER[-6:]], start_new_session=True,
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return "started"
 

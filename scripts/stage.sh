@@ -3,7 +3,7 @@
 # demo, the tests and the benchmarks: a checkout in a private home is out of an unprivileged test
 # user's reach, and nothing has to be installed in the system.
 #   scripts/stage.sh            build and install
-#   scripts/stage.sh --path     print the directory
+#   scripts/stage.sh --path     print where: it holds bin/ralph and libexec/ralph
 #   scripts/stage.sh --remove   remove it
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,18 +22,18 @@ check_owner() {
 
 case ${1:-} in
 --path)
-	echo "$stage"
+	echo "$stage/usr/local"
 	;;
 --remove)
 	check_owner
 	rm -rf "$stage"
 	;;
 *)
-	scripts/build.sh build --prefix="$stage"
+	scripts/build.sh build --prefix=/usr/local
 	check_owner
 	rm -rf "$stage"
 	umask 022
 	mkdir "$stage"
-	meson install -C build --no-rebuild --quiet
+	meson install -C build --no-rebuild --quiet --destdir "$stage"
 	;;
 esac

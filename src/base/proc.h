@@ -33,8 +33,8 @@ struct run {
 	size_t n_keep;
 	enum run_flags flags;
 	int into_cgroup; /* cgroup v2 directory to be born in; -1: this process's own */
-	/* Called in the child just before exec: async-signal-safe work only; -errno ends it. It may
-	 * place descriptors below 100 with dup2(). */
+	/* Called in the child just before exec, in this process's memory: async-signal-safe work
+	 * that changes nothing but the kernel's state; -errno ends it. */
 	int (*before_exec)(void *arg);
 	void *arg;
 };

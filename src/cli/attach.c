@@ -57,9 +57,15 @@ static bool file_needs_pipe(int fd)
 {
 	static long abi = -1;
 	struct stat st;
+	int flags;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
+	/* `>> file` means that what is there stays; whoever holds the descriptor could truncate the
+	 * file and take the flag away. */
+	flags = fcntl(fd, F_GETFL);
+	if (flags >= 0 && (flags & O_APPEND) && (flags & O_ACCMODE) != O_RDONLY)
+		return true;
 	if (abi < 0)
 		abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION_QUERY);
 	return abi < LANDLOCK_ABI_FILES;
@@ -162,7 +168,8 @@ static void start_relays(struct session *s)
 	if (s->a->tty) {
 		raw_mode(s);
 		(void)fd_set_nonblock(s->pty, true);
-		relay_start(&s->relays[0], s->ev, STDIN_FILENO, s->pty, 0);
+		relay_start(&s->relays[0], s->ev, STDIN_FILENO, s->pty,
+			    isatty(STDIN_FILENO) ? 0 : RELAY_TYPE_END);
 		relay_start(&s->relays[1], s->ev, s->pty, STDOUT_FILENO, RELAY_TO_TERMINAL);
 		return;
 	}

@@ -10,7 +10,6 @@
 #include "cli/attach.h"
 #include "cli/exec.h"
 #include "cli/settings.h"
-#include "engine/engine.h"
 #include "sandbox/live.h"
 
 extern char **environ;
@@ -43,19 +42,6 @@ static const struct opt run_opts[] = {
 	{"timeout", 0, OPT_DURATION, 0, "TIME", "end the command after this time", .key = "limits.timeout"},
 };
 /* clang-format on */
-
-static int print_plan(struct cli *cli, const struct sandbox_spec *spec)
-{
-	cleanup_(engine_freep) struct engine *e = NULL;
-	int r = engine_new(spec->engine, &e, &cli->err);
-
-	if (r == 0)
-		r = engine_plan(e, spec, &cli->err);
-	if (r < 0)
-		return r;
-	engine_dump(e, stdout);
-	return 0;
-}
 
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
 		    const struct build *b, const struct strv *argv, int *ret_code)
@@ -118,7 +104,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r < 0)
 		return r;
 	if (cli->dry_run)
-		return print_plan(cli, b.spec);
+		return build_print_plan(b.spec, stdout, &cli->err);
 	if (b.notice)
 		log_warn("run", "%s", b.notice);
 	for (int i = n_path; i < argc; i++)

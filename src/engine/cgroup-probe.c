@@ -1,5 +1,6 @@
 #include "engine/cgroup.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -199,6 +200,27 @@ static int view_read(const struct cgroup_source *src, struct view *ret, struct e
 	return 0;
 }
 
+int cgroup_source_read(struct cgroup_source *ret, struct err *err)
+{
+	struct cgroup_source s = {0};
+	int r = read_proc(NULL, "/proc/self/cgroup", &s.proc_cgroup, err);
+
+	if (r == 0)
+		r = read_proc(NULL, "/proc/self/mountinfo", &s.mountinfo, err);
+	if (r < 0)
+		cgroup_source_done(&s);
+	else
+		*ret = s;
+	return r;
+}
+
+void cgroup_source_done(struct cgroup_source *s)
+{
+	free(s->proc_cgroup);
+	free(s->mountinfo);
+	*s = (struct cgroup_source){0};
+}
+
 static void place_add(struct cgroup_support *s, const char *dir, unsigned set, bool v2)
 {
 	if (s->n_places == CGROUP_PLACES_MAX)
@@ -220,15 +242,14 @@ static bool can_make_in(const char *dir)
  */
 static unsigned v2_offers(const char *dir)
 {
-	unsigned set = read_controllers(dir, "cgroup.subtree_control");
+	unsigned set = read_controllers(dir, "cgroup.subtree_control"), could;
 	cleanup_free char *procs = NULL;
 
-	if (!may(dir, "cgroup.subtree_control", W_OK))
+	could = read_controllers(dir, "cgroup.controllers");
+	if (!(could & ~set) || !may(dir, "cgroup.subtree_control", W_OK))
 		return set;
 	procs = read_text(dir, "cgroup.procs");
-	if ((procs && !*procs) || !may(dir, "cgroup.type", F_OK))
-		set |= read_controllers(dir, "cgroup.controllers");
-	return set;
+	return (procs && !*procs) || !may(dir, "cgroup.type", F_OK) ? set | could : set;
 }
 
 /* The nearest directory from our own upwards that gives what is needed; without memory and pids
@@ -326,6 +347,35 @@ void cgroup_support_done(struct cgroup_support *s)
 	for (size_t i = 0; i < s->n_places; i++)
 		free(s->place[i].dir);
 	*s = (struct cgroup_support){0};
+}
+
+static_assert((int)CGROUP_METHOD_N == (int)SPEC_CGROUP_N && (int)CGROUP_V1 == (int)SPEC_CGROUP_V1 &&
+		      (int)CGROUP_V2 == (int)SPEC_CGROUP_V2 &&
+		      CGROUP_PLACES_MAX <= SPEC_CGROUPS_MAX,
+	      "the spec counts as we do");
+
+void cgroup_support_to_spec(const struct cgroup_support *s, struct spec_limits *ret)
+{
+	ret->cgroup = (enum spec_cgroup_kind)s->method;
+	for (size_t i = 0; i < s->n_places; i++)
+		ret->cgroups[ret->n_cgroups++] = (struct spec_cgroup){
+			.dir = xstrdup(s->place[i].dir),
+			.controllers = s->place[i].controllers,
+		};
+}
+
+void cgroup_support_from_spec(const struct spec_limits *l, struct cgroup_support *ret)
+{
+	*ret = (struct cgroup_support){
+		.method = (enum cgroup_method)l->cgroup,
+		.controllers = l->controllers,
+	};
+	for (size_t i = 0; i < l->n_cgroups && i < CGROUP_PLACES_MAX; i++)
+		ret->place[ret->n_places++] = (struct cgroup_place){
+			.dir = xstrdup(l->cgroups[i].dir),
+			.controllers = l->cgroups[i].controllers,
+			.v2 = l->cgroup == SPEC_CGROUP_V2,
+		};
 }
 
 char *cgroup_support_text(const struct cgroup_support *s)

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/strv.h"
+#include "spec/spec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,10 +51,14 @@ struct cgroup_support {
 
 /* Where the probe looks; NULL members mean the running system. Tests give their own tree. */
 struct cgroup_source {
-	const char *proc_cgroup; /* content of /proc/self/cgroup */
-	const char *mountinfo;	 /* content of /proc/self/mountinfo */
+	char *proc_cgroup; /* content of /proc/self/cgroup */
+	char *mountinfo;	 /* content of /proc/self/mountinfo */
 	bool (*manager)(void);	 /* does the user's service manager answer? */
 };
+
+/* Reads both files once, for several questions; the strings are the caller's. */
+int cgroup_source_read(struct cgroup_source *ret, struct err *err);
+void cgroup_source_done(struct cgroup_source *s);
 
 /* src may be NULL. Never fails for want of cgroups: that is CGROUP_NONE. Makes nothing; enables
  * nothing, and takes a fraction of a millisecond. */
@@ -61,6 +66,10 @@ int cgroup_probe(const struct cgroup_source *src, struct cgroup_support *ret, st
 void cgroup_support_done(struct cgroup_support *s);
 /* "cgroup v1 (memory, pids, cpu)", "cgroup v2 (…)", "cgroup v2 scope (…)", "rlimits". */
 char *cgroup_support_text(const struct cgroup_support *s);
+
+/* The spec's form of it, and back: what was shown is what is used. */
+void cgroup_support_to_spec(const struct cgroup_support *s, struct spec_limits *ret);
+void cgroup_support_from_spec(const struct spec_limits *l, struct cgroup_support *ret);
 
 struct cgroup_limits {
 	uint64_t memory; /* bytes; swap included where it is accounted; 0: no limit */

@@ -203,20 +203,11 @@ static char *cgroup_name_of(const struct sandbox_spec *spec)
 static int make_cgroup(struct native *n, struct err *err)
 {
 	const struct spec_limits *l = &n->spec->limits;
-	int r;
 
 	n->limits = (struct cgroup_limits){.memory = l->memory, .pids = l->pids, .cpu = l->cpu};
 	n->cgroup_name = cgroup_name_of(n->spec);
-	if (!l->controllers)
-		return 0;
-	r = cgroup_probe(NULL, &n->support, err);
-	if (r < 0)
-		return r;
-	if ((n->support.controllers & l->controllers) != l->controllers)
-		return err_set(err, ENOTSUP,
-			       "the cgroups of the plan (%s) are not to be had any more",
-			       l->method);
-	if (n->support.method == CGROUP_SCOPE)
+	cgroup_support_from_spec(l, &n->support);
+	if (n->support.method == CGROUP_NONE || n->support.method == CGROUP_SCOPE)
 		return 0;
 	return cgroup_create(&n->support, n->cgroup_name, &n->limits, &n->cgroup, err);
 }
@@ -227,6 +218,8 @@ static int native_start(struct engine *e, struct engine_proc *ret, struct err *e
 	struct native *n = native_of(e);
 	int r = open_start(n, &s, err);
 
+	if (r == 0)
+		r = native_check_targets(n->spec, err);
 	if (r == 0)
 		r = host_bwrap_path(&n->bwrap_path, err);
 	if (r == 0)
@@ -335,8 +328,7 @@ static void native_clean(const struct sandbox_spec *spec)
 	cleanup_free char *name = cgroup_name_of(spec);
 	struct err ignored;
 
-	if (!spec->limits.controllers || cgroup_probe(NULL, &support, &ignored) < 0)
-		return;
+	cgroup_support_from_spec(&spec->limits, &support);
 	(void)cgroup_stale_remove(&support, name, STOP_MS, &ignored);
 }
 

@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -196,6 +197,26 @@ static int judge_memory_file(int fd, int flags, struct err *err)
 		       "a memory file that is open one way only cannot be handed in; use a pipe");
 }
 
+/*
+ * A socket belongs to the network it was made in for ever. One that can be sent elsewhere (TCP is
+ * disconnected and connected anew, datagrams take an address each, what is not connected yet can
+ * be) would be a way into the host's; a connected stream between two processes is not.
+ */
+static int judge_socket(int fd, struct err *err)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(int), peer_len = sizeof(peer);
+	int domain = -1, type = -1;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && domain == AF_UNIX &&
+	    (type == SOCK_STREAM || type == SOCK_SEQPACKET) &&
+	    getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0)
+		return 0;
+	return err_set(err, EOPNOTSUPP,
+		       "a socket of the host's network cannot be handed in; use a pipe");
+}
+
 static int judge(int fd, struct stat *st, int *ret_flags, struct err *err)
 {
 	*ret_flags = fcntl(fd, F_GETFL);
@@ -206,7 +227,7 @@ static int judge(int fd, struct stat *st, int *ret_flags, struct err *err)
 			       "a directory cannot be handed in: it would open all around it");
 	if (*ret_flags & O_PATH)
 		return err_set(err, EBADF, "a descriptor that is only a path cannot be handed in");
-	return 0;
+	return S_ISSOCK(st->st_mode) ? judge_socket(fd, err) : 0;
 }
 
 int domain_for(const struct domain_base *base, const int *fds, size_t n, int *ret, struct err *err)

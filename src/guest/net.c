@@ -12,6 +12,10 @@
 
 #include "base/fd.h"
 
+#ifndef IPV6_FREEBIND
+#define IPV6_FREEBIND 78 /* of linux/in6.h, which musl's headers do not join with */
+#endif
+
 static int loopback_up(unsigned *ret_index, struct err *err)
 {
 	cleanup_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -130,7 +134,14 @@ static int set_options(int fd, const struct guest_listener *l)
 
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
 		return -1;
-	if (l->family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
+	/* A local route makes an IPv4 address one to bind to, an IPv6 address not quite. */
+	if (l->family == AF_INET6 &&
+	    (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0 ||
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0))
+		return -1;
+	/* A route makes an address ours for IPv4; for IPv6 bind(2) wants it on an interface. */
+	if (l->family == AF_INET6 &&
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0)
 		return -1;
 	if (!l->udp)
 		return 0;

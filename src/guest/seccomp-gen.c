@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -248,6 +249,28 @@ static void socket_rules(scmp_filter_ctx ctx, int call)
 	deny_all_but(ctx, EPROTONOSUPPORT, call, netlink, 2, route, COUNT(route));
 }
 
+/*
+ * The limit on core files is such that the kernel starts no handler outside for them (confine.c); a
+ * lower one would allow it. Programs that forbid cores have what they want: they are told so.
+ */
+static void limit_rules(scmp_filter_ctx ctx)
+{
+	const struct scmp_arg_cmp set = arg(0, SCMP_CMP_MASKED_EQ, ALL, RLIMIT_CORE);
+	const struct scmp_arg_cmp blind[] = {arg(0, SCMP_CMP_EQ, 0, 0),
+					     arg(1, SCMP_CMP_MASKED_EQ, ALL, RLIMIT_CORE),
+					     arg(2, SCMP_CMP_NE, 0, 0), arg(3, SCMP_CMP_EQ, 0, 0)};
+	const struct scmp_arg_cmp seeing[] = {arg(0, SCMP_CMP_EQ, 0, 0),
+					      arg(1, SCMP_CMP_MASKED_EQ, ALL, RLIMIT_CORE),
+					      arg(2, SCMP_CMP_NE, 0, 0), arg(3, SCMP_CMP_NE, 0, 0)};
+	/* Nor are limits of others to be set: pid 1 and the minders are of the same user. */
+	const struct scmp_arg_cmp others[] = {arg(0, SCMP_CMP_NE, 0, 0), arg(2, SCMP_CMP_NE, 0, 0)};
+
+	deny(ctx, EPERM, SCMP_SYS(prlimit64), COUNT(others), others);
+	deny1(ctx, 0, SCMP_SYS(setrlimit), set);
+	deny(ctx, 0, SCMP_SYS(prlimit64), COUNT(blind), blind);
+	deny(ctx, EPERM, SCMP_SYS(prlimit64), COUNT(seeing), seeing);
+}
+
 static void argument_rules(scmp_filter_ctx ctx)
 {
 	static const unsigned namespaces[] = {CLONE_NEWNS,  CLONE_NEWCGROUP, CLONE_NEWUTS,
@@ -260,6 +283,7 @@ static void argument_rules(scmp_filter_ctx ctx)
 
 	socket_rules(ctx, SCMP_SYS(socket));
 	socket_rules(ctx, SCMP_SYS(socketpair));
+	limit_rules(ctx);
 	for (size_t i = 0; i < COUNT(namespaces); i++) {
 		flags = arg(0, SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]);
 		deny1(ctx, EPERM, SCMP_SYS(clone), flags);

@@ -79,16 +79,20 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 static int set_limits(struct sandbox_spec *s, const struct config *c, struct err *err)
 {
 	cleanup_(cgroup_support_done) struct cgroup_support support = {0};
+	cleanup_(cgroup_source_done) struct cgroup_source src = {0};
 	struct limits_facts facts;
-	int r = limits_facts_read(&facts, err);
+	int r = cgroup_source_read(&src, err);
 
 	if (r == 0)
-		r = cgroup_probe(NULL, &support, err);
+		r = limits_facts_read(&src, &facts, err);
+	if (r == 0)
+		r = cgroup_probe(&src, &support, err);
 	if (r == 0)
 		r = limits_decide(c, &facts, &support, &s->limits, err);
 	if (r < 0)
 		return r;
 	s->limits.controllers = support.controllers;
+	cgroup_support_to_spec(&support, &s->limits);
 	s->limits.n_rlimits =
 		limits_rlimits(&s->limits, &facts, support.controllers, s->limits.rlimits);
 	return 0;
@@ -185,25 +189,44 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, struct bui
 	return 0;
 }
 
+/* Whose sandbox it is; the name is left out where no configuration says which agent's. */
+static int identify(const struct build_input *in, struct sandbox_spec *s, struct workspace *w,
+		    struct gitdir *g, struct err *err)
+{
+	char key[GITDIR_KEY_LEN + 1];
+	int r = find_workspace(in, w, err);
+
+	if (r == 0)
+		r = gitdir_find(w->path, in->places->home, g, err);
+	if (r == 0 && in->config)
+		r = choose_name(in, w, g, &s->name, err);
+	if (r < 0)
+		return r;
+	gitdir_key(g, w->path, key);
+	s->instance = xstrdup(key);
+	s->workspace = xstrdup(w->path);
+	s->branch = g->branch ? xstrdup(g->branch) : NULL;
+	return 0;
+}
+
+int build_identity(const struct build_input *in, struct sandbox_spec *s, struct err *err)
+{
+	cleanup_(workspace_done) struct workspace w = {0};
+	cleanup_(gitdir_done) struct gitdir g = {0};
+
+	return identify(in, s, &w, &g, err);
+}
+
 int build_spec(const struct build_input *in, struct build *ret, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
 	cleanup_(workspace_done) struct workspace w = {0};
 	cleanup_(gitdir_done) struct gitdir g = {0};
-	char key[GITDIR_KEY_LEN + 1];
-	int r = find_workspace(in, &w, err);
+	int r = identify(in, s, &w, &g, err);
 
 	*ret = (struct build){0};
-	if (r == 0)
-		r = gitdir_find(w.path, in->places->home, &g, err);
-	if (r == 0)
-		r = choose_name(in, &w, &g, &s->name, err);
 	if (r < 0)
 		return r;
-	gitdir_key(&g, w.path, key);
-	s->instance = xstrdup(key);
-	s->workspace = xstrdup(w.path);
-	s->branch = g.branch ? xstrdup(g.branch) : NULL;
 	ret->cwd = start_dir(s->workspace);
 	r = fill(s, in, ret, err);
 	if (r == 0)
@@ -228,4 +251,16 @@ void build_done(struct build *b)
 	free(b->cwd);
 	free(b->notice);
 	*b = (struct build){0};
+}
+
+int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err)
+{
+	cleanup_(engine_freep) struct engine *e = NULL;
+	int r = engine_new(spec->engine, &e, err);
+
+	if (r == 0)
+		r = engine_plan(e, spec, err);
+	if (r == 0)
+		engine_dump(e, out);
+	return r;
 }

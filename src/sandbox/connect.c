@@ -13,12 +13,9 @@ int live_connect(const struct places *p, const char *name, int *ret, struct err 
 
 	if (!name_valid(name))
 		return err_usage(err, "'%s' is no sandbox name; see: ralph ls", name);
-	*ret = -1;
-	r = runtime_connect(p, name, ret);
-	if (r == 0)
-		return 0;
-	if (r != -ENOENT && r != -ECONNREFUSED)
-		return err_sys(err, -r, "cannot reach sandbox '%s'", name);
+	r = runtime_connect(p, name, ret, err);
+	if (r < 0 || *ret >= 0)
+		return r;
 	if (stat(dir, &st) < 0)
 		return err_set(err, ENOENT, "there is no sandbox '%s'; see: ralph ls", name);
 	return 0;

@@ -59,7 +59,7 @@ static bool kernel_at_least(uint64_t major, uint64_t minor)
 	return a > major || (a == major && b >= minor);
 }
 
-int limits_facts_read(struct limits_facts *ret, struct err *err)
+int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret, struct err *err)
 {
 	struct sysinfo info;
 	cpu_set_t cpus;
@@ -68,7 +68,7 @@ int limits_facts_read(struct limits_facts *ret, struct err *err)
 		return err_sys(err, errno, "cannot find out how much memory there is");
 	*ret = (struct limits_facts){
 		.mem_total = (uint64_t)info.totalram * info.mem_unit,
-		.mem_enclosing = cgroup_memory_limit(NULL),
+		.mem_enclosing = cgroup_memory_limit(src),
 		.nofile_hard = hard_limit(RLIMIT_NOFILE),
 		.nproc_hard = hard_limit(RLIMIT_NPROC),
 		.pids_max = read_pid_max(),
@@ -125,7 +125,6 @@ size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *fa
 {
 	size_t n = 0;
 
-	ret[n++] = (struct spec_rlimit){RLIMIT_CORE, 0};
 	ret[n++] = (struct spec_rlimit){RLIMIT_NOFILE, l->open_files};
 	if (!(cgroup_controllers & CGROUP_MEMORY))
 		ret[n++] = (struct spec_rlimit){RLIMIT_DATA, l->memory};

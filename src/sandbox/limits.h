@@ -19,7 +19,8 @@ struct limits_facts {
 	unsigned cpus;		/* this process may run on */
 	bool nproc_per_userns;	/* Linux 5.14: RLIMIT_NPROC counts inside a user namespace */
 };
-int limits_facts_read(struct limits_facts *ret, struct err *err);
+/* src: what cgroup_source_read() gave; NULL reads it again. */
+int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret, struct err *err);
 
 /*
  * The configuration's limits as they will hold here: memory 0 becomes three quarters of what the
@@ -33,9 +34,9 @@ int limits_decide(const struct config *c, const struct limits_facts *facts,
 void limits_cgroup(const struct spec_limits *l, struct cgroup_limits *ret);
 
 /*
- * The rlimits of a command: always core 0 and open files; where cgroups do not bound memory or
- * pids, RLIMIT_DATA (per process; address space is not limited: node and Go reserve much more
- * than they use) and RLIMIT_NPROC. In the order they are to be set.
+ * The rlimits of a command: always open files (cores are the guest's); where cgroups do not bound
+ * memory or pids, RLIMIT_DATA (per process; address space is not limited: node and Go reserve much
+ * more than they use) and RLIMIT_NPROC. In the order they are to be set.
  */
 size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
 		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX]);

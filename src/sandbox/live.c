@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
 #include "wire/wire.h"
@@ -18,24 +19,43 @@
 #define ANSWER_S 60   /* for a supervisor to answer */
 #define STALE_TRIES 10
 
-static int try_connect(const struct places *p, const char *name, int *ret, struct err *err)
+static bool is_writable_inside(const struct sandbox_spec *spec, const char *path)
 {
-	int r = runtime_connect(p, name, ret);
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_BIND_RW &&
+		    path_under(path, spec->mounts[i].source))
+			return true;
+	return false;
+}
 
-	if (r == -ENOENT || r == -ECONNREFUSED) {
-		*ret = -1;
-		return 0;
+/* Where the supervisor looks for bwrap: a PATH often begins with directories of the workspace, and
+ * what is in there the sandbox may have put there. */
+static void push_path(const struct sandbox_spec *spec, const char *path, struct strv *env)
+{
+	cleanup_free char *kept = xstrdup("PATH=");
+	cleanup_strv struct strv dirs = {0};
+
+	strv_split(&dirs, path, ':');
+	for (size_t i = 0; i < dirs.n; i++) {
+		cleanup_free char *real = NULL, *old = kept;
+		struct err ignored;
+
+		if (dirs.v[i][0] != '/' || path_real(dirs.v[i], &real, &ignored) < 0 ||
+		    is_writable_inside(spec, real)) {
+			old = NULL;
+			continue;
+		}
+		kept = xasprintf("%s%s%s", old, old[strlen("PATH=")] ? ":" : "", dirs.v[i]);
 	}
-	return r < 0 ? err_sys(err, -r, "cannot reach sandbox '%s'", name) : 0;
+	strv_push(env, kept);
 }
 
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
-static void supervisor_env(struct strv *env)
+static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 {
 	static const char *const names[] = {
 		"HOME",
-		"PATH",
 		"XDG_RUNTIME_DIR",
 		"XDG_STATE_HOME",
 		"XDG_CONFIG_HOME",
@@ -49,10 +69,9 @@ static void supervisor_env(struct strv *env)
 		"SSL_CERT_FILE",
 		"SSL_CERT_DIR",
 		"RALPH_LIBEXEC",
-		"RALPH_BWRAP",
-		"RALPH_FAULT",
 	};
 
+	push_path(spec, getenv("PATH") ? getenv("PATH") : "", env);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = getenv(names[i]);
 
@@ -63,7 +82,7 @@ static void supervisor_env(struct strv *env)
 
 /* The numbers that supervisor.c knows its descriptors by. */
 struct handover {
-	int fds[4]; /* connection, spec, live lock, record */
+	int fds[5]; /* connection, spec, live lock, record, lock */
 };
 
 static int place_handover(void *arg)
@@ -82,19 +101,19 @@ static int place_handover(void *arg)
 	return 0;
 }
 
-static int spawn_supervisor(const struct places *p, const struct store_entry *e, int spec, int conn,
-			    struct err *err)
+static int spawn_supervisor(const struct places *p, const struct store_entry *e,
+			    const struct sandbox_spec *spec, int spec_fd, int conn, struct err *err)
 {
 	cleanup_free char *program = places_program(p, "supervisor");
 	char *argv[] = {program, e->name, NULL};
-	struct handover h = {{conn, spec, e->live, e->dir}};
+	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock}};
 	cleanup_strv struct strv env;
 	struct run run = RUN_INIT;
 	struct child child;
 	int r;
 
 	strv_init(&env);
-	supervisor_env(&env);
+	supervisor_env(spec, &env);
 	run.argv = argv;
 	run.env = env.v;
 	run.dir = "/";
@@ -139,7 +158,7 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 
 	if (store_was_killed(e))
 		clean_stale(p, e);
-	r = store_write_spec(e, spec, err);
+	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_make_links(e, spec, err);
 	if (r < 0)
@@ -152,7 +171,7 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		return r;
 	ours = pair[0];
 	theirs = pair[1];
-	r = spawn_supervisor(p, e, memfd, theirs, err);
+	r = spawn_supervisor(p, e, spec, memfd, theirs, err);
 	if (r < 0)
 		return r;
 	*ret = take_fd(ours);
@@ -175,6 +194,18 @@ static int check_same(const struct store_entry *e, const struct sandbox_spec *sp
 	return 0;
 }
 
+/* Connects to a sandbox that is live or being started. *ret is -1 when it is neither, which stays
+ * so while the lock is held. */
+static int connect_or_lock(const struct places *p, struct store_entry *e, int *ret, struct err *err)
+{
+	int r = runtime_connect(p, e->name, ret, err);
+
+	if (r < 0 || *ret >= 0)
+		return r;
+	r = store_lock(p, e, LOCK_MS, err);
+	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
+}
+
 static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ret,
 			    struct err *err)
 {
@@ -182,11 +213,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	int r = store_open(p, spec->name, true, &e, err);
 
 	if (r == 0)
-		r = try_connect(p, spec->name, ret, err);
-	if (r == 0 && *ret < 0)
-		r = store_lock(p, &e, LOCK_MS, err);
-	if (r == 0 && *ret < 0)
-		r = try_connect(p, spec->name, ret, err); /* somebody was faster */
+		r = connect_or_lock(p, &e, ret, err);
 	if (r == 0 && *ret >= 0)
 		return check_same(&e, spec, err);
 	if (r == 0)
@@ -263,7 +290,7 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	return err_set(err, EIO, "%s", msg ? msg : "the sandbox failed");
 }
 
-static int ask_stop(int conn, const char *name, uint32_t grace_ms, bool removing, struct err *err)
+static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_buf struct buf b;
@@ -272,7 +299,6 @@ static int ask_stop(int conn, const char *name, uint32_t grace_ms, bool removing
 	wire_msg_init(&m);
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, grace_ms);
-	wire_put_u32(&b, removing);
 	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
 	if (r == 0)
 		r = await(conn, WIRE_STOPPED, &m);
@@ -284,43 +310,35 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_fd int conn = -1;
-	int r = live_connect(p, name, &conn, err);
+	int r = store_open(p, name, false, &e, err);
 
-	if (r < 0)
-		return r;
-	if (conn >= 0)
-		r = ask_stop(conn, name, grace_ms, false, err);
 	if (r == 0)
-		r = store_open(p, name, false, &e, err);
-	if (r == -ENOENT)
-		return 0; /* it removed itself */
+		r = connect_or_lock(p, &e, &conn, err);
+	if (r == 0 && conn >= 0)
+		r = ask_stop(conn, name, grace_ms, err);
 	/* Whatever is still ending has ended once the live lock is free. */
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
 	if (r == 0 && store_was_killed(&e))
 		clean_stale(p, &e);
-	return r == -ESTALE ? 0 : r;
+	return r == -ESTALE ? 0 : r; /* it removed itself */
 }
 
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_fd int conn = -1;
-	int r = live_connect(p, name, &conn, err);
+	int r = store_open(p, name, false, &e, err);
 
-	if (r < 0)
-		return r;
-	if (conn >= 0 && !force)
+	if (r == 0)
+		r = connect_or_lock(p, &e, &conn, err);
+	if (r == 0 && conn >= 0 && !force)
 		return err_set(err, EBUSY,
 			       "sandbox '%s' is running; stop it first, or use: ralph rm -f %s",
 			       name, name);
-	if (conn >= 0)
-		r = ask_stop(conn, name, 0, true, err);
-	if (r == 0)
-		r = store_open(p, name, false, &e, err);
-	if (r == -ENOENT)
-		return 0;
-	if (r == 0)
+	if (r == 0 && conn >= 0)
+		r = ask_stop(conn, name, 0, err);
+	if (r == 0 && e.lock < 0)
 		r = store_lock(p, &e, LOCK_MS, err);
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
@@ -333,7 +351,24 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 	return store_remove(p, name, err);
 }
 
-int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+/* The words of a WIRE_FAILED. */
+static int failure(const struct wire_msg *m, const char *name, struct err *err)
+{
+	struct wire_reader rd;
+	const char *msg;
+	uint32_t code;
+
+	wire_read(&rd, m);
+	code = wire_get_u32(&rd);
+	msg = wire_get_str(&rd);
+	(void)err_set(err, EIO, "sandbox '%s': %s", name, msg ? msg : "it failed");
+	err->exit_code = code > 0 && code < 256 ? (int)code : EXIT_RUNTIME;
+	return -EIO;
+}
+
+/* One question that WIRE_INFO answers; *ret stays NULL when the sandbox is not live. */
+static int ask(const struct places *p, const char *name, enum wire_type type,
+	       const struct buf *body, json_t **ret, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_fd int conn = -1;
@@ -346,13 +381,33 @@ int live_inspect(const struct places *p, const char *name, json_t **ret, struct 
 	*ret = NULL;
 	if (r < 0 || conn < 0)
 		return r;
-	r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
+	r = wire_send(conn, type, 0, body, NULL, 0);
 	if (r == 0)
 		r = await(conn, WIRE_INFO, &m);
+	if (r == -EPROTO && m.type == WIRE_FAILED)
+		return failure(&m, name, err);
 	if (r < 0)
 		return r == -EPIPE ? 0 : err_sys(err, -r, "sandbox '%s' does not answer", name);
 	wire_read(&rd, &m);
 	text = wire_get_str(&rd);
 	return text ? json_parse(text, strlen(text), ret, err)
 		    : err_set(err, EPROTO, "sandbox '%s' answers nonsense", name);
+}
+
+int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+{
+	return ask(p, name, WIRE_INSPECT, NULL, ret, err);
+}
+
+int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+	     struct err *err)
+{
+	struct gw_policy policy;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	net_to_gw(net, &policy);
+	gw_put_policy(&b, &policy);
+	gw_policy_done(&policy);
+	return ask(p, name, WIRE_NET, &b, ret, err);
 }

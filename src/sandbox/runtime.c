@@ -23,12 +23,25 @@ static void address_in(int dir, struct sockaddr_un *sa)
 	(void)snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/ctl", dir);
 }
 
+/* Under /tmp anybody may have made our directory first: what listens there would get the commands
+ * and their descriptors. Looked at through the descriptor that is used afterwards. */
+static int open_own(int parent, const char *path)
+{
+	cleanup_fd int fd = openat(parent, path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EPERM;
+	return take_fd(fd);
+}
+
 static int open_dir(const struct places *p, const char *name)
 {
-	cleanup_free char *path = path_join(p->runtime, name);
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	cleanup_fd int parent = open_own(AT_FDCWD, p->runtime);
 
-	return fd < 0 ? -errno : fd;
+	return parent < 0 ? parent : open_own(parent, name);
 }
 
 static int make_dir(const struct places *p, const char *name, struct err *err)
@@ -64,7 +77,7 @@ int runtime_listen(const struct places *p, const char *name, int *ret, struct er
 	return 0;
 }
 
-int runtime_connect(const struct places *p, const char *name, int *ret)
+static int connect_in(const struct places *p, const char *name, int *ret)
 {
 	cleanup_fd int dir = open_dir(p, name), fd = -1;
 	struct sockaddr_un sa;
@@ -79,6 +92,22 @@ int runtime_connect(const struct places *p, const char *name, int *ret)
 		return -errno;
 	*ret = take_fd(fd);
 	return 0;
+}
+
+int runtime_connect(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	int r;
+
+	*ret = -1;
+	r = connect_in(p, name, ret);
+	if (r == 0 || r == -ENOENT || r == -ECONNREFUSED)
+		return 0;
+	if (r == -EPERM || r == -ENOTDIR || r == -ELOOP)
+		return err_set(err, EPERM,
+			       "'%s' and what is in it must be directories of your own, closed to "
+			       "others; look who made it, and remove it",
+			       p->runtime);
+	return err_sys(err, -r, "cannot reach sandbox '%s'", name);
 }
 
 void runtime_remove(const struct places *p, const char *name)

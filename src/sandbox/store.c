@@ -3,12 +3,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "sandbox/name.h"
 
@@ -36,13 +38,6 @@ char *store_owner(const struct places *p, const char *name)
 	ssize_t n = readlink(link, text, sizeof(text));
 
 	return n <= 0 || n == sizeof(text) ? NULL : xstrndup(text, (size_t)n);
-}
-
-static int write_owner(const struct store_entry *e, const char *workspace)
-{
-	if (symlinkat(workspace, e->dir, "workspace") == 0 || errno == EEXIST)
-		return 0; /* a record never changes hands */
-	return -errno;
 }
 
 static int create_entry(const struct places *p, const char *dir, struct err *err)
@@ -144,17 +139,24 @@ bool store_was_killed(const struct store_entry *e)
 	return fstat(e->live, &st) == 0 && (st.st_mode & 0100);
 }
 
+int store_write_owner(const struct store_entry *e, const char *workspace, struct err *err)
+{
+	if (symlinkat(workspace, e->dir, "workspace") == 0 || errno == EEXIST)
+		return 0;
+	return err_sys(err, errno, "cannot write the record of sandbox '%s'", e->name);
+}
+
+int store_write_spec_text(const struct store_entry *e, const char *text, size_t len)
+{
+	return path_write_atomic(e->dir, "spec.json", text, len, 0600, 0);
+}
+
 int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
-	cleanup_free char *text = json_dumps(j, JSON_INDENT(2));
-	int r;
+	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
+	int r = text ? store_write_spec_text(e, text, strlen(text)) : -EINVAL;
 
-	if (!text)
-		return err_set(err, EINVAL, "the spec of '%s' cannot be written as JSON", e->name);
-	r = path_write_atomic(e->dir, "spec.json", text, strlen(text), 0600, 0);
-	if (r == 0)
-		r = write_owner(e, spec->workspace);
 	return r < 0 ? err_sys(err, -r, "cannot write the spec of sandbox '%s'", e->name) : 0;
 }
 
@@ -232,19 +234,44 @@ int store_make_links(const struct store_entry *e, const struct sandbox_spec *spe
 	return 0;
 }
 
+int store_detach(const struct places *p, const char *name, char **ret_doomed, struct err *err)
+{
+	cleanup_free char *dir = entry_dir(p, name);
+	char *doomed = xasprintf("%s/sandboxes/.%s.%d", p->state, name, getpid());
+
+	*ret_doomed = NULL;
+	if (rename(dir, doomed) == 0) {
+		*ret_doomed = doomed;
+		return 0;
+	}
+	free(doomed);
+	return errno == ENOENT ? 0 : err_sys(err, errno, "cannot remove sandbox '%s'", name);
+}
+
+int store_destroy(const struct places *p, const char *doomed, struct err *err)
+{
+	return path_remove_tree(AT_FDCWD, doomed, err);
+}
+
 int store_remove(const struct places *p, const char *name, struct err *err)
 {
-	cleanup_free char *dir = store_dir(p), *doomed = NULL;
-	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_free char *doomed = NULL;
+	int r = store_detach(p, name, &doomed, err);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot open '%s'", dir);
-	/* Out of sight first: a name that is seen is whole, and can be taken again at once. */
-	doomed = xasprintf(".%s.%d", name, getpid());
-	if (renameat(fd, name, fd, doomed) < 0)
-		return errno == ENOENT ? 0
-				       : err_sys(err, errno, "cannot remove sandbox '%s'", name);
-	return path_remove_tree(fd, doomed, err);
+	return r < 0 || !doomed ? r : store_destroy(p, doomed, err);
+}
+
+/* ".NAME.PID" whose process is gone: a removal that was killed. */
+static void finish_removal(const struct places *p, const char *entry)
+{
+	cleanup_free char *path = xasprintf("%s/sandboxes/%s", p->state, entry);
+	const char *dot = strrchr(entry, '.');
+	struct err ignored;
+	uint64_t pid;
+
+	if (dot == entry || parse_uint(dot + 1, 1, INT32_MAX, &pid) < 0 || kill((pid_t)pid, 0) == 0)
+		return;
+	(void)path_remove_tree(AT_FDCWD, path, &ignored);
 }
 
 static int by_name(const void *a, const void *b)
@@ -263,6 +290,8 @@ int store_list(const struct places *p, struct strv *out, struct err *err)
 	while ((de = readdir(dir)))
 		if (name_valid(de->d_name))
 			strv_push(out, de->d_name);
+		else if (de->d_name[0] == '.' && de->d_name[1] != '.' && de->d_name[1])
+			finish_removal(p, de->d_name);
 	(void)closedir(dir);
 	if (out->n)
 		qsort(out->v, out->n, sizeof(char *), by_name);

@@ -38,15 +38,25 @@ int store_lock_live(const struct places *p, struct store_entry *e, int timeout_m
 void store_mark(const struct store_entry *e, bool running);
 bool store_was_killed(const struct store_entry *e);
 
+/* Whose the record is, for good; at its first start. */
+int store_write_owner(const struct store_entry *e, const char *workspace, struct err *err);
 int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
+/* The same, where the text is there already. */
+int store_write_spec_text(const struct store_entry *e, const char *text, size_t len);
 /* -ENOENT when the record has none (yet). */
 int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err);
 /* Makes the links of the spec in the record's home. The agent may have put anything in their way:
  * nothing is followed, and what is there is replaced unless it is a directory. */
 int store_make_links(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
-/* Removes the whole record; the caller holds the live lock. */
-int store_remove(const struct places *p, const char *name, struct err *err);
-/* All names, sorted. */
+/*
+ * Removes the whole record in two steps; the caller holds the live lock. After the first, which is
+ * one rename, the name is free; *ret_doomed (NULL: there was nothing) is for the second, which may
+ * take a while.
+ */
+int store_detach(const struct places *p, const char *name, char **ret_doomed, struct err *err);
+int store_destroy(const struct places *p, const char *doomed, struct err *err);
+int store_remove(const struct places *p, const char *name, struct err *err); /* both */
+/* All names, sorted. What a removal that was killed left is removed on the way. */
 int store_list(const struct places *p, struct strv *out, struct err *err);
 
 /* Whose sandbox NAME is: the path of its workspace; NULL when there is no such record. */

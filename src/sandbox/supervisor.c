@@ -3,8 +3,10 @@
  *
  * DOC: Theory of operation
  *
- * A command line that finds no live sandbox starts this program with three descriptors: its own
- * connection (CLIENT_FD), the spec as JSON (SPEC_FD), and the record's live lock, held (LIVE_FD).
+ * A command line that finds no live sandbox starts this program with its own connection
+ * (CLIENT_FD), the spec as JSON (SPEC_FD), the record (STORE_FD) and both of its locks, held: the
+ * live lock for as long as this process lives, the other (LOCK_FD) until the control socket is
+ * there, so that a command line which waits for it finds the socket and not a second start.
  * The engine is started first, since that takes longest; while bwrap mounts, the control socket
  * and the event log are opened. The guest then asks for its set-up and says when it is up. From
  * there on:
@@ -37,7 +39,7 @@
 #include "base/proc.h"
 #include "sandbox/runtime.h"
 
-enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6 };
+enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6, LOCK_FD = 7 };
 
 #define START_MS 30000 /* until the guest must be up */
 #define SPEC_MAX (4 * MiB)
@@ -67,9 +69,11 @@ static bool anybody_holds(const struct supervisor *s)
 
 void sup_reconsider(struct supervisor *s)
 {
-	if (s->state == SUP_ENDED || anybody_holds(s))
+	bool held = anybody_holds(s);
+
+	if (s->state == SUP_ENDED || (s->state == SUP_STOPPING && held))
 		return;
-	if (s->state == SUP_STOPPING || !s->keep) {
+	if (s->state == SUP_STOPPING || (!held && !s->keep)) {
 		sup_end(s);
 		return;
 	}
@@ -160,18 +164,15 @@ int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int 
 	return r;
 }
 
-static int read_spec(struct supervisor *s, struct err *err)
+static int read_spec(struct supervisor *s, struct buf *text, struct err *err)
 {
 	cleanup_fd int fd = SPEC_FD;
 	cleanup_json json_t *j = NULL;
-	cleanup_buf struct buf b;
-	int r;
+	int r = fd_read_all(fd, text);
 
-	buf_init(&b, SPEC_MAX);
-	r = fd_read_all(fd, &b);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read the spec");
-	r = json_parse(b.data ? b.data : "", b.len, &j, err);
+	r = json_parse(buf_str(text), text->len, &j, err);
 	return r < 0 ? r : spec_from_json(j, &s->spec, err);
 }
 
@@ -215,10 +216,12 @@ static int open_control(struct supervisor *s, struct err *err)
 
 static int set_up(struct supervisor *s, struct err *err)
 {
-	int r = ev_new(&s->ev, err);
+	cleanup_buf struct buf spec;
+	int r = ev_new(&s->ev, err), written;
 
+	buf_init(&spec, SPEC_MAX);
 	if (r == 0)
-		r = read_spec(s, err);
+		r = read_spec(s, &spec, err);
 	if (r == 0)
 		r = places_find(&s->places, err);
 	if (r == 0)
@@ -227,12 +230,17 @@ static int set_up(struct supervisor *s, struct err *err)
 		r = ca_link_start(s, err);
 	if (r == 0)
 		r = start_engine(s, err);
+	/* While bwrap mounts; and after a failure too, so that the record says what was tried. */
+	written = store_write_spec_text(&s->entry, buf_str(&spec), spec.len);
+	if (r == 0 && written < 0)
+		r = err_sys(err, -written, "cannot write the spec");
 	if (r == 0)
 		r = events_open(s->entry.dir, &s->events, err);
 	if (r == 0)
 		r = open_control(s, err);
 	if (r < 0)
 		return r;
+	closep(&s->entry.lock);
 	sup_event(s, "sandbox-start",
 		  json_pack("{ss ss ss}", "name", s->spec->name, "engine", s->spec->engine,
 			    "workspace", s->spec->workspace));
@@ -249,10 +257,27 @@ static void farewell(struct supervisor *s)
 			(void)wire_send(c->fd, WIRE_STOPPED, 0, NULL, NULL, 0);
 		else if (c->state == CLIENT_RUNNING)
 			client_exited(c, 128 + SIGKILL);
-		else if (c->state != CLIENT_ENDED)
+		else if (c->state == CLIENT_SPAWNING || (c->state == CLIENT_FRESH && s->why.msg[0]))
 			client_failed(c, EXIT_RALPH,
 				      s->why.msg[0] ? s->why.msg : "the sandbox ended");
+		/* Who came too late for an ordinary end sees the connection close, and starts the
+		 * sandbox again. */
 	}
+}
+
+/* The name is free at once; who waits need not wait for the files. */
+static void remove_record(struct supervisor *s)
+{
+	cleanup_free char *doomed = NULL;
+	struct err err = {0};
+
+	if (store_detach(&s->places, s->spec->name, &doomed, &err) < 0)
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	farewell(s);
+	for (struct client *c = s->clients; c; c = c->next)
+		closep(&c->fd);
+	if (doomed)
+		(void)store_destroy(&s->places, doomed, &err);
 }
 
 static void tear_down(struct supervisor *s)
@@ -268,9 +293,10 @@ static void tear_down(struct supervisor *s)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
-	if (s->remove && s->spec && store_remove(&s->places, s->spec->name, &err) < 0)
-		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
-	farewell(s);
+	if (s->remove && s->spec)
+		remove_record(s);
+	else
+		farewell(s);
 }
 
 int main(void)
@@ -282,10 +308,10 @@ int main(void)
 	s->guest = s->listener = s->signals = s->events.fd = -1;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->gateway.child.pid = s->ca.child.pid = -1;
-	s->entry = (struct store_entry){.dir = STORE_FD, .lock = -1, .live = LIVE_FD};
+	s->entry = (struct store_entry){.dir = STORE_FD, .lock = LOCK_FD, .live = LIVE_FD};
 	s->born_ms = now_ms();
 	(void)prctl(PR_SET_DUMPABLE, 0);
-	for (int fd = CLIENT_FD; fd <= STORE_FD; fd++)
+	for (int fd = CLIENT_FD; fd <= LOCK_FD; fd++)
 		(void)fd_set_cloexec(fd, true);
 	store_mark(&s->entry, true);
 	(void)client_new(s, CLIENT_FD, true);

@@ -30,6 +30,7 @@ struct search {
 	struct strv entries; /* of the host's PATH, those that count */
 	struct tools *out;
 	const char *command; /* for reasons */
+	bool agents_word; /* the way led through the workspace, where the agent may have laid it */
 	struct err *err;
 };
 
@@ -145,8 +146,10 @@ static int need(struct search *s, const char *path)
 		return 0;
 	if (root && bind_root(s, root, why))
 		return 0;
-	if (!rel)
-		return 0; /* elsewhere: not ours to hand out */
+	/* Elsewhere: not ours to hand out. Nor is what a link or script of the workspace names, but
+	 * for the roots above, which hold tools and nothing else. */
+	if (!rel || (s->agents_word && !tools_rel_is_private(rel)))
+		return 0;
 	if (tools_rel_is_private(rel))
 		return refuse_private(s, path);
 	package = package_of(path);
@@ -207,6 +210,8 @@ static int follow(struct search *s, const char *path, char **ret, bool *reachabl
 		}
 		if (!streq(part, "..") && lstat(here, &st) < 0)
 			return -errno;
+		if (reachable && s->in->workspace && path_under(here, s->in->workspace))
+			s->agents_word = true;
 		if (streq(part, "..") || !S_ISLNK(st.st_mode) ||
 		    (s->home && streq(here, s->home))) {
 			free(done);

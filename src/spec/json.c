@@ -1,5 +1,6 @@
 #include "spec/spec.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -124,6 +125,28 @@ static int read_rlimits(const json_t *obj, struct spec_limits *l, struct err *er
 	return 0;
 }
 
+static const char *cgroup_name(unsigned i)
+{
+	static const char *const names[] = {"none", "v1", "v2", "scope"};
+	static_assert(ARRAY_SIZE(names) == SPEC_CGROUP_N, "one name per kind");
+
+	return names[i];
+}
+
+static json_t *cgroups_to_json(const struct spec_limits *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n_cgroups; i++) {
+		json_t *j = json_object();
+
+		put_str(j, "dir", l->cgroups[i].dir);
+		put_uint(j, "controllers", l->cgroups[i].controllers);
+		(void)json_array_append_new(a, j);
+	}
+	return a;
+}
+
 static json_t *limits_to_json(const struct spec_limits *l)
 {
 	json_t *j = json_object();
@@ -136,6 +159,8 @@ static json_t *limits_to_json(const struct spec_limits *l)
 	put_uint(j, "timeout_ms", l->timeout_ms);
 	put_str(j, "method", l->method);
 	put_uint(j, "controllers", l->controllers);
+	put_str(j, "cgroup", cgroup_name(l->cgroup));
+	(void)json_object_set_new(j, "cgroups", cgroups_to_json(l));
 	(void)json_object_set_new(j, "rlimits", rlimits_to_json(l));
 	return j;
 }
@@ -347,6 +372,33 @@ static int read_net(const json_t *obj, struct sandbox_spec *s, struct err *err)
 	return r < 0 ? r : read_each(j, "rules", read_rule, s, err);
 }
 
+static int read_cgroups(const json_t *obj, struct spec_limits *l, struct err *err)
+{
+	json_t *a, *item;
+	unsigned kind = 0;
+	size_t i;
+	int r = take_word(obj, "cgroup", cgroup_name, SPEC_CGROUP_N, &kind, err);
+
+	if (r == 0)
+		r = json_get_array(obj, "cgroups", &a, err);
+	if (r < 0)
+		return r;
+	l->cgroup = (enum spec_cgroup_kind)kind;
+	if (json_array_size(a) > SPEC_CGROUPS_MAX)
+		return err_set(err, E2BIG, "'cgroups' has more than %d entries", SPEC_CGROUPS_MAX);
+	json_array_foreach (a, i, item) {
+		struct spec_cgroup *c = &l->cgroups[i];
+
+		r = take_str(item, "dir", &c->dir, err);
+		l->n_cgroups += c->dir ? 1 : 0;
+		if (r == 0)
+			r = take_u32(item, "controllers", &c->controllers, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int read_limits(const json_t *obj, struct spec_limits *l, struct err *err)
 {
 	struct {
@@ -369,6 +421,8 @@ static int read_limits(const json_t *obj, struct spec_limits *l, struct err *err
 		r = take_u32(j, "controllers", &l->controllers, err);
 	if (r == 0)
 		r = read_rlimits(j, l, err);
+	if (r == 0)
+		r = read_cgroups(j, l, err);
 	return r < 0 ? r : take_opt(j, "method", &l->method, err);
 }
 

@@ -59,6 +59,8 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	free(s->env);
 	free(s->mounts);
 	free(s->limits.method);
+	for (size_t i = 0; i < s->limits.n_cgroups; i++)
+		free(s->limits.cgroups[i].dir);
 	free(s->name);
 	free(s->engine);
 	free(s->agent);

@@ -79,11 +79,29 @@ struct spec_rlimit {
 	uint64_t value;
 };
 
+/* What bounds the sandbox as a whole, and the directories it is made in. */
+enum spec_cgroup_kind {
+	SPEC_CGROUP_NONE,
+	SPEC_CGROUP_V1,
+	SPEC_CGROUP_V2,
+	SPEC_CGROUP_SCOPE,
+	SPEC_CGROUP_N
+};
+
+#define SPEC_CGROUPS_MAX 3
+struct spec_cgroup {
+	char *dir;
+	uint32_t controllers;
+};
+
 struct spec_limits {
 	uint64_t memory, pids, cpu, tmp, open_files, timeout_ms;
 	char *method; /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
 	struct spec_rlimit rlimits[SPEC_RLIMITS_MAX];
 	size_t n_rlimits;
+	enum spec_cgroup_kind cgroup;
+	struct spec_cgroup cgroups[SPEC_CGROUPS_MAX];
+	size_t n_cgroups;
 	uint32_t controllers; /* enum cgroup_controllers that bound the sandbox as a whole */
 };
 

@@ -30,10 +30,11 @@ enum wire_type {
 	/* command line → supervisor */
 	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
-	WIRE_STOP,    /* u32 grace in ms, u32 1: and remove; end all commands, then the sandbox */
+	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
 	WIRE_KEEP,    /* u32 on: stay alive without a connection */
 	WIRE_REMOVE,  /* (empty): remove the sandbox when it has ended */
 	WIRE_INSPECT, /* (empty) → WIRE_INFO */
+	WIRE_NET,     /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
 
 	/* supervisor → command line */
 	WIRE_READY,   /* (empty): the sandbox is up; first frame of a new supervisor */

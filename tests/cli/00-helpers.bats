@@ -26,8 +26,10 @@ load helpers
 	setsid sleep 60 3>&- &
 	local pid=$!
 
-	wait_until test "$(readlink "/proc/$pid/exe")" != "$BASH"
-	has "$(left_behind)" "sleep 60"
+	seen() {
+		[[ $(left_behind) == *"sleep 60"* ]]
+	}
+	wait_until seen
 	kill "$pid"
 	wait_until nothing_left
 }

@@ -29,7 +29,7 @@ half_command() {
 		printf '%s\0' "$tests/${f#tests/}"
 	done | env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$stage/bin/ralph" \
-		RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_HALF="$half" \
+		RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_HALF="$half" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
 		${AS_USER:+setpriv --reuid "$TEST_USER" --regid "$TEST_USER" --init-groups} \
 		xargs -0 -P "$(nproc)" -n 1 "$tests/lib/run-bats.sh" "$half" "$out"
 }
@@ -44,6 +44,7 @@ all_halves() {
 	[ ${#files[@]} -gt 0 ] || return 0
 	if [ "$(id -u)" -ne 0 ]; then
 		one_half user "$out" "${files[@]}"
+		one_half user-runtime "$out" "${files[@]}"
 		if [ -n "${CI:-}" ]; then
 			echo "0 1 0 root half: needs root" >"$out/root.counts"
 		fi
@@ -54,7 +55,8 @@ all_halves() {
 	one_half root "$out" "${files[@]}"
 	make_user || { echo "0 1 0 cannot make the user $TEST_USER" >"$out/user.counts"; return; }
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
-	cp -r tests "$copy/"
+	cp -r tests man "$copy/"
+	cp build/tests/attack/probe "$copy/tests/attack/"
 	chmod -R a+rX "$copy"
 	for f in user user-runtime; do
 		AS_USER=1 half_command "$f" "$out" "$(scripts/stage.sh --path)" "$copy/tests" \

@@ -47,7 +47,9 @@ def check_c(path, text):
     start = 0
     for number, line in enumerate(code.splitlines(), 1):
         for call in BANNED_CALL.findall(line):
-            if (path, call) not in BANNED_EXCEPT:
+            # A test reads numbers that it wrote itself.
+            own = path.startswith("tests/") and call.startswith("strto") and call != "strtok"
+            if (path, call) not in BANNED_EXCEPT and not own:
                 problem(path, number, f"{call}() is banned")
         if "//" in line:
             problem(path, number, "comments are written /* so */")

@@ -21,7 +21,7 @@ struct guest_setup box_setup(void)
 	static struct guest_rule rules[] = {{GUEST_RO, "/"},	 {GUEST_RW, "/tmp"},
 					    {GUEST_RW, "/ws"},	 {GUEST_RW, "/proc"},
 					    {GUEST_DEV, "/dev"}, {GUEST_RW, "/dev/shm"}};
-	static struct guest_rlimit rlimits[] = {{RLIMIT_CORE, 0, 0}, {RLIMIT_NOFILE, 777, 888}};
+	static struct guest_rlimit rlimits[] = {{RLIMIT_NOFILE, 777, 888}};
 
 	return (struct guest_setup){
 		.hostname = "testbox",

@@ -46,7 +46,7 @@ static void limits_and_oom_score_are_the_commands(void **state)
 
 	box_run(&shared, "cat /proc/self/limits", &r);
 	assert_non_null(strstr(r.out, "Max open files            777                  888 "));
-	assert_non_null(strstr(r.out, "Max core file size        0                    0 "));
+	assert_non_null(strstr(r.out, "Max core file size        1                    1 "));
 	assert_string_equal(output("cat /proc/self/oom_score_adj"), "123");
 }
 
