@@ -29,6 +29,7 @@ static void make(struct store_entry *e)
 
 	assert_int_equal(store_open(&places, NAME, true, e, &err), 0);
 	assert_int_equal(store_write_spec(e, s, &err), 0);
+	assert_int_equal(store_write_owner(e, "/home/u/work", &err), 0);
 }
 
 static void store_record_is_read_back_and_has_an_owner(void **state)
