@@ -278,18 +278,10 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	int r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
 
 	wire_msg_init(&m);
-	if (r == -EPIPE)
-		r = 0; /* it may have said why */
-	/* A new supervisor says WIRE_READY first; both speak WIRE_INFO once they are up. */
-	for (int i = 0; r == 0 && i < 2; i++) {
-		wire_msg_done(&m);
-		wire_msg_init(&m);
+	if (r == 0)
 		r = await(conn, WIRE_INFO, &m);
-		if (r == 0)
-			return 0;
-		if (r == -EPROTO && m.type == WIRE_READY)
-			r = 0;
-	}
+	if (r == 0)
+		return 0;
 	if (r != -EPROTO || m.type != WIRE_FAILED)
 		return err_set(err, EAGAIN, "sandbox '%s' ended just now", name);
 	wire_read(&rd, &m);
