@@ -223,8 +223,14 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 
 	if (r == 0)
 		r = connect_or_lock(p, &e, ret, err);
-	if (r == 0 && *ret >= 0)
-		return check_same(p, &e, spec, err);
+	if (r == 0 && *ret >= 0) {
+		r = check_same(p, &e, spec, err);
+		if (r != -ENOENT)
+			return r;
+		/* It has its spec before it can be connected to: it was removed just now. */
+		closep(ret);
+		return -ESTALE;
+	}
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
 	return r < 0 ? r : start(p, spec, &e, ret, err);
