@@ -35,7 +35,8 @@ static struct {
 	pid_t supervisor;
 } w;
 
-static const char hosts[] = "127.0.0.1 localhost\n" ORIGIN " up.test api.test key.test\n";
+static const char hosts[] =
+	"127.0.0.1 localhost\n" ORIGIN " up.test api.test token.test signed.test\n";
 
 static _Noreturn void leave_out(const char *what)
 {
@@ -201,21 +202,30 @@ static SSL_CTX *leaf_ctx(const char *host)
 	return ctx;
 }
 
-static int by_name(SSL *ssl, int *alert, void *arg)
+struct by_name {
+	const char *name;
+	SSL_CTX *ctx;
+};
+
+static int choose(SSL *ssl, int *alert, void *arg)
 {
 	const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
 
-	if (name && streq(name, "key.test"))
-		(void)SSL_set_SSL_CTX(ssl, arg);
+	for (const struct by_name *b = arg; name && b->name; b++)
+		if (streq(name, b->name))
+			(void)SSL_set_SSL_CTX(ssl, b->ctx);
 	return SSL_TLSEXT_ERR_OK;
 }
 
 SSL_CTX *world_server_ctx(void)
 {
+	static struct by_name others[] = {{"token.test", NULL}, {"signed.test", NULL}, {0}};
 	SSL_CTX *ctx = leaf_ctx("api.test");
 
-	(void)SSL_CTX_set_tlsext_servername_callback(ctx, by_name);
-	(void)SSL_CTX_set_tlsext_servername_arg(ctx, leaf_ctx("key.test"));
+	for (struct by_name *b = others; b->name; b++)
+		b->ctx = leaf_ctx(b->name);
+	(void)SSL_CTX_set_tlsext_servername_callback(ctx, choose);
+	(void)SSL_CTX_set_tlsext_servername_arg(ctx, others);
 	return ctx;
 }
 
@@ -286,7 +296,8 @@ static void send_config(int sock)
 	c->policy.tier = 1;
 	add_rule(&c->policy, "up.test:9000", NULL, NULL);
 	add_rule(&c->policy, "api.test", "GET POST", NULL);
-	add_rule(&c->policy, "key.test", "GET POST", "key");
+	add_rule(&c->policy, "token.test", "GET POST", "token");
+	add_rule(&c->policy, "signed.test", "GET POST", "signature");
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_config(&b, c);
 	if (wire_send(sock, (enum wire_type)GW_CONFIG, 0, &b, NULL, 0) < 0)
@@ -333,20 +344,24 @@ static void make_ca(int sock)
 	(void)buf_append(&w.sandbox_ca, pem, n);
 }
 
-/* What the credentials part of a supervisor would say. */
+/* What the credentials part of a supervisor would say: a token may be kept for a moment, a
+ * signature holds for one request. */
 static void answer_header(int gw, const struct wire_msg *m)
 {
-	cleanup_strv struct strv set, drop;
+	struct gw_header_ask ask;
+	struct gw_header h = {0};
 	cleanup_buf struct buf b;
 
-	strv_init(&set);
-	strv_init(&drop);
-	strv_push(&set, "Authorization: Bearer the-real-key");
-	strv_push(&drop, "x-api-key");
+	if (gw_get_header_ask(m, &ask) < 0)
+		die("gateway", "asks for no header");
+	h.keep_ms = streq(ask.credential, "token") ? 5000 : 0;
+	strv_init(&h.set);
+	strv_init(&h.drop);
+	strv_push(&h.set, "Authorization: Bearer the-real-key");
+	strv_push(&h.drop, "x-api-key");
 	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, 0);
-	wire_put_strv(&b, &set);
-	wire_put_strv(&b, &drop);
+	gw_put_header(&b, &h);
+	gw_header_done(&h);
 	(void)wire_send(gw, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
 }
 

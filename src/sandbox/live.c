@@ -190,6 +190,8 @@ static int check_same(const struct places *p, const struct store_entry *e,
 	cleanup_free char *difference = NULL, *other = NULL;
 	int r = store_read_spec(e, &live, err);
 
+	if (r == -ENOENT)
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
 	if (r < 0)
 		return r;
 	difference = spec_difference(live, spec);
@@ -256,12 +258,16 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;
 
-	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++)
+	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
+		closep(&conn);
 		r = connect_or_start(p, spec, &conn, err);
+	}
 	if (r < 0)
 		return r;
-	if (send_flags(conn, flags) < 0)
-		return err_set(err, EAGAIN, "sandbox '%s' ended just now", spec->name);
+	/* One that has ended already may have said why: whoever reads its answers sees it. */
+	r = send_flags(conn, flags);
+	if (r < 0 && r != -EPIPE)
+		return err_sys(err, -r, "cannot reach sandbox '%s'", spec->name);
 	*ret = take_fd(conn);
 	return 0;
 }
@@ -287,6 +293,8 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	int r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
 
 	wire_msg_init(&m);
+	if (r == -EPIPE)
+		r = 0; /* it may have said why */
 	/* A new supervisor says WIRE_READY first; both speak WIRE_INFO once they are up. */
 	for (int i = 0; r == 0 && i < 2; i++) {
 		wire_msg_done(&m);
