@@ -303,11 +303,11 @@ int net_change(const struct net_change *c, struct net_changed *ret, struct err *
 	return r < 0 ? r : give_all(c, ret, err);
 }
 
-int net_catch_up(const struct places *p, char *const *environ, const char *name, struct err *err)
+int net_catch_up(const struct places *p, char *const *host_env, const char *name, struct err *err)
 {
 	const struct net_change c = {
 		.places = p,
-		.environ = environ,
+		.environ = host_env,
 		.verb = NET_DROP, /* nothing new, so nothing to note */
 		.scope = NET_SCOPE_SANDBOX,
 		.sandbox = name,
