@@ -142,7 +142,8 @@ static int send_exec(struct session *s, struct err *err)
 	/* Our copies must go: a pipe's reader sees the end only when every writer has closed. */
 	for (int i = 0; i < 3; i++)
 		closep(&s->give[i]);
-	return r < 0 ? err_set(err, EAGAIN, "the sandbox ended just now") : 0;
+	/* One that has ended may have said why: its answers are read all the same. */
+	return r < 0 && r != -EPIPE ? err_sys(err, -r, "cannot reach the sandbox") : 0;
 }
 
 static void finish(struct session *s, int result)
@@ -168,7 +169,8 @@ static void start_relays(struct session *s)
 	if (s->a->tty) {
 		raw_mode(s);
 		(void)fd_set_nonblock(s->pty, true);
-		relay_start(&s->relays[0], s->ev, STDIN_FILENO, s->pty, 0);
+		relay_start(&s->relays[0], s->ev, STDIN_FILENO, s->pty,
+			    isatty(STDIN_FILENO) ? 0 : RELAY_TYPE_END);
 		relay_start(&s->relays[1], s->ev, s->pty, STDOUT_FILENO, RELAY_TO_TERMINAL);
 		return;
 	}

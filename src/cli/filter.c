@@ -15,13 +15,14 @@ static void keep(struct filter *f, char c)
 	if (f->n < FILTER_SEQ_MAX)
 		f->seq[f->n++] = c;
 	else
-		f->too_long = true;
+		f->bad = true;
 }
 
 static void begin(struct filter *f, enum filter_state state, char c)
 {
 	f->state = state;
-	f->string_esc = f->too_long = false;
+	f->string_esc = f->bad = false;
+	f->utf8_left = 0;
 	f->n = 0;
 	keep(f, ESC);
 	if (state != FILTER_ESC)
@@ -87,40 +88,59 @@ static bool csi_passes(const struct filter *f, char final)
 	return true;
 }
 
+enum utf8 { UTF8_ASCII, UTF8_LEAD, UTF8_MORE, UTF8_BAD };
+
+/*
+ * What this byte is in strict UTF-8. Bad ones are C1 controls by themselves, overlong spellings of
+ * them, and whatever else some terminal may read as one. U+0080 to U+009F, spelled as they should
+ * be, are controls too: their second byte is bad.
+ */
+static enum utf8 utf8_step(struct filter *f, unsigned char c)
+{
+	unsigned char least = f->lead == 0xc2 || f->lead == 0xe0 ? 0xa0
+			      : f->lead == 0xf0			 ? 0x90
+								 : 0x80;
+
+	if (f->utf8_left && (c & 0xc0) == 0x80) {
+		bool second = f->lead != 0;
+
+		f->lead = 0;
+		f->utf8_left = second && c < least ? 0 : f->utf8_left - 1;
+		return second && c < least ? UTF8_BAD : UTF8_MORE;
+	}
+	f->utf8_left = 0;
+	if (c < 0x80)
+		return UTF8_ASCII;
+	if (c < 0xc2 || c > 0xf4)
+		return UTF8_BAD;
+	f->lead = c;
+	f->utf8_left = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+	return UTF8_LEAD;
+}
+
 static void on_text(struct filter *f, unsigned char c, struct buf *out)
 {
+	enum utf8 kind;
+
 	if (c == ESC) {
 		begin(f, FILTER_ESC, 0);
 		return;
 	}
-	if (f->utf8_left && (c & 0xc0) == 0x80) {
-		f->utf8_left--;
-		(void)buf_putc(out, (char)c);
-		return;
-	}
-	f->utf8_left = 0;
-	if (c == 0xc2) {
+	kind = utf8_step(f, c);
+	if (c == 0xc2) { /* not shown before it is known what follows */
 		f->state = FILTER_UTF8_C2;
 		return;
 	}
-	if (c >= 0x80 && c <= 0xc1) /* a C1 control by itself, or not UTF-8 at all */
-		return;
-	if (c > 0xc2)
-		f->utf8_left = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
-	if (c == 0x05) /* ENQ: the terminal would type its answerback */
-		return;
-	(void)buf_putc(out, (char)c);
+	if (kind != UTF8_BAD && c != 0x05) /* ENQ: the terminal would type its answerback */
+		(void)buf_putc(out, (char)c);
 }
 
 static void on_c2(struct filter *f, unsigned char c, struct buf *out)
 {
 	f->state = FILTER_TEXT;
-	if (c >= 0xa0 && c <= 0xbf) {
+	if (c >= 0xa0 && c <= 0xbf)
 		(void)buf_putc(out, (char)0xc2);
-		(void)buf_putc(out, (char)c);
-	} else if (c < 0x80 || c > 0x9f) {
-		on_text(f, c, out);
-	}
+	on_text(f, c, out);
 }
 
 static void on_esc(struct filter *f, unsigned char c, struct buf *out)
@@ -174,7 +194,7 @@ static void on_csi(struct filter *f, unsigned char c, struct buf *out)
 	if (c < 0x40)
 		return;
 	f->state = FILTER_TEXT;
-	if (!f->too_long && csi_passes(f, (char)c))
+	if (!f->bad && csi_passes(f, (char)c))
 		emit(f, out);
 }
 
@@ -193,16 +213,20 @@ static void on_string(struct filter *f, unsigned char c, struct buf *out)
 	}
 	if (c == 0x18 || c == 0x1a) {
 		f->state = FILTER_TEXT;
+		f->utf8_left = 0;
 		return;
 	}
 	f->string_esc = c == ESC;
 	/* Inside an OSC only text: a control byte there is taken differently by every terminal. */
 	if (osc && (c >= 0x20 || ended || f->string_esc))
 		keep(f, (char)c);
+	/* A C1 control would end the string, or begin another. */
+	if (osc && utf8_step(f, c) == UTF8_BAD)
+		f->bad = true;
 	if (!ended)
 		return;
 	f->state = FILTER_TEXT;
-	if (osc && !f->too_long && osc_passes(f))
+	if (osc && !f->bad && osc_passes(f))
 		emit(f, out);
 }
 
@@ -230,7 +254,8 @@ void filter_feed(struct filter *f, const char *in, size_t n, struct buf *out)
 			break;
 		case FILTER_CHARSET:
 			f->state = FILTER_TEXT;
-			if (c >= 0x20 && c < 0x7f) {
+			/* ESC % leaves UTF-8, after which parts of characters are C1 controls. */
+			if (c >= 0x20 && c < 0x7f && f->seq[1] != '%') {
 				keep(f, (char)c);
 				emit(f, out);
 			}

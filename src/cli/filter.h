@@ -26,9 +26,10 @@ enum filter_state {
 
 struct filter {
 	enum filter_state state;
-	bool string_esc; /* ESC seen inside a string: a backslash ends it */
-	bool too_long;
+	bool string_esc;    /* ESC seen inside a string: a backslash ends it */
+	bool bad;	    /* too long, or holds a control character: dropped at its end */
 	unsigned utf8_left; /* continuation bytes still to come */
+	unsigned char lead; /* the byte they belong to */
 	size_t n;
 	char seq[FILTER_SEQ_MAX];
 };

@@ -1,6 +1,5 @@
 #include "cli/relay.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -35,6 +34,10 @@ static bool flush(struct relay *r)
 	return true;
 }
 
+/* What a person types at the end: once to finish a line that is begun, once for the end of input.
+ */
+static const char end_of_input[] = {'D' & 0x1f, 'D' & 0x1f};
+
 /* Reads once. False at the end, or when there is nothing now. */
 static bool fill(struct relay *r)
 {
@@ -43,6 +46,10 @@ static bool fill(struct relay *r)
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return false;
+	if (n == 0 && r->types_end) {
+		r->types_end = false;
+		return buf_append(&r->pending, end_of_input, sizeof(end_of_input)) == 0;
+	}
 	if (n <= 0) { /* EIO: the last holder of a pty has closed it */
 		finish(r);
 		return false;
@@ -89,12 +96,13 @@ static void on_out(struct ev *ev, struct ev_io *io, uint32_t events)
 
 void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags)
 {
-	struct stat st;
-
-	*r = (struct relay){.ev = ev, .active = true, .close_to = flags & RELAY_CLOSE_TO};
+	*r = (struct relay){.ev = ev,
+			    .active = true,
+			    .close_to = flags & RELAY_CLOSE_TO,
+			    .types_end = flags & RELAY_TYPE_END};
 	r->in = (struct ev_io){.fd = from, .fn = on_in};
 	r->out = (struct ev_io){.fd = to, .fn = on_out};
-	r->always_ready = fstat(from, &st) == 0 && S_ISREG(st.st_mode);
+	r->always_ready = ev_want(ev, &r->in, EPOLLIN) == -EPERM;
 	buf_init(&r->pending, RELAY_CHUNK + 2 * FILTER_SEQ_MAX);
 	if (flags & RELAY_TO_TERMINAL) {
 		r->filter = xmalloc(sizeof(*r->filter));

@@ -15,8 +15,8 @@ struct relay {
 	struct ev_io in, out;
 	struct ev *ev;
 	bool active;
-	bool filtered;	   /* `to` is the user's terminal */
-	bool always_ready; /* `from` is a file: epoll cannot wait for it */
+	bool always_ready; /* `from` is a file or /dev/null: epoll cannot wait for it */
+	bool types_end;	   /* the end of `from` is typed into `to`, a pty */
 	bool close_to;	   /* `to` is ours: closed at the end, so that the reader sees it */
 	struct buf pending;
 	struct filter *filter;
@@ -26,6 +26,8 @@ struct relay {
 enum relay_flags {
 	RELAY_TO_TERMINAL = 1 << 0, /* filter what passes; writes may block */
 	RELAY_CLOSE_TO = 1 << 1,
+	RELAY_TYPE_END = 1 << 2, /* `to` is a pty, which stays open: its reader sees the end of a
+				    file that `from` has */
 };
 
 void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags);

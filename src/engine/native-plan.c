@@ -157,6 +157,39 @@ int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *e
 	return 0;
 }
 
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return true;
+	return false;
+}
+
+/* As a shell would read it; a path may hold anything, escape sequences for the terminal too. */
+static void put_word(const char *s, FILE *out)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "-_./:=,@%+";
+	bool control = has_control(s);
+
+	if (*s && strspn(s, safe) == strlen(s)) {
+		(void)fputs(s, out);
+		return;
+	}
+	(void)fputs(control ? "$'" : "'", out);
+	for (; *s; s++) {
+		if (control && ((unsigned char)*s < 0x20 || *s == 0x7f))
+			(void)fprintf(out, "\\x%02x", (unsigned char)*s);
+		else if (control && (*s == '\\' || *s == '\''))
+			(void)fprintf(out, "\\%c", *s);
+		else if (*s == '\'')
+			(void)fputs("'\\''", out);
+		else
+			(void)fputc(*s, out);
+	}
+	(void)fputc('\'', out);
+}
+
 /* One option a line; a golden test holds it, a person reads it. */
 void native_dump(const struct engine *e, FILE *out)
 {
@@ -164,11 +197,8 @@ void native_dump(const struct engine *e, FILE *out)
 
 	(void)fputs("bwrap", out);
 	for (size_t i = 0; i < n->args.n; i++) {
-		const char *a = n->args.v[i];
-		bool option = strncmp(a, "--", 2) == 0;
-		bool plain = strpbrk(a, " \t\n'\"\\$<>*?") == NULL && *a;
-
-		(void)fprintf(out, option ? " \\\n  %s" : plain ? " %s" : " '%s'", a);
+		(void)fputs(strncmp(n->args.v[i], "--", 2) == 0 ? " \\\n  " : " ", out);
+		put_word(n->args.v[i], out);
 	}
 	(void)fprintf(out, " \\\n  %s\n", n->guest);
 }

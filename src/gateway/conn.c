@@ -47,11 +47,11 @@ static const struct {
 	[CONN_SOCKS]      = {"socks",      CLIENT_IN, HEAD_MS,      conn_on_socks,    NULL},
 	[CONN_HEAD]       = {"head",       DYNAMIC,   HEAD_MS,      conn_on_head,     refuse_late},
 	[CONN_HELLO]      = {"hello",      CLIENT_IN, HEAD_MS,      conn_on_hello,    refuse_late},
-	[CONN_LEAF]       = {"leaf",       DYNAMIC,        LEAF_MS,      on_wait,          refuse_late},
+	[CONN_LEAF]       = {"leaf",       DYNAMIC,   LEAF_MS,      on_wait,          refuse_late},
 	[CONN_ACCEPT]     = {"accept",     DYNAMIC,   HANDSHAKE_MS, conn_on_accept,   refuse_late},
-	[CONN_CREDENTIAL] = {"credential", DYNAMIC,        HEADER_MS,    on_wait,          refuse_late},
-	[CONN_LOOKUP]     = {"lookup",     DYNAMIC,        LOOKUP_MS + 2000, on_wait,      refuse_late},
-	[CONN_DIAL]       = {"dial",       DYNAMIC,        DIAL_MS,      on_wait,          refuse_late},
+	[CONN_CREDENTIAL] = {"credential", DYNAMIC,   HEADER_MS,    on_wait,          refuse_late},
+	[CONN_LOOKUP]     = {"lookup",     DYNAMIC,   LOOKUP_MS + 2000, on_wait,      refuse_late},
+	[CONN_DIAL]       = {"dial",       DYNAMIC,   DIAL_MS,      on_wait,          refuse_late},
 	[CONN_VIA]        = {"via",        UP_IN,     DIAL_MS,      conn_on_via,      refuse_late},
 	[CONN_SECURE]     = {"secure",     DYNAMIC,   HANDSHAKE_MS, conn_on_secure,   refuse_late},
 	[CONN_TUNNEL]     = {"tunnel",     DYNAMIC,   TUNNEL_IDLE_MS, conn_on_tunnel, NULL},
@@ -75,6 +75,8 @@ static uint32_t limit_of(const struct conn *c)
 		if (c->flow && c->in.len == 0)
 			return KEEPALIVE_MS;
 		return cfg->head_ms ? cfg->head_ms : HEAD_MS;
+	case CONN_LOOKUP: /* the helper gives up first and says why */
+		return (cfg->lookup_ms ? cfg->lookup_ms : LOOKUP_MS) + 2000;
 	case CONN_DIAL:
 		return cfg->dial_ms ? cfg->dial_ms : DIAL_MS;
 	case CONN_TUNNEL:
@@ -84,7 +86,6 @@ static uint32_t limit_of(const struct conn *c)
 	case CONN_LEAF:
 	case CONN_ACCEPT:
 	case CONN_CREDENTIAL:
-	case CONN_LOOKUP:
 	case CONN_VIA:
 	case CONN_SECURE:
 	case CONN_EXCHANGE:

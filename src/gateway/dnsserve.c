@@ -60,7 +60,9 @@ static size_t reply_to(struct gw *gw, const struct dns_query *q, uint8_t *out, s
 
 	a.rcode = judge(gw, q, &h, &reason);
 	if (a.rcode == DNS_NXDOMAIN) {
-		note(gw, q->name, false, reason);
+		/* Many programs ask for the name of an address; nothing is refused by that. */
+		if (q->qtype != DNS_PTR)
+			note(gw, q->name, false, reason);
 		return dns_put_answer(out, cap, q, &a);
 	}
 	if (q->name_len == 0 || (q->qtype != DNS_A && q->qtype != DNS_AAAA))

@@ -31,8 +31,9 @@ struct exchange *exchange_new(const struct http1_head *h)
 	x->request = (struct body){.kind = h->body, .left = h->length};
 	x->request.done =
 		h->body == HTTP1_BODY_NONE || (h->body == HTTP1_BODY_LENGTH && !h->length);
-	x->client_keeps = h->keep_alive;
 	x->old_client = h->minor == 0;
+	/* We answer as HTTP/1.1, where staying goes without saying; an older client would wait. */
+	x->client_keeps = h->keep_alive && !x->old_client;
 	buf_init(&x->again, PENDING_MAX);
 	return x;
 }
@@ -425,6 +426,7 @@ static void finish(struct conn *c)
 		return;
 	}
 	c->scanned = c->line_start = 0;
+	c->has_target = c->fixed;
 	conn_go(c, CONN_HEAD, "answered");
 	conn_want(c, !c->client.readable, false, true, false);
 	/* From the loop, not from here: a pipeline of requests must not grow our stack. */

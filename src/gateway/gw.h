@@ -39,6 +39,7 @@ struct gw {
 	struct listener *listeners;
 	size_t n_listeners;
 	size_t max_conns; /* MAX_CONNS, or what RLIMIT_NOFILE leaves */
+	size_t max_fd;	  /* no more is accepted from this descriptor on */
 	bool accepting;
 	struct conn *conns; /* all of them, doubly linked */
 	uint32_t last_id;   /* of flows and questions */

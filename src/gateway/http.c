@@ -198,7 +198,7 @@ static void on_fixed(struct conn *c, const struct http1_head *h, size_t head_len
 	}
 	if (h->host.host.n == 0 || host_parse(h->host.host.p, h->host.host.n, &host, &err) < 0 ||
 	    !host_equal(&host, &c->host) || (h->host.port ? h->host.port : standard) != c->port) {
-		refuse_as(c, GW_DENY, 421,
+		refuse_as(c, GW_DENY, 403,
 			  "the Host field names another server than the one allowed");
 		return;
 	}
@@ -214,7 +214,7 @@ static void on_connect(struct conn *c, const struct http1_head *h, size_t head_l
 	c->speaks = SPEAKS_CONNECT;
 	c->port = h->url.authority.port;
 	if (host_parse(h->url.authority.host.p, h->url.authority.host.n, &c->host, &err) < 0) {
-		refuse_as(c, GW_DENY, 403, err.msg);
+		refuse_host(c, h->url.authority.host, &err);
 		return;
 	}
 	exchange_free(c->x);
@@ -229,12 +229,15 @@ static void on_absolute(struct conn *c, const struct http1_head *h, size_t head_
 
 	c->port = url_port(h->url.scheme, h->url.authority.port);
 	if (host_parse(h->url.authority.host.p, h->url.authority.host.n, &c->host, &err) < 0) {
-		c->host.name[0] = '\0';
-		refuse_as(c, GW_DENY, 403, err.msg);
+		refuse_host(c, h->url.authority.host, &err);
 		return;
 	}
 	if (h->url.scheme != URL_HTTP) {
 		refuse_as(c, GW_DENY, 400, "https:// goes through CONNECT");
+		return;
+	}
+	if (c->port == 443) {
+		refuse_as(c, GW_DENY, 403, "plain bytes on port 443");
 		return;
 	}
 	c->has_target = true;

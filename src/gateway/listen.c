@@ -42,6 +42,12 @@ static void on_accept(struct ev *ev, struct ev_io *io, uint32_t events)
 			return;
 		}
 		accept_one(l, fd);
+		/* The lowest free number is given out first: this many are in use. The rest is for
+		 * the servers' side of what has been accepted. */
+		if ((size_t)fd >= l->gw->max_fd) {
+			listeners_pause(l->gw);
+			return;
+		}
 	}
 }
 

@@ -19,22 +19,17 @@
 
 #define SUPERVISOR_FD 3
 
-void gw_quit(struct gw *gw)
-{
-	ev_stop(gw->ev);
-}
-
-/* As many connections as descriptors allow: each may need two. */
+/* As many connections as descriptors allow, some of them being kept for the servers' side. */
 static void set_max_conns(struct gw *gw)
 {
 	struct rlimit l = {0};
-	size_t fit;
 
 	(void)getrlimit(RLIMIT_NOFILE, &l);
 	l.rlim_cur = l.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &l);
-	fit = l.rlim_cur > MAX_FDS_RESERVE * 2 ? l.rlim_cur - MAX_FDS_RESERVE : l.rlim_cur / 2;
-	gw->max_conns = fit < MAX_CONNS ? fit : MAX_CONNS;
+	gw->max_fd =
+		l.rlim_cur > MAX_FDS_RESERVE * 2 ? l.rlim_cur - MAX_FDS_RESERVE : l.rlim_cur / 2;
+	gw->max_conns = gw->max_fd < MAX_CONNS ? gw->max_fd : MAX_CONNS;
 }
 
 static int isolate(struct gw *gw, struct err *err)
@@ -50,10 +45,11 @@ static int isolate(struct gw *gw, struct err *err)
 
 static int serve(struct gw *gw, struct err *err)
 {
-	int r = super_setup(gw, err);
+	/* The helper is forked first: it never holds a listener. */
+	int r = resolver_start(gw, err);
 
 	if (r == 0)
-		r = resolver_start(gw, err);
+		r = super_setup(gw, err);
 	if (r == 0)
 		r = ev_new(&gw->ev, err);
 	if (r < 0)

@@ -9,6 +9,11 @@
 #include "gateway/pool.h"
 #include "policy/policy.h"
 
+void gw_quit(struct gw *gw)
+{
+	ev_stop(gw->ev);
+}
+
 struct policy *super_policy(const struct gw_policy *from, struct err *err)
 {
 	cleanup_(policy_freep) struct policy *p = NULL;

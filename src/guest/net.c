@@ -8,9 +8,14 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
+
+#ifndef IPV6_FREEBIND
+#define IPV6_FREEBIND 78 /* of linux/in6.h, which musl's headers do not join with */
+#endif
 
 static int loopback_up(unsigned *ret_index, struct err *err)
 {
@@ -130,7 +135,10 @@ static int set_options(int fd, const struct guest_listener *l)
 
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
 		return -1;
-	if (l->family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
+	/* A local route makes an IPv4 address one to bind to, an IPv6 address not quite. */
+	if (l->family == AF_INET6 &&
+	    (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0 ||
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0))
 		return -1;
 	if (!l->udp)
 		return 0;
@@ -164,8 +172,12 @@ int net_enter(const struct guest_setup *s, int fds[GUEST_LISTENERS_MAX], struct 
 	unsigned lo = 0;
 	int r;
 
-	if (unshare(CLONE_NEWNET | (named ? CLONE_NEWUTS : 0)) < 0)
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS | (named ? CLONE_NEWUTS : 0)) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's network namespace");
+	/* bwrap leaves mounts as followers of the host's: what is mounted there later, in a
+	 * directory that is seen here, would appear here too, writable. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
 	if (named && sethostname(s->hostname, strlen(s->hostname)) < 0)
 		return err_sys(err, errno, "cannot name the sandbox '%s'", s->hostname);
 	r = loopback_up(&lo, err);

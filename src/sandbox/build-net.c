@@ -5,50 +5,11 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "policy/idna.h"
-#include "sandbox/groups.h"
 #include "sandbox/net-listeners.h"
+#include "sandbox/net-rules.h"
 #include "sandbox/net.h"
-#include "sandbox/rules.h"
 
 static_assert((int)SPEC_NET_N == (int)TIER_N, "the tiers of both are the same");
-
-/* A pattern as the user wrote it, in the ASCII form that is decided on. */
-static int add_ascii(struct sandbox_spec *s, bool deny, const char *text, const char *source,
-		     struct err *err)
-{
-	cleanup_free char *ascii = NULL;
-	int r = idna_to_ascii(text, &ascii, err);
-
-	if (r < 0)
-		return err_wrap(err, r, "%s", source);
-	(void)spec_net_add(s, deny, ascii, source);
-	return 0;
-}
-
-static int add_group(struct sandbox_spec *s, const struct build_input *in, bool deny,
-		     const char *group, const char *source, struct err *err)
-{
-	const struct groups_env env = {.environ = in->environ, .workspace = s->workspace};
-	cleanup_free char *from = xasprintf("%s %s", source, group);
-	cleanup_strv struct strv hosts;
-	int r;
-
-	strv_init(&hosts);
-	r = groups_expand(group, &env, &hosts, err);
-	if (r < 0)
-		return err_wrap(err, r, "%s", source);
-	for (size_t i = 0; r == 0 && i < hosts.n; i++)
-		r = add_ascii(s, deny, hosts.v[i], from, err);
-	return r;
-}
-
-static int add_pattern(struct sandbox_spec *s, const struct build_input *in, bool deny,
-		       const char *text, const char *source, struct err *err)
-{
-	return text[0] == '@' ? add_group(s, in, deny, text, source, err)
-			      : add_ascii(s, deny, text, source, err);
-}
 
 static int add_list(struct sandbox_spec *s, const struct build_input *in, bool deny,
 		    const struct strv *list, const char *source, struct err *err)
@@ -56,38 +17,32 @@ static int add_list(struct sandbox_spec *s, const struct build_input *in, bool d
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < list->n; i++)
-		r = add_pattern(s, in, deny, list->v[i], source, err);
+		r = net_rules_add(s, in->environ, deny, list->v[i], source, err);
 	return r;
 }
 
-static int add_inspected(struct sandbox_spec *s, const struct config *c, struct err *err)
+static int add_inspected(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
+	const struct config *c = in->config;
+
 	for (size_t i = 0; i < c->network.n_rules; i++) {
 		const struct config_rule *from = &c->network.rules[i];
-		struct spec_net_rule *to;
-		int r = add_ascii(s, false, from->host, "network.rules", err);
+		size_t first = s->net.n_rules;
+		int r = net_rules_add(s, in->environ, false, from->host, "network.rules", err);
 
 		if (r < 0)
 			return r;
-		to = &s->net.rules[s->net.n_rules - 1];
-		strv_extend(&to->methods, &from->methods);
-		strv_extend(&to->paths, &from->paths);
-		strv_extend(&to->git, &from->git);
-		to->credential = from->credential ? xstrdup(from->credential) : NULL;
+		/* A group is several rules: each of them inspects. */
+		for (size_t k = first; k < s->net.n_rules; k++) {
+			struct spec_net_rule *to = &s->net.rules[k];
+
+			strv_extend(&to->methods, &from->methods);
+			strv_extend(&to->paths, &from->paths);
+			strv_extend(&to->git, &from->git);
+			to->credential = from->credential ? xstrdup(from->credential) : NULL;
+		}
 	}
 	return 0;
-}
-
-static int add_file(struct sandbox_spec *s, const struct build_input *in, char *path_,
-		    const char *source, struct err *err)
-{
-	cleanup_(rules_done) struct rules rules = {0};
-	cleanup_free char *path = path_;
-	int r = rules_read(path, &rules, err);
-
-	for (size_t i = 0; r == 0 && i < rules.n; i++)
-		r = add_pattern(s, in, rules.v[i].deny, rules.v[i].pattern, source, err);
-	return r;
 }
 
 /* For programs that ask for a proxy; those that do not reach the gateway by name all the same. */
@@ -138,13 +93,9 @@ int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *
 	if (r == 0)
 		r = add_list(s, in, false, &c->network.allow, "network.allow", err);
 	if (r == 0)
-		r = add_inspected(s, c, err);
+		r = add_inspected(s, in, err);
 	if (r == 0)
-		r = add_file(s, in, rules_user_file(p), "ralph net --user", err);
-	if (r == 0)
-		r = add_file(s, in, rules_project_file(p, s->instance), "ralph net --project", err);
-	if (r == 0)
-		r = add_file(s, in, rules_sandbox_file(p, s->name), "ralph net --sandbox", err);
+		r = net_rules_add_files(s, p, in->environ, err);
 	/* A rule that cannot be decided on is the user's to correct now, not the gateway's later.
 	 */
 	if (r == 0)

@@ -189,25 +189,44 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, struct bui
 	return 0;
 }
 
+/* Whose sandbox it is; the name is left out where no configuration says which agent's. */
+static int identify(const struct build_input *in, struct sandbox_spec *s, struct workspace *w,
+		    struct gitdir *g, struct err *err)
+{
+	char key[GITDIR_KEY_LEN + 1];
+	int r = find_workspace(in, w, err);
+
+	if (r == 0)
+		r = gitdir_find(w->path, in->places->home, g, err);
+	if (r == 0 && in->config)
+		r = choose_name(in, w, g, &s->name, err);
+	if (r < 0)
+		return r;
+	gitdir_key(g, w->path, key);
+	s->instance = xstrdup(key);
+	s->workspace = xstrdup(w->path);
+	s->branch = g->branch ? xstrdup(g->branch) : NULL;
+	return 0;
+}
+
+int build_identity(const struct build_input *in, struct sandbox_spec *s, struct err *err)
+{
+	cleanup_(workspace_done) struct workspace w = {0};
+	cleanup_(gitdir_done) struct gitdir g = {0};
+
+	return identify(in, s, &w, &g, err);
+}
+
 int build_spec(const struct build_input *in, struct build *ret, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
 	cleanup_(workspace_done) struct workspace w = {0};
 	cleanup_(gitdir_done) struct gitdir g = {0};
-	char key[GITDIR_KEY_LEN + 1];
-	int r = find_workspace(in, &w, err);
+	int r = identify(in, s, &w, &g, err);
 
 	*ret = (struct build){0};
-	if (r == 0)
-		r = gitdir_find(w.path, in->places->home, &g, err);
-	if (r == 0)
-		r = choose_name(in, &w, &g, &s->name, err);
 	if (r < 0)
 		return r;
-	gitdir_key(&g, w.path, key);
-	s->instance = xstrdup(key);
-	s->workspace = xstrdup(w.path);
-	s->branch = g.branch ? xstrdup(g.branch) : NULL;
 	ret->cwd = start_dir(s->workspace);
 	r = fill(s, in, ret, err);
 	if (r == 0)

@@ -28,6 +28,11 @@ void build_done(struct build *b);
 
 /* What the engine would do with this spec, exactly, for --dry-run. */
 int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err);
+/*
+ * Only whose sandbox it is: workspace, branch, instance, and the name unless in->config is NULL.
+ * With build_net() behind it this is the network that the next sandbox here would have.
+ */
+int build_identity(const struct build_input *in, struct sandbox_spec *s, struct err *err);
 
 /* build-root.c: the file system around the workspace */
 void build_root(struct sandbox_spec *s);

@@ -234,12 +234,20 @@ static void on_wire_signal(struct client *c, uint32_t sig)
 		guest_link_kill(c->sup, c->id, sig == SIGKILL ? 0 : sig);
 }
 
+void client_info(struct client *c, const json_t *j)
+{
+	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text ? text : "{}");
+	reply(c, WIRE_INFO, &b, NULL, 0);
+}
+
 static void on_inspect(struct client *c)
 {
 	struct supervisor *s = c->sup;
 	cleanup_json json_t *j = NULL;
-	cleanup_free char *text = NULL;
-	cleanup_buf struct buf b;
 	json_int_t commands = 0;
 
 	for (const struct client *o = s->clients; o; o = o->next)
@@ -248,10 +256,7 @@ static void on_inspect(struct client *c)
 		      (json_int_t)engine_init_pid(s->engine), "commands", commands, "uptime_ms",
 		      (json_int_t)(now_ms() - s->born_ms), "landlock", (json_int_t)s->landlock_abi,
 		      "keep", s->keep);
-	text = json_dumps(j, JSON_COMPACT);
-	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_str(&b, text ? text : "{}");
-	reply(c, WIRE_INFO, &b, NULL, 0);
+	client_info(c, j);
 }
 
 static void handle(struct client *c, struct wire_msg *m)
@@ -263,7 +268,7 @@ static void handle(struct client *c, struct wire_msg *m)
 	wire_read(&r, m);
 	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
 		value = wire_get_u32(&r);
-	if (m->type != WIRE_EXEC && wire_read_end(&r) < 0) {
+	if (m->type != WIRE_EXEC && m->type != WIRE_NET && wire_read_end(&r) < 0) {
 		client_drop(c);
 		return;
 	}
@@ -285,6 +290,9 @@ static void handle(struct client *c, struct wire_msg *m)
 		break;
 	case WIRE_INSPECT:
 		on_inspect(c);
+		break;
+	case WIRE_NET:
+		net_update(c, m);
 		break;
 	case WIRE_STOP:
 		c->waits_stopped = true;

@@ -245,9 +245,9 @@ void gateway_link_policy(struct supervisor *s)
 	struct gw_policy p;
 	cleanup_buf struct buf b;
 
+	buf_init(&b, WIRE_BODY_MAX);
 	if (s->gateway.sock < 0)
 		return; /* it will get the spec's rules when it starts */
-	buf_init(&b, WIRE_BODY_MAX);
 	net_to_gw(&s->spec->net, &p);
 	gw_put_policy(&b, &p);
 	gw_policy_done(&p);

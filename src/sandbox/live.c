@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
 #include "wire/wire.h"
@@ -183,6 +184,8 @@ static int check_same(const struct store_entry *e, const struct sandbox_spec *sp
 	cleanup_free char *difference = NULL;
 	int r = store_read_spec(e, &live, err);
 
+	if (r == -ENOENT)
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
 	if (r < 0)
 		return r;
 	difference = spec_difference(live, spec);
@@ -240,12 +243,16 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;
 
-	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++)
+	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
+		closep(&conn);
 		r = connect_or_start(p, spec, &conn, err);
+	}
 	if (r < 0)
 		return r;
-	if (send_flags(conn, flags) < 0)
-		return err_set(err, EAGAIN, "sandbox '%s' ended just now", spec->name);
+	/* One that has ended already may have said why: whoever reads its answers sees it. */
+	r = send_flags(conn, flags);
+	if (r < 0 && r != -EPIPE)
+		return err_sys(err, -r, "cannot reach sandbox '%s'", spec->name);
 	*ret = take_fd(conn);
 	return 0;
 }
@@ -271,6 +278,8 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	int r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
 
 	wire_msg_init(&m);
+	if (r == -EPIPE)
+		r = 0; /* it may have said why */
 	/* A new supervisor says WIRE_READY first; both speak WIRE_INFO once they are up. */
 	for (int i = 0; r == 0 && i < 2; i++) {
 		wire_msg_done(&m);
@@ -350,7 +359,24 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 	return store_remove(p, name, err);
 }
 
-int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+/* The words of a WIRE_FAILED. */
+static int failure(const struct wire_msg *m, const char *name, struct err *err)
+{
+	struct wire_reader rd;
+	const char *msg;
+	uint32_t code;
+
+	wire_read(&rd, m);
+	code = wire_get_u32(&rd);
+	msg = wire_get_str(&rd);
+	(void)err_set(err, EIO, "sandbox '%s': %s", name, msg ? msg : "it failed");
+	err->exit_code = code > 0 && code < 256 ? (int)code : EXIT_RUNTIME;
+	return -EIO;
+}
+
+/* One question that WIRE_INFO answers; *ret stays NULL when the sandbox is not live. */
+static int ask(const struct places *p, const char *name, enum wire_type type,
+	       const struct buf *body, json_t **ret, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_fd int conn = -1;
@@ -363,13 +389,33 @@ int live_inspect(const struct places *p, const char *name, json_t **ret, struct 
 	*ret = NULL;
 	if (r < 0 || conn < 0)
 		return r;
-	r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
+	r = wire_send(conn, type, 0, body, NULL, 0);
 	if (r == 0)
 		r = await(conn, WIRE_INFO, &m);
+	if (r == -EPROTO && m.type == WIRE_FAILED)
+		return failure(&m, name, err);
 	if (r < 0)
 		return r == -EPIPE ? 0 : err_sys(err, -r, "sandbox '%s' does not answer", name);
 	wire_read(&rd, &m);
 	text = wire_get_str(&rd);
 	return text ? json_parse(text, strlen(text), ret, err)
 		    : err_set(err, EPROTO, "sandbox '%s' answers nonsense", name);
+}
+
+int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+{
+	return ask(p, name, WIRE_INSPECT, NULL, ret, err);
+}
+
+int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+	     struct err *err)
+{
+	struct gw_policy policy;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	net_to_gw(net, &policy);
+	gw_put_policy(&b, &policy);
+	gw_policy_done(&policy);
+	return ask(p, name, WIRE_NET, &b, ret, err);
 }

@@ -35,3 +35,11 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 
 /* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);
+
+/*
+ * Gives a live sandbox all its network rules anew. *ret is NULL when it is not live, else an
+ * object: "after_restart", what will be reached without a proxy only after the next start
+ * (["name:5432", "port 22"]); "ended", whether its gateway has ended; "tier".
+ */
+int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+	     struct err *err);

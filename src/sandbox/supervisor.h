@@ -109,6 +109,7 @@ struct client *client_by_id(struct supervisor *s, uint32_t id);
 void client_started(struct client *c, uint32_t pid, int pty);
 void client_exited(struct client *c, uint32_t code);
 void client_failed(struct client *c, int exit_code, const char *msg);
+void client_info(struct client *c, const json_t *j);
 void client_drop(struct client *c); /* closes; its command, if any, is ended */
 
 /* guest-link.c: the line to the guest */
@@ -124,6 +125,9 @@ void gateway_link_watch(struct supervisor *s);
 void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
 void gateway_link_stop(struct supervisor *s);
+
+/* net-update.c: WIRE_NET, the rules of the running sandbox change */
+void net_update(struct client *c, const struct wire_msg *m);
 
 /* ca-link.c: the certificate authority of inspected hosts */
 int ca_link_start(struct supervisor *s, struct err *err); /* writes the bundle the sandbox trusts */

@@ -19,8 +19,18 @@ static int check_name(const char *name, struct err *err)
 	return 0;
 }
 
+/* Records and the hand-over to the supervisor are JSON, which would silently name another path. */
+static bool is_utf8(const char *s)
+{
+	cleanup_json json_t *j = json_string(s);
+
+	return j != NULL;
+}
+
 static int check_path(const char *what, const char *path, struct err *err)
 {
+	if (path && !is_utf8(path))
+		return err_usage(err, "%s '%s' is not UTF-8; rename it", what, path);
 	if (!path || !path_is_normal(path))
 		return err_set(err, EINVAL, "%s '%s' is not an absolute path without '.' and '..'",
 			       what, path ? path : "");

@@ -34,6 +34,7 @@ enum wire_type {
 	WIRE_KEEP,    /* u32 on: stay alive without a connection */
 	WIRE_REMOVE,  /* (empty): remove the sandbox when it has ended */
 	WIRE_INSPECT, /* (empty) → WIRE_INFO */
+	WIRE_NET,     /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
 
 	/* supervisor → command line */
 	WIRE_READY,   /* (empty): the sandbox is up; first frame of a new supervisor */

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Sandboxes come, are looked at, and go.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers
 load sandbox
 
@@ -358,6 +359,12 @@ refused() {
 	refused "$T/not-there" "does not exist"
 	refused "$WS/file" "not a directory"
 	refused "$WS/file/x" "does not exist"
+}
+
+@test "a workspace whose path is not UTF-8 is refused, and not another one taken for it" {
+	mkdir "$HOME/"$'w-\xff' "$HOME/"$'w-\xef\xbf\xbd'
+	refused "$HOME/"$'w-\xff' "UTF-8"
+	same ok "$(ralph run "$HOME/"$'w-\xef\xbf\xbd' -- echo ok)"
 }
 
 @test "another user's home is no workspace" {

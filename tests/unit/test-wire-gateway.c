@@ -1,0 +1,164 @@
+#include "tests.h"
+
+#include "wire/gateway-proto.h"
+
+/* A body as if it had been received. */
+static struct wire_msg message(struct buf *b)
+{
+	struct wire_msg m;
+
+	wire_msg_init(&m);
+	m.body = *b;
+	*b = (struct buf){0};
+	return m;
+}
+
+static struct gw_config *sample(void)
+{
+	struct gw_config *c = gw_config_new();
+	struct gw_rule *r;
+
+	c->sandbox = xstrdup("box");
+	c->token = xstrdup("token");
+	c->no_proxy = xstrdup("a,b");
+	c->head_ms = 7;
+	c->policy.tier = 2;
+	(void)gw_route_add(c, "p", "https://h/", "cred");
+	r = gw_policy_add(&c->policy, true, "a.test", "here");
+	r = gw_policy_add(&c->policy, false, "b.test", "there");
+	strv_push(&r->methods, "GET");
+	strv_push(&r->paths, "/x");
+	r->credential = xstrdup("key");
+	return c;
+}
+
+static void a_configuration_arrives_as_it_was_sent(void **state)
+{
+	struct gw_config *c = sample(), *got = NULL;
+	struct wire_msg m;
+	struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_config(&b, c);
+	m = message(&b);
+	assert_int_equal(gw_get_config(&m, &got), 0);
+	assert_string_equal(got->sandbox, "box");
+	assert_string_equal(got->token, "token");
+	assert_null(got->http_proxy);
+	assert_string_equal(got->no_proxy, "a,b");
+	assert_int_equal(got->head_ms, 7);
+	assert_int_equal(got->n_routes, 1);
+	assert_string_equal(got->routes[0].credential, "cred");
+	assert_int_equal(got->policy.tier, 2);
+	assert_int_equal(got->policy.n_rules, 2);
+	assert_true(got->policy.rules[0].deny);
+	assert_string_equal(got->policy.rules[1].paths.v[0], "/x");
+	assert_string_equal(got->policy.rules[1].credential, "key");
+	wire_msg_done(&m);
+	(void)gw_config_free(c);
+	(void)gw_config_free(got);
+}
+
+static void a_cut_body_is_refused_wherever_it_was_cut(void **state)
+{
+	struct gw_config *c = sample(), *got = NULL;
+	struct wire_msg m;
+	struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_config(&b, c);
+	m = message(&b);
+	for (size_t n = m.body.len; n-- > 0;) {
+		m.body.len = n;
+		assert_int_equal(gw_get_config(&m, &got), -EPROTO);
+	}
+	assert_null(got);
+	wire_msg_done(&m);
+	(void)gw_config_free(c);
+}
+
+static int event_with_host(const char *host)
+{
+	struct gw_event e = {.host = host, .method = "", .path = "", .rule = "", .reason = ""}, got;
+	struct wire_msg m;
+	struct buf b;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_event(&b, &e);
+	m = message(&b);
+	r = gw_get_event(&m, &got);
+	if (r == 0)
+		assert_string_equal(got.host, host);
+	wire_msg_done(&m);
+	return r;
+}
+
+static void an_event_that_could_forge_a_line_is_refused(void **state)
+{
+	assert_int_equal(event_with_host("a.test"), 0);
+	assert_int_equal(event_with_host("a.test\nallow b.test"), -EPROTO);
+	assert_int_equal(event_with_host("a\x1b[2J"), -EPROTO);
+	assert_int_equal(event_with_host("\xc3\xa4.test"), -EPROTO);
+}
+
+static void listeners_need_one_descriptor_each(void **state)
+{
+	struct gw_listener row = {.kind = GW_LISTEN_PROXY, .addr = "127.0.0.1", .port = 3128}, *got;
+	struct wire_msg m;
+	struct buf b;
+	size_t n;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_listeners(&b, &row, 1);
+	m = message(&b);
+	assert_int_equal(gw_get_listeners(&m, &got, &n), -EPROTO);
+	m.n_fds = 1;
+	m.fds[0] = -1;
+	assert_int_equal(gw_get_listeners(&m, &got, &n), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(got[0].addr, "127.0.0.1");
+	assert_int_equal(got[0].port, 3128);
+	free(got);
+	wire_msg_done(&m);
+}
+
+static void a_header_arrives_and_too_many_fields_are_refused(void **state)
+{
+	struct gw_header h = {.keep_ms = 5}, got;
+	struct wire_msg m;
+	struct buf b;
+
+	strv_init(&h.set);
+	strv_init(&h.drop);
+	strv_push(&h.set, "A: b");
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_header(&b, &h);
+	m = message(&b);
+	assert_int_equal(gw_get_header(&m, &got), 0);
+	assert_string_equal(got.set.v[0], "A: b");
+	assert_int_equal(got.keep_ms, 5);
+	gw_header_done(&got);
+	wire_msg_done(&m);
+	for (int i = 0; i < GW_HEADER_FIELDS_MAX; i++)
+		strv_push(&h.set, "C: d");
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_header(&b, &h);
+	m = message(&b);
+	assert_int_equal(gw_get_header(&m, &got), -EPROTO);
+	wire_msg_done(&m);
+	gw_header_done(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_configuration_arrives_as_it_was_sent),
+		cmocka_unit_test(a_cut_body_is_refused_wherever_it_was_cut),
+		cmocka_unit_test(an_event_that_could_forge_a_line_is_refused),
+		cmocka_unit_test(listeners_need_one_descriptor_each),
+		cmocka_unit_test(a_header_arrives_and_too_many_fields_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
