@@ -41,13 +41,15 @@ static const char *const trust_paths[] = {
 	"/usr/local/share/ca-certificates",
 	"/usr/share/pki",
 	"/var/lib/ca-certificates",
+	"/nix/store",
+	"/gnu/store",
 	NULL,
 };
 
 /* What getaddrinfo reads: its settings, and the modules nsswitch names. */
 static const char *const lookup_paths[] = {
-	"/etc", "/lib",	    "/lib64",	    "/usr/lib", "/usr/lib64",
-	"/run", "/var/run", "/var/lib/sss", NULL,
+	"/etc",	    "/lib",	    "/lib64",	      "/usr/lib",   "/usr/lib64", "/run",
+	"/var/run", "/var/lib/sss", "/usr/local/lib", "/nix/store", "/gnu/store", NULL,
 };
 
 static int drop_caps(void)

@@ -45,10 +45,11 @@ static int isolate(struct gw *gw, struct err *err)
 
 static int serve(struct gw *gw, struct err *err)
 {
-	int r = super_setup(gw, err);
+	/* The helper is forked first: it never holds a listener. */
+	int r = resolver_start(gw, err);
 
 	if (r == 0)
-		r = resolver_start(gw, err);
+		r = super_setup(gw, err);
 	if (r == 0)
 		r = ev_new(&gw->ev, err);
 	if (r < 0)

@@ -19,7 +19,6 @@ static const struct {
 	{408, "Request Timeout"},
 	{414, "URI Too Long"},
 	{417, "Expectation Failed"},
-	{421, "Misdirected Request"},
 	{431, "Request Header Fields Too Large"},
 	{501, "Not Implemented"},
 	{502, "Bad Gateway"},
@@ -62,33 +61,34 @@ void refuse_event(struct conn *c, enum gw_verdict verdict, const char *reason)
 	conn_event(c, GW_END, verdict, reason);
 }
 
-void answer_json(struct conn *c, unsigned int status, const char *json)
+void answer_json(struct conn *c, unsigned int status, bool final, const char *json)
 {
 	(void)buf_printf(&c->out,
 			 "HTTP/1.1 %u %s\r\n"
 			 "Content-Type: application/json\r\n"
 			 "Content-Length: %zu\r\n"
 			 "Cache-Control: no-store\r\n"
-			 "x-should-retry: false\r\n"
+			 "%s"
 			 "Connection: close\r\n\r\n%s\n",
 			 status, status_text(status), strlen(json) + 1,
-			 exchange_is_head(c) ? "" : json);
+			 final ? "x-should-retry: false\r\n" : "", exchange_is_head(c) ? "" : json);
 	conn_finish(c, "answered");
 }
 
-static void answer_refusal(struct conn *c, unsigned int status, const char *reason,
-			   const char *remedy)
+static void answer_refusal(struct conn *c, enum gw_verdict verdict, unsigned int status,
+			   const char *reason, const char *remedy)
 {
+	bool final = verdict == GW_DENY;
 	json_t *j =
 		json_pack("{s:s, s:s, s:i, s:s, s:s}", "error",
-			  status == 403 ? "refused by ralph" : "failed in ralph's gateway", "host",
+			  final ? "refused by ralph" : "failed in ralph's gateway", "host",
 			  c->host.name, "port", (int)c->port, "rule", c->rule, "reason", reason);
 	char *text;
 
 	if (j && remedy[0])
 		(void)json_object_set_new(j, "allow", json_string(remedy));
 	text = j ? json_dumps(j, JSON_COMPACT) : NULL;
-	answer_json(c, status, text ? text : "{\"error\":\"refused by ralph\"}");
+	answer_json(c, status, final, text ? text : "{\"error\":\"refused by ralph\"}");
 	free(text);
 	json_decref(j);
 }
@@ -117,7 +117,7 @@ static void say_no(struct conn *c, enum gw_verdict verdict, unsigned int status,
 	case SPEAKS_CONNECT:
 	case SPEAKS_HTTP:
 		if (!exchange_answered(c)) {
-			answer_refusal(c, status, reason, remedy);
+			answer_refusal(c, verdict, status, reason, remedy);
 			return;
 		}
 		break;

@@ -15,8 +15,8 @@ void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, con
 void refuse_host(struct conn *c, struct slice text, const struct err *err);
 /* The deadline of c's state. */
 void refuse_late(struct conn *c);
-/* An answer of our own that is no refusal. */
-void answer_json(struct conn *c, unsigned int status, const char *json);
+/* An answer of our own. final: trying again would not help, and the client is told so. */
+void answer_json(struct conn *c, unsigned int status, bool final, const char *json);
 /* The record of what was decided. */
 void refuse_event(struct conn *c, enum gw_verdict verdict, const char *reason);
 void conn_event(struct conn *c, enum gw_phase phase, enum gw_verdict verdict, const char *reason);

@@ -117,7 +117,7 @@ void route_request(struct conn *c, const struct http1_head *h, size_t head_len)
 	c->port = c->listener->row.port;
 	if (h->form == HTTP1_ORIGIN && slice_eq(path, slice_of("/_ralph/health"))) {
 		exchange_quiet(c);
-		answer_json(c, 200, "{\"ok\":true}");
+		answer_json(c, 200, false, "{\"ok\":true}");
 		return;
 	}
 	if (h->form == HTTP1_ORIGIN && path.n >= sizeof(prefix) - 1 &&

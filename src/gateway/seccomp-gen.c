@@ -52,7 +52,7 @@ static const struct filter filters[] = {
 		.read_files = 1,
 		.calls = {COMMON, SOCKETS, C(readv), C(writev), C(accept4), C(shutdown),
 			  C(epoll_wait), C(epoll_pwait), C(epoll_ctl), C(pipe2), C(splice),
-			  C(pread64), C(stat), C(statx)},
+			  C(pread64), C(stat), C(statx), C(getdents64)},
 	},
 	{
 		.name = "gateway_closed",
@@ -100,7 +100,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct filter *f)
 		(void)seccomp_rule_add(ctx, SCMP_ACT_ALLOW, *c, 0);
 	for (const int *a = f->families; *a >= 0; a++)
 		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)*a)),
+				      SCMP_CMP(0, SCMP_CMP_EQ, (scmp_datum_t)*a, 0)),
 		     "socket");
 	if (f->no_exec_maps) {
 		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_exec), "mmap");

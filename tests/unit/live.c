@@ -137,8 +137,10 @@ static int bound_socket(const char *addr, uint16_t port, int type)
 	(void)inet_pton(six ? AF_INET6 : AF_INET, addr,
 			six ? (void *)&a6.sin6_addr : (void *)&a4.sin_addr);
 	if (bind(fd, six ? (struct sockaddr *)&a6 : (struct sockaddr *)&a4,
-		 six ? sizeof(a6) : sizeof(a4)) < 0)
+		 six ? sizeof(a6) : sizeof(a4)) < 0) {
+		print_message("%s port %u\n", addr, port);
 		leave_out(addr);
+	}
 	if (type == SOCK_STREAM)
 		(void)listen(fd, 4096);
 	return fd;
@@ -189,6 +191,9 @@ static void trust_file(void)
 {
 	cleanup_buf struct buf pem;
 	struct err err = {0};
+	char hashed[64];
+	X509 *x;
+	BIO *b;
 
 	w.ca = ca_new("servers", &err);
 	buf_init(&pem, 16 * KiB);
@@ -196,6 +201,15 @@ static void trust_file(void)
 		leave_out(err.msg);
 	(void)snprintf(w.ca_file, sizeof(w.ca_file), "%s/ca.pem", w.dir);
 	write_file(w.ca_file, buf_str(&pem));
+	/* As c_rehash would name it. */
+	b = BIO_new_mem_buf(pem.data, (int)pem.len);
+	x = PEM_read_bio_X509(b, NULL, NULL, NULL);
+	(void)snprintf(hashed, sizeof(hashed), "/mnt/certs/%08lx.0",
+		       X509_NAME_hash_ex(X509_get_subject_name(x), NULL, NULL, NULL));
+	(void)mkdir("/mnt/certs", 0755);
+	write_file(hashed, buf_str(&pem));
+	X509_free(x);
+	BIO_free(b);
 }
 
 void live_world(void)
@@ -292,7 +306,10 @@ static void send_config(int sock, const struct live_options *o)
 
 	c->sandbox = xstrdup("live");
 	c->token = xstrdup("phantom-token");
-	c->ca_file = o->bad_trust ? xstrdup("/etc/hosts") : xstrdup(w.ca_file);
+	if (o->trust_dir)
+		c->ca_dir = xstrdup("/mnt/certs");
+	else
+		c->ca_file = o->bad_trust ? xstrdup("/etc/hosts") : xstrdup(w.ca_file);
 	c->standin4 = xstrdup(GW_STANDIN4);
 	c->standin6 = xstrdup(GW_STANDIN6);
 	c->http_proxy = maybe(o->http_proxy);

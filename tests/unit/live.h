@@ -39,6 +39,7 @@ struct live_options {
 	const char *route_url; /* provider "test" */
 	uint32_t head_ms, dial_ms, lookup_ms;
 	uint32_t keep_ms; /* of the headers the supervisor gives */
+	bool trust_dir;	  /* the servers' CA in a hashed directory, not in a file */
 	bool no_events;	  /* nobody will ask for them */
 	bool bad_trust;	  /* the servers' CA is not trusted */
 };

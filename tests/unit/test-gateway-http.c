@@ -92,6 +92,9 @@ static const struct proxy_case cases[] = {
 	{"https in absolute-form",
 	 "GET https://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\n\r\n", "HTTP/1.1 400 ",
 	 "CONNECT", NULL},
+	{"plain HTTP to port 443",
+	 "GET http://allowed.test:443/ HTTP/1.1\r\nHost: allowed.test:443\r\n\r\n", "HTTP/1.1 403 ",
+	 "x-should-retry: false", NULL},
 	{"origin-form", "GET /hello HTTP/1.1\r\nHost: allowed.test\r\n\r\n", "HTTP/1.1 400 ",
 	 "absolute", NULL},
 	{"length and coding",
@@ -119,7 +122,7 @@ static const struct proxy_case cases[] = {
 	 "", "200 OK"},
 	{"a server that says nothing",
 	 "POST http://allowed.test/die HTTP/1.1\r\nHost: allowed.test\r\nContent-Length: 0\r\n\r\n",
-	 "HTTP/1.1 502 ", "without an answer", NULL},
+	 "HTTP/1.1 502 ", "without an answer", "x-should-retry"},
 	{"git fetch",
 	 "GET http://fetch.test/a/b/info/refs?service=git-upload-pack HTTP/1.1\r\n"
 	 "Host: fetch.test\r\nConnection: close\r\n\r\n",
@@ -296,7 +299,7 @@ static void an_inspected_request_with_another_host_is_refused(void **state)
 {
 	cleanup_free char *a = tls_ask("GET /hello HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
 
-	starts(a, "HTTP/1.1 421 ");
+	starts(a, "HTTP/1.1 403 ");
 }
 
 static void an_inspected_connection_with_another_server_name_is_closed(void **state)
@@ -435,6 +438,18 @@ static const struct live_rule key_rules[] = {
 	{.pattern = "allowed.test:80", .paths = "/", .credential = "missing"},
 };
 
+static void trust_may_be_a_hashed_directory(void **state)
+{
+	static const struct live_options o = {
+		.rules = rules, .n_rules = ARRAY_SIZE(rules), .trust_dir = true};
+	cleanup_free char *a = NULL;
+
+	live_start(&o);
+	a = tls_ask("GET /hello HTTP/1.1\r\nHost: inspected.test\r\nConnection: close\r\n\r\n");
+	starts(a, "HTTP/1.1 200 ");
+	live_stop();
+}
+
 static void a_credential_replaces_what_the_sandbox_sent(void **state)
 {
 	static const struct live_options o = {
@@ -548,6 +563,7 @@ int main(void)
 		T(http2_alone_is_not_spoken),
 		OWN(a_server_nobody_vouches_for_is_refused),
 		OWN(a_server_with_another_hosts_certificate_is_refused),
+		OWN(trust_may_be_a_hashed_directory),
 		OWN(a_credential_replaces_what_the_sandbox_sent),
 		OWN(the_hosts_proxy_is_asked_by_name_after_policy),
 		OWN(a_head_that_does_not_come_is_timed_out),

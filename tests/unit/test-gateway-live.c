@@ -250,10 +250,12 @@ static void tls_on_another_port_must_name_the_server_too(void **state)
 
 static void a_server_that_speaks_first_is_heard(void **state)
 {
-	int fd = tunnel_to("allowed.test:22");
-	cleanup_free char *banner = get(fd, "\r\n"), *back = NULL;
+	int fd = client_proxy();
+	cleanup_free char *banner = NULL, *back = NULL;
 
-	starts(banner, "SSH-2.0-test");
+	put(fd, "CONNECT allowed.test:22 HTTP/1.1\r\nHost: allowed.test:22\r\n\r\n");
+	banner = get(fd, "SSH-2.0-test\r\n");
+	starts(banner, "HTTP/1.1 200 ");
 	put(fd, "SSH-2.0-client\r\n");
 	back = get(fd, "client\r\n");
 	has(back, "SSH-2.0-client");
@@ -550,7 +552,7 @@ static void transparent_http_must_name_its_host(void **state)
 	fd = client(a, 80);
 	put(fd, "GET /hello HTTP/1.1\r\nHost: other.test\r\n\r\n");
 	bad = get(fd, NULL);
-	starts(bad, "HTTP/1.1 421 ");
+	starts(bad, "HTTP/1.1 403 ");
 	(void)live_event(GW_VERB_HTTP, GW_DENY, "allowed.test");
 	(void)close(fd);
 }
@@ -562,7 +564,7 @@ static void connect_to_port_80_must_name_its_host(void **state)
 
 	put(fd, "GET /hello HTTP/1.1\r\nHost: other.test\r\n\r\n");
 	bad = get(fd, NULL);
-	starts(bad, "HTTP/1.1 421 ");
+	starts(bad, "HTTP/1.1 403 ");
 	(void)close(fd);
 }
 
