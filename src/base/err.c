@@ -18,7 +18,7 @@ static void printf_like(2, 0) err_vset(struct err *e, const char *fmt, va_list a
 	one_line(e->msg);
 }
 
-int err_set(struct err *e, int eno, const char *fmt, ...)
+int(err_set)(struct err *e, int eno, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -28,7 +28,7 @@ int err_set(struct err *e, int eno, const char *fmt, ...)
 	return -eno;
 }
 
-int err_sys(struct err *e, int eno, const char *fmt, ...)
+int(err_sys)(struct err *e, int eno, const char *fmt, ...)
 {
 	va_list ap;
 	size_t n;
@@ -41,7 +41,7 @@ int err_sys(struct err *e, int eno, const char *fmt, ...)
 	return -eno;
 }
 
-int err_usage(struct err *e, const char *fmt, ...)
+int(err_usage)(struct err *e, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -52,7 +52,7 @@ int err_usage(struct err *e, const char *fmt, ...)
 	return -EINVAL;
 }
 
-int err_wrap(struct err *e, int r, const char *fmt, ...)
+int(err_wrap)(struct err *e, int r, const char *fmt, ...)
 {
 	char inner[sizeof(e->msg)];
 	va_list ap;

@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 
+#include <errno.h>
+
 /* The exit codes every command shares; run and exec pass a payload's own code on otherwise. */
 enum exit_code {
 	EXIT_OK = 0,
@@ -31,3 +33,28 @@ int err_usage(struct err *e, const char *fmt, ...) printf_like(2, 3);
 int err_wrap(struct err *e, int r, const char *fmt, ...) printf_like(3, 4);
 /* The code to exit with: the error's own, else `fallback`. */
 int err_exit_code(const struct err *e, int fallback);
+
+/*
+ * The results once more where compilers and analysers can see them: without this each of them
+ * follows the path on which a failure returned 0 and finds things that cannot be. A zero eno is a
+ * bug of the caller's and must not turn a failure into a success.
+ */
+#define err_set(e, eno, ...)                                                                       \
+	({                                                                                         \
+		int _eno = (eno);                                                                  \
+		(void)(err_set)((e), _eno, __VA_ARGS__);                                           \
+		_eno > 0 ? -_eno : -EIO;                                                           \
+	})
+#define err_sys(e, eno, ...)                                                                       \
+	({                                                                                         \
+		int _eno = (eno);                                                                  \
+		(void)(err_sys)((e), _eno, __VA_ARGS__);                                           \
+		_eno > 0 ? -_eno : -EIO;                                                           \
+	})
+#define err_usage(e, ...) ((void)(err_usage)((e), __VA_ARGS__), -EINVAL)
+#define err_wrap(e, r, ...)                                                                        \
+	({                                                                                         \
+		int _r = (r);                                                                      \
+		(void)(err_wrap)((e), _r, __VA_ARGS__);                                            \
+		_r;                                                                                \
+	})

@@ -28,7 +28,7 @@ static int get(const json_t *obj, const char *key, json_type type, const char *w
 
 int json_get_str(const json_t *obj, const char *key, const char **ret, struct err *err)
 {
-	json_t *v;
+	json_t *v = NULL;
 	int r = get(obj, key, JSON_STRING, "a string", &v, err);
 
 	if (r < 0)
@@ -48,7 +48,7 @@ int json_opt_str(const json_t *obj, const char *key, const char **ret, struct er
 
 int json_get_uint(const json_t *obj, const char *key, uint64_t *ret, struct err *err)
 {
-	json_t *v;
+	json_t *v = NULL;
 	int r = get(obj, key, JSON_INTEGER, "an integer", &v, err);
 
 	if (r < 0)

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,7 +150,15 @@ int path_write_atomic(int dirfd, const char *name, const void *p, size_t n, mode
 	return r;
 }
 
-#define TREE_DEPTH_MAX 4096 /* directories deep; PATH_MAX does not bound what *at() calls make */
+/* Directories held open at once. What lies deeper is moved up first: neither descriptors nor the
+ * stack bound the depth of a tree that *at() calls can make. */
+#define TREE_DEPTH 64
+
+struct removal {
+	int top; /* the tree's first directory */
+	dev_t dev;
+	unsigned moved; /* directories that were moved up into it */
+};
 
 /* Opens a directory for emptying it, even one whose owner took his own permissions away. */
 static int open_for_removal(int dirfd, const char *name)
@@ -162,9 +171,31 @@ static int open_for_removal(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int remove_entry(int dirfd, const char *name, dev_t dev, unsigned depth);
+static int move_up(struct removal *t, int dirfd, const char *name)
+{
+	struct stat st;
+	char to[32];
+	int r;
 
-static int empty_dir(int dirfd, dev_t dev, unsigned depth)
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	/* Moving a directory changes its "..", which needs the right to write in it. */
+	if (S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700 &&
+	    fchmodat(dirfd, name, 0700, 0) < 0)
+		return -errno;
+	do {
+		(void)snprintf(to, sizeof(to), ".removed-%u", t->moved++);
+		r = 0;
+		if (syscall(SYS_renameat2, dirfd, name, t->top, to, RENAME_NOREPLACE) < 0)
+			r = -errno;
+	} while (r == -EEXIST);
+	return r;
+}
+
+static int remove_entry(struct removal *t, int dirfd, const char *name, unsigned depth);
+
+/* Takes dirfd. */
+static int empty_dir(struct removal *t, int dirfd, unsigned depth)
 {
 	DIR *dir = fdopendir(dirfd);
 	struct dirent *de;
@@ -178,50 +209,77 @@ static int empty_dir(int dirfd, dev_t dev, unsigned depth)
 	while (r == 0 && (de = readdir(dir))) {
 		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
 			continue;
-		r = remove_entry(dirfd, de->d_name, dev, depth);
+		r = remove_entry(t, dirfd, de->d_name, depth);
 	}
 	(void)closedir(dir);
 	return r;
 }
 
-static int remove_dir(int dirfd, const char *name, dev_t dev, unsigned depth)
+static int remove_dir(struct removal *t, int dirfd, const char *name, unsigned depth)
 {
 	struct stat st;
 	int fd, r;
 
-	if (depth > TREE_DEPTH_MAX)
-		return -ELOOP;
+	if (depth == TREE_DEPTH)
+		return move_up(t, dirfd, name);
 	fd = open_for_removal(dirfd, name);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || st.st_dev != dev) {
+	if (fstat(fd, &st) < 0 || st.st_dev != t->dev) {
 		(void)close(fd);
 		return -EXDEV;
 	}
 	if ((st.st_mode & 0700) != 0700)
 		(void)fchmod(fd, 0700); /* a read-only directory cannot be emptied */
-	r = empty_dir(fd, dev, depth + 1);
+	r = empty_dir(t, fd, depth + 1);
 	if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		r = -errno;
 	return r;
 }
 
-static int remove_entry(int dirfd, const char *name, dev_t dev, unsigned depth)
+static int remove_entry(struct removal *t, int dirfd, const char *name, unsigned depth)
 {
 	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
-	return remove_dir(dirfd, name, dev, depth);
+	return remove_dir(t, dirfd, name, depth);
+}
+
+/* Empties the tree's first directory, as often as something was moved up into it. */
+static int empty_top(struct removal *t)
+{
+	unsigned before;
+	struct stat st;
+	int r;
+
+	if (fstat(t->top, &st) < 0)
+		return -errno;
+	if ((st.st_mode & 0700) != 0700)
+		(void)fchmod(t->top, 0700);
+	t->dev = st.st_dev;
+	do {
+		int fd = openat(t->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		before = t->moved;
+		r = fd < 0 ? -errno : empty_dir(t, fd, 0);
+	} while (r == 0 && t->moved != before);
+	return r;
 }
 
 int path_remove_tree(int dirfd, const char *name, struct err *err)
 {
-	struct stat st;
+	cleanup_fd int top = -1;
+	struct removal t = {0};
 	int r;
 
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot look at '%s'", name);
-	r = remove_entry(dirfd, name, st.st_dev, 0);
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return err_sys(err, errno, "cannot remove '%s'", name);
+	t.top = top = open_for_removal(dirfd, name);
+	r = top < 0 ? top : empty_top(&t);
+	if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		r = -errno;
 	return r < 0 ? err_sys(err, -r, "cannot remove '%s'", name) : 0;
 }

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/sched.h>
 #include <poll.h>
-#include <sched.h>
+#include <stdint.h>
 #include <signal.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -95,11 +98,32 @@ static int prepare_child(const struct run *run, pid_t parent)
 	return run->before_exec ? run->before_exec(run->arg) : 0;
 }
 
-__attribute__((noreturn)) static void child_main(const struct run *run, int report, pid_t parent)
+/*
+ * DOC: Theory of operation
+ *
+ * The child shares our memory until it execs, and we stand still meanwhile, as posix_spawn() does
+ * it: copying page tables and faulting them in again costs more than the rest of a short start.
+ * So it runs on a stack of its own, calls async-signal-safe functions only, with all our signals
+ * blocked until it has reset its handlers, and leaves its -errno in `result` when it fails. With
+ * into_cgroup it is a copy instead (glibc has no way to give clone3() a stack), and sees `result`
+ * because that page is shared.
+ */
+#define SPAWN_STACK (64 * KiB)
+
+struct spawn {
+	const struct run *run;
+	pid_t parent;
+	int result;
+	char stack[SPAWN_STACK] __attribute__((aligned(16)));
+};
+
+static int child_main(void *arg)
 {
 	static char *const no_env[] = {NULL};
+	struct spawn *s = arg;
+	const struct run *run = s->run;
 	char *const *env = run->env ? run->env : no_env;
-	int r = prepare_child(run, parent);
+	int r = prepare_child(run, s->parent);
 
 	if (r == 0) {
 		if (run->flags & RUN_SEARCH_PATH)
@@ -108,56 +132,85 @@ __attribute__((noreturn)) static void child_main(const struct run *run, int repo
 			(void)execve(run->argv[0], run->argv, env);
 		r = -errno;
 	}
-	(void)!write(report, &r, sizeof(r));
+	s->result = r;
 	_exit(127);
 }
 
-/* End of file: execve succeeded and closed the pipe. An int: the child's -errno. */
-static int read_report(int fd)
+static pid_t spawn_copy(struct spawn *s)
 {
-	int r = 0;
-	ssize_t n;
+	struct clone_args args = {
+		.flags = CLONE_VFORK | (s->run->into_cgroup < 0 ? 0 : CLONE_INTO_CGROUP),
+		.exit_signal = SIGCHLD,
+		.cgroup = s->run->into_cgroup < 0 ? 0 : (uint64_t)s->run->into_cgroup,
+	};
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 
-	do
-		n = read(fd, &r, sizeof(r));
-	while (n < 0 && errno == EINTR);
-	return n == sizeof(r) ? r : 0;
+	if (pid == 0)
+		(void)child_main(s);
+	return pid;
 }
 
-int run_start(const struct run *run, struct child *ret, struct err *err)
+static pid_t spawn(struct spawn *s)
 {
-	cleanup_fd int report_r = -1, report_w = -1;
-	pid_t parent = getpid(), pid;
-	int pipefd[2], r;
+#ifdef __SANITIZE_ADDRESS__
+	return spawn_copy(s); /* a second stack in our memory is not what it expects */
+#else
+	if (s->run->into_cgroup >= 0)
+		return spawn_copy(s);
+	return clone(child_main, s->stack + sizeof(s->stack), CLONE_VM | CLONE_VFORK | SIGCHLD, s);
+#endif
+}
 
-	if (pipe2(pipefd, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "cannot create a pipe");
-	report_r = pipefd[0];
-	/* Above the stdio numbers, which the child overwrites. */
-	report_w = fcntl(pipefd[1], F_DUPFD_CLOEXEC, 3);
-	(void)close(pipefd[1]);
-	if (report_w < 0)
-		return err_sys(err, errno, "cannot create a pipe");
-	pid = fork();
-	if (pid < 0)
-		return err_sys(err, errno, "cannot fork");
-	if (pid == 0)
-		child_main(run, report_w, parent);
-	closep(&report_w);
-	r = read_report(report_r);
+static pid_t spawn_blocked(struct spawn *s)
+{
+	sigset_t all, old;
+	pid_t pid;
+	int eno;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &old);
+	pid = spawn(s);
+	eno = errno;
+	(void)sigprocmask(SIG_SETMASK, &old, NULL);
+	errno = eno;
+	return pid;
+}
+
+static int finish_start(const struct run *run, pid_t pid, int result, struct child *ret,
+			struct err *err)
+{
+	int r = result, pidfd = -1;
+
+	if (r == 0) {
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		r = pidfd < 0 ? -errno : 0;
+	}
 	if (r < 0) {
+		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);
 		return err_sys(err, -r, "cannot run '%s'", run->argv[0]);
 	}
 	ret->pid = pid;
-	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (ret->pidfd < 0) {
-		r = err_sys(err, errno, "cannot open a pidfd");
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-		return r;
-	}
+	ret->pidfd = pidfd;
 	return 0;
+}
+
+int run_start(const struct run *run, struct child *ret, struct err *err)
+{
+	struct spawn *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+	int r;
+
+	if (s == MAP_FAILED)
+		return err_sys(err, errno, "cannot get memory for a child");
+	s->run = run;
+	s->parent = getpid();
+	pid = spawn_blocked(s);
+	r = pid < 0 ? err_sys(err, errno, "cannot fork")
+		    : finish_start(run, pid, s->result, ret, err);
+	(void)munmap(s, sizeof(*s));
+	return r;
 }
 
 int run_status(int wait_status)

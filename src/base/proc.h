@@ -16,7 +16,7 @@
  * Descriptors: 0, 1 and 2 come from stdio[] (-1: /dev/null). keep[] lists what else crosses,
  * each at its own number; everything else is closed in the child.
  */
-#define RUN_KEEP_MAX 64
+#define RUN_KEEP_MAX 80
 
 enum run_flags {
 	RUN_SEARCH_PATH = 1 << 0, /* look argv[0] up on this process's PATH */
@@ -32,14 +32,16 @@ struct run {
 	int keep[RUN_KEEP_MAX];
 	size_t n_keep;
 	enum run_flags flags;
-	/* Called in the child just before exec: async-signal-safe work only; -errno ends it. */
+	int into_cgroup; /* cgroup v2 directory to be born in; -1: this process's own */
+	/* Called in the child just before exec, in this process's memory: async-signal-safe work
+	 * that changes nothing but the kernel's state; -errno ends it. */
 	int (*before_exec)(void *arg);
 	void *arg;
 };
 
 #define RUN_INIT                                                                                   \
 	{                                                                                          \
-		.stdio = {-1, -1, -1},                                                             \
+		.stdio = {-1, -1, -1}, .into_cgroup = -1,                                          \
 	}
 
 struct child {

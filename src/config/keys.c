@@ -164,10 +164,16 @@ bool config_key(size_t i, struct config_key *ret)
 const char *key_hint(const char *section, size_t section_len, const char *word, char *buf,
 		     size_t size)
 {
-	char names[2 * KEY_N][32];
-	const char *candidates[2 * KEY_N], *near;
+	char names[KEY_N][32];
+	const char *candidates[KEY_N], *near;
+	enum key_id dotted = key_find(word, strlen(word));
 	size_t n = 0;
 
+	if (dotted < KEY_N && key_section(&keys[dotted])) {
+		(void)snprintf(buf, size, "; write it as '%.*s: {%s: …}'",
+			       (int)key_section(&keys[dotted]), word, key_leaf(&keys[dotted]));
+		return buf;
+	}
 	for (enum key_id id = 0; id < KEY_N; id++) {
 		const struct key *k = &keys[id];
 		size_t len = key_section(k);

@@ -16,13 +16,15 @@ struct scan {
 	struct err *err;
 };
 
+#define ID_ITEMS ((uint64_t)2 * CONFIG_LIST_MAX)
+
 uint64_t mark_id(enum key_id key, int item, int field, int sub)
 {
 	uint64_t id = (uint64_t)key;
 
-	id = id * (2 * CONFIG_LIST_MAX) + (uint64_t)(item + 1);
+	id = id * ID_ITEMS + (uint64_t)(item + 1);
 	id = id * 16 + (uint64_t)(field + 1);
-	return id * (2 * CONFIG_LIST_MAX) + (uint64_t)(sub + 1);
+	return id * ID_ITEMS + (uint64_t)(sub + 1);
 }
 
 static int mark_cmp(const void *a, const void *b)

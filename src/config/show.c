@@ -66,7 +66,11 @@ static void put_number(struct buf *b, const struct key *k, uint64_t v)
 		{"T", 1024 * GiB}, {"G", GiB}, {"M", MiB}, {"K", KiB}, {"", 1},
 	};
 	static const struct unit durations[] = {
-		{"d", 86400 * 1000}, {"h", 3600 * 1000}, {"m", 60 * 1000}, {"s", 1000}, {"ms", 1},
+		{"d", 86400UL * 1000},
+		{"h", 3600UL * 1000},
+		{"m", 60UL * 1000},
+		{"s", 1000},
+		{"ms", 1},
 	};
 	static const struct unit plain[] = {{"", 1}};
 

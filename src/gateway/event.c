@@ -19,14 +19,13 @@ struct events {
 	size_t n_groups;
 };
 
-/* Printable ASCII, the rest as \xHH, cut to what fits. */
-static const char *printable(char *out, size_t cap, const char *s)
+const char *event_text(char *out, size_t cap, const char *s, size_t len)
 {
 	static const char hex[] = "0123456789abcdef";
 	size_t n = 0;
 
-	for (; s && *s && n + 5 < cap; s++) {
-		unsigned char c = (unsigned char)*s;
+	for (size_t i = 0; i < len && n + 5 < cap; i++) {
+		unsigned char c = (unsigned char)s[i];
 
 		if (c >= 0x20 && c <= 0x7e) {
 			out[n++] = (char)c;
@@ -39,6 +38,11 @@ static const char *printable(char *out, size_t cap, const char *s)
 	}
 	out[n] = '\0';
 	return out;
+}
+
+static const char *printable(char *out, size_t cap, const char *s)
+{
+	return event_text(out, cap, s ? s : "", s ? strlen(s) : 0);
 }
 
 static uint64_t wall_ms(void)

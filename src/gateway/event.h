@@ -14,3 +14,6 @@ struct events *events_free(struct events *e);
 void event_send(struct gw *gw, const struct gw_event *e);
 /* What is still grouped, as far as the socket takes it. */
 void events_flush(struct gw *gw);
+
+/* Printable ASCII as it is, the rest as \xHH, cut to what fits. */
+const char *event_text(char *out, size_t cap, const char *s, size_t len);

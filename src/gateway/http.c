@@ -214,7 +214,7 @@ static void on_connect(struct conn *c, const struct http1_head *h, size_t head_l
 	c->speaks = SPEAKS_CONNECT;
 	c->port = h->url.authority.port;
 	if (host_parse(h->url.authority.host.p, h->url.authority.host.n, &c->host, &err) < 0) {
-		refuse_as(c, GW_DENY, 403, err.msg);
+		refuse_host(c, h->url.authority.host, &err);
 		return;
 	}
 	exchange_free(c->x);
@@ -229,8 +229,7 @@ static void on_absolute(struct conn *c, const struct http1_head *h, size_t head_
 
 	c->port = url_port(h->url.scheme, h->url.authority.port);
 	if (host_parse(h->url.authority.host.p, h->url.authority.host.n, &c->host, &err) < 0) {
-		c->host.name[0] = '\0';
-		refuse_as(c, GW_DENY, 403, err.msg);
+		refuse_host(c, h->url.authority.host, &err);
 		return;
 	}
 	if (h->url.scheme != URL_HTTP) {

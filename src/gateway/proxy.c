@@ -60,7 +60,7 @@ static void socks_target(struct conn *c, const struct socks5_request *rq)
 	c->port = rq->port;
 	if (rq->atyp == SOCKS5_DOMAIN) {
 		if (host_parse(rq->name.p, rq->name.n, &c->host, &err) < 0) {
-			refuse_as(c, GW_DENY, 403, err.msg);
+			refuse_host(c, rq->name, &err);
 			return;
 		}
 	} else {

@@ -143,6 +143,14 @@ void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, con
 	say_no(c, verdict, status, reason, "");
 }
 
+void refuse_host(struct conn *c, struct slice text, const struct err *err)
+{
+	/* For the log and the answer only: without a target nothing is ever dialled. */
+	c->host = (struct host){0};
+	(void)event_text(c->host.name, sizeof(c->host.name), text.p, text.n);
+	refuse_as(c, GW_DENY, 403, err->msg);
+}
+
 void refuse_late(struct conn *c)
 {
 	static const struct {

@@ -95,7 +95,7 @@ bool git_allowed(const struct strv *verbs, const char *method, const char *targe
 {
 	struct git_request g;
 
-	if (!read_request(target, path_n, n, &g) || g.repo_n < 2 || memchr(g.repo, '%', g.repo_n) ||
+	if (!read_request(target, path_n, n, &g) || g.repo_n < 2 ||
 	    strcmp(method, g.advertise ? "GET" : "POST") != 0)
 		return false;
 	for (size_t i = 0; i < verbs->n; i++)

@@ -143,30 +143,13 @@ int request_canon(const char *target, size_t n, struct buf *ret, size_t *ret_pat
 	return buf_append(ret, query, n - path_n);
 }
 
-/* Walks both; with `flat` a %2F in either counts as a slash. */
-static bool under(const char *path, size_t n, const char *prefix, bool flat)
-{
-	size_t prefix_n = strlen(prefix), i = 0, j = 0;
-	bool ends_with_slash = false;
-
-	while (j < prefix_n) {
-		bool sep = flat ? is_slash(prefix + j, prefix_n - j) : prefix[j] == '/';
-		bool path_sep = i < n && (flat ? is_slash(path + i, n - i) : path[i] == '/');
-
-		if (i >= n || sep != path_sep || (!sep && path[i] != prefix[j]))
-			return false;
-		i += path_sep && path[i] == '%' ? 3 : 1;
-		j += sep && prefix[j] == '%' ? 3 : 1;
-		ends_with_slash = sep;
-	}
-	if (i == n || ends_with_slash)
-		return true;
-	return flat ? is_slash(path + i, n - i) : path[i] == '/';
-}
-
 bool request_path_under(const char *path, size_t n, const char *prefix)
 {
-	return under(path, n, prefix, false) && under(path, n, prefix, true);
+	size_t prefix_n = strlen(prefix);
+
+	if (prefix_n == 0 || n < prefix_n || memcmp(path, prefix, prefix_n) != 0)
+		return false;
+	return n == prefix_n || prefix[prefix_n - 1] == '/' || path[prefix_n] == '/';
 }
 
 static bool method_allowed(const struct policy_rule *r, const char *method)

@@ -11,9 +11,10 @@
  * are decoded (%61 is a), the other escapes are written in upper case. What servers disagree about
  * is refused instead of repaired: empty segments ("//"), "." and ".." in any spelling (also before
  * a ';'), '\', %5c, %00 and other control bytes, an escaped percent that hides one of these, bad
- * escapes. "%2f" stays as it is, since registries use it inside names, but a prefix must match both
- * when it is taken for a character and when it is taken for a slash. Where no rule of the host
- * looks at paths the target goes through untouched.
+ * escapes. "%2f" stays as it is, since registries use it inside names: for a prefix
+ * it is a character like any other (what matches so also matches with a slash in its place), while
+ * for empty and dot segments it counts as a slash. Where no rule of the host looks at paths the
+ * target goes through untouched.
  *
  * A prefix ends at a segment: '/v1' covers /v1 and /v1/x, not /v10; '/v1/' covers what is below.
  * The query is not part of it. GET allows HEAD. CONNECT is never a request to an inspected host.

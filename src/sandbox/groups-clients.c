@@ -149,7 +149,7 @@ static bool scan(struct strv *ret, const char *text, const char *key, bool tail)
 static bool scan_file(const struct groups_env *env, struct strv *ret, char *path, const char *key,
 		      bool tail)
 {
-	cleanup_free char *owned = path, *text = slurp(env, path);
+	cleanup_free char *owned = path, *text = slurp(env, owned);
 
 	return text && scan(ret, text, key, tail);
 }

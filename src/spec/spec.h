@@ -29,16 +29,18 @@ struct spec_env {
 };
 
 enum spec_mount_kind {
-	SPEC_BIND_RO, /* source bound at target, read-only */
-	SPEC_BIND_RW, /* source bound at target */
-	SPEC_TMPFS,   /* empty, size and mode below */
-	SPEC_PROC,    /* a new /proc of the sandbox's own pid namespace */
-	SPEC_DEV,     /* a minimal /dev with its own devpts */
-	SPEC_SYMLINK, /* target is a link to source */
-	SPEC_FILE,    /* target is a read-only file with the content `data` */
-	SPEC_DIR,     /* an empty directory of the root */
-	SPEC_MASK,    /* a file is covered by nothing readable, a directory by an empty one */
-	SPEC_RO,      /* what is at target by then becomes read-only */
+	SPEC_BIND_RO,	/* source bound at target, read-only */
+	SPEC_BIND_RW,	/* source bound at target */
+	SPEC_TMPFS,	/* empty, size and mode below */
+	SPEC_PROC,	/* a new /proc of the sandbox's own pid namespace */
+	SPEC_DEV,	/* a minimal /dev with its own devpts */
+	SPEC_SYMLINK,	/* target is a link to source */
+	SPEC_HOME_LINK, /* the same, in the sandbox's home, where it stays */
+	SPEC_FILE,	/* target is a read-only file with the content `data` */
+	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
+	SPEC_DIR,  /* an empty directory of the root */
+	SPEC_MASK, /* a file is covered by nothing readable, a directory by an empty one */
+	SPEC_RO,   /* what is at target by then becomes read-only */
 	SPEC_MOUNT_N,
 };
 
@@ -49,15 +51,15 @@ struct spec_mount {
 	char *data;    /* SPEC_FILE */
 	char *reason;  /* for people: why it is there */
 	uint64_t size; /* SPEC_TMPFS */
-	uint32_t mode; /* SPEC_TMPFS, SPEC_DIR, SPEC_FILE: permissions */
+	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
 };
 
 enum spec_tier { SPEC_NET_NONE, SPEC_NET_ALLOWLIST, SPEC_NET_INET, SPEC_NET_FULL, SPEC_NET_N };
 
 struct spec_net_rule {
 	bool deny;
-	char *pattern;       /* as policy/ reads it */
-	char *source;        /* which setting it came from */
+	char *pattern;	     /* as policy/ reads it */
+	char *source;	     /* which setting it came from */
 	struct strv methods; /* inspected: allowed methods, path prefixes, git verbs */
 	struct strv paths;
 	struct strv git;
@@ -70,9 +72,37 @@ struct spec_net {
 	size_t n_rules;
 };
 
+/* A limit of each process of a command. */
+#define SPEC_RLIMITS_MAX 8
+struct spec_rlimit {
+	int resource; /* RLIMIT_… */
+	uint64_t value;
+};
+
+/* What bounds the sandbox as a whole, and the directories it is made in. */
+enum spec_cgroup_kind {
+	SPEC_CGROUP_NONE,
+	SPEC_CGROUP_V1,
+	SPEC_CGROUP_V2,
+	SPEC_CGROUP_SCOPE,
+	SPEC_CGROUP_N
+};
+
+#define SPEC_CGROUPS_MAX 3
+struct spec_cgroup {
+	char *dir;
+	uint32_t controllers;
+};
+
 struct spec_limits {
 	uint64_t memory, pids, cpu, tmp, open_files, timeout_ms;
 	char *method; /* "cgroup v2 …", "cgroup v1", "rlimits": what will enforce them */
+	struct spec_rlimit rlimits[SPEC_RLIMITS_MAX];
+	size_t n_rlimits;
+	enum spec_cgroup_kind cgroup;
+	struct spec_cgroup cgroups[SPEC_CGROUPS_MAX];
+	size_t n_cgroups;
+	uint32_t controllers; /* enum cgroup_controllers that bound the sandbox as a whole */
 };
 
 struct sandbox_spec {
@@ -80,9 +110,9 @@ struct sandbox_spec {
 	char *engine;
 	char *agent;
 	char *workspace; /* real path; the same inside */
-	char *branch;    /* NULL: not a repository, or no branch */
-	char *instance;  /* hex SHA-256: the instance key */
-	char *home;      /* path of HOME inside; its content is in the sandbox's state */
+	char *branch;	 /* NULL: not a repository, or no branch */
+	char *instance;	 /* hex SHA-256: the instance key */
+	char *home;	 /* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
 	uint32_t uid, gid; /* shown inside */
 	struct spec_env *env;
@@ -109,6 +139,7 @@ struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind k
 				  const char *source, const char *target, const char *reason);
 struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
 				   const char *source);
+void spec_net_clear(struct sandbox_spec *s); /* no rule is left */
 /* The environment of a command as NAME=VALUE. */
 void spec_environ(const struct sandbox_spec *s, struct strv *out);
 
@@ -118,10 +149,14 @@ int spec_check(const struct sandbox_spec *s, struct err *err);
 
 json_t *spec_to_json(const struct sandbox_spec *s);
 int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
-/* The first difference that matters to what a command could do, as a sentence; NULL when the two
- * describe the same sandbox. */
-char *spec_difference(const struct sandbox_spec *a, const struct sandbox_spec *b);
+/*
+ * May a command that asks for `want` run in a sandbox that lives as `live`? NULL when it may, else
+ * the first difference, in words. Everything wanted must be there; more may be there only when it
+ * is read-only, as the tools of another command are. Variables and time limits belong to commands,
+ * not to the sandbox.
+ */
+char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want);
 
-const char *spec_origin_mark(enum spec_origin o);    /* "[~]" … */
+const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */
 const char *spec_tier_name(enum spec_tier t);

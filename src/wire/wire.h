@@ -28,23 +28,23 @@ enum wire_type {
 	WIRE_NONE,
 
 	/* command line → supervisor */
-	WIRE_EXEC,    /* u32 flags, u32 rows, u32 cols, str cwd, strv argv, strv env; fds 0..2 */
+	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
 	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
 	WIRE_KEEP,    /* u32 on: stay alive without a connection */
 	WIRE_REMOVE,  /* (empty): remove the sandbox when it has ended */
 	WIRE_INSPECT, /* (empty) → WIRE_INFO */
+	WIRE_NET,     /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
 
 	/* supervisor → command line */
-	WIRE_READY,   /* (empty): the sandbox is up; first frame of a new supervisor */
 	WIRE_STARTED, /* u32 pid inside; fd: pty master when a terminal was asked for */
-	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n */
+	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n; u32 1: time limit reached */
 	WIRE_FAILED,  /* u32 exit code, str message */
 	WIRE_INFO,    /* str JSON */
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */
-	WIRE_SETUP, /* see guest/setup.h */
+	WIRE_SETUP, /* see wire/guest.h */
 	WIRE_SPAWN, /* body and fds as WIRE_EXEC */
 	WIRE_KILL,  /* u32 signal; 0: end the command with all its descendants */
 
@@ -111,4 +111,6 @@ int wire_read_end(const struct wire_reader *r);
 /* Flags of WIRE_EXEC and WIRE_SPAWN. */
 enum wire_exec_flags {
 	WIRE_EXEC_TTY = 1 << 0, /* a pty of the sandbox becomes the command's terminal; no fds */
+	WIRE_EXEC_INHERIT = 1 << 1, /* WIRE_EXEC: env adds to the sandbox's own; cwd "" is its
+				     * workspace. Saves a command line from reading the spec. */
 };

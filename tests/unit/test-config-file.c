@@ -44,8 +44,10 @@ static void unknown_key_is_named_with_place_and_nearest_key(void **state)
 static void known_key_in_the_wrong_place_is_pointed_to_the_right_one(void **state)
 {
 	expect("memory: 8G\n", "f.yaml:1:1: memory: unknown key; did you mean 'limits.memory'?");
+	expect("limits: {engine: native}\n",
+	       "f.yaml:1:10: limits.engine: unknown key; did you mean 'engine'?");
 	expect("limits.memory: 8G\n",
-	       "f.yaml:1:1: limits.memory: unknown key; ralph-config(5) lists the keys");
+	       "f.yaml:1:1: limits.memory: unknown key; write it as 'limits: {memory: …}'");
 }
 
 static void unknown_key_of_an_entry_is_named_with_its_place(void **state)

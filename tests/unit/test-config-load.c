@@ -158,13 +158,13 @@ static void a_variable_set_twice_takes_the_stronger_value(void **state)
 {
 	struct place *p = *state;
 
-	put(p->user, "env: {set: [A=1, AB=2]}\n");
+	put(p->user, "env: {set: [AB=2, A=1]}\n");
 	strv_push(&p->flags, "env.set=A=x,y=z");
 	load_ok(p);
 	assert_int_equal(p->c->env.set.n, 2);
-	assert_string_equal(p->c->env.set.v[0], "A=x,y=z");
-	assert_string_equal(p->c->env.set.v[1], "AB=2");
-	assert_item_from(p, "env.set", 0, "--env");
+	assert_string_equal(p->c->env.set.v[0], "AB=2");
+	assert_string_equal(p->c->env.set.v[1], "A=x,y=z");
+	assert_item_from(p, "env.set", 1, "--env");
 }
 
 static void a_mount_on_the_same_target_takes_the_stronger_one(void **state)

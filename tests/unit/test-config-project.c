@@ -9,7 +9,8 @@ static const struct {
 	/* clang-format off */
 	{ "", "network: {tier: none}", NULL },
 	{ "", "network: {tier: allowlist}", NULL },
-	{ "", "network: {tier: inet}", "1:17: network.tier: 'inet' is wider than your own setting; " TIGHTEN },
+	{ "", "network: {tier: inet}",
+	  "1:17: network.tier: 'inet' is wider than your own setting; " TIGHTEN },
 	{ "network: {tier: full}", "network: {tier: inet}", NULL },
 	{ "network: {tier: none}", "network: {tier: allowlist}",
 	  "1:17: network.tier: 'allowlist' is wider than your own setting; " TIGHTEN },

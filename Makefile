@@ -1,0 +1,44 @@
+# Everything a bare Debian 12 or Ubuntu 24.04 needs is installed by the target that needs it.
+# meson does the building; this file only names the things one does with the tree.
+PREFIX ?= /usr/local
+DESTDIR ?=
+T ?= 60
+
+all: setup-build
+	@scripts/build.sh build --prefix=$(PREFIX)
+
+demo: setup-build
+	@scripts/stage.sh
+	@demo/demo.sh "$$(scripts/stage.sh --path)"
+
+test: setup-test
+	@scripts/stage.sh
+	@tests/run.sh
+
+install: all
+	meson install -C build --no-rebuild $(if $(DESTDIR),--destdir "$(abspath $(DESTDIR))")
+
+bench: setup-bench
+	@scripts/stage.sh
+	@bench/run.sh
+
+lint: setup-lint
+	@tests/lint/run.sh
+
+sanitize: setup-test
+	@tests/run.sh --sanitize
+
+fuzz: setup-lint
+	@scripts/fuzz.sh $(T)
+
+format: setup-lint
+	git ls-files -z '*.c' '*.h' | xargs -0 clang-format -i
+
+clean:
+	rm -rf build build-*
+	scripts/stage.sh --remove
+
+setup-%:
+	@scripts/setup.sh $*
+
+.PHONY: all demo test install bench lint sanitize fuzz format clean

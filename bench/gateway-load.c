@@ -1,0 +1,439 @@
+/* The client of every way: one epoll loop, TLS on top where the way has it. */
+#include "gateway-bench.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_CONNS 64
+#define MAX_SAMPLES 400000
+#define STALL_US 40000
+#define ENDLESS "1099511627776"
+#define WARM_UP 0.1 /* of the time, not counted */
+#define GIVE_UP_S 20
+
+enum phase { CONNECTING, PROXY, HANDSHAKE, WAITING };
+
+struct client {
+	int fd;
+	SSL *ssl;
+	enum phase phase;
+	uint64_t since;
+	char in[2048];
+	size_t n_in;
+};
+
+struct run {
+	const struct load *l;
+	SSL_CTX *ctx;
+	int epoll;
+	bool counting, over;
+	double *us;
+	size_t n;
+	uint64_t bytes;
+	struct client c[MAX_CONNS];
+};
+
+static char sink[1024 * 1024];
+
+uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int dial(const struct way *w)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(w->port)};
+	int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	(void)inet_pton(AF_INET, w->addr, &a.sin_addr);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 && errno != EINPROGRESS)
+		die(w->name, strerror(errno));
+	return fd;
+}
+
+static void send_all(const struct way *w, int fd, SSL *ssl, const char *text)
+{
+	ssize_t n = (ssize_t)strlen(text);
+	ssize_t r = ssl ? SSL_write(ssl, text, (int)n) : send(fd, text, (size_t)n, MSG_NOSIGNAL);
+
+	if (r != n)
+		die(w->name, "a request was not taken");
+}
+
+static SSL *tls_over(const struct way *w, SSL_CTX *ctx, int fd)
+{
+	SSL *ssl = SSL_new(ctx);
+
+	(void)SSL_set_tlsext_host_name(ssl, w->sni);
+	(void)SSL_set1_host(ssl, w->sni);
+	(void)SSL_set_fd(ssl, fd);
+	SSL_set_connect_state(ssl);
+	return ssl;
+}
+
+static void connect_text(const struct way *w, char *text, size_t cap)
+{
+	(void)snprintf(text, cap, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", w->connect,
+		       w->connect);
+}
+
+static void request_text(const struct way *w, const char *what, char *text, size_t cap)
+{
+	if (!w->sni)
+		(void)snprintf(text, cap, "%s\n", what);
+	else
+		(void)snprintf(text, cap,
+			       "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench/1\r\n"
+			       "Accept: application/json\r\nx-api-key: phantom-token\r\n\r\n",
+			       what, w->sni);
+}
+
+static void ask(struct run *r, struct client *c)
+{
+	const struct way *w = r->l->way;
+	char text[512];
+
+	request_text(w,
+		     r->l->kind == LOAD_BULK ? (w->sni ? "bulk" ENDLESS : "B" ENDLESS)
+		     : w->sni		     ? "small"
+					     : "P",
+		     text, sizeof(text));
+	if (r->l->kind == LOAD_REQUESTS)
+		c->since = now_ns();
+	send_all(w, c->fd, c->ssl, text);
+	c->n_in = 0;
+	c->phase = WAITING;
+}
+
+static void open_client(struct run *r, struct client *c)
+{
+	struct epoll_event e = {.events = EPOLLIN | EPOLLOUT, .data.ptr = c};
+
+	*c = (struct client){.since = now_ns()};
+	c->fd = dial(r->l->way);
+	(void)epoll_ctl(r->epoll, EPOLL_CTL_ADD, c->fd, &e);
+}
+
+static void close_client(struct client *c)
+{
+	SSL_free(c->ssl);
+	c->ssl = NULL;
+	if (c->fd >= 0)
+		(void)close(c->fd);
+	c->fd = -1;
+}
+
+static void one_done(struct run *r, struct client *c)
+{
+	if (r->counting && r->n < MAX_SAMPLES)
+		r->us[r->n++] = (double)(now_ns() - c->since) / 1e3;
+	if (r->l->kind == LOAD_TUNNELS) {
+		/* By a reset: ports in TIME_WAIT would run out. */
+		struct linger l = {.l_onoff = 1, .l_linger = 0};
+
+		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
+		close_client(c);
+		if (!r->over)
+			open_client(r, c);
+	} else if (!r->over) {
+		ask(r, c);
+	}
+}
+
+static ssize_t take(struct client *c, void *p, size_t n)
+{
+	ssize_t r = c->ssl ? SSL_read(c->ssl, p, (int)n) : recv(c->fd, p, n, 0);
+
+	if (r > 0)
+		return r;
+	if (c->ssl)
+		return SSL_get_error(c->ssl, (int)r) == SSL_ERROR_WANT_READ ? 0 : -1;
+	return r < 0 && errno == EAGAIN ? 0 : -1;
+}
+
+/* Is a whole answer there? */
+static bool complete(const struct client *c)
+{
+	const char *body, *length;
+
+	if (!c->ssl)
+		return c->n_in >= 5;
+	body = strstr(c->in, "\r\n\r\n");
+	length = body ? strcasestr(c->in, "content-length: ") : NULL;
+	return length && (size_t)(c->in + c->n_in - body - 4) >= strtoumax(length + 16, NULL, 10);
+}
+
+static void on_answer(struct run *r, struct client *c)
+{
+	ssize_t n;
+
+	if (r->l->kind == LOAD_BULK) {
+		for (int i = 0; i < 8; i++) {
+			/* Plain bytes are dropped where they lie: the client must not be the limit.
+			 */
+			n = c->ssl ? take(c, sink, sizeof(sink))
+				   : recv(c->fd, sink, sizeof(sink), MSG_TRUNC);
+			if (n < 0 && !c->ssl && errno == EAGAIN)
+				return;
+			if (n < 0 || (n == 0 && !c->ssl))
+				die(r->l->way->name, "the bytes ended");
+			if (n == 0)
+				return;
+			if (r->counting)
+				r->bytes += (uint64_t)n;
+		}
+		return;
+	}
+	n = take(c, c->in + c->n_in, sizeof(c->in) - 1 - c->n_in);
+	if (n < 0)
+		die(r->l->way->name, "closed instead of an answer");
+	c->n_in += (size_t)n;
+	c->in[c->n_in] = '\0';
+	if (c->ssl && c->n_in > 12 && strncmp(c->in, "HTTP/1.1 200", 12) != 0)
+		die(r->l->way->name, c->in);
+	if (n && complete(c))
+		one_done(r, c);
+}
+
+static void secured(struct run *r, struct client *c)
+{
+	int h = SSL_do_handshake(c->ssl);
+
+	if (h == 1)
+		ask(r, c);
+	else if (SSL_get_error(c->ssl, h) != SSL_ERROR_WANT_READ)
+		die(r->l->way->name, "the TLS handshake failed");
+}
+
+static void tunnelled(struct run *r, struct client *c)
+{
+	const struct way *w = r->l->way;
+
+	if (!w->sni) {
+		ask(r, c);
+		return;
+	}
+	c->ssl = tls_over(w, r->ctx, c->fd);
+	c->phase = HANDSHAKE;
+	secured(r, c);
+}
+
+static void on_client(struct run *r, struct client *c)
+{
+	const struct way *w = r->l->way;
+	struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+	char text[256];
+	ssize_t n;
+
+	switch (c->phase) {
+	case CONNECTING:
+		(void)epoll_ctl(r->epoll, EPOLL_CTL_MOD, c->fd, &e);
+		if (!w->connect) {
+			tunnelled(r, c);
+			return;
+		}
+		connect_text(w, text, sizeof(text));
+		send_all(w, c->fd, NULL, text);
+		c->phase = PROXY;
+		return;
+	case PROXY:
+		n = recv(c->fd, c->in + c->n_in, sizeof(c->in) - 1 - c->n_in, 0);
+		if (n <= 0)
+			die(w->name, "closed instead of a tunnel");
+		c->n_in += (size_t)n;
+		c->in[c->n_in] = '\0';
+		if (!strstr(c->in, "\r\n\r\n"))
+			return;
+		if (strncmp(c->in + 8, " 200", 4) != 0)
+			die(w->name, c->in);
+		c->n_in = 0;
+		tunnelled(r, c);
+		return;
+	case HANDSHAKE:
+		secured(r, c);
+		return;
+	case WAITING:
+		on_answer(r, c);
+		return;
+	}
+}
+
+static void spin(struct run *r, double seconds)
+{
+	uint64_t until = now_ns() + (uint64_t)(seconds * 1e9),
+		 give_up = until + GIVE_UP_S * 1000000000ull;
+	struct epoll_event e[MAX_CONNS];
+
+	while (now_ns() < until) {
+		int n = epoll_wait(r->epoll, e, MAX_CONNS, 100);
+
+		for (int i = 0; i < n; i++)
+			on_client(r, e[i].data.ptr);
+		if (n == 0 && now_ns() > give_up)
+			die(r->l->way->name, "stands still");
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void sum_up(double *us, size_t n, struct result *ret)
+{
+	qsort(us, n, sizeof(*us), by_value);
+	ret->ops = (double)n;
+	ret->p50_us = n ? us[n / 2] : NAN;
+	ret->p99_us = n ? us[n * 99 / 100] : NAN;
+	ret->max_us = n ? us[n - 1] : NAN;
+	while (n && us[--n] >= STALL_US)
+		ret->stalls++;
+}
+
+void load_run(const struct load *l, SSL_CTX *ctx, struct result *ret)
+{
+	static double us[MAX_SAMPLES];
+	static struct run r;
+	double cpu;
+	uint64_t start;
+
+	r = (struct run){.l = l, .ctx = ctx, .us = us};
+	*ret = (struct result){0};
+	r.epoll = epoll_create1(EPOLL_CLOEXEC);
+	for (unsigned int i = 0; i < l->conns; i++)
+		open_client(&r, &r.c[i]);
+	spin(&r, l->seconds * WARM_UP);
+	cpu = l->way->pid ? proc_cpu_s(*l->way->pid) : 0;
+	r.counting = true;
+	start = now_ns();
+	spin(&r, l->seconds);
+	ret->seconds = (double)(now_ns() - start) / 1e9;
+	ret->cpu_s = (l->way->pid ? proc_cpu_s(*l->way->pid) : 0) - cpu;
+	for (unsigned int i = 0; i < l->conns; i++)
+		close_client(&r.c[i]);
+	(void)close(r.epoll);
+	ret->bytes = (double)r.bytes;
+	sum_up(us, r.n, ret);
+}
+
+/* A connection by blocking calls, up to a request sent. */
+static int open_blocking(const struct way *w, SSL_CTX *ctx, const char *what, SSL **ret_ssl)
+{
+	int fd = dial(w);
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	struct timeval limit = {.tv_sec = GIVE_UP_S};
+	char text[512], in[512];
+	ssize_t n;
+
+	(void)poll(&p, 1, GIVE_UP_S * 1000);
+	{
+		int off = 0;
+
+		if (ioctl(fd, FIONBIO, &off) < 0)
+			die(w->name, strerror(errno));
+	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	if (w->connect) {
+		connect_text(w, text, sizeof(text));
+		send_all(w, fd, NULL, text);
+		n = recv(fd, in, sizeof(in), 0);
+		if (n < 12 || strncmp(in + 8, " 200", 4) != 0)
+			die(w->name, "no tunnel");
+	}
+	*ret_ssl = w->sni ? tls_over(w, ctx, fd) : NULL;
+	if (*ret_ssl && SSL_connect(*ret_ssl) != 1)
+		die(w->name, "the TLS handshake failed");
+	request_text(w, what, text, sizeof(text));
+	send_all(w, fd, *ret_ssl, text);
+	return fd;
+}
+
+void load_sse(const struct way *w, SSL_CTX *ctx, unsigned int events, struct result *ret)
+{
+	static double us[MAX_SAMPLES];
+	char in[4096];
+	size_t n = 0, seen = 0;
+	SSL *ssl;
+	int fd;
+
+	*ret = (struct result){0};
+	fd = open_blocking(w, ctx, "sse", &ssl);
+	while (n < events) {
+		int got = SSL_read(ssl, in, sizeof(in) - 1);
+		uint64_t now = now_ns();
+		char *p = in;
+
+		if (got <= 0)
+			die(w->name, "the events ended");
+		in[got] = '\0';
+		for (; (p = strstr(p, "data: ")) && n < events; p += 6)
+			/* The first few come while the connection is still being made. */
+			if (++seen > 5)
+				us[n++] = (double)(now - strtoumax(p + 6, NULL, 10)) / 1e3;
+	}
+	SSL_free(ssl);
+	(void)close(fd);
+	sum_up(us, n, ret);
+}
+
+void load_hold(const struct way *w, SSL_CTX *ctx, struct held *h, size_t n)
+{
+	char in[1024];
+
+	for (size_t i = 0; i < n; i++) {
+		h[i].fd = open_blocking(w, ctx, "small", &h[i].ssl);
+		if (SSL_read(h[i].ssl, in, sizeof(in)) <= 0)
+			die(w->name, "no answer");
+	}
+}
+
+void load_let_go(struct held *h, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		SSL_free(h[i].ssl);
+		(void)close(h[i].fd);
+	}
+}
+
+void load_slow(const struct way *w, SSL_CTX *ctx, size_t n, double bytes_per_s, double seconds,
+	       void (*each)(void *), void *arg)
+{
+	size_t step = (size_t)(bytes_per_s / 50);
+	struct held h[MAX_CONNS];
+
+	for (size_t i = 0; i < n; i++)
+		h[i].fd = open_blocking(w, ctx, w->sni ? "bulk" ENDLESS : "B" ENDLESS, &h[i].ssl);
+	for (unsigned int t = 0; t < seconds * 50; t++) {
+		for (size_t i = 0; i < n; i++)
+			for (size_t left = step; left;) {
+				ssize_t r = h[i].ssl ? SSL_read(h[i].ssl, sink, (int)left)
+						     : recv(h[i].fd, sink, left, 0);
+
+				if (r <= 0)
+					die(w->name, "the bytes ended");
+				left -= (size_t)r;
+			}
+		(void)usleep(20000);
+		each(arg);
+	}
+	load_let_go(h, n);
+}

@@ -1,0 +1,171 @@
+/* The programs the gateway is compared with, each set up as its own manual would for speed. */
+#include "gateway-bench.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char haproxy_cfg[] = "global\n"
+				  "  nbthread 1\n"
+				  "  maxconn 4000\n"
+				  "defaults\n"
+				  "  mode tcp\n"
+				  "  timeout connect 5s\n"
+				  "  timeout client 60s\n"
+				  "  timeout server 60s\n"
+				  "listen copy\n"
+				  "  bind 127.0.0.1:4001\n"
+				  "  server origin 8.1.1.1:9000\n"
+				  "listen splice\n"
+				  "  bind 127.0.0.1:4002\n"
+				  "  option splice-auto\n"
+				  "  server origin 8.1.1.1:9000\n";
+
+/* %s: the directory, four times. proxy_buffering off: as one sets it up for server-sent events. */
+static const char nginx_cfg[] = "user root;\n"
+				"worker_processes 1;\n"
+				"daemon off;\n"
+				"pid %s/nginx.pid;\n"
+				"error_log %s/nginx.log crit;\n"
+				"worker_rlimit_nofile 16384;\n"
+				"events { worker_connections 8192; }\n"
+				"http {\n"
+				"  access_log off;\n"
+				"  client_body_temp_path %s/nginx-body;\n"
+				"  proxy_temp_path %s/nginx-proxy;\n"
+				"  fastcgi_temp_path %s/nginx-fastcgi;\n"
+				"  uwsgi_temp_path %s/nginx-uwsgi;\n"
+				"  scgi_temp_path %s/nginx-scgi;\n"
+				"  keepalive_requests 100000000;\n"
+				"  upstream origin {\n"
+				"    server 8.1.1.1:443;\n"
+				"    keepalive 1024;\n"
+				"    keepalive_requests 100000000;\n"
+				"  }\n"
+				"  server {\n"
+				"    listen 127.0.0.1:4443 ssl;\n"
+				"    server_name api.test;\n"
+				"    ssl_certificate %s/api.crt;\n"
+				"    ssl_certificate_key %s/api.key;\n"
+				"    location / {\n"
+				"      proxy_pass https://origin;\n"
+				"      proxy_http_version 1.1;\n"
+				"      proxy_buffering off;\n"
+				"      proxy_set_header Connection \"\";\n"
+				"      proxy_set_header Host api.test;\n"
+				"      proxy_set_header Authorization \"Bearer the-real-key\";\n"
+				"      proxy_ssl_verify on;\n"
+				"      proxy_ssl_name api.test;\n"
+				"      proxy_ssl_server_name on;\n"
+				"      proxy_ssl_trusted_certificate %s/ca.pem;\n"
+				"    }\n"
+				"  }\n"
+				"}\n";
+
+static const char squid_cfg[] = "http_port 127.0.0.1:4003\n"
+				"acl connect method CONNECT\n"
+				"http_access allow connect\n"
+				"http_access deny all\n"
+				"cache deny all\n"
+				"cache_mem 8 MB\n"
+				"access_log none\n"
+				"cache_log /dev/null\n"
+				"cache_store_log none\n"
+				"pid_filename none\n"
+				"coredump_dir /\n"
+				"cache_effective_user proxy\n"
+				"shutdown_lifetime 0 seconds\n"
+				"max_filedescriptors 8192\n"
+				"pinger_enable off\n"
+				"visible_hostname bench\n";
+
+static const char tinyproxy_cfg[] = "Port 4004\n"
+				    "Listen 127.0.0.1\n"
+				    "Timeout 60\n"
+				    "MaxClients 500\n"
+				    "LogLevel Critical\n"
+				    "LogFile \"%s/tinyproxy.log\"\n"
+				    "ConnectPort 9000\n";
+
+static void put_config(const char *name, const char *format)
+{
+	char text[8192], *p = text;
+	const char *dir = world_file("");
+	size_t n = strlen(dir) - 1;
+
+	for (; *format && p + n + 2 < text + sizeof(text); format++)
+		if (format[0] == '%' && format[1] == 's') {
+			memcpy(p, dir, n);
+			p += n;
+			format++;
+		} else {
+			*p++ = *format;
+		}
+	*p = '\0';
+	world_write(name, text);
+}
+
+static void wait_for(uint16_t port, const char *name)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+	(void)inet_pton(AF_INET, "127.0.0.1", &a.sin_addr);
+	for (int i = 0; i < 200; i++) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		int r = connect(fd, (struct sockaddr *)&a, sizeof(a));
+
+		(void)close(fd);
+		if (r == 0)
+			return;
+		(void)usleep(50000);
+	}
+	die(name, "does not listen; its log is in the directory kept with --keep");
+}
+
+static pid_t start(const char *name, char *const argv[])
+{
+	char log[64];
+
+	(void)snprintf(log, sizeof(log), "%s.out", name);
+	return proc_start(argv, world_file(log));
+}
+
+void others_start(struct others *o)
+{
+	char cfg[4][160];
+	static const char *const files[4] = {"haproxy.cfg", "nginx.conf", "squid.conf",
+					     "tinyproxy.conf"};
+
+	put_config(files[0], haproxy_cfg);
+	put_config(files[1], nginx_cfg);
+	put_config(files[2], squid_cfg);
+	put_config(files[3], tinyproxy_cfg);
+	for (size_t i = 0; i < 4; i++)
+		(void)snprintf(cfg[i], sizeof(cfg[i]), "%s", world_file(files[i]));
+	o->haproxy =
+		start("haproxy", (char *[]){"/usr/sbin/haproxy", "-db", "-q", "-f", cfg[0], NULL});
+	o->nginx = start("nginx", (char *[]){"/usr/sbin/nginx", "-c", cfg[1], NULL});
+	o->squid = start("squid", (char *[]){"/usr/sbin/squid", "-N", "-f", cfg[2], NULL});
+	o->tinyproxy =
+		start("tinyproxy", (char *[]){"/usr/bin/tinyproxy", "-d", "-c", cfg[3], NULL});
+	wait_for(4001, "haproxy");
+	wait_for(4443, "nginx");
+	wait_for(4003, "squid");
+	wait_for(4004, "tinyproxy");
+}
+
+void others_stop(const struct others *o)
+{
+	const pid_t all[] = {o->haproxy, o->nginx, o->squid, o->tinyproxy};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i] > 0) {
+			(void)kill(all[i], SIGTERM);
+			(void)waitpid(all[i], NULL, 0);
+		}
+}

@@ -1,0 +1,67 @@
+#!/bin/bash
+# scripts/bare.sh [--user] TARGET [SUITE]: `git clone` and `make TARGET` on a fresh system that has make, git
+# and nothing else, as root or as a plain user with sudo. Needs root and debootstrap; SUITE is bookworm or
+# noble. The fresh system is kept under /var/tmp/ralph-bare-SUITE; what a run adds is thrown away.
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+
+if [ "${1:-}" = --inside ]; then
+	# In its own mount and pid namespaces, with the fresh system at $2.
+	cd "$2"
+	mount --bind "$2" "$2"
+	cd "$2"
+	mkdir -p .old
+	mount -t proc proc proc
+	mount -t tmpfs -o mode=0755 dev dev
+	mkdir dev/pts dev/shm
+	mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
+	ln -s pts/ptmx dev/ptmx
+	ln -s /proc/self/fd dev/fd
+	for node in null zero full random urandom tty; do
+		: >"dev/$node"
+		mount --bind "/dev/$node" "dev/$node"
+	done
+	pivot_root . .old
+	umount -l /.old
+	cd /
+	export HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	if [ "$4" = user ]; then
+		apt-get -q update && apt-get -qy install --no-install-recommends sudo
+		useradd -m plain
+		echo 'plain ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/plain
+		exec setpriv --reuid plain --regid plain --init-groups env HOME=/home/plain \
+			bash -c "git clone -q /checkout ~/ralph && cd ~/ralph && make $3"
+	fi
+	git clone -q /checkout "$HOME/ralph"
+	cd "$HOME/ralph"
+	exec make "$3"
+fi
+
+as=root
+if [ "${1:-}" = --user ]; then
+	as=user
+	shift
+fi
+target=${1:?scripts/bare.sh [--user] TARGET [SUITE]}
+suite=${2:-bookworm}
+base=/var/tmp/ralph-bare-$suite
+[ "$(id -u)" -eq 0 ] || { echo "bare: needs root" >&2 && exit 1; }
+
+if [ ! -e "$base/usr/bin/git" ]; then
+	rm -rf "$base"
+	mkdir -m 0755 "$base"
+	debootstrap --variant=minbase --include=make,git,ca-certificates "$suite" "$base" >&2
+fi
+if [ ! -O "$base" ] || [ -L "$base" ]; then
+	echo "bare: $base is not ours" >&2
+	exit 1
+fi
+
+work=$(mktemp -d /var/tmp/ralph-bare.XXXXXX)
+trap 'umount -l "$work/root" 2>/dev/null; rm -rf "$work"' EXIT
+mkdir "$work/upper" "$work/work" "$work/root"
+mount -t overlay overlay -o "lowerdir=$base,upperdir=$work/upper,workdir=$work/work" "$work/root"
+git clone -q --bare "$here" "$work/root/checkout"
+cp -L /etc/resolv.conf "$work/root/etc/resolv.conf"
+git config --file "$work/root/etc/gitconfig" safe.directory "*"
+unshare --mount --pid --fork --kill-child --uts --ipc "$here/scripts/bare.sh" --inside "$work/root" "$target" "$as" </dev/null

@@ -1,0 +1,64 @@
+#!/bin/bash
+# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|test|lint|bench
+# A run that finds everything in place only asks dpkg. RALPH_NO_SETUP=1 leaves the machine alone.
+set -euo pipefail
+
+build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc bubblewrap git
+	libjansson-dev libcyaml-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev
+	libidn2-dev libcmocka-dev python3"
+test="bats zsh fish procps util-linux iproute2 curl wget socat strace"
+lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
+bench="hyperfine haproxy nginx-light tinyproxy squid"
+
+die() {
+	echo "setup: $*" >&2
+	exit 1
+}
+
+case ${1:-} in
+build) want=$build ;;
+test) want="$build $test" ;;
+lint) want="$build $lint" ;;
+bench) want="$build $bench" ;;
+*) die "usage: scripts/setup.sh build|test|lint|bench" ;;
+esac
+[ -z "${RALPH_NO_SETUP:-}" ] || exit 0
+read -ra want <<<"${want//[$'\n\t']/ }"
+command -v dpkg-query >/dev/null ||
+	die "no dpkg here; install the like of: ${want[*]}, then set RALPH_NO_SETUP=1"
+
+missing=()
+find_missing() {
+	local have p
+
+	# Exits 1 when a name is unknown to dpkg; the list of those that are known is what counts.
+	have=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${want[@]}" 2>/dev/null) || true
+	missing=()
+	for p in "${want[@]}"; do
+		[[ $'\n'$have$'\n' == *$'\n'"$p installed"$'\n'* ]] || missing+=("$p")
+	done
+}
+
+find_missing
+[ ${#missing[@]} -gt 0 ] || exit 0
+by_hand="run as root: apt-get update && apt-get install -y ${missing[*]}"
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || die "packages are missing and there is no sudo; $by_hand"
+	as_root=(sudo)
+	# Nobody is there to type a password: fail at once instead of waiting for one.
+	[ -t 0 ] || as_root+=(-n)
+	"${as_root[@]}" true 2>/dev/null || die "packages are missing and sudo is refused; $by_hand"
+fi
+
+apt() {
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 "$@" >&2
+}
+
+echo "setup: installing ${missing[*]}" >&2
+apt update || apt update || die "apt-get update failed twice; $by_hand"
+apt install -y --no-install-recommends "${missing[@]}" ||
+	die "apt-get install failed; $by_hand"
+find_missing
+[ ${#missing[@]} -eq 0 ] || die "still missing after apt-get install: ${missing[*]}"

@@ -1,0 +1,34 @@
+#include "cli/command.h"
+#include "cli/commands.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exec.h"
+
+static int cmd_shell_run(struct cli *cli, void *args, int argc, char **argv)
+{
+	cleanup_strv struct strv command, env;
+	const struct exec_request req = {
+		.argv = &command, .env = &env, .tty = exec_wants_tty(false, false)};
+
+	strv_init(&command);
+	strv_init(&env);
+	/* The shell of the sandbox's own user, as its passwd says; a login shell, as ssh gives. */
+	strv_push(&command, "/bin/sh");
+	strv_push(&command, "-c");
+	strv_push(&command, "exec \"${SHELL:-/bin/sh}\" -l");
+	return exec_in(cli, argv[0], &req);
+}
+
+const struct command cmd_shell = {
+	.name = "shell",
+	.operands = "NAME",
+	.summary = "open a shell in a running sandbox",
+	.group = GROUP_RUN,
+	.flags = CMD_PASSTHROUGH,
+	.min_operands = 1,
+	.max_operands = 1,
+	.complete = COMPLETE_SANDBOX,
+	.run = cmd_shell_run,
+};

@@ -1,0 +1,47 @@
+#include "cli/command.h"
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "cli/each.h"
+#include "sandbox/live.h"
+
+struct stop_args {
+	bool all;
+	uint64_t grace_ms;
+};
+
+#define AT(member) offsetof(struct stop_args, member)
+
+/* clang-format off */
+static const struct opt stop_opts[] = {
+	{"all", 'a', OPT_BOOL, AT(all), NULL, "stop every sandbox"},
+	{"time", 0, OPT_DURATION, AT(grace_ms), "TIME", "how long commands may take to end",
+	 .def = "5s", .max = 600000},
+};
+/* clang-format on */
+
+static int stop_one(const struct places *p, const char *name, void *args_, struct err *err)
+{
+	const struct stop_args *args = args_;
+
+	return live_stop(p, name, (uint32_t)args->grace_ms, err);
+}
+
+static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
+{
+	const struct stop_args *args = args_;
+
+	return each_sandbox(cli, args->all, argc, argv, stop_one, args_);
+}
+
+const struct command cmd_stop = {
+	.name = "stop",
+	.operands = "NAME…",
+	.summary = "end all commands of sandboxes, and the sandboxes; their homes stay",
+	.group = GROUP_MANAGE,
+	OPTIONS(stop_opts, struct stop_args),
+	.max_operands = OPERANDS_ANY,
+	.complete = COMPLETE_SANDBOX,
+	.run = cmd_stop_run,
+};

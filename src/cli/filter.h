@@ -1,0 +1,39 @@
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+/*
+ * What a program in a sandbox prints on the user's terminal, without what could act on that
+ * terminal or make it type: clipboard access (OSC 52), file transfer and other private OSC
+ * commands, reports that echo text the program chose (title, DCS requests, answerback), window
+ * manipulation, printing, DCS, APC, PM and SOS strings as a whole. Text, colours, cursor
+ * movement, alternate screen, mouse and keyboard modes, titles, hyperlinks and the plain position,
+ * size and colour queries that full-screen programs need pass unchanged.
+ */
+#define FILTER_SEQ_MAX 4096 /* a longer sequence is dropped */
+
+enum filter_state {
+	FILTER_TEXT,
+	FILTER_ESC,
+	FILTER_CSI,
+	FILTER_OSC,
+	FILTER_STRING,	/* DCS, APC, PM, SOS: dropped up to its terminator */
+	FILTER_CHARSET, /* ESC ( and the like: one more byte */
+	FILTER_UTF8_C2, /* U+0080 to U+009F are control characters too */
+};
+
+struct filter {
+	enum filter_state state;
+	bool string_esc;    /* ESC seen inside a string: a backslash ends it */
+	bool bad;	    /* too long, or holds a control character: dropped at its end */
+	unsigned utf8_left; /* continuation bytes still to come */
+	unsigned char lead; /* the byte they belong to */
+	size_t n;
+	char seq[FILTER_SEQ_MAX];
+};
+
+void filter_init(struct filter *f);
+/* Appends what passes to out, which must have room for FILTER_SEQ_MAX + n more bytes. */
+void filter_feed(struct filter *f, const char *in, size_t n, struct buf *out);

@@ -1,0 +1,34 @@
+/*
+ * What the user starts as `ralph`: a static program that knows the commands which must be fast and
+ * hands everything else to libexec/ralph/cli, which knows all of them. Starting a program that
+ * loads libraries costs more than everything `ralph exec` does (bench/exec shows it).
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/program.h"
+#include "sandbox/places.h"
+
+static const struct command *const fast[] = {&cmd_exec, &cmd_shell, NULL};
+
+int main(int argc, char **argv)
+{
+	cleanup_free char *cli = NULL;
+	struct places p = {0};
+	struct err err = {0};
+
+	if (argc > 1 && command_find(fast, argv[1]))
+		return program_main(fast, argc, argv);
+	if (places_find(&p, &err) < 0) {
+		log_error("cli", "%s", err.msg);
+		return err_exit_code(&err, EXIT_RUNTIME);
+	}
+	cli = places_program(&p, "cli");
+	(void)execv(cli, argv);
+	(void)err_sys(&err, errno, "cannot run '%s'; is ralph installed completely?", cli);
+	log_error("cli", "%s", err.msg);
+	return EXIT_RALPH;
+}

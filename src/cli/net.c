@@ -1,0 +1,135 @@
+#include "cli/net.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "sandbox/live.h"
+#include "sandbox/net-rules.h"
+#include "sandbox/store.h"
+
+extern char **environ;
+
+#define NAMES_SHOWN 400
+
+/* Its name by the current branch, when that is one of these. */
+static int by_branch(struct cli *cli, const struct strv *names, char **ret)
+{
+	cleanup_(spec_freep) struct sandbox_spec *spec = spec_new();
+	cleanup_settings struct settings s = {0};
+	struct build_input in = {.environ = environ, .config = NULL};
+	int r = settings_load(cli, NULL, &s);
+
+	in.places = &s.places;
+	in.config = s.config;
+	if (r == 0)
+		r = build_identity(&in, spec, &cli->err);
+	if (r == 0 && strv_has(names, spec->name))
+		*ret = take_ptr(spec->name);
+	return r;
+}
+
+static void list_names(const struct strv *names, struct buf *b)
+{
+	for (size_t i = 0; i < names->n; i++)
+		(void)buf_printf(b, "%s%s", i ? ", " : "", names->v[i]);
+}
+
+static int choose(struct cli *cli, const char *workspace, const struct strv *own,
+		  const struct strv *all, char **ret)
+{
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, NAMES_SHOWN);
+	if (own->n == 1) {
+		*ret = xstrdup(own->v[0]);
+		return 0;
+	}
+	if (own->n > 1) {
+		r = by_branch(cli, own, ret);
+		if (r < 0 || *ret)
+			return r;
+	}
+	list_names(own->n ? own : all, &b);
+	if (own->n)
+		return err_usage(&cli->err, "'%s' has several sandboxes; name one of: %s",
+				 workspace, buf_str(&b));
+	if (all->n)
+		return err_usage(&cli->err, "'%s' has no sandbox; name one of: %s", workspace,
+				 buf_str(&b));
+	return err_usage(&cli->err, "there is no sandbox yet; see: ralph help run");
+}
+
+int net_record(struct cli *cli, const struct places *p, const char *name, char **ret)
+{
+	const struct build_input in = {.places = p, .environ = environ, .config = NULL};
+	cleanup_(spec_freep) struct sandbox_spec *here = spec_new();
+	cleanup_strv struct strv all, own;
+	int r;
+
+	strv_init(&all);
+	strv_init(&own);
+	*ret = NULL;
+	if (name) {
+		*ret = xstrdup(name);
+		return 0;
+	}
+	r = store_list(p, &all, &cli->err);
+	if (r == 0)
+		r = build_identity(&in, here, &cli->err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < all.n; i++) {
+		cleanup_free char *owner = store_owner(p, all.v[i]);
+
+		if (owner && streq(owner, here->workspace))
+			strv_push(&own, all.v[i]);
+	}
+	return choose(cli, here->workspace, &own, &all, ret);
+}
+
+static int of_record(struct cli *cli, const struct places *p, const char *name,
+		     struct sandbox_spec **ret)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = store_open(p, name, false, &e, &cli->err);
+
+	if (r == 0)
+		r = store_read_spec(&e, ret, &cli->err);
+	return r < 0 ? r : net_rules_refresh(*ret, p, environ, &cli->err);
+}
+
+static int of_next(struct cli *cli, const struct settings *s, struct sandbox_spec **ret)
+{
+	const struct build_input in = {
+		.places = &s->places, .config = s->config, .environ = environ};
+	int r;
+
+	*ret = spec_new();
+	r = build_identity(&in, *ret, &cli->err);
+	return r < 0 ? r : build_net(*ret, &in, &cli->err);
+}
+
+int net_effective(struct cli *cli, const char *name, struct sandbox_spec **ret,
+		  const char **ret_state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *next = NULL;
+	cleanup_settings struct settings s = {0};
+	cleanup_json json_t *live = NULL;
+	struct err none = {0};
+	int r = settings_load(cli, NULL, &s);
+
+	if (r == 0 && !name)
+		r = of_next(cli, &s, &next);
+	if (r < 0)
+		return r;
+	/* No record of that name is no error where none was named. */
+	r = live_inspect(&s.places, name ? name : next->name, &live, name ? &cli->err : &none);
+	if (r < 0 && name)
+		return r;
+	*ret_state = live ? "running" : name ? "stopped" : "new";
+	if (name || live)
+		return of_record(cli, &s.places, name ? name : next->name, ret);
+	*ret = take_ptr(next);
+	return 0;
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/proc.h"
+#include "base/strv.h"
+#include "spec/spec.h"
+
+#include <stdio.h>
+
+/*
+ * An engine turns a spec into a running guest and nothing else. Policy, credentials, audit and
+ * lifecycle are the same for all of them and live elsewhere.
+ *
+ * Order of calls: engine_new, engine_plan, then engine_dump or engine_start, engine_stop,
+ * engine_free. The functions below check it once; callers never reach through ops.
+ */
+struct engine;
+
+enum engine_caps {
+	ENGINE_NET_NONE = 1 << 0,   /* no network but the sockets the guest hands out */
+	ENGINE_RO_ROOT = 1 << 1,    /* the root file system is read-only */
+	ENGINE_REUSE = 1 << 2,	    /* files are the host's files: nothing to copy back */
+	ENGINE_OWN_KERNEL = 1 << 3, /* a VM */
+};
+
+/* A started sandbox: the process that stands for it and the line to its guest. */
+struct engine_proc {
+	int pidfd; /* readable when it has ended; the engine's own */
+	int guest; /* wire socket; the caller's */
+};
+
+struct engine_ops {
+	const char *name;
+	const char *summary;
+	enum engine_caps caps;
+	size_t instance_size;
+	void (*init)(struct engine *e); /* the struct comes zeroed */
+	/* Usable here? No side effects; the error says what to do, exit code 125. */
+	int (*probe)(struct err *err);
+	/* Pure: no fork, mount or write. After 0, start() fails only for runtime reasons. */
+	int (*plan)(struct engine *e, const struct sandbox_spec *spec, struct err *err);
+	void (*dump)(const struct engine *e, FILE *out);
+	int (*start)(struct engine *e, struct engine_proc *ret, struct err *err);
+	/* The guest's pid as the host sees it; 0 when it is not known (yet). */
+	pid_t (*init_pid)(struct engine *e);
+	/* Why a sandbox ended before its guest said a word, in the engine's own words; may be "".
+	 */
+	void (*complaint)(struct engine *e, char *ret, size_t size);
+	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
+	int (*stop)(struct engine *e, struct err *err);
+	void (*done)(struct engine *e); /* memory and descriptors only */
+	/* Removes what a killed supervisor could not: cgroups, containers. Optional. */
+	void (*clean)(const struct sandbox_spec *spec);
+};
+
+enum engine_state { ENGINE_NEW, ENGINE_PLANNED, ENGINE_STARTED, ENGINE_STOPPED };
+
+struct engine {
+	const struct engine_ops *ops; /* first member of every engine's own struct */
+	enum engine_state state;
+};
+
+extern const struct engine_ops engine_native;
+
+/* By name; "auto" is the first usable one. Unknown names are usage errors. */
+int engine_find(const char *name, const struct engine_ops **ret, struct err *err);
+int engine_new(const char *name, struct engine **ret, struct err *err);
+void engine_free(struct engine *e);
+DEFINE_FREEP(struct engine, engine_free)
+int engine_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
+void engine_dump(const struct engine *e, FILE *out);
+int engine_start(struct engine *e, struct engine_proc *ret, struct err *err);
+int engine_stop(struct engine *e, struct err *err);
+pid_t engine_init_pid(struct engine *e);
+void engine_complaint(struct engine *e, char *ret, size_t size);
+/* What a killed supervisor of this sandbox may have left. */
+void engine_clean(const struct sandbox_spec *spec);

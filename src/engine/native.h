@@ -1,0 +1,46 @@
+#pragma once
+
+#include "engine/cgroup.h"
+#include "engine/engine.h"
+
+/* Shared by the two halves of the native engine: what it would do, and doing it. */
+
+#define NATIVE_FILES_MAX 56 /* SPEC_FILE and SPEC_COPY; each is a descriptor for bwrap */
+
+/* Where an option's descriptor number goes once the descriptor exists. */
+struct native_file {
+	size_t arg;
+	const struct spec_mount *mount; /* the spec's: it outlives the plan */
+};
+
+struct native {
+	struct engine base;
+	const struct sandbox_spec *spec;
+	struct strv args;
+	struct native_file files[NATIVE_FILES_MAX];
+	size_t n_files;
+	const char *guest; /* its path inside */
+
+	/* from start() on */
+	char *bwrap_path;
+	char *cgroup_name;
+	struct cgroup_support support;
+	struct cgroup_limits limits;
+	struct cgroup cgroup;
+	struct child bwrap;
+	int status;	/* bwrap tells its child's pid here */
+	int complaint;	/* bwrap's stderr */
+	pid_t init_pid; /* the guest, seen from here; 0 until bwrap has told */
+	int init_pidfd;
+};
+
+static inline struct native *native_of(struct engine *e)
+{
+	return (struct native *)e;
+}
+
+int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
+void native_dump(const struct engine *e, FILE *out);
+
+/* No mount of the spec has its place behind a link that the sandbox could have made. */
+int native_check_targets(const struct sandbox_spec *spec, struct err *err);

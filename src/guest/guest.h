@@ -1,0 +1,22 @@
+#pragma once
+
+#include "guest/domain.h"
+#include "wire/guest.h"
+
+/* What pid 1 knows after the set-up; minders and payloads get their copy by fork. */
+struct guest {
+	int sock;    /* to the supervisor */
+	int proc_fd; /* /proc, seen to be procfs before anything ran here */
+	int pts_fd;  /* /dev/pts, likewise; -1 when there is none */
+	struct guest_setup setup;
+	struct domain_base domain;
+};
+
+/* Sends WIRE_ERROR; a peer that is gone shows at the next receive. */
+void guest_send_error(int sock, uint32_t id, int eno, const struct err *err);
+/* A frame whose body is one number. */
+void guest_send_u32(int sock, enum wire_type type, uint32_t id, uint32_t value, const int *fds,
+		    size_t n_fds);
+
+/* Serves frames until the supervisor is gone. */
+void serve(const struct guest *g);

@@ -1,0 +1,123 @@
+#include "guest/guest.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/parse.h"
+#include "guest/confine.h"
+#include "guest/net.h"
+
+/*
+ * DOC: Theory of operation
+ *
+ * pid 1 of a sandbox. It takes one WIRE_SETUP, makes the network, opens the listeners, gives up
+ * every privilege, checks that they are gone, and only then says WIRE_UP and runs commands. On
+ * any failure before that it says why and ends: nothing has run.
+ *
+ *	main ─ net_enter ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid 1)
+ *	                                                       └ minder_run, one per command
+ *	                                                           └ payload_run ─ execve
+ */
+
+#define SOCK_FD 3
+
+/* Leaves 0, 1, 2 and the socket at SOCK_FD; everything else the starter had open is closed. */
+static int tidy_fds(const char *arg)
+{
+	uint64_t fd;
+
+	if (parse_uint(arg, SOCK_FD, INT_MAX, &fd) < 0)
+		return -EINVAL;
+	if (fd != SOCK_FD && dup3((int)fd, SOCK_FD, O_CLOEXEC) < 0)
+		return -errno;
+	if (syscall(SYS_close_range, SOCK_FD + 1, UINT_MAX, 0U) < 0)
+		return -errno;
+	return fd_set_cloexec(SOCK_FD, true);
+}
+
+/* A directory that is the root of a file system of this kind, before anyone could change it. */
+static int open_special(const char *path, unsigned long magic)
+{
+	cleanup_fd int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd < 0 || fstatfs(fd, &fs) < 0 || (unsigned long)fs.f_type != magic)
+		return -1;
+	return take_fd(fd);
+}
+
+static int send_up(const struct guest *g, int *fds, struct err *err)
+{
+	size_t n = g->setup.n_listeners, frames = guest_up_frames(n);
+	cleanup_buf struct buf b;
+	int r = 0;
+
+	buf_init(&b, 64);
+	wire_put_u32(&b, (uint32_t)g->domain.abi);
+	for (size_t i = 0; i < frames && r == 0; i++) {
+		size_t at = i * WIRE_FDS_MAX;
+		size_t count = n - at < WIRE_FDS_MAX ? n - at : WIRE_FDS_MAX;
+
+		r = wire_send(g->sock, WIRE_UP, 0, &b, fds + at, count);
+	}
+	for (size_t i = 0; i < n; i++)
+		closep(&fds[i]);
+	return r < 0 ? err_sys(err, -r, "cannot hand over the listeners") : 0;
+}
+
+static int bring_up(struct guest *g, const struct wire_msg *msg, struct err *err)
+{
+	static int fds[GUEST_LISTENERS_MAX];
+	int r;
+
+	if (msg->type != WIRE_SETUP)
+		return err_set(err, EPROTO, "the guest was not given its set-up first");
+	r = guest_setup_get(msg, &g->setup, err);
+	if (r < 0)
+		return r;
+	r = net_enter(&g->setup, fds, err);
+	if (r < 0)
+		return r;
+	g->proc_fd = open_special("/proc", PROC_SUPER_MAGIC);
+	if (g->proc_fd < 0)
+		return err_set(err, ENODEV, "/proc is not mounted in the sandbox");
+	g->pts_fd = open_special("/dev/pts", DEVPTS_SUPER_MAGIC);
+	r = domain_init(&g->domain, &g->setup, err);
+	if (r == 0)
+		r = confine(err);
+	if (r == 0)
+		r = send_up(g, fds, err);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	static struct guest g = {.sock = SOCK_FD};
+	static struct wire_msg msg; /* lives as long as we do: the set-up points into it */
+	struct err err = {0};
+	int r;
+
+	if (argc != 2 || tidy_fds(argv[1]) < 0 || chdir("/") < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) < 0)
+		return EXIT_RALPH;
+	wire_msg_init(&msg);
+	r = wire_recv(g.sock, &msg);
+	if (r == 0)
+		return EXIT_OK; /* the supervisor changed its mind */
+	if (r < 0)
+		(void)err_sys(&err, -r, "the guest cannot read its set-up");
+	else
+		r = bring_up(&g, &msg, &err);
+	if (r < 0) {
+		guest_send_error(g.sock, 0, -r, &err);
+		return EXIT_RALPH;
+	}
+	serve(&g);
+	return EXIT_OK;
+}

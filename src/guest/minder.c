@@ -1,0 +1,227 @@
+#include "guest/minder.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "base/fd.h"
+#include "guest/payload.h"
+#include "guest/sweep.h"
+
+#define ROUND_MS 20	    /* between looks at a tree that is dying */
+#define DYING_MAX_MS 30000  /* killed processes that do not go away are left to the kernel */
+#define REAPS_PER_TURN 1024 /* processes may end faster than they can be reaped */
+#define ROWS_MAX 65535
+
+struct minder {
+	const struct guest *g;
+	uint32_t id;
+	int sock;
+	pid_t payload; /* 0 once it is reaped */
+	int code;
+	bool ending;
+};
+
+static int open_pty(const struct guest *g, uint32_t rows, uint32_t cols, int *ret_master,
+		    int *ret_slave, struct err *err)
+{
+	const struct winsize size = {.ws_row = (unsigned short)rows,
+				     .ws_col = (unsigned short)cols};
+	const int flags = O_RDWR | O_NOCTTY | O_CLOEXEC;
+	cleanup_fd int master = -1, slave = -1;
+	int unlock = 0;
+
+	if (g->pts_fd < 0)
+		return err_set(err, ENODEV, "the sandbox has no terminals");
+	if (rows > ROWS_MAX || cols > ROWS_MAX)
+		return err_set(err, EINVAL, "a terminal of %u by %u is too large", rows, cols);
+	/* By descriptor: names under /dev are the sandbox's to change, devpts is not. */
+	master = openat(g->pts_fd, "ptmx", flags | O_NOFOLLOW);
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		return err_sys(err, errno, "cannot open a terminal in the sandbox");
+	slave = ioctl(master, TIOCGPTPEER, flags);
+	if (slave < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0)
+		return err_sys(err, errno, "cannot open a terminal in the sandbox");
+	*ret_master = take_fd(master);
+	*ret_slave = take_fd(slave);
+	return 0;
+}
+
+/* Forks the payload and waits until it has become the command, or says why not. */
+static int fork_payload(struct minder *m, struct wire_reader *r, const int fds[3], bool terminal,
+			struct err *err)
+{
+	cleanup_fd int pipe_r = -1, pipe_w = -1;
+	struct payload_failure f;
+	int pipe[2];
+	ssize_t n;
+
+	if (pipe2(pipe, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "cannot make a pipe");
+	pipe_r = pipe[0];
+	pipe_w = pipe[1];
+	m->payload = fork();
+	if (m->payload < 0)
+		return err_sys(err, errno, "cannot start a process in the sandbox");
+	if (m->payload == 0)
+		payload_run(m->g, r, fds, terminal, pipe_w);
+	closep(&pipe_w);
+	do
+		n = read(pipe_r, &f, sizeof(f));
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(f))
+		return 0;
+	*err = f.err;
+	return f.eno ? -f.eno : -EIO;
+}
+
+static int start(struct minder *m, struct wire_msg *spawn, int *ret_master, struct err *err)
+{
+	cleanup_fd int slave = -1;
+	int fds[3] = {spawn->fds[0], spawn->fds[1], spawn->fds[2]}, r;
+	uint32_t flags, rows, cols;
+	struct wire_reader reader;
+	bool terminal;
+
+	wire_read(&reader, spawn);
+	flags = wire_get_u32(&reader);
+	rows = wire_get_u32(&reader);
+	cols = wire_get_u32(&reader);
+	terminal = flags & WIRE_EXEC_TTY;
+	if (reader.bad || (flags & ~(uint32_t)WIRE_EXEC_TTY) || spawn->n_fds != (terminal ? 0 : 3))
+		return err_set(err, EPROTO, "the request to run a command is malformed");
+	if (terminal) {
+		r = open_pty(m->g, rows, cols, ret_master, &slave, err);
+		if (r < 0)
+			return r;
+		fds[0] = fds[1] = fds[2] = slave;
+	}
+	return fork_payload(m, &reader, fds, terminal, err);
+}
+
+static int exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Reaps what has ended; true when no process is left beneath us. Having no child means having no
+ * descendant: orphans would be our children. */
+static bool reap(struct minder *m)
+{
+	for (int i = 0; i < REAPS_PER_TURN; i++) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		if (pid == 0)
+			return false;
+		if (pid < 0)
+			return errno == ECHILD;
+		if (pid == m->payload) {
+			m->payload = 0;
+			m->code = exit_code(status);
+			m->ending = true;
+		}
+	}
+	return false;
+}
+
+static void obey(struct minder *m, const struct wire_msg *msg)
+{
+	struct wire_reader r;
+	uint32_t sig;
+
+	wire_read(&r, msg);
+	sig = wire_get_u32(&r);
+	if (msg->type != WIRE_KILL || wire_read_end(&r) < 0)
+		return;
+	/* The payload leads its session, so it cannot have left its group. */
+	if (sig == 0)
+		m->ending = true;
+	else if (m->payload > 0 && sig < _NSIG)
+		(void)kill(-m->payload, (int)sig);
+}
+
+static void take_orders(struct minder *m)
+{
+	cleanup_wire_msg struct wire_msg msg;
+	int r;
+
+	wire_msg_init(&msg);
+	r = wire_recv(m->sock, &msg);
+	if (r == 1)
+		obey(m, &msg);
+	else if (r == 0)
+		_exit(EXIT_RALPH); /* pid 1 let go of us: the tree is its own now */
+}
+
+static void wait_for_news(struct minder *m, int sigfd, int timeout)
+{
+	struct pollfd p[] = {{.fd = sigfd, .events = POLLIN}, {.fd = m->sock, .events = POLLIN}};
+	struct signalfd_siginfo drop;
+
+	if (poll(p, ARRAY_SIZE(p), timeout) <= 0)
+		return;
+	if (p[0].revents)
+		(void)!read(sigfd, &drop, sizeof(drop)); /* it only says that there is something */
+	if (p[1].revents)
+		take_orders(m);
+}
+
+/* Everything that descends from us, until nothing does. */
+static void end_tree(struct minder *m, int sigfd)
+{
+	uint64_t deadline = now_ms() + DYING_MAX_MS;
+
+	sweep_start();
+	while (!reap(m)) {
+		enum sweep_result r = sweep_round(m->g->proc_fd, NULL, 0);
+
+		if (r == SWEEP_ENDLESS || now_ms() > deadline)
+			_exit(m->code);
+		if (r != SWEEP_FOUND_NEW)
+			wait_for_news(m, sigfd, ROUND_MS);
+	}
+}
+
+/* A payload may signal us, being of the same user: what can be blocked is. */
+static int block_signals(void)
+{
+	sigset_t set;
+
+	(void)sigfillset(&set);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void minder_run(const struct guest *g, struct wire_msg *spawn, int sock)
+{
+	struct minder m = {.g = g, .id = spawn->id, .sock = sock, .code = 128 + SIGKILL};
+	cleanup_fd int sigfd = block_signals(), master = -1;
+	struct err err = {0};
+	int r;
+
+	if (sigfd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) < 0)
+		_exit(EXIT_RALPH);
+	r = start(&m, spawn, &master, &err);
+	/* From here on the command's descriptors are only the command's: its pipes must close
+	 * when it closes them. */
+	wire_msg_done(spawn);
+	if (r < 0) {
+		guest_send_error(sock, m.id, -r, &err);
+		end_tree(&m, sigfd);
+		_exit(0);
+	}
+	guest_send_u32(sock, WIRE_SPAWNED, m.id, (uint32_t)m.payload, &master, master >= 0);
+	closep(&master);
+	while (!reap(&m) && !m.ending)
+		wait_for_news(&m, sigfd, -1);
+	end_tree(&m, sigfd);
+	guest_send_u32(sock, WIRE_ENDED, m.id, (uint32_t)m.code, NULL, 0);
+	_exit(0);
+}

@@ -1,0 +1,109 @@
+#include "sandbox/build.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "sandbox/net-listeners.h"
+#include "sandbox/net-rules.h"
+#include "sandbox/net.h"
+
+static_assert((int)SPEC_NET_N == (int)TIER_N, "the tiers of both are the same");
+
+static int add_list(struct sandbox_spec *s, const struct build_input *in, bool deny,
+		    const struct strv *list, const char *source, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->n; i++)
+		r = net_rules_add(s, in->environ, deny, list->v[i], source, err);
+	return r;
+}
+
+static int add_inspected(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	const struct config *c = in->config;
+
+	for (size_t i = 0; i < c->network.n_rules; i++) {
+		const struct config_rule *from = &c->network.rules[i];
+		size_t first = s->net.n_rules;
+		int r = net_rules_add(s, in->environ, false, from->host, "network.rules", err);
+
+		if (r < 0)
+			return r;
+		/* A group is several rules: each of them inspects. */
+		for (size_t k = first; k < s->net.n_rules; k++) {
+			struct spec_net_rule *to = &s->net.rules[k];
+
+			strv_extend(&to->methods, &from->methods);
+			strv_extend(&to->paths, &from->paths);
+			strv_extend(&to->git, &from->git);
+			to->credential = from->credential ? xstrdup(from->credential) : NULL;
+		}
+	}
+	return 0;
+}
+
+/* For programs that ask for a proxy; those that do not reach the gateway by name all the same. */
+static void set_proxy_env(struct sandbox_spec *s)
+{
+	static const char *const proxies[] = {"HTTP_PROXY",  "http_proxy", "HTTPS_PROXY",
+					      "https_proxy", "ALL_PROXY",  "all_proxy"};
+	static const char *const direct[] = {"NO_PROXY", "no_proxy"};
+	cleanup_free char *url = xasprintf("http://127.0.0.1:%d", NET_PROXY_PORT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(proxies); i++)
+		spec_env_set(s, proxies[i], url, SPEC_SET, "ralph");
+	for (size_t i = 0; i < ARRAY_SIZE(direct); i++)
+		spec_env_set(s, direct[i], "localhost,127.0.0.1,::1", SPEC_SET, "ralph");
+	spec_env_set(s, "NODE_USE_ENV_PROXY", "1", SPEC_SET, "ralph");
+}
+
+/* Hosts whose TLS is terminated show a certificate of the sandbox's own authority. */
+static void add_trust(struct sandbox_spec *s, const struct places *p)
+{
+	static const char *const variables[] = {
+		"SSL_CERT_FILE",     "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+		"CURL_CA_BUNDLE",    "GIT_SSL_CAINFO",	    "PIP_CERT",
+		"CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",	    "DENO_CERT",
+	};
+	static const char *const system_bundle = "/etc/ssl/certs/ca-certificates.crt";
+	cleanup_free char *bundle = xasprintf("%s/sandboxes/%s/ca-bundle.pem", p->state, s->name);
+	struct stat st;
+
+	(void)spec_mount_add(s, SPEC_BIND_RO, bundle, NET_CA_BUNDLE,
+			     "certificates to trust: the host's and the sandbox's own");
+	if (stat(system_bundle, &st) == 0)
+		(void)spec_mount_add(s, SPEC_BIND_RO, bundle, system_bundle,
+				     "the same, where programs look for it");
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		spec_env_set(s, variables[i], NET_CA_BUNDLE, SPEC_SET, "ralph");
+}
+
+int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	const struct config *c = in->config;
+	const struct places *p = in->places;
+	cleanup_(policy_freep) struct policy *policy = NULL;
+	int r;
+
+	s->net.tier = (enum spec_tier)c->network.tier;
+	r = add_list(s, in, true, &c->network.deny, "network.deny", err);
+	if (r == 0)
+		r = add_list(s, in, false, &c->network.allow, "network.allow", err);
+	if (r == 0)
+		r = add_inspected(s, in, err);
+	if (r == 0)
+		r = net_rules_add_files(s, p, in->environ, err);
+	/* A rule that cannot be decided on is the user's to correct now, not the gateway's later.
+	 */
+	if (r == 0)
+		r = net_policy(&s->net, &policy, err);
+	if (r < 0 || s->net.tier == SPEC_NET_NONE)
+		return r;
+	set_proxy_env(s);
+	if (net_inspects(&s->net))
+		add_trust(s, p);
+	return 0;
+}

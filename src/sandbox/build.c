@@ -1,0 +1,266 @@
+#include "sandbox/build.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "engine/cgroup.h"
+#include "engine/engine.h"
+#include "sandbox/gitdir.h"
+#include "sandbox/limits.h"
+#include "sandbox/name.h"
+#include "sandbox/store.h"
+#include "sandbox/tools.h"
+#include "sandbox/workspace.h"
+
+#define ROOT_SHOWN_AS 1000 /* uid and gid inside when ralph runs as root */
+
+static int find_workspace(const struct build_input *in, struct workspace *ret, struct err *err)
+{
+	const struct places *p = in->places;
+	const char *own[] = {p->state, p->config, p->runtime, NULL};
+	const struct workspace_input wi = {.path = in->path, .home = p->home, .state = own};
+
+	return workspace_resolve(&wi, ret, err);
+}
+
+static int choose_name(const struct build_input *in, const struct workspace *w,
+		       const struct gitdir *g, char **ret, struct err *err)
+{
+	cleanup_free char *plain = NULL, *owner = NULL;
+
+	if (in->name) {
+		if (!name_valid(in->name))
+			return err_usage(
+				err,
+				"'%s' is no sandbox name: use 1 to %d of a-z, 0-9 and '-', "
+				"beginning and ending with a letter or digit",
+				in->name, NAME_LEN_MAX);
+		*ret = xstrdup(in->name);
+		return 0;
+	}
+	plain = name_make(in->config->agent, g->branch, path_base(w->path), w->identity, false);
+	owner = store_owner(in->places, plain);
+	if (!owner || streq(owner, w->path))
+		*ret = take_ptr(plain);
+	else
+		*ret = name_make(in->config->agent, g->branch, path_base(w->path), w->identity,
+				 true);
+	return 0;
+}
+
+/* A name the user chose may be another workspace's already. */
+static int check_owner(const struct build_input *in, const struct sandbox_spec *s, struct err *err)
+{
+	cleanup_free char *owner = store_owner(in->places, s->name);
+
+	if (owner && !streq(owner, s->workspace))
+		return err_usage(err, "sandbox '%s' belongs to '%s'; choose another name", s->name,
+				 owner);
+	return 0;
+}
+
+static int set_identity(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	const struct engine_ops *ops;
+	int r = engine_find(in->config->engine, &ops, err);
+
+	if (r < 0)
+		return r;
+	s->engine = xstrdup(ops->name);
+	s->agent = xstrdup(in->config->agent);
+	s->home = xstrdup(in->places->home);
+	s->hostname = xstrdup(s->name);
+	s->uid = geteuid() == 0 ? ROOT_SHOWN_AS : geteuid();
+	s->gid = geteuid() == 0 ? ROOT_SHOWN_AS : getegid();
+	return 0;
+}
+
+static int set_limits(struct sandbox_spec *s, const struct config *c, struct err *err)
+{
+	cleanup_(cgroup_support_done) struct cgroup_support support = {0};
+	cleanup_(cgroup_source_done) struct cgroup_source src = {0};
+	struct limits_facts facts;
+	int r = cgroup_source_read(&src, err);
+
+	if (r == 0)
+		r = limits_facts_read(&src, &facts, err);
+	if (r == 0)
+		r = cgroup_probe(&src, &support, err);
+	if (r == 0)
+		r = limits_decide(c, &facts, &support, &s->limits, err);
+	if (r < 0)
+		return r;
+	s->limits.controllers = support.controllers;
+	cgroup_support_to_spec(&support, &s->limits);
+	s->limits.n_rlimits =
+		limits_rlimits(&s->limits, &facts, support.controllers, s->limits.rlimits);
+	return 0;
+}
+
+static void add_tools(struct sandbox_spec *s, const struct tools *t)
+{
+	for (size_t i = 0; i < t->n_binds; i++)
+		(void)spec_mount_add(s, SPEC_BIND_RO, t->binds[i].path, t->binds[i].path,
+				     t->binds[i].reason);
+	for (size_t i = 0; i < t->n_links; i++)
+		(void)spec_mount_add(
+			s, path_under(t->links[i].path, s->home) ? SPEC_HOME_LINK : SPEC_SYMLINK,
+			t->links[i].text, t->links[i].path, t->links[i].reason);
+}
+
+static int add_user_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	for (size_t i = 0; i < in->config->n_mounts; i++) {
+		const struct config_mount *m = &in->config->mounts[i];
+		cleanup_free char *real = NULL;
+		int r = path_real(m->path, &real, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "mounts");
+		/* Whoever could write there could widen every sandbox. */
+		if (m->writable &&
+		    (path_under(in->places->state, real) || path_under(real, in->places->state) ||
+		     path_under(in->places->config, real) || path_under(real, in->places->config)))
+			return err_usage(err,
+					 "mounts: '%s' holds ralph's own state or configuration",
+					 m->path);
+		(void)spec_mount_add(s, m->writable ? SPEC_BIND_RW : SPEC_BIND_RO, real,
+				     m->target ? m->target : m->path, "asked for by the user");
+	}
+	return 0;
+}
+
+static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct tools *t,
+		      struct err *err)
+{
+	cleanup_free char *home = store_home(in->places, s->name);
+	cleanup_free char *guest = places_program(in->places, "guest");
+	int r;
+
+	build_root(s);
+	(void)spec_mount_add(s, SPEC_BIND_RO, guest, "/run/ralph/guest", "ralph's own pid 1");
+	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, "the sandbox's own home");
+	add_tools(s, t);
+	(void)spec_mount_add(s, SPEC_BIND_RW, s->workspace, s->workspace, "the workspace");
+	r = add_user_mounts(s, in, err);
+	if (r == 0)
+		r = build_net(s, in, err);
+	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
+	return r;
+}
+
+static char *start_dir(const char *workspace)
+{
+	cleanup_free char *cwd = getcwd(NULL, 0);
+
+	return cwd && path_under(cwd, workspace) ? take_ptr(cwd) : xstrdup(workspace);
+}
+
+static int fill(struct sandbox_spec *s, const struct build_input *in, struct build *ret,
+		struct err *err)
+{
+	cleanup_(tools_done) struct tools tools = {0};
+	cleanup_free char *path = NULL;
+	const struct tools_input ti = {
+		.argv0 = in->argv0,
+		.path = getenv("PATH"),
+		.home = in->places->home,
+		.workspace = s->workspace,
+		.cwd = ret->cwd,
+	};
+	int r = set_identity(s, in, err);
+
+	if (r == 0)
+		r = check_owner(in, s, err);
+	if (r == 0)
+		r = tools_resolve(&ti, &tools, err);
+	if (r < 0)
+		return r;
+	path = tools_path_text(&tools);
+	r = build_env(s, in, path, err);
+	if (r == 0)
+		r = set_limits(s, in->config, err);
+	if (r == 0)
+		r = add_mounts(s, in, &tools, err);
+	if (r < 0)
+		return r;
+	ret->argv0 = tools.argv0 ? xstrdup(tools.argv0) : NULL;
+	return 0;
+}
+
+/* Whose sandbox it is; the name is left out where no configuration says which agent's. */
+static int identify(const struct build_input *in, struct sandbox_spec *s, struct workspace *w,
+		    struct gitdir *g, struct err *err)
+{
+	char key[GITDIR_KEY_LEN + 1];
+	int r = find_workspace(in, w, err);
+
+	if (r == 0)
+		r = gitdir_find(w->path, in->places->home, g, err);
+	if (r == 0 && in->config)
+		r = choose_name(in, w, g, &s->name, err);
+	if (r < 0)
+		return r;
+	gitdir_key(g, w->path, key);
+	s->instance = xstrdup(key);
+	s->workspace = xstrdup(w->path);
+	s->branch = g->branch ? xstrdup(g->branch) : NULL;
+	return 0;
+}
+
+int build_identity(const struct build_input *in, struct sandbox_spec *s, struct err *err)
+{
+	cleanup_(workspace_done) struct workspace w = {0};
+	cleanup_(gitdir_done) struct gitdir g = {0};
+
+	return identify(in, s, &w, &g, err);
+}
+
+int build_spec(const struct build_input *in, struct build *ret, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
+	cleanup_(workspace_done) struct workspace w = {0};
+	cleanup_(gitdir_done) struct gitdir g = {0};
+	int r = identify(in, s, &w, &g, err);
+
+	*ret = (struct build){0};
+	if (r < 0)
+		return r;
+	ret->cwd = start_dir(s->workspace);
+	r = fill(s, in, ret, err);
+	if (r == 0)
+		r = spec_check(s, err);
+	if (r < 0) {
+		build_done(ret);
+		return r;
+	}
+	if (!w.writable)
+		ret->notice =
+			xasprintf("you may not write to '%s'; neither may the sandbox", w.path);
+	else if (g.note)
+		ret->notice = xstrdup(g.note);
+	ret->spec = take_ptr(s);
+	return 0;
+}
+
+void build_done(struct build *b)
+{
+	b->spec = spec_free(b->spec);
+	free(b->argv0);
+	free(b->cwd);
+	free(b->notice);
+	*b = (struct build){0};
+}
+
+int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err)
+{
+	cleanup_(engine_freep) struct engine *e = NULL;
+	int r = engine_new(spec->engine, &e, err);
+
+	if (r == 0)
+		r = engine_plan(e, spec, err);
+	if (r == 0)
+		engine_dump(e, out);
+	return r;
+}

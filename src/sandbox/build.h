@@ -1,0 +1,43 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/strv.h"
+#include "config/config.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
+
+/* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
+struct build_input {
+	const struct places *places;
+	const struct config *config;
+	const char *path;     /* workspace as the user wrote it; NULL: the current directory */
+	const char *name;     /* NULL: made from agent, branch and directory */
+	const char *argv0;    /* the command, for finding tools that live in $HOME; NULL: none */
+	char *const *environ; /* the host's */
+};
+
+struct build {
+	struct sandbox_spec *spec;
+	char *argv0;  /* as it is to be run inside; NULL when none was given */
+	char *cwd;    /* where a command starts: the current directory if it is in the workspace */
+	char *notice; /* something to tell the user; may be NULL */
+};
+
+int build_spec(const struct build_input *in, struct build *ret, struct err *err);
+void build_done(struct build *b);
+
+/* What the engine would do with this spec, exactly, for --dry-run. */
+int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err);
+/*
+ * Only whose sandbox it is: workspace, branch, instance, and the name unless in->config is NULL.
+ * With build_net() behind it this is the network that the next sandbox here would have.
+ */
+int build_identity(const struct build_input *in, struct sandbox_spec *s, struct err *err);
+
+/* build-root.c: the file system around the workspace */
+void build_root(struct sandbox_spec *s);
+/* build-net.c: rules, and what programs inside need to know of the gateway */
+int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+/* build-env.c */
+int build_env(struct sandbox_spec *s, const struct build_input *in, const char *path,
+	      struct err *err);

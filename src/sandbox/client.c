@@ -1,0 +1,388 @@
+#include "sandbox/supervisor.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define LIMIT_GRACE_MS 5000 /* from SIGTERM at the time limit to the end of the tree */
+#define STOP_GRACE_MAX_MS 600000
+
+static void client_free(struct ev *ev, struct ev_defer *d)
+{
+	struct client *c = ev_owner(d, struct client, free), **p = &c->sup->clients;
+
+	while (*p != c)
+		p = &(*p)->next;
+	*p = c->next;
+	c->sup->n_clients--;
+	free(c);
+}
+
+void client_drop(struct client *c)
+{
+	struct supervisor *s = c->sup;
+
+	if (c->fd < 0)
+		return;
+	if (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING)
+		guest_link_kill(s, c->id, 0);
+	c->state = CLIENT_ENDED;
+	ev_timer_stop(s->ev, &c->limit);
+	(void)ev_want(s->ev, &c->io, 0);
+	closep(&c->fd);
+	ev_defer(s->ev, &c->free);
+}
+
+static void reply(struct client *c, enum wire_type type, const struct buf *body, const int *fds,
+		  size_t n_fds)
+{
+	/* A command line that does not read its few answers is as good as gone. */
+	if (c->fd >= 0 && wire_send(c->fd, type, 0, body, fds, n_fds) < 0)
+		client_drop(c);
+}
+
+void client_started(struct client *c, uint32_t pid, int pty)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, pid);
+	c->state = CLIENT_RUNNING;
+	if (c->limit_ms)
+		ev_timer_set(c->sup->ev, &c->limit, c->limit_ms);
+	reply(c, WIRE_STARTED, &b, &pty, pty < 0 ? 0 : 1);
+}
+
+void client_exited(struct client *c, uint32_t code)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, code);
+	wire_put_u32(&b, c->timed_out);
+	if (c->sup->ev)
+		ev_timer_stop(c->sup->ev, &c->limit);
+	sup_event(c->sup, "exec-end",
+		  json_pack("{sI sI sI sb}", "id", (json_int_t)c->id, "code", (json_int_t)code,
+			    "ms", (json_int_t)(now_ms() - c->started_ms), "timed_out",
+			    c->timed_out));
+	c->state = CLIENT_ENDED;
+	reply(c, WIRE_EXITED, &b, NULL, 0);
+}
+
+void client_failed(struct client *c, int exit_code, const char *msg)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, (uint32_t)exit_code);
+	wire_put_str(&b, msg);
+	c->state = CLIENT_ENDED;
+	reply(c, WIRE_FAILED, &b, NULL, 0);
+}
+
+struct client *client_by_id(struct supervisor *s, uint32_t id)
+{
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->id == id && (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING))
+			return c;
+	return NULL;
+}
+
+/* What is logged of a command line; the rest is its own business. */
+#define ARGV_LOG_MAX 64
+
+static json_t *argv_to_json(const struct strv *argv)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < argv->n && i < ARGV_LOG_MAX; i++)
+		(void)json_array_append_new(a, json_text(argv->v[i]));
+	return a;
+}
+
+struct exec_frame {
+	uint32_t flags, rows, cols;
+	const char *user, *cwd;
+	struct strv argv, env;
+};
+
+static void exec_frame_done(struct exec_frame *f)
+{
+	strv_done(&f->argv);
+	strv_done(&f->env);
+}
+
+static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *ret_limit)
+{
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	*ret_limit = wire_get_u64(&r);
+	f->user = wire_get_str(&r);
+	f->flags = wire_get_u32(&r);
+	f->rows = wire_get_u32(&r);
+	f->cols = wire_get_u32(&r);
+	f->cwd = wire_get_str(&r);
+	wire_get_strv(&r, &f->argv);
+	wire_get_strv(&r, &f->env);
+	if (wire_read_end(&r) < 0 || f->argv.n == 0 ||
+	    m->n_fds != (f->flags & WIRE_EXEC_TTY ? 0 : 3))
+		return -EPROTO;
+	return 0;
+}
+
+/* The sandbox's own environment, with what the command line adds on top. */
+static void inherit(const struct sandbox_spec *spec, struct exec_frame *f)
+{
+	struct strv env;
+
+	strv_init(&env);
+	spec_environ(spec, &env);
+	for (size_t i = 0; i < f->env.n; i++) {
+		const char *entry = f->env.v[i], *eq = strchrnul(entry, '=');
+		cleanup_free char *name = xstrndup(entry, (size_t)(eq - entry));
+
+		strv_env_set(&env, name, *eq ? eq + 1 : "");
+	}
+	strv_done(&f->env);
+	f->env = env;
+	if (!f->cwd[0])
+		f->cwd = spec->workspace;
+}
+
+static void write_spawn(const struct exec_frame *f, struct buf *b)
+{
+	wire_put_u32(b, f->flags & WIRE_EXEC_TTY);
+	wire_put_u32(b, f->rows);
+	wire_put_u32(b, f->cols);
+	wire_put_str(b, f->cwd);
+	wire_put_strv(b, &f->argv);
+	wire_put_strv(b, &f->env);
+}
+
+/* A native sandbox has one user; asking for it by name or number is fine. */
+static bool is_own_user(const struct sandbox_spec *spec, const char *user)
+{
+	const struct spec_env *own = spec_env_find(spec, "USER");
+	cleanup_free char *uid = xasprintf("%u", spec->uid);
+
+	return !user[0] || streq(user, uid) || (own && streq(user, own->value));
+}
+
+static void refuse_user(struct client *c, const char *user)
+{
+	const struct spec_env *own = spec_env_find(c->sup->spec, "USER");
+	cleanup_free char *msg = xasprintf("the sandbox has one user, %s (%u); '%s' is not there",
+					   own ? own->value : "its own", c->sup->spec->uid, user);
+
+	client_failed(c, EXIT_USAGE, msg);
+}
+
+static void on_exec(struct client *c, struct wire_msg *m)
+{
+	cleanup_(exec_frame_done) struct exec_frame f = {0};
+	struct supervisor *s = c->sup;
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	if (c->state != CLIENT_FRESH || read_exec(m, &f, &c->limit_ms) < 0) {
+		client_drop(c);
+		return;
+	}
+	if (!is_own_user(s->spec, f.user)) {
+		refuse_user(c, f.user);
+		return;
+	}
+	if (f.flags & WIRE_EXEC_INHERIT)
+		inherit(s->spec, &f);
+	write_spawn(&f, &b);
+	c->id = ++s->next_id;
+	c->state = CLIENT_SPAWNING;
+	c->started_ms = now_ms();
+	sup_event(s, "exec",
+		  json_pack("{sI so}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv)));
+	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
+	if (r == 0)
+		return;
+	client_failed(c, EXIT_RALPH,
+		      r == -EMSGSIZE ? "arguments and environment are too long"
+				     : "the guest does not take commands any more");
+	if (r != -EMSGSIZE)
+		sup_end(s);
+}
+
+static void on_limit(struct ev *ev, struct ev_timer *t)
+{
+	struct client *c = ev_owner(t, struct client, limit);
+
+	guest_link_kill(c->sup, c->id, c->timed_out ? 0 : SIGTERM);
+	if (c->timed_out)
+		return;
+	c->timed_out = true;
+	ev_timer_set(ev, &c->limit, LIMIT_GRACE_MS);
+}
+
+static void on_wire_signal(struct client *c, uint32_t sig)
+{
+	/* SIGKILL for the group alone would leave what moved out of it: the tree goes. */
+	if (c->state == CLIENT_RUNNING && sig > 0 && sig < NSIG)
+		guest_link_kill(c->sup, c->id, sig == SIGKILL ? 0 : sig);
+}
+
+void client_info(struct client *c, const json_t *j)
+{
+	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text ? text : "{}");
+	reply(c, WIRE_INFO, &b, NULL, 0);
+}
+
+static void on_inspect(struct client *c)
+{
+	struct supervisor *s = c->sup;
+	cleanup_json json_t *j = NULL;
+	json_int_t commands = 0;
+
+	/* Asked while it starts, the question is whether it comes up. */
+	c->asked = s->state == SUP_STARTING;
+	if (c->asked)
+		return;
+
+	for (const struct client *o = s->clients; o; o = o->next)
+		commands += o->state == CLIENT_SPAWNING || o->state == CLIENT_RUNNING;
+	j = json_pack("{sI sI sI sI sI sb}", "supervisor", (json_int_t)getpid(), "init",
+		      (json_int_t)engine_init_pid(s->engine), "commands", commands, "uptime_ms",
+		      (json_int_t)(now_ms() - s->born_ms), "landlock", (json_int_t)s->landlock_abi,
+		      "keep", s->keep);
+	client_info(c, j);
+}
+
+static void handle(struct client *c, struct wire_msg *m)
+{
+	struct supervisor *s = c->sup;
+	struct wire_reader r;
+	uint32_t value = 0;
+
+	wire_read(&r, m);
+	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
+		value = wire_get_u32(&r);
+	if (m->type != WIRE_EXEC && m->type != WIRE_NET && wire_read_end(&r) < 0) {
+		client_drop(c);
+		return;
+	}
+	switch ((unsigned)m->type) {
+	case WIRE_EXEC:
+		on_exec(c, m);
+		break;
+	case WIRE_SIGNAL:
+		on_wire_signal(c, value);
+		break;
+	case WIRE_KEEP:
+		s->keep = value;
+		break;
+	case WIRE_REMOVE:
+		s->remove = true;
+		s->keep = false;
+		/* Its command is still to come, and must find the sandbox. */
+		c->holds = true;
+		break;
+	case WIRE_INSPECT:
+		on_inspect(c);
+		break;
+	case WIRE_NET:
+		net_update(c, m);
+		break;
+	case WIRE_STOP:
+		c->waits_stopped = true;
+		c->state = CLIENT_ENDED;
+		sup_stop(s, value < STOP_GRACE_MAX_MS ? value : STOP_GRACE_MAX_MS);
+		break;
+	default:
+		client_drop(c);
+		break;
+	}
+}
+
+static void on_readable(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct client *c = ev_owner(io, struct client, io);
+	struct supervisor *s = c->sup;
+	cleanup_wire_msg struct wire_msg m;
+	int r;
+
+	wire_msg_init(&m);
+	r = wire_recv(c->fd, &m);
+	if (r == -EAGAIN)
+		return;
+	if (r <= 0)
+		client_drop(c);
+	else
+		handle(c, &m);
+	sup_reconsider(s);
+}
+
+struct client *client_new(struct supervisor *s, int fd, bool holds)
+{
+	struct client *c = xcalloc(1, sizeof(*c));
+
+	c->sup = s;
+	c->fd = fd;
+	c->holds = holds;
+	c->io = (struct ev_io){.fd = fd, .fn = on_readable};
+	c->limit.fn = on_limit;
+	c->free.fn = client_free;
+	c->next = s->clients;
+	s->clients = c;
+	s->n_clients++;
+	(void)fd_set_nonblock(fd, true);
+	if (s->state == SUP_UP)
+		client_watch(c);
+	return c;
+}
+
+void client_watch(struct client *c)
+{
+	(void)ev_want(c->sup->ev, &c->io, EPOLLIN);
+}
+
+void client_watch_all(struct supervisor *s)
+{
+	for (struct client *c = s->clients; c; c = c->next) {
+		if (c->asked)
+			on_inspect(c);
+		if (c->fd >= 0)
+			client_watch(c);
+	}
+}
+
+/* The directory's mode keeps others out already; the peer's identity is checked all the same. */
+static bool may_command(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+	       (cred.uid == geteuid() || cred.uid == 0);
+}
+
+void client_accept_all(struct supervisor *s)
+{
+	for (;;) {
+		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		if (s->n_clients >= SUP_CLIENTS_MAX || !may_command(fd)) {
+			(void)close(fd);
+			continue;
+		}
+		(void)client_new(s, fd, false);
+	}
+}

@@ -1,0 +1,22 @@
+#include "sandbox/connect.h"
+
+#include <sys/stat.h>
+
+#include "sandbox/name.h"
+#include "sandbox/runtime.h"
+
+int live_connect(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	cleanup_free char *dir = xasprintf("%s/sandboxes/%s", p->state, name);
+	struct stat st;
+	int r;
+
+	if (!name_valid(name))
+		return err_usage(err, "'%s' is no sandbox name; see: ralph ls", name);
+	r = runtime_connect(p, name, ret, err);
+	if (r < 0 || *ret >= 0)
+		return r;
+	if (stat(dir, &st) < 0)
+		return err_set(err, ENOENT, "there is no sandbox '%s'; see: ralph ls", name);
+	return 0;
+}

@@ -1,0 +1,265 @@
+/*
+ * The supervisor's side of the gateway.
+ *
+ * DOC: Theory of operation
+ *
+ * The guest opens the sockets the policy calls for and hands them out with WIRE_UP. They are
+ * watched here until the first connection or datagram arrives; only then is the gateway started
+ * and given all of them, so that a command which uses no network pays for none. From then on this
+ * process holds no copy: when the gateway ends, for whatever reason, its listeners and connections
+ * are gone, and the sandbox has no network any more. It is not started again, since what ended it
+ * may have come from inside.
+ */
+#include "sandbox/supervisor.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/net-listeners.h"
+#include "sandbox/net.h"
+
+static bool has_ipv6(void)
+{
+	struct stat st;
+
+	return stat("/proc/net/if_inet6", &st) == 0;
+}
+
+static void drop_optional(struct gateway_link *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n_rows; i++)
+		if (!g->rows[i].optional)
+			g->rows[n++] = g->rows[i];
+	g->n_rows = n;
+}
+
+int gateway_link_plan(struct supervisor *s, struct err *err)
+{
+	cleanup_(policy_freep) struct policy *p = NULL;
+	struct gateway_link *g = &s->gateway;
+	int r = net_policy(&s->spec->net, &p, err);
+
+	if (r == 0)
+		r = net_listeners(p, &g->rows, &g->n_rows, err);
+	if (r < 0)
+		return r;
+	if (!has_ipv6())
+		drop_optional(g);
+	g->fds = xcalloc(g->n_rows, sizeof(int));
+	return 0;
+}
+
+int gateway_link_take(struct supervisor *s, struct wire_msg *m)
+{
+	struct gateway_link *g = &s->gateway;
+
+	if (g->n_fds + m->n_fds > g->n_rows)
+		return -EPROTO;
+	for (size_t i = 0; i < m->n_fds; i++)
+		g->fds[g->n_fds++] = wire_take_fd(m, i);
+	return g->n_fds == g->n_rows;
+}
+
+static void close_listeners(struct supervisor *s)
+{
+	struct gateway_link *g = &s->gateway;
+
+	for (size_t i = 0; i < g->n_fds; i++) {
+		if (g->watch)
+			(void)ev_want(s->ev, &g->watch[i].io, 0);
+		closep(&g->fds[i]);
+	}
+	g->n_fds = 0;
+}
+
+static void on_event(struct supervisor *s, const struct wire_msg *m)
+{
+	struct gw_event e;
+
+	if (gw_get_event(m, &e) < 0)
+		return;
+	sup_event(s, "net",
+		  json_pack("{sI ss ss ss so sI so so so so sI sI sI sI sI}", "at_ms",
+			    (json_int_t)e.time_ms, "verb", gw_verb_name(e.verb), "verdict",
+			    gw_verdict_name(e.verdict), "phase",
+			    e.phase == GW_OPEN ? "open" : "end", "host", json_text(e.host), "port",
+			    (json_int_t)e.port, "method", json_text(e.method), "path",
+			    json_text(e.path), "rule", json_text(e.rule), "reason",
+			    json_text(e.reason), "flow", (json_int_t)e.flow, "count",
+			    (json_int_t)e.count, "up", (json_int_t)e.up, "down", (json_int_t)e.down,
+			    "ms", (json_int_t)e.ms));
+}
+
+/* No credential is known yet: the gateway refuses the request. */
+static void on_header(struct supervisor *s, const struct wire_msg *m)
+{
+	cleanup_strv struct strv none;
+	cleanup_buf struct buf b;
+
+	strv_init(&none);
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, ENOENT);
+	wire_put_strv(&b, &none);
+	wire_put_strv(&b, &none);
+	(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
+}
+
+static void on_end(struct supervisor *s)
+{
+	struct gateway_link *g = &s->gateway;
+
+	(void)ev_want(s->ev, &g->io, 0);
+	closep(&g->sock);
+	child_done(&g->child);
+	g->over = true;
+	sup_event(s, "gateway-end", json_object());
+}
+
+static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, gateway.io);
+	cleanup_wire_msg struct wire_msg m;
+	int r;
+
+	wire_msg_init(&m);
+	r = wire_recv(io->fd, &m);
+	if (r == -EAGAIN)
+		return;
+	if (r <= 0) {
+		on_end(s);
+		return;
+	}
+	switch ((unsigned)m.type) {
+	case GW_EVENT:
+		on_event(s, &m);
+		break;
+	case GW_LEAF:
+		ca_link_ask(s, &m);
+		break;
+	case GW_HEADER:
+		on_header(s, &m);
+		break;
+	case GW_HEALTH:
+		break;
+	default:
+		on_end(s); /* it speaks nonsense: somebody else speaks through it */
+		break;
+	}
+}
+
+void gateway_link_leaf(struct supervisor *s, struct wire_msg *m)
+{
+	if (s->gateway.sock >= 0)
+		(void)wire_send(s->gateway.sock, (enum wire_type)GW_LEAF_IS, m->id, &m->body, NULL,
+				0);
+}
+
+static char *env_copy(const char *upper, const char *lower)
+{
+	const char *v = getenv(upper);
+
+	if (!v || !*v)
+		v = getenv(lower);
+	return v && *v ? xstrdup(v) : NULL;
+}
+
+static struct gw_config *make_config(const struct supervisor *s)
+{
+	struct gw_config *c = gw_config_new();
+	const char *ca = getenv("SSL_CERT_FILE"), *dir = getenv("SSL_CERT_DIR");
+
+	c->sandbox = xstrdup(s->spec->name);
+	c->https_proxy = env_copy("HTTPS_PROXY", "https_proxy");
+	c->http_proxy = env_copy("HTTP_PROXY", "http_proxy");
+	c->no_proxy = env_copy("NO_PROXY", "no_proxy");
+	c->ca_file = ca && *ca ? xstrdup(ca) : NULL;
+	c->ca_dir = dir && *dir ? xstrdup(dir) : NULL;
+	c->standin4 = xstrdup(GW_STANDIN4);
+	c->standin6 = has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
+	net_to_gw(&s->spec->net, &c->policy);
+	return c;
+}
+
+static int introduce(struct supervisor *s)
+{
+	cleanup_(gw_config_freep) struct gw_config *c = make_config(s);
+	struct gateway_link *g = &s->gateway;
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_config(&b, c);
+	r = wire_send(g->sock, (enum wire_type)GW_CONFIG, 0, &b, NULL, 0);
+	if (r == 0)
+		r = gw_send_listeners(g->sock, g->rows, g->fds, g->n_fds);
+	if (r == 0)
+		r = wire_send(g->sock, (enum wire_type)GW_START, 0, NULL, NULL, 0);
+	return r;
+}
+
+/* The first sign of life on any socket. */
+static void on_activity(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ((struct gateway_watch *)(void *)io)->sup;
+	struct gateway_link *g = &s->gateway;
+	struct err err = {0};
+	int r = sup_spawn(s, "gateway", &g->child, &g->sock, &err);
+
+	if (r == 0) {
+		r = introduce(s);
+		g->io = (struct ev_io){.fd = g->sock, .fn = on_frame};
+		(void)fd_set_nonblock(g->sock, true);
+		(void)ev_want(ev, &g->io, EPOLLIN);
+	}
+	close_listeners(s);
+	if (r == 0) {
+		sup_event(s, "gateway-start", json_object());
+		return;
+	}
+	g->over = true;
+	sup_event(s, "error",
+		  json_pack("{so}", "message",
+			    json_text(err.msg[0] ? err.msg : "cannot start the gateway")));
+}
+
+void gateway_link_watch(struct supervisor *s)
+{
+	struct gateway_link *g = &s->gateway;
+
+	g->watch = xcalloc(g->n_fds, sizeof(*g->watch));
+	for (size_t i = 0; i < g->n_fds; i++) {
+		g->watch[i].sup = s;
+		g->watch[i].io = (struct ev_io){.fd = g->fds[i], .fn = on_activity};
+		(void)ev_want(s->ev, &g->watch[i].io, EPOLLIN);
+	}
+}
+
+void gateway_link_policy(struct supervisor *s)
+{
+	struct gw_policy p;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	if (s->gateway.sock < 0)
+		return; /* it will get the spec's rules when it starts */
+	net_to_gw(&s->spec->net, &p);
+	gw_put_policy(&b, &p);
+	gw_policy_done(&p);
+	/* A gateway that does not learn of a new rule must not go on with the old ones. */
+	if (wire_send(s->gateway.sock, (enum wire_type)GW_POLICY, 0, &b, NULL, 0) < 0)
+		on_end(s);
+}
+
+void gateway_link_stop(struct supervisor *s)
+{
+	if (s->ev)
+		close_listeners(s);
+	closep(&s->gateway.sock);
+	child_done(&s->gateway.child);
+}

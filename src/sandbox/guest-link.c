@@ -1,0 +1,203 @@
+#include "sandbox/supervisor.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "wire/guest.h"
+
+#define SEND_TIMEOUT_S 5 /* a guest that does not read for so long is stuck */
+#define LISTEN_BACKLOG 1024
+#define OOM_SCORE_ADJ 500 /* under pressure the kernel takes the agent, not the user's work */
+
+/* Device nodes are bound from the host one by one: a descriptor of the host's /dev/null, handed in
+ * as a command's stdin, is the same node, and may be opened again. */
+static const char *const dev_nodes[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
+};
+
+static void add_rule(struct guest_setup *g, enum guest_access access, const char *path)
+{
+	g->rules = xrealloc(g->rules, g->n_rules + 1, sizeof(*g->rules));
+	g->rules[g->n_rules++] = (struct guest_rule){.access = access, .path = path};
+}
+
+/* Landlock's rules follow from the mounts: everything may be read and run, the writable places
+ * may be written. */
+static void put_rules(const struct sandbox_spec *spec, struct guest_setup *g)
+{
+	add_rule(g, GUEST_RO, "/");
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if (m->kind == SPEC_BIND_RW || m->kind == SPEC_TMPFS || m->kind == SPEC_PROC)
+			add_rule(g, GUEST_RW, m->target);
+		else if (m->kind == SPEC_DEV)
+			add_rule(g, GUEST_DEV, m->target);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(dev_nodes); i++)
+		add_rule(g, GUEST_DEV, dev_nodes[i]);
+}
+
+static void put_rlimits(const struct sandbox_spec *spec, struct guest_setup *g)
+{
+	g->n_rlimits = spec->limits.n_rlimits;
+	g->rlimits = xcalloc(g->n_rlimits, sizeof(*g->rlimits));
+	for (size_t i = 0; i < g->n_rlimits; i++)
+		g->rlimits[i] = (struct guest_rlimit){
+			.resource = (uint32_t)spec->limits.rlimits[i].resource,
+			.soft = spec->limits.rlimits[i].value,
+			.hard = spec->limits.rlimits[i].value,
+		};
+}
+
+/* Addresses and ports as the guest wants them. */
+static int put_listeners(const struct gateway_link *gw, struct guest_setup *g, struct err *err)
+{
+	g->listeners = xcalloc(gw->n_rows, sizeof(*g->listeners));
+	g->n_listeners = gw->n_rows;
+	g->routes = gw->n_rows > 0;
+	for (size_t i = 0; i < gw->n_rows; i++) {
+		const struct gw_listener *row = &gw->rows[i];
+		struct guest_listener *l = &g->listeners[i];
+
+		l->family = strchr(row->addr, ':') ? AF_INET6 : AF_INET;
+		l->udp = row->kind == GW_LISTEN_DNS_UDP;
+		l->port = row->port;
+		l->backlog = LISTEN_BACKLOG;
+		if (inet_pton(l->family, row->addr, l->addr) != 1)
+			return err_set(err, EINVAL, "'%s' is no address to listen on", row->addr);
+	}
+	return 0;
+}
+
+int guest_link_setup(struct supervisor *s, struct err *err)
+{
+	cleanup_guest_setup struct guest_setup g = {
+		.hostname = "",
+		.landlock = GUEST_LANDLOCK_IF_AVAILABLE,
+		.oom_score_adj = OOM_SCORE_ADJ,
+	};
+	const struct timeval limit = {.tv_sec = SEND_TIMEOUT_S};
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	(void)setsockopt(s->guest, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	put_rules(s->spec, &g);
+	put_rlimits(s->spec, &g);
+	r = put_listeners(&s->gateway, &g, err);
+	if (r < 0)
+		return r;
+	guest_setup_put(&b, &g);
+	r = wire_send(s->guest, WIRE_SETUP, 0, &b, NULL, 0);
+	return r < 0 ? err_sys(err, -r, "cannot reach the guest") : 0;
+}
+
+void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, sig);
+	/* A guest that cannot be told to end a command is itself ended, with all commands. */
+	if (s->guest >= 0 && s->state != SUP_ENDED &&
+	    wire_send(s->guest, WIRE_KILL, id, &b, NULL, 0) < 0)
+		sup_end(s);
+}
+
+static void on_up(struct supervisor *s, uint32_t abi)
+{
+	s->state = SUP_UP;
+	s->landlock_abi = abi;
+	ev_timer_stop(s->ev, &s->deadline);
+	sup_event(s, "sandbox-up",
+		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
+			    (json_int_t)abi));
+	gateway_link_watch(s);
+	client_watch_all(s);
+}
+
+/* The shell's count for a program that is not there or cannot be run. */
+static int exit_code_of(uint32_t eno)
+{
+	return eno == ENOENT ? 127 : eno == EACCES || eno == ENOEXEC ? 126 : EXIT_RALPH;
+}
+
+static void on_error(struct supervisor *s, uint32_t id, uint32_t eno, const char *msg)
+{
+	struct client *c = client_by_id(s, id);
+
+	if (id == 0) {
+		(void)err_set(&s->why, EIO, "%s", msg);
+		sup_end(s);
+		return;
+	}
+	sup_event(s, "exec-failed",
+		  json_pack("{sI so}", "id", (json_int_t)id, "message", json_text(msg)));
+	if (c)
+		client_failed(c, exit_code_of(eno), msg);
+}
+
+static int handle(struct supervisor *s, struct wire_msg *m)
+{
+	struct client *c = client_by_id(s, m->id);
+	uint32_t value = 0;
+	const char *msg = "";
+	struct wire_reader r;
+	int all;
+
+	wire_read(&r, m);
+	value = wire_get_u32(&r);
+	if (m->type == WIRE_ERROR)
+		msg = wire_get_str(&r);
+	if (wire_read_end(&r) < 0 ||
+	    (s->state == SUP_STARTING) != (m->type == WIRE_UP || m->id == 0))
+		return -EPROTO;
+	switch ((unsigned)m->type) {
+	case WIRE_UP:
+		all = gateway_link_take(s, m);
+		if (all > 0)
+			on_up(s, value);
+		return all < 0 ? all : 0;
+	case WIRE_SPAWNED:
+		if (c && c->state == CLIENT_SPAWNING)
+			client_started(c, value, m->n_fds ? m->fds[0] : -1);
+		return 0;
+	case WIRE_ENDED:
+		if (c && c->state == CLIENT_RUNNING)
+			client_exited(c, value);
+		return 0;
+	case WIRE_ERROR:
+		on_error(s, m->id, value, msg);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, guest_io);
+	cleanup_wire_msg struct wire_msg m;
+	int r;
+
+	wire_msg_init(&m);
+	r = wire_recv(s->guest, &m);
+	if (r == -EAGAIN)
+		return;
+	if (r > 0)
+		r = handle(s, &m);
+	else if (r == 0)
+		r = -EPIPE;
+	if (r < 0 && s->state != SUP_STARTING) {
+		(void)err_set(&s->why, EIO, "the guest broke off");
+		sup_end(s);
+	} else if (r < 0) {
+		/* The end of its process says why. */
+		(void)ev_want(ev, io, 0);
+	}
+	sup_reconsider(s);
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "base/err.h"
+#include "engine/cgroup.h"
+#include "spec/spec.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+
+struct config;
+
+/* What the decision needs to know of the machine. */
+struct limits_facts {
+	uint64_t mem_total;	/* bytes */
+	uint64_t mem_enclosing; /* an enclosing cgroup's limit; UINT64_MAX: none */
+	uint64_t nofile_hard;	/* RLIMIT_NOFILE, hard */
+	uint64_t nproc_hard;	/* RLIMIT_NPROC, hard; RLIM_INFINITY: none */
+	uint64_t pids_max;	/* kernel.pid_max */
+	unsigned cpus;		/* this process may run on */
+	bool nproc_per_userns;	/* Linux 5.14: RLIMIT_NPROC counts inside a user namespace */
+};
+/* src: what cgroup_source_read() gave; NULL reads it again. */
+int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret, struct err *err);
+
+/*
+ * The configuration's limits as they will hold here: memory 0 becomes three quarters of what the
+ * machine (or an enclosing cgroup) has, open files are clamped to the hard limit, and ->method
+ * says what enforces them. Pure. A limit the machine cannot hold at all is an error, exit 2.
+ */
+int limits_decide(const struct config *c, const struct limits_facts *facts,
+		  const struct cgroup_support *cgroup, struct spec_limits *ret, struct err *err);
+
+/* For cgroup_create(): what the spec asks of cgroups. */
+void limits_cgroup(const struct spec_limits *l, struct cgroup_limits *ret);
+
+/*
+ * The rlimits of a command: always open files (cores are the guest's); where cgroups do not bound
+ * memory or pids, RLIMIT_DATA (per process; address space is not limited: node and Go reserve much
+ * more than they use) and RLIMIT_NPROC. In the order they are to be set.
+ */
+size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
+		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX]);
+
+/* For people: what holds for the sandbox as a whole, what only per process, what not at all.
+ * The caller frees it. */
+char *limits_describe(const struct spec_limits *l, const struct limits_facts *facts,
+		      unsigned cgroup_controllers);

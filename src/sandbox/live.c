@@ -1,0 +1,428 @@
+#include "sandbox/live.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "engine/engine.h"
+#include "sandbox/net-change.h"
+#include "sandbox/net-rules.h"
+#include "sandbox/net.h"
+#include "sandbox/runtime.h"
+#include "sandbox/store.h"
+#include "wire/wire.h"
+
+extern char **environ;
+
+#define LOCK_MS 20000 /* for another command to finish starting or removing */
+#define ANSWER_S 60   /* for a supervisor to answer */
+#define STALE_TRIES 10
+
+static bool is_writable_inside(const struct sandbox_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_BIND_RW &&
+		    path_under(path, spec->mounts[i].source))
+			return true;
+	return false;
+}
+
+/* Where the supervisor looks for bwrap: a PATH often begins with directories of the workspace, and
+ * what is in there the sandbox may have put there. */
+static void push_path(const struct sandbox_spec *spec, const char *path, struct strv *env)
+{
+	cleanup_free char *kept = xstrdup("PATH=");
+	cleanup_strv struct strv dirs = {0};
+
+	strv_split(&dirs, path, ':');
+	for (size_t i = 0; i < dirs.n; i++) {
+		cleanup_free char *real = NULL, *old = kept;
+		struct err ignored;
+
+		if (dirs.v[i][0] != '/' || path_real(dirs.v[i], &real, &ignored) < 0 ||
+		    is_writable_inside(spec, real)) {
+			old = NULL;
+			continue;
+		}
+		kept = xasprintf("%s%s%s", old, old[strlen("PATH=")] ? ":" : "", dirs.v[i]);
+	}
+	strv_push(env, kept);
+}
+
+/* The supervisor's environment: what it needs to find its places and the user's service manager,
+ * and nothing of the rest, secrets included. */
+static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
+{
+	static const char *const names[] = {
+		"HOME",
+		"XDG_RUNTIME_DIR",
+		"XDG_STATE_HOME",
+		"XDG_CONFIG_HOME",
+		"DBUS_SESSION_BUS_ADDRESS",
+		"HTTPS_PROXY",
+		"https_proxy",
+		"HTTP_PROXY",
+		"http_proxy",
+		"NO_PROXY",
+		"no_proxy",
+		"SSL_CERT_FILE",
+		"SSL_CERT_DIR",
+		"RALPH_LIBEXEC",
+	};
+
+	push_path(spec, getenv("PATH") ? getenv("PATH") : "", env);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *v = getenv(names[i]);
+
+		if (v)
+			strv_pushf(env, "%s=%s", names[i], v);
+	}
+}
+
+/* The numbers that supervisor.c knows its descriptors by. */
+struct handover {
+	int fds[5]; /* connection, spec, live lock, record, lock */
+};
+
+static int place_handover(void *arg)
+{
+	const struct handover *h = arg;
+	int high[ARRAY_SIZE(h->fds)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++) {
+		high[i] = fcntl(h->fds[i], F_DUPFD_CLOEXEC, 32);
+		if (high[i] < 0)
+			return -errno;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++)
+		if (dup2(high[i], 3 + (int)i) < 0)
+			return -errno;
+	return 0;
+}
+
+static int spawn_supervisor(const struct places *p, const struct store_entry *e,
+			    const struct sandbox_spec *spec, int spec_fd, int conn, struct err *err)
+{
+	cleanup_free char *program = places_program(p, "supervisor");
+	char *argv[] = {program, e->name, NULL};
+	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock}};
+	cleanup_strv struct strv env;
+	struct run run = RUN_INIT;
+	struct child child;
+	int r;
+
+	strv_init(&env);
+	supervisor_env(spec, &env);
+	run.argv = argv;
+	run.env = env.v;
+	run.dir = "/";
+	run.flags = RUN_NEW_SESSION;
+	run.before_exec = place_handover;
+	run.arg = &h;
+	r = run_start(&run, &child, err);
+	if (r < 0)
+		return r;
+	closep(&child.pidfd); /* it outlives us; init reaps it */
+	return 0;
+}
+
+static int spec_memfd(const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_json json_t *j = spec_to_json(spec);
+	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
+	int fd;
+
+	if (!text)
+		return err_set(err, EINVAL, "the spec cannot be written as JSON");
+	fd = fd_memfd("ralph-spec", text, strlen(text));
+	return fd < 0 ? err_sys(err, -fd, "cannot create a memory file") : fd;
+}
+
+/* What a supervisor that was killed could not clear away. */
+static void clean_stale(const struct places *p, const struct store_entry *e)
+{
+	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
+	struct err ignored;
+
+	if (store_read_spec(e, &old, &ignored) == 0)
+		engine_clean(old);
+	runtime_remove(p, e->name);
+}
+
+static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
+		 int *ret, struct err *err)
+{
+	cleanup_fd int memfd = -1, ours = -1, theirs = -1;
+	int pair[2], r;
+
+	if (store_was_killed(e))
+		clean_stale(p, e);
+	r = store_write_owner(e, spec->workspace, err);
+	if (r == 0)
+		r = store_make_links(e, spec, err);
+	if (r < 0)
+		return r;
+	memfd = spec_memfd(spec, err);
+	if (memfd < 0)
+		return memfd;
+	r = wire_pair(pair, err);
+	if (r < 0)
+		return r;
+	ours = pair[0];
+	theirs = pair[1];
+	r = spawn_supervisor(p, e, spec, memfd, theirs, err);
+	if (r < 0)
+		return r;
+	*ret = take_fd(ours);
+	return 0;
+}
+
+/* Rules of `ralph net` are no setting of one command: a live sandbox that has others gets them. */
+static int check_same(const struct places *p, const struct store_entry *e,
+		      const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = NULL;
+	cleanup_free char *difference = NULL, *other = NULL;
+	int r = store_read_spec(e, &live, err);
+
+	if (r == -ENOENT)
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
+	if (r < 0)
+		return r;
+	difference = spec_difference(live, spec);
+	if (!difference)
+		return 0;
+	net_rules_take_files(live, spec);
+	other = spec_difference(live, spec);
+	if (!other)
+		return net_catch_up(p, environ, spec->name, err);
+	return err_usage(err, "sandbox '%s' is live with other settings: %s; run: ralph stop %s",
+			 spec->name, other, spec->name);
+}
+
+/* Connects to a sandbox that is live or being started. *ret is -1 when it is neither, which stays
+ * so while the lock is held. */
+static int connect_or_lock(const struct places *p, struct store_entry *e, int *ret, struct err *err)
+{
+	int r = runtime_connect(p, e->name, ret, err);
+
+	if (r < 0 || *ret >= 0)
+		return r;
+	r = store_lock(p, e, LOCK_MS, err);
+	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
+}
+
+static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ret,
+			    struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = store_open(p, spec->name, true, &e, err);
+
+	if (r == 0)
+		r = connect_or_lock(p, &e, ret, err);
+	if (r == 0 && *ret >= 0) {
+		r = check_same(p, &e, spec, err);
+		if (r != -ENOENT)
+			return r;
+		/* It has its spec before it can be connected to: it was removed just now. */
+		closep(ret);
+		return -ESTALE;
+	}
+	if (r == 0)
+		r = store_lock_live(p, &e, LOCK_MS, err);
+	return r < 0 ? r : start(p, spec, &e, ret, err);
+}
+
+static int send_flags(int conn, enum live_flags flags)
+{
+	cleanup_buf struct buf b;
+	int r = 0;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, 1);
+	if (flags & LIVE_KEEP)
+		r = wire_send(conn, WIRE_KEEP, 0, &b, NULL, 0);
+	if (r == 0 && (flags & LIVE_REMOVE))
+		r = wire_send(conn, WIRE_REMOVE, 0, NULL, NULL, 0);
+	return r;
+}
+
+int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
+	       int *ret, struct err *err)
+{
+	cleanup_fd int conn = -1;
+	int r = -ESTALE;
+
+	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
+		closep(&conn);
+		r = connect_or_start(p, spec, &conn, err);
+	}
+	if (r < 0)
+		return r;
+	/* One that has ended already may have said why: whoever reads its answers sees it. */
+	r = send_flags(conn, flags);
+	if (r < 0 && r != -EPIPE)
+		return err_sys(err, -r, "cannot reach sandbox '%s'", spec->name);
+	*ret = take_fd(conn);
+	return 0;
+}
+
+/* Waits for one frame of that type; end of stream or another frame: -EPIPE, -EPROTO. */
+static int await(int conn, enum wire_type type, struct wire_msg *m)
+{
+	const struct timeval limit = {.tv_sec = ANSWER_S};
+	int r;
+
+	(void)setsockopt(conn, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	r = wire_recv(conn, m);
+	if (r == 0)
+		return -EPIPE;
+	return r < 0 ? r : m->type == type ? 0 : -EPROTO;
+}
+
+int live_wait_up(int conn, const char *name, struct err *err)
+{
+	cleanup_wire_msg struct wire_msg m;
+	struct wire_reader rd;
+	const char *msg;
+	int r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
+
+	wire_msg_init(&m);
+	if (r == 0)
+		r = await(conn, WIRE_INFO, &m);
+	if (r == 0)
+		return 0;
+	if (r != -EPROTO || m.type != WIRE_FAILED)
+		return err_set(err, EAGAIN, "sandbox '%s' ended just now", name);
+	wire_read(&rd, &m);
+	(void)wire_get_u32(&rd);
+	msg = wire_get_str(&rd);
+	return err_set(err, EIO, "%s", msg ? msg : "the sandbox failed");
+}
+
+static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
+{
+	cleanup_wire_msg struct wire_msg m;
+	cleanup_buf struct buf b;
+	int r;
+
+	wire_msg_init(&m);
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, grace_ms);
+	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
+	if (r == 0)
+		r = await(conn, WIRE_STOPPED, &m);
+	/* End of stream: it was ending already. */
+	return r < 0 && r != -EPIPE ? err_sys(err, -r, "sandbox '%s' does not answer", name) : 0;
+}
+
+int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	cleanup_fd int conn = -1;
+	int r = store_open(p, name, false, &e, err);
+
+	if (r == 0)
+		r = connect_or_lock(p, &e, &conn, err);
+	if (r == 0 && conn >= 0)
+		r = ask_stop(conn, name, grace_ms, err);
+	/* Whatever is still ending has ended once the live lock is free. */
+	if (r == 0)
+		r = store_lock_live(p, &e, LOCK_MS, err);
+	if (r == 0 && store_was_killed(&e))
+		clean_stale(p, &e);
+	return r == -ESTALE ? 0 : r; /* it removed itself */
+}
+
+int live_remove(const struct places *p, const char *name, bool force, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	cleanup_fd int conn = -1;
+	int r = store_open(p, name, false, &e, err);
+
+	if (r == 0)
+		r = connect_or_lock(p, &e, &conn, err);
+	if (r == 0 && conn >= 0 && !force)
+		return err_set(err, EBUSY,
+			       "sandbox '%s' is running; stop it first, or use: ralph rm -f %s",
+			       name, name);
+	if (r == 0 && conn >= 0)
+		r = ask_stop(conn, name, 0, err);
+	if (r == 0 && e.lock < 0)
+		r = store_lock(p, &e, LOCK_MS, err);
+	if (r == 0)
+		r = store_lock_live(p, &e, LOCK_MS, err);
+	if (r == -ESTALE)
+		return 0;
+	if (r < 0)
+		return r;
+	if (store_was_killed(&e))
+		clean_stale(p, &e);
+	return store_remove(p, name, err);
+}
+
+/* The words of a WIRE_FAILED. */
+static int failure(const struct wire_msg *m, const char *name, struct err *err)
+{
+	struct wire_reader rd;
+	const char *msg;
+	uint32_t code;
+
+	wire_read(&rd, m);
+	code = wire_get_u32(&rd);
+	msg = wire_get_str(&rd);
+	(void)err_set(err, EIO, "sandbox '%s': %s", name, msg ? msg : "it failed");
+	err->exit_code = code > 0 && code < 256 ? (int)code : EXIT_RUNTIME;
+	return -EIO;
+}
+
+/* One question that WIRE_INFO answers; *ret stays NULL when the sandbox is not live. */
+static int ask(const struct places *p, const char *name, enum wire_type type,
+	       const struct buf *body, json_t **ret, struct err *err)
+{
+	cleanup_wire_msg struct wire_msg m;
+	cleanup_fd int conn = -1;
+	struct wire_reader rd;
+	const char *text;
+	int r;
+
+	wire_msg_init(&m);
+	r = live_connect(p, name, &conn, err);
+	*ret = NULL;
+	if (r < 0 || conn < 0)
+		return r;
+	r = wire_send(conn, type, 0, body, NULL, 0);
+	if (r == 0)
+		r = await(conn, WIRE_INFO, &m);
+	if (r == -EPROTO && m.type == WIRE_FAILED)
+		return failure(&m, name, err);
+	if (r < 0)
+		return r == -EPIPE ? 0 : err_sys(err, -r, "sandbox '%s' does not answer", name);
+	wire_read(&rd, &m);
+	text = wire_get_str(&rd);
+	return text ? json_parse(text, strlen(text), ret, err)
+		    : err_set(err, EPROTO, "sandbox '%s' answers nonsense", name);
+}
+
+int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
+{
+	return ask(p, name, WIRE_INSPECT, NULL, ret, err);
+}
+
+int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+	     struct err *err)
+{
+	struct gw_policy policy;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	net_to_gw(net, &policy);
+	gw_put_policy(&b, &policy);
+	gw_policy_done(&policy);
+	return ask(p, name, WIRE_NET, &b, ret, err);
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strv.h"
+#include "sandbox/connect.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A command line's side of a live sandbox. */
+
+enum live_flags {
+	LIVE_KEEP = 1 << 0,   /* the sandbox stays up without commands */
+	LIVE_REMOVE = 1 << 1, /* the sandbox is removed when it ends */
+};
+
+/*
+ * Connects to the sandbox of this spec, starting it when it is not live. One that is live with
+ * other settings is an error that names the first difference. The connection's first frame may be
+ * sent at once. -EAGAIN: it ended or was removed just now; try again.
+ */
+int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
+	       int *ret, struct err *err);
+
+/* Waits until a sandbox that live_start() started or found is up. */
+int live_wait_up(int conn, const char *name, struct err *err);
+
+/* Ends everything in NAME (commands get grace_ms) and waits for it; 0 when it was not live. */
+int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err);
+/* Removes NAME; a live one only with force. */
+int live_remove(const struct places *p, const char *name, bool force, struct err *err);
+
+/* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
+int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);
+
+/*
+ * Gives a live sandbox all its network rules anew. *ret is NULL when it is not live, else an
+ * object: "after_restart", what will be reached without a proxy only after the next start
+ * (["name:5432", "port 22"]); "ended", whether its gateway has ended; "tier".
+ */
+int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+	     struct err *err);

@@ -1,0 +1,138 @@
+#include "sandbox/net-rules.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "policy/idna.h"
+#include "sandbox/groups.h"
+#include "sandbox/rules.h"
+
+/* How the source of every rule from a file begins; no setting's name does. */
+#define FROM_FILES "ralph net --"
+
+/* A pattern as the user wrote it, in the ASCII form that is decided on. */
+static int add_ascii(struct sandbox_spec *s, bool deny, const char *text, const char *source,
+		     struct err *err)
+{
+	cleanup_free char *ascii = NULL;
+	int r = idna_to_ascii(text, &ascii, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "%s", source);
+	(void)spec_net_add(s, deny, ascii, source);
+	return 0;
+}
+
+static int add_group(struct sandbox_spec *s, char *const *environ, bool deny, const char *group,
+		     const char *source, struct err *err)
+{
+	const struct groups_env env = {.environ = environ, .workspace = s->workspace};
+	cleanup_free char *from = xasprintf("%s %s", source, group);
+	cleanup_strv struct strv hosts;
+	int r;
+
+	strv_init(&hosts);
+	r = groups_expand(group, &env, &hosts, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", source);
+	for (size_t i = 0; r == 0 && i < hosts.n; i++)
+		r = add_ascii(s, deny, hosts.v[i], from, err);
+	return r;
+}
+
+int net_rules_add(struct sandbox_spec *s, char *const *environ, bool deny, const char *text,
+		  const char *source, struct err *err)
+{
+	return text[0] == '@' ? add_group(s, environ, deny, text, source, err)
+			      : add_ascii(s, deny, text, source, err);
+}
+
+static int add_file(struct sandbox_spec *s, char *const *environ, char *path_, const char *source,
+		    struct err *err)
+{
+	cleanup_(rules_done) struct rules rules = {0};
+	cleanup_free char *path = path_;
+	int r = rules_read(path, &rules, err);
+
+	for (size_t i = 0; r == 0 && i < rules.n; i++)
+		r = net_rules_add(s, environ, rules.v[i].deny, rules.v[i].pattern, source, err);
+	return r;
+}
+
+int net_rules_add_files(struct sandbox_spec *s, const struct places *p, char *const *environ,
+			struct err *err)
+{
+	int r = add_file(s, environ, rules_user_file(p), FROM_FILES "user", err);
+
+	if (r == 0)
+		r = add_file(s, environ, rules_project_file(p, s->instance), FROM_FILES "project",
+			     err);
+	if (r == 0)
+		r = add_file(s, environ, rules_sandbox_file(p, s->name), FROM_FILES "sandbox", err);
+	return r;
+}
+
+static void copy_rule(struct sandbox_spec *to, const struct spec_net_rule *from)
+{
+	struct spec_net_rule *r = spec_net_add(to, from->deny, from->pattern, from->source);
+
+	strv_extend(&r->methods, &from->methods);
+	strv_extend(&r->paths, &from->paths);
+	strv_extend(&r->git, &from->git);
+	r->credential = from->credential ? xstrdup(from->credential) : NULL;
+}
+
+static void copy_rules(struct sandbox_spec *to, const struct spec_net *from, bool of_files)
+{
+	for (size_t i = 0; i < from->n_rules; i++) {
+		const char *source = from->rules[i].source;
+		bool of_file = source && strncmp(source, FROM_FILES, strlen(FROM_FILES)) == 0;
+
+		if (of_file == of_files)
+			copy_rule(to, &from->rules[i]);
+	}
+}
+
+static void swap_net(struct sandbox_spec *a, struct sandbox_spec *b)
+{
+	struct spec_net net = a->net;
+
+	a->net = b->net;
+	b->net = net;
+}
+
+int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *const *environ,
+		      struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *fresh = spec_new();
+	int r;
+
+	fresh->name = xstrdup(s->name);
+	fresh->workspace = xstrdup(s->workspace);
+	fresh->instance = xstrdup(s->instance);
+	fresh->net.tier = s->net.tier;
+	copy_rules(fresh, &s->net, false);
+	r = net_rules_add_files(fresh, p, environ, err);
+	if (r == 0)
+		swap_net(s, fresh);
+	return r;
+}
+
+void net_rules_take_files(struct sandbox_spec *s, const struct sandbox_spec *from)
+{
+	cleanup_(spec_freep) struct sandbox_spec *fresh = spec_new();
+
+	fresh->net.tier = s->net.tier;
+	copy_rules(fresh, &s->net, false);
+	copy_rules(fresh, &from->net, true);
+	swap_net(s, fresh);
+}
+
+int net_rules_canon(const char *text, char **ret, struct err *err)
+{
+	int r = idna_to_ascii(text, ret, err);
+
+	for (char *c = r == 0 ? *ret : NULL; c && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return r;
+}

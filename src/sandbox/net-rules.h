@@ -1,0 +1,28 @@
+#pragma once
+
+#include "base/err.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
+
+/*
+ * From what people wrote (patterns, groups, the files of `ralph net`) to the rules of a spec. The
+ * rules of the files stand behind those of the configuration, user before project before sandbox,
+ * wherever they are computed: `ralph run` beside a live sandbox finds the rules it would have made.
+ */
+
+/* A pattern or a group, whose hosts are read from the user's clients; the spec has a workspace. */
+int net_rules_add(struct sandbox_spec *s, char *const *environ, bool deny, const char *text,
+		  const char *source, struct err *err);
+/* What the three files hold; the spec has name, workspace and instance. */
+int net_rules_add_files(struct sandbox_spec *s, const struct places *p, char *const *environ,
+			struct err *err);
+/* Reads the files again for a spec that was made before: what came from them is replaced, the rest
+ * stays as it was when the sandbox started. The spec is unchanged on an error. */
+int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *const *environ,
+		      struct err *err);
+
+/* Takes the files' rules of `from` in place of its own: what then differs comes from elsewhere. */
+void net_rules_take_files(struct sandbox_spec *s, const struct sandbox_spec *from);
+
+/* One spelling for the files, so that a rule is found again: ASCII, lower case. */
+int net_rules_canon(const char *text, char **ret, struct err *err);

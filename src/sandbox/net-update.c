@@ -1,0 +1,116 @@
+/*
+ * New rules for a running sandbox. The command line sends all of them; they are judged here as a
+ * sandbox's first ones are, written to the record, and hold from the gateway's next decision on.
+ */
+#include "sandbox/supervisor.h"
+
+#include <string.h>
+
+#include "sandbox/net-listeners.h"
+#include "sandbox/net.h"
+
+/* Sockets are born with the sandbox: a port that needs a new one is served at the next start. */
+static bool has_row(const struct gateway_link *g, const struct gw_listener *row)
+{
+	for (size_t i = 0; i < g->n_rows; i++) {
+		const struct gw_listener *r = &g->rows[i];
+
+		/* A stand-in's address may have moved with the rules; its host and port say all. */
+		if (r->kind == row->kind && r->port == row->port && streq(r->host, row->host))
+			return true;
+	}
+	return false;
+}
+
+static json_t *missing_rows(const struct gateway_link *g, const struct gw_listener *rows, size_t n)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct gw_listener *row = &rows[i];
+		const char *host = row->kind == GW_LISTEN_SERVICE ? "localhost" : row->host;
+
+		if (row->optional || has_row(g, row))
+			continue;
+		(void)json_array_append_new(
+			a, json_sprintf("%s%s%u", host, host[0] ? ":" : "port ", row->port));
+	}
+	return a;
+}
+
+/* What only a new sandbox can have. */
+static int check_kind(const struct spec_net *now, const struct spec_net *next, struct err *err)
+{
+	if (next->tier != now->tier)
+		return err_usage(err, "the tier of a running sandbox cannot change");
+	if (net_inspects(next) && !net_inspects(now))
+		return err_usage(err, "inspection begins with the next start of the sandbox");
+	return 0;
+}
+
+static int write_spec(const struct supervisor *s, struct err *err)
+{
+	cleanup_json json_t *j = spec_to_json(s->spec);
+	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
+	int r = text ? store_write_spec_text(&s->entry, text, strlen(text)) : -EINVAL;
+
+	return r < 0 ? err_sys(err, -r, "cannot write the record") : 0;
+}
+
+static int take(struct supervisor *s, const struct gw_policy *p, json_t **ret, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *next = spec_new();
+	cleanup_(policy_freep) struct policy *policy = NULL;
+	cleanup_free struct gw_listener *rows = NULL;
+	struct spec_net old = s->spec->net;
+	size_t n = 0;
+	int r;
+
+	net_from_gw(p, next);
+	r = check_kind(&old, &next->net, err);
+	if (r == 0)
+		r = net_policy(&next->net, &policy, err);
+	if (r == 0)
+		r = net_listeners(policy, &rows, &n, err);
+	if (r < 0)
+		return r;
+	s->spec->net = next->net;
+	r = write_spec(s, err);
+	if (r < 0) {
+		s->spec->net = old;
+		return r;
+	}
+	next->net = old;
+	*ret = json_pack("{so sb ss}", "after_restart", missing_rows(&s->gateway, rows, n), "ended",
+			 s->gateway.over, "tier", spec_tier_name(s->spec->net.tier));
+	return 0;
+}
+
+static void refuse(struct client *c, struct err *err)
+{
+	sup_event(c->sup, "error", json_pack("{so}", "message", json_text(err->msg)));
+	client_failed(c, err_exit_code(err, EXIT_RUNTIME), err->msg);
+}
+
+void net_update(struct client *c, const struct wire_msg *m)
+{
+	struct supervisor *s = c->sup;
+	cleanup_json json_t *answer = NULL;
+	struct err err = {0};
+	struct gw_policy p;
+	int r;
+
+	if (gw_get_policy(m, &p) < 0) {
+		client_drop(c);
+		return;
+	}
+	r = take(s, &p, &answer, &err);
+	gw_policy_done(&p);
+	if (r < 0) {
+		refuse(c, &err);
+		return;
+	}
+	gateway_link_policy(s);
+	sup_event(s, "net-policy", json_pack("{sI}", "rules", (json_int_t)s->spec->net.n_rules));
+	client_info(c, answer);
+}

@@ -1,0 +1,91 @@
+#include "sandbox/places.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "build-config.h"
+
+static const char *env_dir(const char *name)
+{
+	const char *s = getenv(name);
+
+	/* The XDG specification: a relative path is to be ignored. */
+	return s && s[0] == '/' ? s : NULL;
+}
+
+static char *xdg(const char *var, const char *home, const char *fallback)
+{
+	const char *dir = env_dir(var);
+
+	return dir ? path_join(dir, "ralph") : xasprintf("%s/%s/ralph", home, fallback);
+}
+
+static int find_home(char **ret, struct err *err)
+{
+	const char *home = env_dir("HOME");
+
+	if (!home)
+		return err_usage(err, "HOME is not set; set it to your home directory");
+	return path_real(home, ret, err);
+}
+
+/* What was installed moves with the program: ../libexec/ralph beside bin, else as configured. */
+static char *near_program(const char *rel, const char *probe, const char *configured)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	struct stat st;
+
+	for (int up = 0; n > 0 && up < 3; up++) {
+		cleanup_free char *dir = NULL, *file = NULL;
+		char *slash;
+
+		exe[n] = '\0';
+		slash = strrchr(exe, '/');
+		if (!slash)
+			break;
+		n = slash - exe;
+		*slash = '\0';
+		dir = xasprintf("%s/%s", exe, rel);
+		file = xasprintf("%s/%s", dir, probe);
+		if (stat(file, &st) == 0)
+			return take_ptr(dir);
+	}
+	return xstrdup(configured);
+}
+
+int places_find(struct places *ret, struct err *err)
+{
+	const char *libexec = env_dir("RALPH_LIBEXEC"), *runtime = env_dir("XDG_RUNTIME_DIR");
+	struct places p = {0};
+	int r = find_home(&p.home, err);
+
+	if (r < 0)
+		return r;
+	p.config = xdg("XDG_CONFIG_HOME", p.home, ".config");
+	p.state = xdg("XDG_STATE_HOME", p.home, ".local/state");
+	p.runtime = runtime ? path_join(runtime, "ralph") : xasprintf("/tmp/ralph-%u", geteuid());
+	p.libexec =
+		libexec ? xstrdup(libexec) : near_program("libexec/ralph", "guest", RALPH_LIBEXEC);
+	p.data = near_program("share/ralph", "profiles", RALPH_DATA);
+	*ret = p;
+	return 0;
+}
+
+void places_done(struct places *p)
+{
+	free(p->home);
+	free(p->config);
+	free(p->state);
+	free(p->runtime);
+	free(p->libexec);
+	free(p->data);
+	*p = (struct places){0};
+}
+
+char *places_program(const struct places *p, const char *name)
+{
+	return path_join(p->libexec, name);
+}

@@ -1,0 +1,155 @@
+#include "sandbox/rules.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/strv.h"
+
+#define RULES_FILE_MAX (256 * KiB)
+#define PATTERN_LEN_MAX 255
+
+char *rules_user_file(const struct places *p)
+{
+	return path_join(p->config, "network.rules");
+}
+
+char *rules_project_file(const struct places *p, const char *instance)
+{
+	return xasprintf("%s/projects/%s/network.rules", p->state, instance);
+}
+
+char *rules_sandbox_file(const struct places *p, const char *name)
+{
+	return xasprintf("%s/sandboxes/%s/network.rules", p->state, name);
+}
+
+void rules_done(struct rules *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->v[i].pattern);
+	free(r->v);
+	*r = (struct rules){0};
+}
+
+static void add(struct rules *r, bool deny, const char *pattern)
+{
+	r->v = xrealloc(r->v, r->n + 1, sizeof(*r->v));
+	r->v[r->n++] = (struct rule_line){.deny = deny, .pattern = xstrdup(pattern)};
+}
+
+static int parse_line(const char *line, struct rules *r)
+{
+	const char *pattern;
+	bool deny;
+
+	line += strspn(line, " \t");
+	if (!*line || *line == '#')
+		return 0;
+	deny = strncmp(line, "deny ", 5) == 0;
+	if (!deny && strncmp(line, "allow ", 6) != 0)
+		return -EINVAL;
+	pattern = line + (deny ? 5 : 6);
+	if (!*pattern || strlen(pattern) > PATTERN_LEN_MAX || strpbrk(pattern, " \t") ||
+	    r->n == RULES_MAX)
+		return -EINVAL;
+	add(r, deny, pattern);
+	return 0;
+}
+
+int rules_read(const char *path, struct rules *ret, struct err *err)
+{
+	cleanup_(rules_done) struct rules rules = {0};
+	cleanup_buf struct buf b;
+	size_t number = 1;
+	int r;
+
+	buf_init(&b, RULES_FILE_MAX);
+	*ret = (struct rules){0};
+	r = path_read(AT_FDCWD, path, &b);
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return err_sys(err, -r, "cannot read '%s'", path);
+	for (char *line = (char *)buf_str(&b), *end; *line; line = end, number++) {
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = '\0';
+		if (parse_line(line, &rules) < 0)
+			return err_usage(
+				err,
+				"%s:%zu: expected 'allow PATTERN' or 'deny PATTERN'; correct or "
+				"remove the line",
+				path, number);
+	}
+	*ret = rules;
+	rules = (struct rules){0};
+	return 0;
+}
+
+static int write_rules(const char *path, const struct rules *rules, struct err *err)
+{
+	cleanup_free char *dir = path_dir(path);
+	cleanup_fd int fd = -1;
+	cleanup_buf struct buf b;
+	int r = path_mkdirs(dir, 0700, err);
+
+	buf_init(&b, RULES_FILE_MAX);
+	if (r < 0)
+		return r;
+	(void)buf_puts(&b, "# Written by ralph net; a rule a line: allow PATTERN, deny PATTERN.\n");
+	for (size_t i = 0; i < rules->n; i++)
+		(void)buf_printf(&b, "%s %s\n", rules->v[i].deny ? "deny" : "allow",
+				 rules->v[i].pattern);
+	if (b.full)
+		return err_set(err, E2BIG, "'%s' would have too many rules", path);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = fd < 0 ? -errno
+		   : path_write_atomic(fd, path_base(path), b.data, b.len, 0600, PATH_WRITE_SYNC);
+	return r < 0 ? err_sys(err, -r, "cannot write '%s'", path) : 0;
+}
+
+/* True when there was one. */
+static bool drop(struct rules *r, const char *pattern)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (streq(r->v[i].pattern, pattern))
+			free(r->v[i].pattern);
+		else
+			r->v[n++] = r->v[i];
+	}
+	if (n == r->n)
+		return false;
+	r->n = n;
+	return true;
+}
+
+int rules_set(const char *path, bool deny, const char *pattern, struct err *err)
+{
+	cleanup_(rules_done) struct rules rules = {0};
+	int r = rules_read(path, &rules, err);
+
+	if (r < 0)
+		return r;
+	(void)drop(&rules, pattern);
+	if (rules.n == RULES_MAX)
+		return err_set(err, E2BIG, "'%s' has %d rules already", path, RULES_MAX);
+	add(&rules, deny, pattern);
+	return write_rules(path, &rules, err);
+}
+
+int rules_drop(const char *path, const char *pattern, struct err *err)
+{
+	cleanup_(rules_done) struct rules rules = {0};
+	int r = rules_read(path, &rules, err);
+
+	if (r < 0)
+		return r;
+	if (!drop(&rules, pattern))
+		return err_set(err, ENOENT, "'%s' has no rule about '%s'", path, pattern);
+	return write_rules(path, &rules, err);
+}

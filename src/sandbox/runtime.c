@@ -1,0 +1,122 @@
+#include "sandbox/runtime.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+#define BACKLOG 128
+
+/*
+ * Through a descriptor of the directory, since the path itself may be longer than the 107 bytes
+ * that fit into a socket address.
+ */
+static void address_in(int dir, struct sockaddr_un *sa)
+{
+	*sa = (struct sockaddr_un){.sun_family = AF_UNIX};
+	(void)snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/ctl", dir);
+}
+
+/* Under /tmp anybody may have made our directory first: what listens there would get the commands
+ * and their descriptors. Looked at through the descriptor that is used afterwards. */
+static int open_own(int parent, const char *path)
+{
+	cleanup_fd int fd = openat(parent, path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EPERM;
+	return take_fd(fd);
+}
+
+static int open_dir(const struct places *p, const char *name)
+{
+	cleanup_fd int parent = open_own(AT_FDCWD, p->runtime);
+
+	return parent < 0 ? parent : open_own(parent, name);
+}
+
+static int make_dir(const struct places *p, const char *name, struct err *err)
+{
+	cleanup_free char *path = path_join(p->runtime, name), *parent = path_dir(p->runtime);
+	int r = path_mkdirs(parent, 0700, err);
+
+	if (r == 0)
+		r = path_private_dir(p->runtime, err);
+	return r < 0 ? r : path_private_dir(path, err);
+}
+
+int runtime_listen(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	cleanup_fd int dir = -1, fd = -1;
+	struct sockaddr_un sa;
+	int r = make_dir(p, name, err);
+
+	if (r < 0)
+		return r;
+	dir = open_dir(p, name);
+	if (dir < 0)
+		return err_sys(err, -dir, "cannot open '%s/%s'", p->runtime, name);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_sys(err, errno, "cannot create a socket");
+	address_in(dir, &sa);
+	/* A socket that is there was left by a crash: the live lock says that nobody listens. */
+	(void)unlinkat(dir, "ctl", 0);
+	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, BACKLOG) < 0)
+		return err_sys(err, errno, "cannot listen on '%s/%s/ctl'", p->runtime, name);
+	*ret = take_fd(fd);
+	return 0;
+}
+
+static int connect_in(const struct places *p, const char *name, int *ret)
+{
+	cleanup_fd int dir = open_dir(p, name), fd = -1;
+	struct sockaddr_un sa;
+
+	if (dir < 0)
+		return dir;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	address_in(dir, &sa);
+	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+		return -errno;
+	*ret = take_fd(fd);
+	return 0;
+}
+
+int runtime_connect(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	int r;
+
+	*ret = -1;
+	r = connect_in(p, name, ret);
+	if (r == 0 || r == -ENOENT || r == -ECONNREFUSED)
+		return 0;
+	if (r == -EPERM || r == -ENOTDIR || r == -ELOOP)
+		return err_set(err, EPERM,
+			       "'%s' and what is in it must be directories of your own, closed to "
+			       "others; look who made it, and remove it",
+			       p->runtime);
+	return err_sys(err, -r, "cannot reach sandbox '%s'", name);
+}
+
+void runtime_remove(const struct places *p, const char *name)
+{
+	cleanup_free char *path = path_join(p->runtime, name);
+	cleanup_fd int dir = open_dir(p, name);
+
+	if (dir < 0)
+		return;
+	(void)unlinkat(dir, "ctl", 0);
+	(void)rmdir(path);
+}

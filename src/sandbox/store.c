@@ -1,0 +1,301 @@
+#include "sandbox/store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/parse.h"
+#include "base/path.h"
+#include "sandbox/name.h"
+
+#define SPEC_FILE_MAX (4 * MiB)
+
+static char *store_dir(const struct places *p)
+{
+	return path_join(p->state, "sandboxes");
+}
+
+static char *entry_dir(const struct places *p, const char *name)
+{
+	return xasprintf("%s/sandboxes/%s", p->state, name);
+}
+
+char *store_home(const struct places *p, const char *name)
+{
+	return xasprintf("%s/sandboxes/%s/home", p->state, name);
+}
+
+char *store_owner(const struct places *p, const char *name)
+{
+	cleanup_free char *link = xasprintf("%s/sandboxes/%s/workspace", p->state, name);
+	char text[PATH_MAX];
+	ssize_t n = readlink(link, text, sizeof(text));
+
+	return n <= 0 || n == sizeof(text) ? NULL : xstrndup(text, (size_t)n);
+}
+
+static int create_entry(const struct places *p, const char *dir, struct err *err)
+{
+	cleanup_free char *parent = store_dir(p), *home = path_join(dir, "home");
+	int r = path_mkdirs(parent, 0700, err);
+
+	if (r == 0)
+		r = path_mkdirs(dir, 0700, err);
+	return r < 0 ? r : path_mkdirs(home, 0700, err);
+}
+
+int store_open(const struct places *p, const char *name, bool create, struct store_entry *ret,
+	       struct err *err)
+{
+	cleanup_free char *dir = entry_dir(p, name);
+	int r;
+
+	if (!name_valid(name))
+		return err_usage(err, "'%s' is no sandbox name; see: ralph ls", name);
+	if (create) {
+		r = create_entry(p, dir, err);
+		if (r < 0)
+			return r;
+	}
+	*ret = (struct store_entry)STORE_ENTRY_INIT;
+	ret->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (ret->dir < 0 && errno == ENOENT)
+		return err_set(err, ENOENT, "there is no sandbox '%s'; see: ralph ls", name);
+	if (ret->dir < 0)
+		return err_sys(err, errno, "cannot open '%s'", dir);
+	ret->name = xstrdup(name);
+	return 0;
+}
+
+void store_close(struct store_entry *e)
+{
+	closep(&e->lock);
+	closep(&e->live);
+	closep(&e->dir);
+	free(e->name);
+	e->name = NULL;
+}
+
+static bool still_there(const struct places *p, const struct store_entry *e)
+{
+	cleanup_free char *dir = entry_dir(p, e->name);
+	struct stat a, b;
+
+	return fstat(e->dir, &a) == 0 && lstat(dir, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+static int take_lock(const struct places *p, const struct store_entry *e, int fd_, int timeout_ms,
+		     int *ret, struct err *err)
+{
+	cleanup_fd int fd = fd_;
+	int r;
+
+	if (fd < 0 && errno == ENOENT) /* its directory was removed */
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
+	if (fd < 0)
+		return err_sys(err, errno, "cannot open the lock of sandbox '%s'", e->name);
+	r = fd_lock(fd, timeout_ms);
+	if (r == -ETIMEDOUT || r == -EWOULDBLOCK)
+		return err_set(err, -r,
+			       "sandbox '%s' is being started or removed by another command",
+			       e->name);
+	if (r < 0)
+		return err_sys(err, -r, "cannot lock sandbox '%s'", e->name);
+	if (!still_there(p, e))
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
+	*ret = take_fd(fd);
+	return 0;
+}
+
+int store_lock(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err)
+{
+	/* Opened again, since a lock belongs to the open file and e->dir may be handed on. */
+	int fd = openat(e->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return take_lock(p, e, fd, timeout_ms, &e->lock, err);
+}
+
+int store_lock_live(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err)
+{
+	int fd = openat(e->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return take_lock(p, e, fd, timeout_ms, &e->live, err);
+}
+
+void store_mark(const struct store_entry *e, bool running)
+{
+	(void)fchmod(e->live, running ? 0700 : 0600);
+}
+
+bool store_was_killed(const struct store_entry *e)
+{
+	struct stat st;
+
+	return fstat(e->live, &st) == 0 && (st.st_mode & 0100);
+}
+
+int store_write_owner(const struct store_entry *e, const char *workspace, struct err *err)
+{
+	if (symlinkat(workspace, e->dir, "workspace") == 0 || errno == EEXIST)
+		return 0;
+	return err_sys(err, errno, "cannot write the record of sandbox '%s'", e->name);
+}
+
+int store_write_spec_text(const struct store_entry *e, const char *text, size_t len)
+{
+	return path_write_atomic(e->dir, "spec.json", text, len, 0600, 0);
+}
+
+int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_json json_t *j = spec_to_json(spec);
+	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
+	int r = text ? store_write_spec_text(e, text, strlen(text)) : -EINVAL;
+
+	return r < 0 ? err_sys(err, -r, "cannot write the spec of sandbox '%s'", e->name) : 0;
+}
+
+int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err)
+{
+	cleanup_json json_t *j = NULL;
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, SPEC_FILE_MAX);
+	r = path_read(e->dir, "spec.json", &b);
+	if (r < 0)
+		return err_sys(err, -r, "cannot read the spec of sandbox '%s'", e->name);
+	r = json_parse(b.data ? b.data : "", b.len, &j, err);
+	if (r == 0)
+		r = spec_from_json(j, ret, err);
+	return r < 0 ? err_wrap(err, r, "the record of sandbox '%s' is damaged (ralph rm %s)",
+				e->name, e->name)
+		     : 0;
+}
+
+/* Opens the directory that will hold the link, making what is missing of the way to it. */
+static int open_link_dir(int home, const char *rel)
+{
+	cleanup_strv struct strv parts = {0};
+	cleanup_fd int dir = path_open_beneath(home, ".", O_RDONLY | O_DIRECTORY, 0);
+
+	strv_split(&parts, rel, '/');
+	for (size_t i = 0; dir >= 0 && i + 1 < parts.n; i++) {
+		int sub;
+
+		if (mkdirat(dir, parts.v[i], 0755) < 0 && errno != EEXIST)
+			return -errno;
+		sub = path_open_beneath(dir, parts.v[i], O_RDONLY | O_DIRECTORY, 0);
+		closep(&dir);
+		dir = sub;
+	}
+	return take_fd(dir);
+}
+
+static int make_link(int home, const char *rel, const char *text)
+{
+	cleanup_fd int dir = open_link_dir(home, rel);
+	const char *name = path_base(rel);
+
+	if (dir < 0)
+		return dir;
+	if (symlinkat(text, dir, name) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return -errno;
+	if (unlinkat(dir, name, 0) < 0)
+		return -errno;
+	return symlinkat(text, dir, name) < 0 ? -errno : 0;
+}
+
+int store_make_links(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_fd int home =
+		openat(e->dir, "home", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (home < 0)
+		return err_sys(err, errno, "cannot open the home of sandbox '%s'", e->name);
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+		int r;
+
+		if (m->kind != SPEC_HOME_LINK || !path_under(m->target, spec->home))
+			continue;
+		r = make_link(home, m->target + strlen(spec->home) + 1, m->source);
+		if (r < 0)
+			return err_sys(err, -r, "cannot make '%s' in the home of sandbox '%s'",
+				       m->target, e->name);
+	}
+	return 0;
+}
+
+int store_detach(const struct places *p, const char *name, char **ret_doomed, struct err *err)
+{
+	cleanup_free char *dir = entry_dir(p, name);
+	char *doomed = xasprintf("%s/sandboxes/.%s.%d", p->state, name, getpid());
+
+	*ret_doomed = NULL;
+	if (rename(dir, doomed) == 0) {
+		*ret_doomed = doomed;
+		return 0;
+	}
+	free(doomed);
+	return errno == ENOENT ? 0 : err_sys(err, errno, "cannot remove sandbox '%s'", name);
+}
+
+int store_destroy(const struct places *p, const char *doomed, struct err *err)
+{
+	return path_remove_tree(AT_FDCWD, doomed, err);
+}
+
+int store_remove(const struct places *p, const char *name, struct err *err)
+{
+	cleanup_free char *doomed = NULL;
+	int r = store_detach(p, name, &doomed, err);
+
+	return r < 0 || !doomed ? r : store_destroy(p, doomed, err);
+}
+
+/* ".NAME.PID" whose process is gone: a removal that was killed. */
+static void finish_removal(const struct places *p, const char *entry)
+{
+	cleanup_free char *path = xasprintf("%s/sandboxes/%s", p->state, entry);
+	const char *dot = strrchr(entry, '.');
+	struct err ignored;
+	uint64_t pid;
+
+	if (dot == entry || parse_uint(dot + 1, 1, INT32_MAX, &pid) < 0 || kill((pid_t)pid, 0) == 0)
+		return;
+	(void)path_remove_tree(AT_FDCWD, path, &ignored);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int store_list(const struct places *p, struct strv *out, struct err *err)
+{
+	cleanup_free char *path = store_dir(p);
+	DIR *dir = opendir(path);
+	struct dirent *de;
+
+	if (!dir)
+		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot open '%s'", path);
+	while ((de = readdir(dir)))
+		if (name_valid(de->d_name))
+			strv_push(out, de->d_name);
+		else if (de->d_name[0] == '.' && de->d_name[1] != '.' && de->d_name[1])
+			finish_removal(p, de->d_name);
+	(void)closedir(dir);
+	if (out->n)
+		qsort(out->v, out->n, sizeof(char *), by_name);
+	return 0;
+}

@@ -1,0 +1,330 @@
+/*
+ * The supervisor: one process per live sandbox, no daemon.
+ *
+ * DOC: Theory of operation
+ *
+ * A command line that finds no live sandbox starts this program with its own connection
+ * (CLIENT_FD), the spec as JSON (SPEC_FD), the record (STORE_FD) and both of its locks, held: the
+ * live lock for as long as this process lives, the other (LOCK_FD) until the control socket is
+ * there, so that a command line which waits for it finds the socket and not a second start.
+ * The engine is started first, since that takes longest; while bwrap mounts, the control socket
+ * and the event log are opened. The guest then asks for its set-up and says when it is up. From
+ * there on:
+ *
+ *	connection → WIRE_EXEC → guest WIRE_SPAWN → WIRE_SPAWNED → WIRE_STARTED
+ *	                         guest WIRE_ENDED → WIRE_EXITED → connection closed
+ *
+ * A connection has at most one command, and a command lives no longer than its connection: when
+ * the command line is killed, the kernel closes its socket, and the guest is told to end the
+ * command's whole tree. The sandbox ends when nobody holds it any more: no command runs, none is
+ * about to, and nobody asked to keep it. A connection whose command was the last one is closed
+ * only after the teardown, so that who waits for end of file knows that nothing is left.
+ *
+ * The descriptors of a command's stdin, stdout and stderr pass through here to the guest; no byte
+ * of theirs does. This process reads nothing from the network and nothing the agent wrote but the
+ * guest's frames, which it takes for hostile.
+ */
+#include "sandbox/supervisor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/proc.h"
+#include "sandbox/runtime.h"
+
+enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6, LOCK_FD = 7 };
+
+#define START_MS 30000 /* until the guest must be up */
+#define SPEC_MAX (4 * MiB)
+
+void sup_event(struct supervisor *s, const char *type, json_t *details)
+{
+	int r = events_add(&s->events, type, details);
+
+	if (r < 0)
+		log_debug("supervisor", "cannot write an event: %s", strerror(-r));
+}
+
+void sup_end(struct supervisor *s)
+{
+	s->state = SUP_ENDED;
+	ev_stop(s->ev);
+}
+
+static bool anybody_holds(const struct supervisor *s)
+{
+	for (const struct client *c = s->clients; c; c = c->next)
+		if (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING ||
+		    (c->holds && c->state == CLIENT_FRESH))
+			return true;
+	return false;
+}
+
+void sup_reconsider(struct supervisor *s)
+{
+	bool held = anybody_holds(s);
+
+	if (s->state == SUP_ENDED || (s->state == SUP_STOPPING && held))
+		return;
+	if (s->state == SUP_STOPPING || (!held && !s->keep)) {
+		sup_end(s);
+		return;
+	}
+	/* The sandbox stays: whoever has got its answer need not wait for more. */
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->state == CLIENT_ENDED && !c->waits_stopped)
+			client_drop(c);
+}
+
+static void on_deadline(struct ev *ev, struct ev_timer *t)
+{
+	struct supervisor *s = ev_owner(t, struct supervisor, deadline);
+
+	if (s->state == SUP_STARTING)
+		(void)err_set(&s->why, ETIMEDOUT, "the sandbox did not come up within %d s",
+			      START_MS / 1000);
+	sup_end(s);
+}
+
+void sup_stop(struct supervisor *s, uint64_t grace_ms)
+{
+	if (s->state != SUP_UP || grace_ms == 0 || !anybody_holds(s)) {
+		sup_end(s);
+		return;
+	}
+	s->state = SUP_STOPPING;
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->state == CLIENT_RUNNING)
+			guest_link_kill(s, c->id, SIGTERM);
+	ev_timer_set(s->ev, &s->deadline, grace_ms);
+}
+
+static void on_signal(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, signal_io);
+
+	if (ev_signal_read(io->fd) > 0)
+		sup_stop(s, 2000);
+}
+
+static void on_connection(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	client_accept_all(ev_owner(io, struct supervisor, listen_io));
+}
+
+/* The process that stands for the sandbox ended by itself: everything inside is gone. */
+static void on_process(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, process_io);
+	char said[256] = "";
+
+	if (s->state == SUP_STARTING) {
+		engine_complaint(s->engine, said, sizeof(said));
+		(void)err_set(&s->why, EIO, "the sandbox could not be set up%s%s",
+			      said[0] ? ": " : "", said);
+	} else {
+		(void)err_set(&s->why, EIO, "the sandbox ended by itself");
+	}
+	sup_end(s);
+}
+
+static int place_socket(void *arg)
+{
+	return dup2(*(const int *)arg, 3) < 0 ? -errno : 0;
+}
+
+int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
+	      struct err *err)
+{
+	cleanup_free char *path = places_program(&s->places, program);
+	cleanup_fd int theirs = -1, ours = -1;
+	char *argv[] = {path, NULL};
+	struct run run = RUN_INIT;
+	int pair[2], r = wire_pair(pair, err);
+
+	if (r < 0)
+		return r;
+	ours = pair[0];
+	theirs = pair[1];
+	run.argv = argv;
+	run.dir = "/";
+	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
+	run.before_exec = place_socket;
+	run.arg = &theirs;
+	r = run_start(&run, ret, err);
+	if (r == 0)
+		*ret_sock = take_fd(ours);
+	return r;
+}
+
+static int read_spec(struct supervisor *s, struct buf *text, struct err *err)
+{
+	cleanup_fd int fd = SPEC_FD;
+	cleanup_json json_t *j = NULL;
+	int r = fd_read_all(fd, text);
+
+	if (r < 0)
+		return err_sys(err, -r, "cannot read the spec");
+	r = json_parse(buf_str(text), text->len, &j, err);
+	return r < 0 ? r : spec_from_json(j, &s->spec, err);
+}
+
+static int start_engine(struct supervisor *s, struct err *err)
+{
+	struct engine_proc proc = {.pidfd = -1, .guest = -1};
+	int r = engine_new(s->spec->engine, &s->engine, err);
+
+	if (r == 0)
+		r = engine_plan(s->engine, s->spec, err);
+	if (r == 0)
+		r = engine_start(s->engine, &proc, err);
+	if (r < 0)
+		return r;
+	s->guest = proc.guest;
+	s->guest_io = (struct ev_io){.fd = s->guest, .fn = guest_link_read};
+	s->process_io = (struct ev_io){.fd = proc.pidfd, .fn = on_process};
+	r = guest_link_setup(s, err);
+	if (r < 0)
+		return r;
+	(void)ev_want(s->ev, &s->guest_io, EPOLLIN);
+	(void)ev_want(s->ev, &s->process_io, EPOLLIN);
+	return 0;
+}
+
+static int open_control(struct supervisor *s, struct err *err)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	int r = runtime_listen(&s->places, s->spec->name, &s->listener, err);
+
+	if (r == 0)
+		r = ev_signalfd(signals, ARRAY_SIZE(signals), &s->signals, err);
+	if (r < 0)
+		return r;
+	s->listen_io = (struct ev_io){.fd = s->listener, .fn = on_connection};
+	s->signal_io = (struct ev_io){.fd = s->signals, .fn = on_signal};
+	(void)ev_want(s->ev, &s->listen_io, EPOLLIN);
+	(void)ev_want(s->ev, &s->signal_io, EPOLLIN);
+	return 0;
+}
+
+static int set_up(struct supervisor *s, struct err *err)
+{
+	cleanup_buf struct buf spec;
+	int r = ev_new(&s->ev, err), written;
+
+	buf_init(&spec, SPEC_MAX);
+	if (r == 0)
+		r = read_spec(s, &spec, err);
+	if (r == 0)
+		r = places_find(&s->places, err);
+	if (r == 0)
+		r = gateway_link_plan(s, err);
+	if (r == 0)
+		r = ca_link_start(s, err);
+	if (r == 0)
+		r = start_engine(s, err);
+	/* While bwrap mounts; and after a failure too, so that the record says what was tried. */
+	written = store_write_spec_text(&s->entry, buf_str(&spec), spec.len);
+	if (r == 0 && written < 0)
+		r = err_sys(err, -written, "cannot write the spec");
+	if (r == 0)
+		r = events_open(s->entry.dir, &s->events, err);
+	if (r == 0)
+		r = open_control(s, err);
+	if (r < 0)
+		return r;
+	closep(&s->entry.lock);
+	sup_event(s, "sandbox-start",
+		  json_pack("{ss ss ss}", "name", s->spec->name, "engine", s->spec->engine,
+			    "workspace", s->spec->workspace));
+	/* Its command can be read, checked and waiting in the guest's socket by the time the guest
+	 * is up: one way there and back less. */
+	client_watch(s->clients);
+	s->deadline.fn = on_deadline;
+	ev_timer_set(s->ev, &s->deadline, START_MS);
+	return 0;
+}
+
+/* Answers for those who still wait, once nothing of the sandbox is left. */
+static void farewell(struct supervisor *s)
+{
+	for (struct client *c = s->clients; c; c = c->next) {
+		if (c->waits_stopped)
+			(void)wire_send(c->fd, WIRE_STOPPED, 0, NULL, NULL, 0);
+		else if (c->state == CLIENT_RUNNING)
+			client_exited(c, 128 + SIGKILL);
+		else if (c->state == CLIENT_SPAWNING || (c->state == CLIENT_FRESH && s->why.msg[0]))
+			client_failed(c, EXIT_RALPH,
+				      s->why.msg[0] ? s->why.msg : "the sandbox ended");
+		/* Who came too late for an ordinary end sees the connection close, and starts the
+		 * sandbox again. */
+	}
+}
+
+/* The name is free at once; who waits need not wait for the files. */
+static void remove_record(struct supervisor *s)
+{
+	cleanup_free char *doomed = NULL;
+	struct err err = {0};
+
+	if (store_detach(&s->places, s->spec->name, &doomed, &err) < 0)
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	farewell(s);
+	for (struct client *c = s->clients; c; c = c->next)
+		closep(&c->fd);
+	if (doomed)
+		(void)store_destroy(&s->places, doomed, &err);
+}
+
+static void tear_down(struct supervisor *s)
+{
+	struct err err = {0};
+
+	closep(&s->listener);
+	gateway_link_stop(s);
+	ca_link_stop(s);
+	if (s->spec && s->places.runtime)
+		runtime_remove(&s->places, s->spec->name);
+	if (s->engine && engine_stop(s->engine, &err) < 0)
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
+	store_mark(&s->entry, false);
+	if (s->remove && s->spec)
+		remove_record(s);
+	else
+		farewell(s);
+}
+
+int main(void)
+{
+	struct supervisor *s = xcalloc(1, sizeof(*s));
+	struct err err = {0};
+	int r;
+
+	s->guest = s->listener = s->signals = s->events.fd = -1;
+	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
+	s->gateway.child.pid = s->ca.child.pid = -1;
+	s->entry = (struct store_entry){.dir = STORE_FD, .lock = LOCK_FD, .live = LIVE_FD};
+	s->born_ms = now_ms();
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	for (int fd = CLIENT_FD; fd <= LOCK_FD; fd++)
+		(void)fd_set_cloexec(fd, true);
+	store_mark(&s->entry, true);
+	(void)client_new(s, CLIENT_FD, true);
+	r = set_up(s, &err);
+	if (r == 0)
+		r = ev_run(s->ev, &err);
+	if (r < 0)
+		s->why = err;
+	s->state = SUP_ENDED;
+	tear_down(s);
+	/* Everything else is the kernel's to free; the live lock is released with this process. */
+	return r < 0 ? EXIT_RUNTIME : EXIT_OK;
+}

@@ -1,0 +1,141 @@
+#pragma once
+
+#include "base/ev.h"
+#include "engine/engine.h"
+#include "sandbox/events.h"
+#include "sandbox/places.h"
+#include "sandbox/store.h"
+#include "spec/spec.h"
+#include "wire/gateway-proto.h"
+#include "wire/wire.h"
+
+/*
+ * The supervisor of one live sandbox: its parts share this struct. See supervisor.c for the theory
+ * of operation.
+ */
+#define SUP_CLIENTS_MAX 256 /* connections at once; each may have one command */
+
+enum sup_state {
+	SUP_STARTING, /* the guest is not up yet; only who started us is heard */
+	SUP_UP,
+	SUP_STOPPING, /* commands were told to end */
+	SUP_ENDED,    /* the event loop is over */
+};
+
+enum client_state {
+	CLIENT_FRESH,	 /* has not asked for anything */
+	CLIENT_SPAWNING, /* the guest was asked to run its command */
+	CLIENT_RUNNING,
+	CLIENT_ENDED, /* has been told its command's end, or what it asked for */
+};
+
+struct supervisor;
+
+struct client {
+	struct supervisor *sup;
+	struct client *next;
+	enum client_state state;
+	bool holds;	    /* keeps the sandbox alive while it is not ENDED */
+	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
+	bool asked;	    /* for WIRE_INFO, before there was an answer */
+	bool timed_out;
+	uint32_t id; /* of its command */
+	uint64_t limit_ms, started_ms;
+	int fd;
+	struct ev_io io;
+	struct ev_timer limit;
+	struct ev_defer free;
+};
+
+struct gateway_watch {
+	struct ev_io io; /* first: the callback finds its owner by it */
+	struct supervisor *sup;
+};
+
+/* The gateway and the sockets it serves; see gateway-link.c. */
+struct gateway_link {
+	struct gw_listener *rows; /* what the guest opens, in this order */
+	size_t n_rows;
+	int *fds; /* what it has handed out; ours until the gateway has them */
+	size_t n_fds;
+	struct gateway_watch *watch;
+	struct child child;
+	int sock;
+	struct ev_io io;
+	bool over; /* it has ended: no network any more */
+};
+
+/* The certificate authority's helper; see ca-link.c. */
+struct ca_link {
+	struct child child;
+	int sock;
+	struct ev_io io;
+};
+
+struct supervisor {
+	struct ev *ev;
+	struct places places;
+	struct store_entry entry; /* holds the live lock */
+	struct sandbox_spec *spec;
+	struct engine *engine;
+	struct events events;
+	enum sup_state state;
+	bool keep, remove;
+	uint32_t next_id;
+	uint32_t landlock_abi;
+	uint64_t born_ms;
+	struct client *clients;
+	size_t n_clients;
+	int guest, listener, signals;
+	struct ev_io guest_io, listen_io, signal_io, process_io;
+	struct gateway_link gateway;
+	struct ca_link ca;
+	struct ev_timer deadline; /* of starting, later of stopping */
+	struct err why;		  /* what ended it, when it was no ordinary end */
+};
+
+/* supervisor.c */
+void sup_event(struct supervisor *s, const char *type, json_t *details);
+/* Commands are told to end and get grace_ms for it; 0: at once. */
+void sup_stop(struct supervisor *s, uint64_t grace_ms);
+void sup_end(struct supervisor *s); /* leaves the event loop */
+/* Called whenever a command or connection ended: is anybody left who needs the sandbox? */
+void sup_reconsider(struct supervisor *s);
+
+/* client.c: the connections of command lines */
+struct client *client_new(struct supervisor *s, int fd, bool holds);
+void client_accept_all(struct supervisor *s);
+void client_watch(struct client *c);
+void client_watch_all(struct supervisor *s); /* the sandbox is up: all frames are read now */
+struct client *client_by_id(struct supervisor *s, uint32_t id);
+void client_started(struct client *c, uint32_t pid, int pty);
+void client_exited(struct client *c, uint32_t code);
+void client_failed(struct client *c, int exit_code, const char *msg);
+void client_info(struct client *c, const json_t *j);
+void client_drop(struct client *c); /* closes; its command, if any, is ended */
+
+/* guest-link.c: the line to the guest */
+int guest_link_setup(struct supervisor *s, struct err *err);
+void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events);
+void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig); /* 0: the whole tree */
+
+/* gateway-link.c: the sandbox's network */
+int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */
+/* Takes the descriptors of one WIRE_UP; 1 when all have come, 0 when more must follow. */
+int gateway_link_take(struct supervisor *s, struct wire_msg *m);
+void gateway_link_watch(struct supervisor *s);
+void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed */
+void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
+void gateway_link_stop(struct supervisor *s);
+
+/* net-update.c: WIRE_NET, the rules of the running sandbox change */
+void net_update(struct client *c, const struct wire_msg *m);
+
+/* ca-link.c: the certificate authority of inspected hosts */
+int ca_link_start(struct supervisor *s, struct err *err); /* writes the bundle the sandbox trusts */
+void ca_link_ask(struct supervisor *s, struct wire_msg *m);
+void ca_link_stop(struct supervisor *s);
+
+/* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
+int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
+	      struct err *err);

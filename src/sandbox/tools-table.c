@@ -1,0 +1,149 @@
+#include "sandbox/tools-table.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "sandbox/tools.h"
+
+/* clang-format off */
+static const struct tools_root roots[] = {
+	{".nvm", "nvm", NULL},
+	{".fnm", "fnm", NULL},
+	{".local/share/fnm", "fnm", NULL},
+	{".volta", "Volta", NULL},
+	{".nodenv", "nodenv", NULL},
+	{".n", "n", NULL},
+	{".bun", "Bun", NULL},
+	{".deno", "Deno", NULL},
+	{".npm-global", "npm's global packages", NULL},
+	{".npm-packages", "npm's global packages", NULL},
+	{".local/lib/node_modules", "npm's global packages", NULL},
+	{".local/share/pnpm", "pnpm's global packages", NULL},
+	{".yarn/bin", "yarn", NULL},
+	{".pyenv", "pyenv", NULL},
+	{".local/share/pipx", "pipx", NULL},
+	{".local/pipx", "pipx", NULL},
+	{".local/share/uv", "uv", NULL},
+	{".local/share/pypoetry", "Poetry", NULL},
+	{".pixi/bin", "pixi", ".pixi/envs"},
+	{".pixi/envs", "pixi", NULL},
+	{"miniconda3", "conda", NULL},
+	{"anaconda3", "conda", NULL},
+	{"miniforge3", "conda", NULL},
+	{"mambaforge", "conda", NULL},
+	{".rbenv", "rbenv", NULL},
+	{".rvm", "rvm", NULL},
+	{".local/share/gem", "RubyGems", NULL},
+	{".asdf", "asdf", NULL},
+	{".local/share/mise", "mise", NULL},
+	{".proto", "proto", NULL},
+	{".sdkman", "SDKMAN", NULL},
+	{".jenv", "jenv", NULL},
+	{".rustup", "rustup", NULL},
+	{".cargo/bin", "cargo", ".rustup"},
+	{"go/bin", "Go", NULL},
+	{".go/bin", "Go", NULL},
+	{".goenv", "goenv", NULL},
+	{".ghcup", "GHCup", NULL},
+	{".cabal/bin", "cabal", NULL},
+	{".opam", "opam", NULL},
+	{".elan", "elan", NULL},
+	{".juliaup", "juliaup", NULL},
+	{".dotnet", ".NET", NULL},
+	{".swiftly", "swiftly", NULL},
+	{".foundry/bin", "Foundry", NULL},
+	{".krew/bin", "krew", NULL},
+	{".tfenv", "tfenv", NULL},
+	{".linuxbrew", "Homebrew", NULL},
+	{"/home/linuxbrew/.linuxbrew", "Homebrew", NULL},
+	{"/nix/store", "Nix", NULL},
+	{".local/share/claude", "Claude Code", NULL},
+	{".local/share/cursor-agent", "Cursor", NULL},
+	{".opencode/bin", "opencode", NULL},
+};
+
+/* Credentials, sessions, histories, mail: what is in, is, or contains one of these stays out. */
+static const char *const private_places[] = {
+	".ssh", ".gnupg", ".pki", ".aws", ".azure", ".config", ".kube", ".docker", ".oci", ".ibmcloud",
+	".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".cursor", ".factory",
+	".opencode", ".aider.conf.yml", ".goose", ".continue", ".local/share/opencode",
+	".local/share/goose", ".cargo", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml",
+	".pypirc", ".gem", ".m2", ".gradle", ".ivy2", ".composer", ".nuget", ".cabal", ".git-credentials",
+	".gitconfig", ".vault-token", ".terraform.d", ".terraformrc", ".boto", ".s3cfg", ".pgpass",
+	".my.cnf", ".mylogin.cnf", ".databricks", ".databrickscfg", ".snowflake", ".snowsql", ".wrangler",
+	".fly", ".netlify", ".vercel", ".huggingface", ".kaggle", ".password-store", ".keychain",
+	".local/share/keyrings", ".local/share/kwalletd", ".local/share/containers", ".local/share/ralph",
+	".local/state", ".mozilla", ".thunderbird", ".var", "snap", ".cache", ".dbus", ".electrum",
+	".bitcoin", ".ethereum", ".foundry", ".krew", ".Xauthority", ".ICEauthority", ".env", ".subversion",
+	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".lesshst",
+};
+
+/* File names at the top of a directory. */
+static const char *const credential_names[] = {
+	"*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks", "*.kdbx", "id_rsa*", "id_ed25519*",
+	"id_ecdsa*", "id_dsa*", "credentials*", ".credentials*", "*credentials.json", "auth.json",
+	"*token", "*tokens.json", "*token.json", ".netrc", "_netrc", "secret", "secrets", "secrets.*",
+	".env", ".env.*", "oauth*.json", "hosts.yml", ".git-credentials", ".pypirc", ".pgpass",
+};
+/* clang-format on */
+
+const struct tools_root *tools_root_of(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+		if (path_under(path, roots[i].path))
+			return &roots[i];
+	return NULL;
+}
+
+bool tools_rel_is_private(const char *rel)
+{
+	/* A root may lie in a private place (.cargo/bin): naming it here says that it is safe. */
+	if (tools_root_of(rel))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(private_places); i++)
+		if (path_under(rel, private_places[i]) || path_under(private_places[i], rel))
+			return true;
+	return false;
+}
+
+/* Many projects carry an .npmrc that holds settings only. Absent: no token. */
+static bool npmrc_has_token(int dir, const char *name)
+{
+	cleanup_buf struct buf b = {0};
+	int r;
+
+	buf_init(&b, 64 * KiB);
+	r = path_read(dir, name, &b);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return false;
+	return r < 0 || strstr(buf_str(&b), "_auth") || strstr(buf_str(&b), "_password");
+}
+
+static bool is_credential(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(credential_names); i++)
+		if (fnmatch(credential_names[i], name, FNM_CASEFOLD) == 0)
+			return true;
+	return false;
+}
+
+bool tools_has_credentials(const char *dir)
+{
+	DIR *d = opendir(dir);
+	bool found = false;
+	struct dirent *e;
+
+	if (!d)
+		return true; /* what cannot be looked at is not handed out whole */
+	/* npm keeps what was set for all users of a prefix in its etc/npmrc. */
+	found = npmrc_has_token(dirfd(d), ".npmrc") || npmrc_has_token(dirfd(d), "etc/npmrc");
+	while (!found && (e = readdir(d)) != NULL)
+		found = e->d_type != DT_DIR && is_credential(e->d_name);
+	(void)closedir(d);
+	return found;
+}

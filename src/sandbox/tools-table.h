@@ -1,0 +1,17 @@
+#pragma once
+
+#include <stdbool.h>
+
+/* For tools.c only: where tool managers keep things, and where nothing may be taken from. */
+struct tools_root {
+	const char *path; /* relative to $HOME, or absolute */
+	const char *what; /* for the reason */
+	const char *also; /* another root it does not work without; NULL */
+};
+
+/* The root this path (relative to $HOME, or absolute) is in or is; NULL: none. */
+const struct tools_root *tools_root_of(const char *path);
+/* Does this path (relative to $HOME) lie in, equal or contain a place of credentials? */
+bool tools_rel_is_private(const char *rel);
+/* Is there something at the top of this directory that looks like a credential? */
+bool tools_has_credentials(const char *dir);

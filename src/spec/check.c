@@ -1,0 +1,78 @@
+#include "spec/spec.h"
+
+#include <string.h>
+
+#include "base/path.h"
+
+#define SPEC_NAME_MAX 63
+
+static int check_name(const char *name, struct err *err)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n > SPEC_NAME_MAX ||
+	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != n || name[0] == '-')
+		return err_usage(err,
+				 "'%s' is no sandbox name: use 1 to %d of a-z, 0-9 and '-', not "
+				 "starting with '-'",
+				 name, SPEC_NAME_MAX);
+	return 0;
+}
+
+/* Records and the hand-over to the supervisor are JSON, which would silently name another path. */
+static bool is_utf8(const char *s)
+{
+	cleanup_json json_t *j = json_string(s);
+
+	return j != NULL;
+}
+
+static int check_path(const char *what, const char *path, struct err *err)
+{
+	if (path && !is_utf8(path))
+		return err_usage(err, "%s '%s' is not UTF-8; rename it", what, path);
+	if (!path || !path_is_normal(path))
+		return err_set(err, EINVAL, "%s '%s' is not an absolute path without '.' and '..'",
+			       what, path ? path : "");
+	return 0;
+}
+
+static bool needs_source(enum spec_mount_kind kind)
+{
+	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY;
+}
+
+static int check_mount(const struct spec_mount *m, struct err *err)
+{
+	int r = check_path("mount target", m->target, err);
+
+	if (r == 0 && needs_source(m->kind))
+		r = check_path("mount source", m->source, err);
+	if (r == 0 && m->kind == SPEC_FILE && !m->data)
+		r = err_set(err, EINVAL, "'%s' has no content", m->target);
+	if (r == 0 && (m->kind == SPEC_SYMLINK || m->kind == SPEC_HOME_LINK) && !m->source)
+		r = err_set(err, EINVAL, "'%s' is a link to nothing", m->target);
+	return r;
+}
+
+static int check_env(const struct spec_env *e, struct err *err)
+{
+	if (e->name[0] == '\0' || strchr(e->name, '='))
+		return err_usage(err, "'%s' is no name of an environment variable", e->name);
+	return 0;
+}
+
+int spec_check(const struct sandbox_spec *s, struct err *err)
+{
+	int r = check_name(s->name, err);
+
+	if (r == 0)
+		r = check_path("workspace", s->workspace, err);
+	if (r == 0)
+		r = check_path("home", s->home, err);
+	for (size_t i = 0; r == 0 && i < s->n_mounts; i++)
+		r = check_mount(&s->mounts[i], err);
+	for (size_t i = 0; r == 0 && i < s->n_env; i++)
+		r = check_env(&s->env[i], err);
+	return r;
+}

@@ -1,0 +1,89 @@
+#include "spec/spec.h"
+
+#include <string.h>
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && streq(a, b));
+}
+
+static bool same_mount(const struct spec_mount *a, const struct spec_mount *b)
+{
+	return a->kind == b->kind && same(a->source, b->source) && streq(a->target, b->target) &&
+	       same(a->data, b->data) && a->size == b->size && a->mode == b->mode;
+}
+
+static bool has_mount(const struct sandbox_spec *s, const struct spec_mount *m)
+{
+	for (size_t i = 0; i < s->n_mounts; i++)
+		if (same_mount(&s->mounts[i], m))
+			return true;
+	return false;
+}
+
+static char *mount_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
+{
+	for (size_t i = 0; i < want->n_mounts; i++)
+		if (!has_mount(live, &want->mounts[i]))
+			return xasprintf("mount %s", want->mounts[i].target);
+	for (size_t i = 0; i < live->n_mounts; i++) {
+		const struct spec_mount *m = &live->mounts[i];
+
+		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK &&
+		    m->kind != SPEC_HOME_LINK && !has_mount(want, m))
+			return xasprintf("mount %s", m->target);
+	}
+	return NULL;
+}
+
+static bool same_strv(const struct strv *a, const struct strv *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!streq(a->v[i], b->v[i]))
+			return false;
+	return true;
+}
+
+static bool same_rule(const struct spec_net_rule *a, const struct spec_net_rule *b)
+{
+	return a->deny == b->deny && streq(a->pattern, b->pattern) &&
+	       same(a->credential, b->credential) && same_strv(&a->methods, &b->methods) &&
+	       same_strv(&a->paths, &b->paths) && same_strv(&a->git, &b->git);
+}
+
+static char *net_difference(const struct spec_net *a, const struct spec_net *b)
+{
+	if (a->tier != b->tier)
+		return xasprintf("network tier (%s, now %s)", spec_tier_name(a->tier),
+				 spec_tier_name(b->tier));
+	for (size_t i = 0; i < b->n_rules; i++)
+		if (i >= a->n_rules || !same_rule(&a->rules[i], &b->rules[i]))
+			return xasprintf("network rule %s", b->rules[i].pattern);
+	return a->n_rules == b->n_rules ? NULL : xstrdup("network rules");
+}
+
+static bool same_limits(const struct spec_limits *a, const struct spec_limits *b)
+{
+	return a->memory == b->memory && a->pids == b->pids && a->cpu == b->cpu &&
+	       a->tmp == b->tmp && a->open_files == b->open_files;
+}
+
+char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
+{
+	char *d = NULL;
+
+	if (!streq(live->engine, want->engine))
+		return xasprintf("engine (%s, now %s)", live->engine, want->engine);
+	if (!streq(live->workspace, want->workspace))
+		return xasprintf("workspace (%s, now %s)", live->workspace, want->workspace);
+	if (live->uid != want->uid || live->gid != want->gid || !streq(live->home, want->home))
+		return xstrdup("user");
+	d = mount_difference(live, want);
+	if (!d)
+		d = net_difference(&live->net, &want->net);
+	if (!d && !same_limits(&live->limits, &want->limits))
+		d = xstrdup("limits");
+	return d;
+}

@@ -1,0 +1,187 @@
+#include "spec/spec.h"
+
+#include <assert.h>
+#include <string.h>
+
+static char *dup_or_null(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+struct sandbox_spec *spec_new(void)
+{
+	return xcalloc(1, sizeof(struct sandbox_spec));
+}
+
+static void env_done(struct spec_env *e)
+{
+	free(e->name);
+	free(e->value);
+	free(e->source);
+}
+
+static void mount_done(struct spec_mount *m)
+{
+	free(m->source);
+	free(m->target);
+	free(m->data);
+	free(m->reason);
+}
+
+static void rule_done(struct spec_net_rule *r)
+{
+	free(r->pattern);
+	free(r->source);
+	free(r->credential);
+	strv_done(&r->methods);
+	strv_done(&r->paths);
+	strv_done(&r->git);
+}
+
+void spec_net_clear(struct sandbox_spec *s)
+{
+	for (size_t i = 0; i < s->net.n_rules; i++)
+		rule_done(&s->net.rules[i]);
+	free(s->net.rules);
+	s->net.rules = NULL;
+	s->net.n_rules = 0;
+}
+
+struct sandbox_spec *spec_free(struct sandbox_spec *s)
+{
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < s->n_env; i++)
+		env_done(&s->env[i]);
+	for (size_t i = 0; i < s->n_mounts; i++)
+		mount_done(&s->mounts[i]);
+	spec_net_clear(s);
+	free(s->env);
+	free(s->mounts);
+	free(s->limits.method);
+	for (size_t i = 0; i < s->limits.n_cgroups; i++)
+		free(s->limits.cgroups[i].dir);
+	free(s->name);
+	free(s->engine);
+	free(s->agent);
+	free(s->workspace);
+	free(s->branch);
+	free(s->instance);
+	free(s->home);
+	free(s->hostname);
+	free(s);
+	return NULL;
+}
+
+const struct spec_env *spec_env_find(const struct sandbox_spec *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_env; i++)
+		if (streq(s->env[i].name, name))
+			return &s->env[i];
+	return NULL;
+}
+
+void spec_env_set(struct sandbox_spec *s, const char *name, const char *value,
+		  enum spec_origin origin, const char *source)
+{
+	struct spec_env *e = (struct spec_env *)spec_env_find(s, name);
+
+	if (e) {
+		env_done(e);
+	} else {
+		s->env = xrealloc(s->env, s->n_env + 1, sizeof(*e));
+		e = &s->env[s->n_env++];
+	}
+	*e = (struct spec_env){
+		.name = xstrdup(name),
+		.value = xstrdup(value),
+		.origin = origin,
+		.source = dup_or_null(source),
+	};
+}
+
+struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind kind,
+				  const char *source, const char *target, const char *reason)
+{
+	struct spec_mount *m;
+
+	s->mounts = xrealloc(s->mounts, s->n_mounts + 1, sizeof(*m));
+	m = &s->mounts[s->n_mounts++];
+	*m = (struct spec_mount){
+		.kind = kind,
+		.source = dup_or_null(source),
+		.target = xstrdup(target),
+		.reason = xstrdup(reason),
+	};
+	return m;
+}
+
+struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
+				   const char *source)
+{
+	struct spec_net_rule *r;
+
+	s->net.rules = xrealloc(s->net.rules, s->net.n_rules + 1, sizeof(*r));
+	r = &s->net.rules[s->net.n_rules++];
+	*r = (struct spec_net_rule){
+		.deny = deny,
+		.pattern = xstrdup(pattern),
+		.source = dup_or_null(source),
+	};
+	strv_init(&r->methods);
+	strv_init(&r->paths);
+	strv_init(&r->git);
+	return r;
+}
+
+void spec_environ(const struct sandbox_spec *s, struct strv *out)
+{
+	for (size_t i = 0; i < s->n_env; i++)
+		strv_pushf(out, "%s=%s", s->env[i].name, s->env[i].value);
+}
+
+const char *spec_origin_mark(enum spec_origin o)
+{
+	static const char *const marks[] = {
+		[SPEC_SET] = "[~]",
+		[SPEC_PASSED] = "[>]",
+		[SPEC_USER] = "[+]",
+	};
+	static_assert(ARRAY_SIZE(marks) == SPEC_ORIGIN_N, "one mark per origin");
+
+	return marks[o];
+}
+
+const char *spec_mount_kind_name(enum spec_mount_kind k)
+{
+	static const char *const names[] = {
+		[SPEC_BIND_RO] = "ro",
+		[SPEC_BIND_RW] = "rw",
+		[SPEC_TMPFS] = "tmpfs",
+		[SPEC_PROC] = "proc",
+		[SPEC_DEV] = "dev",
+		[SPEC_SYMLINK] = "symlink",
+		[SPEC_HOME_LINK] = "home-link",
+		[SPEC_FILE] = "file",
+		[SPEC_DIR] = "dir",
+		[SPEC_MASK] = "mask",
+		[SPEC_RO] = "remount-ro",
+		[SPEC_COPY] = "copy",
+	};
+	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
+
+	return names[k];
+}
+
+const char *spec_tier_name(enum spec_tier t)
+{
+	static const char *const names[] = {
+		[SPEC_NET_NONE] = "none",
+		[SPEC_NET_ALLOWLIST] = "allowlist",
+		[SPEC_NET_INET] = "inet",
+		[SPEC_NET_FULL] = "full",
+	};
+	static_assert(ARRAY_SIZE(names) == SPEC_NET_N, "one name per tier");
+
+	return names[t];
+}

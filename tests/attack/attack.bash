@@ -1,0 +1,62 @@
+# What the attacks start from, on top of the shell tests' own helpers.
+#
+#   inside [OPTION… --] ATTACK ARG…   the probe's attack, in a sandbox of the workspace
+#   outside ATTACK ARG…               the same on the host: for what a test sets up there
+#
+# ATTACK_OUTSIDE=1 runs on the host what is meant for a sandbox: a test that passes then does not
+# look at the wall it speaks of.
+# shellcheck shell=bash
+load ../cli/helpers
+
+attack_setup() {
+	ralph_setup || return
+	PROBE=$BATS_TEST_DIRNAME/probe
+	[ -x "$PROBE" ] || PROBE=$BATS_TEST_DIRNAME/../../build/tests/attack/probe
+	cp "$PROBE" "$WS/probe" || return
+	PROBE=$WS/probe
+	HELPERS=()
+}
+
+setup() {
+	attack_setup
+}
+
+teardown() {
+	stop_helpers
+	ralph_teardown
+}
+
+inside() {
+	if [ -n "${ATTACK_OUTSIDE:-}" ]; then
+		"$PROBE" "$@"
+	else
+		"$RALPH" run --rm -- "$PROBE" "$@"
+	fi
+}
+
+outside() {
+	"$PROBE" "$@"
+}
+
+# helper ATTACK ARG…: runs on the host until the test ends; its first line is in $SAID.
+helper() {
+	local n=${#HELPERS[@]}
+
+	mkfifo "$T/in$n" "$T/out$n"
+	"$PROBE" "$@" <"$T/in$n" >"$T/out$n" 2>"$T/err$n" 3>&- &
+	HELPERS+=($!)
+	eval "exec $((20 + n))>\"\$T/in$n\""
+	# shellcheck disable=SC2034 # for the test
+	read -r -t 10 SAID <"$T/out$n" || fail "helper $1 says nothing: $(cat "$T/err$n")"
+}
+
+stop_helpers() {
+	local n
+
+	for n in "${!HELPERS[@]}"; do
+		eval "exec $((20 + n))>&-"
+		kill "${HELPERS[$n]}" 2>/dev/null
+		wait "${HELPERS[$n]}" 2>/dev/null
+	done
+	HELPERS=()
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# The command line itself: options, help, errors. Needs RALPH, the path of the program.
+
+# shellcheck disable=SC2154 # stderr and stderr_lines come from bats
+bats_require_minimum_version 1.5.0
+
+setup() {
+	: "${RALPH:?RALPH must name the program}"
+}
+
+@test 'version is one line on stdout' {
+	run --separate-stderr "$RALPH" --version
+	[ "$status" -eq 0 ]
+	[ "$output" = 'ralph 0.1.0' ]
+	[ -z "$stderr" ]
+	[ "$("$RALPH" version)" = 'ralph 0.1.0' ]
+}
+
+@test 'no command: usage on stderr, exit 2' {
+	run --separate-stderr "$RALPH"
+	[ "$status" -eq 2 ]
+	[ -z "$output" ]
+	[[ $stderr == 'usage: ralph '* ]]
+}
+
+@test 'help goes to stdout and exits 0, the same by every road' {
+	run --separate-stderr "$RALPH" completion --help
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[[ $output == 'usage: ralph completion '* ]]
+	[ "$output" = "$("$RALPH" completion -h)" ]
+	[ "$output" = "$("$RALPH" help completion)" ]
+	[ "$output" = "$("$RALPH" --help completion)" ]
+	[ "$("$RALPH" --help)" = "$("$RALPH" help)" ]
+}
+
+@test 'every help text fits 80 columns' {
+	"$RALPH" --dump-options | cut -f 1 | sort -u | while IFS= read -r cmd; do
+		case $cmd in
+		-) cmd=--help ;;
+		*) cmd="help $cmd" ;;
+		esac
+		# shellcheck disable=SC2086 # "help config show" is three words
+		"$RALPH" $cmd | LC_ALL=C.UTF-8 awk 'length($0) > 80 { print; bad = 1 } END { exit bad }'
+	done
+}
+
+@test 'unknown option: exit 2, a suggestion, no help text' {
+	run --separate-stderr "$RALPH" --log-levle debug help
+	[ "$status" -eq 2 ]
+	[ -z "$output" ]
+	[ "$stderr" = "ralph: unknown option '--log-levle'; did you mean '--log-level'?" ]
+}
+
+@test 'unknown command: exit 2, a suggestion' {
+	run --separate-stderr "$RALPH" compeltion
+	[ "$status" -eq 2 ]
+	[ "$stderr" = "ralph: unknown command 'compeltion'; did you mean 'completion'?" ]
+}
+
+@test 'missing operand: exit 2, one line of usage' {
+	run --separate-stderr "$RALPH" completion
+	[ "$status" -eq 2 ]
+	[ "$stderr" = $'ralph: completion: missing operand\nusage: ralph completion [options] bash|zsh|fish' ]
+}
+
+@test 'an option the command would ignore is refused' {
+	run --separate-stderr "$RALPH" --dry-run version
+	[ "$status" -eq 2 ]
+	[ "$stderr" = "ralph: version: option '--dry-run' does not apply to this command" ]
+}
+
+@test 'an argument cannot forge a line or act on the terminal' {
+	run --separate-stderr "$RALPH" $'x\nralph: all is well\x1b[2J\xc2\x9b1m'
+	[ "$status" -eq 2 ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr != *$'\x1b'* && $stderr != *$'\xc2\x9b'* ]]
+}
+
+@test 'errors are JSON lines when asked for' {
+	run --separate-stderr "$RALPH" --log-format=json completion
+	[ "$status" -eq 2 ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == '{"time":'*'"msg":"completion: missing operand"}' ]]
+}
+
+@test 'a full disk is an error' {
+	[ -w /dev/full ] || skip 'no /dev/full'
+	run bash -c '"$RALPH" --version 2>&1 >/dev/full'
+	[ "$status" -eq 1 ]
+	[ "$output" = 'ralph: cannot write to standard output: No space left on device' ]
+}
+
+@test 'a closed stdout is an error' {
+	run bash -c '"$RALPH" --version 2>&1 >&-'
+	[ "$status" -eq 1 ]
+	[[ $output == 'ralph: cannot write to standard output'* ]]
+}
+
+@test 'a closed pipe ends it quietly, or with exit 1 where SIGPIPE is ignored' {
+	# The reader has gone before the writer starts.
+	run bash -c 'exec 4> >(exec <&-; exit 0); wait $!; "$RALPH" --help 2>&1 >&4; echo "code $?"'
+	[ "$output" = 'code 141' ]
+	run bash -c 'trap "" PIPE; exec 4> >(exec <&-; exit 0); wait $!; "$RALPH" --help 2>&1 >&4; echo "code $?"'
+	[ "${lines[0]}" = 'ralph: cannot write to standard output: Broken pipe' ]
+	[ "${lines[1]}" = 'code 1' ]
+}
+
+@test 'dump-options has six fields in every line' {
+	"$RALPH" --dump-options | awk -F '\t' 'NF != 6 { print; bad = 1 } END { exit bad }'
+}
+
+@test 'completion scripts are valid for their shells' {
+	for shell in bash zsh fish; do
+		if ! command -v "$shell" >/dev/null; then
+			[[ " ${RALPH_TEST_REQUIRE-} " != *" $shell "* ]]
+			continue
+		fi
+		"$RALPH" completion "$shell" >"$BATS_TEST_TMPDIR/script"
+		"$shell" -n "$BATS_TEST_TMPDIR/script"
+	done
+}
+
+@test 'bash completes commands and their words' {
+	"$RALPH" completion bash >"$BATS_TEST_TMPDIR/script"
+	complete_words() {
+		bash -c 'source "$1"; shift; COMP_WORDS=(ralph "$@"); COMP_CWORD=$#; _ralph
+			printf "%s\n" "${COMPREPLY[@]}"' - "$BATS_TEST_TMPDIR/script" "$@"
+	}
+	[ "$(complete_words compl)" = completion ]
+	[ "$(complete_words completion b)" = bash ]
+	[ "$(complete_words --color al)" = always ]
+	[ "$(complete_words --color = al)" = always ]
+	[ "$(complete_words help comp)" = completion ]
+}

@@ -1,0 +1,392 @@
+#!/usr/bin/env bats
+# Sandboxes come, are looked at, and go.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
+load helpers
+load sandbox
+
+setup() {
+	ralph_setup
+	S=t-${WS##*/ws-}
+}
+
+# repo DIR BRANCH: another workspace.
+repo() {
+	git init -q -b "$2" "$1"
+	git -C "$1" -c user.name=t -c user.email=t@example.invalid commit -q --allow-empty -m x
+}
+
+@test "two runs at once for one workspace: one sandbox, two commands" {
+	"$RALPH" run -- sh -c 'touch a; while [ ! -e go ]; do sleep 0.02; done; hostname; cat ~/b' >"$T/1" 3>&- &
+	local one=$! two
+	"$RALPH" run -- sh -c 'echo met >~/b; touch b; while [ ! -e go ]; do sleep 0.02; done; hostname' >"$T/2" 3>&- &
+	two=$!
+
+	wait_until test -e a -a -e b
+	same 2 "$(field "$(sandbox)" commands)"
+	touch go
+	wait $one
+	wait $two
+	same "$(sandbox) met" "$(xargs <"$T/1")"
+	same "$(sandbox)" "$(cat "$T/2")"
+	wait_until nothing_left
+	rm a b go
+}
+
+@test "many runs at once that start and end as they like: each gets its answer" {
+	local i pids=()
+
+	for i in {1..16}; do
+		"$RALPH" run -- sh -c "echo $i" >"$T/o$i" 2>"$T/e$i" 3>&- &
+		pids+=($!)
+	done
+	for i in {1..16}; do
+		wait "${pids[i - 1]}" || fail "run $i: exit $?: $(cat "$T/e$i")"
+		same "$i" "$(cat "$T/o$i")"
+	done
+	same 1 "$(ralph ls -q | wc -l)"
+}
+
+@test "many runs at once with --rm: each gets its answer, nothing stays" {
+	local i pids=()
+
+	for i in {1..12}; do
+		"$RALPH" run --rm -- sh -c "echo $i" >"$T/o$i" 2>"$T/e$i" 3>&- &
+		pids+=($!)
+	done
+	for i in {1..12}; do
+		wait "${pids[i - 1]}" || fail "run $i: exit $?: $(cat "$T/e$i")"
+		same "$i" "$(cat "$T/o$i")"
+	done
+	same "" "$(ralph ls -q)"
+	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes")"
+}
+
+@test "a sandbox is named after the branch, or the directory where there is none" {
+	git -C "$WS" checkout -q -b "fix-$S-x"
+	same "agent-loop-command-fix-$S-x" "$(ralph run -- hostname)"
+	mkdir "$HOME/plain-$S-x"
+	same "agent-loop-command-plain-$S-x" "$(ralph run "$HOME/plain-$S-x" -- hostname)"
+}
+
+@test "a name that had to be changed, or is another workspace's, gets a suffix" {
+	local a b
+
+	repo "$HOME/one" "Feature/$S-x"
+	a=$(ralph run "$HOME/one" -- hostname)
+	[[ $a =~ ^agent-loop-command-feature-$S-x-[0-9a-f]{8}$ ]] || fail "$a"
+	repo "$HOME/two" "br-$S-x"
+	repo "$HOME/three" "br-$S-x"
+	a=$(ralph run "$HOME/two" -- hostname)
+	b=$(ralph run "$HOME/three" -- hostname)
+	same "agent-loop-command-br-$S-x" "$a"
+	[[ $b =~ ^agent-loop-command-br-$S-x-[0-9a-f]{8}$ ]] || fail "$b"
+	same "$b" "$(ralph run "$HOME/three" -- hostname)"
+}
+
+@test "--name gives the name; what is none is refused" {
+	local bad
+
+	same "$S" "$(ralph run -n "$S" -- hostname)"
+	for bad in "" A a_b -a a- a/b .. . "$(printf 'x%.0s' {1..64})" 'a b' 'ä'; do
+		must_exit 2 ralph run "--name=$bad" -- true
+	done
+	same "$S" "$(ralph ls -q)"
+}
+
+@test "ls: a table for people, names for scripts, JSON for programs" {
+	same "" "$(ralph ls -q)"
+	same "[]" "$(ralph ls --json)"
+	ralph run -d -n "$S"
+	ralph run -n "$S-off" -- true
+	same "$S $S-off" "$(ralph ls --quiet | xargs)"
+	has "$(ralph ls)" "NAME"
+	same "$S running" "$(ralph ls | awk '$1 == "'"$S"'" { print $1, $2 }')"
+	same "$S-off stopped" "$(ralph ls | awk '$1 == "'"$S-off"'" { print $1, $2 }')"
+	same "running stopped $WS" "$(ralph ls --json | get '" ".join([r["state"] for r in j] + [j[0]["workspace"]])')"
+}
+
+@test "inspect --json is what is inside: mounts, environment, user, host name" {
+	ralph run -d -n "$S" -e MARK=here
+	ralph inspect "$S" --json >"$T/spec"
+	ralph exec "$S" sh -c 'cat /proc/self/mountinfo' | awk '{ print $5 }' | sort -u >"$T/mounts"
+	# Every bind and tmpfs of the spec is a mount inside.
+	get '"\n".join(sorted({m["target"] for m in j["mounts"] if m["kind"] in ("ro", "rw", "tmpfs", "proc")}))' <"$T/spec" >"$T/told"
+	same "" "$(comm -13 "$T/mounts" <(sort -u "$T/told"))"
+	# Every mount inside is in the spec, but for the parts of /dev and what masks /proc.
+	get '"\n".join(sorted({m["target"] for m in j["mounts"]}))' <"$T/spec" | sort -u >"$T/targets"
+	same "" "$(comm -23 "$T/mounts" "$T/targets" | grep -v -e '^/dev/' -e '^/proc/' | xargs)"
+	same "$(get '"\n".join(sorted(e["name"] + "=" + e["value"] for e in j["env"]))' <"$T/spec")" \
+		"$(ralph exec "$S" env | LC_ALL=C sort)"
+	same "$(get 'str(j["uid"]) + " " + str(j["gid"]) + " " + j["hostname"]' <"$T/spec")" \
+		"$(ralph exec "$S" sh -c 'id -u; id -g; hostname' | xargs)"
+}
+
+@test "inspect for people names the limits' method; of a stopped sandbox too" {
+	ralph run -n "$S" -- true
+	has "$(ralph inspect "$S")" "stopped"
+	has "$(ralph inspect "$S")" "limits by"
+	same 125 "$(must_exit 1 ralph inspect no-such 2>/dev/null && echo 125)"
+}
+
+@test "stop ends the sandbox and keeps its home; it may be asked for twice" {
+	ralph run -d -n "$S" -- sh -c 'echo x >~/kept'
+	same "$S" "$(ralph stop "$S")"
+	down
+	nothing_left
+	same "$S" "$(ralph stop "$S")"
+	same x "$(ralph run -n "$S" -- sh -c 'cat ~/kept')"
+	must_exit 1 ralph stop no-such
+	must_exit 2 ralph stop
+	must_exit 2 ralph stop --all "$S"
+}
+
+@test "rm refuses a running sandbox, says how, and removes it with -f" {
+	ralph run -d -n "$S"
+	run --separate-stderr ralph rm "$S"
+	same 1 "$status"
+	has "$stderr" "ralph rm -f $S"
+	up
+	same "$S" "$(ralph rm -f "$S")"
+	same "" "$(ralph ls -q)"
+	nothing_left
+	must_exit 1 ralph rm "$S"
+}
+
+@test "rm goes on with the others when one fails, and exits 1" {
+	ralph run -n "$S-a" -- true
+	ralph run -n "$S-b" -- true
+	run --separate-stderr ralph rm "$S-a" no-such "$S-b"
+	same 1 "$status"
+	same "$S-a $S-b" "$(xargs <<<"$output")"
+	same "" "$(ralph ls -q)"
+}
+
+@test "rm --all removes running and stopped ones; with none it is content" {
+	ralph rm --all
+	ralph run -d -n "$S-a"
+	ralph run -n "$S-b" -- true
+	same "$S-a $S-b" "$(ralph rm --all | xargs)"
+	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes")"
+	nothing_left
+}
+
+@test "rm removes what the sandbox made hard to remove" {
+	ralph run -n "$S" -- sh -c 'cd ~; mkdir -p a/b c; touch a/b/f c/g; chmod 000 a/b; chmod 555 c; ln -s / root; ln -s '"$WS"' ws; mkfifo p'
+	ralph rm "$S"
+	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes")"
+	[ -e "$WS/file" ]
+}
+
+@test "rm removes a tree that is deeper than paths and descriptors go" {
+	ralph run -n "$S" -- python3 -c '
+import os
+os.chdir(os.environ["HOME"])
+for i in range(5000):
+    os.mkdir("d")
+    os.chdir("d")
+    open("f", "w").close()'
+	ralph rm "$S"
+	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes")"
+}
+
+kill_supervisor() {
+	local pid
+
+	pid=$(field "$S" supervisor)
+	kill -9 "$pid"
+	wait_until nothing_left
+}
+
+cgroups_of() {
+	find /sys/fs/cgroup -type d -name "*$S*" 2>/dev/null
+}
+
+@test "a killed supervisor: ls says stopped, the next run cleans up and works" {
+	ralph run -d -n "$S" -- sh -c 'echo x >~/kept'
+	kill_supervisor
+	down
+	must_exit 125 ralph exec "$S" true
+	same x "$(ralph run -n "$S" -- sh -c 'cat ~/kept')"
+	same "" "$(cgroups_of)"
+}
+
+@test "a killed supervisor: rm leaves no record, no socket, no cgroup" {
+	ralph run -d -n "$S"
+	kill_supervisor
+	ralph rm "$S"
+	same "" "$(ralph ls -q)"
+	same "" "$(cgroups_of)"
+	[ ! -e "${XDG_RUNTIME_DIR:-/tmp/ralph-$(id -u)}/${XDG_RUNTIME_DIR:+ralph/}$S" ]
+}
+
+@test "a killed supervisor: stop cleans up" {
+	ralph run -d -n "$S"
+	kill_supervisor
+	ralph stop "$S"
+	same "" "$(cgroups_of)"
+	ralph run -n "$S" -- true
+}
+
+@test "a damaged record is listed, named in the error, and can be removed" {
+	local text
+
+	for text in '' '{' '[]' '{"name": 1}' 'null'; do
+		ralph run -n "$S" -- true
+		printf '%s' "$text" >"$XDG_STATE_HOME/ralph/sandboxes/$S/spec.json"
+		is "$S" state damaged
+		run --separate-stderr ralph inspect "$S"
+		same 1 "$status"
+		has "$stderr" "damaged"
+		same "$S" "$(ralph rm "$S")"
+	done
+	same "" "$(ralph ls -q)"
+}
+
+@test "a damaged record does not keep the workspace from running" {
+	ralph run -n "$S" -- true
+	echo '{' >"$XDG_STATE_HOME/ralph/sandboxes/$S/spec.json"
+	same ok "$(ralph run -n "$S" -- echo ok)"
+}
+
+@test "what is not a sandbox's directory in the state is left alone" {
+	mkdir -p "$XDG_STATE_HOME/ralph/sandboxes/Not_One"
+	same "" "$(ralph ls -q)"
+	ralph rm --all
+	rmdir "$XDG_STATE_HOME/ralph/sandboxes/Not_One"
+}
+
+@test "a state that cannot be written: 125 with the path" {
+	only_user
+	mkdir "$T/closed" && chmod 500 "$T/closed"
+	XDG_STATE_HOME=$T/closed run --separate-stderr ralph run -- true
+	same 125 "$status"
+	has "$stderr" "$T/closed"
+}
+
+@test "a state that is a file: 125 with the path" {
+	echo >"$T/f"
+	XDG_STATE_HOME=$T/f run --separate-stderr ralph run -- true
+	same 125 "$status"
+	has "$stderr" "$T/f"
+}
+
+@test "a runtime directory that is open to others, a link, or a file is refused" {
+	export XDG_RUNTIME_DIR=$T/r
+
+	mkdir -p "$T/r/ralph" "$T/elsewhere"
+	chmod 777 "$T/r/ralph"
+	must_exit 125 ralph run -- true
+	must_exit 125 ralph exec "$S" true
+	rmdir "$T/r/ralph"
+	chmod 700 "$T/elsewhere"
+	ln -s "$T/elsewhere" "$T/r/ralph"
+	must_exit 125 ralph run -- true
+	must_exit 125 ralph exec "$S" true
+	same "" "$(ls -A "$T/elsewhere")"
+	rm "$T/r/ralph"
+	echo >"$T/r/ralph"
+	must_exit 125 ralph run -- true
+	rm "$T/r/ralph"
+	ralph rm --all
+}
+
+@test "a runtime directory of another user is refused, by run and by exec" {
+	only_root
+	export XDG_RUNTIME_DIR=$T/r
+	ralph run -d -n "$S"
+	must_exit 0 ralph exec "$S" true
+	chown nobody "$T/r/ralph"
+	run --separate-stderr ralph exec "$S" true
+	same 125 "$status"
+	has "$stderr" "of your own"
+	must_exit 125 ralph run -n "$S" -- true
+	chown root "$T/r/ralph"
+	chown nobody "$T/r/ralph/$S"
+	must_exit 125 ralph exec "$S" true
+	chown root "$T/r/ralph/$S"
+	ralph rm -f "$S"
+}
+
+@test "places with paths longer than a socket's name work" {
+	local long
+
+	long=$T/$(printf 'd%.0s' {1..120})
+	mkdir -p "$long/run" "$long/state" "$long/home/ws"
+	export XDG_RUNTIME_DIR=$long/run XDG_STATE_HOME=$long/state HOME=$long/home
+	chmod 700 "$long/run"
+	ralph run -d -n "$S" "$long/home/ws"
+	same hi "$(ralph exec "$S" echo hi)"
+	ralph rm -f "$S"
+}
+
+refused() {
+	run --separate-stderr ralph run "$1" -- true
+	same 2 "$status"
+	has "$stderr" "$2"
+	same "" "$(ralph ls -q | grep -v '^x$' || :)"
+}
+
+@test "workspaces that would give too much away are refused, with the reason" {
+	ln -s / "$T/root"
+	ln -s "$HOME" "$T/h"
+	refused / "root of the file system"
+	refused "$T/root" "root of the file system"
+	refused "$HOME" "home directory"
+	refused "$T/h/" "home directory"
+	refused "$WS/.." "home directory"
+	refused "$T" "home directory"
+	refused /etc "/etc"
+	refused /usr/lib "/usr"
+	refused /proc "/proc"
+	refused /tmp "/tmp"
+	refused /dev/shm "/dev"
+}
+
+@test "ralph's own directories are no workspaces, nor what is in or above them" {
+	ralph run -n "$S" -- true
+	ralph rm "$S"
+	mkdir -p "$XDG_CONFIG_HOME/ralph" "$XDG_STATE_HOME/ralph/sandboxes/x"
+	export HOME=$T/home/inner
+	mkdir "$HOME"
+	refused "$XDG_STATE_HOME/ralph" "ralph's own"
+	refused "$XDG_STATE_HOME" "ralph's own"
+	refused "$XDG_STATE_HOME/ralph/sandboxes/x" "ralph's own"
+	refused "$XDG_CONFIG_HOME" "ralph's own"
+	rmdir "$XDG_STATE_HOME/ralph/sandboxes/x"
+}
+
+@test "a workspace that is missing or a file is refused" {
+	refused "$T/not-there" "does not exist"
+	refused "$WS/file" "not a directory"
+	refused "$WS/file/x" "does not exist"
+}
+
+@test "a workspace whose path is not UTF-8 is refused, and not another one taken for it" {
+	mkdir "$HOME/"$'w-\xff' "$HOME/"$'w-\xef\xbf\xbd'
+	refused "$HOME/"$'w-\xff' "UTF-8"
+	same ok "$(ralph run "$HOME/"$'w-\xef\xbf\xbd' -- echo ok)"
+}
+
+@test "another user's home is no workspace" {
+	only_root
+	refused /home/ralph-test "home directory"
+}
+
+@test "events are kept in order, with their chain unbroken over runs" {
+	ralph run -n "$S" -- true
+	must_exit 3 ralph run -n "$S" -- sh -c 'exit 3'
+	python3 - "$XDG_STATE_HOME/ralph/sandboxes/$S/events.jsonl" <<-'END'
+		import hashlib, json, sys
+		chain, seq, types = "", 0, []
+		for line in open(sys.argv[1], encoding="utf-8"):
+		    text, _, mine = line.rstrip("\n").rpartition(',"chain":')
+		    event = json.loads(line)
+		    seq += 1
+		    assert event["seq"] == seq, line
+		    chain = hashlib.sha256((chain + text + "}").encode()).hexdigest()
+		    assert event["chain"] == chain, line
+		    types.append(event["type"])
+		assert types.count("exec") == 2 and types.count("exec-end") == 2, types
+		assert types[0] == "sandbox-start" and types[-1] == "sandbox-stop", types
+	END
+}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# Who may use whom (the table of the design), read from the #include lines of src/. Also: a .c includes
+# its own header first, and a layer builds no file of another. Prints every breach; exits 1 on any.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+declare -A may=(
+	[base]=""
+	[wire]="base" [config]="base" [policy]="base" [transcript]="base"
+	[spec]="base config policy"
+	[cred]="base config" [agent]="base config"
+	[gateway]="base wire policy"
+	[guest]="base wire"
+	[engine]="base wire spec"
+	[sandbox]="base wire config policy spec cred agent engine"
+	[loop]="base config spec agent sandbox transcript"
+	[cli]="base config spec agent sandbox transcript wire"
+)
+breaches=0
+
+breach() {
+	echo "layers: $*"
+	breaches=$((breaches + 1))
+}
+
+# allowed LAYER OTHER
+allowed() {
+	[ "$1" = "$2" ] || [[ " ${may[$1]} " == *" $2 "* ]]
+}
+
+# made LAYER FILE: it comes from the layer's own build file.
+made() {
+	grep -qsF "'$2'" "src/$1/meson.build"
+}
+
+check_include() {
+	local file=$1 layer=$2 line=$3 target=$4
+
+	case $target in
+	build-config.h) return ;;
+	*..*) breach "$file:$line: \"$target\" climbs; write it from src/" ;;
+	*/*)
+		if [ ! -e "src/$target" ] && ! made "${target%/*}" "${target##*/}"; then
+			breach "$file:$line: \"$target\" is not in src/"
+		elif ! allowed "$layer" "${target%%/*}"; then
+			breach "$file:$line: $layer may not use ${target%%/*} (\"$target\")"
+		fi
+		;;
+	*)
+		[ -e "$(dirname "$file")/$target" ] || made "$layer" "$target" ||
+			breach "$file:$line: \"$target\" is not beside it"
+		;;
+	esac
+}
+
+check_file() {
+	local file=$1 layer=$2 own=${1%.c}.h first
+
+	while IFS=: read -r line target; do
+		check_include "$file" "$layer" "$line" "$target"
+	done < <(sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]+"([^"]*)".*/\1/; t p; b; :p; =; p' "$file" |
+		paste -d: - -)
+	if [[ $file == *.c ]] && [ -e "$own" ]; then
+		first=$(grep -m1 -E '^#include' "$file" || true)
+		case $first in
+		"#include \"${own#src/}\""* | "#include \"${own##*/}\""*) ;;
+		*) breach "$file: its own header is not the first include" ;;
+		esac
+	fi
+}
+
+# A static program has its own libc, so it compiles the files of the layers it may use once more; anywhere
+# else a foreign source file is a breach.
+check_build() {
+	local file=$1 layer=$2 other
+
+	while read -r other; do
+		[ "$other" != "$layer" ] || continue
+		grep -q musl_gcc "$file" && allowed "$layer" "$other" && continue
+		breach "$file: lists a file of $other"
+	done < <(sed 's/#.*//' "$file" | grep -oE "\.\./[a-z]+/[a-z0-9-]+\.[ch]" | cut -d/ -f2 | sort -u)
+}
+
+for dir in src/*/; do
+	layer=$(basename "$dir")
+	if [ -z "${may[$layer]+known}" ]; then
+		breach "$dir: no such layer in the table"
+		continue
+	fi
+	while read -r file; do
+		check_file "$file" "$layer"
+	done < <(find "$dir" -name '*.[ch]' | sort)
+	while read -r file; do
+		check_build "$file" "$layer"
+	done < <(find "$dir" -name meson.build)
+done
+[ $breaches -eq 0 ]

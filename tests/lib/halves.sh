@@ -1,0 +1,66 @@
+# Who runs the shell tests. Sourced by tests/run.sh, in the root of the tree.
+#
+# Root and an unprivileged user meet different kernels: what is a user namespace for one is a capability
+# for the other, so each half runs every file. The unprivileged half runs twice, without and with
+# XDG_RUNTIME_DIR, because ralph's sockets live elsewhere in each.
+# shellcheck shell=bash
+
+TEST_USER=ralph-test
+
+make_user() {
+	id -u "$TEST_USER" >/dev/null 2>&1 && return
+	useradd -m -s /bin/bash "$TEST_USER"
+}
+
+# one_half NAME RESULTS FILE… as this user; the environment holds nothing but what is set here.
+one_half() {
+	local half=$1 out=$2 stage
+	shift 2
+
+	stage=$(scripts/stage.sh --path)
+	half_command "$half" "$out" "$stage" "$PWD/tests" "$HOME" "$@"
+}
+
+half_command() {
+	local half=$1 out=$2 stage=$3 tests=$4 home=$5 f
+	shift 5
+
+	for f; do
+		printf '%s\0' "$tests/${f#tests/}"
+	done | env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$stage/bin/ralph" \
+		RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_HALF="$half" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
+		${AS_USER:+setpriv --reuid "$TEST_USER" --regid "$TEST_USER" --init-groups} \
+		xargs -0 -P "$(nproc)" -n 1 "$tests/lib/run-bats.sh" "$half" "$out"
+}
+
+all_halves() {
+	local out=$1 copy files=() f
+	shift
+
+	for f; do
+		[ ! -f "$f" ] || files+=("$f")
+	done
+	[ ${#files[@]} -gt 0 ] || return 0
+	if [ "$(id -u)" -ne 0 ]; then
+		one_half user "$out" "${files[@]}"
+		one_half user-runtime "$out" "${files[@]}"
+		if [ -n "${CI:-}" ]; then
+			echo "0 1 0 root half: needs root" >"$out/root.counts"
+		fi
+		echo "tests: not root, so only the unprivileged half ran"
+		return
+	fi
+
+	one_half root "$out" "${files[@]}"
+	make_user || { echo "0 1 0 cannot make the user $TEST_USER" >"$out/user.counts"; return; }
+	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
+	cp -r tests man "$copy/"
+	cp build/tests/attack/probe "$copy/tests/attack/"
+	chmod -R a+rX "$copy"
+	for f in user user-runtime; do
+		AS_USER=1 half_command "$f" "$out" "$(scripts/stage.sh --path)" "$copy/tests" \
+			"$(getent passwd "$TEST_USER" | cut -d: -f6)" "${files[@]}"
+	done
+	rm -rf "$copy"
+}

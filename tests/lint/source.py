@@ -1,0 +1,81 @@
+"""Checks on the source text that no compiler makes: banned calls, lengths, places of one machine."""
+import re
+import subprocess
+import sys
+
+FILE_WARN, FILE_MAX, FUNCTION_MAX = 700, 1000, 100
+
+BANNED = (
+    "strcpy strcat sprintf vsprintf strtok atoi atol atoll strtol strtoul strtoll strtoull sscanf gets "
+    "system popen alloca dup access tmpnam tempnam mktemp"
+).split()
+BANNED_CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
+
+# The parser of numbers is where the one checked strtoull of the tree may live.
+BANNED_EXCEPT = {("src/base/parse.c", "strtoull"), ("src/base/parse.c", "strtoll")}
+
+# Spelled in pieces, so that this file does not name what it looks for.
+PLACES = re.compile(
+    r"(?<![\w.$}*-])/(?:work|root)/"
+    r"|https?://[\w.-]*(?:regis" r"try|mir" r"ror|arti" r"factory|nexus)[\w.-]*"
+)
+# Public services that belong to the subject.
+PLACES_EXCEPT = re.compile(r"regis" r"try\.npmjs\.org|regis" r"try-1\.docker\.io|example|invalid|test")
+
+problems = 0
+
+
+def problem(path, line, text):
+    global problems
+    problems += 1
+    print(f"{path}:{line}: {text}")
+
+
+def blank(match):
+    """A comment or string becomes nothing, its line breaks stay."""
+    return "\n" * match.group(0).count("\n") or " "
+
+
+def check_c(path, text):
+    lines = text.count("\n")
+    if lines > FILE_MAX:
+        problem(path, lines, f"{lines} lines: split it by responsibility (at most {FILE_MAX})")
+    elif lines > FILE_WARN:
+        print(f"{path}:{lines}: warning: {lines} lines, think of splitting it")
+
+    code = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+    start = 0
+    for number, line in enumerate(code.splitlines(), 1):
+        for call in BANNED_CALL.findall(line):
+            # A test reads numbers that it wrote itself.
+            own = path.startswith("tests/") and call.startswith("strto") and call != "strtok"
+            if (path, call) not in BANNED_EXCEPT and not own:
+                problem(path, number, f"{call}() is banned")
+        if "//" in line:
+            problem(path, number, "comments are written /* so */")
+        if line.startswith("{"):
+            start = number
+        elif line.startswith("}") and start:
+            if number - start - 1 > FUNCTION_MAX:
+                problem(path, start, f"a function of {number - start - 1} lines (at most {FUNCTION_MAX})")
+            start = 0
+
+
+def check_places(path, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in PLACES.finditer(line):
+            if not PLACES_EXCEPT.search(found.group(0)):
+                problem(path, number, f"names a place of one machine: {found.group(0)}")
+
+
+files = subprocess.run(["git", "ls-files", "-z"], check=True, stdout=subprocess.PIPE).stdout
+for path in filter(None, files.decode().split("\0")):
+    try:
+        with open(path, encoding="utf-8") as source:
+            text = source.read()
+    except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
+        continue
+    check_places(path, text)
+    if path.endswith((".c", ".h")):
+        check_c(path, text)
+sys.exit(1 if problems else 0)

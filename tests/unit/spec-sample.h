@@ -1,0 +1,61 @@
+#pragma once
+
+/* One spec with something in every field, for tests. */
+#include "spec/spec.h"
+
+static inline struct sandbox_spec *sample_spec(void)
+{
+	struct sandbox_spec *s = spec_new();
+	struct spec_net_rule *rule;
+	struct spec_mount *m;
+
+	s->name = xstrdup("agent-loop-command-main");
+	s->engine = xstrdup("native");
+	s->agent = xstrdup("command");
+	s->workspace = xstrdup("/home/u/work");
+	s->branch = xstrdup("main");
+	s->instance = xstrdup("0123abcd");
+	s->home = xstrdup("/home/u");
+	s->hostname = xstrdup("agent-loop-command-main");
+	s->uid = 1000;
+	s->gid = 1001;
+	spec_env_set(s, "HOME", "/home/u", SPEC_SET, "ralph");
+	spec_env_set(s, "TERM", "xterm", SPEC_PASSED, "host");
+	spec_env_set(s, "A", "b=c\nd \"e\"", SPEC_USER, "--env");
+	(void)spec_mount_add(s, SPEC_BIND_RO, "/usr", "/usr", "programs of the system");
+	(void)spec_mount_add(s, SPEC_SYMLINK, "usr/bin", "/bin", "programs of the system");
+	m = spec_mount_add(s, SPEC_FILE, NULL, "/etc/hostname", "its own name");
+	m->data = xstrdup("agent-loop-command-main\n");
+	m->mode = 0444;
+	(void)spec_mount_add(s, SPEC_COPY, "/etc/services", "/etc/services", "settings");
+	(void)spec_mount_add(s, SPEC_PROC, NULL, "/proc", "its own processes");
+	(void)spec_mount_add(s, SPEC_MASK, NULL, "/proc/kcore", "of the host's kernel");
+	spec_mount_add(s, SPEC_MASK, NULL, "/proc/acpi", "of the host's kernel")->mode = 0040000;
+	(void)spec_mount_add(s, SPEC_DEV, NULL, "/dev", "null and the like");
+	m = spec_mount_add(s, SPEC_TMPFS, NULL, "/tmp", "temporary files");
+	m->size = 64 * MiB;
+	m->mode = 01777;
+	spec_mount_add(s, SPEC_DIR, NULL, "/run/user/1000", "XDG_RUNTIME_DIR")->mode = 0700;
+	(void)spec_mount_add(s, SPEC_BIND_RO, "/opt/ralph/guest", "/run/ralph/guest", "pid 1");
+	(void)spec_mount_add(s, SPEC_BIND_RW, "/state/home", "/home/u", "its own home");
+	(void)spec_mount_add(s, SPEC_BIND_RW, "/home/u/work", "/home/u/work", "the workspace");
+	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
+	s->net.tier = SPEC_NET_ALLOWLIST;
+	(void)spec_net_add(s, true, "evil.example", "network.deny");
+	rule = spec_net_add(s, false, "api.example", "network.rules");
+	strv_push(&rule->methods, "GET");
+	strv_push(&rule->paths, "/v1/");
+	strv_push(&rule->git, "fetch");
+	rule->credential = xstrdup("token");
+	s->limits = (struct spec_limits){
+		.memory = 512 * MiB,
+		.pids = 64,
+		.cpu = 50,
+		.tmp = 64 * MiB,
+		.open_files = 1024,
+		.timeout_ms = 90000,
+		.method = xstrdup("cgroup v1"),
+		.controllers = 7,
+	};
+	return s;
+}

@@ -1,0 +1,156 @@
+#include "tests.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "engine/engine.h"
+#include "spec-sample.h"
+
+#define GOLDEN SOURCE_ROOT "/tests/golden/native"
+
+/* The plan of a spec as text, or NULL with the error. */
+static char *plan_of(const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_(engine_freep) struct engine *e = NULL;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f;
+
+	assert_int_equal(engine_new(spec->engine, &e, err), 0);
+	if (engine_plan(e, spec, err) < 0)
+		return NULL;
+	f = open_memstream(&text, &n);
+	assert_non_null(f);
+	engine_dump(e, f);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+static char *read_file(const char *path)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 1 * MiB);
+	if (path_read(AT_FDCWD, path, &b) < 0)
+		fail_msg("cannot read %s", path);
+	return buf_take(&b);
+}
+
+/* With RALPH_GOLDEN=update the plan is written instead: the change is for a person to look at. */
+static void check_case(const char *name)
+{
+	cleanup_free char *in = xasprintf(GOLDEN "/%s.json", name);
+	cleanup_free char *out = xasprintf(GOLDEN "/%s.plan", name), *text = read_file(in);
+	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
+	cleanup_free char *got = NULL, *want = NULL;
+	cleanup_json json_t *j = NULL;
+	struct err e = {0};
+
+	if (json_parse(text, strlen(text), &j, &e) < 0 || spec_from_json(j, &spec, &e) < 0)
+		fail_msg("%s: %s", name, e.msg);
+	got = plan_of(spec, &e);
+	if (!got)
+		fail_msg("%s: %s", name, e.msg);
+	if (getenv("RALPH_GOLDEN") && streq(getenv("RALPH_GOLDEN"), "update"))
+		assert_int_equal(path_write_atomic(AT_FDCWD, out, got, strlen(got), 0644, 0), 0);
+	want = read_file(out);
+	if (!streq(want, got))
+		fail_msg("the plan of %s has changed:\n%s", name, got);
+}
+
+static void plan_of_each_golden_spec_is_as_it_was(void **state)
+{
+	DIR *dir = opendir(GOLDEN);
+	struct dirent *de;
+	int n = 0;
+
+	assert_non_null(dir);
+	while ((de = readdir(dir))) {
+		char *dot = strrchr(de->d_name, '.');
+
+		if (!dot || !streq(dot, ".json"))
+			continue;
+		*dot = '\0';
+		check_case(de->d_name);
+		n++;
+	}
+	(void)closedir(dir);
+	assert_true(n >= 3);
+}
+
+static void plan_is_the_same_each_time(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
+	struct err e;
+	cleanup_free char *a = plan_of(s, &e), *b = plan_of(s, &e);
+
+	assert_non_null(a);
+	assert_string_equal(a, b);
+}
+
+static void plan_without_the_guest_is_refused(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
+	struct err e = {0};
+
+	for (size_t i = 0; i < s->n_mounts; i++)
+		if (streq(s->mounts[i].target, "/run/ralph/guest"))
+			s->mounts[i].target[1] = 'x';
+	assert_null(plan_of(s, &e));
+	assert_non_null(strstr(e.msg, "guest"));
+}
+
+static void plan_of_a_spec_that_does_not_hold_is_refused(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
+	struct err e = {0};
+
+	(void)spec_mount_add(s, SPEC_BIND_RW, "/a/../etc", "/data", "no");
+	assert_null(plan_of(s, &e));
+}
+
+static void plan_always_isolates(void **state)
+{
+	static const char *const flags[] = {
+		"--unshare-user", "--unshare-pid",     "--unshare-ipc",
+		"--unshare-uts",  "--disable-userns",  "--clearenv",
+		"--as-pid-1",	  "--die-with-parent", "--cap-drop ALL"};
+	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
+	cleanup_free char *plan = NULL;
+	struct err e;
+
+	plan = plan_of(s, &e);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (!strstr(plan, flags[i]))
+			fail_msg("%s is missing", flags[i]);
+	/* Content does not show, nor does a secret that is in the environment. */
+	assert_null(strstr(plan, "b=c"));
+}
+
+static void engine_unknown_name_is_the_users_mistake(void **state)
+{
+	struct engine *e = NULL;
+	struct err err = {0};
+
+	assert_true(engine_new("vmware", &e, &err) < 0);
+	assert_int_equal(err.exit_code, EXIT_USAGE);
+	assert_null(e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plan_of_each_golden_spec_is_as_it_was),
+		cmocka_unit_test(plan_is_the_same_each_time),
+		cmocka_unit_test(plan_without_the_guest_is_refused),
+		cmocka_unit_test(plan_of_a_spec_that_does_not_hold_is_refused),
+		cmocka_unit_test(plan_always_isolates),
+		cmocka_unit_test(engine_unknown_name_is_the_users_mistake),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+#include "tests.h"
+
+#include "base/mem.h"
+#include "spec-sample.h"
+
+typedef void change_fn(struct sandbox_spec *s);
+
+static void replace(char **to, const char *value)
+{
+	free(*to);
+	*to = xstrdup(value);
+}
+
+/* A command wants `change`d settings: the difference names `word`, or there is none. */
+static void check(change_fn *change, const char *word)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = sample_spec(), *want = sample_spec();
+	cleanup_free char *d = NULL;
+
+	change(want);
+	d = spec_difference(live, want);
+	if (!word)
+		assert_null(d);
+	else if (!d || !strstr(d, word))
+		fail_msg("wanted '%s', got '%s'", word, d ? d : "none");
+}
+
+static void nothing(struct sandbox_spec *s)
+{
+}
+
+static void other_engine(struct sandbox_spec *s)
+{
+	replace(&s->engine, "docker");
+}
+
+static void other_workspace(struct sandbox_spec *s)
+{
+	replace(&s->workspace, "/home/u/other");
+}
+
+static void other_user(struct sandbox_spec *s)
+{
+	s->uid++;
+}
+
+static void more_memory(struct sandbox_spec *s)
+{
+	s->limits.memory++;
+}
+
+static void less_pids(struct sandbox_spec *s)
+{
+	s->limits.pids--;
+}
+
+static void other_time_and_environment(struct sandbox_spec *s)
+{
+	s->limits.timeout_ms = 1;
+	spec_env_set(s, "NEW", "x", SPEC_USER, "--env");
+}
+
+static void writable_mount(struct sandbox_spec *s)
+{
+	(void)spec_mount_add(s, SPEC_BIND_RW, "/data", "/data", "asked for");
+}
+
+static void readonly_mount(struct sandbox_spec *s)
+{
+	(void)spec_mount_add(s, SPEC_BIND_RO, "/data", "/data", "asked for");
+}
+
+static void readonly_instead_of_writable(struct sandbox_spec *s)
+{
+	s->mounts[s->n_mounts - 2].kind = SPEC_BIND_RO;
+}
+
+static void other_tier(struct sandbox_spec *s)
+{
+	s->net.tier = SPEC_NET_FULL;
+}
+
+static void another_rule(struct sandbox_spec *s)
+{
+	(void)spec_net_add(s, false, "more.example", "--allow");
+}
+
+static void rule_without_method(struct sandbox_spec *s)
+{
+	strv_done(&s->net.rules[1].methods);
+}
+
+static void denied_becomes_allowed(struct sandbox_spec *s)
+{
+	s->net.rules[0].deny = false;
+}
+
+static void difference_same_spec_has_none(void **state)
+{
+	check(nothing, NULL);
+}
+
+static void difference_what_belongs_to_commands_does_not_count(void **state)
+{
+	check(other_time_and_environment, NULL);
+}
+
+static void difference_names_what_differs(void **state)
+{
+	check(other_engine, "engine");
+	check(other_workspace, "workspace");
+	check(other_user, "user");
+	check(more_memory, "limits");
+	check(less_pids, "limits");
+	check(writable_mount, "/data");
+	check(readonly_mount, "/data");
+	check(readonly_instead_of_writable, "/home/u/work");
+	check(other_tier, "network");
+	check(another_rule, "more.example");
+	check(rule_without_method, "api.example");
+	check(denied_becomes_allowed, "evil.example");
+}
+
+/* What is there beyond what is wanted counts, unless it is read-only. */
+static void difference_more_than_wanted_only_when_read_only(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = sample_spec(), *want = sample_spec();
+	cleanup_free char *d = NULL;
+
+	readonly_mount(live);
+	assert_null(spec_difference(live, want));
+	writable_mount(live);
+	d = spec_difference(live, want);
+	assert_non_null(d);
+}
+
+static void difference_fewer_rules_than_live_counts(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = sample_spec(), *want = sample_spec();
+	cleanup_free char *d = NULL;
+
+	another_rule(live);
+	d = spec_difference(live, want);
+	assert_non_null(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(difference_same_spec_has_none),
+		cmocka_unit_test(difference_what_belongs_to_commands_does_not_count),
+		cmocka_unit_test(difference_names_what_differs),
+		cmocka_unit_test(difference_more_than_wanted_only_when_read_only),
+		cmocka_unit_test(difference_fewer_rules_than_live_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
