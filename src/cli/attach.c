@@ -222,8 +222,6 @@ static void on_frame(struct session *s, struct wire_msg *m)
 
 	wire_read(&r, m);
 	switch ((unsigned)m->type) {
-	case WIRE_READY:
-		break;
 	case WIRE_STARTED:
 		on_started(s, m);
 		break;

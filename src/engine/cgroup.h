@@ -51,9 +51,9 @@ struct cgroup_support {
 
 /* Where the probe looks; NULL members mean the running system. Tests give their own tree. */
 struct cgroup_source {
-	char *proc_cgroup; /* content of /proc/self/cgroup */
-	char *mountinfo;	 /* content of /proc/self/mountinfo */
-	bool (*manager)(void);	 /* does the user's service manager answer? */
+	char *proc_cgroup;     /* content of /proc/self/cgroup */
+	char *mountinfo;       /* content of /proc/self/mountinfo */
+	bool (*manager)(void); /* does the user's service manager answer? */
 };
 
 /* Reads both files once, for several questions; the strings are the caller's. */

@@ -119,7 +119,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct filter *f)
 static void write_filter(FILE *out, const struct filter *f)
 {
 	scmp_filter_ctx ctx = seccomp_init(f->otherwise);
-	int fd = memfd_create("bpf", 0);
+	int fd = memfd_create("bpf", MFD_CLOEXEC);
 	uint64_t insn;
 	FILE *in;
 
@@ -130,8 +130,10 @@ static void write_filter(FILE *out, const struct filter *f)
 	need(seccomp_export_bpf(ctx, fd), "export");
 	(void)lseek(fd, 0, SEEK_SET);
 	in = fdopen(fd, "r");
-	if (!in)
+	if (!in) {
 		need(-errno, "fdopen");
+		return;
+	}
 	(void)fprintf(out, "static const uint64_t filter_%s[] = {\n", f->name);
 	while (fread(&insn, sizeof(insn), 1, in) == 1)
 		(void)fprintf(out, "\t0x%016llxull,\n", (unsigned long long)insn);
@@ -142,7 +144,7 @@ static void write_filter(FILE *out, const struct filter *f)
 
 int main(int argc, char *argv[])
 {
-	FILE *out = argc == 2 ? fopen(argv[1], "w") : NULL;
+	FILE *out = argc == 2 ? fopen(argv[1], "we") : NULL;
 
 	if (!out) {
 		(void)fprintf(stderr, "usage: seccomp-gen FILE\n");

@@ -11,12 +11,13 @@
  * allowed server, and on port 443 there must be one. What the server says first passes meanwhile,
  * for protocols in which it does.
  */
-#include "gateway/conn.h"
+#include "gateway/tunnel.h"
 
 #include <fcntl.h>
 #include <string.h>
 
 #include "base/fd.h"
+#include "gateway/conn.h"
 #include "gateway/hello.h"
 #include "gateway/refuse.h"
 #include "gateway/sniff.h"

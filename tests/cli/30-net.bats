@@ -403,6 +403,18 @@ deny sandbox.example.com ralph net --sandbox" \
 	same "" "$stderr"
 }
 
+@test 'a run beside a live sandbox brings it up to rules that were written by hand' {
+	ralph run --detach
+	ralph net allow first.example.com
+	echo 'allow second.example.com' >>"$(find "$XDG_STATE_HOME" -name network.rules)"
+	ralph run -- true
+	has "$(ralph inspect --json "$(first_name)")" second.example.com
+	echo 'nonsense' >>"$(find "$XDG_STATE_HOME" -name network.rules)"
+	run ralph run -- true
+	same 2 "$status"
+	has "$output" network.rules:4
+}
+
 @test 'changes at the same time are all kept, and all in force' {
 	ralph run --detach
 	for i in 1 2 3 4 5 6 7 8; do

@@ -121,12 +121,12 @@ async def read_body(head, r, w):
     if head.get("expect"):
         w.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     if head.get("transfer-encoding") == "chunked":
-        body = b""
+        body = b""  # its end: an answer shows no more
         while True:
             n = int((await r.readline()).split(b";")[0], 16)
             if n == 0:
                 break
-            body += await r.readexactly(n)
+            body = body[-99:] + await r.readexactly(n)
             await r.readline()
         while (line := await r.readline()).strip():
             body += b"trailer:" + line

@@ -141,7 +141,7 @@ static void frame_end_of_stream_is_told_from_an_empty_one(void **state)
 	struct wire_reader r;
 
 	wire_msg_init(&m);
-	assert_int_equal(wire_send(pair[0], WIRE_READY, 0, NULL, NULL, 0), 0);
+	assert_int_equal(wire_send(pair[0], WIRE_STOPPED, 0, NULL, NULL, 0), 0);
 	closep(&pair[0]);
 	assert_int_equal(wire_recv(pair[1], &m), 1);
 	wire_read(&r, &m);
@@ -149,7 +149,7 @@ static void frame_end_of_stream_is_told_from_an_empty_one(void **state)
 	assert_int_equal(wire_get_u32(&r), 0);
 	assert_int_equal(wire_read_end(&r), -EPROTO);
 	assert_int_equal(wire_recv(pair[1], &m), 0);
-	assert_int_equal(wire_send(pair[1], WIRE_READY, 0, NULL, NULL, 0), -EPIPE);
+	assert_int_equal(wire_send(pair[1], WIRE_STOPPED, 0, NULL, NULL, 0), -EPIPE);
 }
 
 static void frame_sent_before_the_end_is_read_though_ours_was_not(void **state)
