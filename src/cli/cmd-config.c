@@ -70,6 +70,8 @@ static int cmd_show_run(struct cli *cli, void *args_, int argc, char **argv)
 static const struct command cmd_show = {
 	.name = "show",
 	.summary = "print every setting as it holds here",
+	.details = "Here: in the current directory, whose project file is .ralph/config.yaml.\n"
+		   "The keys are in ralph-config(5).",
 	.flags = CMD_CONFIG,
 	OPTIONS(show_opts, struct show_args),
 	.run = cmd_show_run,

@@ -109,6 +109,9 @@ const struct command cmd_exec = {
 	.name = "exec",
 	.operands = "NAME CMD [ARG…]",
 	.summary = "run a command in a running sandbox",
+	.details = "What follows NAME belongs to the command. The exit code is CMD's own, as with\n"
+		   "'ralph run'. 'ralph run -d -n NAME' in its workspace starts a sandbox that\n"
+		   "does not run.",
 	.group = GROUP_RUN,
 	.flags = CMD_PASSTHROUGH | CMD_POSIX,
 	OPTIONS(exec_opts, struct exec_args),

@@ -73,7 +73,9 @@ const struct command cmd_completion = {
 	.name = "completion",
 	.operands = "bash|zsh|fish",
 	.summary = "print a completion script for a shell",
-	.details = "bash:  source <(ralph completion bash)\n"
+	.details = "Installed already where the shells look for them; elsewhere:\n"
+		   "\n"
+		   "bash:  source <(ralph completion bash)\n"
 		   "zsh:   source <(ralph completion zsh)\n"
 		   "fish:  ralph completion fish | source",
 	.group = GROUP_MISC,

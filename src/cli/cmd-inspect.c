@@ -73,6 +73,8 @@ const struct command cmd_inspect = {
 	.name = "inspect",
 	.operands = "NAME",
 	.summary = "show everything about a sandbox",
+	.details = "What it was last started with: engine, user, network, limits, and each mount\n"
+		   "with the reason for it.",
 	.group = GROUP_MANAGE,
 	OPTIONS(inspect_opts, struct inspect_args),
 	.min_operands = 1,

@@ -125,9 +125,8 @@ const struct command cmd_net_check = {
 	.name = "check",
 	.operands = "HOST[:PORT]|URL",
 	.summary = "say what would happen to a connection, and why",
-	.details =
-		"Exits with 0 when it would be allowed, with 1 when not. Nothing is sent, and no "
-		"name\nis looked up unless --resolve is given and the rules allow it.\n",
+	.details = "Exits with 0 when it would be allowed, with 1 when not. Nothing is sent, and\n"
+		   "no name is looked up unless --resolve is given and the rules allow it.",
 	.flags = CMD_CONFIG,
 	OPTIONS(check_opts, struct check_args),
 	.min_operands = 1,

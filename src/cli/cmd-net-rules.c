@@ -114,9 +114,10 @@ static int cmd_rm_run(struct cli *cli, void *args, int argc, char **argv)
 }
 
 static const char rules_details[] =
-	"PATTERN is a host, HOST:PORT, *.HOST, an address, a range, localhost:PORT for a\n"
-	"service of this machine, or a group such as @npm (see ralph net groups). The rule is\n"
-	"kept outside the project, holds in running sandboxes at once and in later ones too.\n";
+	"PATTERN is a host, HOST:PORT, *.HOST, an address, a range, localhost:PORT for\n"
+	"a service of this machine, or a group such as @npm (see ralph net groups). The\n"
+	"rule is kept outside the project, holds in running sandboxes at once and in\n"
+	"later ones too.";
 
 const struct command cmd_net_allow = {
 	.name = "allow",

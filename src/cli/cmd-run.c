@@ -27,15 +27,15 @@ struct run_args {
 static const struct opt run_opts[] = {
 	{"name", 'n', OPT_STR, AT(name), "NAME", "name of the sandbox instead of one made from the branch",
 	 .complete = COMPLETE_SANDBOX},
-	{"rm", 0, OPT_BOOL, AT(rm), NULL, "remove the sandbox afterwards"},
-	{"detach", 'd', OPT_BOOL, AT(detach), NULL, "leave the sandbox running afterwards"},
+	{"rm", 0, OPT_BOOL, AT(rm), NULL, "remove the sandbox with its home when it stops"},
+	{"detach", 'd', OPT_BOOL, AT(detach), NULL, "leave the sandbox running when its commands have ended"},
 	{"tty", 't', OPT_BOOL, AT(tty), NULL, "give the command a terminal of the sandbox"},
 	{"no-tty", 'T', OPT_BOOL, AT(no_tty), NULL, "no terminal, even when this is one"},
 	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"},
 	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"},
 	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow"},
 	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny"},
-	{"net", 0, OPT_STR, 0, "TIER", "none, allowlist, inet or full", .key = "network.tier"},
+	{"net", 0, OPT_STR, 0, "TIER", "how much network there is: none, allowlist, inet or full", .key = "network.tier"},
 	{"memory", 0, OPT_SIZE, 0, "SIZE", "memory limit", .key = "limits.memory"},
 	{"pids", 0, OPT_UINT, 0, "N", "limit of processes and threads", .key = "limits.pids"},
 	{"cpu", 0, OPT_UINT, 0, "PERCENT", "processor limit, in percent of one core", .key = "limits.cpu"},
@@ -116,10 +116,11 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 }
 
 static const char run_details[] =
-	"Runs CMD in the sandbox of the workspace PATH (the current directory), which is made\n"
-	"when there is none, and reused otherwise. The exit code is CMD's own; 128+n when a\n"
-	"signal ended it; 125 when ralph itself failed. Without --rm the sandbox's home stays\n"
-	"for the next time, and with --detach the sandbox stays up: see ralph exec.\n";
+	"Runs CMD in the sandbox of the workspace PATH (the current directory), which\n"
+	"is made when there is none. The exit code is CMD's own; 128+n when signal n\n"
+	"ended it; 125 when ralph itself failed. When the last command has ended, the\n"
+	"sandbox stops, unless --detach was given; its home stays for the next time,\n"
+	"unless --rm was.";
 
 const struct command cmd_run = {
 	.name = "run",

@@ -25,6 +25,8 @@ const struct command cmd_shell = {
 	.name = "shell",
 	.operands = "NAME",
 	.summary = "open a shell in a running sandbox",
+	.details = "The shell of the sandbox's own user, in the workspace, on a terminal of the\n"
+		   "sandbox when this is a terminal.",
 	.group = GROUP_RUN,
 	.flags = CMD_PASSTHROUGH,
 	.min_operands = 1,

@@ -38,7 +38,9 @@ static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_stop = {
 	.name = "stop",
 	.operands = "NAME…",
-	.summary = "end all commands of sandboxes, and the sandboxes; their homes stay",
+	.summary = "end what runs in sandboxes; their homes stay",
+	.details = "Commands get SIGTERM, and after --time everything inside is killed. Returns\n"
+		   "when nothing is left.",
 	.group = GROUP_MANAGE,
 	OPTIONS(stop_opts, struct stop_args),
 	.max_operands = OPERANDS_ANY,
