@@ -26,13 +26,17 @@ void run_keep(struct run *run, int fd)
 	run->keep[run->n_keep++] = fd;
 }
 
+/*
+ * By the system call itself: the C library keeps two signals for its own use and leaves them as
+ * they were, which may be ignored (GNU make starts its children so).
+ */
 static void reset_signals(void)
 {
-	struct sigaction act = {.sa_handler = SIG_DFL};
+	static const unsigned long default_action[4]; /* the kernel's struct: handler, flags, … */
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)sigaction(sig, &act, NULL);
+		(void)syscall(SYS_rt_sigaction, sig, default_action, NULL, 8);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

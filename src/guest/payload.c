@@ -72,11 +72,12 @@ static int take_stdio(const int fds[3], bool terminal, struct err *err)
 
 static void default_signals(void)
 {
-	const struct sigaction act = {.sa_handler = SIG_DFL};
+	/* The kernel's struct; the C library would leave the signals it keeps for itself. */
+	static const unsigned long default_action[4];
 	sigset_t none;
 
 	for (int sig = 1; sig < _NSIG; sig++)
-		(void)sigaction(sig, &act, NULL); /* some cannot be set */
+		(void)syscall(SYS_rt_sigaction, sig, default_action, NULL, 8);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

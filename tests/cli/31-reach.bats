@@ -14,6 +14,8 @@ teardown() {
 # Both were tried, one was reached; the other is on record and no packet went to it.
 only_allowed() {
 	denied other.test
+	has "$(ralph net log --denied "$BOX")" other.test
+	lacks "$(ralph net log --denied "$BOX")" allowed.test
 	has "$(saw conns)" 443
 	nothing_for other.test
 	no_packet_to 8.8.4.2
@@ -159,6 +161,15 @@ fetch_with_node() {
 	for a in 10.1.2.3 192.168.77.1 172.16.5.5 100.64.1.1 169.254.169.254 fd12::1; do
 		no_packet_to "$a"
 	done
+}
+
+@test 'a rule given to a live sandbox holds at once, before its first connection and after' {
+	box true
+	ralph net allow other.test --sandbox "$BOX"
+	has "$(box curl -sS http://other.test/a)" "GET /a at "
+	ralph net deny other.test --sandbox "$BOX"
+	has "$(box curl -sS http://other.test/a)" '"error":"refused by ralph"'
+	has "$(box curl -sS http://allowed.test/a)" "GET /a at "
 }
 
 @test 'tier none has no network at all' {
