@@ -63,7 +63,7 @@ static void check(const char *p, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	cleanup_buf struct buf whole, parts;
+	cleanup_buf struct buf whole = {0}, parts = {0};
 	struct filter f;
 	size_t cut;
 

@@ -142,7 +142,8 @@ static int send_exec(struct session *s, struct err *err)
 	/* Our copies must go: a pipe's reader sees the end only when every writer has closed. */
 	for (int i = 0; i < 3; i++)
 		closep(&s->give[i]);
-	return r < 0 ? err_set(err, EAGAIN, "the sandbox ended just now") : 0;
+	/* One that has ended may have said why: its answers are read all the same. */
+	return r < 0 && r != -EPIPE ? err_sys(err, -r, "cannot reach the sandbox") : 0;
 }
 
 static void finish(struct session *s, int result)
@@ -221,8 +222,6 @@ static void on_frame(struct session *s, struct wire_msg *m)
 
 	wire_read(&r, m);
 	switch ((unsigned)m->type) {
-	case WIRE_READY:
-		break;
 	case WIRE_STARTED:
 		on_started(s, m);
 		break;

@@ -81,13 +81,14 @@ static int bring_up(struct guest *g, const struct wire_msg *msg, struct err *err
 	r = guest_setup_get(msg, &g->setup, err);
 	if (r < 0)
 		return r;
+	r = net_enter(&g->setup, fds, err);
+	if (r < 0)
+		return r;
 	g->proc_fd = open_special("/proc", PROC_SUPER_MAGIC);
 	if (g->proc_fd < 0)
 		return err_set(err, ENODEV, "/proc is not mounted in the sandbox");
 	g->pts_fd = open_special("/dev/pts", DEVPTS_SUPER_MAGIC);
-	r = net_enter(&g->setup, fds, err);
-	if (r == 0)
-		r = domain_init(&g->domain, &g->setup, err);
+	r = domain_init(&g->domain, &g->setup, err);
 	if (r == 0)
 		r = confine(err);
 	if (r == 0)

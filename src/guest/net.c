@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -139,10 +140,6 @@ static int set_options(int fd, const struct guest_listener *l)
 	    (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0 ||
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0))
 		return -1;
-	/* A route makes an address ours for IPv4; for IPv6 bind(2) wants it on an interface. */
-	if (l->family == AF_INET6 &&
-	    setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0)
-		return -1;
 	if (!l->udp)
 		return 0;
 	/* The answer to a question must come from the address that was asked. */
@@ -175,8 +172,12 @@ int net_enter(const struct guest_setup *s, int fds[GUEST_LISTENERS_MAX], struct 
 	unsigned lo = 0;
 	int r;
 
-	if (unshare(CLONE_NEWNET | (named ? CLONE_NEWUTS : 0)) < 0)
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS | (named ? CLONE_NEWUTS : 0)) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's network namespace");
+	/* bwrap leaves mounts as followers of the host's: what is mounted there later, in a
+	 * directory that is seen here, would appear here too, writable. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
 	if (named && sethostname(s->hostname, strlen(s->hostname)) < 0)
 		return err_sys(err, errno, "cannot name the sandbox '%s'", s->hostname);
 	r = loopback_up(&lo, err);

@@ -101,10 +101,10 @@ void ca_link_ask(struct supervisor *s, struct wire_msg *m)
 {
 	cleanup_buf struct buf none;
 
+	buf_init(&none, WIRE_BODY_MAX);
 	if (s->ca.sock >= 0 &&
 	    wire_send(s->ca.sock, (enum wire_type)CA_LEAF, m->id, &m->body, NULL, 0) == 0)
 		return;
-	buf_init(&none, WIRE_BODY_MAX);
 	wire_put_bytes(&none, "", 0);
 	wire_put_bytes(&none, "", 0);
 	(void)wire_send(s->gateway.sock, (enum wire_type)GW_LEAF_IS, m->id, &none, NULL, 0);

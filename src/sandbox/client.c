@@ -250,6 +250,11 @@ static void on_inspect(struct client *c)
 	cleanup_json json_t *j = NULL;
 	json_int_t commands = 0;
 
+	/* Asked while it starts, the question is whether it comes up. */
+	c->asked = s->state == SUP_STARTING;
+	if (c->asked)
+		return;
+
 	for (const struct client *o = s->clients; o; o = o->next)
 		commands += o->state == CLIENT_SPAWNING || o->state == CLIENT_RUNNING;
 	j = json_pack("{sI sI sI sI sI sb}", "supervisor", (json_int_t)getpid(), "init",
@@ -338,17 +343,22 @@ struct client *client_new(struct supervisor *s, int fd, bool holds)
 	s->n_clients++;
 	(void)fd_set_nonblock(fd, true);
 	if (s->state == SUP_UP)
-		(void)ev_want(s->ev, &c->io, EPOLLIN);
+		client_watch(c);
 	return c;
+}
+
+void client_watch(struct client *c)
+{
+	(void)ev_want(c->sup->ev, &c->io, EPOLLIN);
 }
 
 void client_watch_all(struct supervisor *s)
 {
 	for (struct client *c = s->clients; c; c = c->next) {
-		if (c->holds)
-			reply(c, WIRE_READY, NULL, NULL, 0);
+		if (c->asked)
+			on_inspect(c);
 		if (c->fd >= 0)
-			(void)ev_want(s->ev, &c->io, EPOLLIN);
+			client_watch(c);
 	}
 }
 

@@ -25,33 +25,41 @@ static void hash_hex(const char *prev, const char *text, size_t len, char ret[EV
 		(void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
 }
 
+/* Is this line whole? Then the chain goes on from it. */
+static bool resume_from(struct events *e, const char *line)
+{
+	cleanup_json json_t *j = json_loads(line, 0, NULL);
+	const char *chain = json_string_value(json_object_get(j, "chain"));
+
+	if (!chain || strlen(chain) != EVENTS_HASH_LEN)
+		return false;
+	memcpy(e->chain, chain, EVENTS_HASH_LEN + 1);
+	e->seq = (uint64_t)json_integer_value(json_object_get(j, "seq"));
+	return true;
+}
+
 /* Takes up the chain where the last whole line left it. A torn line (a crash while writing) is
  * ended with a newline and stays, where a verifier finds it. */
 static int resume(struct events *e, struct err *err)
 {
 	cleanup_free char *tail = xmalloc(TAIL_MAX + 1);
-	cleanup_json json_t *j = NULL;
 	off_t size = lseek(e->fd, 0, SEEK_END);
 	off_t from = size > (off_t)TAIL_MAX ? size - (off_t)TAIL_MAX : 0;
 	ssize_t n = size > 0 ? pread(e->fd, tail, TAIL_MAX, from) : 0;
-	const char *line, *chain = NULL;
 
 	if (size < 0 || n < 0)
 		return err_sys(err, errno, "cannot read the event log");
-	if (n == 0)
-		return 0;
-	if (tail[n - 1] != '\n')
+	if (n > 0 && tail[n - 1] != '\n')
 		(void)!write(e->fd, "\n", 1);
-	else
-		n--;
-	tail[n] = '\0';
-	line = strrchr(tail, '\n');
-	line = line ? line + 1 : tail;
-	j = json_loads(line, 0, NULL);
-	chain = json_string_value(json_object_get(j, "chain"));
-	e->seq = (uint64_t)json_integer_value(json_object_get(j, "seq"));
-	if (chain && strlen(chain) == EVENTS_HASH_LEN)
-		memcpy(e->chain, chain, EVENTS_HASH_LEN + 1);
+	while (n > 0) {
+		char *line;
+
+		tail[n] = '\0';
+		line = memrchr(tail, '\n', (size_t)n);
+		if (resume_from(e, line ? line + 1 : tail))
+			break;
+		n = line ? line - tail : 0;
+	}
 	return 0;
 }
 

@@ -10,10 +10,14 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "sandbox/net-change.h"
+#include "sandbox/net-rules.h"
 #include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
 #include "wire/wire.h"
+
+extern char **environ;
 
 #define LOCK_MS 20000 /* for another command to finish starting or removing */
 #define ANSWER_S 60   /* for a supervisor to answer */
@@ -178,20 +182,27 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 	return 0;
 }
 
-static int check_same(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+/* Rules of `ralph net` are no setting of one command: a live sandbox that has others gets them. */
+static int check_same(const struct places *p, const struct store_entry *e,
+		      const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *live = NULL;
-	cleanup_free char *difference = NULL;
+	cleanup_free char *difference = NULL, *other = NULL;
 	int r = store_read_spec(e, &live, err);
 
+	if (r == -ENOENT)
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
 	if (r < 0)
 		return r;
 	difference = spec_difference(live, spec);
-	if (difference)
-		return err_usage(err,
-				 "sandbox '%s' is live with other settings: %s; run: ralph stop %s",
-				 spec->name, difference, spec->name);
-	return 0;
+	if (!difference)
+		return 0;
+	net_rules_take_files(live, spec);
+	other = spec_difference(live, spec);
+	if (!other)
+		return net_catch_up(p, environ, spec->name, err);
+	return err_usage(err, "sandbox '%s' is live with other settings: %s; run: ralph stop %s",
+			 spec->name, other, spec->name);
 }
 
 /* Connects to a sandbox that is live or being started. *ret is -1 when it is neither, which stays
@@ -214,8 +225,14 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 
 	if (r == 0)
 		r = connect_or_lock(p, &e, ret, err);
-	if (r == 0 && *ret >= 0)
-		return check_same(&e, spec, err);
+	if (r == 0 && *ret >= 0) {
+		r = check_same(p, &e, spec, err);
+		if (r != -ENOENT)
+			return r;
+		/* It has its spec before it can be connected to: it was removed just now. */
+		closep(ret);
+		return -ESTALE;
+	}
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
 	return r < 0 ? r : start(p, spec, &e, ret, err);
@@ -241,12 +258,16 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;
 
-	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++)
+	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
+		closep(&conn);
 		r = connect_or_start(p, spec, &conn, err);
+	}
 	if (r < 0)
 		return r;
-	if (send_flags(conn, flags) < 0)
-		return err_set(err, EAGAIN, "sandbox '%s' ended just now", spec->name);
+	/* One that has ended already may have said why: whoever reads its answers sees it. */
+	r = send_flags(conn, flags);
+	if (r < 0 && r != -EPIPE)
+		return err_sys(err, -r, "cannot reach sandbox '%s'", spec->name);
 	*ret = take_fd(conn);
 	return 0;
 }
@@ -272,16 +293,10 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	int r = wire_send(conn, WIRE_INSPECT, 0, NULL, NULL, 0);
 
 	wire_msg_init(&m);
-	/* A new supervisor says WIRE_READY first; both speak WIRE_INFO once they are up. */
-	for (int i = 0; r == 0 && i < 2; i++) {
-		wire_msg_done(&m);
-		wire_msg_init(&m);
+	if (r == 0)
 		r = await(conn, WIRE_INFO, &m);
-		if (r == 0)
-			return 0;
-		if (r == -EPROTO && m.type == WIRE_READY)
-			r = 0;
-	}
+	if (r == 0)
+		return 0;
 	if (r != -EPROTO || m.type != WIRE_FAILED)
 		return err_set(err, EAGAIN, "sandbox '%s' ended just now", name);
 	wire_read(&rd, &m);

@@ -54,6 +54,28 @@ static char *file_of(const struct net_change *c, enum net_scope scope)
 					  : rules_sandbox_file(c->places, c->sandbox);
 }
 
+/* What no socket inside can stand for, however often the sandbox is started. */
+static void note_proxy_only(const struct policy *p, struct strv *notes)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct policy_rule *r = &p->rules[i];
+		const struct pattern *at = &r->pattern;
+
+		if (r->deny || at->kind == PATTERN_SERVICE)
+			continue;
+		if (at->kind == PATTERN_CIDR)
+			strv_pushf(notes, "%s: addresses are reached through the proxy only",
+				   r->text);
+		else if (at->ports == PORTS_ANY)
+			strv_pushf(notes,
+				   "%s: ports other than 80 and 443 are reached through the proxy "
+				   "only",
+				   r->text);
+		else if (at->kind == PATTERN_BELOW && at->ports == PORTS_ONE && at->port >= 1024)
+			strv_pushf(notes, "%s: is reached through the proxy only", r->text);
+	}
+}
+
 static int add_to_policy(const struct net_change *c, struct policy *p, const char *pattern,
 			 struct err *err)
 {
@@ -72,7 +94,7 @@ static int add_to_policy(const struct net_change *c, struct policy *p, const cha
 }
 
 /* Everything that could be wrong with the patterns themselves. */
-static int check(const struct net_change *c, struct strv *patterns, struct err *err)
+static int check(const struct net_change *c, struct net_changed *ret, struct err *err)
 {
 	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_ALLOWLIST);
 	cleanup_free struct gw_listener *rows = NULL;
@@ -85,10 +107,16 @@ static int check(const struct net_change *c, struct strv *patterns, struct err *
 		r = net_rules_canon(c->patterns[i], &canon, err);
 		if (r == 0 && c->verb != NET_DROP)
 			r = add_to_policy(c, p, canon, err);
-		if (r == 0 && !strv_has(patterns, canon))
-			strv_push(patterns, canon);
+		if (r == 0 && !strv_has(&ret->patterns, canon))
+			strv_push(&ret->patterns, canon);
 	}
-	return r < 0 ? r : net_listeners(p, &rows, &n, err);
+	if (r == 0)
+		r = net_listeners(p, &rows, &n, err);
+	if (r < 0)
+		err->exit_code = EXIT_USAGE;
+	else
+		note_proxy_only(p, &ret->notes);
+	return r;
 }
 
 static bool file_has(const char *path, const char *pattern)
@@ -137,7 +165,22 @@ static int write_down(const struct net_change *c, const struct strv *patterns, s
 	return r;
 }
 
-static void add_notes(const char *name, const json_t *answer, struct strv *notes)
+/* A socket that is missing since an earlier change was told of then. */
+static bool is_about(const struct strv *patterns, const char *row)
+{
+	const char *port = strpbrk(row, ": ");
+
+	for (size_t i = 0; port && i < patterns->n; i++) {
+		const char *p = patterns->v[i], *colon = strrchr(p, ':');
+
+		if (p[0] == '@' || (colon && streq(colon + 1, port + 1)))
+			return true;
+	}
+	return false;
+}
+
+static void add_notes(const char *name, const json_t *answer, const struct strv *patterns,
+		      struct strv *notes)
 {
 	const json_t *row, *rows = json_object_get(answer, "after_restart");
 	const char *tier = json_string_value(json_object_get(answer, "tier"));
@@ -155,6 +198,8 @@ static void add_notes(const char *name, const json_t *answer, struct strv *notes
 	json_array_foreach (rows, i, row) {
 		const char *what = json_string_value(row);
 
+		if (!what || !is_about(patterns, what))
+			continue;
 		strv_pushf(notes,
 			   strncmp(what, "localhost:", 10) == 0
 				   ? "%s: is there in sandbox '%s' from its next start on (ralph "
@@ -208,7 +253,7 @@ static int give(const struct net_change *c, const char *name, struct net_changed
 		return still_live(c->places, name, err);
 	strv_push(&ret->sandboxes, name);
 	if (c->verb == NET_ALLOW)
-		add_notes(name, changed, &ret->notes);
+		add_notes(name, changed, &ret->patterns, &ret->notes);
 	return 0;
 }
 
@@ -248,7 +293,7 @@ int net_change(const struct net_change *c, struct net_changed *ret, struct err *
 	if (c->scope == NET_SCOPE_SANDBOX)
 		r = store_open(c->places, c->sandbox, false, &e, err);
 	if (r == 0)
-		r = check(c, &ret->patterns, err);
+		r = check(c, ret, err);
 	if (r < 0)
 		return r;
 	held = lock(c->places, err);
@@ -256,4 +301,19 @@ int net_change(const struct net_change *c, struct net_changed *ret, struct err *
 		return held;
 	r = write_down(c, &ret->patterns, err);
 	return r < 0 ? r : give_all(c, ret, err);
+}
+
+int net_catch_up(const struct places *p, char *const *host_env, const char *name, struct err *err)
+{
+	const struct net_change c = {
+		.places = p,
+		.environ = host_env,
+		.verb = NET_DROP, /* nothing new, so nothing to note */
+		.scope = NET_SCOPE_SANDBOX,
+		.sandbox = name,
+	};
+	cleanup_(net_changed_done) struct net_changed done = {0};
+	cleanup_fd int held = lock(p, err);
+
+	return held < 0 ? held : give(&c, name, &done, err);
 }

@@ -37,4 +37,8 @@ struct net_changed {
 int net_change(const struct net_change *c, struct net_changed *ret, struct err *err);
 void net_changed_done(struct net_changed *c);
 
+/* Brings a live sandbox up to what the files say, where it started or they were edited meanwhile.
+ */
+int net_catch_up(const struct places *p, char *const *host_env, const char *name, struct err *err);
+
 const char *net_scope_name(enum net_scope s); /* "user" … */

@@ -82,29 +82,50 @@ static void copy_rule(struct sandbox_spec *to, const struct spec_net_rule *from)
 	r->credential = from->credential ? xstrdup(from->credential) : NULL;
 }
 
+static void copy_rules(struct sandbox_spec *to, const struct spec_net *from, bool of_files)
+{
+	for (size_t i = 0; i < from->n_rules; i++) {
+		const char *source = from->rules[i].source;
+		bool of_file = source && strncmp(source, FROM_FILES, strlen(FROM_FILES)) == 0;
+
+		if (of_file == of_files)
+			copy_rule(to, &from->rules[i]);
+	}
+}
+
+static void swap_net(struct sandbox_spec *a, struct sandbox_spec *b)
+{
+	struct spec_net net = a->net;
+
+	a->net = b->net;
+	b->net = net;
+}
+
 int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *const *environ,
 		      struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *fresh = spec_new();
-	struct spec_net old = s->net;
 	int r;
 
 	fresh->name = xstrdup(s->name);
 	fresh->workspace = xstrdup(s->workspace);
 	fresh->instance = xstrdup(s->instance);
-	fresh->net.tier = old.tier;
-	for (size_t i = 0; i < old.n_rules; i++) {
-		const char *source = old.rules[i].source;
-
-		if (!source || strncmp(source, FROM_FILES, strlen(FROM_FILES)) != 0)
-			copy_rule(fresh, &old.rules[i]);
-	}
+	fresh->net.tier = s->net.tier;
+	copy_rules(fresh, &s->net, false);
 	r = net_rules_add_files(fresh, p, environ, err);
-	if (r < 0)
-		return r;
-	s->net = fresh->net;
-	fresh->net = old;
-	return 0;
+	if (r == 0)
+		swap_net(s, fresh);
+	return r;
+}
+
+void net_rules_take_files(struct sandbox_spec *s, const struct sandbox_spec *from)
+{
+	cleanup_(spec_freep) struct sandbox_spec *fresh = spec_new();
+
+	fresh->net.tier = s->net.tier;
+	copy_rules(fresh, &s->net, false);
+	copy_rules(fresh, &from->net, true);
+	swap_net(s, fresh);
 }
 
 int net_rules_canon(const char *text, char **ret, struct err *err)

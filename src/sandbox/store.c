@@ -97,6 +97,8 @@ static int take_lock(const struct places *p, const struct store_entry *e, int fd
 	cleanup_fd int fd = fd_;
 	int r;
 
+	if (fd < 0 && errno == ENOENT) /* its directory was removed */
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
 	if (fd < 0)
 		return err_sys(err, errno, "cannot open the lock of sandbox '%s'", e->name);
 	r = fd_lock(fd, timeout_ms);

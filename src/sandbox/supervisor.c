@@ -244,6 +244,9 @@ static int set_up(struct supervisor *s, struct err *err)
 	sup_event(s, "sandbox-start",
 		  json_pack("{ss ss ss}", "name", s->spec->name, "engine", s->spec->engine,
 			    "workspace", s->spec->workspace));
+	/* Its command can be read, checked and waiting in the guest's socket by the time the guest
+	 * is up: one way there and back less. */
+	client_watch(s->clients);
 	s->deadline.fn = on_deadline;
 	ev_timer_set(s->ev, &s->deadline, START_MS);
 	return 0;

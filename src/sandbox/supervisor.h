@@ -16,7 +16,7 @@
 #define SUP_CLIENTS_MAX 256 /* connections at once; each may have one command */
 
 enum sup_state {
-	SUP_STARTING, /* the guest is not up yet; connections wait */
+	SUP_STARTING, /* the guest is not up yet; only who started us is heard */
 	SUP_UP,
 	SUP_STOPPING, /* commands were told to end */
 	SUP_ENDED,    /* the event loop is over */
@@ -37,6 +37,7 @@ struct client {
 	enum client_state state;
 	bool holds;	    /* keeps the sandbox alive while it is not ENDED */
 	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
+	bool asked;	    /* for WIRE_INFO, before there was an answer */
 	bool timed_out;
 	uint32_t id; /* of its command */
 	uint64_t limit_ms, started_ms;
@@ -104,7 +105,8 @@ void sup_reconsider(struct supervisor *s);
 /* client.c: the connections of command lines */
 struct client *client_new(struct supervisor *s, int fd, bool holds);
 void client_accept_all(struct supervisor *s);
-void client_watch_all(struct supervisor *s); /* the sandbox is up: their frames are read now */
+void client_watch(struct client *c);
+void client_watch_all(struct supervisor *s); /* the sandbox is up: all frames are read now */
 struct client *client_by_id(struct supervisor *s, uint32_t id);
 void client_started(struct client *c, uint32_t pid, int pty);
 void client_exited(struct client *c, uint32_t code);

@@ -98,7 +98,9 @@ int wire_send(int sock, enum wire_type type, uint32_t id, const struct buf *body
 	do
 		n = sendmsg(sock, &mh, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0;
+	if (n < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno; /* gone is gone */
+	return 0;
 }
 
 /* Everything that came with the packet; the kernel cuts what does not fit (MSG_CTRUNC). */
@@ -171,11 +173,13 @@ int wire_recv(int sock, struct wire_msg *m)
 	ssize_t n;
 	int r = -EPROTO;
 
+	/* A peer that closed with frames of ours unread gives ECONNRESET, once and first: what it
+	 * sent before is still there. */
 	do
 		n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
-		return errno == ECONNRESET ? 0 : -errno;
+		return -errno;
 	collect_fds(&mh, m);
 	if (n == 0 && m->n_fds == 0)
 		return 0;

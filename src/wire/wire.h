@@ -37,7 +37,6 @@ enum wire_type {
 	WIRE_NET,     /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
 
 	/* supervisor → command line */
-	WIRE_READY,   /* (empty): the sandbox is up; first frame of a new supervisor */
 	WIRE_STARTED, /* u32 pid inside; fd: pty master when a terminal was asked for */
 	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n; u32 1: time limit reached */
 	WIRE_FAILED,  /* u32 exit code, str message */

@@ -1,7 +1,9 @@
 # Files of the host: what is not in the sandbox, and what is there to be read only.
+# What is in single quotes is for the shell inside.
+# shellcheck disable=SC2016
 load attack
 
-@test 'host $HOME is not readable' {
+@test "the host's home is not readable" {
 	mkdir -p "$HOME/.ssh" "$HOME/.aws"
 	echo key >"$HOME/.ssh/id_ed25519"
 	echo key >"$HOME/.aws/credentials"
@@ -113,7 +115,21 @@ load attack
 	ralph run -- true
 	# What a sandbox may do in its own home: move the way to its workspace aside, put a link there.
 	ralph run -- sh -c 'cd "$HOME" && mv deep deep2 && ln -s "/oldroot$1" deep' - "$T/target"
-	[ -L "$XDG_STATE_HOME"/ralph/sandboxes/*/home/deep ]
+	same 1 "$(find "$XDG_STATE_HOME"/ralph/sandboxes/*/home/deep -prune -type l | wc -l)"
 	must_exit 125 ralph run -- true
 	same "" "$(ls "$T/target")"
+}
+
+@test 'what the host mounts later does not appear inside' {
+	only_root
+	need unshare
+	mkdir mounted
+	# A host whose mounts are shared, as systemd makes them; in a copy, for the machine's sake.
+	unshare -m --propagation shared bash -c '
+		"$RALPH" run -d -n "late-${WS##*-}" -- true &&
+		mount -t tmpfs none "$WS/mounted" && : >"$WS/mounted/secret" &&
+		"$RALPH" exec "late-${WS##*-}" ./probe absent "$WS/mounted/secret"
+		code=$?
+		"$RALPH" rm -f "late-${WS##*-}"
+		exit $code'
 }

@@ -72,7 +72,7 @@ load attack
 	ralph run --rm -- head -c 3 </dev/zero | cmp - <(printf '\0\0\0')
 }
 
-@test 'a socket of the host'\''s network is refused as stdin' {
+@test "a socket of the host's network is refused as stdin" {
 	local kind
 
 	for kind in inet-stream inet-datagram unix-datagram unix-stream; do
@@ -94,12 +94,14 @@ load attack
 }
 
 @test 'variables of the host are not inherited' {
-	export LD_PRELOAD= LD_LIBRARY_PATH=/x LD_AUDIT= NODE_OPTIONS=--x BUN_OPTIONS=--x GIT_DIR=/x GIT_SSH_COMMAND=x PYTHONPATH=/x \
+	export LD_PRELOAD='' LD_LIBRARY_PATH=/x LD_AUDIT='' NODE_OPTIONS=--x BUN_OPTIONS=--x GIT_DIR=/x GIT_SSH_COMMAND=x PYTHONPATH=/x \
 		PYTHONSTARTUP=/x PERL5LIB=/x RUBYOPT=-x BASH_ENV=/x ENV=/x SSH_AUTH_SOCK=/x DBUS_SESSION_BUS_ADDRESS=x \
 		DISPLAY=:0 WAYLAND_DISPLAY=x XAUTHORITY=/x AWS_SECRET_ACCESS_KEY=x ANTHROPIC_API_KEY=x GITHUB_TOKEN=x \
 		DOCKER_HOST=x KUBECONFIG=x HTTPS_PROXY=http://x SUDO_USER=x MY_OWN_SECRET=x XDG_STATE_HOME XDG_CONFIG_HOME
 	inside variables LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT NODE_OPTIONS BUN_OPTIONS GIT_DIR GIT_SSH_COMMAND PYTHONPATH \
 		PYTHONSTARTUP PERL5LIB RUBYOPT BASH_ENV ENV SSH_AUTH_SOCK DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY \
-		XAUTHORITY AWS_SECRET_ACCESS_KEY ANTHROPIC_API_KEY GITHUB_TOKEN DOCKER_HOST KUBECONFIG HTTPS_PROXY SUDO_USER \
+		XAUTHORITY AWS_SECRET_ACCESS_KEY ANTHROPIC_API_KEY GITHUB_TOKEN DOCKER_HOST KUBECONFIG SUDO_USER \
 		MY_OWN_SECRET XDG_STATE_HOME XDG_CONFIG_HOME
+	# A proxy is ralph's own, or none.
+	lacks "$(ralph run --rm -- env)" http://x
 }

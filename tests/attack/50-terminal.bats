@@ -14,14 +14,14 @@ on_terminal() {
 	fi
 }
 
-@test 'with -t the terminal is the sandbox'\''s own, and nothing is typed into the user'\''s' {
+@test "with -t the terminal is the sandbox's own, and nothing is typed into the user's" {
 	need python3
 	run on_terminal "$RALPH" run --rm -t -- "$PROBE" terminal own
 	same 0 "$status"
 	has "$output" " b''"
 }
 
-@test 'escapes that act on the user'\''s terminal do not pass' {
+@test "escapes that act on the user's terminal do not pass" {
 	local how wrote
 
 	need python3

@@ -1,4 +1,6 @@
 # Whoever is killed, and whenever: nothing of the sandbox is left.
+# What is in single quotes is for the shell inside.
+# shellcheck disable=SC2016
 load attack
 
 ROUNDS=13
@@ -10,7 +12,7 @@ part() {
 	case $1 in
 	cli) pid=$CLI ;;
 	supervisor) pid=$(pgrep -f "ralph/supervisor death-${WS##*-}\$") ;;
-	bwrap) pid=$(pgrep -P "$(part supervisor)" 2>/dev/null) ;;
+	bwrap) pid=$(pgrep -P "$(part supervisor)" -x bwrap 2>/dev/null) ;;
 	guest) pid=$(pgrep -P "$(part bwrap)" 2>/dev/null) ;;
 	esac
 	[ -n "$pid" ] && printf '%s\n' "$pid"
@@ -31,9 +33,9 @@ die() {
 		CLI=$!
 		# From before the supervisor is there to after the command runs.
 		sleep "0.0$((RANDOM % 70 + 10))"
+		wait_until -t 2 part "$1" >/dev/null 2>&1 || true
 		pid=$(part "$1") || pid=$CLI
-		[ "$1" = cli ] || wait_until -t 2 part "$1" >/dev/null 2>&1 && pid=$(part "$1") || true
-		kill -9 ${pid:-$CLI} 2>/dev/null || true
+		kill -9 "$pid" 2>/dev/null || true
 		kill -9 $CLI 2>/dev/null || true
 		wait $CLI 2>/dev/null || true
 		wait_until nothing_left || fail "round $round: $(left_behind)"

@@ -46,6 +46,7 @@ helper() {
 	"$PROBE" "$@" <"$T/in$n" >"$T/out$n" 2>"$T/err$n" 3>&- &
 	HELPERS+=($!)
 	eval "exec $((20 + n))>\"\$T/in$n\""
+	# shellcheck disable=SC2034 # for the test
 	read -r -t 10 SAID <"$T/out$n" || fail "helper $1 says nothing: $(cat "$T/err$n")"
 }
 

@@ -59,13 +59,13 @@ CASES = {
     "lying-memfd": lying_memfd,
     "spawned-before-up": lambda: send(frame(SPAWNED, 1, u32(1))),
     "wrong-ids": lambda: (up(), [send(frame(k, i, u32(1))) for k in (SPAWNED, ENDED) for i in (0, 7, 0xFFFFFFFF)]),
-    "ended-first": lambda: (up(), time.sleep(0.1), send(frame(ENDED, 1, u32(0)))),
+    "ended-first": lambda: (up(), time.sleep(0.05), send(frame(ENDED, 1, u32(0)))),
     "up-twice": lambda: (up(), up()),
     "error-without-end": lambda: send(frame(ERROR, 0, u32(1) + u32(5) + b"abcde")),
     "error-with-escapes": lambda: send(frame(ERROR, 0, u32(1) + text(b"\x1b]52;c;eA==\x07\xff\xfe" + b"A" * 3000))),
-    "terminal-unasked": lambda: (up(), time.sleep(0.1), with_fds(1, SPAWNED, 1)),
+    "terminal-unasked": lambda: (up(), time.sleep(0.05), with_fds(1, SPAWNED, 1)),
     "flood": lambda: (up(), [send(frame(ENDED, i, u32(0))) for i in range(20000)]),
-    "code-out-of-range": lambda: (up(), time.sleep(0.1), send(frame(SPAWNED, 1, u32(1))), send(frame(ENDED, 1, u32(0xFFFFFFFF)))),
+    "code-out-of-range": lambda: (up(), time.sleep(0.05), send(frame(SPAWNED, 1, u32(1))), send(frame(ENDED, 1, u32(0xFFFFFFFF)))),
 }
 
 if "--version" in sys.argv:
@@ -74,5 +74,7 @@ if "--version" in sys.argv:
 with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "hostile-case")) as f:
     case = f.read().strip()
 sock = socket.socket(fileno=int(sys.argv[-1]))
+# Whoever does not listen any more must not keep us.
+sock.setblocking(False)
 CASES[case]()
-time.sleep(0.3)
+time.sleep(0.1)

@@ -46,10 +46,10 @@ def drain(s, limit=65536, wait=WAIT):
 
 
 def verdict(out, how):
-    if out.startswith(b"HTTP/1.1 ") and b"x-should-retry" in out:
-        return "refused " + out[9:12].decode()
     if b" at " in out or b"line server" in out or out[:2] == b"\x16\x03":
         return "REACHED " + repr(out[:300])
+    if out.startswith(b"HTTP/1.1 ") and b"x-should-retry" in out:
+        return "refused " + out[9:12].decode()
     return (how if how != "open" else "silent") + (" " + repr(out[:200]) if out else "")
 
 
@@ -150,6 +150,23 @@ def hello(name, alpn=("http/1.1",)):
     return out.read()
 
 
+def made_hello(names, extra=b""):
+    """A ClientHello of our own: one server_name extension per list of `names`, then `extra`."""
+    def ext(kind, body):
+        return struct.pack(">HH", kind, len(body)) + body
+
+    def vec(body):
+        return struct.pack(">H", len(body)) + body
+
+    exts = b""
+    for entry in names:
+        exts += ext(0, vec(b"".join(b"\0" + vec(n) for n in entry)))
+    exts += ext(10, vec(b"\0\x17")) + ext(11, b"\1\0") + ext(13, vec(b"\x04\x03\x08\x04\x04\x01")) + extra
+    body = b"\x03\x03" + b"r" * 32 + b"\0" + vec(b"\xc0\x2b\xc0\x2c") + b"\1\0" + vec(exts)
+    msg = b"\x01" + struct.pack(">I", len(body))[1:] + body
+    return b"\x16\x03\x01" + vec(msg)
+
+
 def records(rec, size):
     """The same handshake message in records of `size` bytes."""
     body = rec[5:]
@@ -190,9 +207,14 @@ def main():
                       (args[3] if args[3:] else "127.0.0.53", 53)))
     elif what == "packet":  # BYTES [udp|tcp]: to the DNS server
         print(attempt(ask, raw(args[0]), args[1:2] == ["tcp"]))
-    elif what == "tls":  # TARGET SNI [records=N] [segments=N] [extra=BYTES]
+    elif what == "tls":  # TARGET SNI [records=N] [segments=N] [more=SNI] [same=SNI] [ech=1] [before=BYTES]
         opts = dict(a.split("=", 1) for a in args[2:])
-        rec = raw(opts["extra"]) if "extra" in opts else hello(args[1])
+        names = [[raw(args[1])]] if args[1] else []
+        if "same" in opts:
+            names[0].append(raw(opts["same"]))
+        if "more" in opts:
+            names.append([raw(opts["more"])])
+        rec = raw(opts.get("before", "")) + made_hello(names, b"\xfe\x0d\0\5hello" if "ech" in opts else b"")
         if "records" in opts:
             rec = records(rec, int(opts["records"]))
         print(attempt(tls, raw(args[0]), rec, int(opts.get("segments", 0))))

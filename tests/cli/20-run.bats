@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # A command in the sandbox of a workspace: what goes in, what comes out, what is left.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers
 load sandbox
 
@@ -116,13 +117,13 @@ load sandbox
 }
 
 @test "nothing of the host's environment is inside but the allowlist" {
-	export FOO=secret LD_PRELOAD= NODE_OPTIONS=--x BUN_OPTIONS=--x GIT_DIR=/x GIT_SSH_COMMAND=x \
+	export FOO=secret LD_PRELOAD="" NODE_OPTIONS=--x BUN_OPTIONS=--x GIT_DIR=/x GIT_SSH_COMMAND=x \
 		PYTHONPATH=/x AWS_SECRET_ACCESS_KEY=secret ANTHROPIC_API_KEY=secret SSH_AUTH_SOCK=/x \
 		DBUS_SESSION_BUS_ADDRESS=x DISPLAY=:0 BASH_ENV=/x LC_TEST=yes TZ=UTC COLORTERM=truecolor
 	local got
 
 	got=$(ralph run -- /usr/bin/env | cut -d= -f1 | sort | xargs)
-	same "COLORTERM HOME LANG LC_TEST LOGNAME PATH RALPH_SANDBOX SHELL TERM TMPDIR TZ USER XDG_RUNTIME_DIR" "$got"
+	same "ALL_PROXY COLORTERM HOME HTTPS_PROXY HTTP_PROXY LANG LC_TEST LOGNAME NODE_USE_ENV_PROXY NO_PROXY PATH RALPH_SANDBOX SHELL TERM TMPDIR TZ USER XDG_RUNTIME_DIR all_proxy http_proxy https_proxy no_proxy" "$got"
 }
 
 @test "--env sets, --pass takes from the host, both beat the allowlist" {
@@ -297,7 +298,7 @@ signal_case() {
 	wait "$pid" || :
 	wait_until nothing_left
 	same "" "$(git status --porcelain --ignored)"
-	same ".git file" "$(ls -A | xargs)"
+	same $'.git\nfile' "$(ls -A)"
 }
 
 @test "--dry-run prints the plan and starts nothing" {

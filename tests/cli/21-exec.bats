@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Commands in a sandbox that is up.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers
 load sandbox
 
@@ -127,8 +128,8 @@ one_sleeper() {
 	local pid=$!
 
 	wait_until test -e ready
-	same done "$(timeout 20 "$RALPH" exec "$S" echo done)"
-	same done "$(timeout 20 "$RALPH" run -n "$S" -- echo done)"
+	same told "$(timeout 20 "$RALPH" exec "$S" echo told)"
+	same told "$(timeout 20 "$RALPH" run -n "$S" -- echo told)"
 	runs 1
 	kill "$pid"
 	rm ready

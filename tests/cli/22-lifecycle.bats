@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Sandboxes come, are looked at, and go.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers
 load sandbox
 

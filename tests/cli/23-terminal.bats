@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # A command on a terminal: one of the sandbox's own, with the user's behind a filter.
+# shellcheck disable=SC1003,SC2016,SC2030,SC2031,SC2154 # text for shells and printf inside; tests are subshells; bats sets stderr
 load helpers
 load sandbox
 

@@ -147,6 +147,14 @@ gateway_pid() {
 	done
 }
 
+# all_refused TEXT: every line of an attack is a refusal. That localhost resolves, to the sandbox itself,
+# is none.
+all_refused() {
+	[ -n "$1" ] || fail "the attack said nothing" || return
+	! grep -viE 'localhost.* dns NOERROR 1| (refused|closed|reset|NXDOMAIN 0|FORMERR 0|REFUSED 0|error E(CONNREFUSED|NETUNREACH|HOSTUNREACH|CONNRESET))' <<<" ${1//$'\n'/$'\n' }" ||
+		fail "not all was refused"
+}
+
 # What was sent before this is in the logs after it.
 settle() {
 	local mark=mark-$SRANDOM

@@ -121,12 +121,12 @@ async def read_body(head, r, w):
     if head.get("expect"):
         w.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     if head.get("transfer-encoding") == "chunked":
-        body = b""
+        body = b""  # its end: an answer shows no more
         while True:
             n = int((await r.readline()).split(b";")[0], 16)
             if n == 0:
                 break
-            body += await r.readexactly(n)
+            body = body[-99:] + await r.readexactly(n)
             await r.readline()
         while (line := await r.readline()).strip():
             body += b"trailer:" + line
@@ -157,8 +157,8 @@ async def answer(method, target, head, body, r, w, where):
         w.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
         await pump(r, w)
         return False
-    if path.startswith("/git/"):
-        w.write(await asyncio.to_thread(git_backend, method, target[4:], head, body))
+    if path.startswith(("/git/", "/me/")):
+        w.write(await asyncio.to_thread(git_backend, method, target.removeprefix("/git"), head, body))
     elif path == "/sse":
         w.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
                 b"f\r\ndata: first\r\n\r\n\r\n")

@@ -135,7 +135,7 @@ static void unknown_frames_and_used_ids_are_errors_of_that_id(void **state)
 	struct box_frame f;
 	uint32_t id;
 
-	assert_int_equal(wire_send(shared.sock, WIRE_READY, 70000, NULL, NULL, 0), 0);
+	assert_int_equal(wire_send(shared.sock, WIRE_STOPPED, 70000, NULL, NULL, 0), 0);
 	f = box_wait(&shared, 70000);
 	assert_int_equal(f.type, WIRE_ERROR);
 	assert_int_equal(wire_send(shared.sock, WIRE_SPAWN, 70001, NULL, NULL, 0), 0);
