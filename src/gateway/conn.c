@@ -97,14 +97,17 @@ static uint32_t limit_of(const struct conn *c)
 	return states[c->state].limit_ms;
 }
 
+/* Deadlines mostly move on: the timer is set only when it would come too late, and goes on
+ * sleeping when it wakes too early. */
 void conn_touch(struct conn *c)
 {
 	uint32_t ms = limit_of(c);
 
-	if (ms)
-		ev_timer_set(c->gw->ev, &c->timer, ms);
-	else
+	c->due = ms ? ev_now(c->gw->ev) + ms : 0;
+	if (!ms)
 		ev_timer_stop(c->gw->ev, &c->timer);
+	else if (!c->timer.slot || c->timer.at > c->due)
+		ev_timer_set(c->gw->ev, &c->timer, ms);
 }
 
 void conn_go(struct conn *c, enum conn_state next, const char *why)
@@ -168,6 +171,10 @@ static void on_late(struct ev *ev, struct ev_timer *t)
 {
 	struct conn *c = ev_owner(t, struct conn, timer);
 
+	if (c->due > ev_now(ev)) {
+		ev_timer_set(ev, t, c->due - ev_now(ev));
+		return;
+	}
 	/* Between two requests nobody is kept waiting. */
 	if (states[c->state].late && !(c->state == CONN_HEAD && c->in.len == 0))
 		states[c->state].late(c);

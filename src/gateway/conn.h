@@ -58,7 +58,8 @@ struct conn {
 	struct conn *prev, *next;
 	enum conn_state state;
 	enum conn_speaks speaks;
-	struct ev_timer timer; /* of the state */
+	struct ev_timer timer; /* of the state; may be early: `due` is what counts */
+	uint64_t due;	       /* ms; 0: never */
 	struct ev_timer again; /* more to do without an event: fairness */
 	struct ev_defer gone;
 	const struct listener *listener;

@@ -7,6 +7,7 @@
 #include "gateway/conn.h"
 #include "gateway/dnsserve.h"
 #include "gateway/names.h"
+#include "gateway/stream.h"
 
 static void accept_one(struct listener *l, int fd)
 {
@@ -71,8 +72,9 @@ int listeners_start(struct gw *gw, struct err *err)
 				return err_set(err, -r, "'%s' cannot stand for '%s'", l->row.addr,
 					       l->row.host);
 		}
+		/* What is accepted inherits it. */
 		if (l->row.kind != GW_LISTEN_DNS_UDP)
-			socket_tune(l->io.fd); /* what it accepts inherits this */
+			socket_tune(l->io.fd);
 		r = fd_set_nonblock(l->io.fd, true);
 		if (r == 0)
 			r = ev_want(gw->ev, &l->io, EPOLLIN);

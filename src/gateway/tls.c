@@ -136,6 +136,13 @@ static ssize_t result(struct stream *s, int r, bool writing)
 	}
 }
 
+static bool tls_holds(const struct stream *s)
+{
+	const struct below *w = s->below;
+
+	return SSL_pending(s->tls) > 0 || w->ahead.len > 0;
+}
+
 /* What an event said of the socket, for the layer that reads it. */
 static void note_event(struct stream *s)
 {
@@ -146,25 +153,17 @@ static void note_event(struct stream *s)
 	s->event = false;
 }
 
-static bool is_drained(const struct stream *s)
-{
-	const struct below *w = s->below;
-
-	return w->dry && w->ahead.len == 0 && SSL_pending(s->tls) == 0;
-}
-
 static ssize_t tls_read(struct stream *s, void *p, size_t n)
 {
 	int r;
 
 	note_event(s);
 	r = SSL_read(s->tls, p, n > INT32_MAX ? INT32_MAX : (int)n);
-
 	s->read_wants_out = false;
 	if (r <= 0)
 		return result(s, r, false);
-	/* As below, so above: nothing is left until an event says that there is more. */
-	if (is_drained(s))
+	/* All that came has been given out: what comes later brings another event. */
+	if (((struct below *)s->below)->dry && !tls_holds(s))
 		s->readable = false;
 	return r;
 }
@@ -199,13 +198,6 @@ static void tls_done(struct stream *s)
 	SSL_free(s->tls);
 	ERR_clear_error();
 	s->tls = s->below = NULL;
-}
-
-static bool tls_holds(const struct stream *s)
-{
-	const struct below *w = s->below;
-
-	return SSL_pending(s->tls) > 0 || w->ahead.len > 0;
 }
 
 static const struct stream_ops tls_ops = {tls_read, tls_write, tls_shutdown, tls_done, tls_holds};
