@@ -145,10 +145,6 @@ static void one_done(struct run *r, struct client *c)
 	if (r->counting && r->n < MAX_SAMPLES)
 		r->us[r->n++] = (double)(now_ns() - c->since) / 1e3;
 	if (r->l->kind == LOAD_TUNNELS) {
-		/* By a reset: ports in TIME_WAIT would run out. */
-		struct linger l = {.l_onoff = 1, .l_linger = 0};
-
-		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
 		close_client(c);
 		if (!r->over)
 			open_client(r, c);

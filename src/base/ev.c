@@ -78,6 +78,14 @@ int ev_want(struct ev *ev, struct ev_io *io, uint32_t events)
 	return 0;
 }
 
+void ev_closing(struct ev *ev, struct ev_io *io)
+{
+	/* The kernel takes a closed description out by itself. */
+	if (io->want)
+		forget_pending(ev, io);
+	io->want = 0;
+}
+
 static void heap_put(struct ev *ev, size_t i, struct ev_timer *t)
 {
 	ev->heap[i] = t;

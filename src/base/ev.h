@@ -50,6 +50,8 @@ DEFINE_FREEP(struct ev, ev_free)
 
 /* Interest: a set of EPOLLIN, EPOLLOUT …; 0 takes the io out. Before closing io->fd, want 0. */
 int ev_want(struct ev *ev, struct ev_io *io, uint32_t events);
+/* As want 0 for a descriptor that its owner, the only one who holds it, closes next. */
+void ev_closing(struct ev *ev, struct ev_io *io);
 void ev_timer_set(struct ev *ev, struct ev_timer *t, uint64_t in_ms);
 void ev_timer_stop(struct ev *ev, struct ev_timer *t);
 void ev_defer(struct ev *ev, struct ev_defer *d); /* once, however often it is asked for */

@@ -46,7 +46,7 @@ static void close_attempt(struct attempt *a)
 {
 	if (a->io.fd < 0)
 		return;
-	(void)ev_want(a->dial->gw->ev, &a->io, 0);
+	ev_closing(a->dial->gw->ev, &a->io);
 	closep(&a->io.fd);
 	a->dial->running--;
 }
@@ -102,7 +102,7 @@ static int try_address(struct dial *d, struct attempt *a, const struct ip *ip)
 	if (connect(fd, (struct sockaddr *)&sa, len) < 0 && errno != EINPROGRESS)
 		return -errno;
 	a->io = (struct ev_io){.fd = fd, .fn = on_connect};
-	if (ev_want(d->gw->ev, &a->io, EPOLLOUT) < 0) {
+	if (ev_want(d->gw->ev, &a->io, DIALLED_WANT) < 0) {
 		a->io.fd = -1;
 		return -ENOSPC;
 	}
@@ -148,12 +148,12 @@ static void on_connect(struct ev *ev, struct ev_io *io, uint32_t events)
 	socklen_t len = sizeof(int);
 	int error = 0;
 
-	if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+	if ((events & (EPOLLERR | EPOLLHUP)) &&
+	    getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (error == 0) {
 		int fd = io->fd;
 
-		(void)ev_want(ev, io, 0);
 		io->fd = -1;
 		d->running--;
 		finish(d, fd, 0);

@@ -8,7 +8,12 @@
  * turns, the next address starts DIAL_STAGGER_MS after the last one or as soon as one failed.
  */
 struct dial;
-/* fd is the callee's (non-blocking), or -1 with the last error. Never called from dial_start(). */
+/*
+ * fd is the callee's (non-blocking), or -1 with the last error. Never called from dial_start().
+ * The fd is still known to the loop, with the interest DIALLED_WANT, and silent until the callee
+ * changes that: one system call instead of two.
+ */
+#define DIALLED_WANT (EPOLLOUT | EPOLLONESHOT)
 typedef void dial_fn(void *arg, int fd, int error);
 
 struct dial *dial_start(struct gw *gw, const struct ip *addrs, size_t n, uint16_t port, dial_fn *fn,

@@ -98,18 +98,18 @@ static bool read_edits(const struct gw_header *h, struct edits *ret)
 	return true;
 }
 
-void http_credential(struct conn *c, const struct gw_header *h)
+void http_credential(struct conn *c, const struct gw_header *header, ssize_t head_len)
 {
 	struct edits edits = {0};
-	ssize_t n;
 
-	if (!h || h->error || !read_edits(h, &edits)) {
+	if (!header || header->error || !read_edits(header, &edits)) {
 		refuse_as(c, GW_ERROR, 503, "there is no credential for this request");
 		return;
 	}
-	n = parse_again(c);
-	if (n > 0)
-		send_request(c, &c->gw->head, (size_t)n, &edits);
+	if (!head_len)
+		head_len = parse_again(c);
+	if (head_len > 0)
+		send_request(c, &c->gw->head, (size_t)head_len, &edits);
 	else
 		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
 }
@@ -176,7 +176,7 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 	if (!c->x->credential && credential)
 		c->x->credential = xstrdup(credential);
 	if (c->x->credential)
-		inject_ask(c);
+		inject_ask(c, head_len);
 	else
 		send_request(c, h, head_len, NULL);
 }

@@ -76,19 +76,19 @@ static void on_header(struct ask *a, const struct wire_msg *m)
 	struct gw_header h;
 
 	if (!m || gw_get_header(m, &h) < 0) {
-		http_credential(c, NULL);
+		http_credential(c, NULL, 0);
 		return;
 	}
 	if (h.keep_ms && !h.error) {
 		keep(c, &h);
-		http_credential(c, &find(c)->header);
+		http_credential(c, &find(c)->header, 0);
 		return;
 	}
-	http_credential(c, &h);
+	http_credential(c, &h, 0);
 	gw_header_done(&h);
 }
 
-void inject_ask(struct conn *c)
+void inject_ask(struct conn *c, size_t head_len)
 {
 	struct injected *known = find(c);
 	struct gw_header_ask ask = {
@@ -102,7 +102,7 @@ void inject_ask(struct conn *c)
 
 	buf_init(&b, WIRE_BODY_MAX);
 	if (known) {
-		http_credential(c, &known->header);
+		http_credential(c, &known->header, (ssize_t)head_len);
 		return;
 	}
 	gw_put_header_ask(&b, &ask);

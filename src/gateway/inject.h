@@ -8,7 +8,8 @@
  * most, and wipes it then.
  */
 
-/* For c's request; goes on in http_credential(). */
-void inject_ask(struct conn *c);
+/* For c's request, whose head of head_len bytes is the one in gw->head; goes on in
+ * http_credential(). */
+void inject_ask(struct conn *c, size_t head_len);
 /* Forgets everything: the policy changed, or the gateway ends. */
 void inject_forget(struct gw *gw);

@@ -17,7 +17,6 @@ static void accept_one(struct listener *l, int fd)
 		dns_accept(gw, fd);
 		return;
 	}
-	socket_tune(fd);
 	conn_new(gw, l, fd);
 }
 
@@ -72,6 +71,8 @@ int listeners_start(struct gw *gw, struct err *err)
 				return err_set(err, -r, "'%s' cannot stand for '%s'", l->row.addr,
 					       l->row.host);
 		}
+		if (l->row.kind != GW_LISTEN_DNS_UDP)
+			socket_tune(l->io.fd); /* what it accepts inherits this */
 		r = fd_set_nonblock(l->io.fd, true);
 		if (r == 0)
 			r = ev_want(gw->ev, &l->io, EPOLLIN);

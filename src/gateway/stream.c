@@ -59,7 +59,7 @@ void stream_done(struct stream *s, struct ev *ev)
 {
 	if (!stream_open(s))
 		return;
-	(void)ev_want(ev, &s->io, 0);
+	ev_closing(ev, &s->io);
 	s->ops->done(s);
 	closep(&s->io.fd);
 }

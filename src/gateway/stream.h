@@ -10,8 +10,8 @@
  *
  * `readable` says that a read may bring something: set by an event, cleared when the stream has
  * been drained. Who stops reading because the other side is slow leaves it set, takes EPOLLIN out
- * of the interest, and comes back later. TLS keeps decrypted bytes that no event announces, so it
- * clears the flag only when it really wants more from the socket.
+ * of the interest, and comes back later. TLS keeps bytes that no event announces, so it clears the
+ * flag only when it holds none and the socket had no more.
  */
 struct stream;
 

@@ -146,6 +146,13 @@ static void note_event(struct stream *s)
 	s->event = false;
 }
 
+static bool is_drained(const struct stream *s)
+{
+	const struct below *w = s->below;
+
+	return w->dry && w->ahead.len == 0 && SSL_pending(s->tls) == 0;
+}
+
 static ssize_t tls_read(struct stream *s, void *p, size_t n)
 {
 	int r;
@@ -154,7 +161,12 @@ static ssize_t tls_read(struct stream *s, void *p, size_t n)
 	r = SSL_read(s->tls, p, n > INT32_MAX ? INT32_MAX : (int)n);
 
 	s->read_wants_out = false;
-	return r > 0 ? r : result(s, r, false);
+	if (r <= 0)
+		return result(s, r, false);
+	/* As below, so above: nothing is left until an event says that there is more. */
+	if (is_drained(s))
+		s->readable = false;
+	return r;
 }
 
 static ssize_t tls_write(struct stream *s, const void *p, size_t n)

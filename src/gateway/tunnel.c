@@ -202,6 +202,9 @@ static void give_pending(struct buf *from, struct pump *p)
 static void settle(struct conn *c, enum relay up, enum relay down)
 {
 	if (up == RELAY_FAILED || down == RELAY_FAILED) {
+		/* A reset is passed on as one. */
+		if (stream_open(&c->up))
+			socket_reset_on_close(c->up.io.fd);
 		conn_reset(c, "one side is gone");
 		return;
 	}

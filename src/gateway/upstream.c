@@ -151,6 +151,7 @@ static void on_dialled(void *arg, int fd, int error)
 		return;
 	}
 	stream_init(&c->up, fd, conn_up_fn());
+	c->up.io.want = DIALLED_WANT;
 	if (p && (!c->x || c->up_tls))
 		ask_proxy(c, p);
 	else if (c->up_tls)

@@ -89,6 +89,8 @@ static void echo(struct peer *p)
 	_exit(0);
 }
 
+static int served; /* requests of this process's connection */
+
 /* What the paths do is what the tests ask for by name. */
 static void answer(struct peer *p, const char *path, const char *head, const char *body, size_t n)
 {
@@ -126,6 +128,11 @@ static void answer(struct peer *p, const char *path, const char *head, const cha
 		wrs(p, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
 		       "Connection: Upgrade\r\n\r\nfrom-server");
 		echo(p);
+	} else if (strncmp(path, "/once", 5) == 0) {
+		/* Only the first request of a connection is answered. */
+		if (served)
+			_exit(0);
+		respond(p, "", "once", 4);
 	} else if (strncmp(path, "/die", 4) == 0) {
 		_exit(0);
 	} else {
@@ -154,13 +161,25 @@ static size_t read_body(struct peer *p, char *b, size_t have, size_t cap, const 
 	return have;
 }
 
+/* An answer before the body has been read, which then nobody wants. */
+static void answer_early(struct peer *p)
+{
+	char b[4096];
+
+	wrs(p, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 7\r\nConnection: close\r\n\r\n"
+	       "too big");
+	while (rd(p, b, sizeof(b)) > 0)
+		;
+	_exit(0);
+}
+
 static void serve_http(struct peer *p)
 {
 	static char b[1 << 20], head[1 << 17];
 	size_t have = 0;
 
 	for (;;) {
-		char *end = memmem(b, have, "\r\n\r\n", 4), *path, *space;
+		char *end = memmem(b, have, "\r\n\r\n", 4), *path;
 		size_t head_len;
 
 		if (!end) {
@@ -175,13 +194,14 @@ static void serve_http(struct peer *p)
 		memcpy(head, b, head_len);
 		head[head_len] = '\0';
 		memmove(b, b + head_len, have - head_len);
+		if (strstr(head, "/early "))
+			answer_early(p);
 		have = read_body(p, b, have - head_len, sizeof(b), head);
 		path = strchr(head, ' ') + 1;
 		if (strncmp(path, "http://", 7) == 0)
 			path = strchr(path + 7, '/');
-		space = strchr(path, ' ');
-		(void)space;
 		answer(p, path, head, b, have);
+		served++;
 		have = 0;
 	}
 }
@@ -263,6 +283,7 @@ void server_start(enum server_kind kind, const char *addr, uint16_t port, SSL_CT
 	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	bool six = strchr(addr, ':') != NULL;
 	int on = 1, fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	pid_t us = getpid();
 
 	if (go_pipe[0] < 0)
 		assert_int_equal(pipe(go_pipe), 0);
@@ -276,6 +297,8 @@ void server_start(enum server_kind kind, const char *addr, uint16_t port, SSL_CT
 	assert_int_equal(listen(fd, 1024), 0);
 	if (fork() == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != us)
+			_exit(0);
 		(void)signal(SIGCHLD, SIG_IGN);
 		for (;;) {
 			int c = accept(fd, NULL, NULL);
@@ -290,4 +313,21 @@ void server_start(enum server_kind kind, const char *addr, uint16_t port, SSL_CT
 		}
 	}
 	(void)close(fd);
+}
+
+int server_deaf(const char *addr, uint16_t port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)inet_pton(AF_INET, addr, &a.sin_addr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(fd, 0), 0);
+	/* Once its queue is full the kernel drops what comes, without a word. */
+	for (int i = 0; i < 4; i++) {
+		int c = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+		(void)connect(c, (struct sockaddr *)&a, sizeof(a));
+	}
+	return fd;
 }

@@ -14,3 +14,5 @@ enum server_kind {
 
 /* In the caller's network namespace; lives as long as the test program. */
 void server_start(enum server_kind kind, const char *addr, uint16_t port, SSL_CTX *ctx);
+/* An address at which connections are neither accepted nor refused. */
+int server_deaf(const char *addr, uint16_t port);

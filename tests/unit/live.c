@@ -30,11 +30,13 @@ static const char hosts[] =
 	"2600:beef::10 six.test both.test\n"
 	"2600:beef::dead dead6.test\n"
 	"10.9.9.9 private.test mixed.test proxy.corp\n"
-	"169.254.169.254 meta.test\n";
+	"169.254.169.254 meta.test\n"
+	"8.1.1.4 slow.test\n"
+	"8.1.1.1 slow.test\n";
 
-static const char *const outside_addrs[] = {"8.1.1.1/32",	  "8.1.1.2/32",
-					    "8.1.1.3/32",	  "10.9.9.9/32",
-					    "169.254.169.254/32", "2600:beef::10/128"};
+static const char *const outside_addrs[] = {"8.1.1.1/32",	"8.1.1.2/32",  "8.1.1.3/32",
+					    "8.1.1.4/32",	"10.9.9.9/32", "169.254.169.254/32",
+					    "2600:beef::10/128"};
 
 static struct {
 	int inside, outside; /* namespaces */
@@ -184,6 +186,7 @@ static void start_servers(void)
 	server_start(SERVER_HTTP, ADDR_METADATA, 80, NULL);
 	server_start(SERVER_HTTP, "127.0.0.1", 80, NULL);
 	server_start(SERVER_ECHO, "127.0.0.1", 6000, NULL);
+	(void)server_deaf("8.1.1.4", 80);
 	server_start(SERVER_PROXY, ADDR_PRIVATE, 8080, NULL);
 }
 

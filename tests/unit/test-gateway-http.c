@@ -208,6 +208,53 @@ static void a_server_that_says_too_much_is_not_used_again(void **state)
 	(void)close(fd);
 }
 
+static void a_request_that_may_be_repeated_survives_a_dead_connection(void **state)
+{
+	static const char rq[] =
+		"GET http://allowed.test/once HTTP/1.1\r\nHost: allowed.test\r\n\r\n";
+	int fd = client_proxy();
+
+	for (int i = 0; i < 3; i++) {
+		cleanup_free char *a = NULL;
+
+		put(fd, rq);
+		a = get(fd, "once");
+		starts(a, "HTTP/1.1 200 ");
+	}
+	(void)close(fd);
+}
+
+static void a_request_that_may_not_be_repeated_is_not(void **state)
+{
+	static const char rq[] = "POST http://allowed.test/once HTTP/1.1\r\nHost: allowed.test\r\n"
+				 "Content-Length: 0\r\n\r\n";
+	cleanup_free char *a = NULL, *b = NULL;
+	int fd = client_proxy();
+
+	put(fd, rq);
+	a = get(fd, "once");
+	starts(a, "HTTP/1.1 200 ");
+	put(fd, rq);
+	b = get(fd, NULL);
+	starts(b, "HTTP/1.1 502 ");
+	(void)close(fd);
+}
+
+static void an_answer_before_the_end_of_the_request_arrives(void **state)
+{
+	static char block[64 * 1024];
+	cleanup_free char *a = NULL;
+	int fd = client_proxy();
+
+	put(fd, "POST http://allowed.test/early HTTP/1.1\r\nHost: allowed.test\r\n"
+		"Content-Length: 100000000\r\n\r\n");
+	put_bytes(fd, block, sizeof(block));
+	a = get(fd, NULL);
+	starts(a, "HTTP/1.1 413 ");
+	has(a, "too big");
+	(void)close(fd);
+}
+
 static void an_event_stream_leaves_piece_by_piece(void **state)
 {
 	cleanup_free char *first = NULL, *second = NULL;
@@ -548,6 +595,9 @@ int main(void)
 		T(pipelined_requests_are_answered_in_order),
 		T(requests_share_a_connection_to_the_server),
 		T(a_server_that_says_too_much_is_not_used_again),
+		T(a_request_that_may_be_repeated_survives_a_dead_connection),
+		T(a_request_that_may_not_be_repeated_is_not),
+		T(an_answer_before_the_end_of_the_request_arrives),
 		T(an_event_stream_leaves_piece_by_piece),
 		T(a_websocket_becomes_a_counted_tunnel),
 		T(an_inspected_request_that_is_allowed_reaches_the_server),

@@ -12,7 +12,8 @@ static const struct live_rule rules[] = {
 	{.pattern = "loop.test"},	  {.pattern = "meta.test"},
 	{.pattern = "mixed.test"},	  {.pattern = "db.test:5432"},
 	{.pattern = "localhost:6000"},	  {.pattern = "unknown.test"},
-	{.pattern = "*.wild.test"},	  {.pattern = "8.1.1.2:443"},
+	{.pattern = "*.wild.test"},	  {.pattern = "slow.test"},
+	{.pattern = "8.1.1.2:443"},
 };
 
 static const struct live_options options = {.rules = rules, .n_rules = ARRAY_SIZE(rules)};
@@ -349,6 +350,14 @@ static void a_dead_first_address_does_not_stop_the_second(void **state)
 	starts(a, "HTTP/1.1 200 ");
 }
 
+static void a_deaf_first_address_does_not_stop_the_second(void **state)
+{
+	cleanup_free char *a = ask("GET http://slow.test/hello HTTP/1.1\r\nHost: slow.test\r\n"
+				   "Connection: close\r\n\r\n");
+
+	starts(a, "HTTP/1.1 200 ");
+}
+
 static void the_proxy_port_answers_on_ipv6_too(void **state)
 {
 	cleanup_free char *a = NULL;
@@ -604,6 +613,47 @@ static void a_new_policy_holds_at_once_and_ends_what_it_forbids(void **state)
 	(void)close(fd);
 }
 
+static void tier(uint32_t t)
+{
+	static const struct live_rule denied[] = {{.deny = true, .pattern = "other.test"}};
+	struct live_options o = {.rules = denied, .n_rules = 1, .tier = t};
+
+	live_policy(&o);
+}
+
+static unsigned int status_of(const char *authority)
+{
+	cleanup_free char *rq =
+		xasprintf("GET http://%s/hello HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+			  authority, authority);
+	cleanup_free char *a = ask(rq);
+	unsigned int status = 0;
+
+	for (const char *p = a + strlen("HTTP/1.1 "); *p >= '0' && *p <= '9'; p++)
+		status = status * 10 + (unsigned int)(*p - '0');
+	return status;
+}
+
+static void wider_tiers_open_what_they_say_and_no_more(void **state)
+{
+	tier(2); /* inet */
+	assert_int_equal(status_of("allowed.test"), 200);
+	assert_int_equal(status_of("8.1.1.1"), 200);
+	assert_int_equal(status_of("other.test"), 403);
+	assert_int_equal(status_of("private.test"), 403);
+	assert_int_equal(status_of("10.9.9.9"), 403);
+	assert_int_equal(status_of("loop.test"), 403);
+	assert_int_equal(status_of("meta.test"), 403);
+	tier(3); /* full */
+	assert_int_equal(status_of("private.test"), 200);
+	assert_int_equal(status_of("10.9.9.9"), 200);
+	assert_int_equal(status_of("loop.test"), 403);
+	assert_int_equal(status_of("127.0.0.1"), 403);
+	assert_int_equal(status_of("meta.test"), 403);
+	assert_int_equal(status_of("169.254.169.254"), 403);
+	assert_int_equal(status_of("[::ffff:169.254.169.254]"), 403);
+}
+
 static void a_flood_of_refusals_becomes_few_events(void **state)
 {
 	size_t denied;
@@ -658,6 +708,7 @@ int main(void)
 		T(a_bulk_transfer_arrives_whole_and_unchanged),
 		T(a_name_with_an_ipv6_address_is_reached),
 		T(a_dead_first_address_does_not_stop_the_second),
+		T(a_deaf_first_address_does_not_stop_the_second),
 		T(the_proxy_port_answers_on_ipv6_too),
 		T(socks_to_an_allowed_name_works),
 		T(socks_to_another_name_is_not_allowed),
@@ -673,6 +724,7 @@ int main(void)
 		T(connect_to_port_80_must_name_its_host),
 		T(a_host_service_is_reached_and_nothing_beside_it),
 		T(a_new_policy_holds_at_once_and_ends_what_it_forbids),
+		T(wider_tiers_open_what_they_say_and_no_more),
 		T(a_flood_of_refusals_becomes_few_events),
 		T(killing_the_gateway_ends_the_network),
 	};

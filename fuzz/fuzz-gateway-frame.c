@@ -1,0 +1,74 @@
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/gateway-proto.h"
+
+/* What a gateway says to its supervisor, and the reverse: the first byte picks the frame. What is
+ * read is written again, and must read as the same. */
+static void config(const struct wire_msg *m)
+{
+	struct gw_config *c = NULL, *again = NULL;
+	struct wire_msg copy;
+
+	if (gw_get_config(m, &c) < 0)
+		return;
+	wire_msg_init(&copy);
+	gw_put_config(&copy.body, c);
+	if (gw_get_config(&copy, &again) < 0 || again->policy.n_rules != c->policy.n_rules)
+		abort();
+	wire_msg_done(&copy);
+	(void)gw_config_free(again);
+	(void)gw_config_free(c);
+}
+
+static void event(const struct wire_msg *m)
+{
+	struct gw_event e;
+
+	if (gw_get_event(m, &e) < 0)
+		return;
+	for (const char *p = e.reason; *p; p++)
+		if (*p < 0x20 || *p > 0x7e)
+			abort();
+}
+
+static void header(const struct wire_msg *m)
+{
+	struct gw_header h;
+
+	if (gw_get_header(m, &h) == 0)
+		gw_header_done(&h);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gw_header_ask ask;
+	struct gw_health health;
+	struct wire_msg m;
+
+	if (size < 1)
+		return 0;
+	wire_msg_init(&m);
+	(void)buf_append(&m.body, data + 1, size - 1);
+	switch (data[0] % 5) {
+	case 0:
+		config(&m);
+		break;
+	case 1:
+		event(&m);
+		break;
+	case 2:
+		header(&m);
+		break;
+	case 3:
+		(void)gw_get_header_ask(&m, &ask);
+		break;
+	default:
+		(void)gw_get_health(&m, &health);
+		break;
+	}
+	wire_msg_done(&m);
+	return 0;
+}
