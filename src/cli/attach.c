@@ -10,7 +10,8 @@
  *	stdout or stderr is    pipe → filter → terminal
  *	-t                     terminal → pty master → filter → terminal, in raw mode
  *
- * The end of the connection after WIRE_EXITED is the sandbox's word that nothing is left.
+ * The end of the connection after WIRE_EXITED is the sandbox's word that nothing is left; where the
+ * sandbox stays, WIRE_EXITED is the last word.
  */
 #include "cli/attach.h"
 
@@ -203,6 +204,9 @@ static void on_exited(struct session *s, struct wire_reader *r)
 	/* What the command wrote is in the pipes still; it cannot write any more. */
 	for (int i = 1; i < 3; i++)
 		relay_drain(&s->relays[i]);
+	/* Where the sandbox ends as well, the end of the connection says that it has. */
+	if (wire_get_u32(r))
+		ev_stop(s->ev);
 }
 
 static void on_failed(struct session *s, struct wire_reader *r)

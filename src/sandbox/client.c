@@ -63,14 +63,16 @@ void client_exited(struct client *c, uint32_t code)
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, code);
 	wire_put_u32(&b, c->timed_out);
+	c->state = CLIENT_ENDED;
+	wire_put_u32(&b, sup_stays(c->sup));
 	if (c->sup->ev)
 		ev_timer_stop(c->sup->ev, &c->limit);
+	/* The answer first: nobody should wait for our log. */
+	reply(c, WIRE_EXITED, &b, NULL, 0);
 	sup_event(c->sup, "exec-end",
 		  json_pack("{sI sI sI sb}", "id", (json_int_t)c->id, "code", (json_int_t)code,
 			    "ms", (json_int_t)(now_ms() - c->started_ms), "timed_out",
 			    c->timed_out));
-	c->state = CLIENT_ENDED;
-	reply(c, WIRE_EXITED, &b, NULL, 0);
 }
 
 void client_failed(struct client *c, int exit_code, const char *msg)
@@ -204,9 +206,9 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();
+	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
 	sup_event(s, "exec",
 		  json_pack("{sI so}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv)));
-	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
 	if (r == 0)
 		return;
 	client_failed(c, EXIT_RALPH,

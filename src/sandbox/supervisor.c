@@ -67,13 +67,16 @@ static bool anybody_holds(const struct supervisor *s)
 	return false;
 }
 
+bool sup_stays(const struct supervisor *s)
+{
+	return s->state == SUP_UP && (s->keep || anybody_holds(s));
+}
+
 void sup_reconsider(struct supervisor *s)
 {
-	bool held = anybody_holds(s);
-
-	if (s->state == SUP_ENDED || (s->state == SUP_STOPPING && held))
+	if (s->state == SUP_ENDED || (s->state != SUP_UP && anybody_holds(s)))
 		return;
-	if (s->state == SUP_STOPPING || (!held && !s->keep)) {
+	if (!sup_stays(s)) {
 		sup_end(s);
 		return;
 	}

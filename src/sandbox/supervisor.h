@@ -101,6 +101,7 @@ void sup_stop(struct supervisor *s, uint64_t grace_ms);
 void sup_end(struct supervisor *s); /* leaves the event loop */
 /* Called whenever a command or connection ended: is anybody left who needs the sandbox? */
 void sup_reconsider(struct supervisor *s);
+bool sup_stays(const struct supervisor *s); /* it does not end by itself now */
 
 /* client.c: the connections of command lines */
 struct client *client_new(struct supervisor *s, int fd, bool holds);

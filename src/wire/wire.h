@@ -38,7 +38,8 @@ enum wire_type {
 
 	/* supervisor → command line */
 	WIRE_STARTED, /* u32 pid inside; fd: pty master when a terminal was asked for */
-	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n; u32 1: time limit reached */
+	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n; u32 1: time limit reached;
+		       * u32 1: the sandbox stays, 0: it ends too, and then this connection */
 	WIRE_FAILED,  /* u32 exit code, str message */
 	WIRE_INFO,    /* str JSON */
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
