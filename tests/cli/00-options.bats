@@ -133,3 +133,12 @@ setup() {
 	[ "$(complete_words --color = al)" = always ]
 	[ "$(complete_words help comp)" = completion ]
 }
+
+@test 'the completion scripts are installed where the shells look for them' {
+	local share=${RALPH%/bin/ralph}/share
+
+	[ -d "$share" ] || skip 'n/a: this ralph is not installed'
+	cmp <("$RALPH" completion bash) "$share/bash-completion/completions/ralph"
+	cmp <("$RALPH" completion zsh) "$share/zsh/site-functions/_ralph"
+	cmp <("$RALPH" completion fish) "$share/fish/vendor_completions.d/ralph.fish"
+}
