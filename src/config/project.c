@@ -4,7 +4,7 @@
 
 #include "config/merge.h"
 
-#define REMEDY "a project file may only tighten: remove it, or run 'ralph trust'"
+#define REMEDY "a project file may only tighten: move it to your own config.yaml or a profile"
 
 static uint64_t number(const struct config *c, enum key_id id)
 {
@@ -114,7 +114,7 @@ int config_project_widens(const struct config *base, const struct config *projec
 		if (id == KEY_MEMORY && base->limits.memory == 0 && memory_share == 0)
 			r = err_usage(err,
 				      "you have set no limit to compare with; set limits.memory "
-				      "in your own config.yaml, or run 'ralph trust'");
+				      "in your own config.yaml");
 		else
 			r = err_usage(err, "'%.60s' is wider than your own setting; " REMEDY,
 				      file->values[id].scalar);

@@ -7,7 +7,7 @@
  * bwrap reads from descriptors (files of the root, the option list itself) has a slot in the plan
  * and becomes a memory file only in start(). The network namespace is not bwrap's but the guest's:
  * only then may the guest open listeners in it (see docs/internals/sockets.md), which is why it
- * starts with three capabilities in its own user namespace and drops them before any command.
+ * starts with four capabilities in its own user namespace and drops them before any command.
  *
  * stop() kills the guest, whose death as pid 1 takes everything inside with it; bwrap ends when
  * the last of them is gone, so waiting for bwrap is waiting for all.

@@ -198,7 +198,7 @@ static void on_fixed(struct conn *c, const struct http1_head *h, size_t head_len
 	}
 	if (h->host.host.n == 0 || host_parse(h->host.host.p, h->host.host.n, &host, &err) < 0 ||
 	    !host_equal(&host, &c->host) || (h->host.port ? h->host.port : standard) != c->port) {
-		refuse_as(c, GW_DENY, 421,
+		refuse_as(c, GW_DENY, 403,
 			  "the Host field names another server than the one allowed");
 		return;
 	}

@@ -14,6 +14,7 @@
 #define ANSWER_S 10	     /* for the helper to make its certificate */
 #define BUNDLE_MAX (8 * MiB) /* of the system's certificates and ours */
 
+/* Where the host's own trust is, when SSL_CERT_FILE does not say; as the gateway looks for it. */
 static const char *const system_bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -50,10 +51,13 @@ static int ask_certificate(struct supervisor *s, struct buf *bundle, struct err 
 /* What the sandbox trusts: what the host trusts, and its own authority. */
 static int write_bundle(struct supervisor *s, struct err *err)
 {
+	const char *own = getenv("SSL_CERT_FILE");
 	cleanup_buf struct buf bundle;
 	int r = -ENOENT;
 
 	buf_init(&bundle, BUNDLE_MAX);
+	if (own && *own)
+		r = path_read(AT_FDCWD, own, &bundle);
 	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(system_bundles); i++)
 		r = path_read(AT_FDCWD, system_bundles[i], &bundle);
 	if (bundle.len && bundle.data[bundle.len - 1] != '\n')

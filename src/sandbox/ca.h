@@ -5,8 +5,8 @@
 
 /*
  * The certificate authority of one sandbox: made in memory, never written anywhere, gone with its
- * process (libexec/ralph/ca, which the supervisor starts when the first inspected host is asked
- * for; loading OpenSSL into the supervisor itself would cost every start). Its key never leaves
+ * process (libexec/ralph/ca, which the supervisor starts with a sandbox that has a rule which
+ * inspects; loading OpenSSL into the supervisor itself would cost every start). Its key never leaves
  * that process; leaves and their keys do, and live for CA_LEAF_HOURS.
  */
 #define CA_DAYS 90

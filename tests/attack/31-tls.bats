@@ -105,8 +105,8 @@ inspecting() {
 
 @test 'Host, ClientHello and target must agree where TLS is terminated' {
 	inspecting
-	has "$(box curl -sS -H 'Host: other.test' -w '%{http_code}' https://allowed.test/ok/a)" 421
-	has "$(box curl -sS -H 'Host: allowed.test:8443' -w '%{http_code}' https://allowed.test/ok/a)" 421
+	has "$(box curl -sS -H 'Host: other.test' -w '%{http_code}' https://allowed.test/ok/a)" 403
+	has "$(box curl -sS -H 'Host: allowed.test:8443' -w '%{http_code}' https://allowed.test/ok/a)" 403
 	has "$(box curl -sS --request-target https://other.test/ok/a -w '%{http_code}' https://allowed.test/)" 400
 	must_fail box curl -sS --connect-to other.test:443:allowed.test:443 https://other.test/ok/a
 	same "" "$(saw requests)"

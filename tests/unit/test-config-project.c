@@ -1,6 +1,6 @@
 #include "config-tests.h"
 
-#define TIGHTEN "a project file may only tighten: remove it, or run 'ralph trust'"
+#define TIGHTEN "a project file may only tighten: move it to your own config.yaml or a profile"
 
 /* Each: what the user has, what the project asks for, where that is refused (NULL: it is not). */
 static const struct {
@@ -40,7 +40,7 @@ static const struct {
 	  "1:18: limits.memory: '0' is wider than your own setting; " TIGHTEN },
 	{ "", "limits: {memory: 1G}",
 	  "1:18: limits.memory: you have set no limit to compare with; set limits.memory in your own "
-	  "config.yaml, or run 'ralph trust'" },
+	  "config.yaml" },
 	{ "", "limits: {pids: 4096, open_files: 16384, tmp: 1G}", NULL },
 	{ "", "limits: {pids: 4097}",
 	  "1:16: limits.pids: '4097' is wider than your own setting; " TIGHTEN },

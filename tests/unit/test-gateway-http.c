@@ -346,7 +346,7 @@ static void an_inspected_request_with_another_host_is_refused(void **state)
 {
 	cleanup_free char *a = tls_ask("GET /hello HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
 
-	starts(a, "HTTP/1.1 421 ");
+	starts(a, "HTTP/1.1 403 ");
 }
 
 static void an_inspected_connection_with_another_server_name_is_closed(void **state)

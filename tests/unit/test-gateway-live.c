@@ -561,7 +561,7 @@ static void transparent_http_must_name_its_host(void **state)
 	fd = client(a, 80);
 	put(fd, "GET /hello HTTP/1.1\r\nHost: other.test\r\n\r\n");
 	bad = get(fd, NULL);
-	starts(bad, "HTTP/1.1 421 ");
+	starts(bad, "HTTP/1.1 403 ");
 	(void)live_event(GW_VERB_HTTP, GW_DENY, "allowed.test");
 	(void)close(fd);
 }
@@ -573,7 +573,7 @@ static void connect_to_port_80_must_name_its_host(void **state)
 
 	put(fd, "GET /hello HTTP/1.1\r\nHost: other.test\r\n\r\n");
 	bad = get(fd, NULL);
-	starts(bad, "HTTP/1.1 421 ");
+	starts(bad, "HTTP/1.1 403 ");
 	(void)close(fd);
 }
 
