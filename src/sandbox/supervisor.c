@@ -193,9 +193,6 @@ static int start_engine(struct supervisor *s, struct err *err)
 	s->guest = proc.guest;
 	s->guest_io = (struct ev_io){.fd = s->guest, .fn = guest_link_read};
 	s->process_io = (struct ev_io){.fd = proc.pidfd, .fn = on_process};
-	r = guest_link_setup(s, err);
-	if (r < 0)
-		return r;
 	(void)ev_want(s->ev, &s->guest_io, EPOLLIN);
 	(void)ev_want(s->ev, &s->process_io, EPOLLIN);
 	return 0;
@@ -228,12 +225,15 @@ static int set_up(struct supervisor *s, struct err *err)
 	if (r == 0)
 		r = places_find(&s->places, err);
 	if (r == 0)
-		r = gateway_link_plan(s, err);
-	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
 		r = start_engine(s, err);
-	/* While bwrap mounts; and after a failure too, so that the record says what was tried. */
+	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
+	if (r == 0)
+		r = gateway_link_plan(s, err);
+	if (r == 0)
+		r = guest_link_setup(s, err);
+	/* After a failure too, so that the record says what was tried. */
 	written = store_write_spec_text(&s->entry, buf_str(&spec), spec.len);
 	if (r == 0 && written < 0)
 		r = err_sys(err, -written, "cannot write the spec");
