@@ -6,8 +6,8 @@
 /*
  * The certificate authority of one sandbox: made in memory, never written anywhere, gone with its
  * process (libexec/ralph/ca, which the supervisor starts with a sandbox that has a rule which
- * inspects; loading OpenSSL into the supervisor itself would cost every start). Its key never leaves
- * that process; leaves and their keys do, and live for CA_LEAF_HOURS.
+ * inspects; loading OpenSSL into the supervisor itself would cost every start). Its key never
+ * leaves that process; leaves and their keys do, and live for CA_LEAF_HOURS.
  */
 #define CA_DAYS 90
 #define CA_LEAF_HOURS 24
