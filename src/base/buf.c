@@ -70,6 +70,23 @@ int buf_printf(struct buf *b, const char *fmt, ...)
 	return buf_puts(b, s);
 }
 
+int buf_put_quoted(struct buf *b, const char *s)
+{
+	(void)buf_putc(b, '"');
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			(void)buf_printf(b, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			(void)buf_printf(b, "\\u%04x", c);
+		else
+			(void)buf_putc(b, (char)c);
+	}
+	(void)buf_putc(b, '"');
+	return b->full ? -ENOBUFS : 0;
+}
+
 void buf_consume(struct buf *b, size_t n)
 {
 	if (n >= b->len) {

@@ -44,22 +44,6 @@ int log_level_parse(const char *s, enum log_level *ret)
 	return -EINVAL;
 }
 
-static void put_json_string(struct buf *b, const char *s)
-{
-	(void)buf_putc(b, '"');
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			(void)buf_printf(b, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			(void)buf_printf(b, "\\u%04x", c);
-		else
-			(void)buf_putc(b, (char)c);
-	}
-	(void)buf_putc(b, '"');
-}
-
 static void format_json(struct buf *b, enum log_level level, const char *area, const char *msg)
 {
 	struct timespec ts;
@@ -71,9 +55,9 @@ static void format_json(struct buf *b, enum log_level level, const char *area, c
 	(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	(void)buf_printf(b, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"area\":", when,
 			 ts.tv_nsec / 1000000, level_names[level]);
-	put_json_string(b, area);
+	(void)buf_put_quoted(b, area);
 	(void)buf_puts(b, ",\"msg\":");
-	put_json_string(b, msg);
+	(void)buf_put_quoted(b, msg);
 	(void)buf_puts(b, "}\n");
 }
 

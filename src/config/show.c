@@ -19,22 +19,7 @@ static bool is_plain(const char *s)
 
 static void put_text(struct buf *b, const char *s)
 {
-	if (is_plain(s)) {
-		(void)buf_puts(b, s);
-		return;
-	}
-	(void)buf_putc(b, '"');
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			(void)buf_printf(b, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			(void)buf_printf(b, "\\x%02x", c);
-		else
-			(void)buf_putc(b, (char)c);
-	}
-	(void)buf_putc(b, '"');
+	(void)(is_plain(s) ? buf_puts(b, s) : buf_put_quoted(b, s));
 }
 
 static void put_list(struct buf *b, const struct strv *list)

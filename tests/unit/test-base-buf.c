@@ -79,9 +79,19 @@ static void buf_never_written_is_an_empty_string(void **state)
 	buf_clear(&b);
 }
 
+static void buf_put_quoted_escapes_what_would_end_the_string(void **state)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 64);
+	assert_int_equal(buf_put_quoted(&b, "a\"b\\c\n\x1b"), 0);
+	assert_string_equal(buf_str(&b), "\"a\\\"b\\\\c\\u000a\\u001b\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(buf_put_quoted_escapes_what_would_end_the_string),
 		cmocka_unit_test(buf_beyond_its_maximum_refuses_and_keeps_what_it_had),
 		cmocka_unit_test(buf_huge_request_does_not_wrap_around),
 		cmocka_unit_test(buf_holds_any_bytes_and_stays_terminated),
