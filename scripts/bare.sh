@@ -13,7 +13,8 @@ if [ "${1:-}" = --inside ]; then
 	mkdir -p .old
 	mount -t proc proc proc
 	mount -t tmpfs -o mode=0755 dev dev
-	mkdir dev/pts dev/shm
+	mkdir dev/pts
+	mkdir -m 1777 dev/shm
 	mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
 	ln -s pts/ptmx dev/ptmx
 	ln -s /proc/self/fd dev/fd
@@ -63,5 +64,6 @@ mkdir "$work/upper" "$work/work" "$work/root"
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$work/upper,workdir=$work/work" "$work/root"
 git clone -q --bare "$here" "$work/root/checkout"
 cp -L /etc/resolv.conf "$work/root/etc/resolv.conf"
+echo '127.0.0.1 localhost' >"$work/root/etc/hosts" # debootstrap leaves it to the installer
 git config --file "$work/root/etc/gitconfig" safe.directory "*"
 unshare --mount --pid --fork --kill-child --uts --ipc "$here/scripts/bare.sh" --inside "$work/root" "$target" "$as" </dev/null

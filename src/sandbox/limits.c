@@ -68,6 +68,7 @@ int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret,
 		return err_sys(err, errno, "cannot find out how much memory there is");
 	*ret = (struct limits_facts){
 		.mem_total = (uint64_t)info.totalram * info.mem_unit,
+		.root = geteuid() == 0,
 		.mem_enclosing = cgroup_memory_limit(src),
 		.nofile_hard = hard_limit(RLIMIT_NOFILE),
 		.nproc_hard = hard_limit(RLIMIT_NPROC),
@@ -82,6 +83,11 @@ int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret,
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+bool limits_pids_unbounded(const struct limits_facts *facts, unsigned cgroup_controllers)
+{
+	return facts->root && !(cgroup_controllers & CGROUP_PIDS);
 }
 
 int limits_decide(const struct config *c, const struct limits_facts *facts,
@@ -110,7 +116,9 @@ int limits_decide(const struct config *c, const struct limits_facts *facts,
 	/* As many cores as there are is no limit. */
 	if (l.cpu >= (uint64_t)facts->cpus * 100)
 		l.cpu = 0;
-	l.method = cgroup_support_text(cgroup);
+	l.method = limits_pids_unbounded(facts, cgroup->controllers)
+			   ? xstrdup("rlimits (processes of root are not counted)")
+			   : cgroup_support_text(cgroup);
 	*ret = l;
 	return 0;
 }
@@ -149,7 +157,9 @@ char *limits_describe(const struct spec_limits *l, const struct limits_facts *fa
 	put_size(&b, l->memory);
 	(void)buf_puts(&b, have & CGROUP_MEMORY ? "" : " (data of each process, not their sum)");
 	(void)buf_printf(&b, ", %llu processes", (unsigned long long)l->pids);
-	if (!(have & CGROUP_PIDS))
+	if (limits_pids_unbounded(facts, have))
+		(void)buf_puts(&b, " (not enforced: the kernel does not count root's)");
+	else if (!(have & CGROUP_PIDS))
 		(void)buf_puts(&b, facts->nproc_per_userns ? " (per sandbox, by user namespace)"
 							   : " (of all the user's processes)");
 	if (l->cpu)

@@ -18,6 +18,7 @@ struct limits_facts {
 	uint64_t pids_max;	/* kernel.pid_max */
 	unsigned cpus;		/* this process may run on */
 	bool nproc_per_userns;	/* Linux 5.14: RLIMIT_NPROC counts inside a user namespace */
+	bool root;		/* whose processes RLIMIT_NPROC does not count */
 };
 /* src: what cgroup_source_read() gave; NULL reads it again. */
 int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret, struct err *err);
@@ -40,6 +41,9 @@ void limits_cgroup(const struct spec_limits *l, struct cgroup_limits *ret);
  */
 size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
 		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX]);
+
+/* Nothing here bounds how many processes there are: root, and no cgroup. */
+bool limits_pids_unbounded(const struct limits_facts *facts, unsigned cgroup_controllers);
 
 /* For people: what holds for the sandbox as a whole, what only per process, what not at all.
  * The caller frees it. */

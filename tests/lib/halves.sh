@@ -52,8 +52,9 @@ all_halves() {
 		return
 	fi
 
-	one_half root "$out" "${files[@]}"
+	# First: tests as root look at another user's home, which is this one's.
 	make_user || { echo "0 1 0 cannot make the user $TEST_USER" >"$out/user.counts"; return; }
+	one_half root "$out" "${files[@]}"
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
 	cp -r tests man "$copy/"
 	cp build/tests/attack/probe "$copy/tests/attack/"

@@ -141,9 +141,30 @@ static void the_facts_of_this_machine_are_sane(void **state)
 	assert_true(f.nofile_hard > 0);
 }
 
+static void limits_of_root_without_cgroups_say_that_processes_are_not_counted(void **state)
+{
+	struct limits_facts facts = machine;
+	cleanup_free char *text = NULL;
+	struct spec_limits l = {0};
+	struct config *c = config_new();
+	struct err err;
+
+	facts.root = true;
+	assert_true(limits_pids_unbounded(&facts, 0));
+	assert_false(limits_pids_unbounded(&facts, CGROUP_ALL));
+	assert_false(limits_pids_unbounded(&machine, 0));
+	assert_int_equal(limits_decide(c, &facts, &none, &l, &err), 0);
+	assert_non_null(strstr(l.method, "not counted"));
+	text = limits_describe(&l, &facts, 0);
+	assert_non_null(strstr(text, "not enforced"));
+	free(l.method);
+	(void)config_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(limits_of_root_without_cgroups_say_that_processes_are_not_counted),
 		cmocka_unit_test(defaults_bound_a_balloon_and_a_fork_bomb),
 		cmocka_unit_test(an_enclosing_cgroup_is_the_machine),
 		cmocka_unit_test(a_small_machine_keeps_half_its_pids),
