@@ -110,7 +110,7 @@ static const struct bar bars[] = {
 	{"CPU per new tunnel, transparent / haproxy", TUNNELS, 1, &raw_standin, &raw_haproxy, false, "<=", 1},
 	{"CPU per new tunnel, CONNECT / squid",      TUNNELS, 1, &raw_connect, &raw_squid, false, "<=", 1},
 	{"new tunnels/s, CONNECT / squid",           TUNNELS, 0, &raw_connect, &raw_squid, false, ">=", 1},
-	{"new tunnels/s, transparent / haproxy",     TUNNELS, 0, &raw_standin, &raw_haproxy, false, NULL, 1},
+	{"new tunnels/s, transparent / haproxy",     TUNNELS, 0, &raw_standin, &raw_haproxy, false, ">=", 1},
 	{"CPU per request, inspected / nginx",       REQUESTS, 1, &tls_inspect, &tls_nginx, false, "<=", 1},
 	{"CPU per request, injected / nginx",        REQUESTS, 1, &tls_inject, &tls_nginx, false, "<=", 1},
 	{"added p50, inspected / nginx",             LATENCY, 0, &tls_inspect, &tls_nginx, true, "<=", 1},
