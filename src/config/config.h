@@ -135,5 +135,3 @@ bool config_key(size_t i, struct config_key *ret);
 
 /* Parses one file by itself: 0, or the error config_load() would give. For checks and fuzzing. */
 int config_check(const char *name, const char *text, size_t len, struct err *err);
-
-const char *config_tier_name(enum config_tier t);

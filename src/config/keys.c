@@ -109,11 +109,6 @@ const struct key_field *key_fields(enum key_type type, size_t *ret_n)
 	return type == KEY_MOUNT ? mount_fields : type == KEY_RULE ? rule_fields : NULL;
 }
 
-const char *config_tier_name(enum config_tier t)
-{
-	return t < TIER_N ? tiers[t] : "?";
-}
-
 size_t key_section(const struct key *k)
 {
 	const char *dot = strchr(k->name, '.');

@@ -99,14 +99,11 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 /* No credential is known yet: the gateway refuses the request. */
 static void on_header(struct supervisor *s, const struct wire_msg *m)
 {
-	cleanup_strv struct strv none;
+	const struct gw_header refused = {.error = ENOENT};
 	cleanup_buf struct buf b;
 
-	strv_init(&none);
 	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, ENOENT);
-	wire_put_strv(&b, &none);
-	wire_put_strv(&b, &none);
+	gw_put_header(&b, &refused);
 	(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
 }
 

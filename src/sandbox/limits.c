@@ -123,11 +123,6 @@ int limits_decide(const struct config *c, const struct limits_facts *facts,
 	return 0;
 }
 
-void limits_cgroup(const struct spec_limits *l, struct cgroup_limits *ret)
-{
-	*ret = (struct cgroup_limits){.memory = l->memory, .pids = l->pids, .cpu = l->cpu};
-}
-
 size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
 		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX])
 {

@@ -31,9 +31,6 @@ int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret,
 int limits_decide(const struct config *c, const struct limits_facts *facts,
 		  const struct cgroup_support *cgroup, struct spec_limits *ret, struct err *err);
 
-/* For cgroup_create(): what the spec asks of cgroups. */
-void limits_cgroup(const struct spec_limits *l, struct cgroup_limits *ret);
-
 /*
  * The rlimits of a command: always open files (cores are the guest's); where cgroups do not bound
  * memory or pids, RLIMIT_DATA (per process; address space is not limited: node and Go reserve much

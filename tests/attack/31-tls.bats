@@ -138,6 +138,16 @@ print(out)')
 	lacks "$(saw requests)" never
 }
 
+@test 'a rule with a credential that nobody knows sends nothing, and says so' {
+	local out
+
+	net '{rules: [{host: allowed.test, credential: nobody}]}'
+	out=$(box curl -sS -w '%{http_code}' https://allowed.test/ok/a)
+	has "$out" '"error"'
+	has "$out" "there is no credential for this request"
+	same "" "$(saw requests)"
+}
+
 @test '100-continue, trailers and websockets pass an inspected host' {
 	inspecting
 	has "$(box curl -sSv -H 'Expect: 100-continue' -d hello https://allowed.test/ok/a 2>&1)" "HTTP/1.1 100 Continue"
