@@ -46,6 +46,9 @@ struct engine_ops {
 	/* Why a sandbox ended before its guest said a word, in the engine's own words; may be "".
 	 */
 	void (*complaint)(struct engine *e, char *ret, size_t size);
+	/* Optional: begins what stop() waits for, and does not block. Everything inside is doomed.
+	 */
+	void (*kill)(struct engine *e);
 	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
 	int (*stop)(struct engine *e, struct err *err);
 	void (*done)(struct engine *e); /* memory and descriptors only */
@@ -70,6 +73,7 @@ DEFINE_FREEP(struct engine, engine_free)
 int engine_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void engine_dump(const struct engine *e, FILE *out);
 int engine_start(struct engine *e, struct engine_proc *ret, struct err *err);
+void engine_kill(struct engine *e);
 int engine_stop(struct engine *e, struct err *err);
 pid_t engine_init_pid(struct engine *e);
 void engine_complaint(struct engine *e, char *ret, size_t size);

@@ -1,5 +1,6 @@
 #include "engine/native.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,110 +15,75 @@ static void add(struct native *n, const char *a, const char *b, const char *c)
 		strv_push(&n->args, c);
 }
 
-static void add_perms(struct native *n, uint32_t mode)
+/* What a row of the spec is for the guest; SPEC_MOUNT_N of them. */
+static const enum guest_mount_kind kinds[] = {
+	[SPEC_BIND_RO] = GUEST_BIND_RO,	  [SPEC_BIND_RW] = GUEST_BIND_RW,
+	[SPEC_TMPFS] = GUEST_TMPFS,	  [SPEC_PROC] = GUEST_PROC,
+	[SPEC_DEV] = GUEST_DEVICES,	  [SPEC_SYMLINK] = GUEST_SYMLINK,
+	[SPEC_HOME_LINK] = GUEST_MOUNT_N, /* made in the record before the start, where it stays */
+	[SPEC_FILE] = GUEST_FILE,	  [SPEC_COPY] = GUEST_COPY,
+	[SPEC_DIR] = GUEST_DIR,		  [SPEC_MASK] = GUEST_MASK,
+	[SPEC_RO] = GUEST_REMOUNT_RO,
+};
+static_assert(ARRAY_SIZE(kinds) == SPEC_MOUNT_N, "one row per kind");
+
+static uint32_t default_mode(enum spec_mount_kind kind)
 {
-	if (!mode)
-		return;
-	strv_push(&n->args, "--perms");
-	strv_pushf(&n->args, "%04o", mode & 07777);
+	return kind == SPEC_FILE || kind == SPEC_COPY ? 0444 : 0755;
 }
 
-static int plan_file(struct native *n, const struct spec_mount *m, struct err *err)
+static void plan_mount(struct native *n, const struct spec_mount *m)
 {
-	if (n->n_files == NATIVE_FILES_MAX)
-		return err_set(err, E2BIG, "more than %d files in one sandbox", NATIVE_FILES_MAX);
-	add_perms(n, m->mode ? m->mode : 0444);
-	strv_push(&n->args, "--file");
-	n->files[n->n_files++] = (struct native_file){.arg = n->args.n, .mount = m};
-	if (m->kind == SPEC_FILE)
-		strv_pushf(&n->args, "<%zu bytes>", strlen(m->data));
-	else
-		strv_pushf(&n->args, "<%s>", m->source);
-	strv_push(&n->args, m->target);
+	struct guest_mount *g = &n->root.mounts[n->root.n_mounts];
+	const char *source = m->kind == SPEC_FILE ? m->data : m->source;
+
+	if (kinds[m->kind] == GUEST_MOUNT_N)
+		return;
+	*g = (struct guest_mount){
+		.kind = kinds[m->kind],
+		.source = source ? source : "",
+		.target = m->target,
+		.mode = m->mode & 07777 ? m->mode & 07777 : default_mode(m->kind),
+		.size = m->size,
+	};
+	if (m->kind == SPEC_MASK && S_ISDIR(m->mode))
+		g->kind = GUEST_MASK_DIR;
+	n->root.n_mounts++;
+}
+
+static int plan_root(struct native *n, const struct sandbox_spec *spec, struct err *err)
+{
+	if (spec->n_mounts > GUEST_MOUNTS_MAX)
+		return err_set(err, E2BIG, "more than %d mounts in one sandbox", GUEST_MOUNTS_MAX);
+	n->root.uid = spec->uid;
+	n->root.gid = spec->gid;
+	n->root.mounts = xcalloc(spec->n_mounts, sizeof(*n->root.mounts));
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		if (spec->mounts[i].kind >= SPEC_MOUNT_N)
+			return err_set(err, EINVAL, "mount '%s' is of an unknown kind",
+				       spec->mounts[i].target);
+		plan_mount(n, &spec->mounts[i]);
+	}
 	return 0;
-}
-
-static void plan_tmpfs(struct native *n, const struct spec_mount *m)
-{
-	add_perms(n, m->mode);
-	if (m->size) {
-		strv_push(&n->args, "--size");
-		strv_pushf(&n->args, "%llu", (unsigned long long)m->size);
-	}
-	add(n, "--tmpfs", m->target, NULL);
-}
-
-/* The host's /dev/null bound without device access: neither readable nor writable. */
-static void plan_mask(struct native *n, const struct spec_mount *m)
-{
-	if (!S_ISDIR(m->mode)) {
-		add(n, "--ro-bind", "/dev/null", m->target);
-		return;
-	}
-	add(n, "--tmpfs", m->target, NULL);
-	add(n, "--remount-ro", m->target, NULL);
-}
-
-static int plan_mount(struct native *n, const struct spec_mount *m, struct err *err)
-{
-	switch (m->kind) {
-	case SPEC_BIND_RO:
-		add(n, "--ro-bind", m->source, m->target);
-		return 0;
-	case SPEC_BIND_RW:
-		add(n, "--bind", m->source, m->target);
-		return 0;
-	case SPEC_TMPFS:
-		plan_tmpfs(n, m);
-		return 0;
-	case SPEC_PROC:
-		add(n, "--proc", m->target, NULL);
-		return 0;
-	case SPEC_DEV:
-		add(n, "--dev", m->target, NULL);
-		return 0;
-	case SPEC_SYMLINK:
-		add(n, "--symlink", m->source, m->target);
-		return 0;
-	case SPEC_HOME_LINK:
-		return 0; /* made in the record before the start: bwrap fails on a link that is
-			     there */
-	case SPEC_FILE:
-	case SPEC_COPY:
-		return plan_file(n, m, err);
-	case SPEC_DIR:
-		add_perms(n, m->mode);
-		add(n, "--dir", m->target, NULL);
-		return 0;
-	case SPEC_MASK:
-		plan_mask(n, m);
-		return 0;
-	case SPEC_RO:
-		add(n, "--remount-ro", m->target, NULL);
-		return 0;
-	case SPEC_MOUNT_N:
-		break;
-	}
-	return err_set(err, EINVAL, "mount '%s' is of an unknown kind", m->target);
 }
 
 static void plan_isolation(struct native *n)
 {
 	static const char *const flags[] = {
-		"--unshare-user",    "--disable-userns", "--unshare-pid",
-		"--unshare-ipc",     "--unshare-uts",	 "--unshare-cgroup-try",
-		"--die-with-parent", "--as-pid-1",	 "--clearenv",
+		"--unshare-user",	"--unshare-pid",     "--unshare-ipc", "--unshare-uts",
+		"--unshare-cgroup-try", "--die-with-parent", "--as-pid-1",    "--clearenv",
 	};
-	/* What the guest needs until its sockets are out; it drops them before any command. */
-	static const char *const caps[] = {"CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_NET_ADMIN",
-					   "CAP_NET_BIND_SERVICE"};
+	/* What the guest needs until root and sockets are made; it drops them before any command.
+	 */
+	static const char *const caps[] = {"CAP_SYS_ADMIN", "CAP_SYS_RESOURCE",
+					   "CAP_SETFCAP",   "CAP_SETPCAP",
+					   "CAP_NET_ADMIN", "CAP_NET_BIND_SERVICE"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		strv_push(&n->args, flags[i]);
-	strv_push(&n->args, "--uid");
-	strv_pushf(&n->args, "%u", n->spec->uid);
-	strv_push(&n->args, "--gid");
-	strv_pushf(&n->args, "%u", n->spec->gid);
+	/* Root of its namespaces, to make the root; the sandbox's user afterwards. */
+	add(n, "--uid", "0", NULL);
+	add(n, "--gid", "0", NULL);
 	add(n, "--hostname", n->spec->hostname, NULL);
 	add(n, "--cap-drop", "ALL", NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
@@ -131,7 +97,7 @@ static int find_guest(struct native *n, struct err *err)
 
 		if (m->kind == SPEC_BIND_RO && streq(path_base(m->target), "guest") &&
 		    path_under(m->target, "/run/ralph")) {
-			n->guest = m->target;
+			n->guest = m->source;
 			return 0;
 		}
 	}
@@ -148,13 +114,11 @@ int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *e
 	if (r < 0)
 		return r;
 	plan_isolation(n);
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		r = plan_mount(n, &spec->mounts[i], err);
-		if (r < 0)
-			return r;
-	}
+	add(n, "--dev-bind", "/", GUEST_HOST);
+	add(n, "--dir", GUEST_NEW_ROOT, NULL);
+	add(n, "--ro-bind", n->guest, GUEST_PROGRAM);
 	add(n, "--chdir", "/", NULL);
-	return 0;
+	return plan_root(n, spec, err);
 }
 
 static bool has_control(const char *s)
@@ -190,7 +154,36 @@ static void put_word(const char *s, FILE *out)
 	(void)fputc('\'', out);
 }
 
-/* One option a line; a golden test holds it, a person reads it. */
+/* Content is not shown, only how much there is. */
+static void put_mount(const struct guest_mount *m, FILE *out)
+{
+	static const char *const words[] = {
+		[GUEST_BIND_RO] = "bind-ro",   [GUEST_BIND_RW] = "bind",
+		[GUEST_TMPFS] = "tmpfs",       [GUEST_PROC] = "proc",
+		[GUEST_DEVICES] = "devices",   [GUEST_SYMLINK] = "symlink",
+		[GUEST_FILE] = "file",	       [GUEST_COPY] = "copy",
+		[GUEST_DIR] = "dir",	       [GUEST_MASK] = "mask",
+		[GUEST_MASK_DIR] = "mask-dir", [GUEST_REMOUNT_RO] = "remount-ro",
+	};
+
+	static_assert(ARRAY_SIZE(words) == GUEST_MOUNT_N, "one word per kind");
+	(void)fprintf(out, "  %s ", words[m->kind]);
+	if (m->kind == GUEST_FILE)
+		(void)fprintf(out, "<%zu bytes> ", strlen(m->source));
+	else if (m->source[0])
+		put_word(m->source, out);
+	if (m->kind != GUEST_FILE && m->source[0])
+		(void)fputc(' ', out);
+	put_word(m->target, out);
+	if (m->kind == GUEST_TMPFS || m->kind == GUEST_DIR || m->kind == GUEST_FILE ||
+	    m->kind == GUEST_COPY)
+		(void)fprintf(out, " mode=%04o", m->mode);
+	if (m->size)
+		(void)fprintf(out, " size=%llu", (unsigned long long)m->size);
+	(void)fputc('\n', out);
+}
+
+/* One option or mount a line; a golden test holds it, a person reads it. */
 void native_dump(const struct engine *e, FILE *out)
 {
 	const struct native *n = (const struct native *)e;
@@ -200,5 +193,10 @@ void native_dump(const struct engine *e, FILE *out)
 		(void)fputs(strncmp(n->args.v[i], "--", 2) == 0 ? " \\\n  " : " ", out);
 		put_word(n->args.v[i], out);
 	}
-	(void)fprintf(out, " \\\n  %s\n", n->guest);
+	(void)fprintf(out, " \\\n  %s\n", GUEST_PROGRAM);
+	(void)fprintf(out,
+		      "\nthe root that the guest makes, before it becomes user %u of group %u:\n",
+		      n->root.uid, n->root.gid);
+	for (size_t i = 0; i < n->root.n_mounts; i++)
+		put_mount(&n->root.mounts[i], out);
 }

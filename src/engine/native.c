@@ -3,11 +3,11 @@
  *
  * DOC: Theory of operation
  *
- * plan() turns the spec into bwrap's options, in the order of the spec's mounts. Content that
- * bwrap reads from descriptors (files of the root, the option list itself) has a slot in the plan
- * and becomes a memory file only in start(). The network namespace is not bwrap's but the guest's:
- * only then may the guest open listeners in it (see docs/internals/sockets.md), which is why it
- * starts with four capabilities in its own user namespace and drops them before any command.
+ * plan() turns the spec into bwrap's options and a list of mounts. bwrap makes the namespaces, in
+ * which the guest is root, and shows it the host's file system; the guest makes the sandbox's own
+ * from the list, in the order of the spec's mounts (see guest/root.c). The network namespace is the
+ * guest's too: only then may it open listeners in it (see docs/internals/sockets.md). So it starts
+ * with six capabilities in a user namespace, and gives up both before any command.
  *
  * stop() kills the guest, whose death as pid 1 takes everything inside with it; bwrap ends when
  * the last of them is gone, so waiting for bwrap is waiting for all.
@@ -33,8 +33,6 @@
 
 /* What is open only while bwrap is being started. */
 struct start {
-	int files[NATIVE_FILES_MAX];
-	size_t n_files;
 	int guest_end, our_end, status_r, status_w, stderr_r, stderr_w, args;
 };
 
@@ -43,8 +41,6 @@ static void start_done(struct start *s)
 	int *fds[] = {&s->guest_end, &s->our_end,  &s->status_r, &s->status_w,
 		      &s->stderr_r,  &s->stderr_w, &s->args};
 
-	for (size_t i = 0; i < s->n_files; i++)
-		closep(&s->files[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		closep(fds[i]);
 }
@@ -57,31 +53,6 @@ static int open_pipe(int *ret_r, int *ret_w, struct err *err)
 		return err_sys(err, errno, "cannot create a pipe");
 	*ret_r = fds[0];
 	*ret_w = fds[1];
-	return 0;
-}
-
-static int open_content(const struct spec_mount *m)
-{
-	int fd;
-
-	if (m->kind == SPEC_FILE)
-		return fd_memfd("ralph-file", m->data, strlen(m->data));
-	fd = open(m->source, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
-}
-
-static int open_files(struct native *n, struct start *s, struct err *err)
-{
-	for (size_t i = 0; i < n->n_files; i++) {
-		const struct native_file *f = &n->files[i];
-		int fd = open_content(f->mount);
-
-		if (fd < 0)
-			return err_sys(err, -fd, "cannot prepare '%s'", f->mount->target);
-		s->files[s->n_files++] = fd;
-		free(n->args.v[f->arg]);
-		n->args.v[f->arg] = xasprintf("%d", fd);
-	}
 	return 0;
 }
 
@@ -126,8 +97,6 @@ static int open_start(struct native *n, struct start *s, struct err *err)
 	r = open_pipe(&s->status_r, &s->status_w, err);
 	if (r == 0)
 		r = open_pipe(&s->stderr_r, &s->stderr_w, err);
-	if (r == 0)
-		r = open_files(n, s, err);
 	return r < 0 ? r : open_args(n, s, err);
 }
 
@@ -146,7 +115,7 @@ static void bwrap_argv(const struct native *n, const struct start *s, struct str
 	strv_push(out, n->bwrap_path);
 	strv_push(out, "--args");
 	strv_pushf(out, "%d", s->args);
-	strv_push(out, n->guest);
+	strv_push(out, GUEST_PROGRAM);
 	strv_pushf(out, "%d", s->guest_end);
 }
 
@@ -169,12 +138,22 @@ static int run_bwrap(struct native *n, struct start *s, struct err *err)
 	run_keep(&run, s->args);
 	run_keep(&run, s->guest_end);
 	run_keep(&run, s->status_w);
-	for (size_t i = 0; i < s->n_files; i++)
-		run_keep(&run, s->files[i]);
 	return run_start(&run, &n->bwrap, err);
 }
 
-/* bwrap is still mounting; its status line comes before the guest's first word. */
+/* While bwrap starts: the list waits in the guest's socket. */
+static int send_root(const struct native *n, const struct start *s, struct err *err)
+{
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	guest_root_put(&b, &n->root);
+	r = wire_send(s->our_end, WIRE_ROOT, 0, &b, NULL, 0);
+	return r < 0 ? err_sys(err, -r, "cannot tell the guest its mounts") : 0;
+}
+
+/* bwrap is still starting; its status line comes before the guest's first word. */
 static void watch_start(struct native *n, struct start *s)
 {
 	n->status = take_fd(s->status_r);
@@ -226,6 +205,8 @@ static int native_start(struct engine *e, struct engine_proc *ret, struct err *e
 		r = make_cgroup(n, err);
 	if (r == 0)
 		r = run_bwrap(n, &s, err);
+	if (r == 0)
+		r = send_root(n, &s, err);
 	if (r < 0)
 		return r;
 	watch_start(n, &s);
@@ -281,16 +262,25 @@ static void wait_for_bwrap(struct native *n)
 	child_done(&n->bwrap);
 }
 
+static void native_kill(struct engine *e)
+{
+	struct native *n = native_of(e);
+
+	if (n->bwrap.pid <= 0)
+		return;
+	(void)native_init_pid(e);
+	if (n->init_pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, n->init_pidfd, SIGKILL, NULL, 0);
+	else
+		child_kill(&n->bwrap, SIGKILL);
+}
+
 static int native_stop(struct engine *e, struct err *err)
 {
 	struct native *n = native_of(e);
 
 	if (n->bwrap.pid > 0) {
-		(void)native_init_pid(e);
-		if (n->init_pidfd >= 0)
-			(void)syscall(SYS_pidfd_send_signal, n->init_pidfd, SIGKILL, NULL, 0);
-		else
-			child_kill(&n->bwrap, SIGKILL);
+		native_kill(e);
 		wait_for_bwrap(n);
 	}
 	if (n->cgroup.n == 0)
@@ -313,6 +303,7 @@ static void native_done(struct engine *e)
 	struct native *n = native_of(e);
 
 	strv_done(&n->args);
+	guest_root_done(&n->root);
 	closep(&n->status);
 	closep(&n->complaint);
 	closep(&n->init_pidfd);
@@ -344,6 +335,7 @@ const struct engine_ops engine_native = {
 	.start = native_start,
 	.init_pid = native_init_pid,
 	.complaint = native_complaint,
+	.kill = native_kill,
 	.stop = native_stop,
 	.done = native_done,
 	.clean = native_clean,

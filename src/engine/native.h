@@ -2,24 +2,18 @@
 
 #include "engine/cgroup.h"
 #include "engine/engine.h"
+#include "wire/root.h"
 
 /* Shared by the two halves of the native engine: what it would do, and doing it. */
 
-#define NATIVE_FILES_MAX 56 /* SPEC_FILE and SPEC_COPY; each is a descriptor for bwrap */
-
-/* Where an option's descriptor number goes once the descriptor exists. */
-struct native_file {
-	size_t arg;
-	const struct spec_mount *mount; /* the spec's: it outlives the plan */
-};
+#define GUEST_PROGRAM "/guest" /* where the guest finds itself at first */
 
 struct native {
 	struct engine base;
 	const struct sandbox_spec *spec;
 	struct strv args;
-	struct native_file files[NATIVE_FILES_MAX];
-	size_t n_files;
-	const char *guest; /* its path inside */
+	struct guest_root root; /* strings are the spec's, which outlives the plan */
+	const char *guest;	/* its path on the host */
 
 	/* from start() on */
 	char *bwrap_path;

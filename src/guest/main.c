@@ -12,15 +12,17 @@
 #include "base/parse.h"
 #include "guest/confine.h"
 #include "guest/net.h"
+#include "guest/root.h"
 
 /*
  * DOC: Theory of operation
  *
- * pid 1 of a sandbox. It takes one WIRE_SETUP, makes the network, opens the listeners, gives up
+ * pid 1 of a sandbox. Told to by WIRE_ROOT, it builds the file system and moves into it; else it
+ * was started in one. It takes one WIRE_SETUP, makes the network, opens the listeners, gives up
  * every privilege, checks that they are gone, and only then says WIRE_UP and runs commands. On
  * any failure before that it says why and ends: nothing has run.
  *
- *	main ─ net_enter ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid 1)
+ *	main ─ root_enter ─ net_enter ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid 1)
  *	                                                       └ minder_run, one per command
  *	                                                           └ payload_run ─ execve
  */
@@ -71,17 +73,39 @@ static int send_up(const struct guest *g, int *fds, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot hand over the listeners") : 0;
 }
 
-static int bring_up(struct guest *g, const struct wire_msg *msg, struct err *err)
+/* The file system, where it is ours to make. *ret says that it was, and who we are to become. */
+static int build_root(struct guest *g, struct wire_msg *msg, struct guest_root *ret,
+		      struct err *err)
 {
-	static int fds[GUEST_LISTENERS_MAX];
 	int r;
 
+	if (msg->type != WIRE_ROOT)
+		return 0;
+	r = guest_root_get(msg, ret, err);
+	if (r == 0)
+		r = root_enter(ret, err);
+	if (r < 0)
+		return r;
+	wire_msg_done(msg);
+	wire_msg_init(msg);
+	r = wire_recv(g->sock, msg);
+	return r <= 0 ? err_sys(err, r ? -r : EPIPE, "the guest cannot read its set-up") : 0;
+}
+
+static int bring_up(struct guest *g, struct wire_msg *msg, struct err *err)
+{
+	cleanup_guest_root struct guest_root root = {0};
+	static int fds[GUEST_LISTENERS_MAX];
+	int r = build_root(g, msg, &root, err);
+
+	if (r < 0)
+		return r;
 	if (msg->type != WIRE_SETUP)
 		return err_set(err, EPROTO, "the guest was not given its set-up first");
 	r = guest_setup_get(msg, &g->setup, err);
 	if (r < 0)
 		return r;
-	r = net_enter(&g->setup, fds, err);
+	r = net_enter(&g->setup, root.n_mounts > 0, fds, err);
 	if (r < 0)
 		return r;
 	g->proc_fd = open_special("/proc", PROC_SUPER_MAGIC);
@@ -89,6 +113,8 @@ static int bring_up(struct guest *g, const struct wire_msg *msg, struct err *err
 		return err_set(err, ENODEV, "/proc is not mounted in the sandbox");
 	g->pts_fd = open_special("/dev/pts", DEVPTS_SUPER_MAGIC);
 	r = domain_init(&g->domain, &g->setup, err);
+	if (r == 0 && root.n_mounts > 0)
+		r = root_leave_power(&root, err);
 	if (r == 0)
 		r = confine(err);
 	if (r == 0)

@@ -166,17 +166,18 @@ static int open_listener(const struct guest_listener *l, int *ret, struct err *e
 	return 0;
 }
 
-int net_enter(const struct guest_setup *s, int fds[GUEST_LISTENERS_MAX], struct err *err)
+int net_enter(const struct guest_setup *s, bool own_mounts, int fds[GUEST_LISTENERS_MAX],
+	      struct err *err)
 {
 	bool named = s->hostname[0] != '\0';
 	unsigned lo = 0;
 	int r;
 
-	if (unshare(CLONE_NEWNET | CLONE_NEWNS | (named ? CLONE_NEWUTS : 0)) < 0)
+	if (unshare(CLONE_NEWNET | (own_mounts ? 0 : CLONE_NEWNS) | (named ? CLONE_NEWUTS : 0)) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's network namespace");
-	/* bwrap leaves mounts as followers of the host's: what is mounted there later, in a
-	 * directory that is seen here, would appear here too, writable. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	/* Whoever made them may have left mounts as followers of the host's: what is mounted there
+	 * later, in a directory that is seen here, would appear here too, writable. */
+	if (!own_mounts && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
 	if (named && sethostname(s->hostname, strlen(s->hostname)) < 0)
 		return err_sys(err, errno, "cannot name the sandbox '%s'", s->hostname);

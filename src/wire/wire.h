@@ -28,6 +28,7 @@ enum wire_type {
 	WIRE_NONE,
 
 	/* command line → supervisor */
+	WIRE_START,   /* str spec as JSON; fds: live lock, record, its lock. To a new one, first */
 	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
 	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
@@ -45,6 +46,7 @@ enum wire_type {
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */
+	WIRE_ROOT,  /* see wire/root.h; only where the guest makes its file system */
 	WIRE_SETUP, /* see wire/guest.h */
 	WIRE_SPAWN, /* body and fds as WIRE_EXEC */
 	WIRE_KILL,  /* u32 signal; 0: end the command with all its descendants */
