@@ -43,8 +43,21 @@ static const struct opt run_opts[] = {
 };
 /* clang-format on */
 
+/* Loading the supervisor and making the spec take about as long: both at once. */
+struct ahead {
+	const struct places *places;
+	int conn; /* -1: none */
+};
+
+static void start_ahead(void *arg, const char *name)
+{
+	struct ahead *a = arg;
+
+	a->conn = live_ahead(a->places, name);
+}
+
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
-		    const struct build *b, const struct strv *argv, int *ret_code)
+		    const struct build *b, const struct strv *argv, int *ahead, int *ret_code)
 {
 	enum live_flags flags = (args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0);
 	cleanup_fd int conn = -1;
@@ -56,7 +69,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.tty = exec_wants_tty(args->tty, args->no_tty),
 		.timeout_ms = s->config->limits.timeout_ms,
 	};
-	int r = live_start(&s->places, b->spec, flags, &conn, &cli->err);
+	int r = live_start(&s->places, b->spec, flags, ahead, &conn, &cli->err);
 
 	strv_init(&env);
 	if (r < 0)
@@ -88,6 +101,8 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_settings struct settings s = {0};
 	cleanup_strv struct strv command;
 	struct build_input in = {.name = args->name, .environ = environ, .config = NULL};
+	struct ahead a = {.places = &s.places, .conn = -1};
+	cleanup_fd int ahead = -1;
 
 	strv_init(&command);
 	r = check_operands(cli, args, argc, n_path);
@@ -100,7 +115,12 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	in.places = &s.places;
 	in.config = s.config;
 	in.argv0 = argc > n_path ? argv[n_path] : NULL;
+	if (!cli->dry_run) {
+		in.named = start_ahead;
+		in.arg = &a;
+	}
 	r = build_spec(&in, &b, &cli->err);
+	ahead = a.conn;
 	if (r < 0)
 		return r;
 	if (cli->dry_run)
@@ -111,7 +131,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 		strv_push(&command, i == n_path && b.argv0 ? b.argv0 : argv[i]);
 	r = -EAGAIN;
 	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
-		r = run_once(cli, args, &s, &b, &command, &code);
+		r = run_once(cli, args, &s, &b, &command, &ahead, &code);
 	return r < 0 ? r : code;
 }
 

@@ -227,6 +227,8 @@ int build_spec(const struct build_input *in, struct build *ret, struct err *err)
 	*ret = (struct build){0};
 	if (r < 0)
 		return r;
+	if (in->named)
+		in->named(in->arg, s->name);
 	ret->cwd = start_dir(s->workspace);
 	r = fill(s, in, ret, err);
 	if (r == 0)

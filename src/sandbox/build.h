@@ -14,6 +14,9 @@ struct build_input {
 	const char *name;     /* NULL: made from agent, branch and directory */
 	const char *argv0;    /* the command, for finding tools that live in $HOME; NULL: none */
 	char *const *environ; /* the host's */
+	/* Told the name as soon as it is known; most of the work is still to come. May be NULL. */
+	void (*named)(void *arg, const char *name);
+	void *arg;
 };
 
 struct build {

@@ -15,6 +15,7 @@
 #include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
+#include "sandbox/supervisor-fd.h"
 #include "wire/wire.h"
 
 extern char **environ;
@@ -23,42 +24,12 @@ extern char **environ;
 #define ANSWER_S 60   /* for a supervisor to answer */
 #define STALE_TRIES 10
 
-static bool is_writable_inside(const struct sandbox_spec *spec, const char *path)
-{
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_BIND_RW &&
-		    path_under(path, spec->mounts[i].source))
-			return true;
-	return false;
-}
-
-/* Where the supervisor looks for bwrap: a PATH often begins with directories of the workspace, and
- * what is in there the sandbox may have put there. */
-static void push_path(const struct sandbox_spec *spec, const char *path, struct strv *env)
-{
-	cleanup_free char *kept = xstrdup("PATH=");
-	cleanup_strv struct strv dirs = {0};
-
-	strv_split(&dirs, path, ':');
-	for (size_t i = 0; i < dirs.n; i++) {
-		cleanup_free char *real = NULL, *old = kept;
-		struct err ignored;
-
-		if (dirs.v[i][0] != '/' || path_real(dirs.v[i], &real, &ignored) < 0 ||
-		    is_writable_inside(spec, real)) {
-			old = NULL;
-			continue;
-		}
-		kept = xasprintf("%s%s%s", old, old[strlen("PATH=")] ? ":" : "", dirs.v[i]);
-	}
-	strv_push(env, kept);
-}
-
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
-static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
+static void supervisor_env(struct strv *env)
 {
 	static const char *const names[] = {
+		"PATH",
 		"HOME",
 		"XDG_RUNTIME_DIR",
 		"XDG_STATE_HOME",
@@ -75,7 +46,6 @@ static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 		"RALPH_LIBEXEC",
 	};
 
-	push_path(spec, getenv("PATH") ? getenv("PATH") : "", env);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = getenv(names[i]);
 
@@ -84,46 +54,28 @@ static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 	}
 }
 
-/* The numbers that supervisor.c knows its descriptors by. */
-struct handover {
-	int fds[5]; /* connection, spec, live lock, record, lock */
-};
-
-static int place_handover(void *arg)
+static int place_connection(void *arg)
 {
-	const struct handover *h = arg;
-	int high[ARRAY_SIZE(h->fds)];
-
-	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++) {
-		high[i] = fcntl(h->fds[i], F_DUPFD_CLOEXEC, 32);
-		if (high[i] < 0)
-			return -errno;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++)
-		if (dup2(high[i], 3 + (int)i) < 0)
-			return -errno;
-	return 0;
+	return dup2(*(const int *)arg, SUPERVISOR_FD) < 0 ? -errno : 0;
 }
 
-static int spawn_supervisor(const struct places *p, const struct store_entry *e,
-			    const struct sandbox_spec *spec, int spec_fd, int conn, struct err *err)
+static int spawn_supervisor(const struct places *p, const char *name, int conn, struct err *err)
 {
 	cleanup_free char *program = places_program(p, "supervisor");
-	char *argv[] = {program, e->name, NULL};
-	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock}};
+	char *argv[] = {program, (char *)(uintptr_t)name, NULL};
 	cleanup_strv struct strv env;
 	struct run run = RUN_INIT;
 	struct child child;
 	int r;
 
 	strv_init(&env);
-	supervisor_env(spec, &env);
+	supervisor_env(&env);
 	run.argv = argv;
 	run.env = env.v;
 	run.dir = "/";
 	run.flags = RUN_NEW_SESSION;
-	run.before_exec = place_handover;
-	run.arg = &h;
+	run.before_exec = place_connection;
+	run.arg = &conn;
 	r = run_start(&run, &child, err);
 	if (r < 0)
 		return r;
@@ -131,16 +83,47 @@ static int spawn_supervisor(const struct places *p, const struct store_entry *e,
 	return 0;
 }
 
-static int spec_memfd(const struct sandbox_spec *spec, struct err *err)
+/* A supervisor that waits to be told what for; the connection is all that keeps it. */
+static int new_supervisor(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	cleanup_fd int ours = -1, theirs = -1;
+	int pair[2], r = wire_pair(pair, err);
+
+	if (r < 0)
+		return r;
+	ours = pair[0];
+	theirs = pair[1];
+	r = spawn_supervisor(p, name, theirs, err);
+	if (r == 0)
+		*ret = take_fd(ours);
+	return r;
+}
+
+int live_ahead(const struct places *p, const char *name)
+{
+	int conn = -1;
+	struct err ignored;
+
+	if (runtime_exists(p, name))
+		return -1;
+	return new_supervisor(p, name, &conn, &ignored) < 0 ? -1 : conn;
+}
+
+static int send_start(int conn, const struct store_entry *e, const struct sandbox_spec *spec,
+		      struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
-	int fd;
+	const int fds[] = {e->live, e->dir, e->lock};
+	cleanup_buf struct buf b;
+	int r;
 
 	if (!text)
 		return err_set(err, EINVAL, "the spec cannot be written as JSON");
-	fd = fd_memfd("ralph-spec", text, strlen(text));
-	return fd < 0 ? err_sys(err, -fd, "cannot create a memory file") : fd;
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text);
+	r = wire_send(conn, WIRE_START, 0, &b, fds, ARRAY_SIZE(fds));
+	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
 
 /* What a supervisor that was killed could not clear away. */
@@ -155,30 +138,23 @@ static void clean_stale(const struct places *p, const struct store_entry *e)
 }
 
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
-		 int *ret, struct err *err)
+		 int *ahead, int *ret, struct err *err)
 {
-	cleanup_fd int memfd = -1, ours = -1, theirs = -1;
-	int pair[2], r;
+	cleanup_fd int conn = take_fd(*ahead);
+	int r;
 
 	if (store_was_killed(e))
 		clean_stale(p, e);
 	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_make_links(e, spec, err);
+	if (r == 0 && conn < 0)
+		r = new_supervisor(p, e->name, &conn, err);
+	if (r == 0)
+		r = send_start(conn, e, spec, err);
 	if (r < 0)
 		return r;
-	memfd = spec_memfd(spec, err);
-	if (memfd < 0)
-		return memfd;
-	r = wire_pair(pair, err);
-	if (r < 0)
-		return r;
-	ours = pair[0];
-	theirs = pair[1];
-	r = spawn_supervisor(p, e, spec, memfd, theirs, err);
-	if (r < 0)
-		return r;
-	*ret = take_fd(ours);
+	*ret = take_fd(conn);
 	return 0;
 }
 
@@ -217,8 +193,8 @@ static int connect_or_lock(const struct places *p, struct store_entry *e, int *r
 	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
 }
 
-static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ret,
-			    struct err *err)
+static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ahead,
+			    int *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	int r = store_open(p, spec->name, true, &e, err);
@@ -235,7 +211,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	}
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
-	return r < 0 ? r : start(p, spec, &e, ret, err);
+	return r < 0 ? r : start(p, spec, &e, ahead, ret, err);
 }
 
 static int send_flags(int conn, enum live_flags flags)
@@ -253,14 +229,14 @@ static int send_flags(int conn, enum live_flags flags)
 }
 
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       int *ret, struct err *err)
+	       int *ahead, int *ret, struct err *err)
 {
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;
 
 	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
 		closep(&conn);
-		r = connect_or_start(p, spec, &conn, err);
+		r = connect_or_start(p, spec, ahead, &conn, err);
 	}
 	if (r < 0)
 		return r;

@@ -18,12 +18,19 @@ enum live_flags {
 };
 
 /*
+ * Starts the supervisor of a sandbox before it is known what for, unless there seems to be one:
+ * loading takes it as long as us making the spec. Closing the descriptor ends it. -1: no matter.
+ */
+int live_ahead(const struct places *p, const char *name);
+
+/*
  * Connects to the sandbox of this spec, starting it when it is not live. One that is live with
  * other settings is an error that names the first difference. The connection's first frame may be
- * sent at once. -EAGAIN: it ended or was removed just now; try again.
+ * sent at once. -EAGAIN: it ended or was removed just now; try again. *ahead is taken where a new
+ * supervisor is needed.
  */
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       int *ret, struct err *err);
+	       int *ahead, int *ret, struct err *err);
 
 /* Waits until a sandbox that live_start() started or found is up. */
 int live_wait_up(int conn, const char *name, struct err *err);
