@@ -55,8 +55,12 @@ static int check_mount(const struct spec_mount *m, struct err *err)
 	return r;
 }
 
-static int check_env(const struct spec_env *e, struct err *err)
+static int check_env(const struct sandbox_spec *s, const struct spec_env *e, struct err *err)
 {
+	if (e->credential &&
+	    (!spec_credential_find(s, e->credential) || !strstr(e->value, SPEC_PHANTOM)))
+		return err_set(err, EINVAL, "%s: '%s' is no phantom of a credential", e->name,
+			       e->credential);
 	if (e->name[0] == '\0' || strchr(e->name, '='))
 		return err_usage(err, "'%s' is no name of an environment variable", e->name);
 	return 0;
@@ -73,6 +77,6 @@ int spec_check(const struct sandbox_spec *s, struct err *err)
 	for (size_t i = 0; r == 0 && i < s->n_mounts; i++)
 		r = check_mount(&s->mounts[i], err);
 	for (size_t i = 0; r == 0 && i < s->n_env; i++)
-		r = check_env(&s->env[i], err);
+		r = check_env(s, &s->env[i], err);
 	return r;
 }
