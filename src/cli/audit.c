@@ -55,6 +55,9 @@ static void print_variable(const struct spec_env *e, FILE *out, bool color)
 	(void)fputc('=', out);
 	if (streq(e->name, "PATH")) {
 		print_path(e->value, out);
+	} else if (e->credential) {
+		term_puts(out, e->value);
+		(void)fputs("  (no key: good for this sandbox's own gateway only)", out);
 	} else if (mask_is_secret(e->name, e->value)) {
 		masked = mask_text(e->value);
 		term_puts(out, masked);
@@ -92,19 +95,6 @@ static void print_env(const struct sandbox_spec *s, FILE *out, bool color)
 		print_variable(sorted[i], out, color);
 }
 
-static void print_credentials(const struct sandbox_spec *s, FILE *out, bool color)
-{
-	title(out, color, "Credentials");
-	(void)fputs("  none\n", out);
-	for (size_t i = 0; i < s->n_env; i++) {
-		if (!mask_is_secret(s->env[i].name, s->env[i].value))
-			continue;
-		(void)fputs("  ", out);
-		term_styled(out, color, STYLE_RED, s->env[i].name);
-		(void)fputs(": looks like a secret, and every program inside can read it\n", out);
-	}
-}
-
 static char *size_text(uint64_t bytes)
 {
 	if (bytes >= 10 * GiB)
@@ -112,8 +102,20 @@ static char *size_text(uint64_t bytes)
 	return xasprintf("%llu MiB", (unsigned long long)(bytes / MiB));
 }
 
-static void print_limits(const struct spec_limits *l, FILE *out, bool color)
+static void print_budget(const struct spec_budget *b, FILE *out)
 {
+	if (b->micro_usd)
+		(void)fprintf(out, "  at most %llu.%02llu USD at providers\n",
+			      (unsigned long long)(b->micro_usd / 1000000),
+			      (unsigned long long)(b->micro_usd % 1000000 / 10000));
+	if (b->tokens)
+		(void)fprintf(out, "  at most %llu tokens at providers\n",
+			      (unsigned long long)b->tokens);
+}
+
+static void print_limits(const struct sandbox_spec *s, FILE *out, bool color)
+{
+	const struct spec_limits *l = &s->limits;
 	cleanup_free char *memory = size_text(l->memory), *tmp = size_text(l->tmp);
 	cleanup_free char *cpu =
 		l->cpu ? xasprintf("%llu%% of one core", (unsigned long long)l->cpu)
@@ -130,6 +132,7 @@ static void print_limits(const struct spec_limits *l, FILE *out, bool color)
 		      "  held by: %s\n",
 		      memory, (unsigned long long)l->pids, cpu, time, tmp,
 		      (unsigned long long)l->open_files, l->method ? l->method : "nothing");
+	print_budget(&s->budget, out);
 }
 
 static void print_engine(const struct sandbox_spec *s, FILE *out, bool color)
@@ -160,8 +163,9 @@ int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool co
 	r = audit_print_net(s, out, color, err);
 	if (r < 0)
 		return r;
-	print_credentials(s, out, color);
-	print_limits(&s->limits, out, color);
+	title(out, color, "Credentials");
+	audit_print_credentials(s, out, color);
+	print_limits(s, out, color);
 	print_engine(s, out, color);
 	return 0;
 }
@@ -176,7 +180,7 @@ static void mask_env(json_t *env)
 		const char *value = json_string_value(json_object_get(e, "value"));
 		cleanup_free char *masked = NULL;
 
-		if (!mask_is_secret(name, value))
+		if (json_object_get(e, "credential") || !mask_is_secret(name, value))
 			continue;
 		masked = mask_text(value);
 		(void)json_object_set_new(e, "value", json_text(masked));

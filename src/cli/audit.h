@@ -37,6 +37,9 @@ int audit_mounts_below(const char *dir, struct strv *ret, struct err *err);
 int audit_print_mounts(const struct sandbox_spec *spec, FILE *out, unsigned width, bool color,
 		       struct err *err);
 
+/* audit-cred.c: the section of the screen */
+void audit_print_credentials(const struct sandbox_spec *spec, FILE *out, bool color);
+
 /* audit-net.c: the section of the screen, and the sockets for JSON */
 int audit_print_net(const struct sandbox_spec *spec, FILE *out, bool color, struct err *err);
 int audit_sockets_json(const struct spec_net *net, json_t **ret, struct err *err);
