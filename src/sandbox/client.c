@@ -184,6 +184,14 @@ static void refuse_user(struct client *c, const char *user)
 	client_failed(c, EXIT_USAGE, msg);
 }
 
+/* How a start was agreed to. What joins a sandbox by `exec` or `shell` is no start. */
+static const char *consent(uint32_t flags)
+{
+	return flags & WIRE_EXEC_CONFIRMED ? "confirmed"
+	       : flags & WIRE_EXEC_ASSUMED ? "yes"
+					   : "unattended";
+}
+
 static void on_exec(struct client *c, struct wire_msg *m)
 {
 	cleanup_(exec_frame_done) struct exec_frame f = {0};
@@ -208,7 +216,8 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	c->started_ms = now_ms();
 	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
 	sup_event(s, "exec",
-		  json_pack("{sI so}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv)));
+		  json_pack("{sI so ss*}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv),
+			    "audit", f.flags & WIRE_EXEC_INHERIT ? NULL : consent(f.flags)));
 	if (r == 0)
 		return;
 	client_failed(c, EXIT_RALPH,
@@ -287,7 +296,9 @@ static void handle(struct client *c, struct wire_msg *m)
 		on_wire_signal(c, value);
 		break;
 	case WIRE_KEEP:
-		s->keep = value;
+		s->keep = value & 1;
+		sup_event(s, "keep",
+			  json_pack("{sb ss}", "keep", s->keep, "audit", consent(value)));
 		break;
 	case WIRE_REMOVE:
 		s->remove = true;
