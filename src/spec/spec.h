@@ -100,7 +100,8 @@ struct spec_credential {
 	char *phantom;	/* how its phantom begins, as clients expect it: "sk-ant-oat01-" */
 	bool private;	/* the user set the origin: it may lie on a private address */
 	struct strv
-		requests;    /* what may be asked of the endpoint: "POST /v1/messages" (prefixes) */
+		requests;    /* what may be asked of the endpoint: "METHOD PREFIX [URL]", see
+				struct gw_route */
 	struct strv options; /* the provider's own, NAME=VALUE: "region=us-east-1" */
 	uint64_t expires_ms; /* as seen when the spec was made; 0: not known, or never */
 };
