@@ -42,6 +42,8 @@ enum spec_mount_kind {
 	SPEC_DEV,	/* a minimal /dev with its own devpts */
 	SPEC_SYMLINK,	/* target is a link to source */
 	SPEC_HOME_LINK, /* the same, in the sandbox's home, where it stays */
+	SPEC_HOME_FILE, /* a file in the sandbox's home with the content `data`, anew at each start */
+	SPEC_HOME_SEED, /* the same, made where there is none and then the sandbox's own */
 	SPEC_FILE,	/* target is a read-only file with the content `data` */
 	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
 	SPEC_DIR,  /* an empty directory of the root */
@@ -166,6 +168,12 @@ struct sandbox_spec {
 
 struct sandbox_spec *spec_new(void);
 struct sandbox_spec *spec_free(struct sandbox_spec *s);
+
+/* Is it laid into the sandbox's home before the start, rather than mounted? */
+static inline bool spec_is_of_home(enum spec_mount_kind k)
+{
+	return k == SPEC_HOME_LINK || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
+}
 
 static inline void spec_freep(struct sandbox_spec **s)
 {
