@@ -114,4 +114,14 @@ enum wire_exec_flags {
 	WIRE_EXEC_TTY = 1 << 0, /* a pty of the sandbox becomes the command's terminal; no fds */
 	WIRE_EXEC_INHERIT = 1 << 1, /* WIRE_EXEC: env adds to the sandbox's own; cwd "" is its
 				     * workspace. Saves a command line from reading the spec. */
+	WIRE_EXEC_PROGRAM = 1 << 2, /* the last fd is a sealed memory file: the program to run, which
+				     * then lies nowhere inside. argv[0] is only its name. */
 };
+
+/* What of them WIRE_SPAWN takes over, and how many descriptors come along. */
+#define WIRE_SPAWN_FLAGS ((uint32_t)(WIRE_EXEC_TTY | WIRE_EXEC_PROGRAM))
+
+static inline size_t wire_exec_fds(uint32_t flags)
+{
+	return (flags & WIRE_EXEC_TTY ? 0 : 3) + (flags & WIRE_EXEC_PROGRAM ? 1 : 0);
+}
