@@ -114,14 +114,11 @@ enum wire_exec_flags {
 	WIRE_EXEC_TTY = 1 << 0, /* a pty of the sandbox becomes the command's terminal; no fds */
 	WIRE_EXEC_INHERIT = 1 << 1, /* WIRE_EXEC: env adds to the sandbox's own; cwd "" is its
 				     * workspace. Saves a command line from reading the spec. */
-<<<<<<< HEAD
 	/* WIRE_EXEC, WIRE_KEEP: how the user agreed to this start; for the record alone. */
 	WIRE_EXEC_CONFIRMED = 1 << 2, /* was shown the audit and said yes */
 	WIRE_EXEC_ASSUMED = 1 << 3,   /* said --yes beforehand; neither: unattended */
-=======
-	WIRE_EXEC_PROGRAM = 1 << 2, /* the last fd is a sealed memory file: the program to run, which
+	WIRE_EXEC_PROGRAM = 1 << 4, /* the last fd is a sealed memory file: the program to run, which
 				     * then lies nowhere inside. argv[0] is only its name. */
->>>>>>> proof
 };
 
 /* What of them WIRE_SPAWN takes over, and how many descriptors come along. */
