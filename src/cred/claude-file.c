@@ -4,9 +4,9 @@
 
 #include "base/json.h"
 #include "base/path.h"
+#include "cred/token.h"
 
 #define MEMBER "claudeAiOauth"
-#define TOKEN_MAX (16 * KiB)
 
 char *claude_dir(const struct cred_host *h)
 {
@@ -22,17 +22,6 @@ void claude_login_done(struct claude_login *l)
 	free(l->scopes);
 	free(l->client_id);
 	*l = (struct claude_login){0};
-}
-
-/* A token goes into a header field as it is: visible ASCII, nothing else. */
-static bool is_token(const char *s)
-{
-	size_t n = strlen(s);
-
-	for (size_t i = 0; i < n; i++)
-		if (s[i] < 0x21 || s[i] > 0x7e)
-			return false;
-	return n > 0 && n <= TOKEN_MAX;
 }
 
 static int parse_document(const char *text, size_t len, json_t **ret, json_t **ret_login,
@@ -64,7 +53,7 @@ static int take_token(const json_t *login, const char *key, char **ret, struct e
 
 	if (r < 0 || !s || !*s)
 		return r;
-	if (!is_token(s))
+	if (!token_is_sane(s))
 		return err_set(err, EINVAL, "'%s' is no token", key);
 	*ret = xstrdup(s);
 	return 0;
@@ -111,7 +100,7 @@ int claude_login_parse(const char *text, size_t len, struct claude_login *ret, s
 			       ? (uint64_t)json_real_value(when)
 			       : 0;
 	l.scopes = join_scopes(login);
-	l.client_id = client && is_token(client) ? xstrdup(client) : NULL;
+	l.client_id = client && token_is_sane(client) ? xstrdup(client) : NULL;
 	*ret = l;
 	l = (struct claude_login){0};
 	return 0;
