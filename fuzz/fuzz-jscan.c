@@ -1,71 +1,66 @@
 #include "fuzz.h"
 
+#include "base/buf.h"
 #include "base/jscan.h"
+#include "base/json.h"
 
-#include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct told {
-	uint64_t hash;
-	enum jscan_token end;
-};
+#define TEXT_MAX (1 << 20)
 
-static void note(struct told *r, const char *p, size_t n)
+/* All tokens as one text; false where it is no JSON. Pieces of a string are joined. */
+static bool scan(const char *data, size_t size, size_t step, bool skip, struct buf *out)
 {
-	for (size_t i = 0; i < n; i++)
-		r->hash = (r->hash ^ (uint8_t)p[i]) * 0x100000001b3;
-}
-
-/* skip: every how many keys' values are passed over; 0: none. */
-static struct told scan(const char *p, size_t n, size_t step, unsigned int skip)
-{
-	struct told r = {.end = JSCAN_MORE};
-	unsigned int keys = 0;
-	size_t at = 0;
 	struct jscan j;
 
 	jscan_init(&j);
-	do {
-		size_t part = n - at < step ? n - at : step;
+	for (size_t at = 0; at < size; at += step) {
+		size_t n = size - at < step ? size - at : step;
+		cleanup_free char *piece = xmalloc(n);
 		enum jscan_token t;
 
-		jscan_feed(&j, p + at, part, at + part == n);
-		at += part;
-		while ((t = jscan_next(&j)) > 0 && t != JSCAN_DONE) {
-			bool text = t == JSCAN_KEY || t == JSCAN_STRING || t == JSCAN_NUMBER;
-			char b = (char)t;
-
-			if (j.depth > JSCAN_DEPTH_MAX)
-				abort();
-			note(&r, &b, 1);
-			/* Longer ones are cut in one of the two. */
-			if (text && j.len < JSCAN_HELD_MAX)
-				note(&r, j.text, j.len);
-			if (t == JSCAN_KEY && skip && ++keys % skip == 0)
+		memcpy(piece, data + at, n);
+		jscan_feed(&j, piece, n);
+		while ((t = jscan_next(&j)) != JSCAN_MORE) {
+			if (t == JSCAN_ERROR)
+				return false;
+			(void)buf_append(out, j.text, j.len);
+			if (t != JSCAN_STRING || j.last)
+				(void)buf_putc(out, (char)('A' + t));
+			if (skip && (t == JSCAN_KEY || t == JSCAN_ARRAY))
 				jscan_skip(&j);
 		}
-		r.end = t;
-	} while (r.end == JSCAN_MORE && at < n);
-	return r;
+	}
+	return jscan_end(&j);
 }
 
-/* The pieces a document comes in change nothing about it, and what jansson reads we read. */
+/* However the input is cut, the same comes out; and what jansson reads is read. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *p = (const char *)data + 1;
-	struct told whole, pieces;
-	json_t *j;
+	const char *text = (const char *)data;
+	cleanup_json json_t *j = NULL;
+	struct buf whole, parts;
+	bool ok;
 
-	if (size < 2)
+	if (size < 2 || size > 4096)
 		return 0;
-	size--;
-	whole = scan(p, size, size, data[0] % 4);
-	pieces = scan(p, size, 1 + data[0] / 4, data[0] % 4);
-	if (whole.end != pieces.end || whole.hash != pieces.hash)
-		abort();
-	j = json_loadb(p, size, JSON_DECODE_ANY, NULL);
-	if (j && whole.end != JSCAN_DONE && size <= JSCAN_DEPTH_MAX)
-		abort(); /* a longer one may be nested deeper than we go */
-	json_decref(j);
+	for (int skip = 0; skip < 2; skip++) {
+		buf_init(&whole, TEXT_MAX);
+		buf_init(&parts, TEXT_MAX);
+		ok = scan(text + 1, size - 1, size, skip, &whole);
+		if (scan(text + 1, size - 1, data[0] % 7 + 1, skip, &parts) != ok)
+			abort();
+		if (ok && !skip &&
+		    (whole.len != parts.len || memcmp(whole.data, parts.data, whole.len) != 0))
+			abort();
+		buf_done(&whole);
+		buf_done(&parts);
+		if (skip)
+			continue;
+		j = json_loadb(text + 1, size - 1, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+		if (j && !ok && size < JSCAN_DEPTH && !memchr(data, 0, size))
+			abort();
+	}
 	return 0;
 }

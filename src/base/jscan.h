@@ -3,84 +3,67 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 /*
- * A pull scanner for JSON that comes in pieces: server-sent events, JSON lines, transcripts.
+ * JSON as it arrives: a pull scanner over input that may be cut anywhere. It keeps no tree and no
+ * text: its size is fixed, whatever comes. Strings are given out in pieces that point into the
+ * input, or, for what was escaped, into the scanner; so a string of a gigabyte costs nothing. What
+ * is of no interest is skipped at the speed of memchr().
  *
- *	jscan_init(&j);
- *	jscan_feed(&j, p, n, last);
- *	while ((t = jscan_next(&j)) > 0 && t != JSCAN_DONE)
- *		…
+ *	jscan_feed(&j, data, len);
+ *	while ((t = jscan_next(&j)) != JSCAN_MORE) ...
  *
- * It keeps no tree and allocates nothing. A token that lies whole in the bytes of one feed is a
- * slice of them; one that was cut by the end of a feed is put together in the scanner, which holds
- * JSCAN_HELD_MAX bytes of it and says `cut` when it had more. So whoever wants whole strings of
- * any length feeds whole documents, and whoever reads a stream gets keys, numbers and short
- * strings however it was split.
- *
- * Structure is checked; what is inside strings is not: bytes below a space are let through, and
- * escapes are looked at by jscan_unescape() only. Depth is limited to JSCAN_DEPTH_MAX.
+ * One document after the other is read, with or without white space between them. Strict where it
+ * looks (RFC 8259); what is skipped is only followed as far as its brackets and quotes go.
  */
-enum {
-	JSCAN_DEPTH_MAX = 256,
-	JSCAN_HELD_MAX = 512,
-};
-
 enum jscan_token {
-	JSCAN_BAD = -1, /* not JSON, or nested too deep: for good */
-	JSCAN_MORE = 0, /* all that was fed is used up */
-	JSCAN_OBJECT,
-	JSCAN_OBJECT_END,
-	JSCAN_ARRAY,
-	JSCAN_ARRAY_END,
-	JSCAN_KEY,
-	JSCAN_STRING,
-	JSCAN_NUMBER,
+	JSCAN_MORE,   /* all input was used: feed more, or jscan_end() */
+	JSCAN_ERROR,  /* no JSON, or deeper than JSCAN_DEPTH; jscan_init() before anything else */
+	JSCAN_OBJECT, /* { */
+	JSCAN_OBJECT_END, /* } */
+	JSCAN_ARRAY,	  /* [ */
+	JSCAN_ARRAY_END,  /* ] */
+	JSCAN_KEY,	  /* text, whole; cut at JSCAN_SHORT, then `cut` is set */
+	JSCAN_STRING,	  /* a piece of a string: text; `last` is set with the final one */
+	JSCAN_NUMBER,	  /* text, whole */
 	JSCAN_TRUE,
 	JSCAN_FALSE,
 	JSCAN_NULL,
-	JSCAN_DONE, /* the document's one value is complete; blanks behind it are taken */
+	JSCAN_SKIPPED, /* what jscan_skip() was asked for is over */
 };
+
+#define JSCAN_DEPTH 128
+#define JSCAN_SHORT 127 /* of a key or number */
 
 struct jscan {
-	/* The token: KEY, STRING (without its quotes), NUMBER. */
+	const char *p, *end;
+	/* Of the last token. */
 	const char *text;
 	size_t len;
-	bool escaped; /* there is a backslash in it */
-	bool cut;     /* there was more of it than could be held */
+	bool last, cut;
+	/* How many objects and arrays are open; a document is over when it is 0 after a token. */
+	unsigned int depth;
 
-	unsigned int depth; /* of what is open: 0 before and behind the document */
-
-	/* private */
-	const char *p, *end;
-	uint8_t expect, partial;
-	bool last, is_key, backslash, skipping;
-	unsigned int skip_to;
-	size_t n_held;
-	uint64_t arrays[JSCAN_DEPTH_MAX / 64]; /* a bit per level: it is an array */
-	char held[JSCAN_HELD_MAX];
+	/* The rest is the scanner's own. */
+	uint8_t state, skipping, word, word_at, hex_left;
+	bool escape, in_string;
+	uint16_t hex, high; /* \uXXXX so far; a high surrogate that waits for its low one */
+	unsigned int keep;  /* bytes in small; while skipping, what is open */
+	uint64_t objects[JSCAN_DEPTH / 64]; /* a bit per depth: object or array */
+	char small[JSCAN_SHORT + 1];
 };
 
-/* A new document; also after JSCAN_BAD or JSCAN_DONE. What was fed and not read is forgotten. */
 void jscan_init(struct jscan *j);
-/* The next piece; all of the last one must have been read. `last`: nothing follows, so that a
- * number may end here. The bytes must stay as long as tokens of them are looked at. */
-void jscan_feed(struct jscan *j, const char *p, size_t n, bool last);
+void jscan_feed(struct jscan *j, const char *data, size_t len);
 enum jscan_token jscan_next(struct jscan *j);
-/* Behind a KEY: its value is passed over; behind OBJECT or ARRAY: the rest of it, the end
- * included. It may lie in pieces that are yet to come. */
+/*
+ * After a key: its value; after JSCAN_OBJECT or JSCAN_ARRAY: all of it; after a piece of a string
+ * that is not the last: the rest of it. The next token is JSCAN_SKIPPED, or JSCAN_MORE before.
+ */
 void jscan_skip(struct jscan *j);
-/* Bytes of the last feed that were not read: what stands behind JSCAN_DONE. */
-static inline size_t jscan_left(const struct jscan *j)
-{
-	return (size_t)(j->end - j->p);
-}
+/* The input is over: true when it ended between two documents. A number at its very end counts. */
+bool jscan_end(const struct jscan *j);
 
-/* Is the KEY or STRING this text? */
+/* The last token's text. */
 bool jscan_is(const struct jscan *j, const char *s);
-/* A NUMBER without sign, fraction or exponent: 0, -EINVAL, or -ERANGE. */
-int jscan_uint(const struct jscan *j, uint64_t *ret);
-/* The string's bytes with its escapes resolved, as UTF-8, at most as many as it had; out may be p
- * itself. A surrogate without its other half becomes U+FFFD. -EINVAL: not an escape. */
-ssize_t jscan_unescape(const char *p, size_t n, char *out);
+bool jscan_uint(const struct jscan *j, uint64_t *ret); /* false: no whole number that fits */

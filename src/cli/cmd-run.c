@@ -8,11 +8,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "cli/attach.h"
+#include "cli/audit.h"
 #include "cli/exec.h"
 #include "cli/settings.h"
 #include "sandbox/live.h"
-
-extern char **environ;
 
 #define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
 
@@ -31,22 +30,15 @@ static const struct opt run_opts[] = {
 	{"detach", 'd', OPT_BOOL, AT(detach), NULL, "leave the sandbox running when its commands have ended"},
 	{"tty", 't', OPT_BOOL, AT(tty), NULL, "give the command a terminal of the sandbox"},
 	{"no-tty", 'T', OPT_BOOL, AT(no_tty), NULL, "no terminal, even when this is one"},
-	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"},
-	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"},
-	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow"},
-	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny"},
-	{"net", 0, OPT_STR, 0, "TIER", "how much network there is: none, allowlist, inet or full", .key = "network.tier"},
-	{"memory", 0, OPT_SIZE, 0, "SIZE", "memory limit", .key = "limits.memory"},
-	{"pids", 0, OPT_UINT, 0, "N", "limit of processes and threads", .key = "limits.pids"},
-	{"cpu", 0, OPT_UINT, 0, "PERCENT", "processor limit, in percent of one core", .key = "limits.cpu"},
-	{"timeout", 0, OPT_DURATION, 0, "TIME", "end the command after this time", .key = "limits.timeout"},
+	SETTINGS_OPTS,
 };
 /* clang-format on */
 
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
-		    const struct build *b, const struct strv *argv, int *ret_code)
+		    const struct build *b, const struct strv *argv, uint32_t consent, int *ret_code)
 {
-	enum live_flags flags = (args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0);
+	enum live_flags flags =
+		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
 	cleanup_fd int conn = -1;
 	cleanup_strv struct strv env;
 	struct attach a = {
@@ -55,6 +47,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.cwd = b->cwd,
 		.tty = exec_wants_tty(args->tty, args->no_tty),
 		.timeout_ms = s->config->limits.timeout_ms,
+		.consent = consent,
 	};
 	int r = live_start(&s->places, b->spec, flags, &conn, &cli->err);
 
@@ -84,23 +77,20 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
 	int n_path = cli->dashdash >= 0 ? cli->dashdash : argc, code = 0, r;
+	const struct settings_target target = {
+		.path = n_path ? argv[0] : NULL,
+		.name = args->name,
+		.argv0 = argc > n_path ? argv[n_path] : NULL,
+	};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_strv struct strv command;
-	struct build_input in = {.name = args->name, .environ = environ, .config = NULL};
+	uint32_t consent = 0;
 
 	strv_init(&command);
 	r = check_operands(cli, args, argc, n_path);
-	if (r < 0)
-		return r;
-	in.path = n_path ? argv[0] : NULL;
-	r = settings_load(cli, in.path, &s);
-	if (r < 0)
-		return r;
-	in.places = &s.places;
-	in.config = s.config;
-	in.argv0 = argc > n_path ? argv[n_path] : NULL;
-	r = build_spec(&in, &b, &cli->err);
+	if (r == 0)
+		r = settings_build(cli, &target, &s, &b);
 	if (r < 0)
 		return r;
 	if (cli->dry_run)
@@ -109,9 +99,13 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 		log_warn("run", "%s", b.notice);
 	for (int i = n_path; i < argc; i++)
 		strv_push(&command, i == n_path && b.argv0 ? b.argv0 : argv[i]);
+	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
+			       &consent);
+	if (r < 0)
+		return r;
 	r = -EAGAIN;
 	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
-		r = run_once(cli, args, &s, &b, &command, &code);
+		r = run_once(cli, args, &s, &b, &command, consent, &code);
 	return r < 0 ? r : code;
 }
 
@@ -120,7 +114,8 @@ static const char run_details[] =
 	"is made when there is none. The exit code is CMD's own; 128+n when signal n\n"
 	"ended it; 125 when ralph itself failed. When the last command has ended, the\n"
 	"sandbox stops, unless --detach was given; its home stays for the next time,\n"
-	"unless --rm was.";
+	"unless --rm was. A command that gets a terminal is run only after you have\n"
+	"seen what it will have and said yes; see 'ralph audit'.";
 
 const struct command cmd_run = {
 	.name = "run",

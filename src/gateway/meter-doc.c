@@ -47,7 +47,7 @@ static const struct {
 void meter_doc_start(struct meter *m)
 {
 	jscan_init(&m->doc.j);
-	m->doc.depth = 0;
+	m->doc.depth = m->doc.n_model = 0;
 	m->doc.key = AT_ROOT;
 	m->doc.over = false;
 }
@@ -98,23 +98,31 @@ static void on_number(struct meter *m)
 {
 	uint64_t v;
 
-	if (m->doc.key < AT_COUNT || jscan_uint(&m->doc.j, &v) < 0 || v > METER_TOKENS_MAX)
+	if (m->doc.key < AT_COUNT || !jscan_uint(&m->doc.j, &v) || v > METER_TOKENS_MAX)
 		return;
 	m->counts[m->doc.key - AT_COUNT] = v;
 	m->seen = true;
 }
 
+/* A piece of the model's name; printable or not at all, since it will be logged. */
 static void on_string(struct meter *m)
 {
-	const struct jscan *j = &m->doc.j;
+	struct meter_doc *d = &m->doc;
 
-	if (m->doc.key != AT_MODEL || j->escaped || j->cut || j->len > METER_MODEL_MAX)
+	if (d->key != AT_MODEL)
 		return;
-	for (size_t i = 0; i < j->len; i++)
-		if (j->text[i] <= ' ' || j->text[i] > '~')
-			return;
-	memcpy(m->model, j->text, j->len);
-	m->model[j->len] = '\0';
+	for (size_t i = 0; i < d->j.len && d->n_model <= METER_MODEL_MAX; i++) {
+		char c = d->j.text[i];
+
+		if (c <= ' ' || c > '~' || d->n_model == METER_MODEL_MAX)
+			d->n_model = METER_MODEL_MAX + 1;
+		else
+			m->model[d->n_model++] = c;
+	}
+	if (!d->j.last)
+		return;
+	m->model[d->n_model <= METER_MODEL_MAX ? d->n_model : 0] = '\0';
+	d->n_model = 0;
 }
 
 void meter_doc_feed(struct meter *m, const char *p, size_t n)
@@ -123,15 +131,14 @@ void meter_doc_feed(struct meter *m, const char *p, size_t n)
 
 	if (d->over)
 		return;
-	jscan_feed(&d->j, p, n, false);
+	jscan_feed(&d->j, p, n);
 	for (;;) {
 		enum jscan_token t = jscan_next(&d->j);
 
 		switch (t) {
 		case JSCAN_MORE:
 			return;
-		case JSCAN_BAD:
-		case JSCAN_DONE:
+		case JSCAN_ERROR:
 			d->over = true;
 			return;
 		case JSCAN_OBJECT:
@@ -154,6 +161,7 @@ void meter_doc_feed(struct meter *m, const char *p, size_t n)
 		case JSCAN_TRUE:
 		case JSCAN_FALSE:
 		case JSCAN_NULL:
+		case JSCAN_SKIPPED:
 			break;
 		}
 	}

@@ -2,6 +2,9 @@
 
 #include <endian.h>
 
+#include "base/base64.h"
+#include "base/jpick.h"
+
 #define AWS_PRELUDE 12 /* length of all, length of the headers, checksum of the two */
 #define AWS_CRC 4
 
@@ -75,62 +78,17 @@ static void sse_feed(struct meter *m, const char *p, size_t n)
 	}
 }
 
-static int base64_value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* In place; the bytes it makes, or -1. */
-static ssize_t base64_decode(char *p, size_t n)
-{
-	unsigned int bits = 0, have = 0;
-	size_t o = 0;
-
-	for (size_t i = 0; i < n && p[i] != '='; i++) {
-		int v = base64_value(p[i]);
-
-		if (v < 0)
-			return -1;
-		bits = bits << 6 | (unsigned int)v;
-		have += 6;
-		if (have >= 8) {
-			have -= 8;
-			p[o++] = (char)(bits >> have & 0xff);
-		}
-	}
-	return (ssize_t)o;
-}
-
-/* {"bytes": "…base64 of an event…"}; any other frame is an event itself. */
+/* {"bytes": "…base64 of an event…"}; any other frame is of no interest. */
 static void aws_payload(struct meter *m)
 {
-	struct jscan j;
-	enum jscan_token t;
-	bool bytes = false;
+	struct jtext bytes = jpick_one((struct jtext){m->frame.data, m->frame.len}, "bytes");
+	cleanup_buf struct buf event;
 
-	jscan_init(&j);
-	jscan_feed(&j, m->frame.data, m->frame.len, true);
-	while ((t = jscan_next(&j)) > 0 && t != JSCAN_DONE) {
-		if (t == JSCAN_KEY) {
-			bytes = jscan_is(&j, "bytes");
-			if (!bytes)
-				jscan_skip(&j);
-		} else if (t == JSCAN_STRING && bytes) {
-			char *p = m->frame.data + (j.text - m->frame.data);
-			ssize_t n = base64_decode(p, j.len);
-
-			meter_doc_start(m);
-			if (n > 0)
-				meter_doc_feed(m, p, (size_t)n);
-			return;
-		}
-	}
+	buf_init(&event, METER_FRAME_MAX);
+	if (!jtext_is_string(bytes) || base64_get(&event, bytes.p + 1, bytes.n - 2) < 0)
+		return;
+	meter_doc_start(m);
+	meter_doc_feed(m, event.data, event.len);
 }
 
 /* Both lengths of a frame are known: what of it is skipped, what is payload. */

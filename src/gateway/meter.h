@@ -39,7 +39,8 @@ struct meter_doc {
 	uint8_t depth; /* of what is being looked at; the rest is skipped */
 	uint8_t at[6]; /* what is open */
 	uint8_t key;
-	bool over; /* done with it, or it is no JSON */
+	bool over;	 /* it is no JSON */
+	uint8_t n_model; /* of the name that is being read; METER_MODEL_MAX + 1: too long */
 };
 
 struct meter {

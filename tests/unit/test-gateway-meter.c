@@ -1,5 +1,6 @@
 #include "tests.h"
 
+#include "base/base64.h"
 #include "gateway/meter.h"
 
 #include <endian.h>
@@ -102,23 +103,6 @@ static void gemini_is_counted_in_events_lists_and_whole(void **state)
 	text(METER_SSE, "data: {\"response\":" GEMINI("50") ",\"traceId\":\"t\"}\n\n", &e);
 }
 
-static void put_base64(struct buf *b, const char *s)
-{
-	static const char alphabet[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0, n = strlen(s); i < n; i += 3) {
-		unsigned int v = (unsigned char)s[i] << 16;
-
-		v |= i + 1 < n ? (unsigned int)(unsigned char)s[i + 1] << 8 : 0;
-		v |= i + 2 < n ? (unsigned char)s[i + 2] : 0;
-		(void)buf_putc(b, alphabet[v >> 18]);
-		(void)buf_putc(b, alphabet[v >> 12 & 63]);
-		(void)buf_putc(b, i + 1 < n ? alphabet[v >> 6 & 63] : '=');
-		(void)buf_putc(b, i + 2 < n ? alphabet[v & 63] : '=');
-	}
-}
-
 static void put_frame(struct buf *b, const char *event)
 {
 	static const char head[] = "\x0b:event-type\x07\x00\x05" "chunk";
@@ -127,7 +111,7 @@ static void put_frame(struct buf *b, const char *event)
 
 	buf_init(&payload, 64 * KiB);
 	(void)buf_puts(&payload, "{\"p\":\"abc\",\"bytes\":\"");
-	put_base64(&payload, event);
+	base64_put(&payload, event, strlen(event));
 	(void)buf_puts(&payload, "\"}");
 	n[0] = htobe32((uint32_t)(16 + sizeof(head) - 1 + payload.len));
 	n[1] = htobe32(sizeof(head) - 1);
