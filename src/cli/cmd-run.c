@@ -9,11 +9,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "cli/attach.h"
+#include "cli/audit.h"
 #include "cli/exec.h"
 #include "cli/settings.h"
 #include "sandbox/live.h"
-
-extern char **environ;
 
 #define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
 
@@ -32,6 +31,7 @@ static const struct opt run_opts[] = {
 	{"detach", 'd', OPT_BOOL, AT(detach), NULL, "leave the sandbox running when its commands have ended"},
 	{"tty", 't', OPT_BOOL, AT(tty), NULL, "give the command a terminal of the sandbox"},
 	{"no-tty", 'T', OPT_BOOL, AT(no_tty), NULL, "no terminal, even when this is one"},
+<<<<<<< HEAD
 	{"agent", 0, OPT_CHOICE, 0, "NAME", "whose sandbox it is: its credentials, state and hosts",
 	 .key = "agent", .choices = agent_words},
 	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"},
@@ -43,13 +43,17 @@ static const struct opt run_opts[] = {
 	{"pids", 0, OPT_UINT, 0, "N", "limit of processes and threads", .key = "limits.pids"},
 	{"cpu", 0, OPT_UINT, 0, "PERCENT", "processor limit, in percent of one core", .key = "limits.cpu"},
 	{"timeout", 0, OPT_DURATION, 0, "TIME", "end the command after this time", .key = "limits.timeout"},
+=======
+	SETTINGS_OPTS,
+>>>>>>> cred
 };
 /* clang-format on */
 
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
-		    const struct build *b, const struct strv *argv, int *ret_code)
+		    const struct build *b, const struct strv *argv, uint32_t consent, int *ret_code)
 {
-	enum live_flags flags = (args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0);
+	enum live_flags flags =
+		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
 	cleanup_fd int conn = -1;
 	cleanup_strv struct strv env;
 	struct attach a = {
@@ -58,6 +62,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.cwd = b->cwd,
 		.tty = exec_wants_tty(args->tty, args->no_tty),
 		.timeout_ms = s->config->limits.timeout_ms,
+		.consent = consent,
 	};
 	int r = live_start(&s->places, b->spec, flags, &conn, &cli->err);
 
@@ -156,6 +161,7 @@ static int load_settings(struct cli *cli, const struct request *req, struct sett
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
+<<<<<<< HEAD
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_strv struct strv command = {0};
@@ -179,16 +185,42 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	in.run_agent = agent != NULL;
 	in.argv0 = agent ? agent->program : req.n_rest ? req.rest[0] : NULL;
 	r = build_spec(&in, &b, &cli->err);
+=======
+	int n_path = cli->dashdash >= 0 ? cli->dashdash : argc, code = 0, r;
+	const struct settings_target target = {
+		.path = n_path ? argv[0] : NULL,
+		.name = args->name,
+		.argv0 = argc > n_path ? argv[n_path] : NULL,
+	};
+	cleanup_(build_done) struct build b = {0};
+	cleanup_settings struct settings s = {0};
+	cleanup_strv struct strv command;
+	uint32_t consent = 0;
+
+	strv_init(&command);
+	r = check_operands(cli, args, argc, n_path);
+	if (r == 0)
+		r = settings_build(cli, &target, &s, &b);
+>>>>>>> cred
 	if (r < 0)
 		return r;
 	if (cli->dry_run)
 		return build_print_plan(b.spec, stdout, &cli->err);
 	if (b.notice)
 		log_warn("run", "%s", b.notice);
+<<<<<<< HEAD
 	make_command(agent, &req, &b, &command);
+=======
+	for (int i = n_path; i < argc; i++)
+		strv_push(&command, i == n_path && b.argv0 ? b.argv0 : argv[i]);
+	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
+			       &consent);
+	if (r < 0)
+		return r;
+>>>>>>> cred
 	r = -EAGAIN;
 	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
-		r = run_once(cli, args, &s, &b, &command, &code);
+		r = run_once(cli, args, &s, &b, &command, consent, &code);
 	return r < 0 ? r : code;
 }
 
@@ -197,6 +229,7 @@ static const char run_details[] =
 	"is made when there is none. The exit code is CMD's own; 128+n when signal n\n"
 	"ended it; 125 when ralph itself failed. When the last command has ended, the\n"
 	"sandbox stops, unless --detach was given; its home stays for the next time,\n"
+<<<<<<< HEAD
 	"unless --rm was.\n"
 	"\n"
 	"With the name of an agent instead, that agent is run, with the host's login and\n"
@@ -205,6 +238,10 @@ static const char run_details[] =
 
 static const char *const agent_aliases[] = {"claude",	"codex",   "gemini",
 					    "opencode", "copilot", NULL};
+=======
+	"unless --rm was. A command that gets a terminal is run only after you have\n"
+	"seen what it will have and said yes; see 'ralph audit'.";
+>>>>>>> cred
 
 const struct command cmd_run = {
 	.name = "run",

@@ -33,6 +33,20 @@ int settings_load(struct cli *cli, const char *project, struct settings *ret)
 	return 0;
 }
 
+int settings_build(struct cli *cli, const struct settings_target *t, struct settings *ret,
+		   struct build *ret_build)
+{
+	struct build_input in = {
+		.path = t->path, .name = t->name, .argv0 = t->argv0, .environ = environ};
+	int r = settings_load(cli, t->path, ret);
+
+	if (r < 0)
+		return r;
+	in.places = &ret->places;
+	in.config = ret->config;
+	return build_spec(&in, ret_build, &cli->err);
+}
+
 void settings_done(struct settings *s)
 {
 	places_done(&s->places);

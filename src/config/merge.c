@@ -74,6 +74,29 @@ static int check_word(struct merge *m, const char *(*check)(const char *s), cons
 		    key);
 }
 
+int merge_check(struct merge *m, const struct config_file *f, uint64_t mark,
+		const char *(*check)(const char *s), const char *text, const char *key)
+{
+	struct where w = {.file = f, .mark = marks_get(&f->marks, mark)};
+
+	return check_word(m, check, text, &w, key);
+}
+
+void merge_origin(struct merge *m, const struct config_file *f, enum key_id id, int item, size_t at)
+{
+	struct where w = in_file(f, id, item, MARK_NONE, MARK_NONE);
+
+	if (item == MARK_NONE)
+		set_origin(m, id, &w);
+	else
+		set_item_origin(m, id, at, &w);
+}
+
+char *merge_home_path(const struct merge *m, const char *path)
+{
+	return path[0] == '~' ? path_join(m->home ? m->home : "/", path + 2) : xstrdup(path);
+}
+
 static int merge_scalar(struct merge *m, enum key_id id, const char *text, const struct where *w)
 {
 	int r = key_set_scalar(m->c, id, text, m->err);
@@ -271,6 +294,8 @@ static int merge_entry(struct merge *m, const struct config_file *f, enum key_id
 		return merge_item(m, id, ((char *const *)items)[i], &w);
 	if (keys[id].type == KEY_RULE)
 		return merge_rule(m, f, i, &((const struct raw_rule *)items)[i]);
+	if (keys[id].type == KEY_CREDENTIAL)
+		return merge_credential(m, f, i);
 	for (int k = 0; k < MOUNT_FIELDS_N; k++)
 		fields[k] = in_file(f, id, i, k, MARK_NONE);
 	return merge_mount(m, &((const struct raw_mount *)items)[i], &w, fields);
@@ -288,6 +313,8 @@ int merge_file(struct merge *m, const struct config_file *f)
 
 			r = merge_scalar(m, id, v->scalar, &w);
 		}
+		if (keys[id].type == KEY_PROVIDER && v->items)
+			r = merge_provider(m, f, id);
 		for (uint64_t i = 0; i < v->n && r == 0; i++)
 			r = merge_entry(m, f, id, (int)i);
 	}
@@ -299,7 +326,8 @@ static int merge_text(struct merge *m, enum key_id id, const char *text, const c
 {
 	struct where w = {.name = name};
 
-	if (keys[id].type == KEY_RULE)
+	if (keys[id].type == KEY_RULE || keys[id].type == KEY_PROVIDER ||
+	    keys[id].type == KEY_CREDENTIAL)
 		return fail(m,
 			    err_usage(m->err, "can only be given in a file; write it to "
 					      "config.yaml or to a profile"),

@@ -1,5 +1,6 @@
 #include "sandbox/live.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -238,13 +239,17 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	return r < 0 ? r : start(p, spec, &e, ret, err);
 }
 
+static_assert((int)LIVE_CONFIRMED == (int)WIRE_EXEC_CONFIRMED &&
+		      (int)LIVE_ASSUMED == (int)WIRE_EXEC_ASSUMED,
+	      "they travel as they are");
+
 static int send_flags(int conn, enum live_flags flags)
 {
 	cleanup_buf struct buf b;
 	int r = 0;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, 1);
+	wire_put_u32(&b, 1U | (flags & (LIVE_CONFIRMED | LIVE_ASSUMED)));
 	if (flags & LIVE_KEEP)
 		r = wire_send(conn, WIRE_KEEP, 0, &b, NULL, 0);
 	if (r == 0 && (flags & LIVE_REMOVE))

@@ -101,10 +101,10 @@ struct spec_credential {
 	char *endpoint; /* http://proxy/_ralph/ENDPOINT/ leads to origin; NULL: only rules use it */
 	char *phantom;	/* how its phantom begins, as clients expect it: "sk-ant-oat01-" */
 	bool private;	/* the user set the origin: it may lie on a private address */
-	struct strv
-		requests;    /* what may be asked of the endpoint: "POST /v1/messages" (prefixes) */
-	struct strv options; /* the provider's own, NAME=VALUE: "region=us-east-1" */
-	uint64_t expires_ms; /* as seen when the spec was made; 0: not known, or never */
+	struct strv requests; /* what may be asked of the endpoint: "METHOD PREFIX [URL]", see
+				 struct gw_route */
+	struct strv options;  /* the provider's own, NAME=VALUE: "region=us-east-1" */
+	uint64_t expires_ms;  /* as seen when the spec was made; 0: not known, or never */
 };
 
 /* What providers may cost; 0: no limit. */
