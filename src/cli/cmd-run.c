@@ -31,21 +31,7 @@ static const struct opt run_opts[] = {
 	{"detach", 'd', OPT_BOOL, AT(detach), NULL, "leave the sandbox running when its commands have ended"},
 	{"tty", 't', OPT_BOOL, AT(tty), NULL, "give the command a terminal of the sandbox"},
 	{"no-tty", 'T', OPT_BOOL, AT(no_tty), NULL, "no terminal, even when this is one"},
-<<<<<<< HEAD
-	{"agent", 0, OPT_CHOICE, 0, "NAME", "whose sandbox it is: its credentials, state and hosts",
-	 .key = "agent", .choices = agent_words},
-	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"},
-	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"},
-	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow"},
-	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny"},
-	{"net", 0, OPT_STR, 0, "TIER", "how much network there is: none, allowlist, inet or full", .key = "network.tier"},
-	{"memory", 0, OPT_SIZE, 0, "SIZE", "memory limit", .key = "limits.memory"},
-	{"pids", 0, OPT_UINT, 0, "N", "limit of processes and threads", .key = "limits.pids"},
-	{"cpu", 0, OPT_UINT, 0, "PERCENT", "processor limit, in percent of one core", .key = "limits.cpu"},
-	{"timeout", 0, OPT_DURATION, 0, "TIME", "end the command after this time", .key = "limits.timeout"},
-=======
 	SETTINGS_OPTS,
->>>>>>> cred
 };
 /* clang-format on */
 
@@ -75,149 +61,60 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	return attach_run(conn, &a, ret_code, &cli->err);
 }
 
-/* What the operands say. */
-struct request {
-	const struct agent *agent; /* named instead of a command; NULL: none was */
-	const char *path;	   /* NULL: the current directory */
-	char **rest;		   /* the command, or the agent's own arguments */
-	int n_rest;
-	bool has_rest; /* there was a "--" */
-};
-
-/* The agent is the command's own word (`ralph claude`) or the first operand (`ralph run claude`);
- * a directory of that name is written ./claude. */
-static void read_operands(const struct cli *cli, int argc, char **argv, struct request *ret,
-			  int *ret_paths)
+static int check_options(struct cli *cli, const struct run_args *args)
 {
-	int before = cli->dashdash >= 0 ? cli->dashdash : argc, used = 0;
-
-	*ret = (struct request){.agent = agent_find(cli->word), .has_rest = cli->dashdash >= 0};
-	if (!ret->agent && before > 0) {
-		ret->agent = agent_find(argv[0]);
-		used = ret->agent != NULL;
-	}
-	*ret_paths = before - used;
-	ret->path = before > used ? argv[used] : NULL;
-	ret->rest = argv + before;
-	ret->n_rest = argc - before;
-}
-
-static int check_operands(struct cli *cli, const struct run_args *args, const struct request *req,
-			  int n_paths)
-{
-	const char *other = strv_env_get(&cli->config, "agent");
-
 	if (args->rm && args->detach)
 		return cli_usage(cli, "--rm and --detach exclude each other");
 	if (args->tty && args->no_tty)
 		return cli_usage(cli, "--tty and --no-tty exclude each other");
-	if (n_paths > 1 && req->agent)
-		return cli_usage(cli, "one PATH at most; arguments of %s come behind '--'",
-				 req->agent->name);
-	if (n_paths > 1)
-		return cli_usage(cli, "one PATH at most before '--'; the command comes behind it");
-	if (req->agent && other && !streq(other, req->agent->name))
-		return cli_usage(cli, "%s and --agent %s exclude each other", req->agent->name,
-				 other);
 	return 0;
 }
 
-/*
- * Is it the agent that is run? The one that was named is; the one of the settings where there is no
- * command. With --agent, or `agent:` in a file, a command behind "--" runs in that agent's sandbox.
- */
-static const struct agent *agent_to_run(const struct request *req, const struct config *c,
-					const struct run_args *args)
-{
-	const struct agent *a = req->agent;
-
-	if (!a && !req->has_rest && !args->detach)
-		a = agent_find(c->agent);
-	return a && a->program ? a : NULL;
-}
-
-static void make_command(const struct agent *a, const struct request *req, const struct build *b,
+/* rest: the operands behind "--". */
+static void make_command(const struct settings *s, const struct build *b, int argc, char **rest,
 			 struct strv *ret)
 {
 	int first = 0;
 
 	if (b->argv0)
 		strv_push(ret, b->argv0);
-	for (size_t i = 0; a && a->interactive[i]; i++)
-		strv_push(ret, a->interactive[i]);
-	if (!a)
+	for (size_t i = 0; s->agent && s->agent->interactive[i]; i++)
+		strv_push(ret, s->agent->interactive[i]);
+	if (!s->agent)
 		first = b->argv0 != NULL;
-	for (int i = first; i < req->n_rest; i++)
-		strv_push(ret, req->rest[i]);
-}
-
-static int load_settings(struct cli *cli, const struct request *req, struct settings *s)
-{
-	if (req->agent)
-		strv_env_set(&cli->config, "agent", req->agent->name);
-	return settings_load(cli, req->path, s);
+	for (int i = first; i < argc; i++)
+		strv_push(ret, rest[i]);
 }
 
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
-<<<<<<< HEAD
+	struct settings_target target = {.name = args->name};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_strv struct strv command = {0};
-	struct build_input in = {.name = args->name, .environ = environ, .config = NULL};
-	const struct agent *agent;
-	struct request req;
-	int code = 0, n_paths, r;
+	uint32_t consent = 0;
+	int code = 0, rest, r = check_options(cli, args);
 
-	read_operands(cli, argc, argv, &req, &n_paths);
-	r = check_operands(cli, args, &req, n_paths);
 	if (r == 0)
-		r = load_settings(cli, &req, &s);
+		r = settings_operands(cli, argc, argv, &target, &rest);
 	if (r < 0)
 		return r;
-	agent = agent_to_run(&req, s.config, args);
-	if (!agent && req.n_rest == 0 && !args->detach && !cli->dry_run)
-		return cli_usage(cli, "no command: put one behind '--', or use --detach");
-	in.path = req.path;
-	in.places = &s.places;
-	in.config = s.config;
-	in.run_agent = agent != NULL;
-	in.argv0 = agent ? agent->program : req.n_rest ? req.rest[0] : NULL;
-	r = build_spec(&in, &b, &cli->err);
-=======
-	int n_path = cli->dashdash >= 0 ? cli->dashdash : argc, code = 0, r;
-	const struct settings_target target = {
-		.path = n_path ? argv[0] : NULL,
-		.name = args->name,
-		.argv0 = argc > n_path ? argv[n_path] : NULL,
-	};
-	cleanup_(build_done) struct build b = {0};
-	cleanup_settings struct settings s = {0};
-	cleanup_strv struct strv command;
-	uint32_t consent = 0;
-
-	strv_init(&command);
-	r = check_operands(cli, args, argc, n_path);
-	if (r == 0)
-		r = settings_build(cli, &target, &s, &b);
->>>>>>> cred
+	target.alone = target.alone && !args->detach;
+	r = settings_build(cli, &target, &s, &b);
 	if (r < 0)
 		return r;
 	if (cli->dry_run)
 		return build_print_plan(b.spec, stdout, &cli->err);
+	if (!s.agent && argc == rest && !args->detach)
+		return cli_usage(cli, "no command: put one behind '--', or use --detach");
 	if (b.notice)
 		log_warn("run", "%s", b.notice);
-<<<<<<< HEAD
-	make_command(agent, &req, &b, &command);
-=======
-	for (int i = n_path; i < argc; i++)
-		strv_push(&command, i == n_path && b.argv0 ? b.argv0 : argv[i]);
+	make_command(&s, &b, argc - rest, argv + rest, &command);
 	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
 			       &consent);
 	if (r < 0)
 		return r;
->>>>>>> cred
 	r = -EAGAIN;
 	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
 		r = run_once(cli, args, &s, &b, &command, consent, &code);
@@ -229,8 +126,8 @@ static const char run_details[] =
 	"is made when there is none. The exit code is CMD's own; 128+n when signal n\n"
 	"ended it; 125 when ralph itself failed. When the last command has ended, the\n"
 	"sandbox stops, unless --detach was given; its home stays for the next time,\n"
-<<<<<<< HEAD
-	"unless --rm was.\n"
+	"unless --rm was. A command that gets a terminal is run only after you have\n"
+	"seen what it will have and said yes; see 'ralph audit'.\n"
 	"\n"
 	"With the name of an agent instead, that agent is run, with the host's login and\n"
 	"without its key: 'ralph run claude', 'ralph run codex . -- --help'. 'ralph claude'\n"
@@ -238,10 +135,6 @@ static const char run_details[] =
 
 static const char *const agent_aliases[] = {"claude",	"codex",   "gemini",
 					    "opencode", "copilot", NULL};
-=======
-	"unless --rm was. A command that gets a terminal is run only after you have\n"
-	"seen what it will have and said yes; see 'ralph audit'.";
->>>>>>> cred
 
 const struct command cmd_run = {
 	.name = "run",

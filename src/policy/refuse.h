@@ -17,8 +17,5 @@
 int refuse_check(const char *name, const char *value, const struct strv *patterns,
 		 const char *source, struct err *err);
 
-/* What kind of secret the text holds ("a GitHub token"); NULL: none that is known by its look. */
-const char *refuse_secret_kind(const char *text);
-
 /* Does the text match the pattern, as above? */
 bool refuse_match(const char *pattern, const char *text);
