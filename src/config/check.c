@@ -71,6 +71,24 @@ const char *check_env_entry(const char *s)
 	return NULL;
 }
 
+const char *check_refuse(const char *s)
+{
+	if (strlen(s) > PATTERN_MAX_LEN)
+		return "is too long; a pattern has at most 255 characters";
+	/* What matches everything would refuse every variable, and is a slip of the hand. */
+	if (strspn(s, "*") == strlen(s))
+		return "matches everything; name what is to be refused";
+	return has_control(s) ? "holds a control character" : NULL;
+}
+
+const char *check_identity(const char *s)
+{
+	if (!*s || strlen(s) > PATTERN_MAX_LEN || has_control(s) || strchr(s, ' '))
+		return "is no pattern of e-mail addresses; write it like me@example.org or "
+		       "*@example.org";
+	return NULL;
+}
+
 const char *check_pattern(const char *s)
 {
 	size_t len = strlen(s);

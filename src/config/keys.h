@@ -13,6 +13,8 @@ enum key_id {
 	KEY_PROFILE,
 	KEY_ENV_SET,
 	KEY_ENV_PASS,
+	KEY_ENV_REFUSE,
+	KEY_IDENTITY,
 	KEY_MOUNTS,
 	KEY_TIER,
 	KEY_ALLOW,
@@ -161,6 +163,8 @@ const char *check_agent(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
+const char *check_refuse(const char *s);
+const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
 const char *check_mount_path(const char *s);
 const char *check_mount_target(const char *s);
