@@ -5,6 +5,7 @@ struct command;
 /* All commands in the order of the help listing; NULL-terminated. */
 extern const struct command *const commands[];
 
+extern const struct command cmd_audit;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
 extern const struct command cmd_doctor;

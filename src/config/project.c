@@ -86,6 +86,8 @@ static int list_widens(const struct config *base, const struct config_file *f, e
 		const char *text = keys[id].type == KEY_LIST ? ((char **)v->items)[i]
 				   : keys[id].type == KEY_MOUNT
 					   ? ((struct raw_mount *)v->items)[i].path
+				   : keys[id].type == KEY_CREDENTIAL
+					   ? ((struct raw_credential *)v->items)[i].name
 					   : ((struct raw_rule *)v->items)[i].host;
 		int r;
 
@@ -109,6 +111,10 @@ int config_project_widens(const struct config *base, const struct config *projec
 			r = list_widens(base, file, id, err);
 			continue;
 		}
+		if (keys[id].type == KEY_PROVIDER && file->values[id].items)
+			return merge_fail_at(
+				err, err_usage(err, "is not a project's to say; " REMEDY), file,
+				mark_id(id, MARK_NONE, MARK_NONE, MARK_NONE), keys[id].name);
 		if (!file->values[id].scalar || !scalar_widens(base, project, id, memory_share))
 			continue;
 		if (id == KEY_MEMORY && base->limits.memory == 0 && memory_share == 0)

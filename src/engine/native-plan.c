@@ -6,23 +6,22 @@
 
 #include "base/path.h"
 
-static void add(struct native *n, const char *a, const char *b, const char *c)
-{
-	strv_push(&n->args, a);
-	if (b)
-		strv_push(&n->args, b);
-	if (c)
-		strv_push(&n->args, c);
-}
-
 /* What a row of the spec is for the guest; SPEC_MOUNT_N of them. */
 static const enum guest_mount_kind kinds[] = {
-	[SPEC_BIND_RO] = GUEST_BIND_RO,	  [SPEC_BIND_RW] = GUEST_BIND_RW,
-	[SPEC_TMPFS] = GUEST_TMPFS,	  [SPEC_PROC] = GUEST_PROC,
-	[SPEC_DEV] = GUEST_DEVICES,	  [SPEC_SYMLINK] = GUEST_SYMLINK,
-	[SPEC_HOME_LINK] = GUEST_MOUNT_N, /* made in the record before the start, where it stays */
-	[SPEC_FILE] = GUEST_FILE,	  [SPEC_COPY] = GUEST_COPY,
-	[SPEC_DIR] = GUEST_DIR,		  [SPEC_MASK] = GUEST_MASK,
+	[SPEC_BIND_RO] = GUEST_BIND_RO,
+	[SPEC_BIND_RW] = GUEST_BIND_RW,
+	[SPEC_TMPFS] = GUEST_TMPFS,
+	[SPEC_PROC] = GUEST_PROC,
+	[SPEC_DEV] = GUEST_DEVICES,
+	[SPEC_SYMLINK] = GUEST_SYMLINK,
+	/* Made in the record before the start, where they stay. */
+	[SPEC_HOME_LINK] = GUEST_MOUNT_N,
+	[SPEC_HOME_FILE] = GUEST_MOUNT_N,
+	[SPEC_HOME_SEED] = GUEST_MOUNT_N,
+	[SPEC_FILE] = GUEST_FILE,
+	[SPEC_COPY] = GUEST_COPY,
+	[SPEC_DIR] = GUEST_DIR,
+	[SPEC_MASK] = GUEST_MASK,
 	[SPEC_RO] = GUEST_REMOUNT_RO,
 };
 static_assert(ARRAY_SIZE(kinds) == SPEC_MOUNT_N, "one row per kind");
@@ -55,6 +54,7 @@ static int plan_root(struct native *n, const struct sandbox_spec *spec, struct e
 {
 	if (spec->n_mounts > GUEST_MOUNTS_MAX)
 		return err_set(err, E2BIG, "more than %d mounts in one sandbox", GUEST_MOUNTS_MAX);
+	n->root.hostname = spec->hostname;
 	n->root.uid = spec->uid;
 	n->root.gid = spec->gid;
 	n->root.mounts = xcalloc(spec->n_mounts, sizeof(*n->root.mounts));
@@ -67,27 +67,49 @@ static int plan_root(struct native *n, const struct sandbox_spec *spec, struct e
 	return 0;
 }
 
-static void plan_isolation(struct native *n)
+void native_options(const char *guest, struct strv *out)
 {
-	static const char *const flags[] = {
-		"--unshare-user",	"--unshare-pid",     "--unshare-ipc", "--unshare-uts",
-		"--unshare-cgroup-try", "--die-with-parent", "--as-pid-1",    "--clearenv",
+	static const char *const fixed[] = {
+		"--unshare-user",
+		"--unshare-pid",
+		"--unshare-ipc",
+		"--unshare-uts",
+		"--die-with-parent",
+		"--as-pid-1",
+		"--clearenv",
+		/* Root of its namespaces, to make what is left; the sandbox's user afterwards. */
+		"--uid",
+		"0",
+		"--gid",
+		"0",
+		/* What it needs for that; it drops them before any command. */
+		"--cap-drop",
+		"ALL",
+		"--cap-add",
+		"CAP_SYS_ADMIN",
+		"--cap-add",
+		"CAP_SYS_RESOURCE",
+		"--cap-add",
+		"CAP_SETFCAP",
+		"--cap-add",
+		"CAP_SETPCAP",
+		"--cap-add",
+		"CAP_NET_ADMIN",
+		"--cap-add",
+		"CAP_NET_BIND_SERVICE",
+		"--dir",
+		GUEST_NEW_ROOT,
+		"--chdir",
+		"/",
 	};
-	/* What the guest needs until root and sockets are made; it drops them before any command.
-	 */
-	static const char *const caps[] = {"CAP_SYS_ADMIN", "CAP_SYS_RESOURCE",
-					   "CAP_SETFCAP",   "CAP_SETPCAP",
-					   "CAP_NET_ADMIN", "CAP_NET_BIND_SERVICE"};
+	/* The host's many mounts last: bwrap reads the table of all mounts for each bind. */
+	const char *const binds[] = {"--ro-bind",  guest, GUEST_PROGRAM,
+				     "--dev-bind", "/",	  GUEST_HOST};
 
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		strv_push(&n->args, flags[i]);
-	/* Root of its namespaces, to make the root; the sandbox's user afterwards. */
-	add(n, "--uid", "0", NULL);
-	add(n, "--gid", "0", NULL);
-	add(n, "--hostname", n->spec->hostname, NULL);
-	add(n, "--cap-drop", "ALL", NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
-		add(n, "--cap-add", caps[i], NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		strv_push(out, fixed[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(binds); i++)
+		strv_push(out, binds[i]);
 }
 
 static int find_guest(struct native *n, struct err *err)
@@ -113,11 +135,7 @@ int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *e
 	r = find_guest(n, err);
 	if (r < 0)
 		return r;
-	plan_isolation(n);
-	add(n, "--dev-bind", "/", GUEST_HOST);
-	add(n, "--dir", GUEST_NEW_ROOT, NULL);
-	add(n, "--ro-bind", n->guest, GUEST_PROGRAM);
-	add(n, "--chdir", "/", NULL);
+	native_options(n->guest, &n->args);
 	return plan_root(n, spec, err);
 }
 
@@ -195,8 +213,8 @@ void native_dump(const struct engine *e, FILE *out)
 	}
 	(void)fprintf(out, " \\\n  %s\n", GUEST_PROGRAM);
 	(void)fprintf(out,
-		      "\nthe root that the guest makes, before it becomes user %u of group %u:\n",
-		      n->root.uid, n->root.gid);
+		      "\nthe root of '%s', made by the guest before it is user %u of group %u:\n",
+		      n->root.hostname, n->root.uid, n->root.gid);
 	for (size_t i = 0; i < n->root.n_mounts; i++)
 		put_mount(&n->root.mounts[i], out);
 }

@@ -11,17 +11,17 @@
 struct native {
 	struct engine base;
 	const struct sandbox_spec *spec;
-	struct strv args;
+	struct strv args;	/* of bwrap, as shown */
 	struct guest_root root; /* strings are the spec's, which outlives the plan */
 	const char *guest;	/* its path on the host */
 
 	/* from start() on */
-	char *bwrap_path;
 	char *cgroup_name;
 	struct cgroup_support support;
 	struct cgroup_limits limits;
 	struct cgroup cgroup;
 	struct child bwrap;
+	int line;	/* to the guest, until start() gives it away */
 	int status;	/* bwrap tells its child's pid here */
 	int complaint;	/* bwrap's stderr */
 	pid_t init_pid; /* the guest, seen from here; 0 until bwrap has told */
@@ -33,6 +33,8 @@ static inline struct native *native_of(struct engine *e)
 	return (struct native *)e;
 }
 
+/* bwrap's options, all but the descriptors. */
+void native_options(const char *guest, struct strv *out);
 int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void native_dump(const struct engine *e, FILE *out);
 

@@ -19,12 +19,12 @@ static bool same(struct slice a, const char *b)
 	return diff == 0;
 }
 
-/* The phantom token of this sandbox, where clients put their keys. */
-static bool has_token(const struct conn *c, const struct http1_head *h)
+/* The route's phantom, where clients put their keys. */
+static bool has_token(const struct gw_route *r, const struct http1_head *h)
 {
 	static const char *const fields[] = {"authorization", "x-api-key", "api-key",
 					     "x-goog-api-key"};
-	const char *token = c->gw->config->token;
+	const char *token = r->phantom;
 
 	for (size_t i = 0; token && i < ARRAY_SIZE(fields); i++) {
 		const struct http1_field *f = http1_find(h, fields[i]);
@@ -95,7 +95,7 @@ static void to_provider(struct conn *c, const struct http1_head *h, size_t head_
 		refuse_as(c, GW_ERROR, 503, "this provider has no credential");
 		return;
 	}
-	if (!has_token(c, h)) {
+	if (!has_token(r, h)) {
 		refuse_as(c, GW_DENY, 401, "the request does not carry this sandbox's token");
 		return;
 	}

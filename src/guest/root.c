@@ -17,6 +17,7 @@
 #include "guest/root.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,44 +38,53 @@
 static const char *const no_options[] = {NULL};
 
 struct builder {
-	int root, host;
+	struct site site;    /* the new root */
+	int host, null;	     /* the host's root and /dev/null */
 	bool userns_limited; /* nobody can make user namespaces but us, once */
 };
 
-static int attach_at(const struct builder *b, int tree, const char *target, bool dir)
+/* Descriptors are not closed one by one: see site_tidy(). */
+static int attach_at(struct builder *b, int tree, const char *target, bool dir)
 {
-	cleanup_fd int at = place_make(b->root, target, dir);
+	int at = place_make(&b->site, target, dir), r;
 
-	return at < 0 ? at : mount_attach(tree, at);
+	r = at < 0 ? at : mount_attach(tree, at);
+	if (dir)
+		site_changed(&b->site);
+	return r;
 }
 
-static int bind_to(const struct builder *b, const char *source, const char *target,
-		   uint64_t attributes)
+static int bind_from(struct builder *b, int from, bool dir, const char *target, uint64_t attributes)
 {
-	cleanup_fd int from = place_open(b->host, source, O_PATH), tree = -1;
+	int tree = mount_clone(from), r;
+
+	if (tree < 0)
+		return tree;
+	r = mount_restrict(tree, attributes);
+	return r < 0 ? r : attach_at(b, tree, target, dir);
+}
+
+static int bind_to(struct builder *b, const char *source, const char *target, uint64_t attributes)
+{
+	int from = place_lookup(b->host, source, O_PATH);
 	struct stat st;
-	int r;
 
 	if (from < 0)
 		return from;
 	if (fstat(from, &st) < 0)
 		return -errno;
-	tree = mount_clone(from);
-	if (tree < 0)
-		return tree;
-	r = mount_restrict(tree, attributes);
-	return r < 0 ? r : attach_at(b, tree, target, S_ISDIR(st.st_mode));
+	return bind_from(b, from, S_ISDIR(st.st_mode), target, attributes);
 }
 
-static int new_at(const struct builder *b, const char *type, const char *const *options,
+static int new_at(struct builder *b, const char *type, const char *const *options,
 		  uint64_t attributes, const char *target)
 {
-	cleanup_fd int tree = mount_new(type, options, attributes);
+	int tree = mount_new(type, options, attributes);
 
 	return tree < 0 ? tree : attach_at(b, tree, target, true);
 }
 
-static int make_tmpfs(const struct builder *b, const struct guest_mount *m)
+static int make_tmpfs(struct builder *b, const struct guest_mount *m)
 {
 	char mode[16], size[32];
 	const char *options[] = {"mode", mode, m->size ? "size" : NULL, size, NULL};
@@ -106,7 +116,7 @@ static int make_proc(struct builder *b, const char *target)
 	return r < 0 ? r : attach_at(b, tree, target, true);
 }
 
-static int make_devices(const struct builder *b, const char *target)
+static int make_devices(struct builder *b, const char *target)
 {
 	static const char *const nodes[] = {"null", "zero", "full", "random", "urandom", "tty"};
 	static const char *const links[][2] = {
@@ -122,53 +132,57 @@ static int make_devices(const struct builder *b, const char *target)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(nodes); i++) {
 		(void)snprintf(source, sizeof(source), "/dev/%s", nodes[i]);
 		(void)snprintf(path, sizeof(path), "%s/%s", target, nodes[i]);
-		r = bind_to(b, source, path, MOUNT_ATTR_NOSUID);
+		r = place_lookup(b->host, source, O_PATH);
+		if (r >= 0)
+			r = bind_from(b, r, false, path, MOUNT_ATTR_NOSUID);
 	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", target, links[i][0]);
-		r = place_symlink(b->root, path, links[i][1]);
+		r = place_symlink(&b->site, path, links[i][1]);
 	}
 	(void)snprintf(path, sizeof(path), "%s/shm", target);
 	if (r == 0)
-		r = place_dir(b->root, path, 01777);
+		r = place_dir(&b->site, path, 01777);
 	(void)snprintf(path, sizeof(path), "%s/pts", target);
 	return r < 0 ? r
 		     : new_at(b, "devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
 			      path);
 }
 
-static int make_file(const struct builder *b, const struct guest_mount *m)
+static int make_file(struct builder *b, const struct guest_mount *m)
 {
-	cleanup_fd int fd = place_file(b->root, m->target, (mode_t)m->mode);
+	cleanup_fd int fd = place_file(&b->site, m->target, (mode_t)m->mode);
 
 	return fd < 0 ? fd : fd_write_all(fd, m->source, strlen(m->source));
 }
 
-static int make_copy(const struct builder *b, const struct guest_mount *m)
+static int make_copy(struct builder *b, const struct guest_mount *m)
 {
 	static char chunk[128 * KiB];
-	cleanup_fd int from = place_open(b->host, m->source, O_RDONLY | O_NOCTTY);
-	cleanup_fd int to = from < 0 ? from : place_file(b->root, m->target, (mode_t)m->mode);
+	int from = place_lookup(b->host, m->source, O_RDONLY | O_NOCTTY);
+	cleanup_fd int to = from < 0 ? from : place_file(&b->site, m->target, (mode_t)m->mode);
 	ssize_t n;
 
 	if (to < 0)
 		return to;
-	while ((n = read(from, chunk, sizeof(chunk))) > 0) {
-		int r = fd_write_all(to, chunk, (size_t)n);
+	do {
+		int r;
 
+		n = read(from, chunk, sizeof(chunk));
+		r = n < 0 ? -errno : fd_write_all(to, chunk, (size_t)n);
 		if (r < 0)
 			return r;
-	}
-	return n < 0 ? -errno : 0;
+	} while (n == (ssize_t)sizeof(chunk)); /* a regular file gives less only at its end */
+	return 0;
 }
 
 /* The host's /dev/null without device access: neither readable nor writable. */
-static int mask_file(const struct builder *b, const char *target)
+static int mask_file(struct builder *b, const char *target)
 {
-	return bind_to(b, "/dev/null", target, PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+	return bind_from(b, b->null, false, target, PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
 }
 
-static int mask_dir(const struct builder *b, const char *target)
+static int mask_dir(struct builder *b, const char *target)
 {
 	static const char *const options[] = {"size", "4096", "mode", "755", NULL};
 
@@ -176,18 +190,19 @@ static int mask_dir(const struct builder *b, const char *target)
 }
 
 /* A mount becomes read-only, what is only a part of one is bound on itself first. */
-static int make_readonly(const struct builder *b, const char *target)
+static int make_readonly(struct builder *b, const char *target)
 {
-	cleanup_fd int at = place_open(b->root, target, O_PATH), tree = -1;
-	int r = at < 0 ? at : mount_restrict_one(at, MOUNT_ATTR_RDONLY);
+	int at = place_open(&b->site, target), tree, r;
 
+	r = at < 0 ? at : mount_restrict_one(at, MOUNT_ATTR_RDONLY);
 	if (r != -EINVAL)
 		return r;
 	tree = mount_clone(at);
-	if (tree < 0)
-		return tree;
-	r = mount_restrict(tree, MOUNT_ATTR_RDONLY);
-	return r < 0 ? r : mount_attach(tree, at);
+	r = tree < 0 ? tree : mount_restrict(tree, MOUNT_ATTR_RDONLY);
+	if (r == 0)
+		r = mount_attach(tree, at);
+	site_changed(&b->site);
+	return r;
 }
 
 static int make(struct builder *b, const struct guest_mount *m)
@@ -204,13 +219,13 @@ static int make(struct builder *b, const struct guest_mount *m)
 	case GUEST_DEVICES:
 		return make_devices(b, m->target);
 	case GUEST_SYMLINK:
-		return place_symlink(b->root, m->target, m->source);
+		return place_symlink(&b->site, m->target, m->source);
 	case GUEST_FILE:
 		return make_file(b, m);
 	case GUEST_COPY:
 		return make_copy(b, m);
 	case GUEST_DIR:
-		return place_dir(b->root, m->target, (mode_t)m->mode);
+		return place_dir(&b->site, m->target, (mode_t)m->mode);
 	case GUEST_MASK:
 		return mask_file(b, m->target);
 	case GUEST_MASK_DIR:
@@ -223,26 +238,34 @@ static int make(struct builder *b, const struct guest_mount *m)
 	return -EINVAL;
 }
 
+static int too_old(struct err *err)
+{
+	return err_set(err, ENOSYS, "this kernel is too old for ralph: Linux 5.12 is needed");
+}
+
 static int open_builder(struct builder *b, struct err *err)
 {
 	static const char *const options[] = {"mode", "755", NULL};
 	cleanup_fd int at = -1;
-	int r;
+	int root, r;
 
 	/* bwrap leaves mounts as followers of the host's: what is mounted there later, in a
 	 * directory that is seen here, would appear here too, writable. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
 	b->host = open(GUEST_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->null = place_lookup(b->host, "/dev/null", O_PATH);
 	at = open(GUEST_NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (b->host < 0 || at < 0)
-		return err_sys(err, errno, "the guest was not given what its root is made of");
-	b->root = mount_new("tmpfs", options, PLAIN);
-	r = b->root < 0 ? b->root : mount_attach(b->root, at);
+	if (b->host < 0 || b->null < 0 || at < 0)
+		return err_set(err, ENOENT, "the guest was not given what its root is made of");
+	root = mount_new("tmpfs", options, PLAIN);
+	r = root < 0 ? root : mount_attach(root, at);
 	if (r == -ENOSYS)
-		return err_set(err, ENOSYS,
-			       "this kernel is too old for ralph: Linux 5.12 is needed");
-	return r < 0 ? err_sys(err, -r, "cannot make the sandbox's root") : 0;
+		return too_old(err);
+	if (r < 0)
+		return err_sys(err, -r, "cannot make the sandbox's root");
+	site_init(&b->site, root);
+	return 0;
 }
 
 static int move_in(int root, struct err *err)
@@ -254,30 +277,71 @@ static int move_in(int root, struct err *err)
 	return 0;
 }
 
-int root_enter(const struct guest_root *root, struct err *err)
+/* The sandbox sees no cgroup above its own, where the kernel can hide them. */
+static int enter_cgroups(const int *cgroups, size_t n, struct err *err)
 {
-	struct builder b = {.root = -1, .host = -1};
-	mode_t mask = umask(0);
-	int r = open_builder(&b, err);
+	for (size_t i = 0; i < n; i++) {
+		int r = fd_write_all(cgroups[i], "0", 1);
 
-	for (size_t i = 0; r == 0 && i < root->n_mounts; i++) {
+		if (r < 0)
+			return err_sys(err, -r, "cannot enter the sandbox's cgroup");
+	}
+	if (unshare(CLONE_NEWCGROUP) < 0 && errno != EINVAL)
+		return err_sys(err, errno, "cannot make the sandbox's cgroup namespace");
+	return 0;
+}
+
+static int build(struct builder *b, const struct guest_root *root, struct err *err)
+{
+	for (size_t i = 0; i < root->n_mounts; i++) {
 		const struct guest_mount *m = &root->mounts[i];
+		int r = make(b, m);
 
-		r = make(&b, m);
 		if (r == -ENOSYS)
-			return err_set(err, ENOSYS,
-				       "this kernel is too old for ralph: Linux 5.12 is needed");
+			return too_old(err);
 		if (r < 0)
 			return err_sys(err, -r, "cannot make '%s' in the sandbox", m->target);
+		site_tidy(&b->site);
 	}
-	if (r == 0 && !b.userns_limited)
-		r = err_set(err, EINVAL, "a sandbox without /proc cannot be closed");
+	return b->userns_limited ? 0
+				 : err_set(err, EINVAL, "a sandbox without /proc cannot be closed");
+}
+
+int root_enter(const struct guest_root *root, const int *cgroups, size_t n_cgroups, struct err *err)
+{
+	struct builder b = {.host = -1, .null = -1};
+	mode_t mask = umask(0);
+	int r = enter_cgroups(cgroups, n_cgroups, err);
+
+	if (r == 0 && sethostname(root->hostname, strlen(root->hostname)) < 0)
+		r = err_sys(err, errno, "cannot name the sandbox '%s'", root->hostname);
 	if (r == 0)
-		r = move_in(b.root, err);
-	closep(&b.root);
-	closep(&b.host);
+		r = open_builder(&b, err);
+	if (r == 0)
+		r = build(&b, root, err);
+	if (r == 0)
+		r = move_in(b.site.root, err);
+	/* Everything that was opened for it, the host's root first of all. */
+	if (b.host >= 0 && syscall(SYS_close_range, b.host, UINT_MAX, 0U) < 0 && r == 0)
+		r = err_sys(err, errno, "cannot close what the sandbox was made of");
 	(void)umask(mask);
 	return r;
+}
+
+int root_take(const struct guest_setup *s, struct err *err)
+{
+	bool named = s->hostname[0] != '\0';
+
+	/* Those that are there may belong to an outer user namespace. */
+	if (unshare(CLONE_NEWNS | (named ? CLONE_NEWUTS : 0)) < 0)
+		return err_sys(err, errno, "cannot make the sandbox's mount namespace");
+	/* Mounts may follow the host's: what is mounted there later, in a directory that is seen
+	 * here, would appear here too, writable. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
+	if (named && sethostname(s->hostname, strlen(s->hostname)) < 0)
+		return err_sys(err, errno, "cannot name the sandbox '%s'", s->hostname);
+	return 0;
 }
 
 /* One line of a map: `inside` is what 0 of the namespace above is called in this one. */

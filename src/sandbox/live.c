@@ -1,5 +1,6 @@
 #include "sandbox/live.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -54,12 +55,23 @@ static void supervisor_env(struct strv *env)
 	}
 }
 
-static int place_connection(void *arg)
+/* What the process does that is to become the supervisor, between fork and exec. */
+struct birth {
+	struct engine_launch *launch; /* its child from then on; NULL: none */
+	int conn;
+};
+
+static int on_birth(void *arg)
 {
-	return dup2(*(const int *)arg, SUPERVISOR_FD) < 0 ? -errno : 0;
+	const struct birth *b = arg;
+
+	if (b->launch)
+		engine_launch_run(b->launch);
+	return dup2(b->conn, SUPERVISOR_FD) < 0 ? -errno : 0;
 }
 
-static int spawn_supervisor(const struct places *p, const char *name, int conn, struct err *err)
+static int spawn_supervisor(const struct places *p, const char *name, struct birth *birth,
+			    struct err *err)
 {
 	cleanup_free char *program = places_program(p, "supervisor");
 	char *argv[] = {program, (char *)(uintptr_t)name, NULL};
@@ -74,8 +86,8 @@ static int spawn_supervisor(const struct places *p, const char *name, int conn, 
 	run.env = env.v;
 	run.dir = "/";
 	run.flags = RUN_NEW_SESSION;
-	run.before_exec = place_connection;
-	run.arg = &conn;
+	run.before_exec = on_birth;
+	run.arg = birth;
 	r = run_start(&run, &child, err);
 	if (r < 0)
 		return r;
@@ -84,37 +96,57 @@ static int spawn_supervisor(const struct places *p, const char *name, int conn, 
 }
 
 /* A supervisor that waits to be told what for; the connection is all that keeps it. */
-static int new_supervisor(const struct places *p, const char *name, int *ret, struct err *err)
+static int new_supervisor(const struct places *p, const char *name, struct engine_launch *launch,
+			  int *ret, struct err *err)
 {
 	cleanup_fd int ours = -1, theirs = -1;
 	int pair[2], r = wire_pair(pair, err);
+	struct birth birth = {.launch = launch};
 
 	if (r < 0)
 		return r;
 	ours = pair[0];
-	theirs = pair[1];
-	r = spawn_supervisor(p, name, theirs, err);
+	birth.conn = theirs = pair[1];
+	r = spawn_supervisor(p, name, &birth, err);
 	if (r == 0)
 		*ret = take_fd(ours);
 	return r;
 }
 
-int live_ahead(const struct places *p, const char *name)
+void live_ahead_init(struct live_ahead *a)
 {
-	int conn = -1;
-	struct err ignored;
-
-	if (runtime_exists(p, name))
-		return -1;
-	return new_supervisor(p, name, &conn, &ignored) < 0 ? -1 : conn;
+	a->conn = -1;
+	engine_launch_init(&a->launch);
 }
 
-static int send_start(int conn, const struct store_entry *e, const struct sandbox_spec *spec,
-		      struct err *err)
+void live_ahead_start(struct live_ahead *a, const struct places *p,
+		      const struct sandbox_spec *so_far)
+{
+	cleanup_free char *guest = places_program(p, "guest");
+	struct err ignored;
+	bool launch;
+
+	if (runtime_exists(p, so_far->name))
+		return;
+	launch = engine_launch_open(so_far, guest, &a->launch, &ignored) == 0;
+	if (new_supervisor(p, so_far->name, launch ? &a->launch : NULL, &a->conn, &ignored) < 0)
+		a->launch.pid = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(a->launch.theirs); i++)
+		closep(&a->launch.theirs[i]); /* else we would keep the guest's line open */
+}
+
+void live_ahead_done(struct live_ahead *a)
+{
+	closep(&a->conn);
+	engine_launch_done(&a->launch);
+}
+
+static int send_start(int conn, const struct engine_launch *l, const struct store_entry *e,
+		      const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
-	const int fds[] = {e->live, e->dir, e->lock};
+	const int fds[] = {e->live, e->dir, e->lock, l->guest, l->status, l->complaint};
 	cleanup_buf struct buf b;
 	int r;
 
@@ -122,7 +154,8 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 		return err_set(err, EINVAL, "the spec cannot be written as JSON");
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
-	r = wire_send(conn, WIRE_START, 0, &b, fds, ARRAY_SIZE(fds));
+	wire_put_u32(&b, (uint32_t)l->pid);
+	r = wire_send(conn, WIRE_START, 0, &b, fds, l->pid > 0 ? 6 : 3);
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
 
@@ -138,24 +171,23 @@ static void clean_stale(const struct places *p, const struct store_entry *e)
 }
 
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
-		 int *ahead, int *ret, struct err *err)
+		 struct live_ahead *ahead, int *ret, struct err *err)
 {
-	cleanup_fd int conn = take_fd(*ahead);
 	int r;
 
 	if (store_was_killed(e))
 		clean_stale(p, e);
 	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
-		r = store_make_links(e, spec, err);
-	if (r == 0 && conn < 0)
-		r = new_supervisor(p, e->name, &conn, err);
+		r = store_fill_home(e, spec, err);
+	if (r == 0 && ahead->conn < 0)
+		r = new_supervisor(p, e->name, NULL, &ahead->conn, err);
 	if (r == 0)
-		r = send_start(conn, e, spec, err);
-	if (r < 0)
-		return r;
-	*ret = take_fd(conn);
-	return 0;
+		r = send_start(ahead->conn, &ahead->launch, e, spec, err);
+	if (r == 0)
+		*ret = take_fd(ahead->conn);
+	live_ahead_done(ahead);
+	return r;
 }
 
 /* Rules of `ralph net` are no setting of one command: a live sandbox that has others gets them. */
@@ -193,8 +225,8 @@ static int connect_or_lock(const struct places *p, struct store_entry *e, int *r
 	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
 }
 
-static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ahead,
-			    int *ret, struct err *err)
+static int connect_or_start(const struct places *p, const struct sandbox_spec *spec,
+			    struct live_ahead *ahead, int *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	int r = store_open(p, spec->name, true, &e, err);
@@ -214,13 +246,17 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	return r < 0 ? r : start(p, spec, &e, ahead, ret, err);
 }
 
+static_assert((int)LIVE_CONFIRMED == (int)WIRE_EXEC_CONFIRMED &&
+		      (int)LIVE_ASSUMED == (int)WIRE_EXEC_ASSUMED,
+	      "they travel as they are");
+
 static int send_flags(int conn, enum live_flags flags)
 {
 	cleanup_buf struct buf b;
 	int r = 0;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, 1);
+	wire_put_u32(&b, 1U | (flags & (LIVE_CONFIRMED | LIVE_ASSUMED)));
 	if (flags & LIVE_KEEP)
 		r = wire_send(conn, WIRE_KEEP, 0, &b, NULL, 0);
 	if (r == 0 && (flags & LIVE_REMOVE))
@@ -229,7 +265,7 @@ static int send_flags(int conn, enum live_flags flags)
 }
 
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       int *ahead, int *ret, struct err *err)
+	       struct live_ahead *ahead, int *ret, struct err *err)
 {
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strv.h"
+#include "engine/engine.h"
 #include "sandbox/connect.h"
 #include "sandbox/places.h"
 #include "spec/spec.h"
@@ -15,22 +16,34 @@
 enum live_flags {
 	LIVE_KEEP = 1 << 0,   /* the sandbox stays up without commands */
 	LIVE_REMOVE = 1 << 1, /* the sandbox is removed when it ends */
+	/* With LIVE_KEEP, for the record: see enum wire_exec_flags. */
+	LIVE_CONFIRMED = 1 << 2,
+	LIVE_ASSUMED = 1 << 3,
 };
 
 /*
- * Starts the supervisor of a sandbox before it is known what for, unless there seems to be one:
- * loading takes it as long as us making the spec. Closing the descriptor ends it. -1: no matter.
+ * A supervisor that was started before it is known what for, with what its engine can start without
+ * knowing: all that takes about as long as making the spec. It ends when this is done with.
  */
-int live_ahead(const struct places *p, const char *name);
+struct live_ahead {
+	int conn; /* -1: none */
+	struct engine_launch launch;
+};
+
+void live_ahead_init(struct live_ahead *a);
+/* Does nothing where there seems to be a live sandbox, or anything is in the way. */
+void live_ahead_start(struct live_ahead *a, const struct places *p,
+		      const struct sandbox_spec *so_far);
+void live_ahead_done(struct live_ahead *a);
 
 /*
  * Connects to the sandbox of this spec, starting it when it is not live. One that is live with
  * other settings is an error that names the first difference. The connection's first frame may be
- * sent at once. -EAGAIN: it ended or was removed just now; try again. *ahead is taken where a new
- * supervisor is needed.
+ * sent at once. -EAGAIN: it ended or was removed just now; try again. What is ahead is taken where
+ * a new supervisor is needed.
  */
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       int *ahead, int *ret, struct err *err);
+	       struct live_ahead *ahead, int *ret, struct err *err);
 
 /* Waits until a sandbox that live_start() started or found is up. */
 int live_wait_up(int conn, const char *name, struct err *err);

@@ -167,9 +167,10 @@ int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int 
 	return r;
 }
 
-/* The spec, and what a supervisor holds. Its text stays in the frame, for the record. */
+/* The spec, what a supervisor holds, and what was started ahead of it. The text stays in the frame,
+ * for the record. */
 static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret_spec,
-		      struct err *err)
+		      struct engine_launch *ret_launch, struct err *err)
 {
 	cleanup_json json_t *j = NULL;
 	struct wire_reader r;
@@ -177,10 +178,14 @@ static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret
 
 	wire_read(&r, m);
 	*ret_spec = wire_get_str(&r);
-	if (m->type != WIRE_START || m->n_fds != 3 || wire_read_end(&r) < 0)
+	ret_launch->pid = (pid_t)wire_get_u32(&r);
+	if (m->type != WIRE_START || m->n_fds != (ret_launch->pid ? 6 : 3) || wire_read_end(&r) < 0)
 		return err_set(err, EPROTO, "the supervisor was not told what to start");
 	s->entry = (struct store_entry){
 		.live = wire_take_fd(m, 0), .dir = wire_take_fd(m, 1), .lock = wire_take_fd(m, 2)};
+	ret_launch->guest = wire_take_fd(m, 3);
+	ret_launch->status = wire_take_fd(m, 4);
+	ret_launch->complaint = wire_take_fd(m, 5);
 	store_mark(&s->entry, true);
 	ret = json_parse(*ret_spec, strlen(*ret_spec), &j, err);
 	return ret < 0 ? ret : spec_from_json(j, &s->spec, err);
@@ -195,13 +200,15 @@ static void trim_path(const struct sandbox_spec *spec)
 	(void)setenv("PATH", kept, 1);
 }
 
-static int start_engine(struct supervisor *s, struct err *err)
+static int start_engine(struct supervisor *s, struct engine_launch *launch, struct err *err)
 {
 	struct engine_proc proc = {.pidfd = -1, .guest = -1};
 	int r = engine_new(s->spec->engine, &s->engine, err);
 
 	if (r == 0)
 		r = engine_plan(s->engine, s->spec, err);
+	if (r == 0)
+		engine_adopt(s->engine, launch);
 	if (r == 0)
 		r = engine_start(s->engine, &proc, err);
 	if (r < 0)
@@ -232,15 +239,18 @@ static int open_control(struct supervisor *s, struct err *err)
 
 static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 {
+	cleanup_(engine_launch_done) struct engine_launch launch;
 	const char *text = NULL;
-	int r = take_start(s, start, &text, err), written;
+	int r, written;
 
+	engine_launch_init(&launch);
+	r = take_start(s, start, &text, &launch, err);
 	if (r < 0)
 		return r;
 	trim_path(s->spec);
 	r = ca_link_start(s, err);
 	if (r == 0)
-		r = start_engine(s, err);
+		r = start_engine(s, &launch, err);
 	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
 	if (r == 0)
 		r = gateway_link_plan(s, err);
@@ -313,12 +323,13 @@ static void tear_down(struct supervisor *s)
 		runtime_remove(&s->places, s->spec->name);
 	if (s->engine && engine_stop(s->engine, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	if (s->remove && s->spec) {
+		remove_record(s); /* with its log and its mark */
+		return;
+	}
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
-	if (s->remove && s->spec)
-		remove_record(s);
-	else
-		farewell(s);
+	farewell(s);
 }
 
 /* What takes time and can be done without knowing for whom. */

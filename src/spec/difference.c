@@ -64,6 +64,25 @@ static char *net_difference(const struct spec_net *a, const struct spec_net *b)
 	return a->n_rules == b->n_rules ? NULL : xstrdup("network rules");
 }
 
+/* When it expires is what was seen of it, not what it is. */
+static bool same_credential(const struct spec_credential *a, const struct spec_credential *b)
+{
+	return streq(a->name, b->name) && streq(a->provider, b->provider) && a->way == b->way &&
+	       same(a->source, b->source) && same(a->origin, b->origin) &&
+	       same(a->ca_file, b->ca_file) && same(a->endpoint, b->endpoint) &&
+	       same(a->phantom, b->phantom) && a->private == b->private &&
+	       same_strv(&a->requests, &b->requests) && same_strv(&a->options, &b->options);
+}
+
+static char *credential_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
+{
+	for (size_t i = 0; i < want->n_credentials; i++)
+		if (i >= live->n_credentials ||
+		    !same_credential(&live->credentials[i], &want->credentials[i]))
+			return xasprintf("credential %s", want->credentials[i].name);
+	return live->n_credentials == want->n_credentials ? NULL : xstrdup("credentials");
+}
+
 static bool same_limits(const struct spec_limits *a, const struct spec_limits *b)
 {
 	return a->memory == b->memory && a->pids == b->pids && a->cpu == b->cpu &&
@@ -83,6 +102,8 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 	d = mount_difference(live, want);
 	if (!d)
 		d = net_difference(&live->net, &want->net);
+	if (!d)
+		d = credential_difference(live, want);
 	if (!d && !same_limits(&live->limits, &want->limits))
 		d = xstrdup("limits");
 	return d;

@@ -26,7 +26,13 @@ struct spec_env {
 	char *name, *value;
 	enum spec_origin origin;
 	char *source; /* "default", "host", "--env", a file … */
+	/* NULL, or the credential whose phantom stands in value where SPEC_PHANTOM does. The
+	 * phantom is made when the sandbox starts and is known to its supervisor and gateway alone.
+	 */
+	char *credential;
 };
+
+#define SPEC_PHANTOM "{phantom}"
 
 enum spec_mount_kind {
 	SPEC_BIND_RO,	/* source bound at target, read-only */
@@ -36,6 +42,8 @@ enum spec_mount_kind {
 	SPEC_DEV,	/* a minimal /dev with its own devpts */
 	SPEC_SYMLINK,	/* target is a link to source */
 	SPEC_HOME_LINK, /* the same, in the sandbox's home, where it stays */
+	SPEC_HOME_FILE, /* a file in the sandbox's home with the content `data`, anew at each start */
+	SPEC_HOME_SEED, /* the same, made where there is none and then the sandbox's own */
 	SPEC_FILE,	/* target is a read-only file with the content `data` */
 	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
 	SPEC_DIR,  /* an empty directory of the root */
@@ -70,6 +78,38 @@ struct spec_net {
 	enum spec_tier tier;
 	struct spec_net_rule *rules;
 	size_t n_rules;
+};
+
+/* How a sandbox comes by a credential. */
+enum spec_way {
+	SPEC_WAY_PHANTOM, /* it has a phantom; the gateway sets the real one on the way out */
+	SPEC_WAY_MOUNT,	  /* the host's own file, bound read-write */
+	SPEC_WAY_PIPE,	  /* written into a temporary file inside, read once, then gone */
+	SPEC_WAY_ENV,	  /* as variables of each command */
+	SPEC_WAY_N,
+};
+
+/* A credential by reference: never a value. */
+struct spec_credential {
+	char *name;	/* what rules and endpoints call it: "anthropic", "github" */
+	char *provider; /* the row of cred/ that knows how: "anthropic-oauth" … */
+	enum spec_way way;
+	char *source; /* where the host has it: "file:PATH", "env:NAME", "store:NAME", "command:…"
+		       */
+	char *origin; /* "https://api.anthropic.com": the only place it is sent to */
+	char *ca_file;	/* trust for that origin alone; NULL: as for every other host */
+	char *endpoint; /* http://proxy/_ralph/ENDPOINT/ leads to origin; NULL: only rules use it */
+	char *phantom;	/* how its phantom begins, as clients expect it: "sk-ant-oat01-" */
+	bool private;	/* the user set the origin: it may lie on a private address */
+	struct strv requests; /* what may be asked of the endpoint: "METHOD PREFIX [URL]", see
+				 struct gw_route */
+	struct strv options;  /* the provider's own, NAME=VALUE: "region=us-east-1" */
+	uint64_t expires_ms;  /* as seen when the spec was made; 0: not known, or never */
+};
+
+/* What providers may cost; 0: no limit. */
+struct spec_budget {
+	uint64_t micro_usd, tokens;
 };
 
 /* A limit of each process of a command. */
@@ -120,11 +160,20 @@ struct sandbox_spec {
 	struct spec_mount *mounts; /* in order: later ones lie on top */
 	size_t n_mounts;
 	struct spec_net net;
+	struct spec_credential *credentials;
+	size_t n_credentials;
+	struct spec_budget budget;
 	struct spec_limits limits;
 };
 
 struct sandbox_spec *spec_new(void);
 struct sandbox_spec *spec_free(struct sandbox_spec *s);
+
+/* Is it laid into the sandbox's home before the start, rather than mounted? */
+static inline bool spec_is_of_home(enum spec_mount_kind k)
+{
+	return k == SPEC_HOME_LINK || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
+}
 
 static inline void spec_freep(struct sandbox_spec **s)
 {
@@ -140,7 +189,14 @@ struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind k
 struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
 				   const char *source);
 void spec_net_clear(struct sandbox_spec *s); /* no rule is left */
-/* The environment of a command as NAME=VALUE. */
+struct spec_credential *spec_credential_add(struct sandbox_spec *s, const char *name,
+					    const char *provider);
+const struct spec_credential *spec_credential_find(const struct sandbox_spec *s, const char *name);
+/* A variable whose value holds SPEC_PHANTOM, for the phantom of this credential. */
+void spec_env_phantom(struct sandbox_spec *s, const char *name, const char *value,
+		      const char *credential);
+/* The environment of a command as NAME=VALUE, but for those that hold a phantom: they are the
+ * supervisor's to add. */
 void spec_environ(const struct sandbox_spec *s, struct strv *out);
 
 /* The checks that hold for every spec, whoever made it: absolute normal paths, names without '=',
@@ -160,3 +216,4 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */
 const char *spec_tier_name(enum spec_tier t);
+const char *spec_way_name(enum spec_way w); /* "phantom" … */

@@ -5,6 +5,7 @@
 void guest_root_put(struct buf *b, const struct guest_root *root)
 {
 	wire_put_u32(b, ROOT_VERSION);
+	wire_put_str(b, root->hostname);
 	wire_put_u32(b, root->uid);
 	wire_put_u32(b, root->gid);
 	wire_put_u32(b, (uint32_t)root->n_mounts);
@@ -43,6 +44,7 @@ int guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err 
 	if (wire_get_u32(&r) != ROOT_VERSION)
 		return err_set(err, EPROTO,
 			       "the guest and the supervisor are of different versions");
+	root.hostname = wire_get_str(&r);
 	root.uid = wire_get_u32(&r);
 	root.gid = wire_get_u32(&r);
 	n = wire_get_u32(&r);

@@ -7,6 +7,7 @@
 
 /*
  * The file system of a sandbox, as told to a guest that builds it itself: the body of WIRE_ROOT.
+ * Its descriptors are files of cgroups, which it enters by writing "0".
  *
  * The guest was started in namespaces of its own (user, pid, ipc, uts, mount) as their root, with
  * the host's file system at GUEST_HOST and an empty directory at GUEST_NEW_ROOT. It goes through
@@ -42,6 +43,7 @@ struct guest_mount {
 };
 
 struct guest_root {
+	const char *hostname;
 	uint32_t uid, gid;
 	struct guest_mount *mounts;
 	size_t n_mounts;

@@ -308,7 +308,6 @@ static void send_config(int sock, const struct live_options *o)
 	cleanup_buf struct buf b;
 
 	c->sandbox = xstrdup("live");
-	c->token = xstrdup("phantom-token");
 	if (o->trust_dir)
 		c->ca_dir = xstrdup("/mnt/certs");
 	else
@@ -322,7 +321,7 @@ static void send_config(int sock, const struct live_options *o)
 	c->dial_ms = o->dial_ms;
 	c->lookup_ms = o->lookup_ms;
 	if (o->route_url)
-		(void)gw_route_add(c, "test", o->route_url, "key");
+		gw_route_add(c, "test", o->route_url, "key")->phantom = xstrdup("phantom-token");
 	fill_policy(&c->policy, o);
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_config(&b, c);

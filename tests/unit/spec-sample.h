@@ -7,6 +7,7 @@ static inline struct sandbox_spec *sample_spec(void)
 {
 	struct sandbox_spec *s = spec_new();
 	struct spec_net_rule *rule;
+	struct spec_credential *c;
 	struct spec_mount *m;
 
 	s->name = xstrdup("agent-loop-command-main");
@@ -47,6 +48,19 @@ static inline struct sandbox_spec *sample_spec(void)
 	strv_push(&rule->paths, "/v1/");
 	strv_push(&rule->git, "fetch");
 	rule->credential = xstrdup("token");
+	c = spec_credential_add(s, "token", "bearer");
+	c->way = SPEC_WAY_PHANTOM;
+	c->source = xstrdup("env:API_TOKEN");
+	c->origin = xstrdup("https://api.example");
+	c->ca_file = xstrdup("/etc/ssl/api.pem");
+	c->endpoint = xstrdup("api");
+	c->phantom = xstrdup("tok_");
+	c->private = true;
+	c->expires_ms = 1794794391454;
+	strv_push(&c->requests, "POST /v1/");
+	strv_push(&c->options, "region=here");
+	spec_env_phantom(s, "API_TOKEN", SPEC_PHANTOM, "token");
+	s->budget = (struct spec_budget){.micro_usd = 20000000, .tokens = 1000000};
 	s->limits = (struct spec_limits){
 		.memory = 512 * MiB,
 		.pids = 64,

@@ -19,8 +19,11 @@ static int decode(const struct guest_root *root, size_t cut, struct guest_root *
 
 static struct guest_root example(void)
 {
-	return (struct guest_root){
-		.uid = 1000, .gid = 100, .mounts = mounts, .n_mounts = ARRAY_SIZE(mounts)};
+	return (struct guest_root){.hostname = "box",
+				   .uid = 1000,
+				   .gid = 100,
+				   .mounts = mounts,
+				   .n_mounts = ARRAY_SIZE(mounts)};
 }
 
 static void what_is_put_is_what_is_got(void **state)
@@ -31,6 +34,7 @@ static void what_is_put_is_what_is_got(void **state)
 	struct err err = {0};
 
 	assert_int_equal(decode(&root, 0, &got, &err, &m), 0);
+	assert_string_equal(got.hostname, "box");
 	assert_int_equal(got.uid, 1000);
 	assert_int_equal(got.gid, 100);
 	assert_int_equal(got.n_mounts, 3);
@@ -66,7 +70,7 @@ static void an_unknown_kind_and_a_relative_target_are_refused(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		cleanup_guest_root struct guest_root got = {0};
 		cleanup_wire_msg struct wire_msg m;
-		struct guest_root root = {.mounts = &wrong[i], .n_mounts = 1};
+		struct guest_root root = {.hostname = "", .mounts = &wrong[i], .n_mounts = 1};
 		struct err err = {0};
 
 		assert_int_equal(decode(&root, 0, &got, &err, &m), -EPROTO);
