@@ -146,3 +146,13 @@ const char *check_credential(const char *s)
 		return NULL;
 	return "is no credential's name; use letters, digits, '.', '_' and '-'";
 }
+
+const char *check_mask(const char *s)
+{
+	s += s[0] == '!';
+	if (!*s)
+		return "names no file; write a name or a pattern like *.key";
+	if (strchr(s, '/'))
+		return "has a slash; patterns are of names, wherever the file lies";
+	return NULL;
+}
