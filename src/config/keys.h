@@ -14,6 +14,7 @@ enum key_id {
 	KEY_ENV_SET,
 	KEY_ENV_PASS,
 	KEY_MOUNTS,
+	KEY_PACKAGES,
 	KEY_TIER,
 	KEY_ALLOW,
 	KEY_DENY,
@@ -138,6 +139,7 @@ const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
 const char *check_pattern(const char *s);
+const char *check_program(const char *s);
 const char *check_mount_path(const char *s);
 const char *check_mount_target(const char *s);
 const char *check_method(const char *s);
