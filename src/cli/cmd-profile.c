@@ -14,6 +14,10 @@ struct json_args {
 	bool json;
 };
 
+struct ls_args {
+	bool json, quiet;
+};
+
 struct new_args {
 	const char *from;
 };
@@ -22,9 +26,14 @@ static const struct opt json_opts[] = {
 	{"json", 0, OPT_BOOL, offsetof(struct json_args, json), NULL, "print JSON"},
 };
 
+static const struct opt ls_opts[] = {
+	{"json", 0, OPT_BOOL, offsetof(struct ls_args, json), NULL, "print JSON"},
+	{"quiet", 'q', OPT_BOOL, offsetof(struct ls_args, quiet), NULL, "print names only"},
+};
+
 static const struct opt new_opts[] = {
 	{"from", 0, OPT_STR, offsetof(struct new_args, from), "PROFILE",
-	 "copy this one instead of a list of all keys"},
+	 "copy this one instead of a list of all keys", .complete = COMPLETE_PROFILE},
 };
 
 static struct profile_dirs dirs_of(const struct settings_sources *from)
@@ -62,7 +71,7 @@ static void ls_table(struct cli *cli, const struct profile *p, size_t n)
 
 static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 {
-	const struct json_args *args = args_;
+	const struct ls_args *args = args_;
 	cleanup_sources struct settings_sources from = {0};
 	struct profile *list = NULL;
 	struct profile_dirs dirs;
@@ -77,6 +86,9 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 		return r;
 	if (args->json)
 		ls_json(list, n);
+	else if (args->quiet)
+		for (size_t i = 0; i < n; i++)
+			(void)puts(list[i].name);
 	else
 		ls_table(cli, list, n);
 	profile_list_free(list, n);
@@ -86,7 +98,7 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 static const struct command cmd_profile_ls = {
 	.name = "ls",
 	.summary = "list the profiles",
-	OPTIONS(json_opts, struct json_args),
+	OPTIONS(ls_opts, struct ls_args),
 	.run = cmd_ls_run,
 };
 
@@ -163,6 +175,7 @@ static const struct command cmd_profile_show = {
 	OPTIONS(json_opts, struct json_args),
 	.min_operands = 1,
 	.max_operands = 1,
+	.complete = COMPLETE_PROFILE,
 	.run = cmd_show_run,
 };
 
