@@ -64,6 +64,8 @@ static const char *mode_word(enum spec_mount_kind k)
 {
 	switch (k) {
 	case SPEC_BIND_RW:
+	case SPEC_HOME_FILE: /* in its own home */
+	case SPEC_HOME_SEED:
 		return "rw";
 	case SPEC_TMPFS:
 		return "tmpfs";

@@ -32,6 +32,8 @@ struct config *config_free(struct config *c)
 			strv_done(key_at(c, id));
 		else if (keys[id].type == KEY_WORD)
 			free(*(char **)key_at(c, id));
+		else if (keys[id].type == KEY_PROVIDER)
+			config_provider_done(key_at(c, id));
 		free(c->origins->key[id]);
 		strv_done(&c->origins->items[id]);
 	}
@@ -41,8 +43,27 @@ struct config *config_free(struct config *c)
 	for (size_t i = 0; i < c->network.n_rules; i++)
 		config_rule_done(&c->network.rules[i]);
 	free(c->network.rules);
+	for (size_t i = 0; i < c->n_credentials; i++)
+		config_credential_done(&c->credentials[i]);
+	free(c->credentials);
 	free(c->origins);
 	free(c);
+	return NULL;
+}
+
+const struct config_provider *config_provider(const struct config *c, const char *service)
+{
+	for (enum key_id id = 0; id < KEY_N; id++)
+		if (keys[id].type == KEY_PROVIDER && streq(key_leaf(&keys[id]), service))
+			return key_at(c, id);
+	return NULL;
+}
+
+const struct config_credential *config_credential(const struct config *c, const char *name)
+{
+	for (size_t i = c->n_credentials; i > 0; i--)
+		if (streq(c->credentials[i - 1].name, name))
+			return &c->credentials[i - 1];
 	return NULL;
 }
 

@@ -34,14 +34,30 @@ struct config_rule {
 	char *credential;    /* name of a credential to inject, or NULL */
 };
 
+/* Where a provider is reached instead of its public address: a company's gateway. */
+struct config_provider {
+	char *origin;	 /* https://HOST[:PORT][/PATH] */
+	char *ca_file;	 /* whom to trust there, and nowhere else */
+	char *token_url; /* where its logins are renewed */
+};
+
+/* What the user says about one credential. */
+struct config_credential {
+	char *name;   /* of a service ("anthropic"), or a name of the user's own */
+	char *way;    /* "phantom", "mount", "pipe", "env", "off"; NULL: phantom */
+	char *source; /* "env:NAME", "file:PATH", "command:LINE"; NULL: as the service has it */
+};
+
 struct config {
 	char *agent;   /* "command", "claude", … */
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
-		struct strv set;  /* NAME=VALUE */
-		struct strv pass; /* names taken from the host's environment */
+		struct strv set;    /* NAME=VALUE */
+		struct strv pass;   /* names taken from the host's environment */
+		struct strv refuse; /* patterns of names and values that are not taken */
 	} env;
+	struct strv identity; /* patterns of e-mail addresses: whose logins; empty: anyone's */
 	struct config_mount *mounts;
 	size_t n_mounts;
 	struct strv packages; /* programs that must be found inside */
@@ -60,11 +76,22 @@ struct config {
 		uint64_t timeout_ms; /* wall clock of a command; 0: none */
 	} limits;
 	struct {
+		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini, github,
+			npm;
+	} providers;
+	struct config_credential *credentials;
+	size_t n_credentials;
+	struct {
 		enum log_level level;
 		enum log_format format;
 	} log;
 	struct config_origins *origins; /* where each key's value came from */
 };
+
+/* What is set for a service; NULL when there is no such service. */
+const struct config_provider *config_provider(const struct config *c, const char *service);
+/* The last word about a credential; NULL when nothing was said. */
+const struct config_credential *config_credential(const struct config *c, const char *name);
 
 struct config *config_new(void); /* all defaults */
 struct config *config_free(struct config *c);
@@ -77,10 +104,10 @@ static inline void config_freep(struct config **c)
 /*
  * What to read. NULL paths are skipped; a file that is named but absent is skipped as well.
  *
- * Scalars: the strongest source wins. Lists (env.set, env.pass, mounts, packages, network.allow,
- * .deny, .rules): every source appends to the weaker ones, in the order user file, profile, project
- * file, environment, flags. An entry that is there already is not repeated; an env.set of the same
- * name and a mount on the same target replace the weaker one.
+ * Scalars: the strongest source wins. Lists (env.set, env.pass, env.refuse, identity, mounts,
+ * packages, network.allow, .deny, .rules): every source appends to the weaker ones, in the order user file,
+ * profile, project file, environment, flags. An entry that is there already is not repeated; an
+ * env.set of the same name and a mount on the same target replace the weaker one.
  */
 struct config_sources {
 	const char *user_file;	  /* $XDG_CONFIG_HOME/ralph/config.yaml */

@@ -13,9 +13,11 @@
 /* The libcyaml schema of a file, made from the table of keys. All values are read as text: what
  * libcyaml takes for a number (octal, hexadecimal, signs) is not what ralph does. */
 struct schema {
-	struct cyaml_schema_value word, mount, rule, root;
+	struct cyaml_schema_value word, mount, rule, credential, root;
 	struct cyaml_schema_field mount_fields[MOUNT_FIELDS_N + 1];
 	struct cyaml_schema_field rule_fields[RULE_FIELDS_N + 1];
+	struct cyaml_schema_field provider_fields[PROVIDER_FIELDS_N + 1];
+	struct cyaml_schema_field credential_fields[CREDENTIAL_FIELDS_N + 1];
 	struct cyaml_schema_field top[KEY_N + 1];
 	struct cyaml_schema_field leaves[2 * KEY_N]; /* each section's, ended by an empty one */
 	char sections[KEY_N][16];
@@ -62,6 +64,17 @@ static void add_fields(struct schema *s, struct cyaml_schema_field *to, enum key
 	}
 }
 
+static struct cyaml_schema_value mapping(enum cyaml_flag flags, size_t size,
+					 const struct cyaml_schema_field *fields)
+{
+	return (struct cyaml_schema_value){
+		.type = CYAML_MAPPING,
+		.flags = flags,
+		.data_size = (uint32_t)size,
+		.mapping = {.fields = fields},
+	};
+}
+
 static void add_key(struct schema *s, struct cyaml_schema_field *f, enum key_id id)
 {
 	const struct key *k = &keys[id];
@@ -75,19 +88,18 @@ static void add_key(struct schema *s, struct cyaml_schema_field *f, enum key_id 
 		add_list(f, key_leaf(k), items, count, &s->mount, sizeof(struct raw_mount));
 	else if (k->type == KEY_RULE)
 		add_list(f, key_leaf(k), items, count, &s->rule, sizeof(struct raw_rule));
+	else if (k->type == KEY_CREDENTIAL)
+		add_list(f, key_leaf(k), items, count, &s->credential,
+			 sizeof(struct raw_credential));
+	else if (k->type == KEY_PROVIDER)
+		*f = (struct cyaml_schema_field){
+			.key = key_leaf(k),
+			.data_offset = (uint32_t)items,
+			.value = mapping(CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+					 sizeof(struct raw_provider), s->provider_fields),
+		};
 	else
 		add_word(f, key_leaf(k), at + offsetof(struct raw_value, scalar));
-}
-
-static struct cyaml_schema_value mapping(enum cyaml_flag flags, size_t size,
-					 const struct cyaml_schema_field *fields)
-{
-	return (struct cyaml_schema_value){
-		.type = CYAML_MAPPING,
-		.flags = flags,
-		.data_size = (uint32_t)size,
-		.mapping = {.fields = fields},
-	};
 }
 
 /* The keys of a section stand together in the table; all of a file's values lie in one array, so a
@@ -105,6 +117,10 @@ static struct schema *schema_new(void)
 	s->root = mapping(CYAML_FLAG_POINTER, all, s->top);
 	add_fields(s, s->mount_fields, KEY_MOUNT);
 	add_fields(s, s->rule_fields, KEY_RULE);
+	s->credential =
+		mapping(CYAML_FLAG_DEFAULT, sizeof(struct raw_credential), s->credential_fields);
+	add_fields(s, s->provider_fields, KEY_PROVIDER);
+	add_fields(s, s->credential_fields, KEY_CREDENTIAL);
 	for (enum key_id id = 0; id < KEY_N;) {
 		const char *name = keys[id].name;
 		size_t len = key_section(&keys[id]);

@@ -98,12 +98,19 @@ static int walk_list(struct walk *w, enum key_id id)
 		const char *text = keys[id].type == KEY_LIST ? ((char **)v->items)[i]
 				   : keys[id].type == KEY_MOUNT
 					   ? ((struct raw_mount *)v->items)[i].path
+				   : keys[id].type == KEY_CREDENTIAL
+					   ? ((struct raw_credential *)v->items)[i].name
 					   : ((struct raw_rule *)v->items)[i].host;
 
 		if (keys[id].type != KEY_LIST || item_widens(w->base, id, text))
 			r = w->found(w, id, (int)i, text);
 	}
 	return r;
+}
+
+static const char *provider_text(const struct raw_provider *p)
+{
+	return p->origin ? p->origin : p->token_url ? p->token_url : p->ca_file ? p->ca_file : "{}";
 }
 
 static int walk(struct walk *w, const struct config *project)
@@ -115,6 +122,8 @@ static int walk(struct walk *w, const struct config *project)
 
 		if (key_is_list(id))
 			r = walk_list(w, id);
+		else if (keys[id].type == KEY_PROVIDER && w->file->values[id].items)
+			r = w->found(w, id, MARK_NONE, provider_text(w->file->values[id].items));
 		else if (text && scalar_widens(w->base, project, id, w->memory_share))
 			r = w->found(w, id, MARK_NONE, text);
 	}
@@ -134,6 +143,8 @@ static int refuse(struct walk *w, enum key_id id, int item, const char *text)
 	if (item != MARK_NONE)
 		r = err_usage(w->err, "'%.*s' is not in your own settings; " REMEDY,
 			      shown(id, text), text);
+	else if (keys[id].type == KEY_PROVIDER)
+		r = err_usage(w->err, "is not a project's to say; " REMEDY);
 	else if (id == KEY_MEMORY && w->base->limits.memory == 0 && w->memory_share == 0)
 		r = err_usage(w->err, "you have set no limit to compare with; set limits.memory "
 				      "in your own config.yaml");

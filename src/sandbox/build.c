@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "engine/cgroup.h"
 #include "engine/engine.h"
+#include "sandbox/agent-path.h"
 #include "sandbox/gitdir.h"
 #include "sandbox/limits.h"
 #include "sandbox/name.h"
@@ -132,8 +133,8 @@ static int add_user_mounts(struct sandbox_spec *s, const struct build_input *in,
 	return 0;
 }
 
-static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct tools *t,
-		      struct err *err)
+static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+		      const struct tools *t, struct err *err)
 {
 	cleanup_free char *home = store_home(in->places, s->name);
 	cleanup_free char *guest = places_program(in->places, "guest");
@@ -147,6 +148,10 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	r = add_user_mounts(s, in, err);
 	if (r == 0)
 		r = build_net(s, in, err);
+	if (r == 0)
+		r = build_agent_check(s, in, a, t, err);
+	if (r == 0)
+		r = build_agent(s, in, a, err);
 	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
 	return r;
 }
@@ -158,24 +163,39 @@ static char *start_dir(const char *workspace)
 	return cwd && path_under(cwd, workspace) ? take_ptr(cwd) : xstrdup(workspace);
 }
 
+static void shown_by_user(const struct config *c, struct strv *ret)
+{
+	for (size_t i = 0; i < c->n_mounts; i++)
+		if (!c->mounts[i].target || streq(c->mounts[i].target, c->mounts[i].path))
+			strv_push(ret, c->mounts[i].path);
+}
+
 static int fill(struct sandbox_spec *s, const struct build_input *in, struct build *ret,
 		struct err *err)
 {
 	cleanup_(tools_done) struct tools tools = {0};
-	cleanup_free char *path = NULL, *home = NULL;
-	const struct tools_input ti = {
+	cleanup_free char *path = NULL, *host_path = NULL, *home = NULL;
+	cleanup_strv struct strv shown = {0};
+	struct tools_input ti = {
 		.argv0 = in->argv0,
-		.path = getenv("PATH"),
 		.home = in->places->home,
 		.workspace = s->workspace,
 		.cwd = ret->cwd,
+		.shown = &shown,
 	};
+	const struct agent *a;
 	int r = set_identity(s, in, err);
 
 	if (r == 0)
 		r = check_owner(in, s, err);
 	if (r == 0)
-		r = tools_resolve(&ti, &tools, err);
+		r = build_agent_find(in, &a, err);
+	if (r < 0)
+		return r;
+	host_path = agent_search_path(a->program, getenv("PATH"), in->places->home);
+	ti.path = host_path;
+	shown_by_user(in->config, &shown);
+	r = tools_resolve(&ti, &tools, err);
 	if (r < 0)
 		return r;
 	path = tools_path_text(&tools);
@@ -186,7 +206,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, struct bui
 	if (r == 0)
 		r = set_limits(s, in->config, err);
 	if (r == 0)
-		r = add_mounts(s, in, &tools, err);
+		r = add_mounts(s, in, a, &tools, err);
 	if (r < 0)
 		return r;
 	ret->argv0 = tools.argv0 ? xstrdup(tools.argv0) : NULL;

@@ -132,7 +132,7 @@ static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *r
 	wire_get_strv(&r, &f->argv);
 	wire_get_strv(&r, &f->env);
 	if (wire_read_end(&r) < 0 || f->argv.n == 0 ||
-	    m->n_fds != (f->flags & WIRE_EXEC_TTY ? 0 : 3))
+	    m->n_fds != wire_exec_fds(f->flags))
 		return -EPROTO;
 	return 0;
 }
@@ -158,7 +158,7 @@ static void inherit(const struct sandbox_spec *spec, struct exec_frame *f)
 
 static void write_spawn(const struct exec_frame *f, struct buf *b)
 {
-	wire_put_u32(b, f->flags & WIRE_EXEC_TTY);
+	wire_put_u32(b, f->flags & WIRE_SPAWN_FLAGS);
 	wire_put_u32(b, f->rows);
 	wire_put_u32(b, f->cols);
 	wire_put_str(b, f->cwd);

@@ -165,7 +165,7 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		clean_stale(p, e);
 	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
-		r = store_make_links(e, spec, err);
+		r = store_fill_home(e, spec, err);
 	if (r < 0)
 		return r;
 	memfd = spec_memfd(spec, err);

@@ -117,4 +117,14 @@ enum wire_exec_flags {
 	/* WIRE_EXEC, WIRE_KEEP: how the user agreed to this start; for the record alone. */
 	WIRE_EXEC_CONFIRMED = 1 << 2, /* was shown the audit and said yes */
 	WIRE_EXEC_ASSUMED = 1 << 3,   /* said --yes beforehand; neither: unattended */
+	WIRE_EXEC_PROGRAM = 1 << 4, /* the last fd is a sealed memory file: the program to run, which
+				     * then lies nowhere inside. argv[0] is only its name. */
 };
+
+/* What of them WIRE_SPAWN takes over, and how many descriptors come along. */
+#define WIRE_SPAWN_FLAGS ((uint32_t)(WIRE_EXEC_TTY | WIRE_EXEC_PROGRAM))
+
+static inline size_t wire_exec_fds(uint32_t flags)
+{
+	return (flags & WIRE_EXEC_TTY ? 0 : 3) + (flags & WIRE_EXEC_PROGRAM ? 1 : 0);
+}

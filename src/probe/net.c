@@ -1,4 +1,4 @@
-#include "probe.h"
+#include "probe/probe.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

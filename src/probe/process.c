@@ -1,4 +1,4 @@
-#include "probe.h"
+#include "probe/probe.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -141,9 +141,10 @@ static int guard(pid_t pid)
 	return n;
 }
 
+/* `guards [PID]`: pid 1, and the minder, whose child an attack is where nobody stands between. */
 static int guards(int argc, char **argv)
 {
-	return guard(1) + guard(getppid());
+	return guard(1) + guard(argc > 0 ? (pid_t)number(argv[0]) : getppid());
 }
 
 /* Only where pid 1 is the sandbox's. */
@@ -183,6 +184,13 @@ static int kill_minder(int argc, char **argv)
 	return 0;
 }
 
+static int no_new_privs(int argc, char **argv)
+{
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) != 1)
+		return out("no_new_privs is not set");
+	return 0;
+}
+
 static int capabilities(int argc, char **argv)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -201,9 +209,7 @@ static int capabilities(int argc, char **argv)
 		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0UL, 0UL) > 0)
 			n += out("capability %lu in the ambient set", cap);
 	}
-	if (prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) != 1)
-		n += out("no_new_privs is not set");
-	return n;
+	return n + no_new_privs(0, NULL);
 }
 
 static int identity(int argc, char **argv)
@@ -291,5 +297,6 @@ const struct attack process_attacks[] = {
 	{"kill-minder", kill_minder}, {"capabilities", capabilities},
 	{"identity", identity},	      {"crash", crash},
 	{"set-uid", set_uid},	      {"whoami", whoami},
-	{"variables", variables},     {0},
+	{"variables", variables},     {"no-new-privs", no_new_privs},
+	{0},
 };

@@ -1,4 +1,4 @@
-#include "probe.h"
+#include "probe/probe.h"
 
 #include <fcntl.h>
 #include <mqueue.h>

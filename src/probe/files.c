@@ -1,4 +1,4 @@
-#include "probe.h"
+#include "probe/probe.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -87,20 +87,21 @@ static int change(const char *path, const struct stat *st)
 	return n;
 }
 
+int unwritable_one(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		broken(path);
+	return S_ISDIR(st.st_mode) ? plant_in(path) : change(path, &st);
+}
+
 static int unwritable(int argc, char **argv)
 {
 	int n = 0;
 
-	for (int i = 0; i < argc; i++) {
-		struct stat st;
-
-		if (stat(argv[i], &st) < 0)
-			broken(argv[i]);
-		if (S_ISDIR(st.st_mode))
-			n += plant_in(argv[i]);
-		else
-			n += change(argv[i], &st);
-	}
+	for (int i = 0; i < argc; i++)
+		n += unwritable_one(argv[i]);
 	return n;
 }
 

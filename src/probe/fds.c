@@ -1,4 +1,4 @@
-#include "probe.h"
+#include "probe/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,8 +69,12 @@ static int use_for_writing(const char *path)
 /* A descriptor for reading stays one for reading. */
 static int reopen(int argc, char **argv)
 {
-	int fd = (int)number(argv[0]), n = try_names(fd, use_for_writing);
+	int fd = (int)number(argv[0]), n;
+	struct stat st;
 
+	if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		return 0; /* a pipe stands between us and the file */
+	n = try_names(fd, use_for_writing);
 	if (write(fd, "x", 1) > 0 || ftruncate(fd, 0) == 0)
 		n += out("write or ftruncate");
 	if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED)

@@ -1,4 +1,4 @@
-#include "probe.h"
+#include "probe/probe.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ int out(const char *fmt, ...)
 void broken(const char *what)
 {
 	(void)fprintf(stderr, "probe: %s: %s\n", what, strerror(errno));
-	_exit(2);
+	_exit(PROBE_BROKEN);
 }
 
 uint64_t number(const char *text)
@@ -38,17 +38,4 @@ uint64_t number(const char *text)
 		broken(text);
 	}
 	return v;
-}
-
-int main(int argc, char **argv)
-{
-	const struct attack *all[] = {file_attacks, fd_attacks,	 process_attacks,
-				      call_attacks, net_attacks, ipc_attacks};
-
-	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(all); i++)
-		for (const struct attack *a = all[i]; a->name; a++)
-			if (strcmp(a->name, argv[1]) == 0)
-				return a->run(argc - 2, argv + 2) ? 1 : 0;
-	(void)fprintf(stderr, "probe: no attack '%s'\n", argc > 1 ? argv[1] : "");
-	return 2;
 }
