@@ -10,6 +10,7 @@
 #include "sandbox/gitdir.h"
 #include "sandbox/limits.h"
 #include "sandbox/name.h"
+#include "sandbox/packages.h"
 #include "sandbox/store.h"
 #include "sandbox/tools.h"
 #include "sandbox/workspace.h"
@@ -179,7 +180,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		struct build *ret, struct err *err)
 {
 	cleanup_(tools_done) struct tools tools = {0};
-	cleanup_free char *path = NULL, *host_path = NULL;
+	cleanup_free char *path = NULL, *host_path = NULL, *home = NULL;
 	cleanup_strv struct strv shown = {0};
 	struct tools_input ti = {
 		.argv0 = in->argv0,
@@ -204,7 +205,10 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	if (r < 0)
 		return r;
 	path = tools_path_text(&tools);
-	r = build_env(s, in, path, err);
+	home = store_home(in->places, s->name);
+	r = packages_check(in->config, &tools, s->home, home, err);
+	if (r == 0)
+		r = build_env(s, in, path, err);
 	if (r == 0)
 		r = set_limits(s, in->config, err);
 	if (r == 0)
