@@ -14,6 +14,8 @@
  *
  * Sources, strongest first: flag, RALPH_* environment, project file, profile, user file, default.
  */
+/* The strictest first, so that a project file can only become stricter. */
+enum config_quarantine { QUARANTINE_ALL, QUARANTINE_GIT, QUARANTINE_NONE, QUARANTINE_N };
 enum config_tier { TIER_NONE, TIER_ALLOWLIST, TIER_INET, TIER_FULL, TIER_N };
 
 struct config_mount {
@@ -57,6 +59,10 @@ struct config {
 	struct strv identity; /* patterns of e-mail addresses: whose logins; empty: anyone's */
 	struct config_mount *mounts;
 	size_t n_mounts;
+	struct {
+		struct strv mask; /* patterns of names that cannot be read inside */
+		enum config_quarantine quarantine;
+	} workspace;
 	struct {
 		enum config_tier tier;
 		struct strv allow, deny;
