@@ -221,3 +221,13 @@ const char *check_source(const char *s)
 		return what[1] && !has_control(what) ? NULL : "names no command";
 	return "is no source; write env:NAME, file:PATH or command:LINE";
 }
+
+const char *check_mask(const char *s)
+{
+	s += s[0] == '!';
+	if (!*s)
+		return "names no file; write a name or a pattern like *.key";
+	if (strchr(s, '/'))
+		return "has a slash; patterns are of names, wherever the file lies";
+	return NULL;
+}

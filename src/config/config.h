@@ -15,6 +15,8 @@
  *
  * Sources, strongest first: flag, RALPH_* environment, project file, profile, user file, default.
  */
+/* The strictest first, so that a project file can only become stricter. */
+enum config_quarantine { QUARANTINE_ALL, QUARANTINE_GIT, QUARANTINE_NONE, QUARANTINE_N };
 #define CONFIG_FILE_MAX (256 * KiB)
 
 enum config_tier { TIER_NONE, TIER_ALLOWLIST, TIER_INET, TIER_FULL, TIER_N };
@@ -61,6 +63,10 @@ struct config {
 	struct config_mount *mounts;
 	size_t n_mounts;
 	struct strv packages; /* programs that must be found inside */
+	struct {
+		struct strv mask; /* patterns of names that cannot be read inside */
+		enum config_quarantine quarantine;
+	} workspace;
 	struct {
 		enum config_tier tier;
 		struct strv allow, deny;

@@ -17,6 +17,8 @@ enum key_id {
 	KEY_IDENTITY,
 	KEY_MOUNTS,
 	KEY_PACKAGES,
+	KEY_MASK,
+	KEY_QUARANTINE,
 	KEY_TIER,
 	KEY_ALLOW,
 	KEY_DENY,
@@ -167,6 +169,7 @@ const char *check_env_entry(const char *s);
 const char *check_refuse(const char *s);
 const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
+const char *check_mask(const char *s);
 const char *check_program(const char *s);
 const char *check_mount_path(const char *s);
 const char *check_mount_target(const char *s);
