@@ -45,6 +45,8 @@ def mounts_audited():
             want[target] = (kind == "rw", None)
             for sub in m.get("below", []):
                 want[target + sub[len(m["source"]):]] = (kind == "rw", None)
+        elif kind in ("pin", "protect", "hide"):
+            want[target] = (kind == "pin", None)
         elif kind == "tmpfs":
             want[target] = (True, "tmpfs")
         elif kind == "mask":
@@ -56,7 +58,7 @@ def mounts_audited():
             want[target] = (True, "tmpfs")
         elif kind == "remount-ro":
             want[target] = (False, want.get(target, (False, None))[1])
-        elif kind not in ("symlink", "home-link", "file", "copy", "dir"):
+        elif kind not in ("symlink", "home-link", "home-file", "home-seed", "file", "copy", "dir"):
             bad.append(f"unknown kind of mount in the audit: {kind}")
     return want
 
