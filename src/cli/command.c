@@ -229,7 +229,8 @@ static int parse_and_run(struct dispatch *d, const struct command *c, void *args
 	return r < 0 ? r : c->run(&d->cli, args, argc, argv);
 }
 
-static int run_command(struct dispatch *d, const struct command *c, int argc, char **argv)
+static int run_command(struct dispatch *d, const struct command *c, const char *word, int argc,
+		       char **argv)
 {
 	cleanup_free void *args = xcalloc(1, c->args_size ? c->args_size : 1);
 	struct opt_set own = {.opts = c->opts, .n = c->n_opts, .base = args};
@@ -237,6 +238,7 @@ static int run_command(struct dispatch *d, const struct command *c, int argc, ch
 
 	d->cli.command = c;
 	d->cli.name = d->name;
+	d->cli.word = word;
 	opt_init(&own);
 	r = parse_and_run(d, c, args, argc, argv);
 	opt_done(&own);
@@ -266,7 +268,8 @@ static int run_named(struct dispatch *d, int leading, int argc, char **argv)
 	r = parse_leading(d, c->flags, leading, argv);
 	if (r < 0)
 		return r;
-	return run_command(d, c, argc - leading - used, argv + leading + used);
+	return run_command(d, c, argv[leading + used - 1], argc - leading - used,
+			   argv + leading + used);
 }
 
 static int dispatch(struct dispatch *d, int argc, char **argv)

@@ -91,9 +91,9 @@ static void fish_command(const struct command *c, const char *prefix, FILE *out)
 		(void)fprintf(out, "complete -c ralph -n '%s' -a '", at);
 		complete_words(c->words, out);
 		(void)fputs("'\n", out);
-	} else if (c->complete != COMPLETE_NONE) {
-		(void)fprintf(out, "complete -c ralph -n '%s'%s\n", at, fish_kind(c->complete));
 	}
+	if (c->complete != COMPLETE_NONE)
+		(void)fprintf(out, "complete -c ralph -n '%s'%s\n", at, fish_kind(c->complete));
 	if (c->flags & CMD_PASSTHROUGH)
 		(void)fprintf(out,
 			      "complete -c ralph -n '__ralph_payload%s' -a "

@@ -31,7 +31,11 @@ static void zsh_value(const char *message, const char *const *words, enum opt_co
 	(void)fputc(':', out);
 	zsh_text(message, out);
 	(void)fputc(':', out);
-	if (words) {
+	if (words && kind != COMPLETE_NONE) {
+		(void)fputs("{ compadd -- ", out);
+		complete_words(words, out);
+		(void)fprintf(out, "; %s }", zsh_action(kind));
+	} else if (words) {
 		(void)fputc('(', out);
 		complete_words(words, out);
 		(void)fputc(')', out);

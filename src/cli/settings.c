@@ -1,6 +1,7 @@
 #include "cli/settings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/path.h"
 
@@ -33,17 +34,59 @@ int settings_load(struct cli *cli, const char *project, struct settings *ret)
 	return 0;
 }
 
+int settings_operands(struct cli *cli, int argc, char **argv, struct settings_target *ret,
+		      int *ret_rest)
+{
+	int before = cli->dashdash >= 0 ? cli->dashdash : argc, used = 0;
+	const char *other = strv_env_get(&cli->config, "agent");
+
+	ret->agent = agent_find(cli->word);
+	if (!ret->agent && before > 0) {
+		ret->agent = agent_find(argv[0]);
+		used = ret->agent != NULL;
+	}
+	if (before - used > 1 && ret->agent)
+		return cli_usage(cli, "one PATH at most; arguments of %s come behind '--'",
+				 ret->agent->name);
+	if (before > 1 && !ret->agent)
+		return cli_usage(cli, "one PATH at most before '--'; the command comes behind it");
+	if (ret->agent && other && !streq(other, ret->agent->name))
+		return cli_usage(cli, "%s and --agent %s exclude each other", ret->agent->name,
+				 other);
+	ret->path = before > used ? argv[used] : NULL;
+	ret->argv0 = argc > before ? argv[before] : NULL;
+	ret->alone = cli->dashdash < 0;
+	*ret_rest = before;
+	return 0;
+}
+
+/* The agent that was named is run; that of the settings only where there is no command: with
+ * --agent, or `agent:` in a file, a command runs in that agent's sandbox. */
+static const struct agent *agent_to_run(const struct settings_target *t, const struct config *c)
+{
+	const struct agent *a = t->agent;
+
+	if (!a && t->alone)
+		a = agent_find(c->agent);
+	return a && a->program ? a : NULL;
+}
+
 int settings_build(struct cli *cli, const struct settings_target *t, struct settings *ret,
 		   struct build *ret_build)
 {
-	struct build_input in = {
-		.path = t->path, .name = t->name, .argv0 = t->argv0, .environ = environ};
-	int r = settings_load(cli, t->path, ret);
+	struct build_input in = {.path = t->path, .name = t->name, .environ = environ};
+	int r;
 
+	if (t->agent)
+		strv_env_set(&cli->config, "agent", t->agent->name);
+	r = settings_load(cli, t->path, ret);
 	if (r < 0)
 		return r;
+	ret->agent = agent_to_run(t, ret->config);
 	in.places = &ret->places;
 	in.config = ret->config;
+	in.run_agent = ret->agent != NULL;
+	in.argv0 = ret->agent ? ret->agent->program : t->argv0;
 	return build_spec(&in, ret_build, &cli->err);
 }
 

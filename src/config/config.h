@@ -14,6 +14,8 @@
  *
  * Sources, strongest first: flag, RALPH_* environment, project file, profile, user file, default.
  */
+/* The strictest first, so that a project file can only become stricter. */
+enum config_quarantine { QUARANTINE_ALL, QUARANTINE_GIT, QUARANTINE_NONE, QUARANTINE_N };
 enum config_tier { TIER_NONE, TIER_ALLOWLIST, TIER_INET, TIER_FULL, TIER_N };
 
 struct config_mount {
@@ -50,11 +52,17 @@ struct config {
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
-		struct strv set;  /* NAME=VALUE */
-		struct strv pass; /* names taken from the host's environment */
+		struct strv set;    /* NAME=VALUE */
+		struct strv pass;   /* names taken from the host's environment */
+		struct strv refuse; /* patterns of names and values that are not taken */
 	} env;
+	struct strv identity; /* patterns of e-mail addresses: whose logins; empty: anyone's */
 	struct config_mount *mounts;
 	size_t n_mounts;
+	struct {
+		struct strv mask; /* patterns of names that cannot be read inside */
+		enum config_quarantine quarantine;
+	} workspace;
 	struct {
 		enum config_tier tier;
 		struct strv allow, deny;
@@ -98,10 +106,10 @@ static inline void config_freep(struct config **c)
 /*
  * What to read. NULL paths are skipped; a file that is named but absent is skipped as well.
  *
- * Scalars: the strongest source wins. Lists (env.set, env.pass, mounts, network.allow, .deny,
- * .rules): every source appends to the weaker ones, in the order user file, profile, project file,
- * environment, flags. An entry that is there already is not repeated; an env.set of the same name
- * and a mount on the same target replace the weaker one.
+ * Scalars: the strongest source wins. Lists (env.set, env.pass, env.refuse, identity, mounts,
+ * network.allow, .deny, .rules): every source appends to the weaker ones, in the order user file,
+ * profile, project file, environment, flags. An entry that is there already is not repeated; an
+ * env.set of the same name and a mount on the same target replace the weaker one.
  */
 struct config_sources {
 	const char *user_file;	  /* $XDG_CONFIG_HOME/ralph/config.yaml */
