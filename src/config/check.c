@@ -71,6 +71,13 @@ const char *check_env_entry(const char *s)
 	return NULL;
 }
 
+const char *check_program(const char *s)
+{
+	if (made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._+-", PROFILE_MAX_LEN))
+		return NULL;
+	return "is no program's name; use letters, digits, '.', '_', '+' and '-', not a path";
+}
+
 const char *check_refuse(const char *s)
 {
 	if (strlen(s) > PATTERN_MAX_LEN)
@@ -213,4 +220,14 @@ const char *check_source(const char *s)
 	if (n == 7 && memcmp(s, "command", n) == 0)
 		return what[1] && !has_control(what) ? NULL : "names no command";
 	return "is no source; write env:NAME, file:PATH or command:LINE";
+}
+
+const char *check_mask(const char *s)
+{
+	s += s[0] == '!';
+	if (!*s)
+		return "names no file; write a name or a pattern like *.key";
+	if (strchr(s, '/'))
+		return "has a slash; patterns are of names, wherever the file lies";
+	return NULL;
 }

@@ -64,7 +64,9 @@ struct cred_provider {
 	const char *origin;   /* "https://api.anthropic.com" */
 	const char *endpoint; /* "anthropic": /_ralph/anthropic/ */
 	const char *phantom;  /* how the phantom begins: "sk-ant-oat01-" */
-	const char *login;    /* what a person runs to get it: "claude /login" */
+	const char *placeholder; /* a variable that clients inside insist on: it gets the phantom;
+				    NULL: none */
+	const char *login;	 /* what a person runs to get it: "claude /login" */
 	const char *const *requests; /* "POST /v1/messages" …: what may be asked with it; no request
 					that would mint, list or change credentials */
 	enum cred_probe (*probe)(const struct cred_host *h, struct cred_ref *ret, struct err *err);

@@ -4,10 +4,23 @@
 
 #include "cred/rows.h"
 
+/* What the user switched on comes before what is merely there. */
+/* clang-format off */
 static const struct cred_provider *const rows[] = {
+	&cred_bedrock,
+	&cred_vertex,
+	&cred_foundry,
 	&cred_anthropic_key,
 	&cred_anthropic_oauth,
+	&cred_openai_chatgpt,
+	&cred_openai_key,
+	&cred_gemini_oauth,
+	&cred_gemini_key,
+	&cred_github,
+	&cred_npm,
+	&cred_bearer,
 };
+/* clang-format on */
 
 size_t cred_provider_count(void)
 {

@@ -16,7 +16,7 @@ static bool is_program(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
 }
 
-char *cred_find_program(const struct cred_host *h, const char *name)
+void cred_find_programs(const struct cred_host *h, const char *name, struct strv *ret)
 {
 	const char *path = cred_host_env(h, "PATH");
 	cleanup_strv struct strv dirs = {0};
@@ -27,9 +27,16 @@ char *cred_find_program(const struct cred_host *h, const char *name)
 
 		/* A relative directory is the workspace's to fill. */
 		if (file[0] == '/' && is_program(file))
-			return take_ptr(file);
+			strv_take(ret, take_ptr(file));
 	}
-	return NULL;
+}
+
+char *cred_find_program(const struct cred_host *h, const char *name)
+{
+	cleanup_strv struct strv all = {0};
+
+	cred_find_programs(h, name, &all);
+	return all.n ? xstrdup(all.v[0]) : NULL;
 }
 
 static void strip_line_ends(char *s)

@@ -10,5 +10,7 @@
 #define CRED_OUT_MAX (256 * KiB)
 int cred_run(const struct cred_host *h, char *const argv[], const char *in, int timeout_ms,
 	     char **ret_out, int *ret_code, struct err *err);
-/* The program's path on the user's PATH; NULL when there is none. */
+/* Every program of that name on the user's PATH, in its order. */
+void cred_find_programs(const struct cred_host *h, const char *name, struct strv *ret);
+/* The first of them; NULL when there is none. */
 char *cred_find_program(const struct cred_host *h, const char *name);

@@ -70,6 +70,8 @@ struct engine_ops {
 	/* Optional: begins what stop() waits for, and does not block. Everything inside is doomed.
 	 */
 	void (*kill)(struct engine *e);
+	/* What is at this path inside by now becomes read-only. */
+	int (*protect)(struct engine *e, const char *path, struct err *err);
 	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
 	int (*stop)(struct engine *e, struct err *err);
 	void (*done)(struct engine *e); /* memory and descriptors only */
@@ -104,6 +106,7 @@ void engine_adopt(struct engine *e, struct engine_launch *l);
 void engine_kill(struct engine *e);
 int engine_stop(struct engine *e, struct err *err);
 pid_t engine_init_pid(struct engine *e);
+int engine_protect(struct engine *e, const char *path, struct err *err);
 void engine_complaint(struct engine *e, char *ret, size_t size);
 /* What a killed supervisor of this sandbox may have left. */
 void engine_clean(const struct sandbox_spec *spec);

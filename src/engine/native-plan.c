@@ -23,6 +23,9 @@ static const enum guest_mount_kind kinds[] = {
 	[SPEC_DIR] = GUEST_DIR,
 	[SPEC_MASK] = GUEST_MASK,
 	[SPEC_RO] = GUEST_REMOUNT_RO,
+	[SPEC_PIN] = GUEST_BIND_RW,
+	[SPEC_PROTECT] = GUEST_BIND_RO,
+	[SPEC_HIDE] = GUEST_MASK,
 };
 static_assert(ARRAY_SIZE(kinds) == SPEC_MOUNT_N, "one row per kind");
 
@@ -45,7 +48,7 @@ static void plan_mount(struct native *n, const struct spec_mount *m)
 		.mode = m->mode & 07777 ? m->mode & 07777 : default_mode(m->kind),
 		.size = m->size,
 	};
-	if (m->kind == SPEC_MASK && S_ISDIR(m->mode))
+	if (g->kind == GUEST_MASK && S_ISDIR(m->mode))
 		g->kind = GUEST_MASK_DIR;
 	n->root.n_mounts++;
 }

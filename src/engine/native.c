@@ -348,6 +348,7 @@ const struct engine_ops engine_native = {
 	.init_pid = native_init_pid,
 	.complaint = native_complaint,
 	.kill = native_kill,
+	.protect = native_protect,
 	.stop = native_stop,
 	.done = native_done,
 	.clean = native_clean,

@@ -38,5 +38,7 @@ void native_options(const char *guest, struct strv *out);
 int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void native_dump(const struct engine *e, FILE *out);
 
+int native_protect(struct engine *e, const char *path, struct err *err);
+
 /* No mount of the spec has its place behind a link that the sandbox could have made. */
 int native_check_targets(const struct sandbox_spec *spec, struct err *err);

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "sandbox/host-env.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
 #include "sandbox/net.h"
@@ -146,16 +147,29 @@ static int send_start(int conn, const struct engine_launch *l, const struct stor
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
-	const int fds[] = {e->live, e->dir, e->lock, l->guest, l->status, l->complaint};
+	int fds[] = {e->live, e->dir, e->lock, -1, -1, -1, -1}, r;
+	cleanup_fd int user_env = -1;
 	cleanup_buf struct buf b;
-	int r;
+	size_t n = 3;
 
 	if (!text)
 		return err_set(err, EINVAL, "the spec cannot be written as JSON");
+	if (l->pid > 0) {
+		fds[n++] = l->guest;
+		fds[n++] = l->status;
+		fds[n++] = l->complaint;
+	}
+	/* For the credential helper alone: the supervisor hands it on without a look. */
+	if (spec->n_credentials) {
+		user_env = host_environ_memfd(spec, environ);
+		if (user_env < 0)
+			return err_sys(err, -user_env, "cannot create a memory file");
+		fds[n++] = user_env;
+	}
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
 	wire_put_u32(&b, (uint32_t)l->pid);
-	r = wire_send(conn, WIRE_START, 0, &b, fds, l->pid > 0 ? 6 : 3);
+	r = wire_send(conn, WIRE_START, 0, &b, fds, n);
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
 
@@ -315,6 +329,25 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	(void)wire_get_u32(&rd);
 	msg = wire_get_str(&rd);
 	return err_set(err, EIO, "%s", msg ? msg : "the sandbox failed");
+}
+
+int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
+		  int *ret, struct err *err)
+{
+	struct live_ahead none;
+	cleanup_fd int conn = -1;
+	int r = -EAGAIN;
+
+	live_ahead_init(&none);
+	for (int i = 0; r == -EAGAIN && i < STALE_TRIES; i++) {
+		closep(&conn);
+		r = live_start(p, spec, flags, &none, &conn, err);
+		if (r == 0)
+			r = live_wait_up(conn, spec->name, err);
+	}
+	if (r == 0)
+		*ret = take_fd(conn);
+	return r;
 }
 
 static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)

@@ -38,8 +38,8 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "sandbox/host-env.h"
 #include "sandbox/runtime.h"
-#include "sandbox/search-path.h"
 #include "sandbox/supervisor-fd.h"
 
 #define START_MS 30000 /* until the guest must be up */
@@ -174,18 +174,22 @@ static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret
 {
 	cleanup_json json_t *j = NULL;
 	struct wire_reader r;
+	size_t n = 3;
 	int ret;
 
 	wire_read(&r, m);
 	*ret_spec = wire_get_str(&r);
 	ret_launch->pid = (pid_t)wire_get_u32(&r);
-	if (m->type != WIRE_START || m->n_fds != (ret_launch->pid ? 6 : 3) || wire_read_end(&r) < 0)
+	if (m->type != WIRE_START || wire_read_end(&r) < 0 || m->n_fds < n)
 		return err_set(err, EPROTO, "the supervisor was not told what to start");
 	s->entry = (struct store_entry){
 		.live = wire_take_fd(m, 0), .dir = wire_take_fd(m, 1), .lock = wire_take_fd(m, 2)};
-	ret_launch->guest = wire_take_fd(m, 3);
-	ret_launch->status = wire_take_fd(m, 4);
-	ret_launch->complaint = wire_take_fd(m, 5);
+	if (ret_launch->pid > 0) {
+		ret_launch->guest = wire_take_fd(m, n++);
+		ret_launch->status = wire_take_fd(m, n++);
+		ret_launch->complaint = wire_take_fd(m, n++);
+	}
+	s->cred.env_fd = wire_take_fd(m, n);
 	store_mark(&s->entry, true);
 	ret = json_parse(*ret_spec, strlen(*ret_spec), &j, err);
 	return ret < 0 ? ret : spec_from_json(j, &s->spec, err);
@@ -195,9 +199,9 @@ static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret
 static void trim_path(const struct sandbox_spec *spec)
 {
 	const char *path = getenv("PATH");
-	cleanup_free char *kept = search_path(spec, path ? path : "");
+	cleanup_free char *kept = host_path(spec, path ? path : "");
 
-	(void)setenv("PATH", kept, 1);
+	(void)setenv("PATH", kept + strlen("PATH="), 1);
 }
 
 static int start_engine(struct supervisor *s, struct engine_launch *launch, struct err *err)
@@ -248,7 +252,11 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	if (r < 0)
 		return r;
 	trim_path(s->spec);
-	r = ca_link_start(s, err);
+	r = cred_link_prepare(s, err);
+	if (r == 0)
+		r = ca_link_start(s, err);
+	if (r == 0)
+		watch_start(s);
 	if (r == 0)
 		r = start_engine(s, &launch, err);
 	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
@@ -319,10 +327,13 @@ static void tear_down(struct supervisor *s)
 	closep(&s->listener);
 	gateway_link_stop(s);
 	ca_link_stop(s);
+	cred_link_stop(s);
 	if (s->spec && s->places.runtime)
 		runtime_remove(&s->places, s->spec->name);
 	if (s->engine && engine_stop(s->engine, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	/* Nothing inside can change anything any more. */
+	watch_finish(s);
 	if (s->remove && s->spec) {
 		remove_record(s); /* with its log and its mark */
 		return;
@@ -347,8 +358,9 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	s->guest = s->listener = s->signals = s->events.fd = -1;
+	s->guest = s->listener = s->signals = s->events.fd = s->watch = -1;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
+	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);

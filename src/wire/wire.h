@@ -29,8 +29,8 @@ enum wire_type {
 
 	/* command line → supervisor */
 	WIRE_START,   /* str spec as JSON, u32 pid of what was started ahead (0: nothing); fds: live
-		       * lock, record, its lock; of that: guest, status, stderr. To a new one, first
-		       */
+		       * lock, record, its lock; of that pid: guest, status, stderr; the user's
+		       * environment where there are credentials. To a new one, first */
 	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
 	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
@@ -45,6 +45,7 @@ enum wire_type {
 		       * u32 1: the sandbox stays, 0: it ends too, and then this connection */
 	WIRE_FAILED,  /* u32 exit code, str message */
 	WIRE_INFO,    /* str JSON */
+	WIRE_NOTICE, /* str: for the user, about the workspace; at any time while it is connected */
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */
