@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "engine/find.h"
 
 #include <stdbool.h>
 
@@ -59,6 +60,3 @@ int host_podman(struct host_client *ret, int timeout_ms);
 /* sbx, or docker's sandbox plugin. */
 int host_sbx(struct host_client *ret, int timeout_ms);
 void host_client_done(struct host_client *c);
-
-/* Looks a program up on a PATH as execvp would, absolute entries only; NULL: it is not there. */
-char *host_find_program(const char *name, const char *path);

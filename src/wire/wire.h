@@ -28,9 +28,9 @@ enum wire_type {
 	WIRE_NONE,
 
 	/* command line → supervisor */
-	WIRE_START,   /* str spec as JSON, u32 pid of what was started ahead (0: nothing); fds: live
-		       * lock, record, its lock; of that pid: guest, status, stderr; the user's
-		       * environment where there are credentials. To a new one, first */
+	WIRE_NAME,    /* str name: of what is to come; to a process that becomes its supervisor */
+	WIRE_START,   /* str spec as JSON; fds: live lock, record, its lock; the user's environment
+		       * where there are credentials. To a new supervisor, first */
 	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
 	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
