@@ -9,6 +9,8 @@
  * logs; nothing that is to be kept from anybody else may rely on it.
  */
 bool mask_is_secret(const char *name, const char *value);
+/* Only what cannot well be anything else: keys by what vendors begin them with, private keys. */
+bool mask_is_key(const char *value);
 
 /* The first 7 and the last 4 characters with "…" between; "***" where there are 11 or fewer. The
  * caller frees it. What is no UTF-8 counts byte by byte. */

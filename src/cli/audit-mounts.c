@@ -66,6 +66,7 @@ static const char *mode_word(enum spec_mount_kind k)
 	case SPEC_BIND_RW:
 	case SPEC_HOME_FILE: /* in its own home */
 	case SPEC_HOME_SEED:
+	case SPEC_PIN: /* as before, but it cannot be renamed away */
 		return "rw";
 	case SPEC_TMPFS:
 		return "tmpfs";
@@ -79,11 +80,13 @@ static const char *mode_word(enum spec_mount_kind k)
 	case SPEC_DIR:
 		return "dir";
 	case SPEC_MASK:
+	case SPEC_HIDE:
 		return "hidden";
 	case SPEC_BIND_RO:
 	case SPEC_FILE:
 	case SPEC_COPY:
 	case SPEC_RO:
+	case SPEC_PROTECT:
 	case SPEC_MOUNT_N:
 		break;
 	}

@@ -71,6 +71,31 @@ const char *check_env_entry(const char *s)
 	return NULL;
 }
 
+const char *check_program(const char *s)
+{
+	if (made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._+-", PROFILE_MAX_LEN))
+		return NULL;
+	return "is no program's name; use letters, digits, '.', '_', '+' and '-', not a path";
+}
+
+const char *check_refuse(const char *s)
+{
+	if (strlen(s) > PATTERN_MAX_LEN)
+		return "is too long; a pattern has at most 255 characters";
+	/* What matches everything would refuse every variable, and is a slip of the hand. */
+	if (strspn(s, "*") == strlen(s))
+		return "matches everything; name what is to be refused";
+	return has_control(s) ? "holds a control character" : NULL;
+}
+
+const char *check_identity(const char *s)
+{
+	if (!*s || strlen(s) > PATTERN_MAX_LEN || has_control(s) || strchr(s, ' '))
+		return "is no pattern of e-mail addresses; write it like me@example.org or "
+		       "*@example.org";
+	return NULL;
+}
+
 const char *check_pattern(const char *s)
 {
 	size_t len = strlen(s);
@@ -195,4 +220,14 @@ const char *check_source(const char *s)
 	if (n == 7 && memcmp(s, "command", n) == 0)
 		return what[1] && !has_control(what) ? NULL : "names no command";
 	return "is no source; write env:NAME, file:PATH or command:LINE";
+}
+
+const char *check_mask(const char *s)
+{
+	s += s[0] == '!';
+	if (!*s)
+		return "names no file; write a name or a pattern like *.key";
+	if (strchr(s, '/'))
+		return "has a slash; patterns are of names, wherever the file lies";
+	return NULL;
 }

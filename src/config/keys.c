@@ -10,6 +10,12 @@
 
 /* "none" or "direct" is no engine of a file: running without a sandbox is only ever typed. */
 static const char *const engines[] = {"auto", "native", "docker", "podman", "sbx", NULL};
+static const char *const quarantines[] = {
+	[QUARANTINE_ALL] = "all",
+	[QUARANTINE_GIT] = "git",
+	[QUARANTINE_NONE] = "none",
+	[QUARANTINE_N] = NULL,
+};
 static const char *const tiers[] = {
 	[TIER_NONE] = "none", [TIER_ALLOWLIST] = "allowlist",
 	[TIER_INET] = "inet", [TIER_FULL] = "full",
@@ -46,8 +52,24 @@ const struct key keys[KEY_N] = {
 	[KEY_ENV_PASS] = { "env.pass", KEY_LIST, PROJECT_SAME, AT(env.pass), .option = "--pass",
 		.check = check_env_name,
 		.help = "names of host variables passed in" },
+	[KEY_ENV_REFUSE] = { "env.refuse", KEY_LIST, PROJECT_ANY, AT(env.refuse),
+		.option = "--refuse", .check = check_refuse,
+		.help = "names and values that may not be set or passed in" },
+	[KEY_IDENTITY] = { "identity", KEY_LIST, PROJECT_SAME, AT(identity),
+		.option = "--identity", .check = check_identity,
+		.help = "whose logins may be used; empty for anyone's" },
 	[KEY_MOUNTS] = { "mounts", KEY_MOUNT, PROJECT_SAME, AT(mounts), .option = "--mount",
 		.help = "host paths shown inside" },
+	[KEY_MASK] = { "workspace.mask", KEY_LIST, PROJECT_SAME, AT(workspace.mask),
+		.option = "--mask", .check = check_mask,
+		.help = "names of files that cannot be read inside" },
+	[KEY_QUARANTINE] = { "workspace.quarantine", KEY_CHOICE, PROJECT_LOWER,
+		AT(workspace.quarantine), .def = "git", .option = "--quarantine",
+		.choices = quarantines,
+		.help = "what the host would run is moved away: all, git or none" },
+	[KEY_PACKAGES] = { "packages", KEY_LIST, PROJECT_ANY, AT(packages), .option = "--package",
+		.check = check_program,
+		.help = "programs that must be found inside" },
 	[KEY_TIER] = { "network.tier", KEY_CHOICE, PROJECT_LOWER, AT(network.tier),
 		.def = "allowlist", .option = "--net", .choices = tiers,
 		.help = "how much network there is" },

@@ -13,7 +13,12 @@ enum key_id {
 	KEY_PROFILE,
 	KEY_ENV_SET,
 	KEY_ENV_PASS,
+	KEY_ENV_REFUSE,
+	KEY_IDENTITY,
 	KEY_MOUNTS,
+	KEY_PACKAGES,
+	KEY_MASK,
+	KEY_QUARANTINE,
 	KEY_TIER,
 	KEY_ALLOW,
 	KEY_DENY,
@@ -161,7 +166,11 @@ const char *check_agent(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
+const char *check_refuse(const char *s);
+const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
+const char *check_mask(const char *s);
+const char *check_program(const char *s);
 const char *check_mount_path(const char *s);
 const char *check_mount_target(const char *s);
 const char *check_method(const char *s);

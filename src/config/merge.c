@@ -354,8 +354,29 @@ static int merge_variable(struct merge *m, enum key_id id, const char *name, con
 	return r;
 }
 
+/* Names by which the published designs call a key. */
+static const struct {
+	const char *name;
+	enum key_id id;
+} other_names[] = {
+	{"RALPH_DOCKER_ENV", KEY_ENV_PASS},
+	{"SANDBOX_REFUSE_PATTERNS", KEY_ENV_REFUSE},
+};
+
+static int merge_other_names(struct merge *m, const char *entry)
+{
+	size_t len = strcspn(entry, "=");
+
+	for (size_t i = 0; entry[len] == '=' && i < ARRAY_SIZE(other_names); i++)
+		if (strlen(other_names[i].name) == len &&
+		    memcmp(other_names[i].name, entry, len) == 0)
+			return merge_variable(m, other_names[i].id, other_names[i].name,
+					      entry + len + 1);
+	return 0;
+}
+
 /* Names that begin like a section's are meant for ralph, so a wrong one is a mistake; others, like
- * RALPH_DOCKER_ENV, belong to other parts and are none of this layer's. */
+ * RALPH_INBOX_DIR, belong to other parts and are none of this layer's. */
 static bool looks_like_key(const char *name, size_t len, char names[KEY_N][KEY_ENV_MAX])
 {
 	for (enum key_id id = 0; id < KEY_N; id++) {
@@ -404,7 +425,8 @@ int merge_environ(struct merge *m, char *const *env)
 	int r = 0;
 
 	for (; *env && r == 0; env++) {
-		if (strncmp(*env, "RALPH_", strlen("RALPH_")) != 0)
+		r = merge_other_names(m, *env);
+		if (r < 0 || strncmp(*env, "RALPH_", strlen("RALPH_")) != 0)
 			continue;
 		for (enum key_id id = 0; !named && id < KEY_N; id++)
 			key_env_name(&keys[id], names[id]);

@@ -63,6 +63,7 @@ void client_exited(struct client *c, uint32_t code)
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, code);
 	wire_put_u32(&b, c->timed_out);
+	watch_look(c->sup);
 	c->state = CLIENT_ENDED;
 	wire_put_u32(&b, sup_stays(c->sup));
 	if (c->sup->ev)
@@ -84,6 +85,17 @@ void client_failed(struct client *c, int exit_code, const char *msg)
 	wire_put_str(&b, msg);
 	c->state = CLIENT_ENDED;
 	reply(c, WIRE_FAILED, &b, NULL, 0);
+}
+
+void client_notice_all(struct supervisor *s, const char *text)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text);
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->id && !c->waits_stopped)
+			reply(c, WIRE_NOTICE, &b, NULL, 0);
 }
 
 struct client *client_by_id(struct supervisor *s, uint32_t id)

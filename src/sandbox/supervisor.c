@@ -227,6 +227,8 @@ static int set_up(struct supervisor *s, struct err *err)
 	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
+		watch_start(s);
+	if (r == 0)
 		r = start_engine(s, err);
 	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
 	if (r == 0)
@@ -297,6 +299,8 @@ static void tear_down(struct supervisor *s)
 		runtime_remove(&s->places, s->spec->name);
 	if (s->engine && engine_stop(s->engine, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	/* Nothing inside can change anything any more. */
+	watch_finish(s);
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
 	if (s->remove && s->spec)
@@ -311,7 +315,7 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	s->guest = s->listener = s->signals = s->events.fd = -1;
+	s->guest = s->listener = s->signals = s->events.fd = s->watch = -1;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->gateway.child.pid = s->ca.child.pid = -1;
 	s->entry = (struct store_entry){.dir = STORE_FD, .lock = LOCK_FD, .live = LIVE_FD};

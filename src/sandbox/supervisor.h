@@ -9,6 +9,8 @@
 #include "wire/gateway-proto.h"
 #include "wire/wire.h"
 
+#include <time.h>
+
 /*
  * The supervisor of one live sandbox: its parts share this struct. See supervisor.c for the theory
  * of operation.
@@ -91,7 +93,11 @@ struct supervisor {
 	struct gateway_link gateway;
 	struct ca_link ca;
 	struct ev_timer deadline; /* of starting, later of stopping */
-	struct err why;		  /* what ended it, when it was no ordinary end */
+	struct surface *surface;  /* what the host would run in the workspace */
+	struct timespec since;	  /* what is newer was changed while the sandbox ran */
+	int watch;		  /* inotify */
+	struct ev_io watch_io;
+	struct err why; /* what ended it, when it was no ordinary end */
 };
 
 /* supervisor.c */
@@ -114,6 +120,14 @@ void client_exited(struct client *c, uint32_t code);
 void client_failed(struct client *c, int exit_code, const char *msg);
 void client_info(struct client *c, const json_t *j);
 void client_drop(struct client *c); /* closes; its command, if any, is ended */
+
+/* Something to tell whoever has or had a command here. */
+void client_notice_all(struct supervisor *s, const char *text);
+
+/* watch-link.c: what appears in the workspace that the host would run */
+void watch_start(struct supervisor *s);	 /* before anything can run inside */
+void watch_look(struct supervisor *s);	 /* after a command */
+void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
 
 /* guest-link.c: the line to the guest */
 int guest_link_setup(struct supervisor *s, struct err *err);
