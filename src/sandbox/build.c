@@ -138,7 +138,8 @@ static int add_user_mounts(struct sandbox_spec *s, const struct build_input *in,
 }
 
 static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
-		      const struct tools *t, const struct gitdir *git, struct err *err)
+		      const struct tools *t, const struct gitdir *git, char **notice,
+		      struct err *err)
 {
 	cleanup_free char *home = store_home(in->places, s->name);
 	cleanup_free char *guest = places_program(in->places, "guest");
@@ -152,6 +153,8 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	if (r == 0)
 		r = add_user_mounts(s, in, err);
 	build_watch_path(s, getenv("PATH"));
+	if (r == 0)
+		r = build_cred(s, in, a, notice, err);
 	if (r == 0)
 		r = build_net(s, in, err);
 	if (r == 0)
@@ -212,7 +215,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	if (r == 0)
 		r = set_limits(s, in->config, err);
 	if (r == 0)
-		r = add_mounts(s, in, a, &tools, git, err);
+		r = add_mounts(s, in, a, &tools, git, &ret->notice, err);
 	if (r < 0)
 		return r;
 	ret->argv0 = tools.argv0 ? xstrdup(tools.argv0) : NULL;
@@ -266,12 +269,23 @@ int build_spec(const struct build_input *in, struct build *ret, struct err *err)
 		return r;
 	}
 	if (!w.writable)
-		ret->notice =
-			xasprintf("you may not write to '%s'; neither may the sandbox", w.path);
+		build_notice(&ret->notice, "you may not write to '%s'; neither may the sandbox",
+			     w.path);
 	else if (g.note)
-		ret->notice = xstrdup(g.note);
+		build_notice(&ret->notice, "%s", g.note);
 	ret->spec = take_ptr(s);
 	return 0;
+}
+
+void build_notice(char **notice, const char *fmt, ...)
+{
+	cleanup_free char *old = *notice, *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	*notice = old ? xasprintf("%s; %s", old, text) : xstrdup(text);
 }
 
 void build_done(struct build *b)

@@ -1,0 +1,177 @@
+/*
+ * From the host's logins to the spec: references only. What an agent's services have on this host
+ * is looked for; what the user has named is taken as it is said.
+ */
+#include "sandbox/build.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "cred/cred.h"
+#include "sandbox/cred-rules.h"
+#include "sandbox/host-env.h"
+
+#define OFF "off"
+
+struct probing {
+	struct cred_host host;
+	struct strv environ;
+};
+
+static void probing_init(struct probing *p, const struct sandbox_spec *s,
+			 const struct build_input *in)
+{
+	strv_init(&p->environ);
+	host_environ(s, in->environ, &p->environ);
+	p->host = (struct cred_host){
+		.home = in->places->home,
+		.config = in->places->config,
+		.libexec = in->places->libexec,
+		.environ = p->environ.v,
+	};
+}
+
+static void probing_done(struct probing *p)
+{
+	strv_done(&p->environ);
+}
+
+static enum spec_way way_of(const struct config_credential *said)
+{
+	for (enum spec_way w = 0; said && said->way && w < SPEC_WAY_N; w++)
+		if (streq(said->way, spec_way_name(w)))
+			return w;
+	return SPEC_WAY_PHANTOM;
+}
+
+/* The user's own address of a provider, and whom to trust there. */
+static int set_origin(struct spec_credential *c, const struct build_input *in,
+		      const struct cred_provider *row, const char *found, struct err *err)
+{
+	const struct config_provider *own =
+		config_provider(in->config, row->endpoint ? row->endpoint : row->service);
+	const char *path;
+	struct host host;
+	uint16_t port;
+	int r = 0;
+
+	if (own && own->origin) {
+		r = origin_split(own->origin, &host, &port, &path, err);
+		if (r < 0)
+			return err_wrap(err, r, "providers.%s.origin",
+					row->endpoint ? row->endpoint : row->service);
+		c->origin = xstrdup(own->origin);
+		c->private = true;
+	} else {
+		c->origin = found ? xstrdup(found) : NULL;
+	}
+	if (own && own->ca_file)
+		r = path_real(own->ca_file, &c->ca_file, err);
+	if (own && own->token_url)
+		strv_pushf(&c->options, "token_url=%s", own->token_url);
+	return r < 0 ? err_wrap(err, r, "providers") : 0;
+}
+
+static int add_ref(struct sandbox_spec *s, const struct build_input *in, const struct cred_ref *ref,
+		   const struct config_credential *said, struct err *err)
+{
+	const struct cred_provider *row = ref->provider;
+	struct spec_credential *c = spec_credential_add(s, ref->name, row->name);
+
+	c->way = way_of(said);
+	c->source = ref->source ? xstrdup(ref->source) : NULL;
+	c->endpoint = row->endpoint ? xstrdup(row->endpoint) : NULL;
+	c->phantom = row->phantom ? xstrdup(row->phantom) : NULL;
+	c->expires_ms = ref->expires_ms;
+	strv_extend(&c->options, &ref->options);
+	for (const char *const *r = row->requests; r && *r; r++)
+		strv_push(&c->requests, *r);
+	return set_origin(c, in, row, ref->origin, err);
+}
+
+static int add_service(struct sandbox_spec *s, const struct build_input *in,
+		       const struct probing *p, const char *service, char **notice, struct err *err)
+{
+	const struct config_credential *said = config_credential(in->config, service);
+	cleanup_(cred_ref_done) struct cred_ref ref;
+	int r = 0;
+
+	cred_ref_init(&ref);
+	switch (cred_probe(&p->host, service, &ref, err)) {
+	case CRED_MISSING:
+		break;
+	case CRED_FOUND:
+		if (ref.warning)
+			build_notice(notice, "%s", ref.warning);
+		r = add_ref(s, in, &ref, said, err);
+		break;
+	case CRED_UNUSABLE:
+		err->exit_code = EXIT_RUNTIME;
+		r = -EKEYREJECTED;
+		break;
+	}
+	return r;
+}
+
+/* With a source of its own a credential is one string: the service's key row, or any bearer's. */
+static const struct cred_provider *row_of_source(const char *name)
+{
+	cleanup_free char *key = xasprintf("%s-key", name);
+	const struct cred_provider *row = cred_provider_find(key);
+
+	return row ? row : cred_provider_find("bearer");
+}
+
+static bool is_service(const char *name)
+{
+	for (size_t i = 0; i < cred_provider_count(); i++)
+		if (streq(cred_provider_at(i)->service, name))
+			return true;
+	return false;
+}
+
+static int add_named(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
+		     const char *name, char **notice, struct err *err)
+{
+	const struct config_credential *said = config_credential(in->config, name);
+	cleanup_(cred_ref_done) struct cred_ref ref;
+
+	cred_ref_init(&ref);
+	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
+		return 0;
+	if (!said || !said->source) {
+		if (is_service(name))
+			return add_service(s, in, p, name, notice, err);
+		/* A rule may name what is not set up: its requests are refused, and say so. */
+		return said ? err_usage(err,
+					"credentials: '%s' is no service ralph knows; say "
+					"where it is, with 'source'",
+					name)
+			    : 0;
+	}
+	ref.provider = row_of_source(name);
+	if (!ref.provider)
+		return err_usage(err, "credentials: '%s' cannot have a source", name);
+	ref.name = xstrdup(name);
+	ref.source = xstrdup(said->source);
+	ref.origin = ref.provider->origin ? xstrdup(ref.provider->origin) : NULL;
+	return add_ref(s, in, &ref, said, err);
+}
+
+int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+	       char **notice, struct err *err)
+{
+	const struct config *c = in->config;
+	cleanup_(probing_done) struct probing p;
+	int r = 0;
+
+	probing_init(&p, s, in);
+	for (const char *const *service = a->services; r == 0 && *service; service++)
+		r = add_named(s, in, &p, *service, notice, err);
+	for (size_t i = 0; r == 0 && i < c->n_credentials; i++)
+		r = add_named(s, in, &p, c->credentials[i].name, notice, err);
+	for (size_t i = 0; r == 0 && i < c->network.n_rules; i++)
+		if (c->network.rules[i].credential)
+			r = add_named(s, in, &p, c->network.rules[i].credential, notice, err);
+	return r;
+}
