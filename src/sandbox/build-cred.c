@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "cred/cred.h"
+#include "cred/bearer.h"
+#include "cred/requests.h"
 #include "sandbox/cred-rules.h"
 #include "sandbox/host-env.h"
 
@@ -77,6 +78,7 @@ static int add_ref(struct sandbox_spec *s, const struct build_input *in, const s
 {
 	const struct cred_provider *row = ref->provider;
 	struct spec_credential *c = spec_credential_add(s, ref->name, row->name);
+	int r;
 
 	c->way = way_of(said);
 	c->source = ref->source ? xstrdup(ref->source) : NULL;
@@ -84,9 +86,12 @@ static int add_ref(struct sandbox_spec *s, const struct build_input *in, const s
 	c->phantom = row->phantom ? xstrdup(row->phantom) : NULL;
 	c->expires_ms = ref->expires_ms;
 	strv_extend(&c->options, &ref->options);
-	for (const char *const *r = row->requests; r && *r; r++)
-		strv_push(&c->requests, *r);
-	return set_origin(c, in, row, ref->origin, err);
+	r = set_origin(c, in, row, ref->origin, err);
+	cred_requests(ref, c->private, &c->requests);
+	/* For clients that do nothing without a token of their own. */
+	if (row->placeholder && c->way == SPEC_WAY_PHANTOM)
+		spec_env_phantom(s, row->placeholder, SPEC_PHANTOM, ref->name);
+	return r;
 }
 
 static int add_service(struct sandbox_spec *s, const struct build_input *in,
@@ -119,7 +124,12 @@ static const struct cred_provider *row_of_source(const char *name)
 	cleanup_free char *key = xasprintf("%s-key", name);
 	const struct cred_provider *row = cred_provider_find(key);
 
-	return row ? row : cred_provider_find("bearer");
+	if (!row)
+		row = cred_provider_find(name);
+	/* npm's own file has a token for each registry; a source has one. */
+	return row && !streq(name, "npm") && streq(row->service, name)
+		       ? row
+		       : cred_provider_find("bearer");
 }
 
 static bool is_service(const char *name)
@@ -135,6 +145,7 @@ static int add_named(struct sandbox_spec *s, const struct build_input *in, const
 {
 	const struct config_credential *said = config_credential(in->config, name);
 	cleanup_(cred_ref_done) struct cred_ref ref;
+	int r;
 
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
@@ -149,12 +160,11 @@ static int add_named(struct sandbox_spec *s, const struct build_input *in, const
 					name)
 			    : 0;
 	}
-	ref.provider = row_of_source(name);
-	if (!ref.provider)
-		return err_usage(err, "credentials: '%s' cannot have a source", name);
-	ref.name = xstrdup(name);
-	ref.source = xstrdup(said->source);
-	ref.origin = ref.provider->origin ? xstrdup(ref.provider->origin) : NULL;
+	r = cred_from_source(&p->host, row_of_source(name), name, said->source, &ref, err);
+	if (r < 0)
+		return r;
+	if (ref.warning)
+		build_notice(notice, "%s", ref.warning);
 	return add_ref(s, in, &ref, said, err);
 }
 
