@@ -84,12 +84,12 @@ static int check_source(const struct cred_host *h, const char *source, char **re
 	cleanup_(cred_wipe) struct buf b;
 	int r;
 
+	buf_init(&b, CRED_FILE_MAX);
 	if (at && !cred_host_env(h, at))
 		return err_set(err, ENOENT, "%s is not set; set it", at);
 	at = cred_source_is(source, "file");
 	if (!at)
 		return 0;
-	buf_init(&b, CRED_FILE_MAX);
 	r = cred_read_file(at, &b, ret_warning, err);
 	if (r == 0 && b.len == 0)
 		return err_set(err, EINVAL, "'%s' is empty; write the token into it", at);

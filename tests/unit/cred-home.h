@@ -13,7 +13,7 @@
 #include "cred/cred.h"
 
 struct home {
-	char *dir;
+	char *dir, *bin;
 	struct strv env;
 	struct cred_host host;
 };
@@ -62,16 +62,14 @@ static inline void home_forget(const struct home *h, const char *name)
 
 static inline void home_make(struct home *h)
 {
-	cleanup_free char *bin = NULL;
-
 	*h = (struct home){.dir = xstrdup("/tmp/ralph-cred-XXXXXX")};
 	assert_non_null(mkdtemp(h->dir));
 	strv_init(&h->env);
-	bin = home_path(h, "bin");
-	assert_int_equal(mkdir(bin, 0755), 0);
-	h->host = (struct cred_host){.home = h->dir, .config = h->dir, .libexec = bin};
+	h->bin = home_path(h, "bin");
+	assert_int_equal(mkdir(h->bin, 0755), 0);
+	h->host = (struct cred_host){.home = h->dir, .config = h->dir, .libexec = h->bin};
 	home_env(h, "HOME", h->dir);
-	home_env(h, "PATH", bin);
+	home_env(h, "PATH", h->bin);
 }
 
 static inline void home_drop(struct home *h)
@@ -80,5 +78,6 @@ static inline void home_drop(struct home *h)
 
 	assert_int_equal(path_remove_tree(AT_FDCWD, h->dir, &err), 0);
 	free(h->dir);
+	free(h->bin);
 	strv_done(&h->env);
 }
