@@ -192,7 +192,9 @@ char *profile_template(const char *name)
 	for (enum key_id id = 0; id < KEY_N; id++) {
 		const struct key *k = &keys[id];
 		size_t len = key_section(k);
+		struct config_key shown;
 
+		(void)config_key(id, &shown);
 		if (id == KEY_PROFILE)
 			continue;
 		if (len && (len != section || strncmp(k->name, keys[id - 1].name, len) != 0))
@@ -201,10 +203,7 @@ char *profile_template(const char *name)
 			(void)buf_puts(&b, "\n");
 		section = len;
 		(void)buf_printf(&b, "# %s%s: %s # %s\n", len ? "  " : "", key_leaf(k),
-				 !k->def   ? "[]"
-				 : *k->def ? k->def
-					   : "\"\"",
-				 k->help);
+				 *shown.default_value ? shown.default_value : "\"\"", k->help);
 	}
 	return buf_take(&b);
 }

@@ -130,7 +130,7 @@ limit() {
 	mkdir -p "$XDG_CONFIG_HOME/ralph/profiles" "$HOME/data"
 	cat >"$XDG_CONFIG_HOME/ralph/profiles/mine.yaml" <<-'END'
 		# mine: everything
-		agent: tester
+		agent: claude
 		env: {set: [A=1], pass: [B]}
 		mounts: [{path: ~/data, target: /mnt/data}]
 		packages: [sh, env]
@@ -138,7 +138,7 @@ limit() {
 	echo there >"$HOME/data/file"
 	# shellcheck disable=SC2016 # for the shell inside
 	same '1 2 there' "$(B=2 ralph run --rm -p mine -- sh -c 'echo $A $B $(cat /mnt/data/file)')"
-	same tester "$(ralph audit -p mine --json | get 'j["agent"]')"
+	same claude "$(ralph audit -p mine --json -- sh | get 'j["agent"]')"
 }
 
 @test 'an expected program that is missing: nothing starts, and all that are missing are named' {
