@@ -76,40 +76,78 @@ static enum cred_probe probe_nothing(const struct cred_host *h, struct cred_ref 
 	return CRED_MISSING;
 }
 
-/* What a source says without being asked for its value. */
-static int check_source(const struct cred_host *h, const char *source, char **ret_warning,
-			struct err *err)
+/* What a source that the user named says without being asked for its value. */
+static enum cred_probe check_source(const struct cred_host *h, const char *name, const char *source,
+				    struct cred_ref *ret, struct err *err)
 {
 	const char *at = cred_source_is(source, "env");
 	cleanup_(cred_wipe) struct buf b;
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	if (at && !cred_host_env(h, at))
-		return err_set(err, ENOENT, "%s is not set; set it", at);
+	if (at && !cred_host_env(h, at)) {
+		(void)err_set(err, ENOENT, "the credential '%s': %s is not set; set it", name, at);
+		return CRED_UNUSABLE;
+	}
 	at = cred_source_is(source, "file");
 	if (!at)
-		return 0;
-	r = cred_read_file(at, &b, ret_warning, err);
+		return CRED_FOUND;
+	r = cred_read_file(at, &b, &ret->warning, err);
 	if (r == 0 && b.len == 0)
-		return err_set(err, EINVAL, "'%s' is empty; write the token into it", at);
+		r = err_set(err, EINVAL, "'%s' is empty; write the token into it", at);
 	if (r == -ENOENT)
-		return err_set(err, ENOENT, "'%s' is not there; write the token into it", at);
-	return r;
+		r = err_set(err, ENOENT, "'%s' is not there; write the token into it", at);
+	if (r == 0)
+		return CRED_FOUND;
+	(void)err_wrap(err, r, "the credential '%s'", name);
+	return CRED_UNUSABLE;
 }
 
-int cred_from_source(const struct cred_host *h, const struct cred_provider *row, const char *name,
-		     const char *source, struct cred_ref *ret, struct err *err)
+static const struct cred_provider *row_of(const char *name)
 {
-	int r = check_source(h, source, &ret->warning, err);
+	static const struct cred_provider *const rows[] = {&cred_github, &cred_npm};
 
-	if (r < 0)
-		return err_wrap(err, r, "the credential '%s'", name);
-	ret->provider = row;
-	ret->name = xstrdup(name);
-	ret->source = xstrdup(source);
-	ret->origin = row->origin ? xstrdup(row->origin) : NULL;
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (streq(rows[i]->service, name))
+			return rows[i];
+	return NULL;
+}
+
+enum cred_probe cred_named(const struct cred_host *h, const char *name, const char *source,
+			   struct cred_ref *ret, struct err *err)
+{
+	const struct cred_provider *row = row_of(name);
+	struct cred_ref ref;
+	enum cred_probe found;
+
+	cred_ref_init(&ref);
+	if (source) {
+		/* A file of npm's own form is npm's to read; another one holds the token alone. */
+		row = row == &cred_npm || !row ? &cred_bearer : row;
+		found = check_source(h, name, source, &ref, err);
+		ref.source = xstrdup(source);
+	} else if (row) {
+		found = row->probe(h, &ref, err);
+		if (found == CRED_MISSING)
+			(void)err_set(err, ENOENT, "the host has no credential '%s'; run: %s", name,
+				      row->login);
+	} else {
+		(void)err_set(err, ENOENT,
+			      "no credential is called '%s'; name its source: credentials: "
+			      "[{name: %s, source: 'command:…'}]",
+			      name, name);
+		found = CRED_MISSING;
+	}
+	if (found != CRED_FOUND) {
+		cred_ref_done(&ref);
+		return found;
+	}
+	ref.provider = row;
+	ref.name = xstrdup(name);
+	ref.origin = row->origin ? xstrdup(row->origin) : NULL;
+	cred_ref_done(ret);
+	*ret = ref;
+	return CRED_FOUND;
 }
 
 const struct cred_provider cred_github = {

@@ -5,12 +5,13 @@
 /*
  * Tokens for hosts that are no providers of models: GitHub, npm, and whatever the user names. They
  * have no endpoint of their own: rules of the network that name them put them on requests.
+ *
+ * The credential called `name`, which a rule or the user's settings ask for: from `source` when one
+ * is given ("env:NAME", "file:PATH", "command:LINE", "store:SERVICE"), else as the service of that
+ * name has it. CRED_MISSING: there is no such service, or the host has none; err says what to do.
  */
-
-/* A credential that the user says where to find: one string, used as the row says. What can be seen
- * without asking for the value (a variable that is not set, no file) is an error. */
-int cred_from_source(const struct cred_host *h, const struct cred_provider *row, const char *name,
-		     const char *source, struct cred_ref *ret, struct err *err);
+enum cred_probe cred_named(const struct cred_host *h, const char *name, const char *source,
+			   struct cred_ref *ret, struct err *err);
 
 /*
  * The token for a registry in an npmrc: "//HOST[:PORT][/PATH]/:_authToken=TOKEN", with ${NAME} from

@@ -87,20 +87,12 @@ static int add_ref(struct sandbox_spec *s, const struct build_input *in, const s
 	c->expires_ms = ref->expires_ms;
 	strv_extend(&c->options, &ref->options);
 	r = set_origin(c, in, row, ref->origin, err);
-<<<<<<< HEAD
-	cred_requests(ref, c->private, &c->requests);
-	/* For clients that do nothing without a token of their own. */
-	if (row->placeholder && c->way == SPEC_WAY_PHANTOM)
-		spec_env_phantom(s, row->placeholder, SPEC_PHANTOM, ref->name);
-	return r;
-=======
 	if (r < 0)
 		return r;
-	cred_requests(ref, c->private ? c->origin : NULL, &c->requests);
+	cred_requests(ref, c->private, &c->requests);
 	if (row->placeholder && c->way == SPEC_WAY_PHANTOM && !spec_env_find(s, row->placeholder))
 		spec_env_phantom(s, row->placeholder, SPEC_PHANTOM, ref->name);
 	return 0;
->>>>>>> main
 }
 
 /* What a provider of models has on this host, or, where the user says where, its key from there;
@@ -112,14 +104,6 @@ static enum cred_probe look(const struct probing *p, const char *name, const cha
 	const struct cred_provider *row = cred_provider_find(key);
 	enum cred_probe found;
 
-<<<<<<< HEAD
-	if (!row)
-		row = cred_provider_find(name);
-	/* npm's own file has a token for each registry; a source has one. */
-	return row && !streq(name, "npm") && streq(row->service, name)
-		       ? row
-		       : cred_provider_find("bearer");
-=======
 	if (!source) {
 		found = cred_probe(&p->host, name, ret, err);
 		return found == CRED_MISSING ? cred_named(&p->host, name, NULL, ret, err) : found;
@@ -131,7 +115,6 @@ static enum cred_probe look(const struct probing *p, const char *name, const cha
 		ret->origin = row->origin ? xstrdup(row->origin) : NULL;
 	}
 	return found;
->>>>>>> main
 }
 
 /* A service of the agent's, or a name that a rule or the user's settings use. */
@@ -140,7 +123,6 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 {
 	const struct config_credential *said = config_credential(in->config, name);
 	cleanup_(cred_ref_done) struct cred_ref ref;
-	int r;
 
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
@@ -156,17 +138,8 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	case CRED_UNUSABLE:
 		break;
 	}
-<<<<<<< HEAD
-	r = cred_from_source(&p->host, row_of_source(name), name, said->source, &ref, err);
-	if (r < 0)
-		return r;
-	if (ref.warning)
-		build_notice(notice, "%s", ref.warning);
-	return add_ref(s, in, &ref, said, err);
-=======
 	err->exit_code = EXIT_RUNTIME;
 	return -EKEYREJECTED;
->>>>>>> main
 }
 
 int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,

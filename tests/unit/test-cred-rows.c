@@ -317,22 +317,26 @@ static void npm_is_found_in_its_file(void **state)
 
 static void source_that_gives_nothing_is_an_error_at_once(void **state)
 {
-	const struct cred_provider *row = cred_provider_find("bearer");
 	cleanup_free char *path = home_path(&home, "token"), *source = xasprintf("file:%s", path);
 	cleanup_(cred_ref_done) struct cred_ref r;
 	struct err err = {0};
 
 	cred_ref_init(&r);
-	assert_true(cred_from_source(&home.host, row, "x", "env:NOT_SET", &r, &err) < 0);
+	assert_int_equal(cred_named(&home.host, "x", "env:NOT_SET", &r, &err), CRED_UNUSABLE);
 	assert_non_null(strstr(err.msg, "'x': NOT_SET is not set"));
-	assert_true(cred_from_source(&home.host, row, "x", source, &r, &err) < 0);
+	assert_int_equal(cred_named(&home.host, "x", source, &r, &err), CRED_UNUSABLE);
 	assert_non_null(strstr(err.msg, "is not there"));
 	home_put(&home, "token", 0600, "");
-	assert_true(cred_from_source(&home.host, row, "x", source, &r, &err) < 0);
+	assert_int_equal(cred_named(&home.host, "x", source, &r, &err), CRED_UNUSABLE);
 	assert_non_null(strstr(err.msg, "is empty"));
 	home_put(&home, "token", 0604, "topsecret");
-	assert_int_equal(cred_from_source(&home.host, row, "x", source, &r, &err), 0);
+	assert_int_equal(cred_named(&home.host, "x", source, &r, &err), CRED_FOUND);
+	assert_string_equal(r.provider->name, "bearer");
 	assert_non_null(strstr(r.warning, "chmod 600"));
+	assert_int_equal(cred_named(&home.host, "github", source, &r, &err), CRED_FOUND);
+	assert_string_equal(r.provider->placeholder, "GH_TOKEN");
+	assert_int_equal(cred_named(&home.host, "unheard-of", NULL, &r, &err), CRED_MISSING);
+	assert_non_null(strstr(err.msg, "name its source"));
 }
 
 static void no_row_lets_credentials_be_made_or_listed(void **state)
