@@ -18,6 +18,7 @@ import hmac
 import http.server
 import json
 import os
+import socketserver
 import ssl
 import struct
 import sys
@@ -254,8 +255,15 @@ class Upstream(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = handle_request
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def server_bind(self):
+        # Without asking a DNS server what this address is called.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]
+
+
 def main():
-    server = http.server.ThreadingHTTPServer((sys.argv[2], int(sys.argv[3])), Upstream)
+    server = Server((sys.argv[2], int(sys.argv[3])), Upstream)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{DIR}/upstream.pem")
     server.socket = context.wrap_socket(server.socket, server_side=True)
