@@ -48,7 +48,9 @@ static bool name_is_secret(const char *name, const char *value)
 {
 	const char *last = strrchr(name, '_');
 
-	if (streq(name, "PWD") || streq(name, "OLDPWD"))
+	/* A directory, and the name of a setting of git. */
+	if (streq(name, "PWD") || streq(name, "OLDPWD") ||
+	    strncmp(name, "GIT_CONFIG_KEY_", strlen("GIT_CONFIG_KEY_")) == 0)
 		return false;
 	last = last ? last + 1 : name;
 	if (value[0] == '/' && is_word(last, strlen(last), place_words, ARRAY_SIZE(place_words)))

@@ -21,7 +21,8 @@ static const char *const format_words[] = {"text", "json", NULL};
 const struct opt global_opts[] = {
 	{"dry-run", 0, OPT_BOOL, AT(dry_run), NULL, "print the plan and start nothing", .needs = CMD_DRY_RUN},
 	{"yes", 'y', OPT_BOOL, AT(yes), NULL, "do not ask for confirmation"},
-	{"profile", 'p', OPT_STR, 0, "NAME", "profile to load", .key = "profile", .needs = CMD_CONFIG},
+	{"profile", 'p', OPT_STR, 0, "NAME", "profile to load", .key = "profile", .needs = CMD_CONFIG,
+	 .complete = COMPLETE_PROFILE},
 	{"engine", 0, OPT_STR, 0, "NAME", "what makes the sandbox", .key = "engine", .needs = CMD_CONFIG},
 	{"docker", 0, OPT_STR, 0, NULL, "the same as --engine docker", .key = "engine", .value = "docker",
 	 .needs = CMD_CONFIG},

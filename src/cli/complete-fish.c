@@ -12,6 +12,7 @@ static const char *fish_kind(enum opt_complete kind)
 	static const char *const kinds[] = {
 		[COMPLETE_NONE] = "",
 		[COMPLETE_SANDBOX] = " -a '(__ralph_sandboxes)'",
+		[COMPLETE_PROFILE] = " -a '(__ralph_profiles)'",
 		[COMPLETE_FILE] = " -F",
 		[COMPLETE_DIR] = " -a '(__fish_complete_directories)'",
 		[COMPLETE_COMMAND] = " -a '(__fish_complete_command)'",
@@ -155,6 +156,10 @@ static const char fish_tail[] =
 	"\n"
 	"function __ralph_sandboxes\n"
 	"    command ralph ls --quiet 2>/dev/null | string match -r '^[a-z0-9-]+$'\n"
+	"end\n"
+	"\n"
+	"function __ralph_profiles\n"
+	"    command ralph profile ls --quiet 2>/dev/null | string match -r '^[a-zA-Z0-9._-]+$'\n"
 	"end\n"
 	"\n";
 

@@ -4,33 +4,60 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "cli/trust.h"
 
 extern char **environ;
 
-int settings_load(struct cli *cli, const char *project, struct settings *ret)
+int settings_sources_find(struct cli *cli, const char *project, struct settings_sources *ret)
 {
-	cleanup_(places_done) struct places p = {0};
-	cleanup_free char *user = NULL, *profiles = NULL, *shipped = NULL, *file = NULL;
-	struct config_sources src = {.environ = environ, .flags = &cli->config};
-	int r = places_find(&p, &cli->err);
+	struct places *p = &ret->places;
+	int r = places_find(p, &cli->err);
 
 	if (r < 0)
 		return r;
-	user = path_join(p.config, "config.yaml");
-	profiles = path_join(p.config, "profiles");
-	shipped = path_join(p.data, "profiles");
-	file = path_join(project ? project : ".", ".ralph/config.yaml");
-	src.user_file = user;
-	src.profile_dir = profiles;
-	src.shipped_dir = shipped;
-	src.project_file = file;
-	src.home = p.home;
-	r = config_load(&src, &ret->config, &cli->err);
+	ret->user = path_join(p->config, "config.yaml");
+	ret->profiles = path_join(p->config, "profiles");
+	ret->shipped = path_join(p->data, "profiles");
+	ret->project = path_join(project ? project : ".", ".ralph/config.yaml");
+	ret->src = (struct config_sources){
+		.user_file = ret->user,
+		.profile_dir = ret->profiles,
+		.shipped_dir = ret->shipped,
+		.project_file = ret->project,
+		.environ = environ,
+		.flags = &cli->config,
+		.home = p->home,
+	};
+	return 0;
+}
+
+void settings_sources_done(struct settings_sources *s)
+{
+	places_done(&s->places);
+	free(s->user);
+	free(s->profiles);
+	free(s->shipped);
+	free(s->project);
+	*s = (struct settings_sources){0};
+}
+
+int settings_load(struct cli *cli, const char *project, struct settings *ret)
+{
+	cleanup_sources struct settings_sources from = {0};
+	cleanup_trust struct trust_state trust = {0};
+	int r = settings_sources_find(cli, project, &from);
+
+	if (r == 0)
+		r = trust_look(&from.places, &from.src, &trust, &cli->err);
+	if (r == 0)
+		r = trust_settle(cli, &from.src, &trust);
+	if (r == 0)
+		r = config_load(&from.src, &ret->config, &cli->err);
 	if (r < 0)
 		return r;
 	log_setup(ret->config->log.level, ret->config->log.format);
-	ret->places = p;
-	p = (struct places){0};
+	ret->places = from.places;
+	from.places = (struct places){0};
 	return 0;
 }
 

@@ -13,6 +13,17 @@ struct settings {
 	const struct agent *agent; /* settings_build(): whose program is the command; NULL: none */
 };
 
+/* Where settings come from, named as config_load() wants them; nothing is read. */
+struct settings_sources {
+	struct places places;
+	char *user, *profiles, *shipped, *project;
+	struct config_sources src;
+};
+int settings_sources_find(struct cli *cli, const char *project, struct settings_sources *ret);
+void settings_sources_done(struct settings_sources *s);
+
+#define cleanup_sources cleanup_(settings_sources_done)
+
 /* project: the directory whose .ralph/config.yaml counts; NULL: the current one. */
 int settings_load(struct cli *cli, const char *project, struct settings *ret);
 void settings_done(struct settings *s);

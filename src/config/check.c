@@ -71,6 +71,13 @@ const char *check_env_entry(const char *s)
 	return NULL;
 }
 
+const char *check_program(const char *s)
+{
+	if (made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._+-", PROFILE_MAX_LEN))
+		return NULL;
+	return "is no program's name; use letters, digits, '.', '_', '+' and '-', not a path";
+}
+
 const char *check_refuse(const char *s)
 {
 	if (strlen(s) > PATTERN_MAX_LEN)

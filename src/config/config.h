@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/strv.h"
@@ -16,6 +17,8 @@
  */
 /* The strictest first, so that a project file can only become stricter. */
 enum config_quarantine { QUARANTINE_ALL, QUARANTINE_GIT, QUARANTINE_NONE, QUARANTINE_N };
+#define CONFIG_FILE_MAX (256 * KiB)
+
 enum config_tier { TIER_NONE, TIER_ALLOWLIST, TIER_INET, TIER_FULL, TIER_N };
 
 struct config_mount {
@@ -59,6 +62,7 @@ struct config {
 	struct strv identity; /* patterns of e-mail addresses: whose logins; empty: anyone's */
 	struct config_mount *mounts;
 	size_t n_mounts;
+	struct strv packages; /* programs that must be found inside */
 	struct {
 		struct strv mask; /* patterns of names that cannot be read inside */
 		enum config_quarantine quarantine;
@@ -107,7 +111,7 @@ static inline void config_freep(struct config **c)
  * What to read. NULL paths are skipped; a file that is named but absent is skipped as well.
  *
  * Scalars: the strongest source wins. Lists (env.set, env.pass, env.refuse, identity, mounts,
- * network.allow, .deny, .rules): every source appends to the weaker ones, in the order user file,
+ * packages, network.allow, .deny, .rules): every source appends to the weaker ones, in the order user file,
  * profile, project file, environment, flags. An entry that is there already is not repeated; an
  * env.set of the same name and a mount on the same target replace the weaker one.
  */
@@ -138,6 +142,23 @@ struct config_sources {
 
 /* Merges all sources by precedence. Errors carry file:line:column, the key, the remedy; exit 2. */
 int config_load(const struct config_sources *src, struct config **ret, struct err *err);
+
+/*
+ * What the project file asks for beyond the user's own settings (user file and the profile that the
+ * user chose), whether it is trusted or not: none where it only tightens, or is not there.
+ */
+struct config_widening {
+	const char *key;
+	char *value;   /* as the file has it; of a mount its path, of a rule its host */
+	unsigned line; /* in the file */
+};
+int config_widenings(const struct config_sources *src, struct config_widening **ret, size_t *ret_n,
+		     struct err *err);
+void config_widenings_free(struct config_widening *w, size_t n);
+
+/* The bytes of a project file, for project_text; *ret_there is false where there is none. No link
+ * is followed, and what is larger than a file may be, or none, is refused; exit 2. */
+int config_project_read(const char *path, struct buf *ret, bool *ret_there, struct err *err);
 
 /* Every key with its effective value, as it would be written in a file. */
 struct config_entry {

@@ -196,16 +196,14 @@ static int open_hostile(const char *path)
 	return path_open_beneath(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 }
 
-int config_file_read(const char *path, enum config_file_flags flags, struct config_file **ret,
-		     struct err *err)
+static int read_bytes(const char *path, enum config_file_flags flags, struct buf *ret,
+		      bool *ret_there, struct err *err)
 {
 	cleanup_fd int fd = -1;
-	cleanup_buf struct buf b;
 	struct stat st;
 	int r;
 
-	buf_init(&b, CONFIG_FILE_MAX);
-	*ret = NULL;
+	*ret_there = false;
 	if (flags & CONFIG_FILE_HOSTILE) {
 		fd = open_hostile(path);
 		if (fd == -ELOOP)
@@ -225,10 +223,29 @@ int config_file_read(const char *path, enum config_file_flags flags, struct conf
 		return err_sys(err, errno, "cannot look at '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return err_usage(err, "%s: is not a regular file; remove it", path);
-	r = fd_read_all(fd, &b);
+	r = fd_read_all(fd, ret);
 	if (r == -ENOBUFS)
 		return err_usage(err, "%s: is larger than 256 KiB; shorten it", path);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read '%s'", path);
-	return config_file_parse(path, buf_str(&b), b.len, ret, err);
+	*ret_there = true;
+	return 0;
+}
+
+int config_project_read(const char *path, struct buf *ret, bool *ret_there, struct err *err)
+{
+	return read_bytes(path, CONFIG_FILE_HOSTILE, ret, ret_there, err);
+}
+
+int config_file_read(const char *path, enum config_file_flags flags, struct config_file **ret,
+		     struct err *err)
+{
+	cleanup_buf struct buf b;
+	bool there;
+	int r;
+
+	buf_init(&b, CONFIG_FILE_MAX);
+	*ret = NULL;
+	r = read_bytes(path, flags, &b, &there, err);
+	return r < 0 || !there ? r : config_file_parse(path, buf_str(&b), b.len, ret, err);
 }

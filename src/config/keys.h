@@ -16,6 +16,7 @@ enum key_id {
 	KEY_ENV_REFUSE,
 	KEY_IDENTITY,
 	KEY_MOUNTS,
+	KEY_PACKAGES,
 	KEY_MASK,
 	KEY_QUARANTINE,
 	KEY_TIER,
@@ -169,6 +170,7 @@ const char *check_refuse(const char *s);
 const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
 const char *check_mask(const char *s);
+const char *check_program(const char *s);
 const char *check_mount_path(const char *s);
 const char *check_mount_target(const char *s);
 const char *check_method(const char *s);

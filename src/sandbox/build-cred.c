@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "cred/cred.h"
+#include "cred/bearer.h"
+#include "cred/requests.h"
 #include "sandbox/cred-rules.h"
 #include "sandbox/host-env.h"
 
@@ -77,6 +78,7 @@ static int add_ref(struct sandbox_spec *s, const struct build_input *in, const s
 {
 	const struct cred_provider *row = ref->provider;
 	struct spec_credential *c = spec_credential_add(s, ref->name, row->name);
+	int r;
 
 	c->way = way_of(said);
 	c->source = ref->source ? xstrdup(ref->source) : NULL;
@@ -84,54 +86,40 @@ static int add_ref(struct sandbox_spec *s, const struct build_input *in, const s
 	c->phantom = row->phantom ? xstrdup(row->phantom) : NULL;
 	c->expires_ms = ref->expires_ms;
 	strv_extend(&c->options, &ref->options);
-	for (const char *const *r = row->requests; r && *r; r++)
-		strv_push(&c->requests, *r);
-	return set_origin(c, in, row, ref->origin, err);
+	r = set_origin(c, in, row, ref->origin, err);
+	if (r < 0)
+		return r;
+	cred_requests(ref, c->private ? c->origin : NULL, &c->requests);
+	if (row->placeholder && c->way == SPEC_WAY_PHANTOM && !spec_env_find(s, row->placeholder))
+		spec_env_phantom(s, row->placeholder, SPEC_PHANTOM, ref->name);
+	return 0;
 }
 
-static int add_service(struct sandbox_spec *s, const struct build_input *in,
-		       const struct probing *p, const char *service, char **notice, struct err *err)
-{
-	const struct config_credential *said = config_credential(in->config, service);
-	cleanup_(cred_ref_done) struct cred_ref ref;
-	int r = 0;
-
-	cred_ref_init(&ref);
-	switch (cred_probe(&p->host, service, &ref, err)) {
-	case CRED_MISSING:
-		break;
-	case CRED_FOUND:
-		if (ref.warning)
-			build_notice(notice, "%s", ref.warning);
-		r = add_ref(s, in, &ref, said, err);
-		break;
-	case CRED_UNUSABLE:
-		err->exit_code = EXIT_RUNTIME;
-		r = -EKEYREJECTED;
-		break;
-	}
-	return r;
-}
-
-/* With a source of its own a credential is one string: the service's key row, or any bearer's. */
-static const struct cred_provider *row_of_source(const char *name)
+/* What a provider of models has on this host, or, where the user says where, its key from there;
+ * else a token for rules. */
+static enum cred_probe look(const struct probing *p, const char *name, const char *source,
+			    struct cred_ref *ret, struct err *err)
 {
 	cleanup_free char *key = xasprintf("%s-key", name);
 	const struct cred_provider *row = cred_provider_find(key);
+	enum cred_probe found;
 
-	return row ? row : cred_provider_find("bearer");
+	if (!source) {
+		found = cred_probe(&p->host, name, ret, err);
+		return found == CRED_MISSING ? cred_named(&p->host, name, NULL, ret, err) : found;
+	}
+	found = cred_named(&p->host, name, source, ret, err);
+	if (found == CRED_FOUND && row) {
+		ret->provider = row;
+		free(ret->origin);
+		ret->origin = row->origin ? xstrdup(row->origin) : NULL;
+	}
+	return found;
 }
 
-static bool is_service(const char *name)
-{
-	for (size_t i = 0; i < cred_provider_count(); i++)
-		if (streq(cred_provider_at(i)->service, name))
-			return true;
-	return false;
-}
-
-static int add_named(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
-		     const char *name, char **notice, struct err *err)
+/* A service of the agent's, or a name that a rule or the user's settings use. */
+static int add(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
+	       const char *name, char **notice, struct err *err)
 {
 	const struct config_credential *said = config_credential(in->config, name);
 	cleanup_(cred_ref_done) struct cred_ref ref;
@@ -139,23 +127,19 @@ static int add_named(struct sandbox_spec *s, const struct build_input *in, const
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
 		return 0;
-	if (!said || !said->source) {
-		if (is_service(name))
-			return add_service(s, in, p, name, notice, err);
-		/* A rule may name what is not set up: its requests are refused, and say so. */
-		return said ? err_usage(err,
-					"credentials: '%s' is no service ralph knows; say "
-					"where it is, with 'source'",
-					name)
-			    : 0;
+	switch (look(p, name, said ? said->source : NULL, &ref, err)) {
+	case CRED_MISSING:
+		/* A rule may name what is not there: its requests are refused, and say so. */
+		return 0;
+	case CRED_FOUND:
+		if (ref.warning)
+			build_notice(notice, "%s", ref.warning);
+		return add_ref(s, in, &ref, said, err);
+	case CRED_UNUSABLE:
+		break;
 	}
-	ref.provider = row_of_source(name);
-	if (!ref.provider)
-		return err_usage(err, "credentials: '%s' cannot have a source", name);
-	ref.name = xstrdup(name);
-	ref.source = xstrdup(said->source);
-	ref.origin = ref.provider->origin ? xstrdup(ref.provider->origin) : NULL;
-	return add_ref(s, in, &ref, said, err);
+	err->exit_code = EXIT_RUNTIME;
+	return -EKEYREJECTED;
 }
 
 int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
@@ -167,11 +151,11 @@ int build_cred(struct sandbox_spec *s, const struct build_input *in, const struc
 
 	probing_init(&p, s, in);
 	for (const char *const *service = a->services; r == 0 && *service; service++)
-		r = add_named(s, in, &p, *service, notice, err);
+		r = add(s, in, &p, *service, notice, err);
 	for (size_t i = 0; r == 0 && i < c->n_credentials; i++)
-		r = add_named(s, in, &p, c->credentials[i].name, notice, err);
+		r = add(s, in, &p, c->credentials[i].name, notice, err);
 	for (size_t i = 0; r == 0 && i < c->network.n_rules; i++)
 		if (c->network.rules[i].credential)
-			r = add_named(s, in, &p, c->network.rules[i].credential, notice, err);
+			r = add(s, in, &p, c->network.rules[i].credential, notice, err);
 	return r;
 }

@@ -10,6 +10,7 @@
 #include "sandbox/gitdir.h"
 #include "sandbox/limits.h"
 #include "sandbox/name.h"
+#include "sandbox/packages.h"
 #include "sandbox/store.h"
 #include "sandbox/tools.h"
 #include "sandbox/workspace.h"
@@ -136,9 +137,15 @@ static int add_user_mounts(struct sandbox_spec *s, const struct build_input *in,
 	return 0;
 }
 
-static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
-		      const struct tools *t, const struct gitdir *git, char **notice,
-		      struct err *err)
+/* What the mounts are made of, besides what was asked for. */
+struct found {
+	const struct agent *agent;
+	const struct tools *tools;
+	const struct gitdir *git;
+};
+
+static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct found *f,
+		      char **notice, struct err *err)
 {
 	cleanup_free char *home = store_home(in->places, s->name);
 	cleanup_free char *guest = places_program(in->places, "guest");
@@ -147,19 +154,19 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	build_root(s);
 	(void)spec_mount_add(s, SPEC_BIND_RO, guest, "/run/ralph/guest", "ralph's own pid 1");
 	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, "the sandbox's own home");
-	add_tools(s, t);
-	r = build_workspace(s, in, git, err);
+	add_tools(s, f->tools);
+	r = build_workspace(s, in, f->git, err);
 	if (r == 0)
 		r = add_user_mounts(s, in, err);
 	build_watch_path(s, getenv("PATH"));
 	if (r == 0)
-		r = build_cred(s, in, a, notice, err);
+		r = build_cred(s, in, f->agent, notice, err);
 	if (r == 0)
 		r = build_net(s, in, err);
 	if (r == 0)
-		r = build_agent_check(s, in, a, t, err);
+		r = build_agent_check(s, in, f->agent, f->tools, err);
 	if (r == 0)
-		r = build_agent(s, in, a, err);
+		r = build_agent(s, in, f->agent, err);
 	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
 	return r;
 }
@@ -182,7 +189,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		struct build *ret, struct err *err)
 {
 	cleanup_(tools_done) struct tools tools = {0};
-	cleanup_free char *path = NULL, *host_path = NULL;
+	cleanup_free char *path = NULL, *host_path = NULL, *home = NULL;
 	cleanup_strv struct strv shown = {0};
 	struct tools_input ti = {
 		.argv0 = in->argv0,
@@ -207,11 +214,14 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	if (r < 0)
 		return r;
 	path = tools_path_text(&tools);
-	r = build_env(s, in, path, err);
+	home = store_home(in->places, s->name);
+	r = packages_check(in->config, &tools, s->home, home, err);
+	if (r == 0)
+		r = build_env(s, in, path, err);
 	if (r == 0)
 		r = set_limits(s, in->config, err);
 	if (r == 0)
-		r = add_mounts(s, in, a, &tools, git, &ret->notice, err);
+		r = add_mounts(s, in, &(struct found){a, &tools, git}, &ret->notice, err);
 	if (r < 0)
 		return r;
 	ret->argv0 = tools.argv0 ? xstrdup(tools.argv0) : NULL;

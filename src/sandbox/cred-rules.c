@@ -1,10 +1,9 @@
 #include "sandbox/cred-rules.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 #include "policy/pattern.h"
+#include "policy/request.h"
 
 #define HTTPS "https://"
 #define HTTPS_PORT 443
@@ -22,48 +21,50 @@ int origin_split(const char *origin, struct host *ret, uint16_t *ret_port, const
 	return host_parse_authority(at, (size_t)(path - at), HTTPS_PORT, ret, ret_port, err);
 }
 
-/* A server could take such a path for another one than we do. */
-static bool is_ambiguous(const char *path, size_t n)
+/* A row of requests, "METHOD PREFIX [URL]"; GET allows HEAD. */
+static bool method_fits(const char *row, size_t n, const char *method)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (path[i] == '\\' || strncasecmp(path + i, "%2e", 3) == 0 ||
-		    strncasecmp(path + i, "%5c", 3) == 0)
-			return true;
-		if (path[i] == '/' && path[i + 1] == '.' &&
-		    (i + 2 >= n || path[i + 2] == '/' ||
-		     (path[i + 2] == '.' && (i + 3 >= n || path[i + 3] == '/'))))
-			return true;
-	}
-	return false;
+	return (strlen(method) == n && memcmp(row, method, n) == 0) ||
+	       (n == 3 && memcmp(row, "GET", n) == 0 && streq(method, "HEAD"));
 }
 
-/* "POST /v1/messages": the method, and where the path begins; a word of it is whole. */
-static bool matches(const char *request, const char *method, const char *path, size_t n)
+/* Does the request go where this row leads, and no further? */
+static bool row_fits(const char *row, const struct spec_credential *c,
+		     const struct gw_header_ask *ask, const struct host *host, const char *path,
+		     size_t path_n)
 {
-	const char *prefix = strchr(request, ' ');
-	size_t len;
+	size_t method_n = strcspn(row, " ");
+	const char *prefix = row + method_n + (row[method_n] == ' ');
+	size_t prefix_n = strcspn(prefix, " ");
+	const char *url = prefix[prefix_n] ? prefix + prefix_n + 1 : c->origin, *base;
+	cleanup_free char *whole = NULL;
+	struct host own;
+	struct err ignored;
+	uint16_t port;
+	size_t n;
 
-	if (!prefix || strncmp(request, method, (size_t)(prefix - request)) != 0 ||
-	    method[prefix - request])
+	if (!url || !method_fits(row, method_n, ask->method) ||
+	    origin_split(url, &own, &port, &base, &ignored) < 0 || !host_equal(&own, host) ||
+	    port != ask->port)
 		return false;
-	prefix++;
-	len = strlen(prefix);
-	return len > 0 && len <= n && memcmp(path, prefix, len) == 0 &&
-	       (len == n || !isalnum((unsigned char)prefix[len - 1]) || path[len] == '/' ||
-		path[len] == ':');
+	n = strlen(base);
+	while (url == c->origin && n && base[n - 1] == '/')
+		n--;
+	whole = xasprintf("%.*s%.*s", (int)n, base, url == c->origin ? (int)prefix_n : 0, prefix);
+	return *whole && request_path_under(path, path_n, whole);
 }
 
 static bool may_request(const struct spec_credential *c, const struct gw_header_ask *ask,
-			const char *base)
+			const struct host *host)
 {
-	size_t skip = strlen(base), n = strcspn(ask->target, "?");
+	cleanup_buf struct buf canon;
+	size_t path_n = 0;
 
-	if (skip && base[skip - 1] == '/')
-		skip--;
-	if (n < skip || strncmp(ask->target, base, skip) != 0 || is_ambiguous(ask->target, n))
+	buf_init(&canon, REQUEST_TARGET_MAX);
+	if (!c->endpoint || request_canon(ask->target, strlen(ask->target), &canon, &path_n) < 0)
 		return false;
 	for (size_t i = 0; i < c->requests.n; i++)
-		if (matches(c->requests.v[i], ask->method, ask->target + skip, n - skip))
+		if (row_fits(c->requests.v[i], c, ask, host, buf_str(&canon), path_n))
 			return true;
 	return false;
 }
@@ -88,19 +89,14 @@ static bool rule_names(const struct sandbox_spec *spec, const char *credential,
 int cred_may_ask(const struct sandbox_spec *spec, const struct gw_header_ask *ask, struct err *err)
 {
 	const struct spec_credential *c = spec_credential_find(spec, ask->credential);
-	struct host host, own;
-	uint16_t port = 0;
-	const char *base = "";
+	struct host host;
 
 	if (!c || c->way != SPEC_WAY_PHANTOM)
 		return err_set(err, ENOENT, "this sandbox has no credential of that name");
 	if (ask->port == 0 || ask->port > UINT16_MAX ||
 	    host_parse(ask->host, strlen(ask->host), &host, err) < 0)
 		return err_set(err, EPERM, "the question for a credential names no host");
-	if (c->origin && c->endpoint && origin_split(c->origin, &own, &port, &base, err) == 0 &&
-	    host_equal(&own, &host) && port == ask->port && may_request(c, ask, base))
-		return 0;
-	if (rule_names(spec, c->name, &host, (uint16_t)ask->port))
+	if (may_request(c, ask, &host) || rule_names(spec, c->name, &host, (uint16_t)ask->port))
 		return 0;
 	return err_set(err, EPERM, "credential %s is not for this request", c->name);
 }

@@ -288,6 +288,23 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	return err_set(err, EIO, "%s", msg ? msg : "the sandbox failed");
 }
 
+int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
+		  int *ret, struct err *err)
+{
+	cleanup_fd int conn = -1;
+	int r = -EAGAIN;
+
+	for (int i = 0; r == -EAGAIN && i < STALE_TRIES; i++) {
+		closep(&conn);
+		r = live_start(p, spec, flags, &conn, err);
+		if (r == 0)
+			r = live_wait_up(conn, spec->name, err);
+	}
+	if (r == 0)
+		*ret = take_fd(conn);
+	return r;
+}
+
 static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
