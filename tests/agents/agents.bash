@@ -168,7 +168,23 @@ for r in rows:
 PYTHON
 }
 
-# The only host that was reached, or tried, is the provider.
+# talk STEP… -- AGENT [ARG…]: the agent on a terminal; see cli/terminal.py.
+talk() {
+	local steps=() ENTER code=0
+
+	while [ "$1" != -- ]; do
+		steps+=("$1")
+		shift
+	done
+	shift
+	enter
+	TERM=xterm-256color python3 "$AGENTS_DIR/../cli/terminal.py" "$T/screen" size:40x120 "${steps[@]}" -- \
+		"${ENTER[@]}" "$RALPH" --yes run "$@" 3>&- || code=$?
+	BOX=$(sandbox)
+	[ $code -eq 0 ] || fail "exit $code"
+}
+
+# only_the_provider [HOST]: no other host was reached, and none was tried but this one.
 only_the_provider() {
 	local other
 
@@ -176,5 +192,6 @@ only_the_provider() {
 	other=$(saw dns | grep -v '^llm\.test ' || :)
 	[ -z "$other" ] || fail "other names were looked up: $other" || return
 	other=$(events | grep '"type":"net"' | grep -v '"host":"llm.test"' || :)
+	[ -z "${1:-}" ] || other=$(grep -vF "\"verdict\":\"deny\",\"phase\":\"end\",\"host\":\"$1\"" <<<"$other" || :)
 	[ -z "$other" ] || fail "other hosts were asked for: $other"
 }

@@ -77,14 +77,22 @@ bed_start() {
 	wait_until test -e "$BED/ready" || fail "$(cat "$BED/log")"
 }
 
-bed() {
+# enter: the words that take a command line into the namespace, in $ENTER.
+enter() {
 	local own=(--user --preserve-credentials)
 
 	[ "$(id -u)" -ne 0 ] || own=()
 	# The host's own proxy settings are not the test's.
 	# shellcheck disable=SC2016
-	SSL_CERT_FILE=$BED/ca.pem nsenter -t "$BED_PID" "${own[@]}" --net --mount \
-		sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+	ENTER=(env SSL_CERT_FILE="$BED/ca.pem" nsenter -t "$BED_PID" "${own[@]}" --net --mount
+		sh -c 'cd "$0" && exec "$@"' "$PWD")
+}
+
+bed() {
+	local ENTER
+
+	enter
+	"${ENTER[@]}" "$@"
 }
 
 net() {

@@ -29,6 +29,7 @@ import zlib
 DIR = sys.argv[1]
 lock = threading.Lock()
 turns = 0
+ASIDE = 9999  # the number of a turn that offers no tools
 
 
 def read_json(name, otherwise):
@@ -216,7 +217,7 @@ class Upstream(http.server.BaseHTTPRequestHandler):
         path = urllib.parse.unquote(self.path.partition("?")[0])
         if self.headers.get("upgrade"):
             return self.reply(426, {"error": {"message": "no upgrade here"}})
-        n, step = next_step() if inner.get("tools") else (9999, {"say": "ok"})
+        n, step = next_step() if inner.get("tools") else (ASIDE, {"say": "ok"})
         if "status" in step:
             return self.reply(step["status"], step.get("body", {}), step.get("headers"))
         return self.answer(path, asked, n, step)
@@ -228,6 +229,8 @@ class Upstream(http.server.BaseHTTPRequestHandler):
             events = openai_events(step, n, asked.get("model"))
             return self.stream("text/event-stream", (self.sse(e) for e in events))
         if path.endswith("enerateContent"):
+            if n == ASIDE:  # which model would do? It asks again until it gets an answer of this form
+                step = {"say": '{"reasoning": "none", "model_choice": "flash"}'}
             answer = gemini_answer(step, "v1internal" in path)
             if path.endswith(":generateContent"):
                 return self.reply(200, answer)
