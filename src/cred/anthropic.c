@@ -127,6 +127,8 @@ static enum cred_probe probe_file(const struct cred_host *h, struct cred_ref *re
 	ret->source = xasprintf("file:%s", path);
 	ret->expires_ms = l.expires_ms;
 	ret->renewable = l.refresh != NULL;
+	if (l.subscription)
+		strv_pushf(&ret->options, "subscription=%s", l.subscription);
 	return CRED_FOUND;
 }
 

@@ -20,6 +20,7 @@ void claude_login_done(struct claude_login *l)
 	(void)cred_secret_free(l->access);
 	(void)cred_secret_free(l->refresh);
 	free(l->scopes);
+	free(l->subscription);
 	free(l->client_id);
 	*l = (struct claude_login){0};
 }
@@ -79,7 +80,7 @@ int claude_login_parse(const char *text, size_t len, struct claude_login *ret, s
 	cleanup_json json_t *j = NULL;
 	const json_t *when;
 	json_t *login = NULL;
-	const char *client = NULL;
+	const char *client = NULL, *subscription = NULL;
 	int r = parse_document(text, len, &j, &login, err);
 
 	if (r == 0)
@@ -88,6 +89,8 @@ int claude_login_parse(const char *text, size_t len, struct claude_login *ret, s
 		r = take_token(login, "refreshToken", &l.refresh, err);
 	if (r == 0)
 		r = json_opt_str(login, "clientId", &client, err);
+	if (r == 0)
+		r = json_opt_str(login, "subscriptionType", &subscription, err);
 	if (r < 0)
 		return r;
 	if (!l.access)
@@ -100,6 +103,7 @@ int claude_login_parse(const char *text, size_t len, struct claude_login *ret, s
 			       ? (uint64_t)json_real_value(when)
 			       : 0;
 	l.scopes = join_scopes(login);
+	l.subscription = subscription && token_is_sane(subscription) ? xstrdup(subscription) : NULL;
 	l.client_id = client && token_is_sane(client) ? xstrdup(client) : NULL;
 	*ret = l;
 	l = (struct claude_login){0};

@@ -9,6 +9,7 @@
 struct claude_login {
 	char *access, *refresh; /* wiped; refresh is NULL where there is none */
 	char *scopes;		/* separated by blanks; NULL: not said */
+	char *subscription;	/* "max" …; NULL: not said */
 	char *client_id;	/* NULL: Claude Code's usual one */
 	uint64_t expires_ms;
 };

@@ -1,12 +1,9 @@
 #include "cred/claude-lock.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/fd.h"
 
 #define STORAGE_TRIES 50
 #define STORAGE_WAIT_MS 100
@@ -15,7 +12,6 @@ void claude_lock_init(struct claude_lock *l, const char *dir)
 {
 	*l = (struct claude_lock){
 		.refresh = xasprintf("%s/.oauth_refresh.lock", dir),
-		.owner = xasprintf("%s/.oauth_refresh.lock.owner", dir),
 		.legacy = xasprintf("%s.lock", dir),
 		.storage = xasprintf("%s/.storage-write.lock", dir),
 	};
@@ -32,11 +28,8 @@ void claude_lock_done(struct claude_lock *l)
 {
 	let_go(l->storage, &l->has_storage);
 	let_go(l->legacy, &l->has_legacy);
-	if (l->has_refresh)
-		(void)unlink(l->owner);
 	let_go(l->refresh, &l->has_refresh);
 	free(l->refresh);
-	free(l->owner);
 	free(l->legacy);
 	free(l->storage);
 	*l = (struct claude_lock){0};
@@ -69,31 +62,18 @@ static int take(const char *path, bool *has)
 	return -EBUSY;
 }
 
-static void write_owner(const struct claude_lock *l)
-{
-	cleanup_fd int fd =
-		open(l->owner, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	cleanup_free char *text = xasprintf("{\"pid\":%d}", getpid());
-
-	if (fd >= 0)
-		(void)fd_write_all(fd, text, strlen(text));
-}
-
 int claude_lock_refresh(struct claude_lock *l, struct err *err)
 {
 	int r = take(l->refresh, &l->has_refresh);
 
 	if (r == 0) {
-		write_owner(l);
 		r = take(l->legacy, &l->has_legacy);
 		/* A directory above ~/.claude that we may not write to has no older version's lock
 		 * either. */
 		if (r == -EACCES || r == -EROFS || r == -EPERM)
 			r = 0;
-		if (r < 0) {
-			(void)unlink(l->owner);
+		if (r < 0)
 			let_go(l->refresh, &l->has_refresh);
-		}
 	}
 	if (r < 0 && r != -EBUSY)
 		return err_sys(err, -r, "cannot take the lock '%s'", l->refresh);

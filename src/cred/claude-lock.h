@@ -9,12 +9,16 @@
  * A holder touches its locks every few seconds; one that was not touched for a minute is left over
  * from a process that died, and is taken away.
  *
- *	DIR/.oauth_refresh.lock         who renews the login (with DIR/.oauth_refresh.lock.owner)
+ *	DIR/.oauth_refresh.lock         who renews the login
  *	DIR.lock                        the same for older versions, taken second
  *	DIR/.storage-write.lock         who writes the file, taken last and held shortly
+ *
+ * Claude Code also leaves a record of the process that renews (.oauth_refresh.lock.owner), by which
+ * others see earlier that it died. A record that is not about this very lock says nothing to them,
+ * so we write none: should we die, they wait the minute.
  */
 struct claude_lock {
-	char *refresh, *owner, *legacy, *storage;
+	char *refresh, *legacy, *storage;
 	bool has_refresh, has_legacy, has_storage;
 };
 

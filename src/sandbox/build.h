@@ -30,6 +30,9 @@ struct build {
 	char *notice; /* something to tell the user; may be NULL */
 };
 
+/* Something more to tell the user. */
+void build_notice(char **notice, const char *fmt, ...) printf_like(2, 3);
+
 int build_spec(const struct build_input *in, struct build *ret, struct err *err);
 void build_done(struct build *b);
 
@@ -53,6 +56,10 @@ void build_watch_path(struct sandbox_spec *s, const char *path);
 void build_root(struct sandbox_spec *s);
 /* build-net.c: rules, and what programs inside need to know of the gateway */
 int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+/* build-cred.c: the credentials of the agent's services and of the user's rules, by reference;
+ * *notice gets what the user should know of them, behind what is there */
+int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+	       char **notice, struct err *err);
 /* build-agent.c: what the agent's row asks for; its credentials are in the spec already */
 int build_agent_find(const struct build_input *in, const struct agent **ret, struct err *err);
 int build_agent_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);

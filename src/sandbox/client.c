@@ -143,8 +143,7 @@ static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *r
 	f->cwd = wire_get_str(&r);
 	wire_get_strv(&r, &f->argv);
 	wire_get_strv(&r, &f->env);
-	if (wire_read_end(&r) < 0 || f->argv.n == 0 ||
-	    m->n_fds != wire_exec_fds(f->flags))
+	if (wire_read_end(&r) < 0 || f->argv.n == 0 || m->n_fds != wire_exec_fds(f->flags))
 		return -EPROTO;
 	return 0;
 }
@@ -222,6 +221,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	}
 	if (f.flags & WIRE_EXEC_INHERIT)
 		inherit(s->spec, &f);
+	cred_link_environ(s, &f.env);
 	write_spawn(&f, &b);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;

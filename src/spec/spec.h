@@ -42,7 +42,8 @@ enum spec_mount_kind {
 	SPEC_DEV,	/* a minimal /dev with its own devpts */
 	SPEC_SYMLINK,	/* target is a link to source */
 	SPEC_HOME_LINK, /* the same, in the sandbox's home, where it stays */
-	SPEC_HOME_FILE, /* a file in the sandbox's home with the content `data`, anew at each start */
+	SPEC_HOME_FILE, /* a file in the sandbox's home with the content `data`, anew at each start
+			 */
 	SPEC_HOME_SEED, /* the same, made where there is none and then the sandbox's own */
 	SPEC_FILE,	/* target is a read-only file with the content `data` */
 	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
@@ -235,6 +236,9 @@ int spec_check(const struct sandbox_spec *s, struct err *err);
 
 json_t *spec_to_json(const struct sandbox_spec *s);
 int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
+/* The credentials alone, as {"credentials": […]}: what the credential helper is given. */
+json_t *spec_credentials_to_json(const struct sandbox_spec *s);
+int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err);
 /*
  * May a command that asks for `want` run in a sandbox that lives as `live`? NULL when it may, else
  * the first difference, in words. Everything wanted must be there; more may be there only when it
