@@ -58,7 +58,7 @@ if setpriv --reuid 1000 --regid 1000 --clear-groups true 2>/dev/null; then
 fi
 
 you() {
-	env -i "${as_you[@]}" env HOME=/home/you USER=you LOGNAME=you PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 \
+	env -i "${as_you[@]}" env HOME=/home/you USER=you LOGNAME=you PATH=/home/you/.local/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 \
 		XDG_RUNTIME_DIR=/run/user/1000 EDITOR=vim SHOP_TEST_TOKEN=for-the-tests-only-17 "$@"
 }
 
@@ -76,6 +76,15 @@ network:
   allow: [api.example.com, "*.docs.example.org", "localhost:5432", "search.example.com:9200"]
 limits: {memory: 4G, pids: 512, timeout: 2h}
 END
+# The agent is not started, as the answer is no; that it is there is enough.
+you mkdir -p -m 700 /home/you/.claude /home/you/.local/bin
+you tee /home/you/.local/bin/claude >/dev/null <<<'#!/bin/sh'
+you chmod 755 /home/you/.local/bin/claude
+you tee /home/you/.claude/.credentials.json >/dev/null <<END
+{"claudeAiOauth": {"accessToken": "sk-ant-oat01-demo", "refreshToken": "sk-ant-ort01-demo",
+	"expiresAt": $((($(date +%s) + 8 * 3600 - 30) * 1000)), "scopes": ["user:inference"], "subscriptionType": "max"}}
+END
+you chmod 600 /home/you/.claude/.credentials.json
 you tee package.json >/dev/null <<<'{"name": "shop", "scripts": {"test": "true"}}'
 
 tmux=(tmux -u -S /home/you/.tmux -f /dev/null)
@@ -113,4 +122,4 @@ picture() {
 	you "${tmux[@]}" kill-server
 }
 
-picture audit 'ralph run --profile shop -- make test' 'Proceed?' n
+picture audit 'ralph run claude --profile shop' 'Proceed?' n
