@@ -6,7 +6,10 @@ set -euo pipefail
 build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc bubblewrap git
 	libjansson-dev libcyaml-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev
 	libidn2-dev libunistring-dev libcmocka-dev python3"
-test="bats groff-base zsh fish procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace"
+test="bats groff-base zsh fish procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
+	python3-pip python3-setuptools cargo rustc"
+# Some packages of nodejs bring npm along, and exclude that of the distribution.
+command -v npm >/dev/null || test="$test npm"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 bench="hyperfine haproxy nginx-light tinyproxy squid"
 

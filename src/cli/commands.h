@@ -13,6 +13,7 @@ extern const struct command cmd_help;
 extern const struct command cmd_inspect;
 extern const struct command cmd_ls;
 extern const struct command cmd_net;
+extern const struct command cmd_quarantine;
 extern const struct command cmd_rm;
 extern const struct command cmd_run;
 extern const struct command cmd_shell;
