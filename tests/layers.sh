@@ -11,6 +11,7 @@ declare -A may=(
 	[cred]="base config" [agent]="base config"
 	[gateway]="base wire policy"
 	[guest]="base wire"
+	[probe]="base wire"
 	[engine]="base wire spec"
 	[sandbox]="base wire config policy spec cred agent engine"
 	[loop]="base config spec agent sandbox transcript"

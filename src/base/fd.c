@@ -54,6 +54,14 @@ int fd_read_all(int fd, struct buf *b)
 	}
 }
 
+static int seal(int fd)
+{
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+		return -errno;
+	return 0;
+}
+
 int fd_memfd(const char *name, const void *p, size_t n)
 {
 	cleanup_fd int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -62,12 +70,38 @@ int fd_memfd(const char *name, const void *p, size_t n)
 	if (fd < 0)
 		return -errno;
 	r = fd_write_all(fd, p, n);
-	if (r < 0)
-		return r;
-	if (lseek(fd, 0, SEEK_SET) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+	if (r == 0)
+		r = seal(fd);
+	return r < 0 ? r : take_fd(fd);
+}
+
+/* Linux 6.3; it must be said where the system makes memory files not executable by default. */
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+int fd_program(const char *path)
+{
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	cleanup_fd int from = open(path, O_RDONLY | O_CLOEXEC), fd = -1;
+	char piece[16 * 1024];
+	ssize_t n;
+	int r;
+
+	if (from < 0)
 		return -errno;
-	return take_fd(fd);
+	fd = memfd_create("ralph-program", flags | MFD_EXEC);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("ralph-program", flags);
+	if (fd < 0)
+		return -errno;
+	while ((n = read(from, piece, sizeof(piece))) > 0) {
+		r = fd_write_all(fd, piece, (size_t)n);
+		if (r < 0)
+			return r;
+	}
+	r = n < 0 ? -errno : seal(fd);
+	return r < 0 ? r : take_fd(fd);
 }
 
 int fd_set_cloexec(int fd, bool on)

@@ -34,6 +34,8 @@ int fd_write_all(int fd, const void *p, size_t n);
 int fd_read_all(int fd, struct buf *b);
 /* A sealed memory file with this content, offset 0: for programs that read a descriptor. */
 int fd_memfd(const char *name, const void *p, size_t n);
+/* The same with a file's content, to be executed by descriptor (execveat). */
+int fd_program(const char *path);
 int fd_set_cloexec(int fd, bool on);
 int fd_set_nonblock(int fd, bool on);
 /*

@@ -133,7 +133,8 @@ static int send_exec(struct session *s, struct err *err)
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u64(&b, s->a->timeout_ms);
 	wire_put_str(&b, s->a->user ? s->a->user : "");
-	wire_put_u32(&b, (s->a->tty ? WIRE_EXEC_TTY : 0) | (s->a->inherit ? WIRE_EXEC_INHERIT : 0));
+	wire_put_u32(&b, (s->a->tty ? WIRE_EXEC_TTY : 0) | (s->a->inherit ? WIRE_EXEC_INHERIT : 0) |
+				 s->a->consent);
 	wire_put_u32(&b, ws.ws_row);
 	wire_put_u32(&b, ws.ws_col);
 	wire_put_str(&b, s->a->cwd);

@@ -80,6 +80,8 @@ static int plan_mount(struct native *n, const struct spec_mount *m, struct err *
 		add(n, "--symlink", m->source, m->target);
 		return 0;
 	case SPEC_HOME_LINK:
+	case SPEC_HOME_FILE:
+	case SPEC_HOME_SEED:
 		return 0; /* made in the record before the start: bwrap fails on a link that is
 			     there */
 	case SPEC_FILE:

@@ -3,22 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/base64.h"
 #include "gateway/url.h"
-
-static const char b64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static void put_base64(struct buf *out, const unsigned char *p, size_t n)
-{
-	for (size_t i = 0; i < n; i += 3) {
-		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
-			     (i + 2 < n ? p[i + 2] : 0);
-
-		(void)buf_putc(out, b64[v >> 18]);
-		(void)buf_putc(out, b64[v >> 12 & 63]);
-		(void)buf_putc(out, i + 1 < n ? b64[v >> 6 & 63] : '=');
-		(void)buf_putc(out, i + 2 < n ? b64[v & 63] : '=');
-	}
-}
 
 static int hex(char c)
 {
@@ -44,7 +30,7 @@ static char *basic_auth(const char *p, size_t n)
 	}
 	buf_init(&out, GW_SECRET_MAX * 2);
 	(void)buf_puts(&out, "Basic ");
-	put_base64(&out, plain, len);
+	base64_put(&out, plain, len);
 	explicit_bzero(plain, n + 1);
 	return buf_take(&out);
 }

@@ -52,7 +52,7 @@ static int open_pty(const struct guest *g, uint32_t rows, uint32_t cols, int *re
 }
 
 /* Forks the payload and waits until it has become the command, or says why not. */
-static int fork_payload(struct minder *m, struct wire_reader *r, const int fds[3], bool terminal,
+static int fork_payload(struct minder *m, struct wire_reader *r, struct payload_fds *fds,
 			struct err *err)
 {
 	cleanup_fd int pipe_r = -1, pipe_w = -1;
@@ -67,8 +67,9 @@ static int fork_payload(struct minder *m, struct wire_reader *r, const int fds[3
 	m->payload = fork();
 	if (m->payload < 0)
 		return err_sys(err, errno, "cannot start a process in the sandbox");
+	fds->pipe = pipe_w;
 	if (m->payload == 0)
-		payload_run(m->g, r, fds, terminal, pipe_w);
+		payload_run(m->g, r, fds);
 	closep(&pipe_w);
 	do
 		n = read(pipe_r, &f, sizeof(f));
@@ -82,25 +83,27 @@ static int fork_payload(struct minder *m, struct wire_reader *r, const int fds[3
 static int start(struct minder *m, struct wire_msg *spawn, int *ret_master, struct err *err)
 {
 	cleanup_fd int slave = -1;
-	int fds[3] = {spawn->fds[0], spawn->fds[1], spawn->fds[2]}, r;
+	struct payload_fds fds = {{spawn->fds[0], spawn->fds[1], spawn->fds[2]}, .program = -1};
 	uint32_t flags, rows, cols;
 	struct wire_reader reader;
-	bool terminal;
+	int r;
 
 	wire_read(&reader, spawn);
 	flags = wire_get_u32(&reader);
 	rows = wire_get_u32(&reader);
 	cols = wire_get_u32(&reader);
-	terminal = flags & WIRE_EXEC_TTY;
-	if (reader.bad || (flags & ~(uint32_t)WIRE_EXEC_TTY) || spawn->n_fds != (terminal ? 0 : 3))
+	fds.terminal = flags & WIRE_EXEC_TTY;
+	if (reader.bad || (flags & ~WIRE_SPAWN_FLAGS) || spawn->n_fds != wire_exec_fds(flags))
 		return err_set(err, EPROTO, "the request to run a command is malformed");
-	if (terminal) {
+	if (flags & WIRE_EXEC_PROGRAM)
+		fds.program = spawn->fds[spawn->n_fds - 1];
+	if (fds.terminal) {
 		r = open_pty(m->g, rows, cols, ret_master, &slave, err);
 		if (r < 0)
 			return r;
-		fds[0] = fds[1] = fds[2] = slave;
+		fds.stdio[0] = fds.stdio[1] = fds.stdio[2] = slave;
 	}
-	return fork_payload(m, &reader, fds, terminal, err);
+	return fork_payload(m, &reader, &fds, err);
 }
 
 static int exit_code(int status)

@@ -15,7 +15,7 @@
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* The places of the few descriptors a payload needs until exec. All are close-on-exec. */
-enum { FD_PIPE = 3, FD_RULESET, FD_PROC, FD_PLACES_END };
+enum { FD_PIPE = 3, FD_RULESET, FD_PROC, FD_PROGRAM, FD_PLACES_END };
 
 struct command {
 	const char *cwd;
@@ -37,9 +37,9 @@ static int read_command(struct wire_reader *r, struct command *c, struct err *er
 }
 
 /* Numbers may overlap with their places: everything goes out of the way first. */
-static int place_fds(int pipe, int ruleset, int proc_fd)
+static int place_fds(int pipe, int ruleset, int proc_fd, int program)
 {
-	const int from[] = {pipe, ruleset, proc_fd};
+	const int from[] = {pipe, ruleset, proc_fd, program};
 	int high[ARRAY_SIZE(from)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
@@ -119,6 +119,12 @@ static int set_rlimits(const struct guest_setup *s, struct err *err)
 	return 0;
 }
 
+static int exec_program(const struct command *c)
+{
+	(void)syscall(SYS_execveat, FD_PROGRAM, "", c->argv.v, c->env.v, AT_EMPTY_PATH);
+	return -errno;
+}
+
 /* execvpe(3) with the PATH of the command's own environment. */
 static int exec_command(const struct command *c)
 {
@@ -150,7 +156,7 @@ static int exec_command(const struct command *c)
 	}
 }
 
-static int become(const struct guest *g, struct wire_reader *r, struct err *err)
+static int become(const struct guest *g, struct wire_reader *r, bool program, struct err *err)
 {
 	struct command c;
 	int ret = read_command(r, &c, err);
@@ -168,29 +174,40 @@ static int become(const struct guest *g, struct wire_reader *r, struct err *err)
 	if (ret < 0)
 		return ret;
 	default_signals();
-	ret = exec_command(&c);
+	ret = program ? exec_program(&c) : exec_command(&c);
 	return err_sys(err, -ret, "cannot run '%s'", c.argv.v[0]);
 }
 
-void payload_run(const struct guest *g, struct wire_reader *r, const int fds[3], bool terminal,
-		 int pipe)
+/* Anything but sealed memory could be opened again, or change under our feet. */
+static int check_program(int fd, struct err *err)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (fd < 0 || (seals >= 0 && (seals & F_SEAL_WRITE)))
+		return 0;
+	return err_set(err, EINVAL, "the program is not a sealed memory file");
+}
+
+void payload_run(const struct guest *g, struct wire_reader *r, const struct payload_fds *fds)
 {
 	struct payload_failure f = {0};
 	cleanup_fd int own = -1;
-	int ruleset, ret = domain_for(&g->domain, fds, 3, &own, &f.err);
+	int pipe = fds->pipe, ruleset, ret = domain_for(&g->domain, fds->stdio, 3, &own, &f.err);
 
 	if (ret == 0)
-		ret = take_stdio(fds, terminal, &f.err);
+		ret = check_program(fds->program, &f.err);
+	if (ret == 0)
+		ret = take_stdio(fds->stdio, fds->terminal, &f.err);
 	if (ret == 0) {
 		ruleset = own >= 0 ? own : g->domain.ruleset;
-		ret = place_fds(pipe, ruleset, g->proc_fd);
+		ret = place_fds(pipe, ruleset, g->proc_fd, fds->program);
 		if (ret < 0)
 			(void)err_sys(&f.err, -ret, "cannot arrange the descriptors");
 		pipe = FD_PIPE;
 		own = -1; /* closed with all the others */
 	}
 	if (ret == 0)
-		ret = become(g, r, &f.err);
+		ret = become(g, r, fds->program >= 0, &f.err);
 	f.eno = -ret;
 	(void)fd_write_all(pipe, &f, sizeof(f));
 	_exit(EXIT_RALPH);

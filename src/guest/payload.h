@@ -10,7 +10,13 @@ struct payload_failure {
 
 /*
  * Becomes the command of a WIRE_SPAWN frame; r stands behind its size fields. The descriptors are
- * those of the frame, or three times a terminal. On failure the pipe says why.
+ * those of the frame, or three times a terminal; program, unless it is -1, is a memory file to
+ * execute. On failure the pipe says why.
  */
-_Noreturn void payload_run(const struct guest *g, struct wire_reader *r, const int fds[3],
-			   bool terminal, int pipe);
+struct payload_fds {
+	int stdio[3];
+	bool terminal;
+	int program, pipe;
+};
+_Noreturn void payload_run(const struct guest *g, struct wire_reader *r,
+			   const struct payload_fds *fds);

@@ -39,7 +39,7 @@
 #include "base/proc.h"
 #include "sandbox/runtime.h"
 
-enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6, LOCK_FD = 7 };
+enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6, LOCK_FD = 7, ENVIRON_FD = 8 };
 
 #define START_MS 30000 /* until the guest must be up */
 #define SPEC_MAX (4 * MiB)
@@ -225,6 +225,8 @@ static int set_up(struct supervisor *s, struct err *err)
 	if (r == 0)
 		r = places_find(&s->places, err);
 	if (r == 0)
+		r = cred_link_prepare(s, err);
+	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
 		watch_start(s);
@@ -295,6 +297,7 @@ static void tear_down(struct supervisor *s)
 	closep(&s->listener);
 	gateway_link_stop(s);
 	ca_link_stop(s);
+	cred_link_stop(s);
 	if (s->spec && s->places.runtime)
 		runtime_remove(&s->places, s->spec->name);
 	if (s->engine && engine_stop(s->engine, &err) < 0)
@@ -317,12 +320,15 @@ int main(void)
 
 	s->guest = s->listener = s->signals = s->events.fd = s->watch = -1;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
+	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = -1;
 	s->entry = (struct store_entry){.dir = STORE_FD, .lock = LOCK_FD, .live = LIVE_FD};
 	s->born_ms = now_ms();
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	for (int fd = CLIENT_FD; fd <= LOCK_FD; fd++)
 		(void)fd_set_cloexec(fd, true);
+	if (fd_set_cloexec(ENVIRON_FD, true) == 0)
+		s->cred.env_fd = ENVIRON_FD;
 	store_mark(&s->entry, true);
 	(void)client_new(s, CLIENT_FD, true);
 	r = set_up(s, &err);

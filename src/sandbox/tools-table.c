@@ -63,6 +63,7 @@ static const struct tools_root roots[] = {
 	{"/home/linuxbrew/.linuxbrew", "Homebrew", NULL},
 	{"/nix/store", "Nix", NULL},
 	{".local/share/claude", "Claude Code", NULL},
+	{".claude/local", "Claude Code", NULL},
 	{".local/share/cursor-agent", "Cursor", NULL},
 	{".opencode/bin", "opencode", NULL},
 };
@@ -98,6 +99,11 @@ const struct tools_root *tools_root_of(const char *path)
 		if (path_under(path, roots[i].path))
 			return &roots[i];
 	return NULL;
+}
+
+const char *tools_private_place(size_t i)
+{
+	return i < ARRAY_SIZE(private_places) ? private_places[i] : NULL;
 }
 
 bool tools_rel_is_private(const char *rel)

@@ -43,13 +43,18 @@ static bool needs_source(enum spec_mount_kind kind)
 	       kind == SPEC_PIN || kind == SPEC_PROTECT;
 }
 
+static bool has_data(enum spec_mount_kind kind)
+{
+	return kind == SPEC_FILE || kind == SPEC_HOME_FILE || kind == SPEC_HOME_SEED;
+}
+
 static int check_mount(const struct spec_mount *m, struct err *err)
 {
 	int r = check_path("mount target", m->target, err);
 
 	if (r == 0 && needs_source(m->kind))
 		r = check_path("mount source", m->source, err);
-	if (r == 0 && m->kind == SPEC_FILE && !m->data)
+	if (r == 0 && has_data(m->kind) && !m->data)
 		r = err_set(err, EINVAL, "'%s' has no content", m->target);
 	if (r == 0 && (m->kind == SPEC_SYMLINK || m->kind == SPEC_HOME_LINK) && !m->source)
 		r = err_set(err, EINVAL, "'%s' is a link to nothing", m->target);

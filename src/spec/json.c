@@ -623,3 +623,13 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 	*ret = take_ptr(s);
 	return 0;
 }
+
+json_t *spec_credentials_to_json(const struct sandbox_spec *s)
+{
+	return json_pack("{so}", "credentials", credentials_to_json(s));
+}
+
+int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err)
+{
+	return read_each(j, "credentials", read_credential, s, err);
+}

@@ -217,6 +217,8 @@ const char *spec_mount_kind_name(enum spec_mount_kind k)
 		[SPEC_DEV] = "dev",
 		[SPEC_SYMLINK] = "symlink",
 		[SPEC_HOME_LINK] = "home-link",
+		[SPEC_HOME_FILE] = "home-file",
+		[SPEC_HOME_SEED] = "home-seed",
 		[SPEC_FILE] = "file",
 		[SPEC_DIR] = "dir",
 		[SPEC_MASK] = "mask",

@@ -42,6 +42,9 @@ enum spec_mount_kind {
 	SPEC_DEV,	/* a minimal /dev with its own devpts */
 	SPEC_SYMLINK,	/* target is a link to source */
 	SPEC_HOME_LINK, /* the same, in the sandbox's home, where it stays */
+	SPEC_HOME_FILE, /* a file in the sandbox's home with the content `data`, anew at each start
+			 */
+	SPEC_HOME_SEED, /* the same, made where there is none and then the sandbox's own */
 	SPEC_FILE,	/* target is a read-only file with the content `data` */
 	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
 	SPEC_DIR,  /* an empty directory of the root */
@@ -126,10 +129,10 @@ struct spec_credential {
 	char *endpoint; /* http://proxy/_ralph/ENDPOINT/ leads to origin; NULL: only rules use it */
 	char *phantom;	/* how its phantom begins, as clients expect it: "sk-ant-oat01-" */
 	bool private;	/* the user set the origin: it may lie on a private address */
-	struct strv
-		requests;    /* what may be asked of the endpoint: "POST /v1/messages" (prefixes) */
-	struct strv options; /* the provider's own, NAME=VALUE: "region=us-east-1" */
-	uint64_t expires_ms; /* as seen when the spec was made; 0: not known, or never */
+	struct strv requests; /* what may be asked of the endpoint: "METHOD PREFIX [URL]", see
+				 struct gw_route */
+	struct strv options;  /* the provider's own, NAME=VALUE: "region=us-east-1" */
+	uint64_t expires_ms;  /* as seen when the spec was made; 0: not known, or never */
 };
 
 /* What providers may cost; 0: no limit. */
@@ -197,6 +200,12 @@ struct sandbox_spec {
 struct sandbox_spec *spec_new(void);
 struct sandbox_spec *spec_free(struct sandbox_spec *s);
 
+/* Is it laid into the sandbox's home before the start, rather than mounted? */
+static inline bool spec_is_of_home(enum spec_mount_kind k)
+{
+	return k == SPEC_HOME_LINK || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
+}
+
 static inline void spec_freep(struct sandbox_spec **s)
 {
 	(void)spec_free(*s);
@@ -228,6 +237,9 @@ int spec_check(const struct sandbox_spec *s, struct err *err);
 
 json_t *spec_to_json(const struct sandbox_spec *s);
 int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
+/* The credentials alone, as {"credentials": […]}: what the credential helper is given. */
+json_t *spec_credentials_to_json(const struct sandbox_spec *s);
+int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err);
 /*
  * May a command that asks for `want` run in a sandbox that lives as `live`? NULL when it may, else
  * the first difference, in words. Everything wanted must be there; more may be there only when it

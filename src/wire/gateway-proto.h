@@ -38,7 +38,9 @@ enum gw_type {
 	CA_LEAF, /* str host → GW_LEAF_IS with the same id */
 
 	/* supervisor ↔ credential helper (libexec/ralph/cred, socket on descriptor 3) */
-	CRED_SETUP, /* bytes: the spec's credentials as JSON → CRED_READY with the same id */
+	/* bytes: JSON with the spec's credentials and the host's places; fd: the user's
+	 * environment, entries ended by NUL → CRED_READY with the same id */
+	CRED_SETUP,
 	CRED_READY, /* (empty) */
 	CRED_ASK,   /* struct gw_header_ask, checked by the supervisor → GW_HEADER_IS, same id */
 	CRED_EVENT, /* helper → supervisor: bytes JSON, for the event log; never a secret */
@@ -71,6 +73,12 @@ struct gw_policy {
  * carry its phantom: in the field where clients put their keys, or, for clients that send none, as
  * the next segment of the path. It is a permission of its own: no rule of the policy is needed for
  * it, and none is widened by it.
+ *
+ * requests: "POST /v1/messages", a method and a path prefix as policy/request.h reads it; the
+ * first that fits decides. A third word is a URL that stands for url and prefix together, where a
+ * provider keeps that request elsewhere: what follows the prefix, and the query, is put behind it.
+ * "GET /inference-profiles https://bedrock.us-east-1.amazonaws.com/inference-profiles" is one. Its
+ * host and port are the credential's own as much as url's are.
  */
 struct gw_route {
 	char *provider, *url;
@@ -78,7 +86,7 @@ struct gw_route {
 	char *phantom;	      /* NULL: none */
 	char *ca_file;	      /* trust for this upstream alone; NULL: as for every other */
 	bool private;	      /* may lie on a private address: the user named it */
-	struct strv requests; /* "POST /v1/messages": method and path prefix; empty: nothing */
+	struct strv requests; /* "METHOD PREFIX [URL]"; empty: nothing may be asked */
 };
 
 struct gw_config {

@@ -10,9 +10,7 @@ load ../cli/helpers
 
 attack_setup() {
 	ralph_setup || return
-	PROBE=$BATS_TEST_DIRNAME/probe
-	[ -x "$PROBE" ] || PROBE=$BATS_TEST_DIRNAME/../../build/tests/attack/probe
-	cp "$PROBE" "$WS/probe" || return
+	cp "${RALPH%/bin/ralph}/libexec/ralph/probe" "$WS/probe" || return
 	PROBE=$WS/probe
 	HELPERS=()
 }
