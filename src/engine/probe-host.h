@@ -35,8 +35,8 @@ const char *host_userns_remedy(const struct host_userns *u);
 struct host_bwrap {
 	char *path; /* NULL: not there */
 	unsigned major, minor, patch;
-	bool setuid; /* then it cannot --disable-userns */
-	bool usable; /* not setuid, and new enough: --disable-userns came with 0.8 */
+	bool setuid; /* then it does not let the guest keep capabilities */
+	bool usable; /* not setuid, and new enough */
 };
 int host_bwrap(struct host_bwrap *ret, struct err *err);
 void host_bwrap_done(struct host_bwrap *b);
