@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|test|lint|bench
+# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|test|lint|bench|screenshots
 # A run that finds everything in place only asks dpkg. RALPH_NO_SETUP=1 leaves the machine alone.
 set -euo pipefail
 
@@ -11,6 +11,7 @@ test="bats groff-base zsh fish procps util-linux iproute2 openssl curl wget node
 # Not in every release: what needs them has a stand-in.
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
+screenshots="tmux util-linux"
 bench="hyperfine haproxy nginx-light tinyproxy squid"
 
 die() {
@@ -27,7 +28,8 @@ test)
 	;;
 lint) want="$build $lint" ;;
 bench) want="$build $bench" ;;
-*) die "usage: scripts/setup.sh build|test|lint|bench" ;;
+screenshots) want="$build $screenshots" ;;
+*) die "usage: scripts/setup.sh build|test|lint|bench|screenshots" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"
