@@ -107,6 +107,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 	case GW_HEADER:
 		cred_link_ask(s, &m);
 		break;
+	case GW_USAGE:
 	case GW_HEALTH:
 		break;
 	default:

@@ -142,7 +142,7 @@ ask() {
 	mkdir -p "$HOME/.claude"
 	for text in '{"claudeAiOauth":{"accessToken":"sk-ant-oat01-to' '' '   ' '[1]' '{"claudeAiOauth":7}' \
 		'{"claudeAiOauth":{"accessToken":"","refreshToken":"","expiresAt":0}}' \
-		'{"claudeAiOauth":{"accessToken":"a\\nb"}}' \
+		'{"claudeAiOauth":{"accessToken":"a\nb"}}' \
 		'{"claudeAiOauth":{"accessToken":"sk-ant-oat01-x","expiresAt":1000}}'; do
 		printf '%s' "$text" >"$file"
 		chmod 600 "$file"
