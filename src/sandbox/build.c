@@ -204,9 +204,13 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	if (r == 0)
 		r = check_owner(in, s, err);
 	if (r == 0)
+		r = set_limits(s, in->config, err);
+	if (r == 0)
 		r = build_agent_find(in, &a, err);
 	if (r < 0)
 		return r;
+	if (in->begun)
+		in->begun(in->arg, in->places, s);
 	host_path = agent_search_path(a->program, getenv("PATH"), in->places->home);
 	ti.path = host_path;
 	shown_by_user(in->config, &shown);
@@ -218,8 +222,6 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	r = packages_check(in->config, &tools, s->home, home, err);
 	if (r == 0)
 		r = build_env(s, in, path, err);
-	if (r == 0)
-		r = set_limits(s, in->config, err);
 	if (r == 0)
 		r = add_mounts(s, in, &(struct found){a, &tools, git}, &ret->notice, err);
 	if (r < 0)
