@@ -132,7 +132,7 @@ assert_secret_nowhere() {
 			fail "'$secret' is inside: $out"
 			bad=1
 		}
-		out=$(grep -rlaF -e "$secret" "$XDG_STATE_HOME/ralph" "${XDG_RUNTIME_DIR:-/nonexistent}" 2>/dev/null)
+		out=$(grep -rlaF -e "$secret" "$XDG_STATE_HOME/ralph" "${XDG_RUNTIME_DIR:-/nonexistent}" 2>/dev/null || :)
 		[ -z "$out" ] || {
 			fail "'$secret' is in ralph's own files: $out"
 			bad=1
