@@ -18,6 +18,7 @@ const struct command *const commands[] = {
 	&cmd_selftest,
 	&cmd_net,
 	&cmd_quarantine,
+	&cmd_usage,
 	&cmd_config,
 	&cmd_profile,
 	&cmd_trust,

@@ -21,6 +21,7 @@ extern const struct command cmd_quarantine;
 extern const struct command cmd_rm;
 extern const struct command cmd_run;
 extern const struct command cmd_selftest;
+extern const struct command cmd_usage;
 extern const struct command cmd_shell;
 extern const struct command cmd_stop;
 extern const struct command cmd_store_token;

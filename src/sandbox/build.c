@@ -93,6 +93,8 @@ static int set_limits(struct sandbox_spec *s, const struct config *c, struct err
 		r = limits_decide(c, &facts, &support, &s->limits, err);
 	if (r < 0)
 		return r;
+	s->budget = (struct spec_budget){c->budget.micro_usd, c->budget.tokens};
+	strv_extend(&s->prices, &c->prices);
 	s->limits.controllers = support.controllers;
 	cgroup_support_to_spec(&support, &s->limits);
 	s->limits.n_rlimits =
