@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&cmd_rm,
 	&cmd_selftest,
 	&cmd_net,
+	&cmd_quarantine,
 	&cmd_config,
 	&cmd_profile,
 	&cmd_trust,

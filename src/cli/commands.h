@@ -17,6 +17,7 @@ extern const struct command cmd_logout;
 extern const struct command cmd_ls;
 extern const struct command cmd_net;
 extern const struct command cmd_profile;
+extern const struct command cmd_quarantine;
 extern const struct command cmd_rm;
 extern const struct command cmd_run;
 extern const struct command cmd_selftest;
