@@ -13,6 +13,7 @@
 #include "cli/exec.h"
 #include "cli/settings.h"
 #include "sandbox/live.h"
+#include "sandbox/pipe.h"
 
 #define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
 
@@ -53,6 +54,8 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	int r = live_start(&s->places, b->spec, flags, &conn, &cli->err);
 
 	strv_init(&env);
+	if (r == 0)
+		r = pipe_credentials(&s->places, b->spec, conn, &cli->err);
 	if (r < 0)
 		return r;
 	if (argv->n == 0)
