@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&cmd_inspect,
 	&cmd_stop,
 	&cmd_rm,
+	&cmd_prune,
 	&cmd_selftest,
 	&cmd_net,
 	&cmd_quarantine,

@@ -18,6 +18,7 @@ extern const struct command cmd_ls;
 extern const struct command cmd_net;
 extern const struct command cmd_profile;
 extern const struct command cmd_quarantine;
+extern const struct command cmd_prune;
 extern const struct command cmd_rm;
 extern const struct command cmd_run;
 extern const struct command cmd_selftest;
