@@ -8,6 +8,7 @@
 /* clang-format off */
 const struct command *const commands[] = {
 	&cmd_run,
+	&cmd_up,
 	&cmd_audit,
 	&cmd_exec,
 	&cmd_shell,

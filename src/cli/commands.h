@@ -26,4 +26,5 @@ extern const struct command cmd_shell;
 extern const struct command cmd_stop;
 extern const struct command cmd_store_token;
 extern const struct command cmd_trust;
+extern const struct command cmd_up;
 extern const struct command cmd_version;
