@@ -11,6 +11,7 @@
 #include "cli/exec.h"
 #include "cli/settings.h"
 #include "sandbox/live.h"
+#include "sandbox/selftest.h"
 
 extern char **environ;
 
@@ -59,6 +60,11 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	int r = live_start(&s->places, b->spec, flags, &conn, &cli->err);
 
 	strv_init(&env);
+	if (r < 0)
+		return r;
+	/* What is thrown away at once is not created: its walls are those of the machine. */
+	if (!args->rm)
+		r = selftest_first_use(&s->places, b->spec, SELFTEST_OF_MACHINE, conn, &cli->err);
 	if (r < 0)
 		return r;
 	if (argv->n == 0)
