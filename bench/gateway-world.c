@@ -291,7 +291,6 @@ static void send_config(int sock)
 	cleanup_buf struct buf b;
 
 	c->sandbox = xstrdup("bench");
-	c->token = xstrdup("phantom-token");
 	c->ca_file = xstrdup(world_file("ca.pem"));
 	c->standin4 = xstrdup(GW_STANDIN4);
 	c->standin6 = xstrdup(GW_STANDIN6);

@@ -46,13 +46,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct gw_header_ask ask;
 	struct gw_health health;
+	struct gw_usage usage;
 	struct wire_msg m;
 
 	if (size < 1)
 		return 0;
 	wire_msg_init(&m);
 	(void)buf_append(&m.body, data + 1, size - 1);
-	switch (data[0] % 5) {
+	switch (data[0] % 6) {
 	case 0:
 		config(&m);
 		break;
@@ -64,6 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 3:
 		(void)gw_get_header_ask(&m, &ask);
+		break;
+	case 4:
+		(void)gw_get_usage(&m, &usage);
 		break;
 	default:
 		(void)gw_get_health(&m, &health);

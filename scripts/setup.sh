@@ -1,13 +1,19 @@
 #!/bin/bash
-# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|test|lint|bench
+# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|test|lint|bench|screenshots
 # A run that finds everything in place only asks dpkg. RALPH_NO_SETUP=1 leaves the machine alone.
 set -euo pipefail
 
 build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc bubblewrap git
 	libjansson-dev libcyaml-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev
-	libidn2-dev libunistring-dev libcmocka-dev python3"
-test="bats groff-base zsh fish procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace"
+	libidn2-dev libunistring-dev libcurl4-openssl-dev libcmocka-dev python3"
+test="bats groff-base zsh fish procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
+	python3-botocore gh cargo golang-go rustc python3-pip python3-setuptools"
+# Some packages of nodejs bring npm along, and exclude that of the distribution.
+command -v npm >/dev/null || test="$test npm"
+# Not in every release: what needs them has a stand-in.
+extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
+screenshots="tmux util-linux"
 bench="hyperfine haproxy nginx-light tinyproxy squid"
 
 die() {
@@ -15,12 +21,17 @@ die() {
 	exit 1
 }
 
+extra=
 case ${1:-} in
 build) want=$build ;;
-test) want="$build $test" ;;
+test)
+	want="$build $test"
+	extra=$extra_test
+	;;
 lint) want="$build $lint" ;;
 bench) want="$build $bench" ;;
-*) die "usage: scripts/setup.sh build|test|lint|bench" ;;
+screenshots) want="$build $screenshots" ;;
+*) die "usage: scripts/setup.sh build|test|lint|bench|screenshots" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"
@@ -39,7 +50,17 @@ find_missing() {
 	done
 }
 
+# A package that this release does not have is not asked for.
+add_extra() {
+	local p
+
+	for p in $extra; do
+		dpkg-query -W "$p" >/dev/null 2>&1 || [ -z "$(apt-cache madison "$p" 2>/dev/null)" ] || missing+=("$p")
+	done
+}
+
 find_missing
+add_extra
 [ ${#missing[@]} -gt 0 ] || exit 0
 by_hand="run as root: apt-get update && apt-get install -y ${missing[*]}"
 
@@ -58,6 +79,8 @@ apt() {
 
 echo "setup: installing ${missing[*]}" >&2
 apt update || apt update || die "apt-get update failed twice; $by_hand"
+find_missing
+add_extra
 apt install -y --no-install-recommends "${missing[@]}" ||
 	die "apt-get install failed; $by_hand"
 find_missing

@@ -19,6 +19,8 @@ struct attach {
 	const char *cwd;
 	bool tty;
 	uint64_t timeout_ms;
+	uint32_t consent; /* WIRE_EXEC_CONFIRMED, WIRE_EXEC_ASSUMED or 0: how a start was agreed to
+			   */
 };
 
 /*

@@ -5,15 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/json.h"
 #include "cli/net.h"
 #include "cli/table.h"
 #include "sandbox/groups.h"
 
 extern char **environ;
-
-#define INSPECTION_MAX (64 * KiB)
 
 struct json_args {
 	bool json;
@@ -68,26 +65,6 @@ static void ls_json(const struct sandbox_spec *spec, const char *state)
 	print_json(j);
 }
 
-static void join(struct buf *b, const char *label, const struct strv *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		(void)buf_printf(b, "%s%s%s", i ? "," : b->len ? " " : "", i ? "" : label, s->v[i]);
-}
-
-/* What of a request is looked at: "GET,POST /v1/ git: fetch credential: api". */
-static char *inspection(const struct spec_net_rule *r)
-{
-	struct buf b;
-
-	buf_init(&b, INSPECTION_MAX);
-	join(&b, "", &r->methods);
-	join(&b, "", &r->paths);
-	join(&b, "git: ", &r->git);
-	if (r->credential)
-		(void)buf_printf(&b, "%scredential: %s", b.len ? " " : "", r->credential);
-	return b.len ? buf_take(&b) : (buf_done(&b), xstrdup("-"));
-}
-
 static void ls_table(struct cli *cli, const struct sandbox_spec *spec)
 {
 	static const struct table_column columns[] = {
@@ -96,7 +73,7 @@ static void ls_table(struct cli *cli, const struct sandbox_spec *spec)
 
 	for (size_t i = 0; i < spec->net.n_rules; i++) {
 		const struct spec_net_rule *r = &spec->net.rules[i];
-		cleanup_free char *what = inspection(r);
+		cleanup_free char *what = net_inspection(r);
 
 		table_styled(t, r->deny ? STYLE_RED : STYLE_GREEN, r->deny ? "deny" : "allow");
 		table_cell(t, r->pattern);

@@ -5,17 +5,24 @@ struct command;
 /* All commands in the order of the help listing; NULL-terminated. */
 extern const struct command *const commands[];
 
+extern const struct command cmd_audit;
+extern const struct command cmd_check_token;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
 extern const struct command cmd_help;
 extern const struct command cmd_inspect;
+extern const struct command cmd_logout;
 extern const struct command cmd_ls;
 extern const struct command cmd_net;
+extern const struct command cmd_profile;
+extern const struct command cmd_quarantine;
 extern const struct command cmd_rm;
 extern const struct command cmd_run;
 extern const struct command cmd_selftest;
 extern const struct command cmd_shell;
 extern const struct command cmd_stop;
+extern const struct command cmd_store_token;
+extern const struct command cmd_trust;
 extern const struct command cmd_version;

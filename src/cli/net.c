@@ -10,6 +10,7 @@
 extern char **environ;
 
 #define NAMES_SHOWN 400
+#define INSPECTION_MAX (64 * KiB)
 
 /* Its name by the current branch, when that is one of these. */
 static int by_branch(struct cli *cli, const struct strv *names, char **ret)
@@ -132,4 +133,23 @@ int net_effective(struct cli *cli, const char *name, struct sandbox_spec **ret,
 		return of_record(cli, &s.places, name ? name : next->name, ret);
 	*ret = take_ptr(next);
 	return 0;
+}
+
+static void join(struct buf *b, const char *label, const struct strv *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		(void)buf_printf(b, "%s%s%s", i ? "," : b->len ? " " : "", i ? "" : label, s->v[i]);
+}
+
+char *net_inspection(const struct spec_net_rule *r)
+{
+	struct buf b;
+
+	buf_init(&b, INSPECTION_MAX);
+	join(&b, "", &r->methods);
+	join(&b, "", &r->paths);
+	join(&b, "git: ", &r->git);
+	if (r->credential)
+		(void)buf_printf(&b, "%scredential: %s", b.len ? " " : "", r->credential);
+	return b.len ? buf_take(&b) : (buf_done(&b), xstrdup("-"));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "agent/agent.h"
 #include "cli/command.h"
 #include "config/config.h"
 #include "sandbox/build.h"
@@ -9,10 +10,62 @@
 struct settings {
 	struct places places;
 	struct config *config;
+	const struct agent *agent; /* settings_build(): whose program is the command; NULL: none */
 };
+
+/* Where settings come from, named as config_load() wants them; nothing is read. */
+struct settings_sources {
+	struct places places;
+	char *user, *profiles, *shipped, *project;
+	struct config_sources src;
+};
+int settings_sources_find(struct cli *cli, const char *project, struct settings_sources *ret);
+void settings_sources_done(struct settings_sources *s);
+
+#define cleanup_sources cleanup_(settings_sources_done)
 
 /* project: the directory whose .ralph/config.yaml counts; NULL: the current one. */
 int settings_load(struct cli *cli, const char *project, struct settings *ret);
 void settings_done(struct settings *s);
+
+/* And what those that start a sandbox go on with: its spec. */
+struct settings_target {
+	const char *path;	   /* the workspace; NULL: the current directory */
+	const char *name;	   /* NULL: made from the branch */
+	const char *argv0;	   /* the command; NULL: none yet */
+	const struct agent *agent; /* the one that was named; NULL: as the settings say */
+	bool alone; /* there is no command: the agent of the settings, if it has a program, is it */
+};
+
+/*
+ * From operands to a target: [AGENT] [PATH] [-- COMMAND | ARGUMENTS OF THE AGENT]. The agent may be
+ * the command's own word (`ralph claude`). A directory of an agent's name is written ./claude.
+ * *ret_rest: how many operands stand before what is behind "--".
+ */
+int settings_operands(struct cli *cli, int argc, char **argv, struct settings_target *ret,
+		      int *ret_rest);
+int settings_build(struct cli *cli, const struct settings_target *t, struct settings *ret,
+		   struct build *ret_build);
+
+/* The options that set what a sandbox has, for every command that takes them. */
+/* clang-format off */
+#define SETTINGS_OPTS \
+	{"agent", 0, OPT_CHOICE, 0, "NAME", "whose sandbox it is: its credentials, state and hosts", \
+	 .key = "agent", .choices = agent_words}, \
+	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"}, \
+	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"}, \
+	{"mask", 0, OPT_STRV, 0, "PATTERN", "files of such names cannot be read inside; !PATTERN takes back", \
+	 .key = "workspace.mask"}, \
+	{"quarantine", 0, OPT_STR, 0, "WHAT", "what the host would run is moved away: all, git or none", \
+	 .key = "workspace.quarantine"}, \
+	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow"}, \
+	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny"}, \
+	{"net", 0, OPT_STR, 0, "TIER", "how much network there is: none, allowlist, inet or full", \
+	 .key = "network.tier"}, \
+	{"memory", 0, OPT_SIZE, 0, "SIZE", "memory limit", .key = "limits.memory"}, \
+	{"pids", 0, OPT_UINT, 0, "N", "limit of processes and threads", .key = "limits.pids"}, \
+	{"cpu", 0, OPT_UINT, 0, "PERCENT", "processor limit, in percent of one core", .key = "limits.cpu"}, \
+	{"timeout", 0, OPT_DURATION, 0, "TIME", "end the command after this time", .key = "limits.timeout"}
+/* clang-format on */
 
 #define cleanup_settings cleanup_(settings_done)

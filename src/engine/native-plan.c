@@ -80,6 +80,8 @@ static int plan_mount(struct native *n, const struct spec_mount *m, struct err *
 		add(n, "--symlink", m->source, m->target);
 		return 0;
 	case SPEC_HOME_LINK:
+	case SPEC_HOME_FILE:
+	case SPEC_HOME_SEED:
 		return 0; /* made in the record before the start: bwrap fails on a link that is
 			     there */
 	case SPEC_FILE:
@@ -90,6 +92,15 @@ static int plan_mount(struct native *n, const struct spec_mount *m, struct err *
 		add(n, "--dir", m->target, NULL);
 		return 0;
 	case SPEC_MASK:
+		plan_mask(n, m);
+		return 0;
+	case SPEC_PIN:
+		add(n, "--bind", m->source, m->target);
+		return 0;
+	case SPEC_PROTECT:
+		add(n, "--ro-bind", m->source, m->target);
+		return 0;
+	case SPEC_HIDE:
 		plan_mask(n, m);
 		return 0;
 	case SPEC_RO:

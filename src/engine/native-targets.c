@@ -63,7 +63,7 @@ int native_check_targets(const struct sandbox_spec *spec, struct err *err)
 	for (size_t i = 0; i < spec->n_mounts && r == 0; i++) {
 		const struct spec_mount *on = beneath(spec, i);
 
-		if (on && on->kind == SPEC_BIND_RW && spec->mounts[i].kind != SPEC_HOME_LINK)
+		if (on && on->kind == SPEC_BIND_RW && !spec_is_of_home(spec->mounts[i].kind))
 			r = check_target(on, spec->mounts[i].target, err);
 	}
 	return r;

@@ -95,6 +95,8 @@ int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *
 	if (r == 0)
 		r = add_inspected(s, in, err);
 	if (r == 0)
+		r = build_agent_net(s, in, err);
+	if (r == 0)
 		r = net_rules_add_files(s, p, in->environ, err);
 	/* A rule that cannot be decided on is the user's to correct now, not the gateway's later.
 	 */

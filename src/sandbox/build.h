@@ -1,12 +1,17 @@
 #pragma once
 
+#include "agent/agent.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/strv.h"
 #include "config/config.h"
 #include "sandbox/places.h"
+#include "sandbox/tools.h"
 #include "spec/spec.h"
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
+struct gitdir;
+
 struct build_input {
 	const struct places *places;
 	const struct config *config;
@@ -14,6 +19,8 @@ struct build_input {
 	const char *name;     /* NULL: made from agent, branch and directory */
 	const char *argv0;    /* the command, for finding tools that live in $HOME; NULL: none */
 	char *const *environ; /* the host's */
+	bool run_agent;	      /* argv0 is the agent's program: without it there is nothing to do */
+	const json_t *hooks;  /* that must hold, as the agent's settings have them; NULL: none */
 };
 
 struct build {
@@ -22,6 +29,9 @@ struct build {
 	char *cwd;    /* where a command starts: the current directory if it is in the workspace */
 	char *notice; /* something to tell the user; may be NULL */
 };
+
+/* Something more to tell the user. */
+void build_notice(char **notice, const char *fmt, ...) printf_like(2, 3);
 
 int build_spec(const struct build_input *in, struct build *ret, struct err *err);
 void build_done(struct build *b);
@@ -34,10 +44,30 @@ int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err
  */
 int build_identity(const struct build_input *in, struct sandbox_spec *s, struct err *err);
 
+/* build-workspace.c: the workspace, and what in it is not the agent's to write or to read */
+int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		    struct err *err);
+/* The same for another directory that is writable inside; git may be NULL. */
+int build_guard(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		const char *source, const char *target, struct err *err);
+/* Directories of the user's PATH that can be written inside. */
+void build_watch_path(struct sandbox_spec *s, const char *path);
 /* build-root.c: the file system around the workspace */
 void build_root(struct sandbox_spec *s);
 /* build-net.c: rules, and what programs inside need to know of the gateway */
 int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+/* build-cred.c: the credentials of the agent's services and of the user's rules, by reference;
+ * *notice gets what the user should know of them, behind what is there */
+int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+	       char **notice, struct err *err);
+/* build-agent.c: what the agent's row asks for; its credentials are in the spec already */
+int build_agent_find(const struct build_input *in, const struct agent **ret, struct err *err);
+int build_agent_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+int build_agent(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+		struct err *err);
+/* Can the agent that was asked for work in this sandbox at all? */
+int build_agent_check(const struct sandbox_spec *s, const struct build_input *in,
+		      const struct agent *a, const struct tools *t, struct err *err);
 /* build-env.c */
 int build_env(struct sandbox_spec *s, const struct build_input *in, const char *path,
 	      struct err *err);

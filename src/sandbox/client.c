@@ -63,6 +63,7 @@ void client_exited(struct client *c, uint32_t code)
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, code);
 	wire_put_u32(&b, c->timed_out);
+	watch_look(c->sup);
 	c->state = CLIENT_ENDED;
 	wire_put_u32(&b, sup_stays(c->sup));
 	if (c->sup->ev)
@@ -84,6 +85,17 @@ void client_failed(struct client *c, int exit_code, const char *msg)
 	wire_put_str(&b, msg);
 	c->state = CLIENT_ENDED;
 	reply(c, WIRE_FAILED, &b, NULL, 0);
+}
+
+void client_notice_all(struct supervisor *s, const char *text)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text);
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->id && !c->waits_stopped)
+			reply(c, WIRE_NOTICE, &b, NULL, 0);
 }
 
 struct client *client_by_id(struct supervisor *s, uint32_t id)
@@ -131,8 +143,7 @@ static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *r
 	f->cwd = wire_get_str(&r);
 	wire_get_strv(&r, &f->argv);
 	wire_get_strv(&r, &f->env);
-	if (wire_read_end(&r) < 0 || f->argv.n == 0 ||
-	    m->n_fds != wire_exec_fds(f->flags))
+	if (wire_read_end(&r) < 0 || f->argv.n == 0 || m->n_fds != wire_exec_fds(f->flags))
 		return -EPROTO;
 	return 0;
 }
@@ -184,6 +195,14 @@ static void refuse_user(struct client *c, const char *user)
 	client_failed(c, EXIT_USAGE, msg);
 }
 
+/* How a start was agreed to. What joins a sandbox by `exec` or `shell` is no start. */
+static const char *consent(uint32_t flags)
+{
+	return flags & WIRE_EXEC_CONFIRMED ? "confirmed"
+	       : flags & WIRE_EXEC_ASSUMED ? "yes"
+					   : "unattended";
+}
+
 static void on_exec(struct client *c, struct wire_msg *m)
 {
 	cleanup_(exec_frame_done) struct exec_frame f = {0};
@@ -202,13 +221,15 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	}
 	if (f.flags & WIRE_EXEC_INHERIT)
 		inherit(s->spec, &f);
+	cred_link_environ(s, &f.env);
 	write_spawn(&f, &b);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();
 	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
 	sup_event(s, "exec",
-		  json_pack("{sI so}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv)));
+		  json_pack("{sI so ss*}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv),
+			    "audit", f.flags & WIRE_EXEC_INHERIT ? NULL : consent(f.flags)));
 	if (r == 0)
 		return;
 	client_failed(c, EXIT_RALPH,
@@ -287,7 +308,9 @@ static void handle(struct client *c, struct wire_msg *m)
 		on_wire_signal(c, value);
 		break;
 	case WIRE_KEEP:
-		s->keep = value;
+		s->keep = value & 1;
+		sup_event(s, "keep",
+			  json_pack("{sb ss}", "keep", s->keep, "audit", consent(value)));
 		break;
 	case WIRE_REMOVE:
 		s->remove = true;

@@ -15,42 +15,18 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/net-listeners.h"
 #include "sandbox/net.h"
-
-static bool has_ipv6(void)
-{
-	struct stat st;
-
-	return stat("/proc/net/if_inet6", &st) == 0;
-}
-
-static void drop_optional(struct gateway_link *g)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < g->n_rows; i++)
-		if (!g->rows[i].optional)
-			g->rows[n++] = g->rows[i];
-	g->n_rows = n;
-}
 
 int gateway_link_plan(struct supervisor *s, struct err *err)
 {
-	cleanup_(policy_freep) struct policy *p = NULL;
 	struct gateway_link *g = &s->gateway;
-	int r = net_policy(&s->spec->net, &p, err);
+	int r = net_sockets(&s->spec->net, &g->rows, &g->n_rows, err);
 
-	if (r == 0)
-		r = net_listeners(p, &g->rows, &g->n_rows, err);
 	if (r < 0)
 		return r;
-	if (!has_ipv6())
-		drop_optional(g);
 	g->fds = xcalloc(g->n_rows, sizeof(int));
 	return 0;
 }
@@ -96,17 +72,6 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 			    "ms", (json_int_t)e.ms));
 }
 
-/* No credential is known yet: the gateway refuses the request. */
-static void on_header(struct supervisor *s, const struct wire_msg *m)
-{
-	const struct gw_header refused = {.error = ENOENT};
-	cleanup_buf struct buf b;
-
-	buf_init(&b, WIRE_BODY_MAX);
-	gw_put_header(&b, &refused);
-	(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
-}
-
 static void on_end(struct supervisor *s)
 {
 	struct gateway_link *g = &s->gateway;
@@ -140,7 +105,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		ca_link_ask(s, &m);
 		break;
 	case GW_HEADER:
-		on_header(s, &m);
+		cred_link_ask(s, &m);
 		break;
 	case GW_HEALTH:
 		break;
@@ -178,8 +143,9 @@ static struct gw_config *make_config(const struct supervisor *s)
 	c->ca_file = ca && *ca ? xstrdup(ca) : NULL;
 	c->ca_dir = dir && *dir ? xstrdup(dir) : NULL;
 	c->standin4 = xstrdup(GW_STANDIN4);
-	c->standin6 = has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
+	c->standin6 = net_has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
 	net_to_gw(&s->spec->net, &c->policy);
+	cred_link_routes(s, c);
 	return c;
 }
 

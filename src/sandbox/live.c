@@ -1,5 +1,6 @@
 #include "sandbox/live.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "sandbox/host-env.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
 #include "sandbox/net.h"
@@ -22,37 +24,6 @@ extern char **environ;
 #define LOCK_MS 20000 /* for another command to finish starting or removing */
 #define ANSWER_S 60   /* for a supervisor to answer */
 #define STALE_TRIES 10
-
-static bool is_writable_inside(const struct sandbox_spec *spec, const char *path)
-{
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_BIND_RW &&
-		    path_under(path, spec->mounts[i].source))
-			return true;
-	return false;
-}
-
-/* Where the supervisor looks for bwrap: a PATH often begins with directories of the workspace, and
- * what is in there the sandbox may have put there. */
-static void push_path(const struct sandbox_spec *spec, const char *path, struct strv *env)
-{
-	cleanup_free char *kept = xstrdup("PATH=");
-	cleanup_strv struct strv dirs = {0};
-
-	strv_split(&dirs, path, ':');
-	for (size_t i = 0; i < dirs.n; i++) {
-		cleanup_free char *real = NULL, *old = kept;
-		struct err ignored;
-
-		if (dirs.v[i][0] != '/' || path_real(dirs.v[i], &real, &ignored) < 0 ||
-		    is_writable_inside(spec, real)) {
-			old = NULL;
-			continue;
-		}
-		kept = xasprintf("%s%s%s", old, old[strlen("PATH=")] ? ":" : "", dirs.v[i]);
-	}
-	strv_push(env, kept);
-}
 
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
@@ -75,7 +46,7 @@ static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 		"RALPH_LIBEXEC",
 	};
 
-	push_path(spec, getenv("PATH") ? getenv("PATH") : "", env);
+	strv_take(env, host_path(spec, getenv("PATH") ? getenv("PATH") : ""));
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = getenv(names[i]);
 
@@ -86,7 +57,7 @@ static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 
 /* The numbers that supervisor.c knows its descriptors by. */
 struct handover {
-	int fds[5]; /* connection, spec, live lock, record, lock */
+	int fds[6]; /* connection, spec, live lock, record, lock, the user's environment or -1 */
 };
 
 static int place_handover(void *arg)
@@ -95,12 +66,12 @@ static int place_handover(void *arg)
 	int high[ARRAY_SIZE(h->fds)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++) {
-		high[i] = fcntl(h->fds[i], F_DUPFD_CLOEXEC, 32);
-		if (high[i] < 0)
+		high[i] = h->fds[i] < 0 ? -1 : fcntl(h->fds[i], F_DUPFD_CLOEXEC, 32);
+		if (h->fds[i] >= 0 && high[i] < 0)
 			return -errno;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++)
-		if (dup2(high[i], 3 + (int)i) < 0)
+		if (high[i] >= 0 && dup2(high[i], 3 + (int)i) < 0)
 			return -errno;
 	return 0;
 }
@@ -110,7 +81,8 @@ static int spawn_supervisor(const struct places *p, const struct store_entry *e,
 {
 	cleanup_free char *program = places_program(p, "supervisor");
 	char *argv[] = {program, e->name, NULL};
-	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock}};
+	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock, -1}};
+	cleanup_fd int user_env = -1;
 	cleanup_strv struct strv env;
 	struct run run = RUN_INIT;
 	struct child child;
@@ -118,6 +90,13 @@ static int spawn_supervisor(const struct places *p, const struct store_entry *e,
 
 	strv_init(&env);
 	supervisor_env(spec, &env);
+	/* For the credential helper alone: the supervisor hands it on without a look. */
+	if (spec->n_credentials) {
+		user_env = host_environ_memfd(spec, environ);
+		if (user_env < 0)
+			return err_sys(err, -user_env, "cannot create a memory file");
+		h.fds[5] = user_env;
+	}
 	run.argv = argv;
 	run.env = env.v;
 	run.dir = "/";
@@ -164,7 +143,7 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		clean_stale(p, e);
 	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
-		r = store_make_links(e, spec, err);
+		r = store_fill_home(e, spec, err);
 	if (r < 0)
 		return r;
 	memfd = spec_memfd(spec, err);
@@ -238,13 +217,17 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	return r < 0 ? r : start(p, spec, &e, ret, err);
 }
 
+static_assert((int)LIVE_CONFIRMED == (int)WIRE_EXEC_CONFIRMED &&
+		      (int)LIVE_ASSUMED == (int)WIRE_EXEC_ASSUMED,
+	      "they travel as they are");
+
 static int send_flags(int conn, enum live_flags flags)
 {
 	cleanup_buf struct buf b;
 	int r = 0;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, 1);
+	wire_put_u32(&b, 1U | (flags & (LIVE_CONFIRMED | LIVE_ASSUMED)));
 	if (flags & LIVE_KEEP)
 		r = wire_send(conn, WIRE_KEEP, 0, &b, NULL, 0);
 	if (r == 0 && (flags & LIVE_REMOVE))

@@ -8,6 +8,13 @@
 
 /* As decisions are made; a rule that policy/ does not take is an error with exit code 2. */
 int net_policy(const struct spec_net *net, struct policy **ret, struct err *err);
+/* The sockets that the guest opens for its gateway, on this kernel: see net-listeners.h. The caller
+ * frees them. */
+int net_sockets(const struct spec_net *net, struct gw_listener **ret, size_t *ret_n,
+		struct err *err);
+bool net_has_ipv6(void); /* this kernel */
+/* Does it name a service of this machine's own loopback? */
+bool net_rule_is_service(const struct spec_net_rule *rule);
 /* As it travels to the gateway. */
 void net_to_gw(const struct spec_net *net, struct gw_policy *ret);
 /* And back, when a command line changes the rules of a live sandbox. */

@@ -95,8 +95,11 @@ static char mount_mode(const struct spec_mount *m)
 	switch (m->kind) {
 	case SPEC_BIND_RO:
 	case SPEC_MASK:
+	case SPEC_PROTECT:
+	case SPEC_HIDE:
 		return 'r';
 	case SPEC_BIND_RW:
+	case SPEC_PIN:
 	case SPEC_TMPFS:
 	case SPEC_PROC:
 	case SPEC_DEV:
@@ -104,6 +107,8 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_RO: /* what is there becomes so: see final_mode() */
 	case SPEC_SYMLINK:
 	case SPEC_HOME_LINK:
+	case SPEC_HOME_FILE:
+	case SPEC_HOME_SEED:
 	case SPEC_FILE:
 	case SPEC_COPY:
 	case SPEC_DIR:

@@ -180,8 +180,8 @@ int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, stru
 		     : 0;
 }
 
-/* Opens the directory that will hold the link, making what is missing of the way to it. */
-static int open_link_dir(int home, const char *rel)
+/* Opens the directory that will hold it, making what is missing of the way. */
+static int open_parent(int home, const char *rel)
 {
 	cleanup_strv struct strv parts = {0};
 	cleanup_fd int dir = path_open_beneath(home, ".", O_RDONLY | O_DIRECTORY, 0);
@@ -199,13 +199,8 @@ static int open_link_dir(int home, const char *rel)
 	return take_fd(dir);
 }
 
-static int make_link(int home, const char *rel, const char *text)
+static int make_link(int dir, const char *name, const char *text)
 {
-	cleanup_fd int dir = open_link_dir(home, rel);
-	const char *name = path_base(rel);
-
-	if (dir < 0)
-		return dir;
 	if (symlinkat(text, dir, name) == 0)
 		return 0;
 	if (errno != EEXIST)
@@ -215,7 +210,22 @@ static int make_link(int home, const char *rel, const char *text)
 	return symlinkat(text, dir, name) < 0 ? -errno : 0;
 }
 
-int store_make_links(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+static int make_of_home(int home, const char *rel, const struct spec_mount *m)
+{
+	cleanup_fd int dir = open_parent(home, rel);
+	const char *name = path_base(rel);
+	struct stat st;
+
+	if (dir < 0)
+		return dir;
+	if (m->kind == SPEC_HOME_LINK)
+		return make_link(dir, name, m->source);
+	if (m->kind == SPEC_HOME_SEED && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return path_write_atomic(dir, name, m->data, strlen(m->data), 0600, 0);
+}
+
+int store_fill_home(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_fd int home =
 		openat(e->dir, "home", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -226,9 +236,9 @@ int store_make_links(const struct store_entry *e, const struct sandbox_spec *spe
 		const struct spec_mount *m = &spec->mounts[i];
 		int r;
 
-		if (m->kind != SPEC_HOME_LINK || !path_under(m->target, spec->home))
+		if (!spec_is_of_home(m->kind) || !path_under(m->target, spec->home))
 			continue;
-		r = make_link(home, m->target + strlen(spec->home) + 1, m->source);
+		r = make_of_home(home, m->target + strlen(spec->home) + 1, m);
 		if (r < 0)
 			return err_sys(err, -r, "cannot make '%s' in the home of sandbox '%s'",
 				       m->target, e->name);

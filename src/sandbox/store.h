@@ -45,9 +45,12 @@ int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spe
 int store_write_spec_text(const struct store_entry *e, const char *text, size_t len);
 /* -ENOENT when the record has none (yet). */
 int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err);
-/* Makes the links of the spec in the record's home. The agent may have put anything in their way:
- * nothing is followed, and what is there is replaced unless it is a directory. */
-int store_make_links(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
+/*
+ * Makes the links and files of the spec in the record's home. The agent may have put anything in
+ * their way: nothing is followed, and what is there is replaced unless it is a directory; but a
+ * seed (SPEC_HOME_SEED) is made only where there is nothing.
+ */
+int store_fill_home(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
 /*
  * Removes the whole record in two steps; the caller holds the live lock. After the first, which is
  * one rename, the name is free; *ret_doomed (NULL: there was nothing) is for the second, which may

@@ -63,6 +63,7 @@ static const struct tools_root roots[] = {
 	{"/home/linuxbrew/.linuxbrew", "Homebrew", NULL},
 	{"/nix/store", "Nix", NULL},
 	{".local/share/claude", "Claude Code", NULL},
+	{".claude/local", "Claude Code", NULL},
 	{".local/share/cursor-agent", "Cursor", NULL},
 	{".opencode/bin", "opencode", NULL},
 };

@@ -39,6 +39,9 @@ static bool visible(const struct search *s, const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(visible_dirs); i++)
 		if (path_under(path, visible_dirs[i]))
 			return true;
+	for (size_t i = 0; s->in->shown && i < s->in->shown->n; i++)
+		if (path_under(path, s->in->shown->v[i]))
+			return true;
 	return s->in->workspace && path_under(path, s->in->workspace);
 }
 
@@ -427,6 +430,9 @@ static int resolve(struct search *s)
 	make_path(s);
 	if (s->in->argv0)
 		set_argv0(s, file, real, reachable);
+	s->out->found = real != NULL;
+	s->out->inside = real && (visible(s, real) || bound(s, real));
+	s->out->file = take_ptr(real);
 	return 0;
 }
 
@@ -466,6 +472,7 @@ void tools_done(struct tools *t)
 	free(t->binds);
 	free(t->links);
 	free(t->argv0);
+	free(t->file);
 	strv_done(&t->path);
 	*t = (struct tools){0};
 }

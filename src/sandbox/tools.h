@@ -31,6 +31,7 @@ struct tools_input {
 	const char *path;      /* the host's PATH; NULL: empty */
 	const char *home;      /* the host's $HOME, which is also the path inside */
 	const char *workspace; /* real path */
+	const struct strv *shown; /* what the user mounts at its own path; NULL: nothing */
 	const char *cwd;       /* for an argv0 with a slash; NULL: workspace */
 };
 
@@ -41,6 +42,9 @@ struct tools {
 	size_t n_links;
 	struct strv path; /* PATH inside, in order */
 	char *argv0;	  /* as it is to be executed inside; NULL when argv0 was */
+	char *file;	  /* the command on the host; NULL: not found */
+	bool found;
+	bool inside; /* its file is seen inside: nothing but that makes it run */
 };
 
 /*

@@ -39,7 +39,13 @@ static int check_path(const char *what, const char *path, struct err *err)
 
 static bool needs_source(enum spec_mount_kind kind)
 {
-	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY;
+	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY ||
+	       kind == SPEC_PIN || kind == SPEC_PROTECT;
+}
+
+static bool has_data(enum spec_mount_kind kind)
+{
+	return kind == SPEC_FILE || kind == SPEC_HOME_FILE || kind == SPEC_HOME_SEED;
 }
 
 static int check_mount(const struct spec_mount *m, struct err *err)
@@ -48,15 +54,19 @@ static int check_mount(const struct spec_mount *m, struct err *err)
 
 	if (r == 0 && needs_source(m->kind))
 		r = check_path("mount source", m->source, err);
-	if (r == 0 && m->kind == SPEC_FILE && !m->data)
+	if (r == 0 && has_data(m->kind) && !m->data)
 		r = err_set(err, EINVAL, "'%s' has no content", m->target);
 	if (r == 0 && (m->kind == SPEC_SYMLINK || m->kind == SPEC_HOME_LINK) && !m->source)
 		r = err_set(err, EINVAL, "'%s' is a link to nothing", m->target);
 	return r;
 }
 
-static int check_env(const struct spec_env *e, struct err *err)
+static int check_env(const struct sandbox_spec *s, const struct spec_env *e, struct err *err)
 {
+	if (e->credential &&
+	    (!spec_credential_find(s, e->credential) || !strstr(e->value, SPEC_PHANTOM)))
+		return err_set(err, EINVAL, "%s: '%s' is no phantom of a credential", e->name,
+			       e->credential);
 	if (e->name[0] == '\0' || strchr(e->name, '='))
 		return err_usage(err, "'%s' is no name of an environment variable", e->name);
 	return 0;
@@ -72,7 +82,9 @@ int spec_check(const struct sandbox_spec *s, struct err *err)
 		r = check_path("home", s->home, err);
 	for (size_t i = 0; r == 0 && i < s->n_mounts; i++)
 		r = check_mount(&s->mounts[i], err);
+	for (size_t i = 0; r == 0 && i < s->n_watches; i++)
+		r = check_path("watched directory", s->watches[i].dir, err);
 	for (size_t i = 0; r == 0 && i < s->n_env; i++)
-		r = check_env(&s->env[i], err);
+		r = check_env(s, &s->env[i], err);
 	return r;
 }

@@ -21,16 +21,22 @@ static bool has_mount(const struct sandbox_spec *s, const struct spec_mount *m)
 	return false;
 }
 
+/* They follow from what is in the workspace by now, which may have changed since the start. */
+static bool is_of_tree(const struct spec_mount *m)
+{
+	return m->of_tree || m->kind == SPEC_PIN || m->kind == SPEC_PROTECT || m->kind == SPEC_HIDE;
+}
+
 static char *mount_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
 {
 	for (size_t i = 0; i < want->n_mounts; i++)
-		if (!has_mount(live, &want->mounts[i]))
+		if (!is_of_tree(&want->mounts[i]) && !has_mount(live, &want->mounts[i]))
 			return xasprintf("mount %s", want->mounts[i].target);
 	for (size_t i = 0; i < live->n_mounts; i++) {
 		const struct spec_mount *m = &live->mounts[i];
 
 		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK &&
-		    m->kind != SPEC_HOME_LINK && !has_mount(want, m))
+		    m->kind != SPEC_HOME_LINK && !is_of_tree(m) && !has_mount(want, m))
 			return xasprintf("mount %s", m->target);
 	}
 	return NULL;
@@ -64,6 +70,25 @@ static char *net_difference(const struct spec_net *a, const struct spec_net *b)
 	return a->n_rules == b->n_rules ? NULL : xstrdup("network rules");
 }
 
+/* When it expires is what was seen of it, not what it is. */
+static bool same_credential(const struct spec_credential *a, const struct spec_credential *b)
+{
+	return streq(a->name, b->name) && streq(a->provider, b->provider) && a->way == b->way &&
+	       same(a->source, b->source) && same(a->origin, b->origin) &&
+	       same(a->ca_file, b->ca_file) && same(a->endpoint, b->endpoint) &&
+	       same(a->phantom, b->phantom) && a->private == b->private &&
+	       same_strv(&a->requests, &b->requests) && same_strv(&a->options, &b->options);
+}
+
+static char *credential_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
+{
+	for (size_t i = 0; i < want->n_credentials; i++)
+		if (i >= live->n_credentials ||
+		    !same_credential(&live->credentials[i], &want->credentials[i]))
+			return xasprintf("credential %s", want->credentials[i].name);
+	return live->n_credentials == want->n_credentials ? NULL : xstrdup("credentials");
+}
+
 static bool same_limits(const struct spec_limits *a, const struct spec_limits *b)
 {
 	return a->memory == b->memory && a->pids == b->pids && a->cpu == b->cpu &&
@@ -80,9 +105,13 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 		return xasprintf("workspace (%s, now %s)", live->workspace, want->workspace);
 	if (live->uid != want->uid || live->gid != want->gid || !streq(live->home, want->home))
 		return xstrdup("user");
+	if (live->quarantine != want->quarantine)
+		return xstrdup("quarantine");
 	d = mount_difference(live, want);
 	if (!d)
 		d = net_difference(&live->net, &want->net);
+	if (!d)
+		d = credential_difference(live, want);
 	if (!d && !same_limits(&live->limits, &want->limits))
 		d = xstrdup("limits");
 	return d;

@@ -38,6 +38,7 @@ static json_t *env_to_json(const struct spec_env *e)
 	put_str(j, "value", e->value);
 	put_str(j, "origin", names[e->origin]);
 	put_str(j, "source", e->source);
+	put_str(j, "credential", e->credential);
 	return j;
 }
 
@@ -54,7 +55,23 @@ static json_t *mount_to_json(const struct spec_mount *m)
 		put_uint(j, "size", m->size);
 	if (m->mode)
 		put_uint(j, "mode", m->mode);
+	if (m->of_tree)
+		(void)json_object_set_new(j, "of_tree", json_true());
 	return j;
+}
+
+static json_t *watches_to_json(const struct sandbox_spec *s)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < s->n_watches; i++) {
+		json_t *j = json_object();
+
+		put_str(j, "kind", spec_watch_name(s->watches[i].kind));
+		put_str(j, "dir", s->watches[i].dir);
+		(void)json_array_append_new(a, j);
+	}
+	return a;
 }
 
 static json_t *rule_to_json(const struct spec_net_rule *r)
@@ -79,6 +96,45 @@ static json_t *net_to_json(const struct spec_net *n)
 	for (size_t i = 0; i < n->n_rules; i++)
 		(void)json_array_append_new(rules, rule_to_json(&n->rules[i]));
 	(void)json_object_set_new(j, "rules", rules);
+	return j;
+}
+
+static json_t *credential_to_json(const struct spec_credential *c)
+{
+	json_t *j = json_object();
+
+	put_str(j, "name", c->name);
+	put_str(j, "provider", c->provider);
+	put_str(j, "way", spec_way_name(c->way));
+	put_str(j, "source", c->source);
+	put_str(j, "origin", c->origin);
+	put_str(j, "ca_file", c->ca_file);
+	put_str(j, "endpoint", c->endpoint);
+	put_str(j, "phantom", c->phantom);
+	if (c->private)
+		(void)json_object_set_new(j, "private", json_true());
+	put_strv(j, "requests", &c->requests);
+	put_strv(j, "options", &c->options);
+	if (c->expires_ms)
+		put_uint(j, "expires_ms", c->expires_ms);
+	return j;
+}
+
+static json_t *credentials_to_json(const struct sandbox_spec *s)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < s->n_credentials; i++)
+		(void)json_array_append_new(a, credential_to_json(&s->credentials[i]));
+	return a;
+}
+
+static json_t *budget_to_json(const struct spec_budget *b)
+{
+	json_t *j = json_object();
+
+	put_uint(j, "micro_usd", b->micro_usd);
+	put_uint(j, "tokens", b->tokens);
 	return j;
 }
 
@@ -185,7 +241,11 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	for (size_t i = 0; i < s->n_mounts; i++)
 		(void)json_array_append_new(mounts, mount_to_json(&s->mounts[i]));
 	(void)json_object_set_new(j, "mounts", mounts);
+	(void)json_object_set_new(j, "watches", watches_to_json(s));
+	put_str(j, "quarantine", spec_quarantine_name(s->quarantine));
 	(void)json_object_set_new(j, "network", net_to_json(&s->net));
+	(void)json_object_set_new(j, "credentials", credentials_to_json(s));
+	(void)json_object_set_new(j, "budget", budget_to_json(&s->budget));
 	(void)json_object_set_new(j, "limits", limits_to_json(&s->limits));
 	return j;
 }
@@ -263,9 +323,24 @@ static const char *kind_name(unsigned i)
 	return spec_mount_kind_name((enum spec_mount_kind)i);
 }
 
+static const char *watch_name(unsigned i)
+{
+	return spec_watch_name((enum spec_watch_kind)i);
+}
+
+static const char *quarantine_name(unsigned i)
+{
+	return spec_quarantine_name((enum spec_quarantine)i);
+}
+
 static const char *tier_name(unsigned i)
 {
 	return spec_tier_name((enum spec_tier)i);
+}
+
+static const char *way_name(unsigned i)
+{
+	return spec_way_name((enum spec_way)i);
 }
 
 static const char *origin_name(unsigned i)
@@ -277,7 +352,7 @@ static const char *origin_name(unsigned i)
 
 static int read_env(const json_t *j, struct sandbox_spec *s, struct err *err)
 {
-	const char *name = NULL, *value = NULL, *source = NULL;
+	const char *name = NULL, *value = NULL, *source = NULL, *credential = NULL;
 	unsigned origin = 0;
 	int r = json_get_str(j, "name", &name, err);
 
@@ -286,8 +361,12 @@ static int read_env(const json_t *j, struct sandbox_spec *s, struct err *err)
 	if (r == 0)
 		r = json_opt_str(j, "source", &source, err);
 	if (r == 0)
-		r = take_word(j, "origin", origin_name, SPEC_ORIGIN_N, &origin, err);
+		r = json_opt_str(j, "credential", &credential, err);
 	if (r == 0)
+		r = take_word(j, "origin", origin_name, SPEC_ORIGIN_N, &origin, err);
+	if (r == 0 && credential)
+		spec_env_phantom(s, name, value, credential);
+	else if (r == 0)
 		spec_env_set(s, name, value, (enum spec_origin)origin, source);
 	return r;
 }
@@ -308,11 +387,25 @@ static int read_mount(const json_t *j, struct sandbox_spec *s, struct err *err)
 	if (r < 0)
 		return r;
 	m = spec_mount_add(s, (enum spec_mount_kind)kind, source, target, reason);
+	m->of_tree = json_is_true(json_object_get(j, "of_tree"));
 	r = take_opt(j, "data", &m->data, err);
 	if (r == 0 && json_object_get(j, "size"))
 		r = json_get_uint(j, "size", &m->size, err);
 	if (r == 0 && json_object_get(j, "mode"))
 		r = take_u32(j, "mode", &m->mode, err);
+	return r;
+}
+
+static int read_watch(const json_t *j, struct sandbox_spec *s, struct err *err)
+{
+	const char *dir = NULL;
+	unsigned kind = 0;
+	int r = take_word(j, "kind", watch_name, SPEC_WATCH_N, &kind, err);
+
+	if (r == 0)
+		r = json_get_str(j, "dir", &dir, err);
+	if (r == 0)
+		spec_watch_add(s, (enum spec_watch_kind)kind, dir);
 	return r;
 }
 
@@ -338,6 +431,40 @@ static int read_rule(const json_t *j, struct sandbox_spec *s, struct err *err)
 		r = take_strv(j, "git", &rule->git, err);
 	if (r == 0)
 		r = take_opt(j, "credential", &rule->credential, err);
+	return r;
+}
+
+static int read_credential(const json_t *j, struct sandbox_spec *s, struct err *err)
+{
+	const char *name = NULL, *provider = NULL;
+	struct spec_credential *c;
+	unsigned way = 0;
+	int r = json_get_str(j, "name", &name, err);
+
+	if (r == 0)
+		r = json_get_str(j, "provider", &provider, err);
+	if (r == 0)
+		r = take_word(j, "way", way_name, SPEC_WAY_N, &way, err);
+	if (r < 0)
+		return r;
+	c = spec_credential_add(s, name, provider);
+	c->way = (enum spec_way)way;
+	c->private = json_is_true(json_object_get(j, "private"));
+	r = take_opt(j, "source", &c->source, err);
+	if (r == 0)
+		r = take_opt(j, "origin", &c->origin, err);
+	if (r == 0)
+		r = take_opt(j, "ca_file", &c->ca_file, err);
+	if (r == 0)
+		r = take_opt(j, "endpoint", &c->endpoint, err);
+	if (r == 0)
+		r = take_opt(j, "phantom", &c->phantom, err);
+	if (r == 0)
+		r = take_strv(j, "requests", &c->requests, err);
+	if (r == 0)
+		r = take_strv(j, "options", &c->options, err);
+	if (r == 0 && json_object_get(j, "expires_ms"))
+		r = json_get_uint(j, "expires_ms", &c->expires_ms, err);
 	return r;
 }
 
@@ -370,6 +497,25 @@ static int read_net(const json_t *obj, struct sandbox_spec *s, struct err *err)
 		r = take_word(j, "tier", tier_name, SPEC_NET_N, &tier, err);
 	s->net.tier = (enum spec_tier)tier;
 	return r < 0 ? r : read_each(j, "rules", read_rule, s, err);
+}
+
+static int read_quarantine(const json_t *obj, struct sandbox_spec *s, struct err *err)
+{
+	unsigned q = 0;
+	int r = take_word(obj, "quarantine", quarantine_name, SPEC_QUARANTINE_N, &q, err);
+
+	s->quarantine = (enum spec_quarantine)q;
+	return r;
+}
+
+static int read_budget(const json_t *obj, struct spec_budget *b, struct err *err)
+{
+	json_t *j;
+	int r = json_get_object(obj, "budget", &j, err);
+
+	if (r == 0)
+		r = json_get_uint(j, "micro_usd", &b->micro_usd, err);
+	return r < 0 ? r : json_get_uint(j, "tokens", &b->tokens, err);
 }
 
 static int read_cgroups(const json_t *obj, struct spec_limits *l, struct err *err)
@@ -459,7 +605,15 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 	if (r == 0)
 		r = read_each(j, "mounts", read_mount, s, err);
 	if (r == 0)
+		r = read_each(j, "watches", read_watch, s, err);
+	if (r == 0)
+		r = read_quarantine(j, s, err);
+	if (r == 0)
 		r = read_net(j, s, err);
+	if (r == 0)
+		r = read_each(j, "credentials", read_credential, s, err);
+	if (r == 0)
+		r = read_budget(j, &s->budget, err);
 	if (r == 0)
 		r = read_limits(j, &s->limits, err);
 	if (r == 0)
@@ -468,4 +622,14 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 		return r;
 	*ret = take_ptr(s);
 	return 0;
+}
+
+json_t *spec_credentials_to_json(const struct sandbox_spec *s)
+{
+	return json_pack("{so}", "credentials", credentials_to_json(s));
+}
+
+int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err)
+{
+	return read_each(j, "credentials", read_credential, s, err);
 }

@@ -18,6 +18,7 @@ static void env_done(struct spec_env *e)
 	free(e->name);
 	free(e->value);
 	free(e->source);
+	free(e->credential);
 }
 
 static void mount_done(struct spec_mount *m)
@@ -38,6 +39,19 @@ static void rule_done(struct spec_net_rule *r)
 	strv_done(&r->git);
 }
 
+static void credential_done(struct spec_credential *c)
+{
+	free(c->name);
+	free(c->provider);
+	free(c->source);
+	free(c->origin);
+	free(c->ca_file);
+	free(c->endpoint);
+	free(c->phantom);
+	strv_done(&c->requests);
+	strv_done(&c->options);
+}
+
 void spec_net_clear(struct sandbox_spec *s)
 {
 	for (size_t i = 0; i < s->net.n_rules; i++)
@@ -51,11 +65,17 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 {
 	if (!s)
 		return NULL;
+	for (size_t i = 0; i < s->n_watches; i++)
+		free(s->watches[i].dir);
+	free(s->watches);
 	for (size_t i = 0; i < s->n_env; i++)
 		env_done(&s->env[i]);
 	for (size_t i = 0; i < s->n_mounts; i++)
 		mount_done(&s->mounts[i]);
 	spec_net_clear(s);
+	for (size_t i = 0; i < s->n_credentials; i++)
+		credential_done(&s->credentials[i]);
+	free(s->credentials);
 	free(s->env);
 	free(s->mounts);
 	free(s->limits.method);
@@ -116,6 +136,12 @@ struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind k
 	return m;
 }
 
+void spec_watch_add(struct sandbox_spec *s, enum spec_watch_kind kind, const char *dir)
+{
+	s->watches = xrealloc(s->watches, s->n_watches + 1, sizeof(*s->watches));
+	s->watches[s->n_watches++] = (struct spec_watch){.kind = kind, .dir = xstrdup(dir)};
+}
+
 struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
 				   const char *source)
 {
@@ -134,10 +160,39 @@ struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char
 	return r;
 }
 
+struct spec_credential *spec_credential_add(struct sandbox_spec *s, const char *name,
+					    const char *provider)
+{
+	struct spec_credential *c;
+
+	s->credentials = xrealloc(s->credentials, s->n_credentials + 1, sizeof(*c));
+	c = &s->credentials[s->n_credentials++];
+	*c = (struct spec_credential){.name = xstrdup(name), .provider = xstrdup(provider)};
+	strv_init(&c->requests);
+	strv_init(&c->options);
+	return c;
+}
+
+const struct spec_credential *spec_credential_find(const struct sandbox_spec *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_credentials; i++)
+		if (streq(s->credentials[i].name, name))
+			return &s->credentials[i];
+	return NULL;
+}
+
+void spec_env_phantom(struct sandbox_spec *s, const char *name, const char *value,
+		      const char *credential)
+{
+	spec_env_set(s, name, value, SPEC_SET, "ralph");
+	((struct spec_env *)spec_env_find(s, name))->credential = xstrdup(credential);
+}
+
 void spec_environ(const struct sandbox_spec *s, struct strv *out)
 {
 	for (size_t i = 0; i < s->n_env; i++)
-		strv_pushf(out, "%s=%s", s->env[i].name, s->env[i].value);
+		if (!s->env[i].credential)
+			strv_pushf(out, "%s=%s", s->env[i].name, s->env[i].value);
 }
 
 const char *spec_origin_mark(enum spec_origin o)
@@ -162,15 +217,45 @@ const char *spec_mount_kind_name(enum spec_mount_kind k)
 		[SPEC_DEV] = "dev",
 		[SPEC_SYMLINK] = "symlink",
 		[SPEC_HOME_LINK] = "home-link",
+		[SPEC_HOME_FILE] = "home-file",
+		[SPEC_HOME_SEED] = "home-seed",
 		[SPEC_FILE] = "file",
 		[SPEC_DIR] = "dir",
 		[SPEC_MASK] = "mask",
 		[SPEC_RO] = "remount-ro",
 		[SPEC_COPY] = "copy",
+		[SPEC_PIN] = "pin",
+		[SPEC_PROTECT] = "protect",
+		[SPEC_HIDE] = "hide",
 	};
 	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
 
 	return names[k];
+}
+
+const char *spec_watch_name(enum spec_watch_kind k)
+{
+	static const char *const names[] = {
+		[SPEC_WATCH_TREE] = "tree",
+		[SPEC_WATCH_GIT] = "git",
+		[SPEC_WATCH_WORKTREE] = "worktree",
+		[SPEC_WATCH_PATH] = "path",
+	};
+	static_assert(ARRAY_SIZE(names) == SPEC_WATCH_N, "one name per kind");
+
+	return names[k];
+}
+
+const char *spec_quarantine_name(enum spec_quarantine q)
+{
+	static const char *const names[] = {
+		[SPEC_QUARANTINE_ALL] = "all",
+		[SPEC_QUARANTINE_GIT] = "git",
+		[SPEC_QUARANTINE_NONE] = "none",
+	};
+	static_assert(ARRAY_SIZE(names) == SPEC_QUARANTINE_N, "one name each");
+
+	return names[q];
 }
 
 const char *spec_tier_name(enum spec_tier t)
@@ -184,4 +269,17 @@ const char *spec_tier_name(enum spec_tier t)
 	static_assert(ARRAY_SIZE(names) == SPEC_NET_N, "one name per tier");
 
 	return names[t];
+}
+
+const char *spec_way_name(enum spec_way w)
+{
+	static const char *const names[] = {
+		[SPEC_WAY_PHANTOM] = "phantom",
+		[SPEC_WAY_MOUNT] = "mount",
+		[SPEC_WAY_PIPE] = "pipe",
+		[SPEC_WAY_ENV] = "env",
+	};
+	static_assert(ARRAY_SIZE(names) == SPEC_WAY_N, "one name per way");
+
+	return names[w];
 }

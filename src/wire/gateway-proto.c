@@ -59,14 +59,28 @@ void gw_policy_done(struct gw_policy *p)
 	*p = (struct gw_policy){0};
 }
 
+static void wipe(char *s)
+{
+	if (s)
+		explicit_bzero(s, strlen(s));
+	free(s);
+}
+
+static void route_done(struct gw_route *r)
+{
+	free(r->provider);
+	free(r->url);
+	free(r->credential);
+	wipe(r->phantom);
+	free(r->ca_file);
+	strv_done(&r->requests);
+}
+
 struct gw_config *gw_config_free(struct gw_config *c)
 {
 	if (!c)
 		return NULL;
-	if (c->token)
-		explicit_bzero(c->token, strlen(c->token));
 	free(c->sandbox);
-	free(c->token);
 	free(c->http_proxy);
 	free(c->https_proxy);
 	free(c->no_proxy);
@@ -74,11 +88,8 @@ struct gw_config *gw_config_free(struct gw_config *c)
 	free(c->ca_dir);
 	free(c->standin4);
 	free(c->standin6);
-	for (size_t i = 0; i < c->n_routes; i++) {
-		free(c->routes[i].provider);
-		free(c->routes[i].url);
-		free(c->routes[i].credential);
-	}
+	for (size_t i = 0; i < c->n_routes; i++)
+		route_done(&c->routes[i]);
 	free(c->routes);
 	gw_policy_done(&c->policy);
 	free(c);
@@ -111,7 +122,12 @@ struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const c
 
 	c->routes = xrealloc(c->routes, c->n_routes + 1, sizeof(*c->routes));
 	r = &c->routes[c->n_routes++];
-	*r = (struct gw_route){xstrdup(provider), xstrdup(url), dup_or_null(credential)};
+	*r = (struct gw_route){
+		.provider = xstrdup(provider),
+		.url = xstrdup(url),
+		.credential = dup_or_null(credential),
+	};
+	strv_init(&r->requests);
 	return r;
 }
 
@@ -225,7 +241,6 @@ int gw_get_policy(const struct wire_msg *m, struct gw_policy *ret)
 void gw_put_config(struct buf *b, const struct gw_config *c)
 {
 	wire_put_str(b, c->sandbox ? c->sandbox : "");
-	put_opt(b, c->token);
 	put_opt(b, c->http_proxy);
 	put_opt(b, c->https_proxy);
 	put_opt(b, c->no_proxy);
@@ -239,9 +254,15 @@ void gw_put_config(struct buf *b, const struct gw_config *c)
 	wire_put_u32(b, c->lookup_ms);
 	wire_put_u32(b, (uint32_t)c->n_routes);
 	for (size_t i = 0; i < c->n_routes; i++) {
-		wire_put_str(b, c->routes[i].provider);
-		wire_put_str(b, c->routes[i].url);
-		put_opt(b, c->routes[i].credential);
+		const struct gw_route *r = &c->routes[i];
+
+		wire_put_str(b, r->provider);
+		wire_put_str(b, r->url);
+		put_opt(b, r->credential);
+		put_opt(b, r->phantom);
+		put_opt(b, r->ca_file);
+		wire_put_u32(b, r->private);
+		wire_put_strv(b, &r->requests);
 	}
 	gw_put_policy(b, &c->policy);
 }
@@ -254,7 +275,6 @@ int gw_get_config(const struct wire_msg *m, struct gw_config **ret)
 
 	wire_read(&r, m);
 	c->sandbox = get_dup(&r, GW_NAME_MAX);
-	c->token = get_opt(&r, GW_SECRET_MAX);
 	c->http_proxy = get_opt(&r, GW_SECRET_MAX);
 	c->https_proxy = get_opt(&r, GW_SECRET_MAX);
 	c->no_proxy = get_opt(&r, WIRE_INLINE_MAX);
@@ -269,8 +289,13 @@ int gw_get_config(const struct wire_msg *m, struct gw_config **ret)
 	n = get_below(&r, GW_ROUTES_MAX + 1);
 	for (uint32_t i = 0; i < n && !r.bad; i++) {
 		const char *provider = get_text(&r, GW_NAME_MAX), *url = get_text(&r, GW_TEXT_MAX);
+		struct gw_route *route = gw_route_add(c, provider, url, NULL);
 
-		gw_route_add(c, provider, url, NULL)->credential = get_opt(&r, GW_TEXT_MAX);
+		route->credential = get_opt(&r, GW_TEXT_MAX);
+		route->phantom = get_opt(&r, GW_SECRET_MAX);
+		route->ca_file = get_opt(&r, GW_SECRET_MAX);
+		route->private = get_below(&r, 2);
+		wire_get_strv(&r, &route->requests);
 	}
 	get_policy(&r, &c->policy);
 	if (wire_read_end(&r) < 0)
@@ -401,6 +426,9 @@ void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a)
 	wire_put_u32(b, a->port);
 	wire_put_str(b, a->method);
 	wire_put_str(b, a->target);
+	wire_put_str(b, a->content_type ? a->content_type : "");
+	wire_put_str(b, a->body_sha256 ? a->body_sha256 : "");
+	wire_put_u32(b, a->rejected);
 }
 
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret)
@@ -414,18 +442,36 @@ int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret)
 	a.port = get_below(&r, 65536);
 	a.method = get_text(&r, GW_NAME_MAX);
 	a.target = get_text(&r, WIRE_INLINE_MAX);
+	a.content_type = get_text(&r, GW_TEXT_MAX);
+	a.body_sha256 = get_text(&r, GW_DIGEST_MAX);
+	a.rejected = get_below(&r, 2);
 	if (wire_read_end(&r) < 0)
 		return -EPROTO;
 	*ret = a;
 	return 0;
 }
 
+static void wipe_strv(struct strv *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		explicit_bzero(s->v[i], strlen(s->v[i]));
+	strv_done(s);
+}
+
+void gw_header_init(struct gw_header *h)
+{
+	*h = (struct gw_header){0};
+	strv_init(&h->set);
+	strv_init(&h->drop);
+	strv_init(&h->secrets);
+}
+
 void gw_header_done(struct gw_header *h)
 {
-	for (size_t i = 0; i < h->set.n; i++)
-		explicit_bzero(h->set.v[i], strlen(h->set.v[i]));
-	strv_done(&h->set);
+	wipe_strv(&h->set);
+	wipe_strv(&h->secrets);
 	strv_done(&h->drop);
+	free(h->message);
 	*h = (struct gw_header){0};
 }
 
@@ -435,26 +481,61 @@ void gw_put_header(struct buf *b, const struct gw_header *h)
 	wire_put_u32(b, h->keep_ms);
 	wire_put_strv(b, &h->set);
 	wire_put_strv(b, &h->drop);
+	wire_put_strv(b, &h->secrets);
+	put_opt(b, h->message);
 }
 
 int gw_get_header(const struct wire_msg *m, struct gw_header *ret)
 {
-	struct gw_header h = {0};
+	struct gw_header h;
 	struct wire_reader r;
 
-	strv_init(&h.set);
-	strv_init(&h.drop);
+	gw_header_init(&h);
 	wire_read(&r, m);
 	h.error = wire_get_u32(&r);
 	h.keep_ms = wire_get_u32(&r);
 	wire_get_strv(&r, &h.set);
 	wire_get_strv(&r, &h.drop);
+	wire_get_strv(&r, &h.secrets);
+	h.message = get_opt(&r, GW_TEXT_MAX);
 	if (wire_read_end(&r) < 0 || h.set.n > GW_HEADER_FIELDS_MAX ||
-	    h.drop.n > GW_HEADER_FIELDS_MAX) {
+	    h.drop.n > GW_HEADER_FIELDS_MAX || h.secrets.n > GW_HEADER_FIELDS_MAX) {
 		gw_header_done(&h);
 		return -EPROTO;
 	}
 	*ret = h;
+	return 0;
+}
+
+void gw_put_usage(struct buf *b, const struct gw_usage *u)
+{
+	wire_put_str(b, u->credential);
+	wire_put_str(b, u->model);
+	wire_put_u32(b, u->status);
+	wire_put_u64(b, u->input);
+	wire_put_u64(b, u->output);
+	wire_put_u64(b, u->cache_read);
+	wire_put_u64(b, u->cache_write);
+	wire_put_str(b, u->limits ? u->limits : "");
+}
+
+int gw_get_usage(const struct wire_msg *m, struct gw_usage *ret)
+{
+	struct gw_usage u = {0};
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	u.credential = get_plain(&r, GW_TEXT_MAX);
+	u.model = get_plain(&r, GW_NAME_MAX);
+	u.status = get_below(&r, 1000);
+	u.input = wire_get_u64(&r);
+	u.output = wire_get_u64(&r);
+	u.cache_read = wire_get_u64(&r);
+	u.cache_write = wire_get_u64(&r);
+	u.limits = get_text(&r, GW_LIMITS_MAX);
+	if (wire_read_end(&r) < 0)
+		return -EPROTO;
+	*ret = u;
 	return 0;
 }
 

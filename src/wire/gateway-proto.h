@@ -21,12 +21,13 @@ enum gw_type {
 	GW_START,		   /* (empty): all listeners are there */
 	GW_POLICY,		   /* struct gw_policy: replaces the rules */
 	GW_LEAF_IS,   /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
-	GW_HEADER_IS, /* u32 errno, strv headers to set, strv header names to drop */
+	GW_HEADER_IS, /* struct gw_header */
 
 	/* gateway → supervisor */
 	GW_EVENT,  /* struct gw_event */
 	GW_LEAF,   /* str host */
 	GW_HEADER, /* struct gw_header_ask */
+	GW_USAGE,  /* struct gw_usage */
 
 	/* either way: the supervisor asks with an empty body, the gateway answers */
 	GW_HEALTH, /* struct gw_health */
@@ -35,6 +36,14 @@ enum gw_type {
 	CA_MAKE, /* str name of the sandbox → CA_IS */
 	CA_IS,	 /* bytes CA certificate (PEM) */
 	CA_LEAF, /* str host → GW_LEAF_IS with the same id */
+
+	/* supervisor ↔ credential helper (libexec/ralph/cred, socket on descriptor 3) */
+	/* bytes: JSON with the spec's credentials and the host's places; fd: the user's
+	 * environment, entries ended by NUL → CRED_READY with the same id */
+	CRED_SETUP,
+	CRED_READY, /* (empty) */
+	CRED_ASK,   /* struct gw_header_ask, checked by the supervisor → GW_HEADER_IS, same id */
+	CRED_EVENT, /* helper → supervisor: bytes JSON, for the event log; never a secret */
 };
 
 #define GW_RULES_MAX 4096
@@ -59,14 +68,29 @@ struct gw_policy {
 	size_t n_rules;
 };
 
-/* A reverse endpoint: /_ralph/<provider>/… goes to url with that credential. */
+/*
+ * A reverse endpoint: /_ralph/<provider>/… goes to url with that credential, for requests that
+ * carry its phantom: in the field where clients put their keys, or, for clients that send none, as
+ * the next segment of the path. It is a permission of its own: no rule of the policy is needed for
+ * it, and none is widened by it.
+ *
+ * requests: "POST /v1/messages", a method and a path prefix as policy/request.h reads it; the
+ * first that fits decides. A third word is a URL that stands for url and prefix together, where a
+ * provider keeps that request elsewhere: what follows the prefix, and the query, is put behind it.
+ * "GET /inference-profiles https://bedrock.us-east-1.amazonaws.com/inference-profiles" is one. Its
+ * host and port are the credential's own as much as url's are.
+ */
 struct gw_route {
-	char *provider, *url, *credential;
+	char *provider, *url;
+	char *credential;     /* NULL: known, but there is none */
+	char *phantom;	      /* NULL: none */
+	char *ca_file;	      /* trust for this upstream alone; NULL: as for every other */
+	bool private;	      /* may lie on a private address: the user named it */
+	struct strv requests; /* "METHOD PREFIX [URL]"; empty: nothing may be asked */
 };
 
 struct gw_config {
 	char *sandbox;
-	char *token;	  /* phantom of this run; NULL: none yet */
 	char *http_proxy; /* of the host's environment; NULL: none */
 	char *https_proxy;
 	char *no_proxy;
@@ -133,21 +157,41 @@ struct gw_event {
 	const char *host, *method, *path, *rule, *reason; /* "" where there is none */
 };
 
+#define GW_DIGEST_MAX 64 /* hex SHA-256 */
+
 struct gw_header_ask {
-	const char *credential, *host, *method, *target;
+	const char *credential, *host, *method, *target; /* target: as it will be sent */
 	uint32_t port;
+	const char *content_type; /* "" where there is none */
+	const char *body_sha256;  /* of the whole body, for providers that sign; "" otherwise */
+	/* The upstream has answered 401 to what we were given: is there another one by now? */
+	bool rejected;
 };
 
 /*
  * The answer: fields to set ("Name: value") and names to drop, or an error. For keep_ms the gateway
  * may use it again for the same credential, host and port without asking: 0 for what holds for one
  * request alone, a signature; a little for a bearer token, which would cost a question per request.
+ * ENEEDBODY asks for the same question with the body's digest.
  */
+#define ENEEDBODY ENODATA
+
 struct gw_header {
-	uint32_t error; /* errno */
+	uint32_t error; /* errno; EDQUOT: over the budget (402) */
 	uint32_t keep_ms;
 	struct strv set, drop;
+	struct strv secrets; /* what must never come back in a response */
+	char *message;	     /* NULL, or for the client and the log: why there is an error */
 };
+
+/* What one answer of a provider has used, as the provider says. */
+struct gw_usage {
+	const char *credential, *model;
+	uint32_t status;
+	uint64_t input, output, cache_read, cache_write; /* tokens */
+	const char *limits; /* rate-limit fields, "name: value\n" each, printable; "" for none */
+};
+#define GW_LIMITS_MAX 4096
 
 struct gw_health {
 	uint32_t connections, tunnels, idle_upstreams, lookups;
@@ -167,6 +211,7 @@ void gw_policy_done(struct gw_policy *p);
 struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const char *url,
 			      const char *credential);
 
+void gw_header_init(struct gw_header *h);
 void gw_header_done(struct gw_header *h); /* wipes */
 
 static inline void gw_config_freep(struct gw_config **c)
@@ -181,6 +226,7 @@ void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n);
 void gw_put_event(struct buf *b, const struct gw_event *e);
 void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
 void gw_put_header(struct buf *b, const struct gw_header *h);
+void gw_put_usage(struct buf *b, const struct gw_usage *u);
 void gw_put_health(struct buf *b, const struct gw_health *h);
 
 /* Reading a whole body: 0 or -EPROTO. Strings of events and asks point into the message. */
@@ -190,6 +236,7 @@ int gw_get_listeners(const struct wire_msg *m, struct gw_listener **ret, size_t 
 int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);
 int gw_get_header(const struct wire_msg *m, struct gw_header *ret); /* gw_header_done() frees */
+int gw_get_usage(const struct wire_msg *m, struct gw_usage *ret);
 int gw_get_health(const struct wire_msg *m, struct gw_health *ret);
 
 /* Sends all of the rows with their descriptors, in as many frames as that takes. */

@@ -31,7 +31,7 @@ enum wire_type {
 	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
 	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
-	WIRE_KEEP,    /* u32 on: stay alive without a connection */
+	WIRE_KEEP,    /* u32 on (bit 0): stay alive without a connection; see wire_exec_flags */
 	WIRE_REMOVE,  /* (empty): remove the sandbox when it has ended */
 	WIRE_INSPECT, /* (empty) → WIRE_INFO */
 	WIRE_NET,     /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
@@ -42,6 +42,7 @@ enum wire_type {
 		       * u32 1: the sandbox stays, 0: it ends too, and then this connection */
 	WIRE_FAILED,  /* u32 exit code, str message */
 	WIRE_INFO,    /* str JSON */
+	WIRE_NOTICE,  /* str: for the user, about the workspace; at any time while it is connected */
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */
@@ -114,7 +115,10 @@ enum wire_exec_flags {
 	WIRE_EXEC_TTY = 1 << 0, /* a pty of the sandbox becomes the command's terminal; no fds */
 	WIRE_EXEC_INHERIT = 1 << 1, /* WIRE_EXEC: env adds to the sandbox's own; cwd "" is its
 				     * workspace. Saves a command line from reading the spec. */
-	WIRE_EXEC_PROGRAM = 1 << 2, /* the last fd is a sealed memory file: the program to run, which
+	/* WIRE_EXEC, WIRE_KEEP: how the user agreed to this start; for the record alone. */
+	WIRE_EXEC_CONFIRMED = 1 << 2, /* was shown the audit and said yes */
+	WIRE_EXEC_ASSUMED = 1 << 3,   /* said --yes beforehand; neither: unattended */
+	WIRE_EXEC_PROGRAM = 1 << 4, /* the last fd is a sealed memory file: the program to run, which
 				     * then lies nowhere inside. argv[0] is only its name. */
 };
 

@@ -16,7 +16,7 @@ on_terminal() {
 
 @test "with -t the terminal is the sandbox's own, and nothing is typed into the user's" {
 	need python3
-	run on_terminal "$RALPH" run --rm -t -- "$PROBE" terminal own
+	run on_terminal "$RALPH" run --rm --yes -t -- "$PROBE" terminal own
 	same 0 "$status"
 	has "$output" " b''"
 }
@@ -26,7 +26,7 @@ on_terminal() {
 
 	need python3
 	for how in -t -T; do
-		wrote=$(on_terminal "$RALPH" run --rm $how -- printf 'a\033]52;c;ZXZpbA==\007b\033[21tc\033P+q544e\033\\d\033[5ne\033[cf\n')
+		wrote=$(on_terminal "$RALPH" run --rm --yes $how -- printf 'a\033]52;c;ZXZpbA==\007b\033[21tc\033P+q544e\033\\d\033[5ne\033[cf\n')
 		lacks "$wrote" ']52'
 		lacks "$wrote" '[21t'
 		lacks "$wrote" 'P+q'

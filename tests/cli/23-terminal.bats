@@ -58,7 +58,7 @@ out() {
 	must_exit 7 on_terminal -- "$RALPH" exec -t "$S" sh -c 'exit 7'
 	must_exit 137 on_terminal -- "$RALPH" exec -t "$S" sh -c 'kill -9 $$'
 	must_exit 127 on_terminal -- "$RALPH" exec -t "$S" no-such-command-x
-	must_exit 5 on_terminal -- "$RALPH" run -t -n "$S" -- sh -c 'stty raw -echo; exit 5'
+	must_exit 5 on_terminal -- "$RALPH" run --yes -t -n "$S" -- sh -c 'stty raw -echo; exit 5'
 }
 
 @test "the size of the terminal is the user's, and follows it" {

@@ -7,6 +7,7 @@ static inline struct sandbox_spec *sample_spec(void)
 {
 	struct sandbox_spec *s = spec_new();
 	struct spec_net_rule *rule;
+	struct spec_credential *c;
 	struct spec_mount *m;
 
 	s->name = xstrdup("agent-loop-command-main");
@@ -39,7 +40,17 @@ static inline struct sandbox_spec *sample_spec(void)
 	(void)spec_mount_add(s, SPEC_BIND_RO, "/opt/ralph/guest", "/run/ralph/guest", "pid 1");
 	(void)spec_mount_add(s, SPEC_BIND_RW, "/state/home", "/home/u", "its own home");
 	(void)spec_mount_add(s, SPEC_BIND_RW, "/home/u/work", "/home/u/work", "the workspace");
+	(void)spec_mount_add(s, SPEC_PIN, "/home/u/work/.git", "/home/u/work/.git", "stays");
+	(void)spec_mount_add(s, SPEC_PROTECT, "/home/u/work/.git/config",
+			     "/home/u/work/.git/config", "settings of git");
+	(void)spec_mount_add(s, SPEC_HIDE, NULL, "/home/u/work/.env", "a secret");
+	m = spec_mount_add(s, SPEC_FILE, NULL, "/run/ralph/gitignore", "what is hidden");
+	m->data = xstrdup("/.env\n");
+	m->of_tree = true;
 	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
+	spec_watch_add(s, SPEC_WATCH_TREE, "/home/u/work");
+	spec_watch_add(s, SPEC_WATCH_GIT, "/home/u/work/.git");
+	s->quarantine = SPEC_QUARANTINE_ALL;
 	s->net.tier = SPEC_NET_ALLOWLIST;
 	(void)spec_net_add(s, true, "evil.example", "network.deny");
 	rule = spec_net_add(s, false, "api.example", "network.rules");
@@ -47,6 +58,19 @@ static inline struct sandbox_spec *sample_spec(void)
 	strv_push(&rule->paths, "/v1/");
 	strv_push(&rule->git, "fetch");
 	rule->credential = xstrdup("token");
+	c = spec_credential_add(s, "token", "bearer");
+	c->way = SPEC_WAY_PHANTOM;
+	c->source = xstrdup("env:API_TOKEN");
+	c->origin = xstrdup("https://api.example");
+	c->ca_file = xstrdup("/etc/ssl/api.pem");
+	c->endpoint = xstrdup("api");
+	c->phantom = xstrdup("tok_");
+	c->private = true;
+	c->expires_ms = 1794794391454;
+	strv_push(&c->requests, "POST /v1/");
+	strv_push(&c->options, "region=here");
+	spec_env_phantom(s, "API_TOKEN", SPEC_PHANTOM, "token");
+	s->budget = (struct spec_budget){.micro_usd = 20000000, .tokens = 1000000};
 	s->limits = (struct spec_limits){
 		.memory = 512 * MiB,
 		.pids = 64,

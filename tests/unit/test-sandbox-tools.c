@@ -206,7 +206,7 @@ static void an_npmrc_counts_only_with_a_token_in_it(void **state)
 
 static void a_tool_among_credentials_is_refused(void **state)
 {
-	static const char *const bad[] = {".ssh/tool", ".claude/local/tool", ".config/x/tool",
+	static const char *const bad[] = {".ssh/tool", ".claude/tool", ".config/x/tool",
 					  ".aws/tool", ".cargo/tool"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -16,14 +16,17 @@ static struct wire_msg message(struct buf *b)
 static struct gw_config *sample(void)
 {
 	struct gw_config *c = gw_config_new();
+	struct gw_route *route;
 	struct gw_rule *r;
 
 	c->sandbox = xstrdup("box");
-	c->token = xstrdup("token");
 	c->no_proxy = xstrdup("a,b");
 	c->head_ms = 7;
 	c->policy.tier = 2;
-	(void)gw_route_add(c, "p", "https://h/", "cred");
+	route = gw_route_add(c, "p", "https://h/", "cred");
+	route->phantom = xstrdup("sk-phantom");
+	route->private = true;
+	strv_push(&route->requests, "POST /v1/");
 	r = gw_policy_add(&c->policy, true, "a.test", "here");
 	r = gw_policy_add(&c->policy, false, "b.test", "there");
 	strv_push(&r->methods, "GET");
@@ -43,12 +46,15 @@ static void a_configuration_arrives_as_it_was_sent(void **state)
 	m = message(&b);
 	assert_int_equal(gw_get_config(&m, &got), 0);
 	assert_string_equal(got->sandbox, "box");
-	assert_string_equal(got->token, "token");
 	assert_null(got->http_proxy);
 	assert_string_equal(got->no_proxy, "a,b");
 	assert_int_equal(got->head_ms, 7);
 	assert_int_equal(got->n_routes, 1);
 	assert_string_equal(got->routes[0].credential, "cred");
+	assert_string_equal(got->routes[0].phantom, "sk-phantom");
+	assert_null(got->routes[0].ca_file);
+	assert_true(got->routes[0].private);
+	assert_string_equal(got->routes[0].requests.v[0], "POST /v1/");
 	assert_int_equal(got->policy.tier, 2);
 	assert_int_equal(got->policy.n_rules, 2);
 	assert_true(got->policy.rules[0].deny);
@@ -123,21 +129,64 @@ static void listeners_need_one_descriptor_each(void **state)
 	wire_msg_done(&m);
 }
 
-static void a_header_arrives_and_too_many_fields_are_refused(void **state)
+static void an_ask_and_a_usage_arrive_whole(void **state)
 {
-	struct gw_header h = {.keep_ms = 5}, got;
+	const struct gw_header_ask ask = {.credential = "c",
+					  .host = "h",
+					  .port = 443,
+					  .method = "POST",
+					  .target = "/x",
+					  .content_type = "a/b",
+					  .rejected = true};
+	const struct gw_usage usage = {.credential = "c",
+				       .model = "m",
+				       .status = 200,
+				       .input = 3,
+				       .output = 4,
+				       .cache_read = 5,
+				       .cache_write = 6};
+	struct gw_header_ask got_ask;
+	struct gw_usage got;
 	struct wire_msg m;
 	struct buf b;
 
-	strv_init(&h.set);
-	strv_init(&h.drop);
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_header_ask(&b, &ask);
+	m = message(&b);
+	assert_int_equal(gw_get_header_ask(&m, &got_ask), 0);
+	assert_string_equal(got_ask.content_type, "a/b");
+	assert_string_equal(got_ask.body_sha256, "");
+	assert_true(got_ask.rejected);
+	wire_msg_done(&m);
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_usage(&b, &usage);
+	m = message(&b);
+	assert_int_equal(gw_get_usage(&m, &got), 0);
+	assert_string_equal(got.model, "m");
+	assert_int_equal(got.cache_write, 6);
+	assert_string_equal(got.limits, "");
+	wire_msg_done(&m);
+}
+
+static void a_header_arrives_and_too_many_fields_are_refused(void **state)
+{
+	struct gw_header h, got;
+	struct wire_msg m;
+	struct buf b;
+
+	gw_header_init(&h);
+	h.keep_ms = 5;
 	strv_push(&h.set, "A: b");
+	strv_push(&h.secrets, "b");
+	h.message = xstrdup("why");
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_header(&b, &h);
 	m = message(&b);
 	assert_int_equal(gw_get_header(&m, &got), 0);
 	assert_string_equal(got.set.v[0], "A: b");
 	assert_int_equal(got.keep_ms, 5);
+	assert_string_equal(got.secrets.v[0], "b");
+	assert_string_equal(got.message, "why");
 	gw_header_done(&got);
 	wire_msg_done(&m);
 	for (int i = 0; i < GW_HEADER_FIELDS_MAX; i++)
@@ -157,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_cut_body_is_refused_wherever_it_was_cut),
 		cmocka_unit_test(an_event_that_could_forge_a_line_is_refused),
 		cmocka_unit_test(listeners_need_one_descriptor_each),
+		cmocka_unit_test(an_ask_and_a_usage_arrive_whole),
 		cmocka_unit_test(a_header_arrives_and_too_many_fields_are_refused),
 	};
 

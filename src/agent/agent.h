@@ -1,0 +1,95 @@
+#pragma once
+
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The coding agents ralph knows, one row each (rows.c). A row is data: what sandbox/ puts into a
+ * spec, what cli/ runs, what loop/ reads back. A new agent is a new row.
+ *
+ * Texts of a row may hold markers, which agent_expand() replaces:
+ *
+ *	{workspace} {home}  paths inside
+ *	{endpoint}          where the gateway takes requests for the credential, without a last '/'
+ *	{option:NAME}       an option of the credential; a text whose option is missing is left out
+ *	{phantom}           stays: the supervisor puts the credential's phantom there
+ */
+
+/* A variable the agent needs. */
+struct agent_env {
+	const char *provider; /* row of cred/ that must have been found; NULL: always */
+	const char *name, *value;
+};
+
+/* A file of the sandbox's home, so that a first start asks nothing. Of several rows with the same
+ * path the first whose provider was found counts. */
+struct agent_seed {
+	const char *provider; /* NULL: whatever was found */
+	const char *path;     /* below HOME */
+	const char *content;
+	bool always; /* written anew at each start: it is ralph's, not the agent's */
+};
+
+/* A file of the sandbox's root, read-only: what must hold whatever the agent writes. */
+struct agent_managed {
+	const char *path;    /* NULL: none */
+	const char *content; /* a JSON object; hooks are added to it */
+};
+
+/* Who the host's login is, for a provider whose file says so. */
+struct agent_identity {
+	const char *provider;
+	const char *path; /* below the host's HOME */
+	const char *keys; /* of the JSON object: "oauthAccount.emailAddress" */
+	bool token;	  /* what is there is a signed token, and "email" one of its claims */
+};
+
+enum agent_format { /* of what a headless run prints, and of transcripts */
+	AGENT_FORMAT_NONE,
+	AGENT_FORMAT_CLAUDE,
+	AGENT_FORMAT_CODEX,
+	AGENT_FORMAT_GEMINI,
+	AGENT_FORMAT_COPILOT,
+	AGENT_FORMAT_OPENCODE,
+};
+
+struct agent {
+	const char *name;    /* "claude" */
+	const char *title;   /* "Claude Code" */
+	const char *program; /* found on PATH; NULL: the user names the command */
+	const char *install; /* what to type when it is not there */
+	const char *const *interactive; /* arguments; the user's follow */
+	const char *const *headless; /* arguments of an unattended run; the prompt comes on stdin */
+	const char *const *services; /* of cred/: "anthropic" … */
+	const struct agent_env *env; /* ends with a NULL name */
+	const struct agent_seed *seeds; /* ends with a NULL path */
+	struct agent_managed managed;
+	const struct agent_identity *identity; /* ends with a NULL path */
+	const char *const *state; /* directories below HOME that are the agent's memory */
+	const char *const *hosts; /* patterns it needs besides its providers */
+	const char *const *login_hosts; /* allowed only where no credential was found */
+	enum agent_format stream;	/* what the headless run prints: see result.h */
+	enum agent_format transcript;
+};
+
+/* All names, NULL-terminated; in the order of the rows. */
+extern const char *const agent_words[];
+size_t agent_count(void);
+const struct agent *agent_at(size_t i);
+const struct agent *agent_find(const char *name); /* NULL: no such agent */
+/* "claude, codex, …", for messages. */
+char *agent_names(void);
+
+/* What the markers of a text stand for; NULL where there is no such thing. */
+struct agent_values {
+	const char *workspace, *home, *endpoint;
+	const struct strv *options; /* NAME=VALUE */
+};
+
+/*
+ * The text with its markers replaced; NULL when one has no value. `quoted` is for texts in which
+ * markers stand within the quotes of JSON or TOML.
+ */
+char *agent_expand(const char *text, const struct agent_values *v, bool quoted);

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * Values that are not to be shown whole: by the name of their variable (API_KEY, DB_PASSWORD,
+ * GITHUB_TOKEN …) or by their own shape (what vendors begin their keys with, tokens in three parts,
+ * passwords in URLs, private keys, long random words). A guess on the safe side, for screens and
+ * logs; nothing that is to be kept from anybody else may rely on it.
+ */
+bool mask_is_secret(const char *name, const char *value);
+/* Only what cannot well be anything else: keys by what vendors begin them with, private keys. */
+bool mask_is_key(const char *value);
+
+/* The first 7 and the last 4 characters with "…" between; "***" where there are 11 or fewer. The
+ * caller frees it. What is no UTF-8 counts byte by byte. */
+char *mask_text(const char *value);

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/* Questions to the user. None is ever asked where nobody could read or answer it. */
+
+/* stdin and stderr are terminals. */
+bool ask_possible(void);
+
+/*
+ * Writes the question with " [Y/n] " or " [y/N] " behind it and takes one line for the answer; an
+ * empty one is the default. What is neither yes nor no is asked again; the end of the input is no.
+ */
+int ask(const char *question, bool by_default, bool *ret_yes, struct err *err);

@@ -1,0 +1,109 @@
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Credentials of the host, one row per way a user can be logged in (table in provider.c).
+ *
+ * DOC: Theory of operation
+ *
+ * Two programs use a row. The command line probes: it looks whether the host has such a
+ * credential and whether it can be used, cheaply, without a network and without keeping a value.
+ * What it finds is a reference (struct cred_ref) that goes into the spec. The credential helper
+ * (libexec/ralph/cred, one per sandbox that has credentials, started with the first question)
+ * turns references into values: it reads the source again when it has changed, answers for one
+ * request at a time which header fields to set, signs, and renews before it expires. It reads no
+ * byte from the network: a renewal is one run of libexec/ralph/fetch, which knows one request and
+ * ends with its answer.
+ *
+ * Nothing here logs, prints or returns a value except in struct cred_header.
+ */
+
+/* Where the host keeps things; all of it can be a test's own. */
+struct cred_host {
+	const char *home;
+	const char *config;   /* ralph's own: where a stored token lies */
+	const char *libexec;  /* ralph's own programs: fetch */
+	char *const *environ; /* the user's; PATH in it has nothing that a sandbox can write */
+	uint64_t now_ms;      /* since 1970; 0: the clock's */
+};
+
+const char *cred_host_env(const struct cred_host *h, const char *name); /* NULL: not set, empty */
+uint64_t cred_host_now(const struct cred_host *h);
+/* The path of something below the user's home. */
+char *cred_host_home(const struct cred_host *h, const char *below);
+
+/* What probing found: a reference, never a value. Becomes struct spec_credential. */
+struct cred_ref {
+	const struct cred_provider *provider;
+	char *name;   /* "anthropic"; for bearer rows what the user called it */
+	char *source; /* "file:PATH", "env:NAME", "store:NAME", "command:…", "aws:PROFILE" */
+	char *origin; /* the provider's, or what the source itself says; the user's setting wins */
+	struct strv options;
+	uint64_t expires_ms; /* 0: not known, or never */
+	bool renewable;	     /* it can be renewed without a person */
+	char *warning;	     /* for the user: a file that others may read; NULL: none */
+};
+
+enum cred_probe {
+	CRED_MISSING, /* skipped silently */
+	CRED_FOUND,
+	CRED_UNUSABLE, /* there, but expired for good, torn, unreadable: err says what to run */
+};
+
+/* One row: what is the same for everybody. */
+struct cred_provider {
+	const char *name;     /* "anthropic-oauth" */
+	const char *service;  /* "anthropic": a sandbox has one credential of a service, the first
+				 found */
+	const char *origin;   /* "https://api.anthropic.com" */
+	const char *endpoint; /* "anthropic": /_ralph/anthropic/ */
+	const char *phantom;  /* how the phantom begins: "sk-ant-oat01-" */
+	const char *placeholder; /* a variable that clients inside insist on: it gets the phantom;
+				    NULL: none */
+	const char *login;	 /* what a person runs to get it: "claude /login" */
+	const char *const *requests; /* "POST /v1/messages" …: what may be asked with it; no request
+					that would mint, list or change credentials */
+	enum cred_probe (*probe)(const struct cred_host *h, struct cred_ref *ret, struct err *err);
+};
+
+/* The table lies in provider.c; hold.h has the other half of a row, for the helper alone. */
+size_t cred_provider_count(void);
+const struct cred_provider *cred_provider_at(size_t i); /* in order of precedence */
+const struct cred_provider *cred_provider_find(const char *name);
+
+void cred_ref_init(struct cred_ref *r);
+void cred_ref_done(struct cred_ref *r);
+
+/*
+ * The credential of a service on this host: the first row of that service that is found or is
+ * unusable (err says why). CRED_MISSING when there is none.
+ */
+enum cred_probe cred_probe(const struct cred_host *h, const char *service, struct cred_ref *ret,
+			   struct err *err);
+
+/*
+ * For probes and holders: a file of the user's with a secret in it. 0 with its content in b (made
+ * by the caller with CRED_FILE_MAX), -ENOENT when it is not there, else err says what is wrong
+ * with it. *ret_warning is set, on the heap, when others may read it. b is to be wiped.
+ */
+#define CRED_FILE_MAX (256 * KiB)
+int cred_read_file(const char *path, struct buf *b, char **ret_warning, struct err *err);
+void cred_wipe(struct buf *b);
+/* Wipes and frees a string; NULL is fine. */
+char *cred_secret_free(char *s);
+
+static inline void cred_secret_freep(char **s)
+{
+	*s = cred_secret_free(*s);
+}
+
+#define cleanup_secret cleanup_(cred_secret_freep)
+
+/* "file:/x" → "/x" when source begins with kind and ':', else NULL. */
+const char *cred_source_is(const char *source, const char *kind);

@@ -1,0 +1,8 @@
+#pragma once
+
+/*
+ * The PATH on which an agent's program is looked for: the host's, and where it is not on that, the
+ * directory below the user's home where an installer has put it. The result is the caller's; NULL
+ * when there is none.
+ */
+char *agent_search_path(const char *program, const char *path, const char *home);

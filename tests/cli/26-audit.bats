@@ -1,0 +1,238 @@
+#!/usr/bin/env bats
+# What the user sees before anything starts, and that it is what starts.
+# shellcheck disable=SC2016,SC2030,SC2031 # text for shells inside; tests are subshells
+load helpers
+load sandbox
+
+setup() {
+	ralph_setup
+	need python3
+	export TERM=xterm
+	unset NO_COLOR
+}
+
+# on_terminal STEP… -- CMD…: see terminal.py; $T/out has what came.
+on_terminal() {
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" "$@"
+}
+
+out() {
+	tr -d '\r' <"$T/out"
+}
+
+# facts OPTION…: what a sandbox that was started with these options has, for audit-check.py.
+facts() {
+	mkdir -p "$T/facts"
+	ralph run --rm "$@" -- sh -c 'cd /proc/self && head -c 999999 mountinfo environ net/tcp net/tcp6 net/udp net/dev' >"$T/facts/all"
+	python3 - "$T/facts" <<-'END'
+		import os, re, sys
+		text = open(os.path.join(sys.argv[1], "all")).read()
+		for name, body in re.findall(r"==> (\S+) <==\n(.*?)(?=\n==> |\Z)", text, re.S):
+		    open(os.path.join(sys.argv[1], os.path.basename(name)), "w").write(body)
+	END
+}
+
+# compare OPTION…: the audit and the sandbox with these options.
+compare() {
+	ralph audit --json "$@" -- sh >"$T/audit.json"
+	facts "$@"
+	python3 "$BATS_TEST_DIRNAME/../lib/audit-check.py" "$T/audit.json" "$T/facts"
+}
+
+@test 'the audit is what is inside: mounts, environment, network' {
+	compare
+}
+
+@test 'the audit is what is inside, with everything that can be asked for' {
+	mkdir "$HOME/shared" "$HOME/read only"
+	cat >"$XDG_CONFIG_HOME/ralph.yaml" <<-END
+		mounts:
+		  - {path: ~/shared, mode: rw}
+		  - {path: "~/read only", target: /mnt/there}
+		network:
+		  rules:
+		    - {host: api.example, methods: [GET]}
+	END
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	mv "$XDG_CONFIG_HOME/ralph.yaml" "$XDG_CONFIG_HOME/ralph/config.yaml"
+	export MY_TOKEN=0123456789abcdef SHORT_KEY=hunter2 PLAIN=$'two\nlines'
+	compare --pass MY_TOKEN --pass SHORT_KEY --pass PLAIN --pass UNSET -e CI=1 \
+		--allow db.example:5432 --allow localhost:5433 --allow '*.example.org:8443' --allow ssh.example:22
+	has "$(get '[e["value"] for e in j["env"] if e["name"] == "MY_TOKEN"]' <"$T/audit.json")" "0123456…cdef"
+	has "$(get '[e["value"] for e in j["env"] if e["name"] == "SHORT_KEY"]' <"$T/audit.json")" "'***'"
+}
+
+@test 'the audit is what is inside: no network' {
+	compare --net none
+	same '[]' "$(get 'j["network"]["sockets"]' <"$T/audit.json")"
+}
+
+@test 'the comparison of audit and sandbox sees what is missing on either side' {
+	compare
+	for what in mountinfo environ tcp; do
+		cp "$T/facts/$what" "$T/kept"
+		case $what in
+		mountinfo) echo '900 44 0:99 / /mnt/evil rw - tmpfs tmpfs rw' >>"$T/facts/$what" ;;
+		environ) printf 'EVIL=1\0' >>"$T/facts/$what" ;;
+		tcp) echo '   9: 0100007F:1F90 00000000:0000 0A' >>"$T/facts/$what" ;;
+		esac
+		must_fail python3 "$BATS_TEST_DIRNAME/../lib/audit-check.py" "$T/audit.json" "$T/facts"
+		case $what in
+		mountinfo) grep -v ' /usr ' "$T/kept" >"$T/facts/$what" ;;
+		environ) sed 's/USER=[^\x00]*\x00//' "$T/kept" >"$T/facts/$what" ;;
+		tcp) head -2 "$T/kept" >"$T/facts/$what" ;;
+		esac
+		must_fail python3 "$BATS_TEST_DIRNAME/../lib/audit-check.py" "$T/audit.json" "$T/facts"
+		cp "$T/kept" "$T/facts/$what"
+	done
+}
+
+@test 'a mount below the workspace is in the audit, as it is inside' {
+	only_root
+	mkdir "$WS/data"
+	unshare --mount --propagation private bash -c '
+		mount -t tmpfs none "$WS/data" && "$RALPH" audit --json >"$T/audit.json" && "$RALPH" audit >"$T/screen" &&
+		"$RALPH" run --rm -- grep -c " $WS/data " /proc/self/mountinfo' >"$T/count"
+	same 1 "$(cat "$T/count")"
+	has "$(get '[m["below"] for m in j["mounts"] if "below" in m]' <"$T/audit.json")" "$WS/data"
+	has "$(cat "$T/screen")" "$WS/data (mounted there)"
+}
+
+@test 'nothing is started or made by an audit' {
+	ralph audit >/dev/null
+	ralph audit --json >/dev/null
+	[ ! -e "$XDG_STATE_HOME/ralph" ]
+	same '' "$(ralph ls -q)"
+}
+
+@test 'each variable has the mark of who decided it' {
+	export LANG=C.UTF-8 MINE=1
+	ralph audit --pass MINE -e ALSO=2 >"$T/screen"
+	grep -Fx "[~] HOME=$HOME" "$T/screen"
+	grep -Fx '[>] LANG=C.UTF-8' "$T/screen"
+	grep -Fx '[+] MINE=1' "$T/screen"
+	grep -Fx '[+] ALSO=2' "$T/screen"
+	lacks "$(cat "$T/screen")" 'COLORTERM'
+}
+
+@test 'PATH has one entry a line' {
+	ralph audit >"$T/screen"
+	grep -Fx '[~] PATH=' "$T/screen"
+	grep -Fx '      /usr/bin' "$T/screen"
+}
+
+@test 'the screen names mounts, network, credentials, limits and engine' {
+	ralph audit --allow db.example:5432 --allow localhost:5433 --deny bad.example --memory 1G --timeout 90 >"$T/screen"
+	for part in Environment Mounts Network Credentials Limits Engine; do
+		grep -Fx "$part" "$T/screen"
+	done
+	grep -E "^  rw +$WS +the workspace$" "$T/screen"
+	grep -E '^  service +localhost:5433 +of this machine' "$T/screen"
+	grep -E '^  deny +bad.example' "$T/screen"
+	# Such a port is a server's inside: the gateway has it on one address alone.
+	grep -E '^    db.example:5432 at 198\.18\.0\.1$' "$T/screen"
+	grep -E 'memory 1024 MiB, .*90 s a command' "$T/screen"
+	grep -F '  native, ' "$T/screen"
+}
+
+@test 'no secret is shown, and one that goes in is called so' {
+	export DB_PASSWORD=correct-horse-battery LINK=https://me:hunter2@git.example/x
+	ralph audit --pass DB_PASSWORD --pass LINK >"$T/screen"
+	ralph audit --json --pass DB_PASSWORD --pass LINK >"$T/json"
+	for form in screen json; do
+		lacks "$(cat "$T/$form")" correct-horse-battery
+		lacks "$(cat "$T/$form")" hunter2
+	done
+	grep -Fx '[+] DB_PASSWORD=correct…tery' "$T/screen"
+	grep -F 'DB_PASSWORD: looks like a secret' "$T/screen"
+}
+
+@test 'a credential is named with its provider, way and expiry; its value is nowhere; inside is a phantom' {
+	local soon=$((($(date +%s) + 18000) * 1000))
+
+	mkdir -m 700 "$HOME/.claude"
+	printf '{"claudeAiOauth":{"accessToken":"sk-ant-oat01-zzz-a","refreshToken":"sk-ant-ort01-zzz-r",
+		"expiresAt":%s,"scopes":["user:inference"],"subscriptionType":"max"}}' "$soon" >"$HOME/.claude/.credentials.json"
+	chmod 600 "$HOME/.claude/.credentials.json"
+	ralph audit --agent claude -- sh >"$T/screen"
+	compare --agent claude
+	grep -F '  anthropic (anthropic-oauth)  phantom: the gateway sets the real one; expires in 4 h 59 min' "$T/screen"
+	grep -F "from file:$HOME/.claude/.credentials.json, for https://api.anthropic.com only" "$T/screen"
+	grep -F '[~] CLAUDE_CODE_OAUTH_TOKEN={phantom}' "$T/screen"
+	lacks "$(cat "$T/screen" "$T/audit.json" "$T/facts/all")" 01-zzz
+}
+
+@test 'a variable of the host cannot act on the terminal' {
+	export EVIL=$'a\033]52;c;aGk=\007b\033[2J\u202ec'
+	ralph audit --pass EVIL >"$T/screen"
+	lacks "$(cat "$T/screen")" $'\033'
+	lacks "$(cat "$T/screen")" $'\u202e'
+	grep -F '[+] EVIL=a\x1b]52;c;aGk=\x07b\x1b[2J\u{202E}c' "$T/screen"
+}
+
+@test 'colour is for terminals, and NO_COLOR is honoured; the marks say it all' {
+	lacks "$(ralph audit)" $'\033'
+	on_terminal -- "$RALPH" audit
+	has "$(out)" $'\033[32m[~]\033[0m'
+	has "$(out)" $'\033[33m[>]\033[0m'
+	NO_COLOR=1 on_terminal -- "$RALPH" audit
+	lacks "$(out)" $'\033'
+	has "$(out)" '[~] HOME='
+}
+
+@test 'on a terminal a command runs only after the screen and a yes' {
+	must_exit 7 on_terminal 'expect:Engine' 'expect:Proceed\? \[Y/n\] ' 'send:\n' 'expect:inside' -- \
+		"$RALPH" run -- sh -c 'echo inside; exit 7'
+	on_terminal 'expect:Proceed' 'send:maybe\n' 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run -- echo inside
+}
+
+@test 'a no, or the end of the input, starts nothing' {
+	local answer
+
+	for answer in 'n\n' 'No\n' '\x04'; do
+		must_exit 125 on_terminal 'expect:Proceed' "send:$answer" 'expect:nothing was started' -- "$RALPH" run -- touch ran
+		[ ! -e ran ]
+		[ ! -e "$XDG_STATE_HOME/ralph" ]
+	done
+}
+
+@test '--yes shows the screen and asks nothing; -T and exec show none' {
+	on_terminal -- "$RALPH" run --yes -- echo inside
+	has "$(out)" '[~]'
+	has "$(out)" inside
+	lacks "$(out)" Proceed
+	on_terminal -- "$RALPH" run -T -- echo inside
+	same inside "$(out)"
+	ralph run -d -n "$(basename "$WS")"
+	on_terminal -- "$RALPH" exec "$(basename "$WS")" echo inside
+	same inside "$(out)"
+}
+
+@test 'with -t and nobody to ask: refused with 2, and --yes is the way' {
+	must_exit 2 ralph run -t -- touch ran </dev/null 2>"$T/err"
+	has "$(cat "$T/err")" --yes
+	[ ! -e ran ]
+	[ ! -e "$XDG_STATE_HOME/ralph" ]
+	ralph run --yes -t -- touch ran </dev/null 2>/dev/null
+	[ -e ran ]
+}
+
+# audited: how each command of this test's only sandbox was agreed to, as its events say.
+audited() {
+	python3 -c '
+import json, sys
+for line in open(sys.argv[1]):
+    e = json.loads(line)
+    if "audit" in e: print(e["type"], e["audit"], end=" ")' "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl
+}
+
+@test 'how a start was agreed to is recorded' {
+	ralph run -- true
+	same 'exec unattended ' "$(audited)"
+	ralph run --yes -- true
+	on_terminal 'expect:Proceed' 'send:y\n' -- "$RALPH" run -- true
+	same 'exec unattended exec yes exec confirmed ' "$(audited)"
+	ralph run -d
+	ralph exec "$(sandbox)" true
+	same 'exec unattended exec yes exec confirmed keep unattended ' "$(audited)"
+}
