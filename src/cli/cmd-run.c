@@ -58,7 +58,9 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		return r;
 	/* What is thrown away at once is not created: its walls are those of the machine. */
 	if (!args->rm)
-		r = selftest_first_use(&s->places, b->spec, SELFTEST_OF_MACHINE, conn, &cli->err);
+		r = selftest_first_use(&s->places, b->spec,
+				       s->agent ? SELFTEST_OF_SANDBOX : SELFTEST_OF_MACHINE, conn,
+				       &cli->err);
 	if (r < 0)
 		return r;
 	if (argv->n == 0)

@@ -143,6 +143,15 @@ falls() {
 	falls 'mounts other' 'covered files'
 }
 
+@test 'without the protection of what the host runs in the workspace' {
+	without "{\"drop\": [[\"--ro-bind\", \"$WS/.git/hooks\", \"$WS/.git/hooks\"]]}"
+	falls 'changing or moving protected' 'mounts other'
+	without "{\"replace\": [[[\"--ro-bind\", \"$WS/.git/config\", \"*\"], [\"--bind\", \"$WS/.git/config\", \"$WS/.git/config\"]]]}"
+	falls 'mounts other'
+	without "{\"drop\": [[\"--bind\", \"$WS/.git\", \"$WS/.git\"]]}"
+	falls 'changing or moving protected'
+}
+
 @test 'without a /dev of its own' {
 	without '{"replace": [[["--dev", "/dev"], ["--dev-bind", "/dev", "/dev"]]], "drop": [["--remount-ro", "/dev"]]}'
 	falls 'devices and terminals'
