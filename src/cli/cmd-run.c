@@ -14,6 +14,7 @@
 #include "cli/settings.h"
 #include "sandbox/live.h"
 #include "sandbox/pipe.h"
+#include "sandbox/selftest.h"
 
 #define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
 
@@ -63,6 +64,13 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	strv_init(&env);
 	if (r == 0)
 		r = pipe_credentials(&s->places, b->spec, conn, &cli->err);
+	if (r < 0)
+		return r;
+	/* What is thrown away at once is not created: its walls are those of the machine. */
+	if (!args->rm)
+		r = selftest_first_use(&s->places, b->spec,
+				       s->agent ? SELFTEST_OF_SANDBOX : SELFTEST_OF_MACHINE, conn,
+				       &cli->err);
 	if (r < 0)
 		return r;
 	if (argv->n == 0)
