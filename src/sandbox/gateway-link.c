@@ -111,7 +111,6 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 	case GW_USAGE:
 		usage_link_report(s, &m);
 		break;
-	case GW_USAGE:
 	case GW_HEALTH:
 		break;
 	default:
