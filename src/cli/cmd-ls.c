@@ -3,10 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/table.h"
 #include "sandbox/live.h"
+#include "sandbox/record.h"
 #include "sandbox/store.h"
 
 struct ls_args {
@@ -27,6 +29,7 @@ static json_t *describe(const struct places *p, const char *name)
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_json json_t *live = NULL;
+	struct record record;
 	struct err err = {0};
 	json_t *j;
 
@@ -34,10 +37,13 @@ static json_t *describe(const struct places *p, const char *name)
 		return NULL; /* removed meanwhile */
 	(void)store_read_spec(&e, &spec, &err);
 	(void)live_inspect(p, name, &live, &err);
-	j = json_pack("{ss ss}", "name", name, "state",
+	record_read(&e, &record);
+	j = json_pack("{ss ss sI sI sI}", "name", name, "state",
 		      live   ? "running"
 		      : spec ? "stopped"
-			     : "damaged");
+			     : "damaged",
+		      "created", (json_int_t)record.created, "used", (json_int_t)record.used, "size",
+		      (json_int_t)record.size);
 	if (spec)
 		(void)json_object_update_new(j, json_pack("{ss ss so ss*}", "agent", spec->agent,
 							  "engine", spec->engine, "workspace",
@@ -55,18 +61,29 @@ static const char *text_of(const json_t *row, const char *key)
 	return s ? s : "-";
 }
 
-static char *age_of(const json_t *row)
+/* How long ago, in the largest unit that says enough. */
+static char *ago(const json_t *row, const char *key)
 {
-	json_int_t s = json_integer_value(json_object_get(row, "uptime_ms")) / 1000;
+	time_t at = (time_t)json_integer_value(json_object_get(row, key)), now = time(NULL);
+	long long s = now > at ? (long long)(now - at) : 0;
 
-	if (!json_object_get(row, "uptime_ms"))
+	if (at == 0)
 		return xstrdup("-");
 	if (s < 120)
-		return xasprintf("%llds", (long long)s);
+		return xasprintf("%llds", s);
 	if (s < 7200)
-		return xasprintf("%lldm", (long long)s / 60);
-	return s < 172800 ? xasprintf("%lldh", (long long)s / 3600)
-			  : xasprintf("%lldd", (long long)s / 86400);
+		return xasprintf("%lldm", s / 60);
+	return s < 172800 ? xasprintf("%lldh", s / 3600) : xasprintf("%lldd", s / 86400);
+}
+
+static char *size_of(const json_t *row)
+{
+	unsigned long long n =
+		(unsigned long long)json_integer_value(json_object_get(row, "size"));
+
+	if (n < 10 * MiB)
+		return xasprintf("%lluK", (n + KiB - 1) / KiB);
+	return n < 10 * GiB ? xasprintf("%lluM", n / MiB) : xasprintf("%lluG", n / GiB);
 }
 
 static void print_table(struct cli *cli, json_t *rows)
@@ -74,10 +91,11 @@ static void print_table(struct cli *cli, json_t *rows)
 	static const struct table_column columns[] = {
 		{"NAME", .keep = true},
 		{"STATE", .keep = true},
-		{"COMMANDS", .right = true, .keep = true},
-		{"UP", .right = true, .keep = true},
 		{"AGENT"},
 		{"ENGINE"},
+		{"AGE", .right = true, .keep = true},
+		{"SIZE", .right = true, .keep = true},
+		{"USED", .right = true, .keep = true},
 		{"WORKSPACE"},
 	};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
@@ -85,20 +103,17 @@ static void print_table(struct cli *cli, json_t *rows)
 	size_t i;
 
 	json_array_foreach (rows, i, row) {
-		cleanup_free char *age = age_of(row);
+		cleanup_free char *age = ago(row, "created"), *used = ago(row, "used"),
+				  *size = size_of(row);
 		bool running = streq(text_of(row, "state"), "running");
 
 		table_cell(t, text_of(row, "name"));
 		table_styled(t, running ? STYLE_GREEN : STYLE_NONE, text_of(row, "state"));
-		if (running)
-			table_cellf(
-				t, "%lld",
-				(long long)json_integer_value(json_object_get(row, "commands")));
-		else
-			table_cell(t, "-");
-		table_cell(t, age);
 		table_cell(t, text_of(row, "agent"));
 		table_cell(t, text_of(row, "engine"));
+		table_cell(t, age);
+		table_cell(t, size);
+		table_cell(t, running ? "now" : used);
 		table_cell(t, text_of(row, "workspace"));
 	}
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));

@@ -8,6 +8,7 @@
 /* clang-format off */
 const struct command *const commands[] = {
 	&cmd_run,
+	&cmd_up,
 	&cmd_audit,
 	&cmd_exec,
 	&cmd_shell,
@@ -15,6 +16,9 @@ const struct command *const commands[] = {
 	&cmd_inspect,
 	&cmd_stop,
 	&cmd_rm,
+	&cmd_prune,
+	&cmd_gc,
+	&cmd_preflight,
 	&cmd_selftest,
 	&cmd_net,
 	&cmd_quarantine,
