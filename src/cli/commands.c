@@ -17,6 +17,8 @@ const struct command *const commands[] = {
 	&cmd_rm,
 	&cmd_selftest,
 	&cmd_net,
+	&cmd_diff,
+	&cmd_apply,
 	&cmd_quarantine,
 	&cmd_config,
 	&cmd_profile,
