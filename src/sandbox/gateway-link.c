@@ -108,6 +108,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		cred_link_ask(s, &m);
 		break;
 	case GW_HEALTH:
+	case GW_USAGE: /* told to nobody yet */
 		break;
 	default:
 		on_end(s); /* it speaks nonsense: somebody else speaks through it */
