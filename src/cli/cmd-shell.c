@@ -6,6 +6,13 @@
 
 #include "cli/exec.h"
 
+void exec_shell_argv(struct strv *ret)
+{
+	strv_push(ret, "/bin/sh");
+	strv_push(ret, "-c");
+	strv_push(ret, "exec \"${SHELL:-/bin/sh}\" -l");
+}
+
 static int cmd_shell_run(struct cli *cli, void *args, int argc, char **argv)
 {
 	cleanup_strv struct strv command, env;
@@ -14,10 +21,7 @@ static int cmd_shell_run(struct cli *cli, void *args, int argc, char **argv)
 
 	strv_init(&command);
 	strv_init(&env);
-	/* The shell of the sandbox's own user, as its passwd says; a login shell, as ssh gives. */
-	strv_push(&command, "/bin/sh");
-	strv_push(&command, "-c");
-	strv_push(&command, "exec \"${SHELL:-/bin/sh}\" -l");
+	exec_shell_argv(&command);
 	return exec_in(cli, argv[0], &req);
 }
 

@@ -122,7 +122,9 @@ static enum cred_probe probe_file(const struct cred_host *h, struct cred_ref *re
 	if (r < 0)
 		return unusable(err, r, path);
 	if (l.expires_ms && l.expires_ms <= cred_host_now(h) && !l.refresh)
-		return unusable(err, err_set(err, EKEYEXPIRED, "has expired and cannot be renewed"),
+		return unusable(err,
+				err_set(err, EKEYEXPIRED,
+					"the login in it has expired and cannot be renewed"),
 				path);
 	ret->source = xasprintf("file:%s", path);
 	ret->expires_ms = l.expires_ms;

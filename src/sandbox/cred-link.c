@@ -97,9 +97,12 @@ void cred_link_routes(const struct supervisor *s, struct gw_config *c)
 		const struct spec_credential *from = &s->spec->credentials[i];
 		struct gw_route *to;
 
-		if (!from->endpoint || !from->origin || from->way != SPEC_WAY_PHANTOM)
+		if (!s->cred.phantoms[i])
 			continue;
-		to = gw_route_add(c, from->endpoint, from->origin, from->name);
+		/* Without an endpoint only rules use it; its phantom is told all the same. */
+		to = from->endpoint && from->origin
+			     ? gw_route_add(c, from->endpoint, from->origin, from->name)
+			     : gw_route_add(c, "", "", from->name);
 		to->phantom = xstrdup(s->cred.phantoms[i]);
 		to->ca_file = from->ca_file ? xstrdup(from->ca_file) : NULL;
 		to->private = from->private;
@@ -173,6 +176,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		return;
 	}
 	if ((unsigned)m.type == GW_HEADER_IS && take_asked(&s->cred, m.id)) {
+		usage_link_header(s, &m);
 		if (s->gateway.sock >= 0)
 			(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m.id,
 					&m.body, NULL, 0);

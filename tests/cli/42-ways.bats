@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Ways to a credential that are not the default: the login itself is inside, because the user asked for it.
+# shellcheck disable=SC2030,SC2031 # every test is a process of its own
 load helpers
 load sandbox
 load ../lib/cred
@@ -64,7 +65,7 @@ way() {
 	ralph run -d -- true
 	box=$(sandbox)
 	lacks "$(ralph exec "$box" sh -c 'cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\0" "\n"')" sk-ant-oat01
-	! grep -rF sk-ant-oat01 "$XDG_STATE_HOME/ralph/sandboxes/$box"/*.json*
+	run ! grep -rF sk-ant-oat01 "$XDG_STATE_HOME/ralph/sandboxes/$box"/*.json*
 }
 
 @test 'pipe: a sandbox that lives gets the login that the host has now' {
