@@ -112,7 +112,6 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		usage_link_report(s, &m);
 		break;
 	case GW_HEALTH:
-	case GW_USAGE: /* told to nobody yet */
 		break;
 	default:
 		on_end(s); /* it speaks nonsense: somebody else speaks through it */
