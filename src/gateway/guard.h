@@ -28,7 +28,7 @@ struct guard {
 	bool newer;		      /* and there was something newer already */
 	uint32_t given;		      /* which secrets the request was sent with */
 	struct scrub scrub;
-	struct meter meter;    /* a provider's answer */
+	struct meter *meter;   /* NULL: the answer is no provider's, or tells nothing */
 	struct decode *decode; /* a compressed one */
 	struct buf limits;     /* rate limits it tells: lines of "name: value" */
 };
