@@ -203,15 +203,15 @@ void guard_report(struct conn *c)
 		.cache_write = sum.cache_write,
 		.limits = buf_str(&g->limits),
 	};
-	cleanup_buf struct buf b;
+	struct buf b;
 
-	buf_init(&b, WIRE_INLINE_MAX);
 	if (!g->route || (g->limits.len == 0 && (!g->meter || !g->meter->seen)))
 		return;
 	if (!u.model[0]) {
 		model_of_path(c->x->target ? c->x->target : "", model, sizeof(model));
 		u.model = model;
 	}
+	buf_init(&b, WIRE_INLINE_MAX);
 	gw_put_usage(&b, &u);
-	(void)wire_send(c->gw->sock, (enum wire_type)GW_USAGE, 0, &b, NULL, 0);
+	event_usage(c->gw, &b);
 }
