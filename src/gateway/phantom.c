@@ -21,7 +21,10 @@ static const struct {
 	uint8_t n;
 	enum kind kind;
 } fields[] = {
-#define ROW(name, kind) {name, sizeof(name) - 1, kind}
+#define ROW(name, kind)                                                                            \
+	{                                                                                          \
+		name, sizeof(name) - 1, kind                                                       \
+	}
 	ROW("authorization", KEY),
 	ROW("x-api-key", KEY),
 	ROW("api-key", KEY),
@@ -42,7 +45,7 @@ static const struct {
 #undef ROW
 };
 
-static const char *const query_keys[] = {"key",		 "api_key",	"api-key",     "apikey",
+static const char *const query_keys[] = {"key",		 "api_key",	"api-key",   "apikey",
 					 "access_token", "oauth_token", "httpmethod"};
 
 static bool begins(struct slice s, const char *with)

@@ -72,10 +72,9 @@ static void respond_bomb(struct peer *p)
 static void respond_split(struct peer *p, const char *token, bool wait)
 {
 	size_t n = strlen(token), half = n / 2;
-	cleanup_free char *first = xasprintf(
-		"%zx\r\n<%.*s\r\n", half + 1, (int)half, token);
-	cleanup_free char *rest = xasprintf("%zx\r\n%s>\r\n0\r\nx-late: %s\r\n\r\n",
-					    n - half + 1, token + half, token);
+	cleanup_free char *first = xasprintf("%zx\r\n<%.*s\r\n", half + 1, (int)half, token);
+	cleanup_free char *rest = xasprintf("%zx\r\n%s>\r\n0\r\nx-late: %s\r\n\r\n", n - half + 1,
+					    token + half, token);
 
 	peer_puts(p, OK "Transfer-Encoding: chunked\r\n\r\n6\r\nbefore\r\n");
 	peer_puts(p, first);

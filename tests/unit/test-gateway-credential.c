@@ -145,9 +145,8 @@ static void a_rule_of_an_inspected_host_injects_too(void **state)
 
 static void a_credential_is_not_sent_without_tls(void **state)
 {
-	static const struct live_options plain = {.rules = rules,
-						  .n_rules = ARRAY_SIZE(rules),
-						  .route_url = "http://allowed.test"};
+	static const struct live_options plain = {
+		.rules = rules, .n_rules = ARRAY_SIZE(rules), .route_url = "http://allowed.test"};
 	cleanup_free char *a = ask("GET http://allowed.test/hex HTTP/1.1\r\nHost: allowed.test\r\n"
 				   "Connection: close\r\n\r\n");
 	cleanup_free char *b = NULL;
@@ -171,36 +170,44 @@ static const struct {
 	{"no phantom", "GET /_ralph/test/v1/hex", "", "401", "phantom"},
 	{"another phantom", "GET /_ralph/test/v1/hex", "x-api-key: phantom-tokem\r\n", "401", ""},
 	{"a longer one", "GET /_ralph/test/v1/hex", "x-api-key: phantom-token1\r\n", "401", ""},
-	{"of another route", "GET /_ralph/test/v1/hex", "x-api-key: phantom-of-stale\r\n", "401", ""},
-	{"as bearer", "GET /_ralph/test/v1/hex", "Authorization: Bearer phantom-token\r\n", "200", ""},
-	{"google's field", "GET /_ralph/test/v1/hex", "x-goog-api-key: phantom-token\r\n", "200", ""},
+	{"of another route", "GET /_ralph/test/v1/hex", "x-api-key: phantom-of-stale\r\n", "401",
+	 ""},
+	{"as bearer", "GET /_ralph/test/v1/hex", "Authorization: Bearer phantom-token\r\n", "200",
+	 ""},
+	{"google's field", "GET /_ralph/test/v1/hex", "x-goog-api-key: phantom-token\r\n", "200",
+	 ""},
 	{"in the path", "GET /_ralph/test/phantom-token/v1/hex", "", "200", ""},
 	{"in the path of another", "GET /_ralph/test/phantom-of-stale/v1/hex", "", "401", ""},
 	{"in a field of no key", "GET /_ralph/test/v1/hex",
 	 "x-api-key: phantom-token\r\nX-Note: phantom-token\r\n", "403", "belong"},
-	{"twice in the path", "GET /_ralph/test/phantom-token/v1/phantom-token", "", "403", "belong"},
+	{"twice in the path", "GET /_ralph/test/phantom-token/v1/phantom-token", "", "403",
+	 "belong"},
 	{"escaped in the path", "GET /_ralph/test/v1/%70hantom-token",
 	 "x-api-key: phantom-token\r\n", "403", "belong"},
 	{"in the query", "GET /_ralph/test/v1/hex?q=phantom-token", "x-api-key: phantom-token\r\n",
 	 "403", "belong"},
-	{"unknown provider", "GET /_ralph/nobody/v1/hex", "x-api-key: phantom-token\r\n", "404", ""},
+	{"unknown provider", "GET /_ralph/nobody/v1/hex", "x-api-key: phantom-token\r\n", "404",
+	 ""},
 	{"another method", "DELETE /_ralph/test/v1/hex", "x-api-key: phantom-token\r\n", "403",
 	 "not among"},
 	{"another path", "POST /_ralph/test/oauth/token",
 	 "x-api-key: phantom-token\r\nContent-Length: 0\r\n", "403", "not among"},
-	{"a longer segment", "GET /_ralph/test/v10/keys", "x-api-key: phantom-token\r\n", "403", ""},
+	{"a longer segment", "GET /_ralph/test/v10/keys", "x-api-key: phantom-token\r\n", "403",
+	 ""},
 	{"other case", "GET /_ralph/test/V1/hex", "x-api-key: phantom-token\r\n", "403", ""},
-	{"dot segments", "GET /_ralph/test/v1/../oauth/token", "x-api-key: phantom-token\r\n", "403",
-	 "more than one way"},
+	{"dot segments", "GET /_ralph/test/v1/../oauth/token", "x-api-key: phantom-token\r\n",
+	 "403", "more than one way"},
 	{"escaped dots", "GET /_ralph/test/v1/%2e%2e/oauth", "x-api-key: phantom-token\r\n", "403",
 	 ""},
 	{"escaped slash and dots", "GET /_ralph/test/v1/..%2foauth", "x-api-key: phantom-token\r\n",
 	 "403", ""},
 	{"double slash", "GET /_ralph/test//v1/hex", "x-api-key: phantom-token\r\n", "403", ""},
-	{"backslash", "GET /_ralph/test/v1/%5c..%5coauth", "x-api-key: phantom-token\r\n", "403", ""},
+	{"backslash", "GET /_ralph/test/v1/%5c..%5coauth", "x-api-key: phantom-token\r\n", "403",
+	 ""},
 	{"a websocket", "GET /_ralph/test/responses",
 	 "x-api-key: phantom-token\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", "426", ""},
-	{"no such credential", "GET /_ralph/none/v1/hex", "x-api-key: phantom-of-none\r\n", "503", ""},
+	{"no such credential", "GET /_ralph/none/v1/hex", "x-api-key: phantom-of-none\r\n", "503",
+	 ""},
 	{"over the budget", "GET /_ralph/broke/v1/hex", "x-api-key: phantom-of-broke\r\n", "402",
 	 "ralph: 20 USD of 20 are spent"},
 };
@@ -223,8 +230,8 @@ static void who_may_ask_a_provider_for_what(void **state)
 static void a_phantom_is_never_in_the_log(void **state)
 {
 	cleanup_free char *a = route("GET /_ralph/test/phantom-token/v1/hex", "");
-	cleanup_free char *b = route("GET /_ralph/test/v1/phantom-token",
-				     "x-api-key: phantom-token\r\n");
+	cleanup_free char *b =
+		route("GET /_ralph/test/v1/phantom-token", "x-api-key: phantom-token\r\n");
 	const struct gw_event *e;
 
 	starts(a, "HTTP/1.1 200 ");
@@ -245,25 +252,25 @@ static void a_phantom_is_refused_at_every_other_host(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		cleanup_free char *rq =
-			xasprintf("GET /seen HTTP/1.1\r\nHost: other.test\r\n%s\r\n"
-				  "Connection: close\r\n\r\n",
-				  fields[i]);
+		cleanup_free char *rq = xasprintf("GET /seen HTTP/1.1\r\nHost: other.test\r\n%s\r\n"
+						  "Connection: close\r\n\r\n",
+						  fields[i]);
 		cleanup_free char *a = tls_ask("other.test", rq);
 
 		starts(a, "HTTP/1.1 403 ");
 		has(a, "phantom");
-		assert_non_null(strstr(live_event(GW_VERB_HTTP, GW_DENY, "other.test")->reason,
-				       "phantom"));
+		assert_non_null(
+			strstr(live_event(GW_VERB_HTTP, GW_DENY, "other.test")->reason, "phantom"));
 	}
 	{
 		cleanup_free char *a =
 			tls_ask("other.test", "GET /seen?t=%70hantom-token HTTP/1.1\r\n"
 					      "Host: other.test\r\nConnection: close\r\n\r\n");
 		/* In a body it is left alone. */
-		cleanup_free char *b = tls_ask(
-			"other.test", "POST /body HTTP/1.1\r\nHost: other.test\r\n"
-				      "Content-Length: 13\r\nConnection: close\r\n\r\nphantom-token");
+		cleanup_free char *b =
+			tls_ask("other.test",
+				"POST /body HTTP/1.1\r\nHost: other.test\r\n"
+				"Content-Length: 13\r\nConnection: close\r\n\r\nphantom-token");
 
 		starts(a, "HTTP/1.1 403 ");
 		starts(b, "HTTP/1.1 200 ");
@@ -273,17 +280,16 @@ static void a_phantom_is_refused_at_every_other_host(void **state)
 
 static void the_host_field_steers_nothing(void **state)
 {
-	cleanup_free char *a =
-		ask("GET /_ralph/test/v1/hex HTTP/1.1\r\nHost: evil.test\r\n"
-		    "X-Forwarded-Host: evil.test\r\nx-api-key: phantom-token\r\n"
-		    "Connection: close\r\n\r\n");
+	cleanup_free char *a = ask("GET /_ralph/test/v1/hex HTTP/1.1\r\nHost: evil.test\r\n"
+				   "X-Forwarded-Host: evil.test\r\nx-api-key: phantom-token\r\n"
+				   "Connection: close\r\n\r\n");
 	cleanup_free char *seen = unhex(a);
-	cleanup_free char *b =
-		ask("GET http://127.0.0.1:3128/_ralph/test/v1/hex HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n"
-		    "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
-	cleanup_free char *evil =
-		ask("GET http://evil.test:3128/_ralph/test/v1/hex HTTP/1.1\r\nHost: evil.test:3128\r\n"
-		    "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
+	cleanup_free char *b = ask(
+		"GET http://127.0.0.1:3128/_ralph/test/v1/hex HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n"
+		"x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
+	cleanup_free char *evil = ask(
+		"GET http://evil.test:3128/_ralph/test/v1/hex HTTP/1.1\r\nHost: evil.test:3128\r\n"
+		"x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
 
 	starts(seen, "GET /v1/hex HTTP/1.1\r\nHost: inspected.test\r\n");
 	starts(b, "HTTP/1.1 200 ");
@@ -516,11 +522,11 @@ static void a_kept_header_is_forgotten_with_a_401(void **state)
 
 static void a_body_is_read_and_digested_where_it_is_signed(void **state)
 {
-	static const char empty[] =
-		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-			  hello[] =
-		"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-	cleanup_free char *a = route("GET /_ralph/signed/v1/hex", "x-api-key: phantom-of-signed\r\n");
+	static const char
+		empty[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		hello[] = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+	cleanup_free char *a =
+		route("GET /_ralph/signed/v1/hex", "x-api-key: phantom-of-signed\r\n");
 	cleanup_free char *b =
 		ask("POST /_ralph/signed/v1/hex HTTP/1.1\r\nHost: x\r\n"
 		    "x-api-key: phantom-of-signed\r\nContent-Type: application/json\r\n"
@@ -546,8 +552,9 @@ static void a_large_body_is_signed_too_and_one_without_end_is_not(void **state)
 
 	memset(body, 'a', n);
 	body[n] = '\0';
-	put(fd, "POST /_ralph/signed/v1/upload HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
-		"x-api-key: phantom-of-signed\r\nContent-Length: 900000\r\nConnection: close\r\n\r\n");
+	put(fd,
+	    "POST /_ralph/signed/v1/upload HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+	    "x-api-key: phantom-of-signed\r\nContent-Length: 900000\r\nConnection: close\r\n\r\n");
 	a = get(fd, "\r\n\r\n");
 	starts(a, "HTTP/1.1 100 Continue\r\n");
 	put_bytes(fd, body, n);
@@ -605,9 +612,8 @@ static void old_clients_and_head_are_served(void **state)
 {
 	cleanup_free char *old =
 		ask("GET /_ralph/test/v1/echo/gzip HTTP/1.0\r\nx-api-key: phantom-token\r\n\r\n");
-	cleanup_free char *head =
-		ask("HEAD /_ralph/test/v1/echo/head HTTP/1.1\r\nHost: x\r\n"
-		    "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
+	cleanup_free char *head = ask("HEAD /_ralph/test/v1/echo/head HTTP/1.1\r\nHost: x\r\n"
+				      "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
 
 	starts(old, "HTTP/1.1 200 ");
 	has(old, "<************>");
