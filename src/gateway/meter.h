@@ -40,7 +40,8 @@ struct meter_doc {
 	uint8_t at[6]; /* what is open */
 	uint8_t key;
 	bool over;	 /* it is no JSON */
-	uint8_t n_model; /* of the name that is being read; METER_MODEL_MAX + 1: too long */
+	uint8_t n_model; /* of the name that is being read; METER_MODEL_MAX + 1: it is none */
+	char model[METER_MODEL_MAX];
 };
 
 struct meter {

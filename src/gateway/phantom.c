@@ -208,7 +208,7 @@ static bool is_key(struct slice name)
 
 void phantom_strip_query(struct buf *b, struct slice query)
 {
-	const char *p = query.p, *end = query.p + query.n;
+	const char *p = query.p ? query.p : "", *end = p + query.n;
 	char before = '?';
 
 	while (query.p && p <= end) {

@@ -157,13 +157,13 @@ static size_t read_body(struct peer *p, char *b, size_t have, size_t cap, const 
 }
 
 /* An answer before the body has been read, which then nobody wants. */
-static void answer_early(struct peer *p)
+static void answer_early(struct peer *p, const char *status)
 {
 	char b[4096];
 
-	peer_puts(p,
-		  "HTTP/1.1 413 Content Too Large\r\nContent-Length: 7\r\nConnection: close\r\n\r\n"
-		  "too big");
+	peer_puts(p, "HTTP/1.1 ");
+	peer_puts(p, status);
+	peer_puts(p, "\r\nContent-Length: 7\r\nConnection: close\r\n\r\ntoo big");
 	while (rd(p, b, sizeof(b)) > 0)
 		;
 	_exit(0);
@@ -191,7 +191,9 @@ static void serve_http(struct peer *p)
 		head[head_len] = '\0';
 		memmove(b, b + head_len, have - head_len);
 		if (strstr(head, "/early "))
-			answer_early(p);
+			answer_early(p, "413 Content Too Large");
+		if (strstr(head, "/fresh/soon ") && !strstr(head, "new-token-value"))
+			answer_early(p, "401 Unauthorized");
 		have = read_body(p, b, have - head_len, sizeof(b), head);
 		path = strchr(head, ' ') + 1;
 		if (strncmp(path, "http://", 7) == 0)

@@ -492,6 +492,50 @@ static void a_401_is_answered_by_one_refresh_and_one_retry(void **state)
 	assert_int_equal(rejected, 1);
 }
 
+static char *post_stale(const char *path, size_t n)
+{
+	cleanup_free char *body = xmalloc(n);
+	cleanup_free char *head = xasprintf(
+		"POST /_ralph/stale/v1/%s HTTP/1.1\r\nHost: x\r\nx-api-key: phantom-of-stale\r\n"
+		"Content-Length: %zu\r\nConnection: close\r\n\r\n",
+		path, n);
+	int fd = client_proxy();
+	char *a;
+
+	memset(body, 'b', n);
+	put(fd, head);
+	put_bytes(fd, body, n);
+	a = get(fd, NULL);
+	(void)close(fd);
+	return a;
+}
+
+static void a_401_before_the_end_of_the_request_is_retried_with_all_of_it(void **state)
+{
+	cleanup_free char *a = post_stale("fresh/soon", 700000);
+	size_t rejected;
+
+	starts(a, "HTTP/1.1 200 ");
+	has(a, "Content-Length: 700000\r\n");
+	assert_int_equal(live_asks(&rejected), 2);
+	assert_int_equal(rejected, 1);
+}
+
+static void a_request_too_long_to_be_kept_gets_its_401_and_the_supervisor_is_told(void **state)
+{
+	struct live_options keeps = options;
+	cleanup_free char *a = NULL;
+	size_t rejected;
+
+	keeps.keep_ms = 30000;
+	live_start(&keeps);
+	a = post_stale("fresh/soon", 3 << 20);
+	starts(a, "HTTP/1.1 401 ");
+	has_not(a, "x-should-retry");
+	assert_int_equal(live_asks(&rejected), 2);
+	assert_int_equal(rejected, 1);
+}
+
 static void a_kept_header_is_forgotten_with_a_401(void **state)
 {
 	struct live_options keeps = options;
@@ -665,6 +709,8 @@ int main(void)
 		T(a_compressed_answer_is_made_as_it_is_taken),
 		T(a_redirect_is_passed_on_and_not_followed),
 		T(a_401_is_answered_by_one_refresh_and_one_retry),
+		T(a_401_before_the_end_of_the_request_is_retried_with_all_of_it),
+		OWN(a_request_too_long_to_be_kept_gets_its_401_and_the_supervisor_is_told),
 		OWN(a_kept_header_is_forgotten_with_a_401),
 		T(a_body_is_read_and_digested_where_it_is_signed),
 		T(a_large_body_is_signed_too_and_one_without_end_is_not),
