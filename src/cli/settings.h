@@ -34,7 +34,11 @@ struct settings_target {
 	const char *name;	   /* NULL: made from the branch */
 	const char *argv0;	   /* the command; NULL: none yet */
 	const struct agent *agent; /* the one that was named; NULL: as the settings say */
+	bool clone; /* the agent works in a clone of its own */
 	bool alone; /* there is no command: the agent of the settings, if it has a program, is it */
+	/* See struct build_input; may be NULL. */
+	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
+	void *arg;
 };
 
 /*
@@ -54,6 +58,10 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	 .key = "agent", .choices = agent_words}, \
 	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"}, \
 	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"}, \
+	{"mask", 0, OPT_STRV, 0, "PATTERN", "files of such names cannot be read inside; !PATTERN takes back", \
+	 .key = "workspace.mask"}, \
+	{"quarantine", 0, OPT_STR, 0, "WHAT", "what the host would run is moved away: all, git or none", \
+	 .key = "workspace.quarantine"}, \
 	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow"}, \
 	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny"}, \
 	{"net", 0, OPT_STR, 0, "TIER", "how much network there is: none, allowlist, inet or full", \

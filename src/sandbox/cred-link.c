@@ -31,6 +31,7 @@ static int make_phantom(const struct spec_credential *c, char **ret, struct err 
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	unsigned char raw[PHANTOM_BYTES];
 	char text[PHANTOM_BYTES + 1];
+	const char *shape, *star;
 
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
 		return err_sys(err, errno, "cannot get random bytes");
@@ -38,7 +39,10 @@ static int make_phantom(const struct spec_credential *c, char **ret, struct err 
 	for (size_t i = 0; i < sizeof(raw); i++)
 		text[i] = alphabet[raw[i] % 64];
 	text[PHANTOM_BYTES] = '\0';
-	*ret = xasprintf("%s%s", c->phantom ? c->phantom : "ralph-", text);
+	shape = c->phantom ? c->phantom : "ralph-";
+	star = strchr(shape, '*');
+	*ret = star ? xasprintf("%.*s%s%s", (int)(star - shape), shape, text, star + 1)
+		    : xasprintf("%s%s", shape, text);
 	return 0;
 }
 

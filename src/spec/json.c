@@ -55,6 +55,8 @@ static json_t *mount_to_json(const struct spec_mount *m)
 		put_uint(j, "size", m->size);
 	if (m->mode)
 		put_uint(j, "mode", m->mode);
+	if (m->of_tree)
+		(void)json_object_set_new(j, "of_tree", json_true());
 	return j;
 }
 
@@ -228,6 +230,7 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_str(j, "agent", s->agent);
 	put_str(j, "workspace", s->workspace);
 	put_str(j, "branch", s->branch);
+	put_str(j, "clone", s->clone);
 	put_str(j, "instance", s->instance);
 	put_str(j, "home", s->home);
 	put_str(j, "hostname", s->hostname);
@@ -386,6 +389,7 @@ static int read_mount(const json_t *j, struct sandbox_spec *s, struct err *err)
 	if (r < 0)
 		return r;
 	m = spec_mount_add(s, (enum spec_mount_kind)kind, source, target, reason);
+	m->of_tree = json_is_true(json_object_get(j, "of_tree"));
 	r = take_opt(j, "data", &m->data, err);
 	if (r == 0 && json_object_get(j, "size"))
 		r = json_get_uint(j, "size", &m->size, err);
@@ -579,7 +583,7 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 	} fields[] = {
 		{"name", &s->name, false},    {"engine", &s->engine, false},
 		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
-		{"branch", &s->branch, true}, {"instance", &s->instance, true},
+		{"branch", &s->branch, true}, {"clone", &s->clone, true},   {"instance", &s->instance, true},
 		{"home", &s->home, false},    {"hostname", &s->hostname, false},
 	};
 	int r = 0;

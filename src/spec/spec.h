@@ -64,6 +64,7 @@ struct spec_mount {
 	char *data;    /* SPEC_FILE */
 	char *reason;  /* for people: why it is there */
 	uint64_t size; /* SPEC_TMPFS */
+	bool of_tree;  /* follows from what lies in the workspace; with SPEC_PIN and below always */
 	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
 };
 
@@ -178,6 +179,7 @@ struct sandbox_spec {
 	char *agent;
 	char *workspace; /* real path; the same inside */
 	char *branch;	 /* NULL: not a repository, or no branch */
+	char *clone;	 /* the agent's own clone, which stands for the workspace inside; NULL: none */
 	char *instance;	 /* hex SHA-256: the instance key */
 	char *home;	 /* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
