@@ -234,7 +234,7 @@ static void keep_unsaved(struct cred *c, const char *posted, struct claude_login
 /* The file still has the login that we have renewed, since it could not be written: once more. */
 static bool is_behind(struct cred *c, const char *path, const struct claude_login *l)
 {
-	cleanup_(claude_lock_done) struct claude_lock lock;
+	cleanup_(claude_lock_done) struct claude_lock lock = {0};
 	cleanup_free char *dir = path_dir(path);
 	struct kept *k = c->own;
 	struct err ignored;
