@@ -11,6 +11,7 @@
 #include "cli/attach.h"
 #include "cli/audit.h"
 #include "cli/exec.h"
+#include "cli/neighbours.h"
 #include "cli/settings.h"
 #include "sandbox/live.h"
 #include "sandbox/pipe.h"
@@ -167,6 +168,8 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 		return cli_usage(cli, "no command: put one behind '--', or use --detach");
 	if (b.notice)
 		log_warn("run", "%s", b.notice);
+	if (s.agent)
+		neighbours_tell(&s.places, b.spec);
 	make_command(&s, &b, argc - rest, argv + rest, &command);
 	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
 			       &consent);

@@ -17,6 +17,8 @@ const struct command *const commands[] = {
 	&cmd_stop,
 	&cmd_rm,
 	&cmd_prune,
+	&cmd_gc,
+	&cmd_preflight,
 	&cmd_selftest,
 	&cmd_net,
 	&cmd_diff,

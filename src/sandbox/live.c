@@ -183,6 +183,7 @@ static void clean_stale(const struct places *p, const struct store_entry *e)
 	if (store_read_spec(e, &old, &ignored) == 0)
 		engine_clean(old);
 	runtime_remove(p, e->name);
+	store_mark(e, false);
 }
 
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
@@ -353,6 +354,15 @@ int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum 
 	return r;
 }
 
+int live_keep(int conn, const char *name, uint32_t consent, struct err *err)
+{
+	int r = send_flags(conn, LIVE_KEEP | consent);
+
+	/* An answer to the next question says that it was heard. */
+	return r < 0 ? err_sys(err, -r, "cannot reach sandbox '%s'", name)
+		     : live_wait_up(conn, name, err);
+}
+
 static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
@@ -385,6 +395,25 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	if (r == 0 && store_was_killed(&e))
 		clean_stale(p, &e);
 	return r == -ESTALE ? 0 : r; /* it removed itself */
+}
+
+int live_clean(const struct places *p, const char *name, bool *ret_cleaned, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = store_open(p, name, false, &e, err);
+
+	*ret_cleaned = false;
+	if (r == 0)
+		r = store_lock(p, &e, 0, err);
+	if (r == 0)
+		r = store_lock_live(p, &e, 0, err);
+	if (r == -EWOULDBLOCK || r == -ESTALE || r == -ENOENT)
+		return 0;
+	if (r < 0 || !store_was_killed(&e))
+		return r;
+	clean_stale(p, &e);
+	*ret_cleaned = true;
+	return 0;
 }
 
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)

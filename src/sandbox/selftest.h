@@ -74,6 +74,14 @@ int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 /* Stamps it after a pass that was asked for. */
 void selftest_stamp(const struct places *p, const struct sandbox_spec *spec);
 
+/*
+ * Single questions, for the checks before a run: fill a selftest with rows, then have the probe
+ * answer them in the live sandbox. hold as above.
+ */
+void selftest_answers(struct selftest *t, const struct sandbox_spec *spec);
+int selftest_probe(struct selftest *t, const struct places *p, const struct sandbox_spec *spec,
+		   int hold, struct err *err);
+
 /* For the parts of the self-test only. */
 struct selftest_row *selftest_add(struct selftest *t, const char *area, const char *what,
 				  const char *attack);
