@@ -9,6 +9,7 @@ extern const struct command cmd_audit;
 extern const struct command cmd_check_token;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
+extern const struct command cmd_cp;
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
 extern const struct command cmd_gc;
