@@ -17,8 +17,8 @@ struct copy_rules {
 	uint64_t bytes_max; /* of data; more, and more files or depth, is -EFBIG */
 	unsigned files_max, depth_max;
 	enum copy_links links;
-	bool replace; /* files that are there are replaced, each in one step, and directories filled;
-		       * else what is there is -EEXIST */
+	bool replace; /* files that are there are replaced, each in one step, and directories
+		       * filled; else what is there is -EEXIST */
 	/* Told of what was left out, by its path in the tree; may be NULL. */
 	void (*skipped)(void *arg, const char *path, const char *why);
 	void *arg;

@@ -35,7 +35,8 @@ static int cmd_cp_run(struct cli *cli, void *args, int argc, char **argv)
 
 	(void)args;
 	if (!from == !to)
-		return cli_usage(cli, "one of the two must be NAME:PATH, the other a path of yours");
+		return cli_usage(cli,
+				 "one of the two must be NAME:PATH, the other a path of yours");
 	if (!copy.inside[0] || !copy.outside[0])
 		return cli_usage(cli, "a path is missing");
 	r = places_find(&p, &cli->err);
@@ -50,10 +51,11 @@ const struct command cmd_cp = {
 	.name = "cp",
 	.operands = "NAME:PATH|PATH PATH|NAME:PATH",
 	.summary = "copy files into a sandbox or out of it",
-	.details = "One side is a path in a sandbox, below its workspace, its home or a mount; a\n"
-		   "relative one is in the workspace. The sandbox may run or not. Directories are\n"
-		   "copied whole. Of what comes out, links that lead elsewhere, pipes, sockets and\n"
-		   "devices are left out, and said so; no link is ever followed.",
+	.details =
+		"One side is a path in a sandbox, below its workspace, its home or a mount; a\n"
+		"relative one is in the workspace. The sandbox may run or not. Directories are\n"
+		"copied whole. Of what comes out, links that lead elsewhere, pipes, sockets and\n"
+		"devices are left out, and said so; no link is ever followed.",
 	.group = GROUP_MANAGE,
 	.min_operands = 2,
 	.max_operands = 2,

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/human.h"
 #include "cli/table.h"
 #include "sandbox/live.h"
 #include "sandbox/record.h"
@@ -22,6 +23,29 @@ static const struct opt ls_opts[] = {
 	{"quiet", 'q', OPT_BOOL, AT(quiet), NULL, "print names only"},
 };
 
+static void add_facts(const struct places *p, const char *name, json_t *row)
+{
+	struct record_facts f = {0};
+	struct err ignored = {0};
+	bool partial = false;
+	uint64_t size = 0;
+
+	if (record_look(p, name, &f, &ignored) < 0)
+		return;
+	if (f.born)
+		(void)json_object_set_new(row, "created", json_integer((json_int_t)f.born));
+	if (f.used)
+		(void)json_object_set_new(row, "last_used", json_integer((json_int_t)f.used));
+	if (f.workspace)
+		(void)json_object_set_new(row, "workspace_gone", json_boolean(f.gone));
+	if (record_size(p, name, &size, &partial, &ignored) == 0) {
+		(void)json_object_set_new(row, "size", json_integer((json_int_t)size));
+		if (partial)
+			(void)json_object_set_new(row, "size_partial", json_true());
+	}
+	record_done(&f);
+}
+
 /* One row, from the record and from the supervisor where there is one. A record that cannot be
  * read is listed as damaged, so that it can be removed. */
 static json_t *describe(const struct places *p, const char *name)
@@ -29,7 +53,6 @@ static json_t *describe(const struct places *p, const char *name)
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_json json_t *live = NULL;
-	struct record record;
 	struct err err = {0};
 	json_t *j;
 
@@ -37,13 +60,10 @@ static json_t *describe(const struct places *p, const char *name)
 		return NULL; /* removed meanwhile */
 	(void)store_read_spec(&e, &spec, &err);
 	(void)live_inspect(p, name, &live, &err);
-	record_read(&e, &record);
-	j = json_pack("{ss ss sI sI sI}", "name", name, "state",
+	j = json_pack("{ss ss}", "name", name, "state",
 		      live   ? "running"
 		      : spec ? "stopped"
-			     : "damaged",
-		      "created", (json_int_t)record.created, "used", (json_int_t)record.used, "size",
-		      (json_int_t)record.size);
+			     : "damaged");
 	if (spec)
 		(void)json_object_update_new(j, json_pack("{ss ss so ss*}", "agent", spec->agent,
 							  "engine", spec->engine, "workspace",
@@ -51,6 +71,7 @@ static json_t *describe(const struct places *p, const char *name)
 							  spec->branch));
 	if (live)
 		(void)json_object_update(j, live);
+	add_facts(p, name, j);
 	return j;
 }
 
@@ -61,38 +82,44 @@ static const char *text_of(const json_t *row, const char *key)
 	return s ? s : "-";
 }
 
-/* How long ago, in the largest unit that says enough. */
-static char *ago(const json_t *row, const char *key)
+static uint64_t number_of(const json_t *row, const char *key)
 {
-	time_t at = (time_t)json_integer_value(json_object_get(row, key)), now = time(NULL);
-	long long s = now > at ? (long long)(now - at) : 0;
-
-	if (at == 0)
-		return xstrdup("-");
-	if (s < 120)
-		return xasprintf("%llds", s);
-	if (s < 7200)
-		return xasprintf("%lldm", s / 60);
-	return s < 172800 ? xasprintf("%lldh", s / 3600) : xasprintf("%lldd", s / 86400);
+	return (uint64_t)json_integer_value(json_object_get(row, key));
 }
 
-static char *size_of(const json_t *row)
+/* How long ago a time of the record was; "-" where there is none. */
+static char *since(const json_t *row, const char *key)
 {
-	unsigned long long n =
-		(unsigned long long)json_integer_value(json_object_get(row, "size"));
+	uint64_t then = number_of(row, key), now = (uint64_t)time(NULL);
 
-	if (n < 10 * MiB)
-		return xasprintf("%lluK", (n + KiB - 1) / KiB);
-	return n < 10 * GiB ? xasprintf("%lluM", n / MiB) : xasprintf("%lluG", n / GiB);
+	if (!then)
+		return xstrdup("-");
+	return human_span(now > then ? now - then : 0);
+}
+
+static void print_row(struct table *t, const json_t *row)
+{
+	bool running = streq(text_of(row, "state"), "running");
+	cleanup_free char *age = since(row, "created"), *size = human_size(number_of(row, "size"));
+	cleanup_free char *used = running ? xstrdup("now") : since(row, "last_used");
+
+	table_cell(t, text_of(row, "name"));
+	table_cell(t, text_of(row, "agent"));
+	table_cell(t, text_of(row, "engine"));
+	table_styled(t, running ? STYLE_GREEN : STYLE_NONE, text_of(row, "state"));
+	table_cell(t, age);
+	table_cellf(t, "%s%s", json_is_true(json_object_get(row, "size_partial")) ? ">" : "", size);
+	table_cell(t, used);
+	table_cell(t, text_of(row, "workspace"));
 }
 
 static void print_table(struct cli *cli, json_t *rows)
 {
 	static const struct table_column columns[] = {
 		{"NAME", .keep = true},
+		{"AGENT", .keep = true},
+		{"ENGINE", .keep = true},
 		{"STATE", .keep = true},
-		{"AGENT"},
-		{"ENGINE"},
 		{"AGE", .right = true, .keep = true},
 		{"SIZE", .right = true, .keep = true},
 		{"USED", .right = true, .keep = true},
@@ -102,20 +129,8 @@ static void print_table(struct cli *cli, json_t *rows)
 	json_t *row;
 	size_t i;
 
-	json_array_foreach (rows, i, row) {
-		cleanup_free char *age = ago(row, "created"), *used = ago(row, "used"),
-				  *size = size_of(row);
-		bool running = streq(text_of(row, "state"), "running");
-
-		table_cell(t, text_of(row, "name"));
-		table_styled(t, running ? STYLE_GREEN : STYLE_NONE, text_of(row, "state"));
-		table_cell(t, text_of(row, "agent"));
-		table_cell(t, text_of(row, "engine"));
-		table_cell(t, age);
-		table_cell(t, size);
-		table_cell(t, running ? "now" : used);
-		table_cell(t, text_of(row, "workspace"));
-	}
+	json_array_foreach (rows, i, row)
+		print_row(t, row);
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
 }
 

@@ -21,3 +21,6 @@ void exec_shell_argv(struct strv *argv);
 
 /* -t, -T and neither: a terminal is given when stdin, stdout and stderr are terminals. */
 bool exec_wants_tty(bool tty, bool no_tty);
+
+/* The shell of the sandbox's own user, as its passwd says; a login shell, as ssh gives. */
+void exec_shell_argv(struct strv *ret);

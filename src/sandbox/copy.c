@@ -94,8 +94,8 @@ static bool lies_on_host(const struct spec_mount *m, bool write)
 static int open_inside(const struct sandbox_spec *spec, const struct sandbox_copy *c,
 		       struct side *ret, struct err *err)
 {
-	cleanup_free char *path = c->inside[0] == '/' ? xstrdup(c->inside)
-						      : path_join(spec->workspace, c->inside);
+	cleanup_free char *path =
+		c->inside[0] == '/' ? xstrdup(c->inside) : path_join(spec->workspace, c->inside);
 	const struct spec_mount *m;
 	cleanup_fd int root = -1;
 	size_t n = strlen(path);
@@ -106,13 +106,14 @@ static int open_inside(const struct sandbox_spec *spec, const struct sandbox_cop
 		return err_usage(err, "write '%s' without '.' and '..'", c->inside);
 	m = mount_of(spec, path);
 	if (!lies_on_host(m, !c->out))
-		return err_usage(err,
-				 m && (m->kind == SPEC_TMPFS || m->kind == SPEC_DEV)
-					 ? "'%s' is in the memory of the sandbox; use: ralph exec %s "
-					   "cat (or tee) with a pipe"
-				 : c->out ? "'%s' is not in the workspace, the home or a mount of '%s'"
-					  : "'%s' cannot be written in '%s'",
-				 path, spec->name);
+		return err_usage(
+			err,
+			m && (m->kind == SPEC_TMPFS || m->kind == SPEC_DEV)
+				? "'%s' is in the memory of the sandbox; use: ralph exec %s "
+				  "cat (or tee) with a pipe"
+			: c->out ? "'%s' is not in the workspace, the home or a mount of '%s'"
+				 : "'%s' cannot be written in '%s'",
+			path, spec->name);
 	root = open(m->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return err_sys(err, errno, "cannot open '%s'", m->source);
@@ -195,10 +196,11 @@ static int copy_sides(const struct side *from, const struct side *to, bool out,
 	int r = copy_tree(from->dir, from->name, to->dir, to->name, &rules);
 
 	if (r == -EFBIG)
-		return err_set(err, EFBIG,
-			       "'%s' is larger than the free space, has more than %d entries, or is "
-			       "deeper than %d directories; what was copied stays",
-			       from->name, FILES_MAX, DEPTH_MAX);
+		return err_set(
+			err, EFBIG,
+			"'%s' is larger than the free space, has more than %d entries, or is "
+			"deeper than %d directories; what was copied stays",
+			from->name, FILES_MAX, DEPTH_MAX);
 	if (r == -ELOOP || r == -EXDEV)
 		return err_set(err, -r, "'%s' leads through a link; name what it points to",
 			       from->name);

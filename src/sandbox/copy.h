@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 /*
- * `ralph cp`: files into a sandbox and out of it, live or not. Both sides are opened on the host, where
- * the sandbox's mounts lie, and nothing that the sandbox could have made is followed: see base/copy.h.
+ * `ralph cp`: files into a sandbox and out of it, live or not. Both sides are opened on the host,
+ * where the sandbox's mounts lie, and nothing that the sandbox could have made is followed: see
+ * base/copy.h.
  */
 struct sandbox_copy {
 	const char *name;

@@ -4,73 +4,106 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
+#include "sandbox/store.h"
 #include "sandbox/connect.h"
 
-#define SIZE_DEPTH_MAX 64      /* a descriptor each */
-#define SIZE_ENTRIES_MAX 500000 /* an agent's home may hold anything */
-#define BLOCK 512
+static uint64_t mtime_of(int dir, const char *name)
+{
+	struct stat st;
 
-struct walk {
-	struct record *to;
-	dev_t dev;
-	int entries;
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_mtim.tv_sec : 0;
+}
+
+/* Only what is surely not there counts as gone: a disk that does not answer is no reason. */
+static bool is_gone(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+int record_look(const struct places *p, const char *name, struct record_facts *ret, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	struct record_facts f = {0};
+	int r = store_open(p, name, false, &e, err);
+
+	if (r < 0)
+		return r;
+	f.workspace = store_owner(p, name);
+	f.gone = f.workspace && is_gone(f.workspace);
+	/* The link is made once, at the first start; every command leaves an event. */
+	f.born = mtime_of(e.dir, "workspace");
+	f.used = mtime_of(e.dir, "events.jsonl");
+	if (f.used < f.born)
+		f.used = f.born;
+	*ret = f;
+	return 0;
+}
+
+void record_done(struct record_facts *f)
+{
+	free(f->workspace);
+	f->workspace = NULL;
+}
+
+struct count {
+	uint64_t bytes, files;
+	dev_t device;
+	bool partial;
 };
 
-/* Takes the descriptor. Never follows a link, never leaves the file system. */
-static void add_dir(struct walk *w, int fd, int depth)
+static void count_dir(struct count *c, int parent, const char *name, unsigned depth)
 {
-	DIR *d = fdopendir(fd);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *de;
 	struct stat st;
 
-	if (!d)
-		(void)close(fd);
-	while (d && (de = readdir(d))) {
-		int sub;
-
-		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
-			continue;
-		if (w->entries++ >= SIZE_ENTRIES_MAX || depth >= SIZE_DEPTH_MAX) {
-			w->to->cut = true;
-			break;
-		}
-		if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    st.st_dev != w->dev)
-			continue;
-		w->to->size += (uint64_t)st.st_blocks * BLOCK;
-		if (!S_ISDIR(st.st_mode))
-			continue;
-		sub = openat(dirfd(d), de->d_name,
-			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		if (sub >= 0)
-			add_dir(w, sub, depth + 1);
-	}
-	if (d)
-		(void)closedir(d);
-}
-
-void record_read(const struct store_entry *e, struct record *ret)
-{
-	struct walk w = {.to = ret};
-	struct stat st;
-	int fd;
-
-	*ret = (struct record){0};
-	/* The link to the workspace is made at the first start and never touched again. */
-	if (fstatat(e->dir, "workspace", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		ret->created = st.st_mtime;
-	if (fstatat(e->dir, "events.jsonl", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		ret->used = st.st_mtime;
-	fd = openat(e->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0) {
+	if (!d) {
 		closep(&fd);
+		c->partial = true;
 		return;
 	}
-	w.dev = st.st_dev;
-	add_dir(&w, fd, 0);
+	while ((de = readdir(d))) {
+		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
+			continue;
+		if (++c->files > RECORD_FILES_MAX ||
+		    fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			c->partial = true;
+			continue;
+		}
+		if (st.st_dev != c->device)
+			continue;
+		c->bytes += (uint64_t)st.st_blocks * 512;
+		if (S_ISDIR(st.st_mode) && depth < RECORD_DEPTH_MAX)
+			count_dir(c, dirfd(d), de->d_name, depth + 1);
+		else if (S_ISDIR(st.st_mode))
+			c->partial = true;
+	}
+	(void)closedir(d);
+}
+
+int record_size(const struct places *p, const char *name, uint64_t *ret, bool *ret_partial,
+		struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	struct count c = {0};
+	struct stat st;
+	int r = store_open(p, name, false, &e, err);
+
+	if (r < 0)
+		return r;
+	if (fstat(e.dir, &st) < 0)
+		return err_sys(err, errno, "cannot look at the record of '%s'", name);
+	c.device = st.st_dev;
+	count_dir(&c, e.dir, ".", 0);
+	*ret = c.bytes;
+	*ret_partial = c.partial;
+	return 0;
 }
 
 static bool is_live(const struct places *p, const char *name)
@@ -97,60 +130,4 @@ int record_neighbours(const struct places *p, const char *name, const char *work
 			strv_push(out, names.v[i]);
 	}
 	return r;
-}
-
-static bool is_gone(const char *workspace)
-{
-	struct stat st;
-
-	return lstat(workspace, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
-}
-
-bool record_is_orphan(const struct places *p, const char *name)
-{
-	cleanup_free char *owner = store_owner(p, name);
-
-	return owner && is_gone(owner);
-}
-
-static bool is_unused(const struct places *p, const char *name, uint64_t older_s)
-{
-	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	struct err ignored;
-	struct stat st;
-	time_t now = time(NULL);
-
-	if (older_s == 0)
-		return true;
-	if (store_open(p, name, false, &e, &ignored) < 0)
-		return false;
-	if (fstatat(e.dir, "events.jsonl", &st, AT_SYMLINK_NOFOLLOW) < 0 &&
-	    fstatat(e.dir, "workspace", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	return st.st_mtime <= now && (uint64_t)(now - st.st_mtime) >= older_s;
-}
-
-int record_prunable(const struct places *p, uint64_t older_s, struct record_prune *ret,
-		    struct err *err)
-{
-	cleanup_strv struct strv names = {0};
-	int r = store_list(p, &names, err);
-
-	for (size_t i = 0; r == 0 && i < names.n; i++) {
-		cleanup_free char *owner = store_owner(p, names.v[i]);
-
-		/* A record without an owner is being made, or damaged: `ralph rm` is for that. */
-		if (!owner || !is_gone(owner) || !is_unused(p, names.v[i], older_s) ||
-		    is_live(p, names.v[i]))
-			continue;
-		strv_push(&ret->names, names.v[i]);
-		strv_push(&ret->workspaces, owner);
-	}
-	return r;
-}
-
-void record_prune_done(struct record_prune *r)
-{
-	strv_done(&r->names);
-	strv_done(&r->workspaces);
 }

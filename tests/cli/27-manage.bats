@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# up, preflight, ls, prune, gc: a sandbox as its user keeps it.
+# up, preflight, gc: a sandbox as its user keeps it.
 # shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
 load helpers
 load sandbox
@@ -78,58 +78,6 @@ check() {
 	ralph preflight --allow example.com >/dev/null
 	ralph up -d
 	same "running running" "$(ralph ls --json | get '" ".join(r["state"] for r in j)')"
-}
-
-@test "ls says age, size and last use" {
-	ralph run -n "$S" -- sh -c 'head -c 3000000 /dev/urandom >~/big'
-	same True "$(ralph ls --json | get '3000000 <= j[0]["size"] < 4000000 and 0 <= j[0]["used"] - j[0]["created"] < 100')"
-	has "$(ralph ls)" "SIZE"
-	# Links are not followed, devices and holes weigh nothing.
-	ralph run -n "$S" -- sh -c 'rm ~/big; ln -s /usr ~/usr; truncate -s 900G ~/hole; mkfifo ~/fifo'
-	same True "$(ralph ls --json | get 'j[0]["size"] < 1000000')"
-}
-
-@test "prune removes sandboxes whose workspace is gone, and says so; -n only says it" {
-	mkdir "$HOME/gone" "$HOME/stays"
-	ralph run -n "$S-a" "$HOME/gone" -- true
-	ralph run -n "$S-b" "$HOME/stays" -- true
-	ralph run -n "$S-c" "$HOME/gone" -- true
-	rmdir "$HOME/gone"
-	has "$(ralph prune -n)" "$S-a"
-	same "$S-a $S-b $S-c" "$(ralph ls -q | xargs)"
-	run --separate-stderr ralph prune
-	same 0 "$status"
-	has "$output" "$S-a"
-	has "$output" "$HOME/gone is gone"
-	lacks "$output" "$S-b"
-	same "$S-b" "$(ralph ls -q)"
-	same "" "$(ralph prune-sandboxes)"
-}
-
-@test "prune --older takes only what was not used for so long" {
-	mkdir "$HOME/gone"
-	ralph run -n "$S" "$HOME/gone" -- true
-	rmdir "$HOME/gone"
-	same "" "$(ralph prune --older 2d)"
-	touch -d '3 days ago' "$XDG_STATE_HOME/ralph/sandboxes/$S/events.jsonl"
-	has "$(ralph prune --older 2d)" "$S"
-	same "" "$(ralph ls -q)"
-}
-
-@test "prune never touches a live sandbox, a workspace that cannot be looked at, or another tool's" {
-	mkdir "$HOME/gone" "$HOME/closed" "$HOME/closed/ws"
-	ralph run -d -n "$S-live" "$HOME/gone"
-	rmdir "$HOME/gone"
-	mkdir -p "$XDG_STATE_HOME/ralph/sandboxes/Others"
-	if [ "$(id -u)" -ne 0 ]; then
-		ralph run -n "$S-closed" "$HOME/closed/ws" -- true
-		chmod 000 "$HOME/closed"
-	fi
-	same "" "$(ralph prune)"
-	is "$S-live" state running
-	[ -d "$XDG_STATE_HOME/ralph/sandboxes/Others" ]
-	chmod 700 "$HOME/closed"
-	rmdir "$XDG_STATE_HOME/ralph/sandboxes/Others"
 }
 
 @test "gc clears away what a killed supervisor left, once, and nothing else" {
