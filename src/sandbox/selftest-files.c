@@ -177,7 +177,8 @@ static const char *writable_root(const struct sandbox_spec *spec, const char *pa
 
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (spec->mounts[i].kind == SPEC_BIND_RW &&
-		    path_under(path, spec->mounts[i].target) && !streq(path, spec->mounts[i].target))
+		    path_under(path, spec->mounts[i].target) &&
+		    !streq(path, spec->mounts[i].target))
 			root = spec->mounts[i].target;
 	return root;
 }
