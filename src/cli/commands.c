@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&cmd_stop,
 	&cmd_rm,
 	&cmd_prune,
+	&cmd_gc,
 	&cmd_selftest,
 	&cmd_net,
 	&cmd_quarantine,

@@ -11,6 +11,7 @@ extern const struct command cmd_completion;
 extern const struct command cmd_config;
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
+extern const struct command cmd_gc;
 extern const struct command cmd_help;
 extern const struct command cmd_inspect;
 extern const struct command cmd_logout;

@@ -366,6 +366,29 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 	return store_remove(p, name, err);
 }
 
+int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	cleanup_fd int conn = -1;
+	int r = store_open(p, name, false, &e, err);
+
+	*ret_found = false;
+	if (r == 0)
+		r = connect_or_lock(p, &e, &conn, err);
+	if (r == 0 && conn < 0)
+		r = store_lock_live(p, &e, LOCK_MS, err);
+	if (r == -ESTALE || conn >= 0)
+		return 0;
+	if (r == 0 && store_was_killed(&e)) {
+		*ret_found = true;
+		if (!dry) {
+			clean_stale(p, &e);
+			store_mark(&e, false);
+		}
+	}
+	return r;
+}
+
 /* The words of a WIRE_FAILED. */
 static int failure(const struct wire_msg *m, const char *name, struct err *err)
 {
