@@ -6,11 +6,12 @@
 
 #include "cli/exec.h"
 
-void exec_shell_argv(struct strv *ret)
+void exec_shell_argv(struct strv *argv)
 {
-	strv_push(ret, "/bin/sh");
-	strv_push(ret, "-c");
-	strv_push(ret, "exec \"${SHELL:-/bin/sh}\" -l");
+	/* The shell of the sandbox's own user, as its passwd says; a login shell, as ssh gives. */
+	strv_push(argv, "/bin/sh");
+	strv_push(argv, "-c");
+	strv_push(argv, "exec \"${SHELL:-/bin/sh}\" -l");
 }
 
 static int cmd_shell_run(struct cli *cli, void *args, int argc, char **argv)

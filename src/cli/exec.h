@@ -16,6 +16,9 @@ struct exec_request {
 /* Returns the exit code, or -errno with cli->err filled. */
 int exec_in(struct cli *cli, const char *name, const struct exec_request *req);
 
+/* The command that `shell` and `up` run. */
+void exec_shell_argv(struct strv *argv);
+
 /* -t, -T and neither: a terminal is given when stdin, stdout and stderr are terminals. */
 bool exec_wants_tty(bool tty, bool no_tty);
 

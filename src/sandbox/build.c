@@ -93,6 +93,8 @@ static int set_limits(struct sandbox_spec *s, const struct config *c, struct err
 		r = limits_decide(c, &facts, &support, &s->limits, err);
 	if (r < 0)
 		return r;
+	s->budget = (struct spec_budget){c->budget.micro_usd, c->budget.tokens};
+	strv_extend(&s->prices, &c->prices);
 	s->limits.controllers = support.controllers;
 	cgroup_support_to_spec(&support, &s->limits);
 	s->limits.n_rlimits =
@@ -204,9 +206,13 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	if (r == 0)
 		r = check_owner(in, s, err);
 	if (r == 0)
+		r = set_limits(s, in->config, err);
+	if (r == 0)
 		r = build_agent_find(in, &a, err);
 	if (r < 0)
 		return r;
+	if (in->begun)
+		in->begun(in->arg, in->places, s);
 	host_path = agent_search_path(a->program, getenv("PATH"), in->places->home);
 	ti.path = host_path;
 	shown_by_user(in->config, &shown);
@@ -218,8 +224,6 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	r = packages_check(in->config, &tools, s->home, home, err);
 	if (r == 0)
 		r = build_env(s, in, path, err);
-	if (r == 0)
-		r = set_limits(s, in->config, err);
 	if (r == 0)
 		r = add_mounts(s, in, &(struct found){a, &tools, git}, &ret->notice, err);
 	if (r < 0)

@@ -21,6 +21,10 @@ struct build_input {
 	char *const *environ; /* the host's */
 	bool run_agent;	      /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks;  /* that must hold, as the agent's settings have them; NULL: none */
+	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is
+	 * still to come. May be NULL. */
+	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
+	void *arg;
 };
 
 struct build {

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "sandbox/store.h"
+#include "sandbox/connect.h"
 
 static uint64_t mtime_of(int dir, const char *name)
 {
@@ -103,4 +104,30 @@ int record_size(const struct places *p, const char *name, uint64_t *ret, bool *r
 	*ret = c.bytes;
 	*ret_partial = c.partial;
 	return 0;
+}
+
+static bool is_live(const struct places *p, const char *name)
+{
+	cleanup_fd int conn = -1;
+	struct err ignored;
+
+	return live_connect(p, name, &conn, &ignored) < 0 || conn >= 0;
+}
+
+int record_neighbours(const struct places *p, const char *name, const char *workspace,
+		      struct strv *out, struct err *err)
+{
+	cleanup_strv struct strv names = {0};
+	int r = store_list(p, &names, err);
+
+	for (size_t i = 0; r == 0 && i < names.n; i++) {
+		cleanup_free char *owner = NULL;
+
+		if (streq(names.v[i], name))
+			continue;
+		owner = store_owner(p, names.v[i]);
+		if (owner && streq(owner, workspace) && is_live(p, names.v[i]))
+			strv_push(out, names.v[i]);
+	}
+	return r;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/strv.h"
 #include "sandbox/places.h"
 
 #include <stdbool.h>
@@ -27,3 +28,7 @@ void record_done(struct record_facts *f);
 #define RECORD_FILES_MAX 2000000
 int record_size(const struct places *p, const char *name, uint64_t *ret, bool *ret_partial,
 		struct err *err);
+
+/* Live sandboxes of the same workspace but this one. */
+int record_neighbours(const struct places *p, const char *name, const char *workspace,
+		      struct strv *out, struct err *err);

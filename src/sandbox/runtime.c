@@ -129,6 +129,14 @@ int runtime_list(const struct places *p, struct strv *ret, struct err *err)
 	return 0;
 }
 
+bool runtime_exists(const struct places *p, const char *name)
+{
+	cleanup_free char *path = path_join(p->runtime, name);
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
 void runtime_remove(const struct places *p, const char *name)
 {
 	cleanup_free char *path = path_join(p->runtime, name);

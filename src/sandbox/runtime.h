@@ -4,6 +4,8 @@
 #include "base/strv.h"
 #include "sandbox/places.h"
 
+#include <stdbool.h>
+
 /* The control socket of a live sandbox: PLACES/runtime/NAME/ctl, for its own user only. */
 
 int runtime_listen(const struct places *p, const char *name, int *ret, struct err *err);
@@ -11,4 +13,6 @@ int runtime_listen(const struct places *p, const char *name, int *ret, struct er
 int runtime_connect(const struct places *p, const char *name, int *ret, struct err *err);
 /* The names that have a directory; those of another user's making are left out. */
 int runtime_list(const struct places *p, struct strv *ret, struct err *err);
+/* Something is there for a live sandbox of this name, or was left. */
+bool runtime_exists(const struct places *p, const char *name);
 void runtime_remove(const struct places *p, const char *name);

@@ -246,6 +246,7 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	(void)json_object_set_new(j, "network", net_to_json(&s->net));
 	(void)json_object_set_new(j, "credentials", credentials_to_json(s));
 	(void)json_object_set_new(j, "budget", budget_to_json(&s->budget));
+	put_strv(j, "prices", &s->prices);
 	(void)json_object_set_new(j, "limits", limits_to_json(&s->limits));
 	return j;
 }
@@ -614,6 +615,8 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 		r = read_each(j, "credentials", read_credential, s, err);
 	if (r == 0)
 		r = read_budget(j, &s->budget, err);
+	if (r == 0)
+		r = take_strv(j, "prices", &s->prices, err);
 	if (r == 0)
 		r = read_limits(j, &s->limits, err);
 	if (r == 0)

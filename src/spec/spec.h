@@ -194,6 +194,7 @@ struct sandbox_spec {
 	struct spec_credential *credentials;
 	size_t n_credentials;
 	struct spec_budget budget;
+	struct strv prices; /* the user's own: MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct spec_limits limits;
 };
 

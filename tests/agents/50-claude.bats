@@ -36,7 +36,7 @@ edited() {
 
 @test "the first start of claude on a terminal asks nothing, and a turn works" {
 	login claude oauth
-	talk 'expect:bypass permissions on' 'send:how are you' 'expect:how are you' 'send:\r' expect:finished \
+	talk 'expect:bypass permissions on' 'send:greetings' 'expect:greetings' 'send:\r' expect:finished \
 		'send:\x03' 'expect:again to exit' 'send:\x03' -- claude
 	seen 'r.field("authorization") == ["Bearer " + real]'
 	only_the_provider
@@ -44,7 +44,7 @@ edited() {
 
 @test "claude with a key starts without asking whether to use it" {
 	login claude key
-	talk 'expect:bypass permissions on' 'send:how are you' 'expect:how are you' 'send:\r' expect:finished \
+	talk 'expect:bypass permissions on' 'send:greetings' 'expect:greetings' 'send:\r' expect:finished \
 		'send:\x03' 'expect:again to exit' 'send:\x03' -- claude
 	lacks "$(cat "$T/screen")" "Do you want to use this API key"
 	only_the_provider
