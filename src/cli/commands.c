@@ -21,6 +21,8 @@ const struct command *const commands[] = {
 	&cmd_preflight,
 	&cmd_selftest,
 	&cmd_net,
+	&cmd_diff,
+	&cmd_apply,
 	&cmd_quarantine,
 	&cmd_usage,
 	&cmd_config,

@@ -6,9 +6,11 @@ struct command;
 extern const struct command *const commands[];
 
 extern const struct command cmd_audit;
+extern const struct command cmd_apply;
 extern const struct command cmd_check_token;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
+extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;
 extern const struct command cmd_gc;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -195,6 +196,8 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_fill_home(e, spec, err);
+	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)
+		r = err_sys(err, errno, "cannot make the clone of sandbox '%s'", e->name);
 	if (r == 0 && ahead->conn < 0)
 		r = new_supervisor(p, e->name, NULL, &ahead->conn, err);
 	if (r == 0)

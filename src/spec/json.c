@@ -230,6 +230,7 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_str(j, "agent", s->agent);
 	put_str(j, "workspace", s->workspace);
 	put_str(j, "branch", s->branch);
+	put_str(j, "clone", s->clone);
 	put_str(j, "instance", s->instance);
 	put_str(j, "home", s->home);
 	put_str(j, "hostname", s->hostname);
@@ -582,7 +583,7 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 	} fields[] = {
 		{"name", &s->name, false},    {"engine", &s->engine, false},
 		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
-		{"branch", &s->branch, true}, {"instance", &s->instance, true},
+		{"branch", &s->branch, true}, {"clone", &s->clone, true},   {"instance", &s->instance, true},
 		{"home", &s->home, false},    {"hostname", &s->hostname, false},
 	};
 	int r = 0;

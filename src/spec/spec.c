@@ -87,6 +87,7 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	free(s->agent);
 	free(s->workspace);
 	free(s->branch);
+	free(s->clone);
 	free(s->instance);
 	free(s->home);
 	free(s->hostname);
