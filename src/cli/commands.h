@@ -24,7 +24,6 @@ extern const struct command cmd_profile;
 extern const struct command cmd_preflight;
 extern const struct command cmd_prune;
 extern const struct command cmd_quarantine;
-extern const struct command cmd_prune;
 extern const struct command cmd_rm;
 extern const struct command cmd_run;
 extern const struct command cmd_selftest;
