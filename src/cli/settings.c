@@ -103,6 +103,7 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 {
 	struct build_input in = {.path = t->path,
 				 .name = t->name,
+				 .clone = t->clone,
 				 .environ = environ,
 				 .begun = t->begun,
 				 .arg = t->arg};

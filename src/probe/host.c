@@ -81,7 +81,9 @@ static int host_process(int argc, char **argv)
 	at += 2;
 	for (int i = 3; i < 22; i++) /* the third field comes behind the name */
 		(void)strsep(&at, " ");
-	return at && streq(strsep(&at, " "), argv[1]) ? out("process %s of the host is seen", argv[0]) : 0;
+	return at && streq(strsep(&at, " "), argv[1])
+		       ? out("process %s of the host is seen", argv[0])
+		       : 0;
 }
 
 /* Neither it nor a directory above it, up to the root of what may be written, can be moved away. */
@@ -102,13 +104,13 @@ static int unmovable(const char *root, const char *target)
 	return n;
 }
 
-/* `protected ROOT TARGET…` */
+/* `protected ROOT TARGET…`: pairs of them. */
 static int protected(int argc, char **argv)
 {
 	int n = 0;
 
-	for (int i = 1; i < argc; i++)
-		n += unwritable_one(argv[i]) + unmovable(argv[0], argv[i]);
+	for (int i = 0; i + 1 < argc; i += 2)
+		n += unwritable_one(argv[i + 1]) + unmovable(argv[i], argv[i + 1]);
 	return n;
 }
 

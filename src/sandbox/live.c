@@ -4,19 +4,23 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
 #include "sandbox/host-env.h"
+#include "sandbox/findings.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
 #include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
+#include "sandbox/surface.h"
 #include "wire/wire.h"
 
 extern char **environ;
@@ -24,6 +28,7 @@ extern char **environ;
 #define LOCK_MS 20000 /* for another command to finish starting or removing */
 #define ANSWER_S 60   /* for a supervisor to answer */
 #define STALE_TRIES 10
+#define STALE_SINCE_S 2 /* its spec is written a moment after the start */
 
 static int place_connection(void *arg)
 {
@@ -82,10 +87,12 @@ static int send_name(int conn, const char *name)
 void live_ahead(int *conn, const struct places *p, const char *name)
 {
 	struct err ignored;
+	bool cleaned = false;
 
-	/* There seems to be a live one. */
-	if (runtime_exists(p, name))
-		closep(conn);
+	/* What a killed one left is cleared away before the spec says what is there. */
+	if (runtime_exists(p, name) &&
+	    (live_clean(p, name, false, &cleaned, &ignored) < 0 || !cleaned))
+		closep(conn); /* there seems to be a live one */
 	else if (*conn < 0)
 		(void)new_supervisor(p, name, conn, &ignored);
 	else if (send_name(*conn, name) < 0)
@@ -116,15 +123,42 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
 
+/* And could not look at: what the agent left in the workspace for the host to run. Its spec was
+ * written when it started. */
+static void look_at_stale(const struct places *p, const struct store_entry *e,
+			  const struct sandbox_spec *old)
+{
+	struct findings found = {0};
+	struct stat st;
+
+	if (fstatat(e->dir, "spec.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	st.st_mtim.tv_sec -= STALE_SINCE_S;
+	surface_walk(old, &st.st_mtim, true, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		cleanup_free char *text = NULL;
+		struct err err = {0};
+
+		if (finding_settle(&found.v[i], p, old, &err) < 0)
+			log_warn("workspace", "%s", err.msg);
+		text = finding_sentence(&found.v[i]);
+		log_warn("workspace", "%s", text);
+	}
+	findings_done(&found);
+}
+
 /* What a supervisor that was killed could not clear away. */
 static void clean_stale(const struct places *p, const struct store_entry *e)
 {
 	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
 	struct err ignored;
 
-	if (store_read_spec(e, &old, &ignored) == 0)
+	if (store_read_spec(e, &old, &ignored) == 0) {
 		engine_clean(old);
+		look_at_stale(p, e, old);
+	}
 	runtime_remove(p, e->name);
+	store_mark(e, false);
 }
 
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
@@ -137,6 +171,8 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_fill_home(e, spec, err);
+	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)
+		r = err_sys(err, errno, "cannot make the clone of sandbox '%s'", e->name);
 	if (r == 0 && *ahead < 0)
 		r = new_supervisor(p, e->name, ahead, err);
 	if (r == 0)
@@ -291,6 +327,30 @@ int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum 
 	return r;
 }
 
+int live_keep(int conn, const char *name, uint32_t consent, struct err *err)
+{
+	int r = send_flags(conn, LIVE_KEEP | consent);
+
+	/* An answer to the next question says that it was heard. */
+	return r < 0 ? err_sys(err, -r, "cannot reach sandbox '%s'", name)
+		     : live_wait_up(conn, name, err);
+}
+
+/* What the agent left in the workspace is told to whoever ends the sandbox. */
+static bool show_notice(const struct wire_msg *m)
+{
+	struct wire_reader rd;
+	const char *text;
+
+	if (m->type != WIRE_NOTICE)
+		return false;
+	wire_read(&rd, m);
+	text = wire_get_str(&rd);
+	if (text)
+		log_warn("workspace", "%s", text);
+	return text != NULL;
+}
+
 static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
@@ -301,8 +361,14 @@ static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *e
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, grace_ms);
 	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
-	if (r == 0)
+	while (r == 0) {
 		r = await(conn, WIRE_STOPPED, &m);
+		if (r != -EPROTO || !show_notice(&m))
+			break;
+		wire_msg_done(&m);
+		wire_msg_init(&m);
+		r = 0;
+	}
 	/* End of stream: it was ending already. */
 	return r < 0 && r != -EPIPE ? err_sys(err, -r, "sandbox '%s' does not answer", name) : 0;
 }
@@ -323,6 +389,28 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	if (r == 0 && store_was_killed(&e))
 		clean_stale(p, &e);
 	return r == -ESTALE ? 0 : r; /* it removed itself */
+}
+
+int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = store_open(p, name, false, &e, err);
+
+	*ret_found = false;
+	if (r == 0)
+		r = store_lock(p, &e, 0, err);
+	if (r == 0)
+		r = store_lock_live(p, &e, 0, err);
+	if (r == -EWOULDBLOCK || r == -ESTALE || r == -ENOENT)
+		return 0;
+	if (r < 0 || !store_was_killed(&e))
+		return r;
+	*ret_found = true;
+	if (!dry) {
+		clean_stale(p, &e);
+		store_mark(&e, false);
+	}
+	return 0;
 }
 
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)

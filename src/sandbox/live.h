@@ -43,10 +43,19 @@ int live_wait_up(int conn, const char *name, struct err *err);
 int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
 		  int *ret, struct err *err);
 
+/* The sandbox stays up without this connection from now on; consent: of enum live_flags. */
+int live_keep(int conn, const char *name, uint32_t consent, struct err *err);
+
 /* Ends everything in NAME (commands get grace_ms) and waits for it; 0 when it was not live. */
 int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err);
 /* Removes NAME; a live one only with force. */
 int live_remove(const struct places *p, const char *name, bool force, struct err *err);
+
+/* Clears away what a killed supervisor of NAME left, if one did; a live one is left alone, and one
+ * that is being started or removed too. *ret_found: there was something; with dry nothing is done
+ * about it. */
+int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found,
+	       struct err *err);
 
 /* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);

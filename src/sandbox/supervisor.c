@@ -320,6 +320,7 @@ static void tear_down(struct supervisor *s)
 	gateway_link_stop(s);
 	ca_link_stop(s);
 	cred_link_stop(s);
+	usage_link_stop(s);
 	if (s->spec && s->places.runtime)
 		runtime_remove(&s->places, s->spec->name);
 	if (s->engine && engine_stop(s->engine, &err) < 0)

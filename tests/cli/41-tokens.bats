@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # check-token, store-token and logout.
+# shellcheck disable=SC2030,SC2031 # every test is a process of its own
 load helpers
 load sandbox
 load ../lib/cred
@@ -59,11 +60,31 @@ no_secret_tool() {
 	run -0 ralph store-token <<<"$TOKEN"
 	has "$output" 'Secret Service'
 	same "$TOKEN" "$(cat "$T/keyring")"
-	! grep -rF "$TOKEN" "$HOME" "$XDG_CONFIG_HOME" "$XDG_STATE_HOME" "$T/secret-tool.log"
+	run ! grep -rF "$TOKEN" "$HOME" "$XDG_CONFIG_HOME" "$XDG_STATE_HOME" "$T/secret-tool.log"
 	run -0 ralph check-token --json
 	same True "$(get 'j["ok"]' <<<"$output")"
 	has "$(get 'j["credentials"][0]["where"]' <<<"$output")" 'Secret Service'
 	same 364 "$(get 'j["credentials"][0]["days_left"]' <<<"$output")"
+}
+
+@test 'a real Secret Service keeps the token, gives it to a sandbox and forgets it' {
+	need dbus-run-session gnome-keyring-daemon secret-tool
+	provider_takes "$TOKEN"
+	export TOKEN ASK FILE
+	# shellcheck disable=SC2016
+	run -0 dbus-run-session -- bash -euc '
+		printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
+		"$0" store-token <<<"$TOKEN"
+		! grep -qF "$TOKEN" "$FILE"
+		"$0" run -- sh -c "$ASK"
+		"$0" check-token
+		"$0" logout
+		! secret-tool lookup application ralph service anthropic' "$RALPH"
+	has "$output" 'stored in the Secret Service'
+	has "$output" 200
+	has "$output" 'in the Secret Service, by ralph store-token'
+	lacks "$output" "$TOKEN"
+	same "Bearer $TOKEN" "$(sent authorization)"
 }
 
 @test 'a stored token works inside, from the file and from the Secret Service' {
@@ -73,7 +94,7 @@ no_secret_tool() {
 	ralph store-token <<<"$TOKEN"
 	same 200 "$(ralph run -- sh -c "$ASK")"
 	same "Bearer $TOKEN" "$(sent authorization)"
-	rm -r "$T/bin"
+	rm -r "${T:?}/bin"
 	ralph logout
 	secret_tool
 	ralph store-token <<<"$TOKEN"
