@@ -82,8 +82,8 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 }
 
 static int run_again(struct cli *cli, const struct run_args *args, struct settings *s,
-		     const struct build *b, const struct strv *argv, uint32_t consent,
-		     int *ahead, int *ret_code)
+		     const struct build *b, const struct strv *argv, uint32_t consent, int *ahead,
+		     int *ret_code)
 {
 	int r = -EAGAIN;
 
