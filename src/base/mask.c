@@ -132,11 +132,22 @@ static bool looks_like_path(const char *p, size_t n)
 	return p[0] == '/' || (memchr(p, '/', n) && memchr(p, '.', n));
 }
 
+/* '=' splits: "--key=abc…" is two words, and at the end of base64 it is no loss. */
+static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			   "+/_.-";
+
+bool mask_in_word(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("+/_.-", c));
+}
+
+bool mask_is_key(const char *p, size_t n)
+{
+	return has_start(p, n);
+}
+
 static bool shape_is_secret(const char *value)
 {
-	/* '=' splits: "--key=abc…" is two words, and at the end of base64 it is no loss. */
-	static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				   "+/_.-";
 
 	if (strstr(value, "-----BEGIN ") || has_userinfo(value))
 		return true;

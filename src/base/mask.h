@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Values that are not to be shown whole: by the name of their variable (API_KEY, DB_PASSWORD,
@@ -13,3 +14,8 @@ bool mask_is_secret(const char *name, const char *value);
 /* The first 7 and the last 4 characters with "…" between; "***" where there are 11 or fewer. The
  * caller frees it. What is no UTF-8 counts byte by byte. */
 char *mask_text(const char *value);
+
+/* What a word of a text can be made of, and whether one is a vendor's key by its beginning. Long
+ * random words are not: a text is full of hashes. */
+bool mask_in_word(char c);
+bool mask_is_key(const char *word, size_t n);
