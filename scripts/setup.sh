@@ -5,9 +5,9 @@ set -euo pipefail
 
 build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc bubblewrap git
 	libjansson-dev libcyaml-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev
-	libidn2-dev libunistring-dev libcmocka-dev python3"
+	libidn2-dev libunistring-dev libcurl4-openssl-dev libcmocka-dev python3"
 test="bats groff-base zsh fish procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
-	python3-botocore gh"
+	python3-botocore gh cargo golang-go rustc"
 # Not in every release: what needs them has a stand-in.
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"

@@ -74,6 +74,8 @@ struct agent {
 	enum agent_format transcript;
 };
 
+/* All names, NULL-terminated; in the order of the rows. */
+extern const char *const agent_words[];
 size_t agent_count(void);
 const struct agent *agent_at(size_t i);
 const struct agent *agent_find(const char *name); /* NULL: no such agent */

@@ -17,7 +17,7 @@ void base64_put(struct buf *b, const void *p, size_t n)
 	}
 }
 
-static int sextet(char c)
+static int sextet(char c, const char *last_two)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -25,10 +25,10 @@ static int sextet(char c)
 		return c - 'a' + 26;
 	if (c >= '0' && c <= '9')
 		return c - '0' + 52;
-	return c == '-' ? 62 : c == '_' ? 63 : -1;
+	return c == last_two[0] ? 62 : c == last_two[1] ? 63 : -1;
 }
 
-int base64url_get(struct buf *b, const char *text, size_t n)
+static int get(struct buf *b, const char *text, size_t n, const char *last_two)
 {
 	uint32_t bits = 0;
 	int have = 0;
@@ -38,7 +38,7 @@ int base64url_get(struct buf *b, const char *text, size_t n)
 	if (n % 4 == 1)
 		return -EINVAL;
 	for (size_t i = 0; i < n; i++) {
-		int v = sextet(text[i]);
+		int v = sextet(text[i], last_two);
 
 		if (v < 0)
 			return -EINVAL;
@@ -51,4 +51,14 @@ int base64url_get(struct buf *b, const char *text, size_t n)
 			return -ENOBUFS;
 	}
 	return 0;
+}
+
+int base64_get(struct buf *b, const char *text, size_t n)
+{
+	return get(b, text, n, "+/");
+}
+
+int base64url_get(struct buf *b, const char *text, size_t n)
+{
+	return get(b, text, n, "-_");
 }

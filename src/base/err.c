@@ -68,6 +68,19 @@ int(err_wrap)(struct err *e, int r, const char *fmt, ...)
 	return r;
 }
 
+int err_hint(struct err *e, int r, const char *fmt, ...)
+{
+	size_t n = strlen(e->msg);
+	va_list ap;
+
+	(void)snprintf(e->msg + n, sizeof(e->msg) - n, "; ");
+	n = strlen(e->msg);
+	va_start(ap, fmt);
+	(void)vsnprintf(e->msg + n, sizeof(e->msg) - n, fmt, ap);
+	va_end(ap);
+	return r;
+}
+
 int err_exit_code(const struct err *e, int fallback)
 {
 	return e->exit_code ? e->exit_code : fallback;

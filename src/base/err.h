@@ -31,6 +31,8 @@ int err_sys(struct err *e, int eno, const char *fmt, ...) printf_like(3, 4);
 int err_usage(struct err *e, const char *fmt, ...) printf_like(2, 3);
 /* Puts "context: " in front of what is there; returns r. */
 int err_wrap(struct err *e, int r, const char *fmt, ...) printf_like(3, 4);
+/* Adds "; " and what to do about it behind what is there; returns r. */
+int err_hint(struct err *e, int r, const char *fmt, ...) printf_like(3, 4);
 /* The code to exit with: the error's own, else `fallback`. */
 int err_exit_code(const struct err *e, int fallback);
 

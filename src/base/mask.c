@@ -48,7 +48,9 @@ static bool name_is_secret(const char *name, const char *value)
 {
 	const char *last = strrchr(name, '_');
 
-	if (streq(name, "PWD") || streq(name, "OLDPWD"))
+	/* A directory, and the name of a setting of git. */
+	if (streq(name, "PWD") || streq(name, "OLDPWD") ||
+	    strncmp(name, "GIT_CONFIG_KEY_", strlen("GIT_CONFIG_KEY_")) == 0)
 		return false;
 	last = last ? last + 1 : name;
 	if (value[0] == '/' && is_word(last, strlen(last), place_words, ARRAY_SIZE(place_words)))
@@ -132,6 +134,11 @@ static bool looks_like_path(const char *p, size_t n)
 	return p[0] == '/' || (memchr(p, '/', n) && memchr(p, '.', n));
 }
 
+static bool is_secret_word(const char *p, size_t n)
+{
+	return has_start(p, n) || (!looks_like_path(p, n) && is_random(p, n));
+}
+
 /* '=' splits: "--key=abc…" is two words, and at the end of base64 it is no loss. */
 static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 			   "+/_.-";
@@ -141,25 +148,33 @@ bool mask_in_word(char c)
 	return isalnum((unsigned char)c) || (c && strchr("+/_.-", c));
 }
 
-bool mask_is_key(const char *p, size_t n)
+bool mask_is_key_word(const char *p, size_t n)
 {
 	return has_start(p, n);
 }
 
-static bool shape_is_secret(const char *value)
+static bool any_word(const char *value, bool (*is)(const char *p, size_t n))
 {
-
-	if (strstr(value, "-----BEGIN ") || has_userinfo(value))
-		return true;
 	for (const char *p = value; *p;) {
 		size_t n = strspn(p, word);
 
-		if (has_start(p, n) || (!looks_like_path(p, n) && is_random(p, n)))
+		if (is(p, n))
 			return true;
 		p += n;
 		p += strcspn(p, word);
 	}
 	return false;
+}
+
+static bool shape_is_secret(const char *value)
+{
+	return strstr(value, "-----BEGIN ") || has_userinfo(value) ||
+	       any_word(value, is_secret_word);
+}
+
+bool mask_is_key(const char *value)
+{
+	return strstr(value, "PRIVATE KEY-----") || any_word(value, has_start);
 }
 
 bool mask_is_secret(const char *name, const char *value)

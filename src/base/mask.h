@@ -10,12 +10,13 @@
  * logs; nothing that is to be kept from anybody else may rely on it.
  */
 bool mask_is_secret(const char *name, const char *value);
+/* Only what cannot well be anything else: keys by what vendors begin them with, private keys. */
+bool mask_is_key(const char *value);
+/* The same for whoever goes through a text word by word: what a word is made of, and whether one
+ * is a vendor's key. */
+bool mask_in_word(char c);
+bool mask_is_key_word(const char *word, size_t n);
 
 /* The first 7 and the last 4 characters with "…" between; "***" where there are 11 or fewer. The
  * caller frees it. What is no UTF-8 counts byte by byte. */
 char *mask_text(const char *value);
-
-/* What a word of a text can be made of, and whether one is a vendor's key by its beginning. Long
- * random words are not: a text is full of hashes. */
-bool mask_in_word(char c);
-bool mask_is_key(const char *word, size_t n);

@@ -283,10 +283,21 @@ int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t ou
 int run_capture_in(const char *dir, char *const argv[], char *const env[], int timeout_ms,
 		   size_t out_max, char **ret_out, int *ret_code, struct err *err)
 {
+	struct run run = RUN_INIT;
+
+	run.argv = argv;
+	run.env = env ? env : environ;
+	run.dir = dir;
+	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
+	return run_collect(&run, timeout_ms, out_max, ret_out, ret_code, err);
+}
+
+int run_collect(struct run *run, int timeout_ms, size_t out_max, char **ret_out, int *ret_code,
+		struct err *err)
+{
 	cleanup_(child_done) struct child child = {.pid = -1, .pidfd = -1};
 	cleanup_fd int out_r = -1, out_w = -1;
 	cleanup_buf struct buf b;
-	struct run run = RUN_INIT;
 	int pipefd[2], r;
 
 	buf_init(&b, out_max);
@@ -294,21 +305,17 @@ int run_capture_in(const char *dir, char *const argv[], char *const env[], int t
 		return err_sys(err, errno, "cannot create a pipe");
 	out_r = pipefd[0];
 	out_w = pipefd[1];
-	run.argv = argv;
-	run.env = env ? env : environ;
-	run.dir = dir;
-	run.stdio[1] = out_w;
-	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
-	r = run_start(&run, &child, err);
+	run->stdio[1] = out_w;
+	r = run_start(run, &child, err);
 	if (r < 0)
 		return r;
 	closep(&out_w);
 	r = drain(out_r, &b, now_ms() + (uint64_t)timeout_ms);
 	if (r == -ETIMEDOUT)
-		return err_set(err, ETIMEDOUT, "'%s' did not end within %d s", argv[0],
+		return err_set(err, ETIMEDOUT, "'%s' did not end within %d s", run->argv[0],
 			       timeout_ms / 1000);
 	if (r < 0)
-		return err_sys(err, -r, "cannot read from '%s'", argv[0]);
+		return err_sys(err, -r, "cannot read from '%s'", run->argv[0]);
 	*ret_code = run_wait(&child);
 	*ret_out = buf_take(&b);
 	return 0;

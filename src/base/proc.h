@@ -65,3 +65,6 @@ int run_capture(char *const argv[], char *const env[], int timeout_ms, size_t ou
 /* The same, started in that directory: for programs that read settings from where they stand. */
 int run_capture_in(const char *dir, char *const argv[], char *const env[], int timeout_ms,
 		   size_t out_max, char **ret_out, int *ret_code, struct err *err);
+/* The same for a run that the caller has described, stdin included; its stdout is taken over. */
+int run_collect(struct run *run, int timeout_ms, size_t out_max, char **ret_out, int *ret_code,
+		struct err *err);

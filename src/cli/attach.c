@@ -34,6 +34,8 @@
 #define LANDLOCK_ABI_FILES 3
 #define LANDLOCK_VERSION_QUERY 1u
 
+#define NOTICES_MAX 64 /* kept back; a supervisor sends no more than so many at a time */
+
 static const int forwarded[] = {
 	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
 };
@@ -47,6 +49,7 @@ struct session {
 	int ours[3];		/* our end of a pipe that took a descriptor's place; -1: none */
 	struct relay relays[3]; /* by stdin, stdout, stderr; with a pty: its two directions */
 	struct ev_io conn_io, signal_io;
+	struct strv notices; /* to be shown when the terminal is ours again */
 	bool raw;
 	struct termios saved;
 	bool answered; /* the supervisor took the command */
@@ -221,6 +224,17 @@ static void on_failed(struct session *s, struct wire_reader *r)
 	s->result = -EIO;
 }
 
+/* What is on the screen belongs to the command for as long as it has the terminal. */
+static void on_notice(struct session *s, struct wire_reader *r)
+{
+	const char *text = wire_get_str(r);
+
+	if (text && s->raw && s->notices.n < NOTICES_MAX)
+		strv_push(&s->notices, text);
+	else if (text && !s->raw)
+		log_warn("workspace", "%s", text);
+}
+
 static void on_frame(struct session *s, struct wire_msg *m)
 {
 	struct wire_reader r;
@@ -235,6 +249,9 @@ static void on_frame(struct session *s, struct wire_msg *m)
 		break;
 	case WIRE_FAILED:
 		on_failed(s, &r);
+		break;
+	case WIRE_NOTICE:
+		on_notice(s, &r);
 		break;
 	default:
 		finish(s, err_set(s->err, EPROTO,
@@ -312,6 +329,9 @@ static void session_done(struct session *s)
 	}
 	if (s->raw)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &s->saved);
+	for (size_t i = 0; i < s->notices.n; i++)
+		log_warn("workspace", "%s", s->notices.v[i]);
+	strv_done(&s->notices);
 	closep(&s->pty);
 	closep(&s->signals);
 	ev_free(s->ev);

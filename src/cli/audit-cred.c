@@ -2,7 +2,6 @@
 
 #include <time.h>
 
-#include "base/mask.h"
 #include "cli/table.h"
 
 #define MS_PER_HOUR (3600ULL * 1000)
@@ -71,7 +70,7 @@ void audit_print_credentials(const struct sandbox_spec *s, FILE *out, bool color
 	for (size_t i = 0; i < s->n_env; i++) {
 		const struct spec_env *e = &s->env[i];
 
-		if (e->credential || !mask_is_secret(e->name, e->value))
+		if (!audit_is_secret(e))
 			continue;
 		(void)fputs("  ", out);
 		term_styled(out, color, STYLE_RED, e->name);

@@ -10,6 +10,7 @@
 #define BELOW_MAX 256  /* per bind; the screen says that there are more */
 #define PATHS_SHARE 60 /* percent of the width for paths */
 #define MODE_COLUMNS 8
+#define RANKS 3
 
 /* "\040" and the like, as the kernel writes them. */
 static char *unescape(const char *s, size_t n)
@@ -66,6 +67,7 @@ static const char *mode_word(enum spec_mount_kind k)
 	case SPEC_BIND_RW:
 	case SPEC_HOME_FILE: /* in its own home */
 	case SPEC_HOME_SEED:
+	case SPEC_PIN: /* as before, but it cannot be renamed away */
 		return "rw";
 	case SPEC_TMPFS:
 		return "tmpfs";
@@ -79,20 +81,31 @@ static const char *mode_word(enum spec_mount_kind k)
 	case SPEC_DIR:
 		return "dir";
 	case SPEC_MASK:
+	case SPEC_HIDE:
 		return "hidden";
 	case SPEC_BIND_RO:
 	case SPEC_FILE:
 	case SPEC_COPY:
 	case SPEC_RO:
+	case SPEC_PROTECT:
 	case SPEC_MOUNT_N:
 		break;
 	}
 	return "ro";
 }
 
+/* What can be written comes first, then what of it is held back: that is what matters. */
+static unsigned rank(enum spec_mount_kind k)
+{
+	if (k == SPEC_BIND_RW)
+		return 0;
+	return k == SPEC_PIN || k == SPEC_PROTECT || k == SPEC_HIDE ? 1 : RANKS - 1;
+}
+
 static bool same_group(const struct spec_mount *a, const struct spec_mount *b)
 {
-	return streq(mode_word(a->kind), mode_word(b->kind)) && streq(a->reason, b->reason);
+	return streq(mode_word(a->kind), mode_word(b->kind)) && rank(a->kind) == rank(b->kind) &&
+	       streq(a->reason, b->reason);
 }
 
 /* The rows before this one have printed its group already. */
@@ -185,10 +198,9 @@ int audit_print_mounts(const struct sandbox_spec *s, FILE *out, unsigned width, 
 {
 	int r = 0;
 
-	/* What can be written first: that is what matters. */
-	for (int written = 1; written >= 0 && r == 0; written--)
+	for (unsigned now = 0; now < RANKS; now++)
 		for (size_t i = 0; i < s->n_mounts && r == 0; i++)
-			if ((s->mounts[i].kind == SPEC_BIND_RW) == written && is_first(s, i))
+			if (rank(s->mounts[i].kind) == now && is_first(s, i))
 				r = put_group(s, i, out, width, color, err);
 	return r;
 }

@@ -29,6 +29,11 @@ static enum term_style origin_style(enum spec_origin o)
 	return styles[o];
 }
 
+bool audit_is_secret(const struct spec_env *e)
+{
+	return !e->credential && mask_is_secret(e->origin == SPEC_SET ? "" : e->name, e->value);
+}
+
 static void print_mark(FILE *out, bool color, enum spec_origin o)
 {
 	term_styled(out, color, origin_style(o), spec_origin_mark(o));
@@ -58,7 +63,7 @@ static void print_variable(const struct spec_env *e, FILE *out, bool color)
 	} else if (e->credential) {
 		term_puts(out, e->value);
 		(void)fputs("  (no key: good for this sandbox's own gateway only)", out);
-	} else if (mask_is_secret(e->name, e->value)) {
+	} else if (audit_is_secret(e)) {
 		masked = mask_text(e->value);
 		term_puts(out, masked);
 	} else {
@@ -170,19 +175,17 @@ int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool co
 	return 0;
 }
 
-static void mask_env(json_t *env)
+static void mask_env(const struct sandbox_spec *spec, json_t *env)
 {
 	json_t *e;
 	size_t i;
 
 	json_array_foreach (env, i, e) {
-		const char *name = json_string_value(json_object_get(e, "name"));
-		const char *value = json_string_value(json_object_get(e, "value"));
 		cleanup_free char *masked = NULL;
 
-		if (json_object_get(e, "credential") || !mask_is_secret(name, value))
+		if (!audit_is_secret(&spec->env[i]))
 			continue;
-		masked = mask_text(value);
+		masked = mask_text(spec->env[i].value);
 		(void)json_object_set_new(e, "value", json_text(masked));
 		(void)json_object_set_new(e, "masked", json_true());
 	}
@@ -226,7 +229,7 @@ int audit_to_json(const struct sandbox_spec *spec, json_t **ret, struct err *err
 	}
 	if (r < 0)
 		return r;
-	mask_env(json_object_get(j, "env"));
+	mask_env(spec, json_object_get(j, "env"));
 	*ret = take_ptr(j);
 	return 0;
 }

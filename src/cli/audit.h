@@ -11,6 +11,10 @@
  * is what is run. Values that are secret by name or shape are masked in both forms (base/mask.h).
  */
 
+/* Is this value to be masked? What the sandbox itself sets is judged by its shape alone, and a
+ * phantom is no secret. */
+bool audit_is_secret(const struct spec_env *e);
+
 /* For people. width: columns to wrap at; text of others is escaped. */
 int audit_print(const struct sandbox_spec *spec, FILE *out, unsigned width, bool color,
 		struct err *err);

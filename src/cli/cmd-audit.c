@@ -38,18 +38,13 @@ static int print_json(struct cli *cli, const struct sandbox_spec *spec)
 static int cmd_audit_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct audit_args *args = args_;
-	int n_path = cli->dashdash >= 0 ? cli->dashdash : argc, r;
-	const struct settings_target target = {
-		.path = n_path ? argv[0] : NULL,
-		.name = args->name,
-		.argv0 = argc > n_path ? argv[n_path] : NULL,
-	};
+	struct settings_target target = {.name = args->name};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
+	int rest, r = settings_operands(cli, argc, argv, &target, &rest);
 
-	if (n_path > 1)
-		return cli_usage(cli, "one PATH at most before '--'; the command comes behind it");
-	r = settings_build(cli, &target, &s, &b);
+	if (r == 0)
+		r = settings_build(cli, &target, &s, &b);
 	if (r < 0)
 		return r;
 	if (args->json)
@@ -60,7 +55,7 @@ static int cmd_audit_run(struct cli *cli, void *args_, int argc, char **argv)
 
 const struct command cmd_audit = {
 	.name = "audit",
-	.operands = "[PATH] [-- CMD [ARG…]]",
+	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]",
 	.summary = "show what a sandbox would have, and start nothing",
 	.details = "The screen that is shown before a command gets a terminal in a sandbox: every\n"
 		   "variable, mount, host, credential and limit that the same call of 'ralph run'\n"
@@ -71,5 +66,6 @@ const struct command cmd_audit = {
 	OPTIONS(audit_opts, struct audit_args),
 	.max_operands = OPERANDS_ANY,
 	.complete = COMPLETE_DIR,
+	.words = agent_words,
 	.run = cmd_audit_run,
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "cli/attach.h"
@@ -60,45 +61,56 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	return attach_run(conn, &a, ret_code, &cli->err);
 }
 
-static int check_operands(struct cli *cli, const struct run_args *args, int argc, int n_path)
+static int check_options(struct cli *cli, const struct run_args *args)
 {
 	if (args->rm && args->detach)
 		return cli_usage(cli, "--rm and --detach exclude each other");
 	if (args->tty && args->no_tty)
 		return cli_usage(cli, "--tty and --no-tty exclude each other");
-	if (n_path > 1)
-		return cli_usage(cli, "one PATH at most before '--'; the command comes behind it");
-	if (argc == n_path && !args->detach && !cli->dry_run)
-		return cli_usage(cli, "no command: put one behind '--', or use --detach");
 	return 0;
+}
+
+/* rest: the operands behind "--". */
+static void make_command(const struct settings *s, const struct build *b, int argc, char **rest,
+			 struct strv *ret)
+{
+	int first = 0;
+
+	if (b->argv0)
+		strv_push(ret, b->argv0);
+	for (size_t i = 0; s->agent && s->agent->interactive[i]; i++)
+		strv_push(ret, s->agent->interactive[i]);
+	if (!s->agent)
+		first = b->argv0 != NULL;
+	for (int i = first; i < argc; i++)
+		strv_push(ret, rest[i]);
 }
 
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
-	int n_path = cli->dashdash >= 0 ? cli->dashdash : argc, code = 0, r;
-	const struct settings_target target = {
-		.path = n_path ? argv[0] : NULL,
-		.name = args->name,
-		.argv0 = argc > n_path ? argv[n_path] : NULL,
-	};
+	struct settings_target target = {.name = args->name};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
-	cleanup_strv struct strv command;
+	cleanup_strv struct strv command = {0};
 	uint32_t consent = 0;
+	int code = 0, rest, r = check_options(cli, args);
 
-	strv_init(&command);
-	r = check_operands(cli, args, argc, n_path);
 	if (r == 0)
-		r = settings_build(cli, &target, &s, &b);
+		r = settings_operands(cli, argc, argv, &target, &rest);
+	if (r < 0)
+		return r;
+	target.alone = target.alone && !args->detach;
+	r = settings_build(cli, &target, &s, &b);
 	if (r < 0)
 		return r;
 	if (cli->dry_run)
 		return build_print_plan(b.spec, stdout, &cli->err);
+	if (!s.agent && argc == rest && !args->detach)
+		return cli_usage(cli, "no command: put one behind '--', or use --detach");
 	if (b.notice)
 		log_warn("run", "%s", b.notice);
-	for (int i = n_path; i < argc; i++)
-		strv_push(&command, i == n_path && b.argv0 ? b.argv0 : argv[i]);
+	make_command(&s, &b, argc - rest, argv + rest, &command);
 	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
 			       &consent);
 	if (r < 0)
@@ -115,17 +127,26 @@ static const char run_details[] =
 	"ended it; 125 when ralph itself failed. When the last command has ended, the\n"
 	"sandbox stops, unless --detach was given; its home stays for the next time,\n"
 	"unless --rm was. A command that gets a terminal is run only after you have\n"
-	"seen what it will have and said yes; see 'ralph audit'.";
+	"seen what it will have and said yes; see 'ralph audit'.\n"
+	"\n"
+	"With the name of an agent instead, that agent is run, with the host's login and\n"
+	"without its key: 'ralph run claude', 'ralph run codex . -- --help'. 'ralph claude'\n"
+	"is the same; with --agent, CMD runs in that agent's sandbox.";
+
+static const char *const agent_aliases[] = {"claude",	"codex",   "gemini",
+					    "opencode", "copilot", NULL};
 
 const struct command cmd_run = {
 	.name = "run",
-	.operands = "[PATH] -- CMD [ARG…]",
-	.summary = "run a command in the workspace's sandbox",
+	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]",
+	.summary = "run an agent or a command in the workspace's sandbox",
 	.details = run_details,
 	.group = GROUP_RUN,
 	.flags = CMD_PASSTHROUGH | CMD_CONFIG | CMD_DRY_RUN,
 	OPTIONS(run_opts, struct run_args),
 	.max_operands = OPERANDS_ANY,
 	.complete = COMPLETE_DIR,
+	.words = agent_words,
+	.aliases = agent_aliases,
 	.run = cmd_run_run,
 };

@@ -21,7 +21,8 @@ static const char *const format_words[] = {"text", "json", NULL};
 const struct opt global_opts[] = {
 	{"dry-run", 0, OPT_BOOL, AT(dry_run), NULL, "print the plan and start nothing", .needs = CMD_DRY_RUN},
 	{"yes", 'y', OPT_BOOL, AT(yes), NULL, "do not ask for confirmation"},
-	{"profile", 'p', OPT_STR, 0, "NAME", "profile to load", .key = "profile", .needs = CMD_CONFIG},
+	{"profile", 'p', OPT_STR, 0, "NAME", "profile to load", .key = "profile", .needs = CMD_CONFIG,
+	 .complete = COMPLETE_PROFILE},
 	{"engine", 0, OPT_STR, 0, "NAME", "what makes the sandbox", .key = "engine", .needs = CMD_CONFIG},
 	{"docker", 0, OPT_STR, 0, NULL, "the same as --engine docker", .key = "engine", .value = "docker",
 	 .needs = CMD_CONFIG},
@@ -229,7 +230,8 @@ static int parse_and_run(struct dispatch *d, const struct command *c, void *args
 	return r < 0 ? r : c->run(&d->cli, args, argc, argv);
 }
 
-static int run_command(struct dispatch *d, const struct command *c, int argc, char **argv)
+static int run_command(struct dispatch *d, const struct command *c, const char *word, int argc,
+		       char **argv)
 {
 	cleanup_free void *args = xcalloc(1, c->args_size ? c->args_size : 1);
 	struct opt_set own = {.opts = c->opts, .n = c->n_opts, .base = args};
@@ -237,6 +239,7 @@ static int run_command(struct dispatch *d, const struct command *c, int argc, ch
 
 	d->cli.command = c;
 	d->cli.name = d->name;
+	d->cli.word = word;
 	opt_init(&own);
 	r = parse_and_run(d, c, args, argc, argv);
 	opt_done(&own);
@@ -266,7 +269,8 @@ static int run_named(struct dispatch *d, int leading, int argc, char **argv)
 	r = parse_leading(d, c->flags, leading, argv);
 	if (r < 0)
 		return r;
-	return run_command(d, c, argc - leading - used, argv + leading + used);
+	return run_command(d, c, argv[leading + used - 1], argc - leading - used,
+			   argv + leading + used);
 }
 
 static int dispatch(struct dispatch *d, int argc, char **argv)

@@ -19,6 +19,7 @@ struct cli {
 	/* the command line of the command that runs */
 	const struct command *command;
 	const char *name; /* as in usage: "run", "config show" */
+	const char *word; /* as it was typed: its name, or an alias of it */
 	int dashdash;	  /* operands before "--"; -1 when there was none */
 	bool show_usage;  /* set by cli_usage() */
 	struct err err;
@@ -67,7 +68,7 @@ struct command {
 	int min_operands;
 	int max_operands;		   /* OPERANDS_ANY: no limit */
 	enum opt_complete complete;	   /* what the operands are */
-	const char *const *words;	   /* operands that are one of these; NULL-terminated */
+	const char *const *words;	   /* operands that may be one of these; NULL-terminated */
 	const char *const *aliases;	   /* NULL-terminated; may be NULL */
 	const struct command *const *subs; /* subcommands, NULL-terminated; then no opts, no run */
 	/* Returns the exit code, or -errno with cli->err filled. argv are the operands. */

@@ -55,9 +55,9 @@ static void bash_command(const struct command *c, const char *prefix, FILE *out)
 		(void)fputs("\t\toperand=words operand_words='", out);
 		complete_words(c->words, out);
 		(void)fputs("'\n", out);
-	} else if (c->complete != COMPLETE_NONE) {
-		(void)fprintf(out, "\t\toperand=%s\n", complete_kind_name(c->complete));
 	}
+	if (c->complete != COMPLETE_NONE)
+		(void)fprintf(out, "\t\toperand=%s\n", complete_kind_name(c->complete));
 	if (c->flags & CMD_POSIX)
 		(void)fputs("\t\tposix=1\n", out);
 	if (c->flags & CMD_PASSTHROUGH)
@@ -116,12 +116,16 @@ static const char bash_tail[] =
 	"\n"
 	"_ralph_kind() {\n"
 	"\tlocal word\n"
+	"\t_ralph_offer $2\n"
 	"\tcase $1 in\n"
-	"\twords) _ralph_offer $2 ;;\n"
 	"\tsandbox)\n"
 	"\t\twhile IFS= read -r word; do\n"
 	"\t\t\t[[ $word == *[!a-z0-9-]* ]] || _ralph_offer \"$word\"\n"
 	"\t\tdone < <(command ralph ls --quiet 2>/dev/null) ;;\n"
+	"\tprofile)\n"
+	"\t\twhile IFS= read -r word; do\n"
+	"\t\t\t[[ $word == *[!a-zA-Z0-9._-]* ]] || _ralph_offer \"$word\"\n"
+	"\t\tdone < <(command ralph profile ls --quiet 2>/dev/null) ;;\n"
 	"\tfile | dir | command)\n"
 	"\t\tlocal how=(-f)\n"
 	"\t\t[[ $1 == dir ]] && how=(-d)\n"

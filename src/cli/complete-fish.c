@@ -12,6 +12,7 @@ static const char *fish_kind(enum opt_complete kind)
 	static const char *const kinds[] = {
 		[COMPLETE_NONE] = "",
 		[COMPLETE_SANDBOX] = " -a '(__ralph_sandboxes)'",
+		[COMPLETE_PROFILE] = " -a '(__ralph_profiles)'",
 		[COMPLETE_FILE] = " -F",
 		[COMPLETE_DIR] = " -a '(__fish_complete_directories)'",
 		[COMPLETE_COMMAND] = " -a '(__fish_complete_command)'",
@@ -91,9 +92,9 @@ static void fish_command(const struct command *c, const char *prefix, FILE *out)
 		(void)fprintf(out, "complete -c ralph -n '%s' -a '", at);
 		complete_words(c->words, out);
 		(void)fputs("'\n", out);
-	} else if (c->complete != COMPLETE_NONE) {
-		(void)fprintf(out, "complete -c ralph -n '%s'%s\n", at, fish_kind(c->complete));
 	}
+	if (c->complete != COMPLETE_NONE)
+		(void)fprintf(out, "complete -c ralph -n '%s'%s\n", at, fish_kind(c->complete));
 	if (c->flags & CMD_PASSTHROUGH)
 		(void)fprintf(out,
 			      "complete -c ralph -n '__ralph_payload%s' -a "
@@ -155,6 +156,10 @@ static const char fish_tail[] =
 	"\n"
 	"function __ralph_sandboxes\n"
 	"    command ralph ls --quiet 2>/dev/null | string match -r '^[a-z0-9-]+$'\n"
+	"end\n"
+	"\n"
+	"function __ralph_profiles\n"
+	"    command ralph profile ls --quiet 2>/dev/null | string match -r '^[a-zA-Z0-9._-]+$'\n"
 	"end\n"
 	"\n";
 

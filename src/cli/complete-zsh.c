@@ -16,6 +16,7 @@ static const char *zsh_action(enum opt_complete kind)
 	static const char *const actions[] = {
 		[COMPLETE_NONE] = " ",
 		[COMPLETE_SANDBOX] = "_ralph_sandboxes",
+		[COMPLETE_PROFILE] = "_ralph_profiles",
 		[COMPLETE_FILE] = "_files",
 		[COMPLETE_DIR] = "_files -/",
 		[COMPLETE_COMMAND] = "_command_names -e",
@@ -31,7 +32,11 @@ static void zsh_value(const char *message, const char *const *words, enum opt_co
 	(void)fputc(':', out);
 	zsh_text(message, out);
 	(void)fputc(':', out);
-	if (words) {
+	if (words && kind != COMPLETE_NONE) {
+		(void)fputs("{ compadd -- ", out);
+		complete_words(words, out);
+		(void)fprintf(out, "; %s }", zsh_action(kind));
+	} else if (words) {
 		(void)fputc('(', out);
 		complete_words(words, out);
 		(void)fputc(')', out);
@@ -175,6 +180,12 @@ void complete_zsh(const struct command *const *cmds, FILE *out)
 		    "_ralph_sandboxes() {\n"
 		    "\tlocal -a names=(${(f)\"$(command ralph ls --quiet 2>/dev/null)\"})\n"
 		    "\tnames=(${names:#*[^a-z0-9-]*})\n"
+		    "\tcompadd -a names\n"
+		    "}\n"
+		    "\n"
+		    "_ralph_profiles() {\n"
+		    "\tlocal -a names=(${(f)\"$(command ralph profile ls --quiet 2>/dev/null)\"})\n"
+		    "\tnames=(${names:#*[^a-zA-Z0-9._-]*})\n"
 		    "\tcompadd -a names\n"
 		    "}\n",
 		    out);

@@ -8,9 +8,13 @@
 const char *complete_kind_name(enum opt_complete kind)
 {
 	static const char *const names[] = {
-		[COMPLETE_NONE] = "none",	[COMPLETE_SANDBOX] = "sandbox",
-		[COMPLETE_FILE] = "file",	[COMPLETE_DIR] = "dir",
-		[COMPLETE_COMMAND] = "command", [COMPLETE_SUBCOMMAND] = "subcommand",
+		[COMPLETE_NONE] = "none",
+		[COMPLETE_SANDBOX] = "sandbox",
+		[COMPLETE_PROFILE] = "profile",
+		[COMPLETE_FILE] = "file",
+		[COMPLETE_DIR] = "dir",
+		[COMPLETE_COMMAND] = "command",
+		[COMPLETE_SUBCOMMAND] = "subcommand",
 	};
 	static_assert(ARRAY_SIZE(names) == COMPLETE_N, "one name per kind");
 

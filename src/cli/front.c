@@ -4,9 +4,11 @@
  * loads libraries costs more than everything `ralph exec` does (bench/exec shows it).
  */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/program.h"
@@ -20,7 +22,8 @@ int main(int argc, char **argv)
 	struct places p = {0};
 	struct err err = {0};
 
-	if (argc > 1 && command_find(fast, argv[1]))
+	/* Called by the name of a link, its words are not commands: see linked.h. */
+	if (argc > 1 && streq(path_base(argv[0]), "ralph") && command_find(fast, argv[1]))
 		return program_main(fast, argc, argv);
 	if (places_find(&p, &err) < 0) {
 		log_error("cli", "%s", err.msg);

@@ -44,6 +44,7 @@ enum opt_flags {
 enum opt_complete {
 	COMPLETE_NONE,
 	COMPLETE_SANDBOX, /* names from `ralph ls --quiet` */
+	COMPLETE_PROFILE, /* names from `ralph profile ls --quiet` */
 	COMPLETE_FILE,
 	COMPLETE_DIR,
 	COMPLETE_COMMAND,    /* programs, then files */

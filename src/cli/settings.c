@@ -1,49 +1,119 @@
 #include "cli/settings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/path.h"
+#include "cli/trust.h"
 
 extern char **environ;
 
-int settings_load(struct cli *cli, const char *project, struct settings *ret)
+int settings_sources_find(struct cli *cli, const char *project, struct settings_sources *ret)
 {
-	cleanup_(places_done) struct places p = {0};
-	cleanup_free char *user = NULL, *profiles = NULL, *shipped = NULL, *file = NULL;
-	struct config_sources src = {.environ = environ, .flags = &cli->config};
-	int r = places_find(&p, &cli->err);
+	struct places *p = &ret->places;
+	int r = places_find(p, &cli->err);
 
 	if (r < 0)
 		return r;
-	user = path_join(p.config, "config.yaml");
-	profiles = path_join(p.config, "profiles");
-	shipped = path_join(p.data, "profiles");
-	file = path_join(project ? project : ".", ".ralph/config.yaml");
-	src.user_file = user;
-	src.profile_dir = profiles;
-	src.shipped_dir = shipped;
-	src.project_file = file;
-	src.home = p.home;
-	r = config_load(&src, &ret->config, &cli->err);
+	ret->user = path_join(p->config, "config.yaml");
+	ret->profiles = path_join(p->config, "profiles");
+	ret->shipped = path_join(p->data, "profiles");
+	ret->project = path_join(project ? project : ".", ".ralph/config.yaml");
+	ret->src = (struct config_sources){
+		.user_file = ret->user,
+		.profile_dir = ret->profiles,
+		.shipped_dir = ret->shipped,
+		.project_file = ret->project,
+		.environ = environ,
+		.flags = &cli->config,
+		.home = p->home,
+	};
+	return 0;
+}
+
+void settings_sources_done(struct settings_sources *s)
+{
+	places_done(&s->places);
+	free(s->user);
+	free(s->profiles);
+	free(s->shipped);
+	free(s->project);
+	*s = (struct settings_sources){0};
+}
+
+int settings_load(struct cli *cli, const char *project, struct settings *ret)
+{
+	cleanup_sources struct settings_sources from = {0};
+	cleanup_trust struct trust_state trust = {0};
+	int r = settings_sources_find(cli, project, &from);
+
+	if (r == 0)
+		r = trust_look(&from.places, &from.src, &trust, &cli->err);
+	if (r == 0)
+		r = trust_settle(cli, &from.src, &trust);
+	if (r == 0)
+		r = config_load(&from.src, &ret->config, &cli->err);
 	if (r < 0)
 		return r;
 	log_setup(ret->config->log.level, ret->config->log.format);
-	ret->places = p;
-	p = (struct places){0};
+	ret->places = from.places;
+	from.places = (struct places){0};
 	return 0;
+}
+
+int settings_operands(struct cli *cli, int argc, char **argv, struct settings_target *ret,
+		      int *ret_rest)
+{
+	int before = cli->dashdash >= 0 ? cli->dashdash : argc, used = 0;
+	const char *other = strv_env_get(&cli->config, "agent");
+
+	ret->agent = agent_find(cli->word);
+	if (!ret->agent && before > 0) {
+		ret->agent = agent_find(argv[0]);
+		used = ret->agent != NULL;
+	}
+	if (before - used > 1 && ret->agent)
+		return cli_usage(cli, "one PATH at most; arguments of %s come behind '--'",
+				 ret->agent->name);
+	if (before > 1 && !ret->agent)
+		return cli_usage(cli, "one PATH at most before '--'; the command comes behind it");
+	if (ret->agent && other && !streq(other, ret->agent->name))
+		return cli_usage(cli, "%s and --agent %s exclude each other", ret->agent->name,
+				 other);
+	ret->path = before > used ? argv[used] : NULL;
+	ret->argv0 = argc > before ? argv[before] : NULL;
+	ret->alone = cli->dashdash < 0;
+	*ret_rest = before;
+	return 0;
+}
+
+/* The agent that was named is run; that of the settings only where there is no command: with
+ * --agent, or `agent:` in a file, a command runs in that agent's sandbox. */
+static const struct agent *agent_to_run(const struct settings_target *t, const struct config *c)
+{
+	const struct agent *a = t->agent;
+
+	if (!a && t->alone)
+		a = agent_find(c->agent);
+	return a && a->program ? a : NULL;
 }
 
 int settings_build(struct cli *cli, const struct settings_target *t, struct settings *ret,
 		   struct build *ret_build)
 {
-	struct build_input in = {
-		.path = t->path, .name = t->name, .argv0 = t->argv0, .environ = environ};
-	int r = settings_load(cli, t->path, ret);
+	struct build_input in = {.path = t->path, .name = t->name, .environ = environ};
+	int r;
 
+	if (t->agent)
+		strv_env_set(&cli->config, "agent", t->agent->name);
+	r = settings_load(cli, t->path, ret);
 	if (r < 0)
 		return r;
+	ret->agent = agent_to_run(t, ret->config);
 	in.places = &ret->places;
 	in.config = ret->config;
+	in.run_agent = ret->agent != NULL;
+	in.argv0 = ret->agent ? ret->agent->program : t->argv0;
 	return build_spec(&in, ret_build, &cli->err);
 }
 

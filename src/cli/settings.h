@@ -1,5 +1,6 @@
 #pragma once
 
+#include "agent/agent.h"
 #include "cli/command.h"
 #include "config/config.h"
 #include "sandbox/build.h"
@@ -9,7 +10,19 @@
 struct settings {
 	struct places places;
 	struct config *config;
+	const struct agent *agent; /* settings_build(): whose program is the command; NULL: none */
 };
+
+/* Where settings come from, named as config_load() wants them; nothing is read. */
+struct settings_sources {
+	struct places places;
+	char *user, *profiles, *shipped, *project;
+	struct config_sources src;
+};
+int settings_sources_find(struct cli *cli, const char *project, struct settings_sources *ret);
+void settings_sources_done(struct settings_sources *s);
+
+#define cleanup_sources cleanup_(settings_sources_done)
 
 /* project: the directory whose .ralph/config.yaml counts; NULL: the current one. */
 int settings_load(struct cli *cli, const char *project, struct settings *ret);
@@ -17,16 +30,28 @@ void settings_done(struct settings *s);
 
 /* And what those that start a sandbox go on with: its spec. */
 struct settings_target {
-	const char *path;  /* the workspace; NULL: the current directory */
-	const char *name;  /* NULL: made from the branch */
-	const char *argv0; /* the command; NULL: none yet */
+	const char *path;	   /* the workspace; NULL: the current directory */
+	const char *name;	   /* NULL: made from the branch */
+	const char *argv0;	   /* the command; NULL: none yet */
+	const struct agent *agent; /* the one that was named; NULL: as the settings say */
+	bool alone; /* there is no command: the agent of the settings, if it has a program, is it */
 };
+
+/*
+ * From operands to a target: [AGENT] [PATH] [-- COMMAND | ARGUMENTS OF THE AGENT]. The agent may be
+ * the command's own word (`ralph claude`). A directory of an agent's name is written ./claude.
+ * *ret_rest: how many operands stand before what is behind "--".
+ */
+int settings_operands(struct cli *cli, int argc, char **argv, struct settings_target *ret,
+		      int *ret_rest);
 int settings_build(struct cli *cli, const struct settings_target *t, struct settings *ret,
 		   struct build *ret_build);
 
 /* The options that set what a sandbox has, for every command that takes them. */
 /* clang-format off */
 #define SETTINGS_OPTS \
+	{"agent", 0, OPT_CHOICE, 0, "NAME", "whose sandbox it is: its credentials, state and hosts", \
+	 .key = "agent", .choices = agent_words}, \
 	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"}, \
 	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"}, \
 	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow"}, \

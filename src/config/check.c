@@ -71,6 +71,31 @@ const char *check_env_entry(const char *s)
 	return NULL;
 }
 
+const char *check_program(const char *s)
+{
+	if (made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._+-", PROFILE_MAX_LEN))
+		return NULL;
+	return "is no program's name; use letters, digits, '.', '_', '+' and '-', not a path";
+}
+
+const char *check_refuse(const char *s)
+{
+	if (strlen(s) > PATTERN_MAX_LEN)
+		return "is too long; a pattern has at most 255 characters";
+	/* What matches everything would refuse every variable, and is a slip of the hand. */
+	if (strspn(s, "*") == strlen(s))
+		return "matches everything; name what is to be refused";
+	return has_control(s) ? "holds a control character" : NULL;
+}
+
+const char *check_identity(const char *s)
+{
+	if (!*s || strlen(s) > PATTERN_MAX_LEN || has_control(s) || strchr(s, ' '))
+		return "is no pattern of e-mail addresses; write it like me@example.org or "
+		       "*@example.org";
+	return NULL;
+}
+
 const char *check_pattern(const char *s)
 {
 	size_t len = strlen(s);
@@ -145,4 +170,64 @@ const char *check_credential(const char *s)
 	if (made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-", PROFILE_MAX_LEN))
 		return NULL;
 	return "is no credential's name; use letters, digits, '.', '_' and '-'";
+}
+
+/* https://HOST[:PORT][/PATH]: whoever reads it takes it apart with care; here it must look like
+ * one.
+ */
+static bool is_https(const char *s)
+{
+	static const char scheme[] = "https://";
+	size_t n = sizeof(scheme) - 1;
+
+	return strncmp(s, scheme, n) == 0 && s[n] && s[n] != '/' && !strpbrk(s, "?#@ \\\"") &&
+	       !has_control(s) && strlen(s) <= PATH_MAX_LEN;
+}
+
+const char *check_origin(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (is_https(s) && s[n - 1] != '/')
+		return NULL;
+	return "is no origin; write https://HOST, with :PORT and /PATH where they are needed";
+}
+
+const char *check_token_url(const char *s)
+{
+	return is_https(s) ? NULL : "is no address; write https://HOST/PATH";
+}
+
+const char *check_way(const char *s)
+{
+	static const char *const ways[] = {"phantom", "mount", "pipe", "env", "off"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
+		if (streq(s, ways[i]))
+			return NULL;
+	return "is no way; use phantom, mount, pipe, env or off";
+}
+
+const char *check_source(const char *s)
+{
+	const char *what = strchr(s, ':');
+	size_t n = what ? (size_t)(what - s) : 0;
+
+	if (n == 3 && memcmp(s, "env", n) == 0)
+		return check_env_name(what + 1);
+	if (n == 4 && memcmp(s, "file", n) == 0)
+		return check_mount_path(what + 1);
+	if (n == 7 && memcmp(s, "command", n) == 0)
+		return what[1] && !has_control(what) ? NULL : "names no command";
+	return "is no source; write env:NAME, file:PATH or command:LINE";
+}
+
+const char *check_mask(const char *s)
+{
+	s += s[0] == '!';
+	if (!*s)
+		return "names no file; write a name or a pattern like *.key";
+	if (strchr(s, '/'))
+		return "has a slash; patterns are of names, wherever the file lies";
+	return NULL;
 }

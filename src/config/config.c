@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "config/merge.h"
+#include "config/profile.h"
 #include "config/project.h"
 
 struct config *config_new(void)
@@ -31,6 +32,8 @@ struct config *config_free(struct config *c)
 			strv_done(key_at(c, id));
 		else if (keys[id].type == KEY_WORD)
 			free(*(char **)key_at(c, id));
+		else if (keys[id].type == KEY_PROVIDER)
+			config_provider_done(key_at(c, id));
 		free(c->origins->key[id]);
 		strv_done(&c->origins->items[id]);
 	}
@@ -40,8 +43,27 @@ struct config *config_free(struct config *c)
 	for (size_t i = 0; i < c->network.n_rules; i++)
 		config_rule_done(&c->network.rules[i]);
 	free(c->network.rules);
+	for (size_t i = 0; i < c->n_credentials; i++)
+		config_credential_done(&c->credentials[i]);
+	free(c->credentials);
 	free(c->origins);
 	free(c);
+	return NULL;
+}
+
+const struct config_provider *config_provider(const struct config *c, const char *service)
+{
+	for (enum key_id id = 0; id < KEY_N; id++)
+		if (keys[id].type == KEY_PROVIDER && streq(key_leaf(&keys[id]), service))
+			return key_at(c, id);
+	return NULL;
+}
+
+const struct config_credential *config_credential(const struct config *c, const char *name)
+{
+	for (size_t i = c->n_credentials; i > 0; i--)
+		if (streq(c->credentials[i - 1].name, name))
+			return &c->credentials[i - 1];
 	return NULL;
 }
 
@@ -82,21 +104,15 @@ static const char *choose_profile(const struct config_sources *src, const struct
 static int read_profile(const struct config_sources *src, const char *name,
 			struct config_file **ret, struct err *err)
 {
-	const char *const dirs[] = {src->profile_dir, src->shipped_dir};
-	cleanup_free char *base = xasprintf("%s.yaml", name);
+	const struct profile_dirs dirs = {src->profile_dir, src->shipped_dir};
+	cleanup_free char *path = profile_path(&dirs, name);
+	int r = path ? config_file_read(path, 0, ret, err) : 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		cleanup_free char *path = dirs[i] ? path_join(dirs[i], base) : NULL;
-		int r = path ? config_file_read(path, 0, ret, err) : 0;
-
-		if (r < 0)
-			return r;
-		if (path && *ret)
-			break;
-	}
+	if (r < 0)
+		return r;
 	if (!*ret)
-		return err_usage(err, "profile: there is no profile '%s'; put it at %s/%s", name,
-				 src->profile_dir ? src->profile_dir : "profiles", base);
+		return err_usage(err, "profile: there is no profile '%s'; put it at %s/%s.yaml",
+				 name, src->profile_dir ? src->profile_dir : "profiles", name);
 	if (file_profile(*ret))
 		return merge_fail_at(
 			err, err_usage(err, "a profile cannot name a profile; remove it"), *ret,
@@ -173,4 +189,44 @@ int config_load(const struct config_sources *src, struct config **ret, struct er
 		return r;
 	*ret = take_ptr(c);
 	return 0;
+}
+
+int config_widenings(const struct config_sources *src, struct config_widening **ret, size_t *ret_n,
+		     struct err *err)
+{
+	cleanup_(config_file_freep) struct config_file *user = NULL;
+	cleanup_(config_file_freep) struct config_file *profile = NULL;
+	cleanup_(config_file_freep) struct config_file *project = NULL;
+	cleanup_(config_freep) struct config *base = config_new();
+	cleanup_(config_freep) struct config *alone = config_new();
+	struct merge m = {base, src->home, err}, probe = {alone, src->home, err};
+	const char *name;
+	int r = src->user_file ? config_file_read(src->user_file, 0, &user, err) : 0;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (r == 0)
+		r = read_project(src, &project, err);
+	if (r < 0 || !project)
+		return r;
+	/* The user's own choice: what the project's profile would bring is part of what it asks. */
+	name = choose_profile(src, user, NULL);
+	if (name && !check_profile(name))
+		r = read_profile(src, name, &profile, err);
+	if (r == 0 && user)
+		r = merge_file(&m, user);
+	if (r == 0 && profile)
+		r = merge_file(&m, profile);
+	if (r == 0)
+		r = merge_file(&probe, project);
+	if (r == 0)
+		config_project_widenings(base, alone, project, src->memory_share, ret, ret_n);
+	return r;
+}
+
+void config_widenings_free(struct config_widening *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(w[i].value);
+	free(w);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/strv.h"
@@ -14,6 +15,10 @@
  *
  * Sources, strongest first: flag, RALPH_* environment, project file, profile, user file, default.
  */
+/* The strictest first, so that a project file can only become stricter. */
+enum config_quarantine { QUARANTINE_ALL, QUARANTINE_GIT, QUARANTINE_NONE, QUARANTINE_N };
+#define CONFIG_FILE_MAX (256 * KiB)
+
 enum config_tier { TIER_NONE, TIER_ALLOWLIST, TIER_INET, TIER_FULL, TIER_N };
 
 struct config_mount {
@@ -31,16 +36,37 @@ struct config_rule {
 	char *credential;    /* name of a credential to inject, or NULL */
 };
 
+/* Where a provider is reached instead of its public address: a company's gateway. */
+struct config_provider {
+	char *origin;	 /* https://HOST[:PORT][/PATH] */
+	char *ca_file;	 /* whom to trust there, and nowhere else */
+	char *token_url; /* where its logins are renewed */
+};
+
+/* What the user says about one credential. */
+struct config_credential {
+	char *name;   /* of a service ("anthropic"), or a name of the user's own */
+	char *way;    /* "phantom", "mount", "pipe", "env", "off"; NULL: phantom */
+	char *source; /* "env:NAME", "file:PATH", "command:LINE"; NULL: as the service has it */
+};
+
 struct config {
 	char *agent;   /* "command", "claude", … */
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
-		struct strv set;  /* NAME=VALUE */
-		struct strv pass; /* names taken from the host's environment */
+		struct strv set;    /* NAME=VALUE */
+		struct strv pass;   /* names taken from the host's environment */
+		struct strv refuse; /* patterns of names and values that are not taken */
 	} env;
+	struct strv identity; /* patterns of e-mail addresses: whose logins; empty: anyone's */
 	struct config_mount *mounts;
 	size_t n_mounts;
+	struct strv packages; /* programs that must be found inside */
+	struct {
+		struct strv mask; /* patterns of names that cannot be read inside */
+		enum config_quarantine quarantine;
+	} workspace;
 	struct {
 		enum config_tier tier;
 		struct strv allow, deny;
@@ -56,11 +82,22 @@ struct config {
 		uint64_t timeout_ms; /* wall clock of a command; 0: none */
 	} limits;
 	struct {
+		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini, github,
+			npm;
+	} providers;
+	struct config_credential *credentials;
+	size_t n_credentials;
+	struct {
 		enum log_level level;
 		enum log_format format;
 	} log;
 	struct config_origins *origins; /* where each key's value came from */
 };
+
+/* What is set for a service; NULL when there is no such service. */
+const struct config_provider *config_provider(const struct config *c, const char *service);
+/* The last word about a credential; NULL when nothing was said. */
+const struct config_credential *config_credential(const struct config *c, const char *name);
 
 struct config *config_new(void); /* all defaults */
 struct config *config_free(struct config *c);
@@ -73,10 +110,10 @@ static inline void config_freep(struct config **c)
 /*
  * What to read. NULL paths are skipped; a file that is named but absent is skipped as well.
  *
- * Scalars: the strongest source wins. Lists (env.set, env.pass, mounts, network.allow, .deny,
- * .rules): every source appends to the weaker ones, in the order user file, profile, project file,
- * environment, flags. An entry that is there already is not repeated; an env.set of the same name
- * and a mount on the same target replace the weaker one.
+ * Scalars: the strongest source wins. Lists (env.set, env.pass, env.refuse, identity, mounts,
+ * packages, network.allow, .deny, .rules): every source appends to the weaker ones, in the order user file,
+ * profile, project file, environment, flags. An entry that is there already is not repeated; an
+ * env.set of the same name and a mount on the same target replace the weaker one.
  */
 struct config_sources {
 	const char *user_file;	  /* $XDG_CONFIG_HOME/ralph/config.yaml */
@@ -105,6 +142,23 @@ struct config_sources {
 
 /* Merges all sources by precedence. Errors carry file:line:column, the key, the remedy; exit 2. */
 int config_load(const struct config_sources *src, struct config **ret, struct err *err);
+
+/*
+ * What the project file asks for beyond the user's own settings (user file and the profile that the
+ * user chose), whether it is trusted or not: none where it only tightens, or is not there.
+ */
+struct config_widening {
+	const char *key;
+	char *value;   /* as the file has it; of a mount its path, of a rule its host */
+	unsigned line; /* in the file */
+};
+int config_widenings(const struct config_sources *src, struct config_widening **ret, size_t *ret_n,
+		     struct err *err);
+void config_widenings_free(struct config_widening *w, size_t n);
+
+/* The bytes of a project file, for project_text; *ret_there is false where there is none. No link
+ * is followed, and what is larger than a file may be, or none, is refused; exit 2. */
+int config_project_read(const char *path, struct buf *ret, bool *ret_there, struct err *err);
 
 /* Every key with its effective value, as it would be written in a file. */
 struct config_entry {

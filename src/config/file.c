@@ -13,9 +13,11 @@
 /* The libcyaml schema of a file, made from the table of keys. All values are read as text: what
  * libcyaml takes for a number (octal, hexadecimal, signs) is not what ralph does. */
 struct schema {
-	struct cyaml_schema_value word, mount, rule, root;
+	struct cyaml_schema_value word, mount, rule, credential, root;
 	struct cyaml_schema_field mount_fields[MOUNT_FIELDS_N + 1];
 	struct cyaml_schema_field rule_fields[RULE_FIELDS_N + 1];
+	struct cyaml_schema_field provider_fields[PROVIDER_FIELDS_N + 1];
+	struct cyaml_schema_field credential_fields[CREDENTIAL_FIELDS_N + 1];
 	struct cyaml_schema_field top[KEY_N + 1];
 	struct cyaml_schema_field leaves[2 * KEY_N]; /* each section's, ended by an empty one */
 	char sections[KEY_N][16];
@@ -62,6 +64,17 @@ static void add_fields(struct schema *s, struct cyaml_schema_field *to, enum key
 	}
 }
 
+static struct cyaml_schema_value mapping(enum cyaml_flag flags, size_t size,
+					 const struct cyaml_schema_field *fields)
+{
+	return (struct cyaml_schema_value){
+		.type = CYAML_MAPPING,
+		.flags = flags,
+		.data_size = (uint32_t)size,
+		.mapping = {.fields = fields},
+	};
+}
+
 static void add_key(struct schema *s, struct cyaml_schema_field *f, enum key_id id)
 {
 	const struct key *k = &keys[id];
@@ -75,19 +88,18 @@ static void add_key(struct schema *s, struct cyaml_schema_field *f, enum key_id 
 		add_list(f, key_leaf(k), items, count, &s->mount, sizeof(struct raw_mount));
 	else if (k->type == KEY_RULE)
 		add_list(f, key_leaf(k), items, count, &s->rule, sizeof(struct raw_rule));
+	else if (k->type == KEY_CREDENTIAL)
+		add_list(f, key_leaf(k), items, count, &s->credential,
+			 sizeof(struct raw_credential));
+	else if (k->type == KEY_PROVIDER)
+		*f = (struct cyaml_schema_field){
+			.key = key_leaf(k),
+			.data_offset = (uint32_t)items,
+			.value = mapping(CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+					 sizeof(struct raw_provider), s->provider_fields),
+		};
 	else
 		add_word(f, key_leaf(k), at + offsetof(struct raw_value, scalar));
-}
-
-static struct cyaml_schema_value mapping(enum cyaml_flag flags, size_t size,
-					 const struct cyaml_schema_field *fields)
-{
-	return (struct cyaml_schema_value){
-		.type = CYAML_MAPPING,
-		.flags = flags,
-		.data_size = (uint32_t)size,
-		.mapping = {.fields = fields},
-	};
 }
 
 /* The keys of a section stand together in the table; all of a file's values lie in one array, so a
@@ -105,6 +117,10 @@ static struct schema *schema_new(void)
 	s->root = mapping(CYAML_FLAG_POINTER, all, s->top);
 	add_fields(s, s->mount_fields, KEY_MOUNT);
 	add_fields(s, s->rule_fields, KEY_RULE);
+	s->credential =
+		mapping(CYAML_FLAG_DEFAULT, sizeof(struct raw_credential), s->credential_fields);
+	add_fields(s, s->provider_fields, KEY_PROVIDER);
+	add_fields(s, s->credential_fields, KEY_CREDENTIAL);
 	for (enum key_id id = 0; id < KEY_N;) {
 		const char *name = keys[id].name;
 		size_t len = key_section(&keys[id]);
@@ -180,16 +196,14 @@ static int open_hostile(const char *path)
 	return path_open_beneath(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 }
 
-int config_file_read(const char *path, enum config_file_flags flags, struct config_file **ret,
-		     struct err *err)
+static int read_bytes(const char *path, enum config_file_flags flags, struct buf *ret,
+		      bool *ret_there, struct err *err)
 {
 	cleanup_fd int fd = -1;
-	cleanup_buf struct buf b;
 	struct stat st;
 	int r;
 
-	buf_init(&b, CONFIG_FILE_MAX);
-	*ret = NULL;
+	*ret_there = false;
 	if (flags & CONFIG_FILE_HOSTILE) {
 		fd = open_hostile(path);
 		if (fd == -ELOOP)
@@ -209,10 +223,29 @@ int config_file_read(const char *path, enum config_file_flags flags, struct conf
 		return err_sys(err, errno, "cannot look at '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return err_usage(err, "%s: is not a regular file; remove it", path);
-	r = fd_read_all(fd, &b);
+	r = fd_read_all(fd, ret);
 	if (r == -ENOBUFS)
 		return err_usage(err, "%s: is larger than 256 KiB; shorten it", path);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read '%s'", path);
-	return config_file_parse(path, buf_str(&b), b.len, ret, err);
+	*ret_there = true;
+	return 0;
+}
+
+int config_project_read(const char *path, struct buf *ret, bool *ret_there, struct err *err)
+{
+	return read_bytes(path, CONFIG_FILE_HOSTILE, ret, ret_there, err);
+}
+
+int config_file_read(const char *path, enum config_file_flags flags, struct config_file **ret,
+		     struct err *err)
+{
+	cleanup_buf struct buf b;
+	bool there;
+	int r;
+
+	buf_init(&b, CONFIG_FILE_MAX);
+	*ret = NULL;
+	r = read_bytes(path, flags, &b, &there, err);
+	return r < 0 || !there ? r : config_file_parse(path, buf_str(&b), b.len, ret, err);
 }

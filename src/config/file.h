@@ -5,7 +5,7 @@
 /* One file as libcyaml read it: text only; merge.c parses and checks the values. */
 struct raw_value {
 	char *scalar; /* NULL: not given */
-	void *items;  /* char *, struct raw_mount or struct raw_rule, by the key's type */
+	void *items; /* char *, struct raw_mount …, by the key's type; raw_provider: one, or NULL */
 	uint64_t n;
 };
 

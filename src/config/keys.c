@@ -10,6 +10,12 @@
 
 /* "none" or "direct" is no engine of a file: running without a sandbox is only ever typed. */
 static const char *const engines[] = {"auto", "native", "docker", "podman", "sbx", NULL};
+static const char *const quarantines[] = {
+	[QUARANTINE_ALL] = "all",
+	[QUARANTINE_GIT] = "git",
+	[QUARANTINE_NONE] = "none",
+	[QUARANTINE_N] = NULL,
+};
 static const char *const tiers[] = {
 	[TIER_NONE] = "none", [TIER_ALLOWLIST] = "allowlist",
 	[TIER_INET] = "inet", [TIER_FULL] = "full",
@@ -46,8 +52,24 @@ const struct key keys[KEY_N] = {
 	[KEY_ENV_PASS] = { "env.pass", KEY_LIST, PROJECT_SAME, AT(env.pass), .option = "--pass",
 		.check = check_env_name,
 		.help = "names of host variables passed in" },
+	[KEY_ENV_REFUSE] = { "env.refuse", KEY_LIST, PROJECT_ANY, AT(env.refuse),
+		.option = "--refuse", .check = check_refuse,
+		.help = "names and values that may not be set or passed in" },
+	[KEY_IDENTITY] = { "identity", KEY_LIST, PROJECT_SAME, AT(identity),
+		.option = "--identity", .check = check_identity,
+		.help = "whose logins may be used; empty for anyone's" },
 	[KEY_MOUNTS] = { "mounts", KEY_MOUNT, PROJECT_SAME, AT(mounts), .option = "--mount",
 		.help = "host paths shown inside" },
+	[KEY_MASK] = { "workspace.mask", KEY_LIST, PROJECT_SAME, AT(workspace.mask),
+		.option = "--mask", .check = check_mask,
+		.help = "names of files that cannot be read inside" },
+	[KEY_QUARANTINE] = { "workspace.quarantine", KEY_CHOICE, PROJECT_LOWER,
+		AT(workspace.quarantine), .def = "git", .option = "--quarantine",
+		.choices = quarantines,
+		.help = "what the host would run is moved away: all, git or none" },
+	[KEY_PACKAGES] = { "packages", KEY_LIST, PROJECT_ANY, AT(packages), .option = "--package",
+		.check = check_program,
+		.help = "programs that must be found inside" },
 	[KEY_TIER] = { "network.tier", KEY_CHOICE, PROJECT_LOWER, AT(network.tier),
 		.def = "allowlist", .option = "--net", .choices = tiers,
 		.help = "how much network there is" },
@@ -78,6 +100,33 @@ const struct key keys[KEY_N] = {
 	[KEY_TIMEOUT] = { "limits.timeout", KEY_DURATION, PROJECT_LOWER0, AT(limits.timeout_ms),
 		.def = "0", .option = "--timeout", .min = 1, .max = 365 * DAY_MS, .zero = true,
 		.help = "wall clock of a command; 0 for none" },
+	[KEY_PROVIDER_ANTHROPIC] = { "providers.anthropic", KEY_PROVIDER, PROJECT_SAME,
+		AT(providers.anthropic), .option = "--provider",
+		.help = "where Anthropic is reached instead of its public address" },
+	[KEY_PROVIDER_BEDROCK] = { "providers.bedrock", KEY_PROVIDER, PROJECT_SAME,
+		AT(providers.bedrock), .option = "--provider",
+		.help = "where Amazon Bedrock is reached instead of its public address" },
+	[KEY_PROVIDER_VERTEX] = { "providers.vertex", KEY_PROVIDER, PROJECT_SAME,
+		AT(providers.vertex), .option = "--provider",
+		.help = "where Vertex AI is reached instead of its public address" },
+	[KEY_PROVIDER_FOUNDRY] = { "providers.foundry", KEY_PROVIDER, PROJECT_SAME,
+		AT(providers.foundry), .option = "--provider",
+		.help = "where Foundry is reached instead of its public address" },
+	[KEY_PROVIDER_OPENAI] = { "providers.openai", KEY_PROVIDER, PROJECT_SAME,
+		AT(providers.openai), .option = "--provider",
+		.help = "where OpenAI is reached instead of its public address" },
+	[KEY_PROVIDER_GEMINI] = { "providers.gemini", KEY_PROVIDER, PROJECT_SAME,
+		AT(providers.gemini), .option = "--provider",
+		.help = "where Gemini is reached instead of its public address" },
+	[KEY_PROVIDER_GITHUB] = { "providers.github", KEY_PROVIDER, PROJECT_SAME,
+		AT(providers.github), .option = "--provider",
+		.help = "where GitHub is reached instead of its public address" },
+	[KEY_PROVIDER_NPM] = { "providers.npm", KEY_PROVIDER, PROJECT_SAME,
+		AT(providers.npm), .option = "--provider",
+		.help = "where npm is reached instead of its public address" },
+	[KEY_CREDENTIALS] = { "credentials", KEY_CREDENTIAL, PROJECT_SAME, AT(credentials),
+		.option = "--credential",
+		.help = "how sandboxes come by credentials, and further ones" },
 	[KEY_LOG_LEVEL] = { "log.level", KEY_CHOICE, PROJECT_SAME, AT(log.level), .def = "info",
 		.option = "--log-level", .choices = levels,
 		.help = "the least important message that is shown" },
@@ -101,12 +150,41 @@ const struct key_field rule_fields[RULE_FIELDS_N] = {
 	[RULE_GIT]        = { RULE(git), .list = true },
 	[RULE_CREDENTIAL] = { RULE(credential) },
 };
+
+#define PROVIDER(member) .name = #member, .offset = offsetof(struct raw_provider, member)
+const struct key_field provider_fields[PROVIDER_FIELDS_N] = {
+	[PROVIDER_ORIGIN]    = { PROVIDER(origin) },
+	[PROVIDER_CA_FILE]   = { PROVIDER(ca_file) },
+	[PROVIDER_TOKEN_URL] = { PROVIDER(token_url) },
+};
+
+#define CREDENTIAL(member) .name = #member, .offset = offsetof(struct raw_credential, member)
+const struct key_field credential_fields[CREDENTIAL_FIELDS_N] = {
+	[CREDENTIAL_NAME]   = { CREDENTIAL(name), .required = true },
+	[CREDENTIAL_WAY]    = { CREDENTIAL(way) },
+	[CREDENTIAL_SOURCE] = { CREDENTIAL(source) },
+};
 /* clang-format on */
 
 const struct key_field *key_fields(enum key_type type, size_t *ret_n)
 {
-	*ret_n = type == KEY_MOUNT ? MOUNT_FIELDS_N : type == KEY_RULE ? RULE_FIELDS_N : 0;
-	return type == KEY_MOUNT ? mount_fields : type == KEY_RULE ? rule_fields : NULL;
+	switch ((unsigned)type) {
+	case KEY_MOUNT:
+		*ret_n = MOUNT_FIELDS_N;
+		return mount_fields;
+	case KEY_RULE:
+		*ret_n = RULE_FIELDS_N;
+		return rule_fields;
+	case KEY_PROVIDER:
+		*ret_n = PROVIDER_FIELDS_N;
+		return provider_fields;
+	case KEY_CREDENTIAL:
+		*ret_n = CREDENTIAL_FIELDS_N;
+		return credential_fields;
+	default:
+		*ret_n = 0;
+		return NULL;
+	}
 }
 
 size_t key_section(const struct key *k)
@@ -148,7 +226,9 @@ bool config_key(size_t i, struct config_key *ret)
 		.name = k->name,
 		.option = k->option,
 		.help = k->help,
-		.default_value = k->def ? k->def : "[]",
+		.default_value = k->def			   ? k->def
+				 : k->type == KEY_PROVIDER ? "{}"
+							   : "[]",
 		.choices = k->choices,
 		.is_list = key_is_list((enum key_id)i),
 	};

@@ -13,7 +13,12 @@ enum key_id {
 	KEY_PROFILE,
 	KEY_ENV_SET,
 	KEY_ENV_PASS,
+	KEY_ENV_REFUSE,
+	KEY_IDENTITY,
 	KEY_MOUNTS,
+	KEY_PACKAGES,
+	KEY_MASK,
+	KEY_QUARANTINE,
 	KEY_TIER,
 	KEY_ALLOW,
 	KEY_DENY,
@@ -24,20 +29,31 @@ enum key_id {
 	KEY_TMP,
 	KEY_OPEN_FILES,
 	KEY_TIMEOUT,
+	KEY_PROVIDER_ANTHROPIC,
+	KEY_PROVIDER_BEDROCK,
+	KEY_PROVIDER_VERTEX,
+	KEY_PROVIDER_FOUNDRY,
+	KEY_PROVIDER_OPENAI,
+	KEY_PROVIDER_GEMINI,
+	KEY_PROVIDER_GITHUB,
+	KEY_PROVIDER_NPM,
+	KEY_CREDENTIALS,
 	KEY_LOG_LEVEL,
 	KEY_LOG_FORMAT,
 	KEY_N
 };
 
 enum key_type {
-	KEY_WORD,     /* char *; an empty one is NULL */
-	KEY_CHOICE,   /* an int-sized enum, the index into key.choices */
-	KEY_UINT,     /* uint64_t */
-	KEY_SIZE,     /* uint64_t, bytes */
-	KEY_DURATION, /* uint64_t, milliseconds */
-	KEY_LIST,     /* struct strv */
-	KEY_MOUNT,    /* struct config_mount *, size_t behind it */
-	KEY_RULE,     /* struct config_rule *, size_t behind it */
+	KEY_WORD,	/* char *; an empty one is NULL */
+	KEY_CHOICE,	/* an int-sized enum, the index into key.choices */
+	KEY_UINT,	/* uint64_t */
+	KEY_SIZE,	/* uint64_t, bytes */
+	KEY_DURATION,	/* uint64_t, milliseconds */
+	KEY_PROVIDER,	/* struct config_provider: keys of its own, one below the other */
+	KEY_LIST,	/* struct strv */
+	KEY_MOUNT,	/* struct config_mount *, size_t behind it */
+	KEY_RULE,	/* struct config_rule *, size_t behind it */
+	KEY_CREDENTIAL, /* struct config_credential *, size_t behind it */
 };
 
 /* What a project file that the user has not trusted may do with a key. */
@@ -68,19 +84,24 @@ struct key {
 extern const struct key keys[KEY_N];
 #define KEY_ENV_MAX sizeof(((struct config_key *)0)->env)
 
-/* The members of one mount and one rule, for the reader, the schema and messages alike. */
+/* The members of one entry of a list, for the reader, the schema and messages alike. */
 struct key_field {
 	const char *name;
-	size_t offset; /* in struct raw_mount, struct raw_rule */
+	size_t offset; /* in struct raw_mount, struct raw_rule … */
 	bool list, required;
 };
 
-extern const struct key_field mount_fields[], rule_fields[];
+extern const struct key_field mount_fields[], rule_fields[], provider_fields[], credential_fields[];
 #define MOUNT_FIELDS_N 3
 #define RULE_FIELDS_N 5
+#define PROVIDER_FIELDS_N 3
+#define CREDENTIAL_FIELDS_N 3
+#define FIELDS_MAX 5 /* of any of them */
 
 enum mount_field { MOUNT_PATH, MOUNT_MODE, MOUNT_TARGET };
 enum rule_field { RULE_HOST, RULE_METHODS, RULE_PATHS, RULE_GIT, RULE_CREDENTIAL };
+enum provider_field { PROVIDER_ORIGIN, PROVIDER_CA_FILE, PROVIDER_TOKEN_URL };
+enum credential_field { CREDENTIAL_NAME, CREDENTIAL_WAY, CREDENTIAL_SOURCE };
 
 const struct key_field *key_fields(enum key_type type, size_t *ret_n);
 
@@ -98,6 +119,14 @@ struct raw_rule {
 	char *host;
 	struct raw_list methods, paths, git;
 	char *credential;
+};
+
+struct raw_provider {
+	char *origin, *ca_file, *token_url;
+};
+
+struct raw_credential {
+	char *name, *way, *source;
 };
 
 static inline bool key_is_list(enum key_id id)
@@ -137,10 +166,18 @@ const char *check_agent(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
+const char *check_refuse(const char *s);
+const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
+const char *check_mask(const char *s);
+const char *check_program(const char *s);
 const char *check_mount_path(const char *s);
 const char *check_mount_target(const char *s);
 const char *check_method(const char *s);
 const char *check_url_path(const char *s);
 const char *check_git(const char *s);
 const char *check_credential(const char *s);
+const char *check_origin(const char *s);
+const char *check_token_url(const char *s);
+const char *check_way(const char *s);
+const char *check_source(const char *s);

@@ -74,6 +74,29 @@ static int check_word(struct merge *m, const char *(*check)(const char *s), cons
 		    key);
 }
 
+int merge_check(struct merge *m, const struct config_file *f, uint64_t mark,
+		const char *(*check)(const char *s), const char *text, const char *key)
+{
+	struct where w = {.file = f, .mark = marks_get(&f->marks, mark)};
+
+	return check_word(m, check, text, &w, key);
+}
+
+void merge_origin(struct merge *m, const struct config_file *f, enum key_id id, int item, size_t at)
+{
+	struct where w = in_file(f, id, item, MARK_NONE, MARK_NONE);
+
+	if (item == MARK_NONE)
+		set_origin(m, id, &w);
+	else
+		set_item_origin(m, id, at, &w);
+}
+
+char *merge_home_path(const struct merge *m, const char *path)
+{
+	return path[0] == '~' ? path_join(m->home ? m->home : "/", path + 2) : xstrdup(path);
+}
+
 static int merge_scalar(struct merge *m, enum key_id id, const char *text, const struct where *w)
 {
 	int r = key_set_scalar(m->c, id, text, m->err);
@@ -271,6 +294,8 @@ static int merge_entry(struct merge *m, const struct config_file *f, enum key_id
 		return merge_item(m, id, ((char *const *)items)[i], &w);
 	if (keys[id].type == KEY_RULE)
 		return merge_rule(m, f, i, &((const struct raw_rule *)items)[i]);
+	if (keys[id].type == KEY_CREDENTIAL)
+		return merge_credential(m, f, i);
 	for (int k = 0; k < MOUNT_FIELDS_N; k++)
 		fields[k] = in_file(f, id, i, k, MARK_NONE);
 	return merge_mount(m, &((const struct raw_mount *)items)[i], &w, fields);
@@ -288,6 +313,8 @@ int merge_file(struct merge *m, const struct config_file *f)
 
 			r = merge_scalar(m, id, v->scalar, &w);
 		}
+		if (keys[id].type == KEY_PROVIDER && v->items)
+			r = merge_provider(m, f, id);
 		for (uint64_t i = 0; i < v->n && r == 0; i++)
 			r = merge_entry(m, f, id, (int)i);
 	}
@@ -299,7 +326,8 @@ static int merge_text(struct merge *m, enum key_id id, const char *text, const c
 {
 	struct where w = {.name = name};
 
-	if (keys[id].type == KEY_RULE)
+	if (keys[id].type == KEY_RULE || keys[id].type == KEY_PROVIDER ||
+	    keys[id].type == KEY_CREDENTIAL)
 		return fail(m,
 			    err_usage(m->err, "can only be given in a file; write it to "
 					      "config.yaml or to a profile"),
@@ -326,8 +354,29 @@ static int merge_variable(struct merge *m, enum key_id id, const char *name, con
 	return r;
 }
 
+/* Names by which the published designs call a key. */
+static const struct {
+	const char *name;
+	enum key_id id;
+} other_names[] = {
+	{"RALPH_DOCKER_ENV", KEY_ENV_PASS},
+	{"SANDBOX_REFUSE_PATTERNS", KEY_ENV_REFUSE},
+};
+
+static int merge_other_names(struct merge *m, const char *entry)
+{
+	size_t len = strcspn(entry, "=");
+
+	for (size_t i = 0; entry[len] == '=' && i < ARRAY_SIZE(other_names); i++)
+		if (strlen(other_names[i].name) == len &&
+		    memcmp(other_names[i].name, entry, len) == 0)
+			return merge_variable(m, other_names[i].id, other_names[i].name,
+					      entry + len + 1);
+	return 0;
+}
+
 /* Names that begin like a section's are meant for ralph, so a wrong one is a mistake; others, like
- * RALPH_DOCKER_ENV, belong to other parts and are none of this layer's. */
+ * RALPH_INBOX_DIR, belong to other parts and are none of this layer's. */
 static bool looks_like_key(const char *name, size_t len, char names[KEY_N][KEY_ENV_MAX])
 {
 	for (enum key_id id = 0; id < KEY_N; id++) {
@@ -376,7 +425,8 @@ int merge_environ(struct merge *m, char *const *env)
 	int r = 0;
 
 	for (; *env && r == 0; env++) {
-		if (strncmp(*env, "RALPH_", strlen("RALPH_")) != 0)
+		r = merge_other_names(m, *env);
+		if (r < 0 || strncmp(*env, "RALPH_", strlen("RALPH_")) != 0)
 			continue;
 		for (enum key_id id = 0; !named && id < KEY_N; id++)
 			key_env_name(&keys[id], names[id]);

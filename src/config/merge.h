@@ -24,3 +24,16 @@ int merge_fail_at(struct err *err, int r, const struct config_file *f, uint64_t 
 
 void config_mount_done(struct config_mount *m);
 void config_rule_done(struct config_rule *r);
+void config_provider_done(struct config_provider *p);
+void config_credential_done(struct config_credential *c);
+
+/* merge-cred.c: providers.* and credentials */
+int merge_provider(struct merge *m, const struct config_file *f, enum key_id id);
+int merge_credential(struct merge *m, const struct config_file *f, int item);
+/* For merge-cred.c: a value that must pass a check; where it came from. */
+int merge_check(struct merge *m, const struct config_file *f, uint64_t mark,
+		const char *(*check)(const char *s), const char *text, const char *key);
+void merge_origin(struct merge *m, const struct config_file *f, enum key_id id, int item,
+		  size_t at);
+/* ~ as the user's home; for a path that was checked. */
+char *merge_home_path(const struct merge *m, const char *path);

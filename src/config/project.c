@@ -4,7 +4,7 @@
 
 #include "config/merge.h"
 
-#define REMEDY "a project file may only tighten: move it to your own config.yaml or a profile"
+#define REMEDY "a project file may only tighten, unless you trust it: ralph trust"
 
 static uint64_t number(const struct config *c, enum key_id id)
 {
@@ -77,49 +77,122 @@ static bool item_widens(const struct config *base, enum key_id id, const char *t
 	return !strv_has(key_at(base, id), text);
 }
 
-static int list_widens(const struct config *base, const struct config_file *f, enum key_id id,
-		       struct err *err)
-{
-	const struct raw_value *v = &f->values[id];
+struct walk {
+	const struct config *base;
+	const struct config_file *file;
+	uint64_t memory_share;
+	/* Each thing that widens; a negative result ends the walk. item: of a list, or MARK_NONE.
+	 */
+	int (*found)(struct walk *w, enum key_id id, int item, const char *text);
+	struct err *err;
+	struct config_widening *list; /* of collect() */
+	size_t n;
+};
 
-	for (uint64_t i = 0; i < v->n; i++) {
+static int walk_list(struct walk *w, enum key_id id)
+{
+	const struct raw_value *v = &w->file->values[id];
+	int r = 0;
+
+	for (uint64_t i = 0; i < v->n && r == 0; i++) {
 		const char *text = keys[id].type == KEY_LIST ? ((char **)v->items)[i]
 				   : keys[id].type == KEY_MOUNT
 					   ? ((struct raw_mount *)v->items)[i].path
+				   : keys[id].type == KEY_CREDENTIAL
+					   ? ((struct raw_credential *)v->items)[i].name
 					   : ((struct raw_rule *)v->items)[i].host;
-		int r;
 
-		if (keys[id].type == KEY_LIST && !item_widens(base, id, text))
-			continue;
-		r = err_usage(err, "'%.*s' is not in your own settings; " REMEDY,
-			      id == KEY_ENV_SET ? (int)strcspn(text, "=") : 60, text);
-		return merge_fail_at(err, r, f, mark_id(id, (int)i, MARK_NONE, MARK_NONE),
-				     keys[id].name);
+		if (keys[id].type != KEY_LIST || item_widens(w->base, id, text))
+			r = w->found(w, id, (int)i, text);
 	}
-	return 0;
+	return r;
+}
+
+static const char *provider_text(const struct raw_provider *p)
+{
+	return p->origin ? p->origin : p->token_url ? p->token_url : p->ca_file ? p->ca_file : "{}";
+}
+
+static int walk(struct walk *w, const struct config *project)
+{
+	int r = 0;
+
+	for (enum key_id id = 0; w->file->values && id < KEY_N && r == 0; id++) {
+		const char *text = w->file->values[id].scalar;
+
+		if (key_is_list(id))
+			r = walk_list(w, id);
+		else if (keys[id].type == KEY_PROVIDER && w->file->values[id].items)
+			r = w->found(w, id, MARK_NONE, provider_text(w->file->values[id].items));
+		else if (text && scalar_widens(w->base, project, id, w->memory_share))
+			r = w->found(w, id, MARK_NONE, text);
+	}
+	return r;
+}
+
+/* What follows the '=' of an env.set may be a secret. */
+static int shown(enum key_id id, const char *text)
+{
+	return id == KEY_ENV_SET ? (int)strcspn(text, "=") : 60;
+}
+
+static int refuse(struct walk *w, enum key_id id, int item, const char *text)
+{
+	int r;
+
+	if (item != MARK_NONE)
+		r = err_usage(w->err, "'%.*s' is not in your own settings; " REMEDY,
+			      shown(id, text), text);
+	else if (keys[id].type == KEY_PROVIDER)
+		r = err_usage(w->err, "is not a project's to say; " REMEDY);
+	else if (id == KEY_MEMORY && w->base->limits.memory == 0 && w->memory_share == 0)
+		r = err_usage(w->err, "you have set no limit to compare with; set limits.memory "
+				      "in your own config.yaml");
+	else
+		r = err_usage(w->err, "'%.60s' is wider than your own setting; " REMEDY, text);
+	return merge_fail_at(w->err, r, w->file, mark_id(id, item, MARK_NONE, MARK_NONE),
+			     keys[id].name);
 }
 
 int config_project_widens(const struct config *base, const struct config *project,
 			  const struct config_file *file, uint64_t memory_share, struct err *err)
 {
-	int r = 0;
+	struct walk w = {
+		.base = base,
+		.file = file,
+		.memory_share = memory_share,
+		.found = refuse,
+		.err = err,
+	};
 
-	for (enum key_id id = 0; file->values && id < KEY_N && r == 0; id++) {
-		if (key_is_list(id)) {
-			r = list_widens(base, file, id, err);
-			continue;
-		}
-		if (!file->values[id].scalar || !scalar_widens(base, project, id, memory_share))
-			continue;
-		if (id == KEY_MEMORY && base->limits.memory == 0 && memory_share == 0)
-			r = err_usage(err,
-				      "you have set no limit to compare with; set limits.memory "
-				      "in your own config.yaml");
-		else
-			r = err_usage(err, "'%.60s' is wider than your own setting; " REMEDY,
-				      file->values[id].scalar);
-		r = merge_fail_at(err, r, file, mark_id(id, MARK_NONE, MARK_NONE, MARK_NONE),
-				  keys[id].name);
-	}
-	return r;
+	return walk(&w, project);
+}
+
+static int collect(struct walk *w, enum key_id id, int item, const char *text)
+{
+	struct mark at = marks_get(&w->file->marks, mark_id(id, item, MARK_NONE, MARK_NONE));
+
+	w->list = xrealloc(w->list, w->n + 1, sizeof(*w->list));
+	w->list[w->n++] = (struct config_widening){
+		.key = keys[id].name,
+		.value = xstrdup(text),
+		.line = at.line,
+	};
+	return 0;
+}
+
+void config_project_widenings(const struct config *base, const struct config *project,
+			      const struct config_file *file, uint64_t memory_share,
+			      struct config_widening **ret, size_t *ret_n)
+{
+	struct walk w = {
+		.base = base,
+		.file = file,
+		.memory_share = memory_share,
+		.found = collect,
+	};
+
+	(void)walk(&w, project);
+	*ret = w.list;
+	*ret_n = w.n;
 }

@@ -10,3 +10,7 @@
  */
 int config_project_widens(const struct config *base, const struct config *project,
 			  const struct config_file *file, uint64_t memory_share, struct err *err);
+/* All of them, in the order of the keys; see config_widenings(). */
+void config_project_widenings(const struct config *base, const struct config *project,
+			      const struct config_file *file, uint64_t memory_share,
+			      struct config_widening **ret, size_t *ret_n);

@@ -252,7 +252,7 @@ static int scan_words(struct scan *s, enum key_id id, int item, int field, const
 
 static int unknown_field(struct scan *s, const struct key_field *fields, size_t n, const char *key)
 {
-	const char *names[RULE_FIELDS_N], *near, *word = (const char *)s->ev.data.scalar.value;
+	const char *names[FIELDS_MAX], *near, *word = (const char *)s->ev.data.scalar.value;
 	int r;
 
 	for (size_t i = 0; i < n; i++)
@@ -363,6 +363,14 @@ static int scan_value(struct scan *s, enum key_id id)
 	if (r < 0)
 		return r;
 	marks_add(s, mark_id(id, MARK_NONE, MARK_NONE, MARK_NONE));
+	if (keys[id].type == KEY_PROVIDER) {
+		if (s->ev.type != YAML_MAPPING_START_EVENT)
+			return fail_here(s,
+					 err_usage(s->err, "is a section; put its keys below it, "
+							   "indented"),
+					 key);
+		return scan_entry(s, id, 0);
+	}
 	if (!key_is_list(id))
 		return want_scalar(s, key);
 	r = want_list(s, key);
@@ -387,7 +395,7 @@ static enum key_id find_section(const char *word)
 static int scan_section(struct scan *s, const char *section);
 
 /* One key with its value, at the top or in a section; its name is the current event. */
-static int scan_key(struct scan *s, const char *section, unsigned *seen)
+static int scan_key(struct scan *s, const char *section, uint64_t *seen)
 {
 	char name[80], hint[128];
 	const char *word = (const char *)s->ev.data.scalar.value;
@@ -401,9 +409,9 @@ static int scan_key(struct scan *s, const char *section, unsigned *seen)
 			      key_hint(section, strlen(section), word, hint, sizeof(hint)));
 		return fail_here(s, r, name);
 	}
-	if (*seen & 1U << id)
+	if (*seen & (uint64_t)1 << id)
 		return fail_here(s, err_usage(s->err, "given twice; remove one of them"), name);
-	*seen |= 1U << id;
+	*seen |= (uint64_t)1 << id;
 	if (sub == KEY_N)
 		return scan_value(s, id);
 	r = next(s, name);
@@ -420,10 +428,10 @@ static int scan_key(struct scan *s, const char *section, unsigned *seen)
 /* The keys of a section, or of the whole file (""); the start of the mapping has been read. */
 static int scan_section(struct scan *s, const char *section)
 {
-	unsigned seen = 0;
+	uint64_t seen = 0;
 	int r;
 
-	static_assert(KEY_N <= 32, "one bit per key");
+	static_assert(KEY_N <= 64, "one bit per key");
 	for (;;) {
 		r = next(s, section);
 		if (r < 0 || s->ev.type == YAML_MAPPING_END_EVENT)

@@ -11,7 +11,6 @@
  * aliases, tags, unknown and duplicate keys, missing values, and a value of another kind than its
  * key takes. The shape bounds the nesting: no file gets deeper than the table does.
  */
-#define CONFIG_FILE_MAX (256 * KiB)
 #define CONFIG_LIST_MAX 1024 /* entries of one list in one file */
 
 struct mark {

@@ -108,6 +108,41 @@ static void put_rules(struct buf *b, const struct config *c)
 	(void)buf_putc(b, ']');
 }
 
+static void put_member(struct buf *b, bool *first, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	(void)buf_printf(b, "%s%s: ", *first ? "" : ", ", name);
+	put_text(b, value);
+	*first = false;
+}
+
+static void put_provider(struct buf *b, const struct config_provider *p)
+{
+	bool first = true;
+
+	(void)buf_putc(b, '{');
+	put_member(b, &first, "origin", p->origin);
+	put_member(b, &first, "ca_file", p->ca_file);
+	put_member(b, &first, "token_url", p->token_url);
+	(void)buf_putc(b, '}');
+}
+
+static void put_credentials(struct buf *b, const struct config *c)
+{
+	(void)buf_putc(b, '[');
+	for (size_t i = 0; i < c->n_credentials; i++) {
+		bool first = true;
+
+		(void)buf_puts(b, i ? ", {" : "{");
+		put_member(b, &first, "name", c->credentials[i].name);
+		put_member(b, &first, "way", c->credentials[i].way);
+		put_member(b, &first, "source", c->credentials[i].source);
+		(void)buf_putc(b, '}');
+	}
+	(void)buf_putc(b, ']');
+}
+
 static char *value_text(const struct config *c, enum key_id id)
 {
 	const struct key *k = &keys[id];
@@ -137,6 +172,12 @@ static char *value_text(const struct config *c, enum key_id id)
 		break;
 	case KEY_RULE:
 		put_rules(&b, c);
+		break;
+	case KEY_PROVIDER:
+		put_provider(&b, at);
+		break;
+	case KEY_CREDENTIAL:
+		put_credentials(&b, c);
 		break;
 	}
 	return buf_take(&b);

@@ -28,17 +28,22 @@
 struct cred_host {
 	const char *home;
 	const char *config;   /* ralph's own: where a stored token lies */
-	char *const *environ; /* the user's */
-	const char *path;     /* PATH for aws, gh, gcloud, secret-tool */
-	uint64_t now_ms;
+	const char *libexec;  /* ralph's own programs: fetch */
+	char *const *environ; /* the user's; PATH in it has nothing that a sandbox can write */
+	uint64_t now_ms;      /* since 1970; 0: the clock's */
 };
+
+const char *cred_host_env(const struct cred_host *h, const char *name); /* NULL: not set, empty */
+uint64_t cred_host_now(const struct cred_host *h);
+/* The path of something below the user's home. */
+char *cred_host_home(const struct cred_host *h, const char *below);
 
 /* What probing found: a reference, never a value. Becomes struct spec_credential. */
 struct cred_ref {
 	const struct cred_provider *provider;
 	char *name;   /* "anthropic"; for bearer rows what the user called it */
 	char *source; /* "file:PATH", "env:NAME", "store:NAME", "command:…", "aws:PROFILE" */
-	char *origin; /* the provider's, or the user's own */
+	char *origin; /* the provider's, or what the source itself says; the user's setting wins */
 	struct strv options;
 	uint64_t expires_ms; /* 0: not known, or never */
 	bool renewable;	     /* it can be renewed without a person */
@@ -59,13 +64,15 @@ struct cred_provider {
 	const char *origin;   /* "https://api.anthropic.com" */
 	const char *endpoint; /* "anthropic": /_ralph/anthropic/ */
 	const char *phantom;  /* how the phantom begins: "sk-ant-oat01-" */
-	const char *login;    /* what a person runs to get it: "claude /login" */
+	const char *placeholder; /* a variable that clients inside insist on: it gets the phantom;
+				    NULL: none */
+	const char *login;	 /* what a person runs to get it: "claude /login" */
 	const char *const *requests; /* "POST /v1/messages" …: what may be asked with it; no request
 					that would mint, list or change credentials */
 	enum cred_probe (*probe)(const struct cred_host *h, struct cred_ref *ret, struct err *err);
-	const struct cred_holder *holder; /* NULL in programs that only probe: see hold.h */
 };
 
+/* The table lies in provider.c; hold.h has the other half of a row, for the helper alone. */
 size_t cred_provider_count(void);
 const struct cred_provider *cred_provider_at(size_t i); /* in order of precedence */
 const struct cred_provider *cred_provider_find(const char *name);
@@ -79,3 +86,24 @@ void cred_ref_done(struct cred_ref *r);
  */
 enum cred_probe cred_probe(const struct cred_host *h, const char *service, struct cred_ref *ret,
 			   struct err *err);
+
+/*
+ * For probes and holders: a file of the user's with a secret in it. 0 with its content in b (made
+ * by the caller with CRED_FILE_MAX), -ENOENT when it is not there, else err says what is wrong
+ * with it. *ret_warning is set, on the heap, when others may read it. b is to be wiped.
+ */
+#define CRED_FILE_MAX (256 * KiB)
+int cred_read_file(const char *path, struct buf *b, char **ret_warning, struct err *err);
+void cred_wipe(struct buf *b);
+/* Wipes and frees a string; NULL is fine. */
+char *cred_secret_free(char *s);
+
+static inline void cred_secret_freep(char **s)
+{
+	*s = cred_secret_free(*s);
+}
+
+#define cleanup_secret cleanup_(cred_secret_freep)
+
+/* "file:/x" → "/x" when source begins with kind and ':', else NULL. */
+const char *cred_source_is(const char *source, const char *kind);

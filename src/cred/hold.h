@@ -1,10 +1,11 @@
 #pragma once
 
+#include "base/json.h"
 #include "cred/cred.h"
 
 /*
  * The credential helper's side of a row: from a reference to the header fields of one request.
- * Values live in struct cred (locked memory, wiped) and in struct cred_header, nowhere else.
+ * Values live in struct cred (wiped) and in struct cred_header, nowhere else.
  */
 struct cred_request {
 	const char *method, *host, *target; /* target: path and query as they will be sent */
@@ -21,15 +22,75 @@ struct cred_header {
 	struct strv secrets; /* what must never come back in a response */
 };
 
-struct cred; /* one held credential */
+/* One held credential. The holder fills what stands behind `value`. */
+struct cred {
+	const struct cred_provider *provider;
+	const struct cred_holder *holder;
+	const struct cred_host *host;
+	char *name, *source, *origin;
+	char *ca_file; /* trust for origin and for the places it is renewed at; NULL: the system's
+			*/
+	struct strv options;
+	char *value;	     /* where it is one string; wiped */
+	uint64_t expires_ms; /* 0: never, or not known */
+	bool renewable;	     /* renew() may be called */
+	uint64_t loaded_ms;  /* now_ms() of the last look at the source that took effort */
+	uint64_t retry_ms;   /* no further attempt to renew before this now_ms() */
+	void *own;	     /* whatever else the holder keeps; its done() frees it */
+	void (*tell)(void *arg, json_t *event); /* for the event log: takes it; never a secret */
+	void *tell_arg;
+};
 
 struct cred_holder {
-	/* Reads the value from its source; also when the source has changed. */
-	int (*load)(struct cred *c, struct err *err);
-	/* Renews it; only where load() found it to be renewable. Single flight over all sandboxes.
+	/*
+	 * Makes the value current. Called before every answer: a holder keeps what it has while its
+	 * source says the same, and looks again after a while where looking is dear. `again`: what
+	 * we gave was refused, so a copy that was kept does not do.
+	 */
+	int (*load)(struct cred *c, bool again, struct err *err);
+	/*
+	 * Renews it; NULL where that is not ours to do. Single flight over all sandboxes.
+	 * -EKEYREJECTED: it can never be renewed again, err says what to run; any other failure
+	 * passes, and what we have is used as long as it lasts.
 	 */
 	int (*renew)(struct cred *c, struct err *err);
-	/* -ENODATA: ask again with the body's digest. */
+	/* The fields of one request. -ENODATA: ask again with the body's digest. */
 	int (*header)(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 		      struct err *err);
+	void (*done)(struct cred *c); /* NULL: there is nothing in `own` */
 };
+
+/* The table of holders.c, by the name of the row. */
+const struct cred_holder *cred_holder_find(const char *provider);
+
+/* From the reference's parts, copied; host and tell must outlive it. */
+struct cred *cred_new(const struct cred_host *host, const char *provider, const char *name,
+		      const char *source, const char *origin, struct err *err);
+struct cred *cred_free(struct cred *c);
+const char *cred_option(const struct cred *c, const char *name); /* NULL: not given */
+void cred_set_value(struct cred *c, const char *value);		 /* wipes the old one */
+bool cred_expires_within(const struct cred *c, uint64_t ms);
+
+/*
+ * One answer: loads, renews when it is about to expire or was rejected, and asks the holder.
+ * -ENODATA as above; any other error is for the client and the log.
+ */
+int cred_answer(struct cred *c, const struct cred_request *r, struct cred_header *ret,
+		struct err *err);
+
+void cred_header_init(struct cred_header *h);
+void cred_header_done(struct cred_header *h); /* wipes */
+/* "Name: Bearer value", with the value among the secrets; every usual field of a key is dropped. */
+void cred_header_set(struct cred_header *h, const char *field, const char *scheme,
+		     const char *value);
+
+/*
+ * A value by its source, for rows of one string: "env:NAME", "file:PATH" (its first line),
+ * "store:SERVICE", "command:LINE" (run by the shell with the user's environment, its first line).
+ */
+int cred_source_read(const struct cred *c, char **ret, struct err *err);
+
+#define CRED_RENEW_AHEAD_MS (300 * 1000) /* before it expires */
+#define CRED_RETRY_MS (30 * 1000)	 /* after a renewal that failed */
+#define CRED_KEEP_MS (30 * 1000)	 /* of a bearer token, by the gateway */
+#define CRED_COMMAND_MS (15 * 1000)	 /* for a program that gives a credential */

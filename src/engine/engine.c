@@ -91,6 +91,11 @@ pid_t engine_init_pid(struct engine *e)
 	return e->ops->init_pid(e);
 }
 
+int engine_protect(struct engine *e, const char *path, struct err *err)
+{
+	return e->ops->protect(e, path, err);
+}
+
 void engine_complaint(struct engine *e, char *ret, size_t size)
 {
 	e->ops->complaint(e, ret, size);

@@ -46,6 +46,8 @@ struct engine_ops {
 	/* Why a sandbox ended before its guest said a word, in the engine's own words; may be "".
 	 */
 	void (*complaint)(struct engine *e, char *ret, size_t size);
+	/* What is at this path inside by now becomes read-only. */
+	int (*protect)(struct engine *e, const char *path, struct err *err);
 	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
 	int (*stop)(struct engine *e, struct err *err);
 	void (*done)(struct engine *e); /* memory and descriptors only */
@@ -72,6 +74,7 @@ void engine_dump(const struct engine *e, FILE *out);
 int engine_start(struct engine *e, struct engine_proc *ret, struct err *err);
 int engine_stop(struct engine *e, struct err *err);
 pid_t engine_init_pid(struct engine *e);
+int engine_protect(struct engine *e, const char *path, struct err *err);
 void engine_complaint(struct engine *e, char *ret, size_t size);
 /* What a killed supervisor of this sandbox may have left. */
 void engine_clean(const struct sandbox_spec *spec);

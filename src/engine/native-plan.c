@@ -94,6 +94,15 @@ static int plan_mount(struct native *n, const struct spec_mount *m, struct err *
 	case SPEC_MASK:
 		plan_mask(n, m);
 		return 0;
+	case SPEC_PIN:
+		add(n, "--bind", m->source, m->target);
+		return 0;
+	case SPEC_PROTECT:
+		add(n, "--ro-bind", m->source, m->target);
+		return 0;
+	case SPEC_HIDE:
+		plan_mask(n, m);
+		return 0;
 	case SPEC_RO:
 		add(n, "--remount-ro", m->target, NULL);
 		return 0;

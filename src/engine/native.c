@@ -344,6 +344,7 @@ const struct engine_ops engine_native = {
 	.start = native_start,
 	.init_pid = native_init_pid,
 	.complaint = native_complaint,
+	.protect = native_protect,
 	.stop = native_stop,
 	.done = native_done,
 	.clean = native_clean,

@@ -21,10 +21,9 @@
 
 extern char **environ;
 
-#define MOUNTS_MAX (1 * MiB)
 #define TELL_MAX (64 * KiB) /* of one file */
 
-static void slurp(const char *path, struct buf *b, size_t max)
+void slurp(const char *path, struct buf *b, size_t max)
 {
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
@@ -44,115 +43,6 @@ static int not_host(int argc, char **argv)
 		if (stat(argv[i], &st) == 0 && st.st_dev == number(argv[i + 1]) &&
 		    st.st_ino == number(argv[i + 2]))
 			n += out("'%s' is the host's own", argv[i]);
-	}
-	return n;
-}
-
-/* Octal escapes of the kernel's tables. */
-static void unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
-static char *word(char **at)
-{
-	char *s = *at, *end = s + strcspn(s, " ");
-
-	*at = *end ? end + 1 : end;
-	*end = '\0';
-	return s;
-}
-
-/* The row that speaks of this mount point; NULL. */
-static const char *expected(int argc, char **argv, const char *path)
-{
-	for (int i = 0; i < argc; i++)
-		if (streq(argv[i] + 2, path))
-			return argv[i];
-	return NULL;
-}
-
-/* Device nodes and what masks /proc lie there, and are other attacks' business. */
-static bool is_part(const char *path)
-{
-	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
-}
-
-static int judge_mount(int argc, char **argv, char *line, bool *seen)
-{
-	char *at = line, *path, *field;
-	const char *want;
-	int n = 0;
-
-	for (int i = 0; i < 4; i++)
-		(void)word(&at);
-	path = word(&at);
-	unescape(path);
-	(void)word(&at); /* options: see is_read_only() */
-	for (field = word(&at); *field && !streq(field, "-"); field = word(&at))
-		if (strncmp(field, "shared:", 7) == 0 || strncmp(field, "master:", 7) == 0)
-			n += out("'%s' follows mounts of the host", path);
-	want = expected(argc, argv, path);
-	if (!want && !is_part(path))
-		return n + out("'%s' is mounted, and the plan does not know it", path);
-	if (!want)
-		return n;
-	for (int i = 0; i < argc; i++)
-		seen[i] = seen[i] || argv[i] == want;
-	return n;
-}
-
-static bool is_read_only(const char *table, const char *path)
-{
-	bool ro = false;
-
-	/* Of mounts on top of each other the last one counts. */
-	for (const char *line = table; *line; line = strchrnul(line, '\n') + 1) {
-		cleanup_free char *copy = xstrndup(line, (size_t)(strchrnul(line, '\n') - line));
-		char *at = copy, *point;
-
-		for (int i = 0; i < 4; i++)
-			(void)word(&at);
-		point = word(&at);
-		unescape(point);
-		if (streq(point, path))
-			ro = strncmp(at, "ro", 2) == 0;
-		if (!*strchrnul(line, '\n'))
-			break;
-	}
-	return ro;
-}
-
-/* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not. */
-static int mounts(int argc, char **argv)
-{
-	cleanup_free bool *seen = xcalloc((size_t)argc + 1, sizeof(bool));
-	cleanup_free char *copy = NULL;
-	cleanup_buf struct buf b;
-	char *line, *rest;
-	int n = 0;
-
-	slurp("/proc/self/mountinfo", &b, MOUNTS_MAX);
-	if (b.len == 0)
-		broken("/proc/self/mountinfo");
-	copy = xstrdup(buf_str(&b));
-	for (rest = copy; (line = strsep(&rest, "\n")) && *line;)
-		n += judge_mount(argc, argv, line, seen);
-	for (int i = 0; i < argc; i++) {
-		if (!seen[i])
-			n += out("'%s' is not mounted", argv[i] + 2);
-		else if (argv[i][0] == 'r' && !is_read_only(buf_str(&b), argv[i] + 2))
-			n += out("'%s' is not mounted read-only", argv[i] + 2);
 	}
 	return n;
 }
@@ -190,8 +80,8 @@ static int host_process(int argc, char **argv)
 		return 0;
 	at += 2;
 	for (int i = 3; i < 22; i++) /* the third field comes behind the name */
-		(void)word(&at);
-	return streq(word(&at), argv[1]) ? out("process %s of the host is seen", argv[0]) : 0;
+		(void)strsep(&at, " ");
+	return at && streq(strsep(&at, " "), argv[1]) ? out("process %s of the host is seen", argv[0]) : 0;
 }
 
 /* Neither it nor a directory above it, up to the root of what may be written, can be moved away. */
@@ -294,7 +184,6 @@ static int tell(int argc, char **argv)
 
 const struct attack host_attacks[] = {
 	{"not-host", not_host},
-	{"mounts", mounts},
 	{"own-namespaces", own_namespaces},
 	{"host-process", host_process},
 	{"protected", protected},

@@ -24,7 +24,8 @@ struct attack {
 };
 
 extern const struct attack file_attacks[], fd_attacks[], process_attacks[], call_attacks[],
-	net_attacks[], ipc_attacks[], host_attacks[], proxy_attacks[], works[];
+	net_attacks[], ipc_attacks[], host_attacks[], mount_attacks[], proxy_attacks[],
+	works[];
 
 /* NULL when there is none of that name. */
 const struct attack *attack_find(const char *name);
@@ -37,6 +38,10 @@ _Noreturn void broken(const char *what);
 
 /* A number of the command line. */
 uint64_t number(const char *text);
+
+/* The whole file, or nothing; the buffer is made here. */
+struct buf;
+void slurp(const char *path, struct buf *b, size_t max);
 
 /* files.c: everything that makes an entry in a directory or changes a file; counts what worked. */
 int unwritable_one(const char *path);

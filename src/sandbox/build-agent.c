@@ -4,8 +4,10 @@
  */
 #include "sandbox/build.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
+#include "agent/identity.h"
 #include "base/path.h"
 #include "sandbox/net-listeners.h"
 #include "sandbox/net-rules.h"
@@ -135,8 +137,8 @@ static int add_managed(struct sandbox_spec *s, const struct build_input *in,
 	return 0;
 }
 
-static int add_hosts(struct sandbox_spec *s, const struct build_input *in,
-		     const char *const *hosts, const char *source, struct err *err)
+static int add_hosts(struct sandbox_spec *s, const struct build_input *in, const char *const *hosts,
+		     const char *source, struct err *err)
 {
 	int r = 0;
 
@@ -169,8 +171,9 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 	if (!in->run_agent)
 		return 0;
 	if (!t->found)
-		return err_set(err, ENOENT, "%s is not installed: there is no '%s' on PATH; run: %s",
-			       a->title, a->program, a->install);
+		return err_set(err, ENOENT,
+			       "%s is not installed: there is no '%s' on PATH; run: %s", a->title,
+			       a->program, a->install);
 	if (!t->inside)
 		return err_set(err, ENOENT,
 			       "'%s' is at '%s', which is not in the sandbox; install it in your "
@@ -184,9 +187,39 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 	return 0;
 }
 
+/* A login of somebody else's is not used: the user said whose may be. */
+static int check_identity(const struct sandbox_spec *s, const struct build_input *in,
+			  const struct agent *a, struct err *err)
+{
+	const struct strv *wanted = &in->config->identity;
+
+	for (size_t i = 0; wanted->n && i < s->n_credentials; i++) {
+		cleanup_free char *who =
+			agent_identity(a, s->credentials[i].provider, in->places->home);
+		bool known = !who;
+
+		for (size_t k = 0; !known && k < wanted->n; k++)
+			known = fnmatch(wanted->v[k], who, FNM_CASEFOLD) == 0;
+		if (known)
+			continue;
+		(void)err_set(err, EPERM,
+			      "the host's login of %s is %s, and identity allows %s%s; log in as "
+			      "that, or change the setting (%s)",
+			      a->title, who, wanted->v[0], wanted->n > 1 ? " …" : "",
+			      config_origin(in->config, "identity"));
+		err->exit_code = EXIT_IDENTITY;
+		return -EPERM;
+	}
+	return 0;
+}
+
 int build_agent(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
 		struct err *err)
 {
+	int r = check_identity(s, in, a, err);
+
+	if (r < 0)
+		return r;
 	for (const struct agent_env *e = a->env; e->name; e++)
 		add_env(s, e);
 	for (const struct agent_seed *seed = a->seeds; seed->path; seed++)

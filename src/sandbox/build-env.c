@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policy/refuse.h"
+
 /* What passes from the host by itself: how to talk to the terminal and in which language. All
  * else, LD_*, NODE_OPTIONS, GIT_*, PYTHON* and every secret, only when the user names it. */
 static const char *const allowlist[] = {
@@ -93,7 +95,11 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 	set_own(s, path, user_name(in->environ));
 	for (size_t i = 0; i < c->env.pass.n; i++) {
 		const char *v = lookup(in->environ, c->env.pass.v[i]);
+		int r = refuse_check(c->env.pass.v[i], v, &c->env.refuse,
+				     config_item_origin(c, "env.pass", i), err);
 
+		if (r < 0)
+			return r;
 		/* Unset ones are skipped: a list of names serves many machines. */
 		if (v && !is_fixed(c->env.pass.v[i]))
 			spec_env_set(s, c->env.pass.v[i], v, SPEC_USER, "env.pass");
@@ -101,11 +107,16 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 	for (size_t i = 0; i < c->env.set.n; i++) {
 		const char *entry = c->env.set.v[i], *eq = strchr(entry, '=');
 		cleanup_free char *name = eq ? xstrndup(entry, (size_t)(eq - entry)) : NULL;
+		int r;
 
 		if (!name || !*name)
 			return err_usage(err, "env.set: '%s' is not NAME=VALUE", entry);
 		if (is_fixed(name))
 			return err_usage(err, "env.set: %s is ralph's own in a sandbox", name);
+		r = refuse_check(name, eq + 1, &c->env.refuse, config_item_origin(c, "env.set", i),
+				 err);
+		if (r < 0)
+			return r;
 		spec_env_set(s, name, eq + 1, SPEC_USER, "env.set");
 	}
 	return 0;

@@ -10,6 +10,7 @@
 #include "sandbox/gitdir.h"
 #include "sandbox/limits.h"
 #include "sandbox/name.h"
+#include "sandbox/packages.h"
 #include "sandbox/store.h"
 #include "sandbox/tools.h"
 #include "sandbox/workspace.h"
@@ -128,12 +129,23 @@ static int add_user_mounts(struct sandbox_spec *s, const struct build_input *in,
 					 m->path);
 		(void)spec_mount_add(s, m->writable ? SPEC_BIND_RW : SPEC_BIND_RO, real,
 				     m->target ? m->target : m->path, "asked for by the user");
+		if (m->writable)
+			r = build_guard(s, in, NULL, real, m->target ? m->target : m->path, err);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
 
-static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
-		      const struct tools *t, struct err *err)
+/* What the mounts are made of, besides what was asked for. */
+struct found {
+	const struct agent *agent;
+	const struct tools *tools;
+	const struct gitdir *git;
+};
+
+static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct found *f,
+		      char **notice, struct err *err)
 {
 	cleanup_free char *home = store_home(in->places, s->name);
 	cleanup_free char *guest = places_program(in->places, "guest");
@@ -142,15 +154,19 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	build_root(s);
 	(void)spec_mount_add(s, SPEC_BIND_RO, guest, "/run/ralph/guest", "ralph's own pid 1");
 	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, "the sandbox's own home");
-	add_tools(s, t);
-	(void)spec_mount_add(s, SPEC_BIND_RW, s->workspace, s->workspace, "the workspace");
-	r = add_user_mounts(s, in, err);
+	add_tools(s, f->tools);
+	r = build_workspace(s, in, f->git, err);
+	if (r == 0)
+		r = add_user_mounts(s, in, err);
+	build_watch_path(s, getenv("PATH"));
+	if (r == 0)
+		r = build_cred(s, in, f->agent, notice, err);
 	if (r == 0)
 		r = build_net(s, in, err);
 	if (r == 0)
-		r = build_agent_check(s, in, a, t, err);
+		r = build_agent_check(s, in, f->agent, f->tools, err);
 	if (r == 0)
-		r = build_agent(s, in, a, err);
+		r = build_agent(s, in, f->agent, err);
 	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
 	return r;
 }
@@ -169,11 +185,11 @@ static void shown_by_user(const struct config *c, struct strv *ret)
 			strv_push(ret, c->mounts[i].path);
 }
 
-static int fill(struct sandbox_spec *s, const struct build_input *in, struct build *ret,
-		struct err *err)
+static int fill(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		struct build *ret, struct err *err)
 {
 	cleanup_(tools_done) struct tools tools = {0};
-	cleanup_free char *path = NULL, *host_path = NULL;
+	cleanup_free char *path = NULL, *host_path = NULL, *home = NULL;
 	cleanup_strv struct strv shown = {0};
 	struct tools_input ti = {
 		.argv0 = in->argv0,
@@ -198,11 +214,14 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, struct bui
 	if (r < 0)
 		return r;
 	path = tools_path_text(&tools);
-	r = build_env(s, in, path, err);
+	home = store_home(in->places, s->name);
+	r = packages_check(in->config, &tools, s->home, home, err);
+	if (r == 0)
+		r = build_env(s, in, path, err);
 	if (r == 0)
 		r = set_limits(s, in->config, err);
 	if (r == 0)
-		r = add_mounts(s, in, a, &tools, err);
+		r = add_mounts(s, in, &(struct found){a, &tools, git}, &ret->notice, err);
 	if (r < 0)
 		return r;
 	ret->argv0 = tools.argv0 ? xstrdup(tools.argv0) : NULL;
@@ -248,7 +267,7 @@ int build_spec(const struct build_input *in, struct build *ret, struct err *err)
 	if (r < 0)
 		return r;
 	ret->cwd = start_dir(s->workspace);
-	r = fill(s, in, ret, err);
+	r = fill(s, in, &g, ret, err);
 	if (r == 0)
 		r = spec_check(s, err);
 	if (r < 0) {
@@ -256,12 +275,23 @@ int build_spec(const struct build_input *in, struct build *ret, struct err *err)
 		return r;
 	}
 	if (!w.writable)
-		ret->notice =
-			xasprintf("you may not write to '%s'; neither may the sandbox", w.path);
+		build_notice(&ret->notice, "you may not write to '%s'; neither may the sandbox",
+			     w.path);
 	else if (g.note)
-		ret->notice = xstrdup(g.note);
+		build_notice(&ret->notice, "%s", g.note);
 	ret->spec = take_ptr(s);
 	return 0;
+}
+
+void build_notice(char **notice, const char *fmt, ...)
+{
+	cleanup_free char *old = *notice, *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	*notice = old ? xasprintf("%s; %s", old, text) : xstrdup(text);
 }
 
 void build_done(struct build *b)

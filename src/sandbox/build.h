@@ -10,6 +10,8 @@
 #include "spec/spec.h"
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
+struct gitdir;
+
 struct build_input {
 	const struct places *places;
 	const struct config *config;
@@ -28,6 +30,9 @@ struct build {
 	char *notice; /* something to tell the user; may be NULL */
 };
 
+/* Something more to tell the user. */
+void build_notice(char **notice, const char *fmt, ...) printf_like(2, 3);
+
 int build_spec(const struct build_input *in, struct build *ret, struct err *err);
 void build_done(struct build *b);
 
@@ -39,10 +44,22 @@ int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err
  */
 int build_identity(const struct build_input *in, struct sandbox_spec *s, struct err *err);
 
+/* build-workspace.c: the workspace, and what in it is not the agent's to write or to read */
+int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		    struct err *err);
+/* The same for another directory that is writable inside; git may be NULL. */
+int build_guard(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		const char *source, const char *target, struct err *err);
+/* Directories of the user's PATH that can be written inside. */
+void build_watch_path(struct sandbox_spec *s, const char *path);
 /* build-root.c: the file system around the workspace */
 void build_root(struct sandbox_spec *s);
 /* build-net.c: rules, and what programs inside need to know of the gateway */
 int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+/* build-cred.c: the credentials of the agent's services and of the user's rules, by reference;
+ * *notice gets what the user should know of them, behind what is there */
+int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+	       char **notice, struct err *err);
 /* build-agent.c: what the agent's row asks for; its credentials are in the spec already */
 int build_agent_find(const struct build_input *in, const struct agent **ret, struct err *err);
 int build_agent_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);

@@ -63,6 +63,7 @@ void client_exited(struct client *c, uint32_t code)
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, code);
 	wire_put_u32(&b, c->timed_out);
+	watch_look(c->sup);
 	c->state = CLIENT_ENDED;
 	wire_put_u32(&b, sup_stays(c->sup));
 	if (c->sup->ev)
@@ -84,6 +85,17 @@ void client_failed(struct client *c, int exit_code, const char *msg)
 	wire_put_str(&b, msg);
 	c->state = CLIENT_ENDED;
 	reply(c, WIRE_FAILED, &b, NULL, 0);
+}
+
+void client_notice_all(struct supervisor *s, const char *text)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text);
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->id && !c->waits_stopped)
+			reply(c, WIRE_NOTICE, &b, NULL, 0);
 }
 
 struct client *client_by_id(struct supervisor *s, uint32_t id)
@@ -131,8 +143,7 @@ static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *r
 	f->cwd = wire_get_str(&r);
 	wire_get_strv(&r, &f->argv);
 	wire_get_strv(&r, &f->env);
-	if (wire_read_end(&r) < 0 || f->argv.n == 0 ||
-	    m->n_fds != wire_exec_fds(f->flags))
+	if (wire_read_end(&r) < 0 || f->argv.n == 0 || m->n_fds != wire_exec_fds(f->flags))
 		return -EPROTO;
 	return 0;
 }
@@ -210,6 +221,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	}
 	if (f.flags & WIRE_EXEC_INHERIT)
 		inherit(s->spec, &f);
+	cred_link_environ(s, &f.env);
 	write_spawn(&f, &b);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;

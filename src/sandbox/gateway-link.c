@@ -72,17 +72,6 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 			    "ms", (json_int_t)e.ms));
 }
 
-/* No credential is known yet: the gateway refuses the request. */
-static void on_header(struct supervisor *s, const struct wire_msg *m)
-{
-	const struct gw_header refused = {.error = ENOENT};
-	cleanup_buf struct buf b;
-
-	buf_init(&b, WIRE_BODY_MAX);
-	gw_put_header(&b, &refused);
-	(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
-}
-
 static void on_end(struct supervisor *s)
 {
 	struct gateway_link *g = &s->gateway;
@@ -116,7 +105,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		ca_link_ask(s, &m);
 		break;
 	case GW_HEADER:
-		on_header(s, &m);
+		cred_link_ask(s, &m);
 		break;
 	case GW_HEALTH:
 		break;
@@ -156,6 +145,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	c->standin4 = xstrdup(GW_STANDIN4);
 	c->standin6 = net_has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
 	net_to_gw(&s->spec->net, &c->policy);
+	cred_link_routes(s, c);
 	return c;
 }
 

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/strv.h"
+#include "policy/gitconfig.h"
 
 #define POINTER_MAX (4 * KiB) /* of .git, gitdir, commondir, HEAD */
 #define CONFIG_MAX (256 * KiB)
@@ -93,28 +93,14 @@ static char *read_branch(int dir)
 	return xstrdup(name);
 }
 
-/* The value of worktree in [core], as git writes it for a submodule; NULL without one. */
+/* Of a submodule: which directory is its own; NULL without one. */
 static char *config_worktree(int dir)
 {
 	cleanup_free char *text = NULL;
-	cleanup_strv struct strv lines = {0};
-	bool core = false;
 
 	if (read_small(dir, "config", CONFIG_MAX, &text) < 0)
 		return NULL;
-	strv_split(&lines, text, '\n');
-	for (size_t i = 0; i < lines.n; i++) {
-		const char *p = lines.v[i] + strspn(lines.v[i], " \t");
-
-		if (*p == '[')
-			core = strncmp(p, "[core]", 6) == 0;
-		if (!core || strncmp(p, "worktree", 8) != 0)
-			continue;
-		p += 8 + strspn(p + 8, " \t");
-		if (*p == '=')
-			return xstrdup(p + 1 + strspn(p + 1, " \t"));
-	}
-	return NULL;
+	return gitconfig_get(text, strlen(text), "core", "worktree");
 }
 
 /* Does `text`, relative to base, name the same thing as `want`, a real path? */

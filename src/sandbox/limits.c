@@ -85,6 +85,21 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t memory_share(const struct limits_facts *facts)
+{
+	return MEMORY_SHARE(least(facts->mem_total, facts->mem_enclosing));
+}
+
+int limits_memory_share(uint64_t *ret, struct err *err)
+{
+	struct limits_facts facts;
+	int r = limits_facts_read(NULL, &facts, err);
+
+	if (r == 0)
+		*ret = memory_share(&facts);
+	return r;
+}
+
 bool limits_pids_unbounded(const struct limits_facts *facts, unsigned cgroup_controllers)
 {
 	return facts->root && !(cgroup_controllers & CGROUP_PIDS);
@@ -93,10 +108,9 @@ bool limits_pids_unbounded(const struct limits_facts *facts, unsigned cgroup_con
 int limits_decide(const struct config *c, const struct limits_facts *facts,
 		  const struct cgroup_support *cgroup, struct spec_limits *ret, struct err *err)
 {
-	uint64_t available = least(facts->mem_total, facts->mem_enclosing);
 	struct spec_limits l = {.timeout_ms = c->limits.timeout_ms, .cpu = c->limits.cpu};
 
-	l.memory = c->limits.memory ? c->limits.memory : MEMORY_SHARE(available);
+	l.memory = c->limits.memory ? c->limits.memory : memory_share(facts);
 	if (l.memory < MEMORY_MIN)
 		return err_usage(err,
 				 "limits.memory: %llu bytes are too few for a sandbox; at "

@@ -39,6 +39,9 @@ int limits_decide(const struct config *c, const struct limits_facts *facts,
 size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
 		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX]);
 
+/* What limits.memory 0 stands for on this machine, in bytes. */
+int limits_memory_share(uint64_t *ret, struct err *err);
+
 /* Nothing here bounds how many processes there are: root, and no cgroup. */
 bool limits_pids_unbounded(const struct limits_facts *facts, unsigned cgroup_controllers);
 

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "sandbox/host-env.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
 #include "sandbox/net.h"
@@ -23,37 +24,6 @@ extern char **environ;
 #define LOCK_MS 20000 /* for another command to finish starting or removing */
 #define ANSWER_S 60   /* for a supervisor to answer */
 #define STALE_TRIES 10
-
-static bool is_writable_inside(const struct sandbox_spec *spec, const char *path)
-{
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_BIND_RW &&
-		    path_under(path, spec->mounts[i].source))
-			return true;
-	return false;
-}
-
-/* Where the supervisor looks for bwrap: a PATH often begins with directories of the workspace, and
- * what is in there the sandbox may have put there. */
-static void push_path(const struct sandbox_spec *spec, const char *path, struct strv *env)
-{
-	cleanup_free char *kept = xstrdup("PATH=");
-	cleanup_strv struct strv dirs = {0};
-
-	strv_split(&dirs, path, ':');
-	for (size_t i = 0; i < dirs.n; i++) {
-		cleanup_free char *real = NULL, *old = kept;
-		struct err ignored;
-
-		if (dirs.v[i][0] != '/' || path_real(dirs.v[i], &real, &ignored) < 0 ||
-		    is_writable_inside(spec, real)) {
-			old = NULL;
-			continue;
-		}
-		kept = xasprintf("%s%s%s", old, old[strlen("PATH=")] ? ":" : "", dirs.v[i]);
-	}
-	strv_push(env, kept);
-}
 
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
@@ -76,7 +46,7 @@ static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 		"RALPH_LIBEXEC",
 	};
 
-	push_path(spec, getenv("PATH") ? getenv("PATH") : "", env);
+	strv_take(env, host_path(spec, getenv("PATH") ? getenv("PATH") : ""));
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = getenv(names[i]);
 
@@ -87,7 +57,7 @@ static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 
 /* The numbers that supervisor.c knows its descriptors by. */
 struct handover {
-	int fds[5]; /* connection, spec, live lock, record, lock */
+	int fds[6]; /* connection, spec, live lock, record, lock, the user's environment or -1 */
 };
 
 static int place_handover(void *arg)
@@ -96,12 +66,12 @@ static int place_handover(void *arg)
 	int high[ARRAY_SIZE(h->fds)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++) {
-		high[i] = fcntl(h->fds[i], F_DUPFD_CLOEXEC, 32);
-		if (high[i] < 0)
+		high[i] = h->fds[i] < 0 ? -1 : fcntl(h->fds[i], F_DUPFD_CLOEXEC, 32);
+		if (h->fds[i] >= 0 && high[i] < 0)
 			return -errno;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++)
-		if (dup2(high[i], 3 + (int)i) < 0)
+		if (high[i] >= 0 && dup2(high[i], 3 + (int)i) < 0)
 			return -errno;
 	return 0;
 }
@@ -111,7 +81,8 @@ static int spawn_supervisor(const struct places *p, const struct store_entry *e,
 {
 	cleanup_free char *program = places_program(p, "supervisor");
 	char *argv[] = {program, e->name, NULL};
-	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock}};
+	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock, -1}};
+	cleanup_fd int user_env = -1;
 	cleanup_strv struct strv env;
 	struct run run = RUN_INIT;
 	struct child child;
@@ -119,6 +90,13 @@ static int spawn_supervisor(const struct places *p, const struct store_entry *e,
 
 	strv_init(&env);
 	supervisor_env(spec, &env);
+	/* For the credential helper alone: the supervisor hands it on without a look. */
+	if (spec->n_credentials) {
+		user_env = host_environ_memfd(spec, environ);
+		if (user_env < 0)
+			return err_sys(err, -user_env, "cannot create a memory file");
+		h.fds[5] = user_env;
+	}
 	run.argv = argv;
 	run.env = env.v;
 	run.dir = "/";
@@ -308,6 +286,23 @@ int live_wait_up(int conn, const char *name, struct err *err)
 	(void)wire_get_u32(&rd);
 	msg = wire_get_str(&rd);
 	return err_set(err, EIO, "%s", msg ? msg : "the sandbox failed");
+}
+
+int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
+		  int *ret, struct err *err)
+{
+	cleanup_fd int conn = -1;
+	int r = -EAGAIN;
+
+	for (int i = 0; r == -EAGAIN && i < STALE_TRIES; i++) {
+		closep(&conn);
+		r = live_start(p, spec, flags, &conn, err);
+		if (r == 0)
+			r = live_wait_up(conn, spec->name, err);
+	}
+	if (r == 0)
+		*ret = take_fd(conn);
+	return r;
 }
 
 static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)

@@ -30,6 +30,9 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 
 /* Waits until a sandbox that live_start() started or found is up. */
 int live_wait_up(int conn, const char *name, struct err *err);
+/* Both, and again when it ended in between. It stays up at least as long as the connection. */
+int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
+		  int *ret, struct err *err);
 
 /* Ends everything in NAME (commands get grace_ms) and waits for it; 0 when it was not live. */
 int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err);

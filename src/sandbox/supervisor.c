@@ -39,7 +39,7 @@
 #include "base/proc.h"
 #include "sandbox/runtime.h"
 
-enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6, LOCK_FD = 7 };
+enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6, LOCK_FD = 7, ENVIRON_FD = 8 };
 
 #define START_MS 30000 /* until the guest must be up */
 #define SPEC_MAX (4 * MiB)
@@ -225,7 +225,11 @@ static int set_up(struct supervisor *s, struct err *err)
 	if (r == 0)
 		r = places_find(&s->places, err);
 	if (r == 0)
+		r = cred_link_prepare(s, err);
+	if (r == 0)
 		r = ca_link_start(s, err);
+	if (r == 0)
+		watch_start(s);
 	if (r == 0)
 		r = start_engine(s, err);
 	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
@@ -293,10 +297,13 @@ static void tear_down(struct supervisor *s)
 	closep(&s->listener);
 	gateway_link_stop(s);
 	ca_link_stop(s);
+	cred_link_stop(s);
 	if (s->spec && s->places.runtime)
 		runtime_remove(&s->places, s->spec->name);
 	if (s->engine && engine_stop(s->engine, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	/* Nothing inside can change anything any more. */
+	watch_finish(s);
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
 	if (s->remove && s->spec)
@@ -311,14 +318,17 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	s->guest = s->listener = s->signals = s->events.fd = -1;
+	s->guest = s->listener = s->signals = s->events.fd = s->watch = -1;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
+	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = -1;
 	s->entry = (struct store_entry){.dir = STORE_FD, .lock = LOCK_FD, .live = LIVE_FD};
 	s->born_ms = now_ms();
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	for (int fd = CLIENT_FD; fd <= LOCK_FD; fd++)
 		(void)fd_set_cloexec(fd, true);
+	if (fd_set_cloexec(ENVIRON_FD, true) == 0)
+		s->cred.env_fd = ENVIRON_FD;
 	store_mark(&s->entry, true);
 	(void)client_new(s, CLIENT_FD, true);
 	r = set_up(s, &err);

@@ -9,6 +9,8 @@
 #include "wire/gateway-proto.h"
 #include "wire/wire.h"
 
+#include <time.h>
+
 /*
  * The supervisor of one live sandbox: its parts share this struct. See supervisor.c for the theory
  * of operation.
@@ -72,6 +74,19 @@ struct ca_link {
 	struct ev_io io;
 };
 
+/* The credential helper and what it is for; see cred-link.c. */
+#define CRED_ASKED_MAX 64 /* questions that wait for their answer */
+struct cred_link {
+	char **phantoms; /* one per credential of the spec; NULL where it has none */
+	struct child child;
+	int sock;
+	int env_fd; /* the user's environment, for the helper; -1: none came */
+	struct ev_io io;
+	uint64_t started_ms;
+	uint32_t asked[CRED_ASKED_MAX];
+	size_t n_asked;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -90,8 +105,13 @@ struct supervisor {
 	struct ev_io guest_io, listen_io, signal_io, process_io;
 	struct gateway_link gateway;
 	struct ca_link ca;
+	struct cred_link cred;
 	struct ev_timer deadline; /* of starting, later of stopping */
-	struct err why;		  /* what ended it, when it was no ordinary end */
+	struct surface *surface;  /* what the host would run in the workspace */
+	struct timespec since;	  /* what is newer was changed while the sandbox ran */
+	int watch;		  /* inotify */
+	struct ev_io watch_io;
+	struct err why; /* what ended it, when it was no ordinary end */
 };
 
 /* supervisor.c */
@@ -115,6 +135,14 @@ void client_failed(struct client *c, int exit_code, const char *msg);
 void client_info(struct client *c, const json_t *j);
 void client_drop(struct client *c); /* closes; its command, if any, is ended */
 
+/* Something to tell whoever has or had a command here. */
+void client_notice_all(struct supervisor *s, const char *text);
+
+/* watch-link.c: what appears in the workspace that the host would run */
+void watch_start(struct supervisor *s);	 /* before anything can run inside */
+void watch_look(struct supervisor *s);	 /* after a command */
+void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
+
 /* guest-link.c: the line to the guest */
 int guest_link_setup(struct supervisor *s, struct err *err);
 void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events);
@@ -136,6 +164,13 @@ void net_update(struct client *c, const struct wire_msg *m);
 int ca_link_start(struct supervisor *s, struct err *err); /* writes the bundle the sandbox trusts */
 void ca_link_ask(struct supervisor *s, struct wire_msg *m);
 void ca_link_stop(struct supervisor *s);
+
+/* cred-link.c: phantoms, and the helper that knows what they stand for */
+int cred_link_prepare(struct supervisor *s, struct err *err);
+void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
+void cred_link_routes(const struct supervisor *s, struct gw_config *c);
+void cred_link_ask(struct supervisor *s, struct wire_msg *m); /* GW_HEADER */
+void cred_link_stop(struct supervisor *s);
 
 /* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
 int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,

@@ -101,6 +101,11 @@ const struct tools_root *tools_root_of(const char *path)
 	return NULL;
 }
 
+const char *tools_private_place(size_t i)
+{
+	return i < ARRAY_SIZE(private_places) ? private_places[i] : NULL;
+}
+
 bool tools_rel_is_private(const char *rel)
 {
 	/* A root may lie in a private place (.cargo/bin): naming it here says that it is safe. */

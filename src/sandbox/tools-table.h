@@ -1,8 +1,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/* For tools.c only: where tool managers keep things, and where nothing may be taken from. */
+/* For tools.c: where tool managers keep things, and where nothing may be taken from. */
 struct tools_root {
 	const char *path; /* relative to $HOME, or absolute */
 	const char *what; /* for the reason */
@@ -13,5 +14,7 @@ struct tools_root {
 const struct tools_root *tools_root_of(const char *path);
 /* Does this path (relative to $HOME) lie in, equal or contain a place of credentials? */
 bool tools_rel_is_private(const char *rel);
+/* The i-th place of credentials, relative to $HOME; NULL behind the last. */
+const char *tools_private_place(size_t i);
 /* Is there something at the top of this directory that looks like a credential? */
 bool tools_has_credentials(const char *dir);

@@ -39,7 +39,8 @@ static int check_path(const char *what, const char *path, struct err *err)
 
 static bool needs_source(enum spec_mount_kind kind)
 {
-	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY;
+	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY ||
+	       kind == SPEC_PIN || kind == SPEC_PROTECT;
 }
 
 static bool has_data(enum spec_mount_kind kind)
@@ -81,6 +82,8 @@ int spec_check(const struct sandbox_spec *s, struct err *err)
 		r = check_path("home", s->home, err);
 	for (size_t i = 0; r == 0 && i < s->n_mounts; i++)
 		r = check_mount(&s->mounts[i], err);
+	for (size_t i = 0; r == 0 && i < s->n_watches; i++)
+		r = check_path("watched directory", s->watches[i].dir, err);
 	for (size_t i = 0; r == 0 && i < s->n_env; i++)
 		r = check_env(s, &s->env[i], err);
 	return r;

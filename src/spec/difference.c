@@ -21,16 +21,22 @@ static bool has_mount(const struct sandbox_spec *s, const struct spec_mount *m)
 	return false;
 }
 
+/* They follow from what is in the workspace by now, which may have changed since the start. */
+static bool is_of_tree(const struct spec_mount *m)
+{
+	return m->kind == SPEC_PIN || m->kind == SPEC_PROTECT || m->kind == SPEC_HIDE;
+}
+
 static char *mount_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
 {
 	for (size_t i = 0; i < want->n_mounts; i++)
-		if (!has_mount(live, &want->mounts[i]))
+		if (!is_of_tree(&want->mounts[i]) && !has_mount(live, &want->mounts[i]))
 			return xasprintf("mount %s", want->mounts[i].target);
 	for (size_t i = 0; i < live->n_mounts; i++) {
 		const struct spec_mount *m = &live->mounts[i];
 
 		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK &&
-		    m->kind != SPEC_HOME_LINK && !has_mount(want, m))
+		    m->kind != SPEC_HOME_LINK && !is_of_tree(m) && !has_mount(want, m))
 			return xasprintf("mount %s", m->target);
 	}
 	return NULL;
@@ -99,6 +105,8 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 		return xasprintf("workspace (%s, now %s)", live->workspace, want->workspace);
 	if (live->uid != want->uid || live->gid != want->gid || !streq(live->home, want->home))
 		return xstrdup("user");
+	if (live->quarantine != want->quarantine)
+		return xstrdup("quarantine");
 	d = mount_difference(live, want);
 	if (!d)
 		d = net_difference(&live->net, &want->net);

@@ -58,6 +58,20 @@ static json_t *mount_to_json(const struct spec_mount *m)
 	return j;
 }
 
+static json_t *watches_to_json(const struct sandbox_spec *s)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < s->n_watches; i++) {
+		json_t *j = json_object();
+
+		put_str(j, "kind", spec_watch_name(s->watches[i].kind));
+		put_str(j, "dir", s->watches[i].dir);
+		(void)json_array_append_new(a, j);
+	}
+	return a;
+}
+
 static json_t *rule_to_json(const struct spec_net_rule *r)
 {
 	json_t *j = json_object();
@@ -225,6 +239,8 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	for (size_t i = 0; i < s->n_mounts; i++)
 		(void)json_array_append_new(mounts, mount_to_json(&s->mounts[i]));
 	(void)json_object_set_new(j, "mounts", mounts);
+	(void)json_object_set_new(j, "watches", watches_to_json(s));
+	put_str(j, "quarantine", spec_quarantine_name(s->quarantine));
 	(void)json_object_set_new(j, "network", net_to_json(&s->net));
 	(void)json_object_set_new(j, "credentials", credentials_to_json(s));
 	(void)json_object_set_new(j, "budget", budget_to_json(&s->budget));
@@ -305,6 +321,16 @@ static const char *kind_name(unsigned i)
 	return spec_mount_kind_name((enum spec_mount_kind)i);
 }
 
+static const char *watch_name(unsigned i)
+{
+	return spec_watch_name((enum spec_watch_kind)i);
+}
+
+static const char *quarantine_name(unsigned i)
+{
+	return spec_quarantine_name((enum spec_quarantine)i);
+}
+
 static const char *tier_name(unsigned i)
 {
 	return spec_tier_name((enum spec_tier)i);
@@ -364,6 +390,19 @@ static int read_mount(const json_t *j, struct sandbox_spec *s, struct err *err)
 		r = json_get_uint(j, "size", &m->size, err);
 	if (r == 0 && json_object_get(j, "mode"))
 		r = take_u32(j, "mode", &m->mode, err);
+	return r;
+}
+
+static int read_watch(const json_t *j, struct sandbox_spec *s, struct err *err)
+{
+	const char *dir = NULL;
+	unsigned kind = 0;
+	int r = take_word(j, "kind", watch_name, SPEC_WATCH_N, &kind, err);
+
+	if (r == 0)
+		r = json_get_str(j, "dir", &dir, err);
+	if (r == 0)
+		spec_watch_add(s, (enum spec_watch_kind)kind, dir);
 	return r;
 }
 
@@ -455,6 +494,15 @@ static int read_net(const json_t *obj, struct sandbox_spec *s, struct err *err)
 		r = take_word(j, "tier", tier_name, SPEC_NET_N, &tier, err);
 	s->net.tier = (enum spec_tier)tier;
 	return r < 0 ? r : read_each(j, "rules", read_rule, s, err);
+}
+
+static int read_quarantine(const json_t *obj, struct sandbox_spec *s, struct err *err)
+{
+	unsigned q = 0;
+	int r = take_word(obj, "quarantine", quarantine_name, SPEC_QUARANTINE_N, &q, err);
+
+	s->quarantine = (enum spec_quarantine)q;
+	return r;
 }
 
 static int read_budget(const json_t *obj, struct spec_budget *b, struct err *err)
@@ -554,6 +602,10 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 	if (r == 0)
 		r = read_each(j, "mounts", read_mount, s, err);
 	if (r == 0)
+		r = read_each(j, "watches", read_watch, s, err);
+	if (r == 0)
+		r = read_quarantine(j, s, err);
+	if (r == 0)
 		r = read_net(j, s, err);
 	if (r == 0)
 		r = read_each(j, "credentials", read_credential, s, err);
@@ -567,4 +619,14 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 		return r;
 	*ret = take_ptr(s);
 	return 0;
+}
+
+json_t *spec_credentials_to_json(const struct sandbox_spec *s)
+{
+	return json_pack("{so}", "credentials", credentials_to_json(s));
+}
+
+int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err)
+{
+	return read_each(j, "credentials", read_credential, s, err);
 }

@@ -65,6 +65,9 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 {
 	if (!s)
 		return NULL;
+	for (size_t i = 0; i < s->n_watches; i++)
+		free(s->watches[i].dir);
+	free(s->watches);
 	for (size_t i = 0; i < s->n_env; i++)
 		env_done(&s->env[i]);
 	for (size_t i = 0; i < s->n_mounts; i++)
@@ -131,6 +134,12 @@ struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind k
 		.reason = xstrdup(reason),
 	};
 	return m;
+}
+
+void spec_watch_add(struct sandbox_spec *s, enum spec_watch_kind kind, const char *dir)
+{
+	s->watches = xrealloc(s->watches, s->n_watches + 1, sizeof(*s->watches));
+	s->watches[s->n_watches++] = (struct spec_watch){.kind = kind, .dir = xstrdup(dir)};
 }
 
 struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
@@ -215,10 +224,38 @@ const char *spec_mount_kind_name(enum spec_mount_kind k)
 		[SPEC_MASK] = "mask",
 		[SPEC_RO] = "remount-ro",
 		[SPEC_COPY] = "copy",
+		[SPEC_PIN] = "pin",
+		[SPEC_PROTECT] = "protect",
+		[SPEC_HIDE] = "hide",
 	};
 	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
 
 	return names[k];
+}
+
+const char *spec_watch_name(enum spec_watch_kind k)
+{
+	static const char *const names[] = {
+		[SPEC_WATCH_TREE] = "tree",
+		[SPEC_WATCH_GIT] = "git",
+		[SPEC_WATCH_WORKTREE] = "worktree",
+		[SPEC_WATCH_PATH] = "path",
+	};
+	static_assert(ARRAY_SIZE(names) == SPEC_WATCH_N, "one name per kind");
+
+	return names[k];
+}
+
+const char *spec_quarantine_name(enum spec_quarantine q)
+{
+	static const char *const names[] = {
+		[SPEC_QUARANTINE_ALL] = "all",
+		[SPEC_QUARANTINE_GIT] = "git",
+		[SPEC_QUARANTINE_NONE] = "none",
+	};
+	static_assert(ARRAY_SIZE(names) == SPEC_QUARANTINE_N, "one name each");
+
+	return names[q];
 }
 
 const char *spec_tier_name(enum spec_tier t)

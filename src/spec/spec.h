@@ -42,13 +42,18 @@ enum spec_mount_kind {
 	SPEC_DEV,	/* a minimal /dev with its own devpts */
 	SPEC_SYMLINK,	/* target is a link to source */
 	SPEC_HOME_LINK, /* the same, in the sandbox's home, where it stays */
-	SPEC_HOME_FILE, /* a file in the sandbox's home with the content `data`, anew at each start */
+	SPEC_HOME_FILE, /* a file in the sandbox's home with the content `data`, anew at each start
+			 */
 	SPEC_HOME_SEED, /* the same, made where there is none and then the sandbox's own */
 	SPEC_FILE,	/* target is a read-only file with the content `data` */
 	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
 	SPEC_DIR,  /* an empty directory of the root */
 	SPEC_MASK, /* a file is covered by nothing readable, a directory by an empty one */
 	SPEC_RO,   /* what is at target by then becomes read-only */
+	/* Of what the workspace holds at start: none of them is a setting. */
+	SPEC_PIN,     /* source bound at target, which then cannot be renamed or removed */
+	SPEC_PROTECT, /* the same, read-only */
+	SPEC_HIDE,    /* a file of the workspace that cannot be read */
 	SPEC_MOUNT_N,
 };
 
@@ -60,6 +65,28 @@ struct spec_mount {
 	char *reason;  /* for people: why it is there */
 	uint64_t size; /* SPEC_TMPFS */
 	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
+};
+
+/* Where something that the host would run may appear while the sandbox lives. */
+enum spec_watch_kind {
+	SPEC_WATCH_TREE,     /* the top of a writable tree */
+	SPEC_WATCH_GIT,	     /* a git directory */
+	SPEC_WATCH_WORKTREE, /* the git directory of a linked worktree */
+	SPEC_WATCH_PATH,     /* a directory of the user's PATH */
+	SPEC_WATCH_N,
+};
+
+struct spec_watch {
+	enum spec_watch_kind kind;
+	char *dir; /* on the host */
+};
+
+/* What is done with it, besides being shown. */
+enum spec_quarantine {
+	SPEC_QUARANTINE_ALL, /* all of it is moved away */
+	SPEC_QUARANTINE_GIT, /* what is in git directories is */
+	SPEC_QUARANTINE_NONE,
+	SPEC_QUARANTINE_N,
 };
 
 enum spec_tier { SPEC_NET_NONE, SPEC_NET_ALLOWLIST, SPEC_NET_INET, SPEC_NET_FULL, SPEC_NET_N };
@@ -159,6 +186,9 @@ struct sandbox_spec {
 	size_t n_env;
 	struct spec_mount *mounts; /* in order: later ones lie on top */
 	size_t n_mounts;
+	struct spec_watch *watches;
+	size_t n_watches;
+	enum spec_quarantine quarantine;
 	struct spec_net net;
 	struct spec_credential *credentials;
 	size_t n_credentials;
@@ -186,6 +216,7 @@ void spec_env_set(struct sandbox_spec *s, const char *name, const char *value,
 const struct spec_env *spec_env_find(const struct sandbox_spec *s, const char *name);
 struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind kind,
 				  const char *source, const char *target, const char *reason);
+void spec_watch_add(struct sandbox_spec *s, enum spec_watch_kind kind, const char *dir);
 struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
 				   const char *source);
 void spec_net_clear(struct sandbox_spec *s); /* no rule is left */
@@ -205,6 +236,9 @@ int spec_check(const struct sandbox_spec *s, struct err *err);
 
 json_t *spec_to_json(const struct sandbox_spec *s);
 int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
+/* The credentials alone, as {"credentials": […]}: what the credential helper is given. */
+json_t *spec_credentials_to_json(const struct sandbox_spec *s);
+int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err);
 /*
  * May a command that asks for `want` run in a sandbox that lives as `live`? NULL when it may, else
  * the first difference, in words. Everything wanted must be there; more may be there only when it
@@ -215,5 +249,7 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 
 const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */
+const char *spec_watch_name(enum spec_watch_kind k);	  /* "tree", "git" … */
+const char *spec_quarantine_name(enum spec_quarantine q);
 const char *spec_tier_name(enum spec_tier t);
 const char *spec_way_name(enum spec_way w); /* "phantom" … */

@@ -9,6 +9,7 @@
 
 #define OUT_SIZE (64 * KiB)
 #define HOLD_MAX (4 * KiB) /* a longer word is no key */
+#define FRAME_MAX 64	   /* "-----BEGIN ENCRYPTED PRIVATE KEY-----" */
 
 static const char removed[] = "[secret removed]";
 static const char begin_mark[] = "-----BEGIN ", end_mark[] = "-----END ";
@@ -41,7 +42,13 @@ static bool is_value(const struct tr_out *o, const char *p, size_t n)
 	return false;
 }
 
-/* A line of a private key's frame at p: 1 it begins, -1 it ends. */
+static void take_out(struct tr_out *o)
+{
+	o->scrubbed++;
+	out(o, removed, sizeof(removed) - 1);
+}
+
+/* The frame of a private key at p: 1 it begins, -1 it ends, 0 it is none. */
 static int frame(const char *p, size_t n)
 {
 	if (n < sizeof(begin_mark) || memcmp(p, "-----", 5) != 0)
@@ -50,57 +57,56 @@ static int frame(const char *p, size_t n)
 		return -1;
 	if (memcmp(p, begin_mark, sizeof(begin_mark) - 1) != 0)
 		return 0;
-	n = n < 64 ? n : 64;
-	return memmem(p, n, "PRIVATE KEY", 11) ? 1 : 0;
+	return memmem(p, n < FRAME_MAX ? n : FRAME_MAX, "PRIVATE KEY", 11) ? 1 : 0;
 }
 
-/* Words before `n`; what is between them passes as it is. Returns how much was dealt with. */
-static size_t words(struct tr_out *o, const char *p, size_t n, bool all)
+/* How long the frame's line is. */
+static size_t frame_len(const char *p, size_t n)
+{
+	const char *close = memmem(p + 5, (n < FRAME_MAX ? n : FRAME_MAX) - 5, "-----", 5);
+
+	return close ? (size_t)(close - p) + 5 : sizeof(begin_mark) - 1;
+}
+
+static size_t word_len(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && mask_in_word(p[i]))
+		i++;
+	return i;
+}
+
+/* Passes on what is no secret; `all`: nothing follows. Returns how much it has dealt with: a word
+ * at the end may go on. */
+static size_t pass(struct tr_out *o, const char *p, size_t n, bool all)
 {
 	size_t from = 0, i = 0;
 
 	while (i < n) {
-		size_t start = i;
 		int f = frame(p + i, n - i);
+		size_t len = f ? frame_len(p + i, n - i) : word_len(p + i, n - i);
+		bool secret = f || mask_is_key_word(p + i, len) || is_value(o, p + i, len);
 
-		if (f) {
-			out(o, p + from, o->in_key ? 0 : i - from);
-			if (f > 0) {
-				o->scrubbed += !o->in_key;
-				out(o, removed, sizeof(removed) - 1);
-			}
-			o->in_key = f > 0;
-			i += 5;
-			while (i < n && p[i] != '\n' && !(i >= start + 16 && memcmp(p + i - 5, "-----", 5) == 0))
-				i++;
-			from = i;
-			continue;
-		}
-		while (i < n && mask_in_word(p[i]))
-			i++;
-		if (i == n && !all && i - start < HOLD_MAX) { /* it may go on */
-			i = start;
+		if (!f && i + len == n && !all && len < HOLD_MAX)
 			break;
+		if (secret && !o->in_key) {
+			out(o, p + from, i - from);
+			take_out(o);
 		}
-		if (i > start && (mask_is_key(p + start, i - start) || is_value(o, p + start, i - start))) {
-			if (!o->in_key) {
-				out(o, p + from, start - from);
-				out(o, removed, sizeof(removed) - 1);
-			}
-			o->scrubbed++;
+		i += len ? len : 1;
+		if (secret || o->in_key)
 			from = i;
-		}
-		if (i == start)
-			i++;
+		if (f)
+			o->in_key = f > 0;
 	}
-	if (!o->in_key)
-		out(o, p + from, i - from);
+	out(o, p + from, i - from);
 	return i;
 }
 
 static void flush(struct tr_out *o, bool all)
 {
-	size_t n = words(o, o->b.data ? o->b.data : "", o->b.len, all);
+	size_t n = pass(o, o->b.data ? o->b.data : "", o->b.len, all);
 
 	buf_consume(&o->b, n);
 }

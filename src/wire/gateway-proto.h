@@ -38,7 +38,9 @@ enum gw_type {
 	CA_LEAF, /* str host → GW_LEAF_IS with the same id */
 
 	/* supervisor ↔ credential helper (libexec/ralph/cred, socket on descriptor 3) */
-	CRED_SETUP, /* bytes: the spec's credentials as JSON → CRED_READY with the same id */
+	/* bytes: JSON with the spec's credentials and the host's places; fd: the user's
+	 * environment, entries ended by NUL → CRED_READY with the same id */
+	CRED_SETUP,
 	CRED_READY, /* (empty) */
 	CRED_ASK,   /* struct gw_header_ask, checked by the supervisor → GW_HEADER_IS, same id */
 	CRED_EVENT, /* helper → supervisor: bytes JSON, for the event log; never a secret */

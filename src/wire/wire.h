@@ -42,6 +42,7 @@ enum wire_type {
 		       * u32 1: the sandbox stays, 0: it ends too, and then this connection */
 	WIRE_FAILED,  /* u32 exit code, str message */
 	WIRE_INFO,    /* str JSON */
+	WIRE_NOTICE,  /* str: for the user, about the workspace; at any time while it is connected */
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */

@@ -123,7 +123,7 @@ load sandbox
 	local got
 
 	got=$(ralph run -- /usr/bin/env | cut -d= -f1 | sort | xargs)
-	same "ALL_PROXY COLORTERM HOME HTTPS_PROXY HTTP_PROXY LANG LC_TEST LOGNAME NODE_USE_ENV_PROXY NO_PROXY PATH RALPH_SANDBOX SHELL TERM TMPDIR TZ USER XDG_RUNTIME_DIR all_proxy http_proxy https_proxy no_proxy" "$got"
+	same "ALL_PROXY COLORTERM GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 HOME HTTPS_PROXY HTTP_PROXY LANG LC_TEST LOGNAME NODE_USE_ENV_PROXY NO_PROXY PATH RALPH_SANDBOX SHELL TERM TMPDIR TZ USER XDG_RUNTIME_DIR all_proxy http_proxy https_proxy no_proxy" "$got"
 }
 
 @test "--env sets, --pass takes from the host, both beat the allowlist" {

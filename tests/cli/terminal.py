@@ -1,7 +1,7 @@
 """terminal.py OUT STEP… -- CMD…: CMD on a terminal of its own; what it prints goes to OUT.
 
 Steps, in order: expect:REGEX (in what came since the last one), send:TEXT (Python escapes),
-size:ROWSxCOLS, signal:NUMBER (to CMD alone). The exit code is CMD's own, or 98 when something
+size:ROWSxCOLS, signal:NUMBER (to CMD alone), run:COMMAND (of a shell, beside CMD). The exit code is CMD's own, or 98 when something
 expected did not come, or 99 when the terminal is not left as it was found.
 """
 import fcntl
@@ -10,6 +10,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -89,6 +90,8 @@ def main():
                 session.size(*map(int, arg.split("x")))
             elif what == "signal":
                 os.kill(session.pid, int(arg))
+            elif what == "run":
+                subprocess.run(arg, shell=True, check=True)
             else:
                 sys.exit(f"unknown step {step}")
         code = session.wait()

@@ -45,6 +45,8 @@ def mounts_audited():
             want[target] = (kind == "rw", None)
             for sub in m.get("below", []):
                 want[target + sub[len(m["source"]):]] = (kind == "rw", None)
+        elif kind in ("pin", "protect", "hide"):
+            want[target] = (kind == "pin", None)
         elif kind == "tmpfs":
             want[target] = (True, "tmpfs")
         elif kind == "mask":
@@ -56,7 +58,7 @@ def mounts_audited():
             want[target] = (True, "tmpfs")
         elif kind == "remount-ro":
             want[target] = (False, want.get(target, (False, None))[1])
-        elif kind not in ("symlink", "home-link", "file", "copy", "dir"):
+        elif kind not in ("symlink", "home-link", "home-file", "home-seed", "file", "copy", "dir"):
             bad.append(f"unknown kind of mount in the audit: {kind}")
     return want
 
@@ -94,6 +96,12 @@ def check_env():
         where = "the audit" if name in inside else "the environment"
         bad.append(f"variable {name} is not in {where}")
     for name in sorted(set(inside) & set(want)):
+        if want[name].get("credential"):
+            # A phantom is made at each start: the rest of the value must be as it was told.
+            before, _, after = want[name]["value"].partition("{phantom}")
+            if not inside[name].startswith(before) or not inside[name].endswith(after):
+                bad.append(f"variable {name} does not hold a phantom as the audit says")
+            continue
         value = mask(inside[name]) if want[name].get("masked") else inside[name]
         if value != want[name]["value"]:
             bad.append(f"variable {name} is {value!r}, in the audit {want[name]['value']!r}")

@@ -57,6 +57,7 @@ all_halves() {
 	one_half root "$out" "${files[@]}"
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
 	cp -r tests man "$copy/"
+	cp build/tests/attack/guest-weak "$copy/tests/attack/"
 	chmod -R a+rX "$copy"
 	for f in user user-runtime; do
 		AS_USER=1 half_command "$f" "$out" "$(scripts/stage.sh --path)" "$copy/tests" \

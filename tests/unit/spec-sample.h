@@ -40,7 +40,14 @@ static inline struct sandbox_spec *sample_spec(void)
 	(void)spec_mount_add(s, SPEC_BIND_RO, "/opt/ralph/guest", "/run/ralph/guest", "pid 1");
 	(void)spec_mount_add(s, SPEC_BIND_RW, "/state/home", "/home/u", "its own home");
 	(void)spec_mount_add(s, SPEC_BIND_RW, "/home/u/work", "/home/u/work", "the workspace");
+	(void)spec_mount_add(s, SPEC_PIN, "/home/u/work/.git", "/home/u/work/.git", "stays");
+	(void)spec_mount_add(s, SPEC_PROTECT, "/home/u/work/.git/config",
+			     "/home/u/work/.git/config", "settings of git");
+	(void)spec_mount_add(s, SPEC_HIDE, NULL, "/home/u/work/.env", "a secret");
 	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
+	spec_watch_add(s, SPEC_WATCH_TREE, "/home/u/work");
+	spec_watch_add(s, SPEC_WATCH_GIT, "/home/u/work/.git");
+	s->quarantine = SPEC_QUARANTINE_ALL;
 	s->net.tier = SPEC_NET_ALLOWLIST;
 	(void)spec_net_add(s, true, "evil.example", "network.deny");
 	rule = spec_net_add(s, false, "api.example", "network.rules");

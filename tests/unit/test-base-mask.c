@@ -54,8 +54,19 @@ static void mask_knows_secrets_by_their_names(void **state)
 		"npm_config_//registry/:_authToken",
 	};
 	static const char *const plain[] = {
-		"PATH", "PWD",	       "OLDPWD",  "KEYBOARD", "TERM", "TOKENIZERS_PARALLELISM",
-		"LANG", "AUTHOR_NAME", "COMPASS", "MONKEY",   "CI",   "GIT_AUTHOR_NAME",
+		"PATH",
+		"PWD",
+		"OLDPWD",
+		"KEYBOARD",
+		"TERM",
+		"TOKENIZERS_PARALLELISM",
+		"LANG",
+		"AUTHOR_NAME",
+		"COMPASS",
+		"MONKEY",
+		"CI",
+		"GIT_AUTHOR_NAME",
+		"GIT_CONFIG_KEY_0",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(secret); i++)

@@ -18,6 +18,8 @@
 static char dir[] = "/tmp/ralph-test-complete.XXXXXX";
 
 static const char fake_ralph[] = "#!/bin/sh\n"
+				 "[ \"$*\" != 'profile ls --quiet' ] || { echo prof-A.1; echo "
+				 "'prof-$(touch pwned)'; exit; }\n"
 				 "[ \"$*\" = 'ls --quiet' ] || exit 1\n"
 				 "echo box-one; echo box-two; echo 'box-$(touch pwned)'\n";
 
@@ -150,6 +152,8 @@ static const struct offer_case cases[] = {
 	{{"run", "--mode", ""}, {"fast", "safe"}, {"run"}},
 	{{"run", "--name", "box-"}, {"box-one", "box-two"}, {NULL}},
 	{{"run", "-n", "box-o"}, {"box-one"}, {"box-two"}},
+	{{"run", "--profile", "prof-"}, {"prof-A.1"}, {"box-one"}},
+	{{"run", "-p", "p"}, {"prof-A.1"}, {NULL}},
 	{{"exec", "b"}, {"box-one", "box-two"}, {NULL}},
 	{{"rm", "box-one", "box-t"}, {"box-two"}, {"box-one"}},
 	{{"config", ""}, {"show"}, {"run"}},

@@ -271,7 +271,7 @@ static void unknown_variables_of_a_known_section_are_refused(void **state)
 static void variables_of_other_parts_are_let_through(void **state)
 {
 	static const char *const others[] = {
-		"RALPH_DOCKER_ENV=1",	"RALPH_INBOX_DIR=/x",
+		"RALPH_DOCKER=1",	"RALPH_INBOX_DIR=/x",
 		"RALPH_FAULT=open:1",	"RALPH_SANDBOX=name",
 		"RALPH_TEST_REQUIRE=x", "RALPH_LIBEXEC=/x",
 		"RALPH_LIMITS=x",	"RALPH=1",
@@ -284,6 +284,20 @@ static void variables_of_other_parts_are_let_through(void **state)
 		strv_push(&p->env, others[i]);
 	load_ok(p);
 	assert_from(p, "limits.pids", "default");
+}
+
+static void names_of_the_published_designs_are_keys(void **state)
+{
+	struct place *p = *state;
+
+	strv_push(&p->env, "RALPH_DOCKER_ENV=AWS_REGION,EDITOR");
+	strv_push(&p->env, "SANDBOX_REFUSE_PATTERNS=*_CORP,acme");
+	load_ok(p);
+	assert_int_equal(p->c->env.pass.n, 2);
+	assert_string_equal(p->c->env.pass.v[1], "EDITOR");
+	assert_string_equal(config_item_origin(p->c, "env.pass", 0), "RALPH_DOCKER_ENV");
+	assert_int_equal(p->c->env.refuse.n, 2);
+	assert_string_equal(p->c->env.refuse.v[0], "*_CORP");
 }
 
 static void empty_variable_counts_as_unset(void **state)
@@ -445,6 +459,7 @@ int main(void)
 		with_place(wrong_variables_name_the_variable_and_the_key),
 		with_place(unknown_variables_of_a_known_section_are_refused),
 		with_place(variables_of_other_parts_are_let_through),
+		with_place(names_of_the_published_designs_are_keys),
 		with_place(empty_variable_counts_as_unset),
 		with_place(wrong_flags_are_refused_with_a_suggestion),
 		with_place(file_that_is_too_large_is_refused),

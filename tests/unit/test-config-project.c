@@ -1,6 +1,6 @@
 #include "config-tests.h"
 
-#define TIGHTEN "a project file may only tighten: move it to your own config.yaml or a profile"
+#define TIGHTEN "a project file may only tighten, unless you trust it: ralph trust"
 
 /* Each: what the user has, what the project asks for, where that is refused (NULL: it is not). */
 static const struct {

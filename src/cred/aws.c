@@ -1,0 +1,170 @@
+#include "cred/aws.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/path.h"
+#include "cred/oauth.h"
+#include "cred/run.h"
+#include "cred/token.h"
+
+#define AWS_MS (30 * 1000) /* it may talk to the SSO service */
+#define OLD_AWS 2	   /* exit code of one that does not know the command */
+
+void aws_keys_done(struct aws_keys *k)
+{
+	k->access_key = cred_secret_free(k->access_key);
+	k->secret_key = cred_secret_free(k->secret_key);
+	k->token = cred_secret_free(k->token);
+}
+
+static int take_keys(const json_t *j, struct aws_keys *ret, struct err *err)
+{
+	const char *access_key, *secret_key, *token = NULL, *expires = NULL;
+	const json_t *version = json_object_get(j, "Version");
+	int r;
+
+	if (version && json_integer_value(version) != 1)
+		return err_set(err, EINVAL, "its version is not 1");
+	r = json_get_str(j, "AccessKeyId", &access_key, err);
+	if (r == 0)
+		r = json_get_str(j, "SecretAccessKey", &secret_key, err);
+	if (r == 0 && !json_is_null(json_object_get(j, "SessionToken")))
+		r = json_opt_str(j, "SessionToken", &token, err);
+	if (r == 0 && !json_is_null(json_object_get(j, "Expiration")))
+		r = json_opt_str(j, "Expiration", &expires, err);
+	if (r < 0)
+		return r;
+	token = token && *token ? token : NULL;
+	if (!token_is_sane(access_key) || !token_is_sane(secret_key) ||
+	    (token && !token_is_sane(token)) || strchr(access_key, '/') || strchr(access_key, ','))
+		return err_set(err, EINVAL, "a key in it holds what no key does");
+	if (expires && *expires && when_parse(expires, &ret->expires_ms) < 0)
+		return err_set(err, EINVAL, "its Expiration is no date");
+	ret->access_key = xstrdup(access_key);
+	ret->secret_key = xstrdup(secret_key);
+	ret->token = token ? xstrdup(token) : NULL;
+	return 0;
+}
+
+int aws_keys_parse(const char *text, size_t len, struct aws_keys *ret, struct err *err)
+{
+	cleanup_secret_json json_t *j = NULL;
+
+	/* The parser's message may quote the text. */
+	if (json_parse(text, len, &j, err) < 0 || !json_is_object(j))
+		return err_set(err, EINVAL, "not a JSON object");
+	return take_keys(j, ret, err);
+}
+
+static bool says(const char *said, const char *part)
+{
+	return said && strstr(said, part);
+}
+
+int aws_explain(int code, const char *said, const char *profile, struct err *err)
+{
+	cleanup_free char *with = profile ? xasprintf(" --profile %s", profile) : xstrdup("");
+	cleanup_free char *of =
+		profile ? xasprintf("profile '%s'", profile) : xstrdup("the default profile");
+
+	if (code == OLD_AWS)
+		return err_set(err, ENOTSUP,
+			       "this aws has no 'configure export-credentials'; install AWS CLI "
+			       "2.9 or later");
+	if (says(said, "SSO") || says(said, "Token has expired") || says(said, "Token for"))
+		return err_set(err, EKEYEXPIRED,
+			       "the AWS login of %s has expired; run: aws sso login%s", of, with);
+	if (says(said, "custom-process"))
+		return err_set(err, EKEYREJECTED,
+			       "the credential_process of %s fails; run it by hand: aws configure "
+			       "export-credentials%s",
+			       of, with);
+	if (says(said, "could not be found"))
+		return err_set(err, ENOENT,
+			       "AWS has no %s; run: aws configure list-profiles, and set "
+			       "AWS_PROFILE",
+			       of);
+	return err_set(err, EKEYREJECTED,
+		       "AWS has no credentials for %s (aws: exit %d); run: aws sso login%s, or: "
+		       "aws configure%s",
+		       of, code, with, with);
+}
+
+/* What aws wrote to its stderr, which cred_run() drops: only its text says what is wrong. */
+static char *complaint(const struct cred_host *h, char *const argv[], struct err *err)
+{
+	cleanup_strv struct strv sh;
+	char *said = NULL;
+	int code;
+
+	strv_init(&sh);
+	strv_push(&sh, "/bin/sh");
+	strv_push(&sh, "-c");
+	strv_push(&sh, "exec \"$@\" 2>&1 >/dev/null");
+	for (size_t i = 0; argv[i]; i++) {
+		if (i == 0)
+			strv_push(&sh, "sh");
+		strv_push(&sh, argv[i]);
+	}
+	(void)cred_run(h, sh.v, NULL, AWS_MS, &said, &code, err);
+	return said;
+}
+
+static int export_with(const struct cred_host *h, const char *profile, const char *program,
+		       struct aws_keys *ret, int *ret_code, struct err *err)
+{
+	char *argv[] = {(char *)program,
+			(char *)"configure",
+			(char *)"export-credentials",
+			(char *)"--format",
+			(char *)"process",
+			(char *)(profile ? "--profile" : NULL),
+			(char *)profile,
+			NULL};
+	cleanup_secret char *out = NULL, *said = NULL;
+	int r = cred_run(h, argv, NULL, AWS_MS, &out, ret_code, err);
+
+	if (r < 0)
+		return r;
+	if (*ret_code == 0) {
+		r = aws_keys_parse(out, strlen(out), ret, err);
+		return r < 0 ? err_wrap(err, r, "what '%s' gives", program) : 0;
+	}
+	if (*ret_code != OLD_AWS)
+		said = complaint(h, argv, err);
+	return aws_explain(*ret_code, said, profile, err);
+}
+
+int aws_export(const struct cred_host *h, const char *profile, char **program, struct aws_keys *ret,
+	       struct err *err)
+{
+	cleanup_strv struct strv all;
+	int code = 0, r;
+
+	if (*program)
+		return export_with(h, profile, *program, ret, &code, err);
+	strv_init(&all);
+	cred_find_programs(h, "aws", &all);
+	r = err_set(err, ENOENT, "there is no 'aws' on your PATH; install AWS CLI 2");
+	for (size_t i = 0; i < all.n; i++) {
+		r = export_with(h, profile, all.v[i], ret, &code, err);
+		if (r < 0 && code == OLD_AWS)
+			continue;
+		*program = xstrdup(all.v[i]);
+		break;
+	}
+	return r;
+}
+
+bool aws_region_is_sane(const char *region)
+{
+	size_t n = strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	return n > 0 && n <= 32 && region[n] == '\0' && region[0] != '-' && region[n - 1] != '-';
+}
+
+char *aws_domain(const char *region)
+{
+	return xasprintf("%s.amazonaws.com%s", region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+}

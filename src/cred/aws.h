@@ -1,0 +1,37 @@
+#pragma once
+
+#include "cred/cred.h"
+
+/* What `aws configure export-credentials` knows, shared by the halves of the Bedrock row. */
+struct aws_keys {
+	char *access_key, *secret_key, *token; /* wiped; token is NULL for lasting keys */
+	uint64_t expires_ms;		       /* 0: never, or not said */
+};
+
+void aws_keys_done(struct aws_keys *k);
+
+/* The JSON that a credential_process prints, and export-credentials with --format process. err
+ * never has a part of the text. */
+int aws_keys_parse(const char *text, size_t len, struct aws_keys *ret, struct err *err);
+
+/*
+ * Runs it for a profile (NULL: the default one). About half a second; a login of SSO may be renewed
+ * over the network by aws itself. *program is the aws that can do it: an older one may stand before
+ * it on the PATH. NULL: search, and set it on success.
+ */
+int aws_export(const struct cred_host *h, const char *profile, char **program, struct aws_keys *ret,
+	       struct err *err);
+
+/* What to tell the user when aws gave nothing: by its exit code and what it wrote. */
+int aws_explain(int code, const char *said, const char *profile, struct err *err);
+
+/* "us-east-1": what can stand in a host name. */
+bool aws_region_is_sane(const char *region);
+/* What a region's hosts end in, with the region: "us-east-1.amazonaws.com". */
+char *aws_domain(const char *region);
+
+/*
+ * A number that changes when the files do from which aws reads: config and credentials, or with
+ * `caches` the directories where it keeps what it was given.
+ */
+uint64_t aws_stamp(const struct cred_host *h, bool caches);

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "base/json.h"
+#include "cred/cred.h"
+
+/*
+ * The variables that Claude Code would see on the host: its environment, then "env" of the user's
+ * own settings.json, then of the machine's managed settings. By these it chooses Bedrock, Vertex or
+ * Foundry.
+ */
+struct claude_env {
+	const struct cred_host *host;
+	json_t *own, *managed; /* NULL: there is none */
+};
+
+/* Settings that cannot be read are an error: which account is used must not depend on it. */
+int claude_env_load(const struct cred_host *h, struct claude_env *ret, struct err *err);
+void claude_env_done(struct claude_env *e);
+/* NULL: not set, or empty. The string belongs to e or to the host's environment. */
+const char *claude_env_get(const struct claude_env *e, const char *name);
+/* The models the user chose, as options "model=…": ids of one provider are not those of another. */
+void claude_env_models(const struct claude_env *e, struct strv *options);
+/* "1", "true", "yes", "on", in any case. */
+bool claude_env_on(const struct claude_env *e, const char *name);

@@ -1,0 +1,298 @@
+/*
+ * DOC: Theory of operation
+ *
+ * The file is Claude Code's, and a host `claude` may renew it at any moment. A refresh token is
+ * good for one use: who posts it second is told invalid_grant. So a renewal here is one of
+ * Claude Code's own: its locks (claude-lock.h), then the file is read again, and where somebody
+ * was faster, theirs is taken and nothing is posted. What comes back is saved only if the file
+ * still holds the refresh token that was posted; everything else in the file stays.
+ *
+ * Claude Code empties the file on invalid_grant. We never do: we say what happened and leave it.
+ */
+#include "cred/claude-login.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "cred/claude-file.h"
+#include "cred/claude-lock.h"
+#include "cred/fetch.h"
+
+#define TOKEN_URL "https://platform.claude.com/v1/oauth/token"
+#define CLIENT_ID "9d1c250a-e61b-44d9-88ed-5944d1962f5e"
+#define SCOPES                                                                                     \
+	"user:profile user:inference user:sessions:claude_code user:mcp_servers "                  \
+	"user:file_upload user:plugins"
+#define EXPIRES_MAX_S (400ULL * 86400)
+
+static int read_login(const char *path, struct buf *b, struct claude_login *ret, struct err *err)
+{
+	int r;
+
+	buf_clear(b);
+	r = cred_read_file(path, b, NULL, err);
+	if (r == -ENOENT)
+		return err_set(err, ENOENT, "'%s' is not there any more; run: claude /login", path);
+	if (r < 0)
+		return r;
+	r = claude_login_parse(buf_str(b), b->len, ret, err);
+	if (r == -ENOENT)
+		return err_set(err, ENOENT, "'%s' holds no login any more; run: claude /login",
+			       path);
+	if (r < 0)
+		return err_hint(err, err_wrap(err, r, "'%s'", path), "run: claude /login");
+	return 0;
+}
+
+static void adopt(struct cred *c, const struct claude_login *l)
+{
+	cred_set_value(c, l->access);
+	c->expires_ms = l->expires_ms;
+	c->renewable = l->refresh != NULL;
+}
+
+/* A torn file is one that somebody is writing without a rename: what we have still holds. */
+int claude_login_load(struct cred *c, const char *path, struct err *err)
+{
+	cleanup_(claude_login_done) struct claude_login l = {0};
+	cleanup_(cred_wipe) struct buf b;
+	int r;
+
+	buf_init(&b, CRED_FILE_MAX);
+	r = read_login(path, &b, &l, err);
+	if (r == -EINVAL && c->value && !cred_expires_within(c, 0))
+		return 0;
+	if (r < 0)
+		return r;
+	if (!l.refresh && l.expires_ms && l.expires_ms <= cred_host_now(c->host))
+		return err_set(err, EKEYEXPIRED,
+			       "'%s' has expired and cannot be renewed; run: claude /login", path);
+	adopt(c, &l);
+	return 0;
+}
+
+static void tick(void *arg)
+{
+	claude_lock_touch(arg);
+}
+
+/* The scopes that the login has, as Claude Code asks for; without any, Claude Code's usual ones. */
+static char *request_body(const struct claude_login *l)
+{
+	cleanup_json json_t *j = json_pack(
+		"{ss ss ss ss}", "grant_type", "refresh_token", "refresh_token", l->refresh,
+		"client_id", l->client_id ? l->client_id : CLIENT_ID, "scope", SCOPES);
+
+	return j ? json_dumps(j, JSON_COMPACT) : NULL;
+}
+
+static int parse_answer(const struct cred *c, const char *body, struct claude_login *ret,
+			struct err *err)
+{
+	cleanup_json json_t *j = NULL;
+	const char *access = NULL, *refresh = NULL, *scope = NULL;
+	uint64_t seconds = 0;
+	struct err torn;
+	int r;
+
+	if (json_parse(body, strlen(body), &j, &torn) < 0)
+		return err_set(err, EPROTO, "the answer is no JSON");
+	r = json_get_str(j, "access_token", &access, err);
+	if (r == 0)
+		r = json_get_uint(j, "expires_in", &seconds, err);
+	if (r == 0)
+		r = json_opt_str(j, "refresh_token", &refresh, err);
+	if (r == 0)
+		r = json_opt_str(j, "scope", &scope, err);
+	if (r == 0 && (!*access || seconds > EXPIRES_MAX_S))
+		r = err_set(err, EPROTO, "the answer makes no sense");
+	if (r < 0)
+		return r;
+	ret->access = xstrdup(access);
+	ret->refresh = refresh && *refresh ? xstrdup(refresh) : NULL;
+	ret->scopes = scope && *scope ? xstrdup(scope) : NULL;
+	ret->expires_ms = cred_host_now(c->host) + seconds * 1000;
+	return 0;
+}
+
+static bool is_final(unsigned status, const char *body)
+{
+	cleanup_json json_t *j = NULL;
+	const char *what = NULL;
+	struct err ignored;
+
+	return (status == 400 || status == 401) &&
+	       json_parse(body, strlen(body), &j, &ignored) == 0 &&
+	       json_opt_str(j, "error", &what, &ignored) == 0 && what &&
+	       streq(what, "invalid_grant");
+}
+
+static int post(struct cred *c, struct claude_lock *lock, const char *path,
+		const struct claude_login *old, struct claude_login *ret, struct err *err)
+{
+	const char *url = cred_option(c, "token_url");
+	cleanup_secret char *body = request_body(old), *answer = NULL;
+	struct fetch f = {
+		.method = "POST",
+		.url = url ? url : TOKEN_URL,
+		.content_type = "application/json",
+		.body = body,
+		/* The user's own authority speaks for the user's own address alone. */
+		.ca_file = url ? c->ca_file : NULL,
+		.tick = tick,
+		.arg = lock,
+		.tick_ms = CLAUDE_LOCK_TOUCH_MS,
+	};
+	unsigned status = 0;
+	int r = body ? cred_fetch(c->host, &f, &status, &answer, err)
+		     : err_set(err, EINVAL, "'%s' is not text", path);
+
+	if (r < 0)
+		return err_wrap(err, r, "renewing the login of '%s'", path);
+	if (is_final(status, answer))
+		return err_set(err, EKEYREJECTED,
+			       "the login of '%s' has ended (invalid_grant); run: claude /login",
+			       path);
+	if (status != 200)
+		return err_set(err, EAGAIN, "renewing the login of '%s' got status %u", path,
+			       status);
+	r = parse_answer(c, answer, ret, err);
+	return r < 0 ? err_wrap(err, r, "renewing the login of '%s'", path) : 0;
+}
+
+/* Beside the file, not there before, the owner's alone; then in its place in one step. */
+static int replace(const char *path, const char *text, struct err *err)
+{
+	cleanup_free char *tmp = NULL;
+	cleanup_fd int fd = -1;
+	uint32_t id = 0;
+	int r;
+
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+		return err_sys(err, errno, "cannot get random bytes");
+	tmp = xasprintf("%s.tmp.%08x", path, id);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return err_sys(err, errno, "cannot make '%s'", tmp);
+	r = fd_write_all(fd, text, strlen(text));
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r == 0 && rename(tmp, path) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlink(tmp);
+	return r < 0 ? err_sys(err, -r, "cannot write '%s'", path) : 0;
+}
+
+/* -ESTALE: the file holds another login by now. */
+static int save(struct claude_lock *lock, const char *path, const char *posted,
+		const struct claude_login *fresh, struct err *err)
+{
+	cleanup_free char *real = NULL;
+	cleanup_secret char *text = NULL;
+	cleanup_(cred_wipe) struct buf b;
+	int r = claude_lock_storage(lock, err);
+
+	buf_init(&b, CRED_FILE_MAX);
+	if (r == 0)
+		r = path_real(path, &real, err); /* a link of the user's stays one */
+	if (r == 0)
+		r = cred_read_file(real, &b, NULL, err);
+	if (r == 0)
+		r = claude_login_update(buf_str(&b), b.len, posted, fresh, &text, err);
+	return r < 0 ? r : replace(real, text, err);
+}
+
+/* With the locks of a renewal held. */
+static int renew_locked(struct cred *c, struct claude_lock *lock, const char *path, struct err *err)
+{
+	cleanup_(claude_login_done) struct claude_login now = {0}, fresh = {0};
+	cleanup_(cred_wipe) struct buf b;
+	int r;
+
+	buf_init(&b, CRED_FILE_MAX);
+	r = read_login(path, &b, &now, err);
+	if (r < 0)
+		return r;
+	if (!c->value || !streq(now.access, c->value)) {
+		adopt(c, &now);
+		return 0;
+	}
+	if (!now.refresh)
+		return err_set(err, EKEYREJECTED, "'%s' cannot be renewed; run: claude /login",
+			       path);
+	/* What was refused once is refused for ever: no need to say it again. */
+	if (c->own && streq(c->own, now.refresh))
+		return err_set(err, EKEYREJECTED,
+			       "the login of '%s' has ended (invalid_grant); run: claude /login",
+			       path);
+	r = post(c, lock, path, &now, &fresh, err);
+	if (r == -EKEYREJECTED) {
+		(void)cred_secret_free(c->own);
+		c->own = xstrdup(now.refresh);
+	}
+	if (r < 0)
+		return r;
+	r = save(lock, path, now.refresh, &fresh, err);
+	if (r == -ESTALE) {
+		claude_login_done(&now);
+		r = read_login(path, &b, &now, err);
+		if (r == 0)
+			adopt(c, &now);
+		return r;
+	}
+	/* Saved or not, it is the one that works. */
+	if (!fresh.refresh)
+		fresh.refresh = xstrdup(now.refresh);
+	adopt(c, &fresh);
+	return r;
+}
+
+/* Somebody else renews: has he finished? */
+static bool somebody_was_faster(struct cred *c, const char *path)
+{
+	cleanup_(claude_login_done) struct claude_login l = {0};
+	cleanup_(cred_wipe) struct buf b;
+	struct err ignored;
+
+	buf_init(&b, CRED_FILE_MAX);
+	if (read_login(path, &b, &l, &ignored) < 0 || !c->value || streq(l.access, c->value))
+		return false;
+	adopt(c, &l);
+	return true;
+}
+
+static void pause_a_little(void)
+{
+	uint32_t any = 0;
+	struct timespec t;
+
+	if (getrandom(&any, sizeof(any), 0) < 0)
+		any = (uint32_t)getpid();
+	any = 1000 + any % 1000;
+	t = (struct timespec){any / 1000, (long)(any % 1000) * 1000000};
+	(void)nanosleep(&t, NULL);
+}
+
+int claude_login_renew(struct cred *c, const char *path, struct err *err)
+{
+	cleanup_(claude_lock_done) struct claude_lock lock;
+	cleanup_free char *dir = path_dir(path);
+	int r;
+
+	claude_lock_init(&lock, dir);
+	r = claude_lock_refresh(&lock, err);
+	for (int i = 0; r == -EBUSY && i < CLAUDE_LOCK_TRIES; i++) {
+		pause_a_little();
+		if (somebody_was_faster(c, path))
+			return 0;
+		r = claude_lock_refresh(&lock, err);
+	}
+	return r < 0 ? r : renew_locked(c, &lock, path, err);
+}

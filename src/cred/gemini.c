@@ -1,0 +1,160 @@
+#include "cred/gemini.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "cred/rows.h"
+#include "cred/token.h"
+
+#define LOGIN "gemini, and choose to log in with Google"
+
+static const char *const key_requests[] = {
+	"POST /v1beta/models/",
+	"GET /v1beta/models",
+	NULL,
+};
+
+/* What the Gemini CLI asks of Code Assist in a conversation; not what changes the account. */
+static const char *const oauth_requests[] = {
+	"POST /v1internal:generateContent",    "POST /v1internal:streamGenerateContent",
+	"POST /v1internal:countTokens",	       "POST /v1internal:loadCodeAssist",
+	"POST /v1internal:listExperiments",    "POST /v1internal:retrieveUserQuota",
+	"POST /v1internal:fetchAdminControls", NULL,
+};
+
+int gemini_login_parse(const json_t *j, struct file_login *ret, struct err *err)
+{
+	const char *access = json_string_value(json_object_get(j, "access_token"));
+	const char *refresh = json_string_value(json_object_get(j, "refresh_token"));
+	const json_t *expires = json_object_get(j, "expiry_date");
+
+	if ((!access || !*access) && (!refresh || !*refresh))
+		return err_set(err, EINVAL, "it has no token");
+	if ((access && *access && !token_is_sane(access)) ||
+	    (refresh && *refresh && !token_is_sane(refresh)))
+		return err_set(err, EINVAL, "a token in it holds what no token does");
+	if (expires && !json_is_null(expires) && json_number_value(expires) <= 0)
+		return err_set(err, EINVAL, "its expiry_date is no time");
+	ret->access = xstrdup(access ? access : "");
+	ret->refresh = refresh && *refresh ? xstrdup(refresh) : NULL;
+	ret->expires_ms = expires && json_number_value(expires) < 1e15
+				  ? (uint64_t)json_number_value(expires)
+				  : 0;
+	/* Without an access token there is one to be had. */
+	if (!*ret->access)
+		ret->expires_ms = 1;
+	return 0;
+}
+
+void gemini_login_update(json_t *j, const struct oauth_tokens *fresh, uint64_t now_ms)
+{
+	(void)json_object_set_new(j, "access_token", json_string(fresh->access));
+	if (fresh->refresh)
+		(void)json_object_set_new(j, "refresh_token", json_string(fresh->refresh));
+	if (fresh->id)
+		(void)json_object_set_new(j, "id_token", json_string(fresh->id));
+	if (fresh->expires_ms)
+		(void)json_object_set_new(j, "expiry_date",
+					  json_integer((json_int_t)fresh->expires_ms));
+}
+
+static const struct file_login_kind kind = {.login = LOGIN, .parse = gemini_login_parse};
+
+/* Which of both the user has chosen in the Gemini CLI, where both are there. */
+static bool chose_oauth(const struct cred_host *h)
+{
+	cleanup_free char *path = cred_host_home(h, ".gemini/settings.json");
+	cleanup_json json_t *j = NULL;
+	cleanup_buf struct buf b;
+	struct err ignored = {0};
+	const json_t *auth;
+	const char *type;
+
+	buf_init(&b, CRED_FILE_MAX);
+	/* Torn settings are the Gemini CLI's to complain about; they choose nothing. */
+	if (cred_read_file(path, &b, NULL, &ignored) < 0 ||
+	    json_parse(buf_str(&b), b.len, &j, &ignored) < 0)
+		return false;
+	auth = json_object_get(json_object_get(j, "security"), "auth");
+	type = json_string_value(json_object_get(auth, "selectedType"));
+	return type && streq(type, "oauth-personal");
+}
+
+static bool is_expired(const struct cred_host *h, const struct file_login *l)
+{
+	return l->expires_ms && l->expires_ms <= cred_host_now(h);
+}
+
+static int check_renewable(const struct cred_host *h, const struct file_login *l, const char *path,
+			   struct err *err)
+{
+	cleanup_(google_user_done) struct google_user client = {0};
+
+	if (!is_expired(h, l))
+		return 0;
+	if (!l->refresh)
+		return err_set(err, EKEYEXPIRED,
+			       "'%s' has expired and cannot be renewed; run: " LOGIN, path);
+	if (gemini_client(h, &client, err) < 0)
+		return err_wrap(err, -EKEYEXPIRED, "'%s' has expired", path);
+	return 0;
+}
+
+static enum cred_probe probe_oauth(const struct cred_host *h, struct cred_ref *ret, struct err *err)
+{
+	static const char *const files[] = {".gemini/oauth_creds.json",
+					    ".config/gemini/credentials.json"};
+	const char *project = cred_host_env(h, "GOOGLE_CLOUD_PROJECT");
+
+	if (cred_host_env(h, "GEMINI_API_KEY") && !chose_oauth(h))
+		return CRED_MISSING;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		cleanup_(file_login_done) struct file_login l = {0};
+		cleanup_free char *path = cred_host_home(h, files[i]);
+		int r = file_login_read(path, &kind, &l, &ret->warning, err);
+
+		if (r == -ENOENT)
+			continue;
+		if (r == 0)
+			r = check_renewable(h, &l, path, err);
+		if (r < 0)
+			return CRED_UNUSABLE;
+		ret->source = xasprintf("file:%s", path);
+		ret->expires_ms = l.expires_ms;
+		ret->renewable = l.refresh != NULL;
+		if (project)
+			strv_pushf(&ret->options, "project=%s", project);
+		return CRED_FOUND;
+	}
+	return CRED_MISSING;
+}
+
+static enum cred_probe probe_key(const struct cred_host *h, struct cred_ref *ret, struct err *err)
+{
+	if (!cred_host_env(h, "GEMINI_API_KEY"))
+		return CRED_MISSING;
+	ret->source = xstrdup("env:GEMINI_API_KEY");
+	return CRED_FOUND;
+}
+
+const struct cred_provider cred_gemini_oauth = {
+	.name = "gemini-oauth",
+	.service = "gemini",
+	.origin = "https://cloudcode-pa.googleapis.com",
+	.endpoint = "gemini",
+	.phantom = "ya29.",
+	.login = LOGIN,
+	.requests = oauth_requests,
+	.probe = probe_oauth,
+};
+
+const struct cred_provider cred_gemini_key = {
+	.name = "gemini-key",
+	.service = "gemini",
+	.origin = "https://generativelanguage.googleapis.com",
+	.endpoint = "gemini",
+	.phantom = "AIza",
+	.login = "export GEMINI_API_KEY=…",
+	.requests = key_requests,
+	.probe = probe_key,
+};

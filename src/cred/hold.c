@@ -1,0 +1,151 @@
+#include "cred/hold.h"
+
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+
+struct cred *cred_new(const struct cred_host *host, const char *provider, const char *name,
+		      const char *source, const char *origin, struct err *err)
+{
+	const struct cred_provider *row = cred_provider_find(provider);
+	const struct cred_holder *holder = cred_holder_find(provider);
+	struct cred *c;
+
+	if (!row || !holder) {
+		(void)err_set(err, EINVAL, "'%s' is no provider of credentials", provider);
+		return NULL;
+	}
+	c = xcalloc(1, sizeof(*c));
+	c->provider = row;
+	c->holder = holder;
+	c->host = host;
+	c->name = xstrdup(name);
+	c->source = xstrdup(source ? source : "");
+	c->origin = origin ? xstrdup(origin) : NULL;
+	strv_init(&c->options);
+	return c;
+}
+
+struct cred *cred_free(struct cred *c)
+{
+	if (!c)
+		return NULL;
+	if (c->holder->done)
+		c->holder->done(c);
+	free(c->name);
+	free(c->source);
+	free(c->origin);
+	free(c->ca_file);
+	strv_done(&c->options);
+	(void)cred_secret_free(c->value);
+	free(c);
+	return NULL;
+}
+
+const char *cred_option(const struct cred *c, const char *name)
+{
+	return strv_env_get(&c->options, name);
+}
+
+void cred_set_value(struct cred *c, const char *value)
+{
+	char *copy = value ? xstrdup(value) : NULL;
+
+	(void)cred_secret_free(c->value);
+	c->value = copy;
+}
+
+bool cred_expires_within(const struct cred *c, uint64_t ms)
+{
+	return c->expires_ms && cred_host_now(c->host) + ms >= c->expires_ms;
+}
+
+static void tell(struct cred *c, const char *what, const char *message)
+{
+	if (c->tell)
+		c->tell(c->tell_arg,
+			json_pack("{ss so ss ss*}", "what", what, "credential", json_text(c->name),
+				  "provider", c->provider->name, "message", message));
+}
+
+/*
+ * A renewal that fails for now is no reason to refuse: what we have may last a few minutes more,
+ * and an upstream that takes it is the better judge. One that fails for good is, once it expires.
+ */
+static int renew(struct cred *c, struct err *err)
+{
+	int r;
+
+	if (now_ms() < c->retry_ms)
+		return 0;
+	r = c->holder->renew(c, err);
+	if (r == 0) {
+		c->retry_ms = 0;
+		tell(c, "renewed", NULL);
+		return 0;
+	}
+	c->retry_ms = now_ms() + CRED_RETRY_MS;
+	tell(c, "not-renewed", err->msg);
+	if (r == -EKEYREJECTED && cred_expires_within(c, 0))
+		return r;
+	return 0;
+}
+
+int cred_answer(struct cred *c, const struct cred_request *r, struct cred_header *ret,
+		struct err *err)
+{
+	cleanup_secret char *refused = NULL;
+	bool same;
+	int res;
+
+	if (r->rejected && c->value)
+		refused = xstrdup(c->value);
+	res = c->holder->load(c, r->rejected, err);
+	if (res < 0)
+		return res;
+	same = refused && c->value && streq(refused, c->value);
+	if (c->renewable && c->holder->renew &&
+	    (same || cred_expires_within(c, CRED_RENEW_AHEAD_MS))) {
+		res = renew(c, err);
+		if (res < 0)
+			return res;
+	}
+	return c->holder->header(c, r, ret, err);
+}
+
+void cred_header_init(struct cred_header *h)
+{
+	*h = (struct cred_header){0};
+	strv_init(&h->set);
+	strv_init(&h->drop);
+	strv_init(&h->secrets);
+}
+
+static void wipe_all(struct strv *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		explicit_bzero(s->v[i], strlen(s->v[i]));
+	strv_done(s);
+}
+
+void cred_header_done(struct cred_header *h)
+{
+	wipe_all(&h->set);
+	wipe_all(&h->secrets);
+	strv_done(&h->drop);
+}
+
+void cred_header_set(struct cred_header *h, const char *field, const char *scheme,
+		     const char *value)
+{
+	/* Wherever a client may have put its own, it goes. */
+	static const char *const fields[] = {"authorization",  "x-api-key",	      "api-key",
+					     "x-goog-api-key", "proxy-authorization", "cookie"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (!strv_has(&h->drop, fields[i]))
+			strv_push(&h->drop, fields[i]);
+	strv_pushf(&h->set, "%s: %s%s%s", field, scheme ? scheme : "", scheme ? " " : "", value);
+	strv_push(&h->secrets, value);
+}

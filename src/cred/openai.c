@@ -1,0 +1,159 @@
+#include "cred/openai.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/path.h"
+#include "cred/rows.h"
+#include "cred/token.h"
+
+#define LOGIN "codex login"
+#define OWN_KEY "CODEX_API_KEY" /* Codex takes it before its own file */
+
+/* One conversation; nothing of files, batches, fine-tuning, organisation or keys. */
+static const char *const key_requests[] = {
+	"POST /v1/responses",
+	"POST /v1/chat/completions",
+	"GET /v1/models",
+	NULL,
+};
+
+/* What a ChatGPT login may be asked lies below its origin's own path. */
+static const char *const chatgpt_requests[] = {
+	"POST /responses",
+	"GET /models",
+	NULL,
+};
+
+char *codex_auth_path(const struct cred_host *h)
+{
+	const char *dir = cred_host_env(h, "CODEX_HOME");
+
+	return dir ? path_join(dir, "auth.json") : cred_host_home(h, ".codex/auth.json");
+}
+
+int codex_key_parse(const json_t *j, struct file_login *ret, struct err *err)
+{
+	const char *mode = json_string_value(json_object_get(j, "auth_mode"));
+	const char *key = json_string_value(json_object_get(j, "OPENAI_API_KEY"));
+
+	/* A ChatGPT login may keep a key beside it, which it then does not use. */
+	if (!key || !*key || (mode && !streq(mode, "apikey")))
+		return -ENOENT;
+	if (!mode && json_is_object(json_object_get(j, "tokens")))
+		return -ENOENT;
+	if (!token_is_sane(key))
+		return err_set(err, EINVAL, "its key holds what no key does");
+	ret->access = xstrdup(key);
+	return 0;
+}
+
+int codex_login_parse(const json_t *j, struct file_login *ret, struct err *err)
+{
+	const char *mode = json_string_value(json_object_get(j, "auth_mode"));
+	const json_t *tokens = json_object_get(j, "tokens");
+	const char *access, *refresh, *account;
+
+	if (!json_is_object(tokens) || (mode && !streq(mode, "chatgpt")))
+		return -ENOENT;
+	access = json_string_value(json_object_get(tokens, "access_token"));
+	refresh = json_string_value(json_object_get(tokens, "refresh_token"));
+	account = json_string_value(json_object_get(tokens, "account_id"));
+	if (!access || !token_is_sane(access))
+		return err_set(err, EINVAL, "it has no access token");
+	if ((refresh && *refresh && !token_is_sane(refresh)) ||
+	    (account && *account && !token_is_sane(account)))
+		return err_set(err, EINVAL, "a token in it holds what no token does");
+	ret->access = xstrdup(access);
+	ret->refresh = refresh && *refresh ? xstrdup(refresh) : NULL;
+	ret->account = account && *account ? xstrdup(account) : NULL;
+	ret->expires_ms = jwt_expires_ms(access);
+	return 0;
+}
+
+void codex_login_update(json_t *j, const struct oauth_tokens *fresh, uint64_t now_ms)
+{
+	json_t *tokens = json_object_get(j, "tokens");
+	time_t now = (time_t)(now_ms / 1000);
+	char when[40] = "";
+	struct tm tm;
+
+	(void)json_object_set_new(tokens, "access_token", json_string(fresh->access));
+	if (fresh->refresh)
+		(void)json_object_set_new(tokens, "refresh_token", json_string(fresh->refresh));
+	if (fresh->id)
+		(void)json_object_set_new(tokens, "id_token", json_string(fresh->id));
+	if (gmtime_r(&now, &tm) && strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		(void)json_object_set_new(j, "last_refresh", json_string(when));
+}
+
+const struct file_login_kind codex_key_kind = {.login = LOGIN, .parse = codex_key_parse};
+
+static const struct file_login_kind chatgpt_kind = {.login = LOGIN, .parse = codex_login_parse};
+
+static enum cred_probe probe_key(const struct cred_host *h, struct cred_ref *ret, struct err *err)
+{
+	cleanup_(file_login_done) struct file_login l = {0};
+	cleanup_free char *path = codex_auth_path(h);
+	int r;
+
+	if (cred_host_env(h, OWN_KEY)) {
+		ret->source = xstrdup("env:" OWN_KEY);
+		return CRED_FOUND;
+	}
+	r = file_login_read(path, &codex_key_kind, &l, &ret->warning, err);
+	if (r < 0 && r != -ENOENT)
+		return CRED_UNUSABLE;
+	if (r < 0 && !cred_host_env(h, "OPENAI_API_KEY"))
+		return CRED_MISSING;
+	ret->source = r == 0 ? xasprintf("file:%s", path) : xstrdup("env:OPENAI_API_KEY");
+	return CRED_FOUND;
+}
+
+static enum cred_probe probe_chatgpt(const struct cred_host *h, struct cred_ref *ret,
+				     struct err *err)
+{
+	cleanup_(file_login_done) struct file_login l = {0};
+	cleanup_free char *path = codex_auth_path(h);
+	int r;
+
+	if (cred_host_env(h, OWN_KEY))
+		return CRED_MISSING;
+	r = file_login_read(path, &chatgpt_kind, &l, &ret->warning, err);
+	if (r == -ENOENT)
+		return CRED_MISSING;
+	if (r < 0)
+		return CRED_UNUSABLE;
+	if (!l.refresh && l.expires_ms && l.expires_ms <= cred_host_now(h)) {
+		(void)err_set(err, EKEYEXPIRED,
+			      "'%s' has expired and cannot be renewed; run: " LOGIN, path);
+		return CRED_UNUSABLE;
+	}
+	ret->source = xasprintf("file:%s", path);
+	ret->expires_ms = l.expires_ms;
+	ret->renewable = l.refresh != NULL;
+	return CRED_FOUND;
+}
+
+const struct cred_provider cred_openai_chatgpt = {
+	.name = "openai-chatgpt",
+	.service = "openai",
+	.origin = "https://chatgpt.com/backend-api/codex",
+	.endpoint = "openai",
+	.phantom = "ralph-",
+	.login = LOGIN,
+	.requests = chatgpt_requests,
+	.probe = probe_chatgpt,
+};
+
+const struct cred_provider cred_openai_key = {
+	.name = "openai-key",
+	.service = "openai",
+	.origin = "https://api.openai.com",
+	.endpoint = "openai",
+	.phantom = "sk-proj-",
+	.login = LOGIN,
+	.requests = key_requests,
+	.probe = probe_key,
+};

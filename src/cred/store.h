@@ -1,0 +1,29 @@
+#pragma once
+
+#include "cred/cred.h"
+
+/*
+ * Tokens that the user gave ralph to keep: one per service. A small file, tokens/SERVICE.json in
+ * ralph's own configuration, says what there is and where; the token itself lies in the Secret
+ * Service (through secret-tool) where there is one, else in that file, which only its owner reads.
+ */
+struct cred_stored {
+	char *path;	     /* of the small file */
+	bool secret_service; /* the token lies there, not in the file */
+	bool is_key;	     /* an API key, not an OAuth token */
+	uint64_t stored_ms, expires_ms;
+	char *token;   /* wiped; NULL when it lies in the Secret Service */
+	char *warning; /* others may read the file */
+};
+
+/* Without asking the Secret Service. -ENOENT: nothing is stored. */
+int cred_stored_look(const struct cred_host *h, const char *service, struct cred_stored *ret,
+		     struct err *err);
+void cred_stored_done(struct cred_stored *s);
+/* The token, from wherever it lies. */
+int cred_stored_token(const struct cred_host *h, const char *service, char **ret, struct err *err);
+/* Replaces what is there. *ret_secret_service says where it went. */
+int cred_store_put(const struct cred_host *h, const char *service, const char *token, bool is_key,
+		   uint64_t expires_ms, bool *ret_secret_service, struct err *err);
+/* -ENOENT: nothing was stored. */
+int cred_store_drop(const struct cred_host *h, const char *service, struct err *err);

@@ -1,0 +1,168 @@
+/* One JSON document of a provider: where usage and model stand in it. */
+#include "gateway/meter.h"
+
+/* What is open, and what a key announces. Everything else is skipped by the scanner. */
+enum place {
+	AT_NOTHING,
+	AT_ROOT,    /* the document; a list of documents */
+	AT_WRAP,    /* "message" of Anthropic, "response" of OpenAI and Code Assist */
+	AT_USAGE,   /* the numbers */
+	AT_DETAILS, /* numbers that are part of others */
+	AT_MODEL,
+	AT_COUNT, /* and up: a number, by enum meter_count */
+};
+
+static const struct {
+	uint8_t in;
+	const char *key;
+	uint8_t is;
+} keys[] = {
+	{AT_ROOT, "message", AT_WRAP},
+	{AT_ROOT, "response", AT_WRAP},
+	{AT_ROOT, "model", AT_MODEL},
+	{AT_ROOT, "modelVersion", AT_MODEL},
+	{AT_ROOT, "usage", AT_USAGE},
+	{AT_ROOT, "usageMetadata", AT_USAGE},
+	{AT_ROOT, "amazon-bedrock-invocationMetrics", AT_USAGE},
+	{AT_USAGE, "input_tokens", AT_COUNT + COUNT_INPUT},
+	{AT_USAGE, "prompt_tokens", AT_COUNT + COUNT_INPUT},
+	{AT_USAGE, "promptTokenCount", AT_COUNT + COUNT_INPUT},
+	{AT_USAGE, "inputTokenCount", AT_COUNT + COUNT_INPUT},
+	{AT_USAGE, "output_tokens", AT_COUNT + COUNT_OUTPUT},
+	{AT_USAGE, "completion_tokens", AT_COUNT + COUNT_OUTPUT},
+	{AT_USAGE, "candidatesTokenCount", AT_COUNT + COUNT_OUTPUT},
+	{AT_USAGE, "outputTokenCount", AT_COUNT + COUNT_OUTPUT},
+	{AT_USAGE, "cache_read_input_tokens", AT_COUNT + COUNT_CACHE_READ},
+	{AT_USAGE, "cacheReadInputTokenCount", AT_COUNT + COUNT_CACHE_READ},
+	{AT_USAGE, "cache_creation_input_tokens", AT_COUNT + COUNT_CACHE_WRITE},
+	{AT_USAGE, "cacheWriteInputTokenCount", AT_COUNT + COUNT_CACHE_WRITE},
+	{AT_USAGE, "cachedContentTokenCount", AT_COUNT + COUNT_CACHED},
+	{AT_USAGE, "toolUsePromptTokenCount", AT_COUNT + COUNT_TOOL_INPUT},
+	{AT_USAGE, "thoughtsTokenCount", AT_COUNT + COUNT_THOUGHTS},
+	{AT_USAGE, "input_tokens_details", AT_DETAILS},
+	{AT_USAGE, "prompt_tokens_details", AT_DETAILS},
+	{AT_DETAILS, "cached_tokens", AT_COUNT + COUNT_CACHED},
+};
+
+void meter_doc_start(struct meter *m)
+{
+	jscan_init(&m->doc.j);
+	m->doc.depth = m->doc.n_model = 0;
+	m->doc.key = AT_ROOT;
+	m->doc.over = false;
+}
+
+static uint8_t place_of(const struct meter_doc *d)
+{
+	uint8_t in = d->depth ? d->at[d->depth - 1] : AT_NOTHING;
+
+	/* A wrapper holds what a document holds, but no wrapper. */
+	in = in == AT_WRAP ? AT_ROOT : in;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].in == in && jscan_is(&d->j, keys[i].key))
+			return keys[i].is;
+	return AT_NOTHING;
+}
+
+static void on_key(struct meter_doc *d)
+{
+	d->key = place_of(d);
+	if (d->key == AT_WRAP && d->depth && d->at[d->depth - 1] == AT_WRAP)
+		d->key = AT_NOTHING;
+	if (d->key == AT_NOTHING)
+		jscan_skip(&d->j);
+}
+
+static void on_open(struct meter_doc *d, bool array)
+{
+	bool list = array && d->depth == 0; /* Gemini without alt=sse */
+	bool want = array ? list : d->key >= AT_ROOT && d->key <= AT_DETAILS;
+
+	if (!want || d->depth == ARRAY_SIZE(d->at)) {
+		jscan_skip(&d->j);
+		return;
+	}
+	d->at[d->depth++] = list ? AT_NOTHING : d->key;
+	d->key = list ? AT_ROOT : AT_NOTHING;
+}
+
+static void on_close(struct meter_doc *d, bool array)
+{
+	if (d->depth)
+		d->depth--;
+	/* The next of a list. */
+	d->key = !array && d->depth == 1 && d->at[0] == AT_NOTHING ? AT_ROOT : AT_NOTHING;
+}
+
+static void on_number(struct meter *m)
+{
+	uint64_t v;
+
+	if (m->doc.key < AT_COUNT || !jscan_uint(&m->doc.j, &v) || v > METER_TOKENS_MAX)
+		return;
+	m->counts[m->doc.key - AT_COUNT] = v;
+	m->seen = true;
+}
+
+/* A piece of the model's name; printable or not at all, since it will be logged. */
+static void on_string(struct meter *m)
+{
+	struct meter_doc *d = &m->doc;
+
+	if (d->key != AT_MODEL)
+		return;
+	for (size_t i = 0; i < d->j.len && d->n_model <= METER_MODEL_MAX; i++) {
+		char c = d->j.text[i];
+
+		if (c <= ' ' || c > '~' || d->n_model == METER_MODEL_MAX)
+			d->n_model = METER_MODEL_MAX + 1;
+		else
+			m->model[d->n_model++] = c;
+	}
+	if (!d->j.last)
+		return;
+	m->model[d->n_model <= METER_MODEL_MAX ? d->n_model : 0] = '\0';
+	d->n_model = 0;
+}
+
+void meter_doc_feed(struct meter *m, const char *p, size_t n)
+{
+	struct meter_doc *d = &m->doc;
+
+	if (d->over)
+		return;
+	jscan_feed(&d->j, p, n);
+	for (;;) {
+		enum jscan_token t = jscan_next(&d->j);
+
+		switch (t) {
+		case JSCAN_MORE:
+			return;
+		case JSCAN_ERROR:
+			d->over = true;
+			return;
+		case JSCAN_OBJECT:
+		case JSCAN_ARRAY:
+			on_open(d, t == JSCAN_ARRAY);
+			break;
+		case JSCAN_OBJECT_END:
+		case JSCAN_ARRAY_END:
+			on_close(d, t == JSCAN_ARRAY_END);
+			break;
+		case JSCAN_KEY:
+			on_key(d);
+			break;
+		case JSCAN_NUMBER:
+			on_number(m);
+			break;
+		case JSCAN_STRING:
+			on_string(m);
+			break;
+		case JSCAN_TRUE:
+		case JSCAN_FALSE:
+		case JSCAN_NULL:
+		case JSCAN_SKIPPED:
+			break;
+		}
+	}
+}

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Which paths of a workspace are not the agent's to write: what the host runs by itself when its
+ * user works there (hooks, settings of git, of editors, of shells and of agents), and what says
+ * where those lie. Pure decisions about names; looking at files is sandbox/'s business.
+ */
+
+/* What a path is relative to. */
+enum protect_base {
+	PROTECT_TREE,	  /* the workspace, or any directory in it */
+	PROTECT_GIT,	  /* a git directory with everything of its own: .git, modules/NAME */
+	PROTECT_WORKTREE, /* the git directory of a linked worktree: worktrees/NAME */
+	PROTECT_BASE_N,
+};
+
+struct protect_rule {
+	const char *path; /* the last part may be a pattern of fnmatch(3) */
+	const char *why;  /* what the host does with it */
+};
+
+/* The rules of a base; they end with a row without path. */
+const struct protect_rule *protect_rules(enum protect_base base);
+/* Does the last part of this rule stand for several names? */
+bool protect_is_pattern(const struct protect_rule *rule);
+/*
+ * The rule that a name in a directory meets, for walking trees: `parent` is the name of that
+ * directory (".claude" for .claude/hooks, "" at the top). NULL: none.
+ */
+const struct protect_rule *protect_match(enum protect_base base, const char *parent,
+					 const char *name);
+
+/*
+ * Is a file of this name a secret that the agent is not to read? The patterns are read in order
+ * and the last one that fits decides; "!PATTERN" takes back. Those of protect_masks() come first.
+ */
+bool protect_masked(const char *name, char *const *patterns, size_t n);
+const char *const *protect_masks(void); /* NULL at the end */

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/strv.h"
+
+/*
+ * Variables that must not go into a sandbox although the user's own settings ask for them: names
+ * that are always refused, names and values that the user's patterns match, and values that look
+ * like a secret of a known kind. Pure: names, values and patterns in, a verdict out.
+ *
+ * A pattern is one of glob(7), for the whole name or value, case aside; without any of *?[ it is
+ * looked for anywhere in them.
+ *
+ * 0, or an error with exit code 64 that names the variable and never its value. value may be NULL
+ * (it is not set: only the name counts); source is the setting that asked for it.
+ */
+int refuse_check(const char *name, const char *value, const struct strv *patterns,
+		 const char *source, struct err *err);
+
+/* Does the text match the pattern, as above? */
+bool refuse_match(const char *pattern, const char *text);

@@ -1,0 +1,114 @@
+/* The table of mounts inside, beside the plan's. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "probe/probe.h"
+
+#define TABLE_MAX (1 * MiB)
+#define MOUNTS_MAX 4096
+
+static struct mount {
+	char *path;
+	bool ro;
+	bool follows; /* what is mounted on the host later appears here */
+} table[MOUNTS_MAX];
+static int n_table;
+
+/* Octal escapes of the kernel's tables. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
+			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}
+
+/* "ID PARENT DEVICE ROOT POINT OPTIONS [shared:N] [master:N] - …" */
+static void read_line(char *line)
+{
+	struct mount *m = &table[n_table];
+	char *field;
+
+	for (int i = 0; i < 4; i++)
+		(void)strsep(&line, " ");
+	m->path = strsep(&line, " ");
+	field = strsep(&line, " ");
+	if (!m->path || !field || n_table == MOUNTS_MAX)
+		broken("/proc/self/mountinfo");
+	unescape(m->path);
+	m->ro = strncmp(field, "ro", 2) == 0;
+	while ((field = strsep(&line, " ")) && !streq(field, "-"))
+		if (strncmp(field, "shared:", 7) == 0 || strncmp(field, "master:", 7) == 0)
+			m->follows = true;
+	n_table++;
+}
+
+/* Device nodes and what masks /proc lie there, and are other attacks' business. */
+static bool is_part(const char *path)
+{
+	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+static int times_planned(int argc, char **argv, const char *path)
+{
+	int n = 0;
+
+	for (int i = 0; i < argc; i++)
+		n += streq(argv[i] + 2, path);
+	return n;
+}
+
+/* Of mounts on top of each other the last one counts. */
+static const struct mount *last_at(const char *path, int *ret_times)
+{
+	const struct mount *last = NULL;
+
+	*ret_times = 0;
+	for (int i = 0; i < n_table; i++)
+		if (streq(table[i].path, path)) {
+			last = &table[i];
+			++*ret_times;
+		}
+	return last;
+}
+
+/* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not. */
+static int mounts(int argc, char **argv)
+{
+	static struct buf b;
+	char *line, *rest;
+	int n = 0;
+
+	slurp("/proc/self/mountinfo", &b, TABLE_MAX);
+	for (rest = b.data; (line = strsep(&rest, "\n")) && *line;)
+		read_line(line);
+	for (int i = 0; i < n_table; i++) {
+		if (table[i].follows)
+			n += out("'%s' follows mounts of the host", table[i].path);
+		if (!is_part(table[i].path) && times_planned(argc, argv, table[i].path) == 0)
+			n += out("'%s' is mounted, and the plan does not know it", table[i].path);
+	}
+	for (int i = 0; i < argc; i++) {
+		const char *path = argv[i] + 2;
+		int times;
+		const struct mount *m = last_at(path, &times);
+
+		if (!m)
+			n += out("'%s' is not mounted", path);
+		else if (argv[i][0] == 'r' && !m->ro)
+			n += out("'%s' is not mounted read-only", path);
+		else if (times > times_planned(argc, argv, path))
+			n += out("something is mounted on top of '%s'", path);
+	}
+	return n;
+}
+
+const struct attack mount_attacks[] = {{"mounts", mounts}, {0}};

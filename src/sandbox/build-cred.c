@@ -1,0 +1,161 @@
+/*
+ * From the host's logins to the spec: references only. What an agent's services have on this host
+ * is looked for; what the user has named is taken as it is said.
+ */
+#include "sandbox/build.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "cred/bearer.h"
+#include "cred/requests.h"
+#include "sandbox/cred-rules.h"
+#include "sandbox/host-env.h"
+
+#define OFF "off"
+
+struct probing {
+	struct cred_host host;
+	struct strv environ;
+};
+
+static void probing_init(struct probing *p, const struct sandbox_spec *s,
+			 const struct build_input *in)
+{
+	strv_init(&p->environ);
+	host_environ(s, in->environ, &p->environ);
+	p->host = (struct cred_host){
+		.home = in->places->home,
+		.config = in->places->config,
+		.libexec = in->places->libexec,
+		.environ = p->environ.v,
+	};
+}
+
+static void probing_done(struct probing *p)
+{
+	strv_done(&p->environ);
+}
+
+static enum spec_way way_of(const struct config_credential *said)
+{
+	for (enum spec_way w = 0; said && said->way && w < SPEC_WAY_N; w++)
+		if (streq(said->way, spec_way_name(w)))
+			return w;
+	return SPEC_WAY_PHANTOM;
+}
+
+/* The user's own address of a provider, and whom to trust there. */
+static int set_origin(struct spec_credential *c, const struct build_input *in,
+		      const struct cred_provider *row, const char *found, struct err *err)
+{
+	const struct config_provider *own =
+		config_provider(in->config, row->endpoint ? row->endpoint : row->service);
+	const char *path;
+	struct host host;
+	uint16_t port;
+	int r = 0;
+
+	if (own && own->origin) {
+		r = origin_split(own->origin, &host, &port, &path, err);
+		if (r < 0)
+			return err_wrap(err, r, "providers.%s.origin",
+					row->endpoint ? row->endpoint : row->service);
+		c->origin = xstrdup(own->origin);
+		c->private = true;
+	} else {
+		c->origin = found ? xstrdup(found) : NULL;
+	}
+	if (own && own->ca_file)
+		r = path_real(own->ca_file, &c->ca_file, err);
+	if (own && own->token_url)
+		strv_pushf(&c->options, "token_url=%s", own->token_url);
+	return r < 0 ? err_wrap(err, r, "providers") : 0;
+}
+
+static int add_ref(struct sandbox_spec *s, const struct build_input *in, const struct cred_ref *ref,
+		   const struct config_credential *said, struct err *err)
+{
+	const struct cred_provider *row = ref->provider;
+	struct spec_credential *c = spec_credential_add(s, ref->name, row->name);
+	int r;
+
+	c->way = way_of(said);
+	c->source = ref->source ? xstrdup(ref->source) : NULL;
+	c->endpoint = row->endpoint ? xstrdup(row->endpoint) : NULL;
+	c->phantom = row->phantom ? xstrdup(row->phantom) : NULL;
+	c->expires_ms = ref->expires_ms;
+	strv_extend(&c->options, &ref->options);
+	r = set_origin(c, in, row, ref->origin, err);
+	if (r < 0)
+		return r;
+	cred_requests(ref, c->private ? c->origin : NULL, &c->requests);
+	if (row->placeholder && c->way == SPEC_WAY_PHANTOM && !spec_env_find(s, row->placeholder))
+		spec_env_phantom(s, row->placeholder, SPEC_PHANTOM, ref->name);
+	return 0;
+}
+
+/* What a provider of models has on this host, or, where the user says where, its key from there;
+ * else a token for rules. */
+static enum cred_probe look(const struct probing *p, const char *name, const char *source,
+			    struct cred_ref *ret, struct err *err)
+{
+	cleanup_free char *key = xasprintf("%s-key", name);
+	const struct cred_provider *row = cred_provider_find(key);
+	enum cred_probe found;
+
+	if (!source) {
+		found = cred_probe(&p->host, name, ret, err);
+		return found == CRED_MISSING ? cred_named(&p->host, name, NULL, ret, err) : found;
+	}
+	found = cred_named(&p->host, name, source, ret, err);
+	if (found == CRED_FOUND && row) {
+		ret->provider = row;
+		free(ret->origin);
+		ret->origin = row->origin ? xstrdup(row->origin) : NULL;
+	}
+	return found;
+}
+
+/* A service of the agent's, or a name that a rule or the user's settings use. */
+static int add(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
+	       const char *name, char **notice, struct err *err)
+{
+	const struct config_credential *said = config_credential(in->config, name);
+	cleanup_(cred_ref_done) struct cred_ref ref;
+
+	cred_ref_init(&ref);
+	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
+		return 0;
+	switch (look(p, name, said ? said->source : NULL, &ref, err)) {
+	case CRED_MISSING:
+		/* A rule may name what is not there: its requests are refused, and say so. */
+		return 0;
+	case CRED_FOUND:
+		if (ref.warning)
+			build_notice(notice, "%s", ref.warning);
+		return add_ref(s, in, &ref, said, err);
+	case CRED_UNUSABLE:
+		break;
+	}
+	err->exit_code = EXIT_RUNTIME;
+	return -EKEYREJECTED;
+}
+
+int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+	       char **notice, struct err *err)
+{
+	const struct config *c = in->config;
+	cleanup_(probing_done) struct probing p;
+	int r = 0;
+
+	probing_init(&p, s, in);
+	for (const char *const *service = a->services; r == 0 && *service; service++)
+		r = add(s, in, &p, *service, notice, err);
+	for (size_t i = 0; r == 0 && i < c->n_credentials; i++)
+		r = add(s, in, &p, c->credentials[i].name, notice, err);
+	for (size_t i = 0; r == 0 && i < c->network.n_rules; i++)
+		if (c->network.rules[i].credential)
+			r = add(s, in, &p, c->network.rules[i].credential, notice, err);
+	return r;
+}

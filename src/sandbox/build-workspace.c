@@ -1,0 +1,108 @@
+#include "sandbox/build.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "sandbox/gitconfig-env.h"
+#include "sandbox/guard.h"
+
+static_assert((int)SPEC_QUARANTINE_N == (int)QUARANTINE_N, "the choices of both are the same");
+
+/* The same place inside: what lies below `source` on the host lies below `target` there. */
+static char *inside(const char *path, const char *source, const char *target)
+{
+	if (!path_under(path, source))
+		return xstrdup(path); /* a git directory apart, which keeps its place */
+	return xasprintf("%s%s", target, path + strlen(source));
+}
+
+static void add_item(struct sandbox_spec *s, const struct guard_item *it, const char *source,
+		     const char *target)
+{
+	static const enum spec_mount_kind kinds[] = {
+		[GUARD_PIN] = SPEC_PIN,
+		[GUARD_RO] = SPEC_PROTECT,
+		[GUARD_MASK] = SPEC_HIDE,
+	};
+	cleanup_free char *to = inside(it->path, source, target);
+
+	(void)spec_mount_add(s, kinds[it->kind], it->kind == GUARD_MASK ? NULL : it->path, to,
+			     it->why);
+}
+
+static void add_place(struct sandbox_spec *s, const struct guard_place *p)
+{
+	static const enum spec_watch_kind kinds[] = {
+		[PROTECT_TREE] = SPEC_WATCH_TREE,
+		[PROTECT_GIT] = SPEC_WATCH_GIT,
+		[PROTECT_WORKTREE] = SPEC_WATCH_WORKTREE,
+	};
+	static_assert(ARRAY_SIZE(kinds) == PROTECT_BASE_N, "one kind for each base");
+
+	spec_watch_add(s, kinds[p->base], p->dir);
+}
+
+int build_guard(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		const char *source, const char *target, struct err *err)
+{
+	cleanup_(guard_done) struct guard g = {0};
+	const struct guard_input gi = {
+		.dir = source,
+		.git = git,
+		.masks = &in->config->workspace.mask,
+	};
+	struct stat st;
+	int r;
+
+	if (stat(source, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	r = guard_find(&gi, &g, err);
+	for (size_t i = 0; i < g.n_items; i++)
+		add_item(s, &g.items[i], source, target);
+	for (size_t i = 0; i < g.n_places; i++)
+		add_place(s, &g.places[i]);
+	return r;
+}
+
+/* The repository of a worktree or submodule lies elsewhere; git needs all of it. gitdir_find() has
+ * checked that it knows this workspace. */
+static void add_repository(struct sandbox_spec *s, const struct gitdir *g)
+{
+	if (g->root && streq(g->root, s->workspace) && !path_under(g->common, s->workspace))
+		(void)spec_mount_add(s, SPEC_BIND_RW, g->common, g->common,
+				     "the repository of this worktree");
+}
+
+static bool is_writable(const struct sandbox_spec *s, const char *dir)
+{
+	for (size_t i = 0; i < s->n_mounts; i++)
+		if (s->mounts[i].kind == SPEC_BIND_RW && path_under(dir, s->mounts[i].source))
+			return true;
+	return false;
+}
+
+/* What the agent puts there the user runs by its name. */
+void build_watch_path(struct sandbox_spec *s, const char *path)
+{
+	cleanup_strv struct strv dirs = {0};
+
+	strv_split(&dirs, path ? path : "", ':');
+	for (size_t i = 0; i < dirs.n; i++) {
+		cleanup_free char *real = realpath(dirs.v[i], NULL);
+
+		if (real && is_writable(s, real))
+			spec_watch_add(s, SPEC_WATCH_PATH, real);
+	}
+}
+
+int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		    struct err *err)
+{
+	s->quarantine = (enum spec_quarantine)in->config->workspace.quarantine;
+	(void)spec_mount_add(s, SPEC_BIND_RW, s->workspace, s->workspace, "the workspace");
+	add_repository(s, git);
+	gitconfig_env(s, git);
+	return build_guard(s, in, git, s->workspace, s->workspace, err);
+}

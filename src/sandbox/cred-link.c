@@ -1,0 +1,260 @@
+/*
+ * The supervisor's side of credentials.
+ *
+ * DOC: Theory of operation
+ *
+ * A phantom is made for each credential when the sandbox starts: random, known to this process,
+ * its gateway and the commands inside, and to nothing on disk. It goes into the environment of
+ * every command where the spec says so, and to the gateway with the route it opens. When the
+ * gateway asks for header fields, the question is judged (cred-rules.c) and passed on to the
+ * helper, which is started with the first one; its answer goes back as it is. The user's
+ * environment, which may hold keys, came here as a descriptor, and is handed on without a look.
+ *
+ * A helper that ends is started again with the next question, but not in a tight circle.
+ */
+#include "sandbox/supervisor.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/cred-rules.h"
+
+#define PHANTOM_BYTES 32
+#define RESTART_MS 1000	    /* between two starts of the helper */
+#define EVENT_MAX (8 * KiB) /* of JSON */
+
+static int make_phantom(const struct spec_credential *c, char **ret, struct err *err)
+{
+	static const char alphabet[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	unsigned char raw[PHANTOM_BYTES];
+	char text[PHANTOM_BYTES + 1];
+
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
+		return err_sys(err, errno, "cannot get random bytes");
+	/* 6 bits of each byte: 192 in all. */
+	for (size_t i = 0; i < sizeof(raw); i++)
+		text[i] = alphabet[raw[i] % 64];
+	text[PHANTOM_BYTES] = '\0';
+	*ret = xasprintf("%s%s", c->phantom ? c->phantom : "ralph-", text);
+	return 0;
+}
+
+int cred_link_prepare(struct supervisor *s, struct err *err)
+{
+	int r = 0;
+
+	s->cred.phantoms = xcalloc(s->spec->n_credentials + 1, sizeof(char *));
+	for (size_t i = 0; r == 0 && i < s->spec->n_credentials; i++)
+		if (s->spec->credentials[i].way == SPEC_WAY_PHANTOM)
+			r = make_phantom(&s->spec->credentials[i], &s->cred.phantoms[i], err);
+	return r;
+}
+
+static const char *phantom_of(const struct supervisor *s, const char *credential)
+{
+	for (size_t i = 0; s->cred.phantoms && i < s->spec->n_credentials; i++)
+		if (streq(s->spec->credentials[i].name, credential))
+			return s->cred.phantoms[i];
+	return NULL;
+}
+
+static char *put_phantom(const char *value, const char *phantom)
+{
+	const char *at = strstr(value, SPEC_PHANTOM);
+	cleanup_free char *rest = NULL;
+
+	if (!at)
+		return xstrdup(value);
+	rest = put_phantom(at + strlen(SPEC_PHANTOM), phantom);
+	return xasprintf("%.*s%s%s", (int)(at - value), value, phantom, rest);
+}
+
+void cred_link_environ(const struct supervisor *s, struct strv *env)
+{
+	for (size_t i = 0; i < s->spec->n_env; i++) {
+		const struct spec_env *e = &s->spec->env[i];
+		const char *phantom = e->credential ? phantom_of(s, e->credential) : NULL;
+		cleanup_free char *value = NULL;
+
+		/* What a command was given by name holds. */
+		if (!phantom || strv_env_get(env, e->name))
+			continue;
+		value = put_phantom(e->value, phantom);
+		strv_env_set(env, e->name, value);
+	}
+}
+
+void cred_link_routes(const struct supervisor *s, struct gw_config *c)
+{
+	for (size_t i = 0; i < s->spec->n_credentials; i++) {
+		const struct spec_credential *from = &s->spec->credentials[i];
+		struct gw_route *to;
+
+		if (!from->endpoint || !from->origin || from->way != SPEC_WAY_PHANTOM)
+			continue;
+		to = gw_route_add(c, from->endpoint, from->origin, from->name);
+		to->phantom = xstrdup(s->cred.phantoms[i]);
+		to->ca_file = from->ca_file ? xstrdup(from->ca_file) : NULL;
+		to->private = from->private;
+		strv_extend(&to->requests, &from->requests);
+	}
+}
+
+static void refuse(struct supervisor *s, uint32_t id, int eno, const char *why)
+{
+	struct gw_header refused = {.error = (uint32_t)eno, .message = (char *)why};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_header(&b, &refused);
+	if (s->gateway.sock >= 0)
+		(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, id, &b, NULL, 0);
+}
+
+/* Nobody is left waiting when the helper ends. */
+static void stop(struct supervisor *s, const char *why)
+{
+	struct cred_link *c = &s->cred;
+
+	if (c->sock >= 0 && s->ev)
+		(void)ev_want(s->ev, &c->io, 0);
+	closep(&c->sock);
+	child_done(&c->child);
+	for (size_t i = 0; i < c->n_asked; i++)
+		refuse(s, c->asked[i], EIO, why);
+	c->n_asked = 0;
+}
+
+static bool take_asked(struct cred_link *c, uint32_t id)
+{
+	for (size_t i = 0; i < c->n_asked; i++) {
+		if (c->asked[i] != id)
+			continue;
+		c->asked[i] = c->asked[--c->n_asked];
+		return true;
+	}
+	return false;
+}
+
+static void on_event(struct supervisor *s, const struct wire_msg *m)
+{
+	struct wire_reader rd;
+	struct err ignored;
+	const char *text;
+	size_t len = 0;
+	json_t *j = NULL;
+
+	wire_read(&rd, m);
+	text = wire_get_bytes(&rd, &len);
+	if (wire_read_end(&rd) == 0 && len <= EVENT_MAX && json_parse(text, len, &j, &ignored) == 0)
+		sup_event(s, "credential", j);
+}
+
+static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, cred.io);
+	cleanup_wire_msg struct wire_msg m;
+	int r;
+
+	wire_msg_init(&m);
+	r = wire_recv(io->fd, &m);
+	if (r == -EAGAIN)
+		return;
+	if (r <= 0) {
+		sup_event(s, "credential-end", json_object());
+		stop(s, "the credential helper has ended");
+		return;
+	}
+	if ((unsigned)m.type == GW_HEADER_IS && take_asked(&s->cred, m.id)) {
+		if (s->gateway.sock >= 0)
+			(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m.id,
+					&m.body, NULL, 0);
+		explicit_bzero(m.body.data, m.body.len);
+	} else if ((unsigned)m.type == CRED_EVENT) {
+		on_event(s, &m);
+	}
+}
+
+static int introduce(struct supervisor *s, struct err *err)
+{
+	cleanup_json json_t *j = spec_credentials_to_json(s->spec);
+	cleanup_json json_t *places = json_pack("{ss ss ss}", "home", s->places.home, "config",
+						s->places.config, "libexec", s->places.libexec);
+	cleanup_free char *text = NULL;
+	struct cred_link *c = &s->cred;
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	if (j && places && json_object_update(j, places) == 0)
+		text = json_dumps(j, JSON_COMPACT);
+	if (!text)
+		return err_set(err, EINVAL, "the credentials cannot be written as JSON");
+	wire_put_bytes(&b, text, strlen(text));
+	r = wire_send(c->sock, (enum wire_type)CRED_SETUP, 0, &b, &c->env_fd, c->env_fd >= 0);
+	return r < 0 ? err_sys(err, -r, "cannot reach the credential helper") : 0;
+}
+
+static int start(struct supervisor *s, struct err *err)
+{
+	struct cred_link *c = &s->cred;
+	int r;
+
+	if (c->sock >= 0)
+		return 0;
+	if (c->started_ms && now_ms() - c->started_ms < RESTART_MS)
+		return err_set(err, EAGAIN, "the credential helper has just ended");
+	c->started_ms = now_ms();
+	r = sup_spawn(s, "cred", &c->child, &c->sock, err);
+	if (r == 0)
+		r = introduce(s, err);
+	if (r < 0) {
+		stop(s, err->msg);
+		return r;
+	}
+	c->io = (struct ev_io){.fd = c->sock, .fn = on_frame};
+	(void)fd_set_nonblock(c->sock, true);
+	return ev_want(s->ev, &c->io, EPOLLIN);
+}
+
+void cred_link_ask(struct supervisor *s, struct wire_msg *m)
+{
+	struct cred_link *c = &s->cred;
+	struct gw_header_ask ask;
+	struct err err = {0};
+	int r = gw_get_header_ask(m, &ask);
+
+	if (r == 0)
+		r = cred_may_ask(s->spec, &ask, &err);
+	if (r == -EPERM)
+		sup_event(s, "credential",
+			  json_pack("{ss so so sI so so}", "what", "refused", "credential",
+				    json_text(ask.credential), "host", json_text(ask.host), "port",
+				    (json_int_t)ask.port, "method", json_text(ask.method),
+				    "message", json_text(err.msg)));
+	if (r == 0 && c->n_asked == CRED_ASKED_MAX)
+		r = err_set(&err, EAGAIN, "too many requests wait for their credential");
+	if (r == 0)
+		r = start(s, &err);
+	if (r == 0)
+		r = wire_send(c->sock, (enum wire_type)CRED_ASK, m->id, &m->body, NULL, 0);
+	if (r < 0)
+		refuse(s, m->id, -r,
+		       err.msg[0] ? err.msg : "the credential helper does not answer");
+	else
+		c->asked[c->n_asked++] = m->id;
+}
+
+void cred_link_stop(struct supervisor *s)
+{
+	if (!s->spec)
+		return;
+	stop(s, "the sandbox ends");
+	closep(&s->cred.env_fd);
+	for (size_t i = 0; s->cred.phantoms && i < s->spec->n_credentials; i++)
+		if (s->cred.phantoms[i])
+			explicit_bzero(s->cred.phantoms[i], strlen(s->cred.phantoms[i]));
+}

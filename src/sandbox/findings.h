@@ -1,0 +1,28 @@
+#pragma once
+
+#include "base/strv.h"
+
+#include <stdbool.h>
+
+/*
+ * What appeared or changed while a sandbox ran, and the host would run it or take orders from it.
+ */
+#define FINDINGS_MAX 256 /* what comes after is only counted */
+
+struct finding {
+	char *path;  /* on the host */
+	char *why;   /* what the host does with it */
+	bool in_git; /* of a git directory: nothing that work there needs */
+	bool stays;  /* is not moved, whatever the settings say */
+	char *link;  /* a link stood there, with this text; NULL: none */
+	char *id;    /* of its place in quarantine; NULL: it is where it was */
+};
+
+struct findings {
+	struct finding *v;
+	size_t n, more;
+};
+
+/* Takes why; one of the same path is not added again. */
+struct finding *findings_add(struct findings *f, const char *path, char *why, bool in_git);
+void findings_done(struct findings *f);

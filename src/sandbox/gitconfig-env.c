@@ -1,0 +1,142 @@
+#include "sandbox/gitconfig-env.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/gitconfig.h"
+
+#define SETTINGS_MAX (256 * KiB) /* of .gitmodules and of config */
+#define SUBMODULES_MAX 128
+
+struct overlay {
+	struct sandbox_spec *spec;
+	const char *config; /* what the repository says already */
+	size_t config_len;
+	const char *base; /* what relative URLs are relative to */
+	unsigned n;
+};
+
+static int read_settings(const char *dir, const char *name, struct buf *b)
+{
+	cleanup_fd int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd =
+		root < 0 ? -ENOENT : path_open_beneath(root, name, O_RDONLY | O_NONBLOCK, 0);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -ENOENT;
+	return fd_read_all(fd, b);
+}
+
+static void put(struct overlay *o, const char *key, const char *value)
+{
+	cleanup_free char *k = xasprintf("GIT_CONFIG_KEY_%u", o->n);
+	cleanup_free char *v = xasprintf("GIT_CONFIG_VALUE_%u", o->n);
+
+	spec_env_set(o->spec, k, key, SPEC_SET, "ralph");
+	spec_env_set(o->spec, v, value, SPEC_SET, "ralph");
+	o->n++;
+}
+
+/* "../lib.git" next to where the repository came from, as git resolves it. */
+static char *absolute_url(const char *base, const char *url)
+{
+	cleanup_free char *head = xstrdup(base);
+
+	while (url[0] == '.') {
+		char *cut;
+
+		if (strncmp(url, "./", 2) == 0) {
+			url += 2;
+			continue;
+		}
+		if (strncmp(url, "../", 3) != 0)
+			break;
+		url += 3;
+		cut = strrchr(head, '/');
+		if (!cut)
+			cut = strrchr(head, ':');
+		if (!cut)
+			return NULL;
+		*cut = '\0';
+	}
+	return xasprintf("%s/%s", head, url);
+}
+
+struct known {
+	const char *name;
+	bool url;
+};
+
+static bool is_registered(const struct gitconfig_entry *e, void *arg)
+{
+	const struct known *k = arg;
+
+	return streq(e->section, "submodule") && e->sub && streq(e->sub, k->name) &&
+	       streq(e->key, "url");
+}
+
+static bool add_submodule(const struct gitconfig_entry *e, void *arg)
+{
+	struct overlay *o = arg;
+	struct known k = {.name = e->sub};
+	cleanup_free char *key = NULL, *url = NULL;
+
+	if (!streq(e->section, "submodule") || !e->sub || !streq(e->key, "url") || !e->value)
+		return false;
+	/* What a URL may not be is git's to say; one that begins like an option is none. */
+	if (e->value[0] == '-' || strchr(e->sub, '\n') ||
+	    gitconfig_each(o->config, o->config_len, is_registered, &k) == 1)
+		return false;
+	url = e->value[0] == '.' ? absolute_url(o->base, e->value) : xstrdup(e->value);
+	if (!url)
+		return false;
+	key = xasprintf("submodule.%s.url", e->sub);
+	put(o, key, url);
+	return o->n >= SUBMODULES_MAX;
+}
+
+struct origin {
+	char *url;
+};
+
+static bool is_origin(const struct gitconfig_entry *e, void *arg)
+{
+	struct origin *o = arg;
+
+	if (!streq(e->section, "remote") || !e->sub || !streq(e->sub, "origin") ||
+	    !streq(e->key, "url") || !e->value)
+		return false;
+	o->url = xstrdup(e->value);
+	return true;
+}
+
+void gitconfig_env(struct sandbox_spec *s, const struct gitdir *git)
+{
+	struct overlay o = {.spec = s};
+	struct origin origin = {0};
+	cleanup_buf struct buf config, modules;
+	cleanup_free char *count = NULL;
+
+	buf_init(&config, SETTINGS_MAX);
+	buf_init(&modules, SETTINGS_MAX);
+	if (spec_env_find(s, "GIT_CONFIG_COUNT"))
+		return;
+	put(&o, "repack.updateServerInfo", "false");
+	if (git->root && streq(git->root, s->workspace) &&
+	    read_settings(s->workspace, ".gitmodules", &modules) == 0) {
+		(void)read_settings(git->common, "config", &config);
+		o.config = buf_str(&config);
+		o.config_len = config.len;
+		(void)gitconfig_each(o.config, o.config_len, is_origin, &origin);
+		o.base = origin.url ? origin.url : s->workspace;
+		(void)gitconfig_each(buf_str(&modules), modules.len, add_submodule, &o);
+	}
+	count = xasprintf("%u", o.n);
+	spec_env_set(s, "GIT_CONFIG_COUNT", count, SPEC_SET, "ralph");
+	free(origin.url);
+}

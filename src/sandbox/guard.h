@@ -1,0 +1,46 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/strv.h"
+#include "policy/protect.h"
+#include "sandbox/gitdir.h"
+
+/*
+ * What of a directory that a sandbox may write is not the agent's to write or to read, as it is
+ * found on the host: policy/protect.h says which names, this says which paths. Everything there may
+ * have been written by an agent: reads are bounded and no link is followed.
+ */
+enum guard_kind {
+	GUARD_PIN,  /* holds something protected: stays where it is */
+	GUARD_RO,   /* read-only */
+	GUARD_MASK, /* not readable either */
+};
+
+struct guard_item {
+	enum guard_kind kind;
+	char *path;
+	const char *why;
+};
+
+/* Where something protected may appear later: the supervisor looks at these. */
+struct guard_place {
+	enum protect_base base;
+	char *dir;
+};
+
+struct guard {
+	struct guard_item *items; /* what holds others stands before them */
+	size_t n_items;
+	struct guard_place *places;
+	size_t n_places;
+	char *note; /* what could not be covered; NULL: nothing */
+};
+
+struct guard_input {
+	const char *dir;	  /* real path */
+	const struct gitdir *git; /* whose repository it is; NULL: not known */
+	const struct strv *masks; /* patterns of the user, see protect_masked(); NULL: no masks */
+};
+
+int guard_find(const struct guard_input *in, struct guard *ret, struct err *err);
+void guard_done(struct guard *g);

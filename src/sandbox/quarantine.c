@@ -1,0 +1,253 @@
+#include "sandbox/quarantine.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "sandbox/quarantine-copy.h"
+
+#define META_MAX (64 * KiB)
+#define LIST_MAX 10000
+
+static bool id_valid(const char *id)
+{
+	return strlen(id) == QUARANTINE_ID_LEN &&
+	       strspn(id, "0123456789abcdef") == QUARANTINE_ID_LEN;
+}
+
+static int open_store(const struct places *p, bool create, struct err *err)
+{
+	cleanup_free char *path = path_join(p->state, "quarantine");
+	int fd, r = create ? path_mkdirs(p->state, 0700, err) : 0;
+
+	if (r == 0 && create)
+		r = path_private_dir(path, err);
+	if (r < 0)
+		return r;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", path) : fd;
+}
+
+/* A directory of its own below the store; *ret_id is its name. */
+static int new_entry(int store, char ret_id[QUARANTINE_ID_LEN + 1], struct err *err)
+{
+	uint32_t random = 0;
+
+	for (int i = 0; i < 16; i++) {
+		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return err_sys(err, errno, "cannot make a name");
+		(void)snprintf(ret_id, QUARANTINE_ID_LEN + 1, "%08x", random);
+		if (mkdirat(store, ret_id, 0700) == 0) {
+			int fd = openat(store, ret_id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+			return fd < 0 ? err_sys(err, errno, "cannot open '%s'", ret_id) : fd;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return err_sys(err, errno, "cannot make a directory in the quarantine");
+}
+
+static int write_meta(int entry, const struct quarantine_input *in, struct err *err)
+{
+	cleanup_json json_t *j = json_pack(
+		"{so so so so so* sI}", "path", json_text(in->path), "root", json_text(in->root),
+		"why", json_text(in->why), "sandbox", json_text(in->sandbox), "link",
+		in->link ? json_text(in->link) : NULL, "time", (json_int_t)time(NULL));
+	cleanup_free char *text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
+	int r = text ? path_write_atomic(entry, "meta.json", text, strlen(text), 0600, 0) : -EINVAL;
+
+	return r < 0 ? err_sys(err, -r, "cannot write to the quarantine") : 0;
+}
+
+/* The directory that holds a path below root, no link on the way. */
+static int open_parent(const char *root, const char *path, struct err *err)
+{
+	cleanup_fd int top = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_free char *dir = path_dir(path);
+	const char *rel = dir + strlen(root);
+	int fd;
+
+	if (top < 0)
+		return err_sys(err, errno, "cannot open '%s'", root);
+	if (!path_under(dir, root))
+		return err_set(err, EINVAL, "'%s' is not below '%s'", path, root);
+	fd = path_open_beneath(top, *rel ? rel + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
+	return fd < 0 ? err_sys(err, -fd, "cannot open '%s'", dir) : fd;
+}
+
+/* A rename takes whatever is there at that moment, and follows nothing. */
+static int move(int from, const char *name, int to, const char *to_name)
+{
+	if (syscall(SYS_renameat2, from, name, to, to_name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EXDEV)
+		return -errno;
+	return quarantine_copy(from, name, to, to_name);
+}
+
+int quarantine_add(const struct places *p, const struct quarantine_input *in, char **ret_id,
+		   struct err *err)
+{
+	cleanup_fd int store = open_store(p, true, err), parent = -1, entry = -1;
+	char id[QUARANTINE_ID_LEN + 1];
+	int r;
+
+	if (store < 0)
+		return store;
+	parent = open_parent(in->root, in->path, err);
+	if (parent < 0)
+		return parent;
+	entry = new_entry(store, id, err);
+	if (entry < 0)
+		return entry;
+	r = write_meta(entry, in, err);
+	if (r == 0) {
+		r = move(parent, path_base(in->path), entry, "content");
+		if (r < 0)
+			(void)err_sys(err, -r, "cannot move '%s' to quarantine", in->path);
+	}
+	if (r < 0) {
+		struct err ignored;
+
+		(void)path_remove_tree(store, id, &ignored);
+		return r;
+	}
+	if (in->link && symlinkat(in->link, parent, path_base(in->path)) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot put the link '%s' back", in->path);
+	*ret_id = xstrdup(id);
+	return 0;
+}
+
+struct dated {
+	char id[QUARANTINE_ID_LEN + 1];
+	time_t at;
+};
+
+static int by_time(const void *a_, const void *b_)
+{
+	const struct dated *a = a_, *b = b_;
+
+	return a->at != b->at ? (a->at < b->at ? -1 : 1) : strcmp(a->id, b->id);
+}
+
+int quarantine_list(const struct places *p, struct strv *out, struct err *err)
+{
+	cleanup_fd int store = open_store(p, false, err);
+	cleanup_free struct dated *found = NULL;
+	size_t n = 0;
+	struct dirent *de;
+	DIR *d;
+
+	if (store < 0)
+		return store == -ENOENT ? 0 : store;
+	d = fdopendir(store);
+	if (!d)
+		return err_sys(err, errno, "cannot read the quarantine");
+	(void)take_fd(store);
+	while (n < LIST_MAX && (de = readdir(d))) {
+		struct stat st;
+
+		if (!id_valid(de->d_name) || fstatat(dirfd(d), de->d_name, &st, 0) < 0)
+			continue;
+		found = xrealloc(found, n + 1, sizeof(*found));
+		memcpy(found[n].id, de->d_name, QUARANTINE_ID_LEN + 1);
+		found[n++].at = st.st_ctime;
+	}
+	(void)closedir(d);
+	if (n)
+		qsort(found, n, sizeof(*found), by_time);
+	for (size_t i = 0; i < n; i++)
+		strv_push(out, found[i].id);
+	return 0;
+}
+
+int quarantine_open(const struct places *p, const char *id, struct err *err)
+{
+	cleanup_fd int store = id_valid(id) ? open_store(p, false, err) : -ENOENT;
+	int fd = store < 0 ? store : openat(store, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	return err_set(err, ENOENT, "there is no '%s' in quarantine; see: ralph quarantine ls", id);
+}
+
+int quarantine_meta(const struct places *p, const char *id, json_t **ret, struct err *err)
+{
+	cleanup_fd int entry = quarantine_open(p, id, err);
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, META_MAX);
+	if (entry < 0)
+		return entry;
+	r = path_read(entry, "meta.json", &b);
+	if (r < 0)
+		return err_sys(err, -r, "cannot read the record of '%s'", id);
+	r = json_parse(buf_str(&b), b.len, ret, err);
+	if (r == 0)
+		(void)json_object_set_new(*ret, "id", json_text(id));
+	return r;
+}
+
+int quarantine_drop(const struct places *p, const char *id, struct err *err)
+{
+	cleanup_fd int entry = quarantine_open(p, id, err), store = -1;
+
+	if (entry < 0)
+		return entry;
+	store = open_store(p, false, err);
+	return store < 0 ? store : path_remove_tree(store, id, err);
+}
+
+/* The link that was put back in its place gives way again. */
+static void unlink_restored(int parent, const char *name, const char *link)
+{
+	char text[4096];
+	ssize_t n = readlinkat(parent, name, text, sizeof(text) - 1);
+
+	if (!link || n < 0)
+		return;
+	text[n] = '\0';
+	if (streq(text, link))
+		(void)unlinkat(parent, name, 0);
+}
+
+int quarantine_release(const struct places *p, const char *id, struct err *err)
+{
+	cleanup_fd int entry = quarantine_open(p, id, err), parent = -1;
+	const char *root = NULL, *path = NULL, *link = NULL;
+	cleanup_json json_t *meta = NULL;
+	int r = entry < 0 ? entry : quarantine_meta(p, id, &meta, err);
+
+	if (r == 0)
+		r = json_get_str(meta, "root", &root, err);
+	if (r == 0)
+		r = json_get_str(meta, "path", &path, err);
+	if (r == 0)
+		r = json_opt_str(meta, "link", &link, err);
+	if (r < 0)
+		return r;
+	parent = open_parent(root, path, err);
+	if (parent < 0)
+		return parent;
+	unlink_restored(parent, path_base(path), link);
+	r = move(entry, "content", parent, path_base(path));
+	if (r == -EEXIST)
+		return err_set(err, EEXIST, "'%s' is there again; move it away first", path);
+	if (r < 0)
+		return err_sys(err, -r, "cannot put '%s' back", path);
+	return quarantine_drop(p, id, err);
+}

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strv.h"
+#include "sandbox/places.h"
+
+/*
+ * Things that were taken out of a workspace because the host would have run them: PLACES/state/
+ * quarantine/ID/ with `content` (the thing itself) and meta.json (where it was, whose it was, why,
+ * when). Nothing in it is ever executed, and links in it are not followed.
+ */
+#define QUARANTINE_ID_LEN 8
+
+struct quarantine_input {
+	const char *root; /* a directory that holds path, whose own name the agent cannot change */
+	const char *path; /* below it */
+	const char *why, *sandbox;
+	const char *link; /* a link that stood there before, to be put back; NULL: none */
+};
+
+/* Moves it; *ret_id is the caller's. -ENOENT when it is gone already. */
+int quarantine_add(const struct places *p, const struct quarantine_input *in, char **ret_id,
+		   struct err *err);
+/* The ids, oldest first. */
+int quarantine_list(const struct places *p, struct strv *out, struct err *err);
+/* Its meta.json; -ENOENT names the id. */
+int quarantine_meta(const struct places *p, const char *id, json_t **ret, struct err *err);
+/* A descriptor of its directory, for looking at `content`. */
+int quarantine_open(const struct places *p, const char *id, struct err *err);
+/* Puts it back where it was; what stands there by now stays, and is an error. */
+int quarantine_release(const struct places *p, const char *id, struct err *err);
+int quarantine_drop(const struct places *p, const char *id, struct err *err);

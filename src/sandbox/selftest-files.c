@@ -1,0 +1,245 @@
+/* Rows about files: what the host has and the sandbox must not, and what is there to be read only. */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "sandbox/selftest.h"
+#include "sandbox/tools-table.h"
+
+#define NEIGHBOURS_MAX 16 /* of a directory that may hold thousands */
+
+/* What a mount of the plan shows is no secret: the user asked for it. */
+static bool is_given(const struct sandbox_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if ((m->kind == SPEC_BIND_RO || m->kind == SPEC_BIND_RW) &&
+		    path_under(path, m->source))
+			return true;
+	}
+	return false;
+}
+
+/* As the attack `not-host` wants it; what the host has not is no danger. */
+static bool add_host_file(struct selftest_row *row, const struct sandbox_spec *spec,
+			  const char *path)
+{
+	struct stat st;
+
+	if (is_given(spec, path) || stat(path, &st) < 0)
+		return false;
+	strv_push(&row->argv, path);
+	strv_pushf(&row->argv, "%llu", (unsigned long long)st.st_dev);
+	strv_pushf(&row->argv, "%llu", (unsigned long long)st.st_ino);
+	return true;
+}
+
+static void add_entries(struct selftest_row *row, const struct sandbox_spec *spec, const char *dir,
+			int max)
+{
+	DIR *d = opendir(dir);
+	struct dirent *de;
+
+	while (d && max > 0 && (de = readdir(d))) {
+		cleanup_free char *path = NULL;
+
+		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
+			continue;
+		path = path_join(dir, de->d_name);
+		/* The way to the workspace or the home is made of directories of the same name. */
+		if (add_host_file(row, spec, path))
+			max--;
+	}
+	if (d)
+		(void)closedir(d);
+}
+
+static void host_files(struct selftest *t, const struct places *p, const struct sandbox_spec *spec)
+{
+	static const char *const system[] = {
+		"/",	"/etc",	    "/home",	"/root",  "/tmp",     "/run",	  "/var",
+		"/srv", "/mnt",	    "/media",	"/boot",  "/var/lib", "/var/log", "/var/tmp",
+		"/sys", "/dev/shm", "/dev/pts", "/proc", "/sys/fs/cgroup",
+	};
+	const char *own[] = {p->state, p->config, p->runtime};
+	cleanup_free char *parent = path_dir(spec->workspace);
+	struct selftest_row *row = selftest_add(t, "files", "the home of the host", "not-host");
+
+	(void)add_host_file(row, spec, p->home);
+	row = selftest_add(t, "files", "keys, sessions and settings in it", "not-host");
+	for (size_t i = 0; tools_private_place(i); i++) {
+		cleanup_free char *path = path_join(p->home, tools_private_place(i));
+
+		(void)add_host_file(row, spec, path);
+	}
+	row = selftest_add(t, "files", "homes of others", "not-host");
+	(void)add_host_file(row, spec, "/root");
+	add_entries(row, spec, "/home", NEIGHBOURS_MAX);
+	row = selftest_add(t, "files", "what lies beside the workspace", "not-host");
+	add_entries(row, spec, parent, NEIGHBOURS_MAX);
+	row = selftest_add(t, "files", "ralph's state, settings and sockets", "not-host");
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		(void)add_host_file(row, spec, own[i]);
+	row = selftest_add(t, "files", "directories of the host", "not-host");
+	for (size_t i = 0; i < ARRAY_SIZE(system); i++)
+		(void)add_host_file(row, spec, system[i]);
+}
+
+/* 'r' or 'w' where this entry of the plan is a mount; 0 where it is not. */
+static char mount_mode(const struct spec_mount *m)
+{
+	switch (m->kind) {
+	case SPEC_BIND_RO:
+	case SPEC_MASK:
+	case SPEC_PROTECT:
+	case SPEC_HIDE:
+		return 'r';
+	case SPEC_BIND_RW:
+	case SPEC_PIN:
+	case SPEC_TMPFS:
+	case SPEC_PROC:
+	case SPEC_DEV:
+		return 'w';
+	case SPEC_RO: /* what is there becomes so: see final_mode() */
+	case SPEC_SYMLINK:
+	case SPEC_HOME_LINK:
+	case SPEC_HOME_FILE:
+	case SPEC_HOME_SEED:
+	case SPEC_FILE:
+	case SPEC_COPY:
+	case SPEC_DIR:
+	case SPEC_MOUNT_N:
+		break;
+	}
+	return 0;
+}
+
+/* Of several entries at one place the last one says what it is in the end. */
+static char final_mode(const struct sandbox_spec *spec, const char *target)
+{
+	char mode = 0;
+
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if (!streq(m->target, target))
+			continue;
+		if (m->kind == SPEC_RO)
+			mode = 'r';
+		else if (mount_mode(m))
+			mode = mount_mode(m);
+	}
+	return mode;
+}
+
+static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
+{
+	struct selftest_row *row = selftest_add(t, "files", "mounts other than the plan's", "mounts");
+	char root = final_mode(spec, "/");
+
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (mount_mode(&spec->mounts[i]))
+			strv_pushf(&row->argv, "%c:%s", final_mode(spec, spec->mounts[i].target),
+				   spec->mounts[i].target);
+	strv_pushf(&row->argv, "%c:/", root ? root : 'w'); /* the engine's, in no plan */
+}
+
+static void read_only(struct selftest *t, const struct sandbox_spec *spec)
+{
+	static const char *const paths[] = {"/",	    "/usr", "/usr/bin", "/usr/bin/env",
+					    "/etc",	    "/dev", "/proc/sys", "/proc/sys/kernel",
+					    "/etc/ssl/certs"};
+	struct selftest_row *row =
+		selftest_add(t, "files", "writing outside of workspace and home", "unwritable");
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (stat(paths[i], &st) == 0)
+			strv_push(&row->argv, paths[i]);
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if (m->kind == SPEC_BIND_RO && !path_under(m->target, spec->workspace) &&
+		    (path_under(m->target, spec->home) || path_under(m->target, "/run/ralph")))
+			strv_push(&row->argv, m->target);
+	}
+}
+
+/* Read-only places in the workspace: neither they nor what is above them can be put aside. */
+static void protected_paths(struct selftest *t, const struct sandbox_spec *spec)
+{
+	struct selftest_row *row = NULL;
+
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if ((m->kind != SPEC_BIND_RO && m->kind != SPEC_MASK && m->kind != SPEC_RO) ||
+		    !path_under(m->target, spec->workspace) || streq(m->target, spec->workspace))
+			continue;
+		if (!row) {
+			row = selftest_add(t, "files", "changing or moving protected paths",
+					   "protected");
+			strv_push(&row->argv, spec->workspace);
+		}
+		strv_push(&row->argv, m->target);
+	}
+}
+
+static void masks(struct selftest *t, const struct sandbox_spec *spec)
+{
+	struct selftest_row *row = selftest_add(t, "files", "covered files of /proc", "unreadable");
+
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_MASK && !S_ISDIR(spec->mounts[i].mode) &&
+		    path_under(spec->mounts[i].target, "/proc"))
+			strv_push(&row->argv, spec->mounts[i].target);
+}
+
+static void tricks(struct selftest *t, const struct sandbox_spec *spec)
+{
+	struct selftest_row *row = selftest_add(t, "files", "device nodes", "devices");
+	struct stat st;
+
+	strv_push(&row->argv, spec->workspace);
+	strv_push(&row->argv, spec->home);
+	strv_push(&row->argv, "/tmp");
+	(void)selftest_add(t, "files", "devices and terminals of the host", "minimal-dev");
+	row = selftest_add(t, "files", "files by handle", "handles");
+	strv_push(&row->argv, "/tmp");
+	row = selftest_add(t, "files", "a second name for a system's file", "hard-link");
+	strv_push(&row->argv, spec->workspace);
+	if (stat("/usr/bin/env", &st) == 0)
+		strv_push(&row->argv, "/usr/bin/env");
+	strv_push(&row->argv, "/etc/passwd");
+}
+
+void selftest_files(struct selftest *t, const struct places *p, const struct sandbox_spec *spec)
+{
+	struct selftest_row *row;
+	struct stat st;
+
+	/* First: the rows after it are tried with the descriptors of the suite. */
+	(void)selftest_add(t, "files", "descriptors that were not handed in", "only-stdio");
+	row = selftest_add(t, "files", "more of a handed-in file than was given", "reopen");
+	strv_push(&row->argv, "0");
+	host_files(t, p, spec);
+	mount_table(t, spec);
+	read_only(t, spec);
+	protected_paths(t, spec);
+	row = selftest_add(t, "files", "files that only their owner may read", "owners-files");
+	strv_push(&row->argv, "/etc");
+	strv_push(&row->argv, "/sys");
+	(void)selftest_add(t, "files", "settings of the kernel", "proc-files");
+	masks(t, spec);
+	tricks(t, spec);
+	row = selftest_add_work(t, "writing in workspace, home and /tmp", "writable");
+	strv_push(&row->argv, "/tmp");
+	strv_push(&row->argv, spec->home);
+	/* What the user may not write, neither may the sandbox. */
+	if (stat(spec->workspace, &st) == 0 && euidaccess(spec->workspace, W_OK) == 0)
+		strv_push(&row->argv, spec->workspace);
+}

@@ -1,0 +1,131 @@
+/*
+ * Secrets of the host. They are never given to the probe: it says all that it can see (`tell`), and
+ * here it is searched.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "sandbox/inside.h"
+#include "sandbox/selftest.h"
+
+extern char **environ;
+
+#define TELL_MS 10000
+#define TELL_OUT_MAX (16 * MiB)
+#define FILE_MAX (64 * KiB)
+#define SECRET_MIN 8 /* shorter ones are found by chance */
+
+static const char *const secret_words[] = {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY",
+					   "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"};
+
+static const char *const key_files[] = {
+	".ssh/id_rsa", ".ssh/id_ed25519", ".ssh/id_ecdsa", ".aws/credentials", ".netrc", ".npmrc",
+	".git-credentials", ".claude/.credentials.json", ".codex/auth.json",
+	".gemini/oauth_creds.json", ".config/gh/hosts.yml", ".docker/config.json", ".kube/config",
+	".pypirc",
+};
+
+static bool is_secret_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(secret_words); i++)
+		if (strcasestr(name, secret_words[i]))
+			return true;
+	return false;
+}
+
+/* What the user put in with his own hands is there because he wants it. */
+static bool is_given(const struct sandbox_spec *spec, const char *value)
+{
+	for (size_t i = 0; i < spec->n_env; i++)
+		if (spec->env[i].origin == SPEC_USER && strstr(spec->env[i].value, value))
+			return true;
+	return false;
+}
+
+static bool file_is_given(const struct sandbox_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].source && spec->mounts[i].kind != SPEC_SYMLINK &&
+		    path_under(path, spec->mounts[i].source))
+			return true;
+	return false;
+}
+
+static void found(struct selftest_row *row, const char *what)
+{
+	char *old = row->got;
+
+	row->result = SELFTEST_OUT;
+	row->got = old ? xasprintf("%s, %s", old, what) : xstrdup(what);
+	free(old);
+}
+
+static void search_environ(struct selftest_row *row, const struct sandbox_spec *spec,
+			   const struct buf *seen)
+{
+	for (char **e = environ; *e; e++) {
+		const char *eq = strchr(*e, '=');
+		cleanup_free char *name = eq ? xstrndup(*e, (size_t)(eq - *e)) : NULL;
+
+		if (!name || !is_secret_name(name) || strlen(eq + 1) < SECRET_MIN ||
+		    is_given(spec, eq + 1))
+			continue;
+		if (memmem(seen->data, seen->len, eq + 1, strlen(eq + 1)))
+			found(row, name);
+	}
+}
+
+static void search_files(struct selftest_row *row, const struct places *p,
+			 const struct sandbox_spec *spec, const struct buf *seen)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(key_files); i++) {
+		cleanup_free char *path = path_join(p->home, key_files[i]);
+		cleanup_buf struct buf b;
+
+		buf_init(&b, FILE_MAX);
+		if (file_is_given(spec, path) || path_read(AT_FDCWD, path, &b) < 0 ||
+		    b.len < SECRET_MIN)
+			continue;
+		if (memmem(seen->data, seen->len, b.data, b.len))
+			found(row, key_files[i]);
+		explicit_bzero(b.data, b.len);
+	}
+}
+
+void selftest_variables(struct selftest *t, const struct sandbox_spec *spec)
+{
+	struct selftest_row *row =
+		selftest_add(t, "keys", "variables that the plan does not name", "environment");
+
+	for (size_t i = 0; i < spec->n_env; i++)
+		strv_push(&row->argv, spec->env[i].name);
+}
+
+int selftest_keys(struct selftest *t, const struct places *p, const struct sandbox_spec *spec,
+		  int hold, struct err *err)
+{
+	cleanup_strv struct strv argv;
+	cleanup_buf struct buf seen;
+	const struct inside in = {
+		.program = "probe", .argv = &argv, .input = -1, .conn = hold, .timeout_ms = TELL_MS};
+	struct selftest_row *row;
+	int code = 0, r;
+
+	strv_init(&argv);
+	buf_init(&seen, TELL_OUT_MAX);
+	strv_push(&argv, "ralph-probe");
+	strv_push(&argv, "tell");
+	for (size_t i = 0; i < ARRAY_SIZE(key_files); i++)
+		strv_take(&argv, path_join(p->home, key_files[i]));
+	r = inside_run(p, spec->name, &in, &seen, &code, err);
+	if (r < 0 || code != 0)
+		return r < 0 ? r : err_set(err, EIO, "the probe ended with %d", code);
+	row = selftest_add(t, "keys", "secrets of the host, in variables, files or /proc", NULL);
+	row->result = SELFTEST_HELD;
+	search_environ(row, spec, &seen);
+	search_files(row, p, spec, &seen);
+	return 0;
+}

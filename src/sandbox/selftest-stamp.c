@@ -1,0 +1,107 @@
+#include <fcntl.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "build-config.h"
+#include "sandbox/selftest.h"
+#include "sandbox/store.h"
+
+#define STAMP_FILE "selftest"
+#define STAMP_MAX 512
+#define ROWS_SHOWN 3 /* an error is a sentence; `ralph selftest` shows all */
+
+/* What a pass holds for. A user's walls are not root's. */
+static char *key_of(const struct sandbox_spec *spec)
+{
+	struct utsname u;
+
+	if (uname(&u) < 0)
+		return NULL;
+	return xasprintf("engine %s, ralph %s, uid %u, kernel %s %s\n", spec->engine, RALPH_VERSION,
+			 geteuid(), u.release, u.version);
+}
+
+static bool has_key(int dir, const char *name, const char *key)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, STAMP_MAX);
+	return dir >= 0 && path_read(dir, name, &b) == 0 && streq(buf_str(&b), key);
+}
+
+static int open_dir(const struct places *p, const char *name)
+{
+	cleanup_free char *path =
+		name ? xasprintf("%s/sandboxes/%s", p->state, name) : xstrdup(p->state);
+
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+static bool is_stamped(const struct places *p, const struct sandbox_spec *spec,
+		       enum selftest_need need)
+{
+	cleanup_fd int record = open_dir(p, spec->name), state = open_dir(p, NULL);
+	cleanup_free char *key = key_of(spec), *file = xasprintf(STAMP_FILE "-%s", spec->engine);
+
+	if (!key)
+		return false;
+	return has_key(record, STAMP_FILE, key) ||
+	       (need == SELFTEST_OF_MACHINE && has_key(state, file, key));
+}
+
+void selftest_stamp(const struct places *p, const struct sandbox_spec *spec)
+{
+	cleanup_fd int record = open_dir(p, spec->name), state = open_dir(p, NULL);
+	cleanup_free char *key = key_of(spec), *file = xasprintf(STAMP_FILE "-%s", spec->engine);
+
+	if (!key)
+		return;
+	/* A stamp that cannot be written is a test more the next time. */
+	if (record >= 0)
+		(void)path_write_atomic(record, STAMP_FILE, key, strlen(key), 0600, 0);
+	if (state >= 0)
+		(void)path_write_atomic(state, file, key, strlen(key), 0600, 0);
+}
+
+static int refuse(const struct selftest *t, const char *name, struct err *err)
+{
+	cleanup_free char *rows = xstrdup("");
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		cleanup_free char *old = NULL, *got = NULL;
+
+		if (!selftest_row_failed(&t->rows[i]) || n++ >= ROWS_SHOWN)
+			continue;
+		old = rows;
+		got = selftest_got(&t->rows[i]);
+		rows = xasprintf("%s%s%s: %s", old, old[0] ? "; " : "", t->rows[i].what, got);
+	}
+	return err_set(err, EPERM,
+		       "sandbox '%s' does not pass its self-test and is not used (see: ralph selftest "
+		       "%s): %.300s%s",
+		       name, name, rows, n > ROWS_SHOWN ? " …" : "");
+}
+
+int selftest_ensure(const struct places *p, const struct sandbox_spec *spec,
+		    enum selftest_need need, struct err *err)
+{
+	struct selftest t;
+	int r;
+
+	if (is_stamped(p, spec, need))
+		return 0;
+	r = selftest_run(p, spec, 0, -1, &t, err);
+	if (r < 0)
+		return r;
+	if (t.passed)
+		selftest_stamp(p, spec);
+	else
+		r = refuse(&t, spec->name, err);
+	selftest_done(&t);
+	return r;
+}

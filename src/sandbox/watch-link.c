@@ -1,0 +1,189 @@
+/*
+ * The workspace of a live sandbox, as its supervisor sees it: what appeared there that the host
+ * would run. Looked at when the kernel says that a name of interest appeared, after every command,
+ * and as a whole when everything inside has ended. What is found is an event, a notice for the
+ * command lines, and by the settings moved to quarantine.
+ */
+#include "sandbox/supervisor.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "sandbox/quarantine.h"
+#include "sandbox/surface.h"
+
+#define NOTICES_MAX 20 /* shown of one look; all are events */
+
+/* The writable tree that holds the path: nobody inside can rename that. */
+static const char *tree_of(const struct sandbox_spec *spec, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if (m->kind == SPEC_BIND_RW && path_under(path, m->source) &&
+		    !streq(path, m->source) && (!best || strlen(m->source) > strlen(best)))
+			best = m->source;
+	}
+	return best;
+}
+
+static bool is_moved(const struct sandbox_spec *spec, const struct finding *f)
+{
+	if (f->stays || spec->quarantine == SPEC_QUARANTINE_NONE)
+		return false;
+	return spec->quarantine == SPEC_QUARANTINE_ALL || f->in_git;
+}
+
+static void quarantine(struct supervisor *s, struct finding *f)
+{
+	struct quarantine_input in = {
+		.root = tree_of(s->spec, f->path),
+		.path = f->path,
+		.why = f->why,
+		.sandbox = s->spec->name,
+		.link = f->link,
+	};
+	struct err err = {0};
+
+	if (!in.root)
+		return;
+	if (quarantine_add(&s->places, &in, &f->id, &err) < 0)
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	else if (f->link)
+		surface_accept(s->surface, f->path);
+}
+
+static char *sentence(const struct finding *f)
+{
+	if (f->id)
+		return xasprintf("'%s' was moved to quarantine (%s): %s", f->path, f->id, f->why);
+	return xasprintf("'%s' is new or changed: %s; look at it before you go on", f->path,
+			 f->why);
+}
+
+static void announce(struct supervisor *s, struct findings *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		cleanup_free char *text = NULL;
+
+		if (is_moved(s->spec, &f->v[i]))
+			quarantine(s, &f->v[i]);
+		text = sentence(&f->v[i]);
+		sup_event(s, "surface",
+			  json_pack("{so so so*}", "path", json_text(f->v[i].path), "why",
+				    json_text(f->v[i].why), "quarantine",
+				    f->v[i].id ? json_text(f->v[i].id) : NULL));
+		if (i < NOTICES_MAX)
+			client_notice_all(s, text);
+	}
+	if (f->n + f->more > NOTICES_MAX) {
+		cleanup_free char *text = xasprintf(
+			"%zu more files that the host may run are new or changed; see: ralph "
+			"quarantine ls, and the events of the sandbox",
+			f->n + f->more - NOTICES_MAX);
+
+		client_notice_all(s, text);
+	}
+}
+
+static char *place_inside(const struct sandbox_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_PROTECT && streq(spec->mounts[i].source, path))
+			return xstrdup(spec->mounts[i].target);
+	return NULL;
+}
+
+/* Replaced on the host, as `git config` does: its mount is gone. */
+static void protect_again(struct supervisor *s, const struct strv *paths)
+{
+	for (size_t i = 0; i < paths->n; i++) {
+		cleanup_free char *inside = place_inside(s->spec, paths->v[i]), *text = NULL;
+		struct err err = {0};
+
+		if (!inside || s->state == SUP_ENDED)
+			continue;
+		sup_event(s, "protect-again", json_pack("{so}", "path", json_text(paths->v[i])));
+		if (engine_protect(s->engine, inside, &err) == 0)
+			text = xasprintf("'%s' was replaced while the sandbox runs; what is there "
+					 "now is read-only inside again",
+					 paths->v[i]);
+		else
+			text = xasprintf("'%s' was replaced while the sandbox runs, and the agent "
+					 "can write it: %s",
+					 paths->v[i], err.msg);
+		client_notice_all(s, text);
+	}
+}
+
+void watch_look(struct supervisor *s)
+{
+	struct findings found = {0};
+	cleanup_strv struct strv again;
+
+	strv_init(&again);
+	if (!s->surface)
+		return;
+	surface_compare(s->surface, &found, &again);
+	protect_again(s, &again);
+	announce(s, &found);
+	findings_done(&found);
+}
+
+void watch_finish(struct supervisor *s)
+{
+	struct findings found = {0};
+
+	if (!s->surface)
+		return;
+	watch_look(s);
+	surface_walk(s->spec, &s->since, &found);
+	announce(s, &found);
+	findings_done(&found);
+}
+
+static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, watch_io);
+	char buf[16 * KiB] __attribute__((aligned(__alignof__(struct inotify_event))));
+	bool care = false;
+	ssize_t n = read(io->fd, buf, sizeof(buf));
+
+	for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= n;) {
+		const struct inotify_event *e = (const void *)(buf + at);
+
+		care = care || (e->mask & IN_Q_OVERFLOW) || (e->len && surface_cares(e->name));
+		at += (ssize_t)sizeof(*e) + (ssize_t)e->len;
+	}
+	if (care && s->state == SUP_UP)
+		watch_look(s);
+}
+
+/* Whoever has no inotify left still has the looks after each command. */
+static void open_inotify(struct supervisor *s)
+{
+	s->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (s->watch < 0)
+		return;
+	for (size_t i = 0; i < s->spec->n_watches; i++)
+		if (s->spec->watches[i].kind != SPEC_WATCH_PATH)
+			(void)inotify_add_watch(s->watch, s->spec->watches[i].dir,
+						IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR |
+							IN_DONT_FOLLOW);
+	s->watch_io = (struct ev_io){.fd = s->watch, .fn = on_change};
+	(void)ev_want(s->ev, &s->watch_io, EPOLLIN);
+}
+
+void watch_start(struct supervisor *s)
+{
+	/* The coarse clock is what files are dated by. */
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
+	s->surface = surface_new(s->spec);
+	open_inotify(s);
+}

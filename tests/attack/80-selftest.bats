@@ -1,0 +1,251 @@
+# The self-test: it passes, and where a wall is taken away it says which.
+# shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
+load ../cli/helpers
+load ../cli/sandbox
+
+setup() {
+	ralph_setup || return
+	WEAK=$BATS_TEST_DIRNAME/guest-weak
+	[ -x "$WEAK" ] || WEAK=$BATS_TEST_DIRNAME/../../build/tests/attack/guest-weak
+	mkdir "$T/fake"
+	# A guest must be where the sandbox's user can read it.
+	cp "$WEAK" "$T/fake/guest"
+	cp "$BATS_TEST_DIRNAME/weaken.py" "$T/fake/bwrap"
+	echo a secret of the host >"$HOME/.netrc"
+}
+
+# without JSON: from now on sandboxes are set up so.
+without() {
+	printf '%s\n' "$1" >"$T/fake/case.json"
+	PATH=$T/fake:$PATH
+}
+
+guest_without() {
+	without "{\"guest\": \"$T/fake/guest\", \"weak\": \",$1,\", \"variable\": \"${2:-X=1}\", \"drop\": ${3:-[]}}"
+}
+
+not_held() {
+	get '[r for r in j["rows"] if r["result"] != "held"]' <"$T/report"
+}
+
+# falls WHAT…: the self-test fails, and in these rows at least.
+falls() {
+	local what
+
+	must_exit 1 ralph selftest --json >"$T/report" 2>"$T/err" || fail "$(cat "$T/err") $(not_held)"
+	[ -s "$T/report" ] || fail "$(cat "$T/err")"
+	for what; do
+		get '[r for r in j["rows"] if r["what"].startswith('"'$what'"') and r["result"] == "failed"] != []' <"$T/report" >"$T/found"
+		same True "$(cat "$T/found")" || fail "'$what' held: $(not_held)"
+	done
+}
+
+@test 'the self-test passes, all rows, in a sandbox of its own start and in a live one' {
+	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
+	has "$(cat "$T/out")" "as expected"
+	lacks "$(cat "$T/out")" "NOT TESTED"
+	wait_until down
+	ralph run -d -- true
+	ralph selftest "$(sandbox)" --json >"$T/report"
+	same True "$(get 'j["passed"] and all(r["result"] in ("held", "not-installed") for r in j["rows"]) and len(j["rows"]) > 40' <"$T/report")"
+	up
+	same "" "$(git status --porcelain --ignored)"
+	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" | grep probe || :)"
+}
+
+@test 'a sandbox with services, mounts and variables that the user gave passes too' {
+	mkdir -p "$HOME/given/sub" "$XDG_CONFIG_HOME/ralph"
+	printf 'mounts:\n  - path: %s\n    mode: rw\nenv:\n  pass: [MY_TOKEN]\nnetwork:\n  allow: ["localhost:8123", "example.com", "10.1.2.3"]\n' \
+		"$HOME/given" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	export MY_TOKEN=given-by-the-user-himself
+	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
+	has "$(cat "$T/out")" "an allowed name"
+}
+
+@test 'every tier of the network passes' {
+	local tier
+
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	for tier in none allowlist inet full; do
+		printf 'network:\n  tier: %s\n' $tier >"$XDG_CONFIG_HOME/ralph/config.yaml"
+		ralph selftest >"$T/out" || fail "$tier: $(cat "$T/out")"
+	done
+}
+
+@test 'what is not installed is said, and is no failure' {
+	ralph run -d -n "few-${WS##*-}" -e PATH=/nowhere -- true || ralph run -d -n "few-${WS##*-}" -e PATH=/nowhere
+	ralph selftest "few-${WS##*-}" >"$T/out" || fail "$(cat "$T/out")"
+	same "not installed" "$(grep npm "$T/out" | grep -o 'not installed')"
+}
+
+@test 'a program that is broken inside fails the self-test' {
+	mkdir "$T/bin"
+	without '{}'
+	# Only the copy inside is broken: /usr/bin is bound, so a file is put on top of it.
+	echo exit 3 >"$T/broken"
+	chmod +x "$T/broken"
+	without "{\"add\": [\"--ro-bind\", \"$T/broken\", \"$(readlink -f "$(command -v git)")\"]}"
+	falls 'git commit' 'mounts other'
+}
+
+@test 'the stand-in for bwrap takes nothing away by itself' {
+	without '{}'
+	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
+	guest_without nothing
+	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
+}
+
+@test 'without the wall of mounts: the home of the host' {
+	without "{\"add\": [\"--bind\", \"$HOME\", \"$HOME\"]}"
+	falls 'the home of the host' 'keys, sessions' 'mounts other' 'secrets of the host'
+}
+
+@test 'without the wall of mounts: the home to be read only' {
+	without "{\"add\": [\"--ro-bind\", \"$HOME\", \"$HOME\"]}"
+	falls 'the home of the host'
+}
+
+@test 'without the wall of mounts: one file of the home' {
+	without "{\"add\": [\"--ro-bind\", \"$HOME/.netrc\", \"$HOME/.netrc\"]}"
+	falls 'keys, sessions' 'mounts other'
+}
+
+@test 'without the wall of mounts: a neighbour, the state, the system' {
+	mkdir "$HOME/neighbour"
+	without "{\"add\": [\"--bind\", \"$HOME/neighbour\", \"$HOME/neighbour\"]}"
+	falls 'what lies beside the workspace'
+	without "{\"add\": [\"--bind\", \"$XDG_STATE_HOME/ralph\", \"$XDG_STATE_HOME/ralph\"]}"
+	falls "ralph" 'mounts other'
+	without '{"add": ["--ro-bind", "/var", "/var"]}'
+	falls 'directories of the host'
+}
+
+@test 'without the wall of mounts: the whole host somewhere' {
+	without '{"add": ["--ro-bind", "/", "/elsewhere"]}'
+	falls 'mounts other'
+}
+
+@test 'without a read-only root or system' {
+	without '{"drop": [["--remount-ro", "/"]]}'
+	falls 'mounts other'
+	# Landlock holds where the mounts do not, and the other way round.
+	without '{"drop": [["--remount-ro", "/"]]}'
+	guest_without landlock X=1 '[["--remount-ro", "/"]]'
+	falls 'writing outside' 'mounts other'
+	without '{"replace": [[["--ro-bind", "/usr", "/usr"], ["--bind", "/usr", "/usr"]]]}'
+	falls 'mounts other'
+}
+
+@test 'without the masks and the read-only settings of /proc' {
+	without '{"drop": [["--ro-bind", "/proc/sys", "/proc/sys"]]}'
+	falls 'mounts other'
+	without '{"drop": [["--ro-bind", "/dev/null", "*"]]}'
+	falls 'mounts other' 'covered files'
+}
+
+@test 'without a /dev of its own' {
+	without '{"replace": [[["--dev", "/dev"], ["--dev-bind", "/dev", "/dev"]]], "drop": [["--remount-ro", "/dev"]]}'
+	falls 'devices and terminals'
+}
+
+@test 'without a namespace of its own for processes' {
+	without '{"drop": [["--unshare-pid"], ["--as-pid-1"]]}'
+	falls 'namespaces of the host' 'processes of the host'
+}
+
+@test 'without a namespace of its own for IPC, the host name, cgroups' {
+	without '{"drop": [["--unshare-ipc"]]}'
+	falls 'namespaces of the host'
+	without '{"drop": [["--unshare-uts"], ["--hostname", "*"]]}'
+	falls 'namespaces of the host'
+	without '{"drop": [["--unshare-cgroup-try"]]}'
+	falls 'namespaces of the host'
+}
+
+@test 'without a user of its own' {
+	without '{"replace": [[["--uid", "*"], ["--uid", "0"]]]}'
+	falls 'another user'
+}
+
+@test 'without dropped capabilities' {
+	guest_without capabilities
+	falls capabilities
+}
+
+@test 'without the no_new_privs of the guest that of bwrap holds; without both the probe sees it' {
+	guest_without no-new-privs
+	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
+	must_exit 1 "${RALPH%/bin/ralph}/libexec/ralph/probe" no-new-privs
+}
+
+@test 'without the filter of system calls' {
+	guest_without calls
+	falls 'dangerous system calls'
+}
+
+@test 'without the filter of arguments' {
+	guest_without arguments
+	falls typing 'sockets of other kinds'
+	guest_without arguments X=1 '[["--disable-userns"]]'
+	falls 'new namespaces'
+}
+
+@test 'without Landlock' {
+	guest_without landlock
+	falls 'more of a handed-in file'
+}
+
+@test 'without the network namespace' {
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	printf 'network:\n  tier: none\n' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	guest_without network
+	falls 'namespaces of the host' 'services on the loopback' 'interfaces' 'addresses around'
+	# Abstract sockets are Landlock's too.
+	guest_without network,landlock
+	falls 'sockets of the host'
+}
+
+@test 'without closed descriptors' {
+	guest_without descriptors
+	falls 'descriptors that were not handed in'
+}
+
+@test 'without guards that cannot be traced' {
+	guest_without dumpable,landlock
+	falls 'the guards'
+}
+
+@test 'without limits and the limit of cores' {
+	[ "$(ulimit -Hc)" != 0 ] || not_here "the hard limit is 0 already and cannot be raised to 1"
+	guest_without limits
+	falls 'more than the limits'
+	guest_without core
+	falls 'a core handler'
+}
+
+@test 'without mounts parted from those of the host' {
+	only_root
+	need unshare
+	guest_without propagation
+	export -f ralph must_exit fail get has same
+	unshare -m --propagation shared bash -c 'ralph selftest --json >"$T/report"' || true
+	same True "$(get '[r for r in j["rows"] if r["what"].startswith("mounts other") and "follows" in r.get("got", "")] != []' <"$T/report")"
+}
+
+@test 'without an environment of its own, and with a key of the host in it' {
+	export HOST_TOKEN=a-secret-of-the-host-that-is-long
+	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
+	guest_without variables "ANOTHER=$HOST_TOKEN"
+	falls 'variables that' 'secrets of the host'
+	lacks "$(cat "$T/report")" "$HOST_TOKEN"
+}
+
+@test 'without a gateway that refuses' {
+	local libexec=$T/libexec
+
+	cp -r "${RALPH%/bin/ralph}/libexec/ralph" "$libexec"
+	cp "$BATS_TEST_DIRNAME/open-gateway.py" "$libexec/gateway"
+	export RALPH_LIBEXEC=$libexec
+	falls 'the loopback of the host, however' 'metadata services' 'private networks' 'addresses without' 'names without' \
+		'addresses of names'
+}

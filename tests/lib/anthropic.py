@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""anthropic.py DIR [PORT]: a scripted provider over TLS: messages, and the place where its logins are renewed.
+
+DIR has leaf.pem (key and certificate). What it answers is read from DIR for every request:
+    state.json   {"access": […], "refresh": "…"}: what it takes; a renewal writes it anew
+    mode         how a renewal ends: ok (the default), invalid_grant, error, garbage, hang, no-refresh
+    hold         while this file is there, a renewal waits
+    lifetime     seconds that a new token lasts; 28800
+Written there:
+    requests.jsonl  {"method", "path", "headers", "body"}, a line per request
+    port            once it listens
+"""
+import asyncio
+import json
+import os
+import ssl
+import sys
+
+DIR = sys.argv[1]
+
+
+def read(name, default):
+    try:
+        with open(f"{DIR}/{name}", encoding="utf-8") as f:
+            return f.read().strip()
+    except FileNotFoundError:
+        return default
+
+
+def log(entry):
+    with open(f"{DIR}/requests.jsonl", "a", encoding="utf-8") as f:
+        f.write(json.dumps(entry) + "\n")
+
+
+def state():
+    return json.loads(read("state.json", '{"access": [], "refresh": ""}'))
+
+
+def save(new):
+    with open(f"{DIR}/state.new", "w", encoding="utf-8") as f:
+        json.dump(new, f)
+    os.rename(f"{DIR}/state.new", f"{DIR}/state.json")
+
+
+async def renew(body):
+    mode = read("mode", "ok")
+    if mode == "hang":
+        await asyncio.sleep(3600)
+    asked = json.loads(body)
+    now = state()
+    # Good for one use: it is taken before the answer is on its way.
+    good = asked.get("refresh_token") == now["refresh"] and now["refresh"]
+    if good and mode in ("ok", "no-refresh"):
+        n = len(now["access"]) + 1
+        fresh = {"access": now["access"] + [f"sk-ant-oat01-fresh-{n}"],
+                 "refresh": now["refresh"] if mode == "no-refresh" else f"sk-ant-ort01-fresh-{n}"}
+        save(fresh)
+    while os.path.exists(f"{DIR}/hold"):
+        await asyncio.sleep(0.02)
+    if mode == "error":
+        return 503, {"error": "overloaded"}
+    if mode == "garbage":
+        return 200, "<html>"
+    if mode == "invalid_grant" or not good:
+        return 400, {"error": "invalid_grant", "error_description": "Refresh token not found or invalid"}
+    answer = {"token_type": "Bearer", "access_token": fresh["access"][-1],
+              "expires_in": int(read("lifetime", "28800")),
+              "scope": "user:inference user:profile", "account": {"uuid": "a", "email_address": "a@example.invalid"}}
+    if mode == "ok":
+        answer["refresh_token"] = fresh["refresh"]
+    return 200, answer
+
+
+def messages(head):
+    given = head.get("x-api-key") or head.get("authorization", "").removeprefix("Bearer ")
+    if given not in state()["access"]:
+        return 401, {"type": "error", "error": {"type": "authentication_error", "message": "invalid"}}
+    return 200, {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-test",
+                 "content": [{"type": "text", "text": "hello"}], "stop_reason": "end_turn",
+                 "usage": {"input_tokens": 3, "output_tokens": 5}}
+
+
+async def answer(method, path, head, body):
+    if path == "/v1/oauth/token" and method == "POST":
+        return await renew(body)
+    if path.split("?")[0] == "/v1/messages" and method == "POST":
+        return messages(head)
+    if path == "/echo":
+        return 200, {"headers": head}
+    return 404, {"type": "error", "error": {"type": "not_found_error", "message": path}}
+
+
+async def serve(r, w):
+    try:
+        while line := await r.readline():
+            method, path, _ = line.decode("latin-1").split(" ", 2)
+            head = {}
+            while field := (await r.readline()).decode("latin-1").strip():
+                k, _, v = field.partition(":")
+                head[k.lower()] = head[k.lower()] + ", " + v.strip() if k.lower() in head else v.strip()
+            body = await r.readexactly(int(head.get("content-length", 0)))
+            log({"method": method, "path": path, "headers": head, "body": body.decode("latin-1")})
+            status, out = await answer(method, path, head, body)
+            text = (out if isinstance(out, str) else json.dumps(out)).encode()
+            w.write(b"HTTP/1.1 %d x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                    % (status, len(text)) + text)
+            await w.drain()
+    except (OSError, ValueError, asyncio.IncompleteReadError, ssl.SSLError):
+        pass
+    finally:
+        w.close()
+
+
+async def main():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{DIR}/leaf.pem")
+    address = sys.argv[3] if len(sys.argv) > 3 else "127.0.0.1"
+    port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    server = await asyncio.start_server(serve, address, port, ssl=context)
+    with open(f"{DIR}/port.new", "w", encoding="utf-8") as f:
+        f.write(str(server.sockets[0].getsockname()[1]))
+    os.rename(f"{DIR}/port.new", f"{DIR}/port")
+    await asyncio.Event().wait()
+
+
+asyncio.run(main())
