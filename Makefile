@@ -22,6 +22,11 @@ bench: setup-bench
 	@scripts/stage.sh
 	@bench/run.sh
 
+# The pictures of docs/images, from a real terminal.
+screenshots: setup-screenshots
+	@scripts/stage.sh
+	@scripts/screenshots.sh
+
 lint: setup-lint
 	@tests/lint/run.sh
 
@@ -41,4 +46,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install bench lint sanitize fuzz format clean
+.PHONY: all demo test install bench screenshots lint sanitize fuzz format clean

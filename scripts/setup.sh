@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|test|lint|bench
+# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|test|lint|bench|screenshots
 # A run that finds everything in place only asks dpkg. RALPH_NO_SETUP=1 leaves the machine alone.
 set -euo pipefail
 
@@ -7,10 +7,13 @@ build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc b
 	libjansson-dev libcyaml-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev
 	libidn2-dev libunistring-dev libcurl4-openssl-dev libcmocka-dev python3"
 test="bats groff-base zsh fish procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
-	python3-botocore gh cargo golang-go rustc"
+	python3-botocore gh cargo golang-go rustc python3-pip python3-setuptools"
+# Some packages of nodejs bring npm along, and exclude that of the distribution.
+command -v npm >/dev/null || test="$test npm"
 # Not in every release: what needs them has a stand-in.
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
+screenshots="tmux util-linux"
 bench="hyperfine haproxy nginx-light tinyproxy squid"
 
 die() {
@@ -27,7 +30,8 @@ test)
 	;;
 lint) want="$build $lint" ;;
 bench) want="$build $bench" ;;
-*) die "usage: scripts/setup.sh build|test|lint|bench" ;;
+screenshots) want="$build $screenshots" ;;
+*) die "usage: scripts/setup.sh build|test|lint|bench|screenshots" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"

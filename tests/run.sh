@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 export RALPH_TEST_REQUIRE=${RALPH_TEST_REQUIRE:-}
 [ -z "${CI:-}" ] || RALPH_TEST_REQUIRE=all
+RALPH_AGENTS=$(scripts/agents.sh --path)
 results=$(mktemp -d /tmp/ralph-results.XXXXXX) || exit 1
 trap 'rm -rf "$results"' EXIT
 # The unprivileged half writes here as well.
@@ -35,7 +36,8 @@ case ${1:-} in
 	;;
 '')
 	meson_tests build
-	all_halves "$results" tests/cli/*.bats tests/attack/*.bats
+	RALPH_AGENTS=$(scripts/agents.sh) || exit 1
+	all_halves "$results" tests/cli/*.bats tests/attack/*.bats tests/agents/*.bats
 	;;
 *)
 	one_half here "$results" "$@"

@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#include "cli/table.h"
+#include "cli/term.h"
 
 #define MS_PER_HOUR (3600ULL * 1000)
 
@@ -37,36 +37,36 @@ static char *expiry_text(uint64_t expires_ms)
 			 (unsigned long long)((expires_ms - now_wall) % MS_PER_HOUR / 60000));
 }
 
-static void print_table(const struct sandbox_spec *s, FILE *out, bool color)
+static void print_one(const struct spec_credential *c, FILE *out, bool color)
 {
-	static const struct table_column columns[] = {{NULL, .keep = true},
-						      {NULL, .keep = true},
-						      {NULL, .keep = true},
-						      {NULL, .keep = true},
-						      {NULL, .keep = true}};
-	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	cleanup_free char *expiry = expiry_text(c->expires_ms);
 
-	for (size_t i = 0; i < s->n_credentials; i++) {
-		const struct spec_credential *c = &s->credentials[i];
-		cleanup_free char *expiry = expiry_text(c->expires_ms);
-		cleanup_free char *who = xasprintf("  %s (%s)", c->name, c->provider);
-
-		table_cell(t, who);
-		table_styled(t, c->way == SPEC_WAY_PHANTOM ? STYLE_GREEN : STYLE_RED,
-			     way_words(c->way));
-		table_cell(t, expiry);
-		table_cell(t, c->origin ? c->origin : "");
-		table_styled(t, STYLE_DIM, c->source ? c->source : "");
+	(void)fputs("  ", out);
+	term_puts(out, c->name);
+	(void)fputs(" (", out);
+	term_puts(out, c->provider);
+	(void)fputs(")  ", out);
+	term_styled(out, color, c->way == SPEC_WAY_PHANTOM ? STYLE_GREEN : STYLE_RED,
+		    way_words(c->way));
+	(void)fprintf(out, "; %s\n    ", expiry);
+	if (c->source) {
+		(void)fputs("from ", out);
+		term_puts(out, c->source);
 	}
-	table_print(t, out, 0, color);
+	if (c->origin) {
+		(void)fputs(c->source ? ", for " : "for ", out);
+		term_puts(out, c->origin);
+		(void)fputs(" only", out);
+	}
+	(void)fputc('\n', out);
 }
 
 void audit_print_credentials(const struct sandbox_spec *s, FILE *out, bool color)
 {
 	if (s->n_credentials == 0)
 		(void)fputs("  none\n", out);
-	else
-		print_table(s, out, color);
+	for (size_t i = 0; i < s->n_credentials; i++)
+		print_one(&s->credentials[i], out, color);
 	for (size_t i = 0; i < s->n_env; i++) {
 		const struct spec_env *e = &s->env[i];
 

@@ -7,8 +7,8 @@
 #include "base/path.h"
 
 #define MOUNTINFO_MAX (16 * MiB)
-#define BELOW_MAX 256  /* per bind; the screen says that there are more */
-#define PATHS_SHARE 60 /* percent of the width for paths */
+#define BELOW_MAX 4096 /* per bind */
+#define LEAST_WIDTH 60 /* narrower terminals break the lines themselves */
 #define MODE_COLUMNS 8
 #define RANKS 3
 
@@ -49,11 +49,14 @@ int audit_mounts_below(const char *dir, struct strv *ret, struct err *err)
 	r = path_read(AT_FDCWD, "/proc/self/mountinfo", &b);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read /proc/self/mountinfo");
-	for (const char *line = buf_str(&b); *line && ret->n < BELOW_MAX;) {
+	for (const char *line = buf_str(&b); *line;) {
 		cleanup_free char *at = mount_point(line);
 
 		if (path_under(at, dir) && !streq(at, dir) && !strv_has(ret, at))
 			strv_push(ret, at);
+		if (ret->n > BELOW_MAX)
+			return err_set(err, E2BIG, "more than %d mounts lie below '%s'", BELOW_MAX,
+				       dir);
 		line += strcspn(line, "\n");
 		line += *line == '\n';
 	}
@@ -117,25 +120,41 @@ static bool is_first(const struct sandbox_spec *s, size_t i)
 	return true;
 }
 
-/* The column of paths: lines that are filled as far as the limit. */
+/* A column of text: lines that are filled as far as the limit. */
 struct lines {
 	struct strv v;
 	size_t limit;
 };
 
-static void add_path(struct lines *l, const char *text)
+/* Adds a word to the last line, or to a new one where it does not fit. It is escaped already. */
+static void add_word(struct lines *l, const char *gap, const char *word)
 {
-	char *escaped = term_escape(text), *longer;
-	char **last = l->v.n ? &l->v.v[l->v.n - 1] : NULL;
+	char **last = l->v.n ? &l->v.v[l->v.n - 1] : NULL, *longer;
 
-	if (!last || term_columns(*last) + 2 + term_columns(escaped) > l->limit) {
-		strv_take(&l->v, escaped);
+	if (!last || term_columns(*last) + strlen(gap) + term_columns(word) > l->limit) {
+		strv_push(&l->v, word);
 		return;
 	}
-	longer = xasprintf("%s  %s", *last, escaped);
+	longer = xasprintf("%s%s%s", *last, gap, word);
 	free(*last);
-	free(escaped);
 	*last = longer;
+}
+
+static void add_path(struct lines *l, const char *text)
+{
+	cleanup_free char *escaped = term_escape(text);
+
+	add_word(l, "  ", escaped);
+}
+
+static void add_reason(struct lines *l, const char *text)
+{
+	cleanup_free char *escaped = term_escape(text);
+	cleanup_strv struct strv words = {0};
+
+	strv_split(&words, escaped, ' ');
+	for (size_t i = 0; i < words.n; i++)
+		add_word(l, " ", words.v[i]);
 }
 
 static int add_mount(struct lines *l, const struct spec_mount *m, struct err *err)
@@ -165,31 +184,45 @@ static void put_blanks(FILE *out, size_t n)
 		(void)fputc(' ', out);
 }
 
+/* Both columns side by side; a reason gives way to a path that is longer than its column. */
+static void put_lines(const struct lines *paths, const struct lines *reasons, FILE *out, bool color)
+{
+	size_t reason = 0;
+
+	for (size_t i = 0; i < paths->v.n || reason < reasons->v.n; i++) {
+		const char *path = i < paths->v.n ? paths->v.v[i] : "";
+		size_t used = term_columns(path);
+
+		if (i > 0)
+			put_blanks(out, 2 + MODE_COLUMNS);
+		(void)fputs(path, out);
+		if (used <= paths->limit && reason < reasons->v.n) {
+			put_blanks(out, paths->limit - used + 2);
+			term_styled(out, color, STYLE_DIM, reasons->v.v[reason++]);
+		}
+		(void)fputc('\n', out);
+	}
+}
+
 static int put_group(const struct sandbox_spec *s, size_t first, FILE *out, unsigned width,
 		     bool color, struct err *err)
 {
 	const struct spec_mount *m = &s->mounts[first];
 	const char *mode = mode_word(m->kind);
-	struct lines l = {.limit = (size_t)width * PATHS_SHARE / 100};
-	size_t used;
+	size_t room = width > LEAST_WIDTH ? width - 2 - MODE_COLUMNS - 2 : LEAST_WIDTH;
+	struct lines paths = {.limit = room / 2}, reasons = {.limit = room - room / 2};
 	int r = 0;
 
 	for (size_t i = first; i < s->n_mounts && r == 0; i++)
 		if (same_group(&s->mounts[i], m))
-			r = add_mount(&l, &s->mounts[i], err);
+			r = add_mount(&paths, &s->mounts[i], err);
+	add_reason(&reasons, m->reason);
 	(void)fputs("  ", out);
 	term_styled(out, color, streq(mode, "rw") ? STYLE_YELLOW : STYLE_NONE, mode);
 	put_blanks(out, MODE_COLUMNS - strlen(mode));
-	(void)fputs(l.v.v[0], out);
-	used = term_columns(l.v.v[0]);
-	put_blanks(out, used + 2 < l.limit ? l.limit - used : 2);
-	term_styled(out, color, STYLE_DIM, m->reason);
-	(void)fputc('\n', out);
-	for (size_t i = 1; i < l.v.n; i++) {
-		put_blanks(out, 2 + MODE_COLUMNS);
-		(void)fprintf(out, "%s\n", l.v.v[i]);
-	}
-	strv_done(&l.v);
+	put_lines(&paths, &reasons, out, color);
+	strv_done(&paths.v);
+	strv_done(&reasons.v);
 	return r;
 }
 

@@ -54,6 +54,10 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	 .key = "agent", .choices = agent_words}, \
 	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"}, \
 	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"}, \
+	{"mask", 0, OPT_STRV, 0, "PATTERN", "files of such names cannot be read inside; !PATTERN takes back", \
+	 .key = "workspace.mask"}, \
+	{"quarantine", 0, OPT_STR, 0, "WHAT", "what the host would run is moved away: all, git or none", \
+	 .key = "workspace.quarantine"}, \
 	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow"}, \
 	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny"}, \
 	{"net", 0, OPT_STR, 0, "TIER", "how much network there is: none, allowlist, inet or full", \

@@ -139,12 +139,11 @@ static int export_with(const struct cred_host *h, const char *profile, const cha
 int aws_export(const struct cred_host *h, const char *profile, char **program, struct aws_keys *ret,
 	       struct err *err)
 {
-	cleanup_strv struct strv all;
+	cleanup_strv struct strv all = {0};
 	int code = 0, r;
 
 	if (*program)
 		return export_with(h, profile, *program, ret, &code, err);
-	strv_init(&all);
 	cred_find_programs(h, "aws", &all);
 	r = err_set(err, ENOENT, "there is no 'aws' on your PATH; install AWS CLI 2");
 	for (size_t i = 0; i < all.n; i++) {

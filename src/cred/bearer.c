@@ -84,6 +84,7 @@ static enum cred_probe check_source(const struct cred_host *h, const char *name,
 	cleanup_(cred_wipe) struct buf b;
 	int r;
 
+	buf_init(&b, CRED_FILE_MAX);
 	if (at && !cred_host_env(h, at)) {
 		(void)err_set(err, ENOENT, "the credential '%s': %s is not set; set it", name, at);
 		return CRED_UNUSABLE;
@@ -91,7 +92,6 @@ static enum cred_probe check_source(const struct cred_host *h, const char *name,
 	at = cred_source_is(source, "file");
 	if (!at)
 		return CRED_FOUND;
-	buf_init(&b, CRED_FILE_MAX);
 	r = cred_read_file(at, &b, &ret->warning, err);
 	if (r == 0 && b.len == 0)
 		r = err_set(err, EINVAL, "'%s' is empty; write the token into it", at);

@@ -8,13 +8,29 @@
 #define TOKEN_URL "https://auth.openai.com/oauth/token"
 #define CLIENT_ID "app_EMoamEEZ73f0CkXaXp7hrann"
 
+/* "codex:PATH" is Codex's file, "file:PATH" one of the user's with nothing but the key. */
+static int codex_key_load(struct cred *c, const char *path, struct err *err)
+{
+	cleanup_(file_login_done) struct file_login l = {0};
+	int r = file_login_read(path, &codex_key_kind, &l, NULL, err);
+
+	if (r == -EINVAL && c->value)
+		return 0; /* somebody is writing it */
+	if (r == -ENOENT)
+		return err_set(err, ENOENT, "'%s' holds no key any more; run: codex login", path);
+	if (r == 0)
+		cred_set_value(c, l.access);
+	return r;
+}
+
 static int key_load(struct cred *c, bool again, struct err *err)
 {
+	const char *codex = cred_source_is(c->source, "codex");
 	cleanup_secret char *key = NULL;
 	int r;
 
-	if (cred_source_is(c->source, "file"))
-		return file_login_load(c, &codex_key_kind, NULL, err);
+	if (codex)
+		return codex_key_load(c, codex, err);
 	if (c->value && !again)
 		return 0;
 	r = cred_source_read(c, &key, err);

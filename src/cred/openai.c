@@ -107,7 +107,7 @@ static enum cred_probe probe_key(const struct cred_host *h, struct cred_ref *ret
 		return CRED_UNUSABLE;
 	if (r < 0 && !cred_host_env(h, "OPENAI_API_KEY"))
 		return CRED_MISSING;
-	ret->source = r == 0 ? xasprintf("file:%s", path) : xstrdup("env:OPENAI_API_KEY");
+	ret->source = r == 0 ? xasprintf("codex:%s", path) : xstrdup("env:OPENAI_API_KEY");
 	return CRED_FOUND;
 }
 

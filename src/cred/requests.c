@@ -35,31 +35,15 @@ char *cred_expand(const char *text, const struct strv *options)
 	return b.full ? NULL : xstrdup(buf_str(&b));
 }
 
-/* "https://host:1/path" → "/path" */
-static const char *path_of(const char *url)
-{
-	const char *host = strstr(url, "://");
-	const char *path = host ? strchr(host + 3, '/') : NULL;
-
-	return path ? path : "";
-}
-
-/* Scheme and host of the user's own, without a path it may have. */
-static size_t base_length(const char *origin)
-{
-	return strlen(origin) - strlen(path_of(origin));
-}
-
-void cred_requests(const struct cred_ref *r, const char *origin, struct strv *ret)
+void cred_requests(const struct cred_ref *r, bool own_origin, struct strv *ret)
 {
 	for (const char *const *row = r->provider->requests; row && *row; row++) {
 		cleanup_free char *text = cred_expand(*row, &r->options);
 		char *url = text ? strstr(text, " https://") : NULL;
 
-		if (text && url && origin)
-			strv_pushf(ret, "%.*s %.*s%s", (int)(url - text), text,
-				   (int)base_length(origin), origin, path_of(url + 1));
-		else if (text)
+		if (url && own_origin)
+			*url = '\0';
+		if (text)
 			strv_push(ret, text);
 	}
 }

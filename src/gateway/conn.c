@@ -7,6 +7,8 @@
 #include "gateway/dial.h"
 #include "gateway/event.h"
 #include "gateway/exchange.h"
+#include "gateway/guard.h"
+#include "gateway/inject.h"
 #include "gateway/listen.h"
 #include "gateway/names.h"
 #include "gateway/refuse.h"
@@ -50,6 +52,7 @@ static const struct {
 	[CONN_LEAF]       = {"leaf",       DYNAMIC,   LEAF_MS,      on_wait,          refuse_late},
 	[CONN_ACCEPT]     = {"accept",     DYNAMIC,   HANDSHAKE_MS, conn_on_accept,   refuse_late},
 	[CONN_CREDENTIAL] = {"credential", DYNAMIC,   HEADER_MS,    on_wait,          refuse_late},
+	[CONN_BODY]       = {"body",       DYNAMIC,   BODY_MS,      conn_on_body,     refuse_late},
 	[CONN_LOOKUP]     = {"lookup",     DYNAMIC,   LOOKUP_MS + 2000, on_wait,      refuse_late},
 	[CONN_DIAL]       = {"dial",       DYNAMIC,   DIAL_MS,      on_wait,          refuse_late},
 	[CONN_VIA]        = {"via",        UP_IN,     DIAL_MS,      conn_on_via,      refuse_late},
@@ -86,6 +89,7 @@ static uint32_t limit_of(const struct conn *c)
 	case CONN_LEAF:
 	case CONN_ACCEPT:
 	case CONN_CREDENTIAL:
+	case CONN_BODY:
 	case CONN_VIA:
 	case CONN_SECURE:
 	case CONN_EXCHANGE:
@@ -334,6 +338,9 @@ void conns_recheck(struct gw *gw)
 
 		next = c->next;
 		if (!c->has_target || c->state == CONN_DEAD || c->state == CONN_CLOSING)
+			continue;
+		/* A route is a permission of its own. */
+		if (exchange_route(c))
 			continue;
 		policy_name(gw->policy, &c->host, c->port, &v);
 		if (v.allow && v.inspect == c->verdict.inspect) {

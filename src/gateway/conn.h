@@ -26,6 +26,7 @@ struct name;
  *	opaque       … → lookup → dial (→ via) → tunnel     ClientHello is checked in the tunnel
  *	inspected    … → hello → leaf → accept → head → …   TLS ends here
  *	a request    head (→ credential) → lookup → dial (→ via) (→ secure) → exchange → head
+ *	             with a credential also: see inject.h
  *	refused      … → closing, or a reset
  *
  * Policy sees a host once as struct host; the dial uses those bytes. A conn is freed in its
@@ -39,6 +40,7 @@ enum conn_state {
 	CONN_LEAF,
 	CONN_ACCEPT,
 	CONN_CREDENTIAL,
+	CONN_BODY,
 	CONN_LOOKUP,
 	CONN_DIAL,
 	CONN_VIA,
@@ -86,6 +88,7 @@ struct conn {
 	bool retried; /* a pooled one was dead: this is the second attempt */
 	bool pooled;  /* it came from the pool: may have been closed meanwhile */
 	bool up_idle; /* its last exchange is over and it may serve another */
+	const char *up_credential; /* what was sent over it (see inject_name()), or NULL */
 	struct host up_host;
 	uint16_t up_port;
 	struct lookup lookup;

@@ -6,28 +6,13 @@
 #include "base/base64.h"
 #include "gateway/url.h"
 
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
 /* "user:pass" with %XX, as a URL writes it, into a Proxy-Authorization value. */
 static char *basic_auth(const char *p, size_t n)
 {
-	cleanup_free unsigned char *plain = xmalloc(n + 1);
+	cleanup_free char *plain = xmalloc(n + 1);
+	size_t len = url_unescape((struct slice){p, n}, plain);
 	struct buf out;
-	size_t len = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		int hi = p[i] == '%' && i + 2 < n ? hex(p[i + 1]) : -1;
-		int lo = hi >= 0 ? hex(p[i + 2]) : -1;
-
-		plain[len++] = (unsigned char)(lo >= 0 ? hi << 4 | lo : p[i]);
-		i += lo >= 0 ? 2 : 0;
-	}
 	buf_init(&out, GW_SECRET_MAX * 2);
 	(void)buf_puts(&out, "Basic ");
 	base64_put(&out, plain, len);

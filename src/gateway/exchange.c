@@ -10,9 +10,13 @@
  */
 #include "gateway/exchange.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "gateway/decode.h"
+#include "gateway/guard.h"
+#include "gateway/inject.h"
 #include "gateway/refuse.h"
 
 enum move { MOVE_IDLE, MOVE_BLOCKED, MOVE_MORE, MOVE_OVER };
@@ -43,7 +47,7 @@ void exchange_free(struct exchange *x)
 	if (!x)
 		return;
 	free(x->path);
-	free(x->credential);
+	guard_free(x->guard);
 	free(x->target);
 	buf_done(&x->again);
 	free(x);
@@ -80,124 +84,42 @@ bool exchange_is_head(const struct conn *c)
 	return c->x && c->x->to == HTTP1_TO_HEAD;
 }
 
+bool exchange_is_provider(const struct conn *c)
+{
+	return c->x && c->x->provider;
+}
+
+const struct gw_route *exchange_route(const struct conn *c)
+{
+	return c->x && c->x->guard ? c->x->guard->route : NULL;
+}
+
+static void record_end(struct conn *c)
+{
+	const struct exchange *x = c->x;
+	const char *reason = x->response.done ? "" : "ended before the answer was complete";
+	char found[96];
+
+	if (x->guard && x->guard->scrub.count) {
+		(void)snprintf(found, sizeof(found), "a secret came back %u times and was removed",
+			       x->guard->scrub.count);
+		reason = found;
+	}
+	conn_event(c, GW_END, x->response.done ? GW_ALLOW : GW_ERROR, reason);
+}
+
 void exchange_end(struct conn *c)
 {
 	if (!c->x)
 		return;
 	if (!c->x->quiet)
-		conn_event(c, GW_END, c->x->response.done ? GW_ALLOW : GW_ERROR,
-			   c->x->response.done ? "" : "ended before the answer was complete");
+		record_end(c);
+	if (c->x->guard)
+		guard_report(c);
 	c->gw->health.bytes_up += c->up_bytes;
 	c->gw->health.bytes_down += c->down_bytes;
 	exchange_free(c->x);
 	c->x = NULL;
-}
-
-static int put_trailer(struct body *b, struct buf *out, const struct chunked_item *item)
-{
-	int r = 0;
-
-	if (b->unframe)
-		return 0;
-	if (!b->trailers)
-		r = buf_puts(out, CHUNKED_LAST);
-	b->trailers = true;
-	if (r == 0 && item) {
-		r = buf_append(out, item->name.p, item->name.n);
-		(void)buf_puts(out, ": ");
-		(void)buf_append(out, item->value.p, item->value.n);
-	}
-	if (r == 0)
-		r = buf_puts(out, CHUNKED_CRLF);
-	return r;
-}
-
-/* Bytes consumed of p; 0: more are needed; -EPROTO. */
-static ssize_t move_chunks(struct body *b, const char *p, size_t len, struct buf *out)
-{
-	size_t used = 0;
-
-	while (!b->done) {
-		struct chunked_item item = {0};
-		ssize_t n = chunked_next(&b->chunked, p + used, len - used, &item);
-		int r = 0;
-
-		if (n < 0)
-			return -EPROTO;
-		used += (size_t)n;
-		switch (item.kind) {
-		case CHUNKED_MORE:
-			return (ssize_t)used;
-		case CHUNKED_DATA:
-			r = b->unframe ? buf_append(out, item.data.p, item.data.n)
-				       : chunked_put(out, item.data.p, item.data.n);
-			break;
-		case CHUNKED_TRAILER:
-			r = put_trailer(b, out, &item);
-			break;
-		case CHUNKED_END:
-			r = put_trailer(b, out, NULL);
-			b->done = true;
-			break;
-		}
-		if (r < 0)
-			return -EPROTO;
-	}
-	return (ssize_t)used;
-}
-
-/* What lies in `in` already, into out. The same answers. */
-static ssize_t move_buffered(struct body *b, struct buf *in, struct buf *out)
-{
-	ssize_t n;
-
-	if (b->kind == HTTP1_BODY_CHUNKED) {
-		n = move_chunks(b, in->data, in->len, out);
-	} else {
-		n = (ssize_t)(b->kind == HTTP1_BODY_LENGTH && b->left < in->len ? b->left
-										: in->len);
-		if (n && buf_append(out, in->data, (size_t)n) < 0)
-			return -EPROTO;
-		if (b->kind == HTTP1_BODY_LENGTH) {
-			b->left -= (uint64_t)n;
-			b->done = b->left == 0;
-		}
-	}
-	if (n > 0)
-		buf_consume(in, (size_t)n);
-	return n;
-}
-
-/* Straight through the scratch buffer: no more is read than belongs to the body. */
-static ssize_t move_direct(struct gw *gw, struct body *b, struct stream *from, struct stream *to,
-			   struct buf *out, uint64_t *count)
-{
-	size_t want = SCRATCH;
-	ssize_t n;
-	int r;
-
-	if (b->kind == HTTP1_BODY_LENGTH && b->left < want)
-		want = (size_t)b->left;
-	n = stream_read(from, gw->scratch, want);
-	if (n <= 0)
-		return n;
-	if (b->kind == HTTP1_BODY_LENGTH) {
-		b->left -= (uint64_t)n;
-		b->done = b->left == 0;
-	}
-	r = stream_send(to, out, gw->scratch, (size_t)n, count);
-	return r < 0 ? -EPIPE : n;
-}
-
-/* More into `in`: > 0, 0 at the end, -EAGAIN, -errno. */
-static ssize_t read_into(struct gw *gw, struct stream *from, struct buf *in)
-{
-	size_t room = buf_room(in) < SCRATCH ? buf_room(in) : SCRATCH;
-	ssize_t n = room ? stream_read(from, gw->scratch, room) : -ENOBUFS;
-
-	if (n > 0)
-		(void)buf_append(in, gw->scratch, (size_t)n);
-	return n;
 }
 
 /* The request's body; MOVE_OVER: c is over. */
@@ -216,16 +138,22 @@ static enum move move_request(struct conn *c)
 			x->cut = c->up.readable = true;
 			buf_done(&c->up_out);
 		}
+		if (x->guard && x->guard->replay && !x->cut) {
+			n = guard_replay(x->guard, &c->up_out);
+			if (n > 0)
+				continue;
+			x->cut |= n < 0;
+		}
 		if (x->request.done || x->cut)
 			return MOVE_IDLE;
-		n = c->in.len ? move_buffered(&x->request, &c->in, &c->up_out) : 0;
+		n = c->in.len ? body_move(&x->request, &c->in, &c->up_out) : 0;
 		if (n == 0 && !c->client.readable)
 			return MOVE_IDLE;
 		if (n == 0 && x->request.kind == HTTP1_BODY_CHUNKED)
-			n = read_into(c->gw, &c->client, &c->in);
+			n = body_fill(c->gw, &c->client, &c->in);
 		else if (n == 0)
-			n = move_direct(c->gw, &x->request, &c->client, &c->up, &c->up_out,
-					&c->up_bytes);
+			n = body_relay(c->gw, &x->request, &c->client, &c->up, &c->up_out,
+				       &c->up_bytes);
 		if (n == -EAGAIN)
 			return MOVE_IDLE;
 		if (n == -EPROTO) {
@@ -247,9 +175,18 @@ static bool is_final(const struct http1_head *h)
 	return h->status >= 200 || h->status == 101;
 }
 
-/* The head for the client; false: it cannot be passed on. */
-static bool pass_head(struct conn *c, const struct http1_head *h)
+/* The body is sent without the encoding it came in. */
+static void drop_coding(struct http1_head *h)
 {
+	for (size_t i = 0; i < h->n_fields; i++)
+		h->fields[i].hop |= h->fields[i].id == HTTP1_F_CONTENT_ENCODING ||
+				    h->fields[i].id == HTTP1_F_TRAILER;
+}
+
+/* The head for the client; false: it cannot be passed on. */
+static bool pass_head(struct conn *c, struct http1_head *h)
+{
+	static const struct http1_set no_retry = {{"x-should-retry", 14}, {"false", 5}};
 	struct exchange *x = c->x;
 	struct http1_edit e = {0};
 
@@ -260,12 +197,22 @@ static bool pass_head(struct conn *c, const struct http1_head *h)
 	x->status = h->status;
 	x->head_done = x->answered = true;
 	x->server_keeps = h->keep_alive;
-	x->response = (struct body){.kind = h->body, .left = h->length};
+	x->response = (struct body){.kind = h->body, .left = h->length, .guard = x->guard};
 	x->response.done = h->body == HTTP1_BODY_NONE || h->body == HTTP1_BODY_TUNNEL ||
 			   (h->body == HTTP1_BODY_LENGTH && h->length == 0);
-	if (h->body == HTTP1_BODY_CHUNKED && x->old_client) {
+	if (x->guard && x->guard->decode) {
+		drop_coding(h);
+		x->response.unframe = x->old_client;
+		e.reframe = true;
+		e.body = x->old_client ? HTTP1_BODY_CLOSE : HTTP1_BODY_CHUNKED;
+	} else if (h->body == HTTP1_BODY_CHUNKED && x->old_client) {
 		x->response.unframe = e.reframe = true;
 		e.body = HTTP1_BODY_CLOSE;
+	}
+	/* What was newer has been tried: clients would try the same for minutes. */
+	if (h->status == 401 && x->guard && x->guard->rejected && x->guard->whole) {
+		e.set = &no_retry;
+		e.n_set = 1;
 	}
 	if (h->body == HTTP1_BODY_CLOSE || x->response.unframe || !x->request.done)
 		x->client_keeps = false;
@@ -278,6 +225,7 @@ static bool pass_head(struct conn *c, const struct http1_head *h)
 static int take_head(struct conn *c)
 {
 	struct http1_head *h = &c->gw->head;
+	const char *why = NULL;
 	ssize_t n = 0;
 
 	http1_reset(h);
@@ -295,9 +243,16 @@ static int take_head(struct conn *c)
 		refuse_as(c, GW_ERROR, 502, http1_reason_str((int)n));
 		return -1;
 	}
-	if (!pass_head(c, h)) {
+	if (c->x->guard && h->status == 401 && inject_again(c))
+		return -1;
+	if (c->x->guard)
+		why = guard_head(c->x->guard, c->up_in.data, (size_t)n, h);
+	if (!why && !pass_head(c, h)) {
 		c->x->answered = c->out.len > 0;
-		refuse_as(c, GW_ERROR, 502, "the server's answer cannot be passed on");
+		why = "the server's answer cannot be passed on";
+	}
+	if (why) {
+		refuse_as(c, GW_ERROR, 502, why);
 		return -1;
 	}
 	buf_consume(&c->up_in, (size_t)n);
@@ -319,7 +274,10 @@ static enum move on_server_end(struct conn *c, ssize_t n)
 	struct exchange *x = c->x;
 
 	if (x->head_done && x->response.kind == HTTP1_BODY_CLOSE && n == 0) {
-		x->response.done = true;
+		if (x->guard && x->guard->decode)
+			x->response.ended = true;
+		else
+			body_close(&x->response, &c->out);
 		return MOVE_MORE;
 	}
 	if (!x->head_done && c->pooled && !c->retried && x->again.len && c->up_in.len == 0 &&
@@ -333,6 +291,40 @@ static enum move on_server_end(struct conn *c, ssize_t n)
 	return MOVE_OVER;
 }
 
+/*
+ * One piece of an answer that is decoded: what can be made of the bytes that were taken, else more
+ * of them. The answers of answer_piece().
+ */
+static ssize_t decoded_piece(struct conn *c)
+{
+	struct body *b = &c->x->response;
+	struct guard *g = c->x->guard;
+	struct slice payload = {0};
+	char *plain;
+	ssize_t n = decode_next(g->decode, &plain);
+
+	if (n > 0)
+		return guard_put(g, plain, (size_t)n, false, !b->unframe, &c->out) < 0 ? -EPROTO : 1;
+	if (n == 0 && b->ended) {
+		n = decode_over(g->decode) ? guard_put(g, NULL, 0, true, !b->unframe, &c->out)
+					   : -EPROTO;
+		if (n == 0 && !b->unframe)
+			n = buf_puts(&c->out, CHUNKED_LAST_END);
+		b->done = n == 0;
+		return n < 0 ? -EPROTO : 1;
+	}
+	if (n == 0 && c->up_in.len) {
+		n = body_take(b, &c->up_in, &payload);
+		b->ended = b->done;
+		b->done = false;
+		if (n > 0 && payload.n && decode_feed(g->decode, payload.p, payload.n) < 0)
+			n = -EPROTO;
+		if (n > 0)
+			buf_consume(&c->up_in, (size_t)n);
+	}
+	return n;
+}
+
 /* One piece of the answer. */
 static ssize_t answer_piece(struct conn *c)
 {
@@ -342,8 +334,10 @@ static ssize_t answer_piece(struct conn *c)
 	if (!x->head_done)
 		n = take_head(c);
 	/* What came with the head leaves with it. */
-	if (n >= 0 && x->head_done && !x->response.done && c->up_in.len) {
-		ssize_t moved = move_buffered(&x->response, &c->up_in, &c->out);
+	if (n >= 0 && x->head_done && !x->response.done && x->guard && x->guard->decode) {
+		n = n ? n : decoded_piece(c);
+	} else if (n >= 0 && x->head_done && !x->response.done && c->up_in.len) {
+		ssize_t moved = body_move(&x->response, &c->up_in, &c->out);
 
 		n = moved < 0 || n == 0 ? moved : n;
 	}
@@ -355,10 +349,11 @@ static ssize_t answer_piece(struct conn *c)
 		return n;
 	if (!c->up.readable)
 		return -EAGAIN;
-	if (!x->head_done || x->response.kind == HTTP1_BODY_CHUNKED)
-		n = read_into(c->gw, &c->up, &c->up_in);
+	if (!x->head_done || x->response.kind == HTTP1_BODY_CHUNKED ||
+	    (x->guard && x->guard->decode))
+		n = body_fill(c->gw, &c->up, &c->up_in);
 	else
-		n = move_direct(c->gw, &x->response, &c->up, &c->client, &c->out, &c->down_bytes);
+		n = body_relay(c->gw, &x->response, &c->up, &c->client, &c->out, &c->down_bytes);
 	if (n > 0 || n == -EAGAIN)
 		return n;
 	if (n == -EPIPE) {
@@ -414,6 +409,7 @@ static void finish(struct conn *c)
 		return;
 	}
 	c->up_idle = x->server_keeps && x->request.done && !x->cut &&
+		     (!x->guard || !x->guard->replay || x->guard->sent == x->guard->body.len) &&
 		     x->response.kind != HTTP1_BODY_CLOSE && c->up_in.len == 0 && !c->up.eof &&
 		     !stream_holds(&c->up);
 	/* The last read may have been as long as the body: an event will tell if there is more. */

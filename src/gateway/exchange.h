@@ -1,17 +1,7 @@
 #pragma once
 
-#include "gateway/chunked.h"
+#include "gateway/body.h"
 #include "gateway/conn.h"
-
-/* One body on its way: read by its framing, written with the same one. */
-struct body {
-	enum http1_body kind;
-	uint64_t left;
-	struct chunked chunked;
-	bool trailers; /* the last chunk has been written, its trailers follow */
-	bool unframe;  /* to a client of HTTP/1.0, which knows no chunks */
-	bool done;
-};
 
 /* One request and its answer. */
 struct exchange {
@@ -29,7 +19,9 @@ struct exchange {
 	bool server_keeps;
 	unsigned int status;
 	struct buf again; /* the head, to send it anew when a pooled connection was dead */
-	char *credential;
+	const char *credential; /* see inject_name() */
+	struct guard *guard;	/* with a credential, once it is being asked for */
+	bool provider;		/* it was sent to a provider's endpoint */
 	char *target; /* what is sent, where it differs from what was received */
 };
 
@@ -44,3 +36,6 @@ void exchange_status(struct conn *c, unsigned int status);
 void exchange_quiet(struct conn *c);
 bool exchange_answered(const struct conn *c);
 bool exchange_is_head(const struct conn *c);
+bool exchange_is_provider(const struct conn *c);
+/* The route it takes instead of what policy allows, or NULL. */
+const struct gw_route *exchange_route(const struct conn *c);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/ev.h"
+#include "base/strv.h"
 #include "gateway/http1.h"
 #include "gateway/limits.h"
 #include "wire/gateway-proto.h"
@@ -13,6 +14,7 @@ struct corp;
 struct events;
 struct injected;
 struct listener;
+struct needles;
 struct names;
 struct policy;
 struct pool;
@@ -45,6 +47,9 @@ struct gw {
 	uint32_t last_id;   /* of flows and questions */
 	struct pool *pool;
 	struct injected *injected; /* headers that may be used again */
+	struct strv credentials;   /* names, see inject_name() */
+	struct needles *phantoms;  /* NULL: none */
+	size_t spooled;		   /* bytes of bodies that are kept */
 	struct corp *corp;	   /* the host's proxy */
 	struct tls *tls;
 	struct gw_health health;

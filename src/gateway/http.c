@@ -5,25 +5,22 @@
 #include <string.h>
 
 #include "gateway/corp.h"
+#include "gateway/guard.h"
 #include "gateway/inject.h"
 #include "gateway/listen.h"
+#include "gateway/phantom.h"
 #include "gateway/refuse.h"
 #include "gateway/route.h"
 #include "policy/request.h"
 
 #define SET_MAX GW_HEADER_FIELDS_MAX
 
-/* Reads the head again from c->in: nothing of it is kept while c waits for an answer. */
-static ssize_t parse_again(struct conn *c)
-{
-	http1_reset(&c->gw->head);
-	return http1_parse_request(c->in.data, c->in.len, &c->gw->head);
-}
-
 struct edits {
 	struct http1_set set[SET_MAX];
 	struct slice drop[SET_MAX];
 	size_t n_set, n_drop;
+	bool reframe; /* the body is sent from what was kept of it: this long */
+	uint64_t length;
 };
 
 /* The head for the server, into c->up_out. */
@@ -41,6 +38,9 @@ static int write_head(struct conn *c, const struct http1_head *h, const struct e
 	if (edits) {
 		e.drop = edits->drop;
 		e.n_drop = edits->n_drop;
+		e.reframe = edits->reframe;
+		e.body = HTTP1_BODY_LENGTH;
+		e.length = edits->length;
 	}
 	host_format(&c->host, c->port, authority);
 	if (c->port == standard)
@@ -68,7 +68,8 @@ static bool may_repeat(const struct conn *c)
 	return false;
 }
 
-/* Everything is decided: writes the request and goes to the server. */
+/* Everything is decided: writes the request and goes to the server. head_len: of the head in c->in.
+ */
 static void send_request(struct conn *c, const struct http1_head *h, size_t head_len,
 			 const struct edits *edits)
 {
@@ -79,12 +80,15 @@ static void send_request(struct conn *c, const struct http1_head *h, size_t head
 	buf_consume(&c->in, head_len);
 	if (may_repeat(c))
 		(void)buf_append(&c->x->again, c->up_out.data, c->up_out.len);
-	c->retried = false;
+	/* Not over a connection that may have died meanwhile, when this is the last attempt. */
+	c->retried = c->x->guard && c->x->guard->rejected;
 	conn_open_upstream(c);
 }
 
 static bool read_edits(const struct gw_header *h, struct edits *ret)
 {
+	if (h->set.n >= SET_MAX || h->drop.n > SET_MAX)
+		return false;
 	for (size_t i = 0; i < h->set.n; i++) {
 		char *colon = strstr(h->set.v[i], ": ");
 
@@ -95,23 +99,49 @@ static bool read_edits(const struct gw_header *h, struct edits *ret)
 	}
 	for (size_t i = 0; i < h->drop.n; i++)
 		ret->drop[ret->n_drop++] = slice_of(h->drop.v[i]);
+	/* What is compressed cannot be searched as it comes. */
+	ret->set[ret->n_set++] =
+		(struct http1_set){slice_of("Accept-Encoding"), slice_of("identity")};
 	return true;
 }
 
-void http_credential(struct conn *c, const struct gw_header *header, ssize_t head_len)
+/* The body goes out of what was kept of it, whole: nobody has to be asked for it. */
+static void replay_body(struct http1_head *h, struct guard *g, struct edits *edits)
 {
+	for (size_t i = 0; i < h->n_fields; i++)
+		h->fields[i].hop |= h->fields[i].id == HTTP1_F_EXPECT;
+	edits->reframe = true;
+	edits->length = g->body.len;
+	g->replay = true;
+	g->sent = 0;
+}
+
+/* Once more: nothing of the first attempt is left but what was kept to repeat it. */
+static void start_over(struct conn *c)
+{
+	c->up_idle = false;
+	conn_drop_upstream(c);
+	buf_done(&c->up_out);
+	buf_clear(&c->x->again);
+	c->x->cut = false;
+}
+
+void http_send(struct conn *c, struct http1_head *h, size_t head_len,
+	       const struct gw_header *header)
+{
+	struct guard *g = c->x->guard;
 	struct edits edits = {0};
 
-	if (!header || header->error || !read_edits(header, &edits)) {
-		refuse_as(c, GW_ERROR, 503, "there is no credential for this request");
+	if (!read_edits(header, &edits)) {
+		refuse_final(c, GW_ERROR, 503, "there is no credential for this request");
 		return;
 	}
-	if (!head_len)
-		head_len = parse_again(c);
-	if (head_len > 0)
-		send_request(c, &c->gw->head, (size_t)head_len, &edits);
-	else
-		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
+	phantom_strip(h);
+	if (g->whole && h->body != HTTP1_BODY_NONE)
+		replay_body(h, g, &edits);
+	if (g->rejected)
+		start_over(c);
+	send_request(c, h, head_len, &edits);
 }
 
 /* The target in origin-form, as it was received. */
@@ -172,13 +202,18 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 		credential = policy_credential(c->gw->policy, &name, &c->host, c->port);
 		c->verdict = name;
 	}
-	c->x->upgrade = h->websocket;
-	if (!c->x->credential && credential)
-		c->x->credential = xstrdup(credential);
-	if (c->x->credential)
-		inject_ask(c, head_len);
-	else
+	if (phantom_astray(c, h, credential)) {
+		phantom_hide(c->gw, c->x->path);
+		refuse_as(c, GW_DENY, 403, "a phantom is sent where it does not belong");
+		return;
+	}
+	c->x->upgrade = h->websocket && !credential;
+	if (credential) {
+		c->x->credential = inject_name(c->gw, credential);
+		inject_start(c, NULL, head_len);
+	} else {
 		send_request(c, h, head_len, NULL);
+	}
 }
 
 /* CONNECT, SOCKS and transparent connections have their target: the request must name it. */
@@ -223,6 +258,15 @@ static void on_connect(struct conn *c, const struct http1_head *h, size_t head_l
 	conn_decide_fixed(c);
 }
 
+/* A client that asks the proxy for the proxy's own endpoints, as one without NO_PROXY does. */
+static bool is_ourselves(const struct conn *c, const struct http1_head *h)
+{
+	return h->url.scheme == URL_HTTP && c->port == c->listener->row.port &&
+	       (streq(c->host.name, "localhost") ||
+		(c->host.kind != HOST_NAME && addr_class(&c->host.ip) == ADDR_LOOPBACK)) &&
+	       route_has(h->url.path);
+}
+
 static void on_absolute(struct conn *c, const struct http1_head *h, size_t head_len)
 {
 	struct err err = {0};
@@ -230,6 +274,10 @@ static void on_absolute(struct conn *c, const struct http1_head *h, size_t head_
 	c->port = url_port(h->url.scheme, h->url.authority.port);
 	if (host_parse(h->url.authority.host.p, h->url.authority.host.n, &c->host, &err) < 0) {
 		refuse_host(c, h->url.authority.host, &err);
+		return;
+	}
+	if (is_ourselves(c, h)) {
+		route_request(c, h, head_len);
 		return;
 	}
 	if (h->url.scheme != URL_HTTP) {

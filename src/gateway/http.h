@@ -5,6 +5,7 @@
 /* Target and exchange are set: decides the request, and sends it on or refuses it. h is the head
  * in c->in, head_len its length there. */
 void http_decide(struct conn *c, const struct http1_head *h, size_t head_len);
-/* The credential for the request at the front of c->in has come; NULL: there is none. head_len: its
- * head still is the one in gw->head; 0: it has to be read again. */
-void http_credential(struct conn *c, const struct gw_header *header, ssize_t head_len);
+/* The request of head h with what was given for it; head_len: how much of c->in that head still is,
+ * 0 when it has been taken from there. */
+void http_send(struct conn *c, struct http1_head *h, size_t head_len,
+	       const struct gw_header *header);

@@ -67,3 +67,11 @@
 #define EVENT_PER_S 128
 #define EVENT_GROUPS 64
 #define EVENT_FLUSH_MS 1000
+
+/* Requests with a credential. */
+#define BODY_KEPT_MAX (1 * MiB)	   /* to be sent again after a 401; longer ones are not */
+#define BODY_SIGNED_MAX (32 * MiB) /* read before it is sent, where the provider signs it */
+#define SPOOL_SMALL (256 * KiB)	   /* in memory; more lies in a file of memory */
+#define SPOOL_TOTAL_MAX (128 * MiB)
+#define DECODED_TURN (64 * KiB) /* of a compressed answer, before the client must have taken it */
+#define BODY_MS 120000		/* no byte of a body that is read before it is sent */

@@ -12,6 +12,7 @@
 #include "gateway/isolate.h"
 #include "gateway/listen.h"
 #include "gateway/names.h"
+#include "gateway/phantom.h"
 #include "gateway/pool.h"
 #include "gateway/resolve.h"
 #include "gateway/super.h"
@@ -35,7 +36,10 @@ static void set_max_conns(struct gw *gw)
 static int isolate(struct gw *gw, struct err *err)
 {
 	struct isolate i = {.ca_file = gw->config->ca_file, .ca_dir = gw->config->ca_dir};
-	int r = isolate_files(&i, err);
+	int r = tls_load_routes(gw, err);
+
+	if (r == 0)
+		r = isolate_files(&i, err);
 
 	/* Only where a path cannot be kept readable: this costs 30 ms. */
 	if (r == 0 && !i.landlock)
@@ -57,6 +61,7 @@ static int serve(struct gw *gw, struct err *err)
 	set_max_conns(gw);
 	gw->events = events_new(gw);
 	gw->pool = pool_new(gw);
+	phantoms_init(gw);
 	gw->names = names_new(gw->config, err);
 	gw->corp = gw->names ? corp_new(gw->config, err) : NULL;
 	if (!gw->corp)

@@ -9,6 +9,7 @@ struct entry {
 	struct host host;
 	uint16_t port;
 	bool tls, via;
+	const char *credential;
 	struct ev_timer timer;
 	struct ev_defer gone;
 	struct entry *prev, *next; /* newest first */
@@ -64,7 +65,7 @@ static void on_late(struct ev *ev, struct ev_timer *t)
 static bool is(const struct entry *e, const struct pool_key *k)
 {
 	return e->port == k->port && e->tls == k->tls && e->via == k->via &&
-	       host_equal(&e->host, k->host);
+	       e->credential == k->credential && host_equal(&e->host, k->host);
 }
 
 void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k)
@@ -88,6 +89,7 @@ void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k)
 			    .port = k->port,
 			    .tls = k->tls,
 			    .via = k->via,
+			    .credential = k->credential,
 			    .next = gw->pool->newest};
 	s->io.fd = -1;
 	s->tls = s->below = NULL;

@@ -4,11 +4,12 @@
 #include "gateway/stream.h"
 #include "policy/host.h"
 
-/* Servers' connections that wait for another request: by host, port, TLS and way. */
+/* Servers' connections that wait for another request: by host, port, TLS, way and credential. */
 struct pool_key {
 	const struct host *host;
 	uint16_t port;
 	bool tls, via;
+	const char *credential; /* one never serves requests with another, or with none */
 };
 
 struct pool *pool_new(struct gw *gw);

@@ -7,6 +7,13 @@
 #include "gateway/exchange.h"
 #include "gateway/socks5.h"
 
+struct refusal {
+	enum gw_verdict verdict;
+	unsigned int status;
+	const char *reason, *remedy;
+	bool final; /* trying again would not help, and the client is told so */
+};
+
 static const struct {
 	unsigned int status;
 	const char *text;
@@ -14,11 +21,14 @@ static const struct {
 	{200, "OK"},
 	{400, "Bad Request"},
 	{401, "Unauthorized"},
+	{402, "Payment Required"},
 	{403, "Forbidden"},
 	{404, "Not Found"},
 	{408, "Request Timeout"},
+	{413, "Content Too Large"},
 	{414, "URI Too Long"},
 	{417, "Expectation Failed"},
+	{426, "Upgrade Required"},
 	{431, "Request Header Fields Too Large"},
 	{501, "Not Implemented"},
 	{502, "Bad Gateway"},
@@ -75,20 +85,36 @@ void answer_json(struct conn *c, unsigned int status, bool final, const char *js
 	conn_finish(c, "answered");
 }
 
-static void answer_refusal(struct conn *c, enum gw_verdict verdict, unsigned int status,
-			   const char *reason, const char *remedy)
+/* In the form in which clients of providers look for a message. */
+static json_t *provider_refusal(const char *reason)
 {
-	bool final = verdict == GW_DENY;
+	cleanup_free char *message = xasprintf("ralph: %s", reason);
+
+	return json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error", "type", "ralph_error",
+			 "message", message);
+}
+
+static json_t *plain_refusal(struct conn *c, bool denied, const char *reason, const char *remedy)
+{
 	json_t *j =
 		json_pack("{s:s, s:s, s:i, s:s, s:s}", "error",
-			  final ? "refused by ralph" : "failed in ralph's gateway", "host",
+			  denied ? "refused by ralph" : "failed in ralph's gateway", "host",
 			  c->host.name, "port", (int)c->port, "rule", c->rule, "reason", reason);
-	char *text;
 
 	if (j && remedy[0])
 		(void)json_object_set_new(j, "allow", json_string(remedy));
-	text = j ? json_dumps(j, JSON_COMPACT) : NULL;
-	answer_json(c, status, final, text ? text : "{\"error\":\"refused by ralph\"}");
+	return j;
+}
+
+static void answer_refusal(struct conn *c, const struct refusal *no)
+{
+	bool denied = no->verdict == GW_DENY;
+	json_t *j = exchange_is_provider(c) ? provider_refusal(no->reason)
+					    : plain_refusal(c, denied, no->reason, no->remedy);
+	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+
+	answer_json(c, no->status, denied || no->final,
+		    text ? text : "{\"error\":\"refused by ralph\"}");
 	free(text);
 	json_decref(j);
 }
@@ -101,23 +127,23 @@ static enum socks5_code socks_code(unsigned int status)
 			       : SOCKS5_FAILURE;
 }
 
-static void say_no(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason,
-		   const char *remedy)
+static void say_no(struct conn *c, const struct refusal *no)
 {
+	const char *reason = no->reason;
 	uint8_t reply[SOCKS5_REPLY_MAX];
 
-	exchange_status(c, status);
-	refuse_event(c, verdict, reason);
+	exchange_status(c, no->status);
+	refuse_event(c, no->verdict, reason);
 	exchange_quiet(c);
 	switch (c->speaks) {
 	case SPEAKS_SOCKS:
-		(void)buf_append(&c->out, reply, socks5_put_reply(reply, socks_code(status)));
+		(void)buf_append(&c->out, reply, socks5_put_reply(reply, socks_code(no->status)));
 		conn_finish(c, reason);
 		return;
 	case SPEAKS_CONNECT:
 	case SPEAKS_HTTP:
 		if (!exchange_answered(c)) {
-			answer_refusal(c, verdict, status, reason, remedy);
+			answer_refusal(c, no);
 			return;
 		}
 		break;
@@ -135,12 +161,17 @@ void refuse_verdict(struct conn *c, const struct verdict *v)
 	conn_set_rule(c, rule);
 	verdict_explain(c->gw->policy, v, &c->host, c->port, reason, sizeof(reason));
 	verdict_remedy(c->gw->policy, v, &c->host, c->port, remedy, sizeof(remedy));
-	say_no(c, GW_DENY, 403, reason, remedy);
+	say_no(c, &(struct refusal){GW_DENY, 403, reason, remedy, true});
 }
 
 void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason)
 {
-	say_no(c, verdict, status, reason, "");
+	say_no(c, &(struct refusal){verdict, status, reason, "", false});
+}
+
+void refuse_final(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason)
+{
+	say_no(c, &(struct refusal){verdict, status, reason, "", true});
 }
 
 void refuse_host(struct conn *c, struct slice text, const struct err *err)
@@ -162,6 +193,7 @@ void refuse_late(struct conn *c)
 		[CONN_LEAF] = {504, "no certificate was issued in time"},
 		[CONN_ACCEPT] = {408, "the TLS handshake took too long"},
 		[CONN_CREDENTIAL] = {504, "no credential was given in time"},
+		[CONN_BODY] = {408, "the request's body did not arrive in time"},
 		[CONN_LOOKUP] = {504, "the name was not resolved in time"},
 		[CONN_DIAL] = {504, "no address answered in time"},
 		[CONN_VIA] = {504, "the host's proxy did not answer in time"},

@@ -11,6 +11,8 @@
 void refuse_verdict(struct conn *c, const struct verdict *v);
 /* Policy has no say: the message is malformed, names disagree … deny is what the event says. */
 void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason);
+/* The same, and trying again would not help: also where it is an error and no decision. */
+void refuse_final(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason);
 /* What was asked for is no host: it is shown as it was written. */
 void refuse_host(struct conn *c, struct slice text, const struct err *err);
 /* The deadline of c's state. */

@@ -52,7 +52,8 @@ static const struct filter filters[] = {
 		.read_files = 1,
 		.calls = {COMMON, SOCKETS, C(readv), C(writev), C(accept4), C(shutdown),
 			  C(epoll_wait), C(epoll_pwait), C(epoll_ctl), C(pipe2), C(splice),
-			  C(pread64), C(stat), C(statx), C(getdents64)},
+			  C(pread64), C(pwrite64), C(memfd_create), C(stat), C(statx),
+			  C(getdents64)},
 	},
 	{
 		.name = "gateway_closed",
@@ -61,7 +62,7 @@ static const struct filter filters[] = {
 		.no_exec_maps = 1,
 		.calls = {COMMON, SOCKETS, C(readv), C(writev), C(accept4), C(shutdown),
 			  C(epoll_wait), C(epoll_pwait), C(epoll_ctl), C(pipe2), C(splice),
-			  C(pread64)},
+			  C(pread64), C(pwrite64), C(memfd_create)},
 	},
 	{
 		.name = "helper",

@@ -22,12 +22,14 @@ struct leaf {
 };
 
 struct session {
+	const SSL_CTX *ctx; /* trust is a context's own: one does not resume another's */
 	char *host;
 	SSL_SESSION *session;
 };
 
 struct tls {
 	SSL_CTX *client, *server;
+	SSL_CTX *routes[GW_ROUTES_MAX]; /* of those with trust of their own */
 	BIO_METHOD *bio;
 	struct leaf leaves[LEAVES_MAX];
 	size_t n_leaves;
@@ -304,37 +306,80 @@ static int on_new_session(SSL *ssl, SSL_SESSION *session)
 	if (!host)
 		return 0;
 	for (size_t i = 0; i < SESSIONS_MAX && !slot; i++)
-		if (t->sessions[i].host && streq(t->sessions[i].host, host))
+		if (t->sessions[i].host && t->sessions[i].ctx == SSL_get_SSL_CTX(ssl) &&
+		    streq(t->sessions[i].host, host))
 			slot = &t->sessions[i];
 	if (!slot)
 		slot = &t->sessions[t->next_session++ % SESSIONS_MAX];
 	SSL_SESSION_free(slot->session);
 	free(slot->host);
-	*slot = (struct session){xstrdup(host), session};
+	*slot = (struct session){SSL_get_SSL_CTX(ssl), xstrdup(host), session};
 	return 1;
+}
+
+/* For servers; trust is what the caller loads into it. */
+static SSL_CTX *new_client_ctx(struct tls *t)
+{
+	static const unsigned char http1[] = "\x08http/1.1";
+	SSL_CTX *ctx = new_ctx(TLS_client_method());
+
+	if (!ctx)
+		return NULL;
+	if (SSL_CTX_set_alpn_protos(ctx, http1, sizeof(http1) - 1) != 0) {
+		SSL_CTX_free(ctx);
+		return NULL;
+	}
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	(void)SSL_CTX_set_app_data(ctx, t);
+	(void)SSL_CTX_set_session_cache_mode(ctx,
+					     SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+	SSL_CTX_sess_set_new_cb(ctx, on_new_session);
+	return ctx;
 }
 
 static SSL_CTX *client_ctx(struct gw *gw, struct tls *t, bool all)
 {
-	static const unsigned char http1[] = "\x08http/1.1";
+	SSL_CTX *ctx = t->client;
 
-	if (t->client)
-		return t->client;
-	t->client = new_ctx(TLS_client_method());
-	if (!t->client)
-		return NULL;
-	if (!load_trust(t->client, gw->config, all) ||
-	    SSL_CTX_set_alpn_protos(t->client, http1, sizeof(http1) - 1) != 0) {
-		SSL_CTX_free(t->client);
-		t->client = NULL;
-		return NULL;
+	if (ctx)
+		return ctx;
+	ctx = new_client_ctx(t);
+	if (ctx && !load_trust(ctx, gw->config, all)) {
+		SSL_CTX_free(ctx);
+		ctx = NULL;
 	}
-	SSL_CTX_set_verify(t->client, SSL_VERIFY_PEER, NULL);
-	(void)SSL_CTX_set_app_data(t->client, t);
-	(void)SSL_CTX_set_session_cache_mode(t->client,
-					     SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-	SSL_CTX_sess_set_new_cb(t->client, on_new_session);
-	return t->client;
+	t->client = ctx;
+	return ctx;
+}
+
+/* The context for a route, which never falls back to the trust of others. */
+static SSL_CTX *route_ctx(struct gw *gw, struct tls *t, const struct gw_route *route)
+{
+	if (!route || !route->ca_file)
+		return client_ctx(gw, t, false);
+	return t->routes[route - gw->config->routes];
+}
+
+int tls_load_routes(struct gw *gw, struct err *err)
+{
+	for (size_t i = 0; i < gw->config->n_routes; i++) {
+		const char *file = gw->config->routes[i].ca_file;
+		struct tls *t = file ? get(gw) : NULL;
+		SSL_CTX *ctx;
+
+		if (!file)
+			continue;
+		ctx = t ? new_client_ctx(t) : NULL;
+		if (!ctx)
+			return err_set(err, EIO, "OpenSSL cannot be set up");
+		if (SSL_CTX_load_verify_file(ctx, file) == 1) {
+			t->routes[i] = ctx;
+			continue;
+		}
+		SSL_CTX_free(ctx);
+		ERR_clear_error();
+	}
+	return 0;
 }
 
 int tls_preload(struct gw *gw, struct err *err)
@@ -366,6 +411,8 @@ struct tls *tls_free(struct tls *t)
 		SSL_SESSION_free(t->sessions[i].session);
 	}
 	SSL_CTX_free(t->client);
+	for (size_t i = 0; i < GW_ROUTES_MAX; i++)
+		SSL_CTX_free(t->routes[i]);
 	SSL_CTX_free(t->server);
 	BIO_meth_free(t->bio);
 	free(t);
@@ -481,18 +528,21 @@ int tls_server(struct gw *gw, struct stream *s, const struct leaf *leaf, struct 
 	return 0;
 }
 
-static SSL_SESSION *session_of(struct tls *t, const char *host)
+static SSL_SESSION *session_of(struct tls *t, const SSL_CTX *ctx, const char *host)
 {
 	for (size_t i = 0; i < SESSIONS_MAX; i++)
-		if (t->sessions[i].host && streq(t->sessions[i].host, host))
+		if (t->sessions[i].host && t->sessions[i].ctx == ctx &&
+		    streq(t->sessions[i].host, host))
 			return t->sessions[i].session;
 	return NULL;
 }
 
-int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal)
+int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal,
+	       const struct gw_route *route)
 {
 	struct tls *t = get(gw);
-	int r = t ? put_over(t, s, client_ctx(gw, t, false), NULL) : -ENOMEM;
+	SSL_CTX *ctx = t ? route_ctx(gw, t, route) : NULL;
+	int r = ctx ? put_over(t, s, ctx, NULL) : -ENOMEM;
 	SSL_SESSION *old;
 
 	if (r < 0)
@@ -504,7 +554,7 @@ int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal)
 		SSL_set_hostflags(s->tls, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 		if (SSL_set1_host(s->tls, host) != 1 || SSL_set_tlsext_host_name(s->tls, host) != 1)
 			return -EINVAL;
-		old = session_of(t, host);
+		old = session_of(t, ctx, host);
 		if (old)
 			(void)SSL_set_session(s->tls, old);
 	}

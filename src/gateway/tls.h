@@ -13,6 +13,9 @@ struct leaf; /* certificate and key of one inspected host, from the supervisor *
 struct tls *tls_free(struct tls *t);
 /* Everything that files are needed for, where they will be out of reach afterwards. */
 int tls_preload(struct gw *gw, struct err *err);
+/* The trust of routes that have their own; before files are out of reach. One that cannot be read
+ * leaves its route without TLS. */
+int tls_load_routes(struct gw *gw, struct err *err);
 
 const struct leaf *tls_leaf_find(struct gw *gw, const char *host);
 /* From a GW_LEAF_IS frame; NULL when it is empty or unusable. */
@@ -20,8 +23,10 @@ const struct leaf *tls_leaf_add(struct gw *gw, const char *host, const struct wi
 
 /* Puts TLS over a plain stream; `ahead` (taken) holds bytes that were read from it before. */
 int tls_server(struct gw *gw, struct stream *s, const struct leaf *leaf, struct buf *ahead);
-/* As a client: SNI and the certificate's name are `host`. */
-int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal);
+/* As a client: SNI and the certificate's name are `host`. route: NULL, or the one whose own trust
+ * counts, where it has one. */
+int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal,
+	       const struct gw_route *route);
 /* 0: done; -EAGAIN: read_wants_out or write_wants_in say for what; -EPROTO: failed. */
 int tls_handshake(struct stream *s);
 /* Why a handshake with a server failed, for people. */

@@ -21,7 +21,7 @@ static const struct corp_proxy *proxy_of(const struct conn *c)
 
 static struct pool_key key_of(const struct conn *c, bool tls)
 {
-	return (struct pool_key){&c->up_host, c->up_port, tls, c->via};
+	return (struct pool_key){&c->up_host, c->up_port, tls, c->via, c->up_credential};
 }
 
 void conn_drop_upstream(struct conn *c)
@@ -54,7 +54,8 @@ void conn_upstream_ready(struct conn *c)
 
 static void start_tls(struct conn *c)
 {
-	if (tls_client(c->gw, &c->up, c->host.name, c->host.kind != HOST_NAME) < 0) {
+	if (tls_client(c->gw, &c->up, c->host.name, c->host.kind != HOST_NAME, exchange_route(c)) <
+	    0) {
 		refuse_as(c, GW_ERROR, 502, "TLS to the server cannot be set up");
 		return;
 	}
@@ -166,6 +167,46 @@ static void dial(struct conn *c, const struct ip *addrs, size_t n, uint16_t port
 	c->dial = dial_start(c->gw, addrs, n, port, on_dialled, c);
 }
 
+/* Of a route's addresses the public ones; others only where the user named its origin. */
+static bool route_may_dial(const struct gw_route *r, const struct ip *ip)
+{
+	switch (addr_class(ip)) {
+	case ADDR_PUBLIC:
+		return true;
+	case ADDR_CGNAT:
+	case ADDR_PRIVATE:
+	case ADDR_LINK_LOCAL:
+	case ADDR_LOOPBACK:
+		return r->private;
+	case ADDR_DOCUMENTATION:
+	case ADDR_RESERVED:
+	case ADDR_STANDIN:
+	case ADDR_MULTICAST:
+	case ADDR_BROADCAST:
+	case ADDR_UNSPECIFIED:
+	case ADDR_METADATA:
+	case ADDR_CLASS_N:
+		break;
+	}
+	return false;
+}
+
+static void dial_route(struct conn *c, const struct gw_route *r, const struct ip *addrs, size_t n)
+{
+	struct ip good[ADDRS_MAX];
+	size_t n_good = 0;
+
+	for (size_t i = 0; i < n && n_good < ADDRS_MAX; i++)
+		if (route_may_dial(r, &addrs[i]))
+			good[n_good++] = addrs[i];
+	if (n_good)
+		dial(c, good, n_good, c->port);
+	else
+		refuse_final(c, GW_DENY, 403,
+			     n ? "the provider's name leads to an address that is not public"
+			       : "the provider's name has no address");
+}
+
 /* Of the addresses a name has, those that policy lets it have. */
 static void dial_checked(struct conn *c, const struct ip *addrs, size_t n)
 {
@@ -200,6 +241,8 @@ static void resolved(struct conn *c, const struct corp_proxy *p, const struct ip
 {
 	if (p)
 		dial(c, addrs, n, p->port);
+	else if (exchange_route(c))
+		dial_route(c, exchange_route(c), addrs, n);
 	else
 		dial_checked(c, addrs, n);
 }
@@ -248,12 +291,14 @@ static void reach(struct conn *c, const struct corp_proxy *p)
 void conn_open_upstream(struct conn *c)
 {
 	const struct corp_proxy *p = proxy_of(c);
+	const char *credential = c->x ? c->x->credential : NULL;
 	bool via = p != NULL;
 
 	if (stream_open(&c->up)) {
 		/* The one of the last request, if it leads to the same place and still lives. */
 		if (c->up_idle && !c->up.readable && c->via == via && c->up_port == c->port &&
-		    (c->up.tls != NULL) == c->up_tls && host_equal(&c->up_host, &c->host)) {
+		    (c->up.tls != NULL) == c->up_tls && c->up_credential == credential &&
+		    host_equal(&c->up_host, &c->host)) {
 			c->pooled = true;
 			stands(c);
 			return;
@@ -263,6 +308,7 @@ void conn_open_upstream(struct conn *c)
 	c->via = via;
 	c->up_host = c->host;
 	c->up_port = c->port;
+	c->up_credential = credential;
 	c->pooled = false;
 	if (c->x && !c->retried) {
 		struct pool_key key = key_of(c, c->up_tls);

@@ -197,3 +197,25 @@ uint16_t url_port(enum url_scheme scheme, uint16_t port)
 	}
 	return 0;
 }
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = ascii_lower(c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+size_t url_unescape(struct slice s, char *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		int hi = s.p[i] == '%' && i + 2 < s.n ? hex_digit(s.p[i + 1]) : -1;
+		int lo = hi >= 0 ? hex_digit(s.p[i + 2]) : -1;
+
+		out[n++] = lo >= 0 ? (char)(hi << 4 | lo) : s.p[i];
+		i += lo >= 0 ? 2 : 0;
+	}
+	return n;
+}

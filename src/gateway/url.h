@@ -48,6 +48,9 @@ int url_parse(const char *p, size_t n, struct url *ret);
 /* A path with query, as in origin-form: starts with '/'. 0 or -url_reason. */
 int url_split_path(const char *p, size_t n, struct slice *ret_path, struct slice *ret_query);
 
+/* %XX resolved, anything else as it is; at most s.n bytes, into out: how many. */
+size_t url_unescape(struct slice s, char *out);
+
 /* The written port, else the scheme's. */
 uint16_t url_port(enum url_scheme scheme, uint16_t port);
 const char *url_reason_str(int reason);

@@ -89,7 +89,7 @@ static int add_ref(struct sandbox_spec *s, const struct build_input *in, const s
 	r = set_origin(c, in, row, ref->origin, err);
 	if (r < 0)
 		return r;
-	cred_requests(ref, c->private ? c->origin : NULL, &c->requests);
+	cred_requests(ref, c->private, &c->requests);
 	if (row->placeholder && c->way == SPEC_WAY_PHANTOM && !spec_env_find(s, row->placeholder))
 		spec_env_phantom(s, row->placeholder, SPEC_PHANTOM, ref->name);
 	return 0;

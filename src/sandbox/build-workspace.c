@@ -100,9 +100,13 @@ void build_watch_path(struct sandbox_spec *s, const char *path)
 int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		    struct err *err)
 {
+	int r;
+
 	s->quarantine = (enum spec_quarantine)in->config->workspace.quarantine;
 	(void)spec_mount_add(s, SPEC_BIND_RW, s->workspace, s->workspace, "the workspace");
 	add_repository(s, git);
-	gitconfig_env(s, git);
-	return build_guard(s, in, git, s->workspace, s->workspace, err);
+	r = build_guard(s, in, git, s->workspace, s->workspace, err);
+	if (r == 0)
+		gitconfig_env(s, git);
+	return r;
 }

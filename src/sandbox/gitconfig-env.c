@@ -11,6 +11,7 @@
 
 #define SETTINGS_MAX (256 * KiB) /* of .gitmodules and of config */
 #define SUBMODULES_MAX 128
+#define IGNORE_FILE "/run/ralph/gitignore"
 
 struct overlay {
 	struct sandbox_spec *spec;
@@ -100,6 +101,41 @@ static bool add_submodule(const struct gitconfig_entry *e, void *arg)
 	return o->n >= SUBMODULES_MAX;
 }
 
+/* A name as a line of .gitignore that means nothing but itself. */
+static void put_ignored(struct buf *b, const char *rel)
+{
+	(void)buf_putc(b, '/');
+	for (; *rel; rel++) {
+		if (strchr("*?[]\\! #", *rel))
+			(void)buf_putc(b, '\\');
+		(void)buf_putc(b, *rel);
+	}
+	(void)buf_putc(b, '\n');
+}
+
+/* What is covered is no regular file to git, which would stop at it. */
+static void ignore_hidden(struct overlay *o)
+{
+	struct sandbox_spec *s = o->spec;
+	size_t n = s->n_mounts;
+	cleanup_buf struct buf b;
+	struct spec_mount *m;
+
+	buf_init(&b, SETTINGS_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (s->mounts[i].kind == SPEC_HIDE &&
+		    path_under(s->mounts[i].target, s->workspace) &&
+		    !strchr(s->mounts[i].target, '\n'))
+			put_ignored(&b, s->mounts[i].target + strlen(s->workspace) + 1);
+	if (b.len == 0 || b.full)
+		return;
+	m = spec_mount_add(s, SPEC_FILE, NULL, IGNORE_FILE, "git ignores what is hidden");
+	m->data = buf_take(&b);
+	m->mode = 0444;
+	m->of_tree = true;
+	put(o, "core.excludesFile", IGNORE_FILE);
+}
+
 struct origin {
 	char *url;
 };
@@ -124,10 +160,11 @@ void gitconfig_env(struct sandbox_spec *s, const struct gitdir *git)
 
 	buf_init(&config, SETTINGS_MAX);
 	buf_init(&modules, SETTINGS_MAX);
-	if (spec_env_find(s, "GIT_CONFIG_COUNT"))
+	if (!git->root || spec_env_find(s, "GIT_CONFIG_COUNT"))
 		return;
 	put(&o, "repack.updateServerInfo", "false");
-	if (git->root && streq(git->root, s->workspace) &&
+	ignore_hidden(&o);
+	if (streq(git->root, s->workspace) &&
 	    read_settings(s->workspace, ".gitmodules", &modules) == 0) {
 		(void)read_settings(git->common, "config", &config);
 		o.config = buf_str(&config);

@@ -4,8 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "sandbox/gitindex.h"
 
 /*
  * A start has no time to look at every file of a large tree: from the top, so many directories, so
@@ -14,6 +16,8 @@
 #define DIRS_MAX 384
 #define DEPTH_MAX 5
 #define NAMES_MAX 4096 /* of one directory */
+#define INDEX_MAX (64 * MiB)
+#define TRACKED_MAX (1 * MiB) /* a larger file is masked, whether git tracks it or not */
 
 struct level {
 	struct strv dirs; /* to be visited */
@@ -64,6 +68,26 @@ static unsigned bare_mark(const char *name)
 					: 0;
 }
 
+/* The history of a file that git tracks can be read, so covering it would only break git. */
+static bool is_tracked(const struct finder *f, const char *path)
+{
+	const struct gitdir *git = f->in->git;
+	cleanup_free char *index_path = NULL;
+	uint8_t hash[GITINDEX_HASH_LEN];
+	cleanup_buf struct buf index, content;
+
+	buf_init(&index, INDEX_MAX);
+	buf_init(&content, TRACKED_MAX);
+	if (!git || !git->root || !streq(git->root, f->in->dir))
+		return false;
+	index_path = path_join(git->dir, "index");
+	if (finder_read(f, path, &content) < 0 || finder_read(f, index_path, &index) < 0)
+		return false;
+	gitindex_hash(buf_str(&content), content.len, hash);
+	return gitindex_lists((const uint8_t *)buf_str(&index), index.len,
+			      path + strlen(f->in->dir) + 1, hash);
+}
+
 static void visit(struct finder *f, const char *dir, struct level *level);
 
 static void visit_name(struct finder *f, const char *dir, const char *name, bool is_directory,
@@ -75,7 +99,8 @@ static void visit_name(struct finder *f, const char *dir, const char *name, bool
 
 	if (streq(name, ".git"))
 		guard_dot_git(f, dir);
-	else if (!is_directory && masks && protect_masked(name, masks->v, masks->n))
+	else if (!is_directory && masks && protect_masked(name, masks->v, masks->n) &&
+		 !is_tracked(f, path))
 		finder_protect(f, path, GUARD_MASK, "a secret, by its name");
 	else if (rule)
 		finder_protect(f, path, GUARD_RO, rule->why);

@@ -24,7 +24,7 @@ static bool has_mount(const struct sandbox_spec *s, const struct spec_mount *m)
 /* They follow from what is in the workspace by now, which may have changed since the start. */
 static bool is_of_tree(const struct spec_mount *m)
 {
-	return m->kind == SPEC_PIN || m->kind == SPEC_PROTECT || m->kind == SPEC_HIDE;
+	return m->of_tree || m->kind == SPEC_PIN || m->kind == SPEC_PROTECT || m->kind == SPEC_HIDE;
 }
 
 static char *mount_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)

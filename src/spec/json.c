@@ -55,6 +55,8 @@ static json_t *mount_to_json(const struct spec_mount *m)
 		put_uint(j, "size", m->size);
 	if (m->mode)
 		put_uint(j, "mode", m->mode);
+	if (m->of_tree)
+		(void)json_object_set_new(j, "of_tree", json_true());
 	return j;
 }
 
@@ -385,6 +387,7 @@ static int read_mount(const json_t *j, struct sandbox_spec *s, struct err *err)
 	if (r < 0)
 		return r;
 	m = spec_mount_add(s, (enum spec_mount_kind)kind, source, target, reason);
+	m->of_tree = json_is_true(json_object_get(j, "of_tree"));
 	r = take_opt(j, "data", &m->data, err);
 	if (r == 0 && json_object_get(j, "size"))
 		r = json_get_uint(j, "size", &m->size, err);

@@ -64,6 +64,7 @@ struct spec_mount {
 	char *data;    /* SPEC_FILE */
 	char *reason;  /* for people: why it is there */
 	uint64_t size; /* SPEC_TMPFS */
+	bool of_tree;  /* follows from what lies in the workspace; with SPEC_PIN and below always */
 	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
 };
 

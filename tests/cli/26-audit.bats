@@ -147,6 +147,21 @@ compare() {
 	grep -F 'DB_PASSWORD: looks like a secret' "$T/screen"
 }
 
+@test 'a credential is named with its provider, way and expiry; its value is nowhere; inside is a phantom' {
+	local soon=$((($(date +%s) + 18000) * 1000))
+
+	mkdir -m 700 "$HOME/.claude"
+	printf '{"claudeAiOauth":{"accessToken":"sk-ant-oat01-zzz-a","refreshToken":"sk-ant-ort01-zzz-r",
+		"expiresAt":%s,"scopes":["user:inference"],"subscriptionType":"max"}}' "$soon" >"$HOME/.claude/.credentials.json"
+	chmod 600 "$HOME/.claude/.credentials.json"
+	ralph audit --agent claude -- sh >"$T/screen"
+	compare --agent claude
+	grep -F '  anthropic (anthropic-oauth)  phantom: the gateway sets the real one; expires in 4 h 59 min' "$T/screen"
+	grep -F "from file:$HOME/.claude/.credentials.json, for https://api.anthropic.com only" "$T/screen"
+	grep -F '[~] CLAUDE_CODE_OAUTH_TOKEN={phantom}' "$T/screen"
+	lacks "$(cat "$T/screen" "$T/audit.json" "$T/facts/all")" 01-zzz
+}
+
 @test 'a variable of the host cannot act on the terminal' {
 	export EVIL=$'a\033]52;c;aGk=\007b\033[2J\u202ec'
 	ralph audit --pass EVIL >"$T/screen"

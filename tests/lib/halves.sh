@@ -30,6 +30,7 @@ half_command() {
 	done | env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$stage/bin/ralph" \
 		RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_HALF="$half" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
+		RALPH_AGENTS="$RALPH_AGENTS" \
 		${AS_USER:+setpriv --reuid "$TEST_USER" --regid "$TEST_USER" --init-groups} \
 		xargs -0 -P "$(nproc)" -n 1 "$tests/lib/run-bats.sh" "$half" "$out"
 }

@@ -10,6 +10,7 @@
 #   asked NAME, no_packet_to ADDRESS[:PORT], served …   what the world outside saw
 #   denied HOST, event PATTERN…                          what the sandbox's log holds
 #
+# BED_TOOLS, when set before, is a global prefix of npm that the user has in ~/.npm-global.
 # $BED holds the logs and the test authority ($BED/ca.pem), which clients inside trust by $WS/ca.pem.
 # shellcheck shell=bash
 
@@ -64,24 +65,34 @@ bed_start() {
 	printf 'nameserver 9.9.9.53\noptions timeout:2 attempts:1\n' >"$BED/resolv.conf"
 	printf 'hosts: files dns\n' >"$BED/nsswitch.conf"
 	cat /etc/ssl/certs/ca-certificates.crt "$BED/ca.pem" >"$BED/bundle.pem" 2>/dev/null
+	[ -z "${BED_TOOLS:-}" ] || mkdir -p "$HOME/.npm-global"
 	# shellcheck disable=SC2016
 	env -u T unshare "${own[@]}" --net --mount sh -c '
 		mount --bind "$1/resolv.conf" "$(readlink -f /etc/resolv.conf)" &&
 		mount --bind "$1/nsswitch.conf" "$(readlink -f /etc/nsswitch.conf)" &&
 		mount --bind "$1/bundle.pem" /etc/ssl/certs/ca-certificates.crt &&
-		exec python3 "$2/netbed.py" "$1"' sh "$BED" "$NETBED" >"$BED/log" 2>&1 3>&- &
+		if [ -n "$3" ]; then mount --bind "$3" "$HOME/.npm-global"; fi &&
+		exec python3 "$2/netbed.py" "$1"' sh "$BED" "$NETBED" "${BED_TOOLS:-}" >"$BED/log" 2>&1 3>&- &
 	BED_PID=$!
 	wait_until test -e "$BED/ready" || fail "$(cat "$BED/log")"
 }
 
-bed() {
+# enter: the words that take a command line into the namespace, in $ENTER.
+enter() {
 	local own=(--user --preserve-credentials)
 
 	[ "$(id -u)" -ne 0 ] || own=()
 	# The host's own proxy settings are not the test's.
 	# shellcheck disable=SC2016
-	SSL_CERT_FILE=$BED/ca.pem nsenter -t "$BED_PID" "${own[@]}" --net --mount \
-		sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+	ENTER=(env SSL_CERT_FILE="$BED/ca.pem" nsenter -t "$BED_PID" "${own[@]}" --net --mount
+		sh -c 'cd "$0" && exec "$@"' "$PWD")
+}
+
+bed() {
+	local ENTER
+
+	enter
+	"${ENTER[@]}" "$@"
 }
 
 net() {

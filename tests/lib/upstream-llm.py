@@ -18,6 +18,7 @@ import hmac
 import http.server
 import json
 import os
+import socketserver
 import ssl
 import struct
 import sys
@@ -28,6 +29,7 @@ import zlib
 DIR = sys.argv[1]
 lock = threading.Lock()
 turns = 0
+ASIDE = 9999  # the number of a turn that offers no tools
 
 
 def read_json(name, otherwise):
@@ -215,7 +217,7 @@ class Upstream(http.server.BaseHTTPRequestHandler):
         path = urllib.parse.unquote(self.path.partition("?")[0])
         if self.headers.get("upgrade"):
             return self.reply(426, {"error": {"message": "no upgrade here"}})
-        n, step = next_step() if inner.get("tools") else (9999, {"say": "ok"})
+        n, step = next_step() if inner.get("tools") else (ASIDE, {"say": "ok"})
         if "status" in step:
             return self.reply(step["status"], step.get("body", {}), step.get("headers"))
         return self.answer(path, asked, n, step)
@@ -227,6 +229,8 @@ class Upstream(http.server.BaseHTTPRequestHandler):
             events = openai_events(step, n, asked.get("model"))
             return self.stream("text/event-stream", (self.sse(e) for e in events))
         if path.endswith("enerateContent"):
+            if n == ASIDE:  # which model would do? It asks again until it gets an answer of this form
+                step = {"say": '{"reasoning": "none", "model_choice": "flash"}'}
             answer = gemini_answer(step, "v1internal" in path)
             if path.endswith(":generateContent"):
                 return self.reply(200, answer)
@@ -254,8 +258,15 @@ class Upstream(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = handle_request
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def server_bind(self):
+        # Without asking a DNS server what this address is called.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]
+
+
 def main():
-    server = http.server.ThreadingHTTPServer((sys.argv[2], int(sys.argv[3])), Upstream)
+    server = Server((sys.argv[2], int(sys.argv[3])), Upstream)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{DIR}/upstream.pem")
     server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -12,11 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct peer {
-	int fd;
-	SSL *ssl;
-};
-
 static int go_pipe[2] = {-1, -1};
 
 void server_go(void)
@@ -24,7 +19,7 @@ void server_go(void)
 	(void)!write(go_pipe[1], "g", 1);
 }
 
-static void wait_go(void)
+void peer_wait_go(void)
 {
 	char c;
 
@@ -36,7 +31,7 @@ static ssize_t rd(struct peer *p, void *b, size_t n)
 	return p->ssl ? SSL_read(p->ssl, b, (int)n) : read(p->fd, b, n);
 }
 
-static void wr(struct peer *p, const void *b, size_t n)
+void peer_write(struct peer *p, const void *b, size_t n)
 {
 	while (n) {
 		ssize_t r = p->ssl ? SSL_write(p->ssl, b, (int)n) : send(p->fd, b, n, MSG_NOSIGNAL);
@@ -48,19 +43,19 @@ static void wr(struct peer *p, const void *b, size_t n)
 	}
 }
 
-static void wrs(struct peer *p, const char *s)
+void peer_puts(struct peer *p, const char *s)
 {
-	wr(p, s, strlen(s));
+	peer_write(p, s, strlen(s));
 }
 
-static void respond(struct peer *p, const char *extra, const char *body, size_t n)
+void peer_respond(struct peer *p, const char *extra, const char *body, size_t n)
 {
 	static char whole[2 << 20];
 	int head = snprintf(whole, sizeof(whole),
 			    "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n%s\r\n", n, extra);
 
 	memcpy(whole + head, body, n);
-	wr(p, whole, (size_t)head + n);
+	peer_write(p, whole, (size_t)head + n);
 }
 
 static void big(struct peer *p, size_t n)
@@ -70,11 +65,11 @@ static void big(struct peer *p, size_t n)
 
 	memset(block, 'x', sizeof(block));
 	(void)snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", n);
-	wrs(p, head);
+	peer_puts(p, head);
 	while (n) {
 		size_t part = n < sizeof(block) ? n : sizeof(block);
 
-		wr(p, block, part);
+		peer_write(p, block, part);
 		n -= part;
 	}
 }
@@ -85,7 +80,7 @@ static void echo(struct peer *p)
 	ssize_t n;
 
 	while ((n = rd(p, b, sizeof(b))) > 0)
-		wr(p, b, (size_t)n);
+		peer_write(p, b, (size_t)n);
 	_exit(0);
 }
 
@@ -97,46 +92,46 @@ static void answer(struct peer *p, const char *path, const char *head, const cha
 	char text[64];
 
 	if (strncmp(path, "/hello", 6) == 0) {
-		respond(p, "", "hi", 2);
+		peer_respond(p, "", "hi", 2);
 	} else if (strncmp(path, "/seen", 5) == 0) {
-		respond(p, "", head, strlen(head));
+		peer_respond(p, "", head, strlen(head));
 	} else if (strncmp(path, "/body", 5) == 0) {
-		respond(p, "", body, n);
+		peer_respond(p, "", body, n);
 	} else if (strncmp(path, "/pid", 4) == 0) {
 		(void)snprintf(text, sizeof(text), "pid=%d", (int)getpid());
-		respond(p, "", text, strlen(text));
+		peer_respond(p, "", text, strlen(text));
 	} else if (strncmp(path, "/sse", 4) == 0) {
-		wrs(p, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+		peer_puts(p, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 		       "Transfer-Encoding: chunked\r\n\r\nd\r\ndata: first\n\n\r\n");
-		wait_go();
-		wrs(p, "e\r\ndata: second\n\n\r\n0\r\nx-trailer: end\r\n\r\n");
+		peer_wait_go();
+		peer_puts(p, "e\r\ndata: second\n\n\r\n0\r\nx-trailer: end\r\n\r\n");
 	} else if (strncmp(path, "/close", 6) == 0) {
-		wrs(p, "HTTP/1.1 200 OK\r\n\r\nuntil the end");
+		peer_puts(p, "HTTP/1.1 200 OK\r\n\r\nuntil the end");
 		_exit(0);
 	} else if (strncmp(path, "/cut", 4) == 0) {
-		wrs(p, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
+		peer_puts(p, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
 		_exit(0);
 	} else if (strncmp(path, "/smuggle", 8) == 0) {
-		wrs(p,
+		peer_puts(p,
 		    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nhi");
 	} else if (strncmp(path, "/extra", 6) == 0) {
-		wrs(p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\n"
+		peer_puts(p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\n"
 		       "Content-Length: 6\r\n\r\npoison");
 	} else if (strncmp(path, "/big", 4) == 0) {
 		big(p, (size_t)64 * 1024 * 1024);
 	} else if (strncmp(path, "/ws", 3) == 0) {
-		wrs(p, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+		peer_puts(p, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
 		       "Connection: Upgrade\r\n\r\nfrom-server");
 		echo(p);
 	} else if (strncmp(path, "/once", 5) == 0) {
 		/* Only the first request of a connection is answered. */
 		if (served)
 			_exit(0);
-		respond(p, "", "once", 4);
+		peer_respond(p, "", "once", 4);
 	} else if (strncmp(path, "/die", 4) == 0) {
 		_exit(0);
-	} else {
-		wrs(p, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+	} else if (!answer_credential(p, path, head, body, n)) {
+		peer_puts(p, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
 	}
 }
 
@@ -148,7 +143,7 @@ static size_t read_body(struct peer *p, char *b, size_t have, size_t cap, const 
 	size_t want = cl ? (size_t)strtoul(cl + 17, NULL, 10) : 0;
 
 	if (strcasestr(head, "\r\nexpect:"))
-		wrs(p, "HTTP/1.1 100 Continue\r\n\r\n");
+		peer_puts(p, "HTTP/1.1 100 Continue\r\n\r\n");
 	while (chunked ? !(have >= 5 && memmem(b, have, "0\r\n", 3) &&
 			   memcmp(b + have - 4, "\r\n\r\n", 4) == 0)
 		       : have < want && have < cap) {
@@ -166,7 +161,7 @@ static void answer_early(struct peer *p)
 {
 	char b[4096];
 
-	wrs(p, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 7\r\nConnection: close\r\n\r\n"
+	peer_puts(p, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 7\r\nConnection: close\r\n\r\n"
 	       "too big");
 	while (rd(p, b, sizeof(b)) > 0)
 		;
@@ -208,7 +203,7 @@ static void serve_http(struct peer *p)
 
 static void serve_banner(struct peer *p)
 {
-	wrs(p, "SSH-2.0-test\r\n");
+	peer_puts(p, "SSH-2.0-test\r\n");
 	echo(p);
 }
 
@@ -223,12 +218,12 @@ static void serve_proxy(struct peer *p)
 	if (strncmp(b, "CONNECT ", 8) == 0) {
 		char first;
 
-		wrs(p, "HTTP/1.1 200 OK\r\n\r\n");
+		peer_puts(p, "HTTP/1.1 200 OK\r\n\r\n");
 		(void)rd(p, &first, 1);
-		wrs(p, b);
+		peer_puts(p, b);
 		echo(p);
 	}
-	respond(p, "Connection: close\r\n", b, strlen(b));
+	peer_respond(p, "Connection: close\r\n", b, strlen(b));
 	_exit(0);
 }
 
@@ -239,7 +234,7 @@ static void serve_bulk(struct peer *p)
 
 	if (rd(p, b, sizeof(b)) > 0)
 		for (;;)
-			wr(p, block, sizeof(block));
+			peer_write(p, block, sizeof(block));
 }
 
 static void serve(enum server_kind kind, int fd, SSL_CTX *ctx)

@@ -12,6 +12,21 @@ enum server_kind {
 	SERVER_BULK, /* sends without end, once it was asked to */
 };
 
+struct peer {
+	int fd;
+	SSL *ssl;
+};
+
+/* What the servers are made of. */
+void peer_write(struct peer *p, const void *b, size_t n);
+void peer_puts(struct peer *p, const char *s);
+void peer_respond(struct peer *p, const char *extra, const char *body, size_t n);
+void peer_wait_go(void);
+
+/* live-echo.c: what a provider may do with the credential it was sent; false: no such path. */
+bool answer_credential(struct peer *p, const char *path, const char *head, const char *body,
+		       size_t n);
+
 /* In the caller's network namespace; lives as long as the test program. */
 void server_start(enum server_kind kind, const char *addr, uint16_t port, SSL_CTX *ctx);
 /* An address at which connections are neither accepted nor refused. */

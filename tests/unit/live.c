@@ -183,6 +183,7 @@ static void start_servers(void)
 	server_start(SERVER_HTTP, "8.1.1.3", 80, NULL);
 	server_start(SERVER_HTTP, ADDR_SIX, 80, NULL);
 	server_start(SERVER_HTTP, ADDR_PRIVATE, 80, NULL);
+	server_start(SERVER_HTTPS, ADDR_PRIVATE, 443, server_ctx("private.test"));
 	server_start(SERVER_HTTP, ADDR_METADATA, 80, NULL);
 	server_start(SERVER_HTTP, "127.0.0.1", 80, NULL);
 	server_start(SERVER_ECHO, "127.0.0.1", 6000, NULL);
@@ -302,6 +303,23 @@ static char *maybe(const char *s)
 	return s ? xstrdup(s) : NULL;
 }
 
+/* How answer_header() treats each is told there. */
+static const char *const credentials[] = {"key", "signed", "stale", "dead", "broke", "none"};
+
+static void add_routes(struct gw_config *c, const struct live_options *o)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(credentials); i++) {
+		struct gw_route *r = gw_route_add(c, i ? credentials[i] : "test", o->route_url,
+						  credentials[i]);
+
+		r->phantom = i ? xasprintf("phantom-of-%s", credentials[i])
+			       : xstrdup("phantom-token");
+		r->ca_file = maybe(o->route_ca);
+		r->private = o->route_private;
+		strv_split(&r->requests, o->requests ? o->requests : "GET /v1,POST /v1", ',');
+	}
+}
+
 static void send_config(int sock, const struct live_options *o)
 {
 	cleanup_(gw_config_freep) struct gw_config *c = gw_config_new();
@@ -321,7 +339,7 @@ static void send_config(int sock, const struct live_options *o)
 	c->dial_ms = o->dial_ms;
 	c->lookup_ms = o->lookup_ms;
 	if (o->route_url)
-		gw_route_add(c, "test", o->route_url, "key")->phantom = xstrdup("phantom-token");
+		add_routes(c, o);
 	fill_policy(&c->policy, o);
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_config(&b, c);
@@ -345,16 +363,32 @@ static void send_listeners(int sock)
 /* What the credentials part of the supervisor would say. */
 static void answer_header(int gw, const struct wire_msg *m)
 {
-	struct gw_header_ask a;
 	struct gw_header h = {.keep_ms = w.keep_ms};
+	const char *token = "the-real-key";
+	struct gw_header_ask a = {.credential = ""};
 	cleanup_buf struct buf b;
 
-	if (gw_get_header_ask(m, &a) < 0 || !streq(a.credential, "key"))
+	gw_header_init(&h);
+	h.keep_ms = w.keep_ms;
+	(void)gw_get_header_ask(m, &a);
+	if (streq(a.credential, "signed")) {
+		if (!a.body_sha256[0])
+			h.error = ENEEDBODY;
+		strv_pushf(&h.set, "X-Signed: %s %s %s", a.body_sha256, a.content_type, a.target);
+	} else if (streq(a.credential, "stale")) {
+		token = a.rejected ? "new-token-value" : "old-token-value";
+	} else if (streq(a.credential, "dead")) {
+		token = "old-token-value";
+		h.error = a.rejected ? EACCES : 0;
+	} else if (streq(a.credential, "broke")) {
+		h.error = EDQUOT;
+		h.message = xstrdup("20 USD of 20 are spent");
+	} else if (!streq(a.credential, "key")) {
 		h.error = ENOENT;
-	strv_init(&h.set);
-	strv_init(&h.drop);
-	strv_push(&h.set, "Authorization: Bearer the-real-key");
+	}
+	strv_pushf(&h.set, "Authorization: Bearer %s", token);
 	strv_push(&h.drop, "x-api-key");
+	strv_push(&h.secrets, token);
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_header(&b, &h);
 	gw_header_done(&h);
@@ -379,8 +413,7 @@ static bool relay(int from, int gw, int ca, int ctl)
 		return wire_send(ca, (enum wire_type)CA_LEAF, m.id, &m.body, NULL, 0) == 0;
 	if ((int)m.type == GW_HEADER)
 		answer_header(gw, &m);
-	else
-		(void)wire_send(ctl, m.type, m.id, &m.body, NULL, 0);
+	(void)wire_send(ctl, m.type, m.id, &m.body, NULL, 0);
 	return true;
 }
 
@@ -582,6 +615,62 @@ size_t live_events_left(enum gw_verdict verdict)
 			n++;
 	}
 	return n;
+}
+
+static void drop_queued(size_t i)
+{
+	drop_frame(w.queue[i]);
+	memmove(&w.queue[i], &w.queue[i + 1], (--w.n_queue - i) * sizeof(w.queue[0]));
+}
+
+size_t live_asks(size_t *ret_rejected)
+{
+	size_t n = 0;
+
+	(void)live_health();
+	*ret_rejected = 0;
+	for (size_t i = 0; i < w.n_queue;) {
+		struct gw_header_ask a;
+
+		if ((int)w.queue[i]->type != GW_HEADER) {
+			i++;
+			continue;
+		}
+		assert_int_equal(gw_get_header_ask(w.queue[i], &a), 0);
+		*ret_rejected += a.rejected;
+		n++;
+		drop_queued(i);
+	}
+	return n;
+}
+
+const struct gw_usage *live_usage(void)
+{
+	static struct gw_usage u;
+
+	drop_frame(w.last);
+	w.last = NULL;
+	for (size_t i = 0;; i++) {
+		if (i == w.n_queue) {
+			struct wire_msg *m = next_frame(WAIT_MS);
+
+			if (!m)
+				fail_msg("no usage was reported");
+			assert_true(w.n_queue < ARRAY_SIZE(w.queue));
+			w.queue[w.n_queue++] = m;
+		}
+		if ((int)w.queue[i]->type != GW_USAGE)
+			continue;
+		assert_int_equal(gw_get_usage(w.queue[i], &u), 0);
+		w.last = w.queue[i];
+		memmove(&w.queue[i], &w.queue[i + 1], (--w.n_queue - i) * sizeof(w.queue[0]));
+		return &u;
+	}
+}
+
+const char *live_ca_file(void)
+{
+	return w.ca_file;
 }
 
 size_t live_dns_questions(void)

@@ -36,7 +36,12 @@ struct live_options {
 	size_t n_rules;
 	uint32_t tier;
 	const char *https_proxy, *http_proxy, *no_proxy;
-	const char *route_url; /* provider "test" */
+	const char *route_url; /* of provider "test" (credential "key", phantom "phantom-token") and of
+				  one for each other credential, with the phantom
+				  "phantom-of-NAME" */
+	const char *requests;  /* that they may make, with commas; NULL: GET and POST below /v1 */
+	const char *route_ca;  /* trust of their own */
+	bool route_private;
 	uint32_t head_ms, dial_ms, lookup_ms;
 	uint32_t keep_ms; /* of the headers the supervisor gives */
 	bool trust_dir;	  /* the servers' CA in a hashed directory, not in a file */
@@ -58,6 +63,11 @@ const struct gw_event *live_event(enum gw_verb verb, enum gw_verdict verdict, co
 /* Events that have come and were not asked for yet; how many of them have this verdict. */
 size_t live_events_left(enum gw_verdict verdict);
 struct gw_health live_health(void);
+/* Questions for headers since the last call, and how many of them said that it was rejected. */
+size_t live_asks(size_t *ret_rejected);
+/* The next report of usage within 5 s; as live_event(). */
+const struct gw_usage *live_usage(void);
+const char *live_ca_file(void);
 /* DNS questions the host's resolver has seen since the last call. */
 size_t live_dns_questions(void);
 

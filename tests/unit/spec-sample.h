@@ -44,6 +44,9 @@ static inline struct sandbox_spec *sample_spec(void)
 	(void)spec_mount_add(s, SPEC_PROTECT, "/home/u/work/.git/config",
 			     "/home/u/work/.git/config", "settings of git");
 	(void)spec_mount_add(s, SPEC_HIDE, NULL, "/home/u/work/.env", "a secret");
+	m = spec_mount_add(s, SPEC_FILE, NULL, "/run/ralph/gitignore", "what is hidden");
+	m->data = xstrdup("/.env\n");
+	m->of_tree = true;
 	(void)spec_mount_add(s, SPEC_RO, NULL, "/", "nothing else can be written");
 	spec_watch_add(s, SPEC_WATCH_TREE, "/home/u/work");
 	spec_watch_add(s, SPEC_WATCH_GIT, "/home/u/work/.git");

@@ -480,10 +480,6 @@ static void a_server_with_another_hosts_certificate_is_refused(void **state)
 	untrusted(false, "wrongcert.test");
 }
 
-static const struct live_rule key_rules[] = {
-	{.pattern = "inspected.test", .paths = "/", .credential = "key"},
-	{.pattern = "allowed.test:80", .paths = "/", .credential = "missing"},
-};
 
 static void trust_may_be_a_hashed_directory(void **state)
 {
@@ -494,29 +490,6 @@ static void trust_may_be_a_hashed_directory(void **state)
 	live_start(&o);
 	a = tls_ask("GET /hello HTTP/1.1\r\nHost: inspected.test\r\nConnection: close\r\n\r\n");
 	starts(a, "HTTP/1.1 200 ");
-	live_stop();
-}
-
-static void a_credential_replaces_what_the_sandbox_sent(void **state)
-{
-	static const struct live_options o = {
-		.rules = key_rules, .n_rules = 2, .route_url = "https://inspected.test/seen"};
-	cleanup_free char *a = NULL, *none = NULL, *route = NULL, *stranger = NULL;
-
-	live_start(&o);
-	a = tls_ask("GET /seen HTTP/1.1\r\nHost: inspected.test\r\nx-api-key: phantom-token\r\n"
-		    "Authorization: Bearer phantom-token\r\nConnection: close\r\n\r\n");
-	has(a, "Authorization: Bearer the-real-key");
-	has_not(a, "phantom");
-	none = ask("GET http://allowed.test/seen HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
-	starts(none, "HTTP/1.1 503 ");
-	route = ask("POST /_ralph/test/v1/messages HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n"
-		    "x-api-key: phantom-token\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-	has(route, "POST /seen/v1/messages HTTP/1.1\r\nHost: inspected.test\r\n");
-	has(route, "Authorization: Bearer the-real-key");
-	stranger = ask("POST /_ralph/test/v1/messages HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n"
-		       "x-api-key: another-sandbox\r\nContent-Length: 0\r\n\r\n");
-	starts(stranger, "HTTP/1.1 401 ");
 	live_stop();
 }
 
@@ -614,7 +587,6 @@ int main(void)
 		OWN(a_server_nobody_vouches_for_is_refused),
 		OWN(a_server_with_another_hosts_certificate_is_refused),
 		OWN(trust_may_be_a_hashed_directory),
-		OWN(a_credential_replaces_what_the_sandbox_sent),
 		OWN(the_hosts_proxy_is_asked_by_name_after_policy),
 		OWN(a_head_that_does_not_come_is_timed_out),
 		OWN(a_name_that_resolves_slowly_is_given_up),

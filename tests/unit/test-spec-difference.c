@@ -54,6 +54,24 @@ static void less_pids(struct sandbox_spec *s)
 	s->limits.pids--;
 }
 
+static void other_files_in_the_workspace(struct sandbox_spec *s)
+{
+	for (size_t i = 0; i < s->n_mounts; i++) {
+		struct spec_mount *m = &s->mounts[i];
+
+		if (m->kind == SPEC_PIN || m->kind == SPEC_PROTECT || m->kind == SPEC_HIDE)
+			replace(&m->target, "/home/u/work/other");
+		if (m->of_tree)
+			replace(&m->data, "/other\n");
+	}
+	spec_watch_add(s, SPEC_WATCH_GIT, "/home/u/work/sub/.git");
+}
+
+static void less_quarantine(struct sandbox_spec *s)
+{
+	s->quarantine = SPEC_QUARANTINE_NONE;
+}
+
 static void other_time_and_environment(struct sandbox_spec *s)
 {
 	s->limits.timeout_ms = 1;
@@ -72,7 +90,9 @@ static void readonly_mount(struct sandbox_spec *s)
 
 static void readonly_instead_of_writable(struct sandbox_spec *s)
 {
-	s->mounts[s->n_mounts - 2].kind = SPEC_BIND_RO;
+	for (size_t i = 0; i < s->n_mounts; i++)
+		if (s->mounts[i].source && streq(s->mounts[i].source, s->workspace))
+			s->mounts[i].kind = SPEC_BIND_RO;
 }
 
 static void other_tier(struct sandbox_spec *s)
@@ -105,6 +125,11 @@ static void difference_what_belongs_to_commands_does_not_count(void **state)
 	check(other_time_and_environment, NULL);
 }
 
+static void difference_what_lies_in_the_workspace_does_not_count(void **state)
+{
+	check(other_files_in_the_workspace, NULL);
+}
+
 static void difference_names_what_differs(void **state)
 {
 	check(other_engine, "engine");
@@ -112,6 +137,7 @@ static void difference_names_what_differs(void **state)
 	check(other_user, "user");
 	check(more_memory, "limits");
 	check(less_pids, "limits");
+	check(less_quarantine, "quarantine");
 	check(writable_mount, "/data");
 	check(readonly_mount, "/data");
 	check(readonly_instead_of_writable, "/home/u/work");
@@ -149,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(difference_same_spec_has_none),
 		cmocka_unit_test(difference_what_belongs_to_commands_does_not_count),
+		cmocka_unit_test(difference_what_lies_in_the_workspace_does_not_count),
 		cmocka_unit_test(difference_names_what_differs),
 		cmocka_unit_test(difference_more_than_wanted_only_when_read_only),
 		cmocka_unit_test(difference_fewer_rules_than_live_counts),

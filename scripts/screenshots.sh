@@ -1,0 +1,125 @@
+#!/bin/bash
+# Makes the pictures of docs/images from a real terminal: a demo project, ralph as it is installed, and tmux
+# as the terminal. Everything is seen at neutral paths (/home/you, /usr/local), in a mount namespace of its
+# own, so that nothing of this machine gets into a picture. Needs root, or user namespaces.
+#   scripts/screenshots.sh            all pictures
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+COLUMNS_SHOWN=104
+ROWS=120 # more than any picture needs; blank ones are cut
+
+if [ "${1:-}" != --inside ]; then
+	stage=$(scripts/stage.sh --path)
+	how=()
+	[ "$(id -u)" -eq 0 ] || how=(--user --map-root-user)
+	mkdir -p docs/images
+	out=$(mktemp -d)
+	trap 'rm -rf "$out"' EXIT
+	unshare "${how[@]}" --mount --propagation private "$0" --inside "$stage" "$out"
+	for text in "$out"/*.ansi; do
+		name=$(basename "$text" .ansi)
+		python3 scripts/ansi2svg.py --columns $COLUMNS_SHOWN --title "ralph: $name" <"$text" >"docs/images/$name.svg"
+		echo "docs/images/$name.svg"
+	done
+	exit
+fi
+
+stage=$2 out=$3
+
+# A home, an /etc and a /run that are those of any machine.
+mount -t tmpfs none /mnt
+umask 022
+mkdir -p /mnt/home/you/shop /mnt/etc/ssl /mnt/run/user/1000 /mnt/opt
+for file in ld.so.cache ld.so.conf ld.so.conf.d services protocols localtime timezone os-release alternatives ssl/certs; do
+	[ ! -e "/etc/$file" ] || cp -a "/etc/$file" "/mnt/etc/$file"
+done
+echo 'root:x:0:0:root:/root:/bin/sh
+you:x:1000:1000:you:/home/you:/bin/bash' >/mnt/etc/passwd
+echo 'root:x:0:
+you:x:1000:' >/mnt/etc/group
+echo 'passwd: files
+group: files
+hosts: files' >/mnt/etc/nsswitch.conf
+mkdir -p /mnt/out
+mount --bind "$stage" /usr/local
+mount --bind "$out" /mnt/out
+for dir in home etc run opt; do
+	mount --rbind "/mnt/$dir" "/$dir"
+done
+chmod 700 /run/user/1000
+
+# Root becomes the user of the demo; in a user namespace there is nobody else to become.
+as_you=()
+if setpriv --reuid 1000 --regid 1000 --clear-groups true 2>/dev/null; then
+	chown -R 1000:1000 /home/you /run/user/1000
+	chmod 755 /home/you
+	as_you=(setpriv --reuid 1000 --regid 1000 --clear-groups)
+fi
+
+you() {
+	env -i "${as_you[@]}" env HOME=/home/you USER=you LOGNAME=you PATH=/home/you/.local/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 \
+		XDG_RUNTIME_DIR=/run/user/1000 EDITOR=vim SHOP_TEST_TOKEN=for-the-tests-only-17 "$@"
+}
+
+cd /home/you/shop
+you git init -q -b main
+you git config user.name you
+you git config user.email you@example.org
+you mkdir -p /home/you/.config/ralph/profiles
+you tee /home/you/.config/ralph/profiles/shop.yaml >/dev/null <<'END'
+# shop: a web shop with its database on this machine
+env:
+  set: [CI=1]
+  pass: [EDITOR, SHOP_TEST_TOKEN]
+network:
+  allow: [api.example.com, "*.docs.example.org", "localhost:5432", "search.example.com:9200"]
+limits: {memory: 4G, pids: 512, timeout: 2h}
+END
+# The agent is not started, as the answer is no; that it is there is enough.
+you mkdir -p -m 700 /home/you/.claude /home/you/.local/bin
+you tee /home/you/.local/bin/claude >/dev/null <<<'#!/bin/sh'
+you chmod 755 /home/you/.local/bin/claude
+you tee /home/you/.claude/.credentials.json >/dev/null <<END
+{"claudeAiOauth": {"accessToken": "sk-ant-oat01-demo", "refreshToken": "sk-ant-ort01-demo",
+	"expiresAt": $((($(date +%s) + 8 * 3600 - 30) * 1000)), "scopes": ["user:inference"], "subscriptionType": "max"}}
+END
+you chmod 600 /home/you/.claude/.credentials.json
+you tee package.json >/dev/null <<<'{"name": "shop", "scripts": {"test": "true"}}'
+
+tmux=(tmux -u -S /home/you/.tmux -f /dev/null)
+
+shows() {
+	you "${tmux[@]}" capture-pane -p -t shot | grep -q -- "$1"
+}
+
+# until_shown TEXT: or fail after half a minute.
+until_shown() {
+	local end=$((SECONDS + 30))
+
+	until shows "$1"; do
+		if [ $SECONDS -ge $end ]; then
+			echo "screenshots: '$1' never came; the terminal shows:" >&2
+			you "${tmux[@]}" capture-pane -p -t shot >&2
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+# picture NAME COMMAND UNTIL KEYS: types a command, takes the picture once UNTIL is there, types KEYS.
+picture() {
+	you "${tmux[@]}" new-session -d -s shot -x $COLUMNS_SHOWN -y $ROWS \
+		"unset TERM_PROGRAM TERM_PROGRAM_VERSION; TERM=xterm-256color PS1='you:~/shop\\$ ' bash --norc --noprofile -i"
+	until_shown 'you:~/shop'
+	you "${tmux[@]}" send-keys -t shot -l "$2"
+	you "${tmux[@]}" send-keys -t shot Enter
+	until_shown "$3"
+	you "${tmux[@]}" capture-pane -e -p -t shot >"/mnt/out/$1.ansi"
+	you "${tmux[@]}" send-keys -t shot -l "$4"
+	you "${tmux[@]}" send-keys -t shot Enter
+	until_shown 'nothing was started'
+	you "${tmux[@]}" kill-server
+}
+
+picture audit 'ralph run claude --profile shop' 'Proceed?' n

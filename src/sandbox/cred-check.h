@@ -1,0 +1,54 @@
+#pragma once
+
+#include "agent/agent.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "config/config.h"
+#include "sandbox/places.h"
+
+/*
+ * What the host's credentials are worth right now, for `ralph check-token` and for the checks
+ * before a run: the same probe that puts them into a spec, without a network and without a value.
+ */
+enum cred_state {
+	CRED_STATE_OK,
+	CRED_STATE_MISSING,  /* the agent may log in by itself */
+	CRED_STATE_UNUSABLE, /* `problem` says why and what to run */
+	CRED_STATE_OFF,	     /* the user wants none */
+	CRED_STATE_N,
+};
+
+struct cred_status {
+	char *service;	/* "anthropic" */
+	char *provider; /* "anthropic-oauth"; NULL unless it is OK */
+	char *where;	/* for people: where the host has it; NULL unless it is OK */
+	char *source;	/* as in the spec; NULL unless it is OK */
+	char *problem;	/* UNUSABLE: a sentence; MISSING: what would get one; else NULL */
+	char *warning;	/* NULL: none */
+	enum cred_state state;
+	uint64_t expires_ms; /* 0: never, or not known */
+	int64_t days_left;   /* -1 when expires_ms is 0 */
+	bool renewable;	     /* ralph renews it */
+};
+
+struct cred_report {
+	struct cred_status *v;
+	size_t n;
+};
+
+/* One row per service of the agent. */
+int cred_check(const struct places *p, const struct config *c, char *const *environ,
+	       const struct agent *a, struct cred_report *ret, struct err *err);
+void cred_report_done(struct cred_report *r);
+const char *cred_state_name(enum cred_state s); /* "ok" … */
+json_t *cred_report_json(const struct cred_report *r);
+/* At least one usable, none unusable. */
+bool cred_report_ok(const struct cred_report *r);
+
+/* Keeping a token for a service, see cred/store.h. *ret_where is for people. */
+int cred_keep(const struct places *p, char *const *environ, const char *service, const char *token,
+	      char **ret_where, struct err *err);
+/* -ENOENT: nothing was kept. */
+int cred_forget(const struct places *p, char *const *environ, const char *service, struct err *err);
+/* Is this a service that a token can be kept for? */
+bool cred_can_keep(const char *service);

@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# Claude Code with each login of the host.
+# shellcheck disable=SC2016,SC2154
+load agents
+
+edits() {
+	steps '[{"say": "I write it.", "call": ["Write", {"file_path": "'"$WS"'/hello.txt", "content": "hello from the model\n"}]},
+		{"call": ["Bash", {"command": "'"$(search)"'", "description": "wait"}]},
+		{"call": ["Edit", {"file_path": "'"$WS"'/hello.txt", "old_string": "hello", "new_string": "goodbye"}]},
+		{"say": "It is done."}]'
+}
+
+edited() {
+	same "goodbye from the model" "$(cat "$WS/hello.txt")"
+	has "$(cat "$T/out")" "It is done."
+}
+
+@test "claude with the host's login edits a file, and the login was never inside" {
+	login claude oauth
+	edits
+	turn claude -p 'edit the file'
+	edited
+	seen 'r.field("authorization") == ["Bearer " + real] and not r.field("x-api-key")'
+	seen '"oauth-2025-04-20" in r.field("anthropic-beta")[0]'
+	only_the_provider
+}
+
+@test "claude with the host's API key edits a file, and the key was never inside" {
+	login claude key
+	edits
+	turn claude -p 'edit the file'
+	edited
+	seen 'r.field("x-api-key") == [real] and not r.field("authorization")'
+	only_the_provider
+}
+
+@test "the first start of claude on a terminal asks nothing, and a turn works" {
+	login claude oauth
+	talk 'expect:bypass permissions on' 'send:how are you' 'expect:how are you' 'send:\r' expect:finished \
+		'send:\x03' 'expect:again to exit' 'send:\x03' -- claude
+	seen 'r.field("authorization") == ["Bearer " + real]'
+	only_the_provider
+}
+
+@test "claude with a key starts without asking whether to use it" {
+	login claude key
+	talk 'expect:bypass permissions on' 'send:how are you' 'expect:how are you' 'send:\r' expect:finished \
+		'send:\x03' 'expect:again to exit' 'send:\x03' -- claude
+	lacks "$(cat "$T/screen")" "Do you want to use this API key"
+	only_the_provider
+}

@@ -1,0 +1,176 @@
+/* What a server may do with the credential it was sent: show it, in many forms, or refuse it. */
+#include "live-servers.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <zlib.h>
+
+#include "base/base64.h"
+
+#define OK "HTTP/1.1 200 OK\r\n"
+
+/* The token in the request's Authorization. */
+static void token_of(const char *head, char ret[static 256])
+{
+	const char *p = strcasestr(head, "\r\nauthorization:");
+	const char *space = p ? strchr(p + 17, ' ') : NULL;
+
+	ret[0] = '\0';
+	if (space)
+		(void)snprintf(ret, 256, "%.*s", (int)strcspn(space + 1, "\r\n"), space + 1);
+}
+
+static void respond_hex(struct peer *p, const char *text)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, MiB);
+	for (; *text; text++)
+		(void)buf_printf(&b, "%02x", (unsigned char)*text);
+	peer_respond(p, "", b.data, b.len);
+}
+
+static void respond_zipped(struct peer *p, const char *coding, int window, const char *text)
+{
+	cleanup_free char *extra = xasprintf("Content-Encoding: %s\r\n", coding);
+	unsigned char out[4096];
+	z_stream z = {.next_in = (unsigned char *)(uintptr_t)text,
+		      .avail_in = (unsigned int)strlen(text),
+		      .next_out = out,
+		      .avail_out = sizeof(out)};
+
+	(void)deflateInit2(&z, 9, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
+	(void)deflate(&z, Z_FINISH);
+	peer_respond(p, extra, (char *)out, z.total_out);
+	(void)deflateEnd(&z);
+}
+
+/* 256 MiB of zeros, in a quarter of one. */
+static void respond_bomb(struct peer *p)
+{
+	static char zeros[1 << 20];
+	unsigned char out[65536];
+	z_stream z = {0};
+
+	peer_puts(p, OK "Content-Encoding: gzip\r\nConnection: close\r\n\r\n");
+	(void)deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
+	for (int i = 0; i < 256; i++) {
+		z.next_in = (unsigned char *)zeros;
+		z.avail_in = sizeof(zeros);
+		do {
+			z.next_out = out;
+			z.avail_out = sizeof(out);
+			(void)deflate(&z, i == 255 ? Z_FINISH : Z_NO_FLUSH);
+			peer_write(p, out, sizeof(out) - z.avail_out);
+		} while (z.avail_out == 0);
+	}
+	_exit(0);
+}
+
+/* Half of it in one chunk, the rest when the test says so. */
+static void respond_split(struct peer *p, const char *token, bool wait)
+{
+	size_t n = strlen(token), half = n / 2;
+	cleanup_free char *first = xasprintf(
+		"%zx\r\n<%.*s\r\n", half + 1, (int)half, token);
+	cleanup_free char *rest = xasprintf("%zx\r\n%s>\r\n0\r\nx-late: %s\r\n\r\n",
+					    n - half + 1, token + half, token);
+
+	peer_puts(p, OK "Transfer-Encoding: chunked\r\n\r\n6\r\nbefore\r\n");
+	peer_puts(p, first);
+	if (wait)
+		peer_wait_go();
+	peer_puts(p, rest);
+}
+
+static void respond_echo(struct peer *p, const char *how, const char *token)
+{
+	cleanup_free char *plain = xasprintf("<%s>", token);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 64 * KiB);
+	if (strncmp(how, "plain", 5) == 0) {
+		peer_respond(p, "", plain, strlen(plain));
+	} else if (strncmp(how, "gzip", 4) == 0) {
+		respond_zipped(p, "gzip", 31, plain);
+	} else if (strncmp(how, "deflate", 7) == 0) {
+		respond_zipped(p, "deflate", 15, plain);
+	} else if (strncmp(how, "raw", 3) == 0) {
+		respond_zipped(p, "deflate", -15, plain);
+	} else if (strncmp(how, "twice", 5) == 0) {
+		respond_zipped(p, "gzip, gzip", 31, plain);
+	} else if (strncmp(how, "br", 2) == 0) {
+		peer_respond(p, "Content-Encoding: br\r\n", plain, strlen(plain));
+	} else if (strncmp(how, "base64", 6) == 0) {
+		for (int pad = 0; pad < 3; pad++) {
+			cleanup_free char *in = xasprintf("%.*s%s!", pad, "xyz", token);
+
+			base64_put(&b, in, strlen(in));
+			(void)buf_putc(&b, '\n');
+		}
+		peer_respond(p, "", b.data, b.len);
+	} else if (strncmp(how, "head", 4) == 0) {
+		cleanup_free char *field = xasprintf("X-Echo: %s\r\nSet-Cookie: s=1\r\n", token);
+
+		peer_respond(p, field, "ok", 2);
+	} else if (strncmp(how, "interim", 7) == 0) {
+		cleanup_free char *early =
+			xasprintf("HTTP/1.1 103 Early Hints\r\nLink: <%s>\r\n\r\n", token);
+
+		peer_puts(p, early);
+		peer_respond(p, "", "ok", 2);
+	} else if (strncmp(how, "close", 5) == 0) {
+		peer_puts(p, OK "\r\n");
+		peer_puts(p, plain);
+		_exit(0);
+	} else {
+		respond_split(p, token, strncmp(how, "wait", 4) == 0);
+	}
+}
+
+static void respond_usage(struct peer *p)
+{
+	static const char events[] =
+		"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":"
+		"\"claude-opus-5-5\",\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":30,"
+		"\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\","
+		"\"usage\":{\"output_tokens\":42}}\n\n";
+
+	peer_respond(p,
+		     "Content-Type: text/event-stream; charset=utf-8\r\nRetry-After: 7\r\n"
+		     "anthropic-ratelimit-unified-status: allowed\r\n",
+		     events, sizeof(events) - 1);
+}
+
+bool answer_credential(struct peer *p, const char *path, const char *head, const char *body,
+		       size_t n)
+{
+	const char *part = strncmp(path, "/v1/", 4) == 0 ? path + 4 : path + 1;
+	char token[256];
+
+	token_of(head, token);
+	if (strncmp(part, "hex", 3) == 0) {
+		respond_hex(p, head);
+	} else if (strncmp(part, "upload", 6) == 0) {
+		cleanup_free char *told = xasprintf("%zu %s", n, token);
+
+		respond_hex(p, told);
+	} else if (strncmp(part, "echo/", 5) == 0) {
+		respond_echo(p, part + 5, token);
+	} else if (strncmp(part, "bomb", 4) == 0) {
+		respond_bomb(p);
+	} else if (strncmp(part, "usage", 5) == 0) {
+		respond_usage(p);
+	} else if (strncmp(part, "moved", 5) == 0) {
+		peer_puts(p, "HTTP/1.1 302 Found\r\nLocation: https://other.test/seen\r\n"
+			     "Content-Length: 0\r\n\r\n");
+	} else if (strncmp(part, "fresh", 5) == 0 && !streq(token, "new-token-value")) {
+		peer_puts(p, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 6\r\n\r\nstale!");
+	} else if (strncmp(part, "fresh", 5) == 0) {
+		peer_respond(p, "", body, n);
+	} else {
+		return false;
+	}
+	return true;
+}
