@@ -286,11 +286,6 @@ static void finish_removal(const struct places *p, const char *entry)
 	(void)path_remove_tree(AT_FDCWD, path, &ignored);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int store_list(const struct places *p, struct strv *out, struct err *err)
 {
 	cleanup_free char *path = store_dir(p);
@@ -305,7 +300,6 @@ int store_list(const struct places *p, struct strv *out, struct err *err)
 		else if (de->d_name[0] == '.' && de->d_name[1] != '.' && de->d_name[1])
 			finish_removal(p, de->d_name);
 	(void)closedir(dir);
-	if (out->n)
-		qsort(out->v, out->n, sizeof(char *), by_name);
+	strv_sort(out);
 	return 0;
 }

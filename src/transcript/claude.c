@@ -120,7 +120,8 @@ static void common(struct tr *t, const struct jtext *f)
 	if (f[AGENT_ID].p)
 		tr_set(&t->head.parent, f[SESSION]);
 	tr_set(&t->head.workspace, f[CWD]);
-	tr_set(&t->head.branch, f[BRANCH]);
+	if (!jtext_eq(f[BRANCH], "HEAD")) /* what it says where there is none */
+		tr_set(&t->head.branch, f[BRANCH]);
 	tr_change(&t->head.version, f[VERSION]);
 }
 

@@ -151,17 +151,6 @@ static void folded(struct markdown *m, struct buf *title, const struct buf *code
 	fence(m, n, "\n\n</details>\n\n");
 }
 
-/* Codex hands arguments over as a string of JSON. */
-static struct jtext unwrapped(struct jtext args, struct buf *b)
-{
-	struct jtext inner;
-
-	if (!jtext_is_string(args) || jtext_append(args, b, TR_RESULT_MAX_LIMIT) != 0)
-		return args;
-	inner = (struct jtext){buf_str(b), b->len};
-	return jpick(inner, NULL, NULL, 0) ? inner : args;
-}
-
 static void called(struct markdown *m, const struct tr_item *i)
 {
 	cleanup_buf struct buf title, code, inside;
@@ -171,14 +160,8 @@ static void called(struct markdown *m, const struct tr_item *i)
 	buf_init(&code, 64 * (m->style.result_max + 1 * KiB));
 	buf_init(&inside, TR_RESULT_MAX_LIMIT + 8);
 	turn(m, ASSISTANT);
-	args = unwrapped(i->text, &inside);
-	(void)jtext_append(i->name, &title, 100);
-	if (title.len == 0)
-		(void)buf_puts(&title, "tool");
-	(void)buf_puts(&title, ": ");
-	tr_summary(args, &title);
-	if (title.data[title.len - 1] == ' ')
-		title.len -= 2;
+	args = tr_unwrapped(i->text, &inside);
+	tr_call_title(i->name, args, &title);
 	tr_arguments(args, &code, m->style.result_max);
 	folded(m, &title, &code, 0);
 }
@@ -301,4 +284,10 @@ static void head(struct tr_out *o, const struct tr_head *h, const struct tr_sour
 	tr_puts(o, "---\n\n");
 }
 
-const struct tr_format tr_markdown = {"md", begin, end, head, NULL};
+static void foot(struct tr_out *o, const struct tr_source *s)
+{
+	for (size_t i = 0; i < s->links->n; i++)
+		tr_printf(o, "- [subagent %zu](%s)\n", i + 1, s->links->v[i]);
+}
+
+const struct tr_format tr_markdown = {"md", begin, end, head, foot};

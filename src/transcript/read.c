@@ -73,7 +73,8 @@ static void make_room(struct tr *t, struct lines *l)
 	l->from = 0;
 }
 
-static int each_record(struct tr *t, record_fn *fn, int fd, struct err *err)
+static int each_record(struct tr *t, const struct tr_reader *r, record_fn *fn, int fd,
+		       struct err *err)
 {
 	cleanup_(lines_done) struct lines l = {0};
 	ssize_t n;
@@ -88,6 +89,8 @@ static int each_record(struct tr *t, record_fn *fn, int fd, struct err *err)
 			continue;
 		if (n <= 0)
 			break;
+		if (fn == r->record && t->bytes)
+			t->bytes(t->bytes_arg, l.b.data + l.b.len, (size_t)n);
 		l.b.len += (size_t)n;
 		whole(t, fn, &l);
 	}
@@ -103,12 +106,12 @@ int tr_read(struct tr *t, const struct tr_reader *r, int fd, struct err *err)
 	int res = 0;
 
 	if (r->prepare) {
-		res = each_record(t, r->prepare, fd, err);
+		res = each_record(t, r, r->prepare, fd, err);
 		t->head.records = t->head.skipped = 0;
 		if (res == 0 && lseek(fd, 0, SEEK_SET) < 0)
 			res = err_sys(err, errno, "cannot read the transcript again");
 	}
-	return res < 0 ? res : each_record(t, r->record, fd, err);
+	return res < 0 ? res : each_record(t, r, r->record, fd, err);
 }
 
 static void drop(char **s)

@@ -130,7 +130,7 @@ void tr_arguments(struct jtext args, struct buf *b, size_t max)
 		argument(key, value, b, max);
 }
 
-void tr_summary(struct jtext args, struct buf *b)
+static void summary(struct jtext args, struct buf *b)
 {
 	static const char *const telling[] = {"command", "cmd",	  "file_path",	 "path",  "pattern",
 					      "url",	 "query", "description", "prompt"};
@@ -144,4 +144,36 @@ void tr_summary(struct jtext args, struct buf *b)
 	for (size_t i = start; i < b->len; i++)
 		if ((unsigned char)b->data[i] < ' ')
 			b->data[i] = ' ';
+}
+
+/* Codex hands arguments over as a string of JSON. */
+struct jtext tr_unwrapped(struct jtext args, struct buf *b)
+{
+	struct jtext inner;
+
+	if (!jtext_is_string(args) || jtext_append(args, b, TR_RESULT_MAX_LIMIT) != 0)
+		return args;
+	inner = (struct jtext){buf_str(b), b->len};
+	return jpick(inner, NULL, NULL, 0) ? inner : args;
+}
+
+void tr_call_title(struct jtext name, struct jtext args, struct buf *b)
+{
+	(void)jtext_append(name, b, SUMMARY_MAX);
+	if (b->len == 0)
+		(void)buf_puts(b, "tool");
+	(void)buf_puts(b, ": ");
+	summary(args, b);
+	if (b->data[b->len - 1] == ' ')
+		b->len -= 2;
+}
+
+const struct tr_format *tr_format_find(const char *name)
+{
+	static const struct tr_format *const formats[] = {&tr_markdown, &tr_json, &tr_html};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (streq(formats[i]->name, name))
+			return formats[i];
+	return NULL;
 }

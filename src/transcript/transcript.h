@@ -69,6 +69,9 @@ struct tr_writer {
 struct tr {
 	struct tr_head head;
 	struct tr_writer *writer;
+	/* Sees every byte of the file, in order, once; NULL: nobody. For a hash of it. */
+	void (*bytes)(void *arg, const void *p, size_t n);
+	void *bytes_arg;
 	uint64_t counted[TR_IDS]; /* hashes of ids */
 	size_t n_counted;
 	struct tr_place

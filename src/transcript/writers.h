@@ -18,6 +18,7 @@ struct tr_source {
 	const char *hash;	  /* of its bytes, hex; NULL: none */
 	uint64_t iterations;	  /* of a loop; 0: none */
 	uint64_t scrubbed;
+	const struct strv *links; /* files of its subagents, beside it */
 };
 
 /*
@@ -29,7 +30,7 @@ struct tr_format {
 	struct tr_writer *(*begin)(struct tr_out *o, const struct tr_style *style);
 	void (*end)(struct tr_writer *w);
 	void (*head)(struct tr_out *o, const struct tr_head *h, const struct tr_source *s);
-	void (*foot)(struct tr_out *o); /* NULL: nothing follows */
+	void (*foot)(struct tr_out *o, const struct tr_source *s); /* NULL: nothing follows */
 };
 
 extern const struct tr_format tr_markdown, tr_json, tr_html;
@@ -43,5 +44,7 @@ void tr_text_each(struct jtext text, tr_piece_fn *fn, void *arg);
 size_t tr_text_cut(struct jtext text, struct buf *b, size_t max);
 /* Arguments of a call for people: "key: value" a line, longer texts indented below their key. */
 void tr_arguments(struct jtext args, struct buf *b, size_t max);
-/* What a call is about, on one line: the command, the file, the address. */
-void tr_summary(struct jtext args, struct buf *b);
+/* Codex hands arguments over as a string of JSON: what is in it, kept in b; else args. */
+struct jtext tr_unwrapped(struct jtext args, struct buf *b);
+/* "Bash: ls -l": the tool and what the call is about, on one line. */
+void tr_call_title(struct jtext name, struct jtext args, struct buf *b);
