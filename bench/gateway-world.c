@@ -350,15 +350,15 @@ static void make_ca(int sock)
 static void answer_header(int gw, const struct wire_msg *m)
 {
 	struct gw_header_ask ask;
-	struct gw_header h = {0};
+	struct gw_header h;
 	cleanup_buf struct buf b;
 
 	if (gw_get_header_ask(m, &ask) < 0)
 		die("gateway", "asks for no header");
+	gw_header_init(&h);
 	h.keep_ms = streq(ask.credential, "token") ? 5000 : 0;
-	strv_init(&h.set);
-	strv_init(&h.drop);
-	strv_push(&h.set, "Authorization: Bearer the-real-key");
+	strv_push(&h.set, "Authorization: Bearer sk-ant-oat01-a-token-of-the-usual-length-0123456789");
+	strv_push(&h.secrets, "sk-ant-oat01-a-token-of-the-usual-length-0123456789");
 	strv_push(&h.drop, "x-api-key");
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_header(&b, &h);

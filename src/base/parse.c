@@ -38,6 +38,31 @@ int parse_uint(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
+int parse_micro(const char *s, uint64_t *ret)
+{
+	size_t n = strspn(s, "0123456789"), places = 0;
+	uint64_t whole = 0, part = 0;
+	int r = parse_digits(s, n, &whole);
+
+	if (r < 0)
+		return r;
+	if (s[n] == '.') {
+		for (places = 0; places < 6 && isdigit((unsigned char)s[n + 1 + places]); places++)
+			part = part * 10 + (uint64_t)(s[n + 1 + places] - '0');
+		if (places == 0)
+			return -EINVAL;
+		n += 1 + places;
+	}
+	if (s[n])
+		return -EINVAL;
+	for (; places < 6; places++)
+		part *= 10;
+	if (__builtin_mul_overflow(whole, 1000000, &whole) ||
+	    __builtin_add_overflow(whole, part, ret))
+		return -ERANGE;
+	return 0;
+}
+
 struct unit {
 	const char *suffix;
 	uint64_t factor;

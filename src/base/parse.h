@@ -7,6 +7,8 @@
  * 0 or -EINVAL (not such a number) or -ERANGE (outside min..max).
  */
 int parse_uint(const char *s, uint64_t min, uint64_t max, uint64_t *ret);
+/* "20", "0.5", "12.345678": in millionths, with at most six digits behind the point. */
+int parse_micro(const char *s, uint64_t *ret);
 /* "512", "4K", "64M", "8G", "1T": powers of 1024. */
 int parse_size(const char *s, uint64_t *ret);
 /* "90" (seconds), "500ms", "30s", "5m", "2h", "2d"; the result is in milliseconds. */

@@ -3,10 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cli/human.h"
 #include "cli/table.h"
 #include "sandbox/live.h"
+#include "sandbox/record.h"
 #include "sandbox/store.h"
 
 struct ls_args {
@@ -19,6 +22,29 @@ static const struct opt ls_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 	{"quiet", 'q', OPT_BOOL, AT(quiet), NULL, "print names only"},
 };
+
+static void add_facts(const struct places *p, const char *name, json_t *row)
+{
+	struct record_facts f = {0};
+	struct err ignored = {0};
+	bool partial = false;
+	uint64_t size = 0;
+
+	if (record_look(p, name, &f, &ignored) < 0)
+		return;
+	if (f.born)
+		(void)json_object_set_new(row, "created", json_integer((json_int_t)f.born));
+	if (f.used)
+		(void)json_object_set_new(row, "last_used", json_integer((json_int_t)f.used));
+	if (f.workspace)
+		(void)json_object_set_new(row, "workspace_gone", json_boolean(f.gone));
+	if (record_size(p, name, &size, &partial, &ignored) == 0) {
+		(void)json_object_set_new(row, "size", json_integer((json_int_t)size));
+		if (partial)
+			(void)json_object_set_new(row, "size_partial", json_true());
+	}
+	record_done(&f);
+}
 
 /* One row, from the record and from the supervisor where there is one. A record that cannot be
  * read is listed as damaged, so that it can be removed. */
@@ -45,6 +71,7 @@ static json_t *describe(const struct places *p, const char *name)
 							  spec->branch));
 	if (live)
 		(void)json_object_update(j, live);
+	add_facts(p, name, j);
 	return j;
 }
 
@@ -55,52 +82,55 @@ static const char *text_of(const json_t *row, const char *key)
 	return s ? s : "-";
 }
 
-static char *age_of(const json_t *row)
+static uint64_t number_of(const json_t *row, const char *key)
 {
-	json_int_t s = json_integer_value(json_object_get(row, "uptime_ms")) / 1000;
+	return (uint64_t)json_integer_value(json_object_get(row, key));
+}
 
-	if (!json_object_get(row, "uptime_ms"))
+/* How long ago a time of the record was; "-" where there is none. */
+static char *since(const json_t *row, const char *key)
+{
+	uint64_t then = number_of(row, key), now = (uint64_t)time(NULL);
+
+	if (!then)
 		return xstrdup("-");
-	if (s < 120)
-		return xasprintf("%llds", (long long)s);
-	if (s < 7200)
-		return xasprintf("%lldm", (long long)s / 60);
-	return s < 172800 ? xasprintf("%lldh", (long long)s / 3600)
-			  : xasprintf("%lldd", (long long)s / 86400);
+	return human_span(now > then ? now - then : 0);
+}
+
+static void print_row(struct table *t, const json_t *row)
+{
+	bool running = streq(text_of(row, "state"), "running");
+	cleanup_free char *age = since(row, "created"), *size = human_size(number_of(row, "size"));
+	cleanup_free char *used = running ? xstrdup("now") : since(row, "last_used");
+
+	table_cell(t, text_of(row, "name"));
+	table_cell(t, text_of(row, "agent"));
+	table_cell(t, text_of(row, "engine"));
+	table_styled(t, running ? STYLE_GREEN : STYLE_NONE, text_of(row, "state"));
+	table_cell(t, age);
+	table_cellf(t, "%s%s", json_is_true(json_object_get(row, "size_partial")) ? ">" : "", size);
+	table_cell(t, used);
+	table_cell(t, text_of(row, "workspace"));
 }
 
 static void print_table(struct cli *cli, json_t *rows)
 {
 	static const struct table_column columns[] = {
 		{"NAME", .keep = true},
+		{"AGENT", .keep = true},
+		{"ENGINE", .keep = true},
 		{"STATE", .keep = true},
-		{"COMMANDS", .right = true, .keep = true},
-		{"UP", .right = true, .keep = true},
-		{"AGENT"},
-		{"ENGINE"},
+		{"AGE", .right = true, .keep = true},
+		{"SIZE", .right = true, .keep = true},
+		{"USED", .right = true, .keep = true},
 		{"WORKSPACE"},
 	};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 	json_t *row;
 	size_t i;
 
-	json_array_foreach (rows, i, row) {
-		cleanup_free char *age = age_of(row);
-		bool running = streq(text_of(row, "state"), "running");
-
-		table_cell(t, text_of(row, "name"));
-		table_styled(t, running ? STYLE_GREEN : STYLE_NONE, text_of(row, "state"));
-		if (running)
-			table_cellf(
-				t, "%lld",
-				(long long)json_integer_value(json_object_get(row, "commands")));
-		else
-			table_cell(t, "-");
-		table_cell(t, age);
-		table_cell(t, text_of(row, "agent"));
-		table_cell(t, text_of(row, "engine"));
-		table_cell(t, text_of(row, "workspace"));
-	}
+	json_array_foreach (rows, i, row)
+		print_row(t, row);
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
 }
 

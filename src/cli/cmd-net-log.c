@@ -14,7 +14,7 @@
 #include "base/ev.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "base/parse.h"
+#include "cli/since.h"
 #include "sandbox/store.h"
 
 #define RECORD_MAX (256 * KiB) /* a longer line is none of ours */
@@ -45,31 +45,6 @@ struct reader {
 	int64_t since_ms;
 	bool denied, json, color;
 };
-
-static int parse_since(const char *text, int64_t *ret_ms, struct err *err)
-{
-	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
-					    "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d"};
-	uint64_t ago;
-
-	if (parse_duration(text, &ago) == 0) {
-		int64_t now = (int64_t)time(NULL) * 1000;
-
-		*ret_ms = ago < (uint64_t)now ? now - (int64_t)ago : 0;
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		struct tm tm = {.tm_isdst = -1};
-		const char *end = strptime(text, forms[i], &tm);
-
-		if (!end || (*end && !streq(end, "Z")))
-			continue;
-		*ret_ms = (int64_t)(*end ? timegm(&tm) : mktime(&tm)) * 1000;
-		return 0;
-	}
-	return err_usage(err, "--since '%s' is no time; write 10m, 2026-01-31 or 2026-01-31T12:00",
-			 text);
-}
 
 static const char *text_of(const json_t *j, const char *key)
 {
@@ -315,7 +290,7 @@ static int show(struct cli *cli, const struct log_args *args, const char *dir)
 		.json = args->json,
 		.color = cli_color(cli, STDOUT_FILENO),
 	};
-	int r = args->since ? parse_since(args->since, &rd.since_ms, &cli->err) : 0;
+	int r = args->since ? since_parse(args->since, &rd.since_ms, &cli->err) : 0;
 
 	if (r < 0)
 		return r;

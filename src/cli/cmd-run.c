@@ -11,14 +11,17 @@
 #include "cli/attach.h"
 #include "cli/audit.h"
 #include "cli/exec.h"
+#include "cli/neighbours.h"
 #include "cli/settings.h"
 #include "sandbox/live.h"
+#include "sandbox/pipe.h"
+#include "sandbox/selftest.h"
 
 #define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
 
 struct run_args {
 	const char *name;
-	bool rm, detach, tty, no_tty;
+	bool rm, detach, clone, tty, no_tty;
 };
 
 #define AT(member) offsetof(struct run_args, member)
@@ -29,14 +32,22 @@ static const struct opt run_opts[] = {
 	 .complete = COMPLETE_SANDBOX},
 	{"rm", 0, OPT_BOOL, AT(rm), NULL, "remove the sandbox with its home when it stops"},
 	{"detach", 'd', OPT_BOOL, AT(detach), NULL, "leave the sandbox running when its commands have ended"},
+	{"clone", 0, OPT_BOOL, AT(clone), NULL, "work in a clone of the repository, which stays as it is"},
 	{"tty", 't', OPT_BOOL, AT(tty), NULL, "give the command a terminal of the sandbox"},
 	{"no-tty", 'T', OPT_BOOL, AT(no_tty), NULL, "no terminal, even when this is one"},
 	SETTINGS_OPTS,
 };
 /* clang-format on */
 
+/* Loading the supervisor and making the spec take about as long: both at once. */
+static void start_ahead(void *arg, const struct places *p, const struct sandbox_spec *so_far)
+{
+	live_ahead_start(arg, p, so_far);
+}
+
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
-		    const struct build *b, const struct strv *argv, uint32_t consent, int *ret_code)
+		    const struct build *b, const struct strv *argv, uint32_t consent,
+		    struct live_ahead *ahead, int *ret_code)
 {
 	enum live_flags flags =
 		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
@@ -50,9 +61,18 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.timeout_ms = s->config->limits.timeout_ms,
 		.consent = consent,
 	};
-	int r = live_start(&s->places, b->spec, flags, &conn, &cli->err);
+	int r = live_start(&s->places, b->spec, flags, ahead, &conn, &cli->err);
 
 	strv_init(&env);
+	if (r == 0)
+		r = pipe_credentials(&s->places, b->spec, conn, &cli->err);
+	if (r < 0)
+		return r;
+	/* What is thrown away at once is not created: its walls are those of the machine. */
+	if (!args->rm)
+		r = selftest_first_use(&s->places, b->spec,
+				       s->agent ? SELFTEST_OF_SANDBOX : SELFTEST_OF_MACHINE, conn,
+				       &cli->err);
 	if (r < 0)
 		return r;
 	if (argv->n == 0)
@@ -61,10 +81,41 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	return attach_run(conn, &a, ret_code, &cli->err);
 }
 
+static int run_again(struct cli *cli, const struct run_args *args, struct settings *s,
+		     const struct build *b, const struct strv *argv, uint32_t consent,
+		     struct live_ahead *ahead, int *ret_code)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
+		r = run_once(cli, args, s, b, argv, consent, ahead, ret_code);
+	return r;
+}
+
+/* git makes the clone itself, inside: the user's repository is only read, and there. */
+static int make_clone(struct cli *cli, struct settings *s, const struct build *b, uint32_t consent,
+		      struct live_ahead *ahead)
+{
+	const struct run_args args = {.no_tty = true};
+	cleanup_strv struct strv command;
+	int code = 0, r;
+
+	strv_init(&command);
+	build_clone_command(b->spec, &command);
+	r = run_again(cli, &args, s, b, &command, consent, ahead, &code);
+	if (r == 0 && code != 0)
+		r = err_set(&cli->err, EIO, "the clone of '%s' could not be made",
+			    b->spec->workspace);
+	return r;
+}
+
 static int check_options(struct cli *cli, const struct run_args *args)
 {
 	if (args->rm && args->detach)
 		return cli_usage(cli, "--rm and --detach exclude each other");
+	if (args->rm && args->clone)
+		return cli_usage(cli,
+				 "--rm and --clone exclude each other: the work would be lost");
 	if (args->tty && args->no_tty)
 		return cli_usage(cli, "--tty and --no-tty exclude each other");
 	return 0;
@@ -89,18 +140,25 @@ static void make_command(const struct settings *s, const struct build *b, int ar
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
-	struct settings_target target = {.name = args->name};
+	cleanup_(live_ahead_done) struct live_ahead ahead;
+	struct settings_target target = {.name = args->name, .clone = args->clone};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_strv struct strv command = {0};
 	uint32_t consent = 0;
 	int code = 0, rest, r = check_options(cli, args);
 
+	live_ahead_init(&ahead);
+
 	if (r == 0)
 		r = settings_operands(cli, argc, argv, &target, &rest);
 	if (r < 0)
 		return r;
 	target.alone = target.alone && !args->detach;
+	if (!cli->dry_run) {
+		target.begun = start_ahead;
+		target.arg = &ahead;
+	}
 	r = settings_build(cli, &target, &s, &b);
 	if (r < 0)
 		return r;
@@ -110,14 +168,17 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 		return cli_usage(cli, "no command: put one behind '--', or use --detach");
 	if (b.notice)
 		log_warn("run", "%s", b.notice);
+	if (s.agent)
+		neighbours_tell(&s.places, b.spec);
 	make_command(&s, &b, argc - rest, argv + rest, &command);
 	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
 			       &consent);
 	if (r < 0)
 		return r;
-	r = -EAGAIN;
-	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
-		r = run_once(cli, args, &s, &b, &command, consent, &code);
+	if (b.spec->clone && !build_clone_is_made(b.spec))
+		r = make_clone(cli, &s, &b, consent, &ahead);
+	if (r == 0)
+		r = run_again(cli, args, &s, &b, &command, consent, &ahead, &code);
 	return r < 0 ? r : code;
 }
 

@@ -6,6 +6,14 @@
 
 #include "cli/exec.h"
 
+void exec_shell_argv(struct strv *argv)
+{
+	/* The shell of the sandbox's own user, as its passwd says; a login shell, as ssh gives. */
+	strv_push(argv, "/bin/sh");
+	strv_push(argv, "-c");
+	strv_push(argv, "exec \"${SHELL:-/bin/sh}\" -l");
+}
+
 static int cmd_shell_run(struct cli *cli, void *args, int argc, char **argv)
 {
 	cleanup_strv struct strv command, env;
@@ -14,10 +22,7 @@ static int cmd_shell_run(struct cli *cli, void *args, int argc, char **argv)
 
 	strv_init(&command);
 	strv_init(&env);
-	/* The shell of the sandbox's own user, as its passwd says; a login shell, as ssh gives. */
-	strv_push(&command, "/bin/sh");
-	strv_push(&command, "-c");
-	strv_push(&command, "exec \"${SHELL:-/bin/sh}\" -l");
+	exec_shell_argv(&command);
 	return exec_in(cli, argv[0], &req);
 }
 

@@ -8,6 +8,7 @@
 /* clang-format off */
 const struct command *const commands[] = {
 	&cmd_run,
+	&cmd_up,
 	&cmd_audit,
 	&cmd_exec,
 	&cmd_shell,
@@ -15,9 +16,15 @@ const struct command *const commands[] = {
 	&cmd_inspect,
 	&cmd_stop,
 	&cmd_rm,
+	&cmd_prune,
+	&cmd_gc,
+	&cmd_preflight,
 	&cmd_selftest,
 	&cmd_net,
+	&cmd_diff,
+	&cmd_apply,
 	&cmd_quarantine,
+	&cmd_usage,
 	&cmd_config,
 	&cmd_profile,
 	&cmd_trust,

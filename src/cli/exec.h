@@ -16,5 +16,11 @@ struct exec_request {
 /* Returns the exit code, or -errno with cli->err filled. */
 int exec_in(struct cli *cli, const char *name, const struct exec_request *req);
 
+/* The command that `shell` and `up` run. */
+void exec_shell_argv(struct strv *argv);
+
 /* -t, -T and neither: a terminal is given when stdin, stdout and stderr are terminals. */
 bool exec_wants_tty(bool tty, bool no_tty);
+
+/* The shell of the sandbox's own user, as its passwd says; a login shell, as ssh gives. */
+void exec_shell_argv(struct strv *ret);

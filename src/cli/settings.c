@@ -101,7 +101,12 @@ static const struct agent *agent_to_run(const struct settings_target *t, const s
 int settings_build(struct cli *cli, const struct settings_target *t, struct settings *ret,
 		   struct build *ret_build)
 {
-	struct build_input in = {.path = t->path, .name = t->name, .environ = environ};
+	struct build_input in = {.path = t->path,
+				 .name = t->name,
+				 .clone = t->clone,
+				 .environ = environ,
+				 .begun = t->begun,
+				 .arg = t->arg};
 	int r;
 
 	if (t->agent)

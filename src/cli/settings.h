@@ -34,7 +34,11 @@ struct settings_target {
 	const char *name;	   /* NULL: made from the branch */
 	const char *argv0;	   /* the command; NULL: none yet */
 	const struct agent *agent; /* the one that was named; NULL: as the settings say */
+	bool clone; /* the agent works in a clone of its own */
 	bool alone; /* there is no command: the agent of the settings, if it has a program, is it */
+	/* See struct build_input; may be NULL. */
+	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
+	void *arg;
 };
 
 /*
@@ -65,7 +69,9 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	{"memory", 0, OPT_SIZE, 0, "SIZE", "memory limit", .key = "limits.memory"}, \
 	{"pids", 0, OPT_UINT, 0, "N", "limit of processes and threads", .key = "limits.pids"}, \
 	{"cpu", 0, OPT_UINT, 0, "PERCENT", "processor limit, in percent of one core", .key = "limits.cpu"}, \
-	{"timeout", 0, OPT_DURATION, 0, "TIME", "end the command after this time", .key = "limits.timeout"}
+	{"timeout", 0, OPT_DURATION, 0, "TIME", "end the command after this time", .key = "limits.timeout"}, \
+	{"budget", 0, OPT_STR, 0, "USD", "what the sandbox may spend at providers", .key = "budget.usd"}, \
+	{"budget-tokens", 0, OPT_UINT, 0, "N", "tokens it may use there", .key = "budget.tokens"}
 /* clang-format on */
 
 #define cleanup_settings cleanup_(settings_done)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/path.h"
 
 /* What single values must look like. Whether a pattern is wise is the policy layer's to judge. */
@@ -220,6 +221,32 @@ const char *check_source(const char *s)
 	if (n == 7 && memcmp(s, "command", n) == 0)
 		return what[1] && !has_control(what) ? NULL : "names no command";
 	return "is no source; write env:NAME, file:PATH or command:LINE";
+}
+
+const char *check_price(const char *s)
+{
+	static const char form[] = "is no price; write MODEL=INPUT/OUTPUT or "
+				   "MODEL=INPUT/OUTPUT/READ/WRITE, in US dollars for a million "
+				   "tokens, as in claude-opus=5/25";
+	const char *p = strrchr(s, '=');
+	size_t n = 0;
+
+	if (!p || p == s || has_control(s))
+		return form;
+	for (; *p; n++) {
+		size_t len = strcspn(++p, "/");
+		char number[24];
+		uint64_t v;
+
+		if (len >= sizeof(number))
+			return form;
+		memcpy(number, p, len);
+		number[len] = '\0';
+		if (parse_micro(number, &v) < 0 || v > UINT32_MAX)
+			return form;
+		p += len;
+	}
+	return n == 2 || n == 4 ? NULL : form;
 }
 
 const char *check_mask(const char *s)

@@ -82,6 +82,10 @@ struct config {
 		uint64_t timeout_ms; /* wall clock of a command; 0: none */
 	} limits;
 	struct {
+		uint64_t micro_usd, tokens; /* 0: no limit */
+	} budget;
+	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
+	struct {
 		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini, github,
 			npm;
 	} providers;

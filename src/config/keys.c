@@ -100,6 +100,15 @@ const struct key keys[KEY_N] = {
 	[KEY_TIMEOUT] = { "limits.timeout", KEY_DURATION, PROJECT_LOWER0, AT(limits.timeout_ms),
 		.def = "0", .option = "--timeout", .min = 1, .max = 365 * DAY_MS, .zero = true,
 		.help = "wall clock of a command; 0 for none" },
+	[KEY_BUDGET_USD] = { "budget.usd", KEY_MONEY, PROJECT_LOWER0, AT(budget.micro_usd),
+		.def = "0", .option = "--budget", .min = 1, .max = 1000000000000000, .zero = true,
+		.help = "US dollars a sandbox may spend at providers; 0 for any" },
+	[KEY_BUDGET_TOKENS] = { "budget.tokens", KEY_UINT, PROJECT_LOWER0, AT(budget.tokens),
+		.def = "0", .option = "--budget-tokens", .min = 1, .max = INT64_MAX, .zero = true,
+		.help = "tokens a sandbox may use at providers; 0 for any" },
+	[KEY_PRICES] = { "prices", KEY_LIST, PROJECT_SAME, AT(prices), .option = "--price",
+		.check = check_price,
+		.help = "what models cost, instead of what ralph knows" },
 	[KEY_PROVIDER_ANTHROPIC] = { "providers.anthropic", KEY_PROVIDER, PROJECT_SAME,
 		AT(providers.anthropic), .option = "--provider",
 		.help = "where Anthropic is reached instead of its public address" },
@@ -300,6 +309,7 @@ static int choice_index(const struct key *k, const char *text, struct err *err)
 static const char *const number_kinds[] = {
 	[KEY_UINT] = "a whole number; write it in base 10 without sign or leading zero",
 	[KEY_SIZE] = "a size; write it like 512, 64M or 8G",
+	[KEY_MONEY] = "an amount; write it like 20 or 0.5",
 	[KEY_DURATION] = "a duration; write it like 90, 500ms, 5m or 2h",
 };
 
@@ -312,6 +322,8 @@ static int set_number(uint64_t *at, const struct key *k, const char *text, struc
 		r = parse_size(text, &v);
 	else if (k->type == KEY_DURATION)
 		r = parse_duration(text, &v);
+	else if (k->type == KEY_MONEY)
+		r = parse_micro(text, &v);
 	else
 		r = parse_uint(text, 0, UINT64_MAX, &v);
 	if (r == -EINVAL)

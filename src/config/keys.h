@@ -29,6 +29,9 @@ enum key_id {
 	KEY_TMP,
 	KEY_OPEN_FILES,
 	KEY_TIMEOUT,
+	KEY_BUDGET_USD,
+	KEY_BUDGET_TOKENS,
+	KEY_PRICES,
 	KEY_PROVIDER_ANTHROPIC,
 	KEY_PROVIDER_BEDROCK,
 	KEY_PROVIDER_VERTEX,
@@ -48,6 +51,7 @@ enum key_type {
 	KEY_CHOICE,	/* an int-sized enum, the index into key.choices */
 	KEY_UINT,	/* uint64_t */
 	KEY_SIZE,	/* uint64_t, bytes */
+	KEY_MONEY,	/* uint64_t, millionths */
 	KEY_DURATION,	/* uint64_t, milliseconds */
 	KEY_PROVIDER,	/* struct config_provider: keys of its own, one below the other */
 	KEY_LIST,	/* struct strv */
@@ -181,3 +185,4 @@ const char *check_origin(const char *s);
 const char *check_token_url(const char *s);
 const char *check_way(const char *s);
 const char *check_source(const char *s);
+const char *check_price(const char *s);

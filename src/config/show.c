@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -60,6 +61,17 @@ static void put_number(struct buf *b, const struct key *k, uint64_t v)
 	static const struct unit plain[] = {{"", 1}};
 
 	put_units(b, v, k->type == KEY_SIZE ? sizes : k->type == KEY_DURATION ? durations : plain);
+}
+
+/* As parse_micro() reads it. */
+static void put_money(struct buf *b, uint64_t v)
+{
+	char part[8];
+	int n = snprintf(part, sizeof(part), "%06u", (unsigned int)(v % 1000000));
+
+	while (n > 0 && part[n - 1] == '0')
+		part[--n] = '\0';
+	(void)buf_printf(b, "%llu%s%s", (unsigned long long)(v / 1000000), n ? "." : "", part);
 }
 
 static void put_mounts(struct buf *b, const struct config *c)
@@ -163,6 +175,9 @@ static char *value_text(const struct config *c, enum key_id id)
 	case KEY_SIZE:
 	case KEY_DURATION:
 		put_number(&b, k, *(const uint64_t *)at);
+		break;
+	case KEY_MONEY:
+		put_money(&b, *(const uint64_t *)at);
 		break;
 	case KEY_LIST:
 		put_list(&b, at);

@@ -122,7 +122,9 @@ static enum cred_probe probe_file(const struct cred_host *h, struct cred_ref *re
 	if (r < 0)
 		return unusable(err, r, path);
 	if (l.expires_ms && l.expires_ms <= cred_host_now(h) && !l.refresh)
-		return unusable(err, err_set(err, EKEYEXPIRED, "has expired and cannot be renewed"),
+		return unusable(err,
+				err_set(err, EKEYEXPIRED,
+					"the login in it has expired and cannot be renewed"),
 				path);
 	ret->source = xasprintf("file:%s", path);
 	ret->expires_ms = l.expires_ms;
@@ -147,7 +149,9 @@ const struct cred_provider cred_anthropic_key = {
 	.service = SERVICE,
 	.origin = ORIGIN,
 	.endpoint = SERVICE,
-	.phantom = "sk-ant-api03-",
+	/* On a terminal Claude Code asks whether to use a key it does not know, and knows one by its
+	 * last 20 characters: with these in its settings it need not ask. */
+	.phantom = "sk-ant-api03-*-ralph-phantom-000000",
 	.login = "export ANTHROPIC_API_KEY=…",
 	.requests = requests,
 	.probe = probe_key,

@@ -33,10 +33,10 @@ static int parse_document(const char *text, size_t len, json_t **ret, json_t **r
 	struct err torn;
 
 	if (strspn(text, " \t\r\n") >= len)
-		return err_set(err, EINVAL, "is empty");
+		return err_set(err, EINVAL, "it is empty");
 	/* jansson's own words may quote what stands there. */
 	if (json_parse(text, len, &j, &torn) < 0 || !json_is_object(j))
-		return err_set(err, EINVAL, "is no whole JSON object");
+		return err_set(err, EINVAL, "it is no whole JSON object");
 	login = json_object_get(j, MEMBER);
 	if (!login || json_is_null(login))
 		return -ENOENT;
@@ -94,7 +94,7 @@ int claude_login_parse(const char *text, size_t len, struct claude_login *ret, s
 	if (r < 0)
 		return r;
 	if (!l.access)
-		return err_set(err, EKEYEXPIRED, "holds a login that has ended");
+		return err_set(err, EKEYEXPIRED, "the login in it has ended");
 	when = json_object_get(login, "expiresAt");
 	if (when && !json_is_null(when) && (!json_is_number(when) || json_number_value(when) < 0))
 		return err_set(err, EINVAL, "'expiresAt' is no time");
@@ -143,5 +143,5 @@ int claude_login_update(const char *text, size_t len, const char *posted,
 	if (fresh->scopes)
 		set_scopes(login, fresh->scopes);
 	*ret = json_dumps(j, JSON_COMPACT);
-	return *ret ? 0 : err_set(err, EINVAL, "cannot be written as JSON");
+	return *ret ? 0 : err_set(err, EINVAL, "it cannot be written as JSON");
 }

@@ -33,7 +33,7 @@ static int parse(const char *text, size_t len, struct cred_stored *s, struct err
 	int r;
 
 	if (json_parse(text, len, &j, &torn) < 0)
-		return err_set(err, EINVAL, "is no whole JSON object");
+		return err_set(err, EINVAL, "it is no whole JSON object");
 	r = json_get_str(j, "where", &where, err);
 	if (r == 0)
 		r = json_get_str(j, "kind", &kind, err);
@@ -48,7 +48,7 @@ static int parse(const char *text, size_t len, struct cred_stored *s, struct err
 	s->secret_service = streq(where, "secret-service");
 	s->is_key = streq(kind, "key");
 	if (!s->secret_service && (!token || !*token))
-		return err_set(err, EINVAL, "holds no token");
+		return err_set(err, EINVAL, "it holds no token");
 	s->token = token ? xstrdup(token) : NULL;
 	return 0;
 }

@@ -199,8 +199,6 @@ static int create_at(const struct cgroup_place *place, const struct cgroup_limit
 			return err_sys(err, -r, "cannot set %s of cgroup '%s/%s'", set[i].file,
 				       place->dir, c->name);
 	}
-	/* A thread that moves itself takes no global lock; a process does, and waits for an RCU
-	 * grace period of 5 to 15 ms. The child that enters has one thread. */
 	enter = place->v2 ? "cgroup.procs" : "tasks";
 	at->enter = openat(at->dir, enter, O_WRONLY | O_CLOEXEC);
 	if (at->enter < 0)
@@ -232,12 +230,13 @@ int cgroup_create(const struct cgroup_support *s, const char *name,
 	return 0;
 }
 
-int cgroup_enter(const struct cgroup *c)
+size_t cgroup_entries(const struct cgroup *c, int ret[CGROUP_PLACES_MAX])
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (write(c->at[i].enter, "0", 1) != 1)
-			return errno ? -errno : -EIO;
-	return 0;
+	size_t n = cgroup_clone_fd(c) >= 0 ? 0 : c->n;
+
+	for (size_t i = 0; i < n; i++)
+		ret[i] = c->at[i].enter;
+	return n;
 }
 
 int cgroup_clone_fd(const struct cgroup *c)

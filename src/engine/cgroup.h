@@ -20,8 +20,8 @@
  *	              the command, and the manager removes the scope when its last process ends
  *	CGROUP_NONE   rlimits only
  *
- * A cgroup is made before the fork and entered by the child between fork and exec. Processes are
- * never moved later: what is born inside stays inside. All functions but cgroup_enter() may block
+ * A process is born inside, or enters itself before it runs anything of the sandbox's. Nobody is
+ * moved later: what is born inside stays inside. All functions may block
  * for the time a file in cgroupfs takes; only cgroup_remove() waits for others, and says how long.
  */
 enum cgroup_method { CGROUP_NONE, CGROUP_V1, CGROUP_V2, CGROUP_SCOPE, CGROUP_METHOD_N };
@@ -107,12 +107,13 @@ struct cgroup {
 int cgroup_create(const struct cgroup_support *s, const char *name,
 		  const struct cgroup_limits *limits, struct cgroup *ret, struct err *err);
 /*
- * Two ways in, both for a process with one thread: the calling one enters between fork and exec
- * (async-signal-safe, 0 or -errno), or it is born inside by a clone3() with CLONE_INTO_CGROUP and
- * this descriptor, -1 where there is more than one hierarchy. On v2 the first way waits for an RCU
- * grace period of some milliseconds; the second never does.
+ * Two ways in, both for a process with one thread: it is born inside by a clone3() with
+ * CLONE_INTO_CGROUP and the descriptor of cgroup_clone_fd(), -1 where there is more than one
+ * hierarchy or an old one; or it writes "0" to each of cgroup_entries(), which are none in the
+ * first case. A thread that moves itself in v1 takes no global lock; anything else would wait for
+ * an RCU grace period of 5 to 15 ms.
  */
-int cgroup_enter(const struct cgroup *c);
+size_t cgroup_entries(const struct cgroup *c, int ret[CGROUP_PLACES_MAX]);
 int cgroup_clone_fd(const struct cgroup *c);
 /* SIGKILL to everything inside: cgroup.kill, else signals until nothing is left or deadline_ms
  * have passed (-ETIMEDOUT). */

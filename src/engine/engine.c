@@ -77,6 +77,12 @@ int engine_start(struct engine *e, struct engine_proc *ret, struct err *err)
 	return r;
 }
 
+void engine_kill(struct engine *e)
+{
+	if (e->ops->kill)
+		e->ops->kill(e);
+}
+
 int engine_stop(struct engine *e, struct err *err)
 {
 	int r = e->ops->stop(e, err);

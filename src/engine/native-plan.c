@@ -1,138 +1,118 @@
 #include "engine/native.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
 
-static void add(struct native *n, const char *a, const char *b, const char *c)
+/* What a row of the spec is for the guest; SPEC_MOUNT_N of them. */
+static const enum guest_mount_kind kinds[] = {
+	[SPEC_BIND_RO] = GUEST_BIND_RO,
+	[SPEC_BIND_RW] = GUEST_BIND_RW,
+	[SPEC_TMPFS] = GUEST_TMPFS,
+	[SPEC_PROC] = GUEST_PROC,
+	[SPEC_DEV] = GUEST_DEVICES,
+	[SPEC_SYMLINK] = GUEST_SYMLINK,
+	/* Made in the record before the start, where they stay. */
+	[SPEC_HOME_LINK] = GUEST_MOUNT_N,
+	[SPEC_HOME_FILE] = GUEST_MOUNT_N,
+	[SPEC_HOME_SEED] = GUEST_MOUNT_N,
+	[SPEC_FILE] = GUEST_FILE,
+	[SPEC_COPY] = GUEST_COPY,
+	[SPEC_DIR] = GUEST_DIR,
+	[SPEC_MASK] = GUEST_MASK,
+	[SPEC_RO] = GUEST_REMOUNT_RO,
+	[SPEC_PIN] = GUEST_BIND_RW,
+	[SPEC_PROTECT] = GUEST_BIND_RO,
+	[SPEC_HIDE] = GUEST_MASK,
+};
+static_assert(ARRAY_SIZE(kinds) == SPEC_MOUNT_N, "one row per kind");
+
+static uint32_t default_mode(enum spec_mount_kind kind)
 {
-	strv_push(&n->args, a);
-	if (b)
-		strv_push(&n->args, b);
-	if (c)
-		strv_push(&n->args, c);
+	return kind == SPEC_FILE || kind == SPEC_COPY ? 0444 : 0755;
 }
 
-static void add_perms(struct native *n, uint32_t mode)
+static void plan_mount(struct native *n, const struct spec_mount *m)
 {
-	if (!mode)
+	struct guest_mount *g = &n->root.mounts[n->root.n_mounts];
+	const char *source = m->kind == SPEC_FILE ? m->data : m->source;
+
+	if (kinds[m->kind] == GUEST_MOUNT_N)
 		return;
-	strv_push(&n->args, "--perms");
-	strv_pushf(&n->args, "%04o", mode & 07777);
+	*g = (struct guest_mount){
+		.kind = kinds[m->kind],
+		.source = source ? source : "",
+		.target = m->target,
+		.mode = m->mode & 07777 ? m->mode & 07777 : default_mode(m->kind),
+		.size = m->size,
+	};
+	if (g->kind == GUEST_MASK && S_ISDIR(m->mode))
+		g->kind = GUEST_MASK_DIR;
+	n->root.n_mounts++;
 }
 
-static int plan_file(struct native *n, const struct spec_mount *m, struct err *err)
+static int plan_root(struct native *n, const struct sandbox_spec *spec, struct err *err)
 {
-	if (n->n_files == NATIVE_FILES_MAX)
-		return err_set(err, E2BIG, "more than %d files in one sandbox", NATIVE_FILES_MAX);
-	add_perms(n, m->mode ? m->mode : 0444);
-	strv_push(&n->args, "--file");
-	n->files[n->n_files++] = (struct native_file){.arg = n->args.n, .mount = m};
-	if (m->kind == SPEC_FILE)
-		strv_pushf(&n->args, "<%zu bytes>", strlen(m->data));
-	else
-		strv_pushf(&n->args, "<%s>", m->source);
-	strv_push(&n->args, m->target);
+	if (spec->n_mounts > GUEST_MOUNTS_MAX)
+		return err_set(err, E2BIG, "more than %d mounts in one sandbox", GUEST_MOUNTS_MAX);
+	n->root.hostname = spec->hostname;
+	n->root.uid = spec->uid;
+	n->root.gid = spec->gid;
+	n->root.mounts = xcalloc(spec->n_mounts, sizeof(*n->root.mounts));
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		if (spec->mounts[i].kind >= SPEC_MOUNT_N)
+			return err_set(err, EINVAL, "mount '%s' is of an unknown kind",
+				       spec->mounts[i].target);
+		plan_mount(n, &spec->mounts[i]);
+	}
 	return 0;
 }
 
-static void plan_tmpfs(struct native *n, const struct spec_mount *m)
+void native_options(const char *guest, struct strv *out)
 {
-	add_perms(n, m->mode);
-	if (m->size) {
-		strv_push(&n->args, "--size");
-		strv_pushf(&n->args, "%llu", (unsigned long long)m->size);
-	}
-	add(n, "--tmpfs", m->target, NULL);
-}
-
-/* The host's /dev/null bound without device access: neither readable nor writable. */
-static void plan_mask(struct native *n, const struct spec_mount *m)
-{
-	if (!S_ISDIR(m->mode)) {
-		add(n, "--ro-bind", "/dev/null", m->target);
-		return;
-	}
-	add(n, "--tmpfs", m->target, NULL);
-	add(n, "--remount-ro", m->target, NULL);
-}
-
-static int plan_mount(struct native *n, const struct spec_mount *m, struct err *err)
-{
-	switch (m->kind) {
-	case SPEC_BIND_RO:
-		add(n, "--ro-bind", m->source, m->target);
-		return 0;
-	case SPEC_BIND_RW:
-		add(n, "--bind", m->source, m->target);
-		return 0;
-	case SPEC_TMPFS:
-		plan_tmpfs(n, m);
-		return 0;
-	case SPEC_PROC:
-		add(n, "--proc", m->target, NULL);
-		return 0;
-	case SPEC_DEV:
-		add(n, "--dev", m->target, NULL);
-		return 0;
-	case SPEC_SYMLINK:
-		add(n, "--symlink", m->source, m->target);
-		return 0;
-	case SPEC_HOME_LINK:
-	case SPEC_HOME_FILE:
-	case SPEC_HOME_SEED:
-		return 0; /* made in the record before the start: bwrap fails on a link that is
-			     there */
-	case SPEC_FILE:
-	case SPEC_COPY:
-		return plan_file(n, m, err);
-	case SPEC_DIR:
-		add_perms(n, m->mode);
-		add(n, "--dir", m->target, NULL);
-		return 0;
-	case SPEC_MASK:
-		plan_mask(n, m);
-		return 0;
-	case SPEC_PIN:
-		add(n, "--bind", m->source, m->target);
-		return 0;
-	case SPEC_PROTECT:
-		add(n, "--ro-bind", m->source, m->target);
-		return 0;
-	case SPEC_HIDE:
-		plan_mask(n, m);
-		return 0;
-	case SPEC_RO:
-		add(n, "--remount-ro", m->target, NULL);
-		return 0;
-	case SPEC_MOUNT_N:
-		break;
-	}
-	return err_set(err, EINVAL, "mount '%s' is of an unknown kind", m->target);
-}
-
-static void plan_isolation(struct native *n)
-{
-	static const char *const flags[] = {
-		"--unshare-user",    "--disable-userns", "--unshare-pid",
-		"--unshare-ipc",     "--unshare-uts",	 "--unshare-cgroup-try",
-		"--die-with-parent", "--as-pid-1",	 "--clearenv",
+	static const char *const fixed[] = {
+		"--unshare-user",
+		"--unshare-pid",
+		"--unshare-ipc",
+		"--unshare-uts",
+		"--die-with-parent",
+		"--as-pid-1",
+		"--clearenv",
+		/* Root of its namespaces, to make what is left; the sandbox's user afterwards. */
+		"--uid",
+		"0",
+		"--gid",
+		"0",
+		/* What it needs for that; it drops them before any command. */
+		"--cap-drop",
+		"ALL",
+		"--cap-add",
+		"CAP_SYS_ADMIN",
+		"--cap-add",
+		"CAP_SYS_RESOURCE",
+		"--cap-add",
+		"CAP_SETFCAP",
+		"--cap-add",
+		"CAP_SETPCAP",
+		"--cap-add",
+		"CAP_NET_ADMIN",
+		"--cap-add",
+		"CAP_NET_BIND_SERVICE",
+		"--dir",
+		GUEST_NEW_ROOT,
+		"--chdir",
+		"/",
 	};
-	/* What the guest needs until its sockets are out; it drops them before any command. */
-	static const char *const caps[] = {"CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_NET_ADMIN",
-					   "CAP_NET_BIND_SERVICE"};
+	/* The host's many mounts last: bwrap reads the table of all mounts for each bind. */
+	const char *const binds[] = {"--ro-bind",  guest, GUEST_PROGRAM,
+				     "--dev-bind", "/",	  GUEST_HOST};
 
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		strv_push(&n->args, flags[i]);
-	strv_push(&n->args, "--uid");
-	strv_pushf(&n->args, "%u", n->spec->uid);
-	strv_push(&n->args, "--gid");
-	strv_pushf(&n->args, "%u", n->spec->gid);
-	add(n, "--hostname", n->spec->hostname, NULL);
-	add(n, "--cap-drop", "ALL", NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
-		add(n, "--cap-add", caps[i], NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		strv_push(out, fixed[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(binds); i++)
+		strv_push(out, binds[i]);
 }
 
 static int find_guest(struct native *n, struct err *err)
@@ -142,7 +122,7 @@ static int find_guest(struct native *n, struct err *err)
 
 		if (m->kind == SPEC_BIND_RO && streq(path_base(m->target), "guest") &&
 		    path_under(m->target, "/run/ralph")) {
-			n->guest = m->target;
+			n->guest = m->source;
 			return 0;
 		}
 	}
@@ -158,14 +138,8 @@ int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *e
 	r = find_guest(n, err);
 	if (r < 0)
 		return r;
-	plan_isolation(n);
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		r = plan_mount(n, &spec->mounts[i], err);
-		if (r < 0)
-			return r;
-	}
-	add(n, "--chdir", "/", NULL);
-	return 0;
+	native_options(n->guest, &n->args);
+	return plan_root(n, spec, err);
 }
 
 static bool has_control(const char *s)
@@ -201,7 +175,36 @@ static void put_word(const char *s, FILE *out)
 	(void)fputc('\'', out);
 }
 
-/* One option a line; a golden test holds it, a person reads it. */
+/* Content is not shown, only how much there is. */
+static void put_mount(const struct guest_mount *m, FILE *out)
+{
+	static const char *const words[] = {
+		[GUEST_BIND_RO] = "bind-ro",   [GUEST_BIND_RW] = "bind",
+		[GUEST_TMPFS] = "tmpfs",       [GUEST_PROC] = "proc",
+		[GUEST_DEVICES] = "devices",   [GUEST_SYMLINK] = "symlink",
+		[GUEST_FILE] = "file",	       [GUEST_COPY] = "copy",
+		[GUEST_DIR] = "dir",	       [GUEST_MASK] = "mask",
+		[GUEST_MASK_DIR] = "mask-dir", [GUEST_REMOUNT_RO] = "remount-ro",
+	};
+
+	static_assert(ARRAY_SIZE(words) == GUEST_MOUNT_N, "one word per kind");
+	(void)fprintf(out, "  %s ", words[m->kind]);
+	if (m->kind == GUEST_FILE)
+		(void)fprintf(out, "<%zu bytes> ", strlen(m->source));
+	else if (m->source[0])
+		put_word(m->source, out);
+	if (m->kind != GUEST_FILE && m->source[0])
+		(void)fputc(' ', out);
+	put_word(m->target, out);
+	if (m->kind == GUEST_TMPFS || m->kind == GUEST_DIR || m->kind == GUEST_FILE ||
+	    m->kind == GUEST_COPY)
+		(void)fprintf(out, " mode=%04o", m->mode);
+	if (m->size)
+		(void)fprintf(out, " size=%llu", (unsigned long long)m->size);
+	(void)fputc('\n', out);
+}
+
+/* One option or mount a line; a golden test holds it, a person reads it. */
 void native_dump(const struct engine *e, FILE *out)
 {
 	const struct native *n = (const struct native *)e;
@@ -211,5 +214,10 @@ void native_dump(const struct engine *e, FILE *out)
 		(void)fputs(strncmp(n->args.v[i], "--", 2) == 0 ? " \\\n  " : " ", out);
 		put_word(n->args.v[i], out);
 	}
-	(void)fprintf(out, " \\\n  %s\n", n->guest);
+	(void)fprintf(out, " \\\n  %s\n", GUEST_PROGRAM);
+	(void)fprintf(out,
+		      "\nthe root of '%s', made by the guest before it is user %u of group %u:\n",
+		      n->root.hostname, n->root.uid, n->root.gid);
+	for (size_t i = 0; i < n->root.n_mounts; i++)
+		put_mount(&n->root.mounts[i], out);
 }

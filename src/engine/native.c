@@ -3,14 +3,18 @@
  *
  * DOC: Theory of operation
  *
- * plan() turns the spec into bwrap's options, in the order of the spec's mounts. Content that
- * bwrap reads from descriptors (files of the root, the option list itself) has a slot in the plan
- * and becomes a memory file only in start(). The network namespace is not bwrap's but the guest's:
- * only then may the guest open listeners in it (see docs/internals/sockets.md), which is why it
- * starts with four capabilities in its own user namespace and drops them before any command.
+ * plan() turns the spec into bwrap's options and a list of mounts. bwrap makes the namespaces, in
+ * which the guest is root, and shows it the host's file system; the guest makes the sandbox's own
+ * from the list, in the order of the spec's mounts (see guest/root.c). The network namespace is the
+ * guest's too: only then may it open listeners in it (see docs/internals/sockets.md). So it starts
+ * with six capabilities in a user namespace, and gives up both before any command.
  *
- * stop() kills the guest, whose death as pid 1 takes everything inside with it; bwrap ends when
- * the last of them is gone, so waiting for bwrap is waiting for all.
+ * So bwrap is the same for every sandbox, and can be started before there is a spec (launch(),
+ * adopt()), unless it has to be born in a cgroup of that sandbox. In the first version of cgroups
+ * the guest enters by itself.
+ *
+ * stop() kills the guest, whose death as pid 1 takes everything inside with it: the kernel lets it
+ * go when all the others are gone, so waiting for it is waiting for all. bwrap ends after it.
  */
 #include "engine/native.h"
 
@@ -27,27 +31,12 @@
 #include "engine/probe-host.h"
 #include "wire/wire.h"
 
-#define NATIVE_ARGS_MAX (1 * MiB) /* bwrap's options as text */
-#define STATUS_MAX 4096		  /* what bwrap may tell about its child */
-#define STOP_MS 5000		  /* from SIGKILL until everything inside must be gone */
+#define STATUS_MAX 4096 /* what bwrap may tell about its child */
+#define STOP_MS 5000	/* from SIGKILL until everything inside must be gone */
 
-/* What is open only while bwrap is being started. */
-struct start {
-	int files[NATIVE_FILES_MAX];
-	size_t n_files;
-	int guest_end, our_end, status_r, status_w, stderr_r, stderr_w, args;
-};
-
-static void start_done(struct start *s)
-{
-	int *fds[] = {&s->guest_end, &s->our_end,  &s->status_r, &s->status_w,
-		      &s->stderr_r,  &s->stderr_w, &s->args};
-
-	for (size_t i = 0; i < s->n_files; i++)
-		closep(&s->files[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		closep(fds[i]);
-}
+/* Before a spec says which directories a sandbox can write, this is where bwrap may be: one found
+ * elsewhere on PATH could be the work of the sandbox. */
+#define SAFE_BWRAP "/usr/bin/bwrap"
 
 static int open_pipe(int *ret_r, int *ret_w, struct err *err)
 {
@@ -60,127 +49,122 @@ static int open_pipe(int *ret_r, int *ret_w, struct err *err)
 	return 0;
 }
 
-static int open_content(const struct spec_mount *m)
+/* The line to the guest, what bwrap tells of its child, what it complains of. */
+static int open_lines(struct engine_launch *l, struct err *err)
 {
-	int fd;
+	int pair[2], r = wire_pair(pair, err);
 
-	if (m->kind == SPEC_FILE)
-		return fd_memfd("ralph-file", m->data, strlen(m->data));
-	fd = open(m->source, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	if (r < 0)
+		return r;
+	l->guest = pair[0];
+	l->theirs[0] = pair[1];
+	r = open_pipe(&l->status, &l->theirs[1], err);
+	return r < 0 ? r : open_pipe(&l->complaint, &l->theirs[2], err);
 }
 
-static int open_files(struct native *n, struct start *s, struct err *err)
+static int prepare(const char *bwrap, const char *guest, struct engine_launch *l, struct err *err)
 {
-	for (size_t i = 0; i < n->n_files; i++) {
-		const struct native_file *f = &n->files[i];
-		int fd = open_content(f->mount);
+	int r = open_lines(l, err);
 
-		if (fd < 0)
-			return err_sys(err, -fd, "cannot prepare '%s'", f->mount->target);
-		s->files[s->n_files++] = fd;
-		free(n->args.v[f->arg]);
-		n->args.v[f->arg] = xasprintf("%d", fd);
-	}
+	if (r < 0)
+		return r;
+	strv_push(&l->argv, bwrap);
+	native_options(guest, &l->argv);
+	strv_push(&l->argv, "--json-status-fd");
+	strv_pushf(&l->argv, "%d", l->theirs[1]);
+	strv_push(&l->argv, GUEST_PROGRAM);
+	strv_pushf(&l->argv, "%d", l->theirs[0]);
 	return 0;
 }
 
-/* The options travel in a descriptor, not in argv: no length limit, nothing in the process list. */
-static int open_args(struct native *n, struct start *s, struct err *err)
+/* Where limits are such that bwrap itself must be started in them, it waits for the spec. */
+static bool guest_enters_limits(enum spec_cgroup_kind kind)
 {
-	cleanup_buf struct buf b;
-	int r = 0;
-
-	buf_init(&b, NATIVE_ARGS_MAX);
-	for (size_t i = 0; r == 0 && i < n->args.n; i++)
-		r = buf_append(&b, n->args.v[i], strlen(n->args.v[i]) + 1);
-	if (r == 0)
-		r = buf_append(&b, "--json-status-fd", sizeof("--json-status-fd"));
-	if (r == 0)
-		r = buf_printf(&b, "%d", s->status_w);
-	if (r == 0)
-		r = buf_putc(&b, '\0');
-	if (r < 0)
-		return err_set(err, E2BIG, "the options of bwrap do not fit in %zu bytes",
-			       NATIVE_ARGS_MAX);
-	s->args = fd_memfd("ralph-bwrap-options", b.data, b.len);
-	return s->args < 0 ? err_sys(err, -s->args, "cannot create a memory file") : 0;
+	return kind == SPEC_CGROUP_NONE || kind == SPEC_CGROUP_V1;
 }
 
-static int open_start(struct native *n, struct start *s, struct err *err)
+static int native_launch(const struct sandbox_spec *so_far, const char *guest,
+			 struct engine_launch *ret, struct err *err)
 {
-	int pair[2], r;
+	cleanup_free char *bwrap = NULL;
+	int r = host_bwrap_path(&bwrap, err);
 
-	*s = (struct start){.guest_end = -1,
-			    .our_end = -1,
-			    .status_r = -1,
-			    .status_w = -1,
-			    .stderr_r = -1,
-			    .stderr_w = -1,
-			    .args = -1};
-	r = wire_pair(pair, err);
 	if (r < 0)
 		return r;
-	s->our_end = pair[0];
-	s->guest_end = pair[1];
-	r = open_pipe(&s->status_r, &s->status_w, err);
-	if (r == 0)
-		r = open_pipe(&s->stderr_r, &s->stderr_w, err);
-	if (r == 0)
-		r = open_files(n, s, err);
-	return r < 0 ? r : open_args(n, s, err);
+	if (!streq(bwrap, SAFE_BWRAP) || !guest_enters_limits(so_far->limits.cgroup))
+		return -EOPNOTSUPP;
+	return prepare(bwrap, guest, ret, err);
 }
 
-static int enter_cgroup(void *arg)
+static void watch(struct native *n, struct engine_launch *l)
 {
-	const struct native *n = arg;
+	n->line = take_fd(l->guest);
+	n->status = take_fd(l->status);
+	n->complaint = take_fd(l->complaint);
+	(void)fd_set_nonblock(n->status, true);
+	(void)fd_set_nonblock(n->complaint, true);
+}
 
-	return cgroup_enter(&n->cgroup);
+static void native_adopt(struct engine *e, struct engine_launch *l)
+{
+	struct native *n = native_of(e);
+	int pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
+
+	if (pidfd < 0)
+		return;
+	n->bwrap = (struct child){.pid = l->pid, .pidfd = pidfd};
+	watch(n, l);
 }
 
 /* bwrap as the child to run, behind systemd-run where the limits come from a scope. */
-static void bwrap_argv(const struct native *n, const struct start *s, struct strv *out)
+static int run_bwrap(struct native *n, struct engine_launch *l, struct err *err)
 {
-	if (n->support.method == CGROUP_SCOPE)
-		cgroup_scope_argv(n->cgroup_name, &n->limits, out);
-	strv_push(out, n->bwrap_path);
-	strv_push(out, "--args");
-	strv_pushf(out, "%d", s->args);
-	strv_push(out, n->guest);
-	strv_pushf(out, "%d", s->guest_end);
-}
-
-static int run_bwrap(struct native *n, struct start *s, struct err *err)
-{
-	cleanup_strv struct strv argv;
+	bool scope = n->support.method == CGROUP_SCOPE;
+	cleanup_strv struct strv argv = {0};
 	struct run run = RUN_INIT;
 
-	strv_init(&argv);
-	bwrap_argv(n, s, &argv);
+	if (scope)
+		cgroup_scope_argv(n->cgroup_name, &n->limits, &argv);
+	for (size_t i = 0; i < l->argv.n; i++)
+		strv_push(&argv, l->argv.v[i]);
 	run.argv = argv.v;
-	run.env = n->support.method == CGROUP_SCOPE ? environ : NULL;
-	run.stdio[2] = s->stderr_w;
-	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION | RUN_SEARCH_PATH;
+	run.env = scope ? environ : NULL;
+	run.stdio[2] = l->theirs[2];
+	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
 	run.into_cgroup = cgroup_clone_fd(&n->cgroup);
-	if (run.into_cgroup < 0) {
-		run.before_exec = enter_cgroup;
-		run.arg = n;
-	}
-	run_keep(&run, s->args);
-	run_keep(&run, s->guest_end);
-	run_keep(&run, s->status_w);
-	for (size_t i = 0; i < s->n_files; i++)
-		run_keep(&run, s->files[i]);
+	run_keep(&run, l->theirs[0]);
+	run_keep(&run, l->theirs[1]);
 	return run_start(&run, &n->bwrap, err);
 }
 
-/* bwrap is still mounting; its status line comes before the guest's first word. */
-static void watch_start(struct native *n, struct start *s)
+static int start_bwrap(struct native *n, struct err *err)
 {
-	n->status = take_fd(s->status_r);
-	n->complaint = take_fd(s->stderr_r);
-	(void)fd_set_nonblock(n->status, true);
-	(void)fd_set_nonblock(n->complaint, true);
+	cleanup_(engine_launch_done) struct engine_launch l;
+	cleanup_free char *bwrap = NULL;
+	int r = host_bwrap_path(&bwrap, err);
+
+	engine_launch_init(&l);
+	if (r == 0)
+		r = prepare(bwrap, n->guest, &l, err);
+	if (r == 0)
+		r = run_bwrap(n, &l, err);
+	if (r == 0)
+		watch(n, &l);
+	return r;
+}
+
+/* While bwrap starts: the list waits in the guest's socket. */
+static int send_root(const struct native *n, struct err *err)
+{
+	int fds[CGROUP_PLACES_MAX];
+	size_t n_fds = cgroup_entries(&n->cgroup, fds);
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	guest_root_put(&b, &n->root);
+	r = wire_send(n->line, WIRE_ROOT, 0, &b, fds, n_fds);
+	return r < 0 ? err_sys(err, -r, "cannot tell the guest its mounts") : 0;
 }
 
 /*
@@ -214,23 +198,19 @@ static int make_cgroup(struct native *n, struct err *err)
 
 static int native_start(struct engine *e, struct engine_proc *ret, struct err *err)
 {
-	cleanup_(start_done) struct start s;
 	struct native *n = native_of(e);
-	int r = open_start(n, &s, err);
+	int r = native_check_targets(n->spec, err);
 
 	if (r == 0)
-		r = native_check_targets(n->spec, err);
-	if (r == 0)
-		r = host_bwrap_path(&n->bwrap_path, err);
-	if (r == 0)
 		r = make_cgroup(n, err);
+	if (r == 0 && n->bwrap.pid <= 0)
+		r = start_bwrap(n, err);
 	if (r == 0)
-		r = run_bwrap(n, &s, err);
+		r = send_root(n, err);
 	if (r < 0)
 		return r;
-	watch_start(n, &s);
 	ret->pidfd = n->bwrap.pidfd;
-	ret->guest = take_fd(s.our_end);
+	ret->guest = take_fd(n->line);
 	return 0;
 }
 
@@ -272,13 +252,37 @@ static void native_complaint(struct engine *e, char *ret, size_t size)
 	ret[strcspn(ret, "\n")] = '\0';
 }
 
-static void wait_for_bwrap(struct native *n)
+static void wait_for(int pidfd)
 {
-	struct pollfd p = {.fd = n->bwrap.pidfd, .events = POLLIN};
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
 
 	while (poll(&p, 1, STOP_MS) < 0 && errno == EINTR)
 		;
+}
+
+/* The guest is the last to go of its pid namespace, and bwrap has nothing left to do then. It is
+ * waited for only where it may not be known, or is in the cgroup that is to be removed. */
+static void wait_for_end(struct native *n)
+{
+	if (n->init_pidfd >= 0 && cgroup_clone_fd(&n->cgroup) < 0) {
+		wait_for(n->init_pidfd);
+		return;
+	}
+	wait_for(n->bwrap.pidfd);
 	child_done(&n->bwrap);
+}
+
+static void native_kill(struct engine *e)
+{
+	struct native *n = native_of(e);
+
+	if (n->bwrap.pid <= 0)
+		return;
+	(void)native_init_pid(e);
+	if (n->init_pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, n->init_pidfd, SIGKILL, NULL, 0);
+	else
+		child_kill(&n->bwrap, SIGKILL);
 }
 
 static int native_stop(struct engine *e, struct err *err)
@@ -286,12 +290,8 @@ static int native_stop(struct engine *e, struct err *err)
 	struct native *n = native_of(e);
 
 	if (n->bwrap.pid > 0) {
-		(void)native_init_pid(e);
-		if (n->init_pidfd >= 0)
-			(void)syscall(SYS_pidfd_send_signal, n->init_pidfd, SIGKILL, NULL, 0);
-		else
-			child_kill(&n->bwrap, SIGKILL);
-		wait_for_bwrap(n);
+		native_kill(e);
+		wait_for_end(n);
 	}
 	if (n->cgroup.n == 0)
 		return 0;
@@ -305,7 +305,7 @@ static void native_init(struct engine *e)
 
 	strv_init(&n->args);
 	n->bwrap = (struct child){.pid = -1, .pidfd = -1};
-	n->status = n->complaint = n->init_pidfd = -1;
+	n->line = n->status = n->complaint = n->init_pidfd = -1;
 }
 
 static void native_done(struct engine *e)
@@ -313,10 +313,11 @@ static void native_done(struct engine *e)
 	struct native *n = native_of(e);
 
 	strv_done(&n->args);
+	guest_root_done(&n->root);
+	closep(&n->line);
 	closep(&n->status);
 	closep(&n->complaint);
 	closep(&n->init_pidfd);
-	free(n->bwrap_path);
 	free(n->cgroup_name);
 	cgroup_done(&n->cgroup);
 	cgroup_support_done(&n->support);
@@ -342,8 +343,11 @@ const struct engine_ops engine_native = {
 	.plan = native_plan,
 	.dump = native_dump,
 	.start = native_start,
+	.launch = native_launch,
+	.adopt = native_adopt,
 	.init_pid = native_init_pid,
 	.complaint = native_complaint,
+	.kill = native_kill,
 	.protect = native_protect,
 	.stop = native_stop,
 	.done = native_done,

@@ -2,32 +2,26 @@
 
 #include "engine/cgroup.h"
 #include "engine/engine.h"
+#include "wire/root.h"
 
 /* Shared by the two halves of the native engine: what it would do, and doing it. */
 
-#define NATIVE_FILES_MAX 56 /* SPEC_FILE and SPEC_COPY; each is a descriptor for bwrap */
-
-/* Where an option's descriptor number goes once the descriptor exists. */
-struct native_file {
-	size_t arg;
-	const struct spec_mount *mount; /* the spec's: it outlives the plan */
-};
+#define GUEST_PROGRAM "/guest" /* where the guest finds itself at first */
 
 struct native {
 	struct engine base;
 	const struct sandbox_spec *spec;
-	struct strv args;
-	struct native_file files[NATIVE_FILES_MAX];
-	size_t n_files;
-	const char *guest; /* its path inside */
+	struct strv args;	/* of bwrap, as shown */
+	struct guest_root root; /* strings are the spec's, which outlives the plan */
+	const char *guest;	/* its path on the host */
 
 	/* from start() on */
-	char *bwrap_path;
 	char *cgroup_name;
 	struct cgroup_support support;
 	struct cgroup_limits limits;
 	struct cgroup cgroup;
 	struct child bwrap;
+	int line;	/* to the guest, until start() gives it away */
 	int status;	/* bwrap tells its child's pid here */
 	int complaint;	/* bwrap's stderr */
 	pid_t init_pid; /* the guest, seen from here; 0 until bwrap has told */
@@ -39,6 +33,8 @@ static inline struct native *native_of(struct engine *e)
 	return (struct native *)e;
 }
 
+/* bwrap's options, all but the descriptors. */
+void native_options(const char *guest, struct strv *out);
 int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void native_dump(const struct engine *e, FILE *out);
 

@@ -69,10 +69,14 @@ static bool capabilities_are_gone(void)
 			return false;
 	if (ctl(PR_CAPBSET_READ, 0, 0) != 0)
 		return false;
-	for (unsigned long cap = 0; cap < CAPS_MAX; cap++)
-		if (ctl(PR_CAPBSET_READ, cap, 0) > 0 ||
-		    ctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap) > 0)
+	for (unsigned long cap = 0; cap < CAPS_MAX; cap++) {
+		int has = ctl(PR_CAPBSET_READ, cap, 0);
+
+		if (has < 0)
+			break; /* past the last one the kernel knows */
+		if (has || ctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap) > 0)
 			return false;
+	}
 	return ctl(PR_GET_NO_NEW_PRIVS, 0, 0) == 1;
 }
 

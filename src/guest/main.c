@@ -12,15 +12,18 @@
 #include "base/parse.h"
 #include "guest/confine.h"
 #include "guest/net.h"
+#include "guest/root.h"
 
 /*
  * DOC: Theory of operation
  *
- * pid 1 of a sandbox. It takes one WIRE_SETUP, makes the network, opens the listeners, gives up
- * every privilege, checks that they are gone, and only then says WIRE_UP and runs commands. On
- * any failure before that it says why and ends: nothing has run.
+ * pid 1 of a sandbox. It makes the network while nobody has told it anything yet. Told to by
+ * WIRE_ROOT, it builds the file system and moves into it; else it was started in one. It takes one
+ * WIRE_SETUP, opens the listeners, gives up every privilege, checks that they are gone, and only
+ *then says WIRE_UP and runs commands. On any failure before that it says why and ends: nothing has
+ *run.
  *
- *	main ─ net_enter ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid 1)
+ *	main ─ net_enter ─ root_enter ─ net_open ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid 1)
  *	                                                       └ minder_run, one per command
  *	                                                           └ payload_run ─ execve
  */
@@ -71,17 +74,40 @@ static int send_up(const struct guest *g, int *fds, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot hand over the listeners") : 0;
 }
 
-static int bring_up(struct guest *g, const struct wire_msg *msg, struct err *err)
+/* The file system, where it is ours to make. *ret says that it was, and who we are to become. */
+static int build_root(struct guest *g, struct wire_msg *msg, struct guest_root *ret,
+		      struct err *err)
 {
-	static int fds[GUEST_LISTENERS_MAX];
 	int r;
 
+	if (msg->type != WIRE_ROOT)
+		return 0;
+	r = guest_root_get(msg, ret, err);
+	if (r == 0)
+		r = root_enter(ret, msg->fds, msg->n_fds, err);
+	if (r < 0)
+		return r;
+	wire_msg_done(msg);
+	wire_msg_init(msg);
+	r = wire_recv(g->sock, msg);
+	return r <= 0 ? err_sys(err, r ? -r : EPIPE, "the guest cannot read its set-up") : 0;
+}
+
+static int bring_up(struct guest *g, struct wire_msg *msg, unsigned loopback, struct err *err)
+{
+	cleanup_guest_root struct guest_root root = {0};
+	static int fds[GUEST_LISTENERS_MAX];
+	int r = build_root(g, msg, &root, err);
+
+	if (r < 0)
+		return r;
 	if (msg->type != WIRE_SETUP)
 		return err_set(err, EPROTO, "the guest was not given its set-up first");
 	r = guest_setup_get(msg, &g->setup, err);
-	if (r < 0)
-		return r;
-	r = net_enter(&g->setup, fds, err);
+	if (r == 0 && !root.mounts)
+		r = root_take(&g->setup, err);
+	if (r == 0)
+		r = net_open(&g->setup, loopback, fds, err);
 	if (r < 0)
 		return r;
 	g->proc_fd = open_special("/proc", PROC_SUPER_MAGIC);
@@ -89,6 +115,8 @@ static int bring_up(struct guest *g, const struct wire_msg *msg, struct err *err
 		return err_set(err, ENODEV, "/proc is not mounted in the sandbox");
 	g->pts_fd = open_special("/dev/pts", DEVPTS_SUPER_MAGIC);
 	r = domain_init(&g->domain, &g->setup, err);
+	if (r == 0 && root.mounts)
+		r = root_leave_power(&root, err);
 	if (r == 0)
 		r = confine(err);
 	if (r == 0)
@@ -101,19 +129,21 @@ int main(int argc, char **argv)
 	static struct guest g = {.sock = SOCK_FD};
 	static struct wire_msg msg; /* lives as long as we do: the set-up points into it */
 	struct err err = {0};
+	unsigned loopback;
 	int r;
 
 	if (argc != 2 || tidy_fds(argv[1]) < 0 || chdir("/") < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) < 0)
 		return EXIT_RALPH;
 	wire_msg_init(&msg);
-	r = wire_recv(g.sock, &msg);
-	if (r == 0)
-		return EXIT_OK; /* the supervisor changed its mind */
-	if (r < 0)
-		(void)err_sys(&err, -r, "the guest cannot read its set-up");
-	else
-		r = bring_up(&g, &msg, &err);
+	r = net_enter(&loopback, &err);
+	if (r == 0) {
+		r = wire_recv(g.sock, &msg);
+		if (r == 0)
+			return EXIT_OK; /* the supervisor changed its mind */
+		r = r < 0 ? err_sys(&err, -r, "the guest cannot read its set-up")
+			  : bring_up(&g, &msg, loopback, &err);
+	}
 	if (r < 0) {
 		guest_send_error(g.sock, 0, -r, &err);
 		return EXIT_RALPH;

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -166,23 +165,18 @@ static int open_listener(const struct guest_listener *l, int *ret, struct err *e
 	return 0;
 }
 
-int net_enter(const struct guest_setup *s, int fds[GUEST_LISTENERS_MAX], struct err *err)
+int net_enter(unsigned *ret_loopback, struct err *err)
 {
-	bool named = s->hostname[0] != '\0';
-	unsigned lo = 0;
-	int r;
-
-	if (unshare(CLONE_NEWNET | CLONE_NEWNS | (named ? CLONE_NEWUTS : 0)) < 0)
+	if (unshare(CLONE_NEWNET) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's network namespace");
-	/* bwrap leaves mounts as followers of the host's: what is mounted there later, in a
-	 * directory that is seen here, would appear here too, writable. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
-	if (named && sethostname(s->hostname, strlen(s->hostname)) < 0)
-		return err_sys(err, errno, "cannot name the sandbox '%s'", s->hostname);
-	r = loopback_up(&lo, err);
-	if (r == 0 && s->routes)
-		r = add_routes(lo, err);
+	return loopback_up(ret_loopback, err);
+}
+
+int net_open(const struct guest_setup *s, unsigned loopback, int fds[GUEST_LISTENERS_MAX],
+	     struct err *err)
+{
+	int r = s->routes ? add_routes(loopback, err) : 0;
+
 	for (size_t i = 0; i < s->n_listeners && r == 0; i++)
 		r = open_listener(&s->listeners[i], &fds[i], err);
 	return r;

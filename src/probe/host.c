@@ -102,13 +102,13 @@ static int unmovable(const char *root, const char *target)
 	return n;
 }
 
-/* `protected ROOT TARGET…` */
+/* `protected ROOT TARGET…`: pairs of them. */
 static int protected(int argc, char **argv)
 {
 	int n = 0;
 
-	for (int i = 1; i < argc; i++)
-		n += unwritable_one(argv[i]) + unmovable(argv[0], argv[i]);
+	for (int i = 0; i + 1 < argc; i += 2)
+		n += unwritable_one(argv[i + 1]) + unmovable(argv[i], argv[i + 1]);
 	return n;
 }
 

@@ -23,9 +23,9 @@
  *
  * An argument "@parent" stands for the process that started this one: the minder.
  */
-#define PLAN_MAX (256 * KiB)
+#define PLAN_MAX (1 * MiB)
 #define ROWS_MAX 128
-#define ARGS_MAX 512
+#define ARGS_MAX 4000
 #define SAID_MAX 400
 #define ROW_MS 8000 /* for one attack, and for all programs together */
 

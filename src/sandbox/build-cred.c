@@ -5,6 +5,7 @@
 #include "sandbox/build.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
 #include "cred/bearer.h"
@@ -117,6 +118,71 @@ static enum cred_probe look(const struct probing *p, const char *name, const cha
 	return found;
 }
 
+/* Where programs keep the login that `mount` and `pipe` give as it is. */
+static const struct login_file {
+	const char *service;
+	const char *variable; /* the program's own, for its directory */
+	const char *dir, *name;
+} login_files[] = {
+	{"anthropic", "CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"},
+	{"openai", "CODEX_HOME", ".codex", "auth.json"},
+	{"gemini", NULL, ".gemini", "oauth_creds.json"},
+};
+
+static const struct login_file *login_file(const char *service)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(login_files); i++)
+		if (streq(login_files[i].service, service))
+			return &login_files[i];
+	return NULL;
+}
+
+/* The file on the host; NULL when nobody has logged in. */
+static char *login_path(const struct probing *p, const struct login_file *f)
+{
+	const char *own = f->variable ? cred_host_env(&p->host, f->variable) : NULL;
+	cleanup_free char *dir =
+		own && own[0] == '/' ? xstrdup(own) : cred_host_home(&p->host, f->dir);
+	cleanup_free char *path = path_join(dir, f->name);
+	struct err ignored;
+	struct stat st;
+	char *real;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || path_real(path, &real, &ignored) < 0)
+		return NULL;
+	return real;
+}
+
+/* The host's own file, as it is: asked for by the user, and never the default. */
+static int add_file(struct sandbox_spec *s, const struct probing *p, const char *name,
+		    enum spec_way way, char **notice, struct err *err)
+{
+	const struct login_file *f = login_file(name);
+	cleanup_free char *path = NULL, *dir = NULL, *target = NULL;
+	struct spec_credential *c;
+
+	if (!f)
+		return err_usage(err, "credentials: '%s' has no login file: its way is phantom",
+				 name);
+	path = login_path(p, f);
+	if (!path)
+		return 0; /* the agent asks its user to log in */
+	dir = path_join(s->home, f->dir);
+	target = path_join(dir, f->name);
+	c = spec_credential_add(s, name, "login-file");
+	c->way = way;
+	c->source = xasprintf("file:%s", path);
+	strv_pushf(&c->options, "target=%s", target);
+	if (way == SPEC_WAY_MOUNT)
+		(void)spec_mount_add(s, SPEC_BIND_RW, path, target,
+				     "the host's login itself: credentials, way mount");
+	build_notice(notice,
+		     "the sandbox has the login of '%s' itself; what runs inside can read it, and "
+		     "a renewal inside ends it on the host",
+		     path);
+	return 0;
+}
+
 /* A service of the agent's, or a name that a rule or the user's settings use. */
 static int add(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
 	       const char *name, char **notice, struct err *err)
@@ -127,6 +193,13 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
 		return 0;
+	if (way_of(said) == SPEC_WAY_ENV)
+		return err_usage(err,
+				 "credentials: way env is for engines that take variables with "
+				 "each command; engine %s has phantom, mount and pipe",
+				 s->engine);
+	if (way_of(said) != SPEC_WAY_PHANTOM)
+		return add_file(s, p, name, way_of(said), notice, err);
 	switch (look(p, name, said ? said->source : NULL, &ref, err)) {
 	case CRED_MISSING:
 		/* A rule may name what is not there: its requests are refused, and say so. */

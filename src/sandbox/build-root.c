@@ -50,6 +50,8 @@ static const char *const proc_masks[] = {
 	"/proc/dynamic_debug",
 };
 
+static const char *const proc_readonly[] = {"/proc/sys", "/proc/irq", "/proc/bus"};
+
 static const char *const cpu_files[] = {
 	"/sys/devices/system/cpu/online",
 	"/sys/devices/system/cpu/possible",
@@ -207,11 +209,14 @@ static void mask_roots_own(struct sandbox_spec *s)
 
 static void add_proc(struct sandbox_spec *s)
 {
+	struct stat st;
+
 	(void)spec_mount_add(s, SPEC_PROC, NULL, "/proc", "processes of the sandbox only");
-	/* bwrap leaves it as it is when it takes the directory itself for read-only, and then
-	 * root's files in it are not: core_pattern would be a way out. */
-	(void)spec_mount_add(s, SPEC_BIND_RO, "/proc/sys", "/proc/sys",
-			     "settings of the kernel, to be read");
+	/* With root's files in there, core_pattern say, there would be a way out. */
+	for (size_t i = 0; i < ARRAY_SIZE(proc_readonly); i++)
+		if (stat(proc_readonly[i], &st) == 0)
+			(void)spec_mount_add(s, SPEC_RO, NULL, proc_readonly[i],
+					     "settings of the kernel, to be read");
 	for (size_t i = 0; i < ARRAY_SIZE(proc_masks); i++)
 		add_mask(s, proc_masks[i]);
 	if (geteuid() == 0)
@@ -250,7 +255,6 @@ void build_root(struct sandbox_spec *s)
 {
 	struct stat st;
 
-	/* First what takes many mounts: bwrap reads the table of all mounts for each new one. */
 	add_proc(s);
 	add_dev(s);
 	add_system(s);

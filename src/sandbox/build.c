@@ -1,6 +1,7 @@
 #include "sandbox/build.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -29,7 +30,7 @@ static int find_workspace(const struct build_input *in, struct workspace *ret, s
 static int choose_name(const struct build_input *in, const struct workspace *w,
 		       const struct gitdir *g, char **ret, struct err *err)
 {
-	cleanup_free char *plain = NULL, *owner = NULL;
+	cleanup_free char *plain = NULL, *owner = NULL, *branch = NULL;
 
 	if (in->name) {
 		if (!name_valid(in->name))
@@ -41,13 +42,28 @@ static int choose_name(const struct build_input *in, const struct workspace *w,
 		*ret = xstrdup(in->name);
 		return 0;
 	}
-	plain = name_make(in->config->agent, g->branch, path_base(w->path), w->identity, false);
+	if (in->clone && g->branch)
+		branch = xasprintf("%s-clone", g->branch);
+	else if (g->branch)
+		branch = xstrdup(g->branch);
+	plain = name_make(in->config->agent, branch, path_base(w->path), w->identity, false);
 	owner = store_owner(in->places, plain);
 	if (!owner || streq(owner, w->path))
 		*ret = take_ptr(plain);
 	else
-		*ret = name_make(in->config->agent, g->branch, path_base(w->path), w->identity,
-				 true);
+		*ret = name_make(in->config->agent, branch, path_base(w->path), w->identity, true);
+	return 0;
+}
+
+/* One that works in a clone does not get the workspace itself by a word left out. */
+static int check_clone(const struct build_input *in, const struct sandbox_spec *s, struct err *err)
+{
+	cleanup_free char *clone = store_clone(in->places, s->name);
+	struct stat st;
+
+	if (!in->clone && lstat(clone, &st) == 0)
+		return err_usage(err, "sandbox '%s' works in a clone; use --clone, or another name",
+				 s->name);
 	return 0;
 }
 
@@ -59,7 +75,7 @@ static int check_owner(const struct build_input *in, const struct sandbox_spec *
 	if (owner && !streq(owner, s->workspace))
 		return err_usage(err, "sandbox '%s' belongs to '%s'; choose another name", s->name,
 				 owner);
-	return 0;
+	return owner ? check_clone(in, s, err) : 0;
 }
 
 static int set_identity(struct sandbox_spec *s, const struct build_input *in, struct err *err)
@@ -93,6 +109,8 @@ static int set_limits(struct sandbox_spec *s, const struct config *c, struct err
 		r = limits_decide(c, &facts, &support, &s->limits, err);
 	if (r < 0)
 		return r;
+	s->budget = (struct spec_budget){c->budget.micro_usd, c->budget.tokens};
+	strv_extend(&s->prices, &c->prices);
 	s->limits.controllers = support.controllers;
 	cgroup_support_to_spec(&support, &s->limits);
 	s->limits.n_rlimits =
@@ -155,7 +173,7 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	(void)spec_mount_add(s, SPEC_BIND_RO, guest, "/run/ralph/guest", "ralph's own pid 1");
 	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, "the sandbox's own home");
 	add_tools(s, f->tools);
-	r = build_workspace(s, in, f->git, err);
+	r = in->clone ? build_clone(s, in, f->git, err) : build_workspace(s, in, f->git, err);
 	if (r == 0)
 		r = add_user_mounts(s, in, err);
 	build_watch_path(s, getenv("PATH"));
@@ -204,9 +222,13 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	if (r == 0)
 		r = check_owner(in, s, err);
 	if (r == 0)
+		r = set_limits(s, in->config, err);
+	if (r == 0)
 		r = build_agent_find(in, &a, err);
 	if (r < 0)
 		return r;
+	if (in->begun)
+		in->begun(in->arg, in->places, s);
 	host_path = agent_search_path(a->program, getenv("PATH"), in->places->home);
 	ti.path = host_path;
 	shown_by_user(in->config, &shown);
@@ -218,8 +240,6 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	r = packages_check(in->config, &tools, s->home, home, err);
 	if (r == 0)
 		r = build_env(s, in, path, err);
-	if (r == 0)
-		r = set_limits(s, in->config, err);
 	if (r == 0)
 		r = add_mounts(s, in, &(struct found){a, &tools, git}, &ret->notice, err);
 	if (r < 0)

@@ -19,8 +19,13 @@ struct build_input {
 	const char *name;     /* NULL: made from agent, branch and directory */
 	const char *argv0;    /* the command, for finding tools that live in $HOME; NULL: none */
 	char *const *environ; /* the host's */
+	bool clone;	      /* the agent works in a clone of its own */
 	bool run_agent;	      /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks;  /* that must hold, as the agent's settings have them; NULL: none */
+	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is
+	 * still to come. May be NULL. */
+	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
+	void *arg;
 };
 
 struct build {
@@ -47,6 +52,13 @@ int build_identity(const struct build_input *in, struct sandbox_spec *s, struct 
 /* build-workspace.c: the workspace, and what in it is not the agent's to write or to read */
 int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		    struct err *err);
+/* build-clone.c: instead of it, a clone in the sandbox's record, and the repository to be read */
+#define CLONE_ORIGIN "/run/ralph/origin.git"
+int build_clone(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		struct err *err);
+/* The command that makes the clone inside, for whoever finds it empty. */
+void build_clone_command(const struct sandbox_spec *s, struct strv *ret);
+bool build_clone_is_made(const struct sandbox_spec *s);
 /* The same for another directory that is writable inside; git may be NULL. */
 int build_guard(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		const char *source, const char *target, struct err *err);

@@ -68,6 +68,9 @@ void client_exited(struct client *c, uint32_t code)
 	wire_put_u32(&b, sup_stays(c->sup));
 	if (c->sup->ev)
 		ev_timer_stop(c->sup->ev, &c->limit);
+	/* Where this was the last one, the end can begin. */
+	if (c->sup->state == SUP_UP && !sup_stays(c->sup))
+		engine_kill(c->sup->engine);
 	/* The answer first: nobody should wait for our log. */
 	reply(c, WIRE_EXITED, &b, NULL, 0);
 	sup_event(c->sup, "exec-end",

@@ -31,6 +31,7 @@ static int make_phantom(const struct spec_credential *c, char **ret, struct err 
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	unsigned char raw[PHANTOM_BYTES];
 	char text[PHANTOM_BYTES + 1];
+	const char *shape, *star;
 
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
 		return err_sys(err, errno, "cannot get random bytes");
@@ -38,7 +39,10 @@ static int make_phantom(const struct spec_credential *c, char **ret, struct err 
 	for (size_t i = 0; i < sizeof(raw); i++)
 		text[i] = alphabet[raw[i] % 64];
 	text[PHANTOM_BYTES] = '\0';
-	*ret = xasprintf("%s%s", c->phantom ? c->phantom : "ralph-", text);
+	shape = c->phantom ? c->phantom : "ralph-";
+	star = strchr(shape, '*');
+	*ret = star ? xasprintf("%.*s%s%s", (int)(star - shape), shape, text, star + 1)
+		    : xasprintf("%s%s", shape, text);
 	return 0;
 }
 
@@ -93,9 +97,12 @@ void cred_link_routes(const struct supervisor *s, struct gw_config *c)
 		const struct spec_credential *from = &s->spec->credentials[i];
 		struct gw_route *to;
 
-		if (!from->endpoint || !from->origin || from->way != SPEC_WAY_PHANTOM)
+		if (!s->cred.phantoms[i])
 			continue;
-		to = gw_route_add(c, from->endpoint, from->origin, from->name);
+		/* Without an endpoint only rules use it; its phantom is told all the same. */
+		to = from->endpoint && from->origin
+			     ? gw_route_add(c, from->endpoint, from->origin, from->name)
+			     : gw_route_add(c, "", "", from->name);
 		to->phantom = xstrdup(s->cred.phantoms[i]);
 		to->ca_file = from->ca_file ? xstrdup(from->ca_file) : NULL;
 		to->private = from->private;
@@ -169,6 +176,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		return;
 	}
 	if ((unsigned)m.type == GW_HEADER_IS && take_asked(&s->cred, m.id)) {
+		usage_link_header(s, &m);
 		if (s->gateway.sock >= 0)
 			(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m.id,
 					&m.body, NULL, 0);

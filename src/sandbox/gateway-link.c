@@ -105,7 +105,11 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		ca_link_ask(s, &m);
 		break;
 	case GW_HEADER:
-		cred_link_ask(s, &m);
+		if (!usage_link_refuses(s, &m))
+			cred_link_ask(s, &m);
+		break;
+	case GW_USAGE:
+		usage_link_report(s, &m);
 		break;
 	case GW_HEALTH:
 		break;

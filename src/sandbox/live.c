@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,6 +18,7 @@
 #include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
+#include "sandbox/supervisor-fd.h"
 #include "wire/wire.h"
 
 extern char **environ;
@@ -27,9 +29,10 @@ extern char **environ;
 
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
-static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
+static void supervisor_env(struct strv *env)
 {
 	static const char *const names[] = {
+		"PATH",
 		"HOME",
 		"XDG_RUNTIME_DIR",
 		"XDG_STATE_HOME",
@@ -46,7 +49,6 @@ static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 		"RALPH_LIBEXEC",
 	};
 
-	strv_take(env, host_path(spec, getenv("PATH") ? getenv("PATH") : ""));
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = getenv(names[i]);
 
@@ -55,54 +57,39 @@ static void supervisor_env(const struct sandbox_spec *spec, struct strv *env)
 	}
 }
 
-/* The numbers that supervisor.c knows its descriptors by. */
-struct handover {
-	int fds[6]; /* connection, spec, live lock, record, lock, the user's environment or -1 */
+/* What the process does that is to become the supervisor, between fork and exec. */
+struct birth {
+	struct engine_launch *launch; /* its child from then on; NULL: none */
+	int conn;
 };
 
-static int place_handover(void *arg)
+static int on_birth(void *arg)
 {
-	const struct handover *h = arg;
-	int high[ARRAY_SIZE(h->fds)];
+	const struct birth *b = arg;
 
-	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++) {
-		high[i] = h->fds[i] < 0 ? -1 : fcntl(h->fds[i], F_DUPFD_CLOEXEC, 32);
-		if (h->fds[i] >= 0 && high[i] < 0)
-			return -errno;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(h->fds); i++)
-		if (high[i] >= 0 && dup2(high[i], 3 + (int)i) < 0)
-			return -errno;
-	return 0;
+	if (b->launch)
+		engine_launch_run(b->launch);
+	return dup2(b->conn, SUPERVISOR_FD) < 0 ? -errno : 0;
 }
 
-static int spawn_supervisor(const struct places *p, const struct store_entry *e,
-			    const struct sandbox_spec *spec, int spec_fd, int conn, struct err *err)
+static int spawn_supervisor(const struct places *p, const char *name, struct birth *birth,
+			    struct err *err)
 {
 	cleanup_free char *program = places_program(p, "supervisor");
-	char *argv[] = {program, e->name, NULL};
-	struct handover h = {{conn, spec_fd, e->live, e->dir, e->lock, -1}};
-	cleanup_fd int user_env = -1;
+	char *argv[] = {program, (char *)(uintptr_t)name, NULL};
 	cleanup_strv struct strv env;
 	struct run run = RUN_INIT;
 	struct child child;
 	int r;
 
 	strv_init(&env);
-	supervisor_env(spec, &env);
-	/* For the credential helper alone: the supervisor hands it on without a look. */
-	if (spec->n_credentials) {
-		user_env = host_environ_memfd(spec, environ);
-		if (user_env < 0)
-			return err_sys(err, -user_env, "cannot create a memory file");
-		h.fds[5] = user_env;
-	}
+	supervisor_env(&env);
 	run.argv = argv;
 	run.env = env.v;
 	run.dir = "/";
 	run.flags = RUN_NEW_SESSION;
-	run.before_exec = place_handover;
-	run.arg = &h;
+	run.before_exec = on_birth;
+	run.arg = birth;
 	r = run_start(&run, &child, err);
 	if (r < 0)
 		return r;
@@ -110,16 +97,81 @@ static int spawn_supervisor(const struct places *p, const struct store_entry *e,
 	return 0;
 }
 
-static int spec_memfd(const struct sandbox_spec *spec, struct err *err)
+/* A supervisor that waits to be told what for; the connection is all that keeps it. */
+static int new_supervisor(const struct places *p, const char *name, struct engine_launch *launch,
+			  int *ret, struct err *err)
+{
+	cleanup_fd int ours = -1, theirs = -1;
+	int pair[2], r = wire_pair(pair, err);
+	struct birth birth = {.launch = launch};
+
+	if (r < 0)
+		return r;
+	ours = pair[0];
+	birth.conn = theirs = pair[1];
+	r = spawn_supervisor(p, name, &birth, err);
+	if (r == 0)
+		*ret = take_fd(ours);
+	return r;
+}
+
+void live_ahead_init(struct live_ahead *a)
+{
+	a->conn = -1;
+	engine_launch_init(&a->launch);
+}
+
+void live_ahead_start(struct live_ahead *a, const struct places *p,
+		      const struct sandbox_spec *so_far)
+{
+	cleanup_free char *guest = places_program(p, "guest");
+	struct err ignored;
+	bool launch;
+
+	if (runtime_exists(p, so_far->name))
+		return;
+	launch = engine_launch_open(so_far, guest, &a->launch, &ignored) == 0;
+	if (new_supervisor(p, so_far->name, launch ? &a->launch : NULL, &a->conn, &ignored) < 0)
+		a->launch.pid = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(a->launch.theirs); i++)
+		closep(&a->launch.theirs[i]); /* else we would keep the guest's line open */
+}
+
+void live_ahead_done(struct live_ahead *a)
+{
+	closep(&a->conn);
+	engine_launch_done(&a->launch);
+}
+
+static int send_start(int conn, const struct engine_launch *l, const struct store_entry *e,
+		      const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
-	int fd;
+	int fds[] = {e->live, e->dir, e->lock, -1, -1, -1, -1}, r;
+	cleanup_fd int user_env = -1;
+	cleanup_buf struct buf b;
+	size_t n = 3;
 
 	if (!text)
 		return err_set(err, EINVAL, "the spec cannot be written as JSON");
-	fd = fd_memfd("ralph-spec", text, strlen(text));
-	return fd < 0 ? err_sys(err, -fd, "cannot create a memory file") : fd;
+	if (l->pid > 0) {
+		fds[n++] = l->guest;
+		fds[n++] = l->status;
+		fds[n++] = l->complaint;
+	}
+	/* For the credential helper alone: the supervisor hands it on without a look. */
+	if (spec->n_credentials) {
+		user_env = host_environ_memfd(spec, environ);
+		if (user_env < 0)
+			return err_sys(err, -user_env, "cannot create a memory file");
+		fds[n++] = user_env;
+	}
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text);
+	wire_put_u32(&b, (uint32_t)l->pid);
+	r = wire_send(conn, WIRE_START, 0, &b, fds, n);
+	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
 
 /* What a supervisor that was killed could not clear away. */
@@ -131,34 +183,29 @@ static void clean_stale(const struct places *p, const struct store_entry *e)
 	if (store_read_spec(e, &old, &ignored) == 0)
 		engine_clean(old);
 	runtime_remove(p, e->name);
+	store_mark(e, false);
 }
 
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
-		 int *ret, struct err *err)
+		 struct live_ahead *ahead, int *ret, struct err *err)
 {
-	cleanup_fd int memfd = -1, ours = -1, theirs = -1;
-	int pair[2], r;
+	int r;
 
 	if (store_was_killed(e))
 		clean_stale(p, e);
 	r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_fill_home(e, spec, err);
-	if (r < 0)
-		return r;
-	memfd = spec_memfd(spec, err);
-	if (memfd < 0)
-		return memfd;
-	r = wire_pair(pair, err);
-	if (r < 0)
-		return r;
-	ours = pair[0];
-	theirs = pair[1];
-	r = spawn_supervisor(p, e, spec, memfd, theirs, err);
-	if (r < 0)
-		return r;
-	*ret = take_fd(ours);
-	return 0;
+	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)
+		r = err_sys(err, errno, "cannot make the clone of sandbox '%s'", e->name);
+	if (r == 0 && ahead->conn < 0)
+		r = new_supervisor(p, e->name, NULL, &ahead->conn, err);
+	if (r == 0)
+		r = send_start(ahead->conn, &ahead->launch, e, spec, err);
+	if (r == 0)
+		*ret = take_fd(ahead->conn);
+	live_ahead_done(ahead);
+	return r;
 }
 
 /* Rules of `ralph net` are no setting of one command: a live sandbox that has others gets them. */
@@ -196,8 +243,8 @@ static int connect_or_lock(const struct places *p, struct store_entry *e, int *r
 	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
 }
 
-static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ret,
-			    struct err *err)
+static int connect_or_start(const struct places *p, const struct sandbox_spec *spec,
+			    struct live_ahead *ahead, int *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	int r = store_open(p, spec->name, true, &e, err);
@@ -214,7 +261,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	}
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
-	return r < 0 ? r : start(p, spec, &e, ret, err);
+	return r < 0 ? r : start(p, spec, &e, ahead, ret, err);
 }
 
 static_assert((int)LIVE_CONFIRMED == (int)WIRE_EXEC_CONFIRMED &&
@@ -236,14 +283,14 @@ static int send_flags(int conn, enum live_flags flags)
 }
 
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       int *ret, struct err *err)
+	       struct live_ahead *ahead, int *ret, struct err *err)
 {
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;
 
 	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
 		closep(&conn);
-		r = connect_or_start(p, spec, &conn, err);
+		r = connect_or_start(p, spec, ahead, &conn, err);
 	}
 	if (r < 0)
 		return r;
@@ -291,18 +338,29 @@ int live_wait_up(int conn, const char *name, struct err *err)
 int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
 		  int *ret, struct err *err)
 {
+	struct live_ahead none;
 	cleanup_fd int conn = -1;
 	int r = -EAGAIN;
 
+	live_ahead_init(&none);
 	for (int i = 0; r == -EAGAIN && i < STALE_TRIES; i++) {
 		closep(&conn);
-		r = live_start(p, spec, flags, &conn, err);
+		r = live_start(p, spec, flags, &none, &conn, err);
 		if (r == 0)
 			r = live_wait_up(conn, spec->name, err);
 	}
 	if (r == 0)
 		*ret = take_fd(conn);
 	return r;
+}
+
+int live_keep(int conn, const char *name, uint32_t consent, struct err *err)
+{
+	int r = send_flags(conn, LIVE_KEEP | consent);
+
+	/* An answer to the next question says that it was heard. */
+	return r < 0 ? err_sys(err, -r, "cannot reach sandbox '%s'", name)
+		     : live_wait_up(conn, name, err);
 }
 
 static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
@@ -337,6 +395,25 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	if (r == 0 && store_was_killed(&e))
 		clean_stale(p, &e);
 	return r == -ESTALE ? 0 : r; /* it removed itself */
+}
+
+int live_clean(const struct places *p, const char *name, bool *ret_cleaned, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = store_open(p, name, false, &e, err);
+
+	*ret_cleaned = false;
+	if (r == 0)
+		r = store_lock(p, &e, 0, err);
+	if (r == 0)
+		r = store_lock_live(p, &e, 0, err);
+	if (r == -EWOULDBLOCK || r == -ESTALE || r == -ENOENT)
+		return 0;
+	if (r < 0 || !store_was_killed(&e))
+		return r;
+	clean_stale(p, &e);
+	*ret_cleaned = true;
+	return 0;
 }
 
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strv.h"
+#include "engine/engine.h"
 #include "sandbox/connect.h"
 #include "sandbox/places.h"
 #include "spec/spec.h"
@@ -21,12 +22,28 @@ enum live_flags {
 };
 
 /*
+ * A supervisor that was started before it is known what for, with what its engine can start without
+ * knowing: all that takes about as long as making the spec. It ends when this is done with.
+ */
+struct live_ahead {
+	int conn; /* -1: none */
+	struct engine_launch launch;
+};
+
+void live_ahead_init(struct live_ahead *a);
+/* Does nothing where there seems to be a live sandbox, or anything is in the way. */
+void live_ahead_start(struct live_ahead *a, const struct places *p,
+		      const struct sandbox_spec *so_far);
+void live_ahead_done(struct live_ahead *a);
+
+/*
  * Connects to the sandbox of this spec, starting it when it is not live. One that is live with
  * other settings is an error that names the first difference. The connection's first frame may be
- * sent at once. -EAGAIN: it ended or was removed just now; try again.
+ * sent at once. -EAGAIN: it ended or was removed just now; try again. What is ahead is taken where
+ * a new supervisor is needed.
  */
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       int *ret, struct err *err);
+	       struct live_ahead *ahead, int *ret, struct err *err);
 
 /* Waits until a sandbox that live_start() started or found is up. */
 int live_wait_up(int conn, const char *name, struct err *err);
@@ -34,10 +51,17 @@ int live_wait_up(int conn, const char *name, struct err *err);
 int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
 		  int *ret, struct err *err);
 
+/* The sandbox stays up without this connection from now on; consent: of enum live_flags. */
+int live_keep(int conn, const char *name, uint32_t consent, struct err *err);
+
 /* Ends everything in NAME (commands get grace_ms) and waits for it; 0 when it was not live. */
 int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err);
 /* Removes NAME; a live one only with force. */
 int live_remove(const struct places *p, const char *name, bool force, struct err *err);
+
+/* Clears away what a killed supervisor of NAME left, if one did; a live one is left alone, and one
+ * that is being started or removed too. */
+int live_clean(const struct places *p, const char *name, bool *ret_cleaned, struct err *err);
 
 /* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);

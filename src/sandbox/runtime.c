@@ -110,6 +110,14 @@ int runtime_connect(const struct places *p, const char *name, int *ret, struct e
 	return err_sys(err, -r, "cannot reach sandbox '%s'", name);
 }
 
+bool runtime_exists(const struct places *p, const char *name)
+{
+	cleanup_free char *path = path_join(p->runtime, name);
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
 void runtime_remove(const struct places *p, const char *name)
 {
 	cleanup_free char *path = path_join(p->runtime, name);

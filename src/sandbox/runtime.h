@@ -3,9 +3,13 @@
 #include "base/err.h"
 #include "sandbox/places.h"
 
+#include <stdbool.h>
+
 /* The control socket of a live sandbox: PLACES/runtime/NAME/ctl, for its own user only. */
 
 int runtime_listen(const struct places *p, const char *name, int *ret, struct err *err);
 /* *ret is -1 when the sandbox is not live. A directory that others could have made is an error. */
 int runtime_connect(const struct places *p, const char *name, int *ret, struct err *err);
+/* Something is there for a live sandbox of this name, or was left. */
+bool runtime_exists(const struct places *p, const char *name);
 void runtime_remove(const struct places *p, const char *name);

@@ -10,6 +10,7 @@
 #include "sandbox/tools-table.h"
 
 #define NEIGHBOURS_MAX 16 /* of a directory that may hold thousands */
+#define PROTECTED_MAX 200 /* a repository with many submodules has as many of each kind */
 
 /* What a mount of the plan shows is no secret: the user asked for it. */
 static bool is_given(const struct sandbox_spec *spec, const char *path)
@@ -169,23 +170,36 @@ static void read_only(struct selftest *t, const struct sandbox_spec *spec)
 	}
 }
 
-/* Read-only places in the workspace: neither they nor what is above them can be put aside. */
+/* The writable mount that this path lies in; NULL. */
+static const char *writable_root(const struct sandbox_spec *spec, const char *path)
+{
+	const char *root = NULL;
+
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_BIND_RW &&
+		    path_under(path, spec->mounts[i].target) && !streq(path, spec->mounts[i].target))
+			root = spec->mounts[i].target;
+	return root;
+}
+
+/* Protected places of the workspace: neither they nor what is above them can be put aside. */
 static void protected_paths(struct selftest *t, const struct sandbox_spec *spec)
 {
 	struct selftest_row *row = NULL;
+	int left = PROTECTED_MAX;
 
-	for (size_t i = 0; i < spec->n_mounts; i++) {
+	for (size_t i = 0; i < spec->n_mounts && left > 0; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
+		const char *root = writable_root(spec, m->target);
 
-		if ((m->kind != SPEC_BIND_RO && m->kind != SPEC_MASK && m->kind != SPEC_RO) ||
-		    !path_under(m->target, spec->workspace) || streq(m->target, spec->workspace))
+		if ((m->kind != SPEC_PROTECT && m->kind != SPEC_HIDE) || !root)
 			continue;
-		if (!row) {
+		if (!row)
 			row = selftest_add(t, "files", "changing or moving protected paths",
 					   "protected");
-			strv_push(&row->argv, spec->workspace);
-		}
+		strv_push(&row->argv, root);
 		strv_push(&row->argv, m->target);
+		left--;
 	}
 }
 

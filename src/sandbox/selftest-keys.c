@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/mask.h"
 #include "base/path.h"
 #include "sandbox/inside.h"
 #include "sandbox/selftest.h"
@@ -18,9 +19,6 @@ extern char **environ;
 #define FILE_MAX (64 * KiB)
 #define SECRET_MIN 8 /* shorter ones are found by chance */
 
-static const char *const secret_words[] = {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY",
-					   "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"};
-
 static const char *const key_files[] = {
 	".ssh/id_rsa", ".ssh/id_ed25519", ".ssh/id_ecdsa", ".aws/credentials", ".netrc", ".npmrc",
 	".git-credentials", ".claude/.credentials.json", ".codex/auth.json",
@@ -28,17 +26,13 @@ static const char *const key_files[] = {
 	".pypirc",
 };
 
-static bool is_secret_name(const char *name)
+/* Variables of the plan are the user's wish, or harmless. */
+static bool is_given(const struct sandbox_spec *spec, const char *name, const char *value)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(secret_words); i++)
-		if (strcasestr(name, secret_words[i]))
-			return true;
-	return false;
-}
+	const struct spec_env *e = spec_env_find(spec, name);
 
-/* What the user put in with his own hands is there because he wants it. */
-static bool is_given(const struct sandbox_spec *spec, const char *value)
-{
+	if (e && streq(e->value, value))
+		return true;
 	for (size_t i = 0; i < spec->n_env; i++)
 		if (spec->env[i].origin == SPEC_USER && strstr(spec->env[i].value, value))
 			return true;
@@ -70,8 +64,8 @@ static void search_environ(struct selftest_row *row, const struct sandbox_spec *
 		const char *eq = strchr(*e, '=');
 		cleanup_free char *name = eq ? xstrndup(*e, (size_t)(eq - *e)) : NULL;
 
-		if (!name || !is_secret_name(name) || strlen(eq + 1) < SECRET_MIN ||
-		    is_given(spec, eq + 1))
+		if (!name || strlen(eq + 1) < SECRET_MIN || !mask_is_secret(name, eq + 1) ||
+		    is_given(spec, name, eq + 1))
 			continue;
 		if (memmem(seen->data, seen->len, eq + 1, strlen(eq + 1)))
 			found(row, name);

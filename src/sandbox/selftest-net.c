@@ -101,6 +101,23 @@ static void gateway_rows(struct selftest *t, const struct sandbox_spec *spec)
 	strv_push(&row->argv, name);
 }
 
+void selftest_answers(struct selftest *t, const struct sandbox_spec *spec)
+{
+	const char *name = allowed_name(spec);
+	struct selftest_row *row = selftest_add_work(t, "writing in the workspace", "writable");
+
+	strv_push(&row->argv, spec->workspace);
+	if (spec->net.tier == SPEC_NET_NONE)
+		return;
+	row = selftest_add_work(t, "gateway", "gateway-answers");
+	strv_pushf(&row->argv, "%d", NET_PROXY_PORT);
+	add_refused(t, spec, "a host without a rule", names);
+	if (!name)
+		return;
+	row = selftest_add_work(t, "an allowed host", "dns-answers");
+	strv_push(&row->argv, name);
+}
+
 static int listen_on(int family, const void *addr, socklen_t len)
 {
 	cleanup_fd int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "build-config.h"
+#include "sandbox/live.h"
 #include "sandbox/selftest.h"
 #include "sandbox/store.h"
 
@@ -87,21 +88,26 @@ static int refuse(const struct selftest *t, const char *name, struct err *err)
 		       name, name, rows, n > ROWS_SHOWN ? " …" : "");
 }
 
-int selftest_ensure(const struct places *p, const struct sandbox_spec *spec,
-		    enum selftest_need need, struct err *err)
+int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
+		       enum selftest_need need, int conn, struct err *err)
 {
 	struct selftest t;
+	struct err ignored;
 	int r;
 
 	if (is_stamped(p, spec, need))
 		return 0;
-	r = selftest_run(p, spec, 0, -1, &t, err);
+	r = live_wait_up(conn, spec->name, err);
+	if (r == 0)
+		r = selftest_run(p, spec, 0, -1, &t, err);
 	if (r < 0)
 		return r;
-	if (t.passed)
+	if (t.passed) {
 		selftest_stamp(p, spec);
-	else
+	} else {
 		r = refuse(&t, spec->name, err);
+		(void)live_stop(p, spec->name, 0, &ignored);
+	}
 	selftest_done(&t);
 	return r;
 }

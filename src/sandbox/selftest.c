@@ -14,7 +14,7 @@
 
 #define SUITE_MS 20000
 #define SUITE_OUT_MAX (256 * KiB)
-#define PLAN_MAX (256 * KiB)
+#define PLAN_MAX (1 * MiB) /* as the probe takes it */
 
 struct selftest_row *selftest_add(struct selftest *t, const char *area, const char *what,
 				  const char *attack)
@@ -98,14 +98,14 @@ static void take_line(struct selftest *t, char *line)
 	row->got = xstrdup(text);
 }
 
-static int run_suite(struct selftest *t, const struct places *p, const struct sandbox_spec *spec,
-		     struct err *err)
+int selftest_probe(struct selftest *t, const struct places *p, const struct sandbox_spec *spec,
+		   int hold, struct err *err)
 {
 	cleanup_fd int plan = plan_file(p, t, err);
 	cleanup_strv struct strv argv;
 	cleanup_buf struct buf out;
 	const struct inside in = {
-		.program = "probe", .argv = &argv, .input = plan, .conn = -1, .timeout_ms = SUITE_MS};
+		.program = "probe", .argv = &argv, .input = plan, .conn = hold, .timeout_ms = SUITE_MS};
 	char *rest, *line;
 	int code = 0, r;
 
@@ -140,7 +140,7 @@ int selftest_run(const struct places *p, const struct sandbox_spec *spec, enum s
 	selftest_variables(ret, spec);
 	if (flags & SELFTEST_PROGRAMS)
 		selftest_programs(ret);
-	r = run_suite(ret, p, spec, err);
+	r = selftest_probe(ret, p, spec, -1, err);
 	if (r == 0)
 		r = selftest_keys(ret, p, spec, hold, err);
 	if (r < 0) {

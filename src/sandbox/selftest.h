@@ -67,11 +67,20 @@ enum selftest_need {
 	SELFTEST_OF_SANDBOX, /* this very sandbox must have passed: ralph up, agents, loops */
 	SELFTEST_OF_MACHINE, /* one of this engine must have: the first `ralph run` that is kept */
 };
-/* Tests the live sandbox unless it is stamped; -EPERM with the failed rows when it does not pass. */
-int selftest_ensure(const struct places *p, const struct sandbox_spec *spec,
-		    enum selftest_need need, struct err *err);
+/* Tests the sandbox that conn holds, unless it is stamped. One that does not pass is stopped: -EPERM
+ * with the rows that failed. -EAGAIN as live_wait_up(). */
+int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
+		       enum selftest_need need, int conn, struct err *err);
 /* Stamps it after a pass that was asked for. */
 void selftest_stamp(const struct places *p, const struct sandbox_spec *spec);
+
+/*
+ * Single questions, for the checks before a run: fill a selftest with rows, then have the probe
+ * answer them in the live sandbox. hold as above.
+ */
+void selftest_answers(struct selftest *t, const struct sandbox_spec *spec);
+int selftest_probe(struct selftest *t, const struct places *p, const struct sandbox_spec *spec,
+		   int hold, struct err *err);
 
 /* For the parts of the self-test only. */
 struct selftest_row *selftest_add(struct selftest *t, const char *area, const char *what,

@@ -26,6 +26,11 @@ static char *entry_dir(const struct places *p, const char *name)
 	return xasprintf("%s/sandboxes/%s", p->state, name);
 }
 
+char *store_clone(const struct places *p, const char *name)
+{
+	return xasprintf("%s/sandboxes/%s/clone", p->state, name);
+}
+
 char *store_home(const struct places *p, const char *name)
 {
 	return xasprintf("%s/sandboxes/%s/home", p->state, name);

@@ -64,8 +64,9 @@ int store_list(const struct places *p, struct strv *out, struct err *err);
 
 /* Whose sandbox NAME is: the path of its workspace; NULL when there is no such record. */
 char *store_owner(const struct places *p, const char *name);
-/* The path of NAME's home on the host. */
+/* The path of NAME's home on the host, and of its clone, where it works in one. */
 char *store_home(const struct places *p, const char *name);
+char *store_clone(const struct places *p, const char *name);
 
 #define cleanup_store cleanup_(store_close)
 #define STORE_ENTRY_INIT                                                                           \

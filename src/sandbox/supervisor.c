@@ -3,10 +3,11 @@
  *
  * DOC: Theory of operation
  *
- * A command line that finds no live sandbox starts this program with its own connection
- * (CLIENT_FD), the spec as JSON (SPEC_FD), the record (STORE_FD) and both of its locks, held: the
- * live lock for as long as this process lives, the other (LOCK_FD) until the control socket is
- * there, so that a command line which waits for it finds the socket and not a second start.
+ * A command line that finds no live sandbox starts this program with its own connection, while it
+ * still makes the spec, which is its first frame (WIRE_START; none: it needs no sandbox after all).
+ * With it come the record and both of its locks, held: the live lock for as long as this process
+ * lives, the other until the control socket is there, so that a command line which waits for it
+ * finds the socket and not a second start.
  * The engine is started first, since that takes longest; while bwrap mounts, the control socket
  * and the event log are opened. The guest then asks for its set-up and says when it is up. From
  * there on:
@@ -37,12 +38,11 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "sandbox/host-env.h"
 #include "sandbox/runtime.h"
-
-enum { CLIENT_FD = 3, SPEC_FD = 4, LIVE_FD = 5, STORE_FD = 6, LOCK_FD = 7, ENVIRON_FD = 8 };
+#include "sandbox/supervisor-fd.h"
 
 #define START_MS 30000 /* until the guest must be up */
-#define SPEC_MAX (4 * MiB)
 
 void sup_event(struct supervisor *s, const char *type, json_t *details)
 {
@@ -167,25 +167,52 @@ int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int 
 	return r;
 }
 
-static int read_spec(struct supervisor *s, struct buf *text, struct err *err)
+/* The spec, what a supervisor holds, and what was started ahead of it. The text stays in the frame,
+ * for the record. */
+static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret_spec,
+		      struct engine_launch *ret_launch, struct err *err)
 {
-	cleanup_fd int fd = SPEC_FD;
 	cleanup_json json_t *j = NULL;
-	int r = fd_read_all(fd, text);
+	struct wire_reader r;
+	size_t n = 3;
+	int ret;
 
-	if (r < 0)
-		return err_sys(err, -r, "cannot read the spec");
-	r = json_parse(buf_str(text), text->len, &j, err);
-	return r < 0 ? r : spec_from_json(j, &s->spec, err);
+	wire_read(&r, m);
+	*ret_spec = wire_get_str(&r);
+	ret_launch->pid = (pid_t)wire_get_u32(&r);
+	if (m->type != WIRE_START || wire_read_end(&r) < 0 || m->n_fds < n)
+		return err_set(err, EPROTO, "the supervisor was not told what to start");
+	s->entry = (struct store_entry){
+		.live = wire_take_fd(m, 0), .dir = wire_take_fd(m, 1), .lock = wire_take_fd(m, 2)};
+	if (ret_launch->pid > 0) {
+		ret_launch->guest = wire_take_fd(m, n++);
+		ret_launch->status = wire_take_fd(m, n++);
+		ret_launch->complaint = wire_take_fd(m, n++);
+	}
+	s->cred.env_fd = wire_take_fd(m, n);
+	store_mark(&s->entry, true);
+	ret = json_parse(*ret_spec, strlen(*ret_spec), &j, err);
+	return ret < 0 ? ret : spec_from_json(j, &s->spec, err);
 }
 
-static int start_engine(struct supervisor *s, struct err *err)
+/* bwrap is looked for where the sandbox cannot have put one. */
+static void trim_path(const struct sandbox_spec *spec)
+{
+	const char *path = getenv("PATH");
+	cleanup_free char *kept = host_path(spec, path ? path : "");
+
+	(void)setenv("PATH", kept + strlen("PATH="), 1);
+}
+
+static int start_engine(struct supervisor *s, struct engine_launch *launch, struct err *err)
 {
 	struct engine_proc proc = {.pidfd = -1, .guest = -1};
 	int r = engine_new(s->spec->engine, &s->engine, err);
 
 	if (r == 0)
 		r = engine_plan(s->engine, s->spec, err);
+	if (r == 0)
+		engine_adopt(s->engine, launch);
 	if (r == 0)
 		r = engine_start(s->engine, &proc, err);
 	if (r < 0)
@@ -214,31 +241,31 @@ static int open_control(struct supervisor *s, struct err *err)
 	return 0;
 }
 
-static int set_up(struct supervisor *s, struct err *err)
+static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 {
-	cleanup_buf struct buf spec;
-	int r = ev_new(&s->ev, err), written;
+	cleanup_(engine_launch_done) struct engine_launch launch;
+	const char *text = NULL;
+	int r, written;
 
-	buf_init(&spec, SPEC_MAX);
-	if (r == 0)
-		r = read_spec(s, &spec, err);
-	if (r == 0)
-		r = places_find(&s->places, err);
-	if (r == 0)
-		r = cred_link_prepare(s, err);
+	engine_launch_init(&launch);
+	r = take_start(s, start, &text, &launch, err);
+	if (r < 0)
+		return r;
+	trim_path(s->spec);
+	r = cred_link_prepare(s, err);
 	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
 		watch_start(s);
 	if (r == 0)
-		r = start_engine(s, err);
+		r = start_engine(s, &launch, err);
 	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
 	if (r == 0)
 		r = gateway_link_plan(s, err);
 	if (r == 0)
 		r = guest_link_setup(s, err);
 	/* After a failure too, so that the record says what was tried. */
-	written = store_write_spec_text(&s->entry, buf_str(&spec), spec.len);
+	written = store_write_spec_text(&s->entry, text, strlen(text));
 	if (r == 0 && written < 0)
 		r = err_sys(err, -written, "cannot write the spec");
 	if (r == 0)
@@ -294,27 +321,41 @@ static void tear_down(struct supervisor *s)
 {
 	struct err err = {0};
 
+	/* It takes the kernel a while to clear a sandbox away; the rest is done meanwhile. */
+	if (s->engine)
+		engine_kill(s->engine);
 	closep(&s->listener);
 	gateway_link_stop(s);
 	ca_link_stop(s);
 	cred_link_stop(s);
+	usage_link_stop(s);
 	if (s->spec && s->places.runtime)
 		runtime_remove(&s->places, s->spec->name);
 	if (s->engine && engine_stop(s->engine, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	/* Nothing inside can change anything any more. */
 	watch_finish(s);
+	if (s->remove && s->spec) {
+		remove_record(s); /* with its log and its mark */
+		return;
+	}
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
-	if (s->remove && s->spec)
-		remove_record(s);
-	else
-		farewell(s);
+	farewell(s);
+}
+
+/* What takes time and can be done without knowing for whom. */
+static int get_ready(struct supervisor *s, struct err *err)
+{
+	int r = ev_new(&s->ev, err);
+
+	return r < 0 ? r : places_find(&s->places, err);
 }
 
 int main(void)
 {
 	struct supervisor *s = xcalloc(1, sizeof(*s));
+	cleanup_wire_msg struct wire_msg start;
 	struct err err = {0};
 	int r;
 
@@ -322,16 +363,17 @@ int main(void)
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = -1;
-	s->entry = (struct store_entry){.dir = STORE_FD, .lock = LOCK_FD, .live = LIVE_FD};
-	s->born_ms = now_ms();
+	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);
-	for (int fd = CLIENT_FD; fd <= LOCK_FD; fd++)
-		(void)fd_set_cloexec(fd, true);
-	if (fd_set_cloexec(ENVIRON_FD, true) == 0)
-		s->cred.env_fd = ENVIRON_FD;
-	store_mark(&s->entry, true);
-	(void)client_new(s, CLIENT_FD, true);
-	r = set_up(s, &err);
+	(void)fd_set_cloexec(SUPERVISOR_FD, true);
+	r = get_ready(s, &err);
+	wire_msg_init(&start);
+	if (wire_recv(SUPERVISOR_FD, &start) <= 0)
+		return EXIT_OK; /* not needed */
+	s->born_ms = now_ms();
+	(void)client_new(s, SUPERVISOR_FD, true);
+	if (r == 0)
+		r = set_up(s, &start, &err);
 	if (r == 0)
 		r = ev_run(s->ev, &err);
 	if (r < 0)

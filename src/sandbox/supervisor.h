@@ -74,6 +74,14 @@ struct ca_link {
 	struct ev_io io;
 };
 
+/* What was used at providers; see usage-link.c. */
+struct usage_link {
+	bool counted; /* the event log's sum is in here */
+	bool unknown; /* it could not be read */
+	uint64_t micro_usd, tokens;
+	char *limits; /* rate limits, as they were told last */
+};
+
 /* The credential helper and what it is for; see cred-link.c. */
 #define CRED_ASKED_MAX 64 /* questions that wait for their answer */
 struct cred_link {
@@ -106,6 +114,7 @@ struct supervisor {
 	struct gateway_link gateway;
 	struct ca_link ca;
 	struct cred_link cred;
+	struct usage_link usage;
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct surface *surface;  /* what the host would run in the workspace */
 	struct timespec since;	  /* what is newer was changed while the sandbox ran */
@@ -164,6 +173,14 @@ void net_update(struct client *c, const struct wire_msg *m);
 int ca_link_start(struct supervisor *s, struct err *err); /* writes the bundle the sandbox trusts */
 void ca_link_ask(struct supervisor *s, struct wire_msg *m);
 void ca_link_stop(struct supervisor *s);
+
+/* usage-link.c: what was used at providers, and the budget */
+void usage_link_report(struct supervisor *s, const struct wire_msg *m); /* GW_USAGE */
+/* A GW_HEADER when the budget is used up: it has been answered. */
+bool usage_link_refuses(struct supervisor *s, const struct wire_msg *m);
+/* A GW_HEADER_IS on its way: with a budget every request must ask. */
+void usage_link_header(const struct supervisor *s, struct wire_msg *m);
+void usage_link_stop(struct supervisor *s);
 
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);

@@ -80,6 +80,8 @@ int spec_check(const struct sandbox_spec *s, struct err *err)
 		r = check_path("workspace", s->workspace, err);
 	if (r == 0)
 		r = check_path("home", s->home, err);
+	if (r == 0 && s->clone)
+		r = check_path("clone", s->clone, err);
 	for (size_t i = 0; r == 0 && i < s->n_mounts; i++)
 		r = check_mount(&s->mounts[i], err);
 	for (size_t i = 0; r == 0 && i < s->n_watches; i++)

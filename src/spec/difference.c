@@ -114,5 +114,9 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 		d = credential_difference(live, want);
 	if (!d && !same_limits(&live->limits, &want->limits))
 		d = xstrdup("limits");
+	if (!d && (live->budget.micro_usd != want->budget.micro_usd ||
+		   live->budget.tokens != want->budget.tokens ||
+		   !same_strv(&live->prices, &want->prices)))
+		d = xstrdup("budget");
 	return d;
 }

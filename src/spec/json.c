@@ -230,6 +230,7 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_str(j, "agent", s->agent);
 	put_str(j, "workspace", s->workspace);
 	put_str(j, "branch", s->branch);
+	put_str(j, "clone", s->clone);
 	put_str(j, "instance", s->instance);
 	put_str(j, "home", s->home);
 	put_str(j, "hostname", s->hostname);
@@ -246,6 +247,7 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	(void)json_object_set_new(j, "network", net_to_json(&s->net));
 	(void)json_object_set_new(j, "credentials", credentials_to_json(s));
 	(void)json_object_set_new(j, "budget", budget_to_json(&s->budget));
+	put_strv(j, "prices", &s->prices);
 	(void)json_object_set_new(j, "limits", limits_to_json(&s->limits));
 	return j;
 }
@@ -581,7 +583,7 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 	} fields[] = {
 		{"name", &s->name, false},    {"engine", &s->engine, false},
 		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
-		{"branch", &s->branch, true}, {"instance", &s->instance, true},
+		{"branch", &s->branch, true}, {"clone", &s->clone, true},   {"instance", &s->instance, true},
 		{"home", &s->home, false},    {"hostname", &s->hostname, false},
 	};
 	int r = 0;
@@ -614,6 +616,8 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 		r = read_each(j, "credentials", read_credential, s, err);
 	if (r == 0)
 		r = read_budget(j, &s->budget, err);
+	if (r == 0)
+		r = take_strv(j, "prices", &s->prices, err);
 	if (r == 0)
 		r = read_limits(j, &s->limits, err);
 	if (r == 0)

@@ -76,6 +76,7 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	for (size_t i = 0; i < s->n_credentials; i++)
 		credential_done(&s->credentials[i]);
 	free(s->credentials);
+	strv_done(&s->prices);
 	free(s->env);
 	free(s->mounts);
 	free(s->limits.method);
@@ -86,6 +87,7 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	free(s->agent);
 	free(s->workspace);
 	free(s->branch);
+	free(s->clone);
 	free(s->instance);
 	free(s->home);
 	free(s->hostname);

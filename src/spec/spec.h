@@ -179,6 +179,7 @@ struct sandbox_spec {
 	char *agent;
 	char *workspace; /* real path; the same inside */
 	char *branch;	 /* NULL: not a repository, or no branch */
+	char *clone;	 /* the agent's own clone, which stands for the workspace inside; NULL: none */
 	char *instance;	 /* hex SHA-256: the instance key */
 	char *home;	 /* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
@@ -194,6 +195,7 @@ struct sandbox_spec {
 	struct spec_credential *credentials;
 	size_t n_credentials;
 	struct spec_budget budget;
+	struct strv prices; /* the user's own: MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct spec_limits limits;
 };
 

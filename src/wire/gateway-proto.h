@@ -74,6 +74,9 @@ struct gw_policy {
  * the next segment of the path. It is a permission of its own: no rule of the policy is needed for
  * it, and none is widened by it.
  *
+ * provider "": no endpoint, only the phantom of a credential that rules use, to be known where it
+ * does not belong.
+ *
  * requests: "POST /v1/messages", a method and a path prefix as policy/request.h reads it; the
  * first that fits decides. A third word is a URL that stands for url and prefix together, where a
  * provider keeps that request elsewhere: what follows the prefix, and the query, is put behind it.

@@ -28,6 +28,9 @@ enum wire_type {
 	WIRE_NONE,
 
 	/* command line → supervisor */
+	WIRE_START,   /* str spec as JSON, u32 pid of what was started ahead (0: nothing); fds: live
+		       * lock, record, its lock; of that pid: guest, status, stderr; the user's
+		       * environment where there are credentials. To a new one, first */
 	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
 	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
@@ -42,10 +45,11 @@ enum wire_type {
 		       * u32 1: the sandbox stays, 0: it ends too, and then this connection */
 	WIRE_FAILED,  /* u32 exit code, str message */
 	WIRE_INFO,    /* str JSON */
-	WIRE_NOTICE,  /* str: for the user, about the workspace; at any time while it is connected */
+	WIRE_NOTICE, /* str: for the user, about the workspace; at any time while it is connected */
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */
+	WIRE_ROOT,  /* see wire/root.h; only where the guest makes its file system */
 	WIRE_SETUP, /* see wire/guest.h */
 	WIRE_SPAWN, /* body and fds as WIRE_EXEC */
 	WIRE_KILL,  /* u32 signal; 0: end the command with all its descendants */
@@ -118,8 +122,9 @@ enum wire_exec_flags {
 	/* WIRE_EXEC, WIRE_KEEP: how the user agreed to this start; for the record alone. */
 	WIRE_EXEC_CONFIRMED = 1 << 2, /* was shown the audit and said yes */
 	WIRE_EXEC_ASSUMED = 1 << 3,   /* said --yes beforehand; neither: unattended */
-	WIRE_EXEC_PROGRAM = 1 << 4, /* the last fd is a sealed memory file: the program to run, which
-				     * then lies nowhere inside. argv[0] is only its name. */
+	WIRE_EXEC_PROGRAM =
+		1 << 4, /* the last fd is a sealed memory file: the program to run,
+			 * which   then lies nowhere inside. argv[0] is only its name. */
 };
 
 /* What of them WIRE_SPAWN takes over, and how many descriptors come along. */

@@ -1,5 +1,5 @@
 # The project's settings as a way out: what is inside may write them, and the host reads them.
-# shellcheck disable=SC2016 # text for shells inside
+# shellcheck disable=SC2016,SC2030,SC2031 # text for shells inside; tests are subshells
 load attack
 
 # planted TEXT: what is inside leaves these settings for the next start.

@@ -305,7 +305,7 @@ signal_case() {
 	run --separate-stderr ralph --dry-run run -- true
 	same 0 "$status"
 	has "$output" "--unshare-user"
-	has "$output" "--bind $WS $WS"
+	has "$output" "bind $WS $WS"
 	same "" "$(ralph ls -q)"
 }
 

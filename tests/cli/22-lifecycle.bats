@@ -100,8 +100,8 @@ repo() {
 	ralph run -n "$S-off" -- true
 	same "$S $S-off" "$(ralph ls --quiet | xargs)"
 	has "$(ralph ls)" "NAME"
-	same "$S running" "$(ralph ls | awk '$1 == "'"$S"'" { print $1, $2 }')"
-	same "$S-off stopped" "$(ralph ls | awk '$1 == "'"$S-off"'" { print $1, $2 }')"
+	same "$S running" "$(ralph ls | awk '$1 == "'"$S"'" { print $1, $4 }')"
+	same "$S-off stopped" "$(ralph ls | awk '$1 == "'"$S-off"'" { print $1, $4 }')"
 	same "running stopped $WS" "$(ralph ls --json | get '" ".join([r["state"] for r in j] + [j[0]["workspace"]])')"
 }
 

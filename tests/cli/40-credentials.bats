@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The host's logins work inside, and are not there.
+# shellcheck disable=SC2030,SC2031 # every test is a process of its own
 load helpers
 load sandbox
 load ../lib/cred
@@ -14,9 +15,9 @@ teardown() {
 	ralph_teardown
 }
 
-# ask [RALPH OPTION…]: one request of a client inside; prints its status.
+# ask: one request of a client inside; prints its status.
 ask() {
-	ralph run "$@" -- sh -c "$ASK"
+	ralph run -- sh -c "$ASK"
 }
 
 @test 'a key of the environment works inside, and the sandbox has another one' {
@@ -73,6 +74,7 @@ ask() {
 @test 'apiKeyHelper of the Claude settings gives the key, on the host' {
 	provider_takes key-of-a-helper
 	mkdir -p "$HOME/.claude"
+	# shellcheck disable=SC2016
 	echo '{"apiKeyHelper": "echo key-of-a-helper; id -u >\"$HOME/ran\""}' >"$HOME/.claude/settings.json"
 	same 200 "$(ask)"
 	same key-of-a-helper "$(sent x-api-key)"
@@ -128,7 +130,7 @@ ask() {
 	provider_refresh sk-ant-ort01-other sk-ant-oat01-none
 	login sk-ant-oat01-old sk-ant-ort01-dead 1000
 	before=$(cat "$HOME/.claude/.credentials.json")
-	# shellcheck disable=SC2030
+
 	run -0 ralph run -- sh -c "OUT=/tmp/out; $ASK; cat /tmp/out"
 	lacks "$output" 200
 	has "$output" 'claude /login'
@@ -142,7 +144,7 @@ ask() {
 	mkdir -p "$HOME/.claude"
 	for text in '{"claudeAiOauth":{"accessToken":"sk-ant-oat01-to' '' '   ' '[1]' '{"claudeAiOauth":7}' \
 		'{"claudeAiOauth":{"accessToken":"","refreshToken":"","expiresAt":0}}' \
-		'{"claudeAiOauth":{"accessToken":"a\\nb"}}' \
+		'{"claudeAiOauth":{"accessToken":"a\nb"}}' \
 		'{"claudeAiOauth":{"accessToken":"sk-ant-oat01-x","expiresAt":1000}}'; do
 		printf '%s' "$text" >"$file"
 		chmod 600 "$file"

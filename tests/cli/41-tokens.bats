@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # check-token, store-token and logout.
+# shellcheck disable=SC2030,SC2031 # every test is a process of its own
 load helpers
 load sandbox
 load ../lib/cred
@@ -59,7 +60,7 @@ no_secret_tool() {
 	run -0 ralph store-token <<<"$TOKEN"
 	has "$output" 'Secret Service'
 	same "$TOKEN" "$(cat "$T/keyring")"
-	! grep -rF "$TOKEN" "$HOME" "$XDG_CONFIG_HOME" "$XDG_STATE_HOME" "$T/secret-tool.log"
+	run ! grep -rF "$TOKEN" "$HOME" "$XDG_CONFIG_HOME" "$XDG_STATE_HOME" "$T/secret-tool.log"
 	run -0 ralph check-token --json
 	same True "$(get 'j["ok"]' <<<"$output")"
 	has "$(get 'j["credentials"][0]["where"]' <<<"$output")" 'Secret Service'
@@ -73,7 +74,7 @@ no_secret_tool() {
 	ralph store-token <<<"$TOKEN"
 	same 200 "$(ralph run -- sh -c "$ASK")"
 	same "Bearer $TOKEN" "$(sent authorization)"
-	rm -r "$T/bin"
+	rm -r "${T:?}/bin"
 	ralph logout
 	secret_tool
 	ralph store-token <<<"$TOKEN"

@@ -22,6 +22,10 @@ ralph_setup() {
 	T=/tmp/rt-$id
 	mkdir -m 0700 "$T" || return
 	mkdir -m 0700 "$T/home" "$T/config" "$T/state" "$T/run"
+	[ ! -f "${RALPH_TEST_STAMP:-}" ] || {
+		mkdir -m 0700 "$T/state/ralph"
+		cp "$RALPH_TEST_STAMP" "$T/state/ralph/selftest-native"
+	}
 	export T HOME=$T/home XDG_CONFIG_HOME=$T/config XDG_STATE_HOME=$T/state
 	if [ "${RALPH_TEST_HALF:-}" = user ]; then
 		unset XDG_RUNTIME_DIR

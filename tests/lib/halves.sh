@@ -21,17 +21,23 @@ one_half() {
 	half_command "$half" "$out" "$stage" "$PWD/tests" "$HOME" "$@"
 }
 
+half_env() {
+	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$stage/bin/ralph" RALPH_TEST_STAMP="$out/$half.stamp" \
+		RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_HALF="$half" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
+		RALPH_AGENTS="$RALPH_AGENTS" \
+		${AS_USER:+setpriv --reuid "$TEST_USER" --regid "$TEST_USER" --init-groups} "$@"
+}
+
 half_command() {
 	local half=$1 out=$2 stage=$3 tests=$4 home=$5 f
 	shift 5
 
+	# The self-test of a first use once, not in each test: they have a state of their own.
+	half_env "$tests/lib/stamp.sh"
 	for f; do
 		printf '%s\0' "$tests/${f#tests/}"
-	done | env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$stage/bin/ralph" \
-		RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_HALF="$half" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
-		RALPH_AGENTS="$RALPH_AGENTS" \
-		${AS_USER:+setpriv --reuid "$TEST_USER" --regid "$TEST_USER" --init-groups} \
+	done | half_env \
 		xargs -0 -P "$(nproc)" -n 1 "$tests/lib/run-bats.sh" "$half" "$out"
 }
 

@@ -10,6 +10,7 @@
 #   asked NAME, no_packet_to ADDRESS[:PORT], served …   what the world outside saw
 #   denied HOST, event PATTERN…                          what the sandbox's log holds
 #
+# BED_NAMES, when set before, are further names of the servers' certificate ("DNS:x.test,…").
 # BED_TOOLS, when set before, is a global prefix of npm that the user has in ~/.npm-global.
 # $BED holds the logs and the test authority ($BED/ca.pem), which clients inside trust by $WS/ca.pem.
 # shellcheck shell=bash
@@ -53,7 +54,7 @@ certificate() {
 bed_certificates() {
 	certificate authority DNS:authority.invalid -addext 'keyUsage=critical,keyCertSign'
 	mv "$BED/authority.crt" "$BED/ca.pem"
-	certificate leaf "DNS:allowed.test,DNS:other.test,DNS:*.wild.test,DNS:flip.test" \
+	certificate leaf "DNS:allowed.test,DNS:other.test,DNS:*.wild.test,DNS:flip.test${BED_NAMES:+,$BED_NAMES}" \
 		-CA "$BED/ca.pem" -CAkey "$BED/authority.key" -addext basicConstraints=CA:FALSE
 	cp "$BED/ca.pem" "$WS/ca.pem"
 }

@@ -15,6 +15,7 @@ static inline struct sandbox_spec *sample_spec(void)
 	s->agent = xstrdup("command");
 	s->workspace = xstrdup("/home/u/work");
 	s->branch = xstrdup("main");
+	s->clone = xstrdup("/state/clone");
 	s->instance = xstrdup("0123abcd");
 	s->home = xstrdup("/home/u");
 	s->hostname = xstrdup("agent-loop-command-main");

@@ -68,6 +68,25 @@ static void parse_duration_gives_milliseconds(void **state)
 	assert_int_equal(parse_duration("18446744073709551615d", &v), -ERANGE);
 }
 
+static void parse_micro_gives_millionths(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t v;
+	} good[] = {{"20", 20000000}, {"0.5", 500000},	 {"0", 0},
+		    {"0.000001", 1},  {"12.34", 12340000}, {"18446744073709.551615", UINT64_MAX}};
+	static const char *const bad[] = {"", ".5", "5.", "-1", "1,5", "01", "0.1234567", "1e3", "5 "};
+	uint64_t v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(parse_micro(good[i].text, &v), 0);
+		assert_true(v == good[i].v);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(parse_micro(bad[i], &v), -EINVAL);
+	assert_int_equal(parse_micro("18446744073709.551616", &v), -ERANGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -76,6 +95,7 @@ int main(void)
 		cmocka_unit_test(parse_uint_outside_its_bounds_is_a_range_error),
 		cmocka_unit_test(parse_size_knows_powers_of_1024),
 		cmocka_unit_test(parse_duration_gives_milliseconds),
+		cmocka_unit_test(parse_micro_gives_millionths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

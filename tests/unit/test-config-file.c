@@ -110,6 +110,8 @@ static void numbers_are_base_ten_only(void **state)
 	}
 	expect("limits: {memory: 010M}\n", "f.yaml:1:18: limits.memory: '010M' is not a size; "
 					   "write it like 512, 64M or 8G");
+	expect("budget: {usd: 1e3}\n",
+	       "f.yaml:1:15: budget.usd: '1e3' is not an amount; write it like 20 or 0.5");
 	expect("limits: {timeout: 2 h}\n", "f.yaml:1:19: limits.timeout: '2 h' is not a duration; "
 					   "write it like 90, 500ms, 5m or 2h");
 }

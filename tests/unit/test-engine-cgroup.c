@@ -246,8 +246,9 @@ static int run_inside(const struct cgroup *c, int (*fn)(void))
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		if (cgroup_enter(c) < 0)
-			_exit(99);
+		for (size_t i = 0; i < c->n; i++)
+			if (write(c->at[i].enter, "0", 1) != 1)
+				_exit(99);
 		_exit(fn());
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -117,8 +117,9 @@ static void plan_always_isolates(void **state)
 {
 	static const char *const flags[] = {
 		"--unshare-user", "--unshare-pid",     "--unshare-ipc",
-		"--unshare-uts",  "--disable-userns",  "--clearenv",
-		"--as-pid-1",	  "--die-with-parent", "--cap-drop ALL"};
+		"--unshare-uts",  "--clearenv",	       "--as-pid-1",
+		"--cap-drop ALL", "--die-with-parent", "before it is user 1000",
+	};
 	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
 	cleanup_free char *plan = NULL;
 	struct err e;

@@ -143,6 +143,15 @@ falls() {
 	falls 'mounts other' 'covered files'
 }
 
+@test 'without the protection of what the host runs in the workspace' {
+	without "{\"drop\": [[\"--ro-bind\", \"$WS/.git/hooks\", \"$WS/.git/hooks\"]]}"
+	falls 'changing or moving protected' 'mounts other'
+	without "{\"replace\": [[[\"--ro-bind\", \"$WS/.git/config\", \"*\"], [\"--bind\", \"$WS/.git/config\", \"$WS/.git/config\"]]]}"
+	falls 'mounts other'
+	without "{\"drop\": [[\"--bind\", \"$WS/.git\", \"$WS/.git\"]]}"
+	falls 'changing or moving protected'
+}
+
 @test 'without a /dev of its own' {
 	without '{"replace": [[["--dev", "/dev"], ["--dev-bind", "/dev", "/dev"]]], "drop": [["--remount-ro", "/dev"]]}'
 	falls 'devices and terminals'
@@ -248,4 +257,34 @@ falls() {
 	export RALPH_LIBEXEC=$libexec
 	falls 'the loopback of the host, however' 'metadata services' 'private networks' 'addresses without' 'names without' \
 		'addresses of names'
+}
+
+@test 'a sandbox that does not pass is not used: nothing runs in it, it does not stay, and the error says why' {
+	rm -f "$XDG_STATE_HOME/ralph/selftest-native"
+	guest_without capabilities
+	run --separate-stderr ralph run -- touch ran
+	same 125 "$status"
+	has "$stderr" "capabilities"
+	has "$stderr" "ralph selftest"
+	[ ! -e ran ]
+	must_exit 125 ralph run -d -n "kept-${WS##*-}"
+	wait_until is "kept-${WS##*-}" state stopped
+	[ ! -e "$XDG_STATE_HOME/ralph/selftest-native" ]
+}
+
+@test 'the first sandbox that is kept is tested once for engine, version and kernel; one that is thrown away is not' {
+	local stamp=$XDG_STATE_HOME/ralph/selftest-native
+
+	rm -f "$stamp"
+	ralph run --rm -- true
+	[ ! -e "$stamp" ]
+	ralph run -n "first-${WS##*-}" -- true
+	has "$(cat "$stamp")" "$(uname -r)"
+	same 1 "$(grep -c '"ralph-probe","suite"' "$XDG_STATE_HOME/ralph/sandboxes/first-${WS##*-}/events.jsonl")"
+	ralph run -n "second-${WS##*-}" -- true
+	same 0 "$(grep -c ralph-probe "$XDG_STATE_HOME/ralph/sandboxes/second-${WS##*-}/events.jsonl")"
+	# What another kernel or version passed says nothing.
+	sed -i 's/kernel/kernel 0/' "$stamp"
+	ralph run -n "third-${WS##*-}" -- true
+	same 1 "$(grep -c '"ralph-probe","suite"' "$XDG_STATE_HOME/ralph/sandboxes/third-${WS##*-}/events.jsonl")"
 }

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "cli/command.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
+
+/* What `ralph diff` and `ralph apply` have in common: commits out of a sandbox's own clone. */
+struct clone {
+	struct places places;
+	struct sandbox_spec *spec; /* of the sandbox; it has a clone */
+};
+
+int clone_open(struct cli *cli, const char *name, struct clone *ret);
+void clone_done(struct clone *c);
+
+/*
+ * Starts git inside, which writes what the user's repository does not have, and libexec/ralph/repo
+ * with `args` (NULL at the end), which reads it. Its stdout is ours, or captured where ret_out is
+ * not NULL: the caller frees it.
+ */
+int clone_take(struct cli *cli, const struct clone *c, const char *const *args, char **ret_out);
+
+#define cleanup_clone cleanup_(clone_done)

@@ -1,0 +1,373 @@
+/*
+ * DOC: Theory of operation
+ *
+ * The sandbox's file system, made by pid 1 while it is still root of its namespaces. bwrap could
+ * make it too, but reads the table of all mounts for each one it adds; here one is three or four
+ * system calls.
+ *
+ *	/new       a new tmpfs, becomes the root
+ *	/host      the host's; what the list names is cloned from there, then all of it goes
+ *	/guest     this program, read-only
+ *
+ * Sources are looked up in /host and targets in /new as if each were the root: no link leads from
+ * one into the other. At the end the process is alone in the new root; nothing has a descriptor,
+ * root or working directory in the old one. Then it makes the network (net.c), and gives up its
+ * power over all of this by entering a user namespace below its own (root_leave_power).
+ */
+#include "guest/root.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/fd.h"
+#include "guest/mount.h"
+#include "guest/place.h"
+
+/* Of all mounts; devices are bound one by one, without NODEV. */
+#define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+static const char *const no_options[] = {NULL};
+
+struct builder {
+	struct site site;    /* the new root */
+	int host, null;	     /* the host's root and /dev/null */
+	bool userns_limited; /* nobody can make user namespaces but us, once */
+};
+
+/* Descriptors are not closed one by one: see site_tidy(). */
+static int attach_at(struct builder *b, int tree, const char *target, bool dir)
+{
+	int at = place_make(&b->site, target, dir), r;
+
+	r = at < 0 ? at : mount_attach(tree, at);
+	if (dir)
+		site_changed(&b->site);
+	return r;
+}
+
+static int bind_from(struct builder *b, int from, bool dir, const char *target, uint64_t attributes)
+{
+	int tree = mount_clone(from), r;
+
+	if (tree < 0)
+		return tree;
+	r = mount_restrict(tree, attributes);
+	return r < 0 ? r : attach_at(b, tree, target, dir);
+}
+
+static int bind_to(struct builder *b, const char *source, const char *target, uint64_t attributes)
+{
+	int from = place_lookup(b->host, source, O_PATH);
+	struct stat st;
+
+	if (from < 0)
+		return from;
+	if (fstat(from, &st) < 0)
+		return -errno;
+	return bind_from(b, from, S_ISDIR(st.st_mode), target, attributes);
+}
+
+static int new_at(struct builder *b, const char *type, const char *const *options,
+		  uint64_t attributes, const char *target)
+{
+	int tree = mount_new(type, options, attributes);
+
+	return tree < 0 ? tree : attach_at(b, tree, target, true);
+}
+
+static int make_tmpfs(struct builder *b, const struct guest_mount *m)
+{
+	char mode[16], size[32];
+	const char *options[] = {"mode", mode, m->size ? "size" : NULL, size, NULL};
+
+	(void)snprintf(mode, sizeof(mode), "%o", m->mode ? m->mode : 0755);
+	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)m->size);
+	return new_at(b, "tmpfs", options, PLAIN, m->target);
+}
+
+/*
+ * In this namespace there can be one more user namespace, which is the one we enter. What runs in
+ * there has no power here, so it cannot change that again; and /proc/sys is read-only by then.
+ */
+static int limit_userns(struct builder *b, int proc)
+{
+	cleanup_fd int fd =
+		openat(proc, "sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	int r = fd < 0 ? -errno : fd_write_all(fd, "1", 1);
+
+	b->userns_limited = r == 0;
+	return r;
+}
+
+static int make_proc(struct builder *b, const char *target)
+{
+	cleanup_fd int tree = mount_new("proc", no_options, PLAIN | MOUNT_ATTR_NOEXEC);
+	int r = tree < 0 ? tree : limit_userns(b, tree);
+
+	return r < 0 ? r : attach_at(b, tree, target, true);
+}
+
+static int make_devices(struct builder *b, const char *target)
+{
+	static const char *const nodes[] = {"null", "zero", "full", "random", "urandom", "tty"};
+	static const char *const links[][2] = {
+		{"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"},
+		{"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"},
+		{"core", "/proc/kcore"},       {"ptmx", "pts/ptmx"},
+	};
+	static const char *const dev_options[] = {"mode", "755", NULL};
+	static const char *const pts_options[] = {"ptmxmode", "666", "mode", "620", NULL};
+	char source[32], path[256];
+	int r = new_at(b, "tmpfs", dev_options, PLAIN, target);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(nodes); i++) {
+		(void)snprintf(source, sizeof(source), "/dev/%s", nodes[i]);
+		(void)snprintf(path, sizeof(path), "%s/%s", target, nodes[i]);
+		r = place_lookup(b->host, source, O_PATH);
+		if (r >= 0)
+			r = bind_from(b, r, false, path, MOUNT_ATTR_NOSUID);
+	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", target, links[i][0]);
+		r = place_symlink(&b->site, path, links[i][1]);
+	}
+	(void)snprintf(path, sizeof(path), "%s/shm", target);
+	if (r == 0)
+		r = place_dir(&b->site, path, 01777);
+	(void)snprintf(path, sizeof(path), "%s/pts", target);
+	return r < 0 ? r
+		     : new_at(b, "devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+			      path);
+}
+
+static int make_file(struct builder *b, const struct guest_mount *m)
+{
+	cleanup_fd int fd = place_file(&b->site, m->target, (mode_t)m->mode);
+
+	return fd < 0 ? fd : fd_write_all(fd, m->source, strlen(m->source));
+}
+
+static int make_copy(struct builder *b, const struct guest_mount *m)
+{
+	static char chunk[128 * KiB];
+	int from = place_lookup(b->host, m->source, O_RDONLY | O_NOCTTY);
+	cleanup_fd int to = from < 0 ? from : place_file(&b->site, m->target, (mode_t)m->mode);
+	ssize_t n;
+
+	if (to < 0)
+		return to;
+	do {
+		int r;
+
+		n = read(from, chunk, sizeof(chunk));
+		r = n < 0 ? -errno : fd_write_all(to, chunk, (size_t)n);
+		if (r < 0)
+			return r;
+	} while (n == (ssize_t)sizeof(chunk)); /* a regular file gives less only at its end */
+	return 0;
+}
+
+/* The host's /dev/null without device access: neither readable nor writable. */
+static int mask_file(struct builder *b, const char *target)
+{
+	return bind_from(b, b->null, false, target, PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+}
+
+static int mask_dir(struct builder *b, const char *target)
+{
+	static const char *const options[] = {"size", "4096", "mode", "755", NULL};
+
+	return new_at(b, "tmpfs", options, PLAIN | MOUNT_ATTR_RDONLY, target);
+}
+
+/* A mount becomes read-only, what is only a part of one is bound on itself first. */
+static int make_readonly(struct builder *b, const char *target)
+{
+	int at = place_open(&b->site, target), tree, r;
+
+	r = at < 0 ? at : mount_restrict_one(at, MOUNT_ATTR_RDONLY);
+	if (r != -EINVAL)
+		return r;
+	tree = mount_clone(at);
+	r = tree < 0 ? tree : mount_restrict(tree, MOUNT_ATTR_RDONLY);
+	if (r == 0)
+		r = mount_attach(tree, at);
+	site_changed(&b->site);
+	return r;
+}
+
+static int make(struct builder *b, const struct guest_mount *m)
+{
+	switch (m->kind) {
+	case GUEST_BIND_RO:
+		return bind_to(b, m->source, m->target, PLAIN | MOUNT_ATTR_RDONLY);
+	case GUEST_BIND_RW:
+		return bind_to(b, m->source, m->target, PLAIN);
+	case GUEST_TMPFS:
+		return make_tmpfs(b, m);
+	case GUEST_PROC:
+		return make_proc(b, m->target);
+	case GUEST_DEVICES:
+		return make_devices(b, m->target);
+	case GUEST_SYMLINK:
+		return place_symlink(&b->site, m->target, m->source);
+	case GUEST_FILE:
+		return make_file(b, m);
+	case GUEST_COPY:
+		return make_copy(b, m);
+	case GUEST_DIR:
+		return place_dir(&b->site, m->target, (mode_t)m->mode);
+	case GUEST_MASK:
+		return mask_file(b, m->target);
+	case GUEST_MASK_DIR:
+		return mask_dir(b, m->target);
+	case GUEST_REMOUNT_RO:
+		return make_readonly(b, m->target);
+	case GUEST_MOUNT_N:
+		break;
+	}
+	return -EINVAL;
+}
+
+static int too_old(struct err *err)
+{
+	return err_set(err, ENOSYS, "this kernel is too old for ralph: Linux 5.12 is needed");
+}
+
+static int open_builder(struct builder *b, struct err *err)
+{
+	static const char *const options[] = {"mode", "755", NULL};
+	cleanup_fd int at = -1;
+	int root, r;
+
+	/* bwrap leaves mounts as followers of the host's: what is mounted there later, in a
+	 * directory that is seen here, would appear here too, writable. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
+	b->host = open(GUEST_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->null = place_lookup(b->host, "/dev/null", O_PATH);
+	at = open(GUEST_NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (b->host < 0 || b->null < 0 || at < 0)
+		return err_set(err, ENOENT, "the guest was not given what its root is made of");
+	root = mount_new("tmpfs", options, PLAIN);
+	r = root < 0 ? root : mount_attach(root, at);
+	if (r == -ENOSYS)
+		return too_old(err);
+	if (r < 0)
+		return err_sys(err, -r, "cannot make the sandbox's root");
+	site_init(&b->site, root);
+	return 0;
+}
+
+static int move_in(int root, struct err *err)
+{
+	/* The old root ends up on top of the new one, and is taken away from there. */
+	if (fchdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
+	    umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return err_sys(err, errno, "cannot move into the sandbox's root");
+	return 0;
+}
+
+/* The sandbox sees no cgroup above its own, where the kernel can hide them. */
+static int enter_cgroups(const int *cgroups, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = fd_write_all(cgroups[i], "0", 1);
+
+		if (r < 0)
+			return err_sys(err, -r, "cannot enter the sandbox's cgroup");
+	}
+	if (unshare(CLONE_NEWCGROUP) < 0 && errno != EINVAL)
+		return err_sys(err, errno, "cannot make the sandbox's cgroup namespace");
+	return 0;
+}
+
+static int build(struct builder *b, const struct guest_root *root, struct err *err)
+{
+	for (size_t i = 0; i < root->n_mounts; i++) {
+		const struct guest_mount *m = &root->mounts[i];
+		int r = make(b, m);
+
+		if (r == -ENOSYS)
+			return too_old(err);
+		if (r < 0)
+			return err_sys(err, -r, "cannot make '%s' in the sandbox", m->target);
+		site_tidy(&b->site);
+	}
+	return b->userns_limited ? 0
+				 : err_set(err, EINVAL, "a sandbox without /proc cannot be closed");
+}
+
+int root_enter(const struct guest_root *root, const int *cgroups, size_t n_cgroups, struct err *err)
+{
+	struct builder b = {.host = -1, .null = -1};
+	mode_t mask = umask(0);
+	int r = enter_cgroups(cgroups, n_cgroups, err);
+
+	if (r == 0 && sethostname(root->hostname, strlen(root->hostname)) < 0)
+		r = err_sys(err, errno, "cannot name the sandbox '%s'", root->hostname);
+	if (r == 0)
+		r = open_builder(&b, err);
+	if (r == 0)
+		r = build(&b, root, err);
+	if (r == 0)
+		r = move_in(b.site.root, err);
+	/* Everything that was opened for it, the host's root first of all. */
+	if (b.host >= 0 && syscall(SYS_close_range, b.host, UINT_MAX, 0U) < 0 && r == 0)
+		r = err_sys(err, errno, "cannot close what the sandbox was made of");
+	(void)umask(mask);
+	return r;
+}
+
+int root_take(const struct guest_setup *s, struct err *err)
+{
+	bool named = s->hostname[0] != '\0';
+
+	/* Those that are there may belong to an outer user namespace. */
+	if (unshare(CLONE_NEWNS | (named ? CLONE_NEWUTS : 0)) < 0)
+		return err_sys(err, errno, "cannot make the sandbox's mount namespace");
+	/* Mounts may follow the host's: what is mounted there later, in a directory that is seen
+	 * here, would appear here too, writable. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
+	if (named && sethostname(s->hostname, strlen(s->hostname)) < 0)
+		return err_sys(err, errno, "cannot name the sandbox '%s'", s->hostname);
+	return 0;
+}
+
+/* One line of a map: `inside` is what 0 of the namespace above is called in this one. */
+static int write_map(const char *path, uint32_t inside)
+{
+	cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+	char line[32];
+	int n = snprintf(line, sizeof(line), "%u 0 1\n", inside);
+
+	return fd < 0 ? -errno : fd_write_all(fd, line, (size_t)n);
+}
+
+int root_leave_power(const struct guest_root *root, struct err *err)
+{
+	int r;
+
+	if (unshare(CLONE_NEWUSER) < 0)
+		return err_sys(err, errno, "cannot make the sandbox's user namespace");
+	/* /proc/self is ours only while we are dumpable; nothing else runs here yet. */
+	(void)prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
+	r = write_map("/proc/self/uid_map", root->uid);
+	if (r == 0)
+		r = write_map("/proc/self/gid_map", root->gid);
+	(void)prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+	/* New credentials may have taken away what bwrap asked for. */
+	if (r == 0 && prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)
+		r = -errno;
+	return r < 0 ? err_sys(err, -r, "cannot become the sandbox's user") : 0;
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "agent/agent.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "config/config.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+
+/*
+ * What must hold before an agent is left alone: credentials, clock, disk, a sandbox that answers, a
+ * gateway that refuses what no rule allows and not what one does. Everything is tried, so that
+ * all that is wrong is said at once. Nothing is sent anywhere: names are answered by the gateway
+ * itself, and credentials are looked at where they lie.
+ */
+struct preflight_input {
+	const struct places *places;
+	const struct config *config;
+	const struct agent *agent; /* whose credentials; NULL: none are needed */
+	const struct sandbox_spec *spec;
+	char *const *environ;
+};
+
+struct preflight_row {
+	const char *what;
+	bool ok;
+	bool credential; /* about one: with a terminal at hand the user may log in inside */
+	char *found;	 /* what was seen, or what is wrong; a sentence */
+	char *remedy;	 /* NULL where nothing is to be done */
+};
+
+#define PREFLIGHT_ROWS_MAX 32
+
+struct preflight {
+	struct preflight_row rows[PREFLIGHT_ROWS_MAX];
+	size_t n;
+	bool ok;
+};
+
+/* Starts the sandbox for as long as this takes, unless it is live; one that has no record leaves
+ * none. What is wrong is in *ret, not an error. */
+void preflight_run(const struct preflight_input *in, struct preflight *ret);
+void preflight_done(struct preflight *p);
+json_t *preflight_to_json(const struct preflight *p);

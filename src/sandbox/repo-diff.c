@@ -1,0 +1,146 @@
+#include "sandbox/repo.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/protect.h"
+
+#define WARNINGS_MAX 100
+
+static int tree_of(git_repository *repo, const git_oid *oid, git_tree **ret, struct err *err)
+{
+	git_commit *commit = NULL;
+	int r = git_commit_lookup(&commit, repo, oid);
+
+	if (r == 0)
+		r = git_commit_tree(ret, commit);
+	git_commit_free(commit);
+	return r < 0 ? repo_err(err, "cannot read a commit") : 0;
+}
+
+static int diff_of(git_repository *repo, const git_oid *from, const git_oid *to, git_diff **ret,
+		   struct err *err)
+{
+	git_diff_options opts;
+	git_tree *a = NULL, *b = NULL;
+	int r = from ? tree_of(repo, from, &a, err) : 0;
+
+	(void)git_diff_options_init(&opts, GIT_DIFF_OPTIONS_VERSION);
+	/* Between trees neither attributes nor filters are asked for. */
+	opts.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
+	if (r == 0)
+		r = tree_of(repo, to, &b, err);
+	if (r == 0 && git_diff_tree_to_tree(ret, repo, a, b, &opts) < 0)
+		r = repo_err(err, "cannot compare");
+	git_tree_free(a);
+	git_tree_free(b);
+	return r;
+}
+
+bool repo_base(git_repository *repo, const git_oid *a, const git_oid *b, git_oid *ret)
+{
+	return git_merge_base(ret, repo, a, b) == 0;
+}
+
+/* Does any part of this path have a protected name? */
+static const char *why_of(const char *path)
+{
+	const char *parent = "";
+	cleanup_free char *copy = xstrdup(path);
+
+	for (char *part = copy, *slash; part; part = slash) {
+		const struct protect_rule *rule;
+
+		slash = strchr(part, '/');
+		if (slash)
+			*slash++ = '\0';
+		rule = protect_match(PROTECT_TREE, parent, part);
+		if (rule)
+			return rule->why;
+		if (streq(part, ".gitattributes"))
+			return "chooses filters that git runs";
+		parent = part;
+	}
+	return NULL;
+}
+
+int repo_warnings(git_repository *repo, const git_oid *from, const git_oid *to, json_t *ret,
+		  struct err *err)
+{
+	git_diff *diff = NULL;
+	int r = diff_of(repo, from, to, &diff, err);
+	size_t n = r == 0 ? git_diff_num_deltas(diff) : 0;
+
+	for (size_t i = 0; i < n && json_array_size(ret) < WARNINGS_MAX; i++) {
+		const git_diff_delta *d = git_diff_get_delta(diff, i);
+		const char *why = why_of(d->new_file.path);
+
+		if (why && d->status != GIT_DELTA_DELETED)
+			(void)json_array_append_new(ret, json_pack("{so ss}", "path",
+								   json_text(d->new_file.path),
+								   "why", why));
+	}
+	git_diff_free(diff);
+	return r;
+}
+
+/* What an agent wrote, for a terminal: nothing in it may act on that. */
+static void put_harmless(const char *p, size_t n)
+{
+	for (; n > 0; p++, n--) {
+		unsigned char c = (unsigned char)*p;
+
+		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+			(void)printf("\\x%02x", c);
+		else if (c == 0xc2 && n > 1 && (unsigned char)p[1] < 0xa0)
+			(void)printf("\\x%02x", c); /* what follows would be a C1 control */
+		else
+			(void)putchar(c);
+	}
+}
+
+static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
+		    const git_diff_line *line, void *arg)
+{
+	const bool *terminal = arg;
+
+	if (line->origin == '+' || line->origin == '-' || line->origin == ' ')
+		(void)putchar(line->origin);
+	if (*terminal)
+		put_harmless(line->content, line->content_len);
+	else
+		(void)fwrite(line->content, 1, line->content_len, stdout);
+	return ferror(stdout) ? -1 : 0;
+}
+
+static int print_stat(git_diff *diff, bool terminal, struct err *err)
+{
+	git_diff_stats *stats = NULL;
+	git_buf text = {0};
+	int r = git_diff_get_stats(&stats, diff);
+
+	if (r == 0)
+		r = git_diff_stats_to_buf(&text, stats, GIT_DIFF_STATS_FULL, 80);
+	if (r == 0 && terminal)
+		put_harmless(text.ptr, text.size);
+	else if (r == 0)
+		(void)fwrite(text.ptr, 1, text.size, stdout);
+	git_buf_dispose(&text);
+	git_diff_stats_free(stats);
+	return r < 0 ? repo_err(err, "cannot print the difference") : 0;
+}
+
+int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to, bool stat,
+		    bool terminal, struct err *err)
+{
+	git_diff *diff = NULL;
+	int r = diff_of(repo, from, to, &diff, err);
+
+	if (r == 0 && stat)
+		r = print_stat(diff, terminal, err);
+	else if (r == 0 && git_diff_print(diff, GIT_DIFF_FORMAT_PATCH, put_line, &terminal) < 0)
+		r = repo_err(err, "cannot print the difference");
+	git_diff_free(diff);
+	return r;
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+
+#include <git2.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The user's repository, and what comes out of a clone of it that an agent worked in. A program of
+ * its own, so that only what needs libgit2 loads it. The clone itself is never opened here: git
+ * inside of its sandbox writes a stream (see docs/internals/workspace.md), and that is all that is
+ * read of it.
+ *
+ *	OID refs/heads/NAME     one line for each branch
+ *	                        an empty line
+ *	PACK…                   the objects that the user's repository does not have
+ */
+#define REPO_REFS_MAX 256
+#define REPO_LINE_MAX 1024
+#define REPO_PACK_MAX ((uint64_t)4 * GiB)
+#define REPO_OBJECTS_MAX 4000000
+
+struct repo_ref {
+	git_oid oid;
+	char *name; /* "main": what stands behind refs/heads/ */
+};
+
+struct repo_taken {
+	struct repo_ref refs[REPO_REFS_MAX];
+	size_t n_refs;
+};
+
+/* The last words of libgit2 as an error: "what: why". */
+int repo_err(struct err *err, const char *what);
+
+/*
+ * Reads the stream from fd: the objects go to pack_dir as one pack, whose objects must be whole:
+ * what they refer to is among them or in `odb`. Every branch must be a commit then.
+ */
+int repo_take(int fd, git_odb *odb, const char *pack_dir, struct repo_taken *ret, struct err *err);
+void repo_taken_done(struct repo_taken *t);
+
+/* What a person should look at before it is checked out; -ENOENT: nothing in common. */
+int repo_warnings(git_repository *repo, const git_oid *from, const git_oid *to, json_t *ret,
+		  struct err *err);
+/* The difference of two commits on stdout; terminal: control characters are shown, not sent. */
+int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to, bool stat,
+		    bool terminal, struct err *err);
+/* The commit that both come from; false: none. */
+bool repo_base(git_repository *repo, const git_oid *a, const git_oid *b, git_oid *ret);

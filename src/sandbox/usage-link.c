@@ -1,0 +1,161 @@
+/*
+ * The supervisor's side of metering.
+ *
+ * DOC: Theory of operation
+ *
+ * The gateway reports what each answer of a provider has used (GW_USAGE); here it becomes a "usage"
+ * event with its price. Where the spec has a budget, the log's sum is taken once, with the first
+ * question for a header, and kept up from then on: it is the sum of the sandbox's whole life, over
+ * all its starts. A request that comes when it is used up is refused before it leaves, and no
+ * header may be kept, so that every request is a question. What is under way when the budget ends
+ * is let end.
+ */
+#include "sandbox/supervisor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sandbox/usage.h"
+
+static bool has_budget(const struct supervisor *s)
+{
+	return s->spec->budget.micro_usd || s->spec->budget.tokens;
+}
+
+static void add(void *arg, const struct usage_event *e)
+{
+	struct usage_link *u = arg;
+
+	u->micro_usd += e->micro_usd;
+	u->tokens += usage_all(&e->tokens);
+}
+
+static void count_so_far(struct supervisor *s)
+{
+	struct err err = {0};
+
+	if (s->usage.counted)
+		return;
+	s->usage.counted = true;
+	if (usage_each(s->entry.dir, add, &s->usage, &err) < 0)
+		s->usage.unknown = true; /* then nothing may be spent */
+}
+
+/* "name: value" lines as an object; NULL when they say what they said last. */
+static json_t *new_limits(struct usage_link *u, const char *lines)
+{
+	json_t *j;
+
+	if (!lines[0] || (u->limits && streq(u->limits, lines)))
+		return NULL;
+	free(u->limits);
+	u->limits = xstrdup(lines);
+	j = json_object();
+	for (const char *p = lines; *p;) {
+		size_t n = strcspn(p, "\n");
+		const char *colon = memmem(p, n, ": ", 2);
+		cleanup_free char *name = colon ? xstrndup(p, (size_t)(colon - p)) : NULL;
+		cleanup_free char *value =
+			colon ? xstrndup(colon + 2, n - (size_t)(colon + 2 - p)) : NULL;
+
+		if (colon)
+			(void)json_object_set_new(j, name, json_text(value));
+		p += n + (p[n] == '\n');
+	}
+	return j;
+}
+
+void usage_link_report(struct supervisor *s, const struct wire_msg *m)
+{
+	struct usage_event e = {0};
+	struct gw_usage u;
+	struct price price;
+	json_t *j, *limits;
+	bool used;
+
+	if (gw_get_usage(m, &u) < 0)
+		return;
+	e.tokens = (struct usage_tokens){u.input, u.output, u.cache_read, u.cache_write};
+	used = usage_all(&e.tokens) > 0;
+	limits = new_limits(&s->usage, u.limits);
+	if (!used && !limits)
+		return;
+	price_find(u.model, &s->spec->prices, &price);
+	e.micro_usd = price_of(&price, &e.tokens);
+	/* Before the event is written, which the sum would otherwise find in the log again. */
+	if (has_budget(s)) {
+		count_so_far(s);
+		add(&s->usage, &e);
+	}
+	j = json_pack("{so so sI sI sI sI sI sI so}", "credential", json_text(u.credential), "model",
+		      json_text(u.model), "status", (json_int_t)u.status, "input",
+		      (json_int_t)u.input, "output", (json_int_t)u.output, "cache_read",
+		      (json_int_t)u.cache_read, "cache_write", (json_int_t)u.cache_write,
+		      "micro_usd", (json_int_t)e.micro_usd, "price", json_text(price.model));
+	if (limits)
+		(void)json_object_set_new(j, "limits", limits);
+	sup_event(s, used ? "usage" : "limits", j);
+}
+
+/* Only providers' answers tell what they used: other credentials have no budget. */
+static bool is_metered(const struct supervisor *s, const char *credential)
+{
+	for (size_t i = 0; i < s->spec->n_credentials; i++)
+		if (streq(s->spec->credentials[i].name, credential))
+			return s->spec->credentials[i].endpoint != NULL;
+	return false;
+}
+
+static char *over(const struct supervisor *s)
+{
+	const struct spec_budget *b = &s->spec->budget;
+	const struct usage_link *u = &s->usage;
+
+	if (u->unknown)
+		return xstrdup("what this sandbox has spent cannot be read from its event log");
+	if (b->micro_usd && u->micro_usd >= b->micro_usd)
+		return xasprintf("the budget of this sandbox is used up: %.2f of %.2f US dollars",
+				 (double)u->micro_usd / 1e6, (double)b->micro_usd / 1e6);
+	if (b->tokens && u->tokens >= b->tokens)
+		return xasprintf("the budget of this sandbox is used up: %llu of %llu tokens",
+				 (unsigned long long)u->tokens, (unsigned long long)b->tokens);
+	return NULL;
+}
+
+bool usage_link_refuses(struct supervisor *s, const struct wire_msg *m)
+{
+	struct gw_header h = {.error = EDQUOT};
+	struct gw_header_ask ask;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	if (!has_budget(s) || gw_get_header_ask(m, &ask) < 0 || !is_metered(s, ask.credential))
+		return false;
+	count_so_far(s);
+	h.message = over(s);
+	if (!h.message)
+		return false;
+	gw_put_header(&b, &h);
+	(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
+	free(h.message);
+	return true;
+}
+
+void usage_link_header(const struct supervisor *s, struct wire_msg *m)
+{
+	struct gw_header h;
+
+	if (!has_budget(s) || gw_get_header(m, &h) < 0)
+		return;
+	h.keep_ms = 0;
+	explicit_bzero(m->body.data, m->body.len);
+	buf_clear(&m->body);
+	gw_put_header(&m->body, &h);
+	gw_header_done(&h);
+}
+
+void usage_link_stop(struct supervisor *s)
+{
+	free(s->usage.limits);
+	s->usage.limits = NULL;
+}

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "base/err.h"
+#include "wire/wire.h"
+
+#include <stdint.h>
+
+/*
+ * The file system of a sandbox, as told to a guest that builds it itself: the body of WIRE_ROOT.
+ * Its descriptors are files of cgroups, which it enters by writing "0".
+ *
+ * The guest was started in namespaces of its own (user, pid, ipc, uts, mount) as their root, with
+ * the host's file system at GUEST_HOST and an empty directory at GUEST_NEW_ROOT. It goes through
+ * the list in order, moves into what came of it, lets go of the host, and is then the user and
+ * group named here, in a user namespace that can have no other below it.
+ */
+#define GUEST_HOST "/host"
+#define GUEST_NEW_ROOT "/new"
+#define GUEST_MOUNTS_MAX 1024
+
+enum guest_mount_kind {
+	GUEST_BIND_RO, /* the host's `source` at target, with all that is mounted below it */
+	GUEST_BIND_RW,
+	GUEST_TMPFS,	  /* of that size (0: the kernel's own limit) and mode */
+	GUEST_PROC,	  /* of this pid namespace */
+	GUEST_DEVICES,	  /* null, zero, full, random, urandom, tty and terminals of its own */
+	GUEST_SYMLINK,	  /* with the text `source` */
+	GUEST_FILE,	  /* with the content `source` */
+	GUEST_COPY,	  /* of the host's file `source`, as it is now */
+	GUEST_DIR,	  /* with that mode */
+	GUEST_MASK,	  /* a file is covered by one that nobody can open */
+	GUEST_MASK_DIR,	  /* a directory is covered by an empty one */
+	GUEST_REMOUNT_RO, /* what is at target by then is read-only from then on */
+	GUEST_MOUNT_N,
+};
+
+struct guest_mount {
+	enum guest_mount_kind kind;
+	const char *source; /* "" where there is none */
+	const char *target;
+	uint32_t mode;
+	uint64_t size;
+};
+
+struct guest_root {
+	const char *hostname;
+	uint32_t uid, gid;
+	struct guest_mount *mounts;
+	size_t n_mounts;
+};
+
+void guest_root_put(struct buf *b, const struct guest_root *root);
+/* The array belongs to *ret until guest_root_done(), the strings to the message. */
+int guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err);
+void guest_root_done(struct guest_root *root);
+
+#define cleanup_guest_root cleanup_(guest_root_done)

@@ -1,0 +1,184 @@
+#include "tests.h"
+
+#include <string.h>
+
+#include "sandbox/cred-rules.h"
+#include "sandbox/host-env.h"
+
+static struct sandbox_spec *sample(void)
+{
+	struct sandbox_spec *s = spec_new();
+	struct spec_credential *c = spec_credential_add(s, "anthropic", "anthropic-key");
+	struct spec_net_rule *r;
+
+	c->origin = xstrdup("https://api.anthropic.com");
+	c->endpoint = xstrdup("anthropic");
+	strv_push(&c->requests, "POST /v1/messages");
+	strv_push(&c->requests, "GET /v1/models");
+	strv_push(&c->requests, "GET /profiles https://other.example:8443/x/profiles");
+	c = spec_credential_add(s, "github", "github");
+	c->origin = xstrdup("https://api.github.com");
+	c = spec_credential_add(s, "mounted", "login-file");
+	c->way = SPEC_WAY_MOUNT;
+	r = spec_net_add(s, false, "api.github.com", "network.rules");
+	r->credential = xstrdup("github");
+	(void)spec_net_add(s, false, "open.example", "network.allow");
+	return s;
+}
+
+static int may(const struct sandbox_spec *s, const char *credential, const char *host,
+	       uint32_t port, const char *method, const char *target)
+{
+	const struct gw_header_ask ask = {.credential = credential,
+					  .host = host,
+					  .port = port,
+					  .method = method,
+					  .target = target,
+					  .content_type = "",
+					  .body_sha256 = ""};
+	struct err err = {0};
+
+	return cred_may_ask(s, &ask, &err);
+}
+
+static void a_credential_is_for_its_own_origin_and_requests(void **state)
+{
+	struct sandbox_spec *s = sample();
+	const char *const host = "api.anthropic.com";
+
+	assert_int_equal(may(s, "anthropic", host, 443, "POST", "/v1/messages"), 0);
+	assert_int_equal(may(s, "anthropic", host, 443, "POST", "/v1/messages?beta=true"), 0);
+	assert_int_equal(may(s, "anthropic", host, 443, "POST", "/v1/messages/count_tokens"), 0);
+	assert_int_equal(may(s, "anthropic", host, 443, "GET", "/v1/models"), 0);
+	assert_int_equal(may(s, "anthropic", host, 443, "HEAD", "/v1/models"), 0);
+	(void)spec_free(s);
+}
+
+static void anything_else_is_refused(void **state)
+{
+	static const struct {
+		const char *credential, *host;
+		uint32_t port;
+		const char *method, *target;
+		int want;
+	} cases[] = {
+		{"nobody", "api.anthropic.com", 443, "POST", "/v1/messages", -ENOENT},
+		{"mounted", "api.anthropic.com", 443, "POST", "/v1/messages", -ENOENT},
+		{"anthropic", "api.anthropic.com", 80, "POST", "/v1/messages", -EPERM},
+		{"anthropic", "api.anthropic.com", 65979, "POST", "/v1/messages", -EPERM},
+		{"anthropic", "api.anthropic.com.evil.example", 443, "POST", "/v1/messages",
+		 -EPERM},
+		{"anthropic", "open.example", 443, "POST", "/v1/messages", -EPERM},
+		{"anthropic", "api.github.com", 443, "POST", "/v1/messages", -EPERM},
+		{"anthropic", "api.anthropic.com", 443, "GET", "/v1/messages", -EPERM},
+		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/messagesx", -EPERM},
+		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/organizations/api_keys",
+		 -EPERM},
+		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/messages/../oauth/token",
+		 -EPERM},
+		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/messages/%2e%2e/oauth",
+		 -EPERM},
+		{"anthropic", "api.anthropic.com", 443, "POST", "v1/messages", -EPERM},
+		{"anthropic", "other.example", 8443, "GET", "/x/other", -EPERM},
+		{"anthropic", "other.example", 443, "GET", "/x/profiles", -EPERM},
+		{"github", "api.github.com", 80, "GET", "/", -EPERM},
+		{"github", "open.example", 443, "GET", "/", -EPERM},
+		{"anthropic", "", 443, "POST", "/v1/messages", -EPERM},
+	};
+	struct sandbox_spec *s = sample();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (may(s, cases[i].credential, cases[i].host, cases[i].port, cases[i].method,
+			cases[i].target) != cases[i].want)
+			fail_msg("%s %s %s is not %d", cases[i].credential, cases[i].host,
+				 cases[i].target, cases[i].want);
+	(void)spec_free(s);
+}
+
+static void a_request_of_another_address_and_a_rule_are_its_own_too(void **state)
+{
+	struct sandbox_spec *s = sample();
+
+	assert_int_equal(may(s, "anthropic", "other.example", 8443, "GET", "/x/profiles/a%2Fb"), 0);
+	assert_int_equal(may(s, "github", "api.github.com", 443, "GET", "/repos/a/b"), 0);
+	(void)spec_free(s);
+}
+
+static void an_origin_with_a_path_counts_with_it(void **state)
+{
+	struct sandbox_spec *s = sample();
+	struct spec_credential *c = &s->credentials[0];
+
+	free(c->origin);
+	c->origin = xstrdup("https://llm.corp.example:8443/anthropic");
+	assert_int_equal(
+		may(s, "anthropic", "llm.corp.example", 8443, "POST", "/anthropic/v1/messages"), 0);
+	assert_int_equal(may(s, "anthropic", "llm.corp.example", 8443, "POST", "/v1/messages"),
+			 -EPERM);
+	(void)spec_free(s);
+}
+
+static void an_origin_is_https_and_whole(void **state)
+{
+	static const char *const wrong[] = {"http://a.example",
+					    "https://",
+					    "https://a b.example",
+					    "https://u@a.example",
+					    "https://a.example:0",
+					    "https://a.example:x",
+					    "a.example"};
+	const char *path;
+	struct err err;
+	struct host h;
+	uint16_t port;
+
+	assert_int_equal(origin_split("https://A.example/x/y", &h, &port, &path, &err), 0);
+	assert_string_equal(h.name, "a.example");
+	assert_int_equal(port, 443);
+	assert_string_equal(path, "/x/y");
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_true(origin_split(wrong[i], &h, &port, &path, &err) < 0);
+}
+
+static void directories_the_sandbox_writes_are_not_searched_for_programs(void **state)
+{
+	struct sandbox_spec *s = spec_new();
+	cleanup_free char *path = NULL;
+
+	(void)spec_mount_add(s, SPEC_BIND_RW, "/tmp", "/tmp", "the workspace");
+	path = host_path(s, "/tmp:/usr/bin:./bin::/nonexistent:/bin");
+	assert_string_equal(path, "PATH=/usr/bin:/bin");
+	(void)spec_free(s);
+}
+
+static void an_environment_survives_the_memory_file(void **state)
+{
+	char *env[] = {(char *)"A=1", (char *)"PATH=/usr/bin", (char *)"EMPTY=", NULL};
+	struct sandbox_spec *s = spec_new();
+	cleanup_strv struct strv back;
+	int fd = host_environ_memfd(s, env);
+
+	strv_init(&back);
+	assert_true(fd >= 0);
+	assert_int_equal(host_environ_read(fd, &back), 0);
+	assert_int_equal(host_environ_read(fd, &back), 0); /* each helper reads it anew */
+	assert_int_equal(back.n, 6);
+	assert_string_equal(back.v[0], "A=1");
+	assert_string_equal(back.v[2], "EMPTY=");
+	(void)spec_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_credential_is_for_its_own_origin_and_requests),
+		cmocka_unit_test(anything_else_is_refused),
+		cmocka_unit_test(a_request_of_another_address_and_a_rule_are_its_own_too),
+		cmocka_unit_test(an_origin_with_a_path_counts_with_it),
+		cmocka_unit_test(an_origin_is_https_and_whole),
+		cmocka_unit_test(directories_the_sandbox_writes_are_not_searched_for_programs),
+		cmocka_unit_test(an_environment_survives_the_memory_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
