@@ -67,8 +67,7 @@ said() {
 	said .codex/sessions/2026/11/15 rollout-1.jsonl codex-rollout.jsonl
 	ralph export -o "$HOME/inbox" --format json
 	ralph export -o "$HOME/inbox" --format html
-	python3 -c 'import glob, json; json.load(open(glob.glob("inbox/conversations/*/*.json")[0]))' 2>/dev/null ||
-		python3 -c 'import glob, json, os; json.load(open(glob.glob(os.environ["HOME"] + "/inbox/conversations/*/*.json")[0]))'
+	python3 -m json.tool "$HOME"/inbox/conversations/*/*.json >/dev/null
 	lacks "$(cat "$HOME"/inbox/conversations/*/*.html)" 'src='
 	has "$(cat "$HOME"/inbox/conversations/*/*.html)" "default-src 'none'"
 }
