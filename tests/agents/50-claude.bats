@@ -34,6 +34,20 @@ edited() {
 	only_the_provider
 }
 
+@test "claude on Bedrock: every request is signed on the host, and no AWS key was inside" {
+	local id=AKIA${SRANDOM}EXAMPLE
+
+	REAL=$(secret "aws-")
+	echo "{\"id\": \"$id\", \"secret\": \"$REAL\", \"token\": \"token-$REAL\"}" >"$BED/aws.json"
+	export CLAUDE_CODE_USE_BEDROCK=1 AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=$id AWS_SECRET_ACCESS_KEY=$REAL \
+		AWS_SESSION_TOKEN=token-$REAL
+	edits
+	turn claude -p 'edit the file'
+	edited
+	seen 'r["signed"] is True'
+	only_the_provider
+}
+
 @test "the first start of claude on a terminal asks nothing, and a turn works" {
 	login claude oauth
 	talk 'expect:bypass permissions on' 'send:greetings' 'expect:greetings' 'send:\r' expect:finished \

@@ -33,3 +33,12 @@ edited() {
 	seen 'r.field("authorization") == ["Bearer " + real] and r.field("chatgpt-account-id") == ["account-1"]'
 	only_the_provider
 }
+
+@test "the first start of codex on a terminal asks nothing, and a turn works" {
+	login codex key
+	# One letter: many at once are a paste, in which the return key is a line's end.
+	talk 'expect:Ask Codex' 'send:Z' 'expect:Z' 'send:\r' 'expect:finished|understood' 'expect:Worked for' \
+		'send:\x03' 'send:\x03' -- codex
+	seen 'r.field("authorization") == ["Bearer " + real]'
+	only_the_provider raw.githubusercontent.com
+}

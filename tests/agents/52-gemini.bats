@@ -33,3 +33,11 @@ edited() {
 	# Whose login it is it asks without being told, and need not know.
 	only_the_provider www.googleapis.com
 }
+
+@test "the first start of gemini on a terminal asks nothing, and a turn works" {
+	login gemini key
+	talk 'expect:Type your message' 'send:greetings' 'expect:greetings' 'send:\r' expect:finished 'send:\x03' \
+		'expect:again to exit' 'send:\x03' -- gemini
+	seen 'r.field("x-goog-api-key") == [real]'
+	only_the_provider
+}

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""anthropic.py DIR [PORT]: a scripted provider over TLS: messages, and the place where its logins are renewed.
+"""anthropic.py DIR [PORT [ADDRESS]]: a scripted provider over TLS: messages, and the place where its logins are renewed.
 
 DIR has leaf.pem (key and certificate). What it answers is read from DIR for every request:
     state.json   {"access": […], "refresh": "…"}: what it takes; a renewal writes it anew
@@ -71,6 +71,18 @@ async def renew(body):
     return 200, answer
 
 
+def stream(answer):
+    """The same answer as a client that streams wants it."""
+    text = answer["content"][0]["text"]
+    events = [{"type": "message_start", "message": {**answer, "content": [], "stop_reason": None}},
+              {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+              {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+              {"type": "content_block_stop", "index": 0},
+              {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}},
+              {"type": "message_stop"}]
+    return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+
+
 def messages(head):
     given = head.get("x-api-key") or head.get("authorization", "").removeprefix("Bearer ")
     if given not in state()["access"]:
@@ -83,8 +95,11 @@ def messages(head):
 async def answer(method, path, head, body):
     if path == "/v1/oauth/token" and method == "POST":
         return await renew(body)
+    if path == "/v1/messages?echo":
+        return 200, {"headers": head}
     if path.split("?")[0] == "/v1/messages" and method == "POST":
-        return messages(head)
+        status, out = messages(head)
+        return (status, stream(out)) if status == 200 and b'"stream":true' in body else (status, out)
     if path == "/echo":
         return 200, {"headers": head}
     return 404, {"type": "error", "error": {"type": "not_found_error", "message": path}}
@@ -102,8 +117,9 @@ async def serve(r, w):
             log({"method": method, "path": path, "headers": head, "body": body.decode("latin-1")})
             status, out = await answer(method, path, head, body)
             text = (out if isinstance(out, str) else json.dumps(out)).encode()
-            w.write(b"HTTP/1.1 %d x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-                    % (status, len(text)) + text)
+            kind = b"text/event-stream" if text.startswith(b"event:") else b"application/json"
+            w.write(b"HTTP/1.1 %d x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
+                    % (status, kind, len(text)) + text)
             await w.drain()
     except (OSError, ValueError, asyncio.IncompleteReadError, ssl.SSLError):
         pass

@@ -8,6 +8,7 @@ where a list of lists gives one answer after the other. Written there:
     dns.log       NAME TYPE, a line per question
     conns.log     ADDRESS PORT, a line per TCP connection that a server accepted
     requests.log  PORT METHOD TARGET HOST SNI, a line per request
+    auth.log      HOST METHOD PATH AUTHORIZATION, a line per request
     packets.log   PROTOCOL SOURCE DESTINATION, a line per packet;  packets.raw: their bytes
     ready         when all of this works
 """
@@ -145,8 +146,21 @@ async def pump(r, w):
         w.close()
 
 
+def takes(given):
+    """Where DIR/takes is, every request must have one of its lines as its Authorization."""
+    try:
+        with open(f"{DIR}/takes", encoding="latin-1") as f:
+            return given in f.read().split("\n")
+    except FileNotFoundError:
+        return True
+
+
 async def answer(method, target, head, body, r, w, where):
     path = target.partition("?")[0]
+    if not takes(head.get("authorization", "")):
+        w.write(b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="x"\r\nContent-Length: 0\r\n\r\n')
+        await w.drain()
+        return True
     if method == "CONNECT":
         host, _, port = target.rpartition(":")
         r2, w2 = await asyncio.open_connection(host, int(port))
@@ -199,6 +213,7 @@ async def http(r, w):
                 k, _, v = field.partition(":")
                 head[k.lower()] = v.strip()
             log("requests.log", f"{local[1]} {method} {target} {head.get('host')} {sni}")
+            log("auth.log", f"{head.get('host')} {method} {target.partition('?')[0]} {head.get('authorization', '-')}")
             body = await read_body(head, r, w)
             if not await answer(method, target, head, body, r, w, local[0]):
                 return

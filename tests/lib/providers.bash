@@ -33,7 +33,7 @@ providers_start() {
 		done
 	} >"$XDG_CONFIG_HOME/ralph/config.yaml"
 	AGENT=claude
-	export AWS_EC2_METADATA_DISABLED=true
+	export AGENT AWS_EC2_METADATA_DISABLED=true
 }
 
 providers_stop() {
@@ -57,7 +57,7 @@ aws_program() {
 	export PATH=$T/bin:$PATH
 	while IFS= read -r -d : dir; do
 		file=$dir/aws
-		[ -x "$file" ] && [ "$file" != "$T/bin/aws" ] || continue
+		[ -x "$file" ] || continue
 		code=0
 		"$file" configure export-credentials --format process >/dev/null 2>&1 || code=$?
 		[ $code -eq 2 ] || return 0
@@ -148,9 +148,5 @@ renewal() {
 }
 
 renewals() {
-	[ -e "$UP/accounts.log" ] || {
-		echo 0
-		return
-	}
-	grep -c '"path": "/\(oauth/\)\?token"' "$UP/accounts.log"
+	[ ! -e "$UP/accounts.log" ] || wc -l <"$UP/accounts.log"
 }

@@ -8,7 +8,7 @@ DIR has upstream.pem (key and certificate) and steps.json, the model's part: a l
     {"custom": [TOOL, TEXT]}           the same for tools that take text (Codex)
     {"status": 429, "body": {...}, "headers": {...}}
 Each request that offers tools takes the next step; after the last one the model says "finished". Other
-requests, which agents make for titles and the like, get "ok". aws.json, when there, is {"id", "secret",
+requests, which agents make for titles and the like, get "understood". aws.json, when there, is {"id", "secret",
 "token"}: then the signature of each request is computed anew. Written there: upstream.log, a JSON object a
 request, with "signed" telling whether the signature held; and upstream.ready.
 """
@@ -217,7 +217,7 @@ class Upstream(http.server.BaseHTTPRequestHandler):
         path = urllib.parse.unquote(self.path.partition("?")[0])
         if self.headers.get("upgrade"):
             return self.reply(426, {"error": {"message": "no upgrade here"}})
-        n, step = next_step() if inner.get("tools") else (ASIDE, {"say": "ok"})
+        n, step = next_step() if inner.get("tools") else (ASIDE, {"say": "understood"})
         if "status" in step:
             return self.reply(step["status"], step.get("body", {}), step.get("headers"))
         return self.answer(path, asked, n, step)
