@@ -138,14 +138,28 @@ static char final_mode(const struct sandbox_spec *spec, const char *target)
 	return mode;
 }
 
+static bool becomes_mount(const struct sandbox_spec *spec, size_t i)
+{
+	const char *target = spec->mounts[i].target;
+
+	if (spec->mounts[i].kind != SPEC_RO || streq(target, "/"))
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (streq(spec->mounts[k].target, target) &&
+		    (mount_mode(&spec->mounts[k]) || spec->mounts[k].kind == SPEC_RO))
+			return false;
+	return true;
+}
+
 static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 {
 	struct selftest_row *row =
 		selftest_add(t, "files", "mounts other than the plan's", "mounts");
 	char root = final_mode(spec, "/");
 
+	/* What becomes read-only without being a mount is made one. */
 	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (mount_mode(&spec->mounts[i]))
+		if (mount_mode(&spec->mounts[i]) || becomes_mount(spec, i))
 			strv_pushf(&row->argv, "%c:%s", final_mode(spec, spec->mounts[i].target),
 				   spec->mounts[i].target);
 	strv_pushf(&row->argv, "%c:/", root ? root : 'w'); /* the engine's, in no plan */
