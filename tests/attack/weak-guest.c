@@ -1,16 +1,18 @@
 /*
- * A guest that says it has set up every wall, and has left some out: RALPH_WEAK names them, between
- * commas. Linked with
- * the guest's own sources, whose calls come here (see meson.build).
+ * A guest that says it has set up every wall, and has left some out: RALPH_WEAK_WEAK names them,
+ * between commas; RALPH_WEAK_MOUNTS changes the list of mounts, one row a line: "-KIND TARGET" drops
+ * one ("*": all of that kind), "+KIND SOURCE TARGET" adds one before the root becomes read-only.
+ * Linked with the guest's own sources, whose calls come here (see meson.build).
  */
 #undef execve
 #undef ioctl
 #undef mount
-#undef openat
 #undef prctl
+#undef sethostname
 #undef setrlimit
 #undef syscall
 #undef unshare
+#undef write
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -33,17 +35,18 @@ int weak_execve(const char *path, char *const argv[], char *const env[]);
 int weak_ioctl(int fd, int request, ...);
 int weak_mount(const char *from, const char *to, const char *type, unsigned long flags,
 	       const void *data);
-int weak_openat(int dir, const char *path, int flags, ...);
 int weak_prctl(int op, ...);
 int weak_setrlimit(int resource, const struct rlimit *l);
 long weak_syscall(long nr, ...);
 int weak_unshare(int flags);
+int weak_sethostname(const char *name, size_t n);
+ssize_t weak_write(int fd, const void *p, size_t n);
 int __real_guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err);
 int __wrap_guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err);
 
 static int weak(const char *wall)
 {
-	const char *all = getenv("RALPH_WEAK");
+	const char *all = getenv("RALPH_WEAK_WEAK");
 	char word[64];
 
 	(void)snprintf(word, sizeof(word), ",%s,", wall);
@@ -64,7 +67,7 @@ int weak_prctl(int op, ...)
 		return 0;
 	if (weak("no-new-privs") && (op == PR_SET_NO_NEW_PRIVS || op == PR_GET_NO_NEW_PRIVS))
 		return op == PR_GET_NO_NEW_PRIVS;
-	if (weak("dumpable") && op == PR_SET_DUMPABLE && a[0] == 0)
+	if (weak("dumpable") && op == PR_SET_DUMPABLE)
 		return 0;
 	return prctl(op, a[0], a[1], a[2], a[3]);
 }
@@ -152,77 +155,79 @@ int weak_unshare(int flags)
 {
 	if (weak("network"))
 		flags &= ~CLONE_NEWNET;
-	if (weak("cgroups"))
+	if (weak("cgroup"))
 		flags &= ~CLONE_NEWCGROUP;
 	return flags ? unshare(flags) : 0;
 }
 
-/* The limit of user namespaces is written to nowhere. */
-int weak_openat(int dir, const char *path, int flags, ...)
+int weak_sethostname(const char *name, size_t n)
 {
-	va_list ap;
-	int mode;
-
-	va_start(ap, flags);
-	mode = va_arg(ap, int);
-	va_end(ap);
-	if (weak("user-namespaces") && strstr(path, "max_user_namespaces"))
-		return open(GUEST_HOST "/dev/null", O_WRONLY | O_CLOEXEC);
-	return openat(dir, path, flags, mode);
+	return weak("hostname") ? 0 : sethostname(name, n);
 }
 
-static struct guest_mount *find(struct guest_root *root, const char *target)
+/* The only "1" that is written says that there can be no more user namespaces. */
+ssize_t weak_write(int fd, const void *p, size_t n)
 {
-	for (size_t i = root->n_mounts; i-- > 0;)
-		if (strcmp(root->mounts[i].target, target) == 0)
-			return &root->mounts[i];
-	_exit(99);
+	return weak("userns") && n == 1 && *(const char *)p == '1' ? 1 : write(fd, p, n);
 }
 
-/* One line of RALPH_WEAK_MOUNTS: "drop TARGET", "rw TARGET", "add TARGET", "add-ro TARGET", "bind TARGET";
- * the target is both what is bound and where. */
-static void edit(struct guest_root *root, const char *verb, const char *target)
+static int kind_of(const char *word)
 {
-	struct guest_mount *m;
+	static const char *const words[] = {
+		[GUEST_BIND_RO] = "bind-ro", [GUEST_BIND_RW] = "bind", [GUEST_DEVICES] = "devices",
+		[GUEST_MASK] = "mask",	     [GUEST_REMOUNT_RO] = "remount-ro",
+	};
 
-	if (strncmp(verb, "add", 3) == 0) {
-		/* Before what makes the root read-only, which comes last. */
-		m = &root->mounts[root->n_mounts++];
-		m[0] = m[-1];
-		m--;
-		*m = (struct guest_mount){GUEST_BIND_RW, target, target, 0, 0};
-		if (strcmp(verb, "add-ro") == 0)
-			m->kind = GUEST_BIND_RO;
-		return;
-	}
-	m = find(root, target);
-	if (strcmp(verb, "drop") == 0)
-		memmove(m, m + 1, (size_t)(root->mounts + root->n_mounts-- - m - 1) * sizeof(*m));
-	else if (strcmp(verb, "rw") == 0)
-		m->kind = GUEST_BIND_RW;
-	else
-		*m = (struct guest_mount){GUEST_BIND_RW, target, target, 0, 0};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i] && strcmp(words[i], word) == 0)
+			return (int)i;
+	abort();
 }
 
-int __wrap_guest_root_get(const struct wire_msg *msg, struct guest_root *ret, struct err *err)
+static void drop(struct guest_root *root, int kind, const char *target)
 {
-	char *lines = strdup(getenv("RALPH_WEAK_MOUNTS") ? getenv("RALPH_WEAK_MOUNTS") : ""), *line;
-	static struct guest_mount all[2 * GUEST_MOUNTS_MAX];
-	int r = __real_guest_root_get(msg, ret, err);
+	size_t kept = 0, n = root->n_mounts;
 
-	if (r < 0)
-		return r;
-	memcpy(all, ret->mounts, ret->n_mounts * sizeof(all[0]));
-	free(ret->mounts);
-	ret->mounts = calloc(2 * GUEST_MOUNTS_MAX, sizeof(all[0]));
-	memcpy(ret->mounts, all, ret->n_mounts * sizeof(all[0]));
-	while ((line = strsep(&lines, "\n")))
-		if (strchr(line, ' ')) {
-			char *verb = strsep(&line, " ");
+	for (size_t i = 0; i < n; i++)
+		if ((int)root->mounts[i].kind != kind ||
+		    (strcmp(target, "*") && strcmp(target, root->mounts[i].target)))
+			root->mounts[kept++] = root->mounts[i];
+	root->n_mounts = kept;
+	if (kept == n)
+		abort(); /* the plan has changed, and this test with it */
+}
 
-			edit(ret, verb, line);
-		}
-	if (weak("user"))
+static void add(struct guest_root *root, int kind, const char *source, const char *target)
+{
+	struct guest_mount *all = calloc(root->n_mounts + 1, sizeof(*all));
+	size_t n = root->n_mounts;
+
+	if (!all)
+		abort();
+	memcpy(all, root->mounts, n * sizeof(*all));
+	if (n && all[n - 1].kind == GUEST_REMOUNT_RO)
+		all[n] = all[n - 1], n--;
+	all[n] = (struct guest_mount){.kind = (enum guest_mount_kind)kind, .source = source, .target = target};
+	root->mounts = all;
+	root->n_mounts++;
+}
+
+int __wrap_guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err)
+{
+	char *rows = getenv("RALPH_WEAK_MOUNTS"), *row, *word[3];
+	int r = __real_guest_root_get(m, ret, err);
+
+	if (r == 0 && weak("user"))
 		ret->uid = ret->gid = 0;
-	return 0;
+	while (r == 0 && rows && (row = strsep(&rows, "\n")) && *row) {
+		char *rest = strdup(row + 1);
+
+		for (int i = 0; i < 3; i++)
+			word[i] = strsep(&rest, " ");
+		if (row[0] == '-')
+			drop(ret, kind_of(word[0]), word[1]);
+		else
+			add(ret, kind_of(word[0]), word[1], word[2]);
+	}
+	return r;
 }

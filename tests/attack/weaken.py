@@ -1,13 +1,12 @@
 #!/usr/bin/python3
-"""Stands in for bwrap and leaves a wall out. `case.json` beside it says which: "options" of bwrap to drop, "weak" walls
-and "mounts" for the guest beside it, which takes the place of ralph's own (see weak-guest.c)."""
+"""Stands in for bwrap and leaves a wall out: `case.json` beside it says which options to drop, and
+which guest to start with what in its environment: that leaves out what the guest makes."""
 import json
 import os
 import shutil
 import sys
 
-here = os.path.dirname(os.path.realpath(__file__))
-case = json.load(open(os.path.join(here, "case.json")))
+case = json.load(open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "case.json")))
 args = sys.argv[1:]
 
 
@@ -19,13 +18,13 @@ def find(part):
     sys.exit(f"weaken: no {part} in the plan")
 
 
-for part in case.get("options", []):
+for part in case.get("drop", []):
     at = find(part)
     del args[at:at + len(part)]
 if "guest" in case:
-    at = find(["--ro-bind"])
-    args[at + 1] = os.path.join(here, "guest")
-    args[at:at] = ["--setenv", "RALPH_WEAK", case.get("weak", ""), "--setenv", "RALPH_WEAK_VARIABLE", case.get("variable", "X=1"),
-                   "--setenv", "RALPH_WEAK_MOUNTS", "\n".join(case.get("mounts", []))]
+    args[find(["--ro-bind", "*", "/guest"]) + 1] = case["guest"]
+    for name in ("weak", "variable", "mounts"):
+        at = find(["--json-status-fd"])  # behind --clearenv
+        args[at:at] = ["--setenv", "RALPH_WEAK_" + name.upper(), case.get(name, "")]
 bwrap = shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin")
 os.execv(bwrap, ["bwrap"] + args)
