@@ -152,11 +152,11 @@ falls() {
 }
 
 @test 'without the protection of what the host runs in the workspace' {
-	without "{\"drop\": [[\"--ro-bind\", \"$WS/.git/hooks\", \"$WS/.git/hooks\"]]}"
+	mounts_with "-bind-ro $WS/.git/hooks"
 	falls 'changing or moving protected' 'mounts other'
-	without "{\"replace\": [[[\"--ro-bind\", \"$WS/.git/config\", \"*\"], [\"--bind\", \"$WS/.git/config\", \"$WS/.git/config\"]]]}"
-	falls 'mounts other'
-	without "{\"drop\": [[\"--bind\", \"$WS/.git\", \"$WS/.git\"]]}"
+	mounts_with "-bind-ro $WS/.git/config" "+bind $WS/.git/config $WS/.git/config"
+	falls 'changing or moving protected' 'mounts other'
+	mounts_with "-bind $WS/.git"
 	falls 'changing or moving protected'
 }
 
