@@ -90,8 +90,7 @@ void live_ahead(int *conn, const struct places *p, const char *name)
 	bool cleaned = false;
 
 	/* What a killed one left is cleared away before the spec says what is there. */
-	if (runtime_exists(p, name) &&
-	    (live_clean(p, name, &cleaned, &ignored) < 0 || !cleaned))
+	if (runtime_exists(p, name) && (live_clean(p, name, &cleaned, &ignored) < 0 || !cleaned))
 		closep(conn); /* there seems to be a live one */
 	else if (*conn < 0)
 		(void)new_supervisor(p, name, conn, &ignored);

@@ -59,7 +59,7 @@ falls() {
 	same True "$(get 'j["passed"] and all(r["result"] in ("held", "not-installed") for r in j["rows"]) and len(j["rows"]) > 40' <"$T/report")"
 	up
 	same "" "$(git status --porcelain --ignored)"
-	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" | grep probe || :)"
+	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" -name '*probe*')"
 }
 
 @test 'a sandbox with services, mounts and variables that the user gave passes too' {
