@@ -67,6 +67,7 @@
 #define EVENT_PER_S 128
 #define EVENT_GROUPS 64
 #define EVENT_FLUSH_MS 1000
+#define USAGE_LATE_MAX 256 /* reports the supervisor's socket had no room for */
 
 /* Requests with a credential. */
 #define BODY_KEPT_MAX (1 * MiB)	   /* to be sent again after a 401; longer ones are not */
