@@ -32,9 +32,10 @@ static int cmd_gc_run(struct cli *cli, void *args, int argc, char **argv)
 const struct command cmd_gc = {
 	.name = "gc",
 	.summary = "clear away what killed sandboxes left",
-	.details = "Sockets, cgroups and half-removed records of supervisors and commands that were\n"
-		   "killed. Every start clears its own; this does it for all, and now. Homes and\n"
-		   "running sandboxes are not touched.",
+	.details =
+		"Sockets, cgroups and half-removed records of supervisors and commands that were\n"
+		"killed. Every start clears its own; this does it for all, and now. Homes and\n"
+		"running sandboxes are not touched.",
 	.group = GROUP_MANAGE,
 	.run = cmd_gc_run,
 };

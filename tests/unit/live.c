@@ -234,7 +234,9 @@ void live_world(void)
 	trust_file();
 	ip_tool("/sbin/ip link set lo up");
 	for (size_t i = 0; i < ARRAY_SIZE(outside_addrs); i++) {
-		(void)snprintf(line, sizeof(line), "/sbin/ip addr add %s dev lo", outside_addrs[i]);
+		/* Without nodad an IPv6 address cannot be bound for a moment. */
+		(void)snprintf(line, sizeof(line), "/sbin/ip addr add %s dev lo%s",
+			       outside_addrs[i], strchr(outside_addrs[i], ':') ? " nodad" : "");
 		ip_tool(line);
 	}
 	w.outside = open_ns();
@@ -309,11 +311,11 @@ static const char *const credentials[] = {"key", "signed", "stale", "dead", "bro
 static void add_routes(struct gw_config *c, const struct live_options *o)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(credentials); i++) {
-		struct gw_route *r = gw_route_add(c, i ? credentials[i] : "test", o->route_url,
-						  credentials[i]);
+		struct gw_route *r =
+			gw_route_add(c, i ? credentials[i] : "test", o->route_url, credentials[i]);
 
-		r->phantom = i ? xasprintf("phantom-of-%s", credentials[i])
-			       : xstrdup("phantom-token");
+		r->phantom =
+			i ? xasprintf("phantom-of-%s", credentials[i]) : xstrdup("phantom-token");
 		r->ca_file = maybe(o->route_ca);
 		r->private = o->route_private;
 		strv_split(&r->requests, o->requests ? o->requests : "GET /v1,POST /v1", ',');
