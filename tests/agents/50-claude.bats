@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Claude Code with each login of the host.
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load agents
 
 edits() {
