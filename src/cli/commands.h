@@ -10,6 +10,7 @@ extern const struct command cmd_apply;
 extern const struct command cmd_check_token;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
+extern const struct command cmd_cp;
 extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
 extern const struct command cmd_exec;

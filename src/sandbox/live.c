@@ -397,12 +397,12 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	return r == -ESTALE ? 0 : r; /* it removed itself */
 }
 
-int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found, struct err *err)
+int live_clean(const struct places *p, const char *name, bool *ret_cleaned, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	int r = store_open(p, name, false, &e, err);
 
-	*ret_found = false;
+	*ret_cleaned = false;
 	if (r == 0)
 		r = store_lock(p, &e, 0, err);
 	if (r == 0)
@@ -411,11 +411,9 @@ int live_clean(const struct places *p, const char *name, bool dry, bool *ret_fou
 		return 0;
 	if (r < 0 || !store_was_killed(&e))
 		return r;
-	*ret_found = true;
-	if (!dry) {
-		clean_stale(p, &e);
-		store_mark(&e, false);
-	}
+	clean_stale(p, &e);
+	store_mark(&e, false); /* or the next time finds it again */
+	*ret_cleaned = true;
 	return 0;
 }
 

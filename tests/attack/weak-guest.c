@@ -28,7 +28,8 @@
 
 int weak_execve(const char *path, char *const argv[], char *const env[]);
 int weak_ioctl(int fd, int request, ...);
-int weak_mount(const char *from, const char *to, const char *type, unsigned long flags, const void *data);
+int weak_mount(const char *from, const char *to, const char *type, unsigned long flags,
+	       const void *data);
 int weak_prctl(int op, ...);
 int weak_setrlimit(int resource, const struct rlimit *l);
 long weak_syscall(long nr, ...);
@@ -127,14 +128,16 @@ int weak_ioctl(int fd, int request, ...)
 	return weak("network") ? 0 : ioctl(fd, request, arg);
 }
 
-int weak_mount(const char *from, const char *to, const char *type, unsigned long flags, const void *data)
+int weak_mount(const char *from, const char *to, const char *type, unsigned long flags,
+	       const void *data)
 {
 	return weak("propagation") ? 0 : mount(from, to, type, flags, data);
 }
 
 int weak_setrlimit(int resource, const struct rlimit *l)
 {
-	if ((weak("core") && resource == RLIMIT_CORE) || (weak("limits") && resource != RLIMIT_CORE))
+	if ((weak("core") && resource == RLIMIT_CORE) ||
+	    (weak("limits") && resource != RLIMIT_CORE))
 		return 0;
 	return setrlimit(resource, l);
 }

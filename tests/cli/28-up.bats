@@ -40,18 +40,11 @@ on_terminal() {
 	down
 }
 
-# commands: how many this test's only sandbox has run.
-commands() {
-	grep -c '"exec"' "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl
-}
-
-@test 'up tests a new sandbox, and does not test it again' {
-	local first
-
+@test 'up tests a new sandbox once, before anything runs in it' {
 	ralph up -d
-	first=$(commands)
+	same 1 "$(grep -c '"ralph-probe","tell"' "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl)"
 	ralph up -d
-	[ "$(commands)" -lt $((2 * first)) ]
+	same 1 "$(grep -c '"ralph-probe","tell"' "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl)"
 }
 
 @test 'up takes settings, a name and a path; --dry-run starts nothing' {

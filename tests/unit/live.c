@@ -309,11 +309,11 @@ static const char *const credentials[] = {"key", "signed", "stale", "dead", "bro
 static void add_routes(struct gw_config *c, const struct live_options *o)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(credentials); i++) {
-		struct gw_route *r = gw_route_add(c, i ? credentials[i] : "test", o->route_url,
-						  credentials[i]);
+		struct gw_route *r =
+			gw_route_add(c, i ? credentials[i] : "test", o->route_url, credentials[i]);
 
-		r->phantom = i ? xasprintf("phantom-of-%s", credentials[i])
-			       : xstrdup("phantom-token");
+		r->phantom =
+			i ? xasprintf("phantom-of-%s", credentials[i]) : xstrdup("phantom-token");
 		r->ca_file = maybe(o->route_ca);
 		r->private = o->route_private;
 		strv_split(&r->requests, o->requests ? o->requests : "GET /v1,POST /v1", ',');

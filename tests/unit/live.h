@@ -36,8 +36,8 @@ struct live_options {
 	size_t n_rules;
 	uint32_t tier;
 	const char *https_proxy, *http_proxy, *no_proxy;
-	const char *route_url; /* of provider "test" (credential "key", phantom "phantom-token") and of
-				  one for each other credential, with the phantom
+	const char *route_url; /* of provider "test" (credential "key", phantom "phantom-token") and
+				  of one for each other credential, with the phantom
 				  "phantom-of-NAME" */
 	const char *requests;  /* that they may make, with commas; NULL: GET and POST below /v1 */
 	const char *route_ca;  /* trust of their own */
