@@ -357,7 +357,8 @@ static void answer_header(int gw, const struct wire_msg *m)
 		die("gateway", "asks for no header");
 	gw_header_init(&h);
 	h.keep_ms = streq(ask.credential, "token") ? 5000 : 0;
-	strv_push(&h.set, "Authorization: Bearer sk-ant-oat01-a-token-of-the-usual-length-0123456789");
+	strv_push(&h.set,
+		  "Authorization: Bearer sk-ant-oat01-a-token-of-the-usual-length-0123456789");
 	strv_push(&h.secrets, "sk-ant-oat01-a-token-of-the-usual-length-0123456789");
 	strv_push(&h.drop, "x-api-key");
 	buf_init(&b, WIRE_BODY_MAX);

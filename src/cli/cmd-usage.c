@@ -122,13 +122,13 @@ static void print_json(const struct rows *r)
 		const struct usage_tokens *t = &row->tokens;
 
 		(void)json_array_append_new(
-			a, json_pack("{ss ss so sI sI sI sI sI sf}", "sandbox", row->sandbox, "day",
-				     row->day, "model", json_text(row->model), "requests",
-				     (json_int_t)row->requests, "input", (json_int_t)t->input,
-				     "output", (json_int_t)t->output, "cache_read",
-				     (json_int_t)t->cache_read, "cache_write",
-				     (json_int_t)t->cache_write, "usd",
-				     (double)row->micro_usd / 1e6));
+			a,
+			json_pack("{ss ss so sI sI sI sI sI sf}", "sandbox", row->sandbox, "day",
+				  row->day, "model", json_text(row->model), "requests",
+				  (json_int_t)row->requests, "input", (json_int_t)t->input,
+				  "output", (json_int_t)t->output, "cache_read",
+				  (json_int_t)t->cache_read, "cache_write",
+				  (json_int_t)t->cache_write, "usd", (double)row->micro_usd / 1e6));
 	}
 	(void)json_dumpf(a, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 	(void)putchar('\n');
@@ -197,8 +197,7 @@ static int cmd_usage_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r == 0)
 		r = set_since(&rows, args->since, &cli->err);
 	if (r == 0)
-		r = argc ? read_one(&p, argv[0], &rows, &cli->err)
-			 : read_all(&p, &rows, &cli->err);
+		r = argc ? read_one(&p, argv[0], &rows, &cli->err) : read_all(&p, &rows, &cli->err);
 	if (r < 0)
 		return r;
 	if (args->json)

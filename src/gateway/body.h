@@ -15,7 +15,7 @@ struct body {
 	bool trailers; /* the last chunk has been written, its trailers follow */
 	bool unframe;  /* to a client of HTTP/1.0, which knows no chunks */
 	bool done;
-	bool ended; /* decoded: its framing has ended, what it holds is still being made */
+	bool ended;	     /* decoded: its framing has ended, what it holds is still being made */
 	struct guard *guard; /* an answer to a request with a credential passes through it */
 	struct spool *copy;  /* NULL, or where a request's payload is kept as well */
 };

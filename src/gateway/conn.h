@@ -83,11 +83,11 @@ struct conn {
 	struct name *name;
 
 	/* The server's side. */
-	bool up_tls;  /* it is, or will be, TLS */
-	bool via;     /* through the host's proxy */
-	bool retried; /* a pooled one was dead: this is the second attempt */
-	bool pooled;  /* it came from the pool: may have been closed meanwhile */
-	bool up_idle; /* its last exchange is over and it may serve another */
+	bool up_tls;		   /* it is, or will be, TLS */
+	bool via;		   /* through the host's proxy */
+	bool retried;		   /* a pooled one was dead: this is the second attempt */
+	bool pooled;		   /* it came from the pool: may have been closed meanwhile */
+	bool up_idle;		   /* its last exchange is over and it may serve another */
 	const char *up_credential; /* what was sent over it (see inject_name()), or NULL */
 	struct host up_host;
 	uint16_t up_port;

@@ -12,6 +12,8 @@ struct events *events_free(struct events *e);
 
 /* Fills in time and count; strings may be NULL and may hold any bytes. */
 void event_send(struct gw *gw, const struct gw_event *e);
+/* Reports what was used; one that does not fit the socket now is sent later. Takes the buffer. */
+void event_usage(struct gw *gw, struct buf *frame);
 /* What is still grouped, as far as the socket takes it. */
 void events_flush(struct gw *gw);
 

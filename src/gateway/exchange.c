@@ -304,7 +304,8 @@ static ssize_t decoded_piece(struct conn *c)
 	ssize_t n = decode_next(g->decode, &plain);
 
 	if (n > 0)
-		return guard_put(g, plain, (size_t)n, false, !b->unframe, &c->out) < 0 ? -EPROTO : 1;
+		return guard_put(g, plain, (size_t)n, false, !b->unframe, &c->out) < 0 ? -EPROTO
+										       : 1;
 	if (n == 0 && b->ended) {
 		n = decode_over(g->decode) ? guard_put(g, NULL, 0, true, !b->unframe, &c->out)
 					   : -EPROTO;

@@ -18,11 +18,11 @@ struct exchange {
 	bool head_done;	   /* the final response head has been read */
 	bool server_keeps;
 	unsigned int status;
-	struct buf again; /* the head, to send it anew when a pooled connection was dead */
+	struct buf again;	/* the head, to send it anew when a pooled connection was dead */
 	const char *credential; /* see inject_name() */
 	struct guard *guard;	/* with a credential, once it is being asked for */
 	bool provider;		/* it was sent to a provider's endpoint */
-	char *target; /* what is sent, where it differs from what was received */
+	char *target;		/* what is sent, where it differs from what was received */
 };
 
 struct exchange *exchange_new(const struct http1_head *h);

@@ -15,8 +15,15 @@ struct guard *guard_new(const struct gw_route *route, size_t *spooled)
 	buf_init(&g->head, HTTP1_HEAD_MAX);
 	buf_init(&g->limits, GW_LIMITS_MAX);
 	spool_init(&g->body, BODY_SIGNED_MAX, spooled);
-	meter_init(&g->meter, METER_NONE);
 	return g;
+}
+
+static void drop_meter(struct guard *g)
+{
+	if (g->meter)
+		meter_done(g->meter);
+	free(g->meter);
+	g->meter = NULL;
 }
 
 void guard_free(struct guard *g)
@@ -27,7 +34,7 @@ void guard_free(struct guard *g)
 	buf_done(&g->limits);
 	spool_done(&g->body);
 	scrub_done(&g->scrub);
-	meter_done(&g->meter);
+	drop_meter(g);
 	decode_free(g->decode);
 	free(g);
 }
@@ -94,8 +101,11 @@ static void look_at_provider(struct guard *g, const struct http1_head *h)
 		else if (f->id == HTTP1_F_OTHER && is_limit(f->name))
 			note_limit(g, f);
 	}
-	meter_done(&g->meter);
-	meter_init(&g->meter, form);
+	drop_meter(g);
+	if (form == METER_NONE)
+		return;
+	g->meter = xmalloc(sizeof(*g->meter));
+	meter_init(g->meter, form);
 }
 
 const char *guard_head(struct guard *g, char *p, size_t n, struct http1_head *h)
@@ -119,8 +129,8 @@ void guard_text(struct guard *g, char *p, size_t n)
 
 static size_t filter(struct guard *g, char *p, size_t n, bool last, struct slice *ret_before)
 {
-	if (g->meter.form != METER_NONE)
-		meter_feed(&g->meter, p, n);
+	if (g->meter)
+		meter_feed(g->meter, p, n);
 	return scrub_run(&g->scrub, p, n, last, ret_before);
 }
 
@@ -181,11 +191,11 @@ static void model_of_path(const char *path, char *ret, size_t size)
 void guard_report(struct conn *c)
 {
 	struct guard *g = c->x->guard;
-	struct meter_sum sum = meter_sum(&g->meter);
+	struct meter_sum sum = g->meter ? meter_sum(g->meter) : (struct meter_sum){0};
 	char model[METER_MODEL_MAX + 1];
 	struct gw_usage u = {
 		.credential = c->x->credential,
-		.model = g->meter.model,
+		.model = g->meter ? g->meter->model : "",
 		.status = c->x->status,
 		.input = sum.input,
 		.output = sum.output,
@@ -193,15 +203,15 @@ void guard_report(struct conn *c)
 		.cache_write = sum.cache_write,
 		.limits = buf_str(&g->limits),
 	};
-	cleanup_buf struct buf b;
+	struct buf b;
 
-	buf_init(&b, WIRE_INLINE_MAX);
-	if (!g->route || (!g->meter.seen && g->limits.len == 0))
+	if (!g->route || (g->limits.len == 0 && (!g->meter || !g->meter->seen)))
 		return;
-	if (!g->meter.model[0]) {
+	if (!u.model[0]) {
 		model_of_path(c->x->target ? c->x->target : "", model, sizeof(model));
 		u.model = model;
 	}
+	buf_init(&b, WIRE_INLINE_MAX);
 	gw_put_usage(&b, &u);
-	(void)wire_send(c->gw->sock, (enum wire_type)GW_USAGE, 0, &b, NULL, 0);
+	event_usage(c->gw, &b);
 }

@@ -17,18 +17,19 @@ struct decode;
  * for what was used. An exchange without a credential has none of this and pays for none.
  */
 struct guard {
-	const struct gw_route *route; /* NULL: a rule of an inspected host asks for the credential */
-	struct buf head;	      /* of the request, as it came */
-	struct spool body;	      /* and its payload, as far as it is kept */
-	bool whole;		      /* all of the payload is there */
-	bool replay;		      /* it is sent from there, */
-	size_t sent;		      /* so far this much of it */
-	bool digested;		      /* the supervisor was told its digest */
-	bool rejected;		      /* the server has said 401 once, */
-	bool newer;		      /* and there was something newer already */
-	uint32_t given;		      /* which secrets the request was sent with */
+	const struct gw_route
+		*route;	   /* NULL: a rule of an inspected host asks for the credential */
+	struct buf head;   /* of the request, as it came */
+	struct spool body; /* and its payload, as far as it is kept */
+	bool whole;	   /* all of the payload is there */
+	bool replay;	   /* it is sent from there, */
+	size_t sent;	   /* so far this much of it */
+	bool digested;	   /* the supervisor was told its digest */
+	bool rejected;	   /* the server has said 401 once, */
+	bool newer;	   /* and there was something newer already */
+	uint32_t given;	   /* which secrets the request was sent with */
 	struct scrub scrub;
-	struct meter meter;    /* a provider's answer */
+	struct meter *meter;   /* NULL: the answer is no provider's, or tells nothing */
 	struct decode *decode; /* a compressed one */
 	struct buf limits;     /* rate limits it tells: lines of "name: value" */
 };
@@ -39,8 +40,8 @@ void guard_free(struct guard *g);
 void guard_watch(struct guard *g, struct needles *secrets);
 
 /*
- * The answer's head, whose bytes are p: secrets are taken out, cookies are dropped, and a provider's
- * rate limits are noted. NULL, or why it cannot be passed on.
+ * The answer's head, whose bytes are p: secrets are taken out, cookies are dropped, and a
+ * provider's rate limits are noted. NULL, or why it cannot be passed on.
  */
 const char *guard_head(struct guard *g, char *p, size_t n, struct http1_head *h);
 void guard_text(struct guard *g, char *p, size_t n);

@@ -133,12 +133,23 @@ static void send_with(struct conn *c, struct injected *in, struct http1_head *h,
 
 static void on_header(struct ask *a, const struct wire_msg *m);
 
+/* Not by way of gw->head, where the server's answer may be by now. */
+static char *content_type_of(const struct guard *g)
+{
+	struct http1_head h;
+	const struct http1_field *f;
+
+	http1_reset(&h);
+	if (http1_parse_request(g->head.data, g->head.len, &h) <= 0)
+		return NULL;
+	f = http1_find(&h, "content-type");
+	return f ? xstrndup(f->value.p, f->value.n) : NULL;
+}
+
 static int put_ask(struct conn *c, bool wait)
 {
 	struct guard *g = c->x->guard;
-	struct http1_head *h = head_of(c);
-	const struct http1_field *type = h ? http1_find(h, "content-type") : NULL;
-	cleanup_free char *content_type = type ? xstrndup(type->value.p, type->value.n) : NULL;
+	cleanup_free char *content_type = content_type_of(g);
 	char digest[SPOOL_HEX] = "";
 	struct gw_header_ask ask = {
 		.credential = c->x->credential,
@@ -219,6 +230,8 @@ static void on_refused(struct conn *c, const struct gw_header *h)
 		need_body(c);
 	else if (h->error == EDQUOT)
 		refuse_final(c, GW_DENY, 402, why ? why : "the budget of this sandbox is used up");
+	else if (h->error == EPERM)
+		refuse_final(c, GW_DENY, 403, why ? why : "the credential is not for this request");
 	else if (g->rejected)
 		pass_on(c);
 	else

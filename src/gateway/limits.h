@@ -34,7 +34,7 @@
 #define DIAL_STAGGER_MS 250 /* RFC 8305: before the next address is tried beside this one */
 #define HANDSHAKE_MS 10000
 #define LEAF_MS 5000
-#define HEADER_MS 15000	   /* the supervisor may have to refresh a login */
+#define HEADER_MS 60000	   /* a login may have to be renewed first, or another program is at it */
 #define RESPONSE_MS 600000 /* no byte either way while an answer is awaited: models think long */
 #define TUNNEL_IDLE_MS 900000
 #define CLOSING_MS 2000
@@ -67,6 +67,7 @@
 #define EVENT_PER_S 128
 #define EVENT_GROUPS 64
 #define EVENT_FLUSH_MS 1000
+#define USAGE_LATE_MAX 256 /* reports the supervisor's socket had no room for */
 
 /* Requests with a credential. */
 #define BODY_KEPT_MAX (1 * MiB)	   /* to be sent again after a 401; longer ones are not */

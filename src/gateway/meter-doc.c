@@ -13,35 +13,34 @@ enum place {
 };
 
 static const struct {
-	uint8_t in;
+	uint8_t in, is;
 	const char *key;
-	uint8_t is;
 } keys[] = {
-	{AT_ROOT, "message", AT_WRAP},
-	{AT_ROOT, "response", AT_WRAP},
-	{AT_ROOT, "model", AT_MODEL},
-	{AT_ROOT, "modelVersion", AT_MODEL},
-	{AT_ROOT, "usage", AT_USAGE},
-	{AT_ROOT, "usageMetadata", AT_USAGE},
-	{AT_ROOT, "amazon-bedrock-invocationMetrics", AT_USAGE},
-	{AT_USAGE, "input_tokens", AT_COUNT + COUNT_INPUT},
-	{AT_USAGE, "prompt_tokens", AT_COUNT + COUNT_INPUT},
-	{AT_USAGE, "promptTokenCount", AT_COUNT + COUNT_INPUT},
-	{AT_USAGE, "inputTokenCount", AT_COUNT + COUNT_INPUT},
-	{AT_USAGE, "output_tokens", AT_COUNT + COUNT_OUTPUT},
-	{AT_USAGE, "completion_tokens", AT_COUNT + COUNT_OUTPUT},
-	{AT_USAGE, "candidatesTokenCount", AT_COUNT + COUNT_OUTPUT},
-	{AT_USAGE, "outputTokenCount", AT_COUNT + COUNT_OUTPUT},
-	{AT_USAGE, "cache_read_input_tokens", AT_COUNT + COUNT_CACHE_READ},
-	{AT_USAGE, "cacheReadInputTokenCount", AT_COUNT + COUNT_CACHE_READ},
-	{AT_USAGE, "cache_creation_input_tokens", AT_COUNT + COUNT_CACHE_WRITE},
-	{AT_USAGE, "cacheWriteInputTokenCount", AT_COUNT + COUNT_CACHE_WRITE},
-	{AT_USAGE, "cachedContentTokenCount", AT_COUNT + COUNT_CACHED},
-	{AT_USAGE, "toolUsePromptTokenCount", AT_COUNT + COUNT_TOOL_INPUT},
-	{AT_USAGE, "thoughtsTokenCount", AT_COUNT + COUNT_THOUGHTS},
-	{AT_USAGE, "input_tokens_details", AT_DETAILS},
-	{AT_USAGE, "prompt_tokens_details", AT_DETAILS},
-	{AT_DETAILS, "cached_tokens", AT_COUNT + COUNT_CACHED},
+	{AT_ROOT, AT_WRAP, "message"},
+	{AT_ROOT, AT_WRAP, "response"},
+	{AT_ROOT, AT_MODEL, "model"},
+	{AT_ROOT, AT_MODEL, "modelVersion"},
+	{AT_ROOT, AT_USAGE, "usage"},
+	{AT_ROOT, AT_USAGE, "usageMetadata"},
+	{AT_ROOT, AT_USAGE, "amazon-bedrock-invocationMetrics"},
+	{AT_USAGE, AT_COUNT + COUNT_INPUT, "input_tokens"},
+	{AT_USAGE, AT_COUNT + COUNT_INPUT, "prompt_tokens"},
+	{AT_USAGE, AT_COUNT + COUNT_INPUT, "promptTokenCount"},
+	{AT_USAGE, AT_COUNT + COUNT_INPUT, "inputTokenCount"},
+	{AT_USAGE, AT_COUNT + COUNT_OUTPUT, "output_tokens"},
+	{AT_USAGE, AT_COUNT + COUNT_OUTPUT, "completion_tokens"},
+	{AT_USAGE, AT_COUNT + COUNT_OUTPUT, "candidatesTokenCount"},
+	{AT_USAGE, AT_COUNT + COUNT_OUTPUT, "outputTokenCount"},
+	{AT_USAGE, AT_COUNT + COUNT_CACHE_READ, "cache_read_input_tokens"},
+	{AT_USAGE, AT_COUNT + COUNT_CACHE_READ, "cacheReadInputTokenCount"},
+	{AT_USAGE, AT_COUNT + COUNT_CACHE_WRITE, "cache_creation_input_tokens"},
+	{AT_USAGE, AT_COUNT + COUNT_CACHE_WRITE, "cacheWriteInputTokenCount"},
+	{AT_USAGE, AT_COUNT + COUNT_CACHED, "cachedContentTokenCount"},
+	{AT_USAGE, AT_COUNT + COUNT_TOOL_INPUT, "toolUsePromptTokenCount"},
+	{AT_USAGE, AT_COUNT + COUNT_THOUGHTS, "thoughtsTokenCount"},
+	{AT_USAGE, AT_DETAILS, "input_tokens_details"},
+	{AT_USAGE, AT_DETAILS, "prompt_tokens_details"},
+	{AT_DETAILS, AT_COUNT + COUNT_CACHED, "cached_tokens"},
 };
 
 void meter_doc_start(struct meter *m)
@@ -117,11 +116,14 @@ static void on_string(struct meter *m)
 		if (c <= ' ' || c > '~' || d->n_model == METER_MODEL_MAX)
 			d->n_model = METER_MODEL_MAX + 1;
 		else
-			m->model[d->n_model++] = c;
+			d->model[d->n_model++] = c;
 	}
 	if (!d->j.last)
 		return;
-	m->model[d->n_model <= METER_MODEL_MAX ? d->n_model : 0] = '\0';
+	if (d->n_model > METER_MODEL_MAX)
+		d->n_model = 0;
+	memcpy(m->model, d->model, d->n_model);
+	m->model[d->n_model] = '\0';
 	d->n_model = 0;
 }
 

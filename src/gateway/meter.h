@@ -18,7 +18,7 @@ enum meter_form {
 };
 
 #define METER_MODEL_MAX 127
-#define METER_FRAME_MAX (1 * MiB) /* of AWS: a longer one is passed over */
+#define METER_FRAME_MAX (1 * MiB)	     /* of AWS: a longer one is passed over */
 #define METER_TOKENS_MAX ((uint64_t)1 << 40) /* of one answer: what says more is wrong */
 
 /* As documents say it; who includes what in what differs. */
@@ -40,7 +40,8 @@ struct meter_doc {
 	uint8_t at[6]; /* what is open */
 	uint8_t key;
 	bool over;	 /* it is no JSON */
-	uint8_t n_model; /* of the name that is being read; METER_MODEL_MAX + 1: too long */
+	uint8_t n_model; /* of the name that is being read; METER_MODEL_MAX + 1: it is none */
+	char model[METER_MODEL_MAX];
 };
 
 struct meter {
@@ -51,7 +52,7 @@ struct meter {
 	char model[METER_MODEL_MAX + 1];
 
 	/* framing */
-	uint8_t line;	    /* SSE: how much of "data:" this line has had, or past it */
+	uint8_t line;	     /* SSE: how much of "data:" this line has had, or past it */
 	bool in_data, blank; /* SSE: this line is data; nothing has come on it yet */
 	uint32_t skip, left; /* AWS: bytes of no interest; then of payload */
 	struct buf frame;

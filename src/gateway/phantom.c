@@ -21,7 +21,10 @@ static const struct {
 	uint8_t n;
 	enum kind kind;
 } fields[] = {
-#define ROW(name, kind) {name, sizeof(name) - 1, kind}
+#define ROW(name, kind)                                                                            \
+	{                                                                                          \
+		name, sizeof(name) - 1, kind                                                       \
+	}
 	ROW("authorization", KEY),
 	ROW("x-api-key", KEY),
 	ROW("api-key", KEY),
@@ -42,7 +45,7 @@ static const struct {
 #undef ROW
 };
 
-static const char *const query_keys[] = {"key",		 "api_key",	"api-key",     "apikey",
+static const char *const query_keys[] = {"key",		 "api_key",	"api-key",   "apikey",
 					 "access_token", "oauth_token", "httpmethod"};
 
 static bool begins(struct slice s, const char *with)
@@ -205,7 +208,7 @@ static bool is_key(struct slice name)
 
 void phantom_strip_query(struct buf *b, struct slice query)
 {
-	const char *p = query.p, *end = query.p + query.n;
+	const char *p = query.p ? query.p : "", *end = p + query.n;
 	char before = '?';
 
 	while (query.p && p <= end) {

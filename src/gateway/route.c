@@ -153,8 +153,9 @@ static void send_to(struct conn *c, const struct gw_route *r, const struct http1
 		return;
 	}
 	if (!judge(r, c->x->method, canonical.data, path_n, &a)) {
-		refuse_final(c, GW_DENY, 403,
-			     "this request is not among those that may be made with the credential");
+		refuse_final(
+			c, GW_DENY, 403,
+			"this request is not among those that may be made with the credential");
 		return;
 	}
 	if (aim(c, r, &a, (struct slice){canonical.data, path_n}, h->url.query) < 0) {

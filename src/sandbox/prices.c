@@ -4,9 +4,12 @@
 
 #include <string.h>
 
-#define USD(x) ((uint32_t)((x) * 1000000))
+#define USD(x) ((uint32_t)((x)*1000000))
 /* Reading from a cache, writing to it. */
-#define ROW(model, in, out, read, write) {model, USD(in), USD(out), USD(read), USD(write)}
+#define ROW(model, in, out, read, write)                                                           \
+	{                                                                                          \
+		model, USD(in), USD(out), USD(read), USD(write)                                    \
+	}
 
 /* clang-format off */
 static const struct price known[] = {

@@ -99,6 +99,7 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_MASK:
 	case SPEC_PROTECT:
 	case SPEC_HIDE:
+	case SPEC_RO:
 		return 'r';
 	case SPEC_BIND_RW:
 	case SPEC_PIN:
@@ -106,7 +107,6 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_PROC:
 	case SPEC_DEV:
 		return 'w';
-	case SPEC_RO: /* what is there becomes so: see final_mode() */
 	case SPEC_SYMLINK:
 	case SPEC_HOME_LINK:
 	case SPEC_HOME_FILE:
@@ -130,9 +130,7 @@ static char final_mode(const struct sandbox_spec *spec, const char *target)
 
 		if (!streq(m->target, target))
 			continue;
-		if (m->kind == SPEC_RO)
-			mode = 'r';
-		else if (mount_mode(m))
+		if (mount_mode(m))
 			mode = mount_mode(m);
 	}
 	return mode;
@@ -145,7 +143,7 @@ static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 	char root = final_mode(spec, "/");
 
 	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (mount_mode(&spec->mounts[i]))
+		if (mount_mode(&spec->mounts[i]) && !streq(spec->mounts[i].target, "/"))
 			strv_pushf(&row->argv, "%c:%s", final_mode(spec, spec->mounts[i].target),
 				   spec->mounts[i].target);
 	strv_pushf(&row->argv, "%c:/", root ? root : 'w'); /* the engine's, in no plan */

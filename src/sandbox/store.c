@@ -329,3 +329,10 @@ int store_names(const struct places *p, struct strv *out, struct err *err)
 
 	return scan(p, out, &ignored, err);
 }
+
+int store_leftovers(const struct places *p, struct strv *out, struct err *err)
+{
+	cleanup_strv struct strv ignored = {0};
+
+	return scan(p, &ignored, out, err);
+}

@@ -87,8 +87,8 @@ void usage_link_report(struct supervisor *s, const struct wire_msg *m)
 		count_so_far(s);
 		add(&s->usage, &e);
 	}
-	j = json_pack("{so so sI sI sI sI sI sI so}", "credential", json_text(u.credential), "model",
-		      json_text(u.model), "status", (json_int_t)u.status, "input",
+	j = json_pack("{so so sI sI sI sI sI sI so}", "credential", json_text(u.credential),
+		      "model", json_text(u.model), "status", (json_int_t)u.status, "input",
 		      (json_int_t)u.input, "output", (json_int_t)u.output, "cache_read",
 		      (json_int_t)u.cache_read, "cache_write", (json_int_t)u.cache_write,
 		      "micro_usd", (json_int_t)e.micro_usd, "price", json_text(price.model));

@@ -15,9 +15,9 @@
 /* One line: is it such an event? Numbers that are none count as 0. */
 static void on_line(const char *line, size_t n, usage_fn *fn, void *arg)
 {
-	static const char *const names[] = {"type",   "time",	    "credential",  "model",
-					    "input",  "output",	    "cache_read",  "cache_write",
-					    "micro_usd"};
+	static const char *const names[] = {"type",	  "time",	 "credential",
+					    "model",	  "input",	 "output",
+					    "cache_read", "cache_write", "micro_usd"};
 	struct jtext m[ARRAY_SIZE(names)];
 	cleanup_free char *time = NULL, *credential = NULL, *model = NULL;
 	struct usage_event e;

@@ -95,6 +95,8 @@ def messages(head):
 async def answer(method, path, head, body):
     if path == "/v1/oauth/token" and method == "POST":
         return await renew(body)
+    if path == "/v1/messages?echo":
+        return 200, {"headers": head}
     if path.split("?")[0] == "/v1/messages" and method == "POST":
         status, out = messages(head)
         return (status, stream(out)) if status == 200 and b'"stream":true' in body else (status, out)

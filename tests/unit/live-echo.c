@@ -46,6 +46,17 @@ static void respond_zipped(struct peer *p, const char *coding, int window, const
 	(void)deflateEnd(&z);
 }
 
+static void put_chunk(struct peer *p, const void *b, size_t n)
+{
+	cleanup_free char *head = xasprintf("%zx\r\n", n);
+
+	if (!n)
+		return;
+	peer_puts(p, head);
+	peer_write(p, b, n);
+	peer_puts(p, "\r\n");
+}
+
 /* 256 MiB of zeros, in a quarter of one. */
 static void respond_bomb(struct peer *p)
 {
@@ -53,7 +64,7 @@ static void respond_bomb(struct peer *p)
 	unsigned char out[65536];
 	z_stream z = {0};
 
-	peer_puts(p, OK "Content-Encoding: gzip\r\nConnection: close\r\n\r\n");
+	peer_puts(p, OK "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n");
 	(void)deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
 	for (int i = 0; i < 256; i++) {
 		z.next_in = (unsigned char *)zeros;
@@ -62,20 +73,20 @@ static void respond_bomb(struct peer *p)
 			z.next_out = out;
 			z.avail_out = sizeof(out);
 			(void)deflate(&z, i == 255 ? Z_FINISH : Z_NO_FLUSH);
-			peer_write(p, out, sizeof(out) - z.avail_out);
+			put_chunk(p, out, sizeof(out) - z.avail_out);
 		} while (z.avail_out == 0);
 	}
-	_exit(0);
+	(void)deflateEnd(&z);
+	peer_puts(p, "0\r\n\r\n");
 }
 
 /* Half of it in one chunk, the rest when the test says so. */
 static void respond_split(struct peer *p, const char *token, bool wait)
 {
 	size_t n = strlen(token), half = n / 2;
-	cleanup_free char *first = xasprintf(
-		"%zx\r\n<%.*s\r\n", half + 1, (int)half, token);
-	cleanup_free char *rest = xasprintf("%zx\r\n%s>\r\n0\r\nx-late: %s\r\n\r\n",
-					    n - half + 1, token + half, token);
+	cleanup_free char *first = xasprintf("%zx\r\n<%.*s\r\n", half + 1, (int)half, token);
+	cleanup_free char *rest = xasprintf("%zx\r\n%s>\r\n0\r\nx-late: %s\r\n\r\n", n - half + 1,
+					    token + half, token);
 
 	peer_puts(p, OK "Transfer-Encoding: chunked\r\n\r\n6\r\nbefore\r\n");
 	peer_puts(p, first);

@@ -102,7 +102,7 @@ static void answer(struct peer *p, const char *path, const char *head, const cha
 		peer_respond(p, "", text, strlen(text));
 	} else if (strncmp(path, "/sse", 4) == 0) {
 		peer_puts(p, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-		       "Transfer-Encoding: chunked\r\n\r\nd\r\ndata: first\n\n\r\n");
+			     "Transfer-Encoding: chunked\r\n\r\nd\r\ndata: first\n\n\r\n");
 		peer_wait_go();
 		peer_puts(p, "e\r\ndata: second\n\n\r\n0\r\nx-trailer: end\r\n\r\n");
 	} else if (strncmp(path, "/close", 6) == 0) {
@@ -112,16 +112,16 @@ static void answer(struct peer *p, const char *path, const char *head, const cha
 		peer_puts(p, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
 		_exit(0);
 	} else if (strncmp(path, "/smuggle", 8) == 0) {
-		peer_puts(p,
-		    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nhi");
+		peer_puts(p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: "
+			     "chunked\r\n\r\nhi");
 	} else if (strncmp(path, "/extra", 6) == 0) {
 		peer_puts(p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\n"
-		       "Content-Length: 6\r\n\r\npoison");
+			     "Content-Length: 6\r\n\r\npoison");
 	} else if (strncmp(path, "/big", 4) == 0) {
 		big(p, (size_t)64 * 1024 * 1024);
 	} else if (strncmp(path, "/ws", 3) == 0) {
 		peer_puts(p, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-		       "Connection: Upgrade\r\n\r\nfrom-server");
+			     "Connection: Upgrade\r\n\r\nfrom-server");
 		echo(p);
 	} else if (strncmp(path, "/once", 5) == 0) {
 		/* Only the first request of a connection is answered. */
@@ -157,12 +157,13 @@ static size_t read_body(struct peer *p, char *b, size_t have, size_t cap, const 
 }
 
 /* An answer before the body has been read, which then nobody wants. */
-static void answer_early(struct peer *p)
+static void answer_early(struct peer *p, const char *status)
 {
 	char b[4096];
 
-	peer_puts(p, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 7\r\nConnection: close\r\n\r\n"
-	       "too big");
+	peer_puts(p, "HTTP/1.1 ");
+	peer_puts(p, status);
+	peer_puts(p, "\r\nContent-Length: 7\r\nConnection: close\r\n\r\ntoo big");
 	while (rd(p, b, sizeof(b)) > 0)
 		;
 	_exit(0);
@@ -190,7 +191,9 @@ static void serve_http(struct peer *p)
 		head[head_len] = '\0';
 		memmove(b, b + head_len, have - head_len);
 		if (strstr(head, "/early "))
-			answer_early(p);
+			answer_early(p, "413 Content Too Large");
+		if (strstr(head, "/fresh/soon ") && !strstr(head, "new-token-value"))
+			answer_early(p, "401 Unauthorized");
 		have = read_body(p, b, have - head_len, sizeof(b), head);
 		path = strchr(head, ' ') + 1;
 		if (strncmp(path, "http://", 7) == 0)

@@ -234,7 +234,9 @@ void live_world(void)
 	trust_file();
 	ip_tool("/sbin/ip link set lo up");
 	for (size_t i = 0; i < ARRAY_SIZE(outside_addrs); i++) {
-		(void)snprintf(line, sizeof(line), "/sbin/ip addr add %s dev lo", outside_addrs[i]);
+		/* Without nodad an IPv6 address cannot be bound for a moment. */
+		(void)snprintf(line, sizeof(line), "/sbin/ip addr add %s dev lo%s",
+			       outside_addrs[i], strchr(outside_addrs[i], ':') ? " nodad" : "");
 		ip_tool(line);
 	}
 	w.outside = open_ns();

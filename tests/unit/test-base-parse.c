@@ -73,9 +73,10 @@ static void parse_micro_gives_millionths(void **state)
 	static const struct {
 		const char *text;
 		uint64_t v;
-	} good[] = {{"20", 20000000}, {"0.5", 500000},	 {"0", 0},
+	} good[] = {{"20", 20000000}, {"0.5", 500000},	   {"0", 0},
 		    {"0.000001", 1},  {"12.34", 12340000}, {"18446744073709.551615", UINT64_MAX}};
-	static const char *const bad[] = {"", ".5", "5.", "-1", "1,5", "01", "0.1234567", "1e3", "5 "};
+	static const char *const bad[] = {"",	".5",	     "5.",  "-1", "1,5",
+					  "01", "0.1234567", "1e3", "5 "};
 	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {

@@ -103,7 +103,8 @@ static void the_real_credential_is_set_once_and_every_copy_of_the_clients_is_gon
 	cleanup_free char *a = NULL, *seen = NULL;
 	const char *first;
 
-	a = route("POST /_ralph/test/v1/hex?beta=true&key=AIzaSECRET&x=1&access%5ftoken=y",
+	a = route("POST /_ralph/test/v1/hex?beta=true&key=AIzaSECRET&x=1&access%5ftoken=y"
+		  "&X-Amz-Signature=z&%24key=w",
 		  "x-api-key: phantom-token\r\nX-Api-Key: sk-real-looking\r\n"
 		  "Authorization: Bearer sk-ant-real-looking\r\nauthorization: Basic eDp5\r\n"
 		  "api-key: other\r\nx-goog-api-key: AIza\r\nCookie: session=1\r\n"
@@ -144,9 +145,8 @@ static void a_rule_of_an_inspected_host_injects_too(void **state)
 
 static void a_credential_is_not_sent_without_tls(void **state)
 {
-	static const struct live_options plain = {.rules = rules,
-						  .n_rules = ARRAY_SIZE(rules),
-						  .route_url = "http://allowed.test"};
+	static const struct live_options plain = {
+		.rules = rules, .n_rules = ARRAY_SIZE(rules), .route_url = "http://allowed.test"};
 	cleanup_free char *a = ask("GET http://allowed.test/hex HTTP/1.1\r\nHost: allowed.test\r\n"
 				   "Connection: close\r\n\r\n");
 	cleanup_free char *b = NULL;
@@ -170,36 +170,44 @@ static const struct {
 	{"no phantom", "GET /_ralph/test/v1/hex", "", "401", "phantom"},
 	{"another phantom", "GET /_ralph/test/v1/hex", "x-api-key: phantom-tokem\r\n", "401", ""},
 	{"a longer one", "GET /_ralph/test/v1/hex", "x-api-key: phantom-token1\r\n", "401", ""},
-	{"of another route", "GET /_ralph/test/v1/hex", "x-api-key: phantom-of-stale\r\n", "401", ""},
-	{"as bearer", "GET /_ralph/test/v1/hex", "Authorization: Bearer phantom-token\r\n", "200", ""},
-	{"google's field", "GET /_ralph/test/v1/hex", "x-goog-api-key: phantom-token\r\n", "200", ""},
+	{"of another route", "GET /_ralph/test/v1/hex", "x-api-key: phantom-of-stale\r\n", "401",
+	 ""},
+	{"as bearer", "GET /_ralph/test/v1/hex", "Authorization: Bearer phantom-token\r\n", "200",
+	 ""},
+	{"google's field", "GET /_ralph/test/v1/hex", "x-goog-api-key: phantom-token\r\n", "200",
+	 ""},
 	{"in the path", "GET /_ralph/test/phantom-token/v1/hex", "", "200", ""},
 	{"in the path of another", "GET /_ralph/test/phantom-of-stale/v1/hex", "", "401", ""},
 	{"in a field of no key", "GET /_ralph/test/v1/hex",
 	 "x-api-key: phantom-token\r\nX-Note: phantom-token\r\n", "403", "belong"},
-	{"twice in the path", "GET /_ralph/test/phantom-token/v1/phantom-token", "", "403", "belong"},
+	{"twice in the path", "GET /_ralph/test/phantom-token/v1/phantom-token", "", "403",
+	 "belong"},
 	{"escaped in the path", "GET /_ralph/test/v1/%70hantom-token",
 	 "x-api-key: phantom-token\r\n", "403", "belong"},
 	{"in the query", "GET /_ralph/test/v1/hex?q=phantom-token", "x-api-key: phantom-token\r\n",
 	 "403", "belong"},
-	{"unknown provider", "GET /_ralph/nobody/v1/hex", "x-api-key: phantom-token\r\n", "404", ""},
+	{"unknown provider", "GET /_ralph/nobody/v1/hex", "x-api-key: phantom-token\r\n", "404",
+	 ""},
 	{"another method", "DELETE /_ralph/test/v1/hex", "x-api-key: phantom-token\r\n", "403",
 	 "not among"},
 	{"another path", "POST /_ralph/test/oauth/token",
 	 "x-api-key: phantom-token\r\nContent-Length: 0\r\n", "403", "not among"},
-	{"a longer segment", "GET /_ralph/test/v10/keys", "x-api-key: phantom-token\r\n", "403", ""},
+	{"a longer segment", "GET /_ralph/test/v10/keys", "x-api-key: phantom-token\r\n", "403",
+	 ""},
 	{"other case", "GET /_ralph/test/V1/hex", "x-api-key: phantom-token\r\n", "403", ""},
-	{"dot segments", "GET /_ralph/test/v1/../oauth/token", "x-api-key: phantom-token\r\n", "403",
-	 "more than one way"},
+	{"dot segments", "GET /_ralph/test/v1/../oauth/token", "x-api-key: phantom-token\r\n",
+	 "403", "more than one way"},
 	{"escaped dots", "GET /_ralph/test/v1/%2e%2e/oauth", "x-api-key: phantom-token\r\n", "403",
 	 ""},
 	{"escaped slash and dots", "GET /_ralph/test/v1/..%2foauth", "x-api-key: phantom-token\r\n",
 	 "403", ""},
 	{"double slash", "GET /_ralph/test//v1/hex", "x-api-key: phantom-token\r\n", "403", ""},
-	{"backslash", "GET /_ralph/test/v1/%5c..%5coauth", "x-api-key: phantom-token\r\n", "403", ""},
-	{"a websocket", "GET /_ralph/test/v1/responses",
+	{"backslash", "GET /_ralph/test/v1/%5c..%5coauth", "x-api-key: phantom-token\r\n", "403",
+	 ""},
+	{"a websocket", "GET /_ralph/test/responses",
 	 "x-api-key: phantom-token\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", "426", ""},
-	{"no such credential", "GET /_ralph/none/v1/hex", "x-api-key: phantom-of-none\r\n", "503", ""},
+	{"no such credential", "GET /_ralph/none/v1/hex", "x-api-key: phantom-of-none\r\n", "503",
+	 ""},
 	{"over the budget", "GET /_ralph/broke/v1/hex", "x-api-key: phantom-of-broke\r\n", "402",
 	 "ralph: 20 USD of 20 are spent"},
 };
@@ -222,8 +230,8 @@ static void who_may_ask_a_provider_for_what(void **state)
 static void a_phantom_is_never_in_the_log(void **state)
 {
 	cleanup_free char *a = route("GET /_ralph/test/phantom-token/v1/hex", "");
-	cleanup_free char *b = route("GET /_ralph/test/v1/phantom-token",
-				     "x-api-key: phantom-token\r\n");
+	cleanup_free char *b =
+		route("GET /_ralph/test/v1/phantom-token", "x-api-key: phantom-token\r\n");
 	const struct gw_event *e;
 
 	starts(a, "HTTP/1.1 200 ");
@@ -244,25 +252,25 @@ static void a_phantom_is_refused_at_every_other_host(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		cleanup_free char *rq =
-			xasprintf("GET /seen HTTP/1.1\r\nHost: other.test\r\n%s\r\n"
-				  "Connection: close\r\n\r\n",
-				  fields[i]);
+		cleanup_free char *rq = xasprintf("GET /seen HTTP/1.1\r\nHost: other.test\r\n%s\r\n"
+						  "Connection: close\r\n\r\n",
+						  fields[i]);
 		cleanup_free char *a = tls_ask("other.test", rq);
 
 		starts(a, "HTTP/1.1 403 ");
 		has(a, "phantom");
-		assert_non_null(strstr(live_event(GW_VERB_HTTP, GW_DENY, "other.test")->reason,
-				       "phantom"));
+		assert_non_null(
+			strstr(live_event(GW_VERB_HTTP, GW_DENY, "other.test")->reason, "phantom"));
 	}
 	{
 		cleanup_free char *a =
 			tls_ask("other.test", "GET /seen?t=%70hantom-token HTTP/1.1\r\n"
 					      "Host: other.test\r\nConnection: close\r\n\r\n");
 		/* In a body it is left alone. */
-		cleanup_free char *b = tls_ask(
-			"other.test", "POST /body HTTP/1.1\r\nHost: other.test\r\n"
-				      "Content-Length: 13\r\nConnection: close\r\n\r\nphantom-token");
+		cleanup_free char *b =
+			tls_ask("other.test",
+				"POST /body HTTP/1.1\r\nHost: other.test\r\n"
+				"Content-Length: 13\r\nConnection: close\r\n\r\nphantom-token");
 
 		starts(a, "HTTP/1.1 403 ");
 		starts(b, "HTTP/1.1 200 ");
@@ -272,17 +280,16 @@ static void a_phantom_is_refused_at_every_other_host(void **state)
 
 static void the_host_field_steers_nothing(void **state)
 {
-	cleanup_free char *a =
-		ask("GET /_ralph/test/v1/hex HTTP/1.1\r\nHost: evil.test\r\n"
-		    "X-Forwarded-Host: evil.test\r\nx-api-key: phantom-token\r\n"
-		    "Connection: close\r\n\r\n");
+	cleanup_free char *a = ask("GET /_ralph/test/v1/hex HTTP/1.1\r\nHost: evil.test\r\n"
+				   "X-Forwarded-Host: evil.test\r\nx-api-key: phantom-token\r\n"
+				   "Connection: close\r\n\r\n");
 	cleanup_free char *seen = unhex(a);
-	cleanup_free char *b =
-		ask("GET http://127.0.0.1:3128/_ralph/test/v1/hex HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n"
-		    "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
-	cleanup_free char *evil =
-		ask("GET http://evil.test:3128/_ralph/test/v1/hex HTTP/1.1\r\nHost: evil.test:3128\r\n"
-		    "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
+	cleanup_free char *b = ask(
+		"GET http://127.0.0.1:3128/_ralph/test/v1/hex HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n"
+		"x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
+	cleanup_free char *evil = ask(
+		"GET http://evil.test:3128/_ralph/test/v1/hex HTTP/1.1\r\nHost: evil.test:3128\r\n"
+		"x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
 
 	starts(seen, "GET /v1/hex HTTP/1.1\r\nHost: inspected.test\r\n");
 	starts(b, "HTTP/1.1 200 ");
@@ -485,6 +492,50 @@ static void a_401_is_answered_by_one_refresh_and_one_retry(void **state)
 	assert_int_equal(rejected, 1);
 }
 
+static char *post_stale(const char *path, size_t n)
+{
+	cleanup_free char *body = xmalloc(n);
+	cleanup_free char *head = xasprintf(
+		"POST /_ralph/stale/v1/%s HTTP/1.1\r\nHost: x\r\nx-api-key: phantom-of-stale\r\n"
+		"Content-Length: %zu\r\nConnection: close\r\n\r\n",
+		path, n);
+	int fd = client_proxy();
+	char *a;
+
+	memset(body, 'b', n);
+	put(fd, head);
+	put_bytes(fd, body, n);
+	a = get(fd, NULL);
+	(void)close(fd);
+	return a;
+}
+
+static void a_401_before_the_end_of_the_request_is_retried_with_all_of_it(void **state)
+{
+	cleanup_free char *a = post_stale("fresh/soon", 700000);
+	size_t rejected;
+
+	starts(a, "HTTP/1.1 200 ");
+	has(a, "Content-Length: 700000\r\n");
+	assert_int_equal(live_asks(&rejected), 2);
+	assert_int_equal(rejected, 1);
+}
+
+static void a_request_too_long_to_be_kept_gets_its_401_and_the_supervisor_is_told(void **state)
+{
+	struct live_options keeps = options;
+	cleanup_free char *a = NULL;
+	size_t rejected;
+
+	keeps.keep_ms = 30000;
+	live_start(&keeps);
+	a = post_stale("fresh/soon", 3 << 20);
+	starts(a, "HTTP/1.1 401 ");
+	has_not(a, "x-should-retry");
+	assert_int_equal(live_asks(&rejected), 2);
+	assert_int_equal(rejected, 1);
+}
+
 static void a_kept_header_is_forgotten_with_a_401(void **state)
 {
 	struct live_options keeps = options;
@@ -501,15 +552,25 @@ static void a_kept_header_is_forgotten_with_a_401(void **state)
 	}
 	assert_int_equal(live_asks(&rejected), 2);
 	assert_int_equal(rejected, 1);
+	/* Also when there is nothing newer. */
+	for (int i = 0; i < 2; i++) {
+		cleanup_free char *a =
+			ask("GET /_ralph/dead/v1/fresh HTTP/1.1\r\nHost: x\r\n"
+			    "x-api-key: phantom-of-dead\r\nConnection: close\r\n\r\n");
+
+		starts(a, "HTTP/1.1 401 ");
+	}
+	assert_int_equal(live_asks(&rejected), 4);
+	assert_int_equal(rejected, 2);
 }
 
 static void a_body_is_read_and_digested_where_it_is_signed(void **state)
 {
-	static const char empty[] =
-		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-			  hello[] =
-		"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-	cleanup_free char *a = route("GET /_ralph/signed/v1/hex", "x-api-key: phantom-of-signed\r\n");
+	static const char
+		empty[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		hello[] = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+	cleanup_free char *a =
+		route("GET /_ralph/signed/v1/hex", "x-api-key: phantom-of-signed\r\n");
 	cleanup_free char *b =
 		ask("POST /_ralph/signed/v1/hex HTTP/1.1\r\nHost: x\r\n"
 		    "x-api-key: phantom-of-signed\r\nContent-Type: application/json\r\n"
@@ -535,8 +596,9 @@ static void a_large_body_is_signed_too_and_one_without_end_is_not(void **state)
 
 	memset(body, 'a', n);
 	body[n] = '\0';
-	put(fd, "POST /_ralph/signed/v1/upload HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
-		"x-api-key: phantom-of-signed\r\nContent-Length: 900000\r\nConnection: close\r\n\r\n");
+	put(fd,
+	    "POST /_ralph/signed/v1/upload HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+	    "x-api-key: phantom-of-signed\r\nContent-Length: 900000\r\nConnection: close\r\n\r\n");
 	a = get(fd, "\r\n\r\n");
 	starts(a, "HTTP/1.1 100 Continue\r\n");
 	put_bytes(fd, body, n);
@@ -570,29 +632,32 @@ static void connections_with_a_credential_serve_nothing_else(void **state)
 {
 	struct live_options o = options;
 	static const struct live_rule open[] = {{.pattern = "inspected.test", .methods = "GET"}};
-	cleanup_free char *a = NULL, *b = NULL, *c = NULL;
+	cleanup_free char *a = NULL, *b = NULL, *c = NULL, *d = NULL;
 
 	o.rules = open;
 	o.n_rules = 1;
+	o.requests = "GET /pid";
 	live_start(&o);
-	a = route("GET /_ralph/test/v1/pid", "x-api-key: phantom-token\r\n");
+	a = route("GET /_ralph/test/pid", "x-api-key: phantom-token\r\n");
 	b = tls_ask("inspected.test",
 		    "GET /pid HTTP/1.1\r\nHost: inspected.test\r\nConnection: close\r\n\r\n");
-	c = route("GET /_ralph/stale/v1/pid", "x-api-key: phantom-of-stale\r\n");
-	starts(b, "HTTP/1.1 200 ");
-	assert_string_not_equal(strstr(a, "pid=") ? strstr(a, "pid=") : "a",
-				strstr(b, "pid=") ? strstr(b, "pid=") : "b");
-	assert_string_not_equal(strstr(a, "pid=") ? strstr(a, "pid=") : "a",
-				strstr(c, "pid=") ? strstr(c, "pid=") : "c");
+	c = route("GET /_ralph/stale/pid", "x-api-key: phantom-of-stale\r\n");
+	has(a, "pid=");
+	has(b, "pid=");
+	has(c, "pid=");
+	assert_string_not_equal(strstr(a, "pid="), strstr(b, "pid="));
+	assert_string_not_equal(strstr(a, "pid="), strstr(c, "pid="));
+	/* While the same credential finds its own again. */
+	d = route("GET /_ralph/test/pid", "x-api-key: phantom-token\r\n");
+	assert_string_equal(strstr(a, "pid="), strstr(d, "pid="));
 }
 
 static void old_clients_and_head_are_served(void **state)
 {
 	cleanup_free char *old =
 		ask("GET /_ralph/test/v1/echo/gzip HTTP/1.0\r\nx-api-key: phantom-token\r\n\r\n");
-	cleanup_free char *head =
-		ask("HEAD /_ralph/test/v1/echo/head HTTP/1.1\r\nHost: x\r\n"
-		    "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
+	cleanup_free char *head = ask("HEAD /_ralph/test/v1/echo/head HTTP/1.1\r\nHost: x\r\n"
+				      "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
 
 	starts(old, "HTTP/1.1 200 ");
 	has(old, "<************>");
@@ -644,6 +709,8 @@ int main(void)
 		T(a_compressed_answer_is_made_as_it_is_taken),
 		T(a_redirect_is_passed_on_and_not_followed),
 		T(a_401_is_answered_by_one_refresh_and_one_retry),
+		T(a_401_before_the_end_of_the_request_is_retried_with_all_of_it),
+		OWN(a_request_too_long_to_be_kept_gets_its_401_and_the_supervisor_is_told),
 		OWN(a_kept_header_is_forgotten_with_a_401),
 		T(a_body_is_read_and_digested_where_it_is_signed),
 		T(a_large_body_is_signed_too_and_one_without_end_is_not),

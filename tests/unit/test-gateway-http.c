@@ -480,7 +480,6 @@ static void a_server_with_another_hosts_certificate_is_refused(void **state)
 	untrusted(false, "wrongcert.test");
 }
 
-
 static void trust_may_be_a_hashed_directory(void **state)
 {
 	static const struct live_options o = {

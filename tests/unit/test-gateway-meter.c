@@ -63,7 +63,8 @@ static void anthropic_is_counted_in_events_and_whole(void **state)
 	     &e);
 	text(METER_SSE, "data: " START "\r\n\r\ndata:" STOP "\r\n\r\n", &e);
 	text(METER_JSON,
-	     "{\"id\":\"m\",\"model\":\"claude-opus-5-5\",\"content\":[{\"usage\":{\"input_tokens\":"
+	     "{\"id\":\"m\",\"model\":\"claude-opus-5-5\",\"content\":[{\"usage\":{\"input_"
+	     "tokens\":"
 	     "5}}],\"usage\":{\"input_tokens\":10,\"cache_creation_input_tokens\":100,"
 	     "\"cache_read_input_tokens\":1000,\"output_tokens\":42}}",
 	     &e);
@@ -74,7 +75,8 @@ static void openai_is_counted_in_events_and_whole(void **state)
 	const struct expected e = {"gpt-5.5-codex", 600, 50, 400, 0};
 
 	text(METER_SSE,
-	     "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"model\":"
+	     "event: response.created\ndata: "
+	     "{\"type\":\"response.created\",\"response\":{\"model\":"
 	     "\"gpt-5.5-codex\",\"usage\":null}}\n\n"
 	     "data: {\"type\":\"response.completed\",\"response\":{\"model\":\"gpt-5.5-codex\","
 	     "\"output\":[{\"a\":[1,2]}],\"usage\":{\"input_tokens\":1000,\"input_tokens_details\":"
@@ -90,7 +92,7 @@ static void openai_is_counted_in_events_and_whole(void **state)
 #define GEMINI(out)                                                                                \
 	"{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"x\"}]}}],\"usageMetadata\":"        \
 	"{\"promptTokenCount\":1000,\"candidatesTokenCount\":" out                                 \
-	",\"thoughtsTokenCount\":10,\"cachedContentTokenCount\":400,\"totalTokenCount\":1}," \
+	",\"thoughtsTokenCount\":10,\"cachedContentTokenCount\":400,\"totalTokenCount\":1},"       \
 	"\"modelVersion\":\"gemini-3-pro\"}"
 
 static void gemini_is_counted_in_events_lists_and_whole(void **state)
@@ -105,7 +107,8 @@ static void gemini_is_counted_in_events_lists_and_whole(void **state)
 
 static void put_frame(struct buf *b, const char *event)
 {
-	static const char head[] = "\x0b:event-type\x07\x00\x05" "chunk";
+	static const char head[] = "\x0b:event-type\x07\x00\x05"
+				   "chunk";
 	cleanup_buf struct buf payload;
 	uint32_t n[2];
 
@@ -132,8 +135,7 @@ static void bedrock_frames_are_counted(void **state)
 	put_frame(&b, STOP);
 	put_frame(&b, "{\"type\":\"message_stop\",\"amazon-bedrock-invocationMetrics\":"
 		      "{\"inputTokenCount\":10,\"outputTokenCount\":42,\"latency\":5}}");
-	counts(METER_AWS, b.data, b.len,
-	       &(struct expected){"claude-opus-5-5", 10, 42, 1000, 100});
+	counts(METER_AWS, b.data, b.len, &(struct expected){"claude-opus-5-5", 10, 42, 1000, 100});
 }
 
 static void what_is_no_usage_counts_nothing(void **state)
@@ -146,7 +148,8 @@ static void what_is_no_usage_counts_nothing(void **state)
 		{METER_JSON, "{\"usage\":{\"input_tokens\":-5,\"output_tokens\":1.5}}"},
 		{METER_JSON, "{\"usage\":{\"input_tokens\":99999999999999999999}}"},
 		{METER_JSON, "{\"usage\":{\"input_tokens\":2000000000000000}}"},
-		{METER_JSON, "{\"usage\":[{\"input_tokens\":5}],\"a\":{\"usage\":{\"input_tokens\":5}}}"},
+		{METER_JSON,
+		 "{\"usage\":[{\"input_tokens\":5}],\"a\":{\"usage\":{\"input_tokens\":5}}}"},
 		{METER_JSON, "[[{\"usage\":{\"input_tokens\":5}}]]"},
 		{METER_SSE, "id: {\"usage\":{\"input_tokens\":5}}\n\n"},
 		{METER_SSE, "dat: {\"usage\":{\"input_tokens\":5}}\n\n"},

@@ -46,8 +46,8 @@ static void must_go(const char *before, const char *secret, const char *after)
 		uint32_t count;
 		cleanup_free char *out = scrubbed(n, text, len, step, &count);
 
-		if (count != 1 || memcmp(out, before, b) != 0 ||
-		    strspn(out + b, "*") != l || strcmp(out + b + l, after) != 0)
+		if (count != 1 || memcmp(out, before, b) != 0 || strspn(out + b, "*") != l ||
+		    strcmp(out + b + l, after) != 0)
 			fail_msg("'%s' by %zu became '%s' (%u)", text, step, out, count);
 	}
 	(void)needles_unref(n);

@@ -68,12 +68,13 @@ static void the_users_prices_come_first(void **state)
 
 static void parts_of_a_millionth_are_rounded_up(void **state)
 {
-	assert_int_equal(cost("claude-sonnet-4-5", NULL, (struct usage_tokens){.cache_read = 1}), 1);
+	assert_int_equal(cost("claude-sonnet-4-5", NULL, (struct usage_tokens){.cache_read = 1}),
+			 1);
 	assert_int_equal(cost("claude-sonnet-4-5", NULL, (struct usage_tokens){0}), 0);
 	/* No answer is as long as this, and still nothing overflows. */
-	assert_int_equal(cost("claude-opus-4-1", NULL,
-			      (struct usage_tokens){.output = (uint64_t)1 << 40}),
-			 ((uint64_t)1 << 40) * 75);
+	assert_int_equal(
+		cost("claude-opus-4-1", NULL, (struct usage_tokens){.output = (uint64_t)1 << 40}),
+		((uint64_t)1 << 40) * 75);
 }
 
 struct sum {
@@ -96,12 +97,14 @@ static void the_log_is_read_for_usage_alone(void **state)
 {
 	static const char log[] =
 		"{\"seq\":1,\"time\":\"2026-01-31T12:00:00.000Z\",\"type\":\"start\"}\n"
-		"{\"seq\":2,\"time\":\"2026-01-31T12:00:01.000Z\",\"type\":\"usage\",\"credential\":"
+		"{\"seq\":2,\"time\":\"2026-01-31T12:00:01.000Z\",\"type\":\"usage\","
+		"\"credential\":"
 		"\"anthropic\",\"model\":\"claude-x\",\"status\":200,\"input\":10,\"output\":20,"
 		"\"cache_read\":30,\"cache_write\":40,\"micro_usd\":500,\"chain\":\"x\"}\n"
 		"{\"seq\":3,\"type\":\"net\",\"path\":\"\\\"usage\\\"\",\"input\":99}\n"
 		"torn {\"type\":\"usage\",\"input\":1\n"
-		"{\"seq\":4,\"time\":\"2026-02-01T00:00:00.000Z\",\"type\":\"usage\",\"credential\":"
+		"{\"seq\":4,\"time\":\"2026-02-01T00:00:00.000Z\",\"type\":\"usage\","
+		"\"credential\":"
 		"\"openai\",\"model\":\"gpt\",\"input\":1,\"output\":-5,\"micro_usd\":7}";
 	char dir[] = "/tmp/ralph-usage.XXXXXX", path[64];
 	struct sum s = {0};
