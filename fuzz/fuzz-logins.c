@@ -82,6 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)jwt_expires_ms(text);
 	(void)base64url_get(&b, text, strlen(text));
 	(void)bearer_is_git(text);
+	(void)bearer_is_minting("github", text);
+	(void)bearer_is_minting("npm", text);
 	if (gemini_client_find((const char *)data, size, &client))
 		must_be_sane(client.client_id);
 	google_user_done(&client);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -34,35 +35,6 @@ static const char *string_at(const json_t *j, const char *keys)
 	return json_string_value(j);
 }
 
-static int base64url_value(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	const char *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
-static int decode(const char *s, size_t n, struct buf *b)
-{
-	unsigned bits = 0, have = 0;
-
-	for (size_t i = 0; i < n && s[i] != '='; i++) {
-		int v = base64url_value(s[i]);
-
-		if (v < 0)
-			return -EINVAL;
-		bits = (bits << 6 | (unsigned)v) & 0xfffff;
-		have += 6;
-		if (have >= 8) {
-			have -= 8;
-			if (buf_putc(b, (char)(bits >> have & 0xff)) < 0)
-				return -ENOBUFS;
-		}
-	}
-	return 0;
-}
-
 /* The claim "email" of a JWT, whose signature is none of ours to check: nothing is allowed because
  * of it. */
 static char *email_of_token(const char *token)
@@ -74,7 +46,7 @@ static char *email_of_token(const char *token)
 	const char *email;
 
 	buf_init(&b, CLAIMS_MAX);
-	if (!to || decode(from + 1, (size_t)(to - from) - 1, &b) < 0 ||
+	if (!to || base64url_get(&b, from + 1, (size_t)(to - from) - 1) < 0 ||
 	    json_parse(buf_str(&b), b.len, &j, &ignored) < 0)
 		return NULL;
 	email = json_string_value(json_object_get(j, "email"));

@@ -102,6 +102,11 @@ static int prepare_child(const struct run *run, pid_t parent)
 	return run->before_exec ? run->before_exec(run->arg) : 0;
 }
 
+int run_become(const struct run *run)
+{
+	return prepare_child(run, getppid());
+}
+
 /*
  * DOC: Theory of operation
  *

@@ -51,6 +51,9 @@ struct child {
 
 void run_keep(struct run *run, int fd);
 int run_start(const struct run *run, struct child *ret, struct err *err);
+/* Does to this process what run_start() does to a child before it execs: signals, session,
+ * directory and descriptors, of which those that are not kept close with the exec. 0 or -errno. */
+int run_become(const struct run *run);
 /* Waits and releases: 0..255, or 128 + n for a signal. */
 int run_wait(struct child *child);
 /* Decodes a wait status in the same way. */

@@ -42,12 +42,12 @@ static const struct opt run_opts[] = {
 /* Loading the supervisor and making the spec take about as long: both at once. */
 static void start_ahead(void *arg, const struct places *p, const struct sandbox_spec *so_far)
 {
-	live_ahead_start(arg, p, so_far);
+	live_ahead(arg, p, so_far->name);
 }
 
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
-		    const struct build *b, const struct strv *argv, uint32_t consent,
-		    struct live_ahead *ahead, int *ret_code)
+		    const struct build *b, const struct strv *argv, uint32_t consent, int *ahead,
+		    int *ret_code)
 {
 	enum live_flags flags =
 		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
@@ -83,7 +83,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 
 static int run_again(struct cli *cli, const struct run_args *args, struct settings *s,
 		     const struct build *b, const struct strv *argv, uint32_t consent,
-		     struct live_ahead *ahead, int *ret_code)
+		     int *ahead, int *ret_code)
 {
 	int r = -EAGAIN;
 
@@ -94,7 +94,7 @@ static int run_again(struct cli *cli, const struct run_args *args, struct settin
 
 /* git makes the clone itself, inside: the user's repository is only read, and there. */
 static int make_clone(struct cli *cli, struct settings *s, const struct build *b, uint32_t consent,
-		      struct live_ahead *ahead)
+		      int *ahead)
 {
 	const struct run_args args = {.no_tty = true};
 	cleanup_strv struct strv command;
@@ -140,15 +140,13 @@ static void make_command(const struct settings *s, const struct build *b, int ar
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
-	cleanup_(live_ahead_done) struct live_ahead ahead;
+	cleanup_fd int ahead = ahead_take();
 	struct settings_target target = {.name = args->name, .clone = args->clone};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_strv struct strv command = {0};
 	uint32_t consent = 0;
 	int code = 0, rest, r = check_options(cli, args);
-
-	live_ahead_init(&ahead);
 
 	if (r == 0)
 		r = settings_operands(cli, argc, argv, &target, &rest);

@@ -130,12 +130,11 @@ const struct command cmd_selftest = {
 	.name = "selftest",
 	.operands = "[NAME]",
 	.summary = "try to get out of a sandbox, and what must work in it",
-	.details =
-		"Runs a probe in the sandbox NAME, or in that of the current directory, which\n"
-		"is started for it. The probe tries what must be refused (files, processes,\n"
-		"system calls, networks, keys of the host) and what must work (git, npm,\n"
-		"python, compilers, terminals); what is not installed is no failure.\n"
-		"Exits 0 when all is as expected, 1 when anything got out or broke.",
+	.details = "Runs a probe in the sandbox NAME, or in that of the current directory, which\n"
+		   "is started for it. The probe tries what must be refused (files, processes,\n"
+		   "system calls, networks, keys of the host) and what must work (git, npm,\n"
+		   "python, compilers, terminals); what is not installed is no failure.\n"
+		   "Exits 0 when all is as expected, 1 when anything got out or broke.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_CONFIG,
 	OPTIONS(selftest_opts, struct selftest_args),

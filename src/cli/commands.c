@@ -16,6 +16,7 @@ const struct command *const commands[] = {
 	&cmd_inspect,
 	&cmd_stop,
 	&cmd_rm,
+	&cmd_cp,
 	&cmd_prune,
 	&cmd_gc,
 	&cmd_preflight,

@@ -12,9 +12,21 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/program.h"
+#include "sandbox/ahead.h"
 #include "sandbox/places.h"
 
 static const struct command *const fast[] = {&cmd_exec, &cmd_shell, NULL};
+
+/* `ralph run` that is meant: what a sandbox needs in any case can be started at once. */
+static bool will_start(int argc, char **argv)
+{
+	if (argc < 3 || !streq(path_base(argv[0]), "ralph") || !streq(argv[1], "run"))
+		return false;
+	for (int i = 2; i < argc && !streq(argv[i], "--"); i++)
+		if (streq(argv[i], "--dry-run") || streq(argv[i], "--help") || streq(argv[i], "-h"))
+			return false;
+	return true;
+}
 
 int main(int argc, char **argv)
 {
@@ -29,6 +41,8 @@ int main(int argc, char **argv)
 		log_error("cli", "%s", err.msg);
 		return err_exit_code(&err, EXIT_RUNTIME);
 	}
+	if (will_start(argc, argv) && program_fill_standard_fds() == 0)
+		ahead_fork(&p);
 	cli = places_program(&p, "cli");
 	(void)execv(cli, argv);
 	(void)err_sys(&err, errno, "cannot run '%s'; is ralph installed completely?", cli);

@@ -14,7 +14,7 @@
  * output. Each gap is filled with something that cannot be used for its purpose, so that a write
  * still fails.
  */
-static int fill_standard_fds(void)
+int program_fill_standard_fds(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
@@ -46,7 +46,7 @@ int program_main(const struct command *const *cmds, int argc, char **argv)
 {
 	int code;
 
-	if (fill_standard_fds() < 0)
+	if (program_fill_standard_fds() < 0)
 		return EXIT_RUNTIME;
 	code = cli_main(cmds, argc, argv);
 	if (close_stdout() < 0 && code == EXIT_OK)

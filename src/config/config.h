@@ -86,8 +86,7 @@ struct config {
 	} budget;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {
-		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini, github,
-			npm;
+		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini;
 	} providers;
 	struct config_credential *credentials;
 	size_t n_credentials;
@@ -115,9 +114,9 @@ static inline void config_freep(struct config **c)
  * What to read. NULL paths are skipped; a file that is named but absent is skipped as well.
  *
  * Scalars: the strongest source wins. Lists (env.set, env.pass, env.refuse, identity, mounts,
- * packages, network.allow, .deny, .rules): every source appends to the weaker ones, in the order user file,
- * profile, project file, environment, flags. An entry that is there already is not repeated; an
- * env.set of the same name and a mount on the same target replace the weaker one.
+ * packages, network.allow, .deny, .rules): every source appends to the weaker ones, in the order
+ * user file, profile, project file, environment, flags. An entry that is there already is not
+ * repeated; an env.set of the same name and a mount on the same target replace the weaker one.
  */
 struct config_sources {
 	const char *user_file;	  /* $XDG_CONFIG_HOME/ralph/config.yaml */

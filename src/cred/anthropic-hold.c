@@ -77,11 +77,6 @@ static int oauth_header(struct cred *c, const struct cred_request *r, struct cre
 	return 0;
 }
 
-static void oauth_done(struct cred *c)
-{
-	c->own = cred_secret_free(c->own);
-}
-
 const struct cred_holder cred_anthropic_key_holder = {
 	.load = key_load,
 	.header = key_header,
@@ -91,5 +86,5 @@ const struct cred_holder cred_anthropic_oauth_holder = {
 	.load = oauth_load,
 	.renew = oauth_renew,
 	.header = oauth_header,
-	.done = oauth_done,
+	.done = claude_login_forget,
 };

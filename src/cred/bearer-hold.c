@@ -38,14 +38,23 @@ static void set_basic(struct cred_header *h, const char *token)
 	strv_push(&h->secrets, token);
 }
 
+static int minting(const struct cred *c, struct err *err)
+{
+	return err_set(err, EPERM,
+		       "the credential '%s' is not for requests that make or list credentials",
+		       c->name);
+}
+
 static int header(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 		  struct err *err)
 {
+	if (bearer_is_minting(c->provider->name, r->target))
+		return minting(c, err);
 	if (bearer_is_git(r->target))
 		set_basic(ret, c->value);
 	else
 		cred_header_set(ret, "Authorization", "Bearer", c->value);
-	/* Not to be kept: the next request to this host may be of the other kind. */
+	/* Not to be kept: each request is judged, and the next one may be of the other kind. */
 	return 0;
 }
 
@@ -64,6 +73,8 @@ static int npm_header(struct cred *c, const struct cred_request *r, struct cred_
 	int n;
 
 	buf_init(&b, CRED_FILE_MAX);
+	if (bearer_is_minting(c->provider->name, r->target))
+		return minting(c, err);
 	n = path ? cred_read_file(path, &b, NULL, err) : -ENOENT;
 	if (n == -ENOENT)
 		return err_set(err, ENOENT, "the file of npm's tokens is gone; run: npm login");
@@ -73,8 +84,8 @@ static int npm_header(struct cred *c, const struct cred_request *r, struct cred_
 	if (!token)
 		return err_set(err, ENOENT, "'%s' has no token for %s; run: npm login", path,
 			       r->host);
+	/* Not to be kept: each request is judged. */
 	cred_header_set(ret, "Authorization", "Bearer", token);
-	ret->keep_ms = CRED_KEEP_MS;
 	return 0;
 }
 

@@ -21,5 +21,9 @@ char *npmrc_token(const struct cred_host *h, const char *text, const char *host,
 /* $NPM_CONFIG_USERCONFIG, else ~/.npmrc */
 char *npmrc_path(const struct cred_host *h);
 
+/* Would this request, with a token of GitHub's or npm's, make or list tokens, keys, hooks or
+ * secrets? */
+bool bearer_is_minting(const char *provider, const char *target);
+
 /* Is this one of git's own requests? Servers want a password for it, not a bearer token. */
 bool bearer_is_git(const char *target);

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STORAGE_TRIES 50
+#define STORAGE_TRIES 20
 #define STORAGE_WAIT_MS 100
 
 void claude_lock_init(struct claude_lock *l, const char *dir)

@@ -24,7 +24,6 @@ struct claude_lock {
 
 #define CLAUDE_LOCK_STALE_S 60
 #define CLAUDE_LOCK_TOUCH_MS 5000
-#define CLAUDE_LOCK_TRIES 5
 
 void claude_lock_init(struct claude_lock *l, const char *dir);
 void claude_lock_done(struct claude_lock *l); /* releases, in reverse order */

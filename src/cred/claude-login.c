@@ -30,6 +30,37 @@
 	"user:profile user:inference user:sessions:claude_code user:mcp_servers "                  \
 	"user:file_upload user:plugins"
 #define EXPIRES_MAX_S (400ULL * 86400)
+#define WAIT_MS 20000 /* for another's renewal; within what the gateway waits for us */
+#define PAUSE_MS 250  /* to twice as long, between two looks */
+
+/* What is known besides the file. */
+struct kept {
+	char *rejected; /* a refresh token that was refused for good */
+	/* What a renewal gave and the file would not take, in place of the login with the refresh
+	 * token `posted`, which is worth nothing any more. */
+	char *posted;
+	struct claude_login unsaved;
+};
+
+static struct kept *kept(struct cred *c)
+{
+	if (!c->own)
+		c->own = xcalloc(1, sizeof(struct kept));
+	return c->own;
+}
+
+void claude_login_forget(struct cred *c)
+{
+	struct kept *k = c->own;
+
+	if (!k)
+		return;
+	(void)cred_secret_free(k->rejected);
+	(void)cred_secret_free(k->posted);
+	claude_login_done(&k->unsaved);
+	free(k);
+	c->own = NULL;
+}
 
 static int read_login(const char *path, struct buf *b, struct claude_login *ret, struct err *err)
 {
@@ -55,26 +86,6 @@ static void adopt(struct cred *c, const struct claude_login *l)
 	cred_set_value(c, l->access);
 	c->expires_ms = l->expires_ms;
 	c->renewable = l->refresh != NULL;
-}
-
-/* A torn file is one that somebody is writing without a rename: what we have still holds. */
-int claude_login_load(struct cred *c, const char *path, struct err *err)
-{
-	cleanup_(claude_login_done) struct claude_login l = {0};
-	cleanup_(cred_wipe) struct buf b;
-	int r;
-
-	buf_init(&b, CRED_FILE_MAX);
-	r = read_login(path, &b, &l, err);
-	if (r == -EINVAL && c->value && !cred_expires_within(c, 0))
-		return 0;
-	if (r < 0)
-		return r;
-	if (!l.refresh && l.expires_ms && l.expires_ms <= cred_host_now(c->host))
-		return err_set(err, EKEYEXPIRED,
-			       "'%s' has expired and cannot be renewed; run: claude /login", path);
-	adopt(c, &l);
-	return 0;
 }
 
 static void tick(void *arg)
@@ -209,6 +220,58 @@ static int save(struct claude_lock *lock, const char *path, const char *posted,
 	return r < 0 ? r : replace(real, text, err);
 }
 
+static void keep_unsaved(struct cred *c, const char *posted, struct claude_login *fresh)
+{
+	struct kept *k = kept(c);
+
+	(void)cred_secret_free(k->posted);
+	claude_login_done(&k->unsaved);
+	k->posted = xstrdup(posted);
+	k->unsaved = *fresh;
+	*fresh = (struct claude_login){0};
+}
+
+/* The file still has the login that we have renewed, since it could not be written: once more. */
+static bool is_behind(struct cred *c, const char *path, const struct claude_login *l)
+{
+	cleanup_(claude_lock_done) struct claude_lock lock = {0};
+	cleanup_free char *dir = path_dir(path);
+	struct kept *k = c->own;
+	struct err ignored;
+
+	if (!k || !k->posted || !l->refresh || !streq(l->refresh, k->posted))
+		return false;
+	adopt(c, &k->unsaved);
+	claude_lock_init(&lock, dir);
+	if (save(&lock, path, k->posted, &k->unsaved, &ignored) == 0) {
+		k->posted = cred_secret_free(k->posted);
+		claude_login_done(&k->unsaved);
+	}
+	return true;
+}
+
+/* A torn file is one that somebody is writing without a rename: what we have still holds. */
+int claude_login_load(struct cred *c, const char *path, struct err *err)
+{
+	cleanup_(claude_login_done) struct claude_login l = {0};
+	cleanup_(cred_wipe) struct buf b;
+	int r;
+
+	buf_init(&b, CRED_FILE_MAX);
+	r = read_login(path, &b, &l, err);
+	if (r == -EINVAL && c->value && !cred_expires_within(c, 0))
+		return 0;
+	if (r < 0)
+		return r;
+	if (is_behind(c, path, &l))
+		return 0;
+	if (!l.refresh && l.expires_ms && l.expires_ms <= cred_host_now(c->host))
+		return err_set(err, EKEYEXPIRED,
+			       "'%s' has expired and cannot be renewed; run: claude /login", path);
+	adopt(c, &l);
+	return 0;
+}
+
 /* With the locks of a renewal held. */
 static int renew_locked(struct cred *c, struct claude_lock *lock, const char *path, struct err *err)
 {
@@ -228,14 +291,14 @@ static int renew_locked(struct cred *c, struct claude_lock *lock, const char *pa
 		return err_set(err, EKEYREJECTED, "'%s' cannot be renewed; run: claude /login",
 			       path);
 	/* What was refused once is refused for ever: no need to say it again. */
-	if (c->own && streq(c->own, now.refresh))
+	if (kept(c)->rejected && streq(kept(c)->rejected, now.refresh))
 		return err_set(err, EKEYREJECTED,
 			       "the login of '%s' has ended (invalid_grant); run: claude /login",
 			       path);
 	r = post(c, lock, path, &now, &fresh, err);
 	if (r == -EKEYREJECTED) {
-		(void)cred_secret_free(c->own);
-		c->own = xstrdup(now.refresh);
+		(void)cred_secret_free(kept(c)->rejected);
+		kept(c)->rejected = xstrdup(now.refresh);
 	}
 	if (r < 0)
 		return r;
@@ -251,6 +314,8 @@ static int renew_locked(struct cred *c, struct claude_lock *lock, const char *pa
 	if (!fresh.refresh)
 		fresh.refresh = xstrdup(now.refresh);
 	adopt(c, &fresh);
+	if (r < 0)
+		keep_unsaved(c, now.refresh, &fresh);
 	return r;
 }
 
@@ -271,12 +336,11 @@ static bool somebody_was_faster(struct cred *c, const char *path)
 static void pause_a_little(void)
 {
 	uint32_t any = 0;
-	struct timespec t;
+	struct timespec t = {0};
 
 	if (getrandom(&any, sizeof(any), 0) < 0)
 		any = (uint32_t)getpid();
-	any = 1000 + any % 1000;
-	t = (struct timespec){any / 1000, (long)(any % 1000) * 1000000};
+	t.tv_nsec = (long)(PAUSE_MS + any % PAUSE_MS) * 1000000;
 	(void)nanosleep(&t, NULL);
 }
 
@@ -284,11 +348,12 @@ int claude_login_renew(struct cred *c, const char *path, struct err *err)
 {
 	cleanup_(claude_lock_done) struct claude_lock lock;
 	cleanup_free char *dir = path_dir(path);
+	uint64_t end = now_ms() + WAIT_MS;
 	int r;
 
 	claude_lock_init(&lock, dir);
 	r = claude_lock_refresh(&lock, err);
-	for (int i = 0; r == -EBUSY && i < CLAUDE_LOCK_TRIES; i++) {
+	while (r == -EBUSY && now_ms() < end) {
 		pause_a_little();
 		if (somebody_was_faster(c, path))
 			return 0;

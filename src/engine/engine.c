@@ -77,6 +77,14 @@ int engine_start(struct engine *e, struct engine_proc *ret, struct err *err)
 	return r;
 }
 
+void engine_adopt(struct engine *e, struct engine_launch *l)
+{
+	assert(e->state == ENGINE_PLANNED);
+	if (l->pid > 0 && e->ops->adopt)
+		e->ops->adopt(e, l);
+	launch_kill(l);
+}
+
 void engine_kill(struct engine *e)
 {
 	if (e->ops->kill)

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/proc.h"
-#include "base/strv.h"
+#include "engine/launch.h"
 #include "spec/spec.h"
 
 #include <stdio.h>
@@ -29,23 +29,6 @@ struct engine_proc {
 	int guest; /* wire socket; the caller's */
 };
 
-/*
- * What a sandbox of an engine needs whatever its spec says, started before the spec is made:
- *
- *	engine_launch_open()     descriptors and argument list, in the process that makes the spec
- *	engine_launch_run()      in the one that will supervise, between its fork and exec
- *	engine_adopt()           there, later: start() then goes on from it
- *
- * Where one of them fails, start() begins at the beginning.
- */
-struct engine_launch {
-	const char *program;
-	struct strv argv;
-	int guest, status, complaint; /* our ends */
-	int theirs[3];		      /* and the others, until it runs */
-	pid_t pid;		      /* 0 until it runs */
-};
-
 struct engine_ops {
 	const char *name;
 	const char *summary;
@@ -58,10 +41,8 @@ struct engine_ops {
 	int (*plan)(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 	void (*dump)(const struct engine *e, FILE *out);
 	int (*start)(struct engine *e, struct engine_proc *ret, struct err *err);
-	/* Optional, both: see struct engine_launch. so_far has names and limits, and no mounts. */
-	int (*launch)(const struct sandbox_spec *so_far, const char *guest,
-		      struct engine_launch *ret, struct err *err);
-	void (*adopt)(struct engine *e, struct engine_launch *l); /* takes what is in it */
+	/* Optional: takes what was launched before there was a spec; start() goes on from there. */
+	void (*adopt)(struct engine *e, struct engine_launch *l);
 	/* The guest's pid as the host sees it; 0 when it is not known (yet). */
 	pid_t (*init_pid)(struct engine *e);
 	/* Why a sandbox ended before its guest said a word, in the engine's own words; may be "".
@@ -96,12 +77,7 @@ DEFINE_FREEP(struct engine, engine_free)
 int engine_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void engine_dump(const struct engine *e, FILE *out);
 int engine_start(struct engine *e, struct engine_proc *ret, struct err *err);
-void engine_launch_init(struct engine_launch *l);
-/* `guest` is the guest program's path on the host. */
-int engine_launch_open(const struct sandbox_spec *so_far, const char *guest,
-		       struct engine_launch *ret, struct err *err);
-void engine_launch_run(struct engine_launch *l); /* async-signal-safe but for an error's text */
-void engine_launch_done(struct engine_launch *l);
+/* Between plan and start. What the engine has no use for is ended. */
 void engine_adopt(struct engine *e, struct engine_launch *l);
 void engine_kill(struct engine *e);
 int engine_stop(struct engine *e, struct err *err);

@@ -1,45 +1,140 @@
-#include "engine/engine.h"
+#include "engine/launch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/proc.h"
+#include "engine/find.h"
+#include "wire/root.h"
+#include "wire/wire.h"
 
-void engine_launch_init(struct engine_launch *l)
+#define SYSTEM_BWRAP "/usr/bin/bwrap"
+#define UNIFIED_CGROUPS "/sys/fs/cgroup/cgroup.controllers"
+
+void launch_init(struct engine_launch *l)
 {
 	*l = (struct engine_launch){
 		.guest = -1, .status = -1, .complaint = -1, .theirs = {-1, -1, -1}};
 	strv_init(&l->argv);
 }
 
-int engine_launch_open(const struct sandbox_spec *so_far, const char *guest,
-		       struct engine_launch *ret, struct err *err)
+void launch_options(const char *guest, struct strv *out)
 {
-	const struct engine_ops *ops;
-	int r = engine_find(so_far->engine, &ops, err);
+	static const char *const fixed[] = {
+		"--unshare-user",
+		"--unshare-pid",
+		"--unshare-ipc",
+		"--unshare-uts",
+		"--die-with-parent",
+		"--as-pid-1",
+		"--clearenv",
+		/* Root of its namespaces, to make what is left; the sandbox's user afterwards. */
+		"--uid",
+		"0",
+		"--gid",
+		"0",
+		/* What it needs for that; it drops them before any command. */
+		"--cap-drop",
+		"ALL",
+		"--cap-add",
+		"CAP_SYS_ADMIN",
+		"--cap-add",
+		"CAP_SYS_RESOURCE",
+		"--cap-add",
+		"CAP_SETFCAP",
+		"--cap-add",
+		"CAP_SETPCAP",
+		"--cap-add",
+		"CAP_NET_ADMIN",
+		"--cap-add",
+		"CAP_NET_BIND_SERVICE",
+		"--dir",
+		GUEST_NEW_ROOT,
+		"--chdir",
+		"/",
+	};
+	/* The host's many mounts last: bwrap reads the table of all mounts for each bind. */
+	const char *const binds[] = {"--ro-bind",  guest, LAUNCH_GUEST,
+				     "--dev-bind", "/",	  GUEST_HOST};
 
-	engine_launch_init(ret);
-	if (r < 0)
-		return r;
-	return ops->launch ? ops->launch(so_far, guest, ret, err) : -EOPNOTSUPP;
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		strv_push(out, fixed[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(binds); i++)
+		strv_push(out, binds[i]);
 }
 
-void engine_launch_run(struct engine_launch *l)
+static int open_pipe(int *ret_r, int *ret_w, struct err *err)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "cannot create a pipe");
+	*ret_r = fds[0];
+	*ret_w = fds[1];
+	return 0;
+}
+
+static int open_lines(struct engine_launch *l, struct err *err)
+{
+	int pair[2], r = wire_pair(pair, err);
+
+	if (r < 0)
+		return r;
+	l->guest = pair[0];
+	l->theirs[0] = pair[1];
+	r = open_pipe(&l->status, &l->theirs[1], err);
+	return r < 0 ? r : open_pipe(&l->complaint, &l->theirs[2], err);
+}
+
+int launch_open(struct engine_launch *l, const char *bwrap, const char *guest, struct err *err)
+{
+	int r = open_lines(l, err);
+
+	if (r < 0)
+		return r;
+	strv_push(&l->argv, bwrap);
+	launch_options(guest, &l->argv);
+	strv_push(&l->argv, "--json-status-fd");
+	strv_pushf(&l->argv, "%d", l->theirs[1]);
+	strv_push(&l->argv, LAUNCH_GUEST);
+	strv_pushf(&l->argv, "%d", l->theirs[0]);
+	return 0;
+}
+
+int launch_run(struct engine_launch *l, struct err *err)
 {
 	struct run run = RUN_INIT;
 	struct child child;
-	struct err ignored;
+	int r;
 
 	run.argv = l->argv.v;
 	run.stdio[2] = l->theirs[2];
 	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
 	run_keep(&run, l->theirs[0]);
 	run_keep(&run, l->theirs[1]);
-	if (run_start(&run, &child, &ignored) < 0)
-		return;
+	r = run_start(&run, &child, err);
+	if (r < 0)
+		return r;
 	l->pid = child.pid;
 	closep(&child.pidfd);
+	return 0;
 }
 
-void engine_launch_done(struct engine_launch *l)
+void launch_kill(struct engine_launch *l)
+{
+	if (l->pid <= 0)
+		return;
+	(void)kill(l->pid, SIGKILL);
+	(void)waitpid(l->pid, NULL, 0);
+	l->pid = 0;
+}
+
+void launch_done(struct engine_launch *l)
 {
 	int *fds[] = {&l->guest, &l->status, &l->complaint};
 
@@ -48,11 +143,19 @@ void engine_launch_done(struct engine_launch *l)
 		closep(&l->theirs[i]);
 	}
 	strv_done(&l->argv);
-	engine_launch_init(l);
+	launch_init(l);
 }
 
-void engine_adopt(struct engine *e, struct engine_launch *l)
+const char *launch_safe_bwrap(void)
 {
-	if (l->pid > 0 && e->ops->adopt)
-		e->ops->adopt(e, l);
+	cleanup_free char *first = host_find_program("bwrap", getenv("PATH"));
+
+	return first && streq(first, SYSTEM_BWRAP) ? SYSTEM_BWRAP : NULL;
+}
+
+bool launch_likely(void)
+{
+	struct stat st;
+
+	return stat(UNIFIED_CGROUPS, &st) < 0;
 }

@@ -70,51 +70,6 @@ static int plan_root(struct native *n, const struct sandbox_spec *spec, struct e
 	return 0;
 }
 
-void native_options(const char *guest, struct strv *out)
-{
-	static const char *const fixed[] = {
-		"--unshare-user",
-		"--unshare-pid",
-		"--unshare-ipc",
-		"--unshare-uts",
-		"--die-with-parent",
-		"--as-pid-1",
-		"--clearenv",
-		/* Root of its namespaces, to make what is left; the sandbox's user afterwards. */
-		"--uid",
-		"0",
-		"--gid",
-		"0",
-		/* What it needs for that; it drops them before any command. */
-		"--cap-drop",
-		"ALL",
-		"--cap-add",
-		"CAP_SYS_ADMIN",
-		"--cap-add",
-		"CAP_SYS_RESOURCE",
-		"--cap-add",
-		"CAP_SETFCAP",
-		"--cap-add",
-		"CAP_SETPCAP",
-		"--cap-add",
-		"CAP_NET_ADMIN",
-		"--cap-add",
-		"CAP_NET_BIND_SERVICE",
-		"--dir",
-		GUEST_NEW_ROOT,
-		"--chdir",
-		"/",
-	};
-	/* The host's many mounts last: bwrap reads the table of all mounts for each bind. */
-	const char *const binds[] = {"--ro-bind",  guest, GUEST_PROGRAM,
-				     "--dev-bind", "/",	  GUEST_HOST};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
-		strv_push(out, fixed[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(binds); i++)
-		strv_push(out, binds[i]);
-}
-
 static int find_guest(struct native *n, struct err *err)
 {
 	for (size_t i = 0; i < n->spec->n_mounts; i++) {
@@ -138,7 +93,7 @@ int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *e
 	r = find_guest(n, err);
 	if (r < 0)
 		return r;
-	native_options(n->guest, &n->args);
+	launch_options(n->guest, &n->args);
 	return plan_root(n, spec, err);
 }
 
@@ -214,7 +169,7 @@ void native_dump(const struct engine *e, FILE *out)
 		(void)fputs(strncmp(n->args.v[i], "--", 2) == 0 ? " \\\n  " : " ", out);
 		put_word(n->args.v[i], out);
 	}
-	(void)fprintf(out, " \\\n  %s\n", GUEST_PROGRAM);
+	(void)fprintf(out, " \\\n  %s\n", LAUNCH_GUEST);
 	(void)fprintf(out,
 		      "\nthe root of '%s', made by the guest before it is user %u of group %u:\n",
 		      n->root.hostname, n->root.uid, n->root.gid);

@@ -9,8 +9,8 @@
  * guest's too: only then may it open listeners in it (see docs/internals/sockets.md). So it starts
  * with six capabilities in a user namespace, and gives up both before any command.
  *
- * So bwrap is the same for every sandbox, and can be started before there is a spec (launch(),
- * adopt()), unless it has to be born in a cgroup of that sandbox. In the first version of cgroups
+ * So bwrap is the same for every sandbox, and can be started before there is a spec (launch.h),
+ * unless it has to be born in a cgroup of that sandbox. In the first version of cgroups
  * the guest enters by itself.
  *
  * stop() kills the guest, whose death as pid 1 takes everything inside with it: the kernel lets it
@@ -34,68 +34,6 @@
 #define STATUS_MAX 4096 /* what bwrap may tell about its child */
 #define STOP_MS 5000	/* from SIGKILL until everything inside must be gone */
 
-/* Before a spec says which directories a sandbox can write, this is where bwrap may be: one found
- * elsewhere on PATH could be the work of the sandbox. */
-#define SAFE_BWRAP "/usr/bin/bwrap"
-
-static int open_pipe(int *ret_r, int *ret_w, struct err *err)
-{
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "cannot create a pipe");
-	*ret_r = fds[0];
-	*ret_w = fds[1];
-	return 0;
-}
-
-/* The line to the guest, what bwrap tells of its child, what it complains of. */
-static int open_lines(struct engine_launch *l, struct err *err)
-{
-	int pair[2], r = wire_pair(pair, err);
-
-	if (r < 0)
-		return r;
-	l->guest = pair[0];
-	l->theirs[0] = pair[1];
-	r = open_pipe(&l->status, &l->theirs[1], err);
-	return r < 0 ? r : open_pipe(&l->complaint, &l->theirs[2], err);
-}
-
-static int prepare(const char *bwrap, const char *guest, struct engine_launch *l, struct err *err)
-{
-	int r = open_lines(l, err);
-
-	if (r < 0)
-		return r;
-	strv_push(&l->argv, bwrap);
-	native_options(guest, &l->argv);
-	strv_push(&l->argv, "--json-status-fd");
-	strv_pushf(&l->argv, "%d", l->theirs[1]);
-	strv_push(&l->argv, GUEST_PROGRAM);
-	strv_pushf(&l->argv, "%d", l->theirs[0]);
-	return 0;
-}
-
-/* Where limits are such that bwrap itself must be started in them, it waits for the spec. */
-static bool guest_enters_limits(enum spec_cgroup_kind kind)
-{
-	return kind == SPEC_CGROUP_NONE || kind == SPEC_CGROUP_V1;
-}
-
-static int native_launch(const struct sandbox_spec *so_far, const char *guest,
-			 struct engine_launch *ret, struct err *err)
-{
-	cleanup_free char *bwrap = NULL;
-	int r = host_bwrap_path(&bwrap, err);
-
-	if (r < 0)
-		return r;
-	if (!streq(bwrap, SAFE_BWRAP) || !guest_enters_limits(so_far->limits.cgroup))
-		return -EOPNOTSUPP;
-	return prepare(bwrap, guest, ret, err);
-}
-
 static void watch(struct native *n, struct engine_launch *l)
 {
 	n->line = take_fd(l->guest);
@@ -105,14 +43,20 @@ static void watch(struct native *n, struct engine_launch *l)
 	(void)fd_set_nonblock(n->complaint, true);
 }
 
+/* In a cgroup of the second version, and in a scope, bwrap itself has to be born. */
 static void native_adopt(struct engine *e, struct engine_launch *l)
 {
+	enum spec_cgroup_kind kind = native_of(e)->spec->limits.cgroup;
 	struct native *n = native_of(e);
-	int pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	int pidfd;
 
+	if (kind != SPEC_CGROUP_NONE && kind != SPEC_CGROUP_V1)
+		return;
+	pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
 	if (pidfd < 0)
 		return;
 	n->bwrap = (struct child){.pid = l->pid, .pidfd = pidfd};
+	l->pid = 0;
 	watch(n, l);
 }
 
@@ -139,13 +83,13 @@ static int run_bwrap(struct native *n, struct engine_launch *l, struct err *err)
 
 static int start_bwrap(struct native *n, struct err *err)
 {
-	cleanup_(engine_launch_done) struct engine_launch l;
+	cleanup_launch struct engine_launch l;
 	cleanup_free char *bwrap = NULL;
 	int r = host_bwrap_path(&bwrap, err);
 
-	engine_launch_init(&l);
+	launch_init(&l);
 	if (r == 0)
-		r = prepare(bwrap, n->guest, &l, err);
+		r = launch_open(&l, bwrap, n->guest, err);
 	if (r == 0)
 		r = run_bwrap(n, &l, err);
 	if (r == 0)
@@ -343,7 +287,6 @@ const struct engine_ops engine_native = {
 	.plan = native_plan,
 	.dump = native_dump,
 	.start = native_start,
-	.launch = native_launch,
 	.adopt = native_adopt,
 	.init_pid = native_init_pid,
 	.complaint = native_complaint,

@@ -6,8 +6,6 @@
 
 /* Shared by the two halves of the native engine: what it would do, and doing it. */
 
-#define GUEST_PROGRAM "/guest" /* where the guest finds itself at first */
-
 struct native {
 	struct engine base;
 	const struct sandbox_spec *spec;
@@ -33,8 +31,6 @@ static inline struct native *native_of(struct engine *e)
 	return (struct native *)e;
 }
 
-/* bwrap's options, all but the descriptors. */
-void native_options(const char *guest, struct strv *out);
 int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void native_dump(const struct engine *e, FILE *out);
 

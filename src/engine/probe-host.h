@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "engine/find.h"
 
 #include <stdbool.h>
 
@@ -34,8 +35,8 @@ const char *host_userns_remedy(const struct host_userns *u);
 struct host_bwrap {
 	char *path; /* NULL: not there */
 	unsigned major, minor, patch;
-	bool setuid; /* then it cannot --disable-userns */
-	bool usable; /* not setuid, and new enough: --disable-userns came with 0.8 */
+	bool setuid; /* then it does not let the guest keep capabilities */
+	bool usable; /* not setuid, and new enough */
 };
 int host_bwrap(struct host_bwrap *ret, struct err *err);
 void host_bwrap_done(struct host_bwrap *b);
@@ -59,6 +60,3 @@ int host_podman(struct host_client *ret, int timeout_ms);
 /* sbx, or docker's sandbox plugin. */
 int host_sbx(struct host_client *ret, int timeout_ms);
 void host_client_done(struct host_client *c);
-
-/* Looks a program up on a PATH as execvp would, absolute entries only; NULL: it is not there. */
-char *host_find_program(const char *name, const char *path);

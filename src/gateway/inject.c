@@ -230,6 +230,8 @@ static void on_refused(struct conn *c, const struct gw_header *h)
 		need_body(c);
 	else if (h->error == EDQUOT)
 		refuse_final(c, GW_DENY, 402, why ? why : "the budget of this sandbox is used up");
+	else if (h->error == EPERM)
+		refuse_final(c, GW_DENY, 403, why ? why : "the credential is not for this request");
 	else if (g->rejected)
 		pass_on(c);
 	else

@@ -34,7 +34,7 @@
 #define DIAL_STAGGER_MS 250 /* RFC 8305: before the next address is tried beside this one */
 #define HANDSHAKE_MS 10000
 #define LEAF_MS 5000
-#define HEADER_MS 15000	   /* the supervisor may have to refresh a login */
+#define HEADER_MS 60000	   /* a login may have to be renewed first, or another program is at it */
 #define RESPONSE_MS 600000 /* no byte either way while an answer is awaited: models think long */
 #define TUNNEL_IDLE_MS 900000
 #define CLOSING_MS 2000

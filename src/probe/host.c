@@ -81,7 +81,9 @@ static int host_process(int argc, char **argv)
 	at += 2;
 	for (int i = 3; i < 22; i++) /* the third field comes behind the name */
 		(void)strsep(&at, " ");
-	return at && streq(strsep(&at, " "), argv[1]) ? out("process %s of the host is seen", argv[0]) : 0;
+	return at && streq(strsep(&at, " "), argv[1])
+		       ? out("process %s of the host is seen", argv[0])
+		       : 0;
 }
 
 /* Neither it nor a directory above it, up to the root of what may be written, can be moved away. */

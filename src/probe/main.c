@@ -6,7 +6,7 @@
 const struct attack *attack_find(const char *name)
 {
 	static const struct attack *const all[] = {
-		file_attacks, fd_attacks,  process_attacks, call_attacks, net_attacks,
+		file_attacks, fd_attacks,   process_attacks, call_attacks,  net_attacks,
 		ipc_attacks,  host_attacks, mount_attacks,   proxy_attacks, works,
 	};
 

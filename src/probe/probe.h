@@ -24,8 +24,7 @@ struct attack {
 };
 
 extern const struct attack file_attacks[], fd_attacks[], process_attacks[], call_attacks[],
-	net_attacks[], ipc_attacks[], host_attacks[], mount_attacks[], proxy_attacks[],
-	works[];
+	net_attacks[], ipc_attacks[], host_attacks[], mount_attacks[], proxy_attacks[], works[];
 
 /* NULL when there is none of that name. */
 const struct attack *attack_find(const char *name);

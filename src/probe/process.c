@@ -292,11 +292,17 @@ static int variables(int argc, char **argv)
 }
 
 const struct attack process_attacks[] = {
-	{"victim", victim},	      {"other-processes", other_processes},
-	{"guards", guards},	      {"kill-init", kill_init},
-	{"kill-minder", kill_minder}, {"capabilities", capabilities},
-	{"identity", identity},	      {"crash", crash},
-	{"set-uid", set_uid},	      {"whoami", whoami},
-	{"variables", variables},     {"no-new-privs", no_new_privs},
+	{"victim", victim},
+	{"other-processes", other_processes},
+	{"guards", guards},
+	{"kill-init", kill_init},
+	{"kill-minder", kill_minder},
+	{"capabilities", capabilities},
+	{"identity", identity},
+	{"crash", crash},
+	{"set-uid", set_uid},
+	{"whoami", whoami},
+	{"variables", variables},
+	{"no-new-privs", no_new_privs},
 	{0},
 };

@@ -41,7 +41,8 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* `script PROGRAM TEXT`: a shell's script in a directory of its own; PROGRAM is what it is about. */
+/* `script PROGRAM TEXT`: a shell's script in a directory of its own; PROGRAM is what it is about.
+ */
 static int script(int argc, char **argv)
 {
 	char dir[] = "/tmp/.probe-XXXXXX";
@@ -144,6 +145,9 @@ static int loopback(int argc, char **argv)
 }
 
 const struct attack works[] = {
-	{"script", script}, {"writable", writable}, {"terminals", terminals},
-	{"loopback", loopback}, {0},
+	{"script", script},
+	{"writable", writable},
+	{"terminals", terminals},
+	{"loopback", loopback},
+	{0},
 };

@@ -97,6 +97,16 @@ void build_watch_path(struct sandbox_spec *s, const char *path)
 	}
 }
 
+/* What a loop keeps in .ralph for its agent, bound once more on top of what is read-only. */
+static void add_own(struct sandbox_spec *s, const char *rel)
+{
+	cleanup_free char *path = path_join(s->workspace, rel);
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		(void)spec_mount_add(s, SPEC_PIN, path, path, "the loop's word to the agent");
+}
+
 int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		    struct err *err)
 {
@@ -108,5 +118,7 @@ int build_workspace(struct sandbox_spec *s, const struct build_input *in, const 
 	r = build_guard(s, in, git, s->workspace, s->workspace, err);
 	if (r == 0)
 		gitconfig_env(s, git);
+	for (size_t i = 0; r == 0 && in->agents_own && i < in->agents_own->n; i++)
+		add_own(s, in->agents_own->v[i]);
 	return r;
 }

@@ -19,9 +19,10 @@ struct build_input {
 	const char *name;     /* NULL: made from agent, branch and directory */
 	const char *argv0;    /* the command, for finding tools that live in $HOME; NULL: none */
 	char *const *environ; /* the host's */
-	bool clone;	      /* the agent works in a clone of its own */
-	bool run_agent;	      /* argv0 is the agent's program: without it there is nothing to do */
-	const json_t *hooks;  /* that must hold, as the agent's settings have them; NULL: none */
+	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
+	bool clone;		       /* the agent works in a clone of its own */
+	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
+	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is
 	 * still to come. May be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);

@@ -97,7 +97,7 @@ void client_notice_all(struct supervisor *s, const char *text)
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
 	for (struct client *c = s->clients; c; c = c->next)
-		if (c->id && !c->waits_stopped)
+		if (c->id || c->waits_stopped)
 			reply(c, WIRE_NOTICE, &b, NULL, 0);
 }
 

@@ -225,6 +225,7 @@ static int start(struct supervisor *s, struct err *err)
 	}
 	c->io = (struct ev_io){.fd = c->sock, .fn = on_frame};
 	(void)fd_set_nonblock(c->sock, true);
+	sup_event(s, "credential-start", json_object());
 	return ev_want(s->ev, &c->io, EPOLLIN);
 }
 

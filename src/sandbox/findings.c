@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "base/path.h"
+#include "sandbox/quarantine.h"
+
 struct finding *findings_add(struct findings *f, const char *path, char *why, bool in_git)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -30,4 +33,50 @@ void findings_done(struct findings *f)
 	}
 	free(f->v);
 	*f = (struct findings){0};
+}
+
+/* The writable tree that holds the path: nobody inside can rename that. */
+static const char *tree_of(const struct sandbox_spec *spec, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if (m->kind == SPEC_BIND_RW && path_under(path, m->source) &&
+		    !streq(path, m->source) && (!best || strlen(m->source) > strlen(best)))
+			best = m->source;
+	}
+	return best;
+}
+
+static bool is_moved(const struct sandbox_spec *spec, const struct finding *f)
+{
+	if (f->stays || spec->quarantine == SPEC_QUARANTINE_NONE)
+		return false;
+	return spec->quarantine == SPEC_QUARANTINE_ALL || f->in_git;
+}
+
+int finding_settle(struct finding *f, const struct places *p, const struct sandbox_spec *spec,
+		   struct err *err)
+{
+	const struct quarantine_input in = {
+		.root = tree_of(spec, f->path),
+		.path = f->path,
+		.why = f->why,
+		.sandbox = spec->name,
+		.link = f->link,
+	};
+
+	if (!in.root || !is_moved(spec, f))
+		return 0;
+	return quarantine_add(p, &in, &f->id, err);
+}
+
+char *finding_sentence(const struct finding *f)
+{
+	if (f->id)
+		return xasprintf("'%s' was moved to quarantine (%s): %s", f->path, f->id, f->why);
+	return xasprintf("'%s' is new or changed: %s; look at it before you go on", f->path,
+			 f->why);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "base/strv.h"
+#include "base/err.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
 
 #include <stdbool.h>
 
@@ -26,3 +28,12 @@ struct findings {
 /* Takes why; one of the same path is not added again. */
 struct finding *findings_add(struct findings *f, const char *path, char *why, bool in_git);
 void findings_done(struct findings *f);
+
+/*
+ * Moves it to quarantine where the spec says so: f->id is its place there then. 0 when it stays by
+ * the settings.
+ */
+int finding_settle(struct finding *f, const struct places *p, const struct sandbox_spec *spec,
+		   struct err *err);
+/* For the user. The caller frees it. */
+char *finding_sentence(const struct finding *f);

@@ -9,9 +9,9 @@
 
 /*
  * Programs of ralph's own in a live sandbox: the self-test's probe. They are executed from sealed
- * memory that is handed in with the command, so nothing of them lies inside, no sandbox pays a mount
- * for them, and nothing inside can put another program in their place. What they print is hostile
- * all the same: they run beside the agent.
+ * memory that is handed in with the command, so nothing of them lies inside, no sandbox pays a
+ * mount for them, and nothing inside can put another program in their place. What they print is
+ * hostile all the same: they run beside the agent.
  */
 struct inside {
 	const char *program; /* in libexec */
@@ -22,7 +22,7 @@ struct inside {
 };
 
 /* Runs it in NAME and collects stdout, as much as the buffer may hold (more is an error);
- * *ret_code is as the shell counts. -ESRCH when the sandbox is not live. Where the sandbox ends with
- * its command, it has ended when this returns. */
+ * *ret_code is as the shell counts. -ESRCH when the sandbox is not live. Where the sandbox ends
+ * with its command, it has ended when this returns. */
 int inside_run(const struct places *p, const char *name, const struct inside *in, struct buf *out,
 	       int *ret_code, struct err *err);

@@ -9,16 +9,18 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
 #include "sandbox/host-env.h"
+#include "sandbox/findings.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
 #include "sandbox/net.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
-#include "sandbox/supervisor-fd.h"
+#include "sandbox/surface.h"
 #include "wire/wire.h"
 
 extern char **environ;
@@ -26,54 +28,14 @@ extern char **environ;
 #define LOCK_MS 20000 /* for another command to finish starting or removing */
 #define ANSWER_S 60   /* for a supervisor to answer */
 #define STALE_TRIES 10
+#define STALE_SINCE_S 2 /* its spec is written a moment after the start */
 
-/* The supervisor's environment: what it needs to find its places and the user's service manager,
- * and nothing of the rest, secrets included. */
-static void supervisor_env(struct strv *env)
+static int place_connection(void *arg)
 {
-	static const char *const names[] = {
-		"PATH",
-		"HOME",
-		"XDG_RUNTIME_DIR",
-		"XDG_STATE_HOME",
-		"XDG_CONFIG_HOME",
-		"DBUS_SESSION_BUS_ADDRESS",
-		"HTTPS_PROXY",
-		"https_proxy",
-		"HTTP_PROXY",
-		"http_proxy",
-		"NO_PROXY",
-		"no_proxy",
-		"SSL_CERT_FILE",
-		"SSL_CERT_DIR",
-		"RALPH_LIBEXEC",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *v = getenv(names[i]);
-
-		if (v)
-			strv_pushf(env, "%s=%s", names[i], v);
-	}
+	return dup2(*(const int *)arg, SUPERVISOR_FD) < 0 ? -errno : 0;
 }
 
-/* What the process does that is to become the supervisor, between fork and exec. */
-struct birth {
-	struct engine_launch *launch; /* its child from then on; NULL: none */
-	int conn;
-};
-
-static int on_birth(void *arg)
-{
-	const struct birth *b = arg;
-
-	if (b->launch)
-		engine_launch_run(b->launch);
-	return dup2(b->conn, SUPERVISOR_FD) < 0 ? -errno : 0;
-}
-
-static int spawn_supervisor(const struct places *p, const char *name, struct birth *birth,
-			    struct err *err)
+static int spawn_supervisor(const struct places *p, const char *name, int conn, struct err *err)
 {
 	cleanup_free char *program = places_program(p, "supervisor");
 	char *argv[] = {program, (char *)(uintptr_t)name, NULL};
@@ -83,13 +45,13 @@ static int spawn_supervisor(const struct places *p, const char *name, struct bir
 	int r;
 
 	strv_init(&env);
-	supervisor_env(&env);
+	ahead_supervisor_env(&env);
 	run.argv = argv;
 	run.env = env.v;
 	run.dir = "/";
 	run.flags = RUN_NEW_SESSION;
-	run.before_exec = on_birth;
-	run.arg = birth;
+	run.before_exec = place_connection;
+	run.arg = &conn;
 	r = run_start(&run, &child, err);
 	if (r < 0)
 		return r;
@@ -98,80 +60,91 @@ static int spawn_supervisor(const struct places *p, const char *name, struct bir
 }
 
 /* A supervisor that waits to be told what for; the connection is all that keeps it. */
-static int new_supervisor(const struct places *p, const char *name, struct engine_launch *launch,
-			  int *ret, struct err *err)
+static int new_supervisor(const struct places *p, const char *name, int *ret, struct err *err)
 {
 	cleanup_fd int ours = -1, theirs = -1;
 	int pair[2], r = wire_pair(pair, err);
-	struct birth birth = {.launch = launch};
 
 	if (r < 0)
 		return r;
 	ours = pair[0];
-	birth.conn = theirs = pair[1];
-	r = spawn_supervisor(p, name, &birth, err);
+	theirs = pair[1];
+	r = spawn_supervisor(p, name, theirs, err);
 	if (r == 0)
 		*ret = take_fd(ours);
 	return r;
 }
 
-void live_ahead_init(struct live_ahead *a)
+static int send_name(int conn, const char *name)
 {
-	a->conn = -1;
-	engine_launch_init(&a->launch);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, name);
+	return wire_send(conn, WIRE_NAME, 0, &b, NULL, 0);
 }
 
-void live_ahead_start(struct live_ahead *a, const struct places *p,
-		      const struct sandbox_spec *so_far)
+void live_ahead(int *conn, const struct places *p, const char *name)
 {
-	cleanup_free char *guest = places_program(p, "guest");
 	struct err ignored;
-	bool launch;
+	bool cleaned = false;
 
-	if (runtime_exists(p, so_far->name))
-		return;
-	launch = engine_launch_open(so_far, guest, &a->launch, &ignored) == 0;
-	if (new_supervisor(p, so_far->name, launch ? &a->launch : NULL, &a->conn, &ignored) < 0)
-		a->launch.pid = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(a->launch.theirs); i++)
-		closep(&a->launch.theirs[i]); /* else we would keep the guest's line open */
+	/* What a killed one left is cleared away before the spec says what is there. */
+	if (runtime_exists(p, name) &&
+	    (live_clean(p, name, false, &cleaned, &ignored) < 0 || !cleaned))
+		closep(conn); /* there seems to be a live one */
+	else if (*conn < 0)
+		(void)new_supervisor(p, name, conn, &ignored);
+	else if (send_name(*conn, name) < 0)
+		closep(conn);
 }
 
-void live_ahead_done(struct live_ahead *a)
-{
-	closep(&a->conn);
-	engine_launch_done(&a->launch);
-}
-
-static int send_start(int conn, const struct engine_launch *l, const struct store_entry *e,
-		      const struct sandbox_spec *spec, struct err *err)
+static int send_start(int conn, const struct store_entry *e, const struct sandbox_spec *spec,
+		      struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
-	int fds[] = {e->live, e->dir, e->lock, -1, -1, -1, -1}, r;
+	int fds[] = {e->live, e->dir, e->lock, -1}, r;
 	cleanup_fd int user_env = -1;
 	cleanup_buf struct buf b;
-	size_t n = 3;
 
 	if (!text)
 		return err_set(err, EINVAL, "the spec cannot be written as JSON");
-	if (l->pid > 0) {
-		fds[n++] = l->guest;
-		fds[n++] = l->status;
-		fds[n++] = l->complaint;
-	}
 	/* For the credential helper alone: the supervisor hands it on without a look. */
 	if (spec->n_credentials) {
 		user_env = host_environ_memfd(spec, environ);
 		if (user_env < 0)
 			return err_sys(err, -user_env, "cannot create a memory file");
-		fds[n++] = user_env;
+		fds[3] = user_env;
 	}
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
-	wire_put_u32(&b, (uint32_t)l->pid);
-	r = wire_send(conn, WIRE_START, 0, &b, fds, n);
+	r = wire_send(conn, WIRE_START, 0, &b, fds, user_env >= 0 ? 4 : 3);
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
+}
+
+/* And could not look at: what the agent left in the workspace for the host to run. Its spec was
+ * written when it started. */
+static void look_at_stale(const struct places *p, const struct store_entry *e,
+			  const struct sandbox_spec *old)
+{
+	struct findings found = {0};
+	struct stat st;
+
+	if (fstatat(e->dir, "spec.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	st.st_mtim.tv_sec -= STALE_SINCE_S;
+	surface_walk(old, &st.st_mtim, true, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		cleanup_free char *text = NULL;
+		struct err err = {0};
+
+		if (finding_settle(&found.v[i], p, old, &err) < 0)
+			log_warn("workspace", "%s", err.msg);
+		text = finding_sentence(&found.v[i]);
+		log_warn("workspace", "%s", text);
+	}
+	findings_done(&found);
 }
 
 /* What a supervisor that was killed could not clear away. */
@@ -180,14 +153,16 @@ static void clean_stale(const struct places *p, const struct store_entry *e)
 	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
 	struct err ignored;
 
-	if (store_read_spec(e, &old, &ignored) == 0)
+	if (store_read_spec(e, &old, &ignored) == 0) {
 		engine_clean(old);
+		look_at_stale(p, e, old);
+	}
 	runtime_remove(p, e->name);
 	store_mark(e, false);
 }
 
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
-		 struct live_ahead *ahead, int *ret, struct err *err)
+		 int *ahead, int *ret, struct err *err)
 {
 	int r;
 
@@ -198,13 +173,13 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		r = store_fill_home(e, spec, err);
 	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)
 		r = err_sys(err, errno, "cannot make the clone of sandbox '%s'", e->name);
-	if (r == 0 && ahead->conn < 0)
-		r = new_supervisor(p, e->name, NULL, &ahead->conn, err);
+	if (r == 0 && *ahead < 0)
+		r = new_supervisor(p, e->name, ahead, err);
 	if (r == 0)
-		r = send_start(ahead->conn, &ahead->launch, e, spec, err);
+		r = send_start(*ahead, e, spec, err);
 	if (r == 0)
-		*ret = take_fd(ahead->conn);
-	live_ahead_done(ahead);
+		*ret = take_fd(*ahead);
+	closep(ahead);
 	return r;
 }
 
@@ -243,8 +218,8 @@ static int connect_or_lock(const struct places *p, struct store_entry *e, int *r
 	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
 }
 
-static int connect_or_start(const struct places *p, const struct sandbox_spec *spec,
-			    struct live_ahead *ahead, int *ret, struct err *err)
+static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ahead,
+			    int *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	int r = store_open(p, spec->name, true, &e, err);
@@ -283,7 +258,7 @@ static int send_flags(int conn, enum live_flags flags)
 }
 
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       struct live_ahead *ahead, int *ret, struct err *err)
+	       int *ahead, int *ret, struct err *err)
 {
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;
@@ -338,11 +313,9 @@ int live_wait_up(int conn, const char *name, struct err *err)
 int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
 		  int *ret, struct err *err)
 {
-	struct live_ahead none;
 	cleanup_fd int conn = -1;
-	int r = -EAGAIN;
+	int r = -EAGAIN, none = -1;
 
-	live_ahead_init(&none);
 	for (int i = 0; r == -EAGAIN && i < STALE_TRIES; i++) {
 		closep(&conn);
 		r = live_start(p, spec, flags, &none, &conn, err);
@@ -363,6 +336,21 @@ int live_keep(int conn, const char *name, uint32_t consent, struct err *err)
 		     : live_wait_up(conn, name, err);
 }
 
+/* What the agent left in the workspace is told to whoever ends the sandbox. */
+static bool show_notice(const struct wire_msg *m)
+{
+	struct wire_reader rd;
+	const char *text;
+
+	if (m->type != WIRE_NOTICE)
+		return false;
+	wire_read(&rd, m);
+	text = wire_get_str(&rd);
+	if (text)
+		log_warn("workspace", "%s", text);
+	return text != NULL;
+}
+
 static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
@@ -373,8 +361,14 @@ static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *e
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, grace_ms);
 	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
-	if (r == 0)
+	while (r == 0) {
 		r = await(conn, WIRE_STOPPED, &m);
+		if (r != -EPROTO || !show_notice(&m))
+			break;
+		wire_msg_done(&m);
+		wire_msg_init(&m);
+		r = 0;
+	}
 	/* End of stream: it was ending already. */
 	return r < 0 && r != -EPIPE ? err_sys(err, -r, "sandbox '%s' does not answer", name) : 0;
 }
@@ -397,12 +391,12 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	return r == -ESTALE ? 0 : r; /* it removed itself */
 }
 
-int live_clean(const struct places *p, const char *name, bool *ret_cleaned, struct err *err)
+int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	int r = store_open(p, name, false, &e, err);
 
-	*ret_cleaned = false;
+	*ret_found = false;
 	if (r == 0)
 		r = store_lock(p, &e, 0, err);
 	if (r == 0)
@@ -411,8 +405,11 @@ int live_clean(const struct places *p, const char *name, bool *ret_cleaned, stru
 		return 0;
 	if (r < 0 || !store_was_killed(&e))
 		return r;
-	clean_stale(p, &e);
-	*ret_cleaned = true;
+	*ret_found = true;
+	if (!dry) {
+		clean_stale(p, &e);
+		store_mark(&e, false);
+	}
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strv.h"
-#include "engine/engine.h"
+#include "sandbox/ahead.h"
 #include "sandbox/connect.h"
 #include "sandbox/places.h"
 #include "spec/spec.h"
@@ -22,19 +22,11 @@ enum live_flags {
 };
 
 /*
- * A supervisor that was started before it is known what for, with what its engine can start without
- * knowing: all that takes about as long as making the spec. It ends when this is done with.
+ * The sandbox that is about to be asked for has this name: its supervisor can load while the spec
+ * is made. *conn is the connection to one that was begun before, which is told, or -1; it is closed
+ * where there seems to be a live sandbox. Closing it ends what was begun.
  */
-struct live_ahead {
-	int conn; /* -1: none */
-	struct engine_launch launch;
-};
-
-void live_ahead_init(struct live_ahead *a);
-/* Does nothing where there seems to be a live sandbox, or anything is in the way. */
-void live_ahead_start(struct live_ahead *a, const struct places *p,
-		      const struct sandbox_spec *so_far);
-void live_ahead_done(struct live_ahead *a);
+void live_ahead(int *conn, const struct places *p, const char *name);
 
 /*
  * Connects to the sandbox of this spec, starting it when it is not live. One that is live with
@@ -43,7 +35,7 @@ void live_ahead_done(struct live_ahead *a);
  * a new supervisor is needed.
  */
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       struct live_ahead *ahead, int *ret, struct err *err);
+	       int *ahead, int *ret, struct err *err);
 
 /* Waits until a sandbox that live_start() started or found is up. */
 int live_wait_up(int conn, const char *name, struct err *err);
@@ -60,8 +52,10 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 int live_remove(const struct places *p, const char *name, bool force, struct err *err);
 
 /* Clears away what a killed supervisor of NAME left, if one did; a live one is left alone, and one
- * that is being started or removed too. */
-int live_clean(const struct places *p, const char *name, bool *ret_cleaned, struct err *err);
+ * that is being started or removed too. *ret_found: there was something; with dry nothing is done
+ * about it. */
+int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found,
+	       struct err *err);
 
 /* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);

@@ -23,7 +23,8 @@ static struct preflight_row *add(struct preflight *p, const char *what, bool ok,
 {
 	struct preflight_row *row;
 
-	if (p->n == PREFLIGHT_ROWS_MAX) { /* an agent with more services than that: the last counts */
+	if (p->n ==
+	    PREFLIGHT_ROWS_MAX) { /* an agent with more services than that: the last counts */
 		free(p->rows[--p->n].found);
 		free(p->rows[p->n].remedy);
 	}
@@ -99,19 +100,19 @@ static void check_disk(const struct preflight_input *in, struct preflight *p)
 		bool ok;
 
 		if (statvfs(dirs[i], &v) < 0) {
-			(void)add(p, "disk", false,
-				  xasprintf("'%s': %s", dirs[i], strerror(errno)),
+			(void)add(p, "disk", false, xasprintf("'%s': %s", dirs[i], strerror(errno)),
 				  xstrdup("look at the file system"));
 			continue;
 		}
 		bytes = (uint64_t)v.f_bavail * v.f_frsize;
 		/* Some file systems count no inodes. */
 		ok = bytes >= DISK_MIN && (v.f_files == 0 || v.f_favail >= INODES_MIN);
-		(void)add(p, "disk", ok,
-			  xasprintf("'%s': %llu MiB free", dirs[i],
-				    (unsigned long long)(bytes / MiB)),
-			  xstrdup("free some space; ralph ls shows what sandboxes take, ralph prune "
-				  "removes those whose workspace is gone"));
+		(void)add(
+			p, "disk", ok,
+			xasprintf("'%s': %llu MiB free", dirs[i],
+				  (unsigned long long)(bytes / MiB)),
+			xstrdup("free some space; ralph ls shows what sandboxes take, ralph prune "
+				"removes those whose workspace is gone"));
 	}
 }
 
@@ -185,9 +186,9 @@ json_t *preflight_to_json(const struct preflight *p)
 
 	for (size_t i = 0; i < p->n; i++)
 		(void)json_array_append_new(
-			rows, json_pack("{ss sb so so*}", "what", p->rows[i].what, "ok",
-					p->rows[i].ok, "found", json_text(p->rows[i].found),
-					"remedy",
-					p->rows[i].remedy ? json_text(p->rows[i].remedy) : NULL));
+			rows,
+			json_pack("{ss sb so so*}", "what", p->rows[i].what, "ok", p->rows[i].ok,
+				  "found", json_text(p->rows[i].found), "remedy",
+				  p->rows[i].remedy ? json_text(p->rows[i].remedy) : NULL));
 	return json_pack("{sb so}", "ok", p->ok, "checks", rows);
 }

@@ -1,4 +1,5 @@
-/* Rows about files: what the host has and the sandbox must not, and what is there to be read only. */
+/* Rows about files: what the host has and the sandbox must not, and what is there to be read only.
+ */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +63,8 @@ static void add_entries(struct selftest_row *row, const struct sandbox_spec *spe
 static void host_files(struct selftest *t, const struct places *p, const struct sandbox_spec *spec)
 {
 	static const char *const system[] = {
-		"/",	"/etc",	    "/home",	"/root",  "/tmp",     "/run",	  "/var",
-		"/srv", "/mnt",	    "/media",	"/boot",  "/var/lib", "/var/log", "/var/tmp",
+		"/",	"/etc",	    "/home",	"/root", "/tmp",	   "/run",     "/var",
+		"/srv", "/mnt",	    "/media",	"/boot", "/var/lib",	   "/var/log", "/var/tmp",
 		"/sys", "/dev/shm", "/dev/pts", "/proc", "/sys/fs/cgroup",
 	};
 	const char *own[] = {p->state, p->config, p->runtime};
@@ -98,6 +99,7 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_MASK:
 	case SPEC_PROTECT:
 	case SPEC_HIDE:
+	case SPEC_RO:
 		return 'r';
 	case SPEC_BIND_RW:
 	case SPEC_PIN:
@@ -105,7 +107,6 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_PROC:
 	case SPEC_DEV:
 		return 'w';
-	case SPEC_RO: /* what is there becomes so: see final_mode() */
 	case SPEC_SYMLINK:
 	case SPEC_HOME_LINK:
 	case SPEC_HOME_FILE:
@@ -129,9 +130,7 @@ static char final_mode(const struct sandbox_spec *spec, const char *target)
 
 		if (!streq(m->target, target))
 			continue;
-		if (m->kind == SPEC_RO)
-			mode = 'r';
-		else if (mount_mode(m))
+		if (mount_mode(m))
 			mode = mount_mode(m);
 	}
 	return mode;
@@ -139,11 +138,12 @@ static char final_mode(const struct sandbox_spec *spec, const char *target)
 
 static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 {
-	struct selftest_row *row = selftest_add(t, "files", "mounts other than the plan's", "mounts");
+	struct selftest_row *row =
+		selftest_add(t, "files", "mounts other than the plan's", "mounts");
 	char root = final_mode(spec, "/");
 
 	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (mount_mode(&spec->mounts[i]))
+		if (mount_mode(&spec->mounts[i]) && !streq(spec->mounts[i].target, "/"))
 			strv_pushf(&row->argv, "%c:%s", final_mode(spec, spec->mounts[i].target),
 				   spec->mounts[i].target);
 	strv_pushf(&row->argv, "%c:/", root ? root : 'w'); /* the engine's, in no plan */
@@ -151,9 +151,9 @@ static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 
 static void read_only(struct selftest *t, const struct sandbox_spec *spec)
 {
-	static const char *const paths[] = {"/",	    "/usr", "/usr/bin", "/usr/bin/env",
-					    "/etc",	    "/dev", "/proc/sys", "/proc/sys/kernel",
-					    "/etc/ssl/certs"};
+	static const char *const paths[] = {
+		"/",	"/usr",	     "/usr/bin",	 "/usr/bin/env",  "/etc",
+		"/dev", "/proc/sys", "/proc/sys/kernel", "/etc/ssl/certs"};
 	struct selftest_row *row =
 		selftest_add(t, "files", "writing outside of workspace and home", "unwritable");
 	struct stat st;
@@ -177,7 +177,8 @@ static const char *writable_root(const struct sandbox_spec *spec, const char *pa
 
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (spec->mounts[i].kind == SPEC_BIND_RW &&
-		    path_under(path, spec->mounts[i].target) && !streq(path, spec->mounts[i].target))
+		    path_under(path, spec->mounts[i].target) &&
+		    !streq(path, spec->mounts[i].target))
 			root = spec->mounts[i].target;
 	return root;
 }

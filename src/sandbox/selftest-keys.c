@@ -20,9 +20,19 @@ extern char **environ;
 #define SECRET_MIN 8 /* shorter ones are found by chance */
 
 static const char *const key_files[] = {
-	".ssh/id_rsa", ".ssh/id_ed25519", ".ssh/id_ecdsa", ".aws/credentials", ".netrc", ".npmrc",
-	".git-credentials", ".claude/.credentials.json", ".codex/auth.json",
-	".gemini/oauth_creds.json", ".config/gh/hosts.yml", ".docker/config.json", ".kube/config",
+	".ssh/id_rsa",
+	".ssh/id_ed25519",
+	".ssh/id_ecdsa",
+	".aws/credentials",
+	".netrc",
+	".npmrc",
+	".git-credentials",
+	".claude/.credentials.json",
+	".codex/auth.json",
+	".gemini/oauth_creds.json",
+	".config/gh/hosts.yml",
+	".docker/config.json",
+	".kube/config",
 	".pypirc",
 };
 
@@ -103,8 +113,11 @@ int selftest_keys(struct selftest *t, const struct places *p, const struct sandb
 {
 	cleanup_strv struct strv argv;
 	cleanup_buf struct buf seen;
-	const struct inside in = {
-		.program = "probe", .argv = &argv, .input = -1, .conn = hold, .timeout_ms = TELL_MS};
+	const struct inside in = {.program = "probe",
+				  .argv = &argv,
+				  .input = -1,
+				  .conn = hold,
+				  .timeout_ms = TELL_MS};
 	struct selftest_row *row;
 	int code = 0, r;
 

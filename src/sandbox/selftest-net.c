@@ -15,25 +15,56 @@
 
 /* Each way to write one kind of address; the first is the plain one. */
 static const char *const loopback[] = {
-	"127.0.0.1", "127.1", "2130706433", "017700000001", "0x7f000001", "0x7f.1", "0177.0.0.1",
-	"127.0.0.1.", "127.255.255.254", "0", "0.0.0.0", "::1", "0:0:0:0:0:0:0:1",
-	"::ffff:127.0.0.1", "::ffff:7f00:1", "::127.0.0.1", "64:ff9b::127.0.0.1", "2002:7f00:1::",
-	"::", "localhost", "LOCALHOST", "localhost.", "localhost.localdomain", "ip6-localhost",
-	"foo.localhost", NULL,
+	"127.0.0.1",
+	"127.1",
+	"2130706433",
+	"017700000001",
+	"0x7f000001",
+	"0x7f.1",
+	"0177.0.0.1",
+	"127.0.0.1.",
+	"127.255.255.254",
+	"0",
+	"0.0.0.0",
+	"::1",
+	"0:0:0:0:0:0:0:1",
+	"::ffff:127.0.0.1",
+	"::ffff:7f00:1",
+	"::127.0.0.1",
+	"64:ff9b::127.0.0.1",
+	"2002:7f00:1::",
+	"::",
+	"localhost",
+	"LOCALHOST",
+	"localhost.",
+	"localhost.localdomain",
+	"ip6-localhost",
+	"foo.localhost",
+	NULL,
 };
 static const char *const metadata[] = {
-	"169.254.169.254", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "169.254.43518",
-	"::ffff:169.254.169.254", "64:ff9b::169.254.169.254", "2002:a9fe:a9fe::", "fd00:ec2::254",
-	"100.100.100.200", "metadata.google.internal", "METADATA.google.internal.", NULL,
+	"169.254.169.254",
+	"2852039166",
+	"0xa9fea9fe",
+	"0251.0376.0251.0376",
+	"169.254.43518",
+	"::ffff:169.254.169.254",
+	"64:ff9b::169.254.169.254",
+	"2002:a9fe:a9fe::",
+	"fd00:ec2::254",
+	"100.100.100.200",
+	"metadata.google.internal",
+	"METADATA.google.internal.",
+	NULL,
 };
 static const char *const private[] = {
-	"10.1.2.3", "167838211", "0x0a010203", "012.1.2.3", "10.66051", "::ffff:10.1.2.3",
-	"64:ff9b::10.1.2.3", "2002:a01:203::", "192.168.77.1", "172.16.5.5", "100.64.1.1",
-	"fd12::1", "fe80::1", NULL,
+	"10.1.2.3",	   "167838211",		"0x0a010203",	  "012.1.2.3",	  "10.66051",
+	"::ffff:10.1.2.3", "64:ff9b::10.1.2.3", "2002:a01:203::", "192.168.77.1", "172.16.5.5",
+	"100.64.1.1",	   "fd12::1",		"fe80::1",	  NULL,
 };
 static const char *const public[] = {
-	"192.0.2.1", "3221225985", "0xc0000201", "::ffff:192.0.2.1", "64:ff9b::192.0.2.1",
-	"2001:db8::1", NULL,
+	"192.0.2.1",	      "3221225985",  "0xc0000201", "::ffff:192.0.2.1",
+	"64:ff9b::192.0.2.1", "2001:db8::1", NULL,
 };
 static const char *const names[] = {REFUSED_NAME, "RALPH-selftest.invalid.", NULL};
 
@@ -73,8 +104,9 @@ static const char *allowed_name(const struct sandbox_spec *spec)
 	for (size_t i = 0; i < spec->net.n_rules; i++) {
 		const struct spec_net_rule *r = &spec->net.rules[i];
 
-		if (!r->deny && !strpbrk(r->pattern, "*:/[") && strpbrk(r->pattern, "abcdefghijklmnopqrstuvwxyz") &&
-		    strchr(r->pattern, '.') && is_allowed(spec, r->pattern))
+		if (!r->deny && !strpbrk(r->pattern, "*:/[") &&
+		    strpbrk(r->pattern, "abcdefghijklmnopqrstuvwxyz") && strchr(r->pattern, '.') &&
+		    is_allowed(spec, r->pattern))
 			return r->pattern;
 	}
 	return NULL;
@@ -92,7 +124,8 @@ static void gateway_rows(struct selftest *t, const struct sandbox_spec *spec)
 	add_refused(t, spec, "addresses without a rule, however spelled", public);
 	add_refused(t, spec, "names without a rule", names);
 	if (!is_allowed(spec, REFUSED_NAME)) {
-		row = selftest_add(t, "network", "addresses of names without a rule", "dns-refuses");
+		row = selftest_add(t, "network", "addresses of names without a rule",
+				   "dns-refuses");
 		strv_push(&row->argv, REFUSED_NAME);
 	}
 	if (!name)
@@ -149,8 +182,9 @@ static void set_bait(struct selftest *t, struct selftest_bait *b)
 			strv_push(&row->argv, "::1");
 	}
 	(void)snprintf(un.sun_path + 1, sizeof(un.sun_path) - 1, "%s", name);
-	b->abstract = listen_on(AF_UNIX, &un,
-				(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name)));
+	b->abstract =
+		listen_on(AF_UNIX, &un,
+			  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name)));
 	row = selftest_add(t, "network", "sockets of the host's programs", "unix");
 	if (b->abstract >= 0)
 		strv_pushf(&row->argv, "@%s", name);
@@ -167,9 +201,16 @@ void selftest_network(struct selftest *t, const struct sandbox_spec *spec,
 		      struct selftest_bait *bait)
 {
 	static const char *const sockets[] = {
-		"/run/docker.sock", "/var/run/docker.sock", "/run/dbus/system_bus_socket",
-		"/tmp/.X11-unix/X0", "@/tmp/.X11-unix/X0", "/run/containerd/containerd.sock",
-		"/run/podman/podman.sock", "/dev/log", "/run/systemd/private", "/run/nscd/socket",
+		"/run/docker.sock",
+		"/var/run/docker.sock",
+		"/run/dbus/system_bus_socket",
+		"/tmp/.X11-unix/X0",
+		"@/tmp/.X11-unix/X0",
+		"/run/containerd/containerd.sock",
+		"/run/podman/podman.sock",
+		"/dev/log",
+		"/run/systemd/private",
+		"/run/nscd/socket",
 	};
 	struct selftest_row *row;
 

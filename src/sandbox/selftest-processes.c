@@ -93,14 +93,18 @@ void selftest_programs(struct selftest *t)
 		{"git commit", "git",
 		 "git init -q . && echo x >f && git add f && git -c user.name=x "
 		 "-c user.email=x@example.invalid -c commit.gpgsign=false commit -q -m x && "
-		 "git worktree add -q ../w-$$ 2>/dev/null && rm -rf ../w-$$ && git log -1 --oneline"},
+		 "git worktree add -q ../w-$$ 2>/dev/null && rm -rf ../w-$$ && git log -1 "
+		 "--oneline"},
 		{"python3", "python3",
 		 "python3 -c 'import json, socket, sqlite3, ssl, subprocess; "
 		 "subprocess.run([\"true\"], check=True)'"},
 		{"node", "node", "node -e 'require(\"child_process\").execFileSync(\"true\")'"},
-		{"npm", "npm", "echo '{\"name\":\"x\",\"version\":\"1.0.0\"}' >package.json && npm pkg get name"},
-		{"C compiler", "cc", "echo 'int main(void) { return 0; }' >a.c && cc -o a a.c && ./a"},
-		{"C++ compiler", "c++", "echo 'int main() { return 0; }' >a.cc && c++ -o a a.cc && ./a"},
+		{"npm", "npm",
+		 "echo '{\"name\":\"x\",\"version\":\"1.0.0\"}' >package.json && npm pkg get name"},
+		{"C compiler", "cc",
+		 "echo 'int main(void) { return 0; }' >a.c && cc -o a a.c && ./a"},
+		{"C++ compiler", "c++",
+		 "echo 'int main() { return 0; }' >a.cc && c++ -o a a.cc && ./a"},
 		{"Rust compiler", "rustc", "echo 'fn main() {}' >a.rs && rustc -o a a.rs && ./a"},
 		{"Go compiler", "go", "echo 'package a' >a.go && go tool compile -o a.o a.go"},
 		{"make", "make", "printf 'a:\\n\\ttouch a\\n' >Makefile && make -s && test -e a"},

@@ -82,10 +82,11 @@ static int refuse(const struct selftest *t, const char *name, struct err *err)
 		got = selftest_got(&t->rows[i]);
 		rows = xasprintf("%s%s%s: %s", old, old[0] ? "; " : "", t->rows[i].what, got);
 	}
-	return err_set(err, EPERM,
-		       "sandbox '%s' does not pass its self-test and is not used (see: ralph selftest "
-		       "%s): %.300s%s",
-		       name, name, rows, n > ROWS_SHOWN ? " …" : "");
+	return err_set(
+		err, EPERM,
+		"sandbox '%s' does not pass its self-test and is not used (see: ralph selftest "
+		"%s): %.300s%s",
+		name, name, rows, n > ROWS_SHOWN ? " …" : "");
 }
 
 int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,

@@ -104,8 +104,11 @@ int selftest_probe(struct selftest *t, const struct places *p, const struct sand
 	cleanup_fd int plan = plan_file(p, t, err);
 	cleanup_strv struct strv argv;
 	cleanup_buf struct buf out;
-	const struct inside in = {
-		.program = "probe", .argv = &argv, .input = plan, .conn = hold, .timeout_ms = SUITE_MS};
+	const struct inside in = {.program = "probe",
+				  .argv = &argv,
+				  .input = plan,
+				  .conn = hold,
+				  .timeout_ms = SUITE_MS};
 	char *rest, *line;
 	int code = 0, r;
 
@@ -200,10 +203,11 @@ json_t *selftest_to_json(const struct selftest *t)
 		const struct selftest_row *row = &t->rows[i];
 		bool said = row->got && row->got[0] && row->result != SELFTEST_HELD;
 
-		(void)json_array_append_new(
-			rows, json_pack("{ss ss ss ss so*}", "area", row->area, "what", row->what,
-					"expected", selftest_expected(row), "result",
-					names[row->result], "got", said ? json_text(row->got) : NULL));
+		(void)json_array_append_new(rows, json_pack("{ss ss ss ss so*}", "area", row->area,
+							    "what", row->what, "expected",
+							    selftest_expected(row), "result",
+							    names[row->result], "got",
+							    said ? json_text(row->got) : NULL));
 	}
 	return json_pack("{sb sI so}", "passed", t->passed, "ms", (json_int_t)t->ms, "rows", rows);
 }

@@ -26,7 +26,7 @@ enum selftest_result {
 struct selftest_row {
 	const char *area; /* "files", "processes", "calls", "network", "keys", "work" */
 	const char *what;
-	bool works; /* must work; else: must be refused */
+	bool works;	  /* must work; else: must be refused */
 	struct strv argv; /* for the probe; empty: judged on the host */
 	enum selftest_result result;
 	char *got; /* what the probe said; may be empty */
@@ -67,8 +67,8 @@ enum selftest_need {
 	SELFTEST_OF_SANDBOX, /* this very sandbox must have passed: ralph up, agents, loops */
 	SELFTEST_OF_MACHINE, /* one of this engine must have: the first `ralph run` that is kept */
 };
-/* Tests the sandbox that conn holds, unless it is stamped. One that does not pass is stopped: -EPERM
- * with the rows that failed. -EAGAIN as live_wait_up(). */
+/* Tests the sandbox that conn holds, unless it is stamped. One that does not pass is stopped:
+ * -EPERM with the rows that failed. -EAGAIN as live_wait_up(). */
 int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 		       enum selftest_need need, int conn, struct err *err);
 /* Stamps it after a pass that was asked for. */

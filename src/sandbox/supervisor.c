@@ -38,9 +38,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "sandbox/ahead.h"
 #include "sandbox/host-env.h"
 #include "sandbox/runtime.h"
-#include "sandbox/supervisor-fd.h"
 
 #define START_MS 30000 /* until the guest must be up */
 
@@ -167,29 +167,21 @@ int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int 
 	return r;
 }
 
-/* The spec, what a supervisor holds, and what was started ahead of it. The text stays in the frame,
- * for the record. */
+/* The spec, and what a supervisor holds. Its text stays in the frame, for the record. */
 static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret_spec,
-		      struct engine_launch *ret_launch, struct err *err)
+		      struct err *err)
 {
 	cleanup_json json_t *j = NULL;
 	struct wire_reader r;
-	size_t n = 3;
 	int ret;
 
 	wire_read(&r, m);
 	*ret_spec = wire_get_str(&r);
-	ret_launch->pid = (pid_t)wire_get_u32(&r);
-	if (m->type != WIRE_START || wire_read_end(&r) < 0 || m->n_fds < n)
+	if (m->type != WIRE_START || m->n_fds < 3 || wire_read_end(&r) < 0)
 		return err_set(err, EPROTO, "the supervisor was not told what to start");
 	s->entry = (struct store_entry){
 		.live = wire_take_fd(m, 0), .dir = wire_take_fd(m, 1), .lock = wire_take_fd(m, 2)};
-	if (ret_launch->pid > 0) {
-		ret_launch->guest = wire_take_fd(m, n++);
-		ret_launch->status = wire_take_fd(m, n++);
-		ret_launch->complaint = wire_take_fd(m, n++);
-	}
-	s->cred.env_fd = wire_take_fd(m, n);
+	s->cred.env_fd = wire_take_fd(m, 3);
 	store_mark(&s->entry, true);
 	ret = json_parse(*ret_spec, strlen(*ret_spec), &j, err);
 	return ret < 0 ? ret : spec_from_json(j, &s->spec, err);
@@ -243,12 +235,12 @@ static int open_control(struct supervisor *s, struct err *err)
 
 static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 {
-	cleanup_(engine_launch_done) struct engine_launch launch;
+	cleanup_launch struct engine_launch launch;
 	const char *text = NULL;
 	int r, written;
 
-	engine_launch_init(&launch);
-	r = take_start(s, start, &text, &launch, err);
+	ahead_take_launch(&launch);
+	r = take_start(s, start, &text, err);
 	if (r < 0)
 		return r;
 	trim_path(s->spec);

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/gitconfig.h"
+#include "sandbox/surface.h"
 
 #define CONFIG_MAX (1 * MiB) /* a larger one is not read, and counts as one that runs something */
 #define POINTER_MAX (4 * KiB)
@@ -50,7 +51,11 @@ static void add(struct judge *j, const char *dir, const char *name, char *why)
 {
 	cleanup_free char *path = path_join(dir, name);
 
-	(void)findings_add(j->out, path, why, true);
+	/* What was read-only inside the agent has not written. */
+	if (surface_is_mounted(j->spec, path))
+		free(why);
+	else
+		(void)findings_add(j->out, path, why, true);
 }
 
 /* A link in the place of the settings: git would read what it leads to. */
@@ -230,8 +235,11 @@ void judge_git(struct judge *j, int at, const char *path, bool moved)
 	judge_rebase(j, at, path);
 	judge_children(j, at, path, "modules", 8);
 	judge_children(j, at, path, "worktrees", 1);
-	if (judge_is_known(j, path))
-		return; /* what can appear in there surface_compare() knows */
+	if (judge_is_known(j, path)) {
+		if (!j->all)
+			return; /* what can appear in there surface_compare() knows */
+		moved = false;
+	}
 	judge_config(j, at, path, "config", moved);
 	judge_config(j, at, path, "config.worktree", moved);
 	judge_hooks(j, at, path, moved);

@@ -11,6 +11,7 @@ struct judge {
 	const struct sandbox_spec *spec;
 	struct timespec since;
 	struct findings *out;
+	bool all;      /* those that were there at the start are judged as well */
 	unsigned left; /* git directories it still looks at */
 };
 

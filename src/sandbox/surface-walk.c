@@ -22,16 +22,6 @@ struct walk {
 	bool cut; /* not all of it was looked at */
 };
 
-static bool is_protected(const struct sandbox_spec *spec, const char *path)
-{
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if ((spec->mounts[i].kind == SPEC_PROTECT || spec->mounts[i].kind == SPEC_HIDE) &&
-		    path_under(path, spec->mounts[i].kind == SPEC_PROTECT ? spec->mounts[i].source
-									  : spec->mounts[i].target))
-			return true;
-	return false;
-}
-
 /* A protected name deeper in the tree; those at its top are surface_compare()'s. */
 static void check_name(struct walk *w, int dirfd, const char *dir, const char *name, bool top)
 {
@@ -39,11 +29,11 @@ static void check_name(struct walk *w, int dirfd, const char *dir, const char *n
 	cleanup_free char *path = NULL;
 	struct stat st;
 
-	if (!rule || (top && !strchr(rule->path, '/')))
+	if (!rule || (top && !w->judge.all && !strchr(rule->path, '/')))
 		return;
 	path = path_join(dir, name);
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && judge_is_fresh(&w->judge, &st) &&
-	    !is_protected(w->judge.spec, path))
+	    !surface_is_mounted(w->judge.spec, path))
 		(void)findings_add(w->judge.out, path, xstrdup(rule->why), false);
 }
 
@@ -165,11 +155,11 @@ static void walk_path(struct walk *w, const char *dir)
 		(void)closedir(d);
 }
 
-void surface_walk(const struct sandbox_spec *spec, const struct timespec *since,
+void surface_walk(const struct sandbox_spec *spec, const struct timespec *since, bool all,
 		  struct findings *out)
 {
 	struct walk w = {
-		.judge = {.spec = spec, .since = *since, .out = out, .left = GIT_MAX},
+		.judge = {.spec = spec, .since = *since, .out = out, .all = all, .left = GIT_MAX},
 	};
 
 	for (size_t i = 0; i < spec->n_watches; i++) {

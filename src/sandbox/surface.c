@@ -48,7 +48,7 @@ static const enum protect_base bases[] = {
 };
 static_assert(ARRAY_SIZE(bases) == SPEC_WATCH_N, "one base for each kind");
 
-static bool is_mounted(const struct sandbox_spec *spec, const char *path)
+bool surface_is_mounted(const struct sandbox_spec *spec, const char *path)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
@@ -135,7 +135,7 @@ static void look_at(struct look *l, int dirfd, const char *rel, const char *path
 		l->s->known = xrealloc(l->s->known, l->s->n_known + 1, sizeof(*k));
 		k = &l->s->known[l->s->n_known++];
 		*k = (struct known){.path = xstrdup(path),
-				    .mounted = !l->out && is_mounted(l->s->spec, path)};
+				    .mounted = !l->out && surface_is_mounted(l->s->spec, path)};
 	}
 	if (k)
 		fill(k, fd, &st);

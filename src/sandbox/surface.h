@@ -30,7 +30,13 @@ void surface_accept(struct surface *s, const char *path);
 /* Does a name that appears in a watched directory matter? */
 bool surface_cares(const char *name);
 
-/* Everything below the writable trees that is newer than `since`: repositories, settings, programs
- * on the PATH. */
-void surface_walk(const struct sandbox_spec *spec, const struct timespec *since,
+/*
+ * Everything below the writable trees that is newer than `since`: repositories, settings, programs
+ * on the PATH. all: also what surface_compare() would have found, for a sandbox whose supervisor
+ * was killed.
+ */
+void surface_walk(const struct sandbox_spec *spec, const struct timespec *since, bool all,
 		  struct findings *out);
+
+/* Is this read-only inside by a mount of its own, or of something above it? */
+bool surface_is_mounted(const struct sandbox_spec *spec, const char *path);

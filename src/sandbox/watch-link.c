@@ -13,58 +13,19 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/quarantine.h"
+#include "sandbox/findings.h"
 #include "sandbox/surface.h"
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
 
-/* The writable tree that holds the path: nobody inside can rename that. */
-static const char *tree_of(const struct sandbox_spec *spec, const char *path)
+static void settle(struct supervisor *s, struct finding *f)
 {
-	const char *best = NULL;
-
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		const struct spec_mount *m = &spec->mounts[i];
-
-		if (m->kind == SPEC_BIND_RW && path_under(path, m->source) &&
-		    !streq(path, m->source) && (!best || strlen(m->source) > strlen(best)))
-			best = m->source;
-	}
-	return best;
-}
-
-static bool is_moved(const struct sandbox_spec *spec, const struct finding *f)
-{
-	if (f->stays || spec->quarantine == SPEC_QUARANTINE_NONE)
-		return false;
-	return spec->quarantine == SPEC_QUARANTINE_ALL || f->in_git;
-}
-
-static void quarantine(struct supervisor *s, struct finding *f)
-{
-	struct quarantine_input in = {
-		.root = tree_of(s->spec, f->path),
-		.path = f->path,
-		.why = f->why,
-		.sandbox = s->spec->name,
-		.link = f->link,
-	};
 	struct err err = {0};
 
-	if (!in.root)
-		return;
-	if (quarantine_add(&s->places, &in, &f->id, &err) < 0)
+	if (finding_settle(f, &s->places, s->spec, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
-	else if (f->link)
+	else if (f->id && f->link)
 		surface_accept(s->surface, f->path);
-}
-
-static char *sentence(const struct finding *f)
-{
-	if (f->id)
-		return xasprintf("'%s' was moved to quarantine (%s): %s", f->path, f->id, f->why);
-	return xasprintf("'%s' is new or changed: %s; look at it before you go on", f->path,
-			 f->why);
 }
 
 static void announce(struct supervisor *s, struct findings *f)
@@ -72,9 +33,8 @@ static void announce(struct supervisor *s, struct findings *f)
 	for (size_t i = 0; i < f->n; i++) {
 		cleanup_free char *text = NULL;
 
-		if (is_moved(s->spec, &f->v[i]))
-			quarantine(s, &f->v[i]);
-		text = sentence(&f->v[i]);
+		settle(s, &f->v[i]);
+		text = finding_sentence(&f->v[i]);
 		sup_event(s, "surface",
 			  json_pack("{so so so*}", "path", json_text(f->v[i].path), "why",
 				    json_text(f->v[i].why), "quarantine",
@@ -143,7 +103,7 @@ void watch_finish(struct supervisor *s)
 	if (!s->surface)
 		return;
 	watch_look(s);
-	surface_walk(s->spec, &s->since, &found);
+	surface_walk(s->spec, &s->since, false, &found);
 	announce(s, &found);
 	findings_done(&found);
 }

@@ -180,7 +180,8 @@ struct gw_header_ask {
 #define ENEEDBODY ENODATA
 
 struct gw_header {
-	uint32_t error; /* errno; EDQUOT: over the budget (402) */
+	uint32_t
+		error; /* errno; EDQUOT: over the budget (402); EPERM: not for this request (403) */
 	uint32_t keep_ms;
 	struct strv set, drop;
 	struct strv secrets; /* what must never come back in a response */

@@ -13,9 +13,10 @@
  * 0, 1 and 2 are /dev/null. Namespaces are there (user, pid, ipc, uts, mount) but for the network
  * one, which the guest makes. It needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_BIND_SERVICE for
  * that, and CAP_SETPCAP, without which nobody can empty the bounding set; /proc, /dev and
- * /dev/pts are mounted.
+ * /dev/pts are mounted, or are made by the guest from a list, which comes first then.
  *
  *	supervisor                         guest
+ *	WIRE_ROOT id 0             →       see wire/root.h
  *	WIRE_SETUP id 0            →
  *	                           ←       WIRE_UP id 0: u32 Landlock ABI in force, 0 for none
  *	WIRE_SPAWN id              →

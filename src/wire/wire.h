@@ -28,9 +28,6 @@ enum wire_type {
 	WIRE_NONE,
 
 	/* command line → supervisor */
-	WIRE_START,   /* str spec as JSON, u32 pid of what was started ahead (0: nothing); fds: live
-		       * lock, record, its lock; of that pid: guest, status, stderr; the user's
-		       * environment where there are credentials. To a new one, first */
 	WIRE_EXEC,    /* u64 time limit in ms (0: none), str user ("": its own), then as SPAWN */
 	WIRE_SIGNAL,  /* u32 signal: for the command of this connection */
 	WIRE_STOP,    /* u32 grace in ms: end all commands, then the sandbox */
@@ -49,7 +46,6 @@ enum wire_type {
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */
-	WIRE_ROOT,  /* see wire/root.h; only where the guest makes its file system */
 	WIRE_SETUP, /* see wire/guest.h */
 	WIRE_SPAWN, /* body and fds as WIRE_EXEC */
 	WIRE_KILL,  /* u32 signal; 0: end the command with all its descendants */
@@ -59,6 +55,14 @@ enum wire_type {
 	WIRE_SPAWNED, /* u32 pid; fd: pty master */
 	WIRE_ENDED,   /* u32 code */
 	WIRE_ERROR,   /* u32 errno, str message; id 0: the set-up failed, the guest ends */
+
+	/* command line → supervisor, before any other */
+	WIRE_NAME,  /* str name: of what is to come; to a process that becomes its supervisor */
+	WIRE_START, /* str spec as JSON; fds: live lock, record, its lock; the user's environment
+		     * where there are credentials. To a new supervisor, first */
+
+	/* supervisor → guest, before any other */
+	WIRE_ROOT, /* see wire/root.h; only where the guest makes its file system */
 
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,

@@ -17,7 +17,8 @@ setup() {
 	fi
 	PROV=$T/provider
 	test_authority "$PROV" "DNS:api.anthropic.com,DNS:platform.claude.com"
-	provider_refresh sk-ant-ort01-first sk-ant-oat01-first
+	# The expired token is worth nothing: who goes on has the new one.
+	provider_refresh sk-ant-ort01-first sk-ant-oat01-none
 	login sk-ant-oat01-first sk-ant-ort01-first 1000
 	world_start
 	export RALPH_AGENT=claude
@@ -70,17 +71,9 @@ renewals() {
 	[ "$(requests /oauth/token)" -ge "$1" ]
 }
 
-# helpers N: so many credential helpers of this test run.
-helpers() {
-	local p n=0
-
-	for p in /proc/[0-9]*; do
-		[ "$(cat "$p/comm" 2>/dev/null)" = cred ] || continue
-		case $(tr '\0' ' ' <"/proc/$(awk '{ print $4 }' "$p/stat" 2>/dev/null)/cmdline" 2>/dev/null) in
-		*"-${WS##*-} ") n=$((n + 1)) ;;
-		esac
-	done
-	[ "$n" -ge "$1" ]
+# Both sandboxes have asked for a credential.
+both_asked() {
+	[ "$(grep -l credential-start "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl 2>/dev/null | wc -l)" -eq 2 ]
 }
 
 # Every state of the file that there is to see holds a login.
@@ -123,7 +116,7 @@ all_went_on() {
 	wait_until -t 60 renewals 1
 	sandbox_asks 1
 	sandbox_asks 2
-	wait_until -t 60 helpers 2
+	wait_until -t 60 both_asked
 	rm "$PROV/hold"
 	all_went_on
 }
@@ -136,7 +129,7 @@ all_went_on() {
 	[ -d "$HOME/.claude/.oauth_refresh.lock" ]
 	host_claude
 	sandbox_asks 2
-	wait_until -t 60 helpers 2
+	wait_until -t 60 both_asked
 	wait_until -t 60 test -e "$HOME/.claude.json"
 	rm "$PROV/hold"
 	all_went_on

@@ -2,7 +2,7 @@
 search.py memory SECRET-BACKWARDS NAME    on the host: the memory of every process in the sandbox NAME
 
 Says where the secret is, or "found nothing". The control, without which nothing was searched at all:
-there are processes, and the sandbox's own name is found in their environment or memory.
+files were read, and the sandbox's own name was found in the environment or memory of a process.
 """
 import os
 import sys
@@ -50,7 +50,7 @@ def search_files():
             if file_has(f"/proc/{pid}/{what}", secret):
                 found.append(f"/proc/{pid}/{what}")
         named += file_has(f"/proc/{pid}/environ", b"RALPH_SANDBOX=")
-    return found, n > 20 and named > 1
+    return found, n > 5 and named > 0
 
 
 def mappings(pid):

@@ -383,3 +383,34 @@ worked() {
 	echo "KEY" >my.key
 	must_fail ralph run --rm --mask '*.key' -- cat my.key
 }
+
+@test 'who stops the sandbox is told what was left, and it is moved away' {
+	local name=stop-${WS##*-}
+
+	ralph run -d -n "$name"
+	ralph exec -e "EVIL=touch $T/canary" "$name" sh -c 'git init -q nested; git -C nested config core.fsmonitor "$EVIL"'
+	ralph stop "$name" 2>"$T/notices"
+	has "$(cat "$T/notices")" nested/.git/config
+	victim "$WS/nested"
+	unharmed
+}
+
+@test 'what a killed supervisor did not look at the next command does' {
+	local name=killed-${WS##*-} pid
+
+	rm -rf .git/hooks
+	ralph run -d -n "$name"
+	ralph exec -e "EVIL=touch $T/canary" "$name" sh -c 'git init -q nested; git -C nested config core.fsmonitor "$EVIL"; echo x >.envrc'
+	pid=$(ralph inspect "$name" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["supervisor"])')
+	kill -9 "$pid"
+	# As if it had been made in the last moment.
+	mkdir .git/hooks
+	printf '#!/bin/sh\ntouch %s\n' "$T/canary" >.git/hooks/pre-commit
+	chmod +x .git/hooks/pre-commit
+	ralph run -n "$name" -- true 2>"$T/notices"
+	has "$(cat "$T/notices")" nested/.git/config
+	has "$(cat "$T/notices")" hooks/pre-commit
+	has "$(cat "$T/notices")" .envrc
+	victim "$WS/nested" "$WS"
+	unharmed
+}

@@ -20,8 +20,17 @@ without() {
 	PATH=$T/fake:$PATH
 }
 
+# guest_without WALL[,WALL…] [VARIABLE [ROW…]]: the guest leaves these out, and changes the list of mounts
+# so: see weak-guest.c.
 guest_without() {
-	without "{\"guest\": \"$T/fake/guest\", \"weak\": \",$1,\", \"variable\": \"${2:-X=1}\", \"drop\": ${3:-[]}}"
+	local rows=''
+
+	[ $# -lt 3 ] || rows=$(printf '%s\\n' "${@:3}")
+	without "{\"guest\": \"$T/fake/guest\", \"weak\": \",$1,\", \"variable\": \"${2:-X=1}\", \"mounts\": \"$rows\", \"drop\": ${DROP:-[]}}"
+}
+
+mounts_with() {
+	guest_without nothing X=1 "$@"
 }
 
 not_held() {
@@ -84,7 +93,7 @@ falls() {
 	# Only the copy inside is broken: /usr/bin is bound, so a file is put on top of it.
 	echo exit 3 >"$T/broken"
 	chmod +x "$T/broken"
-	without "{\"add\": [\"--ro-bind\", \"$T/broken\", \"$(readlink -f "$(command -v git)")\"]}"
+	mounts_with "+bind-ro $T/broken $(readlink -f "$(command -v git)")"
 	falls 'git commit' 'mounts other'
 }
 
@@ -96,50 +105,49 @@ falls() {
 }
 
 @test 'without the wall of mounts: the home of the host' {
-	without "{\"add\": [\"--bind\", \"$HOME\", \"$HOME\"]}"
+	mounts_with "+bind $HOME $HOME"
 	falls 'the home of the host' 'keys, sessions' 'mounts other' 'secrets of the host'
 }
 
 @test 'without the wall of mounts: the home to be read only' {
-	without "{\"add\": [\"--ro-bind\", \"$HOME\", \"$HOME\"]}"
+	mounts_with "+bind-ro $HOME $HOME"
 	falls 'the home of the host'
 }
 
 @test 'without the wall of mounts: one file of the home' {
-	without "{\"add\": [\"--ro-bind\", \"$HOME/.netrc\", \"$HOME/.netrc\"]}"
+	mounts_with "+bind-ro $HOME/.netrc $HOME/.netrc"
 	falls 'keys, sessions' 'mounts other'
 }
 
 @test 'without the wall of mounts: a neighbour, the state, the system' {
 	mkdir "$HOME/neighbour"
-	without "{\"add\": [\"--bind\", \"$HOME/neighbour\", \"$HOME/neighbour\"]}"
+	mounts_with "+bind $HOME/neighbour $HOME/neighbour"
 	falls 'what lies beside the workspace'
-	without "{\"add\": [\"--bind\", \"$XDG_STATE_HOME/ralph\", \"$XDG_STATE_HOME/ralph\"]}"
+	mounts_with "+bind $XDG_STATE_HOME/ralph $XDG_STATE_HOME/ralph"
 	falls "ralph" 'mounts other'
-	without '{"add": ["--ro-bind", "/var", "/var"]}'
+	mounts_with '+bind-ro /var /var'
 	falls 'directories of the host'
 }
 
 @test 'without the wall of mounts: the whole host somewhere' {
-	without '{"add": ["--ro-bind", "/", "/elsewhere"]}'
+	mounts_with '+bind-ro / /elsewhere'
 	falls 'mounts other'
 }
 
 @test 'without a read-only root or system' {
-	without '{"drop": [["--remount-ro", "/"]]}'
+	mounts_with '-remount-ro /'
 	falls 'mounts other'
 	# Landlock holds where the mounts do not, and the other way round.
-	without '{"drop": [["--remount-ro", "/"]]}'
-	guest_without landlock X=1 '[["--remount-ro", "/"]]'
+	guest_without landlock X=1 '-remount-ro /'
 	falls 'writing outside' 'mounts other'
-	without '{"replace": [[["--ro-bind", "/usr", "/usr"], ["--bind", "/usr", "/usr"]]]}'
+	mounts_with '-bind-ro /usr' '+bind /usr /usr'
 	falls 'mounts other'
 }
 
 @test 'without the masks and the read-only settings of /proc' {
-	without '{"drop": [["--ro-bind", "/proc/sys", "/proc/sys"]]}'
+	mounts_with '-remount-ro /proc/sys'
 	falls 'mounts other'
-	without '{"drop": [["--ro-bind", "/dev/null", "*"]]}'
+	mounts_with '-mask *'
 	falls 'mounts other' 'covered files'
 }
 
@@ -153,26 +161,28 @@ falls() {
 }
 
 @test 'without a /dev of its own' {
-	without '{"replace": [[["--dev", "/dev"], ["--dev-bind", "/dev", "/dev"]]], "drop": [["--remount-ro", "/dev"]]}'
+	mounts_with '+bind /dev /dev'
 	falls 'devices and terminals'
 }
 
-@test 'without a namespace of its own for processes' {
+@test 'without a namespace of its own for processes nothing starts' {
 	without '{"drop": [["--unshare-pid"], ["--as-pid-1"]]}'
-	falls 'namespaces of the host' 'processes of the host'
+	run --separate-stderr ralph selftest
+	[ "$status" -ne 0 ]
+	has "$stderr" "cannot make '/proc'"
 }
 
 @test 'without a namespace of its own for IPC, the host name, cgroups' {
 	without '{"drop": [["--unshare-ipc"]]}'
 	falls 'namespaces of the host'
-	without '{"drop": [["--unshare-uts"], ["--hostname", "*"]]}'
+	DROP='[["--unshare-uts"]]' guest_without hostname
 	falls 'namespaces of the host'
-	without '{"drop": [["--unshare-cgroup-try"]]}'
+	guest_without cgroup
 	falls 'namespaces of the host'
 }
 
 @test 'without a user of its own' {
-	without '{"replace": [[["--uid", "*"], ["--uid", "0"]]]}'
+	guest_without user
 	falls 'another user'
 }
 
@@ -195,7 +205,7 @@ falls() {
 @test 'without the filter of arguments' {
 	guest_without arguments
 	falls typing 'sockets of other kinds'
-	guest_without arguments X=1 '[["--disable-userns"]]'
+	guest_without arguments,userns
 	falls 'new namespaces'
 }
 

@@ -7,7 +7,7 @@ import struct
 import sys
 import time
 
-UP, SPAWNED, ENDED, ERROR = 16, 17, 18, 19
+UP, SPAWNED, ENDED, ERROR = 17, 18, 19, 20
 MAGIC = 0x52414C31
 
 

@@ -1,15 +1,18 @@
 /*
- * A guest that says it has set up every wall, and has left some out: RALPH_WEAK names them, between
- * commas. Linked with
- * the guest's own sources, whose calls come here (see meson.build).
+ * A guest that says it has set up every wall, and has left some out: RALPH_WEAK_WEAK names them,
+ * between commas; RALPH_WEAK_MOUNTS changes the list of mounts, one row a line: "-KIND TARGET" drops
+ * one ("*": all of that kind), "+KIND SOURCE TARGET" adds one before the root becomes read-only.
+ * Linked with the guest's own sources, whose calls come here (see meson.build).
  */
 #undef execve
 #undef ioctl
 #undef mount
 #undef prctl
+#undef sethostname
 #undef setrlimit
 #undef syscall
 #undef unshare
+#undef write
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -26,17 +29,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "wire/root.h"
+
 int weak_execve(const char *path, char *const argv[], char *const env[]);
 int weak_ioctl(int fd, int request, ...);
-int weak_mount(const char *from, const char *to, const char *type, unsigned long flags, const void *data);
+int weak_mount(const char *from, const char *to, const char *type, unsigned long flags,
+	       const void *data);
 int weak_prctl(int op, ...);
 int weak_setrlimit(int resource, const struct rlimit *l);
 long weak_syscall(long nr, ...);
 int weak_unshare(int flags);
+int weak_sethostname(const char *name, size_t n);
+ssize_t weak_write(int fd, const void *p, size_t n);
+int __real_guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err);
+int __wrap_guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err);
 
 static int weak(const char *wall)
 {
-	const char *all = getenv("RALPH_WEAK");
+	const char *all = getenv("RALPH_WEAK_WEAK");
 	char word[64];
 
 	(void)snprintf(word, sizeof(word), ",%s,", wall);
@@ -127,19 +137,97 @@ int weak_ioctl(int fd, int request, ...)
 	return weak("network") ? 0 : ioctl(fd, request, arg);
 }
 
-int weak_mount(const char *from, const char *to, const char *type, unsigned long flags, const void *data)
+int weak_mount(const char *from, const char *to, const char *type, unsigned long flags,
+	       const void *data)
 {
 	return weak("propagation") ? 0 : mount(from, to, type, flags, data);
 }
 
 int weak_setrlimit(int resource, const struct rlimit *l)
 {
-	if ((weak("core") && resource == RLIMIT_CORE) || (weak("limits") && resource != RLIMIT_CORE))
+	if ((weak("core") && resource == RLIMIT_CORE) ||
+	    (weak("limits") && resource != RLIMIT_CORE))
 		return 0;
 	return setrlimit(resource, l);
 }
 
 int weak_unshare(int flags)
 {
-	return unshare(weak("network") ? flags & ~CLONE_NEWNET : flags);
+	if (weak("network"))
+		flags &= ~CLONE_NEWNET;
+	if (weak("cgroup"))
+		flags &= ~CLONE_NEWCGROUP;
+	return flags ? unshare(flags) : 0;
+}
+
+int weak_sethostname(const char *name, size_t n)
+{
+	return weak("hostname") ? 0 : sethostname(name, n);
+}
+
+/* The only "1" that is written says that there can be no more user namespaces. */
+ssize_t weak_write(int fd, const void *p, size_t n)
+{
+	return weak("userns") && n == 1 && *(const char *)p == '1' ? 1 : write(fd, p, n);
+}
+
+static int kind_of(const char *word)
+{
+	static const char *const words[] = {
+		[GUEST_BIND_RO] = "bind-ro", [GUEST_BIND_RW] = "bind", [GUEST_DEVICES] = "devices",
+		[GUEST_MASK] = "mask",	     [GUEST_REMOUNT_RO] = "remount-ro",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i] && strcmp(words[i], word) == 0)
+			return (int)i;
+	abort();
+}
+
+static void drop(struct guest_root *root, int kind, const char *target)
+{
+	size_t kept = 0, n = root->n_mounts;
+
+	for (size_t i = 0; i < n; i++)
+		if ((int)root->mounts[i].kind != kind ||
+		    (strcmp(target, "*") && strcmp(target, root->mounts[i].target)))
+			root->mounts[kept++] = root->mounts[i];
+	root->n_mounts = kept;
+	if (kept == n)
+		abort(); /* the plan has changed, and this test with it */
+}
+
+static void add(struct guest_root *root, int kind, const char *source, const char *target)
+{
+	struct guest_mount *all = calloc(root->n_mounts + 1, sizeof(*all));
+	size_t n = root->n_mounts;
+
+	if (!all)
+		abort();
+	memcpy(all, root->mounts, n * sizeof(*all));
+	if (n && all[n - 1].kind == GUEST_REMOUNT_RO)
+		all[n] = all[n - 1], n--;
+	all[n] = (struct guest_mount){.kind = (enum guest_mount_kind)kind, .source = source, .target = target};
+	root->mounts = all;
+	root->n_mounts++;
+}
+
+int __wrap_guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err)
+{
+	char *rows = getenv("RALPH_WEAK_MOUNTS"), *row, *word[3];
+	int r = __real_guest_root_get(m, ret, err);
+
+	if (r == 0 && weak("user"))
+		ret->uid = ret->gid = 0;
+	while (r == 0 && rows && (row = strsep(&rows, "\n")) && *row) {
+		char *rest = strdup(row + 1);
+
+		for (int i = 0; i < 3; i++)
+			word[i] = strsep(&rest, " ");
+		if (row[0] == '-')
+			drop(ret, kind_of(word[0]), word[1]);
+		else
+			add(ret, kind_of(word[0]), word[1], word[2]);
+	}
+	return r;
 }

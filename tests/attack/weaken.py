@@ -1,16 +1,13 @@
 #!/usr/bin/python3
-"""Stands in for bwrap and leaves a wall out: `case.json` beside it says which options to drop, to
-replace and to add, and which guest to start with what in its environment."""
+"""Stands in for bwrap and leaves a wall out: `case.json` beside it says which options to drop, and
+which guest to start with what in its environment: that leaves out what the guest makes."""
 import json
 import os
 import shutil
 import sys
 
 case = json.load(open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "case.json")))
-fd = int(sys.argv[2])
-with os.fdopen(os.dup(fd), "rb") as f:
-    f.seek(0)
-    args = f.read().decode().split("\0")[:-1]
+args = sys.argv[1:]
 
 
 def find(part):
@@ -21,19 +18,13 @@ def find(part):
     sys.exit(f"weaken: no {part} in the plan")
 
 
-for old, new in [(d, []) for d in case.get("drop", [])] + case.get("replace", []):
-    at = find(old)
-    args[at:at + len(old)] = new
+for part in case.get("drop", []):
+    at = find(part)
+    del args[at:at + len(part)]
 if "guest" in case:
-    at = find(["--ro-bind", "*", "/run/ralph/guest"])
-    args[at + 1] = case["guest"]
-    args += ["--setenv", "RALPH_WEAK", case["weak"], "--setenv", "RALPH_WEAK_VARIABLE", case.get("variable", "X=1")]
-# Before the root becomes read-only.
-at = find(["--remount-ro", "/"]) if ["--remount-ro", "/"] not in case.get("drop", []) else len(args)
-args[at:at] = case.get("add", [])
-new = os.memfd_create("weaker")
-os.write(new, "".join(a + "\0" for a in args).encode())
-os.lseek(new, 0, os.SEEK_SET)
-os.set_inheritable(new, True)
+    args[find(["--ro-bind", "*", "/guest"]) + 1] = case["guest"]
+    for name in ("weak", "variable", "mounts"):
+        at = find(["--json-status-fd"])  # behind --clearenv
+        args[at:at] = ["--setenv", "RALPH_WEAK_" + name.upper(), case.get(name, "")]
 bwrap = shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin")
-os.execv(bwrap, ["bwrap", "--args", str(new)] + sys.argv[3:])
+os.execv(bwrap, ["bwrap"] + args)

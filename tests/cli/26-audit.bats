@@ -101,7 +101,7 @@ compare() {
 @test 'nothing is started or made by an audit' {
 	ralph audit >/dev/null
 	ralph audit --json >/dev/null
-	[ ! -e "$XDG_STATE_HOME/ralph" ]
+	[ ! -e "$XDG_STATE_HOME/ralph/sandboxes" ]
 	same '' "$(ralph ls -q)"
 }
 
@@ -192,7 +192,7 @@ compare() {
 	for answer in 'n\n' 'No\n' '\x04'; do
 		must_exit 125 on_terminal 'expect:Proceed' "send:$answer" 'expect:nothing was started' -- "$RALPH" run -- touch ran
 		[ ! -e ran ]
-		[ ! -e "$XDG_STATE_HOME/ralph" ]
+		[ ! -e "$XDG_STATE_HOME/ralph/sandboxes" ]
 	done
 }
 
@@ -212,7 +212,7 @@ compare() {
 	must_exit 2 ralph run -t -- touch ran </dev/null 2>"$T/err"
 	has "$(cat "$T/err")" --yes
 	[ ! -e ran ]
-	[ ! -e "$XDG_STATE_HOME/ralph" ]
+	[ ! -e "$XDG_STATE_HOME/ralph/sandboxes" ]
 	ralph run --yes -t -- touch ran </dev/null 2>/dev/null
 	[ -e ran ]
 }

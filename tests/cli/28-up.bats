@@ -42,16 +42,15 @@ on_terminal() {
 
 @test 'up tests a new sandbox once, before anything runs in it' {
 	ralph up -d
-	grep -c '"exec"' "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl >"$T/before"
-	[ "$(cat "$T/before")" -gt 0 ]
+	same 1 "$(grep -c '"ralph-probe","tell"' "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl)"
 	ralph up -d
-	same "$(cat "$T/before")" "$(grep -c '"exec"' "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl)"
+	same 1 "$(grep -c '"ralph-probe","tell"' "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl)"
 }
 
 @test 'up takes settings, a name and a path; --dry-run starts nothing' {
 	mkdir "$HOME/p"
 	has "$(ralph --dry-run up "$HOME/p")" "--bind $HOME/p $HOME/p"
-	[ ! -e "$XDG_STATE_HOME/ralph" ]
+	[ ! -e "$XDG_STATE_HOME/ralph/sandboxes" ]
 	same "u-${WS##*-}" "$(ralph up -d -n "u-${WS##*-}" -e A=1 --net none "$HOME/p")"
 	same none "$(ralph inspect --json "u-${WS##*-}" | get 'j["network"]["tier"]')"
 	must_exit 2 ralph up a b

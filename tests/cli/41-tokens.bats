@@ -67,6 +67,26 @@ no_secret_tool() {
 	same 364 "$(get 'j["credentials"][0]["days_left"]' <<<"$output")"
 }
 
+@test 'a real Secret Service keeps the token, gives it to a sandbox and forgets it' {
+	need dbus-run-session gnome-keyring-daemon secret-tool
+	provider_takes "$TOKEN"
+	export TOKEN ASK FILE
+	# shellcheck disable=SC2016
+	run -0 dbus-run-session -- bash -euc '
+		printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
+		"$0" store-token <<<"$TOKEN"
+		! grep -qF "$TOKEN" "$FILE"
+		"$0" run -- sh -c "$ASK"
+		"$0" check-token
+		"$0" logout
+		! secret-tool lookup application ralph service anthropic' "$RALPH"
+	has "$output" 'stored in the Secret Service'
+	has "$output" 200
+	has "$output" 'in the Secret Service, by ralph store-token'
+	lacks "$output" "$TOKEN"
+	same "Bearer $TOKEN" "$(sent authorization)"
+}
+
 @test 'a stored token works inside, from the file and from the Secret Service' {
 	provider_takes "$TOKEN"
 	login sk-ant-oat01-other sk-ant-ort01-other

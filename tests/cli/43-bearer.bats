@@ -79,6 +79,20 @@ basic() {
 	has "$(given)" 'Bearer gho_real-token-of-the-host'
 }
 
+@test 'GitHub and npm: no request that makes or lists tokens, keys, hooks or secrets is made' {
+	gh_login gho_real-token-of-the-host
+	printf '//allowed.test/:_authToken=npm_real\n' >"$HOME/.npmrc"
+	chmod 600 "$HOME/.npmrc"
+	settings '{network: {rules: [{host: api.github.com, credential: github}, {host: allowed.test, credential: npm}]}}'
+	same 200 "$(box curl -sS -o /dev/null -w '%{http_code}' https://api.github.com/repos/o/r/contents/.github/x)"
+	for path in /user/keys /User/Keys /user/%6Beys //user/keys /x/../user/keys /x/%2e%2e/user/keys /repos/o/r/keys \
+		/repos/o/r/hooks /repos/o/r/actions/secrets/X /orgs/o/hooks /applications/x/token /authorizations; do
+		same 403 "$(box curl -sS --path-as-is -o /dev/null -w '%{http_code}' -X POST -d '{}' "https://api.github.com$path")"
+	done
+	same 403 "$(box curl -sS -o /dev/null -w '%{http_code}' -X POST -d '{}' https://allowed.test/-/npm/v1/tokens)"
+	same 1 "$(given | wc -l)"
+}
+
 @test 'a login that gh does not have says what to run' {
 	need gh
 	settings '{network: {rules: [{host: api.github.com, credential: github}]}}'

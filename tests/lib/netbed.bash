@@ -11,7 +11,8 @@
 #   denied HOST, event PATTERN…                          what the sandbox's log holds
 #
 # BED_NAMES, when set before, are further names of the servers' certificate ("DNS:x.test,…").
-# BED_TOOLS, when set before, is a global prefix of npm that the user has in ~/.npm-global.
+# BED_TOOLS, when set before, is a global prefix of npm that the user has in ~/.npm-global; the system then
+# does not trust the test authority.
 # $BED holds the logs and the test authority ($BED/ca.pem), which clients inside trust by $WS/ca.pem.
 # shellcheck shell=bash
 
@@ -71,8 +72,11 @@ bed_start() {
 	env -u T unshare "${own[@]}" --net --mount sh -c '
 		mount --bind "$1/resolv.conf" "$(readlink -f /etc/resolv.conf)" &&
 		mount --bind "$1/nsswitch.conf" "$(readlink -f /etc/nsswitch.conf)" &&
-		mount --bind "$1/bundle.pem" /etc/ssl/certs/ca-certificates.crt &&
-		if [ -n "$3" ]; then mount --bind "$3" "$HOME/.npm-global"; fi &&
+		if [ -n "$3" ]; then
+			mount --bind "$3" "$HOME/.npm-global"
+		else
+			mount --bind "$1/bundle.pem" /etc/ssl/certs/ca-certificates.crt
+		fi &&
 		exec python3 "$2/netbed.py" "$1"' sh "$BED" "$NETBED" "${BED_TOOLS:-}" >"$BED/log" 2>&1 3>&- &
 	BED_PID=$!
 	wait_until test -e "$BED/ready" || fail "$(cat "$BED/log")"

@@ -423,6 +423,33 @@ static void a_refused_token_is_renewed(void **state)
 	(void)cred_free(c);
 }
 
+static void what_could_not_be_saved_is_used_and_saved_later(void **state)
+{
+	struct world *w = *state;
+	cleanup_free char *lock = path_join(w->dir, ".storage-write.lock");
+	cleanup_free char *first = NULL, *second = NULL;
+	struct cred *c = new_cred(w);
+	cleanup_buf struct buf before, after;
+	struct err err = {0};
+
+	buf_init(&before, 64 * KiB);
+	buf_init(&after, 64 * KiB);
+	write_file(w->file, EXPIRED, 0600);
+	answer(w, FRESH);
+	assert_int_equal(mkdir(lock, 0777), 0); /* somebody writes, and does not end */
+	assert_int_equal(ask(c, false, &first, &err), 0);
+	assert_string_equal(first, "Authorization: Bearer acc2");
+	assert_int_equal(path_read(AT_FDCWD, w->file, &before), 0);
+	assert_string_equal(buf_str(&before), EXPIRED);
+	assert_int_equal(rmdir(lock), 0);
+	assert_int_equal(ask(c, false, &second, &err), 0);
+	assert_string_equal(second, first);
+	assert_int_equal(path_read(AT_FDCWD, w->file, &after), 0);
+	assert_non_null(strstr(buf_str(&after), "ref2"));
+	assert_int_equal(asked(w), 1);
+	(void)cred_free(c);
+}
+
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -441,6 +468,7 @@ int main(void)
 		IN_WORLD(invalid_grant_leaves_the_file_and_is_not_asked_twice),
 		IN_WORLD(a_renewal_that_fails_for_now_leaves_the_old_token_in_use),
 		IN_WORLD(a_refused_token_is_renewed),
+		IN_WORLD(what_could_not_be_saved_is_used_and_saved_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,6 +226,49 @@ static void git_is_told_from_other_requests(void **state)
 	assert_false(bearer_is_git("/"));
 }
 
+static void what_makes_credentials_is_told_in_every_spelling(void **state)
+{
+	static const struct {
+		const char *provider, *target;
+		bool minting;
+	} cases[] = {
+		{"github", "/user", false},
+		{"github", "/repos/o/r/pulls?x=/user/keys", false},
+		{"github", "/repos/o/r/actions/runs", false},
+		{"github", "/graphql", false},
+		{"github", "/repos/o/r/contents/.github/x..y", false},
+		{"github", "/o/r.git/info/refs?service=git-upload-pack", false},
+		{"github", "/user/keys", true},
+		{"github", "/user/keys/1", true},
+		{"github", "/USER/Keys", true},
+		{"github", "/user/%6beys", true},
+		{"github", "/user%2fkeys", true},
+		{"github", "//user/keys", true},
+		{"github", "/x/../user/keys", true},
+		{"github", "/x/%2e%2e/user/keys", true},
+		{"github", "/user%252fkeys", true},
+		{"github", "/user\\keys", true},
+		{"github", "/repos/o/r/keys", true},
+		{"github", "/repos/o/r/hooks/1", true},
+		{"github", "/repos/o/r/actions/secrets/X", true},
+		{"github", "/repos/o/r/actions/runners/registration-token", true},
+		{"github", "/orgs/o/personal-access-tokens", true},
+		{"github", "/api/v3/user/keys", true},
+		{"github", "/api/v3/user", false},
+		{"github", "/login/oauth/access_token", true},
+		{"npm", "/left-pad", false},
+		{"npm", "/@scope%2fname", false},
+		{"npm", "/-/npm/v1/tokens", true},
+		{"npm", "/-/user/org.couchdb.user:x", true},
+		{"npm", "/-/npm/v1/security/advisories/bulk", false},
+		{"bearer", "/user/keys", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (bearer_is_minting(cases[i].provider, cases[i].target) != cases[i].minting)
+			fail_msg("%s %s", cases[i].provider, cases[i].target);
+}
+
 static void requests_take_the_options_and_leave_the_users_origin_alone(void **state)
 {
 	static const char *const rows[] = {"POST /model/", "GET /p https://bedrock.{domain}/p",
@@ -265,6 +308,7 @@ int main(void)
 		cmocka_unit_test(form_is_escaped),
 		cmocka_unit_test(npm_token_is_the_one_of_that_registry),
 		cmocka_unit_test(git_is_told_from_other_requests),
+		cmocka_unit_test(what_makes_credentials_is_told_in_every_spelling),
 		cmocka_unit_test(requests_take_the_options_and_leave_the_users_origin_alone),
 	};
 

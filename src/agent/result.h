@@ -1,0 +1,34 @@
+#pragma once
+
+#include "agent/agent.h"
+
+#include <stdint.h>
+
+/*
+ * What a headless run of an agent said of itself: read line by line from its stdout, which is
+ * hostile like everything from a sandbox. Lines that are torn, too long or of no interest are
+ * passed over; of several results, which a background task can cause, the last counts.
+ */
+#define AGENT_TEXT_MAX (16 * KiB) /* of what it said last, and of an error */
+#define AGENT_LINE_MAX (8 * MiB)  /* longer ones are passed over */
+
+struct agent_result {
+	bool seen;	 /* it said how it ended: without this it did not come to its end */
+	bool failed;	 /* … and that it failed */
+	char *session;	 /* to go on with; NULL: it has none */
+	char *text;	 /* its last words; NULL: none */
+	char *reason;	 /* "max_turns", "usage_limit_reached" …; NULL: none was given */
+	uint32_t status; /* of the provider's answer, where that was the error; 0: it was not */
+	uint64_t turns;
+	uint64_t micro_usd; /* as the agent has reckoned it; the gateway's own count is apart */
+	uint64_t input, output, cache_read, cache_write; /* tokens */
+	bool limited;	    /* a limit of the provider's has been reached */
+	uint64_t resets_at; /* seconds since 1970 when it ends; 0: not known */
+};
+
+void agent_result_init(struct agent_result *r);
+void agent_result_done(struct agent_result *r);
+void agent_result_line(struct agent_result *r, enum agent_format format, const char *line,
+		       size_t n);
+/* Did the run do what it was asked? Its exit code alone does not say: an interrupted one has 0. */
+bool agent_result_ok(const struct agent_result *r, enum agent_format format, int exit_code);

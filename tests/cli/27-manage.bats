@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# up, preflight, gc: a sandbox as its user keeps it.
+# shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
+load helpers
+load sandbox
+
+setup() {
+	ralph_setup
+	S=t-${WS##*/ws-}
+}
+
+# check NAME: a member of preflight's JSON, by what it is about.
+check() {
+	get '[(c["ok"], c["found"], c.get("remedy", "")) for c in j["checks"] if c["what"] == "'"$1"'"]' <"$T/checks"
+}
+
+@test "up -d tests the sandbox, starts it and leaves it running" {
+	same "$S" "$(ralph up -d -n "$S")"
+	up
+	same 1 "$(grep -c '"ralph-probe","suite"' "$XDG_STATE_HOME/ralph/sandboxes/$S/events.jsonl" | awk '{ print ($1 >= 1) }')"
+	[ -s "$XDG_STATE_HOME/ralph/sandboxes/$S/selftest" ]
+	same hi "$(ralph exec "$S" echo hi)"
+	# What was tested is not tested again; what runs is left alone.
+	same "$S" "$(ralph up -d -n "$S")"
+	same 2 "$(grep -c '"ralph-probe","tell"' "$XDG_STATE_HOME/ralph/sandboxes/$S/events.jsonl" | awk '{ print $1 + 1 }')"
+}
+
+@test "up opens a shell in the workspace, passes its exit code on, and the sandbox ends with it" {
+	run --separate-stderr ralph up <<<'pwd; command -v git; git status --short; exit 7'
+	same 7 "$status"
+	same "$WS" "$(head -n 1 <<<"$output")"
+	has "$output" "/git"
+	wait_until down
+}
+
+@test "up with settings that are wrong, or a workspace that is refused, starts nothing" {
+	must_exit 2 ralph up -d --net nonsense
+	must_exit 2 ralph up -d /
+	same "" "$(ralph ls -q)"
+}
+
+@test "preflight: all is well, nothing is sent, and nothing stays" {
+	ralph preflight --json --allow example.com >"$T/checks" || fail "$(cat "$T/checks")"
+	same True "$(get 'j["ok"]' <"$T/checks")"
+	for what in credentials clock disk sandbox gateway 'a host without a rule' 'an allowed host'; do
+		has "$(check "$what")" "True"
+	done
+	same "" "$(ralph ls -q)"
+	wait_until nothing_left
+	same "" "$(git status --porcelain --ignored)"
+}
+
+@test "preflight lists all that is wrong at once, each with its remedy" {
+	mkdir "$T/libexec"
+	cp -r "${RALPH%/bin/ralph}/libexec/ralph/." "$T/libexec"
+	printf '#!/bin/sh\nexit 1\n' >"$T/libexec/gateway"
+	RALPH_LIBEXEC=$T/libexec must_exit 1 ralph preflight --agent claude --json >"$T/checks"
+	has "$(check credentials)" False
+	has "$(check gateway)" False
+	has "$(check gateway)" "ralph stop"
+	same True "$(get 'all(c["ok"] or c["remedy"] for c in j["checks"])' <"$T/checks")"
+	RALPH_LIBEXEC=$T/libexec must_exit 1 ralph preflight --agent claude >"$T/table"
+	has "$(cat "$T/table")" "failed"
+}
+
+@test "preflight of a sandbox that cannot be started says so, and the other checks all the same" {
+	mkdir "$T/bin"
+	printf '#!/bin/sh\nexit 1\n' >"$T/bin/bwrap"
+	chmod +x "$T/bin/bwrap"
+	PATH=$T/bin:$PATH must_exit 1 ralph preflight --json >"$T/checks"
+	has "$(check sandbox)" "False"
+	has "$(check sandbox)" "ralph doctor"
+	has "$(check clock)" "True"
+}
+
+@test "preflight beside a live sandbox asks that one and leaves it running" {
+	ralph up -d -n "$S" --allow example.com
+	ralph preflight --allow example.com >/dev/null
+	ralph up -d
+	same "running running" "$(ralph ls --json | get '" ".join(r["state"] for r in j)')"
+}
+
+@test "gc clears away what a killed supervisor left, once, and nothing else" {
+	ralph run -d -n "$S" -- sh -c 'echo x >~/kept'
+	ralph run -d -n "$S-live"
+	kill -9 "$(field "$S" supervisor)"
+	wait_until is "$S" state stopped
+	has "$(ralph gc)" "$S"
+	same "" "$(ralph gc)"
+	is "$S-live" state running
+	same "" "$(find /sys/fs/cgroup -type d -name "ralph-$S-[0-9a-f]*" 2>/dev/null | grep -v live || :)"
+	same x "$(ralph run -n "$S" -- sh -c 'cat ~/kept')"
+}
+
+@test "worktrees of one repository share what belongs to the project, and have a sandbox each" {
+	git worktree add -q "$HOME/tree-$S" -b "tree-$S"
+	ralph up -d
+	(cd "$HOME/tree-$S" && ralph up -d)
+	same 2 "$(ralph ls -q | wc -l)"
+	same 1 "$(for n in $(ralph ls -q); do ralph inspect "$n" --json | get 'j["instance"]'; done | sort -u | wc -l)"
+	same 2 "$(ralph ls --json | get 'len({r["supervisor"] for r in j})')"
+	git worktree remove --force "$HOME/tree-$S"
+}
+
+@test "two agents on one workspace are told so" {
+	mkdir "$HOME/bin"
+	printf '#!/bin/sh\necho started\n' >"$HOME/bin/claude"
+	chmod +x "$HOME/bin/claude"
+	ralph up -d -n "$S"
+	PATH=$HOME/bin:$PATH run --separate-stderr ralph run claude
+	has "$stderr" "sandbox '$S' is live in the same workspace"
+}
