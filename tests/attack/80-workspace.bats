@@ -93,7 +93,7 @@ worked() {
 	victim
 	unharmed
 	worked
-	[ -n "$(ralph quarantine ls --json | grep hooks)" ]
+	has "$(ralph quarantine ls --json)" hooks
 }
 
 @test 'settings of git are not written in any way' {
