@@ -97,8 +97,9 @@ void client_notice_all(struct supervisor *s, const char *text)
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
 	for (struct client *c = s->clients; c; c = c->next)
-		if (c->id || c->waits_stopped)
-			reply(c, WIRE_NOTICE, &b, NULL, 0);
+		if (c->fd >= 0 && (c->id || c->waits_stopped))
+			/* One who does not read now loses the notice, not its command. */
+			(void)wire_send(c->fd, WIRE_NOTICE, 0, &b, NULL, 0);
 }
 
 struct client *client_by_id(struct supervisor *s, uint32_t id)

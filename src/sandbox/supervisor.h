@@ -117,6 +117,7 @@ struct supervisor {
 	struct usage_link usage;
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct surface *surface;  /* what the host would run in the workspace */
+	unsigned n_found;	  /* of that, what was found so far */
 	struct timespec since;	  /* what is newer was changed while the sandbox ran */
 	int watch;		  /* inotify */
 	struct ev_io watch_io;
