@@ -237,8 +237,8 @@ static const struct agent rows[] = {
 /* clang-format on */
 
 /* As constants, for tables of the command line. */
-const char *const agent_words[] = {"claude",   "codex",	  "gemini",
-				   "opencode", "copilot", "command", NULL};
+const char *const agent_words[] = {"claude",  "codex",	 "gemini", "opencode",
+				   "copilot", "command", NULL};
 _Static_assert(ARRAY_SIZE(agent_words) == ARRAY_SIZE(rows) + 1, "one word per row");
 
 const struct agent *const agent_rows = rows;
