@@ -46,13 +46,14 @@ struct agent_identity {
 	bool token;	  /* what is there is a signed token, and "email" one of its claims */
 };
 
-enum agent_format { /* of what a headless run prints, and of transcripts */
-		    AGENT_FORMAT_NONE,
-		    AGENT_FORMAT_CLAUDE,
-		    AGENT_FORMAT_CODEX,
-		    AGENT_FORMAT_GEMINI,
-		    AGENT_FORMAT_COPILOT,
-		    AGENT_FORMAT_OPENCODE,
+/* Of what a headless run prints, and of transcripts. */
+enum agent_format {
+	AGENT_FORMAT_NONE,
+	AGENT_FORMAT_CLAUDE,
+	AGENT_FORMAT_CODEX,
+	AGENT_FORMAT_GEMINI,
+	AGENT_FORMAT_COPILOT,
+	AGENT_FORMAT_OPENCODE,
 };
 
 struct agent {
