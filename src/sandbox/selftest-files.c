@@ -99,7 +99,6 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_MASK:
 	case SPEC_PROTECT:
 	case SPEC_HIDE:
-	case SPEC_RO:
 		return 'r';
 	case SPEC_BIND_RW:
 	case SPEC_PIN:
@@ -107,6 +106,7 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_PROC:
 	case SPEC_DEV:
 		return 'w';
+	case SPEC_RO: /* what is there becomes so: see final_mode() */
 	case SPEC_SYMLINK:
 	case SPEC_HOME_LINK:
 	case SPEC_HOME_FILE:
@@ -130,10 +130,25 @@ static char final_mode(const struct sandbox_spec *spec, const char *target)
 
 		if (!streq(m->target, target))
 			continue;
-		if (mount_mode(m))
+		if (m->kind == SPEC_RO)
+			mode = 'r';
+		else if (mount_mode(m))
 			mode = mount_mode(m);
 	}
 	return mode;
+}
+
+static bool becomes_mount(const struct sandbox_spec *spec, size_t i)
+{
+	const char *target = spec->mounts[i].target;
+
+	if (spec->mounts[i].kind != SPEC_RO || streq(target, "/"))
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (streq(spec->mounts[k].target, target) &&
+		    (mount_mode(&spec->mounts[k]) || spec->mounts[k].kind == SPEC_RO))
+			return false;
+	return true;
 }
 
 static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
@@ -142,8 +157,9 @@ static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 		selftest_add(t, "files", "mounts other than the plan's", "mounts");
 	char root = final_mode(spec, "/");
 
+	/* What becomes read-only without being a mount is made one. */
 	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (mount_mode(&spec->mounts[i]) && !streq(spec->mounts[i].target, "/"))
+		if (mount_mode(&spec->mounts[i]) || becomes_mount(spec, i))
 			strv_pushf(&row->argv, "%c:%s", final_mode(spec, spec->mounts[i].target),
 				   spec->mounts[i].target);
 	strv_pushf(&row->argv, "%c:/", root ? root : 'w'); /* the engine's, in no plan */

@@ -288,11 +288,6 @@ static bool is_leftover(const char *entry)
 	       kill((pid_t)pid, 0) < 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int scan(const struct places *p, struct strv *names, struct strv *leftovers, struct err *err)
 {
 	cleanup_free char *path = store_dir(p);
@@ -307,8 +302,7 @@ static int scan(const struct places *p, struct strv *names, struct strv *leftove
 		else if (is_leftover(de->d_name))
 			strv_take(leftovers, path_join(path, de->d_name));
 	(void)closedir(dir);
-	if (names->n)
-		qsort(names->v, names->n, sizeof(char *), by_name);
+	strv_sort(names);
 	return 0;
 }
 

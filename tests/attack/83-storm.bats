@@ -32,7 +32,7 @@ gust() {
 }
 
 whole() {
-	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes" | grep -v "^$S\$" || :)"
+	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes" -mindepth 1 -maxdepth 1 ! -name "$S")"
 	same "" "$(ralph ls --json | get '[r for r in j if r["state"] == "damaged"] or ""')"
 	same ok "$(ralph run -n "$S" -- echo ok)"
 	ralph rm -f "$S"

@@ -39,7 +39,7 @@ os.mkfifo("fifo"); socket.socket(socket.AF_UNIX).bind("sock")
 os.chmod("file", 0o4777)' "$HOME/precious"
 	run --separate-stderr timeout 20 "$RALPH" cp "$S:$HOME/d" "$T/out"
 	same 0 "$status"
-	same "file fine" "$(ls "$T/out" | xargs)"
+	same "file fine " "$(cd "$T/out" && printf '%s ' *)"
 	same 777 "$(stat -c %a "$T/out/file" | sed 's/^0*//')" || same 755 "$(stat -c %a "$T/out/file")"
 	for name in absolute climbs around fifo sock; do
 		has "$stderr" "$name"

@@ -1,8 +1,8 @@
 /*
  * A guest that says it has set up every wall, and has left some out: RALPH_WEAK_WEAK names them,
- * between commas; RALPH_WEAK_MOUNTS changes the list of mounts, one row a line: "-KIND TARGET" drops
- * one ("*": all of that kind), "+KIND SOURCE TARGET" adds one before the root becomes read-only.
- * Linked with the guest's own sources, whose calls come here (see meson.build).
+ * between commas; RALPH_WEAK_MOUNTS changes the list of mounts, one row a line: "-KIND TARGET"
+ * drops one ("*": all of that kind), "+KIND SOURCE TARGET" adds one before the root becomes
+ * read-only. Linked with the guest's own sources, whose calls come here (see meson.build).
  */
 #undef execve
 #undef ioctl
@@ -174,8 +174,9 @@ ssize_t weak_write(int fd, const void *p, size_t n)
 static int kind_of(const char *word)
 {
 	static const char *const words[] = {
-		[GUEST_BIND_RO] = "bind-ro", [GUEST_BIND_RW] = "bind", [GUEST_DEVICES] = "devices",
-		[GUEST_MASK] = "mask",	     [GUEST_REMOUNT_RO] = "remount-ro",
+		[GUEST_BIND_RO] = "bind-ro",	   [GUEST_BIND_RW] = "bind",
+		[GUEST_DEVICES] = "devices",	   [GUEST_MASK] = "mask",
+		[GUEST_REMOUNT_RO] = "remount-ro",
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -207,7 +208,8 @@ static void add(struct guest_root *root, int kind, const char *source, const cha
 	memcpy(all, root->mounts, n * sizeof(*all));
 	if (n && all[n - 1].kind == GUEST_REMOUNT_RO)
 		all[n] = all[n - 1], n--;
-	all[n] = (struct guest_mount){.kind = (enum guest_mount_kind)kind, .source = source, .target = target};
+	all[n] = (struct guest_mount){
+		.kind = (enum guest_mount_kind)kind, .source = source, .target = target};
 	root->mounts = all;
 	root->n_mounts++;
 }

@@ -162,6 +162,12 @@ compare() {
 	lacks "$(cat "$T/screen" "$T/audit.json" "$T/facts/all")" 01-zzz
 }
 
+@test 'a place that holds credentials is called so when it is mounted' {
+	mkdir -p "$HOME/.ssh" "$XDG_CONFIG_HOME/ralph"
+	echo 'mounts: [{path: ~/.ssh}]' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	COLUMNS=200 ralph audit | grep -E "$HOME/.ssh +asked for by you: such places hold$"
+}
+
 @test 'a variable of the host cannot act on the terminal' {
 	export EVIL=$'a\033]52;c;aGk=\007b\033[2J\u202ec'
 	ralph audit --pass EVIL >"$T/screen"
