@@ -202,7 +202,7 @@ int profile_create(const char *user_dir, const char *name, const char *text, siz
 
 char *profile_template(const char *name)
 {
-	size_t section = 0;
+	const char *section = "";
 	struct buf b;
 
 	buf_init(&b, TEMPLATE_MAX);
@@ -221,11 +221,11 @@ char *profile_template(const char *name)
 		(void)config_key(id, &shown);
 		if (id == KEY_PROFILE)
 			continue;
-		if (len && (len != section || strncmp(k->name, keys[id - 1].name, len) != 0))
+		if (len && (strlen(section) <= len || strncmp(k->name, section, len + 1) != 0))
 			(void)buf_printf(&b, "\n# %.*s:\n", (int)len, k->name);
 		else if (!len)
 			(void)buf_puts(&b, "\n");
-		section = len;
+		section = len ? k->name : "";
 		(void)buf_printf(&b, "# %s%s: %s # %s\n", len ? "  " : "", key_leaf(k),
 				 *shown.default_value ? shown.default_value : "\"\"", k->help);
 	}

@@ -70,7 +70,10 @@ static int read_record(const char *dir, const char *name, struct trust *ret, str
 	if (r < 0)
 		return err_sys(err, -r, "cannot read '%s'", path);
 	r = parse(buf_str(&b), b.len, ret, err);
-	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
+	if (r < 0)
+		return err_wrap(err, r, "%s is damaged, remove it and trust the project again",
+				path);
+	return 0;
 }
 
 int trust_get(const char *dir, const char *project, struct trust *ret, struct err *err)
