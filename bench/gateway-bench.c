@@ -17,6 +17,7 @@
 #define BULK_CONNS 4
 #define TUNNEL_CONNS 8
 #define REQUEST_CONNS 16
+#define SECONDS 0.4 /* of each way in one round */
 
 static pid_t gateway, raw_origin, tls_origin;
 static struct others others;
@@ -85,20 +86,20 @@ static double stalls(const struct result *r)
 
 /* clang-format off */
 static struct scene scenes[] = {
-	[BULK] = {"tunnel, bulk: 4 connections, the proxy on a core of its own",
+	[BULK] = {"tunnel, bulk: 4 connections, the proxy on a core of its own", 1,
 		{&raw_direct, &raw_connect, &raw_haproxy, &raw_splice, &raw_squid, &raw_tiny},
 		{{"MB/s", mb_per_s}, {"CPU ms/GB", cpu_ms_per_gb}}},
-	[TUNNELS] = {"new tunnel and one round trip in it: 8 at a time, the proxy on a core of its own",
+	[TUNNELS] = {"new tunnel and one round trip in it: 8 at a time, the proxy on a core of its own", 1,
 		{&raw_direct, &raw_standin, &raw_connect, &raw_haproxy, &raw_squid, &raw_tiny},
 		{{"tunnels/s", per_s}, {"CPU us each", cpu_us}, {"p50 us", p50}, {"p99 us", p99},
 		 {"max ms", max_ms}, {"stalls", stalls}}},
-	[REQUESTS] = {"requests over keep-alive, TLS on both sides: 16 connections, the proxy on a core of its own",
+	[REQUESTS] = {"requests over keep-alive, TLS on both sides: 16 connections, the proxy on a core of its own", 1,
 		{&tls_direct, &tls_inspect, &tls_inject, &tls_sign, &tls_nginx},
 		{{"requests/s", per_s}, {"CPU us each", cpu_us}}},
-	[LATENCY] = {"one request at a time over keep-alive, TLS on both sides: everything on one core",
+	[LATENCY] = {"one request at a time over keep-alive, TLS on both sides: everything on one core", 4,
 		{&tls_direct, &tls_inspect, &tls_inject, &tls_sign, &tls_nginx},
 		{{"p50 us", p50}, {"p99 us", p99}, {"CPU us each", cpu_us}}},
-	[SSE] = {"one server-sent event, from the server's write to the client's read: everything on one core",
+	[SSE] = {"one server-sent event, from the server's write to the client's read: everything on one core", 4,
 		{&tls_direct, &tls_inspect, &tls_inject, &tls_sign, &tls_nginx},
 		{{"p50 us", p50}, {"p99 us", p99}}},
 };
@@ -140,7 +141,7 @@ static void spread(bool apart)
 static void measure(enum scene_id id, const struct way *w, double scale, SSL_CTX *ctx,
 		    struct result *ret)
 {
-	struct load l = {.way = w, .seconds = 0.4 * scale};
+	struct load l = {.way = w, .seconds = SECONDS * scale};
 
 	switch (id) {
 	case BULK:
@@ -168,20 +169,34 @@ static void measure(enum scene_id id, const struct way *w, double scale, SSL_CTX
 	load_run(&l, ctx, ret);
 }
 
+/* Each way once; who begins changes from turn to turn. */
+static void take_turn(enum scene_id id, size_t turn, double scale, SSL_CTX *ctx, bool keep)
+{
+	struct scene *s = &scenes[id];
+	size_t n = 0;
+
+	while (s->ways[n])
+		n++;
+	for (size_t k = 0; k < n; k++) {
+		size_t i = (k + turn) % n;
+		struct result r;
+
+		measure(id, s->ways[i], scale / (double)s->turns, ctx, &r);
+		if (keep)
+			scene_keep(s, i, turn, &r);
+	}
+}
+
 static void walk(size_t rounds, double scale, SSL_CTX *ctx)
 {
 	/* The first round warms up and is not kept. */
 	for (size_t round = 0; round <= rounds; round++)
 		for (size_t s = 0; s < SCENES; s++) {
 			spread(s != LATENCY && s != SSE);
-			for (size_t i = 0; scenes[s].ways[i]; i++) {
-				struct result r;
-
-				measure((enum scene_id)s, scenes[s].ways[i],
-					round ? scale : scale / 4, ctx, &r);
-				if (round)
-					scene_keep(&scenes[s], i, round - 1, &r);
-			}
+			for (size_t t = 0; t < (round ? scenes[s].turns : 1); t++)
+				take_turn((enum scene_id)s,
+					  (round ? round - 1 : 0) * scenes[s].turns + t, scale, ctx,
+					  round > 0);
 		}
 }
 

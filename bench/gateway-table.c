@@ -21,7 +21,7 @@ static int by_value(const void *a, const void *b)
 
 static struct spread spread_of(const double *v, size_t n)
 {
-	double sorted[MAX_ROUNDS];
+	double sorted[MAX_SAMPLES_KEPT];
 
 	memcpy(sorted, v, n * sizeof(*v));
 	qsort(sorted, n, sizeof(*v), by_value);
@@ -29,10 +29,10 @@ static struct spread spread_of(const double *v, size_t n)
 			       sorted[n / 10], sorted[(n - 1) - n / 10]};
 }
 
-void scene_keep(struct scene *s, size_t way, size_t round, const struct result *r)
+void scene_keep(struct scene *s, size_t way, size_t sample, const struct result *r)
 {
 	for (size_t m = 0; m < MAX_METRICS && s->metrics[m].name; m++)
-		s->v[way][m][round] = s->metrics[m].of(r);
+		s->v[way][m][sample] = s->metrics[m].of(r);
 }
 
 void scene_print(const struct scene *s, size_t rounds)
@@ -44,7 +44,7 @@ void scene_print(const struct scene *s, size_t rounds)
 	for (size_t i = 0; s->ways[i]; i++) {
 		(void)printf("  %-22s", s->ways[i]->name);
 		for (size_t m = 0; m < MAX_METRICS && s->metrics[m].name; m++) {
-			struct spread x = spread_of(s->v[i][m], rounds);
+			struct spread x = spread_of(s->v[i][m], rounds * s->turns);
 			char text[48];
 
 			(void)snprintf(text, sizeof(text), "(%.4g-%.4g)", x.low, x.high);
@@ -68,14 +68,14 @@ static struct spread ratio(const struct bar *b, const struct scene *scenes, size
 {
 	const struct scene *s = &scenes[b->scene];
 	size_t mine = way_at(s, b->mine), theirs = way_at(s, b->theirs);
-	double v[MAX_ROUNDS];
+	double v[MAX_SAMPLES_KEPT];
 
-	for (size_t i = 0; i < rounds; i++) {
+	for (size_t i = 0; i < rounds * s->turns; i++) {
 		double base = b->added ? s->v[0][b->metric][i] : 0;
 
 		v[i] = (s->v[mine][b->metric][i] - base) / (s->v[theirs][b->metric][i] - base);
 	}
-	return spread_of(v, rounds);
+	return spread_of(v, rounds * s->turns);
 }
 
 static bool holds(double v, const char *op, double limit)
@@ -100,7 +100,7 @@ size_t bars_print(const struct bar *b, size_t n, const struct scene *scenes, siz
 {
 	size_t missed = 0;
 
-	(void)printf("against the bars: gateway / other, median of the rounds' ratios\n");
+	(void)printf("against the bars: gateway / other, median of the turns' ratios\n");
 	for (size_t i = 0; i < n; i++) {
 		struct spread x = ratio(&b[i], scenes, rounds);
 		char between[48];
@@ -115,7 +115,7 @@ static double total(const struct scene *s, size_t way, size_t metric, size_t rou
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < rounds; i++)
+	for (size_t i = 0; i < rounds * s->turns; i++)
 		sum += s->v[way][metric][i];
 	return sum;
 }
@@ -166,7 +166,7 @@ static void json_scene(FILE *f, const struct scene *s, size_t rounds, const char
 	for (size_t i = 0; s->ways[i]; i++) {
 		(void)fprintf(f, "      {\"way\": \"%s\"", s->ways[i]->name);
 		for (size_t m = 0; m < MAX_METRICS && s->metrics[m].name; m++) {
-			struct spread x = spread_of(s->v[i][m], rounds);
+			struct spread x = spread_of(s->v[i][m], rounds * s->turns);
 
 			(void)fprintf(f, ", \"%s\": [%.6g, %.6g, %.6g]", s->metrics[m].name,
 				      x.median, x.low, x.high);

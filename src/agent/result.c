@@ -191,6 +191,23 @@ static void opencode_line(struct agent_result *r, struct jtext type, struct jtex
 	}
 }
 
+/* ---- GitHub Copilot CLI: --output-format json; it counts no tokens ---- */
+
+static void copilot_line(struct agent_result *r, struct jtext type, struct jtext line)
+{
+	if (jtext_eq(type, "assistant.message")) {
+		take(&r->text, jpick_one(jpick_one(line, "data"), "content"), AGENT_TEXT_MAX);
+	} else if (jtext_eq(type, "assistant.turn_end")) {
+		r->turns++;
+	} else if (jtext_eq(type, "result")) {
+		struct jtext code = jpick_one(line, "exitCode");
+
+		r->seen = true;
+		r->failed = !(code.n == 1 && code.p[0] == '0');
+		take(&r->session, jpick_one(line, "sessionId"), WORD_MAX);
+	}
+}
+
 void agent_result_line(struct agent_result *r, enum agent_format format, const char *text, size_t n)
 {
 	const struct jtext line = {text, n};
@@ -212,7 +229,9 @@ void agent_result_line(struct agent_result *r, enum agent_format format, const c
 	case AGENT_FORMAT_OPENCODE:
 		opencode_line(r, type, line);
 		break;
-	case AGENT_FORMAT_COPILOT: /* says nothing of it in a headless run */
+	case AGENT_FORMAT_COPILOT:
+		copilot_line(r, type, line);
+		break;
 	case AGENT_FORMAT_NONE:
 		break;
 	}
@@ -220,7 +239,7 @@ void agent_result_line(struct agent_result *r, enum agent_format format, const c
 
 bool agent_result_ok(const struct agent_result *r, enum agent_format format, int exit_code)
 {
-	if (format == AGENT_FORMAT_NONE || format == AGENT_FORMAT_COPILOT)
+	if (format == AGENT_FORMAT_NONE)
 		return exit_code == 0;
 	return exit_code == 0 && r->seen && !r->failed;
 }

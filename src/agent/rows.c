@@ -12,6 +12,14 @@ static const char *const none[] = {NULL};
 
 /* ---- Claude Code ---- */
 
+/* What models are called there is the user's choice, not the program's. */
+#define MODELS_OF(provider)                                                                        \
+	{provider, "ANTHROPIC_MODEL", "{option:model}"},                                           \
+	{provider, "ANTHROPIC_SMALL_FAST_MODEL", "{option:small_model}"},                          \
+	{provider, "ANTHROPIC_DEFAULT_OPUS_MODEL", "{option:opus_model}"},                         \
+	{provider, "ANTHROPIC_DEFAULT_SONNET_MODEL", "{option:sonnet_model}"},                     \
+	{provider, "ANTHROPIC_DEFAULT_HAIKU_MODEL", "{option:haiku_model}"}
+
 static const struct agent_env claude_env[] = {
 	/* No telemetry, no updates, no feature flags: one host, the provider's. */
 	{NULL, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"},
@@ -30,16 +38,17 @@ static const struct agent_env claude_env[] = {
 	{"bedrock", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", "1"},
 	{"bedrock", "ANTHROPIC_BEDROCK_BASE_URL", "{endpoint}/{phantom}"},
 	{"bedrock", "AWS_REGION", "{option:region}"},
-	{"bedrock", "ANTHROPIC_MODEL", "{option:model}"},
-	{"bedrock", "ANTHROPIC_SMALL_FAST_MODEL", "{option:small_model}"},
+	MODELS_OF("bedrock"),
 	{"vertex", "CLAUDE_CODE_USE_VERTEX", "1"},
 	{"vertex", "CLAUDE_CODE_SKIP_VERTEX_AUTH", "1"},
 	{"vertex", "ANTHROPIC_VERTEX_BASE_URL", "{endpoint}/{phantom}/v1"},
 	{"vertex", "ANTHROPIC_VERTEX_PROJECT_ID", "{option:project}"},
 	{"vertex", "CLOUD_ML_REGION", "{option:region}"},
+	MODELS_OF("vertex"),
 	{"foundry", "CLAUDE_CODE_USE_FOUNDRY", "1"},
 	{"foundry", "ANTHROPIC_FOUNDRY_BASE_URL", "{endpoint}"},
 	{"foundry", "ANTHROPIC_FOUNDRY_API_KEY", "{phantom}"},
+	MODELS_OF("foundry"),
 	{0},
 };
 
@@ -228,8 +237,8 @@ static const struct agent rows[] = {
 /* clang-format on */
 
 /* As constants, for tables of the command line. */
-const char *const agent_words[] = {"claude",   "codex",	  "gemini",
-				   "opencode", "copilot", "command", NULL};
+const char *const agent_words[] = {"claude",  "codex",	 "gemini", "opencode",
+				   "copilot", "command", NULL};
 _Static_assert(ARRAY_SIZE(agent_words) == ARRAY_SIZE(rows) + 1, "one word per row");
 
 const struct agent *const agent_rows = rows;

@@ -47,33 +47,40 @@ static bool member(const char **p, const char *end, struct jtext *key, struct jt
 	return true;
 }
 
+bool jpick_member(struct jtext object, size_t *at, struct jtext *key, struct jtext *value)
+{
+	const char *end = object.p + object.n, *p;
+
+	if (!jtext_is_object(object))
+		return false;
+	p = space(object.p + (*at ? *at : 1), end);
+	if (*at && p < end && *p == ',')
+		p = space(p + 1, end);
+	if (p == end || *p == '}' || !member(&p, end, key, value))
+		return false;
+	*at = (size_t)(p - object.p);
+	return true;
+}
+
 bool jpick(struct jtext object, const char *const *names, struct jtext *ret, size_t n)
 {
-	const char *p = object.p, *end = p + object.n;
-	size_t lengths[JPICK_MAX];
+	struct jtext key, value;
+	size_t lengths[JPICK_MAX], at = 0;
+	const char *end;
 
 	assert(n <= JPICK_MAX);
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = (struct jtext){0};
 		lengths[i] = strlen(names[i]);
 	}
-	if (!jtext_is_object(object))
-		return false;
-	for (p = space(p + 1, end); p < end && *p != '}'; p = space(p, end)) {
-		struct jtext key, value;
-
-		if (!member(&p, end, &key, &value))
-			return false;
+	while (jpick_member(object, &at, &key, &value))
 		for (size_t i = 0; i < n; i++)
 			if (lengths[i] == key.n && memcmp(names[i], key.p, key.n) == 0)
 				ret[i] = value;
-		p = space(p, end);
-		if (p < end && *p == ',')
-			p++;
-		else if (p == end || *p != '}')
-			return false;
-	}
-	return p < end;
+	if (!jtext_is_object(object))
+		return false;
+	end = space(object.p + (at ? at : 1), object.p + object.n);
+	return end < object.p + object.n && *end == '}';
 }
 
 struct jtext jpick_one(struct jtext object, const char *name)

@@ -24,6 +24,9 @@ struct jtext jpick_one(struct jtext object, const char *name);
 /* Goes through an array: *at begins as 0; false: it is over, or no array. */
 bool jpick_each(struct jtext array, size_t *at, struct jtext *ret);
 
+/* The same for the members of an object; the key comes without its quotes. */
+bool jpick_member(struct jtext object, size_t *at, struct jtext *key, struct jtext *value);
+
 static inline bool jtext_is_string(struct jtext t)
 {
 	return t.n && t.p[0] == '"';

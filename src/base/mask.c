@@ -139,12 +139,22 @@ static bool is_secret_word(const char *p, size_t n)
 	return has_start(p, n) || (!looks_like_path(p, n) && is_random(p, n));
 }
 
+/* '=' splits: "--key=abc…" is two words, and at the end of base64 it is no loss. */
+static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			   "+/_.-";
+
+bool mask_in_word(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("+/_.-", c));
+}
+
+bool mask_is_key_word(const char *p, size_t n)
+{
+	return has_start(p, n);
+}
+
 static bool any_word(const char *value, bool (*is)(const char *p, size_t n))
 {
-	/* '=' splits: "--key=abc…" is two words, and at the end of base64 it is no loss. */
-	static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				   "+/_.-";
-
 	for (const char *p = value; *p;) {
 		size_t n = strspn(p, word);
 

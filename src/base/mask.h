@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Values that are not to be shown whole: by the name of their variable (API_KEY, DB_PASSWORD,
@@ -11,6 +12,10 @@
 bool mask_is_secret(const char *name, const char *value);
 /* Only what cannot well be anything else: keys by what vendors begin them with, private keys. */
 bool mask_is_key(const char *value);
+/* The same for whoever goes through a text word by word: what a word is made of, and whether one
+ * is a vendor's key. */
+bool mask_in_word(char c);
+bool mask_is_key_word(const char *word, size_t n);
 
 /* The first 7 and the last 4 characters with "…" between; "***" where there are 11 or fewer. The
  * caller frees it. What is no UTF-8 counts byte by byte. */

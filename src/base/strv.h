@@ -16,6 +16,7 @@ void strv_push(struct strv *s, const char *str);
 void strv_take(struct strv *s, char *str); /* takes ownership */
 void strv_pushf(struct strv *s, const char *fmt, ...) printf_like(2, 3);
 void strv_extend(struct strv *s, const struct strv *from);
+void strv_sort(struct strv *s); /* by bytes */
 bool strv_has(const struct strv *s, const char *str);
 /* Splits on one character; empty parts are dropped. */
 void strv_split(struct strv *s, const char *str, char sep);

@@ -91,7 +91,7 @@ static int cmd_prune_run(struct cli *cli, void *args_, int argc, char **argv)
 	int r = places_find(&p, &cli->err), failed = 0;
 
 	if (r == 0)
-		r = store_list(&p, &names, &cli->err);
+		r = store_names(&p, &names, &cli->err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < names.n; i++) {

@@ -31,11 +31,10 @@ static int record(struct cli *cli, const struct settings_sources *from, struct t
 	bool yes = cli->yes;
 	int r;
 
-	if (!yes && !ask_possible())
-		return err_usage(&cli->err,
-				 "there is no terminal to ask on; read %s, then add --yes",
-				 from->project);
 	r = trust_show(cli, &from->src, t);
+	if (r == 0 && !yes && !ask_possible())
+		return err_usage(&cli->err,
+				 "there is no terminal to ask on; if you agree, add --yes");
 	if (r == 0 && !yes)
 		r = ask("Trust exactly this content?", false, &yes, &cli->err);
 	if (r < 0)

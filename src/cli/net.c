@@ -104,11 +104,20 @@ static int of_next(struct cli *cli, const struct settings *s, struct sandbox_spe
 {
 	const struct build_input in = {
 		.places = &s->places, .config = s->config, .environ = environ};
+	cleanup_free char *notice = NULL;
+	const struct agent *a = NULL;
+	struct err unusable = {0};
 	int r;
 
 	*ret = spec_new();
 	r = build_identity(&in, *ret, &cli->err);
-	return r < 0 ? r : build_net(*ret, &in, &cli->err);
+	if (r == 0)
+		r = build_agent_find(&in, &a, &cli->err);
+	if (r < 0)
+		return r;
+	/* A login that cannot be used is a matter of the next start, not of its rules. */
+	(void)build_cred(*ret, &in, a, &notice, &unusable);
+	return build_net(*ret, &in, &cli->err);
 }
 
 int net_effective(struct cli *cli, const char *name, struct sandbox_spec **ret,

@@ -111,8 +111,7 @@ static int read_profile(const struct config_sources *src, const char *name,
 	if (r < 0)
 		return r;
 	if (!*ret)
-		return err_usage(err, "profile: there is no profile '%s'; put it at %s/%s.yaml",
-				 name, src->profile_dir ? src->profile_dir : "profiles", name);
+		return err_wrap(err, profile_unknown(&dirs, name, err), "profile");
 	if (file_profile(*ret))
 		return merge_fail_at(
 			err, err_usage(err, "a profile cannot name a profile; remove it"), *ret,

@@ -61,12 +61,22 @@ static void set_item_origin(struct merge *m, enum key_id id, size_t i, const str
 	items->v[i] = origin_text(w);
 }
 
+/* What may be shown of a source: somebody may have put the credential itself there. */
+static size_t source_kind(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	return colon ? (size_t)(colon - text) : 0;
+}
+
 /* A check's verdict as an error. What follows the '=' of an env.set may be a secret. */
 static int check_word(struct merge *m, const char *(*check)(const char *s), const char *text,
 		      const struct where *w, const char *key)
 {
 	const char *wrong = check(text);
-	size_t show = check == check_env_entry ? strcspn(text, "=") : strlen(text);
+	size_t show = check == check_env_entry ? strcspn(text, "=")
+		      : check == check_source  ? source_kind(text)
+					       : strlen(text);
 
 	if (!wrong)
 		return 0;

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/suggest.h"
 #include "config/scan.h" /* limits of a file, names of keys */
 
 #define TEMPLATE_MAX (64 * KiB)
@@ -131,6 +132,30 @@ void profile_list_free(struct profile *p, size_t n)
 	free(p);
 }
 
+int profile_unknown(const struct profile_dirs *dirs, const char *name, struct err *err)
+{
+	struct profile *list = NULL;
+	const char **names, *near;
+	struct err ignored = {0};
+	size_t n = 0;
+
+	(void)profile_list(dirs, &list, &n, &ignored);
+	names = xcalloc(n, sizeof(*names));
+	for (size_t i = 0; i < n; i++)
+		names[i] = list[i].name;
+	near = suggest(name, names, n);
+	if (near)
+		(void)err_usage(err, "there is no profile '%s'; did you mean '%s'?", name, near);
+	else
+		(void)err_usage(err,
+				"there is no profile '%s'; 'ralph profile ls' lists them, 'ralph "
+				"profile new %s' makes it",
+				name, name);
+	free(names);
+	profile_list_free(list, n);
+	return -EINVAL;
+}
+
 int profile_read(const struct profile_dirs *dirs, const char *name, char **ret_path,
 		 struct buf *ret_text, struct err *err)
 {
@@ -141,8 +166,7 @@ int profile_read(const struct profile_dirs *dirs, const char *name, char **ret_p
 		return r;
 	path = profile_path(dirs, name);
 	if (!path)
-		return err_usage(err, "there is no profile '%s'; 'ralph profile ls' lists them",
-				 name);
+		return profile_unknown(dirs, name, err);
 	r = path_read(AT_FDCWD, path, ret_text);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read '%s'", path);

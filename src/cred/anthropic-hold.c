@@ -35,8 +35,10 @@ static int key_load(struct cred *c, bool again, struct err *err)
 	cleanup_secret char *key = NULL;
 	int r;
 
-	/* The environment does not change under us, a keyring seldom; a command costs a process. */
-	if (c->value && !again && now_ms() - c->loaded_ms < HELPER_KEEP_MS)
+	/* A command costs its user something; a variable does not change, and what was stored may
+	 * be gone by now. */
+	if (c->value && !again && !cred_source_is(c->source, "store") &&
+	    now_ms() - c->loaded_ms < HELPER_KEEP_MS)
 		return 0;
 	r = settings ? run_helper(c, settings, &key, err) : cred_source_read(c, &key, err);
 	if (r < 0)

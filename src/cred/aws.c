@@ -8,7 +8,7 @@
 #include "cred/run.h"
 #include "cred/token.h"
 
-#define AWS_MS (30 * 1000) /* it may talk to the SSO service */
+#define AWS_MS (60 * 1000) /* it may talk to the SSO service */
 #define OLD_AWS 2	   /* exit code of one that does not know the command */
 
 void aws_keys_done(struct aws_keys *k)

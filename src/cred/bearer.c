@@ -5,7 +5,7 @@
 #include "cred/rows.h"
 #include "cred/run.h"
 
-#define GH_MS (10 * 1000)
+#define GH_MS (30 * 1000)
 
 static const char *const nothing[] = {NULL};
 

@@ -6,7 +6,7 @@
 #include "cred/rows.h"
 #include "cred/run.h"
 
-#define AWS_CONFIG_MS (15 * 1000)
+#define AWS_CONFIG_MS (60 * 1000)
 
 /*
  * Answers of models, and the profiles by which models are named, which another host lists. Nothing

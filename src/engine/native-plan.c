@@ -23,9 +23,9 @@ static const enum guest_mount_kind kinds[] = {
 	[SPEC_DIR] = GUEST_DIR,
 	[SPEC_MASK] = GUEST_MASK,
 	[SPEC_RO] = GUEST_REMOUNT_RO,
-	[SPEC_PIN] = GUEST_BIND_RW,
-	[SPEC_PROTECT] = GUEST_BIND_RO,
-	[SPEC_HIDE] = GUEST_MASK,
+	[SPEC_PIN] = GUEST_PIN,
+	[SPEC_PROTECT] = GUEST_PROTECT,
+	[SPEC_HIDE] = GUEST_HIDE,
 };
 static_assert(ARRAY_SIZE(kinds) == SPEC_MOUNT_N, "one row per kind");
 
@@ -37,7 +37,8 @@ static uint32_t default_mode(enum spec_mount_kind kind)
 static void plan_mount(struct native *n, const struct spec_mount *m)
 {
 	struct guest_mount *g = &n->root.mounts[n->root.n_mounts];
-	const char *source = m->kind == SPEC_FILE ? m->data : m->source;
+	bool self = m->kind == SPEC_PIN || m->kind == SPEC_PROTECT;
+	const char *source = m->kind == SPEC_FILE ? m->data : self ? NULL : m->source;
 
 	if (kinds[m->kind] == GUEST_MOUNT_N)
 		return;
@@ -140,6 +141,8 @@ static void put_mount(const struct guest_mount *m, FILE *out)
 		[GUEST_FILE] = "file",	       [GUEST_COPY] = "copy",
 		[GUEST_DIR] = "dir",	       [GUEST_MASK] = "mask",
 		[GUEST_MASK_DIR] = "mask-dir", [GUEST_REMOUNT_RO] = "remount-ro",
+		[GUEST_PIN] = "pin",	       [GUEST_PROTECT] = "protect",
+		[GUEST_HIDE] = "hide",
 	};
 
 	static_assert(ARRAY_SIZE(words) == GUEST_MOUNT_N, "one word per kind");

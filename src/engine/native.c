@@ -216,6 +216,20 @@ static void wait_for_end(struct native *n)
 	child_done(&n->bwrap);
 }
 
+/*
+ * Whoever lets go of a mount namespace last clears it away, which takes a while; it need not be the
+ * guest, whose end is waited for. The descriptor goes with this process.
+ */
+static void keep_mounts(struct native *n)
+{
+	char path[64];
+
+	if (n->init_pid <= 0 || n->mounts >= 0)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)n->init_pid);
+	n->mounts = open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static void native_kill(struct engine *e)
 {
 	struct native *n = native_of(e);
@@ -223,6 +237,7 @@ static void native_kill(struct engine *e)
 	if (n->bwrap.pid <= 0)
 		return;
 	(void)native_init_pid(e);
+	keep_mounts(n);
 	if (n->init_pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, n->init_pidfd, SIGKILL, NULL, 0);
 	else
@@ -249,7 +264,7 @@ static void native_init(struct engine *e)
 
 	strv_init(&n->args);
 	n->bwrap = (struct child){.pid = -1, .pidfd = -1};
-	n->line = n->status = n->complaint = n->init_pidfd = -1;
+	n->line = n->status = n->complaint = n->init_pidfd = n->mounts = -1;
 }
 
 static void native_done(struct engine *e)
@@ -262,6 +277,7 @@ static void native_done(struct engine *e)
 	closep(&n->status);
 	closep(&n->complaint);
 	closep(&n->init_pidfd);
+	closep(&n->mounts);
 	free(n->cgroup_name);
 	cgroup_done(&n->cgroup);
 	cgroup_support_done(&n->support);

@@ -24,6 +24,7 @@ struct native {
 	int complaint;	/* bwrap's stderr */
 	pid_t init_pid; /* the guest, seen from here; 0 until bwrap has told */
 	int init_pidfd;
+	int mounts; /* its mount namespace, once it is to end */
 };
 
 static inline struct native *native_of(struct engine *e)

@@ -13,34 +13,39 @@ enum place {
 };
 
 static const struct {
-	uint8_t in, is;
+	uint8_t in, is, n;
 	const char *key;
 } keys[] = {
-	{AT_ROOT, AT_WRAP, "message"},
-	{AT_ROOT, AT_WRAP, "response"},
-	{AT_ROOT, AT_MODEL, "model"},
-	{AT_ROOT, AT_MODEL, "modelVersion"},
-	{AT_ROOT, AT_USAGE, "usage"},
-	{AT_ROOT, AT_USAGE, "usageMetadata"},
-	{AT_ROOT, AT_USAGE, "amazon-bedrock-invocationMetrics"},
-	{AT_USAGE, AT_COUNT + COUNT_INPUT, "input_tokens"},
-	{AT_USAGE, AT_COUNT + COUNT_INPUT, "prompt_tokens"},
-	{AT_USAGE, AT_COUNT + COUNT_INPUT, "promptTokenCount"},
-	{AT_USAGE, AT_COUNT + COUNT_INPUT, "inputTokenCount"},
-	{AT_USAGE, AT_COUNT + COUNT_OUTPUT, "output_tokens"},
-	{AT_USAGE, AT_COUNT + COUNT_OUTPUT, "completion_tokens"},
-	{AT_USAGE, AT_COUNT + COUNT_OUTPUT, "candidatesTokenCount"},
-	{AT_USAGE, AT_COUNT + COUNT_OUTPUT, "outputTokenCount"},
-	{AT_USAGE, AT_COUNT + COUNT_CACHE_READ, "cache_read_input_tokens"},
-	{AT_USAGE, AT_COUNT + COUNT_CACHE_READ, "cacheReadInputTokenCount"},
-	{AT_USAGE, AT_COUNT + COUNT_CACHE_WRITE, "cache_creation_input_tokens"},
-	{AT_USAGE, AT_COUNT + COUNT_CACHE_WRITE, "cacheWriteInputTokenCount"},
-	{AT_USAGE, AT_COUNT + COUNT_CACHED, "cachedContentTokenCount"},
-	{AT_USAGE, AT_COUNT + COUNT_TOOL_INPUT, "toolUsePromptTokenCount"},
-	{AT_USAGE, AT_COUNT + COUNT_THOUGHTS, "thoughtsTokenCount"},
-	{AT_USAGE, AT_DETAILS, "input_tokens_details"},
-	{AT_USAGE, AT_DETAILS, "prompt_tokens_details"},
-	{AT_DETAILS, AT_COUNT + COUNT_CACHED, "cached_tokens"},
+#define ROW(in, is, key)                                                                           \
+	{                                                                                          \
+		in, is, sizeof(key) - 1, key                                                       \
+	}
+	ROW(AT_ROOT, AT_WRAP, "message"),
+	ROW(AT_ROOT, AT_WRAP, "response"),
+	ROW(AT_ROOT, AT_MODEL, "model"),
+	ROW(AT_ROOT, AT_MODEL, "modelVersion"),
+	ROW(AT_ROOT, AT_USAGE, "usage"),
+	ROW(AT_ROOT, AT_USAGE, "usageMetadata"),
+	ROW(AT_ROOT, AT_USAGE, "amazon-bedrock-invocationMetrics"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_INPUT, "input_tokens"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_INPUT, "prompt_tokens"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_INPUT, "promptTokenCount"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_INPUT, "inputTokenCount"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_OUTPUT, "output_tokens"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_OUTPUT, "completion_tokens"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_OUTPUT, "candidatesTokenCount"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_OUTPUT, "outputTokenCount"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_CACHE_READ, "cache_read_input_tokens"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_CACHE_READ, "cacheReadInputTokenCount"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_CACHE_WRITE, "cache_creation_input_tokens"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_CACHE_WRITE, "cacheWriteInputTokenCount"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_CACHED, "cachedContentTokenCount"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_TOOL_INPUT, "toolUsePromptTokenCount"),
+	ROW(AT_USAGE, AT_COUNT + COUNT_THOUGHTS, "thoughtsTokenCount"),
+	ROW(AT_USAGE, AT_DETAILS, "input_tokens_details"),
+	ROW(AT_USAGE, AT_DETAILS, "prompt_tokens_details"),
+	ROW(AT_DETAILS, AT_COUNT + COUNT_CACHED, "cached_tokens"),
+#undef ROW
 };
 
 void meter_doc_start(struct meter *m)
@@ -58,7 +63,8 @@ static uint8_t place_of(const struct meter_doc *d)
 	/* A wrapper holds what a document holds, but no wrapper. */
 	in = in == AT_WRAP ? AT_ROOT : in;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (keys[i].in == in && jscan_is(&d->j, keys[i].key))
+		if (keys[i].in == in && keys[i].n == d->j.len && !d->j.cut &&
+		    memcmp(keys[i].key, d->j.text, d->j.len) == 0)
 			return keys[i].is;
 	return AT_NOTHING;
 }

@@ -20,7 +20,8 @@ struct needles {
 	struct needle list[NEEDLES_MAX];
 	uint16_t first[HASHES]; /* whose window ends with such a block */
 	uint8_t shift[HASHES];	/* how far the window may move on */
-	uint64_t begins[4];	/* a bit for each first byte */
+	uint64_t begins[4];	/* a bit for each first byte, */
+	uint64_t holds[4];	/* and for each that is in any */
 };
 
 static unsigned int hash(const char *p)
@@ -146,6 +147,10 @@ static void index_needles(struct needles *s)
 		s->window = s->list[i].n < s->window ? s->list[i].n : s->window;
 		s->longest = s->list[i].n > s->longest ? s->list[i].n : s->longest;
 		s->begins[c / 64] |= (uint64_t)1 << (c % 64);
+		for (size_t at = 0; at < s->list[i].n; at++) {
+			c = (unsigned char)s->list[i].p[at];
+			s->holds[c / 64] |= (uint64_t)1 << (c % 64);
+		}
 	}
 	if (s->window > UINT8_MAX)
 		s->window = UINT8_MAX;
@@ -244,14 +249,22 @@ size_t needles_find(const struct needles *s, const char *p, size_t n, size_t *re
 	return n;
 }
 
+static bool has(const uint64_t *set, char c)
+{
+	unsigned char u = (unsigned char)c;
+
+	return set[u / 64] >> (u % 64) & 1;
+}
+
 size_t needles_tail(const struct needles *s, const char *p, size_t n)
 {
-	size_t at = n > s->longest - 1 ? n - (s->longest - 1) : 0;
+	size_t least = n > s->longest - 1 ? n - (s->longest - 1) : 0, at = n;
 
+	/* Mostly the last byte is in none of them: the end of a line, of an object. */
+	while (at > least && has(s->holds, p[at - 1]))
+		at--;
 	for (; at < n; at++) {
-		unsigned char c = (unsigned char)p[at];
-
-		if (!(s->begins[c / 64] >> (c % 64) & 1))
+		if (!has(s->begins, p[at]))
 			continue;
 		for (size_t i = 0; i < s->n; i++)
 			if (s->list[i].n > n - at && memcmp(s->list[i].p, p + at, n - at) == 0)

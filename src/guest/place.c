@@ -29,15 +29,25 @@ void site_tidy(struct site *p)
 	p->dir = -1;
 }
 
-int place_lookup(int root, const char *path, int flags)
+static int lookup(int root, const char *path, int flags, uint64_t resolve)
 {
 	const struct open_how how = {
 		.flags = (uint64_t)flags | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
 	};
 	long fd = syscall(SYS_openat2, root, *path ? path : "/", &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;
+}
+
+int place_lookup(int root, const char *path, int flags)
+{
+	return lookup(root, path, flags, 0);
+}
+
+int place_lookup_plain(int root, const char *path, int flags)
+{
+	return lookup(root, path, flags, RESOLVE_NO_SYMLINKS);
 }
 
 static int open_at(int dir, const char *name, int flags, mode_t mode)

@@ -34,3 +34,5 @@ void site_tidy(struct site *p);
 
 /* Looks path up as if root were "/". */
 int place_lookup(int root, const char *path, int flags);
+/* The same without any link on the way or at the end. */
+int place_lookup_plain(int root, const char *path, int flags);

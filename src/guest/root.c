@@ -205,6 +205,29 @@ static int make_readonly(struct builder *b, const char *target)
 	return r;
 }
 
+static int bind_self(struct builder *b, const char *target, uint64_t attributes)
+{
+	int at = place_lookup_plain(b->site.root, target, O_PATH), tree, r;
+
+	tree = at < 0 ? at : mount_clone(at);
+	r = tree < 0 ? tree : mount_restrict(tree, attributes);
+	if (r == 0)
+		r = mount_attach(tree, at);
+	site_changed(&b->site);
+	return r;
+}
+
+static int hide_file(struct builder *b, const char *target)
+{
+	int at = place_lookup_plain(b->site.root, target, O_PATH), tree, r;
+
+	if (at == -ENOENT)
+		return 0; /* gone meanwhile, and nothing of it is to be made */
+	tree = at < 0 ? at : mount_clone(b->null);
+	r = tree < 0 ? tree : mount_restrict(tree, PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+	return r < 0 ? r : mount_attach(tree, at);
+}
+
 static int make(struct builder *b, const struct guest_mount *m)
 {
 	switch (m->kind) {
@@ -230,6 +253,12 @@ static int make(struct builder *b, const struct guest_mount *m)
 		return mask_file(b, m->target);
 	case GUEST_MASK_DIR:
 		return mask_dir(b, m->target);
+	case GUEST_PIN:
+		return bind_self(b, m->target, PLAIN);
+	case GUEST_PROTECT:
+		return bind_self(b, m->target, PLAIN | MOUNT_ATTR_RDONLY);
+	case GUEST_HIDE:
+		return hide_file(b, m->target);
 	case GUEST_REMOUNT_RO:
 		return make_readonly(b, m->target);
 	case GUEST_MOUNT_N:

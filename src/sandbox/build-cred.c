@@ -183,6 +183,18 @@ static int add_file(struct sandbox_spec *s, const struct probing *p, const char 
 	return 0;
 }
 
+/* Where the user's own programs send the key is not where a sandbox's requests go by themselves. */
+static void note_base_url(const struct build_input *in, const struct probing *p, const char *name,
+			  char **notice)
+{
+	const char *url = cred_host_env(&p->host, "ANTHROPIC_BASE_URL");
+
+	if (url && streq(name, "anthropic") && !in->config->providers.anthropic.origin)
+		build_notice(notice,
+			     "ANTHROPIC_BASE_URL of your environment is not used; for requests "
+			     "to go there set providers.anthropic.origin");
+}
+
 /* A service of the agent's, or a name that a rule or the user's settings use. */
 static int add(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
 	       const char *name, char **notice, struct err *err)
@@ -207,6 +219,7 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	case CRED_FOUND:
 		if (ref.warning)
 			build_notice(notice, "%s", ref.warning);
+		note_base_url(in, p, name, notice);
 		return add_ref(s, in, &ref, said, err);
 	case CRED_UNUSABLE:
 		break;

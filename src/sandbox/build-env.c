@@ -112,7 +112,8 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 		if (!name || !*name)
 			return err_usage(err, "env.set: '%s' is not NAME=VALUE", entry);
 		if (is_fixed(name))
-			return err_usage(err, "env.set: %s is ralph's own in a sandbox", name);
+			return err_usage(
+				err, "env.set: %s is ralph's own in a sandbox; take it out", name);
 		r = refuse_check(name, eq + 1, &c->env.refuse, config_item_origin(c, "env.set", i),
 				 err);
 		if (r < 0)

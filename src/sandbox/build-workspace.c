@@ -104,7 +104,8 @@ static void add_own(struct sandbox_spec *s, const char *rel)
 	struct stat st;
 
 	if (lstat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-		(void)spec_mount_add(s, SPEC_PIN, path, path, "the loop's word to the agent");
+		spec_mount_add(s, SPEC_BIND_RW, path, path, "the loop's word to the agent")
+			->of_tree = true;
 }
 
 int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,

@@ -136,17 +136,24 @@ static int add_user_mounts(struct sandbox_spec *s, const struct build_input *in,
 		cleanup_free char *real = NULL;
 		int r = path_real(m->path, &real, err);
 
+		if (r == -ENOENT || r == -ENOTDIR)
+			r = err_usage(err, "'%s' does not exist; make it, or take it out", m->path);
 		if (r < 0)
-			return err_wrap(err, r, "mounts");
+			return err_wrap(err, r, "%s: mounts",
+					config_item_origin(in->config, "mounts", i));
 		/* Whoever could write there could widen every sandbox. */
 		if (m->writable &&
 		    (path_under(in->places->state, real) || path_under(real, in->places->state) ||
 		     path_under(in->places->config, real) || path_under(real, in->places->config)))
 			return err_usage(err,
-					 "mounts: '%s' holds ralph's own state or configuration",
-					 m->path);
+					 "%s: mounts: '%s' holds ralph's own state or "
+					 "configuration, which a sandbox must not write",
+					 config_item_origin(in->config, "mounts", i), m->path);
 		(void)spec_mount_add(s, m->writable ? SPEC_BIND_RW : SPEC_BIND_RO, real,
-				     m->target ? m->target : m->path, "asked for by the user");
+				     m->target ? m->target : m->path,
+				     tools_is_private(real, in->places->home)
+					     ? "asked for by you: such places hold credentials"
+					     : "asked for by you");
 		if (m->writable)
 			r = build_guard(s, in, NULL, real, m->target ? m->target : m->path, err);
 		if (r < 0)

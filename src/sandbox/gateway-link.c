@@ -13,12 +13,16 @@
 #include "sandbox/supervisor.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "sandbox/net.h"
+
+#define LAST_WORDS_MS 1000 /* of a gateway that is told to end */
 
 int gateway_link_plan(struct supervisor *s, struct err *err)
 {
@@ -223,10 +227,40 @@ void gateway_link_policy(struct supervisor *s)
 		on_end(s);
 }
 
+/*
+ * What it still has to say: it may have sent the last answer of a command and not yet told of it,
+ * and what that answer used counts against the budget. End of stream ends it; it tells before.
+ */
+static void hear_out(struct supervisor *s)
+{
+	struct gateway_link *g = &s->gateway;
+	uint64_t now = now_ms(), deadline = now + LAST_WORDS_MS;
+
+	if (g->sock < 0 || s->remove || shutdown(g->sock, SHUT_WR) < 0)
+		return;
+	for (; now < deadline; now = now_ms()) {
+		struct pollfd p = {.fd = g->sock, .events = POLLIN};
+		cleanup_wire_msg struct wire_msg m;
+		int r;
+
+		wire_msg_init(&m);
+		if (poll(&p, 1, (int)(deadline - now)) <= 0)
+			return;
+		r = wire_recv(g->sock, &m);
+		if (r == 0 || (r < 0 && r != -EAGAIN))
+			return;
+		if (r > 0 && (unsigned)m.type == GW_EVENT)
+			on_event(s, &m);
+		else if (r > 0 && (unsigned)m.type == GW_USAGE)
+			usage_link_report(s, &m);
+	}
+}
+
 void gateway_link_stop(struct supervisor *s)
 {
 	if (s->ev)
 		close_listeners(s);
+	hear_out(s);
 	closep(&s->gateway.sock);
 	child_done(&s->gateway.child);
 }

@@ -13,7 +13,7 @@
  * A start has no time to look at every file of a large tree: from the top, so many directories, so
  * deep. What lies deeper is watched for at the end (see surface-walk.c), which is no mount.
  */
-#define DIRS_MAX 384
+#define DIRS_MAX 200
 #define DEPTH_MAX 5
 #define NAMES_MAX 4096 /* of one directory */
 #define INDEX_MAX (64 * MiB)

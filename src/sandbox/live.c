@@ -90,7 +90,8 @@ void live_ahead(int *conn, const struct places *p, const char *name)
 	bool cleaned = false;
 
 	/* What a killed one left is cleared away before the spec says what is there. */
-	if (runtime_exists(p, name) && (live_clean(p, name, &cleaned, &ignored) < 0 || !cleaned))
+	if (runtime_exists(p, name) &&
+	    (live_clean(p, name, false, &cleaned, &ignored) < 0 || !cleaned))
 		closep(conn); /* there seems to be a live one */
 	else if (*conn < 0)
 		(void)new_supervisor(p, name, conn, &ignored);
@@ -390,12 +391,12 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	return r == -ESTALE ? 0 : r; /* it removed itself */
 }
 
-int live_clean(const struct places *p, const char *name, bool *ret_cleaned, struct err *err)
+int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	int r = store_open(p, name, false, &e, err);
 
-	*ret_cleaned = false;
+	*ret_found = false;
 	if (r == 0)
 		r = store_lock(p, &e, 0, err);
 	if (r == 0)
@@ -404,8 +405,11 @@ int live_clean(const struct places *p, const char *name, bool *ret_cleaned, stru
 		return 0;
 	if (r < 0 || !store_was_killed(&e))
 		return r;
-	clean_stale(p, &e);
-	*ret_cleaned = true;
+	*ret_found = true;
+	if (!dry) {
+		clean_stale(p, &e);
+		store_mark(&e, false);
+	}
 	return 0;
 }
 

@@ -53,8 +53,10 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 int live_remove(const struct places *p, const char *name, bool force, struct err *err);
 
 /* Clears away what a killed supervisor of NAME left, if one did; a live one is left alone, and one
- * that is being started or removed too. */
-int live_clean(const struct places *p, const char *name, bool *ret_cleaned, struct err *err);
+ * that is being started or removed too. *ret_found: there was something; with dry nothing is done
+ * about it. */
+int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found,
+	       struct err *err);
 
 /* Ports of a live sandbox on the host's loopback. *ret: {"ports": [{"host", "inside"}]}, NULL when
  * it is not live. */

@@ -1,5 +1,6 @@
 #include "sandbox/runtime.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "sandbox/name.h"
 
 #define BACKLOG 128
 
@@ -108,6 +110,23 @@ int runtime_connect(const struct places *p, const char *name, int *ret, struct e
 			       "others; look who made it, and remove it",
 			       p->runtime);
 	return err_sys(err, -r, "cannot reach sandbox '%s'", name);
+}
+
+int runtime_list(const struct places *p, struct strv *ret, struct err *err)
+{
+	cleanup_fd int own = open_own(AT_FDCWD, p->runtime);
+	DIR *d = own < 0 ? NULL : opendir(p->runtime);
+	struct dirent *de;
+
+	if (own == -ENOENT)
+		return 0;
+	if (!d)
+		return err_sys(err, own < 0 ? -own : errno, "cannot open '%s'", p->runtime);
+	while ((de = readdir(d)))
+		if (name_valid(de->d_name))
+			strv_push(ret, de->d_name);
+	(void)closedir(d);
+	return 0;
 }
 
 bool runtime_exists(const struct places *p, const char *name)

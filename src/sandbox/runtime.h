@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/strv.h"
 #include "sandbox/places.h"
 
 #include <stdbool.h>
@@ -10,6 +11,8 @@
 int runtime_listen(const struct places *p, const char *name, int *ret, struct err *err);
 /* *ret is -1 when the sandbox is not live. A directory that others could have made is an error. */
 int runtime_connect(const struct places *p, const char *name, int *ret, struct err *err);
+/* The names that have a directory; those of another user's making are left out. */
+int runtime_list(const struct places *p, struct strv *ret, struct err *err);
 /* Something is there for a live sandbox of this name, or was left. */
 bool runtime_exists(const struct places *p, const char *name);
 void runtime_remove(const struct places *p, const char *name);

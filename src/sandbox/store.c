@@ -279,24 +279,16 @@ int store_remove(const struct places *p, const char *name, struct err *err)
 }
 
 /* ".NAME.PID" whose process is gone: a removal that was killed. */
-static void finish_removal(const struct places *p, const char *entry)
+static bool is_leftover(const char *entry)
 {
-	cleanup_free char *path = xasprintf("%s/sandboxes/%s", p->state, entry);
 	const char *dot = strrchr(entry, '.');
-	struct err ignored;
 	uint64_t pid;
 
-	if (dot == entry || parse_uint(dot + 1, 1, INT32_MAX, &pid) < 0 || kill((pid_t)pid, 0) == 0)
-		return;
-	(void)path_remove_tree(AT_FDCWD, path, &ignored);
+	return entry[0] == '.' && dot != entry && parse_uint(dot + 1, 1, INT32_MAX, &pid) == 0 &&
+	       kill((pid_t)pid, 0) < 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-int store_list(const struct places *p, struct strv *out, struct err *err)
+static int scan(const struct places *p, struct strv *names, struct strv *leftovers, struct err *err)
 {
 	cleanup_free char *path = store_dir(p);
 	DIR *dir = opendir(path);
@@ -306,11 +298,35 @@ int store_list(const struct places *p, struct strv *out, struct err *err)
 		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot open '%s'", path);
 	while ((de = readdir(dir)))
 		if (name_valid(de->d_name))
-			strv_push(out, de->d_name);
-		else if (de->d_name[0] == '.' && de->d_name[1] != '.' && de->d_name[1])
-			finish_removal(p, de->d_name);
+			strv_push(names, de->d_name);
+		else if (is_leftover(de->d_name))
+			strv_take(leftovers, path_join(path, de->d_name));
 	(void)closedir(dir);
-	if (out->n)
-		qsort(out->v, out->n, sizeof(char *), by_name);
+	strv_sort(names);
 	return 0;
+}
+
+int store_list(const struct places *p, struct strv *out, struct err *err)
+{
+	cleanup_strv struct strv leftovers = {0};
+	struct err ignored = {0};
+	int r = scan(p, out, &leftovers, err);
+
+	for (size_t i = 0; i < leftovers.n; i++)
+		(void)path_remove_tree(AT_FDCWD, leftovers.v[i], &ignored);
+	return r;
+}
+
+int store_names(const struct places *p, struct strv *out, struct err *err)
+{
+	cleanup_strv struct strv ignored = {0};
+
+	return scan(p, out, &ignored, err);
+}
+
+int store_leftovers(const struct places *p, struct strv *out, struct err *err)
+{
+	cleanup_strv struct strv ignored = {0};
+
+	return scan(p, &ignored, out, err);
 }

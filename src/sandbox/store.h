@@ -61,6 +61,10 @@ int store_destroy(const struct places *p, const char *doomed, struct err *err);
 int store_remove(const struct places *p, const char *name, struct err *err); /* both */
 /* All names, sorted. What a removal that was killed left is removed on the way. */
 int store_list(const struct places *p, struct strv *out, struct err *err);
+int store_names(const struct places *p, struct strv *out, struct err *err); /* removes nothing */
+
+/* What killed removals left, as store_list() would remove it; as paths. */
+int store_leftovers(const struct places *p, struct strv *out, struct err *err);
 
 /* Whose sandbox NAME is: the path of its workspace; NULL when there is no such record. */
 char *store_owner(const struct places *p, const char *name);

@@ -21,15 +21,20 @@
 enum guest_mount_kind {
 	GUEST_BIND_RO, /* the host's `source` at target, with all that is mounted below it */
 	GUEST_BIND_RW,
-	GUEST_TMPFS,	  /* of that size (0: the kernel's own limit) and mode */
-	GUEST_PROC,	  /* of this pid namespace */
-	GUEST_DEVICES,	  /* null, zero, full, random, urandom, tty and terminals of its own */
-	GUEST_SYMLINK,	  /* with the text `source` */
-	GUEST_FILE,	  /* with the content `source` */
-	GUEST_COPY,	  /* of the host's file `source`, as it is now */
-	GUEST_DIR,	  /* with that mode */
-	GUEST_MASK,	  /* a file is covered by one that nobody can open */
-	GUEST_MASK_DIR,	  /* a directory is covered by an empty one */
+	GUEST_TMPFS,	/* of that size (0: the kernel's own limit) and mode */
+	GUEST_PROC,	/* of this pid namespace */
+	GUEST_DEVICES,	/* null, zero, full, random, urandom, tty and terminals of its own */
+	GUEST_SYMLINK,	/* with the text `source` */
+	GUEST_FILE,	/* with the content `source` */
+	GUEST_COPY,	/* of the host's file `source`, as it is now */
+	GUEST_DIR,	/* with that mode */
+	GUEST_MASK,	/* a file is covered by one that nobody can open */
+	GUEST_MASK_DIR, /* a directory is covered by an empty one */
+	/* Of what an agent may have written and another may be changing now: no link is followed,
+	 * and nothing is made. */
+	GUEST_PIN,	  /* what is at target is bound on itself, so that it stays there */
+	GUEST_PROTECT,	  /* the same, read-only */
+	GUEST_HIDE,	  /* a file, if it is there, is covered by one that nobody can open */
 	GUEST_REMOUNT_RO, /* what is at target by then is read-only from then on */
 	GUEST_MOUNT_N,
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Claude Code with each login of the host.
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load agents
 
 edits() {
@@ -62,4 +62,22 @@ edited() {
 		'send:\x03' 'expect:again to exit' 'send:\x03' -- claude
 	lacks "$(cat "$T/screen")" "Do you want to use this API key"
 	only_the_provider
+}
+
+@test "the search finds a login that is inside" {
+	login claude oauth
+	settings "credentials: [{name: anthropic, way: mount}]"
+	has "$(bed "$RALPH" run -n "$BOX" --agent claude -- python3 search.py files "$(rev <<<"$REAL")")" .credentials.json
+}
+
+@test "hooks and settings of the workspace cannot take back what is managed" {
+	login claude oauth
+	mkdir "$WS/.claude"
+	echo '{"skipWebFetchPreflight": false}' >"$WS/.claude/settings.json"
+	steps '[{"call": ["WebFetch", {"url": "https://llm.test:9543/", "prompt": "what is there?"}]}, {"say": "It is done."}]'
+	bed "$RALPH" run -n "$BOX" claude . -- -p 'fetch it' >"$T/out" 2>"$T/err" </dev/null 3>&-
+	has "$(cat "$T/out")" "It is done."
+	# It would ask api.anthropic.com about the host first.
+	lacks "$(events)" '"host":"api.anthropic.com"'
+	event '"verdict":"deny"' '"host":"llm.test"'
 }

@@ -97,7 +97,8 @@ watch_file() {
 }
 
 all_went_on() {
-	wait "$BOX1" && wait "$BOX2" || fail "$(cat "$T"/box?.out)"
+	wait "$BOX1" || fail "$(cat "$T/box1.out")" || return
+	wait "$BOX2" || fail "$(cat "$T/box2.out")" || return
 	wait "$CLAUDE" || fail "claude: $(cat "$T/claude.out")"
 	has "$(cat "$T/box1.out")" 200
 	has "$(cat "$T/box2.out")" 200

@@ -26,7 +26,7 @@ agents_setup() {
 	echo '[]' >"$BED/steps.json"
 	bed python3 "$NETBED/upstream-llm.py" "$BED" 8.8.4.4 9543 >"$BED/upstream.out" 2>&1 3>&- &
 	wait_until test -e "$BED/upstream.ready" || fail "$(cat "$BED/upstream.out")"
-	settings
+	settings ''
 	export PATH=$HOME/.npm-global/bin:$PATH
 	cp "$AGENTS_DIR/search.py" "$WS/search.py"
 	stamped
@@ -51,7 +51,7 @@ teardown() {
 	agents_teardown
 }
 
-# settings [YAML]: every provider is the scripted one, trusted by its own authority.
+# settings YAML: every provider is the scripted one, trusted by its own authority.
 settings() {
 	local p
 	{
@@ -59,7 +59,7 @@ settings() {
 		for p in anthropic bedrock openai gemini; do
 			echo "  $p: {origin: 'https://llm.test:9543', ca_file: '$BED/ca.pem'}"
 		done
-		printf '%s\n' "${1:-}"
+		printf '%s\n' "$1"
 	} >"$XDG_CONFIG_HOME/ralph/config.yaml"
 }
 

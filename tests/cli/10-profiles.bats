@@ -160,3 +160,18 @@ limit() {
 	ralph run -- sh -c 'mkdir -p ~/.local/bin; printf "#!/bin/sh\necho own" >~/.local/bin/own-tool; chmod +x ~/.local/bin/own-tool'
 	same own "$(ralph run -p mine -- own-tool)"
 }
+
+@test 'a mount that is not there is an error of the settings, with its place' {
+	mkdir -p "$XDG_CONFIG_HOME/ralph/profiles"
+	printf 'agent: command\nmounts:\n  - {path: ~/nothing}\n' >"$XDG_CONFIG_HOME/ralph/profiles/mine.yaml"
+	must_exit 2 ralph run -p mine -- touch ran 2>"$T/err"
+	has "$(cat "$T/err")" "mine.yaml:3: mounts: '$HOME/nothing' does not exist"
+	[ ! -e ran ]
+}
+
+@test 'a profile that is misspelt: the one that was meant is named' {
+	must_exit 2 ralph run -p nodde -- true 2>"$T/err"
+	has "$(cat "$T/err")" "there is no profile 'nodde'; did you mean 'node'?"
+	must_exit 2 ralph profile show nodde 2>"$T/err"
+	has "$(cat "$T/err")" "did you mean 'node'?"
+}

@@ -101,7 +101,7 @@ compare() {
 @test 'nothing is started or made by an audit' {
 	ralph audit >/dev/null
 	ralph audit --json >/dev/null
-	[ ! -e "$XDG_STATE_HOME/ralph" ]
+	[ ! -e "$XDG_STATE_HOME/ralph/sandboxes" ]
 	same '' "$(ralph ls -q)"
 }
 
@@ -162,6 +162,12 @@ compare() {
 	lacks "$(cat "$T/screen" "$T/audit.json" "$T/facts/all")" 01-zzz
 }
 
+@test 'a place that holds credentials is called so when it is mounted' {
+	mkdir -p "$HOME/.ssh" "$XDG_CONFIG_HOME/ralph"
+	echo 'mounts: [{path: ~/.ssh}]' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	COLUMNS=200 ralph audit | grep -E "$HOME/.ssh +asked for by you: such places hold$"
+}
+
 @test 'a variable of the host cannot act on the terminal' {
 	export EVIL=$'a\033]52;c;aGk=\007b\033[2J\u202ec'
 	ralph audit --pass EVIL >"$T/screen"
@@ -192,7 +198,7 @@ compare() {
 	for answer in 'n\n' 'No\n' '\x04'; do
 		must_exit 125 on_terminal 'expect:Proceed' "send:$answer" 'expect:nothing was started' -- "$RALPH" run -- touch ran
 		[ ! -e ran ]
-		[ ! -e "$XDG_STATE_HOME/ralph" ]
+		[ ! -e "$XDG_STATE_HOME/ralph/sandboxes" ]
 	done
 }
 
@@ -212,7 +218,7 @@ compare() {
 	must_exit 2 ralph run -t -- touch ran </dev/null 2>"$T/err"
 	has "$(cat "$T/err")" --yes
 	[ ! -e ran ]
-	[ ! -e "$XDG_STATE_HOME/ralph" ]
+	[ ! -e "$XDG_STATE_HOME/ralph/sandboxes" ]
 	ralph run --yes -t -- touch ran </dev/null 2>/dev/null
 	[ -e ran ]
 }

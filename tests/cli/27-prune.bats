@@ -102,3 +102,40 @@ aged() {
 	same 0 "$bad"
 	same "p-w3-${WS##*-} p-w4-${WS##*-}" "$(ralph ls -q | xargs)"
 }
+
+@test 'gc clears what killed removals and supervisors left, and trust in what is gone; it says so' {
+	local name="p-k-${WS##*-}" state=$XDG_STATE_HOME/ralph
+
+	mkdir -p "$HOME/t/.ralph"
+	echo 'env: {pass: [A]}' >"$HOME/t/.ralph/config.yaml"
+	ralph trust --yes "$HOME/t" 2>/dev/null
+	rm -r "$HOME/t"
+	ralph run -d -n "$name"
+	kill -9 "$(ralph inspect --json "$name" | get 'j["live"]["supervisor"]')"
+	wait_until is "$name" state stopped
+	mkdir -p "$state/sandboxes/.p-half.4194000/home/x"
+	ralph gc -n >"$T/would"
+	[ -d "$state/sandboxes/.p-half.4194000" ]
+	ralph gc >"$T/did"
+	diff <(sed 's/^would remove/removed/' "$T/would") "$T/did"
+	grep -Fx "removed half-removed sandbox: $state/sandboxes/.p-half.4194000" "$T/did"
+	grep -Fx "removed remains of a killed supervisor: $name" "$T/did"
+	grep -Fx "removed trust in a project that is gone: $HOME/t" "$T/did"
+	same 3 "$(wc -l <"$T/did")"
+	same '[]' "$(ralph gc --json)"
+	same '[]' "$(ralph trust --list --json)"
+	same "$name" "$(ralph ls -q)"
+	same works "$(ralph run -n "$name" -- echo works)"
+}
+
+@test 'gc leaves live sandboxes, stopped ones and trusted projects alone' {
+	mkdir .ralph
+	echo 'env: {pass: [A]}' >.ralph/config.yaml
+	ralph trust --yes 2>/dev/null
+	ralph run -n "p-off-${WS##*-}" -- true
+	ralph run -d -n "p-on-${WS##*-}"
+	same '' "$(ralph gc)"
+	is "p-on-${WS##*-}" state running
+	same there "$(ralph exec "p-on-${WS##*-}" echo there)"
+	same 2 "$(ralph ls -q | wc -l)"
+}

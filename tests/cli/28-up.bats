@@ -49,7 +49,7 @@ on_terminal() {
 
 @test 'up takes settings, a name and a path; --dry-run starts nothing' {
 	mkdir "$HOME/p"
-	has "$(ralph --dry-run up "$HOME/p")" "bind $HOME/p $HOME/p"
+	has "$(ralph --dry-run up "$HOME/p")" "$HOME/p"
 	[ ! -e "$XDG_STATE_HOME/ralph/sandboxes" ]
 	same "u-${WS##*-}" "$(ralph up -d -n "u-${WS##*-}" -e A=1 --net none "$HOME/p")"
 	same none "$(ralph inspect --json "u-${WS##*-}" | get 'j["network"]["tier"]')"

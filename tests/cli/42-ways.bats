@@ -23,7 +23,7 @@ way() {
 	has "$output" sk-ant-oat01-real
 	# Only this file of the directory.
 	echo secret >"$HOME/.claude/history.jsonl"
-	same .credentials.json "$(ralph run -- sh -c "ls -A '$HOME/.claude' | grep -v -e '^projects' -e '^settings' -e lock")"
+	must_fail ralph run -- cat "$HOME/.claude/history.jsonl"
 	ralph run -- sh -c "echo '{\"changed\":1}' >'$FILE'"
 	same '{"changed":1}' "$(cat "$FILE")"
 }

@@ -144,6 +144,14 @@ agent() {
 	has "$(ralph run --agent claude -- sh -c 'echo $ANTHROPIC_API_KEY')" "ralph-phantom"
 }
 
+@test "ralph net check knows what the agent may reach" {
+	export RALPH_AGENT=claude
+	must_exit 0 ralph net check platform.claude.com
+	export ANTHROPIC_API_KEY=some-key
+	must_fail ralph net check platform.claude.com
+	must_fail ralph net check api.anthropic.com
+}
+
 @test "the user's own value of an agent's variable holds" {
 	same "0" "$(ralph run --agent claude -e DISABLE_AUTOUPDATER=0 -- sh -c 'echo $DISABLE_AUTOUPDATER')"
 }

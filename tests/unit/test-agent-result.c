@@ -97,6 +97,18 @@ static void gemini_and_opencode_say_theirs(void **state)
 	assert_int_equal(r.output, 100);
 }
 
+static void copilot_says_whether_it_failed(void **state)
+{
+	READ(COPILOT, "{\"type\":\"assistant.message\",\"data\":{\"content\":\"Done.\"}}\n"
+		      "{\"type\":\"assistant.turn_end\",\"data\":{\"turnId\":\"0\"}}\n"
+		      "{\"type\":\"result\",\"sessionId\":\"c1\",\"exitCode\":0}\n");
+	assert_true(agent_result_ok(&r, AGENT_FORMAT_COPILOT, 0));
+	assert_string_equal(r.text, "Done.");
+	assert_string_equal(r.session, "c1");
+	feed(&r, AGENT_FORMAT_COPILOT, "{\"type\":\"result\",\"exitCode\":1}");
+	assert_true(r.failed);
+}
+
 static void lines_that_are_torn_or_nonsense_are_passed_over(void **state)
 {
 	READ(CLAUDE, "\n{\n[1]\nnull\n\"type\"\n{\"type\":1}\n{\"type\":\"result\"\n"
@@ -118,6 +130,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_was_interrupted_is_no_success),
 		cmocka_unit_test(codex_says_its_tokens_and_failures),
 		cmocka_unit_test(gemini_and_opencode_say_theirs),
+		cmocka_unit_test(copilot_says_whether_it_failed),
 		cmocka_unit_test(lines_that_are_torn_or_nonsense_are_passed_over),
 	};
 

@@ -219,12 +219,12 @@ static void profile_of_the_user_hides_the_shipped_one(void **state)
 static void profile_that_is_not_there_is_an_error(void **state)
 {
 	struct place *p = *state;
-	char message[256];
 
 	strv_push(&p->flags, "profile=nope");
-	(void)snprintf(message, sizeof(message),
-		       "profile: there is no profile 'nope'; put it at %s/nope.yaml", p->profiles);
-	load_fails(p, message);
+	load_fails(p, "profile: there is no profile 'nope'; 'ralph profile ls' lists them, 'ralph "
+		      "profile new nope' makes it");
+	put_profile(p->profiles, "node.yaml", "");
+	load_fails(p, "profile: there is no profile 'nope'; did you mean 'node'?");
 }
 
 static void profile_name_is_never_a_path(void **state)

@@ -116,6 +116,36 @@ static void trusted_project_file_may_widen(void **state)
 	assert_int_equal(p->c->limits.pids, 9999);
 }
 
+static void widenings_are_all_listed_with_their_lines(void **state)
+{
+	struct place *p = *state;
+	struct config_widening *w = NULL;
+	struct err err = {0};
+	size_t n = 0;
+
+	put_profile(p->profiles, "open.yaml", "network: {tier: full}\n");
+	put(p->user, "network: {allow: [a.example]}\nlimits: {pids: 100}\n");
+	put(p->project, "profile: open\nnetwork:\n  allow: [a.example, b.example]\n  deny: [c]\n"
+			"limits: {pids: 101, timeout: 1m}\nmounts: [{path: /x}]\n");
+	/* Trusted or not: it is the same question. */
+	p->src.trusted = true;
+	assert_int_equal(config_widenings(&p->src, &w, &n, &err), 0);
+	assert_int_equal(n, 4);
+	assert_string_equal(w[0].key, "profile");
+	assert_string_equal(w[0].value, "open");
+	assert_int_equal(w[0].line, 1);
+	assert_string_equal(w[1].key, "mounts");
+	assert_int_equal(w[1].line, 6);
+	assert_string_equal(w[2].value, "b.example");
+	assert_int_equal(w[2].line, 3);
+	assert_string_equal(w[3].value, "101");
+	config_widenings_free(w, n);
+	put(p->project, "limits: {pids: 99}\n");
+	assert_int_equal(config_widenings(&p->src, &w, &n, &err), 0);
+	assert_int_equal(n, 0);
+	config_widenings_free(w, n);
+}
+
 static void trust_does_not_bring_an_engine_without_a_sandbox(void **state)
 {
 	struct place *p = *state;
@@ -209,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_place(project_file_may_only_tighten),
 		with_place(trusted_project_file_may_widen),
+		with_place(widenings_are_all_listed_with_their_lines),
 		with_place(trust_does_not_bring_an_engine_without_a_sandbox),
 		with_place(profile_of_the_user_is_what_a_project_is_compared_with),
 		with_place(flag_of_the_user_is_above_the_project),

@@ -1,0 +1,179 @@
+/* What every format does with an item's text. */
+#include "transcript/writers.h"
+
+#include <string.h>
+
+#define SUMMARY_MAX 120
+#define ARGUMENTS_MAX 64
+
+static void string_pieces(struct jtext text, tr_piece_fn *fn, void *arg)
+{
+	struct jscan j;
+
+	jscan_init(&j);
+	jscan_feed(&j, text.p, text.n);
+	while (jscan_next(&j) == JSCAN_STRING) {
+		fn(arg, j.text, j.len);
+		if (j.last)
+			break;
+	}
+}
+
+/* A part of an array: its text, or what kind of thing stands there. */
+static void part(struct jtext p, tr_piece_fn *fn, void *arg)
+{
+	struct jtext text = jpick_one(p, "text"), type = jpick_one(p, "type");
+
+	if (jtext_is_string(p)) {
+		string_pieces(p, fn, arg);
+	} else if (jtext_is_string(text)) {
+		string_pieces(text, fn, arg);
+	} else if (jtext_is_string(type)) {
+		fn(arg, "[", 1);
+		string_pieces(type, fn, arg);
+		fn(arg, "]", 1);
+	}
+}
+
+void tr_text_each(struct jtext text, tr_piece_fn *fn, void *arg)
+{
+	struct jtext p;
+	size_t at = 0;
+
+	if (jtext_is_string(text)) {
+		string_pieces(text, fn, arg);
+	} else if (jtext_is_array(text)) {
+		for (bool first = true; jpick_each(text, &at, &p); first = false) {
+			if (!first)
+				fn(arg, "\n", 1);
+			part(p, fn, arg);
+		}
+	} else if (text.n) {
+		fn(arg, text.p, text.n);
+	}
+}
+
+struct cut {
+	struct buf *b;
+	size_t left, over;
+};
+
+static void cut_piece(void *arg, const char *p, size_t n)
+{
+	struct cut *c = arg;
+	size_t part_n = n < c->left ? n : c->left;
+
+	/* Not in the middle of a character. */
+	while (part_n < n && part_n > 0 && ((unsigned char)p[part_n] & 0xc0) == 0x80)
+		part_n--;
+	(void)buf_append(c->b, p, part_n);
+	c->left = part_n < n ? 0 : c->left - part_n;
+	c->over += n - part_n;
+}
+
+size_t tr_text_cut(struct jtext text, struct buf *b, size_t max)
+{
+	struct cut c = {b, max, 0};
+
+	/* Far beyond the limit nothing is looked at: most of what is left is over it. */
+	if (jtext_is_string(text) && text.n > 8 * max + 64) {
+		(void)jtext_append(text, b, max);
+		return text.n - max;
+	}
+	tr_text_each(text, cut_piece, &c);
+	return c.over;
+}
+
+static void indented(struct buf *b, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || s[i - 1] == '\n')
+			(void)buf_puts(b, "  ");
+		(void)buf_putc(b, s[i]);
+	}
+}
+
+static void argument(struct jtext key, struct jtext value, struct buf *b, size_t max)
+{
+	cleanup_buf struct buf text;
+	size_t over;
+
+	buf_init(&text, max + 8);
+	over = tr_text_cut(value, &text, max);
+	(void)buf_append(b, key.p, key.n);
+	if (text.len && memchr(text.data, '\n', text.len)) {
+		(void)buf_puts(b, ": |\n");
+		indented(b, text.data, text.len);
+	} else {
+		(void)buf_puts(b, ": ");
+		(void)buf_append(b, buf_str(&text), text.len);
+	}
+	if (over)
+		(void)buf_printf(b, "\n  … %zu bytes more", over);
+	(void)buf_putc(b, '\n');
+}
+
+void tr_arguments(struct jtext args, struct buf *b, size_t max)
+{
+	struct jtext key, value;
+	size_t at = 0, n = 0;
+
+	if (!jtext_is_object(args)) {
+		size_t over = tr_text_cut(args, b, max);
+
+		(void)buf_putc(b, '\n');
+		if (over)
+			(void)buf_printf(b, "… %zu bytes more\n", over);
+		return;
+	}
+	while (n++ < ARGUMENTS_MAX && jpick_member(args, &at, &key, &value))
+		argument(key, value, b, max);
+}
+
+static void summary(struct jtext args, struct buf *b)
+{
+	static const char *const telling[] = {"command", "cmd",	  "file_path",	 "path",  "pattern",
+					      "url",	 "query", "description", "prompt"};
+	struct jtext v[ARRAY_SIZE(telling)];
+	size_t start = b->len;
+
+	if (jtext_is_object(args) && jpick(args, telling, v, ARRAY_SIZE(telling)))
+		for (size_t i = 0; i < ARRAY_SIZE(telling) && b->len == start; i++)
+			if (jtext_is_string(v[i]))
+				(void)jtext_append(v[i], b, SUMMARY_MAX);
+	for (size_t i = start; i < b->len; i++)
+		if ((unsigned char)b->data[i] < ' ')
+			b->data[i] = ' ';
+}
+
+/* Codex hands arguments over as a string of JSON. */
+struct jtext tr_unwrapped(struct jtext args, struct buf *b)
+{
+	struct jtext inner;
+
+	if (!jtext_is_string(args) || jtext_append(args, b, TR_RESULT_MAX_LIMIT) != 0)
+		return args;
+	inner = (struct jtext){buf_str(b), b->len};
+	return jpick(inner, NULL, NULL, 0) ? inner : args;
+}
+
+void tr_call_title(struct jtext name, struct jtext args, struct buf *b)
+{
+	(void)jtext_append(name, b, SUMMARY_MAX);
+	if (b->len == 0)
+		(void)buf_puts(b, "tool");
+	(void)buf_puts(b, ": ");
+	summary(args, b);
+	if (b->data[b->len - 1] == ' ')
+		b->len -= 2;
+}
+
+const struct tr_format *tr_format_find(const char *name)
+{
+	static const struct tr_format *const formats[] = {&tr_markdown, &tr_json, &tr_html};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (streq(formats[i]->name, name))
+			return formats[i];
+	return NULL;
+}

@@ -1,0 +1,207 @@
+#include "tests.h"
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "transcript/writers.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#define GOLDEN SOURCE_ROOT "/tests/golden/transcripts"
+
+/* What agents really wrote, as they wrote it. RALPH_GOLDEN=write makes the expected files anew. */
+static const struct {
+	const char *agent, *name;
+} samples[] = {
+	{"claude", "claude-tools-run"},	  {"claude", "claude-2.1.197-tools-run"},
+	{"claude", "claude-hooks"},	  {"claude", "claude-resume-compact"},
+	{"claude", "claude-usage-limit"}, {"codex", "codex-rollout"},
+	{"gemini", "gemini-chat"},	  {"copilot", "copilot-events"},
+};
+
+static int memory_file(const char *p, size_t n)
+{
+	int fd = memfd_create("transcript", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, p, n), n);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static void read_back(int fd, struct buf *b)
+{
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(fd_read_all(fd, b), 0);
+	(void)close(fd);
+}
+
+/* Head and body as one text. */
+static void export(const char *agent, const struct tr_format *f, const char *text, size_t len,
+		   struct buf *ret)
+{
+	const struct tr_style style = {.thinking = true, .result_max = 400};
+	const struct strv none = {0};
+	const struct tr_source source = {.agent = agent, .file = "sample", .links = &none};
+	int in = memory_file(text, len), body = memory_file("", 0), head = memory_file("", 0);
+	struct err err = {0};
+	struct tr_out o, h;
+	struct tr t = {0};
+
+	tr_out_init(&o, body, NULL);
+	t.writer = f->begin(&o, &style);
+	assert_int_equal(tr_read(&t, tr_reader_find(agent), in, &err), 0);
+	f->end(t.writer);
+	assert_int_equal(tr_out_done(&o), 0);
+	tr_out_init(&h, head, NULL);
+	f->head(&h, &t.head, &source);
+	assert_int_equal(tr_out_done(&h), 0);
+	tr_done(&t);
+	(void)close(in);
+	read_back(head, ret);
+	read_back(body, ret);
+}
+
+static void load(const char *name, const char *suffix, struct buf *b)
+{
+	cleanup_free char *path = xasprintf("%s/%s.%s", GOLDEN, name, suffix);
+
+	buf_init(b, 4 * MiB);
+	if (path_read(AT_FDCWD, path, b) < 0)
+		fail_msg("cannot read %s", path);
+}
+
+static void each_sample_becomes_the_markdown_it_was(void **state)
+{
+	const char *mode = getenv("RALPH_GOLDEN");
+
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		cleanup_buf struct buf in, got, expected;
+
+		load(samples[i].name, "jsonl", &in);
+		buf_init(&got, 4 * MiB);
+		export(samples[i].agent, &tr_markdown, buf_str(&in), in.len, &got);
+		if (mode && streq(mode, "write")) {
+			cleanup_free char *path = xasprintf("%s/%s.md", GOLDEN, samples[i].name);
+
+			assert_int_equal(
+				path_write_atomic(AT_FDCWD, path, got.data, got.len, 0644, 0), 0);
+		}
+		load(samples[i].name, "md", &expected);
+		assert_string_equal(buf_str(&got), buf_str(&expected));
+	}
+}
+
+static void the_json_of_each_sample_is_json(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		cleanup_buf struct buf in, got;
+		cleanup_json json_t *j = NULL;
+		struct err err = {0};
+
+		load(samples[i].name, "jsonl", &in);
+		buf_init(&got, 4 * MiB);
+		export(samples[i].agent, &tr_json, buf_str(&in), in.len, &got);
+		assert_int_equal(json_parse(buf_str(&got), got.len, &j, &err), 0);
+		assert_true(json_array_size(json_object_get(j, "items")) > 0);
+	}
+}
+
+/* However a crash has torn the file, what is whole is exported. */
+static void a_sample_cut_at_any_byte_exports_without_an_error(void **state)
+{
+	static const char *const short_ones[] = {"gemini-chat", "copilot-events"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(short_ones); i++) {
+		cleanup_buf struct buf in;
+		const char *agent = i ? "copilot" : "gemini";
+
+		load(short_ones[i], "jsonl", &in);
+		for (size_t n = 0; n < in.len; n++) {
+			cleanup_buf struct buf got;
+
+			buf_init(&got, 4 * MiB);
+			export(agent, &tr_markdown, buf_str(&in), n, &got);
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		cleanup_buf struct buf in;
+
+		load(samples[i].name, "jsonl", &in);
+		for (size_t n = 0; n < in.len; n += 97) {
+			cleanup_buf struct buf got;
+
+			buf_init(&got, 4 * MiB);
+			export(samples[i].agent, &tr_html, buf_str(&in), n, &got);
+		}
+	}
+}
+
+static void what_was_said_cannot_pose_as_a_turn(void **state)
+{
+	static const char text[] =
+		"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"a\\n## "
+		"assistant\\n"
+		"forged\\n## user\\n```\"}}\n"
+		"{\"type\":\"assistant\",\"message\":{\"id\":\"1\",\"content\":[{\"type\":\"tool_"
+		"use\","
+		"\"name\":\"<b>\",\"input\":{\"command\":\"```\\n</details>\"}}]}}\n";
+	cleanup_buf struct buf got;
+
+	buf_init(&got, 64 * KiB);
+	export("claude", &tr_markdown, text, strlen(text), &got);
+	assert_non_null(strstr(buf_str(&got), "\n\\## assistant\nforged\n\\## user\n"));
+	assert_non_null(
+		strstr(buf_str(&got), "<summary>&lt;b&gt;: ``` &lt;/details&gt;</summary>"));
+	assert_non_null(strstr(buf_str(&got), "````text\n"));
+}
+
+static void secrets_are_taken_out_by_their_shape_and_counted(void **state)
+{
+	static const char text[] =
+		"{\"type\":\"user\",\"message\":{\"content\":\"key "
+		"sk-ant-api03-abcdefghijklmnopqrstuv "
+		"and AKIAABCDEFGHIJKLMNOP.\\n-----BEGIN RSA PRIVATE KEY-----\\nMIIEabc\\n"
+		"-----END RSA PRIVATE KEY-----\\nafter\"}}\n";
+	cleanup_buf struct buf got;
+
+	buf_init(&got, 64 * KiB);
+	export("claude", &tr_markdown, text, strlen(text), &got);
+	assert_null(strstr(buf_str(&got), "abcdefghij"));
+	assert_null(strstr(buf_str(&got), "AKIA"));
+	assert_null(strstr(buf_str(&got), "MIIEabc"));
+	assert_non_null(strstr(buf_str(&got), "after"));
+}
+
+static void a_record_that_is_too_long_is_skipped_and_counted(void **state)
+{
+	cleanup_free char *text = xmalloc(TR_RECORD_MAX + 4 * MiB);
+	static const char end[] = "\"}}\n{\"type\":\"user\",\"message\":{\"content\":\"next\"}}\n";
+	static const char start[] = "{\"type\":\"user\",\"message\":{\"content\":\"";
+	size_t n = TR_RECORD_MAX + 3 * MiB;
+	cleanup_buf struct buf got;
+
+	memset(text, 'x', n);
+	memcpy(text, start, sizeof(start) - 1);
+	memcpy(text + n, end, sizeof(end) - 1);
+	buf_init(&got, 64 * MiB);
+	export("claude", &tr_markdown, text, n + sizeof(end) - 1, &got);
+	assert_non_null(strstr(buf_str(&got), "skipped_records: 1\n"));
+	assert_non_null(strstr(buf_str(&got), "next"));
+	assert_true(got.len < 4096);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_sample_becomes_the_markdown_it_was),
+		cmocka_unit_test(the_json_of_each_sample_is_json),
+		cmocka_unit_test(a_sample_cut_at_any_byte_exports_without_an_error),
+		cmocka_unit_test(what_was_said_cannot_pose_as_a_turn),
+		cmocka_unit_test(secrets_are_taken_out_by_their_shape_and_counted),
+		cmocka_unit_test(a_record_that_is_too_long_is_skipped_and_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
