@@ -82,8 +82,8 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 }
 
 static int run_again(struct cli *cli, const struct run_args *args, struct settings *s,
-		     const struct build *b, const struct strv *argv, uint32_t consent,
-		     int *ahead, int *ret_code)
+		     const struct build *b, const struct strv *argv, uint32_t consent, int *ahead,
+		     int *ret_code)
 {
 	int r = -EAGAIN;
 
@@ -188,9 +188,9 @@ static const char run_details[] =
 	"unless --rm was. A command that gets a terminal is run only after you have\n"
 	"seen what it will have and said yes; see 'ralph audit'.\n"
 	"\n"
-	"With the name of an agent instead, that agent is run, with the host's login and\n"
-	"without its key: 'ralph run claude', 'ralph run codex . -- --help'. 'ralph\n"
-	"claude' is the same; with --agent, CMD runs in that agent's sandbox.";
+	"With the name of an agent instead, that agent is run, with the host's login\n"
+	"and without its key: 'ralph run claude', 'ralph run codex . -- --help'.\n"
+	"'ralph claude' is the same; with --agent, CMD runs in that agent's sandbox.";
 
 static const char *const agent_aliases[] = {"claude",	"codex",   "gemini",
 					    "opencode", "copilot", NULL};

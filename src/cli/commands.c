@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&cmd_stop,
 	&cmd_rm,
 	&cmd_cp,
+	&cmd_ports,
 	&cmd_prune,
 	&cmd_gc,
 	&cmd_preflight,

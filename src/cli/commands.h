@@ -21,6 +21,8 @@ extern const struct command cmd_inspect;
 extern const struct command cmd_logout;
 extern const struct command cmd_ls;
 extern const struct command cmd_net;
+extern const struct command cmd_profile;
+extern const struct command cmd_ports;
 extern const struct command cmd_preflight;
 extern const struct command cmd_profile;
 extern const struct command cmd_prune;

@@ -149,8 +149,8 @@ const struct cred_provider cred_anthropic_key = {
 	.service = SERVICE,
 	.origin = ORIGIN,
 	.endpoint = SERVICE,
-	/* On a terminal Claude Code asks whether to use a key it does not know, and knows one by its
-	 * last 20 characters: with these in its settings it need not ask. */
+	/* On a terminal Claude Code asks whether to use a key it does not know, and knows one by
+	 * its last 20 characters: with these in its settings it need not ask. */
 	.phantom = "sk-ant-api03-*-ralph-phantom-000000",
 	.login = "export ANTHROPIC_API_KEY=…",
 	.requests = requests,

@@ -64,8 +64,9 @@ static int load_keys(struct cred *c, bool again, struct err *err)
 
 	if (!again && is_current(c, files))
 		return 0;
-	/* An attempt that failed is not repeated for every request, while the old ones last. */
-	if (c->own && now_ms() < c->retry_ms && !cred_expires_within(c, 0))
+	/* While temporary keys last, an attempt that failed is not repeated for every request. Keys
+	 * without an end last as long as aws gives them. */
+	if (c->own && c->expires_ms && now_ms() < c->retry_ms && !cred_expires_within(c, 0))
 		return 0;
 	program = known ? xstrdup(known) : NULL;
 	r = aws_export(c->host, cred_option(c, "profile"), &program, &k, err);

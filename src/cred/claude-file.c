@@ -74,9 +74,8 @@ static char *join_scopes(const json_t *login)
 	return b.len && !b.full ? buf_take(&b) : NULL;
 }
 
-int claude_login_parse(const char *text, size_t len, struct claude_login *ret, struct err *err)
+static int read_login(const char *text, size_t len, struct claude_login *l, struct err *err)
 {
-	cleanup_(claude_login_done) struct claude_login l = {0};
 	cleanup_json json_t *j = NULL;
 	const json_t *when;
 	json_t *login = NULL;
@@ -84,30 +83,41 @@ int claude_login_parse(const char *text, size_t len, struct claude_login *ret, s
 	int r = parse_document(text, len, &j, &login, err);
 
 	if (r == 0)
-		r = take_token(login, "accessToken", &l.access, err);
+		r = take_token(login, "accessToken", &l->access, err);
 	if (r == 0)
-		r = take_token(login, "refreshToken", &l.refresh, err);
+		r = take_token(login, "refreshToken", &l->refresh, err);
 	if (r == 0)
 		r = json_opt_str(login, "clientId", &client, err);
 	if (r == 0)
 		r = json_opt_str(login, "subscriptionType", &subscription, err);
 	if (r < 0)
 		return r;
-	if (!l.access)
+	if (!l->access)
 		return err_set(err, EKEYEXPIRED, "the login in it has ended");
 	when = json_object_get(login, "expiresAt");
 	if (when && !json_is_null(when) && (!json_is_number(when) || json_number_value(when) < 0))
 		return err_set(err, EINVAL, "'expiresAt' is no time");
-	l.expires_ms = json_is_integer(when) ? (uint64_t)json_integer_value(when)
-		       : json_is_real(when) && json_real_value(when) < 1e15
-			       ? (uint64_t)json_real_value(when)
-			       : 0;
-	l.scopes = join_scopes(login);
-	l.subscription = subscription && token_is_sane(subscription) ? xstrdup(subscription) : NULL;
-	l.client_id = client && token_is_sane(client) ? xstrdup(client) : NULL;
-	*ret = l;
-	l = (struct claude_login){0};
+	l->expires_ms = json_is_integer(when) ? (uint64_t)json_integer_value(when)
+			: json_is_real(when) && json_real_value(when) < 1e15
+				? (uint64_t)json_real_value(when)
+				: 0;
+	l->scopes = join_scopes(login);
+	l->subscription =
+		subscription && token_is_sane(subscription) ? xstrdup(subscription) : NULL;
+	l->client_id = client && token_is_sane(client) ? xstrdup(client) : NULL;
 	return 0;
+}
+
+int claude_login_parse(const char *text, size_t len, struct claude_login *ret, struct err *err)
+{
+	struct claude_login l = {0};
+	int r = read_login(text, len, &l, err);
+
+	if (r < 0)
+		claude_login_done(&l);
+	else
+		*ret = l;
+	return r;
 }
 
 static void set_scopes(json_t *login, const char *scopes)

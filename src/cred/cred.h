@@ -63,8 +63,8 @@ struct cred_provider {
 				 found */
 	const char *origin;   /* "https://api.anthropic.com" */
 	const char *endpoint; /* "anthropic": /_ralph/anthropic/ */
-	const char *phantom;  /* how the phantom begins: "sk-ant-oat01-"; what is random stands for a
-				 '*' where there is one */
+	const char *phantom; /* how the phantom begins: "sk-ant-oat01-"; what is random stands for a
+				'*' where there is one */
 	const char *placeholder; /* a variable that clients inside insist on: it gets the phantom;
 				    NULL: none */
 	const char *login;	 /* what a person runs to get it: "claude /login" */

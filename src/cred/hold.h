@@ -93,4 +93,4 @@ int cred_source_read(const struct cred *c, char **ret, struct err *err);
 #define CRED_RENEW_AHEAD_MS (300 * 1000) /* before it expires */
 #define CRED_RETRY_MS (5 * 1000)	 /* after a renewal that failed */
 #define CRED_KEEP_MS (30 * 1000)	 /* of a bearer token, by the gateway */
-#define CRED_COMMAND_MS (15 * 1000)	 /* for a program that gives a credential */
+#define CRED_COMMAND_MS (45 * 1000)	 /* for a program that gives a credential */

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/fd.h"
+#include "guest/dial.h"
 #include "guest/minder.h"
 #include "guest/sweep.h"
 
@@ -308,6 +309,8 @@ static bool hear_supervisor(struct server *sv)
 		r = spawn(sv, &msg, &err);
 	else if (msg.type == WIRE_KILL)
 		r = pass_kill(sv, &msg, &err);
+	else if (msg.type == WIRE_DIAL)
+		dial(sv->g->sock, &msg);
 	else
 		r = err_set(&err, EPROTO, "the guest does not know frame %u", (unsigned)msg.type);
 	/* Id 0 would say that the guest ends; a frame that names no command gets no answer. */

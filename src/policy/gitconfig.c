@@ -58,6 +58,24 @@ static int read_subsection(struct parser *s)
 	}
 }
 
+/* What stands between the name of a section and its ']', in quotes. */
+static int read_quoted(struct parser *s)
+{
+	int r;
+
+	while (peek(s) == ' ' || peek(s) == '\t')
+		s->p++;
+	if (next(s) != '"' || s->has_sub)
+		return -EINVAL;
+	r = read_subsection(s);
+	return r < 0 || next(s) != ']' ? -EINVAL : 0;
+}
+
+static bool is_name(int c)
+{
+	return c >= 0 && (isalnum(c) || c == '-' || c == '.');
+}
+
 /* From behind '[' to behind ']': [name], [name "sub"], and [name.sub] of old. */
 static int read_section(struct parser *s)
 {
@@ -65,26 +83,18 @@ static int read_section(struct parser *s)
 	buf_clear(&s->sub);
 	s->has_sub = false;
 	for (;;) {
-		int c = next(s), r;
+		int c = next(s);
 
 		if (c == ']')
 			return s->section.len ? 0 : -EINVAL;
-		if (c == ' ' || c == '\t') {
-			while (peek(s) == ' ' || peek(s) == '\t')
-				s->p++;
-			if (next(s) != '"' || s->has_sub)
-				return -EINVAL;
-			r = read_subsection(s);
-			return r < 0 || next(s) != ']' ? -EINVAL : 0;
-		}
+		if (c == ' ' || c == '\t')
+			return read_quoted(s);
 		if (c == '.' && !s->has_sub) {
 			s->has_sub = true;
 			continue;
 		}
-		if (c < 0 || !(isalnum(c) || c == '-' || c == '.'))
-			return -EINVAL;
-		r = buf_putc(s->has_sub ? &s->sub : &s->section, (char)tolower(c));
-		if (r < 0)
+		if (!is_name(c) ||
+		    buf_putc(s->has_sub ? &s->sub : &s->section, (char)tolower(c)) < 0)
 			return -EINVAL;
 	}
 }
@@ -94,46 +104,53 @@ static int unescape(int c)
 	return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'b' ? '\b' : c == '\\' || c == '"' ? c : -1;
 }
 
+struct value {
+	bool quoted;
+	size_t keep; /* what must not be trimmed */
+};
+
+/* One character that is neither a quote nor the end; -EINVAL: git would not take it. */
+static int add_char(struct parser *s, struct value *v, int c)
+{
+	if (c == '\\') {
+		c = next(s);
+		if (c == '\n')
+			return 0; /* the value goes on in the next line */
+		c = unescape(c);
+		if (c < 0)
+			return -EINVAL;
+		v->keep = s->value.len + 1;
+	}
+	if (!v->quoted && s->value.len == 0 && (c == ' ' || c == '\t'))
+		return 0;
+	if (c == 0 || buf_putc(&s->value, (char)c) < 0)
+		return -EINVAL;
+	if (v->quoted)
+		v->keep = s->value.len;
+	return 0;
+}
+
 /* One value up to the end of its last line: comments and blanks at the end are not of it. */
 static int read_value(struct parser *s)
 {
-	bool quoted = false;
-	size_t keep = 0; /* what must not be trimmed */
+	struct value v = {0};
+	int c, r = 0;
 
-	for (;;) {
-		int c = next(s);
-
-		if (c < 0 || c == '\n') {
-			if (quoted)
-				return -EINVAL;
-			break;
-		}
-		if (!quoted && (c == '#' || c == ';')) {
+	for (c = next(s); r == 0 && c >= 0 && c != '\n'; c = r == 0 ? next(s) : c) {
+		if (!v.quoted && (c == '#' || c == ';')) {
 			skip_line(s);
 			break;
 		}
 		if (c == '"') {
-			quoted = !quoted;
-			keep = s->value.len;
-			continue;
+			v.quoted = !v.quoted;
+			v.keep = s->value.len;
+		} else {
+			r = add_char(s, &v, c);
 		}
-		if (c == '\\') {
-			c = next(s);
-			if (c == '\n')
-				continue;
-			c = unescape(c);
-			if (c < 0)
-				return -EINVAL;
-			keep = s->value.len + 1;
-		}
-		if (!quoted && s->value.len == 0 && (c == ' ' || c == '\t'))
-			continue;
-		if (c == 0 || buf_putc(&s->value, (char)c) < 0)
-			return -EINVAL;
-		if (quoted)
-			keep = s->value.len;
 	}
-	while (s->value.len > keep && isspace((unsigned char)s->value.data[s->value.len - 1]))
+	if (r < 0 || v.quoted)
+		return -EINVAL;
+	while (s->value.len > v.keep && isspace((unsigned char)s->value.data[s->value.len - 1]))
 		s->value.data[--s->value.len] = '\0';
 	return 0;
 }

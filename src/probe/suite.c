@@ -30,12 +30,12 @@
 #define ROW_MS 8000 /* for one attack, and for all programs together */
 
 struct row {
-	int argc;
 	char *argv[ARGS_MAX + 1];
 	const struct attack *attack;
+	size_t said;
+	int argc;
 	pid_t pid;
 	int fd; /* what it says; -1: it has ended */
-	size_t said;
 	char text[SAID_MAX + 1];
 };
 

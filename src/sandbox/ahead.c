@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -143,11 +144,22 @@ static int take_numbers(const char *name, uint64_t *ret, size_t n)
 	return 0;
 }
 
+/* A pair that this very process made, before it became the command line. Whoever could only set a
+ * variable cannot have the spec and the user's environment sent elsewhere. */
+static bool is_own_pair(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.pid == getpid();
+}
+
 int ahead_take(void)
 {
 	uint64_t fd;
 
-	if (take_numbers(CONN_ENV, &fd, 1) < 0 || fd_set_cloexec((int)fd, true) < 0)
+	if (take_numbers(CONN_ENV, &fd, 1) < 0 || !is_own_pair((int)fd) ||
+	    fd_set_cloexec((int)fd, true) < 0)
 		return -1;
 	return (int)fd;
 }

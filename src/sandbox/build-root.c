@@ -9,14 +9,15 @@
 #include "base/buf.h"
 #include "base/path.h"
 
-#define RUN_SIZE (64 * MiB) /* of /run: sockets and locks, not data */
+#define COPY_MAX (16L * 1024) /* of a file: a larger one takes longer to copy than to mount */
+#define RUN_SIZE (64 * MiB)   /* of /run: sockets and locks, not data */
 
 static const char *const system_dirs[] = {"/usr", "/opt", "/nix/store", "/gnu/store"};
 static const char *const usr_links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 
 /*
- * What programs read in /etc, by purpose. Files are copied at start (cheaper than a mount each,
- * and a snapshot), directories are bound. Nothing here holds secrets: no shadow, no gitconfig,
+ * What programs read in /etc, by purpose. Small files are copied at start (a snapshot), large
+ * ones and directories are bound. Nothing here holds secrets: no shadow, no gitconfig,
  * npmrc, pip.conf or the like, which may.
  */
 static const char *const etc_files[] = {
@@ -40,8 +41,7 @@ static const char *const etc_dirs[] = {
 
 /*
  * The paths that container runtimes cover by default (OCI), and what they make read-only but
- * nobody in a sandbox reads; where there is something to cover: each mount costs as much as a
- * whole file's copy.
+ * nobody in a sandbox reads; where there is something to cover.
  */
 static const char *const proc_masks[] = {
 	"/proc/acpi",	       "/proc/asound",	    "/proc/kcore",	   "/proc/keys",
@@ -96,7 +96,8 @@ static void add_etc_file(struct sandbox_spec *s, const char *path)
 		}
 	}
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && euidaccess(path, R_OK) == 0)
-		(void)spec_mount_add(s, SPEC_COPY, path, path, "settings of the system");
+		(void)spec_mount_add(s, st.st_size > COPY_MAX ? SPEC_BIND_RO : SPEC_COPY, path,
+				     path, "settings of the system");
 }
 
 static void add_etc_dirs(struct sandbox_spec *s, const char *pattern)

@@ -97,8 +97,9 @@ void client_notice_all(struct supervisor *s, const char *text)
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
 	for (struct client *c = s->clients; c; c = c->next)
-		if (c->id || c->waits_stopped)
-			reply(c, WIRE_NOTICE, &b, NULL, 0);
+		if (c->fd >= 0 && (c->id || c->waits_stopped))
+			/* One who does not read now loses the notice, not its command. */
+			(void)wire_send(c->fd, WIRE_NOTICE, 0, &b, NULL, 0);
 }
 
 struct client *client_by_id(struct supervisor *s, uint32_t id)
@@ -299,7 +300,7 @@ static void handle(struct client *c, struct wire_msg *m)
 	wire_read(&r, m);
 	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
 		value = wire_get_u32(&r);
-	if (m->type != WIRE_EXEC && m->type != WIRE_NET && wire_read_end(&r) < 0) {
+	if (m->type != WIRE_EXEC && m->type != WIRE_NET && m->type != WIRE_PORTS && wire_read_end(&r) < 0) {
 		client_drop(c);
 		return;
 	}
@@ -326,6 +327,9 @@ static void handle(struct client *c, struct wire_msg *m)
 		break;
 	case WIRE_NET:
 		net_update(c, m);
+		break;
+	case WIRE_PORTS:
+		ports_update(c, m);
 		break;
 	case WIRE_STOP:
 		c->waits_stopped = true;

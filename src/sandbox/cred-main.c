@@ -17,11 +17,15 @@
 
 #define SUPERVISOR_FD 3
 
+struct held {
+	struct cred *cred;
+};
+
 struct helper {
 	json_t *setup; /* the host's places are in it */
 	struct cred_host host;
 	struct strv environ;
-	struct cred **creds;
+	struct held *creds;
 	size_t n;
 };
 
@@ -57,7 +61,7 @@ static int add(struct helper *h, const struct spec_credential *from, struct err 
 	strv_extend(&c->options, &from->options);
 	c->tell = tell;
 	h->creds = xrealloc(h->creds, h->n + 1, sizeof(*h->creds));
-	h->creds[h->n++] = c;
+	h->creds[h->n++].cred = c;
 	return 0;
 }
 
@@ -97,8 +101,8 @@ static int on_setup(struct helper *h, struct wire_msg *m, struct err *err)
 static struct cred *find(const struct helper *h, const char *name)
 {
 	for (size_t i = 0; i < h->n; i++)
-		if (streq(h->creds[i]->name, name))
-			return h->creds[i];
+		if (streq(h->creds[i].cred->name, name))
+			return h->creds[i].cred;
 	return NULL;
 }
 
@@ -174,7 +178,7 @@ static int serve(struct helper *h, struct err *err)
 static void helper_done(struct helper *h)
 {
 	for (size_t i = 0; i < h->n; i++)
-		(void)cred_free(h->creds[i]);
+		(void)cred_free(h->creds[i].cred);
 	free(h->creds);
 	for (size_t i = 0; i < h->environ.n; i++)
 		explicit_bzero(h->environ.v[i], strlen(h->environ.v[i]));

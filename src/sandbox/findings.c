@@ -73,6 +73,17 @@ int finding_settle(struct finding *f, const struct places *p, const struct sandb
 	return quarantine_add(p, &in, &f->id, err);
 }
 
+int finding_remove(const struct finding *f, const struct sandbox_spec *spec, struct err *err)
+{
+	const struct quarantine_input in = {
+		.root = tree_of(spec, f->path),
+		.path = f->path,
+		.link = f->link,
+	};
+
+	return in.root && is_moved(spec, f) ? quarantine_discard(&in, err) : 0;
+}
+
 char *finding_sentence(const struct finding *f)
 {
 	if (f->id)

@@ -35,5 +35,7 @@ void findings_done(struct findings *f);
  */
 int finding_settle(struct finding *f, const struct places *p, const struct sandbox_spec *spec,
 		   struct err *err);
+/* The same for one too many: what would be moved is removed, and a link put back. */
+int finding_remove(const struct finding *f, const struct sandbox_spec *spec, struct err *err);
 /* For the user. The caller frees it. */
 char *finding_sentence(const struct finding *f);

@@ -173,6 +173,9 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 	case WIRE_ERROR:
 		on_error(s, m->id, value, msg);
 		return 0;
+	case WIRE_DIALLED:
+		ports_link_dialled(s, m);
+		return 0;
 	default:
 		return -EPROTO;
 	}

@@ -500,3 +500,15 @@ int live_net(const struct places *p, const char *name, const struct spec_net *ne
 	gw_policy_done(&policy);
 	return ask(p, name, WIRE_NET, &b, ret, err);
 }
+
+int live_ports(const struct places *p, const char *name, enum wire_ports_verb verb, uint16_t host,
+	       uint16_t inside, json_t **ret, struct err *err)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 64);
+	wire_put_u32(&b, verb);
+	wire_put_u32(&b, host);
+	wire_put_u32(&b, inside);
+	return ask(p, name, WIRE_PORTS, &b, ret, err);
+}

@@ -7,6 +7,7 @@
 #include "sandbox/connect.h"
 #include "sandbox/places.h"
 #include "spec/spec.h"
+#include "wire/wire.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,6 +57,11 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
  * about it. */
 int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found,
 	       struct err *err);
+
+/* Ports of a live sandbox on the host's loopback. *ret: {"ports": [{"host", "inside"}]}, NULL when
+ * it is not live. */
+int live_ports(const struct places *p, const char *name, enum wire_ports_verb verb, uint16_t host,
+	       uint16_t inside, json_t **ret, struct err *err);
 
 /* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);

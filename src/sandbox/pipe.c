@@ -67,7 +67,7 @@ static int await_end(int conn, struct err *err)
 		r = wire_recv(conn, &m);
 		if (r <= 0)
 			return err_set(err, EAGAIN, "the sandbox ended just now");
-		if (m.type == WIRE_STARTED)
+		if (m.type == WIRE_STARTED || m.type == WIRE_NOTICE)
 			continue;
 		wire_read(&rd, &m);
 		code = wire_get_u32(&rd);

@@ -11,26 +11,46 @@
 		model, USD(in), USD(out), USD(read), USD(write)                                    \
 	}
 
+/* The providers' public lists, November 2026: the standard tier, caches of the usual life. */
 /* clang-format off */
 static const struct price known[] = {
 	/* whatever else there is: as dear as the dearest */
 	ROW("",                   15.0,  75.0,  1.5,    18.75),
 
 	ROW("claude-",            15.0,  75.0,  1.5,    18.75),
+	ROW("claude-fable-",      10.0,  50.0,  1.0,    12.5),
+	ROW("claude-fable-5-1",   10.0,  50.0,  0.25,   12.5),
+	ROW("claude-mythos-",     10.0,  50.0,  1.0,    12.5),
+	ROW("claude-mythos-5-1",  10.0,  50.0,  0.25,   12.5),
 	ROW("claude-opus-",        5.0,  25.0,  0.5,     6.25),
+	ROW("claude-opus-5-5",     4.0,  20.0,  0.2,     5.0),
 	ROW("claude-opus-4-0",    15.0,  75.0,  1.5,    18.75),
 	ROW("claude-opus-4-1",    15.0,  75.0,  1.5,    18.75),
 	ROW("claude-opus-4-2",    15.0,  75.0,  1.5,    18.75), /* with its date: 4-20250514 */
 	ROW("claude-3-opus",      15.0,  75.0,  1.5,    18.75),
 	ROW("claude-sonnet-",      3.0,  15.0,  0.3,     3.75),
+	ROW("claude-sonnet-5",     2.0,  10.0,  0.2,     2.5),
+	ROW("claude-sonnet-5-5",   2.0,  10.0,  0.1,     2.5),
 	ROW("claude-3-7-sonnet",   3.0,  15.0,  0.3,     3.75),
 	ROW("claude-3-5-sonnet",   3.0,  15.0,  0.3,     3.75),
 	ROW("claude-haiku-",       1.0,   5.0,  0.1,     1.25),
+	ROW("claude-haiku-5-5",    0.5,   2.5,  0.05,    0.625), /* of long prompts */
 	ROW("claude-3-5-haiku",    0.8,   4.0,  0.08,    1.0),
 	ROW("claude-3-haiku",      0.25,  1.25, 0.03,    0.3),
 
-	ROW("gpt-",                2.5,  15.0,  0.5,     2.5),
+	ROW("gpt-",                5.0,  30.0,  0.5,     5.0),
+	ROW("gpt-6.1-sol",         2.0,  10.0,  0.1,     2.0),
+	ROW("gpt-5.",              5.0,  30.0,  0.5,     5.0),
+	ROW("gpt-5.5-pro",        30.0, 180.0, 30.0,    30.0),
+	ROW("gpt-5.4",             2.5,  15.0,  0.25,    2.5),
+	ROW("gpt-5.4-pro",        30.0, 180.0, 30.0,    30.0),
+	ROW("gpt-5.4-mini",        0.75,  4.5,  0.075,   0.75),
+	ROW("gpt-5.4-nano",        0.2,   1.25, 0.02,    0.2),
+	ROW("gpt-5.2",             1.75, 14.0,  0.175,   1.75),
+	ROW("gpt-5.2-pro",        21.0, 168.0, 21.0,    21.0),
+	ROW("gpt-5.1",             1.25, 10.0,  0.125,   1.25),
 	ROW("gpt-5",               1.25, 10.0,  0.125,   1.25),
+	ROW("gpt-5-pro",          15.0, 120.0, 15.0,    15.0),
 	ROW("gpt-5-mini",          0.25,  2.0,  0.025,   0.25),
 	ROW("gpt-5-nano",          0.05,  0.4,  0.005,   0.05),
 	ROW("gpt-4.1",             2.0,   8.0,  0.5,     2.0),
@@ -42,7 +62,9 @@ static const struct price known[] = {
 	ROW("o3",                  2.0,   8.0,  0.5,     2.0),
 	ROW("o4-mini",             1.1,   4.4,  0.275,   1.1),
 
-	ROW("gemini-",             2.0,  12.0,  0.2,     2.0),
+	ROW("gemini-",             4.0,  18.0,  0.4,     4.0),
+	ROW("gemini-3-pro",        2.0,  12.0,  0.2,     2.0),
+	ROW("gemini-3-flash",      0.5,   3.0,  0.05,    0.5),
 	ROW("gemini-2.5-pro",      1.25, 10.0,  0.125,   1.25),
 	ROW("gemini-2.5-flash",    0.3,   2.5,  0.03,    0.3),
 	ROW("gemini-2.5-flash-lite", 0.1, 0.4,  0.01,    0.1),

@@ -98,6 +98,13 @@ static int move(int from, const char *name, int to, const char *to_name)
 	return quarantine_copy(from, name, to, to_name);
 }
 
+static int restore_link(int parent, const struct quarantine_input *in, struct err *err)
+{
+	if (in->link && symlinkat(in->link, parent, path_base(in->path)) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot put the link '%s' back", in->path);
+	return 0;
+}
+
 int quarantine_add(const struct places *p, const struct quarantine_input *in, char **ret_id,
 		   struct err *err)
 {
@@ -125,10 +132,16 @@ int quarantine_add(const struct places *p, const struct quarantine_input *in, ch
 		(void)path_remove_tree(store, id, &ignored);
 		return r;
 	}
-	if (in->link && symlinkat(in->link, parent, path_base(in->path)) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "cannot put the link '%s' back", in->path);
 	*ret_id = xstrdup(id);
-	return 0;
+	return restore_link(parent, in, err);
+}
+
+int quarantine_discard(const struct quarantine_input *in, struct err *err)
+{
+	cleanup_fd int parent = open_parent(in->root, in->path, err);
+	int r = parent < 0 ? parent : path_remove_tree(parent, path_base(in->path), err);
+
+	return r < 0 ? r : restore_link(parent, in, err);
 }
 
 struct dated {

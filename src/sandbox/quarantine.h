@@ -22,6 +22,8 @@ struct quarantine_input {
 /* Moves it; *ret_id is the caller's. -ENOENT when it is gone already. */
 int quarantine_add(const struct places *p, const struct quarantine_input *in, char **ret_id,
 		   struct err *err);
+/* Removes it instead, where there is too much of it. */
+int quarantine_discard(const struct quarantine_input *in, struct err *err);
 /* The ids, oldest first. */
 int quarantine_list(const struct places *p, struct strv *out, struct err *err);
 /* Its meta.json; -ENOENT names the id. */

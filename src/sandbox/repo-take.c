@@ -79,14 +79,12 @@ static int take_ref(struct repo_taken *t, const char *line, struct err *err)
 static int take_refs(struct stream *s, struct repo_taken *t, struct err *err)
 {
 	cleanup_buf struct buf line;
-	int r;
 
 	buf_init(&line, REPO_LINE_MAX);
-	while ((r = read_line(s, &line)) > 0) {
-		if (line.len == 0)
-			return 0;
-		r = take_ref(t, buf_str(&line), err);
-		if (r < 0)
+	while (read_line(s, &line) > 0) {
+		int r = line.len ? take_ref(t, buf_str(&line), err) : 0;
+
+		if (r < 0 || line.len == 0)
 			return r;
 	}
 	return err_set(err, EPROTO, "nothing came out of the clone; is git in the sandbox?");

@@ -319,6 +319,7 @@ static void tear_down(struct supervisor *s)
 	closep(&s->listener);
 	gateway_link_stop(s);
 	ca_link_stop(s);
+	ports_link_stop(s);
 	cred_link_stop(s);
 	usage_link_stop(s);
 	if (s->spec && s->places.runtime)
@@ -353,6 +354,7 @@ int main(void)
 
 	s->guest = s->listener = s->signals = s->events.fd = s->watch = -1;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
+	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;

@@ -95,6 +95,21 @@ struct cred_link {
 	size_t n_asked;
 };
 
+/* Published ports, and the program that serves them; see ports-link.c. */
+#define SUP_PORTS_MAX 64
+
+struct sup_port {
+	uint16_t host, inside;
+};
+
+struct ports_link {
+	struct child child;
+	int sock;
+	struct ev_io io;
+	struct sup_port v[SUP_PORTS_MAX];
+	size_t n;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -113,10 +128,12 @@ struct supervisor {
 	struct ev_io guest_io, listen_io, signal_io, process_io;
 	struct gateway_link gateway;
 	struct ca_link ca;
+	struct ports_link ports;
 	struct cred_link cred;
 	struct usage_link usage;
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct surface *surface;  /* what the host would run in the workspace */
+	unsigned n_found;	  /* of that, what was found so far */
 	struct timespec since;	  /* what is newer was changed while the sandbox ran */
 	int watch;		  /* inotify */
 	struct ev_io watch_io;
@@ -188,6 +205,11 @@ void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a co
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 void cred_link_ask(struct supervisor *s, struct wire_msg *m); /* GW_HEADER */
 void cred_link_stop(struct supervisor *s);
+
+/* ports-link.c: WIRE_PORTS, and the guest's answers */
+void ports_update(struct client *c, const struct wire_msg *m);
+void ports_link_dialled(struct supervisor *s, const struct wire_msg *m);
+void ports_link_stop(struct supervisor *s);
 
 /* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
 int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/probe-host.h"
+#include "sandbox/tools-npm.h"
 #include "sandbox/tools-table.h"
 
 #define LINKS_MAX 40	   /* the kernel's own limit */
@@ -137,6 +138,19 @@ static int refuse_private(struct search *s, const char *path)
 	return r;
 }
 
+static int bind_package(struct search *s, const char *package)
+{
+	cleanup_strv struct strv beside = {0};
+	int r = add_bind(s, package, xasprintf("needed by %s (its package)", s->command));
+
+	tools_npm_beside(package, &beside);
+	for (size_t i = 0; i < beside.n && r == 0; i++)
+		if (!tools_has_credentials(beside.v[i]))
+			r = add_bind(s, beside.v[i],
+				     xasprintf("needed by %s (its package)", s->command));
+	return r;
+}
+
 /* One real file that the command needs. */
 static int need(struct search *s, const char *path)
 {
@@ -157,7 +171,7 @@ static int need(struct search *s, const char *path)
 		return refuse_private(s, path);
 	package = package_of(path);
 	if (package && !tools_has_credentials(package))
-		return add_bind(s, package, xasprintf("needed by %s (its package)", s->command));
+		return bind_package(s, package);
 	return add_bind(s, path, take_ptr(why));
 }
 

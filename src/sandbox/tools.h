@@ -9,9 +9,9 @@
  * Tools that live in $HOME. The host's home is not in the sandbox, so what a command needs from it
  * is found by resolving the command on the host's PATH, as execvp would, and following its chain
  * of links and its interpreter line. What is found below the root of a known tool manager (~/.nvm,
- * ~/.cargo/bin …) brings that root; something below a node_modules brings its package; anything
- * else brings the one file. Never a directory that is, contains or lies in one that holds
- * credentials, nor one with files at its top that look like credentials.
+ * ~/.cargo/bin …) brings that root; something below a node_modules brings its package, with those
+ * it needs; anything else brings the one file. Never a directory that is, contains or lies in one
+ * that holds credentials, nor one with files at its top that look like credentials.
  */
 #define TOOLS_MAX 64 /* binds, and links */
 
@@ -27,12 +27,12 @@ struct tools_link {
 };
 
 struct tools_input {
-	const char *argv0;     /* NULL: no command yet, only the roots on PATH */
-	const char *path;      /* the host's PATH; NULL: empty */
-	const char *home;      /* the host's $HOME, which is also the path inside */
-	const char *workspace; /* real path */
+	const char *argv0;	  /* NULL: no command yet, only the roots on PATH */
+	const char *path;	  /* the host's PATH; NULL: empty */
+	const char *home;	  /* the host's $HOME, which is also the path inside */
+	const char *workspace;	  /* real path */
 	const struct strv *shown; /* what the user mounts at its own path; NULL: nothing */
-	const char *cwd;       /* for an argv0 with a slash; NULL: workspace */
+	const char *cwd;	  /* for an argv0 with a slash; NULL: workspace */
 };
 
 struct tools {

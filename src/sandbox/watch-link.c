@@ -17,11 +17,18 @@
 #include "sandbox/surface.h"
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
+/* What a sandbox can have kept, shown and written down; beyond that it is only taken away. An agent
+ * could make the same file again and again. */
+#define FOUND_MAX 512
 
 static void settle(struct supervisor *s, struct finding *f)
 {
 	struct err err = {0};
 
+	if (s->n_found >= FOUND_MAX) {
+		(void)finding_remove(f, s->spec, &err);
+		return;
+	}
 	if (finding_settle(f, &s->places, s->spec, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	else if (f->id && f->link)
@@ -34,6 +41,11 @@ static void announce(struct supervisor *s, struct findings *f)
 		cleanup_free char *text = NULL;
 
 		settle(s, &f->v[i]);
+		if (s->n_found++ >= FOUND_MAX) {
+			if (s->n_found == FOUND_MAX + 1)
+				sup_event(s, "surface-flood", NULL);
+			continue;
+		}
 		text = finding_sentence(&f->v[i]);
 		sup_event(s, "surface",
 			  json_pack("{so so so*}", "path", json_text(f->v[i].path), "why",

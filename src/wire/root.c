@@ -34,31 +34,41 @@ static void get_mount(struct wire_reader *r, struct guest_mount *m)
 		m->kind = (enum guest_mount_kind)kind;
 }
 
-int guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err)
+static int get_root(struct wire_reader *r, struct guest_root *root, struct err *err)
 {
-	cleanup_guest_root struct guest_root root = {0};
-	struct wire_reader r;
 	uint32_t n;
 
-	wire_read(&r, m);
-	if (wire_get_u32(&r) != ROOT_VERSION)
+	if (wire_get_u32(r) != ROOT_VERSION)
 		return err_set(err, EPROTO,
 			       "the guest and the supervisor are of different versions");
-	root.hostname = wire_get_str(&r);
-	root.uid = wire_get_u32(&r);
-	root.gid = wire_get_u32(&r);
-	n = wire_get_u32(&r);
+	root->hostname = wire_get_str(r);
+	root->uid = wire_get_u32(r);
+	root->gid = wire_get_u32(r);
+	n = wire_get_u32(r);
 	if (n > GUEST_MOUNTS_MAX)
 		return err_set(err, E2BIG, "more than %d mounts in one sandbox", GUEST_MOUNTS_MAX);
-	root.mounts = xcalloc(n, sizeof(*root.mounts));
-	root.n_mounts = n;
-	for (size_t i = 0; i < root.n_mounts; i++)
-		get_mount(&r, &root.mounts[i]);
-	if (wire_read_end(&r) < 0)
+	root->mounts = xcalloc(n, sizeof(*root->mounts));
+	root->n_mounts = n;
+	for (size_t i = 0; i < n; i++)
+		get_mount(r, &root->mounts[i]);
+	if (wire_read_end(r) < 0)
 		return err_set(err, EPROTO, "the list of the sandbox's mounts is malformed");
-	*ret = root;
-	root = (struct guest_root){0};
 	return 0;
+}
+
+int guest_root_get(const struct wire_msg *m, struct guest_root *ret, struct err *err)
+{
+	struct guest_root root = {0};
+	struct wire_reader r;
+	int failed;
+
+	wire_read(&r, m);
+	failed = get_root(&r, &root, err);
+	if (failed < 0)
+		guest_root_done(&root);
+	else
+		*ret = root;
+	return failed;
 }
 
 void guest_root_done(struct guest_root *root)

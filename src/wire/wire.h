@@ -34,7 +34,9 @@ enum wire_type {
 	WIRE_KEEP,    /* u32 on (bit 0): stay alive without a connection; see wire_exec_flags */
 	WIRE_REMOVE,  /* (empty): remove the sandbox when it has ended */
 	WIRE_INSPECT, /* (empty) → WIRE_INFO */
-	WIRE_NET,     /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
+	WIRE_PORTS, /* u32 enum wire_ports_verb, u32 port of the host (0: any), u32 port inside →
+		     * WIRE_INFO with what is published, or WIRE_FAILED */
+	WIRE_NET,   /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
 
 	/* supervisor → command line */
 	WIRE_STARTED, /* u32 pid inside; fd: pty master when a terminal was asked for */
@@ -49,11 +51,13 @@ enum wire_type {
 	WIRE_SETUP, /* see wire/guest.h */
 	WIRE_SPAWN, /* body and fds as WIRE_EXEC */
 	WIRE_KILL,  /* u32 signal; 0: end the command with all its descendants */
+	WIRE_DIAL,  /* u32 port: → WIRE_DIALLED with the same id. Also ports → supervisor */
 
 	/* guest → supervisor */
 	WIRE_UP,      /* u32 landlock ABI in force; fds: listeners, in the order of the setup */
 	WIRE_SPAWNED, /* u32 pid; fd: pty master */
 	WIRE_ENDED,   /* u32 code */
+	WIRE_DIALLED, /* u32 errno; fd: a socket of the sandbox's network, maybe still connecting */
 	WIRE_ERROR,   /* u32 errno, str message; id 0: the set-up failed, the guest ends */
 
 	/* command line → supervisor, before any other */
@@ -64,9 +68,15 @@ enum wire_type {
 	/* supervisor → guest, before any other */
 	WIRE_ROOT, /* see wire/root.h; only where the guest makes its file system */
 
+	/* supervisor → ports */
+	WIRE_PORT_OPEN,	 /* u32 port of the host, u32 port inside; fd: the listener */
+	WIRE_PORT_CLOSE, /* u32 port of the host, u32 (unused) */
+
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
 };
+
+enum wire_ports_verb { WIRE_PORTS_LIST, WIRE_PORTS_PUBLISH, WIRE_PORTS_UNPUBLISH };
 
 struct wire_msg {
 	enum wire_type type;

@@ -93,7 +93,7 @@ worked() {
 	victim
 	unharmed
 	worked
-	[ -n "$(ralph quarantine ls --json | grep hooks)" ]
+	has "$(ralph quarantine ls --json)" hooks
 }
 
 @test 'settings of git are not written in any way' {
@@ -413,4 +413,24 @@ worked() {
 	has "$(cat "$T/notices")" .envrc
 	victim "$WS/nested" "$WS"
 	unharmed
+}
+
+@test 'an agent that makes the same file again and again fills neither the quarantine nor the log' {
+	need python3
+	rm -rf .git/hooks
+	attack 'python3 -c "
+import os, time
+end = time.time() + 3
+while time.time() < end:
+    try:
+        os.mkdir(\".git/hooks\")
+    except OSError:
+        pass
+    open(\".git/commondir\", \"w\").close()
+"; printf "#!/bin/sh\n$EVIL\n" >evil; chmod +x evil; mkdir -p .git/hooks; cp evil .git/hooks/pre-commit; cp evil .git/hooks/post-checkout; rm evil'
+	[ "$(ralph quarantine ls --json | grep -c '"id"')" -le 520 ]
+	[ "$(wc -l <"$T/notices")" -le 600 ]
+	victim
+	unharmed
+	worked
 }

@@ -102,7 +102,8 @@ npm_project() {
 	echo '{"name": "dep", "version": "1.0.0", "main": "i.js", "bin": {"dep": "i.js"}}' >dep/package.json
 	printf '#!/usr/bin/env node\nmodule.exports = 42; if (require.main === module) console.log("ran");\n' >dep/i.js
 	chmod +x dep/i.js
-	echo '{"name": "app", "version": "1.0.0", "dependencies": {"dep": "file:dep"}, "scripts": {"test": "dep && node -p \"require(\\\"dep\\\")\""}}' >package.json
+	echo '{"name": "app", "version": "1.0.0", "dependencies": {"dep": "file:dep"}, "scripts": {"test": "dep && node t.js"}}' >package.json
+	echo 'console.log(require("dep"))' >t.js
 	work 'npm install --offline --no-audit --no-fund >/dev/null; npm test --silent' >"$T/out"
 	has "$(cat "$T/out")" ran
 	has "$(cat "$T/out")" 42

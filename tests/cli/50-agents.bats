@@ -144,6 +144,17 @@ agent() {
 	has "$(ralph run --agent claude -- sh -c 'echo $ANTHROPIC_API_KEY')" "ralph-phantom"
 }
 
+@test "completion offers the agents, beside directories" {
+	complete() {
+		bash -c 'source <("$RALPH" completion bash); COMP_WORDS=(ralph "$@"); COMP_CWORD=$#; _ralph; echo "${COMPREPLY[*]}"' \
+			bash "$@"
+	}
+	mkdir "$WS/clouds"
+	same "claude clouds" "$(complete run cl)"
+	has "$(complete run --agent '')" "claude codex gemini opencode copilot command"
+	has "$(complete claude --n)" "--net"
+}
+
 @test "ralph net check knows what the agent may reach" {
 	export RALPH_AGENT=claude
 	must_exit 0 ralph net check platform.claude.com

@@ -199,6 +199,18 @@ static void bedrock_renews_before_the_end_and_lasts_through_a_failure(void **sta
 	expect_signed_by("AKIA2");
 }
 
+static void bedrock_keys_without_an_end_last_as_long_as_aws_gives_them(void **state)
+{
+	home_put(&home, ".aws/credentials", 0600, "[default]\n");
+	aws("AKIA1", "one", NULL);
+	hold_bedrock();
+	expect_signed_by("AKIA1");
+	home_program(&home, "aws", "echo 'no credentials found' >&2; exit 253");
+	home_forget(&home, ".aws/credentials");
+	expect_error(false, "no credentials");
+	expect_error(false, "no credentials");
+}
+
 static void bedrock_bearer_token_is_sent_as_one(void **state)
 {
 	home_env(&home, "AWS_BEARER_TOKEN_BEDROCK", "topsecret");
@@ -408,6 +420,7 @@ int main(void)
 		T(bedrock_signs_when_it_knows_the_body),
 		T(bedrock_uses_what_was_replaced_with_the_next_request),
 		T(bedrock_renews_before_the_end_and_lasts_through_a_failure),
+		T(bedrock_keys_without_an_end_last_as_long_as_aws_gives_them),
 		T(bedrock_bearer_token_is_sent_as_one),
 		T(chatgpt_login_goes_with_its_account),
 		T(chatgpt_login_is_renewed_once_and_its_file_kept),

@@ -177,6 +177,31 @@ static void a_package_comes_without_its_neighbours(void **state)
 	tools_done(&t);
 }
 
+static void a_package_brings_what_npm_has_laid_beside_it_for_it(void **state)
+{
+	struct tools t = {0};
+
+	tree_file("stuff/node_modules/@a/b/cli.js", 0755, BINARY);
+	tree_file("stuff/node_modules/@a/b/package.json", 0644,
+		  "{\"optionalDependencies\":{\"@a/b-linux\":\"1\",\"@a/b-other\":\"1\"},"
+		  "\"dependencies\":{\"lib\":\"1\",\"../../secret\":\"1\",\"creds\":\"1\"}}");
+	tree_file("stuff/node_modules/@a/b-linux/bin/b", 0755, BINARY);
+	tree_file("stuff/node_modules/lib/package.json", 0644,
+		  "{\"dependencies\":{\"deep\":\"1\"}}");
+	tree_file("stuff/node_modules/deep/index.js", 0644, "x");
+	tree_file("stuff/node_modules/neighbour/index.js", 0644, "x");
+	tree_file("stuff/node_modules/creds/.env", 0644, "x");
+	tree_file("secret/x", 0600, "x");
+	tree_link("stuff/bin/b", "../node_modules/@a/b/cli.js");
+	ok("b", DIRS("stuff/bin"), &t);
+	assert_true(binds(&t, "stuff/node_modules/@a/b"));
+	assert_true(binds(&t, "stuff/node_modules/@a/b-linux"));
+	assert_true(binds(&t, "stuff/node_modules/lib"));
+	assert_true(binds(&t, "stuff/node_modules/deep"));
+	assert_int_equal(t.n_binds, 4);
+	tools_done(&t);
+}
+
 static void a_root_with_credentials_at_its_top_gives_one_file(void **state)
 {
 	struct tools t = {0};
@@ -310,6 +335,7 @@ int main(void)
 		WITH_TREE(an_interpreter_by_path_is_followed_through_its_links),
 		WITH_TREE(cargo_brings_rustup_but_never_its_credentials),
 		WITH_TREE(a_package_comes_without_its_neighbours),
+		WITH_TREE(a_package_brings_what_npm_has_laid_beside_it_for_it),
 		WITH_TREE(a_root_with_credentials_at_its_top_gives_one_file),
 		WITH_TREE(an_npmrc_counts_only_with_a_token_in_it),
 		WITH_TREE(a_tool_among_credentials_is_refused),

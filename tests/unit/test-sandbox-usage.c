@@ -26,7 +26,10 @@ static void a_model_is_priced_by_the_longest_row_of_its_name(void **state)
 	assert_int_equal(cost("claude-sonnet-4-5-20250929", NULL, out), 15000000);
 	assert_int_equal(cost("claude-opus-4-1-20250805", NULL, in), 15000000);
 	assert_int_equal(cost("claude-opus-4-20250514", NULL, in), 15000000);
-	assert_int_equal(cost("claude-opus-5-5", NULL, in), 5000000);
+	assert_int_equal(cost("claude-opus-5-5", NULL, in), 4000000);
+	assert_int_equal(cost("claude-opus-5", NULL, in), 5000000);
+	assert_int_equal(cost("gpt-5.5-codex", NULL, in), 5000000);
+	assert_int_equal(cost("gpt-5-codex", NULL, in), 1250000);
 	assert_int_equal(cost("gpt-5-mini-2025-08-07", NULL, in), 250000);
 	assert_int_equal(cost("gemini-2.5-flash-lite", NULL, in), 100000);
 }

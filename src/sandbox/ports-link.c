@@ -1,0 +1,178 @@
+/*
+ * The supervisor's side of published ports.
+ *
+ * DOC: Theory of operation
+ *
+ * A port of the host's loopback is listened on here and handed to libexec/ralph/ports, which
+ * accepts and copies bytes; this process reads none. For each connection ports asks for one to the
+ * server inside (WIRE_DIAL), the question goes on to the guest, and the socket it made in the
+ * sandbox's network comes back the same way (WIRE_DIALLED). Nothing inside ever holds a socket of
+ * the host's network, and nothing inside can ask for a port to be published.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/supervisor.h"
+
+#define BACKLOG 64
+
+static void on_end(struct supervisor *s)
+{
+	if (s->ev && s->ports.sock >= 0)
+		(void)ev_want(s->ev, &s->ports.io, 0);
+	closep(&s->ports.sock);
+	child_done(&s->ports.child);
+	s->ports.n = 0; /* its listeners are gone with it */
+}
+
+/* A question for a connection; nothing else comes from there. */
+static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, ports.io);
+	cleanup_wire_msg struct wire_msg m;
+	int r;
+
+	(void)ev;
+	(void)events;
+	wire_msg_init(&m);
+	r = wire_recv(io->fd, &m);
+	if (r == -EAGAIN)
+		return;
+	if (r <= 0 || m.type != WIRE_DIAL || m.id == 0 ||
+	    wire_send(s->guest, WIRE_DIAL, m.id, &m.body, NULL, 0) < 0)
+		on_end(s);
+}
+
+void ports_link_dialled(struct supervisor *s, const struct wire_msg *m)
+{
+	if (s->ports.sock >= 0 && m->n_fds <= 1 &&
+	    wire_send(s->ports.sock, WIRE_DIALLED, m->id, &m->body, m->fds, m->n_fds) < 0)
+		on_end(s);
+}
+
+static int start(struct supervisor *s, struct err *err)
+{
+	int r;
+
+	if (s->ports.sock >= 0)
+		return 0;
+	r = sup_spawn(s, "ports", &s->ports.child, &s->ports.sock, err);
+	if (r < 0)
+		return r;
+	(void)fd_set_nonblock(s->ports.sock, true);
+	s->ports.io = (struct ev_io){.fd = s->ports.sock, .fn = on_frame};
+	return ev_want(s->ev, &s->ports.io, EPOLLIN);
+}
+
+static int listen_on(uint16_t port, uint16_t *ret_port, int *ret, struct err *err)
+{
+	struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
+	cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t len = sizeof(sa);
+	const int on = 1;
+
+	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0)
+		return err_sys(err, errno, "cannot create a socket");
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&sa, len) < 0 || listen(fd, BACKLOG) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
+		return err_sys(err, errno, "cannot listen on 127.0.0.1 port %u", port);
+	*ret_port = ntohs(sa.sin_port);
+	*ret = take_fd(fd);
+	return 0;
+}
+
+static int tell(struct supervisor *s, enum wire_type type, const struct sup_port *p, int fd)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 64);
+	wire_put_u32(&b, p->host);
+	wire_put_u32(&b, p->inside);
+	return wire_send(s->ports.sock, type, 0, &b, &fd, fd >= 0);
+}
+
+static int publish(struct supervisor *s, struct sup_port p, struct err *err)
+{
+	cleanup_fd int fd = -1;
+	int r;
+
+	if (s->ports.n == SUP_PORTS_MAX)
+		return err_set(err, E2BIG, "more than %d ports of one sandbox", SUP_PORTS_MAX);
+	r = listen_on(p.host, &p.host, &fd, err);
+	if (r == 0)
+		r = start(s, err);
+	if (r < 0)
+		return r;
+	r = tell(s, WIRE_PORT_OPEN, &p, fd);
+	if (r < 0)
+		return err_sys(err, -r, "cannot hand the port over");
+	s->ports.v[s->ports.n++] = p;
+	sup_event(s, "port-open", json_pack("{si si}", "host", p.host, "inside", p.inside));
+	return 0;
+}
+
+static int unpublish(struct supervisor *s, struct sup_port p, struct err *err)
+{
+	for (size_t i = 0; i < s->ports.n; i++) {
+		if (s->ports.v[i].host != p.host)
+			continue;
+		(void)tell(s, WIRE_PORT_CLOSE, &p, -1);
+		s->ports.v[i] = s->ports.v[--s->ports.n];
+		sup_event(s, "port-close", json_pack("{si}", "host", p.host));
+		return 0;
+	}
+	return err_set(err, ENOENT, "port %u is not published", p.host);
+}
+
+static json_t *list(const struct supervisor *s)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < s->ports.n; i++)
+		(void)json_array_append_new(a, json_pack("{si si}", "host", s->ports.v[i].host,
+							 "inside", s->ports.v[i].inside));
+	return json_pack("{so}", "ports", a);
+}
+
+void ports_update(struct client *c, const struct wire_msg *m)
+{
+	struct supervisor *s = c->sup;
+	cleanup_json json_t *j = NULL;
+	struct wire_reader r;
+	struct sup_port p;
+	struct err err = {0};
+	uint32_t verb, host, inside;
+	int result = 0;
+
+	wire_read(&r, m);
+	verb = wire_get_u32(&r);
+	host = wire_get_u32(&r);
+	inside = wire_get_u32(&r);
+	if (wire_read_end(&r) < 0 || host > UINT16_MAX || inside > UINT16_MAX ||
+	    verb > WIRE_PORTS_UNPUBLISH) {
+		client_drop(c);
+		return;
+	}
+	p = (struct sup_port){.host = (uint16_t)host, .inside = (uint16_t)inside};
+	if (verb == WIRE_PORTS_PUBLISH)
+		result = publish(s, p, &err);
+	else if (verb == WIRE_PORTS_UNPUBLISH)
+		result = unpublish(s, p, &err);
+	if (result < 0) {
+		client_failed(c, EXIT_RUNTIME, err.msg);
+		return;
+	}
+	j = list(s);
+	client_info(c, j);
+}
+
+void ports_link_stop(struct supervisor *s)
+{
+	on_end(s);
+}
