@@ -390,3 +390,45 @@ refused() {
 		assert types[0] == "sandbox-start" and types[-1] == "sandbox-stop", types
 	END
 }
+
+# own_programs: from now on ralph's programs are a copy of this test's own, to be told from those of others.
+own_programs() {
+	cp -r "${RALPH%/bin/ralph}/libexec/ralph" "$T/programs"
+	export RALPH_LIBEXEC=$T/programs
+}
+
+none_runs() {
+	! pgrep -f "$T/programs/" >/dev/null
+}
+
+@test "what was started ahead of a mistake, of a live sandbox, or of a caller that was killed is gone" {
+	local pid
+
+	own_programs
+	must_exit 2 ralph run --no-such-option -- true
+	wait_until none_runs
+	ralph run -d -n "$S" -- true
+	pid=$(pgrep -f "$T/programs/" | sort)
+	ralph run -n "$S" -- true
+	same "$pid" "$(pgrep -f "$T/programs/" | sort)"
+	ralph rm -f "$S"
+	wait_until none_runs
+	# Killed at once, and wherever it has got to by then.
+	for _ in 1 2 3 4 5; do
+		"$RALPH" run -n "$S" -- true &
+		kill -9 $!
+		wait $! || :
+	done
+	wait_until none_runs
+}
+
+@test "a variable alone does not make ralph tell somebody else what it starts" {
+	python3 - "$RALPH" "$S" <<-'END'
+		import os, socket, subprocess, sys
+		ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		subprocess.run([sys.argv[1], "--log-format=text", "run", "-n", sys.argv[2], "--", "true"], check=True, timeout=60,
+		               env=os.environ | {"RALPH_AHEAD": str(theirs.fileno())}, pass_fds=[theirs.fileno()])
+		theirs.close()
+		assert ours.recv(65536) == b""
+	END
+}
