@@ -174,8 +174,11 @@ worked() {
 	git init -q template
 	git -C template config core.fsmonitor "touch $T/canary"
 	mv template/.git template/dot-git
-	attack 'mv template/dot-git template/.git; mkdir -p a/b; cp -a template/.git a/b/; mv a c'
-	victim "$WS/template" "$WS/c/b"
+	cp -a template parts
+	mv parts/dot-git/HEAD parts/dot-git/head
+	attack 'mv template/dot-git template/.git; mkdir -p a/b; cp -a template/dot-git a/b/.git; mv a c
+		mv parts/dot-git/head parts/dot-git/HEAD; mv parts/dot-git parts/.git'
+	victim "$WS/template" "$WS/c/b" "$WS/parts"
 	unharmed
 }
 
@@ -195,14 +198,32 @@ worked() {
 	unharmed
 }
 
-@test 'submodules: their settings, hooks and pointers are not written, and new ones are disarmed' {
+# A submodule at libs/one.
+add_submodule() {
 	git init -q "$T/lib"
 	git -C "$T/lib" -c user.name=x -c user.email=x commit -q --allow-empty -m x
 	git -c protocol.file.allow=always submodule --quiet add "$T/lib" libs/one
 	git commit -q -m sub
+}
+
+@test 'submodules: their pointers are not written' {
+	local before
+
+	add_submodule
+	before=$(cat libs/one/.git)
+	attack 'cp -r .git/modules/libs/one evil; git config -f evil/config core.worktree "$PWD/libs/one"; printf "[core]\n\tfsmonitor = $EVIL\n" >>evil/config
+		echo "gitdir: $PWD/evil" >libs/one/.git; rm -rf libs/one/.git; mv libs/one/.git x; echo "gitdir: $PWD/evil" >x; mv x libs/one/.git; mv libs/one x'
+	same "$before" "$(cat libs/one/.git)"
+	victim "$WS/libs/one" "$WS"
+	unharmed
+	worked
+}
+
+@test 'submodules: their settings and hooks are not written, and new ones are disarmed' {
+	add_submodule
 	attack 'm=.git/modules/libs/one; git -C libs/one config core.fsmonitor "$EVIL"; printf "#!/bin/sh\n$EVIL\n" >$m/hooks/post-checkout
 		chmod +x $m/hooks/post-checkout; mv libs/one libs/two; mv libs l2; mv $m $m.x; mv .git/modules .git/m2
-		cp -r $m evil; printf "[core]\n\tfsmonitor = $EVIL\n" >>evil/config; echo "gitdir: ../../evil" >libs/one/.git; rm -rf libs/one/.git
+		cp -r $m evil; git config -f evil/config core.worktree "$PWD/libs/one"; printf "[core]\n\tfsmonitor = $EVIL\n" | tee -a evil/config >>$m/config
 		echo ../../../../evil >$m/commondir; printf "[core]\n\tfsmonitor = $EVIL\n" >$m/config.worktree
 		cp -r $m .git/modules/new; printf "[core]\n\tfsmonitor = $EVIL\n" >>.git/modules/new/config; mkdir new; echo "gitdir: ../.git/modules/new" >new/.git
 		printf "[submodule \"libs/one\"]\n\tpath = libs/one\n\turl = ext::$EVIL\n\tupdate = !$EVIL\n" >.gitmodules'
