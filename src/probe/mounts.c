@@ -81,7 +81,8 @@ static const struct mount *last_at(const char *path, int *ret_times)
 	return last;
 }
 
-/* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not. */
+/* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not, o is read-only where it
+ * is there. */
 static int mounts(int argc, char **argv)
 {
 	static struct buf b;
@@ -102,9 +103,9 @@ static int mounts(int argc, char **argv)
 		int times;
 		const struct mount *m = last_at(path, &times);
 
-		if (!m)
+		if (!m && argv[i][0] != 'o')
 			n += out("'%s' is not mounted", path);
-		else if (argv[i][0] == 'r' && !m->ro)
+		else if (m && argv[i][0] != 'w' && !m->ro)
 			n += out("'%s' is not mounted read-only", path);
 		else if (times > times_planned(argc, argv, path))
 			n += out("something is mounted on top of '%s'", path);
