@@ -109,8 +109,13 @@ static int protected(int argc, char **argv)
 {
 	int n = 0;
 
-	for (int i = 0; i + 1 < argc; i += 2)
-		n += unwritable_one(argv[i + 1]) + unmovable(argv[i], argv[i + 1]);
+	for (int i = 0; i + 1 < argc; i += 2) {
+		struct stat st;
+
+		/* Whether it had to be there is for `mounts` to say. */
+		if (lstat(argv[i + 1], &st) == 0)
+			n += unwritable_one(argv[i + 1]) + unmovable(argv[i], argv[i + 1]);
+	}
 	return n;
 }
 

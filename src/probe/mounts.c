@@ -22,7 +22,8 @@ static void unescape(char *s)
 
 	for (; *s; s++) {
 		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+			*to++ = (char)(((unsigned)s[1] & 3) << 6 | ((unsigned)s[2] & 7) << 3 |
+				       ((unsigned)s[3] & 7));
 			s += 3;
 		} else {
 			*to++ = *s;
@@ -80,7 +81,8 @@ static const struct mount *last_at(const char *path, int *ret_times)
 	return last;
 }
 
-/* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not. */
+/* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not, o is read-only where it
+ * is there. */
 static int mounts(int argc, char **argv)
 {
 	static struct buf b;
@@ -101,9 +103,9 @@ static int mounts(int argc, char **argv)
 		int times;
 		const struct mount *m = last_at(path, &times);
 
-		if (!m)
+		if (!m && argv[i][0] != 'o')
 			n += out("'%s' is not mounted", path);
-		else if (argv[i][0] == 'r' && !m->ro)
+		else if (m && argv[i][0] != 'w' && !m->ro)
 			n += out("'%s' is not mounted read-only", path);
 		else if (times > times_planned(argc, argv, path))
 			n += out("something is mounted on top of '%s'", path);

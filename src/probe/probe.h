@@ -33,7 +33,7 @@ const struct attack *attack_find(const char *name);
 int out(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The attack itself is at fault; does not return. */
-_Noreturn void broken(const char *what);
+void broken(const char *what) __attribute__((noreturn));
 
 /* A number of the command line. */
 uint64_t number(const char *text);

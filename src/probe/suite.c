@@ -27,7 +27,7 @@
 #define ROWS_MAX 128
 #define ARGS_MAX 4000
 #define SAID_MAX 400
-#define ROW_MS 8000 /* for one attack, and for all programs together */
+#define ROW_MS 30000 /* for one attack, and for all programs together: machines may be busy */
 
 struct row {
 	char *argv[ARGS_MAX + 1];

@@ -91,15 +91,17 @@ static void host_files(struct selftest *t, const struct places *p, const struct 
 		(void)add_host_file(row, spec, system[i]);
 }
 
-/* 'r' or 'w' where this entry of the plan is a mount; 0 where it is not. */
+/* As the attack `mounts` has them: 'r', 'w' or 'o' (it may have gone before the start) where this
+ * entry of the plan is a mount; 0 where it is not. */
 static char mount_mode(const struct spec_mount *m)
 {
 	switch (m->kind) {
 	case SPEC_BIND_RO:
 	case SPEC_MASK:
 	case SPEC_PROTECT:
-	case SPEC_HIDE:
 		return 'r';
+	case SPEC_HIDE:
+		return 'o';
 	case SPEC_BIND_RW:
 	case SPEC_PIN:
 	case SPEC_TMPFS:

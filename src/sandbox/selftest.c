@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "sandbox/inside.h"
 
-#define SUITE_MS 20000
+#define SUITE_MS 120000
 #define SUITE_OUT_MAX (256 * KiB)
 #define PLAN_MAX (1 * MiB) /* as the probe takes it */
 
