@@ -152,11 +152,11 @@ falls() {
 }
 
 @test 'without the protection of what the host runs in the workspace' {
-	mounts_with "-bind-ro $WS/.git/hooks"
+	mounts_with "-protect $WS/.git/hooks"
 	falls 'changing or moving protected' 'mounts other'
-	mounts_with "-bind-ro $WS/.git/config" "+bind $WS/.git/config $WS/.git/config"
+	mounts_with "-protect $WS/.git/config" "+bind $WS/.git/config $WS/.git/config"
 	falls 'changing or moving protected' 'mounts other'
-	mounts_with "-bind $WS/.git"
+	mounts_with "-pin $WS/.git"
 	falls 'changing or moving protected'
 }
 

@@ -176,7 +176,8 @@ static int kind_of(const char *word)
 	static const char *const words[] = {
 		[GUEST_BIND_RO] = "bind-ro",	   [GUEST_BIND_RW] = "bind",
 		[GUEST_DEVICES] = "devices",	   [GUEST_MASK] = "mask",
-		[GUEST_REMOUNT_RO] = "remount-ro",
+		[GUEST_REMOUNT_RO] = "remount-ro", [GUEST_PIN] = "pin",
+		[GUEST_PROTECT] = "protect",
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
