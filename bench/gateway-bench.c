@@ -194,11 +194,8 @@ static void pin_client(void)
 	proc_pin(getpid(), CPU_CLIENT); /* and everything below: spread() comes after it */
 }
 
-/*
- * Where a process's pages lie in memory decides how well it shares the caches with the others on
- * its core: one is a quarter slower than the next of the same program, for as long as it lives. So
- * each round has new ones.
- */
+/* Where its pages lie makes one process slower than the next of the same program, for as long as it
+ * lives. So each round has new ones. */
 static SSL_CTX *renew(SSL_CTX *ctx)
 {
 	SSL_CTX_free(ctx);
