@@ -47,19 +47,19 @@ struct agent_identity {
 };
 
 enum agent_format { /* of what a headless run prints, and of transcripts */
-	AGENT_FORMAT_NONE,
-	AGENT_FORMAT_CLAUDE,
-	AGENT_FORMAT_CODEX,
-	AGENT_FORMAT_GEMINI,
-	AGENT_FORMAT_COPILOT,
-	AGENT_FORMAT_OPENCODE,
+		    AGENT_FORMAT_NONE,
+		    AGENT_FORMAT_CLAUDE,
+		    AGENT_FORMAT_CODEX,
+		    AGENT_FORMAT_GEMINI,
+		    AGENT_FORMAT_COPILOT,
+		    AGENT_FORMAT_OPENCODE,
 };
 
 struct agent {
-	const char *name;    /* "claude" */
-	const char *title;   /* "Claude Code" */
-	const char *program; /* found on PATH; NULL: the user names the command */
-	const char *install; /* what to type when it is not there */
+	const char *name;		/* "claude" */
+	const char *title;		/* "Claude Code" */
+	const char *program;		/* found on PATH; NULL: the user names the command */
+	const char *install;		/* what to type when it is not there */
 	const char *const *interactive; /* arguments; the user's follow */
 	const char *const *headless; /* arguments of an unattended run; the prompt comes on stdin */
 	const char *const *services; /* of cred/: "anthropic" … */
@@ -67,8 +67,8 @@ struct agent {
 	const struct agent_seed *seeds; /* ends with a NULL path */
 	struct agent_managed managed;
 	const struct agent_identity *identity; /* ends with a NULL path */
-	const char *const *state; /* directories below HOME that are the agent's memory */
-	const char *const *hosts; /* patterns it needs besides its providers */
+	const char *const *state;	/* directories below HOME that are the agent's memory */
+	const char *const *hosts;	/* patterns it needs besides its providers */
 	const char *const *login_hosts; /* allowed only where no credential was found */
 	enum agent_format stream;	/* what the headless run prints: see result.h */
 	enum agent_format transcript;

@@ -9,7 +9,7 @@
 
 struct audit_args {
 	const char *name;
-	bool json;
+	bool json, clone;
 };
 
 #define AT(member) offsetof(struct audit_args, member)
@@ -19,6 +19,7 @@ static const struct opt audit_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 	{"name", 'n', OPT_STR, AT(name), "NAME", "name of the sandbox instead of one made from the branch",
 	 .complete = COMPLETE_SANDBOX},
+	{"clone", 0, OPT_BOOL, AT(clone), NULL, "as with 'ralph run --clone'"},
 	SETTINGS_OPTS,
 };
 /* clang-format on */
@@ -38,7 +39,7 @@ static int print_json(struct cli *cli, const struct sandbox_spec *spec)
 static int cmd_audit_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct audit_args *args = args_;
-	struct settings_target target = {.name = args->name};
+	struct settings_target target = {.name = args->name, .clone = args->clone};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	int rest, r = settings_operands(cli, argc, argv, &target, &rest);

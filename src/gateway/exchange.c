@@ -94,6 +94,11 @@ const struct gw_route *exchange_route(const struct conn *c)
 	return c->x && c->x->guard ? c->x->guard->route : NULL;
 }
 
+const struct gw_route *exchange_trust(const struct conn *c)
+{
+	return c->x && c->x->guard ? c->x->guard->trust : NULL;
+}
+
 static void record_end(struct conn *c)
 {
 	const struct exchange *x = c->x;

@@ -39,3 +39,5 @@ bool exchange_is_head(const struct conn *c);
 bool exchange_is_provider(const struct conn *c);
 /* The route it takes instead of what policy allows, or NULL. */
 const struct gw_route *exchange_route(const struct conn *c);
+/* The one whose trust counts for its server, or NULL. */
+const struct gw_route *exchange_trust(const struct conn *c);

@@ -18,16 +18,17 @@ struct decode;
  */
 struct guard {
 	const struct gw_route
-		*route;	   /* NULL: a rule of an inspected host asks for the credential */
-	struct buf head;   /* of the request, as it came */
-	struct spool body; /* and its payload, as far as it is kept */
-	bool whole;	   /* all of the payload is there */
-	bool replay;	   /* it is sent from there, */
-	size_t sent;	   /* so far this much of it */
-	bool digested;	   /* the supervisor was told its digest */
-	bool rejected;	   /* the server has said 401 once, */
-	bool newer;	   /* and there was something newer already */
-	uint32_t given;	   /* which secrets the request was sent with */
+		*route; /* NULL: a rule of an inspected host asks for the credential */
+	const struct gw_route *trust; /* whose certificates count; NULL: everybody's */
+	struct buf head;	      /* of the request, as it came */
+	struct spool body;	      /* and its payload, as far as it is kept */
+	bool whole;		      /* all of the payload is there */
+	bool replay;		      /* it is sent from there, */
+	size_t sent;		      /* so far this much of it */
+	bool digested;		      /* the supervisor was told its digest */
+	bool rejected;		      /* the server has said 401 once, */
+	bool newer;		      /* and there was something newer already */
+	uint32_t given;		      /* which secrets the request was sent with */
 	struct scrub scrub;
 	struct meter *meter;   /* NULL: the answer is no provider's, or tells nothing */
 	struct decode *decode; /* a compressed one */

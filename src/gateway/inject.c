@@ -352,6 +352,27 @@ bool inject_again(struct conn *c)
 	return true;
 }
 
+/* A rule's credential may have an origin with trust of its own: it counts there and nowhere else.
+ */
+static const struct gw_route *trust_of(const struct conn *c)
+{
+	for (size_t i = 0; i < c->gw->config->n_routes; i++) {
+		const struct gw_route *r = &c->gw->config->routes[i];
+		struct err err = {0};
+		struct host host;
+		struct url url;
+
+		if (!r->ca_file || !r->credential || !streq(r->credential, c->x->credential) ||
+		    url_parse(r->url, strlen(r->url), &url) < 0 ||
+		    host_parse(url.authority.host.p, url.authority.host.n, &host, &err) < 0)
+			continue;
+		if (host_equal(&host, &c->host) &&
+		    url_port(url.scheme, url.authority.port) == c->port)
+			return r;
+	}
+	return NULL;
+}
+
 /* Why this request can have no credential, or NULL. */
 static const char *objection(const struct conn *c)
 {
@@ -378,6 +399,7 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 		return;
 	}
 	g = x->guard = guard_new(route, &c->gw->spooled);
+	g->trust = route ? route : trust_of(c);
 	(void)buf_append(&g->head, c->in.data, head_len);
 	g->body.max = BODY_KEPT_MAX;
 	g->whole = x->request.done;

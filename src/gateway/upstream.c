@@ -54,7 +54,7 @@ void conn_upstream_ready(struct conn *c)
 
 static void start_tls(struct conn *c)
 {
-	if (tls_client(c->gw, &c->up, c->host.name, c->host.kind != HOST_NAME, exchange_route(c)) <
+	if (tls_client(c->gw, &c->up, c->host.name, c->host.kind != HOST_NAME, exchange_trust(c)) <
 	    0) {
 		refuse_as(c, GW_ERROR, 502, "TLS to the server cannot be set up");
 		return;

@@ -300,7 +300,8 @@ static void handle(struct client *c, struct wire_msg *m)
 	wire_read(&r, m);
 	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
 		value = wire_get_u32(&r);
-	if (m->type != WIRE_EXEC && m->type != WIRE_NET && m->type != WIRE_PORTS && wire_read_end(&r) < 0) {
+	if (m->type != WIRE_EXEC && m->type != WIRE_NET && m->type != WIRE_PORTS &&
+	    wire_read_end(&r) < 0) {
 		client_drop(c);
 		return;
 	}

@@ -102,7 +102,7 @@ void cred_link_routes(const struct supervisor *s, struct gw_config *c)
 		/* Without an endpoint only rules use it; its phantom is told all the same. */
 		to = from->endpoint && from->origin
 			     ? gw_route_add(c, from->endpoint, from->origin, from->name)
-			     : gw_route_add(c, "", "", from->name);
+			     : gw_route_add(c, "", from->origin ? from->origin : "", from->name);
 		to->phantom = xstrdup(s->cred.phantoms[i]);
 		to->ca_file = from->ca_file ? xstrdup(from->ca_file) : NULL;
 		to->private = from->private;

@@ -15,6 +15,7 @@
 #include "sandbox/name.h"
 
 #define SPEC_FILE_MAX (4 * MiB)
+#define DESTROY_TRIES 20
 
 static char *store_dir(const struct places *p)
 {
@@ -267,7 +268,13 @@ int store_detach(const struct places *p, const char *name, char **ret_doomed, st
 
 int store_destroy(const struct places *p, const char *doomed, struct err *err)
 {
-	return path_remove_tree(AT_FDCWD, doomed, err);
+	int r = -ENOTEMPTY;
+
+	/* Who opened the record while it still had its name may make a file in it (its lock, a
+	 * stamp) before it sees that the name is gone. */
+	for (int i = 0; r == -ENOTEMPTY && i < DESTROY_TRIES; i++)
+		r = path_remove_tree(AT_FDCWD, doomed, err);
+	return r;
 }
 
 int store_remove(const struct places *p, const char *name, struct err *err)

@@ -581,10 +581,11 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 		char **to;
 		bool optional;
 	} fields[] = {
-		{"name", &s->name, false},    {"engine", &s->engine, false},
-		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
-		{"branch", &s->branch, true}, {"clone", &s->clone, true},   {"instance", &s->instance, true},
-		{"home", &s->home, false},    {"hostname", &s->hostname, false},
+		{"name", &s->name, false},	   {"engine", &s->engine, false},
+		{"agent", &s->agent, false},	   {"workspace", &s->workspace, false},
+		{"branch", &s->branch, true},	   {"clone", &s->clone, true},
+		{"instance", &s->instance, true},  {"home", &s->home, false},
+		{"hostname", &s->hostname, false},
 	};
 	int r = 0;
 

@@ -179,9 +179,9 @@ struct sandbox_spec {
 	char *agent;
 	char *workspace; /* real path; the same inside */
 	char *branch;	 /* NULL: not a repository, or no branch */
-	char *clone;	 /* the agent's own clone, which stands for the workspace inside; NULL: none */
-	char *instance;	 /* hex SHA-256: the instance key */
-	char *home;	 /* path of HOME inside; its content is in the sandbox's state */
+	char *clone; /* the agent's own clone, which stands for the workspace inside; NULL: none */
+	char *instance; /* hex SHA-256: the instance key */
+	char *home;	/* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
 	uint32_t uid, gid; /* shown inside */
 	struct spec_env *env;

@@ -75,7 +75,7 @@ struct gw_policy {
  * it, and none is widened by it.
  *
  * provider "": no endpoint, only the phantom of a credential that rules use, to be known where it
- * does not belong.
+ * does not belong, and its own trust, for requests of such rules to url's host.
  *
  * requests: "POST /v1/messages", a method and a path prefix as policy/request.h reads it; the
  * first that fits decides. A third word is a URL that stands for url and prefix together, where a

@@ -144,7 +144,7 @@ print(out)')
 	net '{rules: [{host: allowed.test, credential: nobody}]}'
 	out=$(box curl -sS -w '%{http_code}' https://allowed.test/ok/a)
 	has "$out" '"error"'
-	has "$out" "there is no credential for this request"
+	has "$out" "this sandbox has no credential of that name"
 	same "" "$(saw requests)"
 }
 

@@ -373,11 +373,15 @@ worked() {
 	lacks "$(cat "$T/seen")" SECRET
 }
 
-@test 'masks are taken back by the user alone' {
+@test 'masks and quarantine are taken back by the user alone' {
 	echo "SECRET" >.env
 	mkdir .ralph
 	echo 'workspace: {mask: ["!*"]}' >.ralph/config.yaml
 	must_exit 2 ralph run --rm -- cat .env
+	echo 'workspace: {quarantine: none}' >.ralph/config.yaml
+	must_exit 2 ralph run --rm -- true
+	echo 'workspace: {quarantine: all}' >.ralph/config.yaml
+	ralph run --rm -- true
 	rm .ralph/config.yaml
 	same SECRET "$(ralph run --rm --mask '!*' -- cat .env)"
 	echo "KEY" >my.key

@@ -12,27 +12,34 @@ cgroups_of() {
 	find /sys/fs/cgroup -type d -name "*$S*" 2>/dev/null
 }
 
-# One of everything that a user may do to the sandbox of a workspace.
+# One of everything that a user may do to the sandbox of a workspace; what fails does not end it.
 gust() {
 	local i
 
+	set +e
 	for i in 1 2 3; do
 		"$RALPH" run -n "$S" -- true
 		"$RALPH" run -d -n "$S"
 		"$RALPH" exec "$S" true
-		"$RALPH" ls --json
-		"$RALPH" stop --time 0 "$S"
+		"$RALPH" ls --json >/dev/null
+		"$RALPH" stop --time 0 "$S" >/dev/null
 		"$RALPH" run -n "$S" -- sh -c 'exit 3'
-		"$RALPH" rm "$S"
+		"$RALPH" rm "$S" >/dev/null
 		"$RALPH" run --rm -n "$S" -- true
-		"$RALPH" prune
-		"$RALPH" gc
-		"$RALPH" rm -f "$S"
+		"$RALPH" prune >/dev/null
+		"$RALPH" gc >/dev/null
+		"$RALPH" rm -f "$S" >/dev/null
 	done
+	echo calm
+}
+
+# What is removed has no name at once; its files go while others go on.
+only_one() {
+	[ -z "$(find "$XDG_STATE_HOME/ralph/sandboxes" -mindepth 1 -maxdepth 1 ! -name "$S")" ]
 }
 
 whole() {
-	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes" -mindepth 1 -maxdepth 1 ! -name "$S")"
+	wait_until only_one || fail "$(find "$XDG_STATE_HOME/ralph/sandboxes" -mindepth 1 -maxdepth 1)"
 	same "" "$(ralph ls --json | get '[r for r in j if r["state"] == "damaged"] or ""')"
 	same ok "$(ralph run -n "$S" -- echo ok)"
 	ralph rm -f "$S"
@@ -53,10 +60,10 @@ whole() {
 	for i in "${pids[@]}"; do
 		wait "$i" || true
 	done
-	# Each failed in order, or not at all.
-	lacks "$(cat "$T"/gust*)" "Assertion"
-	lacks "$(cat "$T"/gust*)" "egmentation"
-	lacks "$(cat "$T"/gust*)" "damaged"
+	same 10 "$(cat "$T"/gust* | grep -c '^calm$')"
+	# What failed did so because another was faster, and said that.
+	same "" "$(cat "$T"/gust* | grep -v -e '^calm$' -e 'the sandbox ended' -e 'is running; stop it first' -e 'there is no sandbox' \
+		-e 'is not running' -e 'was removed meanwhile' -e 'ended just now')"
 	whole
 }
 

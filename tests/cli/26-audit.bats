@@ -23,7 +23,8 @@ out() {
 # facts OPTION…: what a sandbox that was started with these options has, for audit-check.py.
 facts() {
 	mkdir -p "$T/facts"
-	ralph run --rm "$@" -- sh -c 'cd /proc/self && head -c 999999 mountinfo environ net/tcp net/tcp6 net/udp net/dev' >"$T/facts/all"
+	# shellcheck disable=SC2086 # empty where the sandbox is to stay
+	ralph run ${RM---rm} "$@" -- sh -c 'cd /proc/self && head -c 999999 mountinfo environ net/tcp net/tcp6 net/udp net/dev' >"$T/facts/all"
 	python3 - "$T/facts" <<-'END'
 		import os, re, sys
 		text = open(os.path.join(sys.argv[1], "all")).read()
@@ -60,6 +61,24 @@ compare() {
 		--allow db.example:5432 --allow localhost:5433 --allow '*.example.org:8443' --allow ssh.example:22
 	has "$(get '[e["value"] for e in j["env"] if e["name"] == "MY_TOKEN"]' <"$T/audit.json")" "0123456…cdef"
 	has "$(get '[e["value"] for e in j["env"] if e["name"] == "SHORT_KEY"]' <"$T/audit.json")" "'***'"
+}
+
+@test 'the audit is what is inside: protected and hidden files of the workspace, and a worktree' {
+	mkdir -p .claude/hooks .vscode .ralph sub
+	echo '{}' >.claude/settings.json
+	echo SECRET=1 >.env
+	echo key >sub/id.pem
+	echo 'network: {tier: none}' >.ralph/config.yaml
+	compare
+	ralph audit | grep -E "^  hidden +$WS/.env"
+	ralph audit | grep -E "$WS/.ralph"
+	git worktree add -q "$HOME/tree"
+	cd "$HOME/tree"
+	compare
+}
+
+@test 'the audit is what is inside: a clone' {
+	RM='' compare --clone
 }
 
 @test 'the audit is what is inside: no network' {

@@ -3,9 +3,12 @@
 # shellcheck disable=SC2016,SC2030,SC2031
 load helpers
 
-# work SCRIPT: the script runs in the sandbox of the current directory and succeeds.
+# work SCRIPT: the script runs in the sandbox of the current directory and succeeds; nothing that ordinary
+# work leaves behind is a finding.
 work() {
-	"$RALPH" run --rm -- bash -euc "$1"
+	"$RALPH" run --rm -- bash -euc "$1" 2>"$T/stderr" || fail "$(cat "$T/stderr")" || return
+	lacks "$(cat "$T/stderr")" "is new or changed"
+	lacks "$(cat "$T/stderr")" quarantine
 }
 
 # in_both FUNCTION: once in the repository, once in a worktree of it.

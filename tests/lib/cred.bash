@@ -5,8 +5,8 @@
 #   provider_takes KEY…         what it accepts; provider_refresh TOKEN: the refresh token it knows
 #   login ACCESS REFRESH [EXPIRES_MS]   the host's ~/.claude/.credentials.json
 #   requests [PATH]             how many it has seen;  sent FIELD: that field of the last one
-#   assert_secret_nowhere SECRET…   inside the live sandbox $BOX_NAME: environment, files, /proc, memory of
-#                               processes, and on the host its record and events
+#   assert_secret_nowhere NAME SECRET…   inside the live sandbox NAME: environment, files, /proc, memory of
+#                               processes; and on the host its record and events
 # shellcheck shell=bash
 
 CRED_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

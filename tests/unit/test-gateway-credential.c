@@ -332,14 +332,24 @@ static void a_private_origin_must_be_the_users_own(void **state)
 
 static void a_route_may_have_trust_of_its_own(void **state)
 {
-	struct live_options own = {.route_url = ORIGIN, .bad_trust = true},
+	struct live_options own = {.rules = rules,
+				   .n_rules = ARRAY_SIZE(rules),
+				   .route_url = ORIGIN,
+				   .bad_trust = true},
 			    strange = {.route_url = ORIGIN, .route_ca = "/etc/hosts"};
-	cleanup_free char *a = NULL, *b = NULL;
+	cleanup_free char *a = NULL, *b = NULL, *c = NULL, *d = NULL;
 
 	own.route_ca = live_ca_file();
 	live_start(&own);
 	a = get_route("hex");
 	starts(a, "HTTP/1.1 200 ");
+	/* It counts for the credential's rule as well, and for no other host. */
+	c = tls_ask("inspected.test", "GET /hex HTTP/1.1\r\nHost: inspected.test\r\n"
+				      "Connection: close\r\n\r\n");
+	starts(c, "HTTP/1.1 200 ");
+	d = tls_ask("other.test", "GET /hello HTTP/1.1\r\nHost: other.test\r\n"
+				  "Connection: close\r\n\r\n");
+	starts(d, "HTTP/1.1 502 ");
 	live_stop();
 	/* What cannot be read is no trust, and nobody else's serves instead. */
 	live_start(&strange);

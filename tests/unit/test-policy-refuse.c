@@ -56,8 +56,12 @@ static void patterns_hold_for_names_and_values_case_aside(void **state)
 static void values_that_look_like_a_secret_are_refused(void **state)
 {
 	static const char *const bad[] = {
-		"sk-" "ant-" "0123456789abcdefghij",
-		"Bearer gh" "p_" "0123456789abcdefghij0123",
+		"sk-"
+		"ant-"
+		"0123456789abcdefghij",
+		"Bearer gh"
+		"p_"
+		"0123456789abcdefghij0123",
 		"https://x:github_pat_11AAAAAAA0abcdefghijklm@github.com/",
 		"AKIAIOSFODNN7EXAMPLE",
 		"AIzaSyA0123456789abcdefghijklmnopqrstuv",
