@@ -187,24 +187,43 @@ static void take_turn(enum scene_id id, size_t turn, double scale, SSL_CTX *ctx,
 	}
 }
 
-static void walk(size_t rounds, double scale, SSL_CTX *ctx)
-{
-	/* The first round warms up and is not kept. */
-	for (size_t round = 0; round <= rounds; round++)
-		for (size_t s = 0; s < SCENES; s++) {
-			spread(s != LATENCY && s != SSE);
-			for (size_t t = 0; t < (round ? scenes[s].turns : 1); t++)
-				take_turn((enum scene_id)s,
-					  (round ? round - 1 : 0) * scenes[s].turns + t, scale, ctx,
-					  round > 0);
-		}
-}
-
 static void pin_client(void)
 {
 	proc_pin(raw_origin, CPU_CLIENT);
 	proc_pin(tls_origin, CPU_CLIENT);
 	proc_pin(getpid(), CPU_CLIENT); /* and everything below: spread() comes after it */
+}
+
+/* Where its pages lie makes one process slower than the next of the same program, for as long as it
+ * lives. So each round has new ones. */
+static SSL_CTX *renew(SSL_CTX *ctx)
+{
+	SSL_CTX_free(ctx);
+	world_end_gateway(gateway);
+	gateway = world_gateway(NULL, NULL);
+	others_renew(&others);
+	pin_client();
+	return world_client_ctx(); /* with the new sandbox's CA */
+}
+
+static void walk(size_t rounds, double scale)
+{
+	SSL_CTX *ctx = world_client_ctx();
+
+	/* The first round warms up and is not kept. */
+	for (size_t round = 0; round <= rounds; round++) {
+		ctx = renew(ctx);
+		for (size_t s = 0; s < SCENES; s++) {
+			size_t turns = round ? scenes[s].turns : 1;
+
+			spread(s != LATENCY && s != SSE);
+			for (size_t t = 0; t < turns; t++)
+				take_turn((enum scene_id)s,
+					  (round ? round - 1 : 0) * scenes[s].turns + t, scale, ctx,
+					  round > 0);
+		}
+	}
+	SSL_CTX_free(ctx);
 }
 
 struct slow {
@@ -288,8 +307,7 @@ int main(int argc, char **argv)
 	others_start(&others);
 	gateway = world_gateway(argv[1], argv[2]);
 	memory(scale, &m);
-	pin_client();
-	walk(rounds, scale, world_client_ctx());
+	walk(rounds, scale);
 	for (size_t s = 0; s < SCENES; s++)
 		scene_print(&scenes[s], rounds);
 	missed = bars_print(bars, sizeof(bars) / sizeof(bars[0]), scenes, rounds);

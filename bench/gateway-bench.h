@@ -53,6 +53,7 @@ struct others {
 	pid_t haproxy, nginx, squid, tinyproxy;
 };
 void others_start(struct others *o);
+void others_renew(struct others *o); /* those that are held against the gateway */
 void others_stop(const struct others *o);
 
 /* gateway-proc.c: what a process and those below it use. */

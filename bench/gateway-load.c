@@ -21,7 +21,8 @@
 #define MAX_SAMPLES 400000
 #define STALL_US 40000
 #define ENDLESS "1099511627776"
-#define WARM_UP 0.1 /* of the time, not counted */
+/* Not counted: until all connections are there, and the proxy has its own to the origin. */
+#define WARM_UP_S(conns) (0.04 + 0.005 * (conns))
 #define GIVE_UP_S 20
 
 enum phase { CONNECTING, PROXY, HANDSHAKE, WAITING };
@@ -317,7 +318,7 @@ void load_run(const struct load *l, SSL_CTX *ctx, struct result *ret)
 	r.epoll = epoll_create1(EPOLL_CLOEXEC);
 	for (unsigned int i = 0; i < l->conns; i++)
 		open_client(&r, &r.c[i]);
-	spin(&r, l->seconds * WARM_UP);
+	spin(&r, WARM_UP_S(l->conns));
 	cpu = l->way->pid ? proc_cpu_s(*l->way->pid) : 0;
 	r.counting = true;
 	start = now_ns();

@@ -135,28 +135,50 @@ static pid_t start(const char *name, char *const argv[])
 	return proc_start(argv, world_file(log));
 }
 
+static const char *config(const char *name)
+{
+	static char path[160];
+
+	(void)snprintf(path, sizeof(path), "%s", world_file(name));
+	return path;
+}
+
+static void start_judges(struct others *o)
+{
+	o->haproxy = start("haproxy", (char *[]){"/usr/sbin/haproxy", "-db", "-q", "-f",
+						 (char *)config("haproxy.cfg"), NULL});
+	o->nginx = start("nginx",
+			 (char *[]){"/usr/sbin/nginx", "-c", (char *)config("nginx.conf"), NULL});
+}
+
 void others_start(struct others *o)
 {
-	char cfg[4][160];
-	static const char *const files[4] = {"haproxy.cfg", "nginx.conf", "squid.conf",
-					     "tinyproxy.conf"};
-
-	put_config(files[0], haproxy_cfg);
-	put_config(files[1], nginx_cfg);
-	put_config(files[2], squid_cfg);
-	put_config(files[3], tinyproxy_cfg);
-	for (size_t i = 0; i < 4; i++)
-		(void)snprintf(cfg[i], sizeof(cfg[i]), "%s", world_file(files[i]));
-	o->haproxy =
-		start("haproxy", (char *[]){"/usr/sbin/haproxy", "-db", "-q", "-f", cfg[0], NULL});
-	o->nginx = start("nginx", (char *[]){"/usr/sbin/nginx", "-c", cfg[1], NULL});
-	o->squid = start("squid", (char *[]){"/usr/sbin/squid", "-N", "-f", cfg[2], NULL});
-	o->tinyproxy =
-		start("tinyproxy", (char *[]){"/usr/bin/tinyproxy", "-d", "-c", cfg[3], NULL});
+	put_config("haproxy.cfg", haproxy_cfg);
+	put_config("nginx.conf", nginx_cfg);
+	put_config("squid.conf", squid_cfg);
+	put_config("tinyproxy.conf", tinyproxy_cfg);
+	start_judges(o);
+	o->squid = start("squid", (char *[]){"/usr/sbin/squid", "-N", "-f",
+					     (char *)config("squid.conf"), NULL});
+	o->tinyproxy = start("tinyproxy", (char *[]){"/usr/bin/tinyproxy", "-d", "-c",
+						     (char *)config("tinyproxy.conf"), NULL});
 	wait_for(4001, "haproxy");
 	wait_for(4443, "nginx");
 	wait_for(4003, "squid");
 	wait_for(4004, "tinyproxy");
+}
+
+void others_renew(struct others *o)
+{
+	const pid_t old[] = {o->haproxy, o->nginx};
+
+	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+		(void)kill(old[i], SIGTERM);
+		(void)waitpid(old[i], NULL, 0);
+	}
+	start_judges(o);
+	wait_for(4001, "haproxy");
+	wait_for(4443, "nginx");
 }
 
 void others_stop(const struct others *o)
