@@ -184,8 +184,6 @@ static void thought(struct markdown *m, const struct tr_item *i)
 	cleanup_buf struct buf title, code;
 	size_t over;
 
-	if (!m->style.thinking)
-		return;
 	buf_init(&title, 1 * KiB);
 	buf_init(&code, m->style.result_max + 8);
 	over = tr_text_cut(i->text, &code, m->style.result_max);
@@ -206,7 +204,8 @@ static void item(struct tr_writer *w, const struct tr_item *i)
 		said(m, i);
 		break;
 	case TR_THINKING:
-		thought(m, i);
+		if (m->style.thinking)
+			thought(m, i);
 		break;
 	case TR_CALL:
 		called(m, i);

@@ -83,26 +83,26 @@ fetch_with_node() {
 @test 'node fetch without proxy settings reaches the allowed host and nothing else' {
 	need node
 	fetch_with_node allowed.test
-	has "$(direct env NODE_EXTRA_CA_CERTS="$WS/ca.pem" node fetch.mjs)" "GET /a at "
+	has "$(direct env NODE_EXTRA_CA_CERTS="$WS/ca.crt" node fetch.mjs)" "GET /a at "
 	fetch_with_node other.test
-	must_fail direct env NODE_EXTRA_CA_CERTS="$WS/ca.pem" node fetch.mjs
+	must_fail direct env NODE_EXTRA_CA_CERTS="$WS/ca.crt" node fetch.mjs
 	only_allowed
 }
 
 @test 'node fetch with the proxy settings of a sandbox reaches the allowed host and nothing else' {
 	need node
 	fetch_with_node allowed.test
-	has "$(box env NODE_EXTRA_CA_CERTS="$WS/ca.pem" node fetch.mjs)" "GET /a at "
+	has "$(box env NODE_EXTRA_CA_CERTS="$WS/ca.crt" node fetch.mjs)" "GET /a at "
 	fetch_with_node other.test
-	must_fail box env NODE_EXTRA_CA_CERTS="$WS/ca.pem" node fetch.mjs
+	must_fail box env NODE_EXTRA_CA_CERTS="$WS/ca.crt" node fetch.mjs
 	only_allowed
 }
 
 @test 'python urllib reaches the allowed host and nothing else' {
 	local get='import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read())'
 
-	has "$(box env SSL_CERT_FILE="$WS/ca.pem" python3 -c "$get" https://allowed.test/a)" "GET /a at "
-	has "$(direct env SSL_CERT_FILE="$WS/ca.pem" python3 -c "$get" https://allowed.test/a)" "GET /a at "
+	has "$(box env SSL_CERT_FILE="$WS/ca.crt" python3 -c "$get" https://allowed.test/a)" "GET /a at "
+	has "$(direct env SSL_CERT_FILE="$WS/ca.crt" python3 -c "$get" https://allowed.test/a)" "GET /a at "
 	must_fail box python3 -c "$get" https://other.test/
 	must_fail direct python3 -c "$get" https://other.test/
 	only_allowed
@@ -123,8 +123,8 @@ fetch_with_node() {
 	mkdir "$T/go"
 	cp "$NETBED/fetch.go" "$T/go/"
 	(cd "$T/go" && GOCACHE=$T/go/cache GO111MODULE=off CGO_ENABLED=0 go build -o "$WS/gofetch" fetch.go)
-	has "$(direct env SSL_CERT_FILE="$WS/ca.pem" ./gofetch https://allowed.test/a)" "GET /a at "
-	has "$(box env SSL_CERT_FILE="$WS/ca.pem" ./gofetch https://allowed.test/a)" "GET /a at "
+	has "$(direct env SSL_CERT_FILE="$WS/ca.crt" ./gofetch https://allowed.test/a)" "GET /a at "
+	has "$(box env SSL_CERT_FILE="$WS/ca.crt" ./gofetch https://allowed.test/a)" "GET /a at "
 	must_fail direct ./gofetch https://other.test/a
 	must_fail box ./gofetch https://other.test/a
 	only_allowed

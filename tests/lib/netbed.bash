@@ -13,7 +13,7 @@
 # BED_NAMES, when set before, are further names of the servers' certificate ("DNS:x.test,…").
 # BED_TOOLS, when set before, is a global prefix of npm that the user has in ~/.npm-global; the system then
 # does not trust the test authority.
-# $BED holds the logs and the test authority ($BED/ca.pem), which clients inside trust by $WS/ca.pem.
+# $BED holds the logs and the test authority ($BED/ca.pem), which clients inside trust by $WS/ca.crt.
 # shellcheck shell=bash
 
 NETBED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -57,7 +57,7 @@ bed_certificates() {
 	mv "$BED/authority.crt" "$BED/ca.pem"
 	certificate leaf "DNS:allowed.test,DNS:other.test,DNS:*.wild.test,DNS:flip.test${BED_NAMES:+,$BED_NAMES}" \
 		-CA "$BED/ca.pem" -CAkey "$BED/authority.key" -addext basicConstraints=CA:FALSE
-	cp "$BED/ca.pem" "$WS/ca.pem"
+	cp "$BED/ca.pem" "$WS/ca.crt"
 }
 
 bed_start() {

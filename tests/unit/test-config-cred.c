@@ -18,7 +18,7 @@ static void a_provider_has_an_origin_a_ca_file_and_a_token_url(void **state)
 	assert_int_equal(check("providers:\n  anthropic:\n    origin: https://llm.corp.example\n"
 			       "    ca_file: ~/ca.pem\n"
 			       "    token_url: https://llm.corp.example/token\n"
-			       "  github: {origin: 'https://git.corp.example:8443/api'}\n"),
+			       "  openai: {origin: 'https://llm.corp.example:8443/api'}\n"),
 			 0);
 }
 
@@ -97,7 +97,7 @@ static void the_last_word_about_a_credential_counts(void **state)
 	assert_string_equal(config_credential(c, "a")->way, "pipe");
 	assert_null(config_credential(c, "b"));
 	assert_string_equal(config_provider(c, "anthropic")->origin, "https://a.example");
-	assert_null(config_provider(c, "github")->origin);
+	assert_null(config_provider(c, "openai")->origin);
 	assert_null(config_provider(c, "nobody"));
 	(void)config_free(c);
 }

@@ -38,10 +38,10 @@ static void read_back(int fd, struct buf *b)
 }
 
 /* Head and body as one text. */
-static void export(const char *agent, const struct tr_format *f, const char *text, size_t len,
-		   struct buf *ret)
+static void export_as(const char *agent, const struct tr_format *f, bool thinking, const char *text,
+		      size_t len, struct buf *ret)
 {
-	const struct tr_style style = {.thinking = true, .result_max = 400};
+	const struct tr_style style = {.thinking = thinking, .result_max = 400};
 	const struct strv none = {0};
 	const struct tr_source source = {.agent = agent, .file = "sample", .links = &none};
 	int in = memory_file(text, len), body = memory_file("", 0), head = memory_file("", 0);
@@ -61,6 +61,12 @@ static void export(const char *agent, const struct tr_format *f, const char *tex
 	(void)close(in);
 	read_back(head, ret);
 	read_back(body, ret);
+}
+
+static void export(const char *agent, const struct tr_format *f, const char *text, size_t len,
+		   struct buf *ret)
+{
+	export_as(agent, f, true, text, len, ret);
 }
 
 static void load(const char *name, const char *suffix, struct buf *b)
@@ -105,6 +111,23 @@ static void the_json_of_each_sample_is_json(void **state)
 		export(samples[i].agent, &tr_json, buf_str(&in), in.len, &got);
 		assert_int_equal(json_parse(buf_str(&got), got.len, &j, &err), 0);
 		assert_true(json_array_size(json_object_get(j, "items")) > 0);
+	}
+}
+
+static void thoughts_are_left_out_unless_asked_for(void **state)
+{
+	static const struct tr_format *const formats[] = {&tr_markdown, &tr_json, &tr_html};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		cleanup_buf struct buf in, with, without;
+
+		load("claude-tools-run", "jsonl", &in);
+		buf_init(&with, 4 * MiB);
+		buf_init(&without, 4 * MiB);
+		export_as("claude", formats[i], true, buf_str(&in), in.len, &with);
+		export_as("claude", formats[i], false, buf_str(&in), in.len, &without);
+		assert_non_null(strstr(buf_str(&with), "I should write a file."));
+		assert_null(strstr(buf_str(&without), "I should write a file."));
 	}
 }
 
@@ -197,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_sample_becomes_the_markdown_it_was),
 		cmocka_unit_test(the_json_of_each_sample_is_json),
+		cmocka_unit_test(thoughts_are_left_out_unless_asked_for),
 		cmocka_unit_test(a_sample_cut_at_any_byte_exports_without_an_error),
 		cmocka_unit_test(what_was_said_cannot_pose_as_a_turn),
 		cmocka_unit_test(secrets_are_taken_out_by_their_shape_and_counted),
