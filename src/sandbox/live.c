@@ -75,6 +75,32 @@ static int new_supervisor(const struct places *p, const char *name, int *ret, st
 	return r;
 }
 
+static void clean_stale(const struct places *p, const struct store_entry *e);
+
+/* See live_clean(); timeout_ms: for another command, and for what was killed to be gone. */
+static int clean(const struct places *p, const char *name, bool dry, int timeout_ms,
+		 bool *ret_found, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = store_open(p, name, false, &e, err);
+
+	*ret_found = false;
+	if (r == 0)
+		r = store_lock(p, &e, timeout_ms, err);
+	if (r == 0)
+		r = store_lock_live(p, &e, timeout_ms, err);
+	if (r == -EWOULDBLOCK || r == -ESTALE || r == -ENOENT)
+		return 0;
+	if (r < 0 || !store_was_killed(&e))
+		return r;
+	*ret_found = true;
+	if (!dry) {
+		clean_stale(p, &e);
+		store_mark(&e, false);
+	}
+	return 0;
+}
+
 static int send_name(int conn, const char *name)
 {
 	cleanup_buf struct buf b;
@@ -84,15 +110,26 @@ static int send_name(int conn, const char *name)
 	return wire_send(conn, WIRE_NAME, 0, &b, NULL, 0);
 }
 
-void live_ahead(int *conn, const struct places *p, const char *name)
+/* Nothing of NAME runs, nor will what runs be joined: what a killed one left has been cleared away,
+ * before the spec says what is there. Its processes may take a moment to be gone. */
+static bool is_free(const struct places *p, const char *name)
 {
+	cleanup_fd int live = -1;
 	struct err ignored;
 	bool cleaned = false;
 
-	/* What a killed one left is cleared away before the spec says what is there. */
-	if (runtime_exists(p, name) &&
-	    (live_clean(p, name, false, &cleaned, &ignored) < 0 || !cleaned))
-		closep(conn); /* there seems to be a live one */
+	if (!runtime_exists(p, name))
+		return true;
+	return live_connect(p, name, &live, &ignored) == 0 && live < 0 &&
+	       clean(p, name, false, LOCK_MS, &cleaned, &ignored) == 0 && cleaned;
+}
+
+void live_ahead(int *conn, const struct places *p, const char *name)
+{
+	struct err ignored;
+
+	if (!is_free(p, name))
+		closep(conn);
 	else if (*conn < 0)
 		(void)new_supervisor(p, name, conn, &ignored);
 	else if (send_name(*conn, name) < 0)
@@ -393,24 +430,7 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 
 int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found, struct err *err)
 {
-	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	int r = store_open(p, name, false, &e, err);
-
-	*ret_found = false;
-	if (r == 0)
-		r = store_lock(p, &e, 0, err);
-	if (r == 0)
-		r = store_lock_live(p, &e, 0, err);
-	if (r == -EWOULDBLOCK || r == -ESTALE || r == -ENOENT)
-		return 0;
-	if (r < 0 || !store_was_killed(&e))
-		return r;
-	*ret_found = true;
-	if (!dry) {
-		clean_stale(p, &e);
-		store_mark(&e, false);
-	}
-	return 0;
+	return clean(p, name, dry, 0, ret_found, err);
 }
 
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)

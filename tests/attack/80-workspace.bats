@@ -432,7 +432,7 @@ add_submodule() {
 	mkdir .git/hooks
 	printf '#!/bin/sh\ntouch %s\n' "$T/canary" >.git/hooks/pre-commit
 	chmod +x .git/hooks/pre-commit
-	ralph run -n "$name" -- true 2>"$T/notices"
+	ralph run -n "$name" -- true 2>"$T/notices" || { cat "$T/notices" >&2; false; }
 	has "$(cat "$T/notices")" nested/.git/config
 	has "$(cat "$T/notices")" hooks/pre-commit
 	has "$(cat "$T/notices")" .envrc
