@@ -64,13 +64,15 @@ int store_open(const struct places *p, const char *name, bool create, struct sto
 
 	if (!name_valid(name))
 		return err_usage(err, "'%s' is no sandbox name; see: ralph ls", name);
-	if (create) {
-		r = create_entry(p, dir, err);
-		if (r < 0)
-			return r;
-	}
 	*ret = (struct store_entry)STORE_ENTRY_INIT;
+	r = create ? create_entry(p, dir, err) : 0;
+	if (r < 0 && r != -ENOENT)
+		return r;
 	ret->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (create && (r < 0 || (ret->dir < 0 && errno == ENOENT))) {
+		closep(&ret->dir);
+		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", name);
+	}
 	if (ret->dir < 0 && errno == ENOENT)
 		return err_set(err, ENOENT, "there is no sandbox '%s'; see: ralph ls", name);
 	if (ret->dir < 0)

@@ -22,7 +22,8 @@ struct store_entry {
 	int live; /* the file's lock, held; -1: not */
 };
 
-/* Opens NAME's directory; -ENOENT when there is none, unless create. */
+/* Opens NAME's directory; -ENOENT when there is none, with create -ESTALE when it was removed at
+ * the same moment. */
 int store_open(const struct places *p, const char *name, bool create, struct store_entry *ret,
 	       struct err *err);
 void store_close(struct store_entry *e);
