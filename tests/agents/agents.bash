@@ -185,7 +185,8 @@ talk() {
 	enter
 	TERM=xterm-256color python3 "$AGENTS_DIR/../cli/terminal.py" "$T/screen" size:40x120 "${steps[@]}" -- \
 		"${ENTER[@]}" "$RALPH" --yes run -n "$BOX" "$@" 3>&- || code=$?
-	[ $code -eq 0 ] || fail "exit $code"
+	# Steps end with ^C: an agent that is leaving its terminal already may be interrupted by it.
+	[ $code -eq 0 ] || [ $code -eq 130 ] || fail "exit $code"
 }
 
 # only_the_provider [HOST]: no other host was reached, and none was tried but this one.
