@@ -171,7 +171,7 @@ static size_t lone(struct jscan *j, char *to)
 /* A piece of a string. Escapes in a row make one piece, in j->small. */
 enum jscan_token jscan_string(struct jscan *j)
 {
-	const char *from = j->p;
+	const char *from;
 	size_t n = 0;
 
 	j->last = false;
