@@ -37,9 +37,9 @@ static int obtain(struct cli *cli, char **ret)
 	cleanup_buf struct buf b;
 	int r;
 
+	buf_init(&b, STDIN_MAX);
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !cli->yes)
 		return setup_token(ret, &cli->err);
-	buf_init(&b, STDIN_MAX);
 	r = read_stdin(&b, ret, &cli->err);
 	if (b.data)
 		explicit_bzero(b.data, b.cap);

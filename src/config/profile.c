@@ -64,12 +64,12 @@ static void add(struct profile **list, size_t *n, const char *dir, const char *f
 	cleanup_buf struct buf text;
 	struct profile *p;
 
+	buf_init(&text, CONFIG_FILE_MAX);
 	if (!*name || check_profile(name))
 		return;
 	for (size_t i = 0; i < *n; i++)
 		if (streq((*list)[i].name, name))
 			return;
-	buf_init(&text, CONFIG_FILE_MAX);
 	*list = xrealloc(*list, *n + 1, sizeof(**list));
 	p = &(*list)[(*n)++];
 	p->path = path_join(dir, file);

@@ -145,6 +145,7 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 	cleanup_fd int user_env = -1;
 	cleanup_buf struct buf b;
 
+	buf_init(&b, WIRE_BODY_MAX);
 	if (!text)
 		return err_set(err, EINVAL, "the spec cannot be written as JSON");
 	/* For the credential helper alone: the supervisor hands it on without a look. */
@@ -154,7 +155,6 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 			return err_sys(err, -user_env, "cannot create a memory file");
 		fds[3] = user_env;
 	}
-	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
 	r = wire_send(conn, WIRE_START, 0, &b, fds, user_env >= 0 ? 4 : 3);
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;

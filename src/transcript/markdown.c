@@ -241,9 +241,9 @@ static void field(struct tr_out *o, const char *name, const char *value)
 {
 	cleanup_buf struct buf b;
 
+	buf_init(&b, 8 * KiB);
 	if (!value || !*value)
 		return;
-	buf_init(&b, 8 * KiB);
 	(void)buf_put_quoted(&b, value);
 	tr_printf(o, "%s: %s\n", name, buf_str(&b));
 }
