@@ -61,6 +61,22 @@ def check_c(path, text):
             start = 0
 
 
+# Declared without a value, these are released on every return: also on one before they are made.
+SELF_RELEASED = re.compile(r"^\tcleanup_(?:buf struct buf|strv struct strv) ([\w, ]+);", re.M)
+
+
+def check_released(path, code):
+    for body in re.finditer(r"^\{\n(.*?)^\}", code, re.S | re.M):
+        for declared in SELF_RELEASED.finditer(body.group(1)):
+            for name in (n.strip() for n in declared.group(1).split(",")):
+                # Whoever takes its address may well make it: a function of its own that initialises.
+                made = re.search(rf"&{name}\b", body.group(1)[declared.end():])
+                out = re.search(r"\breturn\b", body.group(1)[declared.end():])
+                if out and (not made or out.start() < made.start()):
+                    line = code.count("\n", 0, body.start(1) + declared.start()) + 1
+                    problem(path, line, f"'{name}' is released on a return before it is made")
+
+
 def check_places(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         for found in PLACES.finditer(line):
@@ -78,4 +94,5 @@ for path in filter(None, files.decode().split("\0")):
     check_places(path, text)
     if path.endswith((".c", ".h")):
         check_c(path, text)
+        check_released(path, text)
 sys.exit(1 if problems else 0)
