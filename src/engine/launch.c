@@ -1,9 +1,11 @@
 #include "engine/launch.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "wire/wire.h"
 
 #define SYSTEM_BWRAP "/usr/bin/bwrap"
+#define END_MS 5000 /* for bwrap to end by itself */
 #define UNIFIED_CGROUPS "/sys/fs/cgroup/cgroup.controllers"
 
 void launch_init(struct engine_launch *l)
@@ -125,11 +128,22 @@ int launch_run(struct engine_launch *l, struct err *err)
 	return 0;
 }
 
+/*
+ * Without its line the guest ends, and bwrap with it. One that is still making its namespaces must
+ * not be killed for it: bwrap's child would wait for it for ever. Its status must find a reader
+ * until then.
+ */
 void launch_kill(struct engine_launch *l)
 {
+	struct pollfd end = {.events = POLLIN};
+
 	if (l->pid <= 0)
 		return;
-	(void)kill(l->pid, SIGKILL);
+	closep(&l->guest);
+	end.fd = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	if (end.fd < 0 || poll(&end, 1, END_MS) != 1)
+		(void)kill(l->pid, SIGKILL);
+	closep(&end.fd);
 	(void)waitpid(l->pid, NULL, 0);
 	l->pid = 0;
 }

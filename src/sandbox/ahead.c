@@ -99,6 +99,7 @@ static void go_ahead(const struct places *p, const char *bwrap, int conn)
 	for (size_t i = 0; i < ARRAY_SIZE(l.theirs); i++)
 		closep(&l.theirs[i]);
 	wait_for_name(program, conn, &l);
+	launch_kill(&l); /* nobody wants it */
 }
 
 void ahead_fork(const struct places *p)

@@ -241,8 +241,10 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 
 	ahead_take_launch(&launch);
 	r = take_start(s, start, &text, err);
-	if (r < 0)
+	if (r < 0) {
+		launch_kill(&launch);
 		return r;
+	}
 	trim_path(s->spec);
 	r = cred_link_prepare(s, err);
 	if (r == 0)
