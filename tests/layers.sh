@@ -14,7 +14,7 @@ declare -A may=(
 	[probe]="base wire"
 	[engine]="base wire spec"
 	[sandbox]="base wire config policy spec cred agent engine"
-	[loop]="base config spec agent sandbox transcript"
+	[loop]="base wire config spec agent sandbox transcript"
 	[cli]="base config spec agent sandbox transcript wire"
 )
 breaches=0
