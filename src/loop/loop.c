@@ -153,7 +153,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	code = limit_reached(l, ret_reason);
 	if (code >= 0)
 		return code;
-	*ret_error = turn_run(l, t, &j, err);
+	*ret_error = round_run(l, t, &j, err);
 	show_news(l);
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
 }

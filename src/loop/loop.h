@@ -17,7 +17,7 @@
  *	setup.c      the workspace, its state, the repository, the work; what must hold before
  *	recover.c    what a killed loop was about to do
  *	loop.c       which task is next, until there is none or a limit is reached
- *	turn.c       one iteration: journal, sandbox, agent, proposals, verification, verdict,
+ *	round.c       one iteration: journal, sandbox, agent, proposals, verification, verdict,
  *settling box.c        the sandbox of an iteration: a fresh start each time, so that what protects
  *the workspace is found anew, and nothing of the last agent is left wait.c       until a provider's
  *limit ends ending.c     why it ended, the summary, what is told to whom
@@ -55,7 +55,7 @@ struct loop {
 	/* the sandbox */
 	struct build build;
 	int hold;	      /* a connection: it stays up at least as long */
-	uint64_t turn_began;  /* now_ms(); 0: none */
+	uint64_t round_began;  /* now_ms(); 0: none */
 	uint64_t active_mark; /* state.active_ms when the turn began */
 	char *tool;	      /* what the agent does just now */
 	const struct task *task;
@@ -84,11 +84,11 @@ void box_stop(struct loop *l);
 void box_agent_argv(const struct loop *l, struct strv *ret);
 void box_agent_env(const struct loop *l, struct strv *ret);
 
-/* turn.c: one iteration of a task (NULL: of the prompt). *ret: what it was worth. */
-int turn_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
+/* round.c: one iteration of a task (NULL: of the prompt). *ret: what it was worth. */
+int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
 /* The second half, for what was interrupted: commits are checked, the task is settled. */
-int turn_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
-int turn_settle(struct loop *l, struct task *t, struct err *err);
+int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
+int round_settle(struct loop *l, struct task *t, struct err *err);
 
 /* verify.c: what fails already before the first iteration */
 int verify_baseline(struct loop *l, struct err *err);

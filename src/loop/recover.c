@@ -25,8 +25,8 @@ static int cut_off(struct loop *l, struct task *t, struct err *err)
 	i->phase = INTENT_VERIFY;
 	r = state_save(&l->state, err);
 	if (r == 0)
-		r = turn_verify(l, t, &j, err);
-	return r < 0 ? r : turn_settle(l, t, err);
+		r = round_verify(l, t, &j, err);
+	return r < 0 ? r : round_settle(l, t, err);
 }
 
 static int verify_again(struct loop *l, struct task *t, struct err *err)
@@ -36,9 +36,9 @@ static int verify_again(struct loop *l, struct task *t, struct err *err)
 
 	show_line(&l->show, STYLE_YELLOW, "iteration %llu was cut off before its verdict",
 		  (unsigned long long)l->state.iterations);
-	r = turn_verify(l, t, &j, err);
+	r = round_verify(l, t, &j, err);
 	box_stop(l);
-	return r < 0 ? r : turn_settle(l, t, err);
+	return r < 0 ? r : round_settle(l, t, err);
 }
 
 int loop_recover(struct loop *l, struct err *err)
@@ -57,7 +57,7 @@ int loop_recover(struct loop *l, struct err *err)
 	case INTENT_VERIFY:
 		return verify_again(l, t, err);
 	case INTENT_SETTLE:
-		return turn_settle(l, t, err);
+		return round_settle(l, t, err);
 	case INTENT_NONE:
 	case INTENT_N:
 		break;

@@ -66,7 +66,7 @@ static uint64_t on_tick(void *arg, const char *tool)
 	(void)meter_take(&l->state, &m);
 	free(l->tool);
 	l->tool = *tool ? xstrdup(tool) : NULL;
-	l->state.active_ms = l->active_mark + (now_ms() - l->turn_began);
+	l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
 	status_write(l, "iterating", 0);
 	return l->state.micro_usd - l->state.cost_mark;
 }
@@ -106,7 +106,7 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 
 		iteration_done(it);
 		r = iteration_run(it, err);
-		l->state.active_ms = l->active_mark + (now_ms() - l->turn_began);
+		l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
 		if (r < 0 || it->end != RUN_EMPTY || control_wants_end(&l->control))
 			break;
 		/* A quiet command that did something is no failure. */
@@ -184,7 +184,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 	it.prompt_len = strlen(prompt);
 	it.log = log = open_log(l, "jsonl");
 	it.err_log = err_log = open_log(l, "stderr");
-	l->turn_began = now_ms();
+	l->round_began = now_ms();
 	l->active_mark = l->state.active_ms;
 	r = run_agent(l, &it, err);
 	if (r == 0) {
@@ -327,7 +327,7 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 	return 0;
 }
 
-int turn_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
+int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
 {
 	struct intent *i = &l->state.intent;
 	struct facts f = {
@@ -420,7 +420,7 @@ static int settle_task(struct loop *l, struct task *t, struct err *err)
 	return r;
 }
 
-int turn_settle(struct loop *l, struct task *t, struct err *err)
+int round_settle(struct loop *l, struct task *t, struct err *err)
 {
 	struct loop_state *s = &l->state;
 	bool progress = s->intent.progress;
@@ -448,7 +448,7 @@ static void show_verdict(struct loop *l, const struct judgement *j)
 		  SHOW_USD_ARGS(s->micro_usd - s->cost_mark));
 }
 
-int turn_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
+int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
 {
 	int r = begin(l, t, err);
 
@@ -469,12 +469,12 @@ int turn_run(struct loop *l, struct task *t, struct judgement *ret, struct err *
 		r = state_save(&l->state, err);
 	}
 	if (r == 0)
-		r = turn_verify(l, t, ret, err);
+		r = round_verify(l, t, ret, err);
 	box_stop(l);
 	if (r < 0)
 		return r;
 	show_verdict(l, ret);
-	r = turn_settle(l, t, err);
+	r = round_settle(l, t, err);
 	l->task = NULL;
 	return r;
 }
