@@ -141,6 +141,9 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 
 	if (code >= 0)
 		return code;
+	*ret_error = answers_take(l, err);
+	if (*ret_error < 0)
+		return -1;
 	if (l->work) {
 		*ret_error = work_reload(l->work, err);
 		show_news(l);

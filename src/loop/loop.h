@@ -103,6 +103,9 @@ void verify_result_done(struct verify_result *v);
 /* prompt.c: what the agent reads; the caller frees it. */
 int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err);
 
+/* answers.c: what `ralph answer` left is taken in: the task is ready again. */
+int answers_take(struct loop *l, struct err *err);
+
 /* status.c: .ralph/state/status.json */
 void status_write(struct loop *l, const char *phase, uint64_t until);
 

@@ -3,11 +3,13 @@
  * where the command line has written what it wants; see request.h.
  */
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "loop/logs.h"
 #include "loop/loop.h"
 
 static int run(int argc, char **argv, struct err *err)
@@ -16,6 +18,8 @@ static int run(int argc, char **argv, struct err *err)
 	uint64_t fd = 0;
 	int r;
 
+	if (argc > 1 && streq(argv[1], "logs"))
+		return logs_main(argc - 2, argv + 2, err);
 	if (argc != 2 || parse_uint(argv[1], 3, 1023, &fd) < 0)
 		return err_usage(err, "this program is started by: ralph build");
 	r = loop_open(&l, (int)fd, err);

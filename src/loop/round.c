@@ -431,6 +431,8 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 		r = settle_task(l, t, err);
 	if (r < 0)
 		return r;
+	if (s->intent.verdict == VERDICT_BLOCKED || s->intent.verdict == VERDICT_DECIDE)
+		state_task_set(s, t ? t->id : "", "question", json_text(s->intent.why));
 	add_record(l, t);
 	intent_clear(&s->intent);
 	return state_save(s, err);
