@@ -12,16 +12,13 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mask.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "cli/human.h"
 #include "cli/since.h"
+#include "sandbox/autosave.h"
 #include "sandbox/store.h"
 
-extern char **environ;
-
-#define RESULT_MAX_DEFAULT (4 * KiB)
 #define RESULT_MAX_LIMIT (1 * MiB)
 #define EXPORT_MS (30 * 60 * 1000) /* of one sandbox */
 #define ANSWER_MAX (64 * KiB)
@@ -68,62 +65,32 @@ static char *out_dir(const struct export_args *args, const struct places *p)
 	return dir && *dir ? xstrdup(dir) : path_join(p->state, "inbox");
 }
 
-/* What the user has put into the sandbox and called a secret must not be in what is kept. */
-static int values_fd(const struct sandbox_spec *spec)
-{
-	cleanup_buf struct buf b;
-
-	buf_init(&b, 1 * MiB);
-	for (size_t i = 0; spec && i < spec->n_env; i++)
-		if (spec->env[i].origin != SPEC_SET &&
-		    mask_is_secret(spec->env[i].name, spec->env[i].value))
-			(void)buf_printf(&b, "%s\n", spec->env[i].value);
-	return fd_memfd("values", buf_str(&b), b.len);
-}
-
-static void push_agents(struct strv *argv, const char *only)
-{
-	if (only) {
-		strv_push(argv, only);
-		return;
-	}
-	for (size_t i = 0; i < agent_count(); i++)
-		strv_push(argv, agent_at(i)->name);
-}
-
 static int export_one(struct cli *cli, const struct places *p, const char *name,
 		      const struct export_args *args, int64_t since, const char *out,
 		      struct total *t)
 {
+	const struct export_options options = {.format = args->format,
+					       .agent = args->agent,
+					       .since_ms = since,
+					       .max_result = args->max_result,
+					       .thinking = args->thinking};
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	cleanup_free char *home = store_home(p, name), *text = NULL, *dir = path_dir(home);
+	cleanup_free char *home = store_home(p, name), *text = NULL, *record = path_dir(home);
 	cleanup_strv struct strv argv = {0};
 	cleanup_json json_t *j = NULL;
 	cleanup_fd int values = -1;
-	struct run run = RUN_INIT;
+	struct run run;
 	struct err ignored;
 	int code = 0, r = store_open(p, name, false, &e, &cli->err);
 
 	if (r < 0)
 		return r;
 	(void)store_read_spec(&e, &spec, &ignored);
-	values = values_fd(spec);
-	if (values < 0)
-		return err_sys(&cli->err, -values, "cannot make a memory file");
-	strv_take(&argv, places_program(p, "export"));
-	strv_push(&argv, home);
-	strv_push(&argv, out);
-	strv_take(&argv, path_join(dir, "exported.json"));
-	strv_push(&argv, args->format ? args->format : "md");
-	strv_pushf(&argv, "%llu", (unsigned long long)since);
-	strv_push(&argv, args->thinking ? "1" : "0");
-	strv_pushf(&argv, "%llu",
-		   (unsigned long long)(args->max_result ? args->max_result : RESULT_MAX_DEFAULT));
-	push_agents(&argv, args->agent);
-	run.argv = argv.v;
-	run.env = environ;
-	run.stdio[0] = values;
+	r = export_run(p, record, spec, out, &options, &argv, &run, &cli->err);
+	if (r < 0)
+		return r;
+	values = run.stdio[0];
 	run.stdio[2] = STDERR_FILENO;
 	run.flags = RUN_DIE_WITH_US;
 	r = run_collect(&run, EXPORT_MS, ANSWER_MAX, &text, &code, &cli->err);

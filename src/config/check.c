@@ -249,6 +249,11 @@ const char *check_price(const char *s)
 	return n == 2 || n == 4 ? NULL : form;
 }
 
+const char *check_inbox(const char *s)
+{
+	return !*s || streq(s, "off") ? NULL : check_path(s);
+}
+
 const char *check_mask(const char *s)
 {
 	s += s[0] == '!';

@@ -86,6 +86,10 @@ struct config {
 	} budget;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {
+		char *dir; /* where conversations are saved, or "off"; NULL: ralph's own place */
+		uint64_t every_ms; /* while a sandbox runs; 0: only at its end */
+	} inbox;
+	struct {
 		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini;
 	} providers;
 	struct config_credential *credentials;

@@ -32,6 +32,8 @@ enum key_id {
 	KEY_BUDGET_USD,
 	KEY_BUDGET_TOKENS,
 	KEY_PRICES,
+	KEY_INBOX_DIR,
+	KEY_INBOX_EVERY,
 	KEY_PROVIDER_ANTHROPIC,
 	KEY_PROVIDER_BEDROCK,
 	KEY_PROVIDER_VERTEX,
@@ -171,6 +173,7 @@ const char *check_env_entry(const char *s);
 const char *check_refuse(const char *s);
 const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
+const char *check_inbox(const char *s);
 const char *check_mask(const char *s);
 const char *check_program(const char *s);
 const char *check_mount_path(const char *s);

@@ -1,3 +1,4 @@
+#include "sandbox/autosave.h"
 #include "sandbox/live.h"
 
 #include <assert.h>
@@ -193,6 +194,7 @@ static void clean_stale(const struct places *p, const struct store_entry *e)
 	if (store_read_spec(e, &old, &ignored) == 0) {
 		engine_clean(old);
 		look_at_stale(p, e, old);
+		(void)autosave_now(p, e->name);
 	}
 	runtime_remove(p, e->name);
 	store_mark(e, false);

@@ -275,6 +275,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	/* Its command can be read, checked and waiting in the guest's socket by the time the guest
 	 * is up: one way there and back less. */
 	client_watch(s->clients);
+	autosave_link_start(s);
 	s->deadline.fn = on_deadline;
 	ev_timer_set(s->ev, &s->deadline, START_MS);
 	return 0;
@@ -308,6 +309,8 @@ static void remove_record(struct supervisor *s)
 	for (struct client *c = s->clients; c; c = c->next)
 		closep(&c->fd);
 	if (doomed)
+		autosave_link_last(s, doomed);
+	if (doomed)
 		(void)store_destroy(&s->places, doomed, &err);
 }
 
@@ -337,6 +340,8 @@ static void tear_down(struct supervisor *s)
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
 	farewell(s);
+	if (s->spec)
+		autosave_link_finish(s);
 }
 
 /* What takes time and can be done without knowing for whom. */
@@ -358,7 +363,8 @@ int main(void)
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
-	s->gateway.child.pid = s->ca.child.pid = -1;
+	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
+	s->autosave.child.pidfd = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)fd_set_cloexec(SUPERVISOR_FD, true);

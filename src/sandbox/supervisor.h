@@ -110,6 +110,12 @@ struct ports_link {
 	size_t n;
 };
 
+/* What saves conversations; see autosave-link.c. */
+struct autosave_link {
+	struct ev_timer timer;
+	struct child child;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -131,6 +137,7 @@ struct supervisor {
 	struct ports_link ports;
 	struct cred_link cred;
 	struct usage_link usage;
+	struct autosave_link autosave;
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct surface *surface;  /* what the host would run in the workspace */
 	unsigned n_found;	  /* of that, what was found so far */
@@ -210,6 +217,12 @@ void cred_link_stop(struct supervisor *s);
 void ports_update(struct client *c, const struct wire_msg *m);
 void ports_link_dialled(struct supervisor *s, const struct wire_msg *m);
 void ports_link_stop(struct supervisor *s);
+
+/* autosave-link.c: what was said becomes files */
+void autosave_link_start(struct supervisor *s);
+void autosave_link_finish(struct supervisor *s); /* the record stays; does not wait */
+/* The record is about to be removed: waits, when nobody waits for us any more. */
+void autosave_link_last(struct supervisor *s, const char *record);
 
 /* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
 int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,

@@ -154,3 +154,48 @@ END
 	has "$(ralph export -o "$HOME/inbox")" '0 written'
 	same '' "$(find "$XDG_STATE_HOME" -name '*.opencode')"
 }
+
+# one_said: what an agent in there would do, as a command of the sandbox.
+one_said='mkdir -p ~/.claude/projects/-p && echo "{\"type\":\"user\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"content\":\"keep this\"}}" >~/.claude/projects/-p/s.jsonl'
+
+kept() {
+	[ -e "$HOME/kept/conversations/2026-01-01T00-00-00Z/keep-this.md" ]
+}
+
+@test 'what was said is saved when a sandbox ends, when it is removed with it, and not when that is off' {
+	RALPH_INBOX_DIR=off ralph run -n quiet -- sh -c "$one_said"
+	export RALPH_INBOX_DIR=$HOME/kept
+	ralph run -- sh -c "$one_said"
+	wait_until kept
+	rm -r "$HOME/kept"
+	ralph run --rm -n gone -- sh -c "$one_said"
+	wait_until kept
+	same "" "$(ls "$XDG_STATE_HOME/ralph/inbox" 2>/dev/null)"
+}
+
+@test 'what was said is saved while a sandbox runs' {
+	local r
+
+	export RALPH_INBOX_DIR=$HOME/kept RALPH_INBOX_EVERY=1s
+	ralph run -- sh -c "$one_said; while [ ! -e end ]; do sleep 0.1; done" &
+	r=$!
+	wait_until kept
+	touch end
+	wait $r
+}
+
+@test 'what was said before a crash is saved by whoever clears away after it' {
+	export RALPH_INBOX_DIR=$HOME/kept
+	ralph run -d -- sh -c "$one_said"
+	kill -9 "$(ralph inspect --json "$(sandbox)" | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["supervisor"])')"
+	! kept
+	ralph gc
+	wait_until kept
+}
+
+@test 'a save that cannot be made does not disturb the run' {
+	touch "$HOME/file"
+	export RALPH_INBOX_DIR=$HOME/file/below
+	ralph run -- sh -c "$one_said"
+	must_exit 2 env RALPH_INBOX_DIR=relative "$RALPH" run -- true
+}
