@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "cli/human.h"
+#include "cli/settings.h"
 #include "cli/since.h"
 #include "sandbox/autosave.h"
 #include "sandbox/store.h"
@@ -37,7 +38,7 @@ static const char *const formats[] = {"md", "json", "html", NULL};
 static const struct opt export_opts[] = {
 	{"agent", 0, OPT_STR, AT(agent), "AGENT", "only this agent's conversations"},
 	{"since", 0, OPT_STR, AT(since), "TIME", "only later: 7d (ago), 2026-01-31, 2026-01-31T12:00[:00][Z]"},
-	{"out", 'o', OPT_STR, AT(out), "DIR", "where to; else RALPH_INBOX_DIR, or ralph's own inbox",
+	{"out", 'o', OPT_STR, AT(out), "DIR", "where to; else inbox.dir, or ralph's own inbox",
 	 .complete = COMPLETE_DIR},
 	{"format", 0, OPT_CHOICE, AT(format), "FORMAT", "md, json or html", .choices = formats},
 	{"thinking", 0, OPT_BOOL, AT(thinking), NULL, "what models thought, too"},
@@ -54,15 +55,15 @@ struct total {
 	uint64_t n[FIELDS];
 };
 
-static char *out_dir(const struct export_args *args, const struct places *p)
+/* Where they are saved by themselves too, unless that is nowhere. */
+static char *out_dir(const struct export_args *args, const struct settings *s)
 {
-	const char *dir = args->out;
+	char *inbox = NULL;
 
-	if (!dir || !*dir)
-		dir = getenv("RALPH_INBOX_DIR");
-	if (!dir || !*dir)
-		dir = getenv("SANDBOX_INBOX_DIR");
-	return dir && *dir ? xstrdup(dir) : path_join(p->state, "inbox");
+	if (args->out && *args->out)
+		return xstrdup(args->out);
+	inbox = autosave_inbox(&s->places, s->config->inbox.dir);
+	return inbox ? inbox : autosave_inbox(&s->places, NULL);
 }
 
 static int export_one(struct cli *cli, const struct places *p, const char *name,
@@ -140,7 +141,7 @@ static int check_args(struct cli *cli, const struct export_args *args)
 static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct export_args *args = args_;
-	cleanup_(places_done) struct places p = {0};
+	cleanup_settings struct settings s = {0};
 	cleanup_free char *out = NULL, *real = NULL;
 	cleanup_strv struct strv names = {0};
 	struct total total = {0};
@@ -151,21 +152,21 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = since_parse(args->since, &since, &cli->err);
 
 	if (r == 0)
-		r = places_find(&p, &cli->err);
+		r = settings_load(cli, NULL, &s);
 	for (int i = 0; r == 0 && i < argc; i++)
 		strv_push(&names, argv[i]);
 	if (r == 0 && argc == 0)
-		r = store_list(&p, &names, &cli->err);
+		r = store_list(&s.places, &names, &cli->err);
 	if (r < 0)
 		return r;
-	out = out_dir(args, &p);
+	out = out_dir(args, &s);
 	r = path_mkdirs(out, 0700, &cli->err);
 	if (r == 0)
 		r = path_real(out, &real, &cli->err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < names.n; i++) {
-		r = export_one(cli, &p, names.v[i], args, since, real, &total);
+		r = export_one(cli, &s.places, names.v[i], args, since, real, &total);
 		if (r < 0 && first == 0)
 			first = r;
 		else if (r < 0)
@@ -183,6 +184,7 @@ const struct command cmd_export = {
 		   "DIR/conversations/TIME/SLUG.md, with what looks like a secret taken out.\n"
 		   "Those that have not changed since the last time are left alone.",
 	.group = GROUP_MANAGE,
+	.flags = CMD_CONFIG,
 	OPTIONS(export_opts, struct export_args),
 	.max_operands = OPERANDS_ANY,
 	.complete = COMPLETE_SANDBOX,
