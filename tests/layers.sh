@@ -11,10 +11,11 @@ declare -A may=(
 	[cred]="base config" [agent]="base config"
 	[gateway]="base wire policy"
 	[guest]="base wire"
+	[git]="base policy"
 	[probe]="base wire"
 	[engine]="base wire spec"
-	[sandbox]="base wire config policy spec cred agent engine"
-	[loop]="base config spec agent sandbox transcript"
+	[sandbox]="base wire config policy spec cred agent engine git"
+	[loop]="base wire config spec agent sandbox transcript git"
 	[cli]="base config spec agent sandbox transcript wire"
 )
 breaches=0

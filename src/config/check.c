@@ -263,3 +263,10 @@ const char *check_mask(const char *s)
 		return "has a slash; patterns are of names, wherever the file lies";
 	return NULL;
 }
+
+const char *check_command(const char *s)
+{
+	if (strlen(s) > PATH_MAX_LEN)
+		return "is longer than 4095 bytes; put it into a script";
+	return has_control(s) ? "has a control character; write one command line" : NULL;
+}
