@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/jpick.h"
+#include "base/jscan.h"
 
 struct wired {
 	const char *event, *matcher, *verb;
@@ -81,10 +81,26 @@ int hook_settings_document(struct buf *to, enum hook_set set, const char *progra
 	return r < 0 ? r : buf_putc(to, '}');
 }
 
+/* Read token by token, not picked: a name may be spelled with escapes. */
 bool hook_settings_disabled(const char *text, size_t len)
 {
-	static const char *const names[] = {"disableAllHooks"};
-	struct jtext v;
+	enum jscan_token t;
+	struct jscan j;
 
-	return !jpick((struct jtext){text, len}, names, &v, 1) || jtext_true(v);
+	jscan_init(&j);
+	jscan_feed(&j, text, len);
+	if (jscan_next(&j) != JSCAN_OBJECT)
+		return true;
+	while ((t = jscan_next(&j)) == JSCAN_KEY) {
+		if (!jscan_is(&j, "disableAllHooks")) {
+			jscan_skip(&j);
+			t = jscan_next(&j);
+			if (t == JSCAN_SKIPPED)
+				continue;
+			return true;
+		}
+		if (jscan_next(&j) != JSCAN_FALSE)
+			return true;
+	}
+	return t != JSCAN_OBJECT_END;
 }
