@@ -475,9 +475,8 @@ static int failure(const struct wire_msg *m, const char *name, struct err *err)
 	return -EIO;
 }
 
-/* One question that WIRE_INFO answers; *ret stays NULL when the sandbox is not live. */
-static int ask(const struct places *p, const char *name, enum wire_type type,
-	       const struct buf *body, json_t **ret, struct err *err)
+int live_ask(const struct places *p, const char *name, enum wire_type type, const struct buf *body,
+	     json_t **ret, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_fd int conn = -1;
@@ -505,7 +504,7 @@ static int ask(const struct places *p, const char *name, enum wire_type type,
 
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
 {
-	return ask(p, name, WIRE_INSPECT, NULL, ret, err);
+	return live_ask(p, name, WIRE_INSPECT, NULL, ret, err);
 }
 
 int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
@@ -518,7 +517,7 @@ int live_net(const struct places *p, const char *name, const struct spec_net *ne
 	net_to_gw(net, &policy);
 	gw_put_policy(&b, &policy);
 	gw_policy_done(&policy);
-	return ask(p, name, WIRE_NET, &b, ret, err);
+	return live_ask(p, name, WIRE_NET, &b, ret, err);
 }
 
 int live_ports(const struct places *p, const char *name, enum wire_ports_verb verb, uint16_t host,
@@ -530,5 +529,5 @@ int live_ports(const struct places *p, const char *name, enum wire_ports_verb ve
 	wire_put_u32(&b, verb);
 	wire_put_u32(&b, host);
 	wire_put_u32(&b, inside);
-	return ask(p, name, WIRE_PORTS, &b, ret, err);
+	return live_ask(p, name, WIRE_PORTS, &b, ret, err);
 }
