@@ -14,6 +14,7 @@
 #include "base/proc.h"
 #include "engine/engine.h"
 #include "sandbox/host-env.h"
+#include "sandbox/events.h"
 #include "sandbox/findings.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
@@ -163,7 +164,7 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 /* And could not look at: what the agent left in the workspace for the host to run. Its spec was
  * written when it started. */
 static void look_at_stale(const struct places *p, const struct store_entry *e,
-			  const struct sandbox_spec *old)
+			  const struct sandbox_spec *old, struct events *log)
 {
 	struct findings found = {0};
 	struct stat st;
@@ -180,6 +181,7 @@ static void look_at_stale(const struct places *p, const struct store_entry *e,
 			log_warn("workspace", "%s", err.msg);
 		text = finding_sentence(&found.v[i]);
 		log_warn("workspace", "%s", text);
+		(void)events_add(log, "surface", finding_event(&found.v[i]));
 	}
 	findings_done(&found);
 }
@@ -188,12 +190,21 @@ static void look_at_stale(const struct places *p, const struct store_entry *e,
 static void clean_stale(const struct places *p, const struct store_entry *e)
 {
 	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
+	struct events log = EVENTS_INIT;
 	struct err ignored;
 
+	/* Its log is ours to write: both locks are held. Without one the rest is done all the same.
+	 */
+	if (events_open(e->dir, &log, &ignored) == 0)
+		(void)events_add(&log, "sandbox-killed",
+				 json_pack("{ss}", "message",
+					   "its supervisor was killed, and everything inside with "
+					   "it"));
 	if (store_read_spec(e, &old, &ignored) == 0) {
 		engine_clean(old);
-		look_at_stale(p, e, old);
+		look_at_stale(p, e, old, &log);
 	}
+	events_close(&log);
 	runtime_remove(p, e->name);
 	store_mark(e, false);
 }

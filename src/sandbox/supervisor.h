@@ -85,6 +85,7 @@ struct events_link {
 struct usage_link {
 	bool counted; /* the event log's sum is in here */
 	bool unknown; /* it could not be read */
+	bool told;    /* that it is used up: once is enough */
 	uint64_t micro_usd, tokens;
 	char *limits; /* rate limits, as they were told last */
 };
