@@ -31,6 +31,7 @@ const struct command *const commands[] = {
 	&cmd_apply,
 	&cmd_quarantine,
 	&cmd_usage,
+	&cmd_events,
 	&cmd_export,
 	&cmd_config,
 	&cmd_profile,

@@ -323,6 +323,7 @@ static void tear_down(struct supervisor *s)
 		engine_kill(s->engine);
 	closep(&s->listener);
 	gateway_link_stop(s);
+	events_link_stop(s);
 	ca_link_stop(s);
 	ports_link_stop(s);
 	cred_link_stop(s);
@@ -359,7 +360,8 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	s->guest = s->listener = s->signals = s->events.fd = s->watch = -1;
+	s->guest = s->listener = s->signals = s->watch = -1;
+	s->events = (struct events)EVENTS_INIT;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;

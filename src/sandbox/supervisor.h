@@ -74,10 +74,18 @@ struct ca_link {
 	struct ev_io io;
 };
 
+/* What happens, on its way into the log; see events-link.c. */
+struct events_link {
+	struct fold *fold;
+	struct ev_timer timer;
+	uint64_t at_ms, left, skipped; /* of what has a limit */
+};
+
 /* What was used at providers; see usage-link.c. */
 struct usage_link {
 	bool counted; /* the event log's sum is in here */
 	bool unknown; /* it could not be read */
+	bool told;    /* that it is used up: once is enough */
 	uint64_t micro_usd, tokens;
 	char *limits; /* rate limits, as they were told last */
 };
@@ -123,6 +131,7 @@ struct supervisor {
 	struct sandbox_spec *spec;
 	struct engine *engine;
 	struct events events;
+	struct events_link log;
 	enum sup_state state;
 	bool keep, remove;
 	uint32_t next_id;
@@ -189,6 +198,13 @@ void gateway_link_watch(struct supervisor *s);
 void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
 void gateway_link_stop(struct supervisor *s);
+
+/* events-link.c: into the log */
+void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */
+/* What is inside can cause it as often as it likes: beyond a rate it is only counted. */
+void events_link_limited(struct supervisor *s, const char *type, json_t *details);
+void events_link_host(struct client *c, const struct wire_msg *m); /* WIRE_EVENT */
+void events_link_stop(struct supervisor *s);			   /* writes what was counted */
 
 /* net-update.c: WIRE_NET, the rules of the running sandbox change */
 void net_update(struct client *c, const struct wire_msg *m);
