@@ -8,13 +8,13 @@
 
 /*
  * The images that container engines run: agent-loop-sandbox-AGENT:vHASH, where HASH covers the
- * Dockerfile, its context and the image it begins with, and neither time nor order. An image of that
- * name is therefore the right one, and is built only where there is none.
+ * Dockerfile, its context and the image it begins with, and neither time nor order. An image of
+ * that name is therefore the right one, and is built only where there is none.
  *
- * The Dockerfile is <workspace>/.ralph/Dockerfile, with <workspace>/.ralph/image/ as its context, where
- * the project has one and the user trusts exactly this content (see trust.h, `ralph trust`); else the
- * one that came with ralph for the agent, PLACES/data/docker/agent-loop/AGENT/Dockerfile. Both are
- * copied first: what was hashed and trusted is what is built.
+ * The Dockerfile is <workspace>/.ralph/Dockerfile, with <workspace>/.ralph/image/ as its context,
+ * where the project has one and the user trusts exactly this content (see trust.h, `ralph trust`);
+ * else the one that came with ralph for the agent, PLACES/data/docker/agent-loop/AGENT/Dockerfile.
+ * Both are copied first: what was hashed and trusted is what is built.
  *
  * How it works is in docs/internals/images.md.
  */
@@ -61,7 +61,8 @@ struct image_request {
  */
 int image_ensure(const struct image_request *req, char **ret_ref, struct err *err);
 
-/* What image_ensure() would do, for --dry-run, audit and lists: asks the engine, changes nothing. */
+/* What image_ensure() would do, for --dry-run, audit and lists: asks the engine, changes nothing.
+ */
 struct image_view {
 	char *ref;	   /* NULL: its base is not there, so its name is not known yet */
 	char *dockerfile;  /* the one that counts, on the host */
