@@ -30,6 +30,7 @@ const struct command *const commands[] = {
 	&cmd_diff,
 	&cmd_apply,
 	&cmd_quarantine,
+	&cmd_image,
 	&cmd_usage,
 	&cmd_events,
 	&cmd_export,

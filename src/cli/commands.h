@@ -19,6 +19,7 @@ extern const struct command cmd_exec;
 extern const struct command cmd_export;
 extern const struct command cmd_gc;
 extern const struct command cmd_help;
+extern const struct command cmd_image;
 extern const struct command cmd_inspect;
 extern const struct command cmd_logout;
 extern const struct command cmd_loop;

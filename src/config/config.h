@@ -55,6 +55,9 @@ struct config {
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
+		char *base; /* what ARG BASE of a Dockerfile is to be; NULL: as it says */
+	} image;
+	struct {
 		struct strv set;    /* NAME=VALUE */
 		struct strv pass;   /* names taken from the host's environment */
 		struct strv refuse; /* patterns of names and values that are not taken */

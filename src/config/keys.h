@@ -11,6 +11,7 @@ enum key_id {
 	KEY_AGENT,
 	KEY_ENGINE,
 	KEY_PROFILE,
+	KEY_IMAGE_BASE,
 	KEY_ENV_SET,
 	KEY_ENV_PASS,
 	KEY_ENV_REFUSE,
@@ -185,6 +186,7 @@ const char *check_agent(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
+const char *check_image(const char *s);
 const char *check_refuse(const char *s);
 const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
