@@ -184,6 +184,7 @@ struct sandbox_spec {
 	char *home;	/* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
 	uint32_t uid, gid; /* shown inside */
+	uint16_t port; /* of the host's loopback, for the gateway's endpoints; 0: they are inside */
 	struct spec_env *env;
 	size_t n_env;
 	struct spec_mount *mounts; /* in order: later ones lie on top */
