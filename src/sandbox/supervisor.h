@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "sandbox/events.h"
 #include "sandbox/places.h"
+#include "sandbox/runner.h"
 #include "sandbox/store.h"
 #include "spec/spec.h"
 #include "wire/gateway-proto.h"
@@ -130,6 +131,7 @@ struct supervisor {
 	struct store_entry entry; /* holds the live lock */
 	struct sandbox_spec *spec;
 	struct engine *engine;
+	const struct runner *runner;
 	struct events events;
 	struct events_link log;
 	enum sup_state state;
@@ -147,6 +149,7 @@ struct supervisor {
 	struct cred_link cred;
 	struct usage_link usage;
 	struct autosave_link autosave;
+	struct host_link *host; /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct surface *surface;  /* what the host would run in the workspace */
 	unsigned n_found;	  /* of that, what was found so far */
@@ -161,6 +164,9 @@ void sup_event(struct supervisor *s, const char *type, json_t *details);
 /* Commands are told to end and get grace_ms for it; 0: at once. */
 void sup_stop(struct supervisor *s, uint64_t grace_ms);
 void sup_end(struct supervisor *s); /* leaves the event loop */
+void sup_up(struct supervisor *s, uint32_t landlock_abi); /* commands can be run from now on */
+/* The end of the process that stands for the sandbox is the sandbox's. */
+void sup_watch_process(struct supervisor *s, int pidfd);
 /* Called whenever a command or connection ended: is anybody left who needs the sandbox? */
 void sup_reconsider(struct supervisor *s);
 bool sup_stays(const struct supervisor *s); /* it does not end by itself now */
@@ -185,13 +191,10 @@ void watch_start(struct supervisor *s);	 /* before anything can run inside */
 void watch_look(struct supervisor *s);	 /* after a command */
 void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
 
-/* guest-link.c: the line to the guest */
-int guest_link_setup(struct supervisor *s, struct err *err);
-void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events);
-void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig); /* 0: the whole tree */
-
 /* gateway-link.c: the sandbox's network */
 int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */
+/* Where nothing inside opens any: a port of the host for this sandbox's endpoints, if it has some. */
+int gateway_link_listen(struct supervisor *s, struct err *err);
 /* Takes the descriptors of one WIRE_UP; 1 when all have come, 0 when more must follow. */
 int gateway_link_take(struct supervisor *s, struct wire_msg *m);
 void gateway_link_watch(struct supervisor *s);
@@ -224,7 +227,8 @@ void usage_link_stop(struct supervisor *s);
 
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);
-void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
+/* What a command has besides: phantoms. *ret_names: which variables these are. */
+void cred_link_environ(const struct supervisor *s, struct strv *env, struct strv *ret_names);
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 void cred_link_ask(struct supervisor *s, struct wire_msg *m); /* GW_HEADER */
 void cred_link_stop(struct supervisor *s);

@@ -238,6 +238,8 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_uint(j, "inbox_every_ms", s->inbox_every_ms);
 	put_uint(j, "uid", s->uid);
 	put_uint(j, "gid", s->gid);
+	if (s->port)
+		put_uint(j, "port", s->port);
 	for (size_t i = 0; i < s->n_env; i++)
 		(void)json_array_append_new(env, env_to_json(&s->env[i]));
 	(void)json_object_set_new(j, "env", env);
@@ -596,6 +598,17 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 	return r;
 }
 
+static int read_port(const json_t *j, uint16_t *ret, struct err *err)
+{
+	uint32_t port = 0;
+	int r = json_object_get(j, "port") ? take_u32(j, "port", &port, err) : 0;
+
+	if (r == 0 && port > UINT16_MAX)
+		r = err_set(err, EINVAL, "port: %u is none", port);
+	*ret = r == 0 ? (uint16_t)port : 0;
+	return r;
+}
+
 int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
@@ -607,6 +620,8 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 		r = take_u32(j, "gid", &s->gid, err);
 	if (r == 0)
 		r = json_get_uint(j, "inbox_every_ms", &s->inbox_every_ms, err);
+	if (r == 0)
+		r = read_port(j, &s->port, err);
 	if (r == 0)
 		r = read_each(j, "env", read_env, s, err);
 	if (r == 0)

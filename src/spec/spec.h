@@ -186,6 +186,7 @@ struct sandbox_spec {
 	char *inbox; /* where conversations are saved to by themselves; NULL: nowhere */
 	uint64_t inbox_every_ms; /* 0: only when the sandbox ends */
 	uint32_t uid, gid; /* shown inside */
+	uint16_t port; /* of the host's loopback, for the gateway's endpoints; 0: they are inside */
 	struct spec_env *env;
 	size_t n_env;
 	struct spec_mount *mounts; /* in order: later ones lie on top */
