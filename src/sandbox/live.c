@@ -1,4 +1,3 @@
-#include "sandbox/autosave.h"
 #include "sandbox/live.h"
 
 #include <assert.h>
@@ -15,6 +14,7 @@
 #include "base/proc.h"
 #include "engine/engine.h"
 #include "sandbox/host-env.h"
+#include "sandbox/autosave.h"
 #include "sandbox/events.h"
 #include "sandbox/findings.h"
 #include "sandbox/net-change.h"

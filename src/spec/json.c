@@ -235,7 +235,8 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_str(j, "home", s->home);
 	put_str(j, "hostname", s->hostname);
 	put_str(j, "inbox", s->inbox);
-	put_uint(j, "inbox_every_ms", s->inbox_every_ms);
+	if (s->inbox_every_ms)
+		put_uint(j, "inbox_every_ms", s->inbox_every_ms);
 	put_uint(j, "uid", s->uid);
 	put_uint(j, "gid", s->gid);
 	if (s->port)
@@ -619,7 +620,9 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 	if (r == 0)
 		r = take_u32(j, "gid", &s->gid, err);
 	if (r == 0)
-		r = json_get_uint(j, "inbox_every_ms", &s->inbox_every_ms, err);
+		r = json_object_get(j, "inbox_every_ms")
+			    ? json_get_uint(j, "inbox_every_ms", &s->inbox_every_ms, err)
+			    : 0;
 	if (r == 0)
 		r = read_port(j, &s->port, err);
 	if (r == 0)
