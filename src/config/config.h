@@ -55,6 +55,9 @@ struct config {
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
+		char *base; /* what ARG BASE of a Dockerfile is to be; NULL: as it says */
+	} image;
+	struct {
 		struct strv set;    /* NAME=VALUE */
 		struct strv pass;   /* names taken from the host's environment */
 		struct strv refuse; /* patterns of names and values that are not taken */
@@ -93,6 +96,10 @@ struct config {
 		char *notify;	    /* for sh -c, on the host; NULL: none */
 	} loop;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
+	struct {
+		char *dir; /* where conversations are saved, or "off"; NULL: ralph's own place */
+		uint64_t every_ms; /* while a sandbox runs; 0: only at its end */
+	} inbox;
 	struct {
 		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini;
 	} providers;

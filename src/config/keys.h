@@ -11,6 +11,7 @@ enum key_id {
 	KEY_AGENT,
 	KEY_ENGINE,
 	KEY_PROFILE,
+	KEY_IMAGE_BASE,
 	KEY_ENV_SET,
 	KEY_ENV_PASS,
 	KEY_ENV_REFUSE,
@@ -32,6 +33,8 @@ enum key_id {
 	KEY_BUDGET_USD,
 	KEY_BUDGET_TOKENS,
 	KEY_PRICES,
+	KEY_INBOX_DIR,
+	KEY_INBOX_EVERY,
 	KEY_LOOP_ITERATIONS,
 	KEY_LOOP_COST,
 	KEY_LOOP_DURATION,
@@ -183,9 +186,11 @@ const char *check_agent(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
+const char *check_image(const char *s);
 const char *check_refuse(const char *s);
 const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
+const char *check_inbox(const char *s);
 const char *check_mask(const char *s);
 const char *check_program(const char *s);
 const char *check_mount_path(const char *s);
