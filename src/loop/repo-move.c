@@ -1,4 +1,4 @@
-#include "loop/repo-own.h"
+#include "loop/repo-move.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "git/path.h"
-#include "loop/repo-move.h"
 
 /*
  * DOC: Theory of operation
@@ -207,6 +206,8 @@ int repo_move_recover(struct repo *r, char **ret_done, struct err *err)
 		rc = json_get_str(note, "to", &m.to, err);
 	if (rc == 0)
 		rc = json_get_str(note, "why", &m.why, err);
+	if (rc == 0)
+		rc = repo_note_locks(r, NOTE, err);
 	/* Half of the files may be old ones; what somebody changed since is kept. */
 	if (rc == 0)
 		rc = repo_keep(r, "interrupted", false, &kept, err);

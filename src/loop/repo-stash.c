@@ -284,6 +284,9 @@ static int stash_recover(struct repo *r, char **ret_done, struct err *err)
 	rc = read_note(r, &note, &arg, &phase, err);
 	if (rc < 0 || streq(phase, "taken"))
 		return rc;
+	rc = repo_note_locks(r, NOTE, err);
+	if (rc < 0)
+		return rc;
 	if (streq(phase, "saved")) {
 		rc = clean(r, note, &arg, err);
 		if (rc == 0)

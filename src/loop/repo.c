@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -316,6 +317,21 @@ int repo_note_write(const struct repo *r, const char *name, const json_t *note, 
 	rc = path_write_atomic(dir, name, text ? text : "", text ? strlen(text) : 0, 0600,
 			       PATH_WRITE_SYNC);
 	return rc < 0 ? err_sys(err, -rc, "cannot write '%s/%s'", r->state, name) : 0;
+}
+
+int repo_note_locks(struct repo *r, const char *name, struct err *err)
+{
+	cleanup_fd int dir = open_state(r, err);
+	struct stat st;
+	int rc;
+
+	if (dir < 0)
+		return dir;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(err, errno, "cannot read '%s/%s'", r->state, name);
+	/* A file system may have coarser times than the clock. */
+	rc = repo_clear_locks(r, st.st_mtim.tv_sec - 1, err);
+	return rc < 0 ? rc : 0;
 }
 
 int repo_note_remove(const struct repo *r, const char *name, struct err *err)
