@@ -11,7 +11,6 @@
 #include "sandbox/pipe.h"
 #include "sandbox/selftest.h"
 
-
 extern char **environ;
 
 /* The loop's own memory is not the agent's to read. */
