@@ -114,11 +114,11 @@ int repo_worktree_remove(struct repo *r, const char *path, struct err *err);
 
 /* What is asked of an agent's commits. */
 struct repo_rules {
-	const char *name, *email;    /* of author and committer; NULL: anybody */
-	const struct strv *own;	     /* paths that are the agent's although they are protected: files,
-				      * or directories with everything below; NULL: none */
-	const struct strv *values;   /* secrets that the host knows; NULL: only by their shape */
-	uint64_t blob_max, data_max; /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
+	const char *name, *email;  /* of author and committer; NULL: anybody */
+	const struct strv *own;	   /* paths that are the agent's although they are protected: files,
+				    * or directories with everything below; NULL: none */
+	const struct strv *values; /* secrets that the host knows; NULL: only by their shape */
+	uint64_t blob_max, data_max;	 /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
 	unsigned commits_max, paths_max; /* 0: REPO_COMMITS_MAX, REPO_PATHS_MAX */
 	bool merges;			 /* may there be merges? */
 };
@@ -146,8 +146,8 @@ struct repo_finding {
 struct repo_check_result {
 	struct repo_finding *findings; /* the worst first */
 	size_t n_findings;
-	bool more;    /* there were more than REPO_FINDINGS_MAX */
-	bool counts;  /* nothing was a reason to reject */
+	bool more;   /* there were more than REPO_FINDINGS_MAX */
+	bool counts; /* nothing was a reason to reject */
 	unsigned commits;
 	uint64_t added, paths; /* bytes of new files; changed paths */
 };
