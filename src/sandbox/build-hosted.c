@@ -132,6 +132,15 @@ static int fill_direct(struct sandbox_spec *s, const struct build_input *in, str
 	return 0;
 }
 
+/* What the engine has no words for is the user's to correct now. */
+static int check_plan(const struct sandbox_spec *s, struct err *err)
+{
+	cleanup_(engine_freep) struct engine *e = NULL;
+	int r = engine_new(s->engine, &e, err);
+
+	return r < 0 ? r : engine_plan(e, s, err);
+}
+
 int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		 const struct agent *a, char **notice, struct err *err)
 {
@@ -145,7 +154,9 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 	s->home = xstrdup(INSIDE_HOME);
 	s->uid = s->gid = INSIDE_UID;
 	r = add_workspace(s, in, git, err);
-	return r < 0 ? r : add_rest(s, in, a, notice, err);
+	if (r == 0)
+		r = add_rest(s, in, a, notice, err);
+	return r < 0 ? r : check_plan(s, err);
 }
 
 bool build_is_hosted(const struct sandbox_spec *s)

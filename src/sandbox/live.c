@@ -469,7 +469,11 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 	if (store_was_killed(&e))
 		clean_stale(p, &e);
 	r = remove_of_engine(&e, err);
-	return r < 0 ? r : store_remove(p, name, err);
+	if (r < 0 && !force)
+		return r;
+	if (r < 0)
+		log_warn("rm", "sandbox '%s' may be left with its engine: %s", name, err->msg);
+	return store_remove(p, name, err);
 }
 
 /* The words of a WIRE_FAILED. */
