@@ -282,7 +282,7 @@ static void handle(struct client *c, struct wire_msg *m)
 	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
 		value = wire_get_u32(&r);
 	if (m->type != WIRE_EXEC && m->type != WIRE_NET && m->type != WIRE_PORTS &&
-	    wire_read_end(&r) < 0) {
+	    m->type != WIRE_EVENT && wire_read_end(&r) < 0) {
 		client_drop(c);
 		return;
 	}
@@ -309,6 +309,9 @@ static void handle(struct client *c, struct wire_msg *m)
 		break;
 	case WIRE_NET:
 		net_update(c, m);
+		break;
+	case WIRE_EVENT:
+		events_link_host(c, m);
 		break;
 	case WIRE_PORTS:
 		ports_update(c, m);

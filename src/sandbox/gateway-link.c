@@ -103,18 +103,8 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 {
 	struct gw_event e;
 
-	if (gw_get_event(m, &e) < 0)
-		return;
-	sup_event(s, "net",
-		  json_pack("{sI ss ss ss so sI so so so so sI sI sI sI sI}", "at_ms",
-			    (json_int_t)e.time_ms, "verb", gw_verb_name(e.verb), "verdict",
-			    gw_verdict_name(e.verdict), "phase",
-			    e.phase == GW_OPEN ? "open" : "end", "host", json_text(e.host), "port",
-			    (json_int_t)e.port, "method", json_text(e.method), "path",
-			    json_text(e.path), "rule", json_text(e.rule), "reason",
-			    json_text(e.reason), "flow", (json_int_t)e.flow, "count",
-			    (json_int_t)e.count, "up", (json_int_t)e.up, "down", (json_int_t)e.down,
-			    "ms", (json_int_t)e.ms));
+	if (gw_get_event(m, &e) == 0)
+		events_link_net(s, &e);
 }
 
 static void on_end(struct supervisor *s)

@@ -278,6 +278,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	/* Its command can be read, checked and waiting in the guest's socket by the time the guest
 	 * is up: one way there and back less. */
 	client_watch(s->clients);
+	autosave_link_start(s);
 	s->deadline.fn = on_deadline;
 	ev_timer_set(s->ev, &s->deadline, s->runner->start_ms);
 	return 0;
@@ -311,6 +312,8 @@ static void remove_record(struct supervisor *s)
 	for (struct client *c = s->clients; c; c = c->next)
 		closep(&c->fd);
 	if (doomed)
+		autosave_link_last(s, doomed);
+	if (doomed)
 		(void)store_destroy(&s->places, doomed, &err);
 }
 
@@ -325,6 +328,7 @@ static void tear_down(struct supervisor *s)
 		s->runner->stop(s);
 	closep(&s->listener);
 	gateway_link_stop(s);
+	events_link_stop(s);
 	ca_link_stop(s);
 	ports_link_stop(s);
 	cred_link_stop(s);
@@ -344,6 +348,8 @@ static void tear_down(struct supervisor *s)
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
 	farewell(s);
+	if (s->spec)
+		autosave_link_finish(s);
 }
 
 /* What takes time and can be done without knowing for whom. */
@@ -361,11 +367,13 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	s->guest = s->listener = s->signals = s->events.fd = s->watch = -1;
+	s->guest = s->listener = s->signals = s->watch = -1;
+	s->events = (struct events)EVENTS_INIT;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
-	s->gateway.child.pid = s->ca.child.pid = -1;
+	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
+	s->autosave.child.pidfd = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)fd_set_cloexec(SUPERVISOR_FD, true);

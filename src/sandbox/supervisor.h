@@ -75,10 +75,18 @@ struct ca_link {
 	struct ev_io io;
 };
 
+/* What happens, on its way into the log; see events-link.c. */
+struct events_link {
+	struct fold *fold;
+	struct ev_timer timer;
+	uint64_t at_ms, left, skipped; /* of what has a limit */
+};
+
 /* What was used at providers; see usage-link.c. */
 struct usage_link {
 	bool counted; /* the event log's sum is in here */
 	bool unknown; /* it could not be read */
+	bool told;    /* that it is used up: once is enough */
 	uint64_t micro_usd, tokens;
 	char *limits; /* rate limits, as they were told last */
 };
@@ -111,6 +119,12 @@ struct ports_link {
 	size_t n;
 };
 
+/* What saves conversations; see autosave-link.c. */
+struct autosave_link {
+	struct ev_timer timer;
+	struct child child;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -119,6 +133,7 @@ struct supervisor {
 	struct engine *engine;
 	const struct runner *runner;
 	struct events events;
+	struct events_link log;
 	enum sup_state state;
 	bool keep, remove;
 	uint32_t next_id;
@@ -133,6 +148,7 @@ struct supervisor {
 	struct ports_link ports;
 	struct cred_link cred;
 	struct usage_link usage;
+	struct autosave_link autosave;
 	struct host_link *host; /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct surface *surface;  /* what the host would run in the workspace */
@@ -186,6 +202,13 @@ void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
 void gateway_link_stop(struct supervisor *s);
 
+/* events-link.c: into the log */
+void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */
+/* What is inside can cause it as often as it likes: beyond a rate it is only counted. */
+void events_link_limited(struct supervisor *s, const char *type, json_t *details);
+void events_link_host(struct client *c, const struct wire_msg *m); /* WIRE_EVENT */
+void events_link_stop(struct supervisor *s);			   /* writes what was counted */
+
 /* net-update.c: WIRE_NET, the rules of the running sandbox change */
 void net_update(struct client *c, const struct wire_msg *m);
 
@@ -213,6 +236,12 @@ void cred_link_stop(struct supervisor *s);
 void ports_update(struct client *c, const struct wire_msg *m);
 void ports_link_dialled(struct supervisor *s, const struct wire_msg *m);
 void ports_link_stop(struct supervisor *s);
+
+/* autosave-link.c: what was said becomes files */
+void autosave_link_start(struct supervisor *s);
+void autosave_link_finish(struct supervisor *s); /* the record stays; does not wait */
+/* The record is about to be removed: waits, when nobody waits for us any more. */
+void autosave_link_last(struct supervisor *s, const char *record);
 
 /* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
 int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,

@@ -234,6 +234,9 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_str(j, "instance", s->instance);
 	put_str(j, "home", s->home);
 	put_str(j, "hostname", s->hostname);
+	put_str(j, "inbox", s->inbox);
+	if (s->inbox_every_ms)
+		put_uint(j, "inbox_every_ms", s->inbox_every_ms);
 	put_uint(j, "uid", s->uid);
 	put_uint(j, "gid", s->gid);
 	if (s->port)
@@ -583,11 +586,11 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 		char **to;
 		bool optional;
 	} fields[] = {
-		{"name", &s->name, false},	   {"engine", &s->engine, false},
-		{"agent", &s->agent, false},	   {"workspace", &s->workspace, false},
-		{"branch", &s->branch, true},	   {"clone", &s->clone, true},
-		{"instance", &s->instance, true},  {"home", &s->home, false},
-		{"hostname", &s->hostname, false},
+		{"name", &s->name, false},    {"engine", &s->engine, false},
+		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
+		{"branch", &s->branch, true}, {"clone", &s->clone, true},
+		{"inbox", &s->inbox, true},   {"instance", &s->instance, true},
+		{"home", &s->home, false},    {"hostname", &s->hostname, false},
 	};
 	int r = 0;
 
@@ -616,6 +619,10 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 		r = take_u32(j, "uid", &s->uid, err);
 	if (r == 0)
 		r = take_u32(j, "gid", &s->gid, err);
+	if (r == 0)
+		r = json_object_get(j, "inbox_every_ms")
+			    ? json_get_uint(j, "inbox_every_ms", &s->inbox_every_ms, err)
+			    : 0;
 	if (r == 0)
 		r = read_port(j, &s->port, err);
 	if (r == 0)
