@@ -66,10 +66,8 @@ static enum repo_secret find_words(const char *p, size_t n, const char *old, siz
 
 	for (size_t i = 0; i < n && worst < REPO_SECRET_KEY;) {
 		enum repo_secret found;
-		size_t len = 0;
+		size_t len = mask_word_len(p + i, n - i);
 
-		while (i + len < n && mask_in_word(p[i + len]))
-			len++;
 		found = len ? judge_word(p + i, len) : REPO_SECRET_NONE;
 		if (found > worst && !stands_in(old, old_n, p + i, len)) {
 			worst = found;
