@@ -86,7 +86,7 @@ static bool find_private_key(const char *p, size_t n, const char *old, size_t ol
 
 	while ((at = memmem(at, n - (size_t)(at - p), mark, strlen(mark)))) {
 		const char *body = at + strlen(mark);
-		size_t left = n - (size_t)(body - p), len = 0;
+		size_t left = n - (size_t)(body - p), len;
 
 		at = body;
 		while (left && (*body == '\n' || *body == '\r')) {
@@ -98,8 +98,7 @@ static bool find_private_key(const char *p, size_t n, const char *old, size_t ol
 			body += 2;
 			left -= 2;
 		}
-		while (len < left && mask_in_word(body[len]))
-			len++;
+		len = mask_word_len(body, left);
 		if (len >= 32 && !stands_in(old, old_n, body, len)) {
 			*ret_at = (size_t)(at - p);
 			return true;
