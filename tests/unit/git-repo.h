@@ -111,4 +111,20 @@ static inline struct repo_oid commit_of(const char *name)
 	return oid;
 }
 
+/* Has the commit graph say that the parent of HEAD~1 is the tag "start". */
+static const char graph_lies[] __attribute__((unused)) =
+	"CHILD=$(git rev-parse HEAD~1) START=$(git rev-parse start) python3 - <<'E'\n"
+	"import hashlib, os, struct\n"
+	"f = '.git/objects/info/commit-graph'\n"
+	"os.chmod(f, 0o644)\n"
+	"b = bytearray(open(f, 'rb').read())\n"
+	"chunks = {bytes(b[8 + i * 12:12 + i * 12]): struct.unpack('>Q', b[12 + i * 12:20 + i * 12])[0] for i in range(b[6])}\n"
+	"n = struct.unpack('>I', b[chunks[b'OIDF'] + 1020:chunks[b'OIDF'] + 1024])[0]\n"
+	"ids = [b[chunks[b'OIDL'] + 20 * i:chunks[b'OIDL'] + 20 * i + 20].hex() for i in range(n)]\n"
+	"at = chunks[b'CDAT'] + 36 * ids.index(os.environ['CHILD']) + 20\n"
+	"b[at:at + 4] = struct.pack('>I', ids.index(os.environ['START']))\n"
+	"b[-20:] = hashlib.sha1(b[:-20]).digest()\n"
+	"open(f, 'wb').write(b)\n"
+	"E";
+
 #define WITH_REPO(f) cmocka_unit_test_setup_teardown(f, repo_make, repo_unmake)
