@@ -56,7 +56,7 @@ void task_fingerprint(struct task *t)
 {
 	cleanup_buf struct buf b;
 
-	buf_init(&b, SIZE_MAX); /* of texts that were bounded when they were read */
+	buf_init(&b, SIZE_MAX / 2); /* of texts that were bounded when they were read */
 	add(&b, 'd', t->description);
 	for (size_t i = 0; i < t->criteria.n; i++)
 		add(&b, 'c', t->criteria.v[i]);
