@@ -70,7 +70,7 @@ static void what_was_written_before_is_put_back(void **state)
 
 	becomes(journal, changed, journal, journal, "changed above its end");
 	becomes(journal, cut, journal, journal, "changed above its end");
-	becomes(journal, "", journal, journal, "removed");
+	becomes(journal, "", journal, journal, "changed above its end");
 	becomes(journal, beheaded, journal, journal, "the head of progress.txt was removed");
 	becomes(journal, "\xff", journal, journal, "no UTF-8");
 	free(changed);
