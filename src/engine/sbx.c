@@ -237,9 +237,7 @@ static int look(const struct sbx *x, struct sbx_found *ret, struct err *err)
 	if (r == 0)
 		r = sbx_list_find(said.out, strlen(said.out), x->plan.spec->name, ret, err);
 	/* What asks for a login in between prints no list. */
-	if (r == -EPROTO && sbx_explain(x->dialect, "read the list of sandboxes", &said, err) < 0)
-		r = -EPROTO;
-	return r;
+	return r == -EBADMSG ? sbx_explain(x->dialect, "read the list of sandboxes", &said, err) : r;
 }
 
 static int by_name(const struct sbx_dialect *d, const char *verb, const char *name, int timeout_ms,

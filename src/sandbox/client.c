@@ -126,7 +126,6 @@ static void exec_frame_done(struct exec_frame *f)
 {
 	strv_done(&f->argv);
 	strv_done(&f->env);
-	strv_done(&f->secrets);
 }
 
 static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *ret_limit)
@@ -209,7 +208,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	}
 	if (f.flags & WIRE_EXEC_INHERIT)
 		inherit(s->spec, &f);
-	cred_link_environ(s, &f.env, &f.secrets);
+	cred_link_environ(s, &f.env);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();

@@ -76,7 +76,7 @@ static char *put_phantom(const char *value, const char *phantom)
 	return xasprintf("%.*s%s%s", (int)(at - value), value, phantom, rest);
 }
 
-void cred_link_environ(const struct supervisor *s, struct strv *env, struct strv *ret_names)
+void cred_link_environ(const struct supervisor *s, struct strv *env)
 {
 	for (size_t i = 0; i < s->spec->n_env; i++) {
 		const struct spec_env *e = &s->spec->env[i];
@@ -88,7 +88,6 @@ void cred_link_environ(const struct supervisor *s, struct strv *env, struct strv
 			continue;
 		value = put_phantom(e->value, phantom);
 		strv_env_set(env, e->name, value);
-		strv_push(ret_names, e->name);
 	}
 }
 

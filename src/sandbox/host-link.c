@@ -128,6 +128,15 @@ static void end_set_up(struct host_link *h)
 	child_done(&h->set_up);
 }
 
+/* Commands that were asked for meanwhile have waited. */
+static void go(struct supervisor *s)
+{
+	sup_up(s, 0);
+	for (struct host_command *k = s->host->commands; k; k = k->next)
+		if (k->line >= 0)
+			(void)wire_send(k->line, WIRE_UP, 0, NULL, NULL, 0);
+}
+
 static void on_set_up(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct host_link *h = ev_owner(io, struct host_link, io);
@@ -150,7 +159,7 @@ static void on_set_up(struct ev *ev, struct ev_io *io, uint32_t events)
 	if (r > 0 && m.type == WIRE_UP) {
 		r = start_keeper(s, &s->why);
 		if (r == 0)
-			sup_up(s, 0);
+			go(s);
 		else
 			sup_end(s);
 	} else {
@@ -264,6 +273,19 @@ static void on_minder(struct ev *ev, struct ev_io *io, uint32_t events)
 	sup_reconsider(s);
 }
 
+/* What ralph itself says to every sandbox may be seen by anybody; what is the user's, and phantoms,
+ * may not. */
+static void find_secrets(const struct sandbox_spec *spec, const struct strv *env, struct strv *ret)
+{
+	for (size_t i = 0; i < env->n; i++) {
+		cleanup_free char *name = xstrndup(env->v[i], strcspn(env->v[i], "="));
+		const struct spec_env *e = spec_env_find(spec, name);
+
+		if (!e || e->origin == SPEC_USER || e->credential)
+			strv_push(ret, name);
+	}
+}
+
 static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,
 		 struct wire_msg *m, struct err *err)
 {
@@ -282,14 +304,17 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 	k->free.fn = command_free;
 	r = fork_line(&line, &k->minder, err);
 	if (r == 0) {
+		struct strv secrets = {0};
 		struct minder minder = {
 			.engine = s->engine,
 			.frame = f,
+			.secrets = &secrets,
 			.line = line,
 			.stdio = {-1, -1, -1},
 			.keep = s->entry.live,
 		};
 
+		find_secrets(s->spec, &f->env, &secrets);
 		for (size_t i = 0; i < 3 && i < m->n_fds; i++)
 			minder.stdio[i] = m->fds[i];
 		minder_main(&minder);
@@ -302,6 +327,8 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 	k->io = (struct ev_io){.fd = line, .fn = on_minder};
 	k->next = s->host->commands;
 	s->host->commands = k;
+	if (s->state != SUP_STARTING)
+		(void)wire_send(line, WIRE_UP, 0, NULL, NULL, 0);
 	return ev_want(s->ev, &k->io, EPOLLIN);
 }
 

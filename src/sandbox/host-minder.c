@@ -105,7 +105,7 @@ static int start(struct state *s, struct err *err)
 		.cwd = f->cwd,
 		.argv = &f->argv,
 		.env = &f->env,
-		.secrets = &f->secrets,
+		.secrets = s->m->secrets,
 		.tty = f->flags & WIRE_EXEC_TTY,
 	};
 	cleanup_engine_call struct engine_call call = {0};
@@ -199,6 +199,24 @@ static void watch(struct state *s)
 	}
 }
 
+/* A command may be asked for while its sandbox still starts. false: it is not wanted any more. */
+static bool await_up(const struct minder *m)
+{
+	for (;;) {
+		struct pollfd p = {.fd = m->line, .events = POLLIN};
+		cleanup_wire_msg struct wire_msg msg;
+		int r;
+
+		wire_msg_init(&msg);
+		r = wire_recv(m->line, &msg);
+		if (r > 0)
+			return msg.type == WIRE_UP;
+		if (r != -EAGAIN)
+			return false;
+		(void)poll(&p, 1, -1);
+	}
+}
+
 /* What was started below us and stayed: daemons come back to their subreaper. */
 static bool sweep(void)
 {
@@ -235,6 +253,10 @@ void minder_main(const struct minder *m)
 
 	host_fork_close(keep, ARRAY_SIZE(keep));
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!await_up(m)) {
+		send(&s, WIRE_ERROR, COMMAND_ID, ECANCELED, "the command was ended", -1);
+		_exit(0);
+	}
 	r = start(&s, &err);
 	if (r < 0) {
 		send(&s, WIRE_ERROR, COMMAND_ID, errno_of(&s, r), err.msg, -1);

@@ -22,7 +22,6 @@ struct exec_frame {
 	uint32_t flags, rows, cols;
 	const char *user, *cwd;
 	struct strv argv, env;
-	struct strv secrets; /* names in env whose values nobody else may see */
 };
 
 /* The shell's count for a program that is not there or cannot be run. */

@@ -339,7 +339,9 @@ static void tear_down(struct supervisor *s)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	/* Nothing inside can change anything any more. */
 	watch_finish(s);
-	if (s->remove && s->spec) {
+	if (s->remove && s->spec && engine_remove(s->spec, &err) < 0) {
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	} else if (s->remove && s->spec) {
 		remove_record(s); /* with its log and its mark */
 		return;
 	}

@@ -227,8 +227,7 @@ void usage_link_stop(struct supervisor *s);
 
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);
-/* What a command has besides: phantoms. *ret_names: which variables these are. */
-void cred_link_environ(const struct supervisor *s, struct strv *env, struct strv *ret_names);
+void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 void cred_link_ask(struct supervisor *s, struct wire_msg *m); /* GW_HEADER */
 void cred_link_stop(struct supervisor *s);
