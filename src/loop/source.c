@@ -15,7 +15,7 @@
 static const char *const usual[] = {
 	WORK_DIR "/prd.json", "prd.json", "ralph/prd.json", "scripts/ralph/prd.json",
 	"plans/prd.json",     "plan.md",  "PLAN.md",	    "IMPLEMENTATION_PLAN.md",
-	WORK_DIR "/plan.md",  "TODO.md",
+	WORK_DIR "/plan.md",
 };
 
 struct source *source_free(struct source *s)
