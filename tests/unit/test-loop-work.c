@@ -513,7 +513,8 @@ static void a_source_that_is_not_there_is_said(void **state)
 	struct work *w = NULL;
 	struct err e = {0};
 
-	assert_int_equal(work_open(tree, NULL, &w, &e), -EINVAL);
+	assert_int_equal(work_open(tree, NULL, &w, &e), -ENOENT);
+	assert_int_equal(e.exit_code, EXIT_USAGE);
 	assert_non_null(strstr(e.msg, "there is no list of work here"));
 	assert_int_equal(work_open(tree, "x.md", &w, &e), -EINVAL);
 	assert_non_null(strstr(e.msg, "there is no 'x.md'"));
