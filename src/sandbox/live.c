@@ -14,6 +14,8 @@
 #include "base/proc.h"
 #include "engine/engine.h"
 #include "sandbox/host-env.h"
+#include "sandbox/autosave.h"
+#include "sandbox/events.h"
 #include "sandbox/findings.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
@@ -163,7 +165,7 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 /* And could not look at: what the agent left in the workspace for the host to run. Its spec was
  * written when it started. */
 static void look_at_stale(const struct places *p, const struct store_entry *e,
-			  const struct sandbox_spec *old)
+			  const struct sandbox_spec *old, struct events *log)
 {
 	struct findings found = {0};
 	struct stat st;
@@ -180,6 +182,7 @@ static void look_at_stale(const struct places *p, const struct store_entry *e,
 			log_warn("workspace", "%s", err.msg);
 		text = finding_sentence(&found.v[i]);
 		log_warn("workspace", "%s", text);
+		(void)events_add(log, "surface", finding_event(&found.v[i]));
 	}
 	findings_done(&found);
 }
@@ -188,12 +191,22 @@ static void look_at_stale(const struct places *p, const struct store_entry *e,
 static void clean_stale(const struct places *p, const struct store_entry *e)
 {
 	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
+	struct events log = EVENTS_INIT;
 	struct err ignored;
 
+	/* Its log is ours to write: both locks are held. Without one the rest is done all the same.
+	 */
+	if (events_open(e->dir, &log, &ignored) == 0)
+		(void)events_add(&log, "sandbox-killed",
+				 json_pack("{ss}", "message",
+					   "its supervisor was killed, and everything inside with "
+					   "it"));
 	if (store_read_spec(e, &old, &ignored) == 0) {
 		engine_clean(old);
-		look_at_stale(p, e, old);
+		look_at_stale(p, e, old, &log);
+		(void)autosave_now(p, e->name);
 	}
+	events_close(&log);
 	runtime_remove(p, e->name);
 	store_mark(e, false);
 }
@@ -475,9 +488,8 @@ static int failure(const struct wire_msg *m, const char *name, struct err *err)
 	return -EIO;
 }
 
-/* One question that WIRE_INFO answers; *ret stays NULL when the sandbox is not live. */
-static int ask(const struct places *p, const char *name, enum wire_type type,
-	       const struct buf *body, json_t **ret, struct err *err)
+int live_ask(const struct places *p, const char *name, enum wire_type type, const struct buf *body,
+	     json_t **ret, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_fd int conn = -1;
@@ -505,7 +517,7 @@ static int ask(const struct places *p, const char *name, enum wire_type type,
 
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
 {
-	return ask(p, name, WIRE_INSPECT, NULL, ret, err);
+	return live_ask(p, name, WIRE_INSPECT, NULL, ret, err);
 }
 
 int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
@@ -518,7 +530,7 @@ int live_net(const struct places *p, const char *name, const struct spec_net *ne
 	net_to_gw(net, &policy);
 	gw_put_policy(&b, &policy);
 	gw_policy_done(&policy);
-	return ask(p, name, WIRE_NET, &b, ret, err);
+	return live_ask(p, name, WIRE_NET, &b, ret, err);
 }
 
 int live_ports(const struct places *p, const char *name, enum wire_ports_verb verb, uint16_t host,
@@ -530,5 +542,5 @@ int live_ports(const struct places *p, const char *name, enum wire_ports_verb ve
 	wire_put_u32(&b, verb);
 	wire_put_u32(&b, host);
 	wire_put_u32(&b, inside);
-	return ask(p, name, WIRE_PORTS, &b, ret, err);
+	return live_ask(p, name, WIRE_PORTS, &b, ret, err);
 }

@@ -1,4 +1,4 @@
-#include "guest/sweep.h"
+#include "base/sweep.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cli/term.h"
+#include "base/term.h"
 
 #include <locale.h>
 #include <stdint.h>
