@@ -22,6 +22,9 @@ int repo_find_branch(git_repository *git, const char *branch, const char *base, 
 int repo_move(struct repo *r, const struct repo_move *m, struct err *err);
 int repo_move_recover(struct repo *r, char **ret_done, struct err *err);
 
+/* In the parent, likewise, for a worktree that was half made: it goes. */
+int repo_worktree_recover(struct repo *r, char **ret_done, struct err *err);
+
 /*
  * In the parent: keeps HEAD with what is not committed as refs/ralph/KIND/BRANCH-TIME. *ret_ref:
  * NULL where nothing is uncommitted, unless `always`.
