@@ -125,8 +125,8 @@ int repo_merge(struct repo *r, const char *branch, const char *message, struct r
 		rc = repo_work(r, &task, &out, err);
 	if (rc == -EEXIST && conflicts)
 		repo_answer_list(out, "conflicts", conflicts);
-	if (rc == 0 && (repo_answer_oid(out, "from", &from) < 0 ||
-			repo_answer_oid(out, "to", ret) < 0))
+	if (rc == 0 &&
+	    (repo_answer_oid(out, "from", &from) < 0 || repo_answer_oid(out, "to", ret) < 0))
 		rc = err_set(err, EPROTO, "no commit to merge to");
 	if (rc < 0)
 		return rc;

@@ -21,20 +21,44 @@ extern char **environ;
 
 /* The user's, as far as ways to a remote and logins for it go by them. */
 static const char *const passed[] = {
-	"HOME",		   "PATH",	      "USER",		 "LOGNAME",
-	"LANG",		   "TMPDIR",	      "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
-	"SSH_AUTH_SOCK",   "DBUS_SESSION_BUS_ADDRESS", "GNUPGHOME", "SSL_CERT_FILE",
-	"SSL_CERT_DIR",	   "GIT_SSL_CAINFO",  "GIT_SSH",	 "GIT_SSH_COMMAND",
-	"http_proxy",	   "https_proxy",     "HTTPS_PROXY",	 "all_proxy",
-	"ALL_PROXY",	   "no_proxy",	      "NO_PROXY",	 "GIT_CONFIG_GLOBAL",
-	"GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM",
+	"HOME",
+	"PATH",
+	"USER",
+	"LOGNAME",
+	"LANG",
+	"TMPDIR",
+	"XDG_CONFIG_HOME",
+	"XDG_RUNTIME_DIR",
+	"SSH_AUTH_SOCK",
+	"DBUS_SESSION_BUS_ADDRESS",
+	"GNUPGHOME",
+	"SSL_CERT_FILE",
+	"SSL_CERT_DIR",
+	"GIT_SSL_CAINFO",
+	"GIT_SSH",
+	"GIT_SSH_COMMAND",
+	"http_proxy",
+	"https_proxy",
+	"HTTPS_PROXY",
+	"all_proxy",
+	"ALL_PROXY",
+	"no_proxy",
+	"NO_PROXY",
+	"GIT_CONFIG_GLOBAL",
+	"GIT_CONFIG_NOSYSTEM",
+	"GIT_CONFIG_SYSTEM",
 };
 
 /* Nothing of anybody's runs but what connects and logs in; nobody is asked anything. */
 static const char *const fixed[][2] = {
-	{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.askPass", ""},
-	{"credential.interactive", "never"}, {"gc.auto", "0"}, {"maintenance.auto", "false"},
-	{"push.recurseSubmodules", "no"}, {"push.followTags", "false"},
+	{"core.hooksPath", "/dev/null"},
+	{"core.fsmonitor", "false"},
+	{"core.askPass", ""},
+	{"credential.interactive", "never"},
+	{"gc.auto", "0"},
+	{"maintenance.auto", "false"},
+	{"push.recurseSubmodules", "no"},
+	{"push.followTags", "false"},
 };
 
 static void make_env(struct strv *env)
@@ -93,7 +117,7 @@ static int make_repository(const struct push *p, int dir)
 
 	buf_init(&config, 1 * MiB);
 	(void)buf_puts(&config, "[core]\n\trepositoryformatversion = 0\n\tbare = true\n");
-	json_object_foreach((json_t *)(uintptr_t)p->settings, key, value)
+	json_object_foreach ((json_t *)(uintptr_t)p->settings, key, value)
 		if (strchr(key, '.'))
 			(void)put_setting(&config, key, json_string_value(value));
 	if (config.full)
@@ -192,7 +216,8 @@ static const struct {
 	{"Connection timed out", "the remote cannot be reached", "is the network up?"},
 	{"does not appear to be a git repository", "there is no repository at the remote's URL",
 	 "see `git remote -v`"},
-	{"Repository not found", "there is no repository at the remote's URL, or not for this login",
+	{"Repository not found",
+	 "there is no repository at the remote's URL, or not for this login",
 	 "see `git remote -v` and `gh auth status`"},
 };
 

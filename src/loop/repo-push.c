@@ -74,9 +74,9 @@ static int find_commit(struct repo_job *j, json_t *out, struct err *err)
 	const struct want_push *w = j->arg;
 	cleanup_free char *ref = xasprintf("refs/heads/%s", w->branch);
 	cleanup_fd int dir = open(j->repo->git.common, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int fd = dir < 0 ? -1
-				    : path_open_beneath(dir, "shallow",
-							O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	cleanup_fd int fd =
+		dir < 0 ? -1
+			: path_open_beneath(dir, "shallow", O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	cleanup_buf struct buf shallow;
 	git_oid oid;
 	int valid = 0;

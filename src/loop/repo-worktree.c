@@ -47,9 +47,9 @@ static char *name_of(const char *branch)
 /* The directory beside the repository, whichever worktree of it we are in. */
 static char *place_of(const struct repo *r)
 {
-	cleanup_free char *main_tree =
-		streq(path_base(r->git.common), ".git") ? path_dir(r->git.common)
-							: xstrdup(r->git.root);
+	cleanup_free char *main_tree = streq(path_base(r->git.common), ".git")
+					       ? path_dir(r->git.common)
+					       : xstrdup(r->git.root);
 
 	return xasprintf("%s-worktrees", main_tree);
 }
@@ -258,8 +258,9 @@ int repo_worktree_remove(struct repo *r, const char *path, struct err *err)
 	cleanup_free char *place = place_of(r), *dir = path_dir(path);
 	cleanup_strv struct strv dirty = {0};
 	cleanup_repo struct repo *other = NULL;
-	int rc = streq(dir, place) ? 0
-				   : err_set(err, EINVAL, "'%s' is no worktree that ralph made", path);
+	int rc = streq(dir, place)
+			 ? 0
+			 : err_set(err, EINVAL, "'%s' is no worktree that ralph made", path);
 
 	if (rc == 0 && !r->view)
 		rc = repo_view_take(r, &r->view, err);

@@ -33,9 +33,11 @@ static void a_branch_that_follows_is_taken_without_a_commit(void **state)
 
 static void two_branches_are_joined_by_the_user_and_nothing_is_added(void **state)
 {
-	run_sh("git checkout -qb t; echo t >t; git add t; git commit -qm t; git checkout -q main; echo m >m; git add m; git commit -qm m");
+	run_sh("git checkout -qb t; echo t >t; git add t; git commit -qm t; git checkout -q main; "
+	       "echo m >m; git add m; git commit -qm m");
 	assert_int_equal(merge("t"), 0);
-	sh_says("git log -1 --format='%an %ae %cn %B'; git log -1 --format=%P | wc -w; ls; git status --porcelain",
+	sh_says("git log -1 --format='%an %ae %cn %B'; git log -1 --format=%P | wc -w; ls; git "
+		"status --porcelain",
 		"User u@example.org User take it over\n2\na\nd\nm\nt");
 }
 
@@ -44,7 +46,8 @@ static void conflicts_are_named_and_change_nothing(void **state)
 	cleanup_free char *before = NULL;
 	static const char look[] = "git for-each-ref; cat a; git status --porcelain; ls -A . .git";
 
-	run_sh("git checkout -qb t; echo t >a; git commit -qam t; git checkout -q main; echo m >a; git commit -qam m");
+	run_sh("git checkout -qb t; echo t >a; git commit -qam t; git checkout -q main; echo m >a; "
+	       "git commit -qam m");
 	before = sh(look);
 	assert_int_equal(merge("t"), -EEXIST);
 	assert_int_equal(conflicts.n, 1);
@@ -54,15 +57,18 @@ static void conflicts_are_named_and_change_nothing(void **state)
 
 static void a_merge_over_changed_files_is_refused(void **state)
 {
-	run_sh("git checkout -qb t; echo t >a; git commit -qam t; git checkout -q main; echo mine >a");
+	run_sh("git checkout -qb t; echo t >a; git commit -qam t; git checkout -q main; echo mine "
+	       ">a");
 	assert_int_equal(merge("t"), -EBUSY);
 	sh_says("cat a; git log --format=%s", "mine\nfirst");
 }
 
 static void merge_drivers_of_the_repository_do_not_run(void **state)
 {
-	run_sh("git config merge.x.driver 'touch $TREE/witness'; echo '* merge=x' >.gitattributes; git add .; git commit -qm x\n"
-	       "git checkout -qb t; echo t >a; git commit -qam t; git checkout -q main; echo m >a; git commit -qam m");
+	run_sh("git config merge.x.driver 'touch $TREE/witness'; echo '* merge=x' >.gitattributes; "
+	       "git add .; git commit -qm x\n"
+	       "git checkout -qb t; echo t >a; git commit -qam t; git checkout -q main; echo m >a; "
+	       "git commit -qam m");
 	(void)merge("t");
 	nothing_ran();
 }
@@ -70,10 +76,12 @@ static void merge_drivers_of_the_repository_do_not_run(void **state)
 static void a_commit_graph_that_lies_does_not_change_a_merge(void **state)
 {
 	/* It says that t began at the first commit: then what main took back would come again. */
-	run_sh("git tag start; echo bad >bad; git add .; git commit -qm bad; echo x >x; git add .; git commit -qm x; git commit -q --allow-empty -m y\n"
+	run_sh("git tag start; echo bad >bad; git add .; git commit -qm bad; echo x >x; git add .; "
+	       "git commit -qm x; git commit -q --allow-empty -m y\n"
 	       "git commit-graph write --reachable");
 	run_sh(graph_lies);
-	run_sh("git checkout -q -b t; echo t >t; git add t; git commit -qm t; git checkout -q main; git rm -q bad; git commit -qm gone");
+	run_sh("git checkout -q -b t; echo t >t; git add t; git commit -qm t; git checkout -q "
+	       "main; git rm -q bad; git commit -qm gone");
 	assert_int_equal(merge("t"), 0);
 	sh_says("ls", "a\nd\nt\nx");
 }
@@ -94,12 +102,14 @@ static void a_worktree_is_beside_the_repository_and_git_knows_it(void **state)
 
 	want = xasprintf("%s/w-worktrees/ralph+x", tree);
 	assert_string_equal(path, want);
-	sh_says("cd ../w-worktrees/ralph+x; git status -sb; cat a d/b; git worktree list | wc -l; git worktree list --porcelain | grep -c prunable || :",
+	sh_says("cd ../w-worktrees/ralph+x; git status -sb; cat a d/b; git worktree list | wc -l; "
+		"git worktree list --porcelain | grep -c prunable || :",
 		"## ralph/x\none\ntwo\n2\n0");
 	again = add("ralph/x", NULL);
 	assert_string_equal(again, want);
 	ok(repo_worktree_remove(repo, path, &e), &e);
-	sh_says("ls ..; git worktree list | wc -l; git branch --list --format='%(refname:short)'; ls .git | grep worktrees || :",
+	sh_says("ls ..; git worktree list | wc -l; git branch --list --format='%(refname:short)'; "
+		"ls .git | grep worktrees || :",
 		"home\nstate\nw\n1\nmain\nralph/x");
 }
 
@@ -128,7 +138,8 @@ static void a_worktree_with_changes_stays(void **state)
 	run_sh("echo n >../w-worktrees/x/new");
 	assert_int_equal(repo_worktree_remove(repo, path, &e), -EBUSY);
 	assert_non_null(strstr(e.msg, "new"));
-	run_sh("cd ../w-worktrees/x; git add new; git commit -qm n; git checkout -q --detach; git commit -q --allow-empty -m lost");
+	run_sh("cd ../w-worktrees/x; git add new; git commit -qm n; git checkout -q --detach; git "
+	       "commit -q --allow-empty -m lost");
 	assert_int_equal(repo_worktree_remove(repo, path, &e), -EBUSY);
 	run_sh("cd ../w-worktrees/x; git checkout -q x");
 	ok(repo_worktree_remove(repo, path, &e), &e);
@@ -158,8 +169,10 @@ static void what_is_in_the_way_is_not_touched(void **state)
 
 static void filters_and_hooks_do_not_run_for_a_worktree(void **state)
 {
-	run_sh("echo '* filter=x' >.gitattributes; git add .; git commit -qm x; git config filter.x.smudge 'touch $TREE/witness; cat'\n"
-	       "printf '#!/bin/sh\\ntouch $TREE/witness\\n' >.git/hooks/post-checkout; chmod +x .git/hooks/post-checkout");
+	run_sh("echo '* filter=x' >.gitattributes; git add .; git commit -qm x; git config "
+	       "filter.x.smudge 'touch $TREE/witness; cat'\n"
+	       "printf '#!/bin/sh\\ntouch $TREE/witness\\n' >.git/hooks/post-checkout; chmod +x "
+	       ".git/hooks/post-checkout");
 	free(add("x", NULL));
 	nothing_ran();
 }
@@ -184,7 +197,8 @@ static void a_worktree_works_like_a_repository(void **state)
 	ok(repo_head(other, &head, &branch, &e), &e);
 	assert_string_equal(branch, "x");
 	ok(repo_reset_to(other, first.hex, NULL, &e), &e);
-	sh_says("cat ../w-worktrees/x/a; git -C ../w-worktrees/x status --porcelain; cat a", "one\none");
+	sh_says("cat ../w-worktrees/x/a; git -C ../w-worktrees/x status --porcelain; cat a",
+		"one\none");
 	repo_free(other);
 }
 
@@ -199,7 +213,7 @@ static void quietly_add(void)
 static void a_kill_while_a_worktree_is_made_leaves_none_or_a_whole_one(void **state)
 {
 	run_sh("for i in $(seq 200); do echo $i >f$i; done; git add .; git commit -qm many");
-	for (unsigned i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < 12; i++) {
 		cleanup_free char *done_text = NULL, *path = NULL;
 		struct err e = {0};
 		pid_t pid;
@@ -217,7 +231,9 @@ static void a_kill_while_a_worktree_is_made_leaves_none_or_a_whole_one(void **st
 		repo_again();
 		ok(repo_recover(repo, &done_text, &e), &e);
 		path = add("x", NULL);
-		sh_says("git -C ../w-worktrees/x status --porcelain; ls $TREE/state | grep -v '\\.tmp$' || :", "");
+		sh_says("git -C ../w-worktrees/x status --porcelain; ls $TREE/state | grep -v "
+			"'\\.tmp$' || :",
+			"");
 		ok(repo_worktree_remove(repo, path, &e), &e);
 	}
 }
