@@ -11,7 +11,7 @@
 
 void judge_init(struct judge *j, struct arena *a, const char *cwd, const char *home)
 {
-	*j = (struct judge){.arena = a, .cwd = cwd, .home = home};
+	*j = (struct judge){.arena = a, .root = cwd, .cwd = cwd, .home = home};
 }
 
 void judge_add(struct judge *j, enum category c, enum severity s, const char *text, const char *why)

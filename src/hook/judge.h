@@ -54,6 +54,7 @@ struct finding {
 
 struct judge {
 	struct arena *arena;
+	const char *root; /* the project */
 	const char *cwd, *home;
 	const char *(*getenv)(const char *name);
 

@@ -172,8 +172,8 @@ static unsigned int place(struct judge *j, const char *path)
 	if (streq(tree, j->home))
 		c |= PATH_WHOLE | PATH_HOME;
 	/* What the project lies in goes with it. */
-	if (path_under(j->cwd, tree))
-		c |= streq(j->cwd, tree) ? PATH_HERE : PATH_WHOLE;
+	if (path_under(j->root, tree))
+		c |= streq(j->root, tree) ? PATH_HERE : PATH_WHOLE;
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
 		char *below = arena_printf(j->arena, "%s/**", system_dirs[i]);
 
@@ -182,7 +182,7 @@ static unsigned int place(struct judge *j, const char *path)
 		else if (pattern_path(tree, below))
 			c |= PATH_SYSTEM;
 	}
-	if (!path_under(tree, j->cwd)) {
+	if (!path_under(tree, j->root)) {
 		const char *last = path_dir(tree);
 
 		c |= PATH_OUTSIDE;
@@ -226,7 +226,7 @@ unsigned int path_classes(struct judge *j, const char *field)
 		c &= ~(unsigned int)PATH_CRED;
 	if (c & PATH_TMP)
 		c &= ~(unsigned int)(PATH_SYSTEM | PATH_TRUSTED | PATH_OUTSIDE);
-	if (path_under(path, j->cwd) && path_under(j->cwd, "/tmp"))
+	if (path_under(path, j->root) && path_under(j->root, "/tmp"))
 		c &= ~(unsigned int)PATH_OUTSIDE;
 	if (value_is_known(base) && protect_masked(base, NULL, 0))
 		c |= PATH_SECRETFILE;
