@@ -26,8 +26,8 @@ static const char *const writes[] = {
 	"'w", "\"w", "'a", "\"a", "write", "file_put_contents", "appendFile", "copyfile", "shutil.copy", "copyFile", "print >", "symlink",
 	"os.open", "chmod", ">>", "'>", "\">", NULL};
 static const char *const decodes[] = {
-	"b64decode", "base64", "fromhex", "unhexlify", "chr(", "atob", "Buffer.from", "pack(", "decode(", "fromCharCode", "codecs",
-	"[::-1]", ".reverse", "bytes(", "zlib", "marshal", "\\x", NULL};
+	"b64decode", "base64", "fromhex", "unhexlify", "chr(", "atob", "Buffer.from", "pack(", "decode('hex", "decode(\"hex", "decode('rot", "decode(\"rot", "fromCharCode", "codecs",
+	"[::-1]", ".reverse", "bytes(", "zlib", "marshal", NULL};
 static const char *const evaluates[] = {
 	"exec(", "eval(", "eval ", "system(", "subprocess", "Function(", "popen(", "compile(", "__import__", "execSync", "spawnSync",
 	"getattr", "instance_eval", "os.exec", NULL};

@@ -22,6 +22,7 @@ static const char *field_at(struct judge *j, const char *value, unsigned int at)
 
 static struct values arguments(struct judge *j)
 {
+	static const char border[] = {MARK_SPLIT, 0};
 	struct values v = values_one(j, "");
 	char *all;
 
@@ -29,7 +30,8 @@ static struct values arguments(struct judge *j)
 		return j->depth ? values_any(j, 0) : v;
 	all = "";
 	for (unsigned int i = 1; i < j->args.n; i++)
-		all = arena_printf(j->arena, "%s%c%s%c", all, MARK_EMPTY, j->args.v[i], MARK_SPLIT);
+		all = arena_printf(j->arena, "%s%s%c%s", all, i > 1 ? border : "", MARK_EMPTY,
+				   j->args.v[i]);
 	v.v[0] = all;
 	v.taint = j->args.taint;
 	return v;
@@ -108,8 +110,15 @@ static struct values indexed(struct judge *j, const struct shell_part *p, struct
 	struct values to = {.taint = v.taint};
 	uint64_t at;
 
-	if (!p->index || streq(p->index, "@") || streq(p->index, "*"))
+	if (p->index && (streq(p->index, "@") || streq(p->index, "*")))
 		return v;
+	if (!p->index) {
+		/* Of an array its first, as bash has it, or all, as zsh does. */
+		for (unsigned int i = 0; i < v.n && *p->text != '@' && *p->text != '*'; i++)
+			if (strchr(v.v[i], MARK_SPLIT))
+				values_add(j, &v, field_at(j, v.v[i], 0));
+		return v;
+	}
 	if (parse_uint(p->index, 0, FIELDS_MAX, &at) < 0)
 		return values_any(j, v.taint);
 	for (unsigned int i = 0; i < v.n; i++)

@@ -282,15 +282,15 @@ struct values expand_value(struct judge *j, const struct shell_word *w)
 
 struct values expand_words(struct judge *j, const struct shell_word *w)
 {
-	struct values v = values_one(j, ""),
-		      split_mark = values_one(j, (const char[]){MARK_SPLIT, 0});
+	struct values v = values_one(j, "");
+	struct values border = values_one(j, arena_printf(j->arena, "%c", MARK_SPLIT));
 
-	split_mark.v[0] = arena_printf(j->arena, "%c", MARK_SPLIT);
-	for (; w; w = w->next) {
+	for (bool first = true; w; w = w->next, first = false) {
 		struct values one = expand_word(j, w);
 
+		if (!first)
+			v = values_join(j, &v, &border);
 		v = values_join(j, &v, &one);
-		v = values_join(j, &v, &split_mark);
 	}
 	return v;
 }

@@ -30,6 +30,7 @@ enum taint {
 	TAINT_CODED = 1 << 1,  /* decoded: it was not to be read */
 	TAINT_SECRET = 1 << 2, /* a credential, or the whole environment */
 	TAINT_MADE = 1 << 3,   /* put together by a program */
+	TAINT_SHELL = 1 << 4,  /* what a shell says that somebody else talks to */
 };
 
 /* What a word or a stream may be: one of these. */

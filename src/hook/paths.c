@@ -54,8 +54,7 @@ static const struct path_rule rules[] = {
 	{PATH_TRUSTED, "**/.git/hooks/**"}, {PATH_TRUSTED, "**/.git/config"}, {PATH_TRUSTED, "**/.git/info/attributes"},
 	{PATH_TRUSTED, "**/.claude/settings*.json"}, {PATH_TRUSTED, "**/.claude/hooks/**"}, {PATH_TRUSTED, "**/.mcp.json"},
 	{PATH_TRUSTED, "**/.ralph/config.yaml"}, {PATH_TRUSTED, "**/.ralph/state/**"}, {PATH_TRUSTED, "**/.ralph/active"},
-	{PATH_TRUSTED, "/etc/**"}, {PATH_TRUSTED, "/var/spool/cron/**"}, {PATH_TRUSTED, "/usr/**"}, {PATH_TRUSTED, "/opt/**"},
-	{PATH_TRUSTED, "/lib/systemd/**"}, {PATH_TRUSTED, "/boot/**"}, {PATH_TRUSTED, "/root/**"},
+	{PATH_TRUSTED, "/etc/**"}, {PATH_TRUSTED, "/var/spool/cron/**"},
 	{PATH_GITDIR, "**/.git"}, {PATH_GITDIR, "**/.git/*"}, {PATH_GITDIR, "**/.git/objects/**"}, {PATH_GITDIR, "**/.git/refs/**"},
 	{PATH_LOG, "/var/log/**"}, {PATH_LOG, "/var/log"}, {PATH_LOG, "~/.bash_history"}, {PATH_LOG, "~/.zsh_history"},
 	{PATH_LOG, "~/.python_history"}, {PATH_LOG, "~/.history"}, {PATH_LOG, "~/.local/share/fish/fish_history"}, {PATH_LOG, "/var/run/utmp"},
@@ -156,12 +155,28 @@ static bool matches(struct judge *j, const char *path, const char *pattern)
 	       (strncmp(path, "/root/", 6) == 0 && pattern_path(path + 5, pattern + 1));
 }
 
+/* What the project lies in goes with it; globs may stand for that, too. */
+static unsigned int around_project(struct judge *j, const char *tree)
+{
+	size_t n = strlen(j->root);
+
+	if (pattern_path(tree, j->root))
+		return PATH_HERE;
+	for (; n > 1; n--)
+		if (j->root[n] == '/' && pattern_path(tree, arena_strndup(j->arena, j->root, n)))
+			return PATH_WHOLE;
+	return 0;
+}
+
 /* Where a tree lies: what would be gone with it. */
 static unsigned int place(struct judge *j, const char *path)
 {
 	size_t n = strlen(path), home = strlen(j->home);
 	bool globbed = n > 1 && path[n - 1] == MARK_STAR && path[n - 2] == '/';
 	const char *tree = globbed ? arena_strndup(j->arena, path, n > 2 ? n - 2 : 1) : path;
+	/* A project may lie in /opt, a home in /root: what is theirs is not the system's. */
+	bool own = (path_under(tree, j->root) && strchr(j->root + 1, '/')) ||
+		   (path_under(tree, j->home) && !streq(j->home, "/"));
 	bool unknown_below_root = path[0] == '/' && path[1] == MARK_ANY;
 	unsigned int c = 0;
 
@@ -169,17 +184,15 @@ static unsigned int place(struct judge *j, const char *path)
 		return value_is_any(path) ? PATH_UNKNOWN : 0;
 	if (streq(tree, "/") || unknown_below_root || streq(tree, "/home") || streq(tree, "/Users"))
 		c |= PATH_WHOLE;
-	if (streq(tree, j->home))
+	if (pattern_path(tree, j->home))
 		c |= PATH_WHOLE | PATH_HOME;
-	/* What the project lies in goes with it. */
-	if (path_under(j->root, tree))
-		c |= streq(j->root, tree) ? PATH_HERE : PATH_WHOLE;
+	c |= around_project(j, tree);
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
 		char *below = arena_printf(j->arena, "%s/**", system_dirs[i]);
 
 		if (pattern_path(tree, system_dirs[i]))
 			c |= PATH_WHOLE;
-		else if (pattern_path(tree, below))
+		else if (!own && pattern_path(tree, below))
 			c |= PATH_SYSTEM;
 	}
 	if (!path_under(tree, j->root)) {

@@ -109,21 +109,25 @@ static bool has_class(const struct args *a, unsigned int class, enum which which
 	return false;
 }
 
-/* Without regard to case; _ in what is looked for is any blank. */
+/* Without regard to case; _ in what is looked for is any number of blanks. */
+static bool begins(const char *text, const char *part, size_t n)
+{
+	for (; n; part++, n--) {
+		if (*part == '_' && isspace((unsigned char)*text))
+			text += strspn(text, " \t\n\r");
+		else if (tolower((unsigned char)*text) == tolower((unsigned char)*part) && *text)
+			text++;
+		else
+			return false;
+	}
+	return true;
+}
+
 static bool contains(const char *text, const char *part, size_t n)
 {
-	size_t len = strlen(text);
-
-	for (size_t i = 0; i + n <= len; i++) {
-		size_t k = 0;
-
-		while (k < n &&
-		       (tolower((unsigned char)text[i + k]) == tolower((unsigned char)part[k]) ||
-			(part[k] == '_' && isspace((unsigned char)text[i + k]))))
-			k++;
-		if (k == n)
+	for (; *text; text++)
+		if (begins(text, part, n))
 			return true;
-	}
 	return false;
 }
 
@@ -248,6 +252,8 @@ static void check_flow(struct judge *j, const char *name, const struct fields *a
 	if ((taint & TAINT_SECRET) && in_list(net_programs, name))
 		judge_add(j, CAT_EXFILTRATION, SEV_BLOCK, judge_line(j, argv),
 			  "it sends secrets away");
+	else if (in && (in->taint & TAINT_SHELL) && in_list(net_programs, name))
+		judge_add(j, CAT_NETWORK, SEV_BLOCK, judge_line(j, argv), "it gives a shell away");
 	else if (in && in->n &&
 		 (streq(name, "nc") || streq(name, "ncat") || streq(name, "netcat")) && j->in_pipe)
 		judge_add(j, CAT_EXFILTRATION, SEV_WARN, judge_line(j, argv), "it sends data away");

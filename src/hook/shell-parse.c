@@ -253,21 +253,13 @@ static void read_simple(struct shell *s, struct shell_cmd *cmd)
 		w = shell_read_word(s);
 		if (!w)
 			return;
-		/* `export a=(…)` and the like are assignments behind a word; so is any such word:
-		 * what a program gets it as does not matter to a variable that is not used. */
 		if (!cmd->words && read_assign(s, cmd, w))
+			continue;
+		/* declare a=(…): an assignment, wherever it stands. */
+		if (shell_at(s, 0, '(') && read_assign(s, cmd, w))
 			continue;
 		*end = w;
 		end = &w->next;
-		if (shell_at(s, 0, '(')) {
-			size_t n;
-			bool append;
-
-			if (assign_at(w, &n, &append) == w->first->len && w->first == w->last)
-				*end = array_words(s);
-			while (*end)
-				end = &(*end)->next;
-		}
 	}
 }
 

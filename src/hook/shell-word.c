@@ -34,6 +34,7 @@ struct making {
 	char *run;
 	size_t n, cap;
 	bool quoted;
+	unsigned int braces; /* that are open */
 };
 
 static struct shell_part *add_part(struct making *m, enum shell_part_kind kind, bool quoted)
@@ -406,6 +407,12 @@ static void dollar(struct making *m, bool quoted)
 			return;
 		}
 		flush(m);
+		/* Braces come first: $a{b,c} is $ab $ac, and {$a,b}c is $ac bc. */
+		if (!quoted && (shell_at(s, 0, '{') ||
+				(m->braces && (shell_at(s, 0, ',') || shell_at(s, 0, '}'))))) {
+			(void)add_part(m, PART_ANY, false);
+			return;
+		}
 		part = add_part(m, PART_PARAM, quoted);
 		part->text = arena_strndup(s->arena, from + 1, n);
 		part->len = n;
@@ -545,6 +552,7 @@ static bool word_step(struct making *m)
 	} else if (c == '`') {
 		backticks(m, false);
 	} else {
+		m->braces += c == '{';
 		put(m, c, false);
 		s->p++;
 	}

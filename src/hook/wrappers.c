@@ -281,7 +281,9 @@ static void with_text(struct judge *j, struct program *p)
 
 	rules_program(j, p->name, &p->argv, p->in);
 	for (unsigned int i = 1; i + 1 < p->argv.n; i++)
-		if (streq(p->argv.v[i], "-c") || streq(p->argv.v[i], "--command"))
+		if (streq(p->argv.v[i], "--command") ||
+		    (p->argv.v[i][0] == '-' && p->argv.v[i][1] != '-' &&
+		     p->argv.v[i][strlen(p->argv.v[i]) - 1] == 'c'))
 			program_script(j, p, values_one(j, p->argv.v[i + 1]));
 	if (streq(p->name, "flock") && at + 1 < p->argv.n && p->argv.v[at + 1][0] != '-')
 		program_run(j, p, at + 1);

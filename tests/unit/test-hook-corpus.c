@@ -129,10 +129,16 @@ static void nothing_of_the_corpus_is_missed_and_little_else_is_stopped(void **st
 	check_corpus("corpus.tsv");
 }
 
+static void so_it_is_with_what_was_written_afterwards(void **state)
+{
+	check_corpus("heldout.tsv");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_of_the_corpus_is_missed_and_little_else_is_stopped),
+		cmocka_unit_test(so_it_is_with_what_was_written_afterwards),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
