@@ -369,12 +369,33 @@ static void braced_param(struct making *m, bool quoted)
 	s->p++;
 }
 
+/* A line may go on within a name: from here on it is read as if it had not ended. */
+static void join_name(struct shell *s)
+{
+	for (size_t i = 1; (size_t)(s->end - s->p) > i; i++) {
+		while (shell_at(s, i, '\\') && shell_at(s, i + 1, '\n')) {
+			size_t n = (size_t)(s->end - s->p);
+			char *text = arena_alloc(s->arena, n + 1);
+
+			memcpy(text, s->p, i);
+			memcpy(text + i, s->p + i + 2, n - i - 2);
+			s->p = text;
+			s->end = text + n - 2;
+		}
+		if (s->p + i >= s->end || (!isalnum((unsigned char)s->p[i]) && s->p[i] != '_'))
+			break;
+	}
+}
+
 static void dollar(struct making *m, bool quoted)
 {
 	struct shell *s = m->s;
-	const char *from = s->p;
+	const char *from;
 	struct shell_part *part;
 	size_t n;
+
+	join_name(s);
+	from = s->p;
 
 	if (shell_at(s, 1, '(') && shell_at(s, 2, '(') && is_arithmetic(s)) {
 		s->p += 3;
