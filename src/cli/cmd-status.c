@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/log-view.h"
 #include "cli/survey.h"
-#include "cli/table.h"
+#include "base/table.h"
 
 struct status_args {
 	bool json;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "cli/term.h"
+#include "base/term.h"
 
 #include <stdbool.h>
 #include <stddef.h>

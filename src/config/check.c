@@ -79,6 +79,14 @@ const char *check_program(const char *s)
 	return "is no program's name; use letters, digits, '.', '_', '+' and '-', not a path";
 }
 
+/* It becomes an argument of a program, and one that begins with '-' would be an option. */
+const char *check_image(const char *s)
+{
+	if (!*s || made_of(s, LOWER DIGITS, LOWER UPPER DIGITS "._/:@-", PATTERN_MAX_LEN))
+		return NULL;
+	return "is no image's name; write it like debian:12 or registry.example/team/image:tag";
+}
+
 const char *check_refuse(const char *s)
 {
 	if (strlen(s) > PATTERN_MAX_LEN)
@@ -249,6 +257,11 @@ const char *check_price(const char *s)
 	return n == 2 || n == 4 ? NULL : form;
 }
 
+const char *check_inbox(const char *s)
+{
+	return !*s || streq(s, "off") ? NULL : check_path(s);
+}
+
 const char *check_mask(const char *s)
 {
 	s += s[0] == '!';
@@ -257,4 +270,11 @@ const char *check_mask(const char *s)
 	if (strchr(s, '/'))
 		return "has a slash; patterns are of names, wherever the file lies";
 	return NULL;
+}
+
+const char *check_command(const char *s)
+{
+	if (strlen(s) > PATH_MAX_LEN)
+		return "is longer than 4095 bytes; put it into a script";
+	return has_control(s) ? "has a control character; write one command line" : NULL;
 }
