@@ -106,7 +106,14 @@ static void keep_event(struct box_log *l, const json_t *j, int64_t at_ms)
 	};
 }
 
-static void set_command(struct box_log *l, const json_t *argv, long long id)
+static void drop_command(struct box_log *l, size_t i)
+{
+	free(l->commands[i].text);
+	l->n_commands--;
+	memmove(&l->commands[i], &l->commands[i + 1], (l->n_commands - i) * sizeof(l->commands[0]));
+}
+
+static void add_command(struct box_log *l, const json_t *argv, long long id)
 {
 	cleanup_buf struct buf b;
 	const json_t *v;
@@ -115,9 +122,14 @@ static void set_command(struct box_log *l, const json_t *argv, long long id)
 	buf_init(&b, COMMAND_MAX);
 	json_array_foreach (argv, i, v)
 		(void)buf_printf(&b, "%s%.400s", i ? " " : "", json_string_value(v));
-	free(l->command);
-	l->command = xstrdup(buf_str(&b));
-	l->command_id = id;
+	if (l->n_commands == BOX_COMMANDS_MAX)
+		drop_command(l, 0);
+	l->commands[l->n_commands++] = (struct box_command){xstrdup(buf_str(&b)), id};
+}
+
+const char *box_log_command(const struct box_log *l)
+{
+	return l->n_commands ? l->commands[l->n_commands - 1].text : NULL;
 }
 
 static void on_exec(struct box_log *l, const json_t *j)
@@ -129,23 +141,24 @@ static void on_exec(struct box_log *l, const json_t *j)
 	if (first && streq(first, "ralph-probe"))
 		l->probe_id = log_number(j, "id");
 	else
-		set_command(l, argv, log_number(j, "id"));
+		add_command(l, argv, log_number(j, "id"));
 }
 
 static void on_exec_end(struct box_log *l, long long id)
 {
 	if (l->probe_id == id)
 		l->probe_id = 0;
-	if (l->command_id != id)
-		return;
-	free(l->command);
-	l->command = NULL;
-	l->command_id = 0;
+	for (size_t i = 0; i < l->n_commands; i++)
+		if (l->commands[i].id == id) {
+			drop_command(l, i);
+			return;
+		}
 }
 
 static void on_lifecycle(struct box_log *l, const char *type, int64_t at_ms)
 {
-	on_exec_end(l, l->command_id);
+	while (l->n_commands)
+		drop_command(l, l->n_commands - 1);
 	l->probe_id = 0;
 	if (!streq(type, "sandbox-start"))
 		return;
@@ -211,7 +224,8 @@ void box_log_done(struct box_log *l)
 		refused_done(&l->hosts[i]);
 	for (size_t i = 0; i < l->n_events; i++)
 		event_done(&l->events[i]);
-	free(l->command);
+	while (l->n_commands)
+		drop_command(l, l->n_commands - 1);
 	events_follow_done(&l->follow);
 	closep(&l->dir);
 }

@@ -10,6 +10,7 @@
 #define BOX_REFUSED_MAX 32 /* hosts that are kept, the latest */
 #define BOX_RATE_S 60	   /* over so long a rate is measured */
 #define BOX_RATE_SLOTS 64
+#define BOX_COMMANDS_MAX 32
 #define BOX_EVENTS_MAX 256 /* lines that are kept, the latest */
 
 struct box_refused {
@@ -39,8 +40,12 @@ struct box_log {
 	size_t n_hosts;
 	struct box_event events[BOX_EVENTS_MAX]; /* the latest last */
 	size_t n_events;
-	char *command; /* that runs; NULL: none */
-	long long command_id, probe_id;
+	struct box_command {
+		char *text;
+		long long id;
+	} commands[BOX_COMMANDS_MAX]; /* that run, the latest last */
+	size_t n_commands;
+	long long probe_id;
 	int64_t started_ms, last_ms;
 	bool seen_first;
 };
@@ -50,5 +55,7 @@ void box_log_open(struct box_log *l, int dir);
 void box_log_done(struct box_log *l);
 int box_log_more(struct box_log *l, struct err *err);
 void box_log_take(struct box_log *l, const json_t *record); /* one that is not in a file */
+/* The command that was begun last and still runs; NULL: none. */
+const char *box_log_command(const struct box_log *l);
 /* Tokens and millionths of a dollar in the last minute. */
 void box_log_rate(const struct box_log *l, int64_t now_s, uint64_t *ret_tokens, uint64_t *ret_usd);

@@ -362,5 +362,5 @@ const char *survey_doing(const struct survey_box *b)
 		if (log_text(task, "title")[0])
 			return log_text(task, "title");
 	}
-	return b->live && b->log.command ? b->log.command : "";
+	return b->live && box_log_command(&b->log) ? box_log_command(&b->log) : "";
 }

@@ -87,7 +87,7 @@ static bool find_quarantined(const struct places *p, const char *path, struct wh
 		cleanup_json json_t *meta = NULL;
 
 		if (quarantine_meta(p, ids.v[i - 1], &meta, &ignored) < 0 ||
-		    !streq(log_text(meta, "path"), path))
+		    !path_under(path, log_text(meta, "path")))
 			continue;
 		w->refused = true;
 		w->why = xasprintf("it was moved to quarantine (%s) out of sandbox '%s': %s",
