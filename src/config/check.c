@@ -257,6 +257,11 @@ const char *check_price(const char *s)
 	return n == 2 || n == 4 ? NULL : form;
 }
 
+const char *check_inbox(const char *s)
+{
+	return !*s || streq(s, "off") ? NULL : check_path(s);
+}
+
 const char *check_mask(const char *s)
 {
 	s += s[0] == '!';
@@ -265,4 +270,11 @@ const char *check_mask(const char *s)
 	if (strchr(s, '/'))
 		return "has a slash; patterns are of names, wherever the file lies";
 	return NULL;
+}
+
+const char *check_command(const char *s)
+{
+	if (strlen(s) > PATH_MAX_LEN)
+		return "is longer than 4095 bytes; put it into a script";
+	return has_control(s) ? "has a control character; write one command line" : NULL;
 }

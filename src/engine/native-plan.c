@@ -98,39 +98,6 @@ int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *e
 	return plan_root(n, spec, err);
 }
 
-static bool has_control(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return true;
-	return false;
-}
-
-/* As a shell would read it; a path may hold anything, escape sequences for the terminal too. */
-static void put_word(const char *s, FILE *out)
-{
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				   "-_./:=,@%+";
-	bool control = has_control(s);
-
-	if (*s && strspn(s, safe) == strlen(s)) {
-		(void)fputs(s, out);
-		return;
-	}
-	(void)fputs(control ? "$'" : "'", out);
-	for (; *s; s++) {
-		if (control && ((unsigned char)*s < 0x20 || *s == 0x7f))
-			(void)fprintf(out, "\\x%02x", (unsigned char)*s);
-		else if (control && (*s == '\\' || *s == '\''))
-			(void)fprintf(out, "\\%c", *s);
-		else if (*s == '\'')
-			(void)fputs("'\\''", out);
-		else
-			(void)fputc(*s, out);
-	}
-	(void)fputc('\'', out);
-}
-
 /* Content is not shown, only how much there is. */
 static void put_mount(const struct guest_mount *m, FILE *out)
 {
@@ -150,10 +117,10 @@ static void put_mount(const struct guest_mount *m, FILE *out)
 	if (m->kind == GUEST_FILE)
 		(void)fprintf(out, "<%zu bytes> ", strlen(m->source));
 	else if (m->source[0])
-		put_word(m->source, out);
+		engine_put_word(m->source, out);
 	if (m->kind != GUEST_FILE && m->source[0])
 		(void)fputc(' ', out);
-	put_word(m->target, out);
+	engine_put_word(m->target, out);
 	if (m->kind == GUEST_TMPFS || m->kind == GUEST_DIR || m->kind == GUEST_FILE ||
 	    m->kind == GUEST_COPY)
 		(void)fprintf(out, " mode=%04o", m->mode);
@@ -170,7 +137,7 @@ void native_dump(const struct engine *e, FILE *out)
 	(void)fputs("bwrap", out);
 	for (size_t i = 0; i < n->args.n; i++) {
 		(void)fputs(strncmp(n->args.v[i], "--", 2) == 0 ? " \\\n  " : " ", out);
-		put_word(n->args.v[i], out);
+		engine_put_word(n->args.v[i], out);
 	}
 	(void)fprintf(out, " \\\n  %s\n", LAUNCH_GUEST);
 	(void)fprintf(out,

@@ -81,6 +81,14 @@ int build_agent(struct sandbox_spec *s, const struct build_input *in, const stru
 /* Can the agent that was asked for work in this sandbox at all? */
 int build_agent_check(const struct sandbox_spec *s, const struct build_input *in,
 		      const struct agent *a, const struct tools *t, struct err *err);
-/* build-env.c */
+/* build-hosted.c: all of it, for an engine without a guest */
+int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		 const struct agent *a, char **notice, struct err *err);
+bool build_is_hosted(const struct sandbox_spec *s);
+/* The user's own mounts. */
+int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+/* build-env.c; path NULL: inside is not made of the host's files */
 int build_env(struct sandbox_spec *s, const struct build_input *in, const char *path,
 	      struct err *err);
+/* CLAUDE_CODE_USE_BEDROCK and what RALPH_DOCKER_ENV lists, for engines with images of their own. */
+int build_env_forwarded(struct sandbox_spec *s, const struct build_input *in, struct err *err);

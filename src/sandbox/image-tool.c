@@ -20,16 +20,16 @@
 #define SAID_MAX (16 * KiB)
 #define IMAGES_MAX 1024 /* of ralph's, in one list */
 
-int image_tool_find(const char *engine, char *const *environ, struct image_tool *ret,
+int image_tool_find(const char *engine, char *const *environ_, struct image_tool *ret,
 		    struct err *err)
 {
 	static const char path[] = "PATH=";
 	const char *dirs = NULL;
 
-	for (char *const *e = environ; e && *e; e++)
+	for (char *const *e = environ_; e && *e; e++)
 		if (strncmp(*e, path, sizeof(path) - 1) == 0)
 			dirs = *e + sizeof(path) - 1;
-	*ret = (struct image_tool){.engine = engine, .environ = environ};
+	*ret = (struct image_tool){.engine = engine, .environ = environ_};
 	ret->program = host_find_program(engine, dirs);
 	if (!ret->program)
 		return err_set(err, ENOENT, "%s is not on your PATH; install it", engine);
