@@ -34,12 +34,24 @@ setup() {
 	ralph_setup
 	export TERM=xterm
 	ID=${T##*-}
-	mkdir -p .ralph/image
 	for ENGINE in $(engines); do
 		load_base "localhost/base-$ID:1" 0 "$ID"
 	done
-	printf 'ARG BASE=localhost/base-%s:1\nFROM ${BASE}\nRUN cat /text >/made\nCOPY . /ctx/\nUSER agent\n' "$ID" >.ralph/Dockerfile
+	project
+}
+
+# project: the one that every promise begins with.
+project() {
+	rm -rf .ralph
+	mkdir -p .ralph/image
 	echo one >.ralph/image/a
+	cat >.ralph/Dockerfile <<-END
+		ARG BASE=localhost/base-$ID:1
+		FROM \${BASE}
+		RUN cat /text >/made
+		COPY . /ctx/
+		USER agent
+	END
 }
 
 teardown() {
@@ -50,6 +62,7 @@ teardown() {
 each() {
 	for ENGINE in $(engines); do
 		export RALPH_ENGINE=$ENGINE XDG_STATE_HOME=$T/state-$ENGINE
+		project
 		"$@" || fail "with $ENGINE" || return
 	done
 }
@@ -83,7 +96,7 @@ build() {
 
 # trusted: the name of the image, once what is there is agreed to.
 trusted() {
-	trust && build "$@" 2>"$T/said"
+	trust && build 2>"$T/said"
 }
 
 inside() {
@@ -126,10 +139,7 @@ names_differ() {
 	echo two >.ralph/image/a && step 'the content of a file' || return
 	chmod 0755 .ralph/image/a && step 'the mode of a file' || return
 	mv .ralph/image/a .ralph/image/b && step 'the name of a file' || return
-	load_base "localhost/base-$ID:1" 0 "$ID-another" && step 'the content of the base' || return
-	mv .ralph/image/b .ralph/image/a && chmod 0644 .ralph/image/a && echo one >.ralph/image/a || return
-	sed -i '/^# a comment/d' .ralph/Dockerfile
-	load_base "localhost/base-$ID:1" 0 "$ID"
+	load_base "localhost/base-$ID:1" 0 "$ID-another" && step 'the content of the base'
 }
 
 @test 'the name changes with the Dockerfile, with a name, mode or content of the context, and with the base' {
@@ -278,7 +288,7 @@ offline() {
 failed_build() {
 	local log
 
-	printf 'FROM localhost/base-%s:1\nRUN echo first-words; for i in $(cat /text); do echo more-words; done; false\n' "$ID" >.ralph/Dockerfile
+	printf 'FROM localhost/base-%s:1\nRUN echo first-words; cat /text; echo more-words; false\n' "$ID" >.ralph/Dockerfile
 	trust || return
 	must_exit 1 build >"$T/out" 2>"$T/err" || return
 	same '' "$(cat "$T/out")" || return
@@ -327,7 +337,7 @@ hostile() {
 }
 
 swapped() {
-	local i name seen=''
+	local i name bad=''
 
 	printf 'evil\n' >"$T/evil"
 	printf 'one\n' | tee "$T/good" >.ralph/image/a
@@ -345,11 +355,11 @@ swapped() {
 	END
 	for ((i = 0; i < 6; i++)); do
 		name=$(ralph image build --rebuild claude 2>/dev/null) || continue
-		[ "$(inside "$name" cat /ctx/a)" = one ] || seen=$name
+		[ "$(inside "$name" cat /ctx/a)" = one ] || bad=$name
 	done
 	rm "$T/good"
 	wait
-	same '' "$seen"
+	same '' "$bad"
 }
 
 @test 'a context that is swapped all the time is built as it was trusted, or not at all' {
@@ -359,7 +369,6 @@ swapped() {
 pruned() {
 	local old used name
 
-	mkdir -p .ralph/image # the engine before took it away
 	old=$(trusted) || return
 	echo two >.ralph/image/a && used=$(trusted) || return
 	"$ENGINE" create --name "keep-$ID" "$used" true >/dev/null || return
@@ -374,8 +383,6 @@ pruned() {
 	rm -r .ralph
 	has "$(ralph image prune)" "removed $name" || return
 	same '[]' "$(ralph image ls --json | get '[r for r in j if r["project"] == "'"$WS"'"]')"
-	mkdir -p .ralph/image && echo one >.ralph/image/a
-	printf 'ARG BASE=localhost/base-%s:1\nFROM ${BASE}\nRUN cat /text >/made\nCOPY . /ctx/\nUSER agent\n' "$ID" >.ralph/Dockerfile
 }
 
 @test 'prune removes what no Dockerfile comes to any more, and nothing that a container needs' {
@@ -383,12 +390,14 @@ pruned() {
 }
 
 shown() {
+	local esc=$'\033'
+
 	trust || return
 	python3 "$BATS_TEST_DIRNAME/../cli/terminal.py" "$T/out" 'expect:agent-loop-sandbox-claude:v' -- "$RALPH" image build --rebuild claude || return
 	# One line, written over and cleared at last; the name alone stays.
 	same 1 "$(tr -d '\r' <"$T/out" | grep -c .)" || return
 	has "$(cat "$T/out")" $'\r\033[Kimage: step ' || return
-	[[ $(tail -n 1 "$T/out" | tr -d '\r') =~ $'\033[K'agent-loop-sandbox-claude:v[0-9a-f]{32}$ ]] || fail "$(cat -v "$T/out")" || return
+	tail -n 1 "$T/out" | grep -qE "$esc\[Kagent-loop-sandbox-claude:v[0-9a-f]{32}" || fail "$(cat -v "$T/out")" || return
 	build --rebuild 2>"$T/said" >/dev/null || return
 	lacks "$(cat "$T/said")" $'\033' && grep -qE 'step [0-9]+/[0-9]+: RUN cat' "$T/said"
 }

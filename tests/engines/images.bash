@@ -5,7 +5,7 @@
 images_start() {
 	local dir=$BATS_FILE_TMPDIR
 
-	mkdir -p "$dir/podman"
+	mkdir -p "$dir/podman" "$dir/tmp"
 	cat >"$dir/podman/containers.conf" <<-END
 		[engine]
 		runtime = "runc"
@@ -23,7 +23,7 @@ images_start() {
 	END
 	export DOCKER_HOST=unix://$dir/docker.sock DOCKER_BUILDKIT=0
 	export CONTAINERS_CONF=$dir/podman/containers.conf CONTAINERS_STORAGE_CONF=$dir/podman/storage.conf
-	export CONTAINERS_REGISTRIES_CONF=$dir/podman/registries.conf
+	export TMPDIR=$dir/tmp CONTAINERS_REGISTRIES_CONF=$dir/podman/registries.conf
 	images_start_registry
 	images_start_docker
 }
