@@ -21,6 +21,7 @@ struct build_input {
 	char *const *environ; /* the host's */
 	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
 	bool clone;		       /* the agent works in a clone of its own */
+	bool direct;	     /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is

@@ -301,6 +301,12 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 		return err_set(err, EOPNOTSUPP, "engine %s runs no program out of memory",
 			       s->spec->engine);
 	}
+	/* Only what was started with the blocklist runs without a sandbox. */
+	if ((f->flags & WIRE_EXEC_INHERIT) && (s->engine->ops->caps & ENGINE_NO_WALL)) {
+		free(k);
+		return err_set(err, EOPNOTSUPP, "'%s' is no sandbox that could be joined",
+			       s->spec->name);
+	}
 	k->sup = s;
 	k->id = c->id;
 	k->minder = no_child();
