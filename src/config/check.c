@@ -7,6 +7,7 @@
 
 /* What single values must look like. Whether a pattern is wise is the policy layer's to judge. */
 #define NAME_MAX_LEN 32
+#define IMAGE_MAX_LEN 512
 #define PROFILE_MAX_LEN 64
 #define PATTERN_MAX_LEN 255
 #define PATH_MAX_LEN 4095
@@ -36,6 +37,14 @@ const char *check_agent(const char *s)
 	if (made_of(s, LOWER, LOWER DIGITS "-", NAME_MAX_LEN))
 		return NULL;
 	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
+}
+
+/* As container engines name them: REGISTRY/PATH:TAG@DIGEST. */
+const char *check_image(const char *s)
+{
+	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-/:@", IMAGE_MAX_LEN))
+		return NULL;
+	return "is no name of an image; use letters, digits, '.', '_', '-', '/', ':' and '@'";
 }
 
 const char *check_profile(const char *s)

@@ -55,6 +55,9 @@ struct config {
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
+		char *name; /* of a container's image; NULL: ralph's own */
+	} image;
+	struct {
 		struct strv set;    /* NAME=VALUE */
 		struct strv pass;   /* names taken from the host's environment */
 		struct strv refuse; /* patterns of names and values that are not taken */

@@ -6,6 +6,8 @@
 /* One row per engine, in the order in which "auto" tries them. */
 static const struct engine_ops *const engines[] = {
 	&engine_native,
+	&engine_docker,
+	&engine_podman,
 };
 
 static const struct engine_ops *by_name(const char *name)
@@ -21,7 +23,8 @@ int engine_find(const char *name, const struct engine_ops **ret, struct err *err
 	const struct engine_ops *ops = by_name(streq(name, "auto") ? engines[0]->name : name);
 
 	if (!ops)
-		return err_usage(err, "there is no engine '%s'; use native or auto", name);
+		return err_usage(err, "there is no engine '%s'; use native, docker, podman or auto",
+				 name);
 	*ret = ops;
 	return 0;
 }
@@ -45,6 +48,11 @@ void engine_free(struct engine *e)
 		return;
 	e->ops->done(e);
 	free(e);
+}
+
+int engine_ask(const struct engine_ops *ops, struct sandbox_spec *spec, struct err *err)
+{
+	return ops->ask ? ops->ask(spec, err) : 0;
 }
 
 int engine_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err)

@@ -21,6 +21,7 @@ enum engine_caps {
 	ENGINE_RO_ROOT = 1 << 1,    /* the root file system is read-only */
 	ENGINE_REUSE = 1 << 2,	    /* files are the host's files: nothing to copy back */
 	ENGINE_OWN_KERNEL = 1 << 3, /* a VM */
+	ENGINE_IMAGE = 1 << 4,	    /* the root is an image's: nothing of the host's system */
 };
 
 /* A started sandbox: the process that stands for it and the line to its guest. */
@@ -37,6 +38,9 @@ struct engine_ops {
 	void (*init)(struct engine *e); /* the struct comes zeroed */
 	/* Usable here? No side effects; the error says what to do, exit code 125. */
 	int (*probe)(struct err *err);
+	/* Optional: adds to a spec that is being made what depends on this engine as it is here.
+	 */
+	int (*ask)(struct sandbox_spec *spec, struct err *err);
 	/* Pure: no fork, mount or write. After 0, start() fails only for runtime reasons. */
 	int (*plan)(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 	void (*dump)(const struct engine *e, FILE *out);
@@ -67,13 +71,15 @@ struct engine {
 	enum engine_state state;
 };
 
-extern const struct engine_ops engine_native;
+extern const struct engine_ops engine_native, engine_docker, engine_podman;
 
 /* By name; "auto" is the first usable one. Unknown names are usage errors. */
 int engine_find(const char *name, const struct engine_ops **ret, struct err *err);
 int engine_new(const char *name, struct engine **ret, struct err *err);
 void engine_free(struct engine *e);
 DEFINE_FREEP(struct engine, engine_free)
+/* What of this spec its engine knows. */
+int engine_ask(const struct engine_ops *ops, struct sandbox_spec *spec, struct err *err);
 int engine_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void engine_dump(const struct engine *e, FILE *out);
 int engine_start(struct engine *e, struct engine_proc *ret, struct err *err);

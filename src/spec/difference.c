@@ -107,6 +107,9 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 		return xstrdup("user");
 	if (live->quarantine != want->quarantine)
 		return xstrdup("quarantine");
+	if (!same(live->container.image, want->container.image))
+		return xasprintf("image (%s, now %s)", live->container.image,
+				 want->container.image);
 	d = mount_difference(live, want);
 	if (!d)
 		d = net_difference(&live->net, &want->net);
