@@ -183,6 +183,11 @@ static void plan_limits(struct container *c, const struct spec_limits *l)
 	strv_push(&c->args, "--ulimit");
 	strv_pushf(&c->args, "nofile=%llu:%llu", (unsigned long long)l->open_files,
 		   (unsigned long long)l->open_files);
+	if (!c->dialect->raises)
+		return;
+	strv_push(&c->args, "--ulimit");
+	strv_pushf(&c->args, "nproc=%llu:%llu", (unsigned long long)l->pids,
+		   (unsigned long long)l->pids);
 }
 
 int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err)

@@ -57,6 +57,7 @@ const struct container_dialect container_podman = {
 	.program = "podman",
 	.run = LIST("--security-opt", "unmask=ALL", "--read-only-tmpfs=false", "--http-proxy=false",
 		    "--no-hosts", "--image-volume=ignore"),
+	.raises = true,
 	.info = LIST("info", "--format", "json"),
 };
 
