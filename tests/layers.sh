@@ -15,11 +15,8 @@ declare -A may=(
 	[git]="base policy"
 	[probe]="base wire"
 	[engine]="base wire spec"
-	[sandbox]="base wire config policy spec cred agent engine git"
-	[loop]="base wire config spec agent sandbox transcript git"
-	[cli]="base config spec agent sandbox transcript wire"
-	[sandbox]="base wire config policy spec cred agent engine hook"
-	[loop]="base config spec agent sandbox transcript hook"
+	[sandbox]="base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook"
 	[cli]="base config spec agent sandbox transcript wire hook"
 )
 breaches=0

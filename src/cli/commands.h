@@ -5,6 +5,7 @@ struct command;
 /* All commands in the order of the help listing; NULL-terminated. */
 extern const struct command *const commands[];
 
+extern const struct command cmd_answer;
 extern const struct command cmd_apply;
 extern const struct command cmd_audit;
 extern const struct command cmd_build;
@@ -22,9 +23,11 @@ extern const struct command cmd_help;
 extern const struct command cmd_image;
 extern const struct command cmd_inspect;
 extern const struct command cmd_logout;
+extern const struct command cmd_logs;
 extern const struct command cmd_loop;
 extern const struct command cmd_ls;
 extern const struct command cmd_net;
+extern const struct command cmd_pause;
 extern const struct command cmd_plan;
 extern const struct command cmd_ports;
 extern const struct command cmd_preflight;

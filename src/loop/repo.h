@@ -114,13 +114,12 @@ int repo_worktree_remove(struct repo *r, const char *path, struct err *err);
 
 /* What is asked of an agent's commits. */
 struct repo_rules {
-	const char *name, *email;    /* of author and committer; NULL: anybody */
-	const struct strv *own;	     /* paths that are the agent's although they are protected: files,
-				      * or directories with everything below; NULL: none */
-	const struct strv *values;   /* secrets that the host knows; NULL: only by their shape */
-	uint64_t blob_max, data_max; /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
+	const char *name, *email;  /* of author and committer; NULL: anybody */
+	const struct strv *own;	   /* paths that are the agent's although they are protected: files,
+				    * or directories with everything below; NULL: none */
+	const struct strv *values; /* secrets that the host knows; NULL: only by their shape */
+	uint64_t blob_max, data_max;	 /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
 	unsigned commits_max, paths_max; /* 0: REPO_COMMITS_MAX, REPO_PATHS_MAX */
-	bool merges;			 /* may there be merges? */
 };
 #define REPO_BLOB_MAX (10 * MiB)
 #define REPO_DATA_MAX (200 * MiB)
@@ -132,6 +131,8 @@ enum repo_severity {
 	REPO_WARN,   /* a person should look at it */
 	REPO_REJECT, /* these commits do not count */
 };
+
+const char *repo_severity_name(enum repo_severity s); /* "note", "warn", "reject" */
 
 struct repo_finding {
 	enum repo_severity severity;
@@ -146,15 +147,17 @@ struct repo_finding {
 struct repo_check_result {
 	struct repo_finding *findings; /* the worst first */
 	size_t n_findings;
-	bool more;    /* there were more than REPO_FINDINGS_MAX */
-	bool counts;  /* nothing was a reason to reject */
+	bool more;   /* there were more than REPO_FINDINGS_MAX */
+	bool counts; /* nothing was a reason to reject */
 	unsigned commits;
 	uint64_t added, paths; /* bytes of new files; changed paths */
 };
 
 /*
- * Looks at every commit from `from` (not itself; "": from nothing) to `to`. 0 however bad they are:
- * the result says so; an error is one of looking. Objects that cannot be read are a finding.
+ * Looks at every commit from `from` (not itself; "": from nothing) to `to`, not only at what they
+ * come to: a branch is pushed with all of them. They must be a line upon `from`: merges and
+ * rewritten history are reasons to reject. 0 however bad they are: the result says so; an error is
+ * one of looking. Objects that cannot be read are a finding.
  */
 int repo_check(struct repo *r, const char *from, const char *to, const struct repo_rules *rules,
 	       struct repo_check_result *ret, struct err *err);

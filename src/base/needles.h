@@ -1,7 +1,6 @@
 #pragma once
 
-#include "base/strv.h"
-#include "gateway/slice.h"
+#include <stddef.h>
 
 /*
  * A set of texts to be found wherever they stand: secrets in what a server says, phantoms in what

@@ -1,4 +1,8 @@
-#include "gateway/needles.h"
+#include "base/needles.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 
@@ -22,6 +26,11 @@ struct needles {
 	uint8_t shift[HASHES];	/* how far the window may move on */
 	uint64_t begins[4];	/* a bit for each first byte, */
 	uint64_t holds[4];	/* and for each that is in any */
+};
+
+struct text {
+	const char *p;
+	size_t n;
 };
 
 static unsigned int hash(const char *p)
@@ -49,7 +58,7 @@ static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 static const char for_urls[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* The characters that hold bits of the text alone, when `before` bytes stand before it. */
-static void add_base64(struct needles *s, struct slice t, size_t before, const char *alphabet)
+static void add_base64(struct needles *s, struct text t, size_t before, const char *alphabet)
 {
 	size_t from = (before * 8 + 5) / 6, to = (before + t.n) * 8 / 6, o = 0;
 	char *p = xmalloc(to - from + 1);
@@ -82,7 +91,7 @@ static bool is_unreserved(char c)
 	       c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-static void add_url(struct needles *s, struct slice t, const char *digits)
+static void add_url(struct needles *s, struct text t, const char *digits)
 {
 	struct buf b;
 
@@ -101,7 +110,7 @@ static void add_url(struct needles *s, struct slice t, const char *digits)
 	add_buf(s, &b);
 }
 
-static void add_json(struct needles *s, struct slice t, bool slashes)
+static void add_json(struct needles *s, struct text t, bool slashes)
 {
 	struct buf b;
 
@@ -118,7 +127,7 @@ static void add_json(struct needles *s, struct slice t, bool slashes)
 
 static void add_text(struct needles *s, const char *text)
 {
-	struct slice t = slice_of(text);
+	struct text t = {text, strlen(text)};
 	char *p = xstrdup(text);
 
 	if (t.n < NEEDLE_MIN) {
