@@ -7,7 +7,12 @@ load ../lib/cred
 load engine
 
 teardown() {
-	ralph_teardown
+	local bad=0
+
+	ralph rm --all --force >/dev/null 2>&1 || :
+	engine volume rm "$(id -un)-llm" >/dev/null 2>&1 || :
+	ralph_teardown || bad=1
+	return $bad
 }
 
 @test "the self-test passes, every row of it" {
@@ -57,7 +62,7 @@ teardown() {
 	ralph run -d -n "$S"
 	must_fail ralph exec "$S" cat /proc/1/environ
 	must_fail ralph exec "$S" ls /proc/1/root
-	must_fail ralph exec "$S" ls /proc/1/fd
+	must_fail ralph exec "$S" readlink /proc/1/fd/3
 	ralph exec "$S" sh -c 'kill -9 1; kill -TERM 1' 2>/dev/null || :
 	must_exit 0 ralph exec "$S" true
 }
@@ -137,8 +142,13 @@ told() {
 	mkdir "$HOME/other"
 	same kept "$(ralph run -n "o-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x')"
 	must_fail env RALPH_AGENT=command "$RALPH" run -n "c-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x' 2>/dev/null
+	# One of that name that is not ralph's is not used.
 	ralph rm --all --force >/dev/null
 	engine volume rm "$volume" >/dev/null
+	engine volume create "$volume" >/dev/null
+	run --separate-stderr ralph run -n "$S" -- true
+	same 2 "$status"
+	has "$stderr" "$volume"
 }
 
 @test "an image that is not there, a daemon that does not answer, one of another machine: said, and nothing starts" {
