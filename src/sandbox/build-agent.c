@@ -173,11 +173,11 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 {
 	if (!in->run_agent)
 		return 0;
-	if (!t->found)
+	if (!s->container.image && !t->found)
 		return err_set(err, ENOENT,
 			       "%s is not installed: there is no '%s' on PATH; run: %s", a->title,
 			       a->program, a->install);
-	if (!t->inside)
+	if (!s->container.image && !t->inside)
 		return err_set(err, ENOENT,
 			       "'%s' is at '%s', which is not in the sandbox; install it in your "
 			       "home or below /usr or /opt, or add that directory to 'mounts'",
