@@ -56,6 +56,7 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 #define SETTINGS_OPTS \
 	{"agent", 0, OPT_CHOICE, 0, "NAME", "whose sandbox it is: its credentials, state and hosts", \
 	 .key = "agent", .choices = agent_words}, \
+	{"image", 0, OPT_STR, 0, "IMAGE", "what a container is made of", .key = "image.name"}, \
 	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"}, \
 	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"}, \
 	{"mask", 0, OPT_STRV, 0, "PATTERN", "files of such names cannot be read inside; !PATTERN takes back", \

@@ -9,7 +9,7 @@
 #include "base/suggest.h"
 
 /* "none" or "direct" is no engine of a file: running without a sandbox is only ever typed. */
-static const char *const engines[] = {"auto", "native", "docker", "podman", "sbx", NULL};
+static const char *const engines[] = {"auto", "native", "docker", "podman", "sbx", "docker-sandbox", NULL};
 static const char *const quarantines[] = {
 	[QUARANTINE_ALL] = "all",
 	[QUARANTINE_GIT] = "git",
@@ -43,6 +43,9 @@ const struct key keys[KEY_N] = {
 	[KEY_ENGINE] = { "engine", KEY_WORD, PROJECT_AUTO, AT(engine), .def = "auto",
 		.option = "--engine", .choices = engines,
 		.help = "what the sandbox is made with" },
+	[KEY_IMAGE_NAME] = { "image.name", KEY_WORD, PROJECT_SAME, AT(image.name), .def = "",
+		.option = "--image", .check = check_image,
+		.help = "the image of a container; empty for ralph's own" },
 	[KEY_PROFILE] = { "profile", KEY_WORD, PROJECT_SAME, AT(profile), .def = "",
 		.option = "--profile", .check = check_profile,
 		.help = "the profile to load; empty for none" },

@@ -67,9 +67,9 @@ static int parse(const char *text, size_t len, json_t **ret, const json_t **ret_
 	*ret_rows = *ret ? rows_of(*ret) : NULL;
 	if (*ret_rows && json_array_size(*ret_rows) <= ENGINE_LIST_MAX)
 		return 0;
-	return err_set(err, EPROTO,
-		       *ret_rows ? "the list of sandboxes is too long"
-				 : "the list of sandboxes is not what it should be");
+	if (*ret_rows)
+		return err_set(err, EPROTO, "the list of sandboxes is too long");
+	return err_set(err, EBADMSG, "the list of sandboxes is not what it should be");
 }
 
 static const char *text_of(const json_t *row, const char *key)

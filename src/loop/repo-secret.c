@@ -66,10 +66,8 @@ static enum repo_secret find_words(const char *p, size_t n, const char *old, siz
 
 	for (size_t i = 0; i < n && worst < REPO_SECRET_KEY;) {
 		enum repo_secret found;
-		size_t len = 0;
+		size_t len = mask_word_len(p + i, n - i);
 
-		while (i + len < n && mask_in_word(p[i + len]))
-			len++;
 		found = len ? judge_word(p + i, len) : REPO_SECRET_NONE;
 		if (found > worst && !stands_in(old, old_n, p + i, len)) {
 			worst = found;
@@ -88,7 +86,7 @@ static bool find_private_key(const char *p, size_t n, const char *old, size_t ol
 
 	while ((at = memmem(at, n - (size_t)(at - p), mark, strlen(mark)))) {
 		const char *body = at + strlen(mark);
-		size_t left = n - (size_t)(body - p), len = 0;
+		size_t left = n - (size_t)(body - p), len;
 
 		at = body;
 		while (left && (*body == '\n' || *body == '\r')) {
@@ -100,8 +98,7 @@ static bool find_private_key(const char *p, size_t n, const char *old, size_t ol
 			body += 2;
 			left -= 2;
 		}
-		while (len < left && mask_in_word(body[len]))
-			len++;
+		len = mask_word_len(body, left);
 		if (len >= 32 && !stands_in(old, old_n, body, len)) {
 			*ret_at = (size_t)(at - p);
 			return true;

@@ -16,17 +16,23 @@ enum loop_mode { LOOP_BUILD, LOOP_PLAN, LOOP_ANY, LOOP_RESUME, LOOP_MODE_N };
 struct loop_request {
 	json_t *doc; /* strings point into it */
 	enum loop_mode mode;
-	const char *workspace; /* real path */
-	const char *sandbox;   /* the sandbox's name; NULL: made from the branch */
-	const char *tasks;     /* where the work is; NULL: found in the workspace */
-	const char *prompt;    /* a file; NULL: prompt.md and the like */
-	const char *branch;    /* NULL: as the work says, or one made from it */
-	struct strv command;   /* `agent: command`: what is run; else further arguments */
-	uint64_t parallel;     /* at least 1 */
+	enum loop_mode kept_mode; /* LOOP_RESUME: of the loop that goes on */
+	const char *workspace;	  /* real path */
+	const char *sandbox;	  /* the sandbox's name; NULL: made from the branch */
+	const char *tasks;	  /* where the work is; NULL: found in the workspace */
+	const char *prompt;	  /* a file; NULL: prompt.md and the like */
+	const char *branch;	  /* NULL: as the work says, or one made from it */
+	struct strv command;	  /* `agent: command`: what is run; else further arguments */
+	uint64_t parallel;	  /* at least 1 */
 	bool no_wait, stash, worktree, push, json, color;
 	struct places places;
 	struct config *config;
 };
 
 int loop_request_read(int fd, struct loop_request *ret, struct err *err);
+/*
+ * What the loop that goes on was started with, where nothing else was said now: its options, its
+ * agent and its flags. Settings are loaded once more.
+ */
+int loop_request_merge(struct loop_request *q, const json_t *kept, struct err *err);
 void loop_request_done(struct loop_request *r);

@@ -38,9 +38,10 @@ struct task {
 	unsigned attempts; /* iterations that worked on it */
 	char fingerprint[TASK_HASH_LEN + 1]; /* of description, criteria and verify */
 
-	/* What the source said when it was last in step with the state. */
-	enum task_state synced;
-	bool seen; /* while sources are read again */
+	unsigned line; /* of the source, from 1; 0: unknown */
+	/* In a listing: what the source says, and why. In the work: what it said when it was last
+	 * in step with the state. */
+	enum task_state said;
 };
 
 struct task *task_new(void);

@@ -43,6 +43,7 @@
 enum work_kind { WORK_PRD, WORK_PLAN, WORK_SPEC, WORK_GH, WORK_KIND_N };
 
 struct source;
+struct turn;
 
 struct work {
 	enum work_kind kind;
@@ -62,10 +63,12 @@ struct work {
 	char *workspace; /* real path */
 	int root;	 /* the workspace */
 	struct source *from;
-	char *open;	    /* id of the task whose turn is open; NULL */
+	char *open;	    /* id of the task whose turn is open in the workspace itself; NULL */
 	struct task **gone; /* tasks the source has no more; freed with the work */
 	size_t n_gone;
-	bool pending; /* the source could not be written back yet */
+	bool pending; /* the source could not be written back when it was last tried */
+	struct turn *turns;
+	size_t n_turns;
 };
 
 /*
@@ -74,8 +77,11 @@ struct work {
  * state names, else the first of .ralph/prd.json, prd.json, ralph/prd.json, scripts/ralph/prd.json,
  * IMPLEMENTATION_PLAN.md, plan.md … that there is. Reads the state, closes a turn that was left
  * open, reads the source and reconciles both. Writes nothing unless something is to be put back.
+ * -ENOENT: no source was named, and there is none; -ENODATA: no issue is ready.
  */
 int work_open(const char *workspace, const char *source, struct work **ret, struct err *err);
+/* The same for looking only, also while a loop works here: nothing is put back. */
+int work_look(const char *workspace, const char *source, struct work **ret, struct err *err);
 struct work *work_free(struct work *w);
 DEFINE_FREEP(struct work, work_free)
 
@@ -99,15 +105,16 @@ struct work_counts {
 };
 struct work_counts work_count(const struct work *w, unsigned attempts_max);
 
-/* A turn begins: the task is busy, the attempt counts; saved. For an issue: in progress. */
+/* An attempt begins: the task is busy, it counts; saved. For an issue: in progress. */
 int work_begin(struct work *w, struct task *t, struct err *err);
 /* The attempt that work_begin() counted was none (a rate limit); the task is ready. Saved. */
 int work_give_back(struct work *w, struct task *t, struct err *err);
 
-/* root: the agent's workspace; -1: the work's own, else a worktree. */
+/* root: the agent's workspace; -1: the work's own, else a worktree. In the workspace itself a turn
+ * is open from here to work_settle() or work_give_back(). */
 int work_put_copy(struct work *w, int root, struct err *err);
 
-#define PROPOSAL_OFFENCES_MAX 20 /* then one that says how many more */
+#define PROPOSAL_OFFENCES_MAX 20 /* that are kept as sentences */
 
 struct proposals {
 	bool claims_done; /* of the task it worked on */
@@ -117,9 +124,8 @@ struct proposals {
 	size_t n_offences;    /* all of them, also those that were not kept */
 	bool progressed;      /* something was appended to progress.txt */
 
-	/* The copy with all that may move, for work_settle(); NULL: unchanged. */
-	char *copy;
-	size_t copy_len;
+	/* What moved besides, in the words of the format: keys and their new values. */
+	struct strv moved, moved_to;
 };
 
 void proposals_done(struct proposals *p);
@@ -130,6 +136,7 @@ void proposals_done(struct proposals *p);
  * After an iteration: reads what the agent made of its copy in `root`, and puts it back. Notes and
  * review fields of the task are taken over at once, into the copy, the source and the state. *ret
  * is empty before. Whatever the agent did, this succeeds; errors are the host's (no space).
+ * In the workspace itself the turn stays open: what runs to verify is the agent's word, too.
  */
 int work_proposals(struct work *w, struct task *t, int root, struct proposals *ret,
 		   struct err *err);

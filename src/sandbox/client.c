@@ -73,6 +73,7 @@ void client_exited(struct client *c, uint32_t code)
 		engine_kill(c->sup->engine);
 	/* The answer first: nobody should wait for our log. */
 	reply(c, WIRE_EXITED, &b, NULL, 0);
+	events_link_flush(c->sup);
 	sup_event(c->sup, "exec-end",
 		  json_pack("{sI sI sI sb}", "id", (json_int_t)c->id, "code", (json_int_t)code,
 			    "ms", (json_int_t)(now_ms() - c->started_ms), "timed_out",
@@ -126,7 +127,6 @@ static void exec_frame_done(struct exec_frame *f)
 {
 	strv_done(&f->argv);
 	strv_done(&f->env);
-	strv_done(&f->secrets);
 }
 
 static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *ret_limit)
@@ -209,7 +209,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	}
 	if (f.flags & WIRE_EXEC_INHERIT)
 		inherit(s->spec, &f);
-	cred_link_environ(s, &f.env, &f.secrets);
+	cred_link_environ(s, &f.env);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();
@@ -221,7 +221,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 		return;
 	client_failed(c, EXIT_RALPH,
 		      r == -EMSGSIZE ? "arguments and environment are too long" : err.msg);
-	if (r != -EMSGSIZE)
+	if (r != -EMSGSIZE && r != -EOPNOTSUPP)
 		sup_end(s);
 }
 

@@ -128,6 +128,15 @@ static void end_set_up(struct host_link *h)
 	child_done(&h->set_up);
 }
 
+/* Commands that were asked for meanwhile have waited. */
+static void go(struct supervisor *s)
+{
+	sup_up(s, 0);
+	for (struct host_command *k = s->host->commands; k; k = k->next)
+		if (k->line >= 0)
+			(void)wire_send(k->line, WIRE_UP, 0, NULL, NULL, 0);
+}
+
 static void on_set_up(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct host_link *h = ev_owner(io, struct host_link, io);
@@ -150,7 +159,7 @@ static void on_set_up(struct ev *ev, struct ev_io *io, uint32_t events)
 	if (r > 0 && m.type == WIRE_UP) {
 		r = start_keeper(s, &s->why);
 		if (r == 0)
-			sup_up(s, 0);
+			go(s);
 		else
 			sup_end(s);
 	} else {
@@ -264,6 +273,22 @@ static void on_minder(struct ev *ev, struct ev_io *io, uint32_t events)
 	sup_reconsider(s);
 }
 
+/* What ralph itself says to every sandbox may be seen by anybody; what is the user's, and phantoms,
+ * may not. */
+static int complete(void *arg, struct strv *env, struct strv *ret, struct err *err)
+{
+	struct supervisor *s = arg;
+
+	for (size_t i = 0; i < env->n; i++) {
+		cleanup_free char *name = xstrndup(env->v[i], strcspn(env->v[i], "="));
+		const struct spec_env *e = spec_env_find(s->spec, name);
+
+		if (!e || e->origin == SPEC_USER || e->credential)
+			strv_push(ret, name);
+	}
+	return cred_link_has_variables(s) ? cred_link_variables(s, env, ret, err) : 0;
+}
+
 static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,
 		 struct wire_msg *m, struct err *err)
 {
@@ -276,6 +301,12 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 		return err_set(err, EOPNOTSUPP, "engine %s runs no program out of memory",
 			       s->spec->engine);
 	}
+	/* Only what was started with the blocklist runs without a sandbox. */
+	if ((f->flags & WIRE_EXEC_INHERIT) && (s->engine->ops->caps & ENGINE_NO_WALL)) {
+		free(k);
+		return err_set(err, EOPNOTSUPP, "'%s' is no sandbox that could be joined",
+			       s->spec->name);
+	}
 	k->sup = s;
 	k->id = c->id;
 	k->minder = no_child();
@@ -287,7 +318,9 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 			.frame = f,
 			.line = line,
 			.stdio = {-1, -1, -1},
-			.keep = s->entry.live,
+			.keep = {s->entry.live, s->cred.env_fd},
+			.complete = complete,
+			.arg = s,
 		};
 
 		for (size_t i = 0; i < 3 && i < m->n_fds; i++)
@@ -302,6 +335,8 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 	k->io = (struct ev_io){.fd = line, .fn = on_minder};
 	k->next = s->host->commands;
 	s->host->commands = k;
+	if (s->state != SUP_STARTING)
+		(void)wire_send(line, WIRE_UP, 0, NULL, NULL, 0);
 	return ev_want(s->ev, &k->io, EPOLLIN);
 }
 

@@ -29,6 +29,8 @@ extern char **environ;
 
 #define LOCK_MS 20000 /* for another command to finish starting or removing */
 #define ANSWER_S 60   /* for a supervisor to answer */
+#define STOP_S 300    /* for one to end */
+#define UP_S 960      /* for a sandbox to come up: some engines fetch an image */
 #define STALE_TRIES 10
 #define STALE_SINCE_S 2 /* its spec is written a moment after the start */
 
@@ -328,9 +330,9 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 }
 
 /* Waits for one frame of that type; end of stream or another frame: -EPIPE, -EPROTO. */
-static int await(int conn, enum wire_type type, struct wire_msg *m)
+static int await(int conn, enum wire_type type, int limit_s, struct wire_msg *m)
 {
-	const struct timeval limit = {.tv_sec = ANSWER_S};
+	const struct timeval limit = {.tv_sec = limit_s};
 	int r;
 
 	(void)setsockopt(conn, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
@@ -349,7 +351,7 @@ int live_wait_up(int conn, const char *name, struct err *err)
 
 	wire_msg_init(&m);
 	if (r == 0)
-		r = await(conn, WIRE_INFO, &m);
+		r = await(conn, WIRE_INFO, UP_S, &m);
 	if (r == 0)
 		return 0;
 	if (r != -EPROTO || m.type != WIRE_FAILED)
@@ -412,7 +414,7 @@ static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *e
 	wire_put_u32(&b, grace_ms);
 	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
 	while (r == 0) {
-		r = await(conn, WIRE_STOPPED, &m);
+		r = await(conn, WIRE_STOPPED, STOP_S, &m);
 		if (r != -EPROTO || !show_notice(&m))
 			break;
 		wire_msg_done(&m);
@@ -446,6 +448,15 @@ int live_clean(const struct places *p, const char *name, bool dry, bool *ret_fou
 	return clean(p, name, dry, 0, ret_found, err);
 }
 
+/* What the engine keeps of it; where that cannot be removed the record stays, to try again. */
+static int remove_of_engine(const struct store_entry *e, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
+	struct err ignored;
+
+	return store_read_spec(e, &spec, &ignored) < 0 ? 0 : engine_remove(spec, err);
+}
+
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
@@ -470,6 +481,11 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 		return r;
 	if (store_was_killed(&e))
 		clean_stale(p, &e);
+	r = remove_of_engine(&e, err);
+	if (r < 0 && !force)
+		return r;
+	if (r < 0)
+		log_warn("rm", "sandbox '%s' may be left with its engine: %s", name, err->msg);
 	return store_remove(p, name, err);
 }
 
@@ -504,7 +520,7 @@ int live_ask(const struct places *p, const char *name, enum wire_type type, cons
 		return r;
 	r = wire_send(conn, type, 0, body, NULL, 0);
 	if (r == 0)
-		r = await(conn, WIRE_INFO, &m);
+		r = await(conn, WIRE_INFO, ANSWER_S, &m);
 	if (r == -EPROTO && m.type == WIRE_FAILED)
 		return failure(&m, name, err);
 	if (r < 0)

@@ -25,7 +25,7 @@ half_env() {
 	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$stage/bin/ralph" RALPH_TEST_STAMP="$out/$half.stamp" \
 		RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_HALF="$half" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
-		RALPH_AGENTS="$RALPH_AGENTS" \
+		RALPH_AGENTS="$RALPH_AGENTS" RALPH_TEST_ENGINE="${RALPH_TEST_ENGINE:-}" RALPH_TEST_CACHE="${RALPH_TEST_CACHE:-}" \
 		${AS_USER:+setpriv --reuid "$TEST_USER" --regid "$TEST_USER" --init-groups} "$@"
 }
 
@@ -39,6 +39,17 @@ half_command() {
 		printf '%s\0' "$tests/${f#tests/}"
 	done | half_env \
 		xargs -0 -P "$(nproc)" -n 1 "$tests/lib/run-bats.sh" "$half" "$out"
+}
+
+# all_engines RESULTS FILE…: each file once for every engine that this user can have.
+all_engines() {
+	local out=$1 who=user engine
+	shift
+
+	[ "$(id -u)" -ne 0 ] || who=root
+	for engine in $(. tests/engines/engine.bash && engine_rows "$who"); do
+		RALPH_TEST_ENGINE=$engine one_half "$engine" "$out" "$@"
+	done
 }
 
 all_halves() {
@@ -65,6 +76,7 @@ all_halves() {
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
 	cp -r tests man "$copy/"
 	cp build/tests/attack/guest-weak "$copy/tests/attack/"
+	cp build/tests/unit/loop-dies "$copy/tests/cli/"
 	chmod -R a+rX "$copy"
 	for f in user user-runtime; do
 		# Where ralph's sockets lie makes no difference to an agent, and agents are slow.
