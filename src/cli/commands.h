@@ -17,6 +17,7 @@ extern const struct command cmd_exec;
 extern const struct command cmd_export;
 extern const struct command cmd_gc;
 extern const struct command cmd_help;
+extern const struct command cmd_hook;
 extern const struct command cmd_inspect;
 extern const struct command cmd_logout;
 extern const struct command cmd_ls;
