@@ -7,15 +7,17 @@ cd "$(dirname "$0")/.."
 declare -A may=(
 	[base]=""
 	[wire]="base" [config]="base" [policy]="base" [transcript]="base"
+	[hook]="base policy"
 	[spec]="base config policy"
 	[cred]="base config" [agent]="base config"
 	[gateway]="base wire policy"
 	[guest]="base wire"
+	[git]="base policy"
 	[probe]="base wire"
 	[engine]="base wire spec"
-	[sandbox]="base wire config policy spec cred agent engine"
-	[loop]="base config spec agent sandbox transcript"
-	[cli]="base config spec agent sandbox transcript wire"
+	[sandbox]="base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook"
+	[cli]="base config spec agent sandbox transcript wire hook"
 )
 breaches=0
 

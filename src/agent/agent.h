@@ -68,8 +68,9 @@ struct agent {
 	const struct agent_seed *seeds; /* ends with a NULL path */
 	struct agent_managed managed;
 	const struct agent_identity *identity; /* ends with a NULL path */
-	const char *const *state;	/* directories below HOME that are the agent's memory */
-	const char *const *hosts;	/* patterns it needs besides its providers */
+	const char *const *state;  /* directories below HOME that are the agent's memory */
+	const char *conversations; /* where in it they are, so that one can be seen; NULL: none */
+	const char *const *hosts;  /* patterns it needs besides its providers */
 	const char *const *login_hosts; /* allowed only where no credential was found */
 	enum agent_format stream;	/* what the headless run prints: see result.h */
 	enum agent_format transcript;

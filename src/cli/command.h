@@ -27,6 +27,7 @@ struct cli {
 
 enum command_group {
 	GROUP_RUN,    /* run commands and agents */
+	GROUP_LOOP,   /* tasks, unattended */
 	GROUP_MANAGE, /* sandboxes */
 	GROUP_CONFIG, /* settings, trust, this machine */
 	GROUP_MISC,

@@ -39,14 +39,6 @@ const char *check_agent(const char *s)
 	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
 }
 
-/* As container engines name them: REGISTRY/PATH:TAG@DIGEST. */
-const char *check_image(const char *s)
-{
-	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-/:@", IMAGE_MAX_LEN))
-		return NULL;
-	return "is no name of an image; use letters, digits, '.', '_', '-', '/', ':' and '@'";
-}
-
 const char *check_profile(const char *s)
 {
 	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-", PROFILE_MAX_LEN))
@@ -86,6 +78,14 @@ const char *check_program(const char *s)
 	if (made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._+-", PROFILE_MAX_LEN))
 		return NULL;
 	return "is no program's name; use letters, digits, '.', '_', '+' and '-', not a path";
+}
+
+/* It becomes an argument of a program, and one that begins with '-' would be an option. */
+const char *check_image(const char *s)
+{
+	if (!*s || made_of(s, LOWER DIGITS, LOWER UPPER DIGITS "._/:@-", PATTERN_MAX_LEN))
+		return NULL;
+	return "is no image's name; write it like debian:12 or registry.example/team/image:tag";
 }
 
 const char *check_refuse(const char *s)
@@ -258,6 +258,11 @@ const char *check_price(const char *s)
 	return n == 2 || n == 4 ? NULL : form;
 }
 
+const char *check_inbox(const char *s)
+{
+	return !*s || streq(s, "off") ? NULL : check_path(s);
+}
+
 const char *check_mask(const char *s)
 {
 	s += s[0] == '!';
@@ -266,4 +271,11 @@ const char *check_mask(const char *s)
 	if (strchr(s, '/'))
 		return "has a slash; patterns are of names, wherever the file lies";
 	return NULL;
+}
+
+const char *check_command(const char *s)
+{
+	if (strlen(s) > PATH_MAX_LEN)
+		return "is longer than 4095 bytes; put it into a script";
+	return has_control(s) ? "has a control character; write one command line" : NULL;
 }

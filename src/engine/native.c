@@ -281,6 +281,7 @@ const struct engine_ops engine_native = {
 	.caps = ENGINE_NET_NONE | ENGINE_RO_ROOT | ENGINE_REUSE,
 	.instance_size = sizeof(struct native),
 	.probe = host_native_usable,
+	.likely = host_native_likely,
 	.init = native_init,
 	.plan = native_plan,
 	.dump = native_dump,

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "guest/dial.h"
 #include "guest/minder.h"
-#include "guest/sweep.h"
+#include "base/sweep.h"
 
 /*
  * DOC: Theory of operation

@@ -8,6 +8,7 @@
 #include "engine/cgroup.h"
 #include "engine/engine.h"
 #include "sandbox/agent-path.h"
+#include "sandbox/autosave.h"
 #include "sandbox/gitdir.h"
 #include "sandbox/limits.h"
 #include "sandbox/name.h"
@@ -87,6 +88,8 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 		return r;
 	s->engine = xstrdup(ops->name);
 	s->agent = xstrdup(in->config->agent);
+	s->inbox = autosave_inbox(in->places, in->config->inbox.dir);
+	s->inbox_every_ms = in->config->inbox.every_ms;
 	s->home = xstrdup(in->places->home);
 	s->hostname = xstrdup(s->name);
 	s->uid = geteuid() == 0 ? ROOT_SHOWN_AS : geteuid();
@@ -143,7 +146,7 @@ static void add_tools(struct sandbox_spec *s, const struct tools *t)
 			t->links[i].text, t->links[i].path, t->links[i].reason);
 }
 
-static int add_user_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
 	for (size_t i = 0; i < in->config->n_mounts; i++) {
 		const struct config_mount *m = &in->config->mounts[i];
@@ -198,7 +201,7 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	add_tools(s, f->tools);
 	r = in->clone ? build_clone(s, in, f->git, err) : build_workspace(s, in, f->git, err);
 	if (r == 0)
-		r = add_user_mounts(s, in, err);
+		r = build_mounts(s, in, err);
 	build_watch_path(s, getenv("PATH"));
 	if (r == 0)
 		r = build_cred(s, in, f->agent, notice, err);
@@ -259,7 +262,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 
 	if (r == 0)
 		r = check_owner(in, s, err);
-	if (r == 0)
+	if (r == 0 && !build_is_hosted(s))
 		r = set_limits(s, in->config, err);
 	if (r == 0)
 		r = build_agent_find(in, &a, err);
@@ -267,6 +270,10 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		return r;
 	if (in->begun)
 		in->begun(in->arg, in->places, s);
+	if (build_is_hosted(s)) {
+		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
+		return build_hosted(s, in, git, a, &ret->notice, err);
+	}
 	/* An image has its own programs. */
 	r = s->container.image ? 0 : find_tools(s, in, a, ret->cwd, &tools, err);
 	if (r < 0)

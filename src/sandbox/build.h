@@ -11,6 +11,7 @@
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
 struct engine_ops;
+struct image_step;
 struct gitdir;
 
 struct build_input {
@@ -24,6 +25,10 @@ struct build_input {
 	bool clone;		       /* the agent works in a clone of its own */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
+	/* An image that a container needs is built where it is missing; image_told may be NULL. */
+	bool make_image;
+	void (*image_told)(void *arg, const struct image_step *step);
+	void *image_arg;
 	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is
 	 * still to come. May be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
@@ -89,6 +94,14 @@ int build_agent(struct sandbox_spec *s, const struct build_input *in, const stru
 /* Can the agent that was asked for work in this sandbox at all? */
 int build_agent_check(const struct sandbox_spec *s, const struct build_input *in,
 		      const struct agent *a, const struct tools *t, struct err *err);
-/* build-env.c */
+/* build-hosted.c: all of it, for an engine without a guest */
+int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		 const struct agent *a, char **notice, struct err *err);
+bool build_is_hosted(const struct sandbox_spec *s);
+/* The user's own mounts. */
+int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+/* build-env.c; path NULL: inside is not made of the host's files */
 int build_env(struct sandbox_spec *s, const struct build_input *in, const char *path,
 	      struct err *err);
+/* CLAUDE_CODE_USE_BEDROCK and what RALPH_DOCKER_ENV lists, for engines with images of their own. */
+int build_env_forwarded(struct sandbox_spec *s, const struct build_input *in, struct err *err);

@@ -157,7 +157,7 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 	wire_read(&rd, m);
 	text = wire_get_bytes(&rd, &len);
 	if (wire_read_end(&rd) == 0 && len <= EVENT_MAX && json_parse(text, len, &j, &ignored) == 0)
-		sup_event(s, "credential", j);
+		events_link_limited(s, "credential", j);
 }
 
 static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
@@ -239,11 +239,12 @@ void cred_link_ask(struct supervisor *s, struct wire_msg *m)
 	if (r == 0)
 		r = cred_may_ask(s->spec, &ask, &err);
 	if (r == -EPERM)
-		sup_event(s, "credential",
-			  json_pack("{ss so so sI so so}", "what", "refused", "credential",
-				    json_text(ask.credential), "host", json_text(ask.host), "port",
-				    (json_int_t)ask.port, "method", json_text(ask.method),
-				    "message", json_text(err.msg)));
+		events_link_limited(s, "credential",
+				    json_pack("{ss so so sI so so}", "what", "refused",
+					      "credential", json_text(ask.credential), "host",
+					      json_text(ask.host), "port", (json_int_t)ask.port,
+					      "method", json_text(ask.method), "message",
+					      json_text(err.msg)));
 	if (r == 0 && c->n_asked == CRED_ASKED_MAX)
 		r = err_set(&err, EAGAIN, "too many requests wait for their credential");
 	if (r == 0)

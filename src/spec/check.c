@@ -104,6 +104,8 @@ int spec_check(const struct sandbox_spec *s, struct err *err)
 		r = check_path("home", s->home, err);
 	if (r == 0 && s->clone)
 		r = check_path("clone", s->clone, err);
+	if (r == 0 && s->inbox)
+		r = check_path("inbox", s->inbox, err);
 	for (size_t i = 0; r == 0 && i < s->n_mounts; i++)
 		r = check_mount(&s->mounts[i], err);
 	for (size_t i = 0; r == 0 && i < s->n_watches; i++)

@@ -246,8 +246,13 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_str(j, "instance", s->instance);
 	put_str(j, "home", s->home);
 	put_str(j, "hostname", s->hostname);
+	put_str(j, "inbox", s->inbox);
+	if (s->inbox_every_ms)
+		put_uint(j, "inbox_every_ms", s->inbox_every_ms);
 	put_uint(j, "uid", s->uid);
 	put_uint(j, "gid", s->gid);
+	if (s->port)
+		put_uint(j, "port", s->port);
 	for (size_t i = 0; i < s->n_env; i++)
 		(void)json_array_append_new(env, env_to_json(&s->env[i]));
 	(void)json_object_set_new(j, "env", env);
@@ -613,16 +618,27 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 		char **to;
 		bool optional;
 	} fields[] = {
-		{"name", &s->name, false},	   {"engine", &s->engine, false},
-		{"agent", &s->agent, false},	   {"workspace", &s->workspace, false},
-		{"branch", &s->branch, true},	   {"clone", &s->clone, true},
-		{"instance", &s->instance, true},  {"home", &s->home, false},
-		{"hostname", &s->hostname, false},
+		{"name", &s->name, false},    {"engine", &s->engine, false},
+		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
+		{"branch", &s->branch, true}, {"clone", &s->clone, true},
+		{"inbox", &s->inbox, true},   {"instance", &s->instance, true},
+		{"home", &s->home, false},    {"hostname", &s->hostname, false},
 	};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fields); i++)
 		r = (fields[i].optional ? take_opt : take_str)(j, fields[i].key, fields[i].to, err);
+	return r;
+}
+
+static int read_port(const json_t *j, uint16_t *ret, struct err *err)
+{
+	uint32_t port = 0;
+	int r = json_object_get(j, "port") ? take_u32(j, "port", &port, err) : 0;
+
+	if (r == 0 && port > UINT16_MAX)
+		r = err_set(err, EINVAL, "port: %u is none", port);
+	*ret = r == 0 ? (uint16_t)port : 0;
 	return r;
 }
 
@@ -635,6 +651,12 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 		r = take_u32(j, "uid", &s->uid, err);
 	if (r == 0)
 		r = take_u32(j, "gid", &s->gid, err);
+	if (r == 0)
+		r = json_object_get(j, "inbox_every_ms")
+			    ? json_get_uint(j, "inbox_every_ms", &s->inbox_every_ms, err)
+			    : 0;
+	if (r == 0)
+		r = read_port(j, &s->port, err);
 	if (r == 0)
 		r = read_each(j, "env", read_env, s, err);
 	if (r == 0)

@@ -88,6 +88,7 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	free(s->workspace);
 	free(s->branch);
 	free(s->clone);
+	free(s->inbox);
 	free(s->instance);
 	free(s->home);
 	free(s->hostname);

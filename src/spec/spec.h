@@ -196,7 +196,10 @@ struct sandbox_spec {
 	char *instance; /* hex SHA-256: the instance key */
 	char *home;	/* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
+	char *inbox; /* where conversations are saved to by themselves; NULL: nowhere */
+	uint64_t inbox_every_ms; /* 0: only when the sandbox ends */
 	uint32_t uid, gid; /* shown inside */
+	uint16_t port; /* of the host's loopback, for the gateway's endpoints; 0: they are inside */
 	struct spec_env *env;
 	size_t n_env;
 	struct spec_mount *mounts; /* in order: later ones lie on top */

@@ -118,6 +118,9 @@ enum gw_listen_kind {
 	GW_LISTEN_PORT,	   /* transparent: the dialled address says which name */
 	GW_LISTEN_STANDIN, /* transparent, bound to the stand-in address of `host` alone */
 	GW_LISTEN_SERVICE, /* a port of the host's own loopback */
+	/* On the host itself, where any program may connect: /_ralph/ endpoints for requests with a
+	 * phantom, and the same refusal for everything else. */
+	GW_LISTEN_ENDPOINTS,
 	GW_LISTEN_N,
 };
 

@@ -271,7 +271,7 @@ static void unknown_variables_of_a_known_section_are_refused(void **state)
 static void variables_of_other_parts_are_let_through(void **state)
 {
 	static const char *const others[] = {
-		"RALPH_DOCKER=1",	"RALPH_INBOX_DIR=/x",
+		"RALPH_DOCKER=1",	"RALPH_INBOX=/x",
 		"RALPH_FAULT=open:1",	"RALPH_SANDBOX=name",
 		"RALPH_TEST_REQUIRE=x", "RALPH_LIBEXEC=/x",
 		"RALPH_LIMITS=x",	"RALPH=1",

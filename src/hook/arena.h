@@ -1,0 +1,25 @@
+#pragma once
+
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdnoreturn.h>
+
+/*
+ * Memory of one judgement: it grows up to a limit and goes at once. What makes a judgement
+ * impossible (no shell, too deep, too much) leaves by arena_give_up(), from any depth, to where
+ * setjmp() was called; nothing between there and here owns anything but the arena's memory.
+ */
+struct arena {
+	struct arena_block *blocks;
+	size_t used; /* of all blocks */
+	size_t max;
+	const char *why; /* of giving up */
+	jmp_buf out;
+};
+
+void arena_init(struct arena *a, size_t max);
+void arena_done(struct arena *a);
+void *arena_alloc(struct arena *a, size_t n); /* zeroed */
+char *arena_strndup(struct arena *a, const char *s, size_t n);
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+noreturn void arena_give_up(struct arena *a, const char *why);
