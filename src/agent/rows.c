@@ -177,6 +177,7 @@ static const struct agent rows[] = {
 		.services = LIST("anthropic"),
 		.env = claude_env, .seeds = claude_seeds,
 		/* WebFetch would first ask a host of its own about every other. */
+		.settings = "--settings",
 		.managed = {"/etc/claude-code/managed-settings.json",
 			    "{\"skipWebFetchPreflight\":true}"},
 		.identity = claude_identity,

@@ -116,6 +116,11 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	in.image_told = image_show_step;
 	in.image_arg = &show;
 
+	if (cli->sandbox && cli->no_sandbox)
+		return cli_usage(cli, "--sandbox and --no-sandbox exclude each other");
+	if (cli->no_sandbox && strv_env_get(&cli->config, "engine"))
+		return cli_usage(cli, "--no-sandbox and an engine exclude each other");
+	in.direct = cli->no_sandbox;
 	if (t->agent)
 		strv_env_set(&cli->config, "agent", t->agent->name);
 	r = settings_load(cli, t->path, ret);

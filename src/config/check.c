@@ -80,14 +80,6 @@ const char *check_program(const char *s)
 	return "is no program's name; use letters, digits, '.', '_', '+' and '-', not a path";
 }
 
-/* It becomes an argument of a program, and one that begins with '-' would be an option. */
-const char *check_image(const char *s)
-{
-	if (!*s || made_of(s, LOWER DIGITS, LOWER UPPER DIGITS "._/:@-", PATTERN_MAX_LEN))
-		return NULL;
-	return "is no image's name; write it like debian:12 or registry.example/team/image:tag";
-}
-
 const char *check_refuse(const char *s)
 {
 	if (strlen(s) > PATTERN_MAX_LEN)

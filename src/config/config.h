@@ -55,8 +55,8 @@ struct config {
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
-		char *name; /* of a container's image; NULL: ralph's own */
 		char *base; /* what ARG BASE of a Dockerfile is to be; NULL: as it says */
+		char *name; /* of a container's image; NULL: ralph's own */
 	} image;
 	struct {
 		struct strv set;    /* NAME=VALUE */

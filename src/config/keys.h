@@ -187,7 +187,6 @@ const char *check_agent(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
-const char *check_image(const char *s);
 const char *check_refuse(const char *s);
 const char *check_identity(const char *s);
 const char *check_pattern(const char *s);

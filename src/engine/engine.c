@@ -220,35 +220,3 @@ const struct engine_ops *engine_keeping(size_t i)
 			return engines[k];
 	return NULL;
 }
-
-static bool has_control(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return true;
-	return false;
-}
-
-void engine_put_word(const char *s, FILE *out)
-{
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				   "-_./:=,@%+";
-	bool control = has_control(s);
-
-	if (*s && strspn(s, safe) == strlen(s)) {
-		(void)fputs(s, out);
-		return;
-	}
-	(void)fputs(control ? "$'" : "'", out);
-	for (; *s; s++) {
-		if (control && ((unsigned char)*s < 0x20 || *s == 0x7f))
-			(void)fprintf(out, "\\x%02x", (unsigned char)*s);
-		else if (control && (*s == '\\' || *s == '\''))
-			(void)fprintf(out, "\\%c", *s);
-		else if (*s == '\'')
-			(void)fputs("'\\''", out);
-		else
-			(void)fputc(*s, out);
-	}
-	(void)fputc('\'', out);
-}

@@ -30,6 +30,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/find.h"
+#include "engine/plan.h"
 
 #define PROBE_MS (20 * 1000)
 #define LIST_MS (60 * 1000)
@@ -155,7 +156,7 @@ static int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct er
 	int r;
 
 	x->plan.spec = spec;
-	x->plan.template = template_of(spec->agent);
+	x->plan.template = spec->template ? spec->template : template_of(spec->agent);
 	r = check_name(x, err);
 	if (r == 0)
 		r = add_workspaces(x, err);
@@ -166,7 +167,7 @@ static void dump_line(const struct strv *argv, FILE *out)
 {
 	for (size_t i = 0; i < argv->n; i++) {
 		(void)fputs(i ? " " : "", out);
-		engine_put_word(argv->v[i], out);
+		plan_put_word(argv->v[i], out);
 	}
 	(void)fputc('\n', out);
 }

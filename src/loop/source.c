@@ -15,7 +15,7 @@
 static const char *const usual[] = {
 	WORK_DIR "/prd.json", "prd.json", "ralph/prd.json", "scripts/ralph/prd.json",
 	"plans/prd.json",     "plan.md",  "PLAN.md",	    "IMPLEMENTATION_PLAN.md",
-	WORK_DIR "/plan.md",  "TODO.md",
+	WORK_DIR "/plan.md",
 };
 
 struct source *source_free(struct source *s)
@@ -77,10 +77,14 @@ static int find_usual(int root, struct source *s, struct err *err)
 	for (size_t i = 0; !s->rel && i < ARRAY_SIZE(usual); i++)
 		if (exists(root, usual[i]))
 			s->rel = xstrdup(usual[i]);
-	if (!s->rel)
-		return err_usage(err,
-				 "there is no list of work here: no .ralph/prd.json, prd.json or "
-				 "plan.md; write one ('ralph init' makes an example), or name one");
+	if (!s->rel) {
+		int r = err_set(err, ENOENT,
+				"there is no list of work here: no .ralph/prd.json, prd.json or "
+				"plan.md; write one ('ralph init' makes an example), or name one");
+
+		err->exit_code = EXIT_USAGE;
+		return r;
+	}
 	return 0;
 }
 

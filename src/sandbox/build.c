@@ -82,7 +82,7 @@ static int check_owner(const struct build_input *in, const struct sandbox_spec *
 static int set_identity(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
 	const struct engine_ops *ops;
-	int r = engine_find(in->config->engine, &ops, err);
+	int r = engine_find(in->direct ? "direct" : in->config->engine, &ops, err);
 
 	if (r < 0)
 		return r;

@@ -275,15 +275,18 @@ static void on_minder(struct ev *ev, struct ev_io *io, uint32_t events)
 
 /* What ralph itself says to every sandbox may be seen by anybody; what is the user's, and phantoms,
  * may not. */
-static void find_secrets(const struct sandbox_spec *spec, const struct strv *env, struct strv *ret)
+static int complete(void *arg, struct strv *env, struct strv *ret, struct err *err)
 {
+	struct supervisor *s = arg;
+
 	for (size_t i = 0; i < env->n; i++) {
 		cleanup_free char *name = xstrndup(env->v[i], strcspn(env->v[i], "="));
-		const struct spec_env *e = spec_env_find(spec, name);
+		const struct spec_env *e = spec_env_find(s->spec, name);
 
 		if (!e || e->origin == SPEC_USER || e->credential)
 			strv_push(ret, name);
 	}
+	return cred_link_has_variables(s) ? cred_link_variables(s, env, ret, err) : 0;
 }
 
 static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,
@@ -298,23 +301,28 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 		return err_set(err, EOPNOTSUPP, "engine %s runs no program out of memory",
 			       s->spec->engine);
 	}
+	/* Only what was started with the blocklist runs without a sandbox. */
+	if ((f->flags & WIRE_EXEC_INHERIT) && (s->engine->ops->caps & ENGINE_NO_WALL)) {
+		free(k);
+		return err_set(err, EOPNOTSUPP, "'%s' is no sandbox that could be joined",
+			       s->spec->name);
+	}
 	k->sup = s;
 	k->id = c->id;
 	k->minder = no_child();
 	k->free.fn = command_free;
 	r = fork_line(&line, &k->minder, err);
 	if (r == 0) {
-		struct strv secrets = {0};
 		struct minder minder = {
 			.engine = s->engine,
 			.frame = f,
-			.secrets = &secrets,
 			.line = line,
 			.stdio = {-1, -1, -1},
-			.keep = s->entry.live,
+			.keep = {s->entry.live, s->cred.env_fd},
+			.complete = complete,
+			.arg = s,
 		};
 
-		find_secrets(s->spec, &f->env, &secrets);
 		for (size_t i = 0; i < 3 && i < m->n_fds; i++)
 			minder.stdio[i] = m->fds[i];
 		minder_main(&minder);

@@ -246,6 +246,7 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_str(j, "instance", s->instance);
 	put_str(j, "home", s->home);
 	put_str(j, "hostname", s->hostname);
+	put_str(j, "template", s->template);
 	put_str(j, "inbox", s->inbox);
 	if (s->inbox_every_ms)
 		put_uint(j, "inbox_every_ms", s->inbox_every_ms);
@@ -622,7 +623,7 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
 		{"branch", &s->branch, true}, {"clone", &s->clone, true},
 		{"inbox", &s->inbox, true},   {"instance", &s->instance, true},
-		{"home", &s->home, false},    {"hostname", &s->hostname, false},
+		{"home", &s->home, false},    {"hostname", &s->hostname, false}, {"template", &s->template, true},
 	};
 	int r = 0;
 

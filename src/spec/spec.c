@@ -92,6 +92,7 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	free(s->instance);
 	free(s->home);
 	free(s->hostname);
+	free(s->template);
 	free(s->container.image);
 	free(s->container.line);
 	free(s->container.volume);

@@ -196,6 +196,7 @@ struct sandbox_spec {
 	char *instance; /* hex SHA-256: the instance key */
 	char *home;	/* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
+	char *template; /* image that an engine without a guest begins with; NULL: its own choice */
 	char *inbox; /* where conversations are saved to by themselves; NULL: nowhere */
 	uint64_t inbox_every_ms; /* 0: only when the sandbox ends */
 	uint32_t uid, gid; /* shown inside */

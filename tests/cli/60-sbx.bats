@@ -42,7 +42,9 @@ sbx() {
 		has "$(calls "create --name old-${version//./-}")" " claude $WS"
 	done
 	mkdir "$HOME/more"
-	run --separate-stderr sbx run -n third --mount "$HOME/more" -- true
+	mkdir "$XDG_CONFIG_HOME/ralph"
+	echo "mounts: [{path: $HOME/more}]" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	run --separate-stderr sbx run -n third -- true
 	same 125 "$status"
 	has "$stderr" "$HOME/more"
 }

@@ -147,8 +147,8 @@ told() {
 	engine volume rm "$volume" >/dev/null
 	engine volume create "$volume" >/dev/null
 	run --separate-stderr ralph run -n "$S" -- true
-	same 2 "$status"
-	has "$stderr" "$volume"
+	same 125 "$status"
+	has "$stderr" "volume rm $volume"
 }
 
 @test "an image that is not there, a daemon that does not answer, one of another machine: said, and nothing starts" {
@@ -156,8 +156,8 @@ told() {
 	run --separate-stderr ralph run --image no-such:image -- true
 	same 2 "$status"
 	has "$stderr" "no-such:image"
-	run --separate-stderr env RALPH_IMAGE_NAME= "$RALPH" run -- true
-	same 2 "$status"
+	run --separate-stderr env RALPH_IMAGE_NAME= "$RALPH" audit
+	must_fail test "$status" -eq 0
 	has "$stderr" image
 	mkdir "$T/bin"
 	printf '#!/bin/sh\necho "Cannot connect to the daemon" >&2\nexit 1\n' >"$T/bin/$ENGINE"

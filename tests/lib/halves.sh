@@ -76,6 +76,7 @@ all_halves() {
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
 	cp -r tests man "$copy/"
 	cp build/tests/attack/guest-weak "$copy/tests/attack/"
+	cp build/tests/unit/loop-dies "$copy/tests/cli/"
 	chmod -R a+rX "$copy"
 	for f in user user-runtime; do
 		# Where ralph's sockets lie makes no difference to an agent, and agents are slow.
