@@ -39,6 +39,14 @@ const char *check_agent(const char *s)
 	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
 }
 
+/* As container engines name them: REGISTRY/PATH:TAG@DIGEST. */
+const char *check_image(const char *s)
+{
+	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-/:@", IMAGE_MAX_LEN))
+		return NULL;
+	return "is no name of an image; use letters, digits, '.', '_', '-', '/', ':' and '@'";
+}
+
 const char *check_profile(const char *s)
 {
 	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-", PROFILE_MAX_LEN))

@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "engine/engine.h"
 #include "wire/wire.h"
 
 /* What a row of the spec is for the guest; SPEC_MOUNT_N of them. */
@@ -103,6 +102,39 @@ int plan_find_guest(const struct sandbox_spec *spec, const char **ret, struct er
 	return err_set(err, EINVAL, "the spec has no guest program at /run/ralph/guest");
 }
 
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return true;
+	return false;
+}
+
+/* As a shell would read it; a path may hold anything, escape sequences for the terminal too. */
+void plan_put_word(const char *s, FILE *out)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "-_./:=,@%+";
+	bool control = has_control(s);
+
+	if (*s && strspn(s, safe) == strlen(s)) {
+		(void)fputs(s, out);
+		return;
+	}
+	(void)fputs(control ? "$'" : "'", out);
+	for (; *s; s++) {
+		if (control && ((unsigned char)*s < 0x20 || *s == 0x7f))
+			(void)fprintf(out, "\\x%02x", (unsigned char)*s);
+		else if (control && (*s == '\\' || *s == '\''))
+			(void)fprintf(out, "\\%c", *s);
+		else if (*s == '\'')
+			(void)fputs("'\\''", out);
+		else
+			(void)fputc(*s, out);
+	}
+	(void)fputc('\'', out);
+}
+
 /* Content is not shown, only how much there is. */
 static void put_mount(const struct guest_mount *m, FILE *out)
 {
@@ -122,10 +154,10 @@ static void put_mount(const struct guest_mount *m, FILE *out)
 	if (m->kind == GUEST_FILE)
 		(void)fprintf(out, "<%zu bytes> ", strlen(m->source));
 	else if (m->source[0])
-		engine_put_word(m->source, out);
+		plan_put_word(m->source, out);
 	if (m->kind != GUEST_FILE && m->source[0])
 		(void)fputc(' ', out);
-	engine_put_word(m->target, out);
+	plan_put_word(m->target, out);
 	if (m->kind == GUEST_TMPFS || m->kind == GUEST_DIR || m->kind == GUEST_FILE ||
 	    m->kind == GUEST_COPY)
 		(void)fprintf(out, " mode=%04o", m->mode);
@@ -138,7 +170,7 @@ void plan_put_words(const struct strv *words, FILE *out)
 {
 	for (size_t i = 0; i < words->n; i++) {
 		(void)fputs(strncmp(words->v[i], "--", 2) == 0 ? " \\\n  " : " ", out);
-		engine_put_word(words->v[i], out);
+		plan_put_word(words->v[i], out);
 	}
 }
 

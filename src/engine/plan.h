@@ -20,6 +20,8 @@ int plan_check_targets(const struct sandbox_spec *spec, struct err *err);
 /* What the sandbox is called where all of the machine's are seen; the caller's. */
 char *plan_own_name(const struct sandbox_spec *spec);
 
-/* For people, and to be compared: an option a line, a mount a line. Contents are not shown. */
+/* For people, and to be compared: a word as a shell would read it, an option a line, a mount a
+ * line. Contents are not shown. */
+void plan_put_word(const char *s, FILE *out);
 void plan_put_words(const struct strv *words, FILE *out);
 void plan_put_root(const struct guest_root *root, FILE *out);
