@@ -31,6 +31,9 @@ static char *const status_argv[] = {"git",
 				    "status",
 				    "--porcelain",
 				    "--ignore-submodules=all",
+				    "--", /* .ralph is ralph's own to write */
+				    ":/",
+				    ":(exclude,top).ralph",
 				    NULL};
 
 static void run_status(const char *cwd, int out)

@@ -358,9 +358,9 @@ static void log_verdict(struct loop *l, const struct task *t, const struct judge
 	if (live_event(&l->q.places, l->build.spec->name, "loop-iteration",
 		       json_pack("{sI so* ss so so* sI}", "iteration", (json_int_t)s->iterations,
 				 "task", t ? json_text(t->id) : NULL, "verdict",
-				 verdict_name(j->verdict), "why", json_text(s->intent.why), "commit",
-				 s->intent.commit ? json_text(s->intent.commit) : NULL, "micro_usd",
-				 (json_int_t)(s->micro_usd - s->cost_mark)),
+				 verdict_name(j->verdict), "why", json_text(s->intent.why),
+				 "commit", s->intent.commit ? json_text(s->intent.commit) : NULL,
+				 "micro_usd", (json_int_t)(s->micro_usd - s->cost_mark)),
 		       &err) < 0)
 		log_debug("loop", "%s", err.msg);
 }
@@ -403,7 +403,8 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		log_verdict(l, t, ret);
 	box_stop(l);
 	/* What was said becomes a file beside the loop; nobody waits for it. */
-	(void)autosave_now(&l->q.places, l->build.spec->name);
+	if (l->build.spec)
+		(void)autosave_now(&l->q.places, l->build.spec->name);
 	if (r < 0)
 		return r;
 	show_verdict(l, ret);
