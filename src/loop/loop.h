@@ -92,9 +92,9 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
 int round_settle(struct loop *l, struct task *t, struct err *err);
 
-/* commits.c: new commits since the iteration began count, or are taken back. Fills f->new_head,
- * rejected, committed, and the intent's commit. */
-int commits_check(struct loop *l, struct facts *f, struct err *err);
+/* commits.c: new commits since the iteration began count, or are taken back: the intent says so,
+ * and is saved. Once for each iteration, before anything is put back. */
+int commits_check(struct loop *l, struct err *err);
 /* Is everything committed that git knows? What is not is added to `why`. */
 bool commits_clean(struct loop *l, struct buf *why);
 

@@ -246,13 +246,15 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 		.promise = i->promise,
 		.has_task = t != NULL,
 		.claims = i->claims,
+		.new_head = i->new_head,
+		.rejected = i->rejected,
+		.committed = i->committed,
 		.needs_commit = t != NULL && l->repo != NULL,
 	};
 	bool says_done = i->claims || i->promise == PROMISE_COMPLETE;
-	int r = l->repo ? commits_check(l, &f, err) : 0;
+	int r = 0;
 
-	if (r == 0 && i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected &&
-	    (says_done || f.new_head))
+	if (i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected && (says_done || f.new_head))
 		r = verify_task(l, t, &f, err);
 	if (r < 0)
 		return r;
@@ -391,6 +393,8 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 	r = box_start(l, err);
 	if (r == 0)
 		r = run_iteration(l, t, err);
+	if (r == 0)
+		r = commits_check(l, err);
 	if (r == 0 && t && l->mode != LOOP_PLAN)
 		r = read_proposals(l, t, err);
 	if (r == 0) {
