@@ -41,6 +41,7 @@ int box_build(struct loop *l, struct err *err)
 		.name = l->q.sandbox,
 		.environ = environ,
 		.agents_own = &own,
+		.make_image = true,
 		.run_agent = l->agent->program != NULL,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]
