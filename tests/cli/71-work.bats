@@ -200,3 +200,36 @@ assert work["tasks"][0]["criteria"] == ["adds"], work'
 	lacks "$(cat "$T/gh/calls.jsonl")" evil
 	has "$(head -n 1 "$T/gh/calls.jsonl")" '"cwd": "/"'
 }
+
+# planner TEXT: an agent that writes this to the list of work that its prompt names.
+planner() {
+	cat >agent.sh <<-'END'
+		#!/bin/bash
+		prompt=$(cat)
+		list=$(grep -oE 'The list of work is `[^`]+`' <<<"$prompt" | cut -d '`' -f 2)
+		cat new.json >"$list"
+		echo '{"type":"result","subtype":"success","is_error":false,"result":"planned"}'
+	END
+	chmod +x agent.sh
+	printf '%s' "$1" >new.json
+	git add -A
+	git commit -qm planner
+}
+
+@test 'the list that an agent planned is the list of work, and nothing in it is done' {
+	planner '{"userStories": [{"id": "x", "title": "First", "passes": true}, {"id": "y", "title": "Second"}]}'
+	timeout 120 "$RALPH" plan -- ./agent.sh >"$T/out" 2>"$T/err" || fail "exit $?: $(cat "$T/err")"
+	has "$(cat "$T/err")" 'x was marked as done in a plan; the mark was taken out'
+	same '{"userStories": [{"id": "x", "title": "First", "passes": false}, {"id": "y", "title": "Second"}]}' \
+		"$(cat .ralph/prd.json)"
+	has "$("$RALPH" task ls)" Second
+}
+
+@test 'a plan that cannot be read leaves the list as it was' {
+	mkdir .ralph
+	echo '{"userStories": [{"id": "x", "title": "First"}]}' >.ralph/prd.json
+	planner '{"userStories": []}'
+	timeout 120 "$RALPH" plan -- ./agent.sh >"$T/out" 2>"$T/err" || fail "exit $?: $(cat "$T/err")"
+	has "$(cat "$T/err")" 'the new list cannot be read, and was put back: .ralph/prd.json'
+	same '{"userStories": [{"id": "x", "title": "First"}]}' "$(cat .ralph/prd.json)"
+}
