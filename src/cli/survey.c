@@ -110,7 +110,7 @@ static void look_alive(struct survey *s, struct survey_box *b)
 		return;
 	b->live = false;
 	b->cpu = -1;
-	b->ticks = 0;
+	b->measured = false;
 	if (runtime_exists(s->places, b->name) &&
 	    live_inspect(s->places, b->name, &live, &ignored) == 0 && live) {
 		b->supervisor = (pid_t)json_integer_value(json_object_get(live, "supervisor"));
@@ -202,11 +202,12 @@ static void measure(struct survey *s)
 		b->processes = sums[i].n;
 		b->ticks = sums[i].ticks;
 		/* What was killed and not waited for is missing from one moment to the next. */
-		if (b->live && before && ms)
+		if (b->live && b->measured && ms)
 			b->cpu = b->ticks < before
 					 ? 0
 					 : (double)(b->ticks - before) * 100000 /
 						   ((double)sysconf(_SC_CLK_TCK) * (double)ms);
+		b->measured = b->live;
 	}
 	free(roots);
 	free(sums);
