@@ -153,6 +153,8 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 	free(s->home);
 	s->home = xstrdup(INSIDE_HOME);
 	s->uid = s->gid = INSIDE_UID;
+	if (in->config->image.name)
+		s->template = xstrdup(in->config->image.name);
 	r = add_workspace(s, in, git, err);
 	if (r == 0)
 		r = add_rest(s, in, a, notice, err);

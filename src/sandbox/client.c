@@ -221,7 +221,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 		return;
 	client_failed(c, EXIT_RALPH,
 		      r == -EMSGSIZE ? "arguments and environment are too long" : err.msg);
-	if (r != -EMSGSIZE)
+	if (r != -EMSGSIZE && r != -EOPNOTSUPP)
 		sup_end(s);
 }
 

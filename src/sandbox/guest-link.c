@@ -32,7 +32,7 @@ static void put_rules(const struct sandbox_spec *spec, struct guest_setup *g)
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
 
-		if (m->kind == SPEC_BIND_RW || m->kind == SPEC_TMPFS || m->kind == SPEC_PROC)
+		if (spec_is_writable(m->kind) || m->kind == SPEC_TMPFS || m->kind == SPEC_PROC)
 			add_rule(g, GUEST_RW, m->target);
 		else if (m->kind == SPEC_DEV)
 			add_rule(g, GUEST_DEV, m->target);

@@ -229,6 +229,11 @@ void usage_link_stop(struct supervisor *s);
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);
 void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
+/* Credentials of way env, fresh: their variables go into env, which of them into names. Blocks: for
+ * forks. */
+bool cred_link_has_variables(const struct supervisor *s);
+int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *names,
+			struct err *err);
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 void cred_link_ask(struct supervisor *s, struct wire_msg *m); /* GW_HEADER */
 void cred_link_stop(struct supervisor *s);
