@@ -75,7 +75,7 @@ static struct survey_box *add_box(struct survey *s, const char *name, int dir)
 	b->name = xstrdup(name);
 	b->cpu = -1;
 	box_log_open(&b->log, dir);
-	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(*s->boxes));
+	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(void *));
 	s->boxes[s->n_boxes++] = b;
 	return b;
 }
@@ -141,7 +141,7 @@ static void drop_unseen(struct survey *s)
 	}
 	s->n_boxes = kept;
 	if (kept)
-		qsort(s->boxes, kept, sizeof(*s->boxes), by_name);
+		qsort(s->boxes, kept, sizeof(void *), by_name);
 }
 
 /* A record that was removed and made again is another one. */
@@ -268,7 +268,7 @@ static int refresh_loops(struct survey *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	v = xcalloc(workspaces.n + 1, sizeof(*v));
+	v = xcalloc(workspaces.n + 1, sizeof(void *));
 	for (size_t i = 0; i < workspaces.n && n < SURVEY_MAX; i++) {
 		struct survey_loop *l = take_loop(s, workspaces.v[i]);
 		json_t *status;
