@@ -74,6 +74,9 @@ podman_start() {
 	local dir=$ENGINE_DIR
 
 	mkdir "$dir/podman"
+	# A rootless one keeps a process and its state in there.
+	mkdir -m 0700 "$dir/run"
+	[ "$(id -u)" -eq 0 ] || export XDG_RUNTIME_DIR=$dir/run
 	cat >"$dir/podman/containers.conf" <<-END
 		[engine]
 		runtime = "runc"
@@ -84,6 +87,7 @@ podman_start() {
 		[storage]
 		driver = "overlay"
 		graphroot = "$dir/podman/data"
+		rootless_storage_path = "$dir/podman/data"
 		runroot = "$dir/podman/run"
 	END
 	export CONTAINERS_CONF=$dir/podman/containers.conf CONTAINERS_STORAGE_CONF=$dir/podman/storage.conf
@@ -105,6 +109,7 @@ podman_env() {
 	echo RALPH_IMAGE_NAME=localhost/ralph-test:image
 	echo "CONTAINERS_CONF=$ENGINE_DIR/podman/containers.conf"
 	echo "CONTAINERS_STORAGE_CONF=$ENGINE_DIR/podman/storage.conf"
+	[ "$(id -u)" -eq 0 ] || echo "XDG_RUNTIME_DIR=$ENGINE_DIR/run"
 }
 
 # ---- for all of them ----
