@@ -408,7 +408,7 @@ static void draw_allow(struct top *t)
 	const struct box_log *l = it && it->box ? &it->box->log : NULL;
 	unsigned row = 3, end = t->rows - 2;
 
-	draw_bar(t, 1, "── what was refused to %s; which host should it reach? ", name_of(t));
+	draw_bar(t, 1, "── which host should it reach? What was refused to %s ", name_of(t));
 	for (size_t i = 0; l && i < l->n_hosts && row < end; i++, row++) {
 		const struct box_refused *r = &l->hosts[l->n_hosts - 1 - i];
 		cleanup_free char *pattern = top_pattern(r);

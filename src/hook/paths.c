@@ -238,7 +238,7 @@ unsigned int path_classes(struct judge *j, const char *field)
 	    (strlen(base) > 4 && streq(base + strlen(base) - 4, ".pub")))
 		c &= ~(unsigned int)PATH_CRED;
 	if (c & PATH_TMP)
-		c &= ~(unsigned int)(PATH_SYSTEM | PATH_TRUSTED | PATH_OUTSIDE);
+		c &= ~(unsigned int)(PATH_SYSTEM | PATH_OUTSIDE);
 	if (path_under(path, j->root) && path_under(j->root, "/tmp"))
 		c &= ~(unsigned int)PATH_OUTSIDE;
 	if (value_is_known(base) && protect_masked(base, NULL, 0))

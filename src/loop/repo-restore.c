@@ -21,7 +21,7 @@ struct restore {
 	git_tree *head; /* of now */
 	json_t *dirty;	/* paths as keys */
 	struct buf content;
-	int root;
+	int root, tmp;
 };
 
 typedef int item_fn(struct restore *s, const struct item *i, struct err *err);
@@ -101,12 +101,12 @@ static int write_base(struct restore *s, const struct item *i, struct err *err)
 	if (git_blob_lookup(&blob, s->j->git, git_tree_entry_id(i->base)) < 0)
 		return gitlib_err(err, "cannot read a file of HEAD");
 	if (mode == GIT_FILEMODE_LINK) {
-		r = repo_file_write(s->root, i->path, git_blob_rawcontent(blob),
+		r = repo_file_write(s->root, s->tmp, i->path, git_blob_rawcontent(blob),
 				    (size_t)git_blob_rawsize(blob), mode);
 	} else {
 		if (git_blob_filter(&text, blob, i->path, &opts) < 0)
 			return gitlib_err(err, "cannot check out");
-		r = repo_file_write(s->root, i->path, text.ptr, text.size, mode);
+		r = repo_file_write(s->root, s->tmp, i->path, text.ptr, text.size, mode);
 		git_buf_dispose(&text);
 	}
 	return r < 0 ? err_sys(err, -r, "cannot write '%s'", i->path) : 0;
@@ -161,7 +161,7 @@ static int restore_item(struct restore *s, const struct item *i, struct err *err
 	else if (git_blob_lookup(&blob, s->j->git, git_tree_entry_id(e)) < 0)
 		return gitlib_err(err, "cannot read the stash");
 	else
-		r = repo_file_write(s->root, i->path, git_blob_rawcontent(blob),
+		r = repo_file_write(s->root, s->tmp, i->path, git_blob_rawcontent(blob),
 				    (size_t)git_blob_rawsize(blob),
 				    (uint32_t)git_tree_entry_filemode(e));
 	return r < 0 ? err_sys(err, -r, "cannot write '%s'", i->path) : 0;
@@ -242,7 +242,9 @@ static int begin(struct restore *s, struct err *err)
 static int each_item(struct repo_job *j, item_fn *fn, bool write, struct err *err)
 {
 	cleanup_fd int root = open(j->repo->git.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct restore s = {.j = j, .arg = j->arg, .root = root, .dirty = json_object()};
+	cleanup_fd int tmp = open(j->repo->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct restore s = {
+		.j = j, .arg = j->arg, .root = root, .tmp = tmp, .dirty = json_object()};
 	cleanup_json json_t *paths = json_object();
 	const char *path;
 	json_t *value;

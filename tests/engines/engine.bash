@@ -8,7 +8,8 @@
 #   WORD_env      printed as NAME=VALUE: what ralph is called with
 #
 # Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), network (names,
-# and what is allowed and denied, are the gateway's), ports, walls (protected paths, a root to be read only).
+# and what is allowed and denied, are the gateway's), ports, walls (protected paths, a root to be read only), fresh
+# (of one that is started again only the home is as it was).
 # shellcheck shell=bash
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,8 +19,8 @@ ENGINE=${RALPH_TEST_ENGINE:-native}
 # through besides (`rootless`).
 engine_rows() {
 	case $1 in
-	root) echo native docker podman ;;
-	user) echo native podman ;;
+	root) echo native docker podman sbx docker-sandbox ;;
+	user) echo native podman sbx docker-sandbox ;;
 	rootless) echo podman ;;
 	esac
 }
@@ -110,6 +111,46 @@ podman_env() {
 	echo "CONTAINERS_CONF=$ENGINE_DIR/podman/containers.conf"
 	echo "CONTAINERS_STORAGE_CONF=$ENGINE_DIR/podman/storage.conf"
 	[ "$(id -u)" -eq 0 ] || echo "XDG_RUNTIME_DIR=$ENGINE_DIR/run"
+}
+
+# ---- Docker Sandboxes, both command lines: a fake that refuses what they do not have ----
+fake_row() {
+	need bwrap nsenter python3
+	mkdir "$ENGINE_DIR/bin"
+	cp "$ENGINES_DIR/../lib/fake-sbx" "$ENGINE_DIR/bin/$1"
+}
+fake_env() {
+	echo "RALPH_ENGINE=$ENGINE"
+	echo "PATH=$ENGINE_DIR/bin:$PATH"
+}
+# Its machine is bounded by whoever runs it, its network is a proxy of its own, and what the host would run is
+# found after each command; what was in /tmp is in the machine that is started again.
+fake_lacks() {
+	echo limits network ports walls fresh
+}
+sbx_start() {
+	fake_row sbx
+}
+sbx_end() {
+	:
+}
+sbx_lacks() {
+	fake_lacks
+}
+sbx_env() {
+	fake_env
+}
+docker-sandbox_start() {
+	fake_row docker
+}
+docker-sandbox_end() {
+	:
+}
+docker-sandbox_lacks() {
+	fake_lacks
+}
+docker-sandbox_env() {
+	fake_env
 }
 
 # ---- for all of them ----
