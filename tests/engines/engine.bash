@@ -8,7 +8,7 @@
 #   WORD_env      printed as NAME=VALUE: what ralph is called with
 #
 # Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), network (names,
-# and what is allowed and denied, are the gateway's), ports, walls (protected paths, a root to be read only), fresh
+# and what is allowed and denied, are the gateway's), ports, walls (protected paths, a root to be read only), loop.
 # (of one that is started again only the home is as it was).
 # shellcheck shell=bash
 
