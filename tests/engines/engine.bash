@@ -8,8 +8,8 @@
 #   WORD_env      printed as NAME=VALUE: what ralph is called with
 #
 # Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), network (names,
-# and what is allowed and denied, are the gateway's), ports, walls (protected paths, a root to be read only), loop.
-# (of one that is started again only the home is as it was).
+# and what is allowed and denied, are the gateway's), bed (it can be started in the network of lib/netbed, which for a
+# plain user is another user namespace), ports, walls (protected paths, a root to be read only), loop.
 # shellcheck shell=bash
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -103,7 +103,7 @@ podman_end() {
 	fi
 }
 podman_lacks() {
-	[ "$(id -u)" -eq 0 ] || echo limits
+	[ "$(id -u)" -eq 0 ] || echo limits bed
 }
 podman_env() {
 	echo RALPH_ENGINE=podman
