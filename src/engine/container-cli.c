@@ -58,8 +58,8 @@ static void take_complaint(int fd, char *ret, size_t size)
 		return;
 	strv_split(&lines, buf_str(&b), '\n');
 	for (size_t i = lines.n; i-- > 0;) {
-		if (strncmp(lines.v[i], "See '", 5) == 0)
-			continue;
+		if (strncmp(lines.v[i], "See '", 5) == 0 || strncmp(lines.v[i], "Run '", 5) == 0)
+			continue; /* docker's own advice */
 		(void)snprintf(ret, size, "%s", lines.v[i]);
 		return;
 	}

@@ -8,6 +8,7 @@
 #include "engine/cgroup.h"
 #include "engine/plan.h"
 
+#define GUEST_FILES 1024ULL   /* open files of the guest itself */
 #define BOX_VOLUME "/.volume" /* where the guest finds the volume, as if the host had it there */
 
 /*
@@ -163,8 +164,11 @@ static void plan_user(struct container *c, const struct sandbox_spec *spec)
 	}
 }
 
+/* Of a process: what the guest sets for commands must be possible, and it needs some itself. */
 static void plan_limits(struct container *c, const struct spec_limits *l)
 {
+	unsigned long long files;
+
 	if (l->controllers & CGROUP_MEMORY) {
 		strv_push(&c->args, "--memory");
 		strv_pushf(&c->args, "%llu", (unsigned long long)l->memory);
@@ -180,9 +184,9 @@ static void plan_limits(struct container *c, const struct spec_limits *l)
 		strv_pushf(&c->args, "%llu.%02llu", (unsigned long long)l->cpu / 100,
 			   (unsigned long long)l->cpu % 100);
 	}
+	files = l->open_files > GUEST_FILES ? l->open_files : GUEST_FILES;
 	strv_push(&c->args, "--ulimit");
-	strv_pushf(&c->args, "nofile=%llu:%llu", (unsigned long long)l->open_files,
-		   (unsigned long long)l->open_files);
+	strv_pushf(&c->args, "nofile=%llu:%llu", files, files);
 	if (!c->dialect->raises)
 		return;
 	strv_push(&c->args, "--ulimit");

@@ -125,16 +125,35 @@ static int meet(struct container *c, int listener, int *ret, struct err *err)
 	return r;
 }
 
+/* One of that name may be there already: ours is as good, anything else is not used. */
+static int make_volume(struct container *c, struct err *err)
+{
+	const struct spec_container *s = &c->spec->container;
+	char *const args[] = {"volume", "inspect", "--format", "{{.Options.device}}", s->volume,
+			      NULL};
+	cleanup_free char *device = NULL;
+	struct err ignored;
+	int r;
+
+	(void)container_call(c->program, c->volume.v, CALL_MS, NULL, &ignored);
+	r = container_call(c->program, args, CALL_MS, &device, err);
+	if (r < 0)
+		return r;
+	device[strcspn(device, "\n")] = '\0';
+	if (!streq(device, s->volume_dir))
+		return err_usage(err,
+				 "the volume '%s' of %s lies elsewhere ('%s', and not '%s'); look "
+				 "what is in it, then: %s volume rm %s",
+				 s->volume, c->dialect->program, device, s->volume_dir,
+				 c->dialect->program, s->volume);
+	return 0;
+}
+
 static int run_container(struct container *c, struct err *err)
 {
-	int r = 0;
+	int r = c->volume.n ? make_volume(c, err) : 0;
 
-	if (c->volume.n)
-		r = container_call(c->program, c->volume.v, CALL_MS, NULL, err);
-	/* It is there already, as ours: that is as good. */
-	if (r < 0 && strstr(err->msg, "already exists"))
-		r = 0;
-	c->started = true;
+	c->started = r == 0;
 	return r < 0 ? r : container_call(c->program, c->args.v, RUN_MS, NULL, err);
 }
 

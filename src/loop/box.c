@@ -11,8 +11,6 @@
 #include "sandbox/pipe.h"
 #include "sandbox/selftest.h"
 
-#define STOP_GRACE_MS 2000
-
 extern char **environ;
 
 /* The loop's own memory is not the agent's to read. */
@@ -43,6 +41,7 @@ int box_build(struct loop *l, struct err *err)
 		.name = l->q.sandbox,
 		.environ = environ,
 		.agents_own = &own,
+		.make_image = true,
 		.run_agent = l->agent->program != NULL,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]
@@ -82,7 +81,8 @@ void box_stop(struct loop *l)
 
 	if (l->hold < 0)
 		return;
-	if (live_stop(&l->q.places, l->build.spec->name, STOP_GRACE_MS, &err) < 0)
+	/* Its commands have ended: what is left has no claim to time. */
+	if (live_stop(&l->q.places, l->build.spec->name, 0, &err) < 0)
 		log_warn("loop", "%s", err.msg);
 	closep(&l->hold);
 }

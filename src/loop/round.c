@@ -13,7 +13,6 @@
 
 #define EMPTY_TRIES 3 /* beyond the first */
 #define LAST_MAX (16 * KiB)
-#define FINDINGS_SHOWN 10
 #define OFFENCES_SHOWN 10
 
 /* ---- before ---- */
@@ -211,96 +210,6 @@ static int read_proposals(struct loop *l, struct task *t, struct err *err)
 	return 0;
 }
 
-/* Why commits do not count, for the user and for the next prompt. */
-static void tell_findings(struct loop *l, const struct repo_check_result *c, struct buf *b)
-{
-	for (size_t i = 0; i < c->n_findings && i < FINDINGS_SHOWN; i++) {
-		const struct repo_finding *f = &c->findings[i];
-
-		if (f->severity == REPO_NOTE)
-			continue;
-		show_line(&l->show, f->severity == REPO_REJECT ? STYLE_RED : STYLE_YELLOW, "%s: %s",
-			  f->rule, f->text);
-		if (f->severity == REPO_REJECT)
-			(void)buf_printf(b, "- %s\n", f->text);
-	}
-}
-
-static int take_back(struct loop *l, const struct repo_check_result *c, struct err *err)
-{
-	struct intent *i = &l->state.intent;
-	cleanup_free char *kept = NULL;
-	cleanup_buf struct buf b;
-	int r;
-
-	buf_init(&b, LAST_MAX);
-	(void)buf_puts(&b, "Your commits were taken back:\n");
-	tell_findings(l, c, &b);
-	r = repo_reset_to(l->repo, i->head, &kept, err);
-	if (r < 0)
-		return r;
-	if (kept)
-		show_line(&l->show, STYLE_YELLOW, "what was there is kept at %s", kept);
-	if (i->task)
-		state_task_set(&l->state, i->task, "last", json_text(buf_str(&b)));
-	return 0;
-}
-
-static int check_commits(struct loop *l, struct facts *f, struct err *err)
-{
-	struct intent *i = &l->state.intent;
-	const struct repo_rules rules = {.name = l->git_name, .email = l->git_email};
-	struct repo_check_result c = {0};
-	struct repo_oid head = {0};
-	const char *base = i->task ? state_task_str(&l->state, i->task, "base") : NULL;
-	int r = repo_head(l->repo, &head, NULL, err);
-
-	if (r < 0)
-		return r;
-	if (!streq(head.hex, i->head)) {
-		r = repo_check(l->repo, i->head, head.hex, &rules, &c, err);
-		if (r < 0)
-			return r;
-		f->new_head = c.counts;
-		f->rejected = !c.counts;
-		if (c.counts) {
-			cleanup_buf struct buf b;
-
-			buf_init(&b, LAST_MAX);
-			tell_findings(l, &c, &b);
-		} else {
-			r = take_back(l, &c, err);
-			head = (struct repo_oid){0};
-			(void)snprintf(head.hex, sizeof(head.hex), "%s", i->head);
-		}
-	}
-	f->committed = base && !streq(base, head.hex);
-	free(i->commit);
-	i->commit = f->new_head || f->committed ? xstrdup(head.hex) : NULL;
-	repo_check_done(&c);
-	return r;
-}
-
-/* What was verified must be what is committed: changes to files that git knows are neither. */
-static bool is_clean(struct loop *l, struct buf *why)
-{
-	cleanup_strv struct strv dirty = {0}, own = {0};
-	struct err err = {0};
-
-	if (!l->repo || repo_dirty(l->repo, &dirty, &err) < 0)
-		return true;
-	if (l->work)
-		work_own_paths(l->work, &own);
-	for (size_t i = 0; i < dirty.n; i++) {
-		const char *path = strlen(dirty.v[i]) > 2 ? strchr(dirty.v[i] + 1, ' ') : NULL;
-
-		if (dirty.v[i][0] == '?' || (path && strv_has(&own, path + 1)))
-			continue;
-		(void)buf_printf(why, "Not committed: %s\n", dirty.v[i]);
-	}
-	return why->len == 0;
-}
-
 static int verify_task(struct loop *l, const struct task *t, struct facts *f, struct err *err)
 {
 	cleanup_(verify_result_done) struct verify_result v = {0};
@@ -314,7 +223,7 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 		r = verify_run(l, t, &v, err);
 	if (r < 0)
 		return r;
-	f->verified = v.ok && is_clean(l, &why);
+	f->verified = v.ok && commits_clean(l, &why);
 	f->better = l->state.failing != UINT64_MAX && v.failing < l->state.failing;
 	if (f->better)
 		l->state.failing = v.failing;
@@ -338,7 +247,7 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 		.needs_commit = t != NULL && l->repo != NULL,
 	};
 	bool says_done = i->claims || i->promise == PROMISE_COMPLETE;
-	int r = l->repo ? check_commits(l, &f, err) : 0;
+	int r = l->repo ? commits_check(l, &f, err) : 0;
 
 	if (r == 0 && i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected &&
 	    (says_done || f.new_head))

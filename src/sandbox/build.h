@@ -11,6 +11,7 @@
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
 struct engine_ops;
+struct image_step;
 struct gitdir;
 
 struct build_input {
@@ -25,6 +26,10 @@ struct build_input {
 	bool direct;	     /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
+	/* An image that a container needs is built where it is missing; image_told may be NULL. */
+	bool make_image;
+	void (*image_told)(void *arg, const struct image_step *step);
+	void *image_arg;
 	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is
 	 * still to come. May be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);

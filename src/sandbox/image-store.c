@@ -131,7 +131,8 @@ int image_store_remove(const struct image_tool *t, const char *ref, struct err *
 	int r = image_tool_remove(t, ref, err);
 
 	/* Every engine refuses what a container needs; each says so in its own words. */
-	if (r == -EREMOTEIO && (strstr(err->msg, "being used") || strstr(err->msg, "in use")))
+	if (r == -EREMOTEIO && (strstr(err->msg, "is using") || strstr(err->msg, "being used") ||
+				strstr(err->msg, "in use")))
 		return -EBUSY;
 	return r;
 }

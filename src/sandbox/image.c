@@ -250,7 +250,7 @@ int image_ensure(const struct image_request *req, char **ret_ref, struct err *er
 		r = look_ref(&w, &ref, &due, err);
 	if (r < 0)
 		return r;
-	r = ref && !due ? is_there(&w, ref, 0, err) : 0;
+	r = ref && !due && !req->rebuild ? is_there(&w, ref, 0, err) : 0;
 	if (r == 0) {
 		free(ref);
 		ref = NULL;

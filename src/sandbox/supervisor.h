@@ -204,6 +204,7 @@ void gateway_link_stop(struct supervisor *s);
 
 /* events-link.c: into the log */
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */
+void events_link_flush(struct supervisor *s); /* a command has ended: what was counted for it */
 /* What is inside can cause it as often as it likes: beyond a rate it is only counted. */
 void events_link_limited(struct supervisor *s, const char *type, json_t *details);
 void events_link_host(struct client *c, const struct wire_msg *m); /* WIRE_EVENT */

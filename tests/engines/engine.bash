@@ -15,11 +15,13 @@
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ENGINE=${RALPH_TEST_ENGINE:-native}
 
-# engine_rows WHO: the rows to go through for `root` or `user`.
+# engine_rows WHO: the rows to go through for `root`, for a plain `user`, and what root has the plain user go
+# through besides (`rootless`).
 engine_rows() {
 	case $1 in
 	root) echo native docker podman sbx docker-sandbox ;;
-	user) echo native sbx docker-sandbox ;;
+	user) echo native podman sbx docker-sandbox ;;
+	rootless) echo podman ;;
 	esac
 }
 
@@ -89,7 +91,12 @@ podman_start() {
 	podman import "$(engine_image)" localhost/ralph-test:image >"$dir/import" 2>&1 || fail "$(cat "$dir/import")"
 }
 podman_end() {
-	umount -R "$ENGINE_DIR/podman/data/overlay" 2>/dev/null || :
+	if [ "$(id -u)" -eq 0 ]; then
+		umount -R "$ENGINE_DIR/podman/data/overlay" 2>/dev/null || :
+	else
+		podman unshare rm -rf "$ENGINE_DIR/podman/data"
+		podman system migrate # ends the process that keeps its user namespace
+	fi
 }
 podman_lacks() {
 	[ "$(id -u)" -eq 0 ] || echo limits
