@@ -22,7 +22,7 @@ install: all
 deb: setup-package
 	@scripts/deb.sh
 
-dist: setup-build
+dist: setup-package
 	@scripts/dist.sh
 
 test-package: setup-package

@@ -6,17 +6,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=build-dist
+build="build-dist"
 version=$(sed -nE "s/^ *version: '([^']+)'.*/\1/p" meson.build | head -n 1)
 name=ralph-$version-linux-$(uname -m)
 root=$PWD/$build/root/$name
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 
-# A search path of the old kind: it holds for the libraries' own libraries as well.
-# shellcheck disable=SC2016 # for the loader
-LDFLAGS='-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../lib/ralph' \
-	scripts/build.sh $build --prefix=/ --libexecdir=libexec --datadir=share --mandir=share/man -Dtests=false \
-	-Dstrip=true
+scripts/build.sh $build --prefix=/ --libexecdir=libexec --datadir=share --mandir=share/man -Dtests=false -Dstrip=true
 rm -rf "$build/root"
 mkdir -p "$root/lib/ralph"
 meson install -C $build --no-rebuild --quiet --destdir "$root"
@@ -29,9 +25,21 @@ of_libc() {
 	return 1
 }
 
-while read -r library; do
-	of_libc "$library" || cp --dereference "$library" "$root/lib/ralph/"
-done < <(find "$root/libexec" -type f -exec ldd {} + 2>/dev/null | sed -nE 's/.* => (\/[^ ]+) .*/\1/p' | sort -u)
+for program in "$root"/libexec/ralph/*; do
+	patchelf --print-interpreter "$program" >/dev/null 2>&1 || continue
+	while read -r library; do
+		of_libc "$library" || cp --dereference "$library" "$root/lib/ralph/"
+	done < <(ldd "$program" | sed -nE 's/.* => (\/[^ ]+) .*/\1/p')
+	# A search path of the old kind: it holds for the libraries' own libraries as well.
+	# shellcheck disable=SC2016 # for the loader
+	patchelf --force-rpath --set-rpath '$ORIGIN/../../lib/ralph' "$program"
+done
+# Whose they are.
+mkdir -p "$root/share/doc/ralph"
+for library in "$root"/lib/ralph/*; do
+	package=$(dpkg -S "*/${library##*/}" | head -n 1 | cut -d: -f1)
+	cp "/usr/share/doc/$package/copyright" "$root/share/doc/ralph/$package.copyright"
+done
 cp README.md LICENSE "$root/"
 tar --create --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+w,go=rX \
 	--directory="$build/root" "$name" | xz --threads=1 >"$build/$name.tar.xz"

@@ -15,7 +15,7 @@ command -v npm >/dev/null || test="$test npm"
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 screenshots="tmux util-linux"
-package="debhelper dpkg-dev fakeroot lintian debootstrap"
+package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils"
 bench="hyperfine haproxy nginx-light tinyproxy squid"
 
 die() {
