@@ -72,6 +72,8 @@ int box_build(struct loop *l, struct err *err)
 	in.hooks = hooks;
 	if (l->work)
 		work_agents_own(l->work, &own);
+	if (l->draft)
+		draft_agents_own(l->draft, &own);
 	build_done(&l->build);
 	l->build = (struct build){0};
 	r = build_spec(&in, &l->build, err);

@@ -232,6 +232,20 @@ static void remove_worktree(struct loop *l)
 	l->state.worktree = NULL;
 }
 
+/* An issue is told how it stands, unless the loop goes on with it. */
+static void finish_work(struct loop *l, int code)
+{
+	struct err err = {0};
+
+	if (!l->work || (code != LOOP_DONE && code != LOOP_STUCK && code != LOOP_BLOCKED &&
+			 code != LOOP_DECIDE))
+		return;
+	if (work_close(l->work, &err) < 0)
+		log_error("loop", "%s", err.msg);
+	for (size_t i = 0; i < l->work->news.n; i++)
+		log_warn("loop", "%s", l->work->news.v[i]);
+}
+
 static void finish_repo(struct loop *l, int code)
 {
 	struct err err = {0};
@@ -240,8 +254,6 @@ static void finish_repo(struct loop *l, int code)
 		return;
 	if (code == LOOP_DONE && l->q.push && l->state.branch &&
 	    repo_push(l->repo, NULL, l->state.branch, STDERR_FILENO, &err) < 0)
-		log_error("loop", "%s", err.msg);
-	if (code == LOOP_DONE && l->work && work_close(l->work, &err) < 0)
 		log_error("loop", "%s", err.msg);
 	if (code == LOOP_DONE && l->state.worktree)
 		remove_worktree(l);
@@ -255,6 +267,7 @@ int ending(struct loop *l, int code, const char *reason)
 	cleanup_json json_t *summary = NULL;
 	struct err err = {0};
 
+	finish_work(l, code);
 	finish_repo(l, code);
 	l->state.exit_code = code;
 	free(l->state.reason);

@@ -43,6 +43,10 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 		r = work_begin(l->work, t, err);
 	if (r == 0 && l->work)
 		r = work_put_copy(l->work, l->root_fd, err);
+	if (r == 0 && l->mode == LOOP_PLAN) {
+		l->draft = draft_free(l->draft);
+		r = draft_put(l->root, l->q.tasks, &l->draft, err);
+	}
 	return r;
 }
 
@@ -199,6 +203,12 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 
 /* ---- after ---- */
 
+static void show_offences(struct loop *l, const struct proposals *p)
+{
+	for (size_t i = 0; i < p->offences.n && i < OFFENCES_SHOWN; i++)
+		show_line(&l->show, STYLE_YELLOW, "put back: %s", p->offences.v[i]);
+}
+
 static int read_proposals(struct loop *l, struct task *t, struct err *err)
 {
 	cleanup_proposals struct proposals p = {0};
@@ -207,8 +217,20 @@ static int read_proposals(struct loop *l, struct task *t, struct err *err)
 	if (r < 0)
 		return r;
 	l->state.intent.claims = p.claims_done;
-	for (size_t i = 0; i < p.offences.n && i < OFFENCES_SHOWN; i++)
-		show_line(&l->show, STYLE_YELLOW, "put back: %s", p.offences.v[i]);
+	show_offences(l, &p);
+	return 0;
+}
+
+static int read_plan(struct loop *l, struct err *err)
+{
+	cleanup_proposals struct proposals p = {0};
+	int r = draft_take(l->draft, &p, err);
+
+	if (r < 0)
+		return r;
+	show_offences(l, &p);
+	show_line(&l->show, STYLE_NONE,
+		  r ? "there is a new list of work" : "the list is as it was");
 	return 0;
 }
 
@@ -397,6 +419,8 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		r = commits_check(l, err);
 	if (r == 0 && t && l->mode != LOOP_PLAN)
 		r = read_proposals(l, t, err);
+	if (r == 0 && l->draft)
+		r = read_plan(l, err);
 	if (r == 0) {
 		l->state.intent.phase = INTENT_VERIFY;
 		r = state_save(&l->state, err);
