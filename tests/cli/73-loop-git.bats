@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What the loop does with the repository: branches, worktrees, the user's changes, commits that do not count.
+# shellcheck disable=SC2016
 load helpers
 load loop
 
@@ -41,7 +42,7 @@ more' "$(cat file)"
 }
 
 @test '--worktree works beside the repository, whose tree stays as it is' {
-	local tree before
+	local before
 
 	loop_workspace 2
 	before=$(git branch --show-current)
@@ -105,7 +106,7 @@ more' "$(cat file)"
 	EOF
 	chmod +x agent.sh
 	loop_exits 0 build -- ./agent.sh
-	same done "$(verdicts)"
+	same 'done' "$(verdicts)"
 }
 
 @test 'ralph loop: a prompt alone, until the promise is kept' {
