@@ -11,6 +11,9 @@
 #include "base/proc.h"
 #include "base/table.h"
 #include "loop/meter.h"
+#include "sandbox/autosave.h"
+#include "sandbox/live.h"
+#include "sandbox/store.h"
 
 #define NOTIFY_MS 30000
 #define NOTIFY_OUT_MAX (64 * KiB)
@@ -187,6 +190,48 @@ static void write_summary(const struct loop *l, const json_t *j)
 
 /* ---- what the repository gets ---- */
 
+/* What was said in it becomes files first. */
+static void remove_sandbox(struct loop *l)
+{
+	cleanup_free char *record = NULL, *home = NULL;
+	struct child child = {.pid = -1, .pidfd = -1};
+	struct err err = {0};
+
+	if (!l->build.spec)
+		return;
+	home = store_home(&l->q.places, l->build.spec->name);
+	record = path_dir(home);
+	if (autosave_start(&l->q.places, record, l->build.spec, &child, &err) == 0)
+		(void)run_wait(&child);
+	if (live_remove(&l->q.places, l->build.spec->name, true, &err) < 0)
+		log_warn("loop", "%s", err.msg);
+	else
+		show_line(&l->show, STYLE_NONE, "sandbox %s is removed: its branch is done",
+			  l->build.spec->name);
+}
+
+/* A branch of its own that is done needs neither its worktree nor its sandbox any more. */
+static void remove_worktree(struct loop *l)
+{
+	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR);
+	cleanup_repo struct repo *main = NULL;
+	struct err err = {0};
+	int r;
+
+	remove_sandbox(l);
+	r = repo_open(l->q.workspace, state, &main, &err);
+	if (r == 0)
+		r = repo_view_use(main, l->state.view, &err);
+	if (r == 0)
+		r = repo_worktree_remove(main, l->state.worktree, &err);
+	if (r < 0) {
+		log_warn("loop", "%s", err.msg);
+		return;
+	}
+	free(l->state.worktree);
+	l->state.worktree = NULL;
+}
+
 /* An issue is told how it stands, unless the loop goes on with it. */
 static void finish_work(struct loop *l, int code)
 {
@@ -210,6 +255,8 @@ static void finish_repo(struct loop *l, int code)
 	if (code == LOOP_DONE && l->q.push && l->state.branch &&
 	    repo_push(l->repo, NULL, l->state.branch, STDERR_FILENO, &err) < 0)
 		log_error("loop", "%s", err.msg);
+	if (code == LOOP_DONE && l->state.worktree)
+		remove_worktree(l);
 	if (repo_has_stash(l->repo) && repo_unstash(l->repo, &err) < 0)
 		log_error("loop", "%s", err.msg);
 }
