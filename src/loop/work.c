@@ -224,8 +224,9 @@ static int find(struct work *w, const char *wish, struct kept *k, struct err *er
 {
 	int r;
 
-	/* "The next issue" is the one that is being worked on, as long as it is. */
-	if (wish && k->source && gh_is_any(wish, k->source) && !kept_all_done(k))
+	/* The next issue or spec is the one that is being worked on, as long as it is. */
+	if (wish && k->source && !kept_all_done(k) &&
+	    (gh_is_any(wish, k->source) || specs_is_any(w->workspace, wish, k->source)))
 		wish = k->source;
 	r = source_find(w->workspace, w->root, wish ? wish : k->source, &w->from, err);
 

@@ -495,6 +495,33 @@ static void a_spec_waits_for_those_it_names(void **state)
 	assert_true(news(w, "specs/a.md was worked on before; it is specs/b.md now"));
 }
 
+static void of_a_directory_of_specs_one_after_the_other_is_next(void **state)
+{
+	cleanup_(work_freep) struct work *w = NULL;
+	struct err e = {0};
+
+	tree_file("specs/README.md", 0644, "Notes.\n");
+	tree_file("specs/a.md", 0644, "---\ndepends: [b]\n---\n- [ ] x\n");
+	tree_file("specs/b.md", 0644, "---\nbranch: b\n---\n- [ ] y\n- [ ] z\n");
+	w = opened("specs");
+	assert_string_equal(w->source, "specs/b.md");
+	settle(w, work_task(w, "y"), TASK_DONE);
+	w = work_free(w);
+	w = opened("specs");
+	assert_string_equal(w->source, "specs/b.md");
+	settle(w, work_task(w, "z"), TASK_DONE);
+	w = work_free(w);
+	w = opened("specs");
+	assert_string_equal(w->source, "specs/a.md");
+	settle(w, work_task(w, "x"), TASK_DONE);
+	w = work_free(w);
+	assert_int_equal(work_open(tree, "specs", &w, &e), -ENODATA);
+	assert_non_null(strstr(e.msg, "has no spec that is left to do"));
+	tree_file("specs/c.md", 0644, "---\ndepends: [d]\n---\n- [ ] x\n");
+	assert_int_equal(work_open(tree, "specs", &w, &e), -ENODATA);
+	assert_non_null(strstr(e.msg, "specs/c.md: depends on 'd', which is not beside it"));
+}
+
 static void state_that_cannot_be_read_is_said(void **state)
 {
 	struct work *w = NULL;
@@ -523,6 +550,15 @@ static void a_source_that_is_not_there_is_said(void **state)
 	assert_non_null(strstr(e.msg, "must be a plain file"));
 }
 
+static void init_and_the_loop_ignore_the_same(void **state)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 64 * KiB);
+	assert_int_equal(path_read(AT_FDCWD, SOURCE_ROOT "/data/init/gitignore", &b), 0);
+	assert_string_equal(buf_str(&b), work_gitignore);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,8 +578,10 @@ int main(void)
 		WITH_TREE(an_attempt_that_was_none_is_given_back),
 		WITH_TREE(worktrees_have_copies_of_their_own),
 		WITH_TREE(a_spec_waits_for_those_it_names),
+		WITH_TREE(of_a_directory_of_specs_one_after_the_other_is_next),
 		WITH_TREE(state_that_cannot_be_read_is_said),
 		WITH_TREE(a_source_that_is_not_there_is_said),
+		cmocka_unit_test(init_and_the_loop_ignore_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
