@@ -57,31 +57,52 @@ bool plan_fenced(struct plan_fence *f, const char *line, size_t n)
 	return true;
 }
 
-/* "… [done]", "… [blocked: why]" at the end of a line that ends at `end`. */
-static void read_mark(const char *text, size_t from, size_t end, struct plan_item *it)
+/* "[done]" or "[blocked: why]" at the very end; where it opens, or `end` when there is none. */
+static size_t mark_before(const char *text, size_t from, size_t end, bool step,
+			  enum task_state *ret)
 {
 	size_t open = end, n;
 
-	it->mark = end;
 	if (end == from || text[end - 1] != ']')
-		return;
+		return end;
 	while (open > from && text[open - 1] != '[')
 		open--;
 	if (open == from)
-		return;
+		return end;
 	n = end - 1 - open;
-	if (n == 4 && strncasecmp(text + open, "done", 4) == 0 && it->step) {
-		it->said = TASK_DONE;
-	} else if (n >= 7 && strncasecmp(text + open, "blocked", 7) == 0 &&
-		   (n == 7 || text[open + 7] == ':')) {
-		it->said = it->said == TASK_DONE ? TASK_DONE : TASK_BLOCKED;
-		it->why = open + (n > 7 ? 8 : 7);
+	if (step && n == 4 && strncasecmp(text + open, "done", 4) == 0)
+		*ret = TASK_DONE;
+	else if (n >= 7 && strncasecmp(text + open, "blocked", 7) == 0 &&
+		 (n == 7 || text[open + 7] == ':'))
+		*ret = TASK_BLOCKED;
+	else
+		return end;
+	return open - 1;
+}
+
+/* The last mark of a line counts; those in front of it are no part of the title either, else taking
+ * one away would bring out another. */
+static void read_mark(const char *text, size_t from, size_t end, struct plan_item *it)
+{
+	enum task_state said = TASK_READY, ignored;
+	size_t open = mark_before(text, from, end, it->step, &said), next = open;
+
+	it->mark = end;
+	if (open == end)
+		return;
+	if (it->said != TASK_DONE)
+		it->said = said;
+	if (said == TASK_BLOCKED) {
+		it->why = open + strlen("[blocked");
+		it->why += text[it->why] == ':';
 		it->why += blanks(text + it->why, end - 1 - it->why);
 		it->why_n = end - 1 - it->why;
-	} else {
-		return;
 	}
-	it->mark = from + trimmed(text + from, open - 1 - from);
+	do {
+		open = next;
+		it->mark = from + trimmed(text + from, open - from);
+		next = mark_before(text, from, it->mark, it->step, &ignored);
+	} while (next != it->mark);
 	it->mark_n = end - it->mark;
 }
 
