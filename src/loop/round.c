@@ -10,6 +10,8 @@
 #include "base/path.h"
 #include "loop/iteration.h"
 #include "loop/meter.h"
+#include "sandbox/autosave.h"
+#include "sandbox/live.h"
 
 #define EMPTY_TRIES 3 /* beyond the first */
 #define LAST_MAX (16 * KiB)
@@ -369,6 +371,22 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 	return state_save(s, err);
 }
 
+/* For `ralph events`: what the host made of it, beside what was seen inside. */
+static void log_verdict(struct loop *l, const struct task *t, const struct judgement *j)
+{
+	const struct loop_state *s = &l->state;
+	struct err err = {0};
+
+	if (live_event(&l->q.places, l->build.spec->name, "loop-iteration",
+		       json_pack("{sI so* ss so so* sI}", "iteration", (json_int_t)s->iterations,
+				 "task", t ? json_text(t->id) : NULL, "verdict",
+				 verdict_name(j->verdict), "why", json_text(s->intent.why), "commit",
+				 s->intent.commit ? json_text(s->intent.commit) : NULL, "micro_usd",
+				 (json_int_t)(s->micro_usd - s->cost_mark)),
+		       &err) < 0)
+		log_debug("loop", "%s", err.msg);
+}
+
 static void show_verdict(struct loop *l, const struct judgement *j)
 {
 	const struct loop_state *s = &l->state;
@@ -405,7 +423,11 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 	}
 	if (r == 0)
 		r = round_verify(l, t, ret, err);
+	if (r == 0)
+		log_verdict(l, t, ret);
 	box_stop(l);
+	/* What was said becomes a file beside the loop; nobody waits for it. */
+	(void)autosave_now(&l->q.places, l->build.spec->name);
 	if (r < 0)
 		return r;
 	show_verdict(l, ret);
