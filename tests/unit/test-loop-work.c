@@ -376,6 +376,18 @@ static void a_done_task_that_asks_for_something_else_is_reopened(void **state)
 	holds("prd.json", want);
 }
 
+static void a_task_that_the_user_changes_and_marks_as_done_is_done(void **state)
+{
+	cleanup_(work_freep) struct work *w = NULL;
+	struct err e = {0};
+
+	tree_file("prd.json", 0644, PRD);
+	w = opened(NULL);
+	edit("prd.json", "\"x\"], \"passes\": false", "\"y\"], \"passes\": true");
+	ok(work_reload(w, &e), &e);
+	assert_int_equal(work_task(w, "a")->state, TASK_DONE);
+}
+
 static void a_task_that_the_user_opens_or_closes_is_open_or_closed(void **state)
 {
 	cleanup_(work_freep) struct work *w = NULL;
@@ -573,6 +585,7 @@ int main(void)
 		WITH_TREE(what_died_between_state_and_source_is_written_later),
 		WITH_TREE(the_users_edits_are_taken_over),
 		WITH_TREE(a_done_task_that_asks_for_something_else_is_reopened),
+		WITH_TREE(a_task_that_the_user_changes_and_marks_as_done_is_done),
 		WITH_TREE(a_task_that_the_user_opens_or_closes_is_open_or_closed),
 		WITH_TREE(a_file_that_the_user_breaks_loses_nothing),
 		WITH_TREE(an_attempt_that_was_none_is_given_back),
