@@ -1,5 +1,6 @@
 #include "loop/plan.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -283,37 +284,50 @@ static char *step_id(const struct plan_item *it, const char *text)
 	return id;
 }
 
-static bool taken(const struct plan *p, size_t before, const char *id)
+/* The ids that are taken: an agent may give a thousand tasks one name. */
+#define IDS_SIZE 4096 /* a power of two, above 2 * WORK_TASKS_MAX */
+
+static const char **id_slot(const char **ids, const char *id)
 {
-	for (size_t i = 0; i < before; i++)
-		if (p->items[i].id && streq(p->items[i].id, id))
-			return true;
-	return false;
+	uint32_t h = 2166136261U;
+
+	for (const char *c = id; *c; c++)
+		h = (h ^ (unsigned char)*c) * 16777619U;
+	h %= IDS_SIZE;
+	while (ids[h] && !streq(ids[h], id))
+		h = (h + 1) % IDS_SIZE;
+	return &ids[h];
 }
 
 /* The words of its title; the second of two equal ones has "-2" behind it. */
-static char *box_id(const struct plan *p, size_t at, const char *text)
+static char *box_id(const struct plan_item *it, const char *text, const char **ids)
 {
-	const struct plan_item *it = &p->items[at];
 	cleanup_free char *title = xstrndup(text + it->title, it->title_n);
 	cleanup_free char *slug = text_slug(title, SLUG_MAX);
 	char *id = xstrdup(*slug ? slug : "task");
 
-	for (unsigned k = 2; taken(p, at, id); k++) {
+	for (unsigned k = 2; *id_slot(ids, id); k++) {
 		free(id);
 		id = xasprintf("%s-%u", *slug ? slug : "task", k);
 	}
+	*id_slot(ids, id) = id;
 	return id;
 }
 
 /* Names that stay when other tasks come and go: a step's number, a box's words. */
 static void name_items(struct plan *p, const char *text)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->items[i].owner == i)
-			p->items[i].id =
-				p->items[i].step ? step_id(&p->items[i], text) : box_id(p, i, text);
+	cleanup_free const char **ids = xcalloc(IDS_SIZE, sizeof(char *));
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct plan_item *it = &p->items[i];
+
+		if (it->owner == i)
+			it->id = it->step ? step_id(it, text) : box_id(it, text, ids);
+	}
 }
+
+static_assert(IDS_SIZE > 2 * WORK_TASKS_MAX, "there is always a free slot");
 
 int plan_scan(const char *text, size_t len, struct plan *ret)
 {
