@@ -464,6 +464,7 @@ static void worktrees_have_copies_of_their_own(void **state)
 	ok(work_begin(w, work_task(w, "c"), &e), &e);
 	ok(work_put_copy(w, one, &e), &e);
 	ok(work_put_copy(w, two, &e), &e);
+	holds("t2/.ralph/agent/.gitignore", "*\n");
 	edit("t1/.ralph/agent/prd.json", "\"passes\": false", "\"passes\": true, \"notes\": \"1\"");
 	tree_file("t1/.ralph/agent/progress.txt", 0644, "start\none\n");
 	tree_file("t2/.ralph/agent/progress.txt", 0644, "start\ntwo\n");
