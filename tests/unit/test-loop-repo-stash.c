@@ -208,7 +208,7 @@ static void recover(void)
 	ok(repo_recover(repo, &done, &e), &e);
 }
 
-#define MOMENTS 16
+#define MOMENTS 10
 
 /* Spread over a little more than it takes, so that some are after the end. */
 static unsigned moment(unsigned i, unsigned whole_us)
