@@ -180,6 +180,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r < 0)
 		return r;
 	target.alone = target.alone && !args->detach;
+	target.starts = true;
 	if (!cli->dry_run) {
 		target.begun = start_ahead;
 		target.arg = &ahead;

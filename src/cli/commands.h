@@ -22,6 +22,7 @@ extern const struct command cmd_gc;
 extern const struct command cmd_help;
 extern const struct command cmd_image;
 extern const struct command cmd_init;
+extern const struct command cmd_hook;
 extern const struct command cmd_inspect;
 extern const struct command cmd_logout;
 extern const struct command cmd_logs;

@@ -73,7 +73,7 @@ static void say_net(const json_t *j, struct buf *b)
 	long long n = log_number(j, "count");
 
 	(void)buf_printf(b, strchr(host, ':') ? "%s %s [%s]" : "%s %s %s", text(j, "verdict"),
-			 text(j, "verb"), host);
+			 text(j, "verb"), host[0] ? host : "(no host)");
 	if (log_number(j, "port"))
 		(void)buf_printf(b, ":%lld", log_number(j, "port"));
 	/* The target has been named. */

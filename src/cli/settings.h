@@ -35,6 +35,7 @@ struct settings_target {
 	const char *argv0;	   /* the command; NULL: none yet */
 	const struct agent *agent; /* the one that was named; NULL: as the settings say */
 	bool clone;		   /* the agent works in a clone of its own */
+	bool starts;		   /* a sandbox is started: what is missing for it is made */
 	bool alone; /* there is no command: the agent of the settings, if it has a program, is it */
 	/* See struct build_input; may be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);

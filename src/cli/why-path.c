@@ -187,6 +187,7 @@ static void explain_mount(const struct why_input *in, const struct spec_mount *m
 		w->why = xasprintf("it is covered: %s", m->reason);
 		break;
 	case SPEC_BIND_RW:
+	case SPEC_VOLUME:
 	case SPEC_PIN:
 		w->refused = false;
 		w->why = xasprintf("it can be read and written inside: %s", m->reason);
@@ -194,6 +195,7 @@ static void explain_mount(const struct why_input *in, const struct spec_mount *m
 	case SPEC_TMPFS:
 	case SPEC_PROC:
 	case SPEC_DEV:
+	case SPEC_IMAGE:
 	case SPEC_SYMLINK:
 	case SPEC_HOME_LINK:
 	case SPEC_HOME_FILE:

@@ -66,7 +66,9 @@ int engine_find(const char *name, const struct engine_ops **ret, struct err *err
 		return first_usable(dialects, ARRAY_SIZE(dialects), ret, err);
 	*ret = engine_by_name(name);
 	if (!*ret)
-		return err_usage(err, "there is no engine '%s'; use auto, native, docker, podman or sbx", name);
+		return err_usage(err,
+				 "there is no engine '%s'; use auto, native, docker, podman or sbx",
+				 name);
 	return 0;
 }
 

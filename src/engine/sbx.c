@@ -18,6 +18,9 @@
  * stopped, which happens when its last command has ended.
  *
  * Both command lines stop a sandbox in which they see no session: the keeper is one.
+ *
+ * Commands are run by a shell, which then is the command: what is not there, or cannot be run, then
+ * has the codes that it has everywhere, whatever the command line does with that.
  */
 #include "engine/sbx.h"
 
@@ -71,7 +74,8 @@ static const char signal_script[] =
 	"	sleep 0.05\n"
 	"done\n";
 
-static const char keeper_script[] = "while sleep 60; do :; done";
+/* Until its input ends: it does not outlive us there either. */
+static const char keeper_script[] = "exec cat >/dev/null";
 
 /* Content comes on stdin. */
 static const char file_script[] =

@@ -118,6 +118,7 @@ static void add_here(struct shell *s, struct shell_redir *r)
 	if (r->strip)
 		s->p++;
 	r->delimiter = plain_text(s, need_word(s), &r->raw);
+	r->target = shell_literal(s, "", 0); /* if no line follows */
 	*s->pending_end = r;
 	s->pending_end = &r->next_pending;
 }

@@ -128,7 +128,19 @@ int source_find(const char *workspace, int root, const char *wish, struct source
 	return 0;
 }
 
-static int read_file(const struct source *s, int root, struct buf *text, struct err *err)
+int source_new(const char *rel, struct source **ret)
+{
+	struct source *s = xcalloc(1, sizeof(*s));
+
+	s->rel = xstrdup(rel);
+	s->name = xstrdup(rel);
+	file_format(s, rel);
+	place_copies(s, -1);
+	*ret = s;
+	return 0;
+}
+
+int source_text(const struct source *s, int root, struct buf *text, struct err *err)
 {
 	cleanup_fd int fd = -1;
 	enum own_state state;
@@ -152,7 +164,7 @@ static int read_file(const struct source *s, int root, struct buf *text, struct 
 
 int source_read(struct source *s, int root, struct buf *text, struct listing *ret, struct err *err)
 {
-	int r = s->gh ? gh_read(s->gh, text, err) : read_file(s, root, text, err);
+	int r = s->gh ? gh_read(s->gh, text, err) : source_text(s, root, text, err);
 
 	if (r == 0)
 		r = s->format->read(s->name, buf_str(text), text->len, ret, err);

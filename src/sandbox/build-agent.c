@@ -9,6 +9,7 @@
 
 #include "agent/identity.h"
 #include "base/path.h"
+#include "hook/settings.h"
 #include "sandbox/net-listeners.h"
 #include "sandbox/net-rules.h"
 
@@ -122,6 +123,7 @@ static void add_seed(struct sandbox_spec *s, const struct agent *a, const struct
 static int add_managed(struct sandbox_spec *s, const struct build_input *in,
 		       const struct agent_managed *managed, struct err *err)
 {
+	cleanup_free char *hook = NULL;
 	cleanup_json json_t *j = NULL;
 	struct spec_mount *m;
 	int r;
@@ -137,6 +139,11 @@ static int add_managed(struct sandbox_spec *s, const struct build_input *in,
 			   "settings that hold whatever the agent writes");
 	m->data = json_dumps(j, JSON_COMPACT);
 	m->mode = 0444;
+	if (in->hooks) {
+		hook = places_program(in->places, "hook");
+		(void)spec_mount_add(s, SPEC_BIND_RO, hook, HOOK_INSIDE,
+				     "the program that answers the agent's hooks");
+	}
 	return 0;
 }
 

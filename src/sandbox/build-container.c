@@ -11,20 +11,53 @@
 
 #include "base/path.h"
 #include "engine/engine.h"
+#include "sandbox/host-env.h"
+#include "sandbox/image.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define LOGIN_MAX 32
 
+/* Only what is there can be planned and shown: its variables are the sandbox's. */
+static int find_image(const struct image_request *req, char **ret, struct err *err)
+{
+	cleanup_image_view struct image_view v = {0};
+	int r = image_look(req, &v, err);
+
+	if (r < 0)
+		return r;
+	if (!v.ref || !v.there)
+		return err_usage(err,
+				 "the image of agent %s is not built yet; run: ralph --engine %s "
+				 "image build %s (or name another with --image)",
+				 req->agent, req->engine, req->agent);
+	*ret = xstrdup(v.ref);
+	return 0;
+}
+
 static int choose_image(const struct sandbox_spec *s, const struct build_input *in, char **ret,
 			struct err *err)
 {
-	if (!in->config->image.name)
-		return err_usage(err,
-				 "engine %s needs an image: name one with --image, or set "
-				 "image.name (%s)",
-				 s->engine, config_origin(in->config, "engine"));
-	*ret = xstrdup(in->config->image.name);
-	return 0;
+	cleanup_(spec_freep) struct sandbox_spec *written = spec_new();
+	cleanup_strv struct strv env = {0};
+	struct image_request req = {
+		.places = in->places,
+		.engine = s->engine,
+		.agent = s->agent,
+		.workspace = s->workspace,
+		.base = in->config->image.base,
+		.told = in->image_told,
+		.arg = in->image_arg,
+	};
+
+	if (in->config->image.name) {
+		*ret = xstrdup(in->config->image.name);
+		return 0;
+	}
+	/* An agent may have left a program called docker in the project. */
+	(void)spec_mount_add(written, SPEC_BIND_RW, s->workspace, s->workspace, "workspace");
+	host_environ(written, in->environ, &env);
+	req.environ = env.v;
+	return in->make_image ? image_ensure(&req, ret, err) : find_image(&req, ret, err);
 }
 
 int build_container(struct sandbox_spec *s, const struct build_input *in,

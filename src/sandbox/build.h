@@ -5,12 +5,14 @@
 #include "base/json.h"
 #include "base/strv.h"
 #include "config/config.h"
+#include "sandbox/hosted.h"
 #include "sandbox/places.h"
 #include "sandbox/tools.h"
 #include "spec/spec.h"
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
 struct engine_ops;
+struct image_step;
 struct gitdir;
 
 struct build_input {
@@ -25,6 +27,10 @@ struct build_input {
 	bool direct;	     /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
+	/* An image that a container needs is built where it is missing; image_told may be NULL. */
+	bool make_image;
+	void (*image_told)(void *arg, const struct image_step *step);
+	void *image_arg;
 	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is
 	 * still to come. May be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
@@ -93,7 +99,6 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 /* build-hosted.c: all of it, for an engine without a guest */
 int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		 const struct agent *a, char **notice, struct err *err);
-bool build_is_hosted(const struct sandbox_spec *s);
 /* The user's own mounts. */
 int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err);
 /* build-env.c; path NULL: inside is not made of the host's files */

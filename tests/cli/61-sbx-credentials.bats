@@ -15,6 +15,7 @@ setup() {
 
 teardown() {
 	provider_stop
+	fake_sbx_end
 	ralph_teardown
 }
 

@@ -9,7 +9,7 @@ load engine
 setup() {
 	case $BATS_TEST_DESCRIPTION in
 	"network: "*)
-		with network
+		with network bed
 		netbed_setup
 		engine_env
 		;;
@@ -49,7 +49,13 @@ teardown() {
 	same "x y" "$(ralph run -- sh -c 'cat /tmp/t ~/h' | xargs)"
 	same 1 "$(ralph ls -q | wc -l)"
 	ralph stop "$(sandbox)"
-	same "y" "$(ralph run -- sh -c 'cat /tmp/t ~/h 2>/dev/null')"
+	same "y" "$(ralph run -- sh -c 'cat ~/h')"
+}
+
+@test "reuse: what was in /tmp ends with the sandbox" {
+	with fresh
+	ralph run -- sh -c 'echo x >/tmp/t'
+	must_fail ralph run -- cat /tmp/t 2>/dev/null
 }
 
 @test "reuse: other settings are refused, and the sandbox goes on" {
@@ -182,6 +188,7 @@ teardown() {
 }
 
 @test "limits: open files and temporary space are as the settings say" {
+	with limits
 	same 256 "$(RALPH_LIMITS_OPEN_FILES=256 ralph run --rm -- sh -c 'ulimit -n')"
 	must_fail env RALPH_LIMITS_TMP=8M "$RALPH" run --rm -- dd if=/dev/zero of=/tmp/x bs=1M count=16 2>/dev/null
 }

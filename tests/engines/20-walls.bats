@@ -57,6 +57,29 @@ teardown() {
 	must_fail ralph exec "$S" sh -c 'echo 1 >/proc/sys/kernel/core_pattern'
 }
 
+@test "for a plain user of the daemon the container has no capability from the first, and the walls hold" {
+	only docker
+	only_root
+	local dir
+
+	dir=$(mktemp -d /tmp/ru-XXXXXX)
+	mkdir -m 0700 "$dir"/{home,state,config,run} "$dir/home/ws"
+	chown -R nobody "$dir"
+	chmod o+rw "$ENGINE_DIR/docker/socket"
+	chmod o+x "$ENGINE_DIR" "$ENGINE_DIR/docker"
+	as_nobody() {
+		(cd "$dir/home/ws" && setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$dir/home" \
+			XDG_STATE_HOME="$dir/state" XDG_CONFIG_HOME="$dir/config" XDG_RUNTIME_DIR="$dir/run" "$RALPH" "$@")
+	}
+	lacks "$(as_nobody --dry-run run -- true)" cap-add
+	has "$(as_nobody --dry-run run -- true)" "--user $(id -u nobody):"
+	as_nobody run -d -n "$S" -- sh -c 'echo mine >made'
+	same nobody "$(stat -c %U "$dir/home/ws/made")"
+	as_nobody selftest "$S" >"$T/table" || fail "$(cat "$T/table")"
+	as_nobody rm -f "$S"
+	rm -r "$dir"
+}
+
 @test "the first process cannot be traced, signalled to death or looked into" {
 	with walls
 	ralph run -d -n "$S"
@@ -138,6 +161,11 @@ told() {
 	has "$(engine volume ls -q)" "$volume"
 	ralph rm -f "$S"
 	same "kept" "$(ralph run -n "$S" -- sh -c 'cat ~/.claude/projects/x ~/y 2>/dev/null')"
+	# What was said there is found, though the home never had it.
+	ralph run -n "$S" -- sh -c 'mkdir -p ~/.claude/projects/-p && cat >~/.claude/projects/-p/s1.jsonl' \
+		<"$ENGINES_DIR/../golden/transcripts/claude-tools-run.jsonl"
+	ralph export -o "$T/inbox" "$S" >"$T/export"
+	same 1 "$(find "$T/inbox" -name '*.md' | wc -l)"
 	# Another workspace's sandbox has the same memory, and no other agent has it.
 	mkdir "$HOME/other"
 	same kept "$(ralph run -n "o-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x')"
@@ -147,8 +175,8 @@ told() {
 	engine volume rm "$volume" >/dev/null
 	engine volume create "$volume" >/dev/null
 	run --separate-stderr ralph run -n "$S" -- true
-	same 2 "$status"
-	has "$stderr" "$volume"
+	same 125 "$status"
+	has "$stderr" "volume rm $volume"
 }
 
 @test "an image that is not there, a daemon that does not answer, one of another machine: said, and nothing starts" {
@@ -156,8 +184,8 @@ told() {
 	run --separate-stderr ralph run --image no-such:image -- true
 	same 2 "$status"
 	has "$stderr" "no-such:image"
-	run --separate-stderr env RALPH_IMAGE_NAME= "$RALPH" run -- true
-	same 2 "$status"
+	run --separate-stderr env RALPH_IMAGE_NAME= "$RALPH" audit
+	must_fail test "$status" -eq 0
 	has "$stderr" image
 	mkdir "$T/bin"
 	printf '#!/bin/sh\necho "Cannot connect to the daemon" >&2\nexit 1\n' >"$T/bin/$ENGINE"
