@@ -19,6 +19,16 @@ test: setup-test
 install: all
 	meson install -C build --no-rebuild $(if $(DESTDIR),--destdir "$(abspath $(DESTDIR))")
 
+# A Debian package, and a tarball that runs where it is unpacked.
+deb: setup-package
+	@scripts/deb.sh
+
+dist: setup-package
+	@scripts/dist.sh
+
+test-package: setup-package
+	@tests/package/run.sh
+
 bench: setup-bench
 	@scripts/stage.sh
 	@bench/run.sh
@@ -47,4 +57,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install bench screenshots lint sanitize fuzz format clean
+.PHONY: all demo test install deb dist test-package bench screenshots lint sanitize fuzz format clean

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|demo|test|lint|bench|screenshots
+# Installs the packages one purpose needs, if any is missing: scripts/setup.sh PURPOSE, a word of those below.
 # A run that finds everything in place only asks dpkg. RALPH_NO_SETUP=1 leaves the machine alone.
 set -euo pipefail
 
@@ -16,6 +16,7 @@ command -v npm >/dev/null || test="$test npm"
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 screenshots="tmux util-linux"
+package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils"
 bench="hyperfine haproxy nginx-light tinyproxy squid"
 
 die() {
@@ -33,8 +34,9 @@ test)
 demo) want="$build $demo" ;;
 lint) want="$build $lint" ;;
 bench) want="$build $bench" ;;
+package) want="$build $package" ;;
 screenshots) want="$build $screenshots" ;;
-*) die "usage: scripts/setup.sh build|demo|test|lint|bench|screenshots" ;;
+*) die "usage: scripts/setup.sh build|demo|test|lint|bench|package|screenshots" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"
