@@ -15,7 +15,8 @@
 /*
  * DOC: Theory of operation
  *
- *	setup.c     the workspace, its state, the repository, the work; what must hold before
+ *	setup.c     the workspace, its state, the work; what must hold before
+ *	tree.c      the repository: what must hold before, what becomes of it afterwards
  *	recover.c   what a killed loop was about to do
  *	loop.c      which task is next, until there is none or a limit is reached
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
@@ -75,6 +76,13 @@ int loop_open(struct loop *l, int request_fd, struct err *err);
 void loop_close(struct loop *l);
 /* Is a credential missing, or not what it was? Exit 8. */
 int loop_check_credentials(struct loop *l, struct err *err);
+
+/* tree.c: opens the repository, gets it ready (dirty trees, branch, worktree), and opens the tree
+ * that the agent works in; at the end pushes, clears away, and gives the user's changes back. */
+int tree_open(struct loop *l, struct err *err);
+int tree_prepare(struct loop *l, struct err *err);
+int tree_root(struct loop *l, struct err *err);
+void tree_finish(struct loop *l, int code);
 
 /* recover.c */
 int loop_recover(struct loop *l, struct err *err);
