@@ -116,3 +116,20 @@ load loop
 	same '' "$(git -C "$T/remote.git" for-each-ref)"
 	has "$(cat "$T/err")" "protected: '.envrc'"
 }
+
+@test 'a secret of the sandbox in a commit is found, also in base64, and not shown' {
+	loop_workspace 1
+	cat >leak.sh <<-'EOF'
+		#!/bin/sh
+		cd "$(dirname "$0")"
+		printf 'x%s' "$API_TOKEN" | base64 >US-1; git add US-1; git commit -qm leak
+		exec ./agent.py honest
+	EOF
+	chmod +x leak.sh
+	git add leak.sh
+	git commit -qm leak.sh
+	loop_exits 4 build -e API_TOKEN=correct-horse-battery-9 --max-stuck 1 -- ./leak.sh
+	has "$(cat "$T/err")" "secret: 'US-1' has a secret of yours"
+	lacks "$(cat "$T/err" "$T/out")" correct-horse
+	same '' "$(git ls-tree ralph/demo US-1)"
+}
