@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "loop/own.h"
+#include "sandbox/autosave.h"
 
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */
 #define FINDINGS_SHOWN 10
@@ -94,8 +95,9 @@ static int take_back(struct loop *l, const struct repo_check_result *c, const st
 static int judge_commits(struct loop *l, const char *head, struct err *err)
 {
 	struct intent *i = &l->state.intent;
-	cleanup_strv struct strv own = {0}, ours = {0}, differ = {0};
-	const struct repo_rules rules = {.name = l->git_name, .email = l->git_email, .own = &own};
+	cleanup_strv struct strv own = {0}, ours = {0}, differ = {0}, values = {0};
+	const struct repo_rules rules = {
+		.name = l->git_name, .email = l->git_email, .own = &own, .values = &values};
 	cleanup_(repo_check_done) struct repo_check_result c = {0};
 	cleanup_buf struct buf b;
 	int r;
@@ -105,6 +107,7 @@ static int judge_commits(struct loop *l, const char *head, struct err *err)
 		work_own_paths(l->work, &own);
 	else
 		strv_push(&own, WORK_DIR);
+	secret_values(l->build.spec, &values);
 	r = repo_check(l->repo, i->head, head, &rules, &c, err);
 	if (r == 0)
 		r = repo_ours(l->repo, i->head, head, &own, &ours, &differ, err);

@@ -188,49 +188,7 @@ static void write_summary(const struct loop *l, const json_t *j)
 		log_warn("loop", "cannot write .ralph/summary.json: %s", strerror(-r));
 }
 
-/* ---- what the repository gets ---- */
-
-/* What was said in it becomes files first. */
-static void remove_sandbox(struct loop *l)
-{
-	cleanup_free char *record = NULL, *home = NULL;
-	struct child child = {.pid = -1, .pidfd = -1};
-	struct err err = {0};
-
-	if (!l->build.spec)
-		return;
-	home = store_home(&l->q.places, l->build.spec->name);
-	record = path_dir(home);
-	if (autosave_start(&l->q.places, record, l->build.spec, &child, &err) == 0)
-		(void)run_wait(&child);
-	if (live_remove(&l->q.places, l->build.spec->name, true, &err) < 0)
-		log_warn("loop", "%s", err.msg);
-	else
-		show_line(&l->show, STYLE_NONE, "sandbox %s is removed: its branch is done",
-			  l->build.spec->name);
-}
-
-/* A branch of its own that is done needs neither its worktree nor its sandbox any more. */
-static void remove_worktree(struct loop *l)
-{
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR);
-	cleanup_repo struct repo *main = NULL;
-	struct err err = {0};
-	int r;
-
-	remove_sandbox(l);
-	r = repo_open(l->q.workspace, state, &main, &err);
-	if (r == 0)
-		r = repo_view_use(main, l->state.view, &err);
-	if (r == 0)
-		r = repo_worktree_remove(main, l->state.worktree, &err);
-	if (r < 0) {
-		log_warn("loop", "%s", err.msg);
-		return;
-	}
-	free(l->state.worktree);
-	l->state.worktree = NULL;
-}
+/* ---- what the source of the work is told ---- */
 
 /* An issue is told how it stands, unless the loop goes on with it. */
 static void finish_work(struct loop *l, int code)
@@ -246,21 +204,6 @@ static void finish_work(struct loop *l, int code)
 		log_warn("loop", "%s", l->work->news.v[i]);
 }
 
-static void finish_repo(struct loop *l, int code)
-{
-	struct err err = {0};
-
-	if (!l->repo)
-		return;
-	if (code == LOOP_DONE && l->q.push && l->state.branch &&
-	    repo_push(l->repo, NULL, l->state.branch, STDERR_FILENO, &err) < 0)
-		log_error("loop", "%s", err.msg);
-	if (code == LOOP_DONE && l->state.worktree)
-		remove_worktree(l);
-	if (repo_has_stash(l->repo) && repo_unstash(l->repo, &err) < 0)
-		log_error("loop", "%s", err.msg);
-}
-
 int ending(struct loop *l, int code, const char *reason)
 {
 	cleanup_free char *next = next_command(l, code);
@@ -268,7 +211,7 @@ int ending(struct loop *l, int code, const char *reason)
 	struct err err = {0};
 
 	finish_work(l, code);
-	finish_repo(l, code);
+	tree_finish(l, code);
 	l->state.exit_code = code;
 	free(l->state.reason);
 	l->state.reason = xstrdup(reason);

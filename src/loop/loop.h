@@ -15,7 +15,8 @@
 /*
  * DOC: Theory of operation
  *
- *	setup.c     the workspace, its state, the repository, the work; what must hold before
+ *	setup.c     the workspace, its state, the work; what must hold before
+ *	tree.c      the repository: what must hold before, what becomes of it afterwards
  *	recover.c   what a killed loop was about to do
  *	loop.c      which task is next, until there is none or a limit is reached
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
@@ -78,10 +79,12 @@ int loop_begin_anew(struct loop *l, struct err *err);
 /* Is a credential missing, or not what it was? Exit 8. */
 int loop_check_credentials(struct loop *l, struct err *err);
 
-/* setup-repo.c: in this order, the work being open by the second */
-int loop_open_repo(struct loop *l, struct err *err);
-int loop_prepare_repo(struct loop *l, struct err *err);
-int loop_open_root(struct loop *l, struct err *err);
+/* tree.c: opens the repository, gets it ready (dirty trees, branch, worktree), and opens the tree
+ * that the agent works in; at the end pushes, clears away, and gives the user's changes back. */
+int tree_open(struct loop *l, struct err *err);
+int tree_prepare(struct loop *l, struct err *err);
+int tree_root(struct loop *l, struct err *err);
+void tree_finish(struct loop *l, int code);
 
 /* recover.c */
 int loop_recover(struct loop *l, struct err *err);

@@ -227,13 +227,13 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	take_limits(l);
 	r = loop_check_credentials(l, err);
 	if (r == 0)
-		r = loop_open_repo(l, err);
+		r = tree_open(l, err);
 	if (r == 0)
 		r = open_work(l, err);
 	if (r == 0)
-		r = loop_prepare_repo(l, err);
+		r = tree_prepare(l, err);
 	if (r == 0)
-		r = loop_open_root(l, err);
+		r = tree_root(l, err);
 	if (r == 0)
 		r = remember(l, err);
 	if (r < 0)
