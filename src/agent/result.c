@@ -80,15 +80,32 @@ static void claude_result(struct agent_result *r, struct jtext line)
 	r->status = (uint32_t)jtext_uint(v[8]);
 }
 
+/* "0.83", a share: in percent, as far as it goes. */
+static uint64_t percent(struct jtext t)
+{
+	return micro_usd(t) / 10000;
+}
+
+static void claude_week(struct agent_result *r, struct jtext windows)
+{
+	struct jtext week = jpick_one(windows, "seven_day");
+
+	if (!week.p)
+		return;
+	r->weekly_used = percent(jpick_one(week, "utilization"));
+	r->weekly_resets_at = jtext_uint(jpick_one(week, "resetsAt"));
+}
+
 static void claude_limit(struct agent_result *r, struct jtext info)
 {
-	static const char *const names[] = {"status", "resetsAt"};
+	static const char *const names[] = {"status", "resetsAt", "unifiedWindows"};
 	struct jtext v[ARRAY_SIZE(names)];
 
 	if (!jpick(info, names, v, ARRAY_SIZE(names)))
 		return;
 	r->limited = jtext_eq(v[0], "rejected");
 	r->resets_at = r->limited ? jtext_uint(v[1]) : 0;
+	claude_week(r, v[2]);
 }
 
 static void claude_line(struct agent_result *r, struct jtext type, struct jtext line)

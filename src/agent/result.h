@@ -24,6 +24,8 @@ struct agent_result {
 	uint64_t input, output, cache_read, cache_write; /* tokens */
 	bool limited;	    /* a limit of the provider's has been reached */
 	uint64_t resets_at; /* seconds since 1970 when it ends; 0: not known */
+	uint64_t weekly_used;	   /* of the provider's limit for a week, in percent; 0: not told */
+	uint64_t weekly_resets_at; /* when that week ends; 0: not known */
 };
 
 void agent_result_init(struct agent_result *r);

@@ -163,7 +163,20 @@ static const struct agent_env copilot_env[] = {
 	{0},
 };
 
-static const struct agent_env no_env[] = {{0}};
+/* ---- any command: what clients of the providers read, where the user's settings name one ---- */
+
+static const struct agent_env command_env[] = {
+	{"anthropic-key", "ANTHROPIC_API_KEY", "{phantom}"},
+	{"anthropic-key", "ANTHROPIC_BASE_URL", "{endpoint}"},
+	{"anthropic-oauth", "ANTHROPIC_AUTH_TOKEN", "{phantom}"},
+	{"anthropic-oauth", "ANTHROPIC_BASE_URL", "{endpoint}"},
+	{"openai-key", "OPENAI_API_KEY", "{phantom}"},
+	{"openai-key", "OPENAI_BASE_URL", "{endpoint}/v1"},
+	{"gemini-key", "GEMINI_API_KEY", "{phantom}"},
+	{"gemini-key", "GOOGLE_GEMINI_BASE_URL", "{endpoint}"},
+	{0},
+};
+
 static const struct agent_seed no_seeds[] = {{0}};
 static const struct agent_identity no_identity[] = {{0}};
 
@@ -177,10 +190,12 @@ static const struct agent rows[] = {
 		.services = LIST("anthropic"),
 		.env = claude_env, .seeds = claude_seeds,
 		/* WebFetch would first ask a host of its own about every other. */
+		.settings = "--settings",
 		.managed = {"/etc/claude-code/managed-settings.json",
 			    "{\"skipWebFetchPreflight\":true}"},
 		.identity = claude_identity,
-		.state = LIST(".claude"), .hosts = none, .login_hosts = LIST("@anthropic", "claude.com"),
+		.state = LIST(".claude"), .conversations = ".claude/projects",
+		.hosts = none, .login_hosts = LIST("@anthropic", "claude.com"),
 		.stream = AGENT_FORMAT_CLAUDE, .transcript = AGENT_FORMAT_CLAUDE,
 	},
 	{
@@ -191,7 +206,8 @@ static const struct agent rows[] = {
 				 "--dangerously-bypass-approvals-and-sandbox", "-"),
 		.services = LIST("openai"),
 		.env = codex_env, .seeds = codex_seeds, .identity = codex_identity,
-		.state = LIST(".codex"), .hosts = none, .login_hosts = LIST("@openai"),
+		.state = LIST(".codex"), .conversations = ".codex/sessions",
+		.hosts = none, .login_hosts = LIST("@openai"),
 		.stream = AGENT_FORMAT_CODEX, .transcript = AGENT_FORMAT_CODEX,
 	},
 	{
@@ -201,7 +217,8 @@ static const struct agent rows[] = {
 		.headless = LIST("--yolo", "--output-format", "stream-json"),
 		.services = LIST("gemini"),
 		.env = gemini_env, .seeds = gemini_seeds, .identity = gemini_identity,
-		.state = LIST(".gemini"), .hosts = none,
+		.state = LIST(".gemini"), .conversations = ".gemini/tmp",
+		.hosts = none,
 		.login_hosts = LIST("@gemini", "www.googleapis.com"),
 		.stream = AGENT_FORMAT_GEMINI, .transcript = AGENT_FORMAT_GEMINI,
 	},
@@ -212,7 +229,8 @@ static const struct agent rows[] = {
 		.headless = LIST("run", "--format", "json"),
 		.services = LIST("anthropic"),
 		.env = opencode_env, .seeds = opencode_seeds, .identity = no_identity,
-		.state = LIST(".local/share/opencode"), .hosts = none,
+		.state = LIST(".local/share/opencode"), .conversations = ".local/share/opencode/opencode.db",
+		.hosts = none,
 		.login_hosts = LIST("@anthropic", "opencode.ai", "models.dev"),
 		.stream = AGENT_FORMAT_OPENCODE, .transcript = AGENT_FORMAT_OPENCODE,
 	},
@@ -223,14 +241,15 @@ static const struct agent rows[] = {
 		.headless = LIST("--allow-all-tools", "--output-format", "json"),
 		.services = LIST("anthropic"),
 		.env = copilot_env, .seeds = no_seeds, .identity = no_identity,
-		.state = LIST(".copilot"), .hosts = none,
+		.state = LIST(".copilot"), .conversations = ".copilot/session-state",
+		.hosts = none,
 		.login_hosts = LIST("github.com", "api.github.com", "*.githubcopilot.com"),
 		.stream = AGENT_FORMAT_COPILOT, .transcript = AGENT_FORMAT_COPILOT,
 	},
 	{
 		.name = "command", .title = "any command",
 		.interactive = none, .headless = none, .services = none,
-		.env = no_env, .seeds = no_seeds, .identity = no_identity,
+		.env = command_env, .seeds = no_seeds, .identity = no_identity,
 		.state = none, .hosts = none, .login_hosts = none,
 	},
 };

@@ -91,6 +91,8 @@ static int copy_file(struct copy *c, int from, const char *name, int to, const c
 	if (out < 0)
 		return -errno;
 	r = copy_content(c, in, out, st.st_size);
+	if (r == 0 && c->rules->modes && fchmod(out, st.st_mode & 0777) < 0)
+		r = -errno;
 	if (r == 0 && c->rules->replace && renameat(to, made, to, to_name) < 0)
 		r = -errno;
 	if (r < 0)
@@ -98,9 +100,8 @@ static int copy_file(struct copy *c, int from, const char *name, int to, const c
 	return r;
 }
 
-/* Does a link with this text, so deep in the tree, lead to something in it? By its text alone: the
- * copy has the same links, so that nothing else decides. */
-static bool stays_inside(const char *text, unsigned depth)
+/* By its text alone: the copy has the same links, so that nothing else decides. */
+bool copy_link_inside(const char *text, unsigned depth)
 {
 	long level = (long)depth - 1; /* of the directory that it is in; 0: the top */
 
@@ -129,7 +130,7 @@ static int copy_link(struct copy *c, int from, const char *name, int to, const c
 	if (n < 0)
 		return -errno;
 	text[n] = '\0';
-	if (c->rules->links == COPY_LINKS_INSIDE && !stays_inside(text, depth)) {
+	if (c->rules->links == COPY_LINKS_INSIDE && !copy_link_inside(text, depth)) {
 		skip(c, path, "a link that leads out of what is copied");
 		return 0;
 	}
@@ -145,6 +146,7 @@ static int copy_dir(struct copy *c, int from, const char *name, int to, const ch
 {
 	cleanup_fd int in = path_open_beneath(from, name, O_RDONLY | O_DIRECTORY, 0), out = -1;
 	struct dirent *de;
+	struct stat st;
 	DIR *d;
 	int r = 0;
 
@@ -165,6 +167,9 @@ static int copy_dir(struct copy *c, int from, const char *name, int to, const ch
 		sub = path_join(path, de->d_name);
 		r = copy_entry(c, dirfd(d), de->d_name, out, de->d_name, sub, depth + 1);
 	}
+	if (r == 0 && c->rules->modes &&
+	    (fstat(dirfd(d), &st) < 0 || fchmod(out, st.st_mode & 0777) < 0))
+		r = -errno;
 	(void)closedir(d);
 	return r;
 }

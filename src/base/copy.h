@@ -6,7 +6,8 @@
 /*
  * Copies a tree that somebody hostile may have made, and may be changing meanwhile: no link is ever
  * followed, on either side; of a file no more is copied than it held when it was opened, and its
- * holes stay holes; pipes, sockets and devices are left out; modes lose what is beyond 0777.
+ * holes stay holes; pipes, sockets and devices are left out; modes lose what is beyond 0777, and
+ * what the umask takes unless they are asked for.
  */
 enum copy_links {
 	COPY_LINKS_ALL,	   /* as they are */
@@ -19,6 +20,7 @@ struct copy_rules {
 	enum copy_links links;
 	bool replace; /* files that are there are replaced, each in one step, and directories
 		       * filled; else what is there is -EEXIST */
+	bool modes;   /* as they are; else directories are 0700, and files as the umask has it */
 	/* Told of what was left out, by its path in the tree; may be NULL. */
 	void (*skipped)(void *arg, const char *path, const char *why);
 	void *arg;
@@ -28,3 +30,7 @@ struct copy_rules {
  * stays. */
 int copy_tree(int from, const char *name, int to, const char *to_name,
 	      const struct copy_rules *rules);
+
+/* Does a link with this text, `depth` levels below the top of a tree, lead to something in the
+ * tree? Directly below the top the depth is 1. */
+bool copy_link_inside(const char *text, unsigned depth);

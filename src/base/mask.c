@@ -143,14 +143,33 @@ static bool is_secret_word(const char *p, size_t n)
 static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 			   "+/_.-";
 
-bool mask_in_word(char c)
+/* The same as a table: whole transcripts go through here. */
+static const bool in_word[256] = {
+	['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['+'] = true,
+	['/'] = true,	      ['_'] = true,	    ['.'] = true,	  ['-'] = true,
+};
+
+size_t mask_word_len(const char *p, size_t n)
 {
-	return isalnum((unsigned char)c) || (c && strchr("+/_.-", c));
+	size_t i = 0;
+
+	while (i < n && in_word[(unsigned char)p[i]])
+		i++;
+	return i;
+}
+
+size_t mask_gap_len(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !in_word[(unsigned char)p[i]])
+		i++;
+	return i;
 }
 
 bool mask_is_key_word(const char *p, size_t n)
 {
-	return has_start(p, n);
+	return n >= MASK_KEY_MIN && has_start(p, n);
 }
 
 static bool any_word(const char *value, bool (*is)(const char *p, size_t n))

@@ -14,7 +14,9 @@ bool mask_is_secret(const char *name, const char *value);
 bool mask_is_key(const char *value);
 /* The same for whoever goes through a text word by word: what a word is made of, and whether one
  * is a vendor's key. */
-bool mask_in_word(char c);
+size_t mask_word_len(const char *p, size_t n);
+size_t mask_gap_len(const char *p, size_t n); /* up to the next word */
+#define MASK_KEY_MIN 16 /* no vendor's key is shorter */
 bool mask_is_key_word(const char *word, size_t n);
 
 /* The first 7 and the last 4 characters with "…" between; "***" where there are 11 or fewer. The

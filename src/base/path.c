@@ -6,6 +6,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -133,11 +134,16 @@ int path_read(int dirfd, const char *name, struct buf *b)
 int path_write_atomic(int dirfd, const char *name, const void *p, size_t n, mode_t mode,
 		      enum path_write_flags flags)
 {
-	cleanup_free char *tmp = xasprintf("%s.%d.tmp", name, getpid());
-	cleanup_fd int fd =
-		openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+	cleanup_free char *tmp = NULL;
+	cleanup_fd int fd = -1;
+	uint32_t id = 0;
 	int r;
 
+	/* Where somebody hostile may write too, a name he can guess could be a pipe already. */
+	if (getrandom(&id, sizeof(id), 0) < 0)
+		return -errno;
+	tmp = xasprintf("%s.%d-%08x.tmp", name, getpid(), id);
+	fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
 	r = fd_write_all(fd, p, n);

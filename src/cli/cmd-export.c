@@ -12,16 +12,14 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mask.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "cli/human.h"
+#include "cli/settings.h"
 #include "cli/since.h"
+#include "sandbox/autosave.h"
 #include "sandbox/store.h"
 
-extern char **environ;
-
-#define RESULT_MAX_DEFAULT (4 * KiB)
 #define RESULT_MAX_LIMIT (1 * MiB)
 #define EXPORT_MS (30 * 60 * 1000) /* of one sandbox */
 #define ANSWER_MAX (64 * KiB)
@@ -40,7 +38,7 @@ static const char *const formats[] = {"md", "json", "html", NULL};
 static const struct opt export_opts[] = {
 	{"agent", 0, OPT_STR, AT(agent), "AGENT", "only this agent's conversations"},
 	{"since", 0, OPT_STR, AT(since), "TIME", "only later: 7d (ago), 2026-01-31, 2026-01-31T12:00[:00][Z]"},
-	{"out", 'o', OPT_STR, AT(out), "DIR", "where to; else RALPH_INBOX_DIR, or ralph's own inbox",
+	{"out", 'o', OPT_STR, AT(out), "DIR", "where to; else inbox.dir, or ralph's own inbox",
 	 .complete = COMPLETE_DIR},
 	{"format", 0, OPT_CHOICE, AT(format), "FORMAT", "md, json or html", .choices = formats},
 	{"thinking", 0, OPT_BOOL, AT(thinking), NULL, "what models thought, too"},
@@ -57,73 +55,43 @@ struct total {
 	uint64_t n[FIELDS];
 };
 
-static char *out_dir(const struct export_args *args, const struct places *p)
+/* Where they are saved by themselves too, unless that is nowhere. */
+static char *out_dir(const struct export_args *args, const struct settings *s)
 {
-	const char *dir = args->out;
+	char *inbox = NULL;
 
-	if (!dir || !*dir)
-		dir = getenv("RALPH_INBOX_DIR");
-	if (!dir || !*dir)
-		dir = getenv("SANDBOX_INBOX_DIR");
-	return dir && *dir ? xstrdup(dir) : path_join(p->state, "inbox");
-}
-
-/* What the user has put into the sandbox and called a secret must not be in what is kept. */
-static int values_fd(const struct sandbox_spec *spec)
-{
-	cleanup_buf struct buf b;
-
-	buf_init(&b, 1 * MiB);
-	for (size_t i = 0; spec && i < spec->n_env; i++)
-		if (spec->env[i].origin != SPEC_SET &&
-		    mask_is_secret(spec->env[i].name, spec->env[i].value))
-			(void)buf_printf(&b, "%s\n", spec->env[i].value);
-	return fd_memfd("values", buf_str(&b), b.len);
-}
-
-static void push_agents(struct strv *argv, const char *only)
-{
-	if (only) {
-		strv_push(argv, only);
-		return;
-	}
-	for (size_t i = 0; i < agent_count(); i++)
-		strv_push(argv, agent_at(i)->name);
+	if (args->out && *args->out)
+		return xstrdup(args->out);
+	inbox = autosave_inbox(&s->places, s->config->inbox.dir);
+	return inbox ? inbox : autosave_inbox(&s->places, NULL);
 }
 
 static int export_one(struct cli *cli, const struct places *p, const char *name,
 		      const struct export_args *args, int64_t since, const char *out,
 		      struct total *t)
 {
+	const struct export_options options = {.format = args->format,
+					       .agent = args->agent,
+					       .since_ms = since,
+					       .max_result = args->max_result,
+					       .thinking = args->thinking};
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	cleanup_free char *home = store_home(p, name), *text = NULL, *dir = path_dir(home);
+	cleanup_free char *home = store_home(p, name), *text = NULL, *record = path_dir(home);
 	cleanup_strv struct strv argv = {0};
 	cleanup_json json_t *j = NULL;
 	cleanup_fd int values = -1;
-	struct run run = RUN_INIT;
+	struct run run;
 	struct err ignored;
 	int code = 0, r = store_open(p, name, false, &e, &cli->err);
 
 	if (r < 0)
 		return r;
 	(void)store_read_spec(&e, &spec, &ignored);
-	values = values_fd(spec);
-	if (values < 0)
-		return err_sys(&cli->err, -values, "cannot make a memory file");
-	strv_take(&argv, places_program(p, "export"));
-	strv_push(&argv, home);
-	strv_push(&argv, out);
-	strv_take(&argv, path_join(dir, "exported.json"));
-	strv_push(&argv, args->format ? args->format : "md");
-	strv_pushf(&argv, "%llu", (unsigned long long)since);
-	strv_push(&argv, args->thinking ? "1" : "0");
-	strv_pushf(&argv, "%llu",
-		   (unsigned long long)(args->max_result ? args->max_result : RESULT_MAX_DEFAULT));
-	push_agents(&argv, args->agent);
-	run.argv = argv.v;
-	run.env = environ;
-	run.stdio[0] = values;
+	r = export_run(p, record, spec, out, &options, &argv, &run, &cli->err);
+	if (r < 0)
+		return r;
+	values = run.stdio[0];
 	run.stdio[2] = STDERR_FILENO;
 	run.flags = RUN_DIE_WITH_US;
 	r = run_collect(&run, EXPORT_MS, ANSWER_MAX, &text, &code, &cli->err);
@@ -173,7 +141,7 @@ static int check_args(struct cli *cli, const struct export_args *args)
 static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct export_args *args = args_;
-	cleanup_(places_done) struct places p = {0};
+	cleanup_settings struct settings s = {0};
 	cleanup_free char *out = NULL, *real = NULL;
 	cleanup_strv struct strv names = {0};
 	struct total total = {0};
@@ -184,21 +152,21 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = since_parse(args->since, &since, &cli->err);
 
 	if (r == 0)
-		r = places_find(&p, &cli->err);
+		r = settings_load(cli, NULL, &s);
 	for (int i = 0; r == 0 && i < argc; i++)
 		strv_push(&names, argv[i]);
 	if (r == 0 && argc == 0)
-		r = store_list(&p, &names, &cli->err);
+		r = store_list(&s.places, &names, &cli->err);
 	if (r < 0)
 		return r;
-	out = out_dir(args, &p);
+	out = out_dir(args, &s);
 	r = path_mkdirs(out, 0700, &cli->err);
 	if (r == 0)
 		r = path_real(out, &real, &cli->err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < names.n; i++) {
-		r = export_one(cli, &p, names.v[i], args, since, real, &total);
+		r = export_one(cli, &s.places, names.v[i], args, since, real, &total);
 		if (r < 0 && first == 0)
 			first = r;
 		else if (r < 0)
@@ -216,6 +184,7 @@ const struct command cmd_export = {
 		   "DIR/conversations/TIME/SLUG.md, with what looks like a secret taken out.\n"
 		   "Those that have not changed since the last time are left alone.",
 	.group = GROUP_MANAGE,
+	.flags = CMD_CONFIG,
 	OPTIONS(export_opts, struct export_args),
 	.max_operands = OPERANDS_ANY,
 	.complete = COMPLETE_SANDBOX,

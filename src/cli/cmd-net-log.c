@@ -1,24 +1,14 @@
 #include "cli/net.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/inotify.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/ev.h"
-#include "base/fd.h"
 #include "base/json.h"
+#include "cli/log-view.h"
 #include "cli/since.h"
 #include "sandbox/store.h"
-
-#define RECORD_MAX (256 * KiB) /* a longer line is none of ours */
-#define CHUNK (64 * KiB)
 
 struct log_args {
 	bool follow, denied, json;
@@ -35,28 +25,10 @@ static const struct opt log_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print the records as they are, one a line"},
 };
 
-struct reader {
-	const char *path;
-	int fd;
-	off_t at;	 /* how far it was read */
-	struct buf part; /* a line whose end has not come yet */
-	bool skipping;	 /* the rest of a line that was too long */
-	/* what is shown */
+struct shown {
 	int64_t since_ms;
 	bool denied, json, color;
 };
-
-static const char *text_of(const json_t *j, const char *key)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-
-	return s ? s : "";
-}
-
-static long long number_of(const json_t *j, const char *key)
-{
-	return (long long)json_integer_value(json_object_get(j, key));
-}
 
 static char *bytes_text(long long n)
 {
@@ -74,17 +46,17 @@ static char *bytes_text(long long n)
 /* Method and path where a request was seen, else the bytes of a connection. */
 static char *detail(const json_t *j)
 {
-	cleanup_free char *up = bytes_text(number_of(j, "up"));
-	cleanup_free char *down = bytes_text(number_of(j, "down"));
-	long long count = number_of(j, "count");
+	cleanup_free char *up = bytes_text(log_number(j, "up"));
+	cleanup_free char *down = bytes_text(log_number(j, "down"));
+	long long count = log_number(j, "count");
 
-	if (text_of(j, "method")[0])
-		return xasprintf("%s %s", text_of(j, "method"), text_of(j, "path"));
+	if (log_text(j, "method")[0])
+		return xasprintf("%s %s", log_text(j, "method"), log_text(j, "path"));
 	if (count > 1)
 		return xasprintf("%lld times", count);
-	if (streq(text_of(j, "phase"), "open"))
+	if (streq(log_text(j, "phase"), "open"))
 		return xstrdup("opened");
-	return number_of(j, "up") || number_of(j, "down") ? xasprintf("%s up %s down", up, down)
+	return log_number(j, "up") || log_number(j, "down") ? xasprintf("%s up %s down", up, down)
 							  : xstrdup("-");
 }
 
@@ -113,23 +85,23 @@ static void print_head(bool color)
 
 static void print_record(const json_t *j, bool color)
 {
-	const char *verdict = text_of(j, "verdict"), *host = text_of(j, "host");
-	const char *rule = text_of(j, "rule"), *reason = text_of(j, "reason");
+	const char *verdict = log_text(j, "verdict"), *host = log_text(j, "host");
+	const char *rule = log_text(j, "rule"), *reason = log_text(j, "reason");
 	bool denied = streq(verdict, "deny"), allowed = streq(verdict, "allow");
 	cleanup_free char *what = detail(j), *target = NULL, *ms = NULL;
-	time_t s = (time_t)(number_of(j, "at_ms") / 1000);
+	time_t s = (time_t)(log_number(j, "at_ms") / 1000);
 	char when[32] = "-";
 	struct tm tm;
 
 	if (localtime_r(&s, &tm))
 		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	target = number_of(j, "port") ? xasprintf(strchr(host, ':') ? "[%s]:%lld" : "%s:%lld", host,
-						  number_of(j, "port"))
+	target = log_number(j, "port") ? xasprintf(strchr(host, ':') ? "[%s]:%lld" : "%s:%lld", host,
+						  log_number(j, "port"))
 				      : xstrdup(host);
-	ms = xasprintf("%*lld", W_MS, number_of(j, "ms"));
+	ms = xasprintf("%*lld", W_MS, log_number(j, "ms"));
 	cell(when, W_TIME, color, STYLE_DIM);
 	cell(verdict, W_VERDICT, color, denied ? STYLE_RED : allowed ? STYLE_GREEN : STYLE_YELLOW);
-	cell(text_of(j, "verb"), W_VERB, color, STYLE_NONE);
+	cell(log_text(j, "verb"), W_VERB, color, STYLE_NONE);
 	cell(target, W_TARGET, color, STYLE_NONE);
 	cell(what, W_DETAIL, color, STYLE_NONE);
 	cell(ms, W_MS, color, STYLE_NONE);
@@ -141,167 +113,39 @@ static void print_record(const json_t *j, bool color)
 	(void)putchar('\n');
 }
 
-static void on_line(const struct reader *rd, const char *line)
+static int on_line(void *arg, const struct events_line *l)
 {
+	const struct shown *sh = arg;
 	cleanup_json json_t *j = NULL;
 
 	/* Most lines are of other types: not worth parsing. */
-	if (!strstr(line, "\"net\""))
-		return;
-	j = json_loads(line, 0, NULL);
-	if (!j || !streq(text_of(j, "type"), "net") || number_of(j, "at_ms") < rd->since_ms ||
-	    (rd->denied && !streq(text_of(j, "verdict"), "deny")))
-		return;
-	if (rd->json)
-		(void)puts(line);
+	if (!strstr(l->text, "\"net\""))
+		return 0;
+	j = json_loads(l->text, 0, NULL);
+	if (!j || !streq(log_text(j, "type"), "net") || log_number(j, "at_ms") < sh->since_ms ||
+	    (sh->denied && !streq(log_text(j, "verdict"), "deny")))
+		return 0;
+	if (sh->json)
+		(void)puts(l->text);
 	else
-		print_record(j, rd->color);
-}
-
-static void on_bytes(struct reader *rd, char *p, size_t n)
-{
-	while (n) {
-		char *end = memchr(p, '\n', n);
-		size_t len = end ? (size_t)(end - p) : n;
-
-		if (buf_append(&rd->part, p, len) < 0)
-			rd->skipping = true;
-		if (end && !rd->skipping)
-			on_line(rd, buf_str(&rd->part));
-		if (end) {
-			buf_clear(&rd->part);
-			rd->skipping = false;
-		}
-		len += end != NULL;
-		p += len;
-		n -= len;
-	}
-}
-
-static int read_more(struct reader *rd, struct err *err)
-{
-	cleanup_free char *chunk = xmalloc(CHUNK);
-	ssize_t n = 0;
-
-	while (rd->fd >= 0 && (n = read(rd->fd, chunk, CHUNK)) > 0) {
-		rd->at += n;
-		on_bytes(rd, chunk, (size_t)n);
-	}
-	return n < 0 ? err_sys(err, errno, "cannot read '%s'", rd->path) : 0;
-}
-
-/* A log that was not there yet, was put aside for a new one, or was cut. */
-static bool turn_to_new(struct reader *rd)
-{
-	struct stat at_path, open_one;
-	int fd;
-
-	if (stat(rd->path, &at_path) < 0)
-		return false;
-	if (rd->fd >= 0 && fstat(rd->fd, &open_one) == 0 && open_one.st_ino == at_path.st_ino &&
-	    open_one.st_dev == at_path.st_dev && at_path.st_size >= rd->at)
-		return false;
-	fd = open(rd->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return false;
-	closep(&rd->fd);
-	rd->fd = fd;
-	rd->at = 0;
-	buf_clear(&rd->part);
-	rd->skipping = false;
-	return true;
-}
-
-static int catch_up(struct reader *rd, struct err *err)
-{
-	int r = read_more(rd, err);
-
-	if (r == 0 && turn_to_new(rd))
-		r = read_more(rd, err);
-	(void)fflush(stdout);
-	return r;
-}
-
-/* True when the record's directory went away. */
-static bool drain_inotify(int fd)
-{
-	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	bool gone = false;
-	ssize_t n;
-
-	while ((n = read(fd, events, sizeof(events))) > 0) {
-		const struct inotify_event *e;
-
-		for (char *p = events; p < events + n; p += sizeof(*e) + e->len) {
-			e = (const struct inotify_event *)(const void *)p;
-			gone |= (e->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) != 0;
-		}
-	}
-	return gone;
-}
-
-static int wait_for_more(struct reader *rd, int watch, int signals, struct err *err)
-{
-	struct pollfd fds[] = {
-		{.fd = watch, .events = POLLIN},
-		{.fd = signals, .events = POLLIN},
-		{.fd = STDOUT_FILENO}, /* nobody reads any more: POLLERR */
-	};
-	bool gone = false;
-	int r = 0;
-
-	while (r == 0 && !gone && !ferror(stdout)) {
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
-			return err_sys(err, errno, "cannot wait for the log");
-		if (fds[1].revents)
-			return 128 + ev_signal_read(signals);
-		if (fds[2].revents & POLLERR)
-			return 0;
-		gone = drain_inotify(watch);
-		r = catch_up(rd, err);
-	}
-	return r;
-}
-
-static int follow(struct reader *rd, const char *dir, struct err *err)
-{
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	cleanup_fd int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), signals = -1;
-	int r = ev_signalfd(ends, ARRAY_SIZE(ends), &signals, err);
-
-	if (r < 0)
-		return r;
-	if (watch < 0 || inotify_add_watch(watch, dir,
-					   IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_DELETE_SELF |
-						   IN_MOVE_SELF | IN_ONLYDIR) < 0)
-		return err_sys(err, errno, "cannot watch '%s'", dir);
-	/* After the watch began, so that nothing falls between. */
-	r = catch_up(rd, err);
-	return r < 0 ? r : wait_for_more(rd, watch, signals, err);
+		print_record(j, sh->color);
+	return 0;
 }
 
 static int show(struct cli *cli, const struct log_args *args, const char *dir)
 {
-	cleanup_free char *path = xasprintf("%s/events.jsonl", dir);
-	struct reader rd = {
-		.path = path,
-		.fd = -1,
+	struct shown sh = {
 		.denied = args->denied,
 		.json = args->json,
 		.color = cli_color(cli, STDOUT_FILENO),
 	};
-	int r = args->since ? since_parse(args->since, &rd.since_ms, &cli->err) : 0;
+	int r = args->since ? since_parse(args->since, &sh.since_ms, &cli->err) : 0;
 
 	if (r < 0)
 		return r;
-	buf_init(&rd.part, RECORD_MAX);
 	if (!args->json)
-		print_head(rd.color);
-	(void)turn_to_new(&rd);
-	r = args->follow ? follow(&rd, dir, &cli->err) : catch_up(&rd, &cli->err);
-	buf_done(&rd.part);
-	closep(&rd.fd);
-	return r;
+		print_head(sh.color);
+	return log_view(dir, args->follow, on_line, &sh, &cli->err);
 }
 
 static int cmd_log_run(struct cli *cli, void *args, int argc, char **argv)

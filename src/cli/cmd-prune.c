@@ -9,6 +9,7 @@
 #include "cli/human.h"
 #include "cli/term.h"
 #include "sandbox/live.h"
+#include "sandbox/orphans.h"
 #include "sandbox/record.h"
 #include "sandbox/store.h"
 
@@ -41,17 +42,17 @@ static char *reason(const struct record_facts *f, uint64_t older_ms)
 	return xasprintf("it was not used for %s", span);
 }
 
-static void report(const struct prune_args *args, const char *name, const struct record_facts *f,
+static void report(const struct prune_args *args, const char *name, const char *workspace,
 		   const char *why, bool removed, json_t *rows)
 {
 	if (args->json) {
 		(void)json_array_append_new(rows, json_pack("{ss so ss sb}", "name", name,
-							    "workspace", json_text(f->workspace),
+							    "workspace", json_text(workspace),
 							    "why", why, "removed", removed));
 		return;
 	}
 	(void)printf("%s %s: %s (", removed ? "removed" : "would remove", name, why);
-	term_puts(stdout, f->workspace);
+	term_puts(stdout, workspace);
 	(void)puts(")");
 }
 
@@ -78,8 +79,35 @@ static int prune_one(const struct places *p, const char *name, const struct prun
 	if (r == -EBUSY || live)
 		return 0;
 	if (r == 0)
-		report(args, name, &f, why, !dry, rows);
+		report(args, name, f.workspace, why, !dry, rows);
 	return r;
+}
+
+static void no_list(const char *engine, const char *why)
+{
+	log_warn("prune", "what engine %s keeps is not known: %s", engine, why);
+}
+
+/* What engines keep by themselves, without a record of ours. Returns how many could not go. */
+static int prune_orphans(const struct places *p, const struct prune_args *args, bool dry,
+			 json_t *rows)
+{
+	cleanup_(orphans_done) struct orphans found = {0};
+	int failed = 0;
+
+	orphans_find(p, &found, no_list);
+	for (size_t i = 0; i < found.n; i++) {
+		const struct orphan *o = &found.v[i];
+		struct err err = {0};
+
+		if (!dry && orphan_remove(o, &err) < 0) {
+			log_error("prune", "%s: %s", o->name, err.msg);
+			failed++;
+			continue;
+		}
+		report(args, o->name, o->workspace, "its workspace is gone", !dry, rows);
+	}
+	return failed;
 }
 
 static int cmd_prune_run(struct cli *cli, void *args_, int argc, char **argv)
@@ -89,6 +117,7 @@ static int cmd_prune_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_json json_t *rows = json_array();
 	cleanup_strv struct strv names = {0};
 	int r = places_find(&p, &cli->err), failed = 0;
+	bool dry = args->dry_run || cli->dry_run;
 
 	if (r == 0)
 		r = store_names(&p, &names, &cli->err);
@@ -97,12 +126,12 @@ static int cmd_prune_run(struct cli *cli, void *args_, int argc, char **argv)
 	for (size_t i = 0; i < names.n; i++) {
 		struct err err = {0};
 
-		if (prune_one(&p, names.v[i], args, args->dry_run || cli->dry_run, rows, &err) <
-		    0) {
+		if (prune_one(&p, names.v[i], args, dry, rows, &err) < 0) {
 			log_error("prune", "%s: %s", names.v[i], err.msg);
 			failed++;
 		}
 	}
+	failed += prune_orphans(&p, args, dry, rows);
 	if (args->json) {
 		(void)json_dumpf(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
@@ -115,7 +144,8 @@ static const char *const prune_aliases[] = {"prune-sandboxes", NULL};
 const struct command cmd_prune = {
 	.name = "prune",
 	.summary = "remove sandboxes whose workspace is gone",
-	.details = "With their homes. One that is running is never touched.",
+	.details = "With their homes. One that is running is never touched. Docker Sandboxes named\n"
+		   "agent-loop-… that no record here knows go too when their workspace is gone.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_DRY_RUN,
 	OPTIONS(prune_opts, struct prune_args),

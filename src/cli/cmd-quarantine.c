@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "cli/table.h"
+#include "sandbox/live.h"
 #include "sandbox/quarantine.h"
 
 #define SHOW_MAX (256 * KiB) /* of one file */
@@ -219,13 +220,31 @@ static const struct command cmd_quarantine_show = {
 	.run = cmd_show_run,
 };
 
+/* So that the sandbox's log tells the whole story; one whose record is gone has none. */
+static void tell_log(const struct places *p, const json_t *meta, const char *type, const char *id)
+{
+	struct err ignored = {0};
+
+	if (meta)
+		(void)live_event(p, text_of(meta, "sandbox"), type,
+				 json_pack("{ss so}", "quarantine", id, "path",
+					   json_text(text_of(meta, "path"))),
+				 &ignored);
+}
+
 static int cmd_release_run(struct cli *cli, void *args, int argc, char **argv)
 {
 	cleanup_(places_done) struct places p = {0};
 	int r = places_find(&p, &cli->err);
 
 	for (int i = 0; r == 0 && i < argc; i++) {
+		cleanup_json json_t *meta = NULL;
+		struct err ignored = {0};
+
+		(void)quarantine_meta(&p, argv[i], &meta, &ignored);
 		r = quarantine_release(&p, argv[i], &cli->err);
+		if (r == 0)
+			tell_log(&p, meta, "quarantine-release", argv[i]);
 		if (r == 0)
 			(void)puts(argv[i]);
 	}
@@ -264,7 +283,13 @@ static int cmd_drop_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r == 0 && args->all)
 		r = quarantine_list(&p, &ids, &cli->err);
 	for (size_t i = 0; r == 0 && i < ids.n; i++) {
+		cleanup_json json_t *meta = NULL;
+		struct err ignored = {0};
+
+		(void)quarantine_meta(&p, ids.v[i], &meta, &ignored);
 		r = quarantine_drop(&p, ids.v[i], &cli->err);
+		if (r == 0)
+			tell_log(&p, meta, "quarantine-drop", ids.v[i]);
 		if (r == 0)
 			(void)puts(ids.v[i]);
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/each.h"
+#include "cli/loops.h"
 #include "sandbox/live.h"
 
 struct stop_args {
@@ -32,15 +33,21 @@ static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct stop_args *args = args_;
 
+	if (argc == 0 && !args->all) {
+		int r = loops_stop(NULL, &cli->err);
+
+		return r < 0 ? err_hint(&cli->err, r, "name a sandbox, or use --all; see: ralph ls") : 0;
+	}
 	return each_sandbox(cli, args->all, argc, argv, stop_one, args_);
 }
 
 const struct command cmd_stop = {
 	.name = "stop",
-	.operands = "NAME…",
+	.operands = "[NAME…]",
 	.summary = "end what runs in sandboxes; their homes stay",
 	.details = "Commands get SIGTERM, and after --time everything inside is killed. Returns\n"
-		   "when nothing is left.",
+		   "when nothing is left. Without NAME, the loop of the workspace is stopped, and\n"
+		   "its sandbox with it.",
 	.group = GROUP_MANAGE,
 	OPTIONS(stop_opts, struct stop_args),
 	.max_operands = OPERANDS_ANY,

@@ -83,7 +83,7 @@ static void on_event(void *arg, const struct usage_event *e)
 	struct rows *r = arg;
 
 	if (strcmp(e->time, r->since) >= 0)
-		add(row_for(r, e), 1, &e->tokens, e->micro_usd);
+		add(row_for(r, e), e->requests, &e->tokens, e->micro_usd);
 }
 
 static int read_one(const struct places *p, const char *name, struct rows *r, struct err *err)

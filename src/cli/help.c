@@ -12,6 +12,7 @@
 
 static const char *const group_titles[] = {
 	[GROUP_RUN] = "Run",
+	[GROUP_LOOP] = "Work through a list of tasks",
 	[GROUP_MANAGE] = "Sandboxes",
 	[GROUP_CONFIG] = "Settings and this machine",
 	[GROUP_MISC] = "More",

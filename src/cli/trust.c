@@ -8,6 +8,7 @@
 #include "cli/ask.h"
 #include "cli/table.h"
 #include "config/trust.h"
+#include "sandbox/image-source.h"
 #include "sandbox/limits.h"
 
 static int compare(struct trust_state *t, struct err *err)
@@ -136,6 +137,42 @@ int trust_show(struct cli *cli, const struct config_sources *src, const struct t
 		    stderr);
 	show_widenings(t, color);
 	return show_change(src, color, &cli->err);
+}
+
+/* Line by line, escaped: whoever wrote the project wrote it. */
+static void show_lines(const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		cleanup_free char *line = xstrndup(text, n);
+
+		(void)fputs("  ", stderr);
+		term_puts(stderr, line);
+		(void)fputc('\n', stderr);
+		text += n + (text[n] == '\n');
+	}
+}
+
+void trust_show_image(struct cli *cli, const struct image_source *s)
+{
+	bool color = cli_color(cli, STDERR_FILENO);
+	const char *manifest = s->manifest.data;
+
+	term_styled(stderr, color, STYLE_BOLD, s->dockerfile);
+	(void)fputs(
+		s->changed ? " was trusted, and it or its context has changed. A build runs this:\n"
+			   : " is what an image would be built from. A build runs this:\n",
+		stderr);
+	show_lines(s->text.len ? s->text.data : "");
+	if (!s->context)
+		return;
+	(void)fputs("with these files of ", stderr);
+	term_styled(stderr, color, STYLE_BOLD, s->context);
+	(void)fputs(" (kind, permissions, SHA-256 or link, path):\n", stderr);
+	/* The first two lines are about the Dockerfile. */
+	for (int i = 0; i < 2; i++)
+		manifest += strcspn(manifest, "\n") + 1;
+	show_lines(manifest);
 }
 
 int trust_settle(struct cli *cli, struct config_sources *src, struct trust_state *t)

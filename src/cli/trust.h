@@ -34,4 +34,8 @@ int trust_show(struct cli *cli, const struct config_sources *src, const struct t
  */
 int trust_settle(struct cli *cli, struct config_sources *src, struct trust_state *t);
 
+struct image_source;
+/* A project's Dockerfile and the names in its context, on stderr. */
+void trust_show_image(struct cli *cli, const struct image_source *s);
+
 #define cleanup_trust cleanup_(trust_state_done)

@@ -7,6 +7,7 @@
 
 /* What single values must look like. Whether a pattern is wise is the policy layer's to judge. */
 #define NAME_MAX_LEN 32
+#define IMAGE_MAX_LEN 512
 #define PROFILE_MAX_LEN 64
 #define PATTERN_MAX_LEN 255
 #define PATH_MAX_LEN 4095
@@ -36,6 +37,14 @@ const char *check_agent(const char *s)
 	if (made_of(s, LOWER, LOWER DIGITS "-", NAME_MAX_LEN))
 		return NULL;
 	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
+}
+
+/* As container engines name them: REGISTRY/PATH:TAG@DIGEST. */
+const char *check_image(const char *s)
+{
+	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-/:@", IMAGE_MAX_LEN))
+		return NULL;
+	return "is no name of an image; use letters, digits, '.', '_', '-', '/', ':' and '@'";
 }
 
 const char *check_profile(const char *s)
@@ -249,6 +258,11 @@ const char *check_price(const char *s)
 	return n == 2 || n == 4 ? NULL : form;
 }
 
+const char *check_inbox(const char *s)
+{
+	return !*s || streq(s, "off") ? NULL : check_path(s);
+}
+
 const char *check_mask(const char *s)
 {
 	s += s[0] == '!';
@@ -257,4 +271,11 @@ const char *check_mask(const char *s)
 	if (strchr(s, '/'))
 		return "has a slash; patterns are of names, wherever the file lies";
 	return NULL;
+}
+
+const char *check_command(const char *s)
+{
+	if (strlen(s) > PATH_MAX_LEN)
+		return "is longer than 4095 bytes; put it into a script";
+	return has_control(s) ? "has a control character; write one command line" : NULL;
 }

@@ -55,6 +55,10 @@ struct config {
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
+		char *base; /* what ARG BASE of a Dockerfile is to be; NULL: as it says */
+		char *name; /* of a container's image; NULL: ralph's own */
+	} image;
+	struct {
 		struct strv set;    /* NAME=VALUE */
 		struct strv pass;   /* names taken from the host's environment */
 		struct strv refuse; /* patterns of names and values that are not taken */
@@ -84,7 +88,19 @@ struct config {
 	struct {
 		uint64_t micro_usd, tokens; /* 0: no limit */
 	} budget;
+	struct {
+		uint64_t max_iterations; /* 0: no limit */
+		uint64_t micro_usd, duration_ms, iteration_micro_usd, iteration_ms, idle_ms;
+		uint64_t max_stuck, max_attempts, grace_ms, verify_ms;
+		uint64_t reserve;   /* percent of the provider's weekly limit */
+		struct strv verify; /* commands for sh -c, inside */
+		char *notify;	    /* for sh -c, on the host; NULL: none */
+	} loop;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
+	struct {
+		char *dir; /* where conversations are saved, or "off"; NULL: ralph's own place */
+		uint64_t every_ms; /* while a sandbox runs; 0: only at its end */
+	} inbox;
 	struct {
 		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini;
 	} providers;

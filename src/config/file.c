@@ -225,7 +225,8 @@ static int read_bytes(const char *path, enum config_file_flags flags, struct buf
 		return err_usage(err, "%s: is not a regular file; remove it", path);
 	r = fd_read_all(fd, ret);
 	if (r == -ENOBUFS)
-		return err_usage(err, "%s: is larger than 256 KiB; shorten it", path);
+		return err_usage(err, "%s: is larger than %zu KiB; shorten it", path,
+				 ret->max / KiB);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read '%s'", path);
 	*ret_there = true;

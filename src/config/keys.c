@@ -9,7 +9,7 @@
 #include "base/suggest.h"
 
 /* "none" or "direct" is no engine of a file: running without a sandbox is only ever typed. */
-static const char *const engines[] = {"auto", "native", "docker", "podman", "sbx", NULL};
+static const char *const engines[] = {"auto", "native", "docker", "podman", "sbx", "docker-sandbox", NULL};
 static const char *const quarantines[] = {
 	[QUARANTINE_ALL] = "all",
 	[QUARANTINE_GIT] = "git",
@@ -43,9 +43,15 @@ const struct key keys[KEY_N] = {
 	[KEY_ENGINE] = { "engine", KEY_WORD, PROJECT_AUTO, AT(engine), .def = "auto",
 		.option = "--engine", .choices = engines,
 		.help = "what the sandbox is made with" },
+	[KEY_IMAGE_NAME] = { "image.name", KEY_WORD, PROJECT_SAME, AT(image.name), .def = "",
+		.option = "--image", .check = check_image,
+		.help = "the image of a container; empty for ralph's own" },
 	[KEY_PROFILE] = { "profile", KEY_WORD, PROJECT_SAME, AT(profile), .def = "",
 		.option = "--profile", .check = check_profile,
 		.help = "the profile to load; empty for none" },
+	[KEY_IMAGE_BASE] = { "image.base", KEY_WORD, PROJECT_SAME, AT(image.base), .def = "",
+		.option = "--base", .check = check_image,
+		.help = "the image that those of containers begin with; empty for the agent's" },
 	[KEY_ENV_SET] = { "env.set", KEY_LIST, PROJECT_NEW, AT(env.set), .option = "--env",
 		.check = check_env_entry,
 		.help = "variables set inside, as NAME=VALUE" },
@@ -109,6 +115,57 @@ const struct key keys[KEY_N] = {
 	[KEY_PRICES] = { "prices", KEY_LIST, PROJECT_SAME, AT(prices), .option = "--price",
 		.check = check_price,
 		.help = "what models cost, instead of what ralph knows" },
+	[KEY_INBOX_DIR] = { "inbox.dir", KEY_WORD, PROJECT_SAME, AT(inbox.dir), .def = "",
+		.option = "--inbox", .check = check_inbox,
+		.help = "where conversations are saved by themselves; off for nowhere" },
+	[KEY_INBOX_EVERY] = { "inbox.every", KEY_DURATION, PROJECT_SAME, AT(inbox.every_ms),
+		.def = "5m", .option = "--inbox-every", .min = 1000, .max = 365 * DAY_MS, .zero = true,
+		.help = "how often while a sandbox runs; 0 for at its end only" },
+	[KEY_LOOP_ITERATIONS] = { "loop.max_iterations", KEY_UINT, PROJECT_LOWER0,
+		AT(loop.max_iterations), .def = "10", .option = "--max-iterations", .min = 1,
+		.max = 1000000, .zero = true, .zero_word = "unlimited",
+		.help = "iterations of a loop, or unlimited" },
+	[KEY_LOOP_COST] = { "loop.max_cost", KEY_MONEY, PROJECT_LOWER0, AT(loop.micro_usd),
+		.def = "0", .option = "--max-cost", .min = 1, .max = 1000000000000000, .zero = true,
+		.help = "US dollars a loop may spend; 0 for any" },
+	[KEY_LOOP_DURATION] = { "loop.max_duration", KEY_DURATION, PROJECT_LOWER0,
+		AT(loop.duration_ms), .def = "0", .option = "--max-duration", .min = 1,
+		.max = 365 * DAY_MS, .zero = true,
+		.help = "how long a loop may work; 0 for any time" },
+	[KEY_LOOP_STUCK] = { "loop.max_stuck", KEY_UINT, PROJECT_LOWER, AT(loop.max_stuck),
+		.def = "3", .option = "--max-stuck", .min = 1, .max = 1000,
+		.help = "iterations without progress before a task is left" },
+	[KEY_LOOP_ATTEMPTS] = { "loop.max_attempts", KEY_UINT, PROJECT_LOWER,
+		AT(loop.max_attempts), .def = "5", .option = "--max-attempts", .min = 1, .max = 1000,
+		.help = "iterations that one task may take" },
+	[KEY_LOOP_ITERATION_COST] = { "loop.iteration_cost", KEY_MONEY, PROJECT_LOWER0,
+		AT(loop.iteration_micro_usd), .def = "0", .option = "--iteration-cost", .min = 1,
+		.max = 1000000000000000, .zero = true,
+		.help = "US dollars one iteration may spend; 0 for any" },
+	[KEY_LOOP_ITERATION_TIME] = { "loop.iteration_time", KEY_DURATION, PROJECT_LOWER0,
+		AT(loop.iteration_ms), .def = "1h", .option = "--iteration-time", .min = 1,
+		.max = 365 * DAY_MS, .zero = true,
+		.help = "how long one iteration may take; 0 for any time" },
+	[KEY_LOOP_IDLE_TIME] = { "loop.idle_time", KEY_DURATION, PROJECT_LOWER0, AT(loop.idle_ms),
+		.def = "15m", .option = "--idle-time", .min = 1, .max = 365 * DAY_MS, .zero = true,
+		.help = "how long an agent may say nothing; 0 for any time" },
+	[KEY_LOOP_GRACE] = { "loop.grace", KEY_DURATION, PROJECT_LOWER, AT(loop.grace_ms),
+		.def = "10s", .option = "--grace", .min = 1, .max = DAY_MS,
+		.help = "how long an agent may take to end after its result" },
+	[KEY_LOOP_VERIFY] = { "loop.verify", KEY_LIST, PROJECT_ANY, AT(loop.verify),
+		.option = "--verify", .check = check_command,
+		.help = "commands that must succeed before a task is done" },
+	[KEY_LOOP_VERIFY_TIME] = { "loop.verify_time", KEY_DURATION, PROJECT_LOWER,
+		AT(loop.verify_ms), .def = "10m", .option = "--verify-time", .min = 1,
+		.max = 365 * DAY_MS,
+		.help = "how long one such command may take" },
+	[KEY_LOOP_RESERVE] = { "loop.weekly_reserve", KEY_UINT, PROJECT_ANY, AT(loop.reserve),
+		.def = "0%", .option = "--weekly-reserve", .min = 1, .max = 100, .zero = true,
+		.unit = "%",
+		.help = "how much of the provider's weekly limit is left alone" },
+	[KEY_LOOP_NOTIFY] = { "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .def = "",
+		.option = "--notify", .check = check_command,
+		.help = "command of the host that is run when a loop ends" },
 	[KEY_PROVIDER_ANTHROPIC] = { "providers.anthropic", KEY_PROVIDER, PROJECT_SAME,
 		AT(providers.anthropic), .option = "--provider",
 		.help = "where Anthropic is reached instead of its public address" },
@@ -309,9 +366,19 @@ static const char *const number_kinds[] = {
 
 static int set_number(uint64_t *at, const struct key *k, const char *text, struct err *err)
 {
+	size_t len = strlen(text), unit = k->unit ? strlen(k->unit) : 0;
+	cleanup_free char *bare = NULL;
 	uint64_t v = 0;
 	int r;
 
+	if (k->zero_word && streq(text, k->zero_word)) {
+		*at = 0;
+		return 0;
+	}
+	if (k->zero_word && streq(text, "0"))
+		return err_usage(err, "'0' would mean no limit; write '%s' for that", k->zero_word);
+	if (unit && len > unit && streq(text + len - unit, k->unit))
+		text = bare = xstrndup(text, len - unit);
 	if (k->type == KEY_SIZE)
 		r = parse_size(text, &v);
 	else if (k->type == KEY_DURATION)

@@ -11,6 +11,8 @@ enum key_id {
 	KEY_AGENT,
 	KEY_ENGINE,
 	KEY_PROFILE,
+	KEY_IMAGE_NAME,
+	KEY_IMAGE_BASE,
 	KEY_ENV_SET,
 	KEY_ENV_PASS,
 	KEY_ENV_REFUSE,
@@ -32,6 +34,21 @@ enum key_id {
 	KEY_BUDGET_USD,
 	KEY_BUDGET_TOKENS,
 	KEY_PRICES,
+	KEY_INBOX_DIR,
+	KEY_INBOX_EVERY,
+	KEY_LOOP_ITERATIONS,
+	KEY_LOOP_COST,
+	KEY_LOOP_DURATION,
+	KEY_LOOP_STUCK,
+	KEY_LOOP_ATTEMPTS,
+	KEY_LOOP_ITERATION_COST,
+	KEY_LOOP_ITERATION_TIME,
+	KEY_LOOP_IDLE_TIME,
+	KEY_LOOP_GRACE,
+	KEY_LOOP_VERIFY,
+	KEY_LOOP_VERIFY_TIME,
+	KEY_LOOP_RESERVE,
+	KEY_LOOP_NOTIFY,
 	KEY_PROVIDER_ANTHROPIC,
 	KEY_PROVIDER_BEDROCK,
 	KEY_PROVIDER_VERTEX,
@@ -77,6 +94,8 @@ struct key {
 	const char *option; /* the flag of the command line that sets it */
 	const char *const *choices;
 	uint64_t min, max; /* of numbers */
+	const char *zero_word; /* how 0 is written, where a bare 0 would be too easily typed */
+	const char *unit;      /* may be written behind a number: "%" */
 	bool zero; /* 0 is allowed although it is below min: it means "automatic" or "none" */
 	/* NULL: anything goes. Returns what is wrong with the text, with the remedy, or NULL. */
 	const char *(*check)(const char *s);
@@ -165,12 +184,14 @@ int key_set_scalar(struct config *c, enum key_id id, const char *text, struct er
 
 /* Checks of single values (check.c); each returns what is wrong and the remedy, or NULL. */
 const char *check_agent(const char *s);
+const char *check_image(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
 const char *check_refuse(const char *s);
 const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
+const char *check_inbox(const char *s);
 const char *check_mask(const char *s);
 const char *check_program(const char *s);
 const char *check_mount_path(const char *s);
@@ -184,3 +205,4 @@ const char *check_token_url(const char *s);
 const char *check_way(const char *s);
 const char *check_source(const char *s);
 const char *check_price(const char *s);
+const char *check_command(const char *s);

@@ -371,6 +371,7 @@ static const struct {
 } other_names[] = {
 	{"RALPH_DOCKER_ENV", KEY_ENV_PASS},
 	{"SANDBOX_REFUSE_PATTERNS", KEY_ENV_REFUSE},
+	{"SANDBOX_INBOX_DIR", KEY_INBOX_DIR},
 };
 
 static int merge_other_names(struct merge *m, const char *entry)

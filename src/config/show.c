@@ -60,7 +60,13 @@ static void put_number(struct buf *b, const struct key *k, uint64_t v)
 	};
 	static const struct unit plain[] = {{"", 1}};
 
+	if (v == 0 && k->zero_word) {
+		put_text(b, k->zero_word);
+		return;
+	}
 	put_units(b, v, k->type == KEY_SIZE ? sizes : k->type == KEY_DURATION ? durations : plain);
+	if (k->unit)
+		(void)buf_puts(b, k->unit);
 }
 
 /* As parse_micro() reads it. */

@@ -218,6 +218,16 @@ int host_native_usable(struct err *err)
 	return r;
 }
 
+bool host_native_likely(void)
+{
+	cleanup_free char *bwrap = host_find_program("bwrap", getenv("PATH"));
+	struct stat st;
+
+	return bwrap && stat(bwrap, &st) == 0 && !(st.st_mode & S_ISUID) &&
+	       !sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", "0") &&
+	       !sysctl_is("/proc/sys/user/max_user_namespaces", "0");
+}
+
 int host_landlock_abi(void)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);

@@ -20,6 +20,8 @@ int host_bwrap_path(char **ret, struct err *err);
  * on the fast path, start first and ask this why it failed.
  */
 int host_native_usable(struct err *err);
+/* By a look at what is there: nothing is tried. */
+bool host_native_likely(void);
 
 struct host_userns {
 	bool usable;	/* by this program, or by bwrap where a profile lets only that one */

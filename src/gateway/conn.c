@@ -227,7 +227,7 @@ void conn_new(struct gw *gw, const struct listener *l, int fd)
 		c->next->prev = c;
 	gw->conns = c;
 	gw->health.connections++;
-	if (l->row.kind == GW_LISTEN_PROXY)
+	if (l->row.kind == GW_LISTEN_PROXY || l->row.kind == GW_LISTEN_ENDPOINTS)
 		conn_go(c, CONN_FIRST, "accepted");
 	else
 		conn_start_transparent(c);

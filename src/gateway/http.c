@@ -307,7 +307,9 @@ static void on_request(struct conn *c, const struct http1_head *h, size_t head_l
 	}
 	c->has_target = false;
 	c->rule[0] = '\0';
-	if (http1_method_is(h, "CONNECT"))
+	if (c->listener->row.kind == GW_LISTEN_ENDPOINTS)
+		route_endpoint(c, h, head_len);
+	else if (http1_method_is(h, "CONNECT"))
 		on_connect(c, h, head_len);
 	else if (h->form == HTTP1_ABSOLUTE)
 		on_absolute(c, h, head_len);

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "gateway/exchange.h"
-#include "gateway/needles.h"
+#include "base/needles.h"
 
 enum kind {
 	ORDINARY,

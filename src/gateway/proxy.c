@@ -26,9 +26,17 @@ static bool fill(struct conn *c)
 
 void conn_on_first(struct conn *c)
 {
+	enum sniff p;
+
 	if (!fill(c))
 		return;
-	switch (sniff_protocol(c->in.data, c->in.len)) {
+	p = sniff_protocol(c->in.data, c->in.len);
+	/* Who has no phantom learns nothing, and neither does who cannot send one. */
+	if (c->listener->row.kind == GW_LISTEN_ENDPOINTS && p != SNIFF_HTTP && p != SNIFF_MORE) {
+		conn_reset(c, "no HTTP");
+		return;
+	}
+	switch (p) {
 	case SNIFF_MORE:
 		return;
 	case SNIFF_HTTP:

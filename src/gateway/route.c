@@ -172,12 +172,27 @@ static void send_to(struct conn *c, const struct gw_route *r, const struct http1
 	inject_start(c, r, head_len);
 }
 
+static const char no_phantom[] = "the request does not carry this sandbox's phantom";
+
+/* Does the request carry the route's phantom? Clients that send no key have it in their URL, as
+ * the first segment of *rest, which then begins behind it. */
+static bool carries(const struct gw_route *r, const struct http1_head *h, struct slice *rest)
+{
+	struct slice behind = {rest->p + 1, rest->n - 1};
+
+	if (phantom_in_fields(r, h))
+		return true;
+	if (rest->n <= 1 || !phantom_is(r, next_segment(&behind)))
+		return false;
+	*rest = behind;
+	return true;
+}
+
 static void to_provider(struct conn *c, const struct http1_head *h, size_t head_len)
 {
 	struct slice rest = {h->url.path.p + PREFIX_LEN, h->url.path.n - PREFIX_LEN};
 	struct slice provider = next_segment(&rest);
 	const struct gw_route *r = find(c->gw, provider);
-	bool known;
 
 	c->x->provider = true;
 	note_path(c, provider, rest);
@@ -191,21 +206,30 @@ static void to_provider(struct conn *c, const struct http1_head *h, size_t head_
 		return;
 	}
 	(void)snprintf(c->rule, sizeof(c->rule), "credential %s", r->credential);
-	known = phantom_in_fields(r, h);
-	/* Clients that send no key have it in their URL. */
-	if (!known && rest.n > 1) {
-		struct slice behind = {rest.p + 1, rest.n - 1};
-
-		known = phantom_is(r, next_segment(&behind));
-		if (known) {
-			rest = behind;
-			note_path(c, provider, rest);
-		}
+	if (!carries(r, h, &rest)) {
+		refuse_final(c, GW_DENY, 401, no_phantom);
+		return;
 	}
-	if (known)
-		send_to(c, r, h, rest, head_len);
+	note_path(c, provider, rest);
+	send_to(c, r, h, rest, head_len);
+}
+
+void route_endpoint(struct conn *c, const struct http1_head *h, size_t head_len)
+{
+	bool has_path = h->form == HTTP1_ORIGIN || h->form == HTTP1_ABSOLUTE;
+	const struct gw_route *r = NULL;
+	struct slice rest;
+
+	c->host.name[0] = '\0';
+	c->port = c->listener->row.port;
+	if (has_path && route_has(h->url.path)) {
+		rest = (struct slice){h->url.path.p + PREFIX_LEN, h->url.path.n - PREFIX_LEN};
+		r = find(c->gw, next_segment(&rest));
+	}
+	if (r && carries(r, h, &rest))
+		to_provider(c, h, head_len);
 	else
-		refuse_final(c, GW_DENY, 401, "the request does not carry this sandbox's phantom");
+		refuse_final(c, GW_DENY, 401, no_phantom);
 }
 
 void route_request(struct conn *c, const struct http1_head *h, size_t head_len)

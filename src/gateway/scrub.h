@@ -1,6 +1,7 @@
 #pragma once
 
-#include "gateway/needles.h"
+#include "base/needles.h"
+#include "gateway/slice.h"
 
 /*
  * Takes secrets out of a stream: each that is found is replaced by as many '*', so that lengths,

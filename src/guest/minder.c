@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "guest/payload.h"
-#include "guest/sweep.h"
+#include "base/sweep.h"
 
 #define ROUND_MS 20	    /* between looks at a tree that is dying */
 #define DYING_MAX_MS 30000  /* killed processes that do not go away are left to the kernel */

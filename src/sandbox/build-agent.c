@@ -55,7 +55,10 @@ static void values_of(const struct sandbox_spec *s, const struct spec_credential
 	*ret = (struct row_values){.v = {.workspace = s->workspace, .home = s->home}};
 	if (!c)
 		return;
-	if (c->endpoint)
+	if (c->endpoint && s->port)
+		ret->endpoint = xasprintf("http://host.docker.internal:%u/_ralph/%s", s->port,
+					  c->endpoint);
+	else if (c->endpoint)
 		ret->endpoint =
 			xasprintf("http://127.0.0.1:%d/_ralph/%s", NET_PROXY_PORT, c->endpoint);
 	ret->v.endpoint = ret->endpoint;
@@ -177,11 +180,11 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 {
 	if (!in->run_agent)
 		return 0;
-	if (!t->found)
+	if (!s->container.image && !t->found)
 		return err_set(err, ENOENT,
 			       "%s is not installed: there is no '%s' on PATH; run: %s", a->title,
 			       a->program, a->install);
-	if (!t->inside)
+	if (!s->container.image && !t->inside)
 		return err_set(err, ENOENT,
 			       "'%s' is at '%s', which is not in the sandbox; install it in your "
 			       "home or below /usr or /opt, or add that directory to 'mounts'",

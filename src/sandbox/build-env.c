@@ -13,6 +13,9 @@ static const char *const allowlist[] = {
 	"COLORFGBG", "TERM_PROGRAM", "LANG",	 "LANGUAGE",	"TZ",
 };
 
+#define FORWARD_LIST "RALPH_DOCKER_ENV"
+#define ENV_NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
 static const char *lookup(char *const *environ_, const char *name)
 {
 	size_t n = strlen(name);
@@ -75,7 +78,8 @@ static void set_own(struct sandbox_spec *s, const char *path, const char *user)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-		spec_env_set(s, own[i].name, own[i].value, SPEC_SET, "ralph");
+		if (path || streq(own[i].name, "RALPH_SANDBOX"))
+			spec_env_set(s, own[i].name, own[i].value, SPEC_SET, "ralph");
 	if (!spec_env_find(s, "LANG") && !spec_env_find(s, "LC_ALL"))
 		spec_env_set(s, "LANG", "C.UTF-8", SPEC_SET, "ralph");
 }
@@ -121,4 +125,34 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 		spec_env_set(s, name, eq + 1, SPEC_USER, "env.set");
 	}
 	return 0;
+}
+
+/* One variable of the host's; what is not set is skipped. */
+static int forward(struct sandbox_spec *s, const struct build_input *in, const char *name,
+		   const char *source, struct err *err)
+{
+	const char *v = lookup(in->environ, name);
+	int r = v ? refuse_check(name, v, &in->config->env.refuse, source, err) : 0;
+
+	if (r == 0 && v && !is_fixed(name) && !spec_env_find(s, name))
+		spec_env_set(s, name, v, SPEC_USER, source);
+	return r;
+}
+
+int build_env_forwarded(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	const char *list = lookup(in->environ, FORWARD_LIST);
+	cleanup_strv struct strv names = {0};
+	int r = forward(s, in, "CLAUDE_CODE_USE_BEDROCK", "host", err);
+
+	strv_split(&names, list ? list : "", ',');
+	for (size_t i = 0; r == 0 && i < names.n; i++) {
+		if (strspn(names.v[i], ENV_NAME_CHARS) != strlen(names.v[i]))
+			return err_usage(err,
+					 FORWARD_LIST ": '%s' is no name of a variable; it is a "
+						      "list of names with ',' between",
+					 names.v[i]);
+		r = forward(s, in, names.v[i], FORWARD_LIST, err);
+	}
+	return r;
 }

@@ -102,7 +102,8 @@ int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *
 	 */
 	if (r == 0)
 		r = net_policy(&s->net, &policy, err);
-	if (r < 0 || s->net.tier == SPEC_NET_NONE)
+	/* Without a guest the engine's own proxy is what programs are told of. */
+	if (r < 0 || s->net.tier == SPEC_NET_NONE || hosted(s))
 		return r;
 	set_proxy_env(s);
 	if (net_inspects(&s->net))

@@ -5,11 +5,14 @@
 #include "base/json.h"
 #include "base/strv.h"
 #include "config/config.h"
+#include "sandbox/hosted.h"
 #include "sandbox/places.h"
 #include "sandbox/tools.h"
 #include "spec/spec.h"
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
+struct engine_ops;
+struct image_step;
 struct gitdir;
 
 struct build_input {
@@ -21,8 +24,13 @@ struct build_input {
 	char *const *environ; /* the host's */
 	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
 	bool clone;		       /* the agent works in a clone of its own */
+	bool direct;	     /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
+	/* An image that a container needs is built where it is missing; image_told may be NULL. */
+	bool make_image;
+	void (*image_told)(void *arg, const struct image_step *step);
+	void *image_arg;
 	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is
 	 * still to come. May be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
@@ -67,6 +75,13 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 void build_watch_path(struct sandbox_spec *s, const char *path);
 /* build-root.c: the file system around the workspace */
 void build_root(struct sandbox_spec *s);
+/* build-container.c: the image, and what its engine says of it and of this machine */
+int build_container(struct sandbox_spec *s, const struct build_input *in,
+		    const struct engine_ops *ops, struct err *err);
+/* The agent's memory, in the login's own volume. */
+void build_volume(struct sandbox_spec *s, const struct build_input *in, const struct agent *a);
+/* PATH inside: the image's own. */
+char *build_image_path(const struct sandbox_spec *s);
 /* build-net.c: rules, and what programs inside need to know of the gateway */
 int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
 /* build-cred.c: the credentials of the agent's services and of the user's rules, by reference;
@@ -81,6 +96,13 @@ int build_agent(struct sandbox_spec *s, const struct build_input *in, const stru
 /* Can the agent that was asked for work in this sandbox at all? */
 int build_agent_check(const struct sandbox_spec *s, const struct build_input *in,
 		      const struct agent *a, const struct tools *t, struct err *err);
-/* build-env.c */
+/* build-hosted.c: all of it, for an engine without a guest */
+int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		 const struct agent *a, char **notice, struct err *err);
+/* The user's own mounts. */
+int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+/* build-env.c; path NULL: inside is not made of the host's files */
 int build_env(struct sandbox_spec *s, const struct build_input *in, const char *path,
 	      struct err *err);
+/* CLAUDE_CODE_USE_BEDROCK and what RALPH_DOCKER_ENV lists, for engines with images of their own. */
+int build_env_forwarded(struct sandbox_spec *s, const struct build_input *in, struct err *err);

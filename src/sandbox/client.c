@@ -28,7 +28,7 @@ void client_drop(struct client *c)
 	if (c->fd < 0)
 		return;
 	if (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING)
-		guest_link_kill(s, c->id, 0);
+		s->runner->kill(s, c, 0);
 	c->state = CLIENT_ENDED;
 	ev_timer_stop(s->ev, &c->limit);
 	(void)ev_want(s->ev, &c->io, 0);
@@ -73,6 +73,7 @@ void client_exited(struct client *c, uint32_t code)
 		engine_kill(c->sup->engine);
 	/* The answer first: nobody should wait for our log. */
 	reply(c, WIRE_EXITED, &b, NULL, 0);
+	events_link_flush(c->sup);
 	sup_event(c->sup, "exec-end",
 		  json_pack("{sI sI sI sb}", "id", (json_int_t)c->id, "code", (json_int_t)code,
 			    "ms", (json_int_t)(now_ms() - c->started_ms), "timed_out",
@@ -122,12 +123,6 @@ static json_t *argv_to_json(const struct strv *argv)
 	return a;
 }
 
-struct exec_frame {
-	uint32_t flags, rows, cols;
-	const char *user, *cwd;
-	struct strv argv, env;
-};
-
 static void exec_frame_done(struct exec_frame *f)
 {
 	strv_done(&f->argv);
@@ -171,16 +166,6 @@ static void inherit(const struct sandbox_spec *spec, struct exec_frame *f)
 		f->cwd = spec->workspace;
 }
 
-static void write_spawn(const struct exec_frame *f, struct buf *b)
-{
-	wire_put_u32(b, f->flags & WIRE_SPAWN_FLAGS);
-	wire_put_u32(b, f->rows);
-	wire_put_u32(b, f->cols);
-	wire_put_str(b, f->cwd);
-	wire_put_strv(b, &f->argv);
-	wire_put_strv(b, &f->env);
-}
-
 /* A native sandbox has one user; asking for it by name or number is fine. */
 static bool is_own_user(const struct sandbox_spec *spec, const char *user)
 {
@@ -211,10 +196,9 @@ static void on_exec(struct client *c, struct wire_msg *m)
 {
 	cleanup_(exec_frame_done) struct exec_frame f = {0};
 	struct supervisor *s = c->sup;
-	cleanup_buf struct buf b;
+	struct err err = {0};
 	int r;
 
-	buf_init(&b, WIRE_BODY_MAX);
 	if (c->state != CLIENT_FRESH || read_exec(m, &f, &c->limit_ms) < 0) {
 		client_drop(c);
 		return;
@@ -226,20 +210,18 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	if (f.flags & WIRE_EXEC_INHERIT)
 		inherit(s->spec, &f);
 	cred_link_environ(s, &f.env);
-	write_spawn(&f, &b);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();
-	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
+	r = s->runner->spawn(s, c, &f, m, &err);
 	sup_event(s, "exec",
 		  json_pack("{sI so ss*}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv),
 			    "audit", f.flags & WIRE_EXEC_INHERIT ? NULL : consent(f.flags)));
 	if (r == 0)
 		return;
 	client_failed(c, EXIT_RALPH,
-		      r == -EMSGSIZE ? "arguments and environment are too long"
-				     : "the guest does not take commands any more");
-	if (r != -EMSGSIZE)
+		      r == -EMSGSIZE ? "arguments and environment are too long" : err.msg);
+	if (r != -EMSGSIZE && r != -EOPNOTSUPP)
 		sup_end(s);
 }
 
@@ -247,7 +229,7 @@ static void on_limit(struct ev *ev, struct ev_timer *t)
 {
 	struct client *c = ev_owner(t, struct client, limit);
 
-	guest_link_kill(c->sup, c->id, c->timed_out ? 0 : SIGTERM);
+	c->sup->runner->kill(c->sup, c, c->timed_out ? 0 : SIGTERM);
 	if (c->timed_out)
 		return;
 	c->timed_out = true;
@@ -258,7 +240,7 @@ static void on_wire_signal(struct client *c, uint32_t sig)
 {
 	/* SIGKILL for the group alone would leave what moved out of it: the tree goes. */
 	if (c->state == CLIENT_RUNNING && sig > 0 && sig < NSIG)
-		guest_link_kill(c->sup, c->id, sig == SIGKILL ? 0 : sig);
+		c->sup->runner->kill(c->sup, c, sig == SIGKILL ? 0 : sig);
 }
 
 void client_info(struct client *c, const json_t *j)
@@ -301,7 +283,7 @@ static void handle(struct client *c, struct wire_msg *m)
 	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
 		value = wire_get_u32(&r);
 	if (m->type != WIRE_EXEC && m->type != WIRE_NET && m->type != WIRE_PORTS &&
-	    wire_read_end(&r) < 0) {
+	    m->type != WIRE_EVENT && wire_read_end(&r) < 0) {
 		client_drop(c);
 		return;
 	}
@@ -328,6 +310,9 @@ static void handle(struct client *c, struct wire_msg *m)
 		break;
 	case WIRE_NET:
 		net_update(c, m);
+		break;
+	case WIRE_EVENT:
+		events_link_host(c, m);
 		break;
 	case WIRE_PORTS:
 		ports_update(c, m);

@@ -1,92 +1,30 @@
 #include "sandbox/events.h"
 
 #include <fcntl.h>
-#include <sha256.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "sandbox/usage.h"
 
-#define TAIL_MAX (256 * KiB) /* the last line is looked for in so much of the file's end */
+#define TAIL_MAX (2 * EVENTS_LINE_MAX) /* the last record is looked for in so much of the end */
+#define STRING_KEPT 512		       /* of each string of a record that is too long */
+#define DETAILS_MAX (EVENTS_LINE_MAX - 1024)
 
-static void hash_hex(const char *prev, const char *text, size_t len, char ret[EVENTS_HASH_LEN + 1])
+const char *events_name(unsigned i, char ret[EVENTS_NAME_SIZE])
 {
-	uint8_t digest[SHA256_DIGEST_LENGTH];
-	SHA2_CTX ctx;
-
-	SHA256Init(&ctx);
-	SHA256Update(&ctx, (const uint8_t *)prev, strlen(prev));
-	SHA256Update(&ctx, (const uint8_t *)text, len);
-	SHA256Final(digest, &ctx);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	if (i == 0)
+		(void)snprintf(ret, EVENTS_NAME_SIZE, EVENTS_FILE);
+	else
+		(void)snprintf(ret, EVENTS_NAME_SIZE, "events.%u.jsonl", i);
+	return ret;
 }
 
-/* Is this line whole? Then the chain goes on from it. */
-static bool resume_from(struct events *e, const char *line)
-{
-	cleanup_json json_t *j = json_loads(line, 0, NULL);
-	const char *chain = json_string_value(json_object_get(j, "chain"));
-
-	if (!chain || strlen(chain) != EVENTS_HASH_LEN)
-		return false;
-	memcpy(e->chain, chain, EVENTS_HASH_LEN + 1);
-	e->seq = (uint64_t)json_integer_value(json_object_get(j, "seq"));
-	return true;
-}
-
-/* Takes up the chain where the last whole line left it. A torn line (a crash while writing) is
- * ended with a newline and stays, where a verifier finds it. */
-static int resume(struct events *e, struct err *err)
-{
-	cleanup_free char *tail = xmalloc(TAIL_MAX + 1);
-	off_t size = lseek(e->fd, 0, SEEK_END);
-	off_t from = size > (off_t)TAIL_MAX ? size - (off_t)TAIL_MAX : 0;
-	ssize_t n = size > 0 ? pread(e->fd, tail, TAIL_MAX, from) : 0;
-
-	if (size < 0 || n < 0)
-		return err_sys(err, errno, "cannot read the event log");
-	if (n > 0 && tail[n - 1] != '\n')
-		(void)!write(e->fd, "\n", 1);
-	while (n > 0) {
-		char *line;
-
-		tail[n] = '\0';
-		line = memrchr(tail, '\n', (size_t)n);
-		if (resume_from(e, line ? line + 1 : tail))
-			break;
-		n = line ? line - tail : 0;
-	}
-	return 0;
-}
-
-int events_open(int dirfd, struct events *ret, struct err *err)
-{
-	struct events e = {.fd = -1};
-	int r;
-
-	e.fd = openat(dirfd, "events.jsonl", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-		      0600);
-	if (e.fd < 0)
-		return err_sys(err, errno, "cannot open the event log");
-	r = resume(&e, err);
-	if (r < 0) {
-		closep(&e.fd);
-		return r;
-	}
-	*ret = e;
-	return 0;
-}
-
-void events_close(struct events *e)
-{
-	closep(&e->fd);
-}
-
-static json_t *head_of(struct events *e, const char *type)
+static json_t *head_of(uint64_t seq, const char *type)
 {
 	struct timespec ts;
 	struct tm tm;
@@ -96,31 +34,345 @@ static json_t *head_of(struct events *e, const char *type)
 	(void)gmtime_r(&ts.tv_sec, &tm);
 	(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	(void)snprintf(ms, sizeof(ms), ".%03ldZ", ts.tv_nsec / 1000000);
-	return json_pack("{sI ss+ ss}", "seq", (json_int_t)(e->seq + 1), "time", when, ms, "type",
-			 type);
+	return json_pack("{sI ss+ ss}", "seq", (json_int_t)seq, "time", when, ms, "type", type);
+}
+
+static json_t *shortened(json_t *j)
+{
+	const char *s = json_string_value(j), *key;
+	json_t *ret, *v;
+	size_t i;
+
+	if (json_is_object(j)) {
+		ret = json_object();
+		json_object_foreach (j, key, v)
+			(void)json_object_set_new(ret, key, shortened(v));
+		return ret;
+	}
+	if (json_is_array(j)) {
+		ret = json_array();
+		json_array_foreach (j, i, v)
+			(void)json_array_append_new(ret, shortened(v));
+		return ret;
+	}
+	if (s && strlen(s) > STRING_KEPT) {
+		cleanup_free char *cut = xasprintf("%.*s…", STRING_KEPT, s);
+
+		return json_text(cut);
+	}
+	return json_incref(j);
+}
+
+/* The record's text, without its chain; never longer than a line may be. */
+static char *text_of(uint64_t seq, const char *type, json_t *details)
+{
+	cleanup_json json_t *j = head_of(seq, type), *cut = NULL;
+	char *text;
+
+	(void)json_object_update_missing(j, details);
+	(void)json_object_del(j, "chain");
+	/* ASCII only: whoever prints the file prints no control sequence. */
+	text = json_dumps(j, JSON_COMPACT | JSON_ENSURE_ASCII);
+	if (text && strlen(text) <= DETAILS_MAX)
+		return text;
+	free(text);
+	cut = shortened(j);
+	text = json_dumps(cut, JSON_COMPACT | JSON_ENSURE_ASCII);
+	if (text && strlen(text) <= DETAILS_MAX)
+		return text;
+	free(text);
+	json_decref(cut);
+	cut = head_of(seq, type);
+	(void)json_object_set_new(cut, "cut", json_true());
+	return json_dumps(cut, JSON_COMPACT);
+}
+
+static void write_head(struct events *e)
+{
+	const struct head h = {e->chain, e->first};
+
+	/* One that is behind is brought up by the next record; one that is ahead cannot be. */
+	(void)head_write(e->head, &h);
+}
+
+/* Writes one record at the end of the file that is open. */
+static int append(struct events *e, uint64_t seq, const char *type, json_t *details)
+{
+	cleanup_free char *text = text_of(seq, type, details), *line = NULL;
+	struct chain next = {.seq = seq};
+	size_t n;
+	int r;
+
+	if (!text)
+		return -EINVAL;
+	n = strlen(text) - 1;
+	chain_of(e->chain.hash, text, n, next.hash);
+	/* The chain is the last member, so that a verifier can cut it off the text. */
+	text[n] = '\0';
+	line = xasprintf("%s,\"chain\":\"%s\"}\n", text, next.hash);
+	r = fd_write_all(e->fd, line, strlen(line));
+	if (r < 0) {
+		e->torn = true;
+		return r;
+	}
+	e->size += (off_t)strlen(line);
+	e->chain = next;
+	write_head(e);
+	return 0;
+}
+
+static int open_newest(struct events *e, int flags)
+{
+	closep(&e->fd);
+	e->size = 0;
+	e->fd = openat(e->dir, EVENTS_FILE,
+		       O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+	return e->fd < 0 ? -errno : 0;
+}
+
+static json_t *place_of(const struct chain *c)
+{
+	return json_pack("{sI ss}", "seq", (json_int_t)c->seq, "chain", c->hash);
+}
+
+/* The first record of a file that goes on from another; notes: what else it has to say. */
+static int append_continued(struct events *e, uint64_t seq, json_t *notes)
+{
+	cleanup_json json_t *j =
+		json_pack("{ss so sI so}", "what", "continued", "from", place_of(&e->chain),
+			  "first", (json_int_t)e->first, "usage", usage_carry(e->dir));
+
+	if (!j)
+		return -ENOMEM;
+	(void)json_object_update_missing(j, notes);
+	return append(e, seq, "log", j);
+}
+
+/* The number of the first record of the oldest file that will be left; 0: cannot be told. */
+static uint64_t first_of(int dirfd, unsigned i)
+{
+	cleanup_fd int fd = -1;
+	char name[EVENTS_NAME_SIZE], line[64] = "";
+	static const char seq[] = "{\"seq\":";
+	uint64_t v = 0;
+
+	fd = openat(dirfd, events_name(i, name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || read(fd, line, sizeof(line) - 1) < (ssize_t)sizeof(seq) ||
+	    strncmp(line, seq, sizeof(seq) - 1) != 0)
+		return 0;
+	for (const char *p = line + sizeof(seq) - 1; *p >= '0' && *p <= '9'; p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	return v;
+}
+
+/* Where what is kept begins once the oldest file is gone; 0: nothing will go. */
+static uint64_t first_after_drop(int dirfd)
+{
+	char name[EVENTS_NAME_SIZE];
+	uint64_t first = 0;
+	struct stat st;
+
+	if (fstatat(dirfd, events_name(EVENTS_OLD_MAX, name), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	for (unsigned i = EVENTS_OLD_MAX; first == 0 && i-- > 0;)
+		first = first_of(dirfd, i);
+	return first;
+}
+
+/* A crash between any two of these steps leaves a log that events_open() goes on from. */
+static int rotate(struct events *e)
+{
+	char from[EVENTS_NAME_SIZE], to[EVENTS_NAME_SIZE];
+	uint64_t first = first_after_drop(e->dir);
+	int r;
+
+	if (first) {
+		e->first = first;
+		write_head(e);
+	}
+	(void)unlinkat(e->dir, events_name(EVENTS_OLD_MAX, to), 0);
+	for (unsigned i = EVENTS_OLD_MAX; i-- > 0;)
+		if (renameat(e->dir, events_name(i, from), e->dir, events_name(i + 1, to)) < 0 &&
+		    errno != ENOENT)
+			return -errno;
+	r = open_newest(e, O_EXCL);
+	return r < 0 ? r : append_continued(e, e->chain.seq + 1, NULL);
+}
+
+/* The end of a file: its last whole record, and what lies behind that. */
+struct tail {
+	char *text;
+	size_t n;
+	size_t rest; /* of text: where what is no record begins */
+	struct chain last;
+};
+
+static void tail_done(struct tail *t)
+{
+	free(t->text);
+}
+
+static int read_tail(int fd, struct tail *t, off_t *ret_size)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	off_t from = size > (off_t)TAIL_MAX ? size - (off_t)TAIL_MAX : 0;
+	ssize_t n;
+
+	t->text = xmalloc(TAIL_MAX + 1);
+	n = size > 0 ? pread(fd, t->text, TAIL_MAX, from) : 0;
+	if (size < 0 || n < 0)
+		return -errno;
+	t->n = t->rest = (size_t)n;
+	*ret_size = size;
+	while (t->rest > 0) {
+		size_t end = t->rest - (t->text[t->rest - 1] == '\n');
+		char *before = memrchr(t->text, '\n', end), *line = before ? before + 1 : t->text;
+		struct chain_record r;
+
+		/* Without its newline it is not whole, whatever it says. */
+		if (end < t->rest && chain_split(line, (size_t)(t->text + end - line), &r)) {
+			t->last.seq = r.seq;
+			memcpy(t->last.hash, r.hash, sizeof(r.hash));
+			return 0;
+		}
+		t->rest = (size_t)(line - t->text);
+	}
+	return 0;
+}
+
+/* What a crash, a full disk or somebody's hand left behind the last whole record. */
+static json_t *gap_of(const struct events *e, const struct tail *t, const struct head *h)
+{
+	json_t *j = json_pack("{ss}", "what", "gap");
+	char hash[CHAIN_HASH_LEN + 1];
+
+	if (t->rest < t->n) {
+		chain_hash(t->text + t->rest, t->n - t->rest, hash);
+		(void)json_object_set_new(j, "torn",
+					  json_pack("{sI ss}", "bytes",
+						    (json_int_t)(t->n - t->rest), "sha256", hash));
+	}
+	if (h && (h->last.seq > e->chain.seq ||
+		  (h->last.seq == e->chain.seq && !streq(h->last.hash, e->chain.hash))))
+		(void)json_object_set_new(j, "head", place_of(&h->last));
+	else if (!h && e->chain.seq)
+		(void)json_object_set_new(j, "head", json_null());
+	if (e->missed)
+		(void)json_object_set_new(j, "missed", json_integer((json_int_t)e->missed));
+	if (json_object_size(j) > 1)
+		return j;
+	json_decref(j);
+	return NULL;
+}
+
+/* Says so in the log, which goes on behind it. older: the chain comes from another file. */
+static int settle(struct events *e, struct tail *t, const struct head *h, bool older)
+{
+	cleanup_json json_t *gap = NULL;
+	uint64_t seq;
+	int r = 0;
+
+	if (t->rest < t->n && t->text[t->n - 1] != '\n') {
+		t->text[t->n++] = '\n';
+		r = fd_write_all(e->fd, "\n", 1);
+		e->size++;
+	}
+	gap = gap_of(e, t, h);
+	if (r < 0 || (!gap && !older))
+		return r;
+	seq = h && h->last.seq > e->chain.seq ? h->last.seq + 1 : e->chain.seq + 1;
+	r = older ? append_continued(e, seq, gap) : append(e, seq, "log", gap);
+	if (r == 0)
+		e->missed = 0;
+	return r;
+}
+
+/* No record in the newest file, although there may be older ones: a crash while it was begun. */
+static int find_older(struct events *e)
+{
+	for (unsigned i = 1; i <= EVENTS_OLD_MAX && !e->chain.seq; i++) {
+		cleanup_(tail_done) struct tail t = {0};
+		char name[EVENTS_NAME_SIZE];
+		cleanup_fd int fd =
+			openat(e->dir, events_name(i, name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		off_t ignored;
+		int r = fd < 0 ? 0 : read_tail(fd, &t, &ignored);
+
+		if (r < 0)
+			return r;
+		e->chain = t.last;
+	}
+	return 0;
+}
+
+/* Takes up the chain where the last whole record left it. */
+static int resume(struct events *e)
+{
+	cleanup_(tail_done) struct tail t = {0};
+	struct head h = {.first = 1};
+	int known = head_read(e->dir, &h), r = open_newest(e, 0);
+
+	if (r == 0 && e->head < 0) {
+		e->head = head_open(e->dir);
+		r = e->head < 0 ? e->head : 0;
+	}
+	if (r == 0)
+		r = read_tail(e->fd, &t, &e->size);
+	if (r < 0)
+		return r;
+	e->first = h.first ? h.first : 1;
+	e->chain = t.last;
+	if (!t.last.seq)
+		r = find_older(e);
+	/* A damaged head is no head: it is written anew, and the log says so. */
+	if (r == 0)
+		r = settle(e, &t, known == 0 ? &h : NULL, e->chain.seq != t.last.seq);
+	if (r < 0)
+		return r;
+	write_head(e);
+	e->torn = false;
+	return 0;
+}
+
+int events_open(int dirfd, struct events *ret, struct err *err)
+{
+	struct events e = EVENTS_INIT;
+	int r;
+
+	e.max = EVENTS_FILE_MAX;
+	e.dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+	r = e.dir < 0 ? -errno : resume(&e);
+	if (r < 0) {
+		events_close(&e);
+		return err_sys(err, -r, "cannot open the event log");
+	}
+	*ret = e;
+	return 0;
+}
+
+void events_close(struct events *e)
+{
+	closep(&e->fd);
+	closep(&e->head);
+	closep(&e->dir);
 }
 
 int events_add(struct events *e, const char *type, json_t *details)
 {
-	cleanup_json json_t *owned = details, *j = head_of(e, type);
-	cleanup_free char *text = NULL, *line = NULL;
-	char chain[EVENTS_HASH_LEN + 1];
-	int r;
+	cleanup_json json_t *owned = details;
+	int r = 0;
 
-	if (e->fd < 0)
+	if (e->dir < 0)
 		return -EBADF;
-	(void)json_object_update_missing(j, owned);
-	text = json_dumps(j, JSON_COMPACT);
-	if (!text)
-		return -EINVAL;
-	hash_hex(e->chain, text, strlen(text), chain);
-	/* The chain is the last member, so that a verifier can cut it off the text. */
-	text[strlen(text) - 1] = '\0';
-	line = xasprintf("%s,\"chain\":\"%s\"}\n", text, chain);
-	r = fd_write_all(e->fd, line, strlen(line));
-	if (r < 0)
-		return r;
-	e->seq++;
-	memcpy(e->chain, chain, sizeof(chain));
-	return 0;
+	if (e->torn)
+		r = resume(e);
+	if (r == 0 && e->size >= e->max)
+		r = rotate(e);
+	if (r == 0)
+		r = append(e, e->chain.seq + 1, type, owned);
+	if (r < 0) {
+		e->missed++;
+		e->torn = true;
+	}
+	return r;
 }

@@ -91,3 +91,9 @@ char *finding_sentence(const struct finding *f)
 	return xasprintf("'%s' is new or changed: %s; look at it before you go on", f->path,
 			 f->why);
 }
+
+json_t *finding_event(const struct finding *f)
+{
+	return json_pack("{so so so*}", "path", json_text(f->path), "why", json_text(f->why),
+			 "quarantine", f->id ? json_text(f->id) : NULL);
+}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/json.h"
 #include "sandbox/places.h"
 #include "spec/spec.h"
 
@@ -39,3 +40,4 @@ int finding_settle(struct finding *f, const struct places *p, const struct sandb
 int finding_remove(const struct finding *f, const struct sandbox_spec *spec, struct err *err);
 /* For the user. The caller frees it. */
 char *finding_sentence(const struct finding *f);
+json_t *finding_event(const struct finding *f); /* for the event log */

@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "sandbox/net.h"
 
+#define HOST_BACKLOG 128
 #define LAST_WORDS_MS 1000 /* of a gateway that is told to end */
 
 int gateway_link_plan(struct supervisor *s, struct err *err)
@@ -46,6 +47,46 @@ int gateway_link_take(struct supervisor *s, struct wire_msg *m)
 	return g->n_fds == g->n_rows;
 }
 
+/* On the loopback alone, and on no other port than the spec says: the sandbox may reach that one. */
+static int listen_on(uint16_t port, struct err *err)
+{
+	const struct sockaddr_in a = {.sin_family = AF_INET,
+				      .sin_port = htons(port),
+				      .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+	cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const int on = 1;
+
+	if (fd < 0)
+		return err_sys(err, errno, "cannot make a socket");
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, HOST_BACKLOG) < 0)
+		return err_sys(err, errno,
+			       "port %u of this machine, which the sandbox reaches the gateway "
+			       "at, cannot be had; end the program that uses it, or choose another "
+			       "name for the sandbox with -n",
+			       port);
+	return take_fd(fd);
+}
+
+int gateway_link_listen(struct supervisor *s, struct err *err)
+{
+	struct gateway_link *g = &s->gateway;
+	int fd;
+
+	if (!s->spec->port)
+		return 0;
+	fd = listen_on(s->spec->port, err);
+	if (fd < 0)
+		return fd;
+	g->rows = xcalloc(1, sizeof(*g->rows));
+	g->fds = xcalloc(1, sizeof(int));
+	g->rows[0] = (struct gw_listener){.kind = GW_LISTEN_ENDPOINTS, .port = s->spec->port};
+	(void)snprintf(g->rows[0].addr, sizeof(g->rows[0].addr), "127.0.0.1");
+	g->fds[0] = fd;
+	g->n_rows = g->n_fds = 1;
+	return 0;
+}
+
 static void close_listeners(struct supervisor *s)
 {
 	struct gateway_link *g = &s->gateway;
@@ -62,18 +103,8 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 {
 	struct gw_event e;
 
-	if (gw_get_event(m, &e) < 0)
-		return;
-	sup_event(s, "net",
-		  json_pack("{sI ss ss ss so sI so so so so sI sI sI sI sI}", "at_ms",
-			    (json_int_t)e.time_ms, "verb", gw_verb_name(e.verb), "verdict",
-			    gw_verdict_name(e.verdict), "phase",
-			    e.phase == GW_OPEN ? "open" : "end", "host", json_text(e.host), "port",
-			    (json_int_t)e.port, "method", json_text(e.method), "path",
-			    json_text(e.path), "rule", json_text(e.rule), "reason",
-			    json_text(e.reason), "flow", (json_int_t)e.flow, "count",
-			    (json_int_t)e.count, "up", (json_int_t)e.up, "down", (json_int_t)e.down,
-			    "ms", (json_int_t)e.ms));
+	if (gw_get_event(m, &e) == 0)
+		events_link_net(s, &e);
 }
 
 static void on_end(struct supervisor *s)
@@ -152,7 +183,9 @@ static struct gw_config *make_config(const struct supervisor *s)
 	c->ca_dir = dir && *dir ? xstrdup(dir) : NULL;
 	c->standin4 = xstrdup(GW_STANDIN4);
 	c->standin6 = net_has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
-	net_to_gw(&s->spec->net, &c->policy);
+	/* Endpoints on the host are all that it serves there, whatever the engine itself allows. */
+	if (!s->spec->port)
+		net_to_gw(&s->spec->net, &c->policy);
 	cred_link_routes(s, c);
 	return c;
 }
@@ -217,8 +250,8 @@ void gateway_link_policy(struct supervisor *s)
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	if (s->gateway.sock < 0)
-		return; /* it will get the spec's rules when it starts */
+	if (s->gateway.sock < 0 || s->spec->port)
+		return; /* it will get the spec's rules when it starts, or needs none */
 	net_to_gw(&s->spec->net, &p);
 	gw_put_policy(&b, &p);
 	gw_policy_done(&p);

@@ -242,6 +242,30 @@ void gitdir_done(struct gitdir *g)
 	*g = (struct gitdir){0};
 }
 
+static bool is_origin(const struct gitconfig_entry *e, void *arg)
+{
+	char **url = arg;
+
+	if (streq(e->section, "remote") && e->sub && streq(e->sub, "origin") &&
+	    streq(e->key, "url") && e->value) {
+		free(*url);
+		*url = xstrdup(e->value);
+	}
+	return false;
+}
+
+char *gitdir_origin(const struct gitdir *g)
+{
+	cleanup_fd int dir = g->common ? open_dir(g->common) : -1;
+	cleanup_free char *text = NULL;
+	char *url = NULL;
+
+	if (dir < 0 || read_small(dir, "config", CONFIG_MAX, &text) < 0)
+		return NULL;
+	(void)gitconfig_each(text, strlen(text), is_origin, &url);
+	return url;
+}
+
 void gitdir_key(const struct gitdir *g, const char *workspace, char ret[GITDIR_KEY_LEN + 1])
 {
 	const char *path = g->common ? g->common : workspace;

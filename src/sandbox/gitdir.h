@@ -27,6 +27,10 @@ struct gitdir {
 int gitdir_find(const char *workspace, const char *stop, struct gitdir *ret, struct err *err);
 void gitdir_done(struct gitdir *g);
 
+/* The address of the remote "origin" as the repository's configuration has it; NULL: there is none.
+ * The caller frees it. */
+char *gitdir_origin(const struct gitdir *g);
+
 #define GITDIR_KEY_LEN 64
 /* The instance key: hex SHA-256 of the common directory's path, else of the workspace's. */
 void gitdir_key(const struct gitdir *g, const char *workspace, char ret[GITDIR_KEY_LEN + 1]);

@@ -32,7 +32,7 @@ static void put_rules(const struct sandbox_spec *spec, struct guest_setup *g)
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
 
-		if (m->kind == SPEC_BIND_RW || m->kind == SPEC_TMPFS || m->kind == SPEC_PROC)
+		if (spec_is_writable(m->kind) || m->kind == SPEC_TMPFS || m->kind == SPEC_PROC)
 			add_rule(g, GUEST_RW, m->target);
 		else if (m->kind == SPEC_DEV)
 			add_rule(g, GUEST_DEV, m->target);
@@ -73,7 +73,7 @@ static int put_listeners(const struct gateway_link *gw, struct guest_setup *g, s
 	return 0;
 }
 
-int guest_link_setup(struct supervisor *s, struct err *err)
+static int set_up(struct supervisor *s, struct err *err)
 {
 	cleanup_guest_setup struct guest_setup g = {
 		.hostname = "",
@@ -96,7 +96,7 @@ int guest_link_setup(struct supervisor *s, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot reach the guest") : 0;
 }
 
-void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig)
+static void kill_command(struct supervisor *s, struct client *c, uint32_t sig)
 {
 	cleanup_buf struct buf b;
 
@@ -104,26 +104,53 @@ void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig)
 	wire_put_u32(&b, sig);
 	/* A guest that cannot be told to end a command is itself ended, with all commands. */
 	if (s->guest >= 0 && s->state != SUP_ENDED &&
-	    wire_send(s->guest, WIRE_KILL, id, &b, NULL, 0) < 0)
+	    wire_send(s->guest, WIRE_KILL, c->id, &b, NULL, 0) < 0)
 		sup_end(s);
 }
 
-static void on_up(struct supervisor *s, uint32_t abi)
+static void forget(struct strv *env)
 {
-	s->state = SUP_UP;
-	s->landlock_abi = abi;
-	ev_timer_stop(s->ev, &s->deadline);
-	sup_event(s, "sandbox-up",
-		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
-			    (json_int_t)abi));
-	gateway_link_watch(s);
-	client_watch_all(s);
+	for (size_t i = 0; i < env->n; i++)
+		explicit_bzero(env->v[i], strlen(env->v[i]));
+	strv_done(env);
 }
 
-/* The shell's count for a program that is not there or cannot be run. */
-static int exit_code_of(uint32_t eno)
+/* Keys that the user lets in as variables, as the host has them now. ralph's own programs need none.
+ */
+static int add_keys(struct supervisor *s, const struct exec_frame *f, struct strv *env,
+		    struct err *err)
 {
-	return eno == ENOENT ? 127 : eno == EACCES || eno == ENOEXEC ? 126 : EXIT_RALPH;
+	cleanup_strv struct strv names = {0};
+
+	strv_extend(env, &f->env);
+	if (!cred_link_has_variables(s) || (f->flags & WIRE_EXEC_PROGRAM))
+		return 0;
+	return cred_link_variables(s, env, &names, err);
+}
+
+static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,
+		 struct wire_msg *m, struct err *err)
+{
+	cleanup_(forget) struct strv env = {0};
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	r = add_keys(s, f, &env, err);
+	if (r < 0)
+		return -EOPNOTSUPP; /* this command fails, and the sandbox goes on */
+	wire_put_u32(&b, f->flags & WIRE_SPAWN_FLAGS);
+	wire_put_u32(&b, f->rows);
+	wire_put_u32(&b, f->cols);
+	wire_put_str(&b, f->cwd);
+	wire_put_strv(&b, &f->argv);
+	wire_put_strv(&b, &env);
+	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
+	if (cred_link_has_variables(s) && b.data)
+		explicit_bzero(b.data, b.cap);
+	if (r < 0 && r != -EMSGSIZE)
+		return err_set(err, -r, "the guest does not take commands any more");
+	return r;
 }
 
 static void on_error(struct supervisor *s, uint32_t id, uint32_t eno, const char *msg)
@@ -138,7 +165,7 @@ static void on_error(struct supervisor *s, uint32_t id, uint32_t eno, const char
 	sup_event(s, "exec-failed",
 		  json_pack("{sI so}", "id", (json_int_t)id, "message", json_text(msg)));
 	if (c)
-		client_failed(c, exit_code_of(eno), msg);
+		client_failed(c, exec_exit_code(eno), msg);
 }
 
 static int handle(struct supervisor *s, struct wire_msg *m)
@@ -160,7 +187,7 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 	case WIRE_UP:
 		all = gateway_link_take(s, m);
 		if (all > 0)
-			on_up(s, value);
+			sup_up(s, value);
 		return all < 0 ? all : 0;
 	case WIRE_SPAWNED:
 		if (c && c->state == CLIENT_SPAWNING)
@@ -181,7 +208,7 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 	}
 }
 
-void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events)
+static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct supervisor *s = ev_owner(io, struct supervisor, guest_io);
 	cleanup_wire_msg struct wire_msg m;
@@ -204,3 +231,33 @@ void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events)
 	}
 	sup_reconsider(s);
 }
+
+static int start(struct supervisor *s, struct engine_launch *launch, struct err *err)
+{
+	struct engine_proc proc = {.pidfd = -1, .guest = -1};
+	int r;
+
+	engine_adopt(s->engine, launch);
+	r = engine_start(s->engine, &proc, err);
+	if (r < 0)
+		return r;
+	s->guest = proc.guest;
+	s->guest_io = (struct ev_io){.fd = s->guest, .fn = on_frame};
+	(void)ev_want(s->ev, &s->guest_io, EPOLLIN);
+	sup_watch_process(s, proc.pidfd);
+	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
+	r = gateway_link_plan(s, err);
+	return r < 0 ? r : set_up(s, err);
+}
+
+static void stop(struct supervisor *s)
+{
+}
+
+const struct runner runner_guest = {
+	.start_ms = 30000,
+	.start = start,
+	.spawn = spawn,
+	.kill = kill_command,
+	.stop = stop,
+};

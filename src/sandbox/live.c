@@ -14,6 +14,8 @@
 #include "base/proc.h"
 #include "engine/engine.h"
 #include "sandbox/host-env.h"
+#include "sandbox/autosave.h"
+#include "sandbox/events.h"
 #include "sandbox/findings.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
@@ -27,6 +29,8 @@ extern char **environ;
 
 #define LOCK_MS 20000 /* for another command to finish starting or removing */
 #define ANSWER_S 60   /* for a supervisor to answer */
+#define STOP_S 300    /* for one to end */
+#define UP_S 960      /* for a sandbox to come up: some engines fetch an image */
 #define STALE_TRIES 10
 #define STALE_SINCE_S 2 /* its spec is written a moment after the start */
 
@@ -163,7 +167,7 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 /* And could not look at: what the agent left in the workspace for the host to run. Its spec was
  * written when it started. */
 static void look_at_stale(const struct places *p, const struct store_entry *e,
-			  const struct sandbox_spec *old)
+			  const struct sandbox_spec *old, struct events *log)
 {
 	struct findings found = {0};
 	struct stat st;
@@ -180,6 +184,7 @@ static void look_at_stale(const struct places *p, const struct store_entry *e,
 			log_warn("workspace", "%s", err.msg);
 		text = finding_sentence(&found.v[i]);
 		log_warn("workspace", "%s", text);
+		(void)events_add(log, "surface", finding_event(&found.v[i]));
 	}
 	findings_done(&found);
 }
@@ -188,12 +193,22 @@ static void look_at_stale(const struct places *p, const struct store_entry *e,
 static void clean_stale(const struct places *p, const struct store_entry *e)
 {
 	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
+	struct events log = EVENTS_INIT;
 	struct err ignored;
 
+	/* Its log is ours to write: both locks are held. Without one the rest is done all the same.
+	 */
+	if (events_open(e->dir, &log, &ignored) == 0)
+		(void)events_add(&log, "sandbox-killed",
+				 json_pack("{ss}", "message",
+					   "its supervisor was killed, and everything inside with "
+					   "it"));
 	if (store_read_spec(e, &old, &ignored) == 0) {
 		engine_clean(old);
-		look_at_stale(p, e, old);
+		look_at_stale(p, e, old, &log);
+		(void)autosave_now(p, e->name);
 	}
+	events_close(&log);
 	runtime_remove(p, e->name);
 	store_mark(e, false);
 }
@@ -315,9 +330,9 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 }
 
 /* Waits for one frame of that type; end of stream or another frame: -EPIPE, -EPROTO. */
-static int await(int conn, enum wire_type type, struct wire_msg *m)
+static int await(int conn, enum wire_type type, int limit_s, struct wire_msg *m)
 {
-	const struct timeval limit = {.tv_sec = ANSWER_S};
+	const struct timeval limit = {.tv_sec = limit_s};
 	int r;
 
 	(void)setsockopt(conn, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
@@ -336,7 +351,7 @@ int live_wait_up(int conn, const char *name, struct err *err)
 
 	wire_msg_init(&m);
 	if (r == 0)
-		r = await(conn, WIRE_INFO, &m);
+		r = await(conn, WIRE_INFO, UP_S, &m);
 	if (r == 0)
 		return 0;
 	if (r != -EPROTO || m.type != WIRE_FAILED)
@@ -399,7 +414,7 @@ static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *e
 	wire_put_u32(&b, grace_ms);
 	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
 	while (r == 0) {
-		r = await(conn, WIRE_STOPPED, &m);
+		r = await(conn, WIRE_STOPPED, STOP_S, &m);
 		if (r != -EPROTO || !show_notice(&m))
 			break;
 		wire_msg_done(&m);
@@ -433,6 +448,15 @@ int live_clean(const struct places *p, const char *name, bool dry, bool *ret_fou
 	return clean(p, name, dry, 0, ret_found, err);
 }
 
+/* What the engine keeps of it; where that cannot be removed the record stays, to try again. */
+static int remove_of_engine(const struct store_entry *e, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
+	struct err ignored;
+
+	return store_read_spec(e, &spec, &ignored) < 0 ? 0 : engine_remove(spec, err);
+}
+
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
@@ -457,6 +481,11 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 		return r;
 	if (store_was_killed(&e))
 		clean_stale(p, &e);
+	r = remove_of_engine(&e, err);
+	if (r < 0 && !force)
+		return r;
+	if (r < 0)
+		log_warn("rm", "sandbox '%s' may be left with its engine: %s", name, err->msg);
 	return store_remove(p, name, err);
 }
 
@@ -475,9 +504,8 @@ static int failure(const struct wire_msg *m, const char *name, struct err *err)
 	return -EIO;
 }
 
-/* One question that WIRE_INFO answers; *ret stays NULL when the sandbox is not live. */
-static int ask(const struct places *p, const char *name, enum wire_type type,
-	       const struct buf *body, json_t **ret, struct err *err)
+int live_ask(const struct places *p, const char *name, enum wire_type type, const struct buf *body,
+	     json_t **ret, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	cleanup_fd int conn = -1;
@@ -492,7 +520,7 @@ static int ask(const struct places *p, const char *name, enum wire_type type,
 		return r;
 	r = wire_send(conn, type, 0, body, NULL, 0);
 	if (r == 0)
-		r = await(conn, WIRE_INFO, &m);
+		r = await(conn, WIRE_INFO, ANSWER_S, &m);
 	if (r == -EPROTO && m.type == WIRE_FAILED)
 		return failure(&m, name, err);
 	if (r < 0)
@@ -505,7 +533,7 @@ static int ask(const struct places *p, const char *name, enum wire_type type,
 
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err)
 {
-	return ask(p, name, WIRE_INSPECT, NULL, ret, err);
+	return live_ask(p, name, WIRE_INSPECT, NULL, ret, err);
 }
 
 int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
@@ -518,7 +546,7 @@ int live_net(const struct places *p, const char *name, const struct spec_net *ne
 	net_to_gw(net, &policy);
 	gw_put_policy(&b, &policy);
 	gw_policy_done(&policy);
-	return ask(p, name, WIRE_NET, &b, ret, err);
+	return live_ask(p, name, WIRE_NET, &b, ret, err);
 }
 
 int live_ports(const struct places *p, const char *name, enum wire_ports_verb verb, uint16_t host,
@@ -530,5 +558,5 @@ int live_ports(const struct places *p, const char *name, enum wire_ports_verb ve
 	wire_put_u32(&b, verb);
 	wire_put_u32(&b, host);
 	wire_put_u32(&b, inside);
-	return ask(p, name, WIRE_PORTS, &b, ret, err);
+	return live_ask(p, name, WIRE_PORTS, &b, ret, err);
 }

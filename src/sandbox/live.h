@@ -63,6 +63,18 @@ int live_clean(const struct places *p, const char *name, bool dry, bool *ret_fou
 int live_ports(const struct places *p, const char *name, enum wire_ports_verb verb, uint16_t host,
 	       uint16_t inside, json_t **ret, struct err *err);
 
+/* One question that WIRE_INFO answers; *ret is NULL when the sandbox is not live. */
+int live_ask(const struct places *p, const char *name, enum wire_type type, const struct buf *body,
+	     json_t **ret, struct err *err);
+
+/*
+ * Adds an event of the host to NAME's log, through its supervisor where it is live, else under its
+ * record's locks. Takes details (NULL: none), at most 64 KiB of JSON; the record says that it is
+ * the host's. type: [a-z][a-z0-9-]*, at most 40.
+ */
+int live_event(const struct places *p, const char *name, const char *type, json_t *details,
+	       struct err *err);
+
 /* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);
 

@@ -3,36 +3,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/path.h"
-#include "policy/protect.h"
+#include "git/path.h"
 
 #define WARNINGS_MAX 100
-
-static int tree_of(git_repository *repo, const git_oid *oid, git_tree **ret, struct err *err)
-{
-	git_commit *commit = NULL;
-	int r = git_commit_lookup(&commit, repo, oid);
-
-	if (r == 0)
-		r = git_commit_tree(ret, commit);
-	git_commit_free(commit);
-	return r < 0 ? repo_err(err, "cannot read a commit") : 0;
-}
 
 static int diff_of(git_repository *repo, const git_oid *from, const git_oid *to, git_diff **ret,
 		   struct err *err)
 {
 	git_diff_options opts;
 	git_tree *a = NULL, *b = NULL;
-	int r = from ? tree_of(repo, from, &a, err) : 0;
+	int r = from ? gitlib_tree(repo, from, &a, err) : 0;
 
 	(void)git_diff_options_init(&opts, GIT_DIFF_OPTIONS_VERSION);
 	/* Between trees neither attributes nor filters are asked for. */
 	opts.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
 	if (r == 0)
-		r = tree_of(repo, to, &b, err);
+		r = gitlib_tree(repo, to, &b, err);
 	if (r == 0 && git_diff_tree_to_tree(ret, repo, a, b, &opts) < 0)
-		r = repo_err(err, "cannot compare");
+		r = gitlib_err(err, "cannot compare");
 	git_tree_free(a);
 	git_tree_free(b);
 	return r;
@@ -41,28 +29,6 @@ static int diff_of(git_repository *repo, const git_oid *from, const git_oid *to,
 bool repo_base(git_repository *repo, const git_oid *a, const git_oid *b, git_oid *ret)
 {
 	return git_merge_base(ret, repo, a, b) == 0;
-}
-
-/* Does any part of this path have a protected name? */
-static const char *why_of(const char *path)
-{
-	const char *parent = "";
-	cleanup_free char *copy = xstrdup(path);
-
-	for (char *part = copy, *slash; part; part = slash) {
-		const struct protect_rule *rule;
-
-		slash = strchr(part, '/');
-		if (slash)
-			*slash++ = '\0';
-		rule = protect_match(PROTECT_TREE, parent, part);
-		if (rule)
-			return rule->why;
-		if (streq(part, ".gitattributes"))
-			return "chooses filters that git runs";
-		parent = part;
-	}
-	return NULL;
 }
 
 int repo_warnings(git_repository *repo, const git_oid *from, const git_oid *to, json_t *ret,
@@ -74,12 +40,14 @@ int repo_warnings(git_repository *repo, const git_oid *from, const git_oid *to, 
 
 	for (size_t i = 0; i < n && json_array_size(ret) < WARNINGS_MAX; i++) {
 		const git_diff_delta *d = git_diff_get_delta(diff, i);
-		const char *why = why_of(d->new_file.path);
+		const char *path = d->new_file.path;
+		const char *why = gitpath_protected(path);
 
+		if (!why && gitpath_is_attributes(path))
+			why = "chooses filters that git runs";
 		if (why && d->status != GIT_DELTA_DELETED)
-			(void)json_array_append_new(ret, json_pack("{so ss}", "path",
-								   json_text(d->new_file.path),
-								   "why", why));
+			(void)json_array_append_new(
+				ret, json_pack("{so ss}", "path", json_text(path), "why", why));
 	}
 	git_diff_free(diff);
 	return r;
@@ -128,7 +96,7 @@ static int print_stat(git_diff *diff, bool terminal, struct err *err)
 		(void)fwrite(text.ptr, 1, text.size, stdout);
 	git_buf_dispose(&text);
 	git_diff_stats_free(stats);
-	return r < 0 ? repo_err(err, "cannot print the difference") : 0;
+	return r < 0 ? gitlib_err(err, "cannot print the difference") : 0;
 }
 
 int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to, bool stat,
@@ -140,7 +108,7 @@ int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to
 	if (r == 0 && stat)
 		r = print_stat(diff, terminal, err);
 	else if (r == 0 && git_diff_print(diff, GIT_DIFF_FORMAT_PATCH, put_line, &terminal) < 0)
-		r = repo_err(err, "cannot print the difference");
+		r = gitlib_err(err, "cannot print the difference");
 	git_diff_free(diff);
 	return r;
 }

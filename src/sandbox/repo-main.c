@@ -20,27 +20,10 @@
 
 #define TIPS_MAX 64
 
-/* The user's own configuration has nothing to say here either. */
-static void set_up(void)
-{
-	static const git_config_level_t levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA,
-						    GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG,
-						    GIT_CONFIG_LEVEL_GLOBAL};
-
-	(void)git_libgit2_init();
-	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
-		(void)git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
-	(void)git_libgit2_opts(GIT_OPT_ENABLE_STRICT_OBJECT_CREATION, 1);
-	(void)git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 1);
-	(void)git_libgit2_opts(GIT_OPT_SET_PACK_MAX_OBJECTS, (size_t)REPO_OBJECTS_MAX);
-	/* Whose repository it is, is settled by who runs ralph on it. */
-	(void)git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
-}
-
 static int open_repo(const char *dir, git_repository **ret, struct err *err)
 {
 	return git_repository_open_ext(ret, dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0
-		       ? repo_err(err, dir)
+		       ? gitlib_err(err, dir)
 		       : 0;
 }
 
@@ -71,7 +54,7 @@ static int cmd_tips(char **argv, json_t *out, struct err *err)
 	if (r == 0 && git_repository_head(&head, repo) == 0)
 		(void)add_tip(head, &t);
 	if (r == 0 && git_reference_foreach(repo, add_tip, &t) < 0)
-		r = repo_err(err, "cannot read the branches");
+		r = gitlib_err(err, "cannot read the branches");
 	(void)json_object_set_new(out, "tips", t.oids);
 	git_repository_free(repo);
 	return r;
@@ -107,7 +90,7 @@ static int apply_ref(git_repository *repo, const char *remote, const struct repo
 
 	if (r == 0 && !same &&
 	    git_reference_create(&made, repo, name, &ref->oid, 1, "ralph apply") < 0)
-		r = repo_err(err, name);
+		r = gitlib_err(err, name);
 	git_reference_free(made);
 	(void)json_object_set_new(row, "ref", json_text(name + strlen("refs/remotes/")));
 	(void)json_object_set_new(row, "oid",
@@ -128,7 +111,7 @@ static int both_objects(git_repository *real, const char *tmp, git_odb **ret, st
 
 	if (r == 0 &&
 	    (git_repository_odb(ret, real) < 0 || git_odb_add_disk_alternate(*ret, tmp) < 0))
-		r = repo_err(err, "cannot read the objects");
+		r = gitlib_err(err, "cannot read the objects");
 	return r;
 }
 
@@ -180,7 +163,7 @@ static int apply_taken(git_repository *repo, const char *tmp, const char *remote
 	if (r == 0)
 		r = move_packs(from, to, err);
 	if (r == 0 && git_odb_refresh(odb) < 0)
-		r = repo_err(err, "cannot read the objects");
+		r = gitlib_err(err, "cannot read the objects");
 	for (size_t i = 0; r == 0 && i < taken.n_refs; i++)
 		r = apply_ref(repo, remote, &taken.refs[i], refs, err);
 	repo_taken_done(&taken);
@@ -224,7 +207,7 @@ static int print_taken(git_repository *real, git_odb *odb, const struct repo_ref
 	git_repository *joined = NULL;
 	git_oid head, base;
 	bool has_base;
-	int r = git_repository_wrap_odb(&joined, odb) < 0 ? repo_err(err, "cannot read") : 0;
+	int r = git_repository_wrap_odb(&joined, odb) < 0 ? gitlib_err(err, "cannot read") : 0;
 
 	if (r == 0) {
 		has_base = head_oid(real, &head) == 0 && repo_base(joined, &head, &ref->oid, &base);
@@ -278,7 +261,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
 		if (argc < 2 || !streq(argv[1], commands[i].name) || argc != 2 + commands[i].n_args)
 			continue;
-		set_up();
+		gitlib_start();
 		r = commands[i].run(argv + 2, out, &err);
 		if (r == 0 && commands[i].quiet)
 			return fflush(stdout) == 0 ? 0 : EXIT_RUNTIME;

@@ -9,13 +9,6 @@
 #define CHUNK (64 * KiB)
 #define PACK_HEAD_LEN 12
 
-int repo_err(struct err *err, const char *what)
-{
-	const git_error *e = git_error_last();
-
-	return err_set(err, EIO, "%s: %s", what, e && e->message ? e->message : "no reason given");
-}
-
 struct stream {
 	int fd;
 	char chunk[CHUNK];
@@ -128,7 +121,7 @@ static int index_pack(struct stream *s, git_odb *odb, const char *pack_dir, stru
 	(void)git_indexer_options_init(&opts, GIT_INDEXER_OPTIONS_VERSION);
 	opts.verify = 1;
 	if (git_indexer_new(&indexer, pack_dir, 0, odb, &opts) < 0)
-		return repo_err(err, "cannot write a pack");
+		return gitlib_err(err, "cannot write a pack");
 	r = git_indexer_append(indexer, head, sizeof(head), &progress);
 	while (r == 0) {
 		if (s->at < s->len)
@@ -146,7 +139,7 @@ static int index_pack(struct stream *s, git_odb *odb, const char *pack_dir, stru
 	if (r == 0)
 		r = git_indexer_commit(indexer, &progress);
 	if (r < 0)
-		r = repo_err(err, "the clone's objects are damaged or not complete");
+		r = gitlib_err(err, "the clone's objects are damaged or not complete");
 	git_indexer_free(indexer);
 	return r;
 }
@@ -163,7 +156,7 @@ int repo_take(int fd, git_odb *odb, const char *pack_dir, struct repo_taken *ret
 		r = index_pack(s, odb, pack_dir, err);
 	free(s);
 	if (r == 0 && git_odb_refresh(odb) < 0)
-		r = repo_err(err, "cannot read the objects");
+		r = gitlib_err(err, "cannot read the objects");
 	for (size_t i = 0; r == 0 && i < ret->n_refs; i++) {
 		git_object_t type = GIT_OBJECT_INVALID;
 		size_t size;

@@ -2,8 +2,8 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "git/lib.h"
 
-#include <git2.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,7 +20,6 @@
 #define REPO_REFS_MAX 256
 #define REPO_LINE_MAX 1024
 #define REPO_PACK_MAX ((uint64_t)4 * GiB)
-#define REPO_OBJECTS_MAX 4000000
 
 struct repo_ref {
 	git_oid oid;
@@ -31,9 +30,6 @@ struct repo_taken {
 	struct repo_ref refs[REPO_REFS_MAX];
 	size_t n_refs;
 };
-
-/* The last words of libgit2 as an error: "what: why". */
-int repo_err(struct err *err, const char *what);
 
 /*
  * Reads the stream from fd: the objects go to pack_dir as one pack, whose objects must be whole:

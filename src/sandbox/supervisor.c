@@ -39,10 +39,9 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "sandbox/ahead.h"
+#include "sandbox/direct.h"
 #include "sandbox/host-env.h"
 #include "sandbox/runtime.h"
-
-#define START_MS 30000 /* until the guest must be up */
 
 void sup_event(struct supervisor *s, const char *type, json_t *details)
 {
@@ -92,7 +91,7 @@ static void on_deadline(struct ev *ev, struct ev_timer *t)
 
 	if (s->state == SUP_STARTING)
 		(void)err_set(&s->why, ETIMEDOUT, "the sandbox did not come up within %d s",
-			      START_MS / 1000);
+			      (int)(s->runner->start_ms / 1000));
 	sup_end(s);
 }
 
@@ -105,7 +104,7 @@ void sup_stop(struct supervisor *s, uint64_t grace_ms)
 	s->state = SUP_STOPPING;
 	for (struct client *c = s->clients; c; c = c->next)
 		if (c->state == CLIENT_RUNNING)
-			guest_link_kill(s, c->id, SIGTERM);
+			s->runner->kill(s, c, SIGTERM);
 	ev_timer_set(s->ev, &s->deadline, grace_ms);
 }
 
@@ -196,25 +195,32 @@ static void trim_path(const struct sandbox_spec *spec)
 	(void)setenv("PATH", kept + strlen("PATH="), 1);
 }
 
-static int start_engine(struct supervisor *s, struct engine_launch *launch, struct err *err)
+void sup_watch_process(struct supervisor *s, int pidfd)
 {
-	struct engine_proc proc = {.pidfd = -1, .guest = -1};
+	s->process_io = (struct ev_io){.fd = pidfd, .fn = on_process};
+	(void)ev_want(s->ev, &s->process_io, EPOLLIN);
+}
+
+void sup_up(struct supervisor *s, uint32_t landlock_abi)
+{
+	s->state = SUP_UP;
+	s->landlock_abi = landlock_abi;
+	ev_timer_stop(s->ev, &s->deadline);
+	sup_event(s, "sandbox-up",
+		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
+			    (json_int_t)landlock_abi));
+	gateway_link_watch(s);
+	client_watch_all(s);
+}
+
+static int plan_engine(struct supervisor *s, struct err *err)
+{
 	int r = engine_new(s->spec->engine, &s->engine, err);
 
-	if (r == 0)
-		r = engine_plan(s->engine, s->spec, err);
-	if (r == 0)
-		engine_adopt(s->engine, launch);
-	if (r == 0)
-		r = engine_start(s->engine, &proc, err);
 	if (r < 0)
 		return r;
-	s->guest = proc.guest;
-	s->guest_io = (struct ev_io){.fd = s->guest, .fn = guest_link_read};
-	s->process_io = (struct ev_io){.fd = proc.pidfd, .fn = on_process};
-	(void)ev_want(s->ev, &s->guest_io, EPOLLIN);
-	(void)ev_want(s->ev, &s->process_io, EPOLLIN);
-	return 0;
+	s->runner = s->engine->ops->caps & ENGINE_HOSTED ? &runner_host : &runner_guest;
+	return engine_plan(s->engine, s->spec, err);
 }
 
 static int open_control(struct supervisor *s, struct err *err)
@@ -246,18 +252,16 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 		return r;
 	}
 	trim_path(s->spec);
-	r = cred_link_prepare(s, err);
+	r = plan_engine(s, err);
+	if (r == 0)
+		r = cred_link_prepare(s, err);
 	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
 		watch_start(s);
 	if (r == 0)
-		r = start_engine(s, &launch, err);
-	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
-	if (r == 0)
-		r = gateway_link_plan(s, err);
-	if (r == 0)
-		r = guest_link_setup(s, err);
+		r = s->runner->start(s, &launch, err);
+	launch_kill(&launch); /* where nobody had a use for it */
 	/* After a failure too, so that the record says what was tried. */
 	written = store_write_spec_text(&s->entry, text, strlen(text));
 	if (r == 0 && written < 0)
@@ -272,11 +276,14 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	sup_event(s, "sandbox-start",
 		  json_pack("{ss ss ss}", "name", s->spec->name, "engine", s->spec->engine,
 			    "workspace", s->spec->workspace));
+	if (s->engine->ops->caps & ENGINE_NO_WALL)
+		sup_event(s, "no-sandbox", json_pack("{ss}", "message", direct_warning));
 	/* Its command can be read, checked and waiting in the guest's socket by the time the guest
 	 * is up: one way there and back less. */
 	client_watch(s->clients);
+	autosave_link_start(s);
 	s->deadline.fn = on_deadline;
-	ev_timer_set(s->ev, &s->deadline, START_MS);
+	ev_timer_set(s->ev, &s->deadline, s->runner->start_ms);
 	return 0;
 }
 
@@ -308,6 +315,8 @@ static void remove_record(struct supervisor *s)
 	for (struct client *c = s->clients; c; c = c->next)
 		closep(&c->fd);
 	if (doomed)
+		autosave_link_last(s, doomed);
+	if (doomed)
 		(void)store_destroy(&s->places, doomed, &err);
 }
 
@@ -318,8 +327,11 @@ static void tear_down(struct supervisor *s)
 	/* It takes the kernel a while to clear a sandbox away; the rest is done meanwhile. */
 	if (s->engine)
 		engine_kill(s->engine);
+	if (s->runner)
+		s->runner->stop(s);
 	closep(&s->listener);
 	gateway_link_stop(s);
+	events_link_stop(s);
 	ca_link_stop(s);
 	ports_link_stop(s);
 	cred_link_stop(s);
@@ -330,13 +342,17 @@ static void tear_down(struct supervisor *s)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	/* Nothing inside can change anything any more. */
 	watch_finish(s);
-	if (s->remove && s->spec) {
+	if (s->remove && s->spec && engine_remove(s->spec, &err) < 0) {
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	} else if (s->remove && s->spec) {
 		remove_record(s); /* with its log and its mark */
 		return;
 	}
 	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
 	store_mark(&s->entry, false);
 	farewell(s);
+	if (s->spec)
+		autosave_link_finish(s);
 }
 
 /* What takes time and can be done without knowing for whom. */
@@ -354,11 +370,13 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	s->guest = s->listener = s->signals = s->events.fd = s->watch = -1;
+	s->guest = s->listener = s->signals = s->watch = -1;
+	s->events = (struct events)EVENTS_INIT;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
-	s->gateway.child.pid = s->ca.child.pid = -1;
+	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
+	s->autosave.child.pidfd = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)fd_set_cloexec(SUPERVISOR_FD, true);

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "sandbox/events.h"
 #include "sandbox/places.h"
+#include "sandbox/runner.h"
 #include "sandbox/store.h"
 #include "spec/spec.h"
 #include "wire/gateway-proto.h"
@@ -74,10 +75,18 @@ struct ca_link {
 	struct ev_io io;
 };
 
+/* What happens, on its way into the log; see events-link.c. */
+struct events_link {
+	struct fold *fold;
+	struct ev_timer timer;
+	uint64_t at_ms, left, skipped; /* of what has a limit */
+};
+
 /* What was used at providers; see usage-link.c. */
 struct usage_link {
 	bool counted; /* the event log's sum is in here */
 	bool unknown; /* it could not be read */
+	bool told;    /* that it is used up: once is enough */
 	uint64_t micro_usd, tokens;
 	char *limits; /* rate limits, as they were told last */
 };
@@ -110,13 +119,21 @@ struct ports_link {
 	size_t n;
 };
 
+/* What saves conversations; see autosave-link.c. */
+struct autosave_link {
+	struct ev_timer timer;
+	struct child child;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
 	struct store_entry entry; /* holds the live lock */
 	struct sandbox_spec *spec;
 	struct engine *engine;
+	const struct runner *runner;
 	struct events events;
+	struct events_link log;
 	enum sup_state state;
 	bool keep, remove;
 	uint32_t next_id;
@@ -131,6 +148,8 @@ struct supervisor {
 	struct ports_link ports;
 	struct cred_link cred;
 	struct usage_link usage;
+	struct autosave_link autosave;
+	struct host_link *host; /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct surface *surface;  /* what the host would run in the workspace */
 	unsigned n_found;	  /* of that, what was found so far */
@@ -145,6 +164,9 @@ void sup_event(struct supervisor *s, const char *type, json_t *details);
 /* Commands are told to end and get grace_ms for it; 0: at once. */
 void sup_stop(struct supervisor *s, uint64_t grace_ms);
 void sup_end(struct supervisor *s); /* leaves the event loop */
+void sup_up(struct supervisor *s, uint32_t landlock_abi); /* commands can be run from now on */
+/* The end of the process that stands for the sandbox is the sandbox's. */
+void sup_watch_process(struct supervisor *s, int pidfd);
 /* Called whenever a command or connection ended: is anybody left who needs the sandbox? */
 void sup_reconsider(struct supervisor *s);
 bool sup_stays(const struct supervisor *s); /* it does not end by itself now */
@@ -169,19 +191,24 @@ void watch_start(struct supervisor *s);	 /* before anything can run inside */
 void watch_look(struct supervisor *s);	 /* after a command */
 void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
 
-/* guest-link.c: the line to the guest */
-int guest_link_setup(struct supervisor *s, struct err *err);
-void guest_link_read(struct ev *ev, struct ev_io *io, uint32_t events);
-void guest_link_kill(struct supervisor *s, uint32_t id, uint32_t sig); /* 0: the whole tree */
-
 /* gateway-link.c: the sandbox's network */
 int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */
+/* Where nothing inside opens any: a port of the host for this sandbox's endpoints, if it has some. */
+int gateway_link_listen(struct supervisor *s, struct err *err);
 /* Takes the descriptors of one WIRE_UP; 1 when all have come, 0 when more must follow. */
 int gateway_link_take(struct supervisor *s, struct wire_msg *m);
 void gateway_link_watch(struct supervisor *s);
 void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
 void gateway_link_stop(struct supervisor *s);
+
+/* events-link.c: into the log */
+void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */
+void events_link_flush(struct supervisor *s); /* a command has ended: what was counted for it */
+/* What is inside can cause it as often as it likes: beyond a rate it is only counted. */
+void events_link_limited(struct supervisor *s, const char *type, json_t *details);
+void events_link_host(struct client *c, const struct wire_msg *m); /* WIRE_EVENT */
+void events_link_stop(struct supervisor *s);			   /* writes what was counted */
 
 /* net-update.c: WIRE_NET, the rules of the running sandbox change */
 void net_update(struct client *c, const struct wire_msg *m);
@@ -202,6 +229,11 @@ void usage_link_stop(struct supervisor *s);
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);
 void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
+/* Credentials of way env, fresh: their variables go into env, which of them into names. Blocks: for
+ * forks. */
+bool cred_link_has_variables(const struct supervisor *s);
+int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *names,
+			struct err *err);
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 void cred_link_ask(struct supervisor *s, struct wire_msg *m); /* GW_HEADER */
 void cred_link_stop(struct supervisor *s);
@@ -210,6 +242,12 @@ void cred_link_stop(struct supervisor *s);
 void ports_update(struct client *c, const struct wire_msg *m);
 void ports_link_dialled(struct supervisor *s, const struct wire_msg *m);
 void ports_link_stop(struct supervisor *s);
+
+/* autosave-link.c: what was said becomes files */
+void autosave_link_start(struct supervisor *s);
+void autosave_link_finish(struct supervisor *s); /* the record stays; does not wait */
+/* The record is about to be removed: waits, when nobody waits for us any more. */
+void autosave_link_last(struct supervisor *s, const char *record);
 
 /* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
 int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,

@@ -135,6 +135,13 @@ bool usage_link_refuses(struct supervisor *s, const struct wire_msg *m)
 	h.message = over(s);
 	if (!h.message)
 		return false;
+	if (!s->usage.told)
+		sup_event(s, "budget",
+			  json_pack("{ss so sI sI}", "message", h.message, "credential",
+				    json_text(ask.credential), "micro_usd",
+				    (json_int_t)s->usage.micro_usd, "tokens",
+				    (json_int_t)s->usage.tokens));
+	s->usage.told = true;
 	gw_put_header(&b, &h);
 	(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
 	free(h.message);

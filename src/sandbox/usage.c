@@ -1,62 +1,146 @@
 #include "sandbox/usage.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/jpick.h"
-#include "base/json.h"
+#include "sandbox/events-files.h"
 
-#define LINE_MAX (256 * KiB) /* a longer one is none of ours */
 #define TEXT_MAX 256
+#define DAY_LEN 10 /* "2026-01-31" */
 
-/* One line: is it such an event? Numbers that are none count as 0. */
-static void on_line(const char *line, size_t n, usage_fn *fn, void *arg)
+struct reading {
+	usage_fn *fn;
+	void *arg;
+	bool begun; /* the oldest record has been seen */
+};
+
+/* Numbers that are none count as 0. */
+static void give(struct reading *rd, struct jtext object, const char *time_name)
 {
-	static const char *const names[] = {"type",	  "time",	 "credential",
-					    "model",	  "input",	 "output",
-					    "cache_read", "cache_write", "micro_usd"};
+	const char *const names[] = {time_name,	   "credential",  "model",     "input",	  "output",
+				     "cache_read", "cache_write", "micro_usd", "requests"};
 	struct jtext m[ARRAY_SIZE(names)];
 	cleanup_free char *time = NULL, *credential = NULL, *model = NULL;
 	struct usage_event e;
 
-	/* Most lines are of other types: not worth a closer look. */
-	if (!memmem(line, n, "\"usage\"", 7) ||
-	    !jpick((struct jtext){line, n}, names, m, ARRAY_SIZE(names)) ||
-	    !jtext_eq(m[0], "usage"))
+	if (!jpick(object, names, m, ARRAY_SIZE(names)))
 		return;
-	time = jtext_dup(m[1], TEXT_MAX);
-	credential = jtext_dup(m[2], TEXT_MAX);
-	model = jtext_dup(m[3], TEXT_MAX);
+	time = jtext_dup(m[0], TEXT_MAX);
+	credential = jtext_dup(m[1], TEXT_MAX);
+	model = jtext_dup(m[2], TEXT_MAX);
 	e = (struct usage_event){
 		.time = time ? time : "",
 		.credential = credential ? credential : "",
 		.model = model ? model : "",
-		.tokens = {jtext_uint(m[4]), jtext_uint(m[5]), jtext_uint(m[6]), jtext_uint(m[7])},
-		.micro_usd = jtext_uint(m[8]),
+		.tokens = {jtext_uint(m[3]), jtext_uint(m[4]), jtext_uint(m[5]), jtext_uint(m[6])},
+		.micro_usd = jtext_uint(m[7]),
+		.requests = m[8].p ? jtext_uint(m[8]) : 1,
 	};
-	fn(arg, &e);
+	rd->fn(rd->arg, &e);
+}
+
+/* What the oldest file that is left was told of those before it. */
+static void give_carried(struct reading *rd, struct jtext record)
+{
+	struct jtext rows = jpick_one(record, "usage"), row;
+	size_t at = 0;
+
+	while (jpick_each(rows, &at, &row))
+		give(rd, row, "day");
+}
+
+static int on_line(void *rd_, const struct events_line *l)
+{
+	struct jtext record = {l->text, l->n}, type;
+	struct reading *rd = rd_;
+	bool oldest = !rd->begun;
+
+	rd->begun = true;
+	/* Most lines are of other types: not worth a closer look. */
+	if (l->cut || !memmem(l->text, l->n, "\"usage\"", 7))
+		return 0;
+	type = jpick_one(record, "type");
+	if (jtext_eq(type, "usage"))
+		give(rd, record, "time");
+	else if (oldest && jtext_eq(type, "log"))
+		give_carried(rd, record);
+	return 0;
 }
 
 int usage_each(int dirfd, usage_fn *fn, void *arg, struct err *err)
 {
-	cleanup_fd int fd = openat(dirfd, "events.jsonl", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	cleanup_free char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
-	FILE *f;
+	struct reading rd = {.fn = fn, .arg = arg};
+	struct events_files f = EVENTS_FILES_INIT;
+	int r = events_files_open(dirfd, &f, err);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot read the event log");
-	f = fdopen(fd, "re");
-	if (!f)
-		return err_sys(err, errno, "cannot read the event log");
-	(void)take_fd(fd);
-	while ((n = getline(&line, &cap, f)) > 0)
-		if ((size_t)n < LINE_MAX)
-			on_line(line, (size_t)n, fn, arg);
-	(void)fclose(f);
-	return 0;
+	if (r == 0)
+		r = events_each(&f, on_line, &rd, err);
+	events_files_close(&f);
+	return r;
+}
+
+struct sums {
+	struct sum {
+		char day[DAY_LEN + 1], credential[TEXT_MAX], model[TEXT_MAX];
+		struct usage_tokens tokens;
+		uint64_t micro_usd, requests;
+	} * v;
+	size_t n;
+};
+
+static struct sum *sum_for(struct sums *s, const struct usage_event *e)
+{
+	struct sum *sum;
+
+	for (size_t i = s->n; i > 0; i--) {
+		sum = &s->v[i - 1];
+		if (strncmp(sum->day, e->time, DAY_LEN) == 0 && streq(sum->model, e->model) &&
+		    streq(sum->credential, e->credential))
+			return sum;
+	}
+	if (s->n == USAGE_CARRY_MAX)
+		return &s->v[s->n - 1];
+	sum = &s->v[s->n++];
+	*sum = (struct sum){0};
+	(void)snprintf(sum->day, sizeof(sum->day), "%.*s", DAY_LEN, e->time);
+	(void)snprintf(sum->credential, sizeof(sum->credential), "%s", e->credential);
+	(void)snprintf(sum->model, sizeof(sum->model), "%s", e->model);
+	return sum;
+}
+
+static void on_usage(void *sums, const struct usage_event *e)
+{
+	struct sum *s = sum_for(sums, e);
+
+	s->tokens.input += e->tokens.input;
+	s->tokens.output += e->tokens.output;
+	s->tokens.cache_read += e->tokens.cache_read;
+	s->tokens.cache_write += e->tokens.cache_write;
+	s->micro_usd += e->micro_usd;
+	s->requests += e->requests;
+}
+
+json_t *usage_carry(int dirfd)
+{
+	struct sums s = {.v = xcalloc(USAGE_CARRY_MAX, sizeof(*s.v))};
+	json_t *a = json_array();
+	struct err ignored;
+
+	(void)usage_each(dirfd, on_usage, &s, &ignored);
+	for (size_t i = 0; i < s.n; i++) {
+		const struct sum *x = &s.v[i];
+
+		(void)json_array_append_new(
+			a, json_pack("{ss so so sI sI sI sI sI sI}", "day", x->day, "credential",
+				     json_text(x->credential), "model", json_text(x->model),
+				     "requests", (json_int_t)x->requests, "input",
+				     (json_int_t)x->tokens.input, "output",
+				     (json_int_t)x->tokens.output, "cache_read",
+				     (json_int_t)x->tokens.cache_read, "cache_write",
+				     (json_int_t)x->tokens.cache_write, "micro_usd",
+				     (json_int_t)x->micro_usd));
+	}
+	free(s.v);
+	return a;
 }

@@ -43,14 +43,14 @@ static void announce(struct supervisor *s, struct findings *f)
 		settle(s, &f->v[i]);
 		if (s->n_found++ >= FOUND_MAX) {
 			if (s->n_found == FOUND_MAX + 1)
-				sup_event(s, "surface-flood", NULL);
+				sup_event(s, "surface-flood",
+					  json_pack("{ss}", "message",
+						    "more than anyone keeps: from here on such "
+						    "files are only taken away"));
 			continue;
 		}
 		text = finding_sentence(&f->v[i]);
-		sup_event(s, "surface",
-			  json_pack("{so so so*}", "path", json_text(f->v[i].path), "why",
-				    json_text(f->v[i].why), "quarantine",
-				    f->v[i].id ? json_text(f->v[i].id) : NULL));
+		sup_event(s, "surface", finding_event(&f->v[i]));
 		if (i < NOTICES_MAX)
 			client_notice_all(s, text);
 	}

@@ -18,9 +18,11 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "transcript/opencode-dir.h"
 
 #define KNOWN_MAX (64 * MiB)
 #define VALUES_MAX (1 * MiB)
+#define LOCK_MS (30 * 60 * 1000)
 #define SHORTEST_VALUE 8 /* anything shorter is a word of the language */
 
 enum { HOME = 1, OUT, KNOWN, FORMAT, SINCE, THINKING, RESULT_MAX, AGENTS };
@@ -99,9 +101,55 @@ static int open_dir(const char *path, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", path) : fd;
 }
 
+/* One at a time for each sandbox: both would remember only what they did themselves. */
+static int lock(const char *known, struct err *err)
+{
+	cleanup_free char *path = xasprintf("%s.lock", known);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), r;
+
+	if (fd < 0)
+		return err_sys(err, errno, "cannot open '%s'", path);
+	r = fd_lock(fd, LOCK_MS);
+	if (r < 0) {
+		closep(&fd);
+		return err_sys(err, -r, "another export of this sandbox is still at work");
+	}
+	return fd;
+}
+
+static int export_agent(struct tr_job *job, struct tr_tally *t, struct err *err)
+{
+	return tr_reader_find(job->agent) ? tr_export(job, t, err) : 0;
+}
+
+/* opencode's database is made into files first, which lie where nobody else comes. */
+static int export_opencode(struct tr_job *job, char **argv, struct tr_tally *t, struct err *err)
+{
+	cleanup_free char *libexec = path_dir(argv[0]), *program = path_join(libexec, "opencode");
+	cleanup_free char *scratch = xasprintf("%s.opencode", argv[KNOWN]);
+	/* Where all of it went is where it need not go again. */
+	cleanup_free char *key =
+		job->since_ms ? NULL : xasprintf("opencode.db %s %s", argv[FORMAT], argv[OUT]);
+	struct tr_job there = *job;
+	bool partly = false;
+	cleanup_fd int dir =
+		opencode_dir(job->home, program, scratch, job->known, key, &partly, err);
+	int r = dir == -ENOENT ? 0 : dir;
+
+	if (dir >= 0) {
+		there.home = dir;
+		r = tr_export(&there, t, partly ? &(struct err){0} : err);
+		r = partly ? -EIO : r;
+	}
+	t->failed += partly;
+	(void)path_remove_tree(AT_FDCWD, scratch, &(struct err){0});
+	return r;
+}
+
 static int run(char **argv, struct tr_tally *t, struct err *err)
 {
 	cleanup_fd int home = open_dir(argv[HOME], err), out = open_dir(argv[OUT], err);
+	cleanup_fd int locked = lock(argv[KNOWN], err);
 	cleanup_json json_t *known = read_known(argv[KNOWN]);
 	cleanup_strv struct strv values = {0};
 	uint64_t since = 0, max = 0;
@@ -116,8 +164,8 @@ static int run(char **argv, struct tr_tally *t, struct err *err)
 	};
 	int first = 0, r;
 
-	if (home < 0 || out < 0)
-		return home < 0 ? home : out;
+	if (home < 0 || out < 0 || locked < 0)
+		return home < 0 ? home : out < 0 ? out : locked;
 	if (!job.format || parse_uint(argv[SINCE], 0, UINT64_MAX, &since) < 0 ||
 	    parse_uint(argv[RESULT_MAX], 0, TR_RESULT_MAX_LIMIT, &max) < 0)
 		return err_set(err, EINVAL, "these are not the arguments of export");
@@ -126,9 +174,9 @@ static int run(char **argv, struct tr_tally *t, struct err *err)
 	read_values(&values);
 	for (char **agent = argv + AGENTS; *agent; agent++) {
 		job.agent = *agent;
-		if (!tr_reader_find(job.agent))
-			continue;
-		r = tr_export(&job, t, first ? &(struct err){0} : err);
+		r = streq(job.agent, "opencode")
+			    ? export_opencode(&job, argv, t, first ? &(struct err){0} : err)
+			    : export_agent(&job, t, first ? &(struct err){0} : err);
 		first = first ? first : r;
 	}
 	r = write_known(argv[KNOWN], known, first ? &(struct err){0} : err);

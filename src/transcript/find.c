@@ -16,6 +16,7 @@ static const struct {
 	{"codex", ".codex/sessions/*/*/*/rollout-*.jsonl"},
 	{"gemini", ".gemini/tmp/*/chats/session-*.jsonl"},
 	{"copilot", ".copilot/session-state/*/events.jsonl"},
+	{"opencode", "opencode.db/*.jsonl"}, /* as opencode-dir.c makes them */
 };
 
 static void closedirp(DIR **d)
@@ -77,7 +78,7 @@ void tr_find_subagents(int home, const char *agent, const char *conversation, st
 	cleanup_free char *dir = NULL, *below = NULL;
 	size_t n = strlen(conversation);
 
-	if (!streq(agent, "claude") || n < 6)
+	if ((!streq(agent, "claude") && !streq(agent, "opencode")) || n < strlen(".jsonl"))
 		return;
 	dir = xstrndup(conversation, n - strlen(".jsonl"));
 	below = path_join(dir, "subagents");

@@ -68,24 +68,15 @@ static size_t frame_len(const char *p, size_t n)
 	return close ? (size_t)(close - p) + 5 : sizeof(begin_mark) - 1;
 }
 
-static size_t word_len(const char *p, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && mask_in_word(p[i]))
-		i++;
-	return i;
-}
-
 /* Passes on what is no secret; `all`: nothing follows. Returns how much it has dealt with: a word
  * at the end may go on. */
 static size_t pass(struct tr_out *o, const char *p, size_t n, bool all)
 {
 	size_t from = 0, i = 0;
 
-	while (i < n) {
+	while ((i += mask_gap_len(p + i, n - i)) < n) {
 		int f = frame(p + i, n - i);
-		size_t len = f ? frame_len(p + i, n - i) : word_len(p + i, n - i);
+		size_t len = f ? frame_len(p + i, n - i) : mask_word_len(p + i, n - i);
 		bool secret = f || mask_is_key_word(p + i, len) || is_value(o, p + i, len);
 
 		if (!f && i + len == n && !all && len < HOLD_MAX)
@@ -94,13 +85,17 @@ static size_t pass(struct tr_out *o, const char *p, size_t n, bool all)
 			out(o, p + from, i - from);
 			take_out(o);
 		}
-		i += len ? len : 1;
+		/* Between the frames of a key nothing passes, not even what is between words. */
+		if (o->in_key)
+			from = i;
+		i += len;
 		if (secret || o->in_key)
 			from = i;
 		if (f)
 			o->in_key = f > 0;
 	}
-	out(o, p + from, i - from);
+	if (!o->in_key)
+		out(o, p + from, i - from);
 	return i;
 }
 

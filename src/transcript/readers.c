@@ -9,6 +9,7 @@ static const struct tr_reader readers[] = {
 	{"codex", tr_codex_record, NULL},
 	{"gemini", tr_gemini_record, tr_gemini_prepare},
 	{"copilot", tr_copilot_record, NULL},
+	{"opencode", tr_opencode_record, NULL},
 };
 
 const struct tr_reader *tr_reader_find(const char *agent)

@@ -8,3 +8,4 @@ bool tr_codex_record(struct tr *t, struct jtext record);
 bool tr_gemini_record(struct tr *t, struct jtext record);
 bool tr_gemini_prepare(struct tr *t, struct jtext record);
 bool tr_copilot_record(struct tr *t, struct jtext record);
+bool tr_opencode_record(struct tr *t, struct jtext record);

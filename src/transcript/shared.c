@@ -132,8 +132,9 @@ void tr_arguments(struct jtext args, struct buf *b, size_t max)
 
 static void summary(struct jtext args, struct buf *b)
 {
-	static const char *const telling[] = {"command", "cmd",	  "file_path",	 "path",  "pattern",
-					      "url",	 "query", "description", "prompt"};
+	static const char *const telling[] = {"command",     "cmd",	"file_path", "filePath",
+					      "path",	     "pattern", "url",	     "query",
+					      "description", "prompt"};
 	struct jtext v[ARRAY_SIZE(telling)];
 	size_t start = b->len;
 

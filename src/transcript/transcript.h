@@ -72,6 +72,7 @@ struct tr {
 	/* Sees every byte of the file, in order, once; NULL: nobody. For a hash of it. */
 	void (*bytes)(void *arg, const void *p, size_t n);
 	void *bytes_arg;
+	bool by_user;		  /* the message whose parts follow is the user's */
 	uint64_t counted[TR_IDS]; /* hashes of ids */
 	size_t n_counted;
 	struct tr_place

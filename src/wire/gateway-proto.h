@@ -43,6 +43,8 @@ enum gw_type {
 	CRED_SETUP,
 	CRED_READY, /* (empty) */
 	CRED_ASK,   /* struct gw_header_ask, checked by the supervisor → GW_HEADER_IS, same id */
+	CRED_VARS,  /* str credential → CRED_VARS_IS, same id: way env */
+	CRED_VARS_IS, /* u32 errno, str message, strv NAME=VALUE */
 	CRED_EVENT, /* helper → supervisor: bytes JSON, for the event log; never a secret */
 };
 
@@ -118,6 +120,9 @@ enum gw_listen_kind {
 	GW_LISTEN_PORT,	   /* transparent: the dialled address says which name */
 	GW_LISTEN_STANDIN, /* transparent, bound to the stand-in address of `host` alone */
 	GW_LISTEN_SERVICE, /* a port of the host's own loopback */
+	/* On the host itself, where any program may connect: /_ralph/ endpoints for requests with a
+	 * phantom, and the same refusal for everything else. */
+	GW_LISTEN_ENDPOINTS,
 	GW_LISTEN_N,
 };
 

@@ -83,3 +83,125 @@ said() {
 	has "$(ralph export -o "$HOME/inbox")" '1 secrets removed'
 	lacks "$(cat "$HOME"/inbox/conversations/*/*.md)" battery
 }
+
+# opencode_db FILE [SQL]: its database as opencode leaves it, and more in it.
+opencode_db() {
+	python3 - "$BATS_TEST_DIRNAME/../golden/transcripts/opencode.sql" "$1" "${2:-}" <<'END'
+import sqlite3, sys
+d = sqlite3.connect(sys.argv[2])
+d.execute("PRAGMA journal_mode=WAL")
+d.executescript(open(sys.argv[1]).read())
+d.executescript(sys.argv[3])
+END
+}
+
+# opencode_home: the directory in the sandbox's home where opencode keeps it.
+opencode_home() {
+	ralph run -- true
+	OPENCODE=$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home/.local/share/opencode
+	mkdir -p "$OPENCODE"
+}
+
+@test "opencode's database is read, and what one session started lies beside it" {
+	local said
+
+	opencode_home
+	opencode_db "$OPENCODE/opencode.db" "INSERT INTO session SELECT 'ses_child', id, directory, title, version, time_created, time_updated FROM session;
+		INSERT INTO message VALUES ('msg_c', 'ses_child', 1794794105266, 1794794105266, '{\"role\":\"user\"}');
+		INSERT INTO part VALUES ('prt_c', 'msg_c', 'ses_child', 1794794105266, 1794794105266, '{\"type\":\"text\",\"text\":\"look there\"}');"
+	has "$(ralph export -o "$HOME/inbox")" '2 written'
+	said=$(cat "$HOME"/inbox/conversations/*/edit-the-file.md)
+	has "$said" '<summary>write: /home/user/project/hello.txt</summary>'
+	has "$said" '(edit-the-file-agent-ses-child.md)'
+	has "$(cat "$HOME"/inbox/conversations/*/edit-the-file-agent-ses-child.md)" 'look there'
+	has "$(ralph export -o "$HOME/inbox")" '0 written'
+	has "$(ralph export -o "$HOME/inbox" --format html)" '2 written'
+	has "$(ralph export -o "$HOME/other")" '2 written'
+}
+
+@test "what is only in opencode's write-ahead log is read too" {
+	opencode_home
+	python3 - "$BATS_TEST_DIRNAME/../golden/transcripts/opencode.sql" "$OPENCODE/opencode.db" <<'END'
+import os, sqlite3, sys
+d = sqlite3.connect(sys.argv[2])
+d.execute("PRAGMA journal_mode=WAL")
+d.execute("PRAGMA wal_autocheckpoint=0")
+d.executescript(open(sys.argv[1]).read())
+d.commit()
+os._exit(0)  # as if it had been killed: nothing is put into its place
+END
+	test -s "$OPENCODE/opencode.db-wal"
+	has "$(ralph export -o "$HOME/inbox")" '1 written'
+}
+
+@test "a database that is damaged, endless or somebody else's does no harm" {
+	local n size
+
+	opencode_home
+	opencode_db "$OPENCODE/opencode.db" "DROP TABLE session; CREATE VIEW session AS WITH RECURSIVE n(i) AS
+		(SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'ses_' || i AS id, NULL AS parent_id, 'd' AS directory,
+		'v' AS version, 1 AS time_created, 1 AS time_updated FROM n;"
+	must_exit 1 ralph export -o "$HOME/inbox"
+	rm "$OPENCODE"/*
+	opencode_db "$HOME/whole.db"
+	size=$(stat -c %s "$HOME/whole.db")
+	for ((n = 100; n < size; n += size / 9)); do
+		head -c "$n" "$HOME/whole.db" >"$OPENCODE/opencode.db"
+		ralph export -o "$HOME/inbox" || same 1 $?
+		{ head -c "$n" "$HOME/whole.db" && head -c 2000 /dev/zero | tr '\0' '\377' && tail -c +"$((n + 2001))" "$HOME/whole.db"; } >"$OPENCODE/opencode.db"
+		ralph export -o "$HOME/inbox" || same 1 $?
+	done
+	ln -sf "$HOME/whole.db" "$OPENCODE/opencode.db"
+	rm -rf "$HOME/inbox"
+	has "$(ralph export -o "$HOME/inbox")" '0 written'
+	same '' "$(find "$XDG_STATE_HOME" -name '*.opencode')"
+}
+
+# one_said: what an agent in there would do, as a command of the sandbox.
+one_said='mkdir -p ~/.claude/projects/-p && echo "{\"type\":\"user\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"content\":\"keep this\"}}" >~/.claude/projects/-p/s.jsonl'
+
+kept() {
+	[ -e "$HOME/kept/conversations/2026-01-01T00-00-00Z/keep-this.md" ]
+}
+
+@test 'what was said is saved when a sandbox ends, when it is removed with it, and not when that is off' {
+	RALPH_INBOX_DIR=off ralph run -n quiet -- sh -c "$one_said"
+	export RALPH_INBOX_DIR=$HOME/kept
+	ralph run -- sh -c "$one_said"
+	wait_until kept
+	rm -r "$HOME/kept"
+	ralph run --rm -n gone -- sh -c "$one_said"
+	wait_until kept
+	same "" "$(ls "$XDG_STATE_HOME/ralph/inbox" 2>/dev/null)"
+}
+
+@test 'what was said is saved while a sandbox runs' {
+	local r
+
+	export RALPH_INBOX_DIR=$HOME/kept RALPH_INBOX_EVERY=1s
+	ralph run -- sh -c "$one_said; while [ ! -e end ]; do sleep 0.1; done" &
+	r=$!
+	wait_until kept
+	touch end
+	wait $r
+}
+
+@test 'what was said before a crash is saved by whoever clears away after it' {
+	local pid
+
+	export RALPH_INBOX_DIR=$HOME/kept
+	ralph run -d -- sh -c "$one_said"
+	pid=$(ralph inspect --json "$(sandbox)" | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["supervisor"])')
+	kill -9 "$pid"
+	wait_until eval "! kill -0 $pid"
+	! kept
+	ralph gc
+	wait_until kept
+}
+
+@test 'a save that cannot be made does not disturb the run' {
+	touch "$HOME/file"
+	export RALPH_INBOX_DIR=$HOME/file/below
+	ralph run -- sh -c "$one_said"
+	must_exit 2 env RALPH_INBOX_DIR=relative "$RALPH" run -- true
+}

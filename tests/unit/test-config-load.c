@@ -271,7 +271,7 @@ static void unknown_variables_of_a_known_section_are_refused(void **state)
 static void variables_of_other_parts_are_let_through(void **state)
 {
 	static const char *const others[] = {
-		"RALPH_DOCKER=1",	"RALPH_INBOX_DIR=/x",
+		"RALPH_DOCKER=1",	"RALPH_INBOX=/x",
 		"RALPH_FAULT=open:1",	"RALPH_SANDBOX=name",
 		"RALPH_TEST_REQUIRE=x", "RALPH_LIBEXEC=/x",
 		"RALPH_LIMITS=x",	"RALPH=1",
@@ -322,7 +322,7 @@ static void wrong_flags_are_refused_with_a_suggestion(void **state)
 	strv_done(&p->flags);
 	strv_push(&p->flags, "engine=none");
 	load_fails(p, "--engine: engine: 'none' is not known; use one of auto, native, docker, "
-		      "podman, sbx");
+		      "podman, sbx, docker-sandbox");
 	strv_done(&p->flags);
 	strv_push(&p->flags, "network.rules=x");
 	load_fails(p, "--rule: network.rules: can only be given in a file; write it to config.yaml "

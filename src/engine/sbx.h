@@ -1,0 +1,106 @@
+#pragma once
+
+#include "engine/engine.h"
+
+/*
+ * Docker Sandboxes: sandboxes in a machine of their own, each by a command line of the host.
+ *
+ * There are two, of one family: `sbx`, and before it `docker sandbox`, a plugin of Docker Desktop
+ * (0.7 to 0.12; removed with Desktop 4.80). What differs between them is a row of builders here;
+ * what is done with them, and in which order, is sbx.c's.
+ */
+struct sbx_words {
+	struct strv *v; /* argument lists */
+	size_t n;
+};
+
+void sbx_words_done(struct sbx_words *w);
+struct strv *sbx_words_add(struct sbx_words *w);
+
+/* What a sandbox is made of, as both command lines want it. */
+struct sbx_plan {
+	const struct sandbox_spec *spec;
+	const char *template;	    /* image; NULL: the command line's own */
+	struct strv workspaces;	    /* PATH or PATH:ro; the workspace itself first */
+	struct strv allow, deny;    /* hosts, as the dialect writes them */
+	struct strv deny_ranges;    /* address ranges, where they are told apart */
+	bool open;		    /* every public host, but for what is denied */
+};
+
+struct sbx_dialect {
+	const char *engine;	   /* name of the engine */
+	const char *title;	   /* for people */
+	const char *program[3];	   /* what each argument list begins with */
+	const char *agent;	   /* kind of sandbox that runs nothing by itself; NULL: there is none */
+	const char *local_image;   /* flag for an image of this machine; NULL: found by itself */
+	const char *below;	   /* what stands for any depth below a domain */
+	bool one_workspace;	   /* it takes no further ones */
+	bool ranges_apart;	   /* ranges are denied by an option of their own, and never allowed */
+	bool limits;		   /* it takes memory and processors */
+	bool force_remove;	   /* it would ask otherwise */
+	/* Right after the creation, and again at each start. */
+	void (*restrict_net)(const struct sbx_plan *p, const struct sbx_dialect *d,
+			     struct sbx_words *ret);
+	/* Optional: exits with 1 where a host that nobody allowed is denied. */
+	void (*check_net)(const struct sbx_plan *p, const struct sbx_dialect *d, struct strv *ret);
+	/* Optional: takes back what restrict_net() said. */
+	void (*release_net)(const struct sbx_plan *p, const struct sbx_dialect *d,
+			    struct sbx_words *ret);
+};
+
+extern const struct sbx_dialect sbx_new_dialect;    /* sbx */
+extern const struct sbx_dialect sbx_plugin_dialect; /* docker sandbox 0.11, 0.12 */
+extern const struct sbx_dialect sbx_early_dialect;  /* docker sandbox 0.7 to 0.10 */
+
+/* The plugin's dialect by what `docker sandbox version` prints; NULL: one that is not known. */
+const struct sbx_dialect *sbx_dialect_of(const char *version_text);
+
+/* Argument lists that are the same in all dialects but for how they begin. */
+void sbx_begin(const struct sbx_dialect *d, const char *verb, struct strv *ret);
+void sbx_create(const struct sbx_plan *p, const struct sbx_dialect *d, struct strv *ret);
+void sbx_remove(const struct sbx_dialect *d, const char *name, struct strv *ret);
+void sbx_exec(const struct sbx_dialect *d, const char *name, const struct engine_command *c,
+	      struct strv *ret);
+/* A shell inside, as root where the command itself may be of another user. */
+void sbx_shell(const struct sbx_dialect *d, const char *name, bool root, const char *script,
+	       struct strv *ret);
+/* Is this variable one that the command line of the host would take for its own? */
+bool sbx_is_client_env(const char *name);
+
+/* sbx-net.c: a rule of the spec in the dialect's words; an error names what it cannot say. */
+int sbx_net_add(struct sbx_plan *p, const struct sbx_dialect *d, struct err *err);
+
+/* sbx-list.c: the text of `ls --json`, with whatever stands before it. */
+#define SBX_LIST_MAX (1 * MiB)
+
+enum sbx_state { SBX_ABSENT, SBX_STOPPED, SBX_RUNNING, SBX_BROKEN };
+
+struct sbx_found {
+	enum sbx_state state;
+	char *workspace; /* NULL: not told */
+	bool workspace_gone;
+};
+
+int sbx_list_parse(const char *text, size_t len, struct engine_list *ret, struct err *err);
+/* One of them; *ret is SBX_ABSENT when it is not there. */
+int sbx_list_find(const char *text, size_t len, const char *name, struct sbx_found *ret,
+		  struct err *err);
+
+/* sbx-call.c: running the command line. */
+struct sbx_said {
+	int code;
+	char *out, *err; /* both are cut at their maximum */
+};
+
+void sbx_said_done(struct sbx_said *s);
+/* stdin: a descriptor, -1: none. */
+int sbx_call(const struct strv *argv, int input, int timeout_ms, struct sbx_said *ret,
+	     struct err *err);
+/* A sentence about a call that failed: what is known of its words, else the words. */
+int sbx_explain(const struct sbx_dialect *d, const char *what, const struct sbx_said *s,
+		struct err *err);
+/* The same of a call of which nothing but success is expected. */
+int sbx_must(const struct sbx_dialect *d, const char *what, const struct strv *argv, int timeout_ms,
+	     struct err *err);
+/* The environment of the command line. */
+void sbx_environ(struct strv *ret);

@@ -1,0 +1,95 @@
+#include "loop/loop.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+#define ANSWER_MAX (256 * KiB)
+#define ANSWERS_MAX 1000 /* taken at a time */
+
+/* Was it taken in before this process, or the one before it, could remove the file? */
+static bool is_known(const json_t *answers, const char *question, const char *answer)
+{
+	json_t *a;
+	size_t i;
+
+	json_array_foreach (answers, i, a)
+		if (streq(json_string_value(json_object_get(a, "question")), question) &&
+		    streq(json_string_value(json_object_get(a, "answer")), answer))
+			return true;
+	return false;
+}
+
+static int take_one(struct loop *l, const char *id, const char *answer, struct err *err)
+{
+	json_t *kept = state_task(&l->state, id), *answers = json_object_get(kept, "answers");
+	const char *asked = json_string_value(json_object_get(kept, "question"));
+	cleanup_free char *question = xstrdup(asked ? asked : "");
+	struct task *t = l->work && *id ? work_task(l->work, id) : NULL;
+	int r;
+
+	if (!answers) {
+		answers = json_array();
+		(void)json_object_set_new(kept, "answers", answers);
+	}
+	if (!is_known(answers, question, answer))
+		(void)json_array_append_new(answers,
+					    json_pack("{so so}", "question", json_text(question),
+						      "answer", json_text(answer)));
+	(void)json_object_del(kept, "question");
+	(void)json_object_del(kept, "stuck");
+	r = state_save(&l->state, err);
+	if (r == 0 && t && t->state != TASK_DONE)
+		r = work_reopen(l->work, t, err);
+	if (r == 0)
+		show_line(&l->show, STYLE_CYAN, "answered: %s", *id ? id : "the loop's question");
+	return r;
+}
+
+static int take_file(struct loop *l, int box, const char *name, struct err *err)
+{
+	const char *id = NULL, *answer = NULL;
+	cleanup_json json_t *j = NULL;
+	struct err bad = {0};
+	cleanup_buf struct buf b;
+	int r = 0;
+
+	buf_init(&b, ANSWER_MAX);
+	if (path_read(box, name, &b) == 0 && json_parse(buf_str(&b), b.len, &j, &bad) == 0 &&
+	    json_get_str(j, "task", &id, &bad) == 0 &&
+	    json_get_str(j, "answer", &answer, &bad) == 0)
+		r = take_one(l, id, answer, err);
+	if (r == 0)
+		(void)unlinkat(box, name, 0);
+	return r;
+}
+
+int answers_take(struct loop *l, struct err *err)
+{
+	cleanup_fd int box = path_open_beneath(l->state_dir, "answers", O_RDONLY | O_DIRECTORY, 0);
+	cleanup_strv struct strv names = {0};
+	struct dirent *e;
+	int copy, r = 0;
+	DIR *d;
+
+	if (box < 0)
+		return 0;
+	copy = fcntl(box, F_DUPFD_CLOEXEC, 3);
+	d = copy < 0 ? NULL : fdopendir(copy);
+	if (!d) {
+		closep(&copy);
+		return 0;
+	}
+	while ((e = readdir(d)) && names.n < ANSWERS_MAX)
+		if (e->d_name[0] != '.')
+			strv_push(&names, e->d_name);
+	(void)closedir(d);
+	strv_sort(&names);
+	for (size_t i = 0; r == 0 && i < names.n; i++)
+		r = take_file(l, box, names.v[i], err);
+	return r;
+}

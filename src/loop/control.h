@@ -1,0 +1,44 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/ev.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Who drives a loop from outside: signals, and the file .ralph/active, by which `ralph pause` and
+ * `ralph stop` find it. SIGINT asks for a pause after the iteration, a second one stops at once;
+ * SIGTERM and SIGHUP stop at once.
+ */
+struct control {
+	struct ev *ev;
+	struct ev_io io;
+	int fd;	  /* of the signals */
+	int lock; /* .ralph/state/lock, held: one loop per workspace */
+	int dir;  /* .ralph; not owned */
+	bool pause;
+	int stop; /* the signal that stops it; 0: none */
+	/* Told at each change; may be NULL. */
+	void (*changed)(void *arg);
+	void *arg;
+};
+
+#define CONTROL_INIT                                                                               \
+	{                                                                                          \
+		.fd = -1, .lock = -1, .dir = -1                                                    \
+	}
+
+/* Takes the workspace: -EBUSY when another loop has it, named with its process. dir: .ralph, state:
+ * .ralph/state. */
+int control_take(struct control *c, int dir, int state, struct err *err);
+/* Signals are ours from now on. */
+int control_listen(struct control *c, struct ev *ev, struct err *err);
+/* What came since the event loop last ran. */
+void control_look(struct control *c);
+void control_release(struct control *c);
+
+static inline bool control_wants_end(const struct control *c)
+{
+	return c->pause || c->stop;
+}

@@ -1,0 +1,350 @@
+/*
+ * DOC: Theory of operation
+ *
+ * Lines of stdout go to three readers: the log as they are, agent/result for what counts, render
+ * for the eye. Four timers bound the run; whichever is due first decides how it ended:
+ *
+ *	total    from the start                      → RUN_TOO_LONG
+ *	idle     from the last byte it printed       → RUN_SILENT; once a rate limit has been told
+ *and the agent is silent after it, only `grace` → RUN_LIMITED grace    from its result → what the
+ *result says tick     every two seconds, for the status
+ *
+ * The end of a run is always the job's own end: a timer only kills the tree and notes why.
+ */
+#include "loop/iteration.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/jpick.h"
+#include "loop/job.h"
+#include "loop/lines.h"
+#include "loop/render.h"
+
+#define TICK_MS 2000
+#define TORN_TRIES 8 /* how often another beginning is looked for in a line that is none */
+
+struct run_state {
+	struct iteration *it;
+	struct job job;
+	struct lines lines;
+	struct ev_timer total, idle, grace, tick;
+	struct buf tail;     /* the end of what was printed, for agents that print plain text */
+	struct buf err_tail; /* of stderr */
+	char tool[RENDER_MAX + 1];
+	uint64_t cost, logged, err_logged, out_bytes;
+	bool killed, killed_after_result;
+	enum run_end why; /* RUN_OK: nothing of ours ended it */
+};
+
+static void kill_run(struct run_state *s, enum run_end why)
+{
+	if (!s->killed)
+		s->why = why;
+	s->killed = true;
+	job_signal(&s->job, SIGKILL);
+}
+
+static void on_total(struct ev *ev, struct ev_timer *t)
+{
+	kill_run(ev_owner(t, struct run_state, total), RUN_TOO_LONG);
+}
+
+static void on_idle(struct ev *ev, struct ev_timer *t)
+{
+	struct run_state *s = ev_owner(t, struct run_state, idle);
+
+	kill_run(s, s->it->said.limited ? RUN_LIMITED : RUN_SILENT);
+}
+
+static void on_grace(struct ev *ev, struct ev_timer *t)
+{
+	struct run_state *s = ev_owner(t, struct run_state, grace);
+
+	s->killed_after_result = true;
+	kill_run(s, RUN_OK);
+}
+
+static void tell(struct run_state *s)
+{
+	if (s->it->tick)
+		s->cost = s->it->tick(s->it->arg, s->tool);
+}
+
+static void on_tick(struct ev *ev, struct ev_timer *t)
+{
+	struct run_state *s = ev_owner(t, struct run_state, tick);
+
+	tell(s);
+	ev_timer_set(ev, t, TICK_MS);
+}
+
+static void on_control(void *arg)
+{
+	struct run_state *s = arg;
+
+	if (s->it->control->stop)
+		kill_run(s, RUN_STOPPED);
+	else
+		show_line(s->it->show, STYLE_YELLOW,
+			  "pausing after this iteration; Ctrl-C once more stops it now");
+}
+
+/* A whole record: what it says counts. */
+static void on_record(struct run_state *s, const char *line, size_t n)
+{
+	struct iteration *it = s->it;
+	bool seen = it->said.seen;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, RENDER_MAX);
+	agent_result_line(&it->said, it->format, line, n);
+	if (render_call(it->format, line, n, &b)) {
+		(void)snprintf(s->tool, sizeof(s->tool), "%s", buf_str(&b));
+		tell(s);
+		show_line(it->show, STYLE_NONE, SHOW_USD "  %s", SHOW_USD_ARGS(s->cost), s->tool);
+	} else if (render_notice(it->format, line, n, &b)) {
+		show_line(it->show, STYLE_YELLOW, "%s", buf_str(&b));
+	}
+	/* Of several results each starts the time anew: a task in the background may go on. */
+	if (it->said.seen && (!seen || memmem(line, n, "\"result\"", 8)))
+		ev_timer_set(it->ev, &s->grace, it->grace_ms);
+}
+
+/* An object from its first byte to its last, with a type. */
+static bool is_record(struct jtext t)
+{
+	static const char *const names[] = {"type"};
+	struct jtext v[1];
+
+	return jpick(t, names, v, 1) && v[0].p;
+}
+
+/* Two writers on one pipe can put a record behind the torn beginning of another. */
+static void on_torn(struct run_state *s, const char *line, size_t n)
+{
+	const char *p = line, *end = line + n;
+
+	for (int i = 0; i < TORN_TRIES; i++) {
+		struct jtext t;
+
+		p = p + 1 < end ? memmem(p + 1, (size_t)(end - p - 1), "{\"type\"", 7) : NULL;
+		if (!p)
+			return;
+		t = (struct jtext){p, (size_t)(end - p)};
+		if (is_record(t)) {
+			on_record(s, p, t.n);
+			return;
+		}
+	}
+}
+
+static void on_line(void *arg, const char *line, size_t n)
+{
+	struct run_state *s = arg;
+	struct iteration *it = s->it;
+	const struct jtext t = {line, n};
+
+	if (it->format == AGENT_FORMAT_NONE && render_is_claude(line, n))
+		it->format = AGENT_FORMAT_CLAUDE;
+	if (it->format == AGENT_FORMAT_NONE)
+		return;
+	if (is_record(t))
+		on_record(s, line, n);
+	else
+		on_torn(s, line, n);
+}
+
+static void write_log(int fd, uint64_t *logged, uint64_t max, const char *p, size_t n)
+{
+	static const char more[] = "\n{\"type\":\"ralph\",\"note\":\"the rest was not kept\"}\n";
+
+	if (fd < 0 || *logged > max)
+		return;
+	if (*logged + n > max) {
+		(void)fd_write_all(fd, more, sizeof(more) - 1);
+		*logged = max + 1;
+		return;
+	}
+	*logged += n;
+	/* A log that cannot be written is not worth the iteration. */
+	(void)fd_write_all(fd, p, n);
+}
+
+/* Keeps the last `max` bytes at least, and at most twice as many. */
+static void keep_tail(struct buf *b, const char *p, size_t n)
+{
+	const size_t max = b->max / 2;
+
+	if (n > max) {
+		p += n - max;
+		n = max;
+	}
+	if (b->len + n > b->max)
+		buf_consume(b, b->len - max < b->len ? b->len - max : 0);
+	(void)buf_append(b, p, n);
+}
+
+static void on_output(struct job *j, bool is_err, const char *p, size_t n)
+{
+	struct run_state *s = j->owner;
+	struct iteration *it = s->it;
+	uint64_t quiet = it->idle_ms;
+
+	if (is_err) {
+		write_log(it->err_log, &s->err_logged, ITERATION_ERR_MAX, p, n);
+		keep_tail(&s->err_tail, p, n);
+	} else {
+		s->out_bytes += n;
+		write_log(it->log, &s->logged, ITERATION_LOG_MAX, p, n);
+		keep_tail(&s->tail, p, n);
+		lines_add(&s->lines, p, n, on_line, s);
+	}
+	if (it->said.limited && (quiet == 0 || quiet > it->grace_ms))
+		quiet = it->grace_ms;
+	if (quiet)
+		ev_timer_set(it->ev, &s->idle, quiet);
+}
+
+static void on_ended(struct job *j)
+{
+	struct run_state *s = j->owner;
+
+	ev_stop(s->it->ev);
+}
+
+static const struct job_handler handler = {.output = on_output, .ended = on_ended};
+
+/* What it says of its own failure, the best word first. */
+static char *failure_of(const struct run_state *s)
+{
+	const struct iteration *it = s->it;
+	struct buf *e = (struct buf *)&s->err_tail;
+
+	if (s->job.failure)
+		return xstrdup(s->job.failure);
+	if (it->said.failed && it->said.text)
+		return xstrdup(it->said.text);
+	if (it->said.failed && it->said.reason)
+		return xstrdup(it->said.reason);
+	return e->len ? xstrdup(buf_str(e)) : NULL;
+}
+
+static bool is_limited(const struct agent_result *said)
+{
+	return said->limited || (said->reason && streq(said->reason, "usage_limit_reached"));
+}
+
+/* The order is the meaning: what ended it comes before what it said. */
+static enum run_end decide(const struct run_state *s)
+{
+	const struct iteration *it = s->it;
+	int code = s->killed_after_result ? 0 : s->job.code;
+
+	if (s->why == RUN_STOPPED)
+		return RUN_STOPPED;
+	if (s->job.failure && !s->killed)
+		return s->job.started ? RUN_LOST : RUN_NOT_STARTED;
+	if (s->killed && !s->killed_after_result)
+		return is_limited(&it->said) ? RUN_LIMITED : s->why;
+	if (agent_result_ok(&it->said, it->format, code))
+		return it->empty ? RUN_EMPTY : RUN_OK;
+	if (is_limited(&it->said))
+		return RUN_LIMITED;
+	if (it->said.status == 401 || it->said.status == 403)
+		return RUN_CREDENTIAL;
+	return it->empty ? RUN_EMPTY : RUN_FAILED;
+}
+
+static void conclude(struct run_state *s, uint64_t began)
+{
+	struct iteration *it = s->it;
+
+	lines_end(&s->lines, on_line, s);
+	it->ms = now_ms() - began;
+	it->code = s->job.code;
+	it->empty = s->out_bytes == 0 && s->err_tail.len == 0 && !s->killed && !s->job.failure;
+	if (it->format == AGENT_FORMAT_NONE && s->tail.len) {
+		free(it->said.text);
+		it->said.text = xstrdup(buf_str(&s->tail));
+	}
+	it->end = decide(s);
+	promise_find(it->said.text, &it->promise);
+	if (it->end != RUN_OK)
+		it->failure = failure_of(s);
+}
+
+static void stop_timers(struct run_state *s)
+{
+	ev_timer_stop(s->it->ev, &s->total);
+	ev_timer_stop(s->it->ev, &s->idle);
+	ev_timer_stop(s->it->ev, &s->grace);
+	ev_timer_stop(s->it->ev, &s->tick);
+}
+
+static int run(struct run_state *s, int input, struct err *err)
+{
+	struct iteration *it = s->it;
+	const struct job_command c = {.argv = it->argv, .env = it->env, .input = input};
+	uint64_t began = now_ms();
+	int r;
+
+	s->job.handler = &handler;
+	s->job.owner = s;
+	r = job_start(&s->job, it->ev, it->places, it->sandbox, &c, err);
+	if (r < 0)
+		return r;
+	if (it->total_ms)
+		ev_timer_set(it->ev, &s->total, it->total_ms);
+	if (it->idle_ms)
+		ev_timer_set(it->ev, &s->idle, it->idle_ms);
+	ev_timer_set(it->ev, &s->tick, TICK_MS);
+	it->control->changed = on_control;
+	it->control->arg = s;
+	if (it->control->stop)
+		kill_run(s, RUN_STOPPED);
+	r = ev_run(it->ev, err);
+	it->control->changed = NULL;
+	stop_timers(s);
+	if (r == 0)
+		conclude(s, began);
+	job_done(&s->job);
+	return r;
+}
+
+int iteration_run(struct iteration *it, struct err *err)
+{
+	struct run_state s = {
+		.it = it,
+		.total.fn = on_total,
+		.idle.fn = on_idle,
+		.grace.fn = on_grace,
+		.tick.fn = on_tick,
+	};
+	cleanup_fd int input = fd_memfd("prompt", it->prompt, it->prompt_len);
+	int r;
+
+	if (input < 0)
+		return err_sys(err, -input, "cannot make a memory file");
+	agent_result_init(&it->said);
+	it->format = it->agent->stream;
+	lines_init(&s.lines, AGENT_LINE_MAX);
+	buf_init(&s.tail, 2 * AGENT_TEXT_MAX);
+	buf_init(&s.err_tail, 8 * KiB);
+	r = run(&s, input, err);
+	lines_done(&s.lines);
+	buf_done(&s.tail);
+	buf_done(&s.err_tail);
+	return r;
+}
+
+void iteration_done(struct iteration *it)
+{
+	agent_result_done(&it->said);
+	promise_done(&it->promise);
+	free(it->failure);
+	it->failure = NULL;
+}

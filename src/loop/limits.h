@@ -1,0 +1,34 @@
+#pragma once
+
+#include "config/config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How far a loop may go: pure, from its counters. */
+struct loop_limits {
+	uint64_t iterations; /* 0: no limit; so for all */
+	uint64_t micro_usd, duration_ms;
+	uint64_t max_stuck, max_attempts;
+};
+
+struct loop_used {
+	uint64_t iterations, micro_usd, active_ms;
+};
+
+/* NULL: it may go on; else which limit was reached: "10 iterations", to be put in a sentence. The
+ * caller frees it. */
+char *limits_reached(const struct loop_limits *l, const struct loop_used *u);
+
+/*
+ * Until when a rate limit is waited for, in seconds since 1970: the announced end and up to a tenth
+ * of the wait, at most a minute, so that not all loops wake at once; where none was announced, half
+ * an hour. An end that is not within eight days is not believed. `random` is any number.
+ */
+#define WAIT_UNKNOWN_S 1800
+#define WAIT_JITTER_S 60
+#define WAIT_MAX_S (8 * 86400)
+uint64_t limits_wait_until(uint64_t now, uint64_t resets_at, uint64_t random);
+
+/* Is so much of the week used that the reserve begins? percent: of both; 0: no reserve. */
+bool limits_reserve_reached(uint64_t reserve, uint64_t used);

@@ -1,0 +1,212 @@
+#include "loop/logs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/result.h"
+#include "base/fd.h"
+#include "base/jpick.h"
+#include "base/parse.h"
+#include "base/path.h"
+#include "base/term.h"
+#include "loop/lines.h"
+#include "loop/render.h"
+#include "sandbox/loops.h"
+
+#define FOLLOW_MS 200
+#define PIECE (64 * KiB)
+
+struct logs {
+	int dir, logs; /* .ralph, .ralph/logs */
+	bool follow, raw, color;
+	uint64_t number;
+	struct lines lines;
+	enum agent_format format;
+	struct agent_result said;
+	int fd;
+};
+
+/* The highest number there is; 0: none. */
+static uint64_t last_number(int logs)
+{
+	int copy = openat(logs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	uint64_t last = 0, n;
+	struct dirent *e;
+
+	if (!d) {
+		closep(&copy);
+		return 0;
+	}
+	while ((e = readdir(d))) {
+		const char *name = e->d_name, *dot = strchr(name, '.');
+		cleanup_free char *digits = NULL;
+
+		if (strncmp(name, "iteration-", 10) != 0 || !dot || !streq(dot, ".jsonl"))
+			continue;
+		digits = xstrndup(name + 10, (size_t)(dot - name) - 10);
+		/* They are written with leading zeros. */
+		if (parse_uint(digits + strspn(digits, "0"), 1, UINT32_MAX, &n) == 0 && n > last)
+			last = n;
+	}
+	(void)closedir(d);
+	return last;
+}
+
+static int open_number(struct logs *l, uint64_t n)
+{
+	cleanup_free char *name = xasprintf("iteration-%03llu.jsonl", (unsigned long long)n);
+
+	return path_open_beneath(l->logs, name, O_RDONLY, 0);
+}
+
+/* The formats are told apart by what a record calls its type. */
+static enum agent_format format_of(const char *line, size_t n)
+{
+	static const struct {
+		const char *type;
+		enum agent_format format;
+	} marks[] = {{"thread.started", AGENT_FORMAT_CODEX},
+		     {"init", AGENT_FORMAT_GEMINI},
+		     {"step_start", AGENT_FORMAT_OPENCODE},
+		     {"assistant.turn_start", AGENT_FORMAT_COPILOT}};
+	struct jtext type = jpick_one((struct jtext){line, n}, "type");
+
+	if (render_is_claude(line, n))
+		return AGENT_FORMAT_CLAUDE;
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (jtext_eq(type, marks[i].type))
+			return marks[i].format;
+	return AGENT_FORMAT_NONE;
+}
+
+static void on_line(void *arg, const char *line, size_t n)
+{
+	struct logs *l = arg;
+	cleanup_buf struct buf b;
+
+	if (l->format == AGENT_FORMAT_NONE)
+		l->format = format_of(line, n);
+	if (l->format == AGENT_FORMAT_NONE) {
+		cleanup_free char *text = xstrndup(line, n);
+
+		term_puts(stdout, text);
+		(void)fputc('\n', stdout);
+		return;
+	}
+	buf_init(&b, RENDER_MAX);
+	agent_result_line(&l->said, l->format, line, n);
+	if (render_call(l->format, line, n, &b) || render_notice(l->format, line, n, &b)) {
+		term_puts(stdout, buf_str(&b));
+		(void)fputc('\n', stdout);
+	}
+}
+
+static void print_words(struct logs *l)
+{
+	const char *p = l->said.text;
+
+	while (p && *p) {
+		size_t n = strcspn(p, "\n");
+		cleanup_free char *line = xstrndup(p, n);
+
+		term_styled(stdout, l->color, STYLE_DIM, "| ");
+		term_puts(stdout, line);
+		(void)fputc('\n', stdout);
+		p += n + (p[n] == '\n');
+	}
+}
+
+/* What is there by now; false: it cannot be read or written. */
+static bool print_more(struct logs *l)
+{
+	char piece[PIECE];
+	ssize_t n;
+
+	while ((n = read(l->fd, piece, sizeof(piece))) > 0) {
+		if (l->raw)
+			(void)fwrite(piece, 1, (size_t)n, stdout);
+		else
+			lines_add(&l->lines, piece, (size_t)n, on_line, l);
+	}
+	(void)fflush(stdout);
+	return n == 0 && !ferror(stdout);
+}
+
+static int print_one(struct logs *l)
+{
+	const struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000 * 1000L};
+	struct loop_active active;
+	bool ok = true, on = true;
+
+	agent_result_init(&l->said);
+	l->format = AGENT_FORMAT_NONE;
+	lines_init(&l->lines, AGENT_LINE_MAX);
+	while (ok && on) {
+		int next;
+
+		/* Asked before the last read: what is written after it is in that read. */
+		on = l->follow && loops_read_active(l->dir, &active) == 0;
+		next = on ? open_number(l, l->number + 1) : -1;
+		ok = print_more(l);
+		if (next >= 0) {
+			(void)close(next);
+			break;
+		}
+		if (on)
+			(void)nanosleep(&pause, NULL);
+	}
+	lines_end(&l->lines, on_line, l);
+	if (!l->raw)
+		print_words(l);
+	lines_done(&l->lines);
+	agent_result_done(&l->said);
+	closep(&l->fd);
+	return ok ? on : -EIO;
+}
+
+static int open_dirs(struct logs *l, const char *workspace, struct err *err)
+{
+	cleanup_fd int at = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (at < 0)
+		return err_sys(err, errno, "cannot open '%s'", workspace);
+	l->dir = path_open_beneath(at, ".ralph", O_RDONLY | O_DIRECTORY, 0);
+	l->logs = l->dir < 0 ? -1 : path_open_beneath(l->dir, "logs", O_RDONLY | O_DIRECTORY, 0);
+	return l->logs < 0 ? err_usage(err, "there was no loop in '%s'", workspace) : 0;
+}
+
+int logs_main(int argc, char **argv, struct err *err)
+{
+	struct logs l = {.dir = -1, .logs = -1, .fd = -1};
+	int r;
+
+	if (argc != 5 || parse_uint(argv[1], 0, UINT32_MAX, &l.number) < 0)
+		return err_usage(err, "this program is started by: ralph logs");
+	l.follow = argv[2][0] == '1';
+	l.raw = argv[3][0] == '1';
+	l.color = argv[4][0] == '1';
+	r = open_dirs(&l, argv[0], err);
+	if (r == 0 && l.number == 0)
+		l.number = last_number(l.logs);
+	while (r == 0) {
+		l.fd = open_number(&l, l.number);
+		if (l.fd < 0) {
+			r = err_usage(err, "there is no iteration %llu",
+				      (unsigned long long)l.number);
+			break;
+		}
+		r = print_one(&l);
+		if (r <= 0)
+			break;
+		l.number++;
+		r = 0;
+	}
+	closep(&l.logs);
+	closep(&l.dir);
+	return r;
+}

@@ -1,0 +1,182 @@
+#include "loop/loop.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static void show_news(struct loop *l)
+{
+	for (size_t i = 0; l->work && i < l->work->news.n; i++)
+		show_line(&l->show, STYLE_YELLOW, "%s", l->work->news.v[i]);
+	if (l->work) {
+		strv_done(&l->work->news);
+		strv_init(&l->work->news);
+	}
+}
+
+/* No task can be worked on: why that is. The first that holds, the one that asks most of the user
+ * first. */
+static int end_of_work(struct loop *l, char **ret_reason)
+{
+	struct work_counts c = work_count(l->work, (unsigned)l->limits.max_attempts);
+
+	if (c.done == c.total) {
+		*ret_reason = xasprintf("all %zu tasks are done and verified", c.total);
+		return LOOP_DONE;
+	}
+	if (c.decide) {
+		*ret_reason = xasprintf("%zu of %zu tasks need a decision", c.decide, c.total);
+		return LOOP_DECIDE;
+	}
+	if (c.blocked) {
+		*ret_reason = xasprintf("%zu of %zu tasks are blocked", c.blocked, c.total);
+		return LOOP_BLOCKED;
+	}
+	*ret_reason = xasprintf("%zu of %zu tasks are done; none of the others gets any further",
+				c.done, c.total);
+	return LOOP_STUCK;
+}
+
+/* A loop without a list ends by what its last iteration was worth. */
+static int end_of_prompt(struct loop *l, const struct judgement *j, char **ret_reason)
+{
+	switch ((unsigned)j->verdict) {
+	case VERDICT_DONE:
+		*ret_reason = xstrdup("the agent says it is complete, and verification agrees");
+		return LOOP_DONE;
+	case VERDICT_BLOCKED:
+		*ret_reason = xstrdup("the agent cannot go on");
+		return LOOP_BLOCKED;
+	case VERDICT_DECIDE:
+		*ret_reason = xstrdup("the agent needs a decision");
+		return LOOP_DECIDE;
+	default:
+		break;
+	}
+	if (state_task_uint(&l->state, "", "stuck") >= l->limits.max_stuck) {
+		*ret_reason = xasprintf("%llu iterations without progress",
+					(unsigned long long)l->limits.max_stuck);
+		return LOOP_STUCK;
+	}
+	return -1;
+}
+
+/* -1: go on. */
+static int wait_limit(struct loop *l, uint64_t resets_at, const char *what, char **ret_reason)
+{
+	uint64_t random = 0, until;
+	int r;
+
+	if (l->q.no_wait) {
+		*ret_reason = xstrdup(what);
+		return LOOP_RATE;
+	}
+	if (getrandom(&random, sizeof(random), 0) < 0)
+		random = (uint64_t)getpid();
+	until = limits_wait_until((uint64_t)time(NULL), resets_at, random);
+	r = wait_until(l, until, what);
+	if (r == 0)
+		return -1;
+	*ret_reason = xstrdup(r == LOOP_PAUSED ? "paused" : "stopped");
+	return r;
+}
+
+/* What an iteration means for the loop; -1: go on. */
+static int after(struct loop *l, const struct judgement *j, char **ret_reason)
+{
+	if (j->verdict == VERDICT_LIMITED)
+		return wait_limit(l, l->resets_at, "the provider's limit is reached", ret_reason);
+	if (j->verdict == VERDICT_CREDENTIAL) {
+		*ret_reason = xstrdup("the provider does not accept the credential");
+		return LOOP_CREDENTIAL;
+	}
+	if (j->verdict == VERDICT_BROKEN) {
+		*ret_reason = xstrdup("the agent cannot be run");
+		return EXIT_RUNTIME;
+	}
+	if (limits_reserve_reached(l->config->loop.reserve, l->weekly_used))
+		return wait_limit(l, l->weekly_resets_at, "what is left of the week is reserved",
+				  ret_reason);
+	if (!l->work && l->mode != LOOP_PLAN)
+		return end_of_prompt(l, j, ret_reason);
+	return -1;
+}
+
+static int asked_to_end(struct loop *l, char **ret_reason)
+{
+	control_look(&l->control);
+	if (l->control.stop) {
+		*ret_reason = xstrdup("stopped");
+		return 128 + l->control.stop;
+	}
+	if (l->control.pause) {
+		*ret_reason = xstrdup("paused");
+		return LOOP_PAUSED;
+	}
+	return -1;
+}
+
+static int limit_reached(struct loop *l, char **ret_reason)
+{
+	const struct loop_used used = {l->state.iterations, l->state.micro_usd, l->state.active_ms};
+	cleanup_free char *which = limits_reached(&l->limits, &used);
+
+	if (!which)
+		return -1;
+	if (l->mode == LOOP_PLAN) {
+		*ret_reason = xstrdup("the plan was worked on");
+		return LOOP_DONE;
+	}
+	*ret_reason = xasprintf("the limit of %s is reached, and there is work left", which);
+	return LOOP_LIMIT;
+}
+
+/* The exit code, or -1 when an iteration was made; -errno below that in *ret_error. */
+static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *err)
+{
+	struct judgement j = {0};
+	struct task *t = NULL;
+	int code = asked_to_end(l, ret_reason);
+
+	if (code >= 0)
+		return code;
+	*ret_error = answers_take(l, err);
+	if (*ret_error < 0)
+		return -1;
+	if (l->work) {
+		*ret_error = work_reload(l->work, err);
+		show_news(l);
+		if (*ret_error < 0)
+			return -1;
+		t = work_next(l->work, (unsigned)l->limits.max_attempts);
+		if (!t && l->mode != LOOP_PLAN)
+			return end_of_work(l, ret_reason);
+	}
+	code = limit_reached(l, ret_reason);
+	if (code >= 0)
+		return code;
+	*ret_error = round_run(l, t, &j, err);
+	show_news(l);
+	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
+}
+
+int loop_run(struct loop *l, struct err *err)
+{
+	cleanup_free char *reason = NULL;
+	int code = -1, r;
+
+	status_write(l, "starting", 0);
+	show_news(l);
+	r = loop_recover(l, err);
+	if (r == 0 && l->mode != LOOP_PLAN)
+		r = verify_baseline(l, err);
+	while (r == 0 && code < 0) {
+		code = step(l, &reason, &r, err);
+		if (r == -ECANCELED) { /* stopped while it was verified */
+			r = 0;
+			code = asked_to_end(l, &reason);
+		}
+	}
+	return r < 0 ? r : ending(l, code, reason);
+}

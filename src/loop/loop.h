@@ -1,0 +1,126 @@
+#pragma once
+
+#include "agent/agent.h"
+#include "base/ev.h"
+#include "loop/control.h"
+#include "loop/draft.h"
+#include "loop/limits.h"
+#include "loop/repo.h"
+#include "loop/request.h"
+#include "loop/show.h"
+#include "loop/state.h"
+#include "loop/work.h"
+#include "sandbox/build.h"
+
+/*
+ * DOC: Theory of operation
+ *
+ *	setup.c     the workspace, its state, the repository, the work; what must hold before
+ *	recover.c   what a killed loop was about to do
+ *	loop.c      which task is next, until there is none or a limit is reached
+ *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
+ *	commits.c   what the agent committed: it counts, or is taken back
+ *	box.c       the sandbox of an iteration: a fresh start each time, so that what protects
+ *	            the workspace is found anew, and nothing of the last agent is left
+ *	wait.c      until a provider's limit ends
+ *	ending.c    why it ended, the summary, what is told to whom
+ *
+ * One thread, one event loop; everything that runs is a job in the sandbox (job.c) or a short
+ * blocking call.
+ */
+enum loop_exit {
+	LOOP_DONE = 0,
+	LOOP_LIMIT = 3,
+	LOOP_STUCK = 4,
+	LOOP_BLOCKED = 5,
+	LOOP_DECIDE = 6,
+	LOOP_RATE = 7,
+	LOOP_CREDENTIAL = 8,
+	LOOP_PAUSED = 9,
+};
+
+struct loop {
+	struct loop_request q;
+	const struct config *config;
+	const struct agent *agent;
+	enum loop_mode mode; /* of a resumed one, what it was */
+	struct loop_limits limits;
+	struct ev *ev;
+	struct control control;
+	struct show show;
+	int workspace, dir, logs, state_dir; /* the workspace, .ralph, its logs, its state */
+	struct loop_state state;
+	struct work *work; /* NULL: the prompt is all there is */
+	struct draft *draft; /* the list that is being planned; NULL */
+	struct repo *repo; /* NULL: no repository */
+	char *root;	   /* where the agent works: the workspace, or a worktree */
+	int root_fd;
+	char *git_name, *git_email;
+	/* the sandbox */
+	struct build build;
+	int hold;	      /* a connection: it stays up at least as long */
+	uint64_t round_began;  /* now_ms(); 0: none */
+	uint64_t active_mark; /* state.active_ms when the turn began */
+	char *tool;	      /* what the agent does just now */
+	const struct task *task;
+	uint64_t resets_at, weekly_used, weekly_resets_at; /* what the last agent heard */
+	const char *phase;
+};
+
+/* Returns the exit code, or -errno. */
+int loop_run(struct loop *l, struct err *err);
+
+/* setup.c */
+int loop_open(struct loop *l, int request_fd, struct err *err);
+void loop_close(struct loop *l);
+/* Is a credential missing, or not what it was? Exit 8. */
+int loop_check_credentials(struct loop *l, struct err *err);
+
+/* recover.c */
+int loop_recover(struct loop *l, struct err *err);
+
+/* box.c */
+int box_build(struct loop *l, struct err *err);
+int box_start(struct loop *l, struct err *err);
+/* What the agent left is shown; the sandbox ends. */
+void box_stop(struct loop *l);
+/* The agent's command line inside, and what it has besides the sandbox's environment. */
+void box_agent_argv(const struct loop *l, struct strv *ret);
+void box_agent_env(const struct loop *l, struct strv *ret);
+
+/* round.c: one iteration of a task (NULL: of the prompt). *ret: what it was worth. */
+int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
+/* The second half, for what was interrupted: commits are checked, the task is settled. */
+int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
+int round_settle(struct loop *l, struct task *t, struct err *err);
+
+/* commits.c: new commits since the iteration began count, or are taken back. Fills f->new_head,
+ * rejected, committed, and the intent's commit. */
+int commits_check(struct loop *l, struct facts *f, struct err *err);
+/* Is everything committed that git knows? What is not is added to `why`. */
+bool commits_clean(struct loop *l, struct buf *why);
+
+/* verify.c: what fails already before the first iteration */
+int verify_baseline(struct loop *l, struct err *err);
+struct verify_result {
+	bool ok;	  /* nothing that counts fails */
+	uint64_t failing; /* commands that fail, whether they count or not */
+	char *report;	  /* for the next prompt; NULL when all is well */
+};
+int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err);
+void verify_result_done(struct verify_result *v);
+
+/* prompt.c: what the agent reads; the caller frees it. */
+int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err);
+
+/* answers.c: what `ralph answer` left is taken in: the task is ready again. */
+int answers_take(struct loop *l, struct err *err);
+
+/* status.c: .ralph/state/status.json */
+void status_write(struct loop *l, const char *phase, uint64_t until);
+
+/* wait.c: 0 when it is over, else the exit code that ends the loop (paused, a signal). */
+int wait_until(struct loop *l, uint64_t until, const char *what);
+
+/* ending.c: prints and writes the summary, tells the user, and gives the exit code back. */
+int ending(struct loop *l, int code, const char *reason);

@@ -1,0 +1,66 @@
+#include "loop/loop.h"
+
+#include "loop/meter.h"
+
+/*
+ * What the journal's entry asks for when a loop is opened. Nothing here is done twice: each step
+ * either leaves the entry for the next start, or clears it with the write that counts it.
+ */
+
+/* The agent was cut off: its iteration was one, its words are lost, its commits are looked at. */
+static int cut_off(struct loop *l, struct task *t, struct err *err)
+{
+	struct intent *i = &l->state.intent;
+	struct judgement j;
+	struct meter m;
+	int r = box_build(l, err);
+
+	if (r < 0)
+		return r;
+	show_line(&l->show, STYLE_YELLOW, "iteration %llu was cut off",
+		  (unsigned long long)l->state.iterations);
+	meter_read(&l->q.places, l->build.spec->name, &m);
+	(void)meter_take(&l->state, &m);
+	i->end = RUN_INTERRUPTED;
+	i->phase = INTENT_VERIFY;
+	r = state_save(&l->state, err);
+	if (r == 0)
+		r = round_verify(l, t, &j, err);
+	return r < 0 ? r : round_settle(l, t, err);
+}
+
+static int verify_again(struct loop *l, struct task *t, struct err *err)
+{
+	struct judgement j;
+	int r;
+
+	show_line(&l->show, STYLE_YELLOW, "iteration %llu was cut off before its verdict",
+		  (unsigned long long)l->state.iterations);
+	r = round_verify(l, t, &j, err);
+	box_stop(l);
+	return r < 0 ? r : round_settle(l, t, err);
+}
+
+int loop_recover(struct loop *l, struct err *err)
+{
+	struct intent *i = &l->state.intent;
+	struct task *t = i->task && l->work ? work_task(l->work, i->task) : NULL;
+
+	/* The user may have taken the repository or the task away meanwhile. */
+	if (i->phase != INTENT_NONE && (!i->head != !l->repo || (i->task && !t))) {
+		intent_clear(i);
+		return state_save(&l->state, err);
+	}
+	switch (i->phase) {
+	case INTENT_ITERATE:
+		return cut_off(l, t, err);
+	case INTENT_VERIFY:
+		return verify_again(l, t, err);
+	case INTENT_SETTLE:
+		return round_settle(l, t, err);
+	case INTENT_NONE:
+	case INTENT_N:
+		break;
+	}
+	return 0;
+}

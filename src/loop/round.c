@@ -1,0 +1,437 @@
+#include "loop/loop.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "loop/iteration.h"
+#include "loop/meter.h"
+#include "sandbox/autosave.h"
+#include "sandbox/live.h"
+
+#define EMPTY_TRIES 3 /* beyond the first */
+#define LAST_MAX (16 * KiB)
+#define OFFENCES_SHOWN 10
+
+/* ---- before ---- */
+
+static int begin(struct loop *l, struct task *t, struct err *err)
+{
+	struct loop_state *s = &l->state;
+	struct repo_oid head = {0};
+	int r = l->repo ? repo_head(l->repo, &head, NULL, err) : 0;
+
+	if (r < 0)
+		return r;
+	intent_clear(&s->intent);
+	s->intent.phase = INTENT_ITERATE;
+	s->intent.head = l->repo ? xstrdup(head.hex) : NULL;
+	s->intent.task = t ? xstrdup(t->id) : NULL;
+	s->intent.attempts = t ? t->attempts : 0;
+	s->iterations++;
+	s->cost_mark = s->micro_usd;
+	s->tokens_mark = s->tokens;
+	/* Commits of an earlier attempt are this task's too. */
+	if (t && l->repo && !state_task_str(s, t->id, "base"))
+		state_task_set(s, t->id, "base", json_string(head.hex));
+	r = state_save(s, err);
+	if (r == 0 && t)
+		r = work_begin(l->work, t, err);
+	if (r == 0 && l->work)
+		r = work_put_copy(l->work, l->root_fd, err);
+	if (r == 0 && l->mode == LOOP_PLAN) {
+		l->draft = draft_free(l->draft);
+		r = draft_put(l->root, l->q.tasks, &l->draft, err);
+	}
+	return r;
+}
+
+static int open_log(struct loop *l, const char *ext)
+{
+	cleanup_free char *name =
+		xasprintf("iteration-%03llu.%s", (unsigned long long)l->state.iterations, ext);
+
+	(void)unlinkat(l->logs, name, 0);
+	return openat(l->logs, name,
+		      O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* ---- the agent ---- */
+
+static uint64_t on_tick(void *arg, const char *tool)
+{
+	struct loop *l = arg;
+	struct meter m;
+
+	meter_read(&l->q.places, l->build.spec->name, &m);
+	(void)meter_take(&l->state, &m);
+	free(l->tool);
+	l->tool = *tool ? xstrdup(tool) : NULL;
+	l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
+	status_write(l, "iterating", 0);
+	return l->state.micro_usd - l->state.cost_mark;
+}
+
+/* The gateway's count is the one that counts; an agent's own only where there is none. */
+static void account(struct loop *l, const struct iteration *it)
+{
+	struct loop_state *s = &l->state;
+	struct meter m;
+
+	meter_read(&l->q.places, l->build.spec->name, &m);
+	(void)meter_take(s, &m);
+	if (s->micro_usd != s->cost_mark || tokens_all(&s->tokens) != tokens_all(&s->tokens_mark))
+		return;
+	s->micro_usd += it->said.micro_usd;
+	s->tokens.input += it->said.input;
+	s->tokens.output += it->said.output;
+	s->tokens.cache_read += it->said.cache_read;
+	s->tokens.cache_write += it->said.cache_write;
+}
+
+static bool head_moved(struct loop *l)
+{
+	struct repo_oid head = {0};
+	struct err err = {0};
+
+	return l->repo && repo_head(l->repo, &head, NULL, &err) == 0 &&
+	       !streq(head.hex, l->state.intent.head);
+}
+
+static int run_agent(struct loop *l, struct iteration *it, struct err *err)
+{
+	int r = 0;
+
+	for (int i = 0; i <= EMPTY_TRIES; i++) {
+		uint64_t began = now_ms();
+
+		iteration_done(it);
+		r = iteration_run(it, err);
+		l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
+		if (r < 0 || it->end != RUN_EMPTY || control_wants_end(&l->control))
+			break;
+		/* A quiet command that did something is no failure. */
+		if (it->format == AGENT_FORMAT_NONE && it->code == 0 && head_moved(l)) {
+			it->end = RUN_OK;
+			break;
+		}
+		if (i < EMPTY_TRIES)
+			show_line(&l->show, STYLE_YELLOW,
+				  "the agent printed nothing in %llu ms; once more",
+				  (unsigned long long)(now_ms() - began));
+	}
+	return r;
+}
+
+static void show_end(struct loop *l, const struct iteration *it)
+{
+	if (it->said.text)
+		show_quote(&l->show, it->said.text, 12);
+	if (it->end == RUN_OK)
+		return;
+	show_line(&l->show, STYLE_RED, "%s (exit %d)", run_end_name(it->end), it->code);
+	if (it->failure && (!it->said.text || !streq(it->failure, it->said.text)))
+		show_quote(&l->show, it->failure, 5);
+}
+
+/* What the loop must remember of it after this process. */
+static void note_run(struct loop *l, const struct iteration *it)
+{
+	struct intent *i = &l->state.intent;
+
+	i->end = it->end;
+	i->promise = it->end == RUN_OK ? it->promise.kind : PROMISE_NONE;
+	free(i->words);
+	i->words = it->promise.text ? xstrdup(it->promise.text) : NULL;
+	i->ms = it->ms;
+	l->resets_at = it->said.resets_at;
+	l->weekly_used = it->said.weekly_used;
+	l->weekly_resets_at = it->said.weekly_resets_at;
+	if (i->task && it->failure && it->end != RUN_OK) {
+		cleanup_free char *last =
+			xasprintf("%s: %.4000s", run_end_name(it->end), it->failure);
+
+		state_task_set(&l->state, i->task, "last", json_text(last));
+	}
+}
+
+static int run_iteration(struct loop *l, const struct task *t, struct err *err)
+{
+	cleanup_free char *prompt = NULL;
+	cleanup_strv struct strv argv = {0}, env = {0};
+	cleanup_fd int log = -1, err_log = -1;
+	struct iteration it = {
+		.ev = l->ev,
+		.control = &l->control,
+		.show = &l->show,
+		.places = &l->q.places,
+		.sandbox = l->build.spec->name,
+		.agent = l->agent,
+		.argv = &argv,
+		.env = &env,
+		.total_ms = l->config->loop.iteration_ms,
+		.idle_ms = l->config->loop.idle_ms,
+		.grace_ms = l->config->loop.grace_ms,
+		.tick = on_tick,
+		.arg = l,
+	};
+	int r = prompt_make(l, t, &prompt, err);
+
+	if (r < 0)
+		return r;
+	box_agent_argv(l, &argv);
+	box_agent_env(l, &env);
+	it.prompt = prompt;
+	it.prompt_len = strlen(prompt);
+	it.log = log = open_log(l, "jsonl");
+	it.err_log = err_log = open_log(l, "stderr");
+	l->round_began = now_ms();
+	l->active_mark = l->state.active_ms;
+	r = run_agent(l, &it, err);
+	if (r == 0) {
+		account(l, &it);
+		show_end(l, &it);
+		note_run(l, &it);
+	}
+	iteration_done(&it);
+	return r;
+}
+
+/* ---- after ---- */
+
+static void show_offences(struct loop *l, const struct proposals *p)
+{
+	for (size_t i = 0; i < p->offences.n && i < OFFENCES_SHOWN; i++)
+		show_line(&l->show, STYLE_YELLOW, "put back: %s", p->offences.v[i]);
+}
+
+static int read_proposals(struct loop *l, struct task *t, struct err *err)
+{
+	cleanup_proposals struct proposals p = {0};
+	int r = work_proposals(l->work, t, l->root_fd, &p, err);
+
+	if (r < 0)
+		return r;
+	l->state.intent.claims = p.claims_done;
+	show_offences(l, &p);
+	return 0;
+}
+
+static int read_plan(struct loop *l, struct err *err)
+{
+	cleanup_proposals struct proposals p = {0};
+	int r = draft_take(l->draft, &p, err);
+
+	if (r < 0)
+		return r;
+	show_offences(l, &p);
+	show_line(&l->show, STYLE_NONE,
+		  r ? "there is a new list of work" : "the list is as it was");
+	return 0;
+}
+
+static int verify_task(struct loop *l, const struct task *t, struct facts *f, struct err *err)
+{
+	cleanup_(verify_result_done) struct verify_result v = {0};
+	cleanup_buf struct buf why;
+	int r;
+
+	buf_init(&why, LAST_MAX);
+	status_write(l, "verifying", 0);
+	r = l->hold < 0 ? box_start(l, err) : 0;
+	if (r == 0)
+		r = verify_run(l, t, &v, err);
+	if (r < 0)
+		return r;
+	f->verified = v.ok && commits_clean(l, &why);
+	f->better = l->state.failing != UINT64_MAX && v.failing < l->state.failing;
+	if (f->better)
+		l->state.failing = v.failing;
+	if (v.report)
+		(void)buf_printf(&why, "The checks say:\n\n%s", v.report);
+	if (t && !f->verified)
+		state_task_set(&l->state, t->id, "last", json_text(buf_str(&why)));
+	else if (t)
+		(void)json_object_del(state_task(&l->state, t->id), "last");
+	return 0;
+}
+
+int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
+{
+	struct intent *i = &l->state.intent;
+	struct facts f = {
+		.end = i->end,
+		.promise = i->promise,
+		.has_task = t != NULL,
+		.claims = i->claims,
+		.needs_commit = t != NULL && l->repo != NULL,
+	};
+	bool says_done = i->claims || i->promise == PROMISE_COMPLETE;
+	int r = l->repo ? commits_check(l, &f, err) : 0;
+
+	if (r == 0 && i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected &&
+	    (says_done || f.new_head))
+		r = verify_task(l, t, &f, err);
+	if (r < 0)
+		return r;
+	/* Without a list the promise is all there is to go by; of a plan nothing is verified. */
+	if (l->mode == LOOP_PLAN && i->end == RUN_OK)
+		f.verified = true;
+	verdict_judge(&f, ret);
+	i->phase = INTENT_SETTLE;
+	i->verdict = ret->verdict;
+	i->state = ret->state;
+	i->progress = ret->progress;
+	free(i->why);
+	i->why = xstrdup(
+		i->words && (ret->verdict == VERDICT_BLOCKED || ret->verdict == VERDICT_DECIDE)
+			? i->words
+			: ret->why);
+	return state_save(&l->state, err);
+}
+
+/* The rule about tasks that go nowhere. */
+static void count_stuck(struct loop *l, const struct task *t, bool progress)
+{
+	struct intent *i = &l->state.intent;
+	const char *id = t ? t->id : "";
+	uint64_t stuck = progress ? 0 : state_task_uint(&l->state, id, "stuck") + 1;
+
+	if (verdict_gives_back(i->verdict))
+		return;
+	state_task_set(&l->state, id, "stuck", json_integer((json_int_t)stuck));
+	if (!t || i->state != TASK_READY)
+		return;
+	if (stuck >= l->limits.max_stuck || t->attempts >= l->limits.max_attempts) {
+		cleanup_free char *why =
+			stuck >= l->limits.max_stuck
+				? xasprintf("%llu iterations without progress; the last: %s",
+					    (unsigned long long)stuck, i->why)
+				: xasprintf("%u attempts; the last: %s", t->attempts, i->why);
+
+		i->state = TASK_STUCK;
+		free(i->why);
+		i->why = take_ptr(why);
+	}
+}
+
+static void add_record(struct loop *l, const struct task *t)
+{
+	struct loop_state *s = &l->state;
+	const struct intent *i = &s->intent;
+
+	(void)json_array_append_new(
+		s->records,
+		json_pack("{sI so* so* sI sI sI so* ss so* sI}", "iteration",
+			  (json_int_t)s->iterations, "task", t ? json_text(t->id) : NULL, "title",
+			  t && t->title ? json_text(t->title) : NULL, "ms", (json_int_t)i->ms,
+			  "tokens",
+			  (json_int_t)(tokens_all(&s->tokens) - tokens_all(&s->tokens_mark)),
+			  "micro_usd", (json_int_t)(s->micro_usd - s->cost_mark), "commit",
+			  i->commit ? json_string(i->commit) : NULL, "verdict",
+			  verdict_name(i->verdict), "why", i->why ? json_text(i->why) : NULL,
+			  "time", (json_int_t)time(NULL)));
+}
+
+static int settle_task(struct loop *l, struct task *t, struct err *err)
+{
+	const struct intent *i = &l->state.intent;
+	int r = 0;
+
+	if (verdict_gives_back(i->verdict)) {
+		/* Only what was counted is given back: it may be settled a second time. */
+		return t->attempts > i->attempts || t->state == TASK_BUSY
+			       ? work_give_back(l->work, t, err)
+			       : 0;
+	}
+	r = work_settle(l->work, t, i->state, i->state == TASK_DONE ? NULL : i->why,
+			i->state == TASK_DONE ? i->commit : NULL, err);
+	return r;
+}
+
+int round_settle(struct loop *l, struct task *t, struct err *err)
+{
+	struct loop_state *s = &l->state;
+	bool progress = s->intent.progress;
+	int r = 0;
+
+	count_stuck(l, t, progress);
+	if (t && l->mode != LOOP_PLAN)
+		r = settle_task(l, t, err);
+	if (r < 0)
+		return r;
+	if (s->intent.verdict == VERDICT_BLOCKED || s->intent.verdict == VERDICT_DECIDE)
+		state_task_set(s, t ? t->id : "", "question", json_text(s->intent.why));
+	add_record(l, t);
+	intent_clear(&s->intent);
+	return state_save(s, err);
+}
+
+/* For `ralph events`: what the host made of it, beside what was seen inside. */
+static void log_verdict(struct loop *l, const struct task *t, const struct judgement *j)
+{
+	const struct loop_state *s = &l->state;
+	struct err err = {0};
+
+	if (live_event(&l->q.places, l->build.spec->name, "loop-iteration",
+		       json_pack("{sI so* ss so so* sI}", "iteration", (json_int_t)s->iterations,
+				 "task", t ? json_text(t->id) : NULL, "verdict",
+				 verdict_name(j->verdict), "why", json_text(s->intent.why), "commit",
+				 s->intent.commit ? json_text(s->intent.commit) : NULL, "micro_usd",
+				 (json_int_t)(s->micro_usd - s->cost_mark)),
+		       &err) < 0)
+		log_debug("loop", "%s", err.msg);
+}
+
+static void show_verdict(struct loop *l, const struct judgement *j)
+{
+	const struct loop_state *s = &l->state;
+	enum term_style style = j->verdict == VERDICT_DONE ? STYLE_GREEN
+				: j->progress		   ? STYLE_CYAN
+							   : STYLE_YELLOW;
+
+	show_line(&l->show, style, "iteration %llu: %s, %s; " SHOW_USD,
+		  (unsigned long long)s->iterations, verdict_name(j->verdict), s->intent.why,
+		  SHOW_USD_ARGS(s->micro_usd - s->cost_mark));
+}
+
+int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
+{
+	int r = begin(l, t, err);
+
+	l->task = t;
+	if (r < 0)
+		return r;
+	show_line(&l->show, STYLE_BOLD, "iteration %llu%s%s%s%s",
+		  (unsigned long long)l->state.iterations, t ? ": " : "", t ? t->id : "",
+		  t && t->title ? " " : "", t && t->title ? t->title : "");
+	status_write(l, "iterating", 0);
+	r = box_start(l, err);
+	if (r == 0)
+		r = run_iteration(l, t, err);
+	if (r == 0 && t && l->mode != LOOP_PLAN)
+		r = read_proposals(l, t, err);
+	if (r == 0 && l->draft)
+		r = read_plan(l, err);
+	if (r == 0) {
+		l->state.intent.phase = INTENT_VERIFY;
+		r = state_save(&l->state, err);
+	}
+	if (r == 0)
+		r = round_verify(l, t, ret, err);
+	if (r == 0)
+		log_verdict(l, t, ret);
+	box_stop(l);
+	/* What was said becomes a file beside the loop; nobody waits for it. */
+	(void)autosave_now(&l->q.places, l->build.spec->name);
+	if (r < 0)
+		return r;
+	show_verdict(l, ret);
+	r = round_settle(l, t, err);
+	l->task = NULL;
+	return r;
+}

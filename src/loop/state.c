@@ -1,0 +1,272 @@
+#include "loop/state.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+
+#define STATE_MAX (16 * MiB)
+#define STATE_VERSION 1
+
+void intent_clear(struct intent *i)
+{
+	free(i->task);
+	free(i->head);
+	free(i->words);
+	free(i->why);
+	free(i->commit);
+	*i = (struct intent){0};
+}
+
+void state_init(struct loop_state *s, int dir)
+{
+	*s = (struct loop_state){
+		.dir = dir,
+		.failing = UINT64_MAX,
+		.exit_code = -1,
+		.tasks = json_object(),
+		.records = json_array(),
+	};
+}
+
+void state_done(struct loop_state *s)
+{
+	json_decref(s->request);
+	json_decref(s->baseline);
+	json_decref(s->tasks);
+	json_decref(s->records);
+	json_decref(s->view);
+	free(s->branch);
+	free(s->home_branch);
+	free(s->worktree);
+	free(s->reason);
+	intent_clear(&s->intent);
+	*s = (struct loop_state){.dir = -1};
+}
+
+/* The numbers, one row each, for reading and writing alike. */
+struct number {
+	const char *key;
+	size_t offset;
+};
+#define AT(member) offsetof(struct loop_state, member)
+/* clang-format off */
+static const struct number numbers[] = {
+	{"iterations", AT(iterations)},
+	{"micro_usd", AT(micro_usd)},
+	{"active_ms", AT(active_ms)},
+	{"input", AT(tokens.input)},
+	{"output", AT(tokens.output)},
+	{"cache_read", AT(tokens.cache_read)},
+	{"cache_write", AT(tokens.cache_write)},
+	{"seen_micro_usd", AT(seen_micro_usd)},
+	{"seen_input", AT(seen.input)},
+	{"seen_output", AT(seen.output)},
+	{"seen_cache_read", AT(seen.cache_read)},
+	{"seen_cache_write", AT(seen.cache_write)},
+	{"started", AT(started)},
+	{"cost_mark", AT(cost_mark)},
+	{"mark_input", AT(tokens_mark.input)},
+	{"mark_output", AT(tokens_mark.output)},
+	{"mark_cache_read", AT(tokens_mark.cache_read)},
+	{"mark_cache_write", AT(tokens_mark.cache_write)},
+};
+static const struct number texts[] = {
+	{"branch", AT(branch)},
+	{"home_branch", AT(home_branch)},
+	{"worktree", AT(worktree)},
+	{"reason", AT(reason)},
+};
+static const struct number documents[] = {
+	{"request", AT(request)},
+	{"baseline", AT(baseline)},
+	{"tasks", AT(tasks)},
+	{"iterations_done", AT(records)},
+	{"view", AT(view)},
+};
+/* clang-format on */
+
+static inline void *at(struct loop_state *s, const struct number *n)
+{
+	return (char *)s + n->offset;
+}
+
+/* What agents said may be any bytes. */
+static json_t *text_or_none(const char *s)
+{
+	return s ? json_text(s) : NULL;
+}
+
+static json_t *intent_json(const struct intent *i)
+{
+	return json_pack("{si so* so* sb si si so* si si so* so* sI sI sb}", "phase", (int)i->phase,
+			 "task", text_or_none(i->task), "head", text_or_none(i->head), "claims",
+			 i->claims, "end", (int)i->end, "promise", (int)i->promise, "words",
+			 text_or_none(i->words), "verdict", (int)i->verdict, "state", (int)i->state,
+			 "why", text_or_none(i->why), "commit", text_or_none(i->commit), "ms",
+			 (json_int_t)i->ms, "attempts", (json_int_t)i->attempts, "progress",
+			 i->progress);
+}
+
+static char *dup_str(const json_t *j, const char *key)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+
+	return s ? xstrdup(s) : NULL;
+}
+
+/* A number of an enum, or -EINVAL: the file is ours, but a disk is not. */
+static int read_enum(const json_t *j, const char *key, int end, int *ret)
+{
+	json_int_t v = json_integer_value(json_object_get(j, key));
+
+	if (v < 0 || v >= end)
+		return -EINVAL;
+	*ret = (int)v;
+	return 0;
+}
+
+static int read_intent(const json_t *j, struct intent *i)
+{
+	int phase, end, promise, verdict, state;
+
+	if (!j)
+		return 0;
+	if (read_enum(j, "phase", INTENT_N, &phase) < 0 ||
+	    read_enum(j, "end", RUN_END_N, &end) < 0 ||
+	    read_enum(j, "promise", PROMISE_DECIDE + 1, &promise) < 0 ||
+	    read_enum(j, "verdict", VERDICT_N, &verdict) < 0 ||
+	    read_enum(j, "state", TASK_STATE_N, &state) < 0)
+		return -EINVAL;
+	*i = (struct intent){
+		.phase = (enum intent_phase)phase,
+		.task = dup_str(j, "task"),
+		.head = dup_str(j, "head"),
+		.claims = json_is_true(json_object_get(j, "claims")),
+		.end = (enum run_end)end,
+		.promise = (enum promise_kind)promise,
+		.words = dup_str(j, "words"),
+		.verdict = (enum verdict)verdict,
+		.state = (enum task_state)state,
+		.why = dup_str(j, "why"),
+		.commit = dup_str(j, "commit"),
+		.ms = (uint64_t)json_integer_value(json_object_get(j, "ms")),
+		.attempts = (uint64_t)json_integer_value(json_object_get(j, "attempts")),
+		.progress = json_is_true(json_object_get(j, "progress")),
+	};
+	return 0;
+}
+
+static int read_document(struct loop_state *s, const json_t *j, struct err *err)
+{
+	uint64_t version = 0;
+	int r = json_get_uint(j, "version", &version, err);
+
+	if (r == 0 && version != STATE_VERSION)
+		r = err_set(err, EINVAL, "it was written by another version of ralph");
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
+		r = json_get_uint(j, numbers[i].key, at(s, &numbers[i]), err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
+		*(char **)at(s, &texts[i]) = dup_str(j, texts[i].key);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(documents); i++) {
+		json_t **to = at(s, &documents[i]), *v = json_object_get(j, documents[i].key);
+
+		if (!v)
+			continue;
+		json_decref(*to);
+		*to = json_incref(v);
+	}
+	if (r < 0)
+		return r;
+	s->stashed = json_is_true(json_object_get(j, "stashed"));
+	s->exit_code = (int)json_integer_value(json_object_get(j, "exit_code"));
+	if (json_object_get(j, "failing"))
+		s->failing = (uint64_t)json_integer_value(json_object_get(j, "failing"));
+	return read_intent(json_object_get(j, "intent"), &s->intent) < 0
+		       ? err_set(err, EINVAL, "its 'intent' is damaged")
+		       : 0;
+}
+
+int state_load(struct loop_state *s, struct err *err)
+{
+	cleanup_json json_t *j = NULL;
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, STATE_MAX);
+	r = path_read(s->dir, STATE_FILE, &b);
+	if (r == -ENOENT)
+		return err_set(err, ENOENT, "there was no loop in this workspace");
+	if (r < 0)
+		return err_sys(err, -r, "cannot read .ralph/state/" STATE_FILE);
+	r = json_parse(buf_str(&b), b.len, &j, err);
+	if (r == 0)
+		r = read_document(s, j, err);
+	return r < 0 ? err_wrap(err, r, ".ralph/state/" STATE_FILE) : 0;
+}
+
+static json_t *to_document(struct loop_state *s)
+{
+	json_t *j = json_pack("{si sb si}", "version", STATE_VERSION, "stashed", s->stashed,
+			      "exit_code", s->exit_code);
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		(void)json_object_set_new(
+			j, numbers[i].key,
+			json_integer((json_int_t) * (uint64_t *)at(s, &numbers[i])));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (*(char **)at(s, &texts[i]))
+			(void)json_object_set_new(j, texts[i].key,
+						  json_text(*(char **)at(s, &texts[i])));
+	for (size_t i = 0; i < ARRAY_SIZE(documents); i++)
+		if (*(json_t **)at(s, &documents[i]))
+			(void)json_object_set(j, documents[i].key,
+					      *(json_t **)at(s, &documents[i]));
+	if (s->failing != UINT64_MAX)
+		(void)json_object_set_new(j, "failing", json_integer((json_int_t)s->failing));
+	if (s->intent.phase != INTENT_NONE)
+		(void)json_object_set_new(j, "intent", intent_json(&s->intent));
+	return j;
+}
+
+int state_save(struct loop_state *s, struct err *err)
+{
+	cleanup_json json_t *j = NULL;
+	cleanup_free char *text = NULL;
+	int r;
+
+	while (json_array_size(s->records) > STATE_RECORDS_MAX)
+		(void)json_array_remove(s->records, 0);
+	j = to_document(s);
+	text = json_dumps(j, JSON_INDENT(1));
+	if (!text)
+		return err_set(err, EINVAL, "the loop's state cannot be written as JSON");
+	r = path_write_atomic(s->dir, STATE_FILE, text, strlen(text), 0600, PATH_WRITE_SYNC);
+	return r < 0 ? err_sys(err, -r, "cannot write .ralph/state/" STATE_FILE) : 0;
+}
+
+json_t *state_task(struct loop_state *s, const char *id)
+{
+	json_t *t = json_object_get(s->tasks, id);
+
+	if (t)
+		return t;
+	t = json_object();
+	(void)json_object_set_new(s->tasks, id, t);
+	return t;
+}
+
+uint64_t state_task_uint(struct loop_state *s, const char *id, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(state_task(s, id), key));
+}
+
+const char *state_task_str(struct loop_state *s, const char *id, const char *key)
+{
+	return json_string_value(json_object_get(state_task(s, id), key));
+}
+
+void state_task_set(struct loop_state *s, const char *id, const char *key, json_t *value)
+{
+	(void)json_object_set_new(state_task(s, id), key, value);
+}

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "loop/verdict.h"
+
+#include <stdint.h>
+
+/*
+ * DOC: Theory of operation
+ *
+ * What a loop must know after it was killed: .ralph/state/loop.json, written in one step and
+ * synced, at every step of an iteration. It is a journal of one entry: before something is done
+ * that cannot be undone or must not be done twice, the file says that it is about to be, and the
+ * same write that clears the entry counts it.
+ *
+ *	none      between iterations
+ *	ITERATE   the agent runs: iteration, task, the head before. The iteration is counted here:
+ *	          one that is cut off was one.
+ *	VERIFY    the agent has ended and said what it said: verification can be made again
+ *	SETTLE    the judgement: writing it to the task's state can be done again
+ *
+ * Whoever opens the file with an entry in it finishes that first (recover.c).
+ */
+enum intent_phase { INTENT_NONE, INTENT_ITERATE, INTENT_VERIFY, INTENT_SETTLE, INTENT_N };
+
+struct intent {
+	enum intent_phase phase;
+	char *task;  /* its id; NULL: none */
+	char *head;  /* of the branch, before; "": no commit yet; NULL: no repository */
+	bool claims; /* VERIFY: what the agent said */
+	enum run_end end;
+	enum promise_kind promise;
+	char *words;	      /* of the promise; may be NULL */
+	enum verdict verdict; /* SETTLE */
+	enum task_state state;
+	bool progress;
+	char *why;
+	char *commit;
+	uint64_t ms;
+	uint64_t attempts; /* of the task, before */
+};
+
+struct tokens {
+	uint64_t input, output, cache_read, cache_write;
+};
+
+struct loop_state {
+	int dir; /* .ralph/state; not owned */
+	/* counters */
+	uint64_t iterations, micro_usd, active_ms;
+	struct tokens tokens;
+	uint64_t seen_micro_usd; /* of the sandbox's own account, when it was last looked at */
+	struct tokens seen;
+	uint64_t failing; /* verify commands: the fewest that ever failed; UINT64_MAX: not known */
+	uint64_t started; /* seconds since 1970 */
+	/* kept as JSON */
+	json_t *request;  /* what the loop was started with, for resume */
+	json_t *baseline; /* {command: true (it succeeded) or false} */
+	json_t *tasks;	  /* {id: {"base": head, "stuck": n, "last": what failed, "answers": []}} */
+	json_t *records;  /* of iterations, for the summary */
+	json_t *view;	  /* of the repository, see repo_view_take() */
+	char *branch, *home_branch, *worktree; /* NULL: none */
+	bool stashed;
+	struct intent intent;
+	uint64_t cost_mark; /* micro_usd before this iteration */
+	struct tokens tokens_mark;
+	int exit_code; /* -1: it has not ended */
+	char *reason;
+};
+
+#define STATE_FILE "loop.json"
+#define STATE_RECORDS_MAX 10000 /* the oldest go */
+
+void state_init(struct loop_state *s, int dir);
+void state_done(struct loop_state *s);
+/* -ENOENT: there is none. */
+int state_load(struct loop_state *s, struct err *err);
+int state_save(struct loop_state *s, struct err *err);
+
+void intent_clear(struct intent *i);
+
+/* What is kept of one task; made where there is nothing. Borrowed. */
+json_t *state_task(struct loop_state *s, const char *id);
+uint64_t state_task_uint(struct loop_state *s, const char *id, const char *key);
+const char *state_task_str(struct loop_state *s, const char *id, const char *key);
+void state_task_set(struct loop_state *s, const char *id, const char *key, json_t *value);

@@ -1,0 +1,57 @@
+#include "loop/loop.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "sandbox/loops.h"
+
+static json_t *tasks_json(const struct loop *l)
+{
+	struct work_counts c = {0};
+
+	if (l->work)
+		c = work_count(l->work, (unsigned)l->limits.max_attempts);
+	return json_pack("{sI sI sI sI}", "total", (json_int_t)c.total, "done", (json_int_t)c.done,
+			 "blocked", (json_int_t)(c.blocked + c.decide), "stuck",
+			 (json_int_t)c.stuck);
+}
+
+static json_t *tokens_json(const struct tokens *t)
+{
+	return json_pack("{sI sI sI sI}", "input", (json_int_t)t->input, "output",
+			 (json_int_t)t->output, "cache_read", (json_int_t)t->cache_read,
+			 "cache_write", (json_int_t)t->cache_write);
+}
+
+void status_write(struct loop *l, const char *phase, uint64_t until)
+{
+	const struct loop_state *s = &l->state;
+	cleanup_json json_t *j = NULL;
+	cleanup_free char *text = NULL;
+
+	l->phase = phase;
+	j = json_pack("{si so sI sI so* ss ss sI sI so so sI sI sI sI si}", "version", 1,
+		      "workspace", json_text(l->q.workspace), "pid", (json_int_t)getpid(), "start",
+		      (json_int_t)loops_start_time(getpid()), "sandbox",
+		      l->build.spec ? json_text(l->build.spec->name) : NULL, "agent",
+		      l->agent->name, "phase", phase, "iteration", (json_int_t)s->iterations,
+		      "max_iterations", (json_int_t)l->limits.iterations, "tasks", tasks_json(l),
+		      "tokens", tokens_json(&s->tokens), "micro_usd", (json_int_t)s->micro_usd,
+		      "until", (json_int_t)until, "started", (json_int_t)s->started, "updated",
+		      (json_int_t)time(NULL), "exit_code", s->exit_code);
+	if (!j)
+		return;
+	if (l->task)
+		(void)json_object_set_new(
+			j, "task",
+			json_pack("{so so}", "id", json_text(l->task->id), "title",
+				  json_text(l->task->title ? l->task->title : "")));
+	if (l->tool)
+		(void)json_object_set_new(j, "tool", json_text(l->tool));
+	text = json_dumps(j, JSON_COMPACT);
+	/* For those who look: one that cannot be written is no reason to end. */
+	if (text)
+		(void)path_write_atomic(l->state_dir, "status.json", text, strlen(text), 0600, 0);
+}

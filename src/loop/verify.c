@@ -1,0 +1,193 @@
+#include "loop/loop.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "loop/job.h"
+
+#define TAIL_MAX (4 * KiB) /* of what a command printed, for the next prompt */
+#define REPORT_MAX (32 * KiB)
+
+/* One command of the host's in the agent's sandbox. */
+struct check {
+	struct loop *l;
+	struct job job;
+	struct ev_timer limit;
+	struct buf tail;
+	bool timed_out, stopped;
+};
+
+static void on_output(struct job *j, bool is_err, const char *p, size_t n)
+{
+	struct check *c = j->owner;
+
+	if (n > TAIL_MAX) {
+		p += n - TAIL_MAX;
+		n = TAIL_MAX;
+	}
+	if (c->tail.len + n > c->tail.max)
+		buf_consume(&c->tail, c->tail.len > TAIL_MAX ? c->tail.len - TAIL_MAX : 0);
+	(void)buf_append(&c->tail, p, n);
+}
+
+static void on_ended(struct job *j)
+{
+	ev_stop(j->ev);
+}
+
+static void on_limit(struct ev *ev, struct ev_timer *t)
+{
+	struct check *c = ev_owner(t, struct check, limit);
+
+	c->timed_out = true;
+	job_signal(&c->job, SIGKILL);
+}
+
+static void on_control(void *arg)
+{
+	struct check *c = arg;
+
+	if (!c->l->control.stop)
+		return;
+	c->stopped = true;
+	job_signal(&c->job, SIGKILL);
+}
+
+static const struct job_handler handler = {.output = on_output, .ended = on_ended};
+
+/* 0 it succeeded, 1 it failed; -ECANCELED: the user stopped the loop. */
+static int run_one(struct check *c, const char *command, struct err *err)
+{
+	cleanup_strv struct strv argv = {0}, env = {0};
+	const struct job_command jc = {.argv = &argv, .env = &env, .input = -1};
+	struct loop *l = c->l;
+	int r;
+
+	strv_push(&argv, "/bin/sh");
+	strv_push(&argv, "-c");
+	strv_push(&argv, command);
+	c->job.handler = &handler;
+	c->job.owner = c;
+	r = job_start(&c->job, l->ev, &l->q.places, l->build.spec->name, &jc, err);
+	if (r < 0)
+		return r;
+	ev_timer_set(l->ev, &c->limit, l->config->loop.verify_ms);
+	l->control.changed = on_control;
+	l->control.arg = c;
+	on_control(c);
+	r = ev_run(l->ev, err);
+	l->control.changed = NULL;
+	ev_timer_stop(l->ev, &c->limit);
+	if (r == 0 && c->stopped)
+		r = -ECANCELED;
+	else if (r == 0 && c->job.failure)
+		r = err_set(err, EIO, "cannot verify: %s", c->job.failure);
+	else if (r == 0)
+		r = c->job.code != 0;
+	return r;
+}
+
+static int run_command(struct loop *l, const char *command, struct buf *report, struct err *err)
+{
+	struct check c = {.l = l, .limit.fn = on_limit};
+	int r;
+
+	buf_init(&c.tail, 2 * TAIL_MAX);
+	show_line(&l->show, STYLE_DIM, "verify  %s", command);
+	r = run_one(&c, command, err);
+	if (r > 0) {
+		cleanup_free char *how = c.timed_out ? xstrdup("did not come to an end")
+						     : xasprintf("ended with %d", c.job.code);
+
+		show_line(&l->show, STYLE_RED, "verify  %s: %s", command, how);
+		if (report)
+			(void)buf_printf(report, "`%s` %s:\n\n%s\n\n", command, how,
+					 buf_str(&c.tail));
+	}
+	job_done(&c.job);
+	buf_done(&c.tail);
+	return r;
+}
+
+static void general_commands(const struct loop *l, struct strv *ret)
+{
+	strv_extend(ret, &l->config->loop.verify);
+	for (size_t i = 0; l->work && i < l->work->verify.n; i++)
+		if (!strv_has(ret, l->work->verify.v[i]))
+			strv_push(ret, l->work->verify.v[i]);
+}
+
+int verify_baseline(struct loop *l, struct err *err)
+{
+	cleanup_strv struct strv commands = {0};
+	json_t *found;
+	uint64_t failing = 0;
+	int r = 0;
+
+	general_commands(l, &commands);
+	if (l->state.baseline || commands.n == 0)
+		return 0;
+	status_write(l, "verifying", 0);
+	show_line(&l->show, STYLE_BOLD, "what fails before anything is done");
+	r = box_start(l, err);
+	found = json_object();
+	for (size_t i = 0; r == 0 && i < commands.n; i++) {
+		r = run_command(l, commands.v[i], NULL, err);
+		if (r >= 0)
+			(void)json_object_set_new(found, commands.v[i], json_boolean(r == 0));
+		failing += r > 0;
+		r = r > 0 ? 0 : r;
+	}
+	box_stop(l);
+	if (r < 0) {
+		json_decref(found);
+		return r;
+	}
+	l->state.baseline = found;
+	l->state.failing = failing;
+	return state_save(&l->state, err);
+}
+
+/* One that failed from the start is not held against the agent, until it has succeeded once. */
+static bool is_excused(const struct loop *l, const char *command)
+{
+	return json_is_false(json_object_get(l->state.baseline, command));
+}
+
+int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err)
+{
+	cleanup_strv struct strv commands = {0};
+	cleanup_buf struct buf report;
+	size_t general;
+	int r = 0;
+
+	buf_init(&report, REPORT_MAX);
+	*ret = (struct verify_result){.ok = true};
+	general_commands(l, &commands);
+	general = commands.n;
+	for (size_t i = 0; t && i < t->verify.n; i++)
+		if (!strv_has(&commands, t->verify.v[i]))
+			strv_push(&commands, t->verify.v[i]);
+	for (size_t i = 0; r >= 0 && i < commands.n; i++) {
+		bool excused = i < general && is_excused(l, commands.v[i]);
+
+		r = run_command(l, commands.v[i], &report, err);
+		ret->failing += r > 0 && i < general;
+		if (r > 0 && !excused)
+			ret->ok = false;
+		if (r == 0 && excused)
+			(void)json_object_set_new(l->state.baseline, commands.v[i], json_true());
+	}
+	if (r < 0)
+		return r;
+	if (report.len)
+		ret->report = buf_take(&report);
+	return 0;
+}
+
+void verify_result_done(struct verify_result *v)
+{
+	free(v->report);
+	*v = (struct verify_result){0};
+}

@@ -1,0 +1,64 @@
+#include "loop/loop.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include "base/fd.h"
+
+#define TELL_MS 1000
+
+struct waiting {
+	struct loop *l;
+	uint64_t until;
+	const char *what;
+	struct ev_timer timer;
+};
+
+static void on_timer(struct ev *ev, struct ev_timer *t)
+{
+	struct waiting *w = ev_owner(t, struct waiting, timer);
+	uint64_t now = (uint64_t)time(NULL), left = w->until > now ? w->until - now : 0;
+
+	if (left == 0) {
+		ev_stop(ev);
+		return;
+	}
+	show_over(&w->l->show, "%s: %llu:%02llu:%02llu left", w->what,
+		  (unsigned long long)(left / 3600), (unsigned long long)(left / 60 % 60),
+		  (unsigned long long)(left % 60));
+	ev_timer_set(ev, t, TELL_MS);
+}
+
+/* Nothing runs: a pause holds at once. */
+static void on_control(void *arg)
+{
+	struct waiting *w = arg;
+
+	ev_stop(w->l->ev);
+}
+
+int wait_until(struct loop *l, uint64_t until, const char *what)
+{
+	struct waiting w = {.l = l, .until = until, .what = what, .timer.fn = on_timer};
+	struct err err = {0};
+	char text[32] = "";
+	time_t at = (time_t)until;
+	struct tm tm;
+
+	if (localtime_r(&at, &tm))
+		(void)strftime(text, sizeof(text), "%F %T", &tm);
+	show_line(&l->show, STYLE_YELLOW, "%s: waiting until %s", what, text);
+	status_write(l, "waiting", until);
+	l->control.changed = on_control;
+	l->control.arg = &w;
+	control_look(&l->control);
+	if (!control_wants_end(&l->control)) {
+		ev_timer_set(l->ev, &w.timer, 0);
+		(void)ev_run(l->ev, &err);
+	}
+	ev_timer_stop(l->ev, &w.timer);
+	l->control.changed = NULL;
+	if (l->control.stop)
+		return 128 + l->control.stop;
+	return l->control.pause ? LOOP_PAUSED : 0;
+}

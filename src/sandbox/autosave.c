@@ -1,0 +1,157 @@
+#include "sandbox/autosave.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mask.h"
+#include "base/path.h"
+#include "sandbox/store.h"
+
+#define VALUES_MAX (1 * MiB)
+#define RESULT_MAX_DEFAULT (4 * KiB)
+#define NICENESS 10 /* behind the agent */
+
+/* What the user has put into the sandbox and called a secret must not be in what is kept. */
+static int values_fd(const struct sandbox_spec *spec)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, VALUES_MAX);
+	for (size_t i = 0; spec && i < spec->n_env; i++)
+		if (spec->env[i].origin != SPEC_SET &&
+		    mask_is_secret(spec->env[i].name, spec->env[i].value))
+			(void)buf_printf(&b, "%s\n", spec->env[i].value);
+	return fd_memfd("values", buf_str(&b), b.len);
+}
+
+static void push_agents(struct strv *argv, const char *only)
+{
+	if (only) {
+		strv_push(argv, only);
+		return;
+	}
+	for (size_t i = 0; i < agent_count(); i++)
+		strv_push(argv, agent_at(i)->name);
+}
+
+/* What agents remember is in the sandbox's home, or in a volume that outlives it. All sandboxes with
+ * that volume have said the same, which is put down once. */
+static bool has_volume(const struct sandbox_spec *spec)
+{
+	return spec && spec->container.volume_dir;
+}
+
+static char *memory_of(const char *record, const struct sandbox_spec *spec)
+{
+	return has_volume(spec) ? xstrdup(spec->container.volume_dir) : path_join(record, "home");
+}
+
+static char *known_of(const char *record, const struct sandbox_spec *spec)
+{
+	return has_volume(spec) ? xasprintf("%s.exported.json", spec->container.volume_dir)
+				: path_join(record, "exported.json");
+}
+
+int export_run(const struct places *p, const char *record, const struct sandbox_spec *spec,
+	       const char *out, const struct export_options *options, struct strv *argv,
+	       struct run *ret, struct err *err)
+{
+	uint64_t max = options->max_result ? options->max_result : RESULT_MAX_DEFAULT;
+	int values = values_fd(spec);
+
+	if (values < 0)
+		return err_sys(err, -values, "cannot make a memory file");
+	strv_take(argv, places_program(p, "export"));
+	strv_take(argv, memory_of(record, spec));
+	strv_push(argv, out);
+	strv_take(argv, known_of(record, spec));
+	strv_push(argv, options->format ? options->format : "md");
+	strv_pushf(argv, "%lld", (long long)options->since_ms);
+	strv_push(argv, options->thinking ? "1" : "0");
+	strv_pushf(argv, "%llu", (unsigned long long)max);
+	push_agents(argv, options->agent);
+	*ret = (struct run)RUN_INIT;
+	ret->argv = argv->v;
+	ret->stdio[0] = values;
+	return 0;
+}
+
+char *autosave_inbox(const struct places *p, const char *setting)
+{
+	if (setting && streq(setting, "off"))
+		return NULL;
+	return setting && *setting ? xstrdup(setting) : path_join(p->state, "inbox");
+}
+
+static bool has_conversation(const char *record, const struct sandbox_spec *spec)
+{
+	cleanup_free char *memory = memory_of(record, spec);
+
+	for (size_t i = 0; i < agent_count(); i++) {
+		const char *below = agent_at(i)->conversations;
+		cleanup_free char *path = NULL;
+
+		if (!below)
+			continue;
+		path = path_join(memory, below);
+		if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int step_back(void *arg)
+{
+	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
+	return 0;
+}
+
+int autosave_start(const struct places *p, const char *record, const struct sandbox_spec *spec,
+		   struct child *ret, struct err *err)
+{
+	const struct export_options options = {0};
+	cleanup_strv struct strv argv = {0};
+	cleanup_fd int values = -1;
+	struct run run;
+	struct child child;
+	int r;
+
+	if (!spec->inbox || !has_conversation(record, spec))
+		return -ENOENT;
+	r = path_mkdirs(spec->inbox, 0700, err);
+	if (r == 0)
+		r = export_run(p, record, spec, spec->inbox, &options, &argv, &run, err);
+	if (r < 0)
+		return r;
+	values = run.stdio[0];
+	run.dir = "/";
+	run.flags = RUN_NEW_SESSION | (ret ? RUN_DIE_WITH_US : 0);
+	run.before_exec = step_back;
+	r = run_start(&run, ret ? ret : &child, err);
+	if (r == 0 && !ret)
+		closep(&child.pidfd); /* it goes on by itself */
+	return r;
+}
+
+int autosave_now(const struct places *p, const char *name)
+{
+	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	cleanup_free char *home = store_home(p, name), *record = path_dir(home);
+	struct err err = {0};
+	int r = store_open(p, name, false, &e, &err);
+
+	if (r == 0)
+		r = store_read_spec(&e, &spec, &err);
+	if (r == 0)
+		r = autosave_start(p, record, spec, NULL, &err);
+	if (r < 0 && r != -ENOENT)
+		log_debug("export", "%s", err.msg);
+	return r;
+}

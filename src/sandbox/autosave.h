@@ -1,0 +1,38 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/proc.h"
+#include "config/config.h"
+#include "sandbox/places.h"
+#include "spec/spec.h"
+
+/*
+ * What was said in a sandbox becomes files by itself: at the end of a sandbox, every few minutes of
+ * a long one, after an iteration of a loop, and after a crash. libexec/ralph/export does it, as it
+ * does for `ralph export`, beside whatever runs: nobody waits for it, and its failure is nobody's.
+ */
+struct export_options {
+	const char *format; /* NULL: md */
+	const char *agent;  /* NULL: all */
+	int64_t since_ms;
+	uint64_t max_result; /* 0: the default */
+	bool thinking;
+};
+
+/* A run of the export program over the record of a sandbox. out must be there. spec may be NULL; it
+ * says which values are secrets. The descriptor in run->stdio[0] is the caller's to close. */
+int export_run(const struct places *p, const char *record, const struct sandbox_spec *spec,
+	       const char *out, const struct export_options *options, struct strv *argv,
+	       struct run *ret, struct err *err);
+
+/* Where conversations go: a setting, or a directory of ralph's; NULL: nowhere. */
+char *autosave_inbox(const struct places *p, const char *setting);
+
+/*
+ * Starts it for the record of this sandbox where there is a conversation and an inbox. With ret the
+ * caller reaps it; without, it outlives the caller. 0: started; -ENOENT: nothing to do.
+ */
+int autosave_start(const struct places *p, const char *record, const struct sandbox_spec *spec,
+		   struct child *ret, struct err *err);
+/* The same for a sandbox by its name. */
+int autosave_now(const struct places *p, const char *name);

@@ -1,0 +1,162 @@
+/*
+ * The spec of a sandbox without a guest: what is inside comes from elsewhere (an image, a machine
+ * of its own) or, with no sandbox at all, is the host itself. So there is no root to be made of the
+ * host's files, and no tools to look for: the workspace, the agent's settings, the credentials and
+ * the network's rules.
+ */
+#include "sandbox/build.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "engine/engine.h"
+#include "policy/refuse.h"
+#include "sandbox/gitdir.h"
+
+/* Of Docker's templates. */
+#define INSIDE_HOME "/home/agent"
+#define INSIDE_UID 1000
+
+/* Below those that the system gives to connections by itself, above those of services. */
+#define PORT_FIRST 10240
+#define PORT_COUNT 22016
+
+/*
+ * Always the same for a sandbox: what its network policy allows outlives a start, and must never
+ * lead to another program that got the number meanwhile. FNV-1a: no attacker chooses among these.
+ */
+static uint16_t port_of(const struct places *p, const char *name)
+{
+	cleanup_free char *home = xasprintf("%s/%s", p->state, name);
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (const char *c = home; *c; c++)
+		h = (h ^ (unsigned char)*c) * 0x100000001b3u;
+	return (uint16_t)(PORT_FIRST + h % PORT_COUNT);
+}
+
+static bool has_way(const struct sandbox_spec *s, enum spec_way way)
+{
+	for (size_t i = 0; i < s->n_credentials; i++)
+		if (s->credentials[i].way == way)
+			return true;
+	return false;
+}
+
+static bool is_shown(enum spec_mount_kind k)
+{
+	return k == SPEC_BIND_RO || k == SPEC_BIND_RW || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
+}
+
+/* What lies in the workspace cannot be protected one by one: it is looked at afterwards, which
+ * watches and quarantine do as everywhere. */
+static void drop_protection(struct sandbox_spec *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_mounts; i++) {
+		struct spec_mount *m = &s->mounts[i];
+
+		if (is_shown(m->kind) && !m->of_tree) {
+			s->mounts[n++] = *m;
+			continue;
+		}
+		free(m->source);
+		free(m->target);
+		free(m->data);
+		free(m->reason);
+	}
+	s->n_mounts = n;
+}
+
+static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
+			 const struct gitdir *git, struct err *err)
+{
+	int r;
+
+	if (in->clone)
+		return err_usage(err, "engine %s has no --clone; use another engine", s->engine);
+	if (in->config->workspace.mask.n)
+		return err_usage(
+			err,
+			"engine %s hides no files: workspace.mask (%s) cannot be held; take "
+			"it out, or use another engine",
+			s->engine, config_origin(in->config, "workspace.mask"));
+	r = build_workspace(s, in, git, err);
+	if (r == 0)
+		r = build_mounts(s, in, err);
+	if (r < 0)
+		return r;
+	drop_protection(s);
+	build_watch_path(s, getenv("PATH"));
+	return 0;
+}
+
+/* The user's own bounds; the rest is the other side's. */
+static void set_limits(struct sandbox_spec *s, const struct config *c)
+{
+	s->limits = (struct spec_limits){
+		.memory = c->limits.memory,
+		.cpu = c->limits.cpu,
+		.timeout_ms = c->limits.timeout_ms,
+		.method = xasprintf("engine %s", s->engine),
+	};
+	s->budget = (struct spec_budget){c->budget.micro_usd, c->budget.tokens};
+	strv_extend(&s->prices, &c->prices);
+}
+
+static int add_rest(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+		    char **notice, struct err *err)
+{
+	int r = build_env(s, in, NULL, err);
+
+	if (r == 0)
+		r = build_env_forwarded(s, in, err);
+	if (r == 0)
+		r = build_cred(s, in, a, notice, err);
+	if (r == 0 && has_way(s, SPEC_WAY_PHANTOM))
+		s->port = port_of(in->places, s->name);
+	if (r == 0)
+		r = build_net(s, in, err);
+	return r < 0 ? r : build_agent(s, in, a, err);
+}
+
+/* Nothing of it is a wall: what a command has is what the user has. */
+static int fill_direct(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	if (in->clone)
+		return err_usage(err, "--clone and --no-sandbox exclude each other");
+	s->quarantine = SPEC_QUARANTINE_NONE;
+	s->net.tier = SPEC_NET_FULL;
+	return 0;
+}
+
+/* What the engine has no words for is the user's to correct now. */
+static int check_plan(const struct sandbox_spec *s, struct err *err)
+{
+	cleanup_(engine_freep) struct engine *e = NULL;
+	int r = engine_new(s->engine, &e, err);
+
+	return r < 0 ? r : engine_plan(e, s, err);
+}
+
+int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		 const struct agent *a, char **notice, struct err *err)
+{
+	const struct engine_ops *ops = engine_by_name(s->engine);
+	int r;
+
+	set_limits(s, in->config);
+	if (ops->caps & ENGINE_NO_WALL)
+		return fill_direct(s, in, err);
+	free(s->home);
+	s->home = xstrdup(INSIDE_HOME);
+	s->uid = s->gid = INSIDE_UID;
+	if (in->config->image.name)
+		s->template = xstrdup(in->config->image.name);
+	r = add_workspace(s, in, git, err);
+	if (r == 0)
+		r = add_rest(s, in, a, notice, err);
+	return r < 0 ? r : check_plan(s, err);
+}

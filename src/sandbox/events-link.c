@@ -1,0 +1,137 @@
+/*
+ * What happens, on its way into the event log: the gateway's decisions, folded; events of the host
+ * (WIRE_EVENT: verdicts of a loop, releases from quarantine); and what is inside can cause at will,
+ * within a limit.
+ */
+#include "sandbox/supervisor.h"
+
+#include <string.h>
+
+#include "base/fd.h"
+#include "sandbox/fold.h"
+
+#define LIMITED_BURST 1024 /* events that are caused from inside at once */
+#define LIMITED_REFILL_MS 1000
+#define HOST_EVENT_MAX (64 * KiB)
+
+static void write_net(void *s, const struct folded *f)
+{
+	const struct gw_event *e = &f->e;
+	json_t *j = json_pack(
+		"{sI ss ss ss so sI so so so so sI sI sI sI sI}", "at_ms", (json_int_t)e->time_ms,
+		"verb", gw_verb_name(e->verb), "verdict", gw_verdict_name(e->verdict), "phase",
+		e->phase == GW_OPEN ? "open" : "end", "host", json_text(e->host), "port",
+		(json_int_t)e->port, "method", json_text(e->method), "path", json_text(e->path),
+		"rule", json_text(e->rule), "reason", json_text(e->reason), "flow",
+		(json_int_t)e->flow, "count", (json_int_t)e->count, "up", (json_int_t)e->up, "down",
+		(json_int_t)e->down, "ms", (json_int_t)e->ms);
+
+	if (f->first_ms != f->last_ms) {
+		(void)json_object_set_new(j, "first_ms", json_integer((json_int_t)f->first_ms));
+		(void)json_object_set_new(j, "last_ms", json_integer((json_int_t)f->last_ms));
+	}
+	sup_event(s, "net", j);
+}
+
+static void arm(struct supervisor *s)
+{
+	uint64_t due = fold_due(s->log.fold), now = now_ms();
+
+	if (due && s->ev)
+		ev_timer_set(s->ev, &s->log.timer, due > now ? due - now : 1);
+}
+
+static void on_timer(struct ev *ev, struct ev_timer *t)
+{
+	struct supervisor *s = ev_owner(t, struct supervisor, log.timer);
+
+	fold_flush(s->log.fold, now_ms(), false);
+	arm(s);
+}
+
+void events_link_net(struct supervisor *s, const struct gw_event *e)
+{
+	if (!s->log.fold)
+		s->log.fold = fold_new(write_net, s);
+	s->log.timer.fn = on_timer;
+	fold_add(s->log.fold, e, now_ms());
+	arm(s);
+}
+
+/* Nothing inside can cause this: commands are the host's. */
+void events_link_flush(struct supervisor *s)
+{
+	if (s->log.fold)
+		fold_flush(s->log.fold, now_ms(), true);
+}
+
+void events_link_limited(struct supervisor *s, const char *type, json_t *details)
+{
+	struct events_link *l = &s->log;
+	uint64_t now = now_ms(), earned = (now - l->at_ms) / LIMITED_REFILL_MS;
+
+	if (l->at_ms == 0) {
+		l->at_ms = now;
+		l->left = LIMITED_BURST;
+		earned = 0;
+	}
+	l->at_ms += earned * LIMITED_REFILL_MS;
+	l->left = l->left + earned > LIMITED_BURST ? LIMITED_BURST : l->left + earned;
+	if (l->left == 0) {
+		l->skipped++;
+		json_decref(details);
+		return;
+	}
+	l->left--;
+	if (l->skipped)
+		(void)json_object_set_new(details, "skipped", json_integer((json_int_t)l->skipped));
+	l->skipped = 0;
+	sup_event(s, type, details);
+}
+
+static bool is_type(const char *s)
+{
+	size_t n = strlen(s);
+
+	return n > 0 && n <= 40 && s[0] >= 'a' && s[0] <= 'z' &&
+	       strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+void events_link_host(struct client *c, const struct wire_msg *m)
+{
+	struct supervisor *s = c->sup;
+	cleanup_json json_t *j = NULL, *answer = NULL;
+	const char *type, *text;
+	struct wire_reader rd;
+	struct err err = {0};
+	int r;
+
+	wire_read(&rd, m);
+	type = wire_get_str(&rd);
+	text = wire_get_str(&rd);
+	if (wire_read_end(&rd) < 0 || !is_type(type) || strlen(text) > HOST_EVENT_MAX) {
+		client_drop(c);
+		return;
+	}
+	if (json_parse(text, strlen(text), &j, &err) < 0 || !json_is_object(j)) {
+		client_failed(c, EXIT_USAGE, "the event is no JSON object");
+		return;
+	}
+	/* Whatever it says of itself: it did not come from this process. */
+	(void)json_object_set_new(j, "by", json_string("host"));
+	r = events_add(&s->events, type, json_incref(j));
+	if (r < 0) {
+		client_failed(c, EXIT_RUNTIME, "the event log cannot be written");
+		return;
+	}
+	answer = json_pack("{sI}", "seq", (json_int_t)s->events.chain.seq);
+	client_info(c, answer);
+}
+
+void events_link_stop(struct supervisor *s)
+{
+	if (!s->log.fold)
+		return;
+	fold_flush(s->log.fold, now_ms(), true);
+	s->log.fold = fold_free(s->log.fold);
+}

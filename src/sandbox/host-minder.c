@@ -1,0 +1,283 @@
+#include "sandbox/host-minder.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/sweep.h"
+
+#define COMMAND_ID 1
+#define ID_BYTES 16
+#define LEAVE_MS 3000	/* for the program to notice that its command is gone */
+#define SWEEP_MS 10000	/* for everything below us to be gone */
+#define SWEEP_PAUSE 10	/* between two looks, in ms */
+
+struct state {
+	const struct minder *m;
+	char id[2 * ID_BYTES + 1];
+	struct child program;
+	int pty; /* master; -1: no terminal */
+	bool sandbox_ends;
+};
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+void host_fork_close(const int *keep, size_t n)
+{
+	unsigned from = 3;
+	int sorted[8];
+
+	n = n < ARRAY_SIZE(sorted) ? n : ARRAY_SIZE(sorted);
+	memcpy(sorted, keep, n * sizeof(int));
+	qsort(sorted, n, sizeof(int), compare_fds);
+	for (size_t i = 0; i < n; i++) {
+		unsigned fd = (unsigned)sorted[i];
+
+		if (sorted[i] < (int)from)
+			continue;
+		if (fd > from)
+			(void)syscall(SYS_close_range, from, fd - 1, 0);
+		from = fd + 1;
+	}
+	(void)syscall(SYS_close_range, from, ~0U, 0);
+}
+
+static void send(const struct state *s, enum wire_type type, uint32_t id, uint32_t value,
+		 const char *msg, int fd)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, value);
+	if (msg)
+		wire_put_str(&b, msg);
+	(void)wire_send(s->m->line, type, id, &b, &fd, fd >= 0);
+}
+
+static int make_id(char *ret, struct err *err)
+{
+	unsigned char raw[ID_BYTES];
+
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
+		return err_sys(err, errno, "cannot get random bytes");
+	for (size_t i = 0; i < sizeof(raw); i++)
+		(void)snprintf(ret + 2 * i, 3, "%02x", raw[i]);
+	return 0;
+}
+
+static int open_terminal(struct state *s, int *ret_slave, struct err *err)
+{
+	const struct exec_frame *f = s->m->frame;
+	const struct winsize ws = {.ws_row = (unsigned short)f->rows,
+				   .ws_col = (unsigned short)f->cols};
+
+	s->pty = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (s->pty < 0 || grantpt(s->pty) < 0 || unlockpt(s->pty) < 0)
+		return err_sys(err, errno, "cannot make a terminal");
+	(void)ioctl(s->pty, TIOCSWINSZ, &ws);
+	*ret_slave = ioctl(s->pty, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	return *ret_slave < 0 ? err_sys(err, errno, "cannot open a terminal") : 0;
+}
+
+static int take_terminal(void *arg)
+{
+	return ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0 ? -errno : 0;
+}
+
+static int start(struct state *s, struct err *err)
+{
+	const struct exec_frame *f = s->m->frame;
+	cleanup_strv struct strv env = {0}, secrets = {0};
+	const struct engine_command command = {
+		.id = s->id,
+		.cwd = f->cwd,
+		.argv = &f->argv,
+		.env = &env,
+		.secrets = &secrets,
+		.tty = f->flags & WIRE_EXEC_TTY,
+	};
+	cleanup_engine_call struct engine_call call = {0};
+	cleanup_fd int slave = -1;
+	struct run run = RUN_INIT;
+	int r = make_id(s->id, err);
+
+	strv_extend(&env, &f->env);
+	if (r == 0)
+		r = s->m->complete(s->m->arg, &env, &secrets, err);
+	if (r == 0)
+		r = engine_exec(s->m->engine, &command, &call, err);
+	if (r == 0 && command.tty)
+		r = open_terminal(s, &slave, err);
+	if (r < 0)
+		return r;
+	run.argv = call.argv.v;
+	run.env = call.env.v;
+	run.dir = call.dir;
+	run.flags = RUN_SEARCH_PATH | RUN_NEW_SESSION | RUN_DIE_WITH_US;
+	for (int i = 0; i < 3; i++)
+		run.stdio[i] = command.tty ? slave : s->m->stdio[i];
+	run.before_exec = command.tty ? take_terminal : NULL;
+	return run_start(&run, &s->program, err);
+}
+
+/* All of the command that is not below us; 0 also where everything is. */
+static int signal_inside(const struct state *s, int sig, struct err *err)
+{
+	if (!engine_can_signal(s->m->engine) || s->sandbox_ends)
+		return 0;
+	return engine_signal(s->m->engine, s->id, sig, err);
+}
+
+static void end_inside(struct state *s)
+{
+	struct err err = {0};
+
+	if (signal_inside(s, SIGKILL, &err) < 0)
+		send(s, WIRE_ERROR, 0, EIO, err.msg, -1);
+}
+
+static void on_kill(struct state *s, uint32_t sig)
+{
+	struct pollfd p = {.fd = s->program.pidfd, .events = POLLIN};
+	struct err ignored;
+
+	if (sig != 0 && engine_can_signal(s->m->engine)) {
+		(void)signal_inside(s, (int)sig, &ignored);
+		return;
+	}
+	if (sig != 0) {
+		(void)kill(-s->program.pid, (int)sig);
+		return;
+	}
+	end_inside(s);
+	if (engine_can_signal(s->m->engine) && !s->sandbox_ends)
+		(void)poll(&p, 1, LEAVE_MS);
+	child_kill(&s->program, SIGKILL);
+}
+
+/* false: nobody is left to hear of the command. */
+static bool on_frame(struct state *s)
+{
+	cleanup_wire_msg struct wire_msg m;
+	struct wire_reader r;
+	uint32_t sig = 0;
+
+	wire_msg_init(&m);
+	if (wire_recv(s->m->line, &m) <= 0)
+		return false;
+	wire_read(&r, &m);
+	if (m.type == WIRE_KILL)
+		sig = wire_get_u32(&r);
+	s->sandbox_ends = s->sandbox_ends || m.type == WIRE_STOP;
+	on_kill(s, sig);
+	return true;
+}
+
+static void watch(struct state *s)
+{
+	struct pollfd p[] = {{.fd = s->program.pidfd, .events = POLLIN},
+			     {.fd = s->m->line, .events = POLLIN}};
+
+	for (;;) {
+		if (poll(p, ARRAY_SIZE(p), -1) < 0 && errno != EINTR)
+			break;
+		if (p[0].revents)
+			return;
+		if (p[1].revents && !on_frame(s)) {
+			p[1].fd = -1;
+			on_kill(s, 0);
+		}
+	}
+}
+
+/* A command may be asked for while its sandbox still starts. false: it is not wanted any more. */
+static bool await_up(const struct minder *m)
+{
+	for (;;) {
+		struct pollfd p = {.fd = m->line, .events = POLLIN};
+		cleanup_wire_msg struct wire_msg msg;
+		int r;
+
+		wire_msg_init(&msg);
+		r = wire_recv(m->line, &msg);
+		if (r > 0)
+			return msg.type == WIRE_UP;
+		if (r != -EAGAIN)
+			return false;
+		(void)poll(&p, 1, -1);
+	}
+}
+
+/* What was started below us and stayed: daemons come back to their subreaper. */
+static bool sweep(void)
+{
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t deadline = now_ms() + SWEEP_MS;
+	enum sweep_result r = SWEEP_FOUND_NEW;
+
+	sweep_start();
+	while (proc >= 0 && r != SWEEP_EMPTY && now_ms() < deadline) {
+		r = sweep_round(proc, NULL, 0);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (r == SWEEP_KILLED)
+			(void)poll(NULL, 0, SWEEP_PAUSE);
+		if (r == SWEEP_ENDLESS)
+			sweep_start();
+	}
+	return r == SWEEP_EMPTY;
+}
+
+/* Where the program is not the command itself, its absence is not the command's. */
+static uint32_t errno_of(const struct state *s, int r)
+{
+	return engine_can_signal(s->m->engine) ? EIO : (uint32_t)-r;
+}
+
+void minder_main(const struct minder *m)
+{
+	const int keep[] = {m->line,	m->stdio[0], m->stdio[1],
+			    m->stdio[2], m->keep[0], m->keep[1]};
+	struct state s = {.m = m, .program = {.pid = -1, .pidfd = -1}, .pty = -1};
+	struct err err = {0};
+	uint32_t code;
+	int r;
+
+	host_fork_close(keep, ARRAY_SIZE(keep));
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!await_up(m)) {
+		send(&s, WIRE_ERROR, COMMAND_ID, ECANCELED, "the command was ended", -1);
+		_exit(0);
+	}
+	r = start(&s, &err);
+	if (r < 0) {
+		send(&s, WIRE_ERROR, COMMAND_ID, errno_of(&s, r), err.msg, -1);
+		_exit(0);
+	}
+	/* A pipe's reader sees its end only when every writer has closed. */
+	for (int i = 0; i < 3; i++)
+		if (m->stdio[i] > 2)
+			(void)close(m->stdio[i]);
+	send(&s, WIRE_SPAWNED, COMMAND_ID, (uint32_t)s.program.pid, NULL, s.pty);
+	closep(&s.pty);
+	watch(&s);
+	code = (uint32_t)run_wait(&s.program);
+	end_inside(&s);
+	if (!sweep())
+		send(&s, WIRE_ERROR, 0, EIO, "processes of a command cannot be ended", -1);
+	send(&s, WIRE_ENDED, COMMAND_ID, code, NULL, -1);
+	_exit(0);
+}

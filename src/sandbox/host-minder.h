@@ -1,0 +1,35 @@
+#pragma once
+
+#include "engine/engine.h"
+#include "sandbox/runner.h"
+
+/*
+ * One process per command of an engine without a guest: a fork of the supervisor, which may wait
+ * where that may not. It starts the program that runs the command, passes signals on, and is the
+ * last of the command to go. Its line speaks as a guest's does, with id 1 for the command:
+ *
+ *	supervisor → minder  WIRE_UP     (empty): the sandbox is up, and the command may begin
+ *	                     WIRE_KILL   u32 signal; 0: everything of the command ends
+ *	                     WIRE_STOP   (empty): the same, and the sandbox ends too
+ *	minder → supervisor  WIRE_SPAWNED, WIRE_ENDED, WIRE_ERROR as in wire/guest.h; WIRE_ERROR with
+ *	                     id 0: something of it may be left, only the sandbox's end helps
+ *
+ * The end of the line is as WIRE_KILL 0: a command does not outlive its supervisor.
+ */
+struct minder {
+	const struct engine *engine;
+	const struct exec_frame *frame;
+	int line;
+	int stdio[3]; /* -1 where the command has a terminal */
+	int keep[2];  /* descriptors that stay open as long as the command lives; -1: none */
+	/* What more its environment has, and which of all names have values that are not to be
+	 * shown. */
+	int (*complete)(void *arg, struct strv *env, struct strv *secrets, struct err *err);
+	void *arg;
+};
+
+/* In the fork; does not return. */
+_Noreturn void minder_main(const struct minder *m);
+
+/* In a fork: closes everything from 3 up but these (-1: none). */
+void host_fork_close(const int *keep, size_t n);

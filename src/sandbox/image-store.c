@@ -1,0 +1,138 @@
+#include "sandbox/image-store.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "sandbox/image-cmd.h"
+#include "sandbox/image-note.h"
+
+#define KIND "used"
+
+static char *about(const char *engine, const char *agent, const char *project)
+{
+	return xasprintf("%s %s %s", engine, agent, project ? project : "");
+}
+
+void image_store_used(const struct places *p, const char *engine, const char *agent,
+		      const char *project, const char *ref)
+{
+	cleanup_free char *key = about(engine, agent, project);
+	cleanup_json json_t *old = image_note_get(p, KIND, key), *note = NULL;
+	const char *before = json_string_value(json_object_get(old, "image"));
+	struct err ignored;
+
+	if (before && streq(before, ref))
+		return;
+	note = json_pack("{ss ss ss ss sI}", "engine", engine, "agent", agent, "project",
+			 project ? project : "", "image", ref, "time", (json_int_t)time(NULL));
+	(void)image_note_set(p, KIND, key, note, &ignored);
+}
+
+static const char *text_of(const json_t *note, const char *key)
+{
+	const char *s = json_string_value(json_object_get(note, key));
+
+	return s ? s : "";
+}
+
+/* Does the project of this note still have a Dockerfile? */
+static bool is_alive(const json_t *note)
+{
+	const char *project = text_of(note, "project");
+	cleanup_free char *file = path_join(project, ".ralph/Dockerfile");
+	struct stat st;
+
+	return !*project || lstat(file, &st) == 0;
+}
+
+static char *why_not(const json_t *notes, const char *engine, const char *ref)
+{
+	const json_t *note;
+	size_t i;
+
+	json_array_foreach (notes, i, note) {
+		if (!streq(text_of(note, "engine"), engine) || !streq(text_of(note, "image"), ref))
+			continue;
+		if (is_alive(note))
+			return NULL;
+		return xasprintf("%s/.ralph/Dockerfile is gone", text_of(note, "project"));
+	}
+	return xstrdup("a newer one took its place");
+}
+
+/* Images that others made from ours carry our labels too, but not our names. */
+static bool is_our_name(const char *ref)
+{
+	const char *tag = strrchr(ref, ':');
+
+	return strncmp(ref, IMAGE_REPOSITORY, strlen(IMAGE_REPOSITORY)) == 0 && tag &&
+	       tag[1] == 'v' && tag[2] && strspn(tag + 2, "0123456789abcdef") == strlen(tag + 2);
+}
+
+static void add_row(struct image_rows *rows, const struct image_tool *t, const json_t *notes,
+		    const struct image_facts *f, const char *ref)
+{
+	char uid[16];
+
+	(void)snprintf(uid, sizeof(uid), "%u", geteuid());
+	rows->v = xrealloc(rows->v, rows->n + 1, sizeof(*rows->v));
+	rows->v[rows->n++] = (struct image_row){
+		.engine = t->engine,
+		.ref = xstrdup(ref),
+		.agent = f->agent ? xstrdup(f->agent) : NULL,
+		.project = f->source && *f->source ? xstrdup(f->source) : NULL,
+		.bases = f->bases ? xstrdup(f->bases) : NULL,
+		.id = xstrdup(f->id),
+		.created = f->created,
+		.size = f->size,
+		.ours = f->builder && streq(f->builder, uid),
+		.why = why_not(notes, t->engine, ref),
+	};
+}
+
+int image_store_list(const struct places *p, const struct image_tool *t, struct image_rows *ret,
+		     struct err *err)
+{
+	cleanup_json json_t *notes = image_notes(p, KIND);
+	struct image_facts *facts = NULL;
+	size_t n = 0;
+	int r = image_tool_list(t, &facts, &n, err);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		for (size_t k = 0; k < facts[i].names.n; k++)
+			if (is_our_name(facts[i].names.v[k]))
+				add_row(ret, t, notes, &facts[i], facts[i].names.v[k]);
+	image_facts_free(facts, n);
+	return r;
+}
+
+void image_rows_done(struct image_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		struct image_row *row = &rows->v[i];
+
+		free(row->ref);
+		free(row->agent);
+		free(row->project);
+		free(row->bases);
+		free(row->id);
+		free(row->why);
+	}
+	free(rows->v);
+	*rows = (struct image_rows){0};
+}
+
+int image_store_remove(const struct image_tool *t, const char *ref, struct err *err)
+{
+	int r = image_tool_remove(t, ref, err);
+
+	/* Every engine refuses what a container needs; each says so in its own words. */
+	if (r == -EREMOTEIO && (strstr(err->msg, "is using") || strstr(err->msg, "being used") ||
+				strstr(err->msg, "in use")))
+		return -EBUSY;
+	return r;
+}

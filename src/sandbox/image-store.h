@@ -1,0 +1,43 @@
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "sandbox/image-tool.h"
+#include "sandbox/places.h"
+
+#include <stdbool.h>
+
+/*
+ * The images that are there, and which of them are still of use: the last one that each Dockerfile
+ * of each agent came to. That is noted in PLACES/state/images/used/ when one is used.
+ */
+
+/* Notes it; whoever cannot loses a reason to keep the image, and no more. */
+void image_store_used(const struct places *p, const char *engine, const char *agent,
+		      const char *project, const char *ref);
+
+struct image_row {
+	const char *engine;
+	char *ref;     /* REPOSITORY:TAG */
+	char *agent;   /* NULL: not known */
+	char *project; /* whose Dockerfile; NULL: ralph's own */
+	char *bases;
+	char *id;
+	uint64_t created, size;
+	bool ours; /* this user built it */
+	char *why; /* it may be removed; NULL: it is in use */
+};
+
+struct image_rows {
+	struct image_row *v;
+	size_t n;
+};
+
+/* Those of one engine, appended; ret starts zeroed. */
+int image_store_list(const struct places *p, const struct image_tool *t, struct image_rows *ret,
+		     struct err *err);
+void image_rows_done(struct image_rows *rows);
+#define cleanup_image_rows cleanup_(image_rows_done)
+
+/* Removes it, unless a container was made from it: -EBUSY. */
+int image_store_remove(const struct image_tool *t, const char *ref, struct err *err);

@@ -1,0 +1,79 @@
+#include "sandbox/orphans.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sandbox/name.h"
+#include "sandbox/store.h"
+
+static const char prefix[] = "agent-loop-";
+
+/* Gone is what the system says is not there; anything else may come back. */
+static bool is_gone(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool is_orphan(const struct places *p, const struct engine_entry *e)
+{
+	cleanup_free char *owner = NULL;
+
+	if (strncmp(e->name, prefix, sizeof(prefix) - 1) != 0 || !name_valid(e->name) ||
+	    !e->workspace)
+		return false;
+	owner = store_owner(p, e->name);
+	return !owner && is_gone(e->workspace);
+}
+
+static void find_of(const struct places *p, const struct engine_ops *ops, struct orphans *ret,
+		    void (*failed)(const char *engine, const char *why))
+{
+	cleanup_(engine_list_done) struct engine_list list = {0};
+	struct err err = {0};
+
+	if (ops->probe(&err) < 0)
+		return;
+	if (ops->list(&list, &err) < 0) {
+		failed(ops->name, err.msg);
+		return;
+	}
+	for (size_t i = 0; i < list.n; i++) {
+		struct engine_entry *e = &list.v[i];
+
+		if (!is_orphan(p, e))
+			continue;
+		ret->v = xrealloc(ret->v, ret->n + 1, sizeof(*ret->v));
+		ret->v[ret->n++] = (struct orphan){
+			.engine = ops,
+			.name = take_ptr(e->name),
+			.workspace = take_ptr(e->workspace),
+		};
+	}
+}
+
+void orphans_find(const struct places *p, struct orphans *ret,
+		  void (*failed)(const char *engine, const char *why))
+{
+	const struct engine_ops *ops;
+
+	*ret = (struct orphans){0};
+	for (size_t i = 0; (ops = engine_keeping(i)); i++)
+		find_of(p, ops, ret, failed);
+}
+
+int orphan_remove(const struct orphan *o, struct err *err)
+{
+	return o->engine->remove(o->name, err);
+}
+
+void orphans_done(struct orphans *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		free(o->v[i].name);
+		free(o->v[i].workspace);
+	}
+	free(o->v);
+	*o = (struct orphans){0};
+}

@@ -1,0 +1,320 @@
+#!/usr/bin/env bats
+# Docker Sandboxes, by a fake of both command lines that refuses what they do not have.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
+load helpers
+load sandbox
+load ../lib/sbx
+
+sbx() {
+	ralph --engine sbx "$@"
+}
+
+setup() {
+	ralph_setup
+	# A number that no other process of the machine has.
+	LONG=9$(printf '%05d' "$RANDOM")$(printf '%05d' "$RANDOM")
+	export LONG
+}
+
+teardown() {
+	local bad=0
+
+	fake_sbx_end || bad=1
+	ralph_teardown || bad=1
+	return $bad
+}
+
+@test "sbx: a sandbox is made, restricted at once, used, and stopped" {
+	fake_sbx sbx
+	run --separate-stderr sbx run --allow example.com --deny bad.example -- sh -c 'echo out; echo err >&2; exit 7'
+	same 7 "$status"
+	same out "$output"
+	same err "$stderr"
+	name=$(sandbox)
+	same "create --name $name shell $WS" "$(calls 'create ')"
+	same "policy allow network --sandbox $name example.com:80,example.com:443" "$(calls 'policy allow')"
+	same "policy deny network --sandbox $name bad.example" "$(calls 'policy deny')"
+	same "$(calls | grep -n create | cut -d: -f1)" "$(($(calls | grep -n 'policy deny' | cut -d: -f1) - 1))"
+	same stopped "$(vm status)"
+	down
+}
+
+@test "docker sandbox: the same by the older command line" {
+	fake_sbx docker
+	must_exit 7 sbx run --allow '*.example.com:8443' --deny 203.0.113.0/24 -- sh -c 'exit 7'
+	name=$(sandbox)
+	same docker-sandbox "$(field "$name" engine)"
+	same "sandbox create --name $name shell $WS" "$(calls 'create ')"
+	same "sandbox network proxy $name --policy deny --allow-host *.example.com:8443 --block-cidr 203.0.113.0/24" \
+		"$(calls 'network proxy')"
+	same stopped "$(vm status)"
+}
+
+@test "docker sandbox 0.7 and 0.10: no kind 'shell', one workspace" {
+	for version in 0.7.1 0.10.1; do
+		fake_sbx docker plugin=$version
+		must_exit 0 sbx run -n "old-${version//./-}" -- true
+		has "$(calls "create --name old-${version//./-}")" " claude $WS"
+	done
+	mkdir "$HOME/more"
+	mkdir "$XDG_CONFIG_HOME/ralph"
+	echo "mounts: [{path: $HOME/more}]" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	run --separate-stderr sbx run -n third -- true
+	same 125 "$status"
+	has "$stderr" "$HOME/more"
+}
+
+@test "sbx: the sandbox is found again, and what the host changed is seen: stopped, then started" {
+	fake_sbx sbx noise=1
+	must_exit 0 sbx run -- sh -c 'echo kept >/home/agent/note'
+	same kept "$(sbx run -- cat /home/agent/note)"
+	same 1 "$(calls 'create ' | wc -l)"
+	# One that was left running is stopped before it is used.
+	"$FAKE/sbx" exec "$(sandbox)" true
+	same running "$(vm status)"
+	before=$(calls 'stop ' | wc -l)
+	must_exit 0 sbx run -- true
+	same $((before + 2)) "$(calls 'stop ' | wc -l)"
+}
+
+@test "docker sandbox: a stopped one that does not tell its workspace is started and asked again" {
+	fake_sbx docker list=sparse
+	must_exit 0 sbx run -- true
+	must_exit 0 sbx run -- true
+	same 1 "$(calls 'create ' | wc -l)"
+}
+
+@test "a sandbox of that name that is somebody else's is left alone" {
+	fake_sbx sbx
+	mkdir "$HOME/other"
+	"$FAKE/sbx" create --name mine shell "$HOME/other" >/dev/null
+	run --separate-stderr sbx run -n mine -- true
+	same 125 "$status"
+	has "$stderr" "$HOME/other"
+	same running "$(vm status)"
+	lacks "$(calls)" "exec"
+}
+
+@test "stdin, stdout and its end pass through; without stdin there is none" {
+	fake_sbx sbx
+	head -c 300000 /dev/urandom >"$T/in"
+	sbx run -- cat <"$T/in" >"$T/out"
+	cmp "$T/in" "$T/out"
+	same 0 "$(sbx run -- sh -c 'cat | wc -c' </dev/null)"
+}
+
+@test "signals reach the command, inside" {
+	fake_sbx sbx
+	"$RALPH" --engine sbx run -- sh -c 'trap "echo got; exit 9" TERM; echo ready; while :; do sleep 0.05; done' \
+		>"$T/out" 3>&- &
+	pid=$!
+	wait_until grep -q ready "$T/out"
+	kill -TERM $pid
+	code=0
+	wait $pid || code=$?
+	same 9 $code
+	has "$(cat "$T/out")" got
+}
+
+@test "a killed command line ends its command inside, and the sandbox" {
+	fake_sbx sbx
+	"$RALPH" --engine sbx run -- sh -c "touch ready; exec sleep $LONG" 3>&- &
+	pid=$!
+	wait_until test -e "$WS/ready"
+	kill -9 $pid
+	wait_until stopped
+	gone "$LONG"
+}
+
+@test "a killed command ends in a sandbox that stays, and what it left behind too" {
+	fake_sbx sbx
+	must_exit 0 sbx run -d -n kept -- true
+	"$RALPH" exec kept sh -c "setsid sleep $LONG & touch ready; exec sleep $LONG" 3>&- &
+	pid=$!
+	wait_until test -e "$WS/ready"
+	kill -9 $pid
+	wait_until is kept commands 0
+	wait_until gone "$LONG"
+	same running "$(vm status)"
+	# The same after an ordinary end.
+	ralph exec kept sh -c "setsid sleep $LONG >/dev/null 2>&1 & sleep 0"
+	gone "$LONG"
+}
+
+stopped() {
+	[ "$(vm status)" = stopped ]
+}
+
+@test "the time limit ends a command: its code, and nothing left" {
+	fake_sbx sbx
+	run --separate-stderr sbx run --timeout 1s -- sh -c "sleep $LONG"
+	same 143 "$status"
+	has "$stderr" "time limit"
+	gone "$LONG"
+}
+
+@test "a killed supervisor: the sandbox stops by itself, and the next command goes on" {
+	fake_sbx sbx
+	must_exit 0 sbx run -d -n kept -- true
+	"$RALPH" exec kept sh -c "touch ready; exec sleep $LONG" 3>&- &
+	wait_until test -e "$WS/ready"
+	kill -9 "$(field kept supervisor)"
+	wait_until stopped
+	gone "$LONG"
+	must_exit 0 sbx run -n kept -- true
+	same stopped "$(vm status)"
+}
+
+@test "rm removes the sandbox there too; --rm as well" {
+	fake_sbx sbx
+	must_exit 0 sbx run -n one -- true
+	ralph rm one
+	same "rm --force one" "$(calls 'rm --force')"
+	must_exit 3 sbx run --rm -n two -- sh -c 'exit 3'
+	has "$(calls)" "rm --force two"
+	same "" "$("$FAKE/sbx" ls -q)"
+}
+
+@test "prune removes agent-loop-* whose workspace is gone, and nothing else" {
+	fake_sbx sbx
+	mkdir "$HOME/a" "$HOME/b"
+	"$FAKE/sbx" create --name agent-loop-claude-gone shell "$HOME/a" >/dev/null
+	"$FAKE/sbx" create --name agent-loop-claude-there shell "$HOME/b" >/dev/null
+	"$FAKE/sbx" create --name other-gone shell "$HOME/a" >/dev/null
+	rmdir "$HOME/a"
+	has "$(ralph prune -n)" agent-loop-claude-gone
+	has "$("$FAKE/sbx" ls -q)" agent-loop-claude-gone
+	ralph prune
+	same "agent-loop-claude-there other-gone" "$("$FAKE/sbx" ls -q | xargs)"
+}
+
+@test "a terminal: a pty of its own, with -t" {
+	fake_sbx sbx
+	out=$(ralph --engine sbx --yes run -t -- sh -c 'test -t 0 && test -t 1 && stty size' </dev/null)
+	has "$out" "24 80"
+	has "$(calls 'exec -i -t')" "stty size"
+}
+
+# ---- what is wrong is said ----
+
+@test "no sbx, no docker: 125, with what to install" {
+	run --separate-stderr env PATH=/usr/bin:/bin "$RALPH" --engine sbx run -- true
+	same 125 "$status"
+	has "$stderr" "sbx"
+}
+
+@test "the plugin that was removed, and a docker without it, are told apart from a working one" {
+	fake_sbx docker plugin=removed
+	run --separate-stderr ralph --engine docker-sandbox run -- true
+	same 125 "$status"
+	has "$stderr" "4.80"
+	has "$stderr" "sbx"
+	mode plugin=absent
+	run --separate-stderr ralph --engine docker-sandbox run -- true
+	same 125 "$status"
+	has "$stderr" "no Docker Sandboxes"
+	lacks "$(calls)" create
+}
+
+@test "a login that has ended: said, and nothing made" {
+	fake_sbx sbx login=expired
+	run --separate-stderr sbx run -- true
+	same 125 "$status"
+	has "$stderr" "run: sbx login"
+	lacks "$(calls)" "create "
+}
+
+@test "a policy that was never set: said, and nothing left" {
+	fake_sbx sbx policy=none
+	run --separate-stderr sbx run -- true
+	same 125 "$status"
+	has "$stderr" "sbx policy init deny-all"
+	same "" "$("$FAKE/sbx" ls -q)"
+}
+
+@test "a policy that lets everything through is no sandbox with an allowlist" {
+	fake_sbx sbx policy=allow-all
+	run --separate-stderr sbx run -- true
+	same 125 "$status"
+	has "$stderr" "not deny-all"
+	lacks "$(calls)" "exec -i"
+	must_exit 0 sbx run --net inet -- true
+}
+
+@test "a creation that leaves half a record is cleared away and tried once more" {
+	fake_sbx sbx create=half
+	must_exit 0 sbx run -- true
+	same 2 "$(calls 'create ' | wc -l)"
+	mode create=fail
+	run --separate-stderr sbx run -n other -- true
+	same 125 "$status"
+	has "$stderr" "POST VM create failed"
+	lacks "$("$FAKE/sbx" ls -q)" other
+}
+
+@test "half a record that was found is named, and rm removes it" {
+	fake_sbx sbx
+	must_exit 0 sbx run -n broken -- true
+	sed -i 's/"stopped"/"error"/' "$FAKE/fake/vms/broken.json"
+	run --separate-stderr sbx run -n broken -- true
+	same 125 "$status"
+	has "$stderr" "ralph rm broken"
+	ralph rm broken
+	same "" "$("$FAKE/sbx" ls -q)"
+}
+
+@test "what the engine cannot hold is an error that names it" {
+	fake_sbx sbx
+	for args in "--net full" "--mask secret.txt" "--clone"; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr sbx run $args -- true
+		same 2 "$status"
+		has "$stderr" "engine sbx"
+	done
+	lacks "$(calls)" create
+}
+
+# ---- hostile words ----
+
+@test "a list of sandboxes that is no list, too long, or of options for names does nothing" {
+	fake_sbx sbx "rows=$T/rows"
+	printf '{"sandboxes": [{"name": "--all", "workspaces": ["/nowhere"]}, {"name": "-f"},
+		{"name": "agent-loop-x\\u001b[2J", "workspaces": ["/nowhere"]},
+		{"name": "agent-loop-y", "workspaces": ["relative/path"]},
+		{"name": "agent-loop-z", "workspaces": ["/no/../where"]},
+		{"name": ["agent-loop-w"]}, 7, null]}' >"$T/rows"
+	ralph prune
+	lacks "$(calls)" "rm "
+	for text in 'nothing' '{"sandboxes": 7}' '{"sandboxes": [' '{}' \
+		"{\"sandboxes\": [$(printf '{"name":"a"},%.0s' {1..2000}){}]}"; do
+		echo "$text" >"$T/rows"
+		run --separate-stderr sbx run -- true
+		same 125 "$status"
+		lacks "$(calls)" "create "
+	done
+	printf '{"sandboxes": [{"name": "twice", "status": "running"}, {"name": "twice"}]}' >"$T/rows"
+	run --separate-stderr sbx run -n twice -- true
+	same 125 "$status"
+	has "$stderr" "two sandboxes"
+}
+
+@test "what the command line says reaches the terminal without its escape sequences" {
+	fake_sbx sbx "rows=$T/rows"
+	printf 'plain\n\033[2J\033]0;title\007 bad \302\233 end\n' >"$T/rows"
+	run --separate-stderr sbx run -- true
+	same 125 "$status"
+	lacks "$stderr" $'\033'
+	lacks "$stderr" $'\007'
+}
+
+@test "values of yours are in no argument list of the host" {
+	fake_sbx sbx
+	export SECRET_ONE=one-value-xyz EXTRA=extra-value-xyz
+	same "one-value-xyz extra-value-xyz third-value" \
+		"$(RALPH_DOCKER_ENV=SECRET_ONE,NOT_SET sbx run --pass EXTRA --env THIRD=third-value -- \
+			sh -c 'echo $SECRET_ONE $EXTRA $THIRD')"
+	has "$(calls 'exec -i -e')" "-e SECRET_ONE "
+	lacks "$(calls)" -value-xyz
+	lacks "$(calls)" third-value
+	lacks "$(calls)" NOT_SET
+}

@@ -1,0 +1,56 @@
+# The fake of Docker Sandboxes, for tests that drive it: `load ../lib/sbx` after helpers.
+# shellcheck shell=bash
+
+# fake_sbx sbx|docker [KEY=VALUE…]: the command line is there, in the first directory of PATH.
+fake_sbx() {
+	FAKE=$T/fake-bin
+	mkdir -p "$FAKE/fake"
+	cp "$BATS_TEST_DIRNAME/../lib/fake-sbx" "$FAKE/$1"
+	printf '%s\n' "${@:2}" >"$FAKE/fake/mode"
+	export FAKE PATH=$FAKE:$PATH
+}
+
+# fake_sbx_end: what the fake still runs is ended.
+fake_sbx_end() {
+	local vm name
+
+	for vm in "${FAKE:-/nonexistent}"/fake/vms/*.json; do
+		[ -e "$vm" ] || continue
+		name=${vm##*/}
+		mode
+		if [ -e "$FAKE/sbx" ]; then
+			"$FAKE/sbx" stop "${name%.json}"
+		else
+			"$FAKE/docker" sandbox stop "${name%.json}"
+		fi >/dev/null
+	done
+}
+
+# gone TEXT: no process of the machine has it among its arguments.
+gone() {
+	printf '%s' "$1" >"$T/needle" # the search must not find itself
+	! grep -qsF -f "$T/needle" /proc/[0-9]*/cmdline
+}
+
+# mode KEY=VALUE…: from now on.
+mode() {
+	printf '%s\n' "$@" >"$FAKE/fake/mode"
+}
+
+# calls [TEXT]: the calls so far that hold TEXT, a word of them after the other.
+calls() {
+	[ -e "$FAKE/fake/calls" ] || return 0
+	python3 -c '
+import json, sys
+for line in open(sys.argv[1]):
+    text = " ".join(json.loads(line)[1:])
+    if sys.argv[2] in text:
+        print(text)' "$FAKE/fake/calls" "${1:-}"
+}
+
+# vm KEY: of the only sandbox that the fake has.
+vm() {
+	python3 -c '
+import json, sys
+print(json.load(open(sys.argv[1])).get(sys.argv[2]))' "$FAKE"/fake/vms/*.json "$1"
+}

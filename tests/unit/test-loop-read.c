@@ -1,0 +1,204 @@
+#include "tests.h"
+
+#include "loop/lines.h"
+#include "loop/limits.h"
+#include "loop/promise.h"
+#include "loop/render.h"
+
+/* ---- lines ---- */
+
+struct got {
+	char text[256];
+	size_t n;
+};
+
+static void on_line(void *arg, const char *line, size_t n)
+{
+	struct got *g = arg;
+
+	assert_true(strlen(g->text) + n + 2 < sizeof(g->text));
+	(void)strncat(g->text, line, n);
+	(void)strncat(g->text, "|", 2);
+	g->n++;
+}
+
+static void lines_are_the_same_in_whatever_pieces_they_come(void **state)
+{
+	static const char text[] = "one\n\ntwo is longer\nthree\nlast";
+
+	for (size_t piece = 1; piece < sizeof(text); piece++) {
+		struct got g = {0};
+		struct lines l;
+
+		lines_init(&l, 64);
+		for (size_t at = 0; at < sizeof(text) - 1; at += piece) {
+			size_t left = sizeof(text) - 1 - at;
+
+			lines_add(&l, text + at, left < piece ? left : piece, on_line, &g);
+		}
+		lines_end(&l, on_line, &g);
+		lines_done(&l);
+		assert_string_equal(g.text, "one|two is longer|three|last|");
+	}
+}
+
+static void a_line_that_is_too_long_is_passed_over_alone(void **state)
+{
+	struct got g = {0};
+	struct lines l;
+
+	lines_init(&l, 8);
+	lines_add(&l, "ok\n0123456789", 13, on_line, &g);
+	lines_add(&l, "0123456789\nfine\n", 16, on_line, &g);
+	lines_end(&l, on_line, &g);
+	assert_string_equal(g.text, "ok|fine|");
+	assert_int_equal(l.skipped, 1);
+	lines_done(&l);
+}
+
+/* ---- promises ---- */
+
+static void check_promise(const char *text, enum promise_kind kind, const char *words)
+{
+	struct promise p;
+
+	promise_find(text, &p);
+	assert_int_equal(p.kind, kind);
+	if (words)
+		assert_string_equal(p.text, words);
+	else
+		assert_null(p.text);
+	promise_done(&p);
+}
+
+static void a_promise_counts_only_alone_on_its_line(void **state)
+{
+	check_promise("All done.\n<promise>COMPLETE</promise>", PROMISE_COMPLETE, NULL);
+	check_promise("  <promise> COMPLETE </promise>\t\r\nbye", PROMISE_COMPLETE, NULL);
+	check_promise("I would say <promise>COMPLETE</promise>", PROMISE_NONE, NULL);
+	check_promise("<promise>COMPLETE</promise> soon", PROMISE_NONE, NULL);
+	check_promise("<promise>COMPLETELY</promise>", PROMISE_NONE, NULL);
+	check_promise("<promise>COMPLETE", PROMISE_NONE, NULL);
+	check_promise("<promise></promise>", PROMISE_NONE, NULL);
+	check_promise("", PROMISE_NONE, NULL);
+	check_promise(NULL, PROMISE_NONE, NULL);
+}
+
+static void reasons_and_questions_are_kept(void **state)
+{
+	check_promise("<promise>BLOCKED: no network </promise>", PROMISE_BLOCKED, "no network");
+	check_promise("<promise>DECIDE:SQLite or Postgres?</promise>", PROMISE_DECIDE,
+		      "SQLite or Postgres?");
+	check_promise("<promise>BLOCKED:</promise>", PROMISE_BLOCKED, NULL);
+	check_promise("<promise>BLOCKED:a</promise>\n<promise>COMPLETE</promise>", PROMISE_COMPLETE,
+		      NULL);
+}
+
+/* ---- what is shown ---- */
+
+static void check_call(enum agent_format f, const char *line, const char *want)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, RENDER_MAX);
+	assert_int_equal(render_call(f, line, strlen(line), &b), want != NULL);
+	if (want)
+		assert_string_equal(buf_str(&b), want);
+}
+
+static void calls_of_tools_are_one_line(void **state)
+{
+	check_call(AGENT_FORMAT_CLAUDE,
+		   "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":"
+		   "\"hm\"},{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"description\":"
+		   "\"d\",\"command\":\"npm test\\n&& ls\"}}]}}",
+		   "Bash  npm test && ls");
+	check_call(AGENT_FORMAT_CLAUDE,
+		   "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\"}]}}",
+		   NULL);
+	check_call(AGENT_FORMAT_CLAUDE, "{\"type\":\"assistant\",\"message\":{\"cont", NULL);
+	check_call(AGENT_FORMAT_CODEX,
+		   "{\"type\":\"item.started\",\"item\":{\"type\":\"command_execution\","
+		   "\"command\":\"ls\"}}",
+		   "command_execution  ls");
+	check_call(AGENT_FORMAT_GEMINI,
+		   "{\"type\":\"tool_use\",\"tool_name\":\"read_file\",\"parameters\":{\"path\":"
+		   "\"a\"}}",
+		   "read_file  a");
+	check_call(AGENT_FORMAT_NONE, "{\"type\":\"tool_use\"}", NULL);
+}
+
+static void a_command_that_speaks_as_claude_is_known_by_its_lines(void **state)
+{
+	static const char yes[] = "{\"type\":\"system\",\"subtype\":\"init\"}";
+	static const char no[] = "{\"type\":\"other\"}", plain[] = "hello";
+
+	assert_true(render_is_claude(yes, sizeof(yes) - 1));
+	assert_false(render_is_claude(no, sizeof(no) - 1));
+	assert_false(render_is_claude(plain, sizeof(plain) - 1));
+}
+
+/* ---- limits ---- */
+
+static void check_limit(struct loop_limits l, struct loop_used u, const char *want)
+{
+	cleanup_free char *which = limits_reached(&l, &u);
+
+	if (want)
+		assert_string_equal(which, want);
+	else
+		assert_null(which);
+}
+
+static void a_limit_is_reached_at_its_number_and_zero_is_none(void **state)
+{
+	check_limit((struct loop_limits){0}, (struct loop_used){1000000, 1000000, 1000000}, NULL);
+	check_limit((struct loop_limits){.iterations = 2}, (struct loop_used){1, 0, 0}, NULL);
+	check_limit((struct loop_limits){.iterations = 2}, (struct loop_used){2, 0, 0},
+		    "2 iterations");
+	check_limit((struct loop_limits){.micro_usd = 1500000}, (struct loop_used){0, 1499999, 0},
+		    NULL);
+	check_limit((struct loop_limits){.micro_usd = 1500000}, (struct loop_used){0, 1500000, 0},
+		    "a cost of $1.50");
+	check_limit((struct loop_limits){.duration_ms = 60000}, (struct loop_used){0, 0, 60000},
+		    "60 s of work");
+}
+
+static void a_wait_ends_a_little_after_the_announced_time(void **state)
+{
+	for (uint64_t random = 0; random < 200; random++) {
+		uint64_t until = limits_wait_until(1000, 4600, random);
+
+		assert_true(until > 4600 && until <= 4600 + 1 + WAIT_JITTER_S);
+		assert_true(limits_wait_until(1000, 1003, random) <= 1005);
+	}
+	assert_true(limits_wait_until(1000, 0, 7) >= 1000 + WAIT_UNKNOWN_S);
+	assert_true(limits_wait_until(1000, 10, 7) >= 1000);
+	/* Somebody's wrong number must not put the loop to sleep for years. */
+	assert_true(limits_wait_until(1000, UINT64_MAX, 7) < 1000 + WAIT_MAX_S);
+}
+
+static void the_reserve_of_the_week_is_left_alone(void **state)
+{
+	assert_false(limits_reserve_reached(0, 100));
+	assert_false(limits_reserve_reached(20, 79));
+	assert_true(limits_reserve_reached(20, 80));
+	assert_false(limits_reserve_reached(20, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_are_the_same_in_whatever_pieces_they_come),
+		cmocka_unit_test(a_line_that_is_too_long_is_passed_over_alone),
+		cmocka_unit_test(a_promise_counts_only_alone_on_its_line),
+		cmocka_unit_test(reasons_and_questions_are_kept),
+		cmocka_unit_test(calls_of_tools_are_one_line),
+		cmocka_unit_test(a_command_that_speaks_as_claude_is_known_by_its_lines),
+		cmocka_unit_test(a_limit_is_reached_at_its_number_and_zero_is_none),
+		cmocka_unit_test(a_wait_ends_a_little_after_the_announced_time),
+		cmocka_unit_test(the_reserve_of_the_week_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+#include "tests.h"
+
+#include "base/mem.h"
+#include "loop/verdict.h"
+
+/* Every row is a promise of ralph-loop(7); "as ok" is a run that ended in order. */
+/* clang-format off */
+static const struct {
+	const char *what;
+	struct facts facts;
+	enum verdict verdict;
+	bool progress, give_back;
+	enum task_state state;
+} table[] = {
+	{"said, verified, committed: done",
+	 {.claims = true, .verified = true, .committed = true, .new_head = true, .needs_commit = true},
+	 VERDICT_DONE, true, false, TASK_DONE},
+	{"a commit of an earlier attempt is one",
+	 {.claims = true, .verified = true, .committed = true, .needs_commit = true},
+	 VERDICT_DONE, true, false, TASK_DONE},
+	{"a promise asks for the same check",
+	 {.promise = PROMISE_COMPLETE, .verified = true, .committed = true, .needs_commit = true},
+	 VERDICT_DONE, true, false, TASK_DONE},
+	{"a promise without verification is not believed",
+	 {.promise = PROMISE_COMPLETE, .committed = true, .new_head = true, .needs_commit = true},
+	 VERDICT_UNVERIFIED, true, false, TASK_READY},
+	{"said without a commit",
+	 {.claims = true, .verified = true, .needs_commit = true},
+	 VERDICT_NO_COMMIT, false, false, TASK_READY},
+	{"verified and committed, but not said",
+	 {.verified = true, .committed = true, .new_head = true, .needs_commit = true},
+	 VERDICT_PROGRESS, true, false, TASK_READY},
+	{"nothing at all", {.needs_commit = true}, VERDICT_NO_PROGRESS, false, false, TASK_READY},
+	{"a better verification is progress", {.better = true}, VERDICT_PROGRESS, true, false, TASK_READY},
+	{"commits that were taken back are none",
+	 {.claims = true, .verified = true, .rejected = true, .needs_commit = true},
+	 VERDICT_REJECTED, false, false, TASK_READY},
+	{"where there is no repository, no commit is asked for",
+	 {.claims = true, .verified = true}, VERDICT_DONE, true, false, TASK_DONE},
+	{"blocked comes before done",
+	 {.claims = true, .verified = true, .committed = true, .promise = PROMISE_BLOCKED},
+	 VERDICT_BLOCKED, true, false, TASK_BLOCKED},
+	{"a question", {.promise = PROMISE_DECIDE}, VERDICT_DECIDE, true, false, TASK_DECIDE},
+	{"the words of a run that failed count for nothing",
+	 {.end = RUN_FAILED, .claims = true, .verified = true, .committed = true, .promise = PROMISE_COMPLETE},
+	 VERDICT_FAILED, false, false, TASK_READY},
+	{"nor do its questions", {.end = RUN_FAILED, .promise = PROMISE_DECIDE}, VERDICT_FAILED, false, false, TASK_READY},
+	{"but its commits are progress", {.end = RUN_TOO_LONG, .new_head = true}, VERDICT_FAILED, true, false, TASK_READY},
+	{"silence", {.end = RUN_SILENT}, VERDICT_FAILED, false, false, TASK_READY},
+	{"empty output", {.end = RUN_EMPTY}, VERDICT_FAILED, false, false, TASK_READY},
+	{"a lost sandbox", {.end = RUN_LOST}, VERDICT_FAILED, false, false, TASK_READY},
+	{"a failed run with bad commits", {.end = RUN_FAILED, .rejected = true}, VERDICT_REJECTED, false, false, TASK_READY},
+	{"a rate limit gives the attempt back", {.end = RUN_LIMITED, .claims = true, .verified = true},
+	 VERDICT_LIMITED, false, true, TASK_READY},
+	{"a credential too", {.end = RUN_CREDENTIAL}, VERDICT_CREDENTIAL, false, true, TASK_READY},
+	{"what cannot be run", {.end = RUN_NOT_STARTED}, VERDICT_BROKEN, false, true, TASK_READY},
+	{"stopped by the user", {.end = RUN_STOPPED, .claims = true, .verified = true, .committed = true},
+	 VERDICT_INTERRUPTED, false, true, TASK_READY},
+	{"cut off by a kill", {.end = RUN_INTERRUPTED, .new_head = true}, VERDICT_INTERRUPTED, true, true, TASK_READY},
+};
+/* clang-format on */
+
+static void each_set_of_facts_has_its_verdict(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		struct judgement j;
+
+		verdict_judge(&table[i].facts, &j);
+		if (j.verdict != table[i].verdict || j.progress != table[i].progress ||
+		    j.give_back != table[i].give_back || j.state != table[i].state)
+			fail_msg("%s: %s", table[i].what, verdict_name(j.verdict));
+		assert_non_null(j.why);
+		assert_int_equal(j.give_back, verdict_gives_back(j.verdict));
+	}
+}
+
+/* Whatever else holds: without all three there is no done. */
+static void nothing_is_done_without_word_proof_and_commit(void **state)
+{
+	for (unsigned bits = 0; bits < 1u << 8; bits++) {
+		for (int end = 0; end < RUN_END_N; end++) {
+			const struct facts f = {
+				.end = (enum run_end)end,
+				.promise = bits & 1 ? PROMISE_COMPLETE : PROMISE_NONE,
+				.claims = bits & 2,
+				.new_head = bits & 4,
+				.rejected = bits & 8,
+				.committed = bits & 16,
+				.verified = bits & 32,
+				.better = bits & 64,
+				.needs_commit = true,
+				.has_task = bits & 128,
+			};
+			struct judgement j;
+
+			verdict_judge(&f, &j);
+			if (j.state != TASK_DONE)
+				continue;
+			assert_int_equal(f.end, RUN_OK);
+			assert_true(f.claims || f.promise == PROMISE_COMPLETE);
+			assert_true(f.verified);
+			assert_true(f.committed);
+			assert_false(f.rejected);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_set_of_facts_has_its_verdict),
+		cmocka_unit_test(nothing_is_done_without_word_proof_and_commit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
