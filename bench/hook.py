@@ -1059,7 +1059,7 @@ class Judge:
         if path.startswith(self.home + "/"):
             return fits(path[len(self.home):], pattern[1:])
         return (fits(path, self.home + pattern[1:]) or (path.startswith("/home/") and fits(path, "/home/*" + pattern[1:])) or
-                (path.startswith("/root/") and fits(path[5:], pattern[1:])))
+                (under(path, "/root") and fits(path[5:], pattern[1:])))
 
     def place(self, path):
         if path[:1] == ANY:

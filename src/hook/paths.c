@@ -153,7 +153,7 @@ static bool matches(struct judge *j, const char *path, const char *pattern)
 	return pattern_path(path, arena_printf(j->arena, "%s%s", j->home, pattern + 1)) ||
 	       (strncmp(path, "/home/", 6) == 0 &&
 		pattern_path(path, arena_printf(j->arena, "/home/*%s", pattern + 1))) ||
-	       (strncmp(path, "/root/", 6) == 0 && pattern_path(path + 5, pattern + 1));
+	       (path_under(path, "/root") && pattern_path(path + 5, pattern + 1));
 }
 
 /* What the project lies in goes with it; globs may stand for that, too. */

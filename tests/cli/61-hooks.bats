@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The hooks as an agent calls them. What is refused and what not is in tests/hook; here is how it is said,
 # and when a hook has nothing to say.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2016,SC2154
 load helpers
 load sandbox
 
