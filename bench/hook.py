@@ -625,6 +625,14 @@ def fits(word, pattern):
     """Most paths are plain: then a compiled pattern does."""
     if STAR in word or ONE in word:
         return path_fits(word, pattern)
+    # What most patterns are needs no regular expression, whose making would be most of the time.
+    body = pattern.removeprefix("**").removesuffix("**")
+    if "*" not in body:
+        if body == pattern:
+            return word == pattern
+        if pattern[:2] != "**":
+            return word.startswith(body)
+        return body in word if pattern[-2:] == "**" else word.endswith(body)
     r = SIMPLE.get(pattern)
     if r is None:
         r = SIMPLE[pattern] = re.compile("".join(

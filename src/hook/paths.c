@@ -108,8 +108,8 @@ static const char *without_detours(struct judge *j, const char *s)
 
 const char *path_normal(struct judge *j, const char *field)
 {
-	const char *s = without_detours(j, field), *parts[PARTS_MAX];
-	size_t lens[PARTS_MAX];
+	const char *s = without_detours(j, field), *parts[PARTS_MAX] = {0};
+	size_t lens[PARTS_MAX] = {0};
 	unsigned int n = 0;
 	char *to, *at;
 
