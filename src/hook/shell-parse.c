@@ -231,11 +231,13 @@ struct shell_list *shell_list_until(struct shell *s, const char *closer)
 		if (separator(s, last, &conditional))
 			continue;
 		*end = last = read_pipe(s);
-		if (!last)
+		if (last) {
+			last->conditional = conditional;
+			conditional = false;
+			end = &last->next;
+		} else {
 			arena_give_up(s->arena, "it has a bracket where none can be");
-		last->conditional = conditional;
-		conditional = false;
-		end = &last->next;
+		}
 	}
 	s->depth--;
 	return list;
