@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "engine/cgroup.h"
+#include "engine/probe-host.h"
 
 #define ASK_MS 20000
 
@@ -101,6 +102,21 @@ static int check_kernel(const struct container_dialect *d, const struct facts *f
 	return -ENOTSUP;
 }
 
+/* The guest makes one, without any power; root of this machine might, and proves nothing. */
+static int check_userns(struct err *err)
+{
+	struct host_userns u;
+	int r = host_userns(&u, err);
+
+	if (r < 0)
+		return r;
+	if (!u.apparmor_restrict && !u.clone_off && !u.max_zero)
+		return 0;
+	(void)err_set(err, EPERM, "%s", host_userns_remedy(&u));
+	err->exit_code = EXIT_RALPH;
+	return -EPERM;
+}
+
 static int find_facts(const struct container_dialect *d, const char *program, struct facts *f,
 		      struct err *err)
 {
@@ -121,7 +137,8 @@ static int find_facts(const struct container_dialect *d, const char *program, st
 		read_podman(j, f);
 	else
 		read_docker(j, f);
-	return check_kernel(d, f, err);
+	r = check_kernel(d, f, err);
+	return r < 0 ? r : check_userns(err);
 }
 
 int container_probe(const struct container_dialect *d, struct err *err)

@@ -126,7 +126,7 @@ fake_env() {
 # Its machine is bounded by whoever runs it, its network is a proxy of its own, and what the host would run is
 # found after each command; what was in /tmp is in the machine that is started again.
 fake_lacks() {
-	echo limits network ports walls fresh
+	echo limits network ports walls fresh loop # its state cannot be hidden
 }
 sbx_start() {
 	fake_row sbx
