@@ -160,11 +160,3 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 		r = add_rest(s, in, a, notice, err);
 	return r < 0 ? r : check_plan(s, err);
 }
-
-bool build_is_hosted(const struct sandbox_spec *s)
-{
-	/* Whoever asks for the rules alone has not chosen an engine. */
-	const struct engine_ops *ops = s->engine ? engine_by_name(s->engine) : NULL;
-
-	return ops && (ops->caps & ENGINE_HOSTED);
-}

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/strv.h"
 #include "config/config.h"
+#include "sandbox/hosted.h"
 #include "sandbox/places.h"
 #include "sandbox/tools.h"
 #include "spec/spec.h"
@@ -98,7 +99,6 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 /* build-hosted.c: all of it, for an engine without a guest */
 int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		 const struct agent *a, char **notice, struct err *err);
-bool build_is_hosted(const struct sandbox_spec *s);
 /* The user's own mounts. */
 int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err);
 /* build-env.c; path NULL: inside is not made of the host's files */
