@@ -128,9 +128,9 @@ static int find_facts(const struct container_dialect *d, const char *program, st
 		r = json_parse(out, strlen(out), &j, err);
 	/* Without a daemon the client still tells about itself. */
 	if (r == 0 && json_array_size(json_object_get(j, "ServerErrors")) > 0)
-		r = err_set(err, EIO, "%s",
-			    json_string_value(json_array_get(json_object_get(j, "ServerErrors"),
-							     0)));
+		r = err_set(
+			err, EIO, "%s",
+			json_string_value(json_array_get(json_object_get(j, "ServerErrors"), 0)));
 	if (r < 0)
 		return unreachable(d, program, err);
 	if (d == &container_podman)
@@ -154,8 +154,9 @@ int container_probe(const struct container_dialect *d, struct err *err)
 static int ask_image(const struct container_dialect *d, const char *program,
 		     struct sandbox_spec *spec, struct err *err)
 {
-	char *const args[] = {"image", "inspect", "--format", "{{json .Config.Env}}",
-			      spec->container.image, NULL};
+	char *const args[] = {
+		"image", "inspect", "--format", "{{json .Config.Env}}", spec->container.image,
+		NULL};
 	cleanup_free char *out = NULL;
 	cleanup_json json_t *j = NULL;
 	const json_t *item;
@@ -171,7 +172,8 @@ static int ask_image(const struct container_dialect *d, const char *program,
 	}
 	j = json_loads(out, JSON_DECODE_ANY, NULL);
 	json_array_foreach (j, i, item) {
-		const char *entry = json_string_value(item), *eq = entry ? strchr(entry, '=') : NULL;
+		const char *entry = json_string_value(item),
+			   *eq = entry ? strchr(entry, '=') : NULL;
 		cleanup_free char *name = eq ? xstrndup(entry, (size_t)(eq - entry)) : NULL;
 
 		if (name && *name)

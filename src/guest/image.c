@@ -2,13 +2,13 @@
  * DOC: Theory of operation
  *
  * The image of a container is the container's root, with the runtime's own mounts in it, and with
- * GUEST_BOX, where the host's directories lie as nobody inside may see them. So it is not bound as a
- * whole: each entry of it is, read-only, unless the runtime mounted it there. Where the list makes
- * something below a directory (/etc/passwd, the home), or the runtime has mounted something there (a
- * volume that the image asks for), that directory is made anew and filled in the same way; what the
- * list makes itself is left out, and what was mounted is an empty directory. So the list has its way
- * whatever is in the image, nothing is there that it does not know, and nothing is written into the
- * image.
+ * GUEST_BOX, where the host's directories lie as nobody inside may see them. So it is not bound as
+ * a whole: each entry of it is, read-only, unless the runtime mounted it there. Where the list
+ * makes something below a directory (/etc/passwd, the home), or the runtime has mounted something
+ * there (a volume that the image asks for), that directory is made anew and filled in the same way;
+ * what the list makes itself is left out, and what was mounted is an empty directory. So the list
+ * has its way whatever is in the image, nothing is there that it does not know, and nothing is
+ * written into the image.
  */
 #include "guest/image.h"
 
@@ -197,7 +197,8 @@ static int lay_dir(struct image *im, int dir, const char *path, int depth)
 		return -errno;
 	if (depth > DEPTH_MAX)
 		return -ELOOP;
-	/* Descriptors are closed in bulk: those of the way here must stay, and what was there before. */
+	/* Descriptors are closed in bulk: those of the way here must stay, and what was there
+	 * before. */
 	if (fd >= first)
 		im->b->site.first = fd + 1;
 	r = lay_entries(im, d, path, depth);

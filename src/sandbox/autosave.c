@@ -40,8 +40,8 @@ static void push_agents(struct strv *argv, const char *only)
 		strv_push(argv, agent_at(i)->name);
 }
 
-/* What agents remember is in the sandbox's home, or in a volume that outlives it. All sandboxes with
- * that volume have said the same, which is put down once. */
+/* What agents remember is in the sandbox's home, or in a volume that outlives it. All sandboxes
+ * with that volume have said the same, which is put down once. */
 static bool has_volume(const struct sandbox_spec *spec)
 {
 	return spec && spec->container.volume_dir;

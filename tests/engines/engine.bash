@@ -222,7 +222,7 @@ engine_env() {
 	local line
 
 	[ ! -f "$ENGINE_DIR/stamp" ] || {
-		mkdir -pm 0700 "$XDG_STATE_HOME/ralph"
+		[ -d "$XDG_STATE_HOME/ralph" ] || mkdir -m 0700 "$XDG_STATE_HOME/ralph"
 		cp "$ENGINE_DIR/stamp" "$XDG_STATE_HOME/ralph/selftest-$ENGINE"
 	}
 	while read -r line; do
@@ -233,6 +233,7 @@ engine_env() {
 engine_setup() {
 	ralph_setup || return
 	engine_env
+	# shellcheck disable=SC2034 # a name for the test's sandbox
 	S=t-${WS##*/ws-}
 }
 
