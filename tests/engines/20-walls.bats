@@ -96,7 +96,7 @@ teardown() {
 	must_fail ralph exec "$S" ls /.ralph
 	lacks "$(ralph exec "$S" cat /proc/self/mountinfo)" /.ralph
 	# The guest's line is not there to be connected to, on either side.
-	same "" "$(find "$XDG_RUNTIME_DIR" /tmp/ralph-* -name line 2>/dev/null)"
+	same "" "$(find "${XDG_RUNTIME_DIR:-/tmp}" -path "*/$S/line" 2>/dev/null)"
 	same "" "$(ralph exec "$S" find /run /tmp -type s)"
 }
 
