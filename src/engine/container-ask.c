@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "engine/cgroup.h"
@@ -174,7 +175,7 @@ int container_ask(const struct container_dialect *d, struct sandbox_spec *spec, 
 		r = ask_image(d, program, spec, err);
 	if (r < 0)
 		return r;
-	spec->container.rootless = f.rootless;
+	spec->container.as_root = f.rootless || geteuid() == 0;
 	spec->limits.controllers = f.controllers;
 	return 0;
 }

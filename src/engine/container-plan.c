@@ -1,7 +1,6 @@
 #include "engine/container.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/path.h"
@@ -147,21 +146,18 @@ static int plan_list(struct container *c, const struct sandbox_spec *spec, struc
 	return r;
 }
 
+/* Outside of the container it is this user in any case. */
 static void plan_user(struct container *c, const struct sandbox_spec *spec)
 {
-	/* Outside of the container it is this user in any case. */
-	bool root = spec->container.rootless || geteuid() == 0;
-
 	strv_push(&c->args, "--user");
-	if (root)
-		strv_push(&c->args, "0:0");
-	else
+	if (!spec->container.as_root) {
 		strv_pushf(&c->args, "%u:%u", spec->uid, spec->gid);
-	/* Without it the kernel lets nobody give root a name in a new user namespace. */
-	if (root) {
-		strv_push(&c->args, "--cap-add");
-		strv_push(&c->args, "SETFCAP");
+		return;
 	}
+	strv_push(&c->args, "0:0");
+	/* Without it the kernel lets nobody give root a name in a new user namespace. */
+	strv_push(&c->args, "--cap-add");
+	strv_push(&c->args, "SETFCAP");
 }
 
 /* Of a process: what the guest sets for commands must be possible, and it needs some itself. */

@@ -238,7 +238,7 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
 		return 0;
-	if (way_of(said) == SPEC_WAY_ENV && !hosted(s))
+	if (way_of(said) == SPEC_WAY_ENV && !hosted(s) && !s->container.image)
 		return err_usage(err,
 				 "credentials: way env is for engines that take variables with "
 				 "each command; engine %s has phantom, mount and pipe",

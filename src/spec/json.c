@@ -229,7 +229,7 @@ static json_t *container_to_json(const struct spec_container *c)
 	put_str(j, "line", c->line);
 	put_str(j, "volume", c->volume);
 	put_str(j, "volume_dir", c->volume_dir);
-	(void)json_object_set_new(j, "rootless", json_boolean(c->rootless));
+	(void)json_object_set_new(j, "as_root", json_boolean(c->as_root));
 	return j;
 }
 
@@ -608,7 +608,7 @@ static int read_container(const json_t *obj, struct spec_container *c, struct er
 		r = take_opt(j, "volume", &c->volume, err);
 	if (r == 0)
 		r = take_opt(j, "volume_dir", &c->volume_dir, err);
-	c->rootless = json_is_true(json_object_get(j, "rootless"));
+	c->as_root = json_is_true(json_object_get(j, "as_root"));
 	return r;
 }
 

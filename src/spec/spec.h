@@ -183,7 +183,7 @@ struct spec_container {
 	char *line;	  /* a socket on the host, at which the guest meets its supervisor */
 	char *volume;	  /* its name; NULL: none */
 	char *volume_dir; /* where it lies on the host */
-	bool rootless;	  /* root of a container is this user outside of it */
+	bool as_root;	  /* root of a container is this user outside of it */
 };
 
 struct sandbox_spec {

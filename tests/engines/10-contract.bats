@@ -9,7 +9,7 @@ load engine
 setup() {
 	case $BATS_TEST_DESCRIPTION in
 	"network: "*)
-		with network
+		with network bed
 		netbed_setup
 		engine_env
 		;;

@@ -161,6 +161,11 @@ told() {
 	has "$(engine volume ls -q)" "$volume"
 	ralph rm -f "$S"
 	same "kept" "$(ralph run -n "$S" -- sh -c 'cat ~/.claude/projects/x ~/y 2>/dev/null')"
+	# What was said there is found, though the home never had it.
+	ralph run -n "$S" -- sh -c 'mkdir -p ~/.claude/projects/-p && cat >~/.claude/projects/-p/s1.jsonl' \
+		<"$ENGINES_DIR/../golden/transcripts/claude-tools-run.jsonl"
+	ralph export -o "$T/inbox" "$S" >"$T/export"
+	same 1 "$(find "$T/inbox" -name '*.md' | wc -l)"
 	# Another workspace's sandbox has the same memory, and no other agent has it.
 	mkdir "$HOME/other"
 	same kept "$(ralph run -n "o-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x')"

@@ -8,7 +8,8 @@
 #   WORD_env      printed as NAME=VALUE: what ralph is called with
 #
 # Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), network (names,
-# and what is allowed and denied, are the gateway's), ports, walls (protected paths, a root to be read only), fresh
+# and what is allowed and denied, are the gateway's), bed (it can be started in the network of lib/netbed, which for a
+# plain user is another user namespace), ports, walls (protected paths, a root to be read only), loop, fresh
 # (of one that is started again only the home is as it was), selftest (ralph's own program runs inside).
 # shellcheck shell=bash
 
@@ -75,6 +76,9 @@ podman_start() {
 	local dir=$ENGINE_DIR
 
 	mkdir "$dir/podman"
+	# A rootless one keeps a process and its state in there.
+	mkdir -m 0700 "$dir/run"
+	[ "$(id -u)" -eq 0 ] || export XDG_RUNTIME_DIR=$dir/run
 	cat >"$dir/podman/containers.conf" <<-END
 		[engine]
 		runtime = "runc"
@@ -85,6 +89,7 @@ podman_start() {
 		[storage]
 		driver = "overlay"
 		graphroot = "$dir/podman/data"
+		rootless_storage_path = "$dir/podman/data"
 		runroot = "$dir/podman/run"
 	END
 	export CONTAINERS_CONF=$dir/podman/containers.conf CONTAINERS_STORAGE_CONF=$dir/podman/storage.conf
@@ -99,13 +104,14 @@ podman_end() {
 	fi
 }
 podman_lacks() {
-	[ "$(id -u)" -eq 0 ] || echo limits
+	[ "$(id -u)" -eq 0 ] || echo limits bed
 }
 podman_env() {
 	echo RALPH_ENGINE=podman
 	echo RALPH_IMAGE_NAME=localhost/ralph-test:image
 	echo "CONTAINERS_CONF=$ENGINE_DIR/podman/containers.conf"
 	echo "CONTAINERS_STORAGE_CONF=$ENGINE_DIR/podman/storage.conf"
+	[ "$(id -u)" -eq 0 ] || echo "XDG_RUNTIME_DIR=$ENGINE_DIR/run"
 }
 
 # ---- Docker Sandboxes, both command lines: a fake that refuses what they do not have ----
