@@ -159,7 +159,7 @@ stopped() {
 	"$RALPH" exec kept sh -c "touch ready; exec sleep $LONG" 3>&- &
 	wait_until test -e "$WS/ready"
 	kill -9 "$(field kept supervisor)"
-	wait_until stopped
+	wait_until -t 30 stopped
 	gone "$LONG"
 	must_exit 0 sbx run -n kept -- true
 	same stopped "$(vm status)"
