@@ -7,9 +7,10 @@ T ?= 60
 all: setup-build
 	@scripts/build.sh build --prefix=$(PREFIX)
 
-demo: setup-build
+demo: setup-demo
 	@scripts/stage.sh
 	@demo/demo.sh "$$(scripts/stage.sh --path)"
+	@demo/loop.sh "$$(scripts/stage.sh --path)"
 
 test: setup-test
 	@scripts/stage.sh
@@ -17,6 +18,16 @@ test: setup-test
 
 install: all
 	meson install -C build --no-rebuild $(if $(DESTDIR),--destdir "$(abspath $(DESTDIR))")
+
+# A Debian package, and a tarball that runs where it is unpacked.
+deb: setup-package
+	@scripts/deb.sh
+
+dist: setup-package
+	@scripts/dist.sh
+
+test-package: setup-package
+	@tests/package/run.sh
 
 bench: setup-bench
 	@scripts/stage.sh
@@ -46,4 +57,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install bench screenshots lint sanitize fuzz format clean
+.PHONY: all demo test install deb dist test-package bench screenshots lint sanitize fuzz format clean

@@ -48,7 +48,7 @@ prepare() {
 	cat >"$T/config/ralph/config.yaml" <<-YAML
 		providers: {anthropic: {origin: "https://localhost:$(cat "$T/port")", ca_file: $T/ca.pem}}
 		credentials: [{name: anthropic, source: "env:DEMO_API_KEY"}]
-		env: {set: ["DEMO_HOME=$HOME", "DEMO_MARK=$mark"]}
+		env: {set: ["DEMO_HOME=$HOME", "DEMO_MARK=$(rev <<<"$mark")"]}
 	YAML
 
 	git init -q -b main "$project"
@@ -69,9 +69,15 @@ prepare() {
 	git -C "$project" commit -q -m 'a project and what is to be done'
 }
 
+echo
+echo "A loop: three stories, an agent in a sandbox, a provider that is a script."
 prepare
 cd "$project"
 code=0
-"$ralph" build -- /usr/bin/python3 agent.py 2>"$T/err" || code=$?
+mkfifo "$T/said"
+tee "$T/err" <"$T/said" >&2 &
+said=$!
+"$ralph" build -- /usr/bin/python3 agent.py 2>"$T/said" || code=$?
+wait "$said"
 echo
 /usr/bin/python3 "$here/loop-table.py" "$project" "$T/err" "$T/seen" "$mark" "$code"

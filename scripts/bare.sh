@@ -1,7 +1,9 @@
 #!/bin/bash
 # scripts/bare.sh [--user] TARGET [SUITE]: `git clone` and `make TARGET` on a fresh system that has make, git
 # and nothing else, as root or as a plain user with sudo. Needs root and debootstrap; SUITE is bookworm or
-# noble. The fresh system is kept under /var/tmp/ralph-bare-SUITE; what a run adds is thrown away.
+# noble. The fresh system is kept under /var/tmp/ralph-bare-SUITE; what a run adds is thrown away, but for the
+# packages that apt has loaded.
+# scripts/bare.sh --script FILE [GIVEN…]: runs that script there instead, in /given, where it and the others are.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -26,6 +28,10 @@ if [ "${1:-}" = --inside ]; then
 	umount -l /.old
 	cd /
 	export HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	if [ "$4" = script ]; then
+		cd /given
+		exec bash "./$3"
+	fi
 	if [ "$4" = user ]; then
 		apt-get -q update && apt-get -qy install --no-install-recommends sudo
 		useradd -m plain
@@ -39,10 +45,19 @@ if [ "${1:-}" = --inside ]; then
 fi
 
 as=root
-if [ "${1:-}" = --user ]; then
+given=()
+case ${1:-} in
+--user)
 	as=user
 	shift
-fi
+	;;
+--script)
+	as=script
+	shift
+	given=("$@")
+	set -- "$(basename "${1:?scripts/bare.sh --script FILE [GIVEN…]}")"
+	;;
+esac
 target=${1:?scripts/bare.sh [--user] TARGET [SUITE]}
 suite=${2:-bookworm}
 base=/var/tmp/ralph-bare-$suite
@@ -59,10 +74,19 @@ if [ ! -O "$base" ] || [ -L "$base" ]; then
 fi
 
 work=$(mktemp -d /var/tmp/ralph-bare.XXXXXX)
-trap 'umount -l "$work/root" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'umount -Rl "$work/root" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 mkdir "$work/upper" "$work/work" "$work/root"
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$work/upper,workdir=$work/work" "$work/root"
-git clone -q --bare "$here" "$work/root/checkout"
+if [ $as = script ]; then
+	mkdir "$work/root/given"
+	cp -r "${given[@]}" "$work/root/given/"
+	for part in cache/apt/archives lib/apt/lists; do
+		mkdir -p "$base-apt/$part/partial"
+		mount --bind "$base-apt/$part" "$work/root/var/$part"
+	done
+else
+	git clone -q --bare "$here" "$work/root/checkout"
+fi
 cp -L /etc/resolv.conf "$work/root/etc/resolv.conf"
 echo '127.0.0.1 localhost' >"$work/root/etc/hosts" # debootstrap leaves it to the installer
 git config --file "$work/root/etc/gitconfig" safe.directory "*"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs the packages one purpose needs, if any is missing: scripts/setup.sh build|test|lint|bench|screenshots
+# Installs the packages one purpose needs, if any is missing: scripts/setup.sh PURPOSE, a word of those below.
 # A run that finds everything in place only asks dpkg. RALPH_NO_SETUP=1 leaves the machine alone.
 set -euo pipefail
 
@@ -9,12 +9,14 @@ build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc b
 test="bats groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
 	python3-botocore gh dbus-daemon gnome-keyring libsecret-tools cargo golang-go rustc python3-pip python3-setuptools
 	docker.io docker-registry podman runc uidmap busybox-static"
+demo="openssl util-linux"
 # Some packages of nodejs bring npm along, and exclude that of the distribution.
 command -v npm >/dev/null || test="$test npm"
 # Not in every release: what needs them has a stand-in.
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 screenshots="tmux util-linux"
+package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils"
 bench="hyperfine haproxy nginx-light tinyproxy squid"
 
 die() {
@@ -29,10 +31,12 @@ test)
 	want="$build $test"
 	extra=$extra_test
 	;;
+demo) want="$build $demo" ;;
 lint) want="$build $lint" ;;
 bench) want="$build $bench" ;;
+package) want="$build $package" ;;
 screenshots) want="$build $screenshots" ;;
-*) die "usage: scripts/setup.sh build|test|lint|bench|screenshots" ;;
+*) die "usage: scripts/setup.sh build|demo|test|lint|bench|package|screenshots" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"

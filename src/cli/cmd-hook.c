@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "sandbox/places.h"
 
-static const char *const verbs[] = {"pre-tool-use", "post-tool-use", "stop", "pre-compact", NULL};
+static const char *const verbs[] = {"pre-tool-use", "post-tool-use", "stop",
+				    "pre-compact",  "settings",	     NULL};
 
 static int cmd_hook_run(struct cli *cli, void *args, int argc, char **argv)
 {
@@ -34,9 +35,10 @@ const struct command cmd_hook = {
 	.name = "hook",
 	.operands = "HOOK",
 	.summary = "answer a hook of an agent, which asks on stdin",
-	.details = "HOOK is pre-tool-use (may this tool run?), post-tool-use (how full is the context?),\n"
-		   "stop (is everything committed?) or pre-compact (the context is full). ralph wires\n"
-		   "them itself; only pre-tool-use is of use elsewhere.",
+	.details = "HOOK is pre-tool-use (may this tool run?), post-tool-use (how full is the\n"
+		   "context?), stop (is everything committed?) or pre-compact (the context is\n"
+		   "full). ralph wires them itself; settings prints what wires them to an agent\n"
+		   "that you start yourself: claude --settings \"$(ralph hook settings)\"",
 	.group = GROUP_MISC,
 	.min_operands = 1,
 	.max_operands = 1,

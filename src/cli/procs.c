@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/parse.h"
 
 #define DEPTH_MAX 64 /* of a tree; what is deeper counts for nobody */
 
@@ -46,7 +47,7 @@ static void read_one(struct procs *p, int proc, const char *name)
 {
 	char path[32], text[1024];
 	cleanup_fd int fd = -1;
-	uint64_t f[F_N];
+	uint64_t f[F_N], pid;
 	ssize_t n;
 
 	(void)snprintf(path, sizeof(path), "%s/stat", name);
@@ -55,14 +56,14 @@ static void read_one(struct procs *p, int proc, const char *name)
 	if (n <= 0)
 		return; /* it has ended meanwhile */
 	text[n] = '\0';
-	if (!parse_stat(text, f))
+	if (!parse_stat(text, f) || parse_uint(name, 1, INT32_MAX, &pid) < 0)
 		return;
 	if (p->n == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 256;
 		p->v = xrealloc(p->v, p->cap, sizeof(*p->v));
 	}
 	p->v[p->n++] = (struct proc_row){
-		.pid = (pid_t)strtoul(name, NULL, 10),
+		.pid = (pid_t)pid,
 		.parent = (pid_t)f[F_PARENT],
 		.start = f[F_START],
 		.ticks = f[F_UTIME] + f[F_STIME] + f[F_CUTIME] + f[F_CSTIME],

@@ -32,7 +32,7 @@ static void add_box(struct survey *s, const json_t *j)
 	for (size_t k = 0; k < s->n_loops; k++)
 		if (streq(log_text(s->loops[k]->status, "sandbox"), b->name))
 			b->loop = s->loops[k];
-	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(*s->boxes));
+	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(void *));
 	s->boxes[s->n_boxes++] = b;
 }
 
@@ -43,7 +43,7 @@ static void add_loop(struct survey *s, const json_t *j)
 	l->workspace = xstrdup(log_text(j, "workspace"));
 	l->status = json_deep_copy(j);
 	l->running = json_is_true(json_object_get(j, "running"));
-	s->loops = xrealloc(s->loops, s->n_loops + 1, sizeof(*s->loops));
+	s->loops = xrealloc(s->loops, s->n_loops + 1, sizeof(void *));
 	s->loops[s->n_loops++] = l;
 }
 

@@ -75,7 +75,7 @@ static struct survey_box *add_box(struct survey *s, const char *name, int dir)
 	b->name = xstrdup(name);
 	b->cpu = -1;
 	box_log_open(&b->log, dir);
-	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(*s->boxes));
+	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(void *));
 	s->boxes[s->n_boxes++] = b;
 	return b;
 }
@@ -110,7 +110,7 @@ static void look_alive(struct survey *s, struct survey_box *b)
 		return;
 	b->live = false;
 	b->cpu = -1;
-	b->ticks = 0;
+	b->measured = false;
 	if (runtime_exists(s->places, b->name) &&
 	    live_inspect(s->places, b->name, &live, &ignored) == 0 && live) {
 		b->supervisor = (pid_t)json_integer_value(json_object_get(live, "supervisor"));
@@ -141,7 +141,7 @@ static void drop_unseen(struct survey *s)
 	}
 	s->n_boxes = kept;
 	if (kept)
-		qsort(s->boxes, kept, sizeof(*s->boxes), by_name);
+		qsort(s->boxes, kept, sizeof(void *), by_name);
 }
 
 /* A record that was removed and made again is another one. */
@@ -202,11 +202,12 @@ static void measure(struct survey *s)
 		b->processes = sums[i].n;
 		b->ticks = sums[i].ticks;
 		/* What was killed and not waited for is missing from one moment to the next. */
-		if (b->live && before && ms)
+		if (b->live && b->measured && ms)
 			b->cpu = b->ticks < before
 					 ? 0
 					 : (double)(b->ticks - before) * 100000 /
 						   ((double)sysconf(_SC_CLK_TCK) * (double)ms);
+		b->measured = b->live;
 	}
 	free(roots);
 	free(sums);
@@ -267,7 +268,7 @@ static int refresh_loops(struct survey *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	v = xcalloc(workspaces.n + 1, sizeof(*v));
+	v = xcalloc(workspaces.n + 1, sizeof(void *));
 	for (size_t i = 0; i < workspaces.n && n < SURVEY_MAX; i++) {
 		struct survey_loop *l = take_loop(s, workspaces.v[i]);
 		json_t *status;

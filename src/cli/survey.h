@@ -33,7 +33,8 @@ struct survey_box {
 	struct box_log log;
 	uint64_t ticks, memory; /* of its tree */
 	size_t processes;
-	double cpu; /* percent of one core, since the refresh before; < 0: not known yet */
+	bool measured; /* ticks is of this life */
+	double cpu;    /* percent of one core, since the refresh before; < 0: not known yet */
 	const struct survey_loop *loop; /* that works in it; NULL: none */
 };
 

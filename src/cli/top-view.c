@@ -72,10 +72,8 @@ static void draw_title(struct top *t)
 	screen_row(t->screen, 0, false);
 	screen_cell(t->screen, 10, STYLE_BOLD, SCREEN_LEFT, "ralph top");
 	screen_cellf(t->screen, t->columns > 20 ? t->columns - 20 : 0, STYLE_NONE, SCREEN_LEFT,
-		     "%llu of %zu sandboxes run, %zu loops · %s tokens/min · %.2f USD/min · %llu "
-		     "refused",
-		     (ull)running, t->survey.n_boxes, t->survey.n_loops, count, (double)usd / 1e6,
-		     (ull)refused);
+		     "%llu running, %zu loops · %s tok/min · %.2f USD/min · %llu refused",
+		     (ull)running, t->survey.n_loops, count, (double)usd / 1e6, (ull)refused);
 	screen_cell(t->screen, 10, STYLE_DIM, SCREEN_RIGHT, when);
 }
 
@@ -202,6 +200,14 @@ static char *box_cell(const struct top *t, const struct survey_box *b, enum colu
 	return xstrdup("");
 }
 
+/* One that has crashed does nothing; what helps is said instead. */
+static char *doing_of(const struct top_item *it)
+{
+	if (streq(state_of(it), "crashed"))
+		return xasprintf("ralph resume %s", it->loop->workspace);
+	return xstrdup(it->box ? survey_doing(it->box) : log_text(it->loop->status, "tool"));
+}
+
 static char *text_of(const struct top *t, const struct top_item *it, enum column c)
 {
 	const struct survey_box *b = it->box;
@@ -219,7 +225,7 @@ static char *text_of(const struct top *t, const struct top_item *it, enum column
 	case C_TASKS:
 		return loop_cell(it, c);
 	case C_DOING:
-		return xstrdup(b ? survey_doing(b) : "");
+		return doing_of(it);
 	case C_RATE:
 	case C_COST:
 	case C_USD:

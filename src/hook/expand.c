@@ -133,7 +133,9 @@ static char *activate(struct judge *j, const char *s, size_t n)
 			to[len++] = MARK_ONE;
 			i = (size_t)(close - s);
 		} else if (s[i] == '*') {
-			to[len++] = MARK_STAR;
+			/* Several are one. */
+			if (!len || to[len - 1] != MARK_STAR)
+				to[len++] = MARK_STAR;
 		} else if (s[i] == '?') {
 			to[len++] = MARK_ONE;
 		} else if (s[i] == '{') {

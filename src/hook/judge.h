@@ -64,7 +64,7 @@ struct judge {
 	const char *last_arg;
 	bool sourced; /* a file may have set any variable */
 
-	unsigned int depth, steps;
+	unsigned int depth, steps, globs;
 	/* Where in the script we are. */
 	unsigned int conditional, in_pipe, in_background, in_forever;
 

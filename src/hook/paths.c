@@ -11,6 +11,7 @@
 
 #define PATH_LEN_MAX 4096 /* longer is no path */
 #define PARTS_MAX 256
+#define GLOBS_MAX 500 /* arguments with globs, each held against every rule */
 
 struct path_rule {
 	unsigned int class;
@@ -227,6 +228,8 @@ unsigned int path_classes(struct judge *j, const char *field)
 
 	if (!*field || strlen(field) > PATH_LEN_MAX)
 		return 0;
+	if (strpbrk(field, (const char[]){MARK_STAR, MARK_ONE, 0}) && ++j->globs > GLOBS_MAX)
+		arena_give_up(j->arena, "it has too many patterns for files");
 	path = path_normal(j, field);
 	c = place(j, path);
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)

@@ -4,36 +4,31 @@
 
 #include "hook/marks.h"
 
-#define STEPS_MAX 20000 /* comparisons of one match; beyond it, it is taken to fit */
+#define STEPS_MAX 2000 /* comparisons of one path; beyond it, it is taken to fit */
 
-static bool may_be(const char *w, const char *t, int *steps)
-{
-	if (--*steps < 0)
-		return true;
-	for (; *w; w++, t++) {
-		if (*w == MARK_EMPTY) {
-			t--;
-			continue;
-		}
-		if (*w == MARK_ANY || *w == MARK_STAR) {
-			for (;; t++) {
-				if (may_be(w + 1, t, steps))
-					return true;
-				if (!*t || (*w == MARK_STAR && *t == '/'))
-					return false;
-			}
-		}
-		if (!*t || (*w == MARK_ONE ? *t == '/' : *w != *t))
-			return false;
-	}
-	return !*t;
-}
-
+/* MARK_STAR as MARK_ANY: names have no slash. So the last wildcard alone has to be tried anew. */
 bool pattern_may_be(const char *word, const char *text)
 {
-	int steps = STEPS_MAX;
+	const char *star = NULL, *from = NULL;
 
-	return may_be(word, text, &steps);
+	for (;;) {
+		if (*word == MARK_EMPTY) {
+			word++;
+		} else if (*word == MARK_ANY || *word == MARK_STAR) {
+			star = ++word;
+			from = text;
+		} else if (*text && (*word == *text || (*word == MARK_ONE && *text != '/'))) {
+			word++;
+			text++;
+		} else if (!*text && !*word) {
+			return true;
+		} else if (star && *from) {
+			word = star;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
 }
 
 static bool path_fits(const char *start, const char *w, const char *p, int *steps)

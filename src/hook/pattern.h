@@ -3,8 +3,8 @@
 #include <stdbool.h>
 
 /*
- * May a word with marks be this text? MARK_ANY is any text, MARK_STAR any without a slash, MARK_ONE
- * a byte but a slash.
+ * May a word with marks be this text? MARK_ANY and MARK_STAR are any text, MARK_ONE is a byte but a
+ * slash.
  */
 bool pattern_may_be(const char *word, const char *text);
 

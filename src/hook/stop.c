@@ -1,21 +1,21 @@
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/jpick.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "hook/hook.h"
 
 #define STATUS_MS 20000
-#define STATUS_MAX (4 * KiB)
+#define STATUS_MAX (1 * MiB)
+#define SHOWN_MAX (2 * KiB)
+
 #define TASKS_MAX (8 * MiB)
+
+extern char **environ;
 
 /*
  * git, with what a repository's settings could make it run switched off. The agent has all the
@@ -33,55 +33,31 @@ static char *const status_argv[] = {"git",
 				    "--ignore-submodules=all",
 				    NULL};
 
-static void run_status(const char *cwd, int out)
+/* What has changed, as git lists it, cut to what a reminder needs; NULL: nothing, or it cannot be
+ * told. */
+static char *changes(const char *cwd)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct run run = RUN_INIT;
+	struct err err = {0};
+	char *out = NULL;
+	int code = 0, r;
 
-	(void)dup2(null, STDIN_FILENO);
-	(void)dup2(out, STDOUT_FILENO);
-	(void)dup2(null, STDERR_FILENO);
 	(void)setenv("GIT_OPTIONAL_LOCKS", "0", 1);
-	if (chdir(cwd) == 0)
-		(void)execvp(status_argv[0], status_argv);
-	_exit(127);
-}
-
-/* The first lines of what has changed; false: nothing, or it cannot be told. */
-static bool tree_is_dirty(const char *cwd, struct buf *lines)
-{
-	cleanup_fd int out = -1;
-	uint64_t until = now_ms() + STATUS_MS;
-	int fds[2], status;
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return false;
-	pid = fork();
-	if (pid == 0)
-		run_status(cwd, fds[1]);
-	(void)close(fds[1]);
-	out = fds[0];
-	while (pid > 0 && buf_room(lines) > 0) {
-		uint64_t now = now_ms();
-		struct pollfd p = {.fd = out, .events = POLLIN};
-		ssize_t n;
-
-		if (now >= until || poll(&p, 1, (int)(until - now)) <= 0)
-			break;
-		if (buf_reserve(lines, 1) < 0)
-			break;
-		n = read(out, lines->data + lines->len,
-			 lines->cap - lines->len < buf_room(lines) ? lines->cap - lines->len
-								   : buf_room(lines));
-		if (n <= 0)
-			break;
-		lines->len += (size_t)n;
+	run.argv = status_argv;
+	run.env = environ;
+	run.dir = cwd;
+	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
+	r = run_collect(&run, STATUS_MS, STATUS_MAX, &out, &code, &err);
+	/* More than fits is a change, too. */
+	if (r == -ENOBUFS)
+		return xstrdup("(many files)\n");
+	if (r < 0 || code != 0 || !out || !*out) {
+		free(out);
+		return NULL;
 	}
-	if (pid > 0) {
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, &status, 0);
-	}
-	return lines->len > 0;
+	if (strlen(out) > SHOWN_MAX)
+		out[SHOWN_MAX] = '\0';
+	return out;
 }
 
 static bool story_is_valid(struct jtext story)
@@ -135,10 +111,10 @@ static bool put_tasks_fault(const char *cwd, struct buf *reason)
 
 int hook_stop(const struct hook_input *in, int read_error)
 {
-	cleanup_buf struct buf lines, reason, out;
-	bool dirty, wrong;
+	cleanup_free char *changed = NULL;
+	cleanup_buf struct buf reason, out;
+	bool wrong;
 
-	buf_init(&lines, STATUS_MAX);
 	buf_init(&reason, 8 * KiB);
 	buf_init(&out, 64 * KiB);
 	if (read_error < 0)
@@ -148,14 +124,14 @@ int hook_stop(const struct hook_input *in, int read_error)
 	    session_level(in->session) == SESSION_OVER)
 		return 0;
 	wrong = put_tasks_fault(in->cwd, &reason);
-	dirty = tree_is_dirty(in->cwd, &lines);
-	if (!wrong && !dirty)
+	changed = changes(in->cwd);
+	if (!wrong && !changed)
 		return 0;
-	if (dirty) {
+	if (changed) {
 		(void)buf_puts(&reason, "There are changes that are not committed; commit what "
 					"belongs to the task and "
 					"put back the rest:\n");
-		(void)buf_puts(&reason, buf_str(&lines));
+		(void)buf_puts(&reason, changed);
 	}
 	(void)buf_puts(&out, "{\"decision\":\"block\",\"reason\":");
 	(void)buf_put_quoted(&out, buf_str(&reason));

@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "base/ev.h"
 #include "loop/control.h"
+#include "loop/draft.h"
 #include "loop/limits.h"
 #include "loop/repo.h"
 #include "loop/request.h"
@@ -50,6 +51,7 @@ struct loop {
 	int workspace, dir, logs, state_dir; /* the workspace, .ralph, its logs, its state */
 	struct loop_state state;
 	struct work *work; /* NULL: the prompt is all there is */
+	struct draft *draft; /* the list that is being planned; NULL */
 	struct repo *repo; /* NULL: no repository */
 	char *root;	   /* where the agent works: the workspace, or a worktree */
 	int root_fd;

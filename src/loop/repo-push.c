@@ -60,7 +60,7 @@ static int live_settings(struct repo_job *j, json_t *out, struct err *err)
 	cleanup_free char *path = path_join(j->repo->git.common, "config");
 	char hash[REPO_OID_LEN + 1];
 
-	(void)git_libgit2_init();
+	gitlib_start_open();
 	if (repo_config_hash(j->repo, hash) < 0 || !known || !streq(hash, known))
 		return 0;
 	if (git_config_new(&config) < 0 ||

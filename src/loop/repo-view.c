@@ -246,8 +246,7 @@ static int take_view(struct repo_job *j, json_t *out, struct err *err)
 	int rc;
 
 	/* With the user's settings, unlike everything else. */
-	(void)git_libgit2_init();
-	(void)git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+	gitlib_start_open();
 	if (git_repository_open_ext(&git, r->git.root, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0 ||
 	    git_repository_config_snapshot(&config, git) < 0)
 		return gitlib_err(err, r->git.root);

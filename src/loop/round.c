@@ -10,6 +10,8 @@
 #include "base/path.h"
 #include "loop/iteration.h"
 #include "loop/meter.h"
+#include "sandbox/autosave.h"
+#include "sandbox/live.h"
 
 #define EMPTY_TRIES 3 /* beyond the first */
 #define LAST_MAX (16 * KiB)
@@ -41,6 +43,10 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 		r = work_begin(l->work, t, err);
 	if (r == 0 && l->work)
 		r = work_put_copy(l->work, l->root_fd, err);
+	if (r == 0 && l->mode == LOOP_PLAN) {
+		l->draft = draft_free(l->draft);
+		r = draft_put(l->root, l->q.tasks, &l->draft, err);
+	}
 	return r;
 }
 
@@ -197,6 +203,12 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 
 /* ---- after ---- */
 
+static void show_offences(struct loop *l, const struct proposals *p)
+{
+	for (size_t i = 0; i < p->offences.n && i < OFFENCES_SHOWN; i++)
+		show_line(&l->show, STYLE_YELLOW, "put back: %s", p->offences.v[i]);
+}
+
 static int read_proposals(struct loop *l, struct task *t, struct err *err)
 {
 	cleanup_proposals struct proposals p = {0};
@@ -205,8 +217,20 @@ static int read_proposals(struct loop *l, struct task *t, struct err *err)
 	if (r < 0)
 		return r;
 	l->state.intent.claims = p.claims_done;
-	for (size_t i = 0; i < p.offences.n && i < OFFENCES_SHOWN; i++)
-		show_line(&l->show, STYLE_YELLOW, "put back: %s", p.offences.v[i]);
+	show_offences(l, &p);
+	return 0;
+}
+
+static int read_plan(struct loop *l, struct err *err)
+{
+	cleanup_proposals struct proposals p = {0};
+	int r = draft_take(l->draft, &p, err);
+
+	if (r < 0)
+		return r;
+	show_offences(l, &p);
+	show_line(&l->show, STYLE_NONE,
+		  r ? "there is a new list of work" : "the list is as it was");
 	return 0;
 }
 
@@ -347,6 +371,22 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 	return state_save(s, err);
 }
 
+/* For `ralph events`: what the host made of it, beside what was seen inside. */
+static void log_verdict(struct loop *l, const struct task *t, const struct judgement *j)
+{
+	const struct loop_state *s = &l->state;
+	struct err err = {0};
+
+	if (live_event(&l->q.places, l->build.spec->name, "loop-iteration",
+		       json_pack("{sI so* ss so so* sI}", "iteration", (json_int_t)s->iterations,
+				 "task", t ? json_text(t->id) : NULL, "verdict",
+				 verdict_name(j->verdict), "why", json_text(s->intent.why), "commit",
+				 s->intent.commit ? json_text(s->intent.commit) : NULL, "micro_usd",
+				 (json_int_t)(s->micro_usd - s->cost_mark)),
+		       &err) < 0)
+		log_debug("loop", "%s", err.msg);
+}
+
 static void show_verdict(struct loop *l, const struct judgement *j)
 {
 	const struct loop_state *s = &l->state;
@@ -375,13 +415,19 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		r = run_iteration(l, t, err);
 	if (r == 0 && t && l->mode != LOOP_PLAN)
 		r = read_proposals(l, t, err);
+	if (r == 0 && l->draft)
+		r = read_plan(l, err);
 	if (r == 0) {
 		l->state.intent.phase = INTENT_VERIFY;
 		r = state_save(&l->state, err);
 	}
 	if (r == 0)
 		r = round_verify(l, t, ret, err);
+	if (r == 0)
+		log_verdict(l, t, ret);
 	box_stop(l);
+	/* What was said becomes a file beside the loop; nobody waits for it. */
+	(void)autosave_now(&l->q.places, l->build.spec->name);
 	if (r < 0)
 		return r;
 	show_verdict(l, ret);

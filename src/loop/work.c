@@ -123,7 +123,7 @@ static void update(struct work *w, struct task *t, struct task *now)
 
 static void forget(struct work *w, struct task *t)
 {
-	w->gone = xrealloc(w->gone, w->n_gone + 1, sizeof(*w->gone));
+	w->gone = xrealloc(w->gone, w->n_gone + 1, sizeof(struct task *));
 	w->gone[w->n_gone++] = t;
 }
 

@@ -75,10 +75,12 @@ print(sum(n), len(n))'
 	ralph exec "$name" true $'\e[31m\u202e\u009b' || :
 	ralph exec "$name" bash -c 'mkdir -p .vscode; touch $'"'"'.git/hooks/\e[31m'"'"' 2>/dev/null; true'
 	wait_until grep -q gotcha "$(record)/events.jsonl"
-	ralph events --color always >"$T/out"
-	ralph events --json >>"$T/out"
-	ralph status >>"$T/out"
-	ralph status --json >>"$T/out"
+	{
+		ralph events --color always
+		ralph events --json
+		ralph status
+		ralph status --json
+	} >"$T/out"
 	for id in $(ralph events --json | python3 -c 'import json, sys
 for l in sys.stdin: print(json.loads(l)["seq"])'); do
 		ralph why "$id" >>"$T/out" || :

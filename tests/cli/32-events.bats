@@ -154,7 +154,7 @@ print(*sorted({json.loads(l)["type"] for l in sys.stdin}))' <"$T/out")"
 	has "$(cat "$T/out")" 'a\x1b]0;gotcha\x07b\u{202E}c'
 	! grep -q -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2\x9b|\xe2\x80\xae' "$T/out" || fail "raw bytes: $(cat -v "$T/out")"
 	# Nor by printing the file.
-	! grep -q -P '[^\x20-\x7e]' "$(record)/events.jsonl"
+	run ! grep -q -P '[^\x20-\x7e]' "$(record)/events.jsonl"
 }
 
 @test 'following goes over new starts and new files, and ends on SIGINT' {
@@ -282,8 +282,8 @@ loop() {
 	loop iterating $$ "$(awk '{ print $22 }' /proc/$$/stat)"
 	same iterating "$(ralph status --json | get 'j["loops"][0]["state"]')"
 	lacks "$(ralph status)" resume
-	loop done 999999999 5
-	same done "$(ralph status --json | get 'j["loops"][0]["state"]')"
+	loop 'done' 999999999 5
+	same 'done' "$(ralph status --json | get 'j["loops"][0]["state"]')"
 }
 
 @test 'status WORKSPACE shows its loop in detail' {

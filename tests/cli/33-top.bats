@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # ralph top, in a real terminal: tmux.
 # shellcheck disable=SC2154 # stderr comes from bats
+# shellcheck disable=SC2016 # what is in single quotes is for another shell
 load helpers
 load sandbox
 
@@ -102,7 +103,7 @@ top_pid() {
 	ralph run --detach
 	terminal 80 24 "$RALPH" top
 	wait_until shows 'q quit'
-	! shows PROCS
+	lacks_shown PROCS
 	mux resize-window -t t -x 160 -y 40
 	wait_until shows PROCS
 	wait_until shows 'q quit'

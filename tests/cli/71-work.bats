@@ -200,3 +200,113 @@ assert work["tasks"][0]["criteria"] == ["adds"], work'
 	lacks "$(cat "$T/gh/calls.jsonl")" evil
 	has "$(head -n 1 "$T/gh/calls.jsonl")" '"cwd": "/"'
 }
+
+# planner TEXT: an agent that writes this to the list of work that its prompt names.
+planner() {
+	cat >agent.sh <<-'END'
+		#!/bin/bash
+		prompt=$(cat)
+		list=$(grep -oE 'The list of work is `[^`]+`' <<<"$prompt" | cut -d '`' -f 2)
+		cat new.json >"$list"
+		echo '{"type":"result","subtype":"success","is_error":false,"result":"planned"}'
+	END
+	chmod +x agent.sh
+	printf '%s' "$1" >new.json
+	git add -A
+	git commit -qm planner
+}
+
+@test 'the list that an agent planned is the list of work, and nothing in it is done' {
+	planner '{"userStories": [{"id": "x", "title": "First", "passes": true}, {"id": "y", "title": "Second"}]}'
+	timeout 120 "$RALPH" plan -- ./agent.sh >"$T/out" 2>"$T/err" || fail "exit $?: $(cat "$T/err")"
+	has "$(cat "$T/err")" 'x was marked as done in a plan; the mark was taken out'
+	same '{"userStories": [{"id": "x", "title": "First", "passes": false}, {"id": "y", "title": "Second"}]}' \
+		"$(cat .ralph/prd.json)"
+	has "$("$RALPH" task ls)" Second
+}
+
+@test 'a plan that cannot be read leaves the list as it was' {
+	mkdir .ralph
+	echo '{"userStories": [{"id": "x", "title": "First"}]}' >.ralph/prd.json
+	planner '{"userStories": []}'
+	timeout 120 "$RALPH" plan -- ./agent.sh >"$T/out" 2>"$T/err" || fail "exit $?: $(cat "$T/err")"
+	has "$(cat "$T/err")" 'the new list cannot be read, and was put back: .ralph/prd.json'
+	same '{"userStories": [{"id": "x", "title": "First"}]}' "$(cat .ralph/prd.json)"
+}
+
+# worker: an agent that does the task its prompt names: a file of its id, a commit, and the mark in the list.
+worker() {
+	cat >"$HOME/agent.py" <<-'END'
+		import os, re, subprocess, sys
+		prompt = sys.stdin.read()
+		task = os.environ["RALPH_TASK"]
+		path = re.search(r"The list of all tasks is `([^`]+)`", prompt).group(1)
+		open(task, "w").write("work\n")
+		subprocess.run(["git", "add", task], check=True)
+		subprocess.run(["git", "commit", "-qm", task], check=True)
+		text = open(path, newline="").read()
+		if task.startswith("step-"):
+		    new = re.sub(r"(### Step %s:[^\r\n]*)" % task[5:], r"\1 [done]", text)
+		elif path.endswith(".md"):
+		    new = re.sub(r"- \[ \] %s\b" % task, "- [x] " + task, text)
+		else:
+		    new = re.sub(r'("id": "%s".*?"passes": )false' % task, r"\1true", text, count=1, flags=re.S)
+		assert new != text, path
+		open(path, "w", newline="").write(new)
+		print('{"type":"result","subtype":"success","is_error":false,"result":"done"}')
+	END
+	cp "$HOME/agent.py" agent.py
+}
+
+works() {
+	timeout 300 "$RALPH" build "$@" -- python3 agent.py >"$T/out" 2>"$T/err" || fail "exit $?: $(cat "$T/err" "$T/out")"
+}
+
+@test 'a plan in the project is worked through, and only its marks change' {
+	worker
+	printf '# Plan\n\n- [ ] one\n  Verify: `test -f one`\n- [x] zero\n- [ ] two\n' >plan.md
+	git add -A
+	git commit -qm plan
+	works
+	same '# Plan
+
+- [x] one
+  Verify: `test -f one`
+- [x] zero
+- [x] two' "$(cat plan.md)"
+	same 'two
+one' "$(git log -2 --format=%s)"
+}
+
+@test 'what init wrote can be built at once' {
+	worker
+	git add -A
+	git commit -qm agent
+	"$RALPH" init >/dev/null
+	sed -i 's/grep -q hello greeting.txt/test -f US-1/; s/grep -q goodbye farewell.txt/test -f US-2/' .ralph/prd.json
+	works
+	has "$(git log -2 --format=%s)" US-1
+	same 2 "$(grep -c '"passes": true' .ralph/prd.json)"
+}
+
+@test 'an issue is worked through, and says so' {
+	mkdir -p "$T/bin" "$T/gh"
+	cp "$BATS_TEST_DIRNAME/../lib/fake-gh" "$T/bin/gh"
+	export PATH=$T/bin:$PATH GH_CONFIG_DIR=$T/gh
+	cat >"$T/gh/issues.json" <<-'END'
+		{"repo": "o/n", "labels": ["spec", "status:ready", "status:in-progress", "status:done"], "issues": [{"number": 4,
+		 "title": "T", "state": "OPEN", "labels": [{"name": "spec"}, {"name": "status:ready"}],
+		 "body": "---\r\nbranch: four\r\n---\r\n### Step 1: a\r\n### Step 2: b\r\n"}]}
+	END
+	worker
+	git add -A
+	git commit -qm agent
+	works -f gh:o/n
+	same four "$(git branch --show-current)"
+	python3 - "$T/gh/issues.json" <<-'END'
+		import json, sys
+		issue = json.load(open(sys.argv[1]))["issues"][0]
+		assert issue["body"] == "---\r\nbranch: four\r\n---\r\n### Step 1: a [done]\r\n### Step 2: b [done]\r\n", issue
+		assert [l["name"] for l in issue["labels"]] == ["spec", "status:done"], issue
+	END
+}

@@ -449,20 +449,23 @@ killed() {
 	same podman "$(DOCKER_HOST=unix://$T/none ralph image ls --json 2>/dev/null | get '{r["engine"] for r in j}.pop()')"
 }
 
-@test 'every agent has a Dockerfile of ralph'\''s, whose base can be set and is shown' {
+shipped() {
 	local agent
 
 	rm -r .ralph
 	for agent in claude codex gemini opencode copilot command; do
-		ralph --dry-run image build "$agent" --base "localhost/base-$ID:1" >"$T/out"
-		has "$(cat "$T/out")" "agent-loop/$agent/Dockerfile"
-		has "$(cat "$T/out")" "base-$ID:1"
-		grep -qE "^image: +agent-loop-sandbox-$agent:v[0-9a-f]{32}$" "$T/out"
+		ralph --dry-run image build "$agent" --base "localhost/base-$ID:1" >"$T/out" || return
+		has "$(cat "$T/out")" "agent-loop/$agent/Dockerfile" && has "$(cat "$T/out")" "base-$ID:1" || return
+		grep -qE "^image: +agent-loop-sandbox-$agent:v[0-9a-f]{32}$" "$T/out" || return
 	done
-	echo "image: {base: 'localhost/base-$ID:1'}" >"$XDG_CONFIG_HOME/config.yaml"
-	mkdir -p "$XDG_CONFIG_HOME/ralph" && mv "$XDG_CONFIG_HOME/config.yaml" "$XDG_CONFIG_HOME/ralph/"
-	has "$(ralph --dry-run image build claude)" "base-$ID:1"
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo "image: {base: 'localhost/base-$ID:1'}" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	has "$(ralph --dry-run image build claude)" "base-$ID:1" || return
 	[ ! -e "$XDG_STATE_HOME/ralph/images/logs" ]
+}
+
+@test 'every agent has a Dockerfile of ralph'\''s, whose base can be set and is shown' {
+	each shipped
 }
 
 @test 'a project may not set the base' {

@@ -9,8 +9,8 @@
 #
 # Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), network (names,
 # and what is allowed and denied, are the gateway's), bed (it can be started in the network of lib/netbed, which for a
-# plain user is another user namespace), ports, walls (protected paths, a root to be read only), loop, fresh
-# (of one that is started again only the home is as it was), selftest (ralph's own program runs inside).
+# plain user is another user namespace), ports, walls (protected paths, a root to be read only), loop, fresh (of one that
+# is started again only the home is as it was), selftest (ralph's own program runs inside).
 # shellcheck shell=bash
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -238,7 +238,8 @@ static void cannot_be(const char *source, int code, const char *say)
 static void what_cannot_be_is_said(void **state)
 {
 	cannot_be("gh:own/er#5", -EINVAL, "#5: depends on #7, which is not labelled status:done");
-	cannot_be("gh:own/er#99", -EIO, "gh failed for own/er (exit 1): GraphQL: Could not resolve");
+	cannot_be("gh:own/er#99", -EIO,
+		  "gh failed for own/er (exit 1): GraphQL: Could not resolve");
 	cannot_be("gh:own/er#x", -EINVAL, "names no issue; write gh:OWNER/NAME#12");
 	cannot_be("gh:-x/er", -EINVAL, "names no repository; write gh:OWNER/NAME");
 	cannot_be("gh:own", -EINVAL, "names no repository");

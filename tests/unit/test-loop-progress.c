@@ -3,11 +3,11 @@
 #include "loop/progress.h"
 
 static const char journal[] = "# Progress\n"
-			  "## Codebase Patterns\n"
-			  "- use make\n"
-			  "---\n"
-			  "## US-1\n"
-			  "did it\n";
+			      "## Codebase Patterns\n"
+			      "- use make\n"
+			      "---\n"
+			      "## US-1\n"
+			      "did it\n";
 
 static struct buf of(const char *text)
 {
