@@ -75,12 +75,12 @@ static int check_hidden(const struct sandbox_spec *s, struct err *err)
 {
 	for (size_t i = 0; i < s->n_mounts; i++)
 		if (s->mounts[i].kind == SPEC_HIDE)
-			return err_usage(err,
-					 "engine %s hides no files, and '%s' could be read inside; move "
-					 "it out of the workspace, allow it with --mask '!%s', or use "
-					 "another engine",
-					 s->engine, s->mounts[i].target,
-					 path_base(s->mounts[i].target));
+			return err_usage(
+				err,
+				"engine %s hides no files, and '%s' could be read inside; move "
+				"it out of the workspace, allow it with --mask '!%s', or use "
+				"another engine",
+				s->engine, s->mounts[i].target, path_base(s->mounts[i].target));
 	return 0;
 }
 
