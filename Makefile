@@ -7,9 +7,10 @@ T ?= 60
 all: setup-build
 	@scripts/build.sh build --prefix=$(PREFIX)
 
-demo: setup-build
+demo: setup-demo
 	@scripts/stage.sh
 	@demo/demo.sh "$$(scripts/stage.sh --path)"
+	@demo/loop.sh "$$(scripts/stage.sh --path)"
 
 test: setup-test
 	@scripts/stage.sh

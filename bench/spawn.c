@@ -1,9 +1,11 @@
 /*
- * spawn ROUNDS CPU :: LABEL CMD [ARG…] :: LABEL CMD [ARG…] …
+ * spawn ROUNDS CPU PAUSE :: LABEL CMD [ARG…] :: LABEL CMD [ARG…] …
  *
  * Runs every command once per round, in turn, so that a slow moment of the machine meets all of
  * them alike, and prints for each `LABEL MEDIAN P10 P90` in microseconds, from before posix_spawn()
- * until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel. A
+ * until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel. PAUSE
+ * milliseconds pass between rounds: what makes and removes files hundreds of times a second
+ * measures ext4, which looks at every inode of the last five seconds before it takes a new one. A
  * command that does not exit with 0 ends it all: a failure is no measurement.
  */
 #include <errno.h>
@@ -23,7 +25,8 @@
 #define MAX_ROUNDS 100000
 #define WARM_UP 5
 #define SEPARATOR "::"
-#define USAGE "spawn ROUNDS CPU :: LABEL CMD [ARG…] :: …"
+#define PAUSE_MAX 10000
+#define USAGE "spawn ROUNDS CPU PAUSE :: LABEL CMD [ARG…] :: …"
 
 extern char **environ;
 
@@ -122,25 +125,32 @@ int main(int argc, char **argv)
 {
 	struct command cmds[MAX_COMMANDS] = {0};
 	posix_spawn_file_actions_t quiet;
+	struct timespec pause = {0};
 	size_t rounds, n;
+	long ms;
 
-	if (argc < 6)
+	if (argc < 7)
 		die("usage", USAGE);
 	rounds = (size_t)number(argv[1], 1, MAX_ROUNDS);
 	pin((int)number(argv[2], -1, CPU_SETSIZE - 1));
-	n = read_commands(argv + 3, cmds, rounds);
+	ms = number(argv[3], 0, PAUSE_MAX);
+	pause.tv_sec = ms / 1000;
+	pause.tv_nsec = ms % 1000 * 1000000;
+	n = read_commands(argv + 4, cmds, rounds);
 	if (posix_spawn_file_actions_init(&quiet) != 0 ||
 	    posix_spawn_file_actions_addopen(&quiet, 0, "/dev/null", O_RDONLY, 0) != 0 ||
 	    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0) != 0)
 		die("posix_spawn_file_actions", "failed");
 
-	for (size_t round = 0; round < rounds + WARM_UP; round++)
+	for (size_t round = 0; round < rounds + WARM_UP; round++) {
 		for (size_t i = 0; i < n; i++) {
 			double us = run(&cmds[i], &quiet);
 
 			if (round >= WARM_UP)
 				cmds[i].us[round - WARM_UP] = us;
 		}
+		(void)nanosleep(&pause, NULL);
+	}
 	for (size_t i = 0; i < n; i++) {
 		double *us = cmds[i].us;
 

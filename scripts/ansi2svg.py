@@ -20,7 +20,7 @@ class Style:
         self.reset()
 
     def reset(self):
-        self.color, self.bold, self.dim = PLAIN, False, False
+        self.color, self.bold, self.dim, self.reverse = PLAIN, False, False, False
 
     def sgr(self, codes):
         for code in codes:
@@ -32,6 +32,8 @@ class Style:
                 self.dim = True
             elif code == 22:
                 self.bold = self.dim = False
+            elif code in (7, 27):
+                self.reverse = code == 7
             elif code in COLORS:
                 self.color = COLORS[code]
             elif code in (39, 49):  # the colours of the terminal itself
@@ -40,7 +42,7 @@ class Style:
                 sys.exit(f"ansi2svg: SGR {code} is not known here")
 
     def attributes(self):
-        text = f'fill="{self.color}"'
+        text = f'fill="{BACK if self.reverse else self.color}"'
         if self.bold:
             text += ' font-weight="bold"'
         if self.dim:
@@ -54,6 +56,9 @@ def columns(text):
 
 def put(out, text, at, row, style):
     """Words between runs of blanks, each at its own column: fonts differ, the grid must not."""
+    if style.reverse and text:
+        out.append(f'<rect x="{PAD + at * WIDTH:g}" y="{PAD + row * HEIGHT:g}" width="{columns(text) * WIDTH:g}" '
+                   f'height="{HEIGHT:g}" fill="{style.color}"/>')
     for word in re.finditer(r"\S+(?: \S+)*", text):
         x = PAD + (at + columns(text[:word.start()])) * WIDTH
         n = columns(word[0])

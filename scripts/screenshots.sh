@@ -15,11 +15,12 @@ if [ "${1:-}" != --inside ]; then
 	[ "$(id -u)" -eq 0 ] || how=(--user --map-root-user)
 	mkdir -p docs/images
 	out=$(mktemp -d)
+	cp scripts/top-demo.json "$out/"
 	trap 'rm -rf "$out"' EXIT
 	unshare "${how[@]}" --mount --propagation private "$0" --inside "$stage" "$out"
 	for text in "$out"/*.ansi; do
 		name=$(basename "$text" .ansi)
-		python3 scripts/ansi2svg.py --columns $COLUMNS_SHOWN --title "ralph: $name" <"$text" >"docs/images/$name.svg"
+		python3 scripts/ansi2svg.py --columns "$(cat "$out/$name.columns")" --title "ralph: $name" <"$text" >"docs/images/$name.svg"
 		echo "docs/images/$name.svg"
 	done
 	exit
@@ -107,19 +108,26 @@ until_shown() {
 	done
 }
 
-# picture NAME COMMAND UNTIL KEYS: types a command, takes the picture once UNTIL is there, types KEYS.
+# picture NAME COLUMNS ROWS COMMAND UNTIL KEYS END: types a command in a terminal of that size, takes the picture
+# once UNTIL is there, types KEYS, and waits for END.
 picture() {
-	you "${tmux[@]}" new-session -d -s shot -x $COLUMNS_SHOWN -y $ROWS \
+	you "${tmux[@]}" new-session -d -s shot -x "$2" -y "$3" \
 		"unset TERM_PROGRAM TERM_PROGRAM_VERSION; TERM=xterm-256color PS1='you:~/shop\\$ ' bash --norc --noprofile -i"
 	until_shown 'you:~/shop'
-	you "${tmux[@]}" send-keys -t shot -l "$2"
-	you "${tmux[@]}" send-keys -t shot Enter
-	until_shown "$3"
-	you "${tmux[@]}" capture-pane -e -p -t shot >"/mnt/out/$1.ansi"
 	you "${tmux[@]}" send-keys -t shot -l "$4"
 	you "${tmux[@]}" send-keys -t shot Enter
-	until_shown 'nothing was started'
+	until_shown "$5"
+	you "${tmux[@]}" capture-pane -e -p -t shot >"/mnt/out/$1.ansi"
+	echo "$2" >"/mnt/out/$1.columns"
+	you "${tmux[@]}" send-keys -t shot -l "$6"
+	you "${tmux[@]}" send-keys -t shot Enter
+	until_shown "$7"
 	you "${tmux[@]}" kill-server
 }
 
-picture audit 'ralph run claude --profile shop' 'Proceed?' n
+picture audit $COLUMNS_SHOWN $ROWS 'ralph run claude --profile shop' 'Proceed?' n 'nothing was started'
+# A state that was written down, not this machine's: the same picture every time.
+cp /mnt/out/top-demo.json /home/you/.top-demo.json
+for size in 80x24 200x50; do
+	picture "top-$size" "${size%x*}" "${size#*x}" 'clear; TZ=UTC ralph top --from ~/.top-demo.json; echo over' 'q quit' q '^over'
+done

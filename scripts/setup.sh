@@ -6,9 +6,10 @@ set -euo pipefail
 build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc bubblewrap git
 	libjansson-dev libcyaml-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev
 	libidn2-dev libunistring-dev libcurl4-openssl-dev zlib1g-dev libgit2-dev libsqlite3-dev libcmocka-dev python3"
-test="bats groff-base zsh fish procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
+test="bats groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
 	python3-botocore gh dbus-daemon gnome-keyring libsecret-tools cargo golang-go rustc python3-pip python3-setuptools
-	docker.io docker-registry podman runc busybox-static"
+	docker.io docker-registry podman runc uidmap busybox-static"
+demo="openssl util-linux"
 # Some packages of nodejs bring npm along, and exclude that of the distribution.
 command -v npm >/dev/null || test="$test npm"
 # Not in every release: what needs them has a stand-in.
@@ -30,11 +31,12 @@ test)
 	want="$build $test"
 	extra=$extra_test
 	;;
+demo) want="$build $demo" ;;
 lint) want="$build $lint" ;;
 bench) want="$build $bench" ;;
 package) want="$build $package" ;;
 screenshots) want="$build $screenshots" ;;
-*) die "usage: scripts/setup.sh build|test|lint|bench|package|screenshots" ;;
+*) die "usage: scripts/setup.sh build|demo|test|lint|bench|package|screenshots" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"

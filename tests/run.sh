@@ -1,9 +1,11 @@
 #!/bin/bash
 # Runs the tests and counts them; the last line is `N passed, N failed`.
 #   tests/run.sh              unit tests and fuzz corpora, then tests/cli, tests/attack and tests/agents
-#                             with the staged ralph: as this user and, for root, as an unprivileged one too
+#                             with the staged ralph: as this user and, for root, as an unprivileged one too;
+#                             then tests/engines, once for each engine
 #   tests/run.sh --sanitize   unit tests and fuzz corpora alone, built with ASan and UBSan
-#   tests/run.sh FILE.bats…   these files alone, as this user
+#   tests/run.sh FILE.bats…   these files alone, as this user; those of tests/engines with the engine that
+#                             RALPH_TEST_ENGINE names
 # RALPH_TEST_REQUIRE: tools (or `all`) whose absence is a failure and not a skip.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -13,6 +15,7 @@ cd "$(dirname "$0")/.." || exit 1
 export RALPH_TEST_REQUIRE=${RALPH_TEST_REQUIRE:-}
 [ -z "${CI:-}" ] || RALPH_TEST_REQUIRE=all
 RALPH_AGENTS=$(scripts/agents.sh --path)
+export RALPH_TEST_CACHE=${RALPH_TEST_CACHE:-$PWD/build/engines}
 results=$(mktemp -d /tmp/ralph-results.XXXXXX) || exit 1
 trap 'rm -rf "$results"' EXIT
 # The unprivileged half writes here as well.
@@ -38,6 +41,7 @@ case ${1:-} in
 	meson_tests build
 	RALPH_AGENTS=$(scripts/agents.sh) || exit 1
 	all_halves "$results" tests/cli/*.bats tests/attack/*.bats tests/agents/*.bats
+	all_engines "$results" tests/engines/*.bats
 	;;
 *)
 	one_half here "$results" "$@"

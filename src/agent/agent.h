@@ -67,6 +67,7 @@ struct agent {
 	const struct agent_env *env; /* ends with a NULL name */
 	const struct agent_seed *seeds; /* ends with a NULL path */
 	struct agent_managed managed;
+	const char *settings; /* option for settings on the command line, hooks among them; NULL */
 	const struct agent_identity *identity; /* ends with a NULL path */
 	const char *const *state;  /* directories below HOME that are the agent's memory */
 	const char *conversations; /* where in it they are, so that one can be seen; NULL: none */

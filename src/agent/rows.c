@@ -163,7 +163,20 @@ static const struct agent_env copilot_env[] = {
 	{0},
 };
 
-static const struct agent_env no_env[] = {{0}};
+/* ---- any command: what clients of the providers read, where the user's settings name one ---- */
+
+static const struct agent_env command_env[] = {
+	{"anthropic-key", "ANTHROPIC_API_KEY", "{phantom}"},
+	{"anthropic-key", "ANTHROPIC_BASE_URL", "{endpoint}"},
+	{"anthropic-oauth", "ANTHROPIC_AUTH_TOKEN", "{phantom}"},
+	{"anthropic-oauth", "ANTHROPIC_BASE_URL", "{endpoint}"},
+	{"openai-key", "OPENAI_API_KEY", "{phantom}"},
+	{"openai-key", "OPENAI_BASE_URL", "{endpoint}/v1"},
+	{"gemini-key", "GEMINI_API_KEY", "{phantom}"},
+	{"gemini-key", "GOOGLE_GEMINI_BASE_URL", "{endpoint}"},
+	{0},
+};
+
 static const struct agent_seed no_seeds[] = {{0}};
 static const struct agent_identity no_identity[] = {{0}};
 
@@ -177,6 +190,7 @@ static const struct agent rows[] = {
 		.services = LIST("anthropic"),
 		.env = claude_env, .seeds = claude_seeds,
 		/* WebFetch would first ask a host of its own about every other. */
+		.settings = "--settings",
 		.managed = {"/etc/claude-code/managed-settings.json",
 			    "{\"skipWebFetchPreflight\":true}"},
 		.identity = claude_identity,
@@ -235,7 +249,7 @@ static const struct agent rows[] = {
 	{
 		.name = "command", .title = "any command",
 		.interactive = none, .headless = none, .services = none,
-		.env = no_env, .seeds = no_seeds, .identity = no_identity,
+		.env = command_env, .seeds = no_seeds, .identity = no_identity,
 		.state = none, .hosts = none, .login_hosts = none,
 	},
 };

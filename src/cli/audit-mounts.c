@@ -71,6 +71,7 @@ static const char *mode_word(enum spec_mount_kind k)
 	case SPEC_HOME_FILE: /* in its own home */
 	case SPEC_HOME_SEED:
 	case SPEC_PIN: /* as before, but it cannot be renamed away */
+	case SPEC_VOLUME:
 		return "rw";
 	case SPEC_TMPFS:
 		return "tmpfs";
@@ -91,6 +92,7 @@ static const char *mode_word(enum spec_mount_kind k)
 	case SPEC_COPY:
 	case SPEC_RO:
 	case SPEC_PROTECT:
+	case SPEC_IMAGE:
 	case SPEC_MOUNT_N:
 		break;
 	}
@@ -100,7 +102,7 @@ static const char *mode_word(enum spec_mount_kind k)
 /* What can be written comes first, then what of it is held back: that is what matters. */
 static unsigned rank(enum spec_mount_kind k)
 {
-	if (k == SPEC_BIND_RW)
+	if (k == SPEC_BIND_RW || k == SPEC_VOLUME)
 		return 0;
 	return k == SPEC_PIN || k == SPEC_PROTECT || k == SPEC_HIDE ? 1 : RANKS - 1;
 }

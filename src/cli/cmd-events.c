@@ -59,8 +59,9 @@ static void print_event(const json_t *j, bool color)
 	log_time(j, when);
 	(void)printf("%*lld  %s%s%s  ", W_ID, log_number(j, "seq"), term_on(color, STYLE_DIM), when,
 		     term_off(color));
-	(void)printf("%s%-*s%s  ", term_on(color && style, style), W_TYPE, type,
+	(void)printf("%s%-*s%s", term_on(color && style, style), words[0] ? W_TYPE : 0, type,
 		     term_off(color && style));
+	(void)fputs(words[0] ? "  " : "", stdout);
 	term_puts(stdout, words);
 	(void)putchar('\n');
 }
@@ -94,10 +95,9 @@ static int show(struct cli *cli, const struct events_args *args, const char *dir
 
 static void print_verdict_json(const char *name, const struct verify *v)
 {
-	cleanup_json json_t *j =
-		json_pack("{ss sb sI sI sI}", "sandbox", name, "whole", !v->broken, "records",
-			  (json_int_t)v->records, "first", (json_int_t)v->first, "last",
-			  (json_int_t)v->last.seq);
+	cleanup_json json_t *j = json_pack("{ss sb sI sI sI}", "sandbox", name, "whole", !v->broken,
+					   "records", (json_int_t)v->records, "first",
+					   (json_int_t)v->first, "last", (json_int_t)v->last.seq);
 
 	if (v->broken) {
 		(void)json_object_set_new(j, "record", json_integer((json_int_t)v->at));

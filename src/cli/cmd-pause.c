@@ -30,7 +30,8 @@ static int open_ralph_dir(const char *path, int *ret, struct err *err)
 		return err_sys(err, errno, "cannot open '%s'", path ? path : ".");
 	*ret = path_open_beneath(workspace, ".ralph", O_RDONLY | O_DIRECTORY, 0);
 	if (*ret < 0)
-		return err_usage(err, "there is no loop in '%s': it has no .ralph", path ? path : ".");
+		return err_usage(err, "there is no loop in '%s': it has no .ralph",
+				 path ? path : ".");
 	return 0;
 }
 
@@ -126,7 +127,8 @@ static int cmd_logs_run(struct cli *cli, void *args_, int argc, char **argv)
 	(void)execv(program, (char *[]){program, "logs", workspace, argc > 0 ? argv[0] : "0",
 					args->follow ? "1" : "0", args->raw ? "1" : "0",
 					cli_color(cli, STDOUT_FILENO) ? "1" : "0", NULL});
-	return err_sys(&cli->err, errno, "cannot run '%s'; is ralph installed completely?", program);
+	return err_sys(&cli->err, errno, "cannot run '%s'; is ralph installed completely?",
+		       program);
 }
 
 const struct command cmd_logs = {
@@ -232,14 +234,15 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 		return r;
 	task = find_question(state, args->task, argc == 0, &n);
 	if (n == 0)
-		return err_usage(&cli->err, args->task ? "task '%s' asks nothing"
-						       : "no task asks anything%s",
+		return err_usage(&cli->err,
+				 args->task ? "task '%s' asks nothing" : "no task asks anything%s",
 				 args->task ? args->task : "");
 	if (argc == 0)
 		return 0;
 	if (n > 1)
-		return err_usage(&cli->err, "%zu tasks ask something; say which with --task: ralph "
-					    "answer lists them",
+		return err_usage(&cli->err,
+				 "%zu tasks ask something; say which with --task: ralph "
+				 "answer lists them",
 				 n);
 	if (strlen(argv[0]) == 0 || strlen(argv[0]) > ANSWER_MAX)
 		return cli_usage(cli, "the answer is empty or too long");

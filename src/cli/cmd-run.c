@@ -13,9 +13,12 @@
 #include "cli/exec.h"
 #include "cli/neighbours.h"
 #include "cli/settings.h"
+#include "sandbox/direct.h"
 #include "sandbox/live.h"
 #include "sandbox/pipe.h"
 #include "sandbox/selftest.h"
+
+extern char **environ;
 
 #define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
 
@@ -43,6 +46,17 @@ static const struct opt run_opts[] = {
 static void start_ahead(void *arg, const struct places *p, const struct sandbox_spec *so_far)
 {
 	live_ahead(arg, p, so_far->name);
+}
+
+/* Without a sandbox the user's environment is the command's, and in no record. */
+static void make_environ(const struct cli *cli, const struct build *b, struct strv *ret)
+{
+	if (!cli->no_sandbox) {
+		spec_environ(b->spec, ret);
+		return;
+	}
+	for (char **e = environ; *e; e++)
+		strv_push(ret, *e);
 }
 
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
@@ -77,7 +91,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		return r;
 	if (argv->n == 0)
 		return live_wait_up(conn, b->spec->name, &cli->err);
-	spec_environ(b->spec, &env);
+	make_environ(cli, b, &env);
 	return attach_run(conn, &a, ret_code, &cli->err);
 }
 
@@ -122,10 +136,11 @@ static int check_options(struct cli *cli, const struct run_args *args)
 }
 
 /* rest: the operands behind "--". */
-static void make_command(const struct settings *s, const struct build *b, int argc, char **rest,
-			 struct strv *ret)
+static int make_command(struct cli *cli, const struct settings *s, const struct build *b, int argc,
+			char **rest, struct strv *ret)
 {
-	int first = 0;
+	cleanup_strv struct strv own = {0};
+	int first = 0, r = 0;
 
 	if (b->argv0)
 		strv_push(ret, b->argv0);
@@ -134,7 +149,19 @@ static void make_command(const struct settings *s, const struct build *b, int ar
 	if (!s->agent)
 		first = b->argv0 != NULL;
 	for (int i = first; i < argc; i++)
-		strv_push(ret, rest[i]);
+		strv_push(&own, rest[i]);
+	if (cli->no_sandbox)
+		r = direct_wire(&s->places, s->agent, b->spec->workspace, &own, ret, &cli->err);
+	strv_extend(ret, &own);
+	return r;
+}
+
+/* Each time, whatever else is shown. */
+static void warn_direct(const struct cli *cli)
+{
+	(void)fputs("ralph: ", stderr);
+	term_styled(stderr, cli_color(cli, STDERR_FILENO), STYLE_RED, direct_warning);
+	(void)fputc('\n', stderr);
 }
 
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
@@ -153,6 +180,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r < 0)
 		return r;
 	target.alone = target.alone && !args->detach;
+	target.starts = true;
 	if (!cli->dry_run) {
 		target.begun = start_ahead;
 		target.arg = &ahead;
@@ -168,7 +196,11 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 		log_warn("run", "%s", b.notice);
 	if (s.agent)
 		neighbours_tell(&s.places, b.spec);
-	make_command(&s, &b, argc - rest, argv + rest, &command);
+	r = make_command(cli, &s, &b, argc - rest, argv + rest, &command);
+	if (r < 0)
+		return r;
+	if (cli->no_sandbox)
+		warn_direct(cli);
 	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
 			       &consent);
 	if (r < 0)
@@ -201,7 +233,7 @@ const struct command cmd_run = {
 	.summary = "run an agent or a command in the workspace's sandbox",
 	.details = run_details,
 	.group = GROUP_RUN,
-	.flags = CMD_PASSTHROUGH | CMD_CONFIG | CMD_DRY_RUN,
+	.flags = CMD_PASSTHROUGH | CMD_CONFIG | CMD_DRY_RUN | CMD_DIRECT,
 	OPTIONS(run_opts, struct run_args),
 	.max_operands = OPERANDS_ANY,
 	.complete = COMPLETE_DIR,

@@ -77,7 +77,7 @@ static int find(struct cli *cli, const struct places *p, const char *name,
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_free char *owner = NULL;
-	struct build_input in = {.name = name, .environ = environ};
+	struct build_input in = {.name = name, .environ = environ, .make_image = true};
 	int r;
 
 	if (name) {

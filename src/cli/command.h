@@ -13,6 +13,7 @@ struct cli {
 	/* global options */
 	bool dry_run;
 	bool yes; /* never ask */
+	bool sandbox, no_sandbox;
 	bool help, version, dump_options;
 	const char *color;  /* "auto", "always", "never"; see cli_color() */
 	struct strv config; /* "key=value": for config_sources.flags */
@@ -39,6 +40,7 @@ enum command_flags {
 	CMD_PASSTHROUGH = 1 << 1, /* exit code is a payload's; ralph's own failure is 125 */
 	CMD_HIDDEN = 1 << 2,
 	CMD_CONFIG = 1 << 3,  /* loads the configuration: takes --profile, --engine, --docker */
+	CMD_DIRECT = 1 << 8,  /* may run without a sandbox: takes --no-sandbox */
 	CMD_DRY_RUN = 1 << 4, /* honours --dry-run; any other command refuses it */
 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/log-view.h"
 
 #define TEXT_MAX (16 * KiB)
@@ -57,7 +57,8 @@ static void say_exec_end(const json_t *j, struct buf *b)
 {
 	(void)buf_printf(b, "[%lld] exit %lld after %.1f s%s", log_number(j, "id"),
 			 log_number(j, "code"), (double)log_number(j, "ms") / 1000,
-			 json_is_true(json_object_get(j, "timed_out")) ? ", at its time limit" : "");
+			 json_is_true(json_object_get(j, "timed_out")) ? ", at its time limit"
+								       : "");
 }
 
 static void say_exec_failed(const json_t *j, struct buf *b)
@@ -67,13 +68,18 @@ static void say_exec_failed(const json_t *j, struct buf *b)
 
 static void say_net(const json_t *j, struct buf *b)
 {
-	const char *reason = text(j, "reason"), *rule = text(j, "rule");
+	const char *reason = text(j, "reason"), *rule = text(j, "rule"), *host = text(j, "host");
+	const char *refused = strstr(reason, " is refused: ");
 	long long n = log_number(j, "count");
 
-	(void)buf_printf(b, "%s %s %s", text(j, "verdict"), text(j, "verb"), text(j, "host"));
+	(void)buf_printf(b, strchr(host, ':') ? "%s %s [%s]" : "%s %s %s", text(j, "verdict"),
+			 text(j, "verb"), host[0] ? host : "(no host)");
 	if (log_number(j, "port"))
 		(void)buf_printf(b, ":%lld", log_number(j, "port"));
-	if (text(j, "method")[0])
+	/* The target has been named. */
+	if (refused)
+		reason = refused + strlen(" is refused: ");
+	if (text(j, "method")[0] && !streq(text(j, "method"), "CONNECT"))
 		(void)buf_printf(b, " %s %s", text(j, "method"), text(j, "path"));
 	if (streq(text(j, "phase"), "open"))
 		(void)buf_puts(b, " opened");
@@ -121,11 +127,12 @@ static void say_log(const json_t *j, struct buf *b)
 	const json_t *torn = json_object_get(j, "torn"), *head = json_object_get(j, "head");
 
 	(void)buf_puts(b, streq(text(j, "what"), "continued") ? "a new file of this log"
-							       : "something is missing before");
+							      : "something is missing before");
 	if (torn)
 		(void)buf_puts(b, ": half a line was left by a crash");
 	if (json_is_object(head))
-		(void)buf_printf(b, ": records up to %lld had been written", log_number(head, "seq"));
+		(void)buf_printf(b, ": records up to %lld had been written",
+				 log_number(head, "seq"));
 	if (log_number(j, "missed"))
 		(void)buf_printf(b, ": %lld events could not be written", log_number(j, "missed"));
 }
@@ -214,7 +221,8 @@ enum term_style event_style(const json_t *j)
 		return STYLE_RED;
 	if (streq(type, "net") && streq(text(j, "verdict"), "error"))
 		return STYLE_YELLOW;
-	if (streq(type, "log") && streq(text(j, "what"), "continued") && !json_object_get(j, "head"))
+	if (streq(type, "log") && streq(text(j, "what"), "continued") &&
+	    !json_object_get(j, "head"))
 		return STYLE_NONE;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (streq(rows[i].type, type))

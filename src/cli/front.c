@@ -28,9 +28,16 @@ static bool will_start(int argc, char **argv)
 	return true;
 }
 
+/* `ralph hook VERB`, as agents ask it on every tool: not by way of the program that knows everything. */
+static bool is_hook(int argc, char **argv)
+{
+	return argc == 3 && streq(path_base(argv[0]), "ralph") && streq(argv[1], "hook") &&
+	       argv[2][0] != '-';
+}
+
 int main(int argc, char **argv)
 {
-	cleanup_free char *cli = NULL;
+	cleanup_free char *cli = NULL, *hook = NULL;
 	struct places p = {0};
 	struct err err = {0};
 
@@ -40,6 +47,10 @@ int main(int argc, char **argv)
 	if (places_find(&p, &err) < 0) {
 		log_error("cli", "%s", err.msg);
 		return err_exit_code(&err, EXIT_RUNTIME);
+	}
+	if (is_hook(argc, argv)) {
+		hook = places_program(&p, "hook");
+		(void)execv(hook, argv + 1);
 	}
 	if (will_start(argc, argv) && program_fill_standard_fds() == 0)
 		ahead_fork(&p);

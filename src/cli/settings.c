@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "cli/image-show.h"
 #include "cli/trust.h"
 
 extern char **environ;
@@ -105,10 +106,21 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 				 .name = t->name,
 				 .clone = t->clone,
 				 .environ = environ,
+				 .make_image = t->starts && !cli->dry_run,
 				 .begun = t->begun,
 				 .arg = t->arg};
+	cleanup_image_show struct image_show show = {0};
 	int r;
 
+	image_show_init(&show);
+	in.image_told = image_show_step;
+	in.image_arg = &show;
+
+	if (cli->sandbox && cli->no_sandbox)
+		return cli_usage(cli, "--sandbox and --no-sandbox exclude each other");
+	if (cli->no_sandbox && strv_env_get(&cli->config, "engine"))
+		return cli_usage(cli, "--no-sandbox and an engine exclude each other");
+	in.direct = cli->no_sandbox;
 	if (t->agent)
 		strv_env_set(&cli->config, "agent", t->agent->name);
 	r = settings_load(cli, t->path, ret);

@@ -35,6 +35,7 @@ struct settings_target {
 	const char *argv0;	   /* the command; NULL: none yet */
 	const struct agent *agent; /* the one that was named; NULL: as the settings say */
 	bool clone;		   /* the agent works in a clone of its own */
+	bool starts;		   /* a sandbox is started: what is missing for it is made */
 	bool alone; /* there is no command: the agent of the settings, if it has a program, is it */
 	/* See struct build_input; may be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
@@ -56,6 +57,7 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 #define SETTINGS_OPTS \
 	{"agent", 0, OPT_CHOICE, 0, "NAME", "whose sandbox it is: its credentials, state and hosts", \
 	 .key = "agent", .choices = agent_words}, \
+	{"image", 0, OPT_STR, 0, "IMAGE", "what a container is made of", .key = "image.name"}, \
 	{"env", 'e', OPT_STRV, 0, "NAME=VALUE", "set a variable inside", .key = "env.set"}, \
 	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"}, \
 	{"mask", 0, OPT_STRV, 0, "PATTERN", "files of such names cannot be read inside; !PATTERN takes back", \

@@ -7,6 +7,7 @@
 
 /* What single values must look like. Whether a pattern is wise is the policy layer's to judge. */
 #define NAME_MAX_LEN 32
+#define IMAGE_MAX_LEN 512
 #define PROFILE_MAX_LEN 64
 #define PATTERN_MAX_LEN 255
 #define PATH_MAX_LEN 4095
@@ -36,6 +37,14 @@ const char *check_agent(const char *s)
 	if (made_of(s, LOWER, LOWER DIGITS "-", NAME_MAX_LEN))
 		return NULL;
 	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
+}
+
+/* As container engines name them: REGISTRY/PATH:TAG@DIGEST. */
+const char *check_image(const char *s)
+{
+	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-/:@", IMAGE_MAX_LEN))
+		return NULL;
+	return "is no name of an image; use letters, digits, '.', '_', '-', '/', ':' and '@'";
 }
 
 const char *check_profile(const char *s)
@@ -77,14 +86,6 @@ const char *check_program(const char *s)
 	if (made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._+-", PROFILE_MAX_LEN))
 		return NULL;
 	return "is no program's name; use letters, digits, '.', '_', '+' and '-', not a path";
-}
-
-/* It becomes an argument of a program, and one that begins with '-' would be an option. */
-const char *check_image(const char *s)
-{
-	if (!*s || made_of(s, LOWER DIGITS, LOWER UPPER DIGITS "._/:@-", PATTERN_MAX_LEN))
-		return NULL;
-	return "is no image's name; write it like debian:12 or registry.example/team/image:tag";
 }
 
 const char *check_refuse(const char *s)

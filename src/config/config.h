@@ -56,6 +56,7 @@ struct config {
 	char *profile; /* NULL: none */
 	struct {
 		char *base; /* what ARG BASE of a Dockerfile is to be; NULL: as it says */
+		char *name; /* of a container's image; NULL: ralph's own */
 	} image;
 	struct {
 		struct strv set;    /* NAME=VALUE */

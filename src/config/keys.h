@@ -11,6 +11,7 @@ enum key_id {
 	KEY_AGENT,
 	KEY_ENGINE,
 	KEY_PROFILE,
+	KEY_IMAGE_NAME,
 	KEY_IMAGE_BASE,
 	KEY_ENV_SET,
 	KEY_ENV_PASS,
@@ -183,10 +184,10 @@ int key_set_scalar(struct config *c, enum key_id id, const char *text, struct er
 
 /* Checks of single values (check.c); each returns what is wrong and the remedy, or NULL. */
 const char *check_agent(const char *s);
+const char *check_image(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
-const char *check_image(const char *s);
 const char *check_refuse(const char *s);
 const char *check_identity(const char *s);
 const char *check_pattern(const char *s);

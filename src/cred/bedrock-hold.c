@@ -150,6 +150,23 @@ static int header(struct cred *c, const struct cred_request *r, struct cred_head
 	return 0;
 }
 
+static int variables(struct cred *c, struct strv *ret, struct err *err)
+{
+	const struct held *h = c->own;
+	const char *region = cred_option(c, "region");
+
+	if (is_bearer(c)) {
+		strv_pushf(ret, "AWS_BEARER_TOKEN_BEDROCK=%s", c->value);
+	} else {
+		strv_pushf(ret, "AWS_ACCESS_KEY_ID=%s", h->keys.access_key);
+		strv_pushf(ret, "AWS_SECRET_ACCESS_KEY=%s", h->keys.secret_key);
+		if (h->keys.token)
+			strv_pushf(ret, "AWS_SESSION_TOKEN=%s", h->keys.token);
+	}
+	strv_pushf(ret, "AWS_DEFAULT_REGION=%s", region ? region : "us-east-1");
+	return 0;
+}
+
 static void done(struct cred *c)
 {
 	struct held *h = c->own;
@@ -163,5 +180,6 @@ static void done(struct cred *c)
 const struct cred_holder cred_bedrock_holder = {
 	.load = load,
 	.header = header,
+	.variables = variables,
 	.done = done,
 };

@@ -114,6 +114,16 @@ int cred_answer(struct cred *c, const struct cred_request *r, struct cred_header
 	return c->holder->header(c, r, ret, err);
 }
 
+int cred_variables(struct cred *c, struct strv *ret, struct err *err)
+{
+	int r;
+
+	if (!c->holder->variables)
+		return err_set(err, ENOTSUP, "credential '%s' has no variables", c->name);
+	r = c->holder->load(c, false, err);
+	return r < 0 ? r : c->holder->variables(c, ret, err);
+}
+
 void cred_header_init(struct cred_header *h)
 {
 	*h = (struct cred_header){0};
@@ -122,7 +132,7 @@ void cred_header_init(struct cred_header *h)
 	strv_init(&h->secrets);
 }
 
-static void wipe_all(struct strv *s)
+void cred_wipe_strv(struct strv *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		explicit_bzero(s->v[i], strlen(s->v[i]));
@@ -131,8 +141,8 @@ static void wipe_all(struct strv *s)
 
 void cred_header_done(struct cred_header *h)
 {
-	wipe_all(&h->set);
-	wipe_all(&h->secrets);
+	cred_wipe_strv(&h->set);
+	cred_wipe_strv(&h->secrets);
 	strv_done(&h->drop);
 }
 

@@ -57,6 +57,9 @@ struct cred_holder {
 	/* The fields of one request. -ENODATA: ask again with the body's digest. */
 	int (*header)(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 		      struct err *err);
+	/* Way env: the variables of a command, NAME=VALUE, of what load() made current. NULL: there
+	 * is no such way. */
+	int (*variables)(struct cred *c, struct strv *ret, struct err *err);
 	void (*done)(struct cred *c); /* NULL: there is nothing in `own` */
 };
 
@@ -77,6 +80,10 @@ bool cred_expires_within(const struct cred *c, uint64_t ms);
  */
 int cred_answer(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 		struct err *err);
+
+/* The same as variables of a command; ret is to be wiped. */
+int cred_variables(struct cred *c, struct strv *ret, struct err *err);
+void cred_wipe_strv(struct strv *v);
 
 void cred_header_init(struct cred_header *h);
 void cred_header_done(struct cred_header *h); /* wipes */

@@ -6,6 +6,8 @@
 /* One row per engine, in the order in which "auto" tries them. */
 static const struct engine_ops *const engines[] = {
 	&engine_native,
+	&engine_docker,
+	&engine_podman,
 	&engine_sbx,
 	&engine_docker_sandbox,
 	&engine_direct,
@@ -64,7 +66,9 @@ int engine_find(const char *name, const struct engine_ops **ret, struct err *err
 		return first_usable(dialects, ARRAY_SIZE(dialects), ret, err);
 	*ret = engine_by_name(name);
 	if (!*ret)
-		return err_usage(err, "there is no engine '%s'; use auto, native or sbx", name);
+		return err_usage(err,
+				 "there is no engine '%s'; use auto, native, docker, podman or sbx",
+				 name);
 	return 0;
 }
 
@@ -86,6 +90,11 @@ void engine_free(struct engine *e)
 		return;
 	e->ops->done(e);
 	free(e);
+}
+
+int engine_ask(const struct engine_ops *ops, struct sandbox_spec *spec, struct err *err)
+{
+	return ops->ask ? ops->ask(spec, err) : 0;
 }
 
 int engine_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err)
@@ -210,36 +219,4 @@ const struct engine_ops *engine_keeping(size_t i)
 		if (engines[k]->list && i-- == 0)
 			return engines[k];
 	return NULL;
-}
-
-static bool has_control(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return true;
-	return false;
-}
-
-void engine_put_word(const char *s, FILE *out)
-{
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				   "-_./:=,@%+";
-	bool control = has_control(s);
-
-	if (*s && strspn(s, safe) == strlen(s)) {
-		(void)fputs(s, out);
-		return;
-	}
-	(void)fputs(control ? "$'" : "'", out);
-	for (; *s; s++) {
-		if (control && ((unsigned char)*s < 0x20 || *s == 0x7f))
-			(void)fprintf(out, "\\x%02x", (unsigned char)*s);
-		else if (control && (*s == '\\' || *s == '\''))
-			(void)fprintf(out, "\\%c", *s);
-		else if (*s == '\'')
-			(void)fputs("'\\''", out);
-		else
-			(void)fputc(*s, out);
-	}
-	(void)fputc('\'', out);
 }

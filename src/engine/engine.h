@@ -24,8 +24,9 @@ enum engine_caps {
 	ENGINE_RO_ROOT = 1 << 1,    /* the root file system is read-only */
 	ENGINE_REUSE = 1 << 2,	    /* files are the host's files: nothing to copy back */
 	ENGINE_OWN_KERNEL = 1 << 3, /* a VM */
-	ENGINE_HOSTED = 1 << 4,	    /* no guest: commands are run by a program of the host */
-	ENGINE_NO_WALL = 1 << 5,    /* nothing is kept from anything; never chosen by itself */
+	ENGINE_IMAGE = 1 << 4,	    /* the root is an image's: nothing of the host's system */
+	ENGINE_HOSTED = 1 << 5,	    /* no guest: commands are run by a program of the host */
+	ENGINE_NO_WALL = 1 << 6,    /* nothing is kept from anything; never chosen by itself */
 };
 
 /* A started sandbox: the process that stands for it and the line to its guest. */
@@ -76,6 +77,9 @@ struct engine_ops {
 	int (*probe)(struct err *err);
 	/* Optional: probably so, by a look of microseconds. "auto" takes its word for it. */
 	bool (*likely)(void);
+	/* Optional: adds to a spec that is being made what depends on this engine as it is here.
+	 */
+	int (*ask)(struct sandbox_spec *spec, struct err *err);
 	/* Pure: no fork, mount or write. After 0, start() fails only for runtime reasons. */
 	int (*plan)(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 	void (*dump)(const struct engine *e, FILE *out);
@@ -125,10 +129,8 @@ struct engine {
 	enum engine_state state;
 };
 
-extern const struct engine_ops engine_native;
-extern const struct engine_ops engine_sbx;
-extern const struct engine_ops engine_docker_sandbox;
-extern const struct engine_ops engine_direct;
+extern const struct engine_ops engine_native, engine_docker, engine_podman;
+extern const struct engine_ops engine_sbx, engine_docker_sandbox, engine_direct;
 
 /* As the user names it: "auto" is the first usable one, never one without a wall; "sbx" either of
  * its dialects. Unknown names are usage errors. */
@@ -138,6 +140,8 @@ const struct engine_ops *engine_by_name(const char *name); /* NULL: there is non
 int engine_new(const char *name, struct engine **ret, struct err *err);
 void engine_free(struct engine *e);
 DEFINE_FREEP(struct engine, engine_free)
+/* What of this spec its engine knows. */
+int engine_ask(const struct engine_ops *ops, struct sandbox_spec *spec, struct err *err);
 int engine_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void engine_dump(const struct engine *e, FILE *out);
 int engine_start(struct engine *e, struct engine_proc *ret, struct err *err);
@@ -161,7 +165,3 @@ bool engine_can_signal(const struct engine *e);
 int engine_remove(const struct sandbox_spec *spec, struct err *err);
 /* The i-th engine that keeps sandboxes of its own; NULL: there are no more. */
 const struct engine_ops *engine_keeping(size_t i);
-
-/* For dump(): as a shell would read it; a path may hold anything, escape sequences for the terminal
- * too. */
-void engine_put_word(const char *s, FILE *out);

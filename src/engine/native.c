@@ -25,11 +25,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "engine/plan.h"
 #include "engine/probe-host.h"
-#include "wire/wire.h"
+#include "engine/protect.h"
 
 #define STATUS_MAX 4096 /* what bwrap may tell about its child */
 #define STOP_MS 5000	/* from SIGKILL until everything inside must be gone */
@@ -101,31 +101,8 @@ static int start_bwrap(struct native *n, struct err *err)
 static int send_root(const struct native *n, struct err *err)
 {
 	int fds[CGROUP_PLACES_MAX];
-	size_t n_fds = cgroup_entries(&n->cgroup, fds);
-	cleanup_buf struct buf b;
-	int r;
 
-	buf_init(&b, WIRE_BODY_MAX);
-	guest_root_put(&b, &n->root);
-	r = wire_send(n->line, WIRE_ROOT, 0, &b, fds, n_fds);
-	return r < 0 ? err_sys(err, -r, "cannot tell the guest its mounts") : 0;
-}
-
-/*
- * Unique on the machine, and the same again after a crash: a hash (FNV-1a; no attacker chooses
- * among these) of where the sandbox keeps its home, which no two sandboxes share.
- */
-static char *cgroup_name_of(const struct sandbox_spec *spec)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		if (!streq(spec->mounts[i].target, spec->home) || !spec->mounts[i].source)
-			continue;
-		for (const char *p = spec->mounts[i].source; *p; p++)
-			h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-	}
-	return xasprintf("ralph-%s-%016llx", spec->name, (unsigned long long)h);
+	return plan_send_root(n->line, &n->root, fds, cgroup_entries(&n->cgroup, fds), err);
 }
 
 static int make_cgroup(struct native *n, struct err *err)
@@ -133,7 +110,7 @@ static int make_cgroup(struct native *n, struct err *err)
 	const struct spec_limits *l = &n->spec->limits;
 
 	n->limits = (struct cgroup_limits){.memory = l->memory, .pids = l->pids, .cpu = l->cpu};
-	n->cgroup_name = cgroup_name_of(n->spec);
+	n->cgroup_name = plan_own_name(n->spec);
 	cgroup_support_from_spec(l, &n->support);
 	if (n->support.method == CGROUP_NONE || n->support.method == CGROUP_SCOPE)
 		return 0;
@@ -143,7 +120,7 @@ static int make_cgroup(struct native *n, struct err *err)
 static int native_start(struct engine *e, struct engine_proc *ret, struct err *err)
 {
 	struct native *n = native_of(e);
-	int r = native_check_targets(n->spec, err);
+	int r = plan_check_targets(n->spec, err);
 
 	if (r == 0)
 		r = make_cgroup(n, err);
@@ -244,6 +221,11 @@ static void native_kill(struct engine *e)
 		child_kill(&n->bwrap, SIGKILL);
 }
 
+static int native_protect(struct engine *e, const char *path, struct err *err)
+{
+	return protect_again(native_init_pid(e), path, err);
+}
+
 static int native_stop(struct engine *e, struct err *err)
 {
 	struct native *n = native_of(e);
@@ -286,7 +268,7 @@ static void native_done(struct engine *e)
 static void native_clean(const struct sandbox_spec *spec)
 {
 	cleanup_(cgroup_support_done) struct cgroup_support support = {0};
-	cleanup_free char *name = cgroup_name_of(spec);
+	cleanup_free char *name = plan_own_name(spec);
 	struct err ignored;
 
 	cgroup_support_from_spec(&spec->limits, &support);

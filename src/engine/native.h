@@ -34,8 +34,3 @@ static inline struct native *native_of(struct engine *e)
 
 int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void native_dump(const struct engine *e, FILE *out);
-
-int native_protect(struct engine *e, const char *path, struct err *err);
-
-/* No mount of the spec has its place behind a link that the sandbox could have made. */
-int native_check_targets(const struct sandbox_spec *spec, struct err *err);

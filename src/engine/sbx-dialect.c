@@ -132,6 +132,8 @@ void sbx_exec(const struct sbx_dialect *d, const char *name, const struct engine
 	}
 	push_option(ret, "-w", c->cwd);
 	strv_push(ret, name);
+	push_option(ret, "sh", "-c");
+	push_option(ret, "exec \"$@\"", "ralph");
 	strv_extend(ret, c->argv);
 }
 

@@ -18,6 +18,9 @@
  * stopped, which happens when its last command has ended.
  *
  * Both command lines stop a sandbox in which they see no session: the keeper is one.
+ *
+ * Commands are run by a shell, which then is the command: what is not there, or cannot be run, then
+ * has the codes that it has everywhere, whatever the command line does with that.
  */
 #include "engine/sbx.h"
 
@@ -30,6 +33,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/find.h"
+#include "engine/plan.h"
 
 #define PROBE_MS (20 * 1000)
 #define LIST_MS (60 * 1000)
@@ -70,7 +74,8 @@ static const char signal_script[] =
 	"	sleep 0.05\n"
 	"done\n";
 
-static const char keeper_script[] = "while sleep 60; do :; done";
+/* Until its input ends: it does not outlive us there either. */
+static const char keeper_script[] = "exec cat >/dev/null";
 
 /* Content comes on stdin. */
 static const char file_script[] =
@@ -155,7 +160,7 @@ static int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct er
 	int r;
 
 	x->plan.spec = spec;
-	x->plan.template = template_of(spec->agent);
+	x->plan.template = spec->template ? spec->template : template_of(spec->agent);
 	r = check_name(x, err);
 	if (r == 0)
 		r = add_workspaces(x, err);
@@ -166,7 +171,7 @@ static void dump_line(const struct strv *argv, FILE *out)
 {
 	for (size_t i = 0; i < argv->n; i++) {
 		(void)fputs(i ? " " : "", out);
-		engine_put_word(argv->v[i], out);
+		plan_put_word(argv->v[i], out);
 	}
 	(void)fputc('\n', out);
 }

@@ -1,19 +1,28 @@
 #include "git/lib.h"
 
+void gitlib_start_open(void)
+{
+	/* Settings of a worktree's own: libgit2 does not read them, and does without. */
+	static const char *const extensions[] = {"worktreeconfig"};
+
+	(void)git_libgit2_init();
+	/* Whose repository it is, is settled by who runs ralph on it. */
+	(void)git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+	(void)git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, ARRAY_SIZE(extensions));
+}
+
 void gitlib_start(void)
 {
 	static const git_config_level_t levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA,
 						    GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG,
 						    GIT_CONFIG_LEVEL_GLOBAL};
 
-	(void)git_libgit2_init();
+	gitlib_start_open();
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
 		(void)git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
 	(void)git_libgit2_opts(GIT_OPT_ENABLE_STRICT_OBJECT_CREATION, 1);
 	(void)git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 1);
 	(void)git_libgit2_opts(GIT_OPT_SET_PACK_MAX_OBJECTS, (size_t)GITLIB_PACK_OBJECTS_MAX);
-	/* Whose repository it is, is settled by who runs ralph on it. */
-	(void)git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 }
 
 int gitlib_err(struct err *err, const char *what)

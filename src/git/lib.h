@@ -13,6 +13,8 @@
 
 /* Once in a process, before anything else of libgit2. */
 void gitlib_start(void);
+/* The same with the settings of the user, the system and the repository, for who reads those. */
+void gitlib_start_open(void);
 /* The last words of libgit2 as an error: "what: why". */
 int gitlib_err(struct err *err, const char *what);
 

@@ -29,40 +29,11 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
+#include "guest/builder.h"
+#include "guest/image.h"
 #include "guest/mount.h"
-#include "guest/place.h"
-
-/* Of all mounts; devices are bound one by one, without NODEV. */
-#define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 static const char *const no_options[] = {NULL};
-
-struct builder {
-	struct site site;    /* the new root */
-	int host, null;	     /* the host's root and /dev/null */
-	bool userns_limited; /* nobody can make user namespaces but us, once */
-};
-
-/* Descriptors are not closed one by one: see site_tidy(). */
-static int attach_at(struct builder *b, int tree, const char *target, bool dir)
-{
-	int at = place_make(&b->site, target, dir), r;
-
-	r = at < 0 ? at : mount_attach(tree, at);
-	if (dir)
-		site_changed(&b->site);
-	return r;
-}
-
-static int bind_from(struct builder *b, int from, bool dir, const char *target, uint64_t attributes)
-{
-	int tree = mount_clone(from), r;
-
-	if (tree < 0)
-		return tree;
-	r = mount_restrict(tree, attributes);
-	return r < 0 ? r : attach_at(b, tree, target, dir);
-}
 
 static int bind_to(struct builder *b, const char *source, const char *target, uint64_t attributes)
 {
@@ -73,15 +44,7 @@ static int bind_to(struct builder *b, const char *source, const char *target, ui
 		return from;
 	if (fstat(from, &st) < 0)
 		return -errno;
-	return bind_from(b, from, S_ISDIR(st.st_mode), target, attributes);
-}
-
-static int new_at(struct builder *b, const char *type, const char *const *options,
-		  uint64_t attributes, const char *target)
-{
-	int tree = mount_new(type, options, attributes);
-
-	return tree < 0 ? tree : attach_at(b, tree, target, true);
+	return builder_bind(b, from, S_ISDIR(st.st_mode), target, attributes);
 }
 
 static int make_tmpfs(struct builder *b, const struct guest_mount *m)
@@ -91,7 +54,7 @@ static int make_tmpfs(struct builder *b, const struct guest_mount *m)
 
 	(void)snprintf(mode, sizeof(mode), "%o", m->mode ? m->mode : 0755);
 	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)m->size);
-	return new_at(b, "tmpfs", options, PLAIN, m->target);
+	return builder_new(b, "tmpfs", options, BUILDER_PLAIN, m->target);
 }
 
 /*
@@ -108,12 +71,26 @@ static int limit_userns(struct builder *b, int proc)
 	return r;
 }
 
+/* The pid namespace of a container is not ours to mount a /proc for: we take the one it has. */
+static int open_proc(const struct builder *b)
+{
+	cleanup_fd int at = -1, tree = -1;
+	int r;
+
+	if (!b->boxed)
+		return mount_new("proc", no_options, BUILDER_PLAIN | MOUNT_ATTR_NOEXEC);
+	at = place_lookup(b->own, "/proc", O_PATH | O_DIRECTORY);
+	tree = at < 0 ? at : mount_clone(at);
+	r = tree < 0 ? tree : mount_restrict(tree, BUILDER_PLAIN | MOUNT_ATTR_NOEXEC);
+	return r < 0 ? r : take_fd(tree);
+}
+
 static int make_proc(struct builder *b, const char *target)
 {
-	cleanup_fd int tree = mount_new("proc", no_options, PLAIN | MOUNT_ATTR_NOEXEC);
+	cleanup_fd int tree = open_proc(b);
 	int r = tree < 0 ? tree : limit_userns(b, tree);
 
-	return r < 0 ? r : attach_at(b, tree, target, true);
+	return r < 0 ? r : builder_attach(b, tree, target, true);
 }
 
 static int make_devices(struct builder *b, const char *target)
@@ -127,14 +104,14 @@ static int make_devices(struct builder *b, const char *target)
 	static const char *const dev_options[] = {"mode", "755", NULL};
 	static const char *const pts_options[] = {"ptmxmode", "666", "mode", "620", NULL};
 	char source[32], path[256];
-	int r = new_at(b, "tmpfs", dev_options, PLAIN, target);
+	int r = builder_new(b, "tmpfs", dev_options, BUILDER_PLAIN, target);
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(nodes); i++) {
 		(void)snprintf(source, sizeof(source), "/dev/%s", nodes[i]);
 		(void)snprintf(path, sizeof(path), "%s/%s", target, nodes[i]);
-		r = place_lookup(b->host, source, O_PATH);
+		r = place_lookup(b->own, source, O_PATH);
 		if (r >= 0)
-			r = bind_from(b, r, false, path, MOUNT_ATTR_NOSUID);
+			r = builder_bind(b, r, false, path, MOUNT_ATTR_NOSUID);
 	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", target, links[i][0]);
@@ -145,7 +122,7 @@ static int make_devices(struct builder *b, const char *target)
 		r = place_dir(&b->site, path, 01777);
 	(void)snprintf(path, sizeof(path), "%s/pts", target);
 	return r < 0 ? r
-		     : new_at(b, "devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+		     : builder_new(b, "devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
 			      path);
 }
 
@@ -176,17 +153,17 @@ static int make_copy(struct builder *b, const struct guest_mount *m)
 	return 0;
 }
 
-/* The host's /dev/null without device access: neither readable nor writable. */
+/* A /dev/null without device access: neither readable nor writable. */
 static int mask_file(struct builder *b, const char *target)
 {
-	return bind_from(b, b->null, false, target, PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+	return builder_bind(b, b->null, false, target, BUILDER_PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
 }
 
 static int mask_dir(struct builder *b, const char *target)
 {
 	static const char *const options[] = {"size", "4096", "mode", "755", NULL};
 
-	return new_at(b, "tmpfs", options, PLAIN | MOUNT_ATTR_RDONLY, target);
+	return builder_new(b, "tmpfs", options, BUILDER_PLAIN | MOUNT_ATTR_RDONLY, target);
 }
 
 /* A mount becomes read-only, what is only a part of one is bound on itself first. */
@@ -224,17 +201,19 @@ static int hide_file(struct builder *b, const char *target)
 	if (at == -ENOENT)
 		return 0; /* gone meanwhile, and nothing of it is to be made */
 	tree = at < 0 ? at : mount_clone(b->null);
-	r = tree < 0 ? tree : mount_restrict(tree, PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+	r = tree < 0 ? tree : mount_restrict(tree, BUILDER_PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
 	return r < 0 ? r : mount_attach(tree, at);
 }
 
-static int make(struct builder *b, const struct guest_mount *m)
+static int make(struct builder *b, const struct guest_root *root, size_t row)
 {
+	const struct guest_mount *m = &root->mounts[row];
+
 	switch (m->kind) {
 	case GUEST_BIND_RO:
-		return bind_to(b, m->source, m->target, PLAIN | MOUNT_ATTR_RDONLY);
+		return bind_to(b, m->source, m->target, BUILDER_PLAIN | MOUNT_ATTR_RDONLY);
 	case GUEST_BIND_RW:
-		return bind_to(b, m->source, m->target, PLAIN);
+		return bind_to(b, m->source, m->target, BUILDER_PLAIN);
 	case GUEST_TMPFS:
 		return make_tmpfs(b, m);
 	case GUEST_PROC:
@@ -254,13 +233,15 @@ static int make(struct builder *b, const struct guest_mount *m)
 	case GUEST_MASK_DIR:
 		return mask_dir(b, m->target);
 	case GUEST_PIN:
-		return bind_self(b, m->target, PLAIN);
+		return bind_self(b, m->target, BUILDER_PLAIN);
 	case GUEST_PROTECT:
-		return bind_self(b, m->target, PLAIN | MOUNT_ATTR_RDONLY);
+		return bind_self(b, m->target, BUILDER_PLAIN | MOUNT_ATTR_RDONLY);
 	case GUEST_HIDE:
 		return hide_file(b, m->target);
 	case GUEST_REMOUNT_RO:
 		return make_readonly(b, m->target);
+	case GUEST_IMAGE:
+		return image_lay(b, root, row);
 	case GUEST_MOUNT_N:
 		break;
 	}
@@ -278,16 +259,18 @@ static int open_builder(struct builder *b, struct err *err)
 	cleanup_fd int at = -1;
 	int root, r;
 
-	/* bwrap leaves mounts as followers of the host's: what is mounted there later, in a
+	/* bwrap and container runtimes leave mounts as followers of the host's: what is mounted there later, in a
 	 * directory that is seen here, would appear here too, writable. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
-	b->host = open(GUEST_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	b->null = place_lookup(b->host, "/dev/null", O_PATH);
-	at = open(GUEST_NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->host = open(b->boxed ? GUEST_BOX_HOST : GUEST_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->own = b->boxed ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : b->host;
+	b->null = place_lookup(b->own, "/dev/null", O_PATH);
+	at = open(b->boxed ? GUEST_BOX_NEW_ROOT : GUEST_NEW_ROOT,
+		  O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->host < 0 || b->null < 0 || at < 0)
 		return err_set(err, ENOENT, "the guest was not given what its root is made of");
-	root = mount_new("tmpfs", options, PLAIN);
+	root = mount_new("tmpfs", options, BUILDER_PLAIN);
 	r = root < 0 ? root : mount_attach(root, at);
 	if (r == -ENOSYS)
 		return too_old(err);
@@ -324,7 +307,7 @@ static int build(struct builder *b, const struct guest_root *root, struct err *e
 {
 	for (size_t i = 0; i < root->n_mounts; i++) {
 		const struct guest_mount *m = &root->mounts[i];
-		int r = make(b, m);
+		int r = make(b, root, i);
 
 		if (r == -ENOSYS)
 			return too_old(err);
@@ -336,9 +319,10 @@ static int build(struct builder *b, const struct guest_root *root, struct err *e
 				 : err_set(err, EINVAL, "a sandbox without /proc cannot be closed");
 }
 
-int root_enter(const struct guest_root *root, const int *cgroups, size_t n_cgroups, struct err *err)
+int root_enter(const struct guest_root *root, bool boxed, const int *cgroups, size_t n_cgroups,
+	       struct err *err)
 {
-	struct builder b = {.host = -1, .null = -1};
+	struct builder b = {.host = -1, .own = -1, .null = -1, .boxed = boxed};
 	mode_t mask = umask(0);
 	int r = enter_cgroups(cgroups, n_cgroups, err);
 
@@ -383,7 +367,7 @@ static int write_map(const char *path, uint32_t inside)
 	return fd < 0 ? -errno : fd_write_all(fd, line, (size_t)n);
 }
 
-int root_leave_power(const struct guest_root *root, struct err *err)
+int root_leave_power(const struct guest_root *root, bool boxed, struct err *err)
 {
 	int r;
 
@@ -395,8 +379,9 @@ int root_leave_power(const struct guest_root *root, struct err *err)
 	if (r == 0)
 		r = write_map("/proc/self/gid_map", root->gid);
 	(void)prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
-	/* New credentials may have taken away what bwrap asked for. */
-	if (r == 0 && prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)
+	/* New credentials may have taken away what bwrap asked for. Whoever started a container is
+	 * a thread of the runtime's, which may end before its process does. */
+	if (r == 0 && !boxed && prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)
 		r = -errno;
 	return r < 0 ? err_sys(err, -r, "cannot become the sandbox's user") : 0;
 }

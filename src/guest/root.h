@@ -4,12 +4,14 @@
 #include "wire/guest.h"
 #include "wire/root.h"
 
+#include <stdbool.h>
+
 /* Builds the root, moves into it and lets go of everything else of the host's file system. Before
- * that it enters the cgroups whose files these are. */
-int root_enter(const struct guest_root *root, const int *cgroups, size_t n_cgroups,
+ * that it enters the cgroups whose files these are. boxed: we are in a container. */
+int root_enter(const struct guest_root *root, bool boxed, const int *cgroups, size_t n_cgroups,
 	       struct err *err);
 /* Becomes the sandbox's user, in a user namespace that has no power over what was made so far. */
-int root_leave_power(const struct guest_root *root, struct err *err);
+int root_leave_power(const struct guest_root *root, bool boxed, struct err *err);
 
 /* Where somebody else has built it: parts its mounts from the host's, and names the sandbox. */
 int root_take(const struct guest_setup *s, struct err *err);

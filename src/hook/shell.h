@@ -22,10 +22,10 @@ struct shell_part {
 	bool quoted;
 	const char *text; /* PART_TEXT: the bytes; PART_PARAM: the name */
 	size_t len;
-	const char *index;	      /* of ${name[index]} */
-	char op[3];		      /* ":-" "-" ":=" "#" "%%" "/" ":" "^^" "!" (indirect) "l" (length) */
+	const char *index; /* of ${name[index]} */
+	char op[3];	   /* ":-" "-" ":=" "#" "%%" "/" ":" "^^" "!" (indirect) "l" (length) */
 	struct shell_word *arg, *arg2; /* of the operator */
-	struct shell_list *list;      /* PART_CMD, PART_PROC */
+	struct shell_list *list;       /* PART_CMD, PART_PROC */
 	struct shell_part *next;
 };
 
@@ -57,10 +57,10 @@ enum shell_cmd_kind { CMD_SIMPLE, CMD_GROUP, CMD_FUNCTION };
 struct shell_cmd {
 	enum shell_cmd_kind kind;
 	struct shell_assign *assigns;
-	struct shell_word *words;     /* CMD_GROUP: those of `for` and `case` */
-	const char *name;	      /* CMD_FUNCTION; CMD_GROUP: the variable of `for` */
-	struct shell_list *body;      /* CMD_GROUP, CMD_FUNCTION */
-	bool loop, conditional;	      /* the body may run often, or not at all */
+	struct shell_word *words; /* CMD_GROUP: those of `for` and `case` */
+	const char *name;	  /* CMD_FUNCTION; CMD_GROUP: the variable of `for` */
+	struct shell_list *body;  /* CMD_GROUP, CMD_FUNCTION */
+	bool loop, conditional;	  /* the body may run often, or not at all */
 	struct shell_redir *redirs;
 	struct shell_cmd *next; /* of the pipeline */
 };

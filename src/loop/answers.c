@@ -37,9 +37,9 @@ static int take_one(struct loop *l, const char *id, const char *answer, struct e
 		(void)json_object_set_new(kept, "answers", answers);
 	}
 	if (!is_known(answers, question, answer))
-		(void)json_array_append_new(answers, json_pack("{so so}", "question",
-							       json_text(question), "answer",
-							       json_text(answer)));
+		(void)json_array_append_new(answers,
+					    json_pack("{so so}", "question", json_text(question),
+						      "answer", json_text(answer)));
 	(void)json_object_del(kept, "question");
 	(void)json_object_del(kept, "stuck");
 	r = state_save(&l->state, err);
@@ -60,7 +60,8 @@ static int take_file(struct loop *l, int box, const char *name, struct err *err)
 
 	buf_init(&b, ANSWER_MAX);
 	if (path_read(box, name, &b) == 0 && json_parse(buf_str(&b), b.len, &j, &bad) == 0 &&
-	    json_get_str(j, "task", &id, &bad) == 0 && json_get_str(j, "answer", &answer, &bad) == 0)
+	    json_get_str(j, "task", &id, &bad) == 0 &&
+	    json_get_str(j, "answer", &answer, &bad) == 0)
 		r = take_one(l, id, answer, err);
 	if (r == 0)
 		(void)unlinkat(box, name, 0);

@@ -6,12 +6,12 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "hook/settings.h"
 #include "sandbox/live.h"
 #include "sandbox/loops.h"
 #include "sandbox/pipe.h"
 #include "sandbox/selftest.h"
-
-#define STOP_GRACE_MS 2000
+#define HOOKS_MAX (64 * KiB)
 
 extern char **environ;
 
@@ -33,8 +33,24 @@ static void hide_state(struct loop *l)
 				     "the loop's own memory");
 }
 
+/* What the agent is to ask ralph while it works, where it can be told so. */
+static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
+{
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, HOOKS_MAX);
+	if (!l->agent->managed.path)
+		return 0;
+	r = hook_settings(&b, HOOK_SET_INSIDE, HOOK_INSIDE);
+	if (r < 0)
+		return err_sys(err, -r, "cannot make the agent's hooks");
+	return json_parse(buf_str(&b), b.len, ret, err);
+}
+
 int box_build(struct loop *l, struct err *err)
 {
+	cleanup_json json_t *hooks = NULL;
 	cleanup_strv struct strv own = {0};
 	struct build_input in = {
 		.places = &l->q.places,
@@ -43,15 +59,21 @@ int box_build(struct loop *l, struct err *err)
 		.name = l->q.sandbox,
 		.environ = environ,
 		.agents_own = &own,
+		.make_image = true,
 		.run_agent = l->agent->program != NULL,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]
 					   : NULL,
 	};
-	int r;
+	int r = make_hooks(l, &hooks, err);
 
+	if (r < 0)
+		return r;
+	in.hooks = hooks;
 	if (l->work)
 		work_agents_own(l->work, &own);
+	if (l->draft)
+		draft_agents_own(l->draft, &own);
 	build_done(&l->build);
 	l->build = (struct build){0};
 	r = build_spec(&in, &l->build, err);
@@ -82,7 +104,8 @@ void box_stop(struct loop *l)
 
 	if (l->hold < 0)
 		return;
-	if (live_stop(&l->q.places, l->build.spec->name, STOP_GRACE_MS, &err) < 0)
+	/* Its commands have ended: what is left has no claim to time. */
+	if (live_stop(&l->q.places, l->build.spec->name, 0, &err) < 0)
 		log_warn("loop", "%s", err.msg);
 	closep(&l->hold);
 }
@@ -114,9 +137,11 @@ void box_agent_argv(const struct loop *l, struct strv *ret)
 
 void box_agent_env(const struct loop *l, struct strv *ret)
 {
+	cleanup_free char *token =
+		hook_loop_token((uint64_t)getpid(), loops_start_time(getpid()));
+
 	/* By this hooks know a loop's agent from a human's. */
-	strv_pushf(ret, "RALPH_LOOP=%d-%llu", (int)getpid(),
-		   (unsigned long long)loops_start_time(getpid()));
+	strv_pushf(ret, HOOK_LOOP_ENV "=%s", token);
 	strv_pushf(ret, "RALPH_ITERATION=%llu", (unsigned long long)l->state.iterations);
 	if (l->task)
 		strv_pushf(ret, "RALPH_TASK=%s", l->task->id);

@@ -187,6 +187,20 @@ static void write_summary(const struct loop *l, const json_t *j)
 
 /* ---- what the repository gets ---- */
 
+/* An issue is told how it stands, unless the loop goes on with it. */
+static void finish_work(struct loop *l, int code)
+{
+	struct err err = {0};
+
+	if (!l->work || (code != LOOP_DONE && code != LOOP_STUCK && code != LOOP_BLOCKED &&
+			 code != LOOP_DECIDE))
+		return;
+	if (work_close(l->work, &err) < 0)
+		log_error("loop", "%s", err.msg);
+	for (size_t i = 0; i < l->work->news.n; i++)
+		log_warn("loop", "%s", l->work->news.v[i]);
+}
+
 static void finish_repo(struct loop *l, int code)
 {
 	struct err err = {0};
@@ -195,8 +209,6 @@ static void finish_repo(struct loop *l, int code)
 		return;
 	if (code == LOOP_DONE && l->q.push && l->state.branch &&
 	    repo_push(l->repo, NULL, l->state.branch, STDERR_FILENO, &err) < 0)
-		log_error("loop", "%s", err.msg);
-	if (code == LOOP_DONE && l->work && work_close(l->work, &err) < 0)
 		log_error("loop", "%s", err.msg);
 	if (repo_has_stash(l->repo) && repo_unstash(l->repo, &err) < 0)
 		log_error("loop", "%s", err.msg);
@@ -208,6 +220,7 @@ int ending(struct loop *l, int code, const char *reason)
 	cleanup_json json_t *summary = NULL;
 	struct err err = {0};
 
+	finish_work(l, code);
 	finish_repo(l, code);
 	l->state.exit_code = code;
 	free(l->state.reason);

@@ -114,6 +114,15 @@ static void on_record(struct run_state *s, const char *line, size_t n)
 		ev_timer_set(it->ev, &s->grace, it->grace_ms);
 }
 
+/* An object from its first byte to its last, with a type. */
+static bool is_record(struct jtext t)
+{
+	static const char *const names[] = {"type"};
+	struct jtext v[1];
+
+	return jpick(t, names, v, 1) && v[0].p;
+}
+
 /* Two writers on one pipe can put a record behind the torn beginning of another. */
 static void on_torn(struct run_state *s, const char *line, size_t n)
 {
@@ -122,11 +131,11 @@ static void on_torn(struct run_state *s, const char *line, size_t n)
 	for (int i = 0; i < TORN_TRIES; i++) {
 		struct jtext t;
 
-		p = p + 1 < end ? memmem(p + 1, (size_t)(end - p - 1), "{\"type\":", 8) : NULL;
+		p = p + 1 < end ? memmem(p + 1, (size_t)(end - p - 1), "{\"type\"", 7) : NULL;
 		if (!p)
 			return;
 		t = (struct jtext){p, (size_t)(end - p)};
-		if (jpick_one(t, "type").p) {
+		if (is_record(t)) {
 			on_record(s, p, t.n);
 			return;
 		}
@@ -143,7 +152,7 @@ static void on_line(void *arg, const char *line, size_t n)
 		it->format = AGENT_FORMAT_CLAUDE;
 	if (it->format == AGENT_FORMAT_NONE)
 		return;
-	if (jpick_one(t, "type").p)
+	if (is_record(t))
 		on_record(s, line, n);
 	else
 		on_torn(s, line, n);

@@ -38,7 +38,7 @@ int jedit_set(struct jtext text, struct jtext object, const char *key, const cha
 	cleanup_buf struct buf middle;
 	size_t at = 0;
 
-	buf_init(&middle, SIZE_MAX);
+	buf_init(&middle, object.n + strlen(key) + strlen(value) + 16);
 	while (jpick_member(object, &at, &k, &v)) {
 		last_key = k;
 		last = v;

@@ -23,7 +23,7 @@ struct task *listing_add(struct listing *l)
 {
 	if (l->n == WORK_TASKS_MAX)
 		return NULL;
-	l->tasks = xrealloc(l->tasks, l->n + 1, sizeof(*l->tasks));
+	l->tasks = xrealloc(l->tasks, l->n + 1, sizeof(struct task *));
 	return l->tasks[l->n++] = task_new();
 }
 
@@ -50,7 +50,7 @@ static struct task **sorted(const struct listing *l)
 
 	for (size_t i = 0; i < l->n; i++)
 		v[i] = l->tasks[i];
-	qsort(v, l->n, sizeof(*v), by_id);
+	qsort(v, l->n, sizeof(struct task *), by_id);
 	return v;
 }
 

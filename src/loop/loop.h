@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "base/ev.h"
 #include "loop/control.h"
+#include "loop/draft.h"
 #include "loop/limits.h"
 #include "loop/repo.h"
 #include "loop/request.h"
@@ -14,13 +15,15 @@
 /*
  * DOC: Theory of operation
  *
- *	setup.c      the workspace, its state, the repository, the work; what must hold before
- *	recover.c    what a killed loop was about to do
- *	loop.c       which task is next, until there is none or a limit is reached
- *	round.c       one iteration: journal, sandbox, agent, proposals, verification, verdict,
- *settling box.c        the sandbox of an iteration: a fresh start each time, so that what protects
- *the workspace is found anew, and nothing of the last agent is left wait.c       until a provider's
- *limit ends ending.c     why it ended, the summary, what is told to whom
+ *	setup.c     the workspace, its state, the repository, the work; what must hold before
+ *	recover.c   what a killed loop was about to do
+ *	loop.c      which task is next, until there is none or a limit is reached
+ *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
+ *	commits.c   what the agent committed: it counts, or is taken back
+ *	box.c       the sandbox of an iteration: a fresh start each time, so that what protects
+ *	            the workspace is found anew, and nothing of the last agent is left
+ *	wait.c      until a provider's limit ends
+ *	ending.c    why it ended, the summary, what is told to whom
  *
  * One thread, one event loop; everything that runs is a job in the sandbox (job.c) or a short
  * blocking call.
@@ -48,6 +51,7 @@ struct loop {
 	int workspace, dir, logs, state_dir; /* the workspace, .ralph, its logs, its state */
 	struct loop_state state;
 	struct work *work; /* NULL: the prompt is all there is */
+	struct draft *draft; /* the list that is being planned; NULL */
 	struct repo *repo; /* NULL: no repository */
 	char *root;	   /* where the agent works: the workspace, or a worktree */
 	int root_fd;
@@ -89,6 +93,12 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 /* The second half, for what was interrupted: commits are checked, the task is settled. */
 int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
 int round_settle(struct loop *l, struct task *t, struct err *err);
+
+/* commits.c: new commits since the iteration began count, or are taken back. Fills f->new_head,
+ * rejected, committed, and the intent's commit. */
+int commits_check(struct loop *l, struct facts *f, struct err *err);
+/* Is everything committed that git knows? What is not is added to `why`. */
+bool commits_clean(struct loop *l, struct buf *why);
 
 /* verify.c: what fails already before the first iteration */
 int verify_baseline(struct loop *l, struct err *err);

@@ -9,19 +9,6 @@
 
 #define PROMPT_MAX (1 * MiB)
 
-/* Where nobody wrote one. */
-static const char default_prompt[] =
-	"You work on the project in the current directory, alone and unattended: nobody answers\n"
-	"questions. Read the task below, look at the code, do the work, run the checks, and "
-	"commit\n"
-	"it with git. Do one task only.\n";
-
-static const char plan_prompt[] =
-	"You plan the work on the project in the current directory, alone and unattended. Read "
-	"what\n"
-	"is there, and write or revise the plan as a list of small tasks, each with acceptance\n"
-	"criteria that a program can check. Change no code.\n";
-
 /* A file the user named, or one below the workspace that the agent may have written: no link there
  * is followed. */
 static int read_beneath(int dir, const char *name, struct buf *b)
@@ -29,6 +16,16 @@ static int read_beneath(int dir, const char *name, struct buf *b)
 	cleanup_fd int fd = path_open_beneath(dir, name, O_RDONLY, 0);
 
 	return fd < 0 ? fd : fd_read_all(fd, b);
+}
+
+/* Where nobody wrote one. */
+static int read_shipped(struct loop *l, const char *name, struct buf *b, struct err *err)
+{
+	cleanup_free char *dir = path_join(l->q.places.data, "init"), *path = path_join(dir, name);
+	int r = path_read(AT_FDCWD, path, b);
+
+	return r < 0 ? err_sys(err, -r, "cannot read '%s'; is ralph installed completely?", path)
+		     : 0;
 }
 
 static int read_prompt(struct loop *l, struct buf *b, struct err *err)
@@ -49,8 +46,7 @@ static int read_prompt(struct loop *l, struct buf *b, struct err *err)
 		if (r != -ENOENT)
 			return err_sys(err, -r, "cannot read the prompt '%s'", places[i]);
 	}
-	(void)buf_puts(b, l->mode == LOOP_PLAN ? plan_prompt : default_prompt);
-	return 0;
+	return read_shipped(l, own, b, err);
 }
 
 static void put_answers(struct loop *l, const struct task *t, struct buf *b)
@@ -90,6 +86,10 @@ int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *er
 		return r;
 	if (t && l->mode != LOOP_PLAN)
 		put_task(l, t, &b);
+	if (l->draft) {
+		(void)buf_puts(&b, "\n\n# The list\n\n");
+		draft_brief(l->draft, &b);
+	}
 	(void)buf_puts(&b,
 		       "\nYour last message may have, alone on a line, one of:\n"
 		       "<promise>COMPLETE</promise> when everything you were asked for is done,\n"

@@ -30,8 +30,8 @@ static int check_link(struct check *c, const char *path, const git_oid *oid, siz
 	const char *target;
 
 	if (size > LINK_LEN_MAX) {
-		check_found(c, REPO_REJECT, "link", path, "'%s' is a link with a text of %zu bytes.",
-			    path, size);
+		check_found(c, REPO_REJECT, "link", path,
+			    "'%s' is a link with a text of %zu bytes.", path, size);
 		return 0;
 	}
 	if (git_blob_lookup(&blob, c->git, oid) < 0)
@@ -48,9 +48,9 @@ static void check_text(struct check *c, const char *path, git_blob *now, git_blo
 {
 	const char *text = git_blob_rawcontent(now);
 	size_t n = (size_t)git_blob_rawsize(now), line = 0;
-	enum repo_secret found = repo_secret_find(
-		c->known, text, n, old ? git_blob_rawcontent(old) : NULL,
-		old ? (size_t)git_blob_rawsize(old) : 0, &line);
+	enum repo_secret found =
+		repo_secret_find(c->known, text, n, old ? git_blob_rawcontent(old) : NULL,
+				 old ? (size_t)git_blob_rawsize(old) : 0, &line);
 
 	if (found == REPO_SECRET_VALUE)
 		check_found(c, REPO_REJECT, "secret", path, "'%s' has a secret of yours, line %zu.",
@@ -59,8 +59,8 @@ static void check_text(struct check *c, const char *path, git_blob *now, git_blo
 		check_found(c, REPO_REJECT, "secret", path, "'%s' has a key in line %zu.", path,
 			    line);
 	else if (found == REPO_SECRET_UNSURE)
-		check_found(c, REPO_WARN, "secret", path,
-			    "'%s' has what may be a key in line %zu.", path, line);
+		check_found(c, REPO_WARN, "secret", path, "'%s' has what may be a key in line %zu.",
+			    path, line);
 	if (gitpath_is_attributes(path) &&
 	    (memmem(text, n, "filter", 6) || memmem(text, n, "diff", 4) ||
 	     memmem(text, n, "merge", 5)))
@@ -132,8 +132,9 @@ static int check_delta(struct check *c, const git_diff_delta *d)
 			    "'%s' is a path that a file system may take for another, or for .git.",
 			    path);
 	if (why && !is_own(c->rules, path))
-		check_found(c, REPO_REJECT, "protected", path, "'%s' is %s and not the agent's: %s.",
-			    path, gone ? "removed" : "written", why);
+		check_found(c, REPO_REJECT, "protected", path,
+			    "'%s' is %s and not the agent's: %s.", path,
+			    gone ? "removed" : "written", why);
 	return gone ? 0 : check_new(c, d);
 }
 

@@ -29,10 +29,10 @@ void check_found(struct check *c, enum repo_severity severity, const char *rule,
 	text = xvasprintf(fmt, ap);
 	va_end(ap);
 	harmless = gitpath_shown(text, strlen(text), 800);
-	(void)json_array_append_new(
-		c->findings, json_pack("{si ss ss so so}", "severity", (int)severity, "rule", rule,
-				       "commit", c->commit, "path", json_text(shown), "text",
-				       json_text(harmless)));
+	(void)json_array_append_new(c->findings,
+				    json_pack("{si ss ss so so}", "severity", (int)severity, "rule",
+					      rule, "commit", c->commit, "path", json_text(shown),
+					      "text", json_text(harmless)));
 }
 
 /* One of author and committer. */
@@ -199,7 +199,7 @@ static void take_result(const json_t *out, struct repo_check_result *ret)
 		.added = (uint64_t)json_integer_value(json_object_get(out, "added")),
 		.paths = (uint64_t)json_integer_value(json_object_get(out, "paths")),
 	};
-	json_array_foreach(list, i, f) {
+	json_array_foreach (list, i, f) {
 		json_int_t severity = json_integer_value(json_object_get(f, "severity"));
 
 		ret->findings[ret->n_findings++] = (struct repo_finding){

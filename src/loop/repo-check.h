@@ -13,8 +13,8 @@ struct check {
 	json_t *findings;
 	bool more;
 	uint64_t added, paths;
-	bool too_much, too_many; /* said once */
-	char commit[REPO_OID_LEN + 1];	/* the one that is looked at */
+	bool too_much, too_many;       /* said once */
+	char commit[REPO_OID_LEN + 1]; /* the one that is looked at */
 };
 
 /* A finding; path may be NULL. */

@@ -68,31 +68,45 @@ int repo_file_read(int root, const char *path, struct buf *b, uint32_t *ret_mode
 	return fd_read_all(fd, b);
 }
 
-int repo_file_write(int root, const char *path, const void *p, size_t n, uint32_t mode)
+static int put_content(int dir, const char *name, const void *p, size_t n, uint32_t mode)
+{
+	cleanup_free char *text = mode == 0120000 ? xstrndup(p, n) : NULL;
+	cleanup_fd int fd = -1;
+
+	if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	if (text)
+		return symlinkat(text, dir, name) < 0 ? -errno : 0;
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
+	return fd < 0 ? -errno : fd_write_all(fd, p, n);
+}
+
+static int put_and_move(int dir, const char *as, int to, const char *name, const void *p, size_t n,
+			uint32_t mode)
+{
+	int r = put_content(dir, as, p, n, mode);
+
+	if (r == 0 && renameat(dir, as, to, name) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(dir, as, 0);
+	return r;
+}
+
+int repo_file_write(int root, int tmp, const char *path, const void *p, size_t n, uint32_t mode)
 {
 	cleanup_fd int dir = open_parent(root, path, true);
-	cleanup_free char *tmp = NULL, *text = NULL;
 	const char *name = path_base(path);
-	mode_t mask;
+	cleanup_free char *beside = NULL;
+	int r;
 
 	if (dir < 0)
 		return dir;
-	if (mode != 0120000) {
-		mask = umask(0);
-		(void)umask(mask);
-		return path_write_atomic(dir, name, p, n, (mode & 0777) & ~mask, 0);
-	}
-	tmp = xasprintf("%s.%d.tmp", name, getpid());
-	text = xstrndup(p, n);
-	if (symlinkat(text, dir, tmp) < 0)
-		return -errno;
-	if (renameat(dir, tmp, dir, name) < 0) {
-		int r = -errno;
-
-		(void)unlinkat(dir, tmp, 0);
+	r = put_and_move(tmp, "ralph.tmp", dir, name, p, n, mode);
+	if (r != -EXDEV)
 		return r;
-	}
-	return 0;
+	beside = xasprintf("%s.%d.tmp", name, getpid());
+	return put_and_move(dir, beside, dir, name, p, n, mode);
 }
 
 int repo_file_remove(int root, const char *path)

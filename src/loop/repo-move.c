@@ -82,6 +82,10 @@ static int checkout(git_repository *git, const struct repo_move *m, bool dry, st
 
 	if (r == 0)
 		r = tree_if(git, m->to, &to, err);
+	if (r == 0)
+		r = repo_clear_links(git, from, m->force && !dry, err);
+	if (r == 0)
+		r = repo_clear_links(git, to, m->force && !dry, err);
 	if (r == 0 && m->force && !dry)
 		r = distrust_index(git, to, err);
 	if (r < 0)

@@ -15,12 +15,18 @@ struct repo_move {
 int repo_move_plan(struct repo_job *j, const struct repo_move *m, struct err *err);
 /* In the child: the second of these alone. */
 int repo_check_elsewhere(const struct repo *r, const char *ref, struct err *err);
+/* In the child: links in the working tree where this tree has directories; -EBUSY for one that is
+ * not to be removed. tree may be NULL. */
+int repo_clear_links(git_repository *git, git_tree *tree, bool remove, struct err *err);
 /* In the child: the commit of a branch, or of the base it is to be made from. */
 int repo_find_branch(git_repository *git, const char *branch, const char *base, git_oid *ret,
 		     bool *ret_made, struct err *err);
 /* In the parent: does what was planned, and can be finished when it is killed. */
 int repo_move(struct repo *r, const struct repo_move *m, struct err *err);
 int repo_move_recover(struct repo *r, char **ret_done, struct err *err);
+
+/* In the parent, likewise, for a worktree that was half made: it goes. */
+int repo_worktree_recover(struct repo *r, char **ret_done, struct err *err);
 
 /*
  * In the parent: keeps HEAD with what is not committed as refs/ralph/KIND/BRANCH-TIME. *ret_ref:

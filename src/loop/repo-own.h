@@ -55,6 +55,9 @@ int repo_open_git(const struct repo *r, git_repository **ret, struct err *err);
 const json_t *repo_view_list(const struct repo *r, const char *key); /* NULL: there is no view */
 const char *repo_view_setting(const struct repo *r, const char *key);
 
+/* In the child: what the file of the repository's settings hashes to. */
+int repo_config_hash(const struct repo *r, char hex[REPO_OID_LEN + 1]);
+
 /* In the child. */
 int repo_oid_of(const char *hex, git_oid *ret, struct err *err);
 void repo_put_oid(json_t *out, const char *key, const git_oid *oid);

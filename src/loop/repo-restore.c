@@ -21,7 +21,7 @@ struct restore {
 	git_tree *head; /* of now */
 	json_t *dirty;	/* paths as keys */
 	struct buf content;
-	int root;
+	int root, tmp;
 };
 
 typedef int item_fn(struct restore *s, const struct item *i, struct err *err);
@@ -30,7 +30,12 @@ static git_tree_entry *entry_of(git_tree *tree, const char *path)
 {
 	git_tree_entry *e = NULL;
 
-	return tree && git_tree_entry_bypath(&e, tree, path) == 0 ? e : NULL;
+	if (!tree || git_tree_entry_bypath(&e, tree, path) < 0)
+		return NULL;
+	if (git_tree_entry_type(e) == GIT_OBJECT_BLOB)
+		return e;
+	git_tree_entry_free(e); /* a directory, which is no file of this name */
+	return NULL;
 }
 
 static bool same(const git_tree_entry *a, const git_tree_entry *b)
@@ -83,11 +88,33 @@ static int set_index(struct restore *s, const char *path, const git_tree_entry *
 	return r < 0 && r != GIT_ENOTFOUND ? gitlib_err(err, "cannot write the index") : 0;
 }
 
+/* As a checkout writes it, with line ends as the user has them, but through no link. */
+static int write_base(struct restore *s, const struct item *i, struct err *err)
+{
+	git_blob_filter_options opts;
+	cleanup_git(blob) git_blob *blob = NULL;
+	uint32_t mode = (uint32_t)git_tree_entry_filemode(i->base);
+	git_buf text = {0};
+	int r;
+
+	(void)git_blob_filter_options_init(&opts, GIT_BLOB_FILTER_OPTIONS_VERSION);
+	if (git_blob_lookup(&blob, s->j->git, git_tree_entry_id(i->base)) < 0)
+		return gitlib_err(err, "cannot read a file of HEAD");
+	if (mode == GIT_FILEMODE_LINK) {
+		r = repo_file_write(s->root, s->tmp, i->path, git_blob_rawcontent(blob),
+				    (size_t)git_blob_rawsize(blob), mode);
+	} else {
+		if (git_blob_filter(&text, blob, i->path, &opts) < 0)
+			return gitlib_err(err, "cannot check out");
+		r = repo_file_write(s->root, s->tmp, i->path, text.ptr, text.size, mode);
+		git_buf_dispose(&text);
+	}
+	return r < 0 ? err_sys(err, -r, "cannot write '%s'", i->path) : 0;
+}
+
 /* Takes it out: what is in the stash, and nothing that came after. */
 static int clean_item(struct restore *s, const struct item *i, struct err *err)
 {
-	git_checkout_options opts;
-	char *paths[] = {(char *)(uintptr_t)i->path};
 	int r = i->fresh ? 0 : set_index(s, i->path, i->base, err);
 
 	if (r < 0 || !file_is(s, i->path, became(i)))
@@ -95,15 +122,7 @@ static int clean_item(struct restore *s, const struct item *i, struct err *err)
 	r = repo_file_remove(s->root, i->path);
 	if (r < 0)
 		return err_sys(err, -r, "cannot remove '%s'", i->path);
-	if (!i->base)
-		return 0;
-	(void)git_checkout_options_init(&opts, GIT_CHECKOUT_OPTIONS_VERSION);
-	opts.checkout_strategy = GIT_CHECKOUT_FORCE | GIT_CHECKOUT_DISABLE_PATHSPEC_MATCH;
-	opts.paths.strings = paths;
-	opts.paths.count = 1;
-	return git_checkout_tree(s->j->git, (git_object *)s->trees.base, &opts) < 0
-		       ? gitlib_err(err, "cannot check out")
-		       : 0;
+	return i->base ? write_base(s, i, err) : 0;
 }
 
 static int item_fits(struct restore *s, const struct item *i, struct err *err)
@@ -142,7 +161,7 @@ static int restore_item(struct restore *s, const struct item *i, struct err *err
 	else if (git_blob_lookup(&blob, s->j->git, git_tree_entry_id(e)) < 0)
 		return gitlib_err(err, "cannot read the stash");
 	else
-		r = repo_file_write(s->root, i->path, git_blob_rawcontent(blob),
+		r = repo_file_write(s->root, s->tmp, i->path, git_blob_rawcontent(blob),
 				    (size_t)git_blob_rawsize(blob),
 				    (uint32_t)git_tree_entry_filemode(e));
 	return r < 0 ? err_sys(err, -r, "cannot write '%s'", i->path) : 0;
@@ -223,19 +242,22 @@ static int begin(struct restore *s, struct err *err)
 static int each_item(struct repo_job *j, item_fn *fn, bool write, struct err *err)
 {
 	cleanup_fd int root = open(j->repo->git.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct restore s = {.j = j, .arg = j->arg, .root = root, .dirty = json_object()};
+	cleanup_fd int tmp = open(j->repo->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct restore s = {
+		.j = j, .arg = j->arg, .root = root, .tmp = tmp, .dirty = json_object()};
 	cleanup_json json_t *paths = json_object();
 	const char *path;
 	json_t *value;
 	int r = begin(&s, err);
 
 	buf_init(&s.content, REPO_SNAP_FILE_MAX);
+	/* New ones first: one may be a link where a directory of the others was. */
+	if (r == 0 && s.trees.fresh)
+		r = add_paths(j->git, NULL, s.trees.fresh, paths, err);
 	if (r == 0)
 		r = add_paths(j->git, s.trees.base, s.trees.work, paths, err);
 	if (r == 0)
 		r = add_paths(j->git, s.trees.base, s.trees.index, paths, err);
-	if (r == 0 && s.trees.fresh)
-		r = add_paths(j->git, NULL, s.trees.fresh, paths, err);
 	json_object_foreach (paths, path, value)
 		if (r == 0)
 			r = one_path(&s, path, fn, err);

@@ -26,8 +26,8 @@ static bool stands_in(const char *text, size_t text_n, const char *p, size_t n)
 
 static bool says_example(const char *p, size_t n)
 {
-	static const char *const words[] = {"example", "xxxx", "0000", "1234567", "placeholder",
-					    "your", "dummy", "test", "fake"};
+	static const char *const words[] = {"example", "xxxx",	"0000", "1234567", "placeholder",
+					    "your",    "dummy", "test", "fake"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		for (size_t at = 0; at + strlen(words[i]) <= n; at++)

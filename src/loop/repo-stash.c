@@ -299,16 +299,31 @@ static int stash_recover(struct repo *r, char **ret_done, struct err *err)
 	return rc;
 }
 
+static void add_sentence(char **all, char *one)
+{
+	char *joined = *all && one ? xasprintf("%s; %s", *all, one) : NULL;
+
+	if (joined) {
+		free(*all);
+		free(one);
+	}
+	*all = joined ? joined : *all ? *all : one;
+}
+
 int repo_recover(struct repo *r, char **ret_done, struct err *err)
 {
-	cleanup_free char *moved = NULL, *stashed = NULL;
-	int rc = repo_move_recover(r, &moved, err);
+	static int (*const steps[])(struct repo *, char **, struct err *) = {
+		repo_move_recover, repo_worktree_recover, stash_recover};
+	cleanup_free char *all = NULL;
+	int rc = 0;
 
-	if (rc == 0)
-		rc = stash_recover(r, &stashed, err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(steps); i++) {
+		char *one = NULL;
+
+		rc = steps[i](r, &one, err);
+		add_sentence(&all, one);
+	}
 	if (rc == 0 && ret_done)
-		*ret_done = moved && stashed ? xasprintf("%s; %s", moved, stashed)
-			    : moved	     ? take_ptr(moved)
-					     : take_ptr(stashed);
+		*ret_done = take_ptr(all);
 	return rc;
 }

@@ -208,7 +208,7 @@ static void take_alternates(json_t *out, const char *objects, json_t *lines, int
 	}
 }
 
-static int config_hash(const struct repo *r, char hex[REPO_OID_LEN + 1])
+int repo_config_hash(const struct repo *r, char hex[REPO_OID_LEN + 1])
 {
 	cleanup_fd int dir = open(r->git.common, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup_buf struct buf b;
@@ -246,12 +246,11 @@ static int take_view(struct repo_job *j, json_t *out, struct err *err)
 	int rc;
 
 	/* With the user's settings, unlike everything else. */
-	(void)git_libgit2_init();
-	(void)git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+	gitlib_start_open();
 	if (git_repository_open_ext(&git, r->git.root, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0 ||
 	    git_repository_config_snapshot(&config, git) < 0)
 		return gitlib_err(err, r->git.root);
-	(void)config_hash(r, hash);
+	(void)repo_config_hash(r, hash);
 	(void)json_object_set_new(out, "version", json_integer(1));
 	(void)json_object_set_new(out, "config", json_string(hash));
 	(void)json_object_set_new(out, "settings", json_object());

@@ -164,6 +164,13 @@ int repo_check(struct repo *r, const char *from, const char *to, const struct re
 void repo_check_done(struct repo_check_result *c);
 
 /*
+ * Which of the paths that ralph itself writes (files, or directories with everything below) these
+ * commits change, and which of them are in `to` not as they are in the working tree.
+ */
+int repo_ours(struct repo *r, const char *from, const char *to, const struct strv *own,
+	      struct strv *ret_paths, struct strv *ret_differ, struct err *err);
+
+/*
  * Puts the branch that is checked out, and its working tree, back to `oid`. What was there, with
  * what was not committed, is kept at refs/ralph/rejected/…: *ret_kept, which the caller frees, NULL
  * when there was nothing to keep. Untracked files stay where they do not stand in the way; ignored

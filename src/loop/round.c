@@ -10,10 +10,11 @@
 #include "base/path.h"
 #include "loop/iteration.h"
 #include "loop/meter.h"
+#include "sandbox/autosave.h"
+#include "sandbox/live.h"
 
 #define EMPTY_TRIES 3 /* beyond the first */
 #define LAST_MAX (16 * KiB)
-#define FINDINGS_SHOWN 10
 #define OFFENCES_SHOWN 10
 
 /* ---- before ---- */
@@ -42,6 +43,10 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 		r = work_begin(l->work, t, err);
 	if (r == 0 && l->work)
 		r = work_put_copy(l->work, l->root_fd, err);
+	if (r == 0 && l->mode == LOOP_PLAN) {
+		l->draft = draft_free(l->draft);
+		r = draft_put(l->root, l->q.tasks, &l->draft, err);
+	}
 	return r;
 }
 
@@ -198,6 +203,12 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 
 /* ---- after ---- */
 
+static void show_offences(struct loop *l, const struct proposals *p)
+{
+	for (size_t i = 0; i < p->offences.n && i < OFFENCES_SHOWN; i++)
+		show_line(&l->show, STYLE_YELLOW, "put back: %s", p->offences.v[i]);
+}
+
 static int read_proposals(struct loop *l, struct task *t, struct err *err)
 {
 	cleanup_proposals struct proposals p = {0};
@@ -206,99 +217,21 @@ static int read_proposals(struct loop *l, struct task *t, struct err *err)
 	if (r < 0)
 		return r;
 	l->state.intent.claims = p.claims_done;
-	for (size_t i = 0; i < p.offences.n && i < OFFENCES_SHOWN; i++)
-		show_line(&l->show, STYLE_YELLOW, "put back: %s", p.offences.v[i]);
+	show_offences(l, &p);
 	return 0;
 }
 
-/* Why commits do not count, for the user and for the next prompt. */
-static void tell_findings(struct loop *l, const struct repo_check_result *c, struct buf *b)
+static int read_plan(struct loop *l, struct err *err)
 {
-	for (size_t i = 0; i < c->n_findings && i < FINDINGS_SHOWN; i++) {
-		const struct repo_finding *f = &c->findings[i];
+	cleanup_proposals struct proposals p = {0};
+	int r = draft_take(l->draft, &p, err);
 
-		if (f->severity == REPO_NOTE)
-			continue;
-		show_line(&l->show, f->severity == REPO_REJECT ? STYLE_RED : STYLE_YELLOW, "%s: %s",
-			  f->rule, f->text);
-		if (f->severity == REPO_REJECT)
-			(void)buf_printf(b, "- %s\n", f->text);
-	}
-}
-
-static int take_back(struct loop *l, const struct repo_check_result *c, struct err *err)
-{
-	struct intent *i = &l->state.intent;
-	cleanup_free char *kept = NULL;
-	cleanup_buf struct buf b;
-	int r;
-
-	buf_init(&b, LAST_MAX);
-	(void)buf_puts(&b, "Your commits were taken back:\n");
-	tell_findings(l, c, &b);
-	r = repo_reset_to(l->repo, i->head, &kept, err);
 	if (r < 0)
 		return r;
-	if (kept)
-		show_line(&l->show, STYLE_YELLOW, "what was there is kept at %s", kept);
-	if (i->task)
-		state_task_set(&l->state, i->task, "last", json_text(buf_str(&b)));
+	show_offences(l, &p);
+	show_line(&l->show, STYLE_NONE,
+		  r ? "there is a new list of work" : "the list is as it was");
 	return 0;
-}
-
-static int check_commits(struct loop *l, struct facts *f, struct err *err)
-{
-	struct intent *i = &l->state.intent;
-	const struct repo_rules rules = {.name = l->git_name, .email = l->git_email};
-	struct repo_check_result c = {0};
-	struct repo_oid head = {0};
-	const char *base = i->task ? state_task_str(&l->state, i->task, "base") : NULL;
-	int r = repo_head(l->repo, &head, NULL, err);
-
-	if (r < 0)
-		return r;
-	if (!streq(head.hex, i->head)) {
-		r = repo_check(l->repo, i->head, head.hex, &rules, &c, err);
-		if (r < 0)
-			return r;
-		f->new_head = c.counts;
-		f->rejected = !c.counts;
-		if (c.counts) {
-			cleanup_buf struct buf b;
-
-			buf_init(&b, LAST_MAX);
-			tell_findings(l, &c, &b);
-		} else {
-			r = take_back(l, &c, err);
-			head = (struct repo_oid){0};
-			(void)snprintf(head.hex, sizeof(head.hex), "%s", i->head);
-		}
-	}
-	f->committed = base && !streq(base, head.hex);
-	free(i->commit);
-	i->commit = f->new_head || f->committed ? xstrdup(head.hex) : NULL;
-	repo_check_done(&c);
-	return r;
-}
-
-/* What was verified must be what is committed: changes to files that git knows are neither. */
-static bool is_clean(struct loop *l, struct buf *why)
-{
-	cleanup_strv struct strv dirty = {0}, own = {0};
-	struct err err = {0};
-
-	if (!l->repo || repo_dirty(l->repo, &dirty, &err) < 0)
-		return true;
-	if (l->work)
-		work_own_paths(l->work, &own);
-	for (size_t i = 0; i < dirty.n; i++) {
-		const char *path = strlen(dirty.v[i]) > 2 ? strchr(dirty.v[i] + 1, ' ') : NULL;
-
-		if (dirty.v[i][0] == '?' || (path && strv_has(&own, path + 1)))
-			continue;
-		(void)buf_printf(why, "Not committed: %s\n", dirty.v[i]);
-	}
-	return why->len == 0;
 }
 
 static int verify_task(struct loop *l, const struct task *t, struct facts *f, struct err *err)
@@ -314,7 +247,7 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 		r = verify_run(l, t, &v, err);
 	if (r < 0)
 		return r;
-	f->verified = v.ok && is_clean(l, &why);
+	f->verified = v.ok && commits_clean(l, &why);
 	f->better = l->state.failing != UINT64_MAX && v.failing < l->state.failing;
 	if (f->better)
 		l->state.failing = v.failing;
@@ -338,7 +271,7 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 		.needs_commit = t != NULL && l->repo != NULL,
 	};
 	bool says_done = i->claims || i->promise == PROMISE_COMPLETE;
-	int r = l->repo ? check_commits(l, &f, err) : 0;
+	int r = l->repo ? commits_check(l, &f, err) : 0;
 
 	if (r == 0 && i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected &&
 	    (says_done || f.new_head))
@@ -438,6 +371,22 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 	return state_save(s, err);
 }
 
+/* For `ralph events`: what the host made of it, beside what was seen inside. */
+static void log_verdict(struct loop *l, const struct task *t, const struct judgement *j)
+{
+	const struct loop_state *s = &l->state;
+	struct err err = {0};
+
+	if (live_event(&l->q.places, l->build.spec->name, "loop-iteration",
+		       json_pack("{sI so* ss so so* sI}", "iteration", (json_int_t)s->iterations,
+				 "task", t ? json_text(t->id) : NULL, "verdict",
+				 verdict_name(j->verdict), "why", json_text(s->intent.why), "commit",
+				 s->intent.commit ? json_text(s->intent.commit) : NULL, "micro_usd",
+				 (json_int_t)(s->micro_usd - s->cost_mark)),
+		       &err) < 0)
+		log_debug("loop", "%s", err.msg);
+}
+
 static void show_verdict(struct loop *l, const struct judgement *j)
 {
 	const struct loop_state *s = &l->state;
@@ -466,13 +415,19 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		r = run_iteration(l, t, err);
 	if (r == 0 && t && l->mode != LOOP_PLAN)
 		r = read_proposals(l, t, err);
+	if (r == 0 && l->draft)
+		r = read_plan(l, err);
 	if (r == 0) {
 		l->state.intent.phase = INTENT_VERIFY;
 		r = state_save(&l->state, err);
 	}
 	if (r == 0)
 		r = round_verify(l, t, ret, err);
+	if (r == 0)
+		log_verdict(l, t, ret);
 	box_stop(l);
+	/* What was said becomes a file beside the loop; nobody waits for it. */
+	(void)autosave_now(&l->q.places, l->build.spec->name);
 	if (r < 0)
 		return r;
 	show_verdict(l, ret);

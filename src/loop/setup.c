@@ -269,7 +269,7 @@ static int open_work(struct loop *l, struct err *err)
 	struct err none = {0};
 	int r;
 
-	if (l->mode == LOOP_PLAN && !l->q.tasks)
+	if (l->mode == LOOP_PLAN) /* the list is what is planned, see round.c */
 		return 0;
 	r = work_open(l->q.workspace, l->q.tasks, &l->work, l->mode == LOOP_ANY ? &none : err);
 	if (r == -ENOENT && l->mode == LOOP_ANY && !l->q.tasks)
@@ -361,6 +361,7 @@ void loop_close(struct loop *l)
 	box_stop(l);
 	build_done(&l->build);
 	(void)work_free(l->work);
+	(void)draft_free(l->draft);
 	if (l->repo)
 		repo_free(l->repo);
 	state_done(&l->state);

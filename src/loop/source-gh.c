@@ -14,6 +14,7 @@
 #define CANDIDATES "200"
 #define DEPENDS_MAX 50 /* of one issue */
 #define STATUS "status:"
+#define READY "status:ready"
 
 /* What is in an issue is what somebody on the internet wrote: it is data, and goes to the agent
  * alone. */
@@ -151,9 +152,8 @@ static int by_number(const void *a, const void *b)
 /* The oldest first. */
 static int choose(struct gh *gh, struct err *err)
 {
-	const char *const args[] = {"list",	    "--label", "spec", "--label",
-				    STATUS "ready", "--state", "open", "--limit",
-				    CANDIDATES,	    "--json",  FIELDS, NULL};
+	const char *const args[] = {"list", "--label", "spec",	   "--label", READY,  "--state",
+				    "open", "--limit", CANDIDATES, "--json",  FIELDS, NULL};
 	cleanup_json json_t *list = NULL;
 	cleanup_free json_t **sorted = NULL;
 	size_t n;

@@ -15,7 +15,7 @@
 static const char *const usual[] = {
 	WORK_DIR "/prd.json", "prd.json", "ralph/prd.json", "scripts/ralph/prd.json",
 	"plans/prd.json",     "plan.md",  "PLAN.md",	    "IMPLEMENTATION_PLAN.md",
-	WORK_DIR "/plan.md",  "TODO.md",
+	WORK_DIR "/plan.md",
 };
 
 struct source *source_free(struct source *s)
@@ -77,10 +77,14 @@ static int find_usual(int root, struct source *s, struct err *err)
 	for (size_t i = 0; !s->rel && i < ARRAY_SIZE(usual); i++)
 		if (exists(root, usual[i]))
 			s->rel = xstrdup(usual[i]);
-	if (!s->rel)
-		return err_usage(err,
-				 "there is no list of work here: no .ralph/prd.json, prd.json or "
-				 "plan.md; write one ('ralph init' makes an example), or name one");
+	if (!s->rel) {
+		int r = err_set(err, ENOENT,
+				"there is no list of work here: no .ralph/prd.json, prd.json or "
+				"plan.md; write one ('ralph init' makes an example), or name one");
+
+		err->exit_code = EXIT_USAGE;
+		return r;
+	}
 	return 0;
 }
 
@@ -124,7 +128,19 @@ int source_find(const char *workspace, int root, const char *wish, struct source
 	return 0;
 }
 
-static int read_file(const struct source *s, int root, struct buf *text, struct err *err)
+int source_new(const char *rel, struct source **ret)
+{
+	struct source *s = xcalloc(1, sizeof(*s));
+
+	s->rel = xstrdup(rel);
+	s->name = xstrdup(rel);
+	file_format(s, rel);
+	place_copies(s, -1);
+	*ret = s;
+	return 0;
+}
+
+int source_text(const struct source *s, int root, struct buf *text, struct err *err)
 {
 	cleanup_fd int fd = -1;
 	enum own_state state;
@@ -148,7 +164,7 @@ static int read_file(const struct source *s, int root, struct buf *text, struct 
 
 int source_read(struct source *s, int root, struct buf *text, struct listing *ret, struct err *err)
 {
-	int r = s->gh ? gh_read(s->gh, text, err) : read_file(s, root, text, err);
+	int r = s->gh ? gh_read(s->gh, text, err) : source_text(s, root, text, err);
 
 	if (r == 0)
 		r = s->format->read(s->name, buf_str(text), text->len, ret, err);

@@ -24,7 +24,11 @@ DEFINE_FREEP(struct source, source_free)
 /* wish: see work_open(); NULL: the first there is. Opens no issue yet. */
 int source_find(const char *workspace, int root, const char *wish, struct source **ret,
 		struct err *err);
-/* The text as it is now, and what it says. */
+/* A file of the workspace that is not there yet. */
+int source_new(const char *rel, struct source **ret);
+/* The text of a file as it is now. */
+int source_text(const struct source *s, int root, struct buf *text, struct err *err);
+/* The same of any source, and what it says. */
 int source_read(struct source *s, int root, struct buf *text, struct listing *ret, struct err *err);
 int source_write(struct source *s, int root, const struct buf *text, struct err *err);
 /* Other sources that this one waits for are done; else a sentence that says which is not. */

@@ -4,6 +4,9 @@
 
 #include "base/buf.h"
 
+/* More than a source may hold, see WORK_FILE_MAX. */
+#define FINGERPRINT_MAX (16 * MiB)
+
 static const char *const names[] = {
 	[TASK_READY] = "ready",	    [TASK_BUSY] = "busy",   [TASK_DONE] = "done",
 	[TASK_BLOCKED] = "blocked", [TASK_STUCK] = "stuck", [TASK_DECIDE] = "decide",
@@ -56,7 +59,7 @@ void task_fingerprint(struct task *t)
 {
 	cleanup_buf struct buf b;
 
-	buf_init(&b, SIZE_MAX); /* of texts that were bounded when they were read */
+	buf_init(&b, FINGERPRINT_MAX);
 	add(&b, 'd', t->description);
 	for (size_t i = 0; i < t->criteria.n; i++)
 		add(&b, 'c', t->criteria.v[i]);

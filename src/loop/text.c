@@ -9,7 +9,7 @@ bool text_is_utf8(const char *text, size_t len)
 {
 	cleanup_json json_t *j = json_stringn(text, len);
 
-	return j;
+	return j && !memchr(text, '\0', len);
 }
 
 int text_check(const char *name, const char *text, size_t len, size_t max, struct err *err)

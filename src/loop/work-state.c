@@ -179,7 +179,7 @@ static json_t *to_json(const struct work *w)
 }
 
 /* A directory of ours; it keeps others out because tasks may say what others are not to know. */
-static int make_places(int root, struct err *err)
+int kept_places(int root, struct err *err)
 {
 	cleanup_fd int dir = -1;
 	struct stat st;
@@ -200,7 +200,7 @@ int kept_write(const struct work *w, struct err *err)
 {
 	cleanup_json json_t *j = to_json(w);
 	char *text = json_dumps(j, JSON_INDENT(1));
-	int r = make_places(w->root, err);
+	int r = kept_places(w->root, err);
 
 	if (r == 0)
 		r = own_put(w->root, WORK_STATE_FILE, text, strlen(text), 0600, err);

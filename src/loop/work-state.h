@@ -29,6 +29,7 @@ int kept_read(int root, struct kept *ret, struct err *err);
 const struct kept_task *kept_find(const struct kept *k, const char *id);
 bool kept_all_done(const struct kept *k);
 /* Makes .ralph and what belongs there when it is not there yet. */
+int kept_places(int root, struct err *err);
 int kept_write(const struct work *w, struct err *err);
 
 /* What ralph ignores in .ralph, for git. */

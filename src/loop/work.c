@@ -2,11 +2,10 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "loop/own.h"
+#include "loop/draft.h"
 #include "loop/source.h"
 #include "loop/turn.h"
 #include "loop/work-state.h"
@@ -124,7 +123,7 @@ static void update(struct work *w, struct task *t, struct task *now)
 
 static void forget(struct work *w, struct task *t)
 {
-	w->gone = xrealloc(w->gone, w->n_gone + 1, sizeof(*w->gone));
+	w->gone = xrealloc(w->gone, w->n_gone + 1, sizeof(struct task *));
 	w->gone[w->n_gone++] = t;
 }
 
@@ -257,6 +256,8 @@ static int open_work(const char *workspace, const char *source, bool look, struc
 	if (w->root < 0)
 		return err_sys(err, errno, "cannot open '%s'", w->workspace);
 	r = kept_read(w->root, &k, err);
+	if (r == 0 && !look)
+		r = draft_recover(w->root, &w->news, err);
 	if (r == 0 && !look)
 		r = turn_recover(w->root, &k, &w->news, err);
 	if (r == 0)

@@ -77,6 +77,7 @@ struct work {
  * state names, else the first of .ralph/prd.json, prd.json, ralph/prd.json, scripts/ralph/prd.json,
  * IMPLEMENTATION_PLAN.md, plan.md … that there is. Reads the state, closes a turn that was left
  * open, reads the source and reconciles both. Writes nothing unless something is to be put back.
+ * -ENOENT: no source was named, and there is none; -ENODATA: no issue is ready.
  */
 int work_open(const char *workspace, const char *source, struct work **ret, struct err *err);
 /* The same for looking only, also while a loop works here: nothing is put back. */

@@ -10,6 +10,7 @@
 
 static struct mount {
 	char *path;
+	char *device;
 	bool ro;
 	bool follows; /* what is mounted on the host later appears here */
 } table[MOUNTS_MAX];
@@ -38,8 +39,10 @@ static void read_line(char *line)
 	struct mount *m = &table[n_table];
 	char *field;
 
-	for (int i = 0; i < 4; i++)
-		(void)strsep(&line, " ");
+	(void)strsep(&line, " ");
+	(void)strsep(&line, " ");
+	m->device = strsep(&line, " ");
+	(void)strsep(&line, " ");
 	m->path = strsep(&line, " ");
 	field = strsep(&line, " ");
 	if (!m->path || !field || n_table == MOUNTS_MAX)
@@ -81,21 +84,40 @@ static const struct mount *last_at(const char *path, int *ret_times)
 	return last;
 }
 
+/* Parts of an image: read-only, and all of one file system, of which nothing can be written. */
+static bool is_image(const struct mount *m)
+{
+	static const char *device;
+
+	if (!m->ro || !m->device)
+		return false;
+	if (!device)
+		device = m->device;
+	for (int i = 0; i < n_table; i++)
+		if (!table[i].ro && streq(table[i].device, device))
+			return false;
+	return streq(m->device, device);
+}
+
 /* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not, o is read-only where it
- * is there. */
+ * is there, i an image whose parts are not known. */
 static int mounts(int argc, char **argv)
 {
 	static struct buf b;
 	char *line, *rest;
+	bool image = argc > 0 && argv[0][0] == 'i';
 	int n = 0;
 
+	argc -= image;
+	argv += image;
 	slurp("/proc/self/mountinfo", &b, TABLE_MAX);
 	for (rest = b.data; (line = strsep(&rest, "\n")) && *line;)
 		read_line(line);
 	for (int i = 0; i < n_table; i++) {
 		if (table[i].follows)
 			n += out("'%s' follows mounts of the host", table[i].path);
-		if (!is_part(table[i].path) && times_planned(argc, argv, table[i].path) == 0)
+		if (!is_part(table[i].path) && times_planned(argc, argv, table[i].path) == 0 &&
+		    !(image && is_image(&table[i])))
 			n += out("'%s' is mounted, and the plan does not know it", table[i].path);
 	}
 	for (int i = 0; i < argc; i++) {

@@ -33,6 +33,14 @@ void ahead_supervisor_env(struct strv *env)
 		"SSL_CERT_FILE",
 		"SSL_CERT_DIR",
 		"RALPH_LIBEXEC",
+		/* Where container engines have their daemon, settings and storage. */
+		"DOCKER_HOST",
+		"DOCKER_CONTEXT",
+		"DOCKER_CONFIG",
+		"CONTAINER_HOST",
+		"CONTAINERS_CONF",
+		"CONTAINERS_STORAGE_CONF",
+		"XDG_DATA_HOME",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -40,6 +40,24 @@ static void push_agents(struct strv *argv, const char *only)
 		strv_push(argv, agent_at(i)->name);
 }
 
+/* What agents remember is in the sandbox's home, or in a volume that outlives it. All sandboxes with
+ * that volume have said the same, which is put down once. */
+static bool has_volume(const struct sandbox_spec *spec)
+{
+	return spec && spec->container.volume_dir;
+}
+
+static char *memory_of(const char *record, const struct sandbox_spec *spec)
+{
+	return has_volume(spec) ? xstrdup(spec->container.volume_dir) : path_join(record, "home");
+}
+
+static char *known_of(const char *record, const struct sandbox_spec *spec)
+{
+	return has_volume(spec) ? xasprintf("%s.exported.json", spec->container.volume_dir)
+				: path_join(record, "exported.json");
+}
+
 int export_run(const struct places *p, const char *record, const struct sandbox_spec *spec,
 	       const char *out, const struct export_options *options, struct strv *argv,
 	       struct run *ret, struct err *err)
@@ -50,9 +68,9 @@ int export_run(const struct places *p, const char *record, const struct sandbox_
 	if (values < 0)
 		return err_sys(err, -values, "cannot make a memory file");
 	strv_take(argv, places_program(p, "export"));
-	strv_take(argv, path_join(record, "home"));
+	strv_take(argv, memory_of(record, spec));
 	strv_push(argv, out);
-	strv_take(argv, path_join(record, "exported.json"));
+	strv_take(argv, known_of(record, spec));
 	strv_push(argv, options->format ? options->format : "md");
 	strv_pushf(argv, "%lld", (long long)options->since_ms);
 	strv_push(argv, options->thinking ? "1" : "0");
@@ -71,15 +89,17 @@ char *autosave_inbox(const struct places *p, const char *setting)
 	return setting && *setting ? xstrdup(setting) : path_join(p->state, "inbox");
 }
 
-static bool has_conversation(const char *record)
+static bool has_conversation(const char *record, const struct sandbox_spec *spec)
 {
+	cleanup_free char *memory = memory_of(record, spec);
+
 	for (size_t i = 0; i < agent_count(); i++) {
 		const char *below = agent_at(i)->conversations;
 		cleanup_free char *path = NULL;
 
 		if (!below)
 			continue;
-		path = xasprintf("%s/home/%s", record, below);
+		path = path_join(memory, below);
 		if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			return true;
 	}
@@ -102,7 +122,7 @@ int autosave_start(const struct places *p, const char *record, const struct sand
 	struct child child;
 	int r;
 
-	if (!spec->inbox || !has_conversation(record))
+	if (!spec->inbox || !has_conversation(record, spec))
 		return -ENOENT;
 	r = path_mkdirs(spec->inbox, 0700, err);
 	if (r == 0)

@@ -9,6 +9,7 @@
 
 #include "agent/identity.h"
 #include "base/path.h"
+#include "hook/settings.h"
 #include "sandbox/net-listeners.h"
 #include "sandbox/net-rules.h"
 
@@ -122,6 +123,7 @@ static void add_seed(struct sandbox_spec *s, const struct agent *a, const struct
 static int add_managed(struct sandbox_spec *s, const struct build_input *in,
 		       const struct agent_managed *managed, struct err *err)
 {
+	cleanup_free char *hook = NULL;
 	cleanup_json json_t *j = NULL;
 	struct spec_mount *m;
 	int r;
@@ -137,6 +139,11 @@ static int add_managed(struct sandbox_spec *s, const struct build_input *in,
 			   "settings that hold whatever the agent writes");
 	m->data = json_dumps(j, JSON_COMPACT);
 	m->mode = 0444;
+	if (in->hooks) {
+		hook = places_program(in->places, "hook");
+		(void)spec_mount_add(s, SPEC_BIND_RO, hook, HOOK_INSIDE,
+				     "the program that answers the agent's hooks");
+	}
 	return 0;
 }
 
@@ -173,11 +180,11 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 {
 	if (!in->run_agent)
 		return 0;
-	if (!t->found)
+	if (!s->container.image && !t->found)
 		return err_set(err, ENOENT,
 			       "%s is not installed: there is no '%s' on PATH; run: %s", a->title,
 			       a->program, a->install);
-	if (!t->inside)
+	if (!s->container.image && !t->inside)
 		return err_set(err, ENOENT,
 			       "'%s' is at '%s', which is not in the sandbox; install it in your "
 			       "home or below /usr or /opt, or add that directory to 'mounts'",

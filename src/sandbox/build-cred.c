@@ -15,6 +15,8 @@
 
 #define OFF "off"
 
+static const char *const bedrock_hosts[] = {"bedrock-runtime", "bedrock"};
+
 struct probing {
 	struct cred_host host;
 	struct strv environ;
@@ -94,6 +96,37 @@ static int add_ref(struct sandbox_spec *s, const struct build_input *in, const s
 	if (row->placeholder && c->way == SPEC_WAY_PHANTOM && !spec_env_find(s, row->placeholder))
 		spec_env_phantom(s, row->placeholder, SPEC_PHANTOM, ref->name);
 	return 0;
+}
+
+/*
+ * Way env: the keys themselves, as variables of each command. Only what AWS gives: keys that end by
+ * themselves, for programs that sign. The sandbox speaks to the provider itself then.
+ */
+static int add_variables(struct sandbox_spec *s, const struct build_input *in,
+			 const struct cred_ref *ref, const struct config_credential *said,
+			 char **notice, struct err *err)
+{
+	const char *domain = strv_env_get(&ref->options, "domain");
+	const char *region = strv_env_get(&ref->options, "region");
+	int r;
+
+	if (!streq(ref->provider->name, "bedrock") || !domain || !region)
+		return err_usage(err,
+				 "credentials: way env is for Bedrock's keys; '%s' is %s, whose way "
+				 "is phantom",
+				 ref->name, ref->provider->name);
+	r = add_ref(s, in, ref, said, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(bedrock_hosts); i++) {
+		cleanup_free char *host = xasprintf("%s.%s", bedrock_hosts[i], domain);
+
+		(void)spec_net_add(s, false, host, "credentials");
+	}
+	spec_env_set(s, "CLAUDE_CODE_USE_BEDROCK", "1", SPEC_SET, "ralph");
+	spec_env_set(s, "AWS_REGION", region, SPEC_SET, "ralph");
+	build_notice(notice, "what runs inside has the keys of %s themselves; commands that outlive "
+			     "their session fail, and 'aws sso login' with a new command mends it",
+		     ref->source);
+	return r;
 }
 
 /* What a provider of models has on this host, or, where the user says where, its key from there;
@@ -205,12 +238,17 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
 		return 0;
-	if (way_of(said) == SPEC_WAY_ENV)
+	if (way_of(said) == SPEC_WAY_ENV && !build_is_hosted(s) && !s->container.image)
 		return err_usage(err,
 				 "credentials: way env is for engines that take variables with "
 				 "each command; engine %s has phantom, mount and pipe",
 				 s->engine);
-	if (way_of(said) != SPEC_WAY_PHANTOM)
+	if (way_of(said) != SPEC_WAY_PHANTOM && build_is_hosted(s) &&
+	    way_of(said) != SPEC_WAY_ENV)
+		return err_usage(err,
+				 "credentials: engine %s has the ways phantom and env, and no %s",
+				 s->engine, said->way);
+	if (way_of(said) != SPEC_WAY_PHANTOM && way_of(said) != SPEC_WAY_ENV)
 		return add_file(s, p, name, way_of(said), notice, err);
 	switch (look(p, name, said ? said->source : NULL, &ref, err)) {
 	case CRED_MISSING:
@@ -220,7 +258,8 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 		if (ref.warning)
 			build_notice(notice, "%s", ref.warning);
 		note_base_url(in, p, name, notice);
-		return add_ref(s, in, &ref, said, err);
+		return way_of(said) == SPEC_WAY_ENV ? add_variables(s, in, &ref, said, notice, err)
+						    : add_ref(s, in, &ref, said, err);
 	case CRED_UNUSABLE:
 		break;
 	}

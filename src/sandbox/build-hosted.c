@@ -46,8 +46,7 @@ static bool has_way(const struct sandbox_spec *s, enum spec_way way)
 
 static bool is_shown(enum spec_mount_kind k)
 {
-	return k == SPEC_BIND_RO || k == SPEC_BIND_RW || k == SPEC_HOME_FILE ||
-	       k == SPEC_HOME_SEED;
+	return k == SPEC_BIND_RO || k == SPEC_BIND_RW || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
 }
 
 /* What lies in the workspace cannot be protected one by one: it is looked at afterwards, which
@@ -79,10 +78,11 @@ static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 	if (in->clone)
 		return err_usage(err, "engine %s has no --clone; use another engine", s->engine);
 	if (in->config->workspace.mask.n)
-		return err_usage(err,
-				 "engine %s hides no files: workspace.mask (%s) cannot be held; take "
-				 "it out, or use another engine",
-				 s->engine, config_origin(in->config, "workspace.mask"));
+		return err_usage(
+			err,
+			"engine %s hides no files: workspace.mask (%s) cannot be held; take "
+			"it out, or use another engine",
+			s->engine, config_origin(in->config, "workspace.mask"));
 	r = build_workspace(s, in, git, err);
 	if (r == 0)
 		r = build_mounts(s, in, err);
@@ -153,6 +153,8 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 	free(s->home);
 	s->home = xstrdup(INSIDE_HOME);
 	s->uid = s->gid = INSIDE_UID;
+	if (in->config->image.name)
+		s->template = xstrdup(in->config->image.name);
 	r = add_workspace(s, in, git, err);
 	if (r == 0)
 		r = add_rest(s, in, a, notice, err);
@@ -161,7 +163,8 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 
 bool build_is_hosted(const struct sandbox_spec *s)
 {
-	const struct engine_ops *ops = engine_by_name(s->engine);
+	/* Whoever asks for the rules alone has not chosen an engine. */
+	const struct engine_ops *ops = s->engine ? engine_by_name(s->engine) : NULL;
 
 	return ops && (ops->caps & ENGINE_HOSTED);
 }

@@ -252,12 +252,8 @@ static void add_dev(struct sandbox_spec *s)
 	(void)spec_mount_add(s, SPEC_RO, NULL, "/dev", "no new devices");
 }
 
-void build_root(struct sandbox_spec *s)
+static void add_host_system(struct sandbox_spec *s)
 {
-	struct stat st;
-
-	add_proc(s);
-	add_dev(s);
 	add_system(s);
 	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++) {
 		cleanup_free char *path = path_join("/etc", etc_files[i]);
@@ -266,6 +262,19 @@ void build_root(struct sandbox_spec *s)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(etc_dirs); i++)
 		add_etc_dirs(s, etc_dirs[i]);
+}
+
+void build_root(struct sandbox_spec *s)
+{
+	struct stat st;
+
+	/* What comes after it takes the place of what the image has there. */
+	if (s->container.image)
+		(void)spec_mount_add(s, SPEC_IMAGE, s->container.image, "/", "the image");
+	add_proc(s);
+	add_dev(s);
+	if (!s->container.image)
+		add_host_system(s);
 	add_identity(s);
 	add_scratch(s);
 	/* Runtimes count processors here; nothing else of /sys is needed to start. */

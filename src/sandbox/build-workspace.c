@@ -78,7 +78,7 @@ static void add_repository(struct sandbox_spec *s, const struct gitdir *g)
 static bool is_writable(const struct sandbox_spec *s, const char *dir)
 {
 	for (size_t i = 0; i < s->n_mounts; i++)
-		if (s->mounts[i].kind == SPEC_BIND_RW && path_under(dir, s->mounts[i].source))
+		if (spec_is_writable(s->mounts[i].kind) && path_under(dir, s->mounts[i].source))
 			return true;
 	return false;
 }

@@ -82,7 +82,7 @@ static int check_owner(const struct build_input *in, const struct sandbox_spec *
 static int set_identity(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
 	const struct engine_ops *ops;
-	int r = engine_find(in->config->engine, &ops, err);
+	int r = engine_find(in->direct ? "direct" : in->config->engine, &ops, err);
 
 	if (r < 0)
 		return r;
@@ -94,6 +94,16 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 	s->hostname = xstrdup(s->name);
 	s->uid = geteuid() == 0 ? ROOT_SHOWN_AS : geteuid();
 	s->gid = geteuid() == 0 ? ROOT_SHOWN_AS : getegid();
+	return ops->caps & ENGINE_IMAGE ? build_container(s, in, ops, err) : 0;
+}
+
+/* What bounds the sandbox as a whole: our own cgroup, or the container's. */
+static int find_support(const struct sandbox_spec *s, const struct cgroup_source *src,
+			struct cgroup_support *ret, struct err *err)
+{
+	if (!s->container.image)
+		return cgroup_probe(src, ret, err);
+	*ret = (struct cgroup_support){.controllers = s->limits.controllers};
 	return 0;
 }
 
@@ -107,7 +117,7 @@ static int set_limits(struct sandbox_spec *s, const struct config *c, struct err
 	if (r == 0)
 		r = limits_facts_read(&src, &facts, err);
 	if (r == 0)
-		r = cgroup_probe(&src, &support, err);
+		r = find_support(s, &src, &support, err);
 	if (r == 0)
 		r = limits_decide(c, &facts, &support, &s->limits, err);
 	if (r < 0)
@@ -116,6 +126,10 @@ static int set_limits(struct sandbox_spec *s, const struct config *c, struct err
 	strv_extend(&s->prices, &c->prices);
 	s->limits.controllers = support.controllers;
 	cgroup_support_to_spec(&support, &s->limits);
+	if (s->container.image && support.controllers) {
+		free(s->limits.method);
+		s->limits.method = xasprintf("the container's cgroup, by %s", s->engine);
+	}
 	s->limits.n_rlimits =
 		limits_rlimits(&s->limits, &facts, support.controllers, s->limits.rlimits);
 	return 0;
@@ -182,6 +196,8 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	build_root(s);
 	(void)spec_mount_add(s, SPEC_BIND_RO, guest, "/run/ralph/guest", "ralph's own pid 1");
 	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, "the sandbox's own home");
+	if (s->container.image)
+		build_volume(s, in, f->agent);
 	add_tools(s, f->tools);
 	r = in->clone ? build_clone(s, in, f->git, err) : build_workspace(s, in, f->git, err);
 	if (r == 0)
@@ -213,19 +229,34 @@ static void shown_by_user(const struct config *c, struct strv *ret)
 			strv_push(ret, c->mounts[i].path);
 }
 
+/* The host's programs that the command needs, and what PATH is inside. */
+static int find_tools(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+		      const char *cwd, struct tools *ret, struct err *err)
+{
+	cleanup_free char *host_path =
+		agent_search_path(a->program, getenv("PATH"), in->places->home);
+	cleanup_free char *home = store_home(in->places, s->name);
+	cleanup_strv struct strv shown = {0};
+	const struct tools_input ti = {
+		.argv0 = in->argv0,
+		.path = host_path,
+		.home = in->places->home,
+		.workspace = s->workspace,
+		.cwd = cwd,
+		.shown = &shown,
+	};
+	int r;
+
+	shown_by_user(in->config, &shown);
+	r = tools_resolve(&ti, ret, err);
+	return r < 0 ? r : packages_check(in->config, ret, s->home, home, err);
+}
+
 static int fill(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		struct build *ret, struct err *err)
 {
 	cleanup_(tools_done) struct tools tools = {0};
-	cleanup_free char *path = NULL, *host_path = NULL, *home = NULL;
-	cleanup_strv struct strv shown = {0};
-	struct tools_input ti = {
-		.argv0 = in->argv0,
-		.home = in->places->home,
-		.workspace = s->workspace,
-		.cwd = ret->cwd,
-		.shown = &shown,
-	};
+	cleanup_free char *path = NULL;
 	const struct agent *a;
 	int r = set_identity(s, in, err);
 
@@ -243,22 +274,19 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
 		return build_hosted(s, in, git, a, &ret->notice, err);
 	}
-	host_path = agent_search_path(a->program, getenv("PATH"), in->places->home);
-	ti.path = host_path;
-	shown_by_user(in->config, &shown);
-	r = tools_resolve(&ti, &tools, err);
+	/* An image has its own programs. */
+	r = s->container.image ? 0 : find_tools(s, in, a, ret->cwd, &tools, err);
 	if (r < 0)
 		return r;
-	path = tools_path_text(&tools);
-	home = store_home(in->places, s->name);
-	r = packages_check(in->config, &tools, s->home, home, err);
-	if (r == 0)
-		r = build_env(s, in, path, err);
+	path = s->container.image ? build_image_path(s) : tools_path_text(&tools);
+	r = build_env(s, in, path, err);
 	if (r == 0)
 		r = add_mounts(s, in, &(struct found){a, &tools, git}, &ret->notice, err);
 	if (r < 0)
 		return r;
-	ret->argv0 = tools.argv0 ? xstrdup(tools.argv0) : NULL;
+	ret->argv0 = tools.argv0	     ? xstrdup(tools.argv0)
+		     : s->container.image && in->argv0 ? xstrdup(in->argv0)
+						       : NULL;
 	return 0;
 }
 

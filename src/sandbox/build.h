@@ -10,6 +10,8 @@
 #include "spec/spec.h"
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
+struct engine_ops;
+struct image_step;
 struct gitdir;
 
 struct build_input {
@@ -21,8 +23,13 @@ struct build_input {
 	char *const *environ; /* the host's */
 	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
 	bool clone;		       /* the agent works in a clone of its own */
+	bool direct;	     /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
+	/* An image that a container needs is built where it is missing; image_told may be NULL. */
+	bool make_image;
+	void (*image_told)(void *arg, const struct image_step *step);
+	void *image_arg;
 	/* Told as soon as it is known whose sandbox it is and what bounds it; most of the work is
 	 * still to come. May be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
@@ -67,6 +74,13 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 void build_watch_path(struct sandbox_spec *s, const char *path);
 /* build-root.c: the file system around the workspace */
 void build_root(struct sandbox_spec *s);
+/* build-container.c: the image, and what its engine says of it and of this machine */
+int build_container(struct sandbox_spec *s, const struct build_input *in,
+		    const struct engine_ops *ops, struct err *err);
+/* The agent's memory, in the login's own volume. */
+void build_volume(struct sandbox_spec *s, const struct build_input *in, const struct agent *a);
+/* PATH inside: the image's own. */
+char *build_image_path(const struct sandbox_spec *s);
 /* build-net.c: rules, and what programs inside need to know of the gateway */
 int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
 /* build-cred.c: the credentials of the agent's services and of the user's rules, by reference;

@@ -73,6 +73,7 @@ void client_exited(struct client *c, uint32_t code)
 		engine_kill(c->sup->engine);
 	/* The answer first: nobody should wait for our log. */
 	reply(c, WIRE_EXITED, &b, NULL, 0);
+	events_link_flush(c->sup);
 	sup_event(c->sup, "exec-end",
 		  json_pack("{sI sI sI sb}", "id", (json_int_t)c->id, "code", (json_int_t)code,
 			    "ms", (json_int_t)(now_ms() - c->started_ms), "timed_out",
@@ -220,7 +221,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 		return;
 	client_failed(c, EXIT_RALPH,
 		      r == -EMSGSIZE ? "arguments and environment are too long" : err.msg);
-	if (r != -EMSGSIZE)
+	if (r != -EMSGSIZE && r != -EOPNOTSUPP)
 		sup_end(s);
 }
 

@@ -86,7 +86,7 @@ static bool lies_on_host(const struct spec_mount *m, bool write)
 {
 	if (!m)
 		return false;
-	if (m->kind == SPEC_BIND_RW || m->kind == SPEC_PIN)
+	if (spec_is_writable(m->kind) || m->kind == SPEC_PIN)
 		return true;
 	return !write && (m->kind == SPEC_BIND_RO || m->kind == SPEC_PROTECT);
 }

@@ -16,12 +16,14 @@
 
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "sandbox/cred-rules.h"
 
 #define PHANTOM_BYTES 32
+#define VARIABLES_S 60	    /* for a login to be looked up */
 #define RESTART_MS 1000	    /* between two starts of the helper */
 #define EVENT_MAX (8 * KiB) /* of JSON */
 
@@ -186,13 +188,13 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 	}
 }
 
-static int introduce(struct supervisor *s, struct err *err)
+static int introduce(const struct supervisor *s, int sock, struct err *err)
 {
 	cleanup_json json_t *j = spec_credentials_to_json(s->spec);
 	cleanup_json json_t *places = json_pack("{ss ss ss}", "home", s->places.home, "config",
 						s->places.config, "libexec", s->places.libexec);
 	cleanup_free char *text = NULL;
-	struct cred_link *c = &s->cred;
+	const struct cred_link *c = &s->cred;
 	cleanup_buf struct buf b;
 	int r;
 
@@ -202,7 +204,7 @@ static int introduce(struct supervisor *s, struct err *err)
 	if (!text)
 		return err_set(err, EINVAL, "the credentials cannot be written as JSON");
 	wire_put_bytes(&b, text, strlen(text));
-	r = wire_send(c->sock, (enum wire_type)CRED_SETUP, 0, &b, &c->env_fd, c->env_fd >= 0);
+	r = wire_send(sock, (enum wire_type)CRED_SETUP, 0, &b, &c->env_fd, c->env_fd >= 0);
 	return r < 0 ? err_sys(err, -r, "cannot reach the credential helper") : 0;
 }
 
@@ -218,7 +220,7 @@ static int start(struct supervisor *s, struct err *err)
 	c->started_ms = now_ms();
 	r = sup_spawn(s, "cred", &c->child, &c->sock, err);
 	if (r == 0)
-		r = introduce(s, err);
+		r = introduce(s, c->sock, err);
 	if (r < 0) {
 		stop(s, err->msg);
 		return r;
@@ -256,6 +258,85 @@ void cred_link_ask(struct supervisor *s, struct wire_msg *m)
 		       err.msg[0] ? err.msg : "the credential helper does not answer");
 	else
 		c->asked[c->n_asked++] = m->id;
+}
+
+/* Waits for the frame of that type; what the helper has to say for the log is lost here. */
+static int await(int sock, enum gw_type type, struct wire_msg *m, struct err *err)
+{
+	const struct timeval limit = {.tv_sec = VARIABLES_S};
+	int r;
+
+	(void)setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	for (;;) {
+		r = wire_recv(sock, m);
+		if (r <= 0)
+			return err_set(err, EIO, "the credential helper does not answer");
+		if ((unsigned)m->type == type)
+			return 0;
+		wire_msg_done(m);
+		wire_msg_init(m);
+	}
+}
+
+static int ask_variables(int sock, const char *credential, struct strv *env, struct strv *names,
+			 struct err *err)
+{
+	cleanup_wire_msg struct wire_msg m;
+	cleanup_strv struct strv got = {0};
+	struct wire_reader rd;
+	cleanup_buf struct buf b;
+	const char *why;
+	uint32_t eno;
+	int r;
+
+	wire_msg_init(&m);
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, credential);
+	r = wire_send(sock, (enum wire_type)CRED_VARS, 0, &b, NULL, 0);
+	if (r == 0)
+		r = await(sock, CRED_VARS_IS, &m, err);
+	if (r < 0)
+		return r;
+	wire_read(&rd, &m);
+	eno = wire_get_u32(&rd);
+	why = wire_get_str(&rd);
+	wire_get_strv(&rd, &got);
+	if (wire_read_end(&rd) < 0)
+		return err_set(err, EPROTO, "the credential helper answers nonsense");
+	if (eno)
+		return err_set(err, (int)eno, "credential '%s': %s", credential, why);
+	for (size_t i = 0; i < got.n; i++) {
+		cleanup_free char *name = xstrndup(got.v[i], strcspn(got.v[i], "="));
+
+		strv_env_set(env, name, got.v[i] + strlen(name) + (got.v[i][strlen(name)] == '='));
+		strv_push(names, name);
+		explicit_bzero(got.v[i], strlen(got.v[i]));
+	}
+	explicit_bzero(m.body.data, m.body.len);
+	return 0;
+}
+
+bool cred_link_has_variables(const struct supervisor *s)
+{
+	for (size_t i = 0; i < s->spec->n_credentials; i++)
+		if (s->spec->credentials[i].way == SPEC_WAY_ENV)
+			return true;
+	return false;
+}
+
+int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *names, struct err *err)
+{
+	struct child helper = {.pid = -1, .pidfd = -1};
+	cleanup_fd int sock = -1;
+	int r = sup_spawn(s, "cred", &helper, &sock, err);
+
+	if (r == 0)
+		r = introduce(s, sock, err);
+	for (size_t i = 0; r == 0 && i < s->spec->n_credentials; i++)
+		if (s->spec->credentials[i].way == SPEC_WAY_ENV)
+			r = ask_variables(sock, s->spec->credentials[i].name, env, names, err);
+	child_done(&helper);
+	return r;
 }
 
 void cred_link_stop(struct supervisor *s)

@@ -91,7 +91,8 @@ static int on_setup(struct helper *h, struct wire_msg *m, struct err *err)
 		r = err_set(err, EIO, "cannot read the user's environment");
 	h->host.environ = h->environ.v;
 	for (size_t i = 0; r == 0 && i < spec->n_credentials; i++)
-		if (spec->credentials[i].way == SPEC_WAY_PHANTOM)
+		if (spec->credentials[i].way == SPEC_WAY_PHANTOM ||
+		    spec->credentials[i].way == SPEC_WAY_ENV)
 			r = add(h, &spec->credentials[i], err);
 	if (r == 0)
 		r = wire_send(SUPERVISOR_FD, (enum wire_type)CRED_READY, m->id, NULL, NULL, 0);
@@ -154,6 +155,33 @@ static int on_ask(const struct helper *h, const struct wire_msg *m, struct err *
 	return r;
 }
 
+static int on_vars(const struct helper *h, const struct wire_msg *m, struct err *err)
+{
+	cleanup_(cred_wipe_strv) struct strv vars = {0};
+	struct wire_reader rd;
+	struct err why = {0};
+	cleanup_buf struct buf b;
+	const char *name;
+	struct cred *c;
+	int r;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_read(&rd, m);
+	name = wire_get_str(&rd);
+	if (wire_read_end(&rd) < 0)
+		return err_set(err, EPROTO, "a malformed frame came");
+	c = find(h, name);
+	r = c ? cred_variables(c, &vars, &why)
+	      : err_set(&why, ENOENT, "there is no credential of that name");
+	wire_put_u32(&b, r < 0 ? (uint32_t)-r : 0);
+	wire_put_str(&b, r < 0 ? why.msg : "");
+	wire_put_strv(&b, &vars);
+	r = wire_send(SUPERVISOR_FD, (enum wire_type)CRED_VARS_IS, m->id, &b, NULL, 0);
+	if (b.data)
+		explicit_bzero(b.data, b.cap);
+	return r;
+}
+
 static int serve(struct helper *h, struct err *err)
 {
 	for (;;) {
@@ -168,6 +196,8 @@ static int serve(struct helper *h, struct err *err)
 			r = on_setup(h, &m, err);
 		else if ((int)m.type == CRED_ASK)
 			r = on_ask(h, &m, err);
+		else if ((int)m.type == CRED_VARS)
+			r = on_vars(h, &m, err);
 		else
 			r = err_set(err, EPROTO, "frame %d is unknown", (int)m.type);
 		if (r < 0)

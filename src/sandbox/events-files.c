@@ -139,8 +139,11 @@ int events_each(const struct events_files *f, events_line_fn *fn, void *arg, str
 {
 	int r = 0;
 
-	for (unsigned i = EVENTS_OLD_MAX + 1; r == 0 && i-- > 0;)
-		if (f->fds[i] >= 0)
-			r = events_each_of(f->fds[i], i, fn, arg, err);
+	for (unsigned i = 0; r == 0 && i <= EVENTS_OLD_MAX; i++) {
+		unsigned file = EVENTS_OLD_MAX - i;
+
+		if (f->fds[file] >= 0)
+			r = events_each_of(f->fds[file], file, fn, arg, err);
+	}
 	return r;
 }

@@ -58,6 +58,13 @@ void events_link_net(struct supervisor *s, const struct gw_event *e)
 	arm(s);
 }
 
+/* Nothing inside can cause this: commands are the host's. */
+void events_link_flush(struct supervisor *s)
+{
+	if (s->log.fold)
+		fold_flush(s->log.fold, now_ms(), true);
+}
+
 void events_link_limited(struct supervisor *s, const char *type, json_t *details)
 {
 	struct events_link *l = &s->log;

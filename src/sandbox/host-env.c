@@ -10,7 +10,7 @@
 static bool is_writable_inside(const struct sandbox_spec *spec, const char *path)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_BIND_RW &&
+		if (spec_is_writable(spec->mounts[i].kind) &&
 		    path_under(path, spec->mounts[i].source))
 			return true;
 	return false;

@@ -5,7 +5,8 @@
  *
  * What takes time or may hang is done by forks of this process, which speak over a wire socket:
  *
- *	set-up    engine_set_up(); WIRE_UP or WIRE_ERROR, then it is gone
+ *	guardian  engine_set_up(); WIRE_UP or WIRE_ERROR. Then it waits: when this process is killed,
+ *	          it stops the sandbox, which nothing else would do
  *	minder    one per command, see host-minder.h
  *
  * Besides them the engine may have a keeper, a program of the host that runs as long as the sandbox
@@ -20,7 +21,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,8 +42,9 @@ struct host_command {
 
 struct host_link {
 	struct supervisor *sup;
-	struct child set_up, keeper;
-	int line; /* to the set-up */
+	struct child guardian, keeper;
+	int line;	 /* to the guardian */
+	int keeper_line; /* what the keeper reads from: it ends with us */
 	struct ev_io io;
 	struct host_command *commands;
 };
@@ -83,33 +84,46 @@ static pid_t fork_line(int *ret_line, struct child *ret, struct err *err)
 	return pid;
 }
 
-/* ---- the set-up ---- */
+/* ---- the guardian ---- */
 
-static _Noreturn void set_up_main(struct supervisor *s, int line)
+static _Noreturn void guardian_main(struct supervisor *s, int line)
 {
 	const int keep[] = {line, s->entry.live};
+	struct pollfd p = {.fd = line, .events = POLLIN};
+	cleanup_wire_msg struct wire_msg m;
 	struct err err = {0};
 	cleanup_buf struct buf b;
 	int r;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	host_fork_close(keep, ARRAY_SIZE(keep));
+	wire_msg_init(&m);
 	buf_init(&b, WIRE_BODY_MAX);
 	r = engine_set_up(s->engine, &err);
 	wire_put_u32(&b, r < 0 ? (uint32_t)-r : 0);
 	wire_put_str(&b, r < 0 ? err.msg : "");
 	(void)wire_send(line, r < 0 ? WIRE_ERROR : WIRE_UP, 0, &b, NULL, 0);
+	while (poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+	/* A word means that the supervisor sees to the end itself. */
+	if (wire_recv(line, &m) <= 0)
+		(void)engine_stop(s->engine, &err);
 	_exit(0);
 }
 
 static int start_keeper(struct supervisor *s, struct err *err)
 {
 	cleanup_engine_call struct engine_call call = {0};
+	cleanup_fd int theirs = -1;
 	struct run run = RUN_INIT;
-	int r;
+	int pair[2], r;
 
 	if (!engine_keeper(s->engine, &call))
 		return 0;
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "cannot create a pipe");
+	theirs = pair[0];
+	s->host->keeper_line = pair[1];
+	run.stdio[0] = theirs;
 	run.argv = call.argv.v;
 	run.env = call.env.v;
 	run.dir = "/";
@@ -120,12 +134,15 @@ static int start_keeper(struct supervisor *s, struct err *err)
 	return r;
 }
 
-static void end_set_up(struct host_link *h)
+/* It need not see to the end: we do. */
+static void end_guardian(struct host_link *h)
 {
-	if (h->line >= 0)
-		(void)ev_want(h->sup->ev, &h->io, 0);
+	if (h->line < 0)
+		return;
+	(void)ev_want(h->sup->ev, &h->io, 0);
+	(void)wire_send(h->line, WIRE_STOP, 0, NULL, NULL, 0);
 	closep(&h->line);
-	child_done(&h->set_up);
+	child_done(&h->guardian);
 }
 
 /* Commands that were asked for meanwhile have waited. */
@@ -137,7 +154,7 @@ static void go(struct supervisor *s)
 			(void)wire_send(k->line, WIRE_UP, 0, NULL, NULL, 0);
 }
 
-static void on_set_up(struct ev *ev, struct ev_io *io, uint32_t events)
+static void on_guardian(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct host_link *h = ev_owner(io, struct host_link, io);
 	struct supervisor *s = h->sup;
@@ -155,8 +172,11 @@ static void on_set_up(struct ev *ev, struct ev_io *io, uint32_t events)
 		(void)wire_get_u32(&rd);
 		msg = wire_get_str(&rd);
 	}
-	end_set_up(h);
-	if (r > 0 && m.type == WIRE_UP) {
+	if (r <= 0 && s->state != SUP_STARTING) {
+		/* Killed, by whomever: the sandbox goes on without it as little as without us. */
+		msg = "the sandbox's guardian was killed";
+	}
+	if (r > 0 && m.type == WIRE_UP && s->state == SUP_STARTING) {
 		r = start_keeper(s, &s->why);
 		if (r == 0)
 			go(s);
@@ -177,17 +197,17 @@ static int start(struct supervisor *s, struct engine_launch *launch, struct err 
 	/* Ports are taken before anything inside can look for who has them. */
 	r = gateway_link_listen(s, err);
 	h->sup = s;
-	h->line = -1;
-	h->set_up = h->keeper = no_child();
+	h->line = h->keeper_line = -1;
+	h->guardian = h->keeper = no_child();
 	s->host = h;
 	if (r == 0)
-		r = fork_line(&line, &h->set_up, err);
+		r = fork_line(&line, &h->guardian, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
-		set_up_main(s, line);
+		guardian_main(s, line);
 	h->line = line;
-	h->io = (struct ev_io){.fd = line, .fn = on_set_up};
+	h->io = (struct ev_io){.fd = line, .fn = on_guardian};
 	return ev_want(s->ev, &h->io, EPOLLIN);
 }
 
@@ -275,15 +295,18 @@ static void on_minder(struct ev *ev, struct ev_io *io, uint32_t events)
 
 /* What ralph itself says to every sandbox may be seen by anybody; what is the user's, and phantoms,
  * may not. */
-static void find_secrets(const struct sandbox_spec *spec, const struct strv *env, struct strv *ret)
+static int complete(void *arg, struct strv *env, struct strv *ret, struct err *err)
 {
+	struct supervisor *s = arg;
+
 	for (size_t i = 0; i < env->n; i++) {
 		cleanup_free char *name = xstrndup(env->v[i], strcspn(env->v[i], "="));
-		const struct spec_env *e = spec_env_find(spec, name);
+		const struct spec_env *e = spec_env_find(s->spec, name);
 
 		if (!e || e->origin == SPEC_USER || e->credential)
 			strv_push(ret, name);
 	}
+	return cred_link_has_variables(s) ? cred_link_variables(s, env, ret, err) : 0;
 }
 
 static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,
@@ -298,23 +321,28 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 		return err_set(err, EOPNOTSUPP, "engine %s runs no program out of memory",
 			       s->spec->engine);
 	}
+	/* Only what was started with the blocklist runs without a sandbox. */
+	if ((f->flags & WIRE_EXEC_INHERIT) && (s->engine->ops->caps & ENGINE_NO_WALL)) {
+		free(k);
+		return err_set(err, EOPNOTSUPP, "'%s' is no sandbox that could be joined",
+			       s->spec->name);
+	}
 	k->sup = s;
 	k->id = c->id;
 	k->minder = no_child();
 	k->free.fn = command_free;
 	r = fork_line(&line, &k->minder, err);
 	if (r == 0) {
-		struct strv secrets = {0};
 		struct minder minder = {
 			.engine = s->engine,
 			.frame = f,
-			.secrets = &secrets,
 			.line = line,
 			.stdio = {-1, -1, -1},
-			.keep = s->entry.live,
+			.keep = {s->entry.live, s->cred.env_fd},
+			.complete = complete,
+			.arg = s,
 		};
 
-		find_secrets(s->spec, &f->env, &secrets);
 		for (size_t i = 0; i < 3 && i < m->n_fds; i++)
 			minder.stdio[i] = m->fds[i];
 		minder_main(&minder);
@@ -365,12 +393,13 @@ static void stop(struct supervisor *s)
 
 	if (!h)
 		return;
-	end_set_up(h);
+	end_guardian(h);
 	for (struct host_command *k = h->commands; k; k = k->next)
 		if (k->line >= 0)
 			(void)wire_send(k->line, WIRE_STOP, 1, NULL, NULL, 0);
 	for (struct host_command *k = h->commands; k; k = k->next)
 		await(k, deadline);
+	closep(&h->keeper_line);
 	child_done(&h->keeper);
 }
 

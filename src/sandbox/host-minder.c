@@ -100,12 +100,13 @@ static int take_terminal(void *arg)
 static int start(struct state *s, struct err *err)
 {
 	const struct exec_frame *f = s->m->frame;
+	cleanup_strv struct strv env = {0}, secrets = {0};
 	const struct engine_command command = {
 		.id = s->id,
 		.cwd = f->cwd,
 		.argv = &f->argv,
-		.env = &f->env,
-		.secrets = s->m->secrets,
+		.env = &env,
+		.secrets = &secrets,
 		.tty = f->flags & WIRE_EXEC_TTY,
 	};
 	cleanup_engine_call struct engine_call call = {0};
@@ -113,6 +114,9 @@ static int start(struct state *s, struct err *err)
 	struct run run = RUN_INIT;
 	int r = make_id(s->id, err);
 
+	strv_extend(&env, &f->env);
+	if (r == 0)
+		r = s->m->complete(s->m->arg, &env, &secrets, err);
 	if (r == 0)
 		r = engine_exec(s->m->engine, &command, &call, err);
 	if (r == 0 && command.tty)
@@ -245,7 +249,8 @@ static uint32_t errno_of(const struct state *s, int r)
 
 void minder_main(const struct minder *m)
 {
-	const int keep[] = {m->line, m->stdio[0], m->stdio[1], m->stdio[2], m->keep};
+	const int keep[] = {m->line,	m->stdio[0], m->stdio[1],
+			    m->stdio[2], m->keep[0], m->keep[1]};
 	struct state s = {.m = m, .program = {.pid = -1, .pidfd = -1}, .pty = -1};
 	struct err err = {0};
 	uint32_t code;

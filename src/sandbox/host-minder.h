@@ -19,10 +19,13 @@
 struct minder {
 	const struct engine *engine;
 	const struct exec_frame *frame;
-	const struct strv *secrets; /* names in its environment whose values are not to be shown */
 	int line;
 	int stdio[3]; /* -1 where the command has a terminal */
-	int keep;     /* a descriptor that stays open as long as the command lives; -1: none */
+	int keep[2];  /* descriptors that stay open as long as the command lives; -1: none */
+	/* What more its environment has, and which of all names have values that are not to be
+	 * shown. */
+	int (*complete)(void *arg, struct strv *env, struct strv *secrets, struct err *err);
+	void *arg;
 };
 
 /* In the fork; does not return. */

@@ -19,7 +19,7 @@ static bool is_given(const struct sandbox_spec *spec, const char *path)
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
 
-		if ((m->kind == SPEC_BIND_RO || m->kind == SPEC_BIND_RW) &&
+		if ((m->kind == SPEC_BIND_RO || spec_is_writable(m->kind)) &&
 		    path_under(path, m->source))
 			return true;
 	}
@@ -103,6 +103,7 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_HIDE:
 		return 'o';
 	case SPEC_BIND_RW:
+	case SPEC_VOLUME:
 	case SPEC_PIN:
 	case SPEC_TMPFS:
 	case SPEC_PROC:
@@ -116,6 +117,7 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_FILE:
 	case SPEC_COPY:
 	case SPEC_DIR:
+	case SPEC_IMAGE: /* of many parts */
 	case SPEC_MOUNT_N:
 		break;
 	}
@@ -159,6 +161,8 @@ static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 		selftest_add(t, "files", "mounts other than the plan's", "mounts");
 	char root = final_mode(spec, "/");
 
+	if (spec->container.image)
+		strv_push(&row->argv, "i:/"); /* first */
 	/* What becomes read-only without being a mount is made one. */
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (mount_mode(&spec->mounts[i]) || becomes_mount(spec, i))

@@ -23,7 +23,9 @@ static char *key_of(const struct sandbox_spec *spec)
 
 	if (uname(&u) < 0)
 		return NULL;
-	return xasprintf("engine %s, ralph %s, uid %u, kernel %s %s\n", spec->engine, RALPH_VERSION,
+	return xasprintf("engine %s%s%s, ralph %s, uid %u, kernel %s %s\n", spec->engine,
+			 spec->container.image ? " " : "",
+			 spec->container.image ? spec->container.image : "", RALPH_VERSION,
 			 geteuid(), u.release, u.version);
 }
 

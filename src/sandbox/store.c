@@ -233,25 +233,58 @@ static int make_of_home(int home, const char *rel, const struct spec_mount *m)
 	return path_write_atomic(dir, name, m->data, strlen(m->data), 0600, 0);
 }
 
+/* The volume that lies on top of this place of the home; NULL: none. */
+static const struct spec_mount *volume_at(const struct sandbox_spec *spec, const char *target)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_VOLUME &&
+		    path_under(target, spec->mounts[i].target) &&
+		    !streq(target, spec->mounts[i].target))
+			return &spec->mounts[i];
+	return NULL;
+}
+
+static int make_volumes(const struct sandbox_spec *spec, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_VOLUME)
+			r = path_mkdirs(spec->mounts[i].source, 0700, err);
+	return r;
+}
+
+static int make_in(int home, const struct sandbox_spec *spec, const struct spec_mount *m)
+{
+	const struct spec_mount *v = volume_at(spec, m->target);
+	cleanup_fd int dir = -1;
+
+	if (!v)
+		return make_of_home(home, m->target + strlen(spec->home) + 1, m);
+	dir = open(v->source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return dir < 0 ? -errno : make_of_home(dir, m->target + strlen(v->target) + 1, m);
+}
+
 int store_fill_home(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_fd int home =
 		openat(e->dir, "home", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int r;
 
 	if (home < 0)
 		return err_sys(err, errno, "cannot open the home of sandbox '%s'", e->name);
-	for (size_t i = 0; i < spec->n_mounts; i++) {
+	r = make_volumes(spec, err);
+	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
-		int r;
 
 		if (!spec_is_of_home(m->kind) || !path_under(m->target, spec->home))
 			continue;
-		r = make_of_home(home, m->target + strlen(spec->home) + 1, m);
+		r = make_in(home, spec, m);
 		if (r < 0)
 			return err_sys(err, -r, "cannot make '%s' in the home of sandbox '%s'",
 				       m->target, e->name);
 	}
-	return 0;
+	return r;
 }
 
 int store_detach(const struct places *p, const char *name, char **ret_doomed, struct err *err)

@@ -39,6 +39,7 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "sandbox/ahead.h"
+#include "sandbox/direct.h"
 #include "sandbox/host-env.h"
 #include "sandbox/runtime.h"
 
@@ -275,6 +276,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	sup_event(s, "sandbox-start",
 		  json_pack("{ss ss ss}", "name", s->spec->name, "engine", s->spec->engine,
 			    "workspace", s->spec->workspace));
+	if (s->engine->ops->caps & ENGINE_NO_WALL)
+		sup_event(s, "no-sandbox", json_pack("{ss}", "message", direct_warning));
 	/* Its command can be read, checked and waiting in the guest's socket by the time the guest
 	 * is up: one way there and back less. */
 	client_watch(s->clients);

@@ -204,6 +204,7 @@ void gateway_link_stop(struct supervisor *s);
 
 /* events-link.c: into the log */
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */
+void events_link_flush(struct supervisor *s); /* a command has ended: what was counted for it */
 /* What is inside can cause it as often as it likes: beyond a rate it is only counted. */
 void events_link_limited(struct supervisor *s, const char *type, json_t *details);
 void events_link_host(struct client *c, const struct wire_msg *m); /* WIRE_EVENT */
@@ -228,6 +229,11 @@ void usage_link_stop(struct supervisor *s);
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);
 void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
+/* Credentials of way env, fresh: their variables go into env, which of them into names. Blocks: for
+ * forks. */
+bool cred_link_has_variables(const struct supervisor *s);
+int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *names,
+			struct err *err);
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 void cred_link_ask(struct supervisor *s, struct wire_msg *m); /* GW_HEADER */
 void cred_link_stop(struct supervisor *s);

@@ -40,7 +40,7 @@ static int check_path(const char *what, const char *path, struct err *err)
 static bool needs_source(enum spec_mount_kind kind)
 {
 	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY ||
-	       kind == SPEC_PIN || kind == SPEC_PROTECT;
+	       kind == SPEC_PIN || kind == SPEC_PROTECT || kind == SPEC_VOLUME;
 }
 
 static bool has_data(enum spec_mount_kind kind)
@@ -72,6 +72,28 @@ static int check_env(const struct sandbox_spec *s, const struct spec_env *e, str
 	return 0;
 }
 
+/* What becomes an argument of a program must not look like an option of it. */
+static int check_word(const char *what, const char *word, struct err *err)
+{
+	if (word[0] == '\0' || word[0] == '-' || !is_utf8(word))
+		return err_usage(err, "'%s' is no %s", word, what);
+	return 0;
+}
+
+static int check_container(const struct spec_container *c, struct err *err)
+{
+	int r;
+
+	if (!c->image)
+		return 0;
+	r = check_word("name of an image", c->image, err);
+	if (r == 0)
+		r = check_path("socket", c->line, err);
+	if (r == 0 && c->volume)
+		r = check_word("name of a volume", c->volume, err);
+	return r < 0 || !c->volume ? r : check_path("directory of a volume", c->volume_dir, err);
+}
+
 int spec_check(const struct sandbox_spec *s, struct err *err)
 {
 	int r = check_name(s->name, err);
@@ -90,5 +112,5 @@ int spec_check(const struct sandbox_spec *s, struct err *err)
 		r = check_path("watched directory", s->watches[i].dir, err);
 	for (size_t i = 0; r == 0 && i < s->n_env; i++)
 		r = check_env(s, &s->env[i], err);
-	return r;
+	return r < 0 ? r : check_container(&s->container, err);
 }

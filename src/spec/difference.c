@@ -105,8 +105,13 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 		return xasprintf("workspace (%s, now %s)", live->workspace, want->workspace);
 	if (live->uid != want->uid || live->gid != want->gid || !streq(live->home, want->home))
 		return xstrdup("user");
+	if (!same(live->template, want->template))
+		return xstrdup("image");
 	if (live->quarantine != want->quarantine)
 		return xstrdup("quarantine");
+	if (!same(live->container.image, want->container.image))
+		return xasprintf("image (%s, now %s)", live->container.image,
+				 want->container.image);
 	d = mount_difference(live, want);
 	if (!d)
 		d = net_difference(&live->net, &want->net);

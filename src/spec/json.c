@@ -221,6 +221,18 @@ static json_t *limits_to_json(const struct spec_limits *l)
 	return j;
 }
 
+static json_t *container_to_json(const struct spec_container *c)
+{
+	json_t *j = json_object();
+
+	put_str(j, "image", c->image);
+	put_str(j, "line", c->line);
+	put_str(j, "volume", c->volume);
+	put_str(j, "volume_dir", c->volume_dir);
+	(void)json_object_set_new(j, "as_root", json_boolean(c->as_root));
+	return j;
+}
+
 json_t *spec_to_json(const struct sandbox_spec *s)
 {
 	json_t *j = json_object(), *env = json_array(), *mounts = json_array();
@@ -234,6 +246,7 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	put_str(j, "instance", s->instance);
 	put_str(j, "home", s->home);
 	put_str(j, "hostname", s->hostname);
+	put_str(j, "template", s->template);
 	put_str(j, "inbox", s->inbox);
 	if (s->inbox_every_ms)
 		put_uint(j, "inbox_every_ms", s->inbox_every_ms);
@@ -254,6 +267,8 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	(void)json_object_set_new(j, "budget", budget_to_json(&s->budget));
 	put_strv(j, "prices", &s->prices);
 	(void)json_object_set_new(j, "limits", limits_to_json(&s->limits));
+	if (s->container.image)
+		(void)json_object_set_new(j, "container", container_to_json(&s->container));
 	return j;
 }
 
@@ -579,6 +594,24 @@ static int read_limits(const json_t *obj, struct spec_limits *l, struct err *err
 	return r < 0 ? r : take_opt(j, "method", &l->method, err);
 }
 
+static int read_container(const json_t *obj, struct spec_container *c, struct err *err)
+{
+	json_t *j = json_object_get(obj, "container");
+	int r;
+
+	if (!j)
+		return 0;
+	r = take_str(j, "image", &c->image, err);
+	if (r == 0)
+		r = take_str(j, "line", &c->line, err);
+	if (r == 0)
+		r = take_opt(j, "volume", &c->volume, err);
+	if (r == 0)
+		r = take_opt(j, "volume_dir", &c->volume_dir, err);
+	c->as_root = json_is_true(json_object_get(j, "as_root"));
+	return r;
+}
+
 static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 {
 	struct {
@@ -590,7 +623,7 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
 		{"branch", &s->branch, true}, {"clone", &s->clone, true},
 		{"inbox", &s->inbox, true},   {"instance", &s->instance, true},
-		{"home", &s->home, false},    {"hostname", &s->hostname, false},
+		{"home", &s->home, false},    {"hostname", &s->hostname, false}, {"template", &s->template, true},
 	};
 	int r = 0;
 
@@ -643,6 +676,8 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 		r = take_strv(j, "prices", &s->prices, err);
 	if (r == 0)
 		r = read_limits(j, &s->limits, err);
+	if (r == 0)
+		r = read_container(j, &s->container, err);
 	if (r == 0)
 		r = spec_check(s, err);
 	if (r < 0)

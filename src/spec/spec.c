@@ -92,6 +92,11 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	free(s->instance);
 	free(s->home);
 	free(s->hostname);
+	free(s->template);
+	free(s->container.image);
+	free(s->container.line);
+	free(s->container.volume);
+	free(s->container.volume_dir);
 	free(s);
 	return NULL;
 }
@@ -230,6 +235,8 @@ const char *spec_mount_kind_name(enum spec_mount_kind k)
 		[SPEC_PIN] = "pin",
 		[SPEC_PROTECT] = "protect",
 		[SPEC_HIDE] = "hide",
+		[SPEC_IMAGE] = "image",
+		[SPEC_VOLUME] = "volume",
 	};
 	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
 

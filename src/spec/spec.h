@@ -54,6 +54,9 @@ enum spec_mount_kind {
 	SPEC_PIN,     /* source bound at target, which then cannot be renamed or removed */
 	SPEC_PROTECT, /* the same, read-only */
 	SPEC_HIDE,    /* a file of the workspace that cannot be read */
+	/* Of container engines. */
+	SPEC_IMAGE,  /* what the image holds, read-only */
+	SPEC_VOLUME, /* source, which lies in the volume, at target */
 	SPEC_MOUNT_N,
 };
 
@@ -64,7 +67,8 @@ struct spec_mount {
 	char *data;    /* SPEC_FILE */
 	char *reason;  /* for people: why it is there */
 	uint64_t size; /* SPEC_TMPFS */
-	bool of_tree;  /* follows from what lies in the workspace; with SPEC_PIN and below always */
+	bool of_tree;  /* follows from what lies in the workspace; with SPEC_PIN … SPEC_HIDE always
+			*/
 	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
 };
 
@@ -173,6 +177,15 @@ struct spec_limits {
 	uint32_t controllers; /* enum cgroup_controllers that bound the sandbox as a whole */
 };
 
+/* What only container engines need to know; all NULL for the others. */
+struct spec_container {
+	char *image;	  /* whose content is the root */
+	char *line;	  /* a socket on the host, at which the guest meets its supervisor */
+	char *volume;	  /* its name; NULL: none */
+	char *volume_dir; /* where it lies on the host */
+	bool as_root;	  /* root of a container is this user outside of it */
+};
+
 struct sandbox_spec {
 	char *name;
 	char *engine;
@@ -183,6 +196,7 @@ struct sandbox_spec {
 	char *instance; /* hex SHA-256: the instance key */
 	char *home;	/* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
+	char *template; /* image that an engine without a guest begins with; NULL: its own choice */
 	char *inbox; /* where conversations are saved to by themselves; NULL: nowhere */
 	uint64_t inbox_every_ms; /* 0: only when the sandbox ends */
 	uint32_t uid, gid; /* shown inside */
@@ -200,6 +214,7 @@ struct sandbox_spec {
 	struct spec_budget budget;
 	struct strv prices; /* the user's own: MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct spec_limits limits;
+	struct spec_container container;
 };
 
 struct sandbox_spec *spec_new(void);
@@ -209,6 +224,12 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s);
 static inline bool spec_is_of_home(enum spec_mount_kind k)
 {
 	return k == SPEC_HOME_LINK || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
+}
+
+/* Does it show a directory of the host's, to be written? */
+static inline bool spec_is_writable(enum spec_mount_kind k)
+{
+	return k == SPEC_BIND_RW || k == SPEC_VOLUME;
 }
 
 static inline void spec_freep(struct sandbox_spec **s)

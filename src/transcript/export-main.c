@@ -127,9 +127,13 @@ static int export_opencode(struct tr_job *job, char **argv, struct tr_tally *t, 
 {
 	cleanup_free char *libexec = path_dir(argv[0]), *program = path_join(libexec, "opencode");
 	cleanup_free char *scratch = xasprintf("%s.opencode", argv[KNOWN]);
+	/* Where all of it went is where it need not go again. */
+	cleanup_free char *key =
+		job->since_ms ? NULL : xasprintf("opencode.db %s %s", argv[FORMAT], argv[OUT]);
 	struct tr_job there = *job;
 	bool partly = false;
-	cleanup_fd int dir = opencode_dir(job->home, program, scratch, job->known, &partly, err);
+	cleanup_fd int dir =
+		opencode_dir(job->home, program, scratch, job->known, key, &partly, err);
 	int r = dir == -ENOENT ? 0 : dir;
 
 	if (dir >= 0) {

@@ -11,7 +11,6 @@
 #include "base/strv.h"
 
 #define DB_PATH ".local/share/opencode/opencode.db"
-#define KNOWN_KEY "opencode.db"
 #define READ_MS (20 * 60 * 1000)
 #define SAID_MAX (4 * KiB)
 
@@ -50,13 +49,13 @@ static int run_program(const char *program, const char *scratch, int db, int wal
 	return r;
 }
 
-int opencode_dir(int home, const char *program, const char *scratch, json_t *known,
+int opencode_dir(int home, const char *program, const char *scratch, json_t *known, const char *key,
 		 bool *ret_partly, struct err *err)
 {
 	cleanup_fd int db = path_open_beneath(home, DB_PATH, O_RDONLY | O_NONBLOCK, 0);
 	cleanup_fd int wal = path_open_beneath(home, DB_PATH "-wal", O_RDONLY | O_NONBLOCK, 0);
 	cleanup_free char *state = db < 0 ? NULL : state_of(db, wal);
-	const char *before = json_string_value(json_object_get(known, KNOWN_KEY));
+	const char *before = key ? json_string_value(json_object_get(known, key)) : NULL;
 	int fd, r;
 
 	*ret_partly = false;
@@ -71,7 +70,7 @@ int opencode_dir(int home, const char *program, const char *scratch, json_t *kno
 	fd = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, errno, "cannot open '%s'", scratch);
-	if (!*ret_partly)
-		(void)json_object_set_new(known, KNOWN_KEY, json_string(state));
+	if (!*ret_partly && key)
+		(void)json_object_set_new(known, key, json_string(state));
 	return fd;
 }

@@ -43,6 +43,8 @@ enum gw_type {
 	CRED_SETUP,
 	CRED_READY, /* (empty) */
 	CRED_ASK,   /* struct gw_header_ask, checked by the supervisor → GW_HEADER_IS, same id */
+	CRED_VARS,  /* str credential → CRED_VARS_IS, same id: way env */
+	CRED_VARS_IS, /* u32 errno, str message, strv NAME=VALUE */
 	CRED_EVENT, /* helper → supervisor: bytes JSON, for the event log; never a secret */
 };
 

@@ -16,6 +16,18 @@
  */
 #define GUEST_HOST "/host"
 #define GUEST_NEW_ROOT "/new"
+/*
+ * Or it is the entrypoint of a container, started as `guest GUEST_BOX_LINE` by a user without any
+ * power. It then meets its supervisor at that socket and makes all those namespaces itself, but for
+ * the one of processes, which is the container's. What the list takes from the host was put at
+ * GUEST_BOX_HOST, each thing at its own path; all else is the container's own: its image, its /proc
+ * and its devices. Nothing of GUEST_BOX is in the root that comes of it.
+ */
+#define GUEST_BOX "/.ralph"
+#define GUEST_BOX_HOST GUEST_BOX "/host"
+#define GUEST_BOX_NEW_ROOT GUEST_BOX "/new"
+#define GUEST_BOX_PROGRAM GUEST_BOX "/guest"
+#define GUEST_BOX_LINE GUEST_BOX "/line"
 #define GUEST_MOUNTS_MAX 1024
 
 enum guest_mount_kind {
@@ -36,6 +48,8 @@ enum guest_mount_kind {
 	GUEST_PROTECT,	  /* the same, read-only */
 	GUEST_HIDE,	  /* a file, if it is there, is covered by one that nobody can open */
 	GUEST_REMOUNT_RO, /* what is at target by then is read-only from then on */
+	/* What the container's image holds, read-only, but for what later rows put in its place. */
+	GUEST_IMAGE,
 	GUEST_MOUNT_N,
 };
 

@@ -115,6 +115,8 @@ opencode_home() {
 	has "$said" '(edit-the-file-agent-ses-child.md)'
 	has "$(cat "$HOME"/inbox/conversations/*/edit-the-file-agent-ses-child.md)" 'look there'
 	has "$(ralph export -o "$HOME/inbox")" '0 written'
+	has "$(ralph export -o "$HOME/inbox" --format html)" '2 written'
+	has "$(ralph export -o "$HOME/other")" '2 written'
 }
 
 @test "what is only in opencode's write-ahead log is read too" {
@@ -185,9 +187,13 @@ kept() {
 }
 
 @test 'what was said before a crash is saved by whoever clears away after it' {
+	local pid
+
 	export RALPH_INBOX_DIR=$HOME/kept
 	ralph run -d -- sh -c "$one_said"
-	kill -9 "$(ralph inspect --json "$(sandbox)" | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["supervisor"])')"
+	pid=$(ralph inspect --json "$(sandbox)" | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["supervisor"])')
+	kill -9 "$pid"
+	wait_until eval "! kill -0 $pid"
 	! kept
 	ralph gc
 	wait_until kept

@@ -9,6 +9,21 @@ sbx() {
 	ralph --engine sbx "$@"
 }
 
+setup() {
+	ralph_setup
+	# A number that no other process of the machine has.
+	LONG=9$(printf '%05d' "$RANDOM")$(printf '%05d' "$RANDOM")
+	export LONG
+}
+
+teardown() {
+	local bad=0
+
+	fake_sbx_end || bad=1
+	ralph_teardown || bad=1
+	return $bad
+}
+
 @test "sbx: a sandbox is made, restricted at once, used, and stopped" {
 	fake_sbx sbx
 	run --separate-stderr sbx run --allow example.com --deny bad.example -- sh -c 'echo out; echo err >&2; exit 7'
@@ -42,7 +57,9 @@ sbx() {
 		has "$(calls "create --name old-${version//./-}")" " claude $WS"
 	done
 	mkdir "$HOME/more"
-	run --separate-stderr sbx run -n third --mount "$HOME/more" -- true
+	mkdir "$XDG_CONFIG_HOME/ralph"
+	echo "mounts: [{path: $HOME/more}]" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	run --separate-stderr sbx run -n third -- true
 	same 125 "$status"
 	has "$stderr" "$HOME/more"
 }
@@ -101,53 +118,49 @@ sbx() {
 
 @test "a killed command line ends its command inside, and the sandbox" {
 	fake_sbx sbx
-	"$RALPH" --engine sbx run -- sh -c 'echo $$ >pid; exec sleep 1000' 3>&- &
+	"$RALPH" --engine sbx run -- sh -c "touch ready; exec sleep $LONG" 3>&- &
 	pid=$!
-	wait_until test -s "$WS/pid"
+	wait_until test -e "$WS/ready"
 	kill -9 $pid
 	wait_until stopped
-	not_there "$(cat "$WS/pid")"
+	gone "$LONG"
 }
 
 @test "a killed command ends in a sandbox that stays, and what it left behind too" {
 	fake_sbx sbx
 	must_exit 0 sbx run -d -n kept -- true
-	"$RALPH" exec kept sh -c 'setsid sleep 1000 & echo $! >other; echo $$ >pid; exec sleep 1000' 3>&- &
+	"$RALPH" exec kept sh -c "setsid sleep $LONG & touch ready; exec sleep $LONG" 3>&- &
 	pid=$!
-	wait_until test -s "$WS/pid"
+	wait_until test -e "$WS/ready"
 	kill -9 $pid
 	wait_until is kept commands 0
-	wait_until not_there "$(cat "$WS/pid")"
-	wait_until not_there "$(cat "$WS/other")"
+	wait_until gone "$LONG"
 	same running "$(vm status)"
 	# The same after an ordinary end.
-	ralph exec kept sh -c 'setsid sleep 1000 >/dev/null 2>&1 & echo $! >other'
-	not_there "$(cat "$WS/other")"
+	ralph exec kept sh -c "setsid sleep $LONG >/dev/null 2>&1 & sleep 0"
+	gone "$LONG"
 }
 
 stopped() {
 	[ "$(vm status)" = stopped ]
 }
 
-not_there() {
-	[ ! -d "/proc/$1" ]
-}
-
 @test "the time limit ends a command: its code, and nothing left" {
 	fake_sbx sbx
-	run --separate-stderr sbx run --timeout 1s -- sh -c 'echo $$ >pid; sleep 1000'
+	run --separate-stderr sbx run --timeout 1s -- sh -c "sleep $LONG"
 	same 143 "$status"
 	has "$stderr" "time limit"
-	not_there "$(cat "$WS/pid")"
+	gone "$LONG"
 }
 
-@test "a killed supervisor: the next command clears away what runs, and goes on" {
+@test "a killed supervisor: the sandbox stops by itself, and the next command goes on" {
 	fake_sbx sbx
 	must_exit 0 sbx run -d -n kept -- true
-	"$RALPH" exec kept sh -c 'echo $$ >pid; exec sleep 1000' 3>&- &
-	wait_until test -s "$WS/pid"
-	kill -9 "$(ralph inspect kept --json | get "j['live']['supervisor']")"
-	wait_until not_there "$(cat "$WS/pid")"
+	"$RALPH" exec kept sh -c "touch ready; exec sleep $LONG" 3>&- &
+	wait_until test -e "$WS/ready"
+	kill -9 "$(field kept supervisor)"
+	wait_until stopped
+	gone "$LONG"
 	must_exit 0 sbx run -n kept -- true
 	same stopped "$(vm status)"
 }

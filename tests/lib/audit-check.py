@@ -26,13 +26,13 @@ def read(name, mode="r"):
 
 
 def mounts_inside():
-    """target: (writable, type, root), the uppermost mount of each target."""
+    """target: (writable, type, root, device), the uppermost mount of each target."""
     found = {}
     for line in read("mountinfo").splitlines():
         head, _, tail = line.partition(" - ")
-        _, _, _, root, target, options = head.split()[:6]
+        _, _, device, root, target, options = head.split()[:6]
         target = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), target)
-        found[target] = ("rw" in options.split(","), tail.split()[0], root)
+        found[target] = ("rw" in options.split(","), tail.split()[0], root, device)
     return found
 
 
@@ -47,6 +47,8 @@ def mounts_audited():
                 want[target + sub[len(m["source"]):]] = (kind == "rw", None)
         elif kind in ("pin", "protect", "hide"):
             want[target] = (kind == "pin", None)
+        elif kind == "volume":
+            want[target] = (True, None)
         elif kind == "tmpfs":
             want[target] = (True, "tmpfs")
         elif kind == "mask":
@@ -58,7 +60,7 @@ def mounts_audited():
             want[target] = (True, "tmpfs")
         elif kind == "remount-ro":
             want[target] = (False, want.get(target, (False, None))[1])
-        elif kind not in ("symlink", "home-link", "home-file", "home-seed", "file", "copy", "dir"):
+        elif kind not in ("symlink", "home-link", "home-file", "home-seed", "file", "copy", "dir", "image"):
             bad.append(f"unknown kind of mount in the audit: {kind}")
     return want
 
@@ -70,11 +72,22 @@ def belongs_to_engine(target, root):
     return target.startswith("/proc/") and root == target[len("/proc"):]
 
 
+def parts_of_image(inside, want):
+    """Where there is an image: read-only mounts of one file system, each at its own place."""
+    if not any(m["kind"] == "image" for m in audit["mounts"]):
+        return set()
+    parts = {t: m for t, m in inside.items() if t not in want and not m[0] and m[2] == t}
+    devices = {m[3] for m in parts.values()}
+    written = {m[3] for m in inside.values() if m[0]}
+    return set(parts) if len(devices) == 1 and not devices & written else set()
+
+
 def check_mounts():
     inside, want = mounts_inside(), mounts_audited()
-    for target, (writable, fstype, root) in sorted(inside.items()):
+    image = parts_of_image(inside, want)
+    for target, (writable, fstype, root, _) in sorted(inside.items()):
         if target not in want:
-            if not belongs_to_engine(target, root):
+            if target not in image and not belongs_to_engine(target, root):
                 bad.append(f"mounted inside, not in the audit: {target}")
             continue
         if writable != want[target][0]:

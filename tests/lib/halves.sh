@@ -8,8 +8,9 @@
 TEST_USER=ralph-test
 
 make_user() {
-	id -u "$TEST_USER" >/dev/null 2>&1 && return
-	useradd -m -s /bin/bash "$TEST_USER"
+	id -u "$TEST_USER" >/dev/null 2>&1 || useradd -m -s /bin/bash "$TEST_USER" || return
+	# For rootless containers; useradd gives none where uidmap was not there yet.
+	grep -qs "^$TEST_USER:" /etc/subuid || usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "$TEST_USER"
 }
 
 # one_half NAME RESULTS FILE… as this user; the environment holds nothing but what is set here.
@@ -25,7 +26,7 @@ half_env() {
 	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$stage/bin/ralph" RALPH_TEST_STAMP="$out/$half.stamp" \
 		RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_HALF="$half" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
-		RALPH_AGENTS="$RALPH_AGENTS" \
+		RALPH_AGENTS="$RALPH_AGENTS" RALPH_TEST_ENGINE="${RALPH_TEST_ENGINE:-}" RALPH_TEST_CACHE="${RALPH_TEST_CACHE:-}" \
 		${AS_USER:+setpriv --reuid "$TEST_USER" --regid "$TEST_USER" --init-groups} "$@"
 }
 
@@ -39,6 +40,34 @@ half_command() {
 		printf '%s\0' "$tests/${f#tests/}"
 	done | half_env \
 		xargs -0 -P "$(nproc)" -n 1 "$tests/lib/run-bats.sh" "$half" "$out"
+}
+
+# all_engines RESULTS FILE…: what `engine` is loaded in once for every engine that this user can have, and for
+# root those of the unprivileged user too; other files once.
+all_engines() {
+	local out=$1 who=user engine copy rows=() once=()
+	shift
+
+	mapfile -t rows < <(grep -l '^load engine$' "$@")
+	mapfile -t once < <(grep -L '^load engine$' "$@")
+	[ "$(id -u)" -ne 0 ] || who=root
+	[ ${#once[@]} -eq 0 ] || one_half "$who" "$out" "${once[@]}"
+	for engine in $(. tests/engines/engine.bash && engine_rows "$who"); do
+		RALPH_TEST_ENGINE=$engine one_half "$engine" "$out" "${rows[@]}"
+	done
+	[ "$who" = root ] || return 0
+	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
+	make_user
+	cp -r tests "$copy/"
+	mkdir "$copy/cache"
+	cp "$RALPH_TEST_CACHE"/image-*.tar "$copy/cache/" 2>/dev/null
+	chmod -R a+rX "$copy"
+	chmod 1777 "$copy/cache"
+	for engine in $(. tests/engines/engine.bash && engine_rows rootless); do
+		AS_USER=1 RALPH_TEST_ENGINE=$engine RALPH_TEST_CACHE=$copy/cache half_command "$engine-user" "$out" \
+			"$(scripts/stage.sh --path)" "$copy/tests" "$(getent passwd "$TEST_USER" | cut -d: -f6)" "${rows[@]}"
+	done
+	rm -rf "$copy"
 }
 
 all_halves() {
@@ -65,6 +94,7 @@ all_halves() {
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
 	cp -r tests man "$copy/"
 	cp build/tests/attack/guest-weak "$copy/tests/attack/"
+	cp build/tests/unit/loop-dies "$copy/tests/cli/"
 	chmod -R a+rX "$copy"
 	for f in user user-runtime; do
 		# Where ralph's sockets lie makes no difference to an agent, and agents are slow.

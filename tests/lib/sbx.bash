@@ -10,6 +10,28 @@ fake_sbx() {
 	export FAKE PATH=$FAKE:$PATH
 }
 
+# fake_sbx_end: what the fake still runs is ended.
+fake_sbx_end() {
+	local vm name
+
+	for vm in "${FAKE:-/nonexistent}"/fake/vms/*.json; do
+		[ -e "$vm" ] || continue
+		name=${vm##*/}
+		mode
+		if [ -e "$FAKE/sbx" ]; then
+			"$FAKE/sbx" stop "${name%.json}"
+		else
+			"$FAKE/docker" sandbox stop "${name%.json}"
+		fi >/dev/null
+	done
+}
+
+# gone TEXT: no process of the machine has it among its arguments.
+gone() {
+	printf '%s' "$1" >"$T/needle" # the search must not find itself
+	! grep -qsF -f "$T/needle" /proc/[0-9]*/cmdline
+}
+
 # mode KEY=VALUE…: from now on.
 mode() {
 	printf '%s\n' "$@" >"$FAKE/fake/mode"

@@ -322,7 +322,7 @@ static void wrong_flags_are_refused_with_a_suggestion(void **state)
 	strv_done(&p->flags);
 	strv_push(&p->flags, "engine=none");
 	load_fails(p, "--engine: engine: 'none' is not known; use one of auto, native, docker, "
-		      "podman, sbx");
+		      "podman, sbx, docker-sandbox");
 	strv_done(&p->flags);
 	strv_push(&p->flags, "network.rules=x");
 	load_fails(p, "--rule: network.rules: can only be given in a file; write it to config.yaml "

@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "spec-sample.h"
 
-#define GOLDEN SOURCE_ROOT "/tests/golden/native"
+#define GOLDEN SOURCE_ROOT "/tests/golden"
 
 /* The plan of a spec as text, or NULL with the error. */
 static char *plan_of(const struct sandbox_spec *spec, struct err *err)
@@ -41,10 +41,11 @@ static char *read_file(const char *path)
 }
 
 /* With RALPH_GOLDEN=update the plan is written instead: the change is for a person to look at. */
-static void check_case(const char *name)
+static void check_case(const char *engine, const char *name)
 {
-	cleanup_free char *in = xasprintf(GOLDEN "/%s.json", name);
-	cleanup_free char *out = xasprintf(GOLDEN "/%s.plan", name), *text = read_file(in);
+	cleanup_free char *in = xasprintf(GOLDEN "/%s/%s.json", engine, name);
+	cleanup_free char *out = xasprintf(GOLDEN "/%s/%s.plan", engine, name);
+	cleanup_free char *text = read_file(in);
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_free char *got = NULL, *want = NULL;
 	cleanup_json json_t *j = NULL;
@@ -62,9 +63,10 @@ static void check_case(const char *name)
 		fail_msg("the plan of %s has changed:\n%s", name, got);
 }
 
-static void plan_of_each_golden_spec_is_as_it_was(void **state)
+static int check_engine(const char *engine)
 {
-	DIR *dir = opendir(GOLDEN);
+	cleanup_free char *path = xasprintf(GOLDEN "/%s", engine);
+	DIR *dir = opendir(path);
 	struct dirent *de;
 	int n = 0;
 
@@ -75,11 +77,18 @@ static void plan_of_each_golden_spec_is_as_it_was(void **state)
 		if (!dot || !streq(dot, ".json"))
 			continue;
 		*dot = '\0';
-		check_case(de->d_name);
+		check_case(engine, de->d_name);
 		n++;
 	}
 	(void)closedir(dir);
-	assert_true(n >= 3);
+	return n;
+}
+
+static void plan_of_each_golden_spec_is_as_it_was(void **state)
+{
+	assert_true(check_engine("native") >= 3);
+	assert_true(check_engine("docker") >= 3);
+	assert_true(check_engine("podman") >= 3);
 }
 
 static void plan_is_the_same_each_time(void **state)
@@ -132,6 +141,51 @@ static void plan_always_isolates(void **state)
 	assert_null(strstr(plan, "b=c"));
 }
 
+/* A container gets no power, no network and no environment, whatever the spec says. */
+static void plan_of_a_container_gives_nothing_away(void **state)
+{
+	static const char *const flags[] = {
+		"--network none", "--cap-drop ALL", "--security-opt no-new-privileges",
+		"--read-only",	  "--pull never",   "--user 1000:1001",
+		"--pids-limit",	  "--memory",	    "before it is user 1000",
+	};
+	static const char *const never[] = {"--privileged", "--env", " -e ", "--cap-add", "b=c",
+					    "--publish"};
+	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
+	cleanup_free char *plan = NULL;
+	struct err e = {0};
+
+	free(s->engine);
+	s->engine = xstrdup("docker");
+	s->container.image = xstrdup("some:image");
+	s->container.line = xstrdup("/run/ralph/x/line");
+	s->limits.controllers = 7;
+	plan = plan_of(s, &e);
+	if (!plan)
+		fail_msg("%s", e.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (!strstr(plan, flags[i]))
+			fail_msg("%s is missing", flags[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+		if (strstr(plan, never[i]))
+			fail_msg("%s is in the plan", never[i]);
+}
+
+static void plan_of_a_container_without_an_image_is_refused(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
+	struct err e = {0};
+
+	free(s->engine);
+	s->engine = xstrdup("podman");
+	assert_null(plan_of(s, &e));
+	assert_non_null(strstr(e.msg, "image"));
+	/* Nor is one taken that the program would read as an option. */
+	s->container.image = xstrdup("--privileged");
+	s->container.line = xstrdup("/run/ralph/x/line");
+	assert_null(plan_of(s, &e));
+}
+
 static void engine_unknown_name_is_the_users_mistake(void **state)
 {
 	struct engine *e = NULL;
@@ -150,6 +204,8 @@ int main(void)
 		cmocka_unit_test(plan_without_the_guest_is_refused),
 		cmocka_unit_test(plan_of_a_spec_that_does_not_hold_is_refused),
 		cmocka_unit_test(plan_always_isolates),
+		cmocka_unit_test(plan_of_a_container_gives_nothing_away),
+		cmocka_unit_test(plan_of_a_container_without_an_image_is_refused),
 		cmocka_unit_test(engine_unknown_name_is_the_users_mistake),
 	};
 

@@ -56,7 +56,8 @@ static int done(void **state)
 
 static void ordinary_commits_count(void **state)
 {
-	check_after("echo x >a; git commit -qam 2; mkdir s; ln -s ../a s/l; git add .; git commit -qm 3; git rm -q d/b; git commit -qm 4");
+	check_after("echo x >a; git commit -qam 2; mkdir s; ln -s ../a s/l; git add .; git commit "
+		    "-qm 3; git rm -q d/b; git commit -qm 4");
 	assert_true(result.counts);
 	assert_int_equal(result.n_findings, 0);
 	assert_int_equal(result.commits, 3);
@@ -104,7 +105,8 @@ static void anybody_may_commit_where_no_one_is_named(void **state)
 static void protected_paths_do_not_count_in_any_commit(void **state)
 {
 	/* The last commit takes it back: the branch would still carry it. */
-	check_after("mkdir -p .github/workflows; echo x >.github/workflows/ci.yml; git add .; git commit -qm x\n"
+	check_after("mkdir -p .github/workflows; echo x >.github/workflows/ci.yml; git add .; git "
+		    "commit -qm x\n"
 		    "git rm -q -r .github; git commit -qm y");
 	expect("protected", REPO_REJECT, ".github/workflows/ci.yml");
 }
@@ -121,7 +123,8 @@ static void what_is_the_agents_own_counts_although_it_is_protected(void **state)
 	struct repo_rules rules = {.own = &own};
 
 	strv_push(&own, ".ralph/prd.json");
-	run_sh("git tag start; mkdir .ralph; echo x >.ralph/prd.json; git add -f .ralph; git commit -qm x");
+	run_sh("git tag start; mkdir .ralph; echo x >.ralph/prd.json; git add -f .ralph; git "
+	       "commit -qm x");
 	check_with("start", &rules);
 	assert_true(result.counts);
 	run_sh("echo x >.ralph/config.yaml; git add -f .ralph; git commit -qm x");
@@ -131,8 +134,10 @@ static void what_is_the_agents_own_counts_although_it_is_protected(void **state)
 
 static void attributes_that_choose_filters_are_pointed_out(void **state)
 {
-	check_after("git config filter.x.clean 'touch $TREE/witness'; echo '* filter=x' >.gitattributes\n"
-		    "git -c filter.x.clean=cat add .; git -c filter.x.clean=cat commit -qm x; rm -f $TREE/witness");
+	check_after("git config filter.x.clean 'touch $TREE/witness'; echo '* filter=x' "
+		    ">.gitattributes\n"
+		    "git -c filter.x.clean=cat add .; git -c filter.x.clean=cat commit -qm x; rm "
+		    "-f $TREE/witness");
 	expect("protected", REPO_WARN, ".gitattributes");
 }
 
@@ -146,7 +151,8 @@ static void too_much_data_does_not_count(void **state)
 {
 	const struct repo_rules rules = {.data_max = 1000};
 
-	run_sh("git tag start; head -c 600 /dev/zero >x; head -c 601 /dev/zero >y; git add .; git commit -qm x");
+	run_sh("git tag start; head -c 600 /dev/zero >x; head -c 601 /dev/zero >y; git add .; git "
+	       "commit -qm x");
 	check_with("start", &rules);
 	expect("size", REPO_REJECT, "");
 }
@@ -162,15 +168,18 @@ static void too_many_commits_do_not_count(void **state)
 
 static void a_tree_that_unfolds_to_billions_of_paths_is_not_unfolded(void **state)
 {
-	check_after("t=$(printf '100644 blob %s\\tx\\n' $(echo x | git hash-object -w --stdin) | git mktree)\n"
-		    "for l in 1 2 3 4 5 6 7 8 9; do t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\\t%s\\n' $t $i; done | git mktree); done\n"
+	check_after("t=$(printf '100644 blob %s\\tx\\n' $(echo x | git hash-object -w --stdin) | "
+		    "git mktree)\n"
+		    "for l in 1 2 3 4 5 6 7 8 9; do t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf "
+		    "'040000 tree %s\\t%s\\n' $t $i; done | git mktree); done\n"
 		    "git update-ref HEAD $(git commit-tree -p HEAD -m bomb $t)");
 	expect("size", REPO_REJECT, "");
 }
 
 static void merges_do_not_count(void **state)
 {
-	check_after("git checkout -qb o; echo o >o; git add o; git commit -qm o; git checkout -q main; echo m >a\n"
+	check_after("git checkout -qb o; echo o >o; git add o; git commit -qm o; git checkout -q "
+		    "main; echo m >a\n"
 		    "git commit -qam m; git merge -q -m merge o");
 	expect("history", REPO_REJECT, "");
 }
@@ -183,7 +192,8 @@ static void rewritten_history_does_not_count(void **state)
 
 static void a_commit_graph_that_lies_is_not_asked(void **state)
 {
-	run_sh("git tag start; echo x >.envrc; git add .; git commit -qm hidden; git rm -q .envrc; git commit -qm visible; git commit -q --allow-empty -m last\n"
+	run_sh("git tag start; echo x >.envrc; git add .; git commit -qm hidden; git rm -q .envrc; "
+	       "git commit -qm visible; git commit -q --allow-empty -m last\n"
 	       "git commit-graph write --reachable");
 	run_sh(graph_lies);
 	/* git believes it. */
@@ -194,7 +204,8 @@ static void a_commit_graph_that_lies_is_not_asked(void **state)
 
 static void submodules_do_not_count(void **state)
 {
-	check_after("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git commit -qm x");
+	check_after("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git "
+		    "commit -qm x");
 	expect("submodule", REPO_REJECT, "sub");
 }
 
@@ -210,11 +221,13 @@ static void look_alikes_of_dotgit_do_not_count(void **state)
 
 	run_sh("git tag start");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		cleanup_free char *script = xasprintf(
-			"b=$(echo x | git hash-object -w --stdin); t=$(printf '100755 blob %%s\\tpost-checkout\\n' $b | git mktree)\n"
-			"t=$(printf '040000 tree %%s\\thooks\\n' $t | git mktree); t=$(printf '040000 tree %%s\\t%s\\n' $t | git mktree)\n"
-			"git update-ref HEAD $(git commit-tree -p start -m x $t)",
-			names[i]);
+		cleanup_free char *script =
+			xasprintf("b=$(echo x | git hash-object -w --stdin); t=$(printf '100755 "
+				  "blob %%s\\tpost-checkout\\n' $b | git mktree)\n"
+				  "t=$(printf '040000 tree %%s\\thooks\\n' $t | git mktree); "
+				  "t=$(printf '040000 tree %%s\\t%s\\n' $t | git mktree)\n"
+				  "git update-ref HEAD $(git commit-tree -p start -m x $t)",
+				  names[i]);
 
 		run_sh(script);
 		check("start");
@@ -225,20 +238,24 @@ static void look_alikes_of_dotgit_do_not_count(void **state)
 
 static void objects_that_are_missing_do_not_count(void **state)
 {
-	check_after("echo unique >u; git add u; git commit -qm x; o=$(git rev-parse HEAD:u); rm -f .git/objects/$(echo $o | cut -c1-2)/*");
+	check_after("echo unique >u; git add u; git commit -qm x; o=$(git rev-parse HEAD:u); rm -f "
+		    ".git/objects/$(echo $o | cut -c1-2)/*");
 	expect("damaged", REPO_REJECT, "u");
 }
 
 static void objects_that_are_not_what_they_are_called_do_not_count(void **state)
 {
-	check_after("echo good >u; git add u; git commit -qm x; o=$(git rev-parse HEAD:u); e=$(echo evil | git hash-object -w --stdin)\n"
-		    "f=.git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-); rm -f $f; cp .git/objects/$(echo $e | cut -c1-2)/$(echo $e | cut -c3-) $f");
+	check_after("echo good >u; git add u; git commit -qm x; o=$(git rev-parse HEAD:u); "
+		    "e=$(echo evil | git hash-object -w --stdin)\n"
+		    "f=.git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-); rm -f $f; cp "
+		    ".git/objects/$(echo $e | cut -c1-2)/$(echo $e | cut -c3-) $f");
 	expect("damaged", REPO_REJECT, "u");
 }
 
 static void keys_do_not_count_and_are_not_repeated(void **state)
 {
-	check_after("echo fine >k; echo 'token = \"ghp_q8Rk2LmZ7vXc4NbT9sWd1FgH6jPa3QeUy5\"' >>k; git add k; git commit -qm x");
+	check_after("echo fine >k; echo 'token = \"ghp_q8Rk2LmZ7vXc4NbT9sWd1FgH6jPa3QeUy5\"' >>k; "
+		    "git add k; git commit -qm x");
 	expect("secret", REPO_REJECT, "k");
 	assert_non_null(strstr(found("secret")->text, "line 2"));
 	assert_null(strstr(found("secret")->text, "q8Rk2"));
@@ -253,7 +270,8 @@ static void keys_that_were_there_before_count(void **state)
 
 static void examples_of_keys_are_only_pointed_out(void **state)
 {
-	check_after("echo AKIAIOSFODNN7EXAMPLE >k; echo sk-loading-indicator-wide >css; git add .; git commit -qm x");
+	check_after("echo AKIAIOSFODNN7EXAMPLE >k; echo sk-loading-indicator-wide >css; git add .; "
+		    "git commit -qm x");
 	expect("secret", REPO_WARN, "css");
 }
 
@@ -288,7 +306,8 @@ static void values_that_the_host_knows_do_not_count_in_any_form(void **state)
 
 static void findings_are_bounded_and_the_verdict_stays(void **state)
 {
-	check_after("for i in $(seq 250); do echo AKIAIOSFODNN7EXAMPLE >k$i; done; echo x >z.envrc; mkdir z; echo x >z/.envrc; git add .; git commit -qm x");
+	check_after("for i in $(seq 250); do echo AKIAIOSFODNN7EXAMPLE >k$i; done; echo x "
+		    ">z.envrc; mkdir z; echo x >z/.envrc; git add .; git commit -qm x");
 	assert_int_equal(result.n_findings, REPO_FINDINGS_MAX);
 	assert_true(result.more);
 	assert_false(result.counts);

@@ -94,6 +94,16 @@ static void names_for_terminals_are_harmless(void **state)
 	assert_string_equal(v.v[0], "?? x\\x1b[2J");
 }
 
+static void settings_of_a_worktrees_own_are_no_hindrance(void **state)
+{
+	cleanup_strv struct strv v = {0};
+	struct err e = {0};
+
+	run_sh("git config extensions.worktreeConfig true; git config --worktree x.y z; git config core.repositoryFormatVersion 1");
+	ok(repo_dirty(repo, &v, &e), &e);
+	assert_int_equal(v.n, 0);
+}
+
 static void slugs_are_branch_names(void **state)
 {
 	static const char *const rows[][2] = {
@@ -221,6 +231,7 @@ int main(void)
 		WITH_REPO(a_clean_tree_has_no_dirt),
 		WITH_REPO(dirt_is_listed_as_git_does_without_ralphs_own),
 		WITH_REPO(names_for_terminals_are_harmless),
+		WITH_REPO(settings_of_a_worktrees_own_are_no_hindrance),
 		WITH_REPO(slugs_are_branch_names),
 		WITH_REPO(a_branch_is_made_from_its_base_and_checked_out),
 		WITH_REPO(a_switch_that_would_lose_changes_is_refused_and_names_them),

@@ -1,5 +1,6 @@
 #include "tests.h"
 
+#include "hook/settings.h"
 #include "sandbox/build.h"
 
 /* What a row becomes in a spec, with the credentials that were found; no host is looked at. */
@@ -22,6 +23,7 @@ static int set_up(void **state)
 	b->spec->home = xstrdup("/home/u");
 	b->spec->workspace = xstrdup("/home/u/work");
 	b->places.home = xstrdup("/nonexistent");
+	b->places.libexec = xstrdup("/nonexistent/libexec");
 	b->in = (struct build_input){.places = &b->places, .config = b->config};
 	*state = b;
 	return 0;
@@ -189,6 +191,11 @@ static void hooks_are_managed_where_the_agent_can_be_managed(void **state)
 	assert_int_equal(json_parse(m->data, strlen(m->data), &j, &b->err), 0);
 	assert_true(json_equal(json_object_get(j, "hooks"), hooks));
 	assert_true(json_is_true(json_object_get(j, "skipWebFetchPreflight")));
+	/* What they call is there, and not the agent's to change. */
+	m = mount_at(b, HOOK_INSIDE);
+	assert_non_null(m);
+	assert_int_equal(m->kind, SPEC_BIND_RO);
+	assert_string_equal(m->source, "/nonexistent/libexec/hook");
 	assert_int_equal(build_agent(b->spec, &b->in, a, &b->err), -ENOTSUP);
 }
 

@@ -146,9 +146,9 @@ static void nonsense_is_refused_and_named(void **state)
 	check_refused("is no FROM", "FROM a b\n");
 	check_refused("is no FROM", "FROM a AS b c\n");
 	/* It becomes an argument. */
-	check_refused("is no image's name", "ARG A=-v\nFROM $A\n");
-	check_refused("is no image's name", "ARG A=--privileged\nFROM \"$A\"\n");
-	check_refused("is no image's name", "FROM a;b\n");
+	check_refused("is no name of an image", "ARG A=-v\nFROM $A\n");
+	check_refused("is no name of an image", "ARG A=--privileged\nFROM \"$A\"\n");
+	check_refused("is no name of an image", "FROM a;b\n");
 	check_refused("is empty", "ARG A=\nFROM $A\n");
 	assert_int_equal(dockerfile_read(nul, sizeof(nul) - 1, NULL, &d, &e), -EINVAL);
 	memset(large, '\n', DOCKERFILE_MAX + 1);

@@ -1,4 +1,4 @@
-#include "engine/native.h"
+#include "engine/plan.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -56,7 +56,7 @@ static int check_target(const struct spec_mount *on, const char *target, struct 
 	return 0;
 }
 
-int native_check_targets(const struct sandbox_spec *spec, struct err *err)
+int plan_check_targets(const struct sandbox_spec *spec, struct err *err)
 {
 	int r = 0;
 

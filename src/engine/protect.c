@@ -1,4 +1,4 @@
-#include "engine/native.h"
+#include "engine/protect.h"
 
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -65,10 +65,10 @@ static int mount_again(const char *path)
 	return 0;
 }
 
-int native_protect(struct engine *e, const char *path, struct err *err)
+int protect_again(pid_t init, const char *path, struct err *err)
 {
-	pid_t init = engine_init_pid(e), child;
 	int status = 0, r;
+	pid_t child;
 
 	if (init <= 0)
 		return err_set(err, ESRCH, "the sandbox is not up");

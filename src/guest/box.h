@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/err.h"
+
+/*
+ * The guest as the entrypoint of a container: a process without any power, whose kernel lets it make
+ * namespaces of its own. From then on it is where bwrap would have brought it.
+ */
+
+/* Connects to the supervisor; the line is descriptor `as` then, and the only one above 2. */
+int box_meet(const char *path, int as);
+/* New user, mount, ipc and uts namespaces, of which we are root. */
+int box_enter(struct err *err);

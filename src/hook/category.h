@@ -1,0 +1,32 @@
+#pragma once
+
+/* What a command may be refused or pointed out for. The names are those of the allow file. */
+enum category {
+	CAT_FILES,
+	CAT_DISK,
+	CAT_RESOURCES,
+	CAT_PRIVILEGE,
+	CAT_SERVICES,
+	CAT_PACKAGES,
+	CAT_KERNEL,
+	CAT_ACCOUNTS,
+	CAT_NETWORK,
+	CAT_REMOTE_CODE,
+	CAT_EXFILTRATION,
+	CAT_CREDENTIALS,
+	CAT_WRITES,
+	CAT_GIT,
+	CAT_DATABASE,
+	CAT_CONTAINER,
+	CAT_CLOUD,
+	CAT_TRACES,
+	CAT_N,
+};
+
+enum severity { SEV_NONE, SEV_WARN, SEV_BLOCK };
+
+struct category_info {
+	const char *name, *title;
+};
+
+const struct category_info *category_info(enum category c);

@@ -1,0 +1,440 @@
+#include "hook/expand.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hook/marks.h"
+
+#define SEQUENCE_MAX 64 /* of {1..9}; a longer one is not written out */
+
+static const char any_text[] = {MARK_ANY, 0};
+
+struct values values_one(struct judge *j, const char *s)
+{
+	struct values v = {.v = arena_alloc(j->arena, sizeof(*v.v)), .n = 1};
+
+	v.v[0] = s;
+	return v;
+}
+
+struct values values_any(struct judge *j, unsigned int taint)
+{
+	struct values v = values_one(j, any_text);
+
+	v.taint = taint;
+	return v;
+}
+
+void values_add(struct judge *j, struct values *to, const char *s)
+{
+	const char **v;
+
+	for (unsigned int i = 0; i < to->n; i++)
+		if (streq(to->v[i], s))
+			return;
+	if (to->n >= VALUES_MAX) {
+		to->v[VALUES_MAX - 1] = any_text;
+		return;
+	}
+	v = arena_alloc(j->arena, (to->n + 1) * sizeof(*v));
+	if (to->n)
+		memcpy(v, to->v, to->n * sizeof(*v));
+	v[to->n] = s;
+	to->v = v;
+	to->n++;
+}
+
+struct values values_join(struct judge *j, const struct values *a, const struct values *b)
+{
+	struct values v = {.taint = a->taint | b->taint};
+	static const char *const unknown[] = {any_text};
+	struct values other = *b;
+
+	if (a->n * b->n > VALUES_MAX) {
+		other.v = (const char **)unknown;
+		other.n = 1;
+	}
+	v.v = arena_alloc(j->arena, a->n * other.n * sizeof(*v.v));
+	for (unsigned int i = 0; i < a->n; i++)
+		for (unsigned int k = 0; k < other.n; k++)
+			v.v[v.n++] = arena_printf(j->arena, "%s%s", a->v[i], other.v[k]);
+	return v;
+}
+
+bool value_is_known(const char *s)
+{
+	return !strpbrk(s, (const char[]){MARK_ANY, MARK_STAR, MARK_ONE, 0});
+}
+
+bool value_is_any(const char *s)
+{
+	static const char only[] = {MARK_ANY, MARK_EMPTY, 0};
+
+	return strchr(s, MARK_ANY) && strspn(s, only) == strlen(s);
+}
+
+static char byte_of(char mark)
+{
+	switch (mark) {
+	case MARK_STAR:
+		return '*';
+	case MARK_ONE:
+		return '?';
+	case MARK_OPEN:
+		return '{';
+	case MARK_COMMA:
+		return ',';
+	case MARK_CLOSE:
+		return '}';
+	case MARK_SPLIT:
+		return ' ';
+	default:
+		return mark;
+	}
+}
+
+const char *value_plain(struct judge *j, const char *s)
+{
+	char *to = arena_alloc(j->arena, strlen(s) + 1);
+	size_t n = 0;
+
+	for (; *s; s++)
+		if (*s != MARK_EMPTY)
+			to[n++] = byte_of(*s);
+	return to;
+}
+
+void fields_add(struct judge *j, struct fields *f, const char *s)
+{
+	if (f->n >= FIELDS_MAX)
+		arena_give_up(j->arena, "it has too many words");
+	/* Room for twice as many, whenever their number is a power of two. */
+	if ((f->n & (f->n - 1)) == 0) {
+		const char **v = arena_alloc(j->arena, (f->n ? f->n * 2 : 1) * sizeof(*v));
+
+		if (f->n)
+			memcpy(v, f->v, f->n * sizeof(*v));
+		f->v = v;
+	}
+	f->v[f->n++] = s;
+}
+
+/* Text that was not quoted: what is active in it becomes marks. */
+static char *activate(struct judge *j, const char *s, size_t n)
+{
+	char *to = arena_alloc(j->arena, n + 1);
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *close = s[i] == '[' ? memchr(s + i, ']', n - i) : NULL;
+
+		if (close && close > s + i + 1) {
+			to[len++] = MARK_ONE;
+			i = (size_t)(close - s);
+		} else if (s[i] == '*') {
+			/* Several are one. */
+			if (!len || to[len - 1] != MARK_STAR)
+				to[len++] = MARK_STAR;
+		} else if (s[i] == '?') {
+			to[len++] = MARK_ONE;
+		} else if (s[i] == '{') {
+			to[len++] = MARK_OPEN;
+		} else if (s[i] == ',') {
+			to[len++] = MARK_COMMA;
+		} else if (s[i] == '}') {
+			to[len++] = MARK_CLOSE;
+		} else {
+			to[len++] = s[i];
+		}
+	}
+	return to;
+}
+
+/* A variable's text where it is not quoted: cut at IFS, globs active, braces not. */
+static const char *split(struct judge *j, const char *s, const char *ifs)
+{
+	char *to = arena_alloc(j->arena, strlen(s) + 1);
+	size_t n = 0;
+
+	for (; *s; s++) {
+		if (strchr(ifs, *s))
+			to[n++] = MARK_SPLIT;
+		else
+			to[n++] = *s == '*' ? MARK_STAR : *s == '?' ? MARK_ONE : *s;
+	}
+	return to;
+}
+
+static const char *field_separators(struct judge *j)
+{
+	struct judge_name *ifs = judge_find(j->vars, "IFS");
+
+	return ifs && ifs->values.n && ifs->values.v[0][0] && value_is_known(ifs->values.v[0])
+		       ? ifs->values.v[0]
+		       : " \t\n";
+}
+
+static struct values quoted_or_split(struct judge *j, struct values v, bool quoted, bool all)
+{
+	struct values to = {.taint = v.taint};
+	const char *ifs = field_separators(j);
+
+	for (unsigned int i = 0; i < v.n; i++) {
+		const char *s = v.v[i];
+
+		/* "$@" stays fields, all else between quotes is one. */
+		if (quoted && !all)
+			s = arena_printf(j->arena, "%c%s", MARK_EMPTY, value_plain(j, s));
+		else if (!quoted)
+			s = split(j, s, ifs);
+		values_add(j, &to, s);
+	}
+	return to;
+}
+
+static const char *home_of(struct judge *j, const char *user, size_t n)
+{
+	if (n == 0)
+		return j->home;
+	if (n == 1 && *user == '+')
+		return j->cwd;
+	if (n == 4 && memcmp(user, "root", 4) == 0)
+		return "/root";
+	return arena_printf(j->arena, "/home/%.*s", (int)n, user);
+}
+
+static struct values expand_text(struct judge *j, const struct shell_part *p, bool first)
+{
+	const char *text = p->text;
+	size_t n = p->len, name;
+
+	if (p->quoted)
+		return values_one(
+			j, arena_printf(j->arena, "%c%.*s", MARK_EMPTY, (int)n, text ? text : ""));
+	if (first && n && text[0] == '~') {
+		for (name = 1; name < n && text[name] != '/' && text[name] != ':'; name++)
+			;
+		return values_one(j, arena_printf(j->arena, "%s%s", home_of(j, text + 1, name - 1),
+						  activate(j, text + name, n - name)));
+	}
+	return values_one(j, activate(j, text, n));
+}
+
+/* What a substitution puts out, without the newlines at its end. */
+static struct values substitute(struct judge *j, const struct shell_part *p)
+{
+	struct values out = judge_list(j, p->list, NULL), to = {.taint = out.taint};
+
+	for (unsigned int i = 0; i < out.n; i++) {
+		size_t n = strlen(out.v[i]);
+
+		while (n && out.v[i][n - 1] == '\n')
+			n--;
+		values_add(j, &to, arena_strndup(j->arena, out.v[i], n));
+	}
+	return quoted_or_split(j, to, p->quoted, false);
+}
+
+static struct values expand_part(struct judge *j, const struct shell_part *p, bool first)
+{
+	struct values v;
+
+	switch (p->kind) {
+	case PART_TEXT:
+		return expand_text(j, p, first);
+	case PART_PARAM:
+		v = expand_param(j, p);
+		return quoted_or_split(j, v, p->quoted,
+				       streq(p->text, "@") || (p->index && streq(p->index, "@")));
+	case PART_CMD:
+		return substitute(j, p);
+	case PART_PROC:
+		/* A file whose content is what the list says. */
+		v = judge_list(j, p->list, NULL);
+		judge_set(j, &j->files, "/dev/fd/63", v);
+		v = values_one(j, "/dev/fd/63");
+		return v;
+	case PART_ANY:
+	default:
+		return values_any(j, 0);
+	}
+}
+
+struct values expand_word(struct judge *j, const struct shell_word *w)
+{
+	struct values v = values_one(j, "");
+
+	for (const struct shell_part *p = w->first; p; p = p->next) {
+		struct values one = expand_part(j, p, p == w->first);
+
+		v = values_join(j, &v, &one);
+	}
+	return v;
+}
+
+struct values expand_value(struct judge *j, const struct shell_word *w)
+{
+	struct values v = expand_word(j, w), to = {.taint = v.taint};
+
+	for (unsigned int i = 0; i < v.n; i++)
+		values_add(j, &to, value_plain(j, v.v[i]));
+	return to;
+}
+
+struct values expand_words(struct judge *j, const struct shell_word *w)
+{
+	struct values v = values_one(j, "");
+	struct values border = values_one(j, arena_printf(j->arena, "%c", MARK_SPLIT));
+
+	for (bool first = true; w; w = w->next, first = false) {
+		struct values one = expand_word(j, w);
+
+		if (!first)
+			v = values_join(j, &v, &border);
+		v = values_join(j, &v, &one);
+	}
+	return v;
+}
+
+/* One string without braces: cut into fields. */
+static void cut(struct judge *j, const char *s, struct fields *to)
+{
+	while (*s) {
+		size_t n = strcspn(s, (const char[]){MARK_SPLIT, 0});
+		bool there = false;
+		char *field = arena_alloc(j->arena, n + 1);
+		size_t len = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			there = true;
+			if (s[i] != MARK_EMPTY)
+				field[len++] = s[i] >= MARK_OPEN && s[i] <= MARK_CLOSE
+						       ? byte_of(s[i])
+						       : s[i];
+		}
+		if (there)
+			fields_add(j, to, field);
+		s += n;
+		s += *s == MARK_SPLIT;
+	}
+}
+
+static bool has_dots(const char *from, const char *to)
+{
+	const char *dots = strstr(from, "..");
+
+	return dots && dots < to;
+}
+
+/* {a,b} and {1..9} from OPEN on: where it closes, or NULL when it is no such thing. */
+static const char *brace_close(const char *open, bool *list)
+{
+	int depth = 0;
+
+	*list = false;
+	for (const char *p = open; *p; p++) {
+		if (*p == MARK_OPEN)
+			depth++;
+		else if (*p == MARK_CLOSE && --depth == 0)
+			return *list || has_dots(open, p) ? p : NULL;
+		else if (*p == MARK_COMMA && depth == 1)
+			*list = true;
+	}
+	return NULL;
+}
+
+static void expand_braces(struct judge *j, const char *s, struct fields *to);
+
+static bool number(const char *s, size_t n, long *ret)
+{
+	bool minus = n && *s == '-';
+	long v = 0;
+
+	for (size_t i = minus; i < n; i++) {
+		if (!isdigit((unsigned char)s[i]) || n > 6)
+			return false;
+		v = v * 10 + (s[i] - '0');
+	}
+	*ret = minus ? -v : v;
+	return n > (size_t)minus;
+}
+
+/* {from..to}; what it stands for, or something unknown when it is much. */
+static void sequence(struct judge *j, const char *head, size_t head_n, const char *from,
+		     const char *close, struct fields *to)
+{
+	const char *dots = strstr(from, "..");
+	size_t n = dots && dots < close ? (size_t)(dots - from) : 0;
+	size_t m = n ? (size_t)(close - dots) - 2 : 0;
+	bool letters = n == 1 && m == 1 && isalpha((unsigned char)*from) &&
+		       isalpha((unsigned char)dots[2]);
+	long a = letters ? *from : 0, b = letters ? dots[2] : 0;
+
+	if (n && !letters && (!number(from, n, &a) || !number(dots + 2, m, &b)))
+		n = 0;
+	if (!n || labs(a - b) > SEQUENCE_MAX) {
+		expand_braces(
+			j,
+			arena_printf(j->arena, "%.*s%c%s", (int)head_n, head, MARK_ANY, close + 1),
+			to);
+		return;
+	}
+	for (long i = a;; i += a < b ? 1 : -1) {
+		char *item = letters ? arena_printf(j->arena, "%c", (char)i)
+				     : arena_printf(j->arena, "%ld", i);
+
+		expand_braces(
+			j, arena_printf(j->arena, "%.*s%s%s", (int)head_n, head, item, close + 1),
+			to);
+		if (i == b)
+			break;
+	}
+}
+
+static void brace_list(struct judge *j, const char *head, size_t head_n, const char *from,
+		       const char *close, struct fields *to)
+{
+	const char *item = from;
+	int depth = 0;
+
+	for (const char *p = from; p <= close; p++) {
+		if (*p == MARK_OPEN)
+			depth++;
+		else if (*p == MARK_CLOSE && p < close)
+			depth--;
+		if ((*p == MARK_COMMA && depth == 0) || p == close) {
+			expand_braces(j,
+				      arena_printf(j->arena, "%.*s%.*s%s", (int)head_n, head,
+						   (int)(p - item), item, close + 1),
+				      to);
+			item = p + 1;
+		}
+	}
+}
+
+static void expand_braces(struct judge *j, const char *s, struct fields *to)
+{
+	const char *open = s;
+
+	if (to->n >= FIELDS_MAX)
+		arena_give_up(j->arena, "it has too many words");
+	for (; (open = strchr(open, MARK_OPEN)); open++) {
+		bool list;
+		const char *close = brace_close(open, &list);
+
+		if (!close)
+			continue;
+		if (list)
+			brace_list(j, s, (size_t)(open - s), open + 1, close, to);
+		else
+			sequence(j, s, (size_t)(open - s), open + 1, close, to);
+		return;
+	}
+	cut(j, s, to);
+}
+
+void expand_fields(struct judge *j, const char *value, struct fields *to)
+{
+	expand_braces(j, value, to);
+}

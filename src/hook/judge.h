@@ -1,0 +1,99 @@
+#pragma once
+
+#include "hook/category.h"
+#include "hook/shell.h"
+
+#include <stdint.h>
+
+/*
+ * DOC: Theory of operation
+ *
+ * A command is judged by running it without running it: its tree (shell.h) is walked in order with
+ * variables, functions and aliases as a shell would have them, words are expanded to what they may
+ * become (expand.h), and each program that would be started is held against the rules (rules.h).
+ * Whatever a shell would be given as a script (bash -c, eval, a pipe into sh, a here-document) is
+ * judged the same way, down to JUDGE_DEPTH.
+ *
+ * What is only known when it runs is MARK_ANY; see marks.h. All branches are walked, each once.
+ * Nothing is read from the disk, nothing is started.
+ */
+#define JUDGE_DEPTH 16		/* scripts in scripts, functions in functions */
+#define JUDGE_STEPS 4000	/* programs looked at */
+#define JUDGE_MEMORY (16 << 20) /* bytes */
+#define JUDGE_FINDINGS 16
+#define VALUES_MAX 64	/* that a word may have */
+#define FIELDS_MAX 2048 /* that a command may have */
+
+/* Where a text came from. */
+enum taint {
+	TAINT_NET = 1 << 0,    /* downloaded */
+	TAINT_CODED = 1 << 1,  /* decoded: it was not to be read */
+	TAINT_SECRET = 1 << 2, /* a credential, or the whole environment */
+	TAINT_MADE = 1 << 3,   /* put together by a program */
+	TAINT_SHELL = 1 << 4,  /* what a shell says that somebody else talks to */
+};
+
+/* What a word or a stream may be: one of these. */
+struct values {
+	const char **v; /* with marks */
+	unsigned int n;
+	unsigned int taint; /* enum taint */
+};
+
+struct fields {
+	const char **v;
+	unsigned int n;
+	unsigned int taint;
+};
+
+struct finding {
+	enum category category;
+	enum severity severity;
+	const char *text; /* what it is about, as far as it is known */
+	const char *why;
+};
+
+struct judge {
+	struct arena *arena;
+	const char *root; /* the project */
+	const char *cwd, *home;
+	const char *(*getenv)(const char *name);
+
+	struct judge_name *vars, *functions, *aliases, *files;
+	struct fields args; /* $1 … */
+	const char *last_arg;
+	bool sourced; /* a file may have set any variable */
+
+	unsigned int depth, steps, globs;
+	/* Where in the script we are. */
+	unsigned int conditional, in_pipe, in_background, in_forever;
+
+	struct finding findings[JUDGE_FINDINGS];
+	unsigned int n_findings;
+};
+
+/* A variable, function, alias, or a file that was written. */
+struct judge_name {
+	const char *name;
+	struct values values;
+	struct shell_list *body; /* of a function */
+	bool active;
+	struct judge_name *next;
+};
+
+void judge_init(struct judge *j, struct arena *a, const char *cwd, const char *home);
+/* Judges a script; findings are added. Gives up through the arena. */
+void judge_script(struct judge *j, const char *text, size_t len);
+/* The same for each value; one that is not known at all is passed over. */
+void judge_values(struct judge *j, const struct values *scripts);
+/* A program with its arguments, and what is on its stdin (NULL: nothing known); its stdout. */
+struct values judge_argv(struct judge *j, const struct fields *argv, const struct values *in);
+struct values judge_list(struct judge *j, const struct shell_list *list, const struct values *in);
+void judge_add(struct judge *j, enum category c, enum severity s, const char *text,
+	       const char *why);
+/* The fields as a line for people. */
+const char *judge_line(struct judge *j, const struct fields *f);
+
+struct judge_name *judge_find(struct judge_name *list, const char *name);
+/* Keeps what was there as another possibility where the assignment may not happen. */
+void judge_set(struct judge *j, struct judge_name **list, const char *name, struct values v);

@@ -1,0 +1,75 @@
+#include "hook/pattern.h"
+
+#include <string.h>
+
+#include "hook/marks.h"
+
+#define STEPS_MAX 2000 /* comparisons of one path; beyond it, it is taken to fit */
+
+/* MARK_STAR as MARK_ANY: names have no slash. So the last wildcard alone has to be tried anew. */
+bool pattern_may_be(const char *word, const char *text)
+{
+	const char *star = NULL, *from = NULL;
+
+	for (;;) {
+		if (*word == MARK_EMPTY) {
+			word++;
+		} else if (*word == MARK_ANY || *word == MARK_STAR) {
+			star = ++word;
+			from = text;
+		} else if (*text && (*word == *text || (*word == MARK_ONE && *text != '/'))) {
+			word++;
+			text++;
+		} else if (!*text && !*word) {
+			return true;
+		} else if (star && *from) {
+			word = star;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
+}
+
+static bool path_fits(const char *start, const char *w, const char *p, int *steps)
+{
+	if (--*steps < 0)
+		return true;
+	if (p[0] == '*' && p[1] == '*') {
+		for (;; w++) {
+			if (path_fits(start, w, p + 2, steps))
+				return true;
+			if (!*w)
+				return false;
+		}
+	}
+	if (p[0] == '*') {
+		for (;; w++) {
+			if (path_fits(start, w, p + 1, steps))
+				return true;
+			if (!*w || *w == '/')
+				return false;
+		}
+	}
+	if (*w == MARK_STAR) {
+		if (path_fits(start, w + 1, p, steps))
+			return true;
+		/* At the start of a name no dot is meant. */
+		if (!*p || *p == '/' || (*p == '.' && (w == start || w[-1] == '/')))
+			return false;
+		return path_fits(start, w, p + 1, steps);
+	}
+	if (!*w || !*p)
+		return !*w && !*p;
+	if (*w == MARK_ONE)
+		return *p != '/' && !(*p == '.' && (w == start || w[-1] == '/')) &&
+		       path_fits(start, w + 1, p + 1, steps);
+	return *w == *p && path_fits(start, w + 1, p + 1, steps);
+}
+
+bool pattern_path(const char *word, const char *pattern)
+{
+	int steps = STEPS_MAX;
+
+	return path_fits(word, word, pattern, &steps);
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "hook/judge.h"
+
+/* Programs that are more than a row of the rules: they run others, or change what names mean. */
+
+/* A program as it is looked at: its fields, its bare name, what it reads. */
+struct program {
+	struct fields argv;
+	const char *name; /* without directories */
+	const struct values *in;
+	struct values out; /* n == 0: not known */
+};
+
+/* Everything from this field on as a command of its own; its output becomes the program's. */
+void program_run(struct judge *j, struct program *p, unsigned int from);
+/* A text that a shell would run; `taint` is that of where it comes from. */
+void program_script(struct judge *j, struct program *p, struct values script);
+/* The fields from here on with blanks between, as eval and ssh join them. */
+const char *program_joined(struct judge *j, const struct program *p, unsigned int from);
+
+typedef void program_fn(struct judge *j, struct program *p);
+
+/* builtins.c: names and values; true: it was one of them */
+bool program_builtin(struct judge *j, struct program *p);
+/* wrappers.c: env, xargs, find, timeout … */
+bool program_wrapper(struct judge *j, struct program *p);
+/* shells.c: sh -c, eval, source */
+bool program_shell(struct judge *j, struct program *p);
+/* code.c: python -c, perl -e, awk … */
+bool program_code(struct judge *j, struct program *p);
+/* outputs.c: what a program puts out, where that can be told */
+void program_output(struct judge *j, struct program *p);
+
+/* All names that one of these knows, for words that may stand for one; NULL at the end. */
+const char *program_name_at(unsigned int i);

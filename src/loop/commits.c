@@ -1,0 +1,176 @@
+/* What an agent committed, as the host sees it. */
+#include "loop/loop.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "loop/own.h"
+
+#define LAST_MAX (16 * KiB) /* of what the next prompt is told */
+#define FINDINGS_SHOWN 10
+
+/* Why commits do not count, for the user and for the next prompt. */
+static void tell_findings(struct loop *l, const struct repo_check_result *c, struct buf *b)
+{
+	for (size_t i = 0; i < c->n_findings && i < FINDINGS_SHOWN; i++) {
+		const struct repo_finding *f = &c->findings[i];
+
+		if (f->severity == REPO_NOTE)
+			continue;
+		show_line(&l->show, f->severity == REPO_REJECT ? STYLE_RED : STYLE_YELLOW, "%s: %s",
+			  f->rule, f->text);
+		if (f->severity == REPO_REJECT)
+			(void)buf_printf(b, "- %s\n", f->text);
+	}
+}
+
+/* Files of ralph's own that a reset would put back with the rest: they say what is done. */
+struct kept {
+	struct strv paths;
+	struct buf *texts;
+};
+
+static void keep_ours(struct loop *l, const struct strv *paths, struct kept *k)
+{
+	int root = l->root_fd >= 0 ? l->root_fd : l->workspace;
+
+	k->texts = xcalloc(paths->n + 1, sizeof(*k->texts));
+	for (size_t i = 0; i < paths->n; i++) {
+		struct buf *b = &k->texts[k->paths.n];
+
+		buf_init(b, WORK_FILE_MAX);
+		if (own_read(root, paths->v[i], b) == OWN_READ)
+			strv_push(&k->paths, paths->v[i]);
+		else
+			buf_done(b);
+	}
+}
+
+static int put_ours(struct loop *l, struct kept *k, struct err *err)
+{
+	int root = l->root_fd >= 0 ? l->root_fd : l->workspace, r = 0;
+
+	for (size_t i = 0; i < k->paths.n; i++) {
+		if (r == 0)
+			r = own_put(root, k->paths.v[i], buf_str(&k->texts[i]), k->texts[i].len,
+				    own_mode(root, k->paths.v[i], 0644), err);
+		buf_done(&k->texts[i]);
+	}
+	strv_done(&k->paths);
+	free(k->texts);
+	return r;
+}
+
+static int take_back(struct loop *l, const struct repo_check_result *c, const struct strv *ours,
+		     const struct strv *differ, struct err *err)
+{
+	struct intent *i = &l->state.intent;
+	cleanup_free char *where = NULL;
+	cleanup_buf struct buf b;
+	struct kept k = {0};
+	int r;
+
+	buf_init(&b, LAST_MAX);
+	(void)buf_puts(&b, "Your commits were taken back:\n");
+	tell_findings(l, c, &b);
+	for (size_t n = 0; n < differ->n && n < FINDINGS_SHOWN; n++) {
+		show_line(&l->show, STYLE_RED, "protected: '%s' is ralph's own", differ->v[n]);
+		(void)buf_printf(&b, "- '%s' is not yours to write\n", differ->v[n]);
+	}
+	keep_ours(l, ours, &k);
+	r = repo_reset_to(l->repo, i->head, &where, err);
+	if (r == 0)
+		r = put_ours(l, &k, err);
+	if (r < 0)
+		return r;
+	if (where)
+		show_line(&l->show, STYLE_YELLOW, "what was there is kept at %s", where);
+	if (i->task)
+		state_task_set(&l->state, i->task, "last", json_text(buf_str(&b)));
+	return 0;
+}
+
+/* Do the new commits count? Where they do not, they are gone when this returns. */
+static int judge_commits(struct loop *l, const char *head, struct facts *f, struct err *err)
+{
+	struct intent *i = &l->state.intent;
+	cleanup_strv struct strv own = {0}, ours = {0}, differ = {0};
+	const struct repo_rules rules = {.name = l->git_name, .email = l->git_email, .own = &own};
+	cleanup_(repo_check_done) struct repo_check_result c = {0};
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, LAST_MAX);
+	if (l->work)
+		work_own_paths(l->work, &own);
+	else
+		strv_push(&own, WORK_DIR);
+	r = repo_check(l->repo, i->head, head, &rules, &c, err);
+	if (r == 0)
+		r = repo_ours(l->repo, i->head, head, &own, &ours, &differ, err);
+	if (r < 0)
+		return r;
+	/* A list that is the agent's own copy may be committed as it likes: it is not read there.
+	 */
+	for (size_t n = 0; n < differ.n;) {
+		if (path_under(differ.v[n], WORK_DIR)) {
+			n++;
+			continue;
+		}
+		free(differ.v[n]);
+		memmove(&differ.v[n], &differ.v[n + 1], (differ.n - n) * sizeof(differ.v[0]));
+		differ.n--;
+	}
+	f->new_head = c.counts && differ.n == 0;
+	f->rejected = !f->new_head;
+	if (f->rejected)
+		return take_back(l, &c, &ours, &differ, err);
+	tell_findings(l, &c, &b);
+	return 0;
+}
+
+int commits_check(struct loop *l, struct facts *f, struct err *err)
+{
+	struct intent *i = &l->state.intent;
+	const char *base = i->task ? state_task_str(&l->state, i->task, "base") : NULL, *now;
+	struct repo_oid head = {0};
+	int r = repo_head(l->repo, &head, NULL, err);
+
+	if (r == 0 && !streq(head.hex, i->head))
+		r = judge_commits(l, head.hex, f, err);
+	if (r < 0)
+		return r;
+	now = f->rejected ? i->head : head.hex;
+	f->committed = base && !streq(base, now);
+	free(i->commit);
+	i->commit = f->new_head || f->committed ? xstrdup(now) : NULL;
+	return 0;
+}
+
+static bool is_under(const struct strv *dirs, const char *path)
+{
+	for (size_t i = 0; i < dirs->n; i++)
+		if (path_under(path, dirs->v[i]))
+			return true;
+	return false;
+}
+
+/* What was verified must be what is committed: changes to files that git knows are neither. */
+bool commits_clean(struct loop *l, struct buf *why)
+{
+	cleanup_strv struct strv dirty = {0}, own = {0};
+	struct err err = {0};
+
+	if (!l->repo || repo_dirty(l->repo, &dirty, &err) < 0)
+		return true;
+	if (l->work)
+		work_own_paths(l->work, &own);
+	for (size_t i = 0; i < dirty.n; i++) {
+		const char *path = strlen(dirty.v[i]) > 2 ? strchr(dirty.v[i] + 1, ' ') : NULL;
+
+		if (dirty.v[i][0] == '?' || (path && is_under(&own, path + 1)))
+			continue;
+		(void)buf_printf(why, "Not committed: %s\n", dirty.v[i]);
+	}
+	return why->len == 0;
+}

@@ -1,0 +1,266 @@
+#!/usr/bin/env bats
+# ralph top, in a real terminal: tmux.
+# shellcheck disable=SC2154 # stderr comes from bats
+# shellcheck disable=SC2016 # what is in single quotes is for another shell
+load helpers
+load sandbox
+
+setup() {
+	need tmux python3
+	ralph_setup
+}
+
+teardown() {
+	mux kill-server 2>/dev/null || :
+	ralph_teardown
+}
+
+mux() {
+	TMUX='' tmux -u -S "$T/tmux" -f /dev/null "$@"
+}
+
+# terminal COLUMNS ROWS COMMAND…: a shell of the test's own that runs it, and then stays.
+terminal() {
+	local columns=$1 rows=$2
+	shift 2
+
+	printf -v TOP '%q ' "$@"
+	mux new-session -d -s t -x "$columns" -y "$rows" "env TERM=screen-256color PS1='ready$ ' bash --norc --noprofile -i"
+	wait_until shows 'ready\$'
+	mux send-keys -t t -l "$TOP; echo \"ended \$?\""
+	mux send-keys -t t Enter
+}
+
+screen() {
+	mux capture-pane -p -t t
+}
+
+shows() {
+	screen | grep -q -- "$1"
+}
+
+lacks_shown() {
+	! shows "$1"
+}
+
+keys() {
+	mux send-keys -t t "$@"
+}
+
+# How the terminal is: "echo icanon" and so on as they were, its own screen, a cursor.
+state_of_terminal() {
+	stty -a -F "$(mux display-message -p -t t '#{pane_tty}')" | grep -oE -- '-?(echo|icanon|isig|ixon|icrnl)\b' | tr '\n' ' '
+	mux display-message -p -t t '#{alternate_on} #{cursor_flag}'
+}
+
+# top_pid: of the program itself, which the shell of the terminal has started.
+top_pid() {
+	pgrep -P "$(mux display-message -p -t t '#{pane_pid}')" | head -n 1
+}
+
+@test 'sandboxes that run are shown with what they do, at 80x24' {
+	ralph run --detach
+	name=$(sandbox)
+	"$RALPH" exec "$name" sleep 1000 3>&- &
+	ralph exec "$name" curl -sS -m 10 http://refused.test/ || :
+	wait_until runs 1
+	terminal 80 24 "$RALPH" top
+	wait_until shows 'q quit'
+	wait_until shows 'sleep 1000'
+	wait_until shows 'deny http refused.test:80 GET /'
+	same 24 "$(screen | wc -l)"
+	# The selected one's processes and memory are those of its tree.
+	screen | grep -E 'running +sleep 1000 .* 0\.00 +1 +[0-9.-]+ +[0-9]+M'
+	keys q
+	wait_until shows 'ended 0'
+}
+
+@test 'keys select, show the log and the help, and lead back' {
+	ralph run --detach --name one-"${WS##*-}"
+	ralph run --detach --name two-"${WS##*-}"
+	terminal 80 24 "$RALPH" top
+	wait_until shows "last events of one-"
+	keys j
+	wait_until shows "last events of two-"
+	keys Up
+	wait_until shows "last events of one-"
+	keys G
+	wait_until shows "last events of two-"
+	keys l
+	wait_until shows "ralph events two-"
+	wait_until shows 'q back'
+	keys q
+	wait_until shows 'last events of two-'
+	keys '?'
+	wait_until shows 'any key leads back'
+	keys x
+	wait_until shows 'last events of two-'
+	keys C-c
+	wait_until shows 'ended 0'
+}
+
+@test 'the screen follows the size of the terminal' {
+	ralph run --detach
+	terminal 80 24 "$RALPH" top
+	wait_until shows 'q quit'
+	lacks_shown PROCS
+	mux resize-window -t t -x 160 -y 40
+	wait_until shows PROCS
+	wait_until shows 'q quit'
+	same 40 "$(screen | wc -l)"
+	mux resize-window -t t -x 40 -y 10
+	wait_until lacks_shown PROCS
+	wait_until shows 'p pause'
+	mux resize-window -t t -x 7 -y 2
+	mux resize-window -t t -x 80 -y 24
+	wait_until shows 'q quit'
+	keys q
+	wait_until shows 'ended 0'
+}
+
+@test 'a allows a refused host: which one, the rule first, and it holds' {
+	ralph run --detach
+	name=$(sandbox)
+	ralph exec "$name" curl -sS -m 10 http://first.test/ || :
+	ralph exec "$name" curl -sS -m 10 http://second.test/ || :
+	terminal 80 24 "$RALPH" top
+	wait_until shows 'second.test'
+	keys a
+	wait_until shows 'which host should it reach'
+	keys j Enter
+	wait_until shows 'y yes'
+	# The whole rule can be read, over as many rows as it takes.
+	has "$(screen | tr -d '\n ')" "ralphnetallow--sandbox$name--first.test[y/N]"
+	# Any other key is no.
+	keys n
+	wait_until shows 'Enter show the rule'
+	lacks "$(ralph net ls "$name")" first.test
+	keys Enter
+	wait_until shows 'y yes'
+	keys y
+	wait_until shows 'allowing first.test: done'
+	has "$(ralph net ls "$name")" first.test
+	lacks "$(ralph net ls "$name")" second.test
+	keys q
+	wait_until shows 'ended 0'
+}
+
+@test 's stops what is selected, after it asked' {
+	ralph run --detach
+	name=$(sandbox)
+	terminal 80 24 "$RALPH" top
+	wait_until shows 'q quit'
+	keys s
+	wait_until shows 'end everything in'
+	keys n
+	wait_until shows 'q quit'
+	up
+	keys s
+	wait_until shows 'end everything in'
+	keys y
+	wait_until -t 20 down
+	wait_until shows 'nothing runs'
+	keys q
+	wait_until shows 'ended 0'
+}
+
+# loop PID: that process drives a loop here.
+loop() {
+	local start
+
+	start=$(awk '{ print $22 }' "/proc/$1/stat")
+	mkdir -p .ralph/state "$XDG_STATE_HOME/ralph/loops"
+	printf '{"workspace":"%s"}' "$WS" >"$XDG_STATE_HOME/ralph/loops/0123.json"
+	printf '{"pid":%s,"start":%s}' "$1" "$start" >.ralph/active
+	printf '{"version":1,"workspace":"%s","pid":%s,"start":%s,"sandbox":"none","agent":"claude","phase":"iterating",
+		"iteration":3,"max_iterations":10,"tasks":{"total":7,"done":2},"tool":"Bash: make test"}' "$WS" "$1" "$start" \
+		>.ralph/state/status.json
+}
+
+@test 'p pauses a loop and s stops it' {
+	# The shell lets what it starts in the background ignore SIGINT.
+	env --default-signal=INT bash -c 'trap "echo pause >>\"$T/got\"" INT; trap "echo stop >>\"$T/got\"; exit" TERM; while :; do sleep 0.05; done' 3>&- &
+	pid=$!
+	loop "$pid"
+	touch "$T/got"
+	terminal 80 24 "$RALPH" top
+	wait_until shows 'iterating'
+	keys p
+	wait_until grep -q pause "$T/got"
+	wait_until shows 'pauses after this iteration'
+	keys s
+	wait_until shows 'stop the loop in'
+	keys y
+	wait_until grep -q stop "$T/got"
+	wait "$pid" || :
+	# It was at work, and is gone: that is said.
+	wait_until shows crashed
+	keys q
+	wait_until shows 'ended 0'
+}
+
+@test 'the terminal is as it was, whatever ends it' {
+	terminal 80 24 "$RALPH" top
+	wait_until shows 'q quit'
+	# While it runs, keys are not echoed and the screen is another one.
+	has "$(state_of_terminal)" '-icanon'
+	has "$(state_of_terminal)" '1 0'
+	keys q
+	wait_until shows 'ended 0'
+	before=$(state_of_terminal)
+	has "$before" 'icanon'
+	has "$before" '0 1'
+	for sig in TERM HUP INT SEGV ABRT; do
+		keys -R C-l
+		mux clear-history -t t
+		mux send-keys -t t -l "clear; $TOP; echo \"ended \$?\""
+		mux send-keys -t t Enter
+		wait_until shows 'q quit'
+		kill -$sig "$(top_pid)"
+		wait_until shows "ended $((128 + $(kill -l $sig)))"
+		wait_until shows 'ready\$'
+		# readline has its own way while it waits for a line.
+		same "${before##* 0 }" "$(state_of_terminal | sed 's/.* 0 //')"
+		keys -l 'stty -a | grep -oE -- "-?\b(echo|icanon)\b" | xargs'
+		keys Enter
+		wait_until shows '^icanon echo'
+	done
+}
+
+@test 'text from inside stays in its cell' {
+	terminal 80 24 "$RALPH" top --from "$BATS_TEST_DIRNAME/../lib/top.json"
+	wait_until shows 'q quit'
+	wait_until shows 'last events of evil-'
+	screen >"$T/out"
+	has "$(cat "$T/out")" '\x1b[2J\x1b[999'
+	has "$(cat "$T/out")" 'a\x1b[5mb\nc.test'
+	same 24 "$(wc -l <"$T/out")"
+	# No line is wider than the terminal, wide characters counted as two.
+	python3 - "$T/out" <<-'END'
+		import sys, unicodedata
+		for line in open(sys.argv[1]):
+		    line = line.rstrip("\n")
+		    width = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+		    assert width <= 80, (width, line)
+		    assert all(c >= " " and not "\x7f" <= c <= "\x9f" and c != "\u202e" for c in line), repr(line)
+	END
+	# The title of the window is nobody's to change.
+	lacks "$(mux display-message -p -t t '#{pane_title}')" title
+	# The first and the last row are ralph's.
+	has "$(sed -n 1p "$T/out")" 'ralph top'
+	has "$(sed -n 24p "$T/out")" 'p pause'
+	keys j
+	wait_until shows 'last events of plain'
+	screen | grep -E 'plain +running .* 1\.2k +0\.12 +0 +0\.0 +5M'
+	keys q
+	wait_until shows 'ended 0'
+}
+
+@test 'without a terminal it says what to use instead' {
+	run --separate-stderr ralph top
+	same 1 "$status"
+	has "$stderr" 'ralph status --json'
+	same '' "$output"
+	must_exit 2 ralph top --interval 1ms
+	must_exit 1 ralph top --from "$T/nothing"
+}

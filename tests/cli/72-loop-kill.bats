@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# kill -9 of the loop wherever it changes something, then `ralph resume`: see tests/unit/die-at.c.
+load helpers
+load loop
+
+POINTS=100
+
+# The programs of ralph, but for a loop that can die.
+dying_libexec() {
+	local f dies=$BATS_TEST_DIRNAME/loop-dies
+
+	[ -x "$dies" ] || dies=$BATS_TEST_DIRNAME/../../build/tests/unit/loop-dies
+	mkdir "$T/libexec"
+	for f in "${RALPH%/bin/ralph}"/libexec/ralph/*; do
+		ln -s "$f" "$T/libexec/"
+	done
+	ln -sf "$(realpath "$dies")" "$T/libexec/loop"
+}
+
+# A workspace as it was before, in the same place.
+fresh() {
+	cd "$HOME"
+	rm -rf "$WS"
+	cp -a "$T/before" "$WS"
+	cd "$WS"
+}
+
+quick_agent() {
+	cat >agent.sh <<-'EOF'
+		#!/bin/sh
+		# Does its task if it is not done, and says so. Every run is written down.
+		echo "$RALPH_TASK" >>/tmp/runs
+		[ -f "$RALPH_TASK" ] || { echo x >"$RALPH_TASK"; git add "$RALPH_TASK"; git commit -qm "$RALPH_TASK"; }
+		echo '<promise>COMPLETE</promise>'
+	EOF
+	chmod +x agent.sh
+	git rm -q --cached agent.py
+	rm agent.py
+	git add -A
+	git commit -qm agent
+}
+
+run_dying() {
+	RALPH_LIBEXEC=$T/libexec RALPH_TEST_DIE_AT=$1 RALPH_TEST_COUNT=$T/count timeout 60 \
+		"$RALPH" build -n 20 --net none --verify 'test -f file' -- ./agent.sh >"$T/out" 2>"$T/err"
+}
+
+# What must hold after the resume, whatever was killed.
+check_all() {
+	python3 - <<-'EOF'
+		import json, subprocess
+		j = json.load(open(".ralph/summary.json"))
+		s = json.load(open(".ralph/state/loop.json"))
+		t = json.load(open(".ralph/prd.json"))
+		done = [r["task"] for r in j["records"] if r["verdict"] == "done"]
+		assert sorted(done) == ["US-1", "US-2"], ("tasks done", done)
+		assert all(u["passes"] for u in t["userStories"]), "prd.json"
+		assert all(x["state"] == "done" for x in j["tasks"]), j["tasks"]
+		# Counters: each iteration has its record, numbered without a gap.
+		numbers = [r["iteration"] for r in j["records"]]
+		assert numbers == list(range(1, len(numbers) + 1)), ("records", numbers)
+		assert s["iterations"] == len(numbers), ("iterations", s["iterations"], numbers)
+		assert "intent" not in s, s["intent"]
+		# One iteration at most was lost to the kill, and its attempt was given back.
+		assert len(numbers) <= 3, numbers
+		assert all(x["attempts"] == 1 for x in j["tasks"]), j["tasks"]
+		log = subprocess.run(["git", "log", "--format=%s"], capture_output=True, text=True, check=True).stdout.split("\n")
+		assert log.count("US-1") == 1 and log.count("US-2") == 1, log
+		assert j["exit_code"] == 0
+	EOF
+}
+
+@test 'killed at 100 random points and resumed: no task is lost or done twice, counters are right' {
+	local i point total seed=${RALPH_TEST_SEED:-7}
+
+	loop_workspace 2
+	quick_agent
+	dying_libexec
+	cp -a "$WS" "$T/before"
+	run_dying 0
+	check_all
+	total=$(cat "$T/count")
+	[ "$total" -gt "$POINTS" ]
+	RANDOM=$seed
+	for ((i = 0; i < POINTS; i++)); do
+		point=$((RANDOM % total + 1))
+		fresh
+		# Said by bash, of each that is killed.
+		{ run_dying $point || true; } 2>/dev/null
+		timeout 60 "$RALPH" resume >"$T/out" 2>"$T/err" || true
+		if [ ! -e .ralph/state/loop.json ]; then
+			# Killed before the loop was begun: there is nothing to go on with, and build begins.
+			timeout 60 "$RALPH" build --net none --verify 'test -f file' -- ./agent.sh >"$T/out" 2>"$T/err"
+		fi
+		check_all || fail "point $point of $total (seed $seed): $(cat "$T/err" "$T/out")"
+	done
+}

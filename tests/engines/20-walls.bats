@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# The walls of each engine, tried from inside, and what its own programs can see from outside.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
+load ../cli/helpers
+load ../cli/sandbox
+load ../lib/cred
+load engine
+
+teardown() {
+	local bad=0
+
+	ralph rm --all --force >/dev/null 2>&1 || :
+	engine volume rm "$(id -un)-llm" >/dev/null 2>&1 || :
+	ralph_teardown || bad=1
+	return $bad
+}
+
+@test "the self-test passes, every row of it" {
+	with walls
+	ralph run -d -n "$S"
+	run -0 ralph selftest "$S"
+	[[ ${lines[-1]} =~ ([0-9]+)\ of\ ([0-9]+)\ as\ expected ]] || fail "${lines[-1]}"
+	same "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+	[ "${BASH_REMATCH[1]}" -ge 50 ]
+	lacks "$output" "GOT OUT"
+}
+
+@test "the audit is what is inside: mounts, environment, network" {
+	with walls
+	mkdir "$T/facts"
+	echo KEY=secret >.env
+	ralph audit --json -- sh >"$T/audit.json"
+	ralph run --rm -- sh -c 'cd /proc/self && head -c 999999 mountinfo environ net/tcp net/tcp6 net/udp net/dev' >"$T/facts/all"
+	python3 - "$T/facts" <<-'END'
+		import os, re, sys
+		text = open(os.path.join(sys.argv[1], "all")).read()
+		for name, body in re.findall(r"==> (\S+) <==\n(.*?)(?=\n==> |\Z)", text, re.S):
+		    open(os.path.join(sys.argv[1], os.path.basename(name)), "w").write(body)
+	END
+	python3 "$ENGINES_DIR/../lib/audit-check.py" "$T/audit.json" "$T/facts"
+	# The check can fail: with one mount more, or one that can be written.
+	sed -i '$a 999 1 9:9 /x /x ro - ext4 /dev/x rw' "$T/facts/mountinfo"
+	must_fail python3 "$ENGINES_DIR/../lib/audit-check.py" "$T/audit.json" "$T/facts"
+	rm .env
+}
+
+@test "no capability, no root, a filter of system calls, and no namespace to be made" {
+	with walls
+	ralph run -d -n "$S"
+	same "0000000000000000 0000000000000000 0000000000000000 1 2" "$(ralph exec "$S" \
+		sh -c 'grep -E "^(CapPrm|CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status | cut -f2 | xargs')"
+	[ "$(ralph exec "$S" id -u)" -ne 0 ]
+	must_fail ralph exec "$S" unshare --user true
+	must_fail ralph exec "$S" unshare --mount true
+	must_fail ralph exec "$S" mount -t tmpfs none /tmp
+	must_fail ralph exec "$S" umount "$WS/.git/hooks"
+	must_fail ralph exec "$S" sh -c 'echo 1 >/proc/sys/kernel/core_pattern'
+}
+
+@test "for a plain user of the daemon the container has no capability from the first, and the walls hold" {
+	only docker
+	only_root
+	local dir
+
+	dir=$(mktemp -d /tmp/ru-XXXXXX)
+	mkdir -m 0700 "$dir"/{home,state,config,run} "$dir/home/ws"
+	chown -R nobody "$dir"
+	chmod o+rw "$ENGINE_DIR/docker/socket"
+	chmod o+x "$ENGINE_DIR" "$ENGINE_DIR/docker"
+	as_nobody() {
+		(cd "$dir/home/ws" && setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$dir/home" \
+			XDG_STATE_HOME="$dir/state" XDG_CONFIG_HOME="$dir/config" XDG_RUNTIME_DIR="$dir/run" "$RALPH" "$@")
+	}
+	lacks "$(as_nobody --dry-run run -- true)" cap-add
+	has "$(as_nobody --dry-run run -- true)" "--user $(id -u nobody):"
+	as_nobody run -d -n "$S" -- sh -c 'echo mine >made'
+	same nobody "$(stat -c %U "$dir/home/ws/made")"
+	as_nobody selftest "$S" >"$T/table" || fail "$(cat "$T/table")"
+	as_nobody rm -f "$S"
+	rm -r "$dir"
+}
+
+@test "the first process cannot be traced, signalled to death or looked into" {
+	with walls
+	ralph run -d -n "$S"
+	must_fail ralph exec "$S" cat /proc/1/environ
+	must_fail ralph exec "$S" ls /proc/1/root
+	must_fail ralph exec "$S" readlink /proc/1/fd/3
+	ralph exec "$S" sh -c 'kill -9 1; kill -TERM 1' 2>/dev/null || :
+	must_exit 0 ralph exec "$S" true
+}
+
+@test "where the host's directories lie in the container nobody inside gets to" {
+	only docker podman
+	ralph run -d -n "$S"
+	must_fail ralph exec "$S" ls /.ralph
+	lacks "$(ralph exec "$S" cat /proc/self/mountinfo)" /.ralph
+	# The guest's line is not there to be connected to, on either side.
+	same "" "$(find "$XDG_RUNTIME_DIR" /tmp/ralph-* -name line 2>/dev/null)"
+	same "" "$(ralph exec "$S" find /run /tmp -type s)"
+}
+
+@test "a link that an agent left where something is mounted leads nowhere" {
+	with walls
+	mkdir "$HOME/shared"
+	export RALPH_MOUNTS=$HOME/shared:$WS/data:rw
+	ralph run -n "$S" -- true
+	rmdir "$WS/data" 2>/dev/null || :
+	ln -s "$T" "$WS/data"
+	run --separate-stderr ralph run -n "$S" -- true
+	same 125 "$status"
+	has "$stderr" "replaced by a link"
+}
+
+# Everything the engine's own program tells of a container, and what ps shows of it.
+told() {
+	engine inspect "$(engine ps -aq)"
+	engine history --no-trunc "$RALPH_IMAGE_NAME"
+	engine diff "$(engine ps -aq)"
+	cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n'
+}
+
+@test "no variable of the sandbox is in the container's description, nor the proxy's address" {
+	only docker podman
+	ralph run -d -n "$S" -e MARKED=value-of-mine
+	has "$(ralph exec "$S" env)" value-of-mine
+	told >"$T/told"
+	lacks "$(engine inspect "$(engine ps -aq)")" value-of-mine
+	lacks "$(engine inspect "$(engine ps -aq)")" 127.0.0.1:3128
+	has "$(cat "$T/told")" '"NetworkMode": "none"'
+}
+
+@test "pipe: the value is in no description, layer, argument, variable or record; only where the agent looks" {
+	only docker podman
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo 'credentials: [{name: anthropic, way: pipe}]' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	export RALPH_AGENT=claude
+	login sk-ant-oat01-marked sk-ant-ort01-marked
+	ralph run -d -n "$S" -- true
+	has "$(ralph run -n "$S" -- cat "$HOME/.claude/.credentials.json")" sk-ant-oat01-marked
+	told >"$T/told"
+	# The test itself has it in no variable; what is found would be ralph's or the engine's doing.
+	! grep -aF sk-ant-oat01-marked "$T/told" || fail "told"
+	lacks "$(ralph exec "$S" sh -c 'cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\0" "\n"')" sk-ant-oat01
+	run ! grep -rF sk-ant-oat01 "$XDG_STATE_HOME/ralph/sandboxes/$S"/*.json*
+	# What it came through is gone, and was in memory.
+	same "" "$(ralph exec "$S" find /tmp /run -type f -name '*ralph*' ! -path /run/ralph/guest)"
+	case $ENGINE in
+	docker) run ! grep -raqF sk-ant-oat01-marked "$ENGINE_DIR/docker/data/overlay2" ;;
+	podman) run ! grep -raqF sk-ant-oat01-marked "$ENGINE_DIR/podman/data/overlay" ;;
+	esac
+}
+
+@test "what an agent remembers is in the login's volume, and outlives the sandbox" {
+	only docker podman
+	local volume
+
+	volume=$(id -un)-llm
+	export RALPH_AGENT=claude
+	ralph run -n "$S" -- sh -c 'mkdir -p ~/.claude/projects && echo kept >~/.claude/projects/x; echo lost >~/y'
+	has "$(engine volume ls -q)" "$volume"
+	ralph rm -f "$S"
+	same "kept" "$(ralph run -n "$S" -- sh -c 'cat ~/.claude/projects/x ~/y 2>/dev/null')"
+	# What was said there is found, though the home never had it.
+	ralph run -n "$S" -- sh -c 'mkdir -p ~/.claude/projects/-p && cat >~/.claude/projects/-p/s1.jsonl' \
+		<"$ENGINES_DIR/../golden/transcripts/claude-tools-run.jsonl"
+	ralph export -o "$T/inbox" "$S" >"$T/export"
+	same 1 "$(find "$T/inbox" -name '*.md' | wc -l)"
+	# Another workspace's sandbox has the same memory, and no other agent has it.
+	mkdir "$HOME/other"
+	same kept "$(ralph run -n "o-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x')"
+	must_fail env RALPH_AGENT=command "$RALPH" run -n "c-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x' 2>/dev/null
+	# One of that name that is not ralph's is not used.
+	ralph rm --all --force >/dev/null
+	engine volume rm "$volume" >/dev/null
+	engine volume create "$volume" >/dev/null
+	run --separate-stderr ralph run -n "$S" -- true
+	same 125 "$status"
+	has "$stderr" "volume rm $volume"
+}
+
+@test "an image that is not there, a daemon that does not answer, one of another machine: said, and nothing starts" {
+	only docker podman
+	run --separate-stderr ralph run --image no-such:image -- true
+	same 2 "$status"
+	has "$stderr" "no-such:image"
+	run --separate-stderr env RALPH_IMAGE_NAME= "$RALPH" audit
+	must_fail test "$status" -eq 0
+	has "$stderr" image
+	mkdir "$T/bin"
+	printf '#!/bin/sh\necho "Cannot connect to the daemon" >&2\nexit 1\n' >"$T/bin/$ENGINE"
+	chmod +x "$T/bin/$ENGINE"
+	run --separate-stderr env PATH="$T/bin:$PATH" "$RALPH" run -- true
+	same 125 "$status"
+	has "$stderr" "Cannot connect to the daemon"
+	printf '#!/bin/sh\necho %s\n' "'$(printf '{"KernelVersion":"9.9","OSType":"linux","OperatingSystem":"Docker Desktop","host":{"kernel":"9.9","serviceIsRemote":true}}')'" >"$T/bin/$ENGINE"
+	run --separate-stderr env PATH="$T/bin:$PATH" "$RALPH" run -- true
+	same 125 "$status"
+	has "$stderr" "elsewhere"
+	same "" "$(ralph ls -q)"
+}
+
+@test "what was shown is what runs: the plan has every mount that the container has" {
+	only docker podman
+	ralph --dry-run run -n "$S" -- true >"$T/plan"
+	ralph run -d -n "$S"
+	engine inspect "$(engine ps -aq)" | get '"\n".join(m["Destination"] for m in j[0]["Mounts"])' >"$T/mounts"
+	[ -s "$T/mounts" ]
+	while read -r path; do
+		has "$(cat "$T/plan")" "target=$path"
+	done <"$T/mounts"
+	same "false true none" "$(engine inspect "$(engine ps -aq)" | get '(str(j[0]["HostConfig"]["Privileged"]) + " " + str(j[0]["HostConfig"]["ReadonlyRootfs"]) + " " + j[0]["HostConfig"]["NetworkMode"]).lower()')"
+}

@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""An agent for the loop's tests: speaks stream-json as Claude Code does, works on the task that RALPH_TASK names,
+and misbehaves as its first argument says. What it does is make a file of the task's name, commit it, and say so in
+its copy of prd.json."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+TASK = os.environ.get("RALPH_TASK", "none")
+ITERATION = int(os.environ.get("RALPH_ITERATION", "0"))
+
+
+def emit(record):
+    print(json.dumps(record), flush=True)
+
+
+def init():
+    emit({"type": "system", "subtype": "init", "session_id": "fake", "model": "fake-1"})
+
+
+def tool(command):
+    emit({"type": "assistant", "message": {"content": [
+        {"type": "tool_use", "name": "Bash", "input": {"command": command}}]}})
+
+
+def result(text="Done.", error=False, **more):
+    record = {"type": "result", "subtype": "success", "is_error": error, "result": text, "num_turns": 1,
+              "session_id": "fake", "total_cost_usd": 0.01,
+              "usage": {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 3,
+                        "cache_creation_input_tokens": 4}}
+    record.update(more)
+    emit(record)
+
+
+def git(*args):
+    subprocess.run(["git", *args], check=True, stdout=subprocess.DEVNULL)
+
+
+def commit(name=TASK, content="work\n"):
+    tool(f"write {name}")
+    if os.path.exists(name):
+        return
+    with open(name, "w", encoding="utf-8") as f:
+        f.write(content)
+    git("add", name)
+    git("commit", "-q", "-m", f"{TASK}: {name}")
+
+
+def copy():
+    return next(p for p in (".ralph/agent/prd.json", "prd.json", ".ralph/prd.json") if os.path.exists(p))
+
+
+def change(fn):
+    with open(copy(), encoding="utf-8") as f:
+        prd = json.load(f)
+    fn(prd)
+    with open(copy(), "w", encoding="utf-8") as f:
+        json.dump(prd, f, indent=2)
+
+
+def claim():
+    def mark(prd):
+        for story in prd["userStories"]:
+            if story["id"] == TASK:
+                story["passes"] = True
+                story["notes"] = "as asked"
+    change(mark)
+
+
+def work():
+    init()
+    commit()
+    claim()
+
+
+def sleep_for_ever():
+    while True:
+        time.sleep(1000)
+
+
+# ---- one function for each way to behave ----
+
+def honest():
+    work()
+    result()
+
+
+def promises_only():
+    """Commits and says it by the promise alone."""
+    init()
+    commit()
+    result("All of it.\n<promise>COMPLETE</promise>")
+
+
+def slow():
+    """Half of the work in each iteration."""
+    init()
+    if not os.path.exists(TASK + ".half"):
+        commit(TASK + ".half")
+        result("Half of it.")
+        return
+    commit()
+    claim()
+    result()
+
+
+def claims_done():
+    """Says done, with a commit, without the work."""
+    init()
+    commit(f"nothing-{ITERATION}")
+    claim()
+    result("I have done it.\n<promise>COMPLETE</promise>")
+
+
+def edits_criteria():
+    """Makes the task easier, marks others as passing, and says done without the work."""
+    def easier(prd):
+        for story in prd["userStories"]:
+            story["acceptanceCriteria"] = ["nothing"]
+            story["verifyCommands"] = ["true"]
+            story["passes"] = True
+    init()
+    change(easier)
+    result("Done.\n<promise>COMPLETE</promise>")
+
+
+def deletes_prd():
+    init()
+    commit()
+    for path in glob.glob(".ralph/agent/*") + glob.glob("prd.json"):
+        os.unlink(path)
+    result("Done.\n<promise>COMPLETE</promise>")
+
+
+def hangs_after_result():
+    work()
+    result()
+    sleep_for_ever()
+
+
+def limited(seconds):
+    emit({"type": "rate_limit_event", "rate_limit_info": {
+        "status": "rejected", "resetsAt": int(time.time()) + seconds, "rateLimitType": "five_hour"}})
+
+
+def hangs_after_limit():
+    init()
+    limited(3600)
+    sleep_for_ever()
+
+
+def limited_once():
+    """The first time the provider's limit is reached; it ends two seconds later."""
+    if ITERATION == 1:
+        init()
+        limited(2)
+        result("You've hit your limit", error=True, api_error="usage_limit_reached", api_error_status=429)
+        sys.exit(1)
+    honest()
+
+
+def weekly():
+    work()
+    emit({"type": "rate_limit_event", "rate_limit_info": {
+        "status": "allowed", "unifiedWindows": {"seven_day": {
+            "utilization": 0.85, "resetsAt": int(time.time()) + 3600}}}})
+    result()
+
+
+def unauthorized():
+    init()
+    result("Invalid credential", error=True, terminal_reason="api_error", api_error_status=401)
+    sys.exit(1)
+
+
+def empty():
+    with open("runs", "a", encoding="utf-8") as f:
+        f.write("run\n")
+
+
+def torn():
+    """Lines that are cut, doubled and mixed; the result is whole."""
+    init()
+    print('{"type":"assistant","message":{"cont', flush=True)
+    commit()
+    claim()
+    sys.stdout.write('{"type":"assist{"type":"system","subtype":"status"}\n\x00\xff\n'.encode().decode("latin-1"))
+    print("[[[[" * 50 + "\n}{\n", flush=True)
+    sys.stdout.write('{"type":"user","mess')
+    result()
+    print('{"type":"assistant","mes', end="", flush=True)
+
+
+def exit0_error():
+    work()
+    result("API Error", error=True, terminal_reason="api_error", api_error_status=500)
+
+
+def no_result():
+    work()
+
+
+def no_commit():
+    init()
+    with open(TASK, "w", encoding="utf-8") as f:
+        f.write("work\n")
+    claim()
+    result()
+
+
+def uncommitted():
+    """Commits something, and leaves what matters uncommitted."""
+    init()
+    commit(f"other-{ITERATION}")
+    with open("file", "a", encoding="utf-8") as f:
+        f.write("more\n")
+    commit()
+    claim()
+    result()
+
+
+def huge():
+    init()
+    commit()
+    claim()
+    line = json.dumps({"type": "user", "message": {"content": "x" * 1000000}})
+    for _ in range(80):
+        print(line, flush=True)
+    sys.stdout.write("y" * (9 << 20) + "\n")
+    result()
+
+
+def git_filter():
+    """Plants what git on the host would run: a filter, a monitor, hooks."""
+    work()
+    for command in (["config", "filter.evil.clean", "touch /tmp/filter-ran; cat"],
+                    ["config", "core.fsmonitor", "touch monitor-ran"]):
+        subprocess.run(["git", *command], check=False, stderr=subprocess.DEVNULL)
+    for path, text in ((".gitattributes", "* filter=evil\n"), (".git/hooks/post-checkout", "#!/bin/sh\ntouch hook-ran\n"),
+                       (".git/info/attributes", "* filter=evil\n")):
+        try:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            os.chmod(path, 0o755)
+        except OSError:
+            pass
+    result()
+
+
+def kills_parent():
+    init()
+    for pid in (os.getppid(), 1, -1):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+    time.sleep(0.2)
+    commit()
+    claim()
+    result()
+
+
+def forks_away():
+    """A daemon that would go on after the iteration, and write into the workspace."""
+    work()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            for fd in (0, 1, 2):
+                os.close(fd)
+            while True:
+                time.sleep(0.2)
+                with open("daemon-was-here", "a", encoding="utf-8") as f:
+                    f.write("x")
+        os._exit(0)
+    result()
+
+
+def blocked():
+    init()
+    result("I cannot.\n<promise>BLOCKED:there is no database</promise>")
+
+
+def decides():
+    """Asks once; does the work when its prompt has the answer."""
+    if "The user answers: SQLite" in PROMPT:
+        honest()
+        return
+    init()
+    result("Hm.\n<promise>DECIDE:SQLite or Postgres?</promise>")
+
+
+def quotes_promise():
+    """Talks about the promise in a sentence: not one."""
+    init()
+    result("I was told to say <promise>COMPLETE</promise> at the end.")
+
+
+def waits():
+    """Works until it is told to go on by a file."""
+    init()
+    tool("waiting")
+    open("waiting", "w", encoding="utf-8").close()
+    while not os.path.exists("go-on"):
+        time.sleep(0.05)
+    commit()
+    claim()
+    result()
+
+
+def silent():
+    init()
+    sleep_for_ever()
+
+
+def secret():
+    init()
+    commit("key.txt", "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gun\n"
+           "-----END RSA PRIVATE KEY-----\n")
+    commit()
+    claim()
+    result()
+
+
+def fails():
+    init()
+    print("something went wrong", file=sys.stderr)
+    sys.exit(3)
+
+
+PROMPT = sys.stdin.read()
+with open("/tmp/prompt", "w", encoding="utf-8") as seen:
+    seen.write(PROMPT)
+globals()[sys.argv[1].replace("-", "_")]()

@@ -1,0 +1,73 @@
+/*
+ * Linked into a loop of the tests' own (--wrap): every call that changes something outside of the
+ * process is a point at which it can be killed, before the call and after it. RALPH_TEST_DIE_AT
+ * numbers the point; RALPH_TEST_COUNT names a file that gets how many there were. Children that the
+ * loop forks count on from where they were forked, and kill the loop, not themselves.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static long count, at;
+static pid_t loop;
+
+static void __attribute__((constructor)) begin(void)
+{
+	const char *s = getenv("RALPH_TEST_DIE_AT");
+
+	at = s ? strtol(s, NULL, 10) : 0;
+	loop = getpid();
+}
+
+static void __attribute__((destructor)) end(void)
+{
+	const char *path = getenv("RALPH_TEST_COUNT");
+	FILE *f = path && getpid() == loop ? fopen(path, "we") : NULL;
+
+	if (!f)
+		return;
+	(void)fprintf(f, "%ld\n", count);
+	(void)fclose(f);
+}
+
+static void point(void)
+{
+	int saved = errno;
+
+	if (++count == at) {
+		(void)kill(loop, SIGKILL);
+		/* A child goes on until its parent's death reaches it. */
+	}
+	errno = saved;
+}
+
+/* clang-format off */
+#define WRAP(type, name, params, args)                                                             \
+	type __real_##name params;                                                                 \
+	type __wrap_##name params;                                                                 \
+	type __wrap_##name params                                                                  \
+	{                                                                                          \
+		type r;                                                                            \
+                                                                                                   \
+		point();                                                                           \
+		r = __real_##name args;                                                            \
+		point();                                                                           \
+		return r;                                                                          \
+	}
+
+WRAP(int, fsync, (int fd), (fd))
+WRAP(int, rename, (const char *a, const char *b), (a, b))
+WRAP(int, renameat, (int d, const char *a, int e, const char *b), (d, a, e, b))
+WRAP(int, unlinkat, (int d, const char *a, int f), (d, a, f))
+WRAP(int, unlink, (const char *a), (a))
+WRAP(int, mkdirat, (int d, const char *a, mode_t m), (d, a, m))
+WRAP(int, symlinkat, (const char *a, int d, const char *b), (a, d, b))
+WRAP(ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n))
+WRAP(ssize_t, sendmsg, (int fd, const struct msghdr *m, int f), (fd, m, f))
+/* clang-format on */
