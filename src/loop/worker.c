@@ -1,6 +1,7 @@
 #include "loop/parallel.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -252,6 +253,25 @@ static json_t *read_summary(const struct worker *w)
 	return j;
 }
 
+/* What its agent printed is kept under the number that the iteration has here. */
+static void take_logs(const struct worker *w, uint64_t theirs, uint64_t ours)
+{
+	static const char *const kinds[] = {"jsonl", "stderr"};
+	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int logs =
+		root < 0 ? -1
+			 : path_open_beneath(root, WORK_DIR "/logs", O_RDONLY | O_DIRECTORY, 0);
+
+	for (size_t i = 0; logs >= 0 && i < ARRAY_SIZE(kinds); i++) {
+		cleanup_free char *from =
+			xasprintf("iteration-%03llu.%s", (unsigned long long)theirs, kinds[i]);
+		cleanup_free char *to =
+			xasprintf("iteration-%03llu.%s", (unsigned long long)ours, kinds[i]);
+
+		(void)renameat(logs, from, w->l->logs, to);
+	}
+}
+
 void worker_account(struct worker *w, char **ret_why)
 {
 	struct loop_state *s = &w->l->state;
@@ -264,6 +284,8 @@ void worker_account(struct worker *w, char **ret_why)
 		json_t *copy = json_copy(r);
 
 		s->iterations++;
+		take_logs(w, (uint64_t)json_integer_value(json_object_get(r, "iteration")),
+			  s->iterations);
 		(void)json_object_set_new(copy, "iteration",
 					  json_integer((json_int_t)s->iterations));
 		(void)json_array_append_new(s->records, copy);

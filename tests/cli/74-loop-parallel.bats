@@ -48,6 +48,8 @@ ends() {
 	same '' "$(worktrees)"
 	same '30000 381' "$(summary 'str(j["micro_usd"]) + " " + str(j["tokens"])')"
 	has "$(cat "$T/err")" '[US-2] iteration 1: US-2 story 2'
+	# What their agents did is kept under the loop's own numbers.
+	has "$(ralph logs 2)" 'Bash  write US-2'
 	# Their sandboxes are gone; the one that verified the merges is left.
 	same 1 "$(ralph ls -q | wc -l | tr -d ' ')"
 }
