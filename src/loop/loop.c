@@ -201,7 +201,9 @@ int loop_run(struct loop *l, struct err *err)
 
 	status_write(l, "starting", 0);
 	show_news(l);
-	r = loop_recover(l, err);
+	r = loop_preflight(l, err);
+	if (r == 0)
+		r = loop_recover(l, err);
 	if (r == 0 && l->q.mode != LOOP_RESUME)
 		r = loop_begin_anew(l, err);
 	if (r == 0 && l->mode != LOOP_PLAN)

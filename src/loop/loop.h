@@ -76,6 +76,9 @@ int loop_open(struct loop *l, int request_fd, struct err *err);
 void loop_close(struct loop *l);
 /* Not one that goes on: its counters begin at nothing. After what a killed one left is finished. */
 int loop_begin_anew(struct loop *l, struct err *err);
+/* Everything else that must hold before an agent is left alone: clock, disk, a sandbox that answers
+ * and refuses what no rule allows. */
+int loop_preflight(struct loop *l, struct err *err);
 /* Is a credential missing, or not what it was? Exit 8. */
 int loop_check_credentials(struct loop *l, struct err *err);
 

@@ -14,6 +14,7 @@
 #include "sandbox/direct.h"
 #include "sandbox/gitdir.h"
 #include "sandbox/loops.h"
+#include "sandbox/preflight.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
 
@@ -131,6 +132,37 @@ static int find_agent(struct loop *l, struct err *err)
 				 "the agent is a command: name one behind '--', or an agent with "
 				 "--agent");
 	return 0;
+}
+
+int loop_preflight(struct loop *l, struct err *err)
+{
+	cleanup_(preflight_done) struct preflight p = {0};
+	struct preflight_input in = {
+		.places = &l->q.places,
+		.config = l->config,
+		.agent = l->agent,
+		.environ = environ,
+	};
+	int r = 0;
+
+	if (l->q.direct)
+		return 0;
+	r = box_build(l, err);
+	if (r < 0)
+		return r;
+	in.spec = l->build.spec;
+	preflight_run(&in, &p);
+	for (size_t i = 0; i < p.n; i++) {
+		const struct preflight_row *row = &p.rows[i];
+
+		/* Credentials were looked at before anything was changed. */
+		if (row->ok || row->credential)
+			continue;
+		show_line(&l->show, STYLE_RED, "%s: %s%s%s", row->what, row->found,
+			  row->remedy ? "; " : "", row->remedy ? row->remedy : "");
+		r = err_set(err, EIO, "this workspace is not fit for a loop; see: ralph preflight");
+	}
+	return r;
 }
 
 int loop_check_credentials(struct loop *l, struct err *err)
