@@ -3,8 +3,8 @@
  *
  * Runs every command once per round, in turn, so that a slow moment of the machine meets all of
  * them alike, and prints for each `LABEL MEDIAN P10 P90` in microseconds, from before posix_spawn()
- * until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel. PAUSE
- * milliseconds pass between rounds: what makes and removes files hundreds of times a second
+ * until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel.
+ * PAUSE milliseconds pass between rounds: what makes and removes files hundreds of times a second
  * measures ext4, which looks at every inode of the last five seconds before it takes a new one. A
  * command that does not exit with 0 ends it all: a failure is no measurement.
  */

@@ -11,6 +11,9 @@
 #include "base/proc.h"
 #include "base/table.h"
 #include "loop/meter.h"
+#include "sandbox/autosave.h"
+#include "sandbox/live.h"
+#include "sandbox/store.h"
 
 #define NOTIFY_MS 30000
 #define NOTIFY_OUT_MAX (64 * KiB)

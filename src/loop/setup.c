@@ -1,5 +1,6 @@
 #include "loop/loop.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,10 +76,11 @@ static int open_state(struct loop *l, struct err *err)
 	return 0;
 }
 
-/* Counters begin anew; what the killed one was about to do stays to be finished. */
-static void begin_anew(struct loop *l)
+int loop_begin_anew(struct loop *l, struct err *err)
 {
 	struct loop_state *s = &l->state;
+	const char *id;
+	json_t *t;
 
 	s->iterations = s->micro_usd = s->active_ms = 0;
 	s->tokens = (struct tokens){0};
@@ -87,6 +89,29 @@ static void begin_anew(struct loop *l)
 	json_decref(s->baseline);
 	s->baseline = NULL;
 	(void)json_array_clear(s->records);
+	json_object_foreach (s->tasks, id, t)
+		(void)json_object_del(t, "stuck");
+	return state_save(s, err);
+}
+
+/* What a killed loop was writing. */
+static void clear_halves(int dir)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+
+	if (!d) {
+		closep(&copy);
+		return;
+	}
+	while ((e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+
+		if (n > 4 && streq(e->d_name + n - 4, ".tmp"))
+			(void)unlinkat(dir, e->d_name, 0);
+	}
+	(void)closedir(d);
 }
 
 /* ---- the agent ---- */
@@ -196,8 +221,9 @@ int loop_open(struct loop *l, int fd, struct err *err)
 		r = control_listen(&l->control, l->ev, err);
 	if (r < 0)
 		return r;
-	if (l->q.mode != LOOP_RESUME)
-		begin_anew(l);
+	clear_halves(l->state_dir);
+	if (l->state.started == 0)
+		l->state.started = (uint64_t)time(NULL);
 	take_limits(l);
 	r = loop_check_credentials(l, err);
 	if (r == 0)

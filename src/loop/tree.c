@@ -127,6 +127,10 @@ int tree_open(struct loop *l, struct err *err)
 	if (said)
 		show_line(&l->show, STYLE_YELLOW, "%s", said);
 	/* Taken once, before the first agent runs. */
+	if (r == 0 && l->q.mode != LOOP_RESUME && l->state.intent.phase == INTENT_NONE) {
+		json_decref(l->state.view);
+		l->state.view = NULL;
+	}
 	if (r == 0 && !l->state.view)
 		r = repo_view_take(l->repo, &l->state.view, err);
 	if (r == 0)
