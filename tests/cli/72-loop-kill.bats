@@ -14,7 +14,10 @@ dying_libexec() {
 	for f in "${RALPH%/bin/ralph}"/libexec/ralph/*; do
 		ln -s "$f" "$T/libexec/"
 	done
-	ln -sf "$(realpath "$dies")" "$T/libexec/loop"
+	# A copy: what is installed with ralph is found from where its program lies.
+	rm -f "$T/libexec/loop"
+	cp "$dies" "$T/libexec/loop"
+	ln -s "${RALPH%/bin/ralph}/share" "$T/share"
 }
 
 # A workspace as it was before, in the same place.
