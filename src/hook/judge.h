@@ -62,7 +62,8 @@ struct judge {
 	struct judge_name *vars, *functions, *aliases, *files;
 	struct fields args; /* $1 … */
 	const char *last_arg;
-	bool sourced; /* a file may have set any variable */
+	const struct values *stdin_text; /* since `exec <…`; NULL: nothing known */
+	bool sourced;			 /* a file may have set any variable */
 
 	unsigned int depth, steps, globs;
 	/* Where in the script we are. */

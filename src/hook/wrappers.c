@@ -233,6 +233,17 @@ static void find_run(struct judge *j, struct program *p, unsigned int at, const 
 		p->out = judge_argv(j, &run, NULL);
 }
 
+/* What it prints: where it began, or something below. */
+static struct values found_names(struct judge *j, const struct fields *from, bool filtered)
+{
+	const char *all = "";
+
+	for (unsigned int i = 0; i < from->n; i++)
+		all = filtered ? arena_printf(j->arena, "%s%s/%c\n", all, from->v[i], MARK_ANY)
+			       : arena_printf(j->arena, "%s%s\n", all, from->v[i]);
+	return values_one(j, all);
+}
+
 static void find(struct judge *j, struct program *p)
 {
 	struct fields from = {0};
@@ -272,6 +283,8 @@ static void find(struct judge *j, struct program *p)
 		}
 	}
 	rules_program(j, "find", &p->argv, p->in);
+	if (!p->out.n)
+		p->out = found_names(j, &from, filtered);
 }
 
 /* su [-] [USER] -c TEXT, script -c TEXT, flock FILE -c TEXT, tmux new TEXT */
