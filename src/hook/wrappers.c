@@ -369,15 +369,17 @@ bool program_wrapper(struct judge *j, struct program *p)
 	return run_by_word(j, p);
 }
 
-const char *program_name_at(unsigned int i)
+const struct fields *program_names(struct judge *j)
 {
 	static const char *const more[] = {"sh",   "bash", "dash",  "zsh",  "eval", "python3",
 					   "perl", "env",  "xargs", "find", "git"};
 
-	if (i < ARRAY_SIZE(more))
-		return more[i];
-	i -= ARRAY_SIZE(more);
-	if (i < ARRAY_SIZE(wrappers))
-		return wrappers[i].name;
-	return rules_name_at(i - ARRAY_SIZE(wrappers));
+	if (j->names.n)
+		return &j->names;
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
+		fields_add(j, &j->names, more[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++)
+		fields_add(j, &j->names, wrappers[i].name);
+	rules_names(j, &j->names);
+	return &j->names;
 }
