@@ -152,8 +152,8 @@ static void plan_of_a_container_gives_nothing_away(void **state)
 		"--read-only",	  "--pull never",   "--user 1000:1001",
 		"--pids-limit",	  "--memory",	    "before it is user 1000",
 	};
-	static const char *const never[] = {"--privileged", "--env", " -e ", "--cap-add", "b=c",
-					    "--publish"};
+	static const char *const never[] = {"--privileged", "--env", " -e ",
+					    "--cap-add",    "b=c",   "--publish"};
 	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
 	cleanup_free char *plan = NULL;
 	struct err e = {0};
