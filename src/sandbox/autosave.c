@@ -17,16 +17,23 @@
 #define RESULT_MAX_DEFAULT (4 * KiB)
 #define NICENESS 10 /* behind the agent */
 
-/* What the user has put into the sandbox and called a secret must not be in what is kept. */
-static int values_fd(const struct sandbox_spec *spec)
+void secret_values(const struct sandbox_spec *spec, struct strv *ret)
 {
-	cleanup_buf struct buf b;
-
-	buf_init(&b, VALUES_MAX);
 	for (size_t i = 0; spec && i < spec->n_env; i++)
 		if (spec->env[i].origin != SPEC_SET &&
 		    mask_is_secret(spec->env[i].name, spec->env[i].value))
-			(void)buf_printf(&b, "%s\n", spec->env[i].value);
+			strv_push(ret, spec->env[i].value);
+}
+
+static int values_fd(const struct sandbox_spec *spec)
+{
+	cleanup_strv struct strv values = {0};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, VALUES_MAX);
+	secret_values(spec, &values);
+	for (size_t i = 0; i < values.n; i++)
+		(void)buf_printf(&b, "%s\n", values.v[i]);
 	return fd_memfd("values", buf_str(&b), b.len);
 }
 
