@@ -91,7 +91,7 @@ static void plan_of_each_golden_spec_is_as_it_was(void **state)
 	assert_true(check_engine("native") >= 3);
 	assert_true(check_engine("docker") >= 3);
 	assert_true(check_engine("podman") >= 3);
-	assert_true(check_engine("sbx") >= 3);
+	assert_true(check_engine("sbx") >= 8);
 }
 
 static void plan_is_the_same_each_time(void **state)
