@@ -284,7 +284,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		r = add_mounts(s, in, &(struct found){a, &tools, git}, &ret->notice, err);
 	if (r < 0)
 		return r;
-	ret->argv0 = tools.argv0	     ? xstrdup(tools.argv0)
+	ret->argv0 = tools.argv0		       ? xstrdup(tools.argv0)
 		     : s->container.image && in->argv0 ? xstrdup(in->argv0)
 						       : NULL;
 	return 0;

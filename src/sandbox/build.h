@@ -24,7 +24,7 @@ struct build_input {
 	char *const *environ; /* the host's */
 	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
 	bool clone;		       /* the agent works in a clone of its own */
-	bool direct;	     /* no sandbox at all; never by a setting */
+	bool direct;		       /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* An image that a container needs is built where it is missing; image_told may be NULL. */

@@ -139,9 +139,10 @@ int selftest_run(const struct places *p, const struct sandbox_spec *spec, enum s
 
 	*ret = (struct selftest){.passed = true};
 	if (hosted(spec))
-		return err_set(err, ENOTSUP,
-			       "sandbox '%s' cannot be tested: engine %s has nothing of ralph's inside",
-			       spec->name, spec->engine);
+		return err_set(
+			err, ENOTSUP,
+			"sandbox '%s' cannot be tested: engine %s has nothing of ralph's inside",
+			spec->name, spec->engine);
 	selftest_files(ret, p, spec);
 	selftest_processes(ret, spec);
 	selftest_network(ret, spec, &bait);

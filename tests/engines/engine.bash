@@ -127,7 +127,7 @@ fake_env() {
 # Its machine is bounded by whoever runs it, its network is a proxy of its own, and what the host would run is
 # found after each command; what was in /tmp is in the machine that is started again.
 fake_lacks() {
-	echo limits network ports walls fresh selftest loop
+	echo limits network ports walls fresh selftest loop # whose state cannot be hidden there
 }
 sbx_start() {
 	fake_row sbx
@@ -222,7 +222,7 @@ engine_env() {
 	local line
 
 	[ ! -f "$ENGINE_DIR/stamp" ] || {
-		mkdir -pm 0700 "$XDG_STATE_HOME/ralph"
+		[ -d "$XDG_STATE_HOME/ralph" ] || mkdir -m 0700 "$XDG_STATE_HOME/ralph"
 		cp "$ENGINE_DIR/stamp" "$XDG_STATE_HOME/ralph/selftest-$ENGINE"
 	}
 	while read -r line; do
@@ -233,6 +233,7 @@ engine_env() {
 engine_setup() {
 	ralph_setup || return
 	engine_env
+	# shellcheck disable=SC2034 # a name for the test's sandbox
 	S=t-${WS##*/ws-}
 }
 
