@@ -26,13 +26,14 @@ def add(tar, name, data=None, mode=0o755, link=None):
 def layer(text):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        for name in "bin etc proc sys dev root home home/agent".split():
+        for name in "bin dev etc home home/agent proc root run sys usr usr/bin var".split():
             add(tar, name)
         add(tar, "tmp", mode=0o1777)
         with open("/bin/busybox", "rb") as f:
             add(tar, "bin/busybox", f.read())
         for name in APPLETS.split():
             add(tar, "bin/" + name, link="busybox")
+            add(tar, "usr/bin/" + name, link="../../bin/busybox")
         add(tar, "etc/passwd", "".join(f"{n}:x:{i}:{i}::/home/{n}:/bin/sh\n" for n, i in NAMES.items()).encode(), 0o644)
         add(tar, "etc/group", "".join(f"{n}:x:{i}:\n" for n, i in NAMES.items()).encode(), 0o644)
         add(tar, "text", text.encode(), 0o644)

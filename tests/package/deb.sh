@@ -17,7 +17,7 @@ works() {
 	ralph doctor
 	mkdir -p /srv/project && cd /srv/project && ralph run --rm -- true
 	as_plain mkdir -p project
-	test "$(as_plain ralph run --rm project -- sh -c 'id -un; echo works')" = "$(printf 'plain\nworks')"
+	test "$(as_plain ralph run --rm project -- echo works)" = works
 	# The gateway, which has libraries of its own, answers: no host is allowed.
 	as_plain ralph run --rm project -- bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128
 		printf "GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n" >&3; head -n 1 <&3' | grep 'HTTP/1.1 403'
@@ -45,7 +45,10 @@ has_profile() {
 
 passes_its_tests() {
 	apt_install bats git procps python3
-	as_plain env RALPH_TEST_REQUIRE="${RALPH_TEST_REQUIRE:-}" bash /given/source/debian/tests/installed
+	as_plain bash /given/source/debian/tests/installed >/tmp/tests 2>&1 || {
+		grep -A 12 '^not ok' /tmp/tests
+		return 1
+	}
 }
 
 # The same package once more, as a later version.
