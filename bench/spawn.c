@@ -3,10 +3,11 @@
  *
  * Runs every command once per round, in turn, so that a slow moment of the machine meets all of
  * them alike, and prints for each `LABEL MEDIAN P10 P90` in microseconds, from before posix_spawn()
- * until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel. PAUSE
- * milliseconds pass between rounds: what makes and removes files hundreds of times a second
+ * until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel.
+ * PAUSE milliseconds pass between rounds: what makes and removes files hundreds of times a second
  * measures ext4, which looks at every inode of the last five seconds before it takes a new one. A
- * command that does not exit with 0 ends it all: a failure is no measurement.
+ * command that does not exit with 0 (or SPAWN_EXIT) ends it all: a failure is no measurement. They
+ * read nothing, or the file SPAWN_STDIN.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static double run(const struct command *c, const posix_spawn_file_actions_t *quiet)
+static double run(const struct command *c, const posix_spawn_file_actions_t *quiet, int expected)
 {
 	double start = now_us();
 	int status, r;
@@ -62,8 +63,8 @@ static double run(const struct command *c, const posix_spawn_file_actions_t *qui
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			die("waitpid", strerror(errno));
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		die(c->label, "did not exit with 0");
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != expected)
+		die(c->label, "did not exit as expected");
 	return now_us() - start;
 }
 
@@ -124,6 +125,8 @@ static size_t read_commands(char **argv, struct command *cmds, size_t rounds)
 int main(int argc, char **argv)
 {
 	struct command cmds[MAX_COMMANDS] = {0};
+	const char *input = getenv("SPAWN_STDIN"), *expected = getenv("SPAWN_EXIT");
+	int code = expected ? (int)number(expected, 0, 255) : 0;
 	posix_spawn_file_actions_t quiet;
 	struct timespec pause = {0};
 	size_t rounds, n;
@@ -138,13 +141,15 @@ int main(int argc, char **argv)
 	pause.tv_nsec = ms % 1000 * 1000000;
 	n = read_commands(argv + 4, cmds, rounds);
 	if (posix_spawn_file_actions_init(&quiet) != 0 ||
-	    posix_spawn_file_actions_addopen(&quiet, 0, "/dev/null", O_RDONLY, 0) != 0 ||
-	    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0) != 0)
+	    posix_spawn_file_actions_addopen(&quiet, 0, input ? input : "/dev/null", O_RDONLY, 0) !=
+		    0 ||
+	    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0) != 0 ||
+	    posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", O_WRONLY, 0) != 0)
 		die("posix_spawn_file_actions", "failed");
 
 	for (size_t round = 0; round < rounds + WARM_UP; round++) {
 		for (size_t i = 0; i < n; i++) {
-			double us = run(&cmds[i], &quiet);
+			double us = run(&cmds[i], &quiet, code);
 
 			if (round >= WARM_UP)
 				cmds[i].us[round - WARM_UP] = us;

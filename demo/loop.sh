@@ -21,11 +21,15 @@ export DEMO_API_KEY=$mark
 project=$HOME/project
 
 certificate() {
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=authority \
-		-addext keyUsage=critical,keyCertSign -keyout "$T/ca.key" -out "$T/ca.pem" 2>"$T/openssl.log" &&
-		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=provider \
-			-addext subjectAltName=DNS:localhost -addext basicConstraints=CA:FALSE -CA "$T/ca.pem" -CAkey "$T/ca.key" \
-			-keyout "$T/leaf.key" -out "$T/leaf.crt" 2>>"$T/openssl.log" || { cat "$T/openssl.log"; exit 1; }
+	local new=(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2)
+
+	if ! "${new[@]}" -subj /CN=authority -addext keyUsage=critical,keyCertSign \
+		-keyout "$T/ca.key" -out "$T/ca.pem" 2>"$T/openssl.log" ||
+		! "${new[@]}" -subj /CN=provider -addext subjectAltName=DNS:localhost -addext basicConstraints=CA:FALSE \
+			-CA "$T/ca.pem" -CAkey "$T/ca.key" -keyout "$T/leaf.key" -out "$T/leaf.crt" 2>>"$T/openssl.log"; then
+		cat "$T/openssl.log"
+		exit 1
+	fi
 	cat "$T/leaf.key" "$T/leaf.crt" >"$T/leaf.pem"
 }
 

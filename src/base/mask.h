@@ -16,7 +16,7 @@ bool mask_is_key(const char *value);
  * is a vendor's key. */
 size_t mask_word_len(const char *p, size_t n);
 size_t mask_gap_len(const char *p, size_t n); /* up to the next word */
-#define MASK_KEY_MIN 16 /* no vendor's key is shorter */
+#define MASK_KEY_MIN 16			      /* no vendor's key is shorter */
 bool mask_is_key_word(const char *word, size_t n);
 
 /* The first 7 and the last 4 characters with "…" between; "***" where there are 11 or fewer. The

@@ -4,6 +4,7 @@
 
 #include "cli/net.h"
 #include "cli/table.h"
+#include "sandbox/hosted.h"
 #include "sandbox/net.h"
 
 static const char *tier_words(enum spec_tier t)
@@ -79,7 +80,8 @@ int audit_print_net(const struct sandbox_spec *s, FILE *out, bool color, struct 
 		print_rules(&s->net, out, color);
 	else if (s->net.tier == SPEC_NET_ALLOWLIST)
 		(void)fputs("  nothing is allowed yet\n", out);
-	print_standins(rows, n, out);
+	if (!hosted(s))
+		print_standins(rows, n, out);
 	return 0;
 }
 
@@ -95,11 +97,24 @@ static const char *kind_name(enum gw_listen_kind k)
 	return names[k];
 }
 
-int audit_sockets_json(const struct spec_net *net, json_t **ret, struct err *err)
+/* Where nothing of ours listens inside: the gateway's port of this machine, if it has one. */
+static int endpoint_row(const struct sandbox_spec *s, struct gw_listener **ret, size_t *ret_n)
+{
+	struct gw_listener *row = xcalloc(1, sizeof(*row));
+
+	*row = (struct gw_listener){.kind = GW_LISTEN_ENDPOINTS, .port = s->port};
+	(void)snprintf(row->addr, sizeof(row->addr), "127.0.0.1");
+	*ret = row;
+	*ret_n = s->port != 0;
+	return 0;
+}
+
+int audit_sockets_json(const struct sandbox_spec *spec, json_t **ret, struct err *err)
 {
 	cleanup_free struct gw_listener *rows = NULL;
 	size_t n = 0;
-	int r = net_sockets(net, &rows, &n, err);
+	int r = hosted(spec) ? endpoint_row(spec, &rows, &n)
+			     : net_sockets(&spec->net, &rows, &n, err);
 	json_t *a;
 
 	if (r < 0)

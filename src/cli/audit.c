@@ -7,6 +7,8 @@
 #include "base/mask.h"
 #include "cli/ask.h"
 #include "cli/term.h"
+#include "sandbox/direct.h"
+#include "sandbox/hosted.h"
 #include "wire/wire.h"
 
 #define WIDTH_ELSEWHERE 100 /* where there is no terminal to ask */
@@ -131,6 +133,12 @@ static void print_limits(const struct sandbox_spec *s, FILE *out, bool color)
 			: xstrdup("no time limit");
 
 	title(out, color, "Limits");
+	if (hosted(s)) {
+		(void)fprintf(out, "  memory %s, %s, %s\n  held by: %s\n",
+			      l->memory ? memory : "as the engine has it", cpu, time, l->method);
+		print_budget(&s->budget, out);
+		return;
+	}
 	(void)fprintf(out,
 		      "  memory %s, %llu processes, %s, %s\n"
 		      "  %s of temporary files, %llu open files a process\n"
@@ -144,13 +152,29 @@ static void print_engine(const struct sandbox_spec *s, FILE *out, bool color)
 {
 	title(out, color, "Engine");
 	(void)fprintf(out, "  %s, user %u, agent %s\n", s->engine, s->uid, s->agent);
+	if (hosted_without_wall(s)) {
+		(void)fputs("  ", out);
+		term_styled(out, color, STYLE_RED, direct_warning);
+		(void)fputc('\n', out);
+	}
+}
+
+static void print_notes(const struct strv *notes, FILE *out, bool color)
+{
+	for (size_t i = 0; i < notes->n; i++) {
+		(void)fputs("  ", out);
+		term_styled(out, color, STYLE_YELLOW, notes->v[i]);
+		(void)fputc('\n', out);
+	}
 }
 
 int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool color,
 		struct err *err)
 {
+	cleanup_(hosted_notes_done) struct hosted_notes notes;
 	int r;
 
+	hosted_notes(s, &notes);
 	term_styled(out, color, STYLE_BOLD, s->name);
 	(void)fputs("  sandbox of ", out);
 	term_puts(out, s->workspace);
@@ -164,12 +188,15 @@ int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool co
 	r = audit_print_mounts(s, out, width ? width : WIDTH_ELSEWHERE, color, err);
 	if (r < 0)
 		return r;
+	print_notes(&notes.mounts, out, color);
 	title(out, color, "Network");
 	r = audit_print_net(s, out, color, err);
 	if (r < 0)
 		return r;
+	print_notes(&notes.network, out, color);
 	title(out, color, "Credentials");
 	audit_print_credentials(s, out, color);
+	print_notes(&notes.credentials, out, color);
 	print_limits(s, out, color);
 	print_engine(s, out, color);
 	return 0;
@@ -221,7 +248,7 @@ int audit_to_json(const struct sandbox_spec *spec, json_t **ret, struct err *err
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	json_t *sockets = NULL;
-	int r = audit_sockets_json(&spec->net, &sockets, err);
+	int r = audit_sockets_json(spec, &sockets, err);
 
 	if (r == 0) {
 		(void)json_object_set_new(json_object_get(j, "network"), "sockets", sockets);

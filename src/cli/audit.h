@@ -46,4 +46,4 @@ void audit_print_credentials(const struct sandbox_spec *spec, FILE *out, bool co
 
 /* audit-net.c: the section of the screen, and the sockets for JSON */
 int audit_print_net(const struct sandbox_spec *spec, FILE *out, bool color, struct err *err);
-int audit_sockets_json(const struct spec_net *net, json_t **ret, struct err *err);
+int audit_sockets_json(const struct sandbox_spec *spec, json_t **ret, struct err *err);

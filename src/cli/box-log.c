@@ -62,7 +62,8 @@ static void add_refusal(struct box_log *l, const json_t *j, int64_t at_ms)
 
 	n = n > 0 ? n : 1;
 	l->refused += (uint64_t)n;
-	if (!streq(log_text(j, "type"), "net") || !host[0])
+	/* "(many)" is no host that could be allowed. */
+	if (!streq(log_text(j, "type"), "net") || !host[0] || host[0] == '(')
 		return;
 	while (i < l->n_hosts && (l->hosts[i].port != port || !streq(l->hosts[i].host, host)))
 		i++;

@@ -222,7 +222,13 @@ static const char run_details[] =
 	"\n"
 	"With the name of an agent instead, that agent is run, with the host's login\n"
 	"and without its key: 'ralph run claude', 'ralph run codex . -- --help'.\n"
-	"'ralph claude' is the same; with --agent, CMD runs in that agent's sandbox.";
+	"'ralph claude' is the same; with --agent, CMD runs in that agent's sandbox.\n"
+	"\n"
+	"With --engine sbx the sandbox is one of Docker Sandboxes. Where a credential is\n"
+	"given to it as AWS's keys (way env), a login of AWS SSO bounds a command: it\n"
+	"lasts 1 to 8 hours and is not renewed within one. Then 'aws sso login', and\n"
+	"start it again. With --no-sandbox an agent runs without any sandbox; see\n"
+	"ralph-run(1) before.";
 
 static const char *const agent_aliases[] = {"claude",	"codex",   "gemini",
 					    "opencode", "copilot", NULL};

@@ -58,10 +58,11 @@ static void of_budget(const struct why_input *in, const json_t *j, struct why *w
 	w->refused = true;
 	w->why = xstrdup(log_text(j, "message"));
 	why_setting(w, c, tokens ? "budget.tokens" : "budget.usd", SIZE_MAX);
-	w->remedy = tokens ? xasprintf("ralph run --budget-tokens %llu",
-				       (unsigned long long)c->budget.tokens * 2)
-			   : xasprintf("ralph run --budget %.2f",
-				       (double)(c->budget.micro_usd * 2) / 1e6);
+	/* As much again as was spent by then. */
+	w->remedy =
+		tokens ? xasprintf("ralph run --budget-tokens %lld", 2 * log_number(j, "tokens"))
+		       : xasprintf("ralph run --budget %.2f",
+				   2 * (double)log_number(j, "micro_usd") / 1e6);
 }
 
 static void of_credential(const struct why_input *in, const json_t *j, struct why *w)

@@ -96,6 +96,8 @@ static void say_credential(const json_t *j, struct buf *b)
 	(void)buf_printf(b, "%s %s", text(j, "credential"), text(j, "what"));
 	if (text(j, "host")[0])
 		(void)buf_printf(b, " for %s %s", text(j, "method"), text(j, "host"));
+	if (log_number(j, "count") > 1)
+		(void)buf_printf(b, ", %lld times", log_number(j, "count"));
 	if (text(j, "message")[0])
 		(void)buf_printf(b, ": %s", text(j, "message"));
 	if (log_number(j, "skipped"))
@@ -144,6 +146,18 @@ static void say_ports(const json_t *j, struct buf *b)
 		(void)buf_printf(b, " to port %lld inside", log_number(j, "inside"));
 }
 
+static void say_loop(const json_t *j, struct buf *b)
+{
+	(void)buf_printf(b, "%lld: %s", log_number(j, "iteration"), text(j, "verdict"));
+	if (text(j, "task")[0])
+		(void)buf_printf(b, ", task %s", text(j, "task"));
+	if (text(j, "commit")[0])
+		(void)buf_printf(b, ", commit %.10s", text(j, "commit"));
+	(void)buf_printf(b, ", %.4f USD", (double)log_number(j, "micro_usd") / 1e6);
+	if (text(j, "why")[0])
+		(void)buf_printf(b, ": %s", text(j, "why"));
+}
+
 /* Whatever it has, in its order: for types that nothing here knows. */
 static void say_members(const json_t *j, struct buf *b)
 {
@@ -186,6 +200,7 @@ static const struct {
 	{"protect-again", say_path, STYLE_YELLOW},
 	{"port-open", say_ports, STYLE_NONE},
 	{"port-close", say_ports, STYLE_NONE},
+	{"loop-iteration", say_loop, STYLE_CYAN},
 	{"error", say_message, STYLE_RED},
 	{"log", say_log, STYLE_YELLOW},
 };

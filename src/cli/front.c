@@ -28,7 +28,8 @@ static bool will_start(int argc, char **argv)
 	return true;
 }
 
-/* `ralph hook VERB`, as agents ask it on every tool: not by way of the program that knows everything. */
+/* `ralph hook VERB`, as agents ask it on every tool: not by way of the program that knows
+ * everything. */
 static bool is_hook(int argc, char **argv)
 {
 	return argc == 3 && streq(path_base(argv[0]), "ralph") && streq(argv[1], "hook") &&

@@ -114,6 +114,7 @@ static void look_alive(struct survey *s, struct survey_box *b)
 	if (runtime_exists(s->places, b->name) &&
 	    live_inspect(s->places, b->name, &live, &ignored) == 0 && live) {
 		b->supervisor = (pid_t)json_integer_value(json_object_get(live, "supervisor"));
+		b->init = (pid_t)json_integer_value(json_object_get(live, "init"));
 		b->start = loops_start_time(b->supervisor);
 		b->live = true;
 	}
@@ -185,30 +186,37 @@ static int refresh_boxes(struct survey *s, struct err *err)
 	return 0;
 }
 
+static void measure_box(struct survey_box *b, const struct proc_sum *own,
+			const struct proc_sum *inside, uint64_t ms)
+{
+	uint64_t before = b->ticks;
+
+	b->memory = own->memory + inside->memory;
+	b->processes = own->n + inside->n;
+	b->ticks = own->ticks + inside->ticks;
+	/* What was killed and not waited for is missing from one moment to the next. */
+	if (b->live && b->measured && ms)
+		b->cpu = b->ticks < before ? 0
+					   : (double)(b->ticks - before) * 100000 /
+						     ((double)sysconf(_SC_CLK_TCK) * (double)ms);
+	b->measured = b->live;
+}
+
+/* What is inside descends from the supervisor, or, in a container, from an init that does not. */
 static void measure(struct survey *s)
 {
 	uint64_t ms = s->at_ms - s->before_ms;
-	pid_t *roots = xcalloc(s->n_boxes + 1, sizeof(*roots));
-	struct proc_sum *sums = xcalloc(s->n_boxes + 1, sizeof(*sums));
+	size_t n = 2 * s->n_boxes;
+	pid_t *roots = xcalloc(n + 1, sizeof(*roots));
+	struct proc_sum *sums = xcalloc(n + 1, sizeof(*sums));
 
-	for (size_t i = 0; i < s->n_boxes; i++)
-		roots[i] = s->boxes[i]->live ? s->boxes[i]->supervisor : 0;
-	procs_sum(&s->procs, roots, sums, s->n_boxes);
 	for (size_t i = 0; i < s->n_boxes; i++) {
-		struct survey_box *b = s->boxes[i];
-		uint64_t before = b->ticks;
-
-		b->memory = sums[i].memory;
-		b->processes = sums[i].n;
-		b->ticks = sums[i].ticks;
-		/* What was killed and not waited for is missing from one moment to the next. */
-		if (b->live && b->measured && ms)
-			b->cpu = b->ticks < before
-					 ? 0
-					 : (double)(b->ticks - before) * 100000 /
-						   ((double)sysconf(_SC_CLK_TCK) * (double)ms);
-		b->measured = b->live;
+		roots[2 * i] = s->boxes[i]->live ? s->boxes[i]->supervisor : 0;
+		roots[2 * i + 1] = s->boxes[i]->live ? s->boxes[i]->init : 0;
 	}
+	procs_sum(&s->procs, roots, sums, n);
+	for (size_t i = 0; i < s->n_boxes; i++)
+		measure_box(s->boxes[i], &sums[2 * i], &sums[2 * i + 1], ms);
 	free(roots);
 	free(sums);
 }

@@ -27,7 +27,7 @@ struct survey_box {
 	bool live;
 	bool killed; /* its supervisor was killed */
 	bool seen;   /* while a refresh runs */
-	pid_t supervisor;
+	pid_t supervisor, init; /* init: the sandbox's own, where the host sees it */
 	uint64_t start; /* of that process */
 	int64_t spec_ns;
 	struct box_log log;

@@ -93,7 +93,7 @@ struct key {
 	const char *def;
 	const char *option; /* the flag of the command line that sets it */
 	const char *const *choices;
-	uint64_t min, max; /* of numbers */
+	uint64_t min, max;     /* of numbers */
 	const char *zero_word; /* how 0 is written, where a bare 0 would be too easily typed */
 	const char *unit;      /* may be written behind a number: "%" */
 	bool zero; /* 0 is allowed although it is below min: it means "automatic" or "none" */

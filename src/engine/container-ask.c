@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "engine/cgroup.h"
+#include "engine/probe-host.h"
 
 #define ASK_MS 20000
 
@@ -101,6 +102,21 @@ static int check_kernel(const struct container_dialect *d, const struct facts *f
 	return -ENOTSUP;
 }
 
+/* The guest makes one, without any power; root of this machine might, and proves nothing. */
+static int check_userns(struct err *err)
+{
+	struct host_userns u;
+	int r = host_userns(&u, err);
+
+	if (r < 0)
+		return r;
+	if (!u.apparmor_restrict && !u.clone_off && !u.max_zero)
+		return 0;
+	(void)err_set(err, EPERM, "%s", host_userns_remedy(&u));
+	err->exit_code = EXIT_RALPH;
+	return -EPERM;
+}
+
 static int find_facts(const struct container_dialect *d, const char *program, struct facts *f,
 		      struct err *err)
 {
@@ -112,16 +128,17 @@ static int find_facts(const struct container_dialect *d, const char *program, st
 		r = json_parse(out, strlen(out), &j, err);
 	/* Without a daemon the client still tells about itself. */
 	if (r == 0 && json_array_size(json_object_get(j, "ServerErrors")) > 0)
-		r = err_set(err, EIO, "%s",
-			    json_string_value(json_array_get(json_object_get(j, "ServerErrors"),
-							     0)));
+		r = err_set(
+			err, EIO, "%s",
+			json_string_value(json_array_get(json_object_get(j, "ServerErrors"), 0)));
 	if (r < 0)
 		return unreachable(d, program, err);
 	if (d == &container_podman)
 		read_podman(j, f);
 	else
 		read_docker(j, f);
-	return check_kernel(d, f, err);
+	r = check_kernel(d, f, err);
+	return r < 0 ? r : check_userns(err);
 }
 
 int container_probe(const struct container_dialect *d, struct err *err)
@@ -137,8 +154,9 @@ int container_probe(const struct container_dialect *d, struct err *err)
 static int ask_image(const struct container_dialect *d, const char *program,
 		     struct sandbox_spec *spec, struct err *err)
 {
-	char *const args[] = {"image", "inspect", "--format", "{{json .Config.Env}}",
-			      spec->container.image, NULL};
+	char *const args[] = {
+		"image", "inspect", "--format", "{{json .Config.Env}}", spec->container.image,
+		NULL};
 	cleanup_free char *out = NULL;
 	cleanup_json json_t *j = NULL;
 	const json_t *item;
@@ -154,7 +172,8 @@ static int ask_image(const struct container_dialect *d, const char *program,
 	}
 	j = json_loads(out, JSON_DECODE_ANY, NULL);
 	json_array_foreach (j, i, item) {
-		const char *entry = json_string_value(item), *eq = entry ? strchr(entry, '=') : NULL;
+		const char *entry = json_string_value(item),
+			   *eq = entry ? strchr(entry, '=') : NULL;
 		cleanup_free char *name = eq ? xstrndup(entry, (size_t)(eq - entry)) : NULL;
 
 		if (name && *name)

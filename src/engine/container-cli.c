@@ -30,12 +30,18 @@ int container_find(const struct container_dialect *d, char **ret, struct err *er
 static void client_env(struct strv *env)
 {
 	static const char *const names[] = {
-		"HOME",		  "PATH",
-		"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
-		"XDG_DATA_HOME",   "DBUS_SESSION_BUS_ADDRESS",
-		"DOCKER_HOST",	  "DOCKER_CONTEXT",
-		"DOCKER_CONFIG",   "CONTAINERS_CONF",
-		"CONTAINER_HOST",  "CONTAINERS_STORAGE_CONF",
+		"HOME",
+		"PATH",
+		"XDG_RUNTIME_DIR",
+		"XDG_CONFIG_HOME",
+		"XDG_DATA_HOME",
+		"DBUS_SESSION_BUS_ADDRESS",
+		"DOCKER_HOST",
+		"DOCKER_CONTEXT",
+		"DOCKER_CONFIG",
+		"CONTAINERS_CONF",
+		"CONTAINER_HOST",
+		"CONTAINERS_STORAGE_CONF",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

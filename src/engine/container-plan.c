@@ -11,27 +11,30 @@
 #define BOX_VOLUME "/.volume" /* where the guest finds the volume, as if the host had it there */
 
 /*
- * Of both programs. No power at all, neither at the start nor later: the guest makes a user namespace
- * of its own, and is root in there until it gives that up (guest/box.c). For that the runtime's own
- * filter of system calls and its profiles are off; the guest's own filter, which allows less, is on
- * before any command runs. /proc comes uncovered, so that the guest can cover what the spec says.
+ * Of both programs. No power at all, neither at the start nor later: the guest makes a user
+ * namespace of its own, and is root in there until it gives that up (guest/box.c). For that the
+ * runtime's own filter of system calls and its profiles are off; the guest's own filter, which
+ * allows less, is on before any command runs. /proc comes uncovered, so that the guest can cover
+ * what the spec says.
  */
+/* clang-format off */
 static const char *const common[] = {
-	"--detach",	  "--rm",
-	"--network",	  "none",
-	"--cap-drop",	  "ALL",
+	"--detach",
+	"--rm",
+	"--network", "none",
+	"--cap-drop", "ALL",
 	"--security-opt", "no-new-privileges",
 	"--security-opt", "seccomp=unconfined",
 	"--security-opt", "apparmor=unconfined",
 	"--security-opt", "label=disable",
-	"--ipc",	  "private",
-	"--read-only",	  "--pull",
-	"never",	  "--log-driver",
-	"none",		  "--workdir",
-	"/",		  "--stop-signal",
-	"KILL",		  "--entrypoint",
-	GUEST_BOX_PROGRAM,
+	"--ipc", "private",
+	"--read-only",
+	"--pull", "never",
+	"--log-driver", "none",
+	"--workdir", "/",
+	"--stop-signal", "KILL",
 };
+/* clang-format on */
 
 /* The value of --mount is a line of CSV. */
 static void put_field(struct buf *b, const char *key, const char *value)
@@ -207,6 +210,8 @@ int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err
 	strv_push(&c->args, "run");
 	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
 		strv_push(&c->args, common[i]);
+	strv_push(&c->args, "--entrypoint");
+	strv_push(&c->args, GUEST_BOX_PROGRAM);
 	for (const char *const *o = c->dialect->run; *o; o++)
 		strv_push(&c->args, *o);
 	strv_push(&c->args, "--name");

@@ -9,9 +9,9 @@
  * Nothing else is left to it: it has no network, no capability and no environment, and of the host
  * only the directories that the spec names, at a place where no command will see them. In there the
  * guest does what it does in the native engine (wire/root.h says what differs), from the same list,
- * in namespaces of its own. So what is protected, hidden, read-only and reachable is the same in all
- * engines, and is nowhere in the container's description: neither is any environment, since commands
- * get theirs from the guest.
+ * in namespaces of its own. So what is protected, hidden, read-only and reachable is the same in
+ * all engines, and is nowhere in the container's description: neither is any environment, since
+ * commands get theirs from the guest.
  *
  * The line to the guest is a socket in the sandbox's runtime directory that is bound into the
  * container. The guest connects once; then the socket is removed. Who connected is asked of the
@@ -129,8 +129,8 @@ static int meet(struct container *c, int listener, int *ret, struct err *err)
 static int make_volume(struct container *c, struct err *err)
 {
 	const struct spec_container *s = &c->spec->container;
-	char *const args[] = {"volume", "inspect", "--format", "{{.Options.device}}", s->volume,
-			      NULL};
+	char *const args[] = {"volume",	 "inspect", "--format", "{{.Options.device}}",
+			      s->volume, NULL};
 	cleanup_free char *device = NULL;
 	struct err ignored;
 	int r;
@@ -209,8 +209,8 @@ static void container_kill(struct engine *e)
 /* The name is free again when the engine no longer knows it. */
 static bool is_gone(const char *program, const char *name)
 {
-	char *const args[] = {"container", "inspect", "--format", "{{.Id}}", (char *)(uintptr_t)name,
-			      NULL};
+	char *const args[] = {
+		"container", "inspect", "--format", "{{.Id}}", (char *)(uintptr_t)name, NULL};
 	struct err ignored;
 
 	return container_call(program, args, CALL_MS, NULL, &ignored) < 0;
@@ -223,7 +223,8 @@ static int remove_container(const char *program, const char *name, struct err *e
 
 	do {
 		/* It may be about to remove it by itself. */
-		if (container_call(program, args, CALL_MS, NULL, err) == 0 || is_gone(program, name)) {
+		if (container_call(program, args, CALL_MS, NULL, err) == 0 ||
+		    is_gone(program, name)) {
 			*err = (struct err){0};
 			return 0;
 		}

@@ -9,7 +9,7 @@
 /* What docker and podman say differently. */
 struct container_dialect {
 	const char *program;
-	const char *const *run;	 /* options of `run`, besides those of both */
+	const char *const *run; /* options of `run`, besides those of both */
 	bool raises; /* what is not limited it raises as far as there is a number, and may not */
 	const char *const *info; /* arguments that give a JSON object about the engine */
 };

@@ -31,7 +31,8 @@ void engine_list_done(struct engine_list *l)
 
 const struct engine_ops *engine_by_name(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
+	/* A spec that is made for its rules alone has no engine yet. */
+	for (size_t i = 0; name && i < ARRAY_SIZE(engines); i++)
 		if (streq(engines[i]->name, name))
 			return engines[i];
 	return NULL;

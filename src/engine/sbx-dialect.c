@@ -188,14 +188,21 @@ static void new_check(const struct sbx_plan *p, const struct sbx_dialect *d, str
 static void new_release(const struct sbx_plan *p, const struct sbx_dialect *d,
 			struct sbx_words *ret)
 {
-	cleanup_free char *allow = comma_list(&p->allow);
+	cleanup_strv struct strv all = {0};
+	cleanup_free char *text = NULL;
 	struct strv *v;
 
-	if (!p->allow.n && !p->open)
+	if (p->open)
+		strv_push(&all, "**");
+	else
+		strv_extend(&all, &p->allow);
+	strv_extend(&all, &p->deny);
+	if (all.n == 0)
 		return;
+	text = comma_list(&all);
 	v = sbx_words_add(ret);
 	policy(p, d, "rm", v);
-	push_option(v, "--resource", p->open ? "**" : allow);
+	push_option(v, "--resource", text);
 }
 
 const struct sbx_dialect sbx_new_dialect = {

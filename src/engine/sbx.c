@@ -148,7 +148,7 @@ static int add_workspaces(struct sbx *x, struct err *err)
 			r = add_workspace(x, m, err);
 		else if (m->kind != SPEC_HOME_FILE && m->kind != SPEC_HOME_SEED &&
 			 m->kind != SPEC_FILE)
-			r = err_usage(err, "engine %s cannot make '%s' (%s)", x->dialect->engine,
+			r = err_usage(err, "engine %s cannot keep '%s' as it must be (%s)", x->dialect->engine,
 				      m->target, spec_mount_kind_name(m->kind));
 	}
 	return r;

@@ -43,7 +43,7 @@ struct sbx_dialect {
 			     struct sbx_words *ret);
 	/* Optional: exits with 1 where a host that nobody allowed is denied. */
 	void (*check_net)(const struct sbx_plan *p, const struct sbx_dialect *d, struct strv *ret);
-	/* Optional: takes back what restrict_net() allowed. */
+	/* Optional: takes back what restrict_net() said. */
 	void (*release_net)(const struct sbx_plan *p, const struct sbx_dialect *d,
 			    struct sbx_words *ret);
 };

@@ -3,8 +3,8 @@
 #include "base/err.h"
 
 /*
- * The guest as the entrypoint of a container: a process without any power, whose kernel lets it make
- * namespaces of its own. From then on it is where bwrap would have brought it.
+ * The guest as the entrypoint of a container: a process without any power, whose kernel lets it
+ * make namespaces of its own. From then on it is where bwrap would have brought it.
  */
 
 /* Connects to the supervisor; the line is descriptor `as` then, and the only one above 2. */

@@ -2,11 +2,13 @@
  * DOC: Theory of operation
  *
  * The image of a container is the container's root, with the runtime's own mounts in it, and with
- * GUEST_BOX, where the host's directories lie as nobody inside may see them. So it is not bound as a
- * whole: each entry of it is, read-only, unless the runtime mounted it there. Where the list makes
- * something below a directory (/etc/passwd, the home), that directory is made anew and filled in the
- * same way; what the list makes itself is left out. So the list has its way whatever is in the image,
- * and nothing has to be written into the image.
+ * GUEST_BOX, where the host's directories lie as nobody inside may see them. So it is not bound as
+ * a whole: each entry of it is, read-only, unless the runtime mounted it there. Where the list
+ * makes something below a directory (/etc/passwd, the home), or the runtime has mounted something
+ * there (a volume that the image asks for), that directory is made anew and filled in the same way;
+ * what the list makes itself is left out, and what was mounted is an empty directory. So the list
+ * has its way whatever is in the image, nothing is there that it does not know, and nothing is
+ * written into the image.
  */
 #include "guest/image.h"
 
@@ -16,22 +18,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
-#include "base/mem.h"
+#include "base/strv.h"
 
 #define ENTRIES_MAX 8192 /* of the directories that are made anew, together */
 #define DEPTH_MAX 32
 
-#ifndef STATX_ATTR_MOUNT_ROOT
-#define STATX_ATTR_MOUNT_ROOT 0x2000 /* of linux/stat.h, which musl's headers do not join with */
-#endif
+#define TABLE_MAX (1 * MiB)
 
 struct image {
 	struct builder *b;
 	const struct guest_root *root;
-	size_t after; /* rows from here on count */
+	size_t after;	    /* rows from here on count */
+	struct strv points; /* where the runtime has mounted something */
 	size_t entries;
 };
 
@@ -48,7 +49,7 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-enum { WHOLE, PART, TAKEN };
+enum { WHOLE, PART, MOUNTED, TAKEN };
 
 static int lot_of(const struct image *im, const char *path)
 {
@@ -64,20 +65,54 @@ static int lot_of(const struct image *im, const char *path)
 		if (is_below(m->target, path))
 			lot = PART;
 	}
+	for (size_t i = 0; i < im->points.n; i++) {
+		if (streq(im->points.v[i], path))
+			return MOUNTED;
+		if (is_below(im->points.v[i], path))
+			lot = PART;
+	}
 	return lot;
 }
 
-/* What the runtime mounted there is no part of the image. */
-static bool is_mount(int fd)
+/* Octal escapes of the kernel's tables. */
+static void unescape(char *s)
 {
-	struct {
-		uint32_t mask, blksize;
-		uint64_t attributes;
-		char rest[240];
-	} st; /* of statx(2), up to what is looked at */
+	char *to = s;
 
-	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH, 0U, &st) == 0 &&
-	       (st.attributes & STATX_ATTR_MOUNT_ROOT);
+	for (; *s; s++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
+			*to++ = (char)(((unsigned)s[1] & 3) << 6 | ((unsigned)s[2] & 7) << 3 |
+				       ((unsigned)s[3] & 7));
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}
+
+/* "ID PARENT DEVICE ROOT POINT …": all points but the root's own. */
+static int find_points(struct image *im)
+{
+	cleanup_fd int fd = openat(im->b->own, "proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	cleanup_buf struct buf table;
+	char *rest, *line;
+	int r;
+
+	buf_init(&table, TABLE_MAX);
+	r = fd < 0 ? -errno : fd_read_all(fd, &table);
+	for (rest = table.data; r == 0 && rest && (line = strsep(&rest, "\n")) && *line;) {
+		char *point = NULL;
+
+		for (int i = 0; i < 5; i++)
+			point = strsep(&line, " ");
+		if (!point)
+			return -EPROTO;
+		unescape(point);
+		if (!streq(point, "/"))
+			strv_push(&im->points, point);
+	}
+	return r;
 }
 
 static int lay_link(struct image *im, int dir, const char *name, const char *target)
@@ -101,8 +136,10 @@ static int lay_entry(struct image *im, int dir, const char *name, const char *ta
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (lot == TAKEN || is_mount(fd))
+	if (lot == TAKEN)
 		return 0;
+	if (lot == MOUNTED)
+		return S_ISDIR(st.st_mode) ? place_dir(&im->b->site, target, 0755) : 0;
 	if (S_ISLNK(st.st_mode))
 		return lay_link(im, dir, name, target);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
@@ -160,8 +197,10 @@ static int lay_dir(struct image *im, int dir, const char *path, int depth)
 		return -errno;
 	if (depth > DEPTH_MAX)
 		return -ELOOP;
-	/* Descriptors are closed in bulk: those of the way here must stay. */
-	im->b->site.first = fd + 1;
+	/* Descriptors are closed in bulk: those of the way here must stay, and what was there
+	 * before. */
+	if (fd >= first)
+		im->b->site.first = fd + 1;
 	r = lay_entries(im, d, path, depth);
 	im->b->site.first = first;
 	site_changed(&im->b->site);
@@ -171,8 +210,14 @@ static int lay_dir(struct image *im, int dir, const char *path, int depth)
 int image_lay(struct builder *b, const struct guest_root *root, size_t row)
 {
 	struct image im = {.b = b, .root = root, .after = row + 1};
+	int r;
 
 	if (!b->boxed || !streq(root->mounts[row].target, "/"))
 		return -EINVAL;
-	return lay_dir(&im, b->own, "", 0);
+	strv_init(&im.points);
+	r = find_points(&im);
+	if (r == 0)
+		r = lay_dir(&im, b->own, "", 0);
+	strv_done(&im.points);
+	return r;
 }

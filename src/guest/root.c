@@ -123,7 +123,7 @@ static int make_devices(struct builder *b, const char *target)
 	(void)snprintf(path, sizeof(path), "%s/pts", target);
 	return r < 0 ? r
 		     : builder_new(b, "devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-			      path);
+				   path);
 }
 
 static int make_file(struct builder *b, const struct guest_mount *m)
@@ -156,7 +156,8 @@ static int make_copy(struct builder *b, const struct guest_mount *m)
 /* A /dev/null without device access: neither readable nor writable. */
 static int mask_file(struct builder *b, const char *target)
 {
-	return builder_bind(b, b->null, false, target, BUILDER_PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+	return builder_bind(b, b->null, false, target,
+			    BUILDER_PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
 }
 
 static int mask_dir(struct builder *b, const char *target)
@@ -201,7 +202,8 @@ static int hide_file(struct builder *b, const char *target)
 	if (at == -ENOENT)
 		return 0; /* gone meanwhile, and nothing of it is to be made */
 	tree = at < 0 ? at : mount_clone(b->null);
-	r = tree < 0 ? tree : mount_restrict(tree, BUILDER_PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+	r = tree < 0 ? tree
+		     : mount_restrict(tree, BUILDER_PLAIN | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
 	return r < 0 ? r : mount_attach(tree, at);
 }
 
@@ -259,15 +261,14 @@ static int open_builder(struct builder *b, struct err *err)
 	cleanup_fd int at = -1;
 	int root, r;
 
-	/* bwrap and container runtimes leave mounts as followers of the host's: what is mounted there later, in a
-	 * directory that is seen here, would appear here too, writable. */
+	/* bwrap and container runtimes leave mounts as followers of the host's: what is mounted
+	 * there later, in a directory that is seen here, would appear here too, writable. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
 	b->host = open(b->boxed ? GUEST_BOX_HOST : GUEST_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	b->own = b->boxed ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : b->host;
 	b->null = place_lookup(b->own, "/dev/null", O_PATH);
-	at = open(b->boxed ? GUEST_BOX_NEW_ROOT : GUEST_NEW_ROOT,
-		  O_PATH | O_DIRECTORY | O_CLOEXEC);
+	at = open(b->boxed ? GUEST_BOX_NEW_ROOT : GUEST_NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->host < 0 || b->null < 0 || at < 0)
 		return err_set(err, ENOENT, "the guest was not given what its root is made of");
 	root = mount_new("tmpfs", options, BUILDER_PLAIN);

@@ -370,7 +370,8 @@ void serve(const struct guest *g)
 		p[1] = (struct pollfd){.fd = sv.sigfd, .events = POLLIN};
 		for (size_t i = 0; i < ARRAY_SIZE(sv.slots); i++)
 			p[i + 2] = (struct pollfd){.fd = sv.slots[i].sock, .events = POLLIN};
-		/* One that cannot wait cannot serve: better no sandbox than one that answers nobody. */
+		/* One that cannot wait cannot serve: better no sandbox than one that answers
+		 * nobody. */
 		if (poll(p, ARRAY_SIZE(p), next_timeout(&sv)) < 0 && errno != EINTR)
 			return;
 		sv.again = false;

@@ -29,7 +29,7 @@ void arena_done(struct arena *a)
 	}
 }
 
-noreturn void arena_give_up(struct arena *a, const char *why)
+_Noreturn void arena_give_up(struct arena *a, const char *why)
 {
 	a->why = why;
 	longjmp(a->out, 1);

@@ -2,7 +2,6 @@
 
 #include <setjmp.h>
 #include <stddef.h>
-#include <stdnoreturn.h>
 
 /*
  * Memory of one judgement: it grows up to a limit and goes at once. What makes a judgement
@@ -22,4 +21,4 @@ void arena_done(struct arena *a);
 void *arena_alloc(struct arena *a, size_t n); /* zeroed */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-noreturn void arena_give_up(struct arena *a, const char *why);
+_Noreturn void arena_give_up(struct arena *a, const char *why);

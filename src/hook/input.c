@@ -1,12 +1,14 @@
 #include "hook/input.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/jscan.h"
 
 #define CHUNK (64 * KiB)
+#define DRAIN_MS 100
 #define AGAIN_DEPTH 2 /* JSON in a string of JSON */
 
 enum kind {
@@ -252,6 +254,18 @@ static bool read_top_value(struct reader *r, enum kind kind)
 	}
 }
 
+/* Whoever writes is not to meet a closed pipe, but one that stays open is not waited for either. */
+static void drain(struct reader *r)
+{
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+	ssize_t n = 1;
+
+	while (n > 0 && r->total <= INPUT_MAX && poll(&p, 1, DRAIN_MS) > 0) {
+		n = read(r->fd, r->chunk, CHUNK);
+		r->total += n > 0 ? (size_t)n : 0;
+	}
+}
+
 int hook_input_read(int fd, struct hook_input *ret)
 {
 	struct reader r = {.in = ret, .fd = fd, .chunk = xmalloc(CHUNK)};
@@ -268,6 +282,7 @@ int hook_input_read(int fd, struct hook_input *ret)
 	} else {
 		t = JSCAN_ERROR;
 	}
+	drain(&r);
 	free(r.chunk);
 	if (r.error)
 		return r.error;

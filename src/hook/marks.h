@@ -28,3 +28,24 @@ static inline bool mark_is(char c)
 {
 	return c >= MARK_ANY && c <= MARK_EMPTY;
 }
+
+/* The byte that a mark was, where it was one. */
+static inline char mark_byte(char mark)
+{
+	switch (mark) {
+	case MARK_STAR:
+		return '*';
+	case MARK_ONE:
+		return '?';
+	case MARK_OPEN:
+		return '{';
+	case MARK_COMMA:
+		return ',';
+	case MARK_CLOSE:
+		return '}';
+	case MARK_SPLIT:
+		return ' ';
+	default:
+		return mark;
+	}
+}

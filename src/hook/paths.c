@@ -108,8 +108,8 @@ static const char *without_detours(struct judge *j, const char *s)
 
 const char *path_normal(struct judge *j, const char *field)
 {
-	const char *s = without_detours(j, field), *parts[PARTS_MAX];
-	size_t lens[PARTS_MAX];
+	const char *s = without_detours(j, field), *parts[PARTS_MAX] = {0};
+	size_t lens[PARTS_MAX] = {0};
 	unsigned int n = 0;
 	char *to, *at;
 
@@ -153,7 +153,7 @@ static bool matches(struct judge *j, const char *path, const char *pattern)
 	return pattern_path(path, arena_printf(j->arena, "%s%s", j->home, pattern + 1)) ||
 	       (strncmp(path, "/home/", 6) == 0 &&
 		pattern_path(path, arena_printf(j->arena, "/home/*%s", pattern + 1))) ||
-	       (strncmp(path, "/root/", 6) == 0 && pattern_path(path + 5, pattern + 1));
+	       (path_under(path, "/root") && pattern_path(path + 5, pattern + 1));
 }
 
 /* What the project lies in goes with it; globs may stand for that, too. */

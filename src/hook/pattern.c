@@ -31,40 +31,42 @@ bool pattern_may_be(const char *word, const char *text)
 	}
 }
 
+static bool path_fits(const char *start, const char *w, const char *p, int *steps);
+
+/* A wildcard of the pattern takes any text of the word, up to a slash or, when it is a double one,
+ * past it. */
+static bool taken_by_pattern(const char *start, const char *w, const char *p, int *steps)
+{
+	bool any = p[1] == '*';
+
+	for (p += any ? 2 : 1;; w++) {
+		if (path_fits(start, w, p, steps))
+			return true;
+		if (!*w || (!any && *w == '/'))
+			return false;
+	}
+}
+
+/* May a glob at w stand for this byte? At the start of a name no dot is meant. */
+static bool globbed(const char *start, const char *w, char c)
+{
+	return c && c != '/' && !(c == '.' && (w == start || w[-1] == '/'));
+}
+
 static bool path_fits(const char *start, const char *w, const char *p, int *steps)
 {
 	if (--*steps < 0)
 		return true;
-	if (p[0] == '*' && p[1] == '*') {
-		for (;; w++) {
-			if (path_fits(start, w, p + 2, steps))
-				return true;
-			if (!*w)
-				return false;
-		}
-	}
-	if (p[0] == '*') {
-		for (;; w++) {
-			if (path_fits(start, w, p + 1, steps))
-				return true;
-			if (!*w || *w == '/')
-				return false;
-		}
-	}
-	if (*w == MARK_STAR) {
-		if (path_fits(start, w + 1, p, steps))
-			return true;
-		/* At the start of a name no dot is meant. */
-		if (!*p || *p == '/' || (*p == '.' && (w == start || w[-1] == '/')))
-			return false;
-		return path_fits(start, w, p + 1, steps);
-	}
+	if (*p == '*')
+		return taken_by_pattern(start, w, p, steps);
+	if (*w == MARK_STAR)
+		return path_fits(start, w + 1, p, steps) ||
+		       (globbed(start, w, *p) && path_fits(start, w, p + 1, steps));
 	if (!*w || !*p)
 		return !*w && !*p;
-	if (*w == MARK_ONE)
-		return *p != '/' && !(*p == '.' && (w == start || w[-1] == '/')) &&
-		       path_fits(start, w + 1, p + 1, steps);
-	return *w == *p && path_fits(start, w + 1, p + 1, steps);
+	if (*w == MARK_ONE ? !globbed(start, w, *p) : *w != *p)
+		return false;
+	return path_fits(start, w + 1, p + 1, steps);
 }
 
 bool pattern_path(const char *word, const char *pattern)

@@ -21,6 +21,9 @@ const char *program_joined(struct judge *j, const struct program *p, unsigned in
 
 typedef void program_fn(struct judge *j, struct program *p);
 
+/* wrappers-git.c */
+program_fn program_git, program_packer;
+
 /* builtins.c: names and values; true: it was one of them */
 bool program_builtin(struct judge *j, struct program *p);
 /* wrappers.c: env, xargs, find, timeout … */

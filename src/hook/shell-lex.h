@@ -27,7 +27,43 @@ struct shell_word *shell_read_word(struct shell *s);
 struct shell_word *shell_expandable(struct shell *s, const char *text, size_t len);
 struct shell_word *shell_literal(struct shell *s, const char *text, size_t len);
 
+/* A word as it is being read: runs of bytes with the same quoting become one part. */
+struct making {
+	struct shell *s;
+	struct shell_word *w;
+	char *run;
+	size_t n, cap;
+	bool quoted;
+	unsigned int braces; /* that are open */
+};
+
+struct shell_part *word_part(struct making *m, enum shell_part_kind kind, bool quoted);
+void word_flush(struct making *m);
+void word_put(struct making *m, char c, bool quoted);
+void word_empty(struct making *m); /* '' and "" are a word even with nothing in them */
+/* shell-dollar.c */
+void word_dollar(struct making *m, bool quoted);
+void word_backticks(struct making *m, bool quoted);
+void shell_skip_pair(struct shell *s, char open, char close); /* past what open began */
+
 /* Commands up to ')', which is taken. */
 struct shell_list *shell_read_parens(struct shell *s);
 /* All there is. */
 struct shell_list *shell_read_all(struct shell *s);
+
+/* The reserved word here, if it is this one; taken only when asked. */
+bool shell_keyword(struct shell *s, const char *word, bool take);
+struct shell_list *shell_empty_list(struct shell *s);
+/* Up to the closer, which is taken; with NULL up to the end. */
+struct shell_list *shell_list_until(struct shell *s, const char *closer);
+struct shell_cmd *shell_command(struct shell *s);
+/* shell-redir.c */
+void shell_newline(struct shell *s);  /* takes it, and the here-documents of its line */
+void shell_newlines(struct shell *s); /* all, with blanks */
+struct shell_word *shell_need_word(struct shell *s);
+/* Its bytes as they are, and whether something was quoted. */
+const char *shell_plain(struct shell *s, const struct shell_word *w, bool *quoted);
+bool shell_redir(struct shell *s, struct shell_cmd *cmd);
+/* shell-compound.c */
+bool shell_compound(struct shell *s, struct shell_cmd *cmd); /* false: none begins here */
+void shell_function(struct shell *s, struct shell_cmd *cmd); /* its body */

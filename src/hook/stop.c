@@ -31,6 +31,9 @@ static char *const status_argv[] = {"git",
 				    "status",
 				    "--porcelain",
 				    "--ignore-submodules=all",
+				    "--", /* .ralph is ralph's own to write */
+				    ":/",
+				    ":(exclude,top).ralph",
 				    NULL};
 
 /* What has changed, as git lists it, cut to what a reminder needs; NULL: nothing, or it cannot be

@@ -137,8 +137,7 @@ void box_agent_argv(const struct loop *l, struct strv *ret)
 
 void box_agent_env(const struct loop *l, struct strv *ret)
 {
-	cleanup_free char *token =
-		hook_loop_token((uint64_t)getpid(), loops_start_time(getpid()));
+	cleanup_free char *token = hook_loop_token((uint64_t)getpid(), loops_start_time(getpid()));
 
 	/* By this hooks know a loop's agent from a human's. */
 	strv_pushf(ret, HOOK_LOOP_ENV "=%s", token);

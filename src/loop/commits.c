@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "loop/own.h"
+#include "sandbox/autosave.h"
 
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */
 #define FINDINGS_SHOWN 10
@@ -91,11 +92,12 @@ static int take_back(struct loop *l, const struct repo_check_result *c, const st
 }
 
 /* Do the new commits count? Where they do not, they are gone when this returns. */
-static int judge_commits(struct loop *l, const char *head, struct facts *f, struct err *err)
+static int judge_commits(struct loop *l, const char *head, struct err *err)
 {
 	struct intent *i = &l->state.intent;
-	cleanup_strv struct strv own = {0}, ours = {0}, differ = {0};
-	const struct repo_rules rules = {.name = l->git_name, .email = l->git_email, .own = &own};
+	cleanup_strv struct strv own = {0}, ours = {0}, differ = {0}, values = {0};
+	const struct repo_rules rules = {
+		.name = l->git_name, .email = l->git_email, .own = &own, .values = &values};
 	cleanup_(repo_check_done) struct repo_check_result c = {0};
 	cleanup_buf struct buf b;
 	int r;
@@ -105,6 +107,7 @@ static int judge_commits(struct loop *l, const char *head, struct facts *f, stru
 		work_own_paths(l->work, &own);
 	else
 		strv_push(&own, WORK_DIR);
+	secret_values(l->build.spec, &values);
 	r = repo_check(l->repo, i->head, head, &rules, &c, err);
 	if (r == 0)
 		r = repo_ours(l->repo, i->head, head, &own, &ours, &differ, err);
@@ -121,30 +124,34 @@ static int judge_commits(struct loop *l, const char *head, struct facts *f, stru
 		memmove(&differ.v[n], &differ.v[n + 1], (differ.n - n) * sizeof(differ.v[0]));
 		differ.n--;
 	}
-	f->new_head = c.counts && differ.n == 0;
-	f->rejected = !f->new_head;
-	if (f->rejected)
+	i->new_head = c.counts && differ.n == 0;
+	i->rejected = !i->new_head;
+	if (i->rejected)
 		return take_back(l, &c, &ours, &differ, err);
 	tell_findings(l, &c, &b);
 	return 0;
 }
 
-int commits_check(struct loop *l, struct facts *f, struct err *err)
+int commits_check(struct loop *l, struct err *err)
 {
 	struct intent *i = &l->state.intent;
 	const char *base = i->task ? state_task_str(&l->state, i->task, "base") : NULL, *now;
 	struct repo_oid head = {0};
-	int r = repo_head(l->repo, &head, NULL, err);
+	int r;
 
+	if (!l->repo || i->checked)
+		return 0;
+	r = repo_head(l->repo, &head, NULL, err);
 	if (r == 0 && !streq(head.hex, i->head))
-		r = judge_commits(l, head.hex, f, err);
+		r = judge_commits(l, head.hex, err);
 	if (r < 0)
 		return r;
-	now = f->rejected ? i->head : head.hex;
-	f->committed = base && !streq(base, now);
+	now = i->rejected ? i->head : head.hex;
+	i->committed = base && !streq(base, now);
+	i->checked = true;
 	free(i->commit);
-	i->commit = f->new_head || f->committed ? xstrdup(now) : NULL;
-	return 0;
+	i->commit = i->new_head || i->committed ? xstrdup(now) : NULL;
+	return state_save(&l->state, err);
 }
 
 static bool is_under(const struct strv *dirs, const char *path)

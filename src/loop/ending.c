@@ -11,6 +11,9 @@
 #include "base/proc.h"
 #include "base/table.h"
 #include "loop/meter.h"
+#include "sandbox/autosave.h"
+#include "sandbox/live.h"
+#include "sandbox/store.h"
 
 #define NOTIFY_MS 30000
 #define NOTIFY_OUT_MAX (64 * KiB)
@@ -185,7 +188,7 @@ static void write_summary(const struct loop *l, const json_t *j)
 		log_warn("loop", "cannot write .ralph/summary.json: %s", strerror(-r));
 }
 
-/* ---- what the repository gets ---- */
+/* ---- what the source of the work is told ---- */
 
 /* An issue is told how it stands, unless the loop goes on with it. */
 static void finish_work(struct loop *l, int code)
@@ -201,19 +204,6 @@ static void finish_work(struct loop *l, int code)
 		log_warn("loop", "%s", l->work->news.v[i]);
 }
 
-static void finish_repo(struct loop *l, int code)
-{
-	struct err err = {0};
-
-	if (!l->repo)
-		return;
-	if (code == LOOP_DONE && l->q.push && l->state.branch &&
-	    repo_push(l->repo, NULL, l->state.branch, STDERR_FILENO, &err) < 0)
-		log_error("loop", "%s", err.msg);
-	if (repo_has_stash(l->repo) && repo_unstash(l->repo, &err) < 0)
-		log_error("loop", "%s", err.msg);
-}
-
 int ending(struct loop *l, int code, const char *reason)
 {
 	cleanup_free char *next = next_command(l, code);
@@ -221,7 +211,7 @@ int ending(struct loop *l, int code, const char *reason)
 	struct err err = {0};
 
 	finish_work(l, code);
-	finish_repo(l, code);
+	tree_finish(l, code);
 	l->state.exit_code = code;
 	free(l->state.reason);
 	l->state.reason = xstrdup(reason);

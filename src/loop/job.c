@@ -191,9 +191,9 @@ void job_signal(struct job *j, int sig)
 {
 	cleanup_buf struct buf b;
 
+	buf_init(&b, WIRE_BODY_MAX);
 	if (j->conn < 0 || j->exited)
 		return;
-	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, (uint32_t)sig);
 	(void)wire_send(j->conn, WIRE_SIGNAL, 0, &b, NULL, 0);
 }

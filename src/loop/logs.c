@@ -89,6 +89,7 @@ static void on_line(void *arg, const char *line, size_t n)
 	struct logs *l = arg;
 	cleanup_buf struct buf b;
 
+	buf_init(&b, RENDER_MAX);
 	if (l->format == AGENT_FORMAT_NONE)
 		l->format = format_of(line, n);
 	if (l->format == AGENT_FORMAT_NONE) {
@@ -98,7 +99,6 @@ static void on_line(void *arg, const char *line, size_t n)
 		(void)fputc('\n', stdout);
 		return;
 	}
-	buf_init(&b, RENDER_MAX);
 	agent_result_line(&l->said, l->format, line, n);
 	if (render_call(l->format, line, n, &b) || render_notice(l->format, line, n, &b)) {
 		term_puts(stdout, buf_str(&b));

@@ -95,9 +95,6 @@ static int after(struct loop *l, const struct judgement *j, char **ret_reason)
 		*ret_reason = xstrdup("the agent cannot be run");
 		return EXIT_RUNTIME;
 	}
-	if (limits_reserve_reached(l->config->loop.reserve, l->weekly_used))
-		return wait_limit(l, l->weekly_resets_at, "what is left of the week is reserved",
-				  ret_reason);
 	if (!l->work && l->mode != LOOP_PLAN)
 		return end_of_prompt(l, j, ret_reason);
 	return -1;
@@ -156,6 +153,13 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	code = limit_reached(l, ret_reason);
 	if (code >= 0)
 		return code;
+	if (limits_reserve_reached(l->config->loop.reserve, l->weekly_used)) {
+		l->weekly_used = 0; /* whatever it is after the wait, the next agent says it */
+		code = wait_limit(l, l->weekly_resets_at, "what is left of the week is reserved",
+				  ret_reason);
+		if (code >= 0)
+			return code;
+	}
 	*ret_error = round_run(l, t, &j, err);
 	show_news(l);
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
@@ -169,6 +173,8 @@ int loop_run(struct loop *l, struct err *err)
 	status_write(l, "starting", 0);
 	show_news(l);
 	r = loop_recover(l, err);
+	if (r == 0 && l->q.mode != LOOP_RESUME)
+		r = loop_begin_anew(l, err);
 	if (r == 0 && l->mode != LOOP_PLAN)
 		r = verify_baseline(l, err);
 	while (r == 0 && code < 0) {

@@ -15,7 +15,8 @@
 /*
  * DOC: Theory of operation
  *
- *	setup.c     the workspace, its state, the repository, the work; what must hold before
+ *	setup.c     the workspace, its state, the work; what must hold before
+ *	tree.c      the repository: what must hold before, what becomes of it afterwards
  *	recover.c   what a killed loop was about to do
  *	loop.c      which task is next, until there is none or a limit is reached
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
@@ -50,16 +51,16 @@ struct loop {
 	struct show show;
 	int workspace, dir, logs, state_dir; /* the workspace, .ralph, its logs, its state */
 	struct loop_state state;
-	struct work *work; /* NULL: the prompt is all there is */
+	struct work *work;   /* NULL: the prompt is all there is */
 	struct draft *draft; /* the list that is being planned; NULL */
-	struct repo *repo; /* NULL: no repository */
-	char *root;	   /* where the agent works: the workspace, or a worktree */
+	struct repo *repo;   /* NULL: no repository */
+	char *root;	     /* where the agent works: the workspace, or a worktree */
 	int root_fd;
 	char *git_name, *git_email;
 	/* the sandbox */
 	struct build build;
 	int hold;	      /* a connection: it stays up at least as long */
-	uint64_t round_began;  /* now_ms(); 0: none */
+	uint64_t round_began; /* now_ms(); 0: none */
 	uint64_t active_mark; /* state.active_ms when the turn began */
 	char *tool;	      /* what the agent does just now */
 	const struct task *task;
@@ -73,8 +74,17 @@ int loop_run(struct loop *l, struct err *err);
 /* setup.c */
 int loop_open(struct loop *l, int request_fd, struct err *err);
 void loop_close(struct loop *l);
+/* Not one that goes on: its counters begin at nothing. After what a killed one left is finished. */
+int loop_begin_anew(struct loop *l, struct err *err);
 /* Is a credential missing, or not what it was? Exit 8. */
 int loop_check_credentials(struct loop *l, struct err *err);
+
+/* tree.c: opens the repository, gets it ready (dirty trees, branch, worktree), and opens the tree
+ * that the agent works in; at the end pushes, clears away, and gives the user's changes back. */
+int tree_open(struct loop *l, struct err *err);
+int tree_prepare(struct loop *l, struct err *err);
+int tree_root(struct loop *l, struct err *err);
+void tree_finish(struct loop *l, int code);
 
 /* recover.c */
 int loop_recover(struct loop *l, struct err *err);
@@ -92,11 +102,14 @@ void box_agent_env(const struct loop *l, struct strv *ret);
 int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
 /* The second half, for what was interrupted: commits are checked, the task is settled. */
 int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
+/* round-settle.c: what was judged is written to the task and counted. */
 int round_settle(struct loop *l, struct task *t, struct err *err);
+/* For the eye, and for `ralph events`. */
+void round_tell(struct loop *l, const struct task *t, const struct judgement *j);
 
-/* commits.c: new commits since the iteration began count, or are taken back. Fills f->new_head,
- * rejected, committed, and the intent's commit. */
-int commits_check(struct loop *l, struct facts *f, struct err *err);
+/* commits.c: new commits since the iteration began count, or are taken back: the intent says so,
+ * and is saved. Once for each iteration, before anything is put back. */
+int commits_check(struct loop *l, struct err *err);
 /* Is everything committed that git knows? What is not is added to `why`. */
 bool commits_clean(struct loop *l, struct buf *why);
 

@@ -1,5 +1,6 @@
 #include "loop/plan.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -57,31 +58,52 @@ bool plan_fenced(struct plan_fence *f, const char *line, size_t n)
 	return true;
 }
 
-/* "… [done]", "… [blocked: why]" at the end of a line that ends at `end`. */
-static void read_mark(const char *text, size_t from, size_t end, struct plan_item *it)
+/* "[done]" or "[blocked: why]" at the very end; where it opens, or `end` when there is none. */
+static size_t mark_before(const char *text, size_t from, size_t end, bool step,
+			  enum task_state *ret)
 {
 	size_t open = end, n;
 
-	it->mark = end;
 	if (end == from || text[end - 1] != ']')
-		return;
+		return end;
 	while (open > from && text[open - 1] != '[')
 		open--;
 	if (open == from)
-		return;
+		return end;
 	n = end - 1 - open;
-	if (n == 4 && strncasecmp(text + open, "done", 4) == 0 && it->step) {
-		it->said = TASK_DONE;
-	} else if (n >= 7 && strncasecmp(text + open, "blocked", 7) == 0 &&
-		   (n == 7 || text[open + 7] == ':')) {
-		it->said = it->said == TASK_DONE ? TASK_DONE : TASK_BLOCKED;
-		it->why = open + (n > 7 ? 8 : 7);
+	if (step && n == 4 && strncasecmp(text + open, "done", 4) == 0)
+		*ret = TASK_DONE;
+	else if (n >= 7 && strncasecmp(text + open, "blocked", 7) == 0 &&
+		 (n == 7 || text[open + 7] == ':'))
+		*ret = TASK_BLOCKED;
+	else
+		return end;
+	return open - 1;
+}
+
+/* The last mark of a line counts; those in front of it are no part of the title either, else taking
+ * one away would bring out another. */
+static void read_mark(const char *text, size_t from, size_t end, struct plan_item *it)
+{
+	enum task_state said = TASK_READY, ignored;
+	size_t open = mark_before(text, from, end, it->step, &said), next = open;
+
+	it->mark = end;
+	if (open == end)
+		return;
+	if (it->said != TASK_DONE)
+		it->said = said;
+	if (said == TASK_BLOCKED) {
+		it->why = open + strlen("[blocked");
+		it->why += text[it->why] == ':';
 		it->why += blanks(text + it->why, end - 1 - it->why);
 		it->why_n = end - 1 - it->why;
-	} else {
-		return;
 	}
-	it->mark = from + trimmed(text + from, open - 1 - from);
+	do {
+		open = next;
+		it->mark = from + trimmed(text + from, open - from);
+		next = mark_before(text, from, it->mark, it->step, &ignored);
+	} while (next != it->mark);
 	it->mark_n = end - it->mark;
 }
 
@@ -262,37 +284,50 @@ static char *step_id(const struct plan_item *it, const char *text)
 	return id;
 }
 
-static bool taken(const struct plan *p, size_t before, const char *id)
+/* The ids that are taken: an agent may give a thousand tasks one name. */
+#define IDS_SIZE 4096 /* a power of two, above 2 * WORK_TASKS_MAX */
+
+static const char **id_slot(const char **ids, const char *id)
 {
-	for (size_t i = 0; i < before; i++)
-		if (p->items[i].id && streq(p->items[i].id, id))
-			return true;
-	return false;
+	uint32_t h = 2166136261U;
+
+	for (const char *c = id; *c; c++)
+		h = (h ^ (unsigned char)*c) * 16777619U;
+	h %= IDS_SIZE;
+	while (ids[h] && !streq(ids[h], id))
+		h = (h + 1) % IDS_SIZE;
+	return &ids[h];
 }
 
 /* The words of its title; the second of two equal ones has "-2" behind it. */
-static char *box_id(const struct plan *p, size_t at, const char *text)
+static char *box_id(const struct plan_item *it, const char *text, const char **ids)
 {
-	const struct plan_item *it = &p->items[at];
 	cleanup_free char *title = xstrndup(text + it->title, it->title_n);
 	cleanup_free char *slug = text_slug(title, SLUG_MAX);
 	char *id = xstrdup(*slug ? slug : "task");
 
-	for (unsigned k = 2; taken(p, at, id); k++) {
+	for (unsigned k = 2; *id_slot(ids, id); k++) {
 		free(id);
 		id = xasprintf("%s-%u", *slug ? slug : "task", k);
 	}
+	*id_slot(ids, id) = id;
 	return id;
 }
 
 /* Names that stay when other tasks come and go: a step's number, a box's words. */
 static void name_items(struct plan *p, const char *text)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->items[i].owner == i)
-			p->items[i].id =
-				p->items[i].step ? step_id(&p->items[i], text) : box_id(p, i, text);
+	cleanup_free const char **ids = xcalloc(IDS_SIZE, sizeof(char *));
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct plan_item *it = &p->items[i];
+
+		if (it->owner == i)
+			it->id = it->step ? step_id(it, text) : box_id(it, text, ids);
+	}
 }
+
+static_assert(IDS_SIZE > 2 * WORK_TASKS_MAX, "there is always a free slot");
 
 int plan_scan(const char *text, size_t len, struct plan *ret)
 {

@@ -111,6 +111,14 @@ static int read_state(struct reader *r, struct jtext story, struct task *t)
 	return 0;
 }
 
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return true;
+	return false;
+}
+
 static int read_id(struct reader *r, struct jtext story, struct task *t)
 {
 	struct jtext v = jpick_one(story, "id");
@@ -118,7 +126,7 @@ static int read_id(struct reader *r, struct jtext story, struct task *t)
 	if (absent(v))
 		return bad(r, story.p, "id", "is missing; give each story an id, such as \"US-1\"");
 	t->id = prd_id(v);
-	if (!t->id || !*t->id || strlen(t->id) > 200 || strpbrk(t->id, "\n\r\t\x1b"))
+	if (!t->id || !*t->id || strlen(t->id) > 200 || has_control(t->id))
 		return bad(r, v.p, "id",
 			   "is no short text; write one of at most 200 bytes, such as \"US-1\"");
 	return 0;

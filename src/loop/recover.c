@@ -22,6 +22,9 @@ static int cut_off(struct loop *l, struct task *t, struct err *err)
 	meter_read(&l->q.places, l->build.spec->name, &m);
 	(void)meter_take(&l->state, &m);
 	i->end = RUN_INTERRUPTED;
+	r = commits_check(l, err);
+	if (r < 0)
+		return r;
 	i->phase = INTENT_VERIFY;
 	r = state_save(&l->state, err);
 	if (r == 0)

@@ -74,8 +74,9 @@ char *repo_answer_str(const json_t *out, const char *key); /* NULL: none */
 void repo_answer_list(const json_t *out, const char *key, struct strv *ret);
 
 /* Notes in the state directory. -ENOENT: there is none. */
+char *repo_note_name(const struct repo *r, const char *name); /* of its file */
 int repo_note_read(const struct repo *r, const char *name, json_t **ret, struct err *err);
-int repo_note_write(const struct repo *r, const char *name, const json_t *note, struct err *err);
+int repo_note_write(const struct repo *r, const char *name, const json_t *content, struct err *err);
 /* Clears the locks that a child left which worked by this note. */
 int repo_note_locks(struct repo *r, const char *name, struct err *err);
 int repo_note_remove(const struct repo *r, const char *name, struct err *err);

@@ -115,9 +115,11 @@ static int clean(struct repo *r, json_t *note, const struct repo_stash_arg *arg,
 }
 
 /* The pack is whole and in its place before the note says so. */
-static int settle_pack(int dir, int pack, struct err *err)
+static int settle_pack(const struct repo *r, int dir, int pack, struct err *err)
 {
-	if (fsync(pack) < 0 || renameat(dir, PACK_NEW, dir, PACK) < 0 || fsync(dir) < 0)
+	cleanup_free char *name = repo_note_name(r, PACK), *fresh = repo_note_name(r, PACK_NEW);
+
+	if (fsync(pack) < 0 || renameat(dir, fresh, dir, name) < 0 || fsync(dir) < 0)
 		return err_sys(err, errno, "cannot keep the changes");
 	return 0;
 }
@@ -138,10 +140,25 @@ bool repo_has_stash(struct repo *r)
 	return repo_note_read(r, NOTE, &note, &ignored) != -ENOENT;
 }
 
+static int refuse_second(const struct repo *r, struct err *err)
+{
+	cleanup_json json_t *note = NULL;
+	cleanup_free char *name = repo_note_name(r, NOTE);
+	struct repo_stash_arg arg = {.ref = "?"};
+	const char *phase;
+	struct err ignored;
+	int rc;
+
+	(void)read_note(r, &note, &arg, &phase, &ignored);
+	rc = err_set(err, EEXIST, "changes of yours from before are still stashed at %s", arg.ref);
+	return err_hint(err, rc, "get them with `git stash apply %s`, and remove '%s/%s'", arg.ref,
+			r->state, name);
+}
+
 int repo_stash(struct repo *r, struct err *err)
 {
 	cleanup_json json_t *out = NULL, *note = NULL;
-	cleanup_free char *ref = stash_ref();
+	cleanup_free char *ref = stash_ref(), *fresh = repo_note_name(r, PACK_NEW);
 	cleanup_fd int dir = open_state(r, err), pack = -1;
 	struct repo_task task = REPO_TASK(do_save, NULL, REPO_TASK_WRITE);
 	struct repo_stash_arg arg = {.ref = ref};
@@ -150,25 +167,22 @@ int repo_stash(struct repo *r, struct err *err)
 	if (dir < 0)
 		return dir;
 	if (repo_has_stash(r))
-		return err_set(
-			err, EEXIST,
-			"changes of yours from before are still stashed ('%s/%s' says which)",
-			r->state, NOTE);
-	pack = openat(dir, PACK_NEW, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+		return refuse_second(r, err);
+	pack = openat(dir, fresh, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (pack < 0)
-		return err_sys(err, errno, "cannot create '%s/%s'", r->state, PACK_NEW);
+		return err_sys(err, errno, "cannot create '%s/%s'", r->state, fresh);
 	task.fd = pack;
 	rc = repo_work(r, &task, &out, err);
 	if (rc == 0)
 		rc = json_get_str(out, "oid", &arg.oid, err);
 	if (rc < 0 || !*arg.oid) {
-		(void)unlinkat(dir, PACK_NEW, 0);
+		(void)unlinkat(dir, fresh, 0);
 		return rc;
 	}
 	note = json_deep_copy(out);
 	(void)json_object_set_new(note, "version", json_integer(1));
 	(void)json_object_set_new(note, "ref", json_string(ref));
-	rc = settle_pack(dir, pack, err);
+	rc = settle_pack(r, dir, pack, err);
 	if (rc == 0)
 		rc = set_phase(r, note, "saved", err);
 	return rc == 0 ? clean(r, note, &arg, err) : rc;
@@ -198,13 +212,14 @@ static int do_import(struct repo_job *j, json_t *out, struct err *err)
 static int import(struct repo *r, struct err *err)
 {
 	struct repo_task task = REPO_TASK(do_import, NULL, REPO_TASK_WRITE);
+	cleanup_free char *name = repo_note_name(r, PACK);
 	cleanup_fd int dir = open_state(r, err);
-	cleanup_fd int pack = dir < 0 ? -1 : openat(dir, PACK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_fd int pack = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (dir < 0)
 		return dir;
 	if (pack < 0)
-		return err_sys(err, errno, "cannot open '%s/%s'", r->state, PACK);
+		return err_sys(err, errno, "cannot open '%s/%s'", r->state, name);
 	task.fd = pack;
 	return repo_work(r, &task, NULL, err);
 }
@@ -237,13 +252,14 @@ static int do_forget(struct repo_job *j, json_t *out, struct err *err)
 static int forget(struct repo *r, const struct repo_stash_arg *arg, struct err *err)
 {
 	const struct repo_task task = REPO_TASK(do_forget, arg, REPO_TASK_WRITE);
+	cleanup_free char *name = repo_note_name(r, PACK);
 	cleanup_fd int dir = open_state(r, err);
 	int rc = dir < 0 ? dir : repo_work(r, &task, NULL, err);
 
 	if (rc == 0)
 		rc = repo_note_remove(r, NOTE, err);
 	if (rc == 0)
-		(void)unlinkat(dir, PACK, 0);
+		(void)unlinkat(dir, name, 0);
 	return rc;
 }
 

@@ -290,8 +290,16 @@ static int open_state(const struct repo *r, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", r->state) : fd;
 }
 
-int repo_note_read(const struct repo *r, const char *name, json_t **ret, struct err *err)
+/* Worktrees share the state directory, and each has its own notes in it. */
+char *repo_note_name(const struct repo *r, const char *name)
 {
+	return streq(r->git.dir, r->git.common) ? xstrdup(name)
+						: xasprintf("%s.%s", path_base(r->git.dir), name);
+}
+
+int repo_note_read(const struct repo *r, const char *note, json_t **ret, struct err *err)
+{
+	cleanup_free char *name = repo_note_name(r, note);
 	cleanup_fd int dir = open_state(r, err);
 	cleanup_buf struct buf b;
 	int rc;
@@ -306,10 +314,11 @@ int repo_note_read(const struct repo *r, const char *name, json_t **ret, struct 
 	return rc < 0 ? err_wrap(err, rc, "%s/%s", r->state, name) : 0;
 }
 
-int repo_note_write(const struct repo *r, const char *name, const json_t *note, struct err *err)
+int repo_note_write(const struct repo *r, const char *note, const json_t *content, struct err *err)
 {
+	cleanup_free char *name = repo_note_name(r, note);
 	cleanup_fd int dir = open_state(r, err);
-	cleanup_free char *text = json_dumps(note, JSON_INDENT(2));
+	cleanup_free char *text = json_dumps(content, JSON_INDENT(2));
 	int rc;
 
 	if (dir < 0)
@@ -319,8 +328,9 @@ int repo_note_write(const struct repo *r, const char *name, const json_t *note, 
 	return rc < 0 ? err_sys(err, -rc, "cannot write '%s/%s'", r->state, name) : 0;
 }
 
-int repo_note_locks(struct repo *r, const char *name, struct err *err)
+int repo_note_locks(struct repo *r, const char *note, struct err *err)
 {
+	cleanup_free char *name = repo_note_name(r, note);
 	cleanup_fd int dir = open_state(r, err);
 	struct stat st;
 	int rc;
@@ -334,8 +344,9 @@ int repo_note_locks(struct repo *r, const char *name, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
-int repo_note_remove(const struct repo *r, const char *name, struct err *err)
+int repo_note_remove(const struct repo *r, const char *note, struct err *err)
 {
+	cleanup_free char *name = repo_note_name(r, note);
 	cleanup_fd int dir = open_state(r, err);
 
 	if (dir < 0)

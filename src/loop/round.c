@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -11,7 +10,6 @@
 #include "loop/iteration.h"
 #include "loop/meter.h"
 #include "sandbox/autosave.h"
-#include "sandbox/live.h"
 
 #define EMPTY_TRIES 3 /* beyond the first */
 #define LAST_MAX (16 * KiB)
@@ -35,6 +33,9 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 	s->iterations++;
 	s->cost_mark = s->micro_usd;
 	s->tokens_mark = s->tokens;
+	/* One that the user has reopened begins anew. */
+	if (t && t->attempts == 0)
+		state_task_set(s, t->id, "stuck", json_integer(0));
 	/* Commits of an earlier attempt are this task's too. */
 	if (t && l->repo && !state_task_str(s, t->id, "base"))
 		state_task_set(s, t->id, "base", json_string(head.hex));
@@ -268,13 +269,15 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 		.promise = i->promise,
 		.has_task = t != NULL,
 		.claims = i->claims,
+		.new_head = i->new_head,
+		.rejected = i->rejected,
+		.committed = i->committed,
 		.needs_commit = t != NULL && l->repo != NULL,
 	};
 	bool says_done = i->claims || i->promise == PROMISE_COMPLETE;
-	int r = l->repo ? commits_check(l, &f, err) : 0;
+	int r = 0;
 
-	if (r == 0 && i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected &&
-	    (says_done || f.new_head))
+	if (i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected && (says_done || f.new_head))
 		r = verify_task(l, t, &f, err);
 	if (r < 0)
 		return r;
@@ -294,111 +297,6 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 	return state_save(&l->state, err);
 }
 
-/* The rule about tasks that go nowhere. */
-static void count_stuck(struct loop *l, const struct task *t, bool progress)
-{
-	struct intent *i = &l->state.intent;
-	const char *id = t ? t->id : "";
-	uint64_t stuck = progress ? 0 : state_task_uint(&l->state, id, "stuck") + 1;
-
-	if (verdict_gives_back(i->verdict))
-		return;
-	state_task_set(&l->state, id, "stuck", json_integer((json_int_t)stuck));
-	if (!t || i->state != TASK_READY)
-		return;
-	if (stuck >= l->limits.max_stuck || t->attempts >= l->limits.max_attempts) {
-		cleanup_free char *why =
-			stuck >= l->limits.max_stuck
-				? xasprintf("%llu iterations without progress; the last: %s",
-					    (unsigned long long)stuck, i->why)
-				: xasprintf("%u attempts; the last: %s", t->attempts, i->why);
-
-		i->state = TASK_STUCK;
-		free(i->why);
-		i->why = take_ptr(why);
-	}
-}
-
-static void add_record(struct loop *l, const struct task *t)
-{
-	struct loop_state *s = &l->state;
-	const struct intent *i = &s->intent;
-
-	(void)json_array_append_new(
-		s->records,
-		json_pack("{sI so* so* sI sI sI so* ss so* sI}", "iteration",
-			  (json_int_t)s->iterations, "task", t ? json_text(t->id) : NULL, "title",
-			  t && t->title ? json_text(t->title) : NULL, "ms", (json_int_t)i->ms,
-			  "tokens",
-			  (json_int_t)(tokens_all(&s->tokens) - tokens_all(&s->tokens_mark)),
-			  "micro_usd", (json_int_t)(s->micro_usd - s->cost_mark), "commit",
-			  i->commit ? json_string(i->commit) : NULL, "verdict",
-			  verdict_name(i->verdict), "why", i->why ? json_text(i->why) : NULL,
-			  "time", (json_int_t)time(NULL)));
-}
-
-static int settle_task(struct loop *l, struct task *t, struct err *err)
-{
-	const struct intent *i = &l->state.intent;
-	int r = 0;
-
-	if (verdict_gives_back(i->verdict)) {
-		/* Only what was counted is given back: it may be settled a second time. */
-		return t->attempts > i->attempts || t->state == TASK_BUSY
-			       ? work_give_back(l->work, t, err)
-			       : 0;
-	}
-	r = work_settle(l->work, t, i->state, i->state == TASK_DONE ? NULL : i->why,
-			i->state == TASK_DONE ? i->commit : NULL, err);
-	return r;
-}
-
-int round_settle(struct loop *l, struct task *t, struct err *err)
-{
-	struct loop_state *s = &l->state;
-	bool progress = s->intent.progress;
-	int r = 0;
-
-	count_stuck(l, t, progress);
-	if (t && l->mode != LOOP_PLAN)
-		r = settle_task(l, t, err);
-	if (r < 0)
-		return r;
-	if (s->intent.verdict == VERDICT_BLOCKED || s->intent.verdict == VERDICT_DECIDE)
-		state_task_set(s, t ? t->id : "", "question", json_text(s->intent.why));
-	add_record(l, t);
-	intent_clear(&s->intent);
-	return state_save(s, err);
-}
-
-/* For `ralph events`: what the host made of it, beside what was seen inside. */
-static void log_verdict(struct loop *l, const struct task *t, const struct judgement *j)
-{
-	const struct loop_state *s = &l->state;
-	struct err err = {0};
-
-	if (live_event(&l->q.places, l->build.spec->name, "loop-iteration",
-		       json_pack("{sI so* ss so so* sI}", "iteration", (json_int_t)s->iterations,
-				 "task", t ? json_text(t->id) : NULL, "verdict",
-				 verdict_name(j->verdict), "why", json_text(s->intent.why), "commit",
-				 s->intent.commit ? json_text(s->intent.commit) : NULL, "micro_usd",
-				 (json_int_t)(s->micro_usd - s->cost_mark)),
-		       &err) < 0)
-		log_debug("loop", "%s", err.msg);
-}
-
-static void show_verdict(struct loop *l, const struct judgement *j)
-{
-	const struct loop_state *s = &l->state;
-	enum term_style style = j->verdict == VERDICT_DONE ? STYLE_GREEN
-				: j->progress		   ? STYLE_CYAN
-							   : STYLE_YELLOW;
-
-	show_line(&l->show, style, "iteration %llu: %s, %s; " SHOW_USD,
-		  (unsigned long long)s->iterations, verdict_name(j->verdict), s->intent.why,
-		  SHOW_USD_ARGS(s->micro_usd - s->cost_mark));
-}
-
 int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
 {
 	int r = begin(l, t, err);
@@ -413,6 +311,8 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 	r = box_start(l, err);
 	if (r == 0)
 		r = run_iteration(l, t, err);
+	if (r == 0)
+		r = commits_check(l, err);
 	if (r == 0 && t && l->mode != LOOP_PLAN)
 		r = read_proposals(l, t, err);
 	if (r == 0 && l->draft)
@@ -424,13 +324,13 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 	if (r == 0)
 		r = round_verify(l, t, ret, err);
 	if (r == 0)
-		log_verdict(l, t, ret);
+		round_tell(l, t, ret);
 	box_stop(l);
 	/* What was said becomes a file beside the loop; nobody waits for it. */
-	(void)autosave_now(&l->q.places, l->build.spec->name);
+	if (l->build.spec)
+		(void)autosave_now(&l->q.places, l->build.spec->name);
 	if (r < 0)
 		return r;
-	show_verdict(l, ret);
 	r = round_settle(l, t, err);
 	l->task = NULL;
 	return r;

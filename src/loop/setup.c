@@ -1,5 +1,6 @@
 #include "loop/loop.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +15,6 @@
 #include "sandbox/loops.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
-#define DIRTY_SHOWN 5
 
 extern char **environ;
 
@@ -76,10 +76,11 @@ static int open_state(struct loop *l, struct err *err)
 	return 0;
 }
 
-/* Counters begin anew; what the killed one was about to do stays to be finished. */
-static void begin_anew(struct loop *l)
+int loop_begin_anew(struct loop *l, struct err *err)
 {
 	struct loop_state *s = &l->state;
+	const char *id;
+	json_t *t;
 
 	s->iterations = s->micro_usd = s->active_ms = 0;
 	s->tokens = (struct tokens){0};
@@ -88,6 +89,29 @@ static void begin_anew(struct loop *l)
 	json_decref(s->baseline);
 	s->baseline = NULL;
 	(void)json_array_clear(s->records);
+	json_object_foreach (s->tasks, id, t)
+		(void)json_object_del(t, "stuck");
+	return state_save(s, err);
+}
+
+/* What a killed loop was writing. */
+static void clear_halves(int dir)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+
+	if (!d) {
+		closep(&copy);
+		return;
+	}
+	while ((e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+
+		if (n > 4 && streq(e->d_name + n - 4, ".tmp"))
+			(void)unlinkat(dir, e->d_name, 0);
+	}
+	(void)closedir(d);
 }
 
 /* ---- the agent ---- */
@@ -127,141 +151,6 @@ int loop_check_credentials(struct loop *l, struct err *err)
 		return 0; /* the user wants none */
 	err->exit_code = EXIT_CREDENTIAL;
 	return err_hint(err, r, "see: ralph check-token");
-}
-
-/* ---- the repository ---- */
-
-static int refuse_dirty(struct loop *l, struct err *err)
-{
-	cleanup_strv struct strv dirty = {0}, own = {0};
-	size_t n = 0;
-	int r = repo_dirty(l->repo, &dirty, err);
-
-	if (r < 0)
-		return r;
-	if (l->work)
-		work_own_paths(l->work, &own);
-	for (size_t i = 0; i < dirty.n; i++) {
-		const char *path = strlen(dirty.v[i]) > 2 ? strchr(dirty.v[i] + 1, ' ') : NULL;
-
-		if (path && strv_has(&own, path + 1))
-			continue;
-		if (n++ < DIRTY_SHOWN)
-			log_error("loop", "not committed: %s", dirty.v[i]);
-	}
-	if (n == 0)
-		return 0;
-	if (l->q.stash)
-		return repo_stash(l->repo, err);
-	return err_usage(err,
-			 "%zu files of the workspace are not as they were committed; commit them, "
-			 "or use --stash",
-			 n);
-}
-
-static char *branch_name(const struct loop *l)
-{
-	if (l->q.branch)
-		return xstrdup(l->q.branch);
-	if (l->state.branch)
-		return xstrdup(l->state.branch);
-	if (!l->work)
-		return NULL;
-	if (l->work->branch)
-		return xstrdup(l->work->branch);
-	if (l->work->project || l->work->description)
-		return repo_slug(l->work->project ? l->work->project : l->work->description);
-	return NULL;
-}
-
-static int take_branch(struct loop *l, struct err *err)
-{
-	cleanup_free char *branch = branch_name(l), *now = NULL;
-	bool made = false;
-	int r = repo_head(l->repo, NULL, &now, err);
-
-	if (r < 0 || !branch || l->mode == LOOP_PLAN)
-		return r;
-	if (!l->state.home_branch && now)
-		l->state.home_branch = xstrdup(now);
-	free(l->state.branch);
-	l->state.branch = xstrdup(branch);
-	if (!l->q.worktree && !l->state.worktree) {
-		if (now && streq(now, branch))
-			return 0;
-		r = repo_branch(l->repo, branch, l->work ? l->work->base : NULL, &made, err);
-		if (r == 0)
-			show_line(&l->show, STYLE_NONE, "branch %s%s", branch, made ? ", new" : "");
-		return r;
-	}
-	r = repo_worktree_add(l->repo, branch, l->work ? l->work->base : NULL, &l->root, err);
-	if (r < 0)
-		return r;
-	free(l->state.worktree);
-	l->state.worktree = xstrdup(l->root);
-	return 0;
-}
-
-/* Everything from here on is done to the tree that the agent works in. */
-static int open_root(struct loop *l, struct err *err)
-{
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR);
-	int r = 0;
-
-	if (!l->root) {
-		l->root = xstrdup(l->q.workspace);
-		l->root_fd = -1;
-		return 0;
-	}
-	l->root_fd = open(l->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (l->root_fd < 0)
-		return err_sys(err, errno, "cannot open '%s'", l->root);
-	repo_free(l->repo);
-	l->repo = NULL;
-	r = repo_open(l->root, state, &l->repo, err);
-	if (r == 0)
-		r = repo_view_use(l->repo, l->state.view, err);
-	show_line(&l->show, STYLE_NONE, "worktree %s", l->root);
-	return r;
-}
-
-static int open_repo(struct loop *l, struct err *err)
-{
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
-	int r = repo_open(l->q.workspace, state, &l->repo, err);
-
-	if (r == -ENOENT) {
-		show_line(&l->show, STYLE_YELLOW,
-			  "no repository here: nothing can be committed or put back");
-		return 0;
-	}
-	if (r == 0)
-		r = repo_recover(l->repo, &said, err);
-	if (said)
-		show_line(&l->show, STYLE_YELLOW, "%s", said);
-	/* Taken once, before the first agent runs. */
-	if (r == 0 && !l->state.view)
-		r = repo_view_take(l->repo, &l->state.view, err);
-	if (r == 0)
-		r = repo_view_use(l->repo, l->state.view, err);
-	if (r == 0)
-		r = repo_identity(l->repo, &l->git_name, &l->git_email, err);
-	return r;
-}
-
-static int prepare_repo(struct loop *l, struct err *err)
-{
-	int r = 0;
-
-	if (!l->repo)
-		return 0;
-	/* A loop that goes on finds its agent's unfinished work. */
-	if (l->q.mode != LOOP_RESUME && l->mode != LOOP_PLAN &&
-	    l->state.intent.phase == INTENT_NONE)
-		r = refuse_dirty(l, err);
-	if (r == 0)
-		r = take_branch(l, err);
-	return r;
 }
 
 static int open_work(struct loop *l, struct err *err)
@@ -332,18 +221,19 @@ int loop_open(struct loop *l, int fd, struct err *err)
 		r = control_listen(&l->control, l->ev, err);
 	if (r < 0)
 		return r;
-	if (l->q.mode != LOOP_RESUME)
-		begin_anew(l);
+	clear_halves(l->state_dir);
+	if (l->state.started == 0)
+		l->state.started = (uint64_t)time(NULL);
 	take_limits(l);
 	r = loop_check_credentials(l, err);
 	if (r == 0)
-		r = open_repo(l, err);
+		r = tree_open(l, err);
 	if (r == 0)
 		r = open_work(l, err);
 	if (r == 0)
-		r = prepare_repo(l, err);
+		r = tree_prepare(l, err);
 	if (r == 0)
-		r = open_root(l, err);
+		r = tree_root(l, err);
 	if (r == 0)
 		r = remember(l, err);
 	if (r < 0)

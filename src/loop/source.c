@@ -89,7 +89,8 @@ static int find_usual(int root, struct source *s, struct err *err)
 }
 
 /* A path that the user named: in the workspace it is kept as relative to it. */
-static int find_file(const char *workspace, const char *wish, struct source *s, struct err *err)
+static int find_file(const char *workspace, int root, const char *wish, struct source *s,
+		     struct err *err)
 {
 	cleanup_free char *whole = path_join(workspace, wish), *real = NULL;
 	struct stat st;
@@ -97,7 +98,13 @@ static int find_file(const char *workspace, const char *wish, struct source *s, 
 
 	if (r < 0 || stat(real, &st) < 0)
 		return err_usage(err, "there is no '%s'; name a prd.json, a plan or a spec", wish);
-	if (!S_ISREG(st.st_mode))
+	if (S_ISDIR(st.st_mode)) {
+		cleanup_free char *dir = take_ptr(real);
+
+		r = specs_choose(workspace, root, dir, &real, err);
+		if (r < 0)
+			return r;
+	} else if (!S_ISREG(st.st_mode))
 		return err_usage(err, "'%s' is not a file; name a prd.json, a plan or a spec",
 				 wish);
 	if (path_under(real, workspace) && strlen(real) > strlen(workspace))
@@ -116,7 +123,7 @@ int source_find(const char *workspace, int root, const char *wish, struct source
 	if (wish && (streq(wish, "gh") || strncmp(wish, "gh:", 3) == 0))
 		r = gh_find(workspace, wish, s, err);
 	else
-		r = wish ? find_file(workspace, wish, s, err) : find_usual(root, s, err);
+		r = wish ? find_file(workspace, root, wish, s, err) : find_usual(root, s, err);
 	if (r < 0)
 		return r;
 	if (!s->gh) {

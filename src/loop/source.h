@@ -35,6 +35,14 @@ int source_write(struct source *s, int root, const struct buf *text, struct err 
 int source_ready(struct source *s, int root, const struct listing *l, struct err *err);
 
 /*
+ * source-specs.c: the first spec in a directory, by name, that is not done and whose dependencies
+ * are; -ENODATA: there is none.
+ */
+int specs_choose(const char *workspace, int root, const char *dir, char **ret, struct err *err);
+/* Is the wish the directory that this source lies in? */
+bool specs_is_any(const char *workspace, const char *wish, const char *source);
+
+/*
  * source-gh.c: an issue, by the user's gh. Without a number in the wish, the first that is labelled
  * spec and status:ready and whose dependencies are done; -ENODATA: there is none.
  */

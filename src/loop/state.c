@@ -99,13 +99,14 @@ static json_t *text_or_none(const char *s)
 
 static json_t *intent_json(const struct intent *i)
 {
-	return json_pack("{si so* so* sb si si so* si si so* so* sI sI sb}", "phase", (int)i->phase,
-			 "task", text_or_none(i->task), "head", text_or_none(i->head), "claims",
-			 i->claims, "end", (int)i->end, "promise", (int)i->promise, "words",
-			 text_or_none(i->words), "verdict", (int)i->verdict, "state", (int)i->state,
-			 "why", text_or_none(i->why), "commit", text_or_none(i->commit), "ms",
-			 (json_int_t)i->ms, "attempts", (json_int_t)i->attempts, "progress",
-			 i->progress);
+	return json_pack(
+		"{si so* so* sb si si so* si si so* so* sI sI sb sb sb sb sb}", "phase",
+		(int)i->phase, "task", text_or_none(i->task), "head", text_or_none(i->head),
+		"claims", i->claims, "end", (int)i->end, "promise", (int)i->promise, "words",
+		text_or_none(i->words), "verdict", (int)i->verdict, "state", (int)i->state, "why",
+		text_or_none(i->why), "commit", text_or_none(i->commit), "ms", (json_int_t)i->ms,
+		"attempts", (json_int_t)i->attempts, "progress", i->progress, "checked", i->checked,
+		"new_head", i->new_head, "rejected", i->rejected, "committed", i->committed);
 }
 
 static char *dup_str(const json_t *j, const char *key)
@@ -153,6 +154,10 @@ static int read_intent(const json_t *j, struct intent *i)
 		.ms = (uint64_t)json_integer_value(json_object_get(j, "ms")),
 		.attempts = (uint64_t)json_integer_value(json_object_get(j, "attempts")),
 		.progress = json_is_true(json_object_get(j, "progress")),
+		.checked = json_is_true(json_object_get(j, "checked")),
+		.new_head = json_is_true(json_object_get(j, "new_head")),
+		.rejected = json_is_true(json_object_get(j, "rejected")),
+		.committed = json_is_true(json_object_get(j, "committed")),
 	};
 	return 0;
 }

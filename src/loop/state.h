@@ -39,6 +39,8 @@ struct intent {
 	char *commit;
 	uint64_t ms;
 	uint64_t attempts; /* of the task, before */
+	/* Its commits, once they were looked at: afterwards the tree is not as it left it. */
+	bool checked, new_head, rejected, committed;
 };
 
 struct tokens {

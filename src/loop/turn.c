@@ -7,6 +7,8 @@
 #include "loop/progress.h"
 
 #define COPY_MODE 0644
+/* In a worktree .ralph may have nothing of git's: what is the agent's alone is never committed. */
+#define IGNORE_ALL WORK_AGENT_DIR "/.gitignore"
 
 void turns_done(struct work *w)
 {
@@ -141,6 +143,8 @@ int work_put_copy(struct work *w, int root, struct err *err)
 		r = turn_source(w, &t->copy, &l, err);
 	if (r == 0)
 		r = log_now(w, &t->progress, err);
+	if (r == 0 && (!w->from->reach || !w->from->log_reach))
+		r = own_put(to, IGNORE_ALL, "*\n", 2, COPY_MODE, err);
 	if (r == 0)
 		r = own_put(to, w->from->copy, t->copy.data, t->copy.len,
 			    own_mode(to, w->from->copy, COPY_MODE), err);

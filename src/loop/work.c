@@ -96,7 +96,7 @@ static void take_mark(struct work *w, struct task *t, enum task_state said, cons
 /* What the source says now about a task that is known. */
 static void update(struct work *w, struct task *t, struct task *now)
 {
-	bool other = !streq(t->fingerprint, now->fingerprint);
+	bool other = !streq(t->fingerprint, now->fingerprint), marked = now->said != t->said;
 
 	replace(&t->title, &now->title);
 	replace(&t->description, &now->description);
@@ -107,14 +107,15 @@ static void update(struct work *w, struct task *t, struct task *now)
 	t->priority = now->priority;
 	t->line = now->line;
 	memcpy(t->fingerprint, now->fingerprint, sizeof(t->fingerprint));
-	if (now->said != t->said)
+	if (marked)
 		take_mark(w, t, now->said, now->why);
-	if (!other)
+	/* Who marks it as done while he changes it means what it asks for now. */
+	if (!other || (marked && now->said == TASK_DONE))
 		return;
-	if (t->state == TASK_DONE && t->said == TASK_DONE) {
+	if (t->state == TASK_DONE) {
 		strv_pushf(&w->news, "%s asks for something else now: it is reopened", t->id);
 		start_anew(t);
-	} else if (t->state != TASK_DONE) {
+	} else {
 		strv_pushf(&w->news, "%s was changed", t->id);
 		if (t->state != TASK_BUSY)
 			start_anew(t);
@@ -224,8 +225,9 @@ static int find(struct work *w, const char *wish, struct kept *k, struct err *er
 {
 	int r;
 
-	/* "The next issue" is the one that is being worked on, as long as it is. */
-	if (wish && k->source && gh_is_any(wish, k->source) && !kept_all_done(k))
+	/* The next issue or spec is the one that is being worked on, as long as it is. */
+	if (wish && k->source && !kept_all_done(k) &&
+	    (gh_is_any(wish, k->source) || specs_is_any(w->workspace, wish, k->source)))
 		wish = k->source;
 	r = source_find(w->workspace, w->root, wish ? wish : k->source, &w->from, err);
 

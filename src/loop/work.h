@@ -72,12 +72,12 @@ struct work {
 };
 
 /*
- * workspace: a directory. source: a file or directory in it or elsewhere, "gh:OWNER/NAME" (the next
- * ready issue), "gh:OWNER/NAME#12", "gh" (the repository of the remote origin); NULL: what the
- * state names, else the first of .ralph/prd.json, prd.json, ralph/prd.json, scripts/ralph/prd.json,
- * IMPLEMENTATION_PLAN.md, plan.md … that there is. Reads the state, closes a turn that was left
- * open, reads the source and reconciles both. Writes nothing unless something is to be put back.
- * -ENOENT: no source was named, and there is none; -ENODATA: no issue is ready.
+ * workspace: a directory. source: a file in it or elsewhere, a directory of specs (the next one),
+ * "gh:OWNER/NAME" (the next ready issue), "gh:OWNER/NAME#12", "gh" (the repository of the remote
+ * origin); NULL: what the state names, else the first of .ralph/prd.json, prd.json, ralph/prd.json,
+ * scripts/ralph/prd.json, IMPLEMENTATION_PLAN.md, plan.md … that there is. Reads the state, closes
+ * a turn that was left open, reads the source and reconciles both. Writes nothing unless something
+ * is to be put back. -ENOENT: no source was named, and there is none; -ENODATA: no issue is ready.
  */
 int work_open(const char *workspace, const char *source, struct work **ret, struct err *err);
 /* The same for looking only, also while a loop works here: nothing is put back. */

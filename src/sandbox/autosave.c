@@ -17,16 +17,23 @@
 #define RESULT_MAX_DEFAULT (4 * KiB)
 #define NICENESS 10 /* behind the agent */
 
-/* What the user has put into the sandbox and called a secret must not be in what is kept. */
-static int values_fd(const struct sandbox_spec *spec)
+void secret_values(const struct sandbox_spec *spec, struct strv *ret)
 {
-	cleanup_buf struct buf b;
-
-	buf_init(&b, VALUES_MAX);
 	for (size_t i = 0; spec && i < spec->n_env; i++)
 		if (spec->env[i].origin != SPEC_SET &&
 		    mask_is_secret(spec->env[i].name, spec->env[i].value))
-			(void)buf_printf(&b, "%s\n", spec->env[i].value);
+			strv_push(ret, spec->env[i].value);
+}
+
+static int values_fd(const struct sandbox_spec *spec)
+{
+	cleanup_strv struct strv values = {0};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, VALUES_MAX);
+	secret_values(spec, &values);
+	for (size_t i = 0; i < values.n; i++)
+		(void)buf_printf(&b, "%s\n", values.v[i]);
 	return fd_memfd("values", buf_str(&b), b.len);
 }
 
@@ -40,8 +47,8 @@ static void push_agents(struct strv *argv, const char *only)
 		strv_push(argv, agent_at(i)->name);
 }
 
-/* What agents remember is in the sandbox's home, or in a volume that outlives it. All sandboxes with
- * that volume have said the same, which is put down once. */
+/* What agents remember is in the sandbox's home, or in a volume that outlives it. All sandboxes
+ * with that volume have said the same, which is put down once. */
 static bool has_volume(const struct sandbox_spec *spec)
 {
 	return spec && spec->container.volume_dir;

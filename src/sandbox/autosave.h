@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/proc.h"
+#include "base/strv.h"
 #include "config/config.h"
 #include "sandbox/places.h"
 #include "spec/spec.h"
@@ -18,6 +19,10 @@ struct export_options {
 	uint64_t max_result; /* 0: the default */
 	bool thinking;
 };
+
+/* What the user has put into the sandbox and called a secret: it must not be in what is kept. spec
+ * may be NULL. */
+void secret_values(const struct sandbox_spec *spec, struct strv *ret);
 
 /* A run of the export program over the record of a sandbox. out must be there. spec may be NULL; it
  * says which values are secrets. The descriptor in run->stdio[0] is the caller's to close. */

@@ -111,10 +111,11 @@ static int add_variables(struct sandbox_spec *s, const struct build_input *in,
 	int r;
 
 	if (!streq(ref->provider->name, "bedrock") || !domain || !region)
-		return err_usage(err,
-				 "credentials: way env is for Bedrock's keys; '%s' is %s, whose way "
-				 "is phantom",
-				 ref->name, ref->provider->name);
+		return err_usage(
+			err,
+			"credentials: way env is for Bedrock's keys; '%s' is %s, whose way "
+			"is phantom",
+			ref->name, ref->provider->name);
 	r = add_ref(s, in, ref, said, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(bedrock_hosts); i++) {
 		cleanup_free char *host = xasprintf("%s.%s", bedrock_hosts[i], domain);
@@ -123,8 +124,9 @@ static int add_variables(struct sandbox_spec *s, const struct build_input *in,
 	}
 	spec_env_set(s, "CLAUDE_CODE_USE_BEDROCK", "1", SPEC_SET, "ralph");
 	spec_env_set(s, "AWS_REGION", region, SPEC_SET, "ralph");
-	build_notice(notice, "what runs inside has the keys of %s themselves; commands that outlive "
-			     "their session fail, and 'aws sso login' with a new command mends it",
+	build_notice(notice,
+		     "what runs inside has the keys of %s themselves; commands that outlive "
+		     "their session fail, and 'aws sso login' with a new command mends it",
 		     ref->source);
 	return r;
 }
@@ -238,13 +240,12 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
 		return 0;
-	if (way_of(said) == SPEC_WAY_ENV && !build_is_hosted(s) && !s->container.image)
+	if (way_of(said) == SPEC_WAY_ENV && !hosted(s) && !s->container.image)
 		return err_usage(err,
 				 "credentials: way env is for engines that take variables with "
 				 "each command; engine %s has phantom, mount and pipe",
 				 s->engine);
-	if (way_of(said) != SPEC_WAY_PHANTOM && build_is_hosted(s) &&
-	    way_of(said) != SPEC_WAY_ENV)
+	if (way_of(said) != SPEC_WAY_PHANTOM && hosted(s) && way_of(said) != SPEC_WAY_ENV)
 		return err_usage(err,
 				 "credentials: engine %s has the ways phantom and env, and no %s",
 				 s->engine, said->way);

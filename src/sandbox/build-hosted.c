@@ -70,6 +70,20 @@ static void drop_protection(struct sandbox_spec *s)
 	s->n_mounts = n;
 }
 
+/* What would be covered elsewhere could be read here: the user has to say so. */
+static int check_hidden(const struct sandbox_spec *s, struct err *err)
+{
+	for (size_t i = 0; i < s->n_mounts; i++)
+		if (s->mounts[i].kind == SPEC_HIDE)
+			return err_usage(
+				err,
+				"engine %s hides no files, and '%s' could be read inside; move "
+				"it out of the workspace, allow it with --mask '!%s', or use "
+				"another engine",
+				s->engine, s->mounts[i].target, path_base(s->mounts[i].target));
+	return 0;
+}
+
 static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 			 const struct gitdir *git, struct err *err)
 {
@@ -77,15 +91,11 @@ static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 
 	if (in->clone)
 		return err_usage(err, "engine %s has no --clone; use another engine", s->engine);
-	if (in->config->workspace.mask.n)
-		return err_usage(
-			err,
-			"engine %s hides no files: workspace.mask (%s) cannot be held; take "
-			"it out, or use another engine",
-			s->engine, config_origin(in->config, "workspace.mask"));
 	r = build_workspace(s, in, git, err);
 	if (r == 0)
 		r = build_mounts(s, in, err);
+	if (r == 0)
+		r = check_hidden(s, err);
 	if (r < 0)
 		return r;
 	drop_protection(s);
@@ -159,12 +169,4 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 	if (r == 0)
 		r = add_rest(s, in, a, notice, err);
 	return r < 0 ? r : check_plan(s, err);
-}
-
-bool build_is_hosted(const struct sandbox_spec *s)
-{
-	/* Whoever asks for the rules alone has not chosen an engine. */
-	const struct engine_ops *ops = s->engine ? engine_by_name(s->engine) : NULL;
-
-	return ops && (ops->caps & ENGINE_HOSTED);
 }

@@ -262,7 +262,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 
 	if (r == 0)
 		r = check_owner(in, s, err);
-	if (r == 0 && !build_is_hosted(s))
+	if (r == 0 && !hosted(s))
 		r = set_limits(s, in->config, err);
 	if (r == 0)
 		r = build_agent_find(in, &a, err);
@@ -270,7 +270,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		return r;
 	if (in->begun)
 		in->begun(in->arg, in->places, s);
-	if (build_is_hosted(s)) {
+	if (hosted(s)) {
 		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
 		return build_hosted(s, in, git, a, &ret->notice, err);
 	}
@@ -284,7 +284,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		r = add_mounts(s, in, &(struct found){a, &tools, git}, &ret->notice, err);
 	if (r < 0)
 		return r;
-	ret->argv0 = tools.argv0	     ? xstrdup(tools.argv0)
+	ret->argv0 = tools.argv0		       ? xstrdup(tools.argv0)
 		     : s->container.image && in->argv0 ? xstrdup(in->argv0)
 						       : NULL;
 	return 0;

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/strv.h"
 #include "config/config.h"
+#include "sandbox/hosted.h"
 #include "sandbox/places.h"
 #include "sandbox/tools.h"
 #include "spec/spec.h"
@@ -23,7 +24,7 @@ struct build_input {
 	char *const *environ; /* the host's */
 	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
 	bool clone;		       /* the agent works in a clone of its own */
-	bool direct;	     /* no sandbox at all; never by a setting */
+	bool direct;		       /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* An image that a container needs is built where it is missing; image_told may be NULL. */
@@ -98,7 +99,6 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 /* build-hosted.c: all of it, for an engine without a guest */
 int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		 const struct agent *a, char **notice, struct err *err);
-bool build_is_hosted(const struct sandbox_spec *s);
 /* The user's own mounts. */
 int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err);
 /* build-env.c; path NULL: inside is not made of the host's files */

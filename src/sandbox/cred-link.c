@@ -123,6 +123,13 @@ static void refuse(struct supervisor *s, uint32_t id, int eno, const char *why)
 		(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, id, &b, NULL, 0);
 }
 
+static void asked_done(struct cred_asked *a)
+{
+	free(a->credential);
+	free(a->host);
+	free(a->method);
+}
+
 /* Nobody is left waiting when the helper ends. */
 static void stop(struct supervisor *s, const char *why)
 {
@@ -133,19 +140,33 @@ static void stop(struct supervisor *s, const char *why)
 	closep(&c->sock);
 	child_done(&c->child);
 	for (size_t i = 0; i < c->n_asked; i++)
-		refuse(s, c->asked[i], EIO, why);
-	c->n_asked = 0;
+		refuse(s, c->asked[i].id, EIO, why);
+	while (c->n_asked)
+		asked_done(&c->asked[--c->n_asked]);
 }
 
-static bool take_asked(struct cred_link *c, uint32_t id)
+static bool take_asked(struct cred_link *c, uint32_t id, struct cred_asked *ret)
 {
 	for (size_t i = 0; i < c->n_asked; i++) {
-		if (c->asked[i] != id)
+		if (c->asked[i].id != id)
 			continue;
+		*ret = c->asked[i];
 		c->asked[i] = c->asked[--c->n_asked];
 		return true;
 	}
 	return false;
+}
+
+/* The log says what it was given for, and nothing of what it is. */
+static void tell_use(struct supervisor *s, const struct wire_msg *m, const struct cred_asked *a)
+{
+	struct gw_header h;
+
+	if (gw_get_header(m, &h) < 0)
+		return;
+	if (h.error == 0)
+		events_link_use(s, a);
+	gw_header_done(&h);
 }
 
 static void on_event(struct supervisor *s, const struct wire_msg *m)
@@ -166,6 +187,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct supervisor *s = ev_owner(io, struct supervisor, cred.io);
 	cleanup_wire_msg struct wire_msg m;
+	struct cred_asked asked;
 	int r;
 
 	wire_msg_init(&m);
@@ -177,7 +199,9 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		stop(s, "the credential helper has ended");
 		return;
 	}
-	if ((unsigned)m.type == GW_HEADER_IS && take_asked(&s->cred, m.id)) {
+	if ((unsigned)m.type == GW_HEADER_IS && take_asked(&s->cred, m.id, &asked)) {
+		tell_use(s, &m, &asked);
+		asked_done(&asked);
 		usage_link_header(s, &m);
 		if (s->gateway.sock >= 0)
 			(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m.id,
@@ -257,7 +281,13 @@ void cred_link_ask(struct supervisor *s, struct wire_msg *m)
 		refuse(s, m->id, -r,
 		       err.msg[0] ? err.msg : "the credential helper does not answer");
 	else
-		c->asked[c->n_asked++] = m->id;
+		c->asked[c->n_asked++] = (struct cred_asked){
+			.id = m->id,
+			.port = ask.port,
+			.credential = xstrdup(ask.credential),
+			.host = xstrdup(ask.host),
+			.method = xstrdup(ask.method),
+		};
 }
 
 /* Waits for the frame of that type; what the helper has to say for the log is lost here. */

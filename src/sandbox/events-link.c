@@ -14,6 +14,15 @@
 #define LIMITED_REFILL_MS 1000
 #define HOST_EVENT_MAX (64 * KiB)
 
+/* Of one that stands for several: from when to when. */
+static void add_span(json_t *j, const struct folded *f)
+{
+	if (f->first_ms == f->last_ms)
+		return;
+	(void)json_object_set_new(j, "first_ms", json_integer((json_int_t)f->first_ms));
+	(void)json_object_set_new(j, "last_ms", json_integer((json_int_t)f->last_ms));
+}
+
 static void write_net(void *s, const struct folded *f)
 {
 	const struct gw_event *e = &f->e;
@@ -26,16 +35,40 @@ static void write_net(void *s, const struct folded *f)
 		(json_int_t)e->flow, "count", (json_int_t)e->count, "up", (json_int_t)e->up, "down",
 		(json_int_t)e->down, "ms", (json_int_t)e->ms);
 
-	if (f->first_ms != f->last_ms) {
-		(void)json_object_set_new(j, "first_ms", json_integer((json_int_t)f->first_ms));
-		(void)json_object_set_new(j, "last_ms", json_integer((json_int_t)f->last_ms));
-	}
+	add_span(j, f);
 	sup_event(s, "net", j);
+}
+
+static void write_use(void *s, const struct folded *f)
+{
+	const struct gw_event *e = &f->e;
+	json_t *j =
+		json_pack("{ss so so sI so sI}", "what", "used", "credential", json_text(e->rule),
+			  "host", json_text(e->host), "port", (json_int_t)e->port, "method",
+			  json_text(e->method), "count", (json_int_t)e->count);
+
+	add_span(j, f);
+	sup_event(s, "credential", j);
+}
+
+static uint64_t due_next(const struct events_link *l)
+{
+	uint64_t a = l->fold ? fold_due(l->fold) : 0, b = l->uses ? fold_due(l->uses) : 0;
+
+	return !a || (b && b < a) ? b : a;
+}
+
+static void flush(struct events_link *l, bool all)
+{
+	if (l->fold)
+		fold_flush(l->fold, now_ms(), all);
+	if (l->uses)
+		fold_flush(l->uses, now_ms(), all);
 }
 
 static void arm(struct supervisor *s)
 {
-	uint64_t due = fold_due(s->log.fold), now = now_ms();
+	uint64_t due = due_next(&s->log), now = now_ms();
 
 	if (due && s->ev)
 		ev_timer_set(s->ev, &s->log.timer, due > now ? due - now : 1);
@@ -45,14 +78,38 @@ static void on_timer(struct ev *ev, struct ev_timer *t)
 {
 	struct supervisor *s = ev_owner(t, struct supervisor, log.timer);
 
-	fold_flush(s->log.fold, now_ms(), false);
+	flush(&s->log, false);
+	arm(s);
+}
+
+void events_link_use(struct supervisor *s, const struct cred_asked *a)
+{
+	struct timespec ts;
+	struct gw_event e = {
+		.verdict = GW_ALLOW,
+		.phase = GW_END,
+		.port = a->port,
+		.count = 1,
+		.host = a->host,
+		.method = a->method,
+		.path = "",
+		.rule = a->credential,
+		.reason = "",
+	};
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	e.time_ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	if (!s->log.uses)
+		s->log.uses = fold_new(write_use, s, true);
+	s->log.timer.fn = on_timer;
+	fold_add(s->log.uses, &e, now_ms());
 	arm(s);
 }
 
 void events_link_net(struct supervisor *s, const struct gw_event *e)
 {
 	if (!s->log.fold)
-		s->log.fold = fold_new(write_net, s);
+		s->log.fold = fold_new(write_net, s, false);
 	s->log.timer.fn = on_timer;
 	fold_add(s->log.fold, e, now_ms());
 	arm(s);
@@ -61,8 +118,7 @@ void events_link_net(struct supervisor *s, const struct gw_event *e)
 /* Nothing inside can cause this: commands are the host's. */
 void events_link_flush(struct supervisor *s)
 {
-	if (s->log.fold)
-		fold_flush(s->log.fold, now_ms(), true);
+	flush(&s->log, true);
 }
 
 void events_link_limited(struct supervisor *s, const char *type, json_t *details)
@@ -130,8 +186,7 @@ void events_link_host(struct client *c, const struct wire_msg *m)
 
 void events_link_stop(struct supervisor *s)
 {
-	if (!s->log.fold)
-		return;
-	fold_flush(s->log.fold, now_ms(), true);
+	flush(&s->log, true);
 	s->log.fold = fold_free(s->log.fold);
+	s->log.uses = fold_free(s->log.uses);
 }

@@ -22,16 +22,17 @@ struct fold {
 	struct slot slots[FOLD_SLOTS];
 	struct slot many[GW_VERDICT_N];
 	uint64_t supply, supply_at;
-	bool started;
+	bool started, all;
 };
 
-struct fold *fold_new(fold_fn *fn, void *arg)
+struct fold *fold_new(fold_fn *fn, void *arg, bool all)
 {
 	struct fold *f = xcalloc(1, sizeof(*f));
 
 	f->fn = fn;
 	f->arg = arg;
 	f->supply = FOLD_BURST;
+	f->all = all;
 	return f;
 }
 
@@ -186,8 +187,8 @@ static void write_one(struct fold *f, const struct gw_event *e)
 
 void fold_add(struct fold *f, const struct gw_event *e, uint64_t now)
 {
-	bool refused = e->verdict != GW_ALLOW;
-	struct slot *s = refused ? find(f, e, false) : NULL;
+	bool folds = f->all || e->verdict != GW_ALLOW;
+	struct slot *s = folds ? find(f, e, false) : NULL;
 
 	if (s) {
 		count(s, e);
@@ -195,7 +196,7 @@ void fold_add(struct fold *f, const struct gw_event *e, uint64_t now)
 	}
 	if (take_supply(f, now)) {
 		write_one(f, e);
-		s = refused ? room(f) : NULL;
+		s = folds ? room(f) : NULL;
 		if (s)
 			slot_fill(s, e, false, now);
 		return;

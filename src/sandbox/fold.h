@@ -31,7 +31,8 @@ struct folded {
 typedef void fold_fn(void *arg, const struct folded *f);
 
 struct fold;
-struct fold *fold_new(fold_fn *fn, void *arg);
+/* all: what is allowed is counted too when it comes again, not only what is refused. */
+struct fold *fold_new(fold_fn *fn, void *arg, bool all);
 struct fold *fold_free(struct fold *f); /* what is counted and not written is lost */
 /* now: of a clock that does not jump, in milliseconds. */
 void fold_add(struct fold *f, const struct gw_event *e, uint64_t now);

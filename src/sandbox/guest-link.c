@@ -115,7 +115,8 @@ static void forget(struct strv *env)
 	strv_done(env);
 }
 
-/* Keys that the user lets in as variables, as the host has them now. ralph's own programs need none.
+/* Keys that the user lets in as variables, as the host has them now. ralph's own programs need
+ * none.
  */
 static int add_keys(struct supervisor *s, const struct exec_frame *f, struct strv *env,
 		    struct err *err)

@@ -5,9 +5,9 @@
  *
  * What takes time or may hang is done by forks of this process, which speak over a wire socket:
  *
- *	guardian  engine_set_up(); WIRE_UP or WIRE_ERROR. Then it waits: when this process is killed,
- *	          it stops the sandbox, which nothing else would do
- *	minder    one per command, see host-minder.h
+ *	guardian  engine_set_up(); WIRE_UP or WIRE_ERROR. Then it waits: when this process is
+ *killed, it stops the sandbox, which nothing else would do minder    one per command, see
+ *host-minder.h
  *
  * Besides them the engine may have a keeper, a program of the host that runs as long as the sandbox
  * does. A command whose client is gone stays in the list here until its minder says that it has
@@ -45,6 +45,7 @@ struct host_link {
 	struct child guardian, keeper;
 	int line;	 /* to the guardian */
 	int keeper_line; /* what the keeper reads from: it ends with us */
+	int alive[2];	 /* a pipe: its end of file says that we and all minders are gone */
 	struct ev_io io;
 	struct host_command *commands;
 };
@@ -88,8 +89,9 @@ static pid_t fork_line(int *ret_line, struct child *ret, struct err *err)
 
 static _Noreturn void guardian_main(struct supervisor *s, int line)
 {
-	const int keep[] = {line, s->entry.live};
+	const int keep[] = {line, s->entry.live, s->host->alive[0]};
 	struct pollfd p = {.fd = line, .events = POLLIN};
+	struct pollfd alive = {.fd = s->host->alive[0], .events = POLLIN};
 	cleanup_wire_msg struct wire_msg m;
 	struct err err = {0};
 	cleanup_buf struct buf b;
@@ -105,8 +107,11 @@ static _Noreturn void guardian_main(struct supervisor *s, int line)
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
 	/* A word means that the supervisor sees to the end itself. */
-	if (wire_recv(line, &m) <= 0)
-		(void)engine_stop(s->engine, &err);
+	if (wire_recv(line, &m) > 0)
+		_exit(0);
+	/* A minder that is about to end its command inside would start the sandbox once more. */
+	(void)poll(&alive, 1, END_MS);
+	(void)engine_stop(s->engine, &err);
 	_exit(0);
 }
 
@@ -200,6 +205,8 @@ static int start(struct supervisor *s, struct engine_launch *launch, struct err 
 	h->line = h->keeper_line = -1;
 	h->guardian = h->keeper = no_child();
 	s->host = h;
+	if (pipe2(h->alive, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "cannot create a pipe");
 	if (r == 0)
 		r = fork_line(&line, &h->guardian, err);
 	if (r < 0)
@@ -338,7 +345,7 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 			.frame = f,
 			.line = line,
 			.stdio = {-1, -1, -1},
-			.keep = {s->entry.live, s->cred.env_fd},
+			.keep = {s->entry.live, s->cred.env_fd, s->host->alive[1]},
 			.complete = complete,
 			.arg = s,
 		};

@@ -18,9 +18,9 @@
 
 #define COMMAND_ID 1
 #define ID_BYTES 16
-#define LEAVE_MS 3000	/* for the program to notice that its command is gone */
-#define SWEEP_MS 10000	/* for everything below us to be gone */
-#define SWEEP_PAUSE 10	/* between two looks, in ms */
+#define LEAVE_MS 3000  /* for the program to notice that its command is gone */
+#define SWEEP_MS 10000 /* for everything below us to be gone */
+#define SWEEP_PAUSE 10 /* between two looks, in ms */
 
 struct state {
 	const struct minder *m;
@@ -198,6 +198,7 @@ static void watch(struct state *s)
 			return;
 		if (p[1].revents && !on_frame(s)) {
 			p[1].fd = -1;
+			s->sandbox_ends = true; /* its guardian sees to that */
 			on_kill(s, 0);
 		}
 	}
@@ -249,8 +250,8 @@ static uint32_t errno_of(const struct state *s, int r)
 
 void minder_main(const struct minder *m)
 {
-	const int keep[] = {m->line,	m->stdio[0], m->stdio[1],
-			    m->stdio[2], m->keep[0], m->keep[1]};
+	const int keep[] = {m->line,	m->stdio[0], m->stdio[1], m->stdio[2],
+			    m->keep[0], m->keep[1],  m->keep[2]};
 	struct state s = {.m = m, .program = {.pid = -1, .pidfd = -1}, .pty = -1};
 	struct err err = {0};
 	uint32_t code;

@@ -11,17 +11,17 @@
  *	supervisor → minder  WIRE_UP     (empty): the sandbox is up, and the command may begin
  *	                     WIRE_KILL   u32 signal; 0: everything of the command ends
  *	                     WIRE_STOP   (empty): the same, and the sandbox ends too
- *	minder → supervisor  WIRE_SPAWNED, WIRE_ENDED, WIRE_ERROR as in wire/guest.h; WIRE_ERROR with
- *	                     id 0: something of it may be left, only the sandbox's end helps
+ *	minder → supervisor  WIRE_SPAWNED, WIRE_ENDED, WIRE_ERROR as in wire/guest.h; WIRE_ERROR
+ *with id 0: something of it may be left, only the sandbox's end helps
  *
- * The end of the line is as WIRE_KILL 0: a command does not outlive its supervisor.
+ * The end of the line is as WIRE_STOP: neither command nor sandbox outlives the supervisor.
  */
 struct minder {
 	const struct engine *engine;
 	const struct exec_frame *frame;
 	int line;
 	int stdio[3]; /* -1 where the command has a terminal */
-	int keep[2];  /* descriptors that stay open as long as the command lives; -1: none */
+	int keep[3];  /* descriptors that stay open as long as the command lives; -1: none */
 	/* What more its environment has, and which of all names have values that are not to be
 	 * shown. */
 	int (*complete)(void *arg, struct strv *env, struct strv *secrets, struct err *err);

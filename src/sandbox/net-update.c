@@ -39,8 +39,11 @@ static json_t *missing_rows(const struct gateway_link *g, const struct gw_listen
 }
 
 /* What only a new sandbox can have. */
-static int check_kind(const struct spec_net *now, const struct spec_net *next, struct err *err)
+static int check_kind(bool hosted, const struct spec_net *now, const struct spec_net *next,
+		      struct err *err)
 {
+	if (hosted)
+		return err_usage(err, "new rules hold from the next start on: ralph stop first");
 	if (next->tier != now->tier)
 		return err_usage(err, "the tier of a running sandbox cannot change");
 	if (net_inspects(next) && !net_inspects(now))
@@ -67,7 +70,7 @@ static int take(struct supervisor *s, const struct gw_policy *p, json_t **ret, s
 	int r;
 
 	net_from_gw(p, next);
-	r = check_kind(&old, &next->net, err);
+	r = check_kind(s->guest < 0, &old, &next->net, err);
 	if (r == 0)
 		r = net_policy(&next->net, &policy, err);
 	if (r == 0)

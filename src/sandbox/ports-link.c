@@ -160,7 +160,9 @@ void ports_update(struct client *c, const struct wire_msg *m)
 		return;
 	}
 	p = (struct sup_port){.host = (uint16_t)host, .inside = (uint16_t)inside};
-	if (verb == WIRE_PORTS_PUBLISH)
+	if (verb == WIRE_PORTS_PUBLISH && s->guest < 0)
+		result = err_set(&err, ENOTSUP, "engine %s publishes no ports", s->spec->engine);
+	else if (verb == WIRE_PORTS_PUBLISH)
 		result = publish(s, p, &err);
 	else if (verb == WIRE_PORTS_UNPUBLISH)
 		result = unpublish(s, p, &err);

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "sandbox/cred-check.h"
+#include "sandbox/hosted.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
 #include "sandbox/store.h"
@@ -151,7 +152,9 @@ static void check_sandbox(const struct preflight_input *in, struct preflight *p)
 	struct err err = {0};
 	int r = live_start_up(in->places, in->spec, has_record(in) ? 0 : LIVE_REMOVE, &conn, &err);
 
-	if (r == 0) {
+	/* Without a guest the set-up itself ran a command inside, and asked for a host that must be
+	 * out of reach. */
+	if (r == 0 && !hosted(in->spec)) {
 		selftest_answers(&t, in->spec);
 		r = selftest_probe(&t, in->places, in->spec, conn, &err);
 	}

@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "build-config.h"
-#include "sandbox/build.h"
+#include "sandbox/hosted.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
 #include "sandbox/store.h"
@@ -100,7 +100,7 @@ int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 	int r;
 
 	/* Without a guest there is nothing of ours inside whose walls could be tried. */
-	if (build_is_hosted(spec) || is_stamped(p, spec, need))
+	if (hosted(spec) || is_stamped(p, spec, need))
 		return 0;
 	r = live_wait_up(conn, spec->name, err);
 	if (r == 0)

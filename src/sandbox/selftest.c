@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "sandbox/hosted.h"
 #include "sandbox/inside.h"
 
 #define SUITE_MS 120000
@@ -137,6 +138,11 @@ int selftest_run(const struct places *p, const struct sandbox_spec *spec, enum s
 	int r;
 
 	*ret = (struct selftest){.passed = true};
+	if (hosted(spec))
+		return err_set(
+			err, ENOTSUP,
+			"sandbox '%s' cannot be tested: engine %s has nothing of ralph's inside",
+			spec->name, spec->engine);
 	selftest_files(ret, p, spec);
 	selftest_processes(ret, spec);
 	selftest_network(ret, spec, &bait);

@@ -6,8 +6,8 @@
 #include "spec/spec.h"
 
 /*
- * The records of sandboxes: PLACES/state/sandboxes/NAME/ with home/, spec.json, events.jsonl,
- * `workspace` (a link to whose sandbox it is) and `lock`.
+ * The records of sandboxes: PLACES/state/sandboxes/NAME/ with home/, spec.json, events.jsonl (and
+ * what belongs to it, see events.h), `workspace` (a link to whose sandbox it is) and `lock`.
  *
  * Two locks: the directory's own is held by whoever starts or removes the sandbox; that of the
  * file `lock` by its supervisor, or by who takes its place for a moment, for as long as anything

@@ -77,7 +77,8 @@ struct ca_link {
 
 /* What happens, on its way into the log; see events-link.c. */
 struct events_link {
-	struct fold *fold;
+	struct fold *fold; /* the gateway's decisions */
+	struct fold *uses; /* of credentials */
 	struct ev_timer timer;
 	uint64_t at_ms, left, skipped; /* of what has a limit */
 };
@@ -100,7 +101,10 @@ struct cred_link {
 	int env_fd; /* the user's environment, for the helper; -1: none came */
 	struct ev_io io;
 	uint64_t started_ms;
-	uint32_t asked[CRED_ASKED_MAX];
+	struct cred_asked {
+		uint32_t id, port;
+		char *credential, *host, *method; /* for the log */
+	} asked[CRED_ASKED_MAX];
 	size_t n_asked;
 };
 
@@ -149,7 +153,7 @@ struct supervisor {
 	struct cred_link cred;
 	struct usage_link usage;
 	struct autosave_link autosave;
-	struct host_link *host; /* runner_host's own; NULL: not in use */
+	struct host_link *host;	  /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline; /* of starting, later of stopping */
 	struct surface *surface;  /* what the host would run in the workspace */
 	unsigned n_found;	  /* of that, what was found so far */
@@ -163,7 +167,7 @@ struct supervisor {
 void sup_event(struct supervisor *s, const char *type, json_t *details);
 /* Commands are told to end and get grace_ms for it; 0: at once. */
 void sup_stop(struct supervisor *s, uint64_t grace_ms);
-void sup_end(struct supervisor *s); /* leaves the event loop */
+void sup_end(struct supervisor *s);			  /* leaves the event loop */
 void sup_up(struct supervisor *s, uint32_t landlock_abi); /* commands can be run from now on */
 /* The end of the process that stands for the sandbox is the sandbox's. */
 void sup_watch_process(struct supervisor *s, int pidfd);
@@ -193,7 +197,8 @@ void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
 
 /* gateway-link.c: the sandbox's network */
 int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */
-/* Where nothing inside opens any: a port of the host for this sandbox's endpoints, if it has some. */
+/* Where nothing inside opens any: a port of the host for this sandbox's endpoints, if it has some.
+ */
 int gateway_link_listen(struct supervisor *s, struct err *err);
 /* Takes the descriptors of one WIRE_UP; 1 when all have come, 0 when more must follow. */
 int gateway_link_take(struct supervisor *s, struct wire_msg *m);
@@ -205,6 +210,8 @@ void gateway_link_stop(struct supervisor *s);
 /* events-link.c: into the log */
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */
 void events_link_flush(struct supervisor *s); /* a command has ended: what was counted for it */
+/* A credential was given for a request. */
+void events_link_use(struct supervisor *s, const struct cred_asked *a);
 /* What is inside can cause it as often as it likes: beyond a rate it is only counted. */
 void events_link_limited(struct supervisor *s, const char *type, json_t *details);
 void events_link_host(struct client *c, const struct wire_msg *m); /* WIRE_EVENT */

@@ -47,7 +47,7 @@ static int read_text(const struct judge *j, int at, const char *name, struct buf
 	return r == -ENOBUFS ? -EFBIG : r;
 }
 
-static void add(struct judge *j, const char *dir, const char *name, char *why)
+void judge_add(struct judge *j, const char *dir, const char *name, char *why)
 {
 	cleanup_free char *path = path_join(dir, name);
 
@@ -85,17 +85,18 @@ static void judge_config(struct judge *j, int at, const char *dir, const char *n
 
 	buf_init(&b, CONFIG_MAX);
 	if (is_link(at, name)) {
-		add(j, dir, name, xstrdup("settings of git behind a link"));
+		judge_add(j, dir, name, xstrdup("settings of git behind a link"));
 		return;
 	}
 	r = read_text(j, at, name, &b, &fresh);
 	if (r == -EFBIG)
-		add(j, dir, name, xstrdup("settings of git, too large to be read"));
+		judge_add(j, dir, name, xstrdup("settings of git, too large to be read"));
 	if (r < 0 || (!fresh && !moved))
 		return;
 	key = gitconfig_runs(buf_str(&b), b.len, module && names_workspace(j, dir, &b));
 	if (key)
-		add(j, dir, name, xasprintf("settings of git that run something: %.200s", key));
+		judge_add(j, dir, name,
+			  xasprintf("settings of git that run something: %.200s", key));
 }
 
 /* Hooks that git would run; those of its template end in .sample and are not. */
@@ -108,7 +109,7 @@ static void judge_hooks(struct judge *j, int at, const char *dir, bool moved)
 	int left = HOOKS_MAX;
 
 	if (!d && is_link(at, "hooks"))
-		add(j, dir, "hooks", xstrdup("programs that git runs, behind a link"));
+		judge_add(j, dir, "hooks", xstrdup("programs that git runs, behind a link"));
 	if (!d)
 		return;
 	(void)take_fd(fd);
@@ -122,7 +123,7 @@ static void judge_hooks(struct judge *j, int at, const char *dir, bool moved)
 			continue;
 		if ((S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && (st.st_mode & 0111))) &&
 		    (moved || judge_is_fresh(j, &st)))
-			add(j, path, de->d_name, xstrdup("a program that git runs"));
+			judge_add(j, path, de->d_name, xstrdup("a program that git runs"));
 	}
 	(void)closedir(d);
 }
@@ -140,7 +141,8 @@ static void judge_rebase(struct judge *j, int at, const char *dir)
 	for (const char *p = buf_str(&b); p && *p; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
 		p += strspn(p, " \t");
 		if (strncmp(p, "exec ", 5) == 0 || strncmp(p, "x ", 2) == 0) {
-			add(j, dir, name, xstrdup("commands that git rebase --continue runs"));
+			judge_add(j, dir, name,
+				  xstrdup("commands that git rebase --continue runs"));
 			return;
 		}
 	}
@@ -192,7 +194,7 @@ static void judge_pointer(struct judge *j, int at, const char *dir, const char *
 	if (fd >= 0)
 		judge_git(j, fd, real, moved || fresh);
 	else if (fresh || moved)
-		add(j, dir, name, xasprintf("leads git to %.200s", real));
+		judge_add(j, dir, name, xasprintf("leads git to %.200s", real));
 }
 
 /* modules/NAME and worktrees/NAME that were not there at the start. */
@@ -233,6 +235,7 @@ void judge_git(struct judge *j, int at, const char *path, bool moved)
 		return;
 	j->left--;
 	judge_rebase(j, at, path);
+	judge_links(j, at, path, moved && !judge_is_known(j, path));
 	judge_children(j, at, path, "modules", 8);
 	judge_children(j, at, path, "worktrees", 1);
 	if (judge_is_known(j, path)) {
@@ -260,7 +263,7 @@ void judge_dot_git(struct judge *j, int at, const char *parent, bool moved)
 	if (fstatat(at, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (S_ISLNK(st.st_mode) && (moved || judge_is_fresh(j, &st)))
-		add(j, parent, ".git", xstrdup("a git directory behind a link"));
+		judge_add(j, parent, ".git", xstrdup("a git directory behind a link"));
 	else if (S_ISREG(st.st_mode))
 		judge_pointer(j, at, parent, ".git", "gitdir: ", moved || judge_is_fresh(j, &st));
 }

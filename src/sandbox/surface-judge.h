@@ -15,6 +15,10 @@ struct judge {
 	unsigned left; /* git directories it still looks at */
 };
 
+/* A finding of a git directory; takes `why`. */
+void judge_add(struct judge *j, const char *dir, const char *name, char *why);
+/* Links in a git directory that git would write through. */
+void judge_links(struct judge *j, int at, const char *path, bool moved);
 bool judge_is_fresh(const struct judge *j, const struct stat *st);
 /*
  * A git directory at `path`, open as at: settings that run something, hooks, pointers to

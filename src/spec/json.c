@@ -619,11 +619,12 @@ static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
 		char **to;
 		bool optional;
 	} fields[] = {
-		{"name", &s->name, false},    {"engine", &s->engine, false},
-		{"agent", &s->agent, false},  {"workspace", &s->workspace, false},
-		{"branch", &s->branch, true}, {"clone", &s->clone, true},
-		{"inbox", &s->inbox, true},   {"instance", &s->instance, true},
-		{"home", &s->home, false},    {"hostname", &s->hostname, false}, {"template", &s->template, true},
+		{"name", &s->name, false},	  {"engine", &s->engine, false},
+		{"agent", &s->agent, false},	  {"workspace", &s->workspace, false},
+		{"branch", &s->branch, true},	  {"clone", &s->clone, true},
+		{"inbox", &s->inbox, true},	  {"instance", &s->instance, true},
+		{"home", &s->home, false},	  {"hostname", &s->hostname, false},
+		{"template", &s->template, true},
 	};
 	int r = 0;
 

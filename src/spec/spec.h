@@ -67,8 +67,8 @@ struct spec_mount {
 	char *data;    /* SPEC_FILE */
 	char *reason;  /* for people: why it is there */
 	uint64_t size; /* SPEC_TMPFS */
-	bool of_tree;  /* follows from what lies in the workspace; with SPEC_PIN … SPEC_HIDE always
-			*/
+	bool of_tree; /* follows from what lies in the workspace; with SPEC_PIN … SPEC_HIDE always
+		       */
 	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
 };
 
@@ -197,9 +197,9 @@ struct sandbox_spec {
 	char *home;	/* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
 	char *template; /* image that an engine without a guest begins with; NULL: its own choice */
-	char *inbox; /* where conversations are saved to by themselves; NULL: nowhere */
+	char *inbox;	/* where conversations are saved to by themselves; NULL: nowhere */
 	uint64_t inbox_every_ms; /* 0: only when the sandbox ends */
-	uint32_t uid, gid; /* shown inside */
+	uint32_t uid, gid;	 /* shown inside */
 	uint16_t port; /* of the host's loopback, for the gateway's endpoints; 0: they are inside */
 	struct spec_env *env;
 	size_t n_env;

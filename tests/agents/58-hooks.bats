@@ -3,7 +3,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load agents
 
-# outside ARG…: as the user would start it, against the scripted provider. Printed is $T/out.
+# As the user would start it, against the scripted provider. Printed is $T/out.
 outside() {
 	local code=0
 
@@ -12,7 +12,7 @@ outside() {
 	SESSION=$(cat /proc/sys/kernel/random/uuid)
 	[ -z "${BEFORE:-}" ] || $BEFORE
 	bed claude -p 'do as you are told' --output-format stream-json --verbose --dangerously-skip-permissions \
-		--session-id "$SESSION" --settings "$("$RALPH" hook settings)" "$@" >"$T/out" 2>"$T/err" </dev/null 3>&- || code=$?
+		--session-id "$SESSION" --settings "$("$RALPH" hook settings)" >"$T/out" 2>"$T/err" </dev/null 3>&- || code=$?
 	[ $code -eq 0 ] || fail "exit $code: $(tail -c 2000 "$T/err" "$T/out")"
 }
 

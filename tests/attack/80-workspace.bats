@@ -338,6 +338,19 @@ add_submodule() {
 	unharmed
 }
 
+@test 'links in the git directory do not have git write to files of the user' {
+	echo 'echo mine' >"$T/rc"
+	cp "$T/rc" "$T/rc.was"
+	# Each of these is written by what the victim does: logs with a name that the agent chose.
+	attack "git branch 'x\$(touch\${IFS}$T/canary)'; rm -f .git/logs/HEAD; ln -s $T/rc .git/logs/HEAD; ln -sf $T/rc .git/COMMIT_EDITMSG; ln -sf $T/rc .git/ORIG_HEAD; mkdir -p .git/logs/refs; ln -sf $T/rc .git/logs/refs/stash"
+	has "$(cat "$T/notices")" 'a link that git writes through'
+	victim
+	worked
+	cmp "$T/rc" "$T/rc.was"
+	bash "$T/rc" >/dev/null 2>&1 || :
+	unharmed
+}
+
 @test 'quarantine takes what is there and follows nothing' {
 	mkdir "$T/precious"
 	echo precious >"$T/precious/file"

@@ -124,6 +124,26 @@ refuse() {
 	same 260 "$(ralph usage --json | get 'sum(r["requests"] for r in j)')"
 }
 
+@test 'a running sandbox turns to a new file when one is full, and followers go along' {
+	ralph run -- true
+	dir=$(record)
+	log_py write "$dir" 2 20000
+	env --default-signal=INT "$RALPH" events -f --type exec >"$T/out" 3>&- &
+	pid=$!
+	ralph run -- echo behind >/dev/null
+	wait_until grep -q 'echo behind' "$T/out"
+	[ -e "$dir/events.3.jsonl" ]
+	has "$(head -n 1 "$dir/events.jsonl")" '"what":"continued","from":{"seq":60002,'
+	log_py check "$dir"
+	ralph events verify
+	same 60000 "$(ralph usage --json | get 'sum(r["requests"] for r in j)')"
+	# What the newest file knows of those before it is enough.
+	same 60000 "$(ralph status --json | get 'j["sandboxes"][0]["tokens"]')"
+	same 1 "$(grep -c 'echo behind' "$T/out")"
+	kill -INT "$pid"
+	wait "$pid" || :
+}
+
 @test 'a budget counts what is in old files of the log' {
 	ralph run -- true
 	log_py write "$(record)" 12 10

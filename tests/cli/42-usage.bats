@@ -75,6 +75,21 @@ field() {
 	same 200 "$(ask --budget-tokens 17)"
 }
 
+@test 'what a login was used for, and a budget that is used up, are events that ralph why explains' {
+	same '200 200 402 402' "$(ralph run --budget-tokens 10 -- sh -c "
+		for i in 1 2 3 4; do $ASK; done" | tr '\n' ' ' | sed 's/ $//')"
+	run -0 ralph events --type credential
+	has "$output" 'anthropic used for POST'
+	# Told once, however often it refuses.
+	same 1 "$(ralph events --type budget --json | wc -l)"
+	id=$(ralph events --type budget | awk '{ print $1 }')
+	run -1 ralph why "$id"
+	has "$output" 'used up: 16 of 10 tokens'
+	has "$output" 'setting   budget.tokens'
+	has "$output" 'ralph run --budget-tokens 32'
+	ralph events verify
+}
+
 @test 'within one life of a sandbox every request is checked against the budget' {
 	same '200 200 402 402' "$(ralph run --budget 0.0005 -- sh -c "
 		for i in 1 2 3 4; do $ASK; done" | tr '\n' ' ' | sed 's/ $//')"

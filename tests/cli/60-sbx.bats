@@ -159,7 +159,7 @@ stopped() {
 	"$RALPH" exec kept sh -c "touch ready; exec sleep $LONG" 3>&- &
 	wait_until test -e "$WS/ready"
 	kill -9 "$(field kept supervisor)"
-	wait_until stopped
+	wait_until -t 30 stopped
 	gone "$LONG"
 	must_exit 0 sbx run -n kept -- true
 	same stopped "$(vm status)"
@@ -265,13 +265,50 @@ stopped() {
 
 @test "what the engine cannot hold is an error that names it" {
 	fake_sbx sbx
+	touch secret.txt
 	for args in "--net full" "--mask secret.txt" "--clone"; do
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr sbx run $args -- true
 		same 2 "$status"
 		has "$stderr" "engine sbx"
 	done
+	echo KEY=x >.env
+	run --separate-stderr sbx run -- true
+	same 2 "$status"
+	has "$stderr" "$WS/.env"
 	lacks "$(calls)" create
+	must_exit 0 sbx run --mask '!.env' -- true
+	rm .env secret.txt
+}
+
+@test "the audit says what does not hold there" {
+	fake_sbx sbx
+	run -0 sbx audit
+	has "$output" "keeps a list of its own"
+	has "$output" "not protected inside"
+	run -0 sbx audit --env HTTP_PROXY=http://proxy.example
+	has "$output" "HTTP_PROXY: its value can be seen"
+	fake_sbx docker
+	run -0 ralph --engine docker-sandbox audit
+	has "$output" "until ralph rm"
+}
+
+@test "what needs a guest is refused by name" {
+	fake_sbx sbx
+	must_exit 0 sbx run -d -n kept -- true
+	run --separate-stderr ralph ports kept publish 8080:80
+	has "$stderr" "engine sbx"
+	run --separate-stderr ralph selftest kept
+	has "$stderr" "cannot be tested"
+	must_exit 0 ralph exec kept true
+}
+
+@test "ralph up and preflight work there" {
+	fake_sbx sbx
+	has "$(sbx preflight)" "answers"
+	sbx --yes up -d
+	up
+	same running "$(vm status)"
 }
 
 # ---- hostile words ----

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The hooks as an agent calls them. What is refused and what not is in tests/hook; here is how it is said,
 # and when a hook has nothing to say.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2016,SC2154
 load helpers
 load sandbox
 
@@ -252,4 +252,22 @@ transcript() {
 	run --separate-stderr "$RALPH" hook nonsense </dev/null
 	[ "$status" -eq 2 ]
 	[ -n "$stderr" ]
+}
+
+@test 'in a sandbox, where .ralph/active is hidden, the marker is enough; without it nothing is said' {
+	local question
+
+	question="{\"session_id\":\"$SESSION\",\"cwd\":\"$WS\",\"stop_hook_active\":false}"
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo "mounts: [{path: '$(realpath "${RALPH%/*}/../libexec/ralph/hook")', target: /run/ralph/hook}]" \
+		>"$XDG_CONFIG_HOME/ralph/config.yaml"
+	echo more >>file
+	run --separate-stderr "$RALPH" run -- sh -c "echo '$question' | /run/ralph/hook stop"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	run --separate-stderr "$RALPH" run -- sh -c "echo '$question' | RALPH_LOOP=x /run/ralph/hook stop"
+	[ "$status" -eq 0 ]
+	[[ $output == *'not committed'* ]]
+	run --separate-stderr "$RALPH" run -- sh -c "echo '$question' | RALPH_LOOP=x /run/ralph/hook pre-compact"
+	[ "$status" -eq 2 ]
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The loop: from a list of work to verified commits.
+# shellcheck disable=SC2016
 load helpers
 load loop
 
@@ -48,7 +49,7 @@ load loop
 @test 'a promise alone asks for the same check' {
 	loop_workspace 1
 	build 0 promises-only
-	same done "$(verdicts)"
+	same 'done' "$(verdicts)"
 	same true "$(passes US-1)"
 }
 
@@ -117,7 +118,7 @@ load loop
 @test 'hangs after its result: ended after the grace time, the work counts, exit 0' {
 	loop_workspace 1
 	build 0 hangs-after-result --grace 500ms
-	same done "$(verdicts)"
+	same 'done' "$(verdicts)"
 }
 
 @test 'hangs silently after a rejected limit: not waited on, exit 7 with --no-wait' {
@@ -138,7 +139,7 @@ load loop
 @test 'torn, doubled and mixed lines: the whole ones count, exit 0' {
 	loop_workspace 1
 	build 0 torn
-	same done "$(verdicts)"
+	same 'done' "$(verdicts)"
 }
 
 @test 'exit 0 with an error in its result: a failure, exit 4' {
@@ -296,7 +297,7 @@ load loop
 @test 'the reserve of the week is left alone: exit 7 with --no-wait' {
 	loop_workspace 2
 	build 7 weekly --weekly-reserve 20% --no-wait
-	same done "$(verdicts)"
+	same 'done' "$(verdicts)"
 	has "$(cat "$T/out")" 'reserved'
 }
 

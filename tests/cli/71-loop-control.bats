@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Who drives a loop: signals, pause, stop, resume.
+# shellcheck disable=SC2030,SC2031
 load helpers
 load loop
 
@@ -113,7 +114,7 @@ ends() {
 	EOF
 	touch go-on
 	ends 0
-	same done "$(python3 -c 'import json; print(json.load(open(".ralph/state/status.json"))["phase"])')"
+	same 'done' "$(python3 -c 'import json; print(json.load(open(".ralph/state/status.json"))["phase"])')"
 }
 
 @test 'what the loop remembers cannot be read or written inside' {
@@ -132,7 +133,7 @@ ends() {
 	grep -qx 0 seen
 	grep -qx hidden seen
 	grep -qx 'loop=set' seen
-	! grep -q written seen
+	run ! grep -q written seen
 }
 
 @test 'a kill -9 of the loop ends the agent, and resume goes on with the same counters' {
@@ -150,5 +151,5 @@ ends() {
 }
 
 nothing_runs() {
-	[ -z "$(grep -lsz '[a]gent.py' /proc/[0-9]*/cmdline)" ]
+	! grep -qsz "[a]gent.py" /proc/[0-9]*/cmdline
 }

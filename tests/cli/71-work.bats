@@ -92,6 +92,19 @@ prd() {
 	has "$("$RALPH" config show)" @go
 }
 
+# on_terminal STEP… -- CMD…: see terminal.py; $T/out has what came.
+on_terminal() {
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" "$@"
+}
+
+@test 'on a terminal init asks, and no is no' {
+	echo '{}' >package.json
+	on_terminal 'expect:let sandboxes here reach @npm and @github\? \[Y/n\] ' 'send:n\n' -- "$RALPH" init
+	[ ! -e .ralph/config.yaml ]
+	on_terminal 'expect:\[Y/n\] ' 'send:\n' -- "$RALPH" init
+	has "$("$RALPH" config show)" @npm
+}
+
 @test 'init --dry-run writes nothing' {
 	has "$("$RALPH" --dry-run init)" 'would write .ralph/prd.json'
 	[ ! -e .ralph ]
@@ -309,4 +322,37 @@ one' "$(git log -2 --format=%s)"
 		assert issue["body"] == "---\r\nbranch: four\r\n---\r\n### Step 1: a [done]\r\n### Step 2: b [done]\r\n", issue
 		assert [l["name"] for l in issue["labels"]] == ["spec", "status:done"], issue
 	END
+}
+
+@test 'the agent may replace its copy as tools do, and reaches neither the list nor the state' {
+	worker
+	cat >agent.sh <<-'END'
+		#!/bin/bash
+		cd .ralph || exit
+		{
+			cat state/tasks.json state/loop.json active && echo read
+			echo x >prd.json && echo wrote the list
+			echo x >prompt.md && echo wrote the prompt
+			echo x >progress.txt && echo wrote the log
+			mv agent/prd.json prd.json && echo replaced the list
+			rm -rf state && echo removed the state
+			mkdir -p state && echo x >state/tasks.json && cat state/tasks.json
+		} >../tried 2>/dev/null
+		sed 's/"notes": ""/"notes": "by mv"/' agent/prd.json >agent/prd.tmp && mv agent/prd.tmp agent/prd.json
+		echo learned >>agent/progress.txt
+		cd .. && exec python3 agent.py
+	END
+	chmod +x agent.sh
+	git add -A
+	git commit -qm agent
+	"$RALPH" init >/dev/null
+	printf '{"userStories": [{"id": "one", "title": "One", "passes": false, "notes": ""}]}' >.ralph/prd.json
+	cp .ralph/prompt.md .ralph/progress.txt "$T"
+	timeout 120 "$RALPH" build -- ./agent.sh >"$T/out" 2>"$T/err" || fail "exit $?: $(cat "$T/err")"
+	same '' "$(cat tried)"
+	same '{"userStories": [{"id": "one", "title": "One", "passes": true, "notes": "by mv"}]}' "$(cat .ralph/prd.json)"
+	cmp "$T/prompt.md" .ralph/prompt.md
+	same learned "$(tail -n 1 .ralph/progress.txt)"
+	cmp -n "$(stat -c %s "$T/progress.txt")" "$T/progress.txt" .ralph/progress.txt
+	lacks "$(cat "$T/err")" 'put back'
 }

@@ -19,10 +19,10 @@ dying_libexec() {
 
 # A workspace as it was before, in the same place.
 fresh() {
-	cd "$HOME"
+	cd "$HOME" || return
 	rm -rf "$WS"
 	cp -a "$T/before" "$WS"
-	cd "$WS"
+	cd "$WS" || return
 }
 
 quick_agent() {
@@ -77,7 +77,7 @@ check_all() {
 	quick_agent
 	dying_libexec
 	cp -a "$WS" "$T/before"
-	run_dying 0
+	run_dying 0 || fail "$(cat "$T/err")"
 	check_all
 	total=$(cat "$T/count")
 	[ "$total" -gt "$POINTS" ]

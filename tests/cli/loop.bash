@@ -9,6 +9,7 @@ loop_workspace() {
 	mkdir .ralph
 	cp "$BATS_TEST_DIRNAME/../lib/fake-agent.py" agent.py
 	chmod +x agent.py
+	echo 'Do the task below.' >.ralph/prompt.md
 	python3 - "$n" <<-'EOF'
 		import json, sys
 		json.dump({"project": "Demo", "branchName": "ralph/demo", "description": "a test", "userStories": [

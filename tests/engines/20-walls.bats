@@ -96,7 +96,7 @@ teardown() {
 	must_fail ralph exec "$S" ls /.ralph
 	lacks "$(ralph exec "$S" cat /proc/self/mountinfo)" /.ralph
 	# The guest's line is not there to be connected to, on either side.
-	same "" "$(find "$XDG_RUNTIME_DIR" /tmp/ralph-* -name line 2>/dev/null)"
+	same "" "$(find "${XDG_RUNTIME_DIR:-/tmp}" -path "*/$S/line" 2>/dev/null)"
 	same "" "$(ralph exec "$S" find /run /tmp -type s)"
 }
 
@@ -198,6 +198,24 @@ told() {
 	same 125 "$status"
 	has "$stderr" "elsewhere"
 	same "" "$(ralph ls -q)"
+}
+
+@test "a volume that the image asks for is not in the sandbox" {
+	only docker podman
+	local id
+
+	id=$(engine create --network none "$RALPH_IMAGE_NAME" true)
+	engine commit --change 'VOLUME /usr/share/data' --change 'ENV SAID=by-the-image' --change 'USER nobody' \
+		--change 'ENTRYPOINT ["/bin/false"]' "$id" localhost/ralph-volume:test >/dev/null
+	engine rm "$id" >/dev/null
+	export RALPH_IMAGE_NAME=localhost/ralph-volume:test
+	# The self-test of a new image knows every mount.
+	same by-the-image "$(ralph run -n "$S" -- sh -c 'echo $SAID')"
+	lacks "$(ralph run -n "$S" -- cat /proc/self/mountinfo)" " /usr/share/data "
+	must_fail ralph run -n "$S" -- sh -c 'echo x >/usr/share/data/x' 2>/dev/null
+	ralph rm -f "$S"
+	# Nor does one stay behind.
+	same "" "$(engine volume ls -q | grep -v -- -llm || :)"
 }
 
 @test "what was shown is what runs: the plan has every mount that the container has" {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The loop in each engine, with an agent that does what its script says.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154,SC2317 # text for shells inside; tests are subshells; bats sets stderr; aws_host calls aws_takes
 load ../cli/helpers
 load ../cli/sandbox
 load ../cli/loop
@@ -60,6 +60,8 @@ scripted_claude() {
 
 @test "ralph --docker build: the credentials design, end to end: keys of AWS and named variables, with every command" {
 	only docker
+	local home
+
 	scripted_claude
 	loop_workspace 1
 	aws_program
@@ -71,10 +73,9 @@ scripted_claude() {
 	export RALPH_DOCKER_ENV=MY_CUSTOM_VAR,ANOTHER_VAR,NOT_SET
 	unset RALPH_ENGINE
 	loop_exits 0 --docker build claude
-	same done "$(verdicts)"
+	same "done" "$(verdicts)"
 	same true "$(passes US-1)"
-	local home=$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home
-
+	home=$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home
 	has "$(cat "$home/given")" "AWS_ACCESS_KEY_ID=AKIDONE"
 	has "$(cat "$home/given")" "AWS_SECRET_ACCESS_KEY=first-secret"
 	has "$(cat "$home/given")" "AWS_SESSION_TOKEN=first-token"

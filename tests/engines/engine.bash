@@ -9,7 +9,8 @@
 #
 # Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), network (names,
 # and what is allowed and denied, are the gateway's), bed (it can be started in the network of lib/netbed, which for a
-# plain user is another user namespace), ports, walls (protected paths, a root to be read only), loop.
+# plain user is another user namespace), ports, walls (protected paths, a root to be read only), loop, fresh (of one that
+# is started again only the home is as it was), selftest (ralph's own program runs inside).
 # shellcheck shell=bash
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -126,7 +127,7 @@ fake_env() {
 # Its machine is bounded by whoever runs it, its network is a proxy of its own, and what the host would run is
 # found after each command; what was in /tmp is in the machine that is started again.
 fake_lacks() {
-	echo limits network ports walls fresh
+	echo limits network ports walls fresh selftest loop # whose state cannot be hidden there
 }
 sbx_start() {
 	fake_row sbx
@@ -203,7 +204,8 @@ engine_stamp() {
 	(
 		engine_setup
 		ralph run -- true
-		cp "$XDG_STATE_HOME/ralph/selftest-$ENGINE" "$ENGINE_DIR/stamp" 2>/dev/null || : # one without a self-test
+		[[ " $("${ENGINE}_lacks" | xargs) " == *" selftest "* ]] ||
+			cp "$XDG_STATE_HOME/ralph/selftest-$ENGINE" "$ENGINE_DIR/stamp" 2>/dev/null
 		ralph_teardown
 	)
 }
@@ -220,7 +222,7 @@ engine_env() {
 	local line
 
 	[ ! -f "$ENGINE_DIR/stamp" ] || {
-		mkdir -pm 0700 "$XDG_STATE_HOME/ralph"
+		[ -d "$XDG_STATE_HOME/ralph" ] || mkdir -m 0700 "$XDG_STATE_HOME/ralph"
 		cp "$ENGINE_DIR/stamp" "$XDG_STATE_HOME/ralph/selftest-$ENGINE"
 	}
 	while read -r line; do
@@ -231,6 +233,7 @@ engine_env() {
 engine_setup() {
 	ralph_setup || return
 	engine_env
+	# shellcheck disable=SC2034 # a name for the test's sandbox
 	S=t-${WS##*/ws-}
 }
 

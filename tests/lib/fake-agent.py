@@ -326,6 +326,44 @@ def secret():
     result()
 
 
+def adds_all():
+    """As agents do: everything that is there is committed, ralph's own files too."""
+    init()
+    with open(TASK, "w", encoding="utf-8") as f:
+        f.write("work\n")
+    claim()
+    git("add", "-A")
+    git("commit", "-q", "-m", f"{TASK}: everything")
+    result()
+
+
+def rewrites_list():
+    """Commits another list, in which all is done, past the file itself, which it cannot write."""
+    init()
+    commit()
+    claim()
+    with open(".ralph/prd.json", encoding="utf-8") as f:
+        prd = json.load(f)
+    for story in prd["userStories"]:
+        story.update(passes=True, acceptanceCriteria=["nothing"])
+    blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], input=json.dumps(prd), text=True, check=True,
+                          stdout=subprocess.PIPE).stdout.strip()
+    git("update-index", "--add", "--cacheinfo", f"100644,{blob},.ralph/prd.json")
+    git("commit", "-q", "-m", "the list")
+    result()
+
+
+def other_author():
+    init()
+    with open(TASK, "w", encoding="utf-8") as f:
+        f.write("work\n")
+    git("add", TASK)
+    git("-c", "user.name=Mallory", "-c", "user.email=m@example.invalid", "commit", "-q", "-m", TASK,
+        "--author", "Mallory <m@example.invalid>")
+    claim()
+    result()
+
+
 def fails():
     init()
     print("something went wrong", file=sys.stderr)

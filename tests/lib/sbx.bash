@@ -17,7 +17,7 @@ fake_sbx_end() {
 	for vm in "${FAKE:-/nonexistent}"/fake/vms/*.json; do
 		[ -e "$vm" ] || continue
 		name=${vm##*/}
-		mode
+		: >"$FAKE/fake/mode"
 		if [ -e "$FAKE/sbx" ]; then
 			"$FAKE/sbx" stop "${name%.json}"
 		else

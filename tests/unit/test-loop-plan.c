@@ -149,6 +149,15 @@ static void a_reason_cannot_break_its_mark(void **state)
 	free(text);
 }
 
+static void of_several_marks_the_last_counts_and_all_go(void **state)
+{
+	marks(&format_plan, "### Step 1: a [blocked: x] [DONE]\n", "step-1", TASK_READY,
+	      "### Step 1: a\n");
+	marks(&format_plan, "### Step 1: a [done] [blocked: x]\n", "step-1", TASK_DONE,
+	      "### Step 1: a [done]\n");
+	marks(&format_plan, "- [ ] a [blocked] [blocked: y]\n", "a", TASK_READY, "- [ ] a\n");
+}
+
 static void what_is_wrong_is_named(void **state)
 {
 	static const struct {
@@ -249,6 +258,7 @@ int main(void)
 		cmocka_unit_test(a_mark_changes_nothing_else),
 		cmocka_unit_test(a_mark_is_taken_back),
 		cmocka_unit_test(a_reason_cannot_break_its_mark),
+		cmocka_unit_test(of_several_marks_the_last_counts_and_all_go),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(dashes_without_an_end_are_no_front_matter),
 		cmocka_unit_test(ticking_below_the_task_changes_neither_it_nor_its_fingerprint),

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static const char dirty[] = "echo mine >>a; rm d/b; printf 'r\\r\\nn' >raw; echo s1 >staged; git "
 			    "add staged; echo s2 >>staged\n"
@@ -207,21 +208,38 @@ static void recover(void)
 	ok(repo_recover(repo, &done, &e), &e);
 }
 
-/* The moments are spread over more than it takes, so that some are after the end. */
-static unsigned moment(unsigned i)
+#define MOMENTS 10
+
+/* Spread over a little more than it takes, so that some are after the end. */
+static unsigned moment(unsigned i, unsigned whole_us)
 {
-	return (i * 7919) % 60000;
+	return whole_us / 8 * 10 / MOMENTS * i;
+}
+
+static unsigned timed(void (*what)(void))
+{
+	struct timespec a, b;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &a);
+	what();
+	(void)clock_gettime(CLOCK_MONOTONIC, &b);
+	return (unsigned)((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000);
 }
 
 static void a_kill_at_any_moment_of_stashing_loses_nothing(void **state)
 {
-	for (unsigned i = 0; i < 12; i++) {
+	unsigned whole;
+
+	run_sh(dirty);
+	whole = timed(stash);
+	unstash();
+	for (unsigned i = 0; i < MOMENTS; i++) {
 		cleanup_free char *before = NULL;
 
 		run_sh("git reset -q --hard; git clean -qfdx");
 		run_sh(dirty);
 		before = sh(look);
-		killed(quiet_stash, moment(i));
+		killed(quiet_stash, moment(i, whole));
 		recover();
 		if (!repo_has_stash(repo)) {
 			sh_says(look, before);
@@ -235,7 +253,12 @@ static void a_kill_at_any_moment_of_stashing_loses_nothing(void **state)
 
 static void a_kill_at_any_moment_of_unstashing_loses_nothing(void **state)
 {
-	for (unsigned i = 0; i < 12; i++) {
+	unsigned whole;
+
+	run_sh(dirty);
+	stash();
+	whole = timed(unstash);
+	for (unsigned i = 0; i < MOMENTS; i++) {
 		cleanup_free char *before = NULL;
 
 		run_sh("git reset -q --hard; git clean -qfdx");
@@ -243,7 +266,7 @@ static void a_kill_at_any_moment_of_unstashing_loses_nothing(void **state)
 		before = sh(look);
 		repo_again();
 		stash();
-		killed(quiet_unstash, moment(i));
+		killed(quiet_unstash, moment(i, whole));
 		recover();
 		unstash();
 		sh_says(look, before);

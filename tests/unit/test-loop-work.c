@@ -376,6 +376,18 @@ static void a_done_task_that_asks_for_something_else_is_reopened(void **state)
 	holds("prd.json", want);
 }
 
+static void a_task_that_the_user_changes_and_marks_as_done_is_done(void **state)
+{
+	cleanup_(work_freep) struct work *w = NULL;
+	struct err e = {0};
+
+	tree_file("prd.json", 0644, PRD);
+	w = opened(NULL);
+	edit("prd.json", "\"x\"], \"passes\": false", "\"y\"], \"passes\": true");
+	ok(work_reload(w, &e), &e);
+	assert_int_equal(work_task(w, "a")->state, TASK_DONE);
+}
+
 static void a_task_that_the_user_opens_or_closes_is_open_or_closed(void **state)
 {
 	cleanup_(work_freep) struct work *w = NULL;
@@ -452,6 +464,7 @@ static void worktrees_have_copies_of_their_own(void **state)
 	ok(work_begin(w, work_task(w, "c"), &e), &e);
 	ok(work_put_copy(w, one, &e), &e);
 	ok(work_put_copy(w, two, &e), &e);
+	holds("t2/.ralph/agent/.gitignore", "*\n");
 	edit("t1/.ralph/agent/prd.json", "\"passes\": false", "\"passes\": true, \"notes\": \"1\"");
 	tree_file("t1/.ralph/agent/progress.txt", 0644, "start\none\n");
 	tree_file("t2/.ralph/agent/progress.txt", 0644, "start\ntwo\n");
@@ -495,6 +508,33 @@ static void a_spec_waits_for_those_it_names(void **state)
 	assert_true(news(w, "specs/a.md was worked on before; it is specs/b.md now"));
 }
 
+static void of_a_directory_of_specs_one_after_the_other_is_next(void **state)
+{
+	cleanup_(work_freep) struct work *w = NULL;
+	struct err e = {0};
+
+	tree_file("specs/README.md", 0644, "Notes.\n");
+	tree_file("specs/a.md", 0644, "---\ndepends: [b]\n---\n- [ ] x\n");
+	tree_file("specs/b.md", 0644, "---\nbranch: b\n---\n- [ ] y\n- [ ] z\n");
+	w = opened("specs");
+	assert_string_equal(w->source, "specs/b.md");
+	settle(w, work_task(w, "y"), TASK_DONE);
+	w = work_free(w);
+	w = opened("specs");
+	assert_string_equal(w->source, "specs/b.md");
+	settle(w, work_task(w, "z"), TASK_DONE);
+	w = work_free(w);
+	w = opened("specs");
+	assert_string_equal(w->source, "specs/a.md");
+	settle(w, work_task(w, "x"), TASK_DONE);
+	w = work_free(w);
+	assert_int_equal(work_open(tree, "specs", &w, &e), -ENODATA);
+	assert_non_null(strstr(e.msg, "has no spec that is left to do"));
+	tree_file("specs/c.md", 0644, "---\ndepends: [d]\n---\n- [ ] x\n");
+	assert_int_equal(work_open(tree, "specs", &w, &e), -ENODATA);
+	assert_non_null(strstr(e.msg, "specs/c.md: depends on 'd', which is not beside it"));
+}
+
 static void state_that_cannot_be_read_is_said(void **state)
 {
 	struct work *w = NULL;
@@ -523,6 +563,15 @@ static void a_source_that_is_not_there_is_said(void **state)
 	assert_non_null(strstr(e.msg, "must be a plain file"));
 }
 
+static void init_and_the_loop_ignore_the_same(void **state)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 64 * KiB);
+	assert_int_equal(path_read(AT_FDCWD, SOURCE_ROOT "/data/init/gitignore", &b), 0);
+	assert_string_equal(buf_str(&b), work_gitignore);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -537,13 +586,16 @@ int main(void)
 		WITH_TREE(what_died_between_state_and_source_is_written_later),
 		WITH_TREE(the_users_edits_are_taken_over),
 		WITH_TREE(a_done_task_that_asks_for_something_else_is_reopened),
+		WITH_TREE(a_task_that_the_user_changes_and_marks_as_done_is_done),
 		WITH_TREE(a_task_that_the_user_opens_or_closes_is_open_or_closed),
 		WITH_TREE(a_file_that_the_user_breaks_loses_nothing),
 		WITH_TREE(an_attempt_that_was_none_is_given_back),
 		WITH_TREE(worktrees_have_copies_of_their_own),
 		WITH_TREE(a_spec_waits_for_those_it_names),
+		WITH_TREE(of_a_directory_of_specs_one_after_the_other_is_next),
 		WITH_TREE(state_that_cannot_be_read_is_said),
 		WITH_TREE(a_source_that_is_not_there_is_said),
+		cmocka_unit_test(init_and_the_loop_ignore_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

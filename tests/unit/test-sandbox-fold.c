@@ -26,7 +26,7 @@ static int set_up(void **state)
 {
 	memset(&out, 0, sizeof(out));
 	now = 1000000;
-	f = fold_new(on_record, NULL);
+	f = fold_new(on_record, NULL, false);
 	return 0;
 }
 
@@ -90,6 +90,18 @@ static void what_is_allowed_is_written_each_time(void **state)
 	for (int i = 0; i < 100; i++)
 		decide(GW_ALLOW, "a.test", "/");
 	assert_int_equal(out.n, 100);
+}
+
+static void what_is_allowed_is_counted_where_that_was_asked_for(void **state)
+{
+	f = fold_free(f);
+	f = fold_new(on_record, NULL, true);
+	for (int i = 0; i < 100; i++)
+		decide(GW_ALLOW, "a.test", "/");
+	assert_int_equal(out.n, 1);
+	fold_flush(f, now, true);
+	assert_int_equal(out.n, 2);
+	assert_int_equal(out.count, 100);
 }
 
 static void after_the_window_the_same_refusal_is_new(void **state)
@@ -167,6 +179,7 @@ int main(void)
 		T(refusal_is_written_at_once_and_the_same_again_is_counted),
 		T(refusals_that_differ_are_told_apart),
 		T(what_is_allowed_is_written_each_time),
+		T(what_is_allowed_is_counted_where_that_was_asked_for),
 		T(after_the_window_the_same_refusal_is_new),
 		T(what_goes_on_is_told_ever_more_rarely_and_counted_in_full),
 		T(flood_of_different_names_is_bounded_and_counted_in_full),

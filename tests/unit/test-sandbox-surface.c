@@ -197,6 +197,25 @@ static void the_walk_judges_what_was_there_only_for_a_killed_supervisor(void **s
 	findings_done(&f);
 }
 
+static void links_that_git_writes_through_are_found_in_every_git_directory(void **state)
+{
+	static const char *const paths[] = {
+		"w/.git/logs/HEAD",    "w/.git/refs/heads/a/b",	  "w/.git/MERGE_MSG",
+		"w/.git/objects/pack", "w/.git/refs/heads/hooks", "w/n/.git/logs/refs/heads/x"};
+	struct findings f;
+
+	tree_dir("w/n/.git/objects");
+	tree_file("w/n/.git/HEAD", 0644, "ref: refs/heads/x\n");
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		tree_link(paths[i], "/etc/passwd");
+	f = walk(10, false);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (!find(&f, paths[i]))
+			fail_msg("not found: %s", paths[i]);
+	assert_true(find(&f, "w/.git/logs/HEAD")->in_git);
+	findings_done(&f);
+}
+
 static void a_rebase_with_commands_is_found_in_every_git_directory(void **state)
 {
 	struct findings f;
@@ -239,6 +258,7 @@ int main(void)
 		WITH_SPEC(the_walk_finds_repositories_by_what_they_would_run),
 		WITH_SPEC(the_walk_leaves_alone_what_is_older),
 		WITH_SPEC(the_walk_judges_what_was_there_only_for_a_killed_supervisor),
+		WITH_SPEC(links_that_git_writes_through_are_found_in_every_git_directory),
 		WITH_SPEC(a_rebase_with_commands_is_found_in_every_git_directory),
 		WITH_SPEC(a_tree_deeper_than_any_is_cut_off_and_said),
 	};

@@ -1,0 +1,253 @@
+/* The repository of a loop: what must hold before it, and what becomes of it afterwards. */
+#include "loop/loop.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "sandbox/autosave.h"
+#include "sandbox/live.h"
+#include "sandbox/store.h"
+
+#define DIRTY_SHOWN 5
+
+static int refuse_dirty(struct loop *l, struct err *err)
+{
+	cleanup_strv struct strv dirty = {0}, own = {0};
+	size_t n = 0;
+	int r = repo_dirty(l->repo, &dirty, err);
+
+	if (r < 0)
+		return r;
+	if (l->work)
+		work_own_paths(l->work, &own);
+	for (size_t i = 0; i < dirty.n; i++) {
+		const char *path = strlen(dirty.v[i]) > 2 ? strchr(dirty.v[i] + 1, ' ') : NULL;
+
+		if (path && strv_has(&own, path + 1))
+			continue;
+		if (n++ < DIRTY_SHOWN)
+			log_error("loop", "not committed: %s", dirty.v[i]);
+	}
+	if (n == 0)
+		return 0;
+	if (l->q.stash)
+		return repo_stash(l->repo, err);
+	return err_usage(err,
+			 "%zu files of the workspace are not as they were committed; commit them, "
+			 "or use --stash",
+			 n);
+}
+
+static char *branch_name(const struct loop *l)
+{
+	if (l->q.branch)
+		return xstrdup(l->q.branch);
+	if (l->state.branch)
+		return xstrdup(l->state.branch);
+	if (!l->work)
+		return NULL;
+	if (l->work->branch)
+		return xstrdup(l->work->branch);
+	if (l->work->project || l->work->description)
+		return repo_slug(l->work->project ? l->work->project : l->work->description);
+	return NULL;
+}
+
+static int take_branch(struct loop *l, struct err *err)
+{
+	cleanup_free char *branch = branch_name(l), *now = NULL;
+	bool made = false;
+	int r = repo_head(l->repo, NULL, &now, err);
+
+	if (r < 0 || !branch || l->mode == LOOP_PLAN)
+		return r;
+	if (!l->state.home_branch && now)
+		l->state.home_branch = xstrdup(now);
+	free(l->state.branch);
+	l->state.branch = xstrdup(branch);
+	if (!l->q.worktree && !l->state.worktree) {
+		if (now && streq(now, branch))
+			return 0;
+		r = repo_branch(l->repo, branch, l->work ? l->work->base : NULL, &made, err);
+		if (r == 0)
+			show_line(&l->show, STYLE_NONE, "branch %s%s", branch, made ? ", new" : "");
+		return r;
+	}
+	r = repo_worktree_add(l->repo, branch, l->work ? l->work->base : NULL, &l->root, err);
+	if (r < 0)
+		return r;
+	free(l->state.worktree);
+	l->state.worktree = xstrdup(l->root);
+	return 0;
+}
+
+/* Everything from here on is done to the tree that the agent works in. */
+int tree_root(struct loop *l, struct err *err)
+{
+	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
+	int r = 0;
+
+	if (!l->root) {
+		l->root = xstrdup(l->q.workspace);
+		l->root_fd = -1;
+		return 0;
+	}
+	l->root_fd = open(l->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->root_fd < 0)
+		return err_sys(err, errno, "cannot open '%s'", l->root);
+	repo_free(l->repo);
+	l->repo = NULL;
+	r = repo_open(l->root, state, &l->repo, err);
+	if (r == 0)
+		r = repo_view_use(l->repo, l->state.view, err);
+	if (r == 0)
+		r = repo_recover(l->repo, &said, err);
+	if (said)
+		show_line(&l->show, STYLE_YELLOW, "%s", said);
+	show_line(&l->show, STYLE_NONE, "worktree %s", l->root);
+	return r;
+}
+
+int tree_open(struct loop *l, struct err *err)
+{
+	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
+	int r = repo_open(l->q.workspace, state, &l->repo, err);
+
+	if (r == -ENOENT) {
+		show_line(&l->show, STYLE_YELLOW,
+			  "no repository here: nothing can be committed or put back");
+		return 0;
+	}
+	if (r == 0)
+		r = repo_recover(l->repo, &said, err);
+	if (said)
+		show_line(&l->show, STYLE_YELLOW, "%s", said);
+	/* Taken once, before the first agent runs. */
+	if (r == 0 && l->q.mode != LOOP_RESUME && l->state.intent.phase == INTENT_NONE) {
+		json_decref(l->state.view);
+		l->state.view = NULL;
+	}
+	if (r == 0 && !l->state.view)
+		r = repo_view_take(l->repo, &l->state.view, err);
+	if (r == 0)
+		r = repo_view_use(l->repo, l->state.view, err);
+	if (r == 0)
+		r = repo_identity(l->repo, &l->git_name, &l->git_email, err);
+	return r;
+}
+
+/*
+ * Is what is not committed the user's? A loop that goes on finds its agent's unfinished work on its
+ * own branch; on any other, and in what a worktree is not, it is not the agent's.
+ */
+static int must_be_clean(struct loop *l, bool *ret, struct err *err)
+{
+	bool goes_on = l->q.mode == LOOP_RESUME || l->state.intent.phase != INTENT_NONE;
+	cleanup_free char *now = NULL;
+	int r = repo_head(l->repo, NULL, &now, err);
+
+	if (r < 0)
+		return r;
+	*ret = l->mode != LOOP_PLAN && !l->q.worktree && !l->state.worktree &&
+	       (!goes_on || (l->state.branch && (!now || !streq(now, l->state.branch))));
+	return 0;
+}
+
+int tree_prepare(struct loop *l, struct err *err)
+{
+	bool clean = false;
+	int r = 0;
+
+	if (!l->repo)
+		return 0;
+	r = must_be_clean(l, &clean, err);
+	if (r == 0 && clean)
+		r = refuse_dirty(l, err);
+	return r == 0 ? take_branch(l, err) : r;
+}
+
+/* ---- afterwards ---- */
+
+/* What was said in there is saved first: it goes with the sandbox. */
+static void save_words(struct loop *l, const char *name)
+{
+	cleanup_free char *home = store_home(&l->q.places, name), *record = path_dir(home);
+	struct child child;
+	struct err err = {0};
+
+	if (autosave_start(&l->q.places, record, l->build.spec, &child, &err) == 0)
+		(void)run_wait(&child);
+}
+
+/* A branch whose work is done needs neither its sandbox nor, when nothing else is in it, its
+ * worktree. */
+static void clear_worktree(struct loop *l)
+{
+	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR);
+	cleanup_repo struct repo *home = NULL;
+	struct err err = {0};
+	int r = 0;
+
+	if (l->build.spec) {
+		box_stop(l);
+		save_words(l, l->build.spec->name);
+		r = live_remove(&l->q.places, l->build.spec->name, true, &err);
+	}
+	if (r == 0)
+		r = repo_open(l->q.workspace, state, &home, &err);
+	if (r == 0)
+		r = repo_view_use(home, l->state.view, &err);
+	if (r == 0)
+		r = repo_worktree_remove(home, l->state.worktree, &err);
+	if (r < 0) {
+		log_warn("loop", "%s", err.msg);
+		return;
+	}
+	show_line(&l->show, STYLE_NONE, "the sandbox and the worktree of %s are removed",
+		  l->state.branch);
+	free(l->state.worktree);
+	l->state.worktree = NULL;
+}
+
+/* The user's changes come back where they were made. */
+static int bring_back(struct loop *l, struct err *err)
+{
+	cleanup_strv struct strv dirty = {0};
+	int r = repo_dirty(l->repo, &dirty, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < dirty.n; i++)
+		if (dirty.v[i][0] != '?')
+			return err_set(err, EBUSY,
+				       "your changes stay stashed, as the agent's are not "
+				       "committed ('%s'); they come back when the loop ends with a "
+				       "clean tree",
+				       dirty.v[i]);
+	if (l->state.home_branch)
+		r = repo_branch(l->repo, l->state.home_branch, NULL, NULL, err);
+	return r == 0 ? repo_unstash(l->repo, err) : r;
+}
+
+void tree_finish(struct loop *l, int code)
+{
+	struct err err = {0};
+
+	if (!l->repo)
+		return;
+	if (code == LOOP_DONE && l->q.push && l->state.branch &&
+	    repo_push(l->repo, NULL, l->state.branch, STDERR_FILENO, &err) < 0)
+		log_error("loop", "%s", err.msg);
+	if (code == LOOP_DONE && l->state.worktree)
+		clear_worktree(l);
+	else if (!l->state.worktree && repo_has_stash(l->repo)) {
+		if (bring_back(l, &err) < 0)
+			log_error("loop", "%s", err.msg);
+		else
+			show_line(&l->show, STYLE_NONE, "your changes are back");
+	}
+}

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "base/strv.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+
+/* What is to be known of a sandbox without a guest, or of none at all; for the audit. */
+
+/* Commands are run by a program of the host. */
+bool hosted(const struct sandbox_spec *s);
+/* There is no sandbox. */
+bool hosted_without_wall(const struct sandbox_spec *s);
+
+/* Sentences, one line each, that hold for this spec. */
+struct hosted_notes {
+	struct strv mounts, network, credentials;
+};
+
+void hosted_notes(const struct sandbox_spec *s, struct hosted_notes *ret);
+void hosted_notes_done(struct hosted_notes *n);

@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# What the loop does with the repository: branches, worktrees, the user's changes, commits that do not count.
+# shellcheck disable=SC2016
+load helpers
+load loop
+
+@test 'a tree with changes that are not committed is refused: exit 2, with their names' {
+	loop_workspace 1
+	echo more >>file
+	build 2 honest
+	has "$(cat "$T/err")" 'not committed: M file'
+	has "$(cat "$T/err")" '--stash'
+	same 'content
+more' "$(cat file)"
+}
+
+@test 'with --stash they are put away, and back at the end; they are in no commit' {
+	loop_workspace 1
+	echo more >>file
+	echo new >untracked
+	build 0 honest --stash
+	same 'content
+more' "$(cat file)"
+	same new "$(cat untracked)"
+	same 'US-1' "$(git show --name-only --format= HEAD)"
+}
+
+@test 'the work goes to the branch of the list, and the one before stays as it was' {
+	local before
+
+	loop_workspace 1
+	before=$(git rev-parse HEAD)
+	build 0 honest
+	same ralph/demo "$(git branch --show-current)"
+	same "$before" "$(git rev-parse HEAD~1)"
+}
+
+@test '--branch names another' {
+	loop_workspace 1
+	build 0 honest --branch feature/x
+	same feature/x "$(git branch --show-current)"
+}
+
+@test '--worktree works beside the repository, whose tree stays as it is' {
+	local before
+
+	loop_workspace 2
+	before=$(git branch --show-current)
+	build 0 honest --worktree
+	same "$before" "$(git branch --show-current)"
+	[ ! -e US-1 ]
+	same 'true true' "$(passes US-1) $(passes US-2)"
+	same 2 "$(git rev-list --count "HEAD..ralph/demo")"
+	# It was clean at the end, so it is gone.
+	same 1 "$(git worktree list | wc -l | tr -d ' ')"
+}
+
+@test 'an agent that commits everything takes the files of ralph along as they are: they count' {
+	loop_workspace 2
+	build 0 adds-all
+	same 'done done' "$(verdicts)"
+	same 'true true' "$(passes US-1) $(passes US-2)"
+}
+
+@test 'an agent that commits another list has its commits taken back, and the list is as it was' {
+	loop_workspace 2
+	build 4 rewrites-list --max-stuck 1
+	same 'rejected rejected' "$(verdicts)"
+	same 'false false' "$(passes US-1) $(passes US-2)"
+	has "$(cat "$T/err")" 'what was there is kept at refs/ralph/rejected/'
+	[ ! -e US-1 ]
+	# But for the notes, which are the agent's to write.
+	same '' "$(git status --porcelain -uno -- . ':!.ralph')"
+}
+
+@test 'a commit of somebody else does not count' {
+	loop_workspace 1
+	build 4 other-author --max-stuck 1
+	same rejected "$(verdicts)"
+	same 'work to do' "$(git log -1 --format=%s)"
+}
+
+@test 'a commit with a private key does not count, and the next agent is told why' {
+	loop_workspace 1
+	build 4 secret --max-stuck 1
+	same rejected "$(verdicts)"
+	has "$(state 'j["tasks"]["US-1"]["last"]')" 'key.txt'
+	[ ! -e key.txt ]
+}
+
+@test '--push brings what was verified to the remote, from the host' {
+	loop_workspace 1
+	git init -q --bare "$T/remote.git"
+	git remote add origin "$T/remote.git"
+	build 0 honest --push
+	same "$(git rev-parse ralph/demo)" "$(git -C "$T/remote.git" rev-parse ralph/demo)"
+}
+
+@test 'a workspace without a repository: what is verified is done without a commit' {
+	loop_workspace 1
+	rm -rf .git
+	cat >agent.sh <<-'EOF'
+		#!/bin/sh
+		echo x >"$RALPH_TASK"
+		echo '<promise>COMPLETE</promise>'
+	EOF
+	chmod +x agent.sh
+	loop_exits 0 build -- ./agent.sh
+	same 'done' "$(verdicts)"
+}
+
+@test 'ralph loop: a prompt alone, until the promise is kept' {
+	loop_workspace 1
+	rm -r .ralph
+	git commit -qam 'no list'
+	cat >agent.sh <<-'EOF'
+		#!/bin/sh
+		grep -q 'make it so' || exit 1
+		echo "$RALPH_ITERATION" >>tries && git add tries && git commit -qm try
+		[ "$RALPH_ITERATION" -lt 3 ] || echo '<promise>COMPLETE</promise>'
+	EOF
+	chmod +x agent.sh
+	git add -A && git commit -qm agent
+	echo 'make it so' >"$T/prompt"
+	loop_exits 0 loop --prompt "$T/prompt" --verify 'test "$(wc -l <tries)" = 3' -- ./agent.sh
+	same 'progress progress done' "$(verdicts)"
+}
+
+@test 'ralph plan: one iteration, in which nothing becomes done' {
+	loop_workspace 1
+	cat >agent.sh <<-'EOF'
+		#!/bin/sh
+		cat >"prompt-seen"
+		echo '- [ ] a step' >plan.md
+		echo planned
+	EOF
+	chmod +x agent.sh
+	echo 'PLAN IT' >.ralph/PROMPT_plan.md
+	git add -A && git commit -qm agent
+	loop_exits 0 plan -- ./agent.sh
+	has "$(cat prompt-seen)" 'PLAN IT'
+	same '- [ ] a step' "$(cat plan.md)"
+	same false "$(passes US-1)"
+	has "$(cat "$T/out")" 'next: ralph build'
+}
