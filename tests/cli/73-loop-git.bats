@@ -22,7 +22,7 @@ more' "$(cat file)"
 	same 'content
 more' "$(cat file)"
 	same new "$(cat untracked)"
-	same US-1 "$(git show --name-only --format= ralph/demo)"
+	same 'US-1' "$(git show --name-only --format= ralph/demo)"
 }
 
 @test 'the work goes to the branch of the list, and the one before stays as it was' {
