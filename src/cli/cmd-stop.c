@@ -36,7 +36,8 @@ static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (argc == 0 && !args->all) {
 		int r = loops_stop(NULL, &cli->err);
 
-		return r < 0 ? err_hint(&cli->err, r, "name a sandbox, or use --all; see: ralph ls") : 0;
+		return r < 0 ? err_hint(&cli->err, r, "name a sandbox, or use --all; see: ralph ls")
+			     : 0;
 	}
 	return each_sandbox(cli, args->all, argc, argv, stop_one, args_);
 }

@@ -191,8 +191,10 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 	box_agent_env(l, &env);
 	it.prompt = prompt;
 	it.prompt_len = strlen(prompt);
-	it.log = log = open_log(l, "jsonl");
-	it.err_log = err_log = open_log(l, "stderr");
+	log = open_log(l, "jsonl");
+	err_log = open_log(l, "stderr");
+	it.log = log;
+	it.err_log = err_log;
 	l->round_began = now_ms();
 	l->active_mark = l->state.active_ms;
 	r = run_agent(l, &it, err);

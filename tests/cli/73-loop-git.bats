@@ -154,10 +154,12 @@ more' "$(cat file)"
 		exec "$WS/agent.py" honest
 	EOF
 	chmod 755 "$T/bin/claude"
-	PATH=$T/bin:$PATH loop_exits 0 --no-sandbox build claude
+	PATH=$T/bin:$PATH loop_exits 0 --no-sandbox build --iteration-cost 0.5 claude
 	same 'done' "$(verdicts)"
 	has "$(cat "$T/err")" 'NO SANDBOX'
 	has "$(cat "$HOME/args")" --settings
 	has "$(cat "$HOME/args")" pre-tool-use
+	# What an iteration may cost is told to an agent that has such a limit.
+	same 0.500000 "$(grep -A1 -x -e --max-budget-usd "$HOME/args" | tail -1)"
 	must_exit 2 ralph --no-sandbox --engine native build claude 2>/dev/null
 }
