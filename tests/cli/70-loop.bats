@@ -172,7 +172,7 @@ load loop
 @test 'plants filters, monitors and hooks: nothing of them runs on the host' {
 	loop_workspace 2
 	build 0 git-filter
-	[ ! -e monitor-ran ] && [ ! -e hook-ran ] && [ ! -e /tmp/filter-ran ]
+	[ ! -e monitor-ran ] && [ ! -e hook-ran ] && [ ! -e filter-ran ]
 	same '' "$(git config --get-regexp '^filter\.' || true)"
 	[ ! -e .git/hooks/post-checkout ]
 }

@@ -237,7 +237,7 @@ def huge():
 def git_filter():
     """Plants what git on the host would run: a filter, a monitor, hooks."""
     work()
-    for command in (["config", "filter.evil.clean", "touch /tmp/filter-ran; cat"],
+    for command in (["config", "filter.evil.clean", "touch filter-ran; cat"],
                     ["config", "core.fsmonitor", "touch monitor-ran"]):
         subprocess.run(["git", *command], check=False, stderr=subprocess.DEVNULL)
     for path, text in ((".gitattributes", "* filter=evil\n"), (".git/hooks/post-checkout", "#!/bin/sh\ntouch hook-ran\n"),
@@ -384,6 +384,4 @@ def fails():
 
 
 PROMPT = sys.stdin.read()
-with open("/tmp/prompt", "w", encoding="utf-8") as seen:
-    seen.write(PROMPT)
 globals()[sys.argv[1].replace("-", "_")]()
