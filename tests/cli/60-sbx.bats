@@ -344,6 +344,15 @@ stopped() {
 	lacks "$stderr" $'\007'
 }
 
+@test "what a command prints reaches the user's terminal as from any sandbox: without orders to it" {
+	fake_sbx sbx
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" -- "$RALPH" --engine sbx --yes run -t -- \
+		printf 'begin\033]52;c;aGk=\007\033]0;title\007end'
+	has "$(cat "$T/out")" begin
+	lacks "$(cat "$T/out")" $'\033]52'
+	lacks "$(cat "$T/out")" aGk=
+}
+
 @test "values of yours are in no argument list of the host" {
 	fake_sbx sbx
 	export SECRET_ONE=one-value-xyz EXTRA=extra-value-xyz
