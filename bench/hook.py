@@ -487,7 +487,9 @@ class Reader:
                 if self.at("("):
                     self.i += 1
                 while True:
-                    self.word()
+                    w = self.word()
+                    if w:
+                        cmd["words"].append(w)
                     self.blanks()
                     if self.at("|") or self.at("\n"):
                         self.i += 1
@@ -651,7 +653,7 @@ class Judge:
         self.cwd = self.root = cwd
         self.home, self.env = home, env
         self.vars, self.functions, self.aliases, self.files = {}, {}, {}, {}
-        self.args, self.last, self.sourced = None, "", False
+        self.args, self.last, self.sourced, self.stdin = None, "", False, None
         self.depth = self.steps = self.cond = self.pipe = self.bg = self.forever = 0
         self.active, self.findings = set(), {}
 
@@ -786,7 +788,7 @@ class Judge:
             return values([self.last])
         if name.isdigit():
             n = int(name)
-            return values(["bash"] if n == 0 else [ANY] if not self.args else [self.args[n] if n < len(self.args) else ""])
+            return values([self.args[0] if self.args else "bash"] if n == 0 else [ANY] if not self.args else [self.args[n] if n < len(self.args) else ""])
         fixed = {"HOME": self.home, "PWD": self.cwd, "IFS": " \t\n", "BASH": "/bin/bash"}
         if name in fixed:
             return values([fixed[name]])
@@ -803,6 +805,7 @@ class Judge:
             v = values(v + [(self.fields(s) or [""])[0] for s in v if SPLIT in s], v.taint)
         elif index is not None and index not in ("@", "*"):
             if not index.isdigit():
+                self.value(Reader(index).expandable())
                 return values([ANY], v.taint)
             v = values([(self.fields(s)[int(index):] or [""])[0] for s in v], v.taint)
         if op == "!":
@@ -867,6 +870,7 @@ class Judge:
 
     def run_pipe(self, p, inp):
         several = len(p["cmds"]) > 1
+        inp = self.stdin if inp is None else inp
         if p["bg"] and self.forever:
             self.add("RESOURCES", 2, "endless")
         self.pipe += several
@@ -900,6 +904,8 @@ class Judge:
         for r in c["redirs"]:
             if r["kind"] in ("in", "here"):
                 inp = self.redirect(r, None)
+        if c["kind"] == "simple" and c["words"] == [[("t", "exec", False)]]:
+            self.stdin = inp
         if c["kind"] == "function":
             self.functions[c["name"]] = c["body"]
             return values([""])

@@ -112,7 +112,7 @@ def shell(j, p):
             if s[1] == "-" and i + 1 < len(p.argv):
                 run_file(j, p, p.argv[i + 1])
             i += 1
-        elif s[:1] == "-" and len(s) > 1:
+        elif s[:1] in ("-", "+") and len(s) > 1:
             pass
         else:
             args, j.args = j.args, p.argv[i + script:] or ["bash"]
@@ -220,6 +220,8 @@ def find(j, p):
             elif p.argv[k].startswith("-fprint") and k + 1 < len(p.argv):
                 j.file(p.argv[k + 1], True)
     j.rules("find", p.argv, 0, p.inp)
+    if not p.out:
+        p.out = values(["".join(f + ("/" + ANY if filtered else "") + "\n" for f in start or ["."])])
 
 
 def with_text(j, p):
@@ -331,6 +333,7 @@ def unescape(s):
 
 def check_code(j, p, code):
     runs, removes, writes = (has_one(code, T.CODE[k]) for k in ("runs", "removes", "writes"))
+    writes = writes or ("awk" in p.name and ">" in code)
 
     def items_done(items):
         for s in items:
@@ -433,12 +436,12 @@ def run_code(j, p):
 ESCAPES = {"a": "\a", "b": "\b", "e": "\33", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\"}
 
 
-def unescaped(s):
+def unescaped(s, nul=""):
     def one(m):
         if m.group(1):
             return ESCAPES[m.group(1)]
         n = int(m.group(2), 16) if m.group(2) else int(m.group(3), 8)
-        return "" if n & 255 == 0 else chr(n & 255)
+        return nul if n & 255 == 0 else chr(n & 255)
     return re.sub(r"\\(?:([abefnrtv\\])|x([0-9a-fA-F]{1,2})|([0-7]{1,4}))", one, s)
 
 
@@ -459,22 +462,24 @@ def printf(j, p):
         argv = argv[1:]
     if not argv:
         return
-    form, args, out = unescaped(plain(argv[0])), argv[1:], ""
 
-    def one(m):
-        if m.group() == "%%":
-            return "%"
-        arg = args.pop(0) if args else ""
-        kind = m.group()[-1]
-        return arg[:1] if kind == "c" else unescaped(arg) if kind == "b" else arg if kind in "sqd" else ANY
-    while True:
-        before = len(args)
-        out += re.sub(r"%%|%[^sbcdiouxXqfge%]*[sbcdiouxXqfge]", one, form)
-        if len(args) == before or not args:
-            break
-    p.out = values([""] if name else [out], p.taint)
+    def formatted(nul):
+        form, args, out = unescaped(plain(argv[0]), nul), argv[1:], ""
+
+        def one(m):
+            if m.group() == "%%":
+                return "%"
+            arg = args.pop(0) if args else ""
+            kind = m.group()[-1]
+            return arg[:1] if kind == "c" else unescaped(arg) if kind == "b" else arg if kind in "sqd" else ANY
+        while True:
+            before = len(args)
+            out += re.sub(r"%%|%[^sbcdiouxXqfge%]*[sbcdiouxXqfge]", one, form)
+            if len(args) == before or not args:
+                return out
+    p.out = values([""] if name else [formatted(""), formatted("\n")], p.taint)
     if name:
-        j.set(j.vars, name, values([out]))
+        j.set(j.vars, name, values([formatted("")]))
 
 
 def pass_on(j, p):
@@ -544,6 +549,11 @@ def copied(j, p):
         j.set(j.aliases, base, values([source]))
 
 
+def listed(j, p):
+    names = [a for a in p.argv[1:] if a[:1] != "-"]
+    p.out = values(["".join(a + "\n" for a in names)]) if names and {"-d", "-1d"} & set(p.argv) else values([ANY], MADE)
+
+
 def path_part(j, p):
     last = p.argv[-1] if len(p.argv) > 1 else ""
     p.out = values([last.rpartition("/")[2] if p.name == "basename" else last.rpartition("/")[0] or "."])
@@ -562,7 +572,7 @@ def told(j, p):
         p.out = values([ANY])
 
 
-OUTPUTS = {"echo": echo, "printf": printf, "tee": tee, "rev": rev, "basename": path_part, "dirname": path_part}
+OUTPUTS = {"echo": echo, "printf": printf, "tee": tee, "rev": rev, "ls": listed, "basename": path_part, "dirname": path_part}
 OUTPUTS.update(dict.fromkeys(("cat", "head", "tail", "sort", "uniq"), pass_on))
 OUTPUTS.update(dict.fromkeys(("base64", "xxd", "base32"), decode))
 OUTPUTS.update(dict.fromkeys(("curl", "wget", "aria2c", "fetch", "http", "xh", "nc", "ncat", "lynx"), downloaded))

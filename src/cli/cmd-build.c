@@ -104,13 +104,13 @@ static int make_request(struct cli *cli, const struct build_args *a, const char 
 		r = make_settings(cli, workspace, &settings);
 	if (r < 0)
 		return r;
-	*ret = json_pack("{sI ss ss ss* ss* ss* ss* sI so so sb sb sb sb sb sb}", "version",
+	*ret = json_pack("{sI ss ss ss* ss* ss* ss* sI so so sb sb sb sb sb sb sb}", "version",
 			 (json_int_t)1, "mode", cli->name, "workspace", workspace, "sandbox",
 			 a->name, "tasks", a->tasks, "prompt", a->prompt, "branch", a->branch,
 			 "parallel", (json_int_t)a->parallel, "command", strings(command, n),
 			 "settings", settings, "no_wait", a->no_wait, "stash", a->stash, "worktree",
 			 a->worktree, "push", a->push, "json", a->json, "color",
-			 cli_color(cli, STDERR_FILENO));
+			 cli_color(cli, STDERR_FILENO), "direct", cli->no_sandbox);
 	return *ret ? 0 : err_usage(&cli->err, "what was typed is not UTF-8");
 }
 
@@ -145,6 +145,10 @@ static int cmd_build_run(struct cli *cli, void *args_, int argc, char **argv)
 
 	if (r < 0)
 		return r;
+	if (cli->sandbox && cli->no_sandbox)
+		return cli_usage(cli, "--sandbox and --no-sandbox exclude each other");
+	if (cli->no_sandbox && strv_env_get(&cli->config, "engine"))
+		return cli_usage(cli, "--no-sandbox and an engine exclude each other");
 	if (target.agent)
 		strv_env_set(&cli->config, "agent", target.agent->name);
 	r = make_request(cli, args, target.path, argv + rest, (size_t)(argc - rest), &request);
@@ -152,9 +156,10 @@ static int cmd_build_run(struct cli *cli, void *args_, int argc, char **argv)
 }
 
 #define LOOP_COMMAND                                                                               \
-	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]", .group = GROUP_LOOP, .flags = CMD_CONFIG,    \
-	OPTIONS(build_opts, struct build_args), .max_operands = OPERANDS_ANY,                      \
-	.complete = COMPLETE_DIR, .words = agent_words, .run = cmd_build_run
+	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]", .group = GROUP_LOOP,                         \
+	.flags = CMD_CONFIG | CMD_DIRECT, OPTIONS(build_opts, struct build_args),                  \
+	.max_operands = OPERANDS_ANY, .complete = COMPLETE_DIR, .words = agent_words,              \
+	.run = cmd_build_run
 
 const struct command cmd_build = {
 	.name = "build",

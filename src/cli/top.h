@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* `ralph top`: cmd-top.c has the loop and the keys, top-view.c draws, top-act.c does. */
+/* `ralph top`: cmd-top.c has the loop and the keys, top-view.c and
+ * top-list.c draw, top-act.c does. */
 enum top_mode {
 	TOP_LIST,
 	TOP_LOG,     /* of the selected one */
@@ -56,6 +57,11 @@ struct top {
 void top_draw(struct top *t);
 /* What a refused host is called in a rule: the two web ports need not be named. */
 char *top_pattern(const struct box_refused *r);
+
+/* top-list.c: the sandboxes and loops; the row behind them is the result */
+void top_draw_head(struct top *t, unsigned row);
+unsigned top_draw_list(struct top *t, unsigned row, unsigned room);
+char *top_count(uint64_t n); /* "812", "12.3k", "4.5M": five columns at most */
 
 /* top-act.c */
 void top_say(struct top *t, bool bad, const char *fmt, ...) printf_like(3, 4);

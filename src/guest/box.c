@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 
 #include "base/fd.h"
+#include "guest/userns.h"
 
 int box_meet(const char *path, int as)
 {
@@ -32,37 +31,16 @@ int box_meet(const char *path, int as)
 	return r;
 }
 
-static int write_file(const char *path, const char *text)
-{
-	cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
-}
-
-/* Root of the new namespace is who we were outside of it. */
-static int write_maps(unsigned uid, unsigned gid)
-{
-	char line[32];
-	int r = write_file("/proc/self/setgroups", "deny");
-
-	(void)snprintf(line, sizeof(line), "0 %u 1\n", uid);
-	if (r == 0)
-		r = write_file("/proc/self/uid_map", line);
-	(void)snprintf(line, sizeof(line), "0 %u 1\n", gid);
-	return r < 0 ? r : write_file("/proc/self/gid_map", line);
-}
-
 int box_enter(struct err *err)
 {
-	unsigned uid = geteuid(), gid = getegid();
+	/* Root of the new namespace is who we were outside of it. */
+	const struct userns_map map = {.outer_uid = geteuid(), .outer_gid = getegid()};
 	int r;
 
 	if (unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, errno,
 			       "this machine lets nobody make a user namespace in a container");
-	/* /proc/self is ours only while we are dumpable; nothing else runs here yet. */
-	(void)prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
-	r = write_maps(uid, gid);
+	r = userns_set(&map);
 	if (r < 0)
 		return err_sys(err, -r, "cannot set up the user namespace of the container");
 	if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS) < 0)

@@ -32,6 +32,7 @@
 #include "guest/builder.h"
 #include "guest/image.h"
 #include "guest/mount.h"
+#include "guest/userns.h"
 
 static const char *const no_options[] = {NULL};
 
@@ -358,28 +359,14 @@ int root_take(const struct guest_setup *s, struct err *err)
 	return 0;
 }
 
-/* One line of a map: `inside` is what 0 of the namespace above is called in this one. */
-static int write_map(const char *path, uint32_t inside)
-{
-	cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
-	char line[32];
-	int n = snprintf(line, sizeof(line), "%u 0 1\n", inside);
-
-	return fd < 0 ? -errno : fd_write_all(fd, line, (size_t)n);
-}
-
 int root_leave_power(const struct guest_root *root, bool boxed, struct err *err)
 {
+	const struct userns_map map = {.uid = root->uid, .gid = root->gid};
 	int r;
 
 	if (unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's user namespace");
-	/* /proc/self is ours only while we are dumpable; nothing else runs here yet. */
-	(void)prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
-	r = write_map("/proc/self/uid_map", root->uid);
-	if (r == 0)
-		r = write_map("/proc/self/gid_map", root->gid);
-	(void)prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+	r = userns_set(&map);
 	/* New credentials may have taken away what bwrap asked for. Whoever started a container is
 	 * a thread of the runtime's, which may end before its process does. */
 	if (r == 0 && !boxed && prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)

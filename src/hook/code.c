@@ -180,6 +180,8 @@ static void check_code(struct judge *j, struct program *p, const char *code)
 			    .writes = has_one(code, writes)};
 	const char *line = judge_line(j, &p->argv);
 
+	/* print "x" > "file" */
+	r.writes = r.writes || (strstr(p->name, "awk") && strchr(code, '>'));
 	read_literals(&r);
 	if (has_one(code, evaluates) && has_one(code, decodes))
 		judge_add(j, CAT_REMOTE_CODE, SEV_BLOCK, line,

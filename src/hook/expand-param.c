@@ -62,7 +62,7 @@ static struct values special(struct judge *j, const char *name, bool *found)
 	if (streq(name, "_"))
 		return values_one(j, j->last_arg ? j->last_arg : "");
 	if (streq(name, "0"))
-		return values_one(j, "bash");
+		return values_one(j, j->args.n ? j->args.v[0] : "bash");
 	if (isdigit((unsigned char)*name) && parse_uint(name, 1, 999, &n) == 0) {
 		if (!j->args.n)
 			return values_any(j, 0);
@@ -119,8 +119,10 @@ static struct values indexed(struct judge *j, const struct shell_part *p, struct
 				values_add(j, &v, field_at(j, v.v[i], 0));
 		return v;
 	}
-	if (parse_uint(p->index, 0, FIELDS_MAX, &at) < 0)
+	if (parse_uint(p->index, 0, FIELDS_MAX, &at) < 0) {
+		(void)expand_value(j, p->index_word); /* what it runs is run */
 		return values_any(j, v.taint);
+	}
 	for (unsigned int i = 0; i < v.n; i++)
 		values_add(j, &to, field_at(j, v.v[i], (unsigned int)at));
 	return to;

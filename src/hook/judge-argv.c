@@ -76,14 +76,16 @@ static void judge_program(struct judge *j, struct program *p)
 /* A name of which only a part is known may be any that fits. */
 static void judge_guesses(struct judge *j, struct program *p, const char *pattern)
 {
-	const char *name;
+	const struct fields *names = program_names(j);
 
-	for (unsigned int i = 0; (name = program_name_at(i)); i++) {
+	for (unsigned int i = 0; i < names->n; i++) {
 		struct program guess = *p;
 
-		if (!pattern_may_be(pattern, name))
+		if (!pattern_may_be(pattern, names->v[i]))
 			continue;
-		guess.name = arena_strndup(j->arena, name, strlen(name));
+		if (++j->steps > JUDGE_STEPS)
+			arena_give_up(j->arena, "it does too much to be judged");
+		guess.name = names->v[i];
 		judge_program(j, &guess);
 	}
 }

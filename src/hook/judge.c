@@ -200,6 +200,16 @@ static struct values run_group(struct judge *j, const struct shell_cmd *cmd,
 	return out;
 }
 
+/* exec with nothing but redirections: they stay. */
+static bool is_bare_exec(const struct shell_cmd *cmd)
+{
+	const struct shell_word *w = cmd->words;
+
+	return cmd->kind == CMD_SIMPLE && w && !w->next && w->first == w->last &&
+	       w->first->kind == PART_TEXT && w->first->len == 4 &&
+	       memcmp(w->first->text, "exec", 4) == 0;
+}
+
 static struct values run_cmd(struct judge *j, const struct shell_cmd *cmd, const struct values *in)
 {
 	struct judge_name *function;
@@ -208,6 +218,8 @@ static struct values run_cmd(struct judge *j, const struct shell_cmd *cmd, const
 	for (const struct shell_redir *r = cmd->redirs; r; r = r->next)
 		if (r->kind == REDIR_HERE || r->kind == REDIR_IN)
 			in = redirect(j, r, in, NULL);
+	if (is_bare_exec(cmd))
+		j->stdin_text = in;
 	if (cmd->kind == CMD_FUNCTION) {
 		function = name_of(j, &j->functions, cmd->name);
 		function->body = cmd->body;
@@ -226,6 +238,7 @@ static struct values run_pipe(struct judge *j, const struct shell_pipe *pipe,
 	bool several = pipe->first->next != NULL;
 	struct values out = values_one(j, "");
 
+	in = in ? in : j->stdin_text;
 	if (pipe->background && j->in_forever)
 		judge_add(j, CAT_RESOURCES, SEV_BLOCK, "… & in an endless loop",
 			  "it starts processes without end");

@@ -60,9 +60,11 @@ struct judge {
 	const char *(*getenv)(const char *name);
 
 	struct judge_name *vars, *functions, *aliases, *files;
-	struct fields args; /* $1 … */
+	struct fields names; /* that a word may stand for; see program_names() */
+	struct fields args;  /* $1 … */
 	const char *last_arg;
-	bool sourced; /* a file may have set any variable */
+	const struct values *stdin_text; /* since `exec <…`; NULL: nothing known */
+	bool sourced;			 /* a file may have set any variable */
 
 	unsigned int depth, steps, globs;
 	/* Where in the script we are. */

@@ -20,8 +20,9 @@ static bool has_option(const struct program *p, const char *a, const char *b)
 	return false;
 }
 
-/* Escapes of echo -e and of printf's format. */
-static const char *unescaped(struct judge *j, const char *s)
+/* Escapes of echo -e and of printf's format; a NUL is lost in a substitution and parts words for
+ * xargs. */
+static const char *unescaped(struct judge *j, const char *s, char nul)
 {
 	static const char from[] = "abefnrtv\\", to[] = "\a\b\033\f\n\r\t\v\\";
 	char *out = arena_alloc(j->arena, strlen(s) + 1);
@@ -46,6 +47,8 @@ static const char *unescaped(struct judge *j, const char *s)
 			s--;
 			if (v & 0xff)
 				out[n++] = mark_plain((char)v);
+			else if (nul)
+				out[n++] = nul;
 		} else {
 			out[n++] = *s;
 		}
@@ -68,10 +71,10 @@ static void echo(struct judge *j, struct program *p)
 	line = program_joined(j, p, at);
 	if (newline)
 		line = arena_printf(j->arena, "%s\n", line);
-	p->out = values_one(j, escapes ? unescaped(j, line) : line);
+	p->out = values_one(j, escapes ? unescaped(j, line, 0) : line);
 	/* sh's own echo knows escapes without being asked. */
 	if (!escapes && strchr(line, '\\'))
-		values_add(j, &p->out, unescaped(j, line));
+		values_add(j, &p->out, unescaped(j, line, 0));
 	p->out.taint = p->argv.taint;
 }
 
@@ -99,7 +102,7 @@ static const char *format_once(struct judge *j, const struct program *p, const c
 		if (*f == 'c')
 			arg = arena_strndup(j->arena, arg, 1);
 		else if (*f == 'b')
-			arg = unescaped(j, arg);
+			arg = unescaped(j, arg, 0);
 		else if (*f && *f != 's' && *f != 'q' && *f != 'd')
 			arg = arena_printf(j->arena, "%c", MARK_ANY);
 		out = arena_printf(j->arena, "%s%s", out, arg);
@@ -108,10 +111,25 @@ static const char *format_once(struct judge *j, const struct program *p, const c
 	return out;
 }
 
+/* The format over and over, while there are arguments. */
+static const char *formatted(struct judge *j, const struct program *p, unsigned int at, char nul)
+{
+	const char *format = unescaped(j, value_plain(j, p->argv.v[at++]), nul), *out = "";
+
+	do {
+		unsigned int before = at;
+
+		out = arena_printf(j->arena, "%s%s", out, format_once(j, p, format, &at));
+		if (at == before)
+			break;
+	} while (at < p->argv.n && strlen(out) < TEXT_MAX);
+	return out;
+}
+
 static void print_formatted(struct judge *j, struct program *p)
 {
+	const char *name = NULL;
 	unsigned int at = 1;
-	const char *format, *out = "", *name = NULL;
 
 	if (p->argv.n > 2 && streq(p->argv.v[1], "-v")) {
 		name = p->argv.v[2];
@@ -121,18 +139,12 @@ static void print_formatted(struct judge *j, struct program *p)
 		at++;
 	if (at >= p->argv.n)
 		return;
-	format = unescaped(j, value_plain(j, p->argv.v[at++]));
-	do {
-		unsigned int before = at;
-
-		out = arena_printf(j->arena, "%s%s", out, format_once(j, p, format, &at));
-		if (at == before)
-			break;
-	} while (at < p->argv.n && strlen(out) < TEXT_MAX);
-	p->out = values_one(j, name ? "" : out);
+	p->out = values_one(j, name ? "" : formatted(j, p, at, 0));
 	p->out.taint = p->argv.taint;
 	if (name)
-		judge_set(j, &j->vars, name, values_one(j, out));
+		judge_set(j, &j->vars, name, values_one(j, formatted(j, p, at, 0)));
+	else
+		values_add(j, &p->out, formatted(j, p, at, '\n'));
 }
 
 static void pass_on(struct judge *j, struct program *p)
@@ -266,6 +278,18 @@ static void copied(struct judge *j, struct program *p)
 		judge_set(j, &j->aliases, path_base(to), values_one(j, from));
 }
 
+/* The names themselves; what lies in directories is not known. */
+static void listed(struct judge *j, struct program *p)
+{
+	const char *all = "";
+
+	for (unsigned int i = 1; i < p->argv.n; i++)
+		if (p->argv.v[i][0] != '-')
+			all = arena_printf(j->arena, "%s%s\n", all, p->argv.v[i]);
+	p->out =
+		*all && has_option(p, "-d", "-1d") ? values_one(j, all) : values_any(j, TAINT_MADE);
+}
+
 static void path_part(struct judge *j, struct program *p)
 {
 	const char *last = p->argv.n > 1 ? p->argv.v[p->argv.n - 1] : "";
@@ -308,6 +332,7 @@ static const struct {
 	{"sort", pass_on, 0},
 	{"uniq", pass_on, 0},
 	{"tee", tee, 0},
+	{"ls", listed, 0},
 	{"rev", rev, 0},
 	{"base64", decode, 0},
 	{"xxd", decode, 0},

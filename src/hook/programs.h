@@ -35,5 +35,5 @@ bool program_code(struct judge *j, struct program *p);
 /* outputs.c: what a program puts out, where that can be told */
 void program_output(struct judge *j, struct program *p);
 
-/* All names that one of these knows, for words that may stand for one; NULL at the end. */
-const char *program_name_at(unsigned int i);
+/* All names that one of these or a rule knows, for words that may stand for one. */
+const struct fields *program_names(struct judge *j);

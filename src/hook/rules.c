@@ -287,22 +287,20 @@ bool rules_any_program(struct judge *j, const struct fields *argv)
 	return false;
 }
 
-const char *rules_name_at(unsigned int i)
+void rules_names(struct judge *j, struct fields *to)
 {
-	static char name[64];
-
-	for (size_t k = 0; k < ARRAY_SIZE(rules); k++) {
-		for (const char *p = rules[k].names; *p;) {
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		for (const char *p = rules[i].names; *p;) {
 			size_t n = strcspn(p, " ");
+			char *name = arena_strndup(j->arena, p, n);
+			bool there = name[0] == '!' || strchr(name, '*');
 
-			if (p[0] != '!' && !memchr(p, '*', n) && n < sizeof(name) && i-- == 0) {
-				memcpy(name, p, n);
-				name[n] = '\0';
-				return name;
-			}
+			for (unsigned int k = 0; !there && k < to->n; k++)
+				there = streq(to->v[k], name);
+			if (!there)
+				fields_add(j, to, name);
 			p += n;
 			p += *p == ' ';
 		}
 	}
-	return NULL;
 }

@@ -9,8 +9,8 @@ void rules_program(struct judge *j, const char *name, const struct fields *argv,
 		   const struct values *in);
 /* Would some program be refused for the paths among these fields? Then it is, and true. */
 bool rules_any_program(struct judge *j, const struct fields *argv);
-/* name is among the rules: for words that may stand for one. NULL at the end. */
-const char *rules_name_at(unsigned int i);
+/* Adds all names that rules have, each once: for words that may stand for one. */
+void rules_names(struct judge *j, struct fields *to);
 
 void rules_redirect(struct judge *j, const char *path, bool write);
 void rules_assignment(struct judge *j, const char *name, const struct values *v);

@@ -108,13 +108,22 @@ static void read_for(struct shell *s, struct shell_cmd *cmd)
 	}
 }
 
-static void case_pattern(struct shell *s)
+/* Patterns are words, and expanded as such. */
+static void case_pattern(struct shell *s, struct shell_cmd *cmd)
 {
+	struct shell_word *w, **end = &cmd->words;
+
 	shell_blanks(s);
 	if (shell_at(s, 0, '('))
 		s->p++;
+	while (*end)
+		end = &(*end)->next;
 	for (;;) {
-		(void)shell_read_word(s);
+		w = shell_read_word(s);
+		if (w) {
+			*end = w;
+			end = &w->next;
+		}
 		shell_blanks(s);
 		if (shell_at(s, 0, '|') || shell_at(s, 0, '\n')) {
 			s->p++;
@@ -142,7 +151,7 @@ static void read_case(struct shell *s, struct shell_cmd *cmd)
 		shell_newlines(s);
 		if (shell_keyword(s, "esac", true))
 			return;
-		case_pattern(s);
+		case_pattern(s, cmd);
 		*end = shell_list_until(s, ";;")->first;
 		while (*end)
 			end = &(*end)->next;

@@ -172,6 +172,7 @@ static void braced_param(struct making *m, bool quoted)
 
 		shell_skip_pair(s, '[', ']');
 		part->index = arena_strndup(s->arena, from, (size_t)(s->p - from) - 1);
+		part->index_word = shell_expandable(s, part->index, strlen(part->index));
 	}
 	if (!shell_at(s, 0, '}'))
 		param_operator(s, part);

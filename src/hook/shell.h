@@ -22,8 +22,9 @@ struct shell_part {
 	bool quoted;
 	const char *text; /* PART_TEXT: the bytes; PART_PARAM: the name */
 	size_t len;
-	const char *index; /* of ${name[index]} */
-	char op[3];	   /* ":-" "-" ":=" "#" "%%" "/" ":" "^^" "!" (indirect) "l" (length) */
+	struct shell_word *index_word; /* what is substituted in there */
+	const char *index;	       /* of ${name[index]} */
+	char op[3]; /* ":-" "-" ":=" "#" "%%" "/" ":" "^^" "!" (indirect) "l" (length) */
 	struct shell_word *arg, *arg2; /* of the operator */
 	struct shell_list *list;       /* PART_CMD, PART_PROC */
 	struct shell_part *next;

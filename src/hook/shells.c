@@ -74,7 +74,7 @@ static void shell(struct judge *j, struct program *p)
 			if (s[1] == '-' && i + 1 < p->argv.n)
 				run_file(j, p, p->argv.v[i + 1]);
 			i++;
-		} else if (s[0] == '-' && s[1] && !streq(s, "--")) {
+		} else if ((s[0] == '-' || s[0] == '+') && s[1] && !streq(s, "--")) {
 			continue;
 		} else if (streq(s, "--")) {
 			continue;

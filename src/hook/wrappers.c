@@ -233,6 +233,17 @@ static void find_run(struct judge *j, struct program *p, unsigned int at, const 
 		p->out = judge_argv(j, &run, NULL);
 }
 
+/* What it prints: where it began, or something below. */
+static struct values found_names(struct judge *j, const struct fields *from, bool filtered)
+{
+	const char *all = "";
+
+	for (unsigned int i = 0; i < from->n; i++)
+		all = filtered ? arena_printf(j->arena, "%s%s/%c\n", all, from->v[i], MARK_ANY)
+			       : arena_printf(j->arena, "%s%s\n", all, from->v[i]);
+	return values_one(j, all);
+}
+
 static void find(struct judge *j, struct program *p)
 {
 	struct fields from = {0};
@@ -272,6 +283,8 @@ static void find(struct judge *j, struct program *p)
 		}
 	}
 	rules_program(j, "find", &p->argv, p->in);
+	if (!p->out.n)
+		p->out = found_names(j, &from, filtered);
 }
 
 /* su [-] [USER] -c TEXT, script -c TEXT, flock FILE -c TEXT, tmux new TEXT */
@@ -356,15 +369,17 @@ bool program_wrapper(struct judge *j, struct program *p)
 	return run_by_word(j, p);
 }
 
-const char *program_name_at(unsigned int i)
+const struct fields *program_names(struct judge *j)
 {
 	static const char *const more[] = {"sh",   "bash", "dash",  "zsh",  "eval", "python3",
 					   "perl", "env",  "xargs", "find", "git"};
 
-	if (i < ARRAY_SIZE(more))
-		return more[i];
-	i -= ARRAY_SIZE(more);
-	if (i < ARRAY_SIZE(wrappers))
-		return wrappers[i].name;
-	return rules_name_at(i - ARRAY_SIZE(wrappers));
+	if (j->names.n)
+		return &j->names;
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
+		fields_add(j, &j->names, more[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++)
+		fields_add(j, &j->names, wrappers[i].name);
+	rules_names(j, &j->names);
+	return &j->names;
 }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "hook/settings.h"
+#include "sandbox/direct.h"
 #include "sandbox/live.h"
 #include "sandbox/loops.h"
 #include "sandbox/pipe.h"
@@ -40,7 +41,8 @@ static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
 	int r;
 
 	buf_init(&b, HOOKS_MAX);
-	if (!l->agent->managed.path)
+	/* Without a sandbox they are wired by the command line. */
+	if (!l->agent->managed.path || l->q.direct)
 		return 0;
 	r = hook_settings(&b, HOOK_SET_INSIDE, HOOK_INSIDE);
 	if (r < 0)
@@ -59,8 +61,9 @@ int box_build(struct loop *l, struct err *err)
 		.name = l->q.sandbox,
 		.environ = environ,
 		.agents_own = &own,
-		.make_image = true,
 		.run_agent = l->agent->program != NULL,
+		.direct = l->q.direct,
+		.make_image = true,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]
 					   : NULL,
@@ -77,7 +80,7 @@ int box_build(struct loop *l, struct err *err)
 	build_done(&l->build);
 	l->build = (struct build){0};
 	r = build_spec(&in, &l->build, err);
-	if (r == 0)
+	if (r == 0 && !l->q.direct)
 		hide_state(l);
 	return r;
 }
@@ -110,35 +113,50 @@ void box_stop(struct loop *l)
 	closep(&l->hold);
 }
 
-void box_agent_argv(const struct loop *l, struct strv *ret)
+/* The agent's own limit, where it has one. */
+static void push_budget(const struct loop *l, struct strv *ret)
+{
+	uint64_t usd = l->config->loop.iteration_micro_usd;
+
+	if (l->agent->stream != AGENT_FORMAT_CLAUDE || usd == 0)
+		return;
+	strv_push(ret, "--max-budget-usd");
+	strv_pushf(ret, "%llu.%06llu", (unsigned long long)(usd / 1000000),
+		   (unsigned long long)(usd % 1000000));
+}
+
+int box_agent_argv(const struct loop *l, struct strv *ret, struct err *err)
 {
 	const struct agent *a = l->agent;
-	size_t first = 0;
+	cleanup_strv struct strv own = {0};
+	int r = 0;
 
 	if (l->build.argv0)
 		strv_push(ret, l->build.argv0);
-	if (a->program) {
-		for (size_t i = 0; a->headless[i]; i++)
-			strv_push(ret, a->headless[i]);
-		if (a->stream == AGENT_FORMAT_CLAUDE && l->config->loop.iteration_micro_usd) {
-			strv_push(ret, "--max-budget-usd");
-			strv_pushf(
-				ret, "%llu.%06llu",
-				(unsigned long long)(l->config->loop.iteration_micro_usd / 1000000),
-				(unsigned long long)(l->config->loop.iteration_micro_usd %
-						     1000000));
-		}
-	} else {
-		first = 1;
-	}
-	for (size_t i = first; i < l->q.command.n; i++)
-		strv_push(ret, l->q.command.v[i]);
+	for (size_t i = 0; a->program && a->headless[i]; i++)
+		strv_push(ret, a->headless[i]);
+	if (a->program)
+		push_budget(l, ret);
+	for (size_t i = a->program ? 0 : 1; i < l->q.command.n; i++)
+		strv_push(&own, l->q.command.v[i]);
+	if (l->q.direct)
+		r = direct_wire(&l->q.places, a->program ? a : NULL, l->root, &own, ret, err);
+	strv_extend(ret, &own);
+	return r;
+}
+
+void box_host_env(struct strv *ret)
+{
+	for (char **e = environ; *e; e++)
+		strv_push(ret, *e);
 }
 
 void box_agent_env(const struct loop *l, struct strv *ret)
 {
 	cleanup_free char *token = hook_loop_token((uint64_t)getpid(), loops_start_time(getpid()));
 
+	if (l->q.direct)
+		box_host_env(ret);
 	/* By this hooks know a loop's agent from a human's. */
 	strv_pushf(ret, HOOK_LOOP_ENV "=%s", token);
 	strv_pushf(ret, "RALPH_ITERATION=%llu", (unsigned long long)l->state.iterations);

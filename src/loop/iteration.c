@@ -288,7 +288,8 @@ static void stop_timers(struct run_state *s)
 static int run(struct run_state *s, int input, struct err *err)
 {
 	struct iteration *it = s->it;
-	const struct job_command c = {.argv = it->argv, .env = it->env, .input = input};
+	const struct job_command c = {
+		.argv = it->argv, .env = it->env, .whole = it->whole, .input = input};
 	uint64_t began = now_ms();
 	int r;
 

@@ -22,6 +22,7 @@ struct iteration {
 	const char *sandbox;
 	const struct agent *agent;
 	const struct strv *argv, *env;
+	const char *whole; /* see struct job_command */
 	const char *prompt;
 	size_t prompt_len;
 	int log, err_log; /* where the raw stream goes, and what it said on stderr; -1: nowhere */

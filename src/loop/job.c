@@ -19,10 +19,10 @@ static int send_exec(int conn, const struct job_command *c, const int fds[3])
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u64(&b, 0);
 	wire_put_str(&b, "");
-	wire_put_u32(&b, WIRE_EXEC_INHERIT);
+	wire_put_u32(&b, c->whole ? 0 : WIRE_EXEC_INHERIT);
 	wire_put_u32(&b, 24);
 	wire_put_u32(&b, 80);
-	wire_put_str(&b, "");
+	wire_put_str(&b, c->whole ? c->whole : "");
 	wire_put_strv(&b, c->argv);
 	wire_put_strv(&b, c->env);
 	return wire_send(conn, WIRE_EXEC, 0, &b, fds, 3);

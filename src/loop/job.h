@@ -24,7 +24,8 @@ struct job_handler {
 struct job_command {
 	const struct strv *argv;
 	const struct strv *env; /* besides the sandbox's own */
-	int input;		/* its stdin, which is duplicated; -1: empty */
+	const char *whole; /* env is all there is, and it starts here; NULL: in the workspace */
+	int input;	   /* its stdin, which is duplicated; -1: empty */
 };
 
 struct job {

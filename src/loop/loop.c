@@ -5,6 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop/parallel.h"
+
+#define PARALLEL_MAX 16
+
 static void show_news(struct loop *l)
 {
 	for (size_t i = 0; l->work && i < l->work->news.n; i++)
@@ -129,6 +133,21 @@ static int limit_reached(struct loop *l, char **ret_reason)
 	return LOOP_LIMIT;
 }
 
+/* Several tasks at once, where that is asked for and there are several: true when it was done. */
+static bool parallel(struct loop *l, int *ret_code, int *ret_error, struct err *err)
+{
+	struct task *tasks[PARALLEL_MAX];
+	size_t n;
+
+	if (l->q.parallel < 2 || !l->work || !l->repo || l->mode == LOOP_PLAN)
+		return false;
+	n = work_independent(l->work, (unsigned)l->limits.max_attempts, tasks, l->q.parallel);
+	if (n < 2)
+		return false;
+	*ret_error = parallel_run(l, tasks, n, ret_code, err);
+	return true;
+}
+
 /* The exit code, or -1 when an iteration was made; -errno below that in *ret_error. */
 static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *err)
 {
@@ -141,6 +160,14 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	*ret_error = answers_take(l, err);
 	if (*ret_error < 0)
 		return -1;
+	if (json_object_size(l->state.workers) > 0) {
+		*ret_error = parallel_recover(l, &code, err);
+		if (*ret_error < 0 || code >= 0)
+			return code;
+		code = asked_to_end(l, ret_reason);
+		if (code >= 0)
+			return code;
+	}
 	if (l->work) {
 		*ret_error = work_reload(l->work, err);
 		show_news(l);
@@ -160,6 +187,8 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 		if (code >= 0)
 			return code;
 	}
+	if (parallel(l, &code, ret_error, err))
+		return code;
 	*ret_error = round_run(l, t, &j, err);
 	show_news(l);
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
@@ -184,5 +213,5 @@ int loop_run(struct loop *l, struct err *err)
 			code = asked_to_end(l, &reason);
 		}
 	}
-	return r < 0 ? r : ending(l, code, reason);
+	return r < 0 ? r : ending(l, code, reason ? reason : "a worker could not go on");
 }

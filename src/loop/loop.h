@@ -95,8 +95,10 @@ int box_start(struct loop *l, struct err *err);
 /* What the agent left is shown; the sandbox ends. */
 void box_stop(struct loop *l);
 /* The agent's command line inside, and what it has besides the sandbox's environment. */
-void box_agent_argv(const struct loop *l, struct strv *ret);
+int box_agent_argv(const struct loop *l, struct strv *ret, struct err *err);
 void box_agent_env(const struct loop *l, struct strv *ret);
+/* Without a sandbox the user's environment is the command's. */
+void box_host_env(struct strv *ret);
 
 /* round.c: one iteration of a task (NULL: of the prompt). *ret: what it was worth. */
 int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);

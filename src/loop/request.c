@@ -46,7 +46,8 @@ static int read_options(struct loop_request *q, struct err *err)
 		const char *key;
 		bool *at;
 	} flags[] = {{"no_wait", &q->no_wait}, {"stash", &q->stash}, {"worktree", &q->worktree},
-		     {"push", &q->push},       {"json", &q->json},   {"color", &q->color}};
+		     {"push", &q->push},       {"json", &q->json},   {"direct", &q->direct},
+		     {"color", &q->color}};
 	int r = json_get_str(q->doc, "workspace", &q->workspace, err);
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
@@ -166,7 +167,7 @@ static void merge_flags(json_t *now, const json_t *kept)
 int loop_request_merge(struct loop_request *q, const json_t *kept, struct err *err)
 {
 	static const char *const texts[] = {"sandbox", "tasks", "prompt", "branch"};
-	static const char *const flags[] = {"stash", "worktree", "push"};
+	static const char *const flags[] = {"stash", "worktree", "push", "direct"};
 	json_t *doc = json_incref(q->doc), *mode;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)

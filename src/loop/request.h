@@ -25,6 +25,7 @@ struct loop_request {
 	struct strv command;	  /* `agent: command`: what is run; else further arguments */
 	uint64_t parallel;	  /* at least 1 */
 	bool no_wait, stash, worktree, push, json, color;
+	bool direct; /* without a sandbox: typed, never a setting */
 	struct places places;
 	struct config *config;
 };

@@ -174,6 +174,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 		.agent = l->agent,
 		.argv = &argv,
 		.env = &env,
+		.whole = l->q.direct ? l->root : NULL,
 		.total_ms = l->config->loop.iteration_ms,
 		.idle_ms = l->config->loop.idle_ms,
 		.grace_ms = l->config->loop.grace_ms,
@@ -184,7 +185,9 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 
 	if (r < 0)
 		return r;
-	box_agent_argv(l, &argv);
+	r = box_agent_argv(l, &argv, err);
+	if (r < 0)
+		return r;
 	box_agent_env(l, &env);
 	it.prompt = prompt;
 	it.prompt_len = strlen(prompt);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "sandbox/cred-check.h"
+#include "sandbox/direct.h"
 #include "sandbox/gitdir.h"
 #include "sandbox/loops.h"
 
@@ -225,7 +226,9 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	if (l->state.started == 0)
 		l->state.started = (uint64_t)time(NULL);
 	take_limits(l);
-	r = loop_check_credentials(l, err);
+	if (l->q.direct)
+		show_line(&l->show, STYLE_RED, "%s", direct_warning);
+	r = l->q.direct ? 0 : loop_check_credentials(l, err);
 	if (r == 0)
 		r = tree_open(l, err);
 	if (r == 0)

@@ -26,6 +26,7 @@ void state_init(struct loop_state *s, int dir)
 		.exit_code = -1,
 		.tasks = json_object(),
 		.records = json_array(),
+		.workers = json_object(),
 	};
 }
 
@@ -35,6 +36,7 @@ void state_done(struct loop_state *s)
 	json_decref(s->baseline);
 	json_decref(s->tasks);
 	json_decref(s->records);
+	json_decref(s->workers);
 	json_decref(s->view);
 	free(s->branch);
 	free(s->home_branch);
@@ -82,6 +84,7 @@ static const struct number documents[] = {
 	{"baseline", AT(baseline)},
 	{"tasks", AT(tasks)},
 	{"iterations_done", AT(records)},
+	{"workers", AT(workers)},
 	{"view", AT(view)},
 };
 /* clang-format on */

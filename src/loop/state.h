@@ -61,6 +61,7 @@ struct loop_state {
 	json_t *baseline; /* {command: true (it succeeded) or false} */
 	json_t *tasks;	  /* {id: {"base": head, "stuck": n, "last": what failed, "answers": []}} */
 	json_t *records;  /* of iterations, for the summary */
+	json_t *workers;  /* {id: {"branch", "path", "attempts"}}: under way at once */
 	json_t *view;	  /* of the repository, see repo_view_take() */
 	char *branch, *home_branch, *worktree; /* NULL: none */
 	bool stashed;

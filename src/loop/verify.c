@@ -60,10 +60,14 @@ static const struct job_handler handler = {.output = on_output, .ended = on_ende
 static int run_one(struct check *c, const char *command, struct err *err)
 {
 	cleanup_strv struct strv argv = {0}, env = {0};
-	const struct job_command jc = {.argv = &argv, .env = &env, .input = -1};
+	struct job_command jc = {.argv = &argv, .env = &env, .input = -1};
 	struct loop *l = c->l;
 	int r;
 
+	if (l->q.direct) {
+		jc.whole = l->root;
+		box_host_env(&env);
+	}
 	strv_push(&argv, "/bin/sh");
 	strv_push(&argv, "-c");
 	strv_push(&argv, command);

@@ -59,9 +59,8 @@ void image_cmd_inspect(const char *program, const char *const *refs, size_t n, s
 
 void image_cmd_list(const char *program, struct strv *ret)
 {
-	words(ret, program,
-	      WORDS("image", "ls", "--quiet", "--no-trunc", "--filter",
-		    "label=" IMAGE_LABEL_AGENT));
+	words(ret, program, WORDS("image", "ls", "--quiet", "--no-trunc", "--filter"));
+	strv_pushf(ret, "label=%s", IMAGE_LABEL_AGENT);
 }
 
 void image_cmd_pull(const char *program, const char *ref, struct strv *ret)

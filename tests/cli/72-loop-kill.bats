@@ -14,7 +14,10 @@ dying_libexec() {
 	for f in "${RALPH%/bin/ralph}"/libexec/ralph/*; do
 		ln -s "$f" "$T/libexec/"
 	done
-	ln -sf "$(realpath "$dies")" "$T/libexec/loop"
+	# A copy: what is installed with ralph is found from where its program lies.
+	rm -f "$T/libexec/loop"
+	cp "$dies" "$T/libexec/loop"
+	ln -s "${RALPH%/bin/ralph}/share" "$T/share"
 }
 
 # A workspace as it was before, in the same place.
@@ -40,9 +43,13 @@ quick_agent() {
 	git commit -qm agent
 }
 
+# run_dying POINT [OPTION…]
 run_dying() {
-	RALPH_LIBEXEC=$T/libexec RALPH_TEST_DIE_AT=$1 RALPH_TEST_COUNT=$T/count timeout 60 \
-		"$RALPH" build -n 20 --net none --verify 'test -f file' -- ./agent.sh >"$T/out" 2>"$T/err"
+	local point=$1
+	shift
+
+	RALPH_LIBEXEC=$T/libexec RALPH_TEST_DIE_AT=$point RALPH_TEST_COUNT=$T/count timeout 60 \
+		"$RALPH" build -n 20 --net none --verify 'test -f file' "$@" -- ./agent.sh >"$T/out" 2>"$T/err"
 }
 
 # What must hold after the resume, whatever was killed.
@@ -93,5 +100,38 @@ check_all() {
 			timeout 60 "$RALPH" build --net none --verify 'test -f file' -- ./agent.sh >"$T/out" 2>"$T/err"
 		fi
 		check_all || fail "point $point of $total (seed $seed): $(cat "$T/err" "$T/out")"
+	done
+}
+
+# Back where they were, and in no commit.
+check_changes() {
+	same 'content mine' "$(tr '\n' ' ' <file | sed 's/ $//')"
+	same new "$(cat untracked)"
+	same 'content' "$(git show ralph/demo:file)"
+	same '' "$(git ls-tree ralph/demo untracked)"
+	same US-1 "$(git ls-tree --name-only ralph/demo US-1)"
+	same '' "$(git for-each-ref refs/ralph/stash)"
+}
+
+@test 'killed at random points with --stash: changes of the user are neither lost nor committed' {
+	local i point total seed=${RALPH_TEST_SEED:-7}
+
+	loop_workspace 1
+	quick_agent
+	dying_libexec
+	echo mine >>file
+	echo new >untracked
+	cp -a "$WS" "$T/before"
+	run_dying 0 --stash
+	check_changes
+	total=$(cat "$T/count")
+	RANDOM=$seed
+	for ((i = 0; i < POINTS / 4; i++)); do
+		point=$((RANDOM % total + 1))
+		fresh
+		{ run_dying $point --stash || true; } 2>/dev/null
+		timeout 60 "$RALPH" resume >"$T/out" 2>"$T/err" ||
+			timeout 60 "$RALPH" build --net none --stash --verify 'test -f file' -- ./agent.sh >"$T/out" 2>"$T/err" || true
+		check_changes || fail "point $point of $total (seed $seed): $(cat "$T/err" "$T/out")"
 	done
 }

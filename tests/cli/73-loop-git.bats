@@ -143,3 +143,21 @@ more' "$(cat file)"
 	same false "$(passes US-1)"
 	has "$(cat "$T/out")" 'next: ralph build'
 }
+
+@test 'without a sandbox: only when it is typed, said in red, with the blocklist, and the host still decides' {
+	loop_workspace 1
+	mkdir "$T/bin"
+	cat >"$T/bin/claude" <<-EOF
+		#!/bin/sh
+		case \${1-} in --version) echo 2.1.325; exit ;; esac
+		printf '%s\n' "\$@" >"\$HOME/args"
+		exec "$WS/agent.py" honest
+	EOF
+	chmod 755 "$T/bin/claude"
+	PATH=$T/bin:$PATH loop_exits 0 --no-sandbox build claude
+	same 'done' "$(verdicts)"
+	has "$(cat "$T/err")" 'NO SANDBOX'
+	has "$(cat "$HOME/args")" --settings
+	has "$(cat "$HOME/args")" pre-tool-use
+	must_exit 2 ralph --no-sandbox --engine native build claude 2>/dev/null
+}

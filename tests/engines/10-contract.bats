@@ -241,6 +241,19 @@ teardown() {
 	rm -f .env
 }
 
+@test "protected paths: settings that the host replaces meanwhile are read-only again" {
+	with walls
+	ralph run -d -n "$S"
+	git config some.key value
+	wait_until held
+	same value "$(ralph exec "$S" git config some.key)"
+	must_fail ralph exec "$S" git config other.key value 2>/dev/null
+}
+
+held() {
+	! ralph exec "$S" sh -c 'echo "[x]" >>.git/config' 2>/dev/null
+}
+
 @test "protected paths: nothing else can be written, and nothing of the host's home is there" {
 	with walls
 	echo private >"$HOME/private"

@@ -151,6 +151,21 @@ told() {
 	esac
 }
 
+@test "mount: the file of the host is inside, alone, and what is written there stays on the host" {
+	only docker podman
+	local file=$HOME/.claude/.credentials.json
+
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo 'credentials: [{name: anthropic, way: mount}]' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	export RALPH_AGENT=claude
+	login sk-ant-oat01-real sk-ant-ort01-real
+	echo secret >"$HOME/.claude/history.jsonl"
+	has "$(ralph run -n "$S" -- cat "$file" 2>/dev/null)" sk-ant-oat01-real
+	must_fail ralph run -n "$S" -- cat "$HOME/.claude/history.jsonl" 2>/dev/null
+	ralph run -n "$S" -- sh -c "echo '{\"changed\":1}' >'$file'" 2>/dev/null
+	same '{"changed":1}' "$(cat "$file")"
+}
+
 @test "what an agent remembers is in the login's volume, and outlives the sandbox" {
 	only docker podman
 	local volume
@@ -198,6 +213,26 @@ told() {
 	same 125 "$status"
 	has "$stderr" "elsewhere"
 	same "" "$(ralph ls -q)"
+}
+
+@test "without an image of the user's the project's own is built at the first run, and is the sandbox's root" {
+	only docker podman
+	mkdir -p .ralph/image
+	echo from-the-context >.ralph/image/said
+	printf 'FROM %s\nCOPY said /opt/said\nENV WHO=project\n' "$RALPH_IMAGE_NAME" >.ralph/Dockerfile
+	unset RALPH_IMAGE_NAME
+	# Neither a plan nor an audit builds one.
+	run --separate-stderr ralph --dry-run run -n "$S" -- true
+	same 2 "$status"
+	ralph trust --yes >/dev/null 2>&1
+	run --separate-stderr ralph --dry-run run -n "$S" -- true
+	same 2 "$status"
+	has "$stderr" "image build"
+	same "from-the-context project" "$(ralph run -n "$S" -- sh -c 'cat /opt/said; echo $WHO' 2>"$T/err" | xargs)" || fail "$(cat "$T/err")"
+	has "$(ralph --dry-run run -n "$S" -- true)" agent-loop-sandbox-command:v
+	# The second run builds nothing, and says nothing.
+	ralph run -n "$S" -- true 2>"$T/err"
+	same "" "$(cat "$T/err")"
 }
 
 @test "a volume that the image asks for is not in the sandbox" {

@@ -364,6 +364,19 @@ def other_author():
     result()
 
 
+def conflicts():
+    """Every task writes the same line, each another."""
+    init()
+    if not os.path.exists("shared") or TASK not in open("shared", encoding="utf-8").read():
+        with open("shared", "w", encoding="utf-8") as f:
+            f.write(f"{TASK}\n")
+        git("add", "shared")
+        git("commit", "-q", "-m", f"{TASK}: shared")
+    commit()
+    claim()
+    result()
+
+
 def fails():
     init()
     print("something went wrong", file=sys.stderr)

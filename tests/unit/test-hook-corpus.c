@@ -132,6 +132,7 @@ static void nothing_of_the_corpus_is_missed_and_little_else_is_stopped(void **st
 static void so_it_is_with_what_was_written_afterwards(void **state)
 {
 	check_corpus("heldout.tsv");
+	check_corpus("third.tsv");
 }
 
 int main(void)

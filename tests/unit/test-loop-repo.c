@@ -99,7 +99,8 @@ static void settings_of_a_worktrees_own_are_no_hindrance(void **state)
 	cleanup_strv struct strv v = {0};
 	struct err e = {0};
 
-	run_sh("git config extensions.worktreeConfig true; git config --worktree x.y z; git config core.repositoryFormatVersion 1");
+	run_sh("git config extensions.worktreeConfig true; git config --worktree x.y z; git config "
+	       "core.repositoryFormatVersion 1");
 	ok(repo_dirty(repo, &v, &e), &e);
 	assert_int_equal(v.n, 0);
 }

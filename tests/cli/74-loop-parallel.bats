@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# --parallel: independent tasks at once, each in a worktree and a sandbox of its own, merged in order.
+# shellcheck disable=SC2030,SC2031
+load helpers
+load loop
+
+worktrees() {
+	git worktree list --porcelain | sed -n 's/^worktree //p' | grep -vxF "$WS" || true
+}
+
+# waiting N: so many agents wait in their worktrees.
+waiting() {
+	local n=0 dir
+
+	while IFS= read -r dir; do
+		[ -z "$dir" ] || [ ! -e "$dir/waiting" ] || n=$((n + 1))
+	done <<<"$(worktrees)"
+	[ "$n" -eq "$1" ]
+}
+
+go_on() {
+	local dir
+
+	while IFS= read -r dir; do
+		[ -z "$dir" ] || touch "$dir/go-on"
+	done <<<"$(worktrees)"
+}
+
+begin() {
+	"$RALPH" build --parallel "$1" -- ./agent.py "$2" >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+}
+
+ends() {
+	local code=0
+
+	wait "$LOOP" || code=$?
+	[ $code -eq "$1" ] || fail "exit $code, wanted $1: $(cat "$T/err" "$T/out")"
+}
+
+@test 'three stories at once: all done, merged in their order, nothing left of the workers' {
+	loop_workspace 3
+	build 0 honest --parallel 3
+	same 'done done done' "$(verdicts)"
+	same 'true true true' "$(passes US-1) $(passes US-2) $(passes US-3)"
+	[ -e US-1 ] && [ -e US-2 ] && [ -e US-3 ]
+	same ralph/demo "$(git branch --show-current)"
+	same '' "$(worktrees)"
+	same '30000 381' "$(summary 'str(j["micro_usd"]) + " " + str(j["tokens"])')"
+	has "$(cat "$T/err")" '[US-2] iteration 1: US-2 story 2'
+	# What their agents did is kept under the loop's own numbers.
+	has "$(ralph logs 2)" 'Bash  write US-2'
+	# Their sandboxes are gone; the one that verified the merges is left.
+	same 1 "$(ralph ls -q | wc -l | tr -d ' ')"
+}
+
+@test 'they do run at once' {
+	loop_workspace 2
+	begin 2 waits
+	wait_until -t 30 waiting 2
+	go_on
+	ends 0
+}
+
+@test 'what conflicts is not merged, and done again on what the others made' {
+	loop_workspace 2
+	git rm -q --cached agent.py && git add agent.py
+	build 0 conflicts --parallel 2
+	has "$(cat "$T/err")" 'US-2: ready, conflicts with what was merged before it, in shared'
+	same 'true true' "$(passes US-1) $(passes US-2)"
+	same US-2 "$(cat shared)"
+	same 'done done done' "$(verdicts)"
+}
+
+@test 'a story that depends on another is not begun before it is done' {
+	loop_workspace 2
+	python3 - <<-'EOF'
+		import json
+		p = json.load(open(".ralph/prd.json"))
+		p["userStories"][1]["dependsOn"] = ["US-1"]
+		json.dump(p, open(".ralph/prd.json", "w"), indent=2)
+	EOF
+	git commit -qam order
+	build 0 honest --parallel 2
+	same 'US-1 US-2' "$(summary '" ".join(r["task"] for r in j["records"])')"
+	lacks "$(cat "$T/err")" '[US-2]'
+}
+
+@test 'stuck and blocked workers are told apart' {
+	loop_workspace 2
+	build 5 blocked --parallel 2
+	same 'blocked blocked' "$(summary '" ".join(t["state"] for t in j["tasks"])')"
+	has "$(cat "$T/out")" 'there is no database'
+}
+
+@test 'a pause finishes the iterations of all, and resume goes on with them' {
+	loop_workspace 2
+	begin 2 waits
+	wait_until -t 30 waiting 2
+	kill -INT "$LOOP"
+	wait_until grep -q 'pausing after these iterations' "$T/err"
+	go_on
+	ends 9
+	loop_exits 0 resume
+	same 'true true' "$(passes US-1) $(passes US-2)"
+}
+
+@test 'a kill -9 of the loop ends all workers, and resume goes on with them' {
+	loop_workspace 2
+	begin 2 waits
+	wait_until -t 30 waiting 2
+	kill -9 "$LOOP"
+	wait "$LOOP" || true
+	wait_until nothing_runs
+	go_on
+	loop_exits 0 resume
+	same 'true true' "$(passes US-1) $(passes US-2)"
+	same 'interrupted done interrupted done' "$(verdicts)"
+	same '1 1' "$(summary '" ".join(str(t["attempts"]) for t in j["tasks"])')"
+}
+
+nothing_runs() {
+	! grep -qszF "$WS" /proc/[0-9]*/cmdline
+}
