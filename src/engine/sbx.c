@@ -3,9 +3,9 @@
  *
  * DOC: Theory of operation
  *
- * There is no guest: a command is a run of `sbx exec`, whose 0, 1, 2 and exit code are the command's.
- * The other side keeps its sandboxes by itself; one is found again by its name, and is ours when its
- * workspace is.
+ * There is no guest: a command is a run of `sbx exec`, whose 0, 1, 2 and exit code are the
+ * command's. The other side keeps its sandboxes by itself; one is found again by its name, and is
+ * ours when its workspace is.
  *
  * A start leaves a sandbox that runs what the host has: one that is there is stopped first, since
  * only that makes files known that were changed on the host, and ends what an earlier life left.
@@ -67,7 +67,8 @@ static const char signal_script[] =
 	"n=0\n"
 	"while :; do\n"
 	"	found=$(grep -lxzsF -e \"RALPH_COMMAND=$2\" /proc/[0-9]*/environ)\n"
-	"	for f in $found; do f=${f#/proc/}; kill -\"$1\" \"${f%/environ}\" 2>/dev/null; done\n"
+	"	for f in $found; do f=${f#/proc/}; kill -\"$1\" \"${f%/environ}\" 2>/dev/null; "
+	"done\n"
 	"	[ \"$1\" = 9 ] && [ -n \"$found\" ] || exit 0\n"
 	"	n=$((n + 1))\n"
 	"	[ $n -lt 100 ] || exit 1\n"
@@ -78,9 +79,8 @@ static const char signal_script[] =
 static const char keeper_script[] = "exec cat >/dev/null";
 
 /* Content comes on stdin. */
-static const char file_script[] =
-	"if [ \"$2\" = seed ] && [ -e \"$1\" ]; then exit 0; fi\n"
-	"mkdir -p \"${1%/*}\" && cat >\"$1\"\n";
+static const char file_script[] = "if [ \"$2\" = seed ] && [ -e \"$1\" ]; then exit 0; fi\n"
+				  "mkdir -p \"${1%/*}\" && cat >\"$1\"\n";
 
 /* ---- what will be done ---- */
 
@@ -104,8 +104,8 @@ static const char *template_of(const char *agent)
 static int check_name(const struct sbx *x, struct err *err)
 {
 	const char *name = x->plan.spec->name, *home = getenv("HOME");
-	cleanup_free char *socket = xasprintf("%s/.docker/sandboxes/vm/%s/docker-public.sock",
-					      home ? home : "", name);
+	cleanup_free char *socket =
+		xasprintf("%s/.docker/sandboxes/vm/%s/docker-public.sock", home ? home : "", name);
 
 	if (strlen(name) < 2 || streq(name, "default"))
 		return err_usage(err, "'%s' is no name for %s; choose another with -n", name,
@@ -148,8 +148,8 @@ static int add_workspaces(struct sbx *x, struct err *err)
 			r = add_workspace(x, m, err);
 		else if (m->kind != SPEC_HOME_FILE && m->kind != SPEC_HOME_SEED &&
 			 m->kind != SPEC_FILE)
-			r = err_usage(err, "engine %s cannot keep '%s' as it must be (%s)", x->dialect->engine,
-				      m->target, spec_mount_kind_name(m->kind));
+			r = err_usage(err, "engine %s cannot keep '%s' as it must be (%s)",
+				      x->dialect->engine, m->target, spec_mount_kind_name(m->kind));
 	}
 	return r;
 }
@@ -242,7 +242,8 @@ static int look(const struct sbx *x, struct sbx_found *ret, struct err *err)
 	if (r == 0)
 		r = sbx_list_find(said.out, strlen(said.out), x->plan.spec->name, ret, err);
 	/* What asks for a login in between prints no list. */
-	return r == -EBADMSG ? sbx_explain(x->dialect, "read the list of sandboxes", &said, err) : r;
+	return r == -EBADMSG ? sbx_explain(x->dialect, "read the list of sandboxes", &said, err)
+			     : r;
 }
 
 static int by_name(const struct sbx_dialect *d, const char *verb, const char *name, int timeout_ms,
@@ -582,8 +583,7 @@ static int probe_of(const struct sbx_dialect *d, struct err *err)
 	if (program)
 		r = version(d, PROBE_MS, &said, err);
 	else
-		r = err_set(err, ENOENT,
-			    "there is no %s on PATH; install Docker Sandboxes (sbx)",
+		r = err_set(err, ENOENT, "there is no %s on PATH; install Docker Sandboxes (sbx)",
 			    d->program[0]);
 	if (r < 0)
 		err->exit_code = EXIT_RALPH;
@@ -615,12 +615,12 @@ SBX_OPS(plugin, sbx_plugin_dialect)
 
 #define SBX_ENGINE(prefix, name_, summary_)                                                        \
 	{                                                                                          \
-		.name = name_, .summary = summary_,                                                \
-		.caps = ENGINE_HOSTED | ENGINE_OWN_KERNEL, .instance_size = sizeof(struct sbx),    \
-		.init = prefix##_init, .probe = prefix##_probe, .plan = sbx_plan,                  \
-		.dump = sbx_dump, .stop = sbx_stop, .done = sbx_done, .clean = sbx_clean,          \
-		.set_up = sbx_set_up, .keeper = sbx_keeper, .exec = sbx_exec_op,                   \
-		.signal = sbx_signal, .list = prefix##_list, .remove = prefix##_remove,            \
+		.name = name_, .summary = summary_, .caps = ENGINE_HOSTED | ENGINE_OWN_KERNEL,     \
+		.instance_size = sizeof(struct sbx), .init = prefix##_init,                        \
+		.probe = prefix##_probe, .plan = sbx_plan, .dump = sbx_dump, .stop = sbx_stop,     \
+		.done = sbx_done, .clean = sbx_clean, .set_up = sbx_set_up, .keeper = sbx_keeper,  \
+		.exec = sbx_exec_op, .signal = sbx_signal, .list = prefix##_list,                  \
+		.remove = prefix##_remove,                                                         \
 	}
 
 const struct engine_ops engine_sbx = SBX_ENGINE(new, "sbx", "Docker Sandboxes");

@@ -20,24 +20,24 @@ struct strv *sbx_words_add(struct sbx_words *w);
 /* What a sandbox is made of, as both command lines want it. */
 struct sbx_plan {
 	const struct sandbox_spec *spec;
-	const char *template;	    /* image; NULL: the command line's own */
-	struct strv workspaces;	    /* PATH or PATH:ro; the workspace itself first */
-	struct strv allow, deny;    /* hosts, as the dialect writes them */
-	struct strv deny_ranges;    /* address ranges, where they are told apart */
-	bool open;		    /* every public host, but for what is denied */
+	const char *template;	 /* image; NULL: the command line's own */
+	struct strv workspaces;	 /* PATH or PATH:ro; the workspace itself first */
+	struct strv allow, deny; /* hosts, as the dialect writes them */
+	struct strv deny_ranges; /* address ranges, where they are told apart */
+	bool open;		 /* every public host, but for what is denied */
 };
 
 struct sbx_dialect {
-	const char *engine;	   /* name of the engine */
-	const char *title;	   /* for people */
-	const char *program[3];	   /* what each argument list begins with */
-	const char *agent;	   /* kind of sandbox that runs nothing by itself; NULL: there is none */
-	const char *local_image;   /* flag for an image of this machine; NULL: found by itself */
-	const char *below;	   /* what stands for any depth below a domain */
-	bool one_workspace;	   /* it takes no further ones */
-	bool ranges_apart;	   /* ranges are denied by an option of their own, and never allowed */
-	bool limits;		   /* it takes memory and processors */
-	bool force_remove;	   /* it would ask otherwise */
+	const char *engine;	/* name of the engine */
+	const char *title;	/* for people */
+	const char *program[3]; /* what each argument list begins with */
+	const char *agent; /* kind of sandbox that runs nothing by itself; NULL: there is none */
+	const char *local_image; /* flag for an image of this machine; NULL: found by itself */
+	const char *below;	 /* what stands for any depth below a domain */
+	bool one_workspace;	 /* it takes no further ones */
+	bool ranges_apart; /* ranges are denied by an option of their own, and never allowed */
+	bool limits;	   /* it takes memory and processors */
+	bool force_remove; /* it would ask otherwise */
 	/* Right after the creation, and again at each start. */
 	void (*restrict_net)(const struct sbx_plan *p, const struct sbx_dialect *d,
 			     struct sbx_words *ret);
