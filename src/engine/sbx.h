@@ -104,3 +104,39 @@ int sbx_must(const struct sbx_dialect *d, const char *what, const struct strv *a
 	     struct err *err);
 /* The environment of the command line. */
 void sbx_environ(struct strv *ret);
+
+/* The engine's parts. */
+struct sbx {
+	struct engine base;
+	const struct sbx_dialect *dialect;
+	struct sbx_plan plan;
+};
+
+static inline struct sbx *sbx_of(struct engine *e)
+{
+	return (struct sbx *)e;
+}
+
+static inline const struct sbx *sbx_const(const struct engine *e)
+{
+	return (const struct sbx *)e;
+}
+
+#define SBX_PROBE_MS (20 * 1000)
+#define SBX_STOP_MS (120 * 1000)
+
+/* sbx-plan.c */
+int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
+void sbx_dump(const struct engine *e, FILE *out);
+
+/* sbx-setup.c */
+int sbx_set_up(struct engine *e, struct err *err);
+int sbx_version(const struct sbx_dialect *d, int timeout_ms, struct sbx_said *ret, struct err *err);
+int sbx_call_list(const struct sbx_dialect *d, struct sbx_said *ret, struct err *err);
+/* Is the sandbox there? */
+int sbx_look(const struct sbx *x, struct sbx_found *ret, struct err *err);
+/* Not ours to use, or broken: an error that says so. */
+int sbx_check_found(const struct sbx *x, const struct sbx_found *f, struct err *err);
+int sbx_by_name(const struct sbx_dialect *d, const char *verb, const char *name, int timeout_ms,
+		struct err *err);
+int sbx_remove_now(const struct sbx_dialect *d, const char *name, struct err *err);
