@@ -57,7 +57,7 @@ static char *detail(const json_t *j)
 	if (streq(log_text(j, "phase"), "open"))
 		return xstrdup("opened");
 	return log_number(j, "up") || log_number(j, "down") ? xasprintf("%s up %s down", up, down)
-							  : xstrdup("-");
+							    : xstrdup("-");
 }
 
 /* Fixed places instead of a table, since a line is shown when it comes. */
@@ -95,9 +95,9 @@ static void print_record(const json_t *j, bool color)
 
 	if (localtime_r(&s, &tm))
 		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	target = log_number(j, "port") ? xasprintf(strchr(host, ':') ? "[%s]:%lld" : "%s:%lld", host,
-						  log_number(j, "port"))
-				      : xstrdup(host);
+	target = log_number(j, "port") ? xasprintf(strchr(host, ':') ? "[%s]:%lld" : "%s:%lld",
+						   host, log_number(j, "port"))
+				       : xstrdup(host);
 	ms = xasprintf("%*lld", W_MS, log_number(j, "ms"));
 	cell(when, W_TIME, color, STYLE_DIM);
 	cell(verdict, W_VERDICT, color, denied ? STYLE_RED : allowed ? STYLE_GREEN : STYLE_YELLOW);

@@ -11,10 +11,8 @@
 #define LINE_MAX_BYTES (8 * KiB)
 
 static const char *const group_titles[] = {
-	[GROUP_RUN] = "Run",
-	[GROUP_LOOP] = "Work through a list of tasks",
-	[GROUP_MANAGE] = "Sandboxes",
-	[GROUP_CONFIG] = "Settings and this machine",
+	[GROUP_RUN] = "Run",	      [GROUP_LOOP] = "Work through a list of tasks",
+	[GROUP_MANAGE] = "Sandboxes", [GROUP_CONFIG] = "Settings and this machine",
 	[GROUP_MISC] = "More",
 };
 

@@ -35,7 +35,8 @@ int64_t log_time_ms(const char *text)
 		return 0;
 	if (end[0] == '.' && strlen(end) >= 4)
 		for (int i = 1; i <= 3; i++)
-			ms = ms * 10 + (uint64_t)(end[i] >= '0' && end[i] <= '9' ? end[i] - '0' : 0);
+			ms = ms * 10 +
+			     (uint64_t)(end[i] >= '0' && end[i] <= '9' ? end[i] - '0' : 0);
 	return (int64_t)timegm(&tm) * 1000 + (int64_t)ms;
 }
 

@@ -25,10 +25,10 @@ struct survey_loop {
 struct survey_box {
 	char *name, *workspace, *agent;
 	bool live;
-	bool killed; /* its supervisor was killed */
-	bool seen;   /* while a refresh runs */
+	bool killed;		/* its supervisor was killed */
+	bool seen;		/* while a refresh runs */
 	pid_t supervisor, init; /* init: the sandbox's own, where the host sees it */
-	uint64_t start; /* of that process */
+	uint64_t start;		/* of that process */
 	int64_t spec_ns;
 	struct box_log log;
 	uint64_t ticks, memory; /* of its tree */
