@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#include "cli/term.h"
+#include "base/term.h"
 
 #define MS_PER_HOUR (3600ULL * 1000)
 

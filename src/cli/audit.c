@@ -6,7 +6,7 @@
 
 #include "base/mask.h"
 #include "cli/ask.h"
-#include "cli/term.h"
+#include "base/term.h"
 #include "sandbox/direct.h"
 #include "sandbox/hosted.h"
 #include "wire/wire.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/term.h"
+#include "base/term.h"
 
 struct apply_args {
 	bool json;

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "cli/table.h"
-#include "cli/term.h"
+#include "base/table.h"
+#include "base/term.h"
 #include "sandbox/doctor.h"
 
 struct doctor_args {

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/settings.h"
 #include "cli/since.h"
 #include "sandbox/autosave.h"

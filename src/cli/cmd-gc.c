@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "cli/term.h"
+#include "base/term.h"
 #include "config/trust.h"
 #include "sandbox/live.h"
 #include "sandbox/runtime.h"

@@ -9,10 +9,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "cli/human.h"
+#include "base/human.h"
 #include "cli/image-show.h"
 #include "cli/settings.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "sandbox/host-env.h"
 #include "sandbox/image-store.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/table.h"
+#include "base/table.h"
 #include "sandbox/live.h"
 #include "sandbox/store.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "cli/net.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "sandbox/groups.h"
 
 extern char **environ;

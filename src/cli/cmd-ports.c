@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/parse.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "sandbox/live.h"
 
 struct ports_args {

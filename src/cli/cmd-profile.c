@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "cli/settings.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "config/profile.h"
 
 struct json_args {

@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "cli/human.h"
-#include "cli/term.h"
+#include "base/human.h"
+#include "base/term.h"
 #include "sandbox/live.h"
 #include "sandbox/orphans.h"
 #include "sandbox/record.h"

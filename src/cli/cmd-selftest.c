@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "cli/settings.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
 #include "sandbox/store.h"

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "sandbox/places.h"
 
 extern char **environ;

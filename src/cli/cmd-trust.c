@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "cli/ask.h"
 #include "cli/settings.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "cli/trust.h"
 #include "config/trust.h"
 #include "sandbox/dockerfile.h"

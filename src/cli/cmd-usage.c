@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "cli/since.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "sandbox/store.h"
 #include "sandbox/usage.h"
 

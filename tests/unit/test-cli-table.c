@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "cli/table.h"
+#include "base/table.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

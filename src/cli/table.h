@@ -1,3 +1,0 @@
-#pragma once
-
-#include "base/table.h"
