@@ -1,15 +1,11 @@
 #include "transcript/opencode-confine.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/landlock.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/fd.h"
+#include "base/landlock.h"
 #include "base/mem.h"
 
 /* What the C library and SQLite need for files that are theirs alone. */
@@ -69,27 +65,12 @@ static int limit(void)
 /* Only what lies in the current directory; a kernel without Landlock leaves the other walls. */
 static int close_files(void)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-	const uint64_t all = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
-	struct landlock_ruleset_attr attr = {.handled_access_fs = all};
-	cleanup_fd int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), set = -1;
-	const struct landlock_path_beneath_attr rule = {
-		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
-				  LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-				  LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE,
-		.parent_fd = here,
-	};
+	struct landlock l;
+	int r = landlock_begin(&l);
 
-	if (abi < 1)
-		return 0;
-	if (here < 0)
-		return -errno;
-	set = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
-	if (set < 0 ||
-	    syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ||
-	    syscall(SYS_landlock_restrict_self, set, 0) < 0)
-		return -errno;
-	return 0;
+	if (r == 0)
+		r = landlock_allow(&l, ".", LANDLOCK_WRITE);
+	return r == 0 ? landlock_enforce(&l) : r;
 }
 
 static int close_calls(void)
