@@ -88,9 +88,9 @@ int audit_print_net(const struct sandbox_spec *s, FILE *out, bool color, struct 
 static const char *kind_name(enum gw_listen_kind k)
 {
 	static const char *const names[] = {
-		[GW_LISTEN_PROXY] = "proxy",	  [GW_LISTEN_DNS_UDP] = "dns-udp",
-		[GW_LISTEN_DNS_TCP] = "dns-tcp",  [GW_LISTEN_PORT] = "port",
-		[GW_LISTEN_STANDIN] = "stand-in", [GW_LISTEN_SERVICE] = "service",
+		[GW_LISTEN_PROXY] = "proxy",	     [GW_LISTEN_DNS_UDP] = "dns-udp",
+		[GW_LISTEN_DNS_TCP] = "dns-tcp",     [GW_LISTEN_PORT] = "port",
+		[GW_LISTEN_STANDIN] = "stand-in",    [GW_LISTEN_SERVICE] = "service",
 		[GW_LISTEN_ENDPOINTS] = "endpoints",
 	};
 

@@ -76,9 +76,8 @@ static int open_shell(struct cli *cli, const struct settings *s, const struct bu
 static int cmd_up_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct up_args *args = args_;
-	const struct settings_target target = {.path = argc > 0 ? argv[0] : NULL,
-					       .name = args->name,
-					       .starts = true};
+	const struct settings_target target = {
+		.path = argc > 0 ? argv[0] : NULL, .name = args->name, .starts = true};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_fd int conn = -1;

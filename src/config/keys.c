@@ -9,7 +9,8 @@
 #include "base/suggest.h"
 
 /* "none" or "direct" is no engine of a file: running without a sandbox is only ever typed. */
-static const char *const engines[] = {"auto", "native", "docker", "podman", "sbx", "docker-sandbox", NULL};
+static const char *const engines[] = {"auto", "native",		"docker", "podman",
+				      "sbx",  "docker-sandbox", NULL};
 static const char *const quarantines[] = {
 	[QUARANTINE_ALL] = "all",
 	[QUARANTINE_GIT] = "git",

@@ -25,7 +25,8 @@ static int direct_plan(struct engine *e, const struct sandbox_spec *spec, struct
 
 static void direct_dump(const struct engine *e, FILE *out)
 {
-	(void)fputs("no sandbox: the command is run as it is, by this user, on this machine\n", out);
+	(void)fputs("no sandbox: the command is run as it is, by this user, on this machine\n",
+		    out);
 }
 
 static int direct_set_up(struct engine *e, struct err *err)

@@ -5,12 +5,8 @@
 
 /* One row per engine, in the order in which "auto" tries them. */
 static const struct engine_ops *const engines[] = {
-	&engine_native,
-	&engine_docker,
-	&engine_podman,
-	&engine_sbx,
-	&engine_docker_sandbox,
-	&engine_direct,
+	&engine_native, &engine_docker,		&engine_podman,
+	&engine_sbx,	&engine_docker_sandbox, &engine_direct,
 };
 
 void engine_call_done(struct engine_call *c)

@@ -79,8 +79,8 @@ int sbx_call(const struct strv *argv, int input, int timeout_ms, struct sbx_said
 static const struct {
 	const char *part, *why;
 } known[] = {
-	{"has been removed",
-	 "the command `docker sandbox` is gone since Docker Desktop 4.80; install its successor, sbx"},
+	{"has been removed", "the command `docker sandbox` is gone since Docker Desktop 4.80; "
+			     "install its successor, sbx"},
 	{"is not a docker command",
 	 "this docker has no Docker Sandboxes; install sbx, or Docker Desktop 4.58 to 4.79"},
 	{"policy has not been initialized",

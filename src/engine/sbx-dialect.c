@@ -87,11 +87,11 @@ void sbx_remove(const struct sbx_dialect *d, const char *name, struct strv *ret)
 /* Whatever decides how the host's own command line works. */
 bool sbx_is_client_env(const char *name)
 {
-	static const char *const names[] = {"PATH",	   "HOME",	 "USER",	"LOGNAME",
-					    "NO_COLOR",	   "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
-					    "ALL_PROXY",   "http_proxy", "https_proxy", "no_proxy",
-					    "all_proxy",   "TMPDIR",	 "SSL_CERT_FILE",
-					    "SSL_CERT_DIR"};
+	static const char *const names[] = {
+		"PATH",	     "HOME",	   "USER",	    "LOGNAME",
+		"NO_COLOR",  "HTTP_PROXY", "HTTPS_PROXY",   "NO_PROXY",
+		"ALL_PROXY", "http_proxy", "https_proxy",   "no_proxy",
+		"all_proxy", "TMPDIR",	   "SSL_CERT_FILE", "SSL_CERT_DIR"};
 	static const char *const prefixes[] = {"DOCKER_", "SBX_", "SANDBOXD_", "XDG_", "LD_", "GO"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -277,9 +277,9 @@ const struct sbx_dialect *sbx_dialect_of(const char *version_text)
 		memcpy(minor, p, len);
 		if (parse_uint(minor, 0, 999, &n) < 0)
 			continue;
-		return n >= 11 && n <= 12 ? &sbx_plugin_dialect
+		return n >= 11 && n <= 12  ? &sbx_plugin_dialect
 		       : n >= 7 && n <= 10 ? &sbx_early_dialect
-					  : NULL;
+					   : NULL;
 	}
 	return NULL;
 }

@@ -1,6 +1,7 @@
 /*
- * Rules of a spec in the words of Docker's network policies. Patterns are ralph's (policy/pattern.h)
- * and have been checked; what the other side has no words for is an error, never something near it.
+ * Rules of a spec in the words of Docker's network policies. Patterns are ralph's
+ * (policy/pattern.h) and have been checked; what the other side has no words for is an error, never
+ * something near it.
  */
 #include "engine/sbx.h"
 
@@ -42,7 +43,9 @@ static void split(const char *pattern, struct target *ret)
 static int no_words(const struct sbx_dialect *d, const struct spec_net_rule *r, const char *why,
 		    struct err *err)
 {
-	return err_usage(err, "engine %s cannot hold the network rule '%s' (%s): %s; take it out, or use another engine",
+	return err_usage(err,
+			 "engine %s cannot hold the network rule '%s' (%s): %s; take it out, or "
+			 "use another engine",
 			 d->engine, r->pattern, r->source ? r->source : "network", why);
 }
 

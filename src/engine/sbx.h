@@ -20,24 +20,24 @@ struct strv *sbx_words_add(struct sbx_words *w);
 /* What a sandbox is made of, as both command lines want it. */
 struct sbx_plan {
 	const struct sandbox_spec *spec;
-	const char *template;	    /* image; NULL: the command line's own */
-	struct strv workspaces;	    /* PATH or PATH:ro; the workspace itself first */
-	struct strv allow, deny;    /* hosts, as the dialect writes them */
-	struct strv deny_ranges;    /* address ranges, where they are told apart */
-	bool open;		    /* every public host, but for what is denied */
+	const char *template;	 /* image; NULL: the command line's own */
+	struct strv workspaces;	 /* PATH or PATH:ro; the workspace itself first */
+	struct strv allow, deny; /* hosts, as the dialect writes them */
+	struct strv deny_ranges; /* address ranges, where they are told apart */
+	bool open;		 /* every public host, but for what is denied */
 };
 
 struct sbx_dialect {
-	const char *engine;	   /* name of the engine */
-	const char *title;	   /* for people */
-	const char *program[3];	   /* what each argument list begins with */
-	const char *agent;	   /* kind of sandbox that runs nothing by itself; NULL: there is none */
-	const char *local_image;   /* flag for an image of this machine; NULL: found by itself */
-	const char *below;	   /* what stands for any depth below a domain */
-	bool one_workspace;	   /* it takes no further ones */
-	bool ranges_apart;	   /* ranges are denied by an option of their own, and never allowed */
-	bool limits;		   /* it takes memory and processors */
-	bool force_remove;	   /* it would ask otherwise */
+	const char *engine;	/* name of the engine */
+	const char *title;	/* for people */
+	const char *program[3]; /* what each argument list begins with */
+	const char *agent; /* kind of sandbox that runs nothing by itself; NULL: there is none */
+	const char *local_image; /* flag for an image of this machine; NULL: found by itself */
+	const char *below;	 /* what stands for any depth below a domain */
+	bool one_workspace;	 /* it takes no further ones */
+	bool ranges_apart; /* ranges are denied by an option of their own, and never allowed */
+	bool limits;	   /* it takes memory and processors */
+	bool force_remove; /* it would ask otherwise */
 	/* Right after the creation, and again at each start. */
 	void (*restrict_net)(const struct sbx_plan *p, const struct sbx_dialect *d,
 			     struct sbx_words *ret);
@@ -104,3 +104,39 @@ int sbx_must(const struct sbx_dialect *d, const char *what, const struct strv *a
 	     struct err *err);
 /* The environment of the command line. */
 void sbx_environ(struct strv *ret);
+
+/* The engine's parts. */
+struct sbx {
+	struct engine base;
+	const struct sbx_dialect *dialect;
+	struct sbx_plan plan;
+};
+
+static inline struct sbx *sbx_of(struct engine *e)
+{
+	return (struct sbx *)e;
+}
+
+static inline const struct sbx *sbx_const(const struct engine *e)
+{
+	return (const struct sbx *)e;
+}
+
+#define SBX_PROBE_MS (20 * 1000)
+#define SBX_STOP_MS (120 * 1000)
+
+/* sbx-plan.c */
+int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
+void sbx_dump(const struct engine *e, FILE *out);
+
+/* sbx-setup.c */
+int sbx_set_up(struct engine *e, struct err *err);
+int sbx_version(const struct sbx_dialect *d, int timeout_ms, struct sbx_said *ret, struct err *err);
+int sbx_call_list(const struct sbx_dialect *d, struct sbx_said *ret, struct err *err);
+/* Is the sandbox there? */
+int sbx_look(const struct sbx *x, struct sbx_found *ret, struct err *err);
+/* Not ours to use, or broken: an error that says so. */
+int sbx_check_found(const struct sbx *x, const struct sbx_found *f, struct err *err);
+int sbx_by_name(const struct sbx_dialect *d, const char *verb, const char *name, int timeout_ms,
+		struct err *err);
+int sbx_remove_now(const struct sbx_dialect *d, const char *name, struct err *err);

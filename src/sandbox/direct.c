@@ -22,9 +22,8 @@ const char direct_warning[] =
 	"dangerous commands stands in between, and it is no wall";
 
 /* Something that no list of dangerous commands can be without. */
-static const char question[] =
-	"{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\","
-	"\"tool_input\":{\"command\":\"rm -rf /\"}}";
+static const char question[] = "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\","
+			       "\"tool_input\":{\"command\":\"rm -rf /\"}}";
 
 /* The program is asked once: one that is not there, or says yes to everything, is no blocklist. */
 static int try_hook(const char *program, const char *workspace, struct err *err)
@@ -65,11 +64,12 @@ static int check_file(const char *dir, const char *name, struct err *err)
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
 	if (r < 0 || hook_settings_disabled(buf_str(&b), b.len))
-		return err_set(err, EPERM,
-			       "--no-sandbox: '%s' switches hooks off (disableAllHooks), or cannot "
-			       "be read: without its blocklist the agent is not run; take it out, or "
-			       "use a sandbox",
-			       path);
+		return err_set(
+			err, EPERM,
+			"--no-sandbox: '%s' switches hooks off (disableAllHooks), or cannot "
+			"be read: without its blocklist the agent is not run; take it out, or "
+			"use a sandbox",
+			path);
 	return 0;
 }
 

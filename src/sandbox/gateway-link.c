@@ -47,7 +47,8 @@ int gateway_link_take(struct supervisor *s, struct wire_msg *m)
 	return g->n_fds == g->n_rows;
 }
 
-/* On the loopback alone, and on no other port than the spec says: the sandbox may reach that one. */
+/* On the loopback alone, and on no other port than the spec says: the sandbox may reach that one.
+ */
 static int listen_on(uint16_t port, struct err *err)
 {
 	const struct sockaddr_in a = {.sin_family = AF_INET,

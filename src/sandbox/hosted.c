@@ -22,17 +22,20 @@ bool hosted_without_wall(const struct sandbox_spec *s)
 static void note_network(const struct sandbox_spec *s, struct strv *ret)
 {
 	if (s->net.tier != SPEC_NET_INET)
-		strv_push(ret, "held by Docker's own proxy, whose 'deny' keeps a list of its own that "
-			       "ralph cannot take away: GitHub, package registries, providers of "
-			       "models, by version");
+		strv_push(ret,
+			  "held by Docker's own proxy, whose 'deny' keeps a list of its own that "
+			  "ralph cannot take away: GitHub, package registries, providers of "
+			  "models, by version");
 	if (streq(s->engine, sbx_plugin_dialect.engine))
-		strv_push(ret, "docker sandbox forgets no host: what an earlier start allowed stays "
-			       "allowed until ralph rm");
+		strv_push(ret,
+			  "docker sandbox forgets no host: what an earlier start allowed stays "
+			  "allowed until ralph rm");
 	if (s->port)
-		strv_pushf(ret,
-			   "the gateway is at 127.0.0.1:%u of this machine (host.docker.internal:%u "
-			   "inside) and answers who has this sandbox's phantom",
-			   s->port, s->port);
+		strv_pushf(
+			ret,
+			"the gateway is at 127.0.0.1:%u of this machine (host.docker.internal:%u "
+			"inside) and answers who has this sandbox's phantom",
+			s->port, s->port);
 }
 
 /* What goes to the command line of the host by its arguments is in the list of processes. */
@@ -41,7 +44,8 @@ static void note_variables(const struct sandbox_spec *s, struct strv *ret)
 	for (size_t i = 0; i < s->n_env; i++)
 		if (s->env[i].origin == SPEC_USER && sbx_is_client_env(s->env[i].name))
 			strv_pushf(ret,
-				   "%s: its value can be seen in the list of processes of this machine",
+				   "%s: its value can be seen in the list of processes of this "
+				   "machine",
 				   s->env[i].name);
 }
 
@@ -50,9 +54,11 @@ void hosted_notes(const struct sandbox_spec *s, struct hosted_notes *ret)
 	*ret = (struct hosted_notes){0};
 	if (!hosted(s) || hosted_without_wall(s))
 		return;
-	strv_push(&ret->mounts, "paths of the workspace are not protected inside: what your machine "
-				"would run is looked for after each command, and moved away");
-	strv_push(&ret->mounts, "all else is Docker's image; the user inside may become root there");
+	strv_push(&ret->mounts,
+		  "paths of the workspace are not protected inside: what your machine "
+		  "would run is looked for after each command, and moved away");
+	strv_push(&ret->mounts,
+		  "all else is Docker's image; the user inside may become root there");
 	note_network(s, &ret->network);
 	note_variables(s, &ret->credentials);
 }

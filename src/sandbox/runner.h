@@ -33,8 +33,8 @@ static inline int exec_exit_code(uint32_t eno)
 struct runner {
 	uint64_t start_ms; /* until the sandbox must be up */
 	int (*start)(struct supervisor *s, struct engine_launch *launch, struct err *err);
-	/* Takes the frame's descriptors. -EMSGSIZE: too long; -EOPNOTSUPP: not with this engine; any
-	 * other error ends the sandbox. */
+	/* Takes the frame's descriptors. -EMSGSIZE: too long; -EOPNOTSUPP: not with this engine;
+	 * any other error ends the sandbox. */
 	int (*spawn)(struct supervisor *s, struct client *c, const struct exec_frame *f,
 		     struct wire_msg *m, struct err *err);
 	void (*kill)(struct supervisor *s, struct client *c, uint32_t sig);

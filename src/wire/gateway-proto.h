@@ -45,7 +45,7 @@ enum gw_type {
 	CRED_ASK,   /* struct gw_header_ask, checked by the supervisor → GW_HEADER_IS, same id */
 	CRED_VARS,  /* str credential → CRED_VARS_IS, same id: way env */
 	CRED_VARS_IS, /* u32 errno, str message, strv NAME=VALUE */
-	CRED_EVENT, /* helper → supervisor: bytes JSON, for the event log; never a secret */
+	CRED_EVENT,   /* helper → supervisor: bytes JSON, for the event log; never a secret */
 };
 
 #define GW_RULES_MAX 4096

@@ -197,6 +197,17 @@ stopped() {
 
 # ---- what is wrong is said ----
 
+@test "auto: where neither bwrap nor a container engine is usable, Docker Sandboxes are taken" {
+	mkdir "$T/few"
+	ln -s /usr/bin/python3 /usr/bin/git /bin/sh "$T/few/"
+	fake_sbx sbx
+	has "$(PATH=$FAKE:$T/few ralph --dry-run run -- true)" "sbx create"
+	rm "$FAKE/sbx"
+	fake_sbx docker
+	has "$(PATH=$FAKE:$T/few ralph --sandbox --dry-run run -- true)" "docker sandbox create"
+	has "$(ralph --dry-run run -- true)" bwrap
+}
+
 @test "no sbx, no docker: 125, with what to install" {
 	run --separate-stderr env PATH=/usr/bin:/bin "$RALPH" --engine sbx run -- true
 	same 125 "$status"

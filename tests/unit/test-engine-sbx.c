@@ -24,9 +24,8 @@ static void list_is_read_under_both_keys(void **state)
 	free(f.workspace);
 	assert_int_equal(find("{\"sandboxes\": []}", "a", &f), 0);
 	assert_int_equal(f.state, SBX_ABSENT);
-	assert_int_equal(find("{\"sandboxes\": [{\"name\": \"a\", \"status\": \"stopped\"}]}", "a",
-			      &f),
-			 0);
+	assert_int_equal(
+		find("{\"sandboxes\": [{\"name\": \"a\", \"status\": \"stopped\"}]}", "a", &f), 0);
 	assert_int_equal(f.state, SBX_STOPPED);
 	assert_null(f.workspace);
 }
@@ -35,10 +34,11 @@ static void list_may_have_noise_before_it(void **state)
 {
 	struct sbx_found f;
 
-	assert_int_equal(find("INFO daemon started\n{broken\n\x1b[1mnew version\n"
-			      "{\n \"sandboxes\": [{\"name\": \"a\", \"status\": \"running\"}]\n}\n",
-			      "a", &f),
-			 0);
+	assert_int_equal(
+		find("INFO daemon started\n{broken\n\x1b[1mnew version\n"
+		     "{\n \"sandboxes\": [{\"name\": \"a\", \"status\": \"running\"}]\n}\n",
+		     "a", &f),
+		0);
 	assert_int_equal(f.state, SBX_RUNNING);
 	assert_int_equal(find("only noise\n", "a", &f), -EBADMSG);
 	assert_int_equal(find("", "a", &f), -EBADMSG);
@@ -60,7 +60,8 @@ static void list_of_a_state_that_is_not_known_is_a_broken_one(void **state)
 static void list_leaves_out_what_is_no_name_or_path(void **state)
 {
 	static const char text[] =
-		"{\"sandboxes\": [{\"name\": \"-f\"}, {\"name\": \"a b\"}, {\"name\": \"\"}, 3, null, "
+		"{\"sandboxes\": [{\"name\": \"-f\"}, {\"name\": \"a b\"}, {\"name\": \"\"}, 3, "
+		"null, "
 		"{\"name\": [\"x\"]}, {\"name\": \"ok\", \"workspaces\": [\"../x\"]}, "
 		"{\"name\": \"ok2\", \"workspaces\": [\"/a\\u001bb\"]}, "
 		"{\"name\": \"ok3\", \"workspaces\": {\"0\": \"/a\"}}]}";
@@ -93,10 +94,9 @@ static void early_plugin_makes_a_sandbox_of_an_agent(void **state)
 	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
 	struct sbx_plan p = {.spec = s, .template = "image"};
 	cleanup_strv struct strv argv = {0};
-	static const char *const want[] = {"docker",  "sandbox", "create",
-					   "--name",  "n",	 "-t",
-					   "image",   "--load-local-template",
-					   "claude",  "/w"};
+	static const char *const want[] = {"docker", "sandbox", "create", "--name",
+					   "n",	     "-t",	"image",  "--load-local-template",
+					   "claude", "/w"};
 
 	s->name = xstrdup("n");
 	strv_push(&p.workspaces, "/w");

@@ -1,0 +1,138 @@
+/* What would be done with a spec: argument lists, and nothing run. */
+#include "engine/sbx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/plan.h"
+
+#define SOCKET_PATH_MAX 103 /* of a unix socket below the plugin's directory of that name */
+
+/* What the agent's program is installed in, by Docker. */
+static const char *template_of(const char *agent)
+{
+	static const char *const rows[][2] = {
+		{"claude", "docker/sandbox-templates:claude-code"},
+		{"codex", "docker/sandbox-templates:codex"},
+		{"gemini", "docker/sandbox-templates:gemini"},
+		{"copilot", "docker/sandbox-templates:copilot"},
+		{"opencode", "docker/sandbox-templates:opencode"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (streq(rows[i][0], agent))
+			return rows[i][1];
+	return NULL;
+}
+
+static int check_name(const struct sbx *x, struct err *err)
+{
+	const char *name = x->plan.spec->name, *home = getenv("HOME");
+	cleanup_free char *socket =
+		xasprintf("%s/.docker/sandboxes/vm/%s/docker-public.sock", home ? home : "", name);
+
+	if (strlen(name) < 2 || streq(name, "default"))
+		return err_usage(err, "'%s' is no name for %s; choose another with -n", name,
+				 x->dialect->title);
+	if (!x->dialect->force_remove && strlen(socket) > SOCKET_PATH_MAX)
+		return err_usage(err,
+				 "'%s' is too long a name for docker sandbox in this home "
+				 "directory; choose a shorter one with -n",
+				 name);
+	return 0;
+}
+
+/* Places are the same inside and outside, and whole: there is nothing between. */
+static int add_workspace(struct sbx *x, const struct spec_mount *m, struct err *err)
+{
+	if (!streq(m->source, m->target))
+		return err_usage(err,
+				 "engine %s shows a directory at its own path alone: mount '%s' "
+				 "without another place, or use another engine",
+				 x->dialect->engine, m->source);
+	if (strchr(m->source, ':') || strchr(m->source, ','))
+		return err_usage(err, "engine %s cannot be told of '%s': its path has a ':' or ','",
+				 x->dialect->engine, m->source);
+	if (!strv_has(&x->plan.workspaces, m->source))
+		strv_pushf(&x->plan.workspaces, "%s%s", m->source,
+			   m->kind == SPEC_BIND_RO ? ":ro" : "");
+	return 0;
+}
+
+static int add_workspaces(struct sbx *x, struct err *err)
+{
+	const struct sandbox_spec *spec = x->plan.spec;
+	int r = 0;
+
+	strv_push(&x->plan.workspaces, spec->workspace);
+	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if (m->kind == SPEC_BIND_RO || m->kind == SPEC_BIND_RW)
+			r = add_workspace(x, m, err);
+		else if (m->kind != SPEC_HOME_FILE && m->kind != SPEC_HOME_SEED &&
+			 m->kind != SPEC_FILE)
+			r = err_usage(err, "engine %s cannot keep '%s' as it must be (%s)",
+				      x->dialect->engine, m->target, spec_mount_kind_name(m->kind));
+	}
+	return r;
+}
+
+int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err)
+{
+	struct sbx *x = sbx_of(e);
+	int r;
+
+	x->plan.spec = spec;
+	x->plan.template = spec->template ? spec->template : template_of(spec->agent);
+	r = check_name(x, err);
+	if (r == 0)
+		r = add_workspaces(x, err);
+	return r < 0 ? r : sbx_net_add(&x->plan, x->dialect, err);
+}
+
+static void dump_line(const struct strv *argv, FILE *out)
+{
+	for (size_t i = 0; i < argv->n; i++) {
+		(void)fputs(i ? " " : "", out);
+		plan_put_word(argv->v[i], out);
+	}
+	(void)fputc('\n', out);
+}
+
+/* A command as it would be run. */
+static void dump_exec(const struct sbx *x, FILE *out)
+{
+	cleanup_strv struct strv env = {0}, secrets = {0}, command = {0}, argv = {0};
+	const struct sandbox_spec *spec = x->plan.spec;
+	const struct engine_command c = {
+		.cwd = spec->workspace, .argv = &command, .env = &env, .secrets = &secrets};
+
+	spec_environ(spec, &env);
+	for (size_t i = 0; i < spec->n_env; i++) {
+		if (!spec->env[i].credential)
+			continue;
+		strv_push(&env, spec->env[i].name);
+		strv_push(&secrets, spec->env[i].name);
+	}
+	strv_push(&command, "COMMAND");
+	sbx_exec(x->dialect, spec->name, &c, &argv);
+	dump_line(&argv, out);
+}
+
+void sbx_dump(const struct engine *e, FILE *out)
+{
+	const struct sbx *x = sbx_const(e);
+	cleanup_(sbx_words_done) struct sbx_words net = {0};
+	cleanup_strv struct strv create = {0}, stop = {0};
+
+	sbx_create(&x->plan, x->dialect, &create);
+	dump_line(&create, out);
+	x->dialect->restrict_net(&x->plan, x->dialect, &net);
+	for (size_t i = 0; i < net.n; i++)
+		dump_line(&net.v[i], out);
+	dump_exec(x, out);
+	sbx_begin(x->dialect, "stop", &stop);
+	strv_push(&stop, x->plan.spec->name);
+	dump_line(&stop, out);
+}
