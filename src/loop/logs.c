@@ -141,23 +141,21 @@ static int print_one(struct logs *l)
 {
 	const struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000 * 1000L};
 	struct loop_active active;
-	bool ok = true, on = true;
+	bool ok = true, on = true, more = false;
 
 	agent_result_init(&l->said);
 	l->format = AGENT_FORMAT_NONE;
 	lines_init(&l->lines, AGENT_LINE_MAX);
-	while (ok && on) {
+	while (ok && on && !more) {
 		int next;
 
 		/* Asked before the last read: what is written after it is in that read. */
 		on = l->follow && loops_read_active(l->dir, &active) == 0;
-		next = on ? open_number(l, l->number + 1) : -1;
+		next = l->follow ? open_number(l, l->number + 1) : -1;
+		more = next >= 0;
+		closep(&next);
 		ok = print_more(l);
-		if (next >= 0) {
-			(void)close(next);
-			break;
-		}
-		if (on)
+		if (on && !more)
 			(void)nanosleep(&pause, NULL);
 	}
 	lines_end(&l->lines, on_line, l);
@@ -166,7 +164,7 @@ static int print_one(struct logs *l)
 	lines_done(&l->lines);
 	agent_result_done(&l->said);
 	closep(&l->fd);
-	return ok ? on : -EIO;
+	return ok ? more : -EIO;
 }
 
 static int open_dirs(struct logs *l, const char *workspace, struct err *err)

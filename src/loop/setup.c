@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -78,9 +79,33 @@ static int open_state(struct loop *l, struct err *err)
 	return 0;
 }
 
+/* Numbers begin at 1 again: what the loop before has left lies apart, for one generation. */
+static int put_logs_by(struct loop *l, struct err *err)
+{
+	cleanup_fd int before = -1;
+	int copy, r = path_remove_tree(l->logs, "before", err);
+	struct dirent *e;
+	DIR *d;
+
+	if (r == 0)
+		r = open_dir(l->logs, "before", 0700, &before, err);
+	copy = r < 0 ? -1 : openat(l->logs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = copy < 0 ? NULL : fdopendir(copy);
+	if (!d) {
+		closep(&copy);
+		return r;
+	}
+	while ((e = readdir(d)))
+		if (strncmp(e->d_name, "iteration-", 10) == 0)
+			(void)renameat(l->logs, e->d_name, before, e->d_name);
+	(void)closedir(d);
+	return 0;
+}
+
 int loop_begin_anew(struct loop *l, struct err *err)
 {
 	struct loop_state *s = &l->state;
+	int r = put_logs_by(l, err);
 	const char *id;
 	json_t *t;
 
@@ -93,7 +118,7 @@ int loop_begin_anew(struct loop *l, struct err *err)
 	(void)json_array_clear(s->records);
 	json_object_foreach (s->tasks, id, t)
 		(void)json_object_del(t, "stuck");
-	return state_save(s, err);
+	return r < 0 ? r : state_save(s, err);
 }
 
 /* What a killed loop was writing. */

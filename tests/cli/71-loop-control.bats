@@ -76,6 +76,32 @@ ends() {
 	must_exit 2 ralph pause 2>/dev/null
 }
 
+@test 'ralph logs -f follows from iteration to iteration, until the loop has ended' {
+	local follower
+
+	loop_workspace 2
+	begin waits
+	wait_until test -e waiting
+	"$RALPH" logs -f >"$T/followed" 3>&- &
+	follower=$!
+	wait_until grep -q 'Bash  waiting' "$T/followed"
+	touch go-on
+	ends 0
+	wait "$follower"
+	has "$(cat "$T/followed")" 'Bash  write US-1'
+	has "$(cat "$T/followed")" 'Bash  write US-2'
+}
+
+@test 'a task that the user reopens is worked on again, with all its attempts' {
+	loop_workspace 1
+	build 4 no-commit --max-stuck 1
+	same stuck "$(summary 'j["tasks"][0]["state"]')"
+	ralph task reopen US-1
+	rm -f US-1
+	loop_exits 0 resume -- ./agent.py honest
+	same 'no-commit done' "$(verdicts)"
+}
+
 @test 'one loop per workspace' {
 	loop_workspace 1
 	begin waits
