@@ -33,7 +33,6 @@ void launch_options(const char *guest, struct strv *out)
 		"--unshare-pid",
 		"--unshare-ipc",
 		"--unshare-uts",
-		"--die-with-parent",
 		"--as-pid-1",
 		"--clearenv",
 		/* Root of its namespaces, to make what is left; the sandbox's user afterwards. */
@@ -109,6 +108,29 @@ int launch_open(struct engine_launch *l, const char *bwrap, const char *guest, s
 	return 0;
 }
 
+/*
+ * bwrap is not to die with its parent while it makes its namespaces: its child would wait for a
+ * word of it for ever. Until the guest runs it ends by itself, as the guest finds its line closed;
+ * from then on the kernel ends it. What for is said here, on the pipe of its complaints: a SIGKILL
+ * to bwrap's group when nobody holds the other end any more. The guest, which dies with bwrap,
+ * puts it in force (O_ASYNC).
+ */
+int launch_leash(void *arg)
+{
+	if (fcntl(STDERR_FILENO, F_SETOWN, -getpgrp()) < 0 ||
+	    fcntl(STDERR_FILENO, F_SETSIG, SIGKILL) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Both ends of its status: it would end in the middle of its work if nobody could read that. */
+void launch_keep(const struct engine_launch *l, struct run *run)
+{
+	run_keep(run, l->theirs[0]);
+	run_keep(run, l->theirs[1]);
+	run_keep(run, l->status);
+}
+
 int launch_run(struct engine_launch *l, struct err *err)
 {
 	struct run run = RUN_INIT;
@@ -117,9 +139,9 @@ int launch_run(struct engine_launch *l, struct err *err)
 
 	run.argv = l->argv.v;
 	run.stdio[2] = l->theirs[2];
-	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
-	run_keep(&run, l->theirs[0]);
-	run_keep(&run, l->theirs[1]);
+	run.flags = RUN_NEW_SESSION;
+	run.before_exec = launch_leash;
+	launch_keep(l, &run);
 	r = run_start(&run, &child, err);
 	if (r < 0)
 		return r;

@@ -17,6 +17,8 @@
  */
 #define LAUNCH_GUEST "/guest" /* where the guest finds itself */
 
+struct run;
+
 struct engine_launch {
 	struct strv argv;
 	int guest, status, complaint; /* our ends: the guest's line, bwrap's status and stderr */
@@ -28,6 +30,10 @@ void launch_init(struct engine_launch *l);
 /* bwrap and guest are paths of the host. */
 int launch_open(struct engine_launch *l, const char *bwrap, const char *guest, struct err *err);
 int launch_run(struct engine_launch *l, struct err *err);
+/* For run.before_exec of a bwrap whose stderr is the other end of `complaint`, in a session of its
+ * own: nothing of it outlives who holds that. */
+int launch_leash(void *arg);
+void launch_keep(const struct engine_launch *l, struct run *run);
 void launch_kill(struct engine_launch *l); /* our child */
 void launch_done(struct engine_launch *l);
 /* bwrap's options, all but the descriptors. */

@@ -74,10 +74,10 @@ static int run_bwrap(struct native *n, struct engine_launch *l, struct err *err)
 	run.argv = argv.v;
 	run.env = scope ? environ : NULL;
 	run.stdio[2] = l->theirs[2];
-	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
+	run.flags = RUN_NEW_SESSION;
+	run.before_exec = launch_leash;
 	run.into_cgroup = cgroup_clone_fd(&n->cgroup);
-	run_keep(&run, l->theirs[0]);
-	run_keep(&run, l->theirs[1]);
+	launch_keep(l, &run);
 	return run_start(&run, &n->bwrap, err);
 }
 
@@ -207,13 +207,25 @@ static void keep_mounts(struct native *n)
 	n->mounts = open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* bwrap must not be killed before it has said who its child is: that one would be left. */
+static void wait_for_status(const struct native *n)
+{
+	struct pollfd p = {.fd = n->status, .events = POLLIN};
+
+	while (n->status >= 0 && poll(&p, 1, STOP_MS) < 0 && errno == EINTR)
+		;
+}
+
 static void native_kill(struct engine *e)
 {
 	struct native *n = native_of(e);
 
 	if (n->bwrap.pid <= 0)
 		return;
-	(void)native_init_pid(e);
+	if (native_init_pid(e) <= 0) {
+		wait_for_status(n);
+		(void)native_init_pid(e);
+	}
 	keep_mounts(n);
 	if (n->init_pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, n->init_pidfd, SIGKILL, NULL, 0);

@@ -367,9 +367,12 @@ int root_leave_power(const struct guest_root *root, bool boxed, struct err *err)
 	if (unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's user namespace");
 	r = userns_set(&map);
-	/* New credentials may have taken away what bwrap asked for. Whoever started a container is
-	 * a thread of the runtime's, which may end before its process does. */
+	/* New credentials would take this away. Whoever started a container is a thread of the
+	 * runtime's, which may end before its process does. */
 	if (r == 0 && !boxed && prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)
 		r = -errno;
+	/* And bwrap with whoever started it: see engine/launch.c. */
+	if (r == 0 && !boxed)
+		(void)fcntl(STDERR_FILENO, F_SETFL, fcntl(STDERR_FILENO, F_GETFL) | O_ASYNC);
 	return r < 0 ? err_sys(err, -r, "cannot become the sandbox's user") : 0;
 }

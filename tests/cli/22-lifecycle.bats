@@ -422,6 +422,41 @@ none_runs() {
 	wait_until none_runs
 }
 
+@test "whoever is killed while bwrap makes its namespaces leaves no bwrap behind" {
+	own_programs
+	cp "$RALPH" "$T/programs/ralph"
+	python3 - "$T/programs/ralph" "$S" "$T/programs/" <<-'END'
+		import os, random, subprocess, sys, time
+		ralph, name, ours = sys.argv[1:]
+		random.seed(1)
+		for _ in range(150):
+		    run = subprocess.Popen([ralph, "run", "--rm", "-n", name, "--", "true"], stderr=subprocess.DEVNULL)
+		    end = time.perf_counter() + random.uniform(0, 0.006)
+		    while time.perf_counter() < end:
+		        pass
+		    for pid in filter(str.isdigit, os.listdir("/proc")):
+		        try:
+		            with open(f"/proc/{pid}/cmdline", "rb") as f:
+		                argv = f.read().split(b"\0")
+		            if argv[0].startswith(ours.encode()):  # all but bwrap, which only has it as an argument
+		                os.kill(int(pid), 9)
+		        except OSError:
+		            pass
+		    run.wait()
+	END
+	wait_until none_runs
+}
+
+@test "a guest that does not answer dies with its supervisor" {
+	local guest
+
+	ralph run -d -n "$S" -- true
+	guest=$(ralph inspect "$S" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["init"])')
+	kill -STOP "$guest"
+	kill -9 "$(field "$S" supervisor)"
+	wait_until eval "! kill -0 $guest 2>/dev/null"
+}
+
 @test "a variable alone does not make ralph tell somebody else what it starts" {
 	python3 - "$RALPH" "$S" <<-'END'
 		import os, socket, subprocess, sys
