@@ -64,7 +64,7 @@ for what, command, refused, detail in attempts():
 log = subprocess.run(["git", "-C", project, "log", "--format=%s", "main..ralph/greeting"], capture_output=True, text=True,
                      check=True).stdout.splitlines()
 prd = json.loads(read(f"{project}/.ralph/prd.json"))
-streams = "".join(read(p) for p in glob.glob(f"{project}/.ralph/logs/*"))
+streams = "".join(read(p) for p in glob.glob(f"{project}/.ralph/logs/iteration-*"))
 print("\nSeen from the host afterwards:")
 row("the loop ended with 0", code == "0", "held" if code == "0" else "broken", f"exit {code}")
 row("three verified commits, one for each story", sorted(s[:4] for s in log) == ["US-1", "US-2", "US-3"], f"{len(log)} commits")
