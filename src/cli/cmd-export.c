@@ -80,7 +80,6 @@ static int export_one(struct cli *cli, const struct places *p, const char *name,
 	cleanup_free char *home = store_home(p, name), *text = NULL, *record = path_dir(home);
 	cleanup_strv struct strv argv = {0};
 	cleanup_json json_t *j = NULL;
-	cleanup_fd int values = -1;
 	struct run run;
 	struct err ignored;
 	int code = 0, r = store_open(p, name, false, &e, &cli->err);
@@ -91,10 +90,10 @@ static int export_one(struct cli *cli, const struct places *p, const char *name,
 	r = export_run(p, record, spec, out, &options, &argv, &run, &cli->err);
 	if (r < 0)
 		return r;
-	values = run.stdio[0];
 	run.stdio[2] = STDERR_FILENO;
 	run.flags = RUN_DIE_WITH_US;
 	r = run_collect(&run, EXPORT_MS, ANSWER_MAX, &text, &code, &cli->err);
+	closep(&run.stdio[0]);
 	if (r == 0 && text)
 		r = json_parse(text, strlen(text), &j, &cli->err);
 	for (size_t i = 0; r == 0 && i < FIELDS; i++)

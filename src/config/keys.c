@@ -379,7 +379,8 @@ static int set_number(uint64_t *at, const struct key *k, const char *text, struc
 	if (k->zero_word && streq(text, "0"))
 		return err_usage(err, "'0' would mean no limit; write '%s' for that", k->zero_word);
 	if (unit && len > unit && streq(text + len - unit, k->unit))
-		text = bare = xstrndup(text, len - unit);
+		bare = xstrndup(text, len - unit);
+	text = bare ? bare : text;
 	if (k->type == KEY_SIZE)
 		r = parse_size(text, &v);
 	else if (k->type == KEY_DURATION)

@@ -124,7 +124,6 @@ int autosave_start(const struct places *p, const char *record, const struct sand
 {
 	const struct export_options options = {0};
 	cleanup_strv struct strv argv = {0};
-	cleanup_fd int values = -1;
 	struct run run;
 	struct child child;
 	int r;
@@ -136,11 +135,11 @@ int autosave_start(const struct places *p, const char *record, const struct sand
 		r = export_run(p, record, spec, spec->inbox, &options, &argv, &run, err);
 	if (r < 0)
 		return r;
-	values = run.stdio[0];
 	run.dir = "/";
 	run.flags = RUN_NEW_SESSION | (ret ? RUN_DIE_WITH_US : 0);
 	run.before_exec = step_back;
 	r = run_start(&run, ret ? ret : &child, err);
+	closep(&run.stdio[0]);
 	if (r == 0 && !ret)
 		closep(&child.pidfd); /* it goes on by itself */
 	return r;
