@@ -68,16 +68,13 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
-	va_list ap, again;
-	char *p;
-	int n;
+	char *text, *p;
+	va_list ap;
 
 	va_start(ap, fmt);
-	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	text = xvasprintf(fmt, ap);
 	va_end(ap);
-	p = arena_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
-	(void)vsnprintf(p, (size_t)(n < 0 ? 0 : n) + 1, fmt, again);
-	va_end(again);
+	p = arena_strndup(a, text, strlen(text));
+	free(text);
 	return p;
 }
