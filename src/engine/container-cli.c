@@ -8,14 +8,14 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/proc.h"
-#include "engine/find.h"
+#include "base/find.h"
 
 #define OUTPUT_MAX (4 * MiB)
 #define COMPLAINT_MAX (64 * KiB)
 
 int container_find(const struct container_dialect *d, char **ret, struct err *err)
 {
-	*ret = host_find_program(d->program, getenv("PATH"));
+	*ret = path_find_program(d->program, getenv("PATH"));
 	if (*ret)
 		return 0;
 	(void)err_set(err, ENOENT,

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "engine/find.h"
+#include "base/find.h"
 
 static void direct_init(struct engine *e)
 {
@@ -41,7 +41,7 @@ static int direct_exec(const struct engine *e, const struct engine_command *c,
 	const char *name = c->argv->v[0];
 	cleanup_free char *file = strchr(name, '/')
 					  ? xstrdup(name)
-					  : host_find_program(name, strv_env_get(c->env, "PATH"));
+					  : path_find_program(name, strv_env_get(c->env, "PATH"));
 
 	if (!file)
 		return err_set(err, ENOENT, "there is no '%s' on PATH", name);

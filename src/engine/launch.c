@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/proc.h"
-#include "engine/find.h"
+#include "base/find.h"
 #include "wire/root.h"
 #include "wire/wire.h"
 
@@ -184,7 +184,7 @@ void launch_done(struct engine_launch *l)
 
 const char *launch_safe_bwrap(void)
 {
-	cleanup_free char *first = host_find_program("bwrap", getenv("PATH"));
+	cleanup_free char *first = path_find_program("bwrap", getenv("PATH"));
 
 	return first && streq(first, SYSTEM_BWRAP) ? SYSTEM_BWRAP : NULL;
 }

@@ -55,7 +55,7 @@ int probe_in_child(int (*fn)(void), int timeout_ms)
 
 int host_bwrap_path(char **ret, struct err *err)
 {
-	char *path = host_find_program("bwrap", getenv("PATH"));
+	char *path = path_find_program("bwrap", getenv("PATH"));
 
 	if (!path) {
 		(void)err_set(err, ENOENT, "%s", bwrap_missing);
@@ -80,7 +80,7 @@ static int try_userns(void)
 /* AppArmor may let bwrap do what it does not let us do. */
 static bool bwrap_can(void)
 {
-	cleanup_free char *bwrap = host_find_program("bwrap", getenv("PATH"));
+	cleanup_free char *bwrap = path_find_program("bwrap", getenv("PATH"));
 	cleanup_free char *out = NULL;
 	char *argv[] = {bwrap, "--unshare-user", "--ro-bind", "/", "/", "/bin/true", NULL};
 	struct err ignored = {0};
@@ -156,7 +156,7 @@ static bool parse_version(const char *text, struct host_bwrap *b)
 
 int host_bwrap(struct host_bwrap *ret, struct err *err)
 {
-	struct host_bwrap b = {.path = host_find_program("bwrap", getenv("PATH"))};
+	struct host_bwrap b = {.path = path_find_program("bwrap", getenv("PATH"))};
 	char *argv[] = {b.path, "--version", NULL};
 	cleanup_free char *out = NULL;
 	struct stat st;
@@ -220,7 +220,7 @@ int host_native_usable(struct err *err)
 
 bool host_native_likely(void)
 {
-	cleanup_free char *bwrap = host_find_program("bwrap", getenv("PATH"));
+	cleanup_free char *bwrap = path_find_program("bwrap", getenv("PATH"));
 	struct stat st;
 
 	return bwrap && stat(bwrap, &st) == 0 && !(st.st_mode & S_ISUID) &&
@@ -285,7 +285,7 @@ static void ask_client(struct host_client *c, char *const argv[], int timeout_ms
 
 int host_docker(struct host_client *ret, int timeout_ms)
 {
-	struct host_client c = {.path = host_find_program("docker", getenv("PATH"))};
+	struct host_client c = {.path = path_find_program("docker", getenv("PATH"))};
 	char *argv[] = {c.path, "version", "--format", "{{.Server.Version}}", NULL};
 
 	if (c.path)
@@ -296,7 +296,7 @@ int host_docker(struct host_client *ret, int timeout_ms)
 
 int host_podman(struct host_client *ret, int timeout_ms)
 {
-	struct host_client c = {.path = host_find_program("podman", getenv("PATH"))};
+	struct host_client c = {.path = path_find_program("podman", getenv("PATH"))};
 	/* No daemon to ask; any other command would set up its storage in the user's home. */
 	char *argv[] = {c.path, "--version", NULL};
 
@@ -308,7 +308,7 @@ int host_podman(struct host_client *ret, int timeout_ms)
 
 int host_sbx(struct host_client *ret, int timeout_ms)
 {
-	struct host_client c = {.path = host_find_program("sbx", getenv("PATH"))};
+	struct host_client c = {.path = path_find_program("sbx", getenv("PATH"))};
 	char *own[] = {c.path, "version", NULL};
 	char *plugin[] = {NULL, "sandbox", "version", NULL};
 
@@ -317,7 +317,7 @@ int host_sbx(struct host_client *ret, int timeout_ms)
 		*ret = c;
 		return 0;
 	}
-	c.path = host_find_program("docker", getenv("PATH"));
+	c.path = path_find_program("docker", getenv("PATH"));
 	plugin[0] = c.path;
 	if (c.path)
 		ask_client(&c, plugin, timeout_ms);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "engine/find.h"
+#include "base/find.h"
 
 #include <stdbool.h>
 

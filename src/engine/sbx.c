@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/find.h"
+#include "base/find.h"
 
 #define RELEASE_MS (60 * 1000)
 #define SIGNAL_MS (30 * 1000)
@@ -164,7 +164,7 @@ static int remove_of(const struct sbx_dialect *d, const char *name, struct err *
 
 static int probe_of(const struct sbx_dialect *d, struct err *err)
 {
-	cleanup_free char *program = host_find_program(d->program[0], getenv("PATH"));
+	cleanup_free char *program = path_find_program(d->program[0], getenv("PATH"));
 	cleanup_(sbx_said_done) struct sbx_said said = {0};
 	int r;
 

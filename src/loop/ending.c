@@ -159,7 +159,7 @@ static void print_summary(const struct loop *l, int code, const char *reason, co
 static void notify(const struct loop *l, int code, const char *reason)
 {
 	cleanup_strv struct strv env = {0};
-	cleanup_free char *out = NULL;
+	cleanup_free char *out = NULL, *path = tree_path(l);
 	char *argv[] = {"/bin/sh", "-c", l->config->loop.notify, NULL};
 	struct err err = {0};
 	int ended = 0;
@@ -168,6 +168,7 @@ static void notify(const struct loop *l, int code, const char *reason)
 		return;
 	for (char **e = environ; *e; e++)
 		strv_push(&env, *e);
+	strv_env_set(&env, "PATH", path);
 	strv_pushf(&env, "RALPH_EXIT_CODE=%d", code);
 	strv_pushf(&env, "RALPH_REASON=%s", reason);
 	strv_pushf(&env, "RALPH_WORKSPACE=%s", l->q.workspace);

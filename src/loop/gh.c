@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/find.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "loop/text.h"
+#include "sandbox/host-env.h"
 
 #define GH_MS (90 * 1000)
 #define ANSWER_MAX (32 * MiB)
@@ -38,40 +40,6 @@ static const char *const passed[] = {
 	"SSL_CERT_FILE",
 	"SSL_CERT_DIR",
 };
-
-/* PATH without what lies in the workspace, where the agent writes, or wherever one stands. */
-static char *host_path(const char *workspace)
-{
-	const char *path = getenv("PATH");
-	cleanup_strv struct strv dirs = {0};
-	cleanup_buf struct buf b;
-
-	buf_init(&b, 64 * KiB);
-	strv_split(&dirs, path ? path : "/usr/bin:/bin", ':');
-	for (size_t i = 0; i < dirs.n; i++) {
-		cleanup_free char *real = realpath(dirs.v[i], NULL);
-
-		if (dirs.v[i][0] == '/' && real && !path_under(real, workspace))
-			(void)buf_printf(&b, "%s%s", b.len ? ":" : "", dirs.v[i]);
-	}
-	return xstrdup(buf_str(&b));
-}
-
-static char *find_program(const char *path)
-{
-	cleanup_strv struct strv dirs = {0};
-
-	strv_split(&dirs, path, ':');
-	for (size_t i = 0; i < dirs.n; i++) {
-		cleanup_free char *file = path_join(dirs.v[i], "gh");
-		struct stat st;
-
-		if (stat(file, &st) == 0 && S_ISREG(st.st_mode) &&
-		    faccessat(AT_FDCWD, file, X_OK, AT_EACCESS) == 0)
-			return take_ptr(file);
-	}
-	return NULL;
-}
 
 static bool repo_part(const char *p, size_t n)
 {
@@ -132,8 +100,10 @@ char *gh_repo_of(const char *url)
 
 int gh_run_init(const char *workspace, const char *repo, struct gh_run *ret, struct err *err)
 {
-	cleanup_free char *path = host_path(workspace);
-	char *program = find_program(path);
+	const char *path = getenv("PATH");
+	cleanup_free char *outside =
+		host_path_outside(&workspace, 1, path ? path : "/usr/bin:/bin");
+	char *program = path_find_program("gh", outside);
 
 	if (!program)
 		return err_usage(err, "there is no gh on PATH (outside the workspace); install the "

@@ -88,6 +88,8 @@ int tree_open(struct loop *l, struct err *err);
 int tree_prepare(struct loop *l, struct err *err);
 int tree_root(struct loop *l, struct err *err);
 void tree_finish(struct loop *l, int code);
+/* The user's PATH without what the agent can write: for programs that the host runs. */
+char *tree_path(const struct loop *l);
 
 /* recover.c */
 int loop_recover(struct loop *l, struct err *err);

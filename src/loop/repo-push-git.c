@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/find.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "git/path.h"
@@ -22,7 +23,6 @@ extern char **environ;
 /* The user's, as far as ways to a remote and logins for it go by them. */
 static const char *const passed[] = {
 	"HOME",
-	"PATH",
 	"USER",
 	"LOGNAME",
 	"LANG",
@@ -61,7 +61,7 @@ static const char *const fixed[][2] = {
 	{"push.followTags", "false"},
 };
 
-static void make_env(struct strv *env)
+static void make_env(const struct push *p, struct strv *env)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(passed); i++) {
 		const char *value = getenv(passed[i]);
@@ -69,6 +69,7 @@ static void make_env(struct strv *env)
 		if (value)
 			strv_env_set(env, passed[i], value);
 	}
+	strv_env_set(env, "PATH", p->path);
 	strv_env_set(env, "GIT_TERMINAL_PROMPT", "0");
 	strv_env_set(env, "GIT_ASKPASS", "");
 	strv_env_set(env, "SSH_ASKPASS", "");
@@ -242,6 +243,7 @@ static int explain(const struct push *p, struct buf *said, int code, struct err 
 
 static int run_git(const struct push *p, const char *dir, struct err *err)
 {
+	cleanup_free char *git_program = path_find_program("git", p->path);
 	cleanup_strv struct strv argv = {0}, env = {0};
 	struct run run = RUN_INIT;
 	struct child git;
@@ -249,7 +251,9 @@ static int run_git(const struct push *p, const char *dir, struct err *err)
 	cleanup_fd int from = -1;
 	int pipes[2], r, code;
 
-	strv_push(&argv, "git");
+	if (!git_program)
+		return err_set(err, ENOENT, "there is no git on PATH outside of the workspace");
+	strv_push(&argv, git_program);
 	strv_pushf(&argv, "--git-dir=%s", dir);
 	strv_push(&argv, "push");
 	strv_push(&argv, p->progress >= 0 ? "--progress" : "--quiet");
@@ -257,7 +261,7 @@ static int run_git(const struct push *p, const char *dir, struct err *err)
 	strv_push(&argv, "--");
 	strv_push(&argv, p->url);
 	strv_pushf(&argv, "%s:refs/heads/%s", p->oid, p->branch);
-	make_env(&env);
+	make_env(p, &env);
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return err_sys(err, errno, "cannot make a pipe");
 	from = pipes[0];
@@ -265,7 +269,7 @@ static int run_git(const struct push *p, const char *dir, struct err *err)
 	run.env = env.v;
 	run.dir = dir;
 	run.stdio[1] = run.stdio[2] = pipes[1];
-	run.flags = RUN_SEARCH_PATH | RUN_NEW_SESSION | RUN_DIE_WITH_US;
+	run.flags = RUN_NEW_SESSION | RUN_DIE_WITH_US;
 	r = run_start(&run, &git, err);
 	(void)close(pipes[1]);
 	if (r < 0)

@@ -12,7 +12,7 @@
 #define SETTINGS_MAX 200
 
 struct want_push {
-	const char *branch, *remote;
+	const char *branch, *remote, *path;
 	struct repo_oid *oid;
 };
 
@@ -147,7 +147,8 @@ static int push_to(struct repo *r, const struct want_push *w, int progress, stru
 	const json_t *seen = json_object_get(json_object_get(r->view, "remotes"), w->remote);
 	cleanup_free char *objects = path_join(r->git.common, "objects"), *url = NULL;
 	cleanup_json json_t *live = NULL, *found = NULL;
-	struct push p = {.state = r->state, .objects = objects, .progress = progress};
+	struct push p = {
+		.state = r->state, .objects = objects, .path = w->path, .progress = progress};
 	int rc = repo_work(r, &settings, &live, err);
 
 	if (rc == 0)
@@ -166,10 +167,11 @@ static int push_to(struct repo *r, const struct want_push *w, int progress, stru
 	return push_run(&p, err);
 }
 
-int repo_push(struct repo *r, const char *remote, const char *branch, int progress, struct err *err)
+int repo_push(struct repo *r, const char *remote, const char *branch, const char *path,
+	      int progress, struct err *err)
 {
 	struct repo_oid oid;
-	struct want_push want = {.branch = branch, .oid = &oid};
+	struct want_push want = {.branch = branch, .path = path, .oid = &oid};
 	const struct repo_task note = REPO_TASK(note_pushed, &want, REPO_TASK_WRITE);
 	int rc = r->view ? 0 : repo_view_take(r, &r->view, err);
 

@@ -189,8 +189,9 @@ int repo_merge(struct repo *r, const char *branch, const char *message, struct r
 /*
  * Pushes a branch to a remote of the view (NULL: the branch's own, else the only one, else
  * "origin"), never by force. git does it, in an empty repository of its own that only borrows the
- * objects: nothing of this repository's settings applies but what the view has. Its progress goes
- * to the descriptor `progress` (-1: nowhere). Errors say what to do.
+ * objects: nothing of this repository's settings applies but what the view has. It is looked for on
+ * `path`, which must have nothing that an agent can write. Its progress goes to the descriptor
+ * `progress` (-1: nowhere). Errors say what to do.
  */
-int repo_push(struct repo *r, const char *remote, const char *branch, int progress,
-	      struct err *err);
+int repo_push(struct repo *r, const char *remote, const char *branch, const char *path,
+	      int progress, struct err *err);

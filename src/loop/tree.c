@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "sandbox/autosave.h"
+#include "sandbox/host-env.h"
 #include "sandbox/live.h"
 #include "sandbox/store.h"
 
@@ -233,14 +234,23 @@ static int bring_back(struct loop *l, struct err *err)
 	return r == 0 ? repo_unstash(l->repo, err) : r;
 }
 
+char *tree_path(const struct loop *l)
+{
+	const char *path = getenv("PATH"), *root = l->root ? l->root : l->q.workspace;
+
+	path = path ? path : "/usr/bin:/bin";
+	return l->build.spec ? host_path(l->build.spec, path) : host_path_outside(&root, 1, path);
+}
+
 void tree_finish(struct loop *l, int code)
 {
+	cleanup_free char *path = tree_path(l);
 	struct err err = {0};
 
 	if (!l->repo)
 		return;
 	if (code == LOOP_DONE && l->q.push && l->state.branch &&
-	    repo_push(l->repo, NULL, l->state.branch, STDERR_FILENO, &err) < 0)
+	    repo_push(l->repo, NULL, l->state.branch, path, STDERR_FILENO, &err) < 0)
 		log_error("loop", "%s", err.msg);
 	if (code == LOOP_DONE && l->state.worktree)
 		clear_worktree(l);

@@ -52,7 +52,7 @@ static char *match(const char *home, const char *place, const char *program)
 	if (glob(buf_str(&b), GLOB_ONLYDIR, NULL, &g) != 0)
 		return NULL;
 	for (size_t i = g.gl_pathc; i > 0 && !found; i--) {
-		cleanup_free char *file = host_find_program(program, g.gl_pathv[i - 1]);
+		cleanup_free char *file = path_find_program(program, g.gl_pathv[i - 1]);
 
 		if (file)
 			found = xstrdup(g.gl_pathv[i - 1]);
@@ -93,13 +93,13 @@ char *agent_search_path(const char *program, const char *path, const char *home)
 	cleanup_free char *there = NULL, *dir = NULL;
 
 	if (program)
-		there = host_find_program(program, path ? path : "");
+		there = path_find_program(program, path ? path : "");
 
 	for (size_t i = 0; program && !there && !dir && i < ARRAY_SIZE(places); i++)
 		dir = match(home, places[i], program);
 	if (program && !there && !dir) {
 		dir = npm_bin(home);
-		there = dir ? host_find_program(program, dir) : NULL;
+		there = dir ? path_find_program(program, dir) : NULL;
 		if (!there) {
 			free(dir);
 			dir = NULL;

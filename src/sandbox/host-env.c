@@ -7,32 +7,45 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-static bool is_writable_inside(const struct sandbox_spec *spec, const char *path)
+static bool is_below_one(const char *const *dirs, size_t n, const char *path)
 {
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec_is_writable(spec->mounts[i].kind) &&
-		    path_under(path, spec->mounts[i].source))
+	for (size_t i = 0; i < n; i++)
+		if (path_under(path, dirs[i]))
 			return true;
 	return false;
 }
 
-char *host_path(const struct sandbox_spec *spec, const char *path)
+char *host_path_outside(const char *const *dirs, size_t n, const char *path)
 {
-	char *kept = xstrdup("PATH=");
-	cleanup_strv struct strv dirs = {0};
+	cleanup_strv struct strv all = {0};
+	char *kept = xstrdup("");
 
-	strv_split(&dirs, path, ':');
-	for (size_t i = 0; i < dirs.n; i++) {
+	strv_split(&all, path, ':');
+	for (size_t i = 0; i < all.n; i++) {
 		cleanup_free char *real = NULL, *old = kept;
 		struct err ignored;
 
-		if (dirs.v[i][0] != '/' || path_real(dirs.v[i], &real, &ignored) < 0 ||
-		    is_writable_inside(spec, real)) {
+		if (all.v[i][0] != '/' || path_real(all.v[i], &real, &ignored) < 0 ||
+		    is_below_one(dirs, n, real)) {
 			old = NULL;
 			continue;
 		}
-		kept = xasprintf("%s%s%s", old, old[strlen("PATH=")] ? ":" : "", dirs.v[i]);
+		kept = xasprintf("%s%s%s", old, old[0] ? ":" : "", all.v[i]);
 	}
+	return kept;
+}
+
+char *host_path(const struct sandbox_spec *spec, const char *path)
+{
+	const char **dirs = xcalloc(spec->n_mounts + 1, sizeof(*dirs));
+	size_t n = 0;
+	char *kept;
+
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec_is_writable(spec->mounts[i].kind))
+			dirs[n++] = spec->mounts[i].source;
+	kept = host_path_outside(dirs, n, path);
+	free(dirs);
 	return kept;
 }
 
@@ -41,10 +54,14 @@ void host_environ(const struct sandbox_spec *spec, char *const *from, struct str
 	static const char path[] = "PATH=";
 
 	for (; from && *from; from++) {
-		if (strncmp(*from, path, sizeof(path) - 1) == 0)
-			strv_take(ret, host_path(spec, *from + sizeof(path) - 1));
-		else
+		cleanup_free char *kept = NULL;
+
+		if (strncmp(*from, path, sizeof(path) - 1) != 0) {
 			strv_push(ret, *from);
+			continue;
+		}
+		kept = host_path(spec, *from + sizeof(path) - 1);
+		strv_pushf(ret, "PATH=%s", kept);
 	}
 }
 

@@ -9,8 +9,9 @@
  * directories, and relative ones, are left out.
  */
 
-/* "PATH=…" with what is left of path. */
+/* What is left of a PATH: for a sandbox, and where only the directories are known. */
 char *host_path(const struct sandbox_spec *spec, const char *path);
+char *host_path_outside(const char *const *dirs, size_t n, const char *path);
 /* All of it, with that PATH. */
 void host_environ(const struct sandbox_spec *spec, char *const *from, struct strv *ret);
 /* The same in a sealed memory file, each entry ended by a NUL; and back. */

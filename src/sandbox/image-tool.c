@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/proc.h"
-#include "engine/find.h"
+#include "base/find.h"
 #include "sandbox/image-cmd.h"
 
 #define ASK_MS (60 * 1000)
@@ -30,7 +30,7 @@ int image_tool_find(const char *engine, char *const *environ_, struct image_tool
 		if (strncmp(*e, path, sizeof(path) - 1) == 0)
 			dirs = *e + sizeof(path) - 1;
 	*ret = (struct image_tool){.engine = engine, .environ = environ_};
-	ret->program = host_find_program(engine, dirs);
+	ret->program = path_find_program(engine, dirs);
 	if (!ret->program)
 		return err_set(err, ENOENT, "%s is not on your PATH; install it", engine);
 	return 0;

@@ -23,7 +23,7 @@ static bool is_there(const struct tools *t, const char *name, const char *home, 
 {
 	for (size_t i = 0; i < t->path.n; i++) {
 		cleanup_free char *dir = on_host(t, t->path.v[i], home, own);
-		cleanup_free char *file = host_find_program(name, dir);
+		cleanup_free char *file = path_find_program(name, dir);
 
 		if (file)
 			return true;

@@ -192,7 +192,7 @@ static void trim_path(const struct sandbox_spec *spec)
 	const char *path = getenv("PATH");
 	cleanup_free char *kept = host_path(spec, path ? path : "");
 
-	(void)setenv("PATH", kept + strlen("PATH="), 1);
+	(void)setenv("PATH", kept, 1);
 }
 
 void sup_watch_process(struct supervisor *s, int pidfd)

@@ -304,7 +304,7 @@ static void read_entries(struct search *s)
 static char *find_on_path(const struct search *s, const char *name)
 {
 	for (size_t i = 0; i < s->entries.n; i++) {
-		char *found = host_find_program(name, s->entries.v[i]);
+		char *found = path_find_program(name, s->entries.v[i]);
 
 		if (found)
 			return found;
@@ -387,7 +387,7 @@ static void make_path(struct search *s)
 static bool found_by_name(const struct search *s, const char *name, const char *file)
 {
 	for (size_t i = 0; i < s->out->path.n; i++) {
-		cleanup_free char *there = host_find_program(name, s->out->path.v[i]);
+		cleanup_free char *there = path_find_program(name, s->out->path.v[i]);
 
 		if (there)
 			return streq(there, file);

@@ -87,6 +87,21 @@ load loop
 	same "$(git rev-parse ralph/demo)" "$(git -C "$T/remote.git" rev-parse ralph/demo)"
 }
 
+@test 'no program of the workspace is run on the host, on whatever PATH it is' {
+	loop_workspace 1
+	git init -q --bare "$T/remote.git"
+	git remote add origin "$T/remote.git"
+	mkdir tools
+	printf '#!/bin/sh\ntouch "%s/ran"\nexec /usr/bin/git "$@"\n' "$T" >tools/git
+	chmod 755 tools/git
+	git add tools
+	git commit -qm tools
+	PATH=$WS/tools:tools:$PATH build 0 honest --push --notify "git --version >'$T/told'"
+	same "$(git rev-parse ralph/demo)" "$(git -C "$T/remote.git" rev-parse ralph/demo)"
+	has "$(cat "$T/told")" 'git version'
+	[ ! -e "$T/ran" ]
+}
+
 @test 'what is not done is not pushed' {
 	loop_workspace 2
 	git init -q --bare "$T/remote.git"

@@ -26,12 +26,12 @@ static void without_bwrap_on_path_the_error_names_the_package(void **state)
 
 static void a_program_is_not_found_through_a_relative_entry(void **state)
 {
-	char *found = host_find_program("sh", "bin:.::/bin");
+	char *found = path_find_program("sh", "bin:.::/bin");
 
 	assert_string_equal(found, "/bin/sh");
 	free(found);
-	assert_null(host_find_program("sh", "bin:."));
-	assert_null(host_find_program("sh", NULL));
+	assert_null(path_find_program("sh", "bin:."));
+	assert_null(path_find_program("sh", NULL));
 }
 
 static int hang(void)

@@ -33,7 +33,7 @@ static void do_everything(void)
 		(void)repo_worktree_remove(repo, path, &e);
 	(void)repo_reset_to(repo, first.hex, &kept, &e);
 	(void)repo_unstash(repo, &e);
-	(void)repo_push(repo, NULL, "main", -1, &e);
+	(void)repo_push(repo, NULL, "main", getenv("PATH"), -1, &e);
 	(void)repo_clear_locks(repo, 0, &e);
 }
 

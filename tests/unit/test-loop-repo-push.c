@@ -26,7 +26,7 @@ static void push(void)
 {
 	struct err e = {0};
 
-	ok(repo_push(repo, NULL, "ralph/x", -1, &e), &e);
+	ok(repo_push(repo, NULL, "ralph/x", getenv("PATH"), -1, &e), &e);
 }
 
 static void a_branch_arrives_alone_and_its_place_is_noted(void **state)
@@ -90,10 +90,10 @@ static void a_url_that_runs_a_program_is_refused(void **state)
 	run_sh("git config remote.origin.url \"ext::sh -c 'touch $TREE/witness'\"; git config "
 	       "protocol.ext.allow always");
 	see();
-	assert_int_equal(repo_push(repo, NULL, "ralph/x", -1, &e), -EINVAL);
+	assert_int_equal(repo_push(repo, NULL, "ralph/x", getenv("PATH"), -1, &e), -EINVAL);
 	run_sh("git config remote.origin.url --receive-pack=x");
 	see();
-	assert_int_equal(repo_push(repo, NULL, "ralph/x", -1, &e), -EINVAL);
+	assert_int_equal(repo_push(repo, NULL, "ralph/x", getenv("PATH"), -1, &e), -EINVAL);
 	nothing_ran();
 }
 
@@ -103,10 +103,10 @@ static void what_the_remote_refuses_comes_with_a_remedy(void **state)
 
 	run_sh("git push -q origin ralph/x; git commit -q --amend -m other");
 	see();
-	assert_int_equal(repo_push(repo, NULL, "ralph/x", -1, &e), -EIO);
+	assert_int_equal(repo_push(repo, NULL, "ralph/x", getenv("PATH"), -1, &e), -EIO);
 	assert_non_null(strstr(e.msg, "git pull --rebase"));
 	run_sh("rm -rf ../r.git");
-	assert_int_equal(repo_push(repo, NULL, "ralph/x", -1, &e), -EIO);
+	assert_int_equal(repo_push(repo, NULL, "ralph/x", getenv("PATH"), -1, &e), -EIO);
 	assert_non_null(strstr(e.msg, "git remote -v"));
 }
 
@@ -115,10 +115,10 @@ static void a_remote_or_branch_that_is_not_there_is_said(void **state)
 	struct err e = {0};
 
 	see();
-	assert_int_equal(repo_push(repo, "nowhere", "ralph/x", -1, &e), -ENOENT);
+	assert_int_equal(repo_push(repo, "nowhere", "ralph/x", getenv("PATH"), -1, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, "git remote add nowhere"));
-	assert_int_equal(repo_push(repo, NULL, "nothing", -1, &e), -ENOENT);
-	assert_int_equal(repo_push(repo, NULL, "-x", -1, &e), -ENOENT);
+	assert_int_equal(repo_push(repo, NULL, "nothing", getenv("PATH"), -1, &e), -ENOENT);
+	assert_int_equal(repo_push(repo, NULL, "-x", getenv("PATH"), -1, &e), -ENOENT);
 }
 
 static void passwords_of_urls_are_not_kept_in_the_view(void **state)
@@ -148,7 +148,7 @@ static void progress_is_shown_and_harmless(void **state)
 	       ">../r.git/hooks/post-receive; chmod +x ../r.git/hooks/post-receive");
 	see();
 	assert_int_equal(pipe(pipes), 0);
-	ok(repo_push(repo, NULL, "ralph/x", pipes[1], &e), &e);
+	ok(repo_push(repo, NULL, "ralph/x", getenv("PATH"), pipes[1], &e), &e);
 	(void)close(pipes[1]);
 	n = read(pipes[0], text, sizeof(text) - 1);
 	assert_true(n > 0);

@@ -1,4 +1,4 @@
-#include "engine/find.h"
+#include "base/find.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/strv.h"
 
-char *host_find_program(const char *name, const char *path)
+char *path_find_program(const char *name, const char *path)
 {
 	cleanup_strv struct strv dirs = {0};
 
