@@ -102,3 +102,19 @@ int parse_duration(const char *s, uint64_t *ret_ms)
 
 	return parse_units(s, units, ARRAY_SIZE(units), ret_ms);
 }
+
+void parse_table_word(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
+			*to++ = (char)(((unsigned)s[1] & 3) << 6 | ((unsigned)s[2] & 7) << 3 |
+				       ((unsigned)s[3] & 7));
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}

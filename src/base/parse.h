@@ -13,3 +13,6 @@ int parse_micro(const char *s, uint64_t *ret);
 int parse_size(const char *s, uint64_t *ret);
 /* "90" (seconds), "500ms", "30s", "5m", "2h", "2d"; the result is in milliseconds. */
 int parse_duration(const char *s, uint64_t *ret_ms);
+
+/* A word of the kernel's tables (mountinfo) without its octal escapes, in place. */
+void parse_table_word(char *s);

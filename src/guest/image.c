@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/strv.h"
 
 #define ENTRIES_MAX 8192 /* of the directories that are made anew, together */
@@ -74,23 +75,6 @@ static int lot_of(const struct image *im, const char *path)
 	return lot;
 }
 
-/* Octal escapes of the kernel's tables. */
-static void unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*to++ = (char)(((unsigned)s[1] & 3) << 6 | ((unsigned)s[2] & 7) << 3 |
-				       ((unsigned)s[3] & 7));
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
 /* "ID PARENT DEVICE ROOT POINT …": all points but the root's own. */
 static int find_points(struct image *im)
 {
@@ -108,7 +92,7 @@ static int find_points(struct image *im)
 			point = strsep(&line, " ");
 		if (!point)
 			return -EPROTO;
-		unescape(point);
+		parse_table_word(point);
 		if (!streq(point, "/"))
 			strv_push(&im->points, point);
 	}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/parse.h"
 #include "probe/probe.h"
 
 #define TABLE_MAX (1 * MiB)
@@ -15,23 +16,6 @@ static struct mount {
 	bool follows; /* what is mounted on the host later appears here */
 } table[MOUNTS_MAX];
 static int n_table;
-
-/* Octal escapes of the kernel's tables. */
-static void unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*to++ = (char)(((unsigned)s[1] & 3) << 6 | ((unsigned)s[2] & 7) << 3 |
-				       ((unsigned)s[3] & 7));
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
 
 /* "ID PARENT DEVICE ROOT POINT OPTIONS [shared:N] [master:N] - …" */
 static void read_line(char *line)
@@ -47,7 +31,7 @@ static void read_line(char *line)
 	field = strsep(&line, " ");
 	if (!m->path || !field || n_table == MOUNTS_MAX)
 		broken("/proc/self/mountinfo");
-	unescape(m->path);
+	parse_table_word(m->path);
 	m->ro = strncmp(field, "ro", 2) == 0;
 	while ((field = strsep(&line, " ")) && !streq(field, "-"))
 		if (strncmp(field, "shared:", 7) == 0 || strncmp(field, "master:", 7) == 0)

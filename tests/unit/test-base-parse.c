@@ -88,9 +88,20 @@ static void parse_micro_gives_millionths(void **state)
 	assert_int_equal(parse_micro("18446744073709.551616", &v), -ERANGE);
 }
 
+static void a_word_of_a_table_loses_its_escapes_and_nothing_else(void **state)
+{
+	char escaped[] = "/a\\040b\\134c\\", plain[] = "/x/y";
+
+	parse_table_word(escaped);
+	parse_table_word(plain);
+	assert_string_equal(escaped, "/a b\\c\\");
+	assert_string_equal(plain, "/x/y");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_word_of_a_table_loses_its_escapes_and_nothing_else),
 		cmocka_unit_test(parse_uint_takes_plain_decimal_numbers),
 		cmocka_unit_test(parse_uint_refuses_every_other_spelling),
 		cmocka_unit_test(parse_uint_outside_its_bounds_is_a_range_error),
