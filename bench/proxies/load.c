@@ -1,18 +1,13 @@
 /* The client of every way: one epoll loop, TLS on top where the way has it. */
-#include "gateway-bench.h"
+#include "bench.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +15,6 @@
 #define MAX_CONNS 64
 #define MAX_SAMPLES 400000
 #define STALL_US 40000
-#define ENDLESS "1099511627776"
 /* Not counted: until all connections are there, and the proxy has its own to the origin. */
 #define WARM_UP_S(conns) (0.04 + 0.005 * (conns))
 #define GIVE_UP_S 20
@@ -57,68 +51,19 @@ uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int dial(const struct way *w)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(w->port)};
-	int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	(void)inet_pton(AF_INET, w->addr, &a.sin_addr);
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 && errno != EINPROGRESS)
-		die(w->name, strerror(errno));
-	return fd;
-}
-
-static void send_all(const struct way *w, int fd, SSL *ssl, const char *text)
-{
-	ssize_t n = (ssize_t)strlen(text);
-	ssize_t r = ssl ? SSL_write(ssl, text, (int)n) : send(fd, text, (size_t)n, MSG_NOSIGNAL);
-
-	if (r != n)
-		die(w->name, "a request was not taken");
-}
-
-static SSL *tls_over(const struct way *w, SSL_CTX *ctx, int fd)
-{
-	SSL *ssl = SSL_new(ctx);
-
-	(void)SSL_set_tlsext_host_name(ssl, w->sni);
-	(void)SSL_set1_host(ssl, w->sni);
-	(void)SSL_set_fd(ssl, fd);
-	SSL_set_connect_state(ssl);
-	return ssl;
-}
-
-static void connect_text(const struct way *w, char *text, size_t cap)
-{
-	(void)snprintf(text, cap, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", w->connect,
-		       w->connect);
-}
-
-static void request_text(const struct way *w, const char *what, char *text, size_t cap)
-{
-	if (!w->sni)
-		(void)snprintf(text, cap, "%s\n", what);
-	else
-		(void)snprintf(text, cap,
-			       "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench/1\r\n"
-			       "Accept: application/json\r\nx-api-key: phantom-token\r\n\r\n",
-			       what, w->sni);
-}
-
 static void ask(struct run *r, struct client *c)
 {
 	const struct way *w = r->l->way;
 	char text[512];
 
-	request_text(w,
-		     r->l->kind == LOAD_BULK ? (w->sni ? "bulk" ENDLESS : "B" ENDLESS)
-		     : w->sni		     ? "small"
-					     : "P",
-		     text, sizeof(text));
+	conn_request_text(w,
+			  r->l->kind == LOAD_BULK ? (w->sni ? "bulk" ENDLESS : "B" ENDLESS)
+			  : w->sni		  ? "small"
+						  : "P",
+			  text, sizeof(text));
 	if (r->l->kind == LOAD_REQUESTS)
 		c->since = now_ns();
-	send_all(w, c->fd, c->ssl, text);
+	conn_send(w, c->fd, c->ssl, text);
 	c->n_in = 0;
 	c->phase = WAITING;
 }
@@ -128,7 +73,7 @@ static void open_client(struct run *r, struct client *c)
 	struct epoll_event e = {.events = EPOLLIN | EPOLLOUT, .data.ptr = c};
 
 	*c = (struct client){.since = now_ns()};
-	c->fd = dial(r->l->way);
+	c->fd = conn_dial(r->l->way);
 	(void)epoll_ctl(r->epoll, EPOLL_CTL_ADD, c->fd, &e);
 }
 
@@ -165,18 +110,6 @@ static ssize_t take(struct client *c, void *p, size_t n)
 	return r < 0 && errno == EAGAIN ? 0 : -1;
 }
 
-/* Is a whole answer there? */
-static bool complete(const struct client *c)
-{
-	const char *body, *length;
-
-	if (!c->ssl)
-		return c->n_in >= 5;
-	body = strstr(c->in, "\r\n\r\n");
-	length = body ? strcasestr(c->in, "content-length: ") : NULL;
-	return length && (size_t)(c->in + c->n_in - body - 4) >= strtoumax(length + 16, NULL, 10);
-}
-
 static void on_answer(struct run *r, struct client *c)
 {
 	ssize_t n;
@@ -205,7 +138,7 @@ static void on_answer(struct run *r, struct client *c)
 	c->in[c->n_in] = '\0';
 	if (c->ssl && c->n_in > 12 && strncmp(c->in, "HTTP/1.1 200", 12) != 0)
 		die(r->l->way->name, c->in);
-	if (n && complete(c))
+	if (n && conn_complete(c->ssl, c->in, c->n_in))
 		one_done(r, c);
 }
 
@@ -227,7 +160,7 @@ static void tunnelled(struct run *r, struct client *c)
 		ask(r, c);
 		return;
 	}
-	c->ssl = tls_over(w, r->ctx, c->fd);
+	c->ssl = conn_tls(w, r->ctx, c->fd);
 	c->phase = HANDSHAKE;
 	secured(r, c);
 }
@@ -236,7 +169,7 @@ static void on_client(struct run *r, struct client *c)
 {
 	const struct way *w = r->l->way;
 	struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
-	char text[256];
+	char text[1024];
 	ssize_t n;
 
 	switch (c->phase) {
@@ -246,8 +179,8 @@ static void on_client(struct run *r, struct client *c)
 			tunnelled(r, c);
 			return;
 		}
-		connect_text(w, text, sizeof(text));
-		send_all(w, c->fd, NULL, text);
+		conn_connect_text(w, text, sizeof(text));
+		conn_send(w, c->fd, NULL, text);
 		c->phase = PROXY;
 		return;
 	case PROXY:
@@ -295,7 +228,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void sum_up(double *us, size_t n, struct result *ret)
+void load_sum_up(double *us, size_t n, struct result *ret)
 {
 	qsort(us, n, sizeof(*us), by_value);
 	ret->ops = (double)n;
@@ -329,39 +262,7 @@ void load_run(const struct load *l, SSL_CTX *ctx, struct result *ret)
 		close_client(&r.c[i]);
 	(void)close(r.epoll);
 	ret->bytes = (double)r.bytes;
-	sum_up(us, r.n, ret);
-}
-
-/* A connection by blocking calls, up to a request sent. */
-static int open_blocking(const struct way *w, SSL_CTX *ctx, const char *what, SSL **ret_ssl)
-{
-	int fd = dial(w);
-	struct pollfd p = {.fd = fd, .events = POLLOUT};
-	struct timeval limit = {.tv_sec = GIVE_UP_S};
-	char text[512], in[512];
-	ssize_t n;
-
-	(void)poll(&p, 1, GIVE_UP_S * 1000);
-	{
-		int off = 0;
-
-		if (ioctl(fd, FIONBIO, &off) < 0)
-			die(w->name, strerror(errno));
-	}
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	if (w->connect) {
-		connect_text(w, text, sizeof(text));
-		send_all(w, fd, NULL, text);
-		n = recv(fd, in, sizeof(in), 0);
-		if (n < 12 || strncmp(in + 8, " 200", 4) != 0)
-			die(w->name, "no tunnel");
-	}
-	*ret_ssl = w->sni ? tls_over(w, ctx, fd) : NULL;
-	if (*ret_ssl && SSL_connect(*ret_ssl) != 1)
-		die(w->name, "the TLS handshake failed");
-	request_text(w, what, text, sizeof(text));
-	send_all(w, fd, *ret_ssl, text);
-	return fd;
+	load_sum_up(us, r.n, ret);
 }
 
 void load_sse(const struct way *w, SSL_CTX *ctx, unsigned int events, struct result *ret)
@@ -369,13 +270,12 @@ void load_sse(const struct way *w, SSL_CTX *ctx, unsigned int events, struct res
 	static double us[MAX_SAMPLES];
 	char in[4096];
 	size_t n = 0, seen = 0;
-	SSL *ssl;
-	int fd;
+	struct held h;
 
 	*ret = (struct result){0};
-	fd = open_blocking(w, ctx, "sse", &ssl);
+	conn_open(w, ctx, "sse", &h);
 	while (n < events) {
-		int got = SSL_read(ssl, in, sizeof(in) - 1);
+		int got = SSL_read(h.ssl, in, sizeof(in) - 1);
 		uint64_t now = now_ns();
 		char *p = in;
 
@@ -387,28 +287,23 @@ void load_sse(const struct way *w, SSL_CTX *ctx, unsigned int events, struct res
 			if (++seen > 5)
 				us[n++] = (double)(now - strtoumax(p + 6, NULL, 10)) / 1e3;
 	}
-	SSL_free(ssl);
-	(void)close(fd);
-	sum_up(us, n, ret);
+	conn_close(&h);
+	load_sum_up(us, n, ret);
 }
 
 void load_hold(const struct way *w, SSL_CTX *ctx, struct held *h, size_t n)
 {
-	char in[1024];
-
 	for (size_t i = 0; i < n; i++) {
-		h[i].fd = open_blocking(w, ctx, "small", &h[i].ssl);
-		if (SSL_read(h[i].ssl, in, sizeof(in)) <= 0)
+		conn_open(w, ctx, "small", &h[i]);
+		if (!conn_answer(w, &h[i]))
 			die(w->name, "no answer");
 	}
 }
 
 void load_let_go(struct held *h, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		SSL_free(h[i].ssl);
-		(void)close(h[i].fd);
-	}
+	for (size_t i = 0; i < n; i++)
+		conn_close(&h[i]);
 }
 
 void load_slow(const struct way *w, SSL_CTX *ctx, size_t n, double bytes_per_s, double seconds,
@@ -418,7 +313,7 @@ void load_slow(const struct way *w, SSL_CTX *ctx, size_t n, double bytes_per_s, 
 	struct held h[MAX_CONNS];
 
 	for (size_t i = 0; i < n; i++)
-		h[i].fd = open_blocking(w, ctx, w->sni ? "bulk" ENDLESS : "B" ENDLESS, &h[i].ssl);
+		conn_open(w, ctx, w->sni ? "bulk" ENDLESS : "B" ENDLESS, &h[i]);
 	for (unsigned int t = 0; t < seconds * 50; t++) {
 		for (size_t i = 0; i < n; i++)
 			for (size_t left = step; left;) {

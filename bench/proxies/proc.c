@@ -1,4 +1,4 @@
-#include "gateway-bench.h"
+#include "bench.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_TREE 64
+#define MAX_DEPTH 10
 
 static pid_t number(const char *s)
 {
@@ -36,7 +36,7 @@ static pid_t parent_of(pid_t pid)
 }
 
 /* pid and everything below it. */
-static size_t tree(pid_t pid, pid_t *ret)
+size_t proc_tree(pid_t pid, pid_t ret[MAX_TREE])
 {
 	DIR *d = opendir("/proc");
 	size_t n = 0;
@@ -46,7 +46,7 @@ static size_t tree(pid_t pid, pid_t *ret)
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? number(e->d_name) : 0;
 		pid_t up = other;
 
-		for (int i = 0; i < 4 && up > 1 && up != pid; i++)
+		for (int i = 0; i < MAX_DEPTH && up > 1 && up != pid; i++)
 			up = parent_of(up);
 		if (up == pid && other != pid && n < MAX_TREE)
 			ret[n++] = other;
@@ -59,7 +59,7 @@ static size_t tree(pid_t pid, pid_t *ret)
 double proc_cpu_s(pid_t pid)
 {
 	pid_t all[MAX_TREE];
-	size_t n = tree(pid, all);
+	size_t n = proc_tree(pid, all);
 	double sum = 0;
 
 	/* In nanoseconds, of all threads; /proc/PID/stat counts in ticks of 10 ms. */
@@ -76,7 +76,7 @@ double proc_cpu_s(pid_t pid)
 void proc_memory(pid_t pid, double *ret_rss_kb, double *ret_pss_kb)
 {
 	pid_t all[MAX_TREE];
-	size_t n = tree(pid, all);
+	size_t n = proc_tree(pid, all);
 
 	*ret_rss_kb = *ret_pss_kb = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -97,10 +97,24 @@ void proc_memory(pid_t pid, double *ret_rss_kb, double *ret_pss_kb)
 	}
 }
 
+static void pin_threads(pid_t pid, const cpu_set_t *set)
+{
+	char path[64];
+	DIR *d;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
+		if (isdigit((unsigned char)e->d_name[0]))
+			(void)sched_setaffinity(number(e->d_name), sizeof(*set), set);
+	if (d)
+		(void)closedir(d);
+}
+
 void proc_pin(pid_t pid, int cpu)
 {
 	pid_t all[MAX_TREE];
-	size_t n = tree(pid, all);
+	size_t n = proc_tree(pid, all);
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
@@ -108,7 +122,7 @@ void proc_pin(pid_t pid, int cpu)
 		if (cpu < 0 || i == cpu)
 			CPU_SET((size_t)i, &set);
 	for (size_t i = 0; i < n; i++)
-		(void)sched_setaffinity(all[i], sizeof(set), &set);
+		pin_threads(all[i], &set);
 }
 
 pid_t proc_start(char *const argv[], const char *log)

@@ -1,5 +1,5 @@
 /* The server at the far end: one epoll loop, TLS or plain, nothing that could be the bottleneck. */
-#include "gateway-bench.h"
+#include "bench.h"
 
 #include <errno.h>
 #include <inttypes.h>

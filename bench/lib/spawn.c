@@ -2,8 +2,8 @@
  * spawn ROUNDS CPU PAUSE :: LABEL CMD [ARG…] :: LABEL CMD [ARG…] …
  *
  * Runs every command once per round, in turn, so that a slow moment of the machine meets all of
- * them alike, and prints for each `LABEL MEDIAN P10 P90` in microseconds, from before posix_spawn()
- * until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel.
+ * them alike, and prints one JSON object: for each label the microseconds of every round, from
+ * before posix_spawn() until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel.
  * PAUSE milliseconds pass between rounds: what makes and removes files hundreds of times a second
  * measures ext4, which looks at every inode of the last five seconds before it takes a new one. A
  * command that does not exit with 0 (or SPAWN_EXIT) ends it all: a failure is no measurement. They
@@ -24,7 +24,7 @@
 
 #define MAX_COMMANDS 16
 #define MAX_ROUNDS 100000
-#define WARM_UP 5
+#define WARM_UP 2
 #define SEPARATOR "::"
 #define PAUSE_MAX 10000
 #define USAGE "spawn ROUNDS CPU PAUSE :: LABEL CMD [ARG…] :: …"
@@ -66,13 +66,6 @@ static double run(const struct command *c, const posix_spawn_file_actions_t *qui
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != expected)
 		die(c->label, "did not exit as expected");
 	return now_us() - start;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static long number(const char *text, long min, long max)
@@ -157,13 +150,13 @@ int main(int argc, char **argv)
 		(void)nanosleep(&pause, NULL);
 	}
 	for (size_t i = 0; i < n; i++) {
-		double *us = cmds[i].us;
-
-		qsort(us, rounds, sizeof(*us), by_value);
-		(void)printf("%s %.0f %.0f %.0f\n", cmds[i].label, us[rounds / 2], us[rounds / 10],
-			     us[rounds * 9 / 10]);
-		free(us);
+		(void)printf("%s\"%s\": [", i ? ", " : "{", cmds[i].label);
+		for (size_t k = 0; k < rounds; k++)
+			(void)printf("%s%.1f", k ? ", " : "", cmds[i].us[k]);
+		(void)printf("]");
+		free(cmds[i].us);
 	}
+	(void)printf("}\n");
 	(void)posix_spawn_file_actions_destroy(&quiet);
 	return 0;
 }

@@ -1,39 +1,56 @@
 /* The programs the gateway is compared with, each set up as its own manual would for speed. */
-#include "gateway-bench.h"
+#include "bench.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char haproxy_cfg[] = "global\n"
-				  "  nbthread 1\n"
-				  "  maxconn 4000\n"
-				  "defaults\n"
-				  "  mode tcp\n"
-				  "  timeout connect 5s\n"
-				  "  timeout client 60s\n"
-				  "  timeout server 60s\n"
-				  "listen copy\n"
-				  "  bind 127.0.0.1:4001\n"
-				  "  server origin 8.1.1.1:9000\n"
-				  "listen splice\n"
-				  "  bind 127.0.0.1:4002\n"
-				  "  option splice-auto\n"
-				  "  server origin 8.1.1.1:9000\n";
+#define SANDBOX_WAIT_S 30
+#define STOP_WAIT_MS 3000
 
-/* %s: the directory, four times. proxy_buffering off: as one sets it up for server-sent events. */
+static const char haproxy_cfg[] =
+	"global\n"
+	"  nbthread 1\n"
+	"  maxconn 11000\n"
+	"  no strict-limits\n"
+	"defaults\n"
+	"  mode tcp\n"
+	"  timeout connect 5s\n"
+	"  timeout client 60s\n"
+	"  timeout server 60s\n"
+	"listen copy\n"
+	"  bind 127.0.0.1:4001\n"
+	"  server origin 8.1.1.1:9000\n"
+	"listen splice\n"
+	"  bind 127.0.0.1:4002\n"
+	"  option splice-auto\n"
+	"  server origin 8.1.1.1:9000\n"
+	"listen request\n"
+	"  mode http\n"
+	"  timeout client 600s\n"
+	"  timeout http-keep-alive 600s\n"
+	"  bind 127.0.0.1:4444 ssl crt %s/api.pem\n"
+	"  http-reuse always\n"
+	"  http-request set-header Authorization \"Bearer the-real-key\"\n"
+	"  server origin 8.1.1.1:443 ssl verify required ca-file %s/ca.pem "
+	"sni str(api.test)\n";
+
+/* %s: the directory. proxy_buffering off: as one sets it up for server-sent events. */
 static const char nginx_cfg[] = "user root;\n"
 				"worker_processes 1;\n"
 				"daemon off;\n"
 				"pid %s/nginx.pid;\n"
 				"error_log %s/nginx.log crit;\n"
 				"worker_rlimit_nofile 16384;\n"
-				"events { worker_connections 8192; }\n"
+				"events { worker_connections 12000; }\n"
 				"http {\n"
 				"  access_log off;\n"
 				"  client_body_temp_path %s/nginx-body;\n"
@@ -42,6 +59,7 @@ static const char nginx_cfg[] = "user root;\n"
 				"  uwsgi_temp_path %s/nginx-uwsgi;\n"
 				"  scgi_temp_path %s/nginx-scgi;\n"
 				"  keepalive_requests 100000000;\n"
+				"  keepalive_timeout 600s;\n"
 				"  upstream origin {\n"
 				"    server 8.1.1.1:443;\n"
 				"    keepalive 1024;\n"
@@ -151,6 +169,70 @@ static void start_judges(struct others *o)
 			 (char *[]){"/usr/sbin/nginx", "-c", (char *)config("nginx.conf"), NULL});
 }
 
+static bool read_ports(const char *name, struct sandboxed *s)
+{
+	char file[64], line[640], *p = line;
+	FILE *f;
+
+	(void)snprintf(file, sizeof(file), "%s.way", name);
+	f = fopen(world_file(file), "re");
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	(void)fclose(f);
+	s->inside = (uint16_t)strtoumax(p, &p, 10);
+	s->host = (uint16_t)strtoumax(p, &p, 10);
+	p += strspn(p, " ");
+	p[strcspn(p, "\n")] = '\0';
+	(void)snprintf(s->auth, sizeof(s->auth), "%.500s", p);
+	return s->inside && s->host;
+}
+
+/* The network of the first process below it that has one of its own. */
+static int network_below(pid_t pid)
+{
+	pid_t all[MAX_TREE];
+	size_t n = proc_tree(pid, all);
+	struct stat here, there;
+
+	if (stat("/proc/self/ns/net", &here) < 0)
+		die("/proc/self/ns/net", strerror(errno));
+	for (size_t i = 0; i < n; i++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/ns/net", all[i]);
+		if (stat(path, &there) == 0 && there.st_ino != here.st_ino)
+			return open(path, O_RDONLY | O_CLOEXEC);
+	}
+	return -1;
+}
+
+/* NAME.sh starts a sandbox, and what runs in it writes NAME.way: its proxy's port in there and out
+ * here, and what the proxy wants to be told. */
+static void start_sandboxed(const char *name, struct sandboxed *s)
+{
+	char file[64];
+	struct stat st;
+
+	(void)snprintf(file, sizeof(file), "%s.sh", name);
+	if (stat(world_file(file), &st) < 0)
+		return;
+	s->pid = start(name, (char *[]){"/bin/sh", (char *)config(file), NULL});
+	for (int i = 0; i < SANDBOX_WAIT_S * 20; i++) {
+		if (read_ports(name, s)) {
+			s->netns = network_below(s->pid);
+			if (s->netns >= 0)
+				return;
+		}
+		(void)usleep(50000);
+	}
+	emit_absent(name, "its sandbox did not come up");
+	(void)kill(s->pid, SIGKILL);
+	(void)waitpid(s->pid, NULL, 0);
+	s->pid = 0;
+}
+
 void others_start(struct others *o)
 {
 	put_config("haproxy.cfg", haproxy_cfg);
@@ -166,6 +248,8 @@ void others_start(struct others *o)
 	wait_for(4443, "nginx");
 	wait_for(4003, "squid");
 	wait_for(4004, "tinyproxy");
+	start_sandboxed("srt", &o->srt);
+	start_sandboxed("codex", &o->codex);
 }
 
 void others_renew(struct others *o)
@@ -183,11 +267,18 @@ void others_renew(struct others *o)
 
 void others_stop(const struct others *o)
 {
-	const pid_t all[] = {o->haproxy, o->nginx, o->squid, o->tinyproxy};
+	const pid_t all[] = {o->haproxy,   o->nginx,   o->squid,
+			     o->tinyproxy, o->srt.pid, o->codex.pid};
 
+	/* Those that take their time end with the process namespace. */
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i] > 0) {
+		if (all[i] > 0)
 			(void)kill(all[i], SIGTERM);
-			(void)waitpid(all[i], NULL, 0);
-		}
+	for (int ms = 0; ms < STOP_WAIT_MS; ms += 50) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (kill(o->srt.pid ? o->srt.pid : o->squid, 0) < 0)
+			return;
+		(void)usleep(50000);
+	}
 }
