@@ -34,8 +34,8 @@ def run(argv, **more):
     except (OSError, subprocess.TimeoutExpired) as e:
         raise Absent(str(e)) from e
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise Absent("%s: exit %d: %s" % (os.path.basename(argv[0]), done.returncode, said[-1] if said else "no message"))
+        said = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise Absent("%s: exit %d: %s" % (os.path.basename(argv[0]), done.returncode, "; ".join(said) or "no message"))
     return done.stdout
 
 

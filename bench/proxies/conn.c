@@ -110,7 +110,7 @@ void conn_open(const struct way *w, SSL_CTX *ctx, const char *what, struct held 
 	int fd = conn_dial(w), off = 0;
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
 	struct timeval limit = {.tv_sec = GIVE_UP_S};
-	char text[1024], in[512];
+	char text[1024], in[513];
 	ssize_t n;
 
 	(void)poll(&p, 1, GIVE_UP_S * 1000);
@@ -120,9 +120,13 @@ void conn_open(const struct way *w, SSL_CTX *ctx, const char *what, struct held 
 	if (w->connect) {
 		conn_connect_text(w, text, sizeof(text));
 		conn_send(w, fd, NULL, text);
-		n = recv(fd, in, sizeof(in), 0);
-		if (n < 12 || strncmp(in + 8, " 200", 4) != 0)
-			die(w->name, "no tunnel");
+		n = recv(fd, in, sizeof(in) - 1, 0);
+		if (n < 12 || strncmp(in + 8, " 200", 4) != 0) {
+			in[n > 0 ? n : 0] = '\0';
+			die(w->name, n < 0    ? strerror(errno)
+				     : n == 0 ? "closed instead of a tunnel"
+					      : in);
+		}
 	}
 	*h = (struct held){.ssl = w->sni ? conn_tls(w, ctx, fd) : NULL, .fd = fd};
 	if (h->ssl && SSL_connect(h->ssl) != 1)
