@@ -89,7 +89,7 @@ static int take_branch(struct loop *l, struct err *err)
 /* Everything from here on is done to the tree that the agent works in. */
 int tree_root(struct loop *l, struct err *err)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
+	cleanup_free char *said = NULL;
 	int r = 0;
 
 	if (!l->root) {
@@ -102,7 +102,7 @@ int tree_root(struct loop *l, struct err *err)
 		return err_sys(err, errno, "cannot open '%s'", l->root);
 	repo_free(l->repo);
 	l->repo = NULL;
-	r = repo_open(l->root, state, &l->repo, err);
+	r = repo_open(l->root, l->place.path, &l->repo, err);
 	if (r == 0)
 		r = repo_view_use(l->repo, l->state.view, err);
 	if (r == 0)
@@ -115,8 +115,8 @@ int tree_root(struct loop *l, struct err *err)
 
 int tree_open(struct loop *l, struct err *err)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
-	int r = repo_open(l->q.workspace, state, &l->repo, err);
+	cleanup_free char *said = NULL;
+	int r = repo_open(l->q.workspace, l->place.path, &l->repo, err);
 
 	if (r == -ENOENT) {
 		show_line(&l->show, STYLE_YELLOW,
@@ -188,7 +188,6 @@ static void save_words(struct loop *l, const char *name)
  * worktree. */
 static void clear_worktree(struct loop *l)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR);
 	cleanup_repo struct repo *home = NULL;
 	struct err err = {0};
 	int r = 0;
@@ -199,7 +198,7 @@ static void clear_worktree(struct loop *l)
 		r = live_remove(&l->q.places, l->build.spec->name, true, &err);
 	}
 	if (r == 0)
-		r = repo_open(l->q.workspace, state, &home, &err);
+		r = repo_open(l->q.workspace, l->place.path, &home, &err);
 	if (r == 0)
 		r = repo_view_use(home, l->state.view, &err);
 	if (r == 0)
