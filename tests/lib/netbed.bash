@@ -12,7 +12,7 @@
 #
 # BED_NAMES, when set before, are further names of the servers' certificate ("DNS:x.test,…").
 # BED_TOOLS, when set before, is a global prefix of npm that the user has in ~/.npm-global; the system then
-# does not trust the test authority, unless BED_TRUST is set.
+# does not trust the test authority.
 # $BED holds the logs and the test authority ($BED/ca.pem), which clients inside trust by $WS/ca.crt.
 # shellcheck shell=bash
 
@@ -61,10 +61,9 @@ bed_certificates() {
 }
 
 bed_start() {
-	local own=(--map-current-user --keep-caps) trust=${BED_TRUST:-}
+	local own=(--map-current-user --keep-caps)
 
 	[ "$(id -u)" -ne 0 ] || own=()
-	[ -n "${BED_TOOLS:-}" ] || trust=yes
 	printf 'nameserver 9.9.9.53\noptions timeout:2 attempts:1\n' >"$BED/resolv.conf"
 	printf 'hosts: files dns\n' >"$BED/nsswitch.conf"
 	cat /etc/ssl/certs/ca-certificates.crt "$BED/ca.pem" >"$BED/bundle.pem" 2>/dev/null
@@ -73,9 +72,12 @@ bed_start() {
 	env -u T unshare "${own[@]}" --net --mount sh -c '
 		mount --bind "$1/resolv.conf" "$(readlink -f /etc/resolv.conf)" &&
 		mount --bind "$1/nsswitch.conf" "$(readlink -f /etc/nsswitch.conf)" &&
-		{ [ -z "$3" ] || mount --bind "$3" "$HOME/.npm-global"; } &&
-		{ [ -z "$4" ] || mount --bind "$1/bundle.pem" /etc/ssl/certs/ca-certificates.crt; } &&
-		exec python3 "$2/netbed.py" "$1"' sh "$BED" "$NETBED" "${BED_TOOLS:-}" "$trust" >"$BED/log" 2>&1 3>&- &
+		if [ -n "$3" ]; then
+			mount --bind "$3" "$HOME/.npm-global"
+		else
+			mount --bind "$1/bundle.pem" /etc/ssl/certs/ca-certificates.crt
+		fi &&
+		exec python3 "$2/netbed.py" "$1"' sh "$BED" "$NETBED" "${BED_TOOLS:-}" >"$BED/log" 2>&1 3>&- &
 	BED_PID=$!
 	wait_until test -e "$BED/ready" || fail "$(cat "$BED/log")"
 }

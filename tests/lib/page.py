@@ -5,7 +5,7 @@ Every fenced block of kind `console` is run, from top to bottom, in one bash, in
     $ COMMAND            what is typed; `> ` continues it, for a here-document or a long line
     other lines          what it prints, standard error included; `…` stands for anything, and alone on a line for any
                          number of lines
-A command has to end with 0. A block of another kind is a file when a comment stands in front of it, and is written there:
+A command has to end with 0, or as a comment in front of its block says: <!-- exit: 1 -->. A block of another kind is a file when a comment stands in front of it, and is written there:
     <!-- file: PATH -->
 A comment <!-- part: NAME --> puts the next block into that part: it is left out unless --part asks for it, and then it is the only
 thing that is run. --section runs one `##` section. --record prints the page with what really happened.
@@ -23,8 +23,9 @@ LIMIT = 240  # seconds for one command
 
 
 class Block:
-    def __init__(self, kind, line, part, section, file):
-        self.kind, self.line, self.part, self.section, self.file = kind, line, part, section, file
+    def __init__(self, kind, line, section, marks):
+        self.kind, self.line, self.section = kind, line, section
+        self.part, self.file, self.exit = marks.get("part"), marks.get("file"), int(marks.get("exit", 0))
         self.lines = []
 
     def commands(self):
@@ -45,7 +46,7 @@ class Block:
 
 
 def blocks(text):
-    block, part, file, section = None, None, None, None
+    block, section, marks = None, None, {}
     for n, line in enumerate(text.splitlines(), 1):
         if block is not None:
             if line.startswith("```"):
@@ -54,13 +55,9 @@ def blocks(text):
             else:
                 block.lines.append(line)
         elif line.startswith("```"):
-            block = Block(line[3:].strip(), n, part, section, file)
-            part = file = None
-        elif m := re.fullmatch(r"<!-- (part|file): (.*) -->", line):
-            if m[1] == "part":
-                part = m[2]
-            else:
-                file = m[2]
+            block, marks = Block(line[3:].strip(), n, section, marks), {}
+        elif m := re.fullmatch(r"<!-- (part|file|exit): (.*) -->", line):
+            marks[m[1]] = m[2]
         elif line.startswith("## "):
             section = line[3:].strip()
     if block is not None:
@@ -131,11 +128,11 @@ def run_block(shell, page, block, record):
         if record:
             print("$ " + command.replace("\n", "\n> "))
             print("\n".join(got))
-        if code == 0 and (fits(want, got) or record):
+        if code == block.exit and (fits(want, got) or record):
             continue
         bad += 1
         print(f"{page}:{line}: $ {command}")
-        if code != 0:
+        if code != block.exit:
             print(f"  exit {code}" if code is not None else f"  not ended after {LIMIT} s")
         show("the page says", want)
         show("it printed", got)
