@@ -95,7 +95,7 @@ all_halves() {
 	make_user || { echo "0 1 0 cannot make the user $TEST_USER" >"$out/user.counts"; return; }
 	one_half root "$out" "${files[@]}"
 	copy=$(mktemp -d /tmp/ralph-tests.XXXXXX) || return
-	cp -r tests man demo "$copy/"
+	cp -r tests man demo docs "$copy/"
 	cp build/tests/attack/guest-weak "$copy/tests/attack/"
 	cp build/tests/unit/loop-dies "$copy/tests/cli/"
 	chmod -R a+rX "$copy"
