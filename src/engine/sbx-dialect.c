@@ -52,13 +52,13 @@ static char *comma_list(const struct strv *v)
 
 static void push_limits(const struct spec_limits *l, struct strv *v)
 {
-	if (l->memory >= 1 * GiB) {
+	if (l->memory) {
 		strv_push(v, "-m");
 		strv_pushf(v, "%llum", (unsigned long long)(l->memory / MiB));
 	}
 	if (l->cpu) {
 		strv_push(v, "--cpus");
-		strv_pushf(v, "%llu", (unsigned long long)((l->cpu + 99) / 100));
+		strv_pushf(v, "%llu", (unsigned long long)(l->cpu / 100));
 	}
 }
 

@@ -122,6 +122,7 @@ static inline const struct sbx *sbx_const(const struct engine *e)
 	return (const struct sbx *)e;
 }
 
+#define SBX_MEMORY_MIN (1 * GiB)
 #define SBX_PROBE_MS (20 * 1000)
 #define SBX_STOP_MS (120 * 1000)
 

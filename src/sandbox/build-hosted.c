@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "policy/refuse.h"
 #include "sandbox/gitdir.h"
+#include "sandbox/putback.h"
 
 /* Of Docker's templates. */
 #define INSIDE_HOME "/home/agent"
@@ -54,8 +55,12 @@ static const char *const loops_own[] = {"agent", "logs", "active", "summary.json
 
 static void add_loops_own(struct sandbox_spec *s)
 {
+	cleanup_free char *dir = path_join(s->workspace, ".ralph");
+
+	if (!putback_has(s, dir))
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(loops_own); i++) {
-		cleanup_free char *path = xasprintf("%s/.ralph/%s", s->workspace, loops_own[i]);
+		cleanup_free char *path = path_join(dir, loops_own[i]);
 
 		(void)spec_mount_add(s, SPEC_OWN, NULL, path, "what a loop writes");
 	}
@@ -121,6 +126,20 @@ static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 	return 0;
 }
 
+/* Bounds that only a guest or a container can set: who asked for one is told. */
+static int check_limits(const struct sandbox_spec *s, const struct config *c, struct err *err)
+{
+	static const char *const keys[] = {"limits.pids", "limits.open_files", "limits.tmp"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!streq(config_origin(c, keys[i]), "default"))
+			return err_usage(err,
+					 "engine %s cannot hold %s (%s); take it out, or use "
+					 "another engine",
+					 s->engine, keys[i], config_origin(c, keys[i]));
+	return 0;
+}
+
 /* The user's own bounds; the rest is the other side's. */
 static void set_limits(struct sandbox_spec *s, const struct config *c)
 {
@@ -178,6 +197,9 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 	set_limits(s, in->config);
 	if (ops->caps & ENGINE_NO_WALL)
 		return fill_direct(s, in, err);
+	r = check_limits(s, in->config, err);
+	if (r < 0)
+		return r;
 	free(s->home);
 	s->home = xstrdup(INSIDE_HOME);
 	s->uid = s->gid = INSIDE_UID;
