@@ -149,9 +149,13 @@ static void dump_exec(const struct sbx *x, FILE *out)
 void sbx_dump(const struct engine *e, FILE *out)
 {
 	const struct sbx *x = sbx_const(e);
-	cleanup_(sbx_words_done) struct sbx_words net = {0};
+	cleanup_(sbx_words_done) struct sbx_words net = {0}, load = {0};
 	cleanup_strv struct strv create = {0}, stop = {0};
 
+	if (sbx_must_load(&x->plan, x->dialect))
+		sbx_load_words(&x->plan, x->dialect, "FILE", &load);
+	for (size_t i = 0; i < load.n; i++)
+		dump_line(&load.v[i], out);
 	sbx_create(&x->plan, x->dialect, &create);
 	dump_line(&create, out);
 	x->dialect->restrict_net(&x->plan, x->dialect, &net);

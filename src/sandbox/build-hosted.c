@@ -7,6 +7,7 @@
 #include "sandbox/build.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -188,6 +189,18 @@ static int check_plan(const struct sandbox_spec *s, struct err *err)
 	return r < 0 ? r : engine_plan(e, s, err);
 }
 
+/* Docker has an image for each agent. Another one is the user's choice, or what the project's own
+ * Dockerfile makes; docker builds it. */
+static int choose_template(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	cleanup_free char *file = path_join(s->workspace, ".ralph/Dockerfile");
+	struct stat st;
+
+	if (!in->config->image.name && lstat(file, &st) < 0)
+		return 0;
+	return build_image(s, in, "docker", &s->template, err);
+}
+
 int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		 const struct agent *a, char **notice, struct err *err)
 {
@@ -203,9 +216,9 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 	free(s->home);
 	s->home = xstrdup(INSIDE_HOME);
 	s->uid = s->gid = INSIDE_UID;
-	if (in->config->image.name)
-		s->template = xstrdup(in->config->image.name);
-	r = add_workspace(s, in, git, err);
+	r = choose_template(s, in, err);
+	if (r == 0)
+		r = add_workspace(s, in, git, err);
 	if (r == 0)
 		r = add_rest(s, in, a, notice, err);
 	return r < 0 ? r : check_plan(s, err);
