@@ -54,7 +54,7 @@ static bool is_shown(enum spec_mount_kind k)
 /* What a loop writes in .ralph while a sandbox runs. */
 static const char *const loops_own[] = {"agent", "logs", "active", "summary.json"};
 
-static void add_loops_own(struct sandbox_spec *s)
+static void add_loops_own(struct sandbox_spec *s, const struct strv *agents)
 {
 	cleanup_free char *dir = path_join(s->workspace, ".ralph");
 
@@ -64,6 +64,12 @@ static void add_loops_own(struct sandbox_spec *s)
 		cleanup_free char *path = path_join(dir, loops_own[i]);
 
 		(void)spec_mount_add(s, SPEC_OWN, NULL, path, "what a loop writes");
+	}
+	/* Also what it will make only later. */
+	for (size_t i = 0; agents && i < agents->n; i++) {
+		cleanup_free char *path = path_join(s->workspace, agents->v[i]);
+
+		(void)spec_mount_add(s, SPEC_OWN, NULL, path, "the loop's word to the agent");
 	}
 }
 
@@ -78,10 +84,7 @@ static void change_protection(struct sandbox_spec *s)
 
 		if (m->kind == SPEC_PROTECT)
 			m->kind = SPEC_PUT_BACK;
-		if (m->kind == SPEC_BIND_RW && m->of_tree)
-			m->kind = SPEC_OWN;
-		if ((is_shown(m->kind) && !m->of_tree) || m->kind == SPEC_PUT_BACK ||
-		    m->kind == SPEC_OWN) {
+		if ((is_shown(m->kind) && !m->of_tree) || m->kind == SPEC_PUT_BACK) {
 			s->mounts[n++] = *m;
 			continue;
 		}
@@ -122,7 +125,7 @@ static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 	if (r < 0)
 		return r;
 	change_protection(s);
-	add_loops_own(s);
+	add_loops_own(s, in->agents_own);
 	build_watch_path(s, getenv("PATH"));
 	return 0;
 }
