@@ -18,7 +18,7 @@ extern char **environ;
 
 #define SAID_MAX (16 * KiB) /* of a command of ours */
 
-static void set_text(char **at, const char *fmt, va_list ap)
+static void printf_like(2, 0) set_text(char **at, const char *fmt, va_list ap)
 {
 	free(*at);
 	*at = xvasprintf(fmt, ap);

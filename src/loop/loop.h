@@ -22,6 +22,7 @@
  *	loop.c      which task is next, until there is none or a limit is reached
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
  *	commits.c   what the agent committed: it counts, or is taken back
+ *	loose.c     what lies in the tree and is in no commit
  *	box.c       the sandbox of an iteration: a fresh start each time, so that what protects
  *	            the workspace is found anew, and nothing of the last agent is left
  *	wait.c      until a provider's limit ends
@@ -96,6 +97,10 @@ void tree_finish(struct loop *l, int code);
 /* The user's PATH without what the agent can write: for programs that the host runs. */
 char *tree_path(const struct loop *l);
 
+/* clear.c: removes a sandbox when what was said in it is saved, and its event log is in
+ * .ralph/logs/events/NAME. 0 also when there is none. */
+int clear_sandbox(struct loop *l, const char *name, struct err *err);
+
 /* recover.c */
 int loop_recover(struct loop *l, struct err *err);
 
@@ -122,8 +127,6 @@ void round_tell(struct loop *l, const struct task *t, const struct judgement *j)
 /* commits.c: new commits since the iteration began count, or are taken back: the intent says so,
  * and is saved. Once for each iteration, before anything is put back. */
 int commits_check(struct loop *l, struct err *err);
-/* Is everything committed that git knows? What is not is added to `why`. */
-bool commits_clean(struct loop *l, struct buf *why);
 
 /* verify.c: what fails already before the first iteration */
 int verify_baseline(struct loop *l, struct err *err);

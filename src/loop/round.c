@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/iteration.h"
+#include "loop/loose.h"
 #include "loop/meter.h"
 #include "sandbox/autosave.h"
 
@@ -254,13 +255,14 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 		r = verify_run(l, t, &v, err);
 	if (r < 0)
 		return r;
-	f->verified = v.ok && commits_clean(l, &why);
+	f->verified = v.ok;
+	f->loose = !loose_none(l, &why);
 	f->better = l->state.failing != UINT64_MAX && v.failing < l->state.failing;
 	if (f->better)
 		l->state.failing = v.failing;
 	if (v.report)
 		(void)buf_printf(&why, "The checks say:\n\n%s", v.report);
-	if (t && !f->verified)
+	if (t && (!f->verified || f->loose))
 		state_task_set(&l->state, t->id, "last", json_text(buf_str(&why)));
 	else if (t)
 		(void)json_object_del(state_task(&l->state, t->id), "last");

@@ -38,6 +38,7 @@ void state_done(struct loop_state *s)
 	json_decref(s->records);
 	json_decref(s->workers);
 	json_decref(s->view);
+	json_decref(s->loose);
 	free(s->branch);
 	free(s->home_branch);
 	free(s->worktree);
@@ -86,6 +87,7 @@ static const struct number documents[] = {
 	{"iterations_done", AT(records)},
 	{"workers", AT(workers)},
 	{"view", AT(view)},
+	{"loose", AT(loose)},
 };
 /* clang-format on */
 

@@ -63,6 +63,7 @@ struct loop_state {
 	json_t *records;  /* of iterations, for the summary */
 	json_t *workers;  /* {id: {"branch", "path", "attempts"}}: under way at once */
 	json_t *view;	  /* of the repository, see repo_view_take() */
+	json_t *loose;	  /* files that are in no commit, see loose.h */
 	char *branch, *home_branch, *worktree; /* NULL: none */
 	bool stashed;
 	struct intent intent;
