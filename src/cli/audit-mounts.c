@@ -20,7 +20,10 @@ static const char *mode_word(enum spec_mount_kind k)
 	case SPEC_HOME_SEED:
 	case SPEC_PIN: /* as before, but it cannot be renamed away */
 	case SPEC_VOLUME:
+	case SPEC_OWN:
 		return "rw";
+	case SPEC_PUT_BACK:
+		return "back"; /* as it was, after each command */
 	case SPEC_TMPFS:
 		return "tmpfs";
 	case SPEC_PROC:
@@ -52,7 +55,10 @@ static unsigned rank(enum spec_mount_kind k)
 {
 	if (k == SPEC_BIND_RW || k == SPEC_VOLUME)
 		return 0;
-	return k == SPEC_PIN || k == SPEC_PROTECT || k == SPEC_HIDE ? 1 : RANKS - 1;
+	return k == SPEC_PIN || k == SPEC_PROTECT || k == SPEC_HIDE || k == SPEC_PUT_BACK ||
+			       k == SPEC_OWN
+		       ? 1
+		       : RANKS - 1;
 }
 
 static bool same_group(const struct spec_mount *a, const struct spec_mount *b)

@@ -23,6 +23,7 @@ static const struct {
 	[VERDICT_CREDENTIAL]  = {"credential", "the provider does not accept the credential", true, TASK_READY},
 	[VERDICT_BROKEN]      = {"not run", "the agent cannot be run", true, TASK_READY},
 	[VERDICT_INTERRUPTED] = {"interrupted", "it was cut off", true, TASK_READY},
+	[VERDICT_LOOSE]       = {"not committed", "it said done, and not all that was verified is committed", false, TASK_READY},
 };
 static_assert(ARRAY_SIZE(rows) == VERDICT_N, "one row per verdict");
 
@@ -59,6 +60,8 @@ static enum verdict of_words(const struct facts *f)
 		return VERDICT_UNVERIFIED;
 	if (f->needs_commit && !f->committed)
 		return VERDICT_NO_COMMIT;
+	if (f->loose)
+		return VERDICT_LOOSE;
 	return VERDICT_DONE;
 }
 

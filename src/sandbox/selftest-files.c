@@ -119,6 +119,8 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_COPY:
 	case SPEC_DIR:
 	case SPEC_IMAGE: /* of many parts */
+	case SPEC_PUT_BACK:
+	case SPEC_OWN:
 	case SPEC_MOUNT_N:
 		break;
 	}
