@@ -54,6 +54,7 @@ build() {
 check format format
 check source python3 tests/lint/source.py
 check layers tests/layers.sh
+check docs python3 tests/lint/docs.py
 check shell shell
 check build build
 check installed python3 tests/lint/installed.py build-lint
