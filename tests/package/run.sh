@@ -52,9 +52,8 @@ built() {
 if [ "${1:-deb}" = deb ] && built 'the package, which lintian has nothing to say about,' scripts/deb.sh; then
 	# What the package's own tests and the manual's need of the sources, and the agent that the manual speaks of.
 	rm -rf build-deb/source build-deb/agents
-	mkdir -p build-deb/source/debian
-	cp -r debian/tests build-deb/source/debian/
-	cp -r tests man docs build-deb/source/
+	mkdir -p build-deb/source
+	cp -r debian tests man docs build-deb/source/
 	only_claude build-deb/agents
 	in_fresh_system deb.sh "$file" build-deb/source build-deb/agents
 	rm -rf build-deb/agents
