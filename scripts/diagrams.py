@@ -120,7 +120,7 @@ def start():
     p.box("spec", 41, 5, 14, 6, "spec\nthe whole truth\nabout the sandbox", "wall")
     p.box("sup", 62, 5, 13, 6, "supervisor\nlocks, record")
     p.area(1, 18, 76, 16, "meanwhile: what is the same for every sandbox", "inside")
-    p.box("bwrap", 3, 23, 14, 7, "bwrap\nuser, pid, ipc, uts\nand mount namespaces")
+    p.box("bwrap", 3, 23, 16, 7, "bwrap\nuser, pid, ipc, uts\nand mount namespaces")
     p.box("guest", 23, 23, 14, 7, "guest\npid 1; own network,\nonly lo")
     p.box("root", 43, 23, 13, 7, "new root\nmounts of the list\npivot_root")
     p.box("conf", 62, 23, 13, 7, "confined\nno capability,\nLandlock, seccomp", "wall")
@@ -132,8 +132,8 @@ def start():
     p.arrow("guest", "root")
     p.arrow("root", "conf")
     p.arrow("sup", "root", "the list of mounts", at=0.42, dy=-4)
-    p.arrow("conf", "sup", "up: the sockets", shift=30)
-    p.note(3, 14, "audit, --dry-run, inspect and the self-test are all made from the spec")
+    p.arrow("conf", "sup", "up", shift=30)
+    p.note(17, 14, "audit, --dry-run, inspect and the self-test are all made from the spec")
     return p
 
 
@@ -153,13 +153,13 @@ def exec_():
     p.arrow("guest", "minder")
     p.arrow("minder", "cmd", "exec")
     p.arrow("cmd", "term", "the bytes: the same open files, nothing in between", both=True)
-    p.note(17, 13, "a terminal is not handed in: the sandbox has one of its own, relayed and filtered")
+    p.note(3, 25, "a terminal is not handed in: the sandbox has one of its own, relayed and filtered")
     return p
 
 
 def network():
     p = Picture("network", 78, 32, "network: sockets that were made inside are served outside, by the gateway")
-    p.area(1, 1, 27, 30, "sandbox: a network with lo and nothing else", "inside")
+    p.area(1, 1, 27, 30, "sandbox: lo and nothing else", "inside")
     p.area(30, 1, 47, 30, "host")
     p.box("prog", 3, 5, 23, 5, "any program\nconnects to a proxy, or to a name")
     p.box("lis", 3, 14, 23, 7, "listening sockets\nproxy 127.0.0.1:3128, DNS,\n80 and 443 on every address")
@@ -183,7 +183,7 @@ def credentials():
     p = Picture("credentials", 78, 30, "credentials: a phantom inside, the real key outside")
     p.area(1, 1, 20, 28, "sandbox", "inside")
     p.area(23, 1, 36, 28, "host")
-    p.box("agent", 3, 9, 16, 6, "agent\nhas a phantom:\na random word")
+    p.box("agent", 3, 9, 14, 6, "agent\nhas a phantom:\na random word")
     p.box("gw", 26, 9, 14, 6, "gateway\nphantom right?\nrequest allowed?", "wall")
     p.box("sup", 26, 19, 14, 6, "supervisor\njudges again,\nholds no key")
     p.box("cred", 45, 19, 12, 6, "cred\nkeys, logins,\nsignatures", "secret")
@@ -191,9 +191,9 @@ def credentials():
     p.box("prov", 63, 9, 13, 6, "provider\nsees the real\nkey")
     p.box("files", 63, 19, 13, 6, "your logins\n~/.claude, aws,\nkeyring", "secret")
     p.arrow("agent", "gw", "request with\nthe phantom")
-    p.arrow("gw", "prov", "verified TLS, real field set", at=0.5)
+    p.arrow("gw", "prov", "real field set", at=0.25)
     p.arrow("gw", "sup", "which field?", shift=-20)
-    p.arrow("sup", "gw", "", shift=30)
+    p.arrow("sup", "gw", "", shift=45)
     p.arrow("sup", "cred", "", both=True)
     p.arrow("files", "cred")
     p.arrow("cred", "fetch", dash=True)
@@ -214,8 +214,8 @@ def workspace():
     p.box("quar", 50, 21, 24, 5, "quarantine\nshown, kept, can be released", "file")
     p.arrow("watch", "new", "finds", at=0.45)
     p.arrow("walk", "new")
-    p.arrow("new", "quar", "moved, nothing followed", at=0.5, dy=16)
-    p.note(3, 25, "directories above a protected file are mount points: they cannot be renamed away")
+    p.arrow("new", "quar", "moved", at=0.5, dy=18)
+    p.note(3, 25, "directories above a protected file cannot be renamed away")
     return p
 
 
@@ -266,7 +266,7 @@ def events():
 
 def engines():
     p = Picture("engines", 78, 31, "engines: one spec, and who makes what of it")
-    p.box("spec", 28, 1, 22, 5, "spec\none description", "wall")
+    p.box("spec", 1, 1, 76, 5, "spec\none description of the sandbox", "wall")
     p.area(1, 9, 18, 21, "native")
     p.area(20, 9, 19, 21, "docker, podman")
     p.area(40, 9, 18, 21, "sbx")
@@ -277,11 +277,10 @@ def engines():
     p.box("d2", 22, 22, 15, 6, "guest\nroot, sockets,\nfilters", "inside")
     p.box("s1", 42, 13, 14, 5, "sbx\na machine")
     p.box("s2", 42, 22, 14, 6, "no guest\nits own policy;\nphantom by port", "inside")
-    p.box("x1", 61, 13, 14, 5, "you\nno wall", "secret")
+    p.box("x1", 61, 13, 14, 5, "you\nonly when typed", "secret")
     p.box("x2", 61, 22, 14, 6, "agent\nblocklist asked\nbefore each tool", "secret")
     for a, b in (("n1", "n2"), ("d1", "d2"), ("s1", "s2"), ("x1", "x2"), ("spec", "n1"), ("spec", "d1"), ("spec", "s1"), ("spec", "x1")):
-        p.arrow(a, b)
-    p.note(53, 4, "only when it is typed")
+        p.arrow(a, b, shift=40 if a == "spec" else 0)
     return p
 
 
