@@ -10,17 +10,16 @@ test="bats groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget
 	python3-botocore gh dbus-daemon gnome-keyring libsecret-tools cargo golang-go rustc python3-pip python3-setuptools
 	docker.io docker-registry podman runc uidmap busybox-static"
 demo="openssl util-linux"
+# Some packages of nodejs bring npm along, and exclude that of the distribution.
+npm=
+command -v npm >/dev/null || npm="nodejs npm"
+test="$test $npm"
 # Not in every release: what needs them has a stand-in.
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 screenshots="tmux util-linux"
-package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils"
-bench="haproxy nginx-light tinyproxy squid podman docker.io runc uidmap busybox-static nodejs socat ripgrep iproute2 util-linux"
-# Some packages of nodejs bring npm along, and exclude that of the distribution.
-command -v npm >/dev/null || {
-	test="$test npm"
-	bench="$bench npm"
-}
+package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils $npm"
+bench="haproxy nginx-light tinyproxy squid podman docker.io runc uidmap busybox-static nodejs socat ripgrep iproute2 util-linux $npm"
 
 die() {
 	echo "setup: $*" >&2
