@@ -27,6 +27,22 @@ def until(what, broken):
         time.sleep(0.05)
 
 
+def about(pid):
+    """What can be said of a process that should not be there."""
+    text = []
+    for what in ("cmdline", "cgroup", "stack", "status"):
+        try:
+            with open(f"/proc/{pid}/{what}", encoding="utf-8", errors="replace") as f:
+                text.append(f"{what}: {f.read()[:1500]!r}")
+        except OSError:
+            pass
+    try:
+        text += [f"fd {fd}: {os.readlink(f'/proc/{pid}/fd/{fd}')}" for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        pass
+    return "\n    ".join(text)
+
+
 class Invariants:
     def __init__(self, world):
         self.world, self.series, self.cycle = world, {}, 0
@@ -66,7 +82,12 @@ class Invariants:
                 mine |= below(self.world.keeper_pid, procs)
             zombies = [(p, row) for p, row in procs.items() if row[2] == "Z" and row[0] != 1]
             return [(p, *row) for p, row in procs.items() if p not in mine] + zombies
-        until("processes left", left)
+        try:
+            until("processes left", left)
+        except Broken as e:
+            for pid, *_ in left():
+                self.world.note(f"left: {pid}: {about(pid)}")
+            raise e
 
     def no_mount(self):
         until("mounts left", lambda: sorted(set(self.mount_points()) ^ set(self.mounts)))
