@@ -10,7 +10,7 @@ from faults import below, processes
 
 PATIENCE = 30  # seconds for what ends by itself
 # What a record may hold when nothing is under way; below home/ the sandbox writes as it likes.
-RECORD = re.compile(r"(home|lock|workspace|spec\.json|selftest|exported\.json|events(\.\d)?\.jsonl|events\.head|clone)$")
+RECORD = re.compile(r"(home|lock|workspace|spec\.json|selftest|exported\.json(\.lock)?|events(\.\d)?\.jsonl|events\.head|clone)$")
 MEMORY_SLACK = 1024  # KiB that a process may have grown by, over all of the run
 WARM = 2  # cycles after which a process has seen everything once
 
