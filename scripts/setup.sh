@@ -15,6 +15,8 @@ command -v npm >/dev/null || test="$test npm"
 # Not in every release: what needs them has a stand-in.
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
+soak="util-linux iproute2 openssl curl procps"
+coverage="gcovr"
 screenshots="tmux util-linux"
 package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils"
 bench="hyperfine haproxy nginx-light tinyproxy squid"
@@ -33,10 +35,12 @@ test)
 	;;
 demo) want="$build $demo" ;;
 lint) want="$build $lint" ;;
+soak) want="$build $soak" ;;
+coverage) want="$build $coverage" ;;
 bench) want="$build $bench" ;;
 package) want="$build $package" ;;
 screenshots) want="$build $screenshots" ;;
-*) die "usage: scripts/setup.sh build|demo|test|lint|bench|package|screenshots" ;;
+*) die "usage: scripts/setup.sh build|demo|test|lint|soak|coverage|bench|package|screenshots" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"
