@@ -507,3 +507,27 @@ has_init() {
 	PATH=$T/bin:$PATH ralph run -d -n "$S"
 	wait_until has_init
 }
+
+# taken PID: it has taken what signals it was sent.
+taken() {
+	grep -q '^ShdPnd:.*0000000000000000$' "/proc/$1/status"
+}
+
+@test "a signal to a run whose sandbox is still being made reaches the command" {
+	local pid code=0
+
+	bwrap_is <<-'EOF'
+		touch "${0%/bin/bwrap}/held"
+		until [ -e "${0%/bin/bwrap}/go" ]; do sleep 0.02; done
+		exec /usr/bin/bwrap "$@"
+	EOF
+	PATH=$T/bin:$PATH "$RALPH" run -- sleep 1000 3>&- &
+	pid=$!
+	wait_until test -e "$T/held"
+	wait_until grep -q '^SigBlk:.*4...$' "/proc/$pid/status"
+	kill -TERM "$pid"
+	wait_until taken "$pid"
+	touch "$T/go"
+	wait "$pid" || code=$?
+	same 143 "$code"
+}
