@@ -43,7 +43,8 @@ struct client {
 	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
 	bool asked;	    /* for WIRE_INFO, before there was an answer */
 	bool timed_out;
-	uint32_t id; /* of its command */
+	uint32_t id;   /* of its command */
+	uint64_t held; /* signals that came before it ran, one bit each */
 	uint64_t limit_ms, started_ms;
 	int fd;
 	struct ev_io io;
