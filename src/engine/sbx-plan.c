@@ -71,7 +71,7 @@ static int add_workspaces(struct sbx *x, struct err *err)
 		if (m->kind == SPEC_BIND_RO || m->kind == SPEC_BIND_RW)
 			r = add_workspace(x, m, err);
 		else if (m->kind != SPEC_HOME_FILE && m->kind != SPEC_HOME_SEED &&
-			 m->kind != SPEC_FILE)
+			 m->kind != SPEC_FILE && m->kind != SPEC_PUT_BACK && m->kind != SPEC_OWN)
 			r = err_usage(err, "engine %s cannot keep '%s' as it must be (%s)",
 				      x->dialect->engine, m->target, spec_mount_kind_name(m->kind));
 	}

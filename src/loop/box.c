@@ -43,8 +43,8 @@ static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
 	int r;
 
 	buf_init(&b, HOOKS_MAX);
-	/* Without a sandbox they are wired by the command line. */
-	if (!l->agent->managed.path || l->q.direct)
+	/* Without a sandbox they are wired by the command line; a machine has no ralph inside. */
+	if (!l->agent->managed.path || l->shared)
 		return 0;
 	r = hook_settings(&b, HOOK_SET_INSIDE, HOOK_INSIDE);
 	if (r < 0)
@@ -82,7 +82,7 @@ int box_build(struct loop *l, struct err *err)
 	build_done(&l->build);
 	l->build = (struct build){0};
 	r = build_spec(&in, &l->build, err);
-	if (r == 0 && !l->q.direct)
+	if (r == 0 && !l->shared)
 		hide_state(l);
 	return r;
 }

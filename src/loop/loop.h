@@ -11,6 +11,7 @@
 #include "loop/state.h"
 #include "loop/work.h"
 #include "sandbox/build.h"
+#include "sandbox/loops.h"
 
 /*
  * DOC: Theory of operation
@@ -50,7 +51,9 @@ struct loop {
 	struct ev *ev;
 	struct control control;
 	struct show show;
-	int workspace, dir, logs, state_dir; /* the workspace, .ralph, its logs, its state */
+	int workspace, dir, logs; /* the workspace, .ralph, its logs */
+	struct loop_place place;  /* of the state */
+	bool shared;		  /* the agent reaches all of the workspace: see work_where */
 	struct loop_state state;
 	struct work *work;   /* NULL: the prompt is all there is */
 	struct draft *draft; /* the list that is being planned; NULL */
@@ -75,6 +78,8 @@ int loop_run(struct loop *l, struct err *err);
 
 /* setup.c */
 int loop_open(struct loop *l, int request_fd, struct err *err);
+/* Whose state the work is in, and what its agent reaches. */
+struct work_where loop_where(const struct loop *l);
 void loop_close(struct loop *l);
 /* Not one that goes on: its counters begin at nothing. After what a killed one left is finished. */
 int loop_begin_anew(struct loop *l, struct err *err);
@@ -140,7 +145,7 @@ int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *er
 /* answers.c: what `ralph answer` left is taken in: the task is ready again. */
 int answers_take(struct loop *l, struct err *err);
 
-/* status.c: .ralph/state/status.json */
+/* status.c: status.json of the state */
 void status_write(struct loop *l, const char *phase, uint64_t until);
 
 /* wait.c: 0 when it is over, else the exit code that ends the loop (paused, a signal). */

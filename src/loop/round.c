@@ -21,6 +21,7 @@
 static int begin(struct loop *l, struct task *t, struct err *err)
 {
 	struct loop_state *s = &l->state;
+	const struct work_where at = loop_where(l);
 	struct repo_oid head = {0};
 	int r = l->repo ? repo_head(l->repo, &head, NULL, err) : 0;
 
@@ -47,7 +48,7 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 		r = work_put_copy(l->work, l->root_fd, err);
 	if (r == 0 && l->mode == LOOP_PLAN) {
 		l->draft = draft_free(l->draft);
-		r = draft_put(l->root, l->q.tasks, &l->draft, err);
+		r = draft_put(&at, l->q.tasks, &l->draft, err);
 	}
 	return r;
 }

@@ -86,7 +86,7 @@ static int take_branch(struct loop *l, struct err *err)
 /* Everything from here on is done to the tree that the agent works in. */
 int tree_root(struct loop *l, struct err *err)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
+	cleanup_free char *said = NULL;
 	int r = 0;
 
 	if (!l->root) {
@@ -99,7 +99,7 @@ int tree_root(struct loop *l, struct err *err)
 		return err_sys(err, errno, "cannot open '%s'", l->root);
 	repo_free(l->repo);
 	l->repo = NULL;
-	r = repo_open(l->root, state, &l->repo, err);
+	r = repo_open(l->root, l->place.path, &l->repo, err);
 	if (r == 0)
 		r = repo_view_use(l->repo, l->state.view, err);
 	if (r == 0)
@@ -112,8 +112,8 @@ int tree_root(struct loop *l, struct err *err)
 
 int tree_open(struct loop *l, struct err *err)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
-	int r = repo_open(l->q.workspace, state, &l->repo, err);
+	cleanup_free char *said = NULL;
+	int r = repo_open(l->q.workspace, l->place.path, &l->repo, err);
 
 	if (r == -ENOENT) {
 		show_line(&l->show, STYLE_YELLOW,
@@ -174,7 +174,6 @@ int tree_prepare(struct loop *l, struct err *err)
  * worktree. A sandbox that the user named is the user's. */
 static void clear_away(struct loop *l)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR);
 	cleanup_repo struct repo *home = NULL;
 	struct err err = {0};
 	int r = 0;
@@ -191,7 +190,7 @@ static void clear_away(struct loop *l)
 	if (r == 0 && !l->state.worktree)
 		return;
 	if (r == 0)
-		r = repo_open(l->q.workspace, state, &home, &err);
+		r = repo_open(l->q.workspace, l->place.path, &home, &err);
 	if (r == 0)
 		r = repo_view_use(home, l->state.view, &err);
 	if (r == 0)

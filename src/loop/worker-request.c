@@ -66,7 +66,7 @@ static int write_list(const struct worker *w, bool begun, char **ret_path, struc
 
 	for (char *p = slug; *p; p++)
 		*p = *p == '/' ? '-' : *p;
-	dir = xasprintf("%s/" WORK_STATE_DIR "/parallel/%s", w->l->q.workspace, slug);
+	dir = xasprintf("%s/parallel/%s", w->l->place.path, slug);
 	*ret_path = path_join(dir, "prd.json");
 	/* One that was begun has written to it. */
 	if (begun)

@@ -57,10 +57,12 @@ static void on_exit_of(struct ev *ev, struct ev_io *io, uint32_t events)
 /* Was it started before? Then it goes on by its own journal. */
 static bool was_begun(const struct worker *w)
 {
-	cleanup_free char *state = path_join(w->path, WORK_STATE_DIR "/" STATE_FILE);
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	struct err ignored;
 	struct stat st;
 
-	return stat(state, &st) == 0;
+	return loops_find(&w->l->q.places, w->path, &at, &ignored) == 0 && at.state >= 0 &&
+	       fstatat(at.state, STATE_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int worker_start(struct worker *w, struct err *err)

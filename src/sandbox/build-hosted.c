@@ -49,16 +49,33 @@ static bool is_shown(enum spec_mount_kind k)
 	return k == SPEC_BIND_RO || k == SPEC_BIND_RW || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
 }
 
-/* What lies in the workspace cannot be protected one by one: it is looked at afterwards, which
- * watches and quarantine do as everywhere. */
-static void drop_protection(struct sandbox_spec *s)
+/* What a loop writes in .ralph while a sandbox runs. */
+static const char *const loops_own[] = {"agent", "logs", "active", "summary.json"};
+
+static void add_loops_own(struct sandbox_spec *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(loops_own); i++) {
+		cleanup_free char *path = xasprintf("%s/.ralph/%s", s->workspace, loops_own[i]);
+
+		(void)spec_mount_add(s, SPEC_OWN, NULL, path, "what a loop writes");
+	}
+}
+
+/* What lies in the workspace cannot be made read-only: it is put back after each command. For what
+ * appears there are watches and quarantine, as everywhere. */
+static void change_protection(struct sandbox_spec *s)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_mounts; i++) {
 		struct spec_mount *m = &s->mounts[i];
 
-		if (is_shown(m->kind) && !m->of_tree) {
+		if (m->kind == SPEC_PROTECT)
+			m->kind = SPEC_PUT_BACK;
+		if (m->kind == SPEC_BIND_RW && m->of_tree)
+			m->kind = SPEC_OWN;
+		if ((is_shown(m->kind) && !m->of_tree) || m->kind == SPEC_PUT_BACK ||
+		    m->kind == SPEC_OWN) {
 			s->mounts[n++] = *m;
 			continue;
 		}
@@ -98,7 +115,8 @@ static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 		r = check_hidden(s, err);
 	if (r < 0)
 		return r;
-	drop_protection(s);
+	change_protection(s);
+	add_loops_own(s);
 	build_watch_path(s, getenv("PATH"));
 	return 0;
 }

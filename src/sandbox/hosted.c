@@ -12,6 +12,15 @@ bool hosted(const struct sandbox_spec *s)
 	return ops && (ops->caps & ENGINE_HOSTED);
 }
 
+bool hosted_choice(const char *engine, bool direct)
+{
+	const struct engine_ops *ops = NULL;
+	struct err ignored;
+
+	/* What is not there is the error of whoever makes the sandbox. */
+	return direct || (engine_find(engine, &ops, &ignored) == 0 && (ops->caps & ENGINE_HOSTED));
+}
+
 bool hosted_without_wall(const struct sandbox_spec *s)
 {
 	const struct engine_ops *ops = engine_by_name(s->engine);
@@ -55,8 +64,8 @@ void hosted_notes(const struct sandbox_spec *s, struct hosted_notes *ret)
 	if (!hosted(s) || hosted_without_wall(s))
 		return;
 	strv_push(&ret->mounts,
-		  "paths of the workspace are not protected inside: what your machine "
-		  "would run is looked for after each command, and moved away");
+		  "nothing of the workspace is read-only inside: what your machine would run is "
+		  "put back as it was after each command, and while one runs it may be changed");
 	strv_push(&ret->mounts,
 		  "all else is Docker's image; the user inside may become root there");
 	note_network(s, &ret->network);

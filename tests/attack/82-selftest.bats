@@ -62,6 +62,18 @@ falls() {
 	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" -name '*probe*')"
 }
 
+@test 'what the host has mounted below a directory that is shown is no finding, and is read-only' {
+	local own=(--map-current-user --keep-caps)
+
+	[ "$(id -u)" -ne 0 ] || own=()
+	mkdir below
+	unshare "${own[@]}" --mount sh -c 'mount -t tmpfs none /usr/src && mount -t tmpfs none below && exec "$@"' sh \
+		"$RALPH" selftest >"$T/out" || fail "$(cat "$T/out")"
+	has "$(cat "$T/out")" "as expected"
+	unshare "${own[@]}" --mount sh -c 'mount -t tmpfs none /usr/src && mount -t tmpfs none below && exec "$@"' sh \
+		"$RALPH" run --rm -- sh -c 'touch below/x && ! touch /usr/src/x'
+}
+
 @test 'a sandbox with services, mounts and variables that the user gave passes too' {
 	mkdir -p "$HOME/given/sub" "$XDG_CONFIG_HOME/ralph"
 	printf 'mounts:\n  - path: %s\n    mode: rw\nenv:\n  pass: [MY_TOKEN]\nnetwork:\n  allow: ["localhost:8123", "example.com", "10.1.2.3"]\n' \

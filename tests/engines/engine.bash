@@ -127,7 +127,7 @@ fake_env() {
 # Its machine is bounded by whoever runs it, its network is a proxy of its own, and what the host would run is
 # found after each command; what was in /tmp is in the machine that is started again.
 fake_lacks() {
-	echo limits network ports walls fresh selftest loop # whose state cannot be hidden there
+	echo limits network ports walls fresh selftest # whose state cannot be hidden there
 }
 sbx_start() {
 	fake_row sbx
