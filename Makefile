@@ -3,6 +3,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 T ?= 60
+M ?= 10
 
 all: setup-build
 	@scripts/build.sh build --prefix=$(PREFIX)
@@ -44,6 +45,13 @@ lint: setup-lint
 sanitize: setup-test
 	@tests/run.sh --sanitize
 
+# Loops, commands, network, kills, full disks, no memory and clock jumps at once: M minutes of it. SEED repeats the choices.
+soak: setup-soak
+	@soak/run.sh $(M)
+
+coverage: setup-coverage
+	@scripts/coverage.sh
+
 fuzz: setup-lint
 	@scripts/fuzz.sh $(T)
 
@@ -57,4 +65,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install deb dist test-package bench screenshots lint sanitize fuzz format clean
+.PHONY: all demo test install deb dist test-package bench screenshots lint sanitize soak coverage fuzz format clean

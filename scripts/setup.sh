@@ -10,17 +10,18 @@ test="bats groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget
 	python3-botocore gh dbus-daemon gnome-keyring libsecret-tools cargo golang-go rustc python3-pip python3-setuptools
 	docker.io docker-registry podman runc uidmap busybox-static"
 demo="openssl util-linux"
+# Some packages of nodejs bring npm along, and exclude that of the distribution.
+npm=
+command -v npm >/dev/null || npm="nodejs npm"
+test="$test $npm"
 # Not in every release: what needs them has a stand-in.
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
+soak="util-linux iproute2 openssl curl procps"
+coverage="gcovr"
 screenshots="tmux util-linux"
-package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils"
-bench="haproxy nginx-light tinyproxy squid podman docker.io runc uidmap busybox-static nodejs socat ripgrep iproute2 util-linux"
-# Some packages of nodejs bring npm along, and exclude that of the distribution.
-command -v npm >/dev/null || {
-	test="$test npm"
-	bench="$bench npm"
-}
+package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils $npm"
+bench="haproxy nginx-light tinyproxy squid podman docker.io runc uidmap busybox-static nodejs socat ripgrep iproute2 util-linux $npm"
 
 die() {
 	echo "setup: $*" >&2
@@ -36,10 +37,12 @@ test)
 	;;
 demo) want="$build $demo" ;;
 lint) want="$build $lint" ;;
+soak) want="$build $soak" ;;
+coverage) want="$build $coverage" ;;
 bench) want="$build $bench" ;;
 package) want="$build $package" ;;
 screenshots) want="$build $screenshots" ;;
-*) die "usage: scripts/setup.sh build|demo|test|lint|bench|package|screenshots" ;;
+*) die "usage: scripts/setup.sh build|demo|test|lint|soak|coverage|bench|package|screenshots" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"

@@ -103,7 +103,7 @@ def run_file(j, p, path):
 
 
 def shell(j, p):
-    script, i = False, 1
+    script, stdin, i = False, False, 1
     while i < len(p.argv):
         s = p.argv[i]
         if (s[:1] == "-" and s[1:2] != "-" and "c" in s) or s == "--command":
@@ -113,13 +113,15 @@ def shell(j, p):
                 run_file(j, p, p.argv[i + 1])
             i += 1
         elif s[:1] in ("-", "+") and len(s) > 1:
-            pass
+            stdin = stdin or s[:1] == "-" and s[1:2] != "-" and "s" in s
         else:
             args, j.args = j.args, p.argv[i + script:] or ["bash"]
             if script:
                 j.text(p, values([s], p.taint))
-            else:
+            elif not stdin:
                 run_file(j, p, s)
+            elif p.inp is not None:
+                j.text(p, p.inp)
             j.args = args
             return
         i += 1
