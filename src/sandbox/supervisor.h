@@ -43,7 +43,8 @@ struct client {
 	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
 	bool asked;	    /* for WIRE_INFO, before there was an answer */
 	bool timed_out;
-	uint32_t id; /* of its command */
+	uint64_t early; /* signals for a command that is being started: bit n - 1 is signal n */
+	uint32_t id;	/* of its command */
 	uint64_t limit_ms, started_ms;
 	int fd;
 	struct ev_io io;
