@@ -8,10 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "sandbox/autosave.h"
 #include "sandbox/host-env.h"
-#include "sandbox/live.h"
-#include "sandbox/store.h"
 
 #define DIRTY_SHOWN 5
 
@@ -89,7 +86,7 @@ static int take_branch(struct loop *l, struct err *err)
 /* Everything from here on is done to the tree that the agent works in. */
 int tree_root(struct loop *l, struct err *err)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
+	cleanup_free char *said = NULL;
 	int r = 0;
 
 	if (!l->root) {
@@ -102,7 +99,7 @@ int tree_root(struct loop *l, struct err *err)
 		return err_sys(err, errno, "cannot open '%s'", l->root);
 	repo_free(l->repo);
 	l->repo = NULL;
-	r = repo_open(l->root, state, &l->repo, err);
+	r = repo_open(l->root, l->place.path, &l->repo, err);
 	if (r == 0)
 		r = repo_view_use(l->repo, l->state.view, err);
 	if (r == 0)
@@ -115,8 +112,8 @@ int tree_root(struct loop *l, struct err *err)
 
 int tree_open(struct loop *l, struct err *err)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
-	int r = repo_open(l->q.workspace, state, &l->repo, err);
+	cleanup_free char *said = NULL;
+	int r = repo_open(l->q.workspace, l->place.path, &l->repo, err);
 
 	if (r == -ENOENT) {
 		show_line(&l->show, STYLE_YELLOW,
@@ -173,33 +170,27 @@ int tree_prepare(struct loop *l, struct err *err)
 
 /* ---- afterwards ---- */
 
-/* What was said in there is saved first: it goes with the sandbox. */
-static void save_words(struct loop *l, const char *name)
-{
-	cleanup_free char *home = store_home(&l->q.places, name), *record = path_dir(home);
-	struct child child;
-	struct err err = {0};
-
-	if (autosave_start(&l->q.places, record, l->build.spec, &child, &err) == 0)
-		(void)run_wait(&child);
-}
-
 /* A branch whose work is done needs neither its sandbox nor, when nothing else is in it, its
- * worktree. */
-static void clear_worktree(struct loop *l)
+ * worktree. A sandbox that the user named is the user's. */
+static void clear_away(struct loop *l)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR);
 	cleanup_repo struct repo *home = NULL;
 	struct err err = {0};
 	int r = 0;
 
-	if (l->build.spec) {
-		box_stop(l);
-		save_words(l, l->build.spec->name);
-		r = live_remove(&l->q.places, l->build.spec->name, true, &err);
+	box_stop(l);
+	if (l->build.spec && !l->q.sandbox && !l->q.direct) {
+		r = clear_sandbox(l, l->build.spec->name, &err);
+		if (r == 0)
+			show_line(&l->show, STYLE_NONE,
+				  "the sandbox of %s is removed; what happened in it: ralph events "
+				  WORK_DIR "/logs/events/%s",
+				  l->state.branch, l->build.spec->name);
 	}
+	if (r == 0 && !l->state.worktree)
+		return;
 	if (r == 0)
-		r = repo_open(l->q.workspace, state, &home, &err);
+		r = repo_open(l->q.workspace, l->place.path, &home, &err);
 	if (r == 0)
 		r = repo_view_use(home, l->state.view, &err);
 	if (r == 0)
@@ -208,8 +199,7 @@ static void clear_worktree(struct loop *l)
 		log_warn("loop", "%s", err.msg);
 		return;
 	}
-	show_line(&l->show, STYLE_NONE, "the sandbox and the worktree of %s are removed",
-		  l->state.branch);
+	show_line(&l->show, STYLE_NONE, "the worktree of %s is removed", l->state.branch);
 	free(l->state.worktree);
 	l->state.worktree = NULL;
 }
@@ -252,9 +242,9 @@ void tree_finish(struct loop *l, int code)
 	if (code == LOOP_DONE && l->q.push && l->state.branch &&
 	    repo_push(l->repo, NULL, l->state.branch, path, STDERR_FILENO, &err) < 0)
 		log_error("loop", "%s", err.msg);
-	if (code == LOOP_DONE && l->state.worktree)
-		clear_worktree(l);
-	else if (!l->state.worktree && repo_has_stash(l->repo)) {
+	if (code == LOOP_DONE && l->state.branch && l->mode != LOOP_PLAN)
+		clear_away(l);
+	if (!l->state.worktree && repo_has_stash(l->repo)) {
 		if (bring_back(l, &err) < 0)
 			log_error("loop", "%s", err.msg);
 		else

@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "loop/job.h"
+#include "loop/loose.h"
 
 #define TAIL_MAX (4 * KiB) /* of what a command printed, for the next prompt */
 #define REPORT_MAX (32 * KiB)
@@ -135,6 +136,8 @@ int verify_baseline(struct loop *l, struct err *err)
 	status_write(l, "verifying", 0);
 	show_line(&l->show, STYLE_BOLD, "what fails before anything is done");
 	r = box_start(l, err);
+	if (r == 0)
+		r = loose_before(l, err);
 	found = json_object();
 	for (size_t i = 0; r == 0 && i < commands.n; i++) {
 		r = run_command(l, commands.v[i], NULL, err);
@@ -143,6 +146,8 @@ int verify_baseline(struct loop *l, struct err *err)
 		failing += r > 0;
 		r = r > 0 ? 0 : r;
 	}
+	if (r == 0)
+		r = loose_after(l, err);
 	box_stop(l);
 	if (r < 0) {
 		json_decref(found);
@@ -173,6 +178,7 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 	for (size_t i = 0; t && i < t->verify.n; i++)
 		if (!strv_has(&commands, t->verify.v[i]))
 			strv_push(&commands, t->verify.v[i]);
+	r = loose_before(l, err);
 	for (size_t i = 0; r >= 0 && i < commands.n; i++) {
 		bool excused = i < general && is_excused(l, commands.v[i]);
 
@@ -183,6 +189,8 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 		if (r == 0 && excused)
 			(void)json_object_set_new(l->state.baseline, commands.v[i], json_true());
 	}
+	if (r >= 0)
+		r = loose_after(l, err);
 	if (r < 0)
 		return r;
 	if (report.len)

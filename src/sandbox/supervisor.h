@@ -43,8 +43,8 @@ struct client {
 	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
 	bool asked;	    /* for WIRE_INFO, before there was an answer */
 	bool timed_out;
-	uint64_t early; /* signals for a command that is being started: bit n - 1 is signal n */
-	uint32_t id;	/* of its command */
+	uint32_t id;   /* of its command */
+	uint64_t held; /* signals that came before it ran, one bit each */
 	uint64_t limit_ms, started_ms;
 	int fd;
 	struct ev_io io;
@@ -164,6 +164,7 @@ struct supervisor {
 	struct surface *surface;  /* what the host would run in the workspace */
 	unsigned n_found;	  /* of that, what was found so far */
 	struct timespec since;	  /* what is newer was changed while the sandbox ran */
+	struct putback *putback;  /* NULL: nothing is to be put back */
 	int watch;		  /* inotify */
 	struct ev_io watch_io;
 	struct err why; /* what ended it, when it was no ordinary end */
@@ -197,7 +198,7 @@ void client_drop(struct client *c); /* closes; its command, if any, is ended */
 void client_notice_all(struct supervisor *s, const char *text);
 
 /* watch-link.c: what appears in the workspace that the host would run */
-void watch_start(struct supervisor *s);	 /* before anything can run inside */
+int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
 void watch_look(struct supervisor *s);	 /* after a command */
 void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
 

@@ -40,7 +40,8 @@ static int check_path(const char *what, const char *path, struct err *err)
 static bool needs_source(enum spec_mount_kind kind)
 {
 	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY ||
-	       kind == SPEC_PIN || kind == SPEC_PROTECT || kind == SPEC_VOLUME;
+	       kind == SPEC_PIN || kind == SPEC_PROTECT || kind == SPEC_VOLUME ||
+	       kind == SPEC_PUT_BACK;
 }
 
 static bool has_data(enum spec_mount_kind kind)

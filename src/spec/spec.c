@@ -239,6 +239,8 @@ const char *spec_mount_kind_name(enum spec_mount_kind k)
 		[SPEC_HIDE] = "hide",
 		[SPEC_IMAGE] = "image",
 		[SPEC_VOLUME] = "volume",
+		[SPEC_PUT_BACK] = "put-back",
+		[SPEC_OWN] = "own",
 	};
 	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
 

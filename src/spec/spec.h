@@ -57,6 +57,9 @@ enum spec_mount_kind {
 	/* Of container engines. */
 	SPEC_IMAGE,  /* what the image holds, read-only */
 	SPEC_VOLUME, /* source, which lies in the volume, at target */
+	/* Of engines that show the workspace as it is; of the tree as well. */
+	SPEC_PUT_BACK, /* source can be written, and is put back after each command */
+	SPEC_OWN,      /* in one of those: left as it is */
 	SPEC_MOUNT_N,
 };
 

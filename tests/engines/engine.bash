@@ -4,13 +4,19 @@
 # A row WORD is four things:
 #   WORD_start    once for a file: starts what the engine needs, with all it keeps below $ENGINE_DIR
 #   WORD_end      ends it, by pid
-#   WORD_lacks    words for what the engine honestly has not; a test asks with `with WORD…`
+#   WORD_lacks    words for what the engine honestly has not; a test asks with `with WORD…`, or has what ralph
+#                 says of it instead: `holds`, `bounds`
 #   WORD_env      printed as NAME=VALUE: what ralph is called with
 #
-# Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), network (names,
-# and what is allowed and denied, are the gateway's), bed (it can be started in the network of lib/netbed, which for a
-# plain user is another user namespace), ports, walls (protected paths, a root to be read only), loop, fresh (of one that
-# is started again only the home is as it was), selftest (ralph's own program runs inside).
+# Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), bed (it can be started in the
+# network of lib/netbed, which for a plain user is another user namespace), ports, walls (mounts of ralph's), loop, selftest
+# (ralph's own program runs inside).
+#
+# Of these the audit says what is not so (WORD_says), and a test checks that it does: fresh (of one that is started again
+# only the home is as it was), transparent (programs that ignore the proxy's variables have a network), record (what was
+# denied is in ralph's log), loopback (there is no other interface), pins (what holds something protected cannot be put
+# aside), root (nothing else can be written). And these the tests know another answer for: masks (files are hidden),
+# host-edits (the host's changes of what is protected are told from the agent's), pids, memory, limits.open_files.
 # shellcheck shell=bash
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -189,17 +195,28 @@ fake_row() {
 	need bwrap nsenter python3
 	mkdir "$ENGINE_DIR/bin"
 	cp "$ENGINES_DIR/../lib/fake-sbx" "$ENGINE_DIR/bin/$1"
+	cp "$ENGINES_DIR/../lib/"fake_sbx_*.py "$ENGINE_DIR/bin"
 }
 fake_env() {
 	echo "RALPH_ENGINE=$ENGINE"
 	echo "PATH=$ENGINE_DIR/bin:$PATH"
 }
-# Its machine is bounded by whoever runs it, its network is a proxy of its own, and what the host would run is
-# found after each command; what was in /tmp is in the machine that is started again.
 fake_lacks() {
-	echo limits network ports walls fresh selftest loop # whose state cannot be hidden there
+	echo ports walls fresh selftest record loopback pins root masks host-edits pids limits.open_files
+}
+# What the audit says instead.
+fake_says() {
+	case $1 in
+	fresh) echo "stays until ralph rm" ;;
+	transparent) echo "programs that ignore HTTP_PROXY and HTTPS_PROXY reach nothing" ;;
+	record) echo "on Docker's record alone" ;;
+	loopback) echo "held by Docker's own proxy" ;;
+	pins) echo "nothing of the workspace is read-only inside" ;;
+	root) echo "the user inside may become root there" ;;
+	esac
 }
 sbx_start() {
+	export LEAST_MEMORY=1024
 	fake_row sbx
 }
 sbx_end() {
@@ -207,6 +224,9 @@ sbx_end() {
 }
 sbx_lacks() {
 	fake_lacks
+}
+sbx_says() {
+	fake_says "$1"
 }
 sbx_env() {
 	fake_env
@@ -219,6 +239,10 @@ docker-sandbox_end() {
 }
 docker-sandbox_lacks() {
 	fake_lacks
+	echo memory transparent
+}
+docker-sandbox_says() {
+	fake_says "$1"
 }
 docker-sandbox_env() {
 	fake_env
@@ -250,13 +274,48 @@ engine() {
 	esac
 }
 
+lacks_word() {
+	[[ " $("${ENGINE}_lacks" | xargs) " == *" $1 "* ]]
+}
+
 # with WORD…: this test needs what the words stand for.
 with() {
 	local word
 
 	for word; do
-		[[ " $("${ENGINE}_lacks" | xargs) " != *" $word "* ]] || not_here "$ENGINE has no $word"
+		! lacks_word "$word" || not_here "$ENGINE has no $word"
 	done
+}
+
+# holds WORD COMMAND…: the command succeeds; where the engine has no WORD, ralph says so before anything is run.
+holds() {
+	local word=$1
+	shift
+
+	if ! lacks_word "$word"; then
+		"$@"
+	elif [ -n "${BED_PID:-}" ]; then
+		has "$(bed "$RALPH" audit "$WS")" "$("${ENGINE}_says" "$word")"
+	else
+		has "$(ralph audit "$WS")" "$("${ENGINE}_says" "$word")"
+	fi
+}
+
+# bounds WHAT ARG…: ralph with these arguments; where the engine has no such bound, it refuses, and names both. false then.
+bounds() {
+	local what=$1
+	shift
+
+	[ "$what" = limits.open_files ] || ! lacks_word limits || not_here "$ENGINE has no limits"
+	if ! lacks_word "$what"; then
+		ralph "$@"
+		return
+	fi
+	run --separate-stderr ralph "$@"
+	same 2 "$status" || exit 1
+	has "$stderr" "engine $ENGINE" || exit 1
+	has "$stderr" "$what" || exit 1
+	return 1
 }
 
 # only ENGINE…: a promise about these alone.
