@@ -26,7 +26,7 @@ teardown() {
 
 @test "create: a command runs in the workspace, as itself, in a sandbox of that engine" {
 	same "$WS content" "$(ralph run -- sh -c 'pwd; cat file' | xargs)"
-	same "$ENGINE" "$(ralph inspect "$(sandbox)" --json | get 'j["engine"]')"
+	same "${ENGINE%-remote}" "$(ralph inspect "$(sandbox)" --json | get 'j["engine"]')"
 	down
 }
 

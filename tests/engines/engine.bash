@@ -26,7 +26,7 @@ ENGINE=${RALPH_TEST_ENGINE:-native}
 # through besides (`rootless`).
 engine_rows() {
 	case $1 in
-	root) echo native docker podman sbx docker-sandbox ;;
+	root) echo native docker docker-remote podman sbx docker-sandbox ;;
 	user) echo native podman sbx docker-sandbox ;;
 	rootless) echo podman ;;
 	esac
@@ -74,6 +74,76 @@ docker_env() {
 	echo RALPH_ENGINE=docker
 	echo RALPH_IMAGE_NAME=ralph-test:image
 	echo "DOCKER_HOST=unix://$ENGINE_DIR/docker/socket"
+}
+
+# ---- docker on another machine: a daemon with a network of its own, reached by TCP alone. The files are the same. ----
+
+# far_link NETNS-PID NAME ADDRESS-HERE ADDRESS-THERE: a wire between the network of that process (0: of the test
+# itself) and the engine's.
+far_link() {
+	local engine
+
+	engine=$(cat "$ENGINE_DIR/machine")
+	ip link add "$2h" type veth peer name "$2e" netns "$engine" || return
+	if [ "$1" -ne 0 ]; then
+		ip link set "$2h" netns "$1"
+		nsenter -t "$1" -n ip address add "$3/30" dev "$2h"
+		nsenter -t "$1" -n ip link set "$2h" up
+	else
+		ip address add "$3/30" dev "$2h"
+		ip link set "$2h" up
+	fi
+	nsenter -t "$engine" -n ip address add "$4/30" dev "$2e"
+	nsenter -t "$engine" -n ip link set "$2e" up
+}
+docker-remote_start() {
+	need dockerd docker python3 ip iptables nsenter unshare
+	local dir=$ENGINE_DIR n=$((BASHPID % 60000))
+
+	# The daemon's machine: a network namespace that this process keeps.
+	unshare --net sleep infinity 3>&- &
+	echo $! >"$dir/machine"
+	wait_until far_machine_apart "$!"
+	nsenter -t "$!" -n ip link set lo up
+	# Addresses that no other test of this machine has, whatever runs beside it.
+	echo "10.$((100 + n / 15000)).$((n / 60 % 250)).$((n % 60 * 4))" >"$dir/net"
+	FAR_HERE=$(far_address 1) FAR_THERE=$(far_address 2)
+	far_link 0 "rf$n" "$FAR_HERE" "$FAR_THERE" || return
+	mkdir "$dir/docker"
+	nsenter -t "$(cat "$dir/machine")" -n dockerd --data-root "$dir/docker/data" --exec-root "$dir/docker/exec" \
+		-H tcp://0.0.0.0:2375 --tls=false --pidfile "$dir/docker/pid" --ip6tables=false >"$dir/docker/log" 2>&1 3>&- &
+	echo $! >"$dir/daemon"
+	export DOCKER_HOST=tcp://$FAR_THERE:2375
+	wait_until -t 60 docker info >/dev/null 2>&1 || fail "$(tail -5 "$dir/docker/log")" || return
+	docker import "$(engine_image)" ralph-test:image >"$dir/import" 2>&1 || fail "$(cat "$dir/import")"
+}
+far_machine_apart() {
+	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+}
+# far_address N: the N-th address of the wire between the two machines.
+far_address() {
+	local net
+
+	net=$(cat "$ENGINE_DIR/net")
+	echo "${net%.*}.$((${net##*.} + $1))"
+}
+docker-remote_end() {
+	docker_end || return
+	kill "$(cat "$ENGINE_DIR/machine")" # and the wire with it
+}
+docker-remote_lacks() {
+	echo ports
+}
+docker-remote_env() {
+	echo RALPH_ENGINE=docker
+	echo RALPH_IMAGE_NAME=ralph-test:image
+	if [ -z "${BED_PID:-}" ]; then
+		echo "DOCKER_HOST=tcp://$(far_address 2):2375"
+		return
+	fi
+	# ralph is in another network then, which has a wire of its own.
+	far_link "$BED_PID" "rb$((BED_PID % 60000))" 172.30.255.253 172.30.255.254 >&2
+	echo DOCKER_HOST=tcp://172.30.255.254:2375
 }
 
 # ---- podman: a storage of the test's own; of a plain user, rootless ----
@@ -200,6 +270,7 @@ not_running() {
 engine() {
 	case $ENGINE in
 	docker | podman) "$ENGINE" "$@" ;;
+	docker-remote) docker "$@" ;;
 	esac
 }
 
@@ -264,7 +335,7 @@ engine_stamp() {
 		engine_setup
 		ralph run -- true
 		[[ " $("${ENGINE}_lacks" | xargs) " == *" selftest "* ]] ||
-			cp "$XDG_STATE_HOME/ralph/selftest-$ENGINE" "$ENGINE_DIR/stamp" 2>/dev/null
+			cp "$XDG_STATE_HOME/ralph/selftest-${ENGINE%-remote}" "$ENGINE_DIR/stamp" 2>/dev/null
 		ralph_teardown
 	)
 }
@@ -282,7 +353,7 @@ engine_env() {
 
 	[ ! -f "$ENGINE_DIR/stamp" ] || {
 		[ -d "$XDG_STATE_HOME/ralph" ] || mkdir -m 0700 "$XDG_STATE_HOME/ralph"
-		cp "$ENGINE_DIR/stamp" "$XDG_STATE_HOME/ralph/selftest-$ENGINE"
+		cp "$ENGINE_DIR/stamp" "$XDG_STATE_HOME/ralph/selftest-${ENGINE%-remote}"
 	}
 	while read -r line; do
 		export "${line?}"
