@@ -391,7 +391,7 @@ own_dockerfile() {
 	must_exit 0 sbx run -n one --memory 2G --cpu 100 -- true
 	has "$(calls 'create ')" "-m 2048m --cpus 1"
 	same 1 "$(sbx run -n one --memory 2G --cpu 100 -- nproc)"
-	for args in "--memory 512M" "--cpu 150" "--pids 10"; do
+	for args in "--memory 512M" "--cpu 150" "--pids 100"; do
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr sbx run -n two $args -- true
 		same 2 "$status"
