@@ -7,11 +7,13 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "hook/settings.h"
+#include "loop/meter.h"
 #include "sandbox/direct.h"
 #include "sandbox/live.h"
 #include "sandbox/loops.h"
 #include "sandbox/pipe.h"
 #include "sandbox/selftest.h"
+
 #define HOOKS_MAX (64 * KiB)
 
 extern char **environ;
@@ -85,10 +87,35 @@ int box_build(struct loop *l, struct err *err)
 	return r;
 }
 
+/*
+ * The sandbox's budget is what it has spent and what this iteration may spend more, so that the
+ * gateway ends it for every agent whose traffic it counts: most have no limit of their own. What is
+ * left of the loop's limit is no less of one.
+ */
+static void limit_spending(struct loop *l)
+{
+	struct spec_budget *b = &l->build.spec->budget;
+	uint64_t limit = l->limits.micro_usd, left = 0;
+	struct meter m;
+
+	if (limit)
+		left = limit > l->state.micro_usd ? limit - l->state.micro_usd : 1;
+	l->allowance = l->config->loop.iteration_micro_usd;
+	if (left && (!l->allowance || left < l->allowance))
+		l->allowance = left;
+	if (!l->allowance || l->q.direct)
+		return;
+	meter_read(&l->q.places, l->build.spec->name, &m);
+	if (!b->micro_usd || m.micro_usd + l->allowance < b->micro_usd)
+		b->micro_usd = m.micro_usd + l->allowance;
+}
+
 int box_start(struct loop *l, struct err *err)
 {
 	int r = box_build(l, err);
 
+	if (r == 0)
+		limit_spending(l);
 	if (r == 0)
 		r = live_start_up(&l->q.places, l->build.spec, 0, &l->hold, err);
 	if (r == 0)

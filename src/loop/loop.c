@@ -7,8 +7,6 @@
 
 #include "loop/parallel.h"
 
-#define PARALLEL_MAX 16
-
 static void show_news(struct loop *l)
 {
 	for (size_t i = 0; l->work && i < l->work->news.n; i++)
@@ -142,6 +140,8 @@ static bool parallel(struct loop *l, int *ret_code, int *ret_error, struct err *
 	if (l->q.parallel < 2 || !l->work || !l->repo || l->mode == LOOP_PLAN)
 		return false;
 	n = work_independent(l->work, (unsigned)l->limits.max_attempts, tasks, l->q.parallel);
+	if (l->limits.iterations && n > l->limits.iterations - l->state.iterations)
+		n = (size_t)(l->limits.iterations - l->state.iterations);
 	if (n < 2)
 		return false;
 	*ret_error = parallel_run(l, tasks, n, ret_code, err);
@@ -165,7 +165,10 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 		if (*ret_error < 0 || code >= 0)
 			return code;
 		code = asked_to_end(l, ret_reason);
-		if (code >= 0)
+		if (code < 0 && json_object_size(l->state.workers) > 0)
+			code = limit_reached(l, ret_reason);
+		/* A task of a worker that waits is not anybody else's. */
+		if (code >= 0 || json_object_size(l->state.workers) > 0)
 			return code;
 	}
 	if (l->work) {

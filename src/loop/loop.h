@@ -64,6 +64,7 @@ struct loop {
 	/* the sandbox */
 	struct build build;
 	int hold;	      /* a connection: it stays up at least as long */
+	uint64_t allowance;   /* what this iteration may spend, in micro-dollars; 0: anything */
 	uint64_t round_began; /* now_ms(); 0: none */
 	uint64_t active_mark; /* state.active_ms when the turn began */
 	char *tool;	      /* what the agent does just now */

@@ -108,6 +108,8 @@ int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_
  */
 int repo_worktree_add(struct repo *r, const char *branch, const char *base, char **ret_path,
 		      struct err *err);
+/* Where that is, or would be; the caller frees it. */
+char *repo_worktree_path(const struct repo *r, const char *branch);
 /* Removes it when nothing in it is uncommitted; -EBUSY: something is, which is named. The branch
  * stays. */
 int repo_worktree_remove(struct repo *r, const char *path, struct err *err);

@@ -180,6 +180,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 		.total_ms = l->config->loop.iteration_ms,
 		.idle_ms = l->config->loop.idle_ms,
 		.grace_ms = l->config->loop.grace_ms,
+		.allowance = l->allowance,
 		.tick = on_tick,
 		.arg = l,
 	};

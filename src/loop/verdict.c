@@ -39,6 +39,7 @@ static const char *const ends[] = {
 	[RUN_LOST] = "the sandbox ended under the agent",
 	[RUN_STOPPED] = "the loop was stopped",
 	[RUN_INTERRUPTED] = "ralph was ended meanwhile",
+	[RUN_SPENT] = "it has spent what an iteration may",
 };
 static_assert(ARRAY_SIZE(ends) == RUN_END_N, "one text per end");
 /* clang-format on */
@@ -82,6 +83,7 @@ static enum verdict decide(const struct facts *f)
 	case RUN_SILENT:
 	case RUN_TOO_LONG:
 	case RUN_LOST:
+	case RUN_SPENT:
 		return f->rejected ? VERDICT_REJECTED : VERDICT_FAILED;
 	case RUN_OK:
 	case RUN_END_N:

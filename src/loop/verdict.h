@@ -21,6 +21,7 @@ enum run_end {
 	RUN_LOST,	 /* the sandbox ended under it */
 	RUN_STOPPED,	 /* the user stopped the loop meanwhile */
 	RUN_INTERRUPTED, /* ralph itself died meanwhile */
+	RUN_SPENT,	 /* it has spent what it may */
 	RUN_END_N,
 };
 

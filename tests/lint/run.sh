@@ -58,6 +58,7 @@ build() {
 check format format
 check source python3 tests/lint/source.py
 check layers tests/layers.sh
+check benchmarks bench/render --check
 check docs docs
 check shell shell
 check build build
