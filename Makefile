@@ -3,6 +3,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 T ?= 60
+M ?= 10
 
 all: setup-build
 	@scripts/build.sh build --prefix=$(PREFIX)
@@ -31,7 +32,7 @@ test-package: setup-package
 
 bench: setup-bench
 	@scripts/stage.sh
-	@bench/run.sh
+	@bench/run
 
 # The pictures of docs/images, from a real terminal.
 screenshots: setup-screenshots
@@ -43,6 +44,13 @@ lint: setup-lint
 
 sanitize: setup-test
 	@tests/run.sh --sanitize
+
+# Loops, commands, network, kills, full disks, no memory and clock jumps at once: M minutes of it. SEED repeats the choices.
+soak: setup-soak
+	@soak/run.sh $(M)
+
+coverage: setup-coverage
+	@scripts/coverage.sh
 
 fuzz: setup-lint
 	@scripts/fuzz.sh $(T)
@@ -57,4 +65,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install deb dist test-package bench screenshots lint sanitize fuzz format clean
+.PHONY: all demo test install deb dist test-package bench screenshots lint sanitize soak coverage fuzz format clean

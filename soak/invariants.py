@@ -10,7 +10,7 @@ from faults import below, processes
 
 PATIENCE = 30  # seconds for what ends by itself
 # What a record may hold when nothing is under way; below home/ the sandbox writes as it likes.
-RECORD = re.compile(r"(home|lock|workspace|spec\.json|selftest|exported\.json|events(\.\d)?\.jsonl|events\.head|clone)$")
+RECORD = re.compile(r"(home|lock|workspace|spec\.json|selftest|exported\.json(\.lock)?|events(\.\d)?\.jsonl|events\.head|clone)$")
 MEMORY_SLACK = 1024  # KiB that a process may have grown by, over all of the run
 WARM = 2  # cycles after which a process has seen everything once
 
@@ -25,6 +25,22 @@ def until(what, broken):
         if time.monotonic() > end:
             raise Broken(f"{what}: {found}")
         time.sleep(0.05)
+
+
+def about(pid):
+    """What can be said of a process that should not be there."""
+    text = []
+    for what in ("cmdline", "cgroup", "stack", "status"):
+        try:
+            with open(f"/proc/{pid}/{what}", encoding="utf-8", errors="replace") as f:
+                text.append(f"{what}: {f.read()[:1500]!r}")
+        except OSError:
+            pass
+    try:
+        text += [f"fd {fd}: {os.readlink(f'/proc/{pid}/fd/{fd}')}" for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        pass
+    return "\n    ".join(text)
 
 
 class Invariants:
@@ -66,10 +82,16 @@ class Invariants:
                 mine |= below(self.world.keeper_pid, procs)
             zombies = [(p, row) for p, row in procs.items() if row[2] == "Z" and row[0] != 1]
             return [(p, *row) for p, row in procs.items() if p not in mine] + zombies
-        until("processes left", left)
+        try:
+            until("processes left", left)
+        except Broken as e:
+            for pid, *_ in left():
+                self.world.note(f"left: {pid}: {about(pid)}")
+            raise e
 
     def no_mount(self):
-        until("mounts left", lambda: sorted(set(self.mount_points()) ^ set(self.mounts)))
+        # Another's may vanish from here, when what it is mounted on is removed.
+        until("mounts left", lambda: sorted(set(self.mount_points()) - set(self.mounts)))
 
     def no_cgroup(self, last):
         def left():

@@ -164,7 +164,7 @@ void launch_kill(struct engine_launch *l)
 	closep(&l->guest);
 	end.fd = (int)syscall(SYS_pidfd_open, l->pid, 0);
 	if (end.fd < 0 || poll(&end, 1, END_MS) != 1)
-		(void)kill(l->pid, SIGKILL);
+		(void)kill(-l->pid, SIGKILL); /* its child with it */
 	closep(&end.fd);
 	(void)waitpid(l->pid, NULL, 0);
 	l->pid = 0;

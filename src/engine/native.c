@@ -31,8 +31,7 @@
 #include "engine/probe-host.h"
 #include "engine/protect.h"
 
-#define STATUS_MAX 4096 /* what bwrap may tell about its child */
-#define STOP_MS 5000	/* from SIGKILL until everything inside must be gone */
+#define STOP_MS 5000 /* from SIGKILL until everything inside must be gone */
 
 static void watch(struct native *n, struct engine_launch *l)
 {
@@ -135,17 +134,19 @@ static int native_start(struct engine *e, struct engine_proc *ret, struct err *e
 	return 0;
 }
 
-/* Everything the status descriptor has by now; the first line names the child. */
-static pid_t read_child_pid(int fd)
+/* The line that names the child, of which bwrap writes one piece after the other. */
+static pid_t read_child_pid(struct native *n)
 {
 	cleanup_(json_decrefp) json_t *j = NULL;
-	char text[STATUS_MAX];
-	ssize_t n = read(fd, text, sizeof(text) - 1);
+	ssize_t got = read(n->status, n->said + n->said_len, sizeof(n->said) - 1 - n->said_len);
 
-	if (n <= 0)
+	if (got <= 0)
 		return -1;
-	text[n] = '\0';
-	j = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
+	n->said_len += (size_t)got;
+	n->said[n->said_len] = '\0';
+	if (!strchr(n->said, '\n'))
+		return 0;
+	j = json_loads(n->said, JSON_DISABLE_EOF_CHECK, NULL);
 	return (pid_t)json_integer_value(json_object_get(j, "child-pid"));
 }
 
@@ -156,7 +157,7 @@ static pid_t native_init_pid(struct engine *e)
 
 	if (n->init_pid > 0 || n->status < 0)
 		return n->init_pid;
-	pid = read_child_pid(n->status);
+	pid = read_child_pid(n);
 	if (pid <= 0)
 		return 0;
 	n->init_pid = pid;
@@ -207,30 +208,39 @@ static void keep_mounts(struct native *n)
 	n->mounts = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* bwrap must not be killed before it has said who its child is: that one would be left. */
-static void wait_for_status(const struct native *n)
+/* Until bwrap has said who its child is, or has ended. */
+static void wait_for_status(struct native *n)
 {
-	struct pollfd p = {.fd = n->status, .events = POLLIN};
+	struct pollfd p[] = {{.fd = n->status, .events = POLLIN},
+			     {.fd = n->bwrap.pidfd, .events = POLLIN}};
+	uint64_t end = now_ms() + STOP_MS;
 
-	while (n->status >= 0 && poll(&p, 1, STOP_MS) < 0 && errno == EINTR)
-		;
+	while (n->status >= 0 && native_init_pid(&n->base) <= 0 && now_ms() < end) {
+		if (poll(p, ARRAY_SIZE(p), STOP_MS) < 0 && errno != EINTR)
+			return;
+		if (p[1].revents || p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+			break;
+	}
+	(void)native_init_pid(&n->base);
 }
 
+/*
+ * The guest takes all else with it. Where it is not known, because bwrap was killed or hangs while
+ * it makes its namespaces, what is to become the guest waits for a word of bwrap's: for ever, were
+ * it not for the process group, which is bwrap's own (RUN_NEW_SESSION).
+ */
 static void native_kill(struct engine *e)
 {
 	struct native *n = native_of(e);
 
 	if (n->bwrap.pid <= 0)
 		return;
-	if (native_init_pid(e) <= 0) {
-		wait_for_status(n);
-		(void)native_init_pid(e);
-	}
+	wait_for_status(n);
 	keep_mounts(n);
 	if (n->init_pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, n->init_pidfd, SIGKILL, NULL, 0);
 	else
-		child_kill(&n->bwrap, SIGKILL);
+		(void)kill(-n->bwrap.pid, SIGKILL);
 }
 
 static int native_protect(struct engine *e, const char *path, struct err *err)

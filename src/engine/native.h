@@ -6,6 +6,8 @@
 
 /* Shared by the two halves of the native engine: what it would do, and doing it. */
 
+#define NATIVE_STATUS_MAX 4096 /* what bwrap may tell about its child */
+
 struct native {
 	struct engine base;
 	const struct sandbox_spec *spec;
@@ -19,8 +21,10 @@ struct native {
 	struct cgroup_limits limits;
 	struct cgroup cgroup;
 	struct child bwrap;
-	int line;	/* to the guest, until start() gives it away */
-	int status;	/* bwrap tells its child's pid here */
+	int line;		      /* to the guest, until start() gives it away */
+	int status;		      /* bwrap tells its child's pid here */
+	char said[NATIVE_STATUS_MAX]; /* so far */
+	size_t said_len;
 	int complaint;	/* bwrap's stderr */
 	pid_t init_pid; /* the guest, seen from here; 0 until bwrap has told */
 	int init_pidfd;

@@ -1,7 +1,9 @@
 #include "loop/turn.h"
 
+#include <fcntl.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "loop/own.h"
 #include "loop/progress.h"
@@ -129,6 +131,17 @@ static int expose(struct work *w, struct err *err)
 	return work_save(w, err);
 }
 
+/* One that another sandbox was given, where the list is its own copy: two would be one too many. */
+static int drop_copies(const struct work *w, int to, struct err *err)
+{
+	cleanup_fd int dir = -1;
+
+	if (!w->shared || !w->from->reach || !w->from->log_reach)
+		return 0;
+	dir = path_open_beneath(to, WORK_DIR, O_RDONLY | O_DIRECTORY, 0);
+	return dir < 0 ? 0 : path_remove_tree(dir, path_base(WORK_AGENT_DIR), err);
+}
+
 int work_put_copy(struct work *w, int root, struct err *err)
 {
 	cleanup_listing struct listing l = {0};
@@ -143,6 +156,8 @@ int work_put_copy(struct work *w, int root, struct err *err)
 		r = turn_source(w, &t->copy, &l, err);
 	if (r == 0)
 		r = log_now(w, &t->progress, err);
+	if (r == 0)
+		r = drop_copies(w, to, err);
 	if (r == 0 && (!w->from->reach || !w->from->log_reach))
 		r = own_put(to, IGNORE_ALL, "*\n", 2, COPY_MODE, err);
 	if (r == 0)

@@ -44,6 +44,12 @@ static void reply(struct client *c, enum wire_type type, const struct buf *body,
 		client_drop(c);
 }
 
+/* SIGKILL for the group alone would leave what moved out of it: the tree goes. */
+static void pass_on(struct client *c, uint32_t sig)
+{
+	c->sup->runner->kill(c->sup, c, sig == SIGKILL ? 0 : sig);
+}
+
 void client_started(struct client *c, uint32_t pid, int pty)
 {
 	cleanup_buf struct buf b;
@@ -54,6 +60,11 @@ void client_started(struct client *c, uint32_t pid, int pty)
 	if (c->limit_ms)
 		ev_timer_set(c->sup->ev, &c->limit, c->limit_ms);
 	reply(c, WIRE_STARTED, &b, &pty, pty < 0 ? 0 : 1);
+	for (uint32_t sig = 1; c->held && c->state == CLIENT_RUNNING; sig++) {
+		if (c->held & UINT64_C(1) << (sig - 1))
+			pass_on(c, sig);
+		c->held &= ~(UINT64_C(1) << (sig - 1));
+	}
 }
 
 void client_exited(struct client *c, uint32_t code)
@@ -238,9 +249,12 @@ static void on_limit(struct ev *ev, struct ev_timer *t)
 
 static void on_wire_signal(struct client *c, uint32_t sig)
 {
-	/* SIGKILL for the group alone would leave what moved out of it: the tree goes. */
-	if (c->state == CLIENT_RUNNING && sig > 0 && sig < NSIG)
-		c->sup->runner->kill(c->sup, c, sig == SIGKILL ? 0 : sig);
+	if (sig == 0 || sig >= NSIG)
+		return;
+	if (c->state == CLIENT_RUNNING)
+		pass_on(c, sig);
+	else if (c->state == CLIENT_SPAWNING)
+		c->held |= UINT64_C(1) << (sig - 1);
 }
 
 void client_info(struct client *c, const json_t *j)

@@ -305,6 +305,48 @@ static int find_older(struct events *e)
 	return 0;
 }
 
+/* How many events a record stands for that were counted as missed. */
+static uint64_t told_by(const char *line, size_t n)
+{
+	cleanup_json json_t *j = json_loadb(line, n, 0, NULL);
+	const char *type = json_string_value(json_object_get(j, "type"));
+
+	if (!type || !streq(type, "log"))
+		return 1;
+	return (uint64_t)json_integer_value(json_object_get(j, "missed"));
+}
+
+/*
+ * A disk can be full at any byte, the newline included. What lacks nothing else, and was never
+ * known to be whole, is a record once it has it: a verifier could not tell it from one.
+ */
+static int end_record(struct events *e, struct tail *t, const struct head *h)
+{
+	const char *before, *line;
+	struct chain_record rec;
+	uint64_t told;
+	int r;
+
+	if (t->rest == t->n || t->text[t->n - 1] == '\n')
+		return 0;
+	before = memrchr(t->text, '\n', t->n);
+	line = before ? before + 1 : t->text;
+	if (!chain_split(line, (size_t)(t->text + t->n - line), &rec) || rec.seq <= h->last.seq ||
+	    !chain_fits(e->chain.hash, &rec))
+		return 0;
+	r = fd_write_all(e->fd, "\n", 1);
+	if (r < 0)
+		return r;
+	told = told_by(line, (size_t)(t->text + t->n - line));
+	e->missed -= told < e->missed ? told : e->missed;
+	e->size++;
+	t->rest = t->n;
+	t->last.seq = rec.seq;
+	memcpy(t->last.hash, rec.hash, sizeof(rec.hash));
+	e->chain = t->last;
+	return 0;
+}
+
 /* Takes up the chain where the last whole record left it. */
 static int resume(struct events *e)
 {
@@ -324,6 +366,12 @@ static int resume(struct events *e)
 	e->chain = t.last;
 	if (!t.last.seq)
 		r = find_older(e);
+	/* With the first record comes the head's place on the disk: later it must not be missing
+	 * for want of room. */
+	if (r == 0 && known < 0 && e->chain.seq == 0)
+		known = r = head_write(e->head, &(struct head){.first = 1});
+	if (r == 0 && known == 0)
+		r = end_record(e, &t, &h);
 	/* A damaged head is no head: it is written anew, and the log says so. */
 	if (r == 0)
 		r = settle(e, &t, known == 0 ? &h : NULL, e->chain.seq != t.last.seq);

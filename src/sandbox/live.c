@@ -195,6 +195,27 @@ static void look_at_stale(const struct places *p, const struct store_entry *e,
 	findings_done(&found);
 }
 
+/* Where the engine keeps its sandboxes, one that is there stays what it was made as. */
+static int check_made(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *was = NULL;
+	const char *what = NULL;
+	struct err ignored;
+
+	if (!hosted(spec) || hosted_without_wall(spec) || store_read_spec(e, &was, &ignored) < 0 ||
+	    !streq(was->engine, spec->engine))
+		return 0;
+	if (!streq(was->template ? was->template : "", spec->template ? spec->template : ""))
+		what = "from another image";
+	else if (was->limits.memory != spec->limits.memory || was->limits.cpu != spec->limits.cpu)
+		what = "with other limits";
+	return what ? err_usage(err,
+				"sandbox '%s' was made %s; remove it first, with what is in it: "
+				"ralph rm %s",
+				spec->name, what, spec->name)
+		    : 0;
+}
+
 /* What a supervisor that was killed could not clear away. */
 static void clean_stale(const struct places *p, const struct store_entry *e)
 {
@@ -226,8 +247,10 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 
 	if (store_was_killed(e))
 		clean_stale(p, e);
+	r = check_made(e, spec, err);
 	/* What is to be hidden, and cannot be, is not there any more. */
-	r = hosted(spec) ? loops_set_apart(p, spec->workspace, false, err) : 0;
+	if (r == 0)
+		r = hosted(spec) ? loops_set_apart(p, spec->workspace, false, err) : 0;
 	if (r == 0)
 		r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)

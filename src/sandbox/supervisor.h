@@ -8,6 +8,7 @@
 #include "sandbox/store.h"
 #include "spec/spec.h"
 #include "wire/gateway-proto.h"
+#include "wire/far.h"
 #include "wire/wire.h"
 
 #include <time.h>
@@ -42,7 +43,8 @@ struct client {
 	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
 	bool asked;	    /* for WIRE_INFO, before there was an answer */
 	bool timed_out;
-	uint32_t id; /* of its command */
+	uint32_t id;   /* of its command */
+	uint64_t held; /* signals that came before it ran, one bit each */
 	uint64_t limit_ms, started_ms;
 	int fd;
 	struct ev_io io;
@@ -62,6 +64,10 @@ struct gateway_link {
 	int *fds; /* what it has handed out; ours until the gateway has them */
 	size_t n_fds;
 	struct gateway_watch *watch;
+	/* Of a sandbox elsewhere: its sockets stay there, and the gateway has this one. */
+	struct gw_listener gate; /* port 0: it is here, or has no network */
+	char token[FAR_TOKEN_LEN + 1];
+	size_t ups; /* frames that said so */
 	struct child child;
 	int sock;
 	struct ev_io io;
@@ -207,6 +213,10 @@ void gateway_link_watch(struct supervisor *s);
 void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
 void gateway_link_stop(struct supervisor *s);
+
+/* far-link.c: the gateway's port for a sandbox elsewhere */
+int far_link_open(struct supervisor *s, struct err *err);
+int far_link_tell(struct supervisor *s, struct err *err); /* the outpost, before the guest's set-up */
 
 /* events-link.c: into the log */
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */

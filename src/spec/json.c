@@ -230,6 +230,8 @@ static json_t *container_to_json(const struct spec_container *c)
 	put_str(j, "volume", c->volume);
 	put_str(j, "volume_dir", c->volume_dir);
 	(void)json_object_set_new(j, "as_root", json_boolean(c->as_root));
+	put_str(j, "far_listen", c->far_listen);
+	put_str(j, "far_dial", c->far_dial);
 	return j;
 }
 
@@ -608,6 +610,10 @@ static int read_container(const json_t *obj, struct spec_container *c, struct er
 		r = take_opt(j, "volume", &c->volume, err);
 	if (r == 0)
 		r = take_opt(j, "volume_dir", &c->volume_dir, err);
+	if (r == 0)
+		r = take_opt(j, "far_listen", &c->far_listen, err);
+	if (r == 0)
+		r = take_opt(j, "far_dial", &c->far_dial, err);
 	c->as_root = json_is_true(json_object_get(j, "as_root"));
 	return r;
 }

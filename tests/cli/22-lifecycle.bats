@@ -469,3 +469,65 @@ none_runs() {
 		assert ours.recv(65536) == b""
 	END
 }
+
+# bwrap_is TEXT: that shell script is the first bwrap on PATH; $status in it is where it tells about its child.
+bwrap_is() {
+	mkdir "$T/bin"
+	{
+		echo '#!/bin/bash'
+		echo 'for ((i = 1; i < $#; i++)); do [ "${!i}" != --json-status-fd ] || { i=$((i + 1)); status=${!i}; break; }; done'
+		cat
+	} >"$T/bin/bwrap"
+	chmod +x "$T/bin/bwrap"
+}
+
+@test "bwrap is killed while it makes the namespaces: what waits for its word goes too" {
+	bwrap_is <<-'EOF'
+		(exec -a "$0" sleep 1000) &
+		printf '{ "child-pid": ' >&"$status"
+		kill -9 $$
+	EOF
+	PATH=$T/bin:$PATH must_exit 125 "$RALPH" run -- true
+	wait_until nothing_left
+}
+
+has_init() {
+	local init
+
+	init=$(field "$S" init)
+	[ -n "$init" ] && [ -e "/proc/$init/status" ]
+}
+
+@test "what bwrap tells of its child may come in pieces" {
+	bwrap_is <<-'EOF'
+		exec {relay}> >(while IFS= read -r -N 1 piece; do printf %s "$piece"; sleep 0.005; done >&"$status")
+		set -- "${@:1:i-1}" "$relay" "${@:i+1}"
+		exec /usr/bin/bwrap "$@"
+	EOF
+	PATH=$T/bin:$PATH ralph run -d -n "$S"
+	wait_until has_init
+}
+
+# taken PID: it has taken what signals it was sent.
+taken() {
+	grep -q '^ShdPnd:.*0000000000000000$' "/proc/$1/status"
+}
+
+@test "a signal to a run whose sandbox is still being made reaches the command" {
+	local pid code=0
+
+	bwrap_is <<-'EOF'
+		touch "${0%/bin/bwrap}/held"
+		until [ -e "${0%/bin/bwrap}/go" ]; do sleep 0.02; done
+		exec /usr/bin/bwrap "$@"
+	EOF
+	PATH=$T/bin:$PATH "$RALPH" run -- sleep 1000 3>&- &
+	pid=$!
+	wait_until test -e "$T/held"
+	wait_until grep -q '^SigBlk:.*4...$' "/proc/$pid/status"
+	kill -TERM "$pid"
+	wait_until taken "$pid"
+	touch "$T/go"
+	wait "$pid" || code=$?
+	same 143 "$code"
+}

@@ -296,7 +296,7 @@ stopped() {
 	fake_sbx sbx
 	run -0 sbx audit
 	has "$output" "keeps a list of its own"
-	has "$output" "not protected inside"
+	has "$output" "put back after each command"
 	run -0 sbx audit --env HTTP_PROXY=http://proxy.example
 	has "$output" "HTTP_PROXY: its value can be seen"
 	fake_sbx docker

@@ -5,7 +5,7 @@ Every fenced block of kind `console` is run, from top to bottom, in one bash, in
     $ COMMAND            what is typed; `> ` continues it, for a here-document or a long line
     other lines          what it prints, standard error included; `…` stands for anything, and alone on a line for any
                          number of lines
-A command has to end with 0, or as a comment in front of its block says: <!-- exit: 1 -->. A block of another kind is a file when a comment stands in front of it, and is written there:
+A command, and each part of a pipe, has to end with 0, or as a comment in front of its block says: <!-- exit: 1 -->. A block of another kind is a file when a comment stands in front of it, and is written there:
     <!-- file: PATH -->
 A comment <!-- part: NAME --> puts the next block into that part: it is left out unless --part asks for it, and then it is the only
 thing that is run. --section runs one `##` section. --record prints the page with what really happened.
@@ -91,7 +91,7 @@ class Shell:
         self.told, tell = os.pipe()
         self.bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc", "-c",
-             f'while read -r -u {ask} f; do . "$f" </dev/null >"$f.out" 2>&1 {ask}<&- {tell}>&-; echo $? >&{tell}; done'],
+             f'set -o pipefail; while read -r -u {ask} f; do . "$f" </dev/null >"$f.out" 2>&1 {ask}<&- {tell}>&-; echo $? >&{tell}; done'],
             pass_fds=(ask, tell), stdin=subprocess.DEVNULL)
         os.close(ask)
         os.close(tell)

@@ -10,12 +10,17 @@ PAGES=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../docs" && pwd)
 
 newcomer_setup() {
 	BED_NAMES=DNS:example.com agents_setup || return
-	zone '{"llm.test": {"A": ["8.8.4.4"]}, "example.com": {"A": ["8.8.4.1"]}}'
+	zone '{"llm.test": {"A": ["8.8.4.4"]}, "example.com": {"A": ["8.8.4.1"]},
+		"packages.example.com": {"A": ["8.8.4.4"]}, "wheels.example.com": {"A": ["8.8.4.4"]}}'
 	# What the bed has made for others: a newcomer has no sandbox and no repository.
 	ralph rm --all --force >/dev/null
 	rm -rf "$WS"
 	cd "$HOME" || return
 	export PATH=${RALPH%/*}:$PATH
+	# Where a newcomer has it.
+	mkdir "$HOME/.config"
+	mv "$XDG_CONFIG_HOME/ralph" "$HOME/.config/"
+	export XDG_CONFIG_HOME=$HOME/.config
 	login claude oauth
 }
 

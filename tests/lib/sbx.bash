@@ -6,6 +6,7 @@ fake_sbx() {
 	FAKE=$T/fake-bin
 	mkdir -p "$FAKE/fake"
 	cp "$BATS_TEST_DIRNAME/../lib/fake-sbx" "$FAKE/$1"
+	cp "$BATS_TEST_DIRNAME/../lib/"fake_sbx_*.py "$FAKE"
 	printf '%s\n' "${@:2}" >"$FAKE/fake/mode"
 	export FAKE PATH=$FAKE:$PATH
 }

@@ -1,5 +1,8 @@
 #include "tree.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "base/buf.h"
 #include "base/fd.h"
 #include "sandbox/events-verify.h"
@@ -429,6 +432,85 @@ static void events_that_could_not_be_written_are_counted_in_the_log(void **state
 	assert_int_equal(log_.chain.seq, 3);
 }
 
+/* The disk has so much room left for the log, and no more. */
+static void room(off_t bytes)
+{
+	struct rlimit lim = {.rlim_cur = bytes < 0 ? RLIM_INFINITY : (rlim_t)(log_.size + bytes),
+			     .rlim_max = RLIM_INFINITY};
+
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &lim), 0);
+}
+
+static off_t size_now(void)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(log_.fd, &st), 0);
+	return st.st_size;
+}
+
+/* At each byte of a record, and of the one that tells of it, so much: nothing that was said is
+ * lost, all else counted. */
+static void disk_that_is_full_at_any_byte_leaves_a_whole_log(void **state)
+{
+	off_t record;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	add("one", NULL);
+	record = log_.size;
+	for (off_t first = 0; first <= record; first++) {
+		uint64_t told = log_.chain.seq;
+		struct verify v;
+
+		room(first);
+		(void)events_add(&log_, "two", NULL);
+		log_.size = size_now();
+		/* And again, somewhere in what says so. */
+		room((first * 7) % 300);
+		(void)events_add(&log_, "three", NULL);
+		room(-1);
+		add("four", NULL);
+		v = verify();
+		if (v.broken)
+			fail_msg("full after %lld bytes: %s: %s", (long long)first, v.where, v.how);
+		assert_true(log_.chain.seq > told);
+	}
+}
+
+static void record_whose_newline_was_missing_is_not_counted_as_missed(void **state)
+{
+	cleanup_free char *text = NULL;
+	off_t before = log_.size, record;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	add("two", NULL);
+	record = log_.size - before;
+	room(record - 1);
+	assert_true(events_add(&log_, "two", NULL) < 0);
+	room(-1);
+	add("end", NULL);
+	text = content(EVENTS_FILE);
+	assert_null(strstr(text, "missed"));
+	assert_int_equal(log_.chain.seq, 3);
+	assert_false(verify().broken);
+}
+
+static void log_whose_head_has_no_room_is_not_begun(void **state)
+{
+	struct events e = EVENTS_INIT;
+	struct err err;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(unlinkat(dir_, HEAD_FILE, 0), 0);
+	assert_int_equal(unlinkat(dir_, EVENTS_FILE, 0), 0);
+	room(40);
+	assert_true(events_open(dir_, &e, &err) < 0);
+	room(-1);
+	reopen();
+	add("one", NULL);
+	assert_false(verify().broken);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -453,6 +535,9 @@ int main(void)
 		T(end_that_was_cut_off_is_found_before_and_after_the_next_start),
 		T(head_that_is_gone_or_other_is_found),
 		T(events_that_could_not_be_written_are_counted_in_the_log),
+		T(disk_that_is_full_at_any_byte_leaves_a_whole_log),
+		T(record_whose_newline_was_missing_is_not_counted_as_missed),
+		T(log_whose_head_has_no_room_is_not_begun),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
