@@ -82,7 +82,10 @@ def spawn(where, rounds, commands, env, cwd=None, pause_ms=60):
     argv = [program, str(rounds), "-1", str(pause_ms)]
     for label, command in commands.items():
         argv += ["::", label] + command
-    out = subprocess.run(argv, env=env, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
+    try:
+        out = subprocess.run(argv, env=env, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
+    except subprocess.CalledProcessError:  # which has said who; once more, and then it is none of the machine's moods
+        out = subprocess.run(argv, env=env, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
     return {label: [us / 1e3 for us in samples] for label, samples in json.loads(out).items()}
 
 
