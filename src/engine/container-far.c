@@ -235,13 +235,25 @@ static int copy_in(const struct container *c, const char *source, const char *ta
 	return container_call(c->program, args, CALL_MS, NULL, err);
 }
 
+/* A supervisor that was killed while it started may have left one: nobody else has this name. */
+static int create_outpost(const struct container *c, struct err *err)
+{
+	int r = container_call(c->program, c->far_args.v, CALL_MS, NULL, err);
+	struct err ignored;
+
+	if (r == 0 || container_remove(c->program, c->far_name, &ignored) < 0 ||
+	    container_remove(c->program, c->name, &ignored) < 0)
+		return r;
+	return container_call(c->program, c->far_args.v, CALL_MS, NULL, err);
+}
+
 static int make_outpost(const struct container *c, struct err *err)
 {
 	cleanup_free char *dir = path_dir(c->guest), *outpost = path_join(dir, "outpost");
 	int r = container_call(c->program, c->far_volume.v, CALL_MS, NULL, err);
 
 	if (r == 0)
-		r = container_call(c->program, c->far_args.v, CALL_MS, NULL, err);
+		r = create_outpost(c, err);
 	if (r == 0)
 		r = copy_in(c, c->guest, FAR_GUEST, err);
 	if (r == 0)
