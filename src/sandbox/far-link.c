@@ -1,7 +1,7 @@
 /*
  * The gateway's port for a sandbox on another machine: see wire/far.h. It is open as long as the
- * sandbox, on the one address its engine reaches this machine by, and the token is made anew at each
- * start.
+ * sandbox, on the one address its engine reaches this machine by, and the token is made anew at
+ * each start.
  */
 #include "sandbox/supervisor.h"
 

@@ -199,8 +199,8 @@ void client_notice_all(struct supervisor *s, const char *text);
 
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
-void watch_look(struct supervisor *s);	 /* after a command */
-void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
+void watch_look(struct supervisor *s);			/* after a command */
+void watch_finish(struct supervisor *s);		/* when nothing runs inside any more */
 
 /* gateway-link.c: the sandbox's network */
 int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */
@@ -216,7 +216,8 @@ void gateway_link_stop(struct supervisor *s);
 
 /* far-link.c: the gateway's port for a sandbox elsewhere */
 int far_link_open(struct supervisor *s, struct err *err);
-int far_link_tell(struct supervisor *s, struct err *err); /* the outpost, before the guest's set-up */
+int far_link_tell(struct supervisor *s,
+		  struct err *err); /* the outpost, before the guest's set-up */
 
 /* events-link.c: into the log */
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */
