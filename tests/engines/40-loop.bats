@@ -25,7 +25,7 @@ teardown() {
 	same 'true true' "$(passes US-1) $(passes US-2)"
 	same ralph/demo "$(git branch --show-current)"
 	[ -f US-1 ] && [ -f US-2 ]
-	same "$ENGINE" "$(ralph inspect "$(sandbox)" --json | get 'j["engine"]')"
+	same "${ENGINE%-remote}" "$(ralph inspect "$(sandbox)" --json | get 'j["engine"]')"
 	down
 	same "" "$(engine ps -aq)"
 }
