@@ -25,8 +25,8 @@ teardown() {
 	same 'true true' "$(passes US-1) $(passes US-2)"
 	same ralph/demo "$(git branch --show-current)"
 	[ -f US-1 ] && [ -f US-2 ]
-	same "$ENGINE" "$(ralph inspect "$(sandbox)" --json | get 'j["engine"]')"
-	down
+	# A branch that is done keeps no sandbox.
+	same "" "$(ralph ls -q)"
 	same "" "$(engine ps -aq)"
 }
 
