@@ -65,7 +65,8 @@ static void state_is_in_the_workspace_until_it_is_set_apart(void **state)
 	assert_true(!inside.apart && has(inside.state, "loop.json"));
 	assert_int_equal(set_apart(false, &e), 0);
 	apart = found();
-	assert_true(apart.apart && has(apart.state, "loop.json") && has(apart.state, "put-back/1-x"));
+	assert_true(apart.apart && has(apart.state, "loop.json") &&
+		    has(apart.state, "put-back/1-x"));
 	assert_true(path_under(apart.path, places.state));
 	assert_int_equal(access(left, F_OK), -1);
 	/* What appears there afterwards is nobody's state, and nothing is moved twice. */
