@@ -17,7 +17,7 @@
 # denied is in ralph's log), loopback (there is no other interface), pins (what holds something protected cannot be put
 # aside), root (nothing else can be written). And these the tests know another answer for: masks (files are hidden),
 # host-edits (the host's changes of what is protected are told from the agent's), pids, memory, limits.open_files.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # bats sets status and stderr
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ENGINE=${RALPH_TEST_ENGINE:-native}
