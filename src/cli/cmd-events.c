@@ -191,11 +191,12 @@ const struct command cmd_events = {
 	.name = "events",
 	.operands = "[verify] [NAME|PATH]",
 	.summary = "show what happened in a sandbox, or prove that its log is whole",
-	.details = "One line for each event: its number (see ralph help why), when, its type and\n"
-		   "what it says. Without a NAME, those of the current workspace's sandbox; a PATH\n"
-		   "is a log that a loop has kept when its sandbox was removed.\n"
-		   "verify exits with 1 when a record was changed, dropped, put in or moved, or\n"
-		   "the end was cut off, and names the first that is wrong.",
+	.details =
+		"One line for each event: its number (see ralph help why), when, its type and\n"
+		"what it says. Without a NAME, those of the current workspace's sandbox; a PATH\n"
+		"is a log that a loop has kept when its sandbox was removed.\n"
+		"verify exits with 1 when a record was changed, dropped, put in or moved, or\n"
+		"the end was cut off, and names the first that is wrong.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_CONFIG,
 	OPTIONS(events_opts, struct events_args),

@@ -14,10 +14,12 @@ extern char **environ;
 #define NAMES_SHOWN 400
 #define INSPECTION_MAX (64 * KiB)
 
-/* What the sandbox of the current branch is called, when its agent is this one and it is one of these. */
+/* What the sandbox of the current branch is called, when its agent is this one and it is one of
+ * these. */
 static int by_agent(struct cli *cli, const struct settings *s, const struct strv *names, char **ret)
 {
-	const struct build_input in = {.places = &s->places, .environ = environ, .config = s->config};
+	const struct build_input in = {
+		.places = &s->places, .environ = environ, .config = s->config};
 	cleanup_(spec_freep) struct sandbox_spec *spec = spec_new();
 	int r = build_identity(&in, spec, &cli->err);
 
@@ -26,7 +28,8 @@ static int by_agent(struct cli *cli, const struct settings *s, const struct strv
 	return r;
 }
 
-/* The one of the current branch: of the agent in the settings, else of the only other agent that has one. */
+/* The one of the current branch: of the agent in the settings, else of the only other agent that
+ * has one. */
 static int by_branch(struct cli *cli, const struct strv *names, char **ret)
 {
 	cleanup_settings struct settings s = {0};

@@ -13,6 +13,7 @@
 #include "sandbox/store.h"
 
 #define KEPT_DIR "events"
+#define KEPT_MAX 99 /* of one name */
 
 /* What was said in there becomes files first: it goes with the sandbox. */
 static void save_words(struct loop *l, const char *name, const struct store_entry *e)
@@ -27,14 +28,27 @@ static void save_words(struct loop *l, const char *name, const struct store_entr
 		(void)run_wait(&child);
 }
 
-/* .ralph/logs/events/NAME; what lies there of another sandbox of that name is put by, once: a loop
- * that was killed while it cleared away has left the longer log there. */
-static int keep_events(struct loop *l, const char *name, const struct store_entry *e,
-		       struct err *err)
+/* A name that is free: NAME, NAME.2 and so on. What is kept is never written over, but for the last
+ * of very many. */
+static char *free_name(int dir, const char *name)
 {
-	cleanup_free char *before = xasprintf("%s.before", name);
-	cleanup_fd int all = -1, to = -1;
+	char *free_one = xstrdup(name);
 	struct stat st;
+
+	for (unsigned i = 2; i <= KEPT_MAX && fstatat(dir, free_one, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	     i++) {
+		free(free_one);
+		free_one = xasprintf("%s.%u", name, i);
+	}
+	return free_one;
+}
+
+/* To .ralph/logs/events. */
+static int keep_events(struct loop *l, const char *name, const struct store_entry *e,
+		       char **ret_kept, struct err *err)
+{
+	cleanup_free char *kept = NULL;
+	cleanup_fd int all = -1, to = -1;
 	int r;
 
 	if (mkdirat(l->logs, KEPT_DIR, 0700) < 0 && errno != EEXIST)
@@ -42,24 +56,26 @@ static int keep_events(struct loop *l, const char *name, const struct store_entr
 	all = path_open_beneath(l->logs, KEPT_DIR, O_RDONLY | O_DIRECTORY, 0);
 	if (all < 0)
 		return err_sys(err, -all, "cannot open '" WORK_DIR "/logs/" KEPT_DIR "'");
-	if (fstatat(all, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		r = path_remove_tree(all, before, err);
-		if (r < 0)
-			return r;
-		(void)renameat(all, name, all, before);
-	}
-	if (mkdirat(all, name, 0700) < 0)
+	kept = free_name(all, name);
+	if (mkdirat(all, kept, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "cannot make a directory for the log of '%s'", name);
-	to = path_open_beneath(all, name, O_RDONLY | O_DIRECTORY, 0);
-	return to < 0 ? err_sys(err, -to, "cannot open the log of '%s'", name)
-		      : events_keep(e->dir, to, err);
+	to = path_open_beneath(all, kept, O_RDONLY | O_DIRECTORY, 0);
+	if (to < 0)
+		return err_sys(err, -to, "cannot open the log of '%s'", name);
+	r = events_keep(e->dir, to, err);
+	if (r == 0)
+		*ret_kept = xasprintf(WORK_DIR "/logs/" KEPT_DIR "/%s", kept);
+	return r;
 }
 
-int clear_sandbox(struct loop *l, const char *name, struct err *err)
+int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	struct err none = {0};
-	int r = store_open(&l->q.places, name, false, &e, &none);
+	int r;
+
+	*ret_kept = NULL;
+	r = store_open(&l->q.places, name, false, &e, &none);
 
 	if (r == -ENOENT || r == -ESTALE)
 		return 0;
@@ -72,7 +88,7 @@ int clear_sandbox(struct loop *l, const char *name, struct err *err)
 	if (r < 0)
 		return r;
 	save_words(l, name, &e);
-	r = keep_events(l, name, &e, err);
+	r = keep_events(l, name, &e, ret_kept, err);
 	store_close(&e);
 	return r < 0 ? r : live_remove(&l->q.places, name, true, err);
 }

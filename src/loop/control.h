@@ -14,7 +14,7 @@
 struct control {
 	struct ev *ev;
 	struct ev_io io;
-	int fd;	  /* of the signals */
+	int fd;	   /* of the signals */
 	int lock;  /* of the state, held: one loop per workspace */
 	int dir;   /* .ralph; not owned */
 	int apart; /* the state, where it is out of the workspace; not owned; else -1 */
@@ -27,13 +27,13 @@ struct control {
 
 #define CONTROL_INIT                                                                               \
 	{                                                                                          \
-		.fd = -1, .lock = -1, .dir = -1, .apart = -1                                                    \
+		.fd = -1, .lock = -1, .dir = -1, .apart = -1                                       \
 	}
 
 /*
  * Takes the workspace: -EBUSY when another loop has it, named with its process. dir: .ralph. With
- * the state apart, `active` is there as well, and counts there: .ralph/active is for the hooks of an
- * agent without a sandbox.
+ * the state apart, `active` is there as well, and counts there: .ralph/active is for the hooks of
+ * an agent without a sandbox.
  */
 int control_take(struct control *c, int dir, int state, bool apart, struct err *err);
 /* Signals are ours from now on. */

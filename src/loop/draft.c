@@ -105,7 +105,8 @@ static int find(struct draft *d, const char *workspace, const char *source, stru
 	int r = kept_read(d->state, &k, err);
 
 	if (r == 0)
-		r = source_find(workspace, d->root, d->shared, source ? source : k.source, &d->from, err);
+		r = source_find(workspace, d->root, d->shared, source ? source : k.source, &d->from,
+				err);
 	if (r == -ENOENT && !source) {
 		d->is_new = true;
 		return source_new(WORK_DIR "/prd.json", d->shared, &d->from);

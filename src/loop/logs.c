@@ -202,8 +202,11 @@ int logs_main(int argc, char **argv, struct err *err)
 	while (r == 0) {
 		l.fd = open_number(&l, l.number);
 		if (l.fd < 0) {
-			r = err_usage(err, "there is no iteration %llu",
-				      (unsigned long long)l.number);
+			r = l.number == 0
+				    ? err_usage(err, "no iteration was made here yet; begin with: "
+						     "ralph build")
+				    : err_usage(err, "there is no iteration %llu",
+						(unsigned long long)l.number);
 			break;
 		}
 		r = print_one(&l);

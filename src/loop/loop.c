@@ -24,7 +24,9 @@ static int end_of_work(struct loop *l, char **ret_reason)
 	struct work_counts c = work_count(l->work, (unsigned)l->limits.max_attempts);
 
 	if (c.done == c.total) {
-		*ret_reason = xasprintf("all %zu tasks are done and verified", c.total);
+		*ret_reason = c.total == 1
+				      ? xstrdup("the task is done and verified")
+				      : xasprintf("all %zu tasks are done and verified", c.total);
 		return LOOP_DONE;
 	}
 	if (c.decide) {
@@ -197,6 +199,15 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
 }
 
+/* Then no sandbox has to be started to say so. */
+static bool is_all_done(const struct loop *l)
+{
+	const struct work_counts c = l->work ? work_count(l->work, 0) : (struct work_counts){0};
+
+	return c.total > 0 && c.done == c.total && l->state.intent.phase == INTENT_NONE &&
+	       json_object_size(l->state.workers) == 0;
+}
+
 int loop_run(struct loop *l, struct err *err)
 {
 	cleanup_free char *reason = NULL;
@@ -204,6 +215,10 @@ int loop_run(struct loop *l, struct err *err)
 
 	status_write(l, "starting", 0);
 	show_news(l);
+	if (is_all_done(l)) {
+		code = end_of_work(l, &reason);
+		return ending(l, code, reason);
+	}
 	r = loop_preflight(l, err);
 	if (r == 0)
 		r = loop_recover(l, err);

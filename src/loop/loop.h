@@ -98,9 +98,9 @@ void tree_finish(struct loop *l, int code);
 /* The user's PATH without what the agent can write: for programs that the host runs. */
 char *tree_path(const struct loop *l);
 
-/* clear.c: removes a sandbox when what was said in it is saved, and its event log is in
- * .ralph/logs/events/NAME. 0 also when there is none. */
-int clear_sandbox(struct loop *l, const char *name, struct err *err);
+/* clear.c: removes a sandbox when what was said in it is saved, and its event log is in *ret_kept,
+ * a directory below the workspace; the caller frees it. NULL, and 0, when there is none. */
+int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err *err);
 
 /* recover.c */
 int loop_recover(struct loop *l, struct err *err);

@@ -32,6 +32,7 @@ static int clear_place(struct worker *w, struct err *err)
 	const struct build_input in = {
 		.places = &l->q.places, .config = l->config, .path = w->path};
 	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
+	cleanup_free char *kept = NULL;
 	struct stat st;
 	int r = 0;
 
@@ -39,7 +40,7 @@ static int clear_place(struct worker *w, struct err *err)
 		return 0;
 	if (!l->q.direct && build_identity(&in, s, err) == 0 && s->name) {
 		take_events(w, s->name);
-		r = clear_sandbox(l, s->name, err);
+		r = clear_sandbox(l, s->name, &kept, err);
 	}
 	return r < 0 ? r : repo_worktree_remove(l->repo, w->path, err);
 }

@@ -25,12 +25,12 @@ static bool is_final(int code)
 
 void worker_note(const struct worker *w)
 {
-	json_t *row = json_pack(
-		"{so sI sI sI sI sI so*}", "branch", json_text(w->branch), "attempts",
-		(json_int_t)w->attempts, "iterations", (json_int_t)w->taken.iterations, "micro_usd",
-		(json_int_t)w->taken.micro_usd, "active_ms", (json_int_t)w->taken.active_ms,
-		"tokens", (json_int_t)w->taken_tokens, "before",
-		w->before ? json_text(w->before) : NULL);
+	json_t *row =
+		json_pack("{so sI sI sI sI sI so*}", "branch", json_text(w->branch), "attempts",
+			  (json_int_t)w->attempts, "iterations", (json_int_t)w->taken.iterations,
+			  "micro_usd", (json_int_t)w->taken.micro_usd, "active_ms",
+			  (json_int_t)w->taken.active_ms, "tokens", (json_int_t)w->taken_tokens,
+			  "before", w->before ? json_text(w->before) : NULL);
 
 	if (w->over && is_final(w->code))
 		(void)json_object_set_new(row, "code", json_integer(w->code));

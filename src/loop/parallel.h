@@ -39,12 +39,12 @@ int parallel_recover(struct loop *l, int *ret_code, struct err *err);
 struct worker {
 	struct loop *l;
 	struct task *task;
-	char *branch, *path;	   /* of its worktree */
-	char *before;		   /* the head before it was merged; NULL: it was not */
-	unsigned attempts;	   /* of its task, before */
-	struct loop_used taken;	   /* of its counters, so much is in the loop's */
-	uint64_t taken_tokens;	   /* likewise */
-	struct loop_used share;	   /* so much more it may use */
+	char *branch, *path;	/* of its worktree */
+	char *before;		/* the head before it was merged; NULL: it was not */
+	unsigned attempts;	/* of its task, before */
+	struct loop_used taken; /* of its counters, so much is in the loop's */
+	uint64_t taken_tokens;	/* likewise */
+	struct loop_used share; /* so much more it may use */
 	struct child child;
 	int out;
 	struct ev_io out_io, child_io;

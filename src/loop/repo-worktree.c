@@ -12,8 +12,8 @@
 /*
  * A worktree is REPO-worktrees/NAME beside the repository, with .git/worktrees/NAME. Its files are
  * made here and not by libgit2, which opens all other worktrees to see whether one has the branch;
- * those lie elsewhere. repo-worktree.json is there while one is half made or half removed: then both
- * are removed.
+ * those lie elsewhere. repo-worktree.json is there while one is half made or half removed: then
+ * both are removed.
  */
 #define NOTE "repo-worktree.json"
 #define NAME_MAX_LEN 100
@@ -66,7 +66,7 @@ static int prepare(struct repo_job *j, json_t *out, struct err *err)
 	cleanup_git(reference) git_reference *made_ref = NULL;
 	bool made = false;
 	git_oid oid, head;
-	int r = repo_find_branch(j->git, w->branch, w->base, &oid, &made, err);
+	int r = repo_find_branch(j->git, w->branch, w->base, true, &oid, &made, err);
 
 	if (r == 0)
 		r = repo_head_ref(j->git, &here, &head, err);
@@ -75,8 +75,8 @@ static int prepare(struct repo_job *j, json_t *out, struct err *err)
 			    j->repo->git.root);
 	if (r == 0)
 		r = repo_check_elsewhere(j->repo, ref, err);
-	if (r == 0 && made &&
-	    git_reference_create(&made_ref, j->git, ref, &oid, 0, "ralph: new branch") < 0)
+	if (r == 0 && git_reference_create(&made_ref, j->git, ref, &oid, 1,
+					   made ? "ralph: new branch" : "ralph: worktree") < 0)
 		r = gitlib_err(err, ref);
 	if (r == 0)
 		repo_put_oid(out, "oid", &oid);

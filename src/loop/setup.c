@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "loop/work-state.h"
 #include "sandbox/cred-check.h"
 #include "sandbox/direct.h"
 #include "sandbox/gitdir.h"
@@ -43,6 +44,8 @@ static int open_places(struct loop *l, struct err *err)
 	if (l->workspace < 0)
 		return err_sys(err, errno, "cannot open '%s'", l->q.workspace);
 	r = open_dir(l->workspace, WORK_DIR, 0755, &l->dir, err);
+	if (r == 0)
+		r = work_put_ignore(l->dir, err);
 	if (r == 0)
 		r = open_dir(l->dir, "logs", 0700, &l->logs, err);
 	return r;
@@ -213,10 +216,12 @@ static int find_agent(struct loop *l, struct err *err)
 		return err_usage(err, "there is no agent '%s'; known are %s", l->config->agent,
 				 names);
 	}
-	if (!l->agent->program && l->q.command.n == 0)
-		return err_usage(err,
-				 "the agent is a command: name one behind '--', or an agent with "
-				 "--agent");
+	if (!l->agent->program && l->q.command.n == 0) {
+		cleanup_free char *names = agent_names();
+
+		return err_usage(err, "no agent is named; name one of %s, or a command behind '--'",
+				 names);
+	}
 	return 0;
 }
 

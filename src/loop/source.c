@@ -82,7 +82,8 @@ static int find_usual(int root, struct source *s, struct err *err)
 	if (!s->rel) {
 		int r = err_set(err, ENOENT,
 				"there is no list of work here: no .ralph/prd.json, prd.json or "
-				"plan.md; write one ('ralph init' makes an example), or name one");
+				"plan.md; write one ('ralph init' makes an example), or name one "
+				"with --tasks");
 
 		err->exit_code = EXIT_USAGE;
 		return r;
@@ -116,8 +117,8 @@ static int find_file(const char *workspace, int root, const char *wish, struct s
 	return 0;
 }
 
-int source_find(const char *workspace, int root, bool shared, const char *wish,
-		struct source **ret, struct err *err)
+int source_find(const char *workspace, int root, bool shared, const char *wish, struct source **ret,
+		struct err *err)
 {
 	cleanup_(source_freep) struct source *s = xcalloc(1, sizeof(*s));
 	int r;

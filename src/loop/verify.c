@@ -123,6 +123,19 @@ static void general_commands(const struct loop *l, struct strv *ret)
 			strv_push(ret, l->work->verify.v[i]);
 }
 
+/* Without a command that could say no, a commit and the agent's word are all there is. */
+static void tell_unverified(struct loop *l, const struct strv *commands)
+{
+	bool any = commands->n > 0;
+
+	for (size_t i = 0; l->work && i < l->work->n; i++)
+		any = any || l->work->tasks[i]->verify.n > 0;
+	if (!any)
+		show_line(&l->show, STYLE_YELLOW,
+			  "no command verifies this work: name one with --verify, or as "
+			  "verifyCommands in the list");
+}
+
 int verify_baseline(struct loop *l, struct err *err)
 {
 	cleanup_strv struct strv commands = {0};
@@ -131,6 +144,7 @@ int verify_baseline(struct loop *l, struct err *err)
 	int r = 0;
 
 	general_commands(l, &commands);
+	tell_unverified(l, &commands);
 	if (l->state.baseline || commands.n == 0)
 		return 0;
 	status_write(l, "verifying", 0);

@@ -195,11 +195,19 @@ static json_t *to_json(const struct work *w)
 			 text_or_null(w->from->log_reach ? w->from->log : NULL), "tasks", tasks);
 }
 
+int work_put_ignore(int dir, struct err *err)
+{
+	struct stat st;
+
+	if (fstatat(dir, ".gitignore", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return own_put(dir, ".gitignore", work_gitignore, strlen(work_gitignore), 0644, err);
+}
+
 /* A directory of ours; it keeps others out because tasks may say what others are not to know. */
 int kept_places(int root, int *state, struct err *err)
 {
 	cleanup_fd int dir = -1;
-	struct stat st;
 
 	if (mkdirat(root, WORK_DIR, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "cannot make '%s'", WORK_DIR);
@@ -213,9 +221,7 @@ int kept_places(int root, int *state, struct err *err)
 	if (*state < 0)
 		return err_sys(err, -*state, "cannot open '%s', which must be a directory",
 			       WORK_STATE_DIR);
-	if (fstatat(dir, ".gitignore", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	return own_put(dir, ".gitignore", work_gitignore, strlen(work_gitignore), 0644, err);
+	return work_put_ignore(dir, err);
 }
 
 int kept_write(struct work *w, struct err *err)

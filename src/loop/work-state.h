@@ -36,6 +36,8 @@ int kept_write(struct work *w, struct err *err);
 
 /* What ralph ignores in .ralph, for git. */
 extern const char work_gitignore[];
+/* Puts it there where nothing is; before anything else, as it would be committed otherwise. */
+int work_put_ignore(int dir, struct err *err);
 
 /* What the agent reaches is kept here as it was before its turn, for putting it back. */
 #define KEPT_SOURCE "source"

@@ -233,9 +233,10 @@ static int find(struct work *w, const char *wish, struct kept *k, struct err *er
 	r = source_find(w->workspace, w->root, w->shared, wish ? wish : k->source, &w->from, err);
 
 	if (r < 0)
-		return wish || !k->source
-			       ? r
-			       : err_hint(err, r, "the state of the loop names it");
+		return wish || !k->source ? r
+					  : err_hint(err, r,
+						     "it was worked on before; for another list "
+						     "say: --tasks FILE");
 	w->source = xstrdup(w->from->name);
 	if (k->source && !streq(k->source, w->source)) {
 		strv_pushf(&w->news, "%s was worked on before; it is %s now", k->source, w->source);
@@ -250,9 +251,9 @@ static int open_dirs(struct work *w, const struct work_where *at, struct err *er
 	w->root = open(w->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->root < 0)
 		return err_sys(err, errno, "cannot open '%s'", w->workspace);
-	w->state = at->state >= 0 ? fcntl(at->state, F_DUPFD_CLOEXEC, 0)
-				  : path_open_beneath(w->root, WORK_STATE_DIR,
-						      O_RDONLY | O_DIRECTORY, 0);
+	w->state = at->state >= 0
+			   ? fcntl(at->state, F_DUPFD_CLOEXEC, 0)
+			   : path_open_beneath(w->root, WORK_STATE_DIR, O_RDONLY | O_DIRECTORY, 0);
 	if (w->state < 0 && at->state >= 0)
 		return err_sys(err, errno, "cannot hold on to a directory");
 	w->state = w->state < 0 ? -1 : w->state;

@@ -89,8 +89,8 @@ static bool lies_on_host(const struct spec_mount *m, bool write)
 	if (spec_is_writable(m->kind) || m->kind == SPEC_PIN)
 		return true;
 	return m->kind == SPEC_OWN ||
-	       (!write && (m->kind == SPEC_BIND_RO || m->kind == SPEC_PROTECT ||
-			   m->kind == SPEC_PUT_BACK));
+	       (!write &&
+		(m->kind == SPEC_BIND_RO || m->kind == SPEC_PROTECT || m->kind == SPEC_PUT_BACK));
 }
 
 static int open_inside(const struct sandbox_spec *spec, const struct sandbox_copy *c,

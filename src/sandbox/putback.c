@@ -50,8 +50,7 @@ static bool is_own(const struct putback *p, const char *dir, const char *name)
 	cleanup_free char *path = path_join(dir, name);
 
 	for (size_t i = 0; i < p->spec->n_mounts; i++)
-		if (p->spec->mounts[i].kind == SPEC_OWN &&
-		    streq(p->spec->mounts[i].target, path))
+		if (p->spec->mounts[i].kind == SPEC_OWN && streq(p->spec->mounts[i].target, path))
 			return true;
 	return false;
 }

@@ -199,8 +199,8 @@ void client_notice_all(struct supervisor *s, const char *text);
 
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
-void watch_look(struct supervisor *s);	 /* after a command */
-void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
+void watch_look(struct supervisor *s);			/* after a command */
+void watch_finish(struct supervisor *s);		/* when nothing runs inside any more */
 
 /* gateway-link.c: the sandbox's network */
 int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */

@@ -378,7 +378,7 @@ load loop
 @test 'the notify command gets the exit code and the summary' {
 	loop_workspace 1
 	build 0 honest --notify 'echo "$RALPH_EXIT_CODE $RALPH_REASON" >"$HOME/told"; cp "$RALPH_SUMMARY" "$HOME/summary"'
-	same '0 all 1 tasks are done and verified' "$(cat "$HOME/told")"
+	same '0 the task is done and verified' "$(cat "$HOME/told")"
 	cmp "$HOME/summary" .ralph/summary.json
 }
 

@@ -494,7 +494,8 @@ static void a_spec_waits_for_those_it_names(void **state)
 
 	tree_file("specs/a.md", 0644, "---\nbranch: a\n---\n### Step 1: x [done]\n### Step 2: y\n");
 	tree_file("specs/b.md", 0644, "---\nbranch: b\nbase: a\ndepends: [a]\n---\n- [ ] z\n");
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs/b.md", &w, &e), -EINVAL);
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs/b.md", &w, &e),
+			 -EINVAL);
 	assert_non_null(
 		strstr(e.msg, "depends on 'a', where 1 of 2 tasks are done; build that first"));
 	w = opened("specs/a.md");
@@ -528,10 +529,12 @@ static void of_a_directory_of_specs_one_after_the_other_is_next(void **state)
 	assert_string_equal(w->source, "specs/a.md");
 	settle(w, work_task(w, "x"), TASK_DONE);
 	w = work_free(w);
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs", &w, &e), -ENODATA);
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs", &w, &e),
+			 -ENODATA);
 	assert_non_null(strstr(e.msg, "has no spec that is left to do"));
 	tree_file("specs/c.md", 0644, "---\ndepends: [d]\n---\n- [ ] x\n");
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs", &w, &e), -ENODATA);
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs", &w, &e),
+			 -ENODATA);
 	assert_non_null(strstr(e.msg, "specs/c.md: depends on 'd', which is not beside it"));
 }
 
