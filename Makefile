@@ -32,7 +32,7 @@ test-package: setup-package
 
 bench: setup-bench
 	@scripts/stage.sh
-	@bench/run.sh
+	@bench/run
 
 # The pictures of docs/images, from a real terminal.
 screenshots: setup-screenshots

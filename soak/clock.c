@@ -1,9 +1,10 @@
 /*
- * A wall clock that can be set without setting the machine's: linked around clock_gettime(), time() and
- * gettimeofday() (--wrap) of every program of the soak's build. They add the seconds that the file CLOCK_FILE
- * holds, as one 64-bit number, at that moment, so that the clock jumps in programs that are running. The file is
- * mapped before main(): what locks itself up later can still read it. Only the wall clock jumps; the monotonic one
- * never does on a real machine either, and other processes start it elsewhere by time namespaces (see cli.py).
+ * A wall clock that can be set without setting the machine's: linked around clock_gettime(), time()
+ * and gettimeofday() (--wrap) of every program of the soak's build. They add the seconds that the
+ * file CLOCK_FILE holds, as one 64-bit number, at that moment, so that the clock jumps in programs
+ * that are running. The file is mapped before main(): what locks itself up later can still read it.
+ * Only the wall clock jumps; the monotonic one never does on a real machine either, and other
+ * processes start it elsewhere by time namespaces (see cli.py).
  */
 #include <errno.h>
 #include <fcntl.h>

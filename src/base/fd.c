@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -80,9 +83,31 @@ int fd_memfd(const char *name, const void *p, size_t n)
 #define MFD_EXEC 0x0010U
 #endif
 
-int fd_program(const char *path)
+static int empty_program(void)
 {
 	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create("ralph-program", flags | MFD_EXEC);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("ralph-program", flags);
+	return fd;
+}
+
+int fd_program_of(const void *p, size_t n)
+{
+	cleanup_fd int fd = empty_program();
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = fd_write_all(fd, p, n);
+	if (r == 0)
+		r = seal(fd);
+	return r < 0 ? r : take_fd(fd);
+}
+
+int fd_program(const char *path)
+{
 	cleanup_fd int from = open(path, O_RDONLY | O_CLOEXEC), fd = -1;
 	char piece[16 * 1024];
 	ssize_t n;
@@ -90,9 +115,7 @@ int fd_program(const char *path)
 
 	if (from < 0)
 		return -errno;
-	fd = memfd_create("ralph-program", flags | MFD_EXEC);
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("ralph-program", flags);
+	fd = empty_program();
 	if (fd < 0)
 		return -errno;
 	while ((n = read(from, piece, sizeof(piece))) > 0) {
@@ -166,4 +189,29 @@ uint64_t now_ms(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+void fd_close_rest(const int *keep, size_t n)
+{
+	unsigned from = 3;
+	int sorted[8];
+
+	n = n < ARRAY_SIZE(sorted) ? n : ARRAY_SIZE(sorted);
+	memcpy(sorted, keep, n * sizeof(int));
+	qsort(sorted, n, sizeof(int), compare_fds);
+	for (size_t i = 0; i < n; i++) {
+		unsigned fd = (unsigned)sorted[i];
+
+		if (sorted[i] < (int)from)
+			continue;
+		if (fd > from)
+			(void)syscall(SYS_close_range, from, fd - 1, 0);
+		from = fd + 1;
+	}
+	(void)syscall(SYS_close_range, from, ~0U, 0);
 }

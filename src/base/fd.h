@@ -36,6 +36,9 @@ int fd_read_all(int fd, struct buf *b);
 int fd_memfd(const char *name, const void *p, size_t n);
 /* The same with a file's content, to be executed by descriptor (execveat). */
 int fd_program(const char *path);
+int fd_program_of(const void *p, size_t n); /* the same with these bytes */
+/* In a fork: closes everything from 3 up but these (-1: none). */
+void fd_close_rest(const int *keep, size_t n);
 int fd_set_cloexec(int fd, bool on);
 int fd_set_nonblock(int fd, bool on);
 /*

@@ -8,23 +8,14 @@
 
 #include "base/fd.h"
 
-/* The kernel's interface up to ABI 7, whatever the headers at hand know of it. */
 enum {
-	FS_WRITE_FILE = 1 << 1,
-	FS_READ_FILE = 1 << 2,
-	FS_READ_DIR = 1 << 3,
-	FS_EXECUTE = 1 << 0,
-	FS_MAKE_CHAR = 1 << 6,
-	FS_MAKE_BLOCK = 1 << 11,
-	FS_ABI_1 = (1 << 13) - 1,
-	FS_REFER = 1 << 13,	/* ABI 2 */
-	FS_TRUNCATE = 1 << 14,	/* ABI 3 */
-	FS_IOCTL_DEV = 1 << 15, /* ABI 5 */
-	FS_OF_FILES = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV,
-	SCOPE_ABSTRACT_UNIX = 1 << 0, /* ABI 6 */
-	SCOPE_SIGNAL = 1 << 1,
 	CREATE_RULESET_VERSION = 1 << 0,
 	RULE_PATH_BENEATH = 1,
+	NET_BIND_TCP = 1 << 0,
+	SCOPE_ABSTRACT_UNIX = 1 << 0,
+	SCOPE_SIGNAL = 1 << 1,
+	RIGHTS_OF_FILES = LANDLOCK_EXECUTE | LANDLOCK_WRITE_FILE | LANDLOCK_READ_FILE |
+			  LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV,
 };
 
 struct ruleset_attr {
@@ -36,67 +27,94 @@ struct path_beneath {
 	int32_t fd;
 } __attribute__((packed));
 
-static const uint64_t rights[] = {
-	[LANDLOCK_READ] = FS_READ_FILE | FS_READ_DIR,
-	[LANDLOCK_WRITE] =
-		(FS_ABI_1 & ~(FS_EXECUTE | FS_MAKE_CHAR | FS_MAKE_BLOCK)) | FS_REFER | FS_TRUNCATE,
-};
-
+/*
+ * What a ruleset decides about. Whatever it decides, it forbids where no rule allows it.
+ * REFER: must be handled to be granted at all; without it no file moves between directories.
+ * TRUNCATE: else truncate(2) writes to files that were given for reading.
+ * IOCTL_DEV: a device that appears outside /dev cannot be driven.
+ */
 static uint64_t handled(int abi)
 {
-	return (uint64_t)FS_ABI_1 | (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) |
-	       (abi >= 5 ? FS_IOCTL_DEV : 0);
+	return (uint64_t)LANDLOCK_ABI_1 | (abi >= 2 ? LANDLOCK_REFER : 0) |
+	       (abi >= 3 ? LANDLOCK_TRUNCATE : 0) | (abi >= 5 ? LANDLOCK_IOCTL_DEV : 0);
 }
 
-int landlock_begin(struct landlock *l)
+int landlock_abi(void)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0UL, CREATE_RULESET_VERSION);
-	struct ruleset_attr attr = {0};
+
+	return abi < 1 ? 0 : (int)abi;
+}
+
+int landlock_begin(struct landlock *l, int abi, unsigned more)
+{
+	struct ruleset_attr attr = {.fs = handled(abi)};
+	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;
 	long fd;
 
-	*l = (struct landlock){.abi = abi < 1 ? 0 : (int)abi, .fd = -1};
-	if (l->abi == 0)
+	*l = (struct landlock){.abi = abi, .fd = -1};
+	if (abi == 0)
 		return 0;
-	attr.fs = handled(l->abi);
-	attr.scoped = l->abi >= 6 ? SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL : 0;
-	fd = syscall(SYS_landlock_create_ruleset, &attr,
-		     l->abi >= 6 ? sizeof(attr) : sizeof(attr.fs), 0UL);
+	if (abi >= 4 && (more & LANDLOCK_NO_TCP_LISTENING))
+		attr.net = NET_BIND_TCP;
+	if (abi >= 6 && (more & LANDLOCK_NO_ABSTRACT_SOCKETS))
+		attr.scoped |= SCOPE_ABSTRACT_UNIX;
+	if (abi >= 6 && (more & LANDLOCK_NO_SIGNALS))
+		attr.scoped |= SCOPE_SIGNAL;
+	fd = syscall(SYS_landlock_create_ruleset, &attr, size, 0UL);
 	if (fd < 0)
 		return -errno;
 	l->fd = (int)fd;
 	return 0;
 }
 
-int landlock_allow(struct landlock *l, const char *path, enum landlock_access access)
+int landlock_allow_fd(const struct landlock *l, int fd, uint64_t rights)
 {
-	struct path_beneath rule = {0};
-	cleanup_fd int fd = -1;
+	struct path_beneath rule = {.access = rights & handled(l->abi), .fd = fd};
 	struct stat st;
+
+	if (l->abi == 0)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		rule.access &= RIGHTS_OF_FILES;
+	if (rule.access == 0)
+		return 0;
+	return syscall(SYS_landlock_add_rule, l->fd, RULE_PATH_BENEATH, &rule, 0UL) < 0 ? -errno
+											: 0;
+}
+
+int landlock_allow(const struct landlock *l, const char *path, uint64_t rights)
+{
+	cleanup_fd int fd = -1;
 
 	if (l->abi == 0)
 		return 0;
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	rule.fd = fd;
-	rule.access = rights[access] & handled(l->abi);
-	if (!S_ISDIR(st.st_mode))
-		rule.access &= FS_OF_FILES;
-	return syscall(SYS_landlock_add_rule, l->fd, RULE_PATH_BENEATH, &rule, 0UL) < 0 ? -errno
-											: 0;
+	return landlock_allow_fd(l, fd, rights);
+}
+
+int landlock_enter(const struct landlock *l)
+{
+	if (l->abi == 0)
+		return 0;
+	return syscall(SYS_landlock_restrict_self, l->fd, 0UL) < 0 ? -errno : 0;
 }
 
 int landlock_enforce(struct landlock *l)
 {
 	int r = 0;
 
-	if (l->abi == 0)
-		return 0;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    syscall(SYS_landlock_restrict_self, l->fd, 0UL) < 0)
-		r = -errno;
-	closep(&l->fd);
+	if (l->abi > 0)
+		r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : landlock_enter(l);
+	landlock_end(l);
 	return r;
+}
+
+void landlock_end(struct landlock *l)
+{
+	closep(&l->fd);
 }

@@ -3,26 +3,59 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/mem.h"
+
 /*
  * Landlock: a process gives up files that its user could still open. What is not allowed below is
- * forbidden once landlock_enforce() has been called, for it and for its children: also running
- * programs, which nothing here allows. Where a path lies is decided when it is opened, by the
- * kernel, so links lead nowhere.
+ * forbidden once the ruleset is entered, for the process and for its children. Where a path lies is
+ * decided when it is opened, by the kernel, so links lead nowhere.
+ *
+ * The kernel's interface up to ABI 7, whatever the headers at hand know of it.
  */
-enum landlock_access {
-	LANDLOCK_READ,
-	LANDLOCK_WRITE, /* and read, make, move, remove; no devices */
+enum landlock_rights {
+	LANDLOCK_EXECUTE = 1 << 0,
+	LANDLOCK_WRITE_FILE = 1 << 1,
+	LANDLOCK_READ_FILE = 1 << 2,
+	LANDLOCK_READ_DIR = 1 << 3,
+	LANDLOCK_MAKE_CHAR = 1 << 6,
+	LANDLOCK_MAKE_BLOCK = 1 << 11,
+	LANDLOCK_ABI_1 = (1 << 13) - 1,
+	LANDLOCK_REFER = 1 << 13,     /* ABI 2 */
+	LANDLOCK_TRUNCATE = 1 << 14,  /* ABI 3 */
+	LANDLOCK_IOCTL_DEV = 1 << 15, /* ABI 5 */
+
+	LANDLOCK_READ = LANDLOCK_READ_FILE | LANDLOCK_READ_DIR,
+	/* and read, make, move, remove; no devices, and nothing is run */
+	LANDLOCK_WRITE =
+		(LANDLOCK_ABI_1 & ~(LANDLOCK_EXECUTE | LANDLOCK_MAKE_CHAR | LANDLOCK_MAKE_BLOCK)) |
+		LANDLOCK_REFER | LANDLOCK_TRUNCATE,
+};
+
+/* What is given up beside files, as far as the kernel can. */
+enum landlock_more {
+	LANDLOCK_NO_ABSTRACT_SOCKETS = 1 << 0, /* ABI 6 */
+	LANDLOCK_NO_SIGNALS = 1 << 1,	       /* to others; ABI 6 */
+	LANDLOCK_NO_TCP_LISTENING = 1 << 2,    /* ABI 4 */
 };
 
 struct landlock {
-	int abi; /* 0: the kernel has none, and the calls below do nothing */
+	int abi; /* 0: no Landlock, and the calls below do nothing */
 	int fd;
 };
 
-/* 0 or -errno. Abstract sockets and signals to others are given up too, as far as the kernel can.
- */
-int landlock_begin(struct landlock *l);
+/* Of this kernel; 0 where it has none. */
+int landlock_abi(void);
+
+/* abi: landlock_abi(), or 0 to go without. more: of enum landlock_more. 0 or -errno. */
+int landlock_begin(struct landlock *l, int abi, unsigned more);
+/* Rights that a file cannot have, or this kernel does not know, are left out. -EBADFD: fd has no
+ * place in a tree (a memory file). */
+int landlock_allow_fd(const struct landlock *l, int fd, uint64_t rights);
 /* 0 also where there is nothing at that path. */
-int landlock_allow(struct landlock *l, const char *path, enum landlock_access access);
-/* Releases l in any case. */
+int landlock_allow(const struct landlock *l, const char *path, uint64_t rights);
+/* For a process that has no_new_privs already. Releases nothing. */
+int landlock_enter(const struct landlock *l);
+/* Sets no_new_privs and enters; releases l in any case. */
 int landlock_enforce(struct landlock *l);
+void landlock_end(struct landlock *l);
+#define cleanup_landlock cleanup_(landlock_end)

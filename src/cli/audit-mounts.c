@@ -5,63 +5,11 @@
 
 #include "base/buf.h"
 #include "base/path.h"
+#include "sandbox/host-mounts.h"
 
-#define MOUNTINFO_MAX (16 * MiB)
-#define BELOW_MAX 4096 /* per bind */
 #define LEAST_WIDTH 60 /* narrower terminals break the lines themselves */
 #define MODE_COLUMNS 8
 #define RANKS 3
-
-/* "\040" and the like, as the kernel writes them. */
-static char *unescape(const char *s, size_t n)
-{
-	char *out = xmalloc(n + 1), *p = out;
-
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '\\' && i + 3 < n && s[i + 1] >= '0' && s[i + 1] <= '3') {
-			*p++ = (char)((s[i + 1] - '0') * 64 + (s[i + 2] - '0') * 8 +
-				      (s[i + 3] - '0'));
-			i += 3;
-		} else {
-			*p++ = s[i];
-		}
-	}
-	*p = '\0';
-	return out;
-}
-
-/* The fifth field of a line of mountinfo: where it is mounted. */
-static char *mount_point(const char *line)
-{
-	for (int i = 0; i < 4; i++) {
-		line += strcspn(line, " ");
-		line += *line == ' ';
-	}
-	return unescape(line, strcspn(line, " \n"));
-}
-
-int audit_mounts_below(const char *dir, struct strv *ret, struct err *err)
-{
-	cleanup_buf struct buf b;
-	int r;
-
-	buf_init(&b, MOUNTINFO_MAX);
-	r = path_read(AT_FDCWD, "/proc/self/mountinfo", &b);
-	if (r < 0)
-		return err_sys(err, -r, "cannot read /proc/self/mountinfo");
-	for (const char *line = buf_str(&b); *line;) {
-		cleanup_free char *at = mount_point(line);
-
-		if (path_under(at, dir) && !streq(at, dir) && !strv_has(ret, at))
-			strv_push(ret, at);
-		if (ret->n > BELOW_MAX)
-			return err_set(err, E2BIG, "more than %d mounts lie below '%s'", BELOW_MAX,
-				       dir);
-		line += strcspn(line, "\n");
-		line += *line == '\n';
-	}
-	return 0;
-}
 
 /* What a person wants to know: can it be read, written, or is it hidden. */
 static const char *mode_word(enum spec_mount_kind k)
@@ -72,7 +20,10 @@ static const char *mode_word(enum spec_mount_kind k)
 	case SPEC_HOME_SEED:
 	case SPEC_PIN: /* as before, but it cannot be renamed away */
 	case SPEC_VOLUME:
+	case SPEC_OWN:
 		return "rw";
+	case SPEC_PUT_BACK:
+		return "back"; /* as it was, after each command */
 	case SPEC_TMPFS:
 		return "tmpfs";
 	case SPEC_PROC:
@@ -104,7 +55,10 @@ static unsigned rank(enum spec_mount_kind k)
 {
 	if (k == SPEC_BIND_RW || k == SPEC_VOLUME)
 		return 0;
-	return k == SPEC_PIN || k == SPEC_PROTECT || k == SPEC_HIDE ? 1 : RANKS - 1;
+	return k == SPEC_PIN || k == SPEC_PROTECT || k == SPEC_HIDE || k == SPEC_PUT_BACK ||
+			       k == SPEC_OWN
+		       ? 1
+		       : RANKS - 1;
 }
 
 static bool same_group(const struct spec_mount *a, const struct spec_mount *b)
@@ -171,7 +125,7 @@ static int add_mount(struct lines *l, const struct spec_mount *m, struct err *er
 	add_path(l, from ? from : m->target);
 	if (!bind)
 		return 0;
-	r = audit_mounts_below(m->source, &below, err);
+	r = host_mounts_below(m->source, &below, err);
 	for (size_t i = 0; r == 0 && i < below.n; i++) {
 		cleanup_free char *text = xasprintf("%s (mounted there)", below.v[i]);
 

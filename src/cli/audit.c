@@ -8,6 +8,7 @@
 #include "cli/ask.h"
 #include "base/term.h"
 #include "sandbox/direct.h"
+#include "sandbox/host-mounts.h"
 #include "sandbox/hosted.h"
 #include "wire/wire.h"
 
@@ -231,7 +232,7 @@ static int add_below(const struct sandbox_spec *spec, json_t *mounts, struct err
 
 		if (from->kind != SPEC_BIND_RO && from->kind != SPEC_BIND_RW)
 			continue;
-		r = audit_mounts_below(from->source, &below, err);
+		r = host_mounts_below(from->source, &below, err);
 		if (r < 0)
 			return r;
 		if (below.n == 0)

@@ -35,8 +35,6 @@ int audit_before_start(struct cli *cli, const struct sandbox_spec *spec, bool tt
 
 /* audit-mounts.c */
 
-/* What the host has mounted below this directory: a bind brings it along. */
-int audit_mounts_below(const char *dir, struct strv *ret, struct err *err);
 /* The section of the screen. */
 int audit_print_mounts(const struct sandbox_spec *spec, FILE *out, unsigned width, bool color,
 		       struct err *err);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -141,10 +142,17 @@ static int cmd_build_run(struct cli *cli, void *args_, int argc, char **argv)
 	const struct build_args *args = args_;
 	struct settings_target target = {.name = args->name};
 	cleanup_json json_t *request = NULL;
+	struct stat st;
 	int rest, r = settings_operands(cli, argc, argv, &target, &rest);
 
 	if (r < 0)
 		return r;
+	if (target.path && lstat(target.path, &st) < 0 && errno == ENOENT) {
+		cleanup_free char *names = agent_names();
+
+		return cli_usage(cli, "'%s' is neither a directory nor an agent (%s)", target.path,
+				 names);
+	}
 	if (cli->sandbox && cli->no_sandbox)
 		return cli_usage(cli, "--sandbox and --no-sandbox exclude each other");
 	if (cli->no_sandbox && strv_env_get(&cli->config, "engine"))

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/event-text.h"
 #include "cli/log-view.h"
 #include "cli/net.h"
@@ -154,6 +155,7 @@ static int cmd_events_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_(places_done) struct places p = {0};
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_free char *name = NULL, *dir = NULL;
+	cleanup_fd int kept = -1;
 	bool check = argc > 0 && cli->dashdash != 0 && streq(argv[0], "verify");
 	int r;
 
@@ -163,6 +165,13 @@ static int cmd_events_run(struct cli *cli, void *args_, int argc, char **argv)
 		return cli_usage(cli, "too many operands");
 	if (check && (args->follow || args->since || args->types.n))
 		return cli_usage(cli, "verify reads the whole log; it takes --json only");
+	/* A path is a log that was kept when its sandbox was removed. */
+	if (argc && strchr(argv[0], '/')) {
+		kept = open(argv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (kept < 0)
+			return err_sys(&cli->err, errno, "cannot open the log '%s'", argv[0]);
+		return check ? verify(cli, args, kept, argv[0]) : show(cli, args, argv[0]);
+	}
 	r = places_find(&p, &cli->err);
 	if (r == 0)
 		r = net_record(cli, &p, argc ? argv[0] : NULL, &name);
@@ -180,12 +189,14 @@ static const char *const words[] = {"verify", NULL};
 
 const struct command cmd_events = {
 	.name = "events",
-	.operands = "[verify] [NAME]",
+	.operands = "[verify] [NAME|PATH]",
 	.summary = "show what happened in a sandbox, or prove that its log is whole",
-	.details = "One line for each event: its number (see ralph help why), when, its type and\n"
-		   "what it says. Without a NAME, those of the current workspace's sandbox.\n"
-		   "verify exits with 1 when a record was changed, dropped, put in or moved, or\n"
-		   "the end was cut off, and names the first that is wrong.",
+	.details =
+		"One line for each event: its number (see ralph help why), when, its type and\n"
+		"what it says. Without a NAME, those of the current workspace's sandbox; a PATH\n"
+		"is a log that a loop has kept when its sandbox was removed.\n"
+		"verify exits with 1 when a record was changed, dropped, put in or moved, or\n"
+		"the end was cut off, and names the first that is wrong.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_CONFIG,
 	OPTIONS(events_opts, struct events_args),

@@ -22,25 +22,24 @@
 #define ANSWER_MAX (64 * KiB)
 #define GONE_MS 60000 /* a loop that is stopped ends its sandbox first */
 
-static int open_ralph_dir(const char *path, int *ret, struct err *err)
+static int find_place(const char *path, struct loop_place *ret, struct err *err)
 {
-	cleanup_fd int workspace = open(path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_(places_done) struct places p = {0};
+	int r = places_find(&p, err);
 
-	if (workspace < 0)
-		return err_sys(err, errno, "cannot open '%s'", path ? path : ".");
-	*ret = path_open_beneath(workspace, ".ralph", O_RDONLY | O_DIRECTORY, 0);
-	if (*ret < 0)
-		return err_usage(err, "there is no loop in '%s': it has no .ralph",
-				 path ? path : ".");
-	return 0;
+	if (r == 0)
+		r = loops_find(&p, path ? path : ".", ret, err);
+	if (r == 0 && ret->active < 0)
+		r = err_usage(err, "there is no loop in '%s': it has no .ralph", path ? path : ".");
+	return r;
 }
 
 static int find_active(const char *path, struct loop_active *ret, struct err *err)
 {
-	cleanup_fd int dir = -1;
-	int r = open_ralph_dir(path, &dir, err);
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	int r = find_place(path, &at, err);
 
-	if (r == 0 && loops_read_active(dir, ret) < 0)
+	if (r == 0 && loops_read_active(at.active, ret) < 0)
 		r = err_usage(err, "no loop runs in '%s'", path ? path : ".");
 	return r;
 }
@@ -160,9 +159,9 @@ static const struct opt answer_opts[] = {
 };
 /* clang-format on */
 
-static int read_tasks(int dir, json_t **ret, struct err *err)
+static int read_tasks(int state, json_t **ret, struct err *err)
 {
-	cleanup_fd int fd = path_open_beneath(dir, "state/loop.json", O_RDONLY, 0);
+	cleanup_fd int fd = path_open_beneath(state, "loop.json", O_RDONLY, 0);
 	cleanup_buf struct buf b;
 	int r;
 
@@ -199,19 +198,17 @@ static const char *find_question(const json_t *state, const char *task, bool pri
 }
 
 /* A file of its own for each: the loop, which may run, takes them in. */
-static int write_answer(int dir, const char *task, const char *text, struct err *err)
+static int write_answer(int state, const char *task, const char *text, struct err *err)
 {
 	cleanup_json json_t *j =
 		json_pack("{so so}", "task", json_text(task), "answer", json_text(text));
 	cleanup_free char *dump = json_dumps(j, JSON_COMPACT), *name = NULL;
-	cleanup_fd int state = path_open_beneath(dir, "state", O_RDONLY | O_DIRECTORY, 0), box = -1;
+	cleanup_fd int box = -1;
 	struct timespec now;
 	int r;
 
-	if (state < 0)
-		return err_sys(err, -state, "cannot open .ralph/state");
 	if (mkdirat(state, "answers", 0700) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "cannot make .ralph/state/answers");
+		return err_sys(err, errno, "cannot make a place for answers");
 	box = path_open_beneath(state, "answers", O_RDONLY | O_DIRECTORY, 0);
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	name = xasprintf("%010lld.%09ld.json", (long long)now.tv_sec, now.tv_nsec);
@@ -223,13 +220,13 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct answer_args *args = args_;
 	cleanup_json json_t *state = NULL;
-	cleanup_fd int dir = -1;
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
 	const char *task = NULL;
 	size_t n = 0;
-	int r = open_ralph_dir(args->workspace, &dir, &cli->err);
+	int r = find_place(args->workspace, &at, &cli->err);
 
 	if (r == 0)
-		r = read_tasks(dir, &state, &cli->err);
+		r = read_tasks(at.state, &state, &cli->err);
 	if (r < 0)
 		return r;
 	task = find_question(state, args->task, argc == 0, &n);
@@ -246,7 +243,7 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 				 n);
 	if (strlen(argv[0]) == 0 || strlen(argv[0]) > ANSWER_MAX)
 		return cli_usage(cli, "the answer is empty or too long");
-	r = write_answer(dir, task, argv[0], &cli->err);
+	r = write_answer(at.state, task, argv[0], &cli->err);
 	if (r == 0)
 		(void)printf("the agent is told in its next iteration; go on with: ralph resume\n");
 	return r;

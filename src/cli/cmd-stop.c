@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/each.h"
@@ -36,8 +37,11 @@ static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (argc == 0 && !args->all) {
 		int r = loops_stop(NULL, &cli->err);
 
-		return r < 0 ? err_hint(&cli->err, r, "name a sandbox, or use --all; see: ralph ls")
-			     : 0;
+		if (r < 0)
+			return err_hint(&cli->err, r,
+					"name a sandbox, or use --all; see: ralph ls");
+		(void)printf("the loop is stopped; go on with: ralph resume\n");
+		return 0;
 	}
 	return each_sandbox(cli, args->all, argc, argv, stop_one, args_);
 }

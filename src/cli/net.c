@@ -1,7 +1,9 @@
 #include "cli/net.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "sandbox/live.h"
 #include "sandbox/net-rules.h"
@@ -12,20 +14,43 @@ extern char **environ;
 #define NAMES_SHOWN 400
 #define INSPECTION_MAX (64 * KiB)
 
-/* Its name by the current branch, when that is one of these. */
-static int by_branch(struct cli *cli, const struct strv *names, char **ret)
+/* What the sandbox of the current branch is called, when its agent is this one and it is one of
+ * these. */
+static int by_agent(struct cli *cli, const struct settings *s, const struct strv *names, char **ret)
 {
+	const struct build_input in = {
+		.places = &s->places, .environ = environ, .config = s->config};
 	cleanup_(spec_freep) struct sandbox_spec *spec = spec_new();
-	cleanup_settings struct settings s = {0};
-	struct build_input in = {.environ = environ, .config = NULL};
-	int r = settings_load(cli, NULL, &s);
+	int r = build_identity(&in, spec, &cli->err);
 
-	in.places = &s.places;
-	in.config = s.config;
-	if (r == 0)
-		r = build_identity(&in, spec, &cli->err);
 	if (r == 0 && strv_has(names, spec->name))
 		*ret = take_ptr(spec->name);
+	return r;
+}
+
+/* The one of the current branch: of the agent in the settings, else of the only other agent that
+ * has one. */
+static int by_branch(struct cli *cli, const struct strv *names, char **ret)
+{
+	cleanup_settings struct settings s = {0};
+	cleanup_free char *found = NULL;
+	int r = settings_load(cli, NULL, &s);
+
+	if (r == 0)
+		r = by_agent(cli, &s, names, ret);
+	for (size_t i = 0; r == 0 && !*ret && i < agent_count(); i++) {
+		cleanup_free char *name = NULL;
+
+		free(s.config->agent);
+		s.config->agent = xstrdup(agent_at(i)->name);
+		r = by_agent(cli, &s, names, &name);
+		if (name && found)
+			return r; /* not for us to choose */
+		if (name)
+			found = take_ptr(name);
+	}
+	if (r == 0 && !*ret)
+		*ret = take_ptr(found);
 	return r;
 }
 

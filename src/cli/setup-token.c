@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "base/pty.h"
 
 extern char **environ;
 
@@ -77,28 +78,14 @@ char *setup_token_find(const char *text, size_t n)
 	return ret;
 }
 
+/* Wide enough that what is printed comes in one line. */
 static int open_terminal(int *ret_slave, struct err *err)
 {
-	cleanup_fd int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	struct winsize size = {.ws_row = 24, .ws_col = COLUMNS_MIN};
-	char name[64];
 
-	if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0 ||
-	    ptsname_r(master, name, sizeof(name)) != 0)
-		return err_sys(err, errno, "cannot open a terminal");
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	if (size.ws_col < COLUMNS_MIN)
-		size.ws_col = COLUMNS_MIN;
-	(void)ioctl(master, TIOCSWINSZ, &size);
-	*ret_slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (*ret_slave < 0)
-		return err_sys(err, errno, "cannot open a terminal");
-	return take_fd(master);
-}
-
-static int take_terminal(void *arg)
-{
-	return ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0 ? -errno : 0;
+	return pty_open(size.ws_row, size.ws_col < COLUMNS_MIN ? COLUMNS_MIN : size.ws_col,
+			ret_slave, err);
 }
 
 static int start(int slave, struct child *ret, struct err *err)
@@ -111,7 +98,7 @@ static int start(int slave, struct child *ret, struct err *err)
 	run.env = environ;
 	run.stdio[0] = run.stdio[1] = run.stdio[2] = slave;
 	run.flags = RUN_SEARCH_PATH | RUN_NEW_SESSION | RUN_DIE_WITH_US;
-	run.before_exec = take_terminal;
+	run.before_exec = pty_take;
 	r = run_start(&run, ret, err);
 	if (r == -ENOENT)
 		return err_set(err, ENOENT,

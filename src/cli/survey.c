@@ -222,9 +222,11 @@ static void measure(struct survey *s)
 }
 
 /* Written by the host, in a folder that no sandbox can write; looked at as if it were not so. */
-static json_t *read_status(const char *workspace, int64_t *at_ns, json_t *before)
+static json_t *read_status(const struct places *p, const char *workspace, int64_t *at_ns,
+			   json_t *before)
 {
-	cleanup_fd int dir = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_fd int fd = -1;
 	cleanup_json json_t *j = NULL;
 	cleanup_buf struct buf b;
 	struct err ignored;
@@ -232,9 +234,9 @@ static json_t *read_status(const char *workspace, int64_t *at_ns, json_t *before
 	int64_t ns;
 
 	buf_init(&b, STATUS_MAX);
-	if (dir >= 0)
-		fd = path_open_beneath(dir, ".ralph/state/status.json",
-				       O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (loops_find(p, workspace, &at, &ignored) == 0 && at.state >= 0)
+		fd = path_open_beneath(at.state, "status.json", O_RDONLY | O_NONBLOCK | O_NOCTTY,
+				       0);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
 	ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
@@ -285,7 +287,7 @@ static int refresh_loops(struct survey *s, struct err *err)
 			l = xcalloc(1, sizeof(*l));
 			l->workspace = xstrdup(workspaces.v[i]);
 		}
-		status = read_status(l->workspace, &l->mtime_ns, l->status);
+		status = read_status(s->places, l->workspace, &l->mtime_ns, l->status);
 		json_decref(l->status);
 		l->status = status;
 		if (!status) {

@@ -48,12 +48,15 @@ void top_ask(struct top *t, enum top_action action, const char *target, const ch
 	va_end(ap);
 }
 
-static int signal_loop(const char *workspace, int sig)
+static int signal_loop(const struct places *p, const char *workspace, int sig)
 {
-	cleanup_free char *path = path_join(workspace, ".ralph");
-	cleanup_fd int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	struct err ignored;
 	struct loop_active a;
-	int r = dir < 0 ? -errno : loops_read_active(dir, &a);
+	int r = loops_find(p, workspace, &at, &ignored);
+
+	if (r == 0)
+		r = loops_read_active(at.active, &a);
 
 	return r < 0 ? r : loops_signal(&a, sig);
 }
@@ -69,7 +72,7 @@ void top_pause(struct top *t)
 		top_say(t, true, "no loop runs there; s stops the sandbox");
 		return;
 	}
-	r = signal_loop(it->loop->workspace, SIGINT);
+	r = signal_loop(t->places, it->loop->workspace, SIGINT);
 	if (r < 0)
 		top_say(t, true, "the loop cannot be reached: %s", strerror(-r));
 	else
@@ -145,7 +148,7 @@ void top_confirmed(struct top *t)
 	t->mode = t->action == TOP_ADD_RULE ? TOP_LIST : t->behind;
 	switch (t->action) {
 	case TOP_STOP_LOOP:
-		r = signal_loop(t->target, SIGTERM);
+		r = signal_loop(t->places, t->target, SIGTERM);
 		if (r < 0)
 			top_say(t, true, "the loop cannot be reached: %s", strerror(-r));
 		else

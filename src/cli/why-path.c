@@ -177,6 +177,13 @@ static void explain_mount(const struct why_input *in, const struct spec_mount *m
 		w->rule = xasprintf("protected: %s", m->target);
 		why_setting(w, in->settings->config, "workspace.quarantine", SIZE_MAX);
 		break;
+	case SPEC_PUT_BACK:
+		w->why = xasprintf("it can be written inside, and is put back as it was after each "
+				   "command, as the host would run it: %s; what was written goes "
+				   "to quarantine",
+				   m->reason);
+		w->rule = xasprintf("protected: %s", m->target);
+		break;
 	case SPEC_BIND_RO:
 	case SPEC_RO:
 	case SPEC_COPY:
@@ -189,6 +196,7 @@ static void explain_mount(const struct why_input *in, const struct spec_mount *m
 	case SPEC_BIND_RW:
 	case SPEC_VOLUME:
 	case SPEC_PIN:
+	case SPEC_OWN:
 		w->refused = false;
 		w->why = xasprintf("it can be read and written inside: %s", m->reason);
 		break;

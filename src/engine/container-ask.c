@@ -1,7 +1,7 @@
 /*
  * What is behind the program, found by asking it. Its daemon may be on another machine, or in a
- * virtual one (Docker Desktop): a container there shares no kernel with us, so the guest could hand
- * no socket over. That is refused here rather than found out at the start.
+ * virtual one (Docker Desktop): a container there shares no kernel with us, so the guest can hand no
+ * socket over, and the line to it is another one (container-far.c).
  */
 #include "engine/container.h"
 
@@ -16,14 +16,19 @@
 #define ASK_MS 20000
 
 struct facts {
-	char *kernel;
-	bool rootless, remote;
+	char *kernel, *machine, *system;
+	bool rootless, desktop, far;
+	char *listen, *dial; /* where it is far */
 	unsigned controllers;
 };
 
 static void facts_done(struct facts *f)
 {
 	free(f->kernel);
+	free(f->machine);
+	free(f->system);
+	free(f->listen);
+	free(f->dial);
 }
 
 static const char *text(const json_t *j, const char *key)
@@ -48,8 +53,9 @@ static void read_docker(const json_t *j, struct facts *f)
 {
 	f->kernel = xstrdup(text(j, "KernelVersion"));
 	f->rootless = has_word(json_object_get(j, "SecurityOptions"), "name=rootless");
-	f->remote = !streq(text(j, "OSType"), "linux") ||
-		    strstr(text(j, "OperatingSystem"), "Docker Desktop") != NULL;
+	f->machine = xstrdup(text(j, "Architecture"));
+	f->system = xstrdup(text(j, "OSType"));
+	f->desktop = strstr(text(j, "OperatingSystem"), "Docker Desktop") != NULL;
 	f->controllers = (json_is_true(json_object_get(j, "MemoryLimit")) ? CGROUP_MEMORY : 0) |
 			 (json_is_true(json_object_get(j, "PidsLimit")) ? CGROUP_PIDS : 0) |
 			 (json_is_true(json_object_get(j, "CpuCfsQuota")) ? CGROUP_CPU : 0);
@@ -62,7 +68,7 @@ static void read_podman(const json_t *j, struct facts *f)
 
 	f->kernel = xstrdup(text(host, "kernel"));
 	f->rootless = json_is_true(json_object_get(json_object_get(host, "security"), "rootless"));
-	f->remote = json_is_true(json_object_get(host, "serviceIsRemote"));
+	f->far = json_is_true(json_object_get(host, "serviceIsRemote"));
 	/* It lists what the kernel has; a plain user may use none of it in the first version. */
 	if (f->rootless && !streq(text(host, "cgroupVersion"), "v2"))
 		return;
@@ -87,19 +93,67 @@ static int unreachable(const struct container_dialect *d, const char *program, s
 	return -EIO;
 }
 
-static int check_kernel(const struct container_dialect *d, const struct facts *f, struct err *err)
+/* The daemon's address as the program knows it; NULL: it does not say. */
+static char *find_endpoint(const char *program, bool needed)
 {
-	struct utsname u;
+	static const char *const args[] = {"context", "inspect", "--format",
+					   "{{.Endpoints.docker.Host}}", NULL};
+	const char *said = getenv("DOCKER_HOST");
+	struct err ignored;
+	char *out = NULL;
 
-	if (uname(&u) == 0 && streq(u.release, f->kernel) && !f->remote)
-		return 0;
-	(void)err_set(err, ENOTSUP,
-		      "%s runs its containers elsewhere (kernel '%s', here '%s'), as a remote one "
-		      "or Docker Desktop does: the sandbox's sockets cannot be handed over from "
-		      "there. Use an engine of this machine, or --engine native",
-		      d->program, f->kernel, u.release);
+	if (said && *said)
+		return xstrdup(said);
+	/* A question more at each start, so only where it may matter. */
+	if ((!needed && !getenv("DOCKER_CONTEXT")) ||
+	    container_call(program, (char *const *)args, ASK_MS, &out, &ignored) < 0)
+		return NULL;
+	out[strcspn(out, "\n")] = '\0';
+	return out;
+}
+
+static int refuse(struct err *err)
+{
 	err->exit_code = EXIT_RALPH;
 	return -ENOTSUP;
+}
+
+/* Its containers must be able to run our programs, and to reach us. */
+static int check_far(const struct container_dialect *d, const char *endpoint, const char *machine,
+		     struct facts *f, struct err *err)
+{
+	struct err why = {0};
+
+	if (d == &container_podman)
+		(void)err_set(err, ENOTSUP,
+			      "podman runs its containers elsewhere, and the sandbox's sockets "
+			      "cannot be handed over from there. Use docker for that, or an engine "
+			      "of this machine");
+	else if (!streq(f->system, "linux") || !streq(f->machine, machine))
+		(void)err_set(err, ENOTSUP,
+			      "%s runs its containers elsewhere, on another kind of machine ('%s', "
+			      "'%s'; here linux, %s). Use an engine of this machine, or --engine native",
+			      d->program, f->system, f->machine, machine);
+	else if (container_where(endpoint, f->desktop, &f->listen, &f->dial, &why) < 0)
+		(void)err_set(err, ENOTSUP, "%s: %s", d->program, why.msg);
+	else
+		return 0;
+	return refuse(err);
+}
+
+static int check_where(const struct container_dialect *d, const char *program, struct facts *f,
+		       struct err *err)
+{
+	cleanup_free char *endpoint = NULL;
+	struct utsname u;
+
+	if (uname(&u) < 0)
+		return err_sys(err, errno, "cannot ask which kernel this is");
+	f->far = f->far || f->desktop || !streq(u.release, f->kernel);
+	if (d != &container_podman)
+		endpoint = find_endpoint(program, f->far && !f->desktop);
+	f->far = f->far || container_endpoint_is_far(endpoint);
+	return f->far ? check_far(d, endpoint, u.machine, f, err) : 0;
 }
 
 /* The guest makes one, without any power; root of this machine might, and proves nothing. */
@@ -137,8 +191,8 @@ static int find_facts(const struct container_dialect *d, const char *program, st
 		read_podman(j, f);
 	else
 		read_docker(j, f);
-	r = check_kernel(d, f, err);
-	return r < 0 ? r : check_userns(err);
+	r = check_where(d, program, f, err);
+	return r < 0 || f->far ? r : check_userns(err);
 }
 
 int container_probe(const struct container_dialect *d, struct err *err)
@@ -194,7 +248,10 @@ int container_ask(const struct container_dialect *d, struct sandbox_spec *spec, 
 		r = ask_image(d, program, spec, err);
 	if (r < 0)
 		return r;
-	spec->container.as_root = f.rootless || geteuid() == 0;
+	/* Docker Desktop makes what root of a container writes this user's. */
+	spec->container.as_root = f.rootless || f.desktop || geteuid() == 0;
+	spec->container.far_listen = take_ptr(f.listen);
+	spec->container.far_dial = take_ptr(f.dial);
 	spec->limits.controllers = f.controllers;
 	return 0;
 }

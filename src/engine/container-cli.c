@@ -27,7 +27,7 @@ int container_find(const struct container_dialect *d, char **ret, struct err *er
 }
 
 /* What the programs need to find their daemon and their storage, and nothing else. */
-static void client_env(struct strv *env)
+void container_env(struct strv *env)
 {
 	static const char *const names[] = {
 		"HOME",
@@ -39,6 +39,9 @@ static void client_env(struct strv *env)
 		"DOCKER_HOST",
 		"DOCKER_CONTEXT",
 		"DOCKER_CONFIG",
+		"DOCKER_TLS_VERIFY",
+		"DOCKER_CERT_PATH",
+		"SSH_AUTH_SOCK", /* of one that is reached by ssh:// */
 		"CONTAINERS_CONF",
 		"CONTAINER_HOST",
 		"CONTAINERS_STORAGE_CONF",
@@ -86,7 +89,7 @@ int container_call(const char *program, char *const *args, int timeout_ms, char 
 	strv_push(&argv, program);
 	for (; *args; args++)
 		strv_push(&argv, *args);
-	client_env(&env);
+	container_env(&env);
 	run.argv = argv.v;
 	run.env = env.v;
 	run.dir = "/";

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "engine/cgroup.h"
 #include "engine/plan.h"
+#include "wire/far.h"
 
 #define GUEST_FILES 1024ULL   /* open files of the guest itself */
 #define BOX_VOLUME "/.volume" /* where the guest finds the volume, as if the host had it there */
@@ -51,8 +52,8 @@ static void put_field(struct buf *b, const char *key, const char *value)
 		(void)buf_putc(b, '"');
 }
 
-static void push_mount(struct container *c, const char *type, const char *source,
-		       const char *target, bool readonly)
+void container_mount(struct strv *args, const char *type, const char *source, const char *target,
+		     bool readonly)
 {
 	cleanup_buf struct buf b;
 
@@ -63,8 +64,8 @@ static void push_mount(struct container *c, const char *type, const char *source
 	put_field(&b, "target", target);
 	if (readonly)
 		(void)buf_puts(&b, ",readonly");
-	strv_push(&c->args, "--mount");
-	strv_push(&c->args, buf_str(&b));
+	strv_push(args, "--mount");
+	strv_push(args, buf_str(&b));
 }
 
 static bool takes_from_host(enum spec_mount_kind k)
@@ -91,16 +92,21 @@ static bool is_covered(const struct sandbox_spec *spec, size_t row)
 	return false;
 }
 
+bool container_binds(const struct sandbox_spec *spec, size_t row)
+{
+	return takes_from_host(spec->mounts[row].kind) && !is_covered(spec, row);
+}
+
 static void plan_sources(struct container *c, const struct sandbox_spec *spec)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
 		cleanup_free char *target = NULL;
 
-		if (!takes_from_host(m->kind) || is_covered(spec, i))
+		if (!container_binds(spec, i) || (c->far_name && streq(m->source, c->guest)))
 			continue;
 		target = xasprintf(GUEST_BOX_HOST "%s", m->source);
-		push_mount(c, "bind", m->source, target, m->kind != SPEC_BIND_RW);
+		container_mount(&c->args, "bind", m->source, target, m->kind != SPEC_BIND_RW);
 	}
 }
 
@@ -120,6 +126,11 @@ static int plan_volume(struct container *c, const struct sandbox_spec *spec, str
 	}
 	if (!used)
 		return 0;
+	/* Elsewhere a volume would be another machine's directory, where ours may not be. */
+	if (c->far_name) {
+		container_mount(&c->args, "bind", s->volume_dir, GUEST_BOX_HOST BOX_VOLUME, false);
+		return 0;
+	}
 	strv_push(&c->volume, "volume");
 	strv_push(&c->volume, "create");
 	strv_push(&c->volume, "--driver=local");
@@ -127,7 +138,7 @@ static int plan_volume(struct container *c, const struct sandbox_spec *spec, str
 	strv_push(&c->volume, "--opt=o=bind");
 	strv_pushf(&c->volume, "--opt=device=%s", s->volume_dir);
 	strv_push(&c->volume, s->volume);
-	push_mount(c, "volume", s->volume, GUEST_BOX_HOST BOX_VOLUME, false);
+	container_mount(&c->args, "volume", s->volume, GUEST_BOX_HOST BOX_VOLUME, false);
 	return 0;
 }
 
@@ -139,6 +150,8 @@ static int plan_list(struct container *c, const struct sandbox_spec *spec, struc
 	for (size_t i = 0; r == 0 && i < c->root.n_mounts; i++) {
 		struct guest_mount *g = &c->root.mounts[i];
 
+		if (c->far_name && g->kind == GUEST_BIND_RO && streq(g->source, c->guest))
+			g->source = FAR_PLACE "/guest";
 		if (g->kind != GUEST_BIND_RW || !spec->container.volume_dir ||
 		    !path_under(g->source, spec->container.volume_dir))
 			continue;
@@ -196,22 +209,23 @@ static void plan_limits(struct container *c, const struct spec_limits *l)
 int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err)
 {
 	struct container *c = container_of(e);
-	const char *guest;
-	int r = plan_find_guest(spec, &guest, err);
+	int r = plan_find_guest(spec, &c->guest, err);
 
+	c->spec = spec;
+	c->name = plan_own_name(spec);
+	if (r == 0 && container_is_far(spec))
+		container_plan_far(c, spec);
 	if (r == 0 && !spec->container.image)
 		r = err_set(err, EINVAL, "the spec has no image for %s", c->dialect->program);
 	if (r == 0)
 		r = plan_list(c, spec, err);
 	if (r < 0)
 		return r;
-	c->spec = spec;
-	c->name = plan_own_name(spec);
 	strv_push(&c->args, "run");
 	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
 		strv_push(&c->args, common[i]);
 	strv_push(&c->args, "--entrypoint");
-	strv_push(&c->args, GUEST_BOX_PROGRAM);
+	strv_push(&c->args, c->far_name ? FAR_GUEST : GUEST_BOX_PROGRAM);
 	for (const char *const *o = c->dialect->run; *o; o++)
 		strv_push(&c->args, *o);
 	strv_push(&c->args, "--name");
@@ -220,25 +234,36 @@ int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err
 	strv_pushf(&c->args, "ralph.sandbox=%s", spec->name);
 	plan_user(c, spec);
 	plan_limits(c, &spec->limits);
-	push_mount(c, "bind", guest, GUEST_BOX_PROGRAM, true);
-	push_mount(c, "bind", spec->container.line, GUEST_BOX_LINE, true);
-	push_mount(c, "tmpfs", NULL, GUEST_BOX_NEW_ROOT, false);
+	if (c->far_name) {
+		container_mount(&c->args, "volume", c->far_name, FAR_DIR, true);
+	} else {
+		container_mount(&c->args, "bind", c->guest, GUEST_BOX_PROGRAM, true);
+		container_mount(&c->args, "bind", spec->container.line, GUEST_BOX_LINE, true);
+	}
+	container_mount(&c->args, "tmpfs", NULL, GUEST_BOX_NEW_ROOT, false);
 	plan_sources(c, spec);
 	r = plan_volume(c, spec, err);
 	strv_push(&c->args, spec->container.image);
-	strv_push(&c->args, GUEST_BOX_LINE);
+	strv_push(&c->args, c->far_name ? FAR_LINE : GUEST_BOX_LINE);
 	return r;
+}
+
+static void dump_call(const struct container *c, const struct strv *args, FILE *out)
+{
+	if (!args->n)
+		return;
+	(void)fputs(c->dialect->program, out);
+	plan_put_words(args, out);
+	(void)fputs("\n\n", out);
 }
 
 void container_dump(const struct engine *e, FILE *out)
 {
 	const struct container *c = (const struct container *)e;
 
-	if (c->volume.n) {
-		(void)fputs(c->dialect->program, out);
-		plan_put_words(&c->volume, out);
-		(void)fputs("\n\n", out);
-	}
+	dump_call(c, &c->volume, out);
+	dump_call(c, &c->far_volume, out);
+	dump_call(c, &c->far_args, out);
 	(void)fputs(c->dialect->program, out);
 	plan_put_words(&c->args, out);
 	(void)fputc('\n', out);

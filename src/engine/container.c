@@ -157,6 +157,22 @@ static int run_container(struct container *c, struct err *err)
 	return r < 0 ? r : container_call(c->program, c->args.v, RUN_MS, NULL, err);
 }
 
+static int start_far(struct container *c, struct engine_proc *ret, struct err *err)
+{
+	cleanup_fd int line = -1;
+	int r;
+
+	c->started = true;
+	r = container_start_far(c, &line, err);
+	if (r == 0)
+		r = plan_send_root(line, &c->root, NULL, 0, err);
+	if (r < 0)
+		return r;
+	ret->pidfd = c->far.pidfd;
+	ret->guest = take_fd(line);
+	return 0;
+}
+
 static int container_start(struct engine *e, struct engine_proc *ret, struct err *err)
 {
 	struct container *c = container_of(e);
@@ -165,6 +181,8 @@ static int container_start(struct engine *e, struct engine_proc *ret, struct err
 
 	if (r == 0)
 		r = container_find(c->dialect, &c->program, err);
+	if (r == 0 && c->far_name)
+		return start_far(c, ret, err);
 	if (r < 0)
 		return r;
 	listener = listen_at(c->spec->container.line, err);
@@ -195,6 +213,10 @@ static void container_complaint(struct engine *e, char *ret, size_t size)
 
 static int container_protect(struct engine *e, const char *path, struct err *err)
 {
+	if (container_of(e)->far_name)
+		return err_set(err, ENOTSUP,
+			       "no mount can be made on the engine's machine from here; ralph stop "
+			       "and start it again");
 	return protect_again(container_of(e)->init_pid, path, err);
 }
 
@@ -204,6 +226,9 @@ static void container_kill(struct engine *e)
 
 	if (c->init_pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, c->init_pidfd, SIGKILL, NULL, 0);
+	/* The outpost sees the end of its line, and the guest that of the outpost. */
+	if (c->far.pidfd >= 0)
+		child_kill(&c->far, SIGKILL);
 }
 
 /* The name is free again when the engine no longer knows it. */
@@ -216,7 +241,7 @@ static bool is_gone(const char *program, const char *name)
 	return container_call(program, args, CALL_MS, NULL, &ignored) < 0;
 }
 
-static int remove_container(const char *program, const char *name, struct err *err)
+int container_remove(const char *program, const char *name, struct err *err)
 {
 	char *const args[] = {"rm", "--force", "--volumes", (char *)(uintptr_t)name, NULL};
 	uint64_t end = now_ms() + STOP_MS;
@@ -244,7 +269,10 @@ static int container_stop(struct engine *e, struct err *err)
 	container_kill(e);
 	if (c->init_pidfd >= 0)
 		(void)poll(&p, 1, STOP_MS);
-	r = remove_container(c->program, c->name, err);
+	child_done(&c->far);
+	r = container_remove(c->program, c->name, err);
+	if (r == 0 && c->far_name)
+		r = container_remove_far(c->program, c->far_name, err);
 	if (r == 0)
 		c->started = false;
 	return r;
@@ -256,6 +284,7 @@ static void init(struct engine *e, const struct container_dialect *d)
 
 	c->dialect = d;
 	c->init_pidfd = -1;
+	c->far = (struct child){-1, -1};
 	strv_init(&c->volume);
 	strv_init(&c->args);
 	strv_init(&c->sources);
@@ -268,6 +297,11 @@ static void container_done(struct engine *e)
 	strv_done(&c->volume);
 	strv_done(&c->args);
 	strv_done(&c->sources);
+	strv_done(&c->far_volume);
+	strv_done(&c->far_args);
+	strv_done(&c->far_check);
+	child_done(&c->far);
+	free(c->far_name);
 	guest_root_done(&c->root);
 	closep(&c->init_pidfd);
 	free(c->name);
@@ -277,11 +311,15 @@ static void container_done(struct engine *e)
 static void clean(const struct container_dialect *d, const struct sandbox_spec *spec)
 {
 	cleanup_free char *name = plan_own_name(spec), *program = NULL;
+	cleanup_free char *far_name = xasprintf("%s-far", name);
 	struct err ignored = {0};
 
 	(void)unlink(spec->container.line);
-	if (container_find(d, &program, &ignored) == 0)
-		(void)remove_container(program, name, &ignored);
+	if (container_find(d, &program, &ignored) < 0)
+		return;
+	(void)container_remove(program, name, &ignored);
+	if (container_is_far(spec))
+		(void)container_remove_far(program, far_name, &ignored);
 }
 
 #define ENGINE(word, what)                                                                         \

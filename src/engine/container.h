@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/proc.h"
 #include "base/strv.h"
 #include "engine/engine.h"
 #include "wire/root.h"
@@ -25,6 +26,14 @@ struct container {
 	struct guest_root root;
 	struct strv sources; /* what the root's list names, where it is called otherwise there */
 
+	/* Of an engine elsewhere, see container-far.c; all empty for one of this machine. */
+	char *far_name;	       /* of the outpost's container, and of the volume of both */
+	const char *guest;     /* our own program */
+	struct strv far_volume; /* arguments that make the volume, */
+	struct strv far_args;	/* the outpost, */
+	struct strv far_check;	/* and look whether it has our files, but for which */
+	struct child far;	/* this machine's end of the line */
+
 	/* from start() on */
 	char *program; /* its path */
 	bool started;
@@ -41,11 +50,36 @@ static inline struct container *container_of(struct engine *e)
 int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void container_dump(const struct engine *e, FILE *out);
 
+/* What of the spec is bound from the host by itself, and not seen through another row. */
+bool container_binds(const struct sandbox_spec *spec, size_t row);
+void container_mount(struct strv *args, const char *type, const char *source, const char *target,
+		     bool readonly);
+
+/* Until the engine no longer knows the name. */
+int container_remove(const char *program, const char *name, struct err *err);
+
+/* container-far.c: an engine on another machine */
+static inline bool container_is_far(const struct sandbox_spec *spec)
+{
+	return spec->container.far_dial != NULL;
+}
+void container_plan_far(struct container *c, const struct sandbox_spec *spec);
+/* Up to where the guest is met; *ret is the line to it. */
+int container_start_far(struct container *c, int *ret, struct err *err);
+int container_remove_far(const char *program, const char *name, struct err *err);
+
+/* container-where.c: how containers of an engine elsewhere reach this machine. endpoint: as the
+ * engine's program names it, "tcp://…", "ssh://…", "unix://…". */
+bool container_endpoint_is_far(const char *endpoint);
+int container_where(const char *endpoint, bool desktop, char **ret_listen, char **ret_dial,
+		    struct err *err);
+
 /* container-ask.c */
 int container_probe(const struct container_dialect *d, struct err *err);
 int container_ask(const struct container_dialect *d, struct sandbox_spec *spec, struct err *err);
 
 /* container-cli.c: the program itself */
+void container_env(struct strv *env); /* the whole environment it is run with */
 int container_find(const struct container_dialect *d, char **ret, struct err *err);
 /*
  * Runs it with these arguments: 0 and what it wrote to stdout (the caller's; ret_out may be NULL),

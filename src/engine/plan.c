@@ -30,6 +30,9 @@ static const enum guest_mount_kind kinds[] = {
 	[SPEC_HIDE] = GUEST_HIDE,
 	[SPEC_IMAGE] = GUEST_IMAGE,
 	[SPEC_VOLUME] = GUEST_BIND_RW,
+	/* Of engines without a guest. */
+	[SPEC_PUT_BACK] = GUEST_MOUNT_N,
+	[SPEC_OWN] = GUEST_MOUNT_N,
 };
 static_assert(ARRAY_SIZE(kinds) == SPEC_MOUNT_N, "one row per kind");
 

@@ -1,7 +1,6 @@
 #include "engine/probe-host.h"
 
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
@@ -226,13 +225,6 @@ bool host_native_likely(void)
 	return bwrap && stat(bwrap, &st) == 0 && !(st.st_mode & S_ISUID) &&
 	       !sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", "0") &&
 	       !sysctl_is("/proc/sys/user/max_user_namespaces", "0");
-}
-
-int host_landlock_abi(void)
-{
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-
-	return abi < 0 ? 0 : (int)abi;
 }
 
 static bool action_available(uint32_t action)

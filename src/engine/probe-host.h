@@ -43,7 +43,6 @@ struct host_bwrap {
 int host_bwrap(struct host_bwrap *ret, struct err *err);
 void host_bwrap_done(struct host_bwrap *b);
 
-int host_landlock_abi(void);   /* 0: none */
 bool host_seccomp(void);       /* filters can be installed */
 bool host_seccomp_notif(void); /* and user notification is there */
 

@@ -52,14 +52,22 @@ static char *comma_list(const struct strv *v)
 
 static void push_limits(const struct spec_limits *l, struct strv *v)
 {
-	if (l->memory >= 1 * GiB) {
+	if (l->memory) {
 		strv_push(v, "-m");
 		strv_pushf(v, "%llum", (unsigned long long)(l->memory / MiB));
 	}
 	if (l->cpu) {
 		strv_push(v, "--cpus");
-		strv_pushf(v, "%llu", (unsigned long long)((l->cpu + 99) / 100));
+		strv_pushf(v, "%llu", (unsigned long long)(l->cpu / 100));
 	}
+}
+
+/* Of Docker's registry; any other is taken for one of this machine. */
+static bool is_dockers(const char *image)
+{
+	static const char own[] = "docker/sandbox-templates:";
+
+	return strncmp(image, own, strlen(own)) == 0;
 }
 
 void sbx_create(const struct sbx_plan *p, const struct sbx_dialect *d, struct strv *ret)
@@ -68,7 +76,7 @@ void sbx_create(const struct sbx_plan *p, const struct sbx_dialect *d, struct st
 	push_option(ret, "--name", p->spec->name);
 	if (p->template)
 		push_option(ret, "-t", p->template);
-	if (p->template && d->local_image)
+	if (p->template && d->local_image && !is_dockers(p->template))
 		strv_push(ret, d->local_image);
 	if (d->limits)
 		push_limits(&p->spec->limits, ret);
@@ -210,6 +218,7 @@ const struct sbx_dialect sbx_new_dialect = {
 	.title = "sbx",
 	.program = {"sbx"},
 	.agent = "shell",
+	.load_image = true,
 	.below = "**.",
 	.limits = true,
 	.force_remove = true,

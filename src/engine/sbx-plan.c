@@ -71,11 +71,35 @@ static int add_workspaces(struct sbx *x, struct err *err)
 		if (m->kind == SPEC_BIND_RO || m->kind == SPEC_BIND_RW)
 			r = add_workspace(x, m, err);
 		else if (m->kind != SPEC_HOME_FILE && m->kind != SPEC_HOME_SEED &&
-			 m->kind != SPEC_FILE)
+			 m->kind != SPEC_FILE && m->kind != SPEC_PUT_BACK && m->kind != SPEC_OWN)
 			r = err_usage(err, "engine %s cannot keep '%s' as it must be (%s)",
 				      x->dialect->engine, m->target, spec_mount_kind_name(m->kind));
 	}
 	return r;
+}
+
+/* What was asked for is held, or it is an error: never something near it. */
+static int check_limits(const struct sbx *x, struct err *err)
+{
+	const struct spec_limits *l = &x->plan.spec->limits;
+	const char *engine = x->dialect->engine;
+
+	if (!x->dialect->limits && (l->memory || l->cpu))
+		return err_usage(err,
+				 "engine %s has no bound on %s: its machine is as Docker makes it "
+				 "(about 4 GB); leave it out, or use another engine",
+				 engine, l->memory ? "memory" : "processors");
+	if (l->memory && l->memory < SBX_MEMORY_MIN)
+		return err_usage(err,
+				 "engine %s gives a machine at least 1 GiB of memory; ask for 1G or "
+				 "more, or use another engine",
+				 engine);
+	if (l->cpu % 100)
+		return err_usage(err,
+				 "engine %s gives whole processors: limits.cpu must be 100, 200 …, "
+				 "or use another engine",
+				 engine);
+	return 0;
 }
 
 int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err)
@@ -86,6 +110,8 @@ int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err)
 	x->plan.spec = spec;
 	x->plan.template = spec->template ? spec->template : template_of(spec->agent);
 	r = check_name(x, err);
+	if (r == 0)
+		r = check_limits(x, err);
 	if (r == 0)
 		r = add_workspaces(x, err);
 	return r < 0 ? r : sbx_net_add(&x->plan, x->dialect, err);
@@ -123,9 +149,13 @@ static void dump_exec(const struct sbx *x, FILE *out)
 void sbx_dump(const struct engine *e, FILE *out)
 {
 	const struct sbx *x = sbx_const(e);
-	cleanup_(sbx_words_done) struct sbx_words net = {0};
+	cleanup_(sbx_words_done) struct sbx_words net = {0}, load = {0};
 	cleanup_strv struct strv create = {0}, stop = {0};
 
+	if (sbx_must_load(&x->plan, x->dialect))
+		sbx_load_words(&x->plan, x->dialect, "FILE", &load);
+	for (size_t i = 0; i < load.n; i++)
+		dump_line(&load.v[i], out);
 	sbx_create(&x->plan, x->dialect, &create);
 	dump_line(&create, out);
 	x->dialect->restrict_net(&x->plan, x->dialect, &net);

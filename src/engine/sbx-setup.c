@@ -115,8 +115,11 @@ static int create(const struct sbx *x, struct err *err)
 {
 	cleanup_strv struct strv argv = {0};
 	struct err ignored;
-	int r = -EIO;
+	int r = sbx_load_image(x, err);
 
+	if (r < 0)
+		return r;
+	r = -EIO;
 	sbx_create(&x->plan, x->dialect, &argv);
 	for (int i = 0; r < 0 && i < CREATE_TRIES; i++) {
 		struct sbx_found left = {0};

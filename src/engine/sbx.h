@@ -33,6 +33,7 @@ struct sbx_dialect {
 	const char *program[3]; /* what each argument list begins with */
 	const char *agent; /* kind of sandbox that runs nothing by itself; NULL: there is none */
 	const char *local_image; /* flag for an image of this machine; NULL: found by itself */
+	bool load_image;	 /* it has images of its own: see sbx-image.c */
 	const char *below;	 /* what stands for any depth below a domain */
 	bool one_workspace;	 /* it takes no further ones */
 	bool ranges_apart; /* ranges are denied by an option of their own, and never allowed */
@@ -69,6 +70,12 @@ bool sbx_is_client_env(const char *name);
 
 /* sbx-net.c: a rule of the spec in the dialect's words; an error names what it cannot say. */
 int sbx_net_add(struct sbx_plan *p, const struct sbx_dialect *d, struct err *err);
+
+/* sbx-image.c: an image of this machine is there before it is named. */
+bool sbx_is_local_image(const char *image);
+bool sbx_must_load(const struct sbx_plan *p, const struct sbx_dialect *d);
+void sbx_load_words(const struct sbx_plan *p, const struct sbx_dialect *d, const char *file,
+		    struct sbx_words *ret);
 
 /* sbx-list.c: the text of `ls --json`, with whatever stands before it. */
 #define SBX_LIST_MAX (1 * MiB)
@@ -122,12 +129,15 @@ static inline const struct sbx *sbx_const(const struct engine *e)
 	return (const struct sbx *)e;
 }
 
+#define SBX_MEMORY_MIN (1 * GiB)
 #define SBX_PROBE_MS (20 * 1000)
 #define SBX_STOP_MS (120 * 1000)
 
 /* sbx-plan.c */
 int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void sbx_dump(const struct engine *e, FILE *out);
+
+int sbx_load_image(const struct sbx *x, struct err *err); /* sbx-image.c */
 
 /* sbx-setup.c */
 int sbx_set_up(struct engine *e, struct err *err);

@@ -206,12 +206,14 @@ static void on_gone(struct ev *ev, struct ev_defer *d)
 	free(c);
 }
 
-void conn_new(struct gw *gw, const struct listener *l, int fd)
+void conn_new(struct gw *gw, const struct listener *l, int fd, const union sockaddr_any *dialled)
 {
 	struct conn *c = xcalloc(1, sizeof(*c));
 
 	c->gw = gw;
 	c->listener = l;
+	if (dialled)
+		c->dialled = *dialled;
 	stream_init(&c->client, fd, on_client);
 	stream_init(&c->up, -1, on_up);
 	buf_init(&c->in, IN_MAX);

@@ -65,6 +65,7 @@ struct conn {
 	struct ev_timer again; /* more to do without an event: fairness */
 	struct ev_defer gone;
 	const struct listener *listener;
+	union sockaddr_any dialled; /* inside; AF_UNSPEC: the client's socket knows */
 	struct stream client, up;
 	struct buf in, out;	    /* read from, and to be written to, the client */
 	struct buf up_in, up_out;   /* the same of the server */
@@ -103,8 +104,9 @@ struct conn {
 	uint64_t up_bytes, down_bytes;
 };
 
-/* Takes fd; the connection may be over before this returns. */
-void conn_new(struct gw *gw, const struct listener *l, int fd);
+/* Takes fd; the connection may be over before this returns. dialled: the address inside, where the
+ * socket itself does not know it; else NULL. */
+void conn_new(struct gw *gw, const struct listener *l, int fd, const union sockaddr_any *dialled);
 void conn_go(struct conn *c, enum conn_state next, const char *why);
 /* Interest of both sides; dynamic states call it after each step. */
 void conn_want(struct conn *c, bool client_in, bool client_out, bool up_in, bool up_out);

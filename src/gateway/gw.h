@@ -42,6 +42,7 @@ struct gw {
 	size_t n_listeners;
 	size_t max_conns; /* MAX_CONNS, or what RLIMIT_NOFILE leaves */
 	size_t max_fd;	  /* no more is accepted from this descriptor on */
+	size_t arrivals;  /* on the host's port, see outpost.h */
 	bool accepting;
 	struct conn *conns; /* all of them, doubly linked */
 	uint32_t last_id;   /* of flows and questions */

@@ -1,35 +1,15 @@
 #include "gateway/isolate.h"
 
 #include <cap-ng.h>
-#include <fcntl.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/fd.h"
+#include "base/landlock.h"
 #include "gateway/gateway-seccomp.h"
-
-/* Of newer kernels than the headers we may be built with. */
-#ifndef LANDLOCK_ACCESS_FS_REFER
-#define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
-#endif
-#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
-#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
-#endif
-#define FS_IOCTL_DEV (1ULL << 15)
-#define NET_BIND_TCP (1ULL << 0)
-#define SCOPE_ABSTRACT_UNIX (1ULL << 0)
-#define SCOPE_SIGNAL (1ULL << 1)
-
-/* struct landlock_ruleset_attr as of ABI 6. */
-struct ruleset {
-	uint64_t fs, net, scoped;
-};
 
 /* Where a certificate directory's links lead to. */
 static const char *const trust_paths[] = {
@@ -67,59 +47,23 @@ static int drop_caps(void)
 	return capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE ? 0 : -EPERM;
 }
 
-static long landlock_abi(void)
-{
-	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-}
-
-static uint64_t fs_rights(long abi)
-{
-	uint64_t all = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
-
-	return all | (abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
-	       (abi >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0);
-}
-
-static void let_read(int ruleset, const char *path)
-{
-	cleanup_fd int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
-	struct landlock_path_beneath_attr rule = {.parent_fd = fd};
-	struct stat st;
-
-	/* A path that is not there needs no permission. */
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return;
-	rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;
-	if (S_ISDIR(st.st_mode))
-		rule.allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR;
-	(void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-}
-
 /* 1: in force; 0: the kernel has no Landlock. */
-static int close_files(const char *const *paths, const char *file, const char *dir, bool no_signals)
+static int close_files(const char *const *paths, const char *file, const char *dir, unsigned more)
 {
-	long abi = landlock_abi();
-	struct ruleset attr = {0};
-	size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
-	cleanup_fd int fd = -1;
+	cleanup_landlock struct landlock l;
+	int r = landlock_begin(&l, landlock_abi(), more | LANDLOCK_NO_TCP_LISTENING);
 
-	if (abi < 1)
-		return 0;
-	attr.fs = fs_rights(abi);
-	if (abi >= 4)
-		attr.net = NET_BIND_TCP;
-	if (abi >= 6 && no_signals)
-		attr.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
-	fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
-	if (fd < 0)
-		return -errno;
+	if (r < 0 || l.abi == 0)
+		return r;
+	/* A path that cannot be opened needs no permission. */
 	for (; *paths; paths++)
-		let_read(fd, *paths);
-	let_read(fd, file);
-	let_read(fd, dir);
-	if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-		return -errno;
-	return 1;
+		(void)landlock_allow(&l, *paths, LANDLOCK_READ);
+	if (file)
+		(void)landlock_allow(&l, file, LANDLOCK_READ);
+	if (dir)
+		(void)landlock_allow(&l, dir, LANDLOCK_READ);
+	r = landlock_enter(&l);
+	return r < 0 ? r : 1;
 }
 
 static int load_filter(const uint64_t *insns, size_t n)
@@ -144,7 +88,8 @@ int isolate_files(struct isolate *i, struct err *err)
 
 	if (r < 0)
 		return err_sys(err, -r, "cannot give up capabilities");
-	r = close_files(trust_paths, i->ca_file, i->ca_dir, true);
+	r = close_files(trust_paths, i->ca_file, i->ca_dir,
+			LANDLOCK_NO_ABSTRACT_SOCKETS | LANDLOCK_NO_SIGNALS);
 	if (r < 0)
 		return err_sys(err, -r, "cannot give up files");
 	i->landlock = r == 1;
@@ -168,7 +113,7 @@ int isolate_helper(int sock)
 		return -errno;
 	r = drop_caps();
 	if (r == 0)
-		r = close_files(lookup_paths, NULL, NULL, false);
+		r = close_files(lookup_paths, NULL, NULL, 0);
 	return r < 0 ? r : LOAD(helper);
 }
 

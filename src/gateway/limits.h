@@ -9,6 +9,7 @@
 
 /* Connections. Each holds at most two descriptors, four while it splices. */
 #define MAX_CONNS 16384	     /* open at once; more wait in the listeners' backlogs */
+#define ARRIVALS_MAX 256     /* on a port of the host, that have not shown a token yet */
 #define MAX_FDS_RESERVE 2048 /* of RLIMIT_NOFILE, kept back for everything but connections */
 #define ACCEPT_BURST 32	     /* from one listener before the others have their turn */
 

@@ -7,6 +7,7 @@
 #include "gateway/conn.h"
 #include "gateway/dnsserve.h"
 #include "gateway/names.h"
+#include "gateway/outpost.h"
 #include "gateway/stream.h"
 
 static void accept_one(struct listener *l, int fd)
@@ -14,11 +15,12 @@ static void accept_one(struct listener *l, int fd)
 	struct gw *gw = l->gw;
 
 	gw->health.accepted++;
-	if (l->row.kind == GW_LISTEN_DNS_TCP) {
+	if (l->row.kind == GW_LISTEN_DNS_TCP)
 		dns_accept(gw, fd);
-		return;
-	}
-	conn_new(gw, l, fd);
+	else if (l->row.kind == GW_LISTEN_OUTPOST)
+		outpost_accept(gw, fd);
+	else
+		conn_new(gw, l, fd, NULL);
 }
 
 /* At most a burst, so that a flood on one listener leaves the others their turn. */
@@ -72,6 +74,8 @@ int listeners_start(struct gw *gw, struct err *err)
 				return err_set(err, -r, "'%s' cannot stand for '%s'", l->row.addr,
 					       l->row.host);
 		}
+		if (l->io.fd < 0)
+			continue; /* of a sandbox elsewhere: its outpost accepts */
 		/* What is accepted inherits it. */
 		if (l->row.kind != GW_LISTEN_DNS_UDP)
 			socket_tune(l->io.fd);
@@ -89,7 +93,7 @@ int listeners_start(struct gw *gw, struct err *err)
 static void set_all(struct gw *gw, uint32_t want)
 {
 	for (size_t i = 0; i < gw->n_listeners; i++)
-		if (gw->listeners[i].row.kind != GW_LISTEN_DNS_UDP)
+		if (gw->listeners[i].row.kind != GW_LISTEN_DNS_UDP && gw->listeners[i].io.fd >= 0)
 			(void)ev_want(gw->ev, &gw->listeners[i].io, want);
 }
 

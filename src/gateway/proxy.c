@@ -154,13 +154,13 @@ static void verb_of_port(struct conn *c)
 
 void conn_start_transparent(struct conn *c)
 {
-	union sockaddr_any a = {0};
+	union sockaddr_any a = c->dialled;
 	socklen_t len = sizeof(a);
 	struct err err = {0};
 	struct ip ip = {0};
 
 	c->speaks = SPEAKS_RESET;
-	if (getsockname(c->client.io.fd, &a.sa, &len) < 0 ||
+	if ((a.sa.sa_family == AF_UNSPEC && getsockname(c->client.io.fd, &a.sa, &len) < 0) ||
 	    ip_from_sockaddr(&a.sa, &ip, &c->port) < 0) {
 		conn_reset(c, "no address");
 		return;

@@ -10,91 +10,14 @@
 #include <sys/vfs.h>
 
 #include "base/fd.h"
-
-/* The kernel's interface up to ABI 7, whatever the headers at hand know of it. */
-enum {
-	FS_EXECUTE = 1 << 0,
-	FS_WRITE_FILE = 1 << 1,
-	FS_READ_FILE = 1 << 2,
-	FS_READ_DIR = 1 << 3,
-	FS_MAKE_CHAR = 1 << 6,
-	FS_MAKE_BLOCK = 1 << 11,
-	FS_ABI_1 = (1 << 13) - 1,
-	FS_REFER = 1 << 13,	/* ABI 2 */
-	FS_TRUNCATE = 1 << 14,	/* ABI 3 */
-	FS_IOCTL_DEV = 1 << 15, /* ABI 5 */
-	FS_OF_FILES = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV,
-	CREATE_RULESET_VERSION = 1 << 0,
-	RULE_PATH_BENEATH = 1,
-	SCOPE_ABSTRACT_UNIX_SOCKET = 1 << 0, /* ABI 6 */
-};
-
-struct ruleset_attr {
-	uint64_t fs, net, scoped;
-};
-
-struct path_beneath {
-	uint64_t access;
-	int32_t fd;
-} __attribute__((packed));
+#include "base/landlock.h"
 
 static const uint64_t class_rights[] = {
-	[GUEST_READ] = FS_READ_FILE | FS_READ_DIR,
-	[GUEST_RO] = FS_READ_FILE | FS_READ_DIR | FS_EXECUTE,
-	[GUEST_RW] = (FS_ABI_1 & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK)) | FS_REFER | FS_TRUNCATE,
-	[GUEST_DEV] = FS_READ_FILE | FS_WRITE_FILE | FS_READ_DIR | FS_TRUNCATE | FS_IOCTL_DEV,
+	[GUEST_READ] = LANDLOCK_READ,
+	[GUEST_RO] = LANDLOCK_READ | LANDLOCK_EXECUTE,
+	[GUEST_RW] = LANDLOCK_WRITE | LANDLOCK_EXECUTE,
+	[GUEST_DEV] = LANDLOCK_READ | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV,
 };
-
-/*
- * What a domain decides about. Whatever it decides, it forbids where no rule allows it.
- * REFER: must be handled to be granted at all; without it no file moves between directories.
- * TRUNCATE: else truncate(2) writes to files that were given for reading.
- * IOCTL_DEV: a device that appears outside /dev cannot be driven.
- * Network rights are left alone: the network namespace has nothing but loopback, and a server
- * inside is the agent's own business.
- */
-static uint64_t handled_fs(int abi)
-{
-	uint64_t fs = FS_ABI_1;
-
-	if (abi >= 2)
-		fs |= FS_REFER;
-	if (abi >= 3)
-		fs |= FS_TRUNCATE;
-	if (abi >= 5)
-		fs |= FS_IOCTL_DEV;
-	return fs;
-}
-
-static int create_ruleset(int abi, int *ret, struct err *err)
-{
-	/* Signals are not scoped: one command may end another's processes. */
-	const struct ruleset_attr attr = {
-		.fs = handled_fs(abi),
-		.scoped = abi >= 6 ? SCOPE_ABSTRACT_UNIX_SOCKET : 0,
-	};
-	size_t size = abi >= 6 ? sizeof(attr) : sizeof(attr.fs);
-	long fd = syscall(SYS_landlock_create_ruleset, &attr, size, 0UL);
-
-	if (fd < 0)
-		return err_sys(err, errno, "cannot create a Landlock ruleset");
-	*ret = (int)fd;
-	return 0;
-}
-
-static int add_rule(int abi, int ruleset, int fd, bool is_dir, uint64_t rights)
-{
-	const struct path_beneath rule = {
-		.access = rights & handled_fs(abi) & (is_dir ? UINT64_MAX : FS_OF_FILES),
-		.fd = fd,
-	};
-
-	if (rule.access == 0)
-		return 0;
-	if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0UL) < 0)
-		return -errno;
-	return 0;
-}
 
 /* The setup's paths were made by ralph, but what is mounted there was written by an agent once:
  * no symlink is followed on the way. */
@@ -109,42 +32,41 @@ static int open_path(const char *path, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "cannot make a Landlock rule of '%s'", path) : (int)fd;
 }
 
-static int build(const struct domain_base *base, int *ret, struct err *err)
+/*
+ * Network rights are left alone: the network namespace has nothing but loopback, and a server
+ * inside is the agent's own business. Signals too: one command may end another's processes.
+ */
+static int build(const struct domain_base *base, struct landlock *ret, struct err *err)
 {
-	cleanup_fd int ruleset = -1;
-	int r = create_ruleset(base->abi, &ruleset, err);
+	cleanup_landlock struct landlock l = {.fd = -1};
+	int r = landlock_begin(&l, base->abi, LANDLOCK_NO_ABSTRACT_SOCKETS);
 
-	for (size_t i = 0; i < base->setup->n_rules && r == 0; i++) {
+	if (r < 0)
+		return err_sys(err, -r, "cannot create a Landlock ruleset");
+	for (size_t i = 0; i < base->setup->n_rules; i++) {
 		const struct guest_rule *rule = &base->setup->rules[i];
-		struct stat st;
 
-		r = fstat(base->paths[i], &st) < 0 ? -errno : 0;
-		if (r == 0)
-			r = add_rule(base->abi, ruleset, base->paths[i], S_ISDIR(st.st_mode),
-				     class_rights[rule->access]);
+		r = landlock_allow_fd(&l, base->paths[i], class_rights[rule->access]);
 		if (r < 0)
 			return err_sys(err, -r, "cannot make a Landlock rule of '%s'", rule->path);
 	}
-	if (r == 0)
-		*ret = take_fd(ruleset);
-	return r;
+	*ret = (struct landlock){.abi = l.abi, .fd = take_fd(l.fd)};
+	return 0;
 }
 
 static int abi_to_use(enum guest_landlock want, struct err *err)
 {
-	long abi;
+	int abi = want == GUEST_LANDLOCK_OFF ? 0 : landlock_abi();
 
-	if (want == GUEST_LANDLOCK_OFF)
-		return 0;
-	abi = syscall(SYS_landlock_create_ruleset, NULL, 0UL, CREATE_RULESET_VERSION);
-	if (want == GUEST_LANDLOCK_REQUIRED && abi < 1)
-		return err_sys(err, errno, "Landlock is required and this kernel has none");
-	return abi < 1 || (abi == 1 && want != GUEST_LANDLOCK_REQUIRED) ? 0 : (int)abi;
+	if (want == GUEST_LANDLOCK_REQUIRED && abi == 0)
+		return err_set(err, ENOSYS, "Landlock is required and this kernel has none");
+	return abi == 1 && want != GUEST_LANDLOCK_REQUIRED ? 0 : abi;
 }
 
 int domain_init(struct domain_base *base, const struct guest_setup *setup, struct err *err)
 {
-	int abi = abi_to_use(setup->landlock, err);
+	int r, abi = abi_to_use(setup->landlock, err);
+	struct landlock shared;
 
 	*base = (struct domain_base){.abi = abi, .ruleset = -1, .setup = setup};
 	if (abi <= 0)
@@ -155,7 +77,9 @@ int domain_init(struct domain_base *base, const struct guest_setup *setup, struc
 		if (base->paths[i] < 0)
 			return base->paths[i];
 	}
-	return build(base, &base->ruleset, err);
+	r = build(base, &shared, err);
+	base->ruleset = r < 0 ? -1 : shared.fd;
+	return r;
 }
 
 /*
@@ -169,11 +93,11 @@ static uint64_t rights_of(int flags, const struct stat *st)
 	uint64_t rights = 0;
 
 	if (mode == O_RDONLY || mode == O_RDWR)
-		rights |= FS_READ_FILE;
+		rights |= LANDLOCK_READ_FILE;
 	if ((mode == O_WRONLY || mode == O_RDWR) && !(flags & O_APPEND))
-		rights |= FS_WRITE_FILE | FS_TRUNCATE;
+		rights |= LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE;
 	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
-		rights |= FS_IOCTL_DEV;
+		rights |= LANDLOCK_IOCTL_DEV;
 	return rights;
 }
 
@@ -230,39 +154,43 @@ static int judge(int fd, struct stat *st, int *ret_flags, struct err *err)
 	return S_ISSOCK(st->st_mode) ? judge_socket(fd, err) : 0;
 }
 
+/* What one descriptor gives already may be reached by its path too; *own is begun with the first
+ * that has one. */
+static int admit(const struct domain_base *base, struct landlock *own, int fd, struct err *err)
+{
+	struct stat st;
+	int flags, r = judge(fd, &st, &flags, err);
+
+	if (r < 0 || base->abi == 0 || S_ISSOCK(st.st_mode) || is_pipe(fd))
+		return r;
+	if (own->fd < 0)
+		r = build(base, own, err);
+	if (r < 0)
+		return r;
+	r = landlock_allow_fd(own, fd, rights_of(flags, &st));
+	if (r == -EBADFD)
+		return judge_memory_file(fd, flags, err);
+	return r < 0 ? err_sys(err, -r, "cannot make a Landlock rule of a descriptor") : 0;
+}
+
 int domain_for(const struct domain_base *base, const int *fds, size_t n, int *ret, struct err *err)
 {
-	cleanup_fd int ruleset = -1;
+	cleanup_landlock struct landlock own = {.fd = -1};
 
 	for (size_t i = 0; i < n; i++) {
-		struct stat st;
-		int flags, r = judge(fds[i], &st, &flags, err);
+		int r = admit(base, &own, fds[i], err);
 
-		if (r < 0)
-			return r;
-		if (base->abi == 0 || S_ISSOCK(st.st_mode) || is_pipe(fds[i]))
-			continue;
-		if (ruleset < 0)
-			r = build(base, &ruleset, err);
-		if (r < 0)
-			return r;
-		r = add_rule(base->abi, ruleset, fds[i], false, rights_of(flags, &st));
-		if (r == -EBADFD)
-			r = judge_memory_file(fds[i], flags, err);
-		else if (r < 0)
-			r = err_sys(err, -r, "cannot make a Landlock rule of a descriptor");
 		if (r < 0)
 			return r;
 	}
-	*ret = take_fd(ruleset);
+	*ret = take_fd(own.fd);
 	return 0;
 }
 
 int domain_enter(const struct domain_base *base, int ruleset, struct err *err)
 {
-	if (base->abi == 0)
-		return 0;
-	if (syscall(SYS_landlock_restrict_self, ruleset >= 0 ? ruleset : base->ruleset, 0UL) < 0)
-		return err_sys(err, errno, "cannot enter the Landlock domain");
-	return 0;
+	const struct landlock l = {.abi = base->abi, .fd = ruleset >= 0 ? ruleset : base->ruleset};
+	int r = landlock_enter(&l);
+
+	return r < 0 ? err_sys(err, -r, "cannot enter the Landlock domain") : 0;
 }

@@ -118,17 +118,20 @@ struct values judge_argv(struct judge *j, const struct fields *argv, const struc
 	file = judge_find(j->files, argv->v[0]);
 	if (!file && strncmp(argv->v[0], "./", 2) == 0)
 		file = judge_find(j->files, argv->v[0] + 2);
-	if ((named = judge_find(j->functions, argv->v[0])) && named->body)
+	if ((named = judge_find(j->functions, argv->v[0])) && named->body) {
 		call_function(j, named, &p);
-	else if ((named = judge_find(j->aliases, base)))
+	} else if ((named = judge_find(j->aliases, base))) {
 		call_alias(j, named, &p);
-	else if (file)
+	} else if (file) {
 		program_script(j, &p, file->values);
-	else if (value_is_known(base))
+	} else if (value_is_known(base)) {
+		if (strchr(argv->v[0], '/'))
+			program_on_disk(j, argv->v[0], argv, true);
 		judge_program(j, &p);
-	else if (!*base || strspn(base, (const char[]){MARK_ANY, MARK_STAR, 0}) == strlen(base))
+	} else if (!*base || strspn(base, (const char[]){MARK_ANY, MARK_STAR, 0}) == strlen(base)) {
 		judge_unknown(j, &p);
-	else
+	} else {
 		judge_guesses(j, &p, base);
+	}
 	return p.out.n ? p.out : values_any(j, p.out.taint);
 }

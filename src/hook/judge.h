@@ -15,7 +15,8 @@
  * judged the same way, down to JUDGE_DEPTH.
  *
  * What is only known when it runs is MARK_ANY; see marks.h. All branches are walked, each once.
- * Nothing is read from the disk, nothing is started.
+ * Nothing is started, and nothing is read from the disk but scripts that would be run, where `read`
+ * is there to do so (scripts.c).
  */
 #define JUDGE_DEPTH 16		/* scripts in scripts, functions in functions */
 #define JUDGE_STEPS 4000	/* programs looked at */
@@ -58,6 +59,9 @@ struct judge {
 	const char *root; /* the project */
 	const char *cwd, *home;
 	const char *(*getenv)(const char *name);
+	/* The text of a script on the disk; NULL: none, and *ret_why if that is to be said. May be
+	 * NULL itself. */
+	const char *(*read)(struct arena *a, const char *path, const char **ret_why);
 
 	struct judge_name *vars, *functions, *aliases, *files;
 	struct fields names; /* that a word may stand for; see program_names() */
@@ -67,6 +71,9 @@ struct judge {
 	bool sourced;			 /* a file may have set any variable */
 
 	unsigned int depth, steps, globs;
+	/* Scripts on the disk: how deep, how many, and which this is; NULL: it is the command. */
+	unsigned int nested, files_read;
+	const char *script;
 	/* Where in the script we are. */
 	unsigned int conditional, in_pipe, in_background, in_forever;
 

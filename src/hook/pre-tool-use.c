@@ -11,6 +11,7 @@
 #include "hook/marks.h"
 #include "hook/paths.h"
 #include "hook/rules.h"
+#include "hook/script-read.h"
 
 #define SHOWN_MAX 3 /* findings in a message */
 
@@ -176,6 +177,7 @@ static int judge_input(const struct hook_input *in, struct arena *a)
 	judge_init(&j, a, cwd ? cwd : "/", home);
 	j.root = project_of(j.cwd);
 	j.getenv = environment;
+	j.read = script_read;
 	judge_tool(&j, in);
 	allow_load(&allow, config_dir(a, home), j.root);
 	worst = weigh(&j, &allow);

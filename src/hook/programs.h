@@ -30,6 +30,10 @@ bool program_builtin(struct judge *j, struct program *p);
 bool program_wrapper(struct judge *j, struct program *p);
 /* shells.c: sh -c, eval, source */
 bool program_shell(struct judge *j, struct program *p);
+bool program_is_shell(const char *name);
+/* scripts.c: a script that is there already, with its $0 and arguments; itself: it is run as a
+ * program, and may be none of a shell's */
+void program_on_disk(struct judge *j, const char *path, const struct fields *args, bool itself);
 /* code.c: python -c, perl -e, awk … */
 bool program_code(struct judge *j, struct program *p);
 /* outputs.c: what a program puts out, where that can be told */

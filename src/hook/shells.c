@@ -37,9 +37,11 @@ void program_script(struct judge *j, struct program *p, struct values script)
 			  "what it runs is only known when it runs");
 }
 
-/* What a script file says, if it was written by this very command or is a substitution. */
+/* What a script file says: one that was written by this very command, a substitution, or what lies
+ * on the disk. */
 static void run_file(struct judge *j, struct program *p, const char *path)
 {
+	const char *whole = path;
 	struct judge_name *file;
 
 	if (strncmp(path, "./", 2) == 0)
@@ -51,6 +53,8 @@ static void run_file(struct judge *j, struct program *p, const char *path)
 		  strncmp(path, "/proc/self/fd/0", 15) == 0 || streq(path, "/dev/fd/0")) &&
 		 p->in)
 		program_script(j, p, *p->in);
+	else
+		program_on_disk(j, whole, &j->args, false);
 }
 
 /* -c, also among others: -lc, -euxc */
@@ -62,7 +66,7 @@ static bool has_c(const char *opt)
 static void shell(struct judge *j, struct program *p)
 {
 	struct fields args = j->args;
-	bool script = false;
+	bool script = false, from_stdin = false;
 
 	for (unsigned int i = 1; i < p->argv.n; i++) {
 		const char *s = p->argv.v[i];
@@ -75,6 +79,8 @@ static void shell(struct judge *j, struct program *p)
 				run_file(j, p, p->argv.v[i + 1]);
 			i++;
 		} else if ((s[0] == '-' || s[0] == '+') && s[1] && !streq(s, "--")) {
+			/* What follows -s are arguments, and the script is read. */
+			from_stdin = from_stdin || (s[0] == '-' && s[1] != '-' && strchr(s, 's'));
 			continue;
 		} else if (streq(s, "--")) {
 			continue;
@@ -90,8 +96,10 @@ static void shell(struct judge *j, struct program *p)
 				fields_add(j, &j->args, "bash");
 			if (script)
 				program_script(j, p, text);
-			else
+			else if (!from_stdin)
 				run_file(j, p, s);
+			else if (p->in)
+				program_script(j, p, *p->in);
 			j->args = args;
 			return;
 		}
@@ -117,9 +125,14 @@ static void source(struct judge *j, struct program *p)
 		run_file(j, p, p->argv.v[i]);
 }
 
+bool program_is_shell(const char *name)
+{
+	return is_one_of(name, shells);
+}
+
 bool program_shell(struct judge *j, struct program *p)
 {
-	if (is_one_of(p->name, shells))
+	if (program_is_shell(p->name))
 		shell(j, p);
 	else if (streq(p->name, "eval"))
 		eval(j, p);

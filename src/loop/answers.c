@@ -70,7 +70,8 @@ static int take_file(struct loop *l, int box, const char *name, struct err *err)
 
 int answers_take(struct loop *l, struct err *err)
 {
-	cleanup_fd int box = path_open_beneath(l->state_dir, "answers", O_RDONLY | O_DIRECTORY, 0);
+	cleanup_fd int box =
+		path_open_beneath(l->place.state, "answers", O_RDONLY | O_DIRECTORY, 0);
 	cleanup_strv struct strv names = {0};
 	struct dirent *e;
 	int copy, r = 0;

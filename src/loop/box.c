@@ -7,11 +7,13 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "hook/settings.h"
+#include "loop/meter.h"
 #include "sandbox/direct.h"
 #include "sandbox/live.h"
 #include "sandbox/loops.h"
 #include "sandbox/pipe.h"
 #include "sandbox/selftest.h"
+
 #define HOOKS_MAX (64 * KiB)
 
 extern char **environ;
@@ -41,8 +43,8 @@ static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
 	int r;
 
 	buf_init(&b, HOOKS_MAX);
-	/* Without a sandbox they are wired by the command line. */
-	if (!l->agent->managed.path || l->q.direct)
+	/* Without a sandbox they are wired by the command line; a machine has no ralph inside. */
+	if (!l->agent->managed.path || l->shared)
 		return 0;
 	r = hook_settings(&b, HOOK_SET_INSIDE, HOOK_INSIDE);
 	if (r < 0)
@@ -80,15 +82,40 @@ int box_build(struct loop *l, struct err *err)
 	build_done(&l->build);
 	l->build = (struct build){0};
 	r = build_spec(&in, &l->build, err);
-	if (r == 0 && !l->q.direct)
+	if (r == 0 && !l->shared)
 		hide_state(l);
 	return r;
+}
+
+/*
+ * The sandbox's budget is what it has spent and what this iteration may spend more, so that the
+ * gateway ends it for every agent whose traffic it counts: most have no limit of their own. What is
+ * left of the loop's limit is no less of one.
+ */
+static void limit_spending(struct loop *l)
+{
+	struct spec_budget *b = &l->build.spec->budget;
+	uint64_t limit = l->limits.micro_usd, left = 0;
+	struct meter m;
+
+	if (limit)
+		left = limit > l->state.micro_usd ? limit - l->state.micro_usd : 1;
+	l->allowance = l->config->loop.iteration_micro_usd;
+	if (left && (!l->allowance || left < l->allowance))
+		l->allowance = left;
+	if (!l->allowance || l->q.direct)
+		return;
+	meter_read(&l->q.places, l->build.spec->name, &m);
+	if (!b->micro_usd || m.micro_usd + l->allowance < b->micro_usd)
+		b->micro_usd = m.micro_usd + l->allowance;
 }
 
 int box_start(struct loop *l, struct err *err)
 {
 	int r = box_build(l, err);
 
+	if (r == 0)
+		limit_spending(l);
 	if (r == 0)
 		r = live_start_up(&l->q.places, l->build.spec, 0, &l->hold, err);
 	if (r == 0)

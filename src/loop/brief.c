@@ -2,12 +2,18 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "loop/source.h"
 
 void work_agents_own(const struct work *w, struct strv *ret)
 {
 	if (!w->from->reach || !w->from->log_reach)
 		strv_push(ret, WORK_AGENT_DIR);
+	/* Where all is in reach: they are put back by work_proposals() and work_settle(). */
+	if (w->from->reach && path_under(w->from->rel, WORK_DIR))
+		strv_push(ret, w->from->rel);
+	if (w->from->log_reach && path_under(w->from->log, WORK_DIR))
+		strv_push(ret, w->from->log);
 }
 
 void work_own_paths(const struct work *w, struct strv *ret)

@@ -153,31 +153,3 @@ int commits_check(struct loop *l, struct err *err)
 	i->commit = i->new_head || i->committed ? xstrdup(now) : NULL;
 	return state_save(&l->state, err);
 }
-
-static bool is_under(const struct strv *dirs, const char *path)
-{
-	for (size_t i = 0; i < dirs->n; i++)
-		if (path_under(path, dirs->v[i]))
-			return true;
-	return false;
-}
-
-/* What was verified must be what is committed: changes to files that git knows are neither. */
-bool commits_clean(struct loop *l, struct buf *why)
-{
-	cleanup_strv struct strv dirty = {0}, own = {0};
-	struct err err = {0};
-
-	if (!l->repo || repo_dirty(l->repo, &dirty, &err) < 0)
-		return true;
-	if (l->work)
-		work_own_paths(l->work, &own);
-	for (size_t i = 0; i < dirty.n; i++) {
-		const char *path = strlen(dirty.v[i]) > 2 ? strchr(dirty.v[i] + 1, ' ') : NULL;
-
-		if (dirty.v[i][0] == '?' || (path && is_under(&own, path + 1)))
-			continue;
-		(void)buf_printf(why, "Not committed: %s\n", dirty.v[i]);
-	}
-	return why->len == 0;
-}

@@ -12,7 +12,12 @@
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-int control_take(struct control *c, int dir, int state, struct err *err)
+static int write_active(int dir, const char *text)
+{
+	return dir < 0 ? 0 : path_write_atomic(dir, "active", text, strlen(text), 0600, 0);
+}
+
+int control_take(struct control *c, int dir, int state, bool apart, struct err *err)
 {
 	cleanup_free char *text = NULL;
 	cleanup_json json_t *j = NULL;
@@ -21,9 +26,9 @@ int control_take(struct control *c, int dir, int state, struct err *err)
 
 	c->lock = openat(state, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (c->lock < 0)
-		return err_sys(err, errno, "cannot open .ralph/state/lock");
+		return err_sys(err, errno, "cannot open the lock of the loop's state");
 	r = fd_lock(c->lock, 0);
-	if (r < 0 && loops_read_active(dir, &other) == 0)
+	if (r < 0 && loops_read_active(apart ? state : dir, &other) == 0)
 		return err_set(err, EBUSY,
 			       "a loop runs in this workspace already (process %d); see: ralph "
 			       "status, ralph pause, ralph stop",
@@ -31,10 +36,13 @@ int control_take(struct control *c, int dir, int state, struct err *err)
 	if (r < 0)
 		return err_set(err, EBUSY, "a loop runs in this workspace already");
 	c->dir = dir;
+	c->apart = apart ? state : -1;
 	j = json_pack("{sI sI}", "pid", (json_int_t)getpid(), "start",
 		      (json_int_t)loops_start_time(getpid()));
 	text = json_dumps(j, JSON_COMPACT);
-	r = path_write_atomic(dir, "active", text, strlen(text), 0600, 0);
+	r = write_active(c->apart, text);
+	if (r == 0)
+		r = write_active(dir, text);
 	return r < 0 ? err_sys(err, -r, "cannot write .ralph/active") : 0;
 }
 
@@ -77,6 +85,8 @@ void control_release(struct control *c)
 	/* The file first: who gets the lock next writes its own. */
 	if (c->dir >= 0)
 		(void)unlinkat(c->dir, "active", 0);
-	c->dir = -1;
+	if (c->apart >= 0)
+		(void)unlinkat(c->apart, "active", 0);
+	c->dir = c->apart = -1;
 	closep(&c->lock);
 }

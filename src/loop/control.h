@@ -7,16 +7,17 @@
 #include <sys/types.h>
 
 /*
- * Who drives a loop from outside: signals, and the file .ralph/active, by which `ralph pause` and
+ * Who drives a loop from outside: signals, and the file `active`, by which `ralph pause` and
  * `ralph stop` find it. SIGINT asks for a pause after the iteration, a second one stops at once;
  * SIGTERM and SIGHUP stop at once.
  */
 struct control {
 	struct ev *ev;
 	struct ev_io io;
-	int fd;	  /* of the signals */
-	int lock; /* .ralph/state/lock, held: one loop per workspace */
-	int dir;  /* .ralph; not owned */
+	int fd;	   /* of the signals */
+	int lock;  /* of the state, held: one loop per workspace */
+	int dir;   /* .ralph; not owned */
+	int apart; /* the state, where it is out of the workspace; not owned; else -1 */
 	bool pause;
 	int stop; /* the signal that stops it; 0: none */
 	/* Told at each change; may be NULL. */
@@ -26,12 +27,15 @@ struct control {
 
 #define CONTROL_INIT                                                                               \
 	{                                                                                          \
-		.fd = -1, .lock = -1, .dir = -1                                                    \
+		.fd = -1, .lock = -1, .dir = -1, .apart = -1                                       \
 	}
 
-/* Takes the workspace: -EBUSY when another loop has it, named with its process. dir: .ralph, state:
- * .ralph/state. */
-int control_take(struct control *c, int dir, int state, struct err *err);
+/*
+ * Takes the workspace: -EBUSY when another loop has it, named with its process. dir: .ralph. With
+ * the state apart, `active` is there as well, and counts there: .ralph/active is for the hooks of
+ * an agent without a sandbox.
+ */
+int control_take(struct control *c, int dir, int state, bool apart, struct err *err);
 /* Signals are ours from now on. */
 int control_listen(struct control *c, struct ev *ev, struct err *err);
 /* What came since the event loop last ran. */

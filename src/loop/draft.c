@@ -11,7 +11,7 @@
 #include "loop/work-state.h"
 
 /* Names the file that the agent reaches, while it plans; what was in it is KEPT_SOURCE. */
-#define KEPT_DRAFT WORK_STATE_DIR "/draft"
+#define KEPT_DRAFT "draft"
 
 static const char empty_prd[] = "{\n"
 				"  \"project\": \"\",\n"
@@ -22,7 +22,8 @@ static const char empty_prd[] = "{\n"
 				"}\n";
 
 struct draft {
-	int root;
+	int root, state;
+	bool shared;
 	struct source *from;
 	bool is_new;	/* there was no source */
 	struct buf put; /* what the agent was given */
@@ -33,6 +34,7 @@ struct draft *draft_free(struct draft *d)
 	if (!d)
 		return NULL;
 	closep(&d->root);
+	closep(&d->state);
 	(void)source_free(d->from);
 	buf_done(&d->put);
 	free(d);
@@ -48,6 +50,8 @@ void draft_agents_own(const struct draft *d, struct strv *ret)
 {
 	if (!d->from->reach)
 		strv_push(ret, WORK_AGENT_DIR);
+	else if (path_under(d->from->rel, WORK_DIR))
+		strv_push(ret, d->from->rel);
 }
 
 void draft_brief(const struct draft *d, struct buf *ret)
@@ -65,46 +69,47 @@ void draft_brief(const struct draft *d, struct buf *ret)
 			: ": boxes `- [ ] title`, or headings `### Step 1: title`");
 }
 
-int draft_recover(int root, struct strv *news, struct err *err)
+int draft_recover(int root, int state, struct strv *news, struct err *err)
 {
 	cleanup_buf struct buf name, text;
 	int r = 0;
 
 	buf_init(&name, 4 * KiB);
 	buf_init(&text, WORK_FILE_MAX);
-	if (own_read(root, KEPT_DRAFT, &name) != OWN_READ)
+	if (state < 0 || own_read(state, KEPT_DRAFT, &name) != OWN_READ)
 		return 0;
-	if (own_read(root, KEPT_SOURCE, &text) == OWN_READ)
+	if (own_read(state, KEPT_SOURCE, &text) == OWN_READ)
 		r = own_put(root, buf_str(&name), text.data, text.len,
 			    own_mode(root, buf_str(&name), 0644), err);
 	if (r < 0)
 		return r;
 	strv_pushf(news, "planning was cut short: %s was put back", buf_str(&name));
-	return path_remove_tree(root, KEPT_DRAFT, err);
+	return path_remove_tree(state, KEPT_DRAFT, err);
 }
 
 /* Nothing of the user's is in reach before it is kept. */
 static int keep(struct draft *d, struct err *err)
 {
-	int r = kept_places(d->root, err);
+	int r = kept_places(d->root, &d->state, err);
 
 	if (r == 0 && d->from->reach)
-		r = own_put(d->root, KEPT_SOURCE, d->put.data, d->put.len, 0600, err);
+		r = own_put(d->state, KEPT_SOURCE, d->put.data, d->put.len, 0600, err);
 	if (r == 0 && d->from->reach)
-		r = own_put(d->root, KEPT_DRAFT, d->from->rel, strlen(d->from->rel), 0600, err);
+		r = own_put(d->state, KEPT_DRAFT, d->from->rel, strlen(d->from->rel), 0600, err);
 	return r;
 }
 
 static int find(struct draft *d, const char *workspace, const char *source, struct err *err)
 {
 	cleanup_kept struct kept k = {0};
-	int r = kept_read(d->root, &k, err);
+	int r = kept_read(d->state, &k, err);
 
 	if (r == 0)
-		r = source_find(workspace, d->root, source ? source : k.source, &d->from, err);
+		r = source_find(workspace, d->root, d->shared, source ? source : k.source, &d->from,
+				err);
 	if (r == -ENOENT && !source) {
 		d->is_new = true;
-		return source_new(WORK_DIR "/prd.json", &d->from);
+		return source_new(WORK_DIR "/prd.json", d->shared, &d->from);
 	}
 	return r;
 }
@@ -119,22 +124,26 @@ static int read_put(struct draft *d, struct err *err)
 	return source_text(d->from, d->root, &d->put, err);
 }
 
-int draft_put(const char *workspace, const char *source, struct draft **ret, struct err *err)
+int draft_put(const struct work_where *at, const char *source, struct draft **ret, struct err *err)
 {
 	cleanup_(draft_freep) struct draft *d = xcalloc(1, sizeof(*d));
 	cleanup_free char *real = NULL;
 	cleanup_strv struct strv ignored = {0};
 	int r;
 
-	d->root = -1;
+	d->root = d->state = -1;
+	d->shared = at->shared;
 	buf_init(&d->put, WORK_FILE_MAX);
-	r = path_real(workspace, &real, err);
+	r = path_real(at->workspace, &real, err);
 	if (r < 0)
 		return r;
 	d->root = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->root < 0)
 		return err_sys(err, errno, "cannot open '%s'", real);
-	r = draft_recover(d->root, &ignored, err);
+	d->state = at->state >= 0 ? fcntl(at->state, F_DUPFD_CLOEXEC, 0) : -1;
+	r = kept_places(d->root, &d->state, err);
+	if (r == 0)
+		r = draft_recover(d->root, d->state, &ignored, err);
 	if (r == 0)
 		r = find(d, real, source, err);
 	if (r == 0)
@@ -227,13 +236,13 @@ int draft_take(struct draft *d, struct proposals *ret, struct err *err)
 	else if (!same)
 		taken = judge(d, &theirs, ret);
 	if (s == OWN_READ && !same && !taken)
-		kept_aside(d->root, d->from->copy, &theirs);
+		kept_aside(d->state, d->from->copy, &theirs);
 	if (taken)
 		r = write_source(d, &theirs, err);
 	else
 		r = own_put(d->root, d->from->copy, d->put.data, d->put.len,
 			    own_mode(d->root, d->from->copy, 0644), err);
 	if (r == 0)
-		r = path_remove_tree(d->root, KEPT_DRAFT, err);
+		r = path_remove_tree(d->state, KEPT_DRAFT, err);
 	return r < 0 ? r : taken;
 }

@@ -10,7 +10,7 @@ struct draft;
 
 /* Puts the list where the agent finds it. source: as for work_open(); where there is none, an
  * empty prd.json, which will be .ralph/prd.json. */
-int draft_put(const char *workspace, const char *source, struct draft **ret, struct err *err);
+int draft_put(const struct work_where *at, const char *source, struct draft **ret, struct err *err);
 struct draft *draft_free(struct draft *d);
 DEFINE_FREEP(struct draft, draft_free)
 
@@ -24,4 +24,4 @@ void draft_agents_own(const struct draft *d, struct strv *ret);
 void draft_brief(const struct draft *d, struct buf *ret);
 
 /* A list that was being planned when ralph ended is put back; work_open() does it. */
-int draft_recover(int root, struct strv *news, struct err *err);
+int draft_recover(int root, int state, struct strv *news, struct err *err);

@@ -131,10 +131,12 @@ static void print_summary(const struct loop *l, int code, const char *reason, co
 
 	(void)fflush(stderr);
 	print_table(l);
-	(void)printf("\n%llu iteration%s, " SHOW_USD ", %llu tokens, %llu min\n",
+	(void)printf("\n%llu iteration%s, " SHOW_USD ", %llu tokens, %llu %s\n",
 		     (unsigned long long)s->iterations, s->iterations == 1 ? "" : "s",
 		     SHOW_USD_ARGS(s->micro_usd), (unsigned long long)tokens_all(&s->tokens),
-		     (unsigned long long)(s->active_ms / 60000));
+		     (unsigned long long)(s->active_ms < 120000 ? s->active_ms / 1000
+								: s->active_ms / 60000),
+		     s->active_ms < 120000 ? "s" : "min");
 	for (size_t i = 0; l->work && i < l->work->n; i++) {
 		const struct task *t = l->work->tasks[i];
 

@@ -2,12 +2,15 @@
  * DOC: Theory of operation
  *
  * Lines of stdout go to three readers: the log as they are, agent/result for what counts, render
- * for the eye. Four timers bound the run; whichever is due first decides how it ended:
+ * for the eye. Five timers bound the run; whichever is due first decides how it ended:
  *
- *	total    from the start                      → RUN_TOO_LONG
- *	idle     from the last byte it printed       → RUN_SILENT; once a rate limit has been told
- *and the agent is silent after it, only `grace` → RUN_LIMITED grace    from its result → what the
- *result says tick     every two seconds, for the status
+ *	total    from the start                 → RUN_TOO_LONG
+ *	idle     from the last byte it printed  → RUN_SILENT; once a rate limit has been told and
+ *	         the agent is silent after it, only `grace` → RUN_LIMITED
+ *	grace    from its result                → what the result says
+ *	spent    `grace` from when it has spent what it may: its provider refuses it from then on,
+ *	         and it may commit what it has  → RUN_SPENT
+ *	tick     every two seconds, for the status
  *
  * The end of a run is always the job's own end: a timer only kills the tree and notes why.
  */
@@ -31,12 +34,12 @@ struct run_state {
 	struct iteration *it;
 	struct job job;
 	struct lines lines;
-	struct ev_timer total, idle, grace, tick;
+	struct ev_timer total, idle, grace, spent, tick;
 	struct buf tail;     /* the end of what was printed, for agents that print plain text */
 	struct buf err_tail; /* of stderr */
 	char tool[RENDER_MAX + 1];
 	uint64_t cost, logged, err_logged, out_bytes;
-	bool killed, killed_after_result;
+	bool killed, killed_after_result, is_spent;
 	enum run_end why; /* RUN_OK: nothing of ours ended it */
 };
 
@@ -68,10 +71,24 @@ static void on_grace(struct ev *ev, struct ev_timer *t)
 	kill_run(s, RUN_OK);
 }
 
+static void on_spent(struct ev *ev, struct ev_timer *t)
+{
+	kill_run(ev_owner(t, struct run_state, spent), RUN_SPENT);
+}
+
 static void tell(struct run_state *s)
 {
-	if (s->it->tick)
-		s->cost = s->it->tick(s->it->arg, s->tool);
+	struct iteration *it = s->it;
+
+	if (it->tick)
+		s->cost = it->tick(it->arg, s->tool);
+	if (!it->allowance || s->cost < it->allowance || s->is_spent)
+		return;
+	s->is_spent = true;
+	show_line(it->show, STYLE_YELLOW,
+		  "it has spent " SHOW_USD " of " SHOW_USD "; its provider is closed to it",
+		  SHOW_USD_ARGS(s->cost), SHOW_USD_ARGS(it->allowance));
+	ev_timer_set(it->ev, &s->spent, it->grace_ms);
 }
 
 static void on_tick(struct ev *ev, struct ev_timer *t)
@@ -252,6 +269,8 @@ static enum run_end decide(const struct run_state *s)
 		return is_limited(&it->said) ? RUN_LIMITED : s->why;
 	if (agent_result_ok(&it->said, it->format, code))
 		return it->empty ? RUN_EMPTY : RUN_OK;
+	if (s->is_spent)
+		return RUN_SPENT;
 	if (is_limited(&it->said))
 		return RUN_LIMITED;
 	if (it->said.status == 401 || it->said.status == 403)
@@ -266,6 +285,7 @@ static void conclude(struct run_state *s, uint64_t began)
 	lines_end(&s->lines, on_line, s);
 	it->ms = now_ms() - began;
 	it->code = s->job.code;
+	tell(s);
 	it->empty = s->out_bytes == 0 && s->err_tail.len == 0 && !s->killed && !s->job.failure;
 	if (it->format == AGENT_FORMAT_NONE && s->tail.len) {
 		free(it->said.text);
@@ -282,6 +302,7 @@ static void stop_timers(struct run_state *s)
 	ev_timer_stop(s->it->ev, &s->total);
 	ev_timer_stop(s->it->ev, &s->idle);
 	ev_timer_stop(s->it->ev, &s->grace);
+	ev_timer_stop(s->it->ev, &s->spent);
 	ev_timer_stop(s->it->ev, &s->tick);
 }
 
@@ -309,9 +330,9 @@ static int run(struct run_state *s, int input, struct err *err)
 		kill_run(s, RUN_STOPPED);
 	r = ev_run(it->ev, err);
 	it->control->changed = NULL;
-	stop_timers(s);
 	if (r == 0)
 		conclude(s, began);
+	stop_timers(s);
 	job_done(&s->job);
 	return r;
 }
@@ -323,6 +344,7 @@ int iteration_run(struct iteration *it, struct err *err)
 		.total.fn = on_total,
 		.idle.fn = on_idle,
 		.grace.fn = on_grace,
+		.spent.fn = on_spent,
 		.tick.fn = on_tick,
 	};
 	cleanup_fd int input = fd_memfd("prompt", it->prompt, it->prompt_len);

@@ -27,6 +27,7 @@ struct iteration {
 	size_t prompt_len;
 	int log, err_log; /* where the raw stream goes, and what it said on stderr; -1: nowhere */
 	uint64_t total_ms, idle_ms, grace_ms; /* 0: no limit */
+	uint64_t allowance;		      /* what it may spend, in micro-dollars; 0: anything */
 	/* Told every two seconds and at each call of a tool, which stays valid until the next; its
 	 * answer is the cost so far. */
 	uint64_t (*tick)(void *arg, const char *tool);

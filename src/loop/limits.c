@@ -16,6 +16,20 @@ char *limits_reached(const struct loop_limits *l, const struct loop_used *u)
 	return NULL;
 }
 
+static uint64_t left(uint64_t limit, uint64_t used)
+{
+	return limit > used ? limit - used : 0;
+}
+
+struct loop_used limits_left(const struct loop_limits *l, const struct loop_used *u)
+{
+	return (struct loop_used){
+		.iterations = left(l->iterations, u->iterations),
+		.micro_usd = left(l->micro_usd, u->micro_usd),
+		.active_ms = left(l->duration_ms, u->active_ms),
+	};
+}
+
 uint64_t limits_wait_until(uint64_t now, uint64_t resets_at, uint64_t random)
 {
 	uint64_t end = resets_at, jitter;

@@ -20,6 +20,9 @@ struct loop_used {
  * caller frees it. */
 char *limits_reached(const struct loop_limits *l, const struct loop_used *u);
 
+/* What may still be used of each; where there is no limit, 0. */
+struct loop_used limits_left(const struct loop_limits *l, const struct loop_used *u);
+
 /*
  * Until when a rate limit is waited for, in seconds since 1970: the announced end and up to a tenth
  * of the wait, at most a minute, so that not all loops wake at once; where none was announced, half

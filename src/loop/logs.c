@@ -16,12 +16,14 @@
 #include "loop/lines.h"
 #include "loop/render.h"
 #include "sandbox/loops.h"
+#include "sandbox/places.h"
 
 #define FOLLOW_MS 200
 #define PIECE (64 * KiB)
 
 struct logs {
-	int dir, logs; /* .ralph, .ralph/logs */
+	struct loop_place place; /* of the state */
+	int logs;		 /* .ralph/logs */
 	bool follow, raw, color;
 	uint64_t number;
 	struct lines lines;
@@ -150,7 +152,7 @@ static int print_one(struct logs *l)
 		int next;
 
 		/* Asked before the last read: what is written after it is in that read. */
-		on = l->follow && loops_read_active(l->dir, &active) == 0;
+		on = l->follow && loops_read_active(l->place.active, &active) == 0;
 		next = l->follow ? open_number(l, l->number + 1) : -1;
 		more = next >= 0;
 		closep(&next);
@@ -171,16 +173,22 @@ static int open_dirs(struct logs *l, const char *workspace, struct err *err)
 {
 	cleanup_fd int at = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	cleanup_(places_done) struct places p = {0};
+	int r = places_find(&p, err);
+
+	if (r == 0)
+		r = loops_find(&p, workspace, &l->place, err);
+	if (r < 0)
+		return r;
 	if (at < 0)
 		return err_sys(err, errno, "cannot open '%s'", workspace);
-	l->dir = path_open_beneath(at, ".ralph", O_RDONLY | O_DIRECTORY, 0);
-	l->logs = l->dir < 0 ? -1 : path_open_beneath(l->dir, "logs", O_RDONLY | O_DIRECTORY, 0);
+	l->logs = path_open_beneath(at, ".ralph/logs", O_RDONLY | O_DIRECTORY, 0);
 	return l->logs < 0 ? err_usage(err, "there was no loop in '%s'", workspace) : 0;
 }
 
 int logs_main(int argc, char **argv, struct err *err)
 {
-	struct logs l = {.dir = -1, .logs = -1, .fd = -1};
+	struct logs l = {.place = LOOP_PLACE_INIT, .logs = -1, .fd = -1};
 	int r;
 
 	if (argc != 5 || parse_uint(argv[1], 0, UINT32_MAX, &l.number) < 0)
@@ -194,8 +202,11 @@ int logs_main(int argc, char **argv, struct err *err)
 	while (r == 0) {
 		l.fd = open_number(&l, l.number);
 		if (l.fd < 0) {
-			r = err_usage(err, "there is no iteration %llu",
-				      (unsigned long long)l.number);
+			r = l.number == 0
+				    ? err_usage(err, "no iteration was made here yet; begin with: "
+						     "ralph build")
+				    : err_usage(err, "there is no iteration %llu",
+						(unsigned long long)l.number);
 			break;
 		}
 		r = print_one(&l);
@@ -205,6 +216,6 @@ int logs_main(int argc, char **argv, struct err *err)
 		r = 0;
 	}
 	closep(&l.logs);
-	closep(&l.dir);
+	loop_place_done(&l.place);
 	return r;
 }

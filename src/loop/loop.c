@@ -7,8 +7,6 @@
 
 #include "loop/parallel.h"
 
-#define PARALLEL_MAX 16
-
 static void show_news(struct loop *l)
 {
 	for (size_t i = 0; l->work && i < l->work->news.n; i++)
@@ -26,7 +24,9 @@ static int end_of_work(struct loop *l, char **ret_reason)
 	struct work_counts c = work_count(l->work, (unsigned)l->limits.max_attempts);
 
 	if (c.done == c.total) {
-		*ret_reason = xasprintf("all %zu tasks are done and verified", c.total);
+		*ret_reason = c.total == 1
+				      ? xstrdup("the task is done and verified")
+				      : xasprintf("all %zu tasks are done and verified", c.total);
 		return LOOP_DONE;
 	}
 	if (c.decide) {
@@ -142,6 +142,8 @@ static bool parallel(struct loop *l, int *ret_code, int *ret_error, struct err *
 	if (l->q.parallel < 2 || !l->work || !l->repo || l->mode == LOOP_PLAN)
 		return false;
 	n = work_independent(l->work, (unsigned)l->limits.max_attempts, tasks, l->q.parallel);
+	if (l->limits.iterations && n > l->limits.iterations - l->state.iterations)
+		n = (size_t)(l->limits.iterations - l->state.iterations);
 	if (n < 2)
 		return false;
 	*ret_error = parallel_run(l, tasks, n, ret_code, err);
@@ -165,7 +167,10 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 		if (*ret_error < 0 || code >= 0)
 			return code;
 		code = asked_to_end(l, ret_reason);
-		if (code >= 0)
+		if (code < 0 && json_object_size(l->state.workers) > 0)
+			code = limit_reached(l, ret_reason);
+		/* A task of a worker that waits is not anybody else's. */
+		if (code >= 0 || json_object_size(l->state.workers) > 0)
 			return code;
 	}
 	if (l->work) {
@@ -194,6 +199,15 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
 }
 
+/* Then no sandbox has to be started to say so. */
+static bool is_all_done(const struct loop *l)
+{
+	const struct work_counts c = l->work ? work_count(l->work, 0) : (struct work_counts){0};
+
+	return c.total > 0 && c.done == c.total && l->state.intent.phase == INTENT_NONE &&
+	       json_object_size(l->state.workers) == 0;
+}
+
 int loop_run(struct loop *l, struct err *err)
 {
 	cleanup_free char *reason = NULL;
@@ -201,6 +215,10 @@ int loop_run(struct loop *l, struct err *err)
 
 	status_write(l, "starting", 0);
 	show_news(l);
+	if (is_all_done(l)) {
+		code = end_of_work(l, &reason);
+		return ending(l, code, reason);
+	}
 	r = loop_preflight(l, err);
 	if (r == 0)
 		r = loop_recover(l, err);

@@ -11,6 +11,7 @@
 #include "loop/state.h"
 #include "loop/work.h"
 #include "sandbox/build.h"
+#include "sandbox/loops.h"
 
 /*
  * DOC: Theory of operation
@@ -21,6 +22,7 @@
  *	loop.c      which task is next, until there is none or a limit is reached
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
  *	commits.c   what the agent committed: it counts, or is taken back
+ *	loose.c     what lies in the tree and is in no commit
  *	box.c       the sandbox of an iteration: a fresh start each time, so that what protects
  *	            the workspace is found anew, and nothing of the last agent is left
  *	wait.c      until a provider's limit ends
@@ -49,7 +51,9 @@ struct loop {
 	struct ev *ev;
 	struct control control;
 	struct show show;
-	int workspace, dir, logs, state_dir; /* the workspace, .ralph, its logs, its state */
+	int workspace, dir, logs; /* the workspace, .ralph, its logs */
+	struct loop_place place;  /* of the state */
+	bool shared;		  /* the agent reaches all of the workspace: see work_where */
 	struct loop_state state;
 	struct work *work;   /* NULL: the prompt is all there is */
 	struct draft *draft; /* the list that is being planned; NULL */
@@ -60,6 +64,7 @@ struct loop {
 	/* the sandbox */
 	struct build build;
 	int hold;	      /* a connection: it stays up at least as long */
+	uint64_t allowance;   /* what this iteration may spend, in micro-dollars; 0: anything */
 	uint64_t round_began; /* now_ms(); 0: none */
 	uint64_t active_mark; /* state.active_ms when the turn began */
 	char *tool;	      /* what the agent does just now */
@@ -73,6 +78,8 @@ int loop_run(struct loop *l, struct err *err);
 
 /* setup.c */
 int loop_open(struct loop *l, int request_fd, struct err *err);
+/* Whose state the work is in, and what its agent reaches. */
+struct work_where loop_where(const struct loop *l);
 void loop_close(struct loop *l);
 /* Not one that goes on: its counters begin at nothing. After what a killed one left is finished. */
 int loop_begin_anew(struct loop *l, struct err *err);
@@ -90,6 +97,10 @@ int tree_root(struct loop *l, struct err *err);
 void tree_finish(struct loop *l, int code);
 /* The user's PATH without what the agent can write: for programs that the host runs. */
 char *tree_path(const struct loop *l);
+
+/* clear.c: removes a sandbox when what was said in it is saved, and its event log is in *ret_kept,
+ * a directory below the workspace; the caller frees it. NULL, and 0, when there is none. */
+int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err *err);
 
 /* recover.c */
 int loop_recover(struct loop *l, struct err *err);
@@ -117,8 +128,6 @@ void round_tell(struct loop *l, const struct task *t, const struct judgement *j)
 /* commits.c: new commits since the iteration began count, or are taken back: the intent says so,
  * and is saved. Once for each iteration, before anything is put back. */
 int commits_check(struct loop *l, struct err *err);
-/* Is everything committed that git knows? What is not is added to `why`. */
-bool commits_clean(struct loop *l, struct buf *why);
 
 /* verify.c: what fails already before the first iteration */
 int verify_baseline(struct loop *l, struct err *err);
@@ -136,7 +145,7 @@ int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *er
 /* answers.c: what `ralph answer` left is taken in: the task is ready again. */
 int answers_take(struct loop *l, struct err *err);
 
-/* status.c: .ralph/state/status.json */
+/* status.c: status.json of the state */
 void status_write(struct loop *l, const char *phase, uint64_t until);
 
 /* wait.c: 0 when it is over, else the exit code that ends the loop (paused, a signal). */

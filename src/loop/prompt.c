@@ -69,10 +69,12 @@ static void put_task(struct loop *l, const struct task *t, struct buf *b)
 	put_answers(l, t, b);
 	if (last)
 		(void)buf_printf(b, "\n# What happened the last time\n\n%s\n", last);
-	(void)buf_puts(b, "\n# How to end\n\n"
-			  "Commit what you did. When the task is done, say so in your copy of the "
-			  "list; the checks are\nthen run by the program that started you, which "
-			  "does not take your word for it.\n");
+	(void)buf_puts(b,
+		       "\n# How to end\n\n"
+		       "Commit what you did, new files too: with a file that is neither committed "
+		       "nor ignored the task is\nnot done. When it is done, say so in your copy "
+		       "of the list; the checks are then run by the program\nthat started you, "
+		       "which does not take your word for it.\n");
 }
 
 int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err)

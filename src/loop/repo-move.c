@@ -226,6 +226,7 @@ int repo_move_recover(struct repo *r, char **ret_done, struct err *err)
 
 struct want_branch {
 	const char *branch, *base;
+	bool follow;
 };
 
 static int base_commit(git_repository *git, const char *base, git_oid *ret, struct err *err)
@@ -241,21 +242,26 @@ static int base_commit(git_repository *git, const char *base, git_oid *ret, stru
 	return 0;
 }
 
-int repo_find_branch(git_repository *git, const char *branch, const char *base, git_oid *ret,
-		     bool *ret_made, struct err *err)
+int repo_find_branch(git_repository *git, const char *branch, const char *base, bool follow,
+		     git_oid *ret, bool *ret_made, struct err *err)
 {
 	cleanup_free char *ref = xasprintf("refs/heads/%s", branch), *head = NULL;
+	git_oid start;
 	int valid = 0, r;
 
 	if (git_branch_name_is_valid(&valid, branch) < 0 || !valid)
 		return err_usage(err, "'%s' cannot be the name of a branch", branch);
 	*ret_made = git_reference_name_to_id(ret, git, ref) < 0;
-	if (!*ret_made)
+	/* Others than ours are not moved along. */
+	if (!*ret_made && !(follow && strncmp(branch, "ralph/", strlen("ralph/")) == 0))
 		return 0;
-	r = base ? base_commit(git, base, ret, err) : repo_head_ref(git, &head, ret, err);
-	if (r == 0 && git_oid_is_zero(ret))
+	r = base ? base_commit(git, base, &start, err) : repo_head_ref(git, &head, &start, err);
+	if (r == 0 && git_oid_is_zero(&start))
 		r = err_set(err, ENOENT,
 			    "the repository has no commit yet; make a first one with `git commit`");
+	/* All of it is in there: it goes on from there, and nothing is lost. */
+	if (r == 0 && (*ret_made || git_graph_descendant_of(git, &start, ret) == 1))
+		*ret = start;
 	return r;
 }
 
@@ -267,7 +273,7 @@ static int plan_branch(struct repo_job *j, json_t *out, struct err *err)
 	struct repo_move m = {.ref = ref, .from = from, .to = to};
 	bool made = false;
 	git_oid oid, head;
-	int r = repo_find_branch(j->git, w->branch, w->base, &oid, &made, err);
+	int r = repo_find_branch(j->git, w->branch, w->base, w->follow, &oid, &made, err);
 
 	if (r == 0)
 		r = repo_head_ref(j->git, &head_ref, &head, err);
@@ -283,11 +289,11 @@ static int plan_branch(struct repo_job *j, json_t *out, struct err *err)
 	return repo_move_plan(j, &m, err);
 }
 
-int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_made,
-		struct err *err)
+static int switch_to(struct repo *r, const struct want_branch *want, bool *ret_made,
+		     struct err *err)
 {
-	const struct want_branch want = {.branch = branch, .base = base};
-	const struct repo_task task = REPO_TASK(plan_branch, &want, 0);
+	const char *branch = want->branch;
+	const struct repo_task task = REPO_TASK(plan_branch, want, 0);
 	cleanup_free char *ref = xasprintf("refs/heads/%s", branch);
 	cleanup_json json_t *out = NULL;
 	struct repo_oid from, to;
@@ -303,6 +309,22 @@ int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_
 	if (rc == 0 && ret_made)
 		*ret_made = json_is_true(json_object_get(out, "made"));
 	return rc;
+}
+
+int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_made,
+		struct err *err)
+{
+	const struct want_branch want = {.branch = branch, .base = base};
+
+	return switch_to(r, &want, ret_made, err);
+}
+
+int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *ret_made,
+		   struct err *err)
+{
+	const struct want_branch want = {.branch = branch, .base = base, .follow = true};
+
+	return switch_to(r, &want, ret_made, err);
 }
 
 /* repo_reset_to() */

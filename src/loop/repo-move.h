@@ -18,9 +18,10 @@ int repo_check_elsewhere(const struct repo *r, const char *ref, struct err *err)
 /* In the child: links in the working tree where this tree has directories; -EBUSY for one that is
  * not to be removed. tree may be NULL. */
 int repo_clear_links(git_repository *git, git_tree *tree, bool remove, struct err *err);
-/* In the child: the commit of a branch, or of the base it is to be made from. */
-int repo_find_branch(git_repository *git, const char *branch, const char *base, git_oid *ret,
-		     bool *ret_made, struct err *err);
+/* In the child: the commit of a branch, or of the base it is to be made from; with follow also
+ * where a branch of ralph's own is wholly in that base. */
+int repo_find_branch(git_repository *git, const char *branch, const char *base, bool follow,
+		     git_oid *ret, bool *ret_made, struct err *err);
 /* In the parent: does what was planned, and can be finished when it is killed. */
 int repo_move(struct repo *r, const struct repo_move *m, struct err *err);
 int repo_move_recover(struct repo *r, char **ret_done, struct err *err);

@@ -73,6 +73,42 @@ static int find_ours(struct repo_job *j, json_t *out, struct err *err)
 	return 0;
 }
 
+static int find_tracked(struct repo_job *j, json_t *out, struct err *err)
+{
+	const struct strv *paths = j->arg;
+	cleanup_git(commit) git_commit *commit = NULL;
+	cleanup_git(tree) git_tree *tree = NULL;
+	cleanup_free char *ref = NULL;
+	json_t *list = json_array();
+	git_oid head;
+	int r = repo_head_ref(j->git, &ref, &head, err);
+
+	(void)json_object_set_new(out, "paths", list);
+	if (r < 0 || git_oid_is_zero(&head))
+		return r;
+	if (git_commit_lookup(&commit, j->git, &head) < 0 || git_commit_tree(&tree, commit) < 0)
+		return gitlib_err(err, "cannot read HEAD");
+	for (size_t i = 0; i < paths->n; i++) {
+		git_tree_entry *e = NULL;
+
+		if (git_tree_entry_bypath(&e, tree, paths->v[i]) == 0)
+			(void)json_array_append_new(list, json_text(paths->v[i]));
+		git_tree_entry_free(e);
+	}
+	return 0;
+}
+
+int repo_tracked(struct repo *r, const struct strv *paths, struct strv *ret, struct err *err)
+{
+	const struct repo_task task = REPO_TASK(find_tracked, paths, 0);
+	cleanup_json json_t *out = NULL;
+	int rc = repo_work(r, &task, &out, err);
+
+	if (rc == 0)
+		repo_answer_list(out, "paths", ret);
+	return rc;
+}
+
 int repo_ours(struct repo *r, const char *from, const char *to, const struct strv *own,
 	      struct strv *ret_paths, struct strv *ret_differ, struct err *err)
 {

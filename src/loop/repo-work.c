@@ -19,11 +19,12 @@
 
 static int allow_files(const struct repo *r, const struct repo_task *t)
 {
-	enum landlock_access own = t->flags & REPO_TASK_WRITE ? LANDLOCK_WRITE : LANDLOCK_READ;
+	enum landlock_rights own = t->flags & REPO_TASK_WRITE ? LANDLOCK_WRITE : LANDLOCK_READ;
 	const json_t *readable = repo_view_list(r, "readable"), *path;
 	struct landlock l;
 	size_t i;
-	int rc = landlock_begin(&l);
+	int rc = landlock_begin(&l, landlock_abi(),
+				LANDLOCK_NO_ABSTRACT_SOCKETS | LANDLOCK_NO_SIGNALS);
 
 	if (rc == 0 && (t->flags & REPO_TASK_VIEW))
 		rc = landlock_allow(&l, "/", LANDLOCK_READ);

@@ -12,7 +12,8 @@
 /*
  * A worktree is REPO-worktrees/NAME beside the repository, with .git/worktrees/NAME. Its files are
  * made here and not by libgit2, which opens all other worktrees to see whether one has the branch;
- * those lie elsewhere. repo-worktree.json is there while one is half made: then both are removed.
+ * those lie elsewhere. repo-worktree.json is there while one is half made or half removed: then
+ * both are removed.
  */
 #define NOTE "repo-worktree.json"
 #define NAME_MAX_LEN 100
@@ -65,7 +66,7 @@ static int prepare(struct repo_job *j, json_t *out, struct err *err)
 	cleanup_git(reference) git_reference *made_ref = NULL;
 	bool made = false;
 	git_oid oid, head;
-	int r = repo_find_branch(j->git, w->branch, w->base, &oid, &made, err);
+	int r = repo_find_branch(j->git, w->branch, w->base, true, &oid, &made, err);
 
 	if (r == 0)
 		r = repo_head_ref(j->git, &here, &head, err);
@@ -74,8 +75,8 @@ static int prepare(struct repo_job *j, json_t *out, struct err *err)
 			    j->repo->git.root);
 	if (r == 0)
 		r = repo_check_elsewhere(j->repo, ref, err);
-	if (r == 0 && made &&
-	    git_reference_create(&made_ref, j->git, ref, &oid, 0, "ralph: new branch") < 0)
+	if (r == 0 && git_reference_create(&made_ref, j->git, ref, &oid, 1,
+					   made ? "ralph: new branch" : "ralph: worktree") < 0)
 		r = gitlib_err(err, ref);
 	if (r == 0)
 		repo_put_oid(out, "oid", &oid);
@@ -175,17 +176,23 @@ static int remove_both(const struct repo *r, const char *name, struct err *err)
 	return rc;
 }
 
+static int write_note(const struct repo *r, const char *name, struct err *err)
+{
+	cleanup_json json_t *note = json_pack("{si ss}", "version", 1, "name", name);
+
+	return repo_note_write(r, NOTE, note, err);
+}
+
 static int make_worktree(struct repo *r, const struct want_worktree *w, struct err *err)
 {
 	struct repo_task link = REPO_TASK(link_up, w, REPO_TASK_WRITE);
 	const struct repo_task files = REPO_TASK(fill, NULL, REPO_TASK_WRITE);
-	cleanup_json json_t *note = json_pack("{si ss}", "version", 1, "name", w->name);
 	cleanup_repo struct repo *other = NULL;
 	int rc = path_mkdirs(w->place, 0755, err);
 
 	link.also = w->place;
 	if (rc == 0)
-		rc = repo_note_write(r, NOTE, note, err);
+		rc = write_note(r, w->name, err);
 	if (rc == 0)
 		rc = repo_work(r, &link, NULL, err);
 	if (rc == 0)
@@ -236,6 +243,13 @@ int repo_worktree_add(struct repo *r, const char *branch, const char *base, char
 	return rc;
 }
 
+char *repo_worktree_path(const struct repo *r, const char *branch)
+{
+	cleanup_free char *name = name_of(branch), *place = place_of(r);
+
+	return path_join(place, name);
+}
+
 /* Unfinished work that no list of files shows. */
 static int look_finished(struct repo_job *j, json_t *out, struct err *err)
 {
@@ -273,7 +287,11 @@ int repo_worktree_remove(struct repo *r, const char *path, struct err *err)
 	if (rc == 0 && dirty.n)
 		rc = err_set(err, EBUSY, "'%s' has uncommitted changes ('%s'%s) and stays", path,
 			     dirty.v[0], dirty.n > 1 ? ", and others" : "");
-	return rc == 0 ? remove_both(r, path_base(path), err) : rc;
+	if (rc == 0)
+		rc = write_note(r, path_base(path), err);
+	if (rc == 0)
+		rc = remove_both(r, path_base(path), err);
+	return rc == 0 ? repo_note_remove(r, NOTE, err) : rc;
 }
 
 int repo_worktree_recover(struct repo *r, char **ret_done, struct err *err)
@@ -297,6 +315,6 @@ int repo_worktree_recover(struct repo *r, char **ret_done, struct err *err)
 	if (rc == 0)
 		rc = repo_note_remove(r, NOTE, err);
 	if (rc == 0)
-		*ret_done = xasprintf("the worktree '%s' was half made and is removed", name);
+		*ret_done = xasprintf("the worktree '%s' was half there and is removed", name);
 	return rc;
 }

@@ -72,6 +72,9 @@ int repo_identity(struct repo *r, char **ret_name, char **ret_email, struct err 
  * REPO_DIRTY_MAX; .ralph is left out, and what is ignored. Control characters are escaped. */
 int repo_dirty(struct repo *r, struct strv *ret, struct err *err);
 
+/* Those of these paths (relative to the working tree's top) that HEAD has. */
+int repo_tracked(struct repo *r, const struct strv *paths, struct strv *ret, struct err *err);
+
 /*
  * Takes the user's changes, new files included, out of the working tree and keeps them as a commit
  * of the form that `git stash apply` knows, at refs/ralph/stash/TIME, and once more in the state
@@ -101,6 +104,10 @@ char *repo_slug(const char *title);
  */
 int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_made,
 		struct err *err);
+/* The same, and a branch of ralph's own (ralph/…) that is wholly in base, since it was merged, goes
+ * on from there. */
+int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *ret_made,
+		   struct err *err);
 
 /*
  * A worktree for a branch, which is made from base as above: REPO-worktrees/NAME, beside the
@@ -108,6 +115,8 @@ int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_
  */
 int repo_worktree_add(struct repo *r, const char *branch, const char *base, char **ret_path,
 		      struct err *err);
+/* Where that is, or would be; the caller frees it. */
+char *repo_worktree_path(const struct repo *r, const char *branch);
 /* Removes it when nothing in it is uncommitted; -EBUSY: something is, which is named. The branch
  * stays. */
 int repo_worktree_remove(struct repo *r, const char *path, struct err *err);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/iteration.h"
+#include "loop/loose.h"
 #include "loop/meter.h"
 #include "sandbox/autosave.h"
 
@@ -20,6 +21,7 @@
 static int begin(struct loop *l, struct task *t, struct err *err)
 {
 	struct loop_state *s = &l->state;
+	const struct work_where at = loop_where(l);
 	struct repo_oid head = {0};
 	int r = l->repo ? repo_head(l->repo, &head, NULL, err) : 0;
 
@@ -46,7 +48,7 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 		r = work_put_copy(l->work, l->root_fd, err);
 	if (r == 0 && l->mode == LOOP_PLAN) {
 		l->draft = draft_free(l->draft);
-		r = draft_put(l->root, l->q.tasks, &l->draft, err);
+		r = draft_put(&at, l->q.tasks, &l->draft, err);
 	}
 	return r;
 }
@@ -178,6 +180,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 		.total_ms = l->config->loop.iteration_ms,
 		.idle_ms = l->config->loop.idle_ms,
 		.grace_ms = l->config->loop.grace_ms,
+		.allowance = l->allowance,
 		.tick = on_tick,
 		.arg = l,
 	};
@@ -253,13 +256,14 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 		r = verify_run(l, t, &v, err);
 	if (r < 0)
 		return r;
-	f->verified = v.ok && commits_clean(l, &why);
+	f->verified = v.ok;
+	f->loose = !loose_none(l, &why);
 	f->better = l->state.failing != UINT64_MAX && v.failing < l->state.failing;
 	if (f->better)
 		l->state.failing = v.failing;
 	if (v.report)
 		(void)buf_printf(&why, "The checks say:\n\n%s", v.report);
-	if (t && !f->verified)
+	if (t && (!f->verified || f->loose))
 		state_task_set(&l->state, t->id, "last", json_text(buf_str(&why)));
 	else if (t)
 		(void)json_object_del(state_task(&l->state, t->id), "last");

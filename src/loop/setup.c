@@ -11,13 +11,16 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "loop/work-state.h"
 #include "sandbox/cred-check.h"
 #include "sandbox/direct.h"
 #include "sandbox/gitdir.h"
+#include "sandbox/hosted.h"
 #include "sandbox/loops.h"
 #include "sandbox/preflight.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
+#define STATE_TRIES 3
 
 extern char **environ;
 
@@ -42,10 +45,71 @@ static int open_places(struct loop *l, struct err *err)
 		return err_sys(err, errno, "cannot open '%s'", l->q.workspace);
 	r = open_dir(l->workspace, WORK_DIR, 0755, &l->dir, err);
 	if (r == 0)
-		r = open_dir(l->dir, "state", 0700, &l->state_dir, err);
+		r = work_put_ignore(l->dir, err);
 	if (r == 0)
 		r = open_dir(l->dir, "logs", 0700, &l->logs, err);
 	return r;
+}
+
+/* Is the state still where this loop has it? */
+static bool is_current(const struct loop *l)
+{
+	cleanup_loop_place struct loop_place now = LOOP_PLACE_INIT;
+	struct err ignored;
+	struct stat a, b;
+
+	return loops_find(&l->q.places, l->q.workspace, &now, &ignored) == 0 && now.state >= 0 &&
+	       fstat(now.state, &a) == 0 && fstat(l->place.state, &b) == 0 &&
+	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+static int open_state_dir(struct loop *l, struct err *err)
+{
+	int r;
+
+	loop_place_done(&l->place);
+	r = loops_find(&l->q.places, l->q.workspace, &l->place, err);
+	if (r == 0 && l->place.state < 0)
+		r = open_dir(l->dir, "state", 0700, &l->place.state, err);
+	return r;
+}
+
+/* Held from here on: nobody else moves it, or works by it. */
+static int take_state(struct loop *l, struct err *err)
+{
+	int r = 0;
+
+	for (int i = 0; i < STATE_TRIES; i++) {
+		r = open_state_dir(l, err);
+		if (r == 0)
+			r = control_take(&l->control, l->dir, l->place.state, l->place.apart, err);
+		if (r < 0 || is_current(l))
+			break;
+		control_release(&l->control); /* it was moved before we held it */
+		r = err_set(err, EBUSY, "the state of the loop is being moved; try again");
+	}
+	l->state.dir = l->place.state;
+	return r;
+}
+
+/* An agent that sees the whole workspace must not see the loop's memory, or write it. */
+static int set_apart(struct loop *l, struct err *err)
+{
+	int r;
+
+	l->shared = hosted_choice(l->config->engine, l->q.direct);
+	if (!l->shared || l->place.apart)
+		return 0;
+	r = loops_set_apart(&l->q.places, l->q.workspace, true, err);
+	if (r < 0)
+		return r;
+	control_release(&l->control);
+	return take_state(l, err);
+}
+
+struct work_where loop_where(const struct loop *l)
+{
+	return (struct work_where){l->q.workspace, l->place.state, l->shared};
 }
 
 /* ---- what was asked for, or what the loop that goes on was asked for ---- */
@@ -70,7 +134,7 @@ static int open_state(struct loop *l, struct err *err)
 	struct err ignored = {0};
 	int r;
 
-	state_init(&l->state, l->state_dir);
+	state_init(&l->state, l->place.state);
 	r = state_load(&l->state, l->q.mode == LOOP_RESUME ? err : &ignored);
 	if (l->q.mode == LOOP_RESUME && r == -ENOENT)
 		return err_hint(err, r, "begin one with: ralph build");
@@ -152,10 +216,12 @@ static int find_agent(struct loop *l, struct err *err)
 		return err_usage(err, "there is no agent '%s'; known are %s", l->config->agent,
 				 names);
 	}
-	if (!l->agent->program && l->q.command.n == 0)
-		return err_usage(err,
-				 "the agent is a command: name one behind '--', or an agent with "
-				 "--agent");
+	if (!l->agent->program && l->q.command.n == 0) {
+		cleanup_free char *names = agent_names();
+
+		return err_usage(err, "no agent is named; name one of %s, or a command behind '--'",
+				 names);
+	}
 	return 0;
 }
 
@@ -213,12 +279,13 @@ int loop_check_credentials(struct loop *l, struct err *err)
 
 static int open_work(struct loop *l, struct err *err)
 {
+	const struct work_where at = loop_where(l);
 	struct err none = {0};
 	int r;
 
 	if (l->mode == LOOP_PLAN) /* the list is what is planned, see round.c */
 		return 0;
-	r = work_open(l->q.workspace, l->q.tasks, &l->work, l->mode == LOOP_ANY ? &none : err);
+	r = work_open(&at, l->q.tasks, &l->work, l->mode == LOOP_ANY ? &none : err);
 	if (r == -ENOENT && l->mode == LOOP_ANY && !l->q.tasks)
 		return 0; /* the prompt is all there is */
 	if (r < 0 && l->mode == LOOP_ANY)
@@ -250,7 +317,7 @@ static int take_request(struct loop *l, int fd, struct err *err)
 		return r;
 	r = open_places(l, err);
 	if (r == 0)
-		r = control_take(&l->control, l->dir, l->state_dir, err);
+		r = take_state(l, err);
 	if (r == 0)
 		r = open_state(l, err);
 	if (r == 0 && l->q.mode == LOOP_RESUME && l->state.request)
@@ -261,14 +328,15 @@ static int take_request(struct loop *l, int fd, struct err *err)
 	l->config = l->q.config;
 	log_setup(l->config->log.level, l->config->log.format);
 	l->show = (struct show){.color = l->q.color, .live = isatty(STDERR_FILENO)};
-	return 0;
+	return set_apart(l, err);
 }
 
 int loop_open(struct loop *l, int fd, struct err *err)
 {
 	int r;
 
-	l->workspace = l->dir = l->logs = l->state_dir = l->hold = l->root_fd = -1;
+	l->workspace = l->dir = l->logs = l->hold = l->root_fd = -1;
+	l->place = (struct loop_place)LOOP_PLACE_INIT;
 	l->control = (struct control)CONTROL_INIT;
 	r = take_request(l, fd, err);
 	if (r == 0)
@@ -279,7 +347,7 @@ int loop_open(struct loop *l, int fd, struct err *err)
 		r = control_listen(&l->control, l->ev, err);
 	if (r < 0)
 		return r;
-	clear_halves(l->state_dir);
+	clear_halves(l->place.state);
 	if (l->state.started == 0)
 		l->state.started = (uint64_t)time(NULL);
 	take_limits(l);
@@ -322,7 +390,7 @@ void loop_close(struct loop *l)
 	control_release(&l->control);
 	closep(&l->root_fd);
 	closep(&l->logs);
-	closep(&l->state_dir);
+	loop_place_done(&l->place);
 	closep(&l->dir);
 	closep(&l->workspace);
 	if (l->ev)

@@ -53,7 +53,7 @@ static int can_start(const char *workspace, int root, const char *path, struct e
 	int r;
 
 	buf_init(&text, WORK_FILE_MAX);
-	r = source_find(workspace, root, path, &s, err);
+	r = source_find(workspace, root, false, path, &s, err);
 	if (r == 0)
 		r = source_text(s, root, &text, err);
 	if (r < 0)

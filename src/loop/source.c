@@ -47,13 +47,14 @@ static bool ends_in(const char *s, const char *end)
 	return n > m && streq(s + n - m, end);
 }
 
-/* Everything below .ralph is read-only for the agent, and what is elsewhere it does not see. */
-static void place_copies(struct source *s, int root)
+/* Everything below .ralph is read-only for the agent, unless all of the workspace is in its reach;
+ * what is elsewhere it does not see. */
+static void place_copies(struct source *s, int root, bool shared)
 {
 	const char *file = s->rel ? s->rel : s->path;
 	cleanup_free char *dir = s->rel ? path_dir(s->rel) : NULL, *beside = NULL;
 
-	s->reach = s->rel && !path_under(s->rel, WORK_DIR);
+	s->reach = s->rel && (shared || !path_under(s->rel, WORK_DIR));
 	if (s->reach)
 		s->copy = xstrdup(s->rel);
 	else if (!s->gh)
@@ -61,6 +62,7 @@ static void place_copies(struct source *s, int root)
 	beside = dir && !streq(dir, ".") ? path_join(dir, PROGRESS) : xstrdup(PROGRESS);
 	s->log_reach = s->reach && exists(root, beside);
 	s->log = s->log_reach ? take_ptr(beside) : path_join(WORK_DIR, PROGRESS);
+	s->log_reach = s->log_reach || shared;
 	s->progress = s->log_reach ? xstrdup(s->log) : path_join(WORK_AGENT_DIR, PROGRESS);
 }
 
@@ -80,7 +82,8 @@ static int find_usual(int root, struct source *s, struct err *err)
 	if (!s->rel) {
 		int r = err_set(err, ENOENT,
 				"there is no list of work here: no .ralph/prd.json, prd.json or "
-				"plan.md; write one ('ralph init' makes an example), or name one");
+				"plan.md; write one ('ralph init' makes an example), or name one "
+				"with --tasks");
 
 		err->exit_code = EXIT_USAGE;
 		return r;
@@ -114,7 +117,7 @@ static int find_file(const char *workspace, int root, const char *wish, struct s
 	return 0;
 }
 
-int source_find(const char *workspace, int root, const char *wish, struct source **ret,
+int source_find(const char *workspace, int root, bool shared, const char *wish, struct source **ret,
 		struct err *err)
 {
 	cleanup_(source_freep) struct source *s = xcalloc(1, sizeof(*s));
@@ -130,19 +133,19 @@ int source_find(const char *workspace, int root, const char *wish, struct source
 		file_format(s, s->rel ? s->rel : s->path);
 		s->name = xstrdup(s->rel ? s->rel : s->path);
 	}
-	place_copies(s, root);
+	place_copies(s, root, shared);
 	*ret = take_ptr(s);
 	return 0;
 }
 
-int source_new(const char *rel, struct source **ret)
+int source_new(const char *rel, bool shared, struct source **ret)
 {
 	struct source *s = xcalloc(1, sizeof(*s));
 
 	s->rel = xstrdup(rel);
 	s->name = xstrdup(rel);
 	file_format(s, rel);
-	place_copies(s, -1);
+	place_copies(s, -1, shared);
 	*ret = s;
 	return 0;
 }

@@ -21,11 +21,11 @@ struct source {
 struct source *source_free(struct source *s);
 DEFINE_FREEP(struct source, source_free)
 
-/* wish: see work_open(); NULL: the first there is. Opens no issue yet. */
-int source_find(const char *workspace, int root, const char *wish, struct source **ret,
+/* shared: see work_where. wish: see work_open(); NULL: the first there is. Opens no issue yet. */
+int source_find(const char *workspace, int root, bool shared, const char *wish, struct source **ret,
 		struct err *err);
 /* A file of the workspace that is not there yet. */
-int source_new(const char *rel, struct source **ret);
+int source_new(const char *rel, bool shared, struct source **ret);
 /* The text of a file as it is now. */
 int source_text(const struct source *s, int root, struct buf *text, struct err *err);
 /* The same of any source, and what it says. */

@@ -38,6 +38,7 @@ void state_done(struct loop_state *s)
 	json_decref(s->records);
 	json_decref(s->workers);
 	json_decref(s->view);
+	json_decref(s->loose);
 	free(s->branch);
 	free(s->home_branch);
 	free(s->worktree);
@@ -86,6 +87,7 @@ static const struct number documents[] = {
 	{"iterations_done", AT(records)},
 	{"workers", AT(workers)},
 	{"view", AT(view)},
+	{"loose", AT(loose)},
 };
 /* clang-format on */
 
@@ -206,11 +208,11 @@ int state_load(struct loop_state *s, struct err *err)
 	if (r == -ENOENT)
 		return err_set(err, ENOENT, "there was no loop in this workspace");
 	if (r < 0)
-		return err_sys(err, -r, "cannot read .ralph/state/" STATE_FILE);
+		return err_sys(err, -r, "cannot read the loop's " STATE_FILE);
 	r = json_parse(buf_str(&b), b.len, &j, err);
 	if (r == 0)
 		r = read_document(s, j, err);
-	return r < 0 ? err_wrap(err, r, ".ralph/state/" STATE_FILE) : 0;
+	return r < 0 ? err_wrap(err, r, "the loop's " STATE_FILE) : 0;
 }
 
 static json_t *to_document(struct loop_state *s)
@@ -250,7 +252,7 @@ int state_save(struct loop_state *s, struct err *err)
 	if (!text)
 		return err_set(err, EINVAL, "the loop's state cannot be written as JSON");
 	r = path_write_atomic(s->dir, STATE_FILE, text, strlen(text), 0600, PATH_WRITE_SYNC);
-	return r < 0 ? err_sys(err, -r, "cannot write .ralph/state/" STATE_FILE) : 0;
+	return r < 0 ? err_sys(err, -r, "cannot write the loop's " STATE_FILE) : 0;
 }
 
 json_t *state_task(struct loop_state *s, const char *id)

@@ -9,7 +9,7 @@
 /*
  * DOC: Theory of operation
  *
- * What a loop must know after it was killed: .ralph/state/loop.json, written in one step and
+ * What a loop must know after it was killed: loop.json of its state, written in one step and
  * synced, at every step of an iteration. It is a journal of one entry: before something is done
  * that cannot be undone or must not be done twice, the file says that it is about to be, and the
  * same write that clears the entry counts it.
@@ -48,7 +48,7 @@ struct tokens {
 };
 
 struct loop_state {
-	int dir; /* .ralph/state; not owned */
+	int dir; /* of the state; not owned */
 	/* counters */
 	uint64_t iterations, micro_usd, active_ms;
 	struct tokens tokens;
@@ -63,6 +63,7 @@ struct loop_state {
 	json_t *records;  /* of iterations, for the summary */
 	json_t *workers;  /* {id: {"branch", "path", "attempts"}}: under way at once */
 	json_t *view;	  /* of the repository, see repo_view_take() */
+	json_t *loose;	  /* files that are in no commit, see loose.h */
 	char *branch, *home_branch, *worktree; /* NULL: none */
 	bool stashed;
 	struct intent intent;

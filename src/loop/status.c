@@ -53,5 +53,5 @@ void status_write(struct loop *l, const char *phase, uint64_t until)
 	text = json_dumps(j, JSON_COMPACT);
 	/* For those who look: one that cannot be written is no reason to end. */
 	if (text)
-		(void)path_write_atomic(l->state_dir, "status.json", text, strlen(text), 0600, 0);
+		(void)path_write_atomic(l->place.state, "status.json", text, strlen(text), 0600, 0);
 }

@@ -11,6 +11,8 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "loop/work.h"
+#include "sandbox/loops.h"
+#include "sandbox/places.h"
 
 static json_t *text_or_null(const char *s)
 {
@@ -76,13 +78,24 @@ static struct task *find(const struct work *w, const char *id, struct err *err)
 	return t;
 }
 
+static int find_state(const char *workspace, struct loop_place *ret, struct err *err)
+{
+	cleanup_(places_done) struct places p = {0};
+	int r = places_find(&p, err);
+
+	return r < 0 ? r : loops_find(&p, workspace, ret, err);
+}
+
 static int look(const char *workspace, const char *source, const char *id, json_t **ret,
 		struct err *err)
 {
 	cleanup_(work_freep) struct work *w = NULL;
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
 	struct task *t;
-	int r = work_look(workspace, source, &w, err);
+	int r = find_state(workspace, &at, err);
 
+	if (r == 0)
+		r = work_look(&(struct work_where){workspace, at.state, false}, source, &w, err);
 	if (r < 0)
 		return r;
 	if (!id) {
@@ -97,16 +110,15 @@ static int look(const char *workspace, const char *source, const char *id, json_
 }
 
 /* Only while no loop works here, which would not see it; the lock is the loop's. */
-static int lock_state(const char *workspace, int *ret, struct err *err)
+static int lock_state(const struct loop_place *at, int *ret, struct err *err)
 {
-	cleanup_fd int root = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int fd = root < 0 ? -ENOENT
-			  : path_open_beneath(root, WORK_STATE_DIR "/lock", O_RDWR | O_CREAT, 0600);
+	int fd;
 
-	if (fd == -ENOENT) /* no state, so no loop */
+	if (at->state < 0) /* no state, so no loop */
 		return 0;
+	fd = path_open_beneath(at->state, "lock", O_RDWR | O_CREAT, 0600);
 	if (fd < 0)
-		return err_sys(err, -fd, "cannot open '%s/lock'", WORK_STATE_DIR);
+		return err_sys(err, -fd, "cannot open '%s/lock'", at->path);
 	*ret = fd;
 	if (fd_lock(fd, 0) < 0)
 		return err_set(err, EBUSY,
@@ -119,12 +131,15 @@ static int reopen(const char *workspace, const char *source, const char *id, jso
 		  struct err *err)
 {
 	cleanup_(work_freep) struct work *w = NULL;
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
 	cleanup_fd int lock = -1;
 	struct task *t;
-	int r = lock_state(workspace, &lock, err);
+	int r = find_state(workspace, &at, err);
 
 	if (r == 0)
-		r = work_open(workspace, source, &w, err);
+		r = lock_state(&at, &lock, err);
+	if (r == 0)
+		r = work_open(&(struct work_where){workspace, at.state, false}, source, &w, err);
 	if (r < 0)
 		return r;
 	t = find(w, id, err);

@@ -8,10 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "sandbox/autosave.h"
 #include "sandbox/host-env.h"
-#include "sandbox/live.h"
-#include "sandbox/store.h"
 
 #define DIRTY_SHOWN 5
 
@@ -31,23 +28,33 @@ static int refuse_dirty(struct loop *l, struct err *err)
 		if (path && strv_has(&own, path + 1))
 			continue;
 		if (n++ < DIRTY_SHOWN)
-			log_error("loop", "not committed: %s", dirty.v[i]);
+			show_line(&l->show, STYLE_YELLOW, "%s: %s",
+				  l->q.stash ? "put away" : "not committed", dirty.v[i]);
 	}
+	if (n > DIRTY_SHOWN)
+		show_line(&l->show, STYLE_YELLOW, "and %zu more", n - DIRTY_SHOWN);
 	if (n == 0)
 		return 0;
 	if (l->q.stash)
 		return repo_stash(l->repo, err);
 	return err_usage(err,
-			 "%zu files of the workspace are not as they were committed; commit them, "
-			 "or use --stash",
-			 n);
+			 "%zu file%s of the workspace %s not as committed; commit, or use --stash "
+			 "to have changes put away and brought back",
+			 n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+}
+
+/* Is it a loop that was begun before? */
+static bool goes_on(const struct loop *l)
+{
+	return l->q.mode == LOOP_RESUME || l->state.intent.phase != INTENT_NONE ||
+	       json_object_size(l->state.workers) > 0;
 }
 
 static char *branch_name(const struct loop *l)
 {
 	if (l->q.branch)
 		return xstrdup(l->q.branch);
-	if (l->state.branch)
+	if (goes_on(l) && l->state.branch)
 		return xstrdup(l->state.branch);
 	if (!l->work)
 		return NULL;
@@ -58,22 +65,28 @@ static char *branch_name(const struct loop *l)
 	return NULL;
 }
 
-static int take_branch(struct loop *l, struct err *err)
+/* stashed: the loop before has left changes of the user stashed. */
+static int take_branch(struct loop *l, bool stashed, struct err *err)
 {
 	cleanup_free char *branch = branch_name(l), *now = NULL;
 	bool made = false;
 	int r = repo_head(l->repo, NULL, &now, err);
 
-	if (r < 0 || !branch || l->mode == LOOP_PLAN)
+	if (r < 0 || l->mode == LOOP_PLAN)
 		return r;
-	if (!l->state.home_branch && now)
-		l->state.home_branch = xstrdup(now);
 	free(l->state.branch);
-	l->state.branch = xstrdup(branch);
+	l->state.branch = branch ? xstrdup(branch) : NULL;
+	if (!branch)
+		return 0;
+	/* Changes that are stashed go back to where they were made. */
+	if (now && (!l->state.home_branch || !(goes_on(l) || stashed))) {
+		free(l->state.home_branch);
+		l->state.home_branch = xstrdup(now);
+	}
 	if (!l->q.worktree && !l->state.worktree) {
 		if (now && streq(now, branch))
 			return 0;
-		r = repo_branch(l->repo, branch, l->work ? l->work->base : NULL, &made, err);
+		r = repo_branch_on(l->repo, branch, l->work ? l->work->base : NULL, &made, err);
 		if (r == 0)
 			show_line(&l->show, STYLE_NONE, "branch %s%s", branch, made ? ", new" : "");
 		return r;
@@ -89,7 +102,7 @@ static int take_branch(struct loop *l, struct err *err)
 /* Everything from here on is done to the tree that the agent works in. */
 int tree_root(struct loop *l, struct err *err)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
+	cleanup_free char *said = NULL;
 	int r = 0;
 
 	if (!l->root) {
@@ -102,7 +115,7 @@ int tree_root(struct loop *l, struct err *err)
 		return err_sys(err, errno, "cannot open '%s'", l->root);
 	repo_free(l->repo);
 	l->repo = NULL;
-	r = repo_open(l->root, state, &l->repo, err);
+	r = repo_open(l->root, l->place.path, &l->repo, err);
 	if (r == 0)
 		r = repo_view_use(l->repo, l->state.view, err);
 	if (r == 0)
@@ -115,8 +128,8 @@ int tree_root(struct loop *l, struct err *err)
 
 int tree_open(struct loop *l, struct err *err)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR), *said = NULL;
-	int r = repo_open(l->q.workspace, state, &l->repo, err);
+	cleanup_free char *said = NULL;
+	int r = repo_open(l->q.workspace, l->place.path, &l->repo, err);
 
 	if (r == -ENOENT) {
 		show_line(&l->show, STYLE_YELLOW,
@@ -147,59 +160,79 @@ int tree_open(struct loop *l, struct err *err)
  */
 static int must_be_clean(struct loop *l, bool *ret, struct err *err)
 {
-	bool goes_on = l->q.mode == LOOP_RESUME || l->state.intent.phase != INTENT_NONE;
 	cleanup_free char *now = NULL;
 	int r = repo_head(l->repo, NULL, &now, err);
 
 	if (r < 0)
 		return r;
 	*ret = l->mode != LOOP_PLAN && !l->q.worktree && !l->state.worktree &&
-	       (!goes_on || (l->state.branch && (!now || !streq(now, l->state.branch))));
+	       (!goes_on(l) || (l->state.branch && (!now || !streq(now, l->state.branch))));
 	return 0;
+}
+
+/* What ralph keeps for itself must be in no commit: inside it cannot be seen, and the first `git
+ * add -A` of an agent would take it out. */
+static int refuse_tracked(struct loop *l, struct err *err)
+{
+	static const char *const names[] = {"state", "logs", "agent", "active", "summary.json"};
+	cleanup_strv struct strv paths = {0}, found = {0};
+	const char *rest = l->q.workspace + strlen(repo_root(l->repo));
+	int r;
+
+	rest += *rest == '/';
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		strv_pushf(&paths, "%s%s" WORK_DIR "/%s", rest, *rest ? "/" : "", names[i]);
+	r = repo_tracked(l->repo, &paths, &found, err);
+	if (r < 0 || found.n == 0)
+		return r;
+	return err_usage(err,
+			 "'%s' is ralph's own and must not be in the repository; take it out with "
+			 "`git rm -r --cached %s`, and commit that",
+			 found.v[0], found.v[0]);
 }
 
 int tree_prepare(struct loop *l, struct err *err)
 {
-	bool clean = false;
+	bool clean = false, stashed;
 	int r = 0;
 
 	if (!l->repo)
 		return 0;
-	r = must_be_clean(l, &clean, err);
+	stashed = repo_has_stash(l->repo);
+	r = refuse_tracked(l, err);
+	if (r == 0)
+		r = must_be_clean(l, &clean, err);
 	if (r == 0 && clean)
 		r = refuse_dirty(l, err);
-	return r == 0 ? take_branch(l, err) : r;
+	return r == 0 ? take_branch(l, stashed, err) : r;
 }
 
 /* ---- afterwards ---- */
 
-/* What was said in there is saved first: it goes with the sandbox. */
-static void save_words(struct loop *l, const char *name)
-{
-	cleanup_free char *home = store_home(&l->q.places, name), *record = path_dir(home);
-	struct child child;
-	struct err err = {0};
-
-	if (autosave_start(&l->q.places, record, l->build.spec, &child, &err) == 0)
-		(void)run_wait(&child);
-}
-
 /* A branch whose work is done needs neither its sandbox nor, when nothing else is in it, its
- * worktree. */
-static void clear_worktree(struct loop *l)
+ * worktree. A sandbox that the user named is the user's. */
+static void clear_away(struct loop *l)
 {
-	cleanup_free char *state = path_join(l->q.workspace, WORK_STATE_DIR);
 	cleanup_repo struct repo *home = NULL;
+	cleanup_free char *kept = NULL;
 	struct err err = {0};
 	int r = 0;
 
-	if (l->build.spec) {
-		box_stop(l);
-		save_words(l, l->build.spec->name);
-		r = live_remove(&l->q.places, l->build.spec->name, true, &err);
+	box_stop(l);
+	if (!l->build.spec && !l->q.direct)
+		r = box_build(l, &err);
+	if (r == 0 && l->build.spec && !l->q.sandbox && !l->q.direct) {
+		r = clear_sandbox(l, l->build.spec->name, &kept, &err);
+		if (kept)
+			show_line(&l->show, STYLE_NONE,
+				  "the sandbox of %s is removed; what happened in it: ralph events "
+				  "%s",
+				  l->state.branch, kept);
 	}
+	if (r == 0 && !l->state.worktree)
+		return;
 	if (r == 0)
-		r = repo_open(l->q.workspace, state, &home, &err);
+		r = repo_open(l->q.workspace, l->place.path, &home, &err);
 	if (r == 0)
 		r = repo_view_use(home, l->state.view, &err);
 	if (r == 0)
@@ -208,8 +241,7 @@ static void clear_worktree(struct loop *l)
 		log_warn("loop", "%s", err.msg);
 		return;
 	}
-	show_line(&l->show, STYLE_NONE, "the sandbox and the worktree of %s are removed",
-		  l->state.branch);
+	show_line(&l->show, STYLE_NONE, "the worktree of %s is removed", l->state.branch);
 	free(l->state.worktree);
 	l->state.worktree = NULL;
 }
@@ -242,6 +274,27 @@ char *tree_path(const struct loop *l)
 	return l->build.spec ? host_path(l->build.spec, path) : host_path_outside(&root, 1, path);
 }
 
+/* Marks in a list that is in the repository are the user's to commit; the next list finds them in
+ * its way. */
+static void tell_marks(struct loop *l)
+{
+	cleanup_strv struct strv dirty = {0}, own = {0};
+	struct err err = {0};
+
+	if (!l->work || repo_dirty(l->repo, &dirty, &err) < 0)
+		return;
+	work_own_paths(l->work, &own);
+	for (size_t i = 0; i < dirty.n; i++) {
+		const char *path = strlen(dirty.v[i]) > 2 ? strchr(dirty.v[i] + 1, ' ') : NULL;
+
+		if (path && dirty.v[i][0] == 'M' && strv_has(&own, path + 1))
+			show_line(&l->show, STYLE_YELLOW,
+				  "%s says now what is done; commit it: git commit -m 'what is "
+				  "done' -- %s",
+				  path + 1, path + 1);
+	}
+}
+
 void tree_finish(struct loop *l, int code)
 {
 	cleanup_free char *path = tree_path(l);
@@ -252,9 +305,11 @@ void tree_finish(struct loop *l, int code)
 	if (code == LOOP_DONE && l->q.push && l->state.branch &&
 	    repo_push(l->repo, NULL, l->state.branch, path, STDERR_FILENO, &err) < 0)
 		log_error("loop", "%s", err.msg);
-	if (code == LOOP_DONE && l->state.worktree)
-		clear_worktree(l);
-	else if (!l->state.worktree && repo_has_stash(l->repo)) {
+	if (code == LOOP_DONE && !l->state.worktree)
+		tell_marks(l);
+	if (code == LOOP_DONE && l->state.branch && l->mode != LOOP_PLAN)
+		clear_away(l);
+	if (!l->state.worktree && repo_has_stash(l->repo)) {
 		if (bring_back(l, &err) < 0)
 			log_error("loop", "%s", err.msg);
 		else

@@ -1,7 +1,9 @@
 #include "loop/turn.h"
 
+#include <fcntl.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "loop/own.h"
 #include "loop/progress.h"
@@ -57,7 +59,7 @@ static int read_log(const struct work *w, struct buf *ret, struct err *err)
 
 static int keep(const struct work *w, const char *path, const struct buf *b, struct err *err)
 {
-	return own_put(w->root, path, b->data, b->len, 0600, err);
+	return own_put(w->state, path, b->data, b->len, 0600, err);
 }
 
 /* Before the turn counts as open: what is there then is the user's. */
@@ -98,7 +100,7 @@ int turn_source(struct work *w, struct buf *text, struct listing *l, struct err 
 {
 	if (!w->from->reach || !w->open)
 		return source_read(w->from, w->root, text, l, err);
-	if (own_read(w->root, KEPT_SOURCE, text) != OWN_READ)
+	if (own_read(w->state, KEPT_SOURCE, text) != OWN_READ)
 		return err_set(err, EIO, "'%s' cannot be read any more", KEPT_SOURCE);
 	return w->from->format->read(w->source, buf_str(text), text->len, l, err);
 }
@@ -107,7 +109,7 @@ static int log_now(struct work *w, struct buf *text, struct err *err)
 {
 	if (!w->from->log_reach || !w->open)
 		return read_log(w, text, err);
-	if (own_read(w->root, KEPT_PROGRESS, text) != OWN_READ)
+	if (own_read(w->state, KEPT_PROGRESS, text) != OWN_READ)
 		return err_set(err, EIO, "'%s' cannot be read any more", KEPT_PROGRESS);
 	return 0;
 }
@@ -129,6 +131,17 @@ static int expose(struct work *w, struct err *err)
 	return work_save(w, err);
 }
 
+/* One that another sandbox was given, where the list is its own copy: two would be one too many. */
+static int drop_copies(const struct work *w, int to, struct err *err)
+{
+	cleanup_fd int dir = -1;
+
+	if (!w->shared || !w->from->reach || !w->from->log_reach)
+		return 0;
+	dir = path_open_beneath(to, WORK_DIR, O_RDONLY | O_DIRECTORY, 0);
+	return dir < 0 ? 0 : path_remove_tree(dir, path_base(WORK_AGENT_DIR), err);
+}
+
 int work_put_copy(struct work *w, int root, struct err *err)
 {
 	cleanup_listing struct listing l = {0};
@@ -143,6 +156,8 @@ int work_put_copy(struct work *w, int root, struct err *err)
 		r = turn_source(w, &t->copy, &l, err);
 	if (r == 0)
 		r = log_now(w, &t->progress, err);
+	if (r == 0)
+		r = drop_copies(w, to, err);
 	if (r == 0 && (!w->from->reach || !w->from->log_reach))
 		r = own_put(to, IGNORE_ALL, "*\n", 2, COPY_MODE, err);
 	if (r == 0)
@@ -210,7 +225,7 @@ static int judge_copy(struct work *w, struct task *t, struct turn *turn, int roo
 		w->from->format->judge(buf_str(&turn->copy), turn->copy.len, buf_str(&theirs),
 				       theirs.len, t->id, p);
 		if (p->n_offences > before)
-			kept_aside(w->root, w->from->copy, &theirs);
+			kept_aside(w->state, w->from->copy, &theirs);
 	}
 	r = take_over(w, t, p, err);
 	if (r == 0 && p->notes) {
@@ -237,7 +252,7 @@ static int judge_progress(struct work *w, struct turn *turn, int root, struct pr
 		return r;
 	p->progressed = progress_judge(&turn->progress, &theirs, &now, &new, p);
 	if (p->n_offences > before)
-		kept_aside(w->root, w->from->progress, &theirs);
+		kept_aside(w->state, w->from->progress, &theirs);
 	if (!p->progressed)
 		return 0;
 	if (w->from->log_reach && w->open)
@@ -258,17 +273,17 @@ int work_proposals(struct work *w, struct task *t, int root, struct proposals *r
 	return r < 0 ? r : work_put_copy(w, root, err);
 }
 
-static int restore(int root, const char *kept, const char *path, struct err *err)
+static int restore(int root, int state, const char *kept, const char *path, struct err *err)
 {
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WORK_PROGRESS_MAX);
-	if (!path || own_read(root, kept, &b) != OWN_READ)
+	if (!path || own_read(state, kept, &b) != OWN_READ)
 		return 0;
 	return own_put(root, path, b.data, b.len, own_mode(root, path, COPY_MODE), err);
 }
 
-int turn_recover(int root, const struct kept *k, struct strv *news, struct err *err)
+int turn_recover(int root, int state, const struct kept *k, struct strv *news, struct err *err)
 {
 	int r;
 
@@ -276,8 +291,8 @@ int turn_recover(int root, const struct kept *k, struct strv *news, struct err *
 		return 0;
 	strv_pushf(news, "the turn on %s was cut short: what it left in its task file was put back",
 		   k->open);
-	r = restore(root, KEPT_SOURCE, k->reach, err);
-	return r < 0 ? r : restore(root, KEPT_PROGRESS, k->log_reach, err);
+	r = restore(root, state, KEPT_SOURCE, k->reach, err);
+	return r < 0 ? r : restore(root, state, KEPT_PROGRESS, k->log_reach, err);
 }
 
 int turn_close(struct work *w, struct err *err)
@@ -287,9 +302,9 @@ int turn_close(struct work *w, struct err *err)
 	if (!w->open)
 		return 0;
 	if (w->from->reach)
-		r = restore(w->root, KEPT_SOURCE, w->from->rel, err);
+		r = restore(w->root, w->state, KEPT_SOURCE, w->from->rel, err);
 	if (r == 0 && w->from->log_reach)
-		r = restore(w->root, KEPT_PROGRESS, w->from->log, err);
+		r = restore(w->root, w->state, KEPT_PROGRESS, w->from->log, err);
 	if (r < 0)
 		return r;
 	free(w->open);

@@ -11,7 +11,7 @@ struct turn {
 
 void turns_done(struct work *w);
 /* A turn that was open when ralph ended: what the agent reaches is put back as it was. */
-int turn_recover(int root, const struct kept *k, struct strv *news, struct err *err);
+int turn_recover(int root, int state, const struct kept *k, struct strv *news, struct err *err);
 /* What the source says: of a file that the agent reaches, in an open turn, what was kept. */
 int turn_source(struct work *w, struct buf *text, struct listing *l, struct err *err);
 /* No turn is open any more: what the agent reaches is what was kept. */

@@ -23,6 +23,7 @@ static const struct {
 	[VERDICT_CREDENTIAL]  = {"credential", "the provider does not accept the credential", true, TASK_READY},
 	[VERDICT_BROKEN]      = {"not run", "the agent cannot be run", true, TASK_READY},
 	[VERDICT_INTERRUPTED] = {"interrupted", "it was cut off", true, TASK_READY},
+	[VERDICT_LOOSE]       = {"not committed", "it said done, and not all that was verified is committed", false, TASK_READY},
 };
 static_assert(ARRAY_SIZE(rows) == VERDICT_N, "one row per verdict");
 
@@ -38,6 +39,7 @@ static const char *const ends[] = {
 	[RUN_LOST] = "the sandbox ended under the agent",
 	[RUN_STOPPED] = "the loop was stopped",
 	[RUN_INTERRUPTED] = "ralph was ended meanwhile",
+	[RUN_SPENT] = "it has spent what an iteration may",
 };
 static_assert(ARRAY_SIZE(ends) == RUN_END_N, "one text per end");
 /* clang-format on */
@@ -59,6 +61,8 @@ static enum verdict of_words(const struct facts *f)
 		return VERDICT_UNVERIFIED;
 	if (f->needs_commit && !f->committed)
 		return VERDICT_NO_COMMIT;
+	if (f->loose)
+		return VERDICT_LOOSE;
 	return VERDICT_DONE;
 }
 
@@ -79,6 +83,7 @@ static enum verdict decide(const struct facts *f)
 	case RUN_SILENT:
 	case RUN_TOO_LONG:
 	case RUN_LOST:
+	case RUN_SPENT:
 		return f->rejected ? VERDICT_REJECTED : VERDICT_FAILED;
 	case RUN_OK:
 	case RUN_END_N:

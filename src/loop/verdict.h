@@ -21,6 +21,7 @@ enum run_end {
 	RUN_LOST,	 /* the sandbox ended under it */
 	RUN_STOPPED,	 /* the user stopped the loop meanwhile */
 	RUN_INTERRUPTED, /* ralph itself died meanwhile */
+	RUN_SPENT,	 /* it has spent what it may */
 	RUN_END_N,
 };
 
@@ -33,6 +34,7 @@ struct facts {
 	bool rejected;	   /* there were new commits, and they do not count */
 	bool committed;	   /* there is a commit since the task was begun */
 	bool verified;	   /* verification agrees */
+	bool loose;	   /* what was verified is not all in commits */
 	bool better;	   /* fewer of its commands fail than ever before */
 	bool needs_commit; /* false where there is no repository, or no task */
 };
@@ -51,6 +53,7 @@ enum verdict {
 	VERDICT_CREDENTIAL,
 	VERDICT_BROKEN, /* it cannot be run at all */
 	VERDICT_INTERRUPTED,
+	VERDICT_LOOSE, /* claimed and verified, with files that are in no commit */
 	VERDICT_N,
 };
 

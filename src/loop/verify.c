@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "loop/job.h"
+#include "loop/loose.h"
 
 #define TAIL_MAX (4 * KiB) /* of what a command printed, for the next prompt */
 #define REPORT_MAX (32 * KiB)
@@ -122,6 +123,19 @@ static void general_commands(const struct loop *l, struct strv *ret)
 			strv_push(ret, l->work->verify.v[i]);
 }
 
+/* Without a command that could say no, a commit and the agent's word are all there is. */
+static void tell_unverified(struct loop *l, const struct strv *commands)
+{
+	bool any = commands->n > 0;
+
+	for (size_t i = 0; l->work && i < l->work->n; i++)
+		any = any || l->work->tasks[i]->verify.n > 0;
+	if (!any)
+		show_line(&l->show, STYLE_YELLOW,
+			  "no command verifies this work: name one with --verify, or as "
+			  "verifyCommands in the list");
+}
+
 int verify_baseline(struct loop *l, struct err *err)
 {
 	cleanup_strv struct strv commands = {0};
@@ -130,11 +144,14 @@ int verify_baseline(struct loop *l, struct err *err)
 	int r = 0;
 
 	general_commands(l, &commands);
+	tell_unverified(l, &commands);
 	if (l->state.baseline || commands.n == 0)
 		return 0;
 	status_write(l, "verifying", 0);
 	show_line(&l->show, STYLE_BOLD, "what fails before anything is done");
 	r = box_start(l, err);
+	if (r == 0)
+		r = loose_before(l, err);
 	found = json_object();
 	for (size_t i = 0; r == 0 && i < commands.n; i++) {
 		r = run_command(l, commands.v[i], NULL, err);
@@ -143,6 +160,8 @@ int verify_baseline(struct loop *l, struct err *err)
 		failing += r > 0;
 		r = r > 0 ? 0 : r;
 	}
+	if (r == 0)
+		r = loose_after(l, err);
 	box_stop(l);
 	if (r < 0) {
 		json_decref(found);
@@ -173,6 +192,7 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 	for (size_t i = 0; t && i < t->verify.n; i++)
 		if (!strv_has(&commands, t->verify.v[i]))
 			strv_push(&commands, t->verify.v[i]);
+	r = loose_before(l, err);
 	for (size_t i = 0; r >= 0 && i < commands.n; i++) {
 		bool excused = i < general && is_excused(l, commands.v[i]);
 
@@ -183,6 +203,8 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 		if (r == 0 && excused)
 			(void)json_object_set_new(l->state.baseline, commands.v[i], json_true());
 	}
+	if (r >= 0)
+		r = loose_after(l, err);
 	if (r < 0)
 		return r;
 	if (report.len)

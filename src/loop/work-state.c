@@ -1,8 +1,10 @@
 #include "loop/work-state.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -126,16 +128,30 @@ static int read_all(const json_t *j, struct kept *k, struct err *err)
 	return r;
 }
 
-int kept_read(int root, struct kept *ret, struct err *err)
+/* For messages: it may be anywhere. */
+static char *place_of(int dir)
+{
+	char self[32], path[4096];
+	ssize_t n;
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", dir);
+	n = readlink(self, path, sizeof(path) - 1);
+	return n < 0 ? xstrdup(WORK_STATE_DIR) : xstrndup(path, (size_t)n);
+}
+
+int kept_read(int dir, struct kept *ret, struct err *err)
 {
 	cleanup_kept struct kept k = {0};
 	cleanup_json json_t *j = NULL;
+	cleanup_free char *place = NULL;
 	cleanup_buf struct buf text;
 	enum own_state state;
 	int r;
 
 	buf_init(&text, STATE_MAX);
-	state = own_read(root, WORK_STATE_FILE, &text);
+	if (dir < 0)
+		return 0;
+	state = own_read(dir, KEPT_TASKS, &text);
 	if (state == OWN_GONE)
 		return 0;
 	r = state == OWN_READ ? json_parse(buf_str(&text), text.len, &j, err)
@@ -144,7 +160,8 @@ int kept_read(int root, struct kept *ret, struct err *err)
 		r = read_all(j, &k, err);
 	if (r < 0) {
 		err->exit_code = EXIT_USAGE;
-		return err_hint(err, err_wrap(err, r, WORK_STATE_FILE),
+		place = place_of(dir);
+		return err_hint(err, err_wrap(err, r, "%s/" KEPT_TASKS, place),
 				"remove it, and the tasks stand as their source says");
 	}
 	*ret = k;
@@ -178,37 +195,48 @@ static json_t *to_json(const struct work *w)
 			 text_or_null(w->from->log_reach ? w->from->log : NULL), "tasks", tasks);
 }
 
+int work_put_ignore(int dir, struct err *err)
+{
+	struct stat st;
+
+	if (fstatat(dir, ".gitignore", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return own_put(dir, ".gitignore", work_gitignore, strlen(work_gitignore), 0644, err);
+}
+
 /* A directory of ours; it keeps others out because tasks may say what others are not to know. */
-int kept_places(int root, struct err *err)
+int kept_places(int root, int *state, struct err *err)
 {
 	cleanup_fd int dir = -1;
-	struct stat st;
 
 	if (mkdirat(root, WORK_DIR, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "cannot make '%s'", WORK_DIR);
 	dir = path_open_beneath(root, WORK_DIR, O_RDONLY | O_DIRECTORY, 0);
 	if (dir < 0)
 		return err_sys(err, -dir, "cannot open '%s', which must be a directory", WORK_DIR);
-	if (mkdirat(dir, "state", 0700) < 0 && errno != EEXIST)
+	if (*state < 0 && mkdirat(dir, "state", 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "cannot make '%s'", WORK_STATE_DIR);
-	if (fstatat(dir, ".gitignore", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	return own_put(dir, ".gitignore", work_gitignore, strlen(work_gitignore), 0644, err);
+	if (*state < 0)
+		*state = path_open_beneath(dir, "state", O_RDONLY | O_DIRECTORY, 0);
+	if (*state < 0)
+		return err_sys(err, -*state, "cannot open '%s', which must be a directory",
+			       WORK_STATE_DIR);
+	return work_put_ignore(dir, err);
 }
 
-int kept_write(const struct work *w, struct err *err)
+int kept_write(struct work *w, struct err *err)
 {
 	cleanup_json json_t *j = to_json(w);
 	char *text = json_dumps(j, JSON_INDENT(1));
-	int r = kept_places(w->root, err);
+	int r = kept_places(w->root, &w->state, err);
 
 	if (r == 0)
-		r = own_put(w->root, WORK_STATE_FILE, text, strlen(text), 0600, err);
+		r = own_put(w->state, KEPT_TASKS, text, strlen(text), 0600, err);
 	free(text);
 	return r;
 }
 
-void kept_aside(int root, const char *path, const struct buf *text)
+void kept_aside(int state, const char *path, const struct buf *text)
 {
 	cleanup_free char *oldest = NULL;
 	time_t when = 0;
@@ -216,7 +244,7 @@ void kept_aside(int root, const char *path, const struct buf *text)
 
 	for (int i = 1; i <= KEPT_ASIDE_MAX; i++) {
 		cleanup_free char *name = xasprintf(KEPT_ASIDE "/%d-%s", i, path_base(path));
-		cleanup_fd int fd = path_open_beneath(root, name, O_PATH | O_NOFOLLOW, 0);
+		cleanup_fd int fd = path_open_beneath(state, name, O_PATH | O_NOFOLLOW, 0);
 		struct stat st = {0};
 
 		if (fd >= 0 && fstat(fd, &st) < 0)
@@ -230,5 +258,5 @@ void kept_aside(int root, const char *path, const struct buf *text)
 			break;
 	}
 	/* It is for the user's convenience alone. */
-	(void)own_put(root, oldest, text->data, text->len, 0600, &ignored);
+	(void)own_put(state, oldest, text->data, text->len, 0600, &ignored);
 }

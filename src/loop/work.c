@@ -30,6 +30,7 @@ struct work *work_free(struct work *w)
 	strv_done(&w->news);
 	free(w->workspace);
 	closep(&w->root);
+	closep(&w->state);
 	(void)source_free(w->from);
 	free(w->open);
 	free(w);
@@ -229,12 +230,13 @@ static int find(struct work *w, const char *wish, struct kept *k, struct err *er
 	if (wish && k->source && !kept_all_done(k) &&
 	    (gh_is_any(wish, k->source) || specs_is_any(w->workspace, wish, k->source)))
 		wish = k->source;
-	r = source_find(w->workspace, w->root, wish ? wish : k->source, &w->from, err);
+	r = source_find(w->workspace, w->root, w->shared, wish ? wish : k->source, &w->from, err);
 
 	if (r < 0)
-		return wish || !k->source
-			       ? r
-			       : err_hint(err, r, "the state in %s names it", WORK_STATE_FILE);
+		return wish || !k->source ? r
+					  : err_hint(err, r,
+						     "it was worked on before; for another list "
+						     "say: --tasks FILE");
 	w->source = xstrdup(w->from->name);
 	if (k->source && !streq(k->source, w->source)) {
 		strv_pushf(&w->news, "%s was worked on before; it is %s now", k->source, w->source);
@@ -243,25 +245,46 @@ static int find(struct work *w, const char *wish, struct kept *k, struct err *er
 	return 0;
 }
 
-static int open_work(const char *workspace, const char *source, bool look, struct work **ret,
+/* Its own descriptors: the caller's are the caller's. */
+static int open_dirs(struct work *w, const struct work_where *at, struct err *err)
+{
+	w->root = open(w->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->root < 0)
+		return err_sys(err, errno, "cannot open '%s'", w->workspace);
+	w->state = at->state >= 0
+			   ? fcntl(at->state, F_DUPFD_CLOEXEC, 0)
+			   : path_open_beneath(w->root, WORK_STATE_DIR, O_RDONLY | O_DIRECTORY, 0);
+	if (w->state < 0 && at->state >= 0)
+		return err_sys(err, errno, "cannot hold on to a directory");
+	w->state = w->state < 0 ? -1 : w->state;
+	return 0;
+}
+
+/* Who only looks does not know the loop's sandbox: an open turn tells what is in reach of it. */
+static bool tells_shared(const struct kept *k)
+{
+	return (k->reach && path_under(k->reach, WORK_DIR)) ||
+	       (k->log_reach && path_under(k->log_reach, WORK_DIR));
+}
+
+static int open_work(const struct work_where *at, const char *source, bool look, struct work **ret,
 		     struct err *err)
 {
 	cleanup_(work_freep) struct work *w = xcalloc(1, sizeof(*w));
 	cleanup_kept struct kept k = {0};
 	int r;
 
-	w->root = -1;
-	r = path_real(workspace, &w->workspace, err);
-	if (r < 0)
-		return r;
-	w->root = open(w->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->root < 0)
-		return err_sys(err, errno, "cannot open '%s'", w->workspace);
-	r = kept_read(w->root, &k, err);
+	w->root = w->state = -1;
+	r = path_real(at->workspace, &w->workspace, err);
+	if (r == 0)
+		r = open_dirs(w, at, err);
+	if (r == 0)
+		r = kept_read(w->state, &k, err);
 	if (r == 0 && !look)
-		r = draft_recover(w->root, &w->news, err);
+		r = draft_recover(w->root, w->state, &w->news, err);
 	if (r == 0 && !look)
-		r = turn_recover(w->root, &k, &w->news, err);
+		r = turn_recover(w->root, w->state, &k, &w->news, err);
+	w->shared = at->shared || (look && tells_shared(&k));
 	if (r == 0)
 		r = find(w, source, &k, err);
 	if (r < 0)
@@ -274,14 +297,14 @@ static int open_work(const char *workspace, const char *source, bool look, struc
 	return 0;
 }
 
-int work_open(const char *workspace, const char *source, struct work **ret, struct err *err)
+int work_open(const struct work_where *at, const char *source, struct work **ret, struct err *err)
 {
-	return open_work(workspace, source, false, ret, err);
+	return open_work(at, source, false, ret, err);
 }
 
-int work_look(const char *workspace, const char *source, struct work **ret, struct err *err)
+int work_look(const struct work_where *at, const char *source, struct work **ret, struct err *err)
 {
-	return open_work(workspace, source, true, ret, err);
+	return open_work(at, source, true, ret, err);
 }
 
 int work_save(struct work *w, struct err *err)

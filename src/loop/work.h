@@ -8,14 +8,15 @@
  * DOC: Theory of operation
  *
  * A list of tasks, read from a source (a prd.json, a Markdown plan, a spec, an issue), and where
- * each of them stands. The standing is the host's: .ralph/state/tasks.json, out of the agent's
- * reach, written in one step and synced. Three more places hold what the tasks say:
+ * each of them stands. The standing is the host's: tasks.json of the loop's state, out of the
+ * agent's reach, written in one step and synced. Three more places hold what the tasks say:
  *
  *   the source   the user's. Read again by work_reload(), between iterations; written back by
  *                work_settle(), only the values that moved.
  *   the copy     what the agent reads and may write in its root (the workspace, or a worktree of
- *                it). Where the source lies in the workspace and outside .ralph, the agent reaches
- *                it, so it is its own copy; else the copy is .ralph/agent/NAME.
+ *                it). Where the agent reaches the source (in the workspace, outside .ralph; all
+ *                of it where the workspace is shared), it is its own copy; else the copy is
+ *                .ralph/agent/NAME.
  *   progress.txt beside the copy, append-only but for its head.
  *
  * A turn is: work_reload, work_next, work_begin, work_put_copy, the agent, work_proposals,
@@ -36,8 +37,7 @@
 
 /* In the workspace. */
 #define WORK_DIR ".ralph"
-#define WORK_STATE_DIR ".ralph/state"
-#define WORK_STATE_FILE ".ralph/state/tasks.json"
+#define WORK_STATE_DIR ".ralph/state" /* unless it is kept apart: sandbox/loops.h */
 #define WORK_AGENT_DIR ".ralph/agent"
 
 enum work_kind { WORK_PRD, WORK_PLAN, WORK_SPEC, WORK_GH, WORK_KIND_N };
@@ -62,6 +62,8 @@ struct work {
 	/* The rest is loop/work*.c's own. */
 	char *workspace; /* real path */
 	int root;	 /* the workspace */
+	int state;	 /* the loop's state; -1: there is none yet */
+	bool shared;	 /* see work_where */
 	struct source *from;
 	char *open;	    /* id of the task whose turn is open in the workspace itself; NULL */
 	struct task **gone; /* tasks the source has no more; freed with the work */
@@ -69,6 +71,12 @@ struct work {
 	bool pending; /* the source could not be written back when it was last tried */
 	struct turn *turns;
 	size_t n_turns;
+};
+
+struct work_where {
+	const char *workspace;
+	int state;   /* the loop's state, for the caller to close; -1: it is made in .ralph */
+	bool shared; /* the agent reaches .ralph as well: nothing there can be kept from it */
 };
 
 /*
@@ -79,9 +87,9 @@ struct work {
  * a turn that was left open, reads the source and reconciles both. Writes nothing unless something
  * is to be put back. -ENOENT: no source was named, and there is none; -ENODATA: no issue is ready.
  */
-int work_open(const char *workspace, const char *source, struct work **ret, struct err *err);
+int work_open(const struct work_where *at, const char *source, struct work **ret, struct err *err);
 /* The same for looking only, also while a loop works here: nothing is put back. */
-int work_look(const char *workspace, const char *source, struct work **ret, struct err *err);
+int work_look(const struct work_where *at, const char *source, struct work **ret, struct err *err);
 struct work *work_free(struct work *w);
 DEFINE_FREEP(struct work, work_free)
 

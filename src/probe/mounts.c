@@ -84,7 +84,7 @@ static bool is_image(const struct mount *m)
 }
 
 /* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not, o is read-only where it
- * is there, i an image whose parts are not known. */
+ * is there, u may be there in any way, i an image whose parts are not known. */
 static int mounts(int argc, char **argv)
 {
 	static struct buf b;
@@ -106,12 +106,13 @@ static int mounts(int argc, char **argv)
 	}
 	for (int i = 0; i < argc; i++) {
 		const char *path = argv[i] + 2;
+		char kind = argv[i][0];
 		int times;
 		const struct mount *m = last_at(path, &times);
 
-		if (!m && argv[i][0] != 'o')
+		if (!m && kind != 'o' && kind != 'u')
 			n += out("'%s' is not mounted", path);
-		else if (m && argv[i][0] != 'w' && !m->ro)
+		else if (m && kind != 'w' && kind != 'u' && !m->ro)
 			n += out("'%s' is not mounted read-only", path);
 		else if (times > times_planned(argc, argv, path))
 			n += out("something is mounted on top of '%s'", path);

@@ -34,14 +34,14 @@ static int find_image(const struct image_request *req, char **ret, struct err *e
 	return 0;
 }
 
-static int choose_image(const struct sandbox_spec *s, const struct build_input *in, char **ret,
-			struct err *err)
+int build_image(const struct sandbox_spec *s, const struct build_input *in, const char *engine,
+		char **ret, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *written = spec_new();
 	cleanup_strv struct strv env = {0};
 	struct image_request req = {
 		.places = in->places,
-		.engine = s->engine,
+		.engine = engine,
 		.agent = s->agent,
 		.workspace = s->workspace,
 		.base = in->config->image.base,
@@ -64,7 +64,7 @@ int build_container(struct sandbox_spec *s, const struct build_input *in,
 		    const struct engine_ops *ops, struct err *err)
 {
 	cleanup_free char *dir = path_join(in->places->runtime, s->name);
-	int r = choose_image(s, in, &s->container.image, err);
+	int r = build_image(s, in, s->engine, &s->container.image, err);
 
 	if (r < 0)
 		return r;

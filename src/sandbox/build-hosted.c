@@ -7,12 +7,14 @@
 #include "sandbox/build.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "engine/engine.h"
 #include "policy/refuse.h"
 #include "sandbox/gitdir.h"
+#include "sandbox/putback.h"
 
 /* Of Docker's templates. */
 #define INSIDE_HOME "/home/agent"
@@ -49,16 +51,40 @@ static bool is_shown(enum spec_mount_kind k)
 	return k == SPEC_BIND_RO || k == SPEC_BIND_RW || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
 }
 
-/* What lies in the workspace cannot be protected one by one: it is looked at afterwards, which
- * watches and quarantine do as everywhere. */
-static void drop_protection(struct sandbox_spec *s)
+/* What a loop writes in .ralph while a sandbox runs. */
+static const char *const loops_own[] = {"agent", "logs", "active", "summary.json"};
+
+static void add_loops_own(struct sandbox_spec *s, const struct strv *agents)
+{
+	cleanup_free char *dir = path_join(s->workspace, ".ralph");
+
+	if (!putback_has(s, dir))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(loops_own); i++) {
+		cleanup_free char *path = path_join(dir, loops_own[i]);
+
+		(void)spec_mount_add(s, SPEC_OWN, NULL, path, "what a loop writes");
+	}
+	/* Also what it will make only later. */
+	for (size_t i = 0; agents && i < agents->n; i++) {
+		cleanup_free char *path = path_join(s->workspace, agents->v[i]);
+
+		(void)spec_mount_add(s, SPEC_OWN, NULL, path, "the loop's word to the agent");
+	}
+}
+
+/* What lies in the workspace cannot be made read-only: it is put back after each command. For what
+ * appears there are watches and quarantine, as everywhere. */
+static void change_protection(struct sandbox_spec *s)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_mounts; i++) {
 		struct spec_mount *m = &s->mounts[i];
 
-		if (is_shown(m->kind) && !m->of_tree) {
+		if (m->kind == SPEC_PROTECT)
+			m->kind = SPEC_PUT_BACK;
+		if ((is_shown(m->kind) && !m->of_tree) || m->kind == SPEC_PUT_BACK) {
 			s->mounts[n++] = *m;
 			continue;
 		}
@@ -98,8 +124,23 @@ static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 		r = check_hidden(s, err);
 	if (r < 0)
 		return r;
-	drop_protection(s);
+	change_protection(s);
+	add_loops_own(s, in->agents_own);
 	build_watch_path(s, getenv("PATH"));
+	return 0;
+}
+
+/* Bounds that only a guest or a container can set: who asked for one is told. */
+static int check_limits(const struct sandbox_spec *s, const struct config *c, struct err *err)
+{
+	static const char *const keys[] = {"limits.pids", "limits.open_files", "limits.tmp"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!streq(config_origin(c, keys[i]), "default"))
+			return err_usage(err,
+					 "engine %s cannot hold %s (%s); take it out, or use "
+					 "another engine",
+					 s->engine, keys[i], config_origin(c, keys[i]));
 	return 0;
 }
 
@@ -151,6 +192,18 @@ static int check_plan(const struct sandbox_spec *s, struct err *err)
 	return r < 0 ? r : engine_plan(e, s, err);
 }
 
+/* Docker has an image for each agent. Another one is the user's choice, or what the project's own
+ * Dockerfile makes; docker builds it. */
+static int choose_template(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	cleanup_free char *file = path_join(s->workspace, ".ralph/Dockerfile");
+	struct stat st;
+
+	if (!in->config->image.name && lstat(file, &st) < 0)
+		return 0;
+	return build_image(s, in, "docker", &s->template, err);
+}
+
 int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		 const struct agent *a, char **notice, struct err *err)
 {
@@ -160,12 +213,15 @@ int build_hosted(struct sandbox_spec *s, const struct build_input *in, const str
 	set_limits(s, in->config);
 	if (ops->caps & ENGINE_NO_WALL)
 		return fill_direct(s, in, err);
+	r = check_limits(s, in->config, err);
+	if (r < 0)
+		return r;
 	free(s->home);
 	s->home = xstrdup(INSIDE_HOME);
 	s->uid = s->gid = INSIDE_UID;
-	if (in->config->image.name)
-		s->template = xstrdup(in->config->image.name);
-	r = add_workspace(s, in, git, err);
+	r = choose_template(s, in, err);
+	if (r == 0)
+		r = add_workspace(s, in, git, err);
 	if (r == 0)
 		r = add_rest(s, in, a, notice, err);
 	return r < 0 ? r : check_plan(s, err);

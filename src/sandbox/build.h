@@ -75,7 +75,10 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 void build_watch_path(struct sandbox_spec *s, const char *path);
 /* build-root.c: the file system around the workspace */
 void build_root(struct sandbox_spec *s);
-/* build-container.c: the image, and what its engine says of it and of this machine */
+/* build-container.c: the image, and what its engine says of it and of this machine. build_image():
+ * the user's choice, else the one that is made from the project's Dockerfile or ralph's own. */
+int build_image(const struct sandbox_spec *s, const struct build_input *in, const char *engine,
+		char **ret, struct err *err);
 int build_container(struct sandbox_spec *s, const struct build_input *in,
 		    const struct engine_ops *ops, struct err *err);
 /* The agent's memory, in the login's own volume. */

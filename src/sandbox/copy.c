@@ -88,7 +88,9 @@ static bool lies_on_host(const struct spec_mount *m, bool write)
 		return false;
 	if (spec_is_writable(m->kind) || m->kind == SPEC_PIN)
 		return true;
-	return !write && (m->kind == SPEC_BIND_RO || m->kind == SPEC_PROTECT);
+	return m->kind == SPEC_OWN ||
+	       (!write &&
+		(m->kind == SPEC_BIND_RO || m->kind == SPEC_PROTECT || m->kind == SPEC_PUT_BACK));
 }
 
 static int open_inside(const struct sandbox_spec *spec, const struct sandbox_copy *c,

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/landlock.h"
 #include "engine/cgroup.h"
 #include "engine/probe-host.h"
 
@@ -85,7 +86,7 @@ static int see_bwrap(struct doctor *d, struct err *err)
 
 static void see_kernel(struct doctor *d)
 {
-	int abi = host_landlock_abi();
+	int abi = landlock_abi();
 
 	if (abi > 0)
 		add(d, "Landlock", DOCTOR_OK, "a second wall around files", NULL, "ABI %d", abi);

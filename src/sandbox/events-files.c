@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 #define TRIES 100
 #define CHUNK (64 * KiB)
@@ -145,5 +146,30 @@ int events_each(const struct events_files *f, events_line_fn *fn, void *arg, str
 		if (f->fds[file] >= 0)
 			r = events_each_of(f->fds[file], file, fn, arg, err);
 	}
+	return r;
+}
+
+static int keep_file(int from, int to, const char *name, struct err *err)
+{
+	cleanup_buf struct buf b;
+	int r;
+
+	/* A record may reach beyond what makes a file full. */
+	buf_init(&b, EVENTS_FILE_MAX + EVENTS_LINE_MAX);
+	r = path_read(from, name, &b);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = path_write_atomic(to, name, buf_str(&b), b.len, 0600, 0);
+	return r < 0 ? err_sys(err, -r, "cannot keep '%s' of the event log", name) : 0;
+}
+
+int events_keep(int from, int to, struct err *err)
+{
+	char name[EVENTS_NAME_SIZE];
+	int r = keep_file(from, to, HEAD_FILE, err);
+
+	for (unsigned i = 0; r == 0 && i <= EVENTS_OLD_MAX; i++)
+		r = keep_file(from, to, events_name(i, name), err);
 	return r;
 }

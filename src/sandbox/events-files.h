@@ -32,5 +32,8 @@ struct events_line {
 };
 typedef int events_line_fn(void *arg, const struct events_line *l);
 int events_each(const struct events_files *f, events_line_fn *fn, void *arg, struct err *err);
+/* Copies the whole log of a sandbox that has ended into another directory, where it can be read and
+ * proved as in its record. */
+int events_keep(int from, int to, struct err *err);
 /* Of one open file only. */
 int events_each_of(int fd, unsigned file, events_line_fn *fn, void *arg, struct err *err);

@@ -52,7 +52,7 @@ static const char *tree_of(const struct sandbox_spec *spec, const char *path)
 
 static bool is_moved(const struct sandbox_spec *spec, const struct finding *f)
 {
-	if (f->stays || spec->quarantine == SPEC_QUARANTINE_NONE)
+	if (f->stays || f->back || spec->quarantine == SPEC_QUARANTINE_NONE)
 		return false;
 	return spec->quarantine == SPEC_QUARANTINE_ALL || f->in_git;
 }
@@ -86,6 +86,12 @@ int finding_remove(const struct finding *f, const struct sandbox_spec *spec, str
 
 char *finding_sentence(const struct finding *f)
 {
+	if (f->back && f->id)
+		return xasprintf("'%s' was put back as it was: %s; what was there is in quarantine "
+				 "(%s)",
+				 f->path, f->why, f->id);
+	if (f->back)
+		return xasprintf("'%s' was put back as it was: %s", f->path, f->why);
 	if (f->id)
 		return xasprintf("'%s' was moved to quarantine (%s): %s", f->path, f->id, f->why);
 	return xasprintf("'%s' is new or changed: %s; look at it before you go on", f->path,
@@ -94,6 +100,7 @@ char *finding_sentence(const struct finding *f)
 
 json_t *finding_event(const struct finding *f)
 {
-	return json_pack("{so so so*}", "path", json_text(f->path), "why", json_text(f->why),
-			 "quarantine", f->id ? json_text(f->id) : NULL);
+	return json_pack("{so so so* so*}", "path", json_text(f->path), "why", json_text(f->why),
+			 "quarantine", f->id ? json_text(f->id) : NULL, "put_back",
+			 f->back ? json_true() : NULL);
 }

@@ -16,6 +16,7 @@ struct finding {
 	char *path;  /* on the host */
 	char *why;   /* what the host does with it */
 	bool in_git; /* of a git directory: nothing that work there needs */
+	bool back;   /* what was there before is there again */
 	bool stays;  /* is not moved, whatever the settings say */
 	char *link;  /* a link stood there, with this text; NULL: none */
 	char *id;    /* of its place in quarantine; NULL: it is where it was */

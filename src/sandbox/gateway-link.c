@@ -21,6 +21,7 @@
 
 #include "base/fd.h"
 #include "sandbox/net.h"
+#include "wire/guest.h"
 
 #define HOST_BACKLOG 128
 #define LAST_WORDS_MS 1000 /* of a gateway that is told to end */
@@ -33,13 +34,15 @@ int gateway_link_plan(struct supervisor *s, struct err *err)
 	if (r < 0)
 		return r;
 	g->fds = xcalloc(g->n_rows, sizeof(int));
-	return 0;
+	return s->spec->container.far_dial && g->n_rows ? far_link_open(s, err) : 0;
 }
 
 int gateway_link_take(struct supervisor *s, struct wire_msg *m)
 {
 	struct gateway_link *g = &s->gateway;
 
+	if (s->spec->container.far_dial)
+		return m->n_fds ? -EPROTO : ++g->ups >= guest_up_frames(g->n_rows);
 	if (g->n_fds + m->n_fds > g->n_rows)
 		return -EPROTO;
 	for (size_t i = 0; i < m->n_fds; i++)
@@ -185,6 +188,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	c->standin4 = xstrdup(GW_STANDIN4);
 	c->standin6 = net_has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
 	/* Endpoints on the host are all that it serves there, whatever the engine itself allows. */
+	c->outpost = s->gateway.gate.port ? xstrdup(s->gateway.token) : NULL;
 	if (!s->spec->port)
 		net_to_gw(&s->spec->net, &c->policy);
 	cred_link_routes(s, c);
@@ -201,8 +205,13 @@ static int introduce(struct supervisor *s)
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_config(&b, c);
 	r = wire_send(g->sock, (enum wire_type)GW_CONFIG, 0, &b, NULL, 0);
-	if (r == 0)
+	if (r == 0 && g->gate.port) {
+		r = gw_send_listeners(g->sock, g->rows, NULL, g->n_rows);
+		if (r == 0)
+			r = gw_send_listeners(g->sock, &g->gate, g->fds, 1);
+	} else if (r == 0) {
 		r = gw_send_listeners(g->sock, g->rows, g->fds, g->n_fds);
+	}
 	if (r == 0)
 		r = wire_send(g->sock, (enum wire_type)GW_START, 0, NULL, NULL, 0);
 	return r;

@@ -248,6 +248,8 @@ static int start(struct supervisor *s, struct engine_launch *launch, struct err 
 	sup_watch_process(s, proc.pidfd);
 	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
 	r = gateway_link_plan(s, err);
+	if (r == 0)
+		r = far_link_tell(s, err);
 	return r < 0 ? r : set_up(s, err);
 }
 

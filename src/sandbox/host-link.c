@@ -97,7 +97,7 @@ static _Noreturn void guardian_main(struct supervisor *s, int line)
 	cleanup_buf struct buf b;
 	int r;
 
-	host_fork_close(keep, ARRAY_SIZE(keep));
+	fd_close_rest(keep, ARRAY_SIZE(keep));
 	wire_msg_init(&m);
 	buf_init(&b, WIRE_BODY_MAX);
 	r = engine_set_up(s->engine, &err);

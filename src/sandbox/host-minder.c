@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/pty.h"
 #include "base/sweep.h"
 
 #define COMMAND_ID 1
@@ -29,31 +30,6 @@ struct state {
 	int pty; /* master; -1: no terminal */
 	bool sandbox_ends;
 };
-
-static int compare_fds(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-void host_fork_close(const int *keep, size_t n)
-{
-	unsigned from = 3;
-	int sorted[8];
-
-	n = n < ARRAY_SIZE(sorted) ? n : ARRAY_SIZE(sorted);
-	memcpy(sorted, keep, n * sizeof(int));
-	qsort(sorted, n, sizeof(int), compare_fds);
-	for (size_t i = 0; i < n; i++) {
-		unsigned fd = (unsigned)sorted[i];
-
-		if (sorted[i] < (int)from)
-			continue;
-		if (fd > from)
-			(void)syscall(SYS_close_range, from, fd - 1, 0);
-		from = fd + 1;
-	}
-	(void)syscall(SYS_close_range, from, ~0U, 0);
-}
 
 static void send(const struct state *s, enum wire_type type, uint32_t id, uint32_t value,
 		 const char *msg, int fd)
@@ -76,25 +52,6 @@ static int make_id(char *ret, struct err *err)
 	for (size_t i = 0; i < sizeof(raw); i++)
 		(void)snprintf(ret + 2 * i, 3, "%02x", raw[i]);
 	return 0;
-}
-
-static int open_terminal(struct state *s, int *ret_slave, struct err *err)
-{
-	const struct exec_frame *f = s->m->frame;
-	const struct winsize ws = {.ws_row = (unsigned short)f->rows,
-				   .ws_col = (unsigned short)f->cols};
-
-	s->pty = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (s->pty < 0 || grantpt(s->pty) < 0 || unlockpt(s->pty) < 0)
-		return err_sys(err, errno, "cannot make a terminal");
-	(void)ioctl(s->pty, TIOCSWINSZ, &ws);
-	*ret_slave = ioctl(s->pty, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	return *ret_slave < 0 ? err_sys(err, errno, "cannot open a terminal") : 0;
-}
-
-static int take_terminal(void *arg)
-{
-	return ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0 ? -errno : 0;
 }
 
 static int start(struct state *s, struct err *err)
@@ -120,7 +77,7 @@ static int start(struct state *s, struct err *err)
 	if (r == 0)
 		r = engine_exec(s->m->engine, &command, &call, err);
 	if (r == 0 && command.tty)
-		r = open_terminal(s, &slave, err);
+		r = s->pty = pty_open(f->rows, f->cols, &slave, err);
 	if (r < 0)
 		return r;
 	run.argv = call.argv.v;
@@ -129,7 +86,7 @@ static int start(struct state *s, struct err *err)
 	run.flags = RUN_SEARCH_PATH | RUN_NEW_SESSION | RUN_DIE_WITH_US;
 	for (int i = 0; i < 3; i++)
 		run.stdio[i] = command.tty ? slave : s->m->stdio[i];
-	run.before_exec = command.tty ? take_terminal : NULL;
+	run.before_exec = command.tty ? pty_take : NULL;
 	return run_start(&run, &s->program, err);
 }
 
@@ -257,7 +214,7 @@ void minder_main(const struct minder *m)
 	uint32_t code;
 	int r;
 
-	host_fork_close(keep, ARRAY_SIZE(keep));
+	fd_close_rest(keep, ARRAY_SIZE(keep));
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (!await_up(m)) {
 		send(&s, WIRE_ERROR, COMMAND_ID, ECANCELED, "the command was ended", -1);

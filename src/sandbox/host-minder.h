@@ -30,6 +30,3 @@ struct minder {
 
 /* In the fork; does not return. */
 _Noreturn void minder_main(const struct minder *m);
-
-/* In a fork: closes everything from 3 up but these (-1: none). */
-void host_fork_close(const int *keep, size_t n);

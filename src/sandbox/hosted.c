@@ -12,6 +12,15 @@ bool hosted(const struct sandbox_spec *s)
 	return ops && (ops->caps & ENGINE_HOSTED);
 }
 
+bool hosted_choice(const char *engine, bool direct)
+{
+	const struct engine_ops *ops = NULL;
+	struct err ignored;
+
+	/* What is not there is the error of whoever makes the sandbox. */
+	return direct || (engine_find(engine, &ops, &ignored) == 0 && (ops->caps & ENGINE_HOSTED));
+}
+
 bool hosted_without_wall(const struct sandbox_spec *s)
 {
 	const struct engine_ops *ops = engine_by_name(s->engine);
@@ -26,6 +35,11 @@ static void note_network(const struct sandbox_spec *s, struct strv *ret)
 			  "held by Docker's own proxy, whose 'deny' keeps a list of its own that "
 			  "ralph cannot take away: GitHub, package registries, providers of "
 			  "models, by version");
+	strv_pushf(ret, "what was denied is on Docker's record alone: %s",
+		   streq(s->engine, sbx_plugin_dialect.engine) ? "docker sandbox network log"
+							       : "sbx policy log");
+	if (streq(s->engine, sbx_plugin_dialect.engine))
+		strv_push(ret, "programs that ignore HTTP_PROXY and HTTPS_PROXY reach nothing");
 	if (streq(s->engine, sbx_plugin_dialect.engine))
 		strv_push(ret,
 			  "docker sandbox forgets no host: what an earlier start allowed stays "
@@ -55,10 +69,12 @@ void hosted_notes(const struct sandbox_spec *s, struct hosted_notes *ret)
 	if (!hosted(s) || hosted_without_wall(s))
 		return;
 	strv_push(&ret->mounts,
-		  "paths of the workspace are not protected inside: what your machine "
-		  "would run is looked for after each command, and moved away");
+		  "nothing of the workspace is read-only inside: what your machine would run is "
+		  "put back after each command as it was at the start, whoever changed it, and "
+		  "while one runs it may be something else");
 	strv_push(&ret->mounts,
-		  "all else is Docker's image; the user inside may become root there");
+		  "all else is Docker's image; the user inside may become root there, and what is "
+		  "written there stays until ralph rm");
 	note_network(s, &ret->network);
 	note_variables(s, &ret->credentials);
 }

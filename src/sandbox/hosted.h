@@ -9,6 +9,9 @@
 
 /* Commands are run by a program of the host. */
 bool hosted(const struct sandbox_spec *s);
+/* The same of the engine that would be chosen: its agent sees the whole workspace as it is, and
+ * nothing there is hidden from it. */
+bool hosted_choice(const char *engine, bool direct);
 /* There is no sandbox. */
 bool hosted_without_wall(const struct sandbox_spec *s);
 

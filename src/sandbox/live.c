@@ -17,9 +17,12 @@
 #include "sandbox/autosave.h"
 #include "sandbox/events.h"
 #include "sandbox/findings.h"
+#include "sandbox/hosted.h"
+#include "sandbox/loops.h"
 #include "sandbox/net-change.h"
 #include "sandbox/net-rules.h"
 #include "sandbox/net.h"
+#include "sandbox/putback.h"
 #include "sandbox/runtime.h"
 #include "sandbox/store.h"
 #include "sandbox/surface.h"
@@ -169,12 +172,15 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 static void look_at_stale(const struct places *p, const struct store_entry *e,
 			  const struct sandbox_spec *old, struct events *log)
 {
+	cleanup_(putback_freep) struct putback *back = putback_open(old, e->dir);
 	struct findings found = {0};
 	struct stat st;
 
 	if (fstatat(e->dir, "spec.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	st.st_mtim.tv_sec -= STALE_SINCE_S;
+	putback_look(back, p, true, &found);
+	putback_forget(e->dir);
 	surface_walk(old, &st.st_mtim, true, &found);
 	for (size_t i = 0; i < found.n; i++) {
 		cleanup_free char *text = NULL;
@@ -187,6 +193,27 @@ static void look_at_stale(const struct places *p, const struct store_entry *e,
 		(void)events_add(log, "surface", finding_event(&found.v[i]));
 	}
 	findings_done(&found);
+}
+
+/* Where the engine keeps its sandboxes, one that is there stays what it was made as. */
+static int check_made(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *was = NULL;
+	const char *what = NULL;
+	struct err ignored;
+
+	if (!hosted(spec) || hosted_without_wall(spec) || store_read_spec(e, &was, &ignored) < 0 ||
+	    !streq(was->engine, spec->engine))
+		return 0;
+	if (!streq(was->template ? was->template : "", spec->template ? spec->template : ""))
+		what = "from another image";
+	else if (was->limits.memory != spec->limits.memory || was->limits.cpu != spec->limits.cpu)
+		what = "with other limits";
+	return what ? err_usage(err,
+				"sandbox '%s' was made %s; remove it first, with what is in it: "
+				"ralph rm %s",
+				spec->name, what, spec->name)
+		    : 0;
 }
 
 /* What a supervisor that was killed could not clear away. */
@@ -220,7 +247,12 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 
 	if (store_was_killed(e))
 		clean_stale(p, e);
-	r = store_write_owner(e, spec->workspace, err);
+	r = check_made(e, spec, err);
+	/* What is to be hidden, and cannot be, is not there any more. */
+	if (r == 0)
+		r = hosted(spec) ? loops_set_apart(p, spec->workspace, false, err) : 0;
+	if (r == 0)
+		r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_fill_home(e, spec, err);
 	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)

@@ -4,6 +4,7 @@
 #include "base/strv.h"
 #include "sandbox/places.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,6 +25,37 @@ uint64_t loops_start_time(pid_t pid);
 int loops_read_active(int dir, struct loop_active *ret);
 /* Sends the signal to that process, and to no other that has its number by now: -ESRCH. */
 int loops_signal(const struct loop_active *a, int sig);
+
+/*
+ * Where the state of a workspace's loop is. Whoever reads or writes it asks here.
+ *
+ * In .ralph/state of the workspace, which sandboxes hide; or apart, in STATE/loops/KEY, where the
+ * workspace was ever shown to an agent that nothing can be hidden from (a machine of its own, or no
+ * sandbox). What is apart stays apart: the directory there decides, whatever the workspace has.
+ * KEY stands for this very directory, by its path and the moment it was made.
+ */
+struct loop_place {
+	int state;  /* -1: there is none yet */
+	int active; /* the directory that `active` is in; -1: there is none yet */
+	char *path; /* of the state, be it there or not */
+	bool apart;
+};
+
+#define LOOP_PLACE_INIT                                                                            \
+	{                                                                                          \
+		.state = -1, .active = -1                                                          \
+	}
+void loop_place_done(struct loop_place *l);
+#define cleanup_loop_place cleanup_(loop_place_done)
+
+/* workspace: any path of a directory. 0 also where there is no state. */
+int loops_find(const struct places *p, const char *workspace, struct loop_place *ret,
+	       struct err *err);
+/*
+ * Before the workspace is shown to such an agent: its state is apart from now on, moved there in
+ * one step. -EBUSY while a loop works in it, unless that is the caller (`held`).
+ */
+int loops_set_apart(const struct places *p, const char *workspace, bool held, struct err *err);
 
 /* Remembers, by the instance key, that this workspace has a loop. */
 int loops_remember(const struct places *p, const char *key, const char *workspace, struct err *err);

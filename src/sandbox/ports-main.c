@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/duplex.h"
 #include "base/ev.h"
 #include "base/fd.h"
 #include "wire/wire.h"
@@ -43,10 +44,7 @@ struct pair {
 	struct relay *relay;
 	struct pair *next;
 	uint32_t id;
-	struct ev_io io[2];	/* the host's client, the server inside */
-	struct buf out[2];	/* what that side has still to take */
-	bool ended[2], told[2]; /* that side sends no more; it was told that the other does not */
-	bool closed;
+	struct duplex d; /* the host's client, the server inside */
 	struct ev_timer limit;
 	struct ev_defer free;
 };
@@ -69,103 +67,22 @@ static void pair_free(struct ev *ev, struct ev_defer *d)
 		at = &(*at)->next;
 	*at = p->next;
 	p->relay->n_pairs--;
-	for (int i = 0; i < 2; i++)
-		buf_done(&p->out[i]);
+	duplex_done(&p->d);
 	free(p);
 }
 
-static void pair_close(struct pair *p)
+static void on_over(struct duplex *d)
 {
-	if (p->closed)
-		return;
-	p->closed = true;
+	struct pair *p = ev_owner(d, struct pair, d);
+
 	ev_timer_stop(p->relay->ev, &p->limit);
-	for (int i = 0; i < 2; i++) {
-		if (p->io[i].fd < 0)
-			continue;
-		(void)ev_want(p->relay->ev, &p->io[i], 0);
-		closep(&p->io[i].fd);
-	}
 	ev_defer(p->relay->ev, &p->free);
-}
-
-/* Interest follows from what there is to do. */
-static void pair_want(struct pair *p)
-{
-	for (int i = 0; i < 2; i++) {
-		struct buf *mine = &p->out[i], *other = &p->out[1 - i];
-		uint32_t want = 0;
-
-		if (!p->ended[i] && buf_room(other) > 0)
-			want |= EPOLLIN;
-		if (mine->len > 0)
-			want |= EPOLLOUT;
-		else if (p->ended[1 - i] && !p->told[i]) {
-			(void)shutdown(p->io[i].fd, SHUT_WR);
-			p->told[i] = true;
-		}
-		(void)ev_want(p->relay->ev, &p->io[i], want);
-	}
-	if (p->told[0] && p->told[1])
-		pair_close(p);
-}
-
-/* False when the connection is of no use any more. */
-static bool take(struct pair *p, int i)
-{
-	char piece[16 * 1024];
-	size_t room = buf_room(&p->out[1 - i]);
-	ssize_t n = recv(p->io[i].fd, piece, room < sizeof(piece) ? room : sizeof(piece), 0);
-
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
-	if (n == 0)
-		p->ended[i] = true;
-	return n == 0 || buf_append(&p->out[1 - i], piece, (size_t)n) == 0;
-}
-
-static bool give(struct pair *p, int i)
-{
-	ssize_t n = send(p->io[i].fd, p->out[i].data, p->out[i].len, MSG_NOSIGNAL);
-
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
-	buf_consume(&p->out[i], (size_t)n);
-	return true;
-}
-
-static void move(struct pair *p, int i, uint32_t events)
-{
-	bool ok = true;
-
-	if (ok && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) && !p->ended[i] &&
-	    buf_room(&p->out[1 - i]) > 0)
-		ok = take(p, i);
-	if (ok && (events & EPOLLOUT) && p->out[i].len > 0)
-		ok = give(p, i);
-	/* Somebody who is gone altogether takes nothing either. */
-	if (!ok || ((events & EPOLLERR) && p->ended[i]))
-		pair_close(p);
-	else
-		pair_want(p);
-}
-
-static void on_client(struct ev *ev, struct ev_io *io, uint32_t events)
-{
-	(void)ev;
-	move(ev_owner(io, struct pair, io[0]), 0, events);
-}
-
-static void on_server(struct ev *ev, struct ev_io *io, uint32_t events)
-{
-	(void)ev;
-	move(ev_owner(io, struct pair, io[1]), 1, events);
 }
 
 static void on_limit(struct ev *ev, struct ev_timer *t)
 {
 	(void)ev;
-	pair_close(ev_owner(t, struct pair, limit));
+	duplex_close(&ev_owner(t, struct pair, limit)->d);
 }
 
 static void pair_new(struct port *port, int fd)
@@ -178,16 +95,14 @@ static void pair_new(struct port *port, int fd)
 	*p = (struct pair){
 		.relay = r, .next = r->pairs, .limit.fn = on_limit, .free.fn = pair_free};
 	p->id = ++r->last_id ? r->last_id : ++r->last_id;
-	p->io[0] = (struct ev_io){.fd = fd, .fn = on_client};
-	p->io[1] = (struct ev_io){.fd = -1, .fn = on_server};
-	for (int i = 0; i < 2; i++)
-		buf_init(&p->out[i], WAITING_MAX);
+	duplex_init(&p->d, r->ev, fd, WAITING_MAX);
+	p->d.over = on_over;
 	r->pairs = p;
 	r->n_pairs++;
 	ev_timer_set(r->ev, &p->limit, DIAL_MS);
 	wire_put_u32(&b, port->inside);
 	if (wire_send(SOCK_FD, WIRE_DIAL, p->id, &b, NULL, 0) < 0)
-		pair_close(p);
+		duplex_close(&p->d);
 }
 
 static void on_accept(struct ev *ev, struct ev_io *io, uint32_t events)
@@ -211,18 +126,20 @@ static void on_accept(struct ev *ev, struct ev_io *io, uint32_t events)
 static void on_dialled(struct relay *r, struct wire_msg *m, uint32_t error)
 {
 	struct pair *p = r->pairs;
+	int fd;
 
-	while (p && (p->id != m->id || p->closed || p->io[1].fd >= 0))
+	while (p && (p->id != m->id || p->d.closed || p->d.io[1].fd >= 0))
 		p = p->next;
 	if (!p)
 		return; /* its client has gone */
-	p->io[1].fd = error ? -1 : wire_take_fd(m, 0);
-	if (p->io[1].fd < 0 || fd_set_nonblock(p->io[1].fd, true) < 0) {
-		pair_close(p);
+	fd = error ? -1 : wire_take_fd(m, 0);
+	if (fd < 0 || fd_set_nonblock(fd, true) < 0) {
+		closep(&fd);
+		duplex_close(&p->d);
 		return;
 	}
 	ev_timer_stop(r->ev, &p->limit);
-	pair_want(p);
+	duplex_join(&p->d, fd);
 }
 
 static void on_open(struct relay *r, struct wire_msg *m, uint32_t host, uint32_t inside)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "sandbox/host-mounts.h"
 #include "sandbox/selftest.h"
 #include "sandbox/tools-table.h"
 
@@ -118,6 +119,8 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_COPY:
 	case SPEC_DIR:
 	case SPEC_IMAGE: /* of many parts */
+	case SPEC_PUT_BACK:
+	case SPEC_OWN:
 	case SPEC_MOUNT_N:
 		break;
 	}
@@ -155,6 +158,21 @@ static bool becomes_mount(const struct sandbox_spec *spec, size_t i)
 	return true;
 }
 
+/* What the host has mounted below comes along with a bind, and is restricted with it. */
+static void mounts_below(struct selftest_row *row, const struct spec_mount *m)
+{
+	cleanup_strv struct strv below = {0};
+	struct err err = {0};
+
+	if (m->kind != SPEC_BIND_RO && m->kind != SPEC_BIND_RW)
+		return;
+	/* What is not known is a finding. */
+	(void)host_mounts_below(m->source, &below, &err);
+	for (size_t i = 0; i < below.n; i++)
+		strv_pushf(&row->argv, "%c:%s%s", m->kind == SPEC_BIND_RO ? 'o' : 'u', m->target,
+			   below.v[i] + strlen(m->source));
+}
+
 static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 {
 	struct selftest_row *row =
@@ -164,10 +182,12 @@ static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 	if (spec->container.image)
 		strv_push(&row->argv, "i:/"); /* first */
 	/* What becomes read-only without being a mount is made one. */
-	for (size_t i = 0; i < spec->n_mounts; i++)
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		mounts_below(row, &spec->mounts[i]);
 		if (mount_mode(&spec->mounts[i]) || becomes_mount(spec, i))
 			strv_pushf(&row->argv, "%c:%s", final_mode(spec, spec->mounts[i].target),
 				   spec->mounts[i].target);
+	}
 	strv_pushf(&row->argv, "%c:/", root ? root : 'w'); /* the engine's, in no plan */
 }
 

@@ -258,7 +258,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
-		watch_start(s);
+		r = watch_start(s, err);
 	if (r == 0)
 		r = s->runner->start(s, &launch, err);
 	launch_kill(&launch); /* where nobody had a use for it */

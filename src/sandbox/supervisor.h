@@ -8,6 +8,7 @@
 #include "sandbox/store.h"
 #include "spec/spec.h"
 #include "wire/gateway-proto.h"
+#include "wire/far.h"
 #include "wire/wire.h"
 
 #include <time.h>
@@ -63,6 +64,10 @@ struct gateway_link {
 	int *fds; /* what it has handed out; ours until the gateway has them */
 	size_t n_fds;
 	struct gateway_watch *watch;
+	/* Of a sandbox elsewhere: its sockets stay there, and the gateway has this one. */
+	struct gw_listener gate; /* port 0: it is here, or has no network */
+	char token[FAR_TOKEN_LEN + 1];
+	size_t ups; /* frames that said so */
 	struct child child;
 	int sock;
 	struct ev_io io;
@@ -159,6 +164,7 @@ struct supervisor {
 	struct surface *surface;  /* what the host would run in the workspace */
 	unsigned n_found;	  /* of that, what was found so far */
 	struct timespec since;	  /* what is newer was changed while the sandbox ran */
+	struct putback *putback;  /* NULL: nothing is to be put back */
 	int watch;		  /* inotify */
 	struct ev_io watch_io;
 	struct err why; /* what ended it, when it was no ordinary end */
@@ -192,9 +198,9 @@ void client_drop(struct client *c); /* closes; its command, if any, is ended */
 void client_notice_all(struct supervisor *s, const char *text);
 
 /* watch-link.c: what appears in the workspace that the host would run */
-void watch_start(struct supervisor *s);	 /* before anything can run inside */
-void watch_look(struct supervisor *s);	 /* after a command */
-void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
+int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
+void watch_look(struct supervisor *s);			/* after a command */
+void watch_finish(struct supervisor *s);		/* when nothing runs inside any more */
 
 /* gateway-link.c: the sandbox's network */
 int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */
@@ -207,6 +213,10 @@ void gateway_link_watch(struct supervisor *s);
 void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
 void gateway_link_stop(struct supervisor *s);
+
+/* far-link.c: the gateway's port for a sandbox elsewhere */
+int far_link_open(struct supervisor *s, struct err *err);
+int far_link_tell(struct supervisor *s, struct err *err); /* the outpost, before the guest's set-up */
 
 /* events-link.c: into the log */
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */

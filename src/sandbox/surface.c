@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
+#include "sandbox/putback.h"
 
 #define KNOWN_MAX 4096
 #define LINK_MAX 4096
@@ -124,6 +125,8 @@ static void look_at(struct look *l, int dirfd, const char *rel, const char *path
 	struct known *k = find(l->s, path);
 	struct stat st;
 
+	if (putback_has(l->s->spec, path))
+		return;
 	/* Removed on the host, and the mount with it: what comes next is anybody's. */
 	if (fd == -ENOENT && k)
 		k->mounted = false;

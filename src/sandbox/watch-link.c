@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "sandbox/findings.h"
+#include "sandbox/putback.h"
 #include "sandbox/surface.h"
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
@@ -102,6 +103,7 @@ void watch_look(struct supervisor *s)
 	strv_init(&again);
 	if (!s->surface)
 		return;
+	putback_look(s->putback, &s->places, s->n_found < FOUND_MAX, &found);
 	surface_compare(s->surface, &found, &again);
 	protect_again(s, &again);
 	announce(s, &found);
@@ -118,6 +120,7 @@ void watch_finish(struct supervisor *s)
 	surface_walk(s->spec, &s->since, false, &found);
 	announce(s, &found);
 	findings_done(&found);
+	putback_forget(s->entry.dir);
 }
 
 static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
@@ -152,10 +155,15 @@ static void open_inotify(struct supervisor *s)
 	(void)ev_want(s->ev, &s->watch_io, EPOLLIN);
 }
 
-void watch_start(struct supervisor *s)
+int watch_start(struct supervisor *s, struct err *err)
 {
+	int r = putback_new(s->spec, s->entry.dir, &s->putback, err);
+
+	if (r < 0)
+		return r;
 	/* The coarse clock is what files are dated by. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
 	s->surface = surface_new(s->spec);
 	open_inotify(s);
+	return 0;
 }

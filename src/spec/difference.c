@@ -24,7 +24,8 @@ static bool has_mount(const struct sandbox_spec *s, const struct spec_mount *m)
 /* They follow from what is in the workspace by now, which may have changed since the start. */
 static bool is_of_tree(const struct spec_mount *m)
 {
-	return m->of_tree || m->kind == SPEC_PIN || m->kind == SPEC_PROTECT || m->kind == SPEC_HIDE;
+	return m->of_tree || m->kind == SPEC_PIN || m->kind == SPEC_PROTECT ||
+	       m->kind == SPEC_HIDE || m->kind == SPEC_PUT_BACK || m->kind == SPEC_OWN;
 }
 
 static char *mount_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)

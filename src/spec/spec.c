@@ -97,6 +97,8 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	free(s->container.line);
 	free(s->container.volume);
 	free(s->container.volume_dir);
+	free(s->container.far_listen);
+	free(s->container.far_dial);
 	free(s);
 	return NULL;
 }
@@ -237,6 +239,8 @@ const char *spec_mount_kind_name(enum spec_mount_kind k)
 		[SPEC_HIDE] = "hide",
 		[SPEC_IMAGE] = "image",
 		[SPEC_VOLUME] = "volume",
+		[SPEC_PUT_BACK] = "put-back",
+		[SPEC_OWN] = "own",
 	};
 	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
 

@@ -57,6 +57,9 @@ enum spec_mount_kind {
 	/* Of container engines. */
 	SPEC_IMAGE,  /* what the image holds, read-only */
 	SPEC_VOLUME, /* source, which lies in the volume, at target */
+	/* Of engines that show the workspace as it is; of the tree as well. */
+	SPEC_PUT_BACK, /* source can be written, and is put back after each command */
+	SPEC_OWN,      /* in one of those: left as it is */
 	SPEC_MOUNT_N,
 };
 
@@ -184,6 +187,9 @@ struct spec_container {
 	char *volume;	  /* its name; NULL: none */
 	char *volume_dir; /* where it lies on the host */
 	bool as_root;	  /* root of a container is this user outside of it */
+	/* Of an engine on another machine, or in a virtual one; NULL: it is of this kernel. */
+	char *far_listen; /* address of this machine, where the gateway listens for the sandbox */
+	char *far_dial;	  /* how containers there call that address */
 };
 
 struct sandbox_spec {

@@ -66,7 +66,8 @@ static int limit(void)
 static int close_files(void)
 {
 	struct landlock l;
-	int r = landlock_begin(&l);
+	int r = landlock_begin(&l, landlock_abi(),
+			       LANDLOCK_NO_ABSTRACT_SOCKETS | LANDLOCK_NO_SIGNALS);
 
 	if (r == 0)
 		r = landlock_allow(&l, ".", LANDLOCK_WRITE);

@@ -103,6 +103,7 @@ struct gw_config {
 	char *ca_dir;
 	char *standin4; /* "198.18.0.0/15" */
 	char *standin6; /* GW_STANDIN6; NULL: no AAAA answers */
+	char *outpost;	/* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
 	/* Milliseconds; 0: the gateway's own default. */
 	uint32_t head_ms, dial_ms, idle_ms, lookup_ms;
 	struct gw_route *routes;
@@ -123,6 +124,9 @@ enum gw_listen_kind {
 	/* On the host itself, where any program may connect: /_ralph/ endpoints for requests with a
 	 * phantom, and the same refusal for everything else. */
 	GW_LISTEN_ENDPOINTS,
+	/* On the host itself, for a sandbox on another machine: who proves to be its outpost passes
+	 * on connections of the rows that have no descriptor here (wire/far.h). */
+	GW_LISTEN_OUTPOST,
 	GW_LISTEN_N,
 };
 
@@ -248,5 +252,6 @@ int gw_get_header(const struct wire_msg *m, struct gw_header *ret); /* gw_header
 int gw_get_usage(const struct wire_msg *m, struct gw_usage *ret);
 int gw_get_health(const struct wire_msg *m, struct gw_health *ret);
 
-/* Sends all of the rows with their descriptors, in as many frames as that takes. */
+/* Sends all of the rows with their descriptors, in as many frames as that takes; fds NULL: of a
+ * sandbox elsewhere, whose sockets stay there. */
 int gw_send_listeners(int sock, const struct gw_listener *l, const int *fds, size_t n);

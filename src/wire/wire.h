@@ -73,6 +73,10 @@ enum wire_type {
 	WIRE_PORT_OPEN,	 /* u32 port of the host, u32 port inside; fd: the listener */
 	WIRE_PORT_CLOSE, /* u32 port of the host, u32 (unused) */
 
+	/* an engine elsewhere: see wire/far.h */
+	WIRE_FAR_STEP, /* outpost → engine: u32 enum far_step */
+	WIRE_FAR_GATE, /* supervisor → outpost: str host, u32 port, str token */
+
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
 };

@@ -62,6 +62,20 @@ falls() {
 	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" -name '*probe*')"
 }
 
+@test 'what the host has mounted below a directory that is shown is no finding, and is read-only' {
+	local own=(--map-current-user --keep-caps)
+
+	[ "$(id -u)" -ne 0 ] || own=()
+	mkdir below
+	cat >"$T/with-mounts" <<-'SH'
+		mount -t tmpfs none /usr/src && mount -t tmpfs none below &&
+			exec setpriv --inh-caps=-all --ambient-caps=-all "$RALPH" "$@"
+	SH
+	unshare "${own[@]}" --mount sh "$T/with-mounts" selftest >"$T/out" || fail "$(cat "$T/out")"
+	has "$(cat "$T/out")" "as expected"
+	unshare "${own[@]}" --mount sh "$T/with-mounts" run --rm -- sh -c 'touch below/x && ! touch /usr/src/x'
+}
+
 @test 'a sandbox with services, mounts and variables that the user gave passes too' {
 	mkdir -p "$HOME/given/sub" "$XDG_CONFIG_HOME/ralph"
 	printf 'mounts:\n  - path: %s\n    mode: rw\nenv:\n  pass: [MY_TOKEN]\nnetwork:\n  allow: ["localhost:8123", "example.com", "10.1.2.3"]\n' \

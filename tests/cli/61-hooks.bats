@@ -63,6 +63,27 @@ transcript() {
 	printf '{"type":"user","toolUseResult":"torn' >>"$T/transcript.jsonl"
 }
 
+@test 'a script that lies in the workspace is judged by what it does' {
+	mkdir scripts
+	printf '#!/bin/sh\nrm -rf ~\n' >scripts/x.sh
+	chmod +x scripts/x.sh
+	for command in 'bash scripts/x.sh' ./scripts/x.sh 'cd scripts && . ./x.sh'; do
+		bash_asks "$command"
+		[ "$status" -eq 2 ] || fail "$command: $status"
+		has "$stderr" 'x.sh: rm -rf'
+	done
+	# To read it is not to run it.
+	bash_asks 'cat scripts/x.sh'
+	[ "$status" -eq 0 ]
+	echo 'make -C build' >scripts/x.sh
+	bash_asks 'bash scripts/x.sh'
+	[ "$status" -eq 0 ] && [ -z "$stderr" ]
+	mkfifo pipe.sh
+	bash_asks 'bash pipe.sh'
+	[ "$status" -eq 0 ]
+	has "$stderr" careful
+}
+
 @test 'a refused command: exit 2, and stderr names category, text, reason and remedy' {
 	bash_asks 'x=rm; $x -rf /'
 	[ "$status" -eq 2 ]

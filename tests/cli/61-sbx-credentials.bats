@@ -23,6 +23,9 @@ sbx() {
 	ralph --engine sbx "$@"
 }
 
+# The machine's only way out is the proxy of its variables, and curl takes none of that name for http.
+INSIDE='export http_proxy="$HTTP_PROXY"; '
+
 # port NAME: where its endpoints are.
 port() {
 	ralph inspect "$1" --json | get "j['port']"
@@ -31,7 +34,7 @@ port() {
 @test 'a key of the host works inside by host.docker.internal, and the sandbox has another one' {
 	provider_takes key-of-the-host
 	export ANTHROPIC_API_KEY=key-of-the-host
-	same 200 "$(sbx run -- sh -c "$ASK")"
+	same 200 "$(sbx run -- sh -c "$INSIDE$ASK")"
 	same key-of-the-host "$(sent x-api-key)"
 	run -0 sbx run -- sh -c 'echo "$ANTHROPIC_API_KEY $ANTHROPIC_BASE_URL"'
 	has "$output" sk-ant-api03-
@@ -48,7 +51,7 @@ port() {
 	fake_sbx docker
 	provider_takes sk-ant-oat01-real
 	login sk-ant-oat01-real sk-ant-ort01-real
-	same 200 "$(sbx run -- sh -c "$ASK")"
+	same 200 "$(sbx run -- sh -c "$INSIDE$ASK")"
 	same 'Bearer sk-ant-oat01-real' "$(sent authorization)"
 	has "$(calls 'network proxy')" "--allow-host localhost:$(port "$(sandbox)")"
 }
@@ -108,7 +111,7 @@ without() {
 	has "$(without --socks5-hostname "127.0.0.1:$(port open)" "https://localhost:$PROV_PORT/")" 000
 	same 0 "$(requests)"
 	# And who has the phantom is served.
-	same 200 "$(ralph exec open sh -c "$ASK")"
+	same 200 "$(ralph exec open sh -c "$INSIDE$ASK")"
 	same 1 "$(requests)"
 	# Nobody outside this machine is listened to.
 	has "$(ss -Hltn "sport = :$(port open)")" "127.0.0.1:$(port open)"

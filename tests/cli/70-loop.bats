@@ -18,9 +18,9 @@ load loop
 	has "$(cat "$T/out")" 'all 3 tasks are done and verified'
 	has "$(cat "$T/out")" 'next: git log ralph/demo'
 	has "$(cat "$T/err")" 'Bash  write US-1'
-	# Nothing of the loop runs any more.
+	# Nothing of the loop runs any more, and its branch needs no sandbox.
 	[ ! -e .ralph/active ]
-	same stopped "$(ralph ls --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["state"])')"
+	same '[]' "$(ralph ls --json)"
 }
 
 @test 'the stream of each iteration is kept byte for byte, and shown by ralph logs' {
@@ -85,10 +85,70 @@ load loop
 	has "$(state 'j["tasks"]["US-1"]["last"]')" 'Not committed: M file'
 }
 
+@test 'a file that the agent forgot to add: what was verified is not what was committed, exit 4' {
+	loop_workspace 1
+	build 4 forgets-to-add --max-attempts 2
+	same 'not-committed not-committed' "$(verdicts)"
+	same false "$(passes US-1)"
+	has "$(cat "$T/err")" 'not committed: ?? US-1'
+	has "$(state 'j["tasks"]["US-1"]["last"]')" 'Not committed: ?? US-1'
+}
+
+@test 'told which file is in no commit, the next agent adds it' {
+	loop_workspace 1
+	build 0 adds-when-told
+	same 'not-committed done' "$(verdicts)"
+	same US-1 "$(git ls-tree --name-only HEAD US-1)"
+}
+
+@test 'what the verify commands make, and what is ignored, is not held against the agent' {
+	loop_workspace 2
+	echo '*.o' >>.gitignore
+	git commit -qam ignore
+	# The second is not there before the first task is done, and then again.
+	build 0 honest --verify 'echo x >product' --verify 'touch main.o; ! [ -e US-1 ] || date +%N >report'
+	same 'done done' "$(verdicts)"
+	[ -e product ] && [ -e report ] && [ -e main.o ]
+}
+
+@test 'killed while it is verified: what the checks had made until then is still theirs' {
+	loop_workspace 1
+	"$RALPH" build --verify 'test ! -f US-1 || { echo x >product; test -f go-on || sleep 1000; }' -- \
+		./agent.py honest >"$T/out" 2>"$T/err" 3>&- &
+	wait_until -t 30 test -f product
+	kill -9 $!
+	wait $! || true
+	touch .ralph/go-on
+	sed -i s,go-on,.ralph/go-on, .ralph/state/loop.json
+	loop_exits 0 resume
+	same done "$(verdicts)"
+}
+
 @test 'a verify command that does not end is ended, and counts as failed' {
 	loop_workspace 1
 	build 4 honest --verify 'test ! -f US-1 || sleep 1000' --verify-time 1s --max-attempts 1
 	has "$(cat "$T/err")" 'did not come to an end'
+}
+
+# ---- the end ----
+
+@test 'work that is done has its sandbox removed, and what happened in it is kept' {
+	loop_workspace 1
+	build 0 honest
+	same '' "$(ralph ls -q)"
+	has "$(cat "$T/err")" 'the sandbox of ralph/demo is removed'
+	has "$(ralph events --type loop .ralph/logs/events/*)" 'done, task US-1'
+	has "$(ralph events verify --json .ralph/logs/events/*)" '"whole": true'
+}
+
+@test 'a sandbox stays while work is left, and where the user has named it' {
+	loop_workspace 1
+	build 4 claims-done --max-attempts 1
+	same 1 "$(ralph ls -q | wc -l | tr -d ' ')"
+	ralph rm --all
+	ralph task reopen US-1
+	build 0 honest --name mine
+	same mine "$(ralph ls -q)"
 }
 
 # ---- misbehaviour ----
@@ -318,7 +378,7 @@ load loop
 @test 'the notify command gets the exit code and the summary' {
 	loop_workspace 1
 	build 0 honest --notify 'echo "$RALPH_EXIT_CODE $RALPH_REASON" >"$HOME/told"; cp "$RALPH_SUMMARY" "$HOME/summary"'
-	same '0 all 1 tasks are done and verified' "$(cat "$HOME/told")"
+	same '0 the task is done and verified' "$(cat "$HOME/told")"
 	cmp "$HOME/summary" .ralph/summary.json
 }
 

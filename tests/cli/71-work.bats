@@ -343,6 +343,7 @@ one' "$(git log -2 --format=%s)"
 		cd .. && exec python3 agent.py
 	END
 	chmod +x agent.sh
+	echo tried >.gitignore
 	git add -A
 	git commit -qm agent
 	"$RALPH" init >/dev/null

@@ -2,46 +2,9 @@
 # kill -9 of the loop wherever it changes something, then `ralph resume`: see tests/unit/die-at.c.
 load helpers
 load loop
+load dying
 
 POINTS=100
-
-# The programs of ralph, but for a loop that can die.
-dying_libexec() {
-	local f dies=$BATS_TEST_DIRNAME/loop-dies
-
-	[ -x "$dies" ] || dies=$BATS_TEST_DIRNAME/../../build/tests/unit/loop-dies
-	mkdir "$T/libexec"
-	for f in "${RALPH%/bin/ralph}"/libexec/ralph/*; do
-		ln -s "$f" "$T/libexec/"
-	done
-	# A copy: what is installed with ralph is found from where its program lies.
-	rm -f "$T/libexec/loop"
-	cp "$dies" "$T/libexec/loop"
-	ln -s "${RALPH%/bin/ralph}/share" "$T/share"
-}
-
-# A workspace as it was before, in the same place.
-fresh() {
-	cd "$HOME" || return
-	rm -rf "$WS"
-	cp -a "$T/before" "$WS"
-	cd "$WS" || return
-}
-
-quick_agent() {
-	cat >agent.sh <<-'EOF'
-		#!/bin/sh
-		# Does its task if it is not done, and says so. Every run is written down.
-		echo "$RALPH_TASK" >>/tmp/runs
-		[ -f "$RALPH_TASK" ] || { echo x >"$RALPH_TASK"; git add "$RALPH_TASK"; git commit -qm "$RALPH_TASK"; }
-		echo '<promise>COMPLETE</promise>'
-	EOF
-	chmod +x agent.sh
-	git rm -q --cached agent.py
-	rm agent.py
-	git add -A
-	git commit -qm agent
-}
 
 # run_dying POINT [OPTION…]
 run_dying() {

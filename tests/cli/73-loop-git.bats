@@ -163,3 +163,87 @@ more' "$(cat file)"
 	same 0.500000 "$(grep -A1 -x -e --max-budget-usd "$HOME/args" | tail -1)"
 	must_exit 2 ralph --no-sandbox --engine native build claude 2>/dev/null
 }
+
+@test 'another list has a branch of its own, whatever was worked on before' {
+	loop_workspace 1
+	build 0 honest
+	git checkout -q main 2>/dev/null || git checkout -q -
+	printf '# More\n\n- [ ] second thing\n' >plan.md
+	git add plan.md
+	git commit -qm plan
+	cat >agent.sh <<-'EOF'
+		#!/bin/sh
+		echo x >"$RALPH_TASK"; git add "$RALPH_TASK"; git commit -qm "$RALPH_TASK"
+		echo '<promise>COMPLETE</promise>'
+	EOF
+	chmod +x agent.sh
+	git add -A
+	git commit -qm agent
+	loop_exits 0 build -f plan.md -- ./agent.sh
+	same ralph/more "$(git branch --show-current)"
+	has "$(cat "$T/err")" 'no command verifies this work'
+	has "$(cat "$T/err")" "plan.md says now what is done; commit it: git commit"
+}
+
+@test 'a branch of ralph that was merged goes on from there' {
+	local home
+
+	home=$(git branch --show-current)
+	loop_workspace 1
+	build 0 honest
+	git checkout -q "$home"
+	git merge -q ralph/demo
+	python3 - <<-'EOF'
+		import json
+		p = json.load(open(".ralph/prd.json"))
+		p["userStories"].append(dict(p["userStories"][0], id="US-2", title="second", passes=False, verifyCommands=["test -f US-2"]))
+		json.dump(p, open(".ralph/prd.json", "w"), indent=2)
+	EOF
+	git commit -qam 'one more'
+	build 0 honest
+	same ralph/demo "$(git branch --show-current)"
+	same 'true true' "$(passes US-1) $(passes US-2)"
+	git merge-base --is-ancestor "$home" ralph/demo
+}
+
+@test 'changes that are stashed go back to the branch they were made on, not to that of an earlier loop' {
+	loop_workspace 2
+	build 0 honest -n 9
+	git checkout -q -b other
+	ralph task reopen US-2
+	git rm -q --cached US-2 && rm US-2 && git commit -qm 'once more'
+	echo mine >>file
+	build 0 honest --stash
+	same other "$(git branch --show-current)"
+	same mine "$(tail -n 1 file)"
+	has "$(cat "$T/err")" 'put away: M file'
+}
+
+@test 'what ralph keeps for itself must be in no commit: exit 2 says how to take it out' {
+	loop_workspace 1
+	mkdir .ralph/state
+	touch .ralph/state/lock
+	git add -f .ralph/state
+	git commit -qm oops
+	loop_exits 2 build -- ./agent.py honest
+	has "$(cat "$T/err")" 'git rm -r --cached .ralph/state'
+	git rm -q -r --cached .ralph/state
+	git commit -qm out
+	build 0 honest
+}
+
+@test 'a build that finds nothing to do leaves nothing that git would add' {
+	loop_exits 2 build -- true
+	has "$(cat "$T/err")" 'or name one with --tasks'
+	git add -A
+	same '' "$(git ls-files .ralph | grep -v '^.ralph/.gitignore$' || true)"
+}
+
+@test 'a loop whose work is done starts nothing when it is resumed' {
+	loop_workspace 1
+	build 0 honest
+	loop_exits 0 resume
+	has "$(cat "$T/out")" 'the task is done'
+	same '' "$(ralph ls -q)"
+	same 1 "$(find .ralph/logs/events -mindepth 1 -maxdepth 1 | wc -l)"
+}

@@ -50,8 +50,8 @@ ends() {
 	has "$(cat "$T/err")" '[US-2] iteration 1: US-2 story 2'
 	# What their agents did is kept under the loop's own numbers.
 	has "$(ralph logs 2)" 'Bash  write US-2'
-	# Their sandboxes are gone; the one that verified the merges is left.
-	same 1 "$(ralph ls -q | wc -l | tr -d ' ')"
+	# So are their sandboxes, and the one that verified the merges.
+	same '' "$(ralph ls -q)"
 }
 
 @test 'they do run at once' {
@@ -70,6 +70,9 @@ ends() {
 	same 'true true' "$(passes US-1) $(passes US-2)"
 	same US-2 "$(cat shared)"
 	same 'done done done' "$(verdicts)"
+	# What was not merged stays as a branch, and nothing else of it.
+	same '' "$(worktrees)$(ralph ls -q)"
+	has "$(git branch)" ralph/demo-us-2-1
 }
 
 @test 'a story that depends on another is not begun before it is done' {
@@ -117,6 +120,67 @@ ends() {
 	same 'true true' "$(passes US-1) $(passes US-2)"
 	same 'interrupted done interrupted done' "$(verdicts)"
 	same '1 1' "$(summary '" ".join(str(t["attempts"]) for t in j["tasks"])')"
+}
+
+@test 'iterations are limited over all workers, and resume goes on with what they had begun' {
+	loop_workspace 2
+	build 3 slow --parallel 2 -n 3
+	same 3 "$(summary 'j["iterations"]')"
+	same 'true false' "$(passes US-1) $(passes US-2)"
+	[ -e US-1 ] && [ ! -e US-2 ]
+	# Nothing is left to begin with.
+	loop_exits 3 resume
+	same 3 "$(summary 'j["iterations"]')"
+	loop_exits 0 resume -n 4
+	same 4 "$(summary 'j["iterations"]')"
+	same 'US-1: US-1 US-1: US-1.half US-2: US-2 US-2: US-2.half' \
+		"$(git log --no-merges --format=%s | grep ^US | sort | tr '\n' ' ' | sed 's/ $//')"
+	same '' "$(worktrees)"
+}
+
+@test 'what one worker leaves of its share another gets' {
+	loop_workspace 3
+	git show HEAD:agent.py | sed 's/^def slow():/def slow():\n    if TASK != "US-1":\n        return honest()/' >agent.py
+	git commit -qam 'one of them is slow'
+	build 0 slow --parallel 3 -n 4
+	same 4 "$(summary 'j["iterations"]')"
+}
+
+@test 'a cost limit holds for all workers together, over resume' {
+	loop_workspace 2
+	# A cent for each iteration; each worker may finish the one it is in.
+	build 3 claims-done --parallel 2 --max-cost 0.02 --max-attempts 20 --max-stuck 20 -n 50
+	same 20000 "$(summary 'j["micro_usd"]')"
+	has "$(cat "$T/out")" 'a cost of $0.02'
+	loop_exits 3 resume
+	same 20000 "$(summary 'j["micro_usd"]')"
+}
+
+@test 'a time limit holds for all workers together, over resume' {
+	loop_workspace 2
+	build 3 claims-done --parallel 2 --max-duration 1ms --max-attempts 20 --max-stuck 20 -n 50
+	same 2 "$(summary 'j["iterations"]')"
+	loop_exits 3 resume
+	same 2 "$(summary 'j["iterations"]')"
+}
+
+@test 'an answer reaches the worker that asked' {
+	loop_workspace 2
+	build 6 decides --parallel 2
+	ralph answer -t US-1 SQLite
+	ralph answer -t US-2 SQLite
+	loop_exits 0 resume
+	same 'true true' "$(passes US-1) $(passes US-2)"
+}
+
+@test 'workers have the prompt of the workspace, although it is in no commit' {
+	loop_workspace 2
+	echo prompt.md >>.ralph/.gitignore
+	git rm -q --cached .ralph/prompt.md
+	git add .ralph/.gitignore
+	git commit -qm 'prompt of my own'
+	echo 'The user answers: SQLite' >.ralph/prompt.md
+	build 0 decides --parallel 2
 }
 
 nothing_runs() {

@@ -41,8 +41,8 @@ of_loop() {
 	same 'done' "$(of_loop '["state"]')"
 	lacks "$(ralph status)" 'ralph resume'
 	# Every verdict is in the log, which is whole over the crash.
-	has "$(ralph events --type loop "$name")" 'done, task US-2'
-	ralph events verify "$name"
+	has "$(ralph events --type loop ".ralph/logs/events/$name")" 'done, task US-2'
+	has "$(ralph events verify ".ralph/logs/events/$name")" whole
 }
 
 @test 'p in ralph top pauses the loop after its iteration' {

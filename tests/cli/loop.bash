@@ -10,6 +10,8 @@ loop_workspace() {
 	cp "$BATS_TEST_DIRNAME/../lib/fake-agent.py" agent.py
 	chmod +x agent.py
 	echo 'Do the task below.' >.ralph/prompt.md
+	# What agents of the tests leave, beside their work.
+	printf '%s\n' daemon-was-here go-on runs waiting >.gitignore
 	python3 - "$n" <<-'EOF'
 		import json, sys
 		json.dump({"project": "Demo", "branchName": "ralph/demo", "description": "a test", "userStories": [

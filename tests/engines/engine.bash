@@ -4,13 +4,19 @@
 # A row WORD is four things:
 #   WORD_start    once for a file: starts what the engine needs, with all it keeps below $ENGINE_DIR
 #   WORD_end      ends it, by pid
-#   WORD_lacks    words for what the engine honestly has not; a test asks with `with WORD…`
+#   WORD_lacks    words for what the engine honestly has not; a test asks with `with WORD…`, or has what ralph
+#                 says of it instead: `holds`, `bounds`
 #   WORD_env      printed as NAME=VALUE: what ralph is called with
 #
-# Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), network (names,
-# and what is allowed and denied, are the gateway's), bed (it can be started in the network of lib/netbed, which for a
-# plain user is another user namespace), ports, walls (protected paths, a root to be read only), loop, fresh (of one that
-# is started again only the home is as it was), selftest (ralph's own program runs inside).
+# Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), bed (it can be started in the
+# network of lib/netbed, which for a plain user is another user namespace), ports, walls (mounts of ralph's), loop, selftest
+# (ralph's own program runs inside).
+#
+# Of these the audit says what is not so (WORD_says), and a test checks that it does: fresh (of one that is started again
+# only the home is as it was), transparent (programs that ignore the proxy's variables have a network), record (what was
+# denied is in ralph's log), loopback (there is no other interface), pins (what holds something protected cannot be put
+# aside), root (nothing else can be written). And these the tests know another answer for: masks (files are hidden),
+# host-edits (the host's changes of what is protected are told from the agent's), pids, memory, limits.open_files.
 # shellcheck shell=bash
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -20,7 +26,7 @@ ENGINE=${RALPH_TEST_ENGINE:-native}
 # through besides (`rootless`).
 engine_rows() {
 	case $1 in
-	root) echo native docker podman sbx docker-sandbox ;;
+	root) echo native docker docker-remote podman sbx docker-sandbox ;;
 	user) echo native podman sbx docker-sandbox ;;
 	rootless) echo podman ;;
 	esac
@@ -68,6 +74,76 @@ docker_env() {
 	echo RALPH_ENGINE=docker
 	echo RALPH_IMAGE_NAME=ralph-test:image
 	echo "DOCKER_HOST=unix://$ENGINE_DIR/docker/socket"
+}
+
+# ---- docker on another machine: a daemon with a network of its own, reached by TCP alone. The files are the same. ----
+
+# far_link NETNS-PID NAME ADDRESS-HERE ADDRESS-THERE: a wire between the network of that process (0: of the test
+# itself) and the engine's.
+far_link() {
+	local engine
+
+	engine=$(cat "$ENGINE_DIR/machine")
+	ip link add "$2h" type veth peer name "$2e" netns "$engine" || return
+	if [ "$1" -ne 0 ]; then
+		ip link set "$2h" netns "$1"
+		nsenter -t "$1" -n ip address add "$3/30" dev "$2h"
+		nsenter -t "$1" -n ip link set "$2h" up
+	else
+		ip address add "$3/30" dev "$2h"
+		ip link set "$2h" up
+	fi
+	nsenter -t "$engine" -n ip address add "$4/30" dev "$2e"
+	nsenter -t "$engine" -n ip link set "$2e" up
+}
+docker-remote_start() {
+	need dockerd docker python3 ip iptables nsenter unshare
+	local dir=$ENGINE_DIR n=$((BASHPID % 60000))
+
+	# The daemon's machine: a network namespace that this process keeps.
+	unshare --net sleep infinity 3>&- &
+	echo $! >"$dir/machine"
+	wait_until far_machine_apart "$!"
+	nsenter -t "$!" -n ip link set lo up
+	# Addresses that no other test of this machine has, whatever runs beside it.
+	echo "10.$((100 + n / 15000)).$((n / 60 % 250)).$((n % 60 * 4))" >"$dir/net"
+	FAR_HERE=$(far_address 1) FAR_THERE=$(far_address 2)
+	far_link 0 "rf$n" "$FAR_HERE" "$FAR_THERE" || return
+	mkdir "$dir/docker"
+	nsenter -t "$(cat "$dir/machine")" -n dockerd --data-root "$dir/docker/data" --exec-root "$dir/docker/exec" \
+		-H tcp://0.0.0.0:2375 --tls=false --pidfile "$dir/docker/pid" --ip6tables=false >"$dir/docker/log" 2>&1 3>&- &
+	echo $! >"$dir/daemon"
+	export DOCKER_HOST=tcp://$FAR_THERE:2375
+	wait_until -t 60 docker info >/dev/null 2>&1 || fail "$(tail -5 "$dir/docker/log")" || return
+	docker import "$(engine_image)" ralph-test:image >"$dir/import" 2>&1 || fail "$(cat "$dir/import")"
+}
+far_machine_apart() {
+	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+}
+# far_address N: the N-th address of the wire between the two machines.
+far_address() {
+	local net
+
+	net=$(cat "$ENGINE_DIR/net")
+	echo "${net%.*}.$((${net##*.} + $1))"
+}
+docker-remote_end() {
+	docker_end || return
+	kill "$(cat "$ENGINE_DIR/machine")" # and the wire with it
+}
+docker-remote_lacks() {
+	echo ports
+}
+docker-remote_env() {
+	echo RALPH_ENGINE=docker
+	echo RALPH_IMAGE_NAME=ralph-test:image
+	if [ -z "${BED_PID:-}" ]; then
+		echo "DOCKER_HOST=tcp://$(far_address 2):2375"
+		return
+	fi
+	# ralph is in another network then, which has a wire of its own.
+	far_link "$BED_PID" "rb$((BED_PID % 60000))" 172.30.255.253 172.30.255.254 >&2
+	echo DOCKER_HOST=tcp://172.30.255.254:2375
 }
 
 # ---- podman: a storage of the test's own; of a plain user, rootless ----
@@ -119,17 +195,28 @@ fake_row() {
 	need bwrap nsenter python3
 	mkdir "$ENGINE_DIR/bin"
 	cp "$ENGINES_DIR/../lib/fake-sbx" "$ENGINE_DIR/bin/$1"
+	cp "$ENGINES_DIR/../lib/"fake_sbx_*.py "$ENGINE_DIR/bin"
 }
 fake_env() {
 	echo "RALPH_ENGINE=$ENGINE"
 	echo "PATH=$ENGINE_DIR/bin:$PATH"
 }
-# Its machine is bounded by whoever runs it, its network is a proxy of its own, and what the host would run is
-# found after each command; what was in /tmp is in the machine that is started again.
 fake_lacks() {
-	echo limits network ports walls fresh selftest loop # whose state cannot be hidden there
+	echo ports walls fresh selftest record loopback pins root masks host-edits pids limits.open_files
+}
+# What the audit says instead.
+fake_says() {
+	case $1 in
+	fresh) echo "stays until ralph rm" ;;
+	transparent) echo "programs that ignore HTTP_PROXY and HTTPS_PROXY reach nothing" ;;
+	record) echo "on Docker's record alone" ;;
+	loopback) echo "held by Docker's own proxy" ;;
+	pins) echo "nothing of the workspace is read-only inside" ;;
+	root) echo "the user inside may become root there" ;;
+	esac
 }
 sbx_start() {
+	export LEAST_MEMORY=1024
 	fake_row sbx
 }
 sbx_end() {
@@ -137,6 +224,9 @@ sbx_end() {
 }
 sbx_lacks() {
 	fake_lacks
+}
+sbx_says() {
+	fake_says "$1"
 }
 sbx_env() {
 	fake_env
@@ -149,6 +239,10 @@ docker-sandbox_end() {
 }
 docker-sandbox_lacks() {
 	fake_lacks
+	echo memory transparent
+}
+docker-sandbox_says() {
+	fake_says "$1"
 }
 docker-sandbox_env() {
 	fake_env
@@ -176,7 +270,12 @@ not_running() {
 engine() {
 	case $ENGINE in
 	docker | podman) "$ENGINE" "$@" ;;
+	docker-remote) docker "$@" ;;
 	esac
+}
+
+lacks_word() {
+	[[ " $("${ENGINE}_lacks" | xargs) " == *" $1 "* ]]
 }
 
 # with WORD…: this test needs what the words stand for.
@@ -184,8 +283,39 @@ with() {
 	local word
 
 	for word; do
-		[[ " $("${ENGINE}_lacks" | xargs) " != *" $word "* ]] || not_here "$ENGINE has no $word"
+		! lacks_word "$word" || not_here "$ENGINE has no $word"
 	done
+}
+
+# holds WORD COMMAND…: the command succeeds; where the engine has no WORD, ralph says so before anything is run.
+holds() {
+	local word=$1
+	shift
+
+	if ! lacks_word "$word"; then
+		"$@"
+	elif [ -n "${BED_PID:-}" ]; then
+		has "$(bed "$RALPH" audit "$WS")" "$("${ENGINE}_says" "$word")"
+	else
+		has "$(ralph audit "$WS")" "$("${ENGINE}_says" "$word")"
+	fi
+}
+
+# bounds WHAT ARG…: ralph with these arguments; where the engine has no such bound, it refuses, and names both. false then.
+bounds() {
+	local what=$1
+	shift
+
+	[ "$what" = limits.open_files ] || ! lacks_word limits || not_here "$ENGINE has no limits"
+	if ! lacks_word "$what"; then
+		ralph "$@"
+		return
+	fi
+	run --separate-stderr ralph "$@"
+	same 2 "$status" || exit 1
+	has "$stderr" "engine $ENGINE" || exit 1
+	has "$stderr" "$what" || exit 1
+	return 1
 }
 
 # only ENGINE…: a promise about these alone.
@@ -205,7 +335,7 @@ engine_stamp() {
 		engine_setup
 		ralph run -- true
 		[[ " $("${ENGINE}_lacks" | xargs) " == *" selftest "* ]] ||
-			cp "$XDG_STATE_HOME/ralph/selftest-$ENGINE" "$ENGINE_DIR/stamp" 2>/dev/null
+			cp "$XDG_STATE_HOME/ralph/selftest-${ENGINE%-remote}" "$ENGINE_DIR/stamp" 2>/dev/null
 		ralph_teardown
 	)
 }
@@ -223,7 +353,7 @@ engine_env() {
 
 	[ ! -f "$ENGINE_DIR/stamp" ] || {
 		[ -d "$XDG_STATE_HOME/ralph" ] || mkdir -m 0700 "$XDG_STATE_HOME/ralph"
-		cp "$ENGINE_DIR/stamp" "$XDG_STATE_HOME/ralph/selftest-$ENGINE"
+		cp "$ENGINE_DIR/stamp" "$XDG_STATE_HOME/ralph/selftest-${ENGINE%-remote}"
 	}
 	while read -r line; do
 		export "${line?}"

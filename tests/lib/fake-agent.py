@@ -223,6 +223,28 @@ def uncommitted():
     result()
 
 
+def forgets_to_add():
+    """Commits something, and forgets the file that its task is proved by."""
+    init()
+    commit(f"other-{ITERATION}")
+    with open(TASK, "w", encoding="utf-8") as f:
+        f.write("work\n")
+    claim()
+    result()
+
+
+def adds_when_told():
+    """Forgets it, and adds it when its prompt names it."""
+    if f"Not committed: ?? {TASK}\n" not in PROMPT:
+        forgets_to_add()
+        return
+    init()
+    git("add", TASK)
+    git("commit", "-q", "-m", f"{TASK}: what was forgotten")
+    claim()
+    result()
+
+
 def huge():
     init()
     commit()
@@ -248,6 +270,8 @@ def git_filter():
             os.chmod(path, 0o755)
         except OSError:
             pass
+    git("add", ".gitattributes")
+    git("commit", "-q", "--allow-empty", "-m", f"{TASK}: attributes")
     result()
 
 

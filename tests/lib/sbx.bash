@@ -6,8 +6,17 @@ fake_sbx() {
 	FAKE=$T/fake-bin
 	mkdir -p "$FAKE/fake"
 	cp "$BATS_TEST_DIRNAME/../lib/fake-sbx" "$FAKE/$1"
+	cp "$BATS_TEST_DIRNAME/../lib/"fake_sbx_*.py "$FAKE"
 	printf '%s\n' "${@:2}" >"$FAKE/fake/mode"
 	export FAKE PATH=$FAKE:$PATH
+}
+
+# fake_docker_images: docker is there too, with its images; behind the plugin, or beside sbx.
+fake_docker_images() {
+	local name=docker
+
+	[ ! -e "$FAKE/docker" ] || name=docker-engine
+	cp "$BATS_TEST_DIRNAME/../lib/fake-docker-images" "$FAKE/$name"
 }
 
 # fake_sbx_end: what the fake still runs is ended.

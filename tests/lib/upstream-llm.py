@@ -7,6 +7,7 @@ DIR has upstream.pem (key and certificate) and steps.json, the model's part: a l
     {"say": TEXT, "call": [TOOL, INPUT]}      it calls a tool of the agent's
     {"custom": [TOOL, TEXT]}           the same for tools that take text (Codex)
     {"status": 429, "body": {...}, "headers": {...}}
+    {"turns": [STEP, ...]}             the one that comes after as many answers as the conversation has already had
 Each request that offers tools takes the next step; after the last one the model says "finished". Other
 requests, which agents make for titles and the like, get "understood". aws.json, when there, is {"id", "secret",
 "token"}: then the signature of each request is computed anew. Written there: upstream.log, a JSON object a
@@ -218,6 +219,9 @@ class Upstream(http.server.BaseHTTPRequestHandler):
         if self.headers.get("upgrade"):
             return self.reply(426, {"error": {"message": "no upgrade here"}})
         n, step = next_step() if inner.get("tools") else (ASIDE, {"say": "understood"})
+        if "turns" in step:
+            had = sum(m.get("role") == "assistant" for m in inner.get("messages", []))
+            step = step["turns"][min(had, len(step["turns"]) - 1)]
         if "status" in step:
             return self.reply(step["status"], step.get("body", {}), step.get("headers"))
         return self.answer(path, asked, n, step)

@@ -52,6 +52,10 @@ analyzer() {
 	python3 tests/lint/analyze.py build-lint
 }
 
+docs() {
+	python3 tests/lint/docs.py && python3 scripts/diagrams.py --check
+}
+
 # The compilation database, and what ralph's own build warns of, taken as errors.
 build() {
 	scripts/build.sh build-lint --werror
@@ -60,6 +64,8 @@ build() {
 check format format
 check source python3 tests/lint/source.py
 check layers tests/layers.sh
+check benchmarks bench/render --check
+check docs docs
 check shell shell
 check build build
 check installed python3 tests/lint/installed.py build-lint

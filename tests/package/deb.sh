@@ -7,9 +7,16 @@ export DEBIAN_FRONTEND=noninteractive
 
 package=$(echo ./ralph_*.deb)
 
+# By the commands of the manual, as a user with sudo. What that page needs of a system besides comes first.
 installs() {
 	apt-get -q -o APT::Sandbox::User=root update
-	apt_install "$package"
+	apt_install sudo git curl python3
+	echo 'Apt::Sandbox::User "root";' >/etc/apt/apt.conf.d/90test
+	as_plain true
+	echo 'plain ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/plain
+	cp "$package" /home/plain/
+	as_plain python3 /given/source/tests/lib/page.py --part install /given/source/docs/getting-started.md
+	rm /etc/sudoers.d/plain
 	test "$(ralph version)" = "ralph $(dpkg-query -W -f '${Version}' ralph)"
 }
 
@@ -43,12 +50,23 @@ has_profile() {
 	grep -q userns /etc/apparmor.d/ralph
 }
 
+# As a Debian machine does it. Nothing that these tests do needs a container of its own.
 passes_its_tests() {
-	apt_install bats git procps python3
-	as_plain bash /given/source/debian/tests/installed >/tmp/tests 2>&1 || {
+	apt_install autopkgtest
+	autopkgtest --no-built-binaries --user plain --ignore-restrictions isolation-container "$package" /given/source/ -- null \
+		>/tmp/tests 2>&1 || {
 		grep -A 12 '^not ok' /tmp/tests
+		tail -n 20 /tmp/tests
 		return 1
 	}
+	grep -x 'installed            PASS' /tmp/tests
+}
+
+# The rest of the page, with the real Claude Code and a scripted provider, in a network of its own.
+does_as_the_manual_says() {
+	apt_install bats iproute2 openssl procps
+	as_plain env RALPH=/usr/bin/ralph RALPH_AGENTS=/given/agents RALPH_TEST_REQUIRE=all TERM=dumb \
+		bats --formatter tap /given/source/tests/agents/60-getting-started.bats
 }
 
 # The same package once more, as a later version.
@@ -80,11 +98,12 @@ is_removed() {
 	test -f /home/plain/.local/state/ralph/sandboxes/kept/home/note
 }
 
-promise 'apt installs the package, and what it needs, in a system that has nothing' installs
+promise 'the getting-started page installs the package, and what it needs, in a system that has nothing' installs
 promise 'it works, for root and for an ordinary user, with the gateway' works
 promise 'manual pages, and completion where each shell looks for it' has_manual_and_completion
 promise 'the AppArmor profile is there where the parser knows its rule, and only there' has_profile
-promise 'the tests of the package pass on what is installed' passes_its_tests
+promise 'the getting-started page does what it says, from top to bottom, as an ordinary user' does_as_the_manual_says
+promise 'autopkgtest runs the tests of the package on what is installed' passes_its_tests
 promise 'an upgrade keeps state, and what runs goes on' keeps_state
 promise 'purging takes everything of the package, and nothing of a user' is_removed
 sum

@@ -24,6 +24,17 @@ in_fresh_system() {
 	fi
 }
 
+# only_claude DIR: of scripts/agents.sh; the others are large.
+only_claude() {
+	local from part=lib/node_modules/@anthropic-ai/claude-code
+
+	from=$(scripts/agents.sh) || return
+	mkdir -p "$1/bin" "$1/$part"
+	cp -r "$from/$part/bin" "$from/$part/package.json" "$1/$part/"
+	cp -P "$from/bin/claude" "$1/bin/"
+	cp "$from/.installed" "$1/"
+}
+
 # built WHAT COMMAND…: what it prints is the file; in $file.
 built() {
 	local start=$SECONDS
@@ -39,12 +50,13 @@ built() {
 }
 
 if [ "${1:-deb}" = deb ] && built 'the package, which lintian has nothing to say about,' scripts/deb.sh; then
-	# What the package's own tests need of the sources.
-	rm -rf build-deb/source
-	mkdir -p build-deb/source/debian
-	cp -r debian/tests build-deb/source/debian/
-	cp -r tests man build-deb/source/
-	in_fresh_system deb.sh "$file" build-deb/source
+	# What the package's own tests and the manual's need of the sources, and the agent that the manual speaks of.
+	rm -rf build-deb/source build-deb/agents
+	mkdir -p build-deb/source
+	cp -r debian tests man docs build-deb/source/
+	only_claude build-deb/agents
+	in_fresh_system deb.sh "$file" build-deb/source build-deb/agents
+	rm -rf build-deb/agents
 fi
 if [ "${1:-tarball}" = tarball ] && built 'the tarball' scripts/dist.sh; then
 	in_fresh_system tarball.sh "$file"

@@ -3,6 +3,10 @@
  * process is a point at which it can be killed, before the call and after it. RALPH_TEST_DIE_AT
  * numbers the point; RALPH_TEST_COUNT names a file that gets how many there were. Children that the
  * loop forks count on from where they were forked, and kill the loop, not themselves.
+ *
+ * Workers of a loop are the same program: RALPH_TEST_DIE_WHO=worker means one of them, else it is
+ * the loop that started them. RALPH_TEST_DIE_ONCE names a file that is made by the first that dies,
+ * and with which no other does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +25,23 @@ static void __attribute__((constructor)) begin(void)
 {
 	const char *s = getenv("RALPH_TEST_DIE_AT");
 
-	at = s ? strtol(s, NULL, 10) : 0;
+	const char *who = getenv("RALPH_TEST_DIE_WHO");
+	int is_worker = getenv("RALPH_TEST_IS_WORKER") != NULL;
+
+	at = s && is_worker == (who && who[0] == 'w') ? strtol(s, NULL, 10) : 0;
 	loop = getpid();
+	if (s)
+		(void)setenv("RALPH_TEST_IS_WORKER", "1", 1);
+}
+
+static int is_first(void)
+{
+	const char *path = getenv("RALPH_TEST_DIE_ONCE");
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return !path || fd >= 0;
 }
 
 static void __attribute__((destructor)) end(void)
@@ -40,7 +59,7 @@ static void point(void)
 {
 	int saved = errno;
 
-	if (++count == at) {
+	if (++count == at && is_first()) {
 		(void)kill(loop, SIGKILL);
 		/* A child goes on until its parent's death reaches it. */
 	}

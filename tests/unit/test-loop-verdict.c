@@ -27,6 +27,9 @@ static const struct {
 	{"said without a commit",
 	 {.claims = true, .verified = true, .needs_commit = true},
 	 VERDICT_NO_COMMIT, false, false, TASK_READY},
+	{"said, with a file that was verified and is in no commit",
+	 {.claims = true, .verified = true, .committed = true, .new_head = true, .loose = true, .needs_commit = true},
+	 VERDICT_LOOSE, true, false, TASK_READY},
 	{"verified and committed, but not said",
 	 {.verified = true, .committed = true, .new_head = true, .needs_commit = true},
 	 VERDICT_PROGRESS, true, false, TASK_READY},
@@ -77,7 +80,7 @@ static void each_set_of_facts_has_its_verdict(void **state)
 /* Whatever else holds: without all three there is no done. */
 static void nothing_is_done_without_word_proof_and_commit(void **state)
 {
-	for (unsigned bits = 0; bits < 1u << 8; bits++) {
+	for (unsigned bits = 0; bits < 1u << 9; bits++) {
 		for (int end = 0; end < RUN_END_N; end++) {
 			const struct facts f = {
 				.end = (enum run_end)end,
@@ -90,6 +93,7 @@ static void nothing_is_done_without_word_proof_and_commit(void **state)
 				.better = bits & 64,
 				.needs_commit = true,
 				.has_task = bits & 128,
+				.loose = bits & 256,
 			};
 			struct judgement j;
 
@@ -100,6 +104,7 @@ static void nothing_is_done_without_word_proof_and_commit(void **state)
 			assert_true(f.claims || f.promise == PROMISE_COMPLETE);
 			assert_true(f.verified);
 			assert_true(f.committed);
+			assert_false(f.loose);
 			assert_false(f.rejected);
 		}
 	}

@@ -112,24 +112,31 @@ static void an_event_that_could_forge_a_line_is_refused(void **state)
 	assert_int_equal(event_with_host("\xc3\xa4.test"), -EPROTO);
 }
 
-static void listeners_need_one_descriptor_each(void **state)
+static void listeners_have_a_descriptor_each_or_none_at_all(void **state)
 {
-	struct gw_listener row = {.kind = GW_LISTEN_PROXY, .addr = "127.0.0.1", .port = 3128}, *got;
+	struct gw_listener rows[] = {
+		{.kind = GW_LISTEN_PROXY, .addr = "127.0.0.1", .port = 3128},
+		{.kind = GW_LISTEN_DNS_UDP, .addr = "127.0.0.53", .port = 53},
+	};
+	struct gw_listener *got;
 	struct wire_msg m;
 	struct buf b;
 	size_t n;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	gw_put_listeners(&b, &row, 1);
+	gw_put_listeners(&b, rows, ARRAY_SIZE(rows));
 	m = message(&b);
-	assert_int_equal(gw_get_listeners(&m, &got, &n), -EPROTO);
+	m.fds[0] = m.fds[1] = -1;
 	m.n_fds = 1;
-	m.fds[0] = -1;
-	assert_int_equal(gw_get_listeners(&m, &got, &n), 0);
-	assert_int_equal(n, 1);
-	assert_string_equal(got[0].addr, "127.0.0.1");
-	assert_int_equal(got[0].port, 3128);
-	free(got);
+	assert_int_equal(gw_get_listeners(&m, &got, &n), -EPROTO);
+	for (m.n_fds = 0; m.n_fds <= 2; m.n_fds += 2) {
+		assert_int_equal(gw_get_listeners(&m, &got, &n), 0);
+		assert_int_equal(n, 2);
+		assert_string_equal(got[0].addr, "127.0.0.1");
+		assert_int_equal(got[1].port, 53);
+		free(got);
+	}
+	m.n_fds = 0;
 	wire_msg_done(&m);
 }
 
@@ -309,7 +316,7 @@ int main(void)
 		cmocka_unit_test(a_configuration_arrives_as_it_was_sent),
 		cmocka_unit_test(a_cut_body_is_refused_wherever_it_was_cut),
 		cmocka_unit_test(an_event_that_could_forge_a_line_is_refused),
-		cmocka_unit_test(listeners_need_one_descriptor_each),
+		cmocka_unit_test(listeners_have_a_descriptor_each_or_none_at_all),
 		cmocka_unit_test(an_ask_and_a_usage_arrive_whole),
 		cmocka_unit_test(a_header_arrives_and_too_many_fields_are_refused),
 		cmocka_unit_test(a_policy_alone_arrives_as_it_was_sent_or_not_at_all),

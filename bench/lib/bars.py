@@ -1,0 +1,79 @@
+"""Every row of the promise: what is measured, beside whom, and the bar it has to hold.
+
+A row's ratio is one of FORMS, taken round by round where the two were measured in turn; its median is held to the bar.
+A row without a bar is only shown.
+"""
+from collections import namedtuple
+
+FORMS = {
+    "times": "theirs / ours",  # how many times ours goes into theirs: times, CPU, bytes of memory
+    "share": "ours / theirs",  # the same the other way round, where ours may be the larger one
+    "rate": "ours / theirs",   # more is better
+    "value": "ours",           # nobody to compare with
+}
+
+Bar = namedtuple("Bar", "part what peer unit form op limit", defaults=(None, None))
+
+RUN = "a sandbox made, used and removed: `ralph run --rm -- true`"
+SLOW = "memory of the gateway with five slow readers"
+HOOK = "a hook's decision, process start included"
+
+BARS = {
+    # A command in a sandbox.
+    "exec.bwrap": Bar("exec", "a command in a live sandbox: `ralph exec NAME true`", "bwrap", "ms", "times", ">=", 2),
+    "run.bwrap": Bar("exec", RUN, "bwrap", "ms", "share", "<=", 2),
+    "run.codex": Bar("exec", RUN, "codex sandbox", "ms", "times", ">=", 5),
+    "run.srt": Bar("exec", RUN, "srt", "ms", "times", ">=", 30),
+    "run.podman": Bar("exec", RUN, "podman", "ms", "times"),
+    "run.docker": Bar("exec", RUN, "docker", "ms", "times"),
+    # Tunnels of the gateway.
+    "bulk.haproxy": Bar("gateway", "bytes through a tunnel", "haproxy", "MB/s", "rate", ">=", 1),
+    "bulk.squid": Bar("gateway", "bytes through a tunnel", "squid", "MB/s", "rate", ">=", 1),
+    "bulk.srt": Bar("gateway", "bytes through a tunnel", "srt", "MB/s", "rate", ">=", 4),
+    "bulk.codex": Bar("gateway", "bytes through a tunnel", "codex", "MB/s", "rate", ">=", 1.5),
+    "bulk.cpu": Bar("gateway", "CPU for a GB through a tunnel", "haproxy", "ms", "share", "<=", 1),
+    "tunnels.haproxy": Bar("gateway", "new tunnels, transparent", "haproxy", "/s", "rate", ">=", 1),
+    "tunnels.squid": Bar("gateway", "new tunnels, CONNECT", "squid", "/s", "rate", ">=", 1),
+    "tunnels.srt": Bar("gateway", "new tunnels, CONNECT", "srt", "/s", "rate", ">=", 4),
+    "tunnels.codex": Bar("gateway", "new tunnels, CONNECT", "codex", "/s", "rate", ">=", 1.5),
+    "tunnels.cpu.haproxy": Bar("gateway", "CPU of a new tunnel, transparent", "haproxy", "µs", "share", "<=", 1),
+    "tunnels.cpu.squid": Bar("gateway", "CPU of a new tunnel, CONNECT", "squid", "µs", "share", "<=", 1),
+    "tunnels.stalls": Bar("gateway", "new tunnels that took 40 ms and more, where those of no other proxy did", None, "",
+                          "value", "<=", 0),
+    "bulk.srt.proxy": Bar("gateway", "bytes through a tunnel", "srt, proxy alone", "MB/s", "rate"),
+    "bulk.codex.proxy": Bar("gateway", "bytes through a tunnel", "codex, proxy alone", "MB/s", "rate"),
+    "tunnels.srt.proxy": Bar("gateway", "new tunnels, CONNECT", "srt, proxy alone", "/s", "rate"),
+    "tunnels.codex.proxy": Bar("gateway", "new tunnels, CONNECT", "codex, proxy alone", "/s", "rate"),
+    "bulk.splice": Bar("gateway", "bytes through a tunnel", "haproxy, splice-auto", "MB/s", "rate"),
+    "bulk.tinyproxy": Bar("gateway", "bytes through a tunnel", "tinyproxy", "MB/s", "rate"),
+    # Requests that get a credential.
+    "request.cpu": Bar("gateway", "CPU of an injected request", "nginx", "µs", "share", "<=", 1),
+    "request.p50": Bar("gateway", "what an injected request takes longer, p50", "nginx", "µs", "share", "<=", 1),
+    "request.sse": Bar("gateway", "lag of a server-sent event, p50", "nginx", "µs", "share", "<=", 1),
+    "inspect.cpu": Bar("gateway", "CPU of an inspected request", "nginx", "µs", "share", "<=", 1),
+    "inspect.p50": Bar("gateway", "what an inspected request takes longer, p50", "nginx", "µs", "share", "<=", 1),
+    "request.rate": Bar("gateway", "injected requests over 16 connections", "nginx", "/s", "rate"),
+    "signed.cpu": Bar("gateway", "CPU of a request whose header is asked for each time", "nginx", "µs", "share"),
+    "signed.p50": Bar("gateway", "what a request with a header asked for each time takes longer, p50", "nginx", "µs", "share"),
+    # Memory.
+    "gateway.memory": Bar("gateway", "memory of the gateway, TLS in use, RSS", None, "MiB", "value", "<=", 10),
+    "gateway.held": Bar("gateway", "memory of a held TLS connection, 1,000 held", "nginx", "KiB", "value", "<=", 60),
+    "gateway.slow": Bar("gateway", SLOW + ", RSS", None, "MiB", "value", "<=", 12),
+    "gateway.growth": Bar("gateway", SLOW + ", growth once their buffers are full", None, "MiB", "value", "<=", 0.5),
+    "gateway.tunnels": Bar("gateway", SLOW + " of tunnels, growth", None, "MiB", "value", "<=", 0.5),
+    "memory.one": Bar("memory", "memory of one idle sandbox, PSS of all its processes", None, "MB", "value", "<=", 6),
+    "memory.ten": Bar("memory", "memory of each of ten idle sandboxes, PSS", None, "MB", "value", "<=", 6),
+    "memory.srt": Bar("memory", "memory of one idle sandbox, PSS", "srt", "MB", "times"),
+    "memory.codex": Bar("memory", "memory of one idle sandbox, PSS", "codex sandbox", "MB", "times"),
+    # Hooks.
+    "hook.same": Bar("hook", "decisions that differ from those of the same judge in Python", None, "", "value", "<=", 0),
+    "hook.harmless": Bar("hook", HOOK + ": a harmless command", "Python", "ms", "times", ">=", 10),
+    "hook.evasion": Bar("hook", HOOK + ": an evasion", "Python", "ms", "times", ">=", 10),
+    "hook.document": Bar("hook", HOOK + ": a here-document of 20 KB", "Python", "ms", "times", ">=", 10),
+    # Transcripts.
+    "export.time": Bar("export", "a conversation of 64 MiB exported", "Python", "s", "times", ">=", 5),
+    "export.memory": Bar("export", "memory for the largest conversation, RSS", None, "MiB", "value", "<=", 64),
+    # Repositories.
+    "repo.large": Bar("repo", "looking for changes in a repository of 50,000 files", "git status", "ms", "share"),
+    "repo.small": Bar("repo", "looking for changes in a repository of 20 files", "git status", "ms", "share"),
+}

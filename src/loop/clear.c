@@ -1,0 +1,94 @@
+/* What is left of a sandbox whose work is over: its words and its account, and nothing else. */
+#include "loop/loop.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "sandbox/autosave.h"
+#include "sandbox/events-files.h"
+#include "sandbox/live.h"
+#include "sandbox/store.h"
+
+#define KEPT_DIR "events"
+#define KEPT_MAX 99 /* of one name */
+
+/* What was said in there becomes files first: it goes with the sandbox. */
+static void save_words(struct loop *l, const char *name, const struct store_entry *e)
+{
+	cleanup_free char *home = store_home(&l->q.places, name), *record = path_dir(home);
+	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
+	struct child child;
+	struct err err = {0};
+
+	if (store_read_spec(e, &spec, &err) == 0 &&
+	    autosave_start(&l->q.places, record, spec, &child, &err) == 0)
+		(void)run_wait(&child);
+}
+
+/* A name that is free: NAME, NAME.2 and so on. What is kept is never written over, but for the last
+ * of very many. */
+static char *free_name(int dir, const char *name)
+{
+	char *free_one = xstrdup(name);
+	struct stat st;
+
+	for (unsigned i = 2; i <= KEPT_MAX && fstatat(dir, free_one, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	     i++) {
+		free(free_one);
+		free_one = xasprintf("%s.%u", name, i);
+	}
+	return free_one;
+}
+
+/* To .ralph/logs/events. */
+static int keep_events(struct loop *l, const char *name, const struct store_entry *e,
+		       char **ret_kept, struct err *err)
+{
+	cleanup_free char *kept = NULL;
+	cleanup_fd int all = -1, to = -1;
+	int r;
+
+	if (mkdirat(l->logs, KEPT_DIR, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot make '" WORK_DIR "/logs/" KEPT_DIR "'");
+	all = path_open_beneath(l->logs, KEPT_DIR, O_RDONLY | O_DIRECTORY, 0);
+	if (all < 0)
+		return err_sys(err, -all, "cannot open '" WORK_DIR "/logs/" KEPT_DIR "'");
+	kept = free_name(all, name);
+	if (mkdirat(all, kept, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot make a directory for the log of '%s'", name);
+	to = path_open_beneath(all, kept, O_RDONLY | O_DIRECTORY, 0);
+	if (to < 0)
+		return err_sys(err, -to, "cannot open the log of '%s'", name);
+	r = events_keep(e->dir, to, err);
+	if (r == 0)
+		*ret_kept = xasprintf(WORK_DIR "/logs/" KEPT_DIR "/%s", kept);
+	return r;
+}
+
+int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	struct err none = {0};
+	int r;
+
+	*ret_kept = NULL;
+	r = store_open(&l->q.places, name, false, &e, &none);
+
+	if (r == -ENOENT || r == -ESTALE)
+		return 0;
+	if (r < 0) {
+		*err = none;
+		return r;
+	}
+	/* Before its log is read to the end. */
+	r = live_stop(&l->q.places, name, 0, err);
+	if (r < 0)
+		return r;
+	save_words(l, name, &e);
+	r = keep_events(l, name, &e, ret_kept, err);
+	store_close(&e);
+	return r < 0 ? r : live_remove(&l->q.places, name, true, err);
+}

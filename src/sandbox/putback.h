@@ -1,0 +1,31 @@
+#pragma once
+
+#include "sandbox/findings.h"
+#include "spec/spec.h"
+
+/*
+ * For engines that show the workspace as it is: what is read-only in others is kept as it was at
+ * the start (SPEC_PUT_BACK), and put back whenever it is something else. What stood there instead
+ * goes to quarantine, whoever wrote it: from outside, the sandbox's writes and the user's look the
+ * same. What lies in SPEC_OWN is left alone.
+ *
+ * The copies lie in the sandbox's record until a look at the end of the sandbox, also that of one
+ * whose supervisor was killed.
+ */
+struct putback;
+
+/* dir: the record, for the caller to close. Copies everything: before anything runs inside. *ret is
+ * NULL where there is nothing to be put back. The spec must outlive it. */
+int putback_new(const struct sandbox_spec *spec, int dir, struct putback **ret, struct err *err);
+/* Of a sandbox that was left: its copies as they are there; NULL: there are none. */
+struct putback *putback_open(const struct sandbox_spec *spec, int dir);
+struct putback *putback_free(struct putback *p);
+DEFINE_FREEP(struct putback, putback_free)
+
+/* Adds what was put back. keep: what stood there goes to quarantine, else it is removed. */
+void putback_look(struct putback *p, const struct places *places, bool keep, struct findings *out);
+/* The copies are not needed any more. */
+void putback_forget(int dir);
+
+/* Is this path kept, and so not surface_compare()'s to look at? */
+bool putback_has(const struct sandbox_spec *spec, const char *path);

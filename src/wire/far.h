@@ -1,0 +1,60 @@
+#pragma once
+
+#include "wire/root.h"
+#include "wire/wire.h"
+
+/*
+ * A sandbox in a container on another machine, or in a virtual one, whose engine sees the same
+ * files. No descriptor crosses that border, so a second container beside the sandbox's, the
+ * outpost, holds on its side what would have crossed: it meets the guest, keeps the guest's
+ * listeners, and takes the streams of commands from runs of `outpost attach`, which the engine's
+ * own program connects with ours.
+ *
+ *	supervisor ── frames ── far (a fork) ── bytes ── ENGINE start -ai ── outpost ── frames ── guest
+ *	                         └ ENGINE exec ── stdio ── outpost attach ──┘ descriptors
+ *	gateway ◄── a port of this machine, a token ── outpost ── accepts on the guest's listeners
+ *
+ * Neither side of it can make the sandbox wider: what the guest is told comes from the supervisor,
+ * frame by frame, and what leaves is decided by the gateway, as everywhere.
+ */
+
+/* A directory of both containers, which is neither's: programs of ours, and the guest's line. */
+#define FAR_PLACE "/.far" /* as if the host had it there: rows of the root's list can name it */
+#define FAR_DIR GUEST_BOX_HOST FAR_PLACE
+#define FAR_GUEST FAR_DIR "/guest"
+#define FAR_OUTPOST FAR_DIR "/outpost"
+#define FAR_LINE FAR_DIR "/line"
+
+/* How far the outpost is. */
+enum far_step { FAR_WAITS, FAR_MET, FAR_STEP_N };
+
+/*
+ * Frames over a byte stream. In place of descriptors, which stay behind, WIRE_SPAWN with
+ * WIRE_EXEC_PROGRAM has the program's content in *program.
+ */
+#define FAR_PROGRAM_MAX (16 * MiB)
+int far_send(int fd, enum wire_type type, uint32_t id, const struct buf *body,
+	     const struct buf *program);
+/* Blocks until all of it is there: 1, 0 at end of stream, -EPROTO. m and program are made anew. */
+int far_recv(int fd, struct wire_msg *m, struct buf *program);
+
+/*
+ * How a connection that the outpost passes on begins. The token is the sandbox's, made at each
+ * start; it is known to the supervisor, the gateway and the outpost alone.
+ */
+#define FAR_TOKEN_LEN 64 /* hex digits */
+
+struct far_hello {
+	char token[FAR_TOKEN_LEN];
+	uint16_t row; /* the guest's listener, in the order of its set-up */
+	bool v6;
+	uint8_t addr[16]; /* that was dialled inside; the first 4 for IPv4 */
+	uint16_t port;
+};
+
+#define FAR_HELLO_LEN (8 + FAR_TOKEN_LEN + 2 + 1 + 16 + 2)
+void far_hello_put(uint8_t *out, const struct far_hello *h);
+/* Could these first n bytes become one? */
+bool far_hello_may(const uint8_t *in, size_t n);
+/* -EPROTO: these FAR_HELLO_LEN bytes are none. The token is the caller's to compare. */
+int far_hello_get(const uint8_t *in, struct far_hello *ret);

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# docs/recipes.md, section by section, with the real agents and scripted servers. The commands and settings are the page's own.
+# shellcheck disable=SC2154
+load agents
+load ../lib/providers
+load agents # its `seen`
+load ../lib/pages
+
+setup() {
+	newcomer_setup || return
+	UP=$BED
+	git init -q -b main project
+	cd project || return
+	git config user.name You
+	git config user.email you@example.invalid
+	echo 'A project.' >README
+	git add README
+	git commit -q -m start
+	# Whatever it is asked, the model says this; further steps are for sections that work.
+	steps '[{"say": "hello"}, {"say": "hello"}, {"say": "hello"}]'
+}
+
+teardown() {
+	[ ! -e "${BED:-}/packages.ready" ] || kill "$(cut -d ' ' -f 2 "$BED/packages.ready")"
+	agents_teardown
+}
+
+# section TITLE: of the page, in the project.
+section() {
+	page_holds recipes.md --section "$1"
+}
+
+@test 'recipe: Claude on a subscription' {
+	login claude oauth
+	(umask 077 && secret sk-ant-oat01- >token.txt)
+	section 'Claude on a subscription'
+}
+
+@test 'recipe: Claude on Bedrock' {
+	rm -r "$HOME/.claude"
+	aws_program
+	REAL=$(secret aws)
+	aws_host AKIDONE "$REAL" "token-of-$REAL"
+	sed -i 's/default/work/' "$HOME/.aws/credentials"
+	export AWS_EC2_METADATA_DISABLED=true
+	section 'Claude on Bedrock'
+	seen 'r["signed"] is True and "/eu-west-3/bedrock/" in r.field("authorization")[0]'
+	left_nothing
+}
+
+@test 'recipe: Codex' {
+	login codex chatgpt
+	section 'Codex'
+	left_nothing
+}
+
+@test 'recipe: Gemini' {
+	login gemini key
+	section 'Gemini'
+	left_nothing
+}
+
+@test 'recipe: a private registry' {
+	rm README .git -rf
+	echo npm_0123456789 >"$BED/packages.token"
+	(umask 077 && echo npm_0123456789 >"$HOME/.wheels-token")
+	certificate packages DNS:packages.example.com,DNS:wheels.example.com -CA "$BED/ca.pem" -CAkey "$BED/authority.key" \
+		-addext basicConstraints=CA:FALSE
+	bed python3 "$NETBED/packages.py" "$BED" 8.8.4.4 4873 >"$BED/packages.out" 2>&1 3>&- &
+	wait_until test -s "$BED/packages.ready" || fail "$(cat "$BED/packages.out")"
+	section 'A private registry'
+	lacks "$(cat "$BED/packages.log")" False
+	REAL=npm_0123456789 left_nothing
+}
+
+@test 'recipe: a database of the host' {
+	section 'A database of the host'
+}
+
+# stories NAME N: a list of so many stories, and a model that does whichever it is given.
+stories() {
+	ralph init >/dev/null
+	python3 - "$1" "$2" <<-'PY'
+		import json, sys
+		name, n = sys.argv[1], int(sys.argv[2])
+		json.dump({"project": name, "branchName": f"ralph/{name}", "description": "a recipe", "userStories": [
+		    {"id": f"US-{i}", "title": f"story {i}", "description": f"make US-{i}", "acceptanceCriteria": [f"US-{i} exists"],
+		     "priority": i, "passes": False, "notes": "", "verifyCommands": [f"test -f US-{i}"]} for i in range(1, n + 1)]},
+		    open(".ralph/prd.json", "w"), indent=2)
+	PY
+	git add -A
+	git commit -q -m 'what is to be done'
+	steps "$(python3 -c 'import json
+work = {"call": ["Bash", {"command": "echo work >$RALPH_TASK && git add $RALPH_TASK && git commit -qm $RALPH_TASK", "description": "work"}]}
+print(json.dumps([{"turns": [work, {"say": "It is done.\n<promise>COMPLETE</promise>"}]}] * 40))')"
+}
+
+@test 'recipe: CI' {
+	rm -r "$HOME/.claude"
+	login claude key
+	stories ci 1
+	section 'CI'
+	left_nothing
+}
+
+@test 'recipe: many branches' {
+	stories two 2
+	section 'Many branches'
+}
+
+@test 'recipe: many tasks at once' {
+	stories two 2
+	section 'Many tasks at once'
+}
+
+@test 'every section of the recipes has a test' {
+	local title
+
+	while IFS= read -r title; do
+		grep -qF "section '$title'" "$BATS_TEST_FILENAME" || fail "'$title' has none"
+	done < <(sed -n 's/^## //p' "$PAGES/recipes.md")
+}

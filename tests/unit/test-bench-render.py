@@ -1,0 +1,88 @@
+"""What docs/benchmarks.md says of any results: test-bench-render.py ROOT."""
+import importlib.machinery
+import importlib.util
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("render", sys.argv.pop(1) + "/bench/render")
+render = importlib.util.module_from_spec(importlib.util.spec_from_loader("render", loader))
+loader.exec_module(render)
+
+ONE = {"median": 3.0, "p10": 2.0, "p90": 4.0}
+
+
+def row(key, holds=True, **more):
+    bar = render.BARS[key]
+    return dict({"row": key, "what": bar.what, "peer": bar.peer, "unit": bar.unit, "rounds": 9, "ours": ONE,
+                 "theirs": ONE if bar.peer else None, "ratio": ONE if bar.form != "value" else None,
+                 "bar": "%s %g" % (bar.op, bar.limit) if bar.op else None, "holds": holds if bar.op else None}, **more)
+
+
+def results(**more):
+    return dict({"date": "2026-01-01", "quick": False, "seconds": 60, "versions": {"bubblewrap": "0.8.0"}, "missing": [],
+                 "machine": {"processor": "p", "cores": 2, "memory": "4 GiB", "kernel": "6.1", "system": "s", "user": "root"},
+                 "parts": [{"part": "exec", "seconds": 60, "failed": ""}], "rows": [row(k) for k in render.BARS],
+                 "points": []}, **more)
+
+
+def page(reasons=None, **more):
+    return render.page(results(**more), reasons or {})["docs/benchmarks.md"]
+
+
+def points(name, unit, tools, x=None):
+    return [{"point": name, "tool": t, "x": x, "unit": unit, "is": ONE, "rounds": 9} for t in tools]
+
+
+class Render(unittest.TestCase):
+    def test_a_missed_bar_is_listed_first_with_why(self):
+        rows = [row(k, k != "hook.evasion") for k in render.BARS]
+        text = page({"hook.evasion": "Because of a reason."}, rows=rows)
+        first = text.index("included: an evasion")
+        self.assertLess(first, text.index("## Every row"))
+        self.assertEqual(text.count("\n- **"), 1)
+        self.assertIn("Because of a reason.", text[first:text.index("## Every row")])
+        self.assertIn("**missed**", text)
+
+    def test_a_missed_bar_without_a_reason_says_so(self):
+        self.assertIn("not known yet", page(rows=[row("run.srt", False)]))
+
+    def test_where_all_bars_hold_none_is_listed(self):
+        text = page()
+        self.assertIn("## Bars that are missed\n\nNone.", text)
+        self.assertNotIn("**missed**", text)
+        self.assertNotIn("## Not measured", text)
+
+    def test_a_missing_peer_is_named_with_the_reason(self):
+        rows = [row(k) for k in render.BARS if k != "run.srt"]
+        text = page(rows=rows, missing=[{"missing": "srt", "part": "exec", "why": "no network"}])
+        named = text.index("- srt (`bench/exec`): no network")
+        self.assertLess(named, text.index("## Every row"))
+        self.assertIn("beside srt: no result", text)
+
+    def test_a_part_that_failed_is_named(self):
+        failed = {"part": "exec", "seconds": 9, "failed": "took more than 9 s"}
+        self.assertIn("- `bench/exec`: took more than 9 s", page(parts=[failed]))
+
+    def test_every_row_with_a_bar_is_in_the_table(self):
+        lines = [line for line in page().splitlines() if line.startswith("| ") and ("holds" in line)]
+        self.assertEqual(len(lines), sum(b.op is not None for b in render.BARS.values()))
+
+    def test_a_quick_run_says_that_it_was_one(self):
+        self.assertIn("a quick one", page(quick=True))
+        self.assertNotIn("a quick one", page())
+
+    def test_a_plot_is_made_of_its_points_and_labelled(self):
+        made = render.page(results(points=points("startup", "ms", ["bwrap", "ralph <exec>"])
+                                   + points("memory", "MB", ["ralph"], 1) + points("memory", "MB", ["ralph"], 500)), {})
+        self.assertEqual({p for p in made if p.endswith(".svg")},
+                         {"docs/images/bench-startup.svg", "docs/images/bench-memory.svg"})
+        expected = {"startup": ["milliseconds, logarithmic", "ralph &lt;exec&gt;"], "memory": ["sandboxes", "MB, PSS"]}
+        for name, labels in expected.items():
+            for label in labels:
+                self.assertIn(label, made["docs/images/bench-%s.svg" % name])
+            self.assertIn("prefers-color-scheme: dark", made["docs/images/bench-%s.svg" % name])
+            self.assertIn("(images/bench-%s.svg)" % name, made["docs/benchmarks.md"])
+
+
+unittest.main()
