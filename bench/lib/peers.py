@@ -43,9 +43,19 @@ def stage():
     return run([ROOT + "/scripts/stage.sh", "--path"]).strip()
 
 
+npm_found = {}  # the directory, or why there is none: asked for once
+
+
 def npm_dir():
     """Where codex and srt are; installs them when they are missing."""
-    return run([ROOT + "/scripts/agents.sh", "--peers"]).strip()
+    if not npm_found:
+        try:
+            npm_found["dir"] = run([ROOT + "/scripts/agents.sh", "--peers"]).strip()
+        except Absent as e:
+            npm_found["why"] = str(e)
+    if "why" in npm_found:
+        raise Absent(npm_found["why"])
+    return npm_found["dir"]
 
 
 def npm_package(name):

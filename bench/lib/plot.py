@@ -112,5 +112,6 @@ def lines(title, x_title, y_title, series):
     parts += [line(left, top, left, bottom, "axis"), line(left, bottom, right, bottom, "axis")]
     parts += legend(series, right + 20, top + 10)
     parts.append(text((left + right) / 2, bottom + 38, x_title, "small", "middle"))
-    parts.append(text(20, (top + bottom) / 2, y_title, "small", "middle", ' transform="rotate(-90 20 %.1f)"' % ((top + bottom) / 2)))
+    middle = (top + bottom) / 2
+    parts.append(text(20, middle, y_title, "small", "middle", ' transform="rotate(-90 20 %.1f)"' % middle))
     return svg(bottom + 52, title, parts)

@@ -3,11 +3,11 @@
  *
  * Runs every command once per round, in turn, so that a slow moment of the machine meets all of
  * them alike, and prints one JSON object: for each label the microseconds of every round, from
- * before posix_spawn() until the child is reaped. CPU pins everything to one processor; -1 leaves it to the kernel.
- * PAUSE milliseconds pass between rounds: what makes and removes files hundreds of times a second
- * measures ext4, which looks at every inode of the last five seconds before it takes a new one. A
- * command that does not exit with 0 (or SPAWN_EXIT) ends it all: a failure is no measurement. They
- * read nothing, or the file SPAWN_STDIN.
+ * before posix_spawn() until the child is reaped. CPU pins everything to one processor; -1 leaves
+ * it to the kernel. PAUSE milliseconds pass between rounds: what makes and removes files hundreds
+ * of times a second measures ext4, which looks at every inode of the last five seconds before it
+ * takes a new one. A command that does not exit with 0 (or SPAWN_EXIT) ends it all: a failure is no
+ * measurement. They read nothing, or the file SPAWN_STDIN.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-"""hook_tables.py SOURCE >tables.py: the tables of src/hook as Python, for bench/hook.py."""
+"""hook_tables.py SOURCE >tables.py: the tables of src/hook as Python, for hook.py."""
 import re
 import sys
 

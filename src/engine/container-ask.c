@@ -131,8 +131,8 @@ static int check_far(const struct container_dialect *d, const char *endpoint, co
 			      "of this machine");
 	else if (!streq(f->system, "linux") || !streq(f->machine, machine))
 		(void)err_set(err, ENOTSUP,
-			      "%s runs its containers on another kind of machine (%s, %s; here "
-			      "linux, %s). Use an engine of this machine, or --engine native",
+			      "%s runs its containers elsewhere, on another kind of machine ('%s', "
+			      "'%s'; here linux, %s). Use an engine of this machine, or --engine native",
 			      d->program, f->system, f->machine, machine);
 	else if (container_where(endpoint, f->desktop, &f->listen, &f->dial, &why) < 0)
 		(void)err_set(err, ENOTSUP, "%s: %s", d->program, why.msg);

@@ -31,6 +31,8 @@
 
 #define CALL_MS 60000
 #define MEET_MS 30000
+#define REMOVE_MS 10000
+#define POLL_MS 50
 #define OUTPOST_MEMORY "134217728"
 #define OUTPOST_PIDS "512" /* a run of `attach` for each command */
 #define MARK_BYTES 16
@@ -292,14 +294,23 @@ int container_start_far(struct container *c, int *ret, struct err *err)
 	return r;
 }
 
-void container_remove_far(const char *program, const char *name)
+int container_remove_far(const char *program, const char *name, struct err *err)
 {
 	cleanup_free char *check = xasprintf("%s-check", name);
-	char *const rm[] = {(char *)"rm", (char *)"--force", (char *)(uintptr_t)name, check, NULL};
 	char *const volume[] = {(char *)"volume", (char *)"rm", (char *)"--force",
 				(char *)(uintptr_t)name, NULL};
-	struct err ignored;
+	uint64_t end = now_ms() + REMOVE_MS;
+	int r = container_remove(program, check, err);
 
-	(void)container_call(program, rm, CALL_MS, NULL, &ignored);
-	(void)container_call(program, volume, CALL_MS, NULL, &ignored);
+	if (r == 0)
+		r = container_remove(program, name, err);
+	/* A container that is gone by name may still be about to let go of it. */
+	while (r == 0 && container_call(program, volume, CALL_MS, NULL, err) < 0) {
+		if (now_ms() >= end)
+			return err_wrap(err, -ETIMEDOUT, "the volume '%s' cannot be removed", name);
+		(void)poll(NULL, 0, POLL_MS);
+	}
+	if (r == 0)
+		*err = (struct err){0};
+	return r;
 }

@@ -241,7 +241,7 @@ static bool is_gone(const char *program, const char *name)
 	return container_call(program, args, CALL_MS, NULL, &ignored) < 0;
 }
 
-static int remove_container(const char *program, const char *name, struct err *err)
+int container_remove(const char *program, const char *name, struct err *err)
 {
 	char *const args[] = {"rm", "--force", "--volumes", (char *)(uintptr_t)name, NULL};
 	uint64_t end = now_ms() + STOP_MS;
@@ -270,9 +270,9 @@ static int container_stop(struct engine *e, struct err *err)
 	if (c->init_pidfd >= 0)
 		(void)poll(&p, 1, STOP_MS);
 	child_done(&c->far);
-	r = remove_container(c->program, c->name, err);
+	r = container_remove(c->program, c->name, err);
 	if (r == 0 && c->far_name)
-		container_remove_far(c->program, c->far_name);
+		r = container_remove_far(c->program, c->far_name, err);
 	if (r == 0)
 		c->started = false;
 	return r;
@@ -317,9 +317,9 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 	(void)unlink(spec->container.line);
 	if (container_find(d, &program, &ignored) < 0)
 		return;
-	(void)remove_container(program, name, &ignored);
+	(void)container_remove(program, name, &ignored);
 	if (container_is_far(spec))
-		container_remove_far(program, far_name);
+		(void)container_remove_far(program, far_name, &ignored);
 }
 
 #define ENGINE(word, what)                                                                         \

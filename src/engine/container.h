@@ -55,6 +55,9 @@ bool container_binds(const struct sandbox_spec *spec, size_t row);
 void container_mount(struct strv *args, const char *type, const char *source, const char *target,
 		     bool readonly);
 
+/* Until the engine no longer knows the name. */
+int container_remove(const char *program, const char *name, struct err *err);
+
 /* container-far.c: an engine on another machine */
 static inline bool container_is_far(const struct sandbox_spec *spec)
 {
@@ -63,7 +66,7 @@ static inline bool container_is_far(const struct sandbox_spec *spec)
 void container_plan_far(struct container *c, const struct sandbox_spec *spec);
 /* Up to where the guest is met; *ret is the line to it. */
 int container_start_far(struct container *c, int *ret, struct err *err);
-void container_remove_far(const char *program, const char *name);
+int container_remove_far(const char *program, const char *name, struct err *err);
 
 /* container-where.c: how containers of an engine elsewhere reach this machine. endpoint: as the
  * engine's program names it, "tcp://…", "ssh://…", "unix://…". */

@@ -41,7 +41,8 @@ static void pass_size(int terminal)
 	struct winsize w;
 
 	resized = 0;
-	if (ioctl(STDIN_FILENO, TIOCGWINSZ, &w) == 0)
+	/* The engine tells its own terminal a moment later how large it is. */
+	if (ioctl(STDIN_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row)
 		(void)ioctl(terminal, TIOCSWINSZ, &w);
 }
 

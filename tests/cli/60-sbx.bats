@@ -322,6 +322,120 @@ stopped() {
 	same running "$(vm status)"
 }
 
+# ---- images ----
+
+# A project with a Dockerfile that the user has agreed to, and docker has its base.
+own_dockerfile() {
+	mkdir -p .ralph
+	printf 'FROM base:1\nUSER agent\n' >.ralph/Dockerfile
+	fake_docker_images
+	echo base:1 >>"$FAKE/docker-images"
+	ralph trust --yes >/dev/null 2>&1
+}
+
+@test "sbx: the project's own image is built, loaded into sbx once, and what the sandbox is made of" {
+	fake_sbx sbx
+	own_dockerfile
+	must_exit 0 sbx run -n one -- true
+	image=$(vm template)
+	has "$image" "agent-loop-sandbox-command:v"
+	same 1 "$(calls 'template load' | wc -l)"
+	has "$(calls 'create ')" "create --name one -t $image shell $WS"
+	same "$(calls | grep -n 'template load' | cut -d: -f1)" "$(($(calls | grep -n 'create ' | cut -d: -f1) - 1))"
+	ralph rm one
+	must_exit 0 sbx run -n one -- true
+	same 1 "$(calls 'template load' | wc -l)"
+	same "" "$(compgen -G "${TMPDIR:-/var/tmp}/ralph-image-*")"
+	# Another image is another sandbox: what is in this one is not thrown away for it.
+	echo 'RUN true' >>.ralph/Dockerfile
+	ralph trust --yes >/dev/null 2>&1
+	run --separate-stderr sbx run -n one -- true
+	same 2 "$status"
+	has "$stderr" "made from another image"
+	has "$stderr" "ralph rm one"
+}
+
+@test "docker sandbox: the project's own image is found in docker itself" {
+	fake_sbx docker
+	own_dockerfile
+	must_exit 0 ralph --engine docker-sandbox run -n one -- true
+	has "$(calls 'create ')" "create --name one -t $(vm template) shell $WS"
+	has "$(vm template)" "agent-loop-sandbox-command:v"
+}
+
+@test "an image of ralph's that is named is loaded; one that docker has not is an error, and nothing is made" {
+	fake_sbx sbx
+	fake_docker_images
+	echo agent-loop-sandbox-x:v1 >"$FAKE/docker-images"
+	must_exit 0 sbx run -n one --image agent-loop-sandbox-x:v1 -- true
+	same agent-loop-sandbox-x:v1 "$(vm template)"
+	run --separate-stderr sbx run -n two --image agent-loop-sandbox-x:v2 -- true
+	same 125 "$status"
+	has "$stderr" "agent-loop-sandbox-x:v2"
+	lacks "$(calls 'create ')" "--name two"
+}
+
+@test "a Dockerfile that nobody agreed to builds nothing" {
+	fake_sbx sbx
+	mkdir .ralph
+	echo 'FROM base:1' >.ralph/Dockerfile
+	fake_docker_images
+	run --separate-stderr sbx run -- true
+	same 2 "$status"
+	has "$stderr" "ralph trust"
+	lacks "$(calls)" create
+}
+
+@test "limits of a machine: memory and processors as sbx takes them, and no others" {
+	fake_sbx sbx
+	must_exit 0 sbx run -n one --memory 2G --cpu 100 -- true
+	has "$(calls 'create ')" "-m 2048m --cpus 1"
+	same 1 "$(sbx run -n one --memory 2G --cpu 100 -- nproc)"
+	for args in "--memory 512M" "--cpu 150" "--pids 100"; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr sbx run -n two $args -- true
+		same 2 "$status"
+		has "$stderr" "engine sbx"
+	done
+	run --separate-stderr sbx run -n one --memory 4G --cpu 100 -- true
+	same 2 "$status"
+	has "$stderr" "made with other limits"
+	fake_sbx docker
+	run --separate-stderr ralph --engine docker-sandbox run -n two --cpu 100 -- true
+	same 2 "$status"
+	has "$stderr" "no bound on processors"
+}
+
+# ---- what the host would run ----
+
+@test "what changes while a command runs is put back when it ends, also after kill -9 of the supervisor" {
+	fake_sbx sbx
+	printf '#!/bin/sh\nexit 0\n' >.git/hooks/pre-commit
+	chmod 755 .git/hooks/pre-commit
+	hook=$(cat .git/hooks/pre-commit)
+	run --separate-stderr sbx run -- sh -c 'echo "touch ran" >>.git/hooks/pre-commit; mkdir .vscode; echo x >.vscode/tasks.json'
+	same 0 "$status"
+	same "$hook" "$(cat .git/hooks/pre-commit)"
+	has "$stderr" "'$WS/.git/hooks/pre-commit' was put back as it was"
+	id=$(grep -o 'quarantine ([0-9a-f]*)' <<<"$stderr" | grep -o '[0-9a-f]\{8\}' | head -1)
+	has "$(ralph quarantine show "$id")" "touch ran"
+	"$RALPH" --engine sbx run -n killed -- sh -c 'echo "touch ran" >>.git/hooks/pre-commit; touch ready; exec sleep '"$LONG" 3>&- &
+	wait_until -t 30 test -e ready
+	has "$(cat .git/hooks/pre-commit)" "touch ran"
+	kill -9 "$(field killed supervisor)"
+	wait $! || :
+	must_exit 0 sbx run -n killed -- true
+	same "$hook" "$(cat .git/hooks/pre-commit)"
+	rm -rf ready .vscode
+}
+
+@test "a repository that is moved away is said" {
+	fake_sbx sbx
+	run --separate-stderr sbx run -- mv .git .g2
+	has "$stderr" "the directory that it was in is gone"
+	mv .g2 .git
+}
+
 # ---- hostile words ----
 
 @test "a list of sandboxes that is no list, too long, or of options for names does nothing" {

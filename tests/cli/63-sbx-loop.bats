@@ -62,7 +62,9 @@ two_tasks() {
 	same 2 "$(calls 'exec -i' | grep -c './agent.py honest')"
 	has "$(calls 'exec -i')" 'test -f US-1'
 	same '' "$(git status --porcelain -- . ':!.ralph')"
-	same stopped "$(vm status)"
+	# With the work its machine is done.
+	same "" "$(ralph ls -q)"
+	same "" "$(compgen -G "$FAKE/fake/vms/*")"
 }
 
 @test 'sbx: two tasks become two verified commits, and the state is not in the workspace' {
@@ -230,7 +232,7 @@ scripted_claude() {
 	cat >"$1/claude" <<-'SH'
 		#!/bin/sh
 		case ${1-} in --version) echo 2.1.325; exit ;; esac
-		env | grep -E '^(ANTHROPIC|RALPH_TASK)' >"$HOME/given"
+		env | grep -E '^(ANTHROPIC|RALPH_TASK)' >.git/given
 		exec python3 ./agent.py honest
 	SH
 	chmod 755 "$1/claude"
@@ -244,7 +246,7 @@ scripted_claude() {
 	echo "mounts: [{path: $HOME/tools}]" >"$XDG_CONFIG_HOME/ralph/config.yaml"
 	ANTHROPIC_API_KEY=key-of-the-host loop_exits 0 --engine sbx build claude --env "PATH=$HOME/tools:/usr/bin:/bin"
 	same 'done done' "$(verdicts)"
-	has "$(cat "$FAKE"/fake/vms/*.files/home/given)" "ANTHROPIC_BASE_URL=http://host.docker.internal:"
+	has "$(cat .git/given)" "ANTHROPIC_BASE_URL=http://host.docker.internal:"
 	must_fail grep -rqF key-of-the-host "$FAKE" "$XDG_STATE_HOME"
 }
 

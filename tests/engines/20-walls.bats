@@ -264,3 +264,200 @@ told() {
 	done <"$T/mounts"
 	same "false true none" "$(engine inspect "$(engine ps -aq)" | get '(str(j[0]["HostConfig"]["Privileged"]) + " " + str(j[0]["HostConfig"]["ReadonlyRootfs"]) + " " + j[0]["HostConfig"]["NetworkMode"]).lower()')"
 }
+
+# ---- an engine on another machine ----
+
+# far_ports: the ports that ralph listens on for sandboxes there.
+far_ports() {
+	ss -Hltn "src $(far_address 1)" | awk '{ sub(/.*:/, "", $4); print $4 }'
+}
+
+# in_world CMD…: on the engine's machine.
+in_world() {
+	nsenter -t "$(cat "$ENGINE_DIR/machine")" -n "$@"
+}
+
+# What a program inside would try: every address and port given, by TCP, and a datagram to each name server. Prints
+# what it reached.
+tries() {
+	cat <<-'END'
+		import socket, sys
+		for word in sys.argv[1:]:
+		    kind, host, port = word.split("/")
+		    try:
+		        if kind == "tcp":
+		            socket.create_connection((host, int(port)), 3).close()
+		        else:
+		            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		            s.settimeout(3)
+		            s.sendto(b"exfil", (host, int(port)))
+		            s.recvfrom(99)
+		        print(word)
+		    except OSError:
+		        pass
+	END
+}
+
+# world ADDRESS…: on the engine's machine, one server for TCP and one for datagrams at each; what came is in $T/world.
+world() {
+	cat >"$T/world.py" <<-'END'
+		import socket, sys, threading
+		log = open(sys.argv[1] + "/world", "a", buffering=1)
+		def tcp(a):
+		    s = socket.create_server((a, 80))
+		    while True:
+		        c, _ = s.accept(); log.write("tcp %s\n" % a); c.close()
+		def udp(a):
+		    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((a, 53))
+		    while True:
+		        d, f = s.recvfrom(999); log.write("udp %s\n" % a); s.sendto(d, f)
+		for a in sys.argv[2:]:
+		    threading.Thread(target=tcp, args=(a,), daemon=True).start()
+		    threading.Thread(target=udp, args=(a,), daemon=True).start()
+		open(sys.argv[1] + "/world-up", "w").close()
+		threading.Event().wait()
+	END
+	for address; do
+		in_world ip address replace "$address/32" dev lo
+	done
+	nsenter -t "$(cat "$ENGINE_DIR/machine")" -n python3 "$T/world.py" "$T" "$@" 3>&- &
+	WORLD=$!
+	wait_until test -e "$T/world-up"
+}
+
+@test "elsewhere: nothing is reached from inside but the gateway: not this machine, the engine's, a container, the world" {
+	only docker-remote
+	local here there all=() outpost
+
+	here=$(far_address 1)
+	there=$(far_address 2)
+	world 9.9.9.9
+	python3 -m http.server --bind 127.0.0.1 0 >"$T/loop" 2>&1 3>&- &
+	local loop=$!
+	python3 -u -m http.server --bind "$here" 0 >"$T/own" 2>&1 3>&- &
+	local own=$!
+	wait_until grep -q port "$T/own"
+	ralph run -d -n "$S"
+	outpost=$(engine inspect -f '{{.NetworkSettings.IPAddress}}' "$(engine ps -q --filter name=-far)")
+	all=("tcp/$here/$(grep -o 'port [0-9]*' "$T/own" | cut -d' ' -f2)" "tcp/$there/2375" tcp/9.9.9.9/80 udp/9.9.9.9/53
+		"tcp/$here/$(far_ports | grep -v "$(grep -o 'port [0-9]*' "$T/own" | cut -d' ' -f2)" | head -1)"
+		tcp/172.17.0.1/2375)
+	tries >tries.py
+	# All of it is there for a container with a network: the engine's own, and what the outpost has.
+	same "$(printf '%s\n' "${all[@]}")" "$(engine run --rm --network bridge -v "$WS:$WS" "$RALPH_IMAGE_NAME" \
+		python3 "$WS/tries.py" "${all[@]}")"
+	: >"$T/world"
+	same "" "$(ralph exec "$S" python3 "$WS/tries.py" "${all[@]}" "tcp/$outpost/3128" udp/127.0.0.11/53 udp/8.8.8.8/53)"
+	same lo "$(ralph exec "$S" sh -c "tail -n +3 /proc/net/dev | cut -d: -f1 | xargs")"
+	same "" "$(cat "$T/world")"
+	same "none" "$(engine inspect -f '{{.HostConfig.NetworkMode}}' "$(engine ps -q --filter name="-$S-" | head -1)" |
+		grep -v bridge || engine ps -a)"
+	# And the gateway is there, with its rules.
+	has "$(ralph exec "$S" curl -sS -m 10 http://9.9.9.9/ 2>&1)" refused
+	kill "$WORLD" "$own" "$loop"
+}
+
+@test "elsewhere: the gateway's port takes the sandbox's own token alone; all else is 407, and on record" {
+	only docker-remote
+	local here port other
+
+	here=$(far_address 1)
+	ralph run -d -n "$S"
+	port=$(far_ports)
+	same 407 "$(curl -s -o /dev/null -m 10 -w '%{http_code}' "http://$here:$port/")"
+	same 407 "$(curl -s -o /dev/null -m 10 -w '%{http_connect}' -x "http://$here:$port" https://example.com/ || :)"
+	same 407 "$(curl -s -o /dev/null -m 10 -w '%{http_code}' "http://$here:$port/_ralph/anthropic/v1/messages")"
+	wait_until grep -q '"reason":"a connection to the gateway.s port without' "$XDG_STATE_HOME/ralph/sandboxes/$S/events.jsonl"
+	mkdir "$HOME/second"
+	ralph run -d -n "o-$S" "$HOME/second"
+	# The bytes that another sandbox's outpost begins with, as the wire has them.
+	python3 - "$(ip -o -4 address show to "$here" | awk '{ print $2 }')" "$T/hello" <<-'END' 3>&- &
+		import os, socket, sys
+		s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+		s.bind((sys.argv[1], 0))
+		open(sys.argv[2] + ".up", "w").close()
+		while not os.path.exists(sys.argv[2]):
+		    d = s.recv(65535)
+		    i = d.find(b"RALPHfar")
+		    if i >= 0:
+		        open(sys.argv[2], "wb").write(d[i:i + 93])
+	END
+	wait_until test -e "$T/hello.up"
+	ralph exec "o-$S" curl -s -m 10 -o /dev/null http://example.com/ || :
+	wait_until test -s "$T/hello"
+	other=$(far_ports | grep -vx "$port")
+	cat >"$T/ask.py" <<-'END'
+		import socket, sys
+		s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 10); s.settimeout(10)
+		s.sendall(open(sys.argv[3], "rb").read() + b"GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n")
+		print(s.recv(999).split()[1].decode())
+	END
+	same 403 "$(python3 "$T/ask.py" "$here" "$other" "$T/hello")"
+	same 407 "$(python3 "$T/ask.py" "$here" "$port" "$T/hello")"
+	# Each start has another token.
+	ralph stop "o-$S"
+	ralph run -d -n "o-$S" "$HOME/second"
+	ralph exec "o-$S" true
+	same 407 "$(python3 "$T/ask.py" "$here" "$(far_ports | grep -vx "$port")" "$T/hello")"
+	# Neither is in a description, an argument or a variable.
+	dd if="$T/hello" bs=1 skip=8 count=64 of="$T/token" status=none
+	lacks "$(engine inspect $(engine ps -aq); cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n')" \
+		"$(cat "$T/token")"
+}
+
+@test "elsewhere: a file that is not there as it is here is found out, and nothing starts" {
+	only docker-remote
+	mkdir "$HOME/mine"
+	# The engine's machine has a directory of that name, and another one in it.
+	run --separate-stderr unshare --mount sh -c 'mount -t tmpfs none "$1" && mkdir "$1/ws" && cd "$1/ws" &&
+		"$2" run -n "$3" -- touch made' sh "$HOME/mine" "$RALPH" "$S"
+	same 125 "$status"
+	has "$stderr" "not the files that are here"
+	mkdir "$HOME/mine/ws"
+	run --separate-stderr unshare --mount sh -c 'mount -t tmpfs none "$1" && mkdir "$1/ws" && cd "$1/ws" &&
+		"$2" run -n "$3" -- touch made' sh "$HOME/mine" "$RALPH" "$S"
+	same 125 "$status"
+	has "$stderr" "not the files that are here"
+	same "" "$(find "$HOME/mine" -type f)"
+	same "" "$(engine ps -aq)$(engine volume ls -q)"
+	# What was tried leaves nothing where it works, either.
+	ralph run -n "w-$S" -- true
+	same "" "$(find "$WS" -name '.ralph-*')"
+}
+
+nothing_there() {
+	[ -z "$(engine ps -aq)$(engine volume ls -q)" ]
+}
+
+@test "elsewhere: whichever of its processes is killed, everything ends and nothing is left" {
+	only docker-remote
+	local victim
+
+	for victim in outpost far guest; do
+		ralph run -d -n "$S"
+		case $victim in
+		outpost) kill -9 "$(engine inspect -f '{{.State.Pid}}' "$(engine ps -q --filter name=-far)")" ;;
+		guest) kill -9 "$(engine inspect -f '{{.State.Pid}}' "$(engine ps -q | grep -v "$(engine ps -q --filter name=-far)")")" ;;
+		far) kill -9 "$(pgrep -f "start --attach --interactive ralph-$S-" | head -1)" ;;
+		esac
+		wait_until -t 30 down
+		wait_until -t 30 nothing_there
+	done
+}
+
+@test "elsewhere: Docker Desktop is asked for this machine by its own name, and a machine of another kind is refused" {
+	only docker-remote
+	mkdir "$T/bin"
+	cat >"$T/bin/docker" <<-'END'
+		#!/bin/sh
+		[ "$1" = info ] || exec /usr/bin/docker "$@"
+		/usr/bin/docker "$@" | sed -f "${0%/*}/edits"
+	END
+	chmod +x "$T/bin/docker"
+	echo 's/"OperatingSystem":"[^"]*"/"OperatingSystem":"Docker Desktop"/' >"$T/bin/edits"
+	has "$(PATH="$T/bin:$PATH" ralph --dry-run run -- true)" "--add-host host.docker.internal:host-gateway"
+	echo 's/"Architecture":"[^"]*"/"Architecture":"riscv64"/' >>"$T/bin/edits"
+	run --separate-stderr env PATH="$T/bin:$PATH" "$RALPH" run -- true
+	same 125 "$status"
+	has "$stderr" riscv64
+}

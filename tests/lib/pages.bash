@@ -17,10 +17,11 @@ newcomer_setup() {
 	rm -rf "$WS"
 	cd "$HOME" || return
 	export PATH=${RALPH%/*}:$PATH
-	# Where a newcomer has it.
-	mkdir "$HOME/.config"
+	# Where a newcomer has them.
+	mkdir "$HOME/.config" "$HOME/.local"
 	mv "$XDG_CONFIG_HOME/ralph" "$HOME/.config/"
-	export XDG_CONFIG_HOME=$HOME/.config
+	mv "$XDG_STATE_HOME" "$HOME/.local/state"
+	export XDG_CONFIG_HOME=$HOME/.config XDG_STATE_HOME=$HOME/.local/state
 	login claude oauth
 }
 

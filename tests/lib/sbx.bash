@@ -11,6 +11,14 @@ fake_sbx() {
 	export FAKE PATH=$FAKE:$PATH
 }
 
+# fake_docker_images: docker is there too, with its images; behind the plugin, or beside sbx.
+fake_docker_images() {
+	local name=docker
+
+	[ ! -e "$FAKE/docker" ] || name=docker-engine
+	cp "$BATS_TEST_DIRNAME/../lib/fake-docker-images" "$FAKE/$name"
+}
+
 # fake_sbx_end: what the fake still runs is ended.
 fake_sbx_end() {
 	local vm name

@@ -14,15 +14,16 @@ ONE = {"median": 3.0, "p10": 2.0, "p90": 4.0}
 
 def row(key, holds=True, **more):
     bar = render.BARS[key]
-    return dict({"row": key, "what": bar.what, "peer": bar.peer, "unit": bar.unit, "ours": ONE, "theirs": ONE if bar.peer else None,
-                 "ratio": ONE if bar.form != "value" else None, "rounds": 9, "bar": "%s %g" % (bar.op, bar.limit) if bar.op else None,
-                 "holds": holds if bar.op else None}, **more)
+    return dict({"row": key, "what": bar.what, "peer": bar.peer, "unit": bar.unit, "rounds": 9, "ours": ONE,
+                 "theirs": ONE if bar.peer else None, "ratio": ONE if bar.form != "value" else None,
+                 "bar": "%s %g" % (bar.op, bar.limit) if bar.op else None, "holds": holds if bar.op else None}, **more)
 
 
 def results(**more):
     return dict({"date": "2026-01-01", "quick": False, "seconds": 60, "versions": {"bubblewrap": "0.8.0"}, "missing": [],
                  "machine": {"processor": "p", "cores": 2, "memory": "4 GiB", "kernel": "6.1", "system": "s", "user": "root"},
-                 "parts": [{"part": "exec", "seconds": 60, "failed": ""}], "rows": [row(k) for k in render.BARS], "points": []}, **more)
+                 "parts": [{"part": "exec", "seconds": 60, "failed": ""}], "rows": [row(k) for k in render.BARS],
+                 "points": []}, **more)
 
 
 def page(reasons=None, **more):
@@ -60,7 +61,8 @@ class Render(unittest.TestCase):
         self.assertIn("beside srt: no result", text)
 
     def test_a_part_that_failed_is_named(self):
-        self.assertIn("- `bench/exec`: took more than 9 s", page(parts=[{"part": "exec", "seconds": 9, "failed": "took more than 9 s"}]))
+        failed = {"part": "exec", "seconds": 9, "failed": "took more than 9 s"}
+        self.assertIn("- `bench/exec`: took more than 9 s", page(parts=[failed]))
 
     def test_every_row_with_a_bar_is_in_the_table(self):
         lines = [line for line in page().splitlines() if line.startswith("| ") and ("holds" in line)]
@@ -75,7 +77,8 @@ class Render(unittest.TestCase):
                                    + points("memory", "MB", ["ralph"], 1) + points("memory", "MB", ["ralph"], 500)), {})
         self.assertEqual({p for p in made if p.endswith(".svg")},
                          {"docs/images/bench-startup.svg", "docs/images/bench-memory.svg"})
-        for name, labels in (("startup", ["milliseconds, logarithmic", "ralph &lt;exec&gt;"]), ("memory", ["sandboxes", "MB, PSS"])):
+        expected = {"startup": ["milliseconds, logarithmic", "ralph &lt;exec&gt;"], "memory": ["sandboxes", "MB, PSS"]}
+        for name, labels in expected.items():
             for label in labels:
                 self.assertIn(label, made["docs/images/bench-%s.svg" % name])
             self.assertIn("prefers-color-scheme: dark", made["docs/images/bench-%s.svg" % name])

@@ -108,7 +108,7 @@ static int refused_since(int abi)
 static void it_reads_the_certificates_and_makes_connections(void **state)
 {
 	assert_int_equal(after(CALLS, make_a_connection), 0);
-	if (access("/etc/ssl/openssl.cnf", R_OK) == 0 && landlock_abi() >= 1)
+	if (read_the_certificates() == 0 && landlock_abi() >= 1)
 		assert_int_equal(after(CALLS, read_the_certificates), 0);
 }
 

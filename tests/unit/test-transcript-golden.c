@@ -14,11 +14,19 @@
 static const struct {
 	const char *agent, *name;
 } samples[] = {
-	{"claude", "claude-tools-run"},	  {"claude", "claude-2.1.197-tools-run"},
-	{"claude", "claude-hooks"},	  {"claude", "claude-resume-compact"},
-	{"claude", "claude-usage-limit"}, {"codex", "codex-rollout"},
-	{"gemini", "gemini-chat"},	  {"copilot", "copilot-events"},
+	{"claude", "claude-tools-run"},
+	{"claude", "claude-2.1.197-tools-run"},
+	{"claude", "claude-hooks"},
+	{"claude", "claude-resume-compact"},
+	{"claude", "claude-usage-limit"},
+	{"codex", "codex-rollout"},
+	{"gemini", "gemini-chat"},
+	{"copilot", "copilot-events"},
 	{"opencode", "opencode-session"},
+	/* Written after their form, with what the real ones do not have: tools that fail, parts,
+	   thoughts. */
+	{"copilot", "copilot-tools"},
+	{"gemini", "gemini-tools"},
 };
 
 enum { IN, BODY, HEAD, FILES };

@@ -1,5 +1,9 @@
 #include "tests.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "wire/gateway-proto.h"
 
 /* A body as if it had been received. */
@@ -108,24 +112,31 @@ static void an_event_that_could_forge_a_line_is_refused(void **state)
 	assert_int_equal(event_with_host("\xc3\xa4.test"), -EPROTO);
 }
 
-static void listeners_need_one_descriptor_each(void **state)
+static void listeners_have_a_descriptor_each_or_none_at_all(void **state)
 {
-	struct gw_listener row = {.kind = GW_LISTEN_PROXY, .addr = "127.0.0.1", .port = 3128}, *got;
+	struct gw_listener rows[] = {
+		{.kind = GW_LISTEN_PROXY, .addr = "127.0.0.1", .port = 3128},
+		{.kind = GW_LISTEN_DNS_UDP, .addr = "127.0.0.53", .port = 53},
+	};
+	struct gw_listener *got;
 	struct wire_msg m;
 	struct buf b;
 	size_t n;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	gw_put_listeners(&b, &row, 1);
+	gw_put_listeners(&b, rows, ARRAY_SIZE(rows));
 	m = message(&b);
-	assert_int_equal(gw_get_listeners(&m, &got, &n), -EPROTO);
+	m.fds[0] = m.fds[1] = -1;
 	m.n_fds = 1;
-	m.fds[0] = -1;
-	assert_int_equal(gw_get_listeners(&m, &got, &n), 0);
-	assert_int_equal(n, 1);
-	assert_string_equal(got[0].addr, "127.0.0.1");
-	assert_int_equal(got[0].port, 3128);
-	free(got);
+	assert_int_equal(gw_get_listeners(&m, &got, &n), -EPROTO);
+	for (m.n_fds = 0; m.n_fds <= 2; m.n_fds += 2) {
+		assert_int_equal(gw_get_listeners(&m, &got, &n), 0);
+		assert_int_equal(n, 2);
+		assert_string_equal(got[0].addr, "127.0.0.1");
+		assert_int_equal(got[1].port, 53);
+		free(got);
+	}
+	m.n_fds = 0;
 	wire_msg_done(&m);
 }
 
@@ -199,15 +210,119 @@ static void a_header_arrives_and_too_many_fields_are_refused(void **state)
 	gw_header_done(&h);
 }
 
+static void a_policy_alone_arrives_as_it_was_sent_or_not_at_all(void **state)
+{
+	struct gw_config *c = sample();
+	size_t len;
+	struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_policy(&b, &c->policy);
+	len = b.len;
+	buf_done(&b);
+	for (size_t cut = 0; cut <= len; cut++) {
+		struct gw_policy got = {0};
+		struct wire_msg m;
+
+		buf_init(&b, WIRE_BODY_MAX);
+		gw_put_policy(&b, &c->policy);
+		b.len -= cut;
+		m = message(&b);
+		if (cut == 0) {
+			assert_int_equal(gw_get_policy(&m, &got), 0);
+			assert_int_equal(got.tier, 2);
+			assert_int_equal(got.n_rules, 2);
+			assert_string_equal(got.rules[1].pattern, "b.test");
+			assert_string_equal(got.rules[1].methods.v[0], "GET");
+			gw_policy_done(&got);
+		} else {
+			assert_int_equal(gw_get_policy(&m, &got), -EPROTO);
+			assert_int_equal(got.n_rules, 0);
+		}
+		wire_msg_done(&m);
+	}
+	(void)gw_config_free(c);
+}
+
+static void a_health_report_arrives_whole(void **state)
+{
+	const struct gw_health sent = {1, 2, 3, 4, UINT64_MAX, 6, 7, 8};
+	struct gw_health got = {0};
+	struct wire_msg m;
+	struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_health(&b, &sent);
+	m = message(&b);
+	assert_int_equal(gw_get_health(&m, &got), 0);
+	assert_int_equal(got.connections, 1);
+	assert_int_equal(got.lookups, 4);
+	assert_true(got.accepted == UINT64_MAX);
+	assert_int_equal(got.bytes_down, 8);
+	m.body.len--;
+	assert_int_equal(gw_get_health(&m, &got), -EPROTO);
+	wire_msg_done(&m);
+}
+
+/* A message takes only so many descriptors: the rest comes in further ones. */
+static void listeners_beyond_one_message_are_all_handed_over(void **state)
+{
+	enum { N = 2 * WIRE_FDS_MAX + 3 };
+	struct gw_listener rows[N] = {0}, *got = NULL;
+	int fds[N], pair[2];
+	size_t seen = 0, n;
+	struct err e;
+
+	assert_int_equal(wire_pair(pair, &e), 0);
+	for (size_t i = 0; i < N; i++) {
+		rows[i].port = (uint16_t)(1000 + i);
+		fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	}
+	assert_int_equal(gw_send_listeners(pair[0], rows, fds, N), 0);
+	while (seen < N) {
+		struct wire_msg m;
+
+		wire_msg_init(&m);
+		assert_int_equal(wire_recv(pair[1], &m), 1);
+		assert_int_equal(gw_get_listeners(&m, &got, &n), 0);
+		assert_int_equal(m.n_fds, n);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(got[i].port, 1000 + seen++);
+		free(got);
+		wire_msg_done(&m);
+	}
+	for (size_t i = 0; i < N; i++)
+		(void)close(fds[i]);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+}
+
+static void everything_has_a_name(void **state)
+{
+	for (int v = 0; v < GW_VERB_N; v++)
+		assert_string_not_equal(gw_verb_name(v), "?");
+	for (int v = 0; v < GW_VERDICT_N; v++)
+		assert_string_not_equal(gw_verdict_name(v), "?");
+	for (int k = 0; k < GW_LISTEN_N; k++)
+		assert_string_not_equal(gw_listen_kind_name(k), "?");
+	assert_string_equal(gw_verb_name(GW_VERB_N), "?");
+	assert_string_equal(gw_verdict_name(GW_VERDICT_N), "?");
+	assert_string_equal(gw_listen_kind_name(GW_LISTEN_N), "?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_configuration_arrives_as_it_was_sent),
 		cmocka_unit_test(a_cut_body_is_refused_wherever_it_was_cut),
 		cmocka_unit_test(an_event_that_could_forge_a_line_is_refused),
-		cmocka_unit_test(listeners_need_one_descriptor_each),
+		cmocka_unit_test(listeners_have_a_descriptor_each_or_none_at_all),
 		cmocka_unit_test(an_ask_and_a_usage_arrive_whole),
 		cmocka_unit_test(a_header_arrives_and_too_many_fields_are_refused),
+		cmocka_unit_test(a_policy_alone_arrives_as_it_was_sent_or_not_at_all),
+		cmocka_unit_test(a_health_report_arrives_whole),
+		cmocka_unit_test(listeners_beyond_one_message_are_all_handed_over),
+		cmocka_unit_test(everything_has_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
