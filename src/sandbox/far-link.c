@@ -70,9 +70,9 @@ int far_link_tell(struct supervisor *s, struct err *err)
 	cleanup_buf struct buf b;
 	int r;
 
+	buf_init(&b, WIRE_INLINE_MAX);
 	if (!s->gateway.gate.port)
 		return 0;
-	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_str(&b, s->spec->container.far_dial);
 	wire_put_u32(&b, s->gateway.gate.port);
 	wire_put_str(&b, s->gateway.token);
