@@ -27,7 +27,7 @@ teardown() {
 	[ -f US-1 ] && [ -f US-2 ]
 	# Its sandbox is gone with the work; the log of it is kept.
 	same "" "$(ralph ls -q)"
-	grep -rqF "\"engine\":\"$ENGINE\"" .ralph/logs/events
+	grep -rqF "\"engine\":\"$RALPH_ENGINE\"" .ralph/logs/events
 	same "" "$(engine ps -aq)"
 }
 
