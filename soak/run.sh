@@ -9,7 +9,11 @@ minutes=${1:-10}
 [[ $minutes =~ ^[1-9][0-9]*$ ]] || { echo "soak: not a number of minutes: $minutes" >&2; exit 2; }
 [[ ${SEED:-1} =~ ^[0-9]+$ ]] || { echo "soak: SEED is not a number: $SEED" >&2; exit 2; }
 seed=${SEED:-$((SRANDOM % 1000000))}
-stage=$("$here/build.sh")
+# One at a time in a checkout: they have one clock.
+mkdir -p "$here/../build-soak.d"
+exec 9>"$here/../build-soak.d/lock"
+flock -n 9 || { echo "soak: another one runs in this checkout" >&2; exit 1; }
+stage=$("$here/build.sh" 9>&-)
 dir=$(mktemp -d /tmp/ralph-soak.XXXXXX)
 own=()
 [ "$(id -u)" -eq 0 ] || own=(--user --map-root-user)
@@ -19,7 +23,7 @@ code=0
 # shellcheck disable=SC2016
 env -i PATH="$PATH" LANG=C.UTF-8 unshare "${own[@]}" --mount --net --pid --fork --kill-child --mount-proc \
 	bash -c 'python3 "$@"; exit $?' soak "$here/soak.py" --minutes "$minutes" --seed "$seed" --dir "$dir" \
-	--stage "$stage" --clock "$stage/../../../clock" || code=$?
+	--stage "$stage" --clock "$here/../build-soak.d/clock" 9>&- || code=$?
 if [ $code -eq 0 ]; then
 	rm -rf "$dir"
 else

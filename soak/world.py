@@ -38,7 +38,9 @@ class World:
         self.state, self.work, self.run = f"{where}/state", f"{where}/work", f"{where}/run"
         self.ralph = f"{stage}/bin/ralph"
         self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": self.home, "XDG_CONFIG_HOME": f"{where}/config",
-                    "XDG_STATE_HOME": self.state, "XDG_RUNTIME_DIR": self.run}
+                    "XDG_STATE_HOME": self.state, "XDG_RUNTIME_DIR": self.run,
+                    # A look at a repository on a full disk is to write nothing.
+                    "GIT_OPTIONAL_LOCKS": "0"}
         self.server, self.times = None, []
 
     def name(self, what):

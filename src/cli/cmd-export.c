@@ -166,6 +166,8 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 		return r;
 	for (size_t i = 0; i < names.n; i++) {
 		r = export_one(cli, &s.places, names.v[i], args, since, real, &total);
+		if (r < 0 && argc == 0 && store_is_gone(&s.places, names.v[i]))
+			continue; /* removed meanwhile: nothing is left to export */
 		if (r < 0 && first == 0)
 			first = r;
 		else if (r < 0)

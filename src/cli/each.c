@@ -36,6 +36,8 @@ int each_sandbox(struct cli *cli, bool all, int argc, char **argv, each_fn *fn, 
 		if (r == 0) {
 			(void)puts(names.v[i]);
 			(void)fflush(stdout);
+		} else if (all && store_is_gone(&p, names.v[i])) {
+			continue; /* somebody else was faster */
 		} else if (first == 0) {
 			first = r;
 			cli->err = err;

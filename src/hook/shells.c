@@ -63,44 +63,51 @@ static bool has_c(const char *opt)
 	return opt[0] == '-' && opt[1] != '-' && strchr(opt, 'c');
 }
 
+enum shell_reads { READS_FILE, READS_TEXT, READS_STDIN };
+
+/* From its first operand on, which is a script, or an argument of one. */
+static void shell_operand(struct judge *j, struct program *p, unsigned int at,
+			  enum shell_reads reads)
+{
+	struct values text = values_one(j, p->argv.v[at]);
+	struct fields args = j->args;
+
+	text.taint = p->argv.taint;
+	/* What follows is $0 and the arguments. */
+	j->args = (struct fields){.taint = p->argv.taint};
+	for (unsigned int k = at + (reads == READS_TEXT); k < p->argv.n; k++)
+		fields_add(j, &j->args, p->argv.v[k]);
+	if (!j->args.n)
+		fields_add(j, &j->args, "bash");
+	if (reads == READS_TEXT)
+		program_script(j, p, text);
+	else if (reads == READS_FILE)
+		run_file(j, p, p->argv.v[at]);
+	else if (p->in)
+		program_script(j, p, *p->in);
+	j->args = args;
+}
+
 static void shell(struct judge *j, struct program *p)
 {
-	struct fields args = j->args;
-	bool script = false, from_stdin = false;
+	enum shell_reads reads = READS_FILE;
 
 	for (unsigned int i = 1; i < p->argv.n; i++) {
 		const char *s = p->argv.v[i];
 
 		if (has_c(s) || streq(s, "--command") || strcasecmp(s, "-command") == 0) {
-			script = true;
+			reads = READS_TEXT;
 		} else if (streq(s, "-o") || streq(s, "+o") || streq(s, "-O") || streq(s, "+O") ||
 			   streq(s, "--rcfile") || streq(s, "--init-file")) {
 			if (s[1] == '-' && i + 1 < p->argv.n)
 				run_file(j, p, p->argv.v[i + 1]);
 			i++;
-		} else if ((s[0] == '-' || s[0] == '+') && s[1] && !streq(s, "--")) {
-			/* What follows -s are arguments, and the script is read. */
-			from_stdin = from_stdin || (s[0] == '-' && s[1] != '-' && strchr(s, 's'));
-			continue;
-		} else if (streq(s, "--")) {
-			continue;
+		} else if ((s[0] == '-' || s[0] == '+') && s[1]) {
+			/* What follows -s are arguments. */
+			if (reads == READS_FILE && s[0] == '-' && s[1] != '-' && strchr(s, 's'))
+				reads = READS_STDIN;
 		} else {
-			struct values text = values_one(j, s);
-
-			text.taint = p->argv.taint;
-			/* What follows is $0 and the arguments. */
-			j->args = (struct fields){.taint = p->argv.taint};
-			for (unsigned int k = i + (script ? 1 : 0); k < p->argv.n; k++)
-				fields_add(j, &j->args, p->argv.v[k]);
-			if (!j->args.n)
-				fields_add(j, &j->args, "bash");
-			if (script)
-				program_script(j, p, text);
-			else if (!from_stdin)
-				run_file(j, p, s);
-			else if (p->in)
-				program_script(j, p, *p->in);
-			j->args = args;
+			shell_operand(j, p, i, reads);
 			return;
 		}
 	}

@@ -41,7 +41,6 @@ struct worker {
 	struct task *task;
 	char *branch, *path;	/* of its worktree */
 	char *before;		/* the head before it was merged; NULL: it was not */
-	unsigned attempts;	/* of its task, before */
 	struct loop_used taken; /* of its counters, so much is in the loop's */
 	uint64_t taken_tokens;	/* likewise */
 	struct loop_used share; /* so much more it may use */
@@ -49,10 +48,11 @@ struct worker {
 	int out;
 	struct ev_io out_io, child_io;
 	struct lines *lines;
+	size_t *running;   /* how many are */
+	unsigned attempts; /* of its task, before */
+	unsigned deaths;   /* in this batch, by signals that nobody here sent */
 	int code;
-	unsigned deaths; /* in this batch, by signals that nobody here sent */
 	bool runs, over; /* it was started; it has ended */
-	size_t *running; /* how many are */
 };
 
 /* parallel-end.c: of one that has ended; *ret_code as above. */

@@ -67,7 +67,7 @@ int far_link_open(struct supervisor *s, struct err *err)
 
 int far_link_tell(struct supervisor *s, struct err *err)
 {
-	cleanup_buf struct buf b;
+	cleanup_buf struct buf b = {0};
 	int r;
 
 	buf_init(&b, WIRE_INLINE_MAX);

@@ -348,6 +348,14 @@ static int scan(const struct places *p, struct strv *names, struct strv *leftove
 	return 0;
 }
 
+bool store_is_gone(const struct places *p, const char *name)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	struct err ignored;
+
+	return store_open(p, name, false, &e, &ignored) == -ENOENT;
+}
+
 int store_list(const struct places *p, struct strv *out, struct err *err)
 {
 	cleanup_strv struct strv leftovers = {0};

@@ -62,6 +62,8 @@ int store_destroy(const struct places *p, const char *doomed, struct err *err);
 int store_remove(const struct places *p, const char *name, struct err *err); /* both */
 /* All names, sorted. What a removal that was killed left is removed on the way. */
 int store_list(const struct places *p, struct strv *out, struct err *err);
+/* One of that list that was removed since. */
+bool store_is_gone(const struct places *p, const char *name);
 int store_names(const struct places *p, struct strv *out, struct err *err); /* removes nothing */
 
 /* What killed removals left, as store_list() would remove it; as paths. */

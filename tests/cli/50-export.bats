@@ -206,3 +206,19 @@ kept() {
 	ralph run -- sh -c "$one_said"
 	must_exit 2 env RALPH_INBOX_DIR=relative "$RALPH" run -- true
 }
+
+@test 'a sandbox that is removed while all are exported is no failure, one that was named is' {
+	local f real=${RALPH%/bin/ralph}/libexec/ralph
+
+	ralph run -n "e-${WS##*-}-a" -- true
+	ralph run -n "e-${WS##*-}-b" -- true
+	mkdir "$T/libexec"
+	for f in "$real"/*; do
+		ln -s "$f" "$T/libexec/"
+	done
+	rm "$T/libexec/export"
+	printf '#!/bin/sh\nrm -rf %s/ralph/sandboxes/e-*\nexec %s/export "$@"\n' "$XDG_STATE_HOME" "$real" >"$T/libexec/export"
+	chmod +x "$T/libexec/export"
+	RALPH_LIBEXEC=$T/libexec ralph export -o "$HOME/inbox"
+	RALPH_LIBEXEC=$T/libexec must_exit 1 ralph export -o "$HOME/inbox" "e-${WS##*-}-a"
+}

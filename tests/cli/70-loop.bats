@@ -121,7 +121,7 @@ load loop
 	touch .ralph/go-on
 	sed -i s,go-on,.ralph/go-on, .ralph/state/loop.json
 	loop_exits 0 resume
-	same done "$(verdicts)"
+	same 'done' "$(verdicts)"
 }
 
 @test 'a verify command that does not end is ended, and counts as failed' {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What an iteration may spend holds for an agent that knows nothing of it: the gateway counts.
+# shellcheck disable=SC2016,SC2153
 load helpers
 load loop
 load ../lib/cred

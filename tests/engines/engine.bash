@@ -18,7 +18,7 @@
 # aside), root (nothing else can be written). And these the tests know another answer for: masks (files are hidden),
 # host-edits (the host's changes of what is protected are told from the agent's), again (a protected file that the host
 # replaces is protected again while the sandbox runs), pids, memory, limits.open_files.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # bats sets status and stderr
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ENGINE=${RALPH_TEST_ENGINE:-native}

@@ -46,6 +46,12 @@ check_cpp() {
 		--suppress=normalCheckLevelMaxBranches --suppressions-list=tests/lint/cppcheck.txt src
 }
 
+# gcc's own analyzer, which sees what happens along a path through several functions; see tests/lint/analyze.txt. Two minutes of
+# processor time the first time; then only for what has changed.
+analyzer() {
+	python3 tests/lint/analyze.py build-lint
+}
+
 docs() {
 	python3 tests/lint/docs.py && python3 scripts/diagrams.py --check
 }
@@ -65,6 +71,7 @@ check build build
 check installed python3 tests/lint/installed.py build-lint
 check clang-tidy tidy
 check cppcheck check_cpp
+check analyzer analyzer
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
