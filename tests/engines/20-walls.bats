@@ -91,7 +91,7 @@ teardown() {
 }
 
 @test "where the host's directories lie in the container nobody inside gets to" {
-	only docker podman
+	only docker docker-remote podman
 	ralph run -d -n "$S"
 	must_fail ralph exec "$S" ls /.ralph
 	lacks "$(ralph exec "$S" cat /proc/self/mountinfo)" /.ralph
@@ -152,7 +152,7 @@ told() {
 }
 
 @test "mount: the file of the host is inside, alone, and what is written there stays on the host" {
-	only docker podman
+	only docker docker-remote podman
 	local file=$HOME/.claude/.credentials.json
 
 	mkdir -p "$XDG_CONFIG_HOME/ralph"
