@@ -58,8 +58,7 @@ static const char *const *engines_of(const char *setting)
 	if (streq(setting, "podman"))
 		return podman;
 	/* Docker Sandboxes take theirs from docker. */
-	return streq(setting, "docker") || streq(setting, "sbx") ||
-			       streq(setting, "docker-sandbox")
+	return streq(setting, "docker") || streq(setting, "sbx") || streq(setting, "docker-sandbox")
 		       ? docker
 		       : both;
 }
