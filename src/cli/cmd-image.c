@@ -58,7 +58,9 @@ static const char *const *engines_of(const char *setting)
 	if (streq(setting, "podman"))
 		return podman;
 	/* Docker Sandboxes take theirs from docker. */
-	return streq(setting, "docker") || streq(setting, "sbx") ? docker : both;
+	return streq(setting, "docker") || streq(setting, "sbx") || streq(setting, "docker-sandbox")
+		       ? docker
+		       : both;
 }
 
 /* The first of them that answers. */
