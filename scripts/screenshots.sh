@@ -89,6 +89,8 @@ you chmod 600 /home/you/.claude/.credentials.json
 you tee package.json >/dev/null <<<'{"name": "shop", "scripts": {"test": "true"}}'
 
 tmux=(tmux -u -S /home/you/.tmux -f /dev/null)
+# What failed leaves no terminal behind.
+trap 'you "${tmux[@]}" kill-server 2>/dev/null || true' EXIT
 
 shows() {
 	you "${tmux[@]}" capture-pane -p -t shot | grep -q -- "$1"
