@@ -79,7 +79,7 @@ def beside(rows, seconds):
 
 class Soak:
     def __init__(self, world):
-        self.world, self.cycle = world, 0
+        self.world, self.cycle, self.faults = world, 0, []
         self.rng = random.Random(world.seed)
         self.quiet = Cli(world, self.rng, "check", calm=True)
         self.quiet.wrap = lambda: []
