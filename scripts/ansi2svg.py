@@ -1,5 +1,8 @@
 """ansi2svg.py --columns N [--title TEXT] <TEXT >SVG: text with colours, as tmux captures it, as a picture.
 
+Several screens, each behind a line of a form feed and the seconds that it is to be seen, become a picture that moves; where nothing
+moves the last one is seen.
+
 Knows what a captured screen has in it: lines of UTF-8 and SGR sequences. Anything else is an error, so
 that no picture shows less than the terminal did.
 """
@@ -66,12 +69,7 @@ def put(out, text, at, row, style):
                    f'lengthAdjust="spacingAndGlyphs" {style.attributes()}>{escape(word[0])}</text>')
 
 
-def main():
-    args = argparse.ArgumentParser()
-    args.add_argument("--columns", type=int, required=True)
-    args.add_argument("--title", default="")
-    args = args.parse_args()
-    lines = sys.stdin.read().rstrip().split("\n")
+def draw(lines):
     style, out = Style(), []
     for row, line in enumerate(lines):
         at = 0
@@ -83,12 +81,50 @@ def main():
                 sys.exit(f"ansi2svg: line {row + 1} has a control character")
             put(out, part, at, row, style)
             at += columns(part)
-    w, h = 2 * PAD + args.columns * WIDTH, 2 * PAD + len(lines) * HEIGHT
+    return out
+
+
+def screens(text):
+    """(seconds, lines) of each."""
+    if not text.startswith("\f"):
+        return [(0, text.rstrip().split("\n"))]
+    found = []
+    for screen in text[1:].split("\f"):
+        seconds, _, rest = screen.partition("\n")
+        found.append((float(seconds), rest.rstrip().split("\n")))
+    return found
+
+
+def motion(seconds):
+    """The style that shows one group after the other, for ever."""
+    total, start = sum(seconds), 0.0
+    out = [".s { visibility: hidden } .s:last-of-type { visibility: visible }", "@media (prefers-reduced-motion: no-preference) {"]
+    for n, length in enumerate(seconds):
+        a, b = 100 * start / total, 100 * (start + length) / total
+        steps = [] if n == 0 else ["0% { visibility: hidden }"]
+        steps.append(f"{a:.3f}% {{ visibility: visible }}")
+        if n < len(seconds) - 1:
+            steps.append(f"{b:.3f}% {{ visibility: hidden }}")
+        out.append(f"@keyframes k{n} {{ {' '.join(steps)} }} #s{n} {{ animation: k{n} {total:g}s step-end infinite }}")
+        start += length
+    return "\n".join(out + ["}"])
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--columns", type=int, required=True)
+    args.add_argument("--title", default="")
+    args = args.parse_args()
+    shown = screens(sys.stdin.read())
+    w, h = 2 * PAD + args.columns * WIDTH, 2 * PAD + max(len(lines) for _, lines in shown) * HEIGHT
     print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{w:g}" height="{h:g}" viewBox="0 0 {w:g} {h:g}" '
           f'font-family="ui-monospace, \'DejaVu Sans Mono\', Menlo, Consolas, monospace" font-size="13">')
     print(f"<title>{escape(args.title)}</title>")
+    if len(shown) > 1:
+        print(f"<style>\n{motion([s for s, _ in shown])}\n</style>")
     print(f'<rect width="100%" height="100%" rx="8" fill="{BACK}"/>')
-    print("\n".join(out))
+    for n, (_, lines) in enumerate(shown):
+        print("\n".join(([f'<g class="s" id="s{n}">'] if len(shown) > 1 else []) + draw(lines) + (["</g>"] if len(shown) > 1 else [])))
     print("</svg>")
 
 

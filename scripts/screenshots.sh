@@ -125,6 +125,73 @@ picture() {
 	you "${tmux[@]}" kill-server
 }
 
+# keep SECONDS: what the terminal shows now, for so long, in the recording.
+keep() {
+	you "${tmux[@]}" capture-pane -e -p -t shot >/mnt/screen
+	cmp -s /mnt/screen /mnt/screen.before || {
+		printf '\f%s\n' "$1"
+		cat /mnt/screen
+	} >>"/mnt/out/$recording.ansi"
+	cp /mnt/screen /mnt/screen.before
+}
+
+# types COMMAND UNTIL: in the recording; every change on the way to UNTIL is kept.
+types() {
+	you "${tmux[@]}" send-keys -t shot -l "$1"
+	until_shown "${1:0:20}"
+	keep 1.2
+	you "${tmux[@]}" send-keys -t shot Enter
+	for _ in {1..150}; do
+		! shows "$2" || break
+		keep 0.5
+		sleep 0.2
+	done
+	until_shown "$2"
+	until_shown 'hello\$ *$'
+	keep 2.5
+	sleep 1 # nobody types as fast as this script
+}
+
+# A session from the first command to a finished loop, with an agent that is a script.
+record() {
+	recording=$1
+	you mkdir -p -m 700 /home/you/.ssh /home/you/hello
+	you tee /home/you/.ssh/id_ed25519 >/dev/null <<<'a key'
+	cd /home/you/hello
+	you git init -q -b main
+	you git config user.name you
+	you git config user.email you@example.org
+	you tee agent >/dev/null <<'END'
+#!/bin/sh
+# Stands for a coding agent: does the task it is given, commits, and says so.
+case $RALPH_TASK in
+US-1) file=greeting.txt text=hello ;;
+US-2) file=farewell.txt text=goodbye ;;
+esac
+echo "I write $file."
+sleep 0.7
+echo "$text" >$file && git add $file && git commit -q -m "$RALPH_TASK: $file"
+echo "<promise>COMPLETE</promise>"
+END
+	you chmod 755 agent
+	you git add agent
+	you git commit -q -m start
+	you "${tmux[@]}" new-session -d -s shot -x "$2" -y "$3" \
+		"unset TERM_PROGRAM TERM_PROGRAM_VERSION; TERM=xterm-256color PS1='you:~/hello\\$ ' bash --norc --noprofile -i"
+	until_shown 'you:~/hello'
+	types 'ls ~/.ssh' 'id_ed25519'
+	types 'ralph run -T -- ls ~/.ssh' 'No such file'
+	types 'ralph run -T -- curl -sS https://example.com' 'curl: '
+	types 'ralph init && git add .ralph && git commit -qm "what is to be done"' 'next: '
+	types 'clear' '^you:'
+	types 'ralph build -- ./agent' '^next: git log'
+	types 'git log --oneline' ' start$'
+	printf '%s' "$2" >"/mnt/out/$1.columns"
+	you "${tmux[@]}" kill-server
+	cd /home/you/shop
+}
+
+record session 100 24
 picture audit $COLUMNS_SHOWN $ROWS 'ralph run claude --profile shop' 'Proceed?' n 'nothing was started'
 # A state that was written down, not this machine's: the same picture every time.
 cp /mnt/out/top-demo.json /home/you/.top-demo.json

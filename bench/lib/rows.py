@@ -4,6 +4,7 @@ Printed for people, and with --json written for bench/run as one JSON object a l
   {"row": ID, "what", "peer", "unit", "ours": SPREAD, "theirs": SPREAD, "ratio": SPREAD, "rounds", "bar", "holds"}
   {"point": PLOT, "tool", "x", "unit", "is": SPREAD, "rounds"}
   {"missing": PEER, "part", "why"}
+  {"end": how many bars were missed}
 where SPREAD is {"median", "p10", "p90"}.
 """
 import argparse
@@ -92,7 +93,8 @@ class Report:
         self.say("  not measured: %s: %s" % (peer, why))
 
     def end(self):
-        """The exit code."""
+        """The exit code; without this a benchmark did not come to its end."""
+        self.write({"end": self.missed})
         if self.missed:
             self.say("%d missed" % self.missed)
         return 1 if self.missed else 0

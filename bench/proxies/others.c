@@ -16,11 +16,14 @@
 #define SANDBOX_WAIT_S 30
 #define STOP_WAIT_MS 3000
 
+/* Ratios: with ten thousand clients it would give up its idle connections to the origin. */
 static const char haproxy_cfg[] =
 	"global\n"
 	"  nbthread 1\n"
 	"  maxconn 11000\n"
 	"  no strict-limits\n"
+	"  tune.pool-low-fd-ratio 90\n"
+	"  tune.pool-high-fd-ratio 95\n"
 	"defaults\n"
 	"  mode tcp\n"
 	"  timeout connect 5s\n"

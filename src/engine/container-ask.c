@@ -1,7 +1,7 @@
 /*
  * What is behind the program, found by asking it. Its daemon may be on another machine, or in a
- * virtual one (Docker Desktop): a container there shares no kernel with us, so the guest can hand no
- * socket over, and the line to it is another one (container-far.c).
+ * virtual one (Docker Desktop): a container there shares no kernel with us, so the guest can hand
+ * no socket over, and the line to it is another one (container-far.c).
  */
 #include "engine/container.h"
 
@@ -130,10 +130,11 @@ static int check_far(const struct container_dialect *d, const char *endpoint, co
 			      "cannot be handed over from there. Use docker for that, or an engine "
 			      "of this machine");
 	else if (!streq(f->system, "linux") || !streq(f->machine, machine))
-		(void)err_set(err, ENOTSUP,
-			      "%s runs its containers elsewhere, on another kind of machine ('%s', "
-			      "'%s'; here linux, %s). Use an engine of this machine, or --engine native",
-			      d->program, f->system, f->machine, machine);
+		(void)err_set(
+			err, ENOTSUP,
+			"%s runs its containers elsewhere, on another kind of machine ('%s', "
+			"'%s'; here linux, %s). Use an engine of this machine, or --engine native",
+			d->program, f->system, f->machine, machine);
 	else if (container_where(endpoint, f->desktop, &f->listen, &f->dial, &why) < 0)
 		(void)err_set(err, ENOTSUP, "%s: %s", d->program, why.msg);
 	else

@@ -1,13 +1,14 @@
 /*
- * A container of an engine that is on another machine, or in a virtual one, and sees the same files.
+ * A container of an engine that is on another machine, or in a virtual one, and sees the same
+ * files.
  *
  * DOC: Theory of operation
  *
  * Nothing but bytes crosses that border, and only by the engine's own program. So the sandbox's
- * container is what it is everywhere, without any network, and the same guest makes the same root in
- * it; beside it stands a second container, the outpost, with ralph's own program and nothing else,
- * which has the engine's ordinary network and holds what the guest hands out (wire/far.h). Both
- * share one volume, in which our programs are put and the guest finds the outpost.
+ * container is what it is everywhere, without any network, and the same guest makes the same root
+ * in it; beside it stands a second container, the outpost, with ralph's own program and nothing
+ * else, which has the engine's ordinary network and holds what the guest hands out (wire/far.h).
+ * Both share one volume, in which our programs are put and the guest finds the outpost.
  *
  * That the files are the same is tried, not believed: a file is made for a moment in each directory
  * that will be written, and read by a container.
@@ -42,10 +43,20 @@
 static void push_hard(struct strv *v)
 {
 	static const char *const words[] = {
-		"--cap-drop", "ALL",	   "--security-opt", "no-new-privileges",
-		"--ipc",      "private",   "--read-only",    "--pull",
-		"never",      "--workdir", "/",		     "--log-driver",
-		"none",	      "--rm",
+		"--cap-drop",
+		"ALL",
+		"--security-opt",
+		"no-new-privileges",
+		"--ipc",
+		"private",
+		"--read-only",
+		"--pull",
+		"never",
+		"--workdir",
+		"/",
+		"--log-driver",
+		"none",
+		"--rm",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -85,7 +96,8 @@ static void plan_outpost(struct container *c, const struct sandbox_spec *spec)
 	strv_push(v, "stdout");
 	strv_push(v, "--network");
 	strv_push(v, "bridge");
-	if (strchr(spec->container.far_dial, '.') && streq(spec->container.far_listen, "127.0.0.1")) {
+	if (strchr(spec->container.far_dial, '.') &&
+	    streq(spec->container.far_listen, "127.0.0.1")) {
 		strv_push(v, "--add-host");
 		strv_pushf(v, "%s:host-gateway", spec->container.far_dial);
 	}
@@ -235,13 +247,25 @@ static int copy_in(const struct container *c, const char *source, const char *ta
 	return container_call(c->program, args, CALL_MS, NULL, err);
 }
 
+/* A supervisor that was killed while it started may have left one: nobody else has this name. */
+static int create_outpost(const struct container *c, struct err *err)
+{
+	int r = container_call(c->program, c->far_args.v, CALL_MS, NULL, err);
+	struct err ignored;
+
+	if (r == 0 || container_remove(c->program, c->far_name, &ignored) < 0 ||
+	    container_remove(c->program, c->name, &ignored) < 0)
+		return r;
+	return container_call(c->program, c->far_args.v, CALL_MS, NULL, err);
+}
+
 static int make_outpost(const struct container *c, struct err *err)
 {
 	cleanup_free char *dir = path_dir(c->guest), *outpost = path_join(dir, "outpost");
 	int r = container_call(c->program, c->far_volume.v, CALL_MS, NULL, err);
 
 	if (r == 0)
-		r = container_call(c->program, c->far_args.v, CALL_MS, NULL, err);
+		r = create_outpost(c, err);
 	if (r == 0)
 		r = copy_in(c, c->guest, FAR_GUEST, err);
 	if (r == 0)

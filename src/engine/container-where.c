@@ -47,19 +47,21 @@ bool container_endpoint_is_far(const char *endpoint)
 	return host && !is_loopback(host);
 }
 
-/* A name's first address, by the system's own program: what looks names up needs shared libraries. */
+/* A name's first address, by the system's own program: what looks names up needs shared libraries.
+ */
 static char *address_of(const char *host)
 {
 	struct in6_addr any;
-	char *const argv[] = {(char *)"/usr/bin/getent", (char *)"ahosts",
-			      (char *)(uintptr_t)host, NULL};
+	char *const argv[] = {(char *)"/usr/bin/getent", (char *)"ahosts", (char *)(uintptr_t)host,
+			      NULL};
 	struct err ignored;
 	char *out = NULL;
 	int code = 0;
 
 	if (inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1)
 		return xstrdup(host);
-	if (host[0] == '-' || run_capture(argv, NULL, LOOKUP_MS, ANSWER_MAX, &out, &code, &ignored) < 0)
+	if (host[0] == '-' ||
+	    run_capture(argv, NULL, LOOKUP_MS, ANSWER_MAX, &out, &code, &ignored) < 0)
 		return NULL;
 	out[strcspn(out, " \t\n")] = '\0';
 	return out;

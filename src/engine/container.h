@@ -27,8 +27,8 @@ struct container {
 	struct strv sources; /* what the root's list names, where it is called otherwise there */
 
 	/* Of an engine elsewhere, see container-far.c; all empty for one of this machine. */
-	char *far_name;	       /* of the outpost's container, and of the volume of both */
-	const char *guest;     /* our own program */
+	char *far_name;		/* of the outpost's container, and of the volume of both */
+	const char *guest;	/* our own program */
 	struct strv far_volume; /* arguments that make the volume, */
 	struct strv far_args;	/* the outpost, */
 	struct strv far_check;	/* and look whether it has our files, but for which */

@@ -10,11 +10,11 @@
  * the outpost and one for each command.
  */
 struct far_words {
-	const char *program;	  /* the engine's */
-	const char *outpost;	  /* name of its container */
+	const char *program;	       /* the engine's */
+	const char *outpost;	       /* name of its container */
 	const struct strv *client_env; /* of the program */
 };
 
-/* *ret_line speaks as a guest does, but for WIRE_FAR_STEP, which comes first, and WIRE_FAR_GATE. The
- * end of *ret is the end of the sandbox, and the end of the line is its end. */
+/* *ret_line speaks as a guest does, but for WIRE_FAR_STEP, which comes first, and WIRE_FAR_GATE.
+ * The end of *ret is the end of the sandbox, and the end of the line is its end. */
 int far_start(const struct far_words *w, int *ret_line, struct child *ret, struct err *err);

@@ -90,10 +90,11 @@ static int check_limits(const struct sbx *x, struct err *err)
 				 "(about 4 GB); leave it out, or use another engine",
 				 engine, l->memory ? "memory" : "processors");
 	if (l->memory && l->memory < SBX_MEMORY_MIN)
-		return err_usage(err,
-				 "engine %s gives a machine at least 1 GiB of memory; ask for 1G or "
-				 "more, or use another engine",
-				 engine);
+		return err_usage(
+			err,
+			"engine %s gives a machine at least 1 GiB of memory; ask for 1G or "
+			"more, or use another engine",
+			engine);
 	if (l->cpu % 100)
 		return err_usage(err,
 				 "engine %s gives whole processors: limits.cpu must be 100, 200 …, "

@@ -15,9 +15,9 @@
 #define PASSED_MAX 1024	       /* connections at once; more wait in the backlogs */
 #define WAITING_MAX (64 * KiB) /* bytes on their way, each direction */
 #define ACCEPT_BURST 16
-#define REACH_MS 10000	 /* for the gateway's machine to answer */
-#define QUERY_MS 10000	 /* for an answer to a datagram */
-#define QUERIES_MAX 128	 /* datagrams that wait for one */
+#define REACH_MS 10000	/* for the gateway's machine to answer */
+#define QUERY_MS 10000	/* for an answer to a datagram */
+#define QUERIES_MAX 128 /* datagrams that wait for one */
 #define DATAGRAM_MAX 4096
 
 union address {

@@ -10,7 +10,8 @@
 #include "base/path.h"
 
 #define COPY_MAX (16L * 1024) /* of a file: a larger one takes longer to copy than to mount */
-#define RUN_SIZE (64 * MiB)   /* of /run: sockets and locks, not data */
+#define VAR_TMP "/var/tmp"
+#define RUN_SIZE (64 * MiB) /* of /run: sockets and locks, not data */
 
 static const char *const system_dirs[] = {"/usr", "/opt", "/nix/store", "/gnu/store"};
 static const char *const usr_links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
@@ -240,7 +241,11 @@ static void add_scratch(struct sandbox_spec *s)
 	add_tmpfs(s, "/tmp", s->limits.tmp, 01777, "temporary files, gone with the sandbox");
 	add_tmpfs(s, "/run", RUN_SIZE, 0755, "sockets and locks, gone with the sandbox");
 	spec_mount_add(s, SPEC_DIR, NULL, user_run, "XDG_RUNTIME_DIR")->mode = 0700;
-	(void)spec_mount_add(s, SPEC_SYMLINK, "../tmp", "/var/tmp", "temporary files");
+	/* Nothing is mounted through a link: it would lie in /tmp, and nowhere for Landlock. */
+	if (path_under(s->workspace, VAR_TMP) || path_under(s->home, VAR_TMP))
+		add_tmpfs(s, VAR_TMP, s->limits.tmp, 01777, "temporary files");
+	else
+		(void)spec_mount_add(s, SPEC_SYMLINK, "../tmp", VAR_TMP, "temporary files");
 	(void)spec_mount_add(s, SPEC_SYMLINK, "../run", "/var/run", "sockets and locks");
 }
 
@@ -277,8 +282,8 @@ void build_root(struct sandbox_spec *s)
 		add_host_system(s);
 	add_identity(s);
 	add_scratch(s);
-	/* Runtimes count processors here; nothing else of /sys is needed to start. Another machine has
-	 * other ones, and may not see ours. */
+	/* Runtimes count processors here; nothing else of /sys is needed to start. Another machine
+	 * has other ones, and may not see ours. */
 	for (size_t i = 0; i < ARRAY_SIZE(cpu_files) && !s->container.far_dial; i++)
 		if (stat(cpu_files[i], &st) == 0)
 			(void)spec_mount_add(s, SPEC_COPY, cpu_files[i], cpu_files[i],

@@ -1,7 +1,7 @@
 /*
  * The gateway's port for a sandbox on another machine: see wire/far.h. It is open as long as the
- * sandbox, on the one address its engine reaches this machine by, and the token is made anew at each
- * start.
+ * sandbox, on the one address its engine reaches this machine by, and the token is made anew at
+ * each start.
  */
 #include "sandbox/supervisor.h"
 
@@ -67,12 +67,12 @@ int far_link_open(struct supervisor *s, struct err *err)
 
 int far_link_tell(struct supervisor *s, struct err *err)
 {
-	cleanup_buf struct buf b;
+	cleanup_buf struct buf b = {0};
 	int r;
 
+	buf_init(&b, WIRE_INLINE_MAX);
 	if (!s->gateway.gate.port)
 		return 0;
-	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_str(&b, s->spec->container.far_dial);
 	wire_put_u32(&b, s->gateway.gate.port);
 	wire_put_str(&b, s->gateway.token);

@@ -103,9 +103,12 @@ static int publish(struct supervisor *s, struct sup_port p, struct err *err)
 	int r;
 
 	if (s->spec->container.far_dial)
-		return err_set(err, ENOTSUP,
-			       "no port of a sandbox on another machine can be published here; run "
-			       "the client with ralph exec, or use an engine of this machine");
+		return err_set(
+			err, ENOTSUP,
+			"engine %s is on another machine, and no port of a sandbox there can "
+			"be published here; run the client with ralph exec, or use an engine "
+			"of this machine",
+			s->spec->engine);
 	if (s->ports.n == SUP_PORTS_MAX)
 		return err_set(err, E2BIG, "more than %d ports of one sandbox", SUP_PORTS_MAX);
 	r = listen_on(p.host, &p.host, &fd, err);

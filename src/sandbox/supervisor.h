@@ -216,7 +216,8 @@ void gateway_link_stop(struct supervisor *s);
 
 /* far-link.c: the gateway's port for a sandbox elsewhere */
 int far_link_open(struct supervisor *s, struct err *err);
-int far_link_tell(struct supervisor *s, struct err *err); /* the outpost, before the guest's set-up */
+int far_link_tell(struct supervisor *s,
+		  struct err *err); /* the outpost, before the guest's set-up */
 
 /* events-link.c: into the log */
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */

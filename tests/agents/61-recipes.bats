@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # docs/recipes.md, section by section, with the real agents and scripted servers. The commands and settings are the page's own.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2016,SC2034,SC2154
 load agents
 load ../lib/providers
 load agents # its `seen`

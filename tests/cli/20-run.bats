@@ -314,3 +314,13 @@ signal_case() {
 	same 125 "$status"
 	has "$stderr" "directory"
 }
+
+@test "a workspace below /var/tmp is a workspace, and /var/tmp can be written to" {
+	local dir
+
+	dir=$(mktemp -d /var/tmp/rt-XXXXXX)
+	run -0 ralph run --rm "$dir" -- sh -c 'pwd; echo made >file; echo x >/var/tmp/other && cat /var/tmp/other'
+	[ "$output" = "$dir"$'\n'x ] || fail "$output"
+	[ "$(cat "$dir/file")" = made ]
+	rm -rf "$dir"
+}

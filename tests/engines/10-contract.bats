@@ -218,7 +218,7 @@ teardown() {
 	if lacks_word ports; then
 		box true
 		run --separate-stderr bed "$RALPH" ports "$BOX" publish 8000:8000
-		has "$status $stderr" "engine $ENGINE"
+		has "$status $stderr" "engine ${ENGINE%-remote}"
 		return
 	fi
 	box sh -c 'mkdir -p /tmp/www && echo inside >/tmp/www/f'
@@ -284,9 +284,18 @@ hides() {
 	fi
 	ralph run -d -n "$S"
 	git config some.key value
+	if lacks_word again; then
+		wait_until has_event protect-again
+		ralph stop "$S"
+		ralph run -d -n "$S"
+	fi
 	wait_until held
 	same value "$(ralph exec "$S" git config some.key)"
 	must_fail ralph exec "$S" git config other.key value 2>/dev/null
+}
+
+has_event() {
+	grep -q "\"type\":\"$1\"" "$XDG_STATE_HOME/ralph/sandboxes/$S/events.jsonl"
 }
 
 held() {

@@ -327,7 +327,7 @@ world() {
 
 @test "elsewhere: nothing is reached from inside but the gateway: not this machine, the engine's, a container, the world" {
 	only docker-remote
-	local here there all=() outpost
+	local here there all=() ids=() outpost
 
 	here=$(far_address 1)
 	there=$(far_address 2)
@@ -350,8 +350,8 @@ world() {
 	same "" "$(ralph exec "$S" python3 "$WS/tries.py" "${all[@]}" "tcp/$outpost/3128" udp/127.0.0.11/53 udp/8.8.8.8/53)"
 	same lo "$(ralph exec "$S" sh -c "tail -n +3 /proc/net/dev | cut -d: -f1 | xargs")"
 	same "" "$(cat "$T/world")"
-	same "none" "$(engine inspect -f '{{.HostConfig.NetworkMode}}' "$(engine ps -q --filter name="-$S-" | head -1)" |
-		grep -v bridge || engine ps -a)"
+	mapfile -t ids < <(engine ps -q)
+	same "bridge none" "$(engine inspect -f '{{.HostConfig.NetworkMode}}' "${ids[@]}" | sort | xargs)"
 	# And the gateway is there, with its rules.
 	has "$(ralph exec "$S" curl -sS -m 10 http://9.9.9.9/ 2>&1)" refused
 	kill "$WORLD" "$own" "$loop"
@@ -359,7 +359,7 @@ world() {
 
 @test "elsewhere: the gateway's port takes the sandbox's own token alone; all else is 407, and on record" {
 	only docker-remote
-	local here port other
+	local here port other ids=()
 
 	here=$(far_address 1)
 	ralph run -d -n "$S"
@@ -401,7 +401,8 @@ world() {
 	same 407 "$(python3 "$T/ask.py" "$here" "$(far_ports | grep -vx "$port")" "$T/hello")"
 	# Neither is in a description, an argument or a variable.
 	dd if="$T/hello" bs=1 skip=8 count=64 of="$T/token" status=none
-	lacks "$(engine inspect $(engine ps -aq); cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n')" \
+	mapfile -t ids < <(engine ps -aq)
+	lacks "$(engine inspect "${ids[@]}"; cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n')" \
 		"$(cat "$T/token")"
 }
 

@@ -25,8 +25,9 @@ teardown() {
 	same 'true true' "$(passes US-1) $(passes US-2)"
 	same ralph/demo "$(git branch --show-current)"
 	[ -f US-1 ] && [ -f US-2 ]
-	same "$ENGINE" "$(ralph inspect "$(sandbox)" --json | get 'j["engine"]')"
-	down
+	# Its sandbox is gone with the work; the log of it is kept.
+	same "" "$(ralph ls -q)"
+	grep -rqF "\"engine\":\"$ENGINE\"" .ralph/logs/events
 	same "" "$(engine ps -aq)"
 }
 
@@ -45,8 +46,8 @@ scripted_claude() {
 	cp "$ENGINES_DIR/../lib/fake-agent.py" "$T/claude/fake-agent.py"
 	cat >"$T/claude/claude" <<-'END'
 		#!/bin/sh
-		env | grep -E '^(AWS_|CLAUDE_CODE_USE_BEDROCK|MY_|ANOTHER_|NOT_)' | sort >"$HOME/given"
-		tr '\0' '\n' </proc/self/cmdline >"$HOME/called"
+		env | grep -E '^(AWS_|CLAUDE_CODE_USE_BEDROCK|MY_|ANOTHER_|NOT_)' | sort >.git/given
+		tr '\0' '\n' </proc/self/cmdline >.git/called
 		exec python3 /usr/lib/fake-agent.py honest
 	END
 	chmod 755 "$T/claude/claude"
@@ -60,8 +61,6 @@ scripted_claude() {
 
 @test "ralph --docker build: the credentials design, end to end: keys of AWS and named variables, with every command" {
 	only docker
-	local home
-
 	scripted_claude
 	loop_workspace 1
 	aws_program
@@ -75,18 +74,17 @@ scripted_claude() {
 	loop_exits 0 --docker build claude
 	same "done" "$(verdicts)"
 	same true "$(passes US-1)"
-	home=$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home
-	has "$(cat "$home/given")" "AWS_ACCESS_KEY_ID=AKIDONE"
-	has "$(cat "$home/given")" "AWS_SECRET_ACCESS_KEY=first-secret"
-	has "$(cat "$home/given")" "AWS_SESSION_TOKEN=first-token"
-	has "$(cat "$home/given")" "AWS_DEFAULT_REGION=eu-west-3"
-	has "$(cat "$home/given")" "CLAUDE_CODE_USE_BEDROCK=1"
-	has "$(cat "$home/given")" "MY_CUSTOM_VAR=mine"
-	has "$(cat "$home/given")" "ANOTHER_VAR=other"
-	lacks "$(cat "$home/given")" NOT_SET
-	lacks "$(cat "$home/called")" secret
+	has "$(cat ".git/given")" "AWS_ACCESS_KEY_ID=AKIDONE"
+	has "$(cat ".git/given")" "AWS_SECRET_ACCESS_KEY=first-secret"
+	has "$(cat ".git/given")" "AWS_SESSION_TOKEN=first-token"
+	has "$(cat ".git/given")" "AWS_DEFAULT_REGION=eu-west-3"
+	has "$(cat ".git/given")" "CLAUDE_CODE_USE_BEDROCK=1"
+	has "$(cat ".git/given")" "MY_CUSTOM_VAR=mine"
+	has "$(cat ".git/given")" "ANOTHER_VAR=other"
+	lacks "$(cat ".git/given")" NOT_SET
+	lacks "$(cat ".git/called")" secret
 	# Nowhere in ralph's records, nor in what docker keeps.
-	rm "$home/given"
+	rm ".git/given"
 	must_fail grep -rqF first-secret "$XDG_STATE_HOME/ralph"
 	must_fail grep -rqaF first-secret "$ENGINE_DIR/docker/data/containers" "$ENGINE_DIR/docker/log"
 }

@@ -16,8 +16,9 @@
 # only the home is as it was), transparent (programs that ignore the proxy's variables have a network), record (what was
 # denied is in ralph's log), loopback (there is no other interface), pins (what holds something protected cannot be put
 # aside), root (nothing else can be written). And these the tests know another answer for: masks (files are hidden),
-# host-edits (the host's changes of what is protected are told from the agent's), pids, memory, limits.open_files.
-# shellcheck shell=bash
+# host-edits (the host's changes of what is protected are told from the agent's), again (a protected file that the host
+# replaces is protected again while the sandbox runs), pids, memory, limits.open_files.
+# shellcheck shell=bash disable=SC2154 # bats sets status and stderr
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ENGINE=${RALPH_TEST_ENGINE:-native}
@@ -108,7 +109,7 @@ docker-remote_start() {
 	# Addresses that no other test of this machine has, whatever runs beside it.
 	echo "10.$((100 + n / 15000)).$((n / 60 % 250)).$((n % 60 * 4))" >"$dir/net"
 	FAR_HERE=$(far_address 1) FAR_THERE=$(far_address 2)
-	far_link 0 "rf$n" "$FAR_HERE" "$FAR_THERE" || return
+	far_link 0 "rfar$n" "$FAR_HERE" "$FAR_THERE" || return
 	mkdir "$dir/docker"
 	nsenter -t "$(cat "$dir/machine")" -n dockerd --data-root "$dir/docker/data" --exec-root "$dir/docker/exec" \
 		-H tcp://0.0.0.0:2375 --tls=false --pidfile "$dir/docker/pid" --ip6tables=false >"$dir/docker/log" 2>&1 3>&- &
@@ -131,8 +132,9 @@ docker-remote_end() {
 	docker_end || return
 	kill "$(cat "$ENGINE_DIR/machine")" # and the wire with it
 }
+# A connection to a server inside, and a mount that is made later, would have to come from this machine.
 docker-remote_lacks() {
-	echo ports
+	echo ports again
 }
 docker-remote_env() {
 	echo RALPH_ENGINE=docker
@@ -142,7 +144,7 @@ docker-remote_env() {
 		return
 	fi
 	# ralph is in another network then, which has a wire of its own.
-	far_link "$BED_PID" "rb$((BED_PID % 60000))" 172.30.255.253 172.30.255.254 >&2
+	far_link "$BED_PID" "rfar$((BED_PID % 60000))" 172.30.255.253 172.30.255.254 >&2
 	echo DOCKER_HOST=tcp://172.30.255.254:2375
 }
 
