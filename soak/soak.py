@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -140,6 +141,26 @@ class Soak:
             print(f"  not seen, for want of rights: descriptors and memory of {role}")
 
 
+def clear(world):
+    """After a failure: nothing of it stays on the machine but its logs."""
+    for pid in faults.processes():
+        if pid not in (1, os.getpid()):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+    for _ in range(100):
+        left = [d for d, _, _ in os.walk("/sys/fs/cgroup", topdown=False) if world.id in os.path.basename(d)]
+        if not left:
+            return
+        for d in left:
+            try:
+                os.rmdir(d)
+            except OSError:
+                pass
+        time.sleep(0.1)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--minutes", type=int, required=True)
@@ -160,6 +181,7 @@ def main():
         # The disks go with the namespace; what is on them may tell more.
         subprocess.run(["cp", "-a", "--sparse=always", soak.world.state, soak.world.work, f"{args.dir}/log/"], check=False)
         soak.table()
+        clear(soak.world)
         return 1
     soak.table()
     print(f"soak: {soak.cycle} cycles, nothing lost, leaked or left")
