@@ -24,7 +24,7 @@ from world import World
 STORM = 12  # seconds
 # What a loop that is through has left in its workspace.
 LOOP = re.compile(r"\.ralph/(prd\.json|\.gitignore|summary\.json|progress\.txt|agent/(prd\.json|progress\.txt|\.gitignore)"
-                  r"|logs/iteration-\d+\.(jsonl|stderr)|state/(lock|(tasks|loop|status)\.json|view))$")
+                  r"|logs/iteration-\d+\.(jsonl|stderr)|logs/events/[^/]+/events(\.\d)?\.(jsonl|head)|state/(lock|(tasks|loop|status)\.json|view))$")
 
 
 class SoakWorld(World):
