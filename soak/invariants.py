@@ -11,13 +11,16 @@ from faults import below, processes
 PATIENCE = 30  # seconds for what ends by itself
 # What a record may hold when nothing is under way; below home/ the sandbox writes as it likes.
 RECORD = re.compile(r"(home|lock|workspace|spec\.json|selftest|exported\.json(\.lock)?|events(\.\d)?\.jsonl|events\.head|clone)$")
+# The gateway keeps connections to servers for half a minute (UPSTREAM_IDLE_MS) and eight empty pipes (PIPES_IDLE).
+DESCRIPTORS_PATIENCE = 90
+DESCRIPTORS_SLACK = {"supervisor": 0, "gateway": 16}
 MEMORY_SLACK = 1024  # KiB that a process may have grown by, over all of the run
 WARM = 2  # cycles after which a process has seen everything once
 
 
-def until(what, broken):
+def until(what, broken, patience=PATIENCE):
     """Polls until `broken()` finds nothing; what it still finds at the deadline is the failure."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while True:
         found = broken()
         if not found:
@@ -161,7 +164,12 @@ class Invariants:
             time.sleep(0.5)
             self.files[role] = max(count(), self.files.get(role, 0))
             return
-        until(f"{role} has more descriptors than the {self.files[role]} it had", lambda: max(0, count() - self.files[role]))
+        most = self.files[role] + DESCRIPTORS_SLACK[role]
+        try:
+            until(f"{role} has more descriptors than {most}", lambda: max(0, count() - most), DESCRIPTORS_PATIENCE)
+        except Broken as e:
+            self.world.note(f"descriptors of {role}: {about(pid)}")
+            raise e
 
     def memory(self, role):
         s = self.series[role][WARM:]

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -23,7 +24,7 @@ from world import World
 STORM = 12  # seconds
 # What a loop that is through has left in its workspace.
 LOOP = re.compile(r"\.ralph/(prd\.json|\.gitignore|summary\.json|progress\.txt|agent/(prd\.json|progress\.txt|\.gitignore)"
-                  r"|logs/iteration-\d+\.(jsonl|stderr)|state/(lock|(tasks|loop|status)\.json|view))$")
+                  r"|logs/iteration-\d+\.(jsonl|stderr)|logs/events/[^/]+/events(\.\d)?\.(jsonl|head)|state/(lock|(tasks|loop|status)\.json|view))$")
 
 
 class SoakWorld(World):
@@ -79,7 +80,7 @@ def beside(rows, seconds):
 
 class Soak:
     def __init__(self, world):
-        self.world, self.cycle = world, 0
+        self.world, self.cycle, self.faults = world, 0, []
         self.rng = random.Random(world.seed)
         self.quiet = Cli(world, self.rng, "check", calm=True)
         self.quiet.wrap = lambda: []
@@ -140,6 +141,26 @@ class Soak:
             print(f"  not seen, for want of rights: descriptors and memory of {role}")
 
 
+def clear(world):
+    """After a failure: nothing of it stays on the machine but its logs."""
+    for pid in faults.processes():
+        if pid not in (1, os.getpid()):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+    for _ in range(100):
+        left = [d for d, _, _ in os.walk("/sys/fs/cgroup", topdown=False) if world.id in os.path.basename(d)]
+        if not left:
+            return
+        for d in left:
+            try:
+                os.rmdir(d)
+            except OSError:
+                pass
+        time.sleep(0.1)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--minutes", type=int, required=True)
@@ -160,6 +181,7 @@ def main():
         # The disks go with the namespace; what is on them may tell more.
         subprocess.run(["cp", "-a", "--sparse=always", soak.world.state, soak.world.work, f"{args.dir}/log/"], check=False)
         soak.table()
+        clear(soak.world)
         return 1
     soak.table()
     print(f"soak: {soak.cycle} cycles, nothing lost, leaked or left")

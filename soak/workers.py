@@ -251,12 +251,13 @@ class Loops:
 
     def once(self):
         log = self.world.git(self.ws, "log", "--format=%s").split("\n")
-        with open(f"{self.ws}/.ralph/summary.json", encoding="utf-8") as f:
-            summary = json.load(f)
+        # The journal: on a full disk the summary is only warned of.
+        with open(f"{self.ws}/.ralph/state/loop.json", encoding="utf-8") as f:
+            records = json.load(f)["iterations_done"]
         with open(f"{self.ws}/.ralph/prd.json", encoding="utf-8") as f:
             stories = json.load(f)["userStories"]
-        done = sorted(r["task"] for r in summary["records"] if r["verdict"] == "done")
-        numbers = [r["iteration"] for r in summary["records"]]
+        done = sorted(r["task"] for r in records if r["verdict"] == "done")
+        numbers = [r["iteration"] for r in records]
         for what, ok in (("each is done once in the records", done == self.tasks),
                          ("each has one commit", all(log.count(t) == 1 for t in self.tasks)),
                          ("each passes in the list", all(s["passes"] for s in stories)),
