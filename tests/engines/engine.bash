@@ -82,10 +82,10 @@ docker_env() {
 # far_link NETNS-PID NAME ADDRESS-HERE ADDRESS-THERE: a wire between the network of that process (0: of the test
 # itself) and the engine's.
 far_link() {
-	local engine
+	local machine
 
-	engine=$(cat "$ENGINE_DIR/machine")
-	ip link add "$2h" type veth peer name "$2e" netns "$engine" || return
+	machine=$(cat "$ENGINE_DIR/machine")
+	ip link add "$2h" type veth peer name "$2e" netns "$machine" || return
 	if [ "$1" -ne 0 ]; then
 		ip link set "$2h" netns "$1"
 		nsenter -t "$1" -n ip address add "$3/30" dev "$2h"
@@ -94,8 +94,8 @@ far_link() {
 		ip address add "$3/30" dev "$2h"
 		ip link set "$2h" up
 	fi
-	nsenter -t "$engine" -n ip address add "$4/30" dev "$2e"
-	nsenter -t "$engine" -n ip link set "$2e" up
+	nsenter -t "$machine" -n ip address add "$4/30" dev "$2e"
+	nsenter -t "$machine" -n ip link set "$2e" up
 }
 docker-remote_start() {
 	need dockerd docker python3 ip iptables nsenter unshare
