@@ -1,14 +1,20 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/json.h"
-#include "cli/since.h"
+#include "base/path.h"
 #include "base/table.h"
+#include "cli/since.h"
+#include "sandbox/loops.h"
+#include "sandbox/name.h"
 #include "sandbox/store.h"
 #include "sandbox/usage.h"
 
@@ -25,6 +31,8 @@ static const struct opt usage_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 };
 
+#define KEPT_LOGS ".ralph/logs/events"
+#define KEPT_LOGS_MAX 10000
 #define DAY_LEN 10 /* "2026-01-31" */
 
 /* One model on one day in one sandbox. */
@@ -113,6 +121,49 @@ static int read_all(const struct places *p, struct rows *r, struct err *err)
 	return x;
 }
 
+/* The log of a sandbox that a loop has removed: NAME, or NAME.2 and so on where it had that name
+ * again. */
+static void read_kept(int all, const char *kept, struct rows *r)
+{
+	cleanup_free char *name = xstrndup(kept, strcspn(kept, "."));
+	cleanup_fd int dir = path_open_beneath(all, kept, O_RDONLY | O_DIRECTORY, 0);
+	struct err ignored;
+
+	if (dir < 0 || !name_valid(name))
+		return;
+	r->sandbox = name;
+	(void)usage_each(dir, on_event, r, &ignored);
+}
+
+static void read_kept_of(const char *workspace, struct rows *r)
+{
+	cleanup_fd int root = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int all = root < 0 ? -1 : path_open_beneath(root, KEPT_LOGS, O_RDONLY | O_DIRECTORY, 0);
+	DIR *d = all < 0 ? NULL : fdopendir(all);
+	size_t n = 0;
+
+	if (!d) {
+		closep(&all);
+		return;
+	}
+	for (struct dirent *e = readdir(d); e && n < KEPT_LOGS_MAX; e = readdir(d), n++)
+		read_kept(all, e->d_name, r);
+	(void)closedir(d);
+}
+
+/* What finished loops have used is not forgotten with their sandboxes. */
+static int read_loops(const struct places *p, struct rows *r, struct err *err)
+{
+	cleanup_strv struct strv workspaces;
+	int x;
+
+	strv_init(&workspaces);
+	x = loops_each(p, &workspaces, err);
+	for (size_t i = 0; x == 0 && i < workspaces.n; i++)
+		read_kept_of(workspaces.v[i], r);
+	return x;
+}
+
 static void print_json(const struct rows *r)
 {
 	cleanup_json json_t *a = json_array();
@@ -198,6 +249,8 @@ static int cmd_usage_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = set_since(&rows, args->since, &cli->err);
 	if (r == 0)
 		r = argc ? read_one(&p, argv[0], &rows, &cli->err) : read_all(&p, &rows, &cli->err);
+	if (r == 0 && argc == 0)
+		r = read_loops(&p, &rows, &cli->err);
 	if (r < 0)
 		return r;
 	if (args->json)

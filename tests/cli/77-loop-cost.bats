@@ -66,3 +66,13 @@ spender() {
 	loop_exits 3 resume
 	same 3 "$(requests /v1/messages)"
 }
+
+@test 'what a loop has used is in ralph usage when its sandbox is gone' {
+	spender 'echo x >US-1; git add US-1; git commit -qm US-1; echo "<promise>COMPLETE</promise>"'
+	loop_exits 0 build --iteration-cost 0.03 -- ./agent.sh
+	same '[]' "$(ralph ls --json)"
+	same '1 3 0.039' "$(ralph usage --json | python3 -c 'import json, sys
+j = json.load(sys.stdin)
+print(len(j), j[0]["requests"], round(j[0]["usd"], 6))')"
+	has "$(ralph usage)" claude-test
+}
