@@ -1,5 +1,6 @@
 #include "guest/outpost.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
