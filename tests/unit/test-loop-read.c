@@ -164,6 +164,19 @@ static void a_limit_is_reached_at_its_number_and_zero_is_none(void **state)
 		    "60 s of work");
 }
 
+static void what_is_left_of_a_limit_is_never_more_than_it(void **state)
+{
+	const struct loop_limits l = {.iterations = 5, .micro_usd = 100};
+	struct loop_used left = limits_left(&l, &(struct loop_used){2, 100, 9});
+
+	assert_int_equal(left.iterations, 3);
+	assert_int_equal(left.micro_usd, 0);
+	assert_int_equal(left.active_ms, 0);
+	left = limits_left(&l, &(struct loop_used){7, 99, 0});
+	assert_int_equal(left.iterations, 0); /* more was used than is allowed */
+	assert_int_equal(left.micro_usd, 1);
+}
+
 static void a_wait_ends_a_little_after_the_announced_time(void **state)
 {
 	for (uint64_t random = 0; random < 200; random++) {
@@ -196,6 +209,7 @@ int main(void)
 		cmocka_unit_test(calls_of_tools_are_one_line),
 		cmocka_unit_test(a_command_that_speaks_as_claude_is_known_by_its_lines),
 		cmocka_unit_test(a_limit_is_reached_at_its_number_and_zero_is_none),
+		cmocka_unit_test(what_is_left_of_a_limit_is_never_more_than_it),
 		cmocka_unit_test(a_wait_ends_a_little_after_the_announced_time),
 		cmocka_unit_test(the_reserve_of_the_week_is_left_alone),
 	};

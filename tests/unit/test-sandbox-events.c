@@ -511,6 +511,35 @@ static void log_whose_head_has_no_room_is_not_begun(void **state)
 	assert_false(verify().broken);
 }
 
+static void log_that_is_kept_elsewhere_is_proved_there(void **state)
+{
+	struct err e = {0};
+	struct verify v;
+	int kept;
+
+	log_.max = 2048;
+	add_many(40); /* more than one file */
+	assert_int_equal(mkdirat(dir_, "kept", 0700), 0);
+	kept = openat(dir_, "kept", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(events_keep(dir_, kept, &e), 0);
+	assert_int_equal(events_verify(kept, &v, &e), 0);
+	assert_false(v.broken);
+	verify_done(&v);
+	/* It is a copy: what comes later is not in it. */
+	add("later", NULL);
+	assert_int_equal(events_verify(kept, &v, &e), 0);
+	assert_false(v.broken);
+	verify_done(&v);
+	(void)close(kept);
+	/* Where nothing can be written, that is an error and not half a log. */
+	kept = openat(dir_, "kept", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(unlinkat(dir_, HEAD_FILE, 0), 0);
+	assert_int_equal(mkdirat(dir_, HEAD_FILE, 0700), 0);
+	assert_true(events_keep(dir_, kept, &e) < 0);
+	assert_non_null(strstr(e.msg, "cannot keep"));
+	(void)close(kept);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -538,6 +567,7 @@ int main(void)
 		T(disk_that_is_full_at_any_byte_leaves_a_whole_log),
 		T(record_whose_newline_was_missing_is_not_counted_as_missed),
 		T(log_whose_head_has_no_room_is_not_begun),
+		T(log_that_is_kept_elsewhere_is_proved_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
