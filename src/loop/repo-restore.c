@@ -119,10 +119,11 @@ static int clean_item(struct restore *s, const struct item *i, struct err *err)
 
 	if (r < 0 || !file_is(s, i->path, became(i)))
 		return r;
+	/* In one step: a file that is not there while this is cut off would be neither. */
+	if (i->base)
+		return write_base(s, i, err);
 	r = repo_file_remove(s->root, i->path);
-	if (r < 0)
-		return err_sys(err, -r, "cannot remove '%s'", i->path);
-	return i->base ? write_base(s, i, err) : 0;
+	return r < 0 ? err_sys(err, -r, "cannot remove '%s'", i->path) : 0;
 }
 
 static int item_fits(struct restore *s, const struct item *i, struct err *err)

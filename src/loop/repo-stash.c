@@ -257,10 +257,8 @@ static int forget(struct repo *r, const struct repo_stash_arg *arg, struct err *
 	int rc = dir < 0 ? dir : repo_work(r, &task, NULL, err);
 
 	if (rc == 0)
-		rc = repo_note_remove(r, NOTE, err);
-	if (rc == 0)
 		(void)unlinkat(dir, name, 0);
-	return rc;
+	return rc == 0 ? repo_note_remove(r, NOTE, err) : rc;
 }
 
 int repo_unstash(struct repo *r, struct err *err)
