@@ -65,9 +65,10 @@ static int seal(int fd)
 	return 0;
 }
 
-int fd_memfd(const char *name, const void *p, size_t n)
+/* Takes an empty memory file, or what memfd_create() failed with. */
+static int fill_and_seal(int memory, const void *p, size_t n)
 {
-	cleanup_fd int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	cleanup_fd int fd = memory;
 	int r;
 
 	if (fd < 0)
@@ -76,6 +77,11 @@ int fd_memfd(const char *name, const void *p, size_t n)
 	if (r == 0)
 		r = seal(fd);
 	return r < 0 ? r : take_fd(fd);
+}
+
+int fd_memfd(const char *name, const void *p, size_t n)
+{
+	return fill_and_seal(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), p, n);
 }
 
 /* Linux 6.3; it must be said where the system makes memory files not executable by default. */
@@ -95,15 +101,7 @@ static int empty_program(void)
 
 int fd_program_of(const void *p, size_t n)
 {
-	cleanup_fd int fd = empty_program();
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	r = fd_write_all(fd, p, n);
-	if (r == 0)
-		r = seal(fd);
-	return r < 0 ? r : take_fd(fd);
+	return fill_and_seal(empty_program(), p, n);
 }
 
 int fd_program(const char *path)

@@ -31,7 +31,6 @@ static const struct opt usage_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 };
 
-#define KEPT_LOGS ".ralph/logs/events"
 #define KEPT_LOGS_MAX 10000
 #define DAY_LEN 10 /* "2026-01-31" */
 
@@ -138,7 +137,9 @@ static void read_kept(int all, const char *kept, struct rows *r)
 static void read_kept_of(const char *workspace, struct rows *r)
 {
 	cleanup_fd int root = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int all = root < 0 ? -1 : path_open_beneath(root, KEPT_LOGS, O_RDONLY | O_DIRECTORY, 0);
+	int all = root < 0 ? -1
+			   : path_open_beneath(root, LOOPS_LOGS "/" LOOPS_KEPT_EVENTS,
+					       O_RDONLY | O_DIRECTORY, 0);
 	DIR *d = all < 0 ? NULL : fdopendir(all);
 	size_t n = 0;
 

@@ -10,9 +10,9 @@
 #include "sandbox/autosave.h"
 #include "sandbox/events-files.h"
 #include "sandbox/live.h"
+#include "sandbox/loops.h"
 #include "sandbox/store.h"
 
-#define KEPT_DIR "events"
 #define KEPT_MAX 99 /* of one name */
 
 /* What was said in there becomes files first: it goes with the sandbox. */
@@ -51,11 +51,11 @@ static int keep_events(struct loop *l, const char *name, const struct store_entr
 	cleanup_fd int all = -1, to = -1;
 	int r;
 
-	if (mkdirat(l->logs, KEPT_DIR, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "cannot make '" WORK_DIR "/logs/" KEPT_DIR "'");
-	all = path_open_beneath(l->logs, KEPT_DIR, O_RDONLY | O_DIRECTORY, 0);
+	if (mkdirat(l->logs, LOOPS_KEPT_EVENTS, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot make '" LOOPS_LOGS "/" LOOPS_KEPT_EVENTS "'");
+	all = path_open_beneath(l->logs, LOOPS_KEPT_EVENTS, O_RDONLY | O_DIRECTORY, 0);
 	if (all < 0)
-		return err_sys(err, -all, "cannot open '" WORK_DIR "/logs/" KEPT_DIR "'");
+		return err_sys(err, -all, "cannot open '" LOOPS_LOGS "/" LOOPS_KEPT_EVENTS "'");
 	kept = free_name(all, name);
 	if (mkdirat(all, kept, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "cannot make a directory for the log of '%s'", name);
@@ -64,7 +64,7 @@ static int keep_events(struct loop *l, const char *name, const struct store_entr
 		return err_sys(err, -to, "cannot open the log of '%s'", name);
 	r = events_keep(e->dir, to, err);
 	if (r == 0)
-		*ret_kept = xasprintf(WORK_DIR "/logs/" KEPT_DIR "/%s", kept);
+		*ret_kept = xasprintf(LOOPS_LOGS "/" LOOPS_KEPT_EVENTS "/%s", kept);
 	return r;
 }
 

@@ -13,10 +13,13 @@
 /*
  * DOC: Theory of operation
  *
- *	save      commits of what differs; stash.pack: their objects, once more, in the state
- *directory note "saved" clean     reference; the files become those of HEAD note "taken" … the loop
- *runs; whatever becomes of the repository's objects, the pack is there note "restoring" restore
- *files, index; then reference, pack and note go
+ *	save       commits of what differs; stash.pack has their objects once more
+ *	"saved"    is noted
+ *	clean      a reference; the files become those of HEAD
+ *	"taken"    is noted; the loop runs, and whatever it does to the objects, the pack is there
+ *	"restoring" is noted
+ *	restore    files, index
+ *	"restored" is noted; then reference, pack and, last, the note go
  *
  * Each step may be done twice: a file is touched only when it is what it was before the step, or
  * what it is to become. So repo_recover() goes on where the note says that it was.

@@ -13,6 +13,10 @@
  * STATE/loops/ has a file for each workspace that ever had one. For the loop itself, and for the
  * commands that find it.
  */
+#define LOOPS_LOGS ".ralph/logs"
+/* Below that, NAME or NAME.2 …: event logs of sandboxes that were removed with their work done. */
+#define LOOPS_KEPT_EVENTS "events"
+
 struct loop_active {
 	pid_t pid;
 	uint64_t

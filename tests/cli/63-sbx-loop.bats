@@ -34,22 +34,6 @@ apart() {
 	echo "${all[0]}$1"
 }
 
-# begin HOW [OPTION…]: a loop in the background; its process is $LOOP.
-begin() {
-	local how=$1
-	shift
-
-	"$RALPH" build "$@" -- ./agent.py "$how" >"$T/out" 2>"$T/err" 3>&- &
-	LOOP=$!
-}
-
-ends() {
-	local code=0
-
-	wait "$LOOP" || code=$?
-	[ $code -eq "$1" ] || fail "exit $code, wanted $1: $(cat "$T/err" "$T/out")"
-}
-
 two_tasks() {
 	in_machine "$1"
 	loop_workspace 2

@@ -26,18 +26,6 @@ go_on() {
 	done <<<"$(worktrees)"
 }
 
-begin() {
-	"$RALPH" build --parallel "$1" -- ./agent.py "$2" >"$T/out" 2>"$T/err" 3>&- &
-	LOOP=$!
-}
-
-ends() {
-	local code=0
-
-	wait "$LOOP" || code=$?
-	[ $code -eq "$1" ] || fail "exit $code, wanted $1: $(cat "$T/err" "$T/out")"
-}
-
 @test 'three stories at once: all done, merged in their order, nothing left of the workers' {
 	loop_workspace 3
 	build 0 honest --parallel 3
@@ -56,7 +44,7 @@ ends() {
 
 @test 'they do run at once' {
 	loop_workspace 2
-	begin 2 waits
+	begin waits --parallel 2
 	wait_until -t 30 waiting 2
 	go_on
 	ends 0
@@ -98,7 +86,7 @@ ends() {
 
 @test 'a pause finishes the iterations of all, and resume goes on with them' {
 	loop_workspace 2
-	begin 2 waits
+	begin waits --parallel 2
 	wait_until -t 30 waiting 2
 	kill -INT "$LOOP"
 	wait_until grep -q 'pausing after these iterations' "$T/err"
@@ -110,7 +98,7 @@ ends() {
 
 @test 'a kill -9 of the loop ends all workers, and resume goes on with them' {
 	loop_workspace 2
-	begin 2 waits
+	begin waits --parallel 2
 	wait_until -t 30 waiting 2
 	kill -9 "$LOOP"
 	wait "$LOOP" || true

@@ -64,3 +64,20 @@ state() {
 verdicts() {
 	summary '" ".join(r["verdict"].replace(" ", "-") for r in j["records"])'
 }
+
+# begin HOW [OPTION…]: a loop in the background; its process is $LOOP.
+begin() {
+	local how=$1
+	shift
+
+	"$RALPH" build "$@" -- ./agent.py "$how" >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+}
+
+# ends CODE: the loop in the background does, with that code.
+ends() {
+	local code=0
+
+	wait "$LOOP" || code=$?
+	[ $code -eq "$1" ] || fail "exit $code, wanted $1: $(cat "$T/err" "$T/out")"
+}
