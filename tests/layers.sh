@@ -1,6 +1,7 @@
 #!/bin/bash
-# Who may use whom (the table of the design), read from the #include lines of src/. Also: a .c includes
-# its own header first, and a layer builds no file of another. Prints every breach; exits 1 on any.
+# Who may use whom (the table of the design), read from the #include lines of src/. A folder inside a room has a row of
+# its own where less may enter it than the room; without one it is part of the room. Also: a .c includes its own header
+# first, and a room builds no file of another. Prints every breach; exits 1 on any.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,14 +27,24 @@ breach() {
 	breaches=$((breaches + 1))
 }
 
-# allowed LAYER OTHER
+# room_of PATH below src/: the longest row of the table that it lies under.
+room_of() {
+	local dir=${1%/*}
+
+	while [ -z "${may[$dir]+known}" ] && [[ $dir == */* ]]; do
+		dir=${dir%/*}
+	done
+	room=$dir
+}
+
+# allowed ROOM OTHER: a room may use what has a row of its own inside it.
 allowed() {
 	[ "$1" = "$2" ] || [[ " ${may[$1]} " == *" $2 "* ]]
 }
 
-# made LAYER FILE: it comes from the layer's own build file.
+# made ROOM FILE: it comes from the room's own build file.
 made() {
-	grep -qsF "'$2'" "src/$1/meson.build"
+	grep -qsF "'$2'" "src/$1/meson.build" "src/${1%%/*}/meson.build"
 }
 
 check_include() {
@@ -43,10 +54,11 @@ check_include() {
 	build-config.h) return ;;
 	*..*) breach "$file:$line: \"$target\" climbs; write it from src/" ;;
 	*/*)
+		room_of "$target"
 		if [ ! -e "src/$target" ] && ! made "${target%/*}" "${target##*/}"; then
 			breach "$file:$line: \"$target\" is not in src/"
-		elif ! allowed "$layer" "${target%%/*}"; then
-			breach "$file:$line: $layer may not use ${target%%/*} (\"$target\")"
+		elif ! allowed "$layer" "$room"; then
+			breach "$file:$line: $layer may not use $room (\"$target\")"
 		fi
 		;;
 	*)
@@ -72,29 +84,34 @@ check_file() {
 	fi
 }
 
-# A static program has its own libc, so it compiles the files of the layers it may use once more; anywhere
+# A static program has its own libc, so it compiles the files of the rooms it may use once more; anywhere
 # else a foreign source file is a breach.
 check_build() {
 	local file=$1 layer=$2 other
 
 	while read -r other; do
-		[ "$other" != "$layer" ] || continue
-		grep -q musl_gcc "$file" && allowed "$layer" "$other" && continue
-		breach "$file: lists a file of $other"
-	done < <(sed 's/#.*//' "$file" | grep -oE "\.\./[a-z]+/[a-z0-9-]+\.[ch]" | cut -d/ -f2 | sort -u)
+		room_of "$other"
+		[[ $room/ != "$layer"/* ]] || continue
+		grep -q musl_gcc "$file" && allowed "$layer" "$room" && continue
+		breach "$file: lists a file of $room"
+	done < <(sed 's/#.*//' "$file" | grep -oE "\.\./[a-z/]+/[a-z0-9-]+\.[ch]" | sed 's,^\(\.\./\)*,,' | sort -u)
 }
 
 for dir in src/*/; do
 	layer=$(basename "$dir")
 	if [ -z "${may[$layer]+known}" ]; then
-		breach "$dir: no such layer in the table"
+		breach "$dir: no such room in the table"
 		continue
 	fi
 	while read -r file; do
-		check_file "$file" "$layer"
+		room_of "${file#src/}"
+		check_file "$file" "$room"
 	done < <(find "$dir" -name '*.[ch]' | sort)
 	while read -r file; do
 		check_build "$file" "$layer"
 	done < <(find "$dir" -name meson.build)
+done
+for dir in "${!may[@]}"; do
+	[ -d "src/$dir" ] || breach "src/$dir: in the table, and not there"
 done
 [ $breaches -eq 0 ]
