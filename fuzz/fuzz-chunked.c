@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/chunked.h"
+#include "http/chunked.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/http1.h"
+#include "http/http1.h"
 
 #include <stdlib.h>
 

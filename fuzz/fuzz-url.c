@@ -1,7 +1,7 @@
 #include "fuzz.h"
 
 #include "gateway/sniff.h"
-#include "gateway/url.h"
+#include "http/url.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gateway/chunked.h"
+#include "http/chunked.h"
 #include "gateway/gw.h"
 #include "gateway/stream.h"
 

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/base64.h"
-#include "gateway/url.h"
+#include "http/url.h"
 
 /* "user:pass" with %XX, as a URL writes it, into a Proxy-Authorization value. */
 static char *basic_auth(const char *p, size_t n)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "gateway/slice.h"
+#include "http/slice.h"
 
 /*
  * A compressed answer becomes a plain one, which can be searched. At most DECODED_TURN bytes are

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gateway/slice.h"
+#include "http/slice.h"
 
 #include <netinet/in.h>
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "gateway/chunked.h"
+#include "http/chunked.h"
 #include "gateway/decode.h"
 #include "gateway/event.h"
 #include "gateway/exchange.h"

@@ -5,7 +5,7 @@
 #include "gateway/spool.h"
 
 #include "base/buf.h"
-#include "gateway/http1.h"
+#include "http/http1.h"
 #include "wire/gateway-proto.h"
 
 struct conn;

@@ -2,7 +2,7 @@
 
 #include "base/ev.h"
 #include "base/strv.h"
-#include "gateway/http1.h"
+#include "http/http1.h"
 #include "gateway/limits.h"
 #include "wire/gateway-proto.h"
 

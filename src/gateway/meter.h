@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/jscan.h"
-#include "gateway/slice.h"
+#include "http/slice.h"
 
 /*
  * What an answer of a model's provider has used, read while it passes: Anthropic and Bedrock,

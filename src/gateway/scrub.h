@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/needles.h"
-#include "gateway/slice.h"
+#include "http/slice.h"
 
 /*
  * Takes secrets out of a stream: each that is found is replaced by as many '*', so that lengths,

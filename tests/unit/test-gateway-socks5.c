@@ -1,6 +1,7 @@
 #include "tests.h"
 
 #include "base/mem.h"
+#include "gateway/sniff.h"
 #include "gateway/socks5.h"
 
 #define BYTES(s) (s), sizeof(s) - 1
@@ -109,6 +110,19 @@ static void reply_tells_nothing_of_the_host(void **state)
 	assert_memory_equal(out, "\x01\x01", 2);
 }
 
+static void sniff_tells_protocols_by_their_first_bytes(void **state)
+{
+	assert_int_equal(sniff_protocol("", 0), SNIFF_MORE);
+	assert_int_equal(sniff_protocol("C", 1), SNIFF_HTTP);
+	assert_int_equal(sniff_protocol("\x05", 1), SNIFF_SOCKS5);
+	assert_int_equal(sniff_protocol("\x04\x01", 2), SNIFF_UNKNOWN);
+	assert_int_equal(sniff_protocol("\x16", 1), SNIFF_MORE);
+	assert_int_equal(sniff_protocol("\x16\x03", 2), SNIFF_TLS);
+	assert_int_equal(sniff_protocol("\x16\x02", 2), SNIFF_UNKNOWN);
+	assert_int_equal(sniff_protocol("\x80\x2e\x01", 3), SNIFF_UNKNOWN);
+	assert_int_equal(sniff_protocol("\r\n", 2), SNIFF_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +131,7 @@ int main(void)
 		cmocka_unit_test(request_is_read_at_every_split),
 		cmocka_unit_test(request_that_is_not_connect_is_refused_with_its_code),
 		cmocka_unit_test(reply_tells_nothing_of_the_host),
+		cmocka_unit_test(sniff_tells_protocols_by_their_first_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-#include "gateway/chunked.h"
+#include "http/chunked.h"
 
-#include "gateway/http1.h"
+#include "http/http1.h"
 
 #include <assert.h>
 

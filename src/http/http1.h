@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/buf.h"
-#include "gateway/slice.h"
-#include "gateway/url.h"
+#include "http/slice.h"
+#include "http/url.h"
 
 /*
  * DOC: Theory of operation

@@ -1,4 +1,4 @@
-#include "gateway/http1.h"
+#include "http/http1.h"
 
 static void put(struct buf *out, struct slice s)
 {

@@ -1,7 +1,6 @@
 #include "tests.h"
 
-#include "gateway/sniff.h"
-#include "gateway/url.h"
+#include "http/url.h"
 
 static void authority_splits_into_host_and_port(void **state)
 {
@@ -131,19 +130,6 @@ static void url_that_is_malformed_is_refused(void **state)
 	}
 }
 
-static void sniff_tells_protocols_by_their_first_bytes(void **state)
-{
-	assert_int_equal(sniff_protocol("", 0), SNIFF_MORE);
-	assert_int_equal(sniff_protocol("C", 1), SNIFF_HTTP);
-	assert_int_equal(sniff_protocol("\x05", 1), SNIFF_SOCKS5);
-	assert_int_equal(sniff_protocol("\x04\x01", 2), SNIFF_UNKNOWN);
-	assert_int_equal(sniff_protocol("\x16", 1), SNIFF_MORE);
-	assert_int_equal(sniff_protocol("\x16\x03", 2), SNIFF_TLS);
-	assert_int_equal(sniff_protocol("\x16\x02", 2), SNIFF_UNKNOWN);
-	assert_int_equal(sniff_protocol("\x80\x2e\x01", 3), SNIFF_UNKNOWN);
-	assert_int_equal(sniff_protocol("\r\n", 2), SNIFF_UNKNOWN);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,7 +137,6 @@ int main(void)
 		cmocka_unit_test(authority_that_is_malformed_is_refused),
 		cmocka_unit_test(url_splits_into_its_parts),
 		cmocka_unit_test(url_that_is_malformed_is_refused),
-		cmocka_unit_test(sniff_tells_protocols_by_their_first_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

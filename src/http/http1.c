@@ -1,6 +1,6 @@
-#include "gateway/http1.h"
+#include "http/http1.h"
 
-#include "gateway/http1-fields.h"
+#include "http/http1-fields.h"
 
 static const struct {
 	const char *text;

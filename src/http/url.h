@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gateway/slice.h"
+#include "http/slice.h"
 
 /*
  * Splits absolute http and https URLs and authorities. Nothing is decoded or canonicalised: the

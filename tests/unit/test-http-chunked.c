@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "gateway/chunked.h"
+#include "http/chunked.h"
 
 /* Feeds text in pieces of at most `step` bytes; what was left over comes again, as in a proxy. */
 static ssize_t decode(const char *text, size_t len, size_t step, struct buf *out, size_t *ret_used)

@@ -1,4 +1,4 @@
-#include "gateway/url.h"
+#include "http/url.h"
 
 static const char *const reasons[URL_REASON_N] = {
 	[URL_OK] = "fine",

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gateway/http1.h"
+#include "http/http1.h"
 
 /* Inside of the head parser: the lines behind the start line. Nobody else includes this. */
 

@@ -1,4 +1,4 @@
-#include "gateway/http1-fields.h"
+#include "http/http1-fields.h"
 
 #include <assert.h>
 #include <endian.h>

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "gateway/http1.h"
+#include "http/http1.h"
 
 #include <stdio.h>
 

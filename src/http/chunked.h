@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "gateway/slice.h"
+#include "http/slice.h"
 
 /*
  * DOC: Theory of operation
