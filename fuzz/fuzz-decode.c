@@ -1,10 +1,10 @@
 #include "fuzz.h"
 
-#include "gateway/decode.h"
+#include "gateway/exchange/decode.h"
 
 #include <stdlib.h>
 
-#include "gateway/limits.h"
+#include "gateway/gateway-limits.h"
 
 #define INFLATES_TO 1040 /* bytes that one may become, at most; and a little */
 

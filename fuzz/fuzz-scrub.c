@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/scrub.h"
+#include "gateway/parse/scrub.h"
 
 #include <stdlib.h>
 #include <string.h>

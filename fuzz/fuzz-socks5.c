@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/socks5.h"
+#include "gateway/parse/socks5.h"
 
 #include <stdlib.h>
 

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "gateway/dial.h"
+#include "gateway/reach/dial.h"
 #include "gateway/event.h"
-#include "gateway/exchange.h"
-#include "gateway/guard.h"
-#include "gateway/inject.h"
+#include "gateway/exchange/exchange.h"
+#include "gateway/exchange/response-guard.h"
+#include "gateway/exchange/inject.h"
 #include "gateway/listen.h"
-#include "gateway/names.h"
+#include "gateway/reach/names.h"
 #include "gateway/refuse.h"
 
 typedef void step_fn(struct conn *c);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "gateway/gw.h"
-#include "gateway/resolve.h"
+#include "gateway/reach/resolve.h"
 #include "gateway/stream.h"
 #include "gateway/super.h"
 #include "gateway/tunnel.h"
@@ -149,7 +149,7 @@ void conn_on_accept(struct conn *c);
 struct hello;
 const char *conn_hello_objection(struct conn *c, const struct hello *h);
 
-/* http.c */
+/* http-judge.c */
 void conn_on_head(struct conn *c);
 /* upstream.c */
 void conn_open_upstream(struct conn *c);

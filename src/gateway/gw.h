@@ -3,14 +3,14 @@
 #include "base/ev.h"
 #include "base/strv.h"
 #include "http/http1.h"
-#include "gateway/limits.h"
+#include "gateway/gateway-limits.h"
 #include "wire/gateway-proto.h"
 
 #include <netinet/in.h>
 
 struct ask;
 struct conn;
-struct corp;
+struct host_proxies;
 struct events;
 struct injected;
 struct listener;
@@ -42,16 +42,16 @@ struct gw {
 	size_t n_listeners;
 	size_t max_conns; /* MAX_CONNS, or what RLIMIT_NOFILE leaves */
 	size_t max_fd;	  /* no more is accepted from this descriptor on */
-	size_t arrivals;  /* on the host's port, see outpost.h */
+	size_t arrivals;  /* on the host's port, see outpost-port.h */
 	bool accepting;
 	struct conn *conns; /* all of them, doubly linked */
 	uint32_t last_id;   /* of flows and questions */
 	struct pool *pool;
-	struct injected *injected; /* headers that may be used again */
-	struct strv credentials;   /* names, see inject_name() */
-	struct needles *phantoms;  /* NULL: none */
-	size_t spooled;		   /* bytes of bodies that are kept */
-	struct corp *corp;	   /* the host's proxy */
+	struct injected *injected;	   /* headers that may be used again */
+	struct strv credentials;	   /* names, see inject_name() */
+	struct needles *phantoms;	   /* NULL: none */
+	size_t spooled;			   /* bytes of bodies that are kept */
+	struct host_proxies *host_proxies; /* the host's proxy */
 	struct tls *tls;
 	struct gw_health health;
 	int pipes[PIPES_IDLE][2]; /* empty ones */

@@ -5,9 +5,9 @@
 
 #include "base/fd.h"
 #include "gateway/conn.h"
-#include "gateway/dnsserve.h"
-#include "gateway/names.h"
-#include "gateway/outpost.h"
+#include "gateway/reach/dnsserve.h"
+#include "gateway/reach/names.h"
+#include "gateway/outpost-port.h"
 #include "gateway/stream.h"
 
 static void accept_one(struct listener *l, int fd)

@@ -5,10 +5,10 @@
 #include <sys/socket.h>
 
 #include "gateway/listen.h"
-#include "gateway/names.h"
+#include "gateway/reach/names.h"
 #include "gateway/refuse.h"
-#include "gateway/sniff.h"
-#include "gateway/socks5.h"
+#include "gateway/parse/sniff.h"
+#include "gateway/parse/socks5.h"
 
 enum { SOCKS_GREETING, SOCKS_USERPASS, SOCKS_REQUEST };
 

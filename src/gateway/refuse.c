@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "gateway/event.h"
-#include "gateway/exchange.h"
-#include "gateway/socks5.h"
+#include "gateway/exchange/exchange.h"
+#include "gateway/parse/socks5.h"
 
 struct refusal {
 	enum gw_verdict verdict;

@@ -4,9 +4,9 @@
 
 #include "base/fd.h"
 #include "gateway/conn.h"
-#include "gateway/inject.h"
+#include "gateway/exchange/inject.h"
 #include "gateway/listen.h"
-#include "gateway/pool.h"
+#include "gateway/exchange/pool.h"
 #include "policy/policy.h"
 
 void gw_quit(struct gw *gw)

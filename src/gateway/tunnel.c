@@ -18,9 +18,9 @@
 
 #include "base/fd.h"
 #include "gateway/conn.h"
-#include "gateway/hello.h"
+#include "gateway/parse/hello.h"
 #include "gateway/refuse.h"
-#include "gateway/sniff.h"
+#include "gateway/parse/sniff.h"
 
 /* What a relay step left behind. */
 enum relay { RELAY_IDLE, RELAY_BLOCKED, RELAY_MORE, RELAY_FAILED };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "gateway/decode.h"
-#include "gateway/limits.h"
+#include "gateway/exchange/decode.h"
+#include "gateway/gateway-limits.h"
 
 #define RAW (-15)
 #define ZLIB 15

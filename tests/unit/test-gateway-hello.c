@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/buf.h"
-#include "gateway/hello.h"
+#include "gateway/parse/hello.h"
 
 #define SNI_OK                                                                                     \
 	"\x00\x00\x00\x0b\x00\x09\x00\x00\x06"                                                     \

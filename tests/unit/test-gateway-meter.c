@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/base64.h"
-#include "gateway/meter.h"
+#include "gateway/parse/meter.h"
 
 #include <endian.h>
 #include <stdio.h>

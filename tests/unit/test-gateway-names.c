@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#include "gateway/dial.h"
-#include "gateway/names.h"
+#include "gateway/reach/dial.h"
+#include "gateway/reach/names.h"
 
 static struct names *names;
 

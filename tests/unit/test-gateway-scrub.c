@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/buf.h"
-#include "gateway/scrub.h"
+#include "gateway/parse/scrub.h"
 
 #include <string.h>
 

@@ -1,0 +1,472 @@
+/*
+ * DOC: Theory of operation
+ *
+ * Both directions run at once: the request's body towards the server, the answer towards the
+ * client. Each reads only while what it read before has been taken by the other side, so that
+ * nothing is buffered but the piece in hand, and each piece leaves as soon as it was read. Framing
+ * is parsed and written anew; a body is never passed on under another framing than the one that
+ * was understood. The exchange is over when both bodies are complete; an answer that is complete
+ * before its request was read ends the connection.
+ */
+#include "gateway/exchange/exchange.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "gateway/exchange/decode.h"
+#include "gateway/exchange/response-guard.h"
+#include "gateway/exchange/inject.h"
+#include "gateway/refuse.h"
+
+enum move { MOVE_IDLE, MOVE_BLOCKED, MOVE_MORE, MOVE_OVER };
+
+struct exchange *exchange_new(const struct http1_head *h)
+{
+	struct exchange *x = xcalloc(1, sizeof(*x));
+	/* For the log, which has no query: it may hold secrets. */
+	struct slice path =
+		h->form == HTTP1_ORIGIN || h->form == HTTP1_ABSOLUTE ? h->url.path : h->target;
+
+	memcpy(x->method, h->method.p, h->method.n);
+	x->path =
+		xstrndup(path.p ? path.p : "", path.n < GW_TEXT_MAX - 1 ? path.n : GW_TEXT_MAX - 1);
+	x->to = http1_to(h);
+	x->request = (struct body){.kind = h->body, .left = h->length};
+	x->request.done =
+		h->body == HTTP1_BODY_NONE || (h->body == HTTP1_BODY_LENGTH && !h->length);
+	x->old_client = h->minor == 0;
+	/* We answer as HTTP/1.1, where staying goes without saying; an older client would wait. */
+	x->client_keeps = h->keep_alive && !x->old_client;
+	buf_init(&x->again, PENDING_MAX);
+	return x;
+}
+
+void exchange_free(struct exchange *x)
+{
+	if (!x)
+		return;
+	free(x->path);
+	response_guard_free(x->guard);
+	free(x->target);
+	buf_done(&x->again);
+	free(x);
+}
+
+void exchange_describe(const struct conn *c, struct gw_event *e)
+{
+	if (!c->x)
+		return;
+	e->method = c->x->method;
+	e->status = c->x->status;
+	e->path = c->x->path;
+}
+
+void exchange_status(struct conn *c, unsigned int status)
+{
+	if (c->x && !c->x->head_done)
+		c->x->status = status;
+}
+
+void exchange_quiet(struct conn *c)
+{
+	if (c->x)
+		c->x->quiet = true;
+}
+
+bool exchange_answered(const struct conn *c)
+{
+	return c->x && c->x->answered;
+}
+
+bool exchange_is_head(const struct conn *c)
+{
+	return c->x && c->x->to == HTTP1_TO_HEAD;
+}
+
+bool exchange_is_provider(const struct conn *c)
+{
+	return c->x && c->x->provider;
+}
+
+const struct gw_route *exchange_route(const struct conn *c)
+{
+	return c->x && c->x->guard ? c->x->guard->route : NULL;
+}
+
+const struct gw_route *exchange_trust(const struct conn *c)
+{
+	return c->x && c->x->guard ? c->x->guard->trust : NULL;
+}
+
+static void record_end(struct conn *c)
+{
+	const struct exchange *x = c->x;
+	const char *reason = x->response.done ? "" : "ended before the answer was complete";
+	char found[96];
+
+	if (x->guard && x->guard->scrub.count) {
+		(void)snprintf(found, sizeof(found), "a secret came back %u times and was removed",
+			       x->guard->scrub.count);
+		reason = found;
+	}
+	conn_event(c, GW_END, x->response.done ? GW_ALLOW : GW_ERROR, reason);
+}
+
+void exchange_end(struct conn *c)
+{
+	if (!c->x)
+		return;
+	if (!c->x->quiet)
+		record_end(c);
+	if (c->x->guard)
+		response_guard_report(c);
+	c->gw->health.bytes_up += c->up_bytes;
+	c->gw->health.bytes_down += c->down_bytes;
+	exchange_free(c->x);
+	c->x = NULL;
+}
+
+/* The request's body; MOVE_OVER: c is over. */
+static enum move move_request(struct conn *c)
+{
+	struct exchange *x = c->x;
+
+	for (int i = 0; i < RELAY_ROUNDS; i++) {
+		int r = stream_flush(&c->up, &c->up_out, &c->up_bytes);
+		ssize_t n;
+
+		if (r == -EAGAIN)
+			return MOVE_BLOCKED;
+		if (r < 0) {
+			/* It may have answered before it closed: see what it said. */
+			x->cut = c->up.readable = true;
+			buf_done(&c->up_out);
+		}
+		if (x->guard && x->guard->replay && !x->cut) {
+			n = response_guard_replay(x->guard, &c->up_out);
+			if (n > 0)
+				continue;
+			x->cut |= n < 0;
+		}
+		if (x->request.done || x->cut)
+			return MOVE_IDLE;
+		n = c->in.len ? body_move(&x->request, &c->in, &c->up_out) : 0;
+		if (n == 0 && !c->client.readable)
+			return MOVE_IDLE;
+		if (n == 0 && x->request.kind == HTTP1_BODY_CHUNKED)
+			n = body_fill(c->gw, &c->client, &c->in);
+		else if (n == 0)
+			n = body_relay(c->gw, &x->request, &c->client, &c->up, &c->up_out,
+				       &c->up_bytes);
+		if (n == -EAGAIN)
+			return MOVE_IDLE;
+		if (n == -EPROTO) {
+			refuse_as(c, GW_DENY, 400, "the request's body is malformed");
+			return MOVE_OVER;
+		}
+		if (n == -EPIPE) {
+			x->cut = c->up.readable = true;
+		} else if (n <= 0) {
+			conn_end(c, "client gone");
+			return MOVE_OVER;
+		}
+	}
+	return MOVE_MORE;
+}
+
+static bool is_final(const struct http1_head *h)
+{
+	return h->status >= 200 || h->status == 101;
+}
+
+/* The body is sent without the encoding it came in. */
+static void drop_coding(struct http1_head *h)
+{
+	for (size_t i = 0; i < h->n_fields; i++)
+		h->fields[i].hop |= h->fields[i].id == HTTP1_F_CONTENT_ENCODING ||
+				    h->fields[i].id == HTTP1_F_TRAILER;
+}
+
+/* The head for the client; false: it cannot be passed on. */
+static bool pass_head(struct conn *c, struct http1_head *h)
+{
+	static const struct http1_set no_retry = {{"x-should-retry", 14}, {"false", 5}};
+	struct exchange *x = c->x;
+	struct http1_edit e = {0};
+
+	if (h->status == 101 && !x->upgrade)
+		return false;
+	if (!is_final(h))
+		return x->old_client || http1_write_response(&c->out, h, &e) == 0;
+	x->status = h->status;
+	x->head_done = x->answered = true;
+	x->server_keeps = h->keep_alive;
+	x->response = (struct body){.kind = h->body, .left = h->length, .guard = x->guard};
+	x->response.done = h->body == HTTP1_BODY_NONE || h->body == HTTP1_BODY_TUNNEL ||
+			   (h->body == HTTP1_BODY_LENGTH && h->length == 0);
+	if (x->guard && x->guard->decode) {
+		drop_coding(h);
+		x->response.unframe = x->old_client;
+		e.reframe = true;
+		e.body = x->old_client ? HTTP1_BODY_CLOSE : HTTP1_BODY_CHUNKED;
+	} else if (h->body == HTTP1_BODY_CHUNKED && x->old_client) {
+		x->response.unframe = e.reframe = true;
+		e.body = HTTP1_BODY_CLOSE;
+	}
+	/* What was newer has been tried: clients would try the same for minutes. */
+	if (h->status == 401 && x->guard && x->guard->rejected && x->guard->whole) {
+		e.set = &no_retry;
+		e.n_set = 1;
+	}
+	if (h->body == HTTP1_BODY_CLOSE || x->response.unframe || !x->request.done)
+		x->client_keeps = false;
+	e.close = !x->client_keeps && h->status != 101;
+	e.keep_upgrade = h->status == 101;
+	return http1_write_response(&c->out, h, &e) == 0;
+}
+
+/* 1: a head was passed on; 0: more bytes are needed; -1: c is over. */
+static int take_head(struct conn *c)
+{
+	struct http1_head *h = &c->gw->head;
+	const char *why = NULL;
+	ssize_t n = 0;
+
+	http1_reset(h);
+	h->scanned = c->scanned;
+	h->line_start = c->line_start;
+	if (c->up_in.len)
+		n = http1_parse_response(c->up_in.data, c->up_in.len, c->x->to, h);
+	if (n == 0) {
+		c->scanned = h->scanned;
+		c->line_start = h->line_start;
+		return 0;
+	}
+	c->scanned = c->line_start = 0;
+	if (n < 0) {
+		refuse_as(c, GW_ERROR, 502, http1_reason_str((int)n));
+		return -1;
+	}
+	if (c->x->guard && h->status == 401 && inject_again(c))
+		return -1;
+	if (c->x->guard)
+		why = response_guard_head(c->x->guard, c->up_in.data, (size_t)n, h);
+	if (!why && !pass_head(c, h)) {
+		c->x->answered = c->out.len > 0;
+		why = "the server's answer cannot be passed on";
+	}
+	if (why) {
+		refuse_as(c, GW_ERROR, 502, why);
+		return -1;
+	}
+	buf_consume(&c->up_in, (size_t)n);
+	return 1;
+}
+
+static void retry(struct conn *c)
+{
+	conn_drop_upstream(c);
+	c->retried = true;
+	c->x->cut = false;
+	(void)buf_append(&c->up_out, c->x->again.data, c->x->again.len);
+	conn_open_upstream(c);
+}
+
+/* The server's side has ended, by n = 0 or an error. */
+static enum move on_server_end(struct conn *c, ssize_t n)
+{
+	struct exchange *x = c->x;
+
+	if (x->head_done && x->response.kind == HTTP1_BODY_CLOSE && n == 0) {
+		if (x->guard && x->guard->decode)
+			x->response.ended = true;
+		else
+			body_close(&x->response, &c->out);
+		return MOVE_MORE;
+	}
+	if (!x->head_done && c->pooled && !c->retried && x->again.len && c->up_in.len == 0 &&
+	    c->out.len == 0) {
+		retry(c);
+		return MOVE_OVER;
+	}
+	refuse_as(c, GW_ERROR, 502,
+		  x->head_done ? "the server's answer was cut off"
+			       : "the server closed the connection without an answer");
+	return MOVE_OVER;
+}
+
+/*
+ * One piece of an answer that is decoded: what can be made of the bytes that were taken, else more
+ * of them. The answers of answer_piece().
+ */
+static ssize_t decoded_piece(struct conn *c)
+{
+	struct body *b = &c->x->response;
+	struct response_guard *g = c->x->guard;
+	struct slice payload = {0};
+	char *plain;
+	ssize_t n = decode_next(g->decode, &plain);
+
+	if (n > 0)
+		return response_guard_put(g, plain, (size_t)n, false, !b->unframe, &c->out) < 0
+			       ? -EPROTO
+			       : 1;
+	if (n == 0 && b->ended) {
+		n = decode_over(g->decode)
+			    ? response_guard_put(g, NULL, 0, true, !b->unframe, &c->out)
+			    : -EPROTO;
+		if (n == 0 && !b->unframe)
+			n = buf_puts(&c->out, CHUNKED_LAST_END);
+		b->done = n == 0;
+		return n < 0 ? -EPROTO : 1;
+	}
+	if (n == 0 && c->up_in.len) {
+		n = body_take(b, &c->up_in, &payload);
+		b->ended = b->done;
+		b->done = false;
+		if (n > 0 && payload.n && decode_feed(g->decode, payload.p, payload.n) < 0)
+			n = -EPROTO;
+		if (n > 0)
+			buf_consume(&c->up_in, (size_t)n);
+	}
+	return n;
+}
+
+/* One piece of the answer. */
+static ssize_t answer_piece(struct conn *c)
+{
+	struct exchange *x = c->x;
+	ssize_t n = 0;
+
+	if (!x->head_done)
+		n = take_head(c);
+	/* What came with the head leaves with it. */
+	if (n >= 0 && x->head_done && !x->response.done && x->guard && x->guard->decode) {
+		n = n ? n : decoded_piece(c);
+	} else if (n >= 0 && x->head_done && !x->response.done && c->up_in.len) {
+		ssize_t moved = body_move(&x->response, &c->up_in, &c->out);
+
+		n = moved < 0 || n == 0 ? moved : n;
+	}
+	if (n == -EPROTO) {
+		refuse_as(c, GW_ERROR, 502, "the server's answer is malformed");
+		return -1;
+	}
+	if (n != 0)
+		return n;
+	if (!c->up.readable)
+		return -EAGAIN;
+	if (!x->head_done || x->response.kind == HTTP1_BODY_CHUNKED ||
+	    (x->guard && x->guard->decode))
+		n = body_fill(c->gw, &c->up, &c->up_in);
+	else
+		n = body_relay(c->gw, &x->response, &c->up, &c->client, &c->out, &c->down_bytes);
+	if (n > 0 || n == -EAGAIN)
+		return n;
+	if (n == -EPIPE) {
+		conn_end(c, "client gone");
+		return -1;
+	}
+	return on_server_end(c, n) == MOVE_OVER ? -1 : 1;
+}
+
+static enum move move_response(struct conn *c)
+{
+	struct exchange *x = c->x;
+
+	for (int i = 0; i < 2 * RELAY_ROUNDS; i++) {
+		int r = stream_flush(&c->client, &c->out, &c->down_bytes);
+		ssize_t n;
+
+		if (r == -EAGAIN)
+			return MOVE_BLOCKED;
+		if (r < 0) {
+			conn_end(c, "client gone");
+			return MOVE_OVER;
+		}
+		if (x->response.done)
+			return MOVE_IDLE;
+		n = answer_piece(c);
+		if (n == -EAGAIN)
+			return MOVE_IDLE;
+		if (n < 0)
+			return MOVE_OVER;
+	}
+	return MOVE_MORE;
+}
+
+/* Nobody is left to read the answer: let go of the server at once, since answers can be long. */
+static bool client_left(struct conn *c)
+{
+	char b;
+
+	if (!c->client.readable || !c->x->request.done || c->in.len)
+		return false;
+	return recv(c->client.io.fd, &b, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void finish(struct conn *c)
+{
+	struct exchange *x = c->x;
+	bool keep = x->client_keeps && x->request.done && !x->cut;
+
+	if (x->status == 101) {
+		exchange_end(c);
+		conn_start_tunnel(c, false);
+		return;
+	}
+	c->up_idle = x->server_keeps && x->request.done && !x->cut &&
+		     (!x->guard || !x->guard->replay || x->guard->sent == x->guard->body.len) &&
+		     x->response.kind != HTTP1_BODY_CLOSE && c->up_in.len == 0 && !c->up.eof &&
+		     !stream_holds(&c->up);
+	/* The last read may have been as long as the body: an event will tell if there is more. */
+	c->up.readable = false;
+	if (!c->up_idle)
+		conn_drop_upstream(c);
+	exchange_end(c);
+	if (!keep) {
+		conn_finish(c, "last answer");
+		return;
+	}
+	c->scanned = c->line_start = 0;
+	c->has_target = c->fixed;
+	conn_go(c, CONN_HEAD, "answered");
+	conn_want(c, !c->client.readable, false, true, false);
+	/* From the loop, not from here: a pipeline of requests must not grow our stack. */
+	if (c->in.len || c->client.readable)
+		conn_again(c);
+}
+
+void conn_on_exchange(struct conn *c)
+{
+	uint64_t before = c->up_bytes + c->down_bytes;
+	enum move up = move_request(c), down;
+
+	if (up == MOVE_OVER)
+		return;
+	down = move_response(c);
+	if (down == MOVE_OVER)
+		return;
+	if (down == MOVE_IDLE && c->x->response.done) {
+		finish(c);
+		return;
+	}
+	if (client_left(c)) {
+		conn_end(c, "client gone");
+		return;
+	}
+	if (c->up_bytes + c->down_bytes != before)
+		conn_touch(c);
+	if (up == MOVE_MORE || down == MOVE_MORE)
+		conn_again(c);
+	conn_want(c, !c->client.readable && !c->client.eof, down == MOVE_BLOCKED,
+		  !c->up.readable && !c->up.eof, up == MOVE_BLOCKED);
+}
+
+void conn_start_exchange(struct conn *c)
+{
+	c->scanned = c->line_start = 0;
+	conn_go(c, CONN_EXCHANGE, "sending");
+	conn_on_exchange(c);
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "gateway/exchange/body.h"
+#include "gateway/conn.h"
+
+/* One request and its answer. */
+struct exchange {
+	char method[HTTP1_METHOD_MAX + 1];
+	char *path; /* for the log: as sent, cut */
+	enum http1_to to;
+	struct body request, response;
+	bool old_client;   /* HTTP/1.0 */
+	bool client_keeps; /* the client lets its connection live */
+	bool upgrade;	   /* a WebSocket was asked for */
+	bool cut;	   /* the server no longer takes the request */
+	bool answered;	   /* a head of the server's, or of ours, has been queued for the client */
+	bool quiet;	   /* its event has been sent */
+	bool head_done;	   /* the final response head has been read */
+	bool server_keeps;
+	unsigned int status;
+	struct buf again;	/* the head, to send it anew when a pooled connection was dead */
+	const char *credential; /* see inject_name() */
+	struct response_guard *guard; /* with a credential, once it is being asked for */
+	bool provider;		      /* it was sent to a provider's endpoint */
+	char *target;		      /* what is sent, where it differs from what was received */
+};
+
+struct exchange *exchange_new(const struct http1_head *h);
+void exchange_free(struct exchange *x);
+/* Over, one way or the other: its event and its memory. */
+void exchange_end(struct conn *c);
+
+/* What the event of a connection says about its exchange; nothing without one. */
+void exchange_describe(const struct conn *c, struct gw_event *e);
+void exchange_status(struct conn *c, unsigned int status);
+void exchange_quiet(struct conn *c);
+bool exchange_answered(const struct conn *c);
+bool exchange_is_head(const struct conn *c);
+bool exchange_is_provider(const struct conn *c);
+/* The route it takes instead of what policy allows, or NULL. */
+const struct gw_route *exchange_route(const struct conn *c);
+/* The one whose trust counts for its server, or NULL. */
+const struct gw_route *exchange_trust(const struct conn *c);

@@ -1,0 +1,378 @@
+/* Requests: read, decided, written anew. */
+#include "gateway/exchange/http-judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/reach/host-proxy.h"
+#include "gateway/exchange/response-guard.h"
+#include "gateway/exchange/inject.h"
+#include "gateway/listen.h"
+#include "gateway/exchange/phantom.h"
+#include "gateway/refuse.h"
+#include "gateway/exchange/route.h"
+#include "policy/request.h"
+
+#define SET_MAX GW_HEADER_FIELDS_MAX
+
+struct edits {
+	struct http1_set set[SET_MAX];
+	struct slice drop[SET_MAX];
+	size_t n_set, n_drop;
+	bool reframe; /* the body is sent from what was kept of it: this long */
+	uint64_t length;
+};
+
+/* The head for the server, into c->up_out. */
+static int write_head(struct conn *c, const struct http1_head *h, const struct edits *edits)
+{
+	const struct host_proxy *p =
+		c->up_tls ? NULL : host_proxy_for(c->gw->host_proxies, &c->host, c->port, true);
+	char authority[HOST_PORT_TEXT_SIZE], prefix[HOST_PORT_TEXT_SIZE + 8];
+	struct http1_set set[SET_MAX + 1];
+	struct http1_edit e = {.set = set, .keep_upgrade = c->x->upgrade};
+	uint16_t standard = c->up_tls ? 443 : 80;
+
+	for (; edits && e.n_set < edits->n_set; e.n_set++)
+		set[e.n_set] = edits->set[e.n_set];
+	if (edits) {
+		e.drop = edits->drop;
+		e.n_drop = edits->n_drop;
+		e.reframe = edits->reframe;
+		e.body = HTTP1_BODY_LENGTH;
+		e.length = edits->length;
+	}
+	host_format(&c->host, c->port, authority);
+	if (c->port == standard)
+		*strrchr(authority, ':') = '\0';
+	e.host = slice_of(authority);
+	if (c->x->target)
+		e.target = slice_of(c->x->target);
+	if (p && !c->verdict.service) {
+		(void)snprintf(prefix, sizeof(prefix), "http://%s", authority);
+		e.target_prefix = slice_of(prefix);
+		if (p->auth)
+			set[e.n_set++] = (struct http1_set){slice_of("Proxy-Authorization"),
+							    slice_of(p->auth)};
+	}
+	return http1_write_request(&c->up_out, h, &e);
+}
+
+static bool may_repeat(const struct conn *c)
+{
+	static const char *const methods[] = {"GET", "HEAD", "OPTIONS"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (streq(c->x->method, methods[i]))
+			return c->x->request.done;
+	return false;
+}
+
+/* Everything is decided: writes the request and goes to the server. head_len: of the head in c->in.
+ */
+static void send_request(struct conn *c, const struct http1_head *h, size_t head_len,
+			 const struct edits *edits)
+{
+	if (write_head(c, h, edits) < 0) {
+		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
+		return;
+	}
+	buf_consume(&c->in, head_len);
+	if (may_repeat(c))
+		(void)buf_append(&c->x->again, c->up_out.data, c->up_out.len);
+	/* Not over a connection that may have died meanwhile, when this is the last attempt. */
+	c->retried = c->x->guard && c->x->guard->rejected;
+	conn_open_upstream(c);
+}
+
+static bool read_edits(const struct gw_header *h, struct edits *ret)
+{
+	if (h->set.n >= SET_MAX || h->drop.n > SET_MAX)
+		return false;
+	for (size_t i = 0; i < h->set.n; i++) {
+		char *colon = strstr(h->set.v[i], ": ");
+
+		if (!colon)
+			return false;
+		ret->set[ret->n_set++] = (struct http1_set){
+			{h->set.v[i], (size_t)(colon - h->set.v[i])}, slice_of(colon + 2)};
+	}
+	for (size_t i = 0; i < h->drop.n; i++)
+		ret->drop[ret->n_drop++] = slice_of(h->drop.v[i]);
+	/* What is compressed cannot be searched as it comes. */
+	ret->set[ret->n_set++] =
+		(struct http1_set){slice_of("Accept-Encoding"), slice_of("identity")};
+	return true;
+}
+
+/* The body goes out of what was kept of it, whole: nobody has to be asked for it. */
+static void replay_body(struct http1_head *h, struct response_guard *g, struct edits *edits)
+{
+	for (size_t i = 0; i < h->n_fields; i++)
+		h->fields[i].hop |= h->fields[i].id == HTTP1_F_EXPECT;
+	edits->reframe = true;
+	edits->length = g->body.len;
+	g->replay = true;
+	g->sent = 0;
+}
+
+/* Once more: nothing of the first attempt is left but what was kept to repeat it. */
+static void start_over(struct conn *c)
+{
+	c->up_idle = false;
+	conn_drop_upstream(c);
+	buf_done(&c->up_out);
+	buf_clear(&c->x->again);
+	c->x->cut = false;
+}
+
+void http_send(struct conn *c, struct http1_head *h, size_t head_len,
+	       const struct gw_header *header)
+{
+	struct response_guard *g = c->x->guard;
+	struct edits edits = {0};
+
+	if (!read_edits(header, &edits)) {
+		refuse_final(c, GW_ERROR, 503, "there is no credential for this request");
+		return;
+	}
+	phantom_strip(h);
+	if (g->whole && h->body != HTTP1_BODY_NONE)
+		replay_body(h, g, &edits);
+	if (g->rejected)
+		start_over(c);
+	send_request(c, h, head_len, &edits);
+}
+
+/* The target in origin-form, as it was received. */
+static void put_target(struct buf *b, const struct http1_head *h)
+{
+	if (h->form == HTTP1_ASTERISK) {
+		(void)buf_putc(b, '*');
+		return;
+	}
+	(void)buf_append(b, h->url.path.n ? h->url.path.p : "/", h->url.path.n ? h->url.path.n : 1);
+	if (h->url.query.p) {
+		(void)buf_putc(b, '?');
+		(void)buf_append(b, h->url.query.p, h->url.query.n);
+	}
+}
+
+/* What policy says of the request itself; false: refused. */
+static bool judge_request(struct conn *c, const struct http1_head *h)
+{
+	cleanup_buf struct buf target, canonical;
+	const char *received = c->x->target;
+	struct verdict v;
+
+	buf_init(&target, REQUEST_TARGET_MAX + 2);
+	buf_init(&canonical, REQUEST_TARGET_MAX + 2);
+	if (received)
+		(void)buf_puts(&target, received);
+	else
+		put_target(&target, h);
+	policy_request(c->gw->policy, &c->verdict, &c->host, c->port, c->x->method,
+		       buf_str(&target), target.len, &canonical, &v);
+	if (!v.allow) {
+		refuse_verdict(c, &v);
+		return false;
+	}
+	c->verdict = v;
+	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
+	free(c->x->target);
+	c->x->target = buf_take(&canonical);
+	return true;
+}
+
+void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
+{
+	const char *credential = NULL;
+	struct verdict name;
+
+	policy_name(c->gw->policy, &c->host, c->port, &c->verdict);
+	if (!c->verdict.allow) {
+		refuse_verdict(c, &c->verdict);
+		return;
+	}
+	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
+	name = c->verdict;
+	if (name.inspect) {
+		if (!judge_request(c, h))
+			return;
+		credential = policy_credential(c->gw->policy, &name, &c->host, c->port);
+		c->verdict = name;
+	}
+	if (phantom_astray(c, h, credential)) {
+		phantom_hide(c->gw, c->x->path);
+		refuse_as(c, GW_DENY, 403, "a phantom is sent where it does not belong");
+		return;
+	}
+	c->x->upgrade = h->websocket && !credential;
+	if (credential) {
+		c->x->credential = inject_name(c->gw, credential);
+		inject_start(c, NULL, head_len);
+	} else {
+		send_request(c, h, head_len, NULL);
+	}
+}
+
+/* CONNECT, SOCKS and transparent connections have their target: the request must name it. */
+static void on_fixed(struct conn *c, const struct http1_head *h, size_t head_len)
+{
+	uint16_t standard = c->terminated ? 443 : 80;
+	struct err err = {0};
+	struct host host;
+
+	if (http1_method_is(h, "CONNECT")) {
+		refuse_as(c, GW_DENY, 400, "a CONNECT inside a connection that has its target");
+		return;
+	}
+	if (h->form == HTTP1_ABSOLUTE && (h->url.scheme == URL_HTTPS) != c->terminated) {
+		refuse_as(c, GW_DENY, 400, "the request's scheme is not the connection's");
+		return;
+	}
+	if (h->host.host.n == 0 || host_parse(h->host.host.p, h->host.host.n, &host, &err) < 0 ||
+	    !host_equal(&host, &c->host) || (h->host.port ? h->host.port : standard) != c->port) {
+		refuse_as(c, GW_DENY, 403,
+			  "the Host field names another server than the one allowed");
+		return;
+	}
+	c->up_tls = c->terminated;
+	http_decide(c, h, head_len);
+}
+
+static void on_connect(struct conn *c, const struct http1_head *h, size_t head_len)
+{
+	struct err err = {0};
+
+	c->verb = GW_VERB_CONNECT;
+	c->speaks = SPEAKS_CONNECT;
+	c->port = h->url.authority.port;
+	if (host_parse(h->url.authority.host.p, h->url.authority.host.n, &c->host, &err) < 0) {
+		refuse_host(c, h->url.authority.host, &err);
+		return;
+	}
+	exchange_free(c->x);
+	c->x = NULL;
+	buf_consume(&c->in, head_len);
+	conn_decide_fixed(c);
+}
+
+/* A client that asks the proxy for the proxy's own endpoints, as one without NO_PROXY does. */
+static bool is_ourselves(const struct conn *c, const struct http1_head *h)
+{
+	return h->url.scheme == URL_HTTP && c->port == c->listener->row.port &&
+	       (streq(c->host.name, "localhost") ||
+		(c->host.kind != HOST_NAME && addr_class(&c->host.ip) == ADDR_LOOPBACK)) &&
+	       route_has(h->url.path);
+}
+
+static void on_absolute(struct conn *c, const struct http1_head *h, size_t head_len)
+{
+	struct err err = {0};
+
+	c->port = url_port(h->url.scheme, h->url.authority.port);
+	if (host_parse(h->url.authority.host.p, h->url.authority.host.n, &c->host, &err) < 0) {
+		refuse_host(c, h->url.authority.host, &err);
+		return;
+	}
+	if (is_ourselves(c, h)) {
+		route_request(c, h, head_len);
+		return;
+	}
+	if (h->url.scheme != URL_HTTP) {
+		refuse_as(c, GW_DENY, 400, "https:// goes through CONNECT");
+		return;
+	}
+	if (c->port == 443) {
+		refuse_as(c, GW_DENY, 403, "plain bytes on port 443");
+		return;
+	}
+	c->has_target = true;
+	c->up_tls = false;
+	http_decide(c, h, head_len);
+}
+
+static void on_request(struct conn *c, const struct http1_head *h, size_t head_len)
+{
+	c->flow = ++c->gw->last_id;
+	c->since = ev_now(c->gw->ev);
+	c->up_bytes = c->down_bytes = 0;
+	exchange_free(c->x);
+	c->x = exchange_new(h);
+	c->verb = GW_VERB_HTTP;
+	if (c->fixed) {
+		on_fixed(c, h, head_len);
+		return;
+	}
+	c->has_target = false;
+	c->rule[0] = '\0';
+	if (c->listener->row.kind == GW_LISTEN_ENDPOINTS)
+		route_endpoint(c, h, head_len);
+	else if (http1_method_is(h, "CONNECT"))
+		on_connect(c, h, head_len);
+	else if (h->form == HTTP1_ABSOLUTE)
+		on_absolute(c, h, head_len);
+	else
+		route_request(c, h, head_len);
+}
+
+/* false: c waits or is over. */
+static bool more(struct conn *c)
+{
+	ssize_t n;
+
+	if (c->client.readable || c->in.len == 0) {
+		n = conn_fill(c);
+		if (n > 0)
+			return true;
+		if (n == -ENOBUFS) {
+			refuse_as(c, GW_DENY, 431, "the request's head is too long");
+			return false;
+		}
+		if (n != -EAGAIN) {
+			conn_end(c, "client gone");
+			return false;
+		}
+	}
+	conn_want(c, true, false, true, false);
+	return false;
+}
+
+void conn_on_head(struct conn *c)
+{
+	struct http1_head *h = &c->gw->head;
+
+	/* A server that speaks between two requests mostly says goodbye. */
+	if (stream_open(&c->up) && c->up.readable) {
+		c->up_idle = false;
+		conn_drop_upstream(c);
+	}
+	for (;;) {
+		ssize_t n = 0;
+
+		http1_reset(h);
+		h->scanned = c->scanned;
+		h->line_start = c->line_start;
+		if (c->in.len)
+			n = http1_parse_request(c->in.data, c->in.len, h);
+		if (n == 0) {
+			bool first = c->in.len == 0;
+
+			c->scanned = h->scanned;
+			c->line_start = h->line_start;
+			if (!more(c))
+				return;
+			if (first && c->flow)
+				conn_touch(c);
+			continue;
+		}
+		c->scanned = c->line_start = 0;
+		if (n < 0)
+			refuse_as(c, GW_DENY, http1_reason_status((int)n),
+				  http1_reason_str((int)n));
+		else
+			on_request(c, h, (size_t)n);
+		return;
+	}
+}

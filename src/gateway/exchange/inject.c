@@ -1,0 +1,416 @@
+#include "gateway/exchange/inject.h"
+
+#include <string.h>
+
+#include "gateway/exchange/response-guard.h"
+#include "gateway/exchange/http-judge.h"
+#include "gateway/refuse.h"
+
+/* What was given last for a credential at one place. */
+struct injected {
+	const char *credential;
+	struct host host;
+	uint16_t port;
+	struct gw_header header;
+	uint64_t until; /* ms: it may be used again */
+	struct strv secrets;
+	struct needles *needles; /* of these secrets */
+	uint32_t turn;		 /* how often they have changed */
+	uint64_t used;
+};
+
+const char *inject_name(struct gw *gw, const char *credential)
+{
+	for (size_t i = 0; i < gw->credentials.n; i++)
+		if (streq(gw->credentials.v[i], credential))
+			return gw->credentials.v[i];
+	strv_push(&gw->credentials, credential);
+	return gw->credentials.v[gw->credentials.n - 1];
+}
+
+static void forget(struct injected *i)
+{
+	gw_header_done(&i->header);
+	strv_done(&i->secrets);
+	(void)needles_unref(i->needles);
+	*i = (struct injected){0};
+}
+
+void inject_forget(struct gw *gw)
+{
+	for (size_t i = 0; gw->injected && i < HEADERS_KEPT; i++)
+		forget(&gw->injected[i]);
+	free(gw->injected);
+	gw->injected = NULL;
+}
+
+/* The one of c's credential and target, or NULL. */
+static struct injected *find(const struct conn *c)
+{
+	struct gw *gw = c->gw;
+
+	for (size_t i = 0; gw->injected && i < HEADERS_KEPT; i++) {
+		struct injected *in = &gw->injected[i];
+
+		if (in->credential == c->x->credential && in->port == c->port &&
+		    host_equal(&in->host, &c->host))
+			return in;
+	}
+	return NULL;
+}
+
+static struct injected *slot_for(const struct conn *c)
+{
+	struct injected *slot = find(c);
+	struct gw *gw = c->gw;
+
+	if (slot)
+		return slot;
+	if (!gw->injected)
+		gw->injected = xcalloc(HEADERS_KEPT, sizeof(*gw->injected));
+	slot = &gw->injected[0];
+	for (size_t i = 1; i < HEADERS_KEPT; i++)
+		if (gw->injected[i].used < slot->used)
+			slot = &gw->injected[i];
+	forget(slot);
+	slot->credential = c->x->credential;
+	slot->host = c->host;
+	slot->port = c->port;
+	return slot;
+}
+
+static bool same_list(const struct strv *a, const struct strv *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!streq(a->v[i], b->v[i]))
+			return false;
+	return true;
+}
+
+/* Takes the header's content. A signature changes with each request, the secrets seldom do. */
+static struct injected *remember(const struct conn *c, struct gw_header *h)
+{
+	uint32_t ms = h->keep_ms < HEADER_KEEP_MS ? h->keep_ms : HEADER_KEEP_MS;
+	struct injected *slot = slot_for(c);
+	uint64_t now = ev_now(c->gw->ev);
+
+	if (!same_list(&slot->secrets, &h->secrets)) {
+		strv_done(&slot->secrets);
+		slot->secrets = h->secrets;
+		h->secrets = (struct strv){0};
+		slot->turn++;
+		(void)needles_unref(slot->needles);
+		slot->needles = needles_new((const char *const *)slot->secrets.v, slot->secrets.n);
+	}
+	gw_header_done(&slot->header);
+	slot->header = *h;
+	slot->until = now + ms;
+	slot->used = now;
+	*h = (struct gw_header){0};
+	return slot;
+}
+
+/* The request's head, read again: nothing of it is kept while c waits for an answer. */
+static struct http1_head *head_of(struct conn *c)
+{
+	const struct buf *b = &c->x->guard->head;
+
+	http1_reset(&c->gw->head);
+	return http1_parse_request(b->data, b->len, &c->gw->head) > 0 ? &c->gw->head : NULL;
+}
+
+static void send_with(struct conn *c, struct injected *in, struct http1_head *h, size_t head_len)
+{
+	response_guard_watch(c->x->guard, in->needles);
+	c->x->guard->given = in->turn;
+	if (h)
+		http_send(c, h, head_len, &in->header);
+	else
+		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
+}
+
+static void on_header(struct ask *a, const struct wire_msg *m);
+
+/* Not by way of gw->head, where the server's answer may be by now. */
+static char *content_type_of(const struct response_guard *g)
+{
+	struct http1_head h;
+	const struct http1_field *f;
+
+	http1_reset(&h);
+	if (http1_parse_request(g->head.data, g->head.len, &h) <= 0)
+		return NULL;
+	f = http1_find(&h, "content-type");
+	return f ? xstrndup(f->value.p, f->value.n) : NULL;
+}
+
+static int put_ask(struct conn *c, bool wait)
+{
+	struct response_guard *g = c->x->guard;
+	cleanup_free char *content_type = content_type_of(g);
+	char digest[SPOOL_HEX] = "";
+	struct gw_header_ask ask = {
+		.credential = c->x->credential,
+		.host = c->host.name,
+		.port = c->port,
+		.method = c->x->method,
+		.target = c->x->target ? c->x->target : "/",
+		.content_type = content_type ? content_type : "",
+		.body_sha256 = digest,
+		.rejected = g->rejected && !g->newer,
+	};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	if (g->digested && spool_sha256(&g->body, digest) < 0)
+		return -EIO;
+	gw_put_header_ask(&b, &ask);
+	/* Its answer is nobody's: the supervisor only has to know. */
+	if (!wait)
+		return wire_send(c->gw->sock, (enum wire_type)GW_HEADER, ++c->gw->last_id, &b, NULL,
+				 0);
+	conn_go(c, CONN_CREDENTIAL, "asking");
+	return ask_send(c->gw, &c->ask, GW_HEADER, &b, on_header);
+}
+
+static void ask(struct conn *c)
+{
+	if (put_ask(c, true) < 0)
+		refuse_final(c, GW_ERROR, 503, "no credential can be asked for");
+}
+
+/* There is nothing newer, or it cannot be sent: the server's 401 is the answer. */
+static void pass_on(struct conn *c)
+{
+	conn_go(c, CONN_EXCHANGE, "still rejected");
+	conn_on_exchange(c);
+}
+
+static void start_body(struct conn *c)
+{
+	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	const struct http1_head *h = head_of(c);
+
+	conn_go(c, CONN_BODY, "to be read first");
+	if (h && h->expect_continue && !c->x->guard->rejected) {
+		(void)buf_append(&c->out, go_on, sizeof(go_on) - 1);
+		if (stream_flush(&c->client, &c->out, &c->down_bytes) == -EPIPE) {
+			conn_end(c, "client gone");
+			return;
+		}
+	}
+	conn_on_body(c);
+}
+
+static void need_body(struct conn *c)
+{
+	struct body *b = &c->x->request;
+	struct response_guard *g = c->x->guard;
+
+	if (b->kind == HTTP1_BODY_LENGTH && b->left > BODY_SIGNED_MAX) {
+		refuse_final(c, GW_DENY, 413, "the request is too long to be signed");
+		return;
+	}
+	g->digested = true;
+	g->body.max = BODY_SIGNED_MAX;
+	if (g->whole)
+		ask(c);
+	else
+		start_body(c);
+}
+
+static void on_refused(struct conn *c, const struct gw_header *h)
+{
+	struct response_guard *g = c->x->guard;
+	const char *why = h->message && h->message[0] ? h->message : NULL;
+
+	if (h->error == ENEEDBODY && !g->digested)
+		need_body(c);
+	else if (h->error == EDQUOT)
+		refuse_final(c, GW_DENY, 402, why ? why : "the budget of this sandbox is used up");
+	else if (h->error == EPERM)
+		refuse_final(c, GW_DENY, 403, why ? why : "the credential is not for this request");
+	else if (g->rejected)
+		pass_on(c);
+	else
+		refuse_final(c, GW_ERROR, 503,
+			     why ? why : "there is no credential for this request");
+}
+
+static void on_header(struct ask *a, const struct wire_msg *m)
+{
+	struct conn *c = ev_owner(a, struct conn, ask);
+	struct gw_header h;
+
+	if (!m || gw_get_header(m, &h) < 0) {
+		refuse_final(c, GW_ERROR, 503, "there is no credential for this request");
+		return;
+	}
+	if (h.error) {
+		on_refused(c, &h);
+	} else {
+		struct injected *in = remember(c, &h);
+
+		send_with(c, in, head_of(c), 0);
+	}
+	gw_header_done(&h);
+}
+
+/* The client's body has been read to its end. */
+static void body_read(struct conn *c)
+{
+	c->x->guard->whole = true;
+	ask(c);
+}
+
+static void body_too_long(struct conn *c)
+{
+	struct response_guard *g = c->x->guard;
+
+	spool_done(&g->body);
+	c->x->request.copy = NULL;
+	if (!g->rejected) {
+		refuse_final(c, GW_DENY, 413, "the request is too long to be signed");
+		return;
+	}
+	(void)put_ask(c, false);
+	c->x->cut = true;
+	pass_on(c);
+}
+
+/* false: c waits or has gone on. */
+static bool body_piece(struct conn *c)
+{
+	struct exchange *x = c->x;
+	struct slice payload = {0};
+	ssize_t n = c->in.len ? body_take(&x->request, &c->in, &payload) : 0;
+
+	if (n < 0) {
+		refuse_as(c, GW_DENY, 400, "the request's body is malformed");
+		return false;
+	}
+	if (spool_put(&x->guard->body, payload.p, payload.n) < 0) {
+		body_too_long(c);
+		return false;
+	}
+	buf_consume(&c->in, (size_t)n);
+	if (n || x->request.done)
+		return true;
+	n = body_fill(c->gw, &c->client, &c->in);
+	if (n > 0) {
+		conn_touch(c);
+		return true;
+	}
+	if (n == -EAGAIN)
+		conn_want(c, true, false, false, false);
+	else
+		conn_end(c, "client gone");
+	return false;
+}
+
+void conn_on_body(struct conn *c)
+{
+	for (int i = 0; i < 2 * RELAY_ROUNDS; i++) {
+		if (c->x->request.done) {
+			body_read(c);
+			return;
+		}
+		if (!body_piece(c))
+			return;
+	}
+	conn_again(c);
+}
+
+bool inject_again(struct conn *c)
+{
+	struct exchange *x = c->x;
+	struct response_guard *g = x->guard;
+	struct injected *kept = find(c);
+
+	if (g->rejected)
+		return false;
+	g->rejected = true;
+	/* Another request may have had the same answer, and what is newer, meanwhile. */
+	g->newer = kept && kept->turn != g->given;
+	if (kept && !g->newer)
+		kept->until = 0;
+	g->whole |= x->request.done && x->request.copy;
+	if (g->whole) {
+		ask(c);
+		return true;
+	}
+	if (!x->request.copy) {
+		(void)put_ask(c, false);
+		return false;
+	}
+	/* It did not wait for the end of the request: the rest of it is read, and not sent. */
+	x->cut = true;
+	buf_done(&c->up_out);
+	start_body(c);
+	return true;
+}
+
+/* A rule's credential may have an origin with trust of its own: it counts there and nowhere else.
+ */
+static const struct gw_route *trust_of(const struct conn *c)
+{
+	for (size_t i = 0; i < c->gw->config->n_routes; i++) {
+		const struct gw_route *r = &c->gw->config->routes[i];
+		struct err err = {0};
+		struct host host;
+		struct url url;
+
+		if (!r->ca_file || !r->credential || !streq(r->credential, c->x->credential) ||
+		    url_parse(r->url, strlen(r->url), &url) < 0 ||
+		    host_parse(url.authority.host.p, url.authority.host.n, &host, &err) < 0)
+			continue;
+		if (host_equal(&host, &c->host) &&
+		    url_port(url.scheme, url.authority.port) == c->port)
+			return r;
+	}
+	return NULL;
+}
+
+/* Why this request can have no credential, or NULL. */
+static const char *objection(const struct conn *c)
+{
+	if (!c->up_tls)
+		return "a credential is sent over TLS only";
+	return streq(c->x->method, "TRACE") ? "TRACE would send the credential back" : NULL;
+}
+
+void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
+{
+	struct http1_head *h = &c->gw->head;
+	const char *why = objection(c);
+	struct exchange *x = c->x;
+	struct injected *known;
+	struct response_guard *g;
+
+	if (why) {
+		refuse_final(c, GW_DENY, 403, why);
+		return;
+	}
+	/* What passes through a tunnel is not searched; Codex then asks in the usual way. */
+	if (h->upgrade.n) {
+		refuse_final(c, GW_DENY, 426, "no upgrade of a connection with a credential");
+		return;
+	}
+	g = x->guard = response_guard_new(route, &c->gw->spooled);
+	g->trust = route ? route : trust_of(c);
+	(void)buf_append(&g->head, c->in.data, head_len);
+	g->body.max = BODY_KEPT_MAX;
+	g->whole = x->request.done;
+	if (!g->whole && (h->body != HTTP1_BODY_LENGTH || h->length <= BODY_KEPT_MAX))
+		x->request.copy = &g->body;
+	known = find(c);
+	if (known && known->until > ev_now(c->gw->ev)) {
+		known->used = ev_now(c->gw->ev);
+		send_with(c, known, h, head_len);
+		return;
+	}
+	buf_consume(&c->in, head_len);
+	ask(c);
+}

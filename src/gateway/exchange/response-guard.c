@@ -1,0 +1,219 @@
+#include "gateway/exchange/response-guard.h"
+
+#include <string.h>
+
+#include "http/chunked.h"
+#include "gateway/exchange/decode.h"
+#include "gateway/event.h"
+#include "gateway/exchange/exchange.h"
+
+struct response_guard *response_guard_new(const struct gw_route *route, size_t *spooled)
+{
+	struct response_guard *g = xcalloc(1, sizeof(*g));
+
+	g->route = route;
+	buf_init(&g->head, HTTP1_HEAD_MAX);
+	buf_init(&g->limits, GW_LIMITS_MAX);
+	spool_init(&g->body, BODY_SIGNED_MAX, spooled);
+	return g;
+}
+
+static void drop_meter(struct response_guard *g)
+{
+	if (g->meter)
+		meter_done(g->meter);
+	free(g->meter);
+	g->meter = NULL;
+}
+
+void response_guard_free(struct response_guard *g)
+{
+	if (!g)
+		return;
+	buf_done(&g->head);
+	buf_done(&g->limits);
+	spool_done(&g->body);
+	scrub_done(&g->scrub);
+	drop_meter(g);
+	decode_free(g->decode);
+	free(g);
+}
+
+void response_guard_watch(struct response_guard *g, struct needles *secrets)
+{
+	scrub_done(&g->scrub);
+	scrub_init(&g->scrub, secrets);
+}
+
+static bool begins(struct slice s, const char *with)
+{
+	size_t n = strlen(with);
+
+	return s.n >= n && slice_ieq((struct slice){s.p, n}, slice_of(with));
+}
+
+static bool is_limit(struct slice name)
+{
+	return slice_is(name, "retry-after") || begins(name, "anthropic-ratelimit-") ||
+	       begins(name, "x-ratelimit-") || begins(name, "x-codex-");
+}
+
+/* One line; a field that no longer fits is left out. */
+static void note_limit(struct response_guard *g, const struct http1_field *f)
+{
+	char name[HTTP1_NAME_MAX + 5], value[256];
+	size_t before = g->limits.len;
+
+	(void)event_text(name, sizeof(name), f->name.p, f->name.n);
+	(void)event_text(value, sizeof(value), f->value.p, f->value.n);
+	if (buf_printf(&g->limits, "%s: %s\n", name, value) < 0)
+		g->limits.len = before;
+}
+
+/* NULL, or why not: what cannot be read cannot be searched. */
+static const char *choose_decoder(struct response_guard *g, const struct http1_head *h)
+{
+	struct slice coding = {0};
+
+	for (size_t i = 0; i < h->n_fields; i++) {
+		if (h->fields[i].id != HTTP1_F_CONTENT_ENCODING ||
+		    slice_is(h->fields[i].value, "identity"))
+			continue;
+		if (coding.p)
+			return "the server has encoded its answer twice";
+		coding = h->fields[i].value;
+	}
+	if (!coding.p || h->body == HTTP1_BODY_NONE)
+		return NULL;
+	g->decode = decode_new(coding);
+	return g->decode ? NULL : "the server's answer has an encoding that cannot be searched";
+}
+
+static void look_at_provider(struct response_guard *g, const struct http1_head *h)
+{
+	enum meter_form form = METER_NONE;
+
+	for (size_t i = 0; i < h->n_fields; i++) {
+		const struct http1_field *f = &h->fields[i];
+
+		if (f->id == HTTP1_F_CONTENT_TYPE && h->status / 100 == 2)
+			form = meter_form(f->value);
+		else if (f->id == HTTP1_F_OTHER && is_limit(f->name))
+			note_limit(g, f);
+	}
+	drop_meter(g);
+	if (form == METER_NONE)
+		return;
+	g->meter = xmalloc(sizeof(*g->meter));
+	meter_init(g->meter, form);
+}
+
+const char *response_guard_head(struct response_guard *g, char *p, size_t n, struct http1_head *h)
+{
+	response_guard_text(g, p, n);
+	/* A session the server would begin for us is a credential of its own. */
+	for (size_t i = 0; i < h->n_fields; i++)
+		if (h->fields[i].id == HTTP1_F_SET_COOKIE)
+			h->fields[i].hop = true;
+	if (h->status < 200)
+		return NULL;
+	if (g->route)
+		look_at_provider(g, h);
+	return choose_decoder(g, h);
+}
+
+void response_guard_text(struct response_guard *g, char *p, size_t n)
+{
+	scrub_text(&g->scrub, p, n);
+}
+
+static size_t filter(struct response_guard *g, char *p, size_t n, bool last,
+		     struct slice *ret_before)
+{
+	if (g->meter)
+		meter_feed(g->meter, p, n);
+	return scrub_run(&g->scrub, p, n, last, ret_before);
+}
+
+int response_guard_put(struct response_guard *g, char *p, size_t n, bool last, bool chunk,
+		       struct buf *out)
+{
+	struct slice before;
+	size_t go = filter(g, p, n, last, &before);
+	char head[CHUNKED_HEAD_MAX];
+
+	if (before.n + go == 0)
+		return 0;
+	if (buf_room(out) < before.n + go + CHUNKED_HEAD_MAX + 2)
+		return -ENOBUFS;
+	if (chunk)
+		(void)buf_append(out, head, chunked_put_head(head, (uint32_t)(before.n + go)));
+	if (before.n)
+		(void)buf_append(out, before.p, before.n);
+	if (go)
+		(void)buf_append(out, p, go);
+	return chunk ? buf_puts(out, CHUNKED_CRLF) : 0;
+}
+
+size_t response_guard_pass(struct response_guard *g, char *p, size_t n, bool last, struct buf *out)
+{
+	struct slice before;
+	size_t go = filter(g, p, n, last, &before);
+
+	if (before.n)
+		(void)buf_append(out, before.p, before.n);
+	return go;
+}
+
+ssize_t response_guard_replay(struct response_guard *g, struct buf *out)
+{
+	char part[16 * 1024];
+	ssize_t n = spool_get(&g->body, g->sent, part, sizeof(part));
+
+	if (n <= 0)
+		return n;
+	g->sent += (size_t)n;
+	return buf_append(out, part, (size_t)n) < 0 ? -ENOBUFS : n;
+}
+
+/* Where the answer does not say: /model/NAME/…, /models/NAME:method. */
+static void model_of_path(const char *path, char *ret, size_t size)
+{
+	const char *p = strstr(path, "/models/"), *end;
+
+	p = p ? p + 8 : NULL;
+	if (!p) {
+		p = strstr(path, "/model/");
+		p = p ? p + 7 : NULL;
+	}
+	end = p ? p + strcspn(p, "/?:") : NULL;
+	(void)event_text(ret, size, p ? p : "", p ? (size_t)(end - p) : 0);
+}
+
+void response_guard_report(struct conn *c)
+{
+	struct response_guard *g = c->x->guard;
+	struct meter_sum sum = g->meter ? meter_sum(g->meter) : (struct meter_sum){0};
+	char model[METER_MODEL_MAX + 1];
+	struct gw_usage u = {
+		.credential = c->x->credential,
+		.model = g->meter ? g->meter->model : "",
+		.status = c->x->status,
+		.input = sum.input,
+		.output = sum.output,
+		.cache_read = sum.cache_read,
+		.cache_write = sum.cache_write,
+		.limits = buf_str(&g->limits),
+	};
+	struct buf b;
+
+	if (!g->route || (g->limits.len == 0 && (!g->meter || !g->meter->seen)))
+		return;
+	if (!u.model[0]) {
+		model_of_path(c->x->target ? c->x->target : "", model, sizeof(model));
+		u.model = model;
+	}
+	buf_init(&b, WIRE_INLINE_MAX);
+	gw_put_usage(&b, &u);
+	event_usage(c->gw, &b);
+}

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "gateway/parse/meter.h"
+#include "gateway/parse/scrub.h"
+#include "gateway/exchange/spool.h"
+
+#include "base/buf.h"
+#include "http/http1.h"
+#include "wire/gateway-proto.h"
+
+struct conn;
+struct decode;
+
+/*
+ * What a request with a credential has beyond any other: it can be written anew, with another
+ * header; its answer is searched for the secrets that were sent, and, where it is a provider's,
+ * for what was used. An exchange without a credential has none of this and pays for none.
+ */
+struct response_guard {
+	const struct gw_route
+		*route; /* NULL: a rule of an inspected host asks for the credential */
+	const struct gw_route *trust; /* whose certificates count; NULL: everybody's */
+	struct buf head;	      /* of the request, as it came */
+	struct spool body;	      /* and its payload, as far as it is kept */
+	bool whole;		      /* all of the payload is there */
+	bool replay;		      /* it is sent from there, */
+	size_t sent;		      /* so far this much of it */
+	bool digested;		      /* the supervisor was told its digest */
+	bool rejected;		      /* the server has said 401 once, */
+	bool newer;		      /* and there was something newer already */
+	uint32_t given;		      /* which secrets the request was sent with */
+	struct scrub scrub;
+	struct meter *meter;   /* NULL: the answer is no provider's, or tells nothing */
+	struct decode *decode; /* a compressed one */
+	struct buf limits;     /* rate limits it tells: lines of "name: value" */
+};
+
+struct response_guard *response_guard_new(const struct gw_route *route, size_t *spooled);
+void response_guard_free(struct response_guard *g);
+/* What must not come back in the answer. */
+void response_guard_watch(struct response_guard *g, struct needles *secrets);
+
+/*
+ * The answer's head, whose bytes are p: secrets are taken out, cookies are dropped, and a
+ * provider's rate limits are noted. NULL, or why it cannot be passed on.
+ */
+const char *response_guard_head(struct response_guard *g, char *p, size_t n, struct http1_head *h);
+void response_guard_text(struct response_guard *g, char *p, size_t n);
+/* A piece of the answer's payload, changed in place: into out, in a chunk or as it is. */
+int response_guard_put(struct response_guard *g, char *p, size_t n, bool last, bool chunk,
+		       struct buf *out);
+/* The same, but what may go of p itself is left for the caller to send. */
+size_t response_guard_pass(struct response_guard *g, char *p, size_t n, bool last, struct buf *out);
+
+/* The next piece of a body that is sent again, into out: bytes, 0 at its end, or -errno. */
+ssize_t response_guard_replay(struct response_guard *g, struct buf *out);
+
+/* Tells the supervisor what the answer has used, if it is a provider's. */
+void response_guard_report(struct conn *c);

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "gateway/exchange/exchange.h"
+
+/* Requests to the proxy port itself: /_ralph/health and the reverse endpoints of providers. */
+void route_request(struct conn *c, const struct http1_head *h, size_t head_len);
+/* Is this path one of those? */
+bool route_has(struct slice path);
+/* The same on a listener that anybody on the host can reach: without a phantom, one refusal. */
+void route_endpoint(struct conn *c, const struct http1_head *h, size_t head_len);

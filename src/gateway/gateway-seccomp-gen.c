@@ -1,0 +1,158 @@
+/*
+ * Run while building: writes the gateway's system call filters as C arrays. libseccomp takes
+ * milliseconds to build them, so the programs only load the result.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ALLOW_MAX 96
+
+struct filter {
+	const char *name;
+	uint32_t otherwise;
+	const int *families; /* of socket(2); ends with -1 */
+	int no_exec_maps, read_files;
+	int calls[ALLOW_MAX]; /* ends with a zero behind the last, read(2) being always there */
+};
+
+static const int inet[] = {AF_INET, AF_INET6, -1};
+static const int lookups[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK, -1};
+
+#define C(name) SCMP_SYS(name)
+/* What the C library needs in any process. */
+#define COMMON                                                                                     \
+	C(write), C(close), C(brk), C(munmap), C(mremap), C(madvise), C(futex), C(exit),           \
+		C(exit_group), C(rt_sigreturn), C(rt_sigprocmask), C(rt_sigaction),                \
+		C(restart_syscall), C(clock_gettime), C(gettimeofday), C(getrandom), C(getpid),    \
+		C(gettid), C(tgkill), C(getuid), C(geteuid), C(getgid), C(getegid), C(fstat),      \
+		C(newfstatat), C(lseek), C(fcntl), C(sched_yield), C(time), C(sysinfo)
+#define SOCKETS                                                                                    \
+	C(recvfrom), C(sendto), C(recvmsg), C(sendmsg), C(connect), C(getsockname),                \
+		C(getpeername), C(setsockopt), C(getsockopt)
+#define WORKER                                                                                     \
+	COMMON, SOCKETS, C(readv), C(writev), C(sendmmsg), C(recvmmsg), C(bind), C(poll),          \
+		C(ppoll), C(select), C(pselect6), C(stat), C(lstat), C(statx), C(readlink),        \
+		C(readlinkat), C(access), C(faccessat), C(pread64), C(uname), C(ioctl),            \
+		C(nanosleep), C(clock_nanosleep), C(getdents64)
+
+static const struct filter filters[] = {
+	{
+		.name = "gateway",
+		.otherwise = SCMP_ACT_KILL_PROCESS,
+		.families = inet,
+		.no_exec_maps = 1,
+		.read_files = 1,
+		.calls = {COMMON, SOCKETS, C(readv), C(writev), C(accept4), C(shutdown),
+			  C(epoll_wait), C(epoll_pwait), C(epoll_ctl), C(pipe2), C(splice),
+			  C(pread64), C(pwrite64), C(memfd_create), C(stat), C(statx),
+			  C(getdents64)},
+	},
+	{
+		.name = "gateway_closed",
+		.otherwise = SCMP_ACT_KILL_PROCESS,
+		.families = inet,
+		.no_exec_maps = 1,
+		.calls = {COMMON, SOCKETS, C(readv), C(writev), C(accept4), C(shutdown),
+			  C(epoll_wait), C(epoll_pwait), C(epoll_ctl), C(pipe2), C(splice),
+			  C(pread64), C(pwrite64), C(memfd_create)},
+	},
+	{
+		.name = "helper",
+		.otherwise = SCMP_ACT_ERRNO(EPERM),
+		.families = lookups,
+		.read_files = 1,
+		.calls = {WORKER, C(clone), C(clone3), C(fork), C(vfork), C(wait4), C(kill),
+			  C(socketpair), C(set_robust_list), C(rseq), C(getppid), C(prctl)},
+	},
+	{
+		.name = "worker",
+		.otherwise = SCMP_ACT_ERRNO(EPERM),
+		.families = lookups,
+		.read_files = 1,
+		.calls = {WORKER},
+	},
+};
+
+static void need(int r, const char *what)
+{
+	if (r >= 0)
+		return;
+	(void)fprintf(stderr, "seccomp-gen: %s: %s\n", what, strerror(-r));
+	exit(1);
+}
+
+static void add_rules(scmp_filter_ctx ctx, const struct filter *f)
+{
+	struct scmp_arg_cmp no_exec = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	struct scmp_arg_cmp no_write =
+		SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
+
+	need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(read), 0), "read");
+	for (const int *c = f->calls; *c; c++)
+		/* A call this architecture lacks is no loss. */
+		(void)seccomp_rule_add(ctx, SCMP_ACT_ALLOW, *c, 0);
+	for (const int *a = f->families; *a >= 0; a++)
+		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+				      SCMP_CMP(0, SCMP_CMP_EQ, (scmp_datum_t)*a, 0)),
+		     "socket");
+	if (f->no_exec_maps) {
+		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_exec), "mmap");
+		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_exec),
+		     "mprotect");
+	} else {
+		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 0), "mmap");
+		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 0), "mprotect");
+	}
+	if (f->read_files)
+		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, no_write),
+		     "openat");
+}
+
+/* One array of u64 per filter: struct sock_filter is eight bytes. */
+static void write_filter(FILE *out, const struct filter *f)
+{
+	scmp_filter_ctx ctx = seccomp_init(f->otherwise);
+	int fd = memfd_create("bpf", MFD_CLOEXEC);
+	uint64_t insn;
+	FILE *in;
+
+	if (!ctx || fd < 0)
+		need(-ENOMEM, f->name);
+	add_rules(ctx, f);
+	(void)seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	need(seccomp_export_bpf(ctx, fd), "export");
+	(void)lseek(fd, 0, SEEK_SET);
+	in = fdopen(fd, "r");
+	if (!in) {
+		need(-errno, "fdopen");
+		return;
+	}
+	(void)fprintf(out, "static const uint64_t filter_%s[] = {\n", f->name);
+	while (fread(&insn, sizeof(insn), 1, in) == 1)
+		(void)fprintf(out, "\t0x%016llxull,\n", (unsigned long long)insn);
+	(void)fprintf(out, "};\n");
+	(void)fclose(in);
+	seccomp_release(ctx);
+}
+
+int main(int argc, char *argv[])
+{
+	FILE *out = argc == 2 ? fopen(argv[1], "we") : NULL;
+
+	if (!out) {
+		(void)fprintf(stderr, "usage: seccomp-gen FILE\n");
+		return 2;
+	}
+	(void)fprintf(out, "/* Written by gateway-seccomp-gen.c. */\n#include <stdint.h>\n\n");
+	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
+		write_filter(out, &filters[i]);
+	return fclose(out) == 0 ? 0 : 1;
+}

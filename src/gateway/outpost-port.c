@@ -1,0 +1,153 @@
+#include "gateway/outpost-port.h"
+
+#include <arpa/inet.h>
+#include <openssl/crypto.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "gateway/conn.h"
+#include "gateway/reach/dnsserve.h"
+#include "gateway/event.h"
+#include "gateway/listen.h"
+#include "wire/far.h"
+
+/* Somebody who has connected, and not yet said who it is. */
+struct arrival {
+	struct gw *gw;
+	struct ev_io io;
+	struct ev_timer limit;
+	struct ev_defer gone;
+	size_t got;
+	uint8_t hello[FAR_HELLO_LEN];
+};
+
+static void on_gone(struct ev *ev, struct ev_defer *d)
+{
+	struct arrival *a = ev_owner(d, struct arrival, gone);
+
+	a->gw->arrivals--;
+	a->gw->health.connections--;
+	listeners_resume(a->gw);
+	free(a);
+}
+
+/* The descriptor, which is the caller's from now on. */
+static int leave(struct arrival *a)
+{
+	(void)ev_want(a->gw->ev, &a->io, 0);
+	ev_timer_stop(a->gw->ev, &a->limit);
+	ev_defer(a->gw->ev, &a->gone);
+	return take_fd(a->io.fd);
+}
+
+static void refuse(struct arrival *a)
+{
+	static const char no[] = "HTTP/1.1 407 Proxy Authentication Required\r\n"
+				 "Content-Length: 0\r\nConnection: close\r\n\r\n";
+	const struct gw_event e = {
+		.verb = GW_VERB_TCP,
+		.verdict = GW_DENY,
+		.phase = GW_END,
+		.flow = ++a->gw->last_id,
+		.status = 407,
+		.reason = "a connection to the gateway's port without this sandbox's token",
+	};
+	cleanup_fd int fd = leave(a);
+
+	event_send(a->gw, &e);
+	/* What is left unread would make the kernel take the answer back. */
+	(void)recv(fd, a->gw->scratch, SCRATCH, MSG_DONTWAIT);
+	(void)send(fd, no, sizeof(no) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)shutdown(fd, SHUT_WR);
+}
+
+static bool is_ours(const struct gw *gw, const struct far_hello *h)
+{
+	const char *token = gw->config->outpost;
+
+	return token && strlen(token) == FAR_TOKEN_LEN &&
+	       CRYPTO_memcmp(token, h->token, FAR_TOKEN_LEN) == 0;
+}
+
+/* A row that the outpost may speak for: its listener is not here. */
+static const struct listener *row_of(const struct gw *gw, uint16_t row)
+{
+	return row < gw->n_listeners && gw->listeners[row].io.fd < 0 ? &gw->listeners[row] : NULL;
+}
+
+static void serve(struct arrival *a, const struct far_hello *h)
+{
+	const struct listener *l = row_of(a->gw, h->row);
+	union sockaddr_any dialled = {0};
+	struct gw *gw = a->gw;
+	int fd = leave(a);
+
+	if (!l) {
+		(void)close(fd);
+		return;
+	}
+	if (l->row.kind == GW_LISTEN_DNS_UDP || l->row.kind == GW_LISTEN_DNS_TCP) {
+		dns_accept(gw, fd); /* a datagram comes as a query over TCP */
+		return;
+	}
+	if (h->v6) {
+		dialled.v6.sin6_family = AF_INET6;
+		dialled.v6.sin6_port = htons(h->port);
+		memcpy(&dialled.v6.sin6_addr, h->addr, 16);
+	} else {
+		dialled.v4.sin_family = AF_INET;
+		dialled.v4.sin_port = htons(h->port);
+		memcpy(&dialled.v4.sin_addr, h->addr, 4);
+	}
+	conn_new(gw, l, fd, &dialled);
+}
+
+static void on_io(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct arrival *a = ev_owner(io, struct arrival, io);
+	struct far_hello h;
+	/* Not a byte more: what follows is the connection's. */
+	ssize_t n = recv(io->fd, a->hello + a->got, sizeof(a->hello) - a->got, 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 && a->got == 0) {
+		int fd = leave(a); /* a look whether somebody is here */
+
+		(void)close(fd);
+		return;
+	}
+	a->got += n > 0 ? (size_t)n : 0;
+	if (n > 0 && a->got < sizeof(a->hello) && far_hello_may(a->hello, a->got))
+		return;
+	if (a->got < sizeof(a->hello) || far_hello_get(a->hello, &h) < 0 || !is_ours(a->gw, &h))
+		refuse(a);
+	else
+		serve(a, &h);
+}
+
+static void on_late(struct ev *ev, struct ev_timer *t)
+{
+	refuse(ev_owner(t, struct arrival, limit));
+}
+
+void outpost_accept(struct gw *gw, int fd)
+{
+	struct arrival *a;
+
+	if (gw->arrivals >= ARRIVALS_MAX) {
+		(void)close(fd);
+		return;
+	}
+	a = xcalloc(1, sizeof(*a));
+	a->gw = gw;
+	a->io = (struct ev_io){.fd = fd, .fn = on_io};
+	a->limit.fn = on_late;
+	a->gone.fn = on_gone;
+	gw->arrivals++;
+	gw->health.connections++;
+	ev_timer_set(gw->ev, &a->limit, gw->config->head_ms ? gw->config->head_ms : HEAD_MS);
+	if (ev_want(gw->ev, &a->io, EPOLLIN) < 0)
+		refuse(a);
+}
