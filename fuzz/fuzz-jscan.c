@@ -1,8 +1,8 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "base/jscan.h"
-#include "base/json.h"
+#include "base/json/jscan.h"
+#include "base/json/json.h"
 
 #include <stdlib.h>
 #include <string.h>

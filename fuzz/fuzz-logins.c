@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/json.h"
+#include "base/text/base64.h"
+#include "base/json/json.h"
 #include "cred/aws.h"
 #include "cred/bearer.h"
 #include "cred/gemini.h"

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 
 #define FILE_MAX (16 * MiB) /* .claude.json holds every project of the user's */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 #include "base/parse.h"
 
 #define WORD_MAX 128 /* of names and identifiers */

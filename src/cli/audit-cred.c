@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#include "base/term.h"
+#include "base/text/term.h"
 
 #define MS_PER_HOUR (3600ULL * 1000)
 

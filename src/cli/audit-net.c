@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/net.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "sandbox/hosted.h"
 #include "sandbox/net.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mask.h"
+#include "base/text/mask.h"
 #include "cli/ask.h"
-#include "base/term.h"
+#include "base/text/term.h"
 #include "sandbox/direct.h"
 #include "sandbox/host-mounts.h"
 #include "sandbox/hosted.h"

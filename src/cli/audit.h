@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/command.h"
 #include "spec/spec.h"
 
@@ -8,7 +8,8 @@
 
 /*
  * The audit: what a sandbox will have, made from its spec and nothing else, so that what is shown
- * is what is run. Values that are secret by name or shape are masked in both forms (base/mask.h).
+ * is what is run. Values that are secret by name or shape are masked in both forms
+ * (base/text/mask.h).
  */
 
 /* Is this value to be masked? What the sandbox itself sets is judged by its shape alone, and a

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "sandbox/events-follow.h"
 
 #include <stdbool.h>

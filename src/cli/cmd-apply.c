@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/term.h"
+#include "base/text/term.h"
 
 struct apply_args {
 	bool json;

@@ -8,7 +8,7 @@
 
 #include "agent/agent.h"
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 #include "cli/settings.h"
 #include "cli/trust.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/settings.h"
-#include "base/table.h"
+#include "base/text/table.h"
 
 struct show_args {
 	bool origin, json;

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/json.h"
-#include "base/table.h"
-#include "base/term.h"
+#include "base/json/json.h"
+#include "base/text/table.h"
+#include "base/text/term.h"
 #include "sandbox/doctor.h"
 
 struct doctor_args {

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
-#include "base/term.h"
+#include "base/text/term.h"
 #include "config/trust.h"
 #include "sandbox/live.h"
 #include "sandbox/runtime.h"

@@ -6,13 +6,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "base/human.h"
+#include "base/text/human.h"
 #include "cli/image-show.h"
 #include "cli/settings.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "sandbox/host-env.h"
 #include "sandbox/image-store.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/table.h"
+#include "base/text/table.h"
 #include "sandbox/live.h"
 #include "sandbox/store.h"
 

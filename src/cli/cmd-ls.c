@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/human.h"
-#include "base/table.h"
+#include "base/text/human.h"
+#include "base/text/table.h"
 #include "sandbox/live.h"
 #include "sandbox/record.h"
 #include "sandbox/store.h"

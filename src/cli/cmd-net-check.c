@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "sandbox/net-check.h"
 
 struct check_args {

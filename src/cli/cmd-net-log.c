@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/log-view.h"
 #include "cli/since.h"
 #include "sandbox/store.h"

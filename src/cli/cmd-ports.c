@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "sandbox/live.h"
 
 struct ports_args {

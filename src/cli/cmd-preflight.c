@@ -6,7 +6,7 @@
 
 #include "cli/preflight.h"
 #include "cli/settings.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "sandbox/preflight.h"
 
 extern char **environ;

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/log.h"
-#include "base/human.h"
-#include "base/term.h"
+#include "base/text/human.h"
+#include "base/text/term.h"
 #include "sandbox/live.h"
 #include "sandbox/orphans.h"
 #include "sandbox/record.h"

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "sandbox/live.h"
 #include "sandbox/quarantine.h"
 

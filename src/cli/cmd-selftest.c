@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/settings.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
 #include "sandbox/store.h"

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "base/human.h"
+#include "base/text/human.h"
 #include "cli/log-view.h"
 #include "cli/survey.h"
-#include "base/table.h"
+#include "base/text/table.h"
 
 struct status_args {
 	bool json;

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "sandbox/places.h"
 
 extern char **environ;

@@ -6,11 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 #include "cli/ask.h"
 #include "cli/settings.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "cli/trust.h"
 #include "config/trust.h"
 #include "sandbox/dockerfile.h"

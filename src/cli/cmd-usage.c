@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "cli/since.h"
 #include "sandbox/loops.h"
 #include "sandbox/name.h"

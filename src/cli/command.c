@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "build-config.h"
 #include "cli/help.h"
 

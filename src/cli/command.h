@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "cli/opt.h"
-#include "base/term.h"
+#include "base/text/term.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/human.h"
+#include "base/text/human.h"
 #include "cli/log-view.h"
 
 #define TEXT_MAX (16 * KiB)

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/json.h"
-#include "base/term.h"
+#include "base/json/json.h"
+#include "base/text/term.h"
 
 /* One record of an event log in one line of words; the caller frees it. What came from inside is in
  * it as it came: it is to be escaped when it is shown. */

@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/term.h"
+#include "base/text/term.h"
 
 void image_show_init(struct image_show *s)
 {

@@ -1,6 +1,6 @@
 #include "cli/neighbours.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/log.h"
 #include "sandbox/live.h"
 #include "sandbox/record.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 #define CANDIDATES_MAX 256
 

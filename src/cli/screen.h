@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/term.h"
+#include "base/text/term.h"
 
 #include <stdbool.h>
 #include <stddef.h>

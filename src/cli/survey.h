@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/box-log.h"
 #include "cli/procs.h"
 #include "sandbox/places.h"

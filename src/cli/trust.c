@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "cli/ask.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "config/trust.h"
 #include "sandbox/image-source.h"
 #include "sandbox/limits.h"

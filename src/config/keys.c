@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/parse.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 /* "none" or "direct" is no engine of a file: running without a sandbox is only ever typed. */
 static const char *const engines[] = {"auto", "native",		"docker", "podman",

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 /* Where a value stands: in a file, or in a variable or flag of that name. */
 struct where {

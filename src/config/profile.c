@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "config/scan.h" /* limits of a file, names of keys */
 
 #define TEMPLATE_MAX (64 * KiB)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 struct scan {
 	const char *name, *text;

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 
 #define RECORD_MAX (64 * KiB)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "base/fd.h"
 #include "cred/bearer.h"
 

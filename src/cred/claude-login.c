@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 #include "cred/claude-file.h"
 #include "cred/claude-lock.h"

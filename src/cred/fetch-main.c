@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define REQUEST_MAX (4 * FETCH_BODY_MAX)
 #define HEADERS_MAX 32

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 void file_login_done(struct file_login *l)
 {

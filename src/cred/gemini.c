@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cred/rows.h"
 #include "cred/token.h"
 

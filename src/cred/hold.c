@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 struct cred *cred_new(const struct cred_host *host, const char *provider, const char *name,
 		      const char *source, const char *origin, struct err *err)

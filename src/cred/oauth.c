@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cred/token.h"
 
 #define EXPIRES_MAX_S (400ULL * 86400)

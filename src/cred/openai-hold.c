@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cred/openai.h"
 
 #define TOKEN_URL "https://auth.openai.com/oauth/token"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 #include "cred/rows.h"
 #include "cred/token.h"

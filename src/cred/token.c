@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/json.h"
+#include "base/text/base64.h"
+#include "base/json/json.h"
 
 #define JWT_MAX (64 * KiB)
 

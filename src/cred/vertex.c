@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 #include "cred/claude-env.h"
 #include "cred/rows.h"

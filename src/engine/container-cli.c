@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/proc.h"
-#include "base/find.h"
+#include "base/find-program.h"
 
 #define OUTPUT_MAX (4 * MiB)
 #define COMPLAINT_MAX (64 * KiB)

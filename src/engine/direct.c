@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/find.h"
+#include "base/find-program.h"
 
 static void direct_init(struct engine *e)
 {

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/proc.h"
-#include "base/find.h"
+#include "base/find-program.h"
 #include "wire/root.h"
 #include "wire/wire.h"
 

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/plan.h"
 #include "engine/probe-host.h"
 #include "engine/protect.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/find.h"
+#include "base/find-program.h"
 
 #include <stdbool.h>
 

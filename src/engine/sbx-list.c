@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 
 #define NAME_MAX_LEN 128

@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/find.h"
+#include "base/find-program.h"
 
 #define RELEASE_MS (60 * 1000)
 #define SIGNAL_MS (30 * 1000)

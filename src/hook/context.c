@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 #include "base/parse.h"
 #include "hook/hook.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/jscan.h"
+#include "base/json/jscan.h"
 
 #define CHUNK (64 * KiB)
 #define DRAIN_MS 100

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 #include "base/parse.h"
 #include "base/path.h"
 #include "hook/hook.h"

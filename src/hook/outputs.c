@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "hook/expand.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/jscan.h"
+#include "base/json/jscan.h"
 
 struct wired {
 	const char *event, *matcher, *verb;

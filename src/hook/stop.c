@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "hook/hook.h"

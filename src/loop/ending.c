@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "loop/meter.h"
 #include "sandbox/autosave.h"
 #include "sandbox/live.h"

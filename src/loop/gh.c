@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
-#include "base/find.h"
+#include "base/find-program.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "loop/text.h"

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/strv.h"
 
 /*

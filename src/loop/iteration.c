@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 #include "loop/job.h"
 #include "loop/lines.h"
 #include "loop/render.h"

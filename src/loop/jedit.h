@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 
 /*
  * Changes of single values in a JSON text; all other bytes stay as they are. The text is one that

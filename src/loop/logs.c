@@ -9,10 +9,10 @@
 
 #include "agent/result.h"
 #include "base/fd.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 #include "base/parse.h"
 #include "base/path.h"
-#include "base/term.h"
+#include "base/text/term.h"
 #include "loop/lines.h"
 #include "loop/render.h"
 #include "sandbox/loops.h"

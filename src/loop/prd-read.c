@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/text.h"
 
 /* One document that is being read: names of places for messages. */

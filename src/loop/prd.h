@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/jpick.h"
-#include "base/json.h"
+#include "base/json/jpick.h"
+#include "base/json/json.h"
 #include "loop/listing.h"
 
 /* Between the files that read, mark and judge a prd.json. */

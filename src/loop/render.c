@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 
 #define DETAIL_MAX 200 /* bytes of a command or path */
 #define NAME_MAX_LEN 60

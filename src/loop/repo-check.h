@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/needles.h"
+#include "base/text/needles.h"
 #include "loop/repo-own.h"
 
 /* In the child of repo_check(). */

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "base/find.h"
+#include "base/find-program.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "git/path.h"

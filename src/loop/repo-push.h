@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/repo.h"
 
 /* What git is to do, for repo-push-git.c. */

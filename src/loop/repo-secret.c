@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/mask.h"
+#include "base/text/mask.h"
 #include "base/mem.h"
 
 #define WORD_MAX 4096 /* longer ones are no keys, but data */

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/needles.h"
+#include "base/text/needles.h"
 #include "base/strv.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/strv.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/verdict.h"
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 bool text_is_utf8(const char *text, size_t len)
 {

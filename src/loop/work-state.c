@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 #include "loop/own.h"
 #include "loop/source.h"

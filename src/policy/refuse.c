@@ -3,7 +3,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "base/mask.h"
+#include "base/text/mask.h"
 
 /* They stand for an identity as much as for a right: whoever wants to push has a rule for it. */
 static const char *const names[] = {"GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN",

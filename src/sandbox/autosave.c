@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/mask.h"
+#include "base/text/mask.h"
 #include "base/path.h"
 #include "sandbox/store.h"
 

@@ -2,7 +2,7 @@
 
 #include "agent/agent.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "config/config.h"
 #include "sandbox/places.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 
 #define TORN_MAX (2 * EVENTS_LINE_MAX)
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "sandbox/image-tool.h"
 #include "sandbox/places.h"
 

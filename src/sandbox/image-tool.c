@@ -8,10 +8,10 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "base/proc.h"
-#include "base/find.h"
+#include "base/find-program.h"
 #include "sandbox/image-cmd.h"
 
 #define ASK_MS (60 * 1000)

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/copy.h"
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 
 #define INSIDE ".ralph"

@@ -10,7 +10,7 @@
 #include "base/copy.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/tree.h"
+#include "base/same-tree.h"
 #include "sandbox/quarantine.h"
 
 #define KEPT_DIR "put-back" /* in the record */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/mask.h"
+#include "base/text/mask.h"
 #include "base/path.h"
 #include "sandbox/inside.h"
 #include "sandbox/selftest.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 
 #define PACKAGE_JSON_MAX (1 * MiB)

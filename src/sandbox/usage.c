@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 #include "sandbox/events-files.h"
 
 #define TEXT_MAX 256

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "sandbox/prices.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /*
  * What a sandbox has used at providers, as its event log says: one "usage" event for each answer

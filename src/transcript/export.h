@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "transcript/writers.h"
 
 /*

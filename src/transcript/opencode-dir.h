@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 /*
  * opencode keeps its conversations in a database. libexec/ralph/opencode makes files of them, and

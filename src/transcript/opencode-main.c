@@ -20,7 +20,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "transcript/opencode-confine.h"
 #include "transcript/transcript.h"

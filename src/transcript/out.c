@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/mask.h"
+#include "base/text/mask.h"
 
 #define OUT_SIZE (64 * KiB)
 #define HOLD_MAX (4 * KiB) /* a longer word is no key */

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 #include "base/strv.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 
 #include <stdbool.h>
 #include <stdint.h>

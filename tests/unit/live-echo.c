@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <zlib.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 
 #define OK "HTTP/1.1 200 OK\r\n"
 

@@ -2,7 +2,7 @@
 
 #include "agent/agent.h"
 #include "agent/identity.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 static void every_row_is_whole_and_found_by_its_name(void **state)
 {

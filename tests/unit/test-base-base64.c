@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 
 static void base64_pads_and_comes_back(void **state)
 {

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 
 static struct jtext text(const char *s)
 {

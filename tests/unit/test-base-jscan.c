@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/buf.h"
-#include "base/jscan.h"
+#include "base/json/jscan.h"
 
 /* Every token as text, pieces of one string joined. */
 static void take(struct jscan *j, struct buf *out, bool skip)

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/mem.h"
 
 static json_t *doc(const char *text)

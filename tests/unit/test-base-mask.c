@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mask.h"
+#include "base/text/mask.h"
 #include "base/mem.h"
 
 static void masks_to(const char *value, const char *want)

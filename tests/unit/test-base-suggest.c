@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/mem.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 static const char *const words[] = {"memory", "pids", "timeout", "tmp", "open_files"};
 

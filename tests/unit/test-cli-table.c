@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "base/table.h"
+#include "base/text/table.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * program that would talk to the network is a script that notes what it was asked. */
 #include "cred-home.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cred/hold.h"
 
 #define DIGEST "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

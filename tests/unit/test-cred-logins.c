@@ -1,7 +1,7 @@
 /* The files in which other programs keep their logins, and what servers answer. */
 #include "cred-home.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cred/bearer.h"
 #include "cred/gemini.h"
 #include "cred/openai.h"

@@ -2,7 +2,7 @@
 
 #include "gateway/reach/host-proxy.h"
 
-static struct host_proxies *corp_of(const char *https, const char *no_proxy)
+static struct host_proxies *proxies_of(const char *https, const char *no_proxy)
 {
 	struct gw_config c = {.https_proxy = (char *)https, .no_proxy = (char *)no_proxy};
 	struct err err = {0};
@@ -41,7 +41,7 @@ static void no_proxy_is_read_as_others_read_it(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct host_proxies *c = corp_of("http://proxy:8080", cases[i].entry);
+		struct host_proxies *c = proxies_of("http://proxy:8080", cases[i].entry);
 
 		assert_non_null(c);
 		if (goes_through(c, cases[i].host, 443) == cases[i].direct)
@@ -52,7 +52,7 @@ static void no_proxy_is_read_as_others_read_it(void **state)
 
 static void literals_and_this_machine_never_go_through_it(void **state)
 {
-	struct host_proxies *c = corp_of("http://proxy:8080", NULL);
+	struct host_proxies *c = proxies_of("http://proxy:8080", NULL);
 
 	assert_false(goes_through(c, "8.8.8.8", 443));
 	assert_false(goes_through(c, "2600::1", 443));
@@ -63,7 +63,7 @@ static void literals_and_this_machine_never_go_through_it(void **state)
 
 static void a_proxy_is_read_with_port_and_credentials(void **state)
 {
-	struct host_proxies *c = corp_of("http://me:p%40ss@proxy.example:3129/", NULL);
+	struct host_proxies *c = proxies_of("http://me:p%40ss@proxy.example:3129/", NULL);
 
 	assert_non_null(c);
 	assert_string_equal(c->https.host.name, "proxy.example");
@@ -74,9 +74,9 @@ static void a_proxy_is_read_with_port_and_credentials(void **state)
 
 static void proxies_of_other_kinds_are_an_error(void **state)
 {
-	assert_null(corp_of("https://proxy:443", NULL));
-	assert_null(corp_of("socks5://proxy:1080", NULL));
-	assert_null(corp_of("http://", NULL));
+	assert_null(proxies_of("https://proxy:443", NULL));
+	assert_null(proxies_of("socks5://proxy:1080", NULL));
+	assert_null(proxies_of("http://", NULL));
 }
 
 int main(void)

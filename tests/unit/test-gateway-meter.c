@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "gateway/parse/meter.h"
 
 #include <endian.h>

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "hook/settings.h"
 
 static json_t *settings(enum hook_set set, const char *program)

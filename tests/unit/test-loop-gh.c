@@ -1,7 +1,7 @@
 /* Issues, with the strict stand-in for gh that the shell tests have too. */
 #include "tree.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/proc.h"
 #include "loop-tests.h"
 #include "loop/gh.h"

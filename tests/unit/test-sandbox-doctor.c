@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "sandbox/doctor.h"
 
 static const struct doctor_row *row_of(const struct doctor *d, const char *name)

@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/path.h"
 #include "transcript/writers.h"
 

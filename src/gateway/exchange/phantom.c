@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "gateway/exchange/exchange.h"
-#include "base/needles.h"
+#include "base/text/needles.h"
 
 enum kind {
 	ORDINARY,

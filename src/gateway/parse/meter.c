@@ -2,8 +2,8 @@
 
 #include <endian.h>
 
-#include "base/base64.h"
-#include "base/jpick.h"
+#include "base/text/base64.h"
+#include "base/json/jpick.h"
 
 #define AWS_PRELUDE 12 /* length of all, length of the headers, checksum of the two */
 #define AWS_CRC 4

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/jscan.h"
+#include "base/json/jscan.h"
 #include "http/slice.h"
 
 /*

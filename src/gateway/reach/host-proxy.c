@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "http/url.h"
 
 /* "user:pass" with %XX, as a URL writes it, into a Proxy-Authorization value. */

@@ -1,4 +1,4 @@
-#include "base/term.h"
+#include "base/text/term.h"
 
 #include <locale.h>
 #include <stdint.h>

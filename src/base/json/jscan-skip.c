@@ -1,5 +1,5 @@
 /* What is of no interest: only quotes and brackets are followed, as fast as memchr() finds them. */
-#include "base/jscan-parts.h"
+#include "base/json/jscan-parts.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "base/find.h"
+#include "base/find-program.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

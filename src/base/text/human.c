@@ -1,4 +1,4 @@
-#include "base/human.h"
+#include "base/text/human.h"
 
 #include "base/mem.h"
 

@@ -1,4 +1,4 @@
-#include "base/needles.h"
+#include "base/text/needles.h"
 
 #include <stdbool.h>
 #include <stdint.h>

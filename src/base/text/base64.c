@@ -1,4 +1,4 @@
-#include "base/base64.h"
+#include "base/text/base64.h"
 
 void base64_put(struct buf *b, const void *p, size_t n)
 {

@@ -1,8 +1,8 @@
-#include "base/jscan.h"
+#include "base/json/jscan.h"
 
 #include <string.h>
 
-#include "base/jscan-parts.h"
+#include "base/json/jscan-parts.h"
 
 void jscan_init(struct jscan *j)
 {

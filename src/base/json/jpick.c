@@ -1,4 +1,4 @@
-#include "base/jpick.h"
+#include "base/json/jpick.h"
 
 #include <assert.h>
 #include <string.h>

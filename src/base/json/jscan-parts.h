@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/jscan.h"
+#include "base/json/jscan.h"
 
 /* Between the scanner's own files. */
 enum jscan_state {

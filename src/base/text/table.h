@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/mem.h"
-#include "base/term.h"
+#include "base/text/term.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "base/tree.h"
+#include "base/same-tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>

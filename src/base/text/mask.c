@@ -1,4 +1,4 @@
-#include "base/mask.h"
+#include "base/text/mask.h"
 
 #include <ctype.h>
 #include <string.h>

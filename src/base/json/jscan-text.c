@@ -1,5 +1,5 @@
 /* Strings, keys, numbers and words, which the input may cut anywhere. */
-#include "base/jscan-parts.h"
+#include "base/json/jscan-parts.h"
 
 #include <string.h>
 #ifdef __SSE2__

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/jscan.h"
+#include "base/json/jscan.h"
 
 /*
  * Looking into JSON that is whole in memory without building a tree of it: members are picked by
