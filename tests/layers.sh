@@ -11,6 +11,7 @@ declare -A may=(
 	[hook]="base policy"
 	[spec]="base config policy"
 	[cred]="base config" [agent]="base config"
+	[cred/hold]="base wire spec cred"
 	[http]="base"
 	[gateway/parse]="base http"
 	[gateway]="base wire http policy gateway/parse"

@@ -13,7 +13,7 @@
 #include "cli/image-show.h"
 #include "cli/settings.h"
 #include "base/text/table.h"
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 #include "sandbox/image-store.h"
 
 extern char **environ;

@@ -5,8 +5,8 @@
 #include "base/json/json.h"
 #include "base/path.h"
 #include "cred/claude-file.h"
-#include "cred/rows.h"
-#include "cred/store.h"
+#include "cred/provider-rows.h"
+#include "cred/token-store.h"
 
 #define SERVICE "anthropic"
 #define ORIGIN "https://api.anthropic.com"

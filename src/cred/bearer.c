@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cred/rows.h"
+#include "cred/provider-rows.h"
 #include "cred/run.h"
 
 #define GH_MS (30 * 1000)

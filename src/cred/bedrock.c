@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cred/claude-env.h"
-#include "cred/rows.h"
+#include "cred/provider-rows.h"
 #include "cred/run.h"
 
 #define AWS_CONFIG_MS (60 * 1000)

@@ -1,7 +1,10 @@
 #pragma once
 
-#include "cred/hold.h"
+#include "base/json/json.h"
+#include "cred/cred.h"
 #include "cred/oauth.h"
+
+struct cred; /* cred/hold/hold.h */
 
 /*
  * A login that another program keeps in a JSON file of its own and that ralph renews in its stead:

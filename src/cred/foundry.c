@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cred/claude-env.h"
-#include "cred/rows.h"
+#include "cred/provider-rows.h"
 
 #define KEY "ANTHROPIC_FOUNDRY_API_KEY"
 

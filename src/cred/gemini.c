@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json/json.h"
-#include "cred/rows.h"
+#include "cred/provider-rows.h"
 #include "cred/token.h"
 
 #define LOGIN "gemini, and choose to log in with Google"

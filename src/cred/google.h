@@ -1,9 +1,10 @@
 #pragma once
 
-#include "cred/hold.h"
+#include "base/json/json.h"
+#include "cred/cred.h"
 #include "cred/oauth.h"
 
-#include <jansson.h>
+struct cred; /* cred/hold/hold.h */
 
 /*
  * What Google's programs keep for those who are logged in: a refresh token, and the client (id and

@@ -5,7 +5,7 @@
 
 #include "base/json/json.h"
 #include "base/path.h"
-#include "cred/rows.h"
+#include "cred/provider-rows.h"
 #include "cred/token.h"
 
 #define LOGIN "codex login"

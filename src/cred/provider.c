@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cred/rows.h"
+#include "cred/provider-rows.h"
 
 /* What the user switched on comes before what is merely there. */
 /* clang-format off */

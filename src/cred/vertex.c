@@ -6,7 +6,7 @@
 #include "base/json/json.h"
 #include "base/path.h"
 #include "cred/claude-env.h"
-#include "cred/rows.h"
+#include "cred/provider-rows.h"
 #include "cred/run.h"
 
 #define LOGIN "gcloud auth application-default login"

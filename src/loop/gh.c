@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "loop/text.h"
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 
 #define GH_MS (90 * 1000)
 #define ANSWER_MAX (32 * MiB)

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 
 #define DIRTY_SHOWN 5
 

@@ -11,7 +11,7 @@
 
 #include "base/path.h"
 #include "engine/engine.h"
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 #include "sandbox/image.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

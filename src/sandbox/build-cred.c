@@ -11,7 +11,7 @@
 #include "cred/bearer.h"
 #include "cred/requests.h"
 #include "sandbox/cred-rules.h"
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 
 #define OFF "off"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cred/cred.h"
-#include "cred/store.h"
+#include "cred/token-store.h"
 #include "cred/token.h"
 
 #define DAY_MS (86400ULL * 1000)

@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 #include "sandbox/autosave.h"
 #include "sandbox/events.h"
 #include "sandbox/findings.h"

@@ -40,7 +40,7 @@
 #include "base/proc.h"
 #include "sandbox/ahead.h"
 #include "sandbox/direct.h"
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 #include "sandbox/runtime.h"
 
 void sup_event(struct supervisor *s, const char *type, json_t *details)

@@ -8,8 +8,8 @@
 
 #include "base/path.h"
 #include "cred/claude-file.h"
-#include "cred/claude-lock.h"
-#include "cred/hold.h"
+#include "cred/hold/claude-lock.h"
+#include "cred/hold/hold.h"
 
 #define LOGIN                                                                                      \
 	"{\"claudeAiOauth\":{\"accessToken\":\"acc\",\"refreshToken\":\"ref\",\"expiresAt\":"      \

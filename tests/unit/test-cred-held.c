@@ -3,7 +3,7 @@
 #include "cred-home.h"
 
 #include "base/json/json.h"
-#include "cred/hold.h"
+#include "cred/hold/hold.h"
 
 #define DIGEST "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define NOW_MS 1794772800000ULL /* 2026-11-15T20:00:00Z */

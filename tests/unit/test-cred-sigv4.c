@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/proc.h"
-#include "cred/sigv4.h"
+#include "cred/hold/sigv4.h"
 
 /* The keys, time and results that AWS publishes with its description of the signature. */
 #define SECRET "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"

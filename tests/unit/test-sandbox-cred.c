@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sandbox/cred-rules.h"
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 
 static struct sandbox_spec *sample(void)
 {

@@ -9,7 +9,7 @@
  *
  * Claude Code empties the file on invalid_grant. We never do: we say what happened and leave it.
  */
-#include "cred/claude-login.h"
+#include "cred/hold/claude-login.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include "base/json/json.h"
 #include "base/path.h"
 #include "cred/claude-file.h"
-#include "cred/claude-lock.h"
+#include "cred/hold/claude-lock.h"
 #include "cred/fetch.h"
 
 #define TOKEN_URL "https://platform.claude.com/v1/oauth/token"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cred/hold.h"
+#include "cred/hold/hold.h"
 
 /* The login in Claude Code's file: read, and renewed the way Claude Code itself does it. */
 int claude_login_load(struct cred *c, const char *path, struct err *err);

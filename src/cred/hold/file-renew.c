@@ -8,6 +8,7 @@
 #include "base/json/json.h"
 #include "base/path.h"
 #include "cred/fetch.h"
+#include "cred/hold/hold.h"
 
 #define LOCK_MS (FETCH_MS + 10000) /* whoever holds it waits for one answer */
 

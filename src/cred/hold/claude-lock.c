@@ -1,4 +1,4 @@
-#include "cred/claude-lock.h"
+#include "cred/hold/claude-lock.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "cred/holders.h"
+#include "cred/hold/holders.h"
 
 /* A key of the user's environment: it does not change under us. */
 static int load(struct cred *c, bool again, struct err *err)

@@ -1,4 +1,4 @@
-#include "sandbox/host-env.h"
+#include "spec/host-env.h"
 
 #include <string.h>
 #include <unistd.h>

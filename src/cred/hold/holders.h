@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cred/hold.h"
+#include "cred/hold/hold.h"
 
 /* The other half of every row: holders.c says which provider is whose. */
 extern const struct cred_holder cred_anthropic_key_holder;

@@ -1,4 +1,4 @@
-#include "cred/hold.h"
+#include "cred/hold/hold.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cred/holders.h"
+#include "cred/hold/holders.h"
 
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "cred/anthropic.h"
 #include "cred/claude-file.h"
-#include "cred/claude-login.h"
+#include "cred/hold/claude-login.h"
 #include "cred/run.h"
 
 #define HELPER_KEEP_MS (300 * 1000) /* Claude Code asks its apiKeyHelper as often */

@@ -1,4 +1,4 @@
-#include "cred/holders.h"
+#include "cred/hold/holders.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cred/sigv4.h"
+#include "cred/hold/sigv4.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

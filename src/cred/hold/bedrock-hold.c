@@ -11,13 +11,13 @@
  *
  * A signature is for one request alone: nothing of it may be used again.
  */
-#include "cred/holders.h"
+#include "cred/hold/holders.h"
 
 #include <string.h>
 
 #include "base/fd.h"
 #include "cred/aws.h"
-#include "cred/sigv4.h"
+#include "cred/hold/sigv4.h"
 
 #define KEEP_MS (300 * 1000)
 #define RERUN_MS (20 * 1000) /* aws gives the same keys until shortly before their end */

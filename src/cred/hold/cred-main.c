@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 
 #include "base/fd.h"
-#include "cred/hold.h"
-#include "sandbox/host-env.h"
+#include "cred/hold/hold.h"
+#include "spec/host-env.h"
 #include "spec/spec.h"
 #include "wire/gateway-proto.h"
 

@@ -1,10 +1,10 @@
-#include "cred/hold.h"
+#include "cred/hold/hold.h"
 
 #include <string.h>
 
 #include "base/path.h"
 #include "cred/run.h"
-#include "cred/store.h"
+#include "cred/token-store.h"
 
 /* What goes into a header field: its first line, visible ASCII. */
 static int take_line(const char *text, const char *what, char **ret, struct err *err)

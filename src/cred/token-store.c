@@ -1,4 +1,4 @@
-#include "cred/store.h"
+#include "cred/token-store.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 #include "cred/google.h"
 
 #include "cred/file-login.h"
+#include "cred/hold/hold.h"
 
 #define FORM_MAX (64 * KiB)
 
