@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "hook/input.h"
 #include "hook/judge.h"
-#include "hook/marks.h"
+#include "hook/shell/marks.h"
 
 static void judge(const char *text, size_t size)
 {

@@ -39,7 +39,7 @@ print("SYSTEM_DIRS =", strings(block(paths, "static const char *const system_dir
 print("FILE_RULES =", [(c.lower(), w == "true", k, severity[s]) for c, w, k, s in
                        re.findall(r"\{PATH_(\w+),\s*(true|false),\s*CAT_(\w+),\s*SEV_(\w+)", files)])
 print("RUN_BY_OTHERS =", strings(block(files, "static const char *const run_by_others[]")))
-print("CHANGING =", strings(block(read("hook/expand-param.c"), "static const char *const names[]")))
+print("CHANGING =", strings(block(read("hook/shell/expand-param.c"), "static const char *const names[]")))
 print("NET_PROGRAMS =", strings(block(read("hook/rules.c"), "static const char *const net_programs[]")))
 print("SHELLS =", strings(block(read("hook/shells.c"), "static const char *const shells[]")))
 print("WRAPPERS =", {n: (tuple(v.split()), int(s), a == "true", b == "true") for n, v, s, a, b in rows})

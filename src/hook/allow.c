@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "hook/marks.h"
-#include "hook/pattern.h"
+#include "hook/shell/marks.h"
+#include "hook/shell/mark-match.h"
 
 static const char *unfit(const struct stat *st, const char *path, const char *project)
 {

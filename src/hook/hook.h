@@ -15,9 +15,9 @@ int hook_pre_compact(const struct hook_input *in, int read_error);
 void hook_say(const char *fmt, ...) printf_like(1, 2);
 
 /*
- * loop.c: is this agent one of ralph's own loop? Outside, the marker in the environment must be
- * that of the loop that .ralph/active names, and that must live; in a sandbox, where .ralph/active
- * is hidden and only ralph sets the environment of a command, the marker is enough.
+ * active-loop.c: is this agent one of ralph's own loop? Outside, the marker in the environment must
+ * be that of the loop that .ralph/active names, and that must live; in a sandbox, where
+ * .ralph/active is hidden and only ralph sets the environment of a command, the marker is enough.
  */
 bool hook_in_loop(const char *cwd);
 

@@ -4,9 +4,9 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "hook/expand.h"
-#include "hook/marks.h"
-#include "hook/pattern.h"
+#include "hook/shell/expand.h"
+#include "hook/shell/marks.h"
+#include "hook/shell/mark-match.h"
 #include "hook/programs.h"
 #include "hook/rules.h"
 

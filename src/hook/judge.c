@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hook/expand.h"
-#include "hook/marks.h"
+#include "hook/shell/expand.h"
+#include "hook/shell/marks.h"
 #include "hook/rules.h"
 
 #define VARIANTS_MAX 256 /* of one command; beyond it not every mix of its words is looked at */

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "hook/category.h"
-#include "hook/shell.h"
+#include "hook/shell/shell.h"
 
 #include <stdint.h>
 

@@ -5,10 +5,10 @@
 
 #include "base/path.h"
 #include "hook/allow.h"
-#include "hook/expand.h"
+#include "hook/shell/expand.h"
 #include "hook/hook.h"
 #include "hook/judge.h"
-#include "hook/marks.h"
+#include "hook/shell/marks.h"
 #include "hook/paths.h"
 #include "hook/rules.h"
 #include "hook/script-read.h"

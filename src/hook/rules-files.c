@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hook/expand.h"
+#include "hook/shell/expand.h"
 #include "hook/paths.h"
 #include "hook/rules.h"
 

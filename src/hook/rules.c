@@ -5,10 +5,10 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "hook/expand.h"
-#include "hook/marks.h"
+#include "hook/shell/expand.h"
+#include "hook/shell/marks.h"
 #include "hook/paths.h"
-#include "hook/pattern.h"
+#include "hook/shell/mark-match.h"
 
 struct rule {
 	const char *names, *when;

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "hook/marks.h"
+#include "hook/shell/marks.h"
 
 /* What an agent without root's rights cannot have written. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib",  "/lib64",

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hook/arena.h"
+#include "hook/shell/arena.h"
 
 /*
  * The text of a script that is there already, for struct judge: a regular file of at most

@@ -9,8 +9,8 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "hook/expand.h"
-#include "hook/marks.h"
+#include "hook/shell/expand.h"
+#include "hook/shell/marks.h"
 #include "hook/paths.h"
 #include "hook/programs.h"
 

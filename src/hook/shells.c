@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hook/expand.h"
-#include "hook/marks.h"
+#include "hook/shell/expand.h"
+#include "hook/shell/marks.h"
 #include "hook/programs.h"
 
 static const char *const shells[] = {"sh",   "bash",  "dash", "zsh",  "ksh",   "ash",  "fish",

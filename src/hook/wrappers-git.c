@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hook/expand.h"
+#include "hook/shell/expand.h"
 #include "hook/rules.h"
 
 /* git -c alias.x='!…', git config alias.x '!…', git bisect run …, git -C DIR … */

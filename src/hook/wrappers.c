@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hook/expand.h"
-#include "hook/marks.h"
+#include "hook/shell/expand.h"
+#include "hook/shell/marks.h"
 #include "hook/programs.h"
 #include "hook/rules.h"
 

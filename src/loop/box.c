@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "hook/settings.h"
+#include "hook/hook-settings.h"
 #include "loop/meter.h"
 #include "sandbox/direct.h"
 #include "sandbox/live.h"

@@ -9,7 +9,7 @@
 
 #include "agent/identity.h"
 #include "base/path.h"
-#include "hook/settings.h"
+#include "hook/hook-settings.h"
 #include "sandbox/net-listeners.h"
 #include "sandbox/net-rules.h"
 

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "hook/settings.h"
+#include "hook/hook-settings.h"
 
 extern char **environ;
 

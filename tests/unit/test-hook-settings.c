@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/json/json.h"
-#include "hook/settings.h"
+#include "hook/hook-settings.h"
 
 static json_t *settings(enum hook_set set, const char *program)
 {

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/proc.h"
 #include "base/strv.h"
-#include "hook/expand.h"
+#include "hook/shell/expand.h"
 #include "hook/judge.h"
 
 #define COMMANDS 800

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "hook/settings.h"
+#include "hook/hook-settings.h"
 #include "sandbox/build.h"
 
 /* What a row becomes in a spec, with the credentials that were found; no host is looked at. */

@@ -1,5 +1,5 @@
 /* Newlines, and what stands behind them: here-documents; redirections. */
-#include "hook/shell-lex.h"
+#include "hook/shell/shell-lex.h"
 
 #include <ctype.h>
 #include <string.h>

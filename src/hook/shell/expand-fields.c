@@ -1,11 +1,11 @@
 /* One value of a word, cut into fields; braces are expanded on the way. */
-#include "hook/expand.h"
+#include "hook/shell/expand.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "hook/marks.h"
+#include "hook/shell/marks.h"
 
 #define SEQUENCE_MAX 64 /* of {1..9}; a longer one is not written out */
 

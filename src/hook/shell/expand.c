@@ -1,9 +1,9 @@
-#include "hook/expand.h"
+#include "hook/shell/expand.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "hook/marks.h"
+#include "hook/shell/marks.h"
 
 static const char any_text[] = {MARK_ANY, 0};
 

@@ -1,8 +1,8 @@
-#include "hook/pattern.h"
+#include "hook/shell/mark-match.h"
 
 #include <string.h>
 
-#include "hook/marks.h"
+#include "hook/shell/marks.h"
 
 #define STEPS_MAX 2000 /* comparisons of one path; beyond it, it is taken to fit */
 

@@ -1,5 +1,5 @@
 /* What begins with $ or ` in a word. */
-#include "hook/shell-lex.h"
+#include "hook/shell/shell-lex.h"
 
 #include <ctype.h>
 #include <string.h>

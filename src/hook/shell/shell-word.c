@@ -1,9 +1,9 @@
-#include "hook/shell-lex.h"
+#include "hook/shell/shell-lex.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "hook/marks.h"
+#include "hook/shell/marks.h"
 
 void shell_init(struct shell *s, struct arena *a, const char *text, size_t len)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hook/shell.h"
+#include "hook/shell/shell.h"
 
 /* Shared by the two halves of the reader: words (shell-word.c) and commands (shell-parse.c). */
 struct shell {

@@ -1,4 +1,4 @@
-#include "hook/arena.h"
+#include "hook/shell/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>

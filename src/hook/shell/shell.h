@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hook/arena.h"
+#include "hook/shell/arena.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* if, while, for, case, [[, functions, and what is between brackets. */
-#include "hook/shell-lex.h"
+#include "hook/shell/shell-lex.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "hook/shell-lex.h"
+#include "hook/shell/shell-lex.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "hook/settings.h"
+#include "hook/hook-settings.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "hook/hook.h"
-#include "hook/settings.h"
+#include "hook/hook-settings.h"
 
 static const struct {
 	const char *verb;

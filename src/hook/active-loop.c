@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "hook/hook.h"
-#include "hook/settings.h"
+#include "hook/hook-settings.h"
 
 #define ACTIVE_MAX (4 * KiB)
 

@@ -2,14 +2,14 @@
  * ${…}: what a variable is, and what its operators make of it. Where an operator is given something
  * unknown, or is one that is not followed here, the result is unknown.
  */
-#include "hook/expand.h"
+#include "hook/shell/expand.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "hook/marks.h"
+#include "hook/shell/marks.h"
 
 /* Fields of a value, of an array or the arguments: the one with this index, or all. */
 static const char *field_at(struct judge *j, const char *value, unsigned int at)
