@@ -20,7 +20,7 @@
 
 #include "base/fd.h"
 #include "base/proc.h"
-#include "sandbox/ca.h"
+#include "ca/ca.h"
 #include "wire/gateway-proto.h"
 
 #define STANDIN "198.18.0.5"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 #include "loop/repo-secret.h"
 
 #define LINK_LEN_MAX 4096

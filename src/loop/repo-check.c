@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "git/path.h"
+#include "git/tree-path.h"
 #include "loop/repo-secret.h"
 
 #define SHOWN_MAX 200

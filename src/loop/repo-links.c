@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 #include "loop/repo-file.h"
 
 /*

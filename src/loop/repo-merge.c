@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "git/path.h"
+#include "git/tree-path.h"
 
 #define CONFLICTS_MAX 200
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 
 /*
  * DOC: Theory of operation

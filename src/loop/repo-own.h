@@ -1,6 +1,6 @@
 #pragma once
 
-#include "git/lib.h"
+#include "git/libgit.h"
 #include "loop/repo.h"
 #include "sandbox/gitdir.h"
 

@@ -13,7 +13,7 @@
 #include "base/find-program.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 
 #define PUSH_MS (15 * 60 * 1000)
 #define SAID_MAX (16 * KiB) /* of what git says, the end; for errors */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 #include "loop/repo-file.h"
 
 /* A path of the stash: what it was in HEAD then, and what it became. */

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 
 /*
  * git and libgit2 follow links in a git directory: a reference or a log of references that is a

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/fd.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 #include "loop/repo-file.h"
 #include "loop/repo-move.h"
 

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 #include "loop/repo-own.h"
 
 #define NOTE_MAX (4 * MiB)

@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "live-servers.h"
-#include "sandbox/ca.h"
+#include "ca/ca.h"
 
 #define WAIT_MS 5000
 

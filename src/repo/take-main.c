@@ -3,10 +3,10 @@
  * repo apply DIR NAME                 the stream on stdin into DIR, as refs/remotes/NAME/…
  * repo diff DIR TMP BRANCH FLAGS      the stream on stdin compared with DIR; FLAGS of "s", "t"
  *
- * For ralph's own use; see repo.h. apply and tips answer on stdout in JSON; an error is a line on
+ * For ralph's own use; see take.h. apply and tips answer on stdout in JSON; an error is a line on
  * stderr, and exit 1.
  */
-#include "sandbox/repo.h"
+#include "repo/take.h"
 
 #include <dirent.h>
 #include <fcntl.h>

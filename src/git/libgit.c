@@ -1,4 +1,4 @@
-#include "git/lib.h"
+#include "git/libgit.h"
 
 void gitlib_start_open(void)
 {

@@ -1,9 +1,9 @@
-#include "sandbox/repo.h"
+#include "repo/take.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "git/path.h"
+#include "git/tree-path.h"
 
 #define WARNINGS_MAX 100
 

@@ -1,5 +1,5 @@
 /* libexec/ralph/ca: one certificate authority, asked over descriptor 3 by the supervisor alone. */
-#include "sandbox/ca.h"
+#include "ca/ca.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sandbox/ca.h"
+#include "ca/ca.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>

@@ -1,4 +1,4 @@
-#include "git/path.h"
+#include "git/tree-path.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include "sandbox/ca.h"
+#include "ca/ca.h"
 
 static X509 *read_cert(const struct buf *pem)
 {

@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/mem.h"
-#include "git/path.h"
+#include "git/tree-path.h"
 
 static void names_that_some_file_system_takes_for_dotgit_are_found(void **state)
 {

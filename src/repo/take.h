@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/json/json.h"
-#include "git/lib.h"
+#include "git/libgit.h"
 
 #include <stdbool.h>
 #include <stddef.h>

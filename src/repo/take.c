@@ -1,4 +1,4 @@
-#include "sandbox/repo.h"
+#include "repo/take.h"
 
 #include <ctype.h>
 #include <string.h>
