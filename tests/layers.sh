@@ -20,9 +20,10 @@ declare -A may=(
 	[ca]="base wire" [ports]="base wire"
 	[probe]="base wire"
 	[engine]="base wire spec"
-	[sandbox]="base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook"
-	[cli]="base config spec agent sandbox transcript wire hook"
+	[record]="base spec engine"
+	[sandbox]="record base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook record"
+	[cli]="base config spec agent sandbox transcript wire hook record"
 )
 breaches=0
 

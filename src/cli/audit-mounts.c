@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "sandbox/host-mounts.h"
+#include "record/host-mounts.h"
 
 #define LEAST_WIDTH 60 /* narrower terminals break the lines themselves */
 #define MODE_COLUMNS 8

@@ -8,7 +8,7 @@
 #include "cli/ask.h"
 #include "base/text/term.h"
 #include "sandbox/direct.h"
-#include "sandbox/host-mounts.h"
+#include "record/host-mounts.h"
 #include "sandbox/hosted.h"
 #include "wire/wire.h"
 

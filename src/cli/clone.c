@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/proc.h"
 #include "sandbox/live.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 extern char **environ;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 #include "spec/spec.h"
 
 /* What `ralph diff` and `ralph apply` have in common: commits out of a sandbox's own clone. */

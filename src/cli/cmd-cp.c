@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "sandbox/copy.h"
-#include "sandbox/name.h"
+#include "record/name.h"
 
 /* "NAME:PATH"; NULL for a path of the host. A host's path with a colon is written ./a:b. */
 static const char *split(const char *text, char **ret_name)

@@ -12,7 +12,7 @@
 #include "cli/net.h"
 #include "cli/since.h"
 #include "sandbox/events-verify.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 struct events_args {
 	bool follow, json;

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "cli/attach.h"
 #include "cli/exec.h"
-#include "sandbox/connect.h"
+#include "record/connect.h"
 
 struct exec_args {
 	struct strv env;

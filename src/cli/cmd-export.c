@@ -18,7 +18,7 @@
 #include "cli/settings.h"
 #include "cli/since.h"
 #include "sandbox/autosave.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #define RESULT_MAX_LIMIT (1 * MiB)
 #define EXPORT_MS (30 * 60 * 1000) /* of one sandbox */
@@ -62,8 +62,8 @@ static char *out_dir(const struct export_args *args, const struct settings *s)
 
 	if (args->out && *args->out)
 		return xstrdup(args->out);
-	inbox = autosave_inbox(&s->places, s->config->inbox.dir);
-	return inbox ? inbox : autosave_inbox(&s->places, NULL);
+	inbox = places_inbox(&s->places, s->config->inbox.dir);
+	return inbox ? inbox : places_inbox(&s->places, NULL);
 }
 
 static int export_one(struct cli *cli, const struct places *p, const char *name,

@@ -11,8 +11,8 @@
 #include "base/text/term.h"
 #include "config/trust.h"
 #include "sandbox/live.h"
-#include "sandbox/runtime.h"
-#include "sandbox/store.h"
+#include "record/runtime.h"
+#include "record/store.h"
 
 struct gc_args {
 	bool dry_run, json;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 static const char *const verbs[] = {"pre-tool-use", "post-tool-use", "stop",
 				    "pre-compact",  "settings",	     NULL};

@@ -7,7 +7,7 @@
 
 #include "base/text/table.h"
 #include "sandbox/live.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 struct inspect_args {
 	bool json;

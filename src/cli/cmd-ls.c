@@ -9,8 +9,8 @@
 #include "base/text/human.h"
 #include "base/text/table.h"
 #include "sandbox/live.h"
-#include "sandbox/record.h"
-#include "sandbox/store.h"
+#include "record/record.h"
+#include "record/store.h"
 
 struct ls_args {
 	bool json, quiet;

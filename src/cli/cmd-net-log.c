@@ -8,7 +8,7 @@
 #include "base/json/json.h"
 #include "cli/log-view.h"
 #include "cli/since.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 struct log_args {
 	bool follow, denied, json;

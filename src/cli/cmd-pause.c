@@ -15,8 +15,8 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "cli/loops.h"
-#include "sandbox/loops.h"
-#include "sandbox/places.h"
+#include "record/loops.h"
+#include "record/places.h"
 
 #define STATE_MAX (16 * MiB)
 #define ANSWER_MAX (64 * KiB)

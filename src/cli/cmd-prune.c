@@ -9,9 +9,9 @@
 #include "base/text/human.h"
 #include "base/text/term.h"
 #include "sandbox/live.h"
-#include "sandbox/orphans.h"
-#include "sandbox/record.h"
-#include "sandbox/store.h"
+#include "record/orphans.h"
+#include "record/record.h"
+#include "record/store.h"
 
 struct prune_args {
 	uint64_t older_ms;

@@ -10,7 +10,7 @@
 #include "base/text/table.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 extern char **environ;
 

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "cli/setup-token.h"
 #include "sandbox/cred-check.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 extern char **environ;
 

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/text/table.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 extern char **environ;
 

@@ -13,9 +13,9 @@
 #include "base/path.h"
 #include "base/text/table.h"
 #include "cli/since.h"
-#include "sandbox/loops.h"
-#include "sandbox/name.h"
-#include "sandbox/store.h"
+#include "record/loops.h"
+#include "record/name.h"
+#include "record/store.h"
 #include "sandbox/usage.h"
 
 struct usage_args {

@@ -12,7 +12,7 @@
 #include "cli/net.h"
 #include "cli/why.h"
 #include "sandbox/events-files.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 struct why_args {
 	const char *sandbox;

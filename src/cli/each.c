@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 static int collect(struct cli *cli, const struct places *p, bool all, int argc, char **argv,
 		   struct strv *names)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 typedef int each_fn(const struct places *p, const char *name, void *arg, struct err *err);
 

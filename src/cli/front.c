@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/program.h"
 #include "sandbox/ahead.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 static const struct command *const fast[] = {&cmd_exec, &cmd_shell, NULL};
 

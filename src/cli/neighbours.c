@@ -3,7 +3,7 @@
 #include "base/json/json.h"
 #include "base/log.h"
 #include "sandbox/live.h"
-#include "sandbox/record.h"
+#include "record/record.h"
 
 void neighbours_tell(const struct places *p, const struct sandbox_spec *spec)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sandbox/places.h"
+#include "record/places.h"
 #include "spec/spec.h"
 
 /* Says it when another sandbox, or another command of this one, is at work in the same workspace:

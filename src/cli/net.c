@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "sandbox/live.h"
 #include "sandbox/net-rules.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 extern char **environ;
 

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "config/config.h"
 #include "sandbox/build.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /* What most commands begin with: where things are, and the user's settings. */
 struct settings {

@@ -12,9 +12,9 @@
 #include "base/path.h"
 #include "cli/log-view.h"
 #include "sandbox/live.h"
-#include "sandbox/loops.h"
-#include "sandbox/runtime.h"
-#include "sandbox/store.h"
+#include "record/loops.h"
+#include "record/runtime.h"
+#include "record/store.h"
 
 #define STATUS_MAX (256 * KiB)
 

@@ -3,7 +3,7 @@
 #include "base/json/json.h"
 #include "cli/box-log.h"
 #include "cli/procs.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/log-view.h"
-#include "sandbox/loops.h"
+#include "record/loops.h"
 
 extern char **environ;
 

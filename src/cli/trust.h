@@ -2,7 +2,7 @@
 
 #include "cli/command.h"
 #include "config/config.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * The project file's standing, for every command that reads settings: what was compared with the

@@ -10,9 +10,9 @@
 #include "base/path.h"
 #include "cli/log-view.h"
 #include "cli/net.h"
-#include "sandbox/connect.h"
+#include "record/connect.h"
 #include "sandbox/quarantine.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 /* The path as it is meant: absolute, its directory without links; what it names need not exist. */
 static int absolute(const char *path, char **ret, struct err *err)

@@ -10,7 +10,7 @@
 #include "loop/meter.h"
 #include "sandbox/direct.h"
 #include "sandbox/live.h"
-#include "sandbox/loops.h"
+#include "record/loops.h"
 #include "sandbox/pipe.h"
 #include "sandbox/selftest.h"
 

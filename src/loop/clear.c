@@ -10,8 +10,8 @@
 #include "sandbox/autosave.h"
 #include "sandbox/events-files.h"
 #include "sandbox/live.h"
-#include "sandbox/loops.h"
-#include "sandbox/store.h"
+#include "record/loops.h"
+#include "record/store.h"
 
 #define KEPT_MAX 99 /* of one name */
 

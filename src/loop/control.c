@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/json/json.h"
 #include "base/path.h"
-#include "sandbox/loops.h"
+#include "record/loops.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 

@@ -13,7 +13,7 @@
 #include "loop/meter.h"
 #include "sandbox/autosave.h"
 #include "sandbox/live.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #define NOTIFY_MS 30000
 #define NOTIFY_OUT_MAX (64 * KiB)

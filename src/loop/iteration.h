@@ -6,7 +6,7 @@
 #include "loop/promise.h"
 #include "loop/show.h"
 #include "loop/verdict.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * One run of an agent in the live sandbox: a fresh process, the prompt on its stdin, its stream

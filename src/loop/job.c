@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/connect.h"
+#include "record/connect.h"
 #include "wire/wire.h"
 
 #define PIECE (64 * KiB)

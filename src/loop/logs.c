@@ -15,8 +15,8 @@
 #include "base/text/term.h"
 #include "loop/lines.h"
 #include "loop/render.h"
-#include "sandbox/loops.h"
-#include "sandbox/places.h"
+#include "record/loops.h"
+#include "record/places.h"
 
 #define FOLLOW_MS 200
 #define PIECE (64 * KiB)

@@ -11,7 +11,7 @@
 #include "loop/state.h"
 #include "loop/work.h"
 #include "sandbox/build.h"
-#include "sandbox/loops.h"
+#include "record/loops.h"
 
 /*
  * DOC: Theory of operation

@@ -1,6 +1,6 @@
 #include "loop/meter.h"
 
-#include "sandbox/store.h"
+#include "record/store.h"
 #include "sandbox/usage.h"
 
 static void add(void *arg, const struct usage_event *e)

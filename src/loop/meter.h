@@ -1,7 +1,7 @@
 #pragma once
 
 #include "loop/state.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * What was used at providers, as the gateway has counted it: the sandbox's own account, which

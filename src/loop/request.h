@@ -4,7 +4,7 @@
 #include "base/json/json.h"
 #include "base/strv.h"
 #include "config/config.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * What the command line hands over: one JSON document on a descriptor, with what was typed and

@@ -16,7 +16,7 @@
 #include "sandbox/direct.h"
 #include "sandbox/gitdir.h"
 #include "sandbox/hosted.h"
-#include "sandbox/loops.h"
+#include "record/loops.h"
 #include "sandbox/preflight.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL

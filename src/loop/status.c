@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "sandbox/loops.h"
+#include "record/loops.h"
 
 static json_t *tasks_json(const struct loop *l)
 {

@@ -11,8 +11,8 @@
 #include "base/json/json.h"
 #include "base/path.h"
 #include "loop/work.h"
-#include "sandbox/loops.h"
-#include "sandbox/places.h"
+#include "record/loops.h"
+#include "record/places.h"
 
 static json_t *text_or_null(const char *s)
 {

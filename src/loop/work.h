@@ -37,7 +37,7 @@
 
 /* In the workspace. */
 #define WORK_DIR ".ralph"
-#define WORK_STATE_DIR ".ralph/state" /* unless it is kept apart: sandbox/loops.h */
+#define WORK_STATE_DIR ".ralph/state" /* unless it is kept apart: record/loops.h */
 #define WORK_AGENT_DIR ".ralph/agent"
 
 enum work_kind { WORK_PRD, WORK_PLAN, WORK_SPEC, WORK_GH, WORK_KIND_N };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/launch.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * A start that begins before it is known what is started. The program that the user calls (`ralph`,

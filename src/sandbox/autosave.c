@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/text/mask.h"
 #include "base/path.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #define VALUES_MAX (1 * MiB)
 #define RESULT_MAX_DEFAULT (4 * KiB)
@@ -87,13 +87,6 @@ int export_run(const struct places *p, const char *record, const struct sandbox_
 	ret->argv = argv->v;
 	ret->stdio[0] = values;
 	return 0;
-}
-
-char *autosave_inbox(const struct places *p, const char *setting)
-{
-	if (setting && streq(setting, "off"))
-		return NULL;
-	return setting && *setting ? xstrdup(setting) : path_join(p->state, "inbox");
 }
 
 static bool has_conversation(const char *record, const struct sandbox_spec *spec)

@@ -4,7 +4,7 @@
 #include "base/proc.h"
 #include "base/strv.h"
 #include "config/config.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 #include "spec/spec.h"
 
 /*
@@ -29,9 +29,6 @@ void secret_values(const struct sandbox_spec *spec, struct strv *ret);
 int export_run(const struct places *p, const char *record, const struct sandbox_spec *spec,
 	       const char *out, const struct export_options *options, struct strv *argv,
 	       struct run *ret, struct err *err);
-
-/* Where conversations go: a setting, or a directory of ralph's; NULL: nowhere. */
-char *autosave_inbox(const struct places *p, const char *setting);
 
 /*
  * Starts it for the record of this sandbox where there is a conversation and an inbox. With ret the

@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "sandbox/gitdir.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 /*
  * The clone borrows the objects of the user's repository, which is mounted read-only at a place of

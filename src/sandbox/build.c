@@ -8,12 +8,11 @@
 #include "engine/cgroup.h"
 #include "engine/engine.h"
 #include "sandbox/agent-path.h"
-#include "sandbox/autosave.h"
 #include "sandbox/gitdir.h"
 #include "sandbox/limits.h"
-#include "sandbox/name.h"
+#include "record/name.h"
 #include "sandbox/packages.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 #include "sandbox/tools.h"
 #include "sandbox/workspace.h"
 
@@ -88,7 +87,7 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 		return r;
 	s->engine = xstrdup(ops->name);
 	s->agent = xstrdup(in->config->agent);
-	s->inbox = autosave_inbox(in->places, in->config->inbox.dir);
+	s->inbox = places_inbox(in->places, in->config->inbox.dir);
 	s->inbox_every_ms = in->config->inbox.every_ms;
 	s->home = xstrdup(in->places->home);
 	s->hostname = xstrdup(s->name);

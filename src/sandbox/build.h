@@ -6,7 +6,7 @@
 #include "base/strv.h"
 #include "config/config.h"
 #include "sandbox/hosted.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 #include "sandbox/tools.h"
 #include "spec/spec.h"
 

@@ -8,7 +8,7 @@
 #include "base/copy.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #define FILES_MAX 1000000
 #define DEPTH_MAX 128

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "config/config.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * What the host's credentials are worth right now, for `ralph check-token` and for the checks

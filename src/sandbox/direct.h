@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "base/err.h"
 #include "base/strv.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * An agent without a sandbox. What is left then is ralph's blocklist, which the agent asks before

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/json/json.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * Small things to remember about images: PLACES/state/images/KIND/KEY.json, where KEY is the hash

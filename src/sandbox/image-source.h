@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "sandbox/image-tool.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/connect.h"
+#include "record/connect.h"
 #include "wire/wire.h"
 
 #define GRACE_MS 10000 /* beyond the command's own time: the sandbox ends what is left of it */

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strv.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 #include <stdint.h>
 

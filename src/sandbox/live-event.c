@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sandbox/events.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #define TRIES 40
 #define LOCK_MS 500 /* for one that starts or ends just now; then it is asked again */

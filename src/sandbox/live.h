@@ -4,8 +4,8 @@
 #include "base/json/json.h"
 #include "base/strv.h"
 #include "sandbox/ahead.h"
-#include "sandbox/connect.h"
-#include "sandbox/places.h"
+#include "record/connect.h"
+#include "record/places.h"
 #include "spec/spec.h"
 #include "wire/wire.h"
 

@@ -12,7 +12,7 @@
 #include "sandbox/net-rules.h"
 #include "sandbox/net.h"
 #include "sandbox/rules.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #define LOCK_MS 20000 /* for another change to finish */
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 #include "spec/spec.h"
 
 /*

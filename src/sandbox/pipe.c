@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "cred/cred.h"
 #include "sandbox/live.h"
-#include "sandbox/runtime.h"
+#include "record/runtime.h"
 #include "wire/wire.h"
 
 #define ANSWER_S 60

@@ -11,7 +11,7 @@
 #include "sandbox/hosted.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #define DISK_MIN (256 * MiB)
 #define INODES_MIN 1000

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/strv.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * Things that were taken out of a workspace because the host would have run them: PLACES/state/

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "sandbox/host-mounts.h"
+#include "record/host-mounts.h"
 #include "sandbox/selftest.h"
 #include "sandbox/tools-table.h"
 

@@ -10,7 +10,7 @@
 #include "sandbox/hosted.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #define STAMP_FILE "selftest"
 #define STAMP_MAX 512

@@ -41,7 +41,7 @@
 #include "sandbox/ahead.h"
 #include "sandbox/direct.h"
 #include "spec/host-env.h"
-#include "sandbox/runtime.h"
+#include "record/runtime.h"
 
 void sup_event(struct supervisor *s, const char *type, json_t *details)
 {

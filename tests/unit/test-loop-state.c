@@ -3,7 +3,7 @@
 #include "base/fd.h"
 #include "loop/meter.h"
 #include "loop/state.h"
-#include "sandbox/loops.h"
+#include "record/loops.h"
 
 static int open_tree(void)
 {

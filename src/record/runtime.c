@@ -1,4 +1,4 @@
-#include "sandbox/runtime.h"
+#include "record/runtime.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/name.h"
+#include "record/name.h"
 
 #define BACKLOG 128
 

@@ -1,4 +1,4 @@
-#include "sandbox/places.h"
+#include "record/places.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -88,4 +88,11 @@ void places_done(struct places *p)
 char *places_program(const struct places *p, const char *name)
 {
 	return path_join(p->libexec, name);
+}
+
+char *places_inbox(const struct places *p, const char *setting)
+{
+	if (setting && streq(setting, "off"))
+		return NULL;
+	return setting && *setting ? xstrdup(setting) : path_join(p->state, "inbox");
 }

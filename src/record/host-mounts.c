@@ -1,4 +1,4 @@
-#include "sandbox/host-mounts.h"
+#include "record/host-mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>

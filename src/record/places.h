@@ -17,3 +17,5 @@ int places_find(struct places *ret, struct err *err);
 void places_done(struct places *p);
 /* A program of ours: PLACES/libexec/NAME. */
 char *places_program(const struct places *p, const char *name);
+/* Where conversations are kept: a setting, or a directory of ralph's; NULL: nowhere. */
+char *places_inbox(const struct places *p, const char *setting);

@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/loops.h"
+#include "record/loops.h"
 
 static struct places places;
 

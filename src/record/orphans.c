@@ -1,10 +1,10 @@
-#include "sandbox/orphans.h"
+#include "record/orphans.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sandbox/name.h"
-#include "sandbox/store.h"
+#include "record/name.h"
+#include "record/store.h"
 
 static const char prefix[] = "agent-loop-";
 

@@ -1,4 +1,4 @@
-#include "sandbox/store.h"
+#include "record/store.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/path.h"
-#include "sandbox/name.h"
+#include "record/name.h"
 
 #define SPEC_FILE_MAX (4 * MiB)
 #define DESTROY_TRIES 20

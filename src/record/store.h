@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/strv.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 #include "spec/spec.h"
 
 /*

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /* The short way to a live sandbox, with nothing to load: the whole of what `ralph exec` needs. */
 

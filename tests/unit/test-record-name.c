@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "sandbox/name.h"
+#include "record/name.h"
 
 static const char id1[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 static const char id2[] = "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "sandbox/places.h"
+#include "record/places.h"
 
 /*
  * Sandboxes that an engine keeps by itself, that were made by ralph (agent-loop-…), have no record

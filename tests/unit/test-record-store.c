@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "sandbox/store.h"
+#include "record/store.h"
 #include "spec-sample.h"
 
 #define NAME "agent-loop-command-main"

@@ -1,4 +1,4 @@
-#include "sandbox/loops.h"
+#include "record/loops.h"
 
 #include <dirent.h>
 #include <fcntl.h>

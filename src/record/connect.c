@@ -1,9 +1,9 @@
-#include "sandbox/connect.h"
+#include "record/connect.h"
 
 #include <sys/stat.h>
 
-#include "sandbox/name.h"
-#include "sandbox/runtime.h"
+#include "record/name.h"
+#include "record/runtime.h"
 
 int live_connect(const struct places *p, const char *name, int *ret, struct err *err)
 {

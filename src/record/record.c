@@ -1,4 +1,4 @@
-#include "sandbox/record.h"
+#include "record/record.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/store.h"
-#include "sandbox/connect.h"
+#include "record/store.h"
+#include "record/connect.h"
 
 static uint64_t mtime_of(int dir, const char *name)
 {

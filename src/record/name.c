@@ -1,4 +1,4 @@
-#include "sandbox/name.h"
+#include "record/name.h"
 
 #include <sha256.h>
 #include <stdint.h>
