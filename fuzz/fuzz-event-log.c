@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/events-verify.h"
+#include "events/events-verify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -21,9 +21,10 @@ declare -A may=(
 	[probe]="base wire"
 	[engine]="base wire spec"
 	[record]="base spec engine"
-	[sandbox]="record base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook record"
-	[cli]="base config spec agent sandbox transcript wire hook record"
+	[events]="base wire"
+	[sandbox]="events record base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook record events"
+	[cli]="base config spec agent sandbox transcript wire hook record events"
 )
 breaches=0
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/json/json.h"
-#include "sandbox/events-follow.h"
+#include "events/events-follow.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #include "cli/log-view.h"
 #include "cli/net.h"
 #include "cli/since.h"
-#include "sandbox/events-verify.h"
+#include "events/events-verify.h"
 #include "record/store.h"
 
 struct events_args {

@@ -16,7 +16,7 @@
 #include "record/loops.h"
 #include "record/name.h"
 #include "record/store.h"
-#include "sandbox/usage.h"
+#include "events/usage.h"
 
 struct usage_args {
 	bool json;

@@ -11,7 +11,7 @@
 #include "cli/log-view.h"
 #include "cli/net.h"
 #include "cli/why.h"
-#include "sandbox/events-files.h"
+#include "events/events-files.h"
 #include "record/store.h"
 
 struct why_args {

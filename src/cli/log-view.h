@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/json/json.h"
-#include "sandbox/events-follow.h"
+#include "events/events-follow.h"
 
 #include <stdbool.h>
 

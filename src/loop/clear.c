@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "sandbox/autosave.h"
-#include "sandbox/events-files.h"
+#include "events/events-files.h"
 #include "sandbox/live.h"
 #include "record/loops.h"
 #include "record/store.h"

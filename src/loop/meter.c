@@ -1,7 +1,7 @@
 #include "loop/meter.h"
 
 #include "record/store.h"
-#include "sandbox/usage.h"
+#include "events/usage.h"
 
 static void add(void *arg, const struct usage_event *e)
 {

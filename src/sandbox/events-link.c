@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "sandbox/fold.h"
+#include "events/fold.h"
 
 #define LIMITED_BURST 1024 /* events that are caused from inside at once */
 #define LIMITED_REFILL_MS 1000

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sandbox/events.h"
+#include "events/events.h"
 #include "record/store.h"
 
 #define TRIES 40

@@ -15,7 +15,7 @@
 #include "engine/engine.h"
 #include "spec/host-env.h"
 #include "sandbox/autosave.h"
-#include "sandbox/events.h"
+#include "events/events.h"
 #include "sandbox/findings.h"
 #include "sandbox/hosted.h"
 #include "record/loops.h"

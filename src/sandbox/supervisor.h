@@ -2,7 +2,7 @@
 
 #include "base/ev.h"
 #include "engine/engine.h"
-#include "sandbox/events.h"
+#include "events/events.h"
 #include "record/places.h"
 #include "sandbox/runner.h"
 #include "record/store.h"

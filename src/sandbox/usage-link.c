@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sandbox/usage.h"
+#include "events/usage.h"
 
 static bool has_budget(const struct supervisor *s)
 {

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "sandbox/usage.h"
+#include "events/usage.h"
 
 #include <fcntl.h>
 #include <stdio.h>

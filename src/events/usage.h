@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "sandbox/prices.h"
+#include "events/prices.h"
 
 #include "base/json/json.h"
 

@@ -1,7 +1,7 @@
 /* Random logs, each harmed once in every way: `ralph events verify` finds it, and says where. */
 #include "tests.h"
 
-#include "sandbox/events-verify.h"
+#include "events/events-verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

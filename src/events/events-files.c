@@ -1,4 +1,4 @@
-#include "sandbox/events-files.h"
+#include "events/events-files.h"
 
 #include <assert.h>
 #include <fcntl.h>

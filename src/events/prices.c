@@ -1,4 +1,4 @@
-#include "sandbox/prices.h"
+#include "events/prices.h"
 
 #include "base/parse.h"
 

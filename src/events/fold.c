@@ -1,4 +1,4 @@
-#include "sandbox/fold.h"
+#include "events/fold.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sandbox/events-chain.h"
+#include "events/events-chain.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "sandbox/events-verify.h"
-#include "sandbox/events.h"
-#include "sandbox/usage.h"
+#include "events/events-verify.h"
+#include "events/events.h"
+#include "events/usage.h"
 
 static struct events log_;
 static int dir_;

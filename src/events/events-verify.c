@@ -1,4 +1,4 @@
-#include "sandbox/events-verify.h"
+#include "events/events-verify.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "sandbox/events-files.h"
+#include "events/events-files.h"
 
 /*
  * Reads a log as it grows: what is there, then what is new, over every turn to a new file. Only

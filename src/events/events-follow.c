@@ -1,4 +1,4 @@
-#include "sandbox/events-follow.h"
+#include "events/events-follow.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "sandbox/fold.h"
+#include "events/fold.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "sandbox/events.h"
+#include "events/events.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "sandbox/usage.h"
+#include "events/usage.h"
 
 #define TAIL_MAX (2 * EVENTS_LINE_MAX) /* the last record is looked for in so much of the end */
 #define STRING_KEPT 512		       /* of each string of a record that is too long */

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "sandbox/events.h"
+#include "events/events.h"
 
 /* The files of a log, for those who read it while its supervisor may write and rotate it. */
 struct events_files {

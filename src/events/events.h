@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/json/json.h"
-#include "sandbox/events-chain.h"
+#include "events/events-chain.h"
 
 #include <stdbool.h>
 #include <stdint.h>

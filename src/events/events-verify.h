@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "sandbox/events-files.h"
+#include "events/events-files.h"
 
 /*
  * Is a log whole? Its records are read in order; the first that is not what it must be is named,

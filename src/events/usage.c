@@ -1,10 +1,10 @@
-#include "sandbox/usage.h"
+#include "events/usage.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json/jpick.h"
-#include "sandbox/events-files.h"
+#include "events/events-files.h"
 
 #define TEXT_MAX 256
 #define DAY_LEN 10 /* "2026-01-31" */
