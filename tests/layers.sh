@@ -22,9 +22,10 @@ declare -A may=(
 	[engine]="base wire spec"
 	[record]="base spec engine"
 	[events]="base wire"
-	[sandbox]="events record base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook record events"
-	[cli]="base config spec agent sandbox transcript wire hook record events"
+	[netrules]="base wire policy spec record"
+	[sandbox]="netrules events record base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook record events netrules"
+	[cli]="base config spec agent sandbox transcript wire hook record events netrules"
 )
 breaches=0
 

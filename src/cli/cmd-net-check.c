@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/json/json.h"
-#include "sandbox/net-check.h"
+#include "netrules/net-check.h"
 
 struct check_args {
 	const char *method, *path, *sandbox;

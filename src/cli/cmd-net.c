@@ -8,7 +8,7 @@
 #include "base/json/json.h"
 #include "cli/net.h"
 #include "base/text/table.h"
-#include "sandbox/groups.h"
+#include "netrules/groups.h"
 
 extern char **environ;
 

@@ -6,7 +6,7 @@
 #include "agent/agent.h"
 #include "base/buf.h"
 #include "sandbox/live.h"
-#include "sandbox/net-rules.h"
+#include "netrules/net-rules.h"
 #include "record/store.h"
 
 extern char **environ;

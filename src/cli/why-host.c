@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "cli/net.h"
-#include "sandbox/net-check.h"
-#include "sandbox/rules.h"
+#include "netrules/net-check.h"
+#include "netrules/rule-files.h"
 
 #define FROM_FILES "ralph net --" /* how the source of such a rule begins */
 #define RULES_FILE_MAX (1 * MiB)

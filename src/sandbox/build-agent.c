@@ -10,8 +10,8 @@
 #include "agent/identity.h"
 #include "base/path.h"
 #include "hook/hook-settings.h"
-#include "sandbox/net-listeners.h"
-#include "sandbox/net-rules.h"
+#include "netrules/net-listeners.h"
+#include "netrules/net-rules.h"
 
 int build_agent_find(const struct build_input *in, const struct agent **ret, struct err *err)
 {

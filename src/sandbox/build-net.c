@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "sandbox/net-listeners.h"
-#include "sandbox/net-rules.h"
-#include "sandbox/net.h"
+#include "netrules/net-listeners.h"
+#include "netrules/net-rules.h"
+#include "netrules/spec-net.h"
 
 static_assert((int)SPEC_NET_N == (int)TIER_N, "the tiers of both are the same");
 

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/net.h"
+#include "netrules/spec-net.h"
 
 #define ANSWER_S 10	     /* for the helper to make its certificate */
 #define BUNDLE_MAX (8 * MiB) /* of the system's certificates and ours */

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/net.h"
+#include "netrules/spec-net.h"
 #include "wire/guest.h"
 
 #define HOST_BACKLOG 128

@@ -6,12 +6,12 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/groups.h"
+#include "netrules/groups.h"
 #include "sandbox/live.h"
-#include "sandbox/net-listeners.h"
-#include "sandbox/net-rules.h"
-#include "sandbox/net.h"
-#include "sandbox/rules.h"
+#include "netrules/net-listeners.h"
+#include "netrules/net-rules.h"
+#include "netrules/spec-net.h"
+#include "netrules/rule-files.h"
 #include "record/store.h"
 
 #define LOCK_MS 20000 /* for another change to finish */

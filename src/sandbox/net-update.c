@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "sandbox/net-listeners.h"
-#include "sandbox/net.h"
+#include "netrules/net-listeners.h"
+#include "netrules/spec-net.h"
 
 /* Sockets are born with the sandbox: a port that needs a new one is served at the next start. */
 static bool has_row(const struct gateway_link *g, const struct gw_listener *row)

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/net-check.h"
-#include "sandbox/net-listeners.h"
+#include "netrules/net-check.h"
+#include "netrules/net-listeners.h"
 #include "sandbox/selftest.h"
 
 #define REFUSED_NAME "ralph-selftest.invalid"

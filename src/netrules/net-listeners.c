@@ -1,4 +1,4 @@
-#include "sandbox/net-listeners.h"
+#include "netrules/net-listeners.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

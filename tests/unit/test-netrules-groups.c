@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "policy/pattern.h"
-#include "sandbox/groups-clients.h"
-#include "sandbox/groups.h"
+#include "netrules/groups-clients.h"
+#include "netrules/groups.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "sandbox/net-listeners.h"
+#include "netrules/net-listeners.h"
 
 static struct gw_listener *rows;
 static size_t n_rows;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sandbox/groups.h"
+#include "netrules/groups.h"
 
 /* How each package manager says where it fetches from. Readers add to `ret` what they find and
  * return -errno only for what the user must know. */

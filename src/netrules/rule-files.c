@@ -1,4 +1,4 @@
-#include "sandbox/rules.h"
+#include "netrules/rule-files.h"
 
 #include <fcntl.h>
 #include <string.h>

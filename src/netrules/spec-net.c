@@ -1,9 +1,9 @@
-#include "sandbox/net.h"
+#include "netrules/spec-net.h"
 
 #include <assert.h>
 #include <sys/stat.h>
 
-#include "sandbox/net-listeners.h"
+#include "netrules/net-listeners.h"
 
 static_assert((int)POLICY_TIER_N == (int)SPEC_NET_N, "the tiers of both are the same");
 

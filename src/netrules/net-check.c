@@ -1,4 +1,4 @@
-#include "sandbox/net-check.h"
+#include "netrules/net-check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/proc.h"
 #include "policy/idna.h"
 #include "policy/request.h"
-#include "sandbox/net.h"
+#include "netrules/spec-net.h"
 
 #define TARGET_MAX (16 * KiB)
 #define SENTENCE_SIZE 1024

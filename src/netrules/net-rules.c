@@ -1,11 +1,11 @@
-#include "sandbox/net-rules.h"
+#include "netrules/net-rules.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "policy/idna.h"
-#include "sandbox/groups.h"
-#include "sandbox/rules.h"
+#include "netrules/groups.h"
+#include "netrules/rule-files.h"
 
 /* How the source of every rule from a file begins; no setting's name does. */
 #define FROM_FILES "ralph net --"

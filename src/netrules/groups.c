@@ -1,8 +1,8 @@
-#include "sandbox/groups.h"
+#include "netrules/groups.h"
 
 #include <string.h>
 
-#include "sandbox/groups-clients.h"
+#include "netrules/groups-clients.h"
 
 /* clang-format off */
 static const char *const anthropic[] = {

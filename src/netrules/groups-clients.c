@@ -1,4 +1,4 @@
-#include "sandbox/groups-clients.h"
+#include "netrules/groups-clients.h"
 
 #include <dirent.h>
 #include <fcntl.h>
