@@ -1,7 +1,7 @@
 #include "fuzz.h"
 
 #include "base/mem.h"
-#include "sandbox/dockerfile.h"
+#include "image/dockerfile.h"
 
 #include <string.h>
 

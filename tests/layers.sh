@@ -23,9 +23,10 @@ declare -A may=(
 	[record]="base spec engine"
 	[events]="base wire"
 	[netrules]="base wire policy spec record"
-	[sandbox]="netrules events record base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook record events netrules"
-	[cli]="base config spec agent sandbox transcript wire hook record events netrules"
+	[image]="base config record"
+	[sandbox]="image netrules events record base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image"
+	[cli]="base config spec agent sandbox transcript wire hook record events netrules image"
 )
 breaches=0
 

@@ -14,7 +14,7 @@
 #include "cli/settings.h"
 #include "base/text/table.h"
 #include "spec/host-env.h"
-#include "sandbox/image-store.h"
+#include "image/image-store.h"
 
 extern char **environ;
 

@@ -13,8 +13,8 @@
 #include "base/text/table.h"
 #include "cli/trust.h"
 #include "config/trust.h"
-#include "sandbox/dockerfile.h"
-#include "sandbox/image-source.h"
+#include "image/dockerfile.h"
+#include "image/image-source.h"
 
 struct trust_args {
 	bool list, revoke, json;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sandbox/image.h"
+#include "image/image.h"
 
 #include <stdint.h>
 

@@ -8,7 +8,7 @@
 #include "cli/ask.h"
 #include "base/text/table.h"
 #include "config/trust.h"
-#include "sandbox/image-source.h"
+#include "image/image-source.h"
 #include "sandbox/limits.h"
 
 static int compare(struct trust_state *t, struct err *err)

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "engine/engine.h"
 #include "spec/host-env.h"
-#include "sandbox/image.h"
+#include "image/image.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define LOGIN_MAX 32

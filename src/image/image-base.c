@@ -1,10 +1,10 @@
-#include "sandbox/image-base.h"
+#include "image/image-base.h"
 
 #include <string.h>
 #include <time.h>
 
 #include "base/json/json.h"
-#include "sandbox/image-note.h"
+#include "image/image-memo.h"
 
 #define KIND "bases"
 

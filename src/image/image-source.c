@@ -1,4 +1,4 @@
-#include "sandbox/image-source.h"
+#include "image/image-source.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include "base/path.h"
 #include "config/config.h"
 #include "config/trust.h"
-#include "sandbox/dockerfile.h"
-#include "sandbox/image-manifest.h"
+#include "image/dockerfile.h"
+#include "image/image-manifest.h"
 
 #define MANIFEST_BEGINS "ralph image 1\n" /* another number: other rules, so other names */
 #define COPY_PREFIX "copy-"

@@ -1,4 +1,4 @@
-#include "sandbox/image.h"
+#include "image/image.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "config/trust.h"
-#include "sandbox/dockerfile.h"
-#include "sandbox/image-base.h"
-#include "sandbox/image-build.h"
-#include "sandbox/image-note.h"
-#include "sandbox/image-source.h"
-#include "sandbox/image-store.h"
+#include "image/dockerfile.h"
+#include "image/image-base.h"
+#include "image/image-build.h"
+#include "image/image-memo.h"
+#include "image/image-source.h"
+#include "image/image-store.h"
 
 #define HASH_LEN 32 /* hex digits of a name: 128 bits */
 #define LOCK_MS IMAGE_BUILD_MS

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sandbox/image-tool.h"
-#include "sandbox/image.h"
+#include "image/image-tool.h"
+#include "image/image.h"
 
 /*
  * The images that others begin with, and how old they may get. When one was last pulled, or could

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "base/json/json.h"
-#include "sandbox/image-tool.h"
+#include "image/image-tool.h"
 #include "record/places.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "sandbox/image-build.h"
+#include "image/image-build.h"
 
 #include <ctype.h>
 #include <fcntl.h>

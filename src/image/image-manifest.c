@@ -1,4 +1,4 @@
-#include "sandbox/image-manifest.h"
+#include "image/image-manifest.h"
 
 #include <dirent.h>
 #include <fcntl.h>

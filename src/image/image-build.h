@@ -1,8 +1,8 @@
 #pragma once
 
-#include "sandbox/image-cmd.h"
-#include "sandbox/image-tool.h"
-#include "sandbox/image.h"
+#include "image/image-cmd.h"
+#include "image/image-tool.h"
+#include "image/image.h"
 
 /*
  * Runs a build to its end, with all that it says in the file `log`, and tells req of its steps;

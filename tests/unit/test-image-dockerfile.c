@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "sandbox/dockerfile.h"
+#include "image/dockerfile.h"
 
 static struct err last;
 

@@ -1,4 +1,4 @@
-#include "sandbox/image-cmd.h"
+#include "image/image-cmd.h"
 
 #include <stddef.h>
 

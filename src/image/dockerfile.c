@@ -1,4 +1,4 @@
-#include "sandbox/dockerfile.h"
+#include "image/dockerfile.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sandbox/image-tool.h"
+#include "image/image-tool.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "base/proc.h"
 #include "base/find-program.h"
-#include "sandbox/image-cmd.h"
+#include "image/image-cmd.h"
 
 #define ASK_MS (60 * 1000)
 #define PULL_MS (30 * 60 * 1000)

@@ -1,4 +1,4 @@
-#include "sandbox/image-note.h"
+#include "image/image-memo.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "sandbox/image-store.h"
+#include "image/image-store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "sandbox/image-cmd.h"
-#include "sandbox/image-note.h"
+#include "image/image-cmd.h"
+#include "image/image-memo.h"
 
 #define KIND "used"
 
