@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "sandbox/gitindex.h"
+#include "workspace/gitindex.h"
 
 /* Any bytes are taken; what is read stays inside of them (the sanitizer's to say). */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -24,9 +24,10 @@ declare -A may=(
 	[events]="base wire"
 	[netrules]="base wire policy spec record"
 	[image]="base config record"
-	[sandbox]="image netrules events record base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image"
-	[cli]="base config spec agent sandbox transcript wire hook record events netrules image"
+	[workspace]="base policy spec record"
+	[sandbox]="workspace image netrules events record base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image workspace"
+	[cli]="base config spec agent sandbox transcript wire hook record events netrules image workspace"
 )
 breaches=0
 

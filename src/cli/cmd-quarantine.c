@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "base/text/table.h"
 #include "sandbox/live.h"
-#include "sandbox/quarantine.h"
+#include "workspace/quarantine.h"
 
 #define SHOW_MAX (256 * KiB) /* of one file */
 #define SHOW_FILES_MAX 200

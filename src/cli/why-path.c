@@ -11,7 +11,7 @@
 #include "cli/log-view.h"
 #include "cli/net.h"
 #include "record/connect.h"
-#include "sandbox/quarantine.h"
+#include "workspace/quarantine.h"
 #include "record/store.h"
 
 /* The path as it is meant: absolute, its directory without links; what it names need not exist. */

@@ -2,7 +2,7 @@
 
 #include "git/libgit.h"
 #include "loop/repo.h"
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 
 /* What the files of repo.h share. */
 

@@ -14,7 +14,7 @@
 #include "loop/work-state.h"
 #include "sandbox/cred-check.h"
 #include "sandbox/direct.h"
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 #include "sandbox/hosted.h"
 #include "record/loops.h"
 #include "sandbox/preflight.h"

@@ -8,7 +8,7 @@
 #include "loop/gh.h"
 #include "loop/plan.h"
 #include "loop/text.h"
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 
 #define FIELDS "number,title,body,labels,state"
 #define CANDIDATES "200"

@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 #include "record/store.h"
 
 /*

@@ -13,8 +13,8 @@
 #include "base/path.h"
 #include "engine/engine.h"
 #include "policy/refuse.h"
-#include "sandbox/gitdir.h"
-#include "sandbox/putback.h"
+#include "workspace/gitdir.h"
+#include "workspace/restore.h"
 
 /* Of Docker's templates. */
 #define INSIDE_HOME "/home/agent"

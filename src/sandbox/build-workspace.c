@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "sandbox/gitconfig-env.h"
-#include "sandbox/guard.h"
+#include "workspace/guard.h"
 
 static_assert((int)SPEC_QUARANTINE_N == (int)QUARANTINE_N, "the choices of both are the same");
 

@@ -8,7 +8,7 @@
 #include "engine/cgroup.h"
 #include "engine/engine.h"
 #include "sandbox/agent-path.h"
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 #include "sandbox/limits.h"
 #include "record/name.h"
 #include "sandbox/packages.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 #include "spec/spec.h"
 
 /*

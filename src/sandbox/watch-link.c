@@ -13,9 +13,9 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/findings.h"
-#include "sandbox/putback.h"
-#include "sandbox/surface.h"
+#include "workspace/findings.h"
+#include "workspace/restore.h"
+#include "workspace/host-run.h"
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
 /* What a sandbox can have kept, shown and written down; beyond that it is only taken away. An agent

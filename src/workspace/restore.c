@@ -1,4 +1,4 @@
-#include "sandbox/putback.h"
+#include "workspace/restore.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/same-tree.h"
-#include "sandbox/quarantine.h"
+#include "workspace/quarantine.h"
 
 #define KEPT_DIR "put-back" /* in the record */
 #define BYTES_MAX (64 * MiB)

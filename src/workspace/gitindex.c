@@ -1,4 +1,4 @@
-#include "sandbox/gitindex.h"
+#include "workspace/gitindex.h"
 
 #include <sha1.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "sandbox/guard-find.h"
+#include "workspace/guard-find.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/putback.h"
+#include "workspace/restore.h"
 
 static struct places places;
 static struct sandbox_spec *spec;

@@ -1,4 +1,4 @@
-#include "sandbox/surface.h"
+#include "workspace/host-run.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
-#include "sandbox/surface-judge.h"
+#include "workspace/host-run-judge.h"
 
 #define DIRS_MAX 200000 /* of all trees together */
 #define DEPTH_MAX 96	/* each level holds a descriptor */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "sandbox/gitindex.h"
+#include "workspace/gitindex.h"
 
 static void put_entry(struct buf *b, const char *path, const uint8_t *hash, bool extended)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sandbox/guard.h"
+#include "workspace/guard.h"
 
 struct buf;
 

@@ -1,4 +1,4 @@
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 
 #include <fcntl.h>
 #include <sha256.h>

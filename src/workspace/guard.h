@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "policy/protect.h"
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 
 /*
  * What of a directory that a sandbox may write is not the agent's to write or to read, as it is

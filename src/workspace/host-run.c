@@ -1,4 +1,4 @@
-#include "sandbox/surface.h"
+#include "workspace/host-run.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
-#include "sandbox/putback.h"
+#include "workspace/restore.h"
 
 #define KNOWN_MAX 4096
 #define LINK_MAX 4096

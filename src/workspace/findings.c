@@ -1,9 +1,9 @@
-#include "sandbox/findings.h"
+#include "workspace/findings.h"
 
 #include <string.h>
 
 #include "base/path.h"
-#include "sandbox/quarantine.h"
+#include "workspace/quarantine.h"
 
 struct finding *findings_add(struct findings *f, const char *path, char *why, bool in_git)
 {

@@ -1,4 +1,4 @@
-#include "sandbox/guard.h"
+#include "workspace/guard.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/guard-find.h"
+#include "workspace/guard-find.h"
 
 static const struct guard_root *root_of(const struct finder *f, const char *path)
 {

@@ -1,4 +1,4 @@
-#include "sandbox/quarantine-copy.h"
+#include "workspace/quarantine-copy.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#include "sandbox/surface.h"
+#include "workspace/host-run.h"
 
 static struct sandbox_spec *spec;
 

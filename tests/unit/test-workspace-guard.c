@@ -1,6 +1,6 @@
 #include "tree.h"
 
-#include "sandbox/guard.h"
+#include "workspace/guard.h"
 
 static struct guard look(const char *rel, const struct strv *masks)
 {

@@ -1,4 +1,4 @@
-#include "sandbox/surface-judge.h"
+#include "workspace/host-run-judge.h"
 
 #include <dirent.h>
 #include <fcntl.h>

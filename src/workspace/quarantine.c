@@ -1,4 +1,4 @@
-#include "sandbox/quarantine.h"
+#include "workspace/quarantine.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/quarantine-copy.h"
+#include "workspace/quarantine-copy.h"
 
 #define META_MAX (64 * KiB)
 #define LIST_MAX 10000

@@ -1,4 +1,4 @@
-#include "sandbox/surface-judge.h"
+#include "workspace/host-run-judge.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/gitconfig.h"
-#include "sandbox/surface.h"
+#include "workspace/host-run.h"
 
 #define CONFIG_MAX (1 * MiB) /* a larger one is not read, and counts as one that runs something */
 #define POINTER_MAX (4 * KiB)

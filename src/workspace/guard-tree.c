@@ -1,4 +1,4 @@
-#include "sandbox/guard-find.h"
+#include "workspace/guard-find.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/gitindex.h"
+#include "workspace/gitindex.h"
 
 /*
  * A start has no time to look at every file of a large tree: from the top, so many directories, so
- * deep. What lies deeper is watched for at the end (see surface-walk.c), which is no mount.
+ * deep. What lies deeper is watched for at the end (see host-run-walk.c), which is no mount.
  */
 #define DIRS_MAX 200
 #define DEPTH_MAX 5

@@ -1,6 +1,6 @@
 #include "tree.h"
 
-#include "sandbox/gitdir.h"
+#include "workspace/gitdir.h"
 
 static struct gitdir find(const char *rel, const char *stop)
 {

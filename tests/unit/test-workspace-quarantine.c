@@ -2,8 +2,8 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "sandbox/quarantine-copy.h"
-#include "sandbox/quarantine.h"
+#include "workspace/quarantine-copy.h"
+#include "workspace/quarantine.h"
 
 static struct places places;
 

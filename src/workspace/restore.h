@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sandbox/findings.h"
+#include "workspace/findings.h"
 #include "spec/spec.h"
 
 /*
