@@ -25,9 +25,10 @@ declare -A may=(
 	[netrules]="base wire policy spec record"
 	[image]="base config record"
 	[workspace]="base policy spec record"
-	[sandbox]="workspace image netrules events record base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image workspace"
-	[cli]="base config spec agent sandbox transcript wire hook record events netrules image workspace"
+	[compose]="base wire policy spec agent config cred engine hook record netrules image workspace"
+	[sandbox]="compose workspace image netrules events record base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image workspace compose"
+	[cli]="base config spec agent sandbox transcript wire hook record events netrules image workspace compose"
 )
 breaches=0
 

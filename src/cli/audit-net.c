@@ -4,7 +4,7 @@
 
 #include "cli/net.h"
 #include "base/text/table.h"
-#include "sandbox/hosted.h"
+#include "compose/no-guest.h"
 #include "netrules/spec-net.h"
 
 static const char *tier_words(enum spec_tier t)

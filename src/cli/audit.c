@@ -7,9 +7,9 @@
 #include "base/text/mask.h"
 #include "cli/ask.h"
 #include "base/text/term.h"
-#include "sandbox/direct.h"
+#include "compose/no-sandbox.h"
 #include "record/host-mounts.h"
-#include "sandbox/hosted.h"
+#include "compose/no-guest.h"
 #include "wire/wire.h"
 
 #define WIDTH_ELSEWHERE 100 /* where there is no terminal to ask */

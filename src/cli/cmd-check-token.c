@@ -7,7 +7,7 @@
 
 #include "agent/agent.h"
 #include "cli/settings.h"
-#include "sandbox/cred-check.h"
+#include "compose/cred-check.h"
 
 extern char **environ;
 

@@ -13,7 +13,7 @@
 #include "cli/exec.h"
 #include "cli/neighbours.h"
 #include "cli/settings.h"
-#include "sandbox/direct.h"
+#include "compose/no-sandbox.h"
 #include "sandbox/live.h"
 #include "sandbox/pipe.h"
 #include "sandbox/selftest.h"

@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "cli/setup-token.h"
-#include "sandbox/cred-check.h"
+#include "compose/cred-check.h"
 #include "record/places.h"
 
 extern char **environ;

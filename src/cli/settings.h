@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "cli/command.h"
 #include "config/config.h"
-#include "sandbox/build.h"
+#include "compose/build.h"
 #include "record/places.h"
 
 /* What most commands begin with: where things are, and the user's settings. */

@@ -9,7 +9,7 @@
 #include "base/text/table.h"
 #include "config/trust.h"
 #include "image/image-source.h"
-#include "sandbox/limits.h"
+#include "compose/resource-limits.h"
 
 static int compare(struct trust_state *t, struct err *err)
 {

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "hook/hook-settings.h"
 #include "loop/meter.h"
-#include "sandbox/direct.h"
+#include "compose/no-sandbox.h"
 #include "sandbox/live.h"
 #include "record/loops.h"
 #include "sandbox/pipe.h"

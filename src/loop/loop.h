@@ -10,7 +10,7 @@
 #include "loop/show.h"
 #include "loop/state.h"
 #include "loop/work.h"
-#include "sandbox/build.h"
+#include "compose/build.h"
 #include "record/loops.h"
 
 /*

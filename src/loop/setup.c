@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/work-state.h"
-#include "sandbox/cred-check.h"
-#include "sandbox/direct.h"
+#include "compose/cred-check.h"
+#include "compose/no-sandbox.h"
 #include "workspace/gitdir.h"
-#include "sandbox/hosted.h"
+#include "compose/no-guest.h"
 #include "record/loops.h"
 #include "sandbox/preflight.h"
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/cred-rules.h"
+#include "compose/cred-rules.h"
 
 #define PHANTOM_BYTES 32
 #define VARIABLES_S 60	    /* for a login to be looked up */

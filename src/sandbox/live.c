@@ -17,7 +17,7 @@
 #include "sandbox/autosave.h"
 #include "events/events.h"
 #include "workspace/findings.h"
-#include "sandbox/hosted.h"
+#include "compose/no-guest.h"
 #include "record/loops.h"
 #include "sandbox/net-change.h"
 #include "netrules/net-rules.h"

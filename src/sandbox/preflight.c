@@ -7,8 +7,8 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "sandbox/cred-check.h"
-#include "sandbox/hosted.h"
+#include "compose/cred-check.h"
+#include "compose/no-guest.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
 #include "record/store.h"

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "record/host-mounts.h"
 #include "sandbox/selftest.h"
-#include "sandbox/tools-table.h"
+#include "compose/tools-table.h"
 
 #define NEIGHBOURS_MAX 16 /* of a directory that may hold thousands */
 #define PROTECTED_MAX 200 /* a repository with many submodules has as many of each kind */

@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "build-config.h"
-#include "sandbox/hosted.h"
+#include "compose/no-guest.h"
 #include "sandbox/live.h"
 #include "sandbox/selftest.h"
 #include "record/store.h"

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/path.h"
-#include "sandbox/hosted.h"
+#include "compose/no-guest.h"
 #include "sandbox/inside.h"
 
 #define SUITE_MS 120000

@@ -39,7 +39,7 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "sandbox/ahead.h"
-#include "sandbox/direct.h"
+#include "compose/no-sandbox.h"
 #include "spec/host-env.h"
 #include "record/runtime.h"
 

@@ -1,4 +1,4 @@
-#include "sandbox/tools.h"
+#include "compose/tools.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/probe-host.h"
-#include "sandbox/tools-npm.h"
-#include "sandbox/tools-table.h"
+#include "compose/tools-npm.h"
+#include "compose/tools-table.h"
 
 #define LINKS_MAX 40	   /* the kernel's own limit */
 #define INTERPRETERS_MAX 4 /* a script run by a script run by … */

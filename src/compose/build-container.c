@@ -2,7 +2,7 @@
  * What a container engine needs besides: an image, where the guest meets its supervisor, and the
  * volume that keeps what an agent remembers when the sandbox is removed.
  */
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "sandbox/packages.h"
+#include "compose/packages.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sandbox/cred-rules.h"
+#include "compose/cred-rules.h"
 #include "spec/host-env.h"
 
 static struct sandbox_spec *sample(void)

@@ -1,4 +1,4 @@
-#include "sandbox/tools-table.h"
+#include "compose/tools-table.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "sandbox/tools.h"
+#include "compose/tools.h"
 
 /* clang-format off */
 static const struct tools_root roots[] = {

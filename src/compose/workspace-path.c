@@ -1,4 +1,4 @@
-#include "sandbox/workspace.h"
+#include "compose/workspace-path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "sandbox/limits.h"
+#include "compose/resource-limits.h"
 
 #include <fcntl.h>
 #include <sched.h>

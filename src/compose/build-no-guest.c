@@ -4,7 +4,7 @@
  * host's files, and no tools to look for: the workspace, the agent's settings, the credentials and
  * the network's rules.
  */
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <string.h>
 #include <sys/stat.h>

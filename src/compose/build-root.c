@@ -1,4 +1,4 @@
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <dirent.h>
 #include <glob.h>

@@ -1,4 +1,4 @@
-#include "sandbox/cred-check.h"
+#include "compose/cred-check.h"
 
 #include <assert.h>
 #include <string.h>

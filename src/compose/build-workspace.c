@@ -1,11 +1,11 @@
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "sandbox/gitconfig-env.h"
+#include "compose/gitconfig-env.h"
 #include "workspace/guard.h"
 
 static_assert((int)SPEC_QUARANTINE_N == (int)QUARANTINE_N, "the choices of both are the same");

@@ -1,6 +1,6 @@
 #include "tree.h"
 
-#include "sandbox/workspace.h"
+#include "compose/workspace-path.h"
 
 static int resolve(const char *rel, struct err *e)
 {

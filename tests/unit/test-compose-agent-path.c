@@ -1,6 +1,6 @@
 #include "tree.h"
 
-#include "sandbox/agent-path.h"
+#include "compose/agent-path.h"
 
 #define BINARY "\177ELF"
 

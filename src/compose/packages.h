@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "config/config.h"
-#include "sandbox/tools.h"
+#include "compose/tools.h"
 
 /*
  * The programs that the settings expect (the key `packages`) must be found on the PATH that tools

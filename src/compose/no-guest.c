@@ -1,4 +1,4 @@
-#include "sandbox/hosted.h"
+#include "compose/no-guest.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <assert.h>
 #include <string.h>

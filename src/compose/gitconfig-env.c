@@ -1,4 +1,4 @@
-#include "sandbox/gitconfig-env.h"
+#include "compose/gitconfig-env.h"
 
 #include <fcntl.h>
 #include <string.h>

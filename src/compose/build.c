@@ -1,4 +1,4 @@
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -7,14 +7,14 @@
 #include "base/path.h"
 #include "engine/cgroup.h"
 #include "engine/engine.h"
-#include "sandbox/agent-path.h"
+#include "compose/agent-path.h"
 #include "workspace/gitdir.h"
-#include "sandbox/limits.h"
+#include "compose/resource-limits.h"
 #include "record/name.h"
-#include "sandbox/packages.h"
+#include "compose/packages.h"
 #include "record/store.h"
-#include "sandbox/tools.h"
-#include "sandbox/workspace.h"
+#include "compose/tools.h"
+#include "compose/workspace-path.h"
 
 #define ROOT_SHOWN_AS 1000 /* uid and gid inside when ralph runs as root */
 

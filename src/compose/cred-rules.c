@@ -1,4 +1,4 @@
-#include "sandbox/cred-rules.h"
+#include "compose/cred-rules.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <fcntl.h>
 #include <string.h>

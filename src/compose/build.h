@@ -5,9 +5,9 @@
 #include "base/json/json.h"
 #include "base/strv.h"
 #include "config/config.h"
-#include "sandbox/hosted.h"
+#include "compose/no-guest.h"
 #include "record/places.h"
-#include "sandbox/tools.h"
+#include "compose/tools.h"
 #include "spec/spec.h"
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
@@ -99,7 +99,7 @@ int build_agent(struct sandbox_spec *s, const struct build_input *in, const stru
 /* Can the agent that was asked for work in this sandbox at all? */
 int build_agent_check(const struct sandbox_spec *s, const struct build_input *in,
 		      const struct agent *a, const struct tools *t, struct err *err);
-/* build-hosted.c: all of it, for an engine without a guest */
+/* build-no-guest.c: all of it, for an engine without a guest */
 int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		 const struct agent *a, char **notice, struct err *err);
 /* The user's own mounts. */

@@ -2,7 +2,7 @@
  * From the host's logins to the spec: references only. What an agent's services have on this host
  * is looked for; what the user has named is taken as it is said.
  */
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "cred/bearer.h"
 #include "cred/requests.h"
-#include "sandbox/cred-rules.h"
+#include "compose/cred-rules.h"
 #include "spec/host-env.h"
 
 #define OFF "off"

@@ -2,7 +2,7 @@
  * From an agent's row to the spec: its variables, the files of its first start, what is managed,
  * the hosts it needs. Credentials are in the spec by then (build-cred.c).
  */
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "tree.h"
 
-#include "sandbox/tools.h"
+#include "compose/tools.h"
 
 #define BINARY                                                                                     \
 	"\x7f"                                                                                     \

@@ -1,4 +1,4 @@
-#include "sandbox/agent-path.h"
+#include "compose/agent-path.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
-#include "sandbox/limits.h"
+#include "compose/resource-limits.h"
 
 static const struct limits_facts machine = {
 	.mem_total = 8 * GiB,

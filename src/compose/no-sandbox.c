@@ -1,4 +1,4 @@
-#include "sandbox/direct.h"
+#include "compose/no-sandbox.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "hook/hook-settings.h"
-#include "sandbox/build.h"
+#include "compose/build.h"
 
 /* What a row becomes in a spec, with the credentials that were found; no host is looked at. */
 struct bench {
