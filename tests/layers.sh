@@ -26,9 +26,10 @@ declare -A may=(
 	[image]="base config record"
 	[workspace]="base policy spec record"
 	[compose]="base wire policy spec agent config cred engine hook record netrules image workspace"
-	[sandbox]="compose workspace image netrules events record base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image workspace compose"
-	[cli]="base config spec agent sandbox transcript wire hook record events netrules image workspace compose"
+	[live]="base wire spec agent config cred engine record events netrules workspace compose"
+	[sandbox]="live compose workspace image netrules events record base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image workspace compose live"
+	[cli]="base config spec agent sandbox transcript wire hook record events netrules image workspace compose live"
 )
 breaches=0
 

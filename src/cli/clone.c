@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/proc.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/store.h"
 
 extern char **environ;

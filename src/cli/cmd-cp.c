@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "sandbox/copy.h"
+#include "live/cp.h"
 #include "record/name.h"
 
 /* "NAME:PATH"; NULL for a path of the host. A host's path with a colon is written ./a:b. */

@@ -17,7 +17,7 @@
 #include "base/text/human.h"
 #include "cli/settings.h"
 #include "cli/since.h"
-#include "sandbox/autosave.h"
+#include "live/autosave.h"
 #include "record/store.h"
 
 #define RESULT_MAX_LIMIT (1 * MiB)

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/text/term.h"
 #include "config/trust.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/runtime.h"
 #include "record/store.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/text/table.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/store.h"
 
 struct inspect_args {

@@ -8,7 +8,7 @@
 
 #include "base/text/human.h"
 #include "base/text/table.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/record.h"
 #include "record/store.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "sandbox/net-change.h"
+#include "live/net-change.h"
 
 extern char **environ;
 

@@ -8,7 +8,7 @@
 #include "base/json/json.h"
 #include "base/parse.h"
 #include "base/text/table.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 
 struct ports_args {
 	bool json;

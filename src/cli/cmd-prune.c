@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text/human.h"
 #include "base/text/term.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/orphans.h"
 #include "record/record.h"
 #include "record/store.h"

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/text/table.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "workspace/quarantine.h"
 
 #define SHOW_MAX (256 * KiB) /* of one file */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/each.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 
 struct rm_args {
 	bool all, force;

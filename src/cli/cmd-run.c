@@ -14,8 +14,8 @@
 #include "cli/neighbours.h"
 #include "cli/settings.h"
 #include "compose/no-sandbox.h"
-#include "sandbox/live.h"
-#include "sandbox/pipe.h"
+#include "live/live.h"
+#include "live/pipe.h"
 #include "sandbox/selftest.h"
 
 extern char **environ;

@@ -8,7 +8,7 @@
 #include "base/json/json.h"
 #include "cli/settings.h"
 #include "base/text/table.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "sandbox/selftest.h"
 #include "record/store.h"
 

@@ -6,7 +6,7 @@
 
 #include "cli/each.h"
 #include "cli/loops.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 
 struct stop_args {
 	bool all;

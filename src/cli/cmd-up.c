@@ -11,7 +11,7 @@
 #include "cli/exec.h"
 #include "cli/preflight.h"
 #include "cli/settings.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "sandbox/selftest.h"
 
 struct up_args {

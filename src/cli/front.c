@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/program.h"
-#include "sandbox/ahead.h"
+#include "live/prestart.h"
 #include "record/places.h"
 
 static const struct command *const fast[] = {&cmd_exec, &cmd_shell, NULL};

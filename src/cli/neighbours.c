@@ -2,7 +2,7 @@
 
 #include "base/json/json.h"
 #include "base/log.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/record.h"
 
 void neighbours_tell(const struct places *p, const struct sandbox_spec *spec)

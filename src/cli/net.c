@@ -5,7 +5,7 @@
 
 #include "agent/agent.h"
 #include "base/buf.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "netrules/net-rules.h"
 #include "record/store.h"
 

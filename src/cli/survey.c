@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/log-view.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/loops.h"
 #include "record/runtime.h"
 #include "record/store.h"

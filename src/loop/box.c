@@ -9,9 +9,9 @@
 #include "hook/hook-settings.h"
 #include "loop/meter.h"
 #include "compose/no-sandbox.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/loops.h"
-#include "sandbox/pipe.h"
+#include "live/pipe.h"
 #include "sandbox/selftest.h"
 
 #define HOOKS_MAX (64 * KiB)

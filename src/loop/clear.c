@@ -7,9 +7,9 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "sandbox/autosave.h"
+#include "live/autosave.h"
 #include "events/events-files.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/loops.h"
 #include "record/store.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/path.h"
 #include "loop/own.h"
-#include "sandbox/autosave.h"
+#include "live/autosave.h"
 
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */
 #define FINDINGS_SHOWN 10

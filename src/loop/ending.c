@@ -11,8 +11,8 @@
 #include "base/proc.h"
 #include "base/text/table.h"
 #include "loop/meter.h"
-#include "sandbox/autosave.h"
-#include "sandbox/live.h"
+#include "live/autosave.h"
+#include "live/live.h"
 #include "record/store.h"
 
 #define NOTIFY_MS 30000

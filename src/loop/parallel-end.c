@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 
 /* ---- clearing away ---- */
 

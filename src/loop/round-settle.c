@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "loop/meter.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 
 /* The rule about tasks that go nowhere. */
 static void count_stuck(struct loop *l, const struct task *t, bool progress)

@@ -10,7 +10,7 @@
 #include "loop/iteration.h"
 #include "loop/loose.h"
 #include "loop/meter.h"
-#include "sandbox/autosave.h"
+#include "live/autosave.h"
 
 #define EMPTY_TRIES 3 /* beyond the first */
 #define LAST_MAX (16 * KiB)

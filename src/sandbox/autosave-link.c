@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "sandbox/autosave.h"
+#include "live/autosave.h"
 
 static void start(struct supervisor *s, const char *record, struct child *ret)
 {

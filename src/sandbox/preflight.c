@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "compose/cred-check.h"
 #include "compose/no-guest.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "sandbox/selftest.h"
 #include "record/store.h"
 

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "build-config.h"
 #include "compose/no-guest.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "sandbox/selftest.h"
 #include "record/store.h"
 

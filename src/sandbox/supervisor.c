@@ -38,7 +38,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/proc.h"
-#include "sandbox/ahead.h"
+#include "live/prestart.h"
 #include "compose/no-sandbox.h"
 #include "spec/host-env.h"
 #include "record/runtime.h"

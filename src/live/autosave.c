@@ -1,4 +1,4 @@
-#include "sandbox/autosave.h"
+#include "live/autosave.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sandbox/live.h"
+#include "live/live.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "sandbox/ahead.h"
+#include "live/prestart.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "sandbox/copy.h"
+#include "live/cp.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sandbox/pipe.h"
+#include "live/pipe.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "cred/cred.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "record/runtime.h"
 #include "wire/wire.h"
 

@@ -1,4 +1,4 @@
-#include "sandbox/net-change.h"
+#include "live/net-change.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "netrules/groups.h"
-#include "sandbox/live.h"
+#include "live/live.h"
 #include "netrules/net-listeners.h"
 #include "netrules/net-rules.h"
 #include "netrules/spec-net.h"

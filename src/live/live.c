@@ -1,4 +1,4 @@
-#include "sandbox/live.h"
+#include "live/live.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 #include "base/proc.h"
 #include "engine/engine.h"
 #include "spec/host-env.h"
-#include "sandbox/autosave.h"
+#include "live/autosave.h"
 #include "events/events.h"
 #include "workspace/findings.h"
 #include "compose/no-guest.h"
 #include "record/loops.h"
-#include "sandbox/net-change.h"
+#include "live/net-change.h"
 #include "netrules/net-rules.h"
 #include "netrules/spec-net.h"
 #include "workspace/restore.h"

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/strv.h"
-#include "sandbox/ahead.h"
+#include "live/prestart.h"
 #include "record/connect.h"
 #include "record/places.h"
 #include "spec/spec.h"
