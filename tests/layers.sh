@@ -27,9 +27,10 @@ declare -A may=(
 	[workspace]="base policy spec record"
 	[compose]="base wire policy spec agent config cred engine hook record netrules image workspace"
 	[live]="base wire spec agent config cred engine record events netrules workspace compose"
-	[sandbox]="live compose workspace image netrules events record base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image workspace compose live"
-	[cli]="base config spec agent sandbox transcript wire hook record events netrules image workspace compose live"
+	[check]="base wire spec agent config engine record netrules compose live"
+	[sandbox]="check live compose workspace image netrules events record base wire config policy spec cred agent engine git hook"
+	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image workspace compose live check"
+	[cli]="base config spec agent sandbox transcript wire hook record events netrules image workspace compose live check"
 )
 breaches=0
 

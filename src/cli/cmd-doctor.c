@@ -7,7 +7,7 @@
 #include "base/json/json.h"
 #include "base/text/table.h"
 #include "base/text/term.h"
-#include "sandbox/doctor.h"
+#include "check/doctor.h"
 
 struct doctor_args {
 	bool json;

@@ -7,7 +7,7 @@
 #include "cli/preflight.h"
 #include "cli/settings.h"
 #include "base/text/table.h"
-#include "sandbox/preflight.h"
+#include "check/preflight.h"
 
 extern char **environ;
 

@@ -16,7 +16,7 @@
 #include "compose/no-sandbox.h"
 #include "live/live.h"
 #include "live/pipe.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 
 extern char **environ;
 

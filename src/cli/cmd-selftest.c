@@ -9,7 +9,7 @@
 #include "cli/settings.h"
 #include "base/text/table.h"
 #include "live/live.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 #include "record/store.h"
 
 extern char **environ;

@@ -12,7 +12,7 @@
 #include "cli/preflight.h"
 #include "cli/settings.h"
 #include "live/live.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 
 struct up_args {
 	const char *name;

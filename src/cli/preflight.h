@@ -2,7 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/settings.h"
-#include "sandbox/preflight.h"
+#include "check/preflight.h"
 
 #include <stdio.h>
 

@@ -12,7 +12,7 @@
 #include "live/live.h"
 #include "record/loops.h"
 #include "live/pipe.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 
 #define HOOKS_MAX (64 * KiB)
 

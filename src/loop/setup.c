@@ -17,7 +17,7 @@
 #include "workspace/gitdir.h"
 #include "compose/no-guest.h"
 #include "record/loops.h"
-#include "sandbox/preflight.h"
+#include "check/preflight.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
 #define STATE_TRIES 3

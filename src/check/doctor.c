@@ -1,4 +1,4 @@
-#include "sandbox/doctor.h"
+#include "check/doctor.h"
 
 #include <stdarg.h>
 #include <string.h>

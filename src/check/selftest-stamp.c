@@ -9,7 +9,7 @@
 #include "build-config.h"
 #include "compose/no-guest.h"
 #include "live/live.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 #include "record/store.h"
 
 #define STAMP_FILE "selftest"

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 
 #include "base/json/json.h"
-#include "sandbox/doctor.h"
+#include "check/doctor.h"
 
 static const struct doctor_row *row_of(const struct doctor *d, const char *name)
 {

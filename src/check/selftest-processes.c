@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 
 #define STAT_MAX 4096
 

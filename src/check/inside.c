@@ -1,4 +1,4 @@
-#include "sandbox/inside.h"
+#include "check/inside.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "compose/no-guest.h"
-#include "sandbox/inside.h"
+#include "check/inside.h"
 
 #define SUITE_MS 120000
 #define SUITE_OUT_MAX (256 * KiB)

@@ -1,4 +1,4 @@
-#include "sandbox/preflight.h"
+#include "check/preflight.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include "compose/cred-check.h"
 #include "compose/no-guest.h"
 #include "live/live.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 #include "record/store.h"
 
 #define DISK_MIN (256 * MiB)

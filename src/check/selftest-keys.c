@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/text/mask.h"
 #include "base/path.h"
-#include "sandbox/inside.h"
-#include "sandbox/selftest.h"
+#include "check/inside.h"
+#include "check/selftest.h"
 
 extern char **environ;
 

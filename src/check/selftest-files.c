@@ -8,7 +8,7 @@
 
 #include "base/path.h"
 #include "record/host-mounts.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 #include "compose/tools-table.h"
 
 #define NEIGHBOURS_MAX 16 /* of a directory that may hold thousands */

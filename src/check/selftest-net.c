@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "netrules/net-check.h"
 #include "netrules/net-listeners.h"
-#include "sandbox/selftest.h"
+#include "check/selftest.h"
 
 #define REFUSED_NAME "ralph-selftest.invalid"
 
