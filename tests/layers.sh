@@ -28,9 +28,9 @@ declare -A may=(
 	[compose]="base wire policy spec agent config cred engine hook record netrules image workspace"
 	[live]="base wire spec agent config cred engine record events netrules workspace compose"
 	[check]="base wire spec agent config engine record netrules compose live"
-	[sandbox]="check live compose workspace image netrules events record base wire config policy spec cred agent engine git hook"
-	[loop]="base wire config spec agent sandbox transcript git hook record events netrules image workspace compose live check"
-	[cli]="base config spec agent sandbox transcript wire hook record events netrules image workspace compose live check"
+	[supervisor]="base wire spec engine record events netrules workspace compose live"
+	[loop]="base wire config spec agent transcript git hook record events netrules image workspace compose live check"
+	[cli]="base config spec agent transcript wire hook record events netrules image workspace compose live check"
 )
 breaches=0
 

@@ -1,4 +1,4 @@
-#include "sandbox/host-minder.h"
+#include "supervisor/host-minder.h"
 
 #include <fcntl.h>
 #include <poll.h>

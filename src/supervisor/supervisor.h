@@ -4,7 +4,7 @@
 #include "engine/engine.h"
 #include "events/events.h"
 #include "record/places.h"
-#include "sandbox/runner.h"
+#include "supervisor/runner.h"
 #include "record/store.h"
 #include "spec/spec.h"
 #include "wire/gateway-proto.h"
@@ -214,7 +214,7 @@ void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
 void gateway_link_stop(struct supervisor *s);
 
-/* far-link.c: the gateway's port for a sandbox elsewhere */
+/* remote-link.c: the gateway's port for a sandbox elsewhere */
 int far_link_open(struct supervisor *s, struct err *err);
 int far_link_tell(struct supervisor *s,
 		  struct err *err); /* the outpost, before the guest's set-up */

@@ -14,7 +14,7 @@
  * ended. When the sandbox ends, minders are told so and waited for: the engine's own stop() ends
  * what is inside, they end what is on the host.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/host-minder.h"
+#include "supervisor/host-minder.h"
 
 #define END_MS 15000 /* for minders when the sandbox ends */
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "sandbox/runner.h"
+#include "supervisor/runner.h"
 
 /*
  * One process per command of an engine without a guest: a fork of the supervisor, which may wait

@@ -3,7 +3,7 @@
  * (WIRE_EVENT: verdicts of a loop, releases from quarantine); and what is inside can cause at will,
  * within a limit.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * sandbox, on the one address its engine reaches this machine by, and the token is made anew at
  * each start.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

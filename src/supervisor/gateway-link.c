@@ -10,7 +10,7 @@
  * are gone, and the sandbox has no network any more. It is not started again, since what ended it
  * may have come from inside.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

@@ -12,7 +12,7 @@
  *
  * A helper that ends is started again with the next question, but not in a tight circle.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <string.h>
 #include <sys/random.h>

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #define BACKLOG 64
 

@@ -1,4 +1,4 @@
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <signal.h>
 #include <string.h>

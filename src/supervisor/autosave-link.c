@@ -1,5 +1,5 @@
 /* Conversations of the running sandbox, saved every few minutes and at its end. */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <sys/wait.h>
 

@@ -10,7 +10,7 @@
  * header may be kept, so that every request is a question. What is under way when the budget ends
  * is let end.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -25,7 +25,7 @@
  * of theirs does. This process reads nothing from the network and nothing the agent wrote but the
  * guest's frames, which it takes for hostile.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <fcntl.h>
 #include <signal.h>

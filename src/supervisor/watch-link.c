@@ -4,7 +4,7 @@
  * and as a whole when everything inside has ended. What is found is an event, a notice for the
  * command lines, and by the settings moved to quarantine.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <limits.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * New rules for a running sandbox. The command line sends all of them; they are judged here as a
  * sandbox's first ones are, written to the record, and hold from the gateway's next decision on.
  */
-#include "sandbox/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <string.h>
 
