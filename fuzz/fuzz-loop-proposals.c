@@ -1,7 +1,7 @@
 #include "fuzz.h"
 
-#include "loop/listing.h"
-#include "loop/progress.h"
+#include "work/listing.h"
+#include "work/progress.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "loop/listing.h"
+#include "work/listing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loop/lines.h"
-#include "loop/promise.h"
-#include "loop/render.h"
+#include "view/lines.h"
+#include "loop/last-words.h"
+#include "view/render.h"
 
 struct seen {
 	enum agent_format format;

@@ -16,7 +16,7 @@ declare -A may=(
 	[gateway/parse]="base http"
 	[gateway]="base wire http policy gateway/parse"
 	[guest]="base wire"
-	[git]="base policy" [repo]="base git"
+	[git]="base policy"
 	[ca]="base wire" [ports]="base wire"
 	[probe]="base wire"
 	[engine]="base wire spec"
@@ -29,8 +29,11 @@ declare -A may=(
 	[live]="base wire spec agent config cred engine record events netrules workspace compose"
 	[check]="base wire spec agent config engine record netrules compose live"
 	[supervisor]="base wire spec engine record events netrules workspace compose live"
-	[loop]="base wire config spec agent transcript git hook record events netrules image workspace compose live check"
-	[cli]="base config spec agent transcript wire hook record events netrules image workspace compose live check"
+	[work]="base config spec record workspace"
+	[repo]="base git workspace"
+	[view]="base agent record events live"
+	[loop]="base wire config spec agent transcript hook record events workspace compose live check work repo view"
+	[cli]="base wire config spec agent hook record events netrules image workspace compose live check view"
 )
 breaches=0
 

@@ -1,5 +1,5 @@
 /* repo-bench DIR STATE ROUNDS: milliseconds that repo_dirty() takes, one line a round. */
-#include "loop/repo.h"
+#include "repo/repo.h"
 
 #include <stdio.h>
 #include <time.h>

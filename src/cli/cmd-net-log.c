@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/json/json.h"
-#include "cli/log-view.h"
+#include "view/log-view.h"
 #include "cli/since.h"
 #include "record/store.h"
 

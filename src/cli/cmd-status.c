@@ -8,8 +8,8 @@
 
 #include "base/path.h"
 #include "base/text/human.h"
-#include "cli/log-view.h"
-#include "cli/survey.h"
+#include "view/log-view.h"
+#include "view/survey.h"
 #include "base/text/table.h"
 
 struct status_args {

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "cli/event-text.h"
-#include "cli/log-view.h"
+#include "view/event-text.h"
+#include "view/log-view.h"
 #include "cli/net.h"
 #include "cli/why.h"
 #include "events/events-files.h"

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "cli/log-view.h"
+#include "view/log-view.h"
 #include "record/loops.h"
 
 extern char **environ;

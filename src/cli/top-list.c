@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/log-view.h"
+#include "view/log-view.h"
 
 #define WIDE 120 /* from here on there is room for more columns */
 

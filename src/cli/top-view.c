@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/log-view.h"
+#include "view/log-view.h"
 
 #define LIST_LEAST 3
 #define EVENTS_LEAST 4

@@ -3,7 +3,7 @@
 #include "base/proc.h"
 #include "cli/command.h"
 #include "cli/screen.h"
-#include "cli/survey.h"
+#include "view/survey.h"
 
 #include <stdbool.h>
 

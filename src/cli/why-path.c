@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "cli/log-view.h"
+#include "view/log-view.h"
 #include "cli/net.h"
 #include "record/connect.h"
 #include "workspace/quarantine.h"

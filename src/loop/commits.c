@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "loop/own.h"
+#include "work/shared-file.h"
 #include "live/autosave.h"
 
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */

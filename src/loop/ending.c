@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/text/table.h"
-#include "loop/meter.h"
+#include "loop/loop-usage.h"
 #include "live/autosave.h"
 #include "live/live.h"
 #include "record/store.h"

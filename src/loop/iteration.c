@@ -24,8 +24,8 @@
 #include "base/fd.h"
 #include "base/json/jpick.h"
 #include "loop/job.h"
-#include "loop/lines.h"
-#include "loop/render.h"
+#include "view/lines.h"
+#include "view/render.h"
 
 #define TICK_MS 2000
 #define TORN_TRIES 8 /* how often another beginning is looked for in a line that is none */

@@ -3,7 +3,7 @@
 #include "agent/result.h"
 #include "base/ev.h"
 #include "loop/control.h"
-#include "loop/promise.h"
+#include "loop/last-words.h"
 #include "loop/show.h"
 #include "loop/verdict.h"
 #include "record/places.h"

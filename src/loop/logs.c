@@ -13,8 +13,8 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text/term.h"
-#include "loop/lines.h"
-#include "loop/render.h"
+#include "view/lines.h"
+#include "view/render.h"
 #include "record/loops.h"
 #include "record/places.h"
 

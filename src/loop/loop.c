@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "loop/parallel.h"
+#include "loop/workers/parallel.h"
 
 static void show_news(struct loop *l)
 {

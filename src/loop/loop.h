@@ -3,13 +3,13 @@
 #include "agent/agent.h"
 #include "base/ev.h"
 #include "loop/control.h"
-#include "loop/draft.h"
-#include "loop/limits.h"
-#include "loop/repo.h"
-#include "loop/request.h"
+#include "work/draft.h"
+#include "loop/loop-limits.h"
+#include "repo/repo.h"
+#include "loop/loop-request.h"
 #include "loop/show.h"
 #include "loop/state.h"
-#include "loop/work.h"
+#include "work/work.h"
 #include "compose/build.h"
 #include "record/loops.h"
 
@@ -23,10 +23,9 @@
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
  *	commits.c   what the agent committed: it counts, or is taken back
  *	loose.c     what lies in the tree and is in no commit
- *	box.c       the sandbox of an iteration: a fresh start each time, so that what protects
- *	            the workspace is found anew, and nothing of the last agent is left
- *	wait.c      until a provider's limit ends
- *	ending.c    why it ended, the summary, what is told to whom
+ *	sandbox-run.c       the sandbox of an iteration: a fresh start each time, so that what
+ *protects the workspace is found anew, and nothing of the last agent is left wait.c      until a
+ *provider's limit ends ending.c    why it ended, the summary, what is told to whom
  *
  * One thread, one event loop; everything that runs is a job in the sandbox (job.c) or a short
  * blocking call.
@@ -105,7 +104,7 @@ int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err 
 /* recover.c */
 int loop_recover(struct loop *l, struct err *err);
 
-/* box.c */
+/* sandbox-run.c */
 int box_build(struct loop *l, struct err *err);
 int box_start(struct loop *l, struct err *err);
 /* What the agent left is shown; the sandbox ends. */

@@ -1,6 +1,6 @@
 #include "loop/loop.h"
 
-#include "loop/meter.h"
+#include "loop/loop-usage.h"
 
 /*
  * What the journal's entry asks for when a loop is opened. Nothing here is done twice: each step

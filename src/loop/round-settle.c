@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "loop/meter.h"
+#include "loop/loop-usage.h"
 #include "live/live.h"
 
 /* The rule about tasks that go nowhere. */

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "loop/iteration.h"
 #include "loop/loose.h"
-#include "loop/meter.h"
+#include "loop/loop-usage.h"
 #include "live/autosave.h"
 
 #define EMPTY_TRIES 3 /* beyond the first */

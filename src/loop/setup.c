@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "loop/work-state.h"
+#include "work/work-state.h"
 #include "compose/cred-check.h"
 #include "compose/no-sandbox.h"
 #include "workspace/gitdir.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "loop/promise.h"
-#include "loop/task.h"
+#include "loop/last-words.h"
+#include "work/task.h"
 
 #include <stdint.h>
 

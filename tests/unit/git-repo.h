@@ -6,7 +6,7 @@
 #include "tree.h"
 
 #include "base/proc.h"
-#include "loop/repo.h"
+#include "repo/repo.h"
 
 static struct repo *repo;
 

@@ -4,7 +4,7 @@
 #include "tests.h"
 
 #include "base/fd.h"
-#include "loop/listing.h"
+#include "work/listing.h"
 
 /* The only task that a small text must have, or the one of this id. */
 static inline struct task *task_in(const struct listing *l, const char *id)

@@ -1,9 +1,9 @@
 #include "tests.h"
 
-#include "loop/lines.h"
-#include "loop/limits.h"
-#include "loop/promise.h"
-#include "loop/render.h"
+#include "view/lines.h"
+#include "loop/loop-limits.h"
+#include "loop/last-words.h"
+#include "view/render.h"
 
 /* ---- lines ---- */
 

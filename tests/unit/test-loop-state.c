@@ -1,7 +1,7 @@
 #include "tree.h"
 
 #include "base/fd.h"
-#include "loop/meter.h"
+#include "loop/loop-usage.h"
 #include "loop/state.h"
 #include "record/loops.h"
 

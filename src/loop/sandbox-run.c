@@ -1,0 +1,198 @@
+#include "loop/loop.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "hook/hook-settings.h"
+#include "loop/loop-usage.h"
+#include "compose/no-sandbox.h"
+#include "live/live.h"
+#include "record/loops.h"
+#include "live/pipe.h"
+#include "check/selftest.h"
+
+#define HOOKS_MAX (64 * KiB)
+
+extern char **environ;
+
+/* The loop's own memory is not the agent's to read. */
+static void hide_state(struct loop *l)
+{
+	cleanup_free char *state = path_join(l->root, WORK_STATE_DIR);
+	cleanup_free char *active = path_join(l->root, WORK_DIR "/active");
+	struct spec_mount *m;
+	struct stat st;
+
+	if (lstat(state, &st) == 0 && S_ISDIR(st.st_mode)) {
+		m = spec_mount_add(l->build.spec, SPEC_MASK, NULL, state, "the loop's own memory");
+		m->mode = S_IFDIR;
+		m->of_tree = true;
+	}
+	if (lstat(active, &st) == 0)
+		(void)spec_mount_add(l->build.spec, SPEC_HIDE, NULL, active,
+				     "the loop's own memory");
+}
+
+/* What the agent is to ask ralph while it works, where it can be told so. */
+static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
+{
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, HOOKS_MAX);
+	/* Without a sandbox they are wired by the command line; a machine has no ralph inside. */
+	if (!l->agent->managed.path || l->shared)
+		return 0;
+	r = hook_settings(&b, HOOK_SET_INSIDE, HOOK_INSIDE);
+	if (r < 0)
+		return err_sys(err, -r, "cannot make the agent's hooks");
+	return json_parse(buf_str(&b), b.len, ret, err);
+}
+
+int box_build(struct loop *l, struct err *err)
+{
+	cleanup_json json_t *hooks = NULL;
+	cleanup_strv struct strv own = {0};
+	struct build_input in = {
+		.places = &l->q.places,
+		.config = l->config,
+		.path = l->root,
+		.name = l->q.sandbox,
+		.environ = environ,
+		.agents_own = &own,
+		.run_agent = l->agent->program != NULL,
+		.direct = l->q.direct,
+		.make_image = true,
+		.argv0 = l->agent->program ? l->agent->program
+			 : l->q.command.n  ? l->q.command.v[0]
+					   : NULL,
+	};
+	int r = make_hooks(l, &hooks, err);
+
+	if (r < 0)
+		return r;
+	in.hooks = hooks;
+	if (l->work)
+		work_agents_own(l->work, &own);
+	if (l->draft)
+		draft_agents_own(l->draft, &own);
+	build_done(&l->build);
+	l->build = (struct build){0};
+	r = build_spec(&in, &l->build, err);
+	if (r == 0 && !l->shared)
+		hide_state(l);
+	return r;
+}
+
+/*
+ * The sandbox's budget is what it has spent and what this iteration may spend more, so that the
+ * gateway ends it for every agent whose traffic it counts: most have no limit of their own. What is
+ * left of the loop's limit is no less of one.
+ */
+static void limit_spending(struct loop *l)
+{
+	struct spec_budget *b = &l->build.spec->budget;
+	uint64_t limit = l->limits.micro_usd, left = 0;
+	struct meter m;
+
+	if (limit)
+		left = limit > l->state.micro_usd ? limit - l->state.micro_usd : 1;
+	l->allowance = l->config->loop.iteration_micro_usd;
+	if (left && (!l->allowance || left < l->allowance))
+		l->allowance = left;
+	if (!l->allowance || l->q.direct)
+		return;
+	meter_read(&l->q.places, l->build.spec->name, &m);
+	if (!b->micro_usd || m.micro_usd + l->allowance < b->micro_usd)
+		b->micro_usd = m.micro_usd + l->allowance;
+}
+
+int box_start(struct loop *l, struct err *err)
+{
+	int r = box_build(l, err);
+
+	if (r == 0)
+		limit_spending(l);
+	if (r == 0)
+		r = live_start_up(&l->q.places, l->build.spec, 0, &l->hold, err);
+	if (r == 0)
+		r = pipe_credentials(&l->q.places, l->build.spec, l->hold, err);
+	if (r == 0)
+		r = selftest_first_use(&l->q.places, l->build.spec, SELFTEST_OF_SANDBOX, l->hold,
+				       err);
+	if (r < 0)
+		closep(&l->hold);
+	return r;
+}
+
+void box_stop(struct loop *l)
+{
+	struct err err = {0};
+
+	if (l->hold < 0)
+		return;
+	/* Its commands have ended: what is left has no claim to time. */
+	if (live_stop(&l->q.places, l->build.spec->name, 0, &err) < 0)
+		log_warn("loop", "%s", err.msg);
+	closep(&l->hold);
+}
+
+/* The agent's own limit, where it has one. */
+static void push_budget(const struct loop *l, struct strv *ret)
+{
+	uint64_t usd = l->config->loop.iteration_micro_usd;
+
+	if (l->agent->stream != AGENT_FORMAT_CLAUDE || usd == 0)
+		return;
+	strv_push(ret, "--max-budget-usd");
+	strv_pushf(ret, "%llu.%06llu", (unsigned long long)(usd / 1000000),
+		   (unsigned long long)(usd % 1000000));
+}
+
+int box_agent_argv(const struct loop *l, struct strv *ret, struct err *err)
+{
+	const struct agent *a = l->agent;
+	cleanup_strv struct strv own = {0};
+	int r = 0;
+
+	if (l->build.argv0)
+		strv_push(ret, l->build.argv0);
+	for (size_t i = 0; a->program && a->headless[i]; i++)
+		strv_push(ret, a->headless[i]);
+	if (a->program)
+		push_budget(l, ret);
+	for (size_t i = a->program ? 0 : 1; i < l->q.command.n; i++)
+		strv_push(&own, l->q.command.v[i]);
+	if (l->q.direct)
+		r = direct_wire(&l->q.places, a->program ? a : NULL, l->root, &own, ret, err);
+	strv_extend(ret, &own);
+	return r;
+}
+
+void box_host_env(struct strv *ret)
+{
+	for (char **e = environ; *e; e++)
+		strv_push(ret, *e);
+}
+
+void box_agent_env(const struct loop *l, struct strv *ret)
+{
+	cleanup_free char *token = hook_loop_token((uint64_t)getpid(), loops_start_time(getpid()));
+
+	if (l->q.direct)
+		box_host_env(ret);
+	/* By this hooks know a loop's agent from a human's. */
+	strv_pushf(ret, HOOK_LOOP_ENV "=%s", token);
+	strv_pushf(ret, "RALPH_ITERATION=%llu", (unsigned long long)l->state.iterations);
+	if (l->task)
+		strv_pushf(ret, "RALPH_TASK=%s", l->task->id);
+	if (l->git_name) {
+		strv_pushf(ret, "GIT_AUTHOR_NAME=%s", l->git_name);
+		strv_pushf(ret, "GIT_COMMITTER_NAME=%s", l->git_name);
+		strv_pushf(ret, "GIT_AUTHOR_EMAIL=%s", l->git_email);
+		strv_pushf(ret, "GIT_COMMITTER_EMAIL=%s", l->git_email);
+	}
+}

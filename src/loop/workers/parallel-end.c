@@ -1,0 +1,184 @@
+/* What becomes of a worker that has ended. */
+#include "loop/workers/parallel.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "live/live.h"
+
+/* ---- clearing away ---- */
+
+/* One that was done has removed its sandbox itself, and kept the log in its worktree. */
+static void take_events(const struct worker *w, const char *sandbox)
+{
+	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int from = root < 0 ? -1
+				       : path_open_beneath(root, WORK_DIR "/logs/events",
+							   O_RDONLY | O_DIRECTORY, 0);
+	cleanup_free char *to = xasprintf("events/%s", sandbox);
+
+	if (from < 0)
+		return;
+	(void)mkdirat(w->l->logs, "events", 0700);
+	(void)renameat(from, sandbox, w->l->logs, to);
+}
+
+static int clear_place(struct worker *w, struct err *err)
+{
+	struct loop *l = w->l;
+	const struct build_input in = {
+		.places = &l->q.places, .config = l->config, .path = w->path};
+	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
+	cleanup_free char *kept = NULL;
+	struct stat st;
+	int r = 0;
+
+	if (lstat(w->path, &st) < 0)
+		return 0;
+	if (!l->q.direct && build_identity(&in, s, err) == 0 && s->name) {
+		take_events(w, s->name);
+		r = clear_sandbox(l, s->name, &kept, err);
+	}
+	return r < 0 ? r : repo_worktree_remove(l->repo, w->path, err);
+}
+
+int worker_clear(struct worker *w, struct err *err)
+{
+	struct err why = {0};
+
+	/* What is not committed there is somebody's: it stays, and is no longer ours. */
+	if (clear_place(w, &why) < 0)
+		log_warn("loop", "%s", why.msg);
+	(void)json_object_del(w->l->state.workers, w->task->id);
+	return state_save(&w->l->state, err);
+}
+
+/* ---- settling ---- */
+
+static int settle(struct worker *w, enum task_state state, const char *why, const char *commit,
+		  struct err *err)
+{
+	struct loop *l = w->l;
+	int r = work_settle(l->work, w->task, state, why, commit, err);
+
+	if (r < 0)
+		return r;
+	show_line(&l->show, state == TASK_DONE ? STYLE_GREEN : STYLE_YELLOW, "%s: %s%s%s",
+		  w->task->id, task_state_name(state), why ? ", " : "", why ? why : "");
+	return worker_clear(w, err);
+}
+
+/* ---- merging ---- */
+
+/* The merge was made: is it right? Else it is taken back, to what was there before this worker. */
+static int verify_merge(struct worker *w, char **ret_why, struct err *err)
+{
+	cleanup_(verify_result_done) struct verify_result v = {0};
+	cleanup_free char *kept = NULL;
+	struct loop *l = w->l;
+	int r;
+
+	status_write(l, "verifying", 0);
+	r = box_start(l, err);
+	if (r == 0)
+		r = verify_run(l, w->task, &v, err);
+	box_stop(l);
+	if (r < 0 || v.ok)
+		return r;
+	*ret_why = xasprintf("does not verify any more once it is merged:\n%.4000s",
+			     v.report ? v.report : "");
+	return repo_reset_to(l->repo, w->before, &kept, err);
+}
+
+/* Merged, and verified as it is then; *ret_why: it is not, and why. */
+static int merge(struct worker *w, char **ret_commit, char **ret_why, struct err *err)
+{
+	cleanup_free char *message =
+		xasprintf("Merge %s: %s", w->task->id, w->task->title ? w->task->title : "");
+	cleanup_strv struct strv conflicts = {0};
+	struct repo_oid before = {0}, after = {0};
+	struct loop *l = w->l;
+	int r = 0;
+
+	if (!w->before) {
+		r = repo_head(l->repo, &before, NULL, err);
+		if (r < 0)
+			return r;
+		w->before = xstrdup(before.hex);
+		worker_note(w);
+		r = state_save(&l->state, err);
+	}
+	if (r == 0)
+		r = repo_merge(l->repo, w->branch, message, &after, &conflicts, err);
+	if (r == -EEXIST) {
+		*ret_why =
+			xasprintf("conflicts with what was merged before it, in %s%s; its commits "
+				  "are on the branch %s",
+				  conflicts.n ? conflicts.v[0] : "some file",
+				  conflicts.n > 1 ? " and others" : "", w->branch);
+		return 0;
+	}
+	if (r == 0)
+		r = verify_merge(w, ret_why, err);
+	if (r == 0 && !*ret_why)
+		*ret_commit = xstrdup(after.hex);
+	return r;
+}
+
+/* Of a worker that ended with 0. */
+static int take_over(struct worker *w, struct err *err)
+{
+	cleanup_free char *commit = NULL, *why = NULL, *last = NULL;
+	int r = merge(w, &commit, &why, err);
+
+	if (r < 0)
+		return r;
+	if (commit)
+		return settle(w, TASK_DONE, NULL, commit, err);
+	last = xasprintf("What you did %s", why);
+	state_task_set(&w->l->state, w->task->id, "last", json_text(last));
+	return settle(w, w->task->attempts >= w->l->limits.max_attempts ? TASK_STUCK : TASK_READY,
+		      why, NULL, err);
+}
+
+/* ---- all ---- */
+
+/* It goes on another time: its row stays. */
+static int leave(struct worker *w, int *ret_code, struct err *err)
+{
+	/* A limit is the loop's to judge, a pause the user's. */
+	if (w->code != LOOP_PAUSED && w->code != LOOP_LIMIT && w->code < 128)
+		*ret_code = w->code;
+	w->task->attempts = w->attempts + 1;
+	return work_give_back(w->l->work, w->task, err);
+}
+
+int worker_finish(struct worker *w, int *ret_code, struct err *err)
+{
+	struct loop_state *s = &w->l->state;
+	cleanup_free char *why = NULL;
+	int r;
+
+	/* Its time was counted with that of the others. */
+	(void)worker_account(w, &why);
+	worker_note(w);
+	r = state_save(s, err);
+	if (r < 0)
+		return r;
+	switch (w->code) {
+	case LOOP_DONE:
+		return take_over(w, err);
+	case LOOP_BLOCKED:
+	case LOOP_DECIDE:
+		state_task_set(s, w->task->id, "question", json_text(why));
+		return settle(w, w->code == LOOP_BLOCKED ? TASK_BLOCKED : TASK_DECIDE, why, NULL,
+			      err);
+	case LOOP_STUCK:
+		return settle(w, TASK_STUCK, why, NULL, err);
+	default:
+		return leave(w, ret_code, err);
+	}
+}

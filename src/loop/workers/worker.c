@@ -1,0 +1,211 @@
+#include "loop/workers/parallel.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "view/lines.h"
+#include "loop/loop-usage.h"
+
+#define LINE_MAX_LEN (16 * KiB)
+#define SUMMARY_MAX (16 * MiB)
+
+extern char **environ;
+
+/* ---- while it runs ---- */
+
+static void on_line(void *arg, const char *line, size_t n)
+{
+	struct worker *w = arg;
+	cleanup_free char *text = xstrndup(line, n);
+	/* It puts the time of day in front, as we do. */
+	const char *p = n > 10 && text[2] == ':' && text[5] == ':' ? text + 10 : text;
+
+	show_line(&w->l->show, STYLE_NONE, "[%s] %s", w->task->id, p);
+}
+
+static void on_output(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct worker *w = ev_owner(io, struct worker, out_io);
+	char piece[4096];
+	ssize_t n;
+
+	while ((n = read(w->out, piece, sizeof(piece))) > 0)
+		lines_add(w->lines, piece, (size_t)n, on_line, w);
+	if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		(void)ev_want(ev, io, 0);
+}
+
+static void on_exit_of(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct worker *w = ev_owner(io, struct worker, child_io);
+
+	(void)ev_want(ev, io, 0);
+	on_output(ev, &w->out_io, 0);
+	lines_end(w->lines, on_line, w);
+	w->code = run_wait(&w->child);
+	w->over = true;
+	if (--*w->running == 0)
+		ev_stop(ev);
+}
+
+/* Was it started before? Then it goes on by its own journal. */
+static bool was_begun(const struct worker *w)
+{
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	struct err ignored;
+	struct stat st;
+
+	return loops_find(&w->l->q.places, w->path, &at, &ignored) == 0 && at.state >= 0 &&
+	       fstatat(at.state, STATE_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int worker_start(struct worker *w, struct err *err)
+{
+	struct loop *l = w->l;
+	cleanup_free char *program = places_program(&l->q.places, "loop"), *number = NULL;
+	cleanup_fd int request = -1;
+	struct run run = RUN_INIT;
+	char *argv[3] = {program};
+	int fds[2], r = worker_request(w, was_begun(w), &request, err);
+
+	if (r < 0)
+		return r;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "cannot create a pipe");
+	w->out = fds[0];
+	(void)fd_set_nonblock(w->out, true);
+	number = xasprintf("%d", request);
+	argv[1] = number;
+	run.argv = argv;
+	run.env = environ;
+	run.stdio[2] = fds[1];
+	/* Ctrl-C is for the loop, which passes it on. */
+	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
+	run_keep(&run, request);
+	r = run_start(&run, &w->child, err);
+	(void)close(fds[1]);
+	if (r < 0)
+		return r;
+	w->over = false;
+	w->lines = xcalloc(1, sizeof(*w->lines));
+	lines_init(w->lines, LINE_MAX_LEN);
+	w->out_io = (struct ev_io){.fd = w->out, .fn = on_output};
+	w->child_io = (struct ev_io){.fd = w->child.pidfd, .fn = on_exit_of};
+	(void)ev_want(l->ev, &w->out_io, EPOLLIN);
+	(void)ev_want(l->ev, &w->child_io, EPOLLIN);
+	++*w->running;
+	return 0;
+}
+
+void worker_stop(struct worker *w)
+{
+	if (!w->lines)
+		return;
+	(void)ev_want(w->l->ev, &w->out_io, 0);
+	if (!w->over) {
+		(void)ev_want(w->l->ev, &w->child_io, 0);
+		child_done(&w->child);
+	}
+	lines_done(w->lines);
+	free(w->lines);
+	w->lines = NULL;
+	closep(&w->out);
+}
+
+void worker_done(struct worker *w)
+{
+	worker_stop(w);
+	free(w->branch);
+	free(w->path);
+	free(w->before);
+	*w = (struct worker){.out = -1};
+}
+
+/* ---- afterwards ---- */
+
+static json_t *read_summary(const struct worker *w)
+{
+	cleanup_fd int dir = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd =
+		dir < 0 ? -1 : path_open_beneath(dir, WORK_DIR "/summary.json", O_RDONLY, 0);
+	struct err err = {0};
+	json_t *j = NULL;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, SUMMARY_MAX);
+	if (fd < 0 || fd_read_all(fd, &b) < 0 || json_parse(buf_str(&b), b.len, &j, &err) < 0)
+		return NULL;
+	return j;
+}
+
+/* What its agent printed is kept under the number that the iteration has here. */
+static void take_logs(const struct worker *w, uint64_t theirs, uint64_t ours)
+{
+	static const char *const kinds[] = {"jsonl", "stderr"};
+	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int logs =
+		root < 0 ? -1
+			 : path_open_beneath(root, WORK_DIR "/logs", O_RDONLY | O_DIRECTORY, 0);
+
+	for (size_t i = 0; logs >= 0 && i < ARRAY_SIZE(kinds); i++) {
+		cleanup_free char *from =
+			xasprintf("iteration-%03llu.%s", (unsigned long long)theirs, kinds[i]);
+		cleanup_free char *to =
+			xasprintf("iteration-%03llu.%s", (unsigned long long)ours, kinds[i]);
+
+		(void)renameat(logs, from, w->l->logs, to);
+	}
+}
+
+static void take_records(struct worker *w, const json_t *records)
+{
+	struct loop_state *s = &w->l->state;
+
+	for (size_t i = w->taken.iterations; i < json_array_size(records); i++) {
+		const json_t *r = json_array_get(records, i);
+		json_t *copy = json_copy((json_t *)r);
+
+		s->iterations++;
+		take_logs(w, (uint64_t)json_integer_value(json_object_get(r, "iteration")),
+			  s->iterations);
+		(void)json_object_set_new(copy, "iteration",
+					  json_integer((json_int_t)s->iterations));
+		(void)json_array_append_new(s->records, copy);
+		w->taken.iterations++;
+	}
+}
+
+/* How much more there is than was taken; a worker's counters never go back. */
+static uint64_t more(const json_t *j, const char *key, uint64_t *taken)
+{
+	uint64_t now = (uint64_t)json_integer_value(json_object_get(j, key));
+	uint64_t by = now > *taken ? now - *taken : 0;
+
+	*taken += by;
+	return by;
+}
+
+uint64_t worker_account(struct worker *w, char **ret_why)
+{
+	struct loop_state *s = &w->l->state;
+	cleanup_json json_t *j = read_summary(w);
+	const json_t *task = json_array_get(json_object_get(j, "tasks"), 0);
+	const char *why = json_string_value(json_object_get(task, "why"));
+	unsigned attempts = (unsigned)json_integer_value(json_object_get(task, "attempts"));
+
+	take_records(w, json_object_get(j, "records"));
+	s->micro_usd += more(j, "micro_usd", &w->taken.micro_usd);
+	s->tokens.input += more(j, "tokens", &w->taken_tokens);
+	if (task)
+		w->task->attempts = w->attempts + attempts;
+	if (!why)
+		why = json_string_value(json_object_get(j, "reason"));
+	*ret_why = xstrdup(why ? why : "its worker says nothing");
+	return more(j, "active_ms", &w->taken.active_ms);
+}

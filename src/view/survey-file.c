@@ -1,0 +1,74 @@
+#include "view/survey.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "view/log-view.h"
+
+#define STATE_MAX (4 * MiB)
+
+/* One sandbox: what survey_refresh() would find out, and the records of its log. */
+static void add_box(struct survey *s, const json_t *j)
+{
+	struct survey_box *b = xcalloc(1, sizeof(*b));
+	const char *state = log_text(j, "state");
+	const json_t *record;
+	size_t i;
+
+	b->name = xstrdup(log_text(j, "name"));
+	b->workspace = xstrdup(log_text(j, "workspace"));
+	b->agent = xstrdup(log_text(j, "agent"));
+	b->live = streq(state, "running");
+	b->killed = streq(state, "killed");
+	b->cpu = json_number_value(json_object_get(j, "cpu"));
+	b->memory = (uint64_t)log_number(j, "memory");
+	b->processes = (size_t)log_number(j, "processes");
+	box_log_open(&b->log, -1);
+	json_array_foreach (json_object_get(j, "events"), i, record)
+		box_log_take(&b->log, record);
+	for (size_t k = 0; k < s->n_loops; k++)
+		if (streq(log_text(s->loops[k]->status, "sandbox"), b->name))
+			b->loop = s->loops[k];
+	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(void *));
+	s->boxes[s->n_boxes++] = b;
+}
+
+static void add_loop(struct survey *s, const json_t *j)
+{
+	struct survey_loop *l = xcalloc(1, sizeof(*l));
+
+	l->workspace = xstrdup(log_text(j, "workspace"));
+	l->status = json_deep_copy(j);
+	l->running = json_is_true(json_object_get(j, "running"));
+	s->loops = xrealloc(s->loops, s->n_loops + 1, sizeof(void *));
+	s->loops[s->n_loops++] = l;
+}
+
+int survey_from_file(struct survey *s, const char *path, struct err *err)
+{
+	cleanup_json json_t *j = NULL;
+	cleanup_buf struct buf b;
+	const json_t *v;
+	size_t i;
+	int r;
+
+	buf_init(&b, STATE_MAX);
+	r = path_read(AT_FDCWD, path, &b);
+	if (r < 0)
+		return err_sys(err, -r, "cannot read '%s'", path);
+	r = json_parse(buf_str(&b), b.len, &j, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", path);
+	json_array_foreach (json_object_get(j, "loops"), i, v)
+		if (i < SURVEY_MAX)
+			add_loop(s, v);
+	json_array_foreach (json_object_get(j, "sandboxes"), i, v)
+		if (i < SURVEY_MAX)
+			add_box(s, v);
+	s->now_s = log_time_ms(log_text(j, "now")) / 1000;
+	s->at_ms = now_ms();
+	return 0;
+}

@@ -1,0 +1,377 @@
+#include "view/survey.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "view/log-view.h"
+#include "live/live.h"
+#include "record/loops.h"
+#include "record/runtime.h"
+#include "record/store.h"
+
+#define STATUS_MAX (256 * KiB)
+
+void survey_init(struct survey *s, const struct places *p)
+{
+	*s = (struct survey){.places = p};
+}
+
+static void box_free(struct survey_box *b)
+{
+	free(b->name);
+	free(b->workspace);
+	free(b->agent);
+	box_log_done(&b->log);
+	free(b);
+}
+
+static void loop_free(struct survey_loop *l)
+{
+	free(l->workspace);
+	json_decref(l->status);
+	free(l);
+}
+
+void survey_done(struct survey *s)
+{
+	for (size_t i = 0; i < s->n_boxes; i++)
+		box_free(s->boxes[i]);
+	for (size_t i = 0; i < s->n_loops; i++)
+		loop_free(s->loops[i]);
+	free(s->boxes);
+	free(s->loops);
+	procs_done(&s->procs);
+	*s = (struct survey){0};
+}
+
+static int64_t changed_ns(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
+static struct survey_box *find_box(const struct survey *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_boxes; i++)
+		if (streq(s->boxes[i]->name, name))
+			return s->boxes[i];
+	return NULL;
+}
+
+static struct survey_box *add_box(struct survey *s, const char *name, int dir)
+{
+	struct survey_box *b = xcalloc(1, sizeof(*b));
+
+	b->name = xstrdup(name);
+	b->cpu = -1;
+	box_log_open(&b->log, dir);
+	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(void *));
+	s->boxes[s->n_boxes++] = b;
+	return b;
+}
+
+static void read_spec(struct survey_box *b, const struct places *p)
+{
+	const struct store_entry e = {.name = b->name, .dir = b->log.dir, .lock = -1, .live = -1};
+	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
+	int64_t ns = changed_ns(b->log.dir, "spec.json");
+	struct err ignored;
+
+	if (ns == b->spec_ns)
+		return;
+	b->spec_ns = ns;
+	free(b->agent);
+	free(b->workspace);
+	b->agent = NULL;
+	b->workspace = store_owner(p, b->name);
+	if (store_read_spec(&e, &spec, &ignored) == 0)
+		b->agent = xstrdup(spec->agent);
+}
+
+/* Asked only once in its life: then its process tells. */
+static void look_alive(struct survey *s, struct survey_box *b)
+{
+	const struct proc_row *r = b->live ? procs_find(&s->procs, b->supervisor) : NULL;
+	cleanup_json json_t *live = NULL;
+	struct err ignored;
+	struct stat st;
+
+	if (r && r->start == b->start)
+		return;
+	b->live = false;
+	b->cpu = -1;
+	b->measured = false;
+	if (runtime_exists(s->places, b->name) &&
+	    live_inspect(s->places, b->name, &live, &ignored) == 0 && live) {
+		b->supervisor = (pid_t)json_integer_value(json_object_get(live, "supervisor"));
+		b->init = (pid_t)json_integer_value(json_object_get(live, "init"));
+		b->start = loops_start_time(b->supervisor);
+		b->live = true;
+	}
+	/* The mark of a running supervisor, without one. */
+	b->killed = !b->live && fstatat(b->log.dir, "lock", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    (st.st_mode & S_IXUSR);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct survey_box *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static void drop_unseen(struct survey *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n_boxes; i++) {
+		if (s->boxes[i]->seen)
+			s->boxes[kept++] = s->boxes[i];
+		else
+			box_free(s->boxes[i]);
+	}
+	s->n_boxes = kept;
+	if (kept)
+		qsort(s->boxes, kept, sizeof(void *), by_name);
+}
+
+/* A record that was removed and made again is another one. */
+static bool is_same(const struct survey_box *b, const struct store_entry *e)
+{
+	struct stat x, y;
+
+	return fstat(b->log.dir, &x) == 0 && fstat(e->dir, &y) == 0 && x.st_ino == y.st_ino;
+}
+
+static void refresh_box(struct survey *s, const char *name)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	struct survey_box *b = find_box(s, name);
+	struct err ignored;
+
+	if (store_open(s->places, name, false, &e, &ignored) < 0)
+		return;
+	if (b && !is_same(b, &e))
+		b = NULL; /* goes with the unseen */
+	if (!b)
+		b = add_box(s, name, take_fd(e.dir));
+	b->seen = true;
+	read_spec(b, s->places);
+	look_alive(s, b);
+	(void)box_log_more(&b->log, &ignored);
+}
+
+static int refresh_boxes(struct survey *s, struct err *err)
+{
+	cleanup_strv struct strv names = {0};
+	int r = store_names(s->places, &names, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->n_boxes; i++)
+		s->boxes[i]->seen = false;
+	for (size_t i = 0; i < names.n && i < SURVEY_MAX; i++)
+		refresh_box(s, names.v[i]);
+	drop_unseen(s);
+	return 0;
+}
+
+static void measure_box(struct survey_box *b, const struct proc_sum *own,
+			const struct proc_sum *inside, uint64_t ms)
+{
+	uint64_t before = b->ticks;
+
+	b->memory = own->memory + inside->memory;
+	b->processes = own->n + inside->n;
+	b->ticks = own->ticks + inside->ticks;
+	/* What was killed and not waited for is missing from one moment to the next. */
+	if (b->live && b->measured && ms)
+		b->cpu = b->ticks < before ? 0
+					   : (double)(b->ticks - before) * 100000 /
+						     ((double)sysconf(_SC_CLK_TCK) * (double)ms);
+	b->measured = b->live;
+}
+
+/* What is inside descends from the supervisor, or, in a container, from an init that does not. */
+static void measure(struct survey *s)
+{
+	uint64_t ms = s->at_ms - s->before_ms;
+	size_t n = 2 * s->n_boxes;
+	pid_t *roots = xcalloc(n + 1, sizeof(*roots));
+	struct proc_sum *sums = xcalloc(n + 1, sizeof(*sums));
+
+	for (size_t i = 0; i < s->n_boxes; i++) {
+		roots[2 * i] = s->boxes[i]->live ? s->boxes[i]->supervisor : 0;
+		roots[2 * i + 1] = s->boxes[i]->live ? s->boxes[i]->init : 0;
+	}
+	procs_sum(&s->procs, roots, sums, n);
+	for (size_t i = 0; i < s->n_boxes; i++)
+		measure_box(s->boxes[i], &sums[2 * i], &sums[2 * i + 1], ms);
+	free(roots);
+	free(sums);
+}
+
+/* Written by the host, in a folder that no sandbox can write; looked at as if it were not so. */
+static json_t *read_status(const struct places *p, const char *workspace, int64_t *at_ns,
+			   json_t *before)
+{
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_fd int fd = -1;
+	cleanup_json json_t *j = NULL;
+	cleanup_buf struct buf b;
+	struct err ignored;
+	struct stat st;
+	int64_t ns;
+
+	buf_init(&b, STATUS_MAX);
+	if (loops_find(p, workspace, &at, &ignored) == 0 && at.state >= 0)
+		fd = path_open_beneath(at.state, "status.json", O_RDONLY | O_NONBLOCK | O_NOCTTY,
+				       0);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	if (before && ns == *at_ns)
+		return json_incref(before);
+	*at_ns = ns;
+	if (fd_read_all(fd, &b) < 0 || json_parse(buf_str(&b), b.len, &j, &ignored) < 0 ||
+	    !json_is_object(j))
+		return NULL;
+	return take_ptr(j);
+}
+
+static bool is_running(const struct survey *s, const json_t *status)
+{
+	const struct proc_row *r = procs_find(&s->procs, (pid_t)log_number(status, "pid"));
+
+	return r && r->start == (uint64_t)log_number(status, "start");
+}
+
+static struct survey_loop *take_loop(struct survey *s, const char *workspace)
+{
+	for (size_t i = 0; i < s->n_loops; i++) {
+		struct survey_loop *l = s->loops[i];
+
+		if (!l || !streq(l->workspace, workspace))
+			continue;
+		s->loops[i] = NULL;
+		return l;
+	}
+	return NULL;
+}
+
+static int refresh_loops(struct survey *s, struct err *err)
+{
+	cleanup_strv struct strv workspaces = {0};
+	struct survey_loop **v;
+	size_t n = 0;
+	int r = loops_each(s->places, &workspaces, err);
+
+	if (r < 0)
+		return r;
+	v = xcalloc(workspaces.n + 1, sizeof(void *));
+	for (size_t i = 0; i < workspaces.n && n < SURVEY_MAX; i++) {
+		struct survey_loop *l = take_loop(s, workspaces.v[i]);
+		json_t *status;
+
+		if (!l) {
+			l = xcalloc(1, sizeof(*l));
+			l->workspace = xstrdup(workspaces.v[i]);
+		}
+		status = read_status(s->places, l->workspace, &l->mtime_ns, l->status);
+		json_decref(l->status);
+		l->status = status;
+		if (!status) {
+			loop_free(l);
+			continue;
+		}
+		l->running = is_running(s, status);
+		v[n++] = l;
+	}
+	for (size_t i = 0; i < s->n_loops; i++)
+		if (s->loops[i])
+			loop_free(s->loops[i]);
+	free(s->loops);
+	s->loops = v;
+	s->n_loops = n;
+	return 0;
+}
+
+static void join(struct survey *s)
+{
+	for (size_t i = 0; i < s->n_boxes; i++) {
+		struct survey_box *b = s->boxes[i];
+
+		b->loop = NULL;
+		for (size_t k = 0; k < s->n_loops; k++)
+			if (streq(log_text(s->loops[k]->status, "sandbox"), b->name))
+				b->loop = s->loops[k];
+	}
+}
+
+int survey_refresh(struct survey *s, struct err *err)
+{
+	int r = procs_read(&s->procs);
+
+	if (r < 0)
+		return err_sys(err, -r, "cannot read /proc");
+	s->before_ms = s->at_ms;
+	s->at_ms = now_ms();
+	s->now_s = (int64_t)time(NULL);
+	r = refresh_boxes(s, err);
+	if (r == 0)
+		r = refresh_loops(s, err);
+	if (r < 0)
+		return r;
+	measure(s);
+	join(s);
+	return 0;
+}
+
+static bool was_at_work(const char *phase)
+{
+	static const char *const phases[] = {"starting", "iterating", "verifying", "waiting"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(phases); i++)
+		if (streq(phases[i], phase))
+			return true;
+	return false;
+}
+
+const char *survey_loop_state(const struct survey_loop *l)
+{
+	const char *phase = log_text(l->status, "phase");
+
+	if (!l->running && was_at_work(phase))
+		return "crashed";
+	return phase[0] ? phase : "unknown";
+}
+
+const char *survey_box_state(const struct survey_box *b)
+{
+	return b->live ? "running" : b->killed ? "killed" : "stopped";
+}
+
+const char *survey_doing(const struct survey_box *b)
+{
+	const char *tool = b->loop && b->loop->running ? log_text(b->loop->status, "tool") : "";
+
+	if (tool[0])
+		return tool;
+	if (b->loop && b->loop->running) {
+		const json_t *task = json_object_get(b->loop->status, "task");
+
+		if (log_text(task, "title")[0])
+			return log_text(task, "title");
+	}
+	return b->live && box_log_command(&b->log) ? box_log_command(&b->log) : "";
+}

@@ -1,0 +1,239 @@
+#include "work/prd.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/json/json.h"
+#include "work/text.h"
+
+/* One document that is being read: names of places for messages. */
+struct reader {
+	const char *name, *base;
+	struct jtext text; /* the object in it */
+	struct err *err;
+	char where[48]; /* "userStories[3]", or "" */
+};
+
+static int bad(struct reader *r, const char *at, const char *key, const char *rule)
+{
+	return err_usage(r->err, "%s:%u: %s%s%s: %s", r->name, text_line(r->base, at), r->where,
+			 *r->where && *key ? "." : "", key, rule);
+}
+
+static bool absent(struct jtext v)
+{
+	return !v.p || (v.n == 4 && memcmp(v.p, "null", 4) == 0);
+}
+
+/* A string that may be missing; an empty one counts as missing. */
+static int read_text(struct reader *r, struct jtext obj, const char *key, char **ret)
+{
+	struct jtext v = jpick_one(obj, key);
+
+	if (absent(v) || *ret)
+		return 0;
+	if (!jtext_is_string(v))
+		return bad(r, v.p, key, "is not a string; put it in quotes");
+	if (v.n > WORK_TEXT_MAX)
+		return bad(r, v.p, key, "is longer than 64 KiB; shorten it");
+	if (v.n > 2)
+		*ret = jtext_dup(v, WORK_TEXT_MAX);
+	return 0;
+}
+
+/* An entry of a list: a string, a number where ids are listed, or {"command": …} for commands. */
+static char *entry(struct jtext v, bool ids)
+{
+	struct jtext command = jtext_is_object(v) ? jpick_one(v, "command") : v;
+
+	return ids ? prd_id(v) : jtext_dup(command, WORK_TEXT_MAX);
+}
+
+static int read_list(struct reader *r, struct jtext obj, const char *key, bool ids,
+		     struct strv *ret)
+{
+	struct jtext v = jpick_one(obj, key), item;
+	size_t at = 0;
+
+	if (absent(v))
+		return 0;
+	if (!jtext_is_array(v))
+		return bad(r, v.p, key, "is not a list; write [\"…\", \"…\"]");
+	while (jpick_each(v, &at, &item)) {
+		cleanup_free char *s = item.n > WORK_TEXT_MAX ? NULL : entry(item, ids);
+
+		if (!s || !*s)
+			return bad(r, item.p, key,
+				   "has an entry that is no text (or is empty, or longer than 64 "
+				   "KiB); write each as a string");
+		if (ret->n == WORK_LIST_MAX)
+			return bad(r, item.p, key, "has more than 200 entries; split the story");
+		strv_take(ret, take_ptr(s));
+	}
+	return 0;
+}
+
+static int read_priority(struct reader *r, struct jtext story, struct task *t)
+{
+	struct jtext v = jpick_one(story, "priority");
+	cleanup_json json_t *j = NULL;
+
+	t->priority = INT64_MAX; /* behind those that have one */
+	if (absent(v))
+		return 0;
+	j = json_loadb(v.p, v.n, JSON_DECODE_ANY, NULL);
+	if (!json_is_integer(j))
+		return bad(r, v.p, "priority", "is not a whole number; 1 comes before 2");
+	t->priority = json_integer_value(j);
+	return 0;
+}
+
+/* "passes" says it; where there is none, "status". */
+static int read_state(struct reader *r, struct jtext story, struct task *t)
+{
+	struct jtext passes = jpick_one(story, "passes"), status = jpick_one(story, "status");
+	cleanup_free char *word = NULL;
+	enum task_state s = TASK_READY;
+
+	if (!absent(passes) && !jtext_true(passes) && passes.p[0] != 'f')
+		return bad(r, passes.p, "passes", "is neither true nor false; write one of them");
+	if (!absent(status)) {
+		word = jtext_dup(status, 64);
+		s = word ? prd_status(word) : TASK_STATE_N;
+		if (s == TASK_STATE_N)
+			return bad(r, status.p, "status",
+				   "is no word that ralph knows; write open, in-progress, done or "
+				   "blocked");
+	}
+	if (!absent(passes) && (jtext_true(passes) || s == TASK_DONE))
+		s = jtext_true(passes) ? TASK_DONE : TASK_READY;
+	t->said = t->state = s == TASK_BUSY ? TASK_READY : s;
+	return 0;
+}
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return true;
+	return false;
+}
+
+static int read_id(struct reader *r, struct jtext story, struct task *t)
+{
+	struct jtext v = jpick_one(story, "id");
+
+	if (absent(v))
+		return bad(r, story.p, "id", "is missing; give each story an id, such as \"US-1\"");
+	t->id = prd_id(v);
+	if (!t->id || !*t->id || strlen(t->id) > 200 || has_control(t->id))
+		return bad(r, v.p, "id",
+			   "is no short text; write one of at most 200 bytes, such as \"US-1\"");
+	return 0;
+}
+
+static int read_story(struct reader *r, struct jtext story, struct listing *l)
+{
+	struct task *t;
+	int n;
+
+	if (!jtext_is_object(story))
+		return bad(r, story.p, "", "is not an object; write { \"id\": …, \"title\": … }");
+	t = listing_add(l);
+	if (!t)
+		return bad(r, story.p, "", "is one story too many; at most 1000");
+	t->line = text_line(r->base, story.p);
+	n = read_id(r, story, t);
+	if (n == 0)
+		n = read_text(r, story, "title", &t->title);
+	if (n == 0)
+		n = read_text(r, story, "name", &t->title);
+	if (n == 0 && !t->title)
+		n = bad(r, story.p, "title", "is missing; say in a few words what is to be done");
+	if (n == 0)
+		n = read_text(r, story, "description", &t->description);
+	if (n == 0)
+		n = read_list(r, story, "acceptanceCriteria", false, &t->criteria);
+	if (n == 0)
+		n = read_list(r, story, "dependsOn", true, &t->depends);
+	if (n == 0)
+		n = read_list(r, story, "verifyCommands", false, &t->verify);
+	if (n == 0)
+		n = read_list(r, story, "qualityGates", false, &t->verify);
+	if (n == 0)
+		n = read_priority(r, story, t);
+	if (n == 0)
+		n = read_text(r, story, "notes", &t->notes);
+	return n < 0 ? n : read_state(r, story, t);
+}
+
+static int read_head(struct reader *r, struct listing *l)
+{
+	/* The first of two names for one thing that is there counts. */
+	const struct {
+		const char *key;
+		char **to;
+	} texts[] = {{"project", &l->project},	      {"name", &l->project},
+		     {"branchName", &l->branch},      {"branch", &l->branch},
+		     {"baseBranch", &l->base},	      {"base", &l->base},
+		     {"description", &l->description}};
+	int n = 0;
+
+	for (size_t i = 0; n == 0 && i < ARRAY_SIZE(texts); i++)
+		n = read_text(r, r->text, texts[i].key, texts[i].to);
+	if (n == 0)
+		n = read_list(r, r->text, "verifyCommands", false, &l->verify);
+	if (n == 0)
+		n = read_list(r, r->text, "qualityGates", false, &l->verify);
+	return n;
+}
+
+static int read_stories(struct reader *r, struct listing *l)
+{
+	struct jtext v = jpick_one(r->text, PRD_STORIES), story;
+	size_t at = 0;
+	int n = 0;
+
+	if (!v.p)
+		return bad(r, r->text.p, PRD_STORIES,
+			   "is missing; list the stories there: [{ \"id\": …, \"title\": … }]");
+	if (!jtext_is_array(v))
+		return bad(r, v.p, PRD_STORIES, "is not a list; write [{ \"id\": …, … }]");
+	for (size_t i = 0; n == 0 && jpick_each(v, &at, &story); i++) {
+		(void)snprintf(r->where, sizeof(r->where), PRD_STORIES "[%zu]", i);
+		n = read_story(r, story, l);
+	}
+	r->where[0] = '\0';
+	if (n == 0 && l->n == 0)
+		return bad(r, v.p, PRD_STORIES, "is empty; write at least one story");
+	return n;
+}
+
+int prd_read(const char *name, const char *text, size_t len, struct listing *ret, struct err *err)
+{
+	cleanup_listing struct listing l = {0};
+	cleanup_json json_t *doc = NULL;
+	struct reader r = {.name = name, .base = text, .text = prd_object(text, len), .err = err};
+	struct err why = {0};
+	int n = text_check(name, text, len, WORK_FILE_MAX, err);
+
+	if (n < 0)
+		return n;
+	n = prd_parse(text, len, &doc, &why);
+	if (n < 0)
+		return err_usage(err, "%s: is not valid JSON: %.200s; correct it there", name,
+				 why.msg);
+	if (!json_is_object(doc))
+		return err_usage(err, "%s:1: is not an object; write { \"userStories\": […] }",
+				 name);
+	n = read_head(&r, &l);
+	if (n == 0)
+		n = read_stories(&r, &l);
+	if (n == 0)
+		n = listing_check(&l, name, err);
+	if (n < 0)
+		return n;
+	*ret = l;
+	l = (struct listing){0};
+	return 0;
+}

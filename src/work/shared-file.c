@@ -1,0 +1,157 @@
+#include "work/shared-file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+/* Looked at before it is opened: opening a pipe waits, and opening a device can do something. */
+static int open_plain(int root, const char *path, struct stat *ret)
+{
+	cleanup_fd int fd = path_open_beneath(root, path, O_PATH | O_NOFOLLOW, 0);
+	char self[32];
+	int real;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, ret) < 0)
+		return -errno;
+	if (!S_ISREG(ret->st_mode))
+		return -EISDIR;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	real = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return real < 0 ? -errno : real;
+}
+
+enum own_state own_read(int root, const char *path, struct buf *ret)
+{
+	struct stat st = {0};
+	cleanup_fd int fd = open_plain(root, path, &st);
+	int r;
+
+	if (fd == -ENOENT)
+		return OWN_GONE;
+	if (fd == -EACCES || fd == -EPERM)
+		return OWN_CLOSED;
+	if (fd < 0)
+		return OWN_ODD;
+	if ((uint64_t)st.st_size > buf_room(ret))
+		return OWN_HUGE;
+	r = fd_read_all(fd, ret);
+	if (r == 0)
+		return OWN_READ;
+	return r == -ENOBUFS ? OWN_HUGE : OWN_CLOSED;
+}
+
+const char *own_what(enum own_state s)
+{
+	static const char *const what[] = {
+		[OWN_READ] = "is there",
+		[OWN_GONE] = "was removed",
+		[OWN_ODD] = "was replaced by something that is no plain file",
+		[OWN_HUGE] = "has become far too large",
+		[OWN_CLOSED] = "could not be read",
+	};
+
+	return what[s];
+}
+
+mode_t own_mode(int root, const char *path, mode_t otherwise)
+{
+	cleanup_fd int fd = path_open_beneath(root, path, O_PATH | O_NOFOLLOW, 0);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return otherwise;
+	return (st.st_mode & 0777) | 0600;
+}
+
+/* A directory whose owner took his own permissions away; the very one that was looked at. */
+static int open_up(int dirfd, const char *name)
+{
+	cleanup_fd int fd = path_open_beneath(dirfd, name, O_PATH | O_DIRECTORY, 0);
+	char self[32];
+
+	if (fd < 0)
+		return fd;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return chmod(self, 0700) < 0 ? -errno : 0;
+}
+
+/* One directory below dirfd; what stands there instead is removed. */
+static int enter(int dirfd, const char *name, struct err *err)
+{
+	int fd = path_open_beneath(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd == -ENOTDIR || fd == -ELOOP || fd == -EXDEV) {
+		int r = path_remove_tree(dirfd, name, err);
+
+		if (r < 0)
+			return r;
+		fd = -ENOENT;
+	}
+	if (fd == -EACCES && open_up(dirfd, name) == 0)
+		fd = path_open_beneath(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
+	if (fd == -ENOENT) {
+		if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
+			return err_sys(err, errno, "cannot make the directory '%s'", name);
+		fd = path_open_beneath(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
+	}
+	return fd < 0 ? err_sys(err, -fd, "cannot open the directory '%s'", name) : fd;
+}
+
+/* The directory that the path lies in; *ret_name: the rest of it. */
+static int enter_all(int root, const char *path, const char **ret_name, struct err *err)
+{
+	int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
+
+	if (dir < 0)
+		return err_sys(err, errno, "cannot hold on to a directory");
+	for (;;) {
+		const char *slash = strchr(path, '/');
+		cleanup_free char *name = slash ? xstrndup(path, (size_t)(slash - path)) : NULL;
+		int next;
+
+		if (!slash)
+			break;
+		next = enter(dir, name, err);
+		(void)close(dir);
+		if (next < 0)
+			return next;
+		dir = next;
+		path = slash + 1;
+	}
+	*ret_name = path;
+	return dir;
+}
+
+static bool holds(int dir, const char *name, const void *p, size_t n)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, n);
+	return own_read(dir, name, &b) == OWN_READ && b.len == n &&
+	       (n == 0 || memcmp(b.data, p, n) == 0);
+}
+
+int own_put(int root, const char *path, const void *p, size_t n, mode_t mode, struct err *err)
+{
+	const char *name = NULL;
+	cleanup_fd int dir = enter_all(root, path, &name, err);
+	struct stat st;
+	int r = 0;
+
+	if (dir < 0)
+		return err_wrap(err, dir, "%s", path);
+	if (holds(dir, name, p, n))
+		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+		r = path_remove_tree(dir, name, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", path);
+	r = path_write_atomic(dir, name, p, n, mode, PATH_WRITE_SYNC);
+	return r < 0 ? err_sys(err, -r, "cannot write '%s'", path) : 0;
+}

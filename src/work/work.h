@@ -1,0 +1,177 @@
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "work/task.h"
+
+/*
+ * DOC: Theory of operation
+ *
+ * A list of tasks, read from a source (a prd.json, a Markdown plan, a spec, an issue), and where
+ * each of them stands. The standing is the host's: tasks.json of the loop's state, out of the
+ * agent's reach, written in one step and synced. Three more places hold what the tasks say:
+ *
+ *   the source   the user's. Read again by work_reload(), between iterations; written back by
+ *                work_settle(), only the values that moved.
+ *   the copy     what the agent reads and may write in its root (the workspace, or a worktree of
+ *                it). Where the agent reaches the source (in the workspace, outside .ralph; all
+ *                of it where the workspace is shared), it is its own copy; else the copy is
+ *                .ralph/agent/NAME.
+ *   progress.txt beside the copy, append-only but for its head.
+ *
+ * A turn is: work_reload, work_next, work_begin, work_put_copy, the agent, work_proposals,
+ * work_settle. What the agent wrote is a proposal: it is compared with what was put there, what may
+ * move is handed to the caller, and the copy is put back. Nothing of it changes a task's state: the
+ * caller judges, and settles. When ralph dies in a turn, work_open() finds the turn open in the
+ * state and puts the copy back before it reads the source, so that nothing the agent wrote is taken
+ * for the user's.
+ *
+ * Bad input of the user is an error with exit code 2 that names file, place, rule and remedy; then
+ * neither source nor state was written.
+ */
+#define WORK_FILE_MAX (2 * MiB) /* of a source or copy */
+#define WORK_TASKS_MAX 1000
+#define WORK_LIST_MAX 200	 /* criteria, dependencies or commands of one task */
+#define WORK_TEXT_MAX (64 * KiB) /* a description, notes */
+#define WORK_PROGRESS_MAX (4 * MiB)
+
+/* In the workspace. */
+#define WORK_DIR ".ralph"
+#define WORK_STATE_DIR ".ralph/state" /* unless it is kept apart: record/loops.h */
+#define WORK_AGENT_DIR ".ralph/agent"
+
+enum work_kind { WORK_PRD, WORK_PLAN, WORK_SPEC, WORK_GH, WORK_KIND_N };
+
+struct source;
+struct turn;
+
+struct work {
+	enum work_kind kind;
+	char *source;  /* as messages name it: "prd.json", "gh:owner/name#12" */
+	char *project; /* may be NULL, as all others down to description */
+	char *branch;  /* the source's own; else the loop makes ralph/<slug> */
+	char *base;    /* what the branch starts from */
+	char *description;
+	struct strv verify;  /* commands that must pass for every task */
+	struct task **tasks; /* in the source's order; a task stays where it is in memory */
+	size_t n;
+	/* What changed by itself or by the user since the caller last looked, a sentence each: it
+	 * prints and clears them. */
+	struct strv news;
+
+	/* The rest is loop/work*.c's own. */
+	char *workspace; /* real path */
+	int root;	 /* the workspace */
+	int state;	 /* the loop's state; -1: there is none yet */
+	bool shared;	 /* see work_where */
+	struct source *from;
+	char *open;	    /* id of the task whose turn is open in the workspace itself; NULL */
+	struct task **gone; /* tasks the source has no more; freed with the work */
+	size_t n_gone;
+	bool pending; /* the source could not be written back when it was last tried */
+	struct turn *turns;
+	size_t n_turns;
+};
+
+struct work_where {
+	const char *workspace;
+	int state;   /* the loop's state, for the caller to close; -1: it is made in .ralph */
+	bool shared; /* the agent reaches .ralph as well: nothing there can be kept from it */
+};
+
+/*
+ * workspace: a directory. source: a file in it or elsewhere, a directory of specs (the next one),
+ * "gh:OWNER/NAME" (the next ready issue), "gh:OWNER/NAME#12", "gh" (the repository of the remote
+ * origin); NULL: what the state names, else the first of .ralph/prd.json, prd.json, ralph/prd.json,
+ * scripts/ralph/prd.json, IMPLEMENTATION_PLAN.md, plan.md … that there is. Reads the state, closes
+ * a turn that was left open, reads the source and reconciles both. Writes nothing unless something
+ * is to be put back. -ENOENT: no source was named, and there is none; -ENODATA: no issue is ready.
+ */
+int work_open(const struct work_where *at, const char *source, struct work **ret, struct err *err);
+/* The same for looking only, also while a loop works here: nothing is put back. */
+int work_look(const struct work_where *at, const char *source, struct work **ret, struct err *err);
+struct work *work_free(struct work *w);
+DEFINE_FREEP(struct work, work_free)
+
+/* Between iterations: takes over what the user changed in the source (see news). */
+int work_reload(struct work *w, struct err *err);
+
+struct task *work_task(const struct work *w, const char *id); /* NULL: there is none */
+/*
+ * The task to work on next: ready, all it depends on done, fewer than attempts_max attempts (0: no
+ * cap); the lowest priority first, then the source's order. Stuck, blocked and undecided ones are
+ * never among them. NULL: there is none.
+ */
+struct task *work_next(const struct work *w, unsigned attempts_max);
+/* The same for several at once: at most n, none of which depends on another, or on one that is
+ * busy. How many there are. */
+size_t work_independent(const struct work *w, unsigned attempts_max, struct task **ret, size_t n);
+
+struct work_counts {
+	size_t total, done, ready, busy, blocked, stuck, decide;
+	size_t held; /* of those ready: waiting for what is not done, or out of attempts */
+};
+struct work_counts work_count(const struct work *w, unsigned attempts_max);
+
+/* An attempt begins: the task is busy, it counts; saved. For an issue: in progress. */
+int work_begin(struct work *w, struct task *t, struct err *err);
+/* The attempt that work_begin() counted was none (a rate limit); the task is ready. Saved. */
+int work_give_back(struct work *w, struct task *t, struct err *err);
+
+/* root: the agent's workspace; -1: the work's own, else a worktree. In the workspace itself a turn
+ * is open from here to work_settle() or work_give_back(). */
+int work_put_copy(struct work *w, int root, struct err *err);
+
+#define PROPOSAL_OFFENCES_MAX 20 /* that are kept as sentences */
+
+struct proposals {
+	bool claims_done; /* of the task it worked on */
+	bool claims_undone;
+	char *notes;	      /* NULL: unchanged */
+	struct strv offences; /* what was put back, a sentence each; no control bytes */
+	size_t n_offences;    /* all of them, also those that were not kept */
+	bool progressed;      /* something was appended to progress.txt */
+
+	/* What moved besides, in the words of the format: keys and their new values. */
+	struct strv moved, moved_to;
+};
+
+void proposals_done(struct proposals *p);
+
+#define cleanup_proposals cleanup_(proposals_done)
+
+/*
+ * After an iteration: reads what the agent made of its copy in `root`, and puts it back. Notes and
+ * review fields of the task are taken over at once, into the copy, the source and the state. *ret
+ * is empty before. Whatever the agent did, this succeeds; errors are the host's (no space).
+ * In the workspace itself the turn stays open: what runs to verify is the agent's word, too.
+ */
+int work_proposals(struct work *w, struct task *t, int root, struct proposals *ret,
+		   struct err *err);
+
+/*
+ * What has become of the task: saved first, then written to the source. TASK_BUSY is not for this.
+ * A source that cannot be written now (an issue without network) is a line in news, and is tried
+ * again by the next work_settle(), work_reload() or work_close(). why and commit may be NULL.
+ */
+int work_settle(struct work *w, struct task *t, enum task_state state, const char *why,
+		const char *commit, struct err *err);
+/* By the user: the task is ready again, with no attempts. */
+int work_reopen(struct work *w, struct task *t, struct err *err);
+/* All is done, or goes no further: an issue gets the label for it (done, blocked,
+ * needs-attention). */
+int work_close(struct work *w, struct err *err);
+int work_save(struct work *w, struct err *err);
+
+/* Paths in the workspace, relative: those for build_input.agents_own (they exist after
+ * work_put_copy()), and those that ralph itself writes, which are not the user's changes and not
+ * the agent's to commit. */
+void work_agents_own(const struct work *w, struct strv *ret);
+void work_own_paths(const struct work *w, struct strv *ret);
+/* Where the agent finds its copy and progress.txt: relative to its root. */
+const char *work_copy_path(const struct work *w);
+const char *work_progress_path(const struct work *w);
+
+/* What the agent is told about its task: id, title, text, criteria, commands, and where the copy
+ * and progress.txt are. Markdown. */
+void work_brief(const struct work *w, const struct task *t, struct buf *ret);
