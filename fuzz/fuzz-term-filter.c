@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/filter.h"
+#include "cli/terminal/filter.h"
 
 /*
  * Whatever goes in, what comes out holds nothing that begins a string other than a harmless OSC,

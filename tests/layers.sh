@@ -33,7 +33,8 @@ declare -A may=(
 	[repo]="base git workspace"
 	[view]="base agent record events live"
 	[loop]="base wire config spec agent transcript hook record events workspace compose live check work repo view"
-	[cli]="base wire config spec agent hook record events netrules image workspace compose live check view"
+	[cli/frame]="base config record"
+	[cli]="base wire config spec agent hook record events netrules image workspace compose live check view cli/frame"
 )
 breaches=0
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "record/places.h"
 #include "spec/spec.h"
 

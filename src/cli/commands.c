@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 /* One a line: whoever adds one touches no other. */
 /* clang-format off */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "cli/image-show.h"
-#include "cli/trust.h"
+#include "cli/show/image-show.h"
+#include "cli/project-trust.h"
 
 extern char **environ;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "agent/agent.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "config/config.h"
 #include "compose/build.h"
 #include "record/places.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 /*
  * A small program of every kind of row, for the tests of the framework. demo() runs one command

@@ -9,7 +9,7 @@
 
 #include "base/path.h"
 #include "base/proc.h"
-#include "cli/complete.h"
+#include "cli/frame/complete.h"
 
 #define SHELL_TIMEOUT_MS 30000
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "cli/filter.h"
+#include "cli/terminal/filter.h"
 
 #define ST "\x1b\\"
 

@@ -1,0 +1,249 @@
+#include "cli/frame/command.h"
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "cli/terminal/attach.h"
+#include "cli/show/audit.h"
+#include "cli/exec.h"
+#include "cli/same-workspace.h"
+#include "cli/settings.h"
+#include "compose/no-sandbox.h"
+#include "live/live.h"
+#include "live/pipe.h"
+#include "check/selftest.h"
+
+extern char **environ;
+
+#define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
+
+struct run_args {
+	const char *name;
+	bool rm, detach, clone, tty, no_tty;
+};
+
+#define AT(member) offsetof(struct run_args, member)
+
+/* clang-format off */
+static const struct opt run_opts[] = {
+	{"name", 'n', OPT_STR, AT(name), "NAME", "name of the sandbox instead of one made from the branch",
+	 .complete = COMPLETE_SANDBOX},
+	{"rm", 0, OPT_BOOL, AT(rm), NULL, "remove the sandbox with its home when it stops"},
+	{"detach", 'd', OPT_BOOL, AT(detach), NULL, "leave the sandbox running when its commands have ended"},
+	{"clone", 0, OPT_BOOL, AT(clone), NULL, "work in a clone of the repository, which stays as it is"},
+	{"tty", 't', OPT_BOOL, AT(tty), NULL, "give the command a terminal of the sandbox"},
+	{"no-tty", 'T', OPT_BOOL, AT(no_tty), NULL, "no terminal, even when this is one"},
+	SETTINGS_OPTS,
+};
+/* clang-format on */
+
+/* Loading the supervisor and making the spec take about as long: both at once. */
+static void start_ahead(void *arg, const struct places *p, const struct sandbox_spec *so_far)
+{
+	live_ahead(arg, p, so_far->name);
+}
+
+/* Without a sandbox the user's environment is the command's, and in no record. */
+static void make_environ(const struct cli *cli, const struct build *b, struct strv *ret)
+{
+	if (!cli->no_sandbox) {
+		spec_environ(b->spec, ret);
+		return;
+	}
+	for (char **e = environ; *e; e++)
+		strv_push(ret, *e);
+}
+
+static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
+		    const struct build *b, const struct strv *argv, uint32_t consent, int *ahead,
+		    int *ret_code)
+{
+	enum live_flags flags =
+		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
+	cleanup_fd int conn = -1;
+	cleanup_strv struct strv env;
+	struct attach a = {
+		.argv = argv,
+		.env = &env,
+		.cwd = b->cwd,
+		.tty = exec_wants_tty(args->tty, args->no_tty),
+		.timeout_ms = s->config->limits.timeout_ms,
+		.consent = consent,
+	};
+	int r = live_start(&s->places, b->spec, flags, ahead, &conn, &cli->err);
+
+	strv_init(&env);
+	if (r == 0)
+		r = pipe_credentials(&s->places, b->spec, conn, &cli->err);
+	if (r < 0)
+		return r;
+	/* What is thrown away at once is not created: its walls are those of the machine. */
+	if (!args->rm)
+		r = selftest_first_use(&s->places, b->spec,
+				       s->agent ? SELFTEST_OF_SANDBOX : SELFTEST_OF_MACHINE, conn,
+				       &cli->err);
+	if (r < 0)
+		return r;
+	if (argv->n == 0)
+		return live_wait_up(conn, b->spec->name, &cli->err);
+	make_environ(cli, b, &env);
+	return attach_run(conn, &a, ret_code, &cli->err);
+}
+
+static int run_again(struct cli *cli, const struct run_args *args, struct settings *s,
+		     const struct build *b, const struct strv *argv, uint32_t consent, int *ahead,
+		     int *ret_code)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
+		r = run_once(cli, args, s, b, argv, consent, ahead, ret_code);
+	return r;
+}
+
+/* git makes the clone itself, inside: the user's repository is only read, and there. */
+static int make_clone(struct cli *cli, struct settings *s, const struct build *b, uint32_t consent,
+		      int *ahead)
+{
+	const struct run_args args = {.no_tty = true};
+	cleanup_strv struct strv command;
+	int code = 0, r;
+
+	strv_init(&command);
+	build_clone_command(b->spec, &command);
+	r = run_again(cli, &args, s, b, &command, consent, ahead, &code);
+	if (r == 0 && code != 0)
+		r = err_set(&cli->err, EIO, "the clone of '%s' could not be made",
+			    b->spec->workspace);
+	return r;
+}
+
+static int check_options(struct cli *cli, const struct run_args *args)
+{
+	if (args->rm && args->detach)
+		return cli_usage(cli, "--rm and --detach exclude each other");
+	if (args->rm && args->clone)
+		return cli_usage(cli,
+				 "--rm and --clone exclude each other: the work would be lost");
+	if (args->tty && args->no_tty)
+		return cli_usage(cli, "--tty and --no-tty exclude each other");
+	return 0;
+}
+
+/* rest: the operands behind "--". */
+static int make_command(struct cli *cli, const struct settings *s, const struct build *b, int argc,
+			char **rest, struct strv *ret)
+{
+	cleanup_strv struct strv own = {0};
+	int first = 0, r = 0;
+
+	if (b->argv0)
+		strv_push(ret, b->argv0);
+	for (size_t i = 0; s->agent && s->agent->interactive[i]; i++)
+		strv_push(ret, s->agent->interactive[i]);
+	if (!s->agent)
+		first = b->argv0 != NULL;
+	for (int i = first; i < argc; i++)
+		strv_push(&own, rest[i]);
+	if (cli->no_sandbox)
+		r = direct_wire(&s->places, s->agent, b->spec->workspace, &own, ret, &cli->err);
+	strv_extend(ret, &own);
+	return r;
+}
+
+/* Each time, whatever else is shown. */
+static void warn_direct(const struct cli *cli)
+{
+	(void)fputs("ralph: ", stderr);
+	term_styled(stderr, cli_color(cli, STDERR_FILENO), STYLE_RED, direct_warning);
+	(void)fputc('\n', stderr);
+}
+
+static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
+{
+	const struct run_args *args = args_;
+	cleanup_fd int ahead = ahead_take();
+	struct settings_target target = {.name = args->name, .clone = args->clone};
+	cleanup_(build_done) struct build b = {0};
+	cleanup_settings struct settings s = {0};
+	cleanup_strv struct strv command = {0};
+	uint32_t consent = 0;
+	int code = 0, rest, r = check_options(cli, args);
+
+	if (r == 0)
+		r = settings_operands(cli, argc, argv, &target, &rest);
+	if (r < 0)
+		return r;
+	target.alone = target.alone && !args->detach;
+	target.starts = true;
+	if (!cli->dry_run) {
+		target.begun = start_ahead;
+		target.arg = &ahead;
+	}
+	r = settings_build(cli, &target, &s, &b);
+	if (r < 0)
+		return r;
+	if (cli->dry_run)
+		return build_print_plan(b.spec, stdout, &cli->err);
+	if (!s.agent && argc == rest && !args->detach)
+		return cli_usage(cli, "no command: put one behind '--', or use --detach");
+	if (b.notice)
+		log_warn("run", "%s", b.notice);
+	if (s.agent)
+		neighbours_tell(&s.places, b.spec);
+	r = make_command(cli, &s, &b, argc - rest, argv + rest, &command);
+	if (r < 0)
+		return r;
+	if (cli->no_sandbox)
+		warn_direct(cli);
+	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
+			       &consent);
+	if (r < 0)
+		return r;
+	if (b.spec->clone && !build_clone_is_made(b.spec))
+		r = make_clone(cli, &s, &b, consent, &ahead);
+	if (r == 0)
+		r = run_again(cli, args, &s, &b, &command, consent, &ahead, &code);
+	return r < 0 ? r : code;
+}
+
+static const char run_details[] =
+	"Runs CMD in the sandbox of the workspace PATH (the current directory), which\n"
+	"is made when there is none. The exit code is CMD's own; 128+n when signal n\n"
+	"ended it; 125 when ralph itself failed. When the last command has ended, the\n"
+	"sandbox stops, unless --detach was given; its home stays for the next time,\n"
+	"unless --rm was. A command that gets a terminal is run only after you have\n"
+	"seen what it will have and said yes; see 'ralph audit'.\n"
+	"\n"
+	"With the name of an agent instead, that agent is run, with the host's login\n"
+	"and without its key: 'ralph run claude', 'ralph run codex . -- --help'.\n"
+	"'ralph claude' is the same; with --agent, CMD runs in that agent's sandbox.\n"
+	"\n"
+	"With --engine sbx the sandbox is one of Docker Sandboxes. Where a credential is\n"
+	"given to it as AWS's keys (way env), a login of AWS SSO bounds a command: it\n"
+	"lasts 1 to 8 hours and is not renewed within one. Then 'aws sso login', and\n"
+	"start it again. With --no-sandbox an agent runs without any sandbox; see\n"
+	"ralph-run(1) before.";
+
+static const char *const agent_aliases[] = {"claude",	"codex",   "gemini",
+					    "opencode", "copilot", NULL};
+
+const struct command cmd_run = {
+	.name = "run",
+	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]",
+	.summary = "run an agent or a command in the workspace's sandbox",
+	.details = run_details,
+	.group = GROUP_RUN,
+	.flags = CMD_PASSTHROUGH | CMD_CONFIG | CMD_DRY_RUN | CMD_DIRECT,
+	OPTIONS(run_opts, struct run_args),
+	.max_operands = OPERANDS_ANY,
+	.complete = COMPLETE_DIR,
+	.words = agent_words,
+	.aliases = agent_aliases,
+	.run = cmd_run_run,
+};

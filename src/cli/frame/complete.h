@@ -1,0 +1,28 @@
+#pragma once
+
+#include "cli/frame/opt.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct command;
+
+/*
+ * Completion scripts, made from the tables.
+ *
+ * A script finds the command as the parser does: leading options are skipped with their values, the
+ * first other word is the command, the next one its subcommand where it has such. The only program
+ * it runs is `ralph ls --quiet`, for the names of sandboxes; what that prints is data to it, never
+ * expanded, and dropped unless it is made of the characters a name may have.
+ */
+void complete_bash(const struct command *const *cmds, FILE *out);
+void complete_zsh(const struct command *const *cmds, FILE *out);
+void complete_fish(const struct command *const *cmds, FILE *out);
+
+/* What the three share. */
+const char *complete_kind_name(enum opt_complete kind);
+bool complete_offers(const struct opt *o, unsigned have); /* not hidden, fits the command */
+void complete_words(const char *const *words, FILE *out); /* with blanks between */
+void complete_names(const struct command *const *cmds, FILE *out);
+/* s inside single quotes: `quote` for a single quote, a backslash before each of `special`. */
+void complete_quoted(const char *s, const char *special, const char *quote, FILE *out);

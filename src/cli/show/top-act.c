@@ -1,0 +1,202 @@
+#include "cli/show/top.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "view/log-view.h"
+#include "record/loops.h"
+
+extern char **environ;
+
+#define SAID_MAX (16 * KiB) /* of a command of ours */
+
+static void printf_like(2, 0) set_text(char **at, const char *fmt, va_list ap)
+{
+	free(*at);
+	*at = xvasprintf(fmt, ap);
+}
+
+void top_say(struct top *t, bool bad, const char *fmt, ...)
+{
+	va_list ap;
+
+	t->message_bad = bad;
+	va_start(ap, fmt);
+	set_text(&t->message, fmt, ap);
+	va_end(ap);
+}
+
+void top_ask(struct top *t, enum top_action action, const char *target, const char *fmt, ...)
+{
+	va_list ap;
+
+	t->action = action;
+	t->behind = t->mode;
+	t->mode = TOP_CONFIRM;
+	free(t->target);
+	t->target = xstrdup(target);
+	va_start(ap, fmt);
+	set_text(&t->question, fmt, ap);
+	va_end(ap);
+}
+
+static int signal_loop(const struct places *p, const char *workspace, int sig)
+{
+	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	struct err ignored;
+	struct loop_active a;
+	int r = loops_find(p, workspace, &at, &ignored);
+
+	if (r == 0)
+		r = loops_read_active(at.active, &a);
+
+	return r < 0 ? r : loops_signal(&a, sig);
+}
+
+void top_pause(struct top *t)
+{
+	const struct top_item *it = top_selected(t);
+	int r;
+
+	if (!it)
+		return;
+	if (!it->loop || !it->loop->running) {
+		top_say(t, true, "no loop runs there; s stops the sandbox");
+		return;
+	}
+	r = signal_loop(t->places, it->loop->workspace, SIGINT);
+	if (r < 0)
+		top_say(t, true, "the loop cannot be reached: %s", strerror(-r));
+	else
+		top_say(t, false, "it pauses after this iteration; go on with: ralph resume %s",
+			it->loop->workspace);
+}
+
+void top_stop(struct top *t)
+{
+	const struct top_item *it = top_selected(t);
+
+	if (!it)
+		return;
+	if (it->loop && it->loop->running)
+		top_ask(t, TOP_STOP_LOOP, it->loop->workspace, "stop the loop in %s now? [y/N]",
+			it->loop->workspace);
+	else if (it->box && it->box->live)
+		top_ask(t, TOP_STOP_BOX, it->box->name,
+			"end everything in %s now? Its home stays. [y/N]", it->box->name);
+	else
+		top_say(t, true, "it does not run");
+}
+
+/* What is shown is what is run: the command line that the user could type. */
+static void run_command(struct top *t, const char *const *words, const char *what)
+{
+	cleanup_strv struct strv argv = {0};
+	struct run run = RUN_INIT;
+	struct err err = {0};
+	int r;
+
+	if (t->child.pid > 0) {
+		top_say(t, true, "%s; wait for it", t->child_what);
+		return;
+	}
+	strv_take(&argv, places_program(t->places, "cli"));
+	for (size_t i = 0; words[i]; i++)
+		strv_push(&argv, words[i]);
+	t->child_out = memfd_create("said", MFD_CLOEXEC);
+	run.argv = argv.v;
+	run.env = environ;
+	run.stdio[1] = run.stdio[2] = t->child_out;
+	r = run_start(&run, &t->child, &err);
+	if (r < 0) {
+		closep(&t->child_out);
+		t->child.pid = 0;
+		top_say(t, true, "%s", err.msg);
+		return;
+	}
+	free(t->child_what);
+	t->child_what = xstrdup(what);
+	top_say(t, false, "%s …", what);
+}
+
+void top_allow(struct top *t)
+{
+	const struct top_item *it = top_selected(t);
+	const struct box_log *l = it && it->box ? &it->box->log : NULL;
+
+	if (!l || t->host >= l->n_hosts)
+		return;
+	free(t->rule);
+	t->rule = top_pattern(&l->hosts[l->n_hosts - 1 - t->host]);
+	top_ask(t, TOP_ADD_RULE, it->box->name,
+		"add this rule? ralph net allow --sandbox %s -- %s [y/N]", it->box->name, t->rule);
+}
+
+void top_confirmed(struct top *t)
+{
+	cleanup_free char *what = NULL;
+	int r;
+
+	t->mode = t->action == TOP_ADD_RULE ? TOP_LIST : t->behind;
+	switch (t->action) {
+	case TOP_STOP_LOOP:
+		r = signal_loop(t->places, t->target, SIGTERM);
+		if (r < 0)
+			top_say(t, true, "the loop cannot be reached: %s", strerror(-r));
+		else
+			top_say(t, false, "the loop in %s was told to stop", t->target);
+		break;
+	case TOP_STOP_BOX:
+		what = xasprintf("stopping %s", t->target);
+		run_command(t, (const char *const[]){"stop", t->target, NULL}, what);
+		break;
+	case TOP_ADD_RULE:
+		what = xasprintf("allowing %s", t->rule);
+		run_command(t,
+			    (const char *const[]){"net", "allow", "--sandbox", t->target, "--",
+						  t->rule, NULL},
+			    what);
+		break;
+	case TOP_NOTHING:
+		break;
+	}
+}
+
+/* Its last line, which is an error's, or what it has done. */
+static char *last_line(int fd)
+{
+	cleanup_buf struct buf b;
+	char *text, *line;
+
+	buf_init(&b, SAID_MAX);
+	(void)lseek(fd, 0, SEEK_SET);
+	(void)fd_read_all(fd, &b);
+	text = xstrdup(buf_str(&b));
+	for (size_t n = strlen(text); n && text[n - 1] == '\n'; n--)
+		text[n - 1] = '\0';
+	line = strrchr(text, '\n');
+	if (line)
+		memmove(text, line + 1, strlen(line));
+	return text;
+}
+
+void top_child_ended(struct top *t)
+{
+	int code = run_wait(&t->child);
+	cleanup_free char *said = last_line(t->child_out);
+
+	t->child = (struct child){.pidfd = -1};
+	closep(&t->child_out);
+	if (said[0] && (code || strncmp(said, "ralph: ", 7) == 0))
+		top_say(t, code != 0, "%s", said);
+	else
+		top_say(t, code != 0, "%s: %s", t->child_what, code ? "failed" : "done");
+}

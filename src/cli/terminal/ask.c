@@ -1,0 +1,63 @@
+#include "cli/terminal/ask.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define ANSWER_MAX 64
+#define TRIES 3 /* then it is no: what types nonsense is no person */
+
+bool ask_possible(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+/* One line, byte by byte: what follows it belongs to the command. False at the end of the input. */
+static bool read_line(char out[ANSWER_MAX])
+{
+	size_t n = 0;
+	char c;
+
+	for (;;) {
+		ssize_t got = read(STDIN_FILENO, &c, 1);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		if (c == '\n')
+			break;
+		if (n < ANSWER_MAX - 1 && c != '\r')
+			out[n++] = c;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
+{
+	char answer[ANSWER_MAX];
+
+	if (!ask_possible())
+		return err_set(err, ENOTTY, "there is no terminal to ask on");
+	for (int i = 0; i < TRIES; i++) {
+		(void)fprintf(stderr, "%s [%s] ", question, by_default ? "Y/n" : "y/N");
+		(void)fflush(stderr);
+		if (!read_line(answer)) {
+			(void)fputc('\n', stderr);
+			*ret_yes = false;
+			return 0;
+		}
+		if (!answer[0] || strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0) {
+			*ret_yes = answer[0] ? true : by_default;
+			return 0;
+		}
+		if (strcasecmp(answer, "n") == 0 || strcasecmp(answer, "no") == 0)
+			break;
+	}
+	*ret_yes = false;
+	return 0;
+}

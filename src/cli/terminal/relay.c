@@ -1,0 +1,130 @@
+#include "cli/terminal/relay.h"
+
+#include <unistd.h>
+
+#include "base/fd.h"
+
+static void finish(struct relay *r)
+{
+	if (!r->active)
+		return;
+	relay_stop(r);
+	if (r->close_to)
+		closep(&r->out.fd);
+	if (r->on_end)
+		r->on_end(r);
+}
+
+/* Writes what is pending. True when all of it is out. */
+static bool flush(struct relay *r)
+{
+	while (r->pending.len) {
+		ssize_t n = write(r->out.fd, r->pending.data, r->pending.len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return false;
+		if (n < 0) {
+			finish(r);
+			return false;
+		}
+		buf_consume(&r->pending, (size_t)n);
+	}
+	return true;
+}
+
+/* What a person types at the end: once to finish a line that is begun, once for the end of input.
+ */
+static const char end_of_input[] = {'D' & 0x1f, 'D' & 0x1f};
+
+/* Reads once. False at the end, or when there is nothing now. */
+static bool fill(struct relay *r)
+{
+	char chunk[RELAY_CHUNK];
+	ssize_t n = read(r->in.fd, chunk, sizeof(chunk));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return false;
+	if (n == 0 && r->types_end) {
+		r->types_end = false;
+		return buf_append(&r->pending, end_of_input, sizeof(end_of_input)) == 0;
+	}
+	if (n <= 0) { /* EIO: the last holder of a pty has closed it */
+		finish(r);
+		return false;
+	}
+	if (r->filter)
+		filter_feed(r->filter, chunk, (size_t)n, &r->pending);
+	else
+		(void)buf_append(&r->pending, chunk, (size_t)n);
+	return true;
+}
+
+static void wait_for(struct relay *r, bool reading)
+{
+	if (!r->active)
+		return;
+	if (r->always_ready)
+		reading = false;
+	else
+		(void)ev_want(r->ev, &r->in, reading ? EPOLLIN : 0);
+	(void)ev_want(r->ev, &r->out, reading ? 0 : EPOLLOUT);
+}
+
+static void on_in(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct relay *r = ev_owner(io, struct relay, in);
+
+	if (fill(r))
+		wait_for(r, flush(r));
+}
+
+static void on_out(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct relay *r = ev_owner(io, struct relay, out);
+
+	if (!flush(r))
+		return;
+	if (r->always_ready) {
+		if (fill(r))
+			(void)flush(r);
+		return;
+	}
+	wait_for(r, true);
+}
+
+void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags)
+{
+	*r = (struct relay){.ev = ev,
+			    .active = true,
+			    .close_to = flags & RELAY_CLOSE_TO,
+			    .types_end = flags & RELAY_TYPE_END};
+	r->in = (struct ev_io){.fd = from, .fn = on_in};
+	r->out = (struct ev_io){.fd = to, .fn = on_out};
+	r->always_ready = ev_want(ev, &r->in, EPOLLIN) == -EPERM;
+	buf_init(&r->pending, RELAY_CHUNK + 2 * FILTER_SEQ_MAX);
+	if (flags & RELAY_TO_TERMINAL) {
+		r->filter = xmalloc(sizeof(*r->filter));
+		filter_init(r->filter);
+	}
+	wait_for(r, true);
+}
+
+void relay_stop(struct relay *r)
+{
+	if (!r->active)
+		return;
+	r->active = false;
+	(void)ev_want(r->ev, &r->in, 0);
+	(void)ev_want(r->ev, &r->out, 0);
+	buf_done(&r->pending);
+	free(r->filter);
+	r->filter = NULL;
+}
+
+void relay_drain(struct relay *r)
+{
+	while (r->active && flush(r) && fill(r))
+		;
+}

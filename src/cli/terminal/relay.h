@@ -1,0 +1,36 @@
+#pragma once
+
+#include "base/ev.h"
+#include "cli/terminal/filter.h"
+
+#include <stdbool.h>
+
+/*
+ * Copies one descriptor to another inside an event loop, with one buffer of a fixed size: nothing
+ * is read while something is still to be written. `to` is set non-blocking only when it is ours.
+ */
+#define RELAY_CHUNK (32 * KiB)
+
+struct relay {
+	struct ev_io in, out;
+	struct ev *ev;
+	bool active;
+	bool always_ready; /* `from` is a file or /dev/null: epoll cannot wait for it */
+	bool types_end;	   /* the end of `from` is typed into `to`, a pty */
+	bool close_to;	   /* `to` is ours: closed at the end, so that the reader sees it */
+	struct buf pending;
+	struct filter *filter;
+	void (*on_end)(struct relay *r);
+};
+
+enum relay_flags {
+	RELAY_TO_TERMINAL = 1 << 0, /* filter what passes; writes may block */
+	RELAY_CLOSE_TO = 1 << 1,
+	RELAY_TYPE_END = 1 << 2, /* `to` is a pty, which stays open: its reader sees the end of a
+				    file that `from` has */
+};
+
+void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags);
+void relay_stop(struct relay *r);
+/* Everything that can be read right now is written; for the end of a command. */
+void relay_drain(struct relay *r);
