@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 #include "wire/wire.h"
 
 /* Any bytes as the body of a frame, read as the fields their first byte says: nothing is read

@@ -33,7 +33,7 @@ declare -A may=(
 	[repo]="base git workspace"
 	[view]="base agent record events live"
 	[loop]="base wire config spec agent transcript hook record events workspace compose live check work repo view"
-	[cli/frame]="base config record"
+	[cli/frame]="base"
 	[cli]="base wire config spec agent hook record events netrules image workspace compose live check view cli/frame"
 )
 breaches=0

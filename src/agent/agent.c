@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "agent/rows.h"
+#include "agent/agent-rows.h"
 #include "base/buf.h"
 
 #define EXPANDED_MAX (256 * KiB)

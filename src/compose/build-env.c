@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policy/refuse.h"
+#include "policy/refused-env.h"
 
 /* What passes from the host by itself: how to talk to the terminal and in which language. All
  * else, LD_*, NODE_OPTIONS, GIT_*, PYTHON* and every secret, only when the user names it. */

@@ -12,7 +12,7 @@
 
 #include "base/path.h"
 #include "engine/engine.h"
-#include "policy/refuse.h"
+#include "policy/refused-env.h"
 #include "workspace/gitdir.h"
 #include "workspace/restore.h"
 

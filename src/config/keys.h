@@ -182,7 +182,7 @@ const char *key_hint(const char *section, size_t section_len, const char *word, 
 /* Parses text into its place in c. On failure the error says what is wrong, without the place. */
 int key_set_scalar(struct config *c, enum key_id id, const char *text, struct err *err);
 
-/* Checks of single values (check.c); each returns what is wrong and the remedy, or NULL. */
+/* Checks of single values (config-check.c); each returns what is wrong and the remedy, or NULL. */
 const char *check_agent(const char *s);
 const char *check_image(const char *s);
 const char *check_profile(const char *s);

@@ -6,17 +6,17 @@
 #include "base/path.h"
 #include "engine/cgroup.h"
 #include "engine/plan.h"
-#include "wire/far.h"
+#include "wire/remote.h"
 
 #define GUEST_FILES 1024ULL   /* open files of the guest itself */
 #define BOX_VOLUME "/.volume" /* where the guest finds the volume, as if the host had it there */
 
 /*
  * Of both programs. No power at all, neither at the start nor later: the guest makes a user
- * namespace of its own, and is root in there until it gives that up (guest/box.c). For that the
- * runtime's own filter of system calls and its profiles are off; the guest's own filter, which
- * allows less, is on before any command runs. /proc comes uncovered, so that the guest can cover
- * what the spec says.
+ * namespace of its own, and is root in there until it gives that up (guest/container-entry.c). For
+ * that the runtime's own filter of system calls and its profiles are off; the guest's own filter,
+ * which allows less, is on before any command runs. /proc comes uncovered, so that the guest can
+ * cover what the spec says.
  */
 /* clang-format off */
 static const char *const common[] = {

@@ -8,9 +8,9 @@
  * image as a file system, a pid namespace, the cgroup with its limits, and that the engine ends it.
  * Nothing else is left to it: it has no network, no capability and no environment, and of the host
  * only the directories that the spec names, at a place where no command will see them. In there the
- * guest does what it does in the native engine (wire/root.h says what differs), from the same list,
- * in namespaces of its own. So what is protected, hidden, read-only and reachable is the same in
- * all engines, and is nowhere in the container's description: neither is any environment, since
+ * guest does what it does in the native engine (wire/root-proto.h says what differs), from the same
+ * list, in namespaces of its own. So what is protected, hidden, read-only and reachable is the same
+ * in all engines, and is nowhere in the container's description: neither is any environment, since
  * commands get theirs from the guest.
  *
  * The line to the guest is a socket in the sandbox's runtime directory that is bound into the
@@ -37,7 +37,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/plan.h"
-#include "engine/protect.h"
+#include "engine/make-readonly.h"
 
 #define RUN_MS 60000  /* for the engine to start a container */
 #define MEET_MS 10000 /* for the guest to connect after that */

@@ -3,7 +3,7 @@
 #include "base/proc.h"
 #include "base/strv.h"
 #include "engine/engine.h"
-#include "wire/root.h"
+#include "wire/root-proto.h"
 
 /* Shared by the parts of the container engines; container.c has the theory of operation. */
 
@@ -26,7 +26,7 @@ struct container {
 	struct guest_root root;
 	struct strv sources; /* what the root's list names, where it is called otherwise there */
 
-	/* Of an engine elsewhere, see container-far.c; all empty for one of this machine. */
+	/* Of an engine elsewhere, see container-remote.c; all empty for one of this machine. */
 	char *far_name;		/* of the outpost's container, and of the volume of both */
 	const char *guest;	/* our own program */
 	struct strv far_volume; /* arguments that make the volume, */
@@ -58,7 +58,7 @@ void container_mount(struct strv *args, const char *type, const char *source, co
 /* Until the engine no longer knows the name. */
 int container_remove(const char *program, const char *name, struct err *err);
 
-/* container-far.c: an engine on another machine */
+/* container-remote.c: an engine on another machine */
 static inline bool container_is_far(const struct sandbox_spec *spec)
 {
 	return spec->container.far_dial != NULL;

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/proc.h"
 #include "base/find-program.h"
-#include "wire/root.h"
+#include "wire/root-proto.h"
 #include "wire/wire.h"
 
 #define SYSTEM_BWRAP "/usr/bin/bwrap"

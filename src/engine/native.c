@@ -29,7 +29,7 @@
 #include "base/json/json.h"
 #include "engine/plan.h"
 #include "engine/probe-host.h"
-#include "engine/protect.h"
+#include "engine/make-readonly.h"
 
 #define STOP_MS 5000 /* from SIGKILL until everything inside must be gone */
 

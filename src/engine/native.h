@@ -2,7 +2,7 @@
 
 #include "engine/cgroup.h"
 #include "engine/engine.h"
-#include "wire/root.h"
+#include "wire/root-proto.h"
 
 /* Shared by the two halves of the native engine: what it would do, and doing it. */
 

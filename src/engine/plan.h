@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "spec/spec.h"
-#include "wire/root.h"
+#include "wire/root-proto.h"
 
 #include <stdio.h>
 

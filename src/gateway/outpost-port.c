@@ -10,7 +10,7 @@
 #include "gateway/reach/dnsserve.h"
 #include "gateway/event.h"
 #include "gateway/listen.h"
-#include "wire/far.h"
+#include "wire/remote.h"
 
 /* Somebody who has connected, and not yet said who it is. */
 struct arrival {

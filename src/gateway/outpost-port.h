@@ -4,7 +4,7 @@
 
 /*
  * Connections of a sandbox on another machine, which its outpost passes on to a port of this one
- * (wire/far.h). Whoever does not begin with the sandbox's token gets a 407, whatever was meant;
+ * (wire/remote.h). Whoever does not begin with the sandbox's token gets a 407, whatever was meant;
  * that is an event. Who does is served as if the row's own listener had accepted it. Takes fd.
  */
 void outpost_accept(struct gw *gw, int fd);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "guest/place.h"
+#include "guest/rootpath.h"
 
 #include <linux/mount.h>
 #include <stdbool.h>

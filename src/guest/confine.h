@@ -4,7 +4,7 @@
 
 /*
  * Gives up, for this process and all that descend from it, every capability (bounding and ambient
- * sets too), the ways to get one back, and the system calls of seccomp-gen.c. Reads back what the
- * kernel then holds: 0 only when it is really so.
+ * sets too), the ways to get one back, and the system calls of guest-seccomp-gen.c. Reads back what
+ * the kernel then holds: 0 only when it is really so.
  */
 int confine(struct err *err);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 /*
  * Landlock: the files a command may reach, as a second wall behind the mounts. A domain is a

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "guest/domain.h"
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 /* What pid 1 knows after the set-up; minders and payloads get their copy by fork. */
 struct guest {

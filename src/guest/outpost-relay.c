@@ -10,7 +10,7 @@
 #include "base/duplex.h"
 #include "base/fd.h"
 #include "guest/outpost.h"
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 #define PASSED_MAX 1024	       /* connections at once; more wait in the backlogs */
 #define WAITING_MAX (64 * KiB) /* bytes on their way, each direction */

@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 /*
  * DOC: Theory of operation

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/ev.h"
-#include "wire/far.h"
+#include "wire/remote.h"
 
 /*
- * ralph's own program in the container beside a sandbox on another machine; wire/far.h has the
+ * ralph's own program in the container beside a sandbox on another machine; wire/remote.h has the
  * picture. It holds no file, no key but the gateway's token, and runs no command.
  */
 

@@ -11,7 +11,7 @@
  *
  * Sources are looked up in /host and targets in /new as if each were the root: no link leads from
  * one into the other. At the end the process is alone in the new root; nothing has a descriptor,
- * root or working directory in the old one. Then it makes the network (net.c), and gives up its
+ * root or working directory in the old one. Then it makes the network (netns.c), and gives up its
  * power over all of this by entering a user namespace below its own (root_leave_power).
  */
 #include "guest/root.h"
@@ -30,7 +30,7 @@
 
 #include "base/fd.h"
 #include "guest/builder.h"
-#include "guest/image.h"
+#include "guest/root-image.h"
 #include "guest/mount.h"
 #include "guest/userns.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/err.h"
-#include "wire/guest.h"
-#include "wire/root.h"
+#include "wire/guest-proto.h"
+#include "wire/root-proto.h"
 
 #include <stdbool.h>
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/fd.h"
-#include "guest/dial.h"
+#include "guest/dial-inside.h"
 #include "guest/minder.h"
 #include "base/sweep.h"
 

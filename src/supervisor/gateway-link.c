@@ -21,7 +21,7 @@
 
 #include "base/fd.h"
 #include "netrules/spec-net.h"
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 #define HOST_BACKLOG 128
 #define LAST_WORDS_MS 1000 /* of a gateway that is told to end */

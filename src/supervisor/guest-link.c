@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 #define SEND_TIMEOUT_S 5 /* a guest that does not read for so long is stuck */
 #define LISTEN_BACKLOG 1024

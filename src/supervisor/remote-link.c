@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "wire/far.h"
+#include "wire/remote.h"
 
 #define BACKLOG 1024
 

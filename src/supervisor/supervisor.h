@@ -8,7 +8,7 @@
 #include "record/store.h"
 #include "spec/spec.h"
 #include "wire/gateway-proto.h"
-#include "wire/far.h"
+#include "wire/remote.h"
 #include "wire/wire.h"
 
 #include <time.h>

@@ -125,7 +125,7 @@ enum gw_listen_kind {
 	 * phantom, and the same refusal for everything else. */
 	GW_LISTEN_ENDPOINTS,
 	/* On the host itself, for a sandbox on another machine: who proves to be its outpost passes
-	 * on connections of the rows that have no descriptor here (wire/far.h). */
+	 * on connections of the rows that have no descriptor here (wire/remote.h). */
 	GW_LISTEN_OUTPOST,
 	GW_LISTEN_N,
 };

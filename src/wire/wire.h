@@ -49,7 +49,7 @@ enum wire_type {
 	WIRE_STOPPED, /* (empty): answer to WIRE_STOP, after everything inside has ended */
 
 	/* supervisor → guest; id names the command */
-	WIRE_SETUP, /* see wire/guest.h */
+	WIRE_SETUP, /* see wire/guest-proto.h */
 	WIRE_SPAWN, /* body and fds as WIRE_EXEC */
 	WIRE_KILL,  /* u32 signal; 0: end the command with all its descendants */
 	WIRE_DIAL,  /* u32 port: → WIRE_DIALLED with the same id. Also ports → supervisor */
@@ -67,13 +67,13 @@ enum wire_type {
 		     * where there are credentials. To a new supervisor, first */
 
 	/* supervisor → guest, before any other */
-	WIRE_ROOT, /* see wire/root.h; only where the guest makes its file system */
+	WIRE_ROOT, /* see wire/root-proto.h; only where the guest makes its file system */
 
 	/* supervisor → ports */
 	WIRE_PORT_OPEN,	 /* u32 port of the host, u32 port inside; fd: the listener */
 	WIRE_PORT_CLOSE, /* u32 port of the host, u32 (unused) */
 
-	/* an engine elsewhere: see wire/far.h */
+	/* an engine elsewhere: see wire/remote.h */
 	WIRE_FAR_STEP, /* outpost → engine: u32 enum far_step */
 	WIRE_FAR_GATE, /* supervisor → outpost: str host, u32 port, str token */
 

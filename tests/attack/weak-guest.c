@@ -29,7 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "wire/root.h"
+#include "wire/root-proto.h"
 
 int weak_execve(const char *path, char *const argv[], char *const env[]);
 int weak_ioctl(int fd, int request, ...);

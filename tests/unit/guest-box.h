@@ -1,6 +1,6 @@
 #pragma once
 
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

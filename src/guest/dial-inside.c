@@ -1,4 +1,4 @@
-#include "guest/dial.h"
+#include "guest/dial-inside.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

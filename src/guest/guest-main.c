@@ -10,9 +10,9 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
-#include "guest/box.h"
+#include "guest/container-entry.h"
 #include "guest/confine.h"
-#include "guest/net.h"
+#include "guest/netns.h"
 #include "guest/root.h"
 
 /*
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 {
 	static struct guest g = {.sock = SOCK_FD};
 	static struct wire_msg msg; /* lives as long as we do: the set-up points into it */
-	bool boxed = argc == 2 && argv[1][0] == '/'; /* a path: see wire/root.h */
+	bool boxed = argc == 2 && argv[1][0] == '/'; /* a path: see wire/root-proto.h */
 	struct err err = {0};
 	unsigned loopback;
 	int r;

@@ -1,4 +1,4 @@
-#include "engine/protect.h"
+#include "engine/make-readonly.h"
 
 #include <fcntl.h>
 #include <linux/mount.h>

@@ -16,7 +16,7 @@
  * /dev/pts are mounted, or are made by the guest from a list, which comes first then.
  *
  *	supervisor                         guest
- *	WIRE_ROOT id 0             →       see wire/root.h
+ *	WIRE_ROOT id 0             →       see wire/root-proto.h
  *	WIRE_SETUP id 0            →
  *	                           ←       WIRE_UP id 0: u32 Landlock ABI in force, 0 for none
  *	WIRE_SPAWN id              →

@@ -1,4 +1,4 @@
-#include "guest/place.h"
+#include "guest/rootpath.h"
 
 #include <fcntl.h>
 #include <limits.h>

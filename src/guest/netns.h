@@ -1,6 +1,6 @@
 #pragma once
 
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 /*
  * The sandbox's network: a namespace with nothing but loopback in it, made by this process, which

@@ -1,4 +1,4 @@
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -2,7 +2,7 @@
  * The rows themselves. What the programs do with each of these was seen by running them
  * (tests/agents runs them again).
  */
-#include "agent/rows.h"
+#include "agent/agent-rows.h"
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "wire/root.h"
+#include "wire/root-proto.h"
 
 static struct guest_mount mounts[] = {
 	{.kind = GUEST_PROC, .source = "", .target = "/proc"},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "wire/root.h"
+#include "wire/root-proto.h"
 #include "wire/wire.h"
 
 /*

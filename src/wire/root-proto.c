@@ -1,4 +1,4 @@
-#include "wire/root.h"
+#include "wire/root-proto.h"
 
 #define ROOT_VERSION 1
 

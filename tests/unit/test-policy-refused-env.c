@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "policy/refuse.h"
+#include "policy/refused-env.h"
 
 static int check(const char *name, const char *value, const char *pattern, struct err *err)
 {

@@ -5,7 +5,7 @@
 #include "base/strv.h"
 
 /*
- * This machine's end of a line to a guest on another one (wire/far.h): a fork that speaks frames
+ * This machine's end of a line to a guest on another one (wire/remote.h): a fork that speaks frames
  * with descriptors on one side, and on the other runs the engine's program, one that is attached to
  * the outpost and one for each command.
  */

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "wire/guest.h"
+#include "wire/guest-proto.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "wire/far.h"
+#include "wire/remote.h"
 
 #include <string.h>
 #include <unistd.h>

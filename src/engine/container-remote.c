@@ -7,7 +7,7 @@
  * Nothing but bytes crosses that border, and only by the engine's own program. So the sandbox's
  * container is what it is everywhere, without any network, and the same guest makes the same root
  * in it; beside it stands a second container, the outpost, with ralph's own program and nothing
- * else, which has the engine's ordinary network and holds what the guest hands out (wire/far.h).
+ * else, which has the engine's ordinary network and holds what the guest hands out (wire/remote.h).
  * Both share one volume, in which our programs are put and the guest finds the outpost.
  *
  * That the files are the same is tried, not believed: a file is made for a moment in each directory
@@ -27,8 +27,8 @@
 #include "base/path.h"
 #include "engine/cgroup.h"
 #include "engine/container.h"
-#include "engine/far.h"
-#include "wire/far.h"
+#include "engine/remote-line.h"
+#include "wire/remote.h"
 
 #define CALL_MS 60000
 #define MEET_MS 30000

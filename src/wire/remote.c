@@ -1,4 +1,4 @@
-#include "wire/far.h"
+#include "wire/remote.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "policy/refuse.h"
+#include "policy/refused-env.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "guest/builder.h"
-#include "wire/root.h"
+#include "wire/root-proto.h"
 
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
  * has its way whatever is in the image, nothing is there that it does not know, and nothing is
  * written into the image.
  */
-#include "guest/image.h"
+#include "guest/root-image.h"
 
 #include <dirent.h>
 #include <fcntl.h>

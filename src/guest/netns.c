@@ -1,4 +1,4 @@
-#include "guest/net.h"
+#include "guest/netns.h"
 
 #include <arpa/inet.h>
 #include <linux/netlink.h>

@@ -337,7 +337,7 @@ int main(int argc, char **argv)
 	out = fopen(argv[1], "we");
 	if (!out)
 		die(argv[1], -errno);
-	(void)fprintf(out, "/* Made by seccomp-gen.c. */\n#pragma once\n");
+	(void)fprintf(out, "/* Made by guest-seccomp-gen.c. */\n#pragma once\n");
 	write_array(out, "seccomp_calls", calls);
 	write_array(out, "seccomp_arguments", arguments);
 	if (fclose(out) != 0)

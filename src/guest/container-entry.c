@@ -1,4 +1,4 @@
-#include "guest/box.h"
+#include "guest/container-entry.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "engine/far.h"
+#include "engine/remote-line.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "base/pty.h"
-#include "wire/far.h"
-#include "wire/guest.h"
+#include "wire/remote.h"
+#include "wire/guest-proto.h"
 
 #define LEAVE_MS 10000 /* for the engine's program, when its command has ended */
 
