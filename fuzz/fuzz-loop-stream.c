@@ -15,7 +15,7 @@ struct seen {
 static void on_line(void *arg, const char *line, size_t n)
 {
 	struct seen *s = arg;
-	struct promise p;
+	struct last_words p;
 	struct buf b;
 	char *text;
 
@@ -26,10 +26,10 @@ static void on_line(void *arg, const char *line, size_t n)
 	(void)render_notice(s->format, line, n, &b);
 	buf_done(&b);
 	text = strndup(line, n);
-	promise_find(text, &p);
-	if (p.text && strlen(p.text) > PROMISE_TEXT_MAX)
+	last_words_find(text, &p);
+	if (p.text && strlen(p.text) > LAST_WORDS_TEXT_MAX)
 		abort();
-	promise_done(&p);
+	last_words_done(&p);
 	free(text);
 	if (memchr(line, '\n', n))
 		abort();

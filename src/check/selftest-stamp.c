@@ -100,7 +100,7 @@ int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 	int r;
 
 	/* Without a guest there is nothing of ours inside whose walls could be tried. */
-	if (hosted(spec) || is_stamped(p, spec, need))
+	if (no_guest(spec) || is_stamped(p, spec, need))
 		return 0;
 	r = live_wait_up(conn, spec->name, err);
 	if (r == 0)

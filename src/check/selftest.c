@@ -138,7 +138,7 @@ int selftest_run(const struct places *p, const struct sandbox_spec *spec, enum s
 	int r;
 
 	*ret = (struct selftest){.passed = true};
-	if (hosted(spec))
+	if (no_guest(spec))
 		return err_set(
 			err, ENOTSUP,
 			"sandbox '%s' cannot be tested: engine %s has nothing of ralph's inside",

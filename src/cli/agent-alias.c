@@ -5,7 +5,7 @@
 #include "agent/agent.h"
 #include "base/path.h"
 
-bool linked_argv(int argc, char **argv, struct strv *ret)
+bool agent_alias_argv(int argc, char **argv, struct strv *ret)
 {
 	const char *name = argc > 0 ? path_base(argv[0]) : "";
 	const struct agent *a = name[0] == 'd' ? agent_find(name + 1) : NULL;

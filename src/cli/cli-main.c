@@ -6,7 +6,7 @@ int main(int argc, char **argv)
 {
 	cleanup_strv struct strv linked = {0};
 
-	if (linked_argv(argc, argv, &linked))
+	if (agent_alias_argv(argc, argv, &linked))
 		return program_main(commands, (int)linked.n, linked.v);
 	return program_main(commands, argc, argv);
 }

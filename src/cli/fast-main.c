@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 		(void)execv(hook, argv + 1);
 	}
 	if (will_start(argc, argv) && program_fill_standard_fds() == 0)
-		ahead_fork(&p);
+		prestart_fork(&p);
 	cli = places_program(&p, "cli");
 	(void)execv(cli, argv);
 	(void)err_sys(&err, errno, "cannot run '%s'; is ralph installed completely?", cli);

@@ -17,7 +17,7 @@ static int collect(struct cli *cli, const struct places *p, bool all, int argc, 
 	return all ? store_list(p, names, &cli->err) : 0;
 }
 
-int each_sandbox(struct cli *cli, bool all, int argc, char **argv, each_fn *fn, void *arg)
+int for_each_sandbox(struct cli *cli, bool all, int argc, char **argv, for_each_fn *fn, void *arg)
 {
 	cleanup_(places_done) struct places p = {0};
 	cleanup_strv struct strv names;

@@ -3,10 +3,10 @@
 #include "cli/frame/command.h"
 #include "record/places.h"
 
-typedef int each_fn(const struct places *p, const char *name, void *arg, struct err *err);
+typedef int for_each_fn(const struct places *p, const char *name, void *arg, struct err *err);
 
 /*
  * Does something to each named sandbox, or to all of them; prints each name when it is done. One
  * that fails does not keep the others from being tried; the first error is the command's.
  */
-int each_sandbox(struct cli *cli, bool all, int argc, char **argv, each_fn *fn, void *arg);
+int for_each_sandbox(struct cli *cli, bool all, int argc, char **argv, for_each_fn *fn, void *arg);

@@ -5,7 +5,7 @@
 #include "live/live.h"
 #include "record/record.h"
 
-void neighbours_tell(const struct places *p, const struct sandbox_spec *spec)
+void same_workspace_tell(const struct places *p, const struct sandbox_spec *spec)
 {
 	cleanup_strv struct strv others = {0};
 	cleanup_json json_t *live = NULL;

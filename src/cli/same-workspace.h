@@ -5,4 +5,4 @@
 
 /* Says it when another sandbox, or another command of this one, is at work in the same workspace:
  * two agents there write the same files. */
-void neighbours_tell(const struct places *p, const struct sandbox_spec *spec);
+void same_workspace_tell(const struct places *p, const struct sandbox_spec *spec);

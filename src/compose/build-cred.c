@@ -240,12 +240,12 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
 		return 0;
-	if (way_of(said) == SPEC_WAY_ENV && !hosted(s) && !s->container.image)
+	if (way_of(said) == SPEC_WAY_ENV && !no_guest(s) && !s->container.image)
 		return err_usage(err,
 				 "credentials: way env is for engines that take variables with "
 				 "each command; engine %s has phantom, mount and pipe",
 				 s->engine);
-	if (way_of(said) != SPEC_WAY_PHANTOM && hosted(s) && way_of(said) != SPEC_WAY_ENV)
+	if (way_of(said) != SPEC_WAY_PHANTOM && no_guest(s) && way_of(said) != SPEC_WAY_ENV)
 		return err_usage(err,
 				 "credentials: engine %s has the ways phantom and env, and no %s",
 				 s->engine, said->way);

@@ -99,8 +99,8 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 	set_own(s, path, user_name(in->environ));
 	for (size_t i = 0; i < c->env.pass.n; i++) {
 		const char *v = lookup(in->environ, c->env.pass.v[i]);
-		int r = refuse_check(c->env.pass.v[i], v, &c->env.refuse,
-				     config_item_origin(c, "env.pass", i), err);
+		int r = refused_env_check(c->env.pass.v[i], v, &c->env.refuse,
+					  config_item_origin(c, "env.pass", i), err);
 
 		if (r < 0)
 			return r;
@@ -118,8 +118,8 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 		if (is_fixed(name))
 			return err_usage(
 				err, "env.set: %s is ralph's own in a sandbox; take it out", name);
-		r = refuse_check(name, eq + 1, &c->env.refuse, config_item_origin(c, "env.set", i),
-				 err);
+		r = refused_env_check(name, eq + 1, &c->env.refuse,
+				      config_item_origin(c, "env.set", i), err);
 		if (r < 0)
 			return r;
 		spec_env_set(s, name, eq + 1, SPEC_USER, "env.set");
@@ -132,7 +132,7 @@ static int forward(struct sandbox_spec *s, const struct build_input *in, const c
 		   const char *source, struct err *err)
 {
 	const char *v = lookup(in->environ, name);
-	int r = v ? refuse_check(name, v, &in->config->env.refuse, source, err) : 0;
+	int r = v ? refused_env_check(name, v, &in->config->env.refuse, source, err) : 0;
 
 	if (r == 0 && v && !is_fixed(name) && !spec_env_find(s, name))
 		spec_env_set(s, name, v, SPEC_USER, source);

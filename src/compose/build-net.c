@@ -103,7 +103,7 @@ int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *
 	if (r == 0)
 		r = net_policy(&s->net, &policy, err);
 	/* Without a guest the engine's own proxy is what programs are told of. */
-	if (r < 0 || s->net.tier == SPEC_NET_NONE || hosted(s))
+	if (r < 0 || s->net.tier == SPEC_NET_NONE || no_guest(s))
 		return r;
 	set_proxy_env(s);
 	if (net_inspects(&s->net))

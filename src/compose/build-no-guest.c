@@ -58,7 +58,7 @@ static void add_loops_own(struct sandbox_spec *s, const struct strv *agents)
 {
 	cleanup_free char *dir = path_join(s->workspace, ".ralph");
 
-	if (!putback_has(s, dir))
+	if (!restore_has(s, dir))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(loops_own); i++) {
 		cleanup_free char *path = path_join(dir, loops_own[i]);

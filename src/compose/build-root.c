@@ -284,7 +284,7 @@ void build_root(struct sandbox_spec *s)
 	add_scratch(s);
 	/* Runtimes count processors here; nothing else of /sys is needed to start. Another machine
 	 * has other ones, and may not see ours. */
-	for (size_t i = 0; i < ARRAY_SIZE(cpu_files) && !s->container.far_dial; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(cpu_files) && !s->container.remote_dial; i++)
 		if (stat(cpu_files[i], &st) == 0)
 			(void)spec_mount_add(s, SPEC_COPY, cpu_files[i], cpu_files[i],
 					     "number of processors");

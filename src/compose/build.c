@@ -261,7 +261,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 
 	if (r == 0)
 		r = check_owner(in, s, err);
-	if (r == 0 && !hosted(s))
+	if (r == 0 && !no_guest(s))
 		r = set_limits(s, in->config, err);
 	if (r == 0)
 		r = build_agent_find(in, &a, err);
@@ -269,7 +269,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		return r;
 	if (in->begun)
 		in->begun(in->arg, in->places, s);
-	if (hosted(s)) {
+	if (no_guest(s)) {
 		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
 		return build_hosted(s, in, git, a, &ret->notice, err);
 	}

@@ -5,14 +5,14 @@
 #include "engine/engine.h"
 #include "engine/sbx.h"
 
-bool hosted(const struct sandbox_spec *s)
+bool no_guest(const struct sandbox_spec *s)
 {
 	const struct engine_ops *ops = engine_by_name(s->engine);
 
 	return ops && (ops->caps & ENGINE_HOSTED);
 }
 
-bool hosted_choice(const char *engine, bool direct)
+bool no_guest_choice(const char *engine, bool direct)
 {
 	const struct engine_ops *ops = NULL;
 	struct err ignored;
@@ -21,7 +21,7 @@ bool hosted_choice(const char *engine, bool direct)
 	return direct || (engine_find(engine, &ops, &ignored) == 0 && (ops->caps & ENGINE_HOSTED));
 }
 
-bool hosted_without_wall(const struct sandbox_spec *s)
+bool no_guest_without_wall(const struct sandbox_spec *s)
 {
 	const struct engine_ops *ops = engine_by_name(s->engine);
 
@@ -63,10 +63,10 @@ static void note_variables(const struct sandbox_spec *s, struct strv *ret)
 				   s->env[i].name);
 }
 
-void hosted_notes(const struct sandbox_spec *s, struct hosted_notes *ret)
+void no_guest_notes(const struct sandbox_spec *s, struct no_guest_notes *ret)
 {
-	*ret = (struct hosted_notes){0};
-	if (!hosted(s) || hosted_without_wall(s))
+	*ret = (struct no_guest_notes){0};
+	if (!no_guest(s) || no_guest_without_wall(s))
 		return;
 	strv_push(&ret->mounts,
 		  "nothing of the workspace is read-only inside: what your machine would run is "
@@ -79,7 +79,7 @@ void hosted_notes(const struct sandbox_spec *s, struct hosted_notes *ret)
 	note_variables(s, &ret->credentials);
 }
 
-void hosted_notes_done(struct hosted_notes *n)
+void no_guest_notes_done(struct no_guest_notes *n)
 {
 	strv_done(&n->mounts);
 	strv_done(&n->network);

@@ -8,17 +8,17 @@
 /* What is to be known of a sandbox without a guest, or of none at all; for the audit. */
 
 /* Commands are run by a program of the host. */
-bool hosted(const struct sandbox_spec *s);
+bool no_guest(const struct sandbox_spec *s);
 /* The same of the engine that would be chosen: its agent sees the whole workspace as it is, and
  * nothing there is hidden from it. */
-bool hosted_choice(const char *engine, bool direct);
+bool no_guest_choice(const char *engine, bool direct);
 /* There is no sandbox. */
-bool hosted_without_wall(const struct sandbox_spec *s);
+bool no_guest_without_wall(const struct sandbox_spec *s);
 
 /* Sentences, one line each, that hold for this spec. */
-struct hosted_notes {
+struct no_guest_notes {
 	struct strv mounts, network, credentials;
 };
 
-void hosted_notes(const struct sandbox_spec *s, struct hosted_notes *ret);
-void hosted_notes_done(struct hosted_notes *n);
+void no_guest_notes(const struct sandbox_spec *s, struct no_guest_notes *ret);
+void no_guest_notes_done(struct no_guest_notes *n);

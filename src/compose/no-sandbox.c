@@ -101,8 +101,8 @@ static int check_rest(const struct strv *rest, struct err *err)
 	return 0;
 }
 
-int direct_wire(const struct places *p, const struct agent *a, const char *workspace,
-		const struct strv *rest, struct strv *ret, struct err *err)
+int no_sandbox_wire(const struct places *p, const struct agent *a, const char *workspace,
+		    const struct strv *rest, struct strv *ret, struct err *err)
 {
 	cleanup_free char *program = places_program(p, "hook");
 	cleanup_buf struct buf b;

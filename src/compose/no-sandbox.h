@@ -12,8 +12,8 @@
  *
  * *ret: the agent's arguments that wire it, to stand before the user's own (rest).
  */
-int direct_wire(const struct places *p, const struct agent *a, const char *workspace,
-		const struct strv *rest, struct strv *ret, struct err *err);
+int no_sandbox_wire(const struct places *p, const struct agent *a, const char *workspace,
+		    const struct strv *rest, struct strv *ret, struct err *err);
 
 /* What the user is told each time. */
 extern const char direct_warning[];

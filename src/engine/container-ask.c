@@ -251,8 +251,8 @@ int container_ask(const struct container_dialect *d, struct sandbox_spec *spec, 
 		return r;
 	/* Docker Desktop makes what root of a container writes this user's. */
 	spec->container.as_root = f.rootless || f.desktop || geteuid() == 0;
-	spec->container.far_listen = take_ptr(f.listen);
-	spec->container.far_dial = take_ptr(f.dial);
+	spec->container.remote_listen = take_ptr(f.listen);
+	spec->container.remote_dial = take_ptr(f.dial);
 	spec->limits.controllers = f.controllers;
 	return 0;
 }

@@ -103,7 +103,7 @@ static void plan_sources(struct container *c, const struct sandbox_spec *spec)
 		const struct spec_mount *m = &spec->mounts[i];
 		cleanup_free char *target = NULL;
 
-		if (!container_binds(spec, i) || (c->far_name && streq(m->source, c->guest)))
+		if (!container_binds(spec, i) || (c->remote_name && streq(m->source, c->guest)))
 			continue;
 		target = xasprintf(GUEST_BOX_HOST "%s", m->source);
 		container_mount(&c->args, "bind", m->source, target, m->kind != SPEC_BIND_RW);
@@ -127,7 +127,7 @@ static int plan_volume(struct container *c, const struct sandbox_spec *spec, str
 	if (!used)
 		return 0;
 	/* Elsewhere a volume would be another machine's directory, where ours may not be. */
-	if (c->far_name) {
+	if (c->remote_name) {
 		container_mount(&c->args, "bind", s->volume_dir, GUEST_BOX_HOST BOX_VOLUME, false);
 		return 0;
 	}
@@ -150,8 +150,8 @@ static int plan_list(struct container *c, const struct sandbox_spec *spec, struc
 	for (size_t i = 0; r == 0 && i < c->root.n_mounts; i++) {
 		struct guest_mount *g = &c->root.mounts[i];
 
-		if (c->far_name && g->kind == GUEST_BIND_RO && streq(g->source, c->guest))
-			g->source = FAR_PLACE "/guest";
+		if (c->remote_name && g->kind == GUEST_BIND_RO && streq(g->source, c->guest))
+			g->source = REMOTE_PLACE "/guest";
 		if (g->kind != GUEST_BIND_RW || !spec->container.volume_dir ||
 		    !path_under(g->source, spec->container.volume_dir))
 			continue;
@@ -225,7 +225,7 @@ int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err
 	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
 		strv_push(&c->args, common[i]);
 	strv_push(&c->args, "--entrypoint");
-	strv_push(&c->args, c->far_name ? FAR_GUEST : GUEST_BOX_PROGRAM);
+	strv_push(&c->args, c->remote_name ? REMOTE_GUEST : GUEST_BOX_PROGRAM);
 	for (const char *const *o = c->dialect->run; *o; o++)
 		strv_push(&c->args, *o);
 	strv_push(&c->args, "--name");
@@ -234,8 +234,8 @@ int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err
 	strv_pushf(&c->args, "ralph.sandbox=%s", spec->name);
 	plan_user(c, spec);
 	plan_limits(c, &spec->limits);
-	if (c->far_name) {
-		container_mount(&c->args, "volume", c->far_name, FAR_DIR, true);
+	if (c->remote_name) {
+		container_mount(&c->args, "volume", c->remote_name, REMOTE_DIR, true);
 	} else {
 		container_mount(&c->args, "bind", c->guest, GUEST_BOX_PROGRAM, true);
 		container_mount(&c->args, "bind", spec->container.line, GUEST_BOX_LINE, true);
@@ -244,7 +244,7 @@ int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err
 	plan_sources(c, spec);
 	r = plan_volume(c, spec, err);
 	strv_push(&c->args, spec->container.image);
-	strv_push(&c->args, c->far_name ? FAR_LINE : GUEST_BOX_LINE);
+	strv_push(&c->args, c->remote_name ? REMOTE_LINE : GUEST_BOX_LINE);
 	return r;
 }
 
@@ -262,8 +262,8 @@ void container_dump(const struct engine *e, FILE *out)
 	const struct container *c = (const struct container *)e;
 
 	dump_call(c, &c->volume, out);
-	dump_call(c, &c->far_volume, out);
-	dump_call(c, &c->far_args, out);
+	dump_call(c, &c->remote_volume, out);
+	dump_call(c, &c->remote_args, out);
 	(void)fputs(c->dialect->program, out);
 	plan_put_words(&c->args, out);
 	(void)fputc('\n', out);

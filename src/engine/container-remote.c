@@ -83,11 +83,11 @@ static void push_label(struct strv *v, const struct sandbox_spec *spec)
 
 static void plan_outpost(struct container *c, const struct sandbox_spec *spec)
 {
-	struct strv *v = &c->far_args;
+	struct strv *v = &c->remote_args;
 
 	strv_push(v, "create");
 	strv_push(v, "--name");
-	strv_push(v, c->far_name);
+	strv_push(v, c->remote_name);
 	push_label(v, spec);
 	strv_push(v, "--interactive");
 	strv_push(v, "--attach");
@@ -96,29 +96,29 @@ static void plan_outpost(struct container *c, const struct sandbox_spec *spec)
 	strv_push(v, "stdout");
 	strv_push(v, "--network");
 	strv_push(v, "bridge");
-	if (strchr(spec->container.far_dial, '.') &&
-	    streq(spec->container.far_listen, "127.0.0.1")) {
+	if (strchr(spec->container.remote_dial, '.') &&
+	    streq(spec->container.remote_listen, "127.0.0.1")) {
 		strv_push(v, "--add-host");
-		strv_pushf(v, "%s:host-gateway", spec->container.far_dial);
+		strv_pushf(v, "%s:host-gateway", spec->container.remote_dial);
 	}
 	push_hard(v);
 	push_limits(v, spec->limits.controllers);
 	strv_push(v, "--user");
 	strv_push(v, "0:0"); /* the volume's owner; it has no power for all that */
-	container_mount(v, "volume", c->far_name, FAR_DIR, false);
+	container_mount(v, "volume", c->remote_name, REMOTE_DIR, false);
 	strv_push(v, "--entrypoint");
-	strv_push(v, FAR_OUTPOST);
+	strv_push(v, REMOTE_OUTPOST);
 	strv_push(v, spec->container.image);
 	strv_push(v, "serve");
 }
 
 static void plan_check(struct container *c, const struct sandbox_spec *spec)
 {
-	struct strv *v = &c->far_check;
+	struct strv *v = &c->remote_check;
 
 	strv_push(v, "run");
 	strv_push(v, "--name");
-	strv_pushf(v, "%s-check", c->far_name);
+	strv_pushf(v, "%s-check", c->remote_name);
 	push_label(v, spec);
 	strv_push(v, "--network");
 	strv_push(v, "none");
@@ -126,18 +126,18 @@ static void plan_check(struct container *c, const struct sandbox_spec *spec)
 	strv_push(v, "--user");
 	strv_pushf(v, "%u:%u", spec->container.as_root ? 0 : spec->uid,
 		   spec->container.as_root ? 0 : spec->gid);
-	container_mount(v, "volume", c->far_name, FAR_DIR, true);
+	container_mount(v, "volume", c->remote_name, REMOTE_DIR, true);
 	strv_push(v, "--entrypoint");
-	strv_push(v, FAR_OUTPOST);
+	strv_push(v, REMOTE_OUTPOST);
 }
 
 void container_plan_far(struct container *c, const struct sandbox_spec *spec)
 {
-	c->far_name = xasprintf("%s-far", c->name);
-	strv_push(&c->far_volume, "volume");
-	strv_push(&c->far_volume, "create");
-	push_label(&c->far_volume, spec);
-	strv_push(&c->far_volume, c->far_name);
+	c->remote_name = xasprintf("%s-far", c->name);
+	strv_push(&c->remote_volume, "volume");
+	strv_push(&c->remote_volume, "create");
+	push_label(&c->remote_volume, spec);
+	strv_push(&c->remote_volume, c->remote_name);
 	plan_outpost(c, spec);
 	plan_check(c, spec);
 }
@@ -213,7 +213,7 @@ static int check_files(const struct container *c, struct err *err)
 
 	if (r < 0 || m.n == 0)
 		return r;
-	strv_extend(&args, &c->far_check);
+	strv_extend(&args, &c->remote_check);
 	for (size_t i = 0; i < m.n; i++) {
 		cleanup_free char *target = xasprintf(GUEST_BOX_HOST "%s", m.v[i].dir);
 
@@ -241,7 +241,7 @@ static int check_files(const struct container *c, struct err *err)
 static int copy_in(const struct container *c, const char *source, const char *target,
 		   struct err *err)
 {
-	cleanup_free char *to = xasprintf("%s:%s", c->far_name, target);
+	cleanup_free char *to = xasprintf("%s:%s", c->remote_name, target);
 	char *const args[] = {(char *)"cp", (char *)(uintptr_t)source, to, NULL};
 
 	return container_call(c->program, args, CALL_MS, NULL, err);
@@ -250,30 +250,30 @@ static int copy_in(const struct container *c, const char *source, const char *ta
 /* A supervisor that was killed while it started may have left one: nobody else has this name. */
 static int create_outpost(const struct container *c, struct err *err)
 {
-	int r = container_call(c->program, c->far_args.v, CALL_MS, NULL, err);
+	int r = container_call(c->program, c->remote_args.v, CALL_MS, NULL, err);
 	struct err ignored;
 
-	if (r == 0 || container_remove(c->program, c->far_name, &ignored) < 0 ||
+	if (r == 0 || container_remove(c->program, c->remote_name, &ignored) < 0 ||
 	    container_remove(c->program, c->name, &ignored) < 0)
 		return r;
-	return container_call(c->program, c->far_args.v, CALL_MS, NULL, err);
+	return container_call(c->program, c->remote_args.v, CALL_MS, NULL, err);
 }
 
 static int make_outpost(const struct container *c, struct err *err)
 {
 	cleanup_free char *dir = path_dir(c->guest), *outpost = path_join(dir, "outpost");
-	int r = container_call(c->program, c->far_volume.v, CALL_MS, NULL, err);
+	int r = container_call(c->program, c->remote_volume.v, CALL_MS, NULL, err);
 
 	if (r == 0)
 		r = create_outpost(c, err);
 	if (r == 0)
-		r = copy_in(c, c->guest, FAR_GUEST, err);
+		r = copy_in(c, c->guest, REMOTE_GUEST, err);
 	if (r == 0)
-		r = copy_in(c, outpost, FAR_OUTPOST, err);
+		r = copy_in(c, outpost, REMOTE_OUTPOST, err);
 	return r;
 }
 
-static int await(int line, enum far_step step, const char *what, struct err *err)
+static int await(int line, enum remote_step step, const char *what, struct err *err)
 {
 	struct pollfd p = {.fd = line, .events = POLLIN};
 	cleanup_wire_msg struct wire_msg m;
@@ -297,8 +297,8 @@ static int await(int line, enum far_step step, const char *what, struct err *err
 int container_start_far(struct container *c, int *ret, struct err *err)
 {
 	cleanup_strv struct strv env = {0};
-	const struct far_words words = {
-		.program = c->program, .outpost = c->far_name, .client_env = &env};
+	const struct remote_words words = {
+		.program = c->program, .outpost = c->remote_name, .client_env = &env};
 	cleanup_fd int line = -1;
 	int r = make_outpost(c, err);
 
@@ -306,13 +306,13 @@ int container_start_far(struct container *c, int *ret, struct err *err)
 	if (r == 0)
 		r = check_files(c, err);
 	if (r == 0)
-		r = far_start(&words, &line, &c->far, err);
+		r = remote_start(&words, &line, &c->far, err);
 	if (r == 0)
-		r = await(line, FAR_WAITS, "the outpost", err);
+		r = await(line, REMOTE_WAITS, "the outpost", err);
 	if (r == 0)
 		r = container_call(c->program, c->args.v, CALL_MS, NULL, err);
 	if (r == 0)
-		r = await(line, FAR_MET, "the guest", err);
+		r = await(line, REMOTE_MET, "the guest", err);
 	if (r == 0)
 		*ret = take_fd(line);
 	return r;

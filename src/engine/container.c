@@ -181,7 +181,7 @@ static int container_start(struct engine *e, struct engine_proc *ret, struct err
 
 	if (r == 0)
 		r = container_find(c->dialect, &c->program, err);
-	if (r == 0 && c->far_name)
+	if (r == 0 && c->remote_name)
 		return start_far(c, ret, err);
 	if (r < 0)
 		return r;
@@ -213,11 +213,11 @@ static void container_complaint(struct engine *e, char *ret, size_t size)
 
 static int container_protect(struct engine *e, const char *path, struct err *err)
 {
-	if (container_of(e)->far_name)
+	if (container_of(e)->remote_name)
 		return err_set(err, ENOTSUP,
 			       "no mount can be made on the engine's machine from here; ralph stop "
 			       "and start it again");
-	return protect_again(container_of(e)->init_pid, path, err);
+	return make_readonly_again(container_of(e)->init_pid, path, err);
 }
 
 static void container_kill(struct engine *e)
@@ -271,8 +271,8 @@ static int container_stop(struct engine *e, struct err *err)
 		(void)poll(&p, 1, STOP_MS);
 	child_done(&c->far);
 	r = container_remove(c->program, c->name, err);
-	if (r == 0 && c->far_name)
-		r = container_remove_far(c->program, c->far_name, err);
+	if (r == 0 && c->remote_name)
+		r = container_remove_far(c->program, c->remote_name, err);
 	if (r == 0)
 		c->started = false;
 	return r;
@@ -297,11 +297,11 @@ static void container_done(struct engine *e)
 	strv_done(&c->volume);
 	strv_done(&c->args);
 	strv_done(&c->sources);
-	strv_done(&c->far_volume);
-	strv_done(&c->far_args);
-	strv_done(&c->far_check);
+	strv_done(&c->remote_volume);
+	strv_done(&c->remote_args);
+	strv_done(&c->remote_check);
 	child_done(&c->far);
-	free(c->far_name);
+	free(c->remote_name);
 	guest_root_done(&c->root);
 	closep(&c->init_pidfd);
 	free(c->name);
@@ -311,7 +311,7 @@ static void container_done(struct engine *e)
 static void clean(const struct container_dialect *d, const struct sandbox_spec *spec)
 {
 	cleanup_free char *name = plan_own_name(spec), *program = NULL;
-	cleanup_free char *far_name = xasprintf("%s-far", name);
+	cleanup_free char *remote_name = xasprintf("%s-far", name);
 	struct err ignored = {0};
 
 	(void)unlink(spec->container.line);
@@ -319,7 +319,7 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 		return;
 	(void)container_remove(program, name, &ignored);
 	if (container_is_far(spec))
-		(void)container_remove_far(program, far_name, &ignored);
+		(void)container_remove_far(program, remote_name, &ignored);
 }
 
 #define ENGINE(word, what)                                                                         \

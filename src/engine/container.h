@@ -27,12 +27,12 @@ struct container {
 	struct strv sources; /* what the root's list names, where it is called otherwise there */
 
 	/* Of an engine elsewhere, see container-remote.c; all empty for one of this machine. */
-	char *far_name;		/* of the outpost's container, and of the volume of both */
-	const char *guest;	/* our own program */
-	struct strv far_volume; /* arguments that make the volume, */
-	struct strv far_args;	/* the outpost, */
-	struct strv far_check;	/* and look whether it has our files, but for which */
-	struct child far;	/* this machine's end of the line */
+	char *remote_name;	   /* of the outpost's container, and of the volume of both */
+	const char *guest;	   /* our own program */
+	struct strv remote_volume; /* arguments that make the volume, */
+	struct strv remote_args;   /* the outpost, */
+	struct strv remote_check;  /* and look whether it has our files, but for which */
+	struct child far;	   /* this machine's end of the line */
 
 	/* from start() on */
 	char *program; /* its path */
@@ -61,7 +61,7 @@ int container_remove(const char *program, const char *name, struct err *err);
 /* container-remote.c: an engine on another machine */
 static inline bool container_is_far(const struct sandbox_spec *spec)
 {
-	return spec->container.far_dial != NULL;
+	return spec->container.remote_dial != NULL;
 }
 void container_plan_far(struct container *c, const struct sandbox_spec *spec);
 /* Up to where the guest is met; *ret is the line to it. */

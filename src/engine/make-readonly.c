@@ -65,7 +65,7 @@ static int mount_again(const char *path)
 	return 0;
 }
 
-int protect_again(pid_t init, const char *path, struct err *err)
+int make_readonly_again(pid_t init, const char *path, struct err *err)
 {
 	int status = 0, r;
 	pid_t child;

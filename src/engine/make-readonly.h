@@ -8,4 +8,4 @@
  * What is at this path of the sandbox whose first process this is becomes read-only. For engines
  * whose guest has made the mounts: their user namespace is this user's. 0: the sandbox is not up.
  */
-int protect_again(pid_t init, const char *path, struct err *err);
+int make_readonly_again(pid_t init, const char *path, struct err *err);

@@ -245,7 +245,7 @@ static void native_kill(struct engine *e)
 
 static int native_protect(struct engine *e, const char *path, struct err *err)
 {
-	return protect_again(native_init_pid(e), path, err);
+	return make_readonly_again(native_init_pid(e), path, err);
 }
 
 static int native_stop(struct engine *e, struct err *err)

@@ -28,7 +28,7 @@ struct carried {
 };
 
 struct far {
-	const struct far_words *words;
+	const struct remote_words *words;
 	int line, in, out; /* the supervisor; the outpost's stdin and stdout */
 	struct child attached;
 	struct carried *commands;
@@ -43,7 +43,7 @@ static _Noreturn void leave(int code)
 static void to_outpost(struct far *f, enum wire_type type, uint32_t id, const struct buf *body,
 		       const struct buf *program)
 {
-	if (far_send(f->in, type, id, body, program) < 0)
+	if (remote_send(f->in, type, id, body, program) < 0)
 		leave(EXIT_RALPH);
 }
 
@@ -99,7 +99,7 @@ static int start_client(struct far *f, struct carried *c, const struct wire_msg 
 	strv_push(&argv, "exec");
 	strv_push(&argv, tty ? "-it" : "-i");
 	strv_push(&argv, f->words->outpost);
-	strv_push(&argv, FAR_OUTPOST);
+	strv_push(&argv, REMOTE_OUTPOST);
 	strv_push(&argv, "attach");
 	strv_pushf(&argv, "%u", m->id);
 	if (tty)
@@ -141,7 +141,7 @@ static void on_spawn(struct far *f, const struct wire_msg *m)
 	uint32_t flags;
 	int r = 0;
 
-	buf_init(&program, FAR_PROGRAM_MAX);
+	buf_init(&program, REMOTE_PROGRAM_MAX);
 	wire_read(&rd, m);
 	flags = wire_get_u32(&rd);
 	*c = (struct carried){.id = m->id, .client = {-1, -1}, .pty = -1, .next = f->commands};
@@ -191,7 +191,7 @@ static void on_outpost(struct far *f)
 	cleanup_buf struct buf none;
 	struct carried *c;
 
-	if (far_recv(f->out, &m, &none) <= 0)
+	if (remote_recv(f->out, &m, &none) <= 0)
 		leave(EXIT_RALPH);
 	c = m.id ? find(f, m.id) : NULL;
 	if (c && (m.type == WIRE_ENDED || m.type == WIRE_ERROR)) {
@@ -302,7 +302,7 @@ static int attach(struct far *f, struct err *err)
 	return run_start(&run, &f->attached, err);
 }
 
-static _Noreturn void far_main(const struct far_words *w, int line)
+static _Noreturn void remote_main(const struct remote_words *w, int line)
 {
 	struct far f = {.words = w, .line = line};
 	struct err err = {0};
@@ -316,7 +316,7 @@ static _Noreturn void far_main(const struct far_words *w, int line)
 	carry(&f);
 }
 
-int far_start(const struct far_words *w, int *ret_line, struct child *ret, struct err *err)
+int remote_start(const struct remote_words *w, int *ret_line, struct child *ret, struct err *err)
 {
 	int pair[2], r = wire_pair(pair, err);
 	pid_t pid;
@@ -326,7 +326,7 @@ int far_start(const struct far_words *w, int *ret_line, struct child *ret, struc
 	pid = fork();
 	if (pid == 0) {
 		(void)close(pair[0]);
-		far_main(w, pair[1]);
+		remote_main(w, pair[1]);
 	}
 	(void)close(pair[1]);
 	if (pid < 0) {

@@ -9,7 +9,7 @@
  * with descriptors on one side, and on the other runs the engine's program, one that is attached to
  * the outpost and one for each command.
  */
-struct far_words {
+struct remote_words {
 	const char *program;	       /* the engine's */
 	const char *outpost;	       /* name of its container */
 	const struct strv *client_env; /* of the program */
@@ -17,4 +17,4 @@ struct far_words {
 
 /* *ret_line speaks as a guest does, but for WIRE_FAR_STEP, which comes first, and WIRE_FAR_GATE.
  * The end of *ret is the end of the sandbox, and the end of the line is its end. */
-int far_start(const struct far_words *w, int *ret_line, struct child *ret, struct err *err);
+int remote_start(const struct remote_words *w, int *ret_line, struct child *ret, struct err *err);

@@ -19,7 +19,7 @@ struct arrival {
 	struct ev_timer limit;
 	struct ev_defer gone;
 	size_t got;
-	uint8_t hello[FAR_HELLO_LEN];
+	uint8_t hello[REMOTE_HELLO_LEN];
 };
 
 static void on_gone(struct ev *ev, struct ev_defer *d)
@@ -62,12 +62,12 @@ static void refuse(struct arrival *a)
 	(void)shutdown(fd, SHUT_WR);
 }
 
-static bool is_ours(const struct gw *gw, const struct far_hello *h)
+static bool is_ours(const struct gw *gw, const struct remote_hello *h)
 {
 	const char *token = gw->config->outpost;
 
-	return token && strlen(token) == FAR_TOKEN_LEN &&
-	       CRYPTO_memcmp(token, h->token, FAR_TOKEN_LEN) == 0;
+	return token && strlen(token) == REMOTE_TOKEN_LEN &&
+	       CRYPTO_memcmp(token, h->token, REMOTE_TOKEN_LEN) == 0;
 }
 
 /* A row that the outpost may speak for: its listener is not here. */
@@ -76,7 +76,7 @@ static const struct listener *row_of(const struct gw *gw, uint16_t row)
 	return row < gw->n_listeners && gw->listeners[row].io.fd < 0 ? &gw->listeners[row] : NULL;
 }
 
-static void serve(struct arrival *a, const struct far_hello *h)
+static void serve(struct arrival *a, const struct remote_hello *h)
 {
 	const struct listener *l = row_of(a->gw, h->row);
 	union sockaddr_any dialled = {0};
@@ -106,7 +106,7 @@ static void serve(struct arrival *a, const struct far_hello *h)
 static void on_io(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct arrival *a = ev_owner(io, struct arrival, io);
-	struct far_hello h;
+	struct remote_hello h;
 	/* Not a byte more: what follows is the connection's. */
 	ssize_t n = recv(io->fd, a->hello + a->got, sizeof(a->hello) - a->got, 0);
 
@@ -119,9 +119,9 @@ static void on_io(struct ev *ev, struct ev_io *io, uint32_t events)
 		return;
 	}
 	a->got += n > 0 ? (size_t)n : 0;
-	if (n > 0 && a->got < sizeof(a->hello) && far_hello_may(a->hello, a->got))
+	if (n > 0 && a->got < sizeof(a->hello) && remote_hello_may(a->hello, a->got))
 		return;
-	if (a->got < sizeof(a->hello) || far_hello_get(a->hello, &h) < 0 || !is_ours(a->gw, &h))
+	if (a->got < sizeof(a->hello) || remote_hello_get(a->hello, &h) < 0 || !is_ours(a->gw, &h))
 		refuse(a);
 	else
 		serve(a, &h);

@@ -4,7 +4,7 @@
 
 int builder_attach(struct builder *b, int tree, const char *target, bool dir)
 {
-	int at = place_make(&b->site, target, dir), r;
+	int at = rootpath_make(&b->site, target, dir), r;
 
 	r = at < 0 ? at : mount_attach(tree, at);
 	if (dir)

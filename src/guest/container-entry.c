@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "guest/userns.h"
 
-int box_meet(const char *path, int as)
+int container_meet(const char *path, int as)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int fd, r;
@@ -31,7 +31,7 @@ int box_meet(const char *path, int as)
 	return r;
 }
 
-int box_enter(struct err *err)
+int container_enter(struct err *err)
 {
 	/* Root of the new namespace is who we were outside of it. */
 	const struct userns_map map = {.outer_uid = geteuid(), .outer_gid = getegid()};

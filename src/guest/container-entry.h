@@ -8,6 +8,6 @@
  */
 
 /* Connects to the supervisor; the line is descriptor `as` then, and the only one above 2. */
-int box_meet(const char *path, int as);
+int container_meet(const char *path, int as);
 /* New user, mount, ipc and uts namespaces, of which we are root. */
-int box_enter(struct err *err);
+int container_enter(struct err *err);

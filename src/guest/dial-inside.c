@@ -27,7 +27,7 @@ static int connect_to(int family, uint16_t port)
 	return take_fd(fd);
 }
 
-void dial(int sock, const struct wire_msg *msg)
+void dial_inside(int sock, const struct wire_msg *msg)
 {
 	cleanup_fd int fd = -1;
 	cleanup_buf struct buf b;

@@ -24,9 +24,8 @@
  *then says WIRE_UP and runs commands. On any failure before that it says why and ends: nothing has
  *run.
  *
- *	main ─ net_enter ─ root_enter ─ net_open ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid 1)
- *	                                                       └ minder_run, one per command
- *	                                                           └ payload_run ─ execve
+ *	main ─ netns_enter ─ root_enter ─ netns_open ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid
+ *1) └ minder_run, one per command └ payload_run ─ execve
  */
 
 #define SOCK_FD 3
@@ -109,7 +108,7 @@ static int bring_up(struct guest *g, struct wire_msg *msg, bool boxed, unsigned 
 	if (r == 0 && !root.mounts)
 		r = root_take(&g->setup, err);
 	if (r == 0)
-		r = net_open(&g->setup, loopback, fds, err);
+		r = netns_open(&g->setup, loopback, fds, err);
 	if (r < 0)
 		return r;
 	g->proc_fd = open_special("/proc", PROC_SUPER_MAGIC);
@@ -135,15 +134,15 @@ int main(int argc, char **argv)
 	unsigned loopback;
 	int r;
 
-	if (argc != 2 || (boxed ? box_meet(argv[1], SOCK_FD) : tidy_fds(argv[1])) < 0 ||
+	if (argc != 2 || (boxed ? container_meet(argv[1], SOCK_FD) : tidy_fds(argv[1])) < 0 ||
 	    chdir("/") < 0)
 		return EXIT_RALPH;
 	wire_msg_init(&msg);
-	r = boxed ? box_enter(&err) : 0;
+	r = boxed ? container_enter(&err) : 0;
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) < 0)
 		r = err_sys(&err, errno, "cannot close the guest to tracers");
 	if (r == 0)
-		r = net_enter(&loopback, &err);
+		r = netns_enter(&loopback, &err);
 	if (r == 0) {
 		r = wire_recv(g.sock, &msg);
 		if (r == 0)

@@ -165,15 +165,15 @@ static int open_listener(const struct guest_listener *l, int *ret, struct err *e
 	return 0;
 }
 
-int net_enter(unsigned *ret_loopback, struct err *err)
+int netns_enter(unsigned *ret_loopback, struct err *err)
 {
 	if (unshare(CLONE_NEWNET) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's network namespace");
 	return loopback_up(ret_loopback, err);
 }
 
-int net_open(const struct guest_setup *s, unsigned loopback, int fds[GUEST_LISTENERS_MAX],
-	     struct err *err)
+int netns_open(const struct guest_setup *s, unsigned loopback, int fds[GUEST_LISTENERS_MAX],
+	       struct err *err)
 {
 	int r = s->routes ? add_routes(loopback, err) : 0;
 

@@ -39,7 +39,7 @@ struct relay {
 	size_t n_rows, n_passed, n_queries;
 	struct sockaddr_storage gate;
 	socklen_t gate_len;
-	char token[FAR_TOKEN_LEN];
+	char token[REMOTE_TOKEN_LEN];
 };
 
 /* A connection of the sandbox. */
@@ -68,7 +68,7 @@ struct relay *relay_new(struct ev *ev)
 	return r;
 }
 
-static int dial(const struct relay *r)
+static int dial_inside(const struct relay *r)
 {
 	const int on = 1;
 	int fd = socket(r->gate.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -88,7 +88,7 @@ static int dial(const struct relay *r)
 
 static int reach(const struct relay *r)
 {
-	cleanup_fd int fd = dial(r);
+	cleanup_fd int fd = dial_inside(r);
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
 	socklen_t len = sizeof(int);
 	int eno = 0;
@@ -116,9 +116,9 @@ int relay_gate(struct relay *r, const struct wire_msg *m, struct err *err)
 	host = wire_get_str(&rd);
 	n = wire_get_u32(&rd);
 	token = wire_get_str(&rd);
-	if (wire_read_end(&rd) < 0 || n > 65535 || strlen(token) != FAR_TOKEN_LEN)
+	if (wire_read_end(&rd) < 0 || n > 65535 || strlen(token) != REMOTE_TOKEN_LEN)
 		return err_set(err, EPROTO, "the outpost was not told where the gateway is");
-	memcpy(r->token, token, FAR_TOKEN_LEN);
+	memcpy(r->token, token, REMOTE_TOKEN_LEN);
 	(void)snprintf(port, sizeof(port), "%u", n);
 	if (getaddrinfo(host, port, &hints, &found) != 0 || !found ||
 	    found->ai_addrlen > sizeof(r->gate))
@@ -163,10 +163,10 @@ static void on_over(struct duplex *d)
 
 static void put_hello(const struct row *row, const union address *dialled, struct buf *out)
 {
-	struct far_hello h = {.row = row->number};
-	uint8_t bytes[FAR_HELLO_LEN];
+	struct remote_hello h = {.row = row->number};
+	uint8_t bytes[REMOTE_HELLO_LEN];
 
-	memcpy(h.token, row->relay->token, FAR_TOKEN_LEN);
+	memcpy(h.token, row->relay->token, REMOTE_TOKEN_LEN);
 	h.v6 = dialled->sa.sa_family == AF_INET6;
 	if (h.v6) {
 		memcpy(h.addr, &dialled->v6.sin6_addr, 16);
@@ -175,7 +175,7 @@ static void put_hello(const struct row *row, const union address *dialled, struc
 		memcpy(h.addr, &dialled->v4.sin_addr, 4);
 		h.port = ntohs(dialled->v4.sin_port);
 	}
-	far_hello_put(bytes, &h);
+	remote_hello_put(bytes, &h);
 	(void)buf_append(out, bytes, sizeof(bytes));
 }
 
@@ -195,7 +195,7 @@ static void pass_on(struct row *row, int fd)
 		set_accepting(r, false);
 	(void)getsockname(fd, &dialled.sa, &len);
 	put_hello(row, &dialled, &p->d.out[1]);
-	out = dial(r);
+	out = dial_inside(r);
 	if (out < 0)
 		duplex_close(&p->d);
 	else
@@ -296,12 +296,12 @@ static void on_datagram(struct ev *ev, struct ev_io *io, uint32_t events)
 	*q = (struct query){.row = row, .from = from, .from_len = len};
 	q->free.fn = query_free;
 	q->limit.fn = on_query_late;
-	buf_init(&q->out, FAR_HELLO_LEN + sizeof(text));
+	buf_init(&q->out, REMOTE_HELLO_LEN + sizeof(text));
 	buf_init(&q->in, 2 + DATAGRAM_MAX);
 	put_hello(row, &dialled, &q->out);
 	(void)buf_append(&q->out, text, 2 + (size_t)n);
 	r->n_queries++;
-	q->io = (struct ev_io){.fd = dial(r), .fn = on_query};
+	q->io = (struct ev_io){.fd = dial_inside(r), .fn = on_query};
 	if (q->io.fd < 0) {
 		ev_defer(ev, &q->free);
 		return;

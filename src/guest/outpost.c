@@ -47,7 +47,7 @@ struct post {
 static void tell(enum wire_type type, uint32_t id, const struct buf *body)
 {
 	/* Whoever does not read any more has ended, and so have we. */
-	if (far_send(STDOUT_FILENO, type, id, body, NULL) < 0)
+	if (remote_send(STDOUT_FILENO, type, id, body, NULL) < 0)
 		_exit(EXIT_RALPH);
 }
 
@@ -61,7 +61,7 @@ static void tell_error(uint32_t id, int eno, const char *msg)
 	tell(WIRE_ERROR, id, &b);
 }
 
-static void tell_step(enum far_step step)
+static void tell_step(enum remote_step step)
 {
 	cleanup_buf struct buf b;
 
@@ -124,7 +124,7 @@ static struct command *command_get(struct post *p, uint32_t id)
 	*c = (struct command){.post = p, .next = p->commands, .id = id, .io.fd = -1};
 	c->free.fn = command_free;
 	buf_init(&c->spawn, WIRE_BODY_MAX);
-	buf_init(&c->program, FAR_PROGRAM_MAX);
+	buf_init(&c->program, REMOTE_PROGRAM_MAX);
 	p->commands = c;
 	p->n_commands++;
 	return c;
@@ -233,7 +233,7 @@ static void on_in(struct ev *ev, struct ev_io *io, uint32_t events)
 	cleanup_buf struct buf program;
 	struct err err = {0};
 
-	if (far_recv(io->fd, &m, &program) <= 0) {
+	if (remote_recv(io->fd, &m, &program) <= 0) {
 		ev_stop(ev);
 		return;
 	}
@@ -289,21 +289,21 @@ static void on_meet(struct ev *ev, struct ev_io *io, uint32_t events)
 		return;
 	(void)ev_want(ev, io, 0);
 	closep(&io->fd);
-	(void)unlink(FAR_LINE);
+	(void)unlink(REMOTE_LINE);
 	p->guest = (struct ev_io){.fd = fd, .fn = on_guest};
 	(void)ev_want(ev, &p->guest, EPOLLIN);
-	tell_step(FAR_MET);
+	tell_step(REMOTE_MET);
 }
 
 static int listen_line(void)
 {
-	struct sockaddr_un sa = {.sun_family = AF_UNIX, .sun_path = FAR_LINE};
+	struct sockaddr_un sa = {.sun_family = AF_UNIX, .sun_path = REMOTE_LINE};
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	(void)unlink(FAR_LINE);
+	(void)unlink(REMOTE_LINE);
 	/* The guest is another user, of a container that has nothing else of this directory. */
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
-	    chmod(FAR_LINE, 0666) < 0 || listen(fd, 1) < 0)
+	    chmod(REMOTE_LINE, 0666) < 0 || listen(fd, 1) < 0)
 		return -errno;
 	return take_fd(fd);
 }
@@ -323,7 +323,7 @@ static int serve(void)
 	if (p.meet.fd < 0 || p.door.fd < 0 || ev_want(p.ev, &p.in, EPOLLIN) < 0 ||
 	    ev_want(p.ev, &p.meet, EPOLLIN) < 0 || ev_want(p.ev, &p.door, EPOLLIN) < 0)
 		return EXIT_RALPH;
-	tell_step(FAR_WAITS);
+	tell_step(REMOTE_WAITS);
 	return ev_run(p.ev, &err) < 0 ? EXIT_RALPH : EXIT_OK;
 }
 

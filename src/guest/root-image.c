@@ -107,7 +107,7 @@ static int lay_link(struct image *im, int dir, const char *name, const char *tar
 	if (n < 0)
 		return -errno;
 	text[n] = '\0';
-	return place_symlink(&im->b->site, target, text);
+	return rootpath_symlink(&im->b->site, target, text);
 }
 
 static int lay_dir(struct image *im, int dir, const char *path, int depth);
@@ -123,13 +123,13 @@ static int lay_entry(struct image *im, int dir, const char *name, const char *ta
 	if (lot == TAKEN)
 		return 0;
 	if (lot == MOUNTED)
-		return S_ISDIR(st.st_mode) ? place_dir(&im->b->site, target, 0755) : 0;
+		return S_ISDIR(st.st_mode) ? rootpath_dir(&im->b->site, target, 0755) : 0;
 	if (S_ISLNK(st.st_mode))
 		return lay_link(im, dir, name, target);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return 0; /* a device or a socket in an image is nothing to start from */
 	if (lot == PART && S_ISDIR(st.st_mode)) {
-		r = place_dir(&im->b->site, target, 0755);
+		r = rootpath_dir(&im->b->site, target, 0755);
 		return r < 0 ? r : lay_dir(im, fd, target, depth + 1);
 	}
 	return builder_bind(im->b, fd, S_ISDIR(st.st_mode), target,
@@ -191,7 +191,7 @@ static int lay_dir(struct image *im, int dir, const char *path, int depth)
 	return r;
 }
 
-int image_lay(struct builder *b, const struct guest_root *root, size_t row)
+int root_image_lay(struct builder *b, const struct guest_root *root, size_t row)
 {
 	struct image im = {.b = b, .root = root, .after = row + 1};
 	int r;

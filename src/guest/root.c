@@ -38,7 +38,7 @@ static const char *const no_options[] = {NULL};
 
 static int bind_to(struct builder *b, const char *source, const char *target, uint64_t attributes)
 {
-	int from = place_lookup(b->host, source, O_PATH);
+	int from = rootpath_lookup(b->host, source, O_PATH);
 	struct stat st;
 
 	if (from < 0)
@@ -80,7 +80,7 @@ static int open_proc(const struct builder *b)
 
 	if (!b->boxed)
 		return mount_new("proc", no_options, BUILDER_PLAIN | MOUNT_ATTR_NOEXEC);
-	at = place_lookup(b->own, "/proc", O_PATH | O_DIRECTORY);
+	at = rootpath_lookup(b->own, "/proc", O_PATH | O_DIRECTORY);
 	tree = at < 0 ? at : mount_clone(at);
 	r = tree < 0 ? tree : mount_restrict(tree, BUILDER_PLAIN | MOUNT_ATTR_NOEXEC);
 	return r < 0 ? r : take_fd(tree);
@@ -110,17 +110,17 @@ static int make_devices(struct builder *b, const char *target)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(nodes); i++) {
 		(void)snprintf(source, sizeof(source), "/dev/%s", nodes[i]);
 		(void)snprintf(path, sizeof(path), "%s/%s", target, nodes[i]);
-		r = place_lookup(b->own, source, O_PATH);
+		r = rootpath_lookup(b->own, source, O_PATH);
 		if (r >= 0)
 			r = builder_bind(b, r, false, path, MOUNT_ATTR_NOSUID);
 	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", target, links[i][0]);
-		r = place_symlink(&b->site, path, links[i][1]);
+		r = rootpath_symlink(&b->site, path, links[i][1]);
 	}
 	(void)snprintf(path, sizeof(path), "%s/shm", target);
 	if (r == 0)
-		r = place_dir(&b->site, path, 01777);
+		r = rootpath_dir(&b->site, path, 01777);
 	(void)snprintf(path, sizeof(path), "%s/pts", target);
 	return r < 0 ? r
 		     : builder_new(b, "devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
@@ -129,7 +129,7 @@ static int make_devices(struct builder *b, const char *target)
 
 static int make_file(struct builder *b, const struct guest_mount *m)
 {
-	cleanup_fd int fd = place_file(&b->site, m->target, (mode_t)m->mode);
+	cleanup_fd int fd = rootpath_file(&b->site, m->target, (mode_t)m->mode);
 
 	return fd < 0 ? fd : fd_write_all(fd, m->source, strlen(m->source));
 }
@@ -137,8 +137,8 @@ static int make_file(struct builder *b, const struct guest_mount *m)
 static int make_copy(struct builder *b, const struct guest_mount *m)
 {
 	static char chunk[128 * KiB];
-	int from = place_lookup(b->host, m->source, O_RDONLY | O_NOCTTY);
-	cleanup_fd int to = from < 0 ? from : place_file(&b->site, m->target, (mode_t)m->mode);
+	int from = rootpath_lookup(b->host, m->source, O_RDONLY | O_NOCTTY);
+	cleanup_fd int to = from < 0 ? from : rootpath_file(&b->site, m->target, (mode_t)m->mode);
 	ssize_t n;
 
 	if (to < 0)
@@ -171,7 +171,7 @@ static int mask_dir(struct builder *b, const char *target)
 /* A mount becomes read-only, what is only a part of one is bound on itself first. */
 static int make_readonly(struct builder *b, const char *target)
 {
-	int at = place_open(&b->site, target), tree, r;
+	int at = rootpath_open(&b->site, target), tree, r;
 
 	r = at < 0 ? at : mount_restrict_one(at, MOUNT_ATTR_RDONLY);
 	if (r != -EINVAL)
@@ -186,7 +186,7 @@ static int make_readonly(struct builder *b, const char *target)
 
 static int bind_self(struct builder *b, const char *target, uint64_t attributes)
 {
-	int at = place_lookup_plain(b->site.root, target, O_PATH), tree, r;
+	int at = rootpath_lookup_plain(b->site.root, target, O_PATH), tree, r;
 
 	tree = at < 0 ? at : mount_clone(at);
 	r = tree < 0 ? tree : mount_restrict(tree, attributes);
@@ -198,7 +198,7 @@ static int bind_self(struct builder *b, const char *target, uint64_t attributes)
 
 static int hide_file(struct builder *b, const char *target)
 {
-	int at = place_lookup_plain(b->site.root, target, O_PATH), tree, r;
+	int at = rootpath_lookup_plain(b->site.root, target, O_PATH), tree, r;
 
 	if (at == -ENOENT)
 		return 0; /* gone meanwhile, and nothing of it is to be made */
@@ -224,13 +224,13 @@ static int make(struct builder *b, const struct guest_root *root, size_t row)
 	case GUEST_DEVICES:
 		return make_devices(b, m->target);
 	case GUEST_SYMLINK:
-		return place_symlink(&b->site, m->target, m->source);
+		return rootpath_symlink(&b->site, m->target, m->source);
 	case GUEST_FILE:
 		return make_file(b, m);
 	case GUEST_COPY:
 		return make_copy(b, m);
 	case GUEST_DIR:
-		return place_dir(&b->site, m->target, (mode_t)m->mode);
+		return rootpath_dir(&b->site, m->target, (mode_t)m->mode);
 	case GUEST_MASK:
 		return mask_file(b, m->target);
 	case GUEST_MASK_DIR:
@@ -244,7 +244,7 @@ static int make(struct builder *b, const struct guest_root *root, size_t row)
 	case GUEST_REMOUNT_RO:
 		return make_readonly(b, m->target);
 	case GUEST_IMAGE:
-		return image_lay(b, root, row);
+		return root_image_lay(b, root, row);
 	case GUEST_MOUNT_N:
 		break;
 	}
@@ -268,7 +268,7 @@ static int open_builder(struct builder *b, struct err *err)
 		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
 	b->host = open(b->boxed ? GUEST_BOX_HOST : GUEST_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	b->own = b->boxed ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : b->host;
-	b->null = place_lookup(b->own, "/dev/null", O_PATH);
+	b->null = rootpath_lookup(b->own, "/dev/null", O_PATH);
 	at = open(b->boxed ? GUEST_BOX_NEW_ROOT : GUEST_NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->host < 0 || b->null < 0 || at < 0)
 		return err_set(err, ENOENT, "the guest was not given what its root is made of");

@@ -40,12 +40,12 @@ static int lookup(int root, const char *path, int flags, uint64_t resolve)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int place_lookup(int root, const char *path, int flags)
+int rootpath_lookup(int root, const char *path, int flags)
 {
 	return lookup(root, path, flags, 0);
 }
 
-int place_lookup_plain(int root, const char *path, int flags)
+int rootpath_lookup_plain(int root, const char *path, int flags)
 {
 	return lookup(root, path, flags, RESOLVE_NO_SYMLINKS);
 }
@@ -60,7 +60,7 @@ static int open_at(int dir, const char *name, int flags, mode_t mode)
 /* mkdir -p. The path is cut while the directories above are made, and whole again afterwards. */
 static int make_dirs(int root, char *path)
 {
-	int fd = place_lookup(root, path, O_PATH | O_DIRECTORY), parent;
+	int fd = rootpath_lookup(root, path, O_PATH | O_DIRECTORY), parent;
 	char *slash = strrchr(path, '/');
 
 	if (fd != -ENOENT || !slash)
@@ -92,7 +92,7 @@ static int parent_of(struct site *p, const char *path, const char **ret_name)
 	return p->dir;
 }
 
-int place_dir(struct site *p, const char *path, mode_t mode)
+int rootpath_dir(struct site *p, const char *path, mode_t mode)
 {
 	const char *name;
 	int parent = parent_of(p, path, &name);
@@ -102,7 +102,7 @@ int place_dir(struct site *p, const char *path, mode_t mode)
 	return mkdirat(parent, name, mode) < 0 ? -errno : 0;
 }
 
-int place_symlink(struct site *p, const char *path, const char *text)
+int rootpath_symlink(struct site *p, const char *path, const char *text)
 {
 	const char *name;
 	int parent = parent_of(p, path, &name);
@@ -112,7 +112,7 @@ int place_symlink(struct site *p, const char *path, const char *text)
 	return symlinkat(text, parent, name) < 0 ? -errno : 0;
 }
 
-int place_file(struct site *p, const char *path, mode_t mode)
+int rootpath_file(struct site *p, const char *path, mode_t mode)
 {
 	const char *name;
 	int parent = parent_of(p, path, &name);
@@ -120,12 +120,12 @@ int place_file(struct site *p, const char *path, mode_t mode)
 	return parent < 0 ? parent : open_at(parent, name, O_WRONLY | O_CREAT | O_EXCL, mode);
 }
 
-int place_open(struct site *p, const char *path)
+int rootpath_open(struct site *p, const char *path)
 {
-	return place_lookup(p->root, path, O_PATH);
+	return rootpath_lookup(p->root, path, O_PATH);
 }
 
-int place_make(struct site *p, const char *path, bool dir)
+int rootpath_make(struct site *p, const char *path, bool dir)
 {
 	const char *name;
 	int parent = parent_of(p, path, &name);
@@ -136,5 +136,5 @@ int place_make(struct site *p, const char *path, bool dir)
 	r = dir ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0);
 	if (r == 0)
 		return open_at(parent, name, O_PATH, 0);
-	return errno == EEXIST || errno == EROFS ? place_open(p, path) : -errno;
+	return errno == EEXIST || errno == EROFS ? rootpath_open(p, path) : -errno;
 }

@@ -20,12 +20,12 @@ struct site {
 
 void site_init(struct site *p, int root);
 /* The place of a mount: what is there, else an empty directory or file, with what is above it. */
-int place_make(struct site *p, const char *path, bool dir);
-int place_open(struct site *p, const char *path);
-int place_dir(struct site *p, const char *path, mode_t mode);
-int place_symlink(struct site *p, const char *path, const char *text);
+int rootpath_make(struct site *p, const char *path, bool dir);
+int rootpath_open(struct site *p, const char *path);
+int rootpath_dir(struct site *p, const char *path, mode_t mode);
+int rootpath_symlink(struct site *p, const char *path, const char *text);
 /* A new file, open for writing; the caller closes it, or its mount could not be read-only. */
-int place_file(struct site *p, const char *path, mode_t mode);
+int rootpath_file(struct site *p, const char *path, mode_t mode);
 /* Something was mounted: a directory that is open may be covered by now. */
 void site_changed(struct site *p);
 /* Closes what was opened since the last time, now and then. One call closes them all, where there
@@ -33,6 +33,6 @@ void site_changed(struct site *p);
 void site_tidy(struct site *p);
 
 /* Looks path up as if root were "/". */
-int place_lookup(int root, const char *path, int flags);
+int rootpath_lookup(int root, const char *path, int flags);
 /* The same without any link on the way or at the end. */
-int place_lookup_plain(int root, const char *path, int flags);
+int rootpath_lookup_plain(int root, const char *path, int flags);

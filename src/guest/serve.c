@@ -310,7 +310,7 @@ static bool hear_supervisor(struct server *sv)
 	else if (msg.type == WIRE_KILL)
 		r = pass_kill(sv, &msg, &err);
 	else if (msg.type == WIRE_DIAL)
-		dial(sv->g->sock, &msg);
+		dial_inside(sv->g->sock, &msg);
 	else
 		r = err_set(&err, EPROTO, "the guest does not know frame %u", (unsigned)msg.type);
 	/* Id 0 would say that the guest ends; a frame that names no command gets no answer. */

@@ -32,13 +32,13 @@ static void remember(const struct places *p, const struct image_tool *t, const c
 		     bool pulled)
 {
 	cleanup_free char *key = about(t, ref);
-	cleanup_json json_t *old = image_note_get(p, KIND, key), *note = NULL;
+	cleanup_json json_t *old = image_memo_get(p, KIND, key), *note = NULL;
 	json_int_t now = (json_int_t)time(NULL);
 	struct err ignored;
 
 	note = json_pack("{ss ss sI sI}", "engine", t->engine, "image", ref, "pulled",
 			 pulled ? now : (json_int_t)when(old, "pulled"), "tried", now);
-	(void)image_note_set(p, KIND, key, note, &ignored);
+	(void)image_memo_set(p, KIND, key, note, &ignored);
 }
 
 int image_base_look(const struct image_request *req, const struct image_tool *t, const char *ref,
@@ -52,7 +52,7 @@ int image_base_look(const struct image_request *req, const struct image_tool *t,
 	*ret_due = r == -ENOENT;
 	if (r < 0 || is_fixed(ref))
 		return r;
-	note = image_note_get(req->places, KIND, key);
+	note = image_memo_get(req->places, KIND, key);
 	fresh = ret->created > when(note, "pulled") ? ret->created : when(note, "pulled");
 	*ret_due = req->rebuild || (fresh + IMAGE_BASE_MAX_AGE < now &&
 				    when(note, "tried") + IMAGE_BASE_RETRY < now);

@@ -39,14 +39,14 @@ static json_t *read_note(const char *dir, const char *name)
 	return j;
 }
 
-json_t *image_note_get(const struct places *p, const char *kind, const char *about)
+json_t *image_memo_get(const struct places *p, const char *kind, const char *about)
 {
 	cleanup_free char *dir = dir_of(p, kind), *name = name_of(about);
 
 	return read_note(dir, name);
 }
 
-int image_note_set(const struct places *p, const char *kind, const char *about, const json_t *note,
+int image_memo_set(const struct places *p, const char *kind, const char *about, const json_t *note,
 		   struct err *err)
 {
 	cleanup_free char *dir = dir_of(p, kind), *name = name_of(about), *text = NULL;
@@ -63,7 +63,7 @@ int image_note_set(const struct places *p, const char *kind, const char *about, 
 	return r < 0 ? err_sys(err, -r, "cannot write '%s/%s'", dir, name) : 0;
 }
 
-json_t *image_notes(const struct places *p, const char *kind)
+json_t *image_memos(const struct places *p, const char *kind)
 {
 	cleanup_free char *dir = dir_of(p, kind);
 	json_t *all = json_array();
@@ -84,7 +84,7 @@ json_t *image_notes(const struct places *p, const char *kind)
 	return all;
 }
 
-void image_note_drop(const struct places *p, const char *kind, const char *about)
+void image_memo_drop(const struct places *p, const char *kind, const char *about)
 {
 	cleanup_free char *dir = dir_of(p, kind), *name = name_of(about);
 	cleanup_free char *path = path_join(dir, name);

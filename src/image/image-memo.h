@@ -11,9 +11,9 @@
  */
 
 /* NULL: there is none. */
-json_t *image_note_get(const struct places *p, const char *kind, const char *about);
-int image_note_set(const struct places *p, const char *kind, const char *about, const json_t *note,
+json_t *image_memo_get(const struct places *p, const char *kind, const char *about);
+int image_memo_set(const struct places *p, const char *kind, const char *about, const json_t *note,
 		   struct err *err);
 /* All of one kind, as an array. */
-json_t *image_notes(const struct places *p, const char *kind);
-void image_note_drop(const struct places *p, const char *kind, const char *about);
+json_t *image_memos(const struct places *p, const char *kind);
+void image_memo_drop(const struct places *p, const char *kind, const char *about);

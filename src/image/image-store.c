@@ -21,7 +21,7 @@ void image_store_used(const struct places *p, const char *engine, const char *ag
 		      const char *project, const char *ref)
 {
 	cleanup_free char *key = about(engine, agent, project);
-	cleanup_json json_t *old = image_note_get(p, KIND, key), *note = NULL;
+	cleanup_json json_t *old = image_memo_get(p, KIND, key), *note = NULL;
 	const char *before = json_string_value(json_object_get(old, "image"));
 	struct err ignored;
 
@@ -29,7 +29,7 @@ void image_store_used(const struct places *p, const char *engine, const char *ag
 		return;
 	note = json_pack("{ss ss ss ss sI}", "engine", engine, "agent", agent, "project",
 			 project ? project : "", "image", ref, "time", (json_int_t)time(NULL));
-	(void)image_note_set(p, KIND, key, note, &ignored);
+	(void)image_memo_set(p, KIND, key, note, &ignored);
 }
 
 static const char *text_of(const json_t *note, const char *key)
@@ -97,7 +97,7 @@ static void add_row(struct image_rows *rows, const struct image_tool *t, const j
 int image_store_list(const struct places *p, const struct image_tool *t, struct image_rows *ret,
 		     struct err *err)
 {
-	cleanup_json json_t *notes = image_notes(p, KIND);
+	cleanup_json json_t *notes = image_memos(p, KIND);
 	struct image_facts *facts = NULL;
 	size_t n = 0;
 	int r = image_tool_list(t, &facts, &n, err);

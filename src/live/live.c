@@ -52,7 +52,7 @@ static int spawn_supervisor(const struct places *p, const char *name, int conn, 
 	int r;
 
 	strv_init(&env);
-	ahead_supervisor_env(&env);
+	prestart_supervisor_env(&env);
 	run.argv = argv;
 	run.env = env.v;
 	run.dir = "/";
@@ -172,16 +172,16 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 static void look_at_stale(const struct places *p, const struct store_entry *e,
 			  const struct sandbox_spec *old, struct events *log)
 {
-	cleanup_(putback_freep) struct putback *back = putback_open(old, e->dir);
+	cleanup_(restore_freep) struct restore *back = restore_open(old, e->dir);
 	struct findings found = {0};
 	struct stat st;
 
 	if (fstatat(e->dir, "spec.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	st.st_mtim.tv_sec -= STALE_SINCE_S;
-	putback_look(back, p, true, &found);
-	putback_forget(e->dir);
-	surface_walk(old, &st.st_mtim, true, &found);
+	restore_look(back, p, true, &found);
+	restore_forget(e->dir);
+	host_run_walk(old, &st.st_mtim, true, &found);
 	for (size_t i = 0; i < found.n; i++) {
 		cleanup_free char *text = NULL;
 		struct err err = {0};
@@ -202,8 +202,8 @@ static int check_made(const struct store_entry *e, const struct sandbox_spec *sp
 	const char *what = NULL;
 	struct err ignored;
 
-	if (!hosted(spec) || hosted_without_wall(spec) || store_read_spec(e, &was, &ignored) < 0 ||
-	    !streq(was->engine, spec->engine))
+	if (!no_guest(spec) || no_guest_without_wall(spec) ||
+	    store_read_spec(e, &was, &ignored) < 0 || !streq(was->engine, spec->engine))
 		return 0;
 	if (!streq(was->template ? was->template : "", spec->template ? spec->template : ""))
 		what = "from another image";
@@ -241,7 +241,7 @@ static void clean_stale(const struct places *p, const struct store_entry *e)
 }
 
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
-		 int *ahead, int *ret, struct err *err)
+		 int *prestarted, int *ret, struct err *err)
 {
 	int r;
 
@@ -250,20 +250,20 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 	r = check_made(e, spec, err);
 	/* What is to be hidden, and cannot be, is not there any more. */
 	if (r == 0)
-		r = hosted(spec) ? loops_set_apart(p, spec->workspace, false, err) : 0;
+		r = no_guest(spec) ? loops_set_apart(p, spec->workspace, false, err) : 0;
 	if (r == 0)
 		r = store_write_owner(e, spec->workspace, err);
 	if (r == 0)
 		r = store_fill_home(e, spec, err);
 	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)
 		r = err_sys(err, errno, "cannot make the clone of sandbox '%s'", e->name);
-	if (r == 0 && *ahead < 0)
-		r = new_supervisor(p, e->name, ahead, err);
+	if (r == 0 && *prestarted < 0)
+		r = new_supervisor(p, e->name, prestarted, err);
 	if (r == 0)
-		r = send_start(*ahead, e, spec, err);
+		r = send_start(*prestarted, e, spec, err);
 	if (r == 0)
-		*ret = take_fd(*ahead);
-	closep(ahead);
+		*ret = take_fd(*prestarted);
+	closep(prestarted);
 	return r;
 }
 
@@ -302,8 +302,8 @@ static int connect_or_lock(const struct places *p, struct store_entry *e, int *r
 	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
 }
 
-static int connect_or_start(const struct places *p, const struct sandbox_spec *spec, int *ahead,
-			    int *ret, struct err *err)
+static int connect_or_start(const struct places *p, const struct sandbox_spec *spec,
+			    int *prestarted, int *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	int r = store_open(p, spec->name, true, &e, err);
@@ -320,7 +320,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	}
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
-	return r < 0 ? r : start(p, spec, &e, ahead, ret, err);
+	return r < 0 ? r : start(p, spec, &e, prestarted, ret, err);
 }
 
 static_assert((int)LIVE_CONFIRMED == (int)WIRE_EXEC_CONFIRMED &&
@@ -342,14 +342,14 @@ static int send_flags(int conn, enum live_flags flags)
 }
 
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       int *ahead, int *ret, struct err *err)
+	       int *prestarted, int *ret, struct err *err)
 {
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;
 
 	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
 		closep(&conn);
-		r = connect_or_start(p, spec, ahead, &conn, err);
+		r = connect_or_start(p, spec, prestarted, &conn, err);
 	}
 	if (r < 0)
 		return r;

@@ -32,11 +32,11 @@ void live_ahead(int *conn, const struct places *p, const char *name);
 /*
  * Connects to the sandbox of this spec, starting it when it is not live. One that is live with
  * other settings is an error that names the first difference. The connection's first frame may be
- * sent at once. -EAGAIN: it ended or was removed just now; try again. What is ahead is taken where
+ * sent at once. -EAGAIN: it ended or was removed just now; try again. prestarted is taken where
  * a new supervisor is needed.
  */
 int live_start(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
-	       int *ahead, int *ret, struct err *err);
+	       int *prestarted, int *ret, struct err *err);
 
 /* Waits until a sandbox that live_start() started or found is up. */
 int live_wait_up(int conn, const char *name, struct err *err);

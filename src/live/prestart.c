@@ -15,7 +15,7 @@
 #define LAUNCH_ENV "RALPH_LAUNCH"
 #define LAUNCH_FIELDS 4 /* guest, status, complaint, pid */
 
-void ahead_supervisor_env(struct strv *env)
+void prestart_supervisor_env(struct strv *env)
 {
 	static const char *const names[] = {
 		"PATH",
@@ -68,7 +68,7 @@ static void become_supervisor(const char *program, char *name, const struct engi
 	struct strv env;
 
 	strv_init(&env);
-	ahead_supervisor_env(&env);
+	prestart_supervisor_env(&env);
 	push_launch(l, &env);
 	(void)execve(program, argv, env.v);
 }
@@ -110,7 +110,7 @@ static void go_ahead(const struct places *p, const char *bwrap, int conn)
 	launch_kill(&l); /* nobody wants it */
 }
 
-void ahead_fork(const struct places *p)
+void prestart_fork(const struct places *p)
 {
 	const char *bwrap = launch_likely() ? launch_safe_bwrap() : NULL;
 	cleanup_fd int ours = -1, theirs = -1;
@@ -163,7 +163,7 @@ static bool is_own_pair(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.pid == getpid();
 }
 
-int ahead_take(void)
+int prestart_take(void)
 {
 	uint64_t fd;
 
@@ -173,7 +173,7 @@ int ahead_take(void)
 	return (int)fd;
 }
 
-void ahead_take_launch(struct engine_launch *l)
+void prestart_take_launch(struct engine_launch *l)
 {
 	uint64_t v[LAUNCH_FIELDS];
 

@@ -13,12 +13,12 @@
 #define SUPERVISOR_FD 3 /* where a supervisor finds the connection */
 
 /* In `ralph`, before it becomes the command line. Does nothing where anything is in the way. */
-void ahead_fork(const struct places *p);
+void prestart_fork(const struct places *p);
 /* In the command line: the connection to what was forked; -1: nothing was. */
-int ahead_take(void);
+int prestart_take(void);
 /* In the supervisor: what was launched; l->pid is 0 where nothing was. */
-void ahead_take_launch(struct engine_launch *l);
+void prestart_take_launch(struct engine_launch *l);
 
 /* The supervisor's environment: what it needs to find its places and the user's service manager,
  * and nothing of the rest, secrets included. */
-void ahead_supervisor_env(struct strv *env);
+void prestart_supervisor_env(struct strv *env);

@@ -40,7 +40,7 @@ static void keep_ours(struct loop *l, const struct strv *paths, struct kept *k)
 		struct buf *b = &k->texts[k->paths.n];
 
 		buf_init(b, WORK_FILE_MAX);
-		if (own_read(root, paths->v[i], b) == OWN_READ)
+		if (shared_file_read(root, paths->v[i], b) == SHARED_FILE_READ)
 			strv_push(&k->paths, paths->v[i]);
 		else
 			buf_done(b);
@@ -53,8 +53,9 @@ static int put_ours(struct loop *l, struct kept *k, struct err *err)
 
 	for (size_t i = 0; i < k->paths.n; i++) {
 		if (r == 0)
-			r = own_put(root, k->paths.v[i], buf_str(&k->texts[i]), k->texts[i].len,
-				    own_mode(root, k->paths.v[i], 0644), err);
+			r = shared_file_put(root, k->paths.v[i], buf_str(&k->texts[i]),
+					    k->texts[i].len,
+					    shared_file_mode(root, k->paths.v[i], 0644), err);
 		buf_done(&k->texts[i]);
 	}
 	strv_done(&k->paths);

@@ -292,7 +292,7 @@ static void conclude(struct run_state *s, uint64_t began)
 		it->said.text = xstrdup(buf_str(&s->tail));
 	}
 	it->end = decide(s);
-	promise_find(it->said.text, &it->promise);
+	last_words_find(it->said.text, &it->promise);
 	if (it->end != RUN_OK)
 		it->failure = failure_of(s);
 }
@@ -367,7 +367,7 @@ int iteration_run(struct iteration *it, struct err *err)
 void iteration_done(struct iteration *it)
 {
 	agent_result_done(&it->said);
-	promise_done(&it->promise);
+	last_words_done(&it->promise);
 	free(it->failure);
 	it->failure = NULL;
 }

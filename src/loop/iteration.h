@@ -38,7 +38,7 @@ struct iteration {
 	int code;
 	enum agent_format format; /* that it turned out to speak */
 	struct agent_result said;
-	struct promise promise;
+	struct last_words promise;
 	char *failure; /* what it said of its own failure, or why it cannot be run; may be NULL */
 	uint64_t ms;
 	bool empty;

@@ -28,16 +28,16 @@ static bool take_word(const char **p, size_t *n, const char *word)
 	return true;
 }
 
-static void set(struct promise *ret, enum promise_kind kind, const char *p, size_t n)
+static void set(struct last_words *ret, enum last_words_kind kind, const char *p, size_t n)
 {
 	trim(&p, &n);
-	promise_done(ret);
+	last_words_done(ret);
 	ret->kind = kind;
 	if (n > 0)
-		ret->text = xstrndup(p, n < PROMISE_TEXT_MAX ? n : PROMISE_TEXT_MAX);
+		ret->text = xstrndup(p, n < LAST_WORDS_TEXT_MAX ? n : LAST_WORDS_TEXT_MAX);
 }
 
-static void on_line(const char *p, size_t n, struct promise *ret)
+static void on_line(const char *p, size_t n, struct last_words *ret)
 {
 	const size_t close = strlen(CLOSE);
 
@@ -47,16 +47,16 @@ static void on_line(const char *p, size_t n, struct promise *ret)
 	n -= close;
 	trim(&p, &n);
 	if (n == strlen("COMPLETE") && memcmp(p, "COMPLETE", n) == 0)
-		set(ret, PROMISE_COMPLETE, p, 0);
+		set(ret, LAST_WORDS_COMPLETE, p, 0);
 	else if (take_word(&p, &n, "BLOCKED:"))
-		set(ret, PROMISE_BLOCKED, p, n);
+		set(ret, LAST_WORDS_BLOCKED, p, n);
 	else if (take_word(&p, &n, "DECIDE:"))
-		set(ret, PROMISE_DECIDE, p, n);
+		set(ret, LAST_WORDS_DECIDE, p, n);
 }
 
-void promise_find(const char *text, struct promise *ret)
+void last_words_find(const char *text, struct last_words *ret)
 {
-	*ret = (struct promise){0};
+	*ret = (struct last_words){0};
 	while (text && *text) {
 		size_t n = strcspn(text, "\n");
 
@@ -65,8 +65,8 @@ void promise_find(const char *text, struct promise *ret)
 	}
 }
 
-void promise_done(struct promise *p)
+void last_words_done(struct last_words *p)
 {
 	free(p->text);
-	*p = (struct promise){0};
+	*p = (struct last_words){0};
 }

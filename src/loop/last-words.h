@@ -7,14 +7,19 @@
  * or <promise>DECIDE:question</promise>, alone on its line. Of several the last counts. A promise
  * in the middle of a sentence is none: agents quote their prompt.
  */
-enum promise_kind { PROMISE_NONE, PROMISE_COMPLETE, PROMISE_BLOCKED, PROMISE_DECIDE };
+enum last_words_kind {
+	LAST_WORDS_NONE,
+	LAST_WORDS_COMPLETE,
+	LAST_WORDS_BLOCKED,
+	LAST_WORDS_DECIDE
+};
 
-#define PROMISE_TEXT_MAX 2000
+#define LAST_WORDS_TEXT_MAX 2000
 
-struct promise {
-	enum promise_kind kind;
+struct last_words {
+	enum last_words_kind kind;
 	char *text; /* why, or the question; NULL: none was given */
 };
 
-void promise_find(const char *text, struct promise *ret);
-void promise_done(struct promise *p);
+void last_words_find(const char *text, struct last_words *ret);
+void last_words_done(struct last_words *p);

@@ -22,8 +22,8 @@
 #define PIECE (64 * KiB)
 
 struct logs {
-	struct loop_place place; /* of the state */
-	int logs;		 /* .ralph/logs */
+	struct loop_path place; /* of the state */
+	int logs;		/* .ralph/logs */
 	bool follow, raw, color;
 	uint64_t number;
 	struct lines lines;
@@ -216,6 +216,6 @@ int logs_main(int argc, char **argv, struct err *err)
 		r = 0;
 	}
 	closep(&l.logs);
-	loop_place_done(&l.place);
+	loop_path_done(&l.place);
 	return r;
 }

@@ -5,7 +5,7 @@
 
 static void add(void *arg, const struct usage_event *e)
 {
-	struct meter *m = arg;
+	struct loop_usage *m = arg;
 
 	m->micro_usd += e->micro_usd;
 	m->tokens.input += e->tokens.input;
@@ -14,12 +14,12 @@ static void add(void *arg, const struct usage_event *e)
 	m->tokens.cache_write += e->tokens.cache_write;
 }
 
-void meter_read(const struct places *p, const char *sandbox, struct meter *ret)
+void loop_usage_read(const struct places *p, const char *sandbox, struct loop_usage *ret)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	struct err err = {0};
 
-	*ret = (struct meter){0};
+	*ret = (struct loop_usage){0};
 	if (store_open(p, sandbox, false, &e, &err) == 0)
 		(void)usage_each(e.dir, add, ret, &err);
 }
@@ -34,7 +34,7 @@ static uint64_t take(uint64_t *sum, uint64_t *seen, uint64_t now)
 	return more;
 }
 
-bool meter_take(struct loop_state *s, const struct meter *m)
+bool loop_usage_take(struct loop_state *s, const struct loop_usage *m)
 {
 	uint64_t more = take(&s->micro_usd, &s->seen_micro_usd, m->micro_usd);
 

@@ -51,7 +51,7 @@ struct loop {
 	struct control control;
 	struct show show;
 	int workspace, dir, logs; /* the workspace, .ralph, its logs */
-	struct loop_place place;  /* of the state */
+	struct loop_path place;	  /* of the state */
 	bool shared;		  /* the agent reaches all of the workspace: see work_where */
 	struct loop_state state;
 	struct work *work;   /* NULL: the prompt is all there is */
@@ -105,15 +105,15 @@ int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err 
 int loop_recover(struct loop *l, struct err *err);
 
 /* sandbox-run.c */
-int box_build(struct loop *l, struct err *err);
-int box_start(struct loop *l, struct err *err);
+int loop_sandbox_build(struct loop *l, struct err *err);
+int loop_sandbox_start(struct loop *l, struct err *err);
 /* What the agent left is shown; the sandbox ends. */
-void box_stop(struct loop *l);
+void loop_sandbox_stop(struct loop *l);
 /* The agent's command line inside, and what it has besides the sandbox's environment. */
-int box_agent_argv(const struct loop *l, struct strv *ret, struct err *err);
-void box_agent_env(const struct loop *l, struct strv *ret);
+int loop_sandbox_agent_argv(const struct loop *l, struct strv *ret, struct err *err);
+void loop_sandbox_agent_env(const struct loop *l, struct strv *ret);
 /* Without a sandbox the user's environment is the command's. */
-void box_host_env(struct strv *ret);
+void loop_sandbox_host_env(struct strv *ret);
 
 /* round.c: one iteration of a task (NULL: of the prompt). *ret: what it was worth. */
 int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);

@@ -12,15 +12,15 @@ static int cut_off(struct loop *l, struct task *t, struct err *err)
 {
 	struct intent *i = &l->state.intent;
 	struct judgement j;
-	struct meter m;
-	int r = box_build(l, err);
+	struct loop_usage m;
+	int r = loop_sandbox_build(l, err);
 
 	if (r < 0)
 		return r;
 	show_line(&l->show, STYLE_YELLOW, "iteration %llu was cut off",
 		  (unsigned long long)l->state.iterations);
-	meter_read(&l->q.places, l->build.spec->name, &m);
-	(void)meter_take(&l->state, &m);
+	loop_usage_read(&l->q.places, l->build.spec->name, &m);
+	(void)loop_usage_take(&l->state, &m);
 	i->end = RUN_INTERRUPTED;
 	r = commits_check(l, err);
 	if (r < 0)
@@ -40,7 +40,7 @@ static int verify_again(struct loop *l, struct task *t, struct err *err)
 	show_line(&l->show, STYLE_YELLOW, "iteration %llu was cut off before its verdict",
 		  (unsigned long long)l->state.iterations);
 	r = round_verify(l, t, &j, err);
-	box_stop(l);
+	loop_sandbox_stop(l);
 	return r < 0 ? r : round_settle(l, t, err);
 }
 

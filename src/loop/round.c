@@ -68,10 +68,10 @@ static int open_log(struct loop *l, const char *ext)
 static uint64_t on_tick(void *arg, const char *tool)
 {
 	struct loop *l = arg;
-	struct meter m;
+	struct loop_usage m;
 
-	meter_read(&l->q.places, l->build.spec->name, &m);
-	(void)meter_take(&l->state, &m);
+	loop_usage_read(&l->q.places, l->build.spec->name, &m);
+	(void)loop_usage_take(&l->state, &m);
 	free(l->tool);
 	l->tool = *tool ? xstrdup(tool) : NULL;
 	l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
@@ -83,10 +83,10 @@ static uint64_t on_tick(void *arg, const char *tool)
 static void account(struct loop *l, const struct iteration *it)
 {
 	struct loop_state *s = &l->state;
-	struct meter m;
+	struct loop_usage m;
 
-	meter_read(&l->q.places, l->build.spec->name, &m);
-	(void)meter_take(s, &m);
+	loop_usage_read(&l->q.places, l->build.spec->name, &m);
+	(void)loop_usage_take(s, &m);
 	if (s->micro_usd != s->cost_mark || tokens_all(&s->tokens) != tokens_all(&s->tokens_mark))
 		return;
 	s->micro_usd += it->said.micro_usd;
@@ -147,7 +147,7 @@ static void note_run(struct loop *l, const struct iteration *it)
 	struct intent *i = &l->state.intent;
 
 	i->end = it->end;
-	i->promise = it->end == RUN_OK ? it->promise.kind : PROMISE_NONE;
+	i->promise = it->end == RUN_OK ? it->promise.kind : LAST_WORDS_NONE;
 	free(i->words);
 	i->words = it->promise.text ? xstrdup(it->promise.text) : NULL;
 	i->ms = it->ms;
@@ -188,10 +188,10 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = box_agent_argv(l, &argv, err);
+	r = loop_sandbox_agent_argv(l, &argv, err);
 	if (r < 0)
 		return r;
-	box_agent_env(l, &env);
+	loop_sandbox_agent_env(l, &env);
 	it.prompt = prompt;
 	it.prompt_len = strlen(prompt);
 	log = open_log(l, "jsonl");
@@ -251,7 +251,7 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 
 	buf_init(&why, LAST_MAX);
 	status_write(l, "verifying", 0);
-	r = l->hold < 0 ? box_start(l, err) : 0;
+	r = l->hold < 0 ? loop_sandbox_start(l, err) : 0;
 	if (r == 0)
 		r = verify_run(l, t, &v, err);
 	if (r < 0)
@@ -283,7 +283,7 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 		.committed = i->committed,
 		.needs_commit = t != NULL && l->repo != NULL,
 	};
-	bool says_done = i->claims || i->promise == PROMISE_COMPLETE;
+	bool says_done = i->claims || i->promise == LAST_WORDS_COMPLETE;
 	int r = 0;
 
 	if (i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected && (says_done || f.new_head))
@@ -317,7 +317,7 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		  (unsigned long long)l->state.iterations, t ? ": " : "", t ? t->id : "",
 		  t && t->title ? " " : "", t && t->title ? t->title : "");
 	status_write(l, "iterating", 0);
-	r = box_start(l, err);
+	r = loop_sandbox_start(l, err);
 	if (r == 0)
 		r = run_iteration(l, t, err);
 	if (r == 0)
@@ -334,7 +334,7 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		r = round_verify(l, t, ret, err);
 	if (r == 0)
 		round_tell(l, t, ret);
-	box_stop(l);
+	loop_sandbox_stop(l);
 	/* What was said becomes a file beside the loop; nobody waits for it. */
 	if (l->build.spec)
 		(void)autosave_now(&l->q.places, l->build.spec->name);

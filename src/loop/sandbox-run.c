@@ -52,7 +52,7 @@ static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
 	return json_parse(buf_str(&b), b.len, ret, err);
 }
 
-int box_build(struct loop *l, struct err *err)
+int loop_sandbox_build(struct loop *l, struct err *err)
 {
 	cleanup_json json_t *hooks = NULL;
 	cleanup_strv struct strv own = {0};
@@ -96,7 +96,7 @@ static void limit_spending(struct loop *l)
 {
 	struct spec_budget *b = &l->build.spec->budget;
 	uint64_t limit = l->limits.micro_usd, left = 0;
-	struct meter m;
+	struct loop_usage m;
 
 	if (limit)
 		left = limit > l->state.micro_usd ? limit - l->state.micro_usd : 1;
@@ -105,14 +105,14 @@ static void limit_spending(struct loop *l)
 		l->allowance = left;
 	if (!l->allowance || l->q.direct)
 		return;
-	meter_read(&l->q.places, l->build.spec->name, &m);
+	loop_usage_read(&l->q.places, l->build.spec->name, &m);
 	if (!b->micro_usd || m.micro_usd + l->allowance < b->micro_usd)
 		b->micro_usd = m.micro_usd + l->allowance;
 }
 
-int box_start(struct loop *l, struct err *err)
+int loop_sandbox_start(struct loop *l, struct err *err)
 {
-	int r = box_build(l, err);
+	int r = loop_sandbox_build(l, err);
 
 	if (r == 0)
 		limit_spending(l);
@@ -128,7 +128,7 @@ int box_start(struct loop *l, struct err *err)
 	return r;
 }
 
-void box_stop(struct loop *l)
+void loop_sandbox_stop(struct loop *l)
 {
 	struct err err = {0};
 
@@ -152,7 +152,7 @@ static void push_budget(const struct loop *l, struct strv *ret)
 		   (unsigned long long)(usd % 1000000));
 }
 
-int box_agent_argv(const struct loop *l, struct strv *ret, struct err *err)
+int loop_sandbox_agent_argv(const struct loop *l, struct strv *ret, struct err *err)
 {
 	const struct agent *a = l->agent;
 	cleanup_strv struct strv own = {0};
@@ -167,23 +167,23 @@ int box_agent_argv(const struct loop *l, struct strv *ret, struct err *err)
 	for (size_t i = a->program ? 0 : 1; i < l->q.command.n; i++)
 		strv_push(&own, l->q.command.v[i]);
 	if (l->q.direct)
-		r = direct_wire(&l->q.places, a->program ? a : NULL, l->root, &own, ret, err);
+		r = no_sandbox_wire(&l->q.places, a->program ? a : NULL, l->root, &own, ret, err);
 	strv_extend(ret, &own);
 	return r;
 }
 
-void box_host_env(struct strv *ret)
+void loop_sandbox_host_env(struct strv *ret)
 {
 	for (char **e = environ; *e; e++)
 		strv_push(ret, *e);
 }
 
-void box_agent_env(const struct loop *l, struct strv *ret)
+void loop_sandbox_agent_env(const struct loop *l, struct strv *ret)
 {
 	cleanup_free char *token = hook_loop_token((uint64_t)getpid(), loops_start_time(getpid()));
 
 	if (l->q.direct)
-		box_host_env(ret);
+		loop_sandbox_host_env(ret);
 	/* By this hooks know a loop's agent from a human's. */
 	strv_pushf(ret, HOOK_LOOP_ENV "=%s", token);
 	strv_pushf(ret, "RALPH_ITERATION=%llu", (unsigned long long)l->state.iterations);

@@ -54,7 +54,7 @@ static int open_places(struct loop *l, struct err *err)
 /* Is the state still where this loop has it? */
 static bool is_current(const struct loop *l)
 {
-	cleanup_loop_place struct loop_place now = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path now = LOOP_PLACE_INIT;
 	struct err ignored;
 	struct stat a, b;
 
@@ -67,7 +67,7 @@ static int open_state_dir(struct loop *l, struct err *err)
 {
 	int r;
 
-	loop_place_done(&l->place);
+	loop_path_done(&l->place);
 	r = loops_find(&l->q.places, l->q.workspace, &l->place, err);
 	if (r == 0 && l->place.state < 0)
 		r = open_dir(l->dir, "state", 0700, &l->place.state, err);
@@ -97,7 +97,7 @@ static int set_apart(struct loop *l, struct err *err)
 {
 	int r;
 
-	l->shared = hosted_choice(l->config->engine, l->q.direct);
+	l->shared = no_guest_choice(l->config->engine, l->q.direct);
 	if (!l->shared || l->place.apart)
 		return 0;
 	r = loops_set_apart(&l->q.places, l->q.workspace, true, err);
@@ -238,7 +238,7 @@ int loop_preflight(struct loop *l, struct err *err)
 
 	if (l->q.direct)
 		return 0;
-	r = box_build(l, err);
+	r = loop_sandbox_build(l, err);
 	if (r < 0)
 		return r;
 	in.spec = l->build.spec;
@@ -336,7 +336,7 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	int r;
 
 	l->workspace = l->dir = l->logs = l->hold = l->root_fd = -1;
-	l->place = (struct loop_place)LOOP_PLACE_INIT;
+	l->place = (struct loop_path)LOOP_PLACE_INIT;
 	l->control = (struct control)CONTROL_INIT;
 	r = take_request(l, fd, err);
 	if (r == 0)
@@ -376,7 +376,7 @@ int loop_open(struct loop *l, int fd, struct err *err)
 
 void loop_close(struct loop *l)
 {
-	box_stop(l);
+	loop_sandbox_stop(l);
 	build_done(&l->build);
 	(void)work_free(l->work);
 	(void)draft_free(l->draft);
@@ -390,7 +390,7 @@ void loop_close(struct loop *l)
 	control_release(&l->control);
 	closep(&l->root_fd);
 	closep(&l->logs);
-	loop_place_done(&l->place);
+	loop_path_done(&l->place);
 	closep(&l->dir);
 	closep(&l->workspace);
 	if (l->ev)

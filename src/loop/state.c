@@ -140,7 +140,7 @@ static int read_intent(const json_t *j, struct intent *i)
 		return 0;
 	if (read_enum(j, "phase", INTENT_N, &phase) < 0 ||
 	    read_enum(j, "end", RUN_END_N, &end) < 0 ||
-	    read_enum(j, "promise", PROMISE_DECIDE + 1, &promise) < 0 ||
+	    read_enum(j, "promise", LAST_WORDS_DECIDE + 1, &promise) < 0 ||
 	    read_enum(j, "verdict", VERDICT_N, &verdict) < 0 ||
 	    read_enum(j, "state", TASK_STATE_N, &state) < 0)
 		return -EINVAL;
@@ -150,7 +150,7 @@ static int read_intent(const json_t *j, struct intent *i)
 		.head = dup_str(j, "head"),
 		.claims = json_is_true(json_object_get(j, "claims")),
 		.end = (enum run_end)end,
-		.promise = (enum promise_kind)promise,
+		.promise = (enum last_words_kind)promise,
 		.words = dup_str(j, "words"),
 		.verdict = (enum verdict)verdict,
 		.state = (enum task_state)state,

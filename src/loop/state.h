@@ -30,7 +30,7 @@ struct intent {
 	char *head;  /* of the branch, before; "": no commit yet; NULL: no repository */
 	bool claims; /* VERIFY: what the agent said */
 	enum run_end end;
-	enum promise_kind promise;
+	enum last_words_kind promise;
 	char *words;	      /* of the promise; may be NULL */
 	enum verdict verdict; /* SETTLE */
 	enum task_state state;

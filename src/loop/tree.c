@@ -218,9 +218,9 @@ static void clear_away(struct loop *l)
 	struct err err = {0};
 	int r = 0;
 
-	box_stop(l);
+	loop_sandbox_stop(l);
 	if (!l->build.spec && !l->q.direct)
-		r = box_build(l, &err);
+		r = loop_sandbox_build(l, &err);
 	if (r == 0 && l->build.spec && !l->q.sandbox && !l->q.direct) {
 		r = clear_sandbox(l, l->build.spec->name, &kept, &err);
 		if (kept)

@@ -47,11 +47,11 @@ static_assert(ARRAY_SIZE(ends) == RUN_END_N, "one text per end");
 /* Words of a run that did not come to its end count for nothing. */
 static enum verdict of_words(const struct facts *f)
 {
-	bool says_done = f->claims || f->promise == PROMISE_COMPLETE;
+	bool says_done = f->claims || f->promise == LAST_WORDS_COMPLETE;
 
-	if (f->promise == PROMISE_BLOCKED)
+	if (f->promise == LAST_WORDS_BLOCKED)
 		return VERDICT_BLOCKED;
-	if (f->promise == PROMISE_DECIDE)
+	if (f->promise == LAST_WORDS_DECIDE)
 		return VERDICT_DECIDE;
 	if (f->rejected)
 		return VERDICT_REJECTED;

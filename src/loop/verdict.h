@@ -27,7 +27,7 @@ enum run_end {
 
 struct facts {
 	enum run_end end;
-	enum promise_kind promise;
+	enum last_words_kind promise;
 	bool has_task;	   /* there is a task; else the prompt is all there is */
 	bool claims;	   /* the agent says in its copy that the task is done */
 	bool new_head;	   /* there are new commits, and they count */

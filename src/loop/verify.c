@@ -67,7 +67,7 @@ static int run_one(struct check *c, const char *command, struct err *err)
 
 	if (l->q.direct) {
 		jc.whole = l->root;
-		box_host_env(&env);
+		loop_sandbox_host_env(&env);
 	}
 	strv_push(&argv, "/bin/sh");
 	strv_push(&argv, "-c");
@@ -149,7 +149,7 @@ int verify_baseline(struct loop *l, struct err *err)
 		return 0;
 	status_write(l, "verifying", 0);
 	show_line(&l->show, STYLE_BOLD, "what fails before anything is done");
-	r = box_start(l, err);
+	r = loop_sandbox_start(l, err);
 	if (r == 0)
 		r = loose_before(l, err);
 	found = json_object();
@@ -162,7 +162,7 @@ int verify_baseline(struct loop *l, struct err *err)
 	}
 	if (r == 0)
 		r = loose_after(l, err);
-	box_stop(l);
+	loop_sandbox_stop(l);
 	if (r < 0) {
 		json_decref(found);
 		return r;

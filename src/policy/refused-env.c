@@ -9,7 +9,7 @@
 static const char *const names[] = {"GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN",
 				    "GITHUB_ENTERPRISE_TOKEN"};
 
-bool refuse_match(const char *pattern, const char *text)
+bool refused_env_match(const char *pattern, const char *text)
 {
 	if (strpbrk(pattern, "*?["))
 		return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
@@ -27,8 +27,8 @@ static int refused(struct err *err, const char *name, const char *source, const 
 	return r;
 }
 
-int refuse_check(const char *name, const char *value, const struct strv *patterns,
-		 const char *source, struct err *err)
+int refused_env_check(const char *name, const char *value, const struct strv *patterns,
+		      const char *source, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (streq(name, names[i]))
@@ -36,7 +36,7 @@ int refuse_check(const char *name, const char *value, const struct strv *pattern
 	for (size_t i = 0; i < patterns->n; i++) {
 		const char *p = patterns->v[i];
 
-		if (refuse_match(p, name) || (value && refuse_match(p, value))) {
+		if (refused_env_match(p, name) || (value && refused_env_match(p, value))) {
 			cleanup_free char *why = xasprintf("it matches '%.60s' of env.refuse", p);
 
 			return refused(err, name, source, why);

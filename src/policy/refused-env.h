@@ -14,8 +14,8 @@
  * 0, or an error with exit code 64 that names the variable and never its value. value may be NULL
  * (it is not set: only the name counts); source is the setting that asked for it.
  */
-int refuse_check(const char *name, const char *value, const struct strv *patterns,
-		 const char *source, struct err *err);
+int refused_env_check(const char *name, const char *value, const struct strv *patterns,
+		      const char *source, struct err *err);
 
 /* Does the text match the pattern, as above? */
-bool refuse_match(const char *pattern, const char *text);
+bool refused_env_match(const char *pattern, const char *text);

@@ -24,12 +24,12 @@
 #define KEY_LEN (SHA256_DIGEST_STRING_LENGTH - 1)
 #define NEW_PREFIX ".new-"
 
-void loop_place_done(struct loop_place *l)
+void loop_path_done(struct loop_path *l)
 {
 	closep(&l->state);
 	closep(&l->active);
 	free(l->path);
-	*l = (struct loop_place)LOOP_PLACE_INIT;
+	*l = (struct loop_path)LOOP_PLACE_INIT;
 }
 
 /* Of another directory that was made at the same path later, it is another. A file system that does
@@ -54,7 +54,7 @@ static char *apart_path(const struct places *p, const char *key)
 	return xasprintf("%s/loops/%s", p->state, key);
 }
 
-static int find_real(const struct places *p, const char *real, struct loop_place *ret,
+static int find_real(const struct places *p, const char *real, struct loop_path *ret,
 		     struct err *err)
 {
 	cleanup_fd int root = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -83,13 +83,13 @@ static int find_real(const struct places *p, const char *real, struct loop_place
 	return 0;
 }
 
-int loops_find(const struct places *p, const char *workspace, struct loop_place *ret,
+int loops_find(const struct places *p, const char *workspace, struct loop_path *ret,
 	       struct err *err)
 {
 	cleanup_free char *real = NULL;
 	int r = path_real(workspace, &real, err);
 
-	*ret = (struct loop_place)LOOP_PLACE_INIT;
+	*ret = (struct loop_path)LOOP_PLACE_INIT;
 	return r < 0 ? r : find_real(p, real, ret, err);
 }
 
@@ -163,7 +163,7 @@ static int check_workers(int state, struct err *err)
 		       "the engine it was begun with: ralph resume --engine native");
 }
 
-static int copy_state(const struct loop_place *from, int loops, const char *name, struct err *err)
+static int copy_state(const struct loop_path *from, int loops, const char *name, struct err *err)
 {
 	const struct copy_rules rules = {
 		.bytes_max = STATE_BYTES_MAX,
@@ -181,7 +181,7 @@ static int copy_state(const struct loop_place *from, int loops, const char *name
 }
 
 /* In one step: until the rename, the state is where it was. */
-static int make_apart(const struct loop_place *from, const char *real, int loops, const char *key,
+static int make_apart(const struct loop_path *from, const char *real, int loops, const char *key,
 		      struct err *err)
 {
 	cleanup_free char *name = xasprintf(NEW_PREFIX "%s", key);
@@ -206,7 +206,7 @@ static int make_apart(const struct loop_place *from, const char *real, int loops
 	return r < 0 ? err_sys(err, -r, "cannot keep the loop's state apart") : 0;
 }
 
-static int lock_state(const struct loop_place *at, int *ret, struct err *err)
+static int lock_state(const struct loop_path *at, int *ret, struct err *err)
 {
 	if (at->state < 0)
 		return 0;
@@ -222,7 +222,7 @@ static int lock_state(const struct loop_place *at, int *ret, struct err *err)
 
 int loops_set_apart(const struct places *p, const char *workspace, bool held, struct err *err)
 {
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	cleanup_free char *real = NULL;
 	cleanup_fd int lock = -1, loops = -1;
 	struct err ignored;

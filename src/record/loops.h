@@ -38,7 +38,7 @@ int loops_signal(const struct loop_active *a, int sig);
  * sandbox). What is apart stays apart: the directory there decides, whatever the workspace has.
  * KEY stands for this very directory, by its path and the moment it was made.
  */
-struct loop_place {
+struct loop_path {
 	int state;  /* -1: there is none yet */
 	int active; /* the directory that `active` is in; -1: there is none yet */
 	char *path; /* of the state, be it there or not */
@@ -49,11 +49,11 @@ struct loop_place {
 	{                                                                                          \
 		.state = -1, .active = -1                                                          \
 	}
-void loop_place_done(struct loop_place *l);
-#define cleanup_loop_place cleanup_(loop_place_done)
+void loop_path_done(struct loop_path *l);
+#define cleanup_loop_place cleanup_(loop_path_done)
 
 /* workspace: any path of a directory. 0 also where there is no state. */
-int loops_find(const struct places *p, const char *workspace, struct loop_place *ret,
+int loops_find(const struct places *p, const char *workspace, struct loop_path *ret,
 	       struct err *err);
 /*
  * Before the workspace is shown to such an agent: its state is apart from now on, moved there in

@@ -220,9 +220,9 @@ static int read_container(const json_t *obj, struct spec_container *c, struct er
 	if (r == 0)
 		r = field_take_opt(j, "volume_dir", &c->volume_dir, err);
 	if (r == 0)
-		r = field_take_opt(j, "far_listen", &c->far_listen, err);
+		r = field_take_opt(j, "far_listen", &c->remote_listen, err);
 	if (r == 0)
-		r = field_take_opt(j, "far_dial", &c->far_dial, err);
+		r = field_take_opt(j, "far_dial", &c->remote_dial, err);
 	c->as_root = json_is_true(json_object_get(j, "as_root"));
 	return r;
 }

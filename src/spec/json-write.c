@@ -122,8 +122,8 @@ static json_t *container_to_json(const struct spec_container *c)
 	field_put_str(j, "volume", c->volume);
 	field_put_str(j, "volume_dir", c->volume_dir);
 	(void)json_object_set_new(j, "as_root", json_boolean(c->as_root));
-	field_put_str(j, "far_listen", c->far_listen);
-	field_put_str(j, "far_dial", c->far_dial);
+	field_put_str(j, "far_listen", c->remote_listen);
+	field_put_str(j, "far_dial", c->remote_dial);
 	return j;
 }
 

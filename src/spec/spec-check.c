@@ -90,10 +90,10 @@ static int check_container(const struct spec_container *c, struct err *err)
 	r = check_word("name of an image", c->image, err);
 	if (r == 0)
 		r = check_path("socket", c->line, err);
-	if (r == 0 && !c->far_listen != !c->far_dial)
+	if (r == 0 && !c->remote_listen != !c->remote_dial)
 		r = err_usage(err, "the container has one half of its way to the gateway");
-	if (r == 0 && c->far_dial)
-		r = check_word("address of this machine", c->far_dial, err);
+	if (r == 0 && c->remote_dial)
+		r = check_word("address of this machine", c->remote_dial, err);
 	if (r == 0 && c->volume)
 		r = check_word("name of a volume", c->volume, err);
 	return r < 0 || !c->volume ? r : check_path("directory of a volume", c->volume_dir, err);

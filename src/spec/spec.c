@@ -97,8 +97,8 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	free(s->container.line);
 	free(s->container.volume);
 	free(s->container.volume_dir);
-	free(s->container.far_listen);
-	free(s->container.far_dial);
+	free(s->container.remote_listen);
+	free(s->container.remote_dial);
 	free(s);
 	return NULL;
 }

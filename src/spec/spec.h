@@ -188,8 +188,9 @@ struct spec_container {
 	char *volume_dir; /* where it lies on the host */
 	bool as_root;	  /* root of a container is this user outside of it */
 	/* Of an engine on another machine, or in a virtual one; NULL: it is of this kernel. */
-	char *far_listen; /* address of this machine, where the gateway listens for the sandbox */
-	char *far_dial;	  /* how containers there call that address */
+	char *remote_listen; /* address of this machine, where the gateway listens for the sandbox
+			      */
+	char *remote_dial;   /* how containers there call that address */
 };
 
 struct sandbox_spec {

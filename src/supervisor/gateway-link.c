@@ -34,14 +34,14 @@ int gateway_link_plan(struct supervisor *s, struct err *err)
 	if (r < 0)
 		return r;
 	g->fds = xcalloc(g->n_rows, sizeof(int));
-	return s->spec->container.far_dial && g->n_rows ? far_link_open(s, err) : 0;
+	return s->spec->container.remote_dial && g->n_rows ? remote_link_open(s, err) : 0;
 }
 
 int gateway_link_take(struct supervisor *s, struct wire_msg *m)
 {
 	struct gateway_link *g = &s->gateway;
 
-	if (s->spec->container.far_dial)
+	if (s->spec->container.remote_dial)
 		return m->n_fds ? -EPROTO : ++g->ups >= guest_up_frames(g->n_rows);
 	if (g->n_fds + m->n_fds > g->n_rows)
 		return -EPROTO;

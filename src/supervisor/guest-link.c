@@ -249,7 +249,7 @@ static int start(struct supervisor *s, struct engine_launch *launch, struct err 
 	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
 	r = gateway_link_plan(s, err);
 	if (r == 0)
-		r = far_link_tell(s, err);
+		r = remote_link_tell(s, err);
 	return r < 0 ? r : set_up(s, err);
 }
 

@@ -102,7 +102,7 @@ static int publish(struct supervisor *s, struct sup_port p, struct err *err)
 	cleanup_fd int fd = -1;
 	int r;
 
-	if (s->spec->container.far_dial)
+	if (s->spec->container.remote_dial)
 		return err_set(
 			err, ENOTSUP,
 			"engine %s is on another machine, and no port of a sandbox there can "

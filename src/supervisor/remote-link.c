@@ -19,7 +19,7 @@
 
 static int make_token(char *ret, struct err *err)
 {
-	unsigned char raw[FAR_TOKEN_LEN / 2];
+	unsigned char raw[REMOTE_TOKEN_LEN / 2];
 
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
 		return err_sys(err, errno, "cannot get random bytes");
@@ -47,10 +47,10 @@ static int listen_on(const char *address, uint16_t *ret_port, struct err *err)
 	return take_fd(fd);
 }
 
-int far_link_open(struct supervisor *s, struct err *err)
+int remote_link_open(struct supervisor *s, struct err *err)
 {
 	struct gateway_link *g = &s->gateway;
-	const char *address = s->spec->container.far_listen;
+	const char *address = s->spec->container.remote_listen;
 	int fd, r = make_token(g->token, err);
 
 	if (r < 0)
@@ -65,7 +65,7 @@ int far_link_open(struct supervisor *s, struct err *err)
 	return 0;
 }
 
-int far_link_tell(struct supervisor *s, struct err *err)
+int remote_link_tell(struct supervisor *s, struct err *err)
 {
 	cleanup_buf struct buf b = {0};
 	int r;
@@ -73,7 +73,7 @@ int far_link_tell(struct supervisor *s, struct err *err)
 	buf_init(&b, WIRE_INLINE_MAX);
 	if (!s->gateway.gate.port)
 		return 0;
-	wire_put_str(&b, s->spec->container.far_dial);
+	wire_put_str(&b, s->spec->container.remote_dial);
 	wire_put_u32(&b, s->gateway.gate.port);
 	wire_put_str(&b, s->gateway.token);
 	r = wire_send(s->guest, WIRE_FAR_GATE, 0, &b, NULL, 0);

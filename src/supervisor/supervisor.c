@@ -245,7 +245,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	const char *text = NULL;
 	int r, written;
 
-	ahead_take_launch(&launch);
+	prestart_take_launch(&launch);
 	r = take_start(s, start, &text, err);
 	if (r < 0) {
 		launch_kill(&launch);

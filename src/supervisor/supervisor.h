@@ -66,7 +66,7 @@ struct gateway_link {
 	struct gateway_watch *watch;
 	/* Of a sandbox elsewhere: its sockets stay there, and the gateway has this one. */
 	struct gw_listener gate; /* port 0: it is here, or has no network */
-	char token[FAR_TOKEN_LEN + 1];
+	char token[REMOTE_TOKEN_LEN + 1];
 	size_t ups; /* frames that said so */
 	struct child child;
 	int sock;
@@ -161,10 +161,10 @@ struct supervisor {
 	struct autosave_link autosave;
 	struct host_link *host;	  /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline; /* of starting, later of stopping */
-	struct surface *surface;  /* what the host would run in the workspace */
+	struct host_run *surface; /* what the host would run in the workspace */
 	unsigned n_found;	  /* of that, what was found so far */
 	struct timespec since;	  /* what is newer was changed while the sandbox ran */
-	struct putback *putback;  /* NULL: nothing is to be put back */
+	struct restore *putback;  /* NULL: nothing is to be put back */
 	int watch;		  /* inotify */
 	struct ev_io watch_io;
 	struct err why; /* what ended it, when it was no ordinary end */
@@ -215,9 +215,9 @@ void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's an
 void gateway_link_stop(struct supervisor *s);
 
 /* remote-link.c: the gateway's port for a sandbox elsewhere */
-int far_link_open(struct supervisor *s, struct err *err);
-int far_link_tell(struct supervisor *s,
-		  struct err *err); /* the outpost, before the guest's set-up */
+int remote_link_open(struct supervisor *s, struct err *err);
+int remote_link_tell(struct supervisor *s,
+		     struct err *err); /* the outpost, before the guest's set-up */
 
 /* events-link.c: into the log */
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */

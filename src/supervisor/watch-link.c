@@ -33,7 +33,7 @@ static void settle(struct supervisor *s, struct finding *f)
 	if (finding_settle(f, &s->places, s->spec, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	else if (f->id && f->link)
-		surface_accept(s->surface, f->path);
+		host_run_accept(s->surface, f->path);
 }
 
 static void announce(struct supervisor *s, struct findings *f)
@@ -74,7 +74,7 @@ static char *place_inside(const struct sandbox_spec *spec, const char *path)
 }
 
 /* Replaced on the host, as `git config` does: its mount is gone. */
-static void protect_again(struct supervisor *s, const struct strv *paths)
+static void make_readonly_again(struct supervisor *s, const struct strv *paths)
 {
 	for (size_t i = 0; i < paths->n; i++) {
 		cleanup_free char *inside = place_inside(s->spec, paths->v[i]), *text = NULL;
@@ -103,9 +103,9 @@ void watch_look(struct supervisor *s)
 	strv_init(&again);
 	if (!s->surface)
 		return;
-	putback_look(s->putback, &s->places, s->n_found < FOUND_MAX, &found);
-	surface_compare(s->surface, &found, &again);
-	protect_again(s, &again);
+	restore_look(s->putback, &s->places, s->n_found < FOUND_MAX, &found);
+	host_run_compare(s->surface, &found, &again);
+	make_readonly_again(s, &again);
 	announce(s, &found);
 	findings_done(&found);
 }
@@ -117,10 +117,10 @@ void watch_finish(struct supervisor *s)
 	if (!s->surface)
 		return;
 	watch_look(s);
-	surface_walk(s->spec, &s->since, false, &found);
+	host_run_walk(s->spec, &s->since, false, &found);
 	announce(s, &found);
 	findings_done(&found);
-	putback_forget(s->entry.dir);
+	restore_forget(s->entry.dir);
 }
 
 static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
@@ -133,7 +133,7 @@ static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
 	for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= n;) {
 		const struct inotify_event *e = (const void *)(buf + at);
 
-		care = care || (e->mask & IN_Q_OVERFLOW) || (e->len && surface_cares(e->name));
+		care = care || (e->mask & IN_Q_OVERFLOW) || (e->len && host_run_cares(e->name));
 		at += (ssize_t)sizeof(*e) + (ssize_t)e->len;
 	}
 	if (care && s->state == SUP_UP)
@@ -157,13 +157,13 @@ static void open_inotify(struct supervisor *s)
 
 int watch_start(struct supervisor *s, struct err *err)
 {
-	int r = putback_new(s->spec, s->entry.dir, &s->putback, err);
+	int r = restore_new(s->spec, s->entry.dir, &s->putback, err);
 
 	if (r < 0)
 		return r;
 	/* The coarse clock is what files are dated by. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
-	s->surface = surface_new(s->spec);
+	s->surface = host_run_new(s->spec);
 	open_inotify(s);
 	return 0;
 }

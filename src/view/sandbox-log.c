@@ -17,7 +17,7 @@ static uint64_t tokens_of(const json_t *j)
 			  log_number(j, "cache_read") + log_number(j, "cache_write"));
 }
 
-static void add_usage(struct box_log *l, const json_t *j, int64_t at_ms)
+static void add_usage(struct sandbox_log *l, const json_t *j, int64_t at_ms)
 {
 	uint64_t tokens = tokens_of(j), usd = (uint64_t)log_number(j, "micro_usd");
 	int64_t second = at_ms / 1000;
@@ -36,7 +36,7 @@ static void add_usage(struct box_log *l, const json_t *j, int64_t at_ms)
 }
 
 /* The first record of the newest file knows what was used before it. */
-static void add_carried(struct box_log *l, const json_t *record)
+static void add_carried(struct sandbox_log *l, const json_t *record)
 {
 	const json_t *row;
 	size_t i;
@@ -47,17 +47,17 @@ static void add_carried(struct box_log *l, const json_t *record)
 	}
 }
 
-static void refused_done(struct box_refused *r)
+static void refused_done(struct sandbox_log_refused *r)
 {
 	free(r->host);
 	free(r->reason);
 }
 
-static void add_refusal(struct box_log *l, const json_t *j, int64_t at_ms)
+static void add_refusal(struct sandbox_log *l, const json_t *j, int64_t at_ms)
 {
 	const char *host = log_text(j, "host");
 	long long port = log_number(j, "port"), n = log_number(j, "count");
-	struct box_refused r = {.port = port};
+	struct sandbox_log_refused r = {.port = port};
 	size_t i = 0;
 
 	n = n > 0 ? n : 1;
@@ -72,7 +72,7 @@ static void add_refusal(struct box_log *l, const json_t *j, int64_t at_ms)
 	} else {
 		r.host = xstrdup(host);
 		r.reason = xstrdup(log_text(j, "reason"));
-		if (l->n_hosts == BOX_REFUSED_MAX) {
+		if (l->n_hosts == SANDBOX_LOG_REFUSED_MAX) {
 			i = 0;
 			refused_done(&l->hosts[0]);
 		} else {
@@ -85,20 +85,21 @@ static void add_refusal(struct box_log *l, const json_t *j, int64_t at_ms)
 	l->hosts[l->n_hosts - 1] = r;
 }
 
-static void event_done(struct box_event *e)
+static void event_done(struct sandbox_log_event *e)
 {
 	free(e->type);
 	free(e->text);
 }
 
-static void keep_event(struct box_log *l, const json_t *j, int64_t at_ms)
+static void keep_event(struct sandbox_log *l, const json_t *j, int64_t at_ms)
 {
-	if (l->n_events == BOX_EVENTS_MAX) {
+	if (l->n_events == SANDBOX_LOG_EVENTS_MAX) {
 		event_done(&l->events[0]);
-		memmove(&l->events[0], &l->events[1], (BOX_EVENTS_MAX - 1) * sizeof(l->events[0]));
+		memmove(&l->events[0], &l->events[1],
+			(SANDBOX_LOG_EVENTS_MAX - 1) * sizeof(l->events[0]));
 		l->n_events--;
 	}
-	l->events[l->n_events++] = (struct box_event){
+	l->events[l->n_events++] = (struct sandbox_log_event){
 		.type = xstrdup(log_text(j, "type")),
 		.text = event_text(j),
 		.seq = log_number(j, "seq"),
@@ -107,14 +108,14 @@ static void keep_event(struct box_log *l, const json_t *j, int64_t at_ms)
 	};
 }
 
-static void drop_command(struct box_log *l, size_t i)
+static void drop_command(struct sandbox_log *l, size_t i)
 {
 	free(l->commands[i].text);
 	l->n_commands--;
 	memmove(&l->commands[i], &l->commands[i + 1], (l->n_commands - i) * sizeof(l->commands[0]));
 }
 
-static void add_command(struct box_log *l, const json_t *argv, long long id)
+static void add_command(struct sandbox_log *l, const json_t *argv, long long id)
 {
 	cleanup_buf struct buf b;
 	const json_t *v;
@@ -123,17 +124,17 @@ static void add_command(struct box_log *l, const json_t *argv, long long id)
 	buf_init(&b, COMMAND_MAX);
 	json_array_foreach (argv, i, v)
 		(void)buf_printf(&b, "%s%.400s", i ? " " : "", json_string_value(v));
-	if (l->n_commands == BOX_COMMANDS_MAX)
+	if (l->n_commands == SANDBOX_LOG_COMMANDS_MAX)
 		drop_command(l, 0);
-	l->commands[l->n_commands++] = (struct box_command){xstrdup(buf_str(&b)), id};
+	l->commands[l->n_commands++] = (struct sandbox_log_command){xstrdup(buf_str(&b)), id};
 }
 
-const char *box_log_command(const struct box_log *l)
+const char *sandbox_log_command(const struct sandbox_log *l)
 {
 	return l->n_commands ? l->commands[l->n_commands - 1].text : NULL;
 }
 
-static void on_exec(struct box_log *l, const json_t *j)
+static void on_exec(struct sandbox_log *l, const json_t *j)
 {
 	const json_t *argv = json_object_get(j, "argv");
 	const char *first = json_string_value(json_array_get(argv, 0));
@@ -145,7 +146,7 @@ static void on_exec(struct box_log *l, const json_t *j)
 		add_command(l, argv, log_number(j, "id"));
 }
 
-static void on_exec_end(struct box_log *l, long long id)
+static void on_exec_end(struct sandbox_log *l, long long id)
 {
 	if (l->probe_id == id)
 		l->probe_id = 0;
@@ -156,7 +157,7 @@ static void on_exec_end(struct box_log *l, long long id)
 		}
 }
 
-static void on_lifecycle(struct box_log *l, const char *type, int64_t at_ms)
+static void on_lifecycle(struct sandbox_log *l, const char *type, int64_t at_ms)
 {
 	while (l->n_commands)
 		drop_command(l, l->n_commands - 1);
@@ -177,7 +178,7 @@ static bool is_ordinary(const struct events_line *l)
 	       memmem(l->text, l->n, "\"verdict\":\"allow\"", 17);
 }
 
-void box_log_take(struct box_log *l, const json_t *j)
+void sandbox_log_take(struct sandbox_log *l, const json_t *j)
 {
 	const char *type = log_text(j, "type");
 	int64_t at_ms = log_time_ms(log_text(j, "time"));
@@ -203,23 +204,23 @@ void box_log_take(struct box_log *l, const json_t *j)
 
 static int on_line(void *l_, const struct events_line *line)
 {
-	struct box_log *l = l_;
+	struct sandbox_log *l = l_;
 	cleanup_json json_t *j = is_ordinary(line) ? NULL : json_loads(line->text, 0, NULL);
 
 	if (j)
-		box_log_take(l, j);
+		sandbox_log_take(l, j);
 	l->seen_first = true;
 	return 0;
 }
 
-void box_log_open(struct box_log *l, int dir)
+void sandbox_log_open(struct sandbox_log *l, int dir)
 {
-	*l = (struct box_log){.dir = dir};
+	*l = (struct sandbox_log){.dir = dir};
 	events_follow_init(&l->follow, dir, on_line, l);
 	l->follow.newest = true;
 }
 
-void box_log_done(struct box_log *l)
+void sandbox_log_done(struct sandbox_log *l)
 {
 	for (size_t i = 0; i < l->n_hosts; i++)
 		refused_done(&l->hosts[i]);
@@ -231,12 +232,13 @@ void box_log_done(struct box_log *l)
 	closep(&l->dir);
 }
 
-int box_log_more(struct box_log *l, struct err *err)
+int sandbox_log_more(struct sandbox_log *l, struct err *err)
 {
 	return events_follow_more(&l->follow, err);
 }
 
-void box_log_rate(const struct box_log *l, int64_t now_s, uint64_t *ret_tokens, uint64_t *ret_usd)
+void sandbox_log_rate(const struct sandbox_log *l, int64_t now_s, uint64_t *ret_tokens,
+		      uint64_t *ret_usd)
 {
 	*ret_tokens = *ret_usd = 0;
 	for (size_t i = 0; i < BOX_RATE_SLOTS; i++)

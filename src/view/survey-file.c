@@ -13,7 +13,7 @@
 /* One sandbox: what survey_refresh() would find out, and the records of its log. */
 static void add_box(struct survey *s, const json_t *j)
 {
-	struct survey_box *b = xcalloc(1, sizeof(*b));
+	struct survey_sandbox *b = xcalloc(1, sizeof(*b));
 	const char *state = log_text(j, "state");
 	const json_t *record;
 	size_t i;
@@ -26,14 +26,14 @@ static void add_box(struct survey *s, const json_t *j)
 	b->cpu = json_number_value(json_object_get(j, "cpu"));
 	b->memory = (uint64_t)log_number(j, "memory");
 	b->processes = (size_t)log_number(j, "processes");
-	box_log_open(&b->log, -1);
+	sandbox_log_open(&b->log, -1);
 	json_array_foreach (json_object_get(j, "events"), i, record)
-		box_log_take(&b->log, record);
+		sandbox_log_take(&b->log, record);
 	for (size_t k = 0; k < s->n_loops; k++)
 		if (streq(log_text(s->loops[k]->status, "sandbox"), b->name))
 			b->loop = s->loops[k];
-	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(void *));
-	s->boxes[s->n_boxes++] = b;
+	s->sandboxes = xrealloc(s->sandboxes, s->n_sandboxes + 1, sizeof(void *));
+	s->sandboxes[s->n_sandboxes++] = b;
 }
 
 static void add_loop(struct survey *s, const json_t *j)

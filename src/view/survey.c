@@ -23,12 +23,12 @@ void survey_init(struct survey *s, const struct places *p)
 	*s = (struct survey){.places = p};
 }
 
-static void box_free(struct survey_box *b)
+static void sandbox_free(struct survey_sandbox *b)
 {
 	free(b->name);
 	free(b->workspace);
 	free(b->agent);
-	box_log_done(&b->log);
+	sandbox_log_done(&b->log);
 	free(b);
 }
 
@@ -41,11 +41,11 @@ static void loop_free(struct survey_loop *l)
 
 void survey_done(struct survey *s)
 {
-	for (size_t i = 0; i < s->n_boxes; i++)
-		box_free(s->boxes[i]);
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		sandbox_free(s->sandboxes[i]);
 	for (size_t i = 0; i < s->n_loops; i++)
 		loop_free(s->loops[i]);
-	free(s->boxes);
+	free(s->sandboxes);
 	free(s->loops);
 	procs_done(&s->procs);
 	*s = (struct survey){0};
@@ -60,27 +60,27 @@ static int64_t changed_ns(int dir, const char *name)
 	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 }
 
-static struct survey_box *find_box(const struct survey *s, const char *name)
+static struct survey_sandbox *find_box(const struct survey *s, const char *name)
 {
-	for (size_t i = 0; i < s->n_boxes; i++)
-		if (streq(s->boxes[i]->name, name))
-			return s->boxes[i];
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		if (streq(s->sandboxes[i]->name, name))
+			return s->sandboxes[i];
 	return NULL;
 }
 
-static struct survey_box *add_box(struct survey *s, const char *name, int dir)
+static struct survey_sandbox *add_box(struct survey *s, const char *name, int dir)
 {
-	struct survey_box *b = xcalloc(1, sizeof(*b));
+	struct survey_sandbox *b = xcalloc(1, sizeof(*b));
 
 	b->name = xstrdup(name);
 	b->cpu = -1;
-	box_log_open(&b->log, dir);
-	s->boxes = xrealloc(s->boxes, s->n_boxes + 1, sizeof(void *));
-	s->boxes[s->n_boxes++] = b;
+	sandbox_log_open(&b->log, dir);
+	s->sandboxes = xrealloc(s->sandboxes, s->n_sandboxes + 1, sizeof(void *));
+	s->sandboxes[s->n_sandboxes++] = b;
 	return b;
 }
 
-static void read_spec(struct survey_box *b, const struct places *p)
+static void read_spec(struct survey_sandbox *b, const struct places *p)
 {
 	const struct store_entry e = {.name = b->name, .dir = b->log.dir, .lock = -1, .live = -1};
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
@@ -99,7 +99,7 @@ static void read_spec(struct survey_box *b, const struct places *p)
 }
 
 /* Asked only once in its life: then its process tells. */
-static void look_alive(struct survey *s, struct survey_box *b)
+static void look_alive(struct survey *s, struct survey_sandbox *b)
 {
 	const struct proc_row *r = b->live ? procs_find(&s->procs, b->supervisor) : NULL;
 	cleanup_json json_t *live = NULL;
@@ -125,7 +125,7 @@ static void look_alive(struct survey *s, struct survey_box *b)
 
 static int by_name(const void *a, const void *b)
 {
-	const struct survey_box *const *x = a, *const *y = b;
+	const struct survey_sandbox *const *x = a, *const *y = b;
 
 	return strcmp((*x)->name, (*y)->name);
 }
@@ -134,19 +134,19 @@ static void drop_unseen(struct survey *s)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->n_boxes; i++) {
-		if (s->boxes[i]->seen)
-			s->boxes[kept++] = s->boxes[i];
+	for (size_t i = 0; i < s->n_sandboxes; i++) {
+		if (s->sandboxes[i]->seen)
+			s->sandboxes[kept++] = s->sandboxes[i];
 		else
-			box_free(s->boxes[i]);
+			sandbox_free(s->sandboxes[i]);
 	}
-	s->n_boxes = kept;
+	s->n_sandboxes = kept;
 	if (kept)
-		qsort(s->boxes, kept, sizeof(void *), by_name);
+		qsort(s->sandboxes, kept, sizeof(void *), by_name);
 }
 
 /* A record that was removed and made again is another one. */
-static bool is_same(const struct survey_box *b, const struct store_entry *e)
+static bool is_same(const struct survey_sandbox *b, const struct store_entry *e)
 {
 	struct stat x, y;
 
@@ -156,7 +156,7 @@ static bool is_same(const struct survey_box *b, const struct store_entry *e)
 static void refresh_box(struct survey *s, const char *name)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	struct survey_box *b = find_box(s, name);
+	struct survey_sandbox *b = find_box(s, name);
 	struct err ignored;
 
 	if (store_open(s->places, name, false, &e, &ignored) < 0)
@@ -168,7 +168,7 @@ static void refresh_box(struct survey *s, const char *name)
 	b->seen = true;
 	read_spec(b, s->places);
 	look_alive(s, b);
-	(void)box_log_more(&b->log, &ignored);
+	(void)sandbox_log_more(&b->log, &ignored);
 }
 
 static int refresh_boxes(struct survey *s, struct err *err)
@@ -178,16 +178,16 @@ static int refresh_boxes(struct survey *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < s->n_boxes; i++)
-		s->boxes[i]->seen = false;
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		s->sandboxes[i]->seen = false;
 	for (size_t i = 0; i < names.n && i < SURVEY_MAX; i++)
 		refresh_box(s, names.v[i]);
 	drop_unseen(s);
 	return 0;
 }
 
-static void measure_box(struct survey_box *b, const struct proc_sum *own,
-			const struct proc_sum *inside, uint64_t ms)
+static void measure_sandbox(struct survey_sandbox *b, const struct proc_sum *own,
+			    const struct proc_sum *inside, uint64_t ms)
 {
 	uint64_t before = b->ticks;
 
@@ -206,17 +206,17 @@ static void measure_box(struct survey_box *b, const struct proc_sum *own,
 static void measure(struct survey *s)
 {
 	uint64_t ms = s->at_ms - s->before_ms;
-	size_t n = 2 * s->n_boxes;
+	size_t n = 2 * s->n_sandboxes;
 	pid_t *roots = xcalloc(n + 1, sizeof(*roots));
 	struct proc_sum *sums = xcalloc(n + 1, sizeof(*sums));
 
-	for (size_t i = 0; i < s->n_boxes; i++) {
-		roots[2 * i] = s->boxes[i]->live ? s->boxes[i]->supervisor : 0;
-		roots[2 * i + 1] = s->boxes[i]->live ? s->boxes[i]->init : 0;
+	for (size_t i = 0; i < s->n_sandboxes; i++) {
+		roots[2 * i] = s->sandboxes[i]->live ? s->sandboxes[i]->supervisor : 0;
+		roots[2 * i + 1] = s->sandboxes[i]->live ? s->sandboxes[i]->init : 0;
 	}
 	procs_sum(&s->procs, roots, sums, n);
-	for (size_t i = 0; i < s->n_boxes; i++)
-		measure_box(s->boxes[i], &sums[2 * i], &sums[2 * i + 1], ms);
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		measure_sandbox(s->sandboxes[i], &sums[2 * i], &sums[2 * i + 1], ms);
 	free(roots);
 	free(sums);
 }
@@ -225,7 +225,7 @@ static void measure(struct survey *s)
 static json_t *read_status(const struct places *p, const char *workspace, int64_t *at_ns,
 			   json_t *before)
 {
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	cleanup_fd int fd = -1;
 	cleanup_json json_t *j = NULL;
 	cleanup_buf struct buf b;
@@ -308,8 +308,8 @@ static int refresh_loops(struct survey *s, struct err *err)
 
 static void join(struct survey *s)
 {
-	for (size_t i = 0; i < s->n_boxes; i++) {
-		struct survey_box *b = s->boxes[i];
+	for (size_t i = 0; i < s->n_sandboxes; i++) {
+		struct survey_sandbox *b = s->sandboxes[i];
 
 		b->loop = NULL;
 		for (size_t k = 0; k < s->n_loops; k++)
@@ -356,12 +356,12 @@ const char *survey_loop_state(const struct survey_loop *l)
 	return phase[0] ? phase : "unknown";
 }
 
-const char *survey_box_state(const struct survey_box *b)
+const char *survey_box_state(const struct survey_sandbox *b)
 {
 	return b->live ? "running" : b->killed ? "killed" : "stopped";
 }
 
-const char *survey_doing(const struct survey_box *b)
+const char *survey_doing(const struct survey_sandbox *b)
 {
 	const char *tool = b->loop && b->loop->running ? log_text(b->loop->status, "tool") : "";
 
@@ -373,5 +373,5 @@ const char *survey_doing(const struct survey_box *b)
 		if (log_text(task, "title")[0])
 			return log_text(task, "title");
 	}
-	return b->live && box_log_command(&b->log) ? box_log_command(&b->log) : "";
+	return b->live && sandbox_log_command(&b->log) ? sandbox_log_command(&b->log) : "";
 }

@@ -22,7 +22,7 @@ struct survey_loop {
 	int64_t mtime_ns;
 };
 
-struct survey_box {
+struct survey_sandbox {
 	char *name, *workspace, *agent;
 	bool live;
 	bool killed;		/* its supervisor was killed */
@@ -30,7 +30,7 @@ struct survey_box {
 	pid_t supervisor, init; /* init: the sandbox's own, where the host sees it */
 	uint64_t start;		/* of that process */
 	int64_t spec_ns;
-	struct box_log log;
+	struct sandbox_log log;
 	uint64_t ticks, memory; /* of its tree */
 	size_t processes;
 	bool measured; /* ticks is of this life */
@@ -40,8 +40,8 @@ struct survey_box {
 
 struct survey {
 	const struct places *places;
-	struct survey_box **boxes; /* sorted by name */
-	size_t n_boxes;
+	struct survey_sandbox **sandboxes; /* sorted by name */
+	size_t n_sandboxes;
 	struct survey_loop **loops; /* sorted by workspace */
 	size_t n_loops;
 	struct procs procs;
@@ -59,6 +59,6 @@ int survey_from_file(struct survey *s, const char *path, struct err *err);
 /* "iterating", … or "crashed" for one that was at work and is not there any more. */
 const char *survey_loop_state(const struct survey_loop *l);
 /* "running", "stopped", "killed". */
-const char *survey_box_state(const struct survey_box *b);
+const char *survey_box_state(const struct survey_sandbox *b);
 /* What is done in it now: the loop's tool, else its task, else the command; "": nothing. */
-const char *survey_doing(const struct survey_box *b);
+const char *survey_doing(const struct survey_sandbox *b);

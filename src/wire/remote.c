@@ -11,8 +11,8 @@ struct head {
 	uint32_t type, id, len, program;
 };
 
-int far_send(int fd, enum wire_type type, uint32_t id, const struct buf *body,
-	     const struct buf *program)
+int remote_send(int fd, enum wire_type type, uint32_t id, const struct buf *body,
+		const struct buf *program)
 {
 	struct head head = {.type = type,
 			    .id = id,
@@ -20,7 +20,7 @@ int far_send(int fd, enum wire_type type, uint32_t id, const struct buf *body,
 			    .program = program ? (uint32_t)program->len : 0};
 	int r;
 
-	if ((body && body->full) || head.program > FAR_PROGRAM_MAX)
+	if ((body && body->full) || head.program > REMOTE_PROGRAM_MAX)
 		return -EMSGSIZE;
 	r = fd_write_all(fd, &head, sizeof(head));
 	if (r == 0 && head.len)
@@ -60,16 +60,16 @@ static int read_into(int fd, struct buf *b, uint32_t n)
 	return 1;
 }
 
-int far_recv(int fd, struct wire_msg *m, struct buf *program)
+int remote_recv(int fd, struct wire_msg *m, struct buf *program)
 {
 	struct head head;
 	int r = read_exactly(fd, &head, sizeof(head));
 
 	wire_msg_init(m);
-	buf_init(program, FAR_PROGRAM_MAX);
+	buf_init(program, REMOTE_PROGRAM_MAX);
 	if (r <= 0)
 		return r;
-	if (head.len > WIRE_BODY_MAX || head.program > FAR_PROGRAM_MAX)
+	if (head.len > WIRE_BODY_MAX || head.program > REMOTE_PROGRAM_MAX)
 		return -EPROTO;
 	m->type = (enum wire_type)head.type;
 	m->id = head.id;
@@ -85,30 +85,30 @@ static void put16(uint8_t *p, uint16_t v)
 	p[1] = (uint8_t)v;
 }
 
-void far_hello_put(uint8_t *out, const struct far_hello *h)
+void remote_hello_put(uint8_t *out, const struct remote_hello *h)
 {
 	memcpy(out, magic, sizeof(magic));
 	out += sizeof(magic);
-	memcpy(out, h->token, FAR_TOKEN_LEN);
-	out += FAR_TOKEN_LEN;
+	memcpy(out, h->token, REMOTE_TOKEN_LEN);
+	out += REMOTE_TOKEN_LEN;
 	put16(out, h->row);
 	out[2] = h->v6;
 	memcpy(out + 3, h->addr, sizeof(h->addr));
 	put16(out + 3 + sizeof(h->addr), h->port);
 }
 
-bool far_hello_may(const uint8_t *in, size_t n)
+bool remote_hello_may(const uint8_t *in, size_t n)
 {
 	return memcmp(in, magic, n < sizeof(magic) ? n : sizeof(magic)) == 0;
 }
 
-int far_hello_get(const uint8_t *in, struct far_hello *ret)
+int remote_hello_get(const uint8_t *in, struct remote_hello *ret)
 {
 	if (memcmp(in, magic, sizeof(magic)) != 0)
 		return -EPROTO;
 	in += sizeof(magic);
-	memcpy(ret->token, in, FAR_TOKEN_LEN);
-	in += FAR_TOKEN_LEN;
+	memcpy(ret->token, in, REMOTE_TOKEN_LEN);
+	in += REMOTE_TOKEN_LEN;
 	if (in[2] > 1)
 		return -EPROTO;
 	ret->row = (uint16_t)(in[0] << 8 | in[1]);

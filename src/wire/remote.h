@@ -19,42 +19,44 @@
  */
 
 /* A directory of both containers, which is neither's: programs of ours, and the guest's line. */
-#define FAR_PLACE "/.far" /* as if the host had it there: rows of the root's list can name it */
-#define FAR_DIR GUEST_BOX_HOST FAR_PLACE
-#define FAR_GUEST FAR_DIR "/guest"
-#define FAR_OUTPOST FAR_DIR "/outpost"
-#define FAR_LINE FAR_DIR "/line"
+#define REMOTE_PLACE                                                                               \
+	"/.far" /* as if the host had it there: rows of the root's list can name it                \
+		 */
+#define REMOTE_DIR GUEST_BOX_HOST REMOTE_PLACE
+#define REMOTE_GUEST REMOTE_DIR "/guest"
+#define REMOTE_OUTPOST REMOTE_DIR "/outpost"
+#define REMOTE_LINE REMOTE_DIR "/line"
 
 /* How far the outpost is. */
-enum far_step { FAR_WAITS, FAR_MET, FAR_STEP_N };
+enum remote_step { REMOTE_WAITS, REMOTE_MET, REMOTE_STEP_N };
 
 /*
  * Frames over a byte stream. In place of descriptors, which stay behind, WIRE_SPAWN with
  * WIRE_EXEC_PROGRAM has the program's content in *program.
  */
-#define FAR_PROGRAM_MAX (16 * MiB)
-int far_send(int fd, enum wire_type type, uint32_t id, const struct buf *body,
-	     const struct buf *program);
+#define REMOTE_PROGRAM_MAX (16 * MiB)
+int remote_send(int fd, enum wire_type type, uint32_t id, const struct buf *body,
+		const struct buf *program);
 /* Blocks until all of it is there: 1, 0 at end of stream, -EPROTO. m and program are made anew. */
-int far_recv(int fd, struct wire_msg *m, struct buf *program);
+int remote_recv(int fd, struct wire_msg *m, struct buf *program);
 
 /*
  * How a connection that the outpost passes on begins. The token is the sandbox's, made at each
  * start; it is known to the supervisor, the gateway and the outpost alone.
  */
-#define FAR_TOKEN_LEN 64 /* hex digits */
+#define REMOTE_TOKEN_LEN 64 /* hex digits */
 
-struct far_hello {
-	char token[FAR_TOKEN_LEN];
+struct remote_hello {
+	char token[REMOTE_TOKEN_LEN];
 	uint16_t row; /* the guest's listener, in the order of its set-up */
 	bool v6;
 	uint8_t addr[16]; /* that was dialled inside; the first 4 for IPv4 */
 	uint16_t port;
 };
 
-#define FAR_HELLO_LEN (8 + FAR_TOKEN_LEN + 2 + 1 + 16 + 2)
-void far_hello_put(uint8_t *out, const struct far_hello *h);
+#define REMOTE_HELLO_LEN (8 + REMOTE_TOKEN_LEN + 2 + 1 + 16 + 2)
+void remote_hello_put(uint8_t *out, const struct remote_hello *h);
 /* Could these first n bytes become one? */
-bool far_hello_may(const uint8_t *in, size_t n);
-/* -EPROTO: these FAR_HELLO_LEN bytes are none. The token is the caller's to compare. */
-int far_hello_get(const uint8_t *in, struct far_hello *ret);
+bool remote_hello_may(const uint8_t *in, size_t n);
+/* -EPROTO: these REMOTE_HELLO_LEN bytes are none. The token is the caller's to compare. */
+int remote_hello_get(const uint8_t *in, struct remote_hello *ret);

@@ -74,7 +74,7 @@ enum wire_type {
 	WIRE_PORT_CLOSE, /* u32 port of the host, u32 (unused) */
 
 	/* an engine elsewhere: see wire/remote.h */
-	WIRE_FAR_STEP, /* outpost → engine: u32 enum far_step */
+	WIRE_FAR_STEP, /* outpost → engine: u32 enum remote_step */
 	WIRE_FAR_GATE, /* supervisor → outpost: str host, u32 port, str token */
 
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */

@@ -76,11 +76,11 @@ int draft_recover(int root, int state, struct strv *news, struct err *err)
 
 	buf_init(&name, 4 * KiB);
 	buf_init(&text, WORK_FILE_MAX);
-	if (state < 0 || own_read(state, KEPT_DRAFT, &name) != OWN_READ)
+	if (state < 0 || shared_file_read(state, KEPT_DRAFT, &name) != SHARED_FILE_READ)
 		return 0;
-	if (own_read(state, KEPT_SOURCE, &text) == OWN_READ)
-		r = own_put(root, buf_str(&name), text.data, text.len,
-			    own_mode(root, buf_str(&name), 0644), err);
+	if (shared_file_read(state, KEPT_SOURCE, &text) == SHARED_FILE_READ)
+		r = shared_file_put(root, buf_str(&name), text.data, text.len,
+				    shared_file_mode(root, buf_str(&name), 0644), err);
 	if (r < 0)
 		return r;
 	strv_pushf(news, "planning was cut short: %s was put back", buf_str(&name));
@@ -93,9 +93,10 @@ static int keep(struct draft *d, struct err *err)
 	int r = kept_places(d->root, &d->state, err);
 
 	if (r == 0 && d->from->reach)
-		r = own_put(d->state, KEPT_SOURCE, d->put.data, d->put.len, 0600, err);
+		r = shared_file_put(d->state, KEPT_SOURCE, d->put.data, d->put.len, 0600, err);
 	if (r == 0 && d->from->reach)
-		r = own_put(d->state, KEPT_DRAFT, d->from->rel, strlen(d->from->rel), 0600, err);
+		r = shared_file_put(d->state, KEPT_DRAFT, d->from->rel, strlen(d->from->rel), 0600,
+				    err);
 	return r;
 }
 
@@ -151,7 +152,7 @@ int draft_put(const struct work_where *at, const char *source, struct draft **re
 	if (r == 0)
 		r = keep(d, err);
 	if (r == 0)
-		r = own_put(d->root, d->from->copy, d->put.data, d->put.len, 0644, err);
+		r = shared_file_put(d->root, d->from->copy, d->put.data, d->put.len, 0644, err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(d);
@@ -211,12 +212,12 @@ static int write_source(struct draft *d, const struct buf *text, struct err *err
 	int r;
 
 	if (d->is_new)
-		r = own_put(d->root, d->from->rel, text->data, text->len, 0644, err);
+		r = shared_file_put(d->root, d->from->rel, text->data, text->len, 0644, err);
 	else
 		r = source_write(d->from, d->root, text, err);
 	if (r == 0)
-		r = own_put(d->root, d->from->copy, text->data, text->len,
-			    own_mode(d->root, d->from->copy, 0644), err);
+		r = shared_file_put(d->root, d->from->copy, text->data, text->len,
+				    shared_file_mode(d->root, d->from->copy, 0644), err);
 	return r;
 }
 
@@ -224,24 +225,25 @@ int draft_take(struct draft *d, struct proposals *ret, struct err *err)
 {
 	cleanup_buf struct buf theirs;
 	bool taken = false, same;
-	enum own_state s;
+	enum shared_file_state s;
 	int r;
 
 	buf_init(&theirs, WORK_FILE_MAX);
-	s = own_read(d->root, d->from->copy, &theirs);
-	same = s == OWN_READ && theirs.len == d->put.len &&
+	s = shared_file_read(d->root, d->from->copy, &theirs);
+	same = s == SHARED_FILE_READ && theirs.len == d->put.len &&
 	       (theirs.len == 0 || memcmp(theirs.data, d->put.data, theirs.len) == 0);
-	if (s != OWN_READ)
-		proposals_offence(ret, "%s %s; it was put back", d->from->copy, own_what(s));
+	if (s != SHARED_FILE_READ)
+		proposals_offence(ret, "%s %s; it was put back", d->from->copy,
+				  shared_file_what(s));
 	else if (!same)
 		taken = judge(d, &theirs, ret);
-	if (s == OWN_READ && !same && !taken)
+	if (s == SHARED_FILE_READ && !same && !taken)
 		kept_aside(d->state, d->from->copy, &theirs);
 	if (taken)
 		r = write_source(d, &theirs, err);
 	else
-		r = own_put(d->root, d->from->copy, d->put.data, d->put.len,
-			    own_mode(d->root, d->from->copy, 0644), err);
+		r = shared_file_put(d->root, d->from->copy, d->put.data, d->put.len,
+				    shared_file_mode(d->root, d->from->copy, 0644), err);
 	if (r == 0)
 		r = path_remove_tree(d->state, KEPT_DRAFT, err);
 	return r < 0 ? r : taken;

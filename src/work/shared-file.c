@@ -26,40 +26,40 @@ static int open_plain(int root, const char *path, struct stat *ret)
 	return real < 0 ? -errno : real;
 }
 
-enum own_state own_read(int root, const char *path, struct buf *ret)
+enum shared_file_state shared_file_read(int root, const char *path, struct buf *ret)
 {
 	struct stat st = {0};
 	cleanup_fd int fd = open_plain(root, path, &st);
 	int r;
 
 	if (fd == -ENOENT)
-		return OWN_GONE;
+		return SHARED_FILE_GONE;
 	if (fd == -EACCES || fd == -EPERM)
-		return OWN_CLOSED;
+		return SHARED_FILE_CLOSED;
 	if (fd < 0)
-		return OWN_ODD;
+		return SHARED_FILE_ODD;
 	if ((uint64_t)st.st_size > buf_room(ret))
-		return OWN_HUGE;
+		return SHARED_FILE_HUGE;
 	r = fd_read_all(fd, ret);
 	if (r == 0)
-		return OWN_READ;
-	return r == -ENOBUFS ? OWN_HUGE : OWN_CLOSED;
+		return SHARED_FILE_READ;
+	return r == -ENOBUFS ? SHARED_FILE_HUGE : SHARED_FILE_CLOSED;
 }
 
-const char *own_what(enum own_state s)
+const char *shared_file_what(enum shared_file_state s)
 {
 	static const char *const what[] = {
-		[OWN_READ] = "is there",
-		[OWN_GONE] = "was removed",
-		[OWN_ODD] = "was replaced by something that is no plain file",
-		[OWN_HUGE] = "has become far too large",
-		[OWN_CLOSED] = "could not be read",
+		[SHARED_FILE_READ] = "is there",
+		[SHARED_FILE_GONE] = "was removed",
+		[SHARED_FILE_ODD] = "was replaced by something that is no plain file",
+		[SHARED_FILE_HUGE] = "has become far too large",
+		[SHARED_FILE_CLOSED] = "could not be read",
 	};
 
 	return what[s];
 }
 
-mode_t own_mode(int root, const char *path, mode_t otherwise)
+mode_t shared_file_mode(int root, const char *path, mode_t otherwise)
 {
 	cleanup_fd int fd = path_open_beneath(root, path, O_PATH | O_NOFOLLOW, 0);
 	struct stat st;
@@ -133,11 +133,12 @@ static bool holds(int dir, const char *name, const void *p, size_t n)
 	cleanup_buf struct buf b;
 
 	buf_init(&b, n);
-	return own_read(dir, name, &b) == OWN_READ && b.len == n &&
+	return shared_file_read(dir, name, &b) == SHARED_FILE_READ && b.len == n &&
 	       (n == 0 || memcmp(b.data, p, n) == 0);
 }
 
-int own_put(int root, const char *path, const void *p, size_t n, mode_t mode, struct err *err)
+int shared_file_put(int root, const char *path, const void *p, size_t n, mode_t mode,
+		    struct err *err)
 {
 	const char *name = NULL;
 	cleanup_fd int dir = enter_all(root, path, &name, err);

@@ -153,15 +153,16 @@ int source_new(const char *rel, bool shared, struct source **ret)
 int source_text(const struct source *s, int root, struct buf *text, struct err *err)
 {
 	cleanup_fd int fd = -1;
-	enum own_state state;
+	enum shared_file_state state;
 	int r;
 
 	if (s->rel) {
-		state = own_read(root, s->rel, text);
-		if (state == OWN_READ)
+		state = shared_file_read(root, s->rel, text);
+		if (state == SHARED_FILE_READ)
 			return 0;
 		return err_usage(err, "%s: %s; it must be a plain file of at most %zu KiB", s->rel,
-				 state == OWN_GONE ? "is not there" : own_what(state),
+				 state == SHARED_FILE_GONE ? "is not there"
+							   : shared_file_what(state),
 				 (size_t)WORK_FILE_MAX / KiB);
 	}
 	fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -203,7 +204,8 @@ int source_write(struct source *s, int root, const struct buf *text, struct err 
 		return gh_write(s->gh, text, err);
 	if (s->path)
 		return write_elsewhere(s, text, err);
-	return own_put(root, s->rel, text->data, text->len, own_mode(root, s->rel, 0644), err);
+	return shared_file_put(root, s->rel, text->data, text->len,
+			       shared_file_mode(root, s->rel, 0644), err);
 }
 
 static int spec_done(const struct source *s, const char *name, const char *path, int root,
@@ -216,7 +218,7 @@ static int spec_done(const struct source *s, const char *name, const char *path,
 
 	buf_init(&text, WORK_FILE_MAX);
 	if (s->rel)
-		r = own_read(root, path, &text) == OWN_READ ? 0 : -ENOENT;
+		r = shared_file_read(root, path, &text) == SHARED_FILE_READ ? 0 : -ENOENT;
 	else
 		r = path_read(AT_FDCWD, path, &text);
 	if (r < 0)

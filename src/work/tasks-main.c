@@ -78,7 +78,7 @@ static struct task *find(const struct work *w, const char *id, struct err *err)
 	return t;
 }
 
-static int find_state(const char *workspace, struct loop_place *ret, struct err *err)
+static int find_state(const char *workspace, struct loop_path *ret, struct err *err)
 {
 	cleanup_(places_done) struct places p = {0};
 	int r = places_find(&p, err);
@@ -90,7 +90,7 @@ static int look(const char *workspace, const char *source, const char *id, json_
 		struct err *err)
 {
 	cleanup_(work_freep) struct work *w = NULL;
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	struct task *t;
 	int r = find_state(workspace, &at, err);
 
@@ -110,7 +110,7 @@ static int look(const char *workspace, const char *source, const char *id, json_
 }
 
 /* Only while no loop works here, which would not see it; the lock is the loop's. */
-static int lock_state(const struct loop_place *at, int *ret, struct err *err)
+static int lock_state(const struct loop_path *at, int *ret, struct err *err)
 {
 	int fd;
 
@@ -131,7 +131,7 @@ static int reopen(const char *workspace, const char *source, const char *id, jso
 		  struct err *err)
 {
 	cleanup_(work_freep) struct work *w = NULL;
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	cleanup_fd int lock = -1;
 	struct task *t;
 	int r = find_state(workspace, &at, err);

@@ -49,17 +49,17 @@ static int agents_root(const struct work *w, int root)
 /* What the host has of progress.txt; nothing is an empty one. */
 static int read_log(const struct work *w, struct buf *ret, struct err *err)
 {
-	enum own_state s = own_read(w->root, w->from->log, ret);
+	enum shared_file_state s = shared_file_read(w->root, w->from->log, ret);
 
-	if (s == OWN_READ || s == OWN_GONE)
+	if (s == SHARED_FILE_READ || s == SHARED_FILE_GONE)
 		return 0;
 	return err_usage(err, "%s: %s; it must be a plain file of at most %zu KiB", w->from->log,
-			 own_what(s), (size_t)WORK_PROGRESS_MAX / KiB);
+			 shared_file_what(s), (size_t)WORK_PROGRESS_MAX / KiB);
 }
 
 static int keep(const struct work *w, const char *path, const struct buf *b, struct err *err)
 {
-	return own_put(w->state, path, b->data, b->len, 0600, err);
+	return shared_file_put(w->state, path, b->data, b->len, 0600, err);
 }
 
 /* Before the turn counts as open: what is there then is the user's. */
@@ -71,7 +71,7 @@ static int keep_reached(const struct work *w, struct err *err)
 	buf_init(&text, WORK_FILE_MAX);
 	buf_init(&log, WORK_PROGRESS_MAX);
 	if (w->from->reach) {
-		if (own_read(w->root, w->from->rel, &text) != OWN_READ)
+		if (shared_file_read(w->root, w->from->rel, &text) != SHARED_FILE_READ)
 			return err_usage(err, "%s: cannot be read any more", w->source);
 		r = keep(w, KEPT_SOURCE, &text, err);
 	}
@@ -100,7 +100,7 @@ int turn_source(struct work *w, struct buf *text, struct listing *l, struct err 
 {
 	if (!w->from->reach || !w->open)
 		return source_read(w->from, w->root, text, l, err);
-	if (own_read(w->state, KEPT_SOURCE, text) != OWN_READ)
+	if (shared_file_read(w->state, KEPT_SOURCE, text) != SHARED_FILE_READ)
 		return err_set(err, EIO, "'%s' cannot be read any more", KEPT_SOURCE);
 	return w->from->format->read(w->source, buf_str(text), text->len, l, err);
 }
@@ -109,7 +109,7 @@ static int log_now(struct work *w, struct buf *text, struct err *err)
 {
 	if (!w->from->log_reach || !w->open)
 		return read_log(w, text, err);
-	if (own_read(w->state, KEPT_PROGRESS, text) != OWN_READ)
+	if (shared_file_read(w->state, KEPT_PROGRESS, text) != SHARED_FILE_READ)
 		return err_set(err, EIO, "'%s' cannot be read any more", KEPT_PROGRESS);
 	return 0;
 }
@@ -159,24 +159,24 @@ int work_put_copy(struct work *w, int root, struct err *err)
 	if (r == 0)
 		r = drop_copies(w, to, err);
 	if (r == 0 && (!w->from->reach || !w->from->log_reach))
-		r = own_put(to, IGNORE_ALL, "*\n", 2, COPY_MODE, err);
+		r = shared_file_put(to, IGNORE_ALL, "*\n", 2, COPY_MODE, err);
 	if (r == 0)
-		r = own_put(to, w->from->copy, t->copy.data, t->copy.len,
-			    own_mode(to, w->from->copy, COPY_MODE), err);
+		r = shared_file_put(to, w->from->copy, t->copy.data, t->copy.len,
+				    shared_file_mode(to, w->from->copy, COPY_MODE), err);
 	if (r == 0)
-		r = own_put(to, w->from->progress, t->progress.data, t->progress.len,
-			    own_mode(to, w->from->progress, COPY_MODE), err);
+		r = shared_file_put(to, w->from->progress, t->progress.data, t->progress.len,
+				    shared_file_mode(to, w->from->progress, COPY_MODE), err);
 	return r;
 }
 
 /* true: it is there to be judged. What is not is an offence. */
 static bool fetch(int root, const char *path, struct buf *ret, struct proposals *p)
 {
-	enum own_state s = own_read(root, path, ret);
+	enum shared_file_state s = shared_file_read(root, path, ret);
 
-	if (s == OWN_READ)
+	if (s == SHARED_FILE_READ)
 		return true;
-	proposals_offence(p, "%s %s; it was put back", path, own_what(s));
+	proposals_offence(p, "%s %s; it was put back", path, shared_file_what(s));
 	return false;
 }
 
@@ -257,8 +257,8 @@ static int judge_progress(struct work *w, struct turn *turn, int root, struct pr
 		return 0;
 	if (w->from->log_reach && w->open)
 		return keep(w, KEPT_PROGRESS, &new, err);
-	return own_put(w->root, w->from->log, new.data, new.len,
-		       own_mode(w->root, w->from->log, COPY_MODE), err);
+	return shared_file_put(w->root, w->from->log, new.data, new.len,
+			       shared_file_mode(w->root, w->from->log, COPY_MODE), err);
 }
 
 int work_proposals(struct work *w, struct task *t, int root, struct proposals *ret, struct err *err)
@@ -278,9 +278,10 @@ static int restore(int root, int state, const char *kept, const char *path, stru
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WORK_PROGRESS_MAX);
-	if (!path || own_read(state, kept, &b) != OWN_READ)
+	if (!path || shared_file_read(state, kept, &b) != SHARED_FILE_READ)
 		return 0;
-	return own_put(root, path, b.data, b.len, own_mode(root, path, COPY_MODE), err);
+	return shared_file_put(root, path, b.data, b.len, shared_file_mode(root, path, COPY_MODE),
+			       err);
 }
 
 int turn_recover(int root, int state, const struct kept *k, struct strv *news, struct err *err)

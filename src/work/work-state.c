@@ -145,17 +145,17 @@ int kept_read(int dir, struct kept *ret, struct err *err)
 	cleanup_json json_t *j = NULL;
 	cleanup_free char *place = NULL;
 	cleanup_buf struct buf text;
-	enum own_state state;
+	enum shared_file_state state;
 	int r;
 
 	buf_init(&text, STATE_MAX);
 	if (dir < 0)
 		return 0;
-	state = own_read(dir, KEPT_TASKS, &text);
-	if (state == OWN_GONE)
+	state = shared_file_read(dir, KEPT_TASKS, &text);
+	if (state == SHARED_FILE_GONE)
 		return 0;
-	r = state == OWN_READ ? json_parse(buf_str(&text), text.len, &j, err)
-			      : err_set(err, EIO, "it %s", own_what(state));
+	r = state == SHARED_FILE_READ ? json_parse(buf_str(&text), text.len, &j, err)
+				      : err_set(err, EIO, "it %s", shared_file_what(state));
 	if (r == 0)
 		r = read_all(j, &k, err);
 	if (r < 0) {
@@ -201,7 +201,8 @@ int work_put_ignore(int dir, struct err *err)
 
 	if (fstatat(dir, ".gitignore", &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	return own_put(dir, ".gitignore", work_gitignore, strlen(work_gitignore), 0644, err);
+	return shared_file_put(dir, ".gitignore", work_gitignore, strlen(work_gitignore), 0644,
+			       err);
 }
 
 /* A directory of ours; it keeps others out because tasks may say what others are not to know. */
@@ -231,7 +232,7 @@ int kept_write(struct work *w, struct err *err)
 	int r = kept_places(w->root, &w->state, err);
 
 	if (r == 0)
-		r = own_put(w->state, KEPT_TASKS, text, strlen(text), 0600, err);
+		r = shared_file_put(w->state, KEPT_TASKS, text, strlen(text), 0600, err);
 	free(text);
 	return r;
 }
@@ -258,5 +259,5 @@ void kept_aside(int state, const char *path, const struct buf *text)
 			break;
 	}
 	/* It is for the user's convenience alone. */
-	(void)own_put(state, oldest, text->data, text->len, 0600, &ignored);
+	(void)shared_file_put(state, oldest, text->data, text->len, 0600, &ignored);
 }

@@ -52,7 +52,7 @@ void judge_add(struct judge *j, const char *dir, const char *name, char *why)
 	cleanup_free char *path = path_join(dir, name);
 
 	/* What was read-only inside the agent has not written. */
-	if (surface_is_mounted(j->spec, path))
+	if (host_run_is_mounted(j->spec, path))
 		free(why);
 	else
 		(void)findings_add(j->out, path, why, true);
@@ -240,7 +240,7 @@ void judge_git(struct judge *j, int at, const char *path, bool moved)
 	judge_children(j, at, path, "worktrees", 1);
 	if (judge_is_known(j, path)) {
 		if (!j->all)
-			return; /* what can appear in there surface_compare() knows */
+			return; /* what can appear in there host_run_compare() knows */
 		moved = false;
 	}
 	judge_config(j, at, path, "config", moved);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* What surface_walk() needs to know of git directories that appeared or changed. */
+/* What host_run_walk() needs to know of git directories that appeared or changed. */
 struct judge {
 	const struct sandbox_spec *spec;
 	struct timespec since;

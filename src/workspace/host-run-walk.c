@@ -22,7 +22,7 @@ struct walk {
 	bool cut; /* not all of it was looked at */
 };
 
-/* A protected name deeper in the tree; those at its top are surface_compare()'s. */
+/* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
 static void check_name(struct walk *w, int dirfd, const char *dir, const char *name, bool top)
 {
 	const struct protect_rule *rule = protect_match(PROTECT_TREE, path_base(dir), name);
@@ -33,7 +33,7 @@ static void check_name(struct walk *w, int dirfd, const char *dir, const char *n
 		return;
 	path = path_join(dir, name);
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && judge_is_fresh(&w->judge, &st) &&
-	    !surface_is_mounted(w->judge.spec, path))
+	    !host_run_is_mounted(w->judge.spec, path))
 		(void)findings_add(w->judge.out, path, xstrdup(rule->why), false);
 }
 
@@ -155,8 +155,8 @@ static void walk_path(struct walk *w, const char *dir)
 		(void)closedir(d);
 }
 
-void surface_walk(const struct sandbox_spec *spec, const struct timespec *since, bool all,
-		  struct findings *out)
+void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since, bool all,
+		   struct findings *out)
 {
 	struct walk w = {
 		.judge = {.spec = spec, .since = *since, .out = out, .all = all, .left = GIT_MAX},

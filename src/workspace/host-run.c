@@ -33,7 +33,7 @@ struct place {
 	int fd;
 };
 
-struct surface {
+struct host_run {
 	const struct sandbox_spec *spec;
 	struct place *places;
 	size_t n_places;
@@ -49,7 +49,7 @@ static const enum protect_base bases[] = {
 };
 static_assert(ARRAY_SIZE(bases) == SPEC_WATCH_N, "one base for each kind");
 
-bool surface_is_mounted(const struct sandbox_spec *spec, const char *path)
+bool host_run_is_mounted(const struct sandbox_spec *spec, const char *path)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
@@ -61,7 +61,7 @@ bool surface_is_mounted(const struct sandbox_spec *spec, const char *path)
 	return false;
 }
 
-static struct known *find(struct surface *s, const char *path)
+static struct known *find(struct host_run *s, const char *path)
 {
 	for (size_t i = 0; i < s->n_known; i++)
 		if (streq(s->known[i].path, path))
@@ -97,7 +97,7 @@ static bool same(const struct known *k, const struct stat *st)
 }
 
 struct look {
-	struct surface *s;
+	struct host_run *s;
 	struct findings *out;
 	struct strv *again;
 	const struct protect_rule *rule;
@@ -125,7 +125,7 @@ static void look_at(struct look *l, int dirfd, const char *rel, const char *path
 	struct known *k = find(l->s, path);
 	struct stat st;
 
-	if (putback_has(l->s->spec, path))
+	if (restore_has(l->s->spec, path))
 		return;
 	/* Removed on the host, and the mount with it: what comes next is anybody's. */
 	if (fd == -ENOENT && k)
@@ -138,7 +138,7 @@ static void look_at(struct look *l, int dirfd, const char *rel, const char *path
 		l->s->known = xrealloc(l->s->known, l->s->n_known + 1, sizeof(*k));
 		k = &l->s->known[l->s->n_known++];
 		*k = (struct known){.path = xstrdup(path),
-				    .mounted = !l->out && surface_is_mounted(l->s->spec, path)};
+				    .mounted = !l->out && host_run_is_mounted(l->s->spec, path)};
 	}
 	if (k)
 		fill(k, fd, &st);
@@ -185,9 +185,9 @@ static void look_at_place(struct look *l, const struct place *p)
 	}
 }
 
-struct surface *surface_new(const struct sandbox_spec *spec)
+struct host_run *host_run_new(const struct sandbox_spec *spec)
 {
-	struct surface *s = xcalloc(1, sizeof(*s));
+	struct host_run *s = xcalloc(1, sizeof(*s));
 	struct look l = {.s = s};
 
 	s->spec = spec;
@@ -207,7 +207,7 @@ struct surface *surface_new(const struct sandbox_spec *spec)
 	return s;
 }
 
-struct surface *surface_free(struct surface *s)
+struct host_run *host_run_free(struct host_run *s)
 {
 	if (!s)
 		return NULL;
@@ -223,7 +223,7 @@ struct surface *surface_free(struct surface *s)
 	return NULL;
 }
 
-void surface_compare(struct surface *s, struct findings *out, struct strv *again)
+void host_run_compare(struct host_run *s, struct findings *out, struct strv *again)
 {
 	struct look l = {.s = s, .out = out, .again = again};
 
@@ -231,7 +231,7 @@ void surface_compare(struct surface *s, struct findings *out, struct strv *again
 		look_at_place(&l, &s->places[i]);
 }
 
-void surface_accept(struct surface *s, const char *path)
+void host_run_accept(struct host_run *s, const char *path)
 {
 	struct known *k = find(s, path);
 
@@ -249,7 +249,7 @@ void surface_accept(struct surface *s, const char *path)
 	}
 }
 
-bool surface_cares(const char *name)
+bool host_run_cares(const char *name)
 {
 	for (enum protect_base base = 0; base < PROTECT_BASE_N; base++) {
 		for (const struct protect_rule *r = protect_rules(base); r->path; r++) {

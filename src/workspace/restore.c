@@ -30,14 +30,14 @@ struct item {
 	bool told; /* that it is out of reach */
 };
 
-struct putback {
+struct restore {
 	const struct sandbox_spec *spec;
 	int kept;
 	struct item *items;
 	size_t n;
 };
 
-bool putback_has(const struct sandbox_spec *spec, const char *path)
+bool restore_has(const struct sandbox_spec *spec, const char *path)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (spec->mounts[i].kind == SPEC_PUT_BACK && streq(spec->mounts[i].source, path))
@@ -45,7 +45,7 @@ bool putback_has(const struct sandbox_spec *spec, const char *path)
 	return false;
 }
 
-static bool is_own(const struct putback *p, const char *dir, const char *name)
+static bool is_own(const struct restore *p, const char *dir, const char *name)
 {
 	cleanup_free char *path = path_join(dir, name);
 
@@ -84,7 +84,7 @@ static const char *name_of(const struct item *it)
 }
 
 /* What is directly in it, without what is left alone. -E2BIG: too much. */
-static int names_in(const struct putback *p, int dir, const char *path, struct strv *ret)
+static int names_in(const struct restore *p, int dir, const char *path, struct strv *ret)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -122,7 +122,7 @@ static int copy_name(int from, const char *name, int to, const char *to_name)
 
 /* ---- before ---- */
 
-static int keep_dir(const struct putback *p, const struct item *it, int parent, mode_t mode)
+static int keep_dir(const struct restore *p, const struct item *it, int parent, mode_t mode)
 {
 	cleanup_fd int dir = path_open_beneath(parent, name_of(it), O_RDONLY | O_DIRECTORY, 0);
 	cleanup_fd int to = -1;
@@ -141,7 +141,7 @@ static int keep_dir(const struct putback *p, const struct item *it, int parent, 
 	return r < 0 || fchmod(to, mode & 0777) == 0 ? r : -errno;
 }
 
-static int keep(struct putback *p, struct item *it, struct err *err)
+static int keep(struct restore *p, struct item *it, struct err *err)
 {
 	cleanup_fd int parent = open_parent(it);
 	struct stat st;
@@ -161,9 +161,9 @@ static int keep(struct putback *p, struct item *it, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot keep a copy of '%s'", it->mount->source) : 0;
 }
 
-static struct putback *new_of(const struct sandbox_spec *spec)
+static struct restore *new_of(const struct sandbox_spec *spec)
 {
-	struct putback *p = xcalloc(1, sizeof(*p));
+	struct restore *p = xcalloc(1, sizeof(*p));
 
 	p->spec = spec;
 	p->kept = -1;
@@ -182,9 +182,9 @@ static struct putback *new_of(const struct sandbox_spec *spec)
 	return p;
 }
 
-int putback_new(const struct sandbox_spec *spec, int dir, struct putback **ret, struct err *err)
+int restore_new(const struct sandbox_spec *spec, int dir, struct restore **ret, struct err *err)
 {
-	cleanup_(putback_freep) struct putback *p = new_of(spec);
+	cleanup_(restore_freep) struct restore *p = new_of(spec);
 	int r;
 
 	*ret = NULL;
@@ -206,14 +206,14 @@ int putback_new(const struct sandbox_spec *spec, int dir, struct putback **ret, 
 	return 0;
 }
 
-struct putback *putback_open(const struct sandbox_spec *spec, int dir)
+struct restore *restore_open(const struct sandbox_spec *spec, int dir)
 {
-	struct putback *p = new_of(spec);
+	struct restore *p = new_of(spec);
 	struct stat st;
 
 	p->kept = openat(dir, KEPT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (p->kept < 0)
-		return putback_free(p);
+		return restore_free(p);
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *it = &p->items[i];
 
@@ -223,7 +223,7 @@ struct putback *putback_open(const struct sandbox_spec *spec, int dir)
 	return p;
 }
 
-struct putback *putback_free(struct putback *p)
+struct restore *restore_free(struct restore *p)
 {
 	if (!p)
 		return NULL;
@@ -235,7 +235,7 @@ struct putback *putback_free(struct putback *p)
 	return NULL;
 }
 
-void putback_forget(int dir)
+void restore_forget(int dir)
 {
 	struct err ignored;
 
@@ -245,7 +245,7 @@ void putback_forget(int dir)
 /* ---- afterwards ---- */
 
 struct look {
-	struct putback *p;
+	struct restore *p;
 	const struct item *it;
 	const struct places *places;
 	bool keep;
@@ -344,7 +344,7 @@ static void look_at(const struct look *l, struct item *it)
 		restore(l, parent, it->mount->source, l->p->kept, it->name);
 }
 
-void putback_look(struct putback *p, const struct places *places, bool keep, struct findings *out)
+void restore_look(struct restore *p, const struct places *places, bool keep, struct findings *out)
 {
 	for (size_t i = 0; p && i < p->n; i++) {
 		const struct look l = {p, &p->items[i], places, keep, out};

@@ -12,20 +12,20 @@
  * The copies lie in the sandbox's record until a look at the end of the sandbox, also that of one
  * whose supervisor was killed.
  */
-struct putback;
+struct restore;
 
 /* dir: the record, for the caller to close. Copies everything: before anything runs inside. *ret is
  * NULL where there is nothing to be put back. The spec must outlive it. */
-int putback_new(const struct sandbox_spec *spec, int dir, struct putback **ret, struct err *err);
+int restore_new(const struct sandbox_spec *spec, int dir, struct restore **ret, struct err *err);
 /* Of a sandbox that was left: its copies as they are there; NULL: there are none. */
-struct putback *putback_open(const struct sandbox_spec *spec, int dir);
-struct putback *putback_free(struct putback *p);
-DEFINE_FREEP(struct putback, putback_free)
+struct restore *restore_open(const struct sandbox_spec *spec, int dir);
+struct restore *restore_free(struct restore *p);
+DEFINE_FREEP(struct restore, restore_free)
 
 /* Adds what was put back. keep: what stood there goes to quarantine, else it is removed. */
-void putback_look(struct putback *p, const struct places *places, bool keep, struct findings *out);
+void restore_look(struct restore *p, const struct places *places, bool keep, struct findings *out);
 /* The copies are not needed any more. */
-void putback_forget(int dir);
+void restore_forget(int dir);
 
-/* Is this path kept, and so not surface_compare()'s to look at? */
-bool putback_has(const struct sandbox_spec *spec, const char *path);
+/* Is this path kept, and so not host_run_compare()'s to look at? */
+bool restore_has(const struct sandbox_spec *spec, const char *path);

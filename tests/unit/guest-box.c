@@ -65,7 +65,7 @@ static void bwrap_args(struct strv *a, const struct box *b, const char *drop_cap
 	strv_push(a, "/guest");
 }
 
-void box_start(struct box *b, const char *drop_cap)
+void loop_sandbox_start(struct box *b, const char *drop_cap)
 {
 	cleanup_strv struct strv argv;
 	char *env[] = {"PATH=/usr/bin:/bin", NULL};
@@ -133,7 +133,7 @@ static struct box_frame next_frame(struct box *b)
 
 void box_open(struct box *b, const struct guest_setup *s)
 {
-	box_start(b, NULL);
+	loop_sandbox_start(b, NULL);
 	box_send_setup(b, s);
 	for (size_t i = 0; i < guest_up_frames(s->n_listeners); i++) {
 		struct box_frame f = next_frame(b);

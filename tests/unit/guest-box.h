@@ -38,7 +38,7 @@ struct box_result {
 /* The rules and options most tests use. */
 struct guest_setup box_setup(void);
 /* Starts it; drop_cap is left out of what the guest gets (NULL: nothing). */
-void box_start(struct box *b, const char *drop_cap);
+void loop_sandbox_start(struct box *b, const char *drop_cap);
 void box_send_setup(struct box *b, const struct guest_setup *s);
 void box_open(struct box *b, const struct guest_setup *s); /* and waits for WIRE_UP */
 void box_close(struct box *b);

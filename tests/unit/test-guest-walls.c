@@ -457,7 +457,7 @@ static void fails_with(const char *drop_cap, const struct guest_setup *s, const 
 	struct box_frame f;
 	struct box b;
 
-	box_start(&b, drop_cap);
+	loop_sandbox_start(&b, drop_cap);
 	if (s)
 		box_send_setup(&b, s);
 	else

@@ -58,40 +58,40 @@ static void a_line_that_is_too_long_is_passed_over_alone(void **state)
 
 /* ---- promises ---- */
 
-static void check_promise(const char *text, enum promise_kind kind, const char *words)
+static void check_promise(const char *text, enum last_words_kind kind, const char *words)
 {
-	struct promise p;
+	struct last_words p;
 
-	promise_find(text, &p);
+	last_words_find(text, &p);
 	assert_int_equal(p.kind, kind);
 	if (words)
 		assert_string_equal(p.text, words);
 	else
 		assert_null(p.text);
-	promise_done(&p);
+	last_words_done(&p);
 }
 
 static void a_promise_counts_only_alone_on_its_line(void **state)
 {
-	check_promise("All done.\n<promise>COMPLETE</promise>", PROMISE_COMPLETE, NULL);
-	check_promise("  <promise> COMPLETE </promise>\t\r\nbye", PROMISE_COMPLETE, NULL);
-	check_promise("I would say <promise>COMPLETE</promise>", PROMISE_NONE, NULL);
-	check_promise("<promise>COMPLETE</promise> soon", PROMISE_NONE, NULL);
-	check_promise("<promise>COMPLETELY</promise>", PROMISE_NONE, NULL);
-	check_promise("<promise>COMPLETE", PROMISE_NONE, NULL);
-	check_promise("<promise></promise>", PROMISE_NONE, NULL);
-	check_promise("", PROMISE_NONE, NULL);
-	check_promise(NULL, PROMISE_NONE, NULL);
+	check_promise("All done.\n<promise>COMPLETE</promise>", LAST_WORDS_COMPLETE, NULL);
+	check_promise("  <promise> COMPLETE </promise>\t\r\nbye", LAST_WORDS_COMPLETE, NULL);
+	check_promise("I would say <promise>COMPLETE</promise>", LAST_WORDS_NONE, NULL);
+	check_promise("<promise>COMPLETE</promise> soon", LAST_WORDS_NONE, NULL);
+	check_promise("<promise>COMPLETELY</promise>", LAST_WORDS_NONE, NULL);
+	check_promise("<promise>COMPLETE", LAST_WORDS_NONE, NULL);
+	check_promise("<promise></promise>", LAST_WORDS_NONE, NULL);
+	check_promise("", LAST_WORDS_NONE, NULL);
+	check_promise(NULL, LAST_WORDS_NONE, NULL);
 }
 
 static void reasons_and_questions_are_kept(void **state)
 {
-	check_promise("<promise>BLOCKED: no network </promise>", PROMISE_BLOCKED, "no network");
-	check_promise("<promise>DECIDE:SQLite or Postgres?</promise>", PROMISE_DECIDE,
+	check_promise("<promise>BLOCKED: no network </promise>", LAST_WORDS_BLOCKED, "no network");
+	check_promise("<promise>DECIDE:SQLite or Postgres?</promise>", LAST_WORDS_DECIDE,
 		      "SQLite or Postgres?");
-	check_promise("<promise>BLOCKED:</promise>", PROMISE_BLOCKED, NULL);
-	check_promise("<promise>BLOCKED:a</promise>\n<promise>COMPLETE</promise>", PROMISE_COMPLETE,
-		      NULL);
+	check_promise("<promise>BLOCKED:</promise>", LAST_WORDS_BLOCKED, NULL);
+	check_promise("<promise>BLOCKED:a</promise>\n<promise>COMPLETE</promise>",
+		      LAST_WORDS_COMPLETE, NULL);
 }
 
 /* ---- what is shown ---- */

@@ -92,17 +92,17 @@ static void an_entry_of_the_journal_that_is_out_of_range_is_refused(void **state
 static void cost_is_counted_once_however_often_it_is_looked_at(void **state)
 {
 	struct loop_state s;
-	struct meter m = {.micro_usd = 100, .tokens = {10, 5, 0, 0}};
+	struct loop_usage m = {.micro_usd = 100, .tokens = {10, 5, 0, 0}};
 
 	state_init(&s, -1);
-	assert_true(meter_take(&s, &m));
-	assert_false(meter_take(&s, &m));
+	assert_true(loop_usage_take(&s, &m));
+	assert_false(loop_usage_take(&s, &m));
 	m.micro_usd = 150;
-	assert_true(meter_take(&s, &m));
+	assert_true(loop_usage_take(&s, &m));
 	assert_int_equal(s.micro_usd, 150);
 	/* The sandbox was removed, and its record begins anew. */
-	m = (struct meter){.micro_usd = 30, .tokens = {1, 1, 0, 0}};
-	assert_true(meter_take(&s, &m));
+	m = (struct loop_usage){.micro_usd = 30, .tokens = {1, 1, 0, 0}};
+	assert_true(loop_usage_take(&s, &m));
 	assert_int_equal(s.micro_usd, 180);
 	assert_int_equal(tokens_all(&s.tokens), 17);
 	state_done(&s);

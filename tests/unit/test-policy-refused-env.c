@@ -9,7 +9,7 @@ static int check(const char *name, const char *value, const char *pattern, struc
 	*err = (struct err){0};
 	if (pattern)
 		strv_split(&patterns, pattern, ',');
-	return refuse_check(name, value, &patterns, "dev.yaml:3", err);
+	return refused_env_check(name, value, &patterns, "dev.yaml:3", err);
 }
 
 static void refused(const char *name, const char *value, const char *pattern)

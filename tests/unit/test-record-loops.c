@@ -26,10 +26,10 @@ static int tear_down(void **state)
 
 #define WITH_PLACES(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-static struct loop_place found(void)
+static struct loop_path found(void)
 {
 	cleanup_free char *w = tree_path("w");
-	struct loop_place at = LOOP_PLACE_INIT;
+	struct loop_path at = LOOP_PLACE_INIT;
 	struct err e = {0};
 
 	if (loops_find(&places, w, &at, &e) < 0)
@@ -60,8 +60,8 @@ static bool has(int dir, const char *name)
 
 static void state_is_in_the_workspace_until_it_is_set_apart(void **state)
 {
-	cleanup_loop_place struct loop_place none = found(), inside = LOOP_PLACE_INIT,
-					     apart = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path none = found(), inside = LOOP_PLACE_INIT,
+					    apart = LOOP_PLACE_INIT;
 	cleanup_free char *left = tree_path("w/.ralph/state");
 	struct err e = {0};
 
@@ -79,7 +79,7 @@ static void state_is_in_the_workspace_until_it_is_set_apart(void **state)
 	/* What appears there afterwards is nobody's state, and nothing is moved twice. */
 	tree_file("w/.ralph/state/forged", 0600, "{}");
 	assert_int_equal(set_apart(false, &e), 0);
-	loop_place_done(&apart);
+	loop_path_done(&apart);
 	apart = found();
 	assert_true(apart.apart && !has(apart.state, "forged"));
 }
@@ -87,7 +87,7 @@ static void state_is_in_the_workspace_until_it_is_set_apart(void **state)
 static void state_of_a_loop_that_works_is_not_moved(void **state)
 {
 	cleanup_free char *lock = tree_path("w/.ralph/state/lock");
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	cleanup_fd int fd = -1;
 	struct err e = {0};
 
@@ -113,7 +113,7 @@ static void unfinished_workers_are_not_moved(void **state)
 
 static void another_directory_of_that_path_has_another_state(void **state)
 {
-	cleanup_loop_place struct loop_place first = LOOP_PLACE_INIT, second = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path first = LOOP_PLACE_INIT, second = LOOP_PLACE_INIT;
 	cleanup_free char *w = tree_path("w");
 	struct err e = {0};
 
@@ -124,7 +124,7 @@ static void another_directory_of_that_path_has_another_state(void **state)
 	second = found();
 	assert_false(second.apart);
 	assert_int_equal(set_apart(false, &e), 0);
-	loop_place_done(&second);
+	loop_path_done(&second);
 	second = found();
 	assert_string_not_equal(first.path, second.path);
 	assert_false(there(first.path));
@@ -132,7 +132,7 @@ static void another_directory_of_that_path_has_another_state(void **state)
 
 static void a_move_that_was_cut_short_is_begun_anew(void **state)
 {
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	cleanup_free char *key = NULL, *half = NULL;
 	struct err e = {0};
 
@@ -144,7 +144,7 @@ static void a_move_that_was_cut_short_is_begun_anew(void **state)
 	tree_file(half, 0600, "x");
 	tree_file("w/.ralph/state/loop.json", 0600, "{}");
 	assert_int_equal(set_apart(false, &e), 0);
-	loop_place_done(&at);
+	loop_path_done(&at);
 	at = found();
 	assert_true(has(at.state, "loop.json") && !has(at.state, "torn"));
 }

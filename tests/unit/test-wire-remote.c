@@ -5,22 +5,22 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct far_hello example(void)
+static struct remote_hello example(void)
 {
-	struct far_hello h = {.row = 258, .v6 = true, .addr = {0xfd, 1, [15] = 9}, .port = 443};
+	struct remote_hello h = {.row = 258, .v6 = true, .addr = {0xfd, 1, [15] = 9}, .port = 443};
 
-	memset(h.token, 'a', FAR_TOKEN_LEN);
+	memset(h.token, 'a', REMOTE_TOKEN_LEN);
 	return h;
 }
 
 static void a_hello_is_got_as_it_was_put(void **state)
 {
-	struct far_hello h = example(), got = {0};
-	uint8_t b[FAR_HELLO_LEN];
+	struct remote_hello h = example(), got = {0};
+	uint8_t b[REMOTE_HELLO_LEN];
 
-	far_hello_put(b, &h);
-	assert_int_equal(far_hello_get(b, &got), 0);
-	assert_memory_equal(got.token, h.token, FAR_TOKEN_LEN);
+	remote_hello_put(b, &h);
+	assert_int_equal(remote_hello_get(b, &got), 0);
+	assert_memory_equal(got.token, h.token, REMOTE_TOKEN_LEN);
 	assert_int_equal(got.row, 258);
 	assert_true(got.v6);
 	assert_memory_equal(got.addr, h.addr, 16);
@@ -29,20 +29,20 @@ static void a_hello_is_got_as_it_was_put(void **state)
 
 static void what_does_not_begin_as_a_hello_is_none(void **state)
 {
-	struct far_hello h = example(), got;
-	uint8_t b[FAR_HELLO_LEN];
+	struct remote_hello h = example(), got;
+	uint8_t b[REMOTE_HELLO_LEN];
 
-	far_hello_put(b, &h);
+	remote_hello_put(b, &h);
 	for (size_t i = 1; i <= sizeof(b); i++)
-		assert_true(far_hello_may(b, i));
+		assert_true(remote_hello_may(b, i));
 	b[7] ^= 1;
-	assert_true(far_hello_may(b, 7));
-	assert_false(far_hello_may(b, 8));
-	assert_int_equal(far_hello_get(b, &got), -EPROTO);
-	assert_false(far_hello_may((const uint8_t *)"GET / HTTP/1.1", 14));
-	far_hello_put(b, &h);
-	b[8 + FAR_TOKEN_LEN + 2] = 2; /* no family has this number */
-	assert_int_equal(far_hello_get(b, &got), -EPROTO);
+	assert_true(remote_hello_may(b, 7));
+	assert_false(remote_hello_may(b, 8));
+	assert_int_equal(remote_hello_get(b, &got), -EPROTO);
+	assert_false(remote_hello_may((const uint8_t *)"GET / HTTP/1.1", 14));
+	remote_hello_put(b, &h);
+	b[8 + REMOTE_TOKEN_LEN + 2] = 2; /* no family has this number */
+	assert_int_equal(remote_hello_get(b, &got), -EPROTO);
 }
 
 /* What is written is read back; the bytes in between are the caller's to spoil. */
@@ -53,7 +53,7 @@ static int through_a_pipe(const void *bytes, size_t n, struct wire_msg *m, struc
 	assert_int_equal(pipe(p), 0);
 	assert_int_equal(write(p[1], bytes, n), (ssize_t)n);
 	(void)close(p[1]);
-	r = far_recv(p[0], m, program);
+	r = remote_recv(p[0], m, program);
 	(void)close(p[0]);
 	return r;
 }
@@ -71,7 +71,7 @@ static void a_frame_crosses_a_stream_with_its_program(void **state)
 	wire_put_u32(&body, 7);
 	assert_int_equal(buf_puts(&program, "elf"), 0);
 	assert_int_equal(pipe(p), 0);
-	assert_int_equal(far_send(p[1], WIRE_SPAWN, 9, &body, &program), 0);
+	assert_int_equal(remote_send(p[1], WIRE_SPAWN, 9, &body, &program), 0);
 	n = read(p[0], bytes, sizeof(bytes));
 	assert_true(n > 0);
 	assert_int_equal(through_a_pipe(bytes, (size_t)n, &m, &got_program), 1);
@@ -94,7 +94,7 @@ static void a_frame_crosses_a_stream_with_its_program(void **state)
 static void a_frame_larger_than_its_limit_is_refused_before_room_is_made(void **state)
 {
 	const uint32_t heads[][4] = {{WIRE_SPAWN, 1, WIRE_BODY_MAX + 1, 0},
-				     {WIRE_SPAWN, 1, 0, FAR_PROGRAM_MAX + 1},
+				     {WIRE_SPAWN, 1, 0, REMOTE_PROGRAM_MAX + 1},
 				     {WIRE_SPAWN, 1, UINT32_MAX, UINT32_MAX}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {

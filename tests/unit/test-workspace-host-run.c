@@ -46,12 +46,12 @@ static const struct finding *find(const struct findings *f, const char *rel)
 	return NULL;
 }
 
-static struct findings compare(struct surface *s, struct strv *again)
+static struct findings compare(struct host_run *s, struct strv *again)
 {
 	struct findings f = {0};
 	struct strv ignored = {0};
 
-	surface_compare(s, &f, again ? again : &ignored);
+	host_run_compare(s, &f, again ? again : &ignored);
 	strv_done(&ignored);
 	return f;
 }
@@ -64,13 +64,13 @@ static struct findings walk(int seconds, bool all)
 
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &since);
 	since.tv_sec -= seconds;
-	surface_walk(spec, &since, all, &f);
+	host_run_walk(spec, &since, all, &f);
 	return f;
 }
 
 static void nothing_new_is_nothing_found(void **state)
 {
-	cleanup_(surface_freep) struct surface *s = surface_new(spec);
+	cleanup_(host_run_freep) struct host_run *s = host_run_new(spec);
 	struct findings f = compare(s, NULL);
 
 	assert_int_equal(f.n, 0);
@@ -79,7 +79,7 @@ static void nothing_new_is_nothing_found(void **state)
 
 static void what_appears_is_found_once_and_again_when_it_changes(void **state)
 {
-	cleanup_(surface_freep) struct surface *s = surface_new(spec);
+	cleanup_(host_run_freep) struct host_run *s = host_run_new(spec);
 	struct findings f;
 
 	tree_file("w/.git/hooks/pre-commit", 0755, "x");
@@ -102,12 +102,12 @@ static void what_appears_is_found_once_and_again_when_it_changes(void **state)
 static void a_file_that_is_mounted_and_was_replaced_is_to_be_mounted_again(void **state)
 {
 	cleanup_free char *config = tree_path("w/.git/config"), *other = tree_path("w/.git/new");
-	cleanup_(surface_freep) struct surface *s = NULL;
+	cleanup_(host_run_freep) struct host_run *s = NULL;
 	cleanup_strv struct strv again = {0};
 	struct findings f;
 
 	(void)spec_mount_add(spec, SPEC_PROTECT, config, config, "settings");
-	s = surface_new(spec);
+	s = host_run_new(spec);
 	tree_file("w/.git/new", 0644, "[core]\n");
 	assert_int_equal(rename(other, config), 0);
 	f = compare(s, &again);
@@ -128,11 +128,11 @@ static void a_file_that_is_mounted_and_was_replaced_is_to_be_mounted_again(void 
 static void a_link_that_was_replaced_keeps_its_text(void **state)
 {
 	cleanup_free char *hooks = tree_path("w/.git/hooks");
-	cleanup_(surface_freep) struct surface *s = NULL;
+	cleanup_(host_run_freep) struct host_run *s = NULL;
 	struct findings f;
 
 	tree_link("w/.git/hooks", "../own");
-	s = surface_new(spec);
+	s = host_run_new(spec);
 	assert_int_equal(unlink(hooks), 0);
 	tree_dir("w/.git/hooks");
 	f = compare(s, NULL);

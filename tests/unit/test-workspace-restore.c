@@ -53,12 +53,12 @@ static int tear_down(void **state)
 
 #define WITH_SPEC(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-static struct putback *taken(void)
+static struct restore *taken(void)
 {
-	struct putback *p = NULL;
+	struct restore *p = NULL;
 	struct err e = {0};
 
-	if (putback_new(spec, record, &p, &e) < 0)
+	if (restore_new(spec, record, &p, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_non_null(p);
 	return p;
@@ -82,12 +82,12 @@ static bool there(const char *rel)
 	return lstat(path, &st) == 0;
 }
 
-static size_t looked(struct putback *p)
+static size_t looked(struct restore *p)
 {
 	struct findings f = {0};
 	size_t n;
 
-	putback_look(p, &places, true, &f);
+	restore_look(p, &places, true, &f);
 	n = f.n;
 	for (size_t i = 0; i < n; i++)
 		assert_true(f.v[i].back || f.v[i].stays);
@@ -97,7 +97,7 @@ static size_t looked(struct putback *p)
 
 static void what_is_as_it_was_is_left_alone(void **state)
 {
-	cleanup_(putback_freep) struct putback *p = taken();
+	cleanup_(restore_freep) struct restore *p = taken();
 
 	assert_int_equal(looked(p), 0);
 	tree_file("w/.ralph/logs/2", 0644, "more");
@@ -108,7 +108,7 @@ static void what_is_as_it_was_is_left_alone(void **state)
 
 static void what_was_changed_is_put_back_and_the_rest_is_not_touched(void **state)
 {
-	cleanup_(putback_freep) struct putback *p = taken();
+	cleanup_(restore_freep) struct restore *p = taken();
 
 	tree_file("w/hooks/pre-commit", 0755, "ONE");
 	tree_file("w/hooks/post-commit", 0755, "new");
@@ -125,7 +125,7 @@ static void what_was_changed_is_put_back_and_the_rest_is_not_touched(void **stat
 
 static void what_was_removed_or_is_another_kind_is_put_back(void **state)
 {
-	cleanup_(putback_freep) struct putback *p = taken();
+	cleanup_(restore_freep) struct restore *p = taken();
 	cleanup_free char *config = tree_path("w/config"), *hook = tree_path("w/hooks/pre-commit");
 	cleanup_free char *hooks = tree_path("w/hooks"), *away = tree_path("w/away");
 
@@ -148,7 +148,7 @@ static void what_was_removed_or_is_another_kind_is_put_back(void **state)
 static void a_link_on_the_way_is_not_followed(void **state)
 {
 	cleanup_free char *dir = tree_path("w"), *inner = tree_path("w/in");
-	cleanup_(putback_freep) struct putback *p = NULL;
+	cleanup_(restore_freep) struct restore *p = NULL;
 	cleanup_free char *moved = tree_path("w/moved");
 
 	tree_file("w/in/hooks/x", 0755, "x");
@@ -164,25 +164,25 @@ static void a_link_on_the_way_is_not_followed(void **state)
 
 static void copies_outlive_who_made_them(void **state)
 {
-	struct putback *p = putback_free(taken());
+	struct restore *p = restore_free(taken());
 
 	tree_file("w/config", 0644, "TWO");
-	p = putback_open(spec, record);
+	p = restore_open(spec, record);
 	assert_non_null(p);
 	assert_int_equal(looked(p), 1);
 	assert_holds("w/config", "two");
-	p = putback_free(p);
-	putback_forget(record);
-	assert_null(putback_open(spec, record));
+	p = restore_free(p);
+	restore_forget(record);
+	assert_null(restore_open(spec, record));
 }
 
 static void too_much_to_be_kept_is_an_error(void **state)
 {
-	struct putback *p = NULL;
+	struct restore *p = NULL;
 	struct err e = {0};
 
 	tree_file("w/hooks/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/x", 0644, "x");
-	assert_true(putback_new(spec, record, &p, &e) < 0);
+	assert_true(restore_new(spec, record, &p, &e) < 0);
 	assert_null(p);
 	assert_non_null(strstr(e.msg, "too large"));
 }

@@ -22,7 +22,7 @@
 #define ANSWER_MAX (64 * KiB)
 #define GONE_MS 60000 /* a loop that is stopped ends its sandbox first */
 
-static int find_place(const char *path, struct loop_place *ret, struct err *err)
+static int find_place(const char *path, struct loop_path *ret, struct err *err)
 {
 	cleanup_(places_done) struct places p = {0};
 	int r = places_find(&p, err);
@@ -36,7 +36,7 @@ static int find_place(const char *path, struct loop_place *ret, struct err *err)
 
 static int find_active(const char *path, struct loop_active *ret, struct err *err)
 {
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	int r = find_place(path, &at, err);
 
 	if (r == 0 && loops_read_active(at.active, ret) < 0)
@@ -203,16 +203,18 @@ static int write_answer(int state, const char *task, const char *text, struct er
 	cleanup_json json_t *j =
 		json_pack("{so so}", "task", json_text(task), "answer", json_text(text));
 	cleanup_free char *dump = json_dumps(j, JSON_COMPACT), *name = NULL;
-	cleanup_fd int box = -1;
+	cleanup_fd int answers = -1;
 	struct timespec now;
 	int r;
 
 	if (mkdirat(state, "answers", 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "cannot make a place for answers");
-	box = path_open_beneath(state, "answers", O_RDONLY | O_DIRECTORY, 0);
+	answers = path_open_beneath(state, "answers", O_RDONLY | O_DIRECTORY, 0);
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	name = xasprintf("%010lld.%09ld.json", (long long)now.tv_sec, now.tv_nsec);
-	r = box < 0 ? box : path_write_atomic(box, name, dump, strlen(dump), 0600, PATH_WRITE_SYNC);
+	r = answers < 0
+		    ? answers
+		    : path_write_atomic(answers, name, dump, strlen(dump), 0600, PATH_WRITE_SYNC);
 	return r < 0 ? err_sys(err, -r, "cannot write the answer") : 0;
 }
 
@@ -220,7 +222,7 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct answer_args *args = args_;
 	cleanup_json json_t *state = NULL;
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	const char *task = NULL;
 	size_t n = 0;
 	int r = find_place(args->workspace, &at, &cli->err);

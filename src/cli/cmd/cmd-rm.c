@@ -28,7 +28,7 @@ static int cmd_rm_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct rm_args *args = args_;
 
-	return each_sandbox(cli, args->all, argc, argv, rm_one, args_);
+	return for_each_sandbox(cli, args->all, argc, argv, rm_one, args_);
 }
 
 const struct command cmd_rm = {

@@ -60,8 +60,8 @@ static void make_environ(const struct cli *cli, const struct build *b, struct st
 }
 
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
-		    const struct build *b, const struct strv *argv, uint32_t consent, int *ahead,
-		    int *ret_code)
+		    const struct build *b, const struct strv *argv, uint32_t consent,
+		    int *prestarted, int *ret_code)
 {
 	enum live_flags flags =
 		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
@@ -75,7 +75,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.timeout_ms = s->config->limits.timeout_ms,
 		.consent = consent,
 	};
-	int r = live_start(&s->places, b->spec, flags, ahead, &conn, &cli->err);
+	int r = live_start(&s->places, b->spec, flags, prestarted, &conn, &cli->err);
 
 	strv_init(&env);
 	if (r == 0)
@@ -96,19 +96,19 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 }
 
 static int run_again(struct cli *cli, const struct run_args *args, struct settings *s,
-		     const struct build *b, const struct strv *argv, uint32_t consent, int *ahead,
-		     int *ret_code)
+		     const struct build *b, const struct strv *argv, uint32_t consent,
+		     int *prestarted, int *ret_code)
 {
 	int r = -EAGAIN;
 
 	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
-		r = run_once(cli, args, s, b, argv, consent, ahead, ret_code);
+		r = run_once(cli, args, s, b, argv, consent, prestarted, ret_code);
 	return r;
 }
 
 /* git makes the clone itself, inside: the user's repository is only read, and there. */
 static int make_clone(struct cli *cli, struct settings *s, const struct build *b, uint32_t consent,
-		      int *ahead)
+		      int *prestarted)
 {
 	const struct run_args args = {.no_tty = true};
 	cleanup_strv struct strv command;
@@ -116,7 +116,7 @@ static int make_clone(struct cli *cli, struct settings *s, const struct build *b
 
 	strv_init(&command);
 	build_clone_command(b->spec, &command);
-	r = run_again(cli, &args, s, b, &command, consent, ahead, &code);
+	r = run_again(cli, &args, s, b, &command, consent, prestarted, &code);
 	if (r == 0 && code != 0)
 		r = err_set(&cli->err, EIO, "the clone of '%s' could not be made",
 			    b->spec->workspace);
@@ -151,7 +151,7 @@ static int make_command(struct cli *cli, const struct settings *s, const struct 
 	for (int i = first; i < argc; i++)
 		strv_push(&own, rest[i]);
 	if (cli->no_sandbox)
-		r = direct_wire(&s->places, s->agent, b->spec->workspace, &own, ret, &cli->err);
+		r = no_sandbox_wire(&s->places, s->agent, b->spec->workspace, &own, ret, &cli->err);
 	strv_extend(ret, &own);
 	return r;
 }
@@ -167,7 +167,7 @@ static void warn_direct(const struct cli *cli)
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
-	cleanup_fd int ahead = ahead_take();
+	cleanup_fd int prestarted = prestart_take();
 	struct settings_target target = {.name = args->name, .clone = args->clone};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
@@ -183,7 +183,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	target.starts = true;
 	if (!cli->dry_run) {
 		target.begun = start_ahead;
-		target.arg = &ahead;
+		target.arg = &prestarted;
 	}
 	r = settings_build(cli, &target, &s, &b);
 	if (r < 0)
@@ -195,7 +195,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (b.notice)
 		log_warn("run", "%s", b.notice);
 	if (s.agent)
-		neighbours_tell(&s.places, b.spec);
+		same_workspace_tell(&s.places, b.spec);
 	r = make_command(cli, &s, &b, argc - rest, argv + rest, &command);
 	if (r < 0)
 		return r;
@@ -206,9 +206,9 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r < 0)
 		return r;
 	if (b.spec->clone && !build_clone_is_made(b.spec))
-		r = make_clone(cli, &s, &b, consent, &ahead);
+		r = make_clone(cli, &s, &b, consent, &prestarted);
 	if (r == 0)
-		r = run_again(cli, args, &s, &b, &command, consent, &ahead, &code);
+		r = run_again(cli, args, &s, &b, &command, consent, &prestarted, &code);
 	return r < 0 ? r : code;
 }
 

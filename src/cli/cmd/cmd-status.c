@@ -20,13 +20,13 @@ static const struct opt status_opts[] = {
 	{"json", 0, OPT_BOOL, offsetof(struct status_args, json), NULL, "print JSON"},
 };
 
-static json_t *box_json(const struct survey_box *b, int64_t now_s)
+static json_t *sandbox_json(const struct survey_sandbox *b, int64_t now_s)
 {
 	const char *doing = survey_doing(b);
 	uint64_t tokens, usd;
 	json_t *j;
 
-	box_log_rate(&b->log, now_s, &tokens, &usd);
+	sandbox_log_rate(&b->log, now_s, &tokens, &usd);
 	j = json_pack("{ss ss so so so so sI sI sI sI sI sI}", "name", b->name, "state",
 		      survey_box_state(b), "agent", b->agent ? json_text(b->agent) : json_null(),
 		      "workspace", b->workspace ? json_text(b->workspace) : json_null(), "doing",
@@ -51,11 +51,11 @@ static json_t *loop_json(const struct survey_loop *l)
 
 static void print_json(const struct survey *s)
 {
-	json_t *boxes = json_array(), *loops = json_array();
-	cleanup_json json_t *j = json_pack("{so so}", "sandboxes", boxes, "loops", loops);
+	json_t *sandboxes = json_array(), *loops = json_array();
+	cleanup_json json_t *j = json_pack("{so so}", "sandboxes", sandboxes, "loops", loops);
 
-	for (size_t i = 0; i < s->n_boxes; i++)
-		(void)json_array_append_new(boxes, box_json(s->boxes[i], s->now_s));
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		(void)json_array_append_new(sandboxes, sandbox_json(s->sandboxes[i], s->now_s));
 	for (size_t i = 0; i < s->n_loops; i++)
 		(void)json_array_append_new(loops, loop_json(s->loops[i]));
 	(void)json_dumpf(j, stdout, JSON_INDENT(2));
@@ -93,8 +93,8 @@ static void print_boxes(struct cli *cli, const struct survey *s)
 	};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 
-	for (size_t i = 0; i < s->n_boxes; i++) {
-		const struct survey_box *b = s->boxes[i];
+	for (size_t i = 0; i < s->n_sandboxes; i++) {
+		const struct survey_sandbox *b = s->sandboxes[i];
 		const char *loop = b->loop ? survey_loop_state(b->loop) : "-";
 		const char *doing = survey_doing(b);
 
@@ -250,11 +250,11 @@ static void print_detail(struct cli *cli, const struct survey *s, const struct s
 	line("started", started);
 	line("updated", updated);
 	line("exit", code);
-	for (size_t i = 0; i < s->n_boxes; i++)
-		if (s->boxes[i]->loop == l && s->boxes[i]->log.refused)
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		if (s->sandboxes[i]->loop == l && s->sandboxes[i]->log.refused)
 			(void)printf("%-10s %llu; see: ralph net log --denied %s\n", "refused",
-				     (unsigned long long)s->boxes[i]->log.refused,
-				     s->boxes[i]->name);
+				     (unsigned long long)s->sandboxes[i]->log.refused,
+				     s->sandboxes[i]->name);
 }
 
 static int show_one(struct cli *cli, const struct status_args *args, struct survey *s,
@@ -302,13 +302,13 @@ static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 		print_json(&s);
 		return 0;
 	}
-	if (!s.n_boxes && !s.n_loops) {
+	if (!s.n_sandboxes && !s.n_loops) {
 		(void)puts("no sandboxes and no loops");
 		return 0;
 	}
-	if (s.n_boxes)
+	if (s.n_sandboxes)
 		print_boxes(cli, &s);
-	if (s.n_boxes && s.n_loops)
+	if (s.n_sandboxes && s.n_loops)
 		(void)putchar('\n');
 	if (s.n_loops)
 		print_loops(cli, &s);

@@ -43,7 +43,7 @@ static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
 		(void)printf("the loop is stopped; go on with: ralph resume\n");
 		return 0;
 	}
-	return each_sandbox(cli, args->all, argc, argv, stop_one, args_);
+	return for_each_sandbox(cli, args->all, argc, argv, stop_one, args_);
 }
 
 const struct command cmd_stop = {

@@ -31,8 +31,8 @@ static const struct opt top_opts[] = {
 
 static bool has_box(const struct survey *s, const struct survey_loop *l)
 {
-	for (size_t i = 0; i < s->n_boxes; i++)
-		if (s->boxes[i]->loop == l)
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		if (s->sandboxes[i]->loop == l)
 			return true;
 	return false;
 }
@@ -44,7 +44,7 @@ static bool wants_a_look(const struct survey_loop *l)
 
 static const char *name_of(const struct top_item *it)
 {
-	return it->box ? it->box->name : it->loop->workspace;
+	return it->sandbox ? it->sandbox->name : it->loop->workspace;
 }
 
 /* What is in the list, and where the selected one has gone. */
@@ -53,10 +53,10 @@ static void list_items(struct top *t)
 	struct survey *s = &t->survey;
 	size_t n = 0;
 
-	t->items = xrealloc(t->items, s->n_boxes + s->n_loops + 1, sizeof(*t->items));
-	for (size_t i = 0; i < s->n_boxes; i++)
-		if (t->all || s->boxes[i]->live || wants_a_look(s->boxes[i]->loop))
-			t->items[n++] = (struct top_item){s->boxes[i], s->boxes[i]->loop};
+	t->items = xrealloc(t->items, s->n_sandboxes + s->n_loops + 1, sizeof(*t->items));
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		if (t->all || s->sandboxes[i]->live || wants_a_look(s->sandboxes[i]->loop))
+			t->items[n++] = (struct top_item){s->sandboxes[i], s->sandboxes[i]->loop};
 	for (size_t i = 0; i < s->n_loops; i++)
 		if (!has_box(s, s->loops[i]) && (t->all || wants_a_look(s->loops[i])))
 			t->items[n++] = (struct top_item){NULL, s->loops[i]};
@@ -165,7 +165,8 @@ static void on_list_key(struct top *t, int key)
 			t->mode = TOP_LOG;
 		break;
 	case 'a':
-		if (top_selected(t) && top_selected(t)->box && top_selected(t)->box->log.n_hosts)
+		if (top_selected(t) && top_selected(t)->sandbox &&
+		    top_selected(t)->sandbox->log.n_hosts)
 			t->mode = TOP_ALLOW;
 		else
 			top_say(t, true, "no host was refused to it");
@@ -186,7 +187,7 @@ static void on_list_key(struct top *t, int key)
 static void on_log_key(struct top *t, int key)
 {
 	const struct top_item *it = top_selected(t);
-	size_t n = it && it->box ? it->box->log.n_events : 0;
+	size_t n = it && it->sandbox ? it->sandbox->log.n_events : 0;
 	size_t most = n > t->rows - 4 ? n - (t->rows - 4) : 0;
 
 	if (key == KEY_UP && t->scroll < most)
@@ -204,7 +205,7 @@ static void on_log_key(struct top *t, int key)
 static void on_allow_key(struct top *t, int key)
 {
 	const struct top_item *it = top_selected(t);
-	size_t n = it && it->box ? it->box->log.n_hosts : 0;
+	size_t n = it && it->sandbox ? it->sandbox->log.n_hosts : 0;
 
 	if (key == KEY_UP && t->host)
 		t->host--;

@@ -80,7 +80,7 @@ int audit_print_net(const struct sandbox_spec *s, FILE *out, bool color, struct 
 		print_rules(&s->net, out, color);
 	else if (s->net.tier == SPEC_NET_ALLOWLIST)
 		(void)fputs("  nothing is allowed yet\n", out);
-	if (!hosted(s))
+	if (!no_guest(s))
 		print_standins(rows, n, out);
 	return 0;
 }
@@ -113,8 +113,8 @@ int audit_sockets_json(const struct sandbox_spec *spec, json_t **ret, struct err
 {
 	cleanup_free struct gw_listener *rows = NULL;
 	size_t n = 0;
-	int r = hosted(spec) ? endpoint_row(spec, &rows, &n)
-			     : net_sockets(&spec->net, &rows, &n, err);
+	int r = no_guest(spec) ? endpoint_row(spec, &rows, &n)
+			       : net_sockets(&spec->net, &rows, &n, err);
 	json_t *a;
 
 	if (r < 0)

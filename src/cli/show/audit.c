@@ -134,7 +134,7 @@ static void print_limits(const struct sandbox_spec *s, FILE *out, bool color)
 			: xstrdup("no time limit");
 
 	title(out, color, "Limits");
-	if (hosted(s)) {
+	if (no_guest(s)) {
 		(void)fprintf(out, "  memory %s, %s, %s\n  held by: %s\n",
 			      l->memory ? memory : "as the engine has it", cpu, time, l->method);
 		print_budget(&s->budget, out);
@@ -153,7 +153,7 @@ static void print_engine(const struct sandbox_spec *s, FILE *out, bool color)
 {
 	title(out, color, "Engine");
 	(void)fprintf(out, "  %s, user %u, agent %s\n", s->engine, s->uid, s->agent);
-	if (hosted_without_wall(s)) {
+	if (no_guest_without_wall(s)) {
 		(void)fputs("  ", out);
 		term_styled(out, color, STYLE_RED, direct_warning);
 		(void)fputc('\n', out);
@@ -172,10 +172,10 @@ static void print_notes(const struct strv *notes, FILE *out, bool color)
 int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool color,
 		struct err *err)
 {
-	cleanup_(hosted_notes_done) struct hosted_notes notes;
+	cleanup_(no_guest_notes_done) struct no_guest_notes notes;
 	int r;
 
-	hosted_notes(s, &notes);
+	no_guest_notes(s, &notes);
 	term_styled(out, color, STYLE_BOLD, s->name);
 	(void)fputs("  sandbox of ", out);
 	term_puts(out, s->workspace);

@@ -50,7 +50,7 @@ void top_ask(struct top *t, enum top_action action, const char *target, const ch
 
 static int signal_loop(const struct places *p, const char *workspace, int sig)
 {
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	struct err ignored;
 	struct loop_active a;
 	int r = loops_find(p, workspace, &at, &ignored);
@@ -89,9 +89,9 @@ void top_stop(struct top *t)
 	if (it->loop && it->loop->running)
 		top_ask(t, TOP_STOP_LOOP, it->loop->workspace, "stop the loop in %s now? [y/N]",
 			it->loop->workspace);
-	else if (it->box && it->box->live)
-		top_ask(t, TOP_STOP_BOX, it->box->name,
-			"end everything in %s now? Its home stays. [y/N]", it->box->name);
+	else if (it->sandbox && it->sandbox->live)
+		top_ask(t, TOP_STOP_BOX, it->sandbox->name,
+			"end everything in %s now? Its home stays. [y/N]", it->sandbox->name);
 	else
 		top_say(t, true, "it does not run");
 }
@@ -130,14 +130,15 @@ static void run_command(struct top *t, const char *const *words, const char *wha
 void top_allow(struct top *t)
 {
 	const struct top_item *it = top_selected(t);
-	const struct box_log *l = it && it->box ? &it->box->log : NULL;
+	const struct sandbox_log *l = it && it->sandbox ? &it->sandbox->log : NULL;
 
 	if (!l || t->host >= l->n_hosts)
 		return;
 	free(t->rule);
 	t->rule = top_pattern(&l->hosts[l->n_hosts - 1 - t->host]);
-	top_ask(t, TOP_ADD_RULE, it->box->name,
-		"add this rule? ralph net allow --sandbox %s -- %s [y/N]", it->box->name, t->rule);
+	top_ask(t, TOP_ADD_RULE, it->sandbox->name,
+		"add this rule? ralph net allow --sandbox %s -- %s [y/N]", it->sandbox->name,
+		t->rule);
 }
 
 void top_confirmed(struct top *t)

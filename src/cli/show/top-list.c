@@ -108,9 +108,9 @@ void top_draw_head(struct top *t, unsigned row)
 /* A loop that is over says nothing of a sandbox that runs all the same. */
 static const char *state_of(const struct top_item *it)
 {
-	if (it->loop && (it->loop->running || !it->box || !it->box->live))
+	if (it->loop && (it->loop->running || !it->sandbox || !it->sandbox->live))
 		return survey_loop_state(it->loop);
-	return survey_box_state(it->box);
+	return survey_box_state(it->sandbox);
 }
 
 static char *loop_cell(const struct top_item *it, enum column c)
@@ -127,13 +127,13 @@ static char *loop_cell(const struct top_item *it, enum column c)
 	return xasprintf("%lld/%lld", log_number(tasks, "done"), log_number(tasks, "total"));
 }
 
-static char *box_cell(const struct top *t, const struct survey_box *b, enum column c)
+static char *box_cell(const struct top *t, const struct survey_sandbox *b, enum column c)
 {
 	uint64_t tokens = 0, usd = 0;
 
 	if (!b)
 		return xstrdup("-");
-	box_log_rate(&b->log, t->survey.now_s, &tokens, &usd);
+	sandbox_log_rate(&b->log, t->survey.now_s, &tokens, &usd);
 	switch (c) {
 	case C_RATE:
 		return top_count(tokens);
@@ -166,12 +166,13 @@ static char *doing_of(const struct top_item *it)
 {
 	if (streq(state_of(it), "crashed"))
 		return xasprintf("ralph resume %s", it->loop->workspace);
-	return xstrdup(it->box ? survey_doing(it->box) : log_text(it->loop->status, "tool"));
+	return xstrdup(it->sandbox ? survey_doing(it->sandbox)
+				   : log_text(it->loop->status, "tool"));
 }
 
 static char *text_of(const struct top *t, const struct top_item *it, enum column c)
 {
-	const struct survey_box *b = it->box;
+	const struct survey_sandbox *b = it->sandbox;
 
 	switch (c) {
 	case C_NAME:
@@ -204,7 +205,7 @@ static enum term_style cell_style(const struct top_item *it, enum column c)
 {
 	if (c == C_STATE)
 		return style_of(state_of(it));
-	if (c == C_REFUSED && it->box && it->box->log.refused)
+	if (c == C_REFUSED && it->sandbox && it->sandbox->log.refused)
 		return STYLE_RED;
 	return STYLE_NONE;
 }

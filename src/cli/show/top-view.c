@@ -26,11 +26,11 @@ static void draw_title(struct top *t)
 	cleanup_free char *count = NULL;
 	char when[16];
 
-	for (size_t i = 0; i < t->survey.n_boxes; i++) {
-		const struct survey_box *b = t->survey.boxes[i];
+	for (size_t i = 0; i < t->survey.n_sandboxes; i++) {
+		const struct survey_sandbox *b = t->survey.sandboxes[i];
 		uint64_t k, u;
 
-		box_log_rate(&b->log, t->survey.now_s, &k, &u);
+		sandbox_log_rate(&b->log, t->survey.now_s, &k, &u);
 		tokens += k;
 		usd += u;
 		refused += b->live ? b->log.refused : 0;
@@ -46,7 +46,7 @@ static void draw_title(struct top *t)
 	screen_cell(t->screen, 10, STYLE_DIM, SCREEN_RIGHT, when);
 }
 
-static void draw_event(struct top *t, unsigned row, const struct box_event *e)
+static void draw_event(struct top *t, unsigned row, const struct sandbox_log_event *e)
 {
 	char when[16];
 
@@ -63,7 +63,7 @@ static void draw_event(struct top *t, unsigned row, const struct box_event *e)
 static void draw_events(struct top *t, unsigned row, unsigned end, size_t left_out)
 {
 	struct top_item *it = top_selected(t);
-	const struct box_log *l = it && it->box ? &it->box->log : NULL;
+	const struct sandbox_log *l = it && it->sandbox ? &it->sandbox->log : NULL;
 	size_t n, from;
 
 	if (!l || row >= end)
@@ -132,7 +132,7 @@ static const char *name_of(struct top *t)
 {
 	struct top_item *it = top_selected(t);
 
-	return !it ? "" : it->box ? it->box->name : it->loop->workspace;
+	return !it ? "" : it->sandbox ? it->sandbox->name : it->loop->workspace;
 }
 
 static void draw_main(struct top *t)
@@ -156,7 +156,7 @@ static void draw_log(struct top *t)
 	draw_events(t, 2, t->rows - 2, t->scroll);
 }
 
-char *top_pattern(const struct box_refused *r)
+char *top_pattern(const struct sandbox_log_refused *r)
 {
 	bool ip6 = strchr(r->host, ':') != NULL;
 
@@ -169,12 +169,12 @@ char *top_pattern(const struct box_refused *r)
 static void draw_allow(struct top *t)
 {
 	struct top_item *it = top_selected(t);
-	const struct box_log *l = it && it->box ? &it->box->log : NULL;
+	const struct sandbox_log *l = it && it->sandbox ? &it->sandbox->log : NULL;
 	unsigned row = 3, end = t->rows - 2;
 
 	draw_bar(t, 1, "── which host should it reach? What was refused to %s ", name_of(t));
 	for (size_t i = 0; l && i < l->n_hosts && row < end; i++, row++) {
-		const struct box_refused *r = &l->hosts[l->n_hosts - 1 - i];
+		const struct sandbox_log_refused *r = &l->hosts[l->n_hosts - 1 - i];
 		cleanup_free char *pattern = top_pattern(r);
 		char when[16];
 

@@ -21,7 +21,7 @@ enum top_action { TOP_NOTHING, TOP_STOP_LOOP, TOP_STOP_BOX, TOP_ADD_RULE };
 
 /* A line of the list: a sandbox, or a loop that has none here. */
 struct top_item {
-	struct survey_box *box; /* NULL: only a loop */
+	struct survey_sandbox *sandbox; /* NULL: only a loop */
 	const struct survey_loop *loop;
 };
 
@@ -56,7 +56,7 @@ struct top {
 /* top-view.c */
 void top_draw(struct top *t);
 /* What a refused host is called in a rule: the two web ports need not be named. */
-char *top_pattern(const struct box_refused *r);
+char *top_pattern(const struct sandbox_log_refused *r);
 
 /* top-list.c: the sandboxes and loops; the row behind them is the result */
 void top_draw_head(struct top *t, unsigned row);

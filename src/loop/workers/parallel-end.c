@@ -82,10 +82,10 @@ static int verify_merge(struct worker *w, char **ret_why, struct err *err)
 	int r;
 
 	status_write(l, "verifying", 0);
-	r = box_start(l, err);
+	r = loop_sandbox_start(l, err);
 	if (r == 0)
 		r = verify_run(l, w->task, &v, err);
-	box_stop(l);
+	loop_sandbox_stop(l);
 	if (r < 0 || v.ok)
 		return r;
 	*ret_why = xasprintf("does not verify any more once it is merged:\n%.4000s",

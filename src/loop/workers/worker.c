@@ -57,7 +57,7 @@ static void on_exit_of(struct ev *ev, struct ev_io *io, uint32_t events)
 /* Was it started before? Then it goes on by its own journal. */
 static bool was_begun(const struct worker *w)
 {
-	cleanup_loop_place struct loop_place at = LOOP_PLACE_INIT;
+	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	struct err ignored;
 	struct stat st;
 
