@@ -40,7 +40,7 @@ case ${1:-} in
 '')
 	meson_tests build
 	RALPH_AGENTS=$(scripts/agents.sh) || exit 1
-	all_halves "$results" tests/cli/*.bats tests/attack/*.bats tests/agents/*.bats
+	all_halves "$results" tests/cli/*.bats tests/attack/*.bats tests/agents/*.bats tests/upgrade/*.bats
 	all_engines "$results" tests/engines/*.bats
 	;;
 *)

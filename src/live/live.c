@@ -292,14 +292,15 @@ static int check_same(const struct places *p, const struct store_entry *e,
 
 /* Connects to a sandbox that is live or being started. *ret is -1 when it is neither, which stays
  * so while the lock is held. */
-static int connect_or_lock(const struct places *p, struct store_entry *e, int *ret, struct err *err)
+static int connect_or_lock(const struct places *p, struct store_entry *e, runtime_connect_fn *reach,
+			   int *ret, struct err *err)
 {
-	int r = runtime_connect(p, e->name, ret, err);
+	int r = reach(p, e->name, ret, err);
 
 	if (r < 0 || *ret >= 0)
 		return r;
 	r = store_lock(p, e, LOCK_MS, err);
-	return r < 0 ? r : runtime_connect(p, e->name, ret, err); /* somebody was faster */
+	return r < 0 ? r : reach(p, e->name, ret, err); /* somebody was faster */
 }
 
 static int connect_or_start(const struct places *p, const struct sandbox_spec *spec,
@@ -309,7 +310,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	int r = store_open(p, spec->name, true, &e, err);
 
 	if (r == 0)
-		r = connect_or_lock(p, &e, ret, err);
+		r = connect_or_lock(p, &e, runtime_join, ret, err);
 	if (r == 0 && *ret >= 0) {
 		r = check_same(p, &e, spec, err);
 		if (r != -ENOENT)
@@ -464,7 +465,7 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	int r = store_open(p, name, false, &e, err);
 
 	if (r == 0)
-		r = connect_or_lock(p, &e, &conn, err);
+		r = connect_or_lock(p, &e, runtime_connect, &conn, err);
 	if (r == 0 && conn >= 0)
 		r = ask_stop(conn, name, grace_ms, err);
 	/* Whatever is still ending has ended once the live lock is free. */
@@ -496,7 +497,7 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 	int r = store_open(p, name, false, &e, err);
 
 	if (r == 0)
-		r = connect_or_lock(p, &e, &conn, err);
+		r = connect_or_lock(p, &e, runtime_connect, &conn, err);
 	if (r == 0 && conn >= 0 && !force)
 		return err_set(err, EBUSY,
 			       "sandbox '%s' is running; stop it first, or use: ralph rm -f %s",
@@ -546,7 +547,8 @@ int live_ask(const struct places *p, const char *name, enum wire_type type, cons
 	int r;
 
 	wire_msg_init(&m);
-	r = live_connect(p, name, &conn, err);
+	r = type == WIRE_INSPECT ? live_connect_any(p, name, &conn, err)
+				 : live_connect(p, name, &conn, err);
 	*ret = NULL;
 	if (r < 0 || conn < 0)
 		return r;

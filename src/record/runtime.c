@@ -11,9 +11,13 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "build-config.h"
 #include "record/name.h"
 
 #define BACKLOG 128
+#define VERSION_MAX 64
+/* The only release whose supervisors leave no version beside their socket. */
+#define VERSION_UNSAID "0.1.0"
 
 /*
  * Through a descriptor of the directory, since the path itself may be longer than the 107 bytes
@@ -56,6 +60,13 @@ static int make_dir(const struct places *p, const char *name, struct err *err)
 	return r < 0 ? r : path_private_dir(path, err);
 }
 
+/* The socket goes first: one that is there without a version is an older ralph's. */
+static void remove_files(int dir)
+{
+	(void)unlinkat(dir, "ctl", 0);
+	(void)unlinkat(dir, "version", 0);
+}
+
 int runtime_listen(const struct places *p, const char *name, int *ret, struct err *err)
 {
 	cleanup_fd int dir = -1, fd = -1;
@@ -72,14 +83,30 @@ int runtime_listen(const struct places *p, const char *name, int *ret, struct er
 		return err_sys(err, errno, "cannot create a socket");
 	address_in(dir, &sa);
 	/* A socket that is there was left by a crash: the live lock says that nobody listens. */
-	(void)unlinkat(dir, "ctl", 0);
+	remove_files(dir);
+	if (symlinkat(RALPH_VERSION, dir, "version") < 0)
+		return err_sys(err, errno, "cannot write '%s/%s/version'", p->runtime, name);
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, BACKLOG) < 0)
 		return err_sys(err, errno, "cannot listen on '%s/%s/ctl'", p->runtime, name);
 	*ret = take_fd(fd);
 	return 0;
 }
 
-static int connect_in(const struct places *p, const char *name, int *ret)
+/* A link's target is read with one call, which `ralph exec` can afford. */
+static void read_version(int dir, char ret[VERSION_MAX])
+{
+	ssize_t n = readlinkat(dir, "version", ret, VERSION_MAX - 1);
+	struct stat st;
+
+	ret[n > 0 ? n : 0] = '\0';
+	/* A sandbox that ended after connect() has no socket any more: its connection says so. */
+	if (n <= 0)
+		(void)snprintf(ret, VERSION_MAX, "%s",
+			       fstatat(dir, "ctl", &st, AT_SYMLINK_NOFOLLOW) == 0 ? VERSION_UNSAID
+										  : RALPH_VERSION);
+}
+
+static int connect_in(const struct places *p, const char *name, int *ret, char version[VERSION_MAX])
 {
 	cleanup_fd int dir = open_dir(p, name), fd = -1;
 	struct sockaddr_un sa;
@@ -92,16 +119,18 @@ static int connect_in(const struct places *p, const char *name, int *ret)
 	address_in(dir, &sa);
 	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
 		return -errno;
+	read_version(dir, version);
 	*ret = take_fd(fd);
 	return 0;
 }
 
-int runtime_connect(const struct places *p, const char *name, int *ret, struct err *err)
+static int reach(const struct places *p, const char *name, int *ret, char version[VERSION_MAX],
+		 struct err *err)
 {
 	int r;
 
 	*ret = -1;
-	r = connect_in(p, name, ret);
+	r = connect_in(p, name, ret, version);
 	if (r == 0 || r == -ENOENT || r == -ECONNREFUSED)
 		return 0;
 	if (r == -EPERM || r == -ENOTDIR || r == -ELOOP)
@@ -110,6 +139,25 @@ int runtime_connect(const struct places *p, const char *name, int *ret, struct e
 			       "others; look who made it, and remove it",
 			       p->runtime);
 	return err_sys(err, -r, "cannot reach sandbox '%s'", name);
+}
+
+int runtime_connect(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	char version[VERSION_MAX];
+
+	return reach(p, name, ret, version, err);
+}
+
+int runtime_join(const struct places *p, const char *name, int *ret, struct err *err)
+{
+	char version[VERSION_MAX];
+	int r = reach(p, name, ret, version, err);
+
+	if (r < 0 || *ret < 0 || streq(version, RALPH_VERSION))
+		return r;
+	closep(ret);
+	return err_set(err, EPROTO, "sandbox '%s' was started by version %s; run: ralph stop %s",
+		       name, version, name);
 }
 
 int runtime_list(const struct places *p, struct strv *ret, struct err *err)
@@ -144,6 +192,6 @@ void runtime_remove(const struct places *p, const char *name)
 
 	if (dir < 0)
 		return;
-	(void)unlinkat(dir, "ctl", 0);
+	remove_files(dir);
 	(void)rmdir(path);
 }

@@ -11,9 +11,9 @@ setup() {
 @test 'version is one line on stdout' {
 	run --separate-stderr "$RALPH" --version
 	[ "$status" -eq 0 ]
-	[ "$output" = 'ralph 0.1.0' ]
+	[ "$output" = 'ralph 0.2.0' ]
 	[ -z "$stderr" ]
-	[ "$("$RALPH" version)" = 'ralph 0.1.0' ]
+	[ "$("$RALPH" version)" = 'ralph 0.2.0' ]
 }
 
 @test 'no command: usage on stderr, exit 2' {

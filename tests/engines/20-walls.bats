@@ -235,6 +235,18 @@ told() {
 	same "" "$(cat "$T/err")"
 }
 
+@test "the volume that an older ralph left is there again, with what is in it (tests/upgrade)" {
+	only docker docker-remote podman
+	local volumes=$XDG_STATE_HOME/ralph/volumes
+
+	mkdir -p "$volumes"
+	tar -C "$volumes" -xJpf "$BATS_TEST_DIRNAME/../upgrade/fixture/volume.tar.xz"
+	mv "$volumes/volume" "$volumes/$(id -un)-llm"
+	same '{}' "$(ralph run --agent claude -- sh -c 'cat ~/.claude/projects/note.json; echo more >~/.claude/projects/more')"
+	ralph rm "$(sandbox)"
+	same 'more note.json' "$(ralph run --agent claude -- sh -c 'echo $(ls ~/.claude/projects)')"
+}
+
 @test "a volume that the image asks for is not in the sandbox" {
 	only docker podman
 	local id

@@ -145,9 +145,9 @@ static void dump_has_one_line_of_six_fields_per_row(void **state)
 
 static void version_answers_wherever_it_stands(void **state)
 {
-	assert_string_equal(demo("--version")->out, "ralph 0.1.0\n");
-	assert_string_equal(demo("rm", "-V")->out, "ralph 0.1.0\n");
-	assert_string_equal(demo("--version", "nonsense")->out, "ralph 0.1.0\n");
+	assert_string_equal(demo("--version")->out, "ralph 0.2.0\n");
+	assert_string_equal(demo("rm", "-V")->out, "ralph 0.2.0\n");
+	assert_string_equal(demo("--version", "nonsense")->out, "ralph 0.2.0\n");
 }
 
 int main(void)
