@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * The coding agents ralph knows, one row each (agent-rows.c). A row is data: what sandbox/ puts
- *into a spec, what cli/ runs, what loop/ reads back. A new agent is a new row.
+ * The coding agents ralph knows, one row each (agent-rows.c). A row is data: what compose/ puts
+ * into a spec, what cli/ runs, what loop/ reads back. A new agent is a new row.
  *
  * Texts of a row may hold markers, which agent_expand() replaces:
  *

@@ -21,11 +21,12 @@
  * pid 1 of a sandbox. It makes the network while nobody has told it anything yet. Told to by
  * WIRE_ROOT, it builds the file system and moves into it; else it was started in one. It takes one
  * WIRE_SETUP, opens the listeners, gives up every privilege, checks that they are gone, and only
- *then says WIRE_UP and runs commands. On any failure before that it says why and ends: nothing has
- *run.
+ * then says WIRE_UP and runs commands. On any failure before that it says why and ends: nothing
+ * has run.
  *
- *	main ─ netns_enter ─ root_enter ─ netns_open ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid
- *1) └ minder_run, one per command └ payload_run ─ execve
+ *	main ─ netns_enter ─ root_enter ─ netns_open ─ domain_init ─ confine ─ WIRE_UP ─ serve (pid 1)
+ *	                                                  └ minder_run, one per command
+ *	                                                      └ payload_run ─ execve
  */
 
 #define SOCK_FD 3

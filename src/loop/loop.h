@@ -23,9 +23,10 @@
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
  *	commits.c   what the agent committed: it counts, or is taken back
  *	loose.c     what lies in the tree and is in no commit
- *	sandbox-run.c       the sandbox of an iteration: a fresh start each time, so that what
- *protects the workspace is found anew, and nothing of the last agent is left wait.c      until a
- *provider's limit ends ending.c    why it ended, the summary, what is told to whom
+ *	sandbox-run.c  the sandbox of an iteration: a fresh start each time, so that what
+ *	            protects the workspace is found anew, and nothing of the last agent is left
+ *	wait.c      until a provider's limit ends
+ *	ending.c    why it ended, the summary, what is told to whom
  *
  * One thread, one event loop; everything that runs is a job in the sandbox (job.c) or a short
  * blocking call.

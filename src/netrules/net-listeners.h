@@ -13,9 +13,9 @@
  *	           (inet and full: 22 too). Nothing inside can bind those, so nothing is taken away.
  *	stand-ins  a port from 1024 up that a rule names for a whole host name: on that name's
  *	           stand-in address alone, or a server inside could not take the port on all
- *addresses. Wildcards and ranges with such a port work through the proxy only. services
- *127.0.0.1:PORT and [::1]:PORT for localhost:PORT from 1024 up; below, the transparent port serves
- *it
+ *	           addresses. Wildcards and ranges with such a port work through the proxy only.
+ *	services   127.0.0.1:PORT and [::1]:PORT for localhost:PORT from 1024 up; below, the
+ *	           transparent port serves it
  *
  * Tier none has no rows. Rows for IPv6 are marked optional. The port of a service must not be one
  * of the gateway's own: -EINVAL. More than GW_LISTENERS_MAX rows: -E2BIG.

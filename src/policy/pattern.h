@@ -10,9 +10,8 @@
  *	*.example.com[:port]   any depth below it, not example.com itself
  *	192.0.2.7[:port]       one address                  [2001:db8::7]:443, 2001:db8::7
  *	10.0.0.0/8[:port]      a range                      [fd00::/8]:443, fd00::/8
- *	localhost:5432         one port of the host's own loopback, a host service; 127.0.0.1:5432
- *and
- *	                       [::1]:5432 are other spellings of the same
+ *	localhost:5432         one port of the host's own loopback, a host service;
+ *	                       127.0.0.1:5432 and [::1]:5432 are other spellings of the same
  *
  * Groups (@name) are expanded before they get here. For a deny rule no port means every port (a
  * host that is denied is denied), 'localhost' may stand without one, and any width is accepted.

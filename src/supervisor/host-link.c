@@ -6,8 +6,8 @@
  * What takes time or may hang is done by forks of this process, which speak over a wire socket:
  *
  *	guardian  engine_set_up(); WIRE_UP or WIRE_ERROR. Then it waits: when this process is
- *killed, it stops the sandbox, which nothing else would do minder    one per command, see
- *host-minder.h
+ *	          killed, it stops the sandbox, which nothing else would do
+ *	minder    one per command, see host-minder.h
  *
  * Besides them the engine may have a keeper, a program of the host that runs as long as the sandbox
  * does. A command whose client is gone stays in the list here until its minder says that it has

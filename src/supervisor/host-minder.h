@@ -12,7 +12,8 @@
  *	                     WIRE_KILL   u32 signal; 0: everything of the command ends
  *	                     WIRE_STOP   (empty): the same, and the sandbox ends too
  *	minder → supervisor  WIRE_SPAWNED, WIRE_ENDED, WIRE_ERROR as in wire/guest-proto.h;
- *WIRE_ERROR with id 0: something of it may be left, only the sandbox's end helps
+ *	                     WIRE_ERROR with id 0: something of it may be left, only the
+ *	                     sandbox's end helps
  *
  * The end of the line is as WIRE_STOP: neither command nor sandbox outlives the supervisor.
  */

@@ -33,9 +33,9 @@
  * and 126 in the shell's count); a working directory that cannot be entered is ENOTDIR, a
  * directory among the descriptors EISDIR, a read-only memory file EOPNOTSUPP (a pipe serves), and
  * ECANCELED says that it was killed before it could be reported as started. After WIRE_SPAWNED, and
- *only then, WIRE_ENDED follows, once nothing of the command's tree is left. An id may be used again
- *after WIRE_ERROR or WIRE_ENDED. WIRE_KILL for an id that is not there is no error: the command may
- *have just ended.
+ * only then, WIRE_ENDED follows, once nothing of the command's tree is left. An id may be used
+ * again after WIRE_ERROR or WIRE_ENDED. WIRE_KILL for an id that is not there is no error: the
+ * command may have just ended.
  *
  * Descriptors of a command give no more than they gave from Landlock ABI GUEST_LANDLOCK_FILES on.
  * Where WIRE_UP says less, the supervisor puts a pipe between the command and a regular file.

@@ -10,9 +10,9 @@
  * listeners, and takes the streams of commands from runs of `outpost attach`, which the engine's
  * own program connects with ours.
  *
- *	supervisor ── frames ── far (a fork) ── bytes ── ENGINE start -ai ── outpost ── frames ──
- *guest └ ENGINE exec ── stdio ── outpost attach ──┘ descriptors gateway ◄── a port of this machine,
- *a token ── outpost ── accepts on the guest's listeners
+ *	supervisor ── frames ── remote line (a fork) ── bytes ── ENGINE start -ai ── outpost
+ *	         └ ENGINE exec ── stdio ── outpost attach ── descriptors ──┘     └ frames ── guest
+ *	gateway ◄── a port of this machine, a token ── outpost ── accepts on the guest's listeners
  *
  * Neither side of it can make the sandbox wider: what the guest is told comes from the supervisor,
  * frame by frame, and what leaves is decided by the gateway, as everywhere.

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * How an image comes about, on stderr: one line that changes where that is a terminal, a line of
- *the log for each step where it is not.
+ * Shows on stderr how an image is built: one line that changes on a terminal, else a line of the
+ * log for each step.
  *
  *	cleanup_image_show struct image_show show;
  *	image_show_init(&show);
