@@ -1,7 +1,8 @@
 #!/bin/bash
 # Who may use whom (the table of the design), read from the #include lines of src/. A folder inside a room has a row of
 # its own where less may enter it than the room; without one it is part of the room. Also: a .c includes its own header
-# first, and a room builds no file of another. Prints every breach; exits 1 on any.
+# first, a room builds no file of another and says in one place what it is for, no file name stands in two rooms, and no
+# folder holds more than 45 files. Prints every breach; exits 1 on any.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -78,26 +79,28 @@ check_include() {
 		fi
 		;;
 	*)
-		[ -e "$(dirname "$file")/$target" ] || made "$layer" "$target" ||
+		[ -e "${file%/*}/$target" ] || made "$layer" "$target" ||
 			breach "$file:$line: \"$target\" is not beside it"
 		;;
 	esac
 }
 
-check_file() {
-	local file=$1 layer=$2 own=${1%.c}.h first
+# One pass over all #include lines; nothing is started for any of them.
+check_includes() {
+	local file line text before="" own
+	local quoted='"([^"]*)"'
 
-	while IFS=: read -r line target; do
-		check_include "$file" "$layer" "$line" "$target"
-	done < <(sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]+"([^"]*)".*/\1/; t p; b; :p; =; p' "$file" |
-		paste -d: - -)
-	if [[ $file == *.c ]] && [ -e "$own" ]; then
-		first=$(grep -m1 -E '^#include' "$file" || true)
-		case $first in
-		"#include \"${own#src/}\""* | "#include \"${own##*/}\""*) ;;
-		*) breach "$file: its own header is not the first include" ;;
-		esac
-	fi
+	while IFS=: read -r file line text; do
+		own=${file%.c}.h
+		if [ "$file" != "$before" ] && [[ $file == *.c ]] && [ -e "$own" ]; then
+			[[ $text == *"\"${own#src/}\""* || $text == *"\"${own##*/}\""* ]] ||
+				breach "$file: its own header is not the first include"
+		fi
+		before=$file
+		[[ $text =~ $quoted ]] || continue
+		room_of "${file#src/}"
+		check_include "$file" "$room" "$line" "${BASH_REMATCH[1]}"
+	done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include' src --include='*.[ch]')
 }
 
 # A static program has its own libc, so it compiles the files of the rooms it may use once more; anywhere
@@ -120,14 +123,19 @@ for dir in src/*/; do
 		continue
 	fi
 	while read -r file; do
-		room_of "${file#src/}"
-		check_file "$file" "$room"
-	done < <(find "$dir" -name '*.[ch]' | sort)
-	while read -r file; do
 		check_build "$file" "$layer"
 	done < <(find "$dir" -name meson.build)
 done
+check_includes
 for dir in "${!may[@]}"; do
 	[ -d "src/$dir" ] || breach "src/$dir: in the table, and not there"
+	[ "$(grep -lxsF " * ROOM: $dir" "src/$dir"/*.[ch] | wc -l)" -eq 1 ] ||
+		breach "src/$dir: one file of it, and only one, says \"ROOM: $dir\" and what may not enter"
 done
+while read -r name; do
+	breach "$name: this file name stands in two rooms"
+done < <(find src -name '*.[ch]' -printf '%f\n' | sort | uniq -d)
+while read -r number dir; do
+	[ "$number" -le 45 ] || breach "$dir: $number files; a folder holds 45 at most"
+done < <(find src -type f -printf '%h\n' | sort | uniq -c)
 [ $breaches -eq 0 ]

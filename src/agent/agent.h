@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: agent
+ *
+ * The coding agents ralph knows, one row each. How to start one and to read what it says; no
+ * sandbox and no loop enters.
+ */
+
 #include "base/strv.h"
 
 #include <stdbool.h>

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: base
+ *
+ * Errors, buffers, descriptors, paths, processes, the event loop. This room knows nothing of
+ * ralph: no sandbox, agent, policy or file format of ours enters it.
+ */
+
 #include "base/mem.h"
 
 #include <errno.h>

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: ca
+ *
+ * The certificate authority of one sandbox, a program of its own. Its key is in no file and no
+ * other process.
+ */
+
 #include "base/buf.h"
 #include "base/err.h"
 

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: check
+ *
+ * doctor, pre-flight and self-test: what holds on this machine and in this sandbox. Nothing here
+ * repairs or widens anything.
+ */
+
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/strv.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: cli
+ *
+ * The command line: the only room that prints results or exits. Commands are in cmd/, one file
+ * each; what several share is here.
+ */
+
 struct command;
 
 /* All commands in the order of the help listing; NULL-terminated. */

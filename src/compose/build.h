@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: compose
+ *
+ * A request, the settings and this machine become a spec. Looks at the host and changes nothing;
+ * what is not in the spec does not reach a sandbox.
+ */
+
 #include "agent/agent.h"
 #include "base/err.h"
 #include "base/json/json.h"

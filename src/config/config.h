@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: config
+ *
+ * Settings: YAML in, struct config out, with the place of each value. Nothing here looks at the
+ * machine or acts on a setting.
+ */
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"

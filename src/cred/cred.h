@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: cred
+ *
+ * Logins of the host: finding them and telling how they stand. Values of credentials do not
+ * enter; only cred/hold has them.
+ */
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strv.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: engine
+ *
+ * A spec becomes a running guest, by one of several engines. Policy, credentials, audit and
+ * lifecycle do not enter.
+ */
+
 #include "base/err.h"
 #include "base/proc.h"
 #include "engine/launch.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: events
+ *
+ * The event log, the proof that it is whole, and sums over it. Nothing here decides what an
+ * event means.
+ */
+
 #include "base/err.h"
 #include "base/json/json.h"
 #include "events/events-chain.h"

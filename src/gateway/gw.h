@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: gateway
+ *
+ * The only way from a sandbox to the network: listeners, names, connections, injection,
+ * metering. It has no file and no lasting credential; it asks for the header of one request.
+ */
+
 #include "base/ev.h"
 #include "base/strv.h"
 #include "http/http1.h"

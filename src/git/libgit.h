@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: git
+ *
+ * The small library that both users of libgit2 share: starting it, and paths of a tree as the
+ * host must see them. What the host does with a repository is repo's.
+ */
+
 #include "base/err.h"
 
 #include <git2.h>

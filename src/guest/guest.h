@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: guest
+ *
+ * pid 1 of a sandbox and its parts, linked statically. It runs inside, so nothing secret ever
+ * enters it.
+ */
+
 #include "guest/domain.h"
 #include "wire/guest-proto.h"
 

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: hook
+ *
+ * Answers to agents' hooks: what a command would do, judged without running it. A static
+ * program; no sandbox of ralph's is needed.
+ */
+
 #include "hook/input.h"
 
 /* The four hooks. Each gets what was read and how reading ended, and returns the exit code. */

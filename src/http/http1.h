@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: http
+ *
+ * The strict HTTP/1 parser and writer, URLs and chunks: bytes in, structs out. No socket, no
+ * policy and no credential enters.
+ */
+
 #include "base/buf.h"
 #include "http/slice.h"
 #include "http/url.h"

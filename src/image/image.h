@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: image
+ *
+ * Container images: what they are built from, their names by content, building and clearing
+ * them. Running one is an engine's.
+ */
+
 #include "base/err.h"
 #include "base/strv.h"
 #include "record/places.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: live
+ *
+ * The command line's side of a live sandbox: starting, joining, ending, copying. What runs
+ * beside the sandbox is supervisor's.
+ */
+
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/strv.h"

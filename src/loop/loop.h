@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: loop
+ *
+ * The iterations: a fresh agent each time, proposals, verification, verdict. Lists are work's,
+ * git is repo's, showing is view's.
+ */
+
 #include "agent/agent.h"
 #include "base/ev.h"
 #include "loop/control.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: netrules
+ *
+ * Network rules as people write them: groups, rule files, checks of one target. The decision
+ * itself is policy's.
+ */
+
 #include "base/err.h"
 #include "record/places.h"
 #include "spec/spec.h"

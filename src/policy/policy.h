@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: policy
+ *
+ * Decisions: host patterns, rules, tiers, address classes, protected names. Pure: no file, no
+ * socket, no clock, so that every decision can be tested and shown beforehand.
+ */
+
 #include "base/strv.h"
 #include "policy/pattern.h"
 

@@ -1,4 +1,9 @@
 /*
+ * ROOM: ports
+ *
+ * libexec/ralph/ports carries connections to published ports. It knows no spec and no policy.
+ */
+/*
  * libexec/ralph/ports: carries connections from ports of the host's loopback to servers in one
  * sandbox.
  *

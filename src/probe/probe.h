@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: probe
+ *
+ * The self-test's attacks from inside, and what must work there. It knows no spec: the rows it
+ * is given say what is to be tried.
+ */
+
 #include "base/mem.h"
 
 #include <stdint.h>

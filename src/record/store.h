@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: record
+ *
+ * Where sandboxes and loops are written down: directories, names, locks, sockets. What is in a
+ * sandbox and who may enter it is decided elsewhere.
+ */
+
 #include "base/err.h"
 #include "base/strv.h"
 #include "record/places.h"

@@ -14,7 +14,8 @@
 #include "base/proc.h"
 
 #define DATA_MAX                                                                                   \
-	((rlim_t)2 * GiB) /* of memory that is its own; packs are mapped and not counted           \
+	((rlim_t)2 *                                                                               \
+	 GiB) /* of memory that is its own; packs are mapped and not counted           \
 			   */
 
 static int allow_files(const struct repo *r, const struct repo_task *t)

@@ -1,5 +1,13 @@
 #pragma once
 
+/*
+ * ROOM: repo
+ *
+ * What the host does with git, by libgit2 in confined children: checks, merges, stashes, pushes,
+ * taking commits over. No hook, filter or setting of the repository runs. The library it shares
+ * is git's.
+ */
+
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/strv.h"

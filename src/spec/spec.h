@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: spec
+ *
+ * The one description of a sandbox. Data and its JSON; nothing here starts, mounts or opens
+ * anything.
+ */
+
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/strv.h"

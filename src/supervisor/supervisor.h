@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: supervisor
+ *
+ * The process beside a live sandbox: joins engine, gateway, credential helper and command lines.
+ * It parses no HTTP and reads nothing from the network.
+ */
+
 #include "base/ev.h"
 #include "engine/engine.h"
 #include "events/events.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: transcript
+ *
+ * Conversations of agents: readers of their files, writers of ours. Everything read is hostile;
+ * nothing leaves unfiltered.
+ */
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json/jpick.h"

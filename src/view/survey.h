@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: view
+ *
+ * What is shown about live things, for status, top, logs and a page. It reads and changes
+ * nothing; how it looks on a terminal is cli's.
+ */
+
 #include "base/json/json.h"
 #include "view/sandbox-log.h"
 #include "view/procs.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: wire
+ *
+ * The frames between ralph's own programs: one codec, bounded and fuzzed. Who sends what and
+ * when is written down here; deciding anything is not.
+ */
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strv.h"
@@ -141,8 +148,7 @@ enum wire_exec_flags {
 	/* WIRE_EXEC, WIRE_KEEP: how the user agreed to this start; for the record alone. */
 	WIRE_EXEC_CONFIRMED = 1 << 2, /* was shown the audit and said yes */
 	WIRE_EXEC_ASSUMED = 1 << 3,   /* said --yes beforehand; neither: unattended */
-	WIRE_EXEC_PROGRAM =
-		1 << 4, /* the last fd is a sealed memory file: the program to run,
+	WIRE_EXEC_PROGRAM = 1 << 4,   /* the last fd is a sealed memory file: the program to run,
 			 * which   then lies nowhere inside. argv[0] is only its name. */
 };
 

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: work
+ *
+ * Lists of work: reading them, marking them, judging what an agent changed in them. No sandbox
+ * and no libgit2 enters.
+ */
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "work/task.h"

@@ -1,5 +1,13 @@
 #pragma once
 
+/*
+ * ROOM: workspace
+ *
+ * What lies in a workspace and the host would run or obey: protected names, git directories,
+ * findings, quarantine. Everything read here may be an agent's work, so no link is followed and
+ * nothing is run.
+ */
+
 #include "base/err.h"
 #include "base/strv.h"
 #include "policy/protect.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: base/json
+ *
+ * JSON: whole documents by jansson (json.h), single members of a text in memory (jpick.h), and
+ * streams (jscan.h). No document's meaning enters.
+ */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

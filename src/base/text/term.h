@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: base/text
+ *
+ * Text for people and in people's texts: what a terminal may show, tables, quantities, masked
+ * values, searching for secrets. Nothing here opens a file.
+ */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,11 @@
 #pragma once
 
+/*
+ * ROOM: cli/frame
+ *
+ * Option tables, parsing, help and completion, for any command. No command's meaning enters.
+ */
+
 #include "base/err.h"
 #include "base/strv.h"
 #include "cli/frame/opt.h"

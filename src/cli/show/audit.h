@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: cli/show
+ *
+ * Longer answers on a terminal: the audit, `ralph top`, `ralph why`. Made from a spec or a
+ * survey, and from nothing else.
+ */
+
 #include "base/json/json.h"
 #include "cli/frame/command.h"
 #include "spec/spec.h"

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: cli/terminal
+ *
+ * The user's terminal: attaching it to a command, filtering what comes from inside, questions, a
+ * screen.
+ */
+
 #include "base/err.h"
 #include "base/strv.h"
 

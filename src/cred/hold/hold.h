@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: cred/hold
+ *
+ * Values of credentials, signatures and renewals, for libexec/ralph/cred alone. No other room
+ * may include it, and no byte from a network is read in it.
+ */
+
 #include "base/json/json.h"
 #include "cred/cred.h"
 

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: gateway/exchange
+ *
+ * One request and its answer: judged, given a credential, sent, watched. Opening connections is
+ * reach's.
+ */
+
 #include "gateway/exchange/body.h"
 #include "gateway/conn.h"
 

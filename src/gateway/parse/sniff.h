@@ -1,5 +1,11 @@
 #pragma once
 
+/*
+ * ROOM: gateway/parse
+ *
+ * Readers of what the sandbox and servers send. Pure: no socket, no policy, no event.
+ */
+
 #include <stddef.h>
 
 /* What a connection to the proxy port speaks, told by its first bytes. */

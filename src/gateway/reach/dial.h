@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: gateway/reach
+ *
+ * From a name that policy allows to a connected socket: resolving, stand-in addresses, dialling,
+ * the host's own proxy. No request's content enters.
+ */
+
 #include "gateway/gw.h"
 #include "policy/addr.h"
 

@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: hook/shell
+ *
+ * The shell's language: reading it and expanding its words. No rule about what is dangerous
+ * enters.
+ */
+
 #include "hook/shell/arena.h"
 
 #include <stdbool.h>

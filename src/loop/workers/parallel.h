@@ -1,5 +1,12 @@
 #pragma once
 
+/*
+ * ROOM: loop/workers
+ *
+ * Several tasks at once: each a loop of its own in a worktree of its own, and the merge of what
+ * they did.
+ */
+
 #include "base/proc.h"
 #include "loop/loop.h"
 
