@@ -62,7 +62,7 @@ def check_threats():
     for file in sorted(glob.glob("tests/attack/*.bats")):
         if f"](../{file})" not in text:
             problem(path, 1, f"{file} is not mentioned")
-    walls = text[text.index("\n## Walls"):text.index("\n## What is not a wall")]
+    walls = text[text.index("\n## Walls"):text.index("\n## What each wall rests on")]
     for section in walls.split("\n### ")[1:]:
         if "](../tests/" not in section:
             problem(path, 1, f"the wall '{section.splitlines()[0]}' has no test")
