@@ -6,7 +6,7 @@
 
 /*
  * Log lines go to stderr, one per call: "ralph: level area: message". In JSON: one object with
- * time, level, area, msg. Below cli/, loop/ and sandbox/ only log_debug is used: libraries return
+ * time, level, area, msg. Below cli/, loop/ and live/ only log_debug is used: libraries return
  * their errors. Control bytes in a message are shown as '?'.
  */
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_LEVEL_N };

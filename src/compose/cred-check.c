@@ -176,12 +176,6 @@ bool cred_report_ok(const struct cred_report *r)
 	return usable > 0;
 }
 
-/* Others have files of their own, which their programs keep. */
-bool cred_can_keep(const char *service)
-{
-	return streq(service, "anthropic");
-}
-
 int cred_keep(const struct places *p, char *const *environ, const char *service, const char *token,
 	      char **ret_where, struct err *err)
 {

@@ -50,5 +50,3 @@ int cred_keep(const struct places *p, char *const *environ, const char *service,
 	      char **ret_where, struct err *err);
 /* -ENOENT: nothing was kept. */
 int cred_forget(const struct places *p, char *const *environ, const char *service, struct err *err);
-/* Is this a service that a token can be kept for? */
-bool cred_can_keep(const char *service);

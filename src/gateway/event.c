@@ -224,9 +224,3 @@ struct events *events_new(struct gw *gw)
 	e->tokens_at = ev_now(gw->ev);
 	return e;
 }
-
-struct events *events_free(struct events *e)
-{
-	free(e);
-	return NULL;
-}

@@ -8,7 +8,6 @@
  * EVENT_GROUPS groups of events that are alike, each of which becomes one event with a count.
  */
 struct events *events_new(struct gw *gw);
-struct events *events_free(struct events *e);
 
 /* Fills in time and count; strings may be NULL and may hold any bytes. */
 void event_send(struct gw *gw, const struct gw_event *e);

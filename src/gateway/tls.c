@@ -29,25 +29,6 @@ static void leaf_done(struct leaf *l)
 	*l = (struct leaf){0};
 }
 
-struct tls *tls_free(struct tls *t)
-{
-	if (!t)
-		return NULL;
-	for (size_t i = 0; i < t->n_leaves; i++)
-		leaf_done(&t->leaves[i]);
-	for (size_t i = 0; i < SESSIONS_MAX; i++) {
-		free(t->sessions[i].host);
-		SSL_SESSION_free(t->sessions[i].session);
-	}
-	SSL_CTX_free(t->client);
-	for (size_t i = 0; i < GW_ROUTES_MAX; i++)
-		SSL_CTX_free(t->routes[i]);
-	SSL_CTX_free(t->server);
-	BIO_meth_free(t->bio);
-	free(t);
-	return NULL;
-}
-
 const struct leaf *tls_leaf_find(struct gw *gw, const char *host)
 {
 	struct tls *t = gw->tls;

@@ -10,7 +10,6 @@
  */
 struct leaf; /* certificate and key of one inspected host, from the supervisor */
 
-struct tls *tls_free(struct tls *t);
 /* Everything that files are needed for, where they will be out of reach afterwards. */
 int tls_preload(struct gw *gw, struct err *err);
 /* The trust of routes that have their own; before files are out of reach. One that cannot be read

@@ -4,25 +4,6 @@
 
 #include <assert.h>
 
-static const char *const reasons[CHUNKED_REASON_N] = {
-	[CHUNKED_FINE] = "fine",
-	[CHUNKED_SIZE] = "a chunk size is not 1 to 8 hexadecimal digits",
-	[CHUNKED_EXT_BYTE] = "a chunk extension has a control byte",
-	[CHUNKED_EXT_LONG] = "the chunk extensions are too long",
-	[CHUNKED_LINE_END] = "a chunk does not end with CRLF where it must",
-	[CHUNKED_TRAILER_BAD] = "a trailer line is malformed",
-	[CHUNKED_TRAILER_FORBIDDEN] = "a trailer holds a field that belongs in the head",
-	[CHUNKED_TRAILER_LONG] = "the trailers are too long or too many",
-	[CHUNKED_AFTER_END] = "the body has already ended",
-};
-
-const char *chunked_reason_str(int reason)
-{
-	unsigned int i = reason < 0 ? -(unsigned int)reason : (unsigned int)reason;
-
-	return i < CHUNKED_REASON_N ? reasons[i] : "unknown reason";
-}
-
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -80,5 +80,3 @@ int chunked_put(struct buf *out, const void *p, size_t n);
 #define CHUNKED_CRLF "\r\n"
 #define CHUNKED_LAST "0\r\n"
 #define CHUNKED_LAST_END "0\r\n\r\n"
-
-const char *chunked_reason_str(int reason);

@@ -1,23 +1,5 @@
 #include "http/url.h"
 
-static const char *const reasons[URL_REASON_N] = {
-	[URL_OK] = "fine",
-	[URL_SCHEME] = "the URL is neither http nor https",
-	[URL_USERINFO] = "the authority carries user information",
-	[URL_HOST] = "the host is empty, too long or has bytes no host has",
-	[URL_PORT] = "the port is not a number from 1 to 65535",
-	[URL_NO_PORT] = "the port is missing",
-	[URL_BYTES] = "the URL has bytes outside visible ASCII, or a fragment",
-	[URL_TOO_LONG] = "the URL is too long",
-};
-
-const char *url_reason_str(int reason)
-{
-	unsigned int i = reason < 0 ? -(unsigned int)reason : (unsigned int)reason;
-
-	return i < URL_REASON_N ? reasons[i] : "unknown reason";
-}
-
 /* Bytes above 0x7f pass: the host canonicaliser speaks IDNA and refuses what it cannot map. */
 static bool host_byte(unsigned char c)
 {

@@ -53,4 +53,3 @@ size_t url_unescape(struct slice s, char *out);
 
 /* The written port, else the scheme's. */
 uint16_t url_port(enum url_scheme scheme, uint16_t port);
-const char *url_reason_str(int reason);

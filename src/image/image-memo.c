@@ -83,11 +83,3 @@ json_t *image_memos(const struct places *p, const char *kind)
 		(void)closedir(d);
 	return all;
 }
-
-void image_memo_drop(const struct places *p, const char *kind, const char *about)
-{
-	cleanup_free char *dir = dir_of(p, kind), *name = name_of(about);
-	cleanup_free char *path = path_join(dir, name);
-
-	(void)unlink(path);
-}

@@ -16,4 +16,3 @@ int image_memo_set(const struct places *p, const char *kind, const char *about, 
 		   struct err *err);
 /* All of one kind, as an array. */
 json_t *image_memos(const struct places *p, const char *kind);
-void image_memo_drop(const struct places *p, const char *kind, const char *about);

@@ -85,11 +85,6 @@ static const char *const masks[] = {
 	"*.pfx",       "id_rsa",	 "id_ecdsa",	  "id_ed25519",	     NULL,
 };
 
-const char *const *protect_masks(void)
-{
-	return masks;
-}
-
 static void judge(const char *pattern, const char *name, bool *masked)
 {
 	bool back = pattern[0] == '!';

@@ -6,7 +6,7 @@
 /*
  * Which paths of a workspace are not the agent's to write: what the host runs by itself when its
  * user works there (hooks, settings of git, of editors, of shells and of agents), and what says
- * where those lie. Pure decisions about names; looking at files is sandbox/'s business.
+ * where those lie. Pure decisions about names; looking at files is workspace/'s business.
  */
 
 /* What a path is relative to. */
@@ -35,7 +35,7 @@ const struct protect_rule *protect_match(enum protect_base base, const char *par
 
 /*
  * Is a file of this name a secret that the agent is not to read? The patterns are read in order
- * and the last one that fits decides; "!PATTERN" takes back. Those of protect_masks() come first.
+ * and the last one that fits decides; "!PATTERN" takes back. A table of common
+ * names comes first.
  */
 bool protect_masked(const char *name, char *const *patterns, size_t n);
-const char *const *protect_masks(void); /* NULL at the end */

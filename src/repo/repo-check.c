@@ -8,9 +8,6 @@
 
 #define SHOWN_MAX 200
 
-static const char *const severities[] = {
-	[REPO_NOTE] = "note", [REPO_WARN] = "warn", [REPO_REJECT] = "reject"};
-
 void check_found(struct check *c, enum repo_severity severity, const char *rule, const char *path,
 		 const char *fmt, ...)
 {
@@ -241,9 +238,4 @@ void repo_check_done(struct repo_check_result *c)
 	}
 	free(c->findings);
 	*c = (struct repo_check_result){0};
-}
-
-const char *repo_severity_name(enum repo_severity s)
-{
-	return severities[s];
 }

@@ -48,11 +48,6 @@ const char *repo_root(const struct repo *r)
 	return r->git.root;
 }
 
-const char *repo_common(const struct repo *r)
-{
-	return r->git.common;
-}
-
 int repo_oid_of(const char *hex, git_oid *ret, struct err *err)
 {
 	if (strlen(hex) != REPO_OID_LEN || git_oid_fromstr(ret, hex) < 0)

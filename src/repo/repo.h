@@ -53,8 +53,7 @@ void repo_free(struct repo *r);
 DEFINE_FREEP(struct repo, repo_free)
 #define cleanup_repo cleanup_(repo_freep)
 
-const char *repo_root(const struct repo *r);   /* the top of the working tree */
-const char *repo_common(const struct repo *r); /* the git directory that worktrees share */
+const char *repo_root(const struct repo *r); /* the top of the working tree */
 
 /*
  * What the user's settings say at the start of a loop: remotes and their URLs, alternates, who
@@ -148,8 +147,6 @@ enum repo_severity {
 	REPO_WARN,   /* a person should look at it */
 	REPO_REJECT, /* these commits do not count */
 };
-
-const char *repo_severity_name(enum repo_severity s); /* "note", "warn", "reject" */
 
 struct repo_finding {
 	enum repo_severity severity;

@@ -6,18 +6,30 @@
  * KNOWN is the file that remembers what was exported. Values that are secrets come on stdin, a line
  * each; what was done goes to stdout as JSON. An executable of its own because it reads what an
  * agent wrote, and because hashing needs OpenSSL.
+ *
+ * Two processes: the first opens the directories, has opencode's database made into files and keeps
+ * KNOWN, which lies beside files that no conversation may change. Its child gives up everything but
+ * the home and OUT/conversations, then reads and writes conversations, and hands KNOWN's new
+ * content back in a memory file.
  */
 #include "transcript/export.h"
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/proc.h"
+#include "transcript/reader-confine.h"
 #include "transcript/opencode-dir.h"
 
 #define KNOWN_MAX (64 * MiB)
@@ -86,14 +98,6 @@ static json_t *read_known(const char *path)
 	return json_object();
 }
 
-static int write_known(const char *path, const json_t *known, struct err *err)
-{
-	cleanup_free char *text = json_dumps(known, JSON_COMPACT);
-	int r = text ? path_write_atomic(AT_FDCWD, path, text, strlen(text), 0600, 0) : -ENOMEM;
-
-	return r < 0 ? err_sys(err, -r, "cannot write '%s'", path) : 0;
-}
-
 static int open_dir(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -117,55 +121,67 @@ static int lock(const char *known, struct err *err)
 	return fd;
 }
 
-static int export_agent(struct tr_job *job, struct tr_tally *t, struct err *err)
-{
-	return tr_reader_find(job->agent) ? tr_export(job, t, err) : 0;
-}
+/* opencode's database as files; they lie where nobody else comes. */
+struct opencode {
+	int dir;     /* -ENOENT: there is nothing new */
+	bool partly; /* the database could not be read whole */
+	struct err err;
+};
 
-/* opencode's database is made into files first, which lie where nobody else comes. */
-static int export_opencode(struct tr_job *job, char **argv, struct tr_tally *t, struct err *err)
+static void open_opencode(struct opencode *o, int home, char **argv, json_t *known,
+			  const char *scratch)
 {
 	cleanup_free char *libexec = path_dir(argv[0]), *program = path_join(libexec, "opencode");
-	cleanup_free char *scratch = xasprintf("%s.opencode", argv[KNOWN]);
 	/* Where all of it went is where it need not go again. */
-	cleanup_free char *key =
-		job->since_ms ? NULL : xasprintf("opencode.db %s %s", argv[FORMAT], argv[OUT]);
-	struct tr_job there = *job;
-	bool partly = false;
-	cleanup_fd int dir =
-		opencode_dir(job->home, program, scratch, job->known, key, &partly, err);
-	int r = dir == -ENOENT ? 0 : dir;
+	cleanup_free char *key = streq(argv[SINCE], "0")
+					 ? xasprintf("opencode.db %s %s", argv[FORMAT], argv[OUT])
+					 : NULL;
 
-	if (dir >= 0) {
-		there.home = dir;
-		r = tr_export(&there, t, partly ? &(struct err){0} : err);
-		r = partly ? -EIO : r;
+	for (char **agent = argv + AGENTS; *agent; agent++)
+		if (streq(*agent, "opencode"))
+			o->dir = opencode_dir(home, program, scratch, known, key, &o->partly,
+					      &o->err);
+}
+
+static int export_opencode(struct tr_job *job, const struct opencode *o, struct tr_tally *t,
+			   struct err *err)
+{
+	struct tr_job there = *job;
+	int r = o->dir == -ENOENT ? 0 : o->dir;
+
+	if (o->dir >= 0) {
+		there.home = o->dir;
+		r = tr_export(&there, t, err);
+		r = o->partly ? -EIO : r;
 	}
-	t->failed += partly;
-	(void)path_remove_tree(AT_FDCWD, scratch, &(struct err){0});
+	if (r < 0 && *o->err.msg)
+		*err = o->err;
+	t->failed += o->partly;
 	return r;
 }
 
-static int run(char **argv, struct tr_tally *t, struct err *err)
+/* What the child does, and what it needs for that. */
+struct reading {
+	int home, out, conversations, result;
+	json_t *known;
+	struct opencode opencode;
+};
+
+static int read_all(const struct reading *w, char **argv, struct tr_tally *t, struct err *err)
 {
-	cleanup_fd int home = open_dir(argv[HOME], err), out = open_dir(argv[OUT], err);
-	cleanup_fd int locked = lock(argv[KNOWN], err);
-	cleanup_json json_t *known = read_known(argv[KNOWN]);
 	cleanup_strv struct strv values = {0};
 	uint64_t since = 0, max = 0;
 	struct tr_job job = {
-		.home = home,
-		.out = out,
+		.home = w->home,
+		.out = w->out,
 		.format = tr_format_find(argv[FORMAT]),
 		.style = {.thinking = streq(argv[THINKING], "1")},
 		.values = &values,
-		.known = known,
+		.known = w->known,
 		.hash = &sha256,
 	};
-	int first = 0, r;
+	int first = 0;
 
-	if (home < 0 || out < 0 || locked < 0)
-		return home < 0 ? home : out < 0 ? out : locked;
 	if (!job.format || parse_uint(argv[SINCE], 0, UINT64_MAX, &since) < 0 ||
 	    parse_uint(argv[RESULT_MAX], 0, TR_RESULT_MAX_LIMIT, &max) < 0)
 		return err_set(err, EINVAL, "these are not the arguments of export");
@@ -173,34 +189,145 @@ static int run(char **argv, struct tr_tally *t, struct err *err)
 	job.style.result_max = (size_t)max;
 	read_values(&values);
 	for (char **agent = argv + AGENTS; *agent; agent++) {
+		struct err ignored = {0}, *e = first ? &ignored : err;
+		int r = 0;
+
 		job.agent = *agent;
-		r = streq(job.agent, "opencode")
-			    ? export_opencode(&job, argv, t, first ? &(struct err){0} : err)
-			    : export_agent(&job, t, first ? &(struct err){0} : err);
+		if (streq(job.agent, "opencode"))
+			r = export_opencode(&job, &w->opencode, t, e);
+		else if (tr_reader_find(job.agent))
+			r = tr_export(&job, t, e);
 		first = first ? first : r;
 	}
-	r = write_known(argv[KNOWN], known, first ? &(struct err){0} : err);
-	return first ? first : r;
+	return first;
+}
+
+/* Not by printf(), which asks what kind of terminal it writes to. */
+static void report(const struct tr_tally *t, int r, const struct err *err)
+{
+	cleanup_free char *said =
+		xasprintf("{\"written\":%llu,\"unchanged\":%llu,\"empty\":%llu,\"failed\":%llu,"
+			  "\"skipped_records\":%llu,\"secrets_removed\":%llu,\"bytes\":%llu}\n",
+			  (unsigned long long)t->written, (unsigned long long)t->unchanged,
+			  (unsigned long long)t->empty, (unsigned long long)t->failed,
+			  (unsigned long long)t->skipped_records, (unsigned long long)t->scrubbed,
+			  (unsigned long long)t->bytes);
+
+	if (r < 0)
+		(void)fprintf(stderr, "ralph: export: %s\n", err->msg);
+	(void)fd_write_all(STDOUT_FILENO, said, strlen(said));
+}
+
+static int child_main(const struct reading *w, char **argv)
+{
+	cleanup_free char *known = NULL;
+	struct tr_tally t = {0};
+	struct err err = {0};
+	int r;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	free(sha256.end(sha256.begin())); /* OpenSSL reads its settings while it can */
+	r = tr_confine((const int[]){w->home, w->opencode.dir}, w->conversations, &err);
+	if (r == 0)
+		r = read_all(w, argv, &t, &err);
+	known = json_dumps(w->known, JSON_COMPACT);
+	if (known)
+		(void)fd_write_all(w->result, known, strlen(known));
+	report(&t, r, &err);
+	return r < 0 ? EXIT_RUNTIME : EXIT_OK;
+}
+
+/* The bytes are the child's, which may have been taken over: they are only put in their place. */
+static int keep_known(const char *path, int result, struct err *err)
+{
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, KNOWN_MAX);
+	r = lseek(result, 0, SEEK_SET) < 0 ? -errno : fd_read_all(result, &b);
+	if (r == 0)
+		r = path_write_atomic(AT_FDCWD, path, buf_str(&b), b.len, 0600, 0);
+	return r < 0 ? err_sys(err, -r, "cannot write '%s'", path) : 0;
+}
+
+static int read_in_child(struct reading *w, char **argv, int *ret_code, struct err *err)
+{
+	int status = 0;
+	pid_t pid;
+
+	w->result = memfd_create("known", MFD_CLOEXEC);
+	pid = w->result < 0 ? -1 : fork();
+	if (pid < 0)
+		return err_sys(err, errno, "cannot start a reader");
+	if (pid == 0)
+		_exit(child_main(w, argv));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(err, errno, "cannot wait for the reader");
+	if (WIFSIGNALED(status))
+		return err_set(err, EIO, "signal %d ended the reader of conversations",
+			       WTERMSIG(status));
+	*ret_code = WEXITSTATUS(status);
+	return keep_known(argv[KNOWN], w->result, err);
+}
+
+static void reading_done(struct reading *w)
+{
+	json_decref(w->known);
+	closep(&w->home);
+	closep(&w->conversations);
+	closep(&w->result);
+	closep(&w->opencode.dir);
+	if (w->out >= 0)
+		(void)unlinkat(w->out, TR_DIR, AT_REMOVEDIR); /* nothing was written */
+	closep(&w->out);
+}
+
+static int open_all(struct reading *w, char **argv, struct err *err)
+{
+	w->home = open_dir(argv[HOME], err);
+	w->out = w->home < 0 ? -1 : open_dir(argv[OUT], err);
+	if (w->home < 0 || w->out < 0)
+		return w->home < 0 ? w->home : w->out;
+	if (mkdirat(w->out, TR_DIR, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot make '%s/" TR_DIR "'", argv[OUT]);
+	w->conversations = path_open_beneath(w->out, TR_DIR, O_RDONLY | O_DIRECTORY, 0);
+	if (w->conversations < 0)
+		return err_sys(err, -w->conversations, "cannot open '%s/" TR_DIR "'", argv[OUT]);
+	return 0;
+}
+
+static int run(char **argv, int *ret_code, struct err *err)
+{
+	cleanup_(reading_done) struct reading w = {
+		.home = -1, .out = -1, .conversations = -1, .result = -1, .opencode.dir = -ENOENT};
+	cleanup_free char *scratch = xasprintf("%s.opencode", argv[KNOWN]);
+	cleanup_fd int locked = -1;
+	int r = open_all(&w, argv, err);
+
+	if (r < 0)
+		return r;
+	locked = lock(argv[KNOWN], err);
+	if (locked < 0)
+		return locked;
+	w.known = read_known(argv[KNOWN]);
+	open_opencode(&w.opencode, w.home, argv, w.known, scratch);
+	r = read_in_child(&w, argv, ret_code, err);
+	(void)path_remove_tree(AT_FDCWD, scratch, &(struct err){0});
+	return r;
 }
 
 int main(int argc, char **argv)
 {
-	struct tr_tally t = {0};
 	struct err err = {0};
-	int r;
+	int code = EXIT_OK, r;
 
 	if (argc <= AGENTS) {
 		(void)fprintf(stderr, "ralph: export: it is started by 'ralph export'\n");
 		return EXIT_USAGE;
 	}
-	r = run(argv, &t, &err);
+	r = run(argv, &code, &err);
 	if (r < 0)
 		(void)fprintf(stderr, "ralph: export: %s\n", err.msg);
-	(void)printf("{\"written\":%llu,\"unchanged\":%llu,\"empty\":%llu,\"failed\":%llu,"
-		     "\"skipped_records\":%llu,\"secrets_removed\":%llu,\"bytes\":%llu}\n",
-		     (unsigned long long)t.written, (unsigned long long)t.unchanged,
-		     (unsigned long long)t.empty, (unsigned long long)t.failed,
-		     (unsigned long long)t.skipped_records, (unsigned long long)t.scrubbed,
-		     (unsigned long long)t.bytes);
-	return r < 0 ? EXIT_RUNTIME : EXIT_OK;
+	return r < 0 ? EXIT_RUNTIME : code;
 }

@@ -182,10 +182,10 @@ static char *choose(const struct one *o, const char *before)
 	slug(title, name);
 	time_name(o, when);
 	for (int i = 1; i < TAKEN_MAX; i++) {
-		char *path = i == 1 ? xasprintf("conversations/%s/%s.%s", when, name,
-						o->job->format->name)
-				    : xasprintf("conversations/%s/%s-%d.%s", when, name, i,
-						o->job->format->name);
+		char *path =
+			i == 1 ? xasprintf(TR_DIR "/%s/%s.%s", when, name, o->job->format->name)
+			       : xasprintf(TR_DIR "/%s/%s-%d.%s", when, name, i,
+					   o->job->format->name);
 
 		if (!is_taken(o->job->out, path))
 			return path;
@@ -195,11 +195,14 @@ static char *choose(const struct one *o, const char *before)
 }
 
 /* A file without a name; where the file system knows none, one that has lost its name. */
-static int temporary_file(int dir)
+static int temporary_file(int out)
 {
 	static const char name[] = ".ralph-export.new";
-	int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	cleanup_fd int dir = path_open_beneath(out, TR_DIR, O_RDONLY | O_DIRECTORY, 0);
+	int fd = dir < 0 ? -1 : openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
+	if (dir < 0)
+		return dir;
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
 		return fd < 0 ? -errno : fd;
 	(void)unlinkat(dir, name, 0);

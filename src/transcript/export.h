@@ -11,6 +11,8 @@
  * link and appears whole or not at all. What has not changed since the last time is left alone:
  * `known` says what was exported from where, and is brought up to date.
  */
+#define TR_DIR "conversations" /* below out; the caller has made it */
+
 struct tr_job {
 	int home, out;
 	const char *agent;

@@ -22,7 +22,7 @@
 #include "base/fd.h"
 #include "base/json/json.h"
 #include "base/parse.h"
-#include "transcript/opencode-confine.h"
+#include "transcript/reader-confine.h"
 #include "transcript/transcript.h"
 
 #define OUT_DIR "opencode.db"
@@ -258,6 +258,15 @@ static int write_sessions(struct reading *r, struct err *err)
 	return e;
 }
 
+static int confine_here(struct err *err)
+{
+	cleanup_fd int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (here < 0)
+		return err_sys(err, errno, "cannot open the directory of the copy");
+	return tr_confine((int[]){-1, -1}, here, err);
+}
+
 int main(int argc, char **argv)
 {
 	struct reading r = {0};
@@ -271,7 +280,7 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "ralph: opencode: it is started by 'ralph export'\n");
 		return EXIT_USAGE;
 	}
-	e = opencode_confine(&err);
+	e = confine_here(&err);
 	if (e == 0)
 		e = open_copy(&r, argc == 3 ? (int)wal : -1, &err);
 	if (e == 0)

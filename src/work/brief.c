@@ -30,11 +30,6 @@ const char *work_copy_path(const struct work *w)
 	return w->from->copy;
 }
 
-const char *work_progress_path(const struct work *w)
-{
-	return w->from->progress;
-}
-
 static void put_list(struct buf *b, const char *title, const struct strv *v, const char *quote)
 {
 	if (v->n == 0)

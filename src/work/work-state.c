@@ -37,14 +37,6 @@ void kept_done(struct kept *k)
 	*k = (struct kept){0};
 }
 
-const struct kept_task *kept_find(const struct kept *k, const char *id)
-{
-	for (size_t i = 0; i < k->n; i++)
-		if (streq(k->tasks[i].id, id))
-			return &k->tasks[i];
-	return NULL;
-}
-
 bool kept_all_done(const struct kept *k)
 {
 	for (size_t i = 0; i < k->n; i++)

@@ -28,7 +28,6 @@ void kept_done(struct kept *k);
 
 /* dir: the state; -1: there is none. */
 int kept_read(int dir, struct kept *ret, struct err *err);
-const struct kept_task *kept_find(const struct kept *k, const char *id);
 bool kept_all_done(const struct kept *k);
 /* Makes .ralph and what belongs there when it is not there yet; *state too where it is -1. */
 int kept_places(int root, int *state, struct err *err);

@@ -175,9 +175,8 @@ int work_save(struct work *w, struct err *err);
  * the agent's to commit. */
 void work_agents_own(const struct work *w, struct strv *ret);
 void work_own_paths(const struct work *w, struct strv *ret);
-/* Where the agent finds its copy and progress.txt: relative to its root. */
+/* Where the agent finds its copy, relative to its root. */
 const char *work_copy_path(const struct work *w);
-const char *work_progress_path(const struct work *w);
 
 /* What the agent is told about its task: id, title, text, criteria, commands, and where the copy
  * and progress.txt are. Markdown. */

@@ -3,7 +3,7 @@ import ipaddress
 import json
 import os
 
-BUILT_IN = ["github.com", "pypi.org", "registry.npmjs.org", "api.anthropic.com"]
+BUILT_IN = ["github.com", "registry.example", "api.anthropic.com"]
 CIDRS = ["10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", "::1/128",
          "fc00::/7", "fe80::/10"]
 INSIDE = "127.0.0.2"  # where a machine finds its host

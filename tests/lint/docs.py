@@ -1,5 +1,5 @@
-"""Checks on README and docs: links lead somewhere, the tests that the threat model names are there, and every quantity is one that a
-command of this repository prints (numbers.tsv)."""
+"""Checks on README, docs and manual: links lead somewhere, the tests that the threat model names are there, every quantity is one that a
+command of this repository prints (numbers.tsv), and the manual's exit codes are those of the source."""
 import glob
 import os
 import re
@@ -62,7 +62,7 @@ def check_threats():
     for file in sorted(glob.glob("tests/attack/*.bats")):
         if f"](../{file})" not in text:
             problem(path, 1, f"{file} is not mentioned")
-    walls = text[text.index("\n## Walls"):text.index("\n## What is not a wall")]
+    walls = text[text.index("\n## Walls"):text.index("\n## What each wall rests on")]
     for section in walls.split("\n### ")[1:]:
         if "](../tests/" not in section:
             problem(path, 1, f"the wall '{section.splitlines()[0]}' has no test")
@@ -91,6 +91,38 @@ def check_numbers(path, lines, rows):
                 problem(path, n, f"'{found}': no command in tests/lint/numbers.tsv prints it")
 
 
+def sources():
+    text = ""
+    for path in sorted(glob.glob("src/**/*.[ch]", recursive=True)):
+        with open(path, encoding="utf-8") as f:
+            text += f.read()
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+
+
+def used_codes(code, enum):
+    """The values of an enumeration whose names occur outside of it."""
+    body = re.search(rf"\benum {enum} \{{(.*?)\}};", code, re.S)
+    rest = code[:body.start()] + code[body.end():]
+    return {int(value) for name, value in re.findall(r"(\w+) = (\d+)", body.group(1)) if re.search(rf"\b{name}\b", rest)}
+
+
+def check_exit_codes():
+    code = sources()
+    for page, pattern, enum, others in (
+            # 126 and 127 are a shell's codes for a command that cannot be run.
+            ("man/ralph.1.scd", r"^\|[\[ ] *\*(\d+)\*$", "exit_code", {126, 127} if re.search(r"\? 127 :.*\? 126 :", code) else set()),
+            # 1 and 2 as everywhere, 130 and 143 from a signal.
+            ("man/ralph-loop.1.scd", r"(?:^|; |and )(\d+)\b", "loop_exit", {1, 2, 130, 143})):
+        with open(page, encoding="utf-8") as f:
+            status = re.search(r"^# EXIT STATUS\n(.*?)(?:^# |\Z)", f.read(), re.S | re.M).group(1)
+        said = {int(n) for n in re.findall(pattern, status, re.M)}
+        used = used_codes(code, enum) | others
+        for n in sorted(said ^ used):
+            problem(page, 1, f"exit code {n} is {'not used' if n in said else 'used and not listed'}")
+        if "not used" in status:
+            problem(page, 1, "a code that is listed is used")
+
+
 def main():
     rows = numbers()
     for path in ["README.md", *sorted(glob.glob("docs/**/*.md", recursive=True))]:
@@ -103,6 +135,7 @@ def main():
         if not used:
             problem("tests/lint/numbers.tsv", n, f"{page} does not say '{says}'")
     check_threats()
+    check_exit_codes()
 
 
 main()

@@ -69,6 +69,7 @@ check docs docs
 check shell shell
 check build build
 check installed python3 tests/lint/installed.py build-lint
+check programs python3 tests/lint/programs.py build-lint
 check clang-tidy tidy
 check cppcheck check_cpp
 check analyzer analyzer

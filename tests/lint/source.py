@@ -19,8 +19,12 @@ PLACES = re.compile(
     r"(?<![\w.$}*-])/(?:work|root)/"
     r"|https?://[\w.-]*(?:regis" r"try|mir" r"ror|arti" r"factory|nexus)[\w.-]*"
 )
-# Public services that belong to the subject.
-PLACES_EXCEPT = re.compile(r"regis" r"try\.npmjs\.org|regis" r"try-1\.docker\.io|example|invalid|test")
+PLACES_EXCEPT = re.compile(r"example|invalid|test")
+# ralph asks the clients of a registry where it is, so nothing in the tree names one: an example is at registry.example.
+REGISTRIES = re.compile(
+    r"regis" r"try(?:-1)?\.(?:npmjs|yarnpkg|docker|gitlab)\.\w+|\bnpmjs\.|\bpypi\.org|\bpython" r"hosted\.|\bcrates\.io|\bruby" r"gems\.org"
+    r"|\bproxy\.go" r"lang\.|\bindex\.docker\.io|\bghcr\.io|\bquay\.io|\brepo1?\.maven\b"
+)
 
 problems = 0
 
@@ -82,6 +86,10 @@ def check_places(path, text):
         for found in PLACES.finditer(line):
             if not PLACES_EXCEPT.search(found.group(0)):
                 problem(path, number, f"names a place of one machine: {found.group(0)}")
+        for found in REGISTRIES.finditer(line):
+            # A rule about installing from an address lets the index itself pass.
+            if not path.endswith(("/rules.def", "/source.py")):
+                problem(path, number, f"names a registry: {found.group(0)}; an example is at registry.example")
 
 
 files = subprocess.run(["git", "ls-files", "-z"], check=True, stdout=subprocess.PIPE).stdout

@@ -138,17 +138,3 @@ void pool_clear(struct gw *gw)
 	while (gw->pool->newest)
 		drop(gw->pool->newest);
 }
-
-struct pool *pool_free(struct pool *p)
-{
-	struct entry *next;
-
-	for (struct entry *e = p ? p->newest : NULL; e; e = next) {
-		next = e->next;
-		stream_done(&e->s, p->gw->ev);
-		ev_timer_stop(p->gw->ev, &e->timer);
-		free(e);
-	}
-	free(p);
-	return NULL;
-}

@@ -13,7 +13,6 @@ struct pool_key {
 };
 
 struct pool *pool_new(struct gw *gw);
-struct pool *pool_free(struct pool *p);
 /* Takes the stream; the oldest goes when there are too many. */
 void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k);
 /* The one used last, into *s with event function fn; false: none. */

@@ -14,22 +14,20 @@ enum {
 	NAME_POINTER = 0xc00c, /* the question's name, behind the header */
 };
 
-static const struct {
-	const char *text;
-	int rcode; /* -1: no answer */
-} reasons[DNS_REASON_N] = {
-	[DNS_FINE] = {"fine", DNS_NOERROR},
-	[DNS_SHORT] = {"the message is shorter than a header", -1},
-	[DNS_RESPONSE] = {"the message is not a query", -1},
-	[DNS_OPCODE] = {"only standard queries are served", DNS_NOTIMP},
-	[DNS_COUNTS] = {"the message does not hold exactly one question", DNS_FORMERR},
-	[DNS_NAME] = {"the name in the question is malformed", DNS_FORMERR},
-	[DNS_NAME_BYTES] = {"the name in the question has bytes no name has", DNS_FORMERR},
-	[DNS_CLASS] = {"only class IN is served", DNS_REFUSED},
-	[DNS_OPT] = {"an additional record is malformed or of another kind", DNS_FORMERR},
-	[DNS_EDNS_VERSION] = {"the EDNS version is not 0", DNS_BADVERS},
-	[DNS_TRAILING] = {"bytes follow the message", DNS_FORMERR},
-	[DNS_LONG] = {"the query is too long", DNS_FORMERR},
+/* The code that a refusal answers with; -1: no answer. */
+static const int rcodes[DNS_REASON_N] = {
+	[DNS_FINE] = DNS_NOERROR,
+	[DNS_SHORT] = -1,
+	[DNS_RESPONSE] = -1,
+	[DNS_OPCODE] = DNS_NOTIMP,
+	[DNS_COUNTS] = DNS_FORMERR,
+	[DNS_NAME] = DNS_FORMERR,
+	[DNS_NAME_BYTES] = DNS_FORMERR,
+	[DNS_CLASS] = DNS_REFUSED,
+	[DNS_OPT] = DNS_FORMERR,
+	[DNS_EDNS_VERSION] = DNS_BADVERS,
+	[DNS_TRAILING] = DNS_FORMERR,
+	[DNS_LONG] = DNS_FORMERR,
 };
 
 static unsigned int reason_index(int reason)
@@ -37,11 +35,6 @@ static unsigned int reason_index(int reason)
 	unsigned int i = reason < 0 ? -(unsigned int)reason : (unsigned int)reason;
 
 	return i < DNS_REASON_N ? i : DNS_FINE;
-}
-
-const char *dns_reason_str(int reason)
-{
-	return reasons[reason_index(reason)].text;
 }
 
 static uint16_t get16(const uint8_t *p)
@@ -260,7 +253,7 @@ size_t dns_put_refusal(void *out, size_t cap, const void *query, size_t len, int
 {
 	const uint8_t *q = query;
 	uint8_t *b = out;
-	int rcode = reasons[reason_index(reason)].rcode;
+	int rcode = rcodes[reason_index(reason)];
 	bool opt = rcode > 15;
 	size_t n = DNS_HEADER + (opt ? OPT_LEN : 0);
 

@@ -91,4 +91,3 @@ size_t dns_udp_limit(const struct dns_query *q);
 size_t dns_put_answer(void *out, size_t cap, const struct dns_query *q, const struct dns_answer *a);
 /* For a query that dns_parse_query refused: header only. 0: stay silent. */
 size_t dns_put_refusal(void *out, size_t cap, const void *query, size_t len, int reason);
-const char *dns_reason_str(int reason);

@@ -138,15 +138,6 @@ int resolver_attach(struct gw *gw, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot watch the resolver") : 0;
 }
 
-void resolver_stop(struct gw *gw)
-{
-	if (!gw->resolver)
-		return;
-	closep(&gw->resolver->io.fd);
-	free(gw->resolver);
-	gw->resolver = NULL;
-}
-
 int lookup_start(struct gw *gw, struct lookup *l, const char *name, lookup_fn *fn)
 {
 	struct resolver_ask ask = {0};

@@ -23,7 +23,6 @@ struct lookup { /* embedded; zeroed before lookup_start() */
 int resolver_start(struct gw *gw, struct err *err);
 /* Registers the helper's socket; after the event loop is there. */
 int resolver_attach(struct gw *gw, struct err *err);
-void resolver_stop(struct gw *gw);
 
 /* fn is called later, never from here; error is 0 or an EAI_ number. -EBUSY: LOOKUPS_MAX. */
 int lookup_start(struct gw *gw, struct lookup *l, const char *name, lookup_fn *fn);

@@ -1,4 +1,4 @@
-#include "transcript/opencode-confine.h"
+#include "transcript/reader-confine.h"
 
 #include <errno.h>
 #include <seccomp.h>
@@ -8,7 +8,7 @@
 #include "base/landlock.h"
 #include "base/mem.h"
 
-/* What the C library and SQLite need for files that are theirs alone. */
+/* The C library, SQLite and the writers of conversations need these. */
 static const int calls[] = {
 	SCMP_SYS(read),		 SCMP_SYS(write),
 	SCMP_SYS(pread64),	 SCMP_SYS(pwrite64),
@@ -37,6 +37,8 @@ static const int calls[] = {
 	SCMP_SYS(fchown),	 SCMP_SYS(exit),
 	SCMP_SYS(exit_group),	 SCMP_SYS(restart_syscall),
 	SCMP_SYS(sysinfo),	 SCMP_SYS(fallocate),
+	SCMP_SYS(openat2),	 SCMP_SYS(getdents64),
+	SCMP_SYS(renameat),	 SCMP_SYS(renameat2),
 };
 
 static int limit(void)
@@ -45,11 +47,11 @@ static int limit(void)
 		int what;
 		uint64_t max;
 	} rows[] = {
-		{RLIMIT_CPU, OPENCODE_CPU_S},
-		{RLIMIT_FSIZE, OPENCODE_FILE_MAX},
+		{RLIMIT_CPU, TR_CPU_S},
+		{RLIMIT_FSIZE, TR_FILE_MAX},
 		{RLIMIT_CORE, 0},
 #if !defined(__SANITIZE_ADDRESS__)
-		{RLIMIT_AS, OPENCODE_MEMORY},
+		{RLIMIT_AS, TR_MEMORY},
 #endif
 	};
 
@@ -62,15 +64,17 @@ static int limit(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Only what lies in the current directory; a kernel without Landlock leaves the other walls. */
-static int close_files(void)
+/* A kernel without Landlock leaves the other walls. */
+static int close_files(const int read[2], int write)
 {
 	struct landlock l;
 	int r = landlock_begin(&l, landlock_abi(),
 			       LANDLOCK_NO_ABSTRACT_SOCKETS | LANDLOCK_NO_SIGNALS);
 
+	for (size_t i = 0; r == 0 && i < 2; i++)
+		r = read[i] < 0 ? 0 : landlock_allow_fd(&l, read[i], LANDLOCK_READ);
 	if (r == 0)
-		r = landlock_allow(&l, ".", LANDLOCK_WRITE);
+		r = landlock_allow_fd(&l, write, LANDLOCK_WRITE);
 	return r == 0 ? landlock_enforce(&l) : r;
 }
 
@@ -94,13 +98,13 @@ static int close_calls(void)
 #endif
 }
 
-int opencode_confine(struct err *err)
+int tr_confine(const int read[2], int write, struct err *err)
 {
 	int r = limit();
 
 	if (r == 0)
-		r = close_files();
+		r = close_files(read, write);
 	if (r == 0)
 		r = close_calls();
-	return r < 0 ? err_sys(err, -r, "cannot give up what the database must not have") : 0;
+	return r < 0 ? err_sys(err, -r, "cannot give up what a conversation must not have") : 0;
 }
