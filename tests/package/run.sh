@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+release=$(sed -n s/^VERSION_CODENAME=//p /etc/os-release)
 passed=0
 failed=0
 log=$(mktemp) || exit 1
