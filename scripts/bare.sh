@@ -14,13 +14,15 @@ if [ "${1:-}" = --inside ]; then
 	cd "$2"
 	mkdir -p .old
 	mount -t proc proc proc
+	mount --rbind /sys sys # with its cgroups, which containers need
 	mount -t tmpfs -o mode=0755 dev dev
 	mkdir dev/pts
 	mkdir -m 1777 dev/shm
 	mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
 	ln -s pts/ptmx dev/ptmx
 	ln -s /proc/self/fd dev/fd
-	for node in null zero full random urandom tty; do
+	for node in null zero full random urandom tty fuse; do
+		[ -e "/dev/$node" ] || continue
 		: >"dev/$node"
 		mount --bind "/dev/$node" "dev/$node"
 	done
