@@ -85,6 +85,11 @@ work=$(mktemp -d /var/tmp/ralph-bare.XXXXXX)
 trap 'umount -Rl "$work/root" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 mkdir "$work/upper" "$work/work" "$work/root"
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$work/upper,workdir=$work/work" "$work/root"
+# Containers have overlays of their own, which do not lie on another one.
+mkdir "$work/tmp" "$work/var-tmp"
+chmod 1777 "$work/tmp" "$work/var-tmp"
+mount --bind "$work/tmp" "$work/root/tmp"
+mount --bind "$work/var-tmp" "$work/root/var/tmp"
 if [ "$as" = script ]; then
 	mkdir "$work/root/given"
 	cp -r "${given[@]}" "$work/root/given/"
