@@ -1,4 +1,4 @@
-# Everything a bare Debian 12 or Ubuntu 24.04 needs is installed by the target that needs it.
+# Everything a bare Debian 12 or 13 needs is installed by the target that needs it.
 # meson does the building; this file only names the things one does with the tree.
 PREFIX ?= /usr/local
 DESTDIR ?=

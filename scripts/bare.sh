@@ -1,9 +1,9 @@
 #!/bin/bash
-# scripts/bare.sh [--user] TARGET [SUITE]: `git clone` and `make TARGET` on a fresh system that has make, git
-# and nothing else, as root or as a plain user with sudo. Needs root and debootstrap; SUITE is bookworm or
-# noble. The fresh system is kept under /var/tmp/ralph-bare-SUITE; what a run adds is thrown away, but for the
-# packages that apt has loaded.
-# scripts/bare.sh --script FILE [GIVEN…]: runs that script there instead, in /given, where it and the others are.
+# scripts/bare.sh [--user] RELEASE TARGET: `git clone` and `make TARGET` (demo, test …) on a fresh system that
+# has make, git and nothing else, as root or as a plain user with sudo. RELEASE is a name that debootstrap
+# knows (bookworm, trixie), or Debian's number for one (12, 13). Needs root and debootstrap. The fresh system is
+# kept under /var/tmp/ralph-bare-RELEASE; what a run adds is thrown away, but for the packages that apt has loaded.
+# scripts/bare.sh --script RELEASE FILE [GIVEN…]: runs that script there instead, in /given, where it and the others are.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -14,13 +14,15 @@ if [ "${1:-}" = --inside ]; then
 	cd "$2"
 	mkdir -p .old
 	mount -t proc proc proc
+	mount --rbind /sys sys # with its cgroups, which containers need
 	mount -t tmpfs -o mode=0755 dev dev
 	mkdir dev/pts
 	mkdir -m 1777 dev/shm
 	mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
 	ln -s pts/ptmx dev/ptmx
 	ln -s /proc/self/fd dev/fd
-	for node in null zero full random urandom tty; do
+	for node in null zero full random urandom tty fuse; do
+		[ -e "/dev/$node" ] || continue
 		: >"dev/$node"
 		mount --bind "/dev/$node" "dev/$node"
 	done
@@ -44,29 +46,35 @@ if [ "${1:-}" = --inside ]; then
 	exec make "$3"
 fi
 
+usage() {
+	echo "usage: scripts/bare.sh [--user] RELEASE TARGET, or scripts/bare.sh --script RELEASE FILE [GIVEN…]" >&2
+	exit 2
+}
+
 as=root
-given=()
 case ${1:-} in
---user)
-	as=user
+--user | --script)
+	as=${1#--}
 	shift
-	;;
---script)
-	as=script
-	shift
-	given=("$@")
-	set -- "$(basename "${1:?scripts/bare.sh --script FILE [GIVEN…]}")"
 	;;
 esac
-target=${1:?scripts/bare.sh [--user] TARGET [SUITE]}
-suite=${2:-bookworm}
-base=/var/tmp/ralph-bare-$suite
+[ $# -eq 2 ] || { [ "$as" = script ] && [ $# -gt 2 ]; } || usage
+case $1 in
+12) release=bookworm ;;
+13) release=trixie ;;
+*) release=$1 ;;
+esac
+target=$2
+given=("${@:2}")
+[ "$as" != script ] || target=$(basename "$2")
+base=/var/tmp/ralph-bare-$release
 [ "$(id -u)" -eq 0 ] || { echo "bare: needs root" >&2 && exit 1; }
 
 if [ ! -e "$base/usr/bin/git" ]; then
-	rm -rf "$base"
-	mkdir -m 0755 "$base"
-	debootstrap --variant=minbase --include=make,git,ca-certificates "$suite" "$base" >&2
+	rm -rf "$base" "$base.new"
+	mkdir -m 0755 "$base.new"
+	debootstrap --variant=minbase --include=make,git,ca-certificates "$release" "$base.new" >&2
+	mv "$base.new" "$base"
 fi
 if [ ! -O "$base" ] || [ -L "$base" ]; then
 	echo "bare: $base is not ours" >&2
@@ -77,7 +85,12 @@ work=$(mktemp -d /var/tmp/ralph-bare.XXXXXX)
 trap 'umount -Rl "$work/root" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 mkdir "$work/upper" "$work/work" "$work/root"
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$work/upper,workdir=$work/work" "$work/root"
-if [ $as = script ]; then
+# Containers have overlays of their own, which do not lie on another one.
+mkdir "$work/tmp" "$work/var-tmp"
+chmod 1777 "$work/tmp" "$work/var-tmp"
+mount --bind "$work/tmp" "$work/root/tmp"
+mount --bind "$work/var-tmp" "$work/root/var/tmp"
+if [ "$as" = script ]; then
 	mkdir "$work/root/given"
 	cp -r "${given[@]}" "$work/root/given/"
 	for part in cache/apt/archives lib/apt/lists; do

@@ -14,8 +14,8 @@ demo="openssl util-linux"
 npm=
 command -v npm >/dev/null || npm="nodejs npm"
 test="$test $npm"
-# Not in every release: what needs them has a stand-in.
-extra_test="awscli"
+# Not in every release: awscli has a stand-in, and docker-cli is the command that docker.io has brought before.
+extra_test="awscli docker-cli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 soak="util-linux iproute2 openssl curl procps"
 coverage="gcovr"
@@ -39,7 +39,10 @@ demo) want="$build $demo" ;;
 lint) want="$build $lint" ;;
 soak) want="$build $soak" ;;
 coverage) want="$build $coverage" ;;
-bench) want="$build $bench" ;;
+bench)
+	want="$build $bench"
+	extra=docker-cli
+	;;
 package) want="$build $package" ;;
 screenshots) want="$build $screenshots" ;;
 *) die "usage: scripts/setup.sh build|demo|test|lint|soak|coverage|bench|package|screenshots" ;;

@@ -5,32 +5,37 @@
 #include "base/path.h"
 #include "base/text/suggest.h"
 
-/* Where a value stands: in a file, or in a variable or flag of that name. */
+/* Where a value stands: in a file, or in a variable or flag, which have no lines. */
 struct where {
-	const struct config_file *file;
-	struct mark mark;
 	const char *name;
+	bool has_lines;
+	struct mark mark;
 };
+
+static struct where at_mark(const struct config_file *f, uint64_t mark)
+{
+	return (struct where){
+		.name = f->name, .has_lines = true, .mark = marks_get(&f->marks, mark)};
+}
 
 static struct where in_file(const struct config_file *f, enum key_id id, int item, int field,
 			    int sub)
 {
-	return (struct where){.file = f,
-			      .mark = marks_get(&f->marks, mark_id(id, item, field, sub))};
+	return at_mark(f, mark_id(id, item, field, sub));
 }
 
 static int fail(struct merge *m, int r, const struct where *w, const char *key)
 {
 	r = err_wrap(m->err, r, "%s", key);
-	if (w->file)
-		return err_wrap(m->err, r, "%s:%u:%u", w->file->name, w->mark.line, w->mark.column);
+	if (w->has_lines)
+		return err_wrap(m->err, r, "%s:%u:%u", w->name, w->mark.line, w->mark.column);
 	return err_wrap(m->err, r, "%s", w->name);
 }
 
 int merge_fail_at(struct err *err, int r, const struct config_file *f, uint64_t mark,
 		  const char *key)
 {
-	struct where w = {.file = f, .mark = marks_get(&f->marks, mark)};
+	struct where w = at_mark(f, mark);
 	struct merge m = {.err = err};
 
 	return fail(&m, r, &w, key);
@@ -38,7 +43,7 @@ int merge_fail_at(struct err *err, int r, const struct config_file *f, uint64_t 
 
 static char *origin_text(const struct where *w)
 {
-	return w->file ? xasprintf("%s:%u", w->file->name, w->mark.line) : xstrdup(w->name);
+	return w->has_lines ? xasprintf("%s:%u", w->name, w->mark.line) : xstrdup(w->name);
 }
 
 static void set_origin(struct merge *m, enum key_id id, const struct where *w)
@@ -87,7 +92,7 @@ static int check_word(struct merge *m, const char *(*check)(const char *s), cons
 int merge_check(struct merge *m, const struct config_file *f, uint64_t mark,
 		const char *(*check)(const char *s), const char *text, const char *key)
 {
-	struct where w = {.file = f, .mark = marks_get(&f->marks, mark)};
+	struct where w = at_mark(f, mark);
 
 	return check_word(m, check, text, &w, key);
 }

@@ -22,7 +22,7 @@ char *npmrc_path(const struct cred_host *h)
 /* "//HOST[:PORT]/…" of a line, compared with what is asked. */
 static bool is_for(const char *line, size_t n, const char *host, uint16_t port)
 {
-	cleanup_free char *plain = NULL, *full = NULL;
+	cleanup_free char *full = NULL;
 	size_t len;
 
 	if (n < 3 || line[0] != '/' || line[1] != '/')

@@ -35,15 +35,15 @@ static const char *const lookup_paths[] = {
 static int drop_caps(void)
 {
 	struct rlimit none = {0, 0};
+	bool bounds = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    setrlimit(RLIMIT_CORE, &none) < 0)
 		return -errno;
 	capng_clear(CAPNG_SELECT_BOTH);
 	/* The bounding set cannot be emptied without CAP_SETPCAP, and matters little then. */
-	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
+	if (capng_apply(bounds ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) < 0)
 		return -EPERM;
-	(void)capng_apply(CAPNG_SELECT_BOUNDS);
 	return capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE ? 0 : -EPERM;
 }
 

@@ -224,8 +224,12 @@ bad_server() {
 
 expired_certificate() {
 	openssl req -new -key "$BED/leaf.key" -subj /CN=expired -addext subjectAltName=DNS:allowed.test -out "$BED/expired.csr"
-	openssl x509 -req -in "$BED/expired.csr" -CA "$BED/ca.pem" -CAkey "$BED/authority.key" -days -1 -copy_extensions copy \
-		-out "$BED/expired.crt" 2>/dev/null
+	# openssl x509 of 3.5 takes no days before today, and that of 3.0 no dates.
+	: >"$BED/index"
+	printf '%s\n' '[ca]' 'default_ca=own' '[own]' "database=$BED/index" "new_certs_dir=$BED" 'rand_serial=yes' \
+		'default_md=sha256' 'copy_extensions=copy' 'policy=any' '[any]' 'commonName=supplied' >"$BED/ca.cnf"
+	openssl ca -batch -notext -config "$BED/ca.cnf" -in "$BED/expired.csr" -cert "$BED/ca.pem" -keyfile "$BED/authority.key" \
+		-startdate 20200101000000Z -enddate 20200102000000Z -out "$BED/expired.crt" 2>/dev/null
 	cat "$BED/leaf.key" "$BED/expired.crt" >"$BED/expired.pem"
 }
 

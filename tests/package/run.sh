@@ -1,9 +1,10 @@
 #!/bin/bash
 # tests/package/run.sh [deb|tarball]: builds the package and the tarball, and tries each in a fresh system of its
-# own (scripts/bare.sh). Needs root. The last line is `N passed, N failed`.
+# own (scripts/bare.sh), of this machine's release, since its libraries are what they are built for. Needs root. The last line is `N passed, N failed`.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
+release=$(sed -n s/^VERSION_CODENAME=//p /etc/os-release)
 passed=0
 failed=0
 log=$(mktemp) || exit 1
@@ -13,7 +14,7 @@ trap 'rm -f "$log"' EXIT
 in_fresh_system() {
 	local last
 
-	scripts/bare.sh --script "tests/package/$1" tests/package/promises.bash "${@:2}" | tee "$log"
+	scripts/bare.sh --script "$release" "tests/package/$1" tests/package/promises.bash "${@:2}" | tee "$log"
 	last=$(tail -n 1 "$log")
 	if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
 		passed=$((passed + BASH_REMATCH[1]))

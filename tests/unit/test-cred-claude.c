@@ -384,8 +384,7 @@ static void a_renewal_that_fails_for_now_leaves_the_old_token_in_use(void **stat
 		"{\"status\":503,\"body\":\"\"}",
 		"{\"error\":\"could not resolve host\"}",
 		"{\"status\":200,\"body\":\"<html>\"}",
-		"{\"status\":200,\"body\":\"{\\\"access_token\\\":\\\"\\\",\\\"expires_in\\\":1}"
-		"\"}",
+		"{\"status\":200,\"body\":\"{\\\"access_token\\\":\\\"\\\"}\"}",
 		"",
 	};
 	struct world *w = *state;

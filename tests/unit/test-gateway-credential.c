@@ -235,6 +235,7 @@ static void a_phantom_is_never_in_the_log(void **state)
 	const struct gw_event *e;
 
 	starts(a, "HTTP/1.1 200 ");
+	starts(b, "HTTP/1.1 403 ");
 	e = live_event(GW_VERB_HTTP, GW_ALLOW, "");
 	assert_string_equal(e->path, "/_ralph/test/v1/hex");
 	assert_string_equal(e->rule, "credential key");

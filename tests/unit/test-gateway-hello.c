@@ -96,6 +96,29 @@ static void hello_reads_the_same_over_records_of_every_size(void **state)
 	}
 }
 
+/* X25519MLKEM768 takes 1216 bytes, and a ticket may stand beside it. */
+static void hello_with_large_key_shares_reads_in_the_smallest_records_of_tls(void **state)
+{
+	cleanup_buf struct buf ext, msg, out;
+	struct hello h;
+
+	buf_init(&ext, 4096);
+	buf_init(&msg, 4096);
+	buf_init(&out, 8192);
+	put16(&ext, 51); /* key_share: its list, and in it the group and its key */
+	put16(&ext, 2806);
+	put16(&ext, 2804);
+	put16(&ext, 0x11ec);
+	put16(&ext, 2800);
+	for (int i = 0; i < 2800; i++)
+		(void)buf_putc(&ext, 'k');
+	(void)buf_append(&ext, BYTES(SNI_OK ALPN VERSIONS ECH));
+	make_message(&msg, ext.data, ext.len);
+	make_records(&out, &msg, 64);
+	assert_int_equal(hello_parse(out.data, out.len, &h), out.len);
+	check_full(&h);
+}
+
 static void hello_without_a_name_says_so(void **state)
 {
 	struct hello h;
@@ -227,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hello_reads_the_same_over_records_of_every_size),
+		cmocka_unit_test(hello_with_large_key_shares_reads_in_the_smallest_records_of_tls),
 		cmocka_unit_test(hello_without_a_name_says_so),
 		cmocka_unit_test(hello_with_bad_extensions_is_refused),
 		cmocka_unit_test(hello_with_too_many_extensions_is_refused),

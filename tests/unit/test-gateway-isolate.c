@@ -5,10 +5,12 @@
 #include "gateway/isolate.h"
 
 #include <arpa/inet.h>
+#include <cap-ng.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -69,6 +71,11 @@ static int make_a_connection(void)
 	return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0 ? 0 : 1;
 }
 
+static int may_get_a_capability(void)
+{
+	return prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1;
+}
+
 enum stage { FILES, CALLS, HELPER };
 
 static int give_up(enum stage stage)
@@ -118,6 +125,14 @@ static void it_has_no_other_file(void **state)
 	assert_int_equal(after(FILES, write_a_file), refused_since(1));
 }
 
+/* Without CAP_SETPCAP nobody can take it out of the set. */
+static void it_can_get_no_capability_back(void **state)
+{
+	int kept = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) ? 0 : may_get_a_capability();
+
+	assert_int_equal(after(FILES, may_get_a_capability), kept);
+}
+
 static void it_does_not_listen_and_signals_nobody(void **state)
 {
 	assert_int_equal(after(FILES, listen_for_others), refused_since(4));
@@ -152,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_reads_the_certificates_and_makes_connections),
 		cmocka_unit_test(it_has_no_other_file),
+		cmocka_unit_test(it_can_get_no_capability_back),
 		cmocka_unit_test(it_does_not_listen_and_signals_nobody),
 		cmocka_unit_test(a_look_up_reads_settings_and_writes_nothing),
 #if !defined(__SANITIZE_ADDRESS__)

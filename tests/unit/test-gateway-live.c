@@ -210,9 +210,9 @@ static void a_hello_in_several_records_is_read_like_a_whole_one(void **state)
 	size_t n = hello_bytes("other.test", &hello), m = 0;
 	int fd = tunnel_to("allowed.test:443");
 
-	split = xmalloc(n * 7);
-	for (size_t i = 5; i < n; i += 40) {
-		size_t part = n - i < 40 ? n - i : 40;
+	split = xmalloc(n * 2);
+	for (size_t i = 5; i < n; i += 64) {
+		size_t part = n - i < 64 ? n - i : 64;
 		unsigned char head[5] = {0x16, 3, 1, 0, (unsigned char)part};
 
 		memcpy(split + m, head, 5);

@@ -158,8 +158,8 @@ static void links_in_the_git_directory_are_not_followed(void **state)
 		"mv .git/objects $TREE/o; ln -s $TREE/o .git/objects",
 		"rm -rf .git/objects/pack; ln -s $TREE/victim .git/objects/pack",
 		"ln -sf $TREE/victim/file .git/ORIG_HEAD",
-		"mkdir -p .git/refs/ralph/rejected; ln -s $TREE/victim/file "
-		".git/refs/ralph/rejected/x",
+		("mkdir -p .git/refs/ralph/rejected; ln -s $TREE/victim/file "
+		 ".git/refs/ralph/rejected/x"),
 		"rm -f .git/refs/heads/evil; mkfifo .git/refs/heads/evil",
 	};
 

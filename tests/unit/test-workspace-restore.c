@@ -147,9 +147,8 @@ static void what_was_removed_or_is_another_kind_is_put_back(void **state)
 
 static void a_link_on_the_way_is_not_followed(void **state)
 {
-	cleanup_free char *dir = tree_path("w"), *inner = tree_path("w/in");
+	cleanup_free char *inner = tree_path("w/in"), *moved = tree_path("w/moved");
 	cleanup_(restore_freep) struct restore *p = NULL;
-	cleanup_free char *moved = tree_path("w/moved");
 
 	tree_file("w/in/hooks/x", 0755, "x");
 	tree_file("outside/hooks/x", 0755, "y");

@@ -13,8 +13,8 @@ static const char *tier_words(enum spec_tier t)
 		[SPEC_NET_NONE] = "none: nothing can be reached",
 		[SPEC_NET_ALLOWLIST] = "allowlist: what is allowed here, and nothing else",
 		[SPEC_NET_INET] = "inet: every public host, but for what is denied here",
-		[SPEC_NET_FULL] = "full: every host, private and local ones too, but for what is "
-				  "denied here",
+		[SPEC_NET_FULL] = ("full: every host, private and local ones too, but for what is "
+				   "denied here"),
 	};
 
 	return words[t];

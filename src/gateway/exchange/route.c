@@ -124,11 +124,12 @@ static int aim(struct conn *c, const struct gw_route *r, const struct allowed *a
 /* For the log: where it went, without its query. */
 static void note_path(struct conn *c, struct slice provider, struct slice rest)
 {
-	cleanup_free char *old = c->x->path;
 	size_t room = GW_TEXT_MAX - PREFIX_LEN - GW_NAME_MAX - 1;
-
-	c->x->path = xasprintf("%s%.*s%.*s", prefix, (int)provider.n, provider.p,
+	char *path = xasprintf("%s%.*s%.*s", prefix, (int)provider.n, provider.p,
 			       (int)(rest.n < room ? rest.n : room), rest.p);
+
+	free(c->x->path);
+	c->x->path = path;
 	phantom_hide(c->gw, c->x->path);
 }
 

@@ -14,7 +14,7 @@
 enum {
 	HELLO_MAX = 64 * 1024,	      /* all records with their headers */
 	HELLO_RECORD_MAX = 16 * 1024, /* payload of one plaintext record */
-	HELLO_RECORDS_MAX = 32,
+	HELLO_RECORDS_MAX = 64,	      /* 4 KiB in records of 64 bytes, the least RFC 8449 allows */
 	HELLO_EXTENSIONS_MAX = 96,
 	HELLO_NAME_MAX = 255,
 	HELLO_ALPN_MAX = 16,	    /* protocols that are kept */
