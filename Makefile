@@ -42,6 +42,10 @@ screenshots: setup-screenshots
 lint: setup-lint
 	@tests/lint/run.sh
 
+# The analyses that take minutes: for a nightly run.
+lint-deep: setup-lint
+	@tests/lint/run.sh --deep
+
 sanitize: setup-test
 	@tests/run.sh --sanitize
 
@@ -65,4 +69,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install deb dist test-package bench screenshots lint sanitize soak coverage fuzz format clean
+.PHONY: all demo test install deb dist test-package bench screenshots lint lint-deep sanitize soak coverage fuzz format clean
