@@ -141,9 +141,9 @@ enum wire_exec_flags {
 	/* WIRE_EXEC, WIRE_KEEP: how the user agreed to this start; for the record alone. */
 	WIRE_EXEC_CONFIRMED = 1 << 2, /* was shown the audit and said yes */
 	WIRE_EXEC_ASSUMED = 1 << 3,   /* said --yes beforehand; neither: unattended */
-	WIRE_EXEC_PROGRAM =
-		1 << 4, /* the last fd is a sealed memory file: the program to run,
-			 * which   then lies nowhere inside. argv[0] is only its name. */
+	/* The last descriptor is a sealed memory file: the program to run, which then lies nowhere
+	 * inside. argv[0] is only its name. */
+	WIRE_EXEC_PROGRAM = 1 << 4,
 };
 
 /* What of them WIRE_SPAWN takes over, and how many descriptors come along. */
