@@ -47,14 +47,15 @@ lint-deep: setup-lint
 	@tests/lint/run.sh --deep
 
 sanitize: setup-test
-	@tests/run.sh --sanitize
+	@tests/instrumented.sh
 
 # Loops, commands, network, kills, full disks, no memory and clock jumps at once: M minutes of it. SEED repeats the choices.
 soak: setup-soak
 	@soak/run.sh $(M)
 
-coverage: setup-coverage
-	@scripts/coverage.sh
+# The run of `make sanitize`, and the lines of src/ that it ran.
+coverage: setup-test setup-coverage
+	@tests/instrumented.sh --coverage
 
 fuzz: setup-lint
 	@scripts/fuzz.sh $(T)
