@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Claude Code with each login of the host.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load agents
@@ -15,6 +16,7 @@ edited() {
 	has "$(cat "$T/out")" "It is done."
 }
 
+# bats test_tags=root
 @test "claude with the host's login edits a file, and the login was never inside" {
 	login claude oauth
 	edits

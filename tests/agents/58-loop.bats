@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The loop with the real Claude Code, driven by a scripted provider.
 # shellcheck disable=SC2154
 load agents

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Tokens for hosts that are no providers of models: rules put them on requests.
 # shellcheck disable=SC2016
 load helpers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The hooks as an agent calls them. What is refused and what not is in tests/hook; here is how it is said,
 # and when a hook has nothing to say.
 # shellcheck disable=SC2016,SC2154

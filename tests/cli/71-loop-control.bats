@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Who drives a loop: signals, pause, stop, resume.
 # shellcheck disable=SC2030,SC2031
 load helpers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # kill -9 of a loop with --parallel, or of one of its workers, wherever it changes something; then `ralph resume`.
 load helpers
 load loop

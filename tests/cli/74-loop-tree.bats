@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The loop and the user's repository: branches, worktrees, what is stashed, what is pushed.
 load helpers
 load loop
