@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # runs: user
+# seconds: 25
 # Claude Code with each login of the host.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load agents

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # runs: user
+# seconds: 40
 # The loop: from a list of work to verified commits.
 # shellcheck disable=SC2016
 load helpers
