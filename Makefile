@@ -42,15 +42,20 @@ screenshots: setup-screenshots
 lint: setup-lint
 	@tests/lint/run.sh
 
+# The analyses that take minutes: for a nightly run.
+lint-deep: setup-lint
+	@tests/lint/run.sh --deep
+
 sanitize: setup-test
-	@tests/run.sh --sanitize
+	@tests/instrumented.sh
 
 # Loops, commands, network, kills, full disks, no memory and clock jumps at once: M minutes of it. SEED repeats the choices.
 soak: setup-soak
 	@soak/run.sh $(M)
 
-coverage: setup-coverage
-	@scripts/coverage.sh
+# The run of `make sanitize`, and the lines of src/ that it ran.
+coverage: setup-test setup-coverage
+	@tests/instrumented.sh --coverage
 
 fuzz: setup-lint
 	@scripts/fuzz.sh $(T)
@@ -65,4 +70,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install deb dist test-package bench screenshots lint sanitize soak coverage fuzz format clean
+.PHONY: all demo test install deb dist test-package bench screenshots lint lint-deep sanitize soak coverage fuzz format clean

@@ -1,10 +1,16 @@
 #!/bin/bash
 # scripts/build.sh DIR [MESON OPTION…]: configures DIR when it is new or its options changed, builds it.
+# Warnings are errors in CI alone: a user's compiler may know others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 dir=$1
 shift
+if [ -n "${CI:-}" ]; then
+	set -- "$@" -Dwerror=true
+else
+	set -- "$@" -Dwerror=false
+fi
 stamp=$dir/.options
 asked="${CC:-} $*"
 

@@ -1,51 +1,56 @@
 #!/bin/bash
 # Runs the tests and counts them; the last line is `N passed, N failed`.
-#   tests/run.sh              unit tests and fuzz corpora, then tests/cli, tests/attack and tests/agents
-#                             with the staged ralph: as this user and, for root, as an unprivileged one too;
-#                             then tests/engines, once for each engine
-#   tests/run.sh --sanitize   unit tests and fuzz corpora alone, built with ASan and UBSan
+#   tests/run.sh              unit tests and fuzz corpora, then every shell test with the staged ralph, as the kinds of
+#                             user that its file names: see tests/lib/jobs.sh
 #   tests/run.sh FILE.bats…   these files alone, as this user; those of tests/engines with the engine that
 #                             RALPH_TEST_ENGINE names
+#   tests/run.sh --as KIND [FILE.bats…]
+#                             what runs as that kind alone: root, user, runtime, root:docker…
 # RALPH_TEST_REQUIRE: tools (or `all`) whose absence is a failure and not a skip.
+# RALPH_TEST_KEEP: a directory to be made, for what bats says of each file.
 set -uo pipefail
+shopt -s nullglob
 cd "$(dirname "$0")/.." || exit 1
-# shellcheck source=tests/lib/halves.sh
-. tests/lib/halves.sh
+# shellcheck source=tests/lib/jobs.sh
+. tests/lib/jobs.sh
+# shellcheck source=tests/lib/unit.sh
+. tests/lib/unit.sh
 
 export RALPH_TEST_REQUIRE=${RALPH_TEST_REQUIRE:-}
 [ -z "${CI:-}" ] || RALPH_TEST_REQUIRE=all
+RALPH=$(scripts/stage.sh --path)/bin/ralph
 RALPH_AGENTS=$(scripts/agents.sh --path)
-export RALPH_TEST_CACHE=${RALPH_TEST_CACHE:-$PWD/build/engines}
-results=$(mktemp -d /tmp/ralph-results.XXXXXX) || exit 1
-trap 'rm -rf "$results"' EXIT
-# The unprivileged half writes here as well.
-chmod 1777 "$results"
+# The tests run from a copy: an unprivileged user cannot read a checkout in a private home.
+WORK=$(mktemp -d /tmp/ralph-tests.XXXXXX) || exit 1
+export RALPH RALPH_AGENTS WORK
+trap 'rm -rf "$WORK"' EXIT
+mkdir "$WORK/results" "$WORK/cache"
+cp -r tests man demo docs "$WORK/"
+cp build/tests/attack/guest-weak "$WORK/tests/attack/"
+cp build/tests/unit/loop-dies "$WORK/tests/cli/"
+chmod -R a+rX "$WORK"
 
-meson_tests() {
-	local dir=$1
+as=
+if [ "${1:-}" = --as ]; then
+	as=${2:?tests/run.sh --as KIND}
+	shift 2
+fi
+if [ $# -gt 0 ] && [ -z "$as" ]; then
+	printf 'here %s\n' "$@" | run_jobs
+else
+	if [ -z "$as" ]; then
+		scripts/agents.sh >/dev/null &
+		unit_tests build "$WORK/results/unit.counts"
+		wait $! || exit 1
+		if [ "$(id -u)" -ne 0 ]; then
+			echo "tests: not root, so nothing ran as root"
+			[ -z "${CI:-}" ] || echo "0 1 0 root: needs root" >"$WORK/results/root.counts"
+		fi
+	fi
+	[ $# -gt 0 ] || set -- tests/{cli,attack,agents,engines,upgrade}/*.bats
+	list=$(jobs "$@") || exit 1
+	grep -E "^${as:-[^ ]+}[/ ]" <<<"$list" | run_jobs
+fi
 
-	rm -f "$dir/meson-logs/testlog.json"
-	meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes "$(nproc)" |
-		grep -E '^ *[0-9]+/[0-9]+ |^[^:]*$' | grep -v '^$'
-	python3 tests/lib/count-meson.py "$dir/meson-logs/testlog.json" >"$results/$dir.counts"
-}
-
-case ${1:-} in
---sanitize)
-	scripts/build.sh build-san -Db_sanitize=address,undefined -Db_lundef=false || exit 1
-	export ASAN_OPTIONS=abort_on_error=1:detect_stack_use_after_return=1
-	export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-	meson_tests build-san
-	;;
-'')
-	meson_tests build
-	RALPH_AGENTS=$(scripts/agents.sh) || exit 1
-	all_halves "$results" tests/cli/*.bats tests/attack/*.bats tests/agents/*.bats tests/upgrade/*.bats
-	all_engines "$results" tests/engines/*.bats
-	;;
-*)
-	one_half here "$results" "$@"
-	;;
-esac
-
-python3 tests/lib/total.py "$results"
+[ -z "${RALPH_TEST_KEEP:-}" ] || cp -r "$WORK/results" "$RALPH_TEST_KEEP"
+python3 tests/lib/total.py "$WORK/results"

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 25
 # Claude Code with each login of the host.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load agents
@@ -15,6 +17,7 @@ edited() {
 	has "$(cat "$T/out")" "It is done."
 }
 
+# bats test_tags=root
 @test "claude with the host's login edits a file, and the login was never inside" {
 	login claude oauth
 	edits

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Codex with each login of the host.
 # shellcheck disable=SC2154
 load agents

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Claude Code through Bedrock, Vertex AI and Foundry, with the host's credentials for them.
 # shellcheck disable=SC2016,SC2154,SC2034
 load ../lib/providers

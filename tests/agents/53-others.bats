@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # opencode and GitHub Copilot CLI with a key of Anthropic's.
 # shellcheck disable=SC2154
 load agents

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The command lines of unattended runs, as the rows of src/agent have them: the prompt comes on stdin, and the
 # last line says how it ended.
 # shellcheck disable=SC2154

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Sandboxes and the host's own Claude Code renew one login: the real program, at its real addresses, in a
 # network of the test's own where those addresses are a scripted provider.
 # shellcheck disable=SC2030,SC2031 # every test is a process of its own

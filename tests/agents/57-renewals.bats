@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Codex and Gemini CLI with logins that have expired: renewed on the host, in the files of these programs.
 # shellcheck disable=SC2016,SC2154,SC2034
 load ../lib/providers

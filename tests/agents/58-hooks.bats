@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Claude Code without a sandbox, with ralph's hooks around its tools. What it is told to run would do no harm if it ran.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load agents

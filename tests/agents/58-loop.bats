@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 20
 # The loop with the real Claude Code, driven by a scripted provider.
 # shellcheck disable=SC2154
 load agents

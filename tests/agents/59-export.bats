@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # What real agents have left behind becomes the Markdown that it became when this was written: tests/golden/agents.
 # An empty file .write there has them written anew.
 # shellcheck disable=SC2154

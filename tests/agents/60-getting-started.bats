@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 15
 # docs/getting-started.md, from top to bottom, with the real Claude Code and a provider that is a script. The commands are the page's own.
 # shellcheck disable=SC2154
 load agents

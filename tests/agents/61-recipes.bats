@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 40
 # docs/recipes.md, section by section, with the real agents and scripted servers. The commands and settings are the page's own.
 # shellcheck disable=SC2016,SC2034,SC2154
 load agents

@@ -1,3 +1,4 @@
+# runs: root user
 # Files of the host: what is not in the sandbox, and what is there to be read only.
 # What is in single quotes is for the shell inside.
 # shellcheck disable=SC2016

@@ -1,3 +1,4 @@
+# runs: root user
 # Descriptors: those that came along by accident, and those that were handed in.
 load attack
 

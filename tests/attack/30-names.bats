@@ -1,3 +1,5 @@
+# runs: user
+# seconds: 25
 # Names and addresses: nothing is reached, and nothing asked for, that no rule names.
 load ../cli/helpers
 load ../lib/netbed
@@ -182,6 +184,7 @@ connect_is_refused() {
 	same "" "$(saw dns)"
 }
 
+# bats test_tags=root
 @test 'other name servers, QUIC and every other datagram go nowhere' {
 	local a
 
@@ -202,6 +205,7 @@ for a in sys.argv[1:]:
 	nothing_for datagram-of-an-attack
 }
 
+# bats test_tags=root
 @test 'plain TCP to any address but a stand-in one goes nowhere' {
 	local a
 

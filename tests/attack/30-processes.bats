@@ -1,3 +1,4 @@
+# runs: root user
 # Other processes, the sandbox's own guards, privileges, system calls.
 load attack
 

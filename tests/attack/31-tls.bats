@@ -1,3 +1,5 @@
+# runs: user
+# seconds: 20
 # TLS: the ClientHello must name the allowed server; where requests are inspected, they are decided one by
 # one, and the server behind must prove its name.
 load ../cli/helpers
@@ -233,6 +235,7 @@ expired_certificate() {
 	cat "$BED/leaf.key" "$BED/expired.crt" >"$BED/expired.pem"
 }
 
+# bats test_tags=root
 @test "the authority's key is neither in the sandbox nor in a file" {
 	inspecting
 	has "$(box curl -sS https://allowed.test/ok/a)" "GET /ok/a"

@@ -1,3 +1,5 @@
+# runs: user
+# seconds: 15
 # HTTP, SOCKS and CONNECT: what two servers could read in two ways reaches neither, and no trick of one
 # protocol turns an allowed target into another.
 load ../cli/helpers
@@ -183,6 +185,7 @@ bad() {
 	same "" "$(saw conns)"
 }
 
+# bats test_tags=root
 @test "services of the host stay out of reach by the host's own addresses" {
 	local a
 
@@ -194,6 +197,7 @@ bad() {
 	same "" "$(saw conns)"
 }
 
+# bats test_tags=root
 @test 'another sandbox and another user cannot use the gateway of this one' {
 	local name=other-${WS##*-}
 

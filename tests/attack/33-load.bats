@@ -1,3 +1,5 @@
+# runs: user
+# seconds: 50
 # Load: many, slow and endless peers cost a bounded amount of memory, others are served meanwhile, and a
 # gateway that ends opens nothing.
 load ../cli/helpers
@@ -123,6 +125,7 @@ is_gone() {
 	[ ! -e "/proc/$1" ]
 }
 
+# bats test_tags=root
 @test 'a gateway killed in mid-transfer ends the network of its sandbox and nothing else' {
 	net '{allow: [allowed.test, "localhost:5432"]}'
 	bed "$RALPH" rm -f "$BOX" && rm "$BED/up"

@@ -1,3 +1,4 @@
+# runs: user
 # Credentials: what a hostile program inside does with its phantom, and with the provider behind it.
 load ../cli/helpers
 load ../lib/cred

@@ -1,3 +1,4 @@
+# runs: root user runtime
 # Networks, sockets and IPC of the host.
 load attack
 

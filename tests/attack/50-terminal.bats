@@ -1,3 +1,4 @@
+# runs: root user
 # The user's terminal, when ralph runs on one.
 load attack
 

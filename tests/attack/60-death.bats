@@ -1,3 +1,5 @@
+# runs: root user runtime
+# seconds: 14
 # Whoever is killed, and whenever: nothing of the sandbox is left.
 # What is in single quotes is for the shell inside.
 # shellcheck disable=SC2016

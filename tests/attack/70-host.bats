@@ -1,3 +1,5 @@
+# runs: root user runtime
+# seconds: 12
 # What the host's side of ralph takes from elsewhere: names, records, homes to remove, frames, clients.
 # What is in single quotes is for the shell inside; every test has an environment of its own.
 # shellcheck disable=SC2016,SC2030,SC2031

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # What of the host's agents, keys and tools is seen in an agent's sandbox: nothing, and nothing comes back.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../cli/helpers
@@ -43,6 +44,7 @@ setup() {
 	cp "$BATS_TEST_DIRNAME/../agents/search.py" "$WS/search.py"
 }
 
+# bats test_tags=root
 @test "nothing of the host's agents, keys and tools is in any agent's sandbox" {
 	local agent
 

@@ -1,3 +1,5 @@
+# runs: root user
+# seconds: 25
 # What the agent leaves in the workspace for the host to run. Each attack is followed by a victim: git on
 # the host, as a person would use it, and a canary that only the host can make.
 # What is in single quotes is for the shell inside; every test has an environment of its own.

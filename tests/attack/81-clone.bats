@@ -1,3 +1,4 @@
+# runs: user
 # What an agent can make of its own clone, and of the stream that is read of it.
 # What is in single quotes is for the shell inside; every test has an environment of its own.
 # shellcheck disable=SC2016,SC2030,SC2031
@@ -52,6 +53,7 @@ refused() {
 	must_fail git cat-file -e "$oid"
 }
 
+# bats test_tags=root
 @test 'links in a clone lead nowhere' {
 	mkdir "$T/precious"
 	echo precious >"$T/precious/file"

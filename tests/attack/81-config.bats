@@ -1,3 +1,4 @@
+# runs: user
 # The project's settings as a way out: what is inside may write them, and the host reads them.
 # shellcheck disable=SC2016,SC2030,SC2031 # text for shells inside; tests are subshells
 load attack
@@ -71,6 +72,7 @@ held() {
 	same "$SECRET" "$(ralph run --rm -- sh -c 'printenv SECRET; printenv OTHER; true')"
 }
 
+# bats test_tags=root
 @test 'a planted directory, pipe or device does not hold the host up' {
 	ralph run --rm -- sh -c 'mkdir -p .ralph/config.yaml'
 	held

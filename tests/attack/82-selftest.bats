@@ -1,3 +1,5 @@
+# runs: root user
+# seconds: 45
 # The self-test: it passes, and where a wall is taken away it says which.
 # shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
 load ../cli/helpers

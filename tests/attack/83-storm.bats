@@ -1,3 +1,5 @@
+# runs: root user
+# seconds: 10
 # Everything at once, and killed at any moment: the state stays whole.
 # shellcheck disable=SC2016 # text for shells inside
 load ../cli/helpers

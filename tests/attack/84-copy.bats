@@ -1,3 +1,4 @@
+# runs: root user
 # Files into a sandbox and out of it: what the agent made of them harms nobody.
 # shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
 load ../cli/helpers

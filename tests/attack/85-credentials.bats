@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 15
 # A sandbox uses the host's login and gets nothing of it.
 # shellcheck disable=SC2030,SC2031 # every test is a process of its own
 load ../cli/helpers
@@ -38,6 +40,7 @@ of() {
 	done
 }
 
+# bats test_tags=root
 @test 'the key of the host is nowhere inside, nor in what a run leaves' {
 	provider_takes sk-ant-api03-the-real-key
 	export ANTHROPIC_API_KEY=sk-ant-api03-the-real-key
@@ -122,6 +125,7 @@ of() {
 	same 0 "$(requests)"
 }
 
+# bats test_tags=root
 @test 'what ralph starts for a sandbox has no key in its arguments or environment' {
 	provider_takes sk-ant-api03-the-real-key
 	export ANTHROPIC_API_KEY=sk-ant-api03-the-real-key
@@ -161,6 +165,7 @@ of() {
 	[ ! -e "$T/ran" ]
 }
 
+# bats test_tags=root
 @test 'the login directory of the host is not inside' {
 	login sk-ant-oat01-real sk-ant-ort01-real
 	echo '{"hooks":{}}' >"$HOME/.claude/settings.json"

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 20
 # What a sandbox might do with the host's logins at providers other than Anthropic.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 load ../cli/helpers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The event log against what is inside: it floods, it sends escape sequences, it looks for the log.
 # shellcheck disable=SC2016 # what is in single quotes is for the shell inside
 load ../cli/helpers
@@ -93,6 +94,7 @@ for l in sys.stdin: print(json.loads(l)["seq"])'); do
 	ralph events verify
 }
 
+# bats test_tags=root
 @test 'nothing inside finds the log, by any of its paths' {
 	ralph run --detach
 	name=$(sandbox)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The helpers hold what the other files take for granted.
 load helpers
 

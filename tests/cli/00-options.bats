@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The command line itself: options, help, errors. Needs RALPH, the path of the program.
 
 # shellcheck disable=SC2154 # stderr and stderr_lines come from bats

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The manual and the option tables say the same. Needs RALPH, the path of the program; RALPH_MAN is
 # the folder of the pages' sources. A command's options are in ralph-COMMAND.1, the global ones in
 # ralph.1; an option is described by a line that starts with *-.
@@ -12,12 +13,12 @@ setup() {
 	"$RALPH" --dump-options >"$BATS_TEST_TMPDIR/dump"
 }
 
-# The page of a command: of "config show" it is that of config.
+# The page of a command; `-` has the global options.
 page_of() {
 	if [ "$1" = - ]; then
 		echo "$RALPH_MAN/ralph.1.scd"
 	else
-		echo "$RALPH_MAN/ralph-${1%% *}.1.scd"
+		echo "$RALPH_MAN/ralph-$1.1.scd"
 	fi
 }
 
@@ -26,22 +27,18 @@ described() {
 	grep -E '^\*-' "$1" | grep -oE '\*--?[A-Za-z][A-Za-z0-9-]*\*' | tr -d '*' | sort -u
 }
 
-# The same from the tables: of one page, so of all commands that share it.
+# declared COMMAND: the same from the tables; of "config show" and all others that share its page.
 declared() {
-	local cmd long short
-	while IFS=$'\t' read -r cmd long short _; do
-		if [ "$long" = - ] || [ "$(page_of "$cmd")" != "$1" ]; then continue; fi
-		printf '%s\n' "--$long" # of echo, -e would be an option
-		[ "$short" = - ] || printf '%s\n' "-$short"
-	done <"$BATS_TEST_TMPDIR/dump" | sort -u
+	awk -F '\t' -v page="$1" '{ split($1, word, " ") }
+		$2 != "-" && word[1] == page { print "--" $2; if ($3 != "-") print "-" $3 }' "$BATS_TEST_TMPDIR/dump" | sort -u
 }
 
 @test 'every option has its lines in the manual, and the manual has no other' {
-	cut -f 1,2 "$BATS_TEST_TMPDIR/dump" | awk -F '\t' '$2 != "-" { print $1 }' | sort -u |
+	awk -F '\t' '$2 != "-" { split($1, word, " "); print word[1] }' "$BATS_TEST_TMPDIR/dump" | sort -u |
 		while IFS= read -r cmd; do
 			page=$(page_of "$cmd")
 			[ -r "$page" ] || { echo "no page for '$cmd': $page"; exit 1; }
-			diff <(declared "$page") <(described "$page") || { echo "in $page"; exit 1; }
+			diff <(declared "$cmd") <(described "$page") || { echo "in $page"; exit 1; }
 		done
 }
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Profiles: those that come with ralph do what they say, and the user can have others.
 # shellcheck disable=SC2030,SC2031 # tests are subshells
 load helpers
@@ -28,6 +29,7 @@ limit() {
 	same 7 "$(ralph run --rm -p default -- sh -c 'echo 7')"
 }
 
+# bats test_tags=root
 @test 'strict: no network, and low limits that hold inside' {
 	same 1024 "$(ralph run --rm -p strict -- sh -c 'ulimit -n')"
 	same '' "$(ralph run --rm -p strict -- printenv HTTPS_PROXY || :)"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # A project's own settings: they may tighten; to widen takes the user's word on that exact content.
 # shellcheck disable=SC2030,SC2031 # tests are subshells
 load helpers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user runtime
 # A command in the sandbox of a workspace: what goes in, what comes out, what is left.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers

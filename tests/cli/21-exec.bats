@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user
 # Commands in a sandbox that is up.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: root user runtime
+# seconds: 25
 # Sandboxes come, are looked at, and go.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers

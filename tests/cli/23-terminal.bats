@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # A command on a terminal: one of the sandbox's own, with the user's behind a filter.
 # shellcheck disable=SC1003,SC2016,SC2030,SC2031,SC2154 # text for shells and printf inside; tests are subshells; bats sets stderr
 load helpers
@@ -21,6 +22,7 @@ out() {
 	tr -d '\r' <"$T/out"
 }
 
+# bats test_tags=root
 @test "-t: all three are one terminal of the sandbox, and not the user's" {
 	on_terminal -- "$RALPH" exec -t "$S" sh -c 'test -t 0 && test -t 1 && test -t 2 && tty && readlink /proc/self/fd/0'
 	[[ $(out | sort -u) =~ ^/dev/pts/[0-9]+$ ]] || fail "$(out)"
@@ -78,6 +80,7 @@ out() {
 		"$RALPH" exec -T "$S" sh -c 'trap "exit 9" INT; echo ready; while :; do :; done'
 }
 
+# bats test_tags=root
 @test "Ctrl-Z and fg: job control works inside" {
 	# A loop that forks could be stopped within vfork(), where its shell is not seen as stopped.
 	local job='trap "echo back-$((3 + 4))" CONT; echo run-$((1 + 1)); while :; do :; done'

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user
 # What a sandbox may use up. Root gets cgroups where the machine has them; rlimits do the rest.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers

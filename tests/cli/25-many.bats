@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user
 # Many sandboxes at once.
 load helpers
 load sandbox

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # What the user sees before anything starts, and that it is what starts.
 # shellcheck disable=SC2016,SC2030,SC2031 # text for shells inside; tests are subshells
 load helpers
@@ -40,10 +41,12 @@ compare() {
 	python3 "$BATS_TEST_DIRNAME/../lib/audit-check.py" "$T/audit.json" "$T/facts"
 }
 
+# bats test_tags=root
 @test 'the audit is what is inside: mounts, environment, network' {
 	compare
 }
 
+# bats test_tags=root
 @test 'the audit is what is inside, with everything that can be asked for' {
 	mkdir "$HOME/shared" "$HOME/read only"
 	cat >"$XDG_CONFIG_HOME/ralph.yaml" <<-END
@@ -63,6 +66,7 @@ compare() {
 	has "$(get '[e["value"] for e in j["env"] if e["name"] == "SHORT_KEY"]' <"$T/audit.json")" "'***'"
 }
 
+# bats test_tags=root
 @test 'the audit is what is inside: protected and hidden files of the workspace, and a worktree' {
 	mkdir -p .claude/hooks .vscode .ralph sub
 	echo '{}' >.claude/settings.json
@@ -77,6 +81,7 @@ compare() {
 	compare
 }
 
+# bats test_tags=root
 @test 'the audit is what is inside: a clone' {
 	RM='' compare --clone
 }
@@ -106,6 +111,7 @@ compare() {
 	done
 }
 
+# bats test_tags=root
 @test 'a mount below the workspace is in the audit, as it is inside' {
 	only_root
 	mkdir "$WS/data"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # up, preflight, gc: a sandbox as its user keeps it.
 # shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
 load helpers
@@ -80,6 +81,7 @@ check() {
 	same "running running" "$(ralph ls --json | get '" ".join(r["state"] for r in j)')"
 }
 
+# bats test_tags=root
 @test "gc clears away what a killed supervisor left, once, and nothing else" {
 	ralph run -d -n "$S" -- sh -c 'echo x >~/kept'
 	ralph run -d -n "$S-live"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user runtime
 # What sandboxes there are, how old and how large; and what may go.
 # shellcheck disable=SC2016 # text for shells inside
 load helpers

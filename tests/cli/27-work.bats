@@ -1,3 +1,4 @@
+# runs: user
 # The work that agents do, with the real programs, in a repository and in a linked worktree of it.
 # What is in single quotes is for the shell inside; every test has an environment of its own.
 # shellcheck disable=SC2016,SC2030,SC2031
@@ -36,6 +37,7 @@ everyday_git() {
 	has "$(git log --format=%s)" amended
 }
 
+# bats test_tags=root
 @test 'commit, branch, rebase, merge, stash, tag, amend, gc, as on the host' {
 	in_both everyday_git
 }
@@ -151,6 +153,7 @@ cargo_project() {
 	in_both cargo_project
 }
 
+# bats test_tags=root
 @test 'a push to a remote, and a clone of it, inside' {
 	git init -q --bare -b main "$WS/.remote.git"
 	echo .remote.git >>.git/info/exclude

@@ -1,3 +1,4 @@
+# runs: user
 # --clone: the agent works in a clone of its own; diff and apply take its commits over.
 # What is in single quotes is for the shell inside; every test has an environment of its own.
 # shellcheck disable=SC2016,SC2030,SC2031
@@ -14,6 +15,7 @@ setup() {
 	BRANCH=$(git symbolic-ref --short HEAD)
 }
 
+# bats test_tags=root
 @test 'the agent works in a clone, and the repository stays as it is' {
 	local before
 
@@ -52,6 +54,7 @@ setup() {
 	git apply --check "$T/diff"
 }
 
+# bats test_tags=root
 @test 'apply brings the branches as those of a remote, and a merge takes them' {
 	clone 'echo more >>file; git commit -qam more; git checkout -qb other; git commit -q --allow-empty -m other'
 	ralph apply "$NAME" >"$T/out"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # A sandbox to work in: ralph up.
 # shellcheck disable=SC2016 # text for shells inside
 load helpers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user
 # Ports of a sandbox on the host's loopback.
 # shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
 load helpers

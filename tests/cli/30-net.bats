@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # ralph net: what a sandbox may reach, what it was refused, and how that is changed while it runs.
 # shellcheck disable=SC2154 # stderr comes from bats
 # shellcheck disable=SC2016 # what is in single quotes is for the shell inside
@@ -89,6 +90,7 @@ live_change() {
 	same welcome "$(ralph run -- curl -sS http://allowed.test/)"
 }
 
+# bats test_tags=root
 @test 'a rule holds in a live sandbox at once, in runs beside it, and after a restart' {
 	world live_change
 }

@@ -1,3 +1,5 @@
+# runs: root user
+# seconds: 25
 # What a sandbox with one allowed host reaches, and with which programs: by the proxy variables or,
 # for those that know nothing of proxies, by name alone.
 load helpers

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 14
 # The event log: what is in it, that its chain proves it whole, and what explains it: ralph events, why, status.
 # shellcheck disable=SC2154 # stderr comes from bats
 # shellcheck disable=SC2016 # what is in single quotes is for the shell inside

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # ralph top, in a real terminal: tmux.
 # shellcheck disable=SC2154 # stderr comes from bats
 # shellcheck disable=SC2016 # what is in single quotes is for another shell

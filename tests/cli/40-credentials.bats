@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # The host's logins work inside, and are not there.
 # shellcheck disable=SC2030,SC2031 # every test is a process of its own
 load helpers
@@ -20,6 +21,7 @@ ask() {
 	ralph run -- sh -c "$ASK"
 }
 
+# bats test_tags=root
 @test 'a key of the environment works inside, and the sandbox has another one' {
 	provider_takes key-of-the-host
 	export ANTHROPIC_API_KEY=key-of-the-host

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # check-token, store-token and logout.
 # shellcheck disable=SC2030,SC2031 # every test is a process of its own
 load helpers

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 50
 # Bedrock, Vertex, Foundry, Codex and Gemini: the host's logins work inside, and are not there.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 load helpers

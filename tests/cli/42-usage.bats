@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # What sandboxes use at providers is on record, has a price, and may have an end.
 load helpers
 load sandbox

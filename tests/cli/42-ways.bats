@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Ways to a credential that are not the default: the login itself is inside, because the user asked for it.
 # shellcheck disable=SC2030,SC2031 # every test is a process of its own
 load helpers

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 12
 # Tokens for hosts that are no providers of models: rules put them on requests.
 # shellcheck disable=SC2016
 load helpers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Agents by their names: how they are found, run and set up. The agents here are scripts; tests/agents has
 # the real ones.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154

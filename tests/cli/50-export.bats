@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # What was said in sandboxes, as files.
 # shellcheck disable=SC2030,SC2031 # each test has its own environment
 load helpers

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 90
 # Docker Sandboxes, by a fake of both command lines that refuses what they do not have.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 13
 # The hooks as an agent calls them. What is refused and what not is in tests/hook; here is how it is said,
 # and when a hook has nothing to say.
 # shellcheck disable=SC2016,SC2154

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 30
 # Credentials in Docker Sandboxes: phantoms by a port of the host, AWS's keys as variables.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # Without a sandbox: never by itself, never without the blocklist, and never quietly.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells; tests are subshells; bats sets stderr
 load helpers

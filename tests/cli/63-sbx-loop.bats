@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 55
 # The loop where the agent sees the whole workspace: in the machines of Docker Sandboxes, by both command lines, and with no
 # sandbox at all. Its state is not there.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 40
 # The loop: from a list of work to verified commits.
 # shellcheck disable=SC2016
 load helpers
@@ -6,6 +8,7 @@ load loop
 
 # ---- the whole of it ----
 
+# bats test_tags=root
 @test 'an honest agent: every story becomes one verified commit, exit 0' {
 	loop_workspace 3
 	build 0 honest

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 20
 # Who drives a loop: signals, pause, stop, resume.
 # shellcheck disable=SC2030,SC2031
 load helpers

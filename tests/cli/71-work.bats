@@ -1,3 +1,4 @@
+# runs: user
 # A project is prepared for unattended work, and its tasks are looked at: ralph init, ralph task.
 # Every test has an environment of its own.
 # What is in single quotes is text that nothing expands.

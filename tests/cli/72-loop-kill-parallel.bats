@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 60
 # kill -9 of a loop with --parallel, or of one of its workers, wherever it changes something; then `ralph resume`.
 load helpers
 load loop

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 60
 # kill -9 of the loop wherever it changes something, then `ralph resume`: see tests/unit/die-at.c.
 load helpers
 load loop

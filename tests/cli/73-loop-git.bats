@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 25
 # What the loop does with the repository: branches, worktrees, the user's changes, commits that do not count.
 # shellcheck disable=SC2016
 load helpers

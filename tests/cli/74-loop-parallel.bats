@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 30
 # --parallel: independent tasks at once, each in a worktree and a sandbox of its own, merged in order.
 # shellcheck disable=SC2016,SC2030,SC2031
 load helpers

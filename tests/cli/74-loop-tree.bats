@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: user
+# seconds: 20
 # The loop and the user's repository: branches, worktrees, what is stashed, what is pushed.
 load helpers
 load loop

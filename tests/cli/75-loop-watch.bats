@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # A real loop, as ralph status, events and top show it.
 # shellcheck disable=SC2030,SC2031 # each test has its own LOOP
 load helpers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user
 # What `make demo` shows is true: the scripts end with 1 when a line of theirs does not hold.
 load helpers
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: user
 # What an iteration may spend holds for an agent that knows nothing of it: the gateway counts.
 # shellcheck disable=SC2016,SC2153
 load helpers

@@ -27,7 +27,7 @@ ralph_setup() {
 		cp "$RALPH_TEST_STAMP" "$T/state/ralph/selftest-native"
 	}
 	export T HOME=$T/home XDG_CONFIG_HOME=$T/config XDG_STATE_HOME=$T/state
-	if [ "${RALPH_TEST_HALF:-}" = user ]; then
+	if [ "${RALPH_TEST_KIND:-}" = user ]; then
 		unset XDG_RUNTIME_DIR
 	else
 		export XDG_RUNTIME_DIR=$T/run

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: engines
+# seconds: 50
 # What every engine promises, in the same words. See engine.bash for the rows.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load ../cli/helpers

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: engines
+# seconds: 40
 # The walls of each engine, tried from inside, and what its own programs can see from outside.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load ../cli/helpers

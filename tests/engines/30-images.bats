@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: root:docker root:podman
+# seconds: 50
 # The images of containers, with the real engine and a real registry of this file's own.
 # shellcheck disable=SC2030,SC2031 # tests are subshells
 load ../cli/helpers

@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# runs: engines
+# seconds: 30
 # The loop in each engine, with an agent that does what its script says.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154,SC2317 # text for shells inside; tests are subshells; bats sets stderr; aws_host calls aws_takes
 load ../cli/helpers

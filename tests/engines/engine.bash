@@ -23,14 +23,14 @@
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ENGINE=${RALPH_TEST_ENGINE:-native}
 
-# engine_rows WHO: the rows to go through for `root`, for a plain `user`, and what root has the plain user go
-# through besides (`rootless`).
+# engine_rows UID: the rows that this user goes through, each with the kind of user that has it (tests/lib/jobs.sh). Root has
+# an unprivileged user go through those that differ without root.
 engine_rows() {
-	case $1 in
-	root) echo native docker docker-remote podman sbx docker-sandbox ;;
-	user) echo native podman sbx docker-sandbox ;;
-	rootless) echo podman ;;
-	esac
+	if [ "$1" -eq 0 ]; then
+		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman
+	else
+		echo user:native user:podman user:sbx user:docker-sandbox
+	fi
 }
 
 # ---- native ----

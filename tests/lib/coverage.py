@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """coverage.py REPORT LIST: a table of how many lines of each directory gcovr's JSON report has seen run, and those of LIST
-that must have enough. A line of LIST is a file or a directory below src/, or `N%` for those behind it. Prints
-`N passed, N failed` in the end, one for each of LIST."""
+that must have enough. A line of LIST is a file or a directory below src/, or `N%` for those behind it. The table goes to
+standard error; standard output has `PASSED FAILED SKIPPED NAME` for each of LIST."""
 import collections
 import json
 import os
@@ -45,18 +45,12 @@ def main():
     by_dir = collections.Counter(os.path.dirname(f) for f in files)
     for where in sorted(by_dir):
         counts = total(files, where)
-        print(f"{where:20} {counts[1]:6} of {counts[0]:6} lines  {percent(counts):5.1f} %")
-    passed = failed = 0
+        print(f"{where:20} {counts[1]:6} of {counts[0]:6} lines  {percent(counts):5.1f} %", file=sys.stderr)
     for where, least in wanted(sys.argv[2]):
         counts = total(files, where)
-        if counts[0] and percent(counts) >= least:
-            passed += 1
-            continue
-        failed += 1
-        print(f"coverage: {where}: {percent(counts):.1f} % of {counts[0]} lines, {least:g} % are asked for"
-              if counts[0] else f"coverage: {where}: there is no such file, or nothing of it is built")
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+        good = counts[0] and percent(counts) >= least
+        said = f"{percent(counts):.1f} % of {counts[0]} lines, {least:g} % are asked for" if counts[0] else "nothing of it is built"
+        print(int(bool(good)), int(not good), 0, f"coverage of {where}: {said}")
 
 
-sys.exit(main())
+main()

@@ -193,5 +193,5 @@ nothing_for() {
 
 no_packet_to() {
 	settle
-	! saw packets | grep -F " $1" || fail "packets went to $1"
+	! saw packets | grep -wF -- "$1" || fail "packets went to $1"
 }

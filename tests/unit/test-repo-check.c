@@ -239,7 +239,7 @@ static void look_alikes_of_dotgit_do_not_count(void **state)
 static void objects_that_are_missing_do_not_count(void **state)
 {
 	check_after("echo unique >u; git add u; git commit -qm x; o=$(git rev-parse HEAD:u); rm -f "
-		    ".git/objects/$(echo $o | cut -c1-2)/*");
+		    ".git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)");
 	expect("damaged", REPO_REJECT, "u");
 }
 

@@ -1,0 +1,117 @@
+# The shell tests as jobs: which file runs as whom. Sourced by tests/run.sh, in the root of the tree.
+#
+# A line `# runs: KIND…` in each file names the kinds of user that it runs as. Where another kind matters to one
+# test alone, the test names it in a tag (`# bats test_tags=root`), and that kind runs this test of the file.
+#   user     unprivileged, without XDG_RUNTIME_DIR. Commands, settings, logins, agents and loops are the same for
+#            everybody: their files run as this kind alone.
+#   root     The kernel treats root differently: capabilities instead of a user namespace, cgroups, file modes that
+#            stop nobody. Walls, limits and the life of a sandbox run as this kind too.
+#   runtime  the same as user, with XDG_RUNTIME_DIR: the sockets lie elsewhere. Only for files that make, find and
+#            end sandboxes.
+#   engines  every row of tests/engines/engine.bash; or one row by its name: root:docker, user:podman.
+# shellcheck shell=bash
+
+export TEST_USER=ralph-test
+# Many tests wait for something: more of them than processors keep these busy.
+JOBS_AT_ONCE=$(($(nproc) + 2))
+
+# kinds FILE: KIND, or KIND/TAG where only tests with that tag run. For an unprivileged user, those without root.
+kinds() {
+	local file=$1 named kind row rows
+
+	named=" $(sed -n 's/^# runs: //p' "$file") "
+	[ "$named" != "  " ] || { echo "$file: a line '# runs: KIND…' is missing, see tests/lib/jobs.sh" >&2; return 1; }
+	for kind in root user runtime; do
+		if [[ $named == *" $kind "* ]]; then
+			echo "$kind"
+		elif grep -qE "^# bats test_tags=(.*,)?$kind\b" "$file"; then
+			echo "$kind/$kind"
+		fi
+	done
+	rows=$(. tests/engines/engine.bash && engine_rows "$(id -u)") || return
+	for row in $rows; do
+		[[ $named != *" engines "* && $named != *" $row "* ]] || echo "$row"
+	done
+}
+
+# jobs FILE…: a line `KIND[/TAG] FILE` for every run, the longest first: one at the end would leave processors idle.
+jobs() {
+	local file kind found
+
+	for file; do
+		found=$(kinds "$file") || return
+		for kind in $found; do
+			[[ $kind != root* ]] || [ "$(id -u)" -eq 0 ] || continue
+			printf '%s %s %s\n' "$(job_seconds "$kind" "$file")" "$kind" "$file"
+		done
+	done | sort -rn | cut -d' ' -f2-
+}
+
+# job_seconds KIND FILE: about how long it takes. A file whose tests are long says so: `# seconds: N`.
+job_seconds() {
+	local seconds
+
+	seconds=$(sed -n 's/^# seconds: //p' "$2")
+	case $1 in
+	*/*) echo 2 ;;
+	*) echo "${seconds:-$(($(grep -c '^@test' "$2") / 2))}" ;;
+	esac
+}
+
+make_user() {
+	id -u "$TEST_USER" >/dev/null 2>&1 || useradd -m -s /bin/bash "$TEST_USER" || return
+	# For rootless containers; useradd gives none where uidmap was not there yet.
+	grep -qs "^$TEST_USER:" /etc/subuid || usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "$TEST_USER"
+}
+
+# as_kind KIND COMMAND…: the environment holds nothing but what is set here.
+as_kind() {
+	local kind=$1 who=${1%%:*} home=$HOME drop=() engine=${RALPH_TEST_ENGINE:-}
+	shift
+
+	[ "$kind" = "$who" ] || engine=${kind#*:}
+	if [ "$(id -u)" -eq 0 ] && [[ $who == user || $who == runtime ]]; then
+		home=$(getent passwd "$TEST_USER" | cut -d: -f6)
+		drop=(setpriv --reuid "$TEST_USER" --regid "$TEST_USER" --init-groups)
+	fi
+	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$RALPH" RALPH_AGENTS="$RALPH_AGENTS" \
+		RALPH_TEST_STAMP="$WORK/stamp-${who/runtime/user}" RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_KIND="$kind" \
+		RALPH_TEST_ENGINE="$engine" RALPH_TEST_CACHE="$WORK/cache" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" "${drop[@]}" "$@"
+}
+
+# run_job KIND[/TAG] FILE: at most ten minutes. Prints what failed and one line of counts; the TAP is kept in $WORK/results.
+run_job() {
+	local kind=${1%/*} tag=() file=$WORK/$2 name tap code=0 limit=600
+
+	[ "$kind" = "$1" ] || tag=(--filter-tags "${1#*/}")
+	name=$(basename "$(dirname "$file")")/$(basename "$file" .bats)
+	tap=$WORK/results/$kind.${name//\//.}.tap
+	cd "$(dirname "$file")" || return 0
+	as_kind "$kind" timeout -k 10 $limit bats --formatter tap --timing "${tag[@]}" "$file" >"$tap" 2>&1 </dev/null || code=$?
+	# A file that did not come to its end says so in its own results.
+	[ $code -lt 124 ] || echo "not ok 0 $name ended with $code (124: more than $limit s)" >>"$tap"
+	python3 "$WORK/tests/lib/count-tap.py" "$kind $name" "$code" "$tap" >"${tap%.tap}.counts"
+	# One write, so that two files at once do not mix their lines; a failing file is not an error of xargs.
+	printf '%s\n' "$(awk '/^not ok/ { show = 1; print; next } /^ok/ { show = 0 } show && /^#/' "$tap"
+		awk -v what="$kind $name" '{ printf "%-44s %3d passed, %d failed, %d skipped\n", what, $1, $2, $3 }' "${tap%.tap}.counts")"
+}
+
+# run_jobs: those on standard input, all in one pool.
+run_jobs() {
+	local lines kinds who
+
+	mapfile -t lines
+	kinds=$(printf '%s\n' "${lines[@]}" | cut -d' ' -f1)
+	[ "$(id -u)" -ne 0 ] || make_user || return
+	# The self-test of a first use once for a user, not in each test: they have a state of their own.
+	for who in here root user; do
+		grep -q "^$who" <<<"${kinds//runtime/user}" || continue
+		as_kind "$who" "$WORK/tests/lib/stamp.sh" >"$WORK/stamp-$who" || rm -f "$WORK/stamp-$who"
+	done
+	if grep -qE 'docker|podman' <<<"$kinds ${RALPH_TEST_ENGINE:-}"; then
+		(. tests/engines/engine.bash && RALPH_TEST_CACHE=$PWD/build/engines && cp "$(engine_image)" "$WORK/cache/")
+	fi
+	export -f as_kind run_job
+	printf '%s\n' "${lines[@]}" | xargs -P "$JOBS_AT_ONCE" -L 1 bash -c 'run_job "$@"' job
+}
