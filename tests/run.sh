@@ -26,7 +26,7 @@ export RALPH RALPH_AGENTS WORK
 trap 'rm -rf "$WORK"' EXIT
 mkdir "$WORK/results" "$WORK/cache"
 cp -r tests man demo docs "$WORK/"
-cp build/tests/attack/guest-weak "$WORK/tests/attack/"
+cp build/tests/attack/{guest-weak,taken-over.so} "$WORK/tests/attack/"
 cp build/tests/unit/loop-dies "$WORK/tests/cli/"
 chmod -R a+rX "$WORK"
 

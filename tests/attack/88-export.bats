@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user
 # A conversation that takes its reader over: see taken-over.c.
 # shellcheck disable=SC2030,SC2031 # each test has its own environment
 load ../cli/helpers

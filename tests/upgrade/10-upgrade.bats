@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user
 # A new version goes on with everything that 0.1.0 left: tests/upgrade/fixture, made by make-fixture.sh.
 # Strings in single quotes are for the shell inside.
 # shellcheck disable=SC2016,SC2030,SC2031

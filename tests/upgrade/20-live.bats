@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# runs: root user runtime
 # A live sandbox that another version started: it is seen and ended, and nothing else is asked of it.
 # shellcheck disable=SC2030,SC2031,SC2154 # bats sets stderr
 load ../cli/helpers

@@ -10,11 +10,11 @@ FIXTURE=${FIXTURE:-$UPGRADE/fixture}
 # place_take: the directory, empty, and the environment that points into it.
 place_take() {
 	T=/var/tmp/ralph-upgrade
-	wait_until -t 20 mkdir -m 0700 "$T" 2>/dev/null ||
+	wait_until -t 120 mkdir -m 0700 "$T" 2>/dev/null ||
 		fail "$T belongs to $(stat -c %U "$T"), whose test runs or was killed; remove it" || { T='' && return 1; }
 	mkdir -m 0700 "$T/home" "$T/run"
 	export T HOME=$T/home XDG_CONFIG_HOME=$T/config XDG_STATE_HOME=$T/state
-	if [ "${RALPH_TEST_HALF:-}" = user ]; then
+	if [ "${RALPH_TEST_KIND:-}" = user ]; then
 		unset XDG_RUNTIME_DIR
 	else
 		export XDG_RUNTIME_DIR=$T/run
