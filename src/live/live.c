@@ -14,18 +14,14 @@
 #include "base/proc.h"
 #include "engine/engine.h"
 #include "spec/host-env.h"
-#include "live/autosave.h"
-#include "events/events.h"
-#include "workspace/findings.h"
 #include "compose/no-guest.h"
 #include "record/loops.h"
+#include "live/dead.h"
 #include "live/net-change.h"
 #include "netrules/net-rules.h"
 #include "netrules/spec-net.h"
-#include "workspace/restore.h"
 #include "record/runtime.h"
 #include "record/store.h"
-#include "workspace/host-run.h"
 #include "wire/wire.h"
 
 extern char **environ;
@@ -35,7 +31,6 @@ extern char **environ;
 #define STOP_S 300    /* for one to end */
 #define UP_S 960      /* for a sandbox to come up: some engines fetch an image */
 #define STALE_TRIES 10
-#define STALE_SINCE_S 2 /* its spec is written a moment after the start */
 
 static int place_connection(void *arg)
 {
@@ -82,32 +77,6 @@ static int new_supervisor(const struct places *p, const char *name, int *ret, st
 	return r;
 }
 
-static void clean_stale(const struct places *p, const struct store_entry *e);
-
-/* See live_clean(); timeout_ms: for another command, and for what was killed to be gone. */
-static int clean(const struct places *p, const char *name, bool dry, int timeout_ms,
-		 bool *ret_found, struct err *err)
-{
-	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	int r = store_open(p, name, false, &e, err);
-
-	*ret_found = false;
-	if (r == 0)
-		r = store_lock(p, &e, timeout_ms, err);
-	if (r == 0)
-		r = store_lock_live(p, &e, timeout_ms, err);
-	if (r == -EWOULDBLOCK || r == -ESTALE || r == -ENOENT)
-		return 0;
-	if (r < 0 || !store_was_killed(&e))
-		return r;
-	*ret_found = true;
-	if (!dry) {
-		clean_stale(p, &e);
-		store_mark(&e, false);
-	}
-	return 0;
-}
-
 static int send_name(int conn, const char *name)
 {
 	cleanup_buf struct buf b;
@@ -117,25 +86,26 @@ static int send_name(int conn, const char *name)
 	return wire_send(conn, WIRE_NAME, 0, &b, NULL, 0);
 }
 
-/* Nothing of NAME runs, nor will what runs be joined: what a killed one left has been cleared away,
- * before the spec says what is there. Its processes may take a moment to be gone. */
-static bool is_free(const struct places *p, const char *name)
+/* Clears away what a killed sandbox NAME left, before the spec says what is there. 0: nothing of NAME
+ * runs; -EBUSY: something does, and is not joined. Its processes may take a moment to be gone. */
+static int make_free(const struct places *p, const char *name)
 {
 	cleanup_fd int live = -1;
 	struct err ignored;
 	bool cleaned = false;
 
 	if (!runtime_exists(p, name))
-		return true;
-	return live_connect(p, name, &live, &ignored) == 0 && live < 0 &&
-	       clean(p, name, false, LOCK_MS, &cleaned, &ignored) == 0 && cleaned;
+		return 0;
+	if (live_connect(p, name, &live, &ignored) < 0 || live >= 0)
+		return -EBUSY;
+	return dead_clean(p, name, LOCK_MS, &cleaned, &ignored) == 0 && cleaned ? 0 : -EBUSY;
 }
 
-void live_ahead(int *conn, const struct places *p, const char *name)
+void live_prestart(int *conn, const struct places *p, const char *name)
 {
 	struct err ignored;
 
-	if (!is_free(p, name))
+	if (make_free(p, name) < 0)
 		closep(conn);
 	else if (*conn < 0)
 		(void)new_supervisor(p, name, conn, &ignored);
@@ -167,34 +137,6 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
 
-/* And could not look at: what the agent left in the workspace for the host to run. Its spec was
- * written when it started. */
-static void look_at_stale(const struct places *p, const struct store_entry *e,
-			  const struct sandbox_spec *old, struct events *log)
-{
-	cleanup_(restore_freep) struct restore *back = restore_open(old, e->dir);
-	struct findings found = {0};
-	struct stat st;
-
-	if (fstatat(e->dir, "spec.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	st.st_mtim.tv_sec -= STALE_SINCE_S;
-	restore_look(back, p, true, &found);
-	restore_forget(e->dir);
-	host_run_walk(old, &st.st_mtim, true, &found);
-	for (size_t i = 0; i < found.n; i++) {
-		cleanup_free char *text = NULL;
-		struct err err = {0};
-
-		if (finding_settle(&found.v[i], p, old, &err) < 0)
-			log_warn("workspace", "%s", err.msg);
-		text = finding_sentence(&found.v[i]);
-		log_warn("workspace", "%s", text);
-		(void)events_add(log, "surface", finding_event(&found.v[i]));
-	}
-	findings_done(&found);
-}
-
 /* Where the engine keeps its sandboxes, one that is there stays what it was made as. */
 static int check_made(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
 {
@@ -216,37 +158,13 @@ static int check_made(const struct store_entry *e, const struct sandbox_spec *sp
 		    : 0;
 }
 
-/* What a supervisor that was killed could not clear away. */
-static void clean_stale(const struct places *p, const struct store_entry *e)
-{
-	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
-	struct events log = EVENTS_INIT;
-	struct err ignored;
-
-	/* Its log is ours to write: both locks are held. Without one the rest is done all the same.
-	 */
-	if (events_open(e->dir, &log, &ignored) == 0)
-		(void)events_add(&log, "sandbox-killed",
-				 json_pack("{ss}", "message",
-					   "its supervisor was killed, and everything inside with "
-					   "it"));
-	if (store_read_spec(e, &old, &ignored) == 0) {
-		engine_clean(old);
-		look_at_stale(p, e, old, &log);
-		(void)autosave_now(p, e->name);
-	}
-	events_close(&log);
-	runtime_remove(p, e->name);
-	store_mark(e, false);
-}
-
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
 		 int *prestarted, int *ret, struct err *err)
 {
 	int r;
 
 	if (store_was_killed(e))
-		clean_stale(p, e);
+		dead_clear(p, e);
 	r = check_made(e, spec, err);
 	/* What is to be hidden, and cannot be, is not there any more. */
 	if (r == 0)
@@ -472,13 +390,8 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
 	if (r == 0 && store_was_killed(&e))
-		clean_stale(p, &e);
+		dead_clear(p, &e);
 	return r == -ESTALE ? 0 : r; /* it removed itself */
-}
-
-int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found, struct err *err)
-{
-	return clean(p, name, dry, 0, ret_found, err);
 }
 
 /* What the engine keeps of it; where that cannot be removed the record stays, to try again. */
@@ -513,7 +426,7 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 	if (r < 0)
 		return r;
 	if (store_was_killed(&e))
-		clean_stale(p, &e);
+		dead_clear(p, &e);
 	r = remove_of_engine(&e, err);
 	if (r < 0 && !force)
 		return r;

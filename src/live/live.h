@@ -34,7 +34,7 @@ enum live_flags {
  * is made. *conn is the connection to one that was begun before, which is told, or -1; it is closed
  * where there seems to be a live sandbox. Closing it ends what was begun.
  */
-void live_ahead(int *conn, const struct places *p, const char *name);
+void live_prestart(int *conn, const struct places *p, const char *name);
 
 /*
  * Connects to the sandbox of this spec, starting it when it is not live. One that is live with
@@ -58,12 +58,6 @@ int live_keep(int conn, const char *name, uint32_t consent, struct err *err);
 int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err);
 /* Removes NAME; a live one only with force. */
 int live_remove(const struct places *p, const char *name, bool force, struct err *err);
-
-/* Clears away what a killed supervisor of NAME left, if one did; a live one is left alone, and one
- * that is being started or removed too. *ret_found: there was something; with dry nothing is done
- * about it. */
-int live_clean(const struct places *p, const char *name, bool dry, bool *ret_found,
-	       struct err *err);
 
 /* Ports of a live sandbox on the host's loopback. *ret: {"ports": [{"host", "inside"}]}, NULL when
  * it is not live. */

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/text/term.h"
 #include "config/trust.h"
+#include "live/dead.h"
 #include "live/live.h"
 #include "record/runtime.h"
 #include "record/store.h"
@@ -69,7 +70,8 @@ static int killed(struct gc *g, const struct strv *names)
 	for (size_t i = 0; r == 0 && i < names->n; i++) {
 		bool found = false;
 
-		r = live_clean(g->p, names->v[i], g->dry, &found, g->err);
+		r = g->dry ? dead_find(g->p, names->v[i], &found, g->err)
+			   : dead_clean(g->p, names->v[i], 0, &found, g->err);
 		if (r == -ENOENT)
 			r = 0; /* removed meanwhile */
 		if (r == 0 && found)

@@ -45,7 +45,7 @@ static const struct opt run_opts[] = {
 /* Loading the supervisor and making the spec take about as long: both at once. */
 static void start_ahead(void *arg, const struct places *p, const struct sandbox_spec *so_far)
 {
-	live_ahead(arg, p, so_far->name);
+	live_prestart(arg, p, so_far->name);
 }
 
 /* Without a sandbox the user's environment is the command's, and in no record. */

@@ -1,0 +1,101 @@
+#include "live/dead.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "engine/engine.h"
+#include "events/events.h"
+#include "live/autosave.h"
+#include "record/runtime.h"
+#include "workspace/findings.h"
+#include "workspace/host-run.h"
+#include "workspace/restore.h"
+
+#define STALE_SINCE_S 2 /* its spec is written a moment after the start */
+
+/* The killed supervisor could not look at the workspace: findings are settled here. Its spec was
+ * written when it started. */
+static void look_at_workspace(const struct places *p, const struct store_entry *e,
+			      const struct sandbox_spec *old, struct events *log)
+{
+	cleanup_(restore_freep) struct restore *back = restore_open(old, e->dir);
+	struct findings found = {0};
+	struct stat st;
+
+	if (fstatat(e->dir, "spec.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	st.st_mtim.tv_sec -= STALE_SINCE_S;
+	restore_look(back, p, true, &found);
+	restore_forget(e->dir);
+	host_run_walk(old, &st.st_mtim, true, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		cleanup_free char *text = NULL;
+		struct err err = {0};
+
+		if (finding_settle(&found.v[i], p, old, &err) < 0)
+			log_warn("workspace", "%s", err.msg);
+		text = finding_sentence(&found.v[i]);
+		log_warn("workspace", "%s", text);
+		(void)events_add(log, "surface", finding_event(&found.v[i]));
+	}
+	findings_done(&found);
+}
+
+void dead_clear(const struct places *p, const struct store_entry *e)
+{
+	cleanup_(spec_freep) struct sandbox_spec *old = NULL;
+	struct events log = EVENTS_INIT;
+	struct err ignored;
+
+	/* Its log is ours to write: both locks are held. Without one the rest is done all the same.
+	 */
+	if (events_open(e->dir, &log, &ignored) == 0)
+		(void)events_add(&log, "sandbox-killed",
+				 json_pack("{ss}", "message",
+					   "its supervisor was killed, and everything inside with "
+					   "it"));
+	if (store_read_spec(e, &old, &ignored) == 0) {
+		engine_clean(old);
+		look_at_workspace(p, e, old, &log);
+		(void)autosave_now(p, e->name);
+	}
+	events_close(&log);
+	runtime_remove(p, e->name);
+	store_mark(e, false);
+}
+
+/* Takes both locks of NAME in e; *ret_found: they are held, and its supervisor was killed. */
+static int lock_dead(const struct places *p, const char *name, int timeout_ms,
+		     struct store_entry *e, bool *ret_found, struct err *err)
+{
+	int r = store_open(p, name, false, e, err);
+
+	*ret_found = false;
+	if (r == 0)
+		r = store_lock(p, e, timeout_ms, err);
+	if (r == 0)
+		r = store_lock_live(p, e, timeout_ms, err);
+	if (r == -EWOULDBLOCK || r == -ESTALE || r == -ENOENT)
+		return 0;
+	*ret_found = r == 0 && store_was_killed(e);
+	return r;
+}
+
+int dead_find(const struct places *p, const char *name, bool *ret_found, struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+
+	return lock_dead(p, name, 0, &e, ret_found, err);
+}
+
+int dead_clean(const struct places *p, const char *name, int timeout_ms, bool *ret_found,
+	       struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = lock_dead(p, name, timeout_ms, &e, ret_found, err);
+
+	if (r == 0 && *ret_found)
+		dead_clear(p, &e);
+	return r;
+}
