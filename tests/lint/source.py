@@ -77,6 +77,16 @@ def check_released(path, code):
                     problem(path, line, f"'{name}' is released on a return before it is made")
 
 
+# A line of a comment has a space behind its star: where it has none, a formatter has joined what stood in lines.
+REFLOWED = re.compile(r"^ \*[a-zA-Z]")
+
+
+def check_comments(path, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if REFLOWED.search(line):
+            problem(path, number, "a table in a comment was broken: write its lines anew")
+
+
 def check_places(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         for found in PLACES.finditer(line):
@@ -95,4 +105,5 @@ for path in filter(None, files.decode().split("\0")):
     if path.endswith((".c", ".h")):
         check_c(path, text)
         check_released(path, text)
+        check_comments(path, text)
 sys.exit(1 if problems else 0)
