@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 if [ "${1:-}" = --inside ]; then
 	# In its own mount and pid namespaces, with the fresh system at $2.
 	cd "$2"
-	mount --bind "$2" "$2"
+	mount --rbind "$2" "$2"
 	cd "$2"
 	mkdir -p .old
 	mount -t proc proc proc

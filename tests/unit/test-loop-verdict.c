@@ -110,11 +110,29 @@ static void nothing_is_done_without_word_proof_and_commit(void **state)
 	}
 }
 
+static void every_verdict_and_every_end_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	for (int v = 0; v < VERDICT_N; v++) {
+		assert_non_null(verdict_name((enum verdict)v));
+		for (int other = 0; other < v; other++)
+			assert_string_not_equal(verdict_name((enum verdict)v),
+						verdict_name((enum verdict)other));
+	}
+	for (int e = 0; e < RUN_END_N; e++) {
+		assert_non_null(run_end_name((enum run_end)e));
+		for (int other = 0; other < e; other++)
+			assert_string_not_equal(run_end_name((enum run_end)e),
+						run_end_name((enum run_end)other));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_set_of_facts_has_its_verdict),
 		cmocka_unit_test(nothing_is_done_without_word_proof_and_commit),
+		cmocka_unit_test(every_verdict_and_every_end_has_a_name_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
