@@ -24,6 +24,11 @@ enum run_flags {
 	RUN_DIE_WITH_US = 1 << 2, /* SIGKILL when this process ends */
 };
 
+/* The variables by which programs of the host find the network: passed on to those that use it. */
+#define NETWORK_ENV                                                                                \
+	"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy",          \
+		"SSL_CERT_FILE", "SSL_CERT_DIR"
+
 struct run {
 	char *const *argv;
 	char *const *env; /* NULL: empty environment */

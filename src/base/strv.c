@@ -64,6 +64,16 @@ bool strv_has(const struct strv *s, const char *str)
 	return false;
 }
 
+bool strv_same(const struct strv *a, const struct strv *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!streq(a->v[i], b->v[i]))
+			return false;
+	return true;
+}
+
 void strv_split(struct strv *s, const char *str, char sep)
 {
 	while (*str) {

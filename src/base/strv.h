@@ -18,6 +18,7 @@ void strv_pushf(struct strv *s, const char *fmt, ...) printf_like(2, 3);
 void strv_extend(struct strv *s, const struct strv *from);
 void strv_sort(struct strv *s); /* by bytes */
 bool strv_has(const struct strv *s, const char *str);
+bool strv_same(const struct strv *a, const struct strv *b); /* in the same order */
 /* Splits on one character; empty parts are dropped. */
 void strv_split(struct strv *s, const char *str, char sep);
 

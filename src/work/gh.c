@@ -31,14 +31,7 @@ static const char *const passed[] = {
 	"GH_ENTERPRISE_TOKEN",
 	"GITHUB_ENTERPRISE_TOKEN",
 	"DBUS_SESSION_BUS_ADDRESS",
-	"HTTPS_PROXY",
-	"https_proxy",
-	"HTTP_PROXY",
-	"http_proxy",
-	"NO_PROXY",
-	"no_proxy",
-	"SSL_CERT_FILE",
-	"SSL_CERT_DIR",
+	NETWORK_ENV,
 };
 
 static bool repo_part(const char *p, size_t n)

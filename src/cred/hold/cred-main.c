@@ -6,16 +6,13 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "base/fd.h"
 #include "cred/hold/hold.h"
 #include "spec/host-env.h"
 #include "spec/spec.h"
 #include "wire/gateway-proto.h"
-
-#define SUPERVISOR_FD 3
+#include "wire/helper.h"
 
 struct held {
 	struct cred *cred;
@@ -47,7 +44,7 @@ static void tell(void *arg, json_t *event)
 	if (!text)
 		return;
 	wire_put_bytes(&b, text, strlen(text));
-	(void)wire_send(SUPERVISOR_FD, (enum wire_type)CRED_EVENT, 0, &b, NULL, 0);
+	(void)wire_send(HELPER_FD, (enum wire_type)CRED_EVENT, 0, &b, NULL, 0);
 }
 
 static int add(struct helper *h, const struct spec_credential *from, struct err *err)
@@ -65,8 +62,9 @@ static int add(struct helper *h, const struct spec_credential *from, struct err 
 	return 0;
 }
 
-static int on_setup(struct helper *h, struct wire_msg *m, struct err *err)
+static int on_setup(void *arg, struct wire_msg *m, struct err *err)
 {
+	struct helper *h = arg;
 	cleanup_(spec_freep) struct sandbox_spec *spec = spec_new();
 	cleanup_fd int env = wire_take_fd(m, 0);
 	struct wire_reader rd;
@@ -95,7 +93,7 @@ static int on_setup(struct helper *h, struct wire_msg *m, struct err *err)
 		    spec->credentials[i].way == SPEC_WAY_ENV)
 			r = add(h, &spec->credentials[i], err);
 	if (r == 0)
-		r = wire_send(SUPERVISOR_FD, (enum wire_type)CRED_READY, m->id, NULL, NULL, 0);
+		r = wire_send(HELPER_FD, (enum wire_type)CRED_READY, m->id, NULL, NULL, 0);
 	return r;
 }
 
@@ -125,8 +123,9 @@ static int ask(const struct helper *h, const struct gw_header_ask *a, struct cre
 		 : err_set(err, ENOENT, "there is no credential of that name");
 }
 
-static int on_ask(const struct helper *h, const struct wire_msg *m, struct err *err)
+static int on_ask(void *arg, struct wire_msg *m, struct err *err)
 {
+	const struct helper *h = arg;
 	cleanup_(cred_header_done) struct cred_header got;
 	struct gw_header answer = {0};
 	struct gw_header_ask a;
@@ -149,14 +148,15 @@ static int on_ask(const struct helper *h, const struct wire_msg *m, struct err *
 		answer.secrets = got.secrets;
 	}
 	gw_put_header(&b, &answer);
-	r = wire_send(SUPERVISOR_FD, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
+	r = wire_send(HELPER_FD, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
 	if (b.data)
 		explicit_bzero(b.data, b.cap);
 	return r;
 }
 
-static int on_vars(const struct helper *h, const struct wire_msg *m, struct err *err)
+static int on_vars(void *arg, struct wire_msg *m, struct err *err)
 {
+	const struct helper *h = arg;
 	cleanup_(cred_wipe_strv) struct strv vars = {0};
 	struct wire_reader rd;
 	struct err why = {0};
@@ -176,33 +176,10 @@ static int on_vars(const struct helper *h, const struct wire_msg *m, struct err 
 	wire_put_u32(&b, r < 0 ? (uint32_t)-r : 0);
 	wire_put_str(&b, r < 0 ? why.msg : "");
 	wire_put_strv(&b, &vars);
-	r = wire_send(SUPERVISOR_FD, (enum wire_type)CRED_VARS_IS, m->id, &b, NULL, 0);
+	r = wire_send(HELPER_FD, (enum wire_type)CRED_VARS_IS, m->id, &b, NULL, 0);
 	if (b.data)
 		explicit_bzero(b.data, b.cap);
 	return r;
-}
-
-static int serve(struct helper *h, struct err *err)
-{
-	for (;;) {
-		cleanup_wire_msg struct wire_msg m;
-		int r;
-
-		wire_msg_init(&m);
-		r = wire_recv(SUPERVISOR_FD, &m);
-		if (r <= 0)
-			return r;
-		if ((int)m.type == CRED_SETUP)
-			r = on_setup(h, &m, err);
-		else if ((int)m.type == CRED_ASK)
-			r = on_ask(h, &m, err);
-		else if ((int)m.type == CRED_VARS)
-			r = on_vars(h, &m, err);
-		else
-			r = err_set(err, EPROTO, "frame %d is unknown", (int)m.type);
-		if (r < 0)
-			return r;
-	}
 }
 
 static void helper_done(struct helper *h)
@@ -218,22 +195,23 @@ static void helper_done(struct helper *h)
 
 int main(void)
 {
-	struct rlimit none = {0, 0};
-	struct err err = {.msg = "the supervisor's frames end badly"};
+	static const struct helper_frame frames[] = {
+		{CRED_SETUP, on_setup},
+		{CRED_ASK, on_ask},
+		{CRED_VARS, on_vars},
+	};
 	struct helper h = {0};
-	int r;
+	struct err err = {0};
+	int code;
 
-	/* Values in memory must not become a file, nor be read by another process of this user.
-	 * No no_new_privs: the user's own commands that give keys may need what it takes away. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0) {
-		(void)fprintf(stderr, "ralph: cred: cannot protect itself\n");
+	/* No no_new_privs: the user's own commands that give keys may need what it takes away. */
+	if (helper_protect(&err) < 0) {
+		(void)fprintf(stderr, "ralph: cred: %s\n", err.msg);
 		return EXIT_RUNTIME;
 	}
 	json_set_alloc_funcs(malloc, wiping_free);
 	strv_init(&h.environ);
-	r = serve(&h, &err);
-	if (r < 0)
-		(void)fprintf(stderr, "ralph: cred: %s\n", err.msg);
+	code = helper_serve("cred", frames, ARRAY_SIZE(frames), &h);
 	helper_done(&h);
-	return r < 0 ? EXIT_RUNTIME : EXIT_OK;
+	return code;
 }

@@ -31,8 +31,7 @@ static char *request_text(const struct fetch *f)
 /* Where it goes and whom it trusts is the host's to say; nothing else of the environment. */
 static void fetch_env(const struct cred_host *h, struct strv *env)
 {
-	static const char *const names[] = {"HTTPS_PROXY", "https_proxy",   "NO_PROXY",
-					    "no_proxy",	   "SSL_CERT_FILE", "SSL_CERT_DIR"};
+	static const char *const names[] = {NETWORK_ENV};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = cred_host_env(h, names[i]);

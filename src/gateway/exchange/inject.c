@@ -79,16 +79,6 @@ static struct injected *slot_for(const struct conn *c)
 	return slot;
 }
 
-static bool same_list(const struct strv *a, const struct strv *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (!streq(a->v[i], b->v[i]))
-			return false;
-	return true;
-}
-
 /* Takes the header's content. A signature changes with each request, the secrets seldom do. */
 static struct injected *remember(const struct conn *c, struct gw_header *h)
 {
@@ -96,7 +86,7 @@ static struct injected *remember(const struct conn *c, struct gw_header *h)
 	struct injected *slot = slot_for(c);
 	uint64_t now = ev_now(c->gw->ev);
 
-	if (!same_list(&slot->secrets, &h->secrets)) {
+	if (!strv_same(&slot->secrets, &h->secrets)) {
 		strv_done(&slot->secrets);
 		slot->secrets = h->secrets;
 		h->secrets = (struct strv){0};

@@ -1,0 +1,49 @@
+#include "wire/helper.h"
+
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+int helper_protect(struct err *err)
+{
+	const struct rlimit none = {0, 0};
+
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
+		return err_sys(err, errno, "cannot protect its memory");
+	return 0;
+}
+
+static int serve_one(const struct helper_frame *rows, size_t n, void *arg, struct wire_msg *m,
+		     struct err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((int)m->type == rows[i].type)
+			return rows[i].on(arg, m, err);
+	return err_set(err, EPROTO, "frame %d is unknown", (int)m->type);
+}
+
+static int serve(const struct helper_frame *rows, size_t n, void *arg, struct err *err)
+{
+	for (;;) {
+		cleanup_wire_msg struct wire_msg m;
+		int r;
+
+		wire_msg_init(&m);
+		r = wire_recv(HELPER_FD, &m);
+		if (r <= 0)
+			return r;
+		r = serve_one(rows, n, arg, &m, err);
+		if (r < 0)
+			return r;
+	}
+}
+
+int helper_serve(const char *name, const struct helper_frame *rows, size_t n, void *arg)
+{
+	struct err err = {.msg = "the supervisor's frames end badly"};
+	int r = serve(rows, n, arg, &err);
+
+	if (r < 0)
+		(void)fprintf(stderr, "ralph: %s: %s\n", name, err.msg);
+	return r < 0 ? EXIT_RUNTIME : EXIT_OK;
+}
