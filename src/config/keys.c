@@ -196,34 +196,30 @@ const struct key keys[KEY_N] = {
 		.help = "text or JSON lines" },
 };
 
-#define MOUNT(member) .name = #member, .offset = offsetof(struct raw_mount, member)
 const struct key_field mount_fields[MOUNT_FIELDS_N] = {
-	[MOUNT_PATH]   = { MOUNT(path), .required = true },
-	[MOUNT_MODE]   = { MOUNT(mode) },
-	[MOUNT_TARGET] = { MOUNT(target) },
+	[MOUNT_PATH]   = { "path", .required = true },
+	[MOUNT_MODE]   = { "mode" },
+	[MOUNT_TARGET] = { "target" },
 };
 
-#define RULE(member) .name = #member, .offset = offsetof(struct raw_rule, member)
 const struct key_field rule_fields[RULE_FIELDS_N] = {
-	[RULE_HOST]       = { RULE(host), .required = true },
-	[RULE_METHODS]    = { RULE(methods), .list = true },
-	[RULE_PATHS]      = { RULE(paths), .list = true },
-	[RULE_GIT]        = { RULE(git), .list = true },
-	[RULE_CREDENTIAL] = { RULE(credential) },
+	[RULE_HOST]       = { "host", .required = true },
+	[RULE_METHODS]    = { "methods", .list = true },
+	[RULE_PATHS]      = { "paths", .list = true },
+	[RULE_GIT]        = { "git", .list = true },
+	[RULE_CREDENTIAL] = { "credential" },
 };
 
-#define PROVIDER(member) .name = #member, .offset = offsetof(struct raw_provider, member)
 const struct key_field provider_fields[PROVIDER_FIELDS_N] = {
-	[PROVIDER_ORIGIN]    = { PROVIDER(origin) },
-	[PROVIDER_CA_FILE]   = { PROVIDER(ca_file) },
-	[PROVIDER_TOKEN_URL] = { PROVIDER(token_url) },
+	[PROVIDER_ORIGIN]    = { "origin" },
+	[PROVIDER_CA_FILE]   = { "ca_file" },
+	[PROVIDER_TOKEN_URL] = { "token_url" },
 };
 
-#define CREDENTIAL(member) .name = #member, .offset = offsetof(struct raw_credential, member)
 const struct key_field credential_fields[CREDENTIAL_FIELDS_N] = {
-	[CREDENTIAL_NAME]   = { CREDENTIAL(name), .required = true },
-	[CREDENTIAL_WAY]    = { CREDENTIAL(way) },
-	[CREDENTIAL_SOURCE] = { CREDENTIAL(source) },
+	[CREDENTIAL_NAME]   = { "name", .required = true },
+	[CREDENTIAL_WAY]    = { "way" },
+	[CREDENTIAL_SOURCE] = { "source" },
 };
 /* clang-format on */
 

@@ -3,8 +3,8 @@
 #include "config/config.h"
 
 /*
- * The table of keys: one row per key, everything else is derived from it: the YAML shape and the
- * libcyaml schema, the RALPH_* names, the parsing of flags, defaults, `ralph config show`, and the
+ * The table of keys: one row per key, everything else is derived from it: the shape of a file,
+ * the RALPH_* names, the parsing of flags, defaults, `ralph config show`, and the
  * test that holds ralph-config(5) to it.
  */
 enum key_id {
@@ -105,10 +105,9 @@ struct key {
 extern const struct key keys[KEY_N];
 #define KEY_ENV_MAX sizeof(((struct config_key *)0)->env)
 
-/* The members of one entry of a list, for the reader, the schema and messages alike. */
+/* The members of one entry of a list, in the order of their enum. */
 struct key_field {
 	const char *name;
-	size_t offset; /* in struct raw_mount, struct raw_rule … */
 	bool list, required;
 };
 
@@ -125,30 +124,6 @@ enum provider_field { PROVIDER_ORIGIN, PROVIDER_CA_FILE, PROVIDER_TOKEN_URL };
 enum credential_field { CREDENTIAL_NAME, CREDENTIAL_WAY, CREDENTIAL_SOURCE };
 
 const struct key_field *key_fields(enum key_type type, size_t *ret_n);
-
-/* As libcyaml leaves them. */
-struct raw_list {
-	char **v;
-	uint64_t n;
-};
-
-struct raw_mount {
-	char *path, *mode, *target;
-};
-
-struct raw_rule {
-	char *host;
-	struct raw_list methods, paths, git;
-	char *credential;
-};
-
-struct raw_provider {
-	char *origin, *ca_file, *token_url;
-};
-
-struct raw_credential {
-	char *name, *way, *source;
-};
 
 static inline bool key_is_list(enum key_id id)
 {
