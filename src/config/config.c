@@ -14,6 +14,7 @@ struct config *config_new(void)
 	struct err err = {0};
 
 	c->origins = xcalloc(1, sizeof(*c->origins));
+	strv_init(&c->notices);
 	for (enum key_id id = 0; id < KEY_N; id++) {
 		if (keys[id].type == KEY_LIST)
 			strv_init(key_at(c, id));
@@ -46,6 +47,7 @@ struct config *config_free(struct config *c)
 	for (size_t i = 0; i < c->n_credentials; i++)
 		config_credential_done(&c->credentials[i]);
 	free(c->credentials);
+	strv_done(&c->notices);
 	free(c->origins);
 	free(c);
 	return NULL;

@@ -13,6 +13,7 @@ struct config_file *config_file_free(struct config_file *f)
 		return NULL;
 	for (enum key_id id = 0; id < KEY_N; id++)
 		scan_value_done(&f->values[id]);
+	strv_done(&f->notices);
 	free(f->name);
 	free(f);
 	return NULL;
@@ -25,7 +26,8 @@ int config_file_parse(const char *name, const char *text, size_t len, struct con
 	int r;
 
 	f->name = xstrdup(name);
-	r = scan_yaml(name, text, len, f->values, err);
+	strv_init(&f->notices);
+	r = scan_yaml(name, text, len, f->values, &f->notices, err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(f);

@@ -6,6 +6,7 @@
 struct config_file {
 	char *name;
 	struct scan_value values[KEY_N];
+	struct strv notices;
 };
 
 enum config_file_flags {

@@ -258,17 +258,38 @@ const char *key_leaf(const struct key *k)
 	return dot ? dot + 1 : k->name;
 }
 
-enum key_id key_find(const char *name, size_t len)
+static bool is_name(const char *name, const char *word, size_t len)
 {
-	for (enum key_id id = 0; id < KEY_N; id++)
-		if (strlen(keys[id].name) == len && memcmp(keys[id].name, name, len) == 0)
-			return id;
-	return KEY_N;
+	return name && strlen(name) == len && memcmp(name, word, len) == 0;
 }
 
-void key_env_name(const struct key *k, char ret[KEY_ENV_MAX])
+enum key_id key_find(const char *name, size_t len)
 {
-	(void)snprintf(ret, KEY_ENV_MAX, "RALPH_%s", k->name);
+	enum key_id id = 0;
+
+	while (id < KEY_N && !is_name(keys[id].name, name, len))
+		id++;
+	return id;
+}
+
+/* Weak, so that a test can rename a key. */
+__attribute__((weak)) const char *key_was(enum key_id id)
+{
+	return keys[id].was;
+}
+
+enum key_id key_find_was(const char *name, size_t len)
+{
+	enum key_id id = 0;
+
+	while (id < KEY_N && !is_name(key_was(id), name, len))
+		id++;
+	return id;
+}
+
+void key_env_name(const char *name, char ret[KEY_ENV_MAX])
+{
+	(void)snprintf(ret, KEY_ENV_MAX, "RALPH_%s", name);
 	for (char *p = ret; *p; p++)
 		*p = *p == '.' ? '_' : (char)toupper((unsigned char)*p);
 }
@@ -289,7 +310,7 @@ bool config_key(size_t i, struct config_key *ret)
 		.choices = k->choices,
 		.is_list = key_is_list((enum key_id)i),
 	};
-	key_env_name(k, ret->env);
+	key_env_name(k->name, ret->env);
 	return true;
 }
 

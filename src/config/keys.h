@@ -100,6 +100,7 @@ struct key {
 	/* NULL: anything goes. Returns what is wrong with the text, with the remedy, or NULL. */
 	const char *(*check)(const char *s);
 	const char *help;
+	const char *was; /* its name in the last release, which still works, with a notice */
 };
 
 extern const struct key keys[KEY_N];
@@ -145,8 +146,13 @@ size_t key_section(const struct key *k);
 const char *key_leaf(const struct key *k);
 /* KEY_N when there is none. */
 enum key_id key_find(const char *name, size_t len);
-/* "RALPH_LIMITS_MEMORY". */
-void key_env_name(const struct key *k, char ret[KEY_ENV_MAX]);
+/* The same by the name a key had in the last release. */
+enum key_id key_find_was(const char *name, size_t len);
+const char *key_was(enum key_id id);
+/* The notice about it, for the old and the new name. */
+#define KEY_RENAMED "'%s' is now '%s'; the old name works until the next release"
+/* "RALPH_LIMITS_MEMORY" for "limits.memory". */
+void key_env_name(const char *name, char ret[KEY_ENV_MAX]);
 /*
  * "; did you mean 'x'?" for an unknown word in a section ("" for the top), or what else helps;
  * within buf.

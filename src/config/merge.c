@@ -281,6 +281,7 @@ int merge_file(struct merge *m, const struct config_file *f)
 {
 	int r = 0;
 
+	strv_extend(&m->c->notices, &f->notices);
 	for (enum key_id id = 0; id < KEY_N && r == 0; id++) {
 		const struct scan_value *v = &f->values[id];
 		struct merge_place at = merge_in_file(f, v);
@@ -376,15 +377,36 @@ static int unknown_variable(struct merge *m, const char *name, char names[KEY_N]
 	return err_usage(m->err, "%.80s: unknown setting; unset it, or see ralph-config(5)", name);
 }
 
+/* The key whose variable had this name in the last release, or KEY_N. */
+static enum key_id find_was(const char *entry, size_t len, char ret[KEY_ENV_MAX])
+{
+	enum key_id id = 0;
+
+	for (; id < KEY_N; id++) {
+		if (!key_was(id))
+			continue;
+		key_env_name(key_was(id), ret);
+		if (strlen(ret) == len && memcmp(ret, entry, len) == 0)
+			break;
+	}
+	return id;
+}
+
 static int merge_one(struct merge *m, const char *entry, char names[KEY_N][KEY_ENV_MAX])
 {
 	size_t len = strcspn(entry, "=");
+	char was[KEY_ENV_MAX];
 	enum key_id id = 0;
 
 	while (id < KEY_N && !(strlen(names[id]) == len && memcmp(names[id], entry, len) == 0))
 		id++;
 	if (id < KEY_N)
 		return merge_variable(m, id, names[id], entry + len + (entry[len] == '='));
+	id = find_was(entry, len, was);
+	if (id < KEY_N) {
+		strv_pushf(&m->c->notices, KEY_RENAMED, was, names[id]);
+		return merge_variable(m, id, was, entry + len + (entry[len] == '='));
+	}
 	if (looks_like_key(entry, len, names)) {
 		cleanup_free char *name = xstrndup(entry, len);
 
@@ -404,7 +426,7 @@ int merge_environ(struct merge *m, char *const *env)
 		if (r < 0 || strncmp(*env, "RALPH_", strlen("RALPH_")) != 0)
 			continue;
 		for (enum key_id id = 0; !named && id < KEY_N; id++)
-			key_env_name(&keys[id], names[id]);
+			key_env_name(keys[id].name, names[id]);
 		named = true;
 		r = merge_one(m, *env, names);
 	}
@@ -431,6 +453,11 @@ int merge_flags(struct merge *m, const struct strv *flags)
 		enum key_id id = key_find(flag, len);
 		int r;
 
+		if (id == KEY_N) {
+			id = key_find_was(flag, len);
+			if (id < KEY_N)
+				strv_pushf(&m->c->notices, KEY_RENAMED, key_was(id), keys[id].name);
+		}
 		if (id == KEY_N) {
 			cleanup_free char *key = xstrndup(flag, len);
 

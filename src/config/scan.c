@@ -6,13 +6,17 @@
 
 #include "base/text/suggest.h"
 
+/* A section is known by its first key, one of old names by KEY_N more. */
+#define SECTION_NONE (2 * (size_t)KEY_N)
+
 struct scan {
 	const char *name, *text;
 	size_t len;
 	yaml_parser_t parser;
 	yaml_event_t ev;
 	struct scan_value *values;
-	bool sections[KEY_N]; /* those that were given, by their first key */
+	bool sections[SECTION_NONE]; /* those that were given */
+	struct strv *notices;
 	struct err *err;
 };
 
@@ -350,17 +354,30 @@ static int scan_value(struct scan *s, enum key_id id)
 
 static bool in_section(const char *name, const char *section, size_t len)
 {
-	return len && strncmp(name, section, len) == 0 && name[len] == '.';
+	return name && len && strncmp(name, section, len) == 0 && name[len] == '.';
 }
 
-/* The first key of the section that is called word, or KEY_N. */
-static enum key_id find_section(const char *word)
+static size_t find_section(const char *word)
 {
-	size_t len = strlen(word);
-	enum key_id id = 0;
+	size_t len = strlen(word), i = 0;
 
-	while (id < KEY_N && !in_section(keys[id].name, word, len))
-		id++;
+	while (i < KEY_N && !in_section(keys[i].name, word, len))
+		i++;
+	while (i >= KEY_N && i < SECTION_NONE && !in_section(key_was(i - KEY_N), word, len))
+		i++;
+	return i;
+}
+
+static enum key_id find_key(struct scan *s, const char *name)
+{
+	enum key_id id = key_find(name, strlen(name));
+
+	if (id < KEY_N)
+		return id;
+	id = key_find_was(name, strlen(name));
+	if (id < KEY_N)
+		strv_pushf(s->notices, "%s:%zu: " KEY_RENAMED, s->name, s->ev.start_mark.line + 1,
+			   name, keys[id].name);
 	return id;
 }
 
@@ -371,19 +388,21 @@ static int scan_key(struct scan *s, const char *section)
 {
 	char name[80], hint[128];
 	const char *word = (const char *)s->ev.data.scalar.value;
-	enum key_id id, sub = *section ? KEY_N : find_section(word);
+	size_t sub = *section ? SECTION_NONE : find_section(word);
+	enum key_id id = KEY_N;
 	int r;
 
 	(void)snprintf(name, sizeof(name), "%s%s%.48s", section, *section ? "." : "", word);
-	id = sub < KEY_N ? sub : strchr(word, '.') ? KEY_N : key_find(name, strlen(name));
-	if (id == KEY_N) {
+	if (sub == SECTION_NONE && !strchr(word, '.'))
+		id = find_key(s, name);
+	if (sub == SECTION_NONE && id == KEY_N) {
 		r = err_usage(s->err, "unknown key%s",
 			      key_hint(section, strlen(section), word, hint, sizeof(hint)));
 		return fail_here(s, r, name);
 	}
-	if (sub < KEY_N ? s->sections[sub] : s->values[id].line > 0)
+	if (sub < SECTION_NONE ? s->sections[sub] : s->values[id].line > 0)
 		return fail_here(s, err_usage(s->err, "given twice; remove one of them"), name);
-	if (sub == KEY_N)
+	if (sub == SECTION_NONE)
 		return scan_value(s, id);
 	s->sections[sub] = true;
 	r = next(s, name);
@@ -437,9 +456,14 @@ static int scan_document(struct scan *s)
 }
 
 int scan_yaml(const char *name, const char *text, size_t len, struct scan_value *values,
-	      struct err *err)
+	      struct strv *notices, struct err *err)
 {
-	struct scan s = {.name = name, .text = text, .len = len, .values = values, .err = err};
+	struct scan s = {.name = name,
+			 .text = text,
+			 .len = len,
+			 .values = values,
+			 .notices = notices,
+			 .err = err};
 	int r = check_bytes(&s);
 
 	if (r < 0)
