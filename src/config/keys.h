@@ -3,61 +3,14 @@
 #include "config/config.h"
 
 /*
- * The table of keys: one row per key, everything else is derived from it: the shape of a file,
- * the RALPH_* names, the parsing of flags, defaults, `ralph config show`, and the
- * test that holds ralph-config(5) to it.
+ * The table of keys, in key-table.h: one row per key, everything else is derived from it: the shape
+ * of a file, the RALPH_* names, the parsing of flags, defaults, `ralph config show`, and the test
+ * that holds ralph-config(5) to it.
  */
 enum key_id {
-	KEY_AGENT,
-	KEY_ENGINE,
-	KEY_PROFILE,
-	KEY_IMAGE_NAME,
-	KEY_IMAGE_BASE,
-	KEY_ENV_SET,
-	KEY_ENV_PASS,
-	KEY_ENV_REFUSE,
-	KEY_IDENTITY,
-	KEY_MOUNTS,
-	KEY_PACKAGES,
-	KEY_MASK,
-	KEY_QUARANTINE,
-	KEY_TIER,
-	KEY_ALLOW,
-	KEY_DENY,
-	KEY_RULES,
-	KEY_MEMORY,
-	KEY_PIDS,
-	KEY_CPU,
-	KEY_TMP,
-	KEY_OPEN_FILES,
-	KEY_TIMEOUT,
-	KEY_BUDGET_USD,
-	KEY_BUDGET_TOKENS,
-	KEY_PRICES,
-	KEY_INBOX_DIR,
-	KEY_INBOX_EVERY,
-	KEY_LOOP_ITERATIONS,
-	KEY_LOOP_COST,
-	KEY_LOOP_DURATION,
-	KEY_LOOP_STUCK,
-	KEY_LOOP_ATTEMPTS,
-	KEY_LOOP_ITERATION_COST,
-	KEY_LOOP_ITERATION_TIME,
-	KEY_LOOP_IDLE_TIME,
-	KEY_LOOP_GRACE,
-	KEY_LOOP_VERIFY,
-	KEY_LOOP_VERIFY_TIME,
-	KEY_LOOP_RESERVE,
-	KEY_LOOP_NOTIFY,
-	KEY_PROVIDER_ANTHROPIC,
-	KEY_PROVIDER_BEDROCK,
-	KEY_PROVIDER_VERTEX,
-	KEY_PROVIDER_FOUNDRY,
-	KEY_PROVIDER_OPENAI,
-	KEY_PROVIDER_GEMINI,
-	KEY_CREDENTIALS,
-	KEY_LOG_LEVEL,
-	KEY_LOG_FORMAT,
+#define KEY(id, ...) id,
+#include "config/key-table.h"
+#undef KEY
 	KEY_N
 };
 
