@@ -42,6 +42,12 @@ void settings_sources_done(struct settings_sources *s)
 	*s = (struct settings_sources){0};
 }
 
+void settings_notices(const struct config *c)
+{
+	for (size_t i = 0; i < c->notices.n; i++)
+		log_warn("config", "%s", c->notices.v[i]);
+}
+
 int settings_load(struct cli *cli, const char *project, struct settings *ret)
 {
 	cleanup_sources struct settings_sources from = {0};
@@ -57,6 +63,7 @@ int settings_load(struct cli *cli, const char *project, struct settings *ret)
 	if (r < 0)
 		return r;
 	log_setup(ret->config->log.level, ret->config->log.format);
+	settings_notices(ret->config);
 	ret->places = from.places;
 	from.places = (struct places){0};
 	return 0;

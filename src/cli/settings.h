@@ -27,6 +27,8 @@ void settings_sources_done(struct settings_sources *s);
 /* project: the directory whose .ralph/config.yaml counts; NULL: the current one. */
 int settings_load(struct cli *cli, const char *project, struct settings *ret);
 void settings_done(struct settings *s);
+/* Tells the user what config_load() noticed; settings_load() does. */
+void settings_notices(const struct config *c);
 
 /* And what those that start a sandbox go on with: its spec. */
 struct settings_target {

@@ -14,6 +14,7 @@ struct config *config_new(void)
 	struct err err = {0};
 
 	c->origins = xcalloc(1, sizeof(*c->origins));
+	strv_init(&c->notices);
 	for (enum key_id id = 0; id < KEY_N; id++) {
 		if (keys[id].type == KEY_LIST)
 			strv_init(key_at(c, id));
@@ -46,6 +47,7 @@ struct config *config_free(struct config *c)
 	for (size_t i = 0; i < c->n_credentials; i++)
 		config_credential_done(&c->credentials[i]);
 	free(c->credentials);
+	strv_done(&c->notices);
 	free(c->origins);
 	free(c);
 	return NULL;
@@ -79,7 +81,7 @@ int config_check(const char *name, const char *text, size_t len, struct err *err
 
 static const char *file_profile(const struct config_file *f)
 {
-	return f && f->values ? f->values[KEY_PROFILE].scalar : NULL;
+	return f ? f->values[KEY_PROFILE].text : NULL;
 }
 
 /* The profile has to be known before anything is merged, as the files around it are weaker and
@@ -106,17 +108,18 @@ static int read_profile(const struct config_sources *src, const char *name,
 {
 	const struct profile_dirs dirs = {src->profile_dir, src->shipped_dir};
 	cleanup_free char *path = profile_path(&dirs, name);
+	struct merge_place at;
 	int r = path ? config_file_read(path, 0, ret, err) : 0;
 
 	if (r < 0)
 		return r;
 	if (!*ret)
 		return err_wrap(err, profile_unknown(&dirs, name, err), "profile");
-	if (file_profile(*ret))
-		return merge_fail_at(
-			err, err_usage(err, "a profile cannot name a profile; remove it"), *ret,
-			mark_id(KEY_PROFILE, MARK_NONE, MARK_NONE, MARK_NONE), "profile");
-	return 0;
+	if (!file_profile(*ret))
+		return 0;
+	at = merge_in_file(*ret, &(*ret)->values[KEY_PROFILE]);
+	return merge_fail_at(err, err_usage(err, "a profile cannot name a profile; remove it"), &at,
+			     "profile");
 }
 
 static int read_project(const struct config_sources *src, struct config_file **ret, struct err *err)

@@ -118,6 +118,7 @@ struct config {
 		enum log_format format;
 	} log;
 	struct config_origins *origins; /* where each key's value came from */
+	struct strv notices;		/* for the user: a line per name that was renamed */
 };
 
 /* What is set for a service; NULL when there is no such service. */

@@ -2,18 +2,11 @@
 
 #include "config/scan.h"
 
-/* One file as libcyaml read it: text only; merge.c parses and checks the values. */
-struct raw_value {
-	char *scalar; /* NULL: not given */
-	void *items; /* char *, struct raw_mount …, by the key's type; raw_provider: one, or NULL */
-	uint64_t n;
-};
-
+/* One file as text; merge.c parses and checks the values. */
 struct config_file {
 	char *name;
-	struct raw_value *values; /* one per key; NULL: the file says nothing */
-	struct marks marks;
-	struct schema *schema; /* frees values */
+	struct scan_value values[KEY_N];
+	struct strv notices;
 };
 
 enum config_file_flags {

@@ -31,199 +31,37 @@ static const char *const formats[] = {[LOG_TEXT] = "text", [LOG_JSON] = "json", 
 #define AT(member) .offset = offsetof(struct config, member)
 #define DAY_MS (86400ULL * 1000)
 
-/*
- * Scalars: a stronger source replaces a weaker one. Lists: every source appends to the weaker
- * ones; an entry that is there already (env.set: the same name, mounts: the same target) is
- * replaced and takes the stronger origin.
- */
-/* clang-format off */
 const struct key keys[KEY_N] = {
-	[KEY_AGENT] = { "agent", KEY_WORD, PROJECT_SAME, AT(agent), .def = "command",
-		.option = "--agent", .check = check_agent,
-		.help = "the coding agent to run" },
-	[KEY_ENGINE] = { "engine", KEY_WORD, PROJECT_AUTO, AT(engine), .def = "auto",
-		.option = "--engine", .choices = engines,
-		.help = "what the sandbox is made with" },
-	[KEY_IMAGE_NAME] = { "image.name", KEY_WORD, PROJECT_SAME, AT(image.name), .def = "",
-		.option = "--image", .check = check_image,
-		.help = "the image of a container; empty for ralph's own" },
-	[KEY_PROFILE] = { "profile", KEY_WORD, PROJECT_SAME, AT(profile), .def = "",
-		.option = "--profile", .check = check_profile,
-		.help = "the profile to load; empty for none" },
-	[KEY_IMAGE_BASE] = { "image.base", KEY_WORD, PROJECT_SAME, AT(image.base), .def = "",
-		.option = "--base", .check = check_image,
-		.help = "the image that those of containers begin with; empty for the agent's" },
-	[KEY_ENV_SET] = { "env.set", KEY_LIST, PROJECT_NEW, AT(env.set), .option = "--env",
-		.check = check_env_entry,
-		.help = "variables set inside, as NAME=VALUE" },
-	[KEY_ENV_PASS] = { "env.pass", KEY_LIST, PROJECT_SAME, AT(env.pass), .option = "--pass",
-		.check = check_env_name,
-		.help = "names of host variables passed in" },
-	[KEY_ENV_REFUSE] = { "env.refuse", KEY_LIST, PROJECT_ANY, AT(env.refuse),
-		.option = "--refuse", .check = check_refuse,
-		.help = "names and values that may not be set or passed in" },
-	[KEY_IDENTITY] = { "identity", KEY_LIST, PROJECT_SAME, AT(identity),
-		.option = "--identity", .check = check_identity,
-		.help = "whose logins may be used; empty for anyone's" },
-	[KEY_MOUNTS] = { "mounts", KEY_MOUNT, PROJECT_SAME, AT(mounts), .option = "--mount",
-		.help = "host paths shown inside" },
-	[KEY_MASK] = { "workspace.mask", KEY_LIST, PROJECT_SAME, AT(workspace.mask),
-		.option = "--mask", .check = check_mask,
-		.help = "names of files that cannot be read inside" },
-	[KEY_QUARANTINE] = { "workspace.quarantine", KEY_CHOICE, PROJECT_LOWER,
-		AT(workspace.quarantine), .def = "git", .option = "--quarantine",
-		.choices = quarantines,
-		.help = "what the host would run is moved away: all, git or none" },
-	[KEY_PACKAGES] = { "packages", KEY_LIST, PROJECT_ANY, AT(packages), .option = "--package",
-		.check = check_program,
-		.help = "programs that must be found inside" },
-	[KEY_TIER] = { "network.tier", KEY_CHOICE, PROJECT_LOWER, AT(network.tier),
-		.def = "allowlist", .option = "--net", .choices = tiers,
-		.help = "how much network there is" },
-	[KEY_ALLOW] = { "network.allow", KEY_LIST, PROJECT_SAME, AT(network.allow),
-		.option = "--allow", .check = check_pattern,
-		.help = "hosts and groups that may be reached" },
-	[KEY_DENY] = { "network.deny", KEY_LIST, PROJECT_ANY, AT(network.deny),
-		.option = "--deny", .check = check_pattern,
-		.help = "hosts that may not, whatever else allows them" },
-	[KEY_RULES] = { "network.rules", KEY_RULE, PROJECT_SAME, AT(network.rules),
-		.option = "--rule",
-		.help = "hosts whose requests are inspected one by one" },
-	[KEY_MEMORY] = { "limits.memory", KEY_SIZE, PROJECT_LOWER, AT(limits.memory), .def = "0",
-		.option = "--memory", .min = 64 * MiB, .max = INT64_MAX, .zero = true,
-		.help = "memory of a sandbox; 0 for a share of the machine" },
-	[KEY_PIDS] = { "limits.pids", KEY_UINT, PROJECT_LOWER, AT(limits.pids), .def = "4096",
-		.option = "--pids", .min = 16, .max = 4194304,
-		.help = "processes and threads" },
-	[KEY_CPU] = { "limits.cpu", KEY_UINT, PROJECT_LOWER0, AT(limits.cpu), .def = "0",
-		.option = "--cpu", .min = 1, .max = 100000, .zero = true,
-		.help = "percent of one core; 0 for all cores" },
-	[KEY_TMP] = { "limits.tmp", KEY_SIZE, PROJECT_LOWER, AT(limits.tmp), .def = "1G",
-		.option = "--tmp", .min = 1 * MiB, .max = INT64_MAX,
-		.help = "size of each temporary file system" },
-	[KEY_OPEN_FILES] = { "limits.open_files", KEY_UINT, PROJECT_LOWER, AT(limits.open_files),
-		.def = "16384", .option = "--open-files", .min = 64, .max = 1048576,
-		.help = "open files of one process" },
-	[KEY_TIMEOUT] = { "limits.timeout", KEY_DURATION, PROJECT_LOWER0, AT(limits.timeout_ms),
-		.def = "0", .option = "--timeout", .min = 1, .max = 365 * DAY_MS, .zero = true,
-		.help = "wall clock of a command; 0 for none" },
-	[KEY_BUDGET_USD] = { "budget.usd", KEY_MONEY, PROJECT_LOWER0, AT(budget.micro_usd),
-		.def = "0", .option = "--budget", .min = 1, .max = 1000000000000000, .zero = true,
-		.help = "US dollars a sandbox may spend at providers; 0 for any" },
-	[KEY_BUDGET_TOKENS] = { "budget.tokens", KEY_UINT, PROJECT_LOWER0, AT(budget.tokens),
-		.def = "0", .option = "--budget-tokens", .min = 1, .max = INT64_MAX, .zero = true,
-		.help = "tokens a sandbox may use at providers; 0 for any" },
-	[KEY_PRICES] = { "prices", KEY_LIST, PROJECT_SAME, AT(prices), .option = "--price",
-		.check = check_price,
-		.help = "what models cost, instead of what ralph knows" },
-	[KEY_INBOX_DIR] = { "inbox.dir", KEY_WORD, PROJECT_SAME, AT(inbox.dir), .def = "",
-		.option = "--inbox", .check = check_inbox,
-		.help = "where conversations are saved by themselves; off for nowhere" },
-	[KEY_INBOX_EVERY] = { "inbox.every", KEY_DURATION, PROJECT_SAME, AT(inbox.every_ms),
-		.def = "5m", .option = "--inbox-every", .min = 1000, .max = 365 * DAY_MS, .zero = true,
-		.help = "how often while a sandbox runs; 0 for at its end only" },
-	[KEY_LOOP_ITERATIONS] = { "loop.max_iterations", KEY_UINT, PROJECT_LOWER0,
-		AT(loop.max_iterations), .def = "10", .option = "--max-iterations", .min = 1,
-		.max = 1000000, .zero = true, .zero_word = "unlimited",
-		.help = "iterations of a loop, or unlimited" },
-	[KEY_LOOP_COST] = { "loop.max_cost", KEY_MONEY, PROJECT_LOWER0, AT(loop.micro_usd),
-		.def = "0", .option = "--max-cost", .min = 1, .max = 1000000000000000, .zero = true,
-		.help = "US dollars a loop may spend; 0 for any" },
-	[KEY_LOOP_DURATION] = { "loop.max_duration", KEY_DURATION, PROJECT_LOWER0,
-		AT(loop.duration_ms), .def = "0", .option = "--max-duration", .min = 1,
-		.max = 365 * DAY_MS, .zero = true,
-		.help = "how long a loop may work; 0 for any time" },
-	[KEY_LOOP_STUCK] = { "loop.max_stuck", KEY_UINT, PROJECT_LOWER, AT(loop.max_stuck),
-		.def = "3", .option = "--max-stuck", .min = 1, .max = 1000,
-		.help = "iterations without progress before a task is left" },
-	[KEY_LOOP_ATTEMPTS] = { "loop.max_attempts", KEY_UINT, PROJECT_LOWER,
-		AT(loop.max_attempts), .def = "5", .option = "--max-attempts", .min = 1, .max = 1000,
-		.help = "iterations that one task may take" },
-	[KEY_LOOP_ITERATION_COST] = { "loop.iteration_cost", KEY_MONEY, PROJECT_LOWER0,
-		AT(loop.iteration_micro_usd), .def = "0", .option = "--iteration-cost", .min = 1,
-		.max = 1000000000000000, .zero = true,
-		.help = "US dollars one iteration may spend; 0 for any" },
-	[KEY_LOOP_ITERATION_TIME] = { "loop.iteration_time", KEY_DURATION, PROJECT_LOWER0,
-		AT(loop.iteration_ms), .def = "1h", .option = "--iteration-time", .min = 1,
-		.max = 365 * DAY_MS, .zero = true,
-		.help = "how long one iteration may take; 0 for any time" },
-	[KEY_LOOP_IDLE_TIME] = { "loop.idle_time", KEY_DURATION, PROJECT_LOWER0, AT(loop.idle_ms),
-		.def = "15m", .option = "--idle-time", .min = 1, .max = 365 * DAY_MS, .zero = true,
-		.help = "how long an agent may say nothing; 0 for any time" },
-	[KEY_LOOP_GRACE] = { "loop.grace", KEY_DURATION, PROJECT_LOWER, AT(loop.grace_ms),
-		.def = "10s", .option = "--grace", .min = 1, .max = DAY_MS,
-		.help = "how long an agent may take to end after its result" },
-	[KEY_LOOP_VERIFY] = { "loop.verify", KEY_LIST, PROJECT_ANY, AT(loop.verify),
-		.option = "--verify", .check = check_command,
-		.help = "commands that must succeed before a task is done" },
-	[KEY_LOOP_VERIFY_TIME] = { "loop.verify_time", KEY_DURATION, PROJECT_LOWER,
-		AT(loop.verify_ms), .def = "10m", .option = "--verify-time", .min = 1,
-		.max = 365 * DAY_MS,
-		.help = "how long one such command may take" },
-	[KEY_LOOP_RESERVE] = { "loop.weekly_reserve", KEY_UINT, PROJECT_ANY, AT(loop.reserve),
-		.def = "0%", .option = "--weekly-reserve", .min = 1, .max = 100, .zero = true,
-		.unit = "%",
-		.help = "how much of the provider's weekly limit is left alone" },
-	[KEY_LOOP_NOTIFY] = { "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .def = "",
-		.option = "--notify", .check = check_command,
-		.help = "command of the host that is run when a loop ends" },
-	[KEY_PROVIDER_ANTHROPIC] = { "providers.anthropic", KEY_PROVIDER, PROJECT_SAME,
-		AT(providers.anthropic), .option = "--provider",
-		.help = "where Anthropic is reached instead of its public address" },
-	[KEY_PROVIDER_BEDROCK] = { "providers.bedrock", KEY_PROVIDER, PROJECT_SAME,
-		AT(providers.bedrock), .option = "--provider",
-		.help = "where Amazon Bedrock is reached instead of its public address" },
-	[KEY_PROVIDER_VERTEX] = { "providers.vertex", KEY_PROVIDER, PROJECT_SAME,
-		AT(providers.vertex), .option = "--provider",
-		.help = "where Vertex AI is reached instead of its public address" },
-	[KEY_PROVIDER_FOUNDRY] = { "providers.foundry", KEY_PROVIDER, PROJECT_SAME,
-		AT(providers.foundry), .option = "--provider",
-		.help = "where Foundry is reached instead of its public address" },
-	[KEY_PROVIDER_OPENAI] = { "providers.openai", KEY_PROVIDER, PROJECT_SAME,
-		AT(providers.openai), .option = "--provider",
-		.help = "where OpenAI is reached instead of its public address" },
-	[KEY_PROVIDER_GEMINI] = { "providers.gemini", KEY_PROVIDER, PROJECT_SAME,
-		AT(providers.gemini), .option = "--provider",
-		.help = "where Gemini is reached instead of its public address" },
-	[KEY_CREDENTIALS] = { "credentials", KEY_CREDENTIAL, PROJECT_SAME, AT(credentials),
-		.option = "--credential",
-		.help = "how sandboxes come by credentials, and further ones" },
-	[KEY_LOG_LEVEL] = { "log.level", KEY_CHOICE, PROJECT_SAME, AT(log.level), .def = "info",
-		.option = "--log-level", .choices = levels,
-		.help = "the least important message that is shown" },
-	[KEY_LOG_FORMAT] = { "log.format", KEY_CHOICE, PROJECT_SAME, AT(log.format),
-		.def = "text", .option = "--log-format", .choices = formats,
-		.help = "text or JSON lines" },
+#define KEY(id, ...) [id] = {__VA_ARGS__},
+#include "config/key-table.h"
+#undef KEY
 };
 
-#define MOUNT(member) .name = #member, .offset = offsetof(struct raw_mount, member)
+/* clang-format off */
 const struct key_field mount_fields[MOUNT_FIELDS_N] = {
-	[MOUNT_PATH]   = { MOUNT(path), .required = true },
-	[MOUNT_MODE]   = { MOUNT(mode) },
-	[MOUNT_TARGET] = { MOUNT(target) },
+	[MOUNT_PATH]   = { "path", .required = true },
+	[MOUNT_MODE]   = { "mode" },
+	[MOUNT_TARGET] = { "target" },
 };
 
-#define RULE(member) .name = #member, .offset = offsetof(struct raw_rule, member)
 const struct key_field rule_fields[RULE_FIELDS_N] = {
-	[RULE_HOST]       = { RULE(host), .required = true },
-	[RULE_METHODS]    = { RULE(methods), .list = true },
-	[RULE_PATHS]      = { RULE(paths), .list = true },
-	[RULE_GIT]        = { RULE(git), .list = true },
-	[RULE_CREDENTIAL] = { RULE(credential) },
+	[RULE_HOST]       = { "host", .required = true },
+	[RULE_METHODS]    = { "methods", .list = true },
+	[RULE_PATHS]      = { "paths", .list = true },
+	[RULE_GIT]        = { "git", .list = true },
+	[RULE_CREDENTIAL] = { "credential" },
 };
 
-#define PROVIDER(member) .name = #member, .offset = offsetof(struct raw_provider, member)
 const struct key_field provider_fields[PROVIDER_FIELDS_N] = {
-	[PROVIDER_ORIGIN]    = { PROVIDER(origin) },
-	[PROVIDER_CA_FILE]   = { PROVIDER(ca_file) },
-	[PROVIDER_TOKEN_URL] = { PROVIDER(token_url) },
+	[PROVIDER_ORIGIN]    = { "origin" },
+	[PROVIDER_CA_FILE]   = { "ca_file" },
+	[PROVIDER_TOKEN_URL] = { "token_url" },
 };
 
-#define CREDENTIAL(member) .name = #member, .offset = offsetof(struct raw_credential, member)
 const struct key_field credential_fields[CREDENTIAL_FIELDS_N] = {
-	[CREDENTIAL_NAME]   = { CREDENTIAL(name), .required = true },
-	[CREDENTIAL_WAY]    = { CREDENTIAL(way) },
-	[CREDENTIAL_SOURCE] = { CREDENTIAL(source) },
+	[CREDENTIAL_NAME]   = { "name", .required = true },
+	[CREDENTIAL_WAY]    = { "way" },
+	[CREDENTIAL_SOURCE] = { "source" },
 };
 /* clang-format on */
 
@@ -262,17 +100,38 @@ const char *key_leaf(const struct key *k)
 	return dot ? dot + 1 : k->name;
 }
 
-enum key_id key_find(const char *name, size_t len)
+static bool is_name(const char *name, const char *word, size_t len)
 {
-	for (enum key_id id = 0; id < KEY_N; id++)
-		if (strlen(keys[id].name) == len && memcmp(keys[id].name, name, len) == 0)
-			return id;
-	return KEY_N;
+	return name && strlen(name) == len && memcmp(name, word, len) == 0;
 }
 
-void key_env_name(const struct key *k, char ret[KEY_ENV_MAX])
+enum key_id key_find(const char *name, size_t len)
 {
-	(void)snprintf(ret, KEY_ENV_MAX, "RALPH_%s", k->name);
+	enum key_id id = 0;
+
+	while (id < KEY_N && !is_name(keys[id].name, name, len))
+		id++;
+	return id;
+}
+
+/* Weak, so that a test can rename a key. */
+__attribute__((weak)) const char *key_was(enum key_id id)
+{
+	return keys[id].was;
+}
+
+enum key_id key_find_was(const char *name, size_t len)
+{
+	enum key_id id = 0;
+
+	while (id < KEY_N && !is_name(key_was(id), name, len))
+		id++;
+	return id;
+}
+
+void key_env_name(const char *name, char ret[KEY_ENV_MAX])
+{
+	(void)snprintf(ret, KEY_ENV_MAX, "RALPH_%s", name);
 	for (char *p = ret; *p; p++)
 		*p = *p == '.' ? '_' : (char)toupper((unsigned char)*p);
 }
@@ -293,7 +152,7 @@ bool config_key(size_t i, struct config_key *ret)
 		.choices = k->choices,
 		.is_list = key_is_list((enum key_id)i),
 	};
-	key_env_name(k, ret->env);
+	key_env_name(k->name, ret->env);
 	return true;
 }
 

@@ -3,61 +3,14 @@
 #include "config/config.h"
 
 /*
- * The table of keys: one row per key, everything else is derived from it: the YAML shape and the
- * libcyaml schema, the RALPH_* names, the parsing of flags, defaults, `ralph config show`, and the
- * test that holds ralph-config(5) to it.
+ * The table of keys, in key-table.h: one row per key, everything else is derived from it: the shape
+ * of a file, the RALPH_* names, the parsing of flags, defaults, `ralph config show`, and the test
+ * that holds ralph-config(5) to it.
  */
 enum key_id {
-	KEY_AGENT,
-	KEY_ENGINE,
-	KEY_PROFILE,
-	KEY_IMAGE_NAME,
-	KEY_IMAGE_BASE,
-	KEY_ENV_SET,
-	KEY_ENV_PASS,
-	KEY_ENV_REFUSE,
-	KEY_IDENTITY,
-	KEY_MOUNTS,
-	KEY_PACKAGES,
-	KEY_MASK,
-	KEY_QUARANTINE,
-	KEY_TIER,
-	KEY_ALLOW,
-	KEY_DENY,
-	KEY_RULES,
-	KEY_MEMORY,
-	KEY_PIDS,
-	KEY_CPU,
-	KEY_TMP,
-	KEY_OPEN_FILES,
-	KEY_TIMEOUT,
-	KEY_BUDGET_USD,
-	KEY_BUDGET_TOKENS,
-	KEY_PRICES,
-	KEY_INBOX_DIR,
-	KEY_INBOX_EVERY,
-	KEY_LOOP_ITERATIONS,
-	KEY_LOOP_COST,
-	KEY_LOOP_DURATION,
-	KEY_LOOP_STUCK,
-	KEY_LOOP_ATTEMPTS,
-	KEY_LOOP_ITERATION_COST,
-	KEY_LOOP_ITERATION_TIME,
-	KEY_LOOP_IDLE_TIME,
-	KEY_LOOP_GRACE,
-	KEY_LOOP_VERIFY,
-	KEY_LOOP_VERIFY_TIME,
-	KEY_LOOP_RESERVE,
-	KEY_LOOP_NOTIFY,
-	KEY_PROVIDER_ANTHROPIC,
-	KEY_PROVIDER_BEDROCK,
-	KEY_PROVIDER_VERTEX,
-	KEY_PROVIDER_FOUNDRY,
-	KEY_PROVIDER_OPENAI,
-	KEY_PROVIDER_GEMINI,
-	KEY_CREDENTIALS,
-	KEY_LOG_LEVEL,
-	KEY_LOG_FORMAT,
+#define KEY(id, ...) id,
+#include "config/key-table.h"
+#undef KEY
 	KEY_N
 };
 
@@ -100,15 +53,15 @@ struct key {
 	/* NULL: anything goes. Returns what is wrong with the text, with the remedy, or NULL. */
 	const char *(*check)(const char *s);
 	const char *help;
+	const char *was; /* its name in the last release, which still works, with a notice */
 };
 
 extern const struct key keys[KEY_N];
 #define KEY_ENV_MAX sizeof(((struct config_key *)0)->env)
 
-/* The members of one entry of a list, for the reader, the schema and messages alike. */
+/* The members of one entry of a list, in the order of their enum. */
 struct key_field {
 	const char *name;
-	size_t offset; /* in struct raw_mount, struct raw_rule … */
 	bool list, required;
 };
 
@@ -125,30 +78,6 @@ enum provider_field { PROVIDER_ORIGIN, PROVIDER_CA_FILE, PROVIDER_TOKEN_URL };
 enum credential_field { CREDENTIAL_NAME, CREDENTIAL_WAY, CREDENTIAL_SOURCE };
 
 const struct key_field *key_fields(enum key_type type, size_t *ret_n);
-
-/* As libcyaml leaves them. */
-struct raw_list {
-	char **v;
-	uint64_t n;
-};
-
-struct raw_mount {
-	char *path, *mode, *target;
-};
-
-struct raw_rule {
-	char *host;
-	struct raw_list methods, paths, git;
-	char *credential;
-};
-
-struct raw_provider {
-	char *origin, *ca_file, *token_url;
-};
-
-struct raw_credential {
-	char *name, *way, *source;
-};
 
 static inline bool key_is_list(enum key_id id)
 {
@@ -170,8 +99,13 @@ size_t key_section(const struct key *k);
 const char *key_leaf(const struct key *k);
 /* KEY_N when there is none. */
 enum key_id key_find(const char *name, size_t len);
-/* "RALPH_LIMITS_MEMORY". */
-void key_env_name(const struct key *k, char ret[KEY_ENV_MAX]);
+/* The same by the name a key had in the last release. */
+enum key_id key_find_was(const char *name, size_t len);
+const char *key_was(enum key_id id);
+/* The notice about it, for the old and the new name. */
+#define KEY_RENAMED "'%s' is now '%s'; the old name works until the next release"
+/* "RALPH_LIMITS_MEMORY" for "limits.memory". */
+void key_env_name(const char *name, char ret[KEY_ENV_MAX]);
 /*
  * "; did you mean 'x'?" for an unknown word in a section ("" for the top), or what else helps;
  * within buf.

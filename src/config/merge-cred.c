@@ -19,37 +19,36 @@ void config_credential_done(struct config_credential *c)
 }
 
 /* One member that a source gives replaces what a weaker one gave. */
-static int take(struct merge *m, const struct config_file *f, enum key_id id, int field,
-		const char *(*check)(const char *s), const char *text, char **at)
+static int take(struct merge *m, const struct config_file *f, enum key_id id,
+		enum provider_field field, const char *(*check)(const char *s), char **at)
 {
-	size_t n;
-	const struct key_field *fields = key_fields(keys[id].type, &n);
-	cleanup_free char *name = xasprintf("%s.%s", keys[id].name, fields[field].name);
+	const struct scan_value *v = &f->values[id].v[field];
+	struct merge_place place = merge_in_file(f, v);
+	cleanup_free char *name = xasprintf("%s.%s", keys[id].name, provider_fields[field].name);
 	int r;
 
-	if (!text)
+	if (!v->text)
 		return 0;
-	r = merge_check(m, f, mark_id(id, 0, field, MARK_NONE), check, text, name);
+	r = merge_check(m, check, v->text, &place, name);
 	if (r < 0)
 		return r;
 	free(*at);
-	*at = merge_home_path(m, text);
+	*at = merge_home_path(m, v->text);
 	return 0;
 }
 
 int merge_provider(struct merge *m, const struct config_file *f, enum key_id id)
 {
-	const struct raw_provider *raw = f->values[id].items;
+	struct merge_place at = merge_in_file(f, &f->values[id]);
 	struct config_provider *p = key_at(m->c, id);
-	int r = take(m, f, id, PROVIDER_ORIGIN, check_origin, raw->origin, &p->origin);
+	int r = take(m, f, id, PROVIDER_ORIGIN, check_origin, &p->origin);
 
 	if (r == 0)
-		r = take(m, f, id, PROVIDER_CA_FILE, check_mount_path, raw->ca_file, &p->ca_file);
+		r = take(m, f, id, PROVIDER_CA_FILE, check_mount_path, &p->ca_file);
 	if (r == 0)
-		r = take(m, f, id, PROVIDER_TOKEN_URL, check_token_url, raw->token_url,
-			 &p->token_url);
+		r = take(m, f, id, PROVIDER_TOKEN_URL, check_token_url, &p->token_url);
 	if (r == 0)
-		merge_origin(m, f, id, MARK_NONE, 0);
+		merge_origin(m, id, &at);
 	return r;
 }
 
@@ -65,32 +64,32 @@ static char *expand_source(const struct merge *m, const char *source)
 	return xasprintf("%s%s", file, path);
 }
 
-int merge_credential(struct merge *m, const struct config_file *f, int item)
+int merge_credential(struct merge *m, const struct config_file *f, const struct scan_value *entry)
 {
-	const struct raw_credential *raw =
-		&((const struct raw_credential *)f->values[KEY_CREDENTIALS].items)[item];
-	const struct {
-		int field;
-		const char *text, *key;
+	static const struct {
+		const char *key;
 		const char *(*check)(const char *s);
-	} members[] = {
-		{CREDENTIAL_NAME, raw->name, "credentials.name", check_credential},
-		{CREDENTIAL_WAY, raw->way, "credentials.way", check_way},
-		{CREDENTIAL_SOURCE, raw->source, "credentials.source", check_source},
+	} members[CREDENTIAL_FIELDS_N] = {
+		[CREDENTIAL_NAME] = {"credentials.name", check_credential},
+		[CREDENTIAL_WAY] = {"credentials.way", check_way},
+		[CREDENTIAL_SOURCE] = {"credentials.source", check_source},
 	};
+	const char *name = entry->v[CREDENTIAL_NAME].text, *way = entry->v[CREDENTIAL_WAY].text;
+	const char *source = entry->v[CREDENTIAL_SOURCE].text;
+	struct merge_place at;
 	struct config *c = m->c;
 	size_t i = 0;
 
-	for (size_t k = 0; k < ARRAY_SIZE(members); k++) {
-		uint64_t mark = mark_id(KEY_CREDENTIALS, item, members[k].field, MARK_NONE);
-		int r = members[k].text ? merge_check(m, f, mark, members[k].check, members[k].text,
-						      members[k].key)
-					: 0;
+	for (size_t k = 0; k < CREDENTIAL_FIELDS_N; k++) {
+		const char *text = entry->v[k].text;
+		int r;
 
+		at = merge_in_file(f, &entry->v[k]);
+		r = text ? merge_check(m, members[k].check, text, &at, members[k].key) : 0;
 		if (r < 0)
 			return r;
 	}
-	while (i < c->n_credentials && !streq(c->credentials[i].name, raw->name))
+	while (i < c->n_credentials && !streq(c->credentials[i].name, name))
 		i++;
 	if (i == c->n_credentials)
 		c->credentials =
@@ -98,10 +97,11 @@ int merge_credential(struct merge *m, const struct config_file *f, int item)
 	else
 		config_credential_done(&c->credentials[i]);
 	c->credentials[i] = (struct config_credential){
-		.name = xstrdup(raw->name),
-		.way = raw->way ? xstrdup(raw->way) : NULL,
-		.source = raw->source ? expand_source(m, raw->source) : NULL,
+		.name = xstrdup(name),
+		.way = way ? xstrdup(way) : NULL,
+		.source = source ? expand_source(m, source) : NULL,
 	};
-	merge_origin(m, f, KEY_CREDENTIALS, item, i);
+	at = merge_in_file(f, entry);
+	merge_item_origin(m, KEY_CREDENTIALS, i, &at);
 	return 0;
 }

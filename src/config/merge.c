@@ -5,65 +5,41 @@
 #include "base/path.h"
 #include "base/text/suggest.h"
 
-/* Where a value stands: in a file, or in a variable or flag, which have no lines. */
-struct where {
-	const char *name;
-	bool has_lines;
-	struct mark mark;
-};
-
-static struct where at_mark(const struct config_file *f, uint64_t mark)
+int merge_fail_at(struct err *err, int r, const struct merge_place *at, const char *key)
 {
-	return (struct where){
-		.name = f->name, .has_lines = true, .mark = marks_get(&f->marks, mark)};
+	r = err_wrap(err, r, "%s", key);
+	if (at->line)
+		return err_wrap(err, r, "%s:%u:%u", at->name, at->line, at->column);
+	return err_wrap(err, r, "%s", at->name);
 }
 
-static struct where in_file(const struct config_file *f, enum key_id id, int item, int field,
-			    int sub)
+static int fail(struct merge *m, int r, const struct merge_place *at, const char *key)
 {
-	return at_mark(f, mark_id(id, item, field, sub));
+	return merge_fail_at(m->err, r, at, key);
 }
 
-static int fail(struct merge *m, int r, const struct where *w, const char *key)
+static char *origin_text(const struct merge_place *at)
 {
-	r = err_wrap(m->err, r, "%s", key);
-	if (w->has_lines)
-		return err_wrap(m->err, r, "%s:%u:%u", w->name, w->mark.line, w->mark.column);
-	return err_wrap(m->err, r, "%s", w->name);
+	return at->line ? xasprintf("%s:%u", at->name, at->line) : xstrdup(at->name);
 }
 
-int merge_fail_at(struct err *err, int r, const struct config_file *f, uint64_t mark,
-		  const char *key)
-{
-	struct where w = at_mark(f, mark);
-	struct merge m = {.err = err};
-
-	return fail(&m, r, &w, key);
-}
-
-static char *origin_text(const struct where *w)
-{
-	return w->has_lines ? xasprintf("%s:%u", w->name, w->mark.line) : xstrdup(w->name);
-}
-
-static void set_origin(struct merge *m, enum key_id id, const struct where *w)
+void merge_origin(struct merge *m, enum key_id id, const struct merge_place *at)
 {
 	free(m->c->origins->key[id]);
-	m->c->origins->key[id] = origin_text(w);
+	m->c->origins->key[id] = origin_text(at);
 }
 
-/* The entry at i has a new origin; i may be one past the end. */
-static void set_item_origin(struct merge *m, enum key_id id, size_t i, const struct where *w)
+void merge_item_origin(struct merge *m, enum key_id id, size_t i, const struct merge_place *at)
 {
 	struct strv *items = &m->c->origins->items[id];
 
-	set_origin(m, id, w);
+	merge_origin(m, id, at);
 	if (i == items->n) {
-		strv_take(items, origin_text(w));
+		strv_take(items, origin_text(at));
 		return;
 	}
 	free(items->v[i]);
-	items->v[i] = origin_text(w);
+	items->v[i] = origin_text(at);
 }
 
 /* What may be shown of a source: somebody may have put the credential itself there. */
@@ -75,8 +51,8 @@ static size_t source_kind(const char *text)
 }
 
 /* A check's verdict as an error. What follows the '=' of an env.set may be a secret. */
-static int check_word(struct merge *m, const char *(*check)(const char *s), const char *text,
-		      const struct where *w, const char *key)
+int merge_check(struct merge *m, const char *(*check)(const char *s), const char *text,
+		const struct merge_place *at, const char *key)
 {
 	const char *wrong = check(text);
 	size_t show = check == check_env_entry ? strcspn(text, "=")
@@ -85,26 +61,8 @@ static int check_word(struct merge *m, const char *(*check)(const char *s), cons
 
 	if (!wrong)
 		return 0;
-	return fail(m, err_usage(m->err, "'%.*s' %s", (int)(show < 60 ? show : 60), text, wrong), w,
-		    key);
-}
-
-int merge_check(struct merge *m, const struct config_file *f, uint64_t mark,
-		const char *(*check)(const char *s), const char *text, const char *key)
-{
-	struct where w = at_mark(f, mark);
-
-	return check_word(m, check, text, &w, key);
-}
-
-void merge_origin(struct merge *m, const struct config_file *f, enum key_id id, int item, size_t at)
-{
-	struct where w = in_file(f, id, item, MARK_NONE, MARK_NONE);
-
-	if (item == MARK_NONE)
-		set_origin(m, id, &w);
-	else
-		set_item_origin(m, id, at, &w);
+	return fail(m, err_usage(m->err, "'%.*s' %s", (int)(show < 60 ? show : 60), text, wrong),
+		    at, key);
 }
 
 char *merge_home_path(const struct merge *m, const char *path)
@@ -112,13 +70,14 @@ char *merge_home_path(const struct merge *m, const char *path)
 	return path[0] == '~' ? path_join(m->home ? m->home : "/", path + 2) : xstrdup(path);
 }
 
-static int merge_scalar(struct merge *m, enum key_id id, const char *text, const struct where *w)
+static int merge_scalar(struct merge *m, enum key_id id, const char *text,
+			const struct merge_place *at)
 {
 	int r = key_set_scalar(m->c, id, text, m->err);
 
 	if (r < 0)
-		return fail(m, r, w, keys[id].name);
-	set_origin(m, id, w);
+		return fail(m, r, at, keys[id].name);
+	merge_origin(m, id, at);
 	return 0;
 }
 
@@ -134,10 +93,11 @@ static size_t find_item(const struct strv *list, enum key_id id, const char *tex
 	return i;
 }
 
-static int merge_item(struct merge *m, enum key_id id, const char *text, const struct where *w)
+static int merge_item(struct merge *m, enum key_id id, const char *text,
+		      const struct merge_place *at)
 {
 	struct strv *list = key_at(m->c, id);
-	int r = check_word(m, keys[id].check, text, w, keys[id].name);
+	int r = merge_check(m, keys[id].check, text, at, keys[id].name);
 	size_t i;
 
 	if (r < 0)
@@ -149,7 +109,7 @@ static int merge_item(struct merge *m, enum key_id id, const char *text, const s
 		free(list->v[i]);
 		list->v[i] = xstrdup(text);
 	}
-	set_item_origin(m, id, i, w);
+	merge_item_origin(m, id, i, at);
 	return 0;
 }
 
@@ -168,7 +128,7 @@ void config_rule_done(struct config_rule *r)
 	free(r->credential);
 }
 
-static void put_mount(struct merge *m, struct config_mount mount, const struct where *w)
+static void put_mount(struct merge *m, struct config_mount mount, const struct merge_place *at)
 {
 	struct config *c = m->c;
 	const char *target = mount.target ? mount.target : mount.path;
@@ -182,54 +142,57 @@ static void put_mount(struct merge *m, struct config_mount mount, const struct w
 	else
 		config_mount_done(&c->mounts[i]);
 	c->mounts[i] = mount;
-	set_item_origin(m, KEY_MOUNTS, i, w);
+	merge_item_origin(m, KEY_MOUNTS, i, at);
 }
 
-/* Where the fields of one mount stand, in the order of mount_fields. */
-static int merge_mount(struct merge *m, const struct raw_mount *raw, const struct where *entry,
-		       const struct where fields[MOUNT_FIELDS_N])
+/* fields in the order of mount_fields, places their places. */
+static int merge_mount(struct merge *m, const struct scan_value *fields,
+		       const struct merge_place *places, const struct merge_place *entry)
 {
+	const char *path = fields[MOUNT_PATH].text, *mode = fields[MOUNT_MODE].text;
+	const char *target = fields[MOUNT_TARGET].text;
 	struct config_mount mount = {0};
-	int r = check_word(m, check_mount_path, raw->path, &fields[MOUNT_PATH], "mounts.path");
+	int r = merge_check(m, check_mount_path, path, &places[MOUNT_PATH], "mounts.path");
 
-	if (r == 0 && raw->target)
-		r = check_word(m, check_mount_target, raw->target, &fields[MOUNT_TARGET],
-			       "mounts.target");
+	if (r == 0 && target)
+		r = merge_check(m, check_mount_target, target, &places[MOUNT_TARGET],
+				"mounts.target");
 	if (r < 0)
 		return r;
-	if (raw->mode && !streq(raw->mode, "ro") && !streq(raw->mode, "rw"))
-		return fail(m, err_usage(m->err, "'%.60s' is no mode; use ro or rw", raw->mode),
-			    &fields[MOUNT_MODE], "mounts.mode");
-	if (raw->path[0] == '~' && (!m->home || m->home[0] != '/'))
+	if (mode && !streq(mode, "ro") && !streq(mode, "rw"))
+		return fail(m, err_usage(m->err, "'%.60s' is no mode; use ro or rw", mode),
+			    &places[MOUNT_MODE], "mounts.mode");
+	if (path[0] == '~' && (!m->home || m->home[0] != '/'))
 		return fail(m,
 			    err_usage(m->err, "'~' cannot be resolved without a home directory; "
 					      "write the path out"),
-			    &fields[MOUNT_PATH], "mounts.path");
-	mount.path = raw->path[0] == '~' ? path_join(m->home, raw->path + 2) : xstrdup(raw->path);
-	mount.target = raw->target ? xstrdup(raw->target) : NULL;
-	mount.writable = raw->mode && streq(raw->mode, "rw");
+			    &places[MOUNT_PATH], "mounts.path");
+	mount.path = merge_home_path(m, path);
+	mount.target = target ? xstrdup(target) : NULL;
+	mount.writable = mode && streq(mode, "rw");
 	put_mount(m, mount, entry);
 	return 0;
 }
 
 /* PATH[:TARGET][:ro|rw], as a flag or variable gives it. */
-static int merge_mount_text(struct merge *m, const char *text, const struct where *w)
+static int merge_mount_text(struct merge *m, const char *text, const struct merge_place *at)
 {
-	const struct where fields[MOUNT_FIELDS_N] = {*w, *w, *w};
+	const struct merge_place places[MOUNT_FIELDS_N] = {*at, *at, *at};
+	struct scan_value fields[MOUNT_FIELDS_N] = {0};
 	cleanup_free char *copy = xstrdup(text);
-	struct raw_mount raw = {.path = copy};
 	char *colon = strrchr(copy, ':');
 
+	fields[MOUNT_PATH].text = copy;
 	if (colon && (streq(colon, ":ro") || streq(colon, ":rw"))) {
 		*colon = '\0';
-		raw.mode = colon + 1;
+		fields[MOUNT_MODE].text = colon + 1;
 	}
 	colon = strchr(copy, ':');
 	if (colon) {
 		*colon = '\0';
-		raw.target = colon + 1;
+		fields[MOUNT_TARGET].text = colon + 1;
 	}
-	return merge_mount(m, &raw, w, fields);
+	return merge_mount(m, fields, places, at);
 }
 
 static const struct {
@@ -244,94 +207,91 @@ static const struct {
 	{RULE_GIT, offsetof(struct config_rule, git), check_git, "network.rules.git"},
 };
 
-static int rule_words(struct merge *m, const struct config_file *f, int item,
-		      const struct raw_rule *raw, struct config_rule *rule)
+static int rule_words(struct merge *m, const struct config_file *f, const struct scan_value *fields,
+		      struct config_rule *rule)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rule_lists); i++) {
-		enum rule_field field = rule_lists[i].field;
-		const struct raw_list *from =
-			(const void *)((const char *)raw + rule_fields[field].offset);
+		const struct scan_value *from = &fields[rule_lists[i].field];
 		struct strv *to = (void *)((char *)rule + rule_lists[i].offset);
 
-		for (uint64_t j = 0; j < from->n; j++) {
-			struct where w = in_file(f, KEY_RULES, item, (int)field, (int)j);
-			int r = check_word(m, rule_lists[i].check, from->v[j], &w,
-					   rule_lists[i].name);
+		for (size_t j = 0; j < from->n; j++) {
+			struct merge_place at = merge_in_file(f, &from->v[j]);
+			int r = merge_check(m, rule_lists[i].check, from->v[j].text, &at,
+					    rule_lists[i].name);
 
 			if (r < 0)
 				return r;
-			strv_push(to, from->v[j]);
+			strv_push(to, from->v[j].text);
 		}
 	}
 	return 0;
 }
 
-static int merge_rule(struct merge *m, const struct config_file *f, int item,
-		      const struct raw_rule *raw)
+static int merge_rule(struct merge *m, const struct config_file *f, const struct scan_value *entry)
 {
+	const struct scan_value *host = &entry->v[RULE_HOST];
+	const struct scan_value *credential = &entry->v[RULE_CREDENTIAL];
 	cleanup_(config_rule_done) struct config_rule rule = {0};
 	struct config *c = m->c;
-	struct where w = in_file(f, KEY_RULES, item, RULE_HOST, MARK_NONE);
-	int r = check_word(m, check_pattern, raw->host, &w, "network.rules.host");
+	struct merge_place at = merge_in_file(f, host);
+	int r = merge_check(m, check_pattern, host->text, &at, "network.rules.host");
 
 	if (r < 0)
 		return r;
-	if (raw->credential) {
-		w = in_file(f, KEY_RULES, item, RULE_CREDENTIAL, MARK_NONE);
-		r = check_word(m, check_credential, raw->credential, &w,
-			       "network.rules.credential");
+	if (credential->text) {
+		at = merge_in_file(f, credential);
+		r = merge_check(m, check_credential, credential->text, &at,
+				"network.rules.credential");
 		if (r < 0)
 			return r;
-		rule.credential = xstrdup(raw->credential);
+		rule.credential = xstrdup(credential->text);
 	}
 	strv_init(&rule.methods);
 	strv_init(&rule.paths);
 	strv_init(&rule.git);
-	r = rule_words(m, f, item, raw, &rule);
+	r = rule_words(m, f, entry->v, &rule);
 	if (r < 0)
 		return r;
-	rule.host = xstrdup(raw->host);
+	rule.host = xstrdup(host->text);
 	c->network.rules = xrealloc(c->network.rules, c->network.n_rules + 1, sizeof(rule));
 	c->network.rules[c->network.n_rules] = rule;
 	rule = (struct config_rule){0};
-	w = in_file(f, KEY_RULES, item, MARK_NONE, MARK_NONE);
-	set_item_origin(m, KEY_RULES, c->network.n_rules++, &w);
+	at = merge_in_file(f, entry);
+	merge_item_origin(m, KEY_RULES, c->network.n_rules++, &at);
 	return 0;
 }
 
-static int merge_entry(struct merge *m, const struct config_file *f, enum key_id id, int i)
+static int merge_entry(struct merge *m, const struct config_file *f, enum key_id id,
+		       const struct scan_value *entry)
 {
-	struct where w = in_file(f, id, i, MARK_NONE, MARK_NONE);
-	const void *items = f->values[id].items;
-	struct where fields[MOUNT_FIELDS_N];
+	struct merge_place at = merge_in_file(f, entry), places[MOUNT_FIELDS_N];
 
 	if (keys[id].type == KEY_LIST)
-		return merge_item(m, id, ((char *const *)items)[i], &w);
+		return merge_item(m, id, entry->text, &at);
 	if (keys[id].type == KEY_RULE)
-		return merge_rule(m, f, i, &((const struct raw_rule *)items)[i]);
+		return merge_rule(m, f, entry);
 	if (keys[id].type == KEY_CREDENTIAL)
-		return merge_credential(m, f, i);
-	for (int k = 0; k < MOUNT_FIELDS_N; k++)
-		fields[k] = in_file(f, id, i, k, MARK_NONE);
-	return merge_mount(m, &((const struct raw_mount *)items)[i], &w, fields);
+		return merge_credential(m, f, entry);
+	for (size_t i = 0; i < MOUNT_FIELDS_N; i++)
+		places[i] = merge_in_file(f, &entry->v[i]);
+	return merge_mount(m, entry->v, places, &at);
 }
 
 int merge_file(struct merge *m, const struct config_file *f)
 {
 	int r = 0;
 
-	for (enum key_id id = 0; f->values && id < KEY_N && r == 0; id++) {
-		const struct raw_value *v = &f->values[id];
+	strv_extend(&m->c->notices, &f->notices);
+	for (enum key_id id = 0; id < KEY_N && r == 0; id++) {
+		const struct scan_value *v = &f->values[id];
+		struct merge_place at = merge_in_file(f, v);
 
-		if (v->scalar) {
-			struct where w = in_file(f, id, MARK_NONE, MARK_NONE, MARK_NONE);
-
-			r = merge_scalar(m, id, v->scalar, &w);
-		}
-		if (keys[id].type == KEY_PROVIDER && v->items)
+		if (v->text)
+			r = merge_scalar(m, id, v->text, &at);
+		else if (keys[id].type == KEY_PROVIDER && v->line)
 			r = merge_provider(m, f, id);
-		for (uint64_t i = 0; i < v->n && r == 0; i++)
-			r = merge_entry(m, f, id, (int)i);
+		for (size_t i = 0; key_is_list(id) && i < v->n && r == 0; i++)
+			r = merge_entry(m, f, id, &v->v[i]);
 	}
 	return r;
 }
@@ -339,19 +299,19 @@ int merge_file(struct merge *m, const struct config_file *f)
 /* One value, or one entry of a list, from a variable or a flag. */
 static int merge_text(struct merge *m, enum key_id id, const char *text, const char *name)
 {
-	struct where w = {.name = name};
+	struct merge_place at = {.name = name};
 
 	if (keys[id].type == KEY_RULE || keys[id].type == KEY_PROVIDER ||
 	    keys[id].type == KEY_CREDENTIAL)
 		return fail(m,
 			    err_usage(m->err, "can only be given in a file; write it to "
 					      "config.yaml or to a profile"),
-			    &w, keys[id].name);
+			    &at, keys[id].name);
 	if (keys[id].type == KEY_MOUNT)
-		return merge_mount_text(m, text, &w);
+		return merge_mount_text(m, text, &at);
 	if (keys[id].type == KEY_LIST)
-		return merge_item(m, id, text, &w);
-	return merge_scalar(m, id, text, &w);
+		return merge_item(m, id, text, &at);
+	return merge_scalar(m, id, text, &at);
 }
 
 static int merge_variable(struct merge *m, enum key_id id, const char *name, const char *value)
@@ -417,15 +377,36 @@ static int unknown_variable(struct merge *m, const char *name, char names[KEY_N]
 	return err_usage(m->err, "%.80s: unknown setting; unset it, or see ralph-config(5)", name);
 }
 
+/* The key whose variable had this name in the last release, or KEY_N. */
+static enum key_id find_was(const char *entry, size_t len, char ret[KEY_ENV_MAX])
+{
+	enum key_id id = 0;
+
+	for (; id < KEY_N; id++) {
+		if (!key_was(id))
+			continue;
+		key_env_name(key_was(id), ret);
+		if (strlen(ret) == len && memcmp(ret, entry, len) == 0)
+			break;
+	}
+	return id;
+}
+
 static int merge_one(struct merge *m, const char *entry, char names[KEY_N][KEY_ENV_MAX])
 {
 	size_t len = strcspn(entry, "=");
+	char was[KEY_ENV_MAX];
 	enum key_id id = 0;
 
 	while (id < KEY_N && !(strlen(names[id]) == len && memcmp(names[id], entry, len) == 0))
 		id++;
 	if (id < KEY_N)
 		return merge_variable(m, id, names[id], entry + len + (entry[len] == '='));
+	id = find_was(entry, len, was);
+	if (id < KEY_N) {
+		strv_pushf(&m->c->notices, KEY_RENAMED, was, names[id]);
+		return merge_variable(m, id, was, entry + len + (entry[len] == '='));
+	}
 	if (looks_like_key(entry, len, names)) {
 		cleanup_free char *name = xstrndup(entry, len);
 
@@ -445,7 +426,7 @@ int merge_environ(struct merge *m, char *const *env)
 		if (r < 0 || strncmp(*env, "RALPH_", strlen("RALPH_")) != 0)
 			continue;
 		for (enum key_id id = 0; !named && id < KEY_N; id++)
-			key_env_name(&keys[id], names[id]);
+			key_env_name(keys[id].name, names[id]);
 		named = true;
 		r = merge_one(m, *env, names);
 	}
@@ -472,6 +453,11 @@ int merge_flags(struct merge *m, const struct strv *flags)
 		enum key_id id = key_find(flag, len);
 		int r;
 
+		if (id == KEY_N) {
+			id = key_find_was(flag, len);
+			if (id < KEY_N)
+				strv_pushf(&m->c->notices, KEY_RENAMED, key_was(id), keys[id].name);
+		}
 		if (id == KEY_N) {
 			cleanup_free char *key = xstrndup(flag, len);
 

@@ -18,9 +18,20 @@ int merge_file(struct merge *m, const struct config_file *f);
 int merge_environ(struct merge *m, char *const *env);
 int merge_flags(struct merge *m, const struct strv *flags);
 
-/* What is at a mark, as "file:line:column: key: message". */
-int merge_fail_at(struct err *err, int r, const struct config_file *f, uint64_t mark,
-		  const char *key);
+/* Where a value stands. A variable or flag has a name only. */
+struct merge_place {
+	const char *name;
+	unsigned line, column; /* line 0: no file */
+};
+
+static inline struct merge_place merge_in_file(const struct config_file *f,
+					       const struct scan_value *v)
+{
+	return (struct merge_place){f->name, v->line, v->column};
+}
+
+/* Puts "file:line:column: key: " in front of the message that is there. */
+int merge_fail_at(struct err *err, int r, const struct merge_place *at, const char *key);
 
 void config_mount_done(struct config_mount *m);
 void config_rule_done(struct config_rule *r);
@@ -29,11 +40,12 @@ void config_credential_done(struct config_credential *c);
 
 /* merge-cred.c: providers.* and credentials */
 int merge_provider(struct merge *m, const struct config_file *f, enum key_id id);
-int merge_credential(struct merge *m, const struct config_file *f, int item);
-/* For merge-cred.c: a value that must pass a check; where it came from. */
-int merge_check(struct merge *m, const struct config_file *f, uint64_t mark,
-		const char *(*check)(const char *s), const char *text, const char *key);
-void merge_origin(struct merge *m, const struct config_file *f, enum key_id id, int item,
-		  size_t at);
+int merge_credential(struct merge *m, const struct config_file *f, const struct scan_value *entry);
+/* For merge-cred.c: a value that must pass a check; where a key or an entry came from. */
+int merge_check(struct merge *m, const char *(*check)(const char *s), const char *text,
+		const struct merge_place *at, const char *key);
+void merge_origin(struct merge *m, enum key_id id, const struct merge_place *at);
+/* i may be one past the last entry. */
+void merge_item_origin(struct merge *m, enum key_id id, size_t i, const struct merge_place *at);
 /* ~ as the user's home; for a path that was checked. */
 char *merge_home_path(const struct merge *m, const char *path);

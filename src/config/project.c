@@ -1,5 +1,6 @@
 #include "config/project.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "config/merge.h"
@@ -81,51 +82,51 @@ struct walk {
 	const struct config *base;
 	const struct config_file *file;
 	uint64_t memory_share;
-	/* Each thing that widens; a negative result ends the walk. item: of a list, or MARK_NONE.
-	 */
-	int (*found)(struct walk *w, enum key_id id, int item, const char *text);
+	/* Each thing that widens, at its place; a negative result ends the walk. */
+	int (*found)(struct walk *w, enum key_id id, const struct scan_value *at, const char *text);
 	struct err *err;
 	struct config_widening *list; /* of collect() */
 	size_t n;
 };
 
+/* A mount is known by its path, a rule by its host, a credential by its name: the first field. */
 static int walk_list(struct walk *w, enum key_id id)
 {
-	const struct raw_value *v = &w->file->values[id];
+	const struct scan_value *list = &w->file->values[id];
 	int r = 0;
 
-	for (uint64_t i = 0; i < v->n && r == 0; i++) {
-		const char *text = keys[id].type == KEY_LIST ? ((char **)v->items)[i]
-				   : keys[id].type == KEY_MOUNT
-					   ? ((struct raw_mount *)v->items)[i].path
-				   : keys[id].type == KEY_CREDENTIAL
-					   ? ((struct raw_credential *)v->items)[i].name
-					   : ((struct raw_rule *)v->items)[i].host;
+	static_assert(MOUNT_PATH == 0 && RULE_HOST == 0 && CREDENTIAL_NAME == 0, "the first field");
+	for (size_t i = 0; i < list->n && r == 0; i++) {
+		const struct scan_value *v = &list->v[i];
+		const char *text = keys[id].type == KEY_LIST ? v->text : v->v[0].text;
 
 		if (keys[id].type != KEY_LIST || item_widens(w->base, id, text))
-			r = w->found(w, id, (int)i, text);
+			r = w->found(w, id, v, text);
 	}
 	return r;
 }
 
-static const char *provider_text(const struct raw_provider *p)
+static const char *provider_text(const struct scan_value *fields)
 {
-	return p->origin ? p->origin : p->token_url ? p->token_url : p->ca_file ? p->ca_file : "{}";
+	const char *origin = fields[PROVIDER_ORIGIN].text, *url = fields[PROVIDER_TOKEN_URL].text;
+	const char *ca = fields[PROVIDER_CA_FILE].text;
+
+	return origin ? origin : url ? url : ca ? ca : "{}";
 }
 
 static int walk(struct walk *w, const struct config *project)
 {
 	int r = 0;
 
-	for (enum key_id id = 0; w->file->values && id < KEY_N && r == 0; id++) {
-		const char *text = w->file->values[id].scalar;
+	for (enum key_id id = 0; id < KEY_N && r == 0; id++) {
+		const struct scan_value *v = &w->file->values[id];
 
 		if (key_is_list(id))
 			r = walk_list(w, id);
-		else if (keys[id].type == KEY_PROVIDER && w->file->values[id].items)
-			r = w->found(w, id, MARK_NONE, provider_text(w->file->values[id].items));
-		else if (text && scalar_widens(w->base, project, id, w->memory_share))
-			r = w->found(w, id, MARK_NONE, text);
+		else if (keys[id].type == KEY_PROVIDER && v->line)
+			r = w->found(w, id, v, provider_text(v->v));
+		else if (v->text && scalar_widens(w->base, project, id, w->memory_share))
+			r = w->found(w, id, v, v->text);
 	}
 	return r;
 }
@@ -136,11 +137,12 @@ static int shown(enum key_id id, const char *text)
 	return id == KEY_ENV_SET ? (int)strcspn(text, "=") : 60;
 }
 
-static int refuse(struct walk *w, enum key_id id, int item, const char *text)
+static int refuse(struct walk *w, enum key_id id, const struct scan_value *at, const char *text)
 {
+	struct merge_place place = merge_in_file(w->file, at);
 	int r;
 
-	if (item != MARK_NONE)
+	if (key_is_list(id))
 		r = err_usage(w->err, "'%.*s' is not in your own settings; " REMEDY,
 			      shown(id, text), text);
 	else if (keys[id].type == KEY_PROVIDER)
@@ -150,8 +152,7 @@ static int refuse(struct walk *w, enum key_id id, int item, const char *text)
 				      "in your own config.yaml");
 	else
 		r = err_usage(w->err, "'%.60s' is wider than your own setting; " REMEDY, text);
-	return merge_fail_at(w->err, r, w->file, mark_id(id, item, MARK_NONE, MARK_NONE),
-			     keys[id].name);
+	return merge_fail_at(w->err, r, &place, keys[id].name);
 }
 
 int config_project_widens(const struct config *base, const struct config *project,
@@ -168,15 +169,13 @@ int config_project_widens(const struct config *base, const struct config *projec
 	return walk(&w, project);
 }
 
-static int collect(struct walk *w, enum key_id id, int item, const char *text)
+static int collect(struct walk *w, enum key_id id, const struct scan_value *at, const char *text)
 {
-	struct mark at = marks_get(&w->file->marks, mark_id(id, item, MARK_NONE, MARK_NONE));
-
 	w->list = xrealloc(w->list, w->n + 1, sizeof(*w->list));
 	w->list[w->n++] = (struct config_widening){
 		.key = keys[id].name,
 		.value = xstrdup(text),
-		.line = at.line,
+		.line = at->line,
 	};
 	return 0;
 }

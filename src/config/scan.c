@@ -1,63 +1,38 @@
 #include "config/scan.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
 
 #include "base/text/suggest.h"
 
+/* A section is known by its first key, one of old names by KEY_N more. */
+#define SECTION_NONE (2 * (size_t)KEY_N)
+
 struct scan {
 	const char *name, *text;
 	size_t len;
 	yaml_parser_t parser;
 	yaml_event_t ev;
-	struct marks *marks;
+	struct scan_value *values;
+	bool sections[SECTION_NONE]; /* those that were given */
+	struct strv *notices;
 	struct err *err;
 };
 
-#define ID_ITEMS ((uint64_t)2 * CONFIG_LIST_MAX)
-
-uint64_t mark_id(enum key_id key, int item, int field, int sub)
+void scan_value_done(struct scan_value *v)
 {
-	uint64_t id = (uint64_t)key;
-
-	id = id * ID_ITEMS + (uint64_t)(item + 1);
-	id = id * 16 + (uint64_t)(field + 1);
-	return id * ID_ITEMS + (uint64_t)(sub + 1);
+	for (size_t i = 0; i < v->n; i++)
+		scan_value_done(&v->v[i]);
+	free(v->v);
+	free(v->text);
+	*v = (struct scan_value){0};
 }
 
-static int mark_cmp(const void *a, const void *b)
+static void take_place(const struct scan *s, struct scan_value *v)
 {
-	const struct mark *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-struct mark marks_get(const struct marks *m, uint64_t id)
-{
-	struct mark key = {.id = id};
-	struct mark *found = m->n ? bsearch(&key, m->v, m->n, sizeof(key), mark_cmp) : NULL;
-
-	return found ? *found : key;
-}
-
-void marks_done(struct marks *m)
-{
-	free(m->v);
-	*m = (struct marks){0};
-}
-
-static void marks_add(struct scan *s, uint64_t id)
-{
-	struct marks *m = s->marks;
-
-	if (m->n == m->cap) {
-		m->cap = m->cap ? m->cap * 2 : 32;
-		m->v = xrealloc(m->v, m->cap, sizeof(*m->v));
-	}
-	m->v[m->n++] = (struct mark){id, (unsigned)s->ev.start_mark.line + 1,
-				     (unsigned)s->ev.start_mark.column + 1};
+	v->line = (unsigned)s->ev.start_mark.line + 1;
+	v->column = (unsigned)s->ev.start_mark.column + 1;
 }
 
 /* Puts "file:line:column: " in front of the message that is there. */
@@ -207,7 +182,7 @@ static bool is_null(const yaml_event_t *ev)
 	       (!*v || streq(v, "~") || streq(v, "null") || streq(v, "Null") || streq(v, "NULL"));
 }
 
-static int want_scalar(struct scan *s, const char *key)
+static int take_scalar(struct scan *s, const char *key, struct scan_value *v)
 {
 	if (s->ev.type != YAML_SCALAR_EVENT)
 		return fail_here(
@@ -215,6 +190,7 @@ static int want_scalar(struct scan *s, const char *key)
 	if (is_null(&s->ev))
 		return fail_here(s, err_usage(s->err, "has no value; give one or remove the key"),
 				 key);
+	v->text = xstrdup((const char *)s->ev.data.scalar.value);
 	return 0;
 }
 
@@ -226,212 +202,220 @@ static int want_list(struct scan *s, const char *key)
 			 key);
 }
 
-/* The entries of a list of plain values; its start has been read. */
-static int scan_words(struct scan *s, enum key_id id, int item, int field, const char *key)
+static int want_section(struct scan *s, const char *key)
 {
+	if (s->ev.type == YAML_MAPPING_START_EVENT)
+		return 0;
+	return fail_here(s, err_usage(s->err, "is a section; put its keys below it, indented"),
+			 key);
+}
+
+/* Room for one more entry, at the place of the current event. */
+static struct scan_value *add_item(const struct scan *s, struct scan_value *list)
+{
+	struct scan_value *item;
+
+	if ((list->n & (list->n - 1)) == 0) /* 0 or a power of two: the room is full */
+		list->v = xrealloc(list->v, list->n ? 2 * list->n : 1, sizeof(*list->v));
+	item = &list->v[list->n++];
+	*item = (struct scan_value){0};
+	take_place(s, item);
+	return item;
+}
+
+/* What a key holds, in messages and by its fields: none for plain values. */
+struct shape {
+	const char *key;
+	const struct key_field *fields;
+	size_t n;
+};
+
+static int scan_entry(struct scan *s, const struct shape *shape, struct scan_value *entry);
+
+/* The entries of a list; its start has been read. */
+static int scan_list(struct scan *s, const struct shape *shape, struct scan_value *list)
+{
+	struct scan_value *item;
 	int r;
 
-	for (int i = 0;; i++) {
-		r = next(s, key);
-		if (r < 0)
+	for (;;) {
+		r = next(s, shape->key);
+		if (r < 0 || s->ev.type == YAML_SEQUENCE_END_EVENT)
 			return r;
-		if (s->ev.type == YAML_SEQUENCE_END_EVENT)
-			return 0;
-		r = want_scalar(s, key);
-		if (r < 0)
-			return r;
-		if (i == CONFIG_LIST_MAX)
+		if (shape->fields && s->ev.type != YAML_MAPPING_START_EVENT)
+			return fail_here(s,
+					 err_usage(s->err, "each entry has keys; write {%s: …}",
+						   shape->fields[0].name),
+					 shape->key);
+		if (list->n == CONFIG_LIST_MAX)
 			return fail_here(s,
 					 err_usage(s->err, "more than %d entries; shorten it",
 						   CONFIG_LIST_MAX),
-					 key);
-		marks_add(s, field < 0 ? mark_id(id, i, MARK_NONE, MARK_NONE)
-				       : mark_id(id, item, field, i));
+					 shape->key);
+		item = add_item(s, list);
+		r = shape->fields ? scan_entry(s, shape, item) : take_scalar(s, shape->key, item);
+		if (r < 0)
+			return r;
 	}
 }
 
-static int unknown_field(struct scan *s, const struct key_field *fields, size_t n, const char *key)
+static int unknown_field(struct scan *s, const struct shape *shape)
 {
 	const char *names[FIELDS_MAX], *near, *word = (const char *)s->ev.data.scalar.value;
 	int r;
 
-	for (size_t i = 0; i < n; i++)
-		names[i] = fields[i].name;
-	near = suggest(word, names, n);
+	for (size_t i = 0; i < shape->n; i++)
+		names[i] = shape->fields[i].name;
+	near = suggest(word, names, shape->n);
 	if (near)
 		r = err_usage(s->err, "unknown key; did you mean '%s'?", near);
 	else
 		r = err_usage(s->err, "unknown key; ralph-config(5) lists the keys");
-	r = err_wrap(s->err, r, "%s.%.60s", key, word);
+	r = err_wrap(s->err, r, "%s.%.60s", shape->key, word);
 	return fail_here(s, r, "");
 }
 
 /* One field of an entry of mounts or network.rules; its name is the current event. */
-static int scan_field(struct scan *s, enum key_id id, int item, unsigned *seen)
+static int scan_field(struct scan *s, const struct shape *shape, struct scan_value *entry)
 {
-	size_t n;
-	const struct key_field *fields = key_fields(keys[id].type, &n);
 	const char *word = (const char *)s->ev.data.scalar.value;
+	struct scan_value *v;
 	char key[64];
-	int f = 0, r;
+	size_t f = 0;
+	int r;
 
-	while ((size_t)f < n && !streq(fields[f].name, word))
+	while (f < shape->n && !streq(shape->fields[f].name, word))
 		f++;
-	if ((size_t)f == n)
-		return unknown_field(s, fields, n, keys[id].name);
-	(void)snprintf(key, sizeof(key), "%s.%s", keys[id].name, fields[f].name);
-	if (*seen & 1U << f)
+	if (f == shape->n)
+		return unknown_field(s, shape);
+	(void)snprintf(key, sizeof(key), "%s.%s", shape->key, shape->fields[f].name);
+	v = &entry->v[f];
+	if (v->line)
 		return fail_here(s, err_usage(s->err, "given twice; remove one of them"), key);
-	*seen |= 1U << f;
 	r = next(s, key);
 	if (r < 0)
 		return r;
-	marks_add(s, mark_id(id, item, f, MARK_NONE));
-	if (!fields[f].list)
-		return want_scalar(s, key);
+	take_place(s, v);
+	if (!shape->fields[f].list)
+		return take_scalar(s, key, v);
 	r = want_list(s, key);
-	return r < 0 ? r : scan_words(s, id, item, f, key);
+	return r < 0 ? r : scan_list(s, &(struct shape){.key = key}, v);
 }
 
-static int scan_entry(struct scan *s, enum key_id id, int item)
+/* The fields of an entry; the start of the mapping has been read. */
+static int scan_entry(struct scan *s, const struct shape *shape, struct scan_value *entry)
 {
-	yaml_mark_t start = s->ev.start_mark;
-	unsigned seen = 0;
-	size_t n;
-	const struct key_field *fields = key_fields(keys[id].type, &n);
 	int r;
 
+	entry->v = xcalloc(shape->n, sizeof(*entry->v));
+	entry->n = shape->n;
 	for (;;) {
-		r = next(s, keys[id].name);
+		r = next(s, shape->key);
 		if (r < 0)
 			return r;
 		if (s->ev.type == YAML_MAPPING_END_EVENT)
 			break;
 		if (s->ev.type != YAML_SCALAR_EVENT)
 			return fail_here(s, err_usage(s->err, "a key must be a plain word"),
-					 keys[id].name);
-		r = scan_field(s, id, item, &seen);
+					 shape->key);
+		r = scan_field(s, shape, entry);
 		if (r < 0)
 			return r;
 	}
-	for (size_t f = 0; f < n; f++) {
-		if (!fields[f].required || (seen & 1U << f))
+	for (size_t f = 0; f < shape->n; f++) {
+		if (!shape->fields[f].required || entry->v[f].line)
 			continue;
-		r = err_usage(s->err, "'%s' is missing; add it", fields[f].name);
-		r = err_wrap(s->err, r, "%s", keys[id].name);
-		return fail_at(s, r, start.line, start.column);
+		r = err_usage(s->err, "'%s' is missing; add it", shape->fields[f].name);
+		r = err_wrap(s->err, r, "%s", shape->key);
+		return fail_at(s, r, entry->line - 1, entry->column - 1);
 	}
 	return 0;
 }
 
-/* The entries of mounts or network.rules; the start of the list has been read. */
-static int scan_entries(struct scan *s, enum key_id id)
-{
-	const char *key = keys[id].name;
-	size_t n;
-	const struct key_field *fields = key_fields(keys[id].type, &n);
-	int r;
-
-	for (int i = 0;; i++) {
-		r = next(s, key);
-		if (r < 0)
-			return r;
-		if (s->ev.type == YAML_SEQUENCE_END_EVENT)
-			return 0;
-		if (s->ev.type != YAML_MAPPING_START_EVENT)
-			return fail_here(s,
-					 err_usage(s->err, "each entry has keys; write {%s: …}",
-						   fields[0].name),
-					 key);
-		if (i == CONFIG_LIST_MAX)
-			return fail_here(s,
-					 err_usage(s->err, "more than %d entries; shorten it",
-						   CONFIG_LIST_MAX),
-					 key);
-		marks_add(s, mark_id(id, i, MARK_NONE, MARK_NONE));
-		r = scan_entry(s, id, i);
-		if (r < 0)
-			return r;
-	}
-}
-
 static int scan_value(struct scan *s, enum key_id id)
 {
-	const char *key = keys[id].name;
-	int r = next(s, key);
+	struct shape shape = {.key = keys[id].name};
+	struct scan_value *v = &s->values[id];
+	int r = next(s, shape.key);
 
 	if (r < 0)
 		return r;
-	marks_add(s, mark_id(id, MARK_NONE, MARK_NONE, MARK_NONE));
+	take_place(s, v);
+	shape.fields = key_fields(keys[id].type, &shape.n);
 	if (keys[id].type == KEY_PROVIDER) {
-		if (s->ev.type != YAML_MAPPING_START_EVENT)
-			return fail_here(s,
-					 err_usage(s->err, "is a section; put its keys below it, "
-							   "indented"),
-					 key);
-		return scan_entry(s, id, 0);
+		r = want_section(s, shape.key);
+		return r < 0 ? r : scan_entry(s, &shape, v);
 	}
 	if (!key_is_list(id))
-		return want_scalar(s, key);
-	r = want_list(s, key);
-	if (r < 0)
-		return r;
-	return keys[id].type == KEY_LIST ? scan_words(s, id, MARK_NONE, MARK_NONE, key)
-					 : scan_entries(s, id);
+		return take_scalar(s, shape.key, v);
+	r = want_list(s, shape.key);
+	return r < 0 ? r : scan_list(s, &shape, v);
 }
 
-/* The first key of the section that is called word, or KEY_N. */
-static enum key_id find_section(const char *word)
+static bool in_section(const char *name, const char *section, size_t len)
 {
-	size_t len = strlen(word);
-	enum key_id id = 0;
+	return name && len && strncmp(name, section, len) == 0 && name[len] == '.';
+}
 
-	while (id < KEY_N &&
-	       !(len && key_section(&keys[id]) == len && memcmp(keys[id].name, word, len) == 0))
-		id++;
+static size_t find_section(const char *word)
+{
+	size_t len = strlen(word), i = 0;
+
+	while (i < KEY_N && !in_section(keys[i].name, word, len))
+		i++;
+	while (i >= KEY_N && i < SECTION_NONE && !in_section(key_was(i - KEY_N), word, len))
+		i++;
+	return i;
+}
+
+static enum key_id find_key(struct scan *s, const char *name)
+{
+	enum key_id id = key_find(name, strlen(name));
+
+	if (id < KEY_N)
+		return id;
+	id = key_find_was(name, strlen(name));
+	if (id < KEY_N)
+		strv_pushf(s->notices, "%s:%zu: " KEY_RENAMED, s->name, s->ev.start_mark.line + 1,
+			   name, keys[id].name);
 	return id;
 }
 
 static int scan_section(struct scan *s, const char *section);
 
 /* One key with its value, at the top or in a section; its name is the current event. */
-static int scan_key(struct scan *s, const char *section, uint64_t *seen)
+static int scan_key(struct scan *s, const char *section)
 {
 	char name[80], hint[128];
 	const char *word = (const char *)s->ev.data.scalar.value;
-	enum key_id id, sub = *section ? KEY_N : find_section(word);
+	size_t sub = *section ? SECTION_NONE : find_section(word);
+	enum key_id id = KEY_N;
 	int r;
 
 	(void)snprintf(name, sizeof(name), "%s%s%.48s", section, *section ? "." : "", word);
-	id = sub < KEY_N ? sub : strchr(word, '.') ? KEY_N : key_find(name, strlen(name));
-	if (id == KEY_N) {
+	if (sub == SECTION_NONE && !strchr(word, '.'))
+		id = find_key(s, name);
+	if (sub == SECTION_NONE && id == KEY_N) {
 		r = err_usage(s->err, "unknown key%s",
 			      key_hint(section, strlen(section), word, hint, sizeof(hint)));
 		return fail_here(s, r, name);
 	}
-	if (*seen & (uint64_t)1 << id)
+	if (sub < SECTION_NONE ? s->sections[sub] : s->values[id].line > 0)
 		return fail_here(s, err_usage(s->err, "given twice; remove one of them"), name);
-	*seen |= (uint64_t)1 << id;
-	if (sub == KEY_N)
+	if (sub == SECTION_NONE)
 		return scan_value(s, id);
+	s->sections[sub] = true;
 	r = next(s, name);
-	if (r < 0)
-		return r;
-	if (s->ev.type != YAML_MAPPING_START_EVENT)
-		return fail_here(s,
-				 err_usage(s->err, "is a section; put its keys below it, "
-						   "indented"),
-				 name);
-	return scan_section(s, name);
+	if (r == 0)
+		r = want_section(s, name);
+	return r < 0 ? r : scan_section(s, name);
 }
 
 /* The keys of a section, or of the whole file (""); the start of the mapping has been read. */
 static int scan_section(struct scan *s, const char *section)
 {
-	uint64_t seen = 0;
 	int r;
 
-	static_assert(KEY_N <= 64, "one bit per key");
 	for (;;) {
 		r = next(s, section);
 		if (r < 0 || s->ev.type == YAML_MAPPING_END_EVENT)
@@ -439,24 +423,22 @@ static int scan_section(struct scan *s, const char *section)
 		if (s->ev.type != YAML_SCALAR_EVENT)
 			return fail_here(s, err_usage(s->err, "a key must be a plain word"),
 					 section);
-		r = scan_key(s, section, &seen);
+		r = scan_key(s, section);
 		if (r < 0)
 			return r;
 	}
 }
 
-static int scan_document(struct scan *s, bool *ret_empty)
+static int scan_document(struct scan *s)
 {
 	int r = next(s, "");
 
-	*ret_empty = true;
 	if (r < 0 || s->ev.type == YAML_STREAM_END_EVENT)
 		return r;
 	r = next(s, "");
 	if (r < 0)
 		return r;
 	if (s->ev.type == YAML_MAPPING_START_EVENT) {
-		*ret_empty = false;
 		r = scan_section(s, "");
 		if (r < 0)
 			return r;
@@ -473,10 +455,15 @@ static int scan_document(struct scan *s, bool *ret_empty)
 	return r;
 }
 
-int scan_yaml(const char *name, const char *text, size_t len, struct marks *ret, bool *ret_empty,
-	      struct err *err)
+int scan_yaml(const char *name, const char *text, size_t len, struct scan_value *values,
+	      struct strv *notices, struct err *err)
 {
-	struct scan s = {.name = name, .text = text, .len = len, .marks = ret, .err = err};
+	struct scan s = {.name = name,
+			 .text = text,
+			 .len = len,
+			 .values = values,
+			 .notices = notices,
+			 .err = err};
 	int r = check_bytes(&s);
 
 	if (r < 0)
@@ -487,10 +474,8 @@ int scan_yaml(const char *name, const char *text, size_t len, struct marks *ret,
 	yaml_parser_set_encoding(&s.parser, YAML_UTF8_ENCODING);
 	r = next(&s, ""); /* the start of the stream */
 	if (r == 0)
-		r = scan_document(&s, ret_empty);
+		r = scan_document(&s);
 	yaml_event_delete(&s.ev);
 	yaml_parser_delete(&s.parser);
-	if (r == 0 && ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), mark_cmp);
 	return r;
 }

@@ -60,7 +60,8 @@ static const char *const modes[] = {"fast", "safe", NULL};
 
 /* clang-format off */
 static const struct opt run_opts[] = {
-	{"name", 'n', OPT_STR, AT(name), "NAME", "name of the sandbox", .complete = COMPLETE_SANDBOX},
+	{"name", 'n', OPT_STR, AT(name), "NAME", "name of the sandbox", .complete = COMPLETE_SANDBOX,
+	 .was = "label"},
 	{"rm", 0, OPT_BOOL, AT(rm), NULL, "remove it afterwards: [always]"},
 	{"keep", 0, OPT_NOT, AT(rm), NULL, "don't remove it"},
 	{"no-warm", 0, OPT_NOT, AT(warm), NULL, "start cold", .def = "true"},

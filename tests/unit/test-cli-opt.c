@@ -41,6 +41,17 @@ static void a_repeated_scalar_keeps_the_last_and_a_list_keeps_all(void **state)
 	assert_true(demo("run", "--keep", "--rm")->seen.rm);
 }
 
+static void a_renamed_option_works_by_its_old_name_with_one_notice(void **state)
+{
+	struct demo_result *r = demo("run", "--label=a");
+
+	assert_string_equal(r->seen.name, "a");
+	assert_string_equal(r->err, "ralph: warning: '--label' is now '--name'; the old name works "
+				    "until the next release\n");
+	assert_string_equal(demo("run", "--name=a")->err, "");
+	assert_int_equal(demo("run", "--lable=a")->code, 2);
+}
+
 static void defaults_are_what_the_row_says(void **state)
 {
 	struct demo_result *r = demo("run");
@@ -175,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_take_their_value_in_all_four_spellings),
 		cmocka_unit_test(short_options_cluster_and_the_last_may_take_a_value),
+		cmocka_unit_test(a_renamed_option_works_by_its_old_name_with_one_notice),
 		cmocka_unit_test(a_repeated_scalar_keeps_the_last_and_a_list_keeps_all),
 		cmocka_unit_test(defaults_are_what_the_row_says),
 		cmocka_unit_test(numbers_are_strict),

@@ -90,6 +90,7 @@ static int make_settings(struct cli *cli, const char *workspace, json_t **ret)
 		r = config_load(&from.src, &c, &cli->err);
 	if (r < 0)
 		return r;
+	settings_notices(c);
 	*ret = settings_json(cli, &from.src);
 	return *ret ? 0 : err_usage(&cli->err, "the project's file is not UTF-8");
 }

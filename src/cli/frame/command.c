@@ -148,6 +148,7 @@ static int parse_leading(struct dispatch *d, unsigned have, int argc, char **arg
 		.config = &d->cli.config,
 		.have = have,
 		.posix = true,
+		.notices = &d->cli.notices,
 	};
 	int left = argc;
 	int r;
@@ -163,8 +164,10 @@ static int parse_leading(struct dispatch *d, unsigned have, int argc, char **arg
 static void reset(struct dispatch *d)
 {
 	strv_done(&d->cli.config);
+	strv_done(&d->cli.notices);
 	d->cli = (struct cli){.dashdash = -1};
 	strv_init(&d->cli.config);
+	strv_init(&d->cli.notices);
 	opt_init(&d->global);
 }
 
@@ -215,6 +218,7 @@ static int parse_and_run(struct dispatch *d, const struct command *c, void *args
 		.hint = c->flags & CMD_PASSTHROUGH
 				? "options of the command to run go after '--' or after its name"
 				: NULL,
+		.notices = &d->cli.notices,
 	};
 	int r = opt_parse(&sink, &argc, argv, &d->cli.err);
 
@@ -223,6 +227,8 @@ static int parse_and_run(struct dispatch *d, const struct command *c, void *args
 	if (answered(d))
 		return 0;
 	setup_log(&d->cli);
+	for (size_t i = 0; i < d->cli.notices.n; i++)
+		log_warn("cli", "%s", d->cli.notices.v[i]);
 	d->cli.dashdash = sink.dashdash;
 	if (d->cli.help) {
 		help_command(c, d->prefix, stdout);
@@ -325,5 +331,6 @@ int cli_main(const struct command *const *cmds, int argc, char **argv)
 	if (r < 0)
 		r = report(&d, r);
 	strv_done(&d.cli.config);
+	strv_done(&d.cli.notices);
 	return r;
 }

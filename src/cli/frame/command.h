@@ -21,8 +21,9 @@ struct cli {
 	bool yes; /* never ask */
 	bool sandbox, no_sandbox;
 	bool help, version, dump_options;
-	const char *color;  /* "auto", "always", "never"; see cli_color() */
-	struct strv config; /* "key=value": for config_sources.flags */
+	const char *color;   /* "auto", "always", "never"; see cli_color() */
+	struct strv config;  /* "key=value": for config_sources.flags */
+	struct strv notices; /* about options under an old name */
 	/* the command line of the command that runs */
 	const struct command *command;
 	const char *name; /* as in usage: "run", "config show" */

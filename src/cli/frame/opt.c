@@ -212,15 +212,17 @@ void opt_done(const struct opt_set *set)
 			strv_done((struct strv *)((char *)set->base + set->opts[i].offset));
 }
 
-static const struct opt *find_long(const struct opt_sink *sink, const char *name, size_t len,
+/* By its name, or by the one it had in the last release. */
+static const struct opt *find_long(const struct opt_sink *sink, const char *name, bool by_was,
 				   const struct opt_set **ret_set)
 {
 	for (size_t s = 0; s < sink->n_sets; s++) {
 		*ret_set = &sink->sets[s];
 		for (size_t i = 0; i < sink->sets[s].n; i++) {
 			const struct opt *o = &sink->sets[s].opts[i];
+			const char *its = by_was ? o->was : o->name;
 
-			if (strncmp(o->name, name, len) == 0 && o->name[len] == '\0')
+			if (its && streq(its, name))
 				return o;
 		}
 	}
@@ -237,6 +239,18 @@ static const struct opt *find_short(const struct opt_sink *sink, char c,
 				return &sink->sets[s].opts[i];
 	}
 	return NULL;
+}
+
+static const struct opt *find_renamed(const struct opt_sink *sink, const char *name,
+				      const struct opt_set **ret_set)
+{
+	const struct opt *o = find_long(sink, name, true, ret_set);
+
+	if (o && sink->notices)
+		strv_pushf(sink->notices,
+			   "'--%s' is now '--%s'; the old name works until the next release", name,
+			   o->name);
+	return o;
 }
 
 static int unknown_long(const struct opt_sink *sink, const char *name, struct err *err)
@@ -281,9 +295,11 @@ static int parse_long(const struct opt_sink *sink, const char *arg, const char *
 	cleanup_free char *name = xstrndup(arg, len);
 	struct shown shown = shown_long(name);
 	const struct opt_set *set = NULL;
-	const struct opt *o = find_long(sink, name, len, &set);
+	const struct opt *o = find_long(sink, name, false, &set);
 	int r;
 
+	if (!o)
+		o = find_renamed(sink, name, &set);
 	if (!o)
 		return unknown_long(sink, name, err);
 	if (!opt_takes_value(o)) {

@@ -71,6 +71,7 @@ struct opt {
 	unsigned needs;	 /* global options: flags a command must have to take it */
 	enum opt_flags flags;
 	enum opt_complete complete;
+	const char *was; /* its long name in the last release, which still works, with a notice */
 };
 
 /* A table and the struct its offsets lie in. */
@@ -93,6 +94,7 @@ struct opt_sink {
 	bool posix;	  /* the first operand ends the options */
 	int dashdash;	  /* out: how many operands came before "--"; -1 when there was none */
 	const char *hint; /* what to do about an unknown option nothing is near to; may be NULL */
+	struct strv *notices; /* out: a line per option under an old name; may be NULL */
 };
 
 /* Stores the defaults; free with opt_done(). Defaults that do not parse are our bug: assert. */
