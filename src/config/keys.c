@@ -17,11 +17,6 @@ static const char *const quarantines[] = {
 	[QUARANTINE_NONE] = "none",
 	[QUARANTINE_N] = NULL,
 };
-static const char *const tiers[] = {
-	[TIER_NONE] = "none", [TIER_ALLOWLIST] = "allowlist",
-	[TIER_INET] = "inet", [TIER_FULL] = "full",
-	[TIER_N] = NULL,
-};
 static const char *const levels[] = {
 	[LOG_ERROR] = "error", [LOG_WARN] = "warning", [LOG_INFO] = "info",
 	[LOG_DEBUG] = "debug", [LOG_LEVEL_N] = NULL,
@@ -78,7 +73,7 @@ const struct key keys[KEY_N] = {
 		.check = check_program,
 		.help = "programs that must be found inside" },
 	[KEY_TIER] = { "network.tier", KEY_CHOICE, PROJECT_LOWER, AT(network.tier),
-		.def = "allowlist", .option = "--net", .choices = tiers,
+		.def = "allowlist", .option = "--net", .choices = policy_tier_names,
 		.help = "how much network there is" },
 	[KEY_ALLOW] = { "network.allow", KEY_LIST, PROJECT_SAME, AT(network.allow),
 		.option = "--allow", .check = check_pattern,

@@ -154,15 +154,6 @@ void config_mount_done(struct config_mount *m)
 	free(m->target);
 }
 
-void config_rule_done(struct config_rule *r)
-{
-	free(r->host);
-	strv_done(&r->methods);
-	strv_done(&r->paths);
-	strv_done(&r->git);
-	free(r->credential);
-}
-
 static void put_mount(struct merge *m, struct config_mount mount, const struct where *w)
 {
 	struct config *c = m->c;
@@ -233,14 +224,13 @@ static const struct {
 	const char *(*check)(const char *s);
 	const char *name;
 } rule_lists[] = {
-	{RULE_METHODS, offsetof(struct config_rule, methods), check_method,
-	 "network.rules.methods"},
-	{RULE_PATHS, offsetof(struct config_rule, paths), check_url_path, "network.rules.paths"},
-	{RULE_GIT, offsetof(struct config_rule, git), check_git, "network.rules.git"},
+	{RULE_METHODS, offsetof(struct net_rule, methods), check_method, "network.rules.methods"},
+	{RULE_PATHS, offsetof(struct net_rule, paths), check_url_path, "network.rules.paths"},
+	{RULE_GIT, offsetof(struct net_rule, git), check_git, "network.rules.git"},
 };
 
 static int rule_words(struct merge *m, const struct config_file *f, int item,
-		      const struct raw_rule *raw, struct config_rule *rule)
+		      const struct raw_rule *raw, struct net_rule *rule)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rule_lists); i++) {
 		enum rule_field field = rule_lists[i].field;
@@ -264,7 +254,7 @@ static int rule_words(struct merge *m, const struct config_file *f, int item,
 static int merge_rule(struct merge *m, const struct config_file *f, int item,
 		      const struct raw_rule *raw)
 {
-	cleanup_(config_rule_done) struct config_rule rule = {0};
+	cleanup_(net_rule_done) struct net_rule rule = {0};
 	struct config *c = m->c;
 	struct where w = in_file(f, KEY_RULES, item, RULE_HOST, MARK_NONE);
 	int r = check_word(m, check_pattern, raw->host, &w, "network.rules.host");
@@ -279,16 +269,13 @@ static int merge_rule(struct merge *m, const struct config_file *f, int item,
 			return r;
 		rule.credential = xstrdup(raw->credential);
 	}
-	strv_init(&rule.methods);
-	strv_init(&rule.paths);
-	strv_init(&rule.git);
 	r = rule_words(m, f, item, raw, &rule);
 	if (r < 0)
 		return r;
-	rule.host = xstrdup(raw->host);
+	rule.pattern = xstrdup(raw->host);
 	c->network.rules = xrealloc(c->network.rules, c->network.n_rules + 1, sizeof(rule));
 	c->network.rules[c->network.n_rules] = rule;
-	rule = (struct config_rule){0};
+	rule = (struct net_rule){0};
 	w = in_file(f, KEY_RULES, item, MARK_NONE, MARK_NONE);
 	set_item_origin(m, KEY_RULES, c->network.n_rules++, &w);
 	return 0;

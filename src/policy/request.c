@@ -156,16 +156,16 @@ static bool method_allowed(const struct policy_rule *r, const char *method)
 {
 	if (streq(method, "CONNECT"))
 		return false;
-	return r->methods.n == 0 || strv_has(&r->methods, method) ||
-	       (streq(method, "HEAD") && strv_has(&r->methods, "GET"));
+	return r->text.methods.n == 0 || strv_has(&r->text.methods, method) ||
+	       (streq(method, "HEAD") && strv_has(&r->text.methods, "GET"));
 }
 
 static bool path_allowed(const struct policy_rule *r, const char *path, size_t n)
 {
-	for (size_t i = 0; i < r->paths.n; i++)
-		if (request_path_under(path, n, r->paths.v[i]))
+	for (size_t i = 0; i < r->text.paths.n; i++)
+		if (request_path_under(path, n, r->text.paths.v[i]))
 			return true;
-	return r->paths.n == 0;
+	return r->text.paths.n == 0;
 }
 
 /* The rules that decide together with the verdict's own: equals of it that inspect as well. */
@@ -174,7 +174,7 @@ static bool is_peer(const struct policy *p, const struct verdict *v, size_t i, c
 {
 	const struct policy_rule *r = &p->rules[i], *own = policy_rule_of(p, v);
 
-	return own && !r->deny && policy_rule_inspects(r) && pattern_has_host(&r->pattern, h) &&
+	return own && !r->text.deny && r->inspects && pattern_has_host(&r->pattern, h) &&
 	       pattern_has_port(&r->pattern, port) &&
 	       pattern_specificity(&r->pattern) == pattern_specificity(&own->pattern);
 }
@@ -189,10 +189,10 @@ struct asked {
 static enum policy_reason judge_rule(const struct policy_rule *r, const struct asked *a)
 {
 	if (a->is_git)
-		return git_allowed(&r->git, a->method, a->target, a->path_n, a->n)
+		return git_allowed(&r->text.git, a->method, a->target, a->path_n, a->n)
 			       ? POLICY_BY_RULE
 			       : POLICY_DENY_GIT;
-	if (r->git.n > 0 && r->methods.n == 0 && r->paths.n == 0)
+	if (r->text.git.n > 0 && r->text.methods.n == 0 && r->text.paths.n == 0)
 		return POLICY_DENY_GIT;
 	if (!method_allowed(r, a->method))
 		return POLICY_DENY_METHOD;
@@ -249,8 +249,8 @@ void policy_request(const struct policy *p, const struct verdict *v, const struc
 	for (size_t i = 0; i < p->n_rules; i++) {
 		if (!is_peer(p, v, i, h, port))
 			continue;
-		by_git |= p->rules[i].git.n > 0;
-		by_path |= p->rules[i].paths.n > 0;
+		by_git |= p->rules[i].text.git.n > 0;
+		by_path |= p->rules[i].text.paths.n > 0;
 	}
 	if (!v->allow) {
 		*ret = out;
@@ -283,11 +283,11 @@ const char *policy_credential(const struct policy *p, const struct verdict *v, c
 
 	if (!v->allow || !own)
 		return NULL;
-	if (own->credential)
-		return own->credential;
+	if (own->text.credential)
+		return own->text.credential;
 	for (size_t i = 0; i < p->n_rules; i++)
-		if (is_peer(p, v, i, h, port) && p->rules[i].credential)
-			return p->rules[i].credential;
+		if (is_peer(p, v, i, h, port) && p->rules[i].text.credential)
+			return p->rules[i].text.credential;
 	return NULL;
 }
 

@@ -15,17 +15,15 @@ static struct host host(const char *text)
 static void add(struct policy *p, const char *methods, const char *paths, const char *git,
 		const char *credential)
 {
-	cleanup_strv struct strv m = {0}, ps = {0}, g = {0};
-	struct policy_rule_text t = {.pattern = "api.example.com",
-				     .methods = &m,
-				     .paths = &ps,
-				     .git = &g,
-				     .credential = credential};
+	cleanup_(net_rule_done) struct net_rule t = {
+		.pattern = xstrdup("api.example.com"),
+		.credential = credential ? xstrdup(credential) : NULL,
+	};
 	struct err e = {0};
 
-	strv_split(&m, methods ? methods : "", ',');
-	strv_split(&ps, paths ? paths : "", ',');
-	strv_split(&g, git ? git : "", ',');
+	strv_split(&t.methods, methods ? methods : "", ',');
+	strv_split(&t.paths, paths ? paths : "", ',');
+	strv_split(&t.git, git ? git : "", ',');
 	if (policy_add(p, &t, &e) < 0)
 		fail_msg("%s", e.msg);
 }

@@ -21,18 +21,18 @@ static struct gw_config *sample(void)
 {
 	struct gw_config *c = gw_config_new();
 	struct gw_route *route;
-	struct gw_rule *r;
+	struct net_rule *r;
 
 	c->sandbox = xstrdup("box");
 	c->no_proxy = xstrdup("a,b");
 	c->head_ms = 7;
-	c->policy.tier = 2;
+	c->policy.tier = POLICY_INET;
 	route = gw_route_add(c, "p", "https://h/", "cred");
 	route->phantom = xstrdup("sk-phantom");
 	route->private = true;
 	strv_push(&route->requests, "POST /v1/");
-	r = gw_policy_add(&c->policy, true, "a.test", "here");
-	r = gw_policy_add(&c->policy, false, "b.test", "there");
+	r = net_policy_add(&c->policy, true, "a.test", "here");
+	r = net_policy_add(&c->policy, false, "b.test", "there");
 	strv_push(&r->methods, "GET");
 	strv_push(&r->paths, "/x");
 	r->credential = xstrdup("key");
@@ -59,7 +59,7 @@ static void a_configuration_arrives_as_it_was_sent(void **state)
 	assert_null(got->routes[0].ca_file);
 	assert_true(got->routes[0].private);
 	assert_string_equal(got->routes[0].requests.v[0], "POST /v1/");
-	assert_int_equal(got->policy.tier, 2);
+	assert_int_equal(got->policy.tier, POLICY_INET);
 	assert_int_equal(got->policy.n_rules, 2);
 	assert_true(got->policy.rules[0].deny);
 	assert_string_equal(got->policy.rules[1].paths.v[0], "/x");
@@ -221,7 +221,7 @@ static void a_policy_alone_arrives_as_it_was_sent_or_not_at_all(void **state)
 	len = b.len;
 	buf_done(&b);
 	for (size_t cut = 0; cut <= len; cut++) {
-		struct gw_policy got = {0};
+		struct net_policy got = {0};
 		struct wire_msg m;
 
 		buf_init(&b, WIRE_BODY_MAX);
@@ -230,11 +230,11 @@ static void a_policy_alone_arrives_as_it_was_sent_or_not_at_all(void **state)
 		m = message(&b);
 		if (cut == 0) {
 			assert_int_equal(gw_get_policy(&m, &got), 0);
-			assert_int_equal(got.tier, 2);
+			assert_int_equal(got.tier, POLICY_INET);
 			assert_int_equal(got.n_rules, 2);
 			assert_string_equal(got.rules[1].pattern, "b.test");
 			assert_string_equal(got.rules[1].methods.v[0], "GET");
-			gw_policy_done(&got);
+			net_policy_clear(&got);
 		} else {
 			assert_int_equal(gw_get_policy(&m, &got), -EPROTO);
 			assert_int_equal(got.n_rules, 0);
