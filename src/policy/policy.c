@@ -43,17 +43,6 @@ static int check_combination(const struct policy_rule *r, struct err *err)
 	return 0;
 }
 
-static int canon(int (*read)(const struct strv *in, struct strv *out, struct err *err),
-		 struct strv *list, struct err *err)
-{
-	struct strv read_as = {0};
-	int r = read(list, &read_as, err);
-
-	strv_done(list);
-	*list = read_as;
-	return r;
-}
-
 static int rule_fill(struct policy_rule *r, const struct net_rule *from, struct err *err)
 {
 	int q;
@@ -63,11 +52,7 @@ static int rule_fill(struct policy_rule *r, const struct net_rule *from, struct 
 		r->text.source = xstrdup("");
 	q = pattern_parse(from->pattern, from->deny, &r->pattern, err);
 	if (q == 0)
-		q = canon(request_read_methods, &r->text.methods, err);
-	if (q == 0)
-		q = canon(request_read_paths, &r->text.paths, err);
-	if (q == 0)
-		q = canon(request_read_git, &r->text.git, err);
+		q = request_read_lists(&r->text, err);
 	r->inspects = net_rule_inspects(&r->text);
 	return q < 0 ? q : check_combination(r, err);
 }
