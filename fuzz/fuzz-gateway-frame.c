@@ -16,8 +16,12 @@ static void config(const struct wire_msg *m)
 		return;
 	wire_msg_init(&copy);
 	gw_put_config(&copy.body, c);
-	if (gw_get_config(&copy, &again) < 0 || again->policy.n_rules != c->policy.n_rules)
+	if (gw_get_config(&copy, &again) < 0 || again->policy.tier != c->policy.tier ||
+	    again->policy.n_rules != c->policy.n_rules)
 		abort();
+	for (size_t i = 0; i < c->policy.n_rules; i++)
+		if (!net_rule_equal(&c->policy.rules[i], &again->policy.rules[i]))
+			abort();
 	wire_msg_done(&copy);
 	(void)gw_config_free(again);
 	(void)gw_config_free(c);

@@ -34,7 +34,7 @@ static void check_request(struct policy *p, const char *prefix, const char *targ
 {
 	cleanup_buf struct buf a, b;
 	cleanup_strv struct strv paths = {0};
-	struct policy_rule_text t = {.pattern = "h.test", .paths = &paths};
+	struct net_rule t = {.pattern = "h.test"};
 	struct verdict v, got, again;
 	struct host h;
 	struct err err;
@@ -42,6 +42,7 @@ static void check_request(struct policy *p, const char *prefix, const char *targ
 	buf_init(&a, REQUEST_TARGET_MAX);
 	buf_init(&b, REQUEST_TARGET_MAX);
 	strv_push(&paths, prefix);
+	t.paths = paths;
 	if (host_parse("h.test", 6, &h, &err) < 0 || policy_add(p, &t, &err) < 0)
 		return;
 	policy_name(p, &h, 443, &v);

@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 
 declare -A may=(
 	[base]=""
-	[wire]="base" [config]="base" [policy]="base" [transcript]="base"
+	[policy]="base" [transcript]="base"
+	[wire]="base policy" [config]="base policy"
 	[hook]="base policy"
 	[spec]="base config policy"
 	[cred]="base config" [agent]="base config"
@@ -35,7 +36,7 @@ declare -A may=(
 	[view]="base agent record events live"
 	[loop]="base wire config spec agent transcript hook record events workspace compose live check work repo view"
 	[cli/frame]="base"
-	[cli]="base wire config spec agent hook record events netrules image workspace compose live check view cli/frame"
+	[cli]="base wire policy config spec agent hook record events netrules image workspace compose live check view cli/frame"
 )
 breaches=0
 

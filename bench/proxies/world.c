@@ -296,10 +296,10 @@ static pid_t start_helper(const char *path, int sock)
 	return pid;
 }
 
-static void add_rule(struct gw_policy *p, const char *pattern, const char *methods,
+static void add_rule(struct net_policy *p, const char *pattern, const char *methods,
 		     const char *credential)
 {
-	struct gw_rule *g = gw_policy_add(p, false, pattern, "bench");
+	struct net_rule *g = net_policy_add(p, false, pattern, "bench");
 
 	if (methods)
 		strv_split(&g->methods, methods, ' ');
@@ -316,7 +316,7 @@ static void send_config(int sock)
 	c->ca_file = xstrdup(world_file("ca.pem"));
 	c->standin4 = xstrdup(GW_STANDIN4);
 	c->standin6 = xstrdup(GW_STANDIN6);
-	c->policy.tier = 1;
+	c->policy.tier = POLICY_ALLOWLIST;
 	add_rule(&c->policy, "up.test:9000", NULL, NULL);
 	add_rule(&c->policy, "api.test", "GET POST", NULL);
 	add_rule(&c->policy, "token.test", "GET POST", "token");

@@ -102,7 +102,7 @@ static void add_refused(struct selftest *t, const struct sandbox_spec *spec, con
 static const char *allowed_name(const struct sandbox_spec *spec)
 {
 	for (size_t i = 0; i < spec->net.n_rules; i++) {
-		const struct spec_net_rule *r = &spec->net.rules[i];
+		const struct net_rule *r = &spec->net.rules[i];
 
 		if (!r->deny && !strpbrk(r->pattern, "*:/[") &&
 		    strpbrk(r->pattern, "abcdefghijklmnopqrstuvwxyz") && strchr(r->pattern, '.') &&
@@ -140,7 +140,7 @@ void selftest_answers(struct selftest *t, const struct sandbox_spec *spec)
 	struct selftest_row *row = selftest_add_work(t, "writing in the workspace", "writable");
 
 	strv_push(&row->argv, spec->workspace);
-	if (spec->net.tier == SPEC_NET_NONE)
+	if (spec->net.tier == POLICY_NONE)
 		return;
 	row = selftest_add_work(t, "gateway", "gateway-answers");
 	strv_pushf(&row->argv, "%d", NET_PROXY_PORT);
@@ -226,6 +226,6 @@ void selftest_network(struct selftest *t, const struct sandbox_spec *spec,
 	for (size_t i = 0; i < ARRAY_SIZE(sockets); i++)
 		strv_push(&row->argv, sockets[i]);
 	(void)selftest_add_work(t, "servers on its own loopback", "loopback");
-	if (spec->net.tier != SPEC_NET_NONE)
+	if (spec->net.tier != POLICY_NONE)
 		gateway_rows(t, spec);
 }

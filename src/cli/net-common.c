@@ -169,21 +169,28 @@ int net_effective(struct cli *cli, const char *name, struct sandbox_spec **ret,
 	return 0;
 }
 
-static void join(struct buf *b, const char *label, const struct strv *s)
+static void show_list(struct buf *b, const struct strv *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		(void)buf_printf(b, "%s%s%s", i ? "," : b->len ? " " : "", i ? "" : label, s->v[i]);
+		(void)buf_printf(b, "%s%s", i ? "," : "", s->v[i]);
 }
 
-char *net_inspection(const struct spec_net_rule *r)
+char *net_inspection(const struct net_rule *r)
 {
 	struct buf b;
 
 	buf_init(&b, INSPECTION_MAX);
-	join(&b, "", &r->methods);
-	join(&b, "", &r->paths);
-	join(&b, "git: ", &r->git);
-	if (r->credential)
-		(void)buf_printf(&b, "%scredential: %s", b.len ? " " : "", r->credential);
+	for (const struct net_rule_field *f = net_rule_fields; f->name; f++) {
+		const void *at = net_rule_at(r, f);
+		const char *name = f->kind == NET_RULE_NAME ? *(char *const *)at : NULL;
+		const struct strv *list = f->kind == NET_RULE_LIST ? at : NULL;
+
+		if (!f->inspects || (!name && !(list && list->n)))
+			continue;
+		(void)buf_printf(&b, "%s%s%s", b.len ? " " : "", f->label ? f->label : "",
+				 name ? name : "");
+		if (list)
+			show_list(&b, list);
+	}
 	return b.len ? buf_take(&b) : (buf_done(&b), xstrdup("-"));
 }

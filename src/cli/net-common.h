@@ -27,4 +27,4 @@ int net_effective(struct cli *cli, const char *name, struct sandbox_spec **ret,
 
 /* What of a request is looked at: "GET,POST /v1/ git: fetch credential: api"; "-": nothing. The
  * caller frees it. */
-char *net_inspection(const struct spec_net_rule *r);
+char *net_inspection(const struct net_rule *r);

@@ -189,7 +189,7 @@ int build_agent_check(const struct sandbox_spec *s, const struct build_input *in
 			       "'%s' is at '%s', which is not in the sandbox; install it in your "
 			       "home or below /usr or /opt, or add that directory to 'mounts'",
 			       a->program, t->file);
-	if (s->net.tier == SPEC_NET_NONE && a->services[0])
+	if (s->net.tier == POLICY_NONE && a->services[0])
 		return err_usage(err,
 				 "%s cannot work without a network: network.tier is none (%s); use "
 				 "--net allowlist, which reaches its provider and nothing else",

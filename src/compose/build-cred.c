@@ -120,7 +120,7 @@ static int add_variables(struct sandbox_spec *s, const struct build_input *in,
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(bedrock_hosts); i++) {
 		cleanup_free char *host = xasprintf("%s.%s", bedrock_hosts[i], domain);
 
-		(void)spec_net_add(s, false, host, "credentials");
+		(void)net_policy_add(&s->net, false, host, "credentials");
 	}
 	spec_env_set(s, "CLAUDE_CODE_USE_BEDROCK", "1", SPEC_SET, "ralph");
 	spec_env_set(s, "AWS_REGION", region, SPEC_SET, "ralph");

@@ -1,6 +1,5 @@
 #include "compose/build.h"
 
-#include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -8,8 +7,6 @@
 #include "netrules/net-listeners.h"
 #include "netrules/net-rules.h"
 #include "netrules/spec-net.h"
-
-static_assert((int)SPEC_NET_N == (int)TIER_N, "the tiers of both are the same");
 
 static int add_list(struct sandbox_spec *s, const struct build_input *in, bool deny,
 		    const struct strv *list, const char *source, struct err *err)
@@ -26,21 +23,15 @@ static int add_inspected(struct sandbox_spec *s, const struct build_input *in, s
 	const struct config *c = in->config;
 
 	for (size_t i = 0; i < c->network.n_rules; i++) {
-		const struct config_rule *from = &c->network.rules[i];
+		const struct net_rule *from = &c->network.rules[i];
 		size_t first = s->net.n_rules;
-		int r = net_rules_add(s, in->environ, false, from->host, "network.rules", err);
+		int r = net_rules_add(s, in->environ, false, from->pattern, "network.rules", err);
 
 		if (r < 0)
 			return r;
 		/* A group is several rules: each of them inspects. */
-		for (size_t k = first; k < s->net.n_rules; k++) {
-			struct spec_net_rule *to = &s->net.rules[k];
-
-			strv_extend(&to->methods, &from->methods);
-			strv_extend(&to->paths, &from->paths);
-			strv_extend(&to->git, &from->git);
-			to->credential = from->credential ? xstrdup(from->credential) : NULL;
-		}
+		for (size_t k = first; k < s->net.n_rules; k++)
+			net_rule_copy_inspection(&s->net.rules[k], from);
 	}
 	return 0;
 }
@@ -88,7 +79,7 @@ int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *
 	cleanup_(policy_freep) struct policy *policy = NULL;
 	int r;
 
-	s->net.tier = (enum spec_tier)c->network.tier;
+	s->net.tier = c->network.tier;
 	r = add_list(s, in, true, &c->network.deny, "network.deny", err);
 	if (r == 0)
 		r = add_list(s, in, false, &c->network.allow, "network.allow", err);
@@ -101,12 +92,12 @@ int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *
 	/* A rule that cannot be decided on is the user's to correct now, not the gateway's later.
 	 */
 	if (r == 0)
-		r = net_policy(&s->net, &policy, err);
+		r = policy_compile(&s->net, &policy, err);
 	/* Without a guest the engine's own proxy is what programs are told of. */
-	if (r < 0 || s->net.tier == SPEC_NET_NONE || no_guest(s))
+	if (r < 0 || s->net.tier == POLICY_NONE || no_guest(s))
 		return r;
 	set_proxy_env(s);
-	if (net_inspects(&s->net))
+	if (net_policy_inspects(&s->net))
 		add_trust(s, p);
 	return 0;
 }

@@ -179,7 +179,7 @@ static int fill_direct(struct sandbox_spec *s, const struct build_input *in, str
 	if (in->clone)
 		return err_usage(err, "--clone and --no-sandbox exclude each other");
 	s->quarantine = SPEC_QUARANTINE_NONE;
-	s->net.tier = SPEC_NET_FULL;
+	s->net.tier = POLICY_FULL;
 	return 0;
 }
 

@@ -8,7 +8,11 @@
 #include "compose/gitconfig-env.h"
 #include "workspace/guard.h"
 
-static_assert((int)SPEC_QUARANTINE_N == (int)QUARANTINE_N, "the choices of both are the same");
+static_assert((int)SPEC_QUARANTINE_ALL == (int)QUARANTINE_ALL &&
+		      (int)SPEC_QUARANTINE_GIT == (int)QUARANTINE_GIT &&
+		      (int)SPEC_QUARANTINE_NONE == (int)QUARANTINE_NONE &&
+		      (int)SPEC_QUARANTINE_N == (int)QUARANTINE_N,
+	      "the choices of both are the same");
 
 /* The same place inside: what lies below `source` on the host lies below `target` there. */
 static char *inside(const char *path, const char *source, const char *target)

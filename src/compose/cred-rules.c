@@ -73,7 +73,7 @@ static bool rule_names(const struct sandbox_spec *spec, const char *credential,
 		       const struct host *h, uint16_t port)
 {
 	for (size_t i = 0; i < spec->net.n_rules; i++) {
-		const struct spec_net_rule *r = &spec->net.rules[i];
+		const struct net_rule *r = &spec->net.rules[i];
 		struct pattern p;
 		struct err ignored;
 

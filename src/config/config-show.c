@@ -98,29 +98,29 @@ static void put_mounts(struct buf *b, const struct config *c)
 	(void)buf_putc(b, ']');
 }
 
-static void put_rule_list(struct buf *b, const char *name, const struct strv *list)
+static void put_rule_field(struct buf *b, const struct net_rule *r, const struct net_rule_field *f)
 {
-	if (list->n == 0)
-		return;
-	(void)buf_printf(b, ", %s: ", name);
-	put_list(b, list);
+	const void *at = net_rule_at(r, f);
+
+	if (f->kind == NET_RULE_LIST && ((const struct strv *)at)->n) {
+		(void)buf_printf(b, ", %s: ", f->name);
+		put_list(b, at);
+	} else if (f->kind == NET_RULE_NAME && *(char *const *)at) {
+		(void)buf_printf(b, ", %s: ", f->name);
+		put_text(b, *(char *const *)at);
+	}
 }
 
 static void put_rules(struct buf *b, const struct config *c)
 {
 	(void)buf_putc(b, '[');
 	for (size_t i = 0; i < c->network.n_rules; i++) {
-		const struct config_rule *r = &c->network.rules[i];
+		const struct net_rule *r = &c->network.rules[i];
 
 		(void)buf_puts(b, i ? ", {host: " : "{host: ");
-		put_text(b, r->host);
-		put_rule_list(b, "methods", &r->methods);
-		put_rule_list(b, "paths", &r->paths);
-		put_rule_list(b, "git", &r->git);
-		if (r->credential) {
-			(void)buf_puts(b, ", credential: ");
-			put_text(b, r->credential);
-		}
+		put_text(b, r->pattern);
+		for (const struct net_rule_field *f = net_rule_fields; f->name; f++)
+			put_rule_field(b, r, f);
 		(void)buf_putc(b, '}');
 	}
 	(void)buf_putc(b, ']');

@@ -42,7 +42,7 @@ struct config *config_free(struct config *c)
 		config_mount_done(&c->mounts[i]);
 	free(c->mounts);
 	for (size_t i = 0; i < c->network.n_rules; i++)
-		config_rule_done(&c->network.rules[i]);
+		net_rule_done(&c->network.rules[i]);
 	free(c->network.rules);
 	for (size_t i = 0; i < c->n_credentials; i++)
 		config_credential_done(&c->credentials[i]);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/strv.h"
+#include "policy/rule.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,21 +27,10 @@
 enum config_quarantine { QUARANTINE_ALL, QUARANTINE_GIT, QUARANTINE_NONE, QUARANTINE_N };
 #define CONFIG_FILE_MAX (256 * KiB)
 
-enum config_tier { TIER_NONE, TIER_ALLOWLIST, TIER_INET, TIER_FULL, TIER_N };
-
 struct config_mount {
 	char *path;   /* on the host; absolute after loading, ~ expanded */
 	char *target; /* inside; NULL: the same path */
 	bool writable;
-};
-
-/* One inspected host: its TLS is terminated by the gateway and each request decided. */
-struct config_rule {
-	char *host;	     /* pattern as in network.allow */
-	struct strv methods; /* empty: all */
-	struct strv paths;   /* path prefixes; empty: all */
-	struct strv git;     /* "fetch", "push OWNER/REPO" */
-	char *credential;    /* name of a credential to inject, or NULL */
 };
 
 /* Where a provider is reached instead of its public address: a company's gateway. */
@@ -79,9 +69,9 @@ struct config {
 		enum config_quarantine quarantine;
 	} workspace;
 	struct {
-		enum config_tier tier;
+		enum policy_tier tier;
 		struct strv allow, deny;
-		struct config_rule *rules;
+		struct net_rule *rules; /* inspected hosts; their patterns are as in allow */
 		size_t n_rules;
 	} network;
 	struct {

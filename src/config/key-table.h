@@ -47,7 +47,7 @@ KEY(KEY_QUARANTINE, "workspace.quarantine", KEY_CHOICE, PROJECT_LOWER,
 	.choices = quarantines,
 	.help = "what the host would run is moved away: all, git or none")
 KEY(KEY_TIER, "network.tier", KEY_CHOICE, PROJECT_LOWER, AT(network.tier),
-	.def = "allowlist", .option = "--net", .choices = tiers,
+	.def = "allowlist", .option = "--net", .choices = policy_tier_names,
 	.help = "how much network there is")
 KEY(KEY_ALLOW, "network.allow", KEY_LIST, PROJECT_SAME, AT(network.allow),
 	.option = "--allow", .check = check_pattern,

@@ -17,11 +17,6 @@ static const char *const quarantines[] = {
 	[QUARANTINE_NONE] = "none",
 	[QUARANTINE_N] = NULL,
 };
-static const char *const tiers[] = {
-	[TIER_NONE] = "none", [TIER_ALLOWLIST] = "allowlist",
-	[TIER_INET] = "inet", [TIER_FULL] = "full",
-	[TIER_N] = NULL,
-};
 static const char *const levels[] = {
 	[LOG_ERROR] = "error", [LOG_WARN] = "warning", [LOG_INFO] = "info",
 	[LOG_DEBUG] = "debug", [LOG_LEVEL_N] = NULL,

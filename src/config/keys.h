@@ -24,7 +24,7 @@ enum key_type {
 	KEY_PROVIDER,	/* struct config_provider: keys of its own, one below the other */
 	KEY_LIST,	/* struct strv */
 	KEY_MOUNT,	/* struct config_mount *, size_t behind it */
-	KEY_RULE,	/* struct config_rule *, size_t behind it */
+	KEY_RULE,	/* struct net_rule *, size_t behind it */
 	KEY_CREDENTIAL, /* struct config_credential *, size_t behind it */
 };
 

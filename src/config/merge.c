@@ -119,15 +119,6 @@ void config_mount_done(struct config_mount *m)
 	free(m->target);
 }
 
-void config_rule_done(struct config_rule *r)
-{
-	free(r->host);
-	strv_done(&r->methods);
-	strv_done(&r->paths);
-	strv_done(&r->git);
-	free(r->credential);
-}
-
 static void put_mount(struct merge *m, struct config_mount mount, const struct merge_place *at)
 {
 	struct config *c = m->c;
@@ -201,14 +192,13 @@ static const struct {
 	const char *(*check)(const char *s);
 	const char *name;
 } rule_lists[] = {
-	{RULE_METHODS, offsetof(struct config_rule, methods), check_method,
-	 "network.rules.methods"},
-	{RULE_PATHS, offsetof(struct config_rule, paths), check_url_path, "network.rules.paths"},
-	{RULE_GIT, offsetof(struct config_rule, git), check_git, "network.rules.git"},
+	{RULE_METHODS, offsetof(struct net_rule, methods), check_method, "network.rules.methods"},
+	{RULE_PATHS, offsetof(struct net_rule, paths), check_url_path, "network.rules.paths"},
+	{RULE_GIT, offsetof(struct net_rule, git), check_git, "network.rules.git"},
 };
 
 static int rule_words(struct merge *m, const struct config_file *f, const struct scan_value *fields,
-		      struct config_rule *rule)
+		      struct net_rule *rule)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rule_lists); i++) {
 		const struct scan_value *from = &fields[rule_lists[i].field];
@@ -231,7 +221,7 @@ static int merge_rule(struct merge *m, const struct config_file *f, const struct
 {
 	const struct scan_value *host = &entry->v[RULE_HOST];
 	const struct scan_value *credential = &entry->v[RULE_CREDENTIAL];
-	cleanup_(config_rule_done) struct config_rule rule = {0};
+	cleanup_(net_rule_done) struct net_rule rule = {0};
 	struct config *c = m->c;
 	struct merge_place at = merge_in_file(f, host);
 	int r = merge_check(m, check_pattern, host->text, &at, "network.rules.host");
@@ -246,16 +236,13 @@ static int merge_rule(struct merge *m, const struct config_file *f, const struct
 			return r;
 		rule.credential = xstrdup(credential->text);
 	}
-	strv_init(&rule.methods);
-	strv_init(&rule.paths);
-	strv_init(&rule.git);
 	r = rule_words(m, f, entry->v, &rule);
 	if (r < 0)
 		return r;
-	rule.host = xstrdup(host->text);
+	rule.pattern = xstrdup(host->text);
 	c->network.rules = xrealloc(c->network.rules, c->network.n_rules + 1, sizeof(rule));
 	c->network.rules[c->network.n_rules] = rule;
-	rule = (struct config_rule){0};
+	rule = (struct net_rule){0};
 	at = merge_in_file(f, entry);
 	merge_item_origin(m, KEY_RULES, c->network.n_rules++, &at);
 	return 0;

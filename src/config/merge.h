@@ -34,7 +34,6 @@ static inline struct merge_place merge_in_file(const struct config_file *f,
 int merge_fail_at(struct err *err, int r, const struct merge_place *at, const char *key);
 
 void config_mount_done(struct config_mount *m);
-void config_rule_done(struct config_rule *r);
 void config_provider_done(struct config_provider *p);
 void config_credential_done(struct config_credential *c);
 

@@ -349,8 +349,10 @@ void cgroup_support_done(struct cgroup_support *s)
 	*s = (struct cgroup_support){0};
 }
 
-static_assert((int)CGROUP_METHOD_N == (int)SPEC_CGROUP_N && (int)CGROUP_V1 == (int)SPEC_CGROUP_V1 &&
+static_assert((int)CGROUP_NONE == (int)SPEC_CGROUP_NONE && (int)CGROUP_V1 == (int)SPEC_CGROUP_V1 &&
 		      (int)CGROUP_V2 == (int)SPEC_CGROUP_V2 &&
+		      (int)CGROUP_SCOPE == (int)SPEC_CGROUP_SCOPE &&
+		      (int)CGROUP_METHOD_N == (int)SPEC_CGROUP_N &&
 		      CGROUP_PLACES_MAX <= SPEC_CGROUPS_MAX,
 	      "the spec counts as we do");
 

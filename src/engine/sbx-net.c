@@ -19,11 +19,6 @@ static void target_done(struct target *t)
 	free(t->host);
 }
 
-static bool inspects(const struct spec_net_rule *r)
-{
-	return r->methods.n || r->paths.n || r->git.n || r->credential;
-}
-
 static bool is_range(const char *host)
 {
 	return strchr(host, '/') != NULL;
@@ -40,7 +35,7 @@ static void split(const char *pattern, struct target *ret)
 	ret->port = colon ? colon + 1 : "";
 }
 
-static int no_words(const struct sbx_dialect *d, const struct spec_net_rule *r, const char *why,
+static int no_words(const struct sbx_dialect *d, const struct net_rule *r, const char *why,
 		    struct err *err)
 {
 	return err_usage(err,
@@ -55,13 +50,13 @@ static void push_target(struct strv *to, const struct sbx_dialect *d, const stru
 	strv_pushf(to, "%s%s%s%s", t->below ? d->below : "", t->host, *port ? ":" : "", port);
 }
 
-static int add_rule(struct sbx_plan *p, const struct sbx_dialect *d, const struct spec_net_rule *r,
+static int add_rule(struct sbx_plan *p, const struct sbx_dialect *d, const struct net_rule *r,
 		    struct err *err)
 {
 	struct strv *to = r->deny ? &p->deny : &p->allow;
 	cleanup_(target_done) struct target t = {0};
 
-	if (inspects(r))
+	if (net_rule_inspects(r))
 		return no_words(d, r, "it reads no requests", err);
 	if (r->pattern[0] == '[' || strchr(r->pattern, ':') != strrchr(r->pattern, ':'))
 		return no_words(d, r, "addresses of IPv6 are not told apart there", err);
@@ -88,18 +83,18 @@ static int add_rule(struct sbx_plan *p, const struct sbx_dialect *d, const struc
 
 int sbx_net_add(struct sbx_plan *p, const struct sbx_dialect *d, struct err *err)
 {
-	const struct spec_net *net = &p->spec->net;
+	const struct net_policy *net = &p->spec->net;
 	int r = 0;
 
-	if (net->tier == SPEC_NET_FULL)
+	if (net->tier == POLICY_FULL)
 		return err_usage(err,
 				 "engine %s reaches no private hosts at large; use --net inet, or "
 				 "--net allowlist with the hosts it needs",
 				 d->engine);
-	p->open = net->tier == SPEC_NET_INET;
+	p->open = net->tier == POLICY_INET;
 	if (p->spec->port)
 		strv_pushf(&p->allow, "localhost:%u", p->spec->port);
-	for (size_t i = 0; net->tier != SPEC_NET_NONE && r == 0 && i < net->n_rules; i++)
+	for (size_t i = 0; net->tier != POLICY_NONE && r == 0 && i < net->n_rules; i++)
 		r = add_rule(p, d, &net->rules[i], err);
 	return r;
 }

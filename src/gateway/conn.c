@@ -326,10 +326,10 @@ ssize_t conn_fill(struct conn *c)
 
 void conn_set_rule(struct conn *c, const struct policy_rule *rule)
 {
-	size_t n = rule ? strnlen(rule->text, sizeof(c->rule) - 1) : 0;
+	size_t n = rule ? strnlen(rule->text.pattern, sizeof(c->rule) - 1) : 0;
 
 	if (n)
-		memcpy(c->rule, rule->text, n);
+		memcpy(c->rule, rule->text.pattern, n);
 	c->rule[n] = '\0';
 }
 

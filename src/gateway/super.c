@@ -14,39 +14,11 @@ void gw_quit(struct gw *gw)
 	ev_stop(gw->ev);
 }
 
-struct policy *super_policy(const struct gw_policy *from, struct err *err)
-{
-	cleanup_(policy_freep) struct policy *p = NULL;
-
-	if (from->tier >= POLICY_TIER_N) {
-		(void)err_set(err, EPROTO, "no tier %u", from->tier);
-		return NULL;
-	}
-	p = policy_new((enum policy_tier)from->tier);
-	for (size_t i = 0; i < from->n_rules; i++) {
-		const struct gw_rule *r = &from->rules[i];
-		struct policy_rule_text text = {
-			.deny = r->deny,
-			.pattern = r->pattern,
-			.source = r->source,
-			.credential = r->credential,
-			.methods = &r->methods,
-			.paths = &r->paths,
-			.git = &r->git,
-		};
-
-		if (policy_add(p, &text, err) < 0)
-			return NULL;
-	}
-	return take_ptr(p);
-}
-
 static int on_config(struct gw *gw, const struct wire_msg *m, struct err *err)
 {
 	if (gw->config || gw_get_config(m, &gw->config) < 0)
 		return err_set(err, EPROTO, "the supervisor's configuration is malformed");
-	gw->policy = super_policy(&gw->config->policy, err);
-	return gw->policy ? 0 : -EINVAL;
+	return policy_compile(&gw->config->policy, &gw->policy, err);
 }
 
 static int on_listen(struct gw *gw, struct wire_msg *m, struct err *err)
@@ -136,15 +108,16 @@ void super_health(struct gw *gw, uint32_t id)
 /* A policy that cannot be read leaves the old one in force: it was the user's last word. */
 static void on_policy(struct gw *gw, const struct wire_msg *m)
 {
-	struct gw_policy rules;
-	struct policy *p;
-	struct err err = {0};
+	struct net_policy rules;
+	struct policy *p = NULL;
+	struct err ignored;
+	int r;
 
 	if (gw_get_policy(m, &rules) < 0)
 		return;
-	p = super_policy(&rules, &err);
-	gw_policy_done(&rules);
-	if (!p)
+	r = policy_compile(&rules, &p, &ignored);
+	net_policy_clear(&rules);
+	if (r < 0)
 		return;
 	(void)policy_free(gw->policy);
 	gw->policy = p;

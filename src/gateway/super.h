@@ -20,5 +20,3 @@ int super_attach(struct gw *gw, struct err *err);
 void super_health(struct gw *gw, uint32_t id);
 int ask_send(struct gw *gw, struct ask *a, enum gw_type type, const struct buf *body, ask_fn *fn);
 void ask_cancel(struct ask *a);
-/* A policy of the frames' rules, or why not. */
-struct policy *super_policy(const struct gw_policy *from, struct err *err);

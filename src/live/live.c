@@ -483,16 +483,13 @@ int live_inspect(const struct places *p, const char *name, json_t **ret, struct 
 	return live_ask(p, name, WIRE_INSPECT, NULL, ret, err);
 }
 
-int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+int live_net(const struct places *p, const char *name, const struct net_policy *net, json_t **ret,
 	     struct err *err)
 {
-	struct gw_policy policy;
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	net_to_gw(net, &policy);
-	gw_put_policy(&b, &policy);
-	gw_policy_done(&policy);
+	gw_put_policy(&b, net);
 	return live_ask(p, name, WIRE_NET, &b, ret, err);
 }
 

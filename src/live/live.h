@@ -84,5 +84,5 @@ int live_inspect(const struct places *p, const char *name, json_t **ret, struct 
  * object: "after_restart", what will be reached without a proxy only after the next start
  * (["name:5432", "port 22"]); "ended", whether its gateway has ended; "tier".
  */
-int live_net(const struct places *p, const char *name, const struct spec_net *net, json_t **ret,
+int live_net(const struct places *p, const char *name, const struct net_policy *net, json_t **ret,
 	     struct err *err);

@@ -61,18 +61,18 @@ static void note_proxy_only(const struct policy *p, struct strv *notes)
 		const struct policy_rule *r = &p->rules[i];
 		const struct pattern *at = &r->pattern;
 
-		if (r->deny || at->kind == PATTERN_SERVICE)
+		if (r->text.deny || at->kind == PATTERN_SERVICE)
 			continue;
 		if (at->kind == PATTERN_CIDR)
 			strv_pushf(notes, "%s: addresses are reached through the proxy only",
-				   r->text);
+				   r->text.pattern);
 		else if (at->ports == PORTS_ANY)
 			strv_pushf(notes,
 				   "%s: ports other than 80 and 443 are reached through the proxy "
 				   "only",
-				   r->text);
+				   r->text.pattern);
 		else if (at->kind == PATTERN_BELOW && at->ports == PORTS_ONE && at->port >= 1024)
-			strv_pushf(notes, "%s: is reached through the proxy only", r->text);
+			strv_pushf(notes, "%s: is reached through the proxy only", r->text.pattern);
 	}
 }
 
@@ -121,13 +121,13 @@ static int check(const struct net_change *c, struct net_changed *ret, struct err
 
 static bool file_has(const char *path, const char *pattern)
 {
-	cleanup_(rules_done) struct rules rules = {0};
+	cleanup_(net_policy_clear) struct net_policy rules = {0};
 	struct err ignored = {0};
 
 	if (rules_read(path, &rules, &ignored) < 0)
 		return false;
-	for (size_t i = 0; i < rules.n; i++)
-		if (streq(rules.v[i].pattern, pattern))
+	for (size_t i = 0; i < rules.n_rules; i++)
+		if (streq(rules.rules[i].pattern, pattern))
 			return true;
 	return false;
 }

@@ -97,8 +97,8 @@ static void explain(const struct policy *p, const struct verdict *v, const struc
 	verdict_remedy(p, v, &t->host, t->port, text, sizeof(text));
 	a->remedy = xstrdup(v->allow ? "" : text);
 	if (rule) {
-		a->rule = xstrdup(rule->text);
-		a->source = xstrdup(rule->source);
+		a->rule = xstrdup(rule->text.pattern);
+		a->source = xstrdup(rule->text.source);
 	}
 }
 
@@ -199,7 +199,7 @@ static int judge(const struct policy *p, const struct net_question *q, const str
 	return r;
 }
 
-int net_check(const struct spec_net *net, const struct net_question *q, struct net_answer *ret,
+int net_check(const struct net_policy *net, const struct net_question *q, struct net_answer *ret,
 	      struct err *err)
 {
 	cleanup_(policy_freep) struct policy *p = NULL;
@@ -208,7 +208,7 @@ int net_check(const struct spec_net *net, const struct net_question *q, struct n
 
 	*ret = (struct net_answer){0};
 	if (r == 0)
-		r = net_policy(net, &p, err);
+		r = policy_compile(net, &p, err);
 	if (r < 0)
 		return r;
 	ret->host = xstrdup(t.host.name);

@@ -41,6 +41,6 @@ struct net_answer {
 };
 
 /* A target that is none is a usage error. */
-int net_check(const struct spec_net *net, const struct net_question *q, struct net_answer *ret,
+int net_check(const struct net_policy *net, const struct net_question *q, struct net_answer *ret,
 	      struct err *err);
 void net_answer_done(struct net_answer *a);

@@ -84,14 +84,14 @@ static int add_rule(struct rows *r, const struct policy_rule *rule, struct err *
 {
 	const struct pattern *p = &rule->pattern;
 
-	if (rule->deny || p->ports != PORTS_ONE)
+	if (rule->text.deny || p->ports != PORTS_ONE)
 		return 0;
 	if (p->kind == PATTERN_SERVICE) {
 		if (p->port == NET_PROXY_PORT)
 			return err_set(err, EINVAL,
 				       "'%s': port %d inside is the gateway's own; let the service "
 				       "listen on another one",
-				       rule->text, NET_PROXY_PORT);
+				       rule->text.pattern, NET_PROXY_PORT);
 		if (p->port >= LOW_PORTS)
 			return add_both(r, GW_LISTEN_SERVICE, "127.0.0.1", "::1", p->port, "");
 	}

@@ -19,7 +19,7 @@ static int add_ascii(struct sandbox_spec *s, bool deny, const char *text, const 
 
 	if (r < 0)
 		return err_wrap(err, r, "%s", source);
-	(void)spec_net_add(s, deny, ascii, source);
+	(void)net_policy_add(&s->net, deny, ascii, source);
 	return 0;
 }
 
@@ -50,12 +50,13 @@ int net_rules_add(struct sandbox_spec *s, char *const *environ, bool deny, const
 static int add_file(struct sandbox_spec *s, char *const *environ, char *path_, const char *source,
 		    struct err *err)
 {
-	cleanup_(rules_done) struct rules rules = {0};
+	cleanup_(net_policy_clear) struct net_policy rules = {0};
 	cleanup_free char *path = path_;
 	int r = rules_read(path, &rules, err);
 
-	for (size_t i = 0; r == 0 && i < rules.n; i++)
-		r = net_rules_add(s, environ, rules.v[i].deny, rules.v[i].pattern, source, err);
+	for (size_t i = 0; r == 0 && i < rules.n_rules; i++)
+		r = net_rules_add(s, environ, rules.rules[i].deny, rules.rules[i].pattern, source,
+				  err);
 	return r;
 }
 
@@ -72,30 +73,20 @@ int net_rules_add_files(struct sandbox_spec *s, const struct places *p, char *co
 	return r;
 }
 
-static void copy_rule(struct sandbox_spec *to, const struct spec_net_rule *from)
-{
-	struct spec_net_rule *r = spec_net_add(to, from->deny, from->pattern, from->source);
-
-	strv_extend(&r->methods, &from->methods);
-	strv_extend(&r->paths, &from->paths);
-	strv_extend(&r->git, &from->git);
-	r->credential = from->credential ? xstrdup(from->credential) : NULL;
-}
-
-static void copy_rules(struct sandbox_spec *to, const struct spec_net *from, bool of_files)
+static void copy_rules(struct net_policy *to, const struct net_policy *from, bool of_files)
 {
 	for (size_t i = 0; i < from->n_rules; i++) {
 		const char *source = from->rules[i].source;
 		bool of_file = source && strncmp(source, FROM_FILES, strlen(FROM_FILES)) == 0;
 
 		if (of_file == of_files)
-			copy_rule(to, &from->rules[i]);
+			net_rule_copy(net_policy_push(to), &from->rules[i]);
 	}
 }
 
 static void swap_net(struct sandbox_spec *a, struct sandbox_spec *b)
 {
-	struct spec_net net = a->net;
+	struct net_policy net = a->net;
 
 	a->net = b->net;
 	b->net = net;
@@ -111,7 +102,7 @@ int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *cons
 	fresh->workspace = xstrdup(s->workspace);
 	fresh->instance = xstrdup(s->instance);
 	fresh->net.tier = s->net.tier;
-	copy_rules(fresh, &s->net, false);
+	copy_rules(&fresh->net, &s->net, false);
 	r = net_rules_add_files(fresh, p, environ, err);
 	if (r == 0)
 		swap_net(s, fresh);
@@ -123,8 +114,8 @@ void net_rules_take_files(struct sandbox_spec *s, const struct sandbox_spec *fro
 	cleanup_(spec_freep) struct sandbox_spec *fresh = spec_new();
 
 	fresh->net.tier = s->net.tier;
-	copy_rules(fresh, &s->net, false);
-	copy_rules(fresh, &from->net, true);
+	copy_rules(&fresh->net, &s->net, false);
+	copy_rules(&fresh->net, &from->net, true);
 	swap_net(s, fresh);
 }
 

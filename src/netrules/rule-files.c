@@ -26,21 +26,7 @@ char *rules_sandbox_file(const struct places *p, const char *name)
 	return xasprintf("%s/sandboxes/%s/network.rules", p->state, name);
 }
 
-void rules_done(struct rules *r)
-{
-	for (size_t i = 0; i < r->n; i++)
-		free(r->v[i].pattern);
-	free(r->v);
-	*r = (struct rules){0};
-}
-
-static void add(struct rules *r, bool deny, const char *pattern)
-{
-	r->v = xrealloc(r->v, r->n + 1, sizeof(*r->v));
-	r->v[r->n++] = (struct rule_line){.deny = deny, .pattern = xstrdup(pattern)};
-}
-
-static int parse_line(const char *line, struct rules *r)
+static int parse_line(const char *line, struct net_policy *r)
 {
 	const char *pattern;
 	bool deny;
@@ -53,21 +39,21 @@ static int parse_line(const char *line, struct rules *r)
 		return -EINVAL;
 	pattern = line + (deny ? 5 : 6);
 	if (!*pattern || strlen(pattern) > PATTERN_LEN_MAX || strpbrk(pattern, " \t") ||
-	    r->n == RULES_MAX)
+	    r->n_rules == RULES_MAX)
 		return -EINVAL;
-	add(r, deny, pattern);
+	(void)net_policy_add(r, deny, pattern, NULL);
 	return 0;
 }
 
-int rules_read(const char *path, struct rules *ret, struct err *err)
+int rules_read(const char *path, struct net_policy *ret, struct err *err)
 {
-	cleanup_(rules_done) struct rules rules = {0};
+	cleanup_(net_policy_clear) struct net_policy rules = {0};
 	cleanup_buf struct buf b;
 	size_t number = 1;
 	int r;
 
 	buf_init(&b, RULES_FILE_MAX);
-	*ret = (struct rules){0};
+	*ret = (struct net_policy){0};
 	r = path_read(AT_FDCWD, path, &b);
 	if (r == -ENOENT)
 		return 0;
@@ -85,11 +71,11 @@ int rules_read(const char *path, struct rules *ret, struct err *err)
 				path, number);
 	}
 	*ret = rules;
-	rules = (struct rules){0};
+	rules = (struct net_policy){0};
 	return 0;
 }
 
-static int write_rules(const char *path, const struct rules *rules, struct err *err)
+static int write_rules(const char *path, const struct net_policy *rules, struct err *err)
 {
 	cleanup_free char *dir = path_dir(path);
 	cleanup_fd int fd = -1;
@@ -100,9 +86,9 @@ static int write_rules(const char *path, const struct rules *rules, struct err *
 	if (r < 0)
 		return r;
 	(void)buf_puts(&b, "# Written by ralph net; a rule a line: allow PATTERN, deny PATTERN.\n");
-	for (size_t i = 0; i < rules->n; i++)
-		(void)buf_printf(&b, "%s %s\n", rules->v[i].deny ? "deny" : "allow",
-				 rules->v[i].pattern);
+	for (size_t i = 0; i < rules->n_rules; i++)
+		(void)buf_printf(&b, "%s %s\n", rules->rules[i].deny ? "deny" : "allow",
+				 rules->rules[i].pattern);
 	if (b.full)
 		return err_set(err, E2BIG, "'%s' would have too many rules", path);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -112,39 +98,39 @@ static int write_rules(const char *path, const struct rules *rules, struct err *
 }
 
 /* True when there was one. */
-static bool drop(struct rules *r, const char *pattern)
+static bool drop(struct net_policy *p, const char *pattern)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < r->n; i++) {
-		if (streq(r->v[i].pattern, pattern))
-			free(r->v[i].pattern);
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (streq(p->rules[i].pattern, pattern))
+			net_rule_done(&p->rules[i]);
 		else
-			r->v[n++] = r->v[i];
+			p->rules[n++] = p->rules[i];
 	}
-	if (n == r->n)
+	if (n == p->n_rules)
 		return false;
-	r->n = n;
+	p->n_rules = n;
 	return true;
 }
 
 int rules_set(const char *path, bool deny, const char *pattern, struct err *err)
 {
-	cleanup_(rules_done) struct rules rules = {0};
+	cleanup_(net_policy_clear) struct net_policy rules = {0};
 	int r = rules_read(path, &rules, err);
 
 	if (r < 0)
 		return r;
 	(void)drop(&rules, pattern);
-	if (rules.n == RULES_MAX)
+	if (rules.n_rules == RULES_MAX)
 		return err_set(err, E2BIG, "'%s' has %d rules already", path, RULES_MAX);
-	add(&rules, deny, pattern);
+	(void)net_policy_add(&rules, deny, pattern, NULL);
 	return write_rules(path, &rules, err);
 }
 
 int rules_drop(const char *path, const char *pattern, struct err *err)
 {
-	cleanup_(rules_done) struct rules rules = {0};
+	cleanup_(net_policy_clear) struct net_policy rules = {0};
 	int r = rules_read(path, &rules, err);
 
 	if (r < 0)

@@ -14,12 +14,7 @@ struct policy *policy_new(enum policy_tier tier)
 
 static void rule_done(struct policy_rule *r)
 {
-	free(r->text);
-	free(r->source);
-	free(r->credential);
-	strv_done(&r->methods);
-	strv_done(&r->paths);
-	strv_done(&r->git);
+	net_rule_done(&r->text);
 }
 
 struct policy *policy_free(struct policy *p)
@@ -33,51 +28,43 @@ struct policy *policy_free(struct policy *p)
 	return NULL;
 }
 
-bool policy_rule_inspects(const struct policy_rule *r)
-{
-	return r->methods.n > 0 || r->paths.n > 0 || r->git.n > 0 || r->credential;
-}
-
 static int check_combination(const struct policy_rule *r, struct err *err)
 {
-	if (!policy_rule_inspects(r))
+	if (!r->inspects)
 		return 0;
-	if (r->deny)
+	if (r->text.deny)
 		return err_usage(err,
 				 "'%s': a deny rule refuses the whole host; leave methods, "
 				 "paths, git and credential out",
-				 r->text);
-	if (r->pattern.kind == PATTERN_SERVICE && r->credential)
-		return err_usage(err, "'%s': a credential is not sent to a host service", r->text);
+				 r->text.pattern);
+	if (r->pattern.kind == PATTERN_SERVICE && r->text.credential)
+		return err_usage(err, "'%s': a credential is not sent to a host service",
+				 r->text.pattern);
 	return 0;
 }
 
-static int rule_fill(struct policy_rule *r, const struct policy_rule_text *t, struct err *err)
+static int rule_fill(struct policy_rule *r, const struct net_rule *from, struct err *err)
 {
 	int q;
 
-	r->deny = t->deny;
-	r->text = xstrdup(t->pattern);
-	r->source = xstrdup(t->source ? t->source : "");
-	r->credential = t->credential ? xstrdup(t->credential) : NULL;
-	q = pattern_parse(t->pattern, t->deny, &r->pattern, err);
-	if (q == 0 && t->methods)
-		q = request_read_methods(t->methods, &r->methods, err);
-	if (q == 0 && t->paths)
-		q = request_read_paths(t->paths, &r->paths, err);
-	if (q == 0 && t->git)
-		q = request_read_git(t->git, &r->git, err);
+	net_rule_copy(&r->text, from);
+	if (!r->text.source)
+		r->text.source = xstrdup("");
+	q = pattern_parse(from->pattern, from->deny, &r->pattern, err);
+	if (q == 0)
+		q = request_read_lists(&r->text, err);
+	r->inspects = net_rule_inspects(&r->text);
 	return q < 0 ? q : check_combination(r, err);
 }
 
-int policy_add(struct policy *p, const struct policy_rule_text *text, struct err *err)
+int policy_add(struct policy *p, const struct net_rule *rule, struct err *err)
 {
 	struct policy_rule r = {0};
 	int q;
 
-	if (p->n_rules == POLICY_RULES_MAX)
-		return err_usage(err, "more than %d network rules", POLICY_RULES_MAX);
-	q = rule_fill(&r, text, err);
+	if (p->n_rules == NET_RULES_MAX)
+		return err_usage(err, "more than %d network rules", NET_RULES_MAX);
+	q = rule_fill(&r, rule, err);
 	if (q < 0) {
 		rule_done(&r);
 		return q;
@@ -93,9 +80,26 @@ int policy_add(struct policy *p, const struct policy_rule_text *text, struct err
 int policy_add_pattern(struct policy *p, bool deny, const char *pattern, const char *source,
 		       struct err *err)
 {
-	struct policy_rule_text t = {.deny = deny, .pattern = pattern, .source = source};
+	/* Only read: policy_add() copies. */
+	const struct net_rule rule = {
+		.deny = deny, .pattern = (char *)pattern, .source = (char *)source};
 
-	return policy_add(p, &t, err);
+	return policy_add(p, &rule, err);
+}
+
+int policy_compile(const struct net_policy *from, struct policy **ret, struct err *err)
+{
+	cleanup_(policy_freep) struct policy *p = policy_new(from->tier);
+
+	for (size_t i = 0; i < from->n_rules; i++) {
+		const struct net_rule *rule = &from->rules[i];
+		int r = policy_add(p, rule, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s", rule->source ? rule->source : "network");
+	}
+	*ret = take_ptr(p);
+	return 0;
 }
 
 /* The header's order: specificity, then deny, then inspection. */
@@ -105,9 +109,9 @@ static bool outranks(const struct policy_rule *a, const struct policy_rule *b)
 
 	if (sa != sb)
 		return sa > sb;
-	if (a->deny != b->deny)
-		return a->deny;
-	return policy_rule_inspects(a) && !policy_rule_inspects(b);
+	if (a->text.deny != b->text.deny)
+		return a->text.deny;
+	return a->inspects && !b->inspects;
 }
 
 static int best_for_host(const struct policy *p, const struct host *h, uint16_t port)
@@ -132,7 +136,7 @@ static int best_for_answer(const struct policy *p, const struct ip *ip, uint16_t
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct policy_rule *r = &p->rules[i];
 
-		if (!policy_rule_inspects(r) && pattern_has_ip(&r->pattern, ip) &&
+		if (!r->inspects && pattern_has_ip(&r->pattern, ip) &&
 		    pattern_has_port(&r->pattern, port) &&
 		    (best < 0 || outranks(r, &p->rules[best])))
 			best = (int)i;
@@ -144,7 +148,7 @@ static int best_for_answer(const struct policy *p, const struct ip *ip, uint16_t
 static int rule_on_other_port(const struct policy *p, const struct host *h)
 {
 	for (size_t i = 0; i < p->n_rules; i++)
-		if (!p->rules[i].deny && pattern_has_host(&p->rules[i].pattern, h))
+		if (!p->rules[i].text.deny && pattern_has_host(&p->rules[i].pattern, h))
 			return (int)i;
 	return -1;
 }
@@ -172,7 +176,7 @@ static void allow_by_rule(const struct policy *p, int rule, struct verdict *v)
 	v->allow = true;
 	v->reason = POLICY_BY_RULE;
 	v->rule = rule;
-	v->inspect = policy_rule_inspects(r);
+	v->inspect = r->inspects;
 	v->service = r->pattern.kind == PATTERN_SERVICE;
 }
 
@@ -218,7 +222,7 @@ static void judge_ip(const struct policy *p, const struct ip *ip, int named, str
 	v->ip = *ip;
 	v->has_ip = true;
 	v->class = addr_class(ip);
-	if (r && r->deny)
+	if (r && r->text.deny)
 		deny(v, POLICY_DENY_RULE, named);
 	else if (!class_passes(p->tier, v->class, r))
 		deny(v, class_reason(v->class), named);
@@ -232,9 +236,9 @@ static bool has_wide_tier(const struct policy *p)
 static void judge_name(const struct policy *p, const struct host *h, int rule, struct verdict *v)
 {
 	const struct policy_rule *r = rule < 0 ? NULL : &p->rules[rule];
-	bool exact = r && !r->deny && r->pattern.kind != PATTERN_BELOW;
+	bool exact = r && !r->text.deny && r->pattern.kind != PATTERN_BELOW;
 
-	if (r && r->deny)
+	if (r && r->text.deny)
 		deny(v, POLICY_DENY_RULE, rule);
 	else if (host_is_loopback_name(h) && !(exact && r->pattern.kind == PATTERN_SERVICE))
 		deny(v, POLICY_DENY_LOOPBACK, -1);
@@ -254,7 +258,7 @@ void policy_name(const struct policy *p, const struct host *h, uint16_t port, st
 		*ret = v;
 		return;
 	}
-	if (rule >= 0 && !p->rules[rule].deny)
+	if (rule >= 0 && !p->rules[rule].text.deny)
 		allow_by_rule(p, rule, &v);
 	if (h->kind == HOST_NAME) {
 		judge_name(p, h, rule, &v);
@@ -296,7 +300,7 @@ bool policy_any_port(const struct policy *p, const struct host *h)
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct pattern *pat = &p->rules[i].pattern;
 
-		if (p->rules[i].deny || pat->ports != PORTS_ONE || !pattern_has_host(pat, h))
+		if (p->rules[i].text.deny || pat->ports != PORTS_ONE || !pattern_has_host(pat, h))
 			continue;
 		policy_name(p, h, pat->port, &v);
 		if (v.allow)

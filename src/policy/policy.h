@@ -7,8 +7,8 @@
  * socket, no clock, so that every decision can be tested and shown beforehand.
  */
 
-#include "base/strv.h"
 #include "policy/pattern.h"
+#include "policy/rule.h"
 
 /*
  * The decision. Two steps, because a name must be judged before it is looked up, and the address
@@ -52,18 +52,9 @@
  * and broadcast ones are never dialled. A range rule that inspects speaks for literals only. A deny
  * rule for an address or range also refuses the names that lead there.
  */
-enum policy_tier { POLICY_NONE, POLICY_ALLOWLIST, POLICY_INET, POLICY_FULL, POLICY_TIER_N };
-
-#define POLICY_RULES_MAX 4096
-
 struct policy_rule {
-	bool deny;
-	char *text;	     /* the pattern as it was written */
-	char *source;	     /* which setting it came from */
-	char *credential;    /* inspected: what to inject, or NULL */
-	struct strv methods; /* inspected: empty means all */
-	struct strv paths;   /* canonical prefixes; empty means all */
-	struct strv git;     /* "fetch", "fetch OWNER/REPO", "push OWNER/REPO" */
+	struct net_rule text; /* its lists in canonical form, its source not NULL */
+	bool inspects;
 	struct pattern pattern;
 };
 
@@ -81,15 +72,11 @@ static inline void policy_freep(struct policy **p)
 	(void)policy_free(*p);
 }
 
-/* What a rule is made of; everything is copied. NULL lists are empty. */
-struct policy_rule_text {
-	bool deny;
-	const char *pattern, *source, *credential;
-	const struct strv *methods, *paths, *git;
-};
-
+/* Tier and rules as decisions are made on them; a rule that makes no sense is an error with exit
+ * code 2 that names its source. */
+int policy_compile(const struct net_policy *from, struct policy **ret, struct err *err);
 /* Adds a rule, or says what is wrong with it (exit code 2) and adds nothing. */
-int policy_add(struct policy *p, const struct policy_rule_text *text, struct err *err);
+int policy_add(struct policy *p, const struct net_rule *rule, struct err *err);
 /* The short form: no inspection. */
 int policy_add_pattern(struct policy *p, bool deny, const char *pattern, const char *source,
 		       struct err *err);
@@ -131,7 +118,6 @@ bool policy_any_port(const struct policy *p, const struct host *h);
 
 /* The rule behind a verdict, or NULL. */
 const struct policy_rule *policy_rule_of(const struct policy *p, const struct verdict *v);
-bool policy_rule_inspects(const struct policy_rule *r);
 
 /* For people, made only when somebody reads it. A whole sentence, no newline: what was decided,
  * by which rule. `ret` is cut to `size`. */
@@ -142,4 +128,3 @@ void verdict_explain(const struct policy *p, const struct verdict *v, const stru
 void verdict_remedy(const struct policy *p, const struct verdict *v, const struct host *h,
 		    uint16_t port, char *ret, size_t size);
 const char *policy_reason_name(enum policy_reason r); /* "no-rule" …: for logs and JSON */
-const char *policy_tier_name(enum policy_tier t);

@@ -4,14 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *policy_tier_name(enum policy_tier t)
-{
-	static const char *const names[] = {"none", "allowlist", "inet", "full"};
-
-	static_assert(ARRAY_SIZE(names) == POLICY_TIER_N, "one name per tier");
-	return t < POLICY_TIER_N ? names[t] : "unknown";
-}
-
 const char *policy_reason_name(enum policy_reason r)
 {
 	static const char *const names[] = {
@@ -41,10 +33,10 @@ static void rule_text(const struct policy *p, const struct verdict *v, char *ret
 
 	if (!r)
 		(void)snprintf(ret, size, "no rule");
-	else if (r->source[0])
-		(void)snprintf(ret, size, "'%s' (%s)", r->text, r->source);
+	else if (r->text.source[0])
+		(void)snprintf(ret, size, "'%s' (%s)", r->text.pattern, r->text.source);
 	else
-		(void)snprintf(ret, size, "'%s'", r->text);
+		(void)snprintf(ret, size, "'%s'", r->text.pattern);
 }
 
 static void ports_text(const struct policy_rule *r, char *ret, size_t size)
@@ -182,7 +174,7 @@ static void remedy_deny_rule(const struct policy *p, const struct verdict *v, co
 	struct host at = *h;
 
 	if (!can_be_outranked(r)) {
-		(void)snprintf(ret, size, "remove the deny rule '%s'", r ? r->text : "");
+		(void)snprintf(ret, size, "remove the deny rule '%s'", r ? r->text.pattern : "");
 		return;
 	}
 	if (v->has_ip)

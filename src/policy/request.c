@@ -156,16 +156,16 @@ static bool method_allowed(const struct policy_rule *r, const char *method)
 {
 	if (streq(method, "CONNECT"))
 		return false;
-	return r->methods.n == 0 || strv_has(&r->methods, method) ||
-	       (streq(method, "HEAD") && strv_has(&r->methods, "GET"));
+	return r->text.methods.n == 0 || strv_has(&r->text.methods, method) ||
+	       (streq(method, "HEAD") && strv_has(&r->text.methods, "GET"));
 }
 
 static bool path_allowed(const struct policy_rule *r, const char *path, size_t n)
 {
-	for (size_t i = 0; i < r->paths.n; i++)
-		if (request_path_under(path, n, r->paths.v[i]))
+	for (size_t i = 0; i < r->text.paths.n; i++)
+		if (request_path_under(path, n, r->text.paths.v[i]))
 			return true;
-	return r->paths.n == 0;
+	return r->text.paths.n == 0;
 }
 
 /* The rules that decide together with the verdict's own: equals of it that inspect as well. */
@@ -174,7 +174,7 @@ static bool is_peer(const struct policy *p, const struct verdict *v, size_t i, c
 {
 	const struct policy_rule *r = &p->rules[i], *own = policy_rule_of(p, v);
 
-	return own && !r->deny && policy_rule_inspects(r) && pattern_has_host(&r->pattern, h) &&
+	return own && !r->text.deny && r->inspects && pattern_has_host(&r->pattern, h) &&
 	       pattern_has_port(&r->pattern, port) &&
 	       pattern_specificity(&r->pattern) == pattern_specificity(&own->pattern);
 }
@@ -189,10 +189,10 @@ struct asked {
 static enum policy_reason judge_rule(const struct policy_rule *r, const struct asked *a)
 {
 	if (a->is_git)
-		return git_allowed(&r->git, a->method, a->target, a->path_n, a->n)
+		return git_allowed(&r->text.git, a->method, a->target, a->path_n, a->n)
 			       ? POLICY_BY_RULE
 			       : POLICY_DENY_GIT;
-	if (r->git.n > 0 && r->methods.n == 0 && r->paths.n == 0)
+	if (r->text.git.n > 0 && r->text.methods.n == 0 && r->text.paths.n == 0)
 		return POLICY_DENY_GIT;
 	if (!method_allowed(r, a->method))
 		return POLICY_DENY_METHOD;
@@ -249,8 +249,8 @@ void policy_request(const struct policy *p, const struct verdict *v, const struc
 	for (size_t i = 0; i < p->n_rules; i++) {
 		if (!is_peer(p, v, i, h, port))
 			continue;
-		by_git |= p->rules[i].git.n > 0;
-		by_path |= p->rules[i].paths.n > 0;
+		by_git |= p->rules[i].text.git.n > 0;
+		by_path |= p->rules[i].text.paths.n > 0;
 	}
 	if (!v->allow) {
 		*ret = out;
@@ -283,65 +283,77 @@ const char *policy_credential(const struct policy *p, const struct verdict *v, c
 
 	if (!v->allow || !own)
 		return NULL;
-	if (own->credential)
-		return own->credential;
+	if (own->text.credential)
+		return own->text.credential;
 	for (size_t i = 0; i < p->n_rules; i++)
-		if (is_peer(p, v, i, h, port) && p->rules[i].credential)
-			return p->rules[i].credential;
+		if (is_peer(p, v, i, h, port) && p->rules[i].text.credential)
+			return p->rules[i].text.credential;
 	return NULL;
 }
 
-int request_read_methods(const struct strv *in, struct strv *out, struct err *err)
+static int read_method(const char *m, struct strv *ret, struct err *err)
 {
-	for (size_t i = 0; i < in->n; i++) {
-		const char *m = in->v[i];
-
-		if (m[0] == '\0' || strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != strlen(m))
-			return err_usage(err,
-					 "'%s' is not a method; write it in capitals, as in "
-					 "'GET'",
-					 m);
-		if (streq(m, "CONNECT"))
-			return err_usage(err, "'CONNECT' cannot be allowed on an inspected host");
-		strv_push(out, m);
-	}
+	if (m[0] == '\0' || strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != strlen(m))
+		return err_usage(err, "'%s' is not a method; write it in capitals, as in 'GET'", m);
+	if (streq(m, "CONNECT"))
+		return err_usage(err, "'CONNECT' cannot be allowed on an inspected host");
+	strv_push(ret, m);
 	return 0;
 }
 
-int request_read_paths(const struct strv *in, struct strv *out, struct err *err)
+static int read_path(const char *path, struct strv *ret, struct err *err)
 {
-	for (size_t i = 0; i < in->n; i++) {
-		const char *path = in->v[i];
-		cleanup_buf struct buf b;
-		size_t path_n;
+	cleanup_buf struct buf b;
+	size_t path_n;
 
-		buf_init(&b, REQUEST_TARGET_MAX);
-		if (path[0] != '/')
-			return err_usage(err, "'%s': a path begins with '/'", path);
-		if (strpbrk(path, "?*"))
-			return err_usage(err,
-					 "'%s': a path is a prefix without '*' or '?'; it "
-					 "covers everything below it",
-					 path);
-		if (request_canon(path, strlen(path), &b, &path_n) < 0)
-			return err_usage(err,
-					 "'%s': a path has no empty, '.' or '..' segments "
-					 "and no odd escapes",
-					 path);
-		strv_push(out, buf_str(&b));
-	}
+	buf_init(&b, REQUEST_TARGET_MAX);
+	if (path[0] != '/')
+		return err_usage(err, "'%s': a path begins with '/'", path);
+	if (strpbrk(path, "?*"))
+		return err_usage(err,
+				 "'%s': a path is a prefix without '*' or '?'; it covers "
+				 "everything below it",
+				 path);
+	if (request_canon(path, strlen(path), &b, &path_n) < 0)
+		return err_usage(err,
+				 "'%s': a path has no empty, '.' or '..' segments and no odd "
+				 "escapes",
+				 path);
+	strv_push(ret, buf_str(&b));
 	return 0;
 }
 
-int request_read_git(const struct strv *in, struct strv *out, struct err *err)
+static int read_git(const char *verb, struct strv *ret, struct err *err)
 {
-	for (size_t i = 0; i < in->n; i++) {
-		if (!git_verb_is_valid(in->v[i]))
-			return err_usage(err,
-					 "'%s' is not a git rule; write 'fetch', 'fetch "
-					 "OWNER/REPO' or 'push OWNER/REPO'",
-					 in->v[i]);
-		strv_push(out, in->v[i]);
-	}
+	if (!git_verb_is_valid(verb))
+		return err_usage(err,
+				 "'%s' is not a git rule; write 'fetch', 'fetch OWNER/REPO' or "
+				 "'push OWNER/REPO'",
+				 verb);
+	strv_push(ret, verb);
 	return 0;
+}
+
+static const struct {
+	size_t offset;
+	int (*read)(const char *word, struct strv *ret, struct err *err);
+} lists[] = {
+	{offsetof(struct net_rule, methods), read_method},
+	{offsetof(struct net_rule, paths), read_path},
+	{offsetof(struct net_rule, git), read_git},
+};
+
+int request_read_lists(struct net_rule *rule, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(lists); i++) {
+		struct strv *list = (void *)((char *)rule + lists[i].offset), canon = {0};
+
+		for (size_t k = 0; r == 0 && k < list->n; k++)
+			r = lists[i].read(list->v[k], &canon, err);
+		strv_done(list);
+		*list = canon;
+	}
+	return r;
 }

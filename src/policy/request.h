@@ -42,7 +42,5 @@ const char *policy_credential(const struct policy *p, const struct verdict *v, c
 int request_canon(const char *target, size_t n, struct buf *ret, size_t *ret_path_n);
 bool request_path_under(const char *path, size_t n, const char *prefix);
 
-/* Reading a rule's lists: checked copies, in canonical form. */
-int request_read_methods(const struct strv *in, struct strv *out, struct err *err);
-int request_read_paths(const struct strv *in, struct strv *out, struct err *err);
-int request_read_git(const struct strv *in, struct strv *out, struct err *err);
+/* Checks the lists of a rule and brings them into canonical form; exit code 2. */
+int request_read_lists(struct net_rule *rule, struct err *err);

@@ -53,20 +53,13 @@ static bool same_strv(const struct strv *a, const struct strv *b)
 	return true;
 }
 
-static bool same_rule(const struct spec_net_rule *a, const struct spec_net_rule *b)
-{
-	return a->deny == b->deny && streq(a->pattern, b->pattern) &&
-	       same(a->credential, b->credential) && same_strv(&a->methods, &b->methods) &&
-	       same_strv(&a->paths, &b->paths) && same_strv(&a->git, &b->git);
-}
-
-static char *net_difference(const struct spec_net *a, const struct spec_net *b)
+static char *net_difference(const struct net_policy *a, const struct net_policy *b)
 {
 	if (a->tier != b->tier)
-		return xasprintf("network tier (%s, now %s)", spec_tier_name(a->tier),
-				 spec_tier_name(b->tier));
+		return xasprintf("network tier (%s, now %s)", policy_tier_name(a->tier),
+				 policy_tier_name(b->tier));
 	for (size_t i = 0; i < b->n_rules; i++)
-		if (i >= a->n_rules || !same_rule(&a->rules[i], &b->rules[i]))
+		if (i >= a->n_rules || !net_rule_equal(&a->rules[i], &b->rules[i]))
 			return xasprintf("network rule %s", b->rules[i].pattern);
 	return a->n_rules == b->n_rules ? NULL : xstrdup("network rules");
 }

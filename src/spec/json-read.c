@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "policy/rule-json.h"
 #include "spec/json-fields.h"
 
 /* What spec_to_json() wrote comes back, anything else is an error. */
@@ -18,11 +19,6 @@ static const char *watch_name(unsigned i)
 static const char *quarantine_name(unsigned i)
 {
 	return spec_quarantine_name((enum spec_quarantine)i);
-}
-
-static const char *tier_name(unsigned i)
-{
-	return spec_tier_name((enum spec_tier)i);
 }
 
 static const char *way_name(unsigned i)
@@ -96,31 +92,6 @@ static int read_watch(const json_t *j, struct sandbox_spec *s, struct err *err)
 	return r;
 }
 
-static int read_rule(const json_t *j, struct sandbox_spec *s, struct err *err)
-{
-	const char *pattern = NULL, *verdict = NULL, *source = NULL;
-	struct spec_net_rule *rule;
-	int r = json_get_str(j, "pattern", &pattern, err);
-
-	if (r == 0)
-		r = json_get_str(j, "verdict", &verdict, err);
-	if (r == 0 && !streq(verdict, "allow") && !streq(verdict, "deny"))
-		r = err_set(err, EINVAL, "'verdict' has the unknown value '%s'", verdict);
-	if (r == 0)
-		r = json_opt_str(j, "source", &source, err);
-	if (r < 0)
-		return r;
-	rule = spec_net_add(s, streq(verdict, "deny"), pattern, source);
-	r = field_take_strv(j, "methods", &rule->methods, err);
-	if (r == 0)
-		r = field_take_strv(j, "paths", &rule->paths, err);
-	if (r == 0)
-		r = field_take_strv(j, "git", &rule->git, err);
-	if (r == 0)
-		r = field_take_opt(j, "credential", &rule->credential, err);
-	return r;
-}
-
 static int read_credential(const json_t *j, struct sandbox_spec *s, struct err *err)
 {
 	const char *name = NULL, *provider = NULL;
@@ -176,14 +147,10 @@ static int read_each(const json_t *obj, const char *key, read_fn *fn, struct san
 
 static int read_net(const json_t *obj, struct sandbox_spec *s, struct err *err)
 {
-	unsigned tier = 0;
 	json_t *j;
 	int r = json_get_object(obj, "network", &j, err);
 
-	if (r == 0)
-		r = field_take_word(j, "tier", tier_name, SPEC_NET_N, &tier, err);
-	s->net.tier = (enum spec_tier)tier;
-	return r < 0 ? r : read_each(j, "rules", read_rule, s, err);
+	return r < 0 ? r : net_policy_from_json(j, &s->net, err);
 }
 
 static int read_quarantine(const json_t *obj, struct sandbox_spec *s, struct err *err)

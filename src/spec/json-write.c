@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "policy/rule-json.h"
 #include "spec/json-fields.h"
 
 /* jansson keeps the order of insertion. */
@@ -47,31 +48,6 @@ static json_t *watches_to_json(const struct sandbox_spec *s)
 		(void)json_array_append_new(a, j);
 	}
 	return a;
-}
-
-static json_t *rule_to_json(const struct spec_net_rule *r)
-{
-	json_t *j = json_object();
-
-	field_put_str(j, "verdict", r->deny ? "deny" : "allow");
-	field_put_str(j, "pattern", r->pattern);
-	field_put_str(j, "source", r->source);
-	field_put_strv(j, "methods", &r->methods);
-	field_put_strv(j, "paths", &r->paths);
-	field_put_strv(j, "git", &r->git);
-	field_put_str(j, "credential", r->credential);
-	return j;
-}
-
-static json_t *net_to_json(const struct spec_net *n)
-{
-	json_t *j = json_object(), *rules = json_array();
-
-	field_put_str(j, "tier", spec_tier_name(n->tier));
-	for (size_t i = 0; i < n->n_rules; i++)
-		(void)json_array_append_new(rules, rule_to_json(&n->rules[i]));
-	(void)json_object_set_new(j, "rules", rules);
-	return j;
 }
 
 static json_t *credential_to_json(const struct spec_credential *c)
@@ -156,7 +132,7 @@ json_t *spec_to_json(const struct sandbox_spec *s)
 	(void)json_object_set_new(j, "mounts", mounts);
 	(void)json_object_set_new(j, "watches", watches_to_json(s));
 	field_put_str(j, "quarantine", spec_quarantine_name(s->quarantine));
-	(void)json_object_set_new(j, "network", net_to_json(&s->net));
+	(void)json_object_set_new(j, "network", net_policy_to_json(&s->net));
 	(void)json_object_set_new(j, "credentials", credentials_to_json(s));
 	(void)json_object_set_new(j, "budget", budget_to_json(&s->budget));
 	field_put_strv(j, "prices", &s->prices);

@@ -29,16 +29,6 @@ static void mount_done(struct spec_mount *m)
 	free(m->reason);
 }
 
-static void rule_done(struct spec_net_rule *r)
-{
-	free(r->pattern);
-	free(r->source);
-	free(r->credential);
-	strv_done(&r->methods);
-	strv_done(&r->paths);
-	strv_done(&r->git);
-}
-
 static void credential_done(struct spec_credential *c)
 {
 	free(c->name);
@@ -52,15 +42,6 @@ static void credential_done(struct spec_credential *c)
 	strv_done(&c->options);
 }
 
-void spec_net_clear(struct sandbox_spec *s)
-{
-	for (size_t i = 0; i < s->net.n_rules; i++)
-		rule_done(&s->net.rules[i]);
-	free(s->net.rules);
-	s->net.rules = NULL;
-	s->net.n_rules = 0;
-}
-
 struct sandbox_spec *spec_free(struct sandbox_spec *s)
 {
 	if (!s)
@@ -72,7 +53,7 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 		env_done(&s->env[i]);
 	for (size_t i = 0; i < s->n_mounts; i++)
 		mount_done(&s->mounts[i]);
-	spec_net_clear(s);
+	net_policy_clear(&s->net);
 	for (size_t i = 0; i < s->n_credentials; i++)
 		credential_done(&s->credentials[i]);
 	free(s->credentials);
@@ -150,24 +131,6 @@ void spec_watch_add(struct sandbox_spec *s, enum spec_watch_kind kind, const cha
 {
 	s->watches = xrealloc(s->watches, s->n_watches + 1, sizeof(*s->watches));
 	s->watches[s->n_watches++] = (struct spec_watch){.kind = kind, .dir = xstrdup(dir)};
-}
-
-struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
-				   const char *source)
-{
-	struct spec_net_rule *r;
-
-	s->net.rules = xrealloc(s->net.rules, s->net.n_rules + 1, sizeof(*r));
-	r = &s->net.rules[s->net.n_rules++];
-	*r = (struct spec_net_rule){
-		.deny = deny,
-		.pattern = xstrdup(pattern),
-		.source = dup_or_null(source),
-	};
-	strv_init(&r->methods);
-	strv_init(&r->paths);
-	strv_init(&r->git);
-	return r;
 }
 
 struct spec_credential *spec_credential_add(struct sandbox_spec *s, const char *name,
@@ -270,19 +233,6 @@ const char *spec_quarantine_name(enum spec_quarantine q)
 	static_assert(ARRAY_SIZE(names) == SPEC_QUARANTINE_N, "one name each");
 
 	return names[q];
-}
-
-const char *spec_tier_name(enum spec_tier t)
-{
-	static const char *const names[] = {
-		[SPEC_NET_NONE] = "none",
-		[SPEC_NET_ALLOWLIST] = "allowlist",
-		[SPEC_NET_INET] = "inet",
-		[SPEC_NET_FULL] = "full",
-	};
-	static_assert(ARRAY_SIZE(names) == SPEC_NET_N, "one name per tier");
-
-	return names[t];
 }
 
 const char *spec_way_name(enum spec_way w)

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/strv.h"
+#include "policy/rule.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -102,24 +103,6 @@ enum spec_quarantine {
 	SPEC_QUARANTINE_GIT, /* what is in git directories is */
 	SPEC_QUARANTINE_NONE,
 	SPEC_QUARANTINE_N,
-};
-
-enum spec_tier { SPEC_NET_NONE, SPEC_NET_ALLOWLIST, SPEC_NET_INET, SPEC_NET_FULL, SPEC_NET_N };
-
-struct spec_net_rule {
-	bool deny;
-	char *pattern;	     /* as policy/ reads it */
-	char *source;	     /* which setting it came from */
-	struct strv methods; /* inspected: allowed methods, path prefixes, git verbs */
-	struct strv paths;
-	struct strv git;
-	char *credential;
-};
-
-struct spec_net {
-	enum spec_tier tier;
-	struct spec_net_rule *rules;
-	size_t n_rules;
 };
 
 /* How a sandbox comes by a credential. */
@@ -222,7 +205,7 @@ struct sandbox_spec {
 	struct spec_watch *watches;
 	size_t n_watches;
 	enum spec_quarantine quarantine;
-	struct spec_net net;
+	struct net_policy net;
 	struct spec_credential *credentials;
 	size_t n_credentials;
 	struct spec_budget budget;
@@ -258,9 +241,6 @@ const struct spec_env *spec_env_find(const struct sandbox_spec *s, const char *n
 struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind kind,
 				  const char *source, const char *target, const char *reason);
 void spec_watch_add(struct sandbox_spec *s, enum spec_watch_kind kind, const char *dir);
-struct spec_net_rule *spec_net_add(struct sandbox_spec *s, bool deny, const char *pattern,
-				   const char *source);
-void spec_net_clear(struct sandbox_spec *s); /* no rule is left */
 struct spec_credential *spec_credential_add(struct sandbox_spec *s, const char *name,
 					    const char *provider);
 const struct spec_credential *spec_credential_find(const struct sandbox_spec *s, const char *name);
@@ -292,5 +272,4 @@ const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */
 const char *spec_watch_name(enum spec_watch_kind k);	  /* "tree", "git" … */
 const char *spec_quarantine_name(enum spec_quarantine q);
-const char *spec_tier_name(enum spec_tier t);
 const char *spec_way_name(enum spec_way w); /* "phantom" … */

@@ -89,7 +89,7 @@ int ca_link_start(struct supervisor *s, struct err *err)
 {
 	int r;
 
-	if (!net_inspects(&s->spec->net))
+	if (!net_policy_inspects(&s->spec->net))
 		return 0;
 	r = sup_spawn(s, "ca", &s->ca.child, &s->ca.sock, err);
 	if (r == 0)

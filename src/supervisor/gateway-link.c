@@ -190,7 +190,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	/* Endpoints on the host are all that it serves there, whatever the engine itself allows. */
 	c->outpost = s->gateway.gate.port ? xstrdup(s->gateway.token) : NULL;
 	if (!s->spec->port)
-		net_to_gw(&s->spec->net, &c->policy);
+		net_policy_copy(&c->policy, &s->spec->net);
 	cred_link_routes(s, c);
 	return c;
 }
@@ -256,15 +256,12 @@ void gateway_link_watch(struct supervisor *s)
 
 void gateway_link_policy(struct supervisor *s)
 {
-	struct gw_policy p;
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WIRE_BODY_MAX);
 	if (s->gateway.sock < 0 || s->spec->port)
 		return; /* it will get the spec's rules when it starts, or needs none */
-	net_to_gw(&s->spec->net, &p);
-	gw_put_policy(&b, &p);
-	gw_policy_done(&p);
+	gw_put_policy(&b, &s->spec->net);
 	/* A gateway that does not learn of a new rule must not go on with the old ones. */
 	if (wire_send(s->gateway.sock, (enum wire_type)GW_POLICY, 0, &b, NULL, 0) < 0)
 		on_end(s);

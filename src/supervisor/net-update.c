@@ -39,14 +39,14 @@ static json_t *missing_rows(const struct gateway_link *g, const struct gw_listen
 }
 
 /* What only a new sandbox can have. */
-static int check_kind(bool hosted, const struct spec_net *now, const struct spec_net *next,
+static int check_kind(bool hosted, const struct net_policy *now, const struct net_policy *next,
 		      struct err *err)
 {
 	if (hosted)
 		return err_usage(err, "new rules hold from the next start on: ralph stop first");
 	if (next->tier != now->tier)
 		return err_usage(err, "the tier of a running sandbox cannot change");
-	if (net_inspects(next) && !net_inspects(now))
+	if (net_policy_inspects(next) && !net_policy_inspects(now))
 		return err_usage(err, "inspection begins with the next start of the sandbox");
 	return 0;
 }
@@ -60,32 +60,30 @@ static int write_spec(const struct supervisor *s, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot write the record") : 0;
 }
 
-static int take(struct supervisor *s, const struct gw_policy *p, json_t **ret, struct err *err)
+/* On success the spec has what was in *next, which gets the old rules. */
+static int take(struct supervisor *s, struct net_policy *next, json_t **ret, struct err *err)
 {
-	cleanup_(spec_freep) struct sandbox_spec *next = spec_new();
 	cleanup_(policy_freep) struct policy *policy = NULL;
 	cleanup_free struct gw_listener *rows = NULL;
-	struct spec_net old = s->spec->net;
+	struct net_policy old = s->spec->net;
 	size_t n = 0;
-	int r;
+	int r = check_kind(s->guest < 0, &old, next, err);
 
-	net_from_gw(p, next);
-	r = check_kind(s->guest < 0, &old, &next->net, err);
 	if (r == 0)
-		r = net_policy(&next->net, &policy, err);
+		r = policy_compile(next, &policy, err);
 	if (r == 0)
 		r = net_listeners(policy, &rows, &n, err);
 	if (r < 0)
 		return r;
-	s->spec->net = next->net;
+	s->spec->net = *next;
 	r = write_spec(s, err);
 	if (r < 0) {
 		s->spec->net = old;
 		return r;
 	}
-	next->net = old;
+	*next = old;
 	*ret = json_pack("{so sb ss}", "after_restart", missing_rows(&s->gateway, rows, n), "ended",
-			 s->gateway.over, "tier", spec_tier_name(s->spec->net.tier));
+			 s->gateway.over, "tier", policy_tier_name(s->spec->net.tier));
 	return 0;
 }
 
@@ -100,7 +98,7 @@ void net_update(struct client *c, const struct wire_msg *m)
 	struct supervisor *s = c->sup;
 	cleanup_json json_t *answer = NULL;
 	struct err err = {0};
-	struct gw_policy p;
+	struct net_policy p;
 	int r;
 
 	if (gw_get_policy(m, &p) < 0) {
@@ -108,7 +106,7 @@ void net_update(struct client *c, const struct wire_msg *m)
 		return;
 	}
 	r = take(s, &p, &answer, &err);
-	gw_policy_done(&p);
+	net_policy_clear(&p);
 	if (r < 0) {
 		refuse(c, &err);
 		return;

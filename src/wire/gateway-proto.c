@@ -44,22 +44,6 @@ struct gw_config *gw_config_new(void)
 	return xcalloc(1, sizeof(struct gw_config));
 }
 
-void gw_policy_done(struct gw_policy *p)
-{
-	for (size_t i = 0; i < p->n_rules; i++) {
-		struct gw_rule *r = &p->rules[i];
-
-		free(r->pattern);
-		free(r->source);
-		free(r->credential);
-		strv_done(&r->methods);
-		strv_done(&r->paths);
-		strv_done(&r->git);
-	}
-	free(p->rules);
-	*p = (struct gw_policy){0};
-}
-
 static void wipe(char *s)
 {
 	if (s)
@@ -93,7 +77,7 @@ struct gw_config *gw_config_free(struct gw_config *c)
 	for (size_t i = 0; i < c->n_routes; i++)
 		route_done(&c->routes[i]);
 	free(c->routes);
-	gw_policy_done(&c->policy);
+	net_policy_clear(&c->policy);
 	free(c);
 	return NULL;
 }
@@ -101,20 +85,6 @@ struct gw_config *gw_config_free(struct gw_config *c)
 static char *dup_or_null(const char *s)
 {
 	return s ? xstrdup(s) : NULL;
-}
-
-struct gw_rule *gw_policy_add(struct gw_policy *p, bool deny, const char *pattern,
-			      const char *source)
-{
-	struct gw_rule *r;
-
-	p->rules = xrealloc(p->rules, p->n_rules + 1, sizeof(*p->rules));
-	r = &p->rules[p->n_rules++];
-	*r = (struct gw_rule){.deny = deny, .pattern = xstrdup(pattern), .source = xstrdup(source)};
-	strv_init(&r->methods);
-	strv_init(&r->paths);
-	strv_init(&r->git);
-	return r;
 }
 
 struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const char *url,
@@ -188,52 +158,79 @@ static uint32_t get_below(struct wire_reader *r, uint32_t n)
 	return v;
 }
 
-void gw_put_policy(struct buf *b, const struct gw_policy *p)
+static void put_rule(struct buf *b, const struct net_rule *r)
+{
+	for (const struct net_rule_field *f = net_rule_fields; f->name; f++) {
+		const void *at = net_rule_at(r, f);
+		const char *text;
+
+		switch (f->kind) {
+		case NET_RULE_VERDICT:
+			wire_put_u32(b, *(const bool *)at);
+			break;
+		case NET_RULE_TEXT:
+			text = *(char *const *)at;
+			wire_put_str(b, text ? text : "");
+			break;
+		case NET_RULE_NAME:
+			put_opt(b, *(char *const *)at);
+			break;
+		case NET_RULE_LIST:
+			wire_put_strv(b, at);
+			break;
+		}
+	}
+}
+
+static void get_rule(struct wire_reader *r, struct net_rule *rule)
+{
+	for (const struct net_rule_field *f = net_rule_fields; f->name; f++) {
+		void *at = net_rule_at(rule, f);
+
+		switch (f->kind) {
+		case NET_RULE_VERDICT:
+			*(bool *)at = get_below(r, 2);
+			break;
+		case NET_RULE_TEXT:
+			*(char **)at = get_dup(r, GW_TEXT_MAX);
+			break;
+		case NET_RULE_NAME:
+			*(char **)at = get_opt(r, GW_TEXT_MAX);
+			break;
+		case NET_RULE_LIST:
+			wire_get_strv(r, at);
+			break;
+		}
+	}
+}
+
+void gw_put_policy(struct buf *b, const struct net_policy *p)
 {
 	wire_put_u32(b, p->tier);
 	wire_put_u32(b, (uint32_t)p->n_rules);
-	for (size_t i = 0; i < p->n_rules; i++) {
-		const struct gw_rule *r = &p->rules[i];
-
-		wire_put_u32(b, r->deny);
-		wire_put_str(b, r->pattern);
-		wire_put_str(b, r->source);
-		wire_put_strv(b, &r->methods);
-		wire_put_strv(b, &r->paths);
-		wire_put_strv(b, &r->git);
-		put_opt(b, r->credential);
-	}
+	for (size_t i = 0; i < p->n_rules; i++)
+		put_rule(b, &p->rules[i]);
 }
 
-static void get_policy(struct wire_reader *r, struct gw_policy *p)
+static void get_policy(struct wire_reader *r, struct net_policy *p)
 {
 	uint32_t n;
 
-	p->tier = wire_get_u32(r);
-	n = wire_get_u32(r);
-	if (n > GW_RULES_MAX)
-		r->bad = true;
-	for (uint32_t i = 0; i < n && !r->bad; i++) {
-		bool deny = get_below(r, 2);
-		const char *pattern = get_text(r, GW_TEXT_MAX);
-		struct gw_rule *rule = gw_policy_add(p, deny, pattern, get_text(r, GW_TEXT_MAX));
-
-		wire_get_strv(r, &rule->methods);
-		wire_get_strv(r, &rule->paths);
-		wire_get_strv(r, &rule->git);
-		rule->credential = get_opt(r, GW_TEXT_MAX);
-	}
+	p->tier = get_below(r, POLICY_TIER_N);
+	n = get_below(r, NET_RULES_MAX + 1);
+	for (uint32_t i = 0; i < n && !r->bad; i++)
+		get_rule(r, net_policy_push(p));
 }
 
-int gw_get_policy(const struct wire_msg *m, struct gw_policy *ret)
+int gw_get_policy(const struct wire_msg *m, struct net_policy *ret)
 {
-	struct gw_policy p = {0};
+	struct net_policy p = {0};
 	struct wire_reader r;
 
 	wire_read(&r, m);
 	get_policy(&r, &p);
 	if (wire_read_end(&r) < 0) {
-		gw_policy_done(&p);
+		net_policy_clear(&p);
 		return -EPROTO;
 	}
 	*ret = p;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "policy/rule.h"
 #include "wire/wire.h"
 
 /*
@@ -19,7 +20,7 @@ enum gw_type {
 	GW_CONFIG = WIRE_GW_FIRST, /* struct gw_config */
 	GW_LISTEN,		   /* rows of struct gw_listener; fds: one per row, in order */
 	GW_START,		   /* (empty): all listeners are there */
-	GW_POLICY,		   /* struct gw_policy: replaces the rules */
+	GW_POLICY,		   /* struct net_policy: replaces the rules */
 	GW_LEAF_IS,   /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
 	GW_HEADER_IS, /* struct gw_header */
 
@@ -48,27 +49,12 @@ enum gw_type {
 	CRED_EVENT,   /* helper → supervisor: bytes JSON, for the event log; never a secret */
 };
 
-#define GW_RULES_MAX 4096
 #define GW_LISTENERS_MAX 256
 #define GW_ROUTES_MAX 64
 #define GW_NAME_MAX 255	   /* a host */
 #define GW_TEXT_MAX 1024   /* path, reason: longer ones are cut */
 #define GW_SECRET_MAX 4096 /* a token */
 #define GW_HEADER_FIELDS_MAX 16
-
-struct gw_rule {
-	bool deny;
-	char *pattern; /* as policy/ reads it */
-	char *source;  /* which setting it came from; shown with the verdict */
-	struct strv methods, paths, git;
-	char *credential; /* NULL: none */
-};
-
-struct gw_policy {
-	uint32_t tier; /* as spec/ counts: none, allowlist, inet, full */
-	struct gw_rule *rules;
-	size_t n_rules;
-};
 
 /*
  * A reverse endpoint: /_ralph/<provider>/… goes to url with that credential, for requests that
@@ -108,7 +94,7 @@ struct gw_config {
 	uint32_t head_ms, dial_ms, idle_ms, lookup_ms;
 	struct gw_route *routes;
 	size_t n_routes;
-	struct gw_policy policy;
+	struct net_policy policy;
 };
 
 #define GW_STANDIN4 "198.18.0.0/15"
@@ -217,10 +203,6 @@ const char *gw_listen_kind_name(enum gw_listen_kind k);
 
 struct gw_config *gw_config_new(void);
 struct gw_config *gw_config_free(struct gw_config *c);
-/* A new rule at the end, with everything empty: the caller fills it with heap strings. */
-struct gw_rule *gw_policy_add(struct gw_policy *p, bool deny, const char *pattern,
-			      const char *source);
-void gw_policy_done(struct gw_policy *p);
 struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const char *url,
 			      const char *credential);
 
@@ -234,7 +216,7 @@ static inline void gw_config_freep(struct gw_config **c)
 
 /* Writing a body; the buffer was made with WIRE_BODY_MAX. */
 void gw_put_config(struct buf *b, const struct gw_config *c);
-void gw_put_policy(struct buf *b, const struct gw_policy *p);
+void gw_put_policy(struct buf *b, const struct net_policy *p);
 void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n);
 void gw_put_event(struct buf *b, const struct gw_event *e);
 void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
@@ -244,7 +226,7 @@ void gw_put_health(struct buf *b, const struct gw_health *h);
 
 /* Reading a whole body: 0 or -EPROTO. Strings of events and asks point into the message. */
 int gw_get_config(const struct wire_msg *m, struct gw_config **ret);
-int gw_get_policy(const struct wire_msg *m, struct gw_policy *ret);
+int gw_get_policy(const struct wire_msg *m, struct net_policy *ret);
 int gw_get_listeners(const struct wire_msg *m, struct gw_listener **ret, size_t *ret_n);
 int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);

@@ -43,7 +43,7 @@ enum wire_type {
 	WIRE_INSPECT, /* (empty) → WIRE_INFO */
 	WIRE_PORTS, /* u32 enum wire_ports_verb, u32 port of the host (0: any), u32 port inside →
 		     * WIRE_INFO with what is published, or WIRE_FAILED */
-	WIRE_NET,   /* struct gw_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
+	WIRE_NET,   /* struct net_policy: all rules from now on → WIRE_INFO or WIRE_FAILED */
 	WIRE_EVENT, /* str type, str JSON object: of the host, for the event log → WIRE_INFO */
 
 	/* supervisor → command line */

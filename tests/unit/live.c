@@ -282,12 +282,12 @@ static pid_t start_program(const char *path, int sock)
 	return pid;
 }
 
-static void fill_policy(struct gw_policy *p, const struct live_options *o)
+static void fill_policy(struct net_policy *p, const struct live_options *o)
 {
-	p->tier = o->tier ? o->tier : 1;
+	p->tier = o->tier == POLICY_NONE ? POLICY_ALLOWLIST : o->tier;
 	for (size_t i = 0; i < o->n_rules; i++) {
 		const struct live_rule *r = &o->rules[i];
-		struct gw_rule *g = gw_policy_add(p, r->deny, r->pattern, "test");
+		struct net_rule *g = net_policy_add(p, r->deny, r->pattern, "test");
 
 		if (r->methods)
 			strv_split(&g->methods, r->methods, ' ');
@@ -543,14 +543,14 @@ pid_t live_pid(void)
 
 void live_policy(const struct live_options *o)
 {
-	struct gw_policy p = {0};
+	struct net_policy p = {0};
 	cleanup_buf struct buf b;
 
 	fill_policy(&p, o);
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_policy(&b, &p);
 	assert_int_equal(wire_send(w.ctl, (enum wire_type)GW_POLICY, 0, &b, NULL, 0), 0);
-	gw_policy_done(&p);
+	net_policy_clear(&p);
 	(void)live_health(); /* answered after the policy was taken */
 }
 

@@ -34,7 +34,7 @@ struct live_rule {
 struct live_options {
 	const struct live_rule *rules;
 	size_t n_rules;
-	uint32_t tier;
+	enum policy_tier tier; /* POLICY_NONE stands for POLICY_ALLOWLIST */
 	const char *https_proxy, *http_proxy, *no_proxy;
 	const char *route_url; /* of provider "test" (credential "key", phantom "phantom-token") and
 				  of one for each other credential, with the phantom

@@ -6,7 +6,7 @@
 static inline struct sandbox_spec *sample_spec(void)
 {
 	struct sandbox_spec *s = spec_new();
-	struct spec_net_rule *rule;
+	struct net_rule *rule;
 	struct spec_credential *c;
 	struct spec_mount *m;
 
@@ -52,9 +52,9 @@ static inline struct sandbox_spec *sample_spec(void)
 	spec_watch_add(s, SPEC_WATCH_TREE, "/home/u/work");
 	spec_watch_add(s, SPEC_WATCH_GIT, "/home/u/work/.git");
 	s->quarantine = SPEC_QUARANTINE_ALL;
-	s->net.tier = SPEC_NET_ALLOWLIST;
-	(void)spec_net_add(s, true, "evil.example", "network.deny");
-	rule = spec_net_add(s, false, "api.example", "network.rules");
+	s->net.tier = POLICY_ALLOWLIST;
+	(void)net_policy_add(&s->net, true, "evil.example", "network.deny");
+	rule = net_policy_add(&s->net, false, "api.example", "network.rules");
 	strv_push(&rule->methods, "GET");
 	strv_push(&rule->paths, "/v1/");
 	strv_push(&rule->git, "fetch");

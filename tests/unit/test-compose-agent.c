@@ -206,7 +206,7 @@ static void login_hosts_are_there_only_without_a_phantom(void **state)
 	use(b, "claude");
 	assert_int_equal(build_agent_net(b->spec, &b->in, &b->err), 0);
 	assert_true(b->spec->net.n_rules > 2);
-	spec_net_clear(b->spec);
+	net_policy_clear(&b->spec->net);
 	found(b, "anthropic-key", "anthropic");
 	assert_int_equal(build_agent_net(b->spec, &b->in, &b->err), 0);
 	assert_int_equal(b->spec->net.n_rules, 0);

@@ -9,7 +9,7 @@ static struct sandbox_spec *sample(void)
 {
 	struct sandbox_spec *s = spec_new();
 	struct spec_credential *c = spec_credential_add(s, "anthropic", "anthropic-key");
-	struct spec_net_rule *r;
+	struct net_rule *r;
 
 	c->origin = xstrdup("https://api.anthropic.com");
 	c->endpoint = xstrdup("anthropic");
@@ -20,9 +20,9 @@ static struct sandbox_spec *sample(void)
 	c->origin = xstrdup("https://api.github.com");
 	c = spec_credential_add(s, "mounted", "login-file");
 	c->way = SPEC_WAY_MOUNT;
-	r = spec_net_add(s, false, "api.github.com", "network.rules");
+	r = net_policy_add(&s->net, false, "api.github.com", "network.rules");
 	r->credential = xstrdup("github");
-	(void)spec_net_add(s, false, "open.example", "network.allow");
+	(void)net_policy_add(&s->net, false, "open.example", "network.allow");
 	return s;
 }
 

@@ -31,7 +31,7 @@ static void nothing_configured_gives_the_defaults(void **state)
 	assert_string_equal(p->c->agent, "command");
 	assert_string_equal(p->c->engine, "auto");
 	assert_null(p->c->profile);
-	assert_int_equal(p->c->network.tier, TIER_ALLOWLIST);
+	assert_int_equal(p->c->network.tier, POLICY_ALLOWLIST);
 	assert_int_equal(p->c->limits.memory, 0);
 	assert_int_equal(p->c->limits.pids, 4096);
 	assert_int_equal(p->c->limits.cpu, 0);
@@ -80,11 +80,11 @@ static void every_key_of_a_file_lands_in_its_place(void **state)
 	assert_true(p->c->mounts[0].writable);
 	assert_null(p->c->mounts[1].target);
 	assert_false(p->c->mounts[1].writable);
-	assert_int_equal(p->c->network.tier, TIER_FULL);
+	assert_int_equal(p->c->network.tier, POLICY_FULL);
 	assert_string_equal(p->c->network.allow.v[1], "*.b.example:8443");
 	assert_string_equal(p->c->network.deny.v[0], "c");
 	assert_int_equal(p->c->network.n_rules, 1);
-	assert_string_equal(p->c->network.rules[0].host, "h");
+	assert_string_equal(p->c->network.rules[0].pattern, "h");
 	assert_string_equal(p->c->network.rules[0].methods.v[0], "GET");
 	assert_string_equal(p->c->network.rules[0].paths.v[0], "/x");
 	assert_string_equal(p->c->network.rules[0].git.v[0], "fetch");

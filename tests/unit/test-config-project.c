@@ -111,7 +111,7 @@ static void trusted_project_file_may_widen(void **state)
 			"mounts: [{path: /x}]\nlimits: {memory: 1G, pids: 9999}\n");
 	p->src.trusted = true;
 	load_ok(p);
-	assert_int_equal(p->c->network.tier, TIER_FULL);
+	assert_int_equal(p->c->network.tier, POLICY_FULL);
 	assert_string_equal(p->c->network.allow.v[0], "a.example");
 	assert_int_equal(p->c->limits.pids, 9999);
 }
@@ -165,7 +165,7 @@ static void profile_of_the_user_is_what_a_project_is_compared_with(void **state)
 	put_profile(p->profiles, "open.yaml", "network: {tier: full, allow: [a.example]}\n");
 	put(p->project, "network: {tier: inet, allow: [a.example]}\n");
 	load_ok(p);
-	assert_int_equal(p->c->network.tier, TIER_INET);
+	assert_int_equal(p->c->network.tier, POLICY_INET);
 }
 
 static void flag_of_the_user_is_above_the_project(void **state)
@@ -175,7 +175,7 @@ static void flag_of_the_user_is_above_the_project(void **state)
 	put(p->project, "network: {tier: none}\n");
 	strv_push(&p->flags, "network.tier=full");
 	load_ok(p);
-	assert_int_equal(p->c->network.tier, TIER_FULL);
+	assert_int_equal(p->c->network.tier, POLICY_FULL);
 }
 
 static void memory_below_the_machines_share_tightens(void **state)

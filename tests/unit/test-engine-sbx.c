@@ -134,8 +134,8 @@ static int net_of(const char *pattern, bool deny, const struct sbx_dialect *d, s
 	struct sbx_plan p = {.spec = s};
 	int r;
 
-	s->net.tier = SPEC_NET_ALLOWLIST;
-	(void)spec_net_add(s, deny, pattern, "test");
+	s->net.tier = POLICY_ALLOWLIST;
+	(void)net_policy_add(&s->net, deny, pattern, "test");
 	r = sbx_net_add(&p, d, e);
 	strv_done(&p.allow);
 	strv_done(&p.deny);
@@ -155,10 +155,10 @@ static void rules_without_words_on_the_other_side_are_refused(void **state)
 	assert_true(net_of("[2001:db8::7]:443", false, &sbx_new_dialect, &e) < 0);
 	assert_true(net_of("2001:db8::7", true, &sbx_plugin_dialect, &e) < 0);
 	assert_true(net_of("10.0.0.0/8:443", true, &sbx_plugin_dialect, &e) < 0);
-	s->net.tier = SPEC_NET_ALLOWLIST;
-	strv_push(&spec_net_add(s, false, "api.example", "test")->methods, "GET");
+	s->net.tier = POLICY_ALLOWLIST;
+	strv_push(&net_policy_add(&s->net, false, "api.example", "test")->methods, "GET");
 	assert_true(sbx_net_add(&p, &sbx_new_dialect, &e) < 0);
-	s->net.tier = SPEC_NET_FULL;
+	s->net.tier = POLICY_FULL;
 	assert_true(sbx_net_add(&p, &sbx_new_dialect, &e) < 0);
 	strv_done(&p.allow);
 }

@@ -613,7 +613,7 @@ static void a_new_policy_holds_at_once_and_ends_what_it_forbids(void **state)
 	(void)close(fd);
 }
 
-static void tier(uint32_t t)
+static void tier(enum policy_tier t)
 {
 	static const struct live_rule denied[] = {{.deny = true, .pattern = "other.test"}};
 	struct live_options o = {.rules = denied, .n_rules = 1, .tier = t};
@@ -636,7 +636,7 @@ static unsigned int status_of(const char *authority)
 
 static void wider_tiers_open_what_they_say_and_no_more(void **state)
 {
-	tier(2); /* inet */
+	tier(POLICY_INET);
 	assert_int_equal(status_of("allowed.test"), 200);
 	assert_int_equal(status_of("8.1.1.1"), 200);
 	assert_int_equal(status_of("other.test"), 403);
@@ -644,7 +644,7 @@ static void wider_tiers_open_what_they_say_and_no_more(void **state)
 	assert_int_equal(status_of("10.9.9.9"), 403);
 	assert_int_equal(status_of("loop.test"), 403);
 	assert_int_equal(status_of("meta.test"), 403);
-	tier(3); /* full */
+	tier(POLICY_FULL);
 	assert_int_equal(status_of("private.test"), 200);
 	assert_int_equal(status_of("10.9.9.9"), 200);
 	assert_int_equal(status_of("loop.test"), 403);

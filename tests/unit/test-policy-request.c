@@ -15,17 +15,15 @@ static struct host host(const char *text)
 static void add(struct policy *p, const char *methods, const char *paths, const char *git,
 		const char *credential)
 {
-	cleanup_strv struct strv m = {0}, ps = {0}, g = {0};
-	struct policy_rule_text t = {.pattern = "api.example.com",
-				     .methods = &m,
-				     .paths = &ps,
-				     .git = &g,
-				     .credential = credential};
+	cleanup_(net_rule_done) struct net_rule t = {
+		.pattern = xstrdup("api.example.com"),
+		.credential = credential ? xstrdup(credential) : NULL,
+	};
 	struct err e = {0};
 
-	strv_split(&m, methods ? methods : "", ',');
-	strv_split(&ps, paths ? paths : "", ',');
-	strv_split(&g, git ? git : "", ',');
+	strv_split(&t.methods, methods ? methods : "", ',');
+	strv_split(&t.paths, paths ? paths : "", ',');
+	strv_split(&t.git, git ? git : "", ',');
 	if (policy_add(p, &t, &e) < 0)
 		fail_msg("%s", e.msg);
 }
@@ -249,37 +247,38 @@ static void the_credential_belongs_to_the_host_of_its_rule(void **state)
 	assert_null(policy_credential(p, &v, &other, 443));
 }
 
+#define AT(member) offsetof(struct net_rule, member)
 static void bad_lists_of_a_rule_are_refused_with_the_remedy(void **state)
 {
 	static const struct {
-		int (*read)(const struct strv *, struct strv *, struct err *);
+		size_t list;
 		const char *text, *says;
 	} bad[] = {
-		{request_read_methods, "get", "capitals"},
-		{request_read_methods, "GET /", "capitals"},
-		{request_read_methods, "CONNECT", "cannot be allowed"},
-		{request_read_paths, "v1", "begins with '/'"},
-		{request_read_paths, "/v1/*", "prefix without '*'"},
-		{request_read_paths, "/v1?x", "prefix without '*'"},
-		{request_read_paths, "/v1/../x", "'..'"},
-		{request_read_paths, "//", "empty"},
-		{request_read_git, "push", "push OWNER/REPO"},
-		{request_read_git, "push *", "push OWNER/REPO"},
-		{request_read_git, "push o", "push OWNER/REPO"},
-		{request_read_git, "push o/", "push OWNER/REPO"},
-		{request_read_git, "push /o/r", "push OWNER/REPO"},
-		{request_read_git, "push o/../r", "push OWNER/REPO"},
-		{request_read_git, "push  o/r", "push OWNER/REPO"},
-		{request_read_git, "clone", "push OWNER/REPO"},
-		{request_read_git, "", "push OWNER/REPO"},
+		{AT(methods), "get", "capitals"},
+		{AT(methods), "GET /", "capitals"},
+		{AT(methods), "CONNECT", "cannot be allowed"},
+		{AT(paths), "v1", "begins with '/'"},
+		{AT(paths), "/v1/*", "prefix without '*'"},
+		{AT(paths), "/v1?x", "prefix without '*'"},
+		{AT(paths), "/v1/../x", "'..'"},
+		{AT(paths), "//", "empty"},
+		{AT(git), "push", "push OWNER/REPO"},
+		{AT(git), "push *", "push OWNER/REPO"},
+		{AT(git), "push o", "push OWNER/REPO"},
+		{AT(git), "push o/", "push OWNER/REPO"},
+		{AT(git), "push /o/r", "push OWNER/REPO"},
+		{AT(git), "push o/../r", "push OWNER/REPO"},
+		{AT(git), "push  o/r", "push OWNER/REPO"},
+		{AT(git), "clone", "push OWNER/REPO"},
+		{AT(git), "", "push OWNER/REPO"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		cleanup_strv struct strv in = {0}, out = {0};
+		cleanup_(net_rule_done) struct net_rule rule = {0};
 		struct err e = {0};
 
-		strv_push(&in, bad[i].text);
-		assert_int_equal(bad[i].read(&in, &out, &e), -EINVAL);
+		strv_push((void *)((char *)&rule + bad[i].list), bad[i].text);
+		assert_int_equal(request_read_lists(&rule, &e), -EINVAL);
 		if (!strstr(e.msg, bad[i].says))
 			fail_msg("'%s' does not say '%s'", e.msg, bad[i].says);
 	}

@@ -325,10 +325,11 @@ static void inspection_wins_over_a_plain_rule_of_the_same_host(void **state)
 {
 	cleanup_(policy_freep) struct policy *p = make(POLICY_ALLOWLIST, RULES("api.example.com"));
 	cleanup_strv struct strv methods = {0};
-	struct policy_rule_text t = {.pattern = "api.example.com", .methods = &methods};
+	struct net_rule t = {.pattern = "api.example.com"};
 	struct err e;
 
 	strv_push(&methods, "GET");
+	t.methods = methods;
 	assert_false(ask(p, "api.example.com", 443).inspect);
 	assert_int_equal(policy_add(p, &t, &e), 0);
 	assert_true(ask(p, "api.example.com", 443).inspect);
@@ -339,10 +340,11 @@ static void a_range_that_inspects_lifts_nothing_for_names(void **state)
 {
 	cleanup_(policy_freep) struct policy *p = make(POLICY_ALLOWLIST, RULES("example.com"));
 	cleanup_strv struct strv methods = {0};
-	struct policy_rule_text t = {.pattern = "10.0.0.0/8", .methods = &methods};
+	struct net_rule t = {.pattern = "10.0.0.0/8"};
 	struct err e;
 
 	strv_push(&methods, "GET");
+	t.methods = methods;
 	assert_int_equal(policy_add(p, &t, &e), 0);
 	assert_true(ask(p, "10.0.0.1", 443).inspect);
 	assert_true(dial(p, "10.0.0.1", "10.0.0.1", 443).allow);
@@ -459,17 +461,17 @@ static void a_bad_rule_is_refused_and_adds_nothing(void **state)
 {
 	cleanup_(policy_freep) struct policy *p = make(POLICY_ALLOWLIST, NO_RULES);
 	cleanup_strv struct strv list = {0};
-	struct policy_rule_text deny = {.deny = true, .pattern = "a.example", .methods = &list};
-	struct policy_rule_text lower = {.pattern = "a.example", .methods = &list};
-	struct policy_rule_text paths = {.pattern = "a.example", .paths = &list};
-	struct policy_rule_text git = {.pattern = "a.example", .git = &list};
+	struct net_rule deny = {.deny = true, .pattern = "a.example"};
+	struct net_rule lower = {.pattern = "a.example"}, paths = lower, git = lower;
 	struct err e = {0};
 
 	strv_push(&list, "GET");
+	deny.methods = paths.paths = git.git = list;
 	assert_int_equal(policy_add(p, &deny, &e), -EINVAL);
 	assert_int_equal(policy_add(p, &paths, &e), -EINVAL);
 	assert_int_equal(policy_add(p, &git, &e), -EINVAL);
 	strv_push(&list, "post");
+	lower.methods = list;
 	assert_int_equal(policy_add(p, &lower, &e), -EINVAL);
 	assert_non_null(strstr(e.msg, "capitals"));
 	assert_int_equal(policy_add_pattern(p, false, "*.com", "x", &e), -EINVAL);

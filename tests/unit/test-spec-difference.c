@@ -97,12 +97,12 @@ static void readonly_instead_of_writable(struct sandbox_spec *s)
 
 static void other_tier(struct sandbox_spec *s)
 {
-	s->net.tier = SPEC_NET_FULL;
+	s->net.tier = POLICY_FULL;
 }
 
 static void another_rule(struct sandbox_spec *s)
 {
-	(void)spec_net_add(s, false, "more.example", "--allow");
+	(void)net_policy_add(&s->net, false, "more.example", "--allow");
 }
 
 static void rule_without_method(struct sandbox_spec *s)

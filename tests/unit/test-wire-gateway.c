@@ -21,18 +21,18 @@ static struct gw_config *sample(void)
 {
 	struct gw_config *c = gw_config_new();
 	struct gw_route *route;
-	struct gw_rule *r;
+	struct net_rule *r;
 
 	c->sandbox = xstrdup("box");
 	c->no_proxy = xstrdup("a,b");
 	c->head_ms = 7;
-	c->policy.tier = 2;
+	c->policy.tier = POLICY_INET;
 	route = gw_route_add(c, "p", "https://h/", "cred");
 	route->phantom = xstrdup("sk-phantom");
 	route->private = true;
 	strv_push(&route->requests, "POST /v1/");
-	r = gw_policy_add(&c->policy, true, "a.test", "here");
-	r = gw_policy_add(&c->policy, false, "b.test", "there");
+	r = net_policy_add(&c->policy, true, "a.test", "here");
+	r = net_policy_add(&c->policy, false, "b.test", "there");
 	strv_push(&r->methods, "GET");
 	strv_push(&r->paths, "/x");
 	r->credential = xstrdup("key");
@@ -59,7 +59,7 @@ static void a_configuration_arrives_as_it_was_sent(void **state)
 	assert_null(got->routes[0].ca_file);
 	assert_true(got->routes[0].private);
 	assert_string_equal(got->routes[0].requests.v[0], "POST /v1/");
-	assert_int_equal(got->policy.tier, 2);
+	assert_int_equal(got->policy.tier, POLICY_INET);
 	assert_int_equal(got->policy.n_rules, 2);
 	assert_true(got->policy.rules[0].deny);
 	assert_string_equal(got->policy.rules[1].paths.v[0], "/x");
@@ -221,7 +221,7 @@ static void a_policy_alone_arrives_as_it_was_sent_or_not_at_all(void **state)
 	len = b.len;
 	buf_done(&b);
 	for (size_t cut = 0; cut <= len; cut++) {
-		struct gw_policy got = {0};
+		struct net_policy got = {0};
 		struct wire_msg m;
 
 		buf_init(&b, WIRE_BODY_MAX);
@@ -230,11 +230,11 @@ static void a_policy_alone_arrives_as_it_was_sent_or_not_at_all(void **state)
 		m = message(&b);
 		if (cut == 0) {
 			assert_int_equal(gw_get_policy(&m, &got), 0);
-			assert_int_equal(got.tier, 2);
+			assert_int_equal(got.tier, POLICY_INET);
 			assert_int_equal(got.n_rules, 2);
 			assert_string_equal(got.rules[1].pattern, "b.test");
 			assert_string_equal(got.rules[1].methods.v[0], "GET");
-			gw_policy_done(&got);
+			net_policy_clear(&got);
 		} else {
 			assert_int_equal(gw_get_policy(&m, &got), -EPROTO);
 			assert_int_equal(got.n_rules, 0);
@@ -242,6 +242,51 @@ static void a_policy_alone_arrives_as_it_was_sent_or_not_at_all(void **state)
 		wire_msg_done(&m);
 	}
 	(void)gw_config_free(c);
+}
+
+/* A command line of this version talks to supervisors that an earlier one started. */
+static void a_rule_travels_in_the_bytes_of_earlier_versions(void **state)
+{
+	static const char bytes[] = "\1\0\0\0" /* allowlist */
+				    "\1\0\0\0" /* one rule */
+				    "\0\0\0\0" /* allow */
+				    "\2\0\0\0a\0"
+				    "\1\0\0\0\0" /* no source */
+				    "\1\0\0\0\4\0\0\0GET\0"
+				    "\1\0\0\0\3\0\0\0/x\0"
+				    "\0\0\0\0" /* no git */
+				    "\1\0\0\0\2\0\0\0k";
+	cleanup_(net_policy_clear) struct net_policy p = {.tier = POLICY_ALLOWLIST};
+	struct net_rule *r = net_policy_add(&p, false, "a", NULL);
+	cleanup_buf struct buf b;
+
+	strv_push(&r->methods, "GET");
+	strv_push(&r->paths, "/x");
+	r->credential = xstrdup("k");
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_policy(&b, &p);
+	assert_int_equal(b.len, sizeof(bytes));
+	assert_memory_equal(b.data, bytes, sizeof(bytes));
+}
+
+static void a_policy_of_an_unknown_tier_or_of_too_many_rules_is_refused(void **state)
+{
+	static const uint32_t heads[][2] = {
+		{POLICY_TIER_N, 0}, {UINT32_MAX, 0}, {POLICY_INET, NET_RULES_MAX + 1}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		struct net_policy got = {0};
+		struct wire_msg m;
+		struct buf b;
+
+		buf_init(&b, WIRE_BODY_MAX);
+		wire_put_u32(&b, heads[i][0]);
+		wire_put_u32(&b, heads[i][1]);
+		m = message(&b);
+		assert_int_equal(gw_get_policy(&m, &got), -EPROTO);
+		assert_int_equal(got.tier, POLICY_NONE);
+		wire_msg_done(&m);
+	}
 }
 
 static void a_health_report_arrives_whole(void **state)
@@ -320,6 +365,8 @@ int main(void)
 		cmocka_unit_test(an_ask_and_a_usage_arrive_whole),
 		cmocka_unit_test(a_header_arrives_and_too_many_fields_are_refused),
 		cmocka_unit_test(a_policy_alone_arrives_as_it_was_sent_or_not_at_all),
+		cmocka_unit_test(a_rule_travels_in_the_bytes_of_earlier_versions),
+		cmocka_unit_test(a_policy_of_an_unknown_tier_or_of_too_many_rules_is_refused),
 		cmocka_unit_test(a_health_report_arrives_whole),
 		cmocka_unit_test(listeners_beyond_one_message_are_all_handed_over),
 		cmocka_unit_test(everything_has_a_name),

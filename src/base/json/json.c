@@ -46,6 +46,21 @@ int json_opt_str(const json_t *obj, const char *key, const char **ret, struct er
 	return !v || json_is_null(v) ? 0 : json_get_str(obj, key, ret, err);
 }
 
+int json_opt_strv(const json_t *obj, const char *key, struct strv *ret, struct err *err)
+{
+	json_t *a = json_object_get(obj, key), *item;
+	size_t i;
+
+	if (a && !json_is_array(a))
+		return err_set(err, EINVAL, "'%s' is not an array", key);
+	json_array_foreach (a, i, item) {
+		if (!json_is_string(item))
+			return err_set(err, EINVAL, "'%s' has an item that is no string", key);
+		strv_push(ret, json_string_value(item));
+	}
+	return 0;
+}
+
 int json_get_uint(const json_t *obj, const char *key, uint64_t *ret, struct err *err)
 {
 	json_t *v = NULL;
@@ -102,4 +117,13 @@ json_t *json_text(const char *s)
 	j = json_string(fixed);
 	free(fixed);
 	return j;
+}
+
+json_t *json_strv(const struct strv *s)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < s->n; i++)
+		(void)json_array_append_new(a, json_text(s->v[i]));
+	return a;
 }

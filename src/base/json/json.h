@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/strv.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,6 +23,8 @@ int json_get_bool(const json_t *obj, const char *key, bool *ret, struct err *err
 int json_get_array(const json_t *obj, const char *key, json_t **ret, struct err *err);
 int json_get_object(const json_t *obj, const char *key, json_t **ret, struct err *err);
 int json_opt_str(const json_t *obj, const char *key, const char **ret, struct err *err);
+int json_opt_strv(const json_t *obj, const char *key, struct strv *ret, struct err *err);
 
 /* A string that may hold any bytes: what is not UTF-8 is shown as U+FFFD. Never fails. */
 json_t *json_text(const char *s);
+json_t *json_strv(const struct strv *s); /* an array of such */

@@ -28,7 +28,7 @@ static void print_summary(struct cli *cli, const struct sandbox_spec *s, const j
 	(void)printf("%s%s%s  %s\n", term_on(color, STYLE_BOLD), s->name, term_off(color),
 		     live ? "running" : "stopped");
 	(void)printf("engine %s, agent %s, uid %u, network %s, limits by %s\n", s->engine, s->agent,
-		     s->uid, spec_tier_name(s->net.tier),
+		     s->uid, policy_tier_name(s->net.tier),
 		     s->limits.method ? s->limits.method : "-");
 	for (size_t i = 0; i < s->n_mounts; i++) {
 		table_cell(t, spec_mount_kind_name(s->mounts[i].kind));

@@ -31,10 +31,10 @@ static void set_text(json_t *j, const char *key, const char *text)
 
 static void print_json(const struct sandbox_spec *spec, const struct net_answer *a)
 {
-	cleanup_json json_t *j =
-		json_pack("{ss ss sI sb ss ss}", "sandbox", spec->name, "verdict",
-			  a->allow ? "allow" : "deny", "port", (json_int_t)a->port, "inspect",
-			  a->inspect, "tier", spec_tier_name(spec->net.tier), "reason", a->reason);
+	cleanup_json json_t *j = json_pack("{ss ss sI sb ss ss}", "sandbox", spec->name, "verdict",
+					   a->allow ? "allow" : "deny", "port", (json_int_t)a->port,
+					   "inspect", a->inspect, "tier",
+					   policy_tier_name(spec->net.tier), "reason", a->reason);
 	json_t *addresses = json_array();
 
 	set_text(j, "host", a->host);
@@ -74,7 +74,7 @@ static void print_text(struct cli *cli, const struct sandbox_spec *spec, const s
 	term_puts(stdout, a->why);
 	(void)putchar('\n');
 	line("sandbox", spec->name);
-	line("tier", spec_tier_name(spec->net.tier));
+	line("tier", policy_tier_name(spec->net.tier));
 	line("rule", a->rule);
 	line("from", a->source);
 	line("class", a->class);

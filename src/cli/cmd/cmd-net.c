@@ -9,6 +9,7 @@
 #include "cli/net-common.h"
 #include "base/text/table.h"
 #include "netrules/groups.h"
+#include "policy/rule-json.h"
 
 extern char **environ;
 
@@ -22,46 +23,18 @@ static const struct opt json_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 };
 
-static json_t *strv_json(const struct strv *s)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < s->n; i++)
-		(void)json_array_append_new(a, json_text(s->v[i]));
-	return a;
-}
-
 static void print_json(json_t *j)
 {
 	(void)json_dumpf(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 
-static json_t *rule_json(const struct spec_net_rule *r)
-{
-	json_t *j = json_pack("{ss so so}", "verdict", r->deny ? "deny" : "allow", "pattern",
-			      json_text(r->pattern), "source", json_text(r->source));
-
-	if (r->methods.n)
-		(void)json_object_set_new(j, "methods", strv_json(&r->methods));
-	if (r->paths.n)
-		(void)json_object_set_new(j, "paths", strv_json(&r->paths));
-	if (r->git.n)
-		(void)json_object_set_new(j, "git", strv_json(&r->git));
-	if (r->credential)
-		(void)json_object_set_new(j, "credential", json_text(r->credential));
-	return j;
-}
-
 static void ls_json(const struct sandbox_spec *spec, const char *state)
 {
-	cleanup_json json_t *j = NULL;
-	json_t *rules = json_array();
+	cleanup_json json_t *net = net_policy_to_json(&spec->net);
+	cleanup_json json_t *j = json_pack("{ss ss}", "sandbox", spec->name, "state", state);
 
-	for (size_t i = 0; i < spec->net.n_rules; i++)
-		(void)json_array_append_new(rules, rule_json(&spec->net.rules[i]));
-	j = json_pack("{ss ss ss so}", "sandbox", spec->name, "state", state, "tier",
-		      spec_tier_name(spec->net.tier), "rules", rules);
+	(void)json_object_update(j, net);
 	print_json(j);
 }
 
@@ -72,7 +45,7 @@ static void ls_table(struct cli *cli, const struct sandbox_spec *spec)
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 
 	for (size_t i = 0; i < spec->net.n_rules; i++) {
-		const struct spec_net_rule *r = &spec->net.rules[i];
+		const struct net_rule *r = &spec->net.rules[i];
 		cleanup_free char *what = net_inspection(r);
 
 		table_styled(t, r->deny ? STYLE_RED : STYLE_GREEN, r->deny ? "deny" : "allow");
@@ -97,7 +70,7 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 		return 0;
 	}
 	(void)printf("sandbox %s (%s), tier %s\n", spec->name, state,
-		     spec_tier_name(spec->net.tier));
+		     policy_tier_name(spec->net.tier));
 	if (spec->net.n_rules)
 		ls_table(cli, spec);
 	return 0;
@@ -124,7 +97,7 @@ static json_t *group_json(const struct group *g, const struct groups_env *env)
 	if (groups_expand(g->name, env, &hosts, &err) < 0)
 		(void)json_object_set_new(j, "error", json_text(err.msg));
 	else
-		(void)json_object_set_new(j, "hosts", strv_json(&hosts));
+		(void)json_object_set_new(j, "hosts", json_strv(&hosts));
 	return j;
 }
 

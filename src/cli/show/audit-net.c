@@ -7,27 +7,27 @@
 #include "compose/no-guest.h"
 #include "netrules/spec-net.h"
 
-static const char *tier_words(enum spec_tier t)
+static const char *tier_words(enum policy_tier t)
 {
 	static const char *const words[] = {
-		[SPEC_NET_NONE] = "none: nothing can be reached",
-		[SPEC_NET_ALLOWLIST] = "allowlist: what is allowed here, and nothing else",
-		[SPEC_NET_INET] = "inet: every public host, but for what is denied here",
-		[SPEC_NET_FULL] = ("full: every host, private and local ones too, but for what is "
-				   "denied here"),
+		[POLICY_NONE] = "none: nothing can be reached",
+		[POLICY_ALLOWLIST] = "allowlist: what is allowed here, and nothing else",
+		[POLICY_INET] = "inet: every public host, but for what is denied here",
+		[POLICY_FULL] = ("full: every host, private and local ones too, but for what is "
+				 "denied here"),
 	};
 
 	return words[t];
 }
 
-static void print_rules(const struct spec_net *net, FILE *out, bool color)
+static void print_rules(const struct net_policy *net, FILE *out, bool color)
 {
 	static const struct table_column columns[] = {
 		{NULL, .keep = true}, {NULL, .keep = true}, {NULL, .keep = true}, {NULL}};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 
 	for (size_t i = 0; i < net->n_rules; i++) {
-		const struct spec_net_rule *r = &net->rules[i];
+		const struct net_rule *r = &net->rules[i];
 		cleanup_free char *what = net_inspection(r);
 		bool service = net_rule_is_service(r);
 
@@ -74,11 +74,11 @@ int audit_print_net(const struct sandbox_spec *s, FILE *out, bool color, struct 
 	if (r < 0)
 		return r;
 	(void)fprintf(out, "  %s\n", tier_words(s->net.tier));
-	if (s->net.tier == SPEC_NET_NONE)
+	if (s->net.tier == POLICY_NONE)
 		return 0;
 	if (s->net.n_rules)
 		print_rules(&s->net, out, color);
-	else if (s->net.tier == SPEC_NET_ALLOWLIST)
+	else if (s->net.tier == POLICY_ALLOWLIST)
 		(void)fputs("  nothing is allowed yet\n", out);
 	if (!no_guest(s))
 		print_standins(rows, n, out);

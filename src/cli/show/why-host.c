@@ -66,7 +66,7 @@ static size_t in_list(const struct strv *list, const char *text)
 static size_t in_rules(const struct config *c, const char *host)
 {
 	for (size_t i = 0; i < c->network.n_rules; i++)
-		if (strcasecmp(c->network.rules[i].host, host) == 0)
+		if (strcasecmp(c->network.rules[i].pattern, host) == 0)
 			return i;
 	return SIZE_MAX;
 }
