@@ -1,22 +1,37 @@
-#include "spec/spec.h"
-
 #include <string.h>
 
-static bool same(const char *a, const char *b)
+#include "spec/fields.h"
+
+static bool same_str(const char *a, const char *b)
 {
 	return a == b || (a && b && streq(a, b));
 }
 
-static bool same_mount(const struct spec_mount *a, const struct spec_mount *b)
+static bool same_field(const struct spec_field *f, const void *a, const void *b)
 {
-	return a->kind == b->kind && same(a->source, b->source) && streq(a->target, b->target) &&
-	       same(a->data, b->data) && a->size == b->size && a->mode == b->mode;
+	if (f->kind == FIELD_STR)
+		return same_str(field_str(f, a), field_str(f, b));
+	if (f->kind == FIELD_STRV)
+		return strv_same(field_at(f, a), field_at(f, b));
+	return field_number(f, a) == field_number(f, b);
 }
 
-static bool has_mount(const struct sandbox_spec *s, const struct spec_mount *m)
+static bool same_item(const struct spec_field *list, const void *a, const void *b)
+{
+	const struct spec_table *t = list->of;
+
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (t->rows[i].part == list->part && !same_field(&t->rows[i], a, b))
+			return false;
+	return true;
+}
+
+/* The search begins at `first`: most mounts have the same place in both specs. */
+static bool has_mount(const struct spec_field *f, const struct sandbox_spec *s, size_t first,
+		      const struct spec_mount *m)
 {
 	for (size_t i = 0; i < s->n_mounts; i++)
-		if (same_mount(&s->mounts[i], m))
+		if (same_item(f, &s->mounts[(first + i) % s->n_mounts], m))
 			return true;
 	return false;
 }
@@ -28,33 +43,29 @@ static bool is_of_tree(const struct spec_mount *m)
 	       m->kind == SPEC_HIDE || m->kind == SPEC_PUT_BACK || m->kind == SPEC_OWN;
 }
 
-static char *mount_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
+/* The order of mounts does not count, and a live sandbox may have more that is read-only. */
+char *mount_difference(const struct spec_field *f, const void *live, const void *want)
 {
-	for (size_t i = 0; i < want->n_mounts; i++)
-		if (!is_of_tree(&want->mounts[i]) && !has_mount(live, &want->mounts[i]))
-			return xasprintf("mount %s", want->mounts[i].target);
-	for (size_t i = 0; i < live->n_mounts; i++) {
-		const struct spec_mount *m = &live->mounts[i];
+	const struct sandbox_spec *has = live, *needs = want;
+
+	for (size_t i = 0; i < needs->n_mounts; i++)
+		if (!is_of_tree(&needs->mounts[i]) && !has_mount(f, has, i, &needs->mounts[i]))
+			return xasprintf("mount %s", needs->mounts[i].target);
+	for (size_t i = 0; i < has->n_mounts; i++) {
+		const struct spec_mount *m = &has->mounts[i];
 
 		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK &&
-		    m->kind != SPEC_HOME_LINK && !is_of_tree(m) && !has_mount(want, m))
+		    m->kind != SPEC_HOME_LINK && !is_of_tree(m) && !has_mount(f, needs, i, m))
 			return xasprintf("mount %s", m->target);
 	}
 	return NULL;
 }
 
-static bool same_strv(const struct strv *a, const struct strv *b)
+/* The first rule that differs is named. */
+char *net_difference(const struct spec_field *f, const void *live, const void *want)
 {
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (!streq(a->v[i], b->v[i]))
-			return false;
-	return true;
-}
+	const struct net_policy *a = field_at(f, live), *b = field_at(f, want);
 
-static char *net_difference(const struct net_policy *a, const struct net_policy *b)
-{
 	if (a->tier != b->tier)
 		return xasprintf("network tier (%s, now %s)", policy_tier_name(a->tier),
 				 policy_tier_name(b->tier));
@@ -64,58 +75,60 @@ static char *net_difference(const struct net_policy *a, const struct net_policy 
 	return a->n_rules == b->n_rules ? NULL : xstrdup("network rules");
 }
 
-/* When it expires is what was seen of it, not what it is. */
-static bool same_credential(const struct spec_credential *a, const struct spec_credential *b)
+static char *list_difference(const struct spec_field *f, const void *live, const void *want)
 {
-	return streq(a->name, b->name) && streq(a->provider, b->provider) && a->way == b->way &&
-	       same(a->source, b->source) && same(a->origin, b->origin) &&
-	       same(a->ca_file, b->ca_file) && same(a->endpoint, b->endpoint) &&
-	       same(a->phantom, b->phantom) && a->private == b->private &&
-	       same_strv(&a->requests, &b->requests) && same_strv(&a->options, &b->options);
+	size_t n_live = *field_count(f, live), n_want = *field_count(f, want);
+
+	for (size_t i = 0; i < n_want; i++) {
+		const void *item = field_item(f, want, i);
+
+		if (i >= n_live || !same_item(f, field_item(f, live, i), item))
+			return xasprintf("%s %s", spec_parts[f->part],
+					 *(char *const *)((const char *)item + f->of->name_at));
+	}
+	return n_live == n_want ? NULL : xasprintf("%ss", spec_parts[f->part]);
 }
 
-static char *credential_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
+static const char *text_of(const struct spec_field *f, const void *item)
 {
-	for (size_t i = 0; i < want->n_credentials; i++)
-		if (i >= live->n_credentials ||
-		    !same_credential(&live->credentials[i], &want->credentials[i]))
-			return xasprintf("credential %s", want->credentials[i].name);
-	return live->n_credentials == want->n_credentials ? NULL : xstrdup("credentials");
+	const char *s =
+		f->kind == FIELD_WORD ? f->words[field_number(f, item)] : field_str(f, item);
+
+	return s ? s : "none";
 }
 
-static bool same_limits(const struct spec_limits *a, const struct spec_limits *b)
+static char *field_difference(const struct spec_field *f, const void *live, const void *want)
 {
-	return a->memory == b->memory && a->pids == b->pids && a->cpu == b->cpu &&
-	       a->tmp == b->tmp && a->open_files == b->open_files;
+	if (f->difference)
+		return f->difference(f, live, want);
+	if (f->kind == FIELD_LIST)
+		return list_difference(f, live, want);
+	if (same_field(f, live, want))
+		return NULL;
+	return f->shown ? xasprintf("%s (%s, now %s)", spec_parts[f->part], text_of(f, live),
+				    text_of(f, want))
+			: xstrdup(spec_parts[f->part]);
+}
+
+static char *part_difference(const struct spec_table *t, unsigned int part, const void *live,
+			     const void *want)
+{
+	char *d = NULL;
+
+	for (const struct spec_field *f = t->rows; !d && f < t->rows + t->n_rows; f++) {
+		if (f->kind == FIELD_SECTION)
+			d = part_difference(f->of, part, field_at(f, live), field_at(f, want));
+		else if (f->part == part)
+			d = field_difference(f, live, want);
+	}
+	return d;
 }
 
 char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
 {
 	char *d = NULL;
 
-	if (!streq(live->engine, want->engine))
-		return xasprintf("engine (%s, now %s)", live->engine, want->engine);
-	if (!streq(live->workspace, want->workspace))
-		return xasprintf("workspace (%s, now %s)", live->workspace, want->workspace);
-	if (live->uid != want->uid || live->gid != want->gid || !streq(live->home, want->home))
-		return xstrdup("user");
-	if (!same(live->template, want->template))
-		return xstrdup("image");
-	if (live->quarantine != want->quarantine)
-		return xstrdup("quarantine");
-	if (!same(live->container.image, want->container.image))
-		return xasprintf("image (%s, now %s)", live->container.image,
-				 want->container.image);
-	d = mount_difference(live, want);
-	if (!d)
-		d = net_difference(&live->net, &want->net);
-	if (!d)
-		d = credential_difference(live, want);
-	if (!d && !same_limits(&live->limits, &want->limits))
-		d = xstrdup("limits");
-	if (!d && (live->budget.micro_usd != want->budget.micro_usd ||
-		   live->budget.tokens != want->budget.tokens ||
-		   !same_strv(&live->prices, &want->prices)))
-		d = xstrdup("budget");
+	for (unsigned int part = 1; !d && spec_parts[part]; part++)
+		d = part_difference(&spec_table, part, live, want);
 	return d;
 }

@@ -1,267 +1,163 @@
-#include <assert.h>
 #include <string.h>
 
-#include "policy/rule-json.h"
-#include "spec/json-fields.h"
+#include "spec/fields.h"
 
-/* What spec_to_json() wrote comes back, anything else is an error. */
+/* Everything that spec_to_json() wrote comes back. Keys that no row has are not looked at: a spec
+ * may have been written by a later version. */
 
-static const char *kind_name(unsigned i)
+typedef int read_fn(const struct spec_field *f, const json_t *v, void *item, struct err *err);
+
+static int read_str(const struct spec_field *f, const json_t *v, void *item, struct err *err)
 {
-	return spec_mount_kind_name((enum spec_mount_kind)i);
+	*(char **)field_at(f, item) = xstrdup(json_string_value(v));
+	return 0;
 }
 
-static const char *watch_name(unsigned i)
+static int read_strv(const struct spec_field *f, const json_t *v, void *item, struct err *err)
 {
-	return spec_watch_name((enum spec_watch_kind)i);
-}
-
-static const char *quarantine_name(unsigned i)
-{
-	return spec_quarantine_name((enum spec_quarantine)i);
-}
-
-static const char *way_name(unsigned i)
-{
-	return spec_way_name((enum spec_way)i);
-}
-
-static const char *origin_name(unsigned i)
-{
-	static const char *const names[] = {"set", "passed", "user"};
-
-	return names[i];
-}
-
-static int read_env(const json_t *j, struct sandbox_spec *s, struct err *err)
-{
-	const char *name = NULL, *value = NULL, *source = NULL, *credential = NULL;
-	unsigned origin = 0;
-	int r = json_get_str(j, "name", &name, err);
-
-	if (r == 0)
-		r = json_get_str(j, "value", &value, err);
-	if (r == 0)
-		r = json_opt_str(j, "source", &source, err);
-	if (r == 0)
-		r = json_opt_str(j, "credential", &credential, err);
-	if (r == 0)
-		r = field_take_word(j, "origin", origin_name, SPEC_ORIGIN_N, &origin, err);
-	if (r == 0 && credential)
-		spec_env_phantom(s, name, value, credential);
-	else if (r == 0)
-		spec_env_set(s, name, value, (enum spec_origin)origin, source);
-	return r;
-}
-
-static int read_mount(const json_t *j, struct sandbox_spec *s, struct err *err)
-{
-	const char *source = NULL, *target = NULL, *reason = NULL;
-	struct spec_mount *m;
-	unsigned kind = 0;
-	int r = field_take_word(j, "kind", kind_name, SPEC_MOUNT_N, &kind, err);
-
-	if (r == 0)
-		r = json_get_str(j, "target", &target, err);
-	if (r == 0)
-		r = json_get_str(j, "reason", &reason, err);
-	if (r == 0)
-		r = json_opt_str(j, "source", &source, err);
-	if (r < 0)
-		return r;
-	m = spec_mount_add(s, (enum spec_mount_kind)kind, source, target, reason);
-	m->of_tree = json_is_true(json_object_get(j, "of_tree"));
-	r = field_take_opt(j, "data", &m->data, err);
-	if (r == 0 && json_object_get(j, "size"))
-		r = json_get_uint(j, "size", &m->size, err);
-	if (r == 0 && json_object_get(j, "mode"))
-		r = field_take_u32(j, "mode", &m->mode, err);
-	return r;
-}
-
-static int read_watch(const json_t *j, struct sandbox_spec *s, struct err *err)
-{
-	const char *dir = NULL;
-	unsigned kind = 0;
-	int r = field_take_word(j, "kind", watch_name, SPEC_WATCH_N, &kind, err);
-
-	if (r == 0)
-		r = json_get_str(j, "dir", &dir, err);
-	if (r == 0)
-		spec_watch_add(s, (enum spec_watch_kind)kind, dir);
-	return r;
-}
-
-static int read_credential(const json_t *j, struct sandbox_spec *s, struct err *err)
-{
-	const char *name = NULL, *provider = NULL;
-	struct spec_credential *c;
-	unsigned way = 0;
-	int r = json_get_str(j, "name", &name, err);
-
-	if (r == 0)
-		r = json_get_str(j, "provider", &provider, err);
-	if (r == 0)
-		r = field_take_word(j, "way", way_name, SPEC_WAY_N, &way, err);
-	if (r < 0)
-		return r;
-	c = spec_credential_add(s, name, provider);
-	c->way = (enum spec_way)way;
-	c->private = json_is_true(json_object_get(j, "private"));
-	r = field_take_opt(j, "source", &c->source, err);
-	if (r == 0)
-		r = field_take_opt(j, "origin", &c->origin, err);
-	if (r == 0)
-		r = field_take_opt(j, "ca_file", &c->ca_file, err);
-	if (r == 0)
-		r = field_take_opt(j, "endpoint", &c->endpoint, err);
-	if (r == 0)
-		r = field_take_opt(j, "phantom", &c->phantom, err);
-	if (r == 0)
-		r = field_take_strv(j, "requests", &c->requests, err);
-	if (r == 0)
-		r = field_take_strv(j, "options", &c->options, err);
-	if (r == 0 && json_object_get(j, "expires_ms"))
-		r = json_get_uint(j, "expires_ms", &c->expires_ms, err);
-	return r;
-}
-
-typedef int read_fn(const json_t *j, struct sandbox_spec *s, struct err *err);
-
-static int read_each(const json_t *obj, const char *key, read_fn *fn, struct sandbox_spec *s,
-		     struct err *err)
-{
-	json_t *a, *item;
+	json_t *word;
 	size_t i;
-	int r = json_get_array(obj, key, &a, err);
 
-	if (r < 0)
-		return r;
-	json_array_foreach (a, i, item) {
-		r = fn(item, s, err);
-		if (r < 0)
-			return err_wrap(err, r, "%s[%zu]", key, i);
+	json_array_foreach (v, i, word) {
+		if (!json_is_string(word))
+			return err_set(err, EINVAL, "'%s' has an item that is no string", f->key);
+		strv_push(field_at(f, item), json_string_value(word));
 	}
 	return 0;
 }
 
-static int read_net(const json_t *obj, struct sandbox_spec *s, struct err *err)
+static void set_number(const struct spec_field *f, void *item, uint64_t value)
 {
+	void *at = field_at(f, item);
+
+	if (f->size == sizeof(uint8_t))
+		*(uint8_t *)at = (uint8_t)value;
+	else if (f->size == sizeof(uint16_t))
+		*(uint16_t *)at = (uint16_t)value;
+	else if (f->size == sizeof(uint32_t))
+		*(uint32_t *)at = (uint32_t)value;
+	else
+		*(uint64_t *)at = value;
+}
+
+static int read_bool(const struct spec_field *f, const json_t *v, void *item, struct err *err)
+{
+	set_number(f, item, json_is_true(v));
+	return 0;
+}
+
+static int read_uint(const struct spec_field *f, const json_t *v, void *item, struct err *err)
+{
+	json_int_t value = json_integer_value(v);
+
+	if (value < 0)
+		return err_set(err, ERANGE, "'%s' is negative", f->key);
+	if ((uint64_t)value > UINT64_MAX >> (64 - 8 * f->size))
+		return err_set(err, ERANGE, "'%s' is too large", f->key);
+	set_number(f, item, (uint64_t)value);
+	return 0;
+}
+
+static int read_word(const struct spec_field *f, const json_t *v, void *item, struct err *err)
+{
+	const char *word = json_string_value(v);
+
+	for (size_t i = 0; i < f->n; i++) {
+		if (streq(word, f->words[i])) {
+			set_number(f, item, i);
+			return 0;
+		}
+	}
+	return err_set(err, EINVAL, "'%s' has the unknown value '%s'", f->key, word);
+}
+
+static int read_section(const struct spec_field *f, const json_t *v, void *item, struct err *err)
+{
+	return table_from_json(f->of, v, field_at(f, item), err);
+}
+
+/* Makes room for n more items, which are all zero. */
+static void grow(const struct spec_field *f, void *item, size_t n)
+{
+	size_t *count = field_count(f, item);
+	void *items;
+
+	if (!f->n && n) {
+		items = xrealloc(field_items(f, item), *count + n, f->of->size);
+		memset((char *)items + *count * f->of->size, 0, n * f->of->size);
+		memcpy(field_at(f, item), &items, sizeof(items));
+	}
+	*count += n;
+}
+
+static int read_list(const struct spec_field *f, const json_t *v, void *item, struct err *err)
+{
+	size_t first = *field_count(f, item), i;
 	json_t *j;
-	int r = json_get_object(obj, "network", &j, err);
 
-	return r < 0 ? r : net_policy_from_json(j, &s->net, err);
+	if (f->n && first + json_array_size(v) > f->n)
+		return err_set(err, E2BIG, "'%s' has more than %zu entries", f->key, f->n);
+	grow(f, item, json_array_size(v));
+	json_array_foreach (v, i, j) {
+		int r = table_from_json(f->of, j, field_item(f, item, first + i), err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s[%zu]", f->key, i);
+	}
+	return 0;
 }
 
-static int read_quarantine(const json_t *obj, struct sandbox_spec *s, struct err *err)
+static int read_custom(const struct spec_field *f, const json_t *v, void *item, struct err *err)
 {
-	unsigned q = 0;
-	int r = field_take_word(obj, "quarantine", quarantine_name, SPEC_QUARANTINE_N, &q, err);
-
-	s->quarantine = (enum spec_quarantine)q;
-	return r;
+	return f->read(v, field_at(f, item), err);
 }
 
-static int read_budget(const json_t *obj, struct spec_budget *b, struct err *err)
+static const struct {
+	json_type type;
+	const char *what;
+	read_fn *read;
+} kinds[] = {
+	[FIELD_STR] = {JSON_STRING, "a string", read_str},
+	[FIELD_STRV] = {JSON_ARRAY, "an array", read_strv},
+	[FIELD_BOOL] = {JSON_TRUE, "true or false", read_bool},
+	[FIELD_UINT] = {JSON_INTEGER, "an integer", read_uint},
+	[FIELD_WORD] = {JSON_STRING, "a string", read_word},
+	[FIELD_SECTION] = {JSON_OBJECT, "an object", read_section},
+	[FIELD_LIST] = {JSON_ARRAY, "an array", read_list},
+	[FIELD_CUSTOM] = {JSON_OBJECT, "an object", read_custom},
+};
+
+static int read_field(const struct spec_field *f, const json_t *obj, void *item, struct err *err)
 {
-	json_t *j;
-	int r = json_get_object(obj, "budget", &j, err);
+	const json_t *v = json_object_get(obj, f->key);
+	json_type type;
 
-	if (r == 0)
-		r = json_get_uint(j, "micro_usd", &b->micro_usd, err);
-	return r < 0 ? r : json_get_uint(j, "tokens", &b->tokens, err);
-}
-
-static int read_container(const json_t *obj, struct spec_container *c, struct err *err)
-{
-	json_t *j = json_object_get(obj, "container");
-	int r;
-
-	if (!j)
+	if (f->optional && (!v || (f->kind == FIELD_STR && json_is_null(v))))
 		return 0;
-	r = field_take_str(j, "image", &c->image, err);
-	if (r == 0)
-		r = field_take_str(j, "line", &c->line, err);
-	if (r == 0)
-		r = field_take_opt(j, "volume", &c->volume, err);
-	if (r == 0)
-		r = field_take_opt(j, "volume_dir", &c->volume_dir, err);
-	if (r == 0)
-		r = field_take_opt(j, "far_listen", &c->remote_listen, err);
-	if (r == 0)
-		r = field_take_opt(j, "far_dial", &c->remote_dial, err);
-	c->as_root = json_is_true(json_object_get(j, "as_root"));
-	return r;
+	if (!v)
+		return f->kind == FIELD_BOOL ? 0 : err_set(err, ENOENT, "'%s' is missing", f->key);
+	type = json_is_false(v) ? JSON_TRUE : json_typeof(v);
+	if (type != kinds[f->kind].type)
+		return err_set(err, EINVAL, "'%s' is not %s", f->key, kinds[f->kind].what);
+	if (type == JSON_STRING && strlen(json_string_value(v)) != json_string_length(v))
+		return err_set(err, EINVAL, "'%s' contains a NUL byte", f->key);
+	return kinds[f->kind].read(f, v, item, err);
 }
 
-static int read_names(const json_t *j, struct sandbox_spec *s, struct err *err)
+int table_from_json(const struct spec_table *t, const json_t *j, void *item, struct err *err)
 {
-	struct {
-		const char *key;
-		char **to;
-		bool optional;
-	} fields[] = {
-		{"name", &s->name, false},	  {"engine", &s->engine, false},
-		{"agent", &s->agent, false},	  {"workspace", &s->workspace, false},
-		{"branch", &s->branch, true},	  {"clone", &s->clone, true},
-		{"inbox", &s->inbox, true},	  {"instance", &s->instance, true},
-		{"home", &s->home, false},	  {"hostname", &s->hostname, false},
-		{"template", &s->template, true},
-	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fields); i++)
-		r = (fields[i].optional ? field_take_opt : field_take_str)(j, fields[i].key,
-									   fields[i].to, err);
-	return r;
-}
-
-static int read_port(const json_t *j, uint16_t *ret, struct err *err)
-{
-	uint32_t port = 0;
-	int r = json_object_get(j, "port") ? field_take_u32(j, "port", &port, err) : 0;
-
-	if (r == 0 && port > UINT16_MAX)
-		r = err_set(err, EINVAL, "port: %u is none", port);
-	*ret = r == 0 ? (uint16_t)port : 0;
+	for (size_t i = 0; r == 0 && i < t->n_rows; i++)
+		r = read_field(&t->rows[i], j, item, err);
 	return r;
 }
 
 int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
-	int r = read_names(j, s, err);
+	int r = table_from_json(&spec_table, j, s, err);
 
-	if (r == 0)
-		r = field_take_u32(j, "uid", &s->uid, err);
-	if (r == 0)
-		r = field_take_u32(j, "gid", &s->gid, err);
-	if (r == 0)
-		r = json_object_get(j, "inbox_every_ms")
-			    ? json_get_uint(j, "inbox_every_ms", &s->inbox_every_ms, err)
-			    : 0;
-	if (r == 0)
-		r = read_port(j, &s->port, err);
-	if (r == 0)
-		r = read_each(j, "env", read_env, s, err);
-	if (r == 0)
-		r = read_each(j, "mounts", read_mount, s, err);
-	if (r == 0)
-		r = read_each(j, "watches", read_watch, s, err);
-	if (r == 0)
-		r = read_quarantine(j, s, err);
-	if (r == 0)
-		r = read_net(j, s, err);
-	if (r == 0)
-		r = read_each(j, "credentials", read_credential, s, err);
-	if (r == 0)
-		r = read_budget(j, &s->budget, err);
-	if (r == 0)
-		r = field_take_strv(j, "prices", &s->prices, err);
-	if (r == 0)
-		r = limits_from_json(j, &s->limits, err);
-	if (r == 0)
-		r = read_container(j, &s->container, err);
 	if (r == 0)
 		r = spec_check(s, err);
 	if (r < 0)
@@ -272,5 +168,5 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 
 int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err)
 {
-	return read_each(j, "credentials", read_credential, s, err);
+	return table_from_json(&spec_credentials_table, j, s, err);
 }

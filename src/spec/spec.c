@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "spec/fields.h"
+
 static char *dup_or_null(const char *s)
 {
 	return s ? xstrdup(s) : NULL;
@@ -13,75 +15,83 @@ struct sandbox_spec *spec_new(void)
 	return xcalloc(1, sizeof(struct sandbox_spec));
 }
 
-static void env_done(struct spec_env *e)
+uint64_t field_number(const struct spec_field *f, const void *item)
 {
-	free(e->name);
-	free(e->value);
-	free(e->source);
-	free(e->credential);
+	const void *at = field_at(f, item);
+
+	if (f->size == sizeof(uint8_t))
+		return *(const uint8_t *)at;
+	if (f->size == sizeof(uint16_t))
+		return *(const uint16_t *)at;
+	if (f->size == sizeof(uint32_t))
+		return *(const uint32_t *)at;
+	return *(const uint64_t *)at;
 }
 
-static void mount_done(struct spec_mount *m)
+void *field_items(const struct spec_field *f, const void *item)
 {
-	free(m->source);
-	free(m->target);
-	free(m->data);
-	free(m->reason);
+	void *items = field_at(f, item);
+
+	if (!f->n)
+		memcpy(&items, field_at(f, item), sizeof(items));
+	return items;
 }
 
-static void credential_done(struct spec_credential *c)
+static void list_done(const struct spec_field *f, void *item)
 {
-	free(c->name);
-	free(c->provider);
-	free(c->source);
-	free(c->origin);
-	free(c->ca_file);
-	free(c->endpoint);
-	free(c->phantom);
-	strv_done(&c->requests);
-	strv_done(&c->options);
+	for (size_t i = 0; i < *field_count(f, item); i++)
+		table_done(f->of, field_item(f, item, i));
+	if (!f->n)
+		free(field_items(f, item));
+}
+
+void table_done(const struct spec_table *t, void *item)
+{
+	for (const struct spec_field *f = t->rows; f < t->rows + t->n_rows; f++) {
+		void *at = field_at(f, item);
+
+		if (f->kind == FIELD_STR)
+			free(*(char **)at);
+		else if (f->kind == FIELD_STRV)
+			strv_done(at);
+		else if (f->kind == FIELD_SECTION)
+			table_done(f->of, at);
+		else if (f->kind == FIELD_LIST)
+			list_done(f, item);
+		else if (f->done)
+			f->done(at);
+	}
 }
 
 struct sandbox_spec *spec_free(struct sandbox_spec *s)
 {
-	if (!s)
-		return NULL;
-	for (size_t i = 0; i < s->n_watches; i++)
-		free(s->watches[i].dir);
-	free(s->watches);
-	for (size_t i = 0; i < s->n_env; i++)
-		env_done(&s->env[i]);
-	for (size_t i = 0; i < s->n_mounts; i++)
-		mount_done(&s->mounts[i]);
-	net_policy_clear(&s->net);
-	for (size_t i = 0; i < s->n_credentials; i++)
-		credential_done(&s->credentials[i]);
-	free(s->credentials);
-	strv_done(&s->prices);
-	free(s->env);
-	free(s->mounts);
-	free(s->limits.method);
-	for (size_t i = 0; i < s->limits.n_cgroups; i++)
-		free(s->limits.cgroups[i].dir);
-	free(s->name);
-	free(s->engine);
-	free(s->agent);
-	free(s->workspace);
-	free(s->branch);
-	free(s->clone);
-	free(s->inbox);
-	free(s->instance);
-	free(s->home);
-	free(s->hostname);
-	free(s->template);
-	free(s->container.image);
-	free(s->container.line);
-	free(s->container.volume);
-	free(s->container.volume_dir);
-	free(s->container.remote_listen);
-	free(s->container.remote_dial);
+	if (s)
+		table_done(&spec_table, s);
 	free(s);
 	return NULL;
+}
+
+static int table_check(const struct spec_table *t, const void *item,
+		       const struct sandbox_spec *whole, struct err *err)
+{
+	int r = 0;
+
+	for (const struct spec_field *f = t->rows; r == 0 && f < t->rows + t->n_rows; f++) {
+		size_t n = f->kind == FIELD_LIST ? *field_count(f, item) : 0;
+
+		if (f->kind == FIELD_SECTION)
+			r = table_check(f->of, field_at(f, item), whole, err);
+		else if (f->check && (!f->optional || field_str(f, item)))
+			r = f->check(f->key, field_str(f, item), err);
+		for (size_t i = 0; r == 0 && i < n; i++)
+			r = table_check(f->of, field_item(f, item, i), whole, err);
+	}
+	return r == 0 && t->check ? t->check(item, whole, err) : r;
+}
+
+int spec_check(const struct sandbox_spec *s, struct err *err)
+{
+	return table_check(&spec_table, s, s, err);
 }
 
 const struct spec_env *spec_env_find(const struct sandbox_spec *s, const char *name)
@@ -98,7 +108,7 @@ void spec_env_set(struct sandbox_spec *s, const char *name, const char *value,
 	struct spec_env *e = (struct spec_env *)spec_env_find(s, name);
 
 	if (e) {
-		env_done(e);
+		table_done(&spec_env_table, e);
 	} else {
 		s->env = xrealloc(s->env, s->n_env + 1, sizeof(*e));
 		e = &s->env[s->n_env++];
@@ -178,72 +188,4 @@ const char *spec_origin_mark(enum spec_origin o)
 	static_assert(ARRAY_SIZE(marks) == SPEC_ORIGIN_N, "one mark per origin");
 
 	return marks[o];
-}
-
-const char *spec_mount_kind_name(enum spec_mount_kind k)
-{
-	static const char *const names[] = {
-		[SPEC_BIND_RO] = "ro",
-		[SPEC_BIND_RW] = "rw",
-		[SPEC_TMPFS] = "tmpfs",
-		[SPEC_PROC] = "proc",
-		[SPEC_DEV] = "dev",
-		[SPEC_SYMLINK] = "symlink",
-		[SPEC_HOME_LINK] = "home-link",
-		[SPEC_HOME_FILE] = "home-file",
-		[SPEC_HOME_SEED] = "home-seed",
-		[SPEC_FILE] = "file",
-		[SPEC_DIR] = "dir",
-		[SPEC_MASK] = "mask",
-		[SPEC_RO] = "remount-ro",
-		[SPEC_COPY] = "copy",
-		[SPEC_PIN] = "pin",
-		[SPEC_PROTECT] = "protect",
-		[SPEC_HIDE] = "hide",
-		[SPEC_IMAGE] = "image",
-		[SPEC_VOLUME] = "volume",
-		[SPEC_PUT_BACK] = "put-back",
-		[SPEC_OWN] = "own",
-	};
-	static_assert(ARRAY_SIZE(names) == SPEC_MOUNT_N, "one name per kind");
-
-	return names[k];
-}
-
-const char *spec_watch_name(enum spec_watch_kind k)
-{
-	static const char *const names[] = {
-		[SPEC_WATCH_TREE] = "tree",
-		[SPEC_WATCH_GIT] = "git",
-		[SPEC_WATCH_WORKTREE] = "worktree",
-		[SPEC_WATCH_PATH] = "path",
-	};
-	static_assert(ARRAY_SIZE(names) == SPEC_WATCH_N, "one name per kind");
-
-	return names[k];
-}
-
-const char *spec_quarantine_name(enum spec_quarantine q)
-{
-	static const char *const names[] = {
-		[SPEC_QUARANTINE_ALL] = "all",
-		[SPEC_QUARANTINE_GIT] = "git",
-		[SPEC_QUARANTINE_NONE] = "none",
-	};
-	static_assert(ARRAY_SIZE(names) == SPEC_QUARANTINE_N, "one name each");
-
-	return names[q];
-}
-
-const char *spec_way_name(enum spec_way w)
-{
-	static const char *const names[] = {
-		[SPEC_WAY_PHANTOM] = "phantom",
-		[SPEC_WAY_MOUNT] = "mount",
-		[SPEC_WAY_PIPE] = "pipe",
-		[SPEC_WAY_ENV] = "env",
-	};
-	static_assert(ARRAY_SIZE(names) == SPEC_WAY_N, "one name per way");
-
-	return names[w];
 }

@@ -1,5 +1,8 @@
 #include "tests.h"
 
+#include <sys/resource.h>
+
+#include "base/buf.h"
 #include "base/mem.h"
 #include "spec-sample.h"
 
@@ -26,6 +29,98 @@ static void spec_json_round_trip_keeps_every_field(void **state)
 	assert_int_equal(back->limits.controllers, 7);
 	assert_string_equal(back->net.rules[1].git.v[0], "fetch");
 	assert_string_equal(spec_env_find(back, "A")->value, "b=c\nd \"e\"");
+}
+
+/* A spec in which no field is left out of JSON. */
+static struct sandbox_spec *full_spec(void)
+{
+	struct sandbox_spec *s = sample_spec();
+	struct spec_mount *m = spec_mount_add(s, SPEC_FILE, "/a", "/b", "all that a mount has");
+
+	m->data = xstrdup("data");
+	m->size = 1;
+	m->mode = 0400;
+	m->of_tree = true;
+	s->template = xstrdup("image:1");
+	s->inbox = xstrdup("/home/u/inbox");
+	s->inbox_every_ms = 60000;
+	s->port = 4242;
+	strv_push(&s->prices, "model=1/2");
+	s->limits.cgroup = SPEC_CGROUP_V1;
+	s->limits.cgroups[0] = (struct spec_cgroup){.dir = xstrdup("/sys/a"), .controllers = 3};
+	s->limits.cgroups[1] = (struct spec_cgroup){.dir = xstrdup("/sys/b"), .controllers = 4};
+	s->limits.n_cgroups = 2;
+	s->limits.rlimits[0] = (struct spec_rlimit){.resource = RLIMIT_CORE};
+	s->limits.rlimits[1] = (struct spec_rlimit){.resource = RLIMIT_NOFILE, .value = 1024};
+	s->limits.n_rlimits = 2;
+	s->container = (struct spec_container){
+		.image = xstrdup("image:1"),
+		.line = xstrdup("/run/line"),
+		.volume = xstrdup("volume"),
+		.volume_dir = xstrdup("/var/volume"),
+		.as_root = true,
+		.remote_listen = xstrdup("192.0.2.1"),
+		.remote_dial = xstrdup("host"),
+	};
+	return s;
+}
+
+/* The keys of an object, each followed by those of its value; of a list, those of the last item. */
+static void put_keys(json_t *obj, struct buf *to)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (obj, key, value) {
+		(void)buf_printf(to, "%s ", key);
+		if (json_is_array(value))
+			value = json_array_get(value, json_array_size(value) - 1);
+		if (json_is_object(value)) {
+			(void)buf_puts(to, "{ ");
+			put_keys(value, to);
+			(void)buf_puts(to, "} ");
+		}
+	}
+}
+
+/* People and earlier versions have files with these keys. */
+static void spec_json_keys_keep_their_names_and_order(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *s = full_spec();
+	cleanup_json json_t *j = spec_to_json(s);
+	cleanup_buf struct buf keys;
+
+	buf_init(&keys, 4 * KiB);
+	put_keys(j, &keys);
+	assert_string_equal(
+		buf_str(&keys),
+		"name engine agent workspace branch clone instance home hostname template inbox "
+		"inbox_every_ms uid gid port env { name value origin source credential } "
+		"mounts { kind source target data reason size mode of_tree } watches { kind dir } "
+		"quarantine "
+		"network { tier rules { verdict pattern source methods paths git credential } } "
+		"credentials { name provider way source origin ca_file endpoint phantom private "
+		"requests options expires_ms } budget { micro_usd tokens } prices "
+		"limits { memory pids cpu tmp open_files timeout_ms method controllers cgroup "
+		"cgroups { dir controllers } rlimits { core nofile } } "
+		"container { image line volume volume_dir as_root far_listen far_dial } ");
+}
+
+static void spec_json_round_trip_keeps_what_only_containers_have(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *s = full_spec(), *back = NULL;
+	cleanup_json json_t *j = spec_to_json(s);
+	cleanup_free char *before = text_of(s), *after = NULL;
+	struct err e = {0};
+
+	assert_int_equal(spec_from_json(j, &back, &e), 0);
+	after = text_of(back);
+	assert_string_equal(before, after);
+	assert_int_equal(back->port, 4242);
+	assert_true(back->container.as_root);
+	assert_string_equal(back->container.remote_dial, "host");
+	assert_string_equal(back->limits.cgroups[1].dir, "/sys/b");
+	assert_int_equal(back->limits.rlimits[1].value, 1024);
 }
 
 static void spec_json_absent_branch_stays_absent(void **state)
@@ -108,6 +203,12 @@ static void spec_json_values_that_make_no_sense_are_refused(void **state)
 	refused("network.rules.0.verdict", json_string("maybe"));
 	refused("limits.memory", json_integer(-5));
 	refused("uid", json_integer(1LL << 33));
+	refused("port", json_integer(1 << 16));
+	refused("mounts.0.of_tree", json_string("true"));
+	refused("limits.cgroup", json_string("v3"));
+	refused("limits.rlimits", json_pack("{si}", "other", 1));
+	refused("limits.cgroups", json_pack("[{},{},{},{}]"));
+	refused("container", json_pack("{ss}", "image", "image:1"));
 	refused("name", json_string("../x"));
 	refused("name", json_string(""));
 	refused("workspace", json_string("relative"));
@@ -142,6 +243,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spec_json_round_trip_keeps_every_field),
+		cmocka_unit_test(spec_json_keys_keep_their_names_and_order),
+		cmocka_unit_test(spec_json_round_trip_keeps_what_only_containers_have),
 		cmocka_unit_test(spec_json_absent_branch_stays_absent),
 		cmocka_unit_test(spec_json_without_or_with_a_wrong_member_is_refused),
 		cmocka_unit_test(spec_json_values_that_make_no_sense_are_refused),
