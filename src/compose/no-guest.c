@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 bool no_guest(const struct sandbox_spec *s)
 {

@@ -16,7 +16,7 @@
  * stop() kills the guest, whose death as pid 1 takes everything inside with it: the kernel lets it
  * go when all the others are gone, so waiting for it is waiting for all. bwrap ends after it.
  */
-#include "engine/native.h"
+#include "engine/native/native.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
  * virtual one (Docker Desktop): a container there shares no kernel with us, so the guest can hand
  * no socket over, and the line to it is another one (container-remote.c).
  */
-#include "engine/container.h"
+#include "engine/container/container.h"
 
 #include <string.h>
 #include <sys/utsname.h>

@@ -21,7 +21,7 @@
  * waited for. When the supervisor is killed, the guest sees its line end, and ends: --rm does the
  * rest. What a crash of the engine left is removed by name (clean).
  */
-#include "engine/container.h"
+#include "engine/container/container.h"
 
 #include <fcntl.h>
 #include <poll.h>

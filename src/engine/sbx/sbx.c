@@ -22,7 +22,7 @@
  * Commands are run by a shell, which then is the command: what is not there, or cannot be run, then
  * has the codes that it has everywhere, whatever the command line does with that.
  */
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <stdlib.h>
 #include <string.h>
