@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Is it a sandbox without a guest, or none at all? What else is to be known of it, engine_notes()
- * says. */
+/* Is it a sandbox without a guest, or none at all? engine_notes() has more
+ * about it. */
 
 /* Commands are run by a program of the host. */
 bool no_guest(const struct sandbox_spec *s);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* What an engine says of this machine: the rows of `ralph doctor`. */
+/* The rows of `ralph doctor`: an engine's findings about this machine. */
 enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING, DOCTOR_STATE_N };
 
 struct doctor_row {

@@ -7,7 +7,7 @@
  * An engine, as engine.c sees it. No file outside of this room includes this header: callers use
  * the functions of engine.h, which check the order of calls and what an engine does not have.
  */
-/* What ralph's guest gives to every engine that runs it. */
+/* Every engine that runs ralph's guest has these by it. */
 #define ENGINE_GUEST_CAPS                                                                          \
 	(ENGINE_READ_ONLY | ENGINE_HIDE | ENGINE_LIMITS | ENGINE_NET | ENGINE_CLONE)
 

@@ -1,4 +1,4 @@
-/* What the audit says of a sandbox of Docker's that it cannot show in its tables. */
+/* Sentences about a sandbox of Docker's, for what the audit's tables cannot show. */
 #include "engine/sbx/sbx.h"
 
 static void note_network(const struct sbx_dialect *d, const struct sandbox_spec *s,
@@ -19,7 +19,7 @@ static void note_network(const struct sbx_dialect *d, const struct sandbox_spec 
 			   s->port, SBX_HOST, s->port);
 }
 
-/* What goes to the command line of the host by its arguments is in the list of processes. */
+/* A value that the host's command line gets as an argument is in the list of processes. */
 static void note_variables(const struct sandbox_spec *s, struct strv *ret)
 {
 	for (size_t i = 0; i < s->n_env; i++)
