@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/path.h"
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 /* Any bytes as the list of Docker Sandboxes: what is taken from it could not be an option, has no
  * control bytes, and a workspace is a whole path. */

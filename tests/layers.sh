@@ -21,7 +21,7 @@ declare -A may=(
 	[git]="base policy"
 	[ca]="base wire" [ports]="base wire"
 	[probe]="base wire"
-	[engine]="base wire spec"
+	[engine]="base wire config spec"
 	[record]="base spec engine"
 	[events]="base wire"
 	[netrules]="base wire policy spec record"
@@ -36,7 +36,7 @@ declare -A may=(
 	[view]="base agent record events live"
 	[loop]="base wire config spec agent transcript hook record events workspace compose live check work repo view"
 	[cli/frame]="base"
-	[cli]="base wire policy config spec agent hook record events netrules image workspace compose live check view cli/frame"
+	[cli]="base wire policy config spec agent engine hook record events netrules image workspace compose live check view cli/frame"
 )
 breaches=0
 

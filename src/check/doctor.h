@@ -2,26 +2,15 @@
 
 #include "base/err.h"
 #include "base/json/json.h"
+#include "engine/doctor-rows.h"
 
 #include <stdbool.h>
 
 /* What this machine offers and what ralph does with it: `ralph doctor`. */
-enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING, DOCTOR_STATE_N };
-
-struct doctor_row {
-	const char *name; /* "user namespaces", "bwrap", … */
-	enum doctor_state state;
-	char *detail; /* what was found */
-	char *use;    /* what ralph does with it */
-	char *remedy; /* NULL: nothing to do */
-};
-
-#define DOCTOR_ROWS_MAX 16
-
 struct doctor {
-	struct doctor_row rows[DOCTOR_ROWS_MAX];
-	size_t n;
-	bool native; /* the native engine is usable */
+	struct doctor_rows rows;
+	const char *engine; /* the one that "auto" tries first */
+	bool usable;	    /* it is */
 };
 
 /* Tries everything; some seconds at most. */

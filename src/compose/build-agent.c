@@ -9,6 +9,7 @@
 
 #include "agent/identity.h"
 #include "base/path.h"
+#include "engine/engine.h"
 #include "hook/hook-settings.h"
 #include "netrules/net-listeners.h"
 #include "netrules/net-rules.h"
@@ -56,8 +57,8 @@ static void values_of(const struct sandbox_spec *s, const struct spec_credential
 	if (!c)
 		return;
 	if (c->endpoint && s->port)
-		ret->endpoint =
-			xasprintf("http://host.docker.internal:%u/_ralph/%s", s->port, c->endpoint);
+		ret->endpoint = xasprintf("http://%s:%u/_ralph/%s", engine_host(s->engine), s->port,
+					  c->endpoint);
 	else if (c->endpoint)
 		ret->endpoint =
 			xasprintf("http://127.0.0.1:%d/_ralph/%s", NET_PROXY_PORT, c->endpoint);

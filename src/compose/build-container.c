@@ -34,14 +34,14 @@ static int find_image(const struct image_request *req, char **ret, struct err *e
 	return 0;
 }
 
-int build_image(const struct sandbox_spec *s, const struct build_input *in, const char *engine,
-		char **ret, struct err *err)
+int build_image(const struct sandbox_spec *s, const struct build_input *in, char **ret,
+		struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *written = spec_new();
 	cleanup_strv struct strv env = {0};
 	struct image_request req = {
 		.places = in->places,
-		.engine = engine,
+		.engine = engine_images(s->engine),
 		.agent = s->agent,
 		.workspace = s->workspace,
 		.base = in->config->image.base,
@@ -60,16 +60,15 @@ int build_image(const struct sandbox_spec *s, const struct build_input *in, cons
 	return in->make_image ? image_ensure(&req, ret, err) : find_image(&req, ret, err);
 }
 
-int build_container(struct sandbox_spec *s, const struct build_input *in,
-		    const struct engine_ops *ops, struct err *err)
+int build_container(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
 	cleanup_free char *dir = path_join(in->places->runtime, s->name);
-	int r = build_image(s, in, s->engine, &s->container.image, err);
+	int r = build_image(s, in, &s->container.image, err);
 
 	if (r < 0)
 		return r;
 	s->container.line = path_join(dir, "line");
-	return engine_ask(ops, s, err);
+	return engine_ask(s, err);
 }
 
 char *build_image_path(const struct sandbox_spec *s)

@@ -16,10 +16,6 @@
 #include "workspace/gitdir.h"
 #include "workspace/restore.h"
 
-/* Of Docker's templates. */
-#define INSIDE_HOME "/home/agent"
-#define INSIDE_UID 1000
-
 /* Below those that the system gives to connections by itself, above those of services. */
 #define PORT_FIRST 10240
 #define PORT_COUNT 22016
@@ -99,7 +95,7 @@ static void change_protection(struct sandbox_spec *s)
 /* What would be covered elsewhere could be read here: the user has to say so. */
 static int check_hidden(const struct sandbox_spec *s, struct err *err)
 {
-	for (size_t i = 0; i < s->n_mounts; i++)
+	for (size_t i = 0; i < s->n_mounts && !engine_has(s->engine, ENGINE_HIDE); i++)
 		if (s->mounts[i].kind == SPEC_HIDE)
 			return err_usage(
 				err,
@@ -115,9 +111,9 @@ static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 {
 	int r;
 
-	if (in->clone)
+	if (in->clone && !engine_has(s->engine, ENGINE_CLONE))
 		return err_usage(err, "engine %s has no --clone; use another engine", s->engine);
-	r = build_workspace(s, in, git, err);
+	r = in->clone ? build_clone(s, in, git, err) : build_workspace(s, in, git, err);
 	if (r == 0)
 		r = build_mounts(s, in, err);
 	if (r == 0)
@@ -135,7 +131,7 @@ static int check_limits(const struct sandbox_spec *s, const struct config *c, st
 {
 	static const char *const keys[] = {"limits.pids", "limits.open_files", "limits.tmp"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && !engine_has(s->engine, ENGINE_LIMITS); i++)
 		if (!streq(config_origin(c, keys[i]), "default"))
 			return err_usage(err,
 					 "engine %s cannot hold %s (%s); take it out, or use "
@@ -157,6 +153,18 @@ static void set_limits(struct sandbox_spec *s, const struct config *c)
 	strv_extend(&s->prices, &c->prices);
 }
 
+/* Inside, the gateway is a port of this machine: the engine must have a name for it. */
+static int add_port(struct sandbox_spec *s, const struct places *p, struct err *err)
+{
+	if (!engine_host(s->engine))
+		return err_usage(err,
+				 "engine %s cannot reach the gateway, which has the credentials; "
+				 "use another engine",
+				 s->engine);
+	s->port = port_of(p, s->name);
+	return 0;
+}
+
 static int add_rest(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
 		    char **notice, struct err *err)
 {
@@ -167,7 +175,7 @@ static int add_rest(struct sandbox_spec *s, const struct build_input *in, const 
 	if (r == 0)
 		r = build_cred(s, in, a, notice, err);
 	if (r == 0 && has_way(s, SPEC_WAY_PHANTOM))
-		s->port = port_of(in->places, s->name);
+		r = add_port(s, in->places, err);
 	if (r == 0)
 		r = build_net(s, in, err);
 	return r < 0 ? r : build_agent(s, in, a, err);
@@ -192,34 +200,31 @@ static int check_plan(const struct sandbox_spec *s, struct err *err)
 	return r < 0 ? r : engine_plan(e, s, err);
 }
 
-/* Docker has an image for each agent. Another one is the user's choice, or what the project's own
- * Dockerfile makes; docker builds it. */
+/* The engine has an image for each agent. Another one is the user's choice, or what the project's
+ * own Dockerfile makes. */
 static int choose_template(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
 	cleanup_free char *file = path_join(s->workspace, ".ralph/Dockerfile");
 	struct stat st;
 
-	if (!in->config->image.name && lstat(file, &st) < 0)
+	if (!engine_images(s->engine) || (!in->config->image.name && lstat(file, &st) < 0))
 		return 0;
-	return build_image(s, in, "docker", &s->template, err);
+	return build_image(s, in, &s->template, err);
 }
 
-int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
-		 const struct agent *a, char **notice, struct err *err)
+int build_no_guest(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		   const struct agent *a, char **notice, struct err *err)
 {
-	const struct engine_ops *ops = engine_by_name(s->engine);
 	int r;
 
 	set_limits(s, in->config);
-	if (ops->caps & ENGINE_NO_WALL)
+	if (no_guest_without_wall(s))
 		return fill_direct(s, in, err);
 	r = check_limits(s, in->config, err);
-	if (r < 0)
-		return r;
-	free(s->home);
-	s->home = xstrdup(INSIDE_HOME);
-	s->uid = s->gid = INSIDE_UID;
-	r = choose_template(s, in, err);
+	if (r == 0)
+		r = engine_ask(s, err);
+	if (r == 0)
+		r = choose_template(s, in, err);
 	if (r == 0)
 		r = add_workspace(s, in, git, err);
 	if (r == 0)

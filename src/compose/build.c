@@ -80,12 +80,12 @@ static int check_owner(const struct build_input *in, const struct sandbox_spec *
 
 static int set_identity(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
-	const struct engine_ops *ops;
-	int r = engine_find(in->direct ? "direct" : in->config->engine, &ops, err);
+	const char *engine = engine_no_sandbox();
+	int r = in->direct ? 0 : engine_find(in->config->engine, &engine, err);
 
 	if (r < 0)
 		return r;
-	s->engine = xstrdup(ops->name);
+	s->engine = xstrdup(engine);
 	s->agent = xstrdup(in->config->agent);
 	s->inbox = places_inbox(in->places, in->config->inbox.dir);
 	s->inbox_every_ms = in->config->inbox.every_ms;
@@ -93,7 +93,7 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 	s->hostname = xstrdup(s->name);
 	s->uid = geteuid() == 0 ? ROOT_SHOWN_AS : geteuid();
 	s->gid = geteuid() == 0 ? ROOT_SHOWN_AS : getegid();
-	return ops->caps & ENGINE_IMAGE ? build_container(s, in, ops, err) : 0;
+	return engine_has(engine, ENGINE_IMAGE) ? build_container(s, in, err) : 0;
 }
 
 /* What bounds the sandbox as a whole: our own cgroup, or the container's. */
@@ -271,7 +271,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		in->begun(in->arg, in->places, s);
 	if (no_guest(s)) {
 		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
-		return build_hosted(s, in, git, a, &ret->notice, err);
+		return build_no_guest(s, in, git, a, &ret->notice, err);
 	}
 	/* An image has its own programs. */
 	r = s->container.image ? 0 : find_tools(s, in, a, ret->cwd, &tools, err);

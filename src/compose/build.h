@@ -18,7 +18,6 @@
 #include "spec/spec.h"
 
 /* From what the user asked for to the spec of a sandbox. Looks at the host, changes nothing. */
-struct engine_ops;
 struct image_step;
 struct gitdir;
 
@@ -84,10 +83,9 @@ void build_watch_path(struct sandbox_spec *s, const char *path);
 void build_root(struct sandbox_spec *s);
 /* build-container.c: the image, and what its engine says of it and of this machine. build_image():
  * the user's choice, else the one that is made from the project's Dockerfile or ralph's own. */
-int build_image(const struct sandbox_spec *s, const struct build_input *in, const char *engine,
-		char **ret, struct err *err);
-int build_container(struct sandbox_spec *s, const struct build_input *in,
-		    const struct engine_ops *ops, struct err *err);
+int build_image(const struct sandbox_spec *s, const struct build_input *in, char **ret,
+		struct err *err);
+int build_container(struct sandbox_spec *s, const struct build_input *in, struct err *err);
 /* The agent's memory, in the login's own volume. */
 void build_volume(struct sandbox_spec *s, const struct build_input *in, const struct agent *a);
 /* PATH inside: the image's own. */
@@ -107,8 +105,8 @@ int build_agent(struct sandbox_spec *s, const struct build_input *in, const stru
 int build_agent_check(const struct sandbox_spec *s, const struct build_input *in,
 		      const struct agent *a, const struct tools *t, struct err *err);
 /* build-no-guest.c: all of it, for an engine without a guest */
-int build_hosted(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
-		 const struct agent *a, char **notice, struct err *err);
+int build_no_guest(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+		   const struct agent *a, char **notice, struct err *err);
 /* The user's own mounts. */
 int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct err *err);
 /* build-env.c; path NULL: inside is not made of the host's files */

@@ -1,11 +1,12 @@
 #pragma once
 
-#include "base/strv.h"
+#include "engine/engine.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>
 
-/* What is to be known of a sandbox without a guest, or of none at all; for the audit. */
+/* Is it a sandbox without a guest, or none at all? engine_notes() has more
+ * about it. */
 
 /* Commands are run by a program of the host. */
 bool no_guest(const struct sandbox_spec *s);
@@ -14,11 +15,3 @@ bool no_guest(const struct sandbox_spec *s);
 bool no_guest_choice(const char *engine, bool direct);
 /* There is no sandbox. */
 bool no_guest_without_wall(const struct sandbox_spec *s);
-
-/* Sentences, one line each, that hold for this spec. */
-struct no_guest_notes {
-	struct strv mounts, network, credentials;
-};
-
-void no_guest_notes(const struct sandbox_spec *s, struct no_guest_notes *ret);
-void no_guest_notes_done(struct no_guest_notes *n);

@@ -8,9 +8,15 @@
 #include "base/parse.h"
 #include "base/text/suggest.h"
 
-/* "none" or "direct" is no engine of a file: running without a sandbox is only ever typed. */
-static const char *const engines[] = {"auto", "native",		"docker", "podman",
-				      "sbx",  "docker-sandbox", NULL};
+/* clang-format off */
+static const char *const engines[] = {
+	"auto",
+#define ENGINE(symbol, name) name,
+#include "config/engines.def"
+#undef ENGINE
+	NULL,
+};
+/* clang-format on */
 static const char *const quarantines[] = {
 	[QUARANTINE_ALL] = "all",
 	[QUARANTINE_GIT] = "git",

@@ -3,7 +3,7 @@
  * so that the rest (records, events, time limits, the end of a command's tree) is as everywhere. It
  * is never chosen by itself, and who starts it has seen to the blocklist hook.
  */
-#include "engine/engine.h"
+#include "engine/ops.h"
 
 #include <string.h>
 
@@ -64,8 +64,7 @@ static void direct_done(struct engine *e)
 
 const struct engine_ops engine_direct = {
 	.name = "direct",
-	.summary = "no sandbox",
-	.caps = ENGINE_HOSTED | ENGINE_NO_WALL | ENGINE_REUSE,
+	.caps = ENGINE_NO_GUEST | ENGINE_NO_WALL,
 	.instance_size = sizeof(struct engine),
 	.init = direct_init,
 	.probe = direct_probe,

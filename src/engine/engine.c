@@ -1,13 +1,8 @@
 #include "engine/engine.h"
 
 #include <assert.h>
-#include <string.h>
 
-/* One row per engine, in the order in which "auto" tries them. */
-static const struct engine_ops *const engines[] = {
-	&engine_native, &engine_docker,		&engine_podman,
-	&engine_sbx,	&engine_docker_sandbox, &engine_direct,
-};
+#include "engine/ops.h"
 
 void engine_call_done(struct engine_call *c)
 {
@@ -25,53 +20,16 @@ void engine_list_done(struct engine_list *l)
 	*l = (struct engine_list){0};
 }
 
-const struct engine_ops *engine_by_name(const char *name)
+void engine_notes_done(struct engine_notes *n)
 {
-	/* A spec that is made for its rules alone has no engine yet. */
-	for (size_t i = 0; name && i < ARRAY_SIZE(engines); i++)
-		if (streq(engines[i]->name, name))
-			return engines[i];
-	return NULL;
-}
-
-/* The first of them that is usable; what is wrong with the first one is what the user hears. */
-static int first_usable(const struct engine_ops *const *v, size_t n, const struct engine_ops **ret,
-			struct err *err)
-{
-	struct err ignored;
-
-	for (size_t i = 0; i < n; i++) {
-		bool usable = v[i]->likely && v[i]->likely();
-
-		if (v[i]->caps & ENGINE_NO_WALL)
-			continue;
-		if (!usable && v[i]->probe(i ? &ignored : err) < 0)
-			continue;
-		*ret = v[i];
-		return 0;
-	}
-	return -ENOTSUP;
-}
-
-int engine_find(const char *name, const struct engine_ops **ret, struct err *err)
-{
-	static const struct engine_ops *const dialects[] = {&engine_sbx, &engine_docker_sandbox};
-
-	if (streq(name, "auto"))
-		return first_usable(engines, ARRAY_SIZE(engines), ret, err);
-	if (streq(name, "sbx"))
-		return first_usable(dialects, ARRAY_SIZE(dialects), ret, err);
-	*ret = engine_by_name(name);
-	if (!*ret)
-		return err_usage(err,
-				 "there is no engine '%s'; use auto, native, docker, podman or sbx",
-				 name);
-	return 0;
+	strv_done(&n->mounts);
+	strv_done(&n->network);
+	strv_done(&n->credentials);
 }
 
 int engine_new(const char *name, struct engine **ret, struct err *err)
 {
-	const struct engine_ops *ops = engine_by_name(name);
+	const struct engine_ops *ops = registry_get(name);
 
 	if (!ops)
 		return err_usage(err, "there is no engine '%s'", name);
@@ -89,17 +47,14 @@ void engine_free(struct engine *e)
 	free(e);
 }
 
-int engine_ask(const struct engine_ops *ops, struct sandbox_spec *spec, struct err *err)
-{
-	return ops->ask ? ops->ask(spec, err) : 0;
-}
-
 int engine_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err)
 {
 	int r;
 
 	assert(e->state == ENGINE_NEW);
 	r = spec_check(spec, err);
+	if (r == 0)
+		r = needs_check(e->ops, spec, err);
 	if (r == 0)
 		r = e->ops->plan(e, spec, err);
 	if (r == 0)
@@ -165,14 +120,6 @@ void engine_complaint(struct engine *e, char *ret, size_t size)
 		e->ops->complaint(e, ret, size);
 }
 
-void engine_clean(const struct sandbox_spec *spec)
-{
-	const struct engine_ops *ops = engine_by_name(spec->engine);
-
-	if (ops && ops->clean)
-		ops->clean(spec);
-}
-
 int engine_set_up(struct engine *e, struct err *err)
 {
 	assert(e->state == ENGINE_PLANNED && e->ops->set_up);
@@ -201,19 +148,4 @@ bool engine_can_signal(const struct engine *e)
 int engine_signal(const struct engine *e, const char *id, int sig, struct err *err)
 {
 	return e->ops->signal(e, id, sig, err);
-}
-
-int engine_remove(const struct sandbox_spec *spec, struct err *err)
-{
-	const struct engine_ops *ops = engine_by_name(spec->engine);
-
-	return ops && ops->remove ? ops->remove(spec->name, err) : 0;
-}
-
-const struct engine_ops *engine_keeping(size_t i)
-{
-	for (size_t k = 0; k < ARRAY_SIZE(engines); k++)
-		if (engines[k]->list && i-- == 0)
-			return engines[k];
-	return NULL;
 }

@@ -49,15 +49,3 @@ bool host_seccomp_notif(void); /* and user notification is there */
 /* A tiny guest is run in a child: opening /dev/kvm alone proves nothing. */
 enum host_kvm { HOST_KVM_OK, HOST_KVM_ABSENT, HOST_KVM_DENIED, HOST_KVM_BROKEN, HOST_KVM_N };
 enum host_kvm host_kvm(int timeout_ms);
-
-/* A container client and whether what is behind it answers. */
-struct host_client {
-	char *path;    /* NULL: not on PATH */
-	char *version; /* of what answered; NULL when nothing did in time */
-	bool answers;
-};
-int host_docker(struct host_client *ret, int timeout_ms);
-int host_podman(struct host_client *ret, int timeout_ms);
-/* sbx, or docker's sandbox plugin. */
-int host_sbx(struct host_client *ret, int timeout_ms);
-void host_client_done(struct host_client *c);

@@ -400,7 +400,9 @@ static int remove_of_engine(const struct store_entry *e, struct err *err)
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	struct err ignored;
 
-	return store_read_spec(e, &spec, &ignored) < 0 ? 0 : engine_remove(spec, err);
+	return store_read_spec(e, &spec, &ignored) < 0
+		       ? 0
+		       : engine_remove(spec->engine, spec->name, err);
 }
 
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)

@@ -27,16 +27,16 @@ static bool is_orphan(const struct places *p, const struct engine_entry *e)
 	return !owner && is_gone(e->workspace);
 }
 
-static void find_of(const struct places *p, const struct engine_ops *ops, struct orphans *ret,
+static void find_of(const struct places *p, const char *engine, struct orphans *ret,
 		    void (*failed)(const char *engine, const char *why))
 {
 	cleanup_(engine_list_done) struct engine_list list = {0};
 	struct err err = {0};
 
-	if (ops->probe(&err) < 0)
+	if (engine_probe(engine, &err) < 0)
 		return;
-	if (ops->list(&list, &err) < 0) {
-		failed(ops->name, err.msg);
+	if (engine_list(engine, &list, &err) < 0) {
+		failed(engine, err.msg);
 		return;
 	}
 	for (size_t i = 0; i < list.n; i++) {
@@ -46,7 +46,7 @@ static void find_of(const struct places *p, const struct engine_ops *ops, struct
 			continue;
 		ret->v = xrealloc(ret->v, ret->n + 1, sizeof(*ret->v));
 		ret->v[ret->n++] = (struct orphan){
-			.engine = ops,
+			.engine = engine,
 			.name = take_ptr(e->name),
 			.workspace = take_ptr(e->workspace),
 		};
@@ -56,16 +56,16 @@ static void find_of(const struct places *p, const struct engine_ops *ops, struct
 void orphans_find(const struct places *p, struct orphans *ret,
 		  void (*failed)(const char *engine, const char *why))
 {
-	const struct engine_ops *ops;
+	const char *engine;
 
 	*ret = (struct orphans){0};
-	for (size_t i = 0; (ops = engine_keeping(i)); i++)
-		find_of(p, ops, ret, failed);
+	for (size_t i = 0; (engine = engine_keeping(i)); i++)
+		find_of(p, engine, ret, failed);
 }
 
 int orphan_remove(const struct orphan *o, struct err *err)
 {
-	return o->engine->remove(o->name, err);
+	return engine_remove(o->engine, o->name, err);
 }
 
 void orphans_done(struct orphans *o)

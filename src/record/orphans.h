@@ -8,7 +8,7 @@
  * here any more, and whose workspace is gone.
  */
 struct orphan {
-	const struct engine_ops *engine;
+	const char *engine;
 	char *name, *workspace;
 };
 

@@ -329,7 +329,7 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 			       s->spec->engine);
 	}
 	/* Only what was started with the blocklist runs without a sandbox. */
-	if ((f->flags & WIRE_EXEC_INHERIT) && (s->engine->ops->caps & ENGINE_NO_WALL)) {
+	if ((f->flags & WIRE_EXEC_INHERIT) && engine_has(s->spec->engine, ENGINE_NO_WALL)) {
 		free(k);
 		return err_set(err, EOPNOTSUPP, "'%s' is no sandbox that could be joined",
 			       s->spec->name);

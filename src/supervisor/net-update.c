@@ -39,10 +39,10 @@ static json_t *missing_rows(const struct gateway_link *g, const struct gw_listen
 }
 
 /* What only a new sandbox can have. */
-static int check_kind(bool hosted, const struct net_policy *now, const struct net_policy *next,
+static int check_kind(bool no_guest, const struct net_policy *now, const struct net_policy *next,
 		      struct err *err)
 {
-	if (hosted)
+	if (no_guest)
 		return err_usage(err, "new rules hold from the next start on: ralph stop first");
 	if (next->tier != now->tier)
 		return err_usage(err, "the tier of a running sandbox cannot change");

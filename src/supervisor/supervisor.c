@@ -219,7 +219,7 @@ static int plan_engine(struct supervisor *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	s->runner = s->engine->ops->caps & ENGINE_HOSTED ? &runner_host : &runner_guest;
+	s->runner = engine_has(s->spec->engine, ENGINE_NO_GUEST) ? &runner_host : &runner_guest;
 	return engine_plan(s->engine, s->spec, err);
 }
 
@@ -276,7 +276,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	sup_event(s, "sandbox-start",
 		  json_pack("{ss ss ss}", "name", s->spec->name, "engine", s->spec->engine,
 			    "workspace", s->spec->workspace));
-	if (s->engine->ops->caps & ENGINE_NO_WALL)
+	if (engine_has(s->spec->engine, ENGINE_NO_WALL))
 		sup_event(s, "no-sandbox", json_pack("{ss}", "message", direct_warning));
 	/* Its command can be read, checked and waiting in the guest's socket by the time the guest
 	 * is up: one way there and back less. */
@@ -342,7 +342,7 @@ static void tear_down(struct supervisor *s)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	/* Nothing inside can change anything any more. */
 	watch_finish(s);
-	if (s->remove && s->spec && engine_remove(s->spec, &err) < 0) {
+	if (s->remove && s->spec && engine_remove(s->spec->engine, s->spec->name, &err) < 0) {
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	} else if (s->remove && s->spec) {
 		remove_record(s); /* with its log and its mark */

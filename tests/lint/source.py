@@ -91,6 +91,14 @@ def check_comments(path, text):
             problem(path, number, "a table in a comment was broken: write its lines anew")
 
 
+# An engine's functions are called by engine.c, which checks their order: nobody else sees them.
+def check_engine_ops(path, text):
+    own = path.startswith(("src/engine/", "tests/unit/test-engine-"))
+    found = re.search(r'#include "engine/ops\.h"', text)
+    if found and not own:
+        problem(path, text.count("\n", 0, found.start()) + 1, "engine/ops.h is the engines' own; use engine/engine.h")
+
+
 def check_places(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         for found in PLACES.finditer(line):
@@ -114,4 +122,5 @@ for path in filter(None, files.decode().split("\0")):
         check_c(path, text)
         check_released(path, text)
         check_comments(path, text)
+        check_engine_ops(path, text)
 sys.exit(1 if problems else 0)

@@ -8,9 +8,9 @@
 
 static const struct doctor_row *row_of(const struct doctor *d, const char *name)
 {
-	for (size_t i = 0; i < d->n; i++)
-		if (streq(d->rows[i].name, name))
-			return &d->rows[i];
+	for (size_t i = 0; i < d->rows.n; i++)
+		if (streq(d->rows.v[i].name, name))
+			return &d->rows.v[i];
 	fail_msg("no row '%s'", name);
 	return NULL;
 }
@@ -45,7 +45,7 @@ static void without_bwrap_the_native_engine_is_not_usable_and_the_remedy_is_name
 	assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
 	examine(&d);
 	assert_int_equal(setenv("PATH", path, 1), 0);
-	assert_false(d.native);
+	assert_false(d.usable);
 	assert_int_equal(row_of(&d, "bwrap")->state, DOCTOR_MISSING);
 	assert_non_null(strstr(row_of(&d, "bwrap")->remedy, "bubblewrap"));
 	doctor_done(&d);
@@ -53,16 +53,16 @@ static void without_bwrap_the_native_engine_is_not_usable_and_the_remedy_is_name
 
 static void json_says_the_same_as_the_rows(void **state)
 {
-	struct doctor d = {.n = 1, .native = true};
+	struct doctor d = {.rows.n = 1, .engine = "native", .usable = true};
 	cleanup_json json_t *j = NULL;
 	const char *text = NULL;
 	struct err e = {0};
 	json_t *checks = NULL;
 
-	d.rows[0] = (struct doctor_row){.name = "x",
-					.state = DOCTOR_LIMITED,
-					.detail = xstrdup("odd \xff byte"),
-					.use = xstrdup("u")};
+	d.rows.v[0] = (struct doctor_row){.name = "x",
+					  .state = DOCTOR_LIMITED,
+					  .detail = xstrdup("odd \xff byte"),
+					  .use = xstrdup("u")};
 	j = doctor_to_json(&d);
 	assert_non_null(j);
 	assert_int_equal(json_get_array(j, "checks", &checks, &e), 0);

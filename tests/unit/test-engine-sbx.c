@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 static int find(const char *text, const char *name, struct sbx_found *ret)
 {

@@ -36,8 +36,8 @@ static void print_remedies(const struct doctor *d)
 {
 	bool first = true;
 
-	for (size_t i = 0; i < d->n; i++) {
-		const struct doctor_row *row = &d->rows[i];
+	for (size_t i = 0; i < d->rows.n; i++) {
+		const struct doctor_row *row = &d->rows.v[i];
 
 		if (row->state == DOCTOR_OK || !row->remedy)
 			continue;
@@ -52,9 +52,10 @@ static void print_text(struct cli *cli, const struct doctor *d)
 {
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 	bool color = cli_color(cli, STDOUT_FILENO);
+	cleanup_free char *verdict = NULL;
 
-	for (size_t i = 0; i < d->n; i++) {
-		const struct doctor_row *row = &d->rows[i];
+	for (size_t i = 0; i < d->rows.n; i++) {
+		const struct doctor_row *row = &d->rows.v[i];
 
 		table_cell(t, row->name);
 		table_styled(t, styles[row->state], doctor_state_name(row->state));
@@ -64,9 +65,10 @@ static void print_text(struct cli *cli, const struct doctor *d)
 	table_print(t, stdout, term_width(STDOUT_FILENO), color);
 	print_remedies(d);
 	(void)printf("\n");
-	term_styled(stdout, color, d->native ? STYLE_GREEN : STYLE_RED,
-		    d->native ? "The native engine is usable."
-			      : "The native engine is not usable on this machine.");
+	verdict = xasprintf(d->usable ? "The %s engine is usable."
+				      : "The %s engine is not usable on this machine.",
+			    d->engine);
+	term_styled(stdout, color, d->usable ? STYLE_GREEN : STYLE_RED, verdict);
 	(void)printf("\n");
 }
 
@@ -94,13 +96,13 @@ static int doctor_run(struct cli *cli, void *args, int argc, char **argv)
 		print_text(cli, &d);
 	if (r < 0)
 		return r;
-	return d.native ? EXIT_OK : EXIT_RUNTIME;
+	return d.usable ? EXIT_OK : EXIT_RUNTIME;
 }
 
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.summary = "say what this machine offers and what ralph does with it",
-	.details = "Tries user namespaces, bwrap, Landlock, seccomp, cgroups, KVM, docker, podman\n"
+	.details = "Tries user namespaces, bwrap, Landlock, seccomp, cgroups, docker, podman, KVM\n"
 		   "and sbx, each for a short time, and leaves nothing behind. Exits 0 when the\n"
 		   "native engine is usable, 1 when it is not.",
 	.group = GROUP_CONFIG,

@@ -13,6 +13,7 @@
 #include "cli/show/image-show.h"
 #include "cli/settings.h"
 #include "base/text/table.h"
+#include "engine/engine.h"
 #include "spec/host-env.h"
 #include "image/image-store.h"
 
@@ -21,8 +22,9 @@ extern char **environ;
 /* What every image command begins with. */
 struct image_cli {
 	struct settings settings;
-	char *here;	 /* the project: the current directory */
-	struct strv env; /* for the engines' programs */
+	char *here;	      /* the project: the current directory */
+	struct strv env;      /* for the engines' programs */
+	struct strv programs; /* that have images, of those the setting stands for */
 };
 
 static void image_cli_done(struct image_cli *c)
@@ -30,6 +32,7 @@ static void image_cli_done(struct image_cli *c)
 	settings_done(&c->settings);
 	free(c->here);
 	strv_done(&c->env);
+	strv_done(&c->programs);
 }
 
 #define cleanup_image_cli cleanup_(image_cli_done)
@@ -46,38 +49,24 @@ static int begin(struct cli *cli, struct image_cli *ret)
 	/* An agent may have left a program called docker in the project. */
 	(void)spec_mount_add(spec, SPEC_BIND_RW, ret->here, ret->here, "workspace");
 	host_environ(spec, environ, &ret->env);
+	engine_image_programs(ret->settings.config->engine, &ret->programs);
 	return 0;
-}
-
-/* The engines that have images, of those the setting stands for; NULL-terminated. */
-static const char *const *engines_of(const char *setting)
-{
-	static const char *const docker[] = {"docker", NULL}, *const podman[] = {"podman", NULL};
-	static const char *const both[] = {"docker", "podman", NULL};
-
-	if (streq(setting, "podman"))
-		return podman;
-	/* Docker Sandboxes take theirs from docker. */
-	return streq(setting, "docker") || streq(setting, "sbx") || streq(setting, "docker-sandbox")
-		       ? docker
-		       : both;
 }
 
 /* The first of them that answers. */
 static int find_engine(struct cli *cli, const struct image_cli *c, const char **ret)
 {
-	const char *const *engine = engines_of(c->settings.config->engine);
 	struct err first = {0};
 	int r = 0;
 
-	for (; *engine; engine++) {
+	for (size_t i = 0; i < c->programs.n; i++) {
 		cleanup_(image_tool_done) struct image_tool t = {0};
 
-		r = image_tool_find(*engine, c->env.v, &t, &cli->err);
+		r = image_tool_find(c->programs.v[i], c->env.v, &t, &cli->err);
 		if (r == 0)
 			r = image_tool_probe(&t, &cli->err);
 		if (r == 0) {
-			*ret = *engine;
+			*ret = c->programs.v[i];
 			return 0;
 		}
 		if (!first.msg[0])
@@ -167,13 +156,12 @@ static const struct command cmd_image_build = {
 /* Every engine that is there; one that was named has to answer. */
 static int list_all(struct cli *cli, const struct image_cli *c, struct image_rows *rows)
 {
-	const char *setting = c->settings.config->engine;
-	bool named = !streq(setting, "auto") && !streq(setting, "native");
+	bool named = c->programs.n == 1;
 
-	for (const char *const *engine = engines_of(setting); *engine; engine++) {
+	for (size_t i = 0; i < c->programs.n; i++) {
 		cleanup_(image_tool_done) struct image_tool t = {0};
 		struct err err = {0};
-		int r = image_tool_find(*engine, c->env.v, &t, &err);
+		int r = image_tool_find(c->programs.v[i], c->env.v, &t, &err);
 		bool missing = r == -ENOENT;
 
 		if (r == 0)

@@ -10,6 +10,7 @@
 #include "compose/no-sandbox.h"
 #include "record/host-mounts.h"
 #include "compose/no-guest.h"
+#include "engine/engine.h"
 #include "wire/wire.h"
 
 #define WIDTH_ELSEWHERE 100 /* where there is no terminal to ask */
@@ -172,10 +173,10 @@ static void print_notes(const struct strv *notes, FILE *out, bool color)
 int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool color,
 		struct err *err)
 {
-	cleanup_(no_guest_notes_done) struct no_guest_notes notes;
+	cleanup_(engine_notes_done) struct engine_notes notes;
 	int r;
 
-	no_guest_notes(s, &notes);
+	engine_notes(s, &notes);
 	term_styled(out, color, STYLE_BOLD, s->name);
 	(void)fputs("  sandbox of ", out);
 	term_puts(out, s->workspace);

@@ -1,4 +1,4 @@
-#include "engine/container.h"
+#include "engine/container/container.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

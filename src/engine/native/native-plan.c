@@ -1,4 +1,4 @@
-#include "engine/native.h"
+#include "engine/native/native.h"
 
 #include "engine/plan.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/proc.h"
 #include "base/strv.h"
-#include "engine/engine.h"
+#include "engine/ops.h"
 #include "wire/root-proto.h"
 
 /* Shared by the parts of the container engines; container.c has the theory of operation. */
@@ -12,7 +12,9 @@ struct container_dialect {
 	const char *program;
 	const char *const *run; /* options of `run`, besides those of both */
 	bool raises; /* what is not limited it raises as far as there is a number, and may not */
-	const char *const *info; /* arguments that give a JSON object about the engine */
+	const char *const *info;    /* arguments that give a JSON object about the engine */
+	const char *use, *remedy;   /* of its row of `ralph doctor`, */
+	const char *const *version; /* and the arguments that ask for what stands there */
 };
 extern const struct container_dialect container_docker, container_podman;
 
@@ -75,6 +77,7 @@ int container_where(const char *endpoint, bool desktop, char **ret_listen, char 
 		    struct err *err);
 
 /* container-ask.c */
+int container_doctor(const struct container_dialect *d, struct doctor_rows *ret, bool *ret_usable);
 int container_probe(const struct container_dialect *d, struct err *err);
 int container_ask(const struct container_dialect *d, struct sandbox_spec *spec, struct err *err);
 

@@ -1,5 +1,5 @@
 /* What would be done with a spec: argument lists, and nothing run. */
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <stdlib.h>
 #include <string.h>

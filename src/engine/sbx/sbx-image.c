@@ -3,7 +3,7 @@
  * plugin finds them there; sbx keeps images of its own, into which one is loaded from a file, once:
  * its name says what is in it.
  */
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/ops.h"
 
 /*
  * Docker Sandboxes: sandboxes in a machine of their own, each by a command line of the host.
@@ -36,9 +36,11 @@ struct sbx_dialect {
 	bool load_image;	 /* it has images of its own: see sbx-image.c */
 	const char *below;	 /* what stands for any depth below a domain */
 	bool one_workspace;	 /* it takes no further ones */
-	bool ranges_apart; /* ranges are denied by an option of their own, and never allowed */
-	bool limits;	   /* it takes memory and processors */
-	bool force_remove; /* it would ask otherwise */
+	bool ranges_apart;   /* ranges are denied by an option of their own, and never allowed */
+	bool limits;	     /* it takes memory and processors */
+	bool force_remove;   /* it would ask otherwise */
+	const char *net_log; /* command that shows what its proxy denied */
+	const char *net_notes[3]; /* further sentences about its network, for the audit */
 	/* Right after the creation, and again at each start. */
 	void (*restrict_net)(const struct sbx_plan *p, const struct sbx_dialect *d,
 			     struct sbx_words *ret);
@@ -129,6 +131,7 @@ static inline const struct sbx *sbx_const(const struct engine *e)
 	return (const struct sbx *)e;
 }
 
+#define SBX_HOST "host.docker.internal" /* this machine, as seen inside */
 #define SBX_MEMORY_MIN (1 * GiB)
 #define SBX_PROBE_MS (20 * 1000)
 #define SBX_STOP_MS (120 * 1000)
@@ -136,6 +139,10 @@ static inline const struct sbx *sbx_const(const struct engine *e)
 /* sbx-plan.c */
 int sbx_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void sbx_dump(const struct engine *e, FILE *out);
+
+/* sbx-notes.c, sbx-doctor.c */
+void sbx_notes(const struct sbx_dialect *d, const struct sandbox_spec *s, struct engine_notes *ret);
+int sbx_doctor(struct doctor_rows *ret, bool *ret_usable, struct err *err);
 
 int sbx_load_image(const struct sbx *x, struct err *err); /* sbx-image.c */
 

@@ -16,7 +16,7 @@
  * stop() kills the guest, whose death as pid 1 takes everything inside with it: the kernel lets it
  * go when all the others are gone, so waiting for it is waiting for all. bwrap ends after it.
  */
-#include "engine/native.h"
+#include "engine/native/native.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -299,11 +299,11 @@ static void native_clean(const struct sandbox_spec *spec)
 
 const struct engine_ops engine_native = {
 	.name = "native",
-	.summary = "bubblewrap on this kernel",
-	.caps = ENGINE_NET_NONE | ENGINE_RO_ROOT | ENGINE_REUSE,
+	.caps = ENGINE_GUEST_CAPS,
 	.instance_size = sizeof(struct native),
 	.probe = host_native_usable,
 	.likely = host_native_likely,
+	.doctor = native_doctor,
 	.init = native_init,
 	.plan = native_plan,
 	.dump = native_dump,

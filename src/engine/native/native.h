@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/cgroup.h"
-#include "engine/engine.h"
+#include "engine/ops.h"
 #include "wire/root-proto.h"
 
 /* Shared by the two halves of the native engine: what it would do, and doing it. */
@@ -38,3 +38,4 @@ static inline struct native *native_of(struct engine *e)
 
 int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void native_dump(const struct engine *e, FILE *out);
+int native_doctor(struct doctor_rows *ret, bool *ret_usable, struct err *err);

@@ -3,7 +3,7 @@
  * virtual one (Docker Desktop): a container there shares no kernel with us, so the guest can hand
  * no socket over, and the line to it is another one (container-remote.c).
  */
-#include "engine/container.h"
+#include "engine/container/container.h"
 
 #include <string.h>
 #include <sys/utsname.h>
@@ -11,6 +11,7 @@
 
 #include "base/json/json.h"
 #include "engine/cgroup.h"
+#include "engine/probe-client.h"
 #include "engine/probe-host.h"
 
 #define ASK_MS 20000
@@ -194,6 +195,16 @@ static int find_facts(const struct container_dialect *d, const char *program, st
 		read_docker(j, f);
 	r = check_where(d, program, f, err);
 	return r < 0 || f->far ? r : check_userns(err);
+}
+
+int container_doctor(const struct container_dialect *d, struct doctor_rows *ret, bool *ret_usable)
+{
+	cleanup_(host_client_done) struct host_client c = {0};
+
+	host_client_ask(d->program, d->version, &c);
+	host_client_row(&c, d->program, d->use, d->remedy, ret);
+	*ret_usable = c.answers;
+	return 0;
 }
 
 int container_probe(const struct container_dialect *d, struct err *err)

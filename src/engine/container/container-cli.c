@@ -1,4 +1,4 @@
-#include "engine/container.h"
+#include "engine/container/container.h"
 
 #include <stdio.h>
 #include <string.h>

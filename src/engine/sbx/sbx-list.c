@@ -3,7 +3,7 @@
  * been chosen by anybody: what does not look like a sandbox of that name is left out, and nothing
  * of it reaches an argument list without that look.
  */
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "engine/remote-line.h"
+#include "engine/container/remote-line.h"
 
 #include <fcntl.h>
 #include <poll.h>

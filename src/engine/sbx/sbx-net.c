@@ -3,7 +3,7 @@
  * (policy/pattern.h) and have been checked; what the other side has no words for is an error, never
  * something near it.
  */
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* From no sandbox, or one that is there, to one in which commands can be run; see sbx.c. */
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@
  * waited for. When the supervisor is killed, the guest sees its line end, and ends: --rm does the
  * rest. What a crash of the engine left is removed by name (clean).
  */
-#include "engine/container.h"
+#include "engine/container/container.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -51,6 +51,9 @@ const struct container_dialect container_docker = {
 	.program = "docker",
 	.run = LIST("--security-opt", "systempaths=unconfined", "--userns", "host"),
 	.info = LIST("info", "--format", "{{json .}}"),
+	.use = "the docker engine",
+	.version = LIST("version", "--format", "{{.Server.Version}}"),
+	.remedy = "start the daemon, or set DOCKER_HOST",
 };
 
 const struct container_dialect container_podman = {
@@ -59,6 +62,10 @@ const struct container_dialect container_podman = {
 		    "--no-hosts", "--image-volume=ignore"),
 	.raises = true,
 	.info = LIST("info", "--format", "json"),
+	.use = "the podman engine",
+	/* No daemon to ask; any other command would set up its storage in the user's home. */
+	.version = LIST("--version"),
+	.remedy = "run: podman --version",
 };
 
 /* The socket, in a directory that is nobody else's. */
@@ -322,7 +329,7 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 		(void)container_remove_far(program, remote_name, &ignored);
 }
 
-#define ENGINE(word, what)                                                                         \
+#define ENGINE(word)                                                                               \
 	static void word##_init(struct engine *e)                                                  \
 	{                                                                                          \
 		init(e, &container_##word);                                                        \
@@ -330,6 +337,10 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 	static int word##_probe(struct err *err)                                                   \
 	{                                                                                          \
 		return container_probe(&container_##word, err);                                    \
+	}                                                                                          \
+	static int word##_doctor(struct doctor_rows *ret, bool *ret_usable, struct err *err)       \
+	{                                                                                          \
+		return container_doctor(&container_##word, ret, ret_usable);                       \
 	}                                                                                          \
 	static int word##_ask(struct sandbox_spec *spec, struct err *err)                          \
 	{                                                                                          \
@@ -341,9 +352,10 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 	}                                                                                          \
 	const struct engine_ops engine_##word = {                                                  \
 		.name = #word,                                                                     \
-		.summary = what,                                                                   \
-		.caps = ENGINE_NET_NONE | ENGINE_RO_ROOT | ENGINE_REUSE | ENGINE_IMAGE,            \
+		.caps = ENGINE_GUEST_CAPS | ENGINE_IMAGE,                                          \
 		.instance_size = sizeof(struct container),                                         \
+		.images = #word,                                                                   \
+		.doctor = word##_doctor,                                                           \
 		.probe = word##_probe,                                                             \
 		.ask = word##_ask,                                                                 \
 		.init = word##_init,                                                               \
@@ -359,5 +371,5 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 		.clean = word##_clean,                                                             \
 	}
 
-ENGINE(docker, "a container of the docker daemon");
-ENGINE(podman, "a container of podman");
+ENGINE(docker);
+ENGINE(podman);

@@ -26,8 +26,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/cgroup.h"
-#include "engine/container.h"
-#include "engine/remote-line.h"
+#include "engine/container/container.h"
+#include "engine/container/remote-line.h"
 #include "wire/remote.h"
 
 #define CALL_MS 60000

@@ -1,4 +1,4 @@
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -225,6 +225,7 @@ const struct sbx_dialect sbx_new_dialect = {
 	.restrict_net = new_restrict,
 	.check_net = new_check,
 	.release_net = new_release,
+	.net_log = "sbx policy log",
 };
 
 /* ---- docker sandbox ---- */
@@ -248,6 +249,14 @@ static void plugin_restrict(const struct sbx_plan *p, const struct sbx_dialect *
 	push_each(v, "--block-cidr", &p->deny_ranges);
 }
 
+#define PLUGIN_NOTES                                                                               \
+	.net_log = "docker sandbox network log",                                                   \
+	.net_notes = {                                                                             \
+		"programs that ignore HTTP_PROXY and HTTPS_PROXY reach nothing",                   \
+		"docker sandbox forgets no host: what an earlier start allowed stays allowed "     \
+		"until ralph rm",                                                                  \
+	}
+
 const struct sbx_dialect sbx_plugin_dialect = {
 	.engine = "docker-sandbox",
 	.title = "docker sandbox",
@@ -256,6 +265,7 @@ const struct sbx_dialect sbx_plugin_dialect = {
 	.below = "*.",
 	.ranges_apart = true,
 	.restrict_net = plugin_restrict,
+	PLUGIN_NOTES,
 };
 
 const struct sbx_dialect sbx_early_dialect = {
@@ -267,6 +277,7 @@ const struct sbx_dialect sbx_early_dialect = {
 	.one_workspace = true,
 	.ranges_apart = true,
 	.restrict_net = plugin_restrict,
+	PLUGIN_NOTES,
 };
 
 /* "… v0.7.1 <sha>" and "Client Version:  v0.12.0" */

@@ -22,7 +22,7 @@
  * Commands are run by a shell, which then is the command: what is not there, or cannot be run, then
  * has the codes that it has everywhere, whatever the command line does with that.
  */
-#include "engine/sbx.h"
+#include "engine/sbx/sbx.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,8 @@
 
 #define RELEASE_MS (60 * 1000)
 #define SIGNAL_MS (30 * 1000)
+#define INSIDE_HOME "/home/agent"
+#define INSIDE_UID 1000
 
 /* Inside, with the mark as $2 and the signal as $1: all that has it, and for SIGKILL until nothing
  * has. A process that ended and waits to be reaped has no environment any more. */
@@ -132,6 +134,15 @@ static void sbx_done(struct engine *e)
 	strv_done(&x->plan.deny_ranges);
 }
 
+/* The user of Docker's templates. */
+static int sbx_ask(struct sandbox_spec *spec, struct err *err)
+{
+	free(spec->home);
+	spec->home = xstrdup(INSIDE_HOME);
+	spec->uid = spec->gid = INSIDE_UID;
+	return 0;
+}
+
 /* A killed supervisor's sandbox still runs, with what was allowed to it. */
 static void sbx_clean(const struct sandbox_spec *spec)
 {
@@ -189,6 +200,10 @@ static int probe_of(const struct sbx_dialect *d, struct err *err)
 	{                                                                                          \
 		return probe_of(&(d), err);                                                        \
 	}                                                                                          \
+	static void prefix##_notes(const struct sandbox_spec *spec, struct engine_notes *ret)      \
+	{                                                                                          \
+		sbx_notes(&(d), spec, ret);                                                        \
+	}                                                                                          \
 	static int prefix##_list(struct engine_list *ret, struct err *err)                         \
 	{                                                                                          \
 		return list_of(&(d), ret, err);                                                    \
@@ -201,16 +216,18 @@ static int probe_of(const struct sbx_dialect *d, struct err *err)
 SBX_OPS(new, sbx_new_dialect)
 SBX_OPS(plugin, sbx_plugin_dialect)
 
-#define SBX_ENGINE(prefix, name_, summary_)                                                        \
+#define SBX_ENGINE(prefix, name_, ...)                                                             \
 	{                                                                                          \
-		.name = name_, .summary = summary_, .caps = ENGINE_HOSTED | ENGINE_OWN_KERNEL,     \
-		.instance_size = sizeof(struct sbx), .init = prefix##_init,                        \
+		.name = name_, .caps = ENGINE_NO_GUEST | ENGINE_NET,                               \
+		.instance_size = sizeof(struct sbx), .images = "docker", .host = SBX_HOST,         \
+		.init = prefix##_init, .notes = prefix##_notes, .ask = sbx_ask,                    \
 		.probe = prefix##_probe, .plan = sbx_plan, .dump = sbx_dump, .stop = sbx_stop,     \
 		.done = sbx_done, .clean = sbx_clean, .set_up = sbx_set_up, .keeper = sbx_keeper,  \
 		.exec = sbx_exec_op, .signal = sbx_signal, .list = prefix##_list,                  \
-		.remove = prefix##_remove,                                                         \
+		.remove = prefix##_remove, __VA_ARGS__                                             \
 	}
 
-const struct engine_ops engine_sbx = SBX_ENGINE(new, "sbx", "Docker Sandboxes");
-const struct engine_ops engine_docker_sandbox =
-	SBX_ENGINE(plugin, "docker-sandbox", "Docker Sandboxes as a plugin of Docker Desktop");
+/* A plugin of Docker Desktop. */
+const struct engine_ops engine_docker_sandbox = SBX_ENGINE(plugin, "docker-sandbox");
+const struct engine_ops engine_sbx =
+	SBX_ENGINE(new, "sbx", .other = &engine_docker_sandbox, .doctor = sbx_doctor);
