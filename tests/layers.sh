@@ -7,10 +7,11 @@ cd "$(dirname "$0")/.."
 
 declare -A may=(
 	[base]=""
-	[wire]="base" [config]="base" [policy]="base" [transcript]="base"
+	[wire]="base" [config]="base" [policy]="base" 
 	[hook]="base policy"
 	[spec]="base config policy"
 	[cred]="base config" [agent]="base config"
+	[transcript]="base agent"
 	[cred/hold]="base wire spec cred"
 	[http]="base"
 	[gateway/parse]="base http"

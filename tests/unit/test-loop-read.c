@@ -3,6 +3,7 @@
 #include "view/lines.h"
 #include "loop/loop-limits.h"
 #include "loop/last-words.h"
+#include "agent/result.h"
 #include "view/render.h"
 
 /* ---- lines ---- */
@@ -96,7 +97,7 @@ static void reasons_and_questions_are_kept(void **state)
 
 /* ---- what is shown ---- */
 
-static void check_call(enum agent_format f, const char *line, const char *want)
+static void check_call(const struct agent_stream *f, const char *line, const char *want)
 {
 	cleanup_buf struct buf b;
 
@@ -108,24 +109,25 @@ static void check_call(enum agent_format f, const char *line, const char *want)
 
 static void calls_of_tools_are_one_line(void **state)
 {
-	check_call(AGENT_FORMAT_CLAUDE,
+	check_call(agent_find("claude")->stream,
 		   "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":"
 		   "\"hm\"},{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"description\":"
 		   "\"d\",\"command\":\"npm test\\n&& ls\"}}]}}",
 		   "Bash  npm test && ls");
-	check_call(AGENT_FORMAT_CLAUDE,
+	check_call(agent_find("claude")->stream,
 		   "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\"}]}}",
 		   NULL);
-	check_call(AGENT_FORMAT_CLAUDE, "{\"type\":\"assistant\",\"message\":{\"cont", NULL);
-	check_call(AGENT_FORMAT_CODEX,
+	check_call(agent_find("claude")->stream, "{\"type\":\"assistant\",\"message\":{\"cont",
+		   NULL);
+	check_call(agent_find("codex")->stream,
 		   "{\"type\":\"item.started\",\"item\":{\"type\":\"command_execution\","
 		   "\"command\":\"ls\"}}",
 		   "command_execution  ls");
-	check_call(AGENT_FORMAT_GEMINI,
+	check_call(agent_find("gemini")->stream,
 		   "{\"type\":\"tool_use\",\"tool_name\":\"read_file\",\"parameters\":{\"path\":"
 		   "\"a\"}}",
 		   "read_file  a");
-	check_call(AGENT_FORMAT_NONE, "{\"type\":\"tool_use\"}", NULL);
+	check_call(NULL, "{\"type\":\"tool_use\"}", NULL);
 }
 
 static void a_command_that_speaks_as_claude_is_known_by_its_lines(void **state)
@@ -133,9 +135,9 @@ static void a_command_that_speaks_as_claude_is_known_by_its_lines(void **state)
 	static const char yes[] = "{\"type\":\"system\",\"subtype\":\"init\"}";
 	static const char no[] = "{\"type\":\"other\"}", plain[] = "hello";
 
-	assert_true(render_is_claude(yes, sizeof(yes) - 1));
-	assert_false(render_is_claude(no, sizeof(no) - 1));
-	assert_false(render_is_claude(plain, sizeof(plain) - 1));
+	assert_true(agent_stream_is(agent_find("claude")->stream, yes, sizeof(yes) - 1));
+	assert_false(agent_stream_is(agent_find("claude")->stream, no, sizeof(no) - 1));
+	assert_false(agent_stream_is(agent_find("claude")->stream, plain, sizeof(plain) - 1));
 }
 
 /* ---- limits ---- */
