@@ -39,3 +39,11 @@ const struct cred_provider *cred_provider_find(const char *name)
 			return rows[i];
 	return NULL;
 }
+
+const struct cred_login_file *cred_login_file(const char *service)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i]->file && streq(rows[i]->service, service))
+			return rows[i]->file;
+	return NULL;
+}
