@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """coverage.py REPORT LIST: a table of how many lines of each directory gcovr's JSON report has seen run, and those of LIST
-that must have enough. A line of LIST is a file or a directory below src/, or `N%` for those behind it. Prints
+that must have enough. A line of LIST is a file, a directory or a pattern of files below src/, or `N%` for those behind it. Prints
 `N passed, N failed` in the end, one for each of LIST."""
 import collections
+import fnmatch
 import json
 import os
 import sys
@@ -29,13 +30,15 @@ def total(files, where):
     return sum(c[0] for c in mine), sum(c[1] for c in mine)
 
 
-def wanted(path):
+def wanted(path, files):
     least = None
     with open(path, encoding="utf-8") as f:
         for line in f:
             word = line.partition("#")[0].strip()
             if word.endswith("%"):
                 least = float(word[:-1])
+            elif "*" in word:
+                yield from ((f, least) for f in sorted(fnmatch.filter(files, "src/" + word)))
             elif word:
                 yield "src/" + word, least
 
@@ -47,7 +50,7 @@ def main():
         counts = total(files, where)
         print(f"{where:20} {counts[1]:6} of {counts[0]:6} lines  {percent(counts):5.1f} %")
     passed = failed = 0
-    for where, least in wanted(sys.argv[2]):
+    for where, least in wanted(sys.argv[2], files):
         counts = total(files, where)
         if counts[0] and percent(counts) >= least:
             passed += 1

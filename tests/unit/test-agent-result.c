@@ -97,6 +97,12 @@ static void gemini_and_opencode_say_theirs(void **state)
 	assert_true(agent_result_ok(&r, STREAM(opencode), 0));
 	assert_int_equal(r.micro_usd, 2455);
 	assert_int_equal(r.output, 100);
+	feed(&r, STREAM(opencode),
+	     "{\"type\":\"text\",\"part\":{\"text\":\"Hm.\"}}\n"
+	     "{\"type\":\"error\",\"error\":{\"name\":\"APIError\"}}\n");
+	assert_string_equal(r.text, "Hm.");
+	assert_true(r.failed);
+	assert_string_equal(r.reason, "APIError");
 }
 
 static void copilot_says_whether_it_failed(void **state)
