@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /*
- * Credentials of the host, one row per way a user can be logged in (table in provider.c).
+ * Credentials of the host, one row per way a user can be logged in (table in config/providers.def).
  *
  * DOC: Theory of operation
  *
@@ -80,7 +80,7 @@ struct cred_provider {
 	enum cred_probe (*probe)(const struct cred_host *h, struct cred_ref *ret, struct err *err);
 };
 
-/* The table lies in provider.c; hold.h has the other half of a row, for the helper alone. */
+/* The table is config/providers.def; hold.h has the other half of a row, for the helper alone. */
 size_t cred_provider_count(void);
 const struct cred_provider *cred_provider_at(size_t i); /* in order of precedence */
 const struct cred_provider *cred_provider_find(const char *name);

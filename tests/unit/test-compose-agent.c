@@ -266,6 +266,18 @@ static void every_row_names_services_providers_and_groups_that_exist(void **stat
 	}
 }
 
+static void every_endpoint_of_a_provider_can_be_moved_by_a_key(void **state)
+{
+	const struct bench *b = *state;
+
+	for (size_t i = 0; i < cred_provider_count(); i++) {
+		const struct cred_provider *p = cred_provider_at(i);
+
+		if (p->endpoint && !config_provider(b->config, p->endpoint))
+			fail_msg("%s: there is no key providers.%s", p->name, p->endpoint);
+	}
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -279,6 +291,7 @@ int main(void)
 		T(without_a_credential_nothing_leads_to_the_gateway),
 		T(hooks_are_managed_where_the_agent_can_be_managed),
 		T(login_hosts_are_there_only_without_a_phantom),
+		T(every_endpoint_of_a_provider_can_be_moved_by_a_key),
 		cmocka_unit_test(every_row_names_services_providers_and_groups_that_exist),
 	};
 
