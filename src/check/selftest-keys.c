@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "check/inside.h"
 #include "check/selftest.h"
+#include "cred/cred.h"
 
 extern char **environ;
 
@@ -27,14 +28,24 @@ static const char *const key_files[] = {
 	".netrc",
 	".npmrc",
 	".git-credentials",
-	".claude/.credentials.json",
-	".codex/auth.json",
-	".gemini/oauth_creds.json",
 	".config/gh/hosts.yml",
 	".docker/config.json",
 	".kube/config",
 	".pypirc",
 };
+
+/* Those, and the logins of agents, below the home. */
+static void list_keys(struct strv *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(key_files); i++)
+		strv_push(ret, key_files[i]);
+	for (size_t i = 0; i < cred_provider_count(); i++) {
+		const struct cred_login_file *f = cred_provider_at(i)->file;
+
+		if (f)
+			strv_take(ret, path_join(f->dir, f->name));
+	}
+}
 
 /* Variables of the plan are the user's wish, or harmless. */
 static bool is_given(const struct sandbox_spec *spec, const char *name, const char *value)
@@ -83,10 +94,11 @@ static void search_environ(struct selftest_row *row, const struct sandbox_spec *
 }
 
 static void search_files(struct selftest_row *row, const struct places *p,
-			 const struct sandbox_spec *spec, const struct buf *seen)
+			 const struct sandbox_spec *spec, const struct strv *files,
+			 const struct buf *seen)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(key_files); i++) {
-		cleanup_free char *path = path_join(p->home, key_files[i]);
+	for (size_t i = 0; i < files->n; i++) {
+		cleanup_free char *path = path_join(p->home, files->v[i]);
 		cleanup_buf struct buf b;
 
 		buf_init(&b, FILE_MAX);
@@ -94,7 +106,7 @@ static void search_files(struct selftest_row *row, const struct places *p,
 		    b.len < SECRET_MIN)
 			continue;
 		if (memmem(seen->data, seen->len, b.data, b.len))
-			found(row, key_files[i]);
+			found(row, files->v[i]);
 		explicit_bzero(b.data, b.len);
 	}
 }
@@ -111,7 +123,7 @@ void selftest_variables(struct selftest *t, const struct sandbox_spec *spec)
 int selftest_keys(struct selftest *t, const struct places *p, const struct sandbox_spec *spec,
 		  int hold, struct err *err)
 {
-	cleanup_strv struct strv argv;
+	cleanup_strv struct strv argv, files = {0};
 	cleanup_buf struct buf seen;
 	const struct inside in = {.program = "probe",
 				  .argv = &argv,
@@ -125,14 +137,15 @@ int selftest_keys(struct selftest *t, const struct places *p, const struct sandb
 	buf_init(&seen, TELL_OUT_MAX);
 	strv_push(&argv, "ralph-probe");
 	strv_push(&argv, "tell");
-	for (size_t i = 0; i < ARRAY_SIZE(key_files); i++)
-		strv_take(&argv, path_join(p->home, key_files[i]));
+	list_keys(&files);
+	for (size_t i = 0; i < files.n; i++)
+		strv_take(&argv, path_join(p->home, files.v[i]));
 	r = inside_run(p, spec->name, &in, &seen, &code, err);
 	if (r < 0 || code != 0)
 		return r < 0 ? r : err_set(err, EIO, "the probe ended with %d", code);
 	row = selftest_add(t, "keys", "secrets of the host, in variables, files or /proc", NULL);
 	row->result = SELFTEST_HELD;
 	search_environ(row, spec, &seen);
-	search_files(row, p, spec, &seen);
+	search_files(row, p, spec, &files, &seen);
 	return 0;
 }

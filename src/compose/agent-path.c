@@ -9,11 +9,9 @@
 #include "base/strv.h"
 #include "engine/probe-host.h"
 
-/* Where installers of agents put programs that a PATH made for a script or a desktop may lack,
- * below the user's home; patterns of glob(7), the last of several matches counts. */
+/* Where programs are put that a PATH made for a script or a desktop may lack, below the user's
+ * home; patterns of glob(7), the last of several matches counts. */
 static const char *const places[] = {
-	".local/bin",
-	".claude/local",
 	".npm-global/bin",
 	".npm-packages/bin",
 	".nvm/versions/node/*/bin",
@@ -22,7 +20,6 @@ static const char *const places[] = {
 	".local/share/pnpm",
 	".bun/bin",
 	".yarn/bin",
-	".opencode/bin",
 	".local/share/mise/shims",
 	".asdf/shims",
 };
@@ -88,23 +85,31 @@ static char *npm_bin(const char *home)
 	return NULL;
 }
 
-char *agent_search_path(const char *program, const char *path, const char *home)
+/* The directory below the home that has the agent's program; NULL: none. */
+static char *search_home(const struct agent *a, const char *home)
+{
+	cleanup_free char *npm = NULL, *there = NULL;
+	char *dir = match(home, ".local/bin", a->program);
+
+	for (size_t i = 0; !dir && a->installed[i]; i++)
+		dir = match(home, a->installed[i], a->program);
+	for (size_t i = 0; !dir && i < ARRAY_SIZE(places); i++)
+		dir = match(home, places[i], a->program);
+	if (dir)
+		return dir;
+	npm = npm_bin(home);
+	there = npm ? path_find_program(a->program, npm) : NULL;
+	return there ? take_ptr(npm) : NULL;
+}
+
+char *agent_search_path(const struct agent *a, const char *path, const char *home)
 {
 	cleanup_free char *there = NULL, *dir = NULL;
 
-	if (program)
-		there = path_find_program(program, path ? path : "");
-
-	for (size_t i = 0; program && !there && !dir && i < ARRAY_SIZE(places); i++)
-		dir = match(home, places[i], program);
-	if (program && !there && !dir) {
-		dir = npm_bin(home);
-		there = dir ? path_find_program(program, dir) : NULL;
-		if (!there) {
-			free(dir);
-			dir = NULL;
-		}
-	}
+	if (a->program)
+		there = path_find_program(a->program, path ? path : "");
+	if (a->program && !there)
+		dir = search_home(a, home);
 	if (!dir)
 		return path ? xstrdup(path) : NULL;
 	return path && *path ? xasprintf("%s:%s", path, dir) : take_ptr(dir);

@@ -153,27 +153,8 @@ static enum cred_probe look(const struct probing *p, const char *name, const cha
 	return found;
 }
 
-/* Where programs keep the login that `mount` and `pipe` give as it is. */
-static const struct login_file {
-	const char *service;
-	const char *variable; /* the program's own, for its directory */
-	const char *dir, *name;
-} login_files[] = {
-	{"anthropic", "CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"},
-	{"openai", "CODEX_HOME", ".codex", "auth.json"},
-	{"gemini", NULL, ".gemini", "oauth_creds.json"},
-};
-
-static const struct login_file *login_file(const char *service)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(login_files); i++)
-		if (streq(login_files[i].service, service))
-			return &login_files[i];
-	return NULL;
-}
-
 /* The file on the host; NULL when nobody has logged in. */
-static char *login_path(const struct probing *p, const struct login_file *f)
+static char *login_path(const struct probing *p, const struct cred_login_file *f)
 {
 	const char *own = f->variable ? cred_host_env(&p->host, f->variable) : NULL;
 	cleanup_free char *dir =
@@ -192,7 +173,7 @@ static char *login_path(const struct probing *p, const struct login_file *f)
 static int add_file(struct sandbox_spec *s, const struct probing *p, const char *name,
 		    enum spec_way way, char **notice, struct err *err)
 {
-	const struct login_file *f = login_file(name);
+	const struct cred_login_file *f = cred_login_file(name);
 	cleanup_free char *path = NULL, *dir = NULL, *target = NULL;
 	struct spec_credential *c;
 

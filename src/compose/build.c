@@ -232,8 +232,7 @@ static void shown_by_user(const struct config *c, struct strv *ret)
 static int find_tools(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
 		      const char *cwd, struct tools *ret, struct err *err)
 {
-	cleanup_free char *host_path =
-		agent_search_path(a->program, getenv("PATH"), in->places->home);
+	cleanup_free char *host_path = agent_search_path(a, getenv("PATH"), in->places->home);
 	cleanup_free char *home = store_home(in->places, s->name);
 	cleanup_strv struct strv shown = {0};
 	const struct tools_input ti = {

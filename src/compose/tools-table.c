@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/path.h"
 #include "compose/tools.h"
@@ -62,18 +63,15 @@ static const struct tools_root roots[] = {
 	{".linuxbrew", "Homebrew", NULL},
 	{"/home/linuxbrew/.linuxbrew", "Homebrew", NULL},
 	{"/nix/store", "Nix", NULL},
-	{".local/share/claude", "Claude Code", NULL},
-	{".claude/local", "Claude Code", NULL},
 	{".local/share/cursor-agent", "Cursor", NULL},
-	{".opencode/bin", "opencode", NULL},
 };
 
-/* Credentials, sessions, histories, mail: what is in, is, or contains one of these stays out. */
+/* Credentials, sessions, histories, mail: what is in, is, or contains one of these stays out. Rows
+ * of agents name theirs themselves. */
 static const char *const private_places[] = {
 	".ssh", ".gnupg", ".pki", ".aws", ".azure", ".config", ".kube", ".docker", ".oci", ".ibmcloud",
-	".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".cursor", ".factory",
-	".opencode", ".aider.conf.yml", ".goose", ".continue", ".local/share/opencode",
-	".local/share/goose", ".cargo", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml",
+	".qwen", ".cursor", ".factory", ".aider.conf.yml", ".goose", ".continue", ".local/share/goose",
+	 ".cargo", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml",
 	".pypirc", ".gem", ".m2", ".gradle", ".ivy2", ".composer", ".nuget", ".cabal", ".git-credentials",
 	".gitconfig", ".vault-token", ".terraform.d", ".terraformrc", ".boto", ".s3cfg", ".pgpass",
 	".my.cnf", ".mylogin.cnf", ".databricks", ".databrickscfg", ".snowflake", ".snowsql", ".wrangler",
@@ -93,26 +91,46 @@ static const char *const credential_names[] = {
 };
 /* clang-format on */
 
-const struct tools_root *tools_root_of(const char *path)
+bool tools_root_of(const char *path, struct tools_root *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-		if (path_under(path, roots[i].path))
-			return &roots[i];
-	return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+		if (!path_under(path, roots[i].path))
+			continue;
+		*ret = roots[i];
+		return true;
+	}
+	for (size_t i = 0; i < agent_count(); i++)
+		for (const char *const *dir = agent_at(i)->installed; *dir; dir++) {
+			if (!path_under(path, *dir))
+				continue;
+			*ret = (struct tools_root){*dir, agent_at(i)->title, NULL};
+			return true;
+		}
+	return false;
 }
 
 const char *tools_private_place(size_t i)
 {
-	return i < ARRAY_SIZE(private_places) ? private_places[i] : NULL;
+	if (i < ARRAY_SIZE(private_places))
+		return private_places[i];
+	i -= ARRAY_SIZE(private_places);
+	for (size_t k = 0; k < agent_count(); k++)
+		for (const char *const *place = agent_at(k)->private; *place; place++)
+			if (i-- == 0)
+				return *place;
+	return NULL;
 }
 
 bool tools_rel_is_private(const char *rel)
 {
+	struct tools_root root;
+	const char *place;
+
 	/* A root may lie in a private place (.cargo/bin): naming it here says that it is safe. */
-	if (tools_root_of(rel))
+	if (tools_root_of(rel, &root))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(private_places); i++)
-		if (path_under(rel, private_places[i]) || path_under(private_places[i], rel))
+	for (size_t i = 0; (place = tools_private_place(i)); i++)
+		if (path_under(rel, place) || path_under(place, rel))
 			return true;
 	return false;
 }

@@ -10,8 +10,8 @@ struct tools_root {
 	const char *also; /* another root it does not work without; NULL */
 };
 
-/* The root this path (relative to $HOME, or absolute) is in or is; NULL: none. */
-const struct tools_root *tools_root_of(const char *path);
+/* The root this path (relative to $HOME, or absolute) is in or is; false: none. */
+bool tools_root_of(const char *path, struct tools_root *ret);
 /* Does this path (relative to $HOME) lie in, equal or contain a place of credentials? */
 bool tools_rel_is_private(const char *rel);
 /* The i-th place of credentials, relative to $HOME; NULL behind the last. */

@@ -101,14 +101,15 @@ static bool bind_root(struct search *s, const struct tools_root *root, const cha
 {
 	cleanup_free char *dir =
 		root->path[0] == '/' ? xstrdup(root->path) : path_join(s->home, root->path);
+	struct tools_root also;
 	struct stat st;
 
 	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || tools_has_credentials(dir))
 		return false;
 	if (add_bind(s, dir, xasprintf("%s (%s)", why, root->what)) < 0)
 		return false;
-	if (root->also)
-		(void)bind_root(s, tools_root_of(root->also), why);
+	if (root->also && tools_root_of(root->also, &also))
+		(void)bind_root(s, &also, why);
 	return true;
 }
 
@@ -155,13 +156,13 @@ static int bind_package(struct search *s, const char *package)
 static int need(struct search *s, const char *path)
 {
 	const char *rel = in_home(s, path);
-	const struct tools_root *root = tools_root_of(rel ? rel : path);
+	struct tools_root root;
 	cleanup_free char *package = NULL;
 	cleanup_free char *why = xasprintf("needed by %s", s->command);
 
 	if (visible(s, path) || bound(s, path))
 		return 0;
-	if (root && bind_root(s, root, why))
+	if (tools_root_of(rel ? rel : path, &root) && bind_root(s, &root, why))
 		return 0;
 	/* Elsewhere: not ours to hand out. Nor is what a link or script of the workspace names, but
 	 * for the roots above, which hold tools and nothing else. */
@@ -180,11 +181,12 @@ static int need(struct search *s, const char *path)
 static int note_link(struct search *s, const char *path, const char *text, bool *reachable)
 {
 	const char *rel = in_home(s, path);
-	const struct tools_root *root = tools_root_of(rel ? rel : path);
+	struct tools_root root;
 
 	if (visible(s, path) || bound(s, path))
 		return 0;
-	if (root && bind_root(s, root, "on the way to the command"))
+	if (tools_root_of(rel ? rel : path, &root) &&
+	    bind_root(s, &root, "on the way to the command"))
 		return 0;
 	if (rel)
 		return add_link(s, path, text);
@@ -341,16 +343,15 @@ static void bring_path_roots(struct search *s)
 	for (size_t i = 0; i < s->entries.n; i++) {
 		cleanup_free char *real = NULL;
 		const char *rel;
-		const struct tools_root *root;
+		struct tools_root root;
 
 		if (visible(s, s->entries.v[i]))
 			continue;
 		if (follow(s, s->entries.v[i], &real, NULL) < 0)
 			continue;
 		rel = in_home(s, real);
-		root = tools_root_of(rel ? rel : real);
-		if (root)
-			(void)bind_root(s, root, "on the host's PATH");
+		if (tools_root_of(rel ? rel : real, &root))
+			(void)bind_root(s, &root, "on the host's PATH");
 	}
 }
 

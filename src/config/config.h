@@ -99,7 +99,8 @@ struct config {
 		uint64_t every_ms; /* while a sandbox runs; 0: only at its end */
 	} inbox;
 	struct {
-		struct config_provider anthropic, bedrock, vertex, foundry, openai, gemini;
+#define ENDPOINT(x, title) struct config_provider x;
+#include "config/providers.def"
 	} providers;
 	struct config_credential *credentials;
 	size_t n_credentials;

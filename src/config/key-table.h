@@ -136,24 +136,11 @@ KEY(KEY_LOOP_RESERVE, "loop.weekly_reserve", KEY_UINT, PROJECT_ANY, AT(loop.rese
 KEY(KEY_LOOP_NOTIFY, "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .def = "",
 	.option = "--notify", .check = check_command,
 	.help = "command of the host that is run when a loop ends")
-KEY(KEY_PROVIDER_ANTHROPIC, "providers.anthropic", KEY_PROVIDER, PROJECT_SAME,
-	AT(providers.anthropic), .option = "--provider",
-	.help = "where Anthropic is reached instead of its public address")
-KEY(KEY_PROVIDER_BEDROCK, "providers.bedrock", KEY_PROVIDER, PROJECT_SAME,
-	AT(providers.bedrock), .option = "--provider",
-	.help = "where Amazon Bedrock is reached instead of its public address")
-KEY(KEY_PROVIDER_VERTEX, "providers.vertex", KEY_PROVIDER, PROJECT_SAME,
-	AT(providers.vertex), .option = "--provider",
-	.help = "where Vertex AI is reached instead of its public address")
-KEY(KEY_PROVIDER_FOUNDRY, "providers.foundry", KEY_PROVIDER, PROJECT_SAME,
-	AT(providers.foundry), .option = "--provider",
-	.help = "where Foundry is reached instead of its public address")
-KEY(KEY_PROVIDER_OPENAI, "providers.openai", KEY_PROVIDER, PROJECT_SAME,
-	AT(providers.openai), .option = "--provider",
-	.help = "where OpenAI is reached instead of its public address")
-KEY(KEY_PROVIDER_GEMINI, "providers.gemini", KEY_PROVIDER, PROJECT_SAME,
-	AT(providers.gemini), .option = "--provider",
-	.help = "where Gemini is reached instead of its public address")
+#define ENDPOINT(x, title)                                                                         \
+	KEY(KEY_PROVIDER_##x, "providers." #x, KEY_PROVIDER, PROJECT_SAME, AT(providers.x),        \
+	    .option = "--provider",                                                                \
+	    .help = "where " title " is reached instead of its public address")
+#include "config/providers.def"
 KEY(KEY_CREDENTIALS, "credentials", KEY_CREDENTIAL, PROJECT_SAME, AT(credentials),
 	.option = "--credential",
 	.help = "how sandboxes come by credentials, and further ones")

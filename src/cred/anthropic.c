@@ -165,5 +165,7 @@ const struct cred_provider cred_anthropic_oauth = {
 	.phantom = "sk-ant-oat01-",
 	.login = LOGIN,
 	.requests = requests,
+	.file = &(const struct cred_login_file){"CLAUDE_CONFIG_DIR", ".claude",
+						".credentials.json"},
 	.probe = probe_oauth,
 };

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /*
- * Credentials of the host, one row per way a user can be logged in (table in provider.c).
+ * Credentials of the host, one row per way a user can be logged in (table in config/providers.def).
  *
  * DOC: Theory of operation
  *
@@ -63,6 +63,12 @@ enum cred_probe {
 	CRED_UNUSABLE, /* there, but expired for good, torn, unreadable: err says what to run */
 };
 
+/* The file in which a program keeps its login, for the ways `mount` and `pipe`. */
+struct cred_login_file {
+	const char *variable;	/* the program's own, for its directory; NULL: it has none */
+	const char *dir, *name; /* dir: below the user's home */
+};
+
 /* One row: what is the same for everybody. */
 struct cred_provider {
 	const char *name;     /* "anthropic-oauth" */
@@ -77,13 +83,16 @@ struct cred_provider {
 	const char *login;	 /* what a person runs to get it: "claude /login" */
 	const char *const *requests; /* "POST /v1/messages" …: what may be asked with it; no request
 					that would mint, list or change credentials */
+	const struct cred_login_file *file; /* NULL: there is none */
 	enum cred_probe (*probe)(const struct cred_host *h, struct cred_ref *ret, struct err *err);
 };
 
-/* The table lies in provider.c; hold.h has the other half of a row, for the helper alone. */
+/* The table is config/providers.def; hold.h has the other half of a row, for the helper alone. */
 size_t cred_provider_count(void);
 const struct cred_provider *cred_provider_at(size_t i); /* in order of precedence */
 const struct cred_provider *cred_provider_find(const char *name);
+/* The login file of a service; NULL: none of its rows has one. */
+const struct cred_login_file *cred_login_file(const char *service);
 
 void cred_ref_init(struct cred_ref *r);
 void cred_ref_done(struct cred_ref *r);

@@ -145,6 +145,7 @@ const struct cred_provider cred_gemini_oauth = {
 	.phantom = "ya29.",
 	.login = LOGIN,
 	.requests = oauth_requests,
+	.file = &(const struct cred_login_file){NULL, ".gemini", "oauth_creds.json"},
 	.probe = probe_oauth,
 };
 

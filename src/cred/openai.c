@@ -144,6 +144,7 @@ const struct cred_provider cred_openai_chatgpt = {
 	.phantom = "ralph-",
 	.login = LOGIN,
 	.requests = chatgpt_requests,
+	.file = &(const struct cred_login_file){"CODEX_HOME", ".codex", "auth.json"},
 	.probe = probe_chatgpt,
 };
 

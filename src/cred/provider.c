@@ -4,23 +4,10 @@
 
 #include "cred/provider-rows.h"
 
-/* What the user switched on comes before what is merely there. */
-/* clang-format off */
+#define PROVIDER(x, holder) &cred_##x,
 static const struct cred_provider *const rows[] = {
-	&cred_bedrock,
-	&cred_vertex,
-	&cred_foundry,
-	&cred_anthropic_key,
-	&cred_anthropic_oauth,
-	&cred_openai_chatgpt,
-	&cred_openai_key,
-	&cred_gemini_oauth,
-	&cred_gemini_key,
-	&cred_github,
-	&cred_npm,
-	&cred_bearer,
+#include "config/providers.def"
 };
-/* clang-format on */
 
 size_t cred_provider_count(void)
 {
@@ -37,5 +24,13 @@ const struct cred_provider *cred_provider_find(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (streq(rows[i]->name, name))
 			return rows[i];
+	return NULL;
+}
+
+const struct cred_login_file *cred_login_file(const char *service)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i]->file && streq(rows[i]->service, service))
+			return rows[i]->file;
 	return NULL;
 }

@@ -31,7 +31,7 @@ static const char *counted_limit(const struct sandbox_spec *s)
 
 static const char *net_tier(const struct sandbox_spec *s)
 {
-	return s->net.tier == SPEC_NET_FULL ? NULL : spec_tier_name(s->net.tier);
+	return s->net.tier == POLICY_FULL ? NULL : policy_tier_name(s->net.tier);
 }
 
 static const char *clone_of(const struct sandbox_spec *s)

@@ -118,12 +118,12 @@ static void on_record(struct run_state *s, const char *line, size_t n)
 	cleanup_buf struct buf b;
 
 	buf_init(&b, RENDER_MAX);
-	agent_result_line(&it->said, it->format, line, n);
-	if (render_call(it->format, line, n, &b)) {
+	agent_result_line(&it->said, it->stream, line, n);
+	if (render_call(it->stream, line, n, &b)) {
 		(void)snprintf(s->tool, sizeof(s->tool), "%s", buf_str(&b));
 		tell(s);
 		show_line(it->show, STYLE_NONE, SHOW_USD "  %s", SHOW_USD_ARGS(s->cost), s->tool);
-	} else if (render_notice(it->format, line, n, &b)) {
+	} else if (render_notice(it->stream, line, n, &b)) {
 		show_line(it->show, STYLE_YELLOW, "%s", buf_str(&b));
 	}
 	/* Of several results each starts the time anew: a task in the background may go on. */
@@ -165,9 +165,10 @@ static void on_line(void *arg, const char *line, size_t n)
 	struct iteration *it = s->it;
 	const struct jtext t = {line, n};
 
-	if (it->format == AGENT_FORMAT_NONE && render_is_claude(line, n))
-		it->format = AGENT_FORMAT_CLAUDE;
-	if (it->format == AGENT_FORMAT_NONE)
+	/* A command of the user's own is often a wrapper of Claude Code. */
+	if (!it->stream && agent_stream_is(agent_find("claude")->stream, line, n))
+		it->stream = agent_find("claude")->stream;
+	if (!it->stream)
 		return;
 	if (is_record(t))
 		on_record(s, line, n);
@@ -267,7 +268,7 @@ static enum run_end decide(const struct run_state *s)
 		return s->job.started ? RUN_LOST : RUN_NOT_STARTED;
 	if (s->killed && !s->killed_after_result)
 		return is_limited(&it->said) ? RUN_LIMITED : s->why;
-	if (agent_result_ok(&it->said, it->format, code))
+	if (agent_result_ok(&it->said, it->stream, code))
 		return it->empty ? RUN_EMPTY : RUN_OK;
 	if (s->is_spent)
 		return RUN_SPENT;
@@ -287,7 +288,7 @@ static void conclude(struct run_state *s, uint64_t began)
 	it->code = s->job.code;
 	tell(s);
 	it->empty = s->out_bytes == 0 && s->err_tail.len == 0 && !s->killed && !s->job.failure;
-	if (it->format == AGENT_FORMAT_NONE && s->tail.len) {
+	if (!it->stream && s->tail.len) {
 		free(it->said.text);
 		it->said.text = xstrdup(buf_str(&s->tail));
 	}
@@ -353,7 +354,7 @@ int iteration_run(struct iteration *it, struct err *err)
 	if (input < 0)
 		return err_sys(err, -input, "cannot make a memory file");
 	agent_result_init(&it->said);
-	it->format = it->agent->stream;
+	it->stream = it->agent->stream;
 	lines_init(&s.lines, AGENT_LINE_MAX);
 	buf_init(&s.tail, 2 * AGENT_TEXT_MAX);
 	buf_init(&s.err_tail, 8 * KiB);

@@ -36,7 +36,7 @@ struct iteration {
 	/* what has become of it */
 	enum run_end end;
 	int code;
-	enum agent_format format; /* that it turned out to speak */
+	const struct agent_stream *stream; /* that it turned out to print; NULL: text */
 	struct agent_result said;
 	struct last_words promise;
 	char *failure; /* what it said of its own failure, or why it cannot be run; may be NULL */

@@ -27,7 +27,7 @@ struct logs {
 	bool follow, raw, color;
 	uint64_t number;
 	struct lines lines;
-	enum agent_format format;
+	const struct agent_stream *stream;
 	struct agent_result said;
 	int fd;
 };
@@ -66,43 +66,23 @@ static int open_number(struct logs *l, uint64_t n)
 	return path_open_beneath(l->logs, name, O_RDONLY, 0);
 }
 
-/* The formats are told apart by what a record calls its type. */
-static enum agent_format format_of(const char *line, size_t n)
-{
-	static const struct {
-		const char *type;
-		enum agent_format format;
-	} marks[] = {{"thread.started", AGENT_FORMAT_CODEX},
-		     {"init", AGENT_FORMAT_GEMINI},
-		     {"step_start", AGENT_FORMAT_OPENCODE},
-		     {"assistant.turn_start", AGENT_FORMAT_COPILOT}};
-	struct jtext type = jpick_one((struct jtext){line, n}, "type");
-
-	if (render_is_claude(line, n))
-		return AGENT_FORMAT_CLAUDE;
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (jtext_eq(type, marks[i].type))
-			return marks[i].format;
-	return AGENT_FORMAT_NONE;
-}
-
 static void on_line(void *arg, const char *line, size_t n)
 {
 	struct logs *l = arg;
 	cleanup_buf struct buf b;
 
 	buf_init(&b, RENDER_MAX);
-	if (l->format == AGENT_FORMAT_NONE)
-		l->format = format_of(line, n);
-	if (l->format == AGENT_FORMAT_NONE) {
+	if (!l->stream)
+		l->stream = agent_stream_find(line, n);
+	if (!l->stream) {
 		cleanup_free char *text = xstrndup(line, n);
 
 		term_puts(stdout, text);
 		(void)fputc('\n', stdout);
 		return;
 	}
-	agent_result_line(&l->said, l->format, line, n);
-	if (render_call(l->format, line, n, &b) || render_notice(l->format, line, n, &b)) {
+	agent_result_line(&l->said, l->stream, line, n);
+	if (render_call(l->stream, line, n, &b) || render_notice(l->stream, line, n, &b)) {
 		term_puts(stdout, buf_str(&b));
 		(void)fputc('\n', stdout);
 	}
@@ -146,7 +126,7 @@ static int print_one(struct logs *l)
 	bool ok = true, on = true, more = false;
 
 	agent_result_init(&l->said);
-	l->format = AGENT_FORMAT_NONE;
+	l->stream = NULL;
 	lines_init(&l->lines, AGENT_LINE_MAX);
 	while (ok && on && !more) {
 		int next;

@@ -118,7 +118,7 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 		if (r < 0 || it->end != RUN_EMPTY || control_wants_end(&l->control))
 			break;
 		/* A quiet command that did something is no failure. */
-		if (it->format == AGENT_FORMAT_NONE && it->code == 0 && head_moved(l)) {
+		if (!it->stream && it->code == 0 && head_moved(l)) {
 			it->end = RUN_OK;
 			break;
 		}

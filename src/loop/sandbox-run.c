@@ -145,9 +145,9 @@ static void push_budget(const struct loop *l, struct strv *ret)
 {
 	uint64_t usd = l->config->loop.iteration_micro_usd;
 
-	if (l->agent->stream != AGENT_FORMAT_CLAUDE || usd == 0)
+	if (!l->agent->budget || usd == 0)
 		return;
-	strv_push(ret, "--max-budget-usd");
+	strv_push(ret, l->agent->budget);
 	strv_pushf(ret, "%llu.%06llu", (unsigned long long)(usd / 1000000),
 		   (unsigned long long)(usd % 1000000));
 }

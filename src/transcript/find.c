@@ -8,16 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
-
-static const struct {
-	const char *agent, *pattern;
-} places[] = {
-	{"claude", ".claude/projects/*/*.jsonl"},
-	{"codex", ".codex/sessions/*/*/*/rollout-*.jsonl"},
-	{"gemini", ".gemini/tmp/*/chats/session-*.jsonl"},
-	{"copilot", ".copilot/session-state/*/events.jsonl"},
-	{"opencode", "opencode.db/*.jsonl"}, /* as opencode-dir.c makes them */
-};
+#include "transcript/transcript.h"
 
 static void closedirp(DIR **d)
 {
@@ -67,18 +58,20 @@ static void walk(int home, const char *dir, const char *pattern, struct strv *re
 
 void tr_find(int home, const char *agent, struct strv *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (streq(places[i].agent, agent))
-			walk(home, "", places[i].pattern, ret);
+	const struct tr_reader *r = tr_reader_find(agent);
+
+	if (r)
+		walk(home, "", r->files, ret);
 	strv_sort(ret);
 }
 
 void tr_find_subagents(int home, const char *agent, const char *conversation, struct strv *ret)
 {
+	const struct tr_reader *r = tr_reader_find(agent);
 	cleanup_free char *dir = NULL, *below = NULL;
 	size_t n = strlen(conversation);
 
-	if ((!streq(agent, "claude") && !streq(agent, "opencode")) || n < strlen(".jsonl"))
+	if (!r || !r->subagents || n < strlen(".jsonl"))
 		return;
 	dir = xstrndup(conversation, n - strlen(".jsonl"));
 	below = path_join(dir, "subagents");

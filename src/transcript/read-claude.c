@@ -133,7 +133,7 @@ static bool is_bookkeeping(struct jtext type)
 	return false;
 }
 
-bool tr_claude_record(struct tr *t, struct jtext record)
+static bool claude_record(struct tr *t, struct jtext record)
 {
 	struct jtext f[FIELDS];
 	bool user;
@@ -161,3 +161,10 @@ bool tr_claude_record(struct tr *t, struct jtext record)
 	}
 	return is_bookkeeping(f[TYPE]);
 }
+
+const struct tr_reader tr_claude = {
+	.agent = "claude",
+	.files = ".claude/projects/*/*.jsonl",
+	.subagents = true,
+	.record = claude_record,
+};

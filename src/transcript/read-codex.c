@@ -103,7 +103,7 @@ static void token_count(struct tr *t, struct jtext payload)
 	};
 }
 
-bool tr_codex_record(struct tr *t, struct jtext record)
+static bool codex_record(struct tr *t, struct jtext record)
 {
 	static const char *const names[] = {"type", "payload", "timestamp"};
 	static const char *const other[] = {"world_state", "token_usage_record", "compacted"};
@@ -127,3 +127,9 @@ bool tr_codex_record(struct tr *t, struct jtext record)
 		return jtext_eq(v[0], other[0]) || jtext_eq(v[0], other[1]);
 	return true;
 }
+
+const struct tr_reader tr_codex = {
+	.agent = "codex",
+	.files = ".codex/sessions/*/*/*/rollout-*.jsonl",
+	.record = codex_record,
+};

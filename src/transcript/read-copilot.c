@@ -60,7 +60,7 @@ static void session(struct tr *t, const struct jtext *f)
 	tr_set(&t->head.branch, jpick_one(f[CONTEXT], "branch"));
 }
 
-bool tr_copilot_record(struct tr *t, struct jtext record)
+static bool copilot_record(struct tr *t, struct jtext record)
 {
 	static const char *const names[] = {"type", "data", "timestamp"};
 	static const char *const parts[] = {"session.", "system.", "assistant.", "tool.",
@@ -87,3 +87,9 @@ bool tr_copilot_record(struct tr *t, struct jtext record)
 	}
 	return false;
 }
+
+const struct tr_reader tr_copilot = {
+	.agent = "copilot",
+	.files = ".copilot/session-state/*/events.jsonl",
+	.record = copilot_record,
+};

@@ -14,7 +14,7 @@ static const char *const fields[FIELDS] = {"id",	"type",	     "content",	  "time
 					   "model",	"tokens",    "toolCalls", "thoughts",
 					   "sessionId", "startTime", "$set"};
 
-bool tr_gemini_prepare(struct tr *t, struct jtext record)
+static bool gemini_prepare(struct tr *t, struct jtext record)
 {
 	struct jtext id = jpick_one(record, "id");
 
@@ -98,7 +98,7 @@ static void from_model(struct tr *t, const struct jtext *f)
 					    .id = jpick_one(call, "id")});
 }
 
-bool tr_gemini_record(struct tr *t, struct jtext record)
+static bool gemini_record(struct tr *t, struct jtext record)
 {
 	struct jtext f[FIELDS];
 
@@ -124,3 +124,10 @@ bool tr_gemini_record(struct tr *t, struct jtext record)
 		       jtext_eq(f[TYPE], "warning");
 	return true;
 }
+
+const struct tr_reader tr_gemini = {
+	.agent = "gemini",
+	.files = ".gemini/tmp/*/chats/session-*.jsonl",
+	.prepare = gemini_prepare,
+	.record = gemini_record,
+};

@@ -100,7 +100,7 @@ static bool part(struct tr *t, struct jtext data, struct jtext time)
 	return true;
 }
 
-bool tr_opencode_record(struct tr *t, struct jtext record)
+static bool opencode_record(struct tr *t, struct jtext record)
 {
 	static const char *const names[] = {"kind", "data", "time"};
 	struct jtext v[ARRAY_SIZE(names)];
@@ -115,3 +115,10 @@ bool tr_opencode_record(struct tr *t, struct jtext record)
 		return jtext_eq(v[0], "part") && part(t, v[1], v[2]);
 	return true;
 }
+
+const struct tr_reader tr_opencode = {
+	.agent = "opencode",
+	.files = "opencode.db/*.jsonl", /* as opencode-dir.c makes them */
+	.subagents = true,
+	.record = opencode_record,
+};

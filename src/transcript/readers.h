@@ -2,10 +2,7 @@
 
 #include "transcript/transcript.h"
 
-/* The readers of all agents; each in the file of its name. */
-bool tr_claude_record(struct tr *t, struct jtext record);
-bool tr_codex_record(struct tr *t, struct jtext record);
-bool tr_gemini_record(struct tr *t, struct jtext record);
-bool tr_gemini_prepare(struct tr *t, struct jtext record);
-bool tr_copilot_record(struct tr *t, struct jtext record);
-bool tr_opencode_record(struct tr *t, struct jtext record);
+/* The readers of all agents; each in the file of its name, read-NAME.c. */
+#define AGENT(x) extern const struct tr_reader tr_##x;
+#include "agent/agents.def"
+#undef AGENT

@@ -19,7 +19,7 @@
  *
  * DOC: Theory of operation
  *
- * A reader (one row per agent, readers.c) is given one record after the other, as it stands in the
+ * A reader (one per agent, read-NAME.c) is given one record after the other, as it stands in the
  * file, and says of each what was said: it hands items to a writer (Markdown, JSON, HTML), which
  * puts them out at once. Nothing is kept but the record in hand and what the front matter needs,
  * so the length of a conversation does not matter. Items point into the record: a text is a JSON
@@ -90,6 +90,8 @@ struct tr {
 
 struct tr_reader {
 	const char *agent;
+	const char *files; /* pattern of its conversations below HOME; '*' is within a name */
+	bool subagents;	   /* theirs lie beside a conversation, see tr_find_subagents() */
 	/* false: it is no record of this kind, or one that nobody knows. */
 	bool (*record)(struct tr *t, struct jtext record);
 	bool (*prepare)(struct tr *t, struct jtext record); /* NULL, or a first reading of all */

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """coverage.py REPORT LIST: a table of how many lines of each directory gcovr's JSON report has seen run, and those of LIST
-that must have enough. A line of LIST is a file or a directory below src/, or `N%` for those behind it. The table goes to
+that must have enough. A line of LIST is a file, a directory or a pattern of files below
+src/, or `N%` for those behind it. The table goes to
 standard error; standard output has `PASSED FAILED SKIPPED NAME` for each of LIST."""
 import collections
+import fnmatch
 import json
 import os
 import sys
@@ -29,13 +31,15 @@ def total(files, where):
     return sum(c[0] for c in mine), sum(c[1] for c in mine)
 
 
-def wanted(path):
+def wanted(path, files):
     least = None
     with open(path, encoding="utf-8") as f:
         for line in f:
             word = line.partition("#")[0].strip()
             if word.endswith("%"):
                 least = float(word[:-1])
+            elif "*" in word:
+                yield from ((f, least) for f in sorted(fnmatch.filter(files, "src/" + word)))
             elif word:
                 yield "src/" + word, least
 
@@ -46,7 +50,7 @@ def main():
     for where in sorted(by_dir):
         counts = total(files, where)
         print(f"{where:20} {counts[1]:6} of {counts[0]:6} lines  {percent(counts):5.1f} %", file=sys.stderr)
-    for where, least in wanted(sys.argv[2]):
+    for where, least in wanted(sys.argv[2], files):
         counts = total(files, where)
         good = counts[0] and percent(counts) >= least
         said = f"{percent(counts):.1f} % of {counts[0]} lines, {least:g} % are asked for" if counts[0] else "nothing of it is built"

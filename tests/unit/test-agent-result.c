@@ -3,7 +3,7 @@
 #include "agent/result.h"
 
 /* Lines as the programs print them, cut to what is read. */
-static void feed(struct agent_result *r, enum agent_format f, const char *text)
+static void feed(struct agent_result *r, const struct agent_stream *f, const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");
@@ -13,14 +13,16 @@ static void feed(struct agent_result *r, enum agent_format f, const char *text)
 	}
 }
 
-#define READ(format, text)                                                                         \
+#define STREAM(name) (agent_find(#name)->stream)
+
+#define READ(name, text)                                                                           \
 	cleanup_(agent_result_done) struct agent_result r;                                         \
 	agent_result_init(&r);                                                                     \
-	feed(&r, AGENT_FORMAT_##format, text)
+	feed(&r, STREAM(name), text)
 
 static void claude_says_its_result_cost_and_tokens(void **state)
 {
-	READ(CLAUDE, "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s1\"}\n"
+	READ(claude, "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s1\"}\n"
 		     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":"
 		     "\"first\"}\n"
 		     "{\"total_cost_usd\":0.004350000000000001,\"usage\":{\"input_tokens\":50,"
@@ -28,8 +30,8 @@ static void claude_says_its_result_cost_and_tokens(void **state)
 		     "\"cache_creation_input_tokens\":500},\"num_turns\":5,\"session_id\":\"s1\","
 		     "\"subtype\":\"success\",\"is_error\":false,\"terminal_reason\":\"completed\","
 		     "\"result\":\"All \\\"done\\\".\",\"type\":\"result\"}\n");
-	assert_true(agent_result_ok(&r, AGENT_FORMAT_CLAUDE, 0));
-	assert_false(agent_result_ok(&r, AGENT_FORMAT_CLAUDE, 1));
+	assert_true(agent_result_ok(&r, STREAM(claude), 0));
+	assert_false(agent_result_ok(&r, STREAM(claude), 1));
 	assert_string_equal(r.session, "s1");
 	assert_string_equal(r.text, "All \"done\".");
 	assert_int_equal(r.micro_usd, 4350);
@@ -41,12 +43,12 @@ static void claude_says_its_result_cost_and_tokens(void **state)
 
 static void claudes_limit_is_a_success_that_failed(void **state)
 {
-	READ(CLAUDE, "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\","
+	READ(claude, "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\","
 		     "\"resetsAt\":1794772536}}\n"
 		     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,"
 		     "\"api_error_status\":429,\"terminal_reason\":\"api_error\","
 		     "\"api_error\":\"usage_limit_reached\",\"result\":\"You've hit\"}\n");
-	assert_false(agent_result_ok(&r, AGENT_FORMAT_CLAUDE, 0));
+	assert_false(agent_result_ok(&r, STREAM(claude), 0));
 	assert_true(r.seen && r.failed && r.limited);
 	assert_int_equal(r.resets_at, 1794772536);
 	assert_int_equal(r.status, 429);
@@ -55,66 +57,72 @@ static void claudes_limit_is_a_success_that_failed(void **state)
 
 static void a_run_that_was_interrupted_is_no_success(void **state)
 {
-	READ(CLAUDE, "{\"type\":\"assistant\",\"message\":{\"usage\":{\"output_tokens\":1}}}\n");
-	assert_false(agent_result_ok(&r, AGENT_FORMAT_CLAUDE, 0));
+	READ(claude, "{\"type\":\"assistant\",\"message\":{\"usage\":{\"output_tokens\":1}}}\n");
+	assert_false(agent_result_ok(&r, STREAM(claude), 0));
 }
 
 static void codex_says_its_tokens_and_failures(void **state)
 {
-	READ(CODEX, "{\"type\":\"thread.started\",\"thread_id\":\"t1\"}\n"
+	READ(codex, "{\"type\":\"thread.started\",\"thread_id\":\"t1\"}\n"
 		    "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":"
 		    "\"Done.\"}}\n"
 		    "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":3000,"
 		    "\"cached_input_tokens\":1200,\"output_tokens\":150}}\n");
-	assert_true(agent_result_ok(&r, AGENT_FORMAT_CODEX, 0));
+	assert_true(agent_result_ok(&r, STREAM(codex), 0));
 	assert_string_equal(r.text, "Done.");
 	assert_int_equal(r.input, 1800);
 	assert_int_equal(r.cache_read, 1200);
-	feed(&r, AGENT_FORMAT_CODEX,
+	feed(&r, STREAM(codex),
 	     "{\"type\":\"turn.failed\",\"error\":{\"message\":\"You've hit your usage limit.\"}}");
-	assert_false(agent_result_ok(&r, AGENT_FORMAT_CODEX, 1));
+	assert_false(agent_result_ok(&r, STREAM(codex), 1));
 	assert_true(r.limited);
 }
 
 static void gemini_and_opencode_say_theirs(void **state)
 {
-	READ(GEMINI,
+	READ(gemini,
 	     "{\"type\":\"init\",\"session_id\":\"g1\"}\n"
 	     "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"Done.\",\"delta\":true}\n"
 	     "{\"type\":\"result\",\"status\":\"success\",\"stats\":{\"output_tokens\":200,"
 	     "\"cached\":1600,\"input\":2400}}\n");
-	assert_true(agent_result_ok(&r, AGENT_FORMAT_GEMINI, 0));
+	assert_true(agent_result_ok(&r, STREAM(gemini), 0));
 	assert_int_equal(r.input, 2400);
 	assert_string_equal(r.text, "Done.");
 	agent_result_done(&r);
-	feed(&r, AGENT_FORMAT_OPENCODE,
+	feed(&r, STREAM(opencode),
 	     "{\"type\":\"step_finish\",\"sessionID\":\"o1\",\"part\":{\"reason\":\"tool-calls\","
 	     "\"tokens\":{\"input\":10,\"output\":50},\"cost\":0.001455}}\n"
 	     "{\"type\":\"step_finish\",\"sessionID\":\"o1\",\"part\":{\"reason\":\"stop\","
 	     "\"tokens\":{\"input\":10,\"output\":50},\"cost\":0.001}}\n");
-	assert_true(agent_result_ok(&r, AGENT_FORMAT_OPENCODE, 0));
+	assert_true(agent_result_ok(&r, STREAM(opencode), 0));
 	assert_int_equal(r.micro_usd, 2455);
 	assert_int_equal(r.output, 100);
+	feed(&r, STREAM(opencode),
+	     "{\"type\":\"text\",\"part\":{\"text\":\"Hm.\"}}\n"
+	     "{\"type\":\"error\",\"error\":{\"name\":\"APIError\"}}\n");
+	assert_string_equal(r.text, "Hm.");
+	assert_true(r.failed);
+	assert_string_equal(r.reason, "APIError");
 }
 
 static void copilot_says_whether_it_failed(void **state)
 {
-	READ(COPILOT, "{\"type\":\"assistant.message\",\"data\":{\"content\":\"Done.\"}}\n"
+	READ(copilot, "{\"type\":\"assistant.message\",\"data\":{\"content\":\"Done.\"}}\n"
 		      "{\"type\":\"assistant.turn_end\",\"data\":{\"turnId\":\"0\"}}\n"
 		      "{\"type\":\"result\",\"sessionId\":\"c1\",\"exitCode\":0}\n");
-	assert_true(agent_result_ok(&r, AGENT_FORMAT_COPILOT, 0));
+	assert_true(agent_result_ok(&r, STREAM(copilot), 0));
 	assert_string_equal(r.text, "Done.");
 	assert_string_equal(r.session, "c1");
-	feed(&r, AGENT_FORMAT_COPILOT, "{\"type\":\"result\",\"exitCode\":1}");
+	feed(&r, STREAM(copilot), "{\"type\":\"result\",\"exitCode\":1}");
 	assert_true(r.failed);
 }
 
 static void lines_that_are_torn_or_nonsense_are_passed_over(void **state)
 {
-	READ(CLAUDE, "\n{\n[1]\nnull\n\"type\"\n{\"type\":1}\n{\"type\":\"result\"\n"
+	READ(claude, "\n{\n[1]\nnull\n\"type\"\n{\"type\":1}\n{\"type\":\"result\"\n"
 		     "{\"type\":\"rate_limit_event\",\"rate_limit_info\":7}\n");
 	assert_false(r.seen);
-	feed(&r, AGENT_FORMAT_CLAUDE,
+	feed(&r, STREAM(claude),
 	     "{\"type\":\"result\",\"subtype\":\"success\",\"total_cost_usd\":-1,\"num_turns\":1e9,"
 	     "\"usage\":[],\"result\":5,\"session_id\":{}}");
 	assert_true(r.seen && !r.failed);

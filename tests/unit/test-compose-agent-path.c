@@ -6,7 +6,7 @@
 
 static char *search(const char *path)
 {
-	return agent_search_path("claude", path, tree);
+	return agent_search_path(agent_find("claude"), path, tree);
 }
 
 static void a_program_on_path_leaves_path_as_it_is(void **state)
@@ -55,7 +55,7 @@ static void what_is_nowhere_changes_nothing(void **state)
 	tree_file(".local/bin/claude", 0644, BINARY); /* no program */
 	p = search("/usr/bin");
 	assert_string_equal(p, "/usr/bin");
-	assert_null(agent_search_path("claude", NULL, tree));
+	assert_null(agent_search_path(agent_find("claude"), NULL, tree));
 }
 
 int main(void)

@@ -1,7 +1,10 @@
 #include "tests.h"
 
 #include "hook/hook-settings.h"
+#include "agent/agent.h"
 #include "compose/build.h"
+#include "cred/cred.h"
+#include "netrules/groups.h"
 
 /* What a row becomes in a spec, with the credentials that were found; no host is looked at. */
 struct bench {
@@ -218,6 +221,63 @@ static void login_hosts_are_there_only_without_a_phantom(void **state)
 	assert_true(b->spec->net.n_rules > 2);
 }
 
+static bool is_service(const char *name)
+{
+	for (size_t i = 0; i < cred_provider_count(); i++)
+		if (streq(cred_provider_at(i)->service, name))
+			return true;
+	return false;
+}
+
+static bool is_group(const char *name)
+{
+	size_t n;
+	const struct group *g = groups_list(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (streq(g[i].name, name))
+			return true;
+	return false;
+}
+
+static void check_provider(const struct agent *a, const char *provider)
+{
+	if (provider && !cred_provider_find(provider))
+		fail_msg("%s: there is no provider '%s'", a->name, provider);
+}
+
+static void every_row_names_services_providers_and_groups_that_exist(void **state)
+{
+	for (size_t i = 0; i < agent_count(); i++) {
+		const struct agent *a = agent_at(i);
+
+		for (const char *const *s = a->services; *s; s++)
+			if (!is_service(*s))
+				fail_msg("%s: there is no service '%s'", a->name, *s);
+		for (const struct agent_env *e = a->env; e->name; e++)
+			check_provider(a, e->provider);
+		for (const struct agent_seed *s = a->seeds; s->path; s++)
+			check_provider(a, s->provider);
+		for (const struct agent_identity *id = a->identity; id->path; id++)
+			check_provider(a, id->provider);
+		for (const char *const *h = a->login_hosts; *h; h++)
+			if (**h == '@' && !is_group(*h))
+				fail_msg("%s: there is no group '%s'", a->name, *h);
+	}
+}
+
+static void every_endpoint_of_a_provider_can_be_moved_by_a_key(void **state)
+{
+	const struct bench *b = *state;
+
+	for (size_t i = 0; i < cred_provider_count(); i++) {
+		const struct cred_provider *p = cred_provider_at(i);
+
+		if (p->endpoint && !config_provider(b->config, p->endpoint))
+			fail_msg("%s: there is no key providers.%s", p->name, p->endpoint);
+	}
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -231,6 +291,8 @@ int main(void)
 		T(without_a_credential_nothing_leads_to_the_gateway),
 		T(hooks_are_managed_where_the_agent_can_be_managed),
 		T(login_hosts_are_there_only_without_a_phantom),
+		T(every_endpoint_of_a_provider_can_be_moved_by_a_key),
+		cmocka_unit_test(every_row_names_services_providers_and_groups_that_exist),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

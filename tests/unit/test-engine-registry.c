@@ -20,7 +20,7 @@ static struct sandbox_spec *spec_of(const char *engine)
 	s->home = xstrdup("/home/agent");
 	s->instance = xstrdup("0123456789abcdef");
 	s->uid = s->gid = 1000;
-	s->net.tier = SPEC_NET_FULL;
+	s->net.tier = POLICY_FULL;
 	return s;
 }
 
@@ -89,7 +89,7 @@ static void need_that_the_engine_cannot_meet_is_named(void **state)
 	assert_non_null(strstr(refusal(s, &e), "cannot keep '/w/.git/hooks' read-only"));
 
 	assert_string_equal(refusal(none, &e), "");
-	none->net.tier = SPEC_NET_ALLOWLIST;
+	none->net.tier = POLICY_ALLOWLIST;
 	assert_non_null(strstr(refusal(none, &e), "network tier 'allowlist'"));
 }
 
@@ -99,7 +99,7 @@ static void plan_asks_for_the_needs(void **state)
 	cleanup_(engine_freep) struct engine *engine = NULL;
 	struct err e = {0};
 
-	s->net.tier = SPEC_NET_NONE;
+	s->net.tier = POLICY_NONE;
 	assert_int_equal(engine_new("direct", &engine, &e), 0);
 	assert_true(engine_plan(engine, s, &e) < 0);
 	assert_non_null(strstr(e.msg, "network tier 'none'"));

@@ -303,7 +303,11 @@ static char *shared_part(const char *text)
 
 static void every_agent_has_a_dockerfile_and_they_differ_in_base_and_version_alone(void **state)
 {
-	static const char *const agents[] = {"claude", "codex", "gemini", "opencode", "copilot"};
+	static const char *const agents[] = {
+#define AGENT(x) #x,
+#include "agent/agents.def"
+#undef AGENT
+	};
 	static const char *const packages[] = {"build-essential", "jq",	   "ripgrep",
 					       "fd-find",	  " git ", "openssh-client"};
 	cleanup_free char *first = NULL;

@@ -3,6 +3,7 @@
 #include "view/lines.h"
 #include "loop/loop-limits.h"
 #include "loop/last-words.h"
+#include "agent/result.h"
 #include "view/render.h"
 
 /* ---- lines ---- */
@@ -96,36 +97,85 @@ static void reasons_and_questions_are_kept(void **state)
 
 /* ---- what is shown ---- */
 
-static void check_call(enum agent_format f, const char *line, const char *want)
+static void check_call(const char *agent, const char *line, const char *want)
 {
 	cleanup_buf struct buf b;
 
 	buf_init(&b, RENDER_MAX);
-	assert_int_equal(render_call(f, line, strlen(line), &b), want != NULL);
+	assert_int_equal(render_call(agent_find(agent)->stream, line, strlen(line), &b),
+			 want != NULL);
 	if (want)
 		assert_string_equal(buf_str(&b), want);
 }
 
 static void calls_of_tools_are_one_line(void **state)
 {
-	check_call(AGENT_FORMAT_CLAUDE,
+	check_call("claude",
 		   "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":"
 		   "\"hm\"},{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"description\":"
-		   "\"d\",\"command\":\"npm test\\n&& ls\"}}]}}",
-		   "Bash  npm test && ls");
-	check_call(AGENT_FORMAT_CLAUDE,
+		   "\"d\",\"command\":\"npm test\\n&& ls\"}},{\"type\":\"tool_use\",\"name\":"
+		   "\"Read\",\"input\":{}}]}}",
+		   "Bash  npm test && ls; Read");
+	check_call("claude",
 		   "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\"}]}}",
 		   NULL);
-	check_call(AGENT_FORMAT_CLAUDE, "{\"type\":\"assistant\",\"message\":{\"cont", NULL);
-	check_call(AGENT_FORMAT_CODEX,
+	check_call("claude", "{\"type\":\"assistant\",\"message\":{\"cont", NULL);
+	check_call("codex",
 		   "{\"type\":\"item.started\",\"item\":{\"type\":\"command_execution\","
 		   "\"command\":\"ls\"}}",
 		   "command_execution  ls");
-	check_call(AGENT_FORMAT_GEMINI,
+	check_call("codex",
+		   "{\"type\":\"item.started\",\"item\":{\"type\":\"mcp_tool_call\",\"tool\":"
+		   "\"find\",\"arguments\":{\"query\":\"x\"}}}",
+		   "find  x");
+	check_call("gemini",
 		   "{\"type\":\"tool_use\",\"tool_name\":\"read_file\",\"parameters\":{\"path\":"
 		   "\"a\"}}",
 		   "read_file  a");
-	check_call(AGENT_FORMAT_NONE, "{\"type\":\"tool_use\"}", NULL);
+	check_call("opencode",
+		   "{\"type\":\"tool_use\",\"part\":{\"tool\":\"bash\",\"state\":{\"input\":"
+		   "{\"command\":\"ls\"}}}}",
+		   "bash  ls");
+	check_call("copilot",
+		   "{\"type\":\"tool.execution_start\",\"data\":{\"toolName\":\"view\","
+		   "\"arguments\":{\"path\":\"a\"}}}",
+		   "view  a");
+	check_call("command", "{\"type\":\"tool_use\"}", NULL);
+}
+
+static void check_notice(const char *agent, const char *line, const char *want)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, RENDER_MAX);
+	assert_int_equal(render_notice(agent_find(agent)->stream, line, strlen(line), &b),
+			 want != NULL);
+	assert_string_equal(buf_str(&b), want ? want : "");
+}
+
+static void refusals_and_a_full_context_are_shown(void **state)
+{
+	check_notice("claude",
+		     "{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":529,"
+		     "\"attempt\":1,\"max_retries\":10}",
+		     "the provider refused (529), attempt 1 of 10");
+	check_notice("claude", "{\"type\":\"system\",\"subtype\":\"compact_boundary\"}",
+		     "its context was full and was made shorter");
+	check_notice("claude", "{\"type\":\"system\",\"subtype\":\"init\"}", NULL);
+	check_notice("claude", "{\"type\":\"result\"}", NULL);
+	check_notice("codex", "{\"type\":\"system\",\"subtype\":\"compact_boundary\"}", NULL);
+	check_notice("command", "{\"type\":\"system\",\"subtype\":\"compact_boundary\"}", NULL);
+}
+
+static void every_stream_is_known_by_what_it_begins_with(void **state)
+{
+	for (const char *const *name = agent_programs; *name; name++) {
+		const struct agent_stream *s = agent_find(*name)->stream;
+		cleanup_free char *line = xasprintf("{\"type\":\"%s\"}", s->marks[0]);
+
+		assert_ptr_equal(agent_stream_find(line, strlen(line)), s);
+	}
+	assert_null(agent_stream_find("{\"type\":\"other\"}", 16));
 }
 
 static void a_command_that_speaks_as_claude_is_known_by_its_lines(void **state)
@@ -133,9 +183,9 @@ static void a_command_that_speaks_as_claude_is_known_by_its_lines(void **state)
 	static const char yes[] = "{\"type\":\"system\",\"subtype\":\"init\"}";
 	static const char no[] = "{\"type\":\"other\"}", plain[] = "hello";
 
-	assert_true(render_is_claude(yes, sizeof(yes) - 1));
-	assert_false(render_is_claude(no, sizeof(no) - 1));
-	assert_false(render_is_claude(plain, sizeof(plain) - 1));
+	assert_true(agent_stream_is(agent_find("claude")->stream, yes, sizeof(yes) - 1));
+	assert_false(agent_stream_is(agent_find("claude")->stream, no, sizeof(no) - 1));
+	assert_false(agent_stream_is(agent_find("claude")->stream, plain, sizeof(plain) - 1));
 }
 
 /* ---- limits ---- */
@@ -207,6 +257,8 @@ int main(void)
 		cmocka_unit_test(a_promise_counts_only_alone_on_its_line),
 		cmocka_unit_test(reasons_and_questions_are_kept),
 		cmocka_unit_test(calls_of_tools_are_one_line),
+		cmocka_unit_test(refusals_and_a_full_context_are_shown),
+		cmocka_unit_test(every_stream_is_known_by_what_it_begins_with),
 		cmocka_unit_test(a_command_that_speaks_as_claude_is_known_by_its_lines),
 		cmocka_unit_test(a_limit_is_reached_at_its_number_and_zero_is_none),
 		cmocka_unit_test(what_is_left_of_a_limit_is_never_more_than_it),

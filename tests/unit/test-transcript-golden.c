@@ -113,6 +113,25 @@ static void each_sample_becomes_the_markdown_it_was(void **state)
 	}
 }
 
+static void every_agent_has_a_sample_and_a_pattern_of_its_files(void **state)
+{
+	static const char *const agents[] = {
+#define AGENT(x) #x,
+#include "agent/agents.def"
+#undef AGENT
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+		const struct tr_reader *r = tr_reader_find(agents[i]);
+		bool found = false;
+
+		for (size_t k = 0; k < ARRAY_SIZE(samples); k++)
+			found = found || streq(samples[k].agent, agents[i]);
+		if (!found || !r || !r->record || !r->files)
+			fail_msg("%s: its reader is not whole, or has no sample", agents[i]);
+	}
+}
+
 static void the_json_of_each_sample_is_json(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
@@ -242,6 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_sample_becomes_the_markdown_it_was),
+		cmocka_unit_test(every_agent_has_a_sample_and_a_pattern_of_its_files),
 		cmocka_unit_test(the_json_of_each_sample_is_json),
 		cmocka_unit_test(thoughts_are_left_out_unless_asked_for),
 		cmocka_unit_test(a_sample_cut_at_any_byte_exports_without_an_error),

@@ -230,9 +230,6 @@ static const char run_details[] =
 	"start it again. With --no-sandbox an agent runs without any sandbox; see\n"
 	"ralph-run(1) before.";
 
-static const char *const agent_aliases[] = {"claude",	"codex",   "gemini",
-					    "opencode", "copilot", NULL};
-
 const struct command cmd_run = {
 	.name = "run",
 	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]",
@@ -244,6 +241,6 @@ const struct command cmd_run = {
 	.max_operands = OPERANDS_ANY,
 	.complete = COMPLETE_DIR,
 	.words = agent_words,
-	.aliases = agent_aliases,
+	.aliases = agent_programs,
 	.run = cmd_run_run,
 };

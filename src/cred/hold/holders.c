@@ -2,28 +2,20 @@
 
 #include <string.h>
 
+#include "cred/provider-rows.h"
+
+#define PROVIDER(x, holder) {&cred_##x, &cred_##holder##_holder},
 static const struct {
-	const char *provider;
+	const struct cred_provider *provider;
 	const struct cred_holder *holder;
 } holders[] = {
-	{"anthropic-key", &cred_anthropic_key_holder},
-	{"anthropic-oauth", &cred_anthropic_oauth_holder},
-	{"bedrock", &cred_bedrock_holder},
-	{"vertex", &cred_vertex_holder},
-	{"foundry", &cred_foundry_holder},
-	{"openai-chatgpt", &cred_openai_chatgpt_holder},
-	{"openai-key", &cred_openai_key_holder},
-	{"gemini-oauth", &cred_gemini_oauth_holder},
-	{"gemini-key", &cred_gemini_key_holder},
-	{"github", &cred_bearer_holder},
-	{"npm", &cred_npm_holder},
-	{"bearer", &cred_bearer_holder},
+#include "config/providers.def"
 };
 
 const struct cred_holder *cred_holder_find(const char *provider)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(holders); i++)
-		if (streq(holders[i].provider, provider))
+		if (streq(holders[i].provider->name, provider))
 			return holders[i].holder;
 	return NULL;
 }

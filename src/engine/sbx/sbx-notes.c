@@ -4,7 +4,7 @@
 static void note_network(const struct sbx_dialect *d, const struct sandbox_spec *s,
 			 struct strv *ret)
 {
-	if (s->net.tier != SPEC_NET_INET)
+	if (s->net.tier != POLICY_INET)
 		strv_push(ret,
 			  "held by Docker's own proxy, whose 'deny' keeps a list of its own that "
 			  "ralph cannot take away: GitHub, package registries, providers of "

@@ -4,25 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "engine/plan.h"
 
 #define SOCKET_PATH_MAX 103 /* of a unix socket below the plugin's directory of that name */
 
-/* What the agent's program is installed in, by Docker. */
+/* Docker's own image with the agent's program. */
 static const char *template_of(const char *agent)
 {
-	static const char *const rows[][2] = {
-		{"claude", "docker/sandbox-templates:claude-code"},
-		{"codex", "docker/sandbox-templates:codex"},
-		{"gemini", "docker/sandbox-templates:gemini"},
-		{"copilot", "docker/sandbox-templates:copilot"},
-		{"opencode", "docker/sandbox-templates:opencode"},
-	};
+	const struct agent *a = agent_find(agent);
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (streq(rows[i][0], agent))
-			return rows[i][1];
-	return NULL;
+	return a ? a->template : NULL;
 }
 
 static int check_name(const struct sbx *x, struct err *err)

@@ -1,0 +1,116 @@
+#include "agent/row.h"
+
+#include <string.h>
+
+/* clang-format off */
+
+/* The last three tables end the traffic to other hosts; the provider of our own is there because
+ * the built-in one ignores OPENAI_BASE_URL and, for ChatGPT, insists on https. */
+#define CODEX_QUIET                                                                                \
+	"[features]\nplugins = false\n\n[analytics]\nenabled = false\n\n"                          \
+	"[otel]\nmetrics_exporter = \"none\"\n\n"                                                  \
+	"[projects.\"{workspace}\"]\ntrust_level = \"trusted\"\n"
+#define CODEX_PROVIDER(base)                                                                       \
+	"model_provider = \"ralph\"\ncheck_for_update_on_startup = false\n\n"                      \
+	"[model_providers.ralph]\nname = \"ralph\"\nbase_url = \"" base "\"\n"                     \
+	"env_key = \"RALPH_PHANTOM\"\nwire_api = \"responses\"\n"                                  \
+	"supports_websockets = false\n\n" CODEX_QUIET
+
+static const struct agent_env codex_env[] = {
+	{"openai-key", "RALPH_PHANTOM", "{phantom}"},
+	{"openai-chatgpt", "RALPH_PHANTOM", "{phantom}"},
+	{0},
+};
+
+static const struct agent_seed codex_seeds[] = {
+	{"openai-key", ".codex/config.toml", CODEX_PROVIDER("{endpoint}/v1"), true},
+	{"openai-chatgpt", ".codex/config.toml", CODEX_PROVIDER("{endpoint}"), true},
+	{NULL, ".codex/config.toml", "check_for_update_on_startup = false\n\n" CODEX_QUIET, true},
+	{0},
+};
+
+static const struct agent_identity codex_identity[] = {
+	{"openai-chatgpt", ".codex/auth.json", "tokens.id_token", true},
+	{0},
+};
+/* clang-format on */
+
+/* ---- Codex: exec --json ---- */
+
+static void codex_usage(struct agent_result *r, struct jtext usage)
+{
+	static const char *const names[] = {"input_tokens", "output_tokens", "cached_input_tokens",
+					    "cache_write_input_tokens"};
+	struct jtext v[ARRAY_SIZE(names)];
+
+	if (!jpick(usage, names, v, ARRAY_SIZE(names)))
+		return;
+	/* Its count of input has the cached part in it. */
+	r->cache_read = jtext_uint(v[2]);
+	r->input = jtext_uint(v[0]) - (r->cache_read < jtext_uint(v[0]) ? r->cache_read : 0);
+	r->output = jtext_uint(v[1]);
+	r->cache_write = jtext_uint(v[3]);
+}
+
+static void codex_failed(struct agent_result *r, struct jtext message)
+{
+	r->seen = r->failed = true;
+	agent_take(&r->reason, message, AGENT_TEXT_MAX);
+	/* It has no code of its own for this. */
+	r->limited = r->reason && strstr(r->reason, "hit your usage limit");
+}
+
+static void codex_line(struct agent_result *r, struct jtext type, struct jtext line)
+{
+	if (jtext_eq(type, "thread.started")) {
+		agent_take(&r->session, jpick_one(line, "thread_id"), AGENT_WORD_MAX);
+	} else if (jtext_eq(type, "item.completed")) {
+		struct jtext item = jpick_one(line, "item");
+
+		if (jtext_eq(jpick_one(item, "type"), "agent_message"))
+			agent_take(&r->text, jpick_one(item, "text"), AGENT_TEXT_MAX);
+	} else if (jtext_eq(type, "turn.completed")) {
+		r->seen = true;
+		r->failed = false;
+		r->turns++;
+		codex_usage(r, jpick_one(line, "usage"));
+	} else if (jtext_eq(type, "turn.failed")) {
+		codex_failed(r, jpick_one(jpick_one(line, "error"), "message"));
+	}
+}
+
+static size_t codex_calls(struct jtext line, struct agent_call *ret)
+{
+	struct jtext item = jpick_one(line, "item"), type = jpick_one(item, "type");
+
+	if (!jtext_eq(jpick_one(line, "type"), "item.started") || !jtext_is_string(type))
+		return 0;
+	if (jtext_eq(type, "mcp_tool_call"))
+		ret[0] = (struct agent_call){jpick_one(item, "tool"), jpick_one(item, "arguments")};
+	else
+		ret[0] = (struct agent_call){type, item};
+	return 1;
+}
+
+static const struct agent_stream codex_stream = {
+	.marks = LIST("thread.started"),
+	.line = codex_line,
+	.calls = codex_calls,
+};
+
+/* clang-format off */
+const struct agent agent_codex = {
+	.name = "codex", .title = "Codex", .program = "codex",
+	.install = "npm install -g @openai/codex",
+	.interactive = LIST("--dangerously-bypass-approvals-and-sandbox"),
+	.headless = LIST("exec", "--json", "--skip-git-repo-check",
+			 "--dangerously-bypass-approvals-and-sandbox", "-"),
+	.services = LIST("openai"),
+	.env = codex_env, .seeds = codex_seeds, .identity = codex_identity,
+	.state = LIST(".codex"), .conversations = ".codex/sessions",
+	.hosts = NONE, .login_hosts = LIST("@openai"),
+	.private = LIST(".codex"), .installed = NONE,
+	.template = "docker/sandbox-templates:codex",
+	.stream = &codex_stream,
+};
+/* clang-format on */

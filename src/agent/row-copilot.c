@@ -1,0 +1,62 @@
+#include "agent/row.h"
+
+/* clang-format off */
+
+static const struct agent_env copilot_env[] = {
+	{NULL, "COPILOT_AUTO_UPDATE", "false"},
+	{"anthropic-key", "COPILOT_OFFLINE", "true"},
+	{"anthropic-key", "COPILOT_PROVIDER_TYPE", "anthropic"},
+	{"anthropic-key", "COPILOT_PROVIDER_BASE_URL", "{endpoint}"},
+	{"anthropic-key", "COPILOT_PROVIDER_API_KEY", "{phantom}"},
+	{"anthropic-key", "COPILOT_MODEL", "claude-sonnet-5-5"},
+	{0},
+};
+/* clang-format on */
+
+/* ---- GitHub Copilot CLI: --output-format json; it counts no tokens ---- */
+
+static void copilot_line(struct agent_result *r, struct jtext type, struct jtext line)
+{
+	if (jtext_eq(type, "assistant.message")) {
+		agent_take(&r->text, jpick_one(jpick_one(line, "data"), "content"), AGENT_TEXT_MAX);
+	} else if (jtext_eq(type, "assistant.turn_end")) {
+		r->turns++;
+	} else if (jtext_eq(type, "result")) {
+		struct jtext code = jpick_one(line, "exitCode");
+
+		r->seen = true;
+		r->failed = !(code.n == 1 && code.p[0] == '0');
+		agent_take(&r->session, jpick_one(line, "sessionId"), AGENT_WORD_MAX);
+	}
+}
+
+static size_t copilot_calls(struct jtext line, struct agent_call *ret)
+{
+	struct jtext data = jpick_one(line, "data");
+
+	ret[0] = (struct agent_call){jpick_one(data, "toolName"), jpick_one(data, "arguments")};
+	return jtext_eq(jpick_one(line, "type"), "tool.execution_start");
+}
+
+static const struct agent_stream copilot_stream = {
+	.marks = LIST("assistant.turn_start"),
+	.line = copilot_line,
+	.calls = copilot_calls,
+};
+
+/* clang-format off */
+const struct agent agent_copilot = {
+	.name = "copilot", .title = "GitHub Copilot CLI", .program = "copilot",
+	.install = "npm install -g @github/copilot",
+	.interactive = LIST("--allow-all-tools"),
+	.headless = LIST("--allow-all-tools", "--output-format", "json"),
+	.services = LIST("anthropic"),
+	.env = copilot_env, .seeds = NO_SEEDS, .identity = NO_IDENTITY,
+	.state = LIST(".copilot"), .conversations = ".copilot/session-state",
+	.hosts = NONE,
+	.login_hosts = LIST("github.com", "api.github.com", "*.githubcopilot.com"),
+	.private = LIST(".copilot"), .installed = NONE,
+	.template = "docker/sandbox-templates:copilot",
+	.stream = &copilot_stream,
+};
+/* clang-format on */

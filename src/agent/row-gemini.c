@@ -1,0 +1,90 @@
+#include "agent/row.h"
+
+/* clang-format off */
+
+#define GEMINI_SETTINGS(auth)                                                                      \
+	"{\"security\":{" auth "\"folderTrust\":{\"enabled\":false}},"                             \
+	"\"privacy\":{\"usageStatisticsEnabled\":false},"                                          \
+	"\"telemetry\":{\"enabled\":false},"                                                       \
+	"\"general\":{\"enableAutoUpdate\":false,\"enableAutoUpdateNotification\":false},"         \
+	"\"ui\":{\"theme\":\"Default\"}}\n"
+
+static const struct agent_env gemini_env[] = {
+	{NULL, "GEMINI_CLI_TRUST_WORKSPACE", "true"},
+	{"gemini-key", "GEMINI_API_KEY", "{phantom}"},
+	{"gemini-key", "GOOGLE_GEMINI_BASE_URL", "{endpoint}"},
+	{"gemini-oauth", "GOOGLE_GENAI_USE_GCA", "true"},
+	{"gemini-oauth", "GOOGLE_CLOUD_ACCESS_TOKEN", "{phantom}"},
+	{"gemini-oauth", "CODE_ASSIST_ENDPOINT", "{endpoint}"},
+	{"gemini-oauth", "GOOGLE_CLOUD_PROJECT", "{option:project}"},
+	{0},
+};
+
+static const struct agent_seed gemini_seeds[] = {
+	{"gemini-key", ".gemini/settings.json",
+	 GEMINI_SETTINGS("\"auth\":{\"selectedType\":\"gemini-api-key\"},"), true},
+	{"gemini-oauth", ".gemini/settings.json",
+	 GEMINI_SETTINGS("\"auth\":{\"selectedType\":\"oauth-personal\"},"), true},
+	{NULL, ".gemini/settings.json", GEMINI_SETTINGS(""), false},
+	{0},
+};
+
+static const struct agent_identity gemini_identity[] = {
+	{"gemini-oauth", ".gemini/google_accounts.json", "active", false},
+	{0},
+};
+/* clang-format on */
+
+/* ---- Gemini CLI: --output-format stream-json ---- */
+
+static void gemini_line(struct agent_result *r, struct jtext type, struct jtext line)
+{
+	static const char *const names[] = {"input", "output_tokens", "cached"};
+	struct jtext v[ARRAY_SIZE(names)];
+
+	if (jtext_eq(type, "init")) {
+		agent_take(&r->session, jpick_one(line, "session_id"), AGENT_WORD_MAX);
+	} else if (jtext_eq(type, "message")) {
+		if (jtext_eq(jpick_one(line, "role"), "assistant"))
+			agent_take(&r->text, jpick_one(line, "content"), AGENT_TEXT_MAX);
+	} else if (jtext_eq(type, "result")) {
+		r->seen = true;
+		r->failed = !jtext_eq(jpick_one(line, "status"), "success");
+		agent_take(&r->reason, jpick_one(jpick_one(line, "error"), "message"),
+			   AGENT_TEXT_MAX);
+		if (!jpick(jpick_one(line, "stats"), names, v, ARRAY_SIZE(names)))
+			return;
+		r->input = jtext_uint(v[0]);
+		r->output = jtext_uint(v[1]);
+		r->cache_read = jtext_uint(v[2]);
+	}
+}
+
+static size_t gemini_calls(struct jtext line, struct agent_call *ret)
+{
+	ret[0] = (struct agent_call){jpick_one(line, "tool_name"), jpick_one(line, "parameters")};
+	return jtext_eq(jpick_one(line, "type"), "tool_use");
+}
+
+static const struct agent_stream gemini_stream = {
+	.marks = LIST("init"),
+	.line = gemini_line,
+	.calls = gemini_calls,
+};
+
+/* clang-format off */
+const struct agent agent_gemini = {
+	.name = "gemini", .title = "Gemini CLI", .program = "gemini",
+	.install = "npm install -g @google/gemini-cli",
+	.interactive = LIST("--yolo"),
+	.headless = LIST("--yolo", "--output-format", "stream-json"),
+	.services = LIST("gemini"),
+	.env = gemini_env, .seeds = gemini_seeds, .identity = gemini_identity,
+	.state = LIST(".gemini"), .conversations = ".gemini/tmp",
+	.hosts = NONE,
+	.login_hosts = LIST("@gemini", "www.googleapis.com"),
+	.private = LIST(".gemini"), .installed = NONE,
+	.template = "docker/sandbox-templates:gemini",
+	.stream = &gemini_stream,
+};
+/* clang-format on */

@@ -1,0 +1,77 @@
+#include "agent/row.h"
+
+/* clang-format off */
+
+static const struct agent_env opencode_env[] = {
+	{NULL, "OPENCODE_DISABLE_MODELS_FETCH", "1"},
+	{NULL, "OPENCODE_DISABLE_AUTOUPDATE", "1"},
+	{NULL, "OPENCODE_PERMISSION", "{\"*\":\"allow\"}"},
+	{"anthropic-key", "ANTHROPIC_API_KEY", "{phantom}"},
+	{0},
+};
+
+static const struct agent_seed opencode_seeds[] = {
+	{"anthropic-key", ".config/opencode/opencode.json",
+	 "{\"autoupdate\":false,\"share\":\"disabled\","
+	 "\"provider\":{\"anthropic\":{\"options\":{\"baseURL\":\"{endpoint}/v1\"}}}}\n", true},
+	{NULL, ".config/opencode/opencode.json", "{\"autoupdate\":false,\"share\":\"disabled\"}\n",
+	 false},
+	{0},
+};
+/* clang-format on */
+
+/* ---- opencode: run --format json; each step has its own count ---- */
+
+static void opencode_line(struct agent_result *r, struct jtext type, struct jtext line)
+{
+	struct jtext part = jpick_one(line, "part"), tokens;
+
+	agent_take(&r->session, jpick_one(line, "sessionID"), AGENT_WORD_MAX);
+	if (jtext_eq(type, "text")) {
+		agent_take(&r->text, jpick_one(part, "text"), AGENT_TEXT_MAX);
+	} else if (jtext_eq(type, "error")) {
+		r->seen = r->failed = true;
+		agent_take(&r->reason, jpick_one(jpick_one(line, "error"), "name"), AGENT_WORD_MAX);
+	} else if (jtext_eq(type, "step_finish")) {
+		tokens = jpick_one(part, "tokens");
+		r->seen = jtext_eq(jpick_one(part, "reason"), "stop");
+		r->turns++;
+		r->micro_usd += agent_micro_usd(jpick_one(part, "cost"));
+		r->input += jtext_uint(jpick_one(tokens, "input"));
+		r->output += jtext_uint(jpick_one(tokens, "output"));
+		r->cache_read += jtext_uint(jpick_one(jpick_one(tokens, "cache"), "read"));
+		r->cache_write += jtext_uint(jpick_one(jpick_one(tokens, "cache"), "write"));
+	}
+}
+
+static size_t opencode_calls(struct jtext line, struct agent_call *ret)
+{
+	struct jtext part = jpick_one(line, "part");
+
+	ret[0] = (struct agent_call){jpick_one(part, "tool"),
+				     jpick_one(jpick_one(part, "state"), "input")};
+	return jtext_eq(jpick_one(line, "type"), "tool_use");
+}
+
+static const struct agent_stream opencode_stream = {
+	.marks = LIST("step_start"),
+	.line = opencode_line,
+	.calls = opencode_calls,
+};
+
+/* clang-format off */
+const struct agent agent_opencode = {
+	.name = "opencode", .title = "opencode", .program = "opencode",
+	.install = "npm install -g opencode-ai",
+	.interactive = NONE,
+	.headless = LIST("run", "--format", "json"),
+	.services = LIST("anthropic"),
+	.env = opencode_env, .seeds = opencode_seeds, .identity = NO_IDENTITY,
+	.state = LIST(".local/share/opencode"), .conversations = ".local/share/opencode/opencode.db",
+	.hosts = NONE,
+	.login_hosts = LIST("@anthropic", "opencode.ai", "models.dev"),
+	.private = LIST(".opencode", ".local/share/opencode"), .installed = LIST(".opencode/bin"),
+	.template = "docker/sandbox-templates:opencode",
+	.stream = &opencode_stream,
+};
+/* clang-format on */
