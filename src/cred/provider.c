@@ -4,7 +4,7 @@
 
 #include "cred/provider-rows.h"
 
-/* What the user switched on comes before what is merely there. */
+/* Providers that the user switched on come before those whose login merely exists. */
 /* clang-format off */
 static const struct cred_provider *const rows[] = {
 	&cred_bedrock,
