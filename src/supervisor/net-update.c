@@ -38,7 +38,7 @@ static json_t *missing_rows(const struct gateway_link *g, const struct gw_listen
 	return a;
 }
 
-/* What only a new sandbox can have. */
+/* Refuses the changes that only a new sandbox can have. */
 static int check_kind(bool hosted, const struct spec_net *now, const struct spec_net *next,
 		      struct err *err)
 {
