@@ -5,14 +5,14 @@
 
 #include <stdbool.h>
 
-/* What this machine offers and what ralph does with it: `ralph doctor`. */
+/* `ralph doctor` lists what this machine offers and what ralph does with it. */
 enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING, DOCTOR_STATE_N };
 
 struct doctor_row {
 	const char *name; /* "user namespaces", "bwrap", … */
 	enum doctor_state state;
-	char *detail; /* what was found */
-	char *use;    /* what ralph does with it */
+	char *detail; /* a description of the finding */
+	char *use;    /* ralph's use of it */
 	char *remedy; /* NULL: nothing to do */
 };
 
