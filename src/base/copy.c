@@ -30,7 +30,7 @@ static void skip(const struct copy *c, const char *path, const char *why)
 		c->rules->skipped(c->rules->arg, path, why);
 }
 
-/* One run of data, from at to end. */
+/* Copies one run of data, from at to end. */
 static int copy_data(struct copy *c, int in, int out, off_t at, off_t end)
 {
 	if (lseek(out, at, SEEK_SET) < 0)
@@ -42,7 +42,7 @@ static int copy_data(struct copy *c, int in, int out, off_t at, off_t end)
 		if (n < 0)
 			return -errno;
 		if (n == 0)
-			return 0; /* it was cut meanwhile */
+			return 0; /* the file was truncated meanwhile */
 		c->bytes += (uint64_t)n;
 		if (c->bytes > c->rules->bytes_max)
 			return -EFBIG;

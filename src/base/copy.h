@@ -26,11 +26,15 @@ struct copy_rules {
 	void *arg;
 };
 
-/* name below `from` becomes to_name below `to`; neither is a path. What was copied before an error
- * stays. */
+/*
+ * Copies name below `from` to to_name below `to`; neither is a path. After an error the part that
+ * was copied stays.
+ */
 int copy_tree(int from, const char *name, int to, const char *to_name,
 	      const struct copy_rules *rules);
 
-/* Does a link with this text, `depth` levels below the top of a tree, lead to something in the
- * tree? Directly below the top the depth is 1. */
+/*
+ * Tells whether a link with this text, `depth` levels below the top of a tree, leads to something
+ * in the tree. Directly below the top the depth is 1.
+ */
 bool copy_link_inside(const char *text, unsigned depth);

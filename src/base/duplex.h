@@ -10,15 +10,15 @@
 struct duplex {
 	struct ev *ev;
 	struct ev_io io[2];	/* both nonblocking, and owned */
-	struct buf out[2];	/* what that side has still to take */
-	bool ended[2], told[2]; /* that side sends no more; it was told that the other does not */
+	struct buf out[2];	/* bytes that this side has still to take */
+	bool ended[2], told[2]; /* this side sends no more; it was told that the other does not */
 	bool closed;
-	void (*over)(struct duplex *d); /* it was closed, once: frees its owner, deferred */
+	void (*over)(struct duplex *d); /* called once when closed: frees the owner, deferred */
 };
 
-/* The first socket; of each direction at most max bytes are on their way. */
+/* Begins with the first socket; each direction holds at most max bytes. */
 void duplex_init(struct duplex *d, struct ev *ev, int fd, size_t max);
-/* The second one, which may still be connecting; copying begins. */
+/* Adds the second socket, which may still be connecting; copying begins. */
 void duplex_join(struct duplex *d, int fd);
 void duplex_close(struct duplex *d);
 void duplex_done(struct duplex *d); /* memory */

@@ -32,8 +32,10 @@ int fd_write_all(int fd, const void *p, size_t n)
 int fd_read_all(int fd, struct buf *b)
 {
 	for (;;) {
-		/* One byte more than the maximum is asked for, so that "exactly full" and "too
-		 * much" can be told apart. */
+		/*
+		 * Reading asks for one byte more than the maximum, to tell "exactly full" from "too
+		 * much".
+		 */
 		char spill;
 		size_t room = buf_room(b) < 64 * KiB ? buf_room(b) : 64 * KiB;
 		ssize_t r;
@@ -145,7 +147,7 @@ int fd_set_nonblock(int fd, bool on)
 
 static void on_alarm(int sig)
 {
-	(void)sig; /* its only work is to interrupt flock() */
+	(void)sig; /* the signal's only work is to interrupt flock() */
 }
 
 static int lock_until(int fd, uint64_t deadline)

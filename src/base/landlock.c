@@ -28,10 +28,10 @@ struct path_beneath {
 } __attribute__((packed));
 
 /*
- * What a ruleset decides about. Whatever it decides, it forbids where no rule allows it.
- * REFER: must be handled to be granted at all; without it no file moves between directories.
- * TRUNCATE: else truncate(2) writes to files that were given for reading.
- * IOCTL_DEV: a device that appears outside /dev cannot be driven.
+ * Returns the rights that a ruleset handles: it forbids them where no rule allows them. REFER: must
+ * be handled to be granted at all; without it no file moves between directories. TRUNCATE: else
+ * truncate(2) writes to files that were given for reading. IOCTL_DEV: a device that appears outside
+ * /dev cannot be driven.
  */
 static uint64_t handled(int abi)
 {

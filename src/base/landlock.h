@@ -6,9 +6,9 @@
 #include "base/mem.h"
 
 /*
- * Landlock: a process gives up files that its user could still open. What is not allowed below is
- * forbidden once the ruleset is entered, for the process and for its children. Where a path lies is
- * decided when it is opened, by the kernel, so links lead nowhere.
+ * Landlock: a process gives up files that its user could still open. Files that no rule allows are
+ * forbidden once the ruleset is entered, for the process and for its children. The kernel resolves
+ * a path when it is opened, so links lead nowhere.
  *
  * The kernel's interface up to ABI 7, whatever the headers at hand know of it.
  */
@@ -25,13 +25,13 @@ enum landlock_rights {
 	LANDLOCK_IOCTL_DEV = 1 << 15, /* ABI 5 */
 
 	LANDLOCK_READ = LANDLOCK_READ_FILE | LANDLOCK_READ_DIR,
-	/* and read, make, move, remove; no devices, and nothing is run */
+	/* write, and read, make, move, remove; no devices, and no execution */
 	LANDLOCK_WRITE =
 		(LANDLOCK_ABI_1 & ~(LANDLOCK_EXECUTE | LANDLOCK_MAKE_CHAR | LANDLOCK_MAKE_BLOCK)) |
 		LANDLOCK_REFER | LANDLOCK_TRUNCATE,
 };
 
-/* What is given up beside files, as far as the kernel can. */
+/* Rights that are given up beside files, as far as the kernel can. */
 enum landlock_more {
 	LANDLOCK_NO_ABSTRACT_SOCKETS = 1 << 0, /* ABI 6 */
 	LANDLOCK_NO_SIGNALS = 1 << 1,	       /* to others; ABI 6 */

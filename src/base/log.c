@@ -92,7 +92,8 @@ void log_msg(enum log_level level, const char *area, const char *fmt, ...)
 		format_json(&b, level, area, msg);
 	else
 		format_text(&b, level, area, msg);
-	/* One write per line, so that lines of two processes do not mix; a lost line is no error.
+	/*
+	 * A line is one write, so that lines of two processes do not mix; a lost line is no error.
 	 */
 	(void)!write(STDERR_FILENO, b.data, b.len);
 }

@@ -139,7 +139,10 @@ int path_write_atomic(int dirfd, const char *name, const void *p, size_t n, mode
 	uint32_t id = 0;
 	int r;
 
-	/* Where somebody hostile may write too, a name he can guess could be a pipe already. */
+	/*
+	 * A hostile process may write to this directory: at a name that it can guess it could put a
+	 * pipe.
+	 */
 	if (getrandom(&id, sizeof(id), 0) < 0)
 		return -errno;
 	tmp = xasprintf("%s.%d-%08x.tmp", name, getpid(), id);
@@ -156,8 +159,10 @@ int path_write_atomic(int dirfd, const char *name, const void *p, size_t n, mode
 	return r;
 }
 
-/* Directories held open at once. What lies deeper is moved up first: neither descriptors nor the
- * stack bound the depth of a tree that *at() calls can make. */
+/*
+ * Directories held open at once. Deeper ones are moved up first: neither descriptors nor the stack
+ * bound the depth of a tree that *at() calls can make.
+ */
 #define TREE_DEPTH 64
 
 struct removal {

@@ -51,7 +51,7 @@ static bool same_link(int a_dir, const char *a, int b_dir, const char *b)
 	return n >= 0 && n == m && memcmp(x, y, (size_t)n) == 0;
 }
 
-/* How many names it has; no more than limit are counted. */
+/* Counts the names in a directory, up to the limit. */
 static size_t count(int dir, size_t limit)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

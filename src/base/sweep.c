@@ -75,8 +75,10 @@ static bool read_process(int proc_fd, const char *name, struct process *ret)
 	if (!p++ || !stat_field(p, 1, &parent) || !stat_field(p, 17, &threads) ||
 	    !stat_field(p, 19, &start))
 		return false;
-	/* It has ended and waits to be reaped; a first thread that ended before the others looks
-	 * alike but for their number. */
+	/*
+	 * A zombie has ended and waits to be reaped. A main thread that ended before the others
+	 * looks the same, but its process has more than one thread.
+	 */
 	if (p[1] == 'Z' && threads <= 1)
 		return false;
 	*ret = (struct process){.pid = (pid_t)pid, .parent = (pid_t)parent, .start = start};

@@ -26,7 +26,7 @@ enum sweep_result {
 void sweep_start(void);
 
 /*
- * One round over the descendants of this process. The children in except[] (-1 for an empty place)
- * and what descends from them are left alone.
+ * Makes one round over the descendants of this process. The children in except[] (-1 for an empty
+ * place) and their descendants are left alone.
  */
 enum sweep_result sweep_round(int proc_fd, const pid_t *except, size_t n_except);

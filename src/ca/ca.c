@@ -111,7 +111,7 @@ struct ca *ca_new(const char *sandbox, struct err *err)
 	return take_ptr(ca);
 }
 
-/* What BIO holds, into b. */
+/* Moves the PEM text of a BIO into b and wipes the BIO's copy. */
 static int take_pem(BIO *bio, struct buf *b)
 {
 	char *p = NULL;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* What this machine offers and what ralph does with it: `ralph doctor`. */
+/* `ralph doctor` lists what this machine offers and what ralph does with it. */
 struct doctor {
 	struct doctor_rows rows;
 	const char *engine; /* the one that "auto" tries first */

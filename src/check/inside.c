@@ -54,7 +54,7 @@ static int start(int conn, const char *path, const struct inside *in, int *ret_o
 
 enum { RUNNING, ENDED, GONE }; /* the command; the command and the sandbox */
 
-/* One frame of the supervisor: what has ended by now. */
+/* Reads one frame of the supervisor and tells whether the command, or the sandbox, has ended. */
 static int hear(int conn, int *ret_code, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;

@@ -10,13 +10,13 @@
 /*
  * Programs of ralph's own in a live sandbox: the self-test's probe. They are executed from sealed
  * memory that is handed in with the command, so nothing of them lies inside, no sandbox pays a
- * mount for them, and nothing inside can put another program in their place. What they print is
- * hostile all the same: they run beside the agent.
+ * mount for them, and nothing inside can put another program in their place. Their output is still
+ * hostile: they run beside the agent.
  */
 struct inside {
 	const char *program; /* in libexec */
 	const struct strv *argv;
-	int input; /* its stdin; -1: nothing */
+	int input; /* stdin of the program; -1: nothing */
 	int conn;  /* a connection that has no command yet; -1: a new one. Stays the caller's. */
 	uint64_t timeout_ms;
 };

@@ -117,7 +117,7 @@ static void check_disk(const struct preflight_input *in, struct preflight *p)
 	}
 }
 
-/* What the user can do about a row of the probe that is not as it must be. */
+/* Returns what the user can do about a row of the probe that failed. */
 static char *remedy_of(const struct selftest_row *row, const char *name)
 {
 	if (!row->works)

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 /*
- * What must hold before an agent is left alone: credentials, clock, disk, a sandbox that answers, a
- * gateway that refuses what no rule allows and not what one does. Everything is tried, so that
- * all that is wrong is said at once. Nothing is sent anywhere: names are answered by the gateway
+ * The checks before an agent is left alone: credentials, clock, disk, a sandbox that answers, a
+ * gateway that refuses what no rule allows and not what one does. All checks run, so that all
+ * problems are reported at once. Nothing is sent anywhere: names are answered by the gateway
  * itself, and credentials are looked at where they lie.
  */
 struct preflight_input {
@@ -27,8 +27,8 @@ struct preflight_row {
 	const char *what;
 	bool ok;
 	bool credential; /* about one: with a terminal at hand the user may log in inside */
-	char *found;	 /* what was seen, or what is wrong; a sentence */
-	char *remedy;	 /* NULL where nothing is to be done */
+	char *found;	 /* a sentence: the finding, or the problem */
+	char *remedy;	 /* NULL if nothing is to be done */
 };
 
 #define PREFLIGHT_ROWS_MAX 32
@@ -39,8 +39,10 @@ struct preflight {
 	bool ok;
 };
 
-/* Starts the sandbox for as long as this takes, unless it is live; one that has no record leaves
- * none. What is wrong is in *ret, not an error. */
+/*
+ * Starts the sandbox for as long as this takes, unless it is live; a sandbox without a record
+ * leaves none. Problems are in *ret and are no error.
+ */
 void preflight_run(const struct preflight_input *in, struct preflight *ret);
 void preflight_done(struct preflight *p);
 json_t *preflight_to_json(const struct preflight *p);

@@ -14,7 +14,7 @@
 #define NEIGHBOURS_MAX 16 /* of a directory that may hold thousands */
 #define PROTECTED_MAX 200 /* a repository with many submodules has as many of each kind */
 
-/* What a mount of the plan shows is no secret: the user asked for it. */
+/* A path that a mount of the plan shows is no secret: the user asked for it. */
 static bool is_given(const struct sandbox_spec *spec, const char *path)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++) {
@@ -110,7 +110,7 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_PROC:
 	case SPEC_DEV:
 		return 'w';
-	case SPEC_RO: /* what is there becomes so: see final_mode() */
+	case SPEC_RO: /* makes an existing path read-only: see final_mode() */
 	case SPEC_SYMLINK:
 	case SPEC_HOME_LINK:
 	case SPEC_HOME_FILE:
@@ -158,7 +158,7 @@ static bool becomes_mount(const struct sandbox_spec *spec, size_t i)
 	return true;
 }
 
-/* What the host has mounted below comes along with a bind, and is restricted with it. */
+/* Adds the host's mounts below a bind: they come along with it and are restricted with it. */
 static void mounts_below(struct selftest_row *row, const struct spec_mount *m)
 {
 	cleanup_strv struct strv below = {0};
@@ -166,7 +166,7 @@ static void mounts_below(struct selftest_row *row, const struct spec_mount *m)
 
 	if (m->kind != SPEC_BIND_RO && m->kind != SPEC_BIND_RW)
 		return;
-	/* What is not known is a finding. */
+	/* Mounts that cannot be listed are not in the plan, and the probe then reports them. */
 	(void)host_mounts_below(m->source, &below, &err);
 	for (size_t i = 0; i < below.n; i++)
 		strv_pushf(&row->argv, "%c:%s%s", m->kind == SPEC_BIND_RO ? 'o' : 'u', m->target,
@@ -181,7 +181,7 @@ static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 
 	if (spec->container.image)
 		strv_push(&row->argv, "i:/"); /* first */
-	/* What becomes read-only without being a mount is made one. */
+	/* A path that becomes read-only without being a mount is made one. */
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		mounts_below(row, &spec->mounts[i]);
 		if (mount_mode(&spec->mounts[i]) || becomes_mount(spec, i))
@@ -296,7 +296,7 @@ void selftest_files(struct selftest *t, const struct places *p, const struct san
 	row = selftest_add_work(t, "writing in workspace, home and /tmp", "writable");
 	strv_push(&row->argv, "/tmp");
 	strv_push(&row->argv, spec->home);
-	/* What the user may not write, neither may the sandbox. */
+	/* If the user may not write the workspace, neither may the sandbox. */
 	if (stat(spec->workspace, &st) == 0 && euidaccess(spec->workspace, W_OK) == 0)
 		strv_push(&row->argv, spec->workspace);
 }

@@ -59,7 +59,7 @@ static void limits(struct selftest *t, const struct sandbox_spec *spec)
 		strv_pushf(&row->argv, "%d", spec->limits.rlimits[i].resource);
 		strv_pushf(&row->argv, "%llu", (unsigned long long)spec->limits.rlimits[i].value);
 	}
-	/* Where no core can be had at all, there is nothing to move. */
+	/* If the hard limit allows no core file, no core handler can be reached. */
 	if (getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max > 0)
 		(void)selftest_add(t, "processes", "a core handler of the host", "crash");
 }

@@ -16,7 +16,10 @@
 #define STAMP_MAX 512
 #define ROWS_SHOWN 3 /* an error is a sentence; `ralph selftest` shows all */
 
-/* What a pass holds for. A user's walls are not root's. */
+/*
+ * Returns the key of a stamp: a pass holds for this engine, version, user and kernel only. A user's
+ * walls are not root's.
+ */
 static char *key_of(const struct sandbox_spec *spec)
 {
 	struct utsname u;
@@ -99,7 +102,7 @@ int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 	struct err ignored;
 	int r;
 
-	/* Without a guest there is nothing of ours inside whose walls could be tried. */
+	/* An engine without a guest has no walls of ralph's own that could be tried. */
 	if (no_guest(spec) || is_stamped(p, spec, need))
 		return 0;
 	r = live_wait_up(conn, spec->name, err);

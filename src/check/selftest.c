@@ -59,7 +59,7 @@ static int plan_file(const struct places *p, const struct selftest *t, struct er
 	if (b.full)
 		return err_set(err, E2BIG, "the self-test's plan is too long");
 	fd = open(p->state, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0) /* not on every file system */
+	if (fd < 0) /* not every file system can do it */
 		return fd_memfd("ralph-selftest", b.data, b.len);
 	r = fd_write_all(fd, b.data, b.len);
 	if (r < 0)

@@ -36,7 +36,7 @@ struct selftest_row {
 	bool works;	  /* must work; else: must be refused */
 	struct strv argv; /* for the probe; empty: judged on the host */
 	enum selftest_result result;
-	char *got; /* what the probe said; may be empty */
+	char *got; /* the probe's text; may be empty */
 };
 
 #define SELFTEST_ROWS_MAX 96
@@ -66,16 +66,18 @@ const char *selftest_expected(const struct selftest_row *row); /* "refused" or "
 char *selftest_got(const struct selftest_row *row);	       /* for people; the caller frees */
 
 /*
- * Which sandboxes are tested without being asked for. What passed is stamped: in the record of the
- * sandbox, and for the machine, with engine, ralph's version and the kernel's. A stamp of another
- * of these does not count.
+ * The sandboxes that are tested at their first use. A pass is stamped in the sandbox's record and
+ * for the machine, with the engine and the versions of ralph and the kernel. A stamp with other
+ * values does not count.
  */
 enum selftest_need {
 	SELFTEST_OF_SANDBOX, /* this very sandbox must have passed: ralph up, agents, loops */
 	SELFTEST_OF_MACHINE, /* one of this engine must have: the first `ralph run` that is kept */
 };
-/* Tests the sandbox that conn holds, unless it is stamped. One that does not pass is stopped:
- * -EPERM with the rows that failed. -EAGAIN as live_wait_up(). */
+/*
+ * Tests the sandbox that conn holds, unless it is stamped. A sandbox that does not pass is stopped:
+ * -EPERM with the rows that failed. -EAGAIN as live_wait_up().
+ */
 int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 		       enum selftest_need need, int conn, struct err *err);
 /* Stamps it after a pass that was asked for. */

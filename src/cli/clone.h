@@ -4,7 +4,7 @@
 #include "record/places.h"
 #include "spec/spec.h"
 
-/* What `ralph diff` and `ralph apply` have in common: commits out of a sandbox's own clone. */
+/* The state that `ralph diff` and `ralph apply` share: both read commits from a sandbox's clone. */
 struct clone {
 	struct places places;
 	struct sandbox_spec *spec; /* of the sandbox; it has a clone */

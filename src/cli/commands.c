@@ -4,7 +4,7 @@
 
 #include "cli/frame/command.h"
 
-/* One a line: whoever adds one touches no other. */
+/* The table has one command per line, so that adding one changes no other line. */
 /* clang-format off */
 const struct command *const commands[] = {
 	&cmd_run,

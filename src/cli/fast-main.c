@@ -1,6 +1,6 @@
 /*
- * What the user starts as `ralph`: a static program that knows the commands which must be fast and
- * hands everything else to libexec/ralph/cli, which knows all of them. Starting a program that
+ * The program that the user starts as `ralph`. It is static, runs the commands that must be fast,
+ * and hands everything else to libexec/ralph/cli, which knows all commands. Starting a program that
  * loads libraries costs more than everything `ralph exec` does (bench/exec shows it).
  */
 #include <stdio.h>

@@ -14,8 +14,10 @@ extern char **environ;
 #define NAMES_SHOWN 400
 #define INSPECTION_MAX (64 * KiB)
 
-/* What the sandbox of the current branch is called, when its agent is this one and it is one of
- * these. */
+/*
+ * Finds the name that the current branch's sandbox has with the agent in s->config. *ret stays NULL
+ * when that name is not in `names`.
+ */
 static int by_agent(struct cli *cli, const struct settings *s, const struct strv *names, char **ret)
 {
 	const struct build_input in = {
@@ -28,8 +30,10 @@ static int by_agent(struct cli *cli, const struct settings *s, const struct strv
 	return r;
 }
 
-/* The one of the current branch: of the agent in the settings, else of the only other agent that
- * has one. */
+/*
+ * Finds the current branch's sandbox: the one of the agent in the settings, else the one of the
+ * only other agent that has one.
+ */
 static int by_branch(struct cli *cli, const struct strv *names, char **ret)
 {
 	cleanup_settings struct settings s = {0};
@@ -45,7 +49,7 @@ static int by_branch(struct cli *cli, const struct strv *names, char **ret)
 		s.config->agent = xstrdup(agent_at(i)->name);
 		r = by_agent(cli, &s, names, &name);
 		if (name && found)
-			return r; /* not for us to choose */
+			return r; /* two agents have one: the user chooses */
 		if (name)
 			found = take_ptr(name);
 	}

@@ -25,6 +25,8 @@ int net_record(struct cli *cli, const struct places *p, const char *name, char *
 int net_effective(struct cli *cli, const char *name, struct sandbox_spec **ret,
 		  const char **ret_state);
 
-/* What of a request is looked at: "GET,POST /v1/ git: fetch credential: api"; "-": nothing. The
- * caller frees it. */
+/*
+ * Describes what the rule checks of a request: "GET,POST /v1/ git: fetch credential: api"; "-":
+ * nothing. The caller frees the text.
+ */
 char *net_inspection(const struct net_rule *r);

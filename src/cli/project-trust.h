@@ -10,11 +10,11 @@
  */
 struct trust_state {
 	char *project; /* real path of the directory; NULL: there is no project file */
-	char *dir;     /* where the records are */
+	char *dir;     /* directory of the trust records */
 	struct buf text;
 	bool trusted;			   /* the record is of exactly this content */
 	bool changed;			   /* there is a record, of another content */
-	struct config_widening *widenings; /* what it asks for beyond the user's settings */
+	struct config_widening *widenings; /* settings beyond the user's own */
 	size_t n_widenings;
 };
 
@@ -24,18 +24,18 @@ int trust_look(const struct places *p, struct config_sources *src, struct trust_
 	       struct err *err);
 void trust_state_done(struct trust_state *t);
 
-/* What the file asks for and how the settings change with it, on stderr. */
+/* Prints on stderr what the project file asks for and how it changes the settings. */
 int trust_show(struct cli *cli, const struct config_sources *src, const struct trust_state *t);
 
 /*
- * An untrusted file that widens: shown and asked about where that is possible and the user did not
- * say --yes, which is no answer to this question; else nothing is done, and loading it will be
- * refused. A yes is recorded and makes src->trusted true.
+ * Shows an untrusted file that widens the settings and asks about it, when there is a terminal and
+ * the user did not say --yes, which is no answer to this question. Otherwise it does nothing, and
+ * loading the file will be refused. A yes is recorded and makes src->trusted true.
  */
 int trust_settle(struct cli *cli, struct config_sources *src, struct trust_state *t);
 
 struct image_source;
-/* A project's Dockerfile and the names in its context, on stderr. */
+/* Prints a project's Dockerfile and the names in its build context on stderr. */
 void trust_show_image(struct cli *cli, const struct image_source *s);
 
 #define cleanup_trust cleanup_(trust_state_done)

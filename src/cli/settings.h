@@ -6,14 +6,14 @@
 #include "compose/build.h"
 #include "record/places.h"
 
-/* What most commands begin with: where things are, and the user's settings. */
+/* The state that most commands load first: ralph's directories and the user's settings. */
 struct settings {
 	struct places places;
 	struct config *config;
 	const struct agent *agent; /* settings_build(): whose program is the command; NULL: none */
 };
 
-/* Where settings come from, named as config_load() wants them; nothing is read. */
+/* The paths of all settings files, as config_load() takes them. Finding them reads no file. */
 struct settings_sources {
 	struct places places;
 	char *user, *profiles, *shipped, *project;
@@ -30,15 +30,15 @@ void settings_done(struct settings *s);
 /* Tells the user what config_load() noticed; settings_load() does. */
 void settings_notices(const struct config *c);
 
-/* And what those that start a sandbox go on with: its spec. */
+/* The sandbox that a command asks for; settings_build() makes its spec from this. */
 struct settings_target {
 	const char *path;	   /* the workspace; NULL: the current directory */
 	const char *name;	   /* NULL: made from the branch */
 	const char *argv0;	   /* the command; NULL: none yet */
-	const struct agent *agent; /* the one that was named; NULL: as the settings say */
+	const struct agent *agent; /* named by the user; NULL: as the settings say */
 	bool clone;		   /* the agent works in a clone of its own */
-	bool starts;		   /* a sandbox is started: what is missing for it is made */
-	bool alone; /* there is no command: the agent of the settings, if it has a program, is it */
+	bool starts;		   /* the command starts a sandbox: missing parts are made */
+	bool alone; /* no command was given: run the settings' agent, if it has a program */
 	/* See struct build_input; may be NULL. */
 	void (*begun)(void *arg, const struct places *p, const struct sandbox_spec *so_far);
 	void *arg;

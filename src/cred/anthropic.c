@@ -12,7 +12,7 @@
 #define ORIGIN "https://api.anthropic.com"
 #define LOGIN "claude /login"
 
-/* What Claude Code asks for in a conversation; nothing that lists, makes or changes keys. */
+/* The requests of a Claude Code conversation; none that lists, makes or changes keys. */
 static const char *const requests[] = {
 	"POST /v1/messages",
 	"GET /v1/models",

@@ -8,8 +8,8 @@
 #include "cred/run.h"
 #include "cred/token.h"
 
-#define AWS_MS (60 * 1000) /* it may talk to the SSO service */
-#define OLD_AWS 2	   /* exit code of one that does not know the command */
+#define AWS_MS (60 * 1000) /* aws may talk to the SSO service */
+#define OLD_AWS 2	   /* exit code of an aws without the command */
 
 void aws_keys_done(struct aws_keys *k)
 {
@@ -91,7 +91,9 @@ int aws_explain(int code, const char *said, const char *profile, struct err *err
 		       of, code, with, with);
 }
 
-/* What aws wrote to its stderr, which cred_run() drops: only its text says what is wrong. */
+/*
+ * Runs aws again and returns its stderr, which cred_run() drops: only this text says what is wrong.
+ */
 static char *complaint(const struct cred_host *h, char *const argv[], struct err *err)
 {
 	cleanup_strv struct strv sh;

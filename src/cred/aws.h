@@ -2,7 +2,7 @@
 
 #include "cred/cred.h"
 
-/* What `aws configure export-credentials` knows, shared by the halves of the Bedrock row. */
+/* The keys that `aws configure export-credentials` prints, for both halves of the Bedrock row. */
 struct aws_keys {
 	char *access_key, *secret_key, *token; /* wiped; token is NULL for lasting keys */
 	uint64_t expires_ms;		       /* 0: never, or not said */
@@ -22,16 +22,16 @@ int aws_keys_parse(const char *text, size_t len, struct aws_keys *ret, struct er
 int aws_export(const struct cred_host *h, const char *profile, char **program, struct aws_keys *ret,
 	       struct err *err);
 
-/* What to tell the user when aws gave nothing: by its exit code and what it wrote. */
+/* Makes the error for the user when aws gave nothing, from its exit code and what it wrote. */
 int aws_explain(int code, const char *said, const char *profile, struct err *err);
 
-/* "us-east-1": what can stand in a host name. */
+/* Tells whether a region ("us-east-1") can be part of a host name. */
 bool aws_region_is_sane(const char *region);
-/* What a region's hosts end in, with the region: "us-east-1.amazonaws.com". */
+/* Returns the end of a region's host names, with the region: "us-east-1.amazonaws.com". */
 char *aws_domain(const char *region);
 
 /*
- * A number that changes when the files do from which aws reads: config and credentials, or with
- * `caches` the directories where it keeps what it was given.
+ * Returns a number that changes with the files that aws reads: config and credentials, or with
+ * `caches` its directories of cached logins and tokens.
  */
 uint64_t aws_stamp(const struct cred_host *h, bool caches);

@@ -76,7 +76,7 @@ static enum cred_probe probe_nothing(const struct cred_host *h, struct cred_ref 
 	return CRED_MISSING;
 }
 
-/* What a source that the user named says without being asked for its value. */
+/* Checks a source that the user named, as far as that needs no command run. */
 static enum cred_probe check_source(const struct cred_host *h, const char *name, const char *source,
 				    struct cred_ref *ret, struct err *err)
 {

@@ -19,22 +19,21 @@
  *
  * DOC: Theory of operation
  *
- * Two programs use a row. The command line probes: it looks whether the host has such a
- * credential and whether it can be used, cheaply, without a network and without keeping a value.
- * What it finds is a reference (struct cred_ref) that goes into the spec. The credential helper
- * (libexec/ralph/cred, one per sandbox that has credentials, started with the first question)
- * turns references into values: it reads the source again when it has changed, answers for one
- * request at a time which header fields to set, signs, and renews before it expires. It reads no
- * byte from the network: a renewal is one run of libexec/ralph/fetch, which knows one request and
- * ends with its answer.
+ * Two programs use a row. The command line probes: it looks whether the host has such a credential
+ * and whether it can be used, cheaply, without a network and without keeping a value. The result is
+ * a reference (struct cred_ref) that goes into the spec. The credential helper (libexec/ralph/cred,
+ * one per sandbox that has credentials, started with the first question) turns references into
+ * values: it reads the source again when it has changed, answers for one request at a time which
+ * header fields to set, signs, and renews before it expires. It reads no byte from the network: a
+ * renewal is one run of libexec/ralph/fetch, which knows one request and ends with its answer.
  *
  * Nothing here logs, prints or returns a value except in struct cred_header.
  */
 
-/* Where the host keeps things; all of it can be a test's own. */
+/* The host's directories, environment and clock; tests give their own. */
 struct cred_host {
 	const char *home;
-	const char *config;   /* ralph's own: where a stored token lies */
+	const char *config;   /* ralph's own, with the stored tokens */
 	const char *libexec;  /* ralph's own programs: fetch */
 	char *const *environ; /* the user's; PATH in it has nothing that a sandbox can write */
 	uint64_t now_ms;      /* since 1970; 0: the clock's */
@@ -45,10 +44,10 @@ uint64_t cred_host_now(const struct cred_host *h);
 /* The path of something below the user's home. */
 char *cred_host_home(const struct cred_host *h, const char *below);
 
-/* What probing found: a reference, never a value. Becomes struct spec_credential. */
+/* The result of a probe: a reference, never a value. It becomes struct spec_credential. */
 struct cred_ref {
 	const struct cred_provider *provider;
-	char *name;   /* "anthropic"; for bearer rows what the user called it */
+	char *name;   /* "anthropic"; for bearer rows the user's name for it */
 	char *source; /* "file:PATH", "env:NAME", "store:NAME", "command:…", "aws:PROFILE" */
 	char *origin; /* the provider's, or what the source itself says; the user's setting wins */
 	struct strv options;
@@ -69,7 +68,7 @@ struct cred_login_file {
 	const char *dir, *name; /* dir: below the user's home */
 };
 
-/* One row: what is the same for everybody. */
+/* One row of the table: the facts about a provider that are the same for every user. */
 struct cred_provider {
 	const char *name;     /* "anthropic-oauth" */
 	const char *service;  /* "anthropic": a sandbox has one credential of a service, the first
@@ -80,7 +79,7 @@ struct cred_provider {
 				'*' where there is one */
 	const char *placeholder; /* a variable that clients inside insist on: it gets the phantom;
 				    NULL: none */
-	const char *login;	 /* what a person runs to get it: "claude /login" */
+	const char *login;	 /* the command that logs in: "claude /login" */
 	const char *const *requests; /* "POST /v1/messages" …: what may be asked with it; no request
 					that would mint, list or change credentials */
 	const struct cred_login_file *file; /* NULL: there is none */

@@ -6,8 +6,9 @@
 
 /*
  * One HTTPS request by libexec/ralph/fetch, a process of its own that knows nothing but this
- * request: renewals read bytes from the network, and whoever holds credentials does not. TLS is
- * verified, no redirect is followed, and everything has a limit. The host's proxy variables hold.
+ * request: renewals read bytes from the network, and the program that holds credentials does not.
+ * TLS is verified, no redirect is followed, and everything has a limit. The host's proxy variables
+ * hold.
  */
 #define FETCH_MS 30000
 #define FETCH_BODY_MAX (256 * KiB) /* either way */

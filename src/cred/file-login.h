@@ -19,12 +19,12 @@ struct file_login {
 };
 
 struct file_login_kind {
-	const char *login; /* what a person runs: "codex login" */
-	/* -ENOENT: it is whole and nobody is logged in this way. err without the file's name. */
+	const char *login; /* the command that logs in: "codex login" */
+	/* -ENOENT: the file is whole and has no login of this kind. err does not name the file. */
 	int (*parse)(const json_t *j, struct file_login *ret, struct err *err);
-	/* Puts what came into the document. */
+	/* Writes the fresh tokens into the document. */
 	void (*update)(json_t *j, const struct oauth_tokens *fresh, uint64_t now_ms);
-	/* One request to the server; -EKEYREJECTED: the login has ended. */
+	/* Sends one request to the server; -EKEYREJECTED: the login has ended. */
 	int (*post)(struct cred *c, const struct file_login *old, struct oauth_tokens *ret,
 		    struct err *err);
 };
@@ -39,7 +39,9 @@ int file_login_load(struct cred *c, const struct file_login_kind *kind, char **r
 		    struct err *err);
 int file_login_renew(struct cred *c, const struct file_login_kind *kind, struct err *err);
 
-/* One POST to a token server with the answer read: what post() is made of. `url` may be overruled
- * by the credential's option token_url. */
+/*
+ * Sends one POST to a token server and reads the answer: the common part of all post(). `url` may
+ * be overruled by the credential's option token_url.
+ */
 int file_login_post(struct cred *c, const char *url, const char *content_type, const char *body,
 		    struct oauth_tokens *ret, struct err *err);

@@ -88,7 +88,10 @@ static bool find_in_dir(const char *path, struct google_user *ret)
 
 int gemini_client(const struct cred_host *h, struct google_user *ret, struct err *err)
 {
-	/* One bundle today; before, a package of its own below the program's. */
+	/*
+	 * Newer versions are one bundle; older ones have a package of their own below the
+	 * program's.
+	 */
 	static const char *const places[] = {
 		"",
 		"../node_modules/@google/gemini-cli-core/dist/src/code_assist",

@@ -14,7 +14,7 @@ static const char *const key_requests[] = {
 	NULL,
 };
 
-/* What the Gemini CLI asks of Code Assist in a conversation; not what changes the account. */
+/* The Gemini CLI's requests to Code Assist in a conversation; none that changes the account. */
 static const char *const oauth_requests[] = {
 	"POST /v1internal:generateContent",    "POST /v1internal:streamGenerateContent",
 	"POST /v1internal:countTokens",	       "POST /v1internal:loadCodeAssist",
@@ -60,7 +60,7 @@ void gemini_login_update(json_t *j, const struct oauth_tokens *fresh, uint64_t n
 
 static const struct file_login_kind kind = {.login = LOGIN, .parse = gemini_login_parse};
 
-/* Which of both the user has chosen in the Gemini CLI, where both are there. */
+/* Tells whether the Gemini CLI's settings choose the login, on a host that has a key as well. */
 static bool chose_oauth(const struct cred_host *h)
 {
 	cleanup_free char *path = cred_host_home(h, ".gemini/settings.json");

@@ -11,7 +11,7 @@
 #define PATH_MAX_LEN (8 * KiB)
 #define ANY "*" /* one segment */
 
-/* Segments; a path that begins with them is one. */
+/* The segments that a path begins with if a request to it can mint a token or open a way in. */
 static const char *const github[][5] = {
 	{"user", "keys"},
 	{"user", "gpg_keys"},
@@ -103,7 +103,10 @@ bool bearer_is_minting(const char *provider, const char *target)
 	buf_init(&b, PATH_MAX_LEN);
 	if (!is_npm && !is_github)
 		return false;
-	/* What can be read in two ways may be read as one of these. */
+	/*
+	 * A server may read an ambiguous path as one that mints tokens, so such a path counts as
+	 * one.
+	 */
 	if (!plain_path(target, &b))
 		return true;
 	strv_split(&path, buf_str(&b), '/');

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-/* What OAuth 2.0 servers answer to a renewal; pure. */
+/* The answer of an OAuth 2.0 server to a renewal. These functions only parse. */
 struct oauth_tokens {
 	char *access, *refresh, *id; /* wiped; refresh and id are NULL where none came */
 	uint64_t expires_ms;	     /* 0: not said */

@@ -11,7 +11,7 @@
 #define LOGIN "codex login"
 #define OWN_KEY "CODEX_API_KEY" /* Codex takes it before its own file */
 
-/* One conversation; nothing of files, batches, fine-tuning, organisation or keys. */
+/* The requests of a conversation; none about files, batches, fine-tuning, organisation or keys. */
 static const char *const key_requests[] = {
 	"POST /v1/responses",
 	"POST /v1/chat/completions",
@@ -19,7 +19,7 @@ static const char *const key_requests[] = {
 	NULL,
 };
 
-/* What a ChatGPT login may be asked lies below its origin's own path. */
+/* The requests allowed with a ChatGPT login; their paths are relative to the origin's own path. */
 static const char *const chatgpt_requests[] = {
 	"POST /responses",
 	"GET /models",

@@ -9,7 +9,7 @@
 
 int cred_read_file(const char *path, struct buf *b, char **ret_warning, struct err *err)
 {
-	/* Not blocking: a pipe put in its place must not hold us. */
+	/* The open does not block: a pipe put in the file's place must not hold us. */
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	int r;

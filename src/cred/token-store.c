@@ -119,7 +119,10 @@ int cred_stored_token(const struct cred_host *h, const char *service, char **ret
 	return 0;
 }
 
-/* It counts only when it comes back: some have the program and no service behind it. */
+/*
+ * A token counts as stored only when it can be read back: some hosts have the program and no
+ * service behind it.
+ */
 static bool into_secret_service(const struct cred_host *h, const char *service, const char *token)
 {
 	cleanup_secret char *back = NULL;

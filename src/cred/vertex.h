@@ -2,8 +2,10 @@
 
 #include "cred/google.h"
 
-/* Where Google's programs keep the login that other programs may use ("application default"):
- * $GOOGLE_APPLICATION_CREDENTIALS, else the file in gcloud's own directory. */
+/*
+ * Returns the path of the login that Google's programs keep for other programs ("application
+ * default"): $GOOGLE_APPLICATION_CREDENTIALS, else the file in gcloud's own directory.
+ */
 char *google_adc_path(const struct cred_host *h);
-/* Reads it: -ENOENT when it is not there or is one that only gcloud can use. err names the file. */
+/* Reads that file: -ENOENT when there is none, or only gcloud can use it. err names the file. */
 int google_adc_read(const char *path, struct google_user *ret, char **ret_warning, struct err *err);

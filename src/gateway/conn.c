@@ -33,9 +33,9 @@ enum want {
 };
 
 /*
- * Waiting states leave the interest as it is and drop it with the first event: mostly there is
- * none, and two system calls are saved. What a client sends meanwhile stays in the kernel, which
- * is the back-pressure, and its end is seen with the next write.
+ * Waiting states leave the epoll interest as it is and drop it with the first event: mostly there
+ * is none, and two system calls are saved. Bytes that a client sends meanwhile stay in the kernel,
+ * which is the back-pressure. The client's end is seen with the next write.
  */
 static const struct {
 	const char *name;

@@ -52,7 +52,7 @@ enum conn_state {
 	CONN_N,
 };
 
-/* How the sandbox is told of success and refusal. */
+/* The protocol in which the sandbox is told of success and refusal. */
 enum conn_speaks { SPEAKS_RESET, SPEAKS_CONNECT, SPEAKS_SOCKS, SPEAKS_HTTP };
 
 struct conn {
@@ -74,7 +74,7 @@ struct conn {
 
 	/* The target, once known. */
 	bool has_target;
-	bool fixed;	 /* it holds for every request: CONNECT, SOCKS, transparent */
+	bool fixed;	 /* the target holds for every request: CONNECT, SOCKS, transparent */
 	bool terminated; /* the client's TLS ends here */
 	enum gw_verb verb;
 	struct host host;
@@ -84,12 +84,12 @@ struct conn {
 	struct name *name;
 
 	/* The server's side. */
-	bool up_tls;		   /* it is, or will be, TLS */
+	bool up_tls;		   /* the connection is, or will be, TLS */
 	bool via;		   /* through the host's proxy */
 	bool retried;		   /* a pooled one was dead: this is the second attempt */
-	bool pooled;		   /* it came from the pool: may have been closed meanwhile */
-	bool up_idle;		   /* its last exchange is over and it may serve another */
-	const char *up_credential; /* what was sent over it (see inject_name()), or NULL */
+	bool pooled;		   /* from the pool: may have been closed meanwhile */
+	bool up_idle;		   /* the last exchange is over, another may follow */
+	const char *up_credential; /* sent over it (see inject_name()), or NULL */
 	struct host up_host;
 	uint16_t up_port;
 	struct lookup lookup;

@@ -13,8 +13,8 @@ struct events *events_new(struct gw *gw);
 void event_send(struct gw *gw, const struct gw_event *e);
 /* Reports what was used; one that does not fit the socket now is sent later. Takes the buffer. */
 void event_usage(struct gw *gw, struct buf *frame);
-/* What is still grouped, as far as the socket takes it. */
+/* Sends the events that are still grouped, as far as the socket takes them. */
 void events_flush(struct gw *gw);
 
-/* Printable ASCII as it is, the rest as \xHH, cut to what fits. */
+/* Copies printable ASCII as it is and other bytes as \xHH, cut to what fits. */
 const char *event_text(char *out, size_t cap, const char *s, size_t len);

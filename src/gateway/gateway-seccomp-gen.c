@@ -27,7 +27,7 @@ static const int inet[] = {AF_INET, AF_INET6, -1};
 static const int lookups[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK, -1};
 
 #define C(name) SCMP_SYS(name)
-/* What the C library needs in any process. */
+/* System calls that the C library needs in any process. */
 #define COMMON                                                                                     \
 	C(write), C(close), C(brk), C(munmap), C(mremap), C(madvise), C(futex), C(exit),           \
 		C(exit_group), C(rt_sigreturn), C(rt_sigprocmask), C(rt_sigaction),                \
@@ -116,7 +116,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct filter *f)
 		     "openat");
 }
 
-/* One array of u64 per filter: struct sock_filter is eight bytes. */
+/* Writes one array of u64 per filter: struct sock_filter is eight bytes. */
 static void write_filter(FILE *out, const struct filter *f)
 {
 	scmp_filter_ctx ctx = seccomp_init(f->otherwise);

@@ -34,7 +34,10 @@ union sockaddr_any {
 	struct sockaddr_in6 v6;
 };
 
-/* What the parts of this one process share. Each part owns the pointer that bears its name. */
+/*
+ * The state that the parts of this one process share. Each part owns the pointer that bears its
+ * name.
+ */
 struct gw {
 	struct ev *ev;
 	struct gw_config *config;

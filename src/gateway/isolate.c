@@ -11,7 +11,7 @@
 #include "base/landlock.h"
 #include "gateway/gateway-seccomp.h"
 
-/* Where a certificate directory's links lead to. */
+/* The directories to which the links in a certificate directory lead. */
 static const char *const trust_paths[] = {
 	"/etc/ssl",
 	"/etc/pki",
@@ -26,7 +26,7 @@ static const char *const trust_paths[] = {
 	NULL,
 };
 
-/* What getaddrinfo reads: its settings, and the modules nsswitch names. */
+/* The directories that getaddrinfo reads: its settings, and the modules that nsswitch names. */
 static const char *const lookup_paths[] = {
 	"/etc",	    "/lib",	    "/lib64",	      "/usr/lib",   "/usr/lib64", "/run",
 	"/var/run", "/var/lib/sss", "/usr/local/lib", "/nix/store", "/gnu/store", NULL,

@@ -76,7 +76,7 @@ int listeners_start(struct gw *gw, struct err *err)
 		}
 		if (l->io.fd < 0)
 			continue; /* of a sandbox elsewhere: its outpost accepts */
-		/* What is accepted inherits it. */
+		/* Accepted connections inherit the socket options. */
 		if (l->row.kind != GW_LISTEN_DNS_UDP)
 			socket_tune(l->io.fd);
 		r = fd_set_nonblock(l->io.fd, true);

@@ -56,7 +56,10 @@ static void refuse(struct arrival *a)
 	cleanup_fd int fd = leave(a);
 
 	event_send(a->gw, &e);
-	/* What is left unread would make the kernel take the answer back. */
+	/*
+	 * With unread bytes in the socket the kernel would reset the connection and drop the
+	 * answer.
+	 */
 	(void)recv(fd, a->gw->scratch, SCRATCH, MSG_DONTWAIT);
 	(void)send(fd, no, sizeof(no) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 	(void)shutdown(fd, SHUT_WR);
@@ -107,7 +110,7 @@ static void on_io(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct arrival *a = ev_owner(io, struct arrival, io);
 	struct remote_hello h;
-	/* Not a byte more: what follows is the connection's. */
+	/* Nothing beyond the hello is read: the bytes after it belong to the connection. */
 	ssize_t n = recv(io->fd, a->hello + a->got, sizeof(a->hello) - a->got, 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

@@ -31,7 +31,10 @@ void conn_on_first(struct conn *c)
 	if (!fill(c))
 		return;
 	p = sniff_protocol(c->in.data, c->in.len);
-	/* Who has no phantom learns nothing, and neither does who cannot send one. */
+	/*
+	 * A client without a phantom gets no information, and a protocol other than HTTP cannot
+	 * send one.
+	 */
 	if (c->listener->row.kind == GW_LISTEN_ENDPOINTS && p != SNIFF_HTTP && p != SNIFF_MORE) {
 		conn_reset(c, "no HTTP");
 		return;

@@ -67,7 +67,7 @@ void conn_event(struct conn *c, enum gw_phase phase, enum gw_verdict verdict, co
 
 void refuse_event(struct conn *c, enum gw_verdict verdict, const char *reason)
 {
-	c->tunnel.active = false; /* its end is this event */
+	c->tunnel.active = false; /* this event is the tunnel's end */
 	conn_event(c, GW_END, verdict, reason);
 }
 

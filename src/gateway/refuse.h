@@ -13,12 +13,12 @@ void refuse_verdict(struct conn *c, const struct verdict *v);
 void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason);
 /* The same, and trying again would not help: also where it is an error and no decision. */
 void refuse_final(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason);
-/* What was asked for is no host: it is shown as it was written. */
+/* Refuses a target that is no host: the event shows it as it was written. */
 void refuse_host(struct conn *c, struct slice text, const struct err *err);
-/* The deadline of c's state. */
+/* Ends c because the deadline of its state has passed. */
 void refuse_late(struct conn *c);
-/* An answer of our own. final: trying again would not help, and the client is told so. */
+/* Sends an answer of our own. final: trying again would not help, and the client is told so. */
 void answer_json(struct conn *c, unsigned int status, bool final, const char *json);
-/* The record of what was decided. */
+/* Sends the event of a decision. */
 void refuse_event(struct conn *c, enum gw_verdict verdict, const char *reason);
 void conn_event(struct conn *c, enum gw_phase phase, enum gw_verdict verdict, const char *reason);

@@ -9,7 +9,7 @@
  * One side of a connection as bytes: a socket, or TLS over a socket. All calls are non-blocking.
  *
  * `readable` says that a read may bring something: set by an event, cleared when the stream has
- * been drained. Who stops reading because the other side is slow leaves it set, takes EPOLLIN out
+ * been drained. A reader that stops because the other side is slow leaves it set, takes EPOLLIN out
  * of the interest, and comes back later. TLS keeps bytes that no event announces, so it clears the
  * flag only when it holds none and the socket had no more.
  */
@@ -27,7 +27,7 @@ struct stream {
 	const struct stream_ops *ops;
 	struct ev_io io; /* io.fd is owned; -1: none */
 	void *tls;	 /* SSL * */
-	void *below;	 /* what TLS reads from */
+	void *below;	 /* the layer that TLS reads from */
 	bool event;	 /* one has come since TLS looked */
 	bool readable;
 	bool read_wants_out, write_wants_in; /* TLS: waits for the other direction */

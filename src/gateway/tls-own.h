@@ -4,7 +4,7 @@
 
 #include <openssl/ssl.h>
 
-/* What the files of TLS share; nobody else includes it. */
+/* Private declarations of the tls-*.c files; no other file includes this header. */
 #define SESSIONS_MAX 32 /* of servers, for resumption */
 
 struct leaf {

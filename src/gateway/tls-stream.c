@@ -115,7 +115,7 @@ static bool tls_holds(const struct stream *s)
 	return SSL_pending(s->tls) > 0 || w->ahead.len > 0;
 }
 
-/* What an event said of the socket, for the layer that reads it. */
+/* Passes on to the layer below that an event came for the socket. */
 static void note_event(struct stream *s)
 {
 	struct below *w = s->below;

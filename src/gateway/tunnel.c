@@ -8,8 +8,8 @@
  * borrowed while bytes are in them and go back to a small store when empty.
  *
  * The client's first bytes are held until they have been judged: a ClientHello must name the
- * allowed server, and on port 443 there must be one. What the server says first passes meanwhile,
- * for protocols in which it does.
+ * allowed server, and on port 443 there must be one. Bytes that the server sends first pass
+ * meanwhile, for protocols in which the server begins.
  */
 #include "gateway/tunnel.h"
 
@@ -22,7 +22,7 @@
 #include "gateway/refuse.h"
 #include "gateway/parse/sniff.h"
 
-/* What a relay step left behind. */
+/* The result of a relay step. */
 enum relay { RELAY_IDLE, RELAY_BLOCKED, RELAY_MORE, RELAY_FAILED };
 
 static bool pipe_get(struct gw *gw, struct pump *p)
@@ -111,7 +111,7 @@ static ssize_t copy_some(struct gw *gw, struct pump *p, struct stream *from, str
 	return r < 0 ? r : n;
 }
 
-/* What was read before goes first. */
+/* Writes the bytes that were read before: the buffer first, then the pipe. */
 static ssize_t flush(struct pump *p, struct stream *to, uint64_t *count)
 {
 	ssize_t r = p->pending.len ? stream_flush(to, &p->pending, count) : 0;
@@ -132,7 +132,7 @@ static enum relay relay(struct gw *gw, struct pump *p, struct stream *from, stru
 		if (r < 0)
 			return RELAY_FAILED;
 		if (from->eof) {
-			/* Where the other direction is over, closing says it all. */
+			/* If the other direction is over, closing the socket says it all. */
 			if (!p->done && !to->eof)
 				(void)stream_shutdown(to);
 			p->done = true;
@@ -182,8 +182,10 @@ static int judge(struct conn *c)
 		if (n == -EAGAIN)
 			return 0;
 		if (n <= 0) {
-			/* One byte that could have begun something, and no more: it passes where
-			 * plain bytes do. */
+			/*
+			 * The client ended after one byte that two protocols share: it passes where
+			 * plain bytes do.
+			 */
 			if (n == 0 && !c->tunnel.tls_only)
 				return 1;
 			conn_end(c, "client gone");

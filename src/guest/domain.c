@@ -154,8 +154,10 @@ static int judge(int fd, struct stat *st, int *ret_flags, struct err *err)
 	return S_ISSOCK(st->st_mode) ? judge_socket(fd, err) : 0;
 }
 
-/* What one descriptor gives already may be reached by its path too; *own is begun with the first
- * that has one. */
+/*
+ * Allows the file behind a descriptor with the access that the descriptor gives anyway. *own is
+ * built with the first descriptor that has a file.
+ */
 static int admit(const struct domain_base *base, struct landlock *own, int fd, struct err *err)
 {
 	struct stat st;

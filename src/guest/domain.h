@@ -10,7 +10,7 @@
 struct domain_base {
 	int abi;     /* of the kernel, 0 when Landlock is not to be used */
 	int ruleset; /* the setup's rules; -1 without Landlock */
-	int *paths;  /* one O_PATH descriptor per rule, for rulesets with more in them */
+	int *paths;  /* one O_PATH descriptor per rule, to build larger rulesets */
 	const struct guest_setup *setup;
 };
 

@@ -262,7 +262,10 @@ static void limit_rules(scmp_filter_ctx ctx)
 	const struct scmp_arg_cmp seeing[] = {arg(0, SCMP_CMP_EQ, 0, 0),
 					      arg(1, SCMP_CMP_MASKED_EQ, ALL, RLIMIT_CORE),
 					      arg(2, SCMP_CMP_NE, 0, 0), arg(3, SCMP_CMP_NE, 0, 0)};
-	/* Nor are limits of others to be set: pid 1 and the minders are of the same user. */
+	/*
+	 * A command may not set limits of other processes: pid 1 and the minders have the same
+	 * user.
+	 */
 	const struct scmp_arg_cmp others[] = {arg(0, SCMP_CMP_NE, 0, 0), arg(2, SCMP_CMP_NE, 0, 0)};
 
 	deny(ctx, EPERM, SCMP_SYS(prlimit64), COUNT(others), others);

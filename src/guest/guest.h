@@ -10,7 +10,7 @@
 #include "guest/domain.h"
 #include "wire/guest-proto.h"
 
-/* What pid 1 knows after the set-up; minders and payloads get their copy by fork. */
+/* The state of pid 1 after the set-up; minders and payloads get their copy by fork. */
 struct guest {
 	int sock;    /* to the supervisor */
 	int proc_fd; /* /proc, seen to be procfs before anything ran here */

@@ -169,7 +169,7 @@ static void wait_for_news(struct minder *m, int sigfd, int timeout)
 	if (poll(p, ARRAY_SIZE(p), timeout) <= 0)
 		return;
 	if (p[0].revents)
-		(void)!read(sigfd, &drop, sizeof(drop)); /* it only says that there is something */
+		(void)!read(sigfd, &drop, sizeof(drop)); /* it only says that a signal came */
 	if (p[1].revents)
 		take_orders(m);
 }

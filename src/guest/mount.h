@@ -8,9 +8,9 @@
  * descriptor or 0, else -errno. Linux 5.12.
  */
 
-/* What is at `at`, with everything mounted below, as a tree of its own. */
+/* Returns a detached copy of the mount tree at `at`, with everything mounted below. */
 int mount_clone(int at);
-/* A new file system; options are pairs of key and value, NULL at the end. */
+/* Makes a new file system; options are pairs of key and value, NULL at the end. */
 int mount_new(const char *type, const char *const *options, uint64_t attributes);
 /* Adds MOUNT_ATTR_… to a tree and all mounts in it, or to one mount alone. */
 int mount_restrict(int tree, uint64_t attributes);

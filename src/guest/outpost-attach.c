@@ -46,7 +46,7 @@ static void pass_size(int terminal)
 		(void)ioctl(terminal, TIOCSWINSZ, &w);
 }
 
-/* One read's worth; false at the end. */
+/* Copies one read; false at the end. */
 static bool copy(int from, int to)
 {
 	char piece[16 * 1024];
@@ -107,7 +107,10 @@ int attach_main(uint32_t id, bool tty)
 		return EXIT_RALPH;
 	if (tty)
 		be_terminal(line);
-	/* They are the command's alone: who waits for their end must not wait for us. */
+	/*
+	 * The streams are the command's alone: a program that waits for their end must not wait for
+	 * us.
+	 */
 	for (int i = 0; i < 3 && !tty; i++)
 		(void)dup2(null, i);
 	while (wire_recv(line, &m) > 0)

@@ -15,15 +15,15 @@
 /*
  * DOC: Theory of operation
  *
- * `outpost serve` reads frames for the guest from its stdin and writes the guest's to stdout. What
- * descriptors they should have carried it adds or keeps: a command's streams come from a run of
- * `outpost attach` with the same id, and WIRE_SPAWN waits for both; listeners go to the relay. The
- * end of stdin, or of the guest, is its own, and so the end of the other.
+ * `outpost serve` reads frames for the guest from its stdin and writes the guest's to stdout. The
+ * outpost adds or keeps the descriptors that those frames cannot carry. A command's streams come
+ * from a run of `outpost attach` with the same id, and WIRE_SPAWN waits for both; listeners go to
+ * the relay. When stdin or the guest ends, the outpost ends, and so does the other.
  *
  * `outpost check FILE TEXT …` looks whether these files are here as they are on ralph's machine.
  */
 
-/* One that was asked for, has its streams, or runs. */
+/* A command that was asked for, has its streams, or runs. */
 struct command {
 	struct post *post;
 	struct command *next;
@@ -46,7 +46,7 @@ struct post {
 
 static void tell(enum wire_type type, uint32_t id, const struct buf *body)
 {
-	/* Whoever does not read any more has ended, and so have we. */
+	/* A peer that no longer reads has ended, and so does the outpost. */
 	if (remote_send(STDOUT_FILENO, type, id, body, NULL) < 0)
 		_exit(EXIT_RALPH);
 }
@@ -92,7 +92,7 @@ static void command_free(struct ev *ev, struct ev_defer *d)
 	free(c);
 }
 
-/* Its attach sees the end of its line, and ends. */
+/* Closes the line to the command's attach, which then ends. */
 static void command_over(struct command *c)
 {
 	if (c->over)
@@ -165,7 +165,9 @@ static void on_attach(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct command *c = ev_owner(io, struct command, io);
 
-	/* It never speaks again: somebody ended it, and then its command ends too. */
+	/*
+	 * An attach sends nothing after its first frame: this is its end, and its command ends too.
+	 */
 	(void)ev_want(ev, io, 0);
 	closep(&io->fd);
 	if (c->sent)

@@ -2,7 +2,7 @@
 
 #include "guest/guest.h"
 
-/* What a payload that could not be started leaves in the pipe to its minder. */
+/* The message in the pipe to the minder when a payload could not be started. */
 struct payload_failure {
 	int eno;
 	struct err err;

@@ -33,7 +33,7 @@ struct image {
 	struct builder *b;
 	const struct guest_root *root;
 	size_t after;	    /* rows from here on count */
-	struct strv points; /* where the runtime has mounted something */
+	struct strv points; /* mount points of the container runtime */
 	size_t entries;
 };
 

@@ -59,8 +59,8 @@ static int make_tmpfs(struct builder *b, const struct guest_mount *m)
 }
 
 /*
- * In this namespace there can be one more user namespace, which is the one we enter. What runs in
- * there has no power here, so it cannot change that again; and /proc/sys is read-only by then.
+ * Limits this namespace to one more user namespace, which is the one we enter. A process in there
+ * has no power here and cannot change the limit; and /proc/sys is read-only by then.
  */
 static int limit_userns(struct builder *b, int proc)
 {
@@ -336,7 +336,10 @@ int root_enter(const struct guest_root *root, bool boxed, const int *cgroups, si
 		r = build(&b, root, err);
 	if (r == 0)
 		r = move_in(b.site.root, err);
-	/* Everything that was opened for it, the host's root first of all. */
+	/*
+	 * The sandbox must hold no descriptor that was opened to build it, least of all the host's
+	 * root.
+	 */
 	if (b.host >= 0 && syscall(SYS_close_range, b.host, UINT_MAX, 0U) < 0 && r == 0)
 		r = err_sys(err, errno, "cannot close what the sandbox was made of");
 	(void)umask(mask);
@@ -347,7 +350,7 @@ int root_take(const struct guest_setup *s, struct err *err)
 {
 	bool named = s->hostname[0] != '\0';
 
-	/* Those that are there may belong to an outer user namespace. */
+	/* The present namespaces may belong to an outer user namespace. */
 	if (unshare(CLONE_NEWNS | (named ? CLONE_NEWUTS : 0)) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's mount namespace");
 	/* Mounts may follow the host's: what is mounted there later, in a directory that is seen
@@ -367,11 +370,13 @@ int root_leave_power(const struct guest_root *root, bool boxed, struct err *err)
 	if (unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's user namespace");
 	r = userns_set(&map);
-	/* New credentials would take this away. Whoever started a container is a thread of the
-	 * runtime's, which may end before its process does. */
+	/*
+	 * A change of credentials clears the death signal, so it is set last. A container's parent
+	 * is a thread of the runtime, which may end before its process does: there it is not set.
+	 */
 	if (r == 0 && !boxed && prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)
 		r = -errno;
-	/* And bwrap with whoever started it: see engine/launch.c. */
+	/* O_ASYNC makes bwrap die with the process that started it: see engine/launch.c. */
 	if (r == 0 && !boxed)
 		(void)fcntl(STDERR_FILENO, F_SETFL, fcntl(STDERR_FILENO, F_GETFL) | O_ASYNC);
 	return r < 0 ? err_sys(err, -r, "cannot become the sandbox's user") : 0;

@@ -13,5 +13,7 @@ int root_enter(const struct guest_root *root, bool boxed, const int *cgroups, si
 /* Becomes the sandbox's user, in a user namespace that has no power over what was made so far. */
 int root_leave_power(const struct guest_root *root, bool boxed, struct err *err);
 
-/* Where somebody else has built it: parts its mounts from the host's, and names the sandbox. */
+/*
+ * For a root that another program has built: separates its mounts from the host's and names it.
+ */
 int root_take(const struct guest_setup *s, struct err *err);

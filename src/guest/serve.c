@@ -31,7 +31,7 @@
 #define DYING_MAX_MS 30000   /* killed processes that do not go away are left to the kernel */
 #define KILL_GRACE_MS 3000   /* for a minder to end its command */
 #define REAPS_PER_TURN 4096  /* of the loop: frames are served between */
-#define FRAMES_PER_MINDER 16 /* it sends two; more would be none of ours */
+#define FRAMES_PER_MINDER 16 /* a minder sends two; more is not from a minder */
 
 enum state { FREE, LIVE, LEAVING, DYING, STATE_N };
 
@@ -120,7 +120,7 @@ static void report_dying(struct server *sv, struct slot *s)
 	slot_free(s);
 }
 
-/* What a minder says goes on to the supervisor, in order. */
+/* Passes a minder's frame on to the supervisor, in order. */
 static void relay(struct server *sv, struct slot *s, struct wire_msg *msg)
 {
 	if (s->state != LIVE)
@@ -153,7 +153,7 @@ static void hear_minder(struct server *sv, struct slot *s)
 
 static void minder_ended(struct server *sv, struct slot *s, int status)
 {
-	hear_minder(sv, s); /* its last words may still be in the socket */
+	hear_minder(sv, s); /* the minder's last frame may still be in the socket */
 	s->minder = -1;
 	s->kill_at = 0;
 	closep(&s->sock);
@@ -278,7 +278,7 @@ static int pass_kill(struct server *sv, const struct wire_msg *msg, struct err *
 	if (wire_read_end(&r) < 0 || sig >= _NSIG)
 		return err_set(err, EINVAL, "that is not a signal");
 	if (!s || s->state != LIVE)
-		return 0; /* it has just ended */
+		return 0; /* the command has just ended */
 	/* A minder that is too busy to listen misses a signal, but not its end. */
 	if (s->sock >= 0)
 		(void)wire_send(s->sock, WIRE_KILL, s->id, &msg->body, NULL, 0);
@@ -299,7 +299,7 @@ static bool hear_supervisor(struct server *sv)
 	if (r == -EAGAIN)
 		return true;
 	if (r < 0) {
-		/* It has no id to answer to, and its sender is broken. */
+		/* An unreadable frame has no id to answer to, and its sender is broken. */
 		(void)err_sys(&err, -r, "the guest got a frame it cannot read");
 		guest_send_error(sv->g->sock, 0, -r, &err);
 	}
@@ -370,8 +370,10 @@ void serve(const struct guest *g)
 		p[1] = (struct pollfd){.fd = sv.sigfd, .events = POLLIN};
 		for (size_t i = 0; i < ARRAY_SIZE(sv.slots); i++)
 			p[i + 2] = (struct pollfd){.fd = sv.slots[i].sock, .events = POLLIN};
-		/* One that cannot wait cannot serve: better no sandbox than one that answers
-		 * nobody. */
+		/*
+		 * A guest that cannot wait cannot serve: no sandbox is better than one that answers
+		 * nobody.
+		 */
 		if (poll(p, ARRAY_SIZE(p), next_timeout(&sv)) < 0 && errno != EINTR)
 			return;
 		sv.again = false;

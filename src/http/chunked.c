@@ -49,7 +49,7 @@ static int step_ext(struct chunked *c, char b)
 	return 0;
 }
 
-/* One byte of framing: everything but payload and trailers. */
+/* Takes one byte of framing, which is everything but payload and trailers. */
 static int step(struct chunked *c, char b)
 {
 	switch (c->state) {

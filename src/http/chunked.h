@@ -20,7 +20,7 @@ enum {
 	CHUNKED_TRAILER_LINE_MAX = 4 * 1024, /* with its CRLF */
 	CHUNKED_TRAILER_TOTAL_MAX = 16 * 1024,
 	CHUNKED_TRAILERS_MAX = 32,
-	CHUNKED_HEAD_MAX = CHUNKED_SIZE_DIGITS + 2, /* what the encoder puts before a run */
+	CHUNKED_HEAD_MAX = CHUNKED_SIZE_DIGITS + 2, /* the encoder's size line before a run */
 };
 
 enum chunked_reason {
@@ -74,9 +74,9 @@ ssize_t chunked_next(struct chunked *c, const char *p, size_t len, struct chunke
 
 /* The size line before a run of n payload bytes (n > 0); the bytes written, no NUL. */
 size_t chunked_put_head(char out[static CHUNKED_HEAD_MAX], uint32_t n);
-/* A whole chunk, its line end included. 0 or -ENOBUFS with nothing written. */
+/* Writes a whole chunk, its line end included. 0 or -ENOBUFS with nothing written. */
 int chunked_put(struct buf *out, const void *p, size_t n);
-/* What follows a run, the last chunk, and the end behind the trailers (if any). */
+/* The line end after a run, the last chunk with trailers after it, and the last chunk without. */
 #define CHUNKED_CRLF "\r\n"
 #define CHUNKED_LAST "0\r\n"
 #define CHUNKED_LAST_END "0\r\n\r\n"

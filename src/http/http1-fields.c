@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <endian.h>
 
-/* One look per byte; obs-text is a value byte. */
+/* The class of each byte, by one look into the table; obs-text is a value byte. */
 enum { TOKEN = 1, VALUE = 2 };
 
 /* clang-format off */
@@ -194,7 +194,10 @@ static int note_field(struct http1_notes *s, struct http1_field *f)
 	return f->id == HTTP1_F_CONNECTION ? add_options(s, f->value) : 0;
 }
 
-/* One line at p, which is known to end with an LF before `end`; the bytes of it, or -reason. */
+/*
+ * Parses one line at p, which is known to end with an LF before `end`; returns its length, or
+ * -reason.
+ */
 static ssize_t parse_field(const char *p, const char *end, struct http1_field *f)
 {
 	size_t name = http1_token_span(p, end), n;
@@ -254,7 +257,7 @@ static int parse_length(struct slice v, uint64_t *ret)
 			return -HTTP1_LENGTH_BAD;
 		n = n * 10 + (uint64_t)(v.p[i] - '0');
 	}
-	/* What a peer with signed sizes takes for negative is refused too. */
+	/* A length that a peer with signed sizes takes for negative is refused too. */
 	if (n > INT64_MAX)
 		return -HTTP1_LENGTH_BAD;
 	*ret = n;

@@ -106,8 +106,8 @@ struct http1_field {
 };
 
 struct http1_head {
-	size_t scanned;	   /* between calls: where the search for the end goes on */
-	size_t line_start; /* and the line it stands in */
+	size_t scanned;	   /* between calls: the search for the end goes on there */
+	size_t line_start; /* and the start of the line there */
 
 	/* a request */
 	struct slice method;
@@ -135,7 +135,7 @@ struct http1_head {
 	struct http1_field fields[HTTP1_FIELDS_MAX];
 };
 
-/* What a response answers: it decides whether there is a body. */
+/* The kind of request that a response answers: it decides whether there is a body. */
 enum http1_to {
 	HTTP1_TO_OTHER,
 	HTTP1_TO_HEAD,
@@ -151,11 +151,11 @@ const char *http1_reason_str(int reason);
 unsigned int http1_reason_status(int reason);
 
 bool http1_method_is(const struct http1_head *h, const char *method); /* with case, as RFC 9110 */
-/* What to give http1_parse_response for the answer to this request. */
+/* Returns the argument of http1_parse_response for the answer to this request. */
 enum http1_to http1_to(const struct http1_head *request);
-/* The first field of that name, or NULL. */
+/* Returns the first field of that name, or NULL. */
 const struct http1_field *http1_find(const struct http1_head *h, const char *name);
-/* The rules for names and values alone, also for trailers and for what we set ourselves. */
+/* Check a name or a value alone; used for trailers and for fields that the caller sets, too. */
 bool http1_is_token(const char *p, size_t n);
 bool http1_is_value(const char *p, size_t n);
 /* p must be a token. */
@@ -166,8 +166,8 @@ struct http1_set {
 };
 
 /*
- * What the head for the other side shall differ in. {0} means: origin-form, Host as received,
- * framing as received, hop-by-hop fields gone, connection kept alive. Always HTTP/1.1.
+ * The changes to the head that is written for the other side. {0} means: origin-form, Host as
+ * received, framing as received, hop-by-hop fields gone, connection kept alive. Always HTTP/1.1.
  */
 struct http1_edit {
 	struct slice host;	     /* p set: the value of Host (the canonical authority) */

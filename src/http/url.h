@@ -18,7 +18,7 @@ enum url_reason {
 	URL_USERINFO, /* an '@' in the authority */
 	URL_HOST,     /* empty, too long, or a byte no host has */
 	URL_PORT,     /* not 1..65535 in plain digits */
-	URL_NO_PORT,  /* where one is required */
+	URL_NO_PORT,  /* the port is required */
 	URL_BYTES,    /* a byte outside visible ASCII, or a fragment */
 	URL_TOO_LONG,
 	URL_REASON_N,
@@ -29,7 +29,7 @@ enum url_scheme { URL_NO_SCHEME, URL_HTTP, URL_HTTPS };
 struct url_authority {
 	struct slice host; /* without brackets */
 	uint16_t port;	   /* 0: none was written */
-	bool v6;	   /* it stood in brackets */
+	bool v6;	   /* the host stood in brackets */
 };
 
 struct url {

@@ -47,8 +47,10 @@ static void push_agents(struct strv *argv, const char *only)
 		strv_push(argv, agent_at(i)->name);
 }
 
-/* What agents remember is in the sandbox's home, or in a volume that outlives it. All sandboxes
- * with that volume have said the same, which is put down once. */
+/*
+ * Conversations are in the sandbox's home, or in a volume that outlives it. All sandboxes with that
+ * volume share its conversations, and ralph saves them once.
+ */
 static bool has_volume(const struct sandbox_spec *spec)
 {
 	return spec && spec->container.volume_dir;
@@ -134,7 +136,7 @@ int autosave_start(const struct places *p, const char *record, const struct sand
 	r = run_start(&run, ret ? ret : &child, err);
 	closep(&run.stdio[0]);
 	if (r == 0 && !ret)
-		closep(&child.pidfd); /* it goes on by itself */
+		closep(&child.pidfd); /* the export goes on by itself */
 	return r;
 }
 

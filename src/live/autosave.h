@@ -8,9 +8,9 @@
 #include "spec/spec.h"
 
 /*
- * What was said in a sandbox becomes files by itself: at the end of a sandbox, every few minutes of
- * a long one, after an iteration of a loop, and after a crash. libexec/ralph/export does it, as it
- * does for `ralph export`, beside whatever runs: nobody waits for it, and its failure is nobody's.
+ * ralph saves the conversations of a sandbox by itself: at its end, every few minutes while it
+ * runs, after an iteration of a loop, and after a crash. libexec/ralph/export does it, as for
+ * `ralph export`, in the background. Nobody waits for it and nobody reports its failure.
  */
 struct export_options {
 	const char *format; /* NULL: md */
@@ -20,12 +20,17 @@ struct export_options {
 	bool thinking;
 };
 
-/* What the user has put into the sandbox and called a secret: it must not be in what is kept. spec
- * may be NULL. */
+/*
+ * Lists the values that the user put into the sandbox and marked as secret: saved files must not
+ * have them. spec may be NULL.
+ */
 void secret_values(const struct sandbox_spec *spec, struct strv *ret);
 
-/* A run of the export program over the record of a sandbox. out must be there. spec may be NULL; it
- * says which values are secrets. The descriptor in run->stdio[0] is the caller's to close. */
+/*
+ * Prepares a run of the export program over the record of a sandbox. The directory `out` must
+ * exist. spec may be NULL; it says which values are secrets. The descriptor in run->stdio[0] is the
+ * caller's to close.
+ */
 int export_run(const struct places *p, const char *record, const struct sandbox_spec *spec,
 	       const char *out, const struct export_options *options, struct strv *argv,
 	       struct run *ret, struct err *err);

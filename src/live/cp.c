@@ -122,7 +122,10 @@ static int open_inside(const struct sandbox_spec *spec, const struct sandbox_cop
 	return open_below(root, path + strlen(m->target), path, ret, err);
 }
 
-/* Where the sandbox can write, its links are not followed on the host's side either. */
+/*
+ * Below the workspace the sandbox can write, so links there are not followed on the host's side
+ * either.
+ */
 static int open_outside(const struct sandbox_spec *spec, const struct sandbox_copy *c,
 			struct side *ret, struct err *err)
 {
@@ -134,7 +137,7 @@ static int open_outside(const struct sandbox_spec *spec, const struct sandbox_co
 
 	while (n > 1 && copy[n - 1] == '/')
 		copy[--n] = '\0';
-	/* "." and the like have no name of their own. */
+	/* Paths such as "." do not end in the directory's name. */
 	if (stat(copy, &st) == 0 && S_ISDIR(st.st_mode)) {
 		r = path_real(copy, &real, err);
 		if (r < 0)

@@ -12,7 +12,7 @@
 #include "workspace/host-run.h"
 #include "workspace/restore.h"
 
-#define STALE_SINCE_S 2 /* its spec is written a moment after the start */
+#define STALE_SINCE_S 2 /* the spec is written a moment after the start */
 
 /* The killed supervisor could not look at the workspace: findings are settled here. Its spec was
  * written when it started. */
@@ -48,7 +48,9 @@ void dead_clear(const struct places *p, const struct store_entry *e)
 	struct events log = EVENTS_INIT;
 	struct err ignored;
 
-	/* Its log is ours to write: both locks are held. Without one the rest is done all the same.
+	/*
+	 * Both locks are held, so this process may write the log. Without a log the rest is still
+	 * done.
 	 */
 	if (events_open(e->dir, &log, &ignored) == 0)
 		(void)events_add(&log, "sandbox-killed",

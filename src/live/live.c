@@ -57,7 +57,7 @@ static int spawn_supervisor(const struct places *p, const char *name, int conn, 
 	r = run_start(&run, &child, err);
 	if (r < 0)
 		return r;
-	closep(&child.pidfd); /* it outlives us; init reaps it */
+	closep(&child.pidfd); /* the supervisor outlives us; init reaps it */
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
 
-/* Where the engine keeps its sandboxes, one that is there stays what it was made as. */
+/* An engine that keeps its sandboxes cannot change the image or the limits of an existing one. */
 static int check_made(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *was = NULL;
@@ -166,7 +166,9 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 	if (store_was_killed(e))
 		dead_clear(p, e);
 	r = check_made(e, spec, err);
-	/* What is to be hidden, and cannot be, is not there any more. */
+	/*
+	 * Without a guest the loop's state cannot be masked, so it is moved out of the workspace.
+	 */
 	if (r == 0)
 		r = no_guest(spec) ? loops_set_apart(p, spec->workspace, false, err) : 0;
 	if (r == 0)
@@ -233,7 +235,10 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 		r = check_same(p, &e, spec, err);
 		if (r != -ENOENT)
 			return r;
-		/* It has its spec before it can be connected to: it was removed just now. */
+		/*
+		 * A sandbox has its spec before anybody can connect to it, so this one was removed
+		 * just now.
+		 */
 		closep(ret);
 		return -ESTALE;
 	}
@@ -272,7 +277,7 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 	}
 	if (r < 0)
 		return r;
-	/* One that has ended already may have said why: whoever reads its answers sees it. */
+	/* A supervisor that has ended may have said why: the caller reads that from its answers. */
 	r = send_flags(conn, flags);
 	if (r < 0 && r != -EPIPE)
 		return err_sys(err, -r, "cannot reach sandbox '%s'", spec->name);
@@ -339,7 +344,7 @@ int live_keep(int conn, const char *name, uint32_t consent, struct err *err)
 		     : live_wait_up(conn, name, err);
 }
 
-/* What the agent left in the workspace is told to whoever ends the sandbox. */
+/* Shows the supervisor's notice of what the agent left in the workspace. */
 static bool show_notice(const struct wire_msg *m)
 {
 	struct wire_reader rd;
@@ -391,10 +396,10 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 		r = store_lock_live(p, &e, LOCK_MS, err);
 	if (r == 0 && store_was_killed(&e))
 		dead_clear(p, &e);
-	return r == -ESTALE ? 0 : r; /* it removed itself */
+	return r == -ESTALE ? 0 : r; /* the sandbox removed itself */
 }
 
-/* What the engine keeps of it; where that cannot be removed the record stays, to try again. */
+/* Removes what the engine keeps of the sandbox. On failure the record stays, to try again. */
 static int remove_of_engine(const struct store_entry *e, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;

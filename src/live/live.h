@@ -3,8 +3,8 @@
 /*
  * ROOM: live
  *
- * The command line's side of a live sandbox: starting, joining, ending, copying. What runs
- * beside the sandbox is supervisor's.
+ * The command line's side of a live sandbox: starting, joining, ending, copying. The process beside
+ * the sandbox is in supervisor.
  */
 
 #include "base/err.h"
@@ -64,7 +64,7 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 int live_ports(const struct places *p, const char *name, enum wire_ports_verb verb, uint16_t host,
 	       uint16_t inside, json_t **ret, struct err *err);
 
-/* One question that WIRE_INFO answers; *ret is NULL when the sandbox is not live. */
+/* Asks one question that WIRE_INFO answers; *ret is NULL when the sandbox is not live. */
 int live_ask(const struct places *p, const char *name, enum wire_type type, const struct buf *body,
 	     json_t **ret, struct err *err);
 
@@ -76,7 +76,7 @@ int live_ask(const struct places *p, const char *name, enum wire_type type, cons
 int live_event(const struct places *p, const char *name, const char *type, json_t *details,
 	       struct err *err);
 
-/* What the supervisor says of itself; *ret is NULL when the sandbox is not live. */
+/* Asks the supervisor for its state; *ret is NULL when the sandbox is not live. */
 int live_inspect(const struct places *p, const char *name, json_t **ret, struct err *err);
 
 /*

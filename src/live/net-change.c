@@ -54,7 +54,10 @@ static char *file_of(const struct net_change *c, enum net_scope scope)
 					  : rules_sandbox_file(c->places, c->sandbox);
 }
 
-/* What no socket inside can stand for, however often the sandbox is started. */
+/*
+ * Notes the rules that no socket inside can serve: their targets need the proxy, after a restart
+ * too.
+ */
 static void note_proxy_only(const struct policy *p, struct strv *notes)
 {
 	for (size_t i = 0; i < p->n_rules; i++) {

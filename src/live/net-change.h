@@ -32,13 +32,14 @@ struct net_changed {
 	struct strv notes;     /* sentences: what does not hold yet, and why */
 };
 
-/* What is wrong with a pattern is an error before anything is written. A live sandbox that does not
- * take its rules is an error too, after the others were tried; the files keep the change. */
+/*
+ * A bad pattern is an error before anything is written. A live sandbox that does not take its rules
+ * is an error too, after the others were tried; the files keep the change.
+ */
 int net_change(const struct net_change *c, struct net_changed *ret, struct err *err);
 void net_changed_done(struct net_changed *c);
 
-/* Brings a live sandbox up to what the files say, where it started or they were edited meanwhile.
- */
+/* Gives a live sandbox the rules of the files, in case it started or they were edited meanwhile. */
 int net_catch_up(const struct places *p, char *const *host_env, const char *name, struct err *err);
 
 const char *net_scope_name(enum net_scope s); /* "user" … */

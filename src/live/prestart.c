@@ -26,7 +26,7 @@ void prestart_supervisor_env(struct strv *env)
 		"DBUS_SESSION_BUS_ADDRESS",
 		NETWORK_ENV,
 		"RALPH_LIBEXEC",
-		/* Where container engines have their daemon, settings and storage. */
+		/* Container engines find their daemon, settings and storage by these. */
 		"DOCKER_HOST",
 		"DOCKER_CONTEXT",
 		"DOCKER_CONFIG",
@@ -125,7 +125,7 @@ void prestart_fork(const struct places *p)
 	(void)snprintf(number, sizeof(number), "%d", ours);
 	if (pid < 0 || setenv(CONN_ENV, number, 1) < 0)
 		return;
-	(void)fd_set_cloexec(take_fd(ours), false); /* it crosses the exec */
+	(void)fd_set_cloexec(take_fd(ours), false); /* the connection crosses the exec */
 }
 
 /* Numbers from the environment, which is then rid of them; 0, or -errno. */
@@ -146,8 +146,11 @@ static int take_numbers(const char *name, uint64_t *ret, size_t n)
 	return 0;
 }
 
-/* A pair that this very process made, before it became the command line. Whoever could only set a
- * variable cannot have the spec and the user's environment sent elsewhere. */
+/*
+ * Tells whether this very process made the socket pair, before it became the command line. A
+ * program that can only set a variable cannot have the spec and the user's environment sent
+ * elsewhere.
+ */
 static bool is_own_pair(int fd)
 {
 	struct ucred cred;

@@ -10,7 +10,7 @@
  * WIRE_NAME when the sandbox has a name, WIRE_START when all is known. Should it need no
  * supervisor, it closes the connection, and all that was started ends.
  */
-#define SUPERVISOR_FD 3 /* where a supervisor finds the connection */
+#define SUPERVISOR_FD 3 /* the supervisor's end of the connection */
 
 /* In `ralph`, before it becomes the command line. Does nothing where anything is in the way. */
 void prestart_fork(const struct places *p);

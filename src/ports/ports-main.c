@@ -136,7 +136,7 @@ static void on_dialled(struct relay *r, struct wire_msg *m, uint32_t error)
 	while (p && (p->id != m->id || p->d.closed || p->d.io[1].fd >= 0))
 		p = p->next;
 	if (!p)
-		return; /* its client has gone */
+		return; /* the client has gone */
 	fd = error ? -1 : wire_take_fd(m, 0);
 	if (fd < 0 || fd_set_nonblock(fd, true) < 0) {
 		closep(&fd);
@@ -161,7 +161,7 @@ static void on_open(struct relay *r, struct wire_msg *m, uint32_t host, uint32_t
 	}
 }
 
-/* What is open stays so; nothing new is accepted. */
+/* Stops accepting on this port; open connections stay. */
 static void on_close(struct relay *r, uint32_t host)
 {
 	for (size_t i = 0; i < PORTS_MAX; i++) {

@@ -117,7 +117,7 @@ static int append_only(int argc, char **argv)
 	return n;
 }
 
-/* What a directory descriptor would open. */
+/* Tries to leave the sandbox through a descriptor that is a directory. */
 static int escape_by_dir(int argc, char **argv)
 {
 	int n = 0;

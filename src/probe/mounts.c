@@ -13,7 +13,7 @@ static struct mount {
 	char *path;
 	char *device;
 	bool ro;
-	bool follows; /* what is mounted on the host later appears here */
+	bool follows; /* later mounts of the host appear here */
 } table[MOUNTS_MAX];
 static int n_table;
 

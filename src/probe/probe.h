@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 /*
- * What an attacker inside a sandbox tries, as system calls, and what must work there. `probe NAME
- * ARG…` runs one attack and exits with 0 when every wall held, with 1 when something got out (a
- * line for each on stdout), and with 2 when the attack could not be tried at all. `probe suite`
- * runs many, see suite.c.
+ * The attacks that a program inside a sandbox can try, as system calls, and the things that must
+ * work there. `probe NAME ARG…` runs one attack and exits with 0 when every wall held, with 1 when
+ * something got out (a line for each on stdout), and with 2 when the attack could not be tried at
+ * all. `probe suite` runs many, see suite.c.
  *
  * Nothing here breaks a host on which the wall is missing: a call that would do harm is given
- * arguments that make it fail for another reason than a wall's, and what succeeds is undone.
+ * arguments that make it fail for another reason than a wall's, and a call that succeeds is undone.
  */
 #define PROBE_HELD 0
 #define PROBE_OUT 1
 #define PROBE_BROKEN 2
-#define PROBE_ABSENT 3 /* of what must work: the program is not installed */
+#define PROBE_ABSENT 3 /* of a thing that must work: not installed */
 
 struct attack {
 	const char *name;

@@ -100,7 +100,7 @@ static int other_processes(int argc, char **argv)
 	return n;
 }
 
-/* Where only opening is free and reading is guarded, opening is nothing. */
+/* Opening alone is no finding: the kernel may check the access when the file is read. */
 static int opens_of(pid_t pid, const char *what)
 {
 	char path[64], text[256];
@@ -215,7 +215,7 @@ static int capabilities(int argc, char **argv)
 	return n + no_new_privs(0, NULL);
 }
 
-/* One line, "INSIDE OUTSIDE 1". */
+/* Tells whether uid_map is one line, "INSIDE OUTSIDE 1". */
 static bool one_user_is_mapped(void)
 {
 	cleanup_buf struct buf b;

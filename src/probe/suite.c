@@ -35,7 +35,7 @@ struct row {
 	size_t said;
 	int argc;
 	pid_t pid;
-	int fd; /* what it says; -1: it has ended */
+	int fd; /* the attack's output; -1: it has ended */
 	char text[SAID_MAX + 1];
 };
 
@@ -100,7 +100,7 @@ static void start(struct row *r)
 	r->fd = fds[0];
 }
 
-/* What does not fit is read all the same, so that nobody blocks. */
+/* Reads an attack's output. Text that does not fit is read and dropped, so that nobody blocks. */
 static void hear(struct row *r)
 {
 	char text[4096];
@@ -156,7 +156,7 @@ static int reap(struct row *r)
 	return !late && WIFEXITED(status) ? WEXITSTATUS(status) : PROBE_BROKEN;
 }
 
-/* One line of printable text. */
+/* Prints an attack's result as one line of printable text. */
 static void report(int index, int code, const char *text)
 {
 	static const char mark[] = "GOT OUT: ";

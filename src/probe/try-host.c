@@ -86,7 +86,10 @@ static int host_process(int argc, char **argv)
 		       : 0;
 }
 
-/* Neither it nor a directory above it, up to the root of what may be written, can be moved away. */
+/*
+ * Checks that neither the target nor a directory above it can be moved away, up to the root of the
+ * writable tree.
+ */
 static int unmovable(const char *root, const char *target)
 {
 	cleanup_free char *path = xstrdup(target);
@@ -162,8 +165,9 @@ static void tell_file(const char *path)
 }
 
 /*
- * `tell PATH…`: everything that could hold a secret is said out loud: variables, what processes
- * show of theirs, these files. Who knows the secrets looks for them outside; they never come in.
+ * `tell PATH…` prints everything that could hold a secret: its variables, the environments and
+ * command lines of all processes, and these files. The host knows the secrets and looks for them in
+ * the output; they never come in.
  */
 static int tell(int argc, char **argv)
 {

@@ -1,4 +1,4 @@
-/* What the gateway must refuse, asked as a program inside would ask it. */
+/* Requests that the gateway must refuse, sent as a program inside would send them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* What an agent needs. An "attack" of these gets out when it does not work. */
+/* Things that an agent needs. An "attack" in this file gets out when the thing does not work. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -24,7 +24,7 @@ static char *record_dir(const struct supervisor *s)
 	return path_dir(home);
 }
 
-/* One that has ended by now is reaped; one that still works is left to it. */
+/* Tells whether the export still runs. An export that has ended is reaped here. */
 static bool at_work(struct child *c)
 {
 	siginfo_t info = {0};

@@ -14,7 +14,10 @@
 #define ANSWER_S 10	     /* for the helper to make its certificate */
 #define BUNDLE_MAX (8 * MiB) /* of the system's certificates and ours */
 
-/* Where the host's own trust is, when SSL_CERT_FILE does not say; as the gateway looks for it. */
+/*
+ * The places of the host's CA bundle when SSL_CERT_FILE does not name one; the gateway uses the
+ * same.
+ */
 static const char *const system_bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -48,7 +51,9 @@ static int ask_certificate(struct supervisor *s, struct buf *bundle, struct err 
 	return r < 0 ? err_set(err, -r, "the CA bundle is too large") : 0;
 }
 
-/* What the sandbox trusts: what the host trusts, and its own authority. */
+/*
+ * Writes the sandbox's CA bundle: the host's certificates and those of the sandbox's own authority.
+ */
 static int write_bundle(struct supervisor *s, struct err *err)
 {
 	const char *own = getenv("SSL_CERT_FILE");

@@ -79,10 +79,10 @@ void client_exited(struct client *c, uint32_t code)
 	wire_put_u32(&b, sup_stays(c->sup));
 	if (c->sup->ev)
 		ev_timer_stop(c->sup->ev, &c->limit);
-	/* Where this was the last one, the end can begin. */
+	/* If this was the last command, the sandbox's end can begin. */
 	if (c->sup->state == SUP_UP && !sup_stays(c->sup))
 		engine_kill(c->sup->engine);
-	/* The answer first: nobody should wait for our log. */
+	/* The answer goes out first: nobody should wait for our log. */
 	reply(c, WIRE_EXITED, &b, NULL, 0);
 	events_link_flush(c->sup);
 	sup_event(c->sup, "exec-end",
@@ -110,7 +110,7 @@ void client_notice_all(struct supervisor *s, const char *text)
 	wire_put_str(&b, text);
 	for (struct client *c = s->clients; c; c = c->next)
 		if (c->fd >= 0 && (c->id || c->waits_stopped))
-			/* One who does not read now loses the notice, not its command. */
+			/* A client that does not read now loses the notice, not its command. */
 			(void)wire_send(c->fd, WIRE_NOTICE, 0, &b, NULL, 0);
 }
 
@@ -122,7 +122,7 @@ struct client *client_by_id(struct supervisor *s, uint32_t id)
 	return NULL;
 }
 
-/* What is logged of a command line; the rest is its own business. */
+/* At most this many arguments of a command line are logged. */
 #define ARGV_LOG_MAX 64
 
 static json_t *argv_to_json(const struct strv *argv)
@@ -195,7 +195,7 @@ static void refuse_user(struct client *c, const char *user)
 	client_failed(c, EXIT_USAGE, msg);
 }
 
-/* How a start was agreed to. What joins a sandbox by `exec` or `shell` is no start. */
+/* Names how the user agreed to a start. A command by `exec` or `shell` is no start. */
 static const char *consent(uint32_t flags)
 {
 	return flags & WIRE_EXEC_CONFIRMED ? "confirmed"
@@ -316,7 +316,7 @@ static void handle(struct client *c, struct wire_msg *m)
 	case WIRE_REMOVE:
 		s->remove = true;
 		s->keep = false;
-		/* Its command is still to come, and must find the sandbox. */
+		/* The client's command is still to come, and must find the sandbox. */
 		c->holds = true;
 		break;
 	case WIRE_INSPECT:

@@ -85,7 +85,7 @@ void cred_link_environ(const struct supervisor *s, struct strv *env)
 		const char *phantom = e->credential ? phantom_of(s, e->credential) : NULL;
 		cleanup_free char *value = NULL;
 
-		/* What a command was given by name holds. */
+		/* A variable that the command was given by name keeps its value. */
 		if (!phantom || strv_env_get(env, e->name))
 			continue;
 		value = put_phantom(e->value, phantom);

@@ -1,7 +1,7 @@
 /*
- * What happens, on its way into the event log: the gateway's decisions, folded; events of the host
- * (WIRE_EVENT: verdicts of a loop, releases from quarantine); and what is inside can cause at will,
- * within a limit.
+ * Events on their way into the event log. The gateway's decisions are folded. Events of the host
+ * come as WIRE_EVENT (verdicts of a loop, releases from quarantine). Events that a program inside
+ * can cause at will have a rate limit.
  */
 #include "supervisor/supervisor.h"
 

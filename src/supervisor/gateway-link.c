@@ -153,7 +153,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 	case GW_HEALTH:
 		break;
 	default:
-		on_end(s); /* it speaks nonsense: somebody else speaks through it */
+		on_end(s); /* an unknown frame: the gateway may be compromised */
 		break;
 	}
 }
@@ -268,8 +268,9 @@ void gateway_link_policy(struct supervisor *s)
 }
 
 /*
- * What it still has to say: it may have sent the last answer of a command and not yet told of it,
- * and what that answer used counts against the budget. End of stream ends it; it tells before.
+ * Reads the gateway's last frames. It may have sent the last answer of a command and not yet
+ * reported it, and the usage of that answer counts against the budget. The gateway ends at the end
+ * of the stream and reports before that.
  */
 static void hear_out(struct supervisor *s)
 {

@@ -44,7 +44,7 @@ struct host_link {
 	struct supervisor *sup;
 	struct child guardian, keeper;
 	int line;	 /* to the guardian */
-	int keeper_line; /* what the keeper reads from: it ends with us */
+	int keeper_line; /* our end of the keeper's stdin: it closes with us */
 	int alive[2];	 /* a pipe: its end of file says that we and all minders are gone */
 	struct ev_io io;
 	struct host_command *commands;
@@ -139,7 +139,7 @@ static int start_keeper(struct supervisor *s, struct err *err)
 	return r;
 }
 
-/* It need not see to the end: we do. */
+/* Dismisses the guardian: the supervisor ends the sandbox itself. */
 static void end_guardian(struct host_link *h)
 {
 	if (h->line < 0)
@@ -231,7 +231,7 @@ static void command_free(struct ev *ev, struct ev_defer *d)
 	free(k);
 }
 
-/* Its minder has nothing left to say. */
+/* Frees a command whose minder has nothing left to say. */
 static void command_over(struct host_command *k)
 {
 	if (k->line < 0)
@@ -300,8 +300,10 @@ static void on_minder(struct ev *ev, struct ev_io *io, uint32_t events)
 	sup_reconsider(s);
 }
 
-/* What ralph itself says to every sandbox may be seen by anybody; what is the user's, and phantoms,
- * may not. */
+/*
+ * Completes a command's environment and lists the variables whose values must not be shown. Values
+ * that ralph sets in every sandbox may be seen by anybody; the user's values and phantoms may not.
+ */
 static int complete(void *arg, struct strv *env, struct strv *ret, struct err *err)
 {
 	struct supervisor *s = arg;

@@ -155,7 +155,7 @@ static void watch(struct state *s)
 			return;
 		if (p[1].revents && !on_frame(s)) {
 			p[1].fd = -1;
-			s->sandbox_ends = true; /* its guardian sees to that */
+			s->sandbox_ends = true; /* the guardian ends the sandbox */
 			on_kill(s, 0);
 		}
 	}
@@ -179,7 +179,7 @@ static bool await_up(const struct minder *m)
 	}
 }
 
-/* What was started below us and stayed: daemons come back to their subreaper. */
+/* Ends processes of the command that stayed behind: daemons come back to their subreaper. */
 static bool sweep(void)
 {
 	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -199,7 +199,9 @@ static bool sweep(void)
 	return r == SWEEP_EMPTY;
 }
 
-/* Where the program is not the command itself, its absence is not the command's. */
+/*
+ * If the program is not the command itself, its absence does not mean that the command is missing.
+ */
 static uint32_t errno_of(const struct state *s, int r)
 {
 	return engine_can_signal(s->m->engine) ? EIO : (uint32_t)-r;

@@ -23,8 +23,7 @@ struct minder {
 	int line;
 	int stdio[3]; /* -1 where the command has a terminal */
 	int keep[3];  /* descriptors that stay open as long as the command lives; -1: none */
-	/* What more its environment has, and which of all names have values that are not to be
-	 * shown. */
+	/* Adds to the command's environment, and lists the names whose values must not be shown. */
 	int (*complete)(void *arg, struct strv *env, struct strv *secrets, struct err *err);
 	void *arg;
 };

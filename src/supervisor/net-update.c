@@ -38,7 +38,7 @@ static json_t *missing_rows(const struct gateway_link *g, const struct gw_listen
 	return a;
 }
 
-/* What only a new sandbox can have. */
+/* Refuses the changes that only a new sandbox can have. */
 static int check_kind(bool no_guest, const struct net_policy *now, const struct net_policy *next,
 		      struct err *err)
 {

@@ -26,7 +26,7 @@ static void on_end(struct supervisor *s)
 		(void)ev_want(s->ev, &s->ports.io, 0);
 	closep(&s->ports.sock);
 	child_done(&s->ports.child);
-	s->ports.n = 0; /* its listeners are gone with it */
+	s->ports.n = 0; /* the listeners are gone with the program */
 }
 
 /* A question for a connection; nothing else comes from there. */

@@ -4,7 +4,7 @@
 #include "wire/wire.h"
 
 /*
- * How commands come to run in a sandbox. Client.c and supervisor.c know this much:
+ * The interface by which client.c and supervisor.c run commands in a sandbox:
  *
  *	start()   the engine is planned: brings the sandbox up; sup_up() is called when it is
  *	spawn()   a command; client_started(), client_exited() or client_failed() tell of it later
@@ -17,7 +17,7 @@
 struct supervisor;
 struct client;
 
-/* What a command line asks to be run. Strings are the frame's, the vectors its own. */
+/* A command that a client asks for. The frame owns the strings; the vectors are its own. */
 struct exec_frame {
 	uint32_t flags, rows, cols;
 	const char *user, *cwd;

@@ -261,8 +261,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 		r = watch_start(s, err);
 	if (r == 0)
 		r = s->runner->start(s, &launch, err);
-	launch_kill(&launch); /* where nobody had a use for it */
-	/* After a failure too, so that the record says what was tried. */
+	launch_kill(&launch); /* if nobody had a use for it */
+	/* The spec is written after a failure too, so that the record says what was tried. */
 	written = store_write_spec_text(&s->entry, text, strlen(text));
 	if (r == 0 && written < 0)
 		r = err_sys(err, -written, "cannot write the spec");
@@ -278,8 +278,10 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 			    "workspace", s->spec->workspace));
 	if (engine_has(s->spec->engine, ENGINE_NO_WALL))
 		sup_event(s, "no-sandbox", json_pack("{ss}", "message", direct_warning));
-	/* Its command can be read, checked and waiting in the guest's socket by the time the guest
-	 * is up: one way there and back less. */
+	/*
+	 * The client's command is read and checked while the guest starts, and waits in the guest's
+	 * socket when the guest is up: this saves a round trip.
+	 */
 	client_watch(s->clients);
 	autosave_link_start(s);
 	s->deadline.fn = on_deadline;
@@ -287,7 +289,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	return 0;
 }
 
-/* Answers for those who still wait, once nothing of the sandbox is left. */
+/* Answers the clients that still wait, once nothing of the sandbox is left. */
 static void farewell(struct supervisor *s)
 {
 	for (struct client *c = s->clients; c; c = c->next) {
@@ -298,12 +300,17 @@ static void farewell(struct supervisor *s)
 		else if (c->state == CLIENT_SPAWNING || (c->state == CLIENT_FRESH && s->why.msg[0]))
 			client_failed(c, EXIT_RALPH,
 				      s->why.msg[0] ? s->why.msg : "the sandbox ended");
-		/* Who came too late for an ordinary end sees the connection close, and starts the
-		 * sandbox again. */
+		/*
+		 * A client that came too late for an ordinary end sees the connection close, and
+		 * starts the sandbox again.
+		 */
 	}
 }
 
-/* The name is free at once; who waits need not wait for the files. */
+/*
+ * Detaches the record before destroying it: the name is free at once, and no client waits for the
+ * files.
+ */
 static void remove_record(struct supervisor *s)
 {
 	cleanup_free char *doomed = NULL;
@@ -324,7 +331,7 @@ static void tear_down(struct supervisor *s)
 {
 	struct err err = {0};
 
-	/* It takes the kernel a while to clear a sandbox away; the rest is done meanwhile. */
+	/* The kernel needs a while to clear a sandbox away; the rest is done meanwhile. */
 	if (s->engine)
 		engine_kill(s->engine);
 	if (s->runner)
@@ -355,7 +362,7 @@ static void tear_down(struct supervisor *s)
 		autosave_link_finish(s);
 }
 
-/* What takes time and can be done without knowing for whom. */
+/* Does the work that takes time and does not depend on the sandbox, before its spec arrives. */
 static int get_ready(struct supervisor *s, struct err *err)
 {
 	int r = ev_new(&s->ev, err);
@@ -383,7 +390,7 @@ int main(void)
 	r = get_ready(s, &err);
 	wire_msg_init(&start);
 	if (wire_recv(SUPERVISOR_FD, &start) <= 0)
-		return EXIT_OK; /* not needed */
+		return EXIT_OK; /* a prestarted supervisor that nobody needed */
 	s->born_ms = now_ms();
 	(void)client_new(s, SUPERVISOR_FD, true);
 	if (r == 0)

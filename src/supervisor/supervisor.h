@@ -66,9 +66,9 @@ struct gateway_watch {
 
 /* The gateway and the sockets it serves; see gateway-link.c. */
 struct gateway_link {
-	struct gw_listener *rows; /* what the guest opens, in this order */
+	struct gw_listener *rows; /* sockets that the guest opens, in this order */
 	size_t n_rows;
-	int *fds; /* what it has handed out; ours until the gateway has them */
+	int *fds; /* handed out by the guest; ours until the gateway has them */
 	size_t n_fds;
 	struct gateway_watch *watch;
 	/* Of a sandbox elsewhere: its sockets stay there, and the gateway has this one. */
@@ -78,7 +78,7 @@ struct gateway_link {
 	struct child child;
 	int sock;
 	struct ev_io io;
-	bool over; /* it has ended: no network any more */
+	bool over; /* the gateway has ended: no network any more */
 };
 
 /* The certificate authority's helper; see ca-link.c. */
@@ -88,7 +88,7 @@ struct ca_link {
 	struct ev_io io;
 };
 
-/* What happens, on its way into the log; see events-link.c. */
+/* Events on their way into the log; see events-link.c. */
 struct events_link {
 	struct fold *fold; /* the gateway's decisions */
 	struct fold *uses; /* of credentials */
@@ -96,11 +96,11 @@ struct events_link {
 	uint64_t at_ms, left, skipped; /* of what has a limit */
 };
 
-/* What was used at providers; see usage-link.c. */
+/* The sandbox's usage at providers; see usage-link.c. */
 struct usage_link {
 	bool counted; /* the event log's sum is in here */
-	bool unknown; /* it could not be read */
-	bool told;    /* that it is used up: once is enough */
+	bool unknown; /* the log could not be read */
+	bool told;    /* the end of the budget was reported, once */
 	uint64_t micro_usd, tokens;
 	char *limits; /* rate limits, as they were told last */
 };
@@ -136,7 +136,7 @@ struct ports_link {
 	size_t n;
 };
 
-/* What saves conversations; see autosave-link.c. */
+/* The program that saves conversations; see autosave-link.c. */
 struct autosave_link {
 	struct ev_timer timer;
 	struct child child;
@@ -168,13 +168,13 @@ struct supervisor {
 	struct autosave_link autosave;
 	struct host_link *host;	  /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline; /* of starting, later of stopping */
-	struct host_run *surface; /* what the host would run in the workspace */
-	unsigned n_found;	  /* of that, what was found so far */
-	struct timespec since;	  /* what is newer was changed while the sandbox ran */
-	struct restore *putback;  /* NULL: nothing is to be put back */
+	struct host_run *surface; /* files of the workspace that the host would run */
+	unsigned n_found;	  /* number of findings so far */
+	struct timespec since;	  /* newer files were changed while the sandbox ran */
+	struct restore *putback;  /* NULL: nothing is to be restored */
 	int watch;		  /* inotify */
 	struct ev_io watch_io;
-	struct err why; /* what ended it, when it was no ordinary end */
+	struct err why; /* the cause of an end that was not ordinary */
 };
 
 /* supervisor.c */
@@ -187,7 +187,7 @@ void sup_up(struct supervisor *s, uint32_t landlock_abi); /* commands can be run
 void sup_watch_process(struct supervisor *s, int pidfd);
 /* Called whenever a command or connection ended: is anybody left who needs the sandbox? */
 void sup_reconsider(struct supervisor *s);
-bool sup_stays(const struct supervisor *s); /* it does not end by itself now */
+bool sup_stays(const struct supervisor *s); /* the sandbox does not end by itself now */
 
 /* client.c: the connections of command lines */
 struct client *client_new(struct supervisor *s, int fd, bool holds);
@@ -210,8 +210,10 @@ void watch_look(struct supervisor *s);			/* after a command */
 void watch_finish(struct supervisor *s);		/* when nothing runs inside any more */
 
 /* gateway-link.c: the sandbox's network */
-int gateway_link_plan(struct supervisor *s, struct err *err); /* which sockets the guest opens */
-/* Where nothing inside opens any: a port of the host for this sandbox's endpoints, if it has some.
+int gateway_link_plan(struct supervisor *s, struct err *err); /* fills in the guest's sockets */
+/*
+ * For engines without a guest: opens a port of the host for this sandbox's endpoints, if it has
+ * any.
  */
 int gateway_link_listen(struct supervisor *s, struct err *err);
 /* Takes the descriptors of one WIRE_UP; 1 when all have come, 0 when more must follow. */
@@ -231,7 +233,7 @@ void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded 
 void events_link_flush(struct supervisor *s); /* a command has ended: what was counted for it */
 /* A credential was given for a request. */
 void events_link_use(struct supervisor *s, const struct cred_asked *a);
-/* What is inside can cause it as often as it likes: beyond a rate it is only counted. */
+/* Adds an event that a program inside can cause at will: beyond a rate it is only counted. */
 void events_link_limited(struct supervisor *s, const char *type, json_t *details);
 void events_link_host(struct client *c, const struct wire_msg *m); /* WIRE_EVENT */
 void events_link_stop(struct supervisor *s);			   /* writes what was counted */

@@ -6,9 +6,8 @@
  * The gateway reports what each answer of a provider has used (GW_USAGE); here it becomes a "usage"
  * event with its price. Where the spec has a budget, the log's sum is taken once, with the first
  * question for a header, and kept up from then on: it is the sum of the sandbox's whole life, over
- * all its starts. A request that comes when it is used up is refused before it leaves, and no
- * header may be kept, so that every request is a question. What is under way when the budget ends
- * is let end.
+ * all its starts. When the budget is used up, a request is refused before it leaves; no header may
+ * be kept, so that every request is a question. Requests under way when the budget ends may finish.
  */
 #include "supervisor/supervisor.h"
 

@@ -1,8 +1,8 @@
 /*
- * The workspace of a live sandbox, as its supervisor sees it: what appeared there that the host
- * would run. Looked at when the kernel says that a name of interest appeared, after every command,
- * and as a whole when everything inside has ended. What is found is an event, a notice for the
- * command lines, and by the settings moved to quarantine.
+ * The supervisor's watch over the workspace of a live sandbox for new files that the host would
+ * run. It looks when the kernel says that a name of interest appeared, after every command, and at
+ * the whole workspace when everything inside has ended. A finding becomes an event and a notice for
+ * the command lines, and is moved to quarantine if the settings say so.
  */
 #include "supervisor/supervisor.h"
 
@@ -18,8 +18,10 @@
 #include "workspace/host-run.h"
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
-/* What a sandbox can have kept, shown and written down; beyond that it is only taken away. An agent
- * could make the same file again and again. */
+/*
+ * The number of findings that are kept, shown and logged for one sandbox; further ones are only
+ * removed. An agent could make the same file again and again.
+ */
 #define FOUND_MAX 512
 
 static void settle(struct supervisor *s, struct finding *f)
@@ -140,7 +142,7 @@ static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
 		watch_look(s);
 }
 
-/* Whoever has no inotify left still has the looks after each command. */
+/* Without inotify the looks after each command remain. */
 static void open_inotify(struct supervisor *s)
 {
 	s->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

@@ -4,7 +4,7 @@
 #include "wire/wire.h"
 
 /*
- * What supervisor and gateway, and supervisor and CA helper, say to each other.
+ * The protocol between supervisor and gateway, and between supervisor and CA helper.
  *
  * The supervisor starts `gateway` with its end of a wire_pair() on descriptor 3 and sends
  * GW_CONFIG, then GW_LISTEN as often as it takes (32 descriptors fit one frame), then GW_START.
@@ -124,7 +124,7 @@ struct gw_listener {
 	char host[GW_NAME_MAX + 1]; /* STANDIN: the name it stands for, canonical */
 };
 
-/* What was asked, as the log shows it. */
+/* The kind of request, as the log shows it. */
 enum gw_verb {
 	GW_VERB_CONNECT,
 	GW_VERB_HTTP,
@@ -179,11 +179,11 @@ struct gw_header {
 		error; /* errno; EDQUOT: over the budget (402); EPERM: not for this request (403) */
 	uint32_t keep_ms;
 	struct strv set, drop;
-	struct strv secrets; /* what must never come back in a response */
+	struct strv secrets; /* values that must never come back in a response */
 	char *message;	     /* NULL, or for the client and the log: why there is an error */
 };
 
-/* What one answer of a provider has used, as the provider says. */
+/* The usage of one answer of a provider, as the provider reports it. */
 struct gw_usage {
 	const char *credential, *model;
 	uint32_t status;

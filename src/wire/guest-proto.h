@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * What the supervisor tells a new guest, and what it may expect of it.
+ * The protocol between the supervisor and a new guest.
  *
  * The guest is started as pid 1 of the sandbox as `guest FD`, FD being its end of a wire_pair();
  * 0, 1 and 2 are /dev/null. Namespaces are there (user, pid, ipc, uts, mount) but for the network
@@ -64,7 +64,10 @@ struct guest_listener {
 	uint32_t backlog; /* tcp only */
 };
 
-/* What a command may do beneath a path. Landlock adds nothing to what mounts and modes allow. */
+/*
+ * The access that a command has beneath a path. Landlock never allows more than mounts and modes
+ * do.
+ */
 enum guest_access {
 	GUEST_READ, /* read files, list directories */
 	GUEST_RO,   /* and execute */

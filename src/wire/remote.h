@@ -27,7 +27,7 @@
 #define REMOTE_OUTPOST REMOTE_DIR "/outpost"
 #define REMOTE_LINE REMOTE_DIR "/line"
 
-/* How far the outpost is. */
+/* The steps of an outpost's start. */
 enum remote_step { REMOTE_WAITS, REMOTE_MET, REMOTE_STEP_N };
 
 /*
@@ -41,8 +41,8 @@ int remote_send(int fd, enum wire_type type, uint32_t id, const struct buf *body
 int remote_recv(int fd, struct wire_msg *m, struct buf *program);
 
 /*
- * How a connection that the outpost passes on begins. The token is the sandbox's, made at each
- * start; it is known to the supervisor, the gateway and the outpost alone.
+ * The first bytes of a connection that the outpost passes on. The token is the sandbox's, made at
+ * each start; it is known to the supervisor, the gateway and the outpost alone.
  */
 #define REMOTE_TOKEN_LEN 64 /* hex digits */
 
@@ -50,7 +50,7 @@ struct remote_hello {
 	char token[REMOTE_TOKEN_LEN];
 	uint16_t row; /* the guest's listener, in the order of its set-up */
 	bool v6;
-	uint8_t addr[16]; /* that was dialled inside; the first 4 for IPv4 */
+	uint8_t addr[16]; /* the address dialled inside; the first 4 bytes for IPv4 */
 	uint16_t port;
 };
 

@@ -17,11 +17,11 @@
 #define GUEST_HOST "/host"
 #define GUEST_NEW_ROOT "/new"
 /*
- * Or it is the entrypoint of a container, started as `guest GUEST_BOX_LINE` by a user without any
- * power. It then meets its supervisor at that socket and makes all those namespaces itself, but for
- * the one of processes, which is the container's. What the list takes from the host was put at
- * GUEST_BOX_HOST, each thing at its own path; all else is the container's own: its image, its /proc
- * and its devices. Nothing of GUEST_BOX is in the root that comes of it.
+ * The guest may also be the entrypoint of a container, started as `guest GUEST_BOX_LINE` by an
+ * unprivileged user. It then meets its supervisor at that socket and makes all those namespaces
+ * itself, except the pid namespace, which is the container's. The engine mounts the host's paths of
+ * the list below GUEST_BOX_HOST, each at its own path; all else is the container's own: its image,
+ * its /proc and its devices. The finished root has nothing of GUEST_BOX.
  */
 #define GUEST_BOX "/.ralph"
 #define GUEST_BOX_HOST GUEST_BOX "/host"
@@ -44,11 +44,11 @@ enum guest_mount_kind {
 	GUEST_MASK_DIR, /* a directory is covered by an empty one */
 	/* Of what an agent may have written and another may be changing now: no link is followed,
 	 * and nothing is made. */
-	GUEST_PIN,	  /* what is at target is bound on itself, so that it stays there */
+	GUEST_PIN,	  /* target is bound on itself, so that it stays there */
 	GUEST_PROTECT,	  /* the same, read-only */
 	GUEST_HIDE,	  /* a file, if it is there, is covered by one that nobody can open */
-	GUEST_REMOUNT_RO, /* what is at target by then is read-only from then on */
-	/* What the container's image holds, read-only, but for what later rows put in its place. */
+	GUEST_REMOUNT_RO, /* target is read-only from then on */
+	/* The container's image, read-only; later rows replace parts of it. */
 	GUEST_IMAGE,
 	GUEST_MOUNT_N,
 };

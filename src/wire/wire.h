@@ -3,8 +3,8 @@
 /*
  * ROOM: wire
  *
- * The frames between ralph's own programs: one codec, bounded and fuzzed. Who sends what and
- * when is written down here; deciding anything is not.
+ * The frames between ralph's own programs: one codec, bounded and fuzzed. The headers say which
+ * program sends what and when; no code here decides anything.
  */
 
 #include "base/buf.h"
@@ -152,7 +152,7 @@ enum wire_exec_flags {
 			 * which   then lies nowhere inside. argv[0] is only its name. */
 };
 
-/* What of them WIRE_SPAWN takes over, and how many descriptors come along. */
+/* The exec flags that WIRE_SPAWN has as well, and the number of descriptors that come along. */
 #define WIRE_SPAWN_FLAGS ((uint32_t)(WIRE_EXEC_TTY | WIRE_EXEC_PROGRAM))
 
 static inline size_t wire_exec_fds(uint32_t flags)

@@ -130,7 +130,7 @@ uint64_t jtext_uint(struct jtext t)
 	return t.n && jscan_uint(&j, &v) ? v : 0;
 }
 
-/* Not in the middle of a character of UTF-8. */
+/* Moves a cut back to the beginning of a UTF-8 character. */
 static size_t cut_at(const char *s, size_t n)
 {
 	while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80)

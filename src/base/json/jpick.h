@@ -42,6 +42,6 @@ static inline bool jtext_is_array(struct jtext t)
 bool jtext_eq(struct jtext t, const char *s); /* a string that says exactly this */
 bool jtext_true(struct jtext t);
 uint64_t jtext_uint(struct jtext t); /* 0 for everything that is no whole number */
-/* What a string says, at most max bytes of it, cut between characters; 1: it was cut. */
+/* Appends a string's text, at most max bytes of it, cut between characters; 1: it was cut. */
 int jtext_append(struct jtext t, struct buf *to, size_t max);
 char *jtext_dup(struct jtext t, size_t max); /* NULL when it is no string */

@@ -1,9 +1,11 @@
-/* What is of no interest: only quotes and brackets are followed, as fast as memchr() finds them. */
+/*
+ * Skips values of no interest: it follows only quotes and brackets, as fast as memchr() finds them.
+ */
 #include "base/json/jscan-parts.h"
 
 #include <string.h>
 
-/* Behind the end of the string that p is in, or NULL when it is not in the input. */
+/* Returns the byte after the string that p is in, or NULL when its end is not in the input yet. */
 static const char *behind_string(struct jscan *j)
 {
 	const char *p = j->p;

@@ -18,7 +18,7 @@ static enum jscan_token give(struct jscan *j, enum jscan_token t, const char *te
 	return t;
 }
 
-/* How far a string goes without anything special in it. */
+/* Returns the first quote, backslash or control character from p on, or end. */
 static const char *plain(const char *p, const char *end)
 {
 #ifdef __SSE2__
@@ -121,8 +121,8 @@ static int escaped(char c)
 }
 
 /*
- * One byte of an escape, which may be cut anywhere; the characters it completes go to `to` (at most
- * two of UTF-8). Returns their length, or -1.
+ * Takes one byte of an escape, which may be cut anywhere. The characters that it completes go to
+ * `to` (at most two, in UTF-8). Returns their length, or -1.
  */
 static int escape_byte(struct jscan *j, char c, char *to)
 {

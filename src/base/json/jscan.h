@@ -14,14 +14,14 @@
 /*
  * JSON as it arrives: a pull scanner over input that may be cut anywhere. It keeps no tree and no
  * text: its size is fixed, whatever comes. Strings are given out in pieces that point into the
- * input, or, for what was escaped, into the scanner; so a string of a gigabyte costs nothing. What
- * is of no interest is skipped at the speed of memchr().
+ * input, or, for escaped characters, into the scanner; so a string of a gigabyte costs nothing.
+ * Values of no interest are skipped at the speed of memchr().
  *
  *	jscan_feed(&j, data, len);
  *	while ((t = jscan_next(&j)) != JSCAN_MORE) ...
  *
- * One document after the other is read, with or without white space between them. Strict where it
- * looks (RFC 8259); what is skipped is only followed as far as its brackets and quotes go.
+ * The scanner reads one document after the other, with or without white space between them. It is
+ * strict (RFC 8259), except in skipped values, of which it follows only brackets and quotes.
  */
 enum jscan_token {
 	JSCAN_MORE,   /* all input was used: feed more, or jscan_end() */
@@ -36,7 +36,7 @@ enum jscan_token {
 	JSCAN_TRUE,
 	JSCAN_FALSE,
 	JSCAN_NULL,
-	JSCAN_SKIPPED, /* what jscan_skip() was asked for is over */
+	JSCAN_SKIPPED, /* the value that jscan_skip() skips is over */
 };
 
 #define JSCAN_DEPTH 128
@@ -48,14 +48,14 @@ struct jscan {
 	const char *text;
 	size_t len;
 	bool last, cut;
-	/* How many objects and arrays are open; a document is over when it is 0 after a token. */
+	/* The number of open objects and arrays; a document is over when it is 0 after a token. */
 	unsigned int depth;
 
 	/* The rest is the scanner's own. */
 	uint8_t state, skipping, word, word_at, hex_left;
 	bool escape, in_string;
 	uint16_t hex, high; /* \uXXXX so far; a high surrogate that waits for its low one */
-	unsigned int keep;  /* bytes in small; while skipping, what is open */
+	unsigned int keep;  /* bytes in small; while skipping, the open depth */
 	uint64_t objects[JSCAN_DEPTH / 64]; /* a bit per depth: object or array */
 	char small[JSCAN_SHORT + 1];
 };

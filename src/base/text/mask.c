@@ -22,7 +22,7 @@ static const char *const name_words[] = {
 static const char *const name_ends[] = {"TOKEN",  "SECRET",	"PASSWORD",   "PASSWD",
 					"APIKEY", "PASSPHRASE", "CREDENTIALS"};
 
-/* What such a variable names is where a secret lies, not the secret. */
+/* A variable whose name ends in one of these words names the place of a secret, not the secret. */
 static const char *const place_words[] = {"FILE", "PATH", "DIR", "SOCK", "SOCKET", "HOME"};
 
 static bool is_word(const char *p, size_t n, const char *const *words, size_t n_words)
@@ -65,7 +65,7 @@ static bool name_is_secret(const char *name, const char *value)
 	return false;
 }
 
-/* What the keys of vendors begin with, and how long they are at least. */
+/* The beginnings of vendors' keys, and the least length of such a key. */
 static const struct {
 	const char *start;
 	size_t least;
@@ -89,8 +89,10 @@ static bool has_start(const char *p, size_t n)
 	return false;
 }
 
-/* One word of letters, digits and the signs of base64. A path is none, nor are words with
- * hyphens: those have no mixture of cases with digits. */
+/*
+ * Tells whether the text is one random word of letters, digits and the signs of base64. Paths and
+ * words with hyphens are not random: they do not mix cases with digits.
+ */
 static bool is_random(const char *p, size_t n)
 {
 	size_t lower = 0, upper = 0, digits = 0, hex = 0;

@@ -19,6 +19,8 @@ size_t mask_gap_len(const char *p, size_t n); /* up to the next word */
 #define MASK_KEY_MIN 16			      /* no vendor's key is shorter */
 bool mask_is_key_word(const char *word, size_t n);
 
-/* The first 7 and the last 4 characters with "…" between; "***" where there are 11 or fewer. The
- * caller frees it. What is no UTF-8 counts byte by byte. */
+/*
+ * Returns the first 7 and the last 4 characters with "…" between; "***" for 11 characters or fewer.
+ * The caller frees it. Text that is no UTF-8 counts byte by byte.
+ */
 char *mask_text(const char *value);

@@ -22,8 +22,8 @@ struct needles {
 	size_t longest;
 	size_t n;
 	struct needle list[NEEDLES_MAX];
-	uint16_t first[HASHES]; /* whose window ends with such a block */
-	uint8_t shift[HASHES];	/* how far the window may move on */
+	uint16_t first[HASHES]; /* the first needle whose window ends with this block */
+	uint8_t shift[HASHES];	/* the distance by which the window may move on */
 	uint64_t begins[4];	/* a bit for each first byte, */
 	uint64_t holds[4];	/* and for each that is in any */
 };

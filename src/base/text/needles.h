@@ -13,7 +13,7 @@
  * moves on by all of it (Wu and Manber), so that longer secrets are found faster.
  */
 enum {
-	NEEDLE_MIN = 8, /* what is shorter is not looked for: it would be found by chance */
+	NEEDLE_MIN = 8, /* shorter ones are not looked for: chance would find them */
 	NEEDLES_MAX = 256,
 };
 
@@ -29,5 +29,5 @@ size_t needles_longest(const struct needles *s);
 size_t needles_find(const struct needles *s, const char *p, size_t n, size_t *ret_len);
 /* The longest one that stands right at p: its length, or 0. */
 size_t needles_at(const struct needles *s, const char *p, size_t n);
-/* How many bytes at the end of p could be the beginning of one. */
+/* Returns how many bytes at the end of p could be the beginning of a needle. */
 size_t needles_tail(const struct needles *s, const char *p, size_t n);

@@ -116,7 +116,7 @@ static void blanks(FILE *out, size_t n)
 		(void)fputc(' ', out);
 }
 
-/* One cell in its width; the text of a cut one ends in "…". */
+/* Writes one cell in its width; the text of a cut cell ends in "…". */
 static void put_cell(FILE *out, const struct cell *c, const struct table_column *col, size_t width,
 		     bool color, bool last)
 {

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What may be shown on a terminal, and how. Nothing here depends on the user's locale: text is
- * UTF-8 or it is shown as escapes. */
+/*
+ * Makes text safe to show on a terminal, and styles it. Nothing here depends on the user's locale:
+ * text is UTF-8 or it is shown as escapes.
+ */
 
 enum term_color { TERM_AUTO, TERM_ALWAYS, TERM_NEVER };
 

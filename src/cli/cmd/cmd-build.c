@@ -14,8 +14,8 @@
 #include "cli/project-trust.h"
 
 /*
- * The loop's commands. What is typed is checked here and handed to libexec/ralph/loop, which this
- * process becomes: signals and the terminal are the loop's from then on.
+ * The loop's commands. This file checks the arguments and executes libexec/ralph/loop in place of
+ * this process: signals and the terminal belong to the loop from then on.
  */
 struct build_args {
 	const char *name, *tasks, *prompt, *branch;

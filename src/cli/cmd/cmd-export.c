@@ -55,7 +55,10 @@ struct total {
 	uint64_t n[FIELDS];
 };
 
-/* Where they are saved by themselves too, unless that is nowhere. */
+/*
+ * The default is the inbox, where ralph also saves conversations by itself. With an inbox that is
+ * switched off, it is the place where the inbox would be.
+ */
 static char *out_dir(const struct export_args *args, const struct settings *s)
 {
 	char *inbox = NULL;

@@ -62,7 +62,7 @@ static int leftovers(struct gc *g)
 	return r;
 }
 
-/* What supervisors that were killed could not clear away. */
+/* Clears away the remains of sandboxes whose supervisor was killed. */
 static int killed(struct gc *g, const struct strv *names)
 {
 	int r = 0;
@@ -91,7 +91,7 @@ static int sockets(struct gc *g)
 		struct err ignored = {0};
 		int conn = -1;
 
-		/* One that answers belongs to a record elsewhere, under another state directory. */
+		/* A socket that answers belongs to a record under another state directory. */
 		if (store_open(g->p, names.v[i], false, &e, &ignored) != -ENOENT ||
 		    runtime_connect(g->p, names.v[i], &conn, &ignored) < 0 || conn >= 0) {
 			closep(&conn);

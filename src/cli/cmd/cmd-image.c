@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-/* What every image command begins with. */
+/* The state that every image command loads first. */
 struct image_cli {
 	struct settings settings;
 	char *here;	      /* the project: the current directory */

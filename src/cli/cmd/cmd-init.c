@@ -18,7 +18,7 @@
 #define DIR_NAME ".ralph"
 #define TEMPLATE_MAX (256 * KiB)
 
-/* What is put into .ralph, from DATA/init. */
+/* The files that `ralph init` copies from DATA/init into .ralph. */
 static const struct {
 	const char *template, *name;
 } files[] = {
@@ -159,7 +159,7 @@ static char *words(const struct strv *v, const char *between)
 	return buf_take(&b);
 }
 
-/* One language has a profile of its own; for several there are the groups of all. */
+/* For one language the file names its profile; for several it lists the groups of all of them. */
 static void policy_text(const struct found *f, struct buf *b)
 {
 	(void)buf_puts(b, "# By 'ralph init', for ");

@@ -87,7 +87,7 @@ static uint64_t number_of(const json_t *row, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(row, key));
 }
 
-/* How long ago a time of the record was; "-" where there is none. */
+/* Returns how long ago a time of the record was; "-" if the record has none. */
 static char *since(const json_t *row, const char *key)
 {
 	uint64_t then = number_of(row, key), now = (uint64_t)time(NULL);

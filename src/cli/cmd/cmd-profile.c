@@ -102,7 +102,7 @@ static const struct command cmd_profile_ls = {
 	.run = cmd_ls_run,
 };
 
-/* What the profile alone sets, over nothing but the defaults. */
+/* Loads the profile alone, over nothing but the defaults, and returns its settings. */
 static int settings_json(const struct settings_sources *from, const char *name, json_t **ret,
 			 struct err *err)
 {

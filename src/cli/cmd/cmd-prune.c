@@ -56,7 +56,7 @@ static void report(const struct prune_args *args, const char *name, const char *
 	(void)puts(")");
 }
 
-/* One that is live is left alone, whatever its record says: the lock decides, not a look before. */
+/* Leaves a live sandbox alone, whatever its record says: the lock decides, not an earlier look. */
 static int prune_one(const struct places *p, const char *name, const struct prune_args *args,
 		     bool dry, json_t *rows, struct err *err)
 {
@@ -88,7 +88,7 @@ static void no_list(const char *engine, const char *why)
 	log_warn("prune", "what engine %s keeps is not known: %s", engine, why);
 }
 
-/* What engines keep by themselves, without a record of ours. Returns how many could not go. */
+/* Removes sandboxes that an engine keeps and ralph has no record of. Returns how many stayed. */
 static int prune_orphans(const struct places *p, const struct prune_args *args, bool dry,
 			 json_t *rows)
 {

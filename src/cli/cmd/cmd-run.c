@@ -82,7 +82,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		r = pipe_credentials(&s->places, b->spec, conn, &cli->err);
 	if (r < 0)
 		return r;
-	/* What is thrown away at once is not created: its walls are those of the machine. */
+	/* A sandbox with --rm is not kept, so its first use is not tested. */
 	if (!args->rm)
 		r = selftest_first_use(&s->places, b->spec,
 				       s->agent ? SELFTEST_OF_SANDBOX : SELFTEST_OF_MACHINE, conn,

@@ -52,7 +52,7 @@ static void print_table(struct cli *cli, const struct selftest *t, const char *n
 		table_styled(table, style_of(&t->rows[i]), got);
 		failed += selftest_row_failed(&t->rows[i]);
 	}
-	/* What got out is never cut. */
+	/* The rows of a failed test are never cut to the terminal's width. */
 	table_print(table, stdout, t->passed ? term_width(STDOUT_FILENO) : 0, color);
 	(void)printf("\n%s: %zu of %zu as expected, %llu ms\n", name, t->n - failed, t->n,
 		     (unsigned long long)t->ms);

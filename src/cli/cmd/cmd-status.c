@@ -163,7 +163,7 @@ static void print_loops(struct cli *cli, const struct survey *s)
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
 }
 
-/* What to do about those that do not go on by themselves. */
+/* Prints a command for each loop that does not go on by itself. */
 static void print_advice(const struct survey *s)
 {
 	for (size_t i = 0; i < s->n_loops; i++) {

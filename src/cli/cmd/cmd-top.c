@@ -47,7 +47,7 @@ static const char *name_of(const struct top_item *it)
 	return it->sandbox ? it->sandbox->name : it->loop->workspace;
 }
 
-/* What is in the list, and where the selected one has gone. */
+/* Fills the list and finds the selected item in it again. */
 static void list_items(struct top *t)
 {
 	struct survey *s = &t->survey;
@@ -89,7 +89,7 @@ enum key {
 	KEY_INTERRUPT,
 };
 
-/* What was typed since the last look; one sequence at a time. */
+/* Decodes one key of the typed bytes and moves *p behind it. */
 static int next_key(const char **p, const char *end)
 {
 	static const struct {
@@ -319,7 +319,7 @@ static void top_done(struct top *t)
 {
 	screen_close(t->screen);
 	if (t->child.pid > 0)
-		closep(&t->child.pidfd); /* it goes on without us */
+		closep(&t->child.pidfd); /* the command goes on without us */
 	closep(&t->child_out);
 	survey_done(&t->survey);
 	free(t->items);
@@ -350,7 +350,10 @@ static int cmd_top_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r < 0)
 		return r;
 	survey_init(&t.survey, &p);
-	/* What is wrong is said on the ordinary screen. */
+	/*
+	 * The first survey runs before the screen opens, so that its error is on the ordinary
+	 * screen.
+	 */
 	r = refresh(&t);
 	if (r == 0)
 		r = screen_open(STDIN_FILENO, STDOUT_FILENO, cli_color(cli, STDOUT_FILENO),

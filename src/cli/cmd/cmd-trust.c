@@ -28,7 +28,7 @@ static const struct opt trust_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print the list as JSON"},
 };
 
-/* What was shown is what is agreed to. */
+/* Asks the user to agree to what was just shown. */
 static int confirm(struct cli *cli)
 {
 	bool yes = cli->yes;
@@ -71,7 +71,10 @@ static int trust_image(struct cli *cli, const struct places *p, const char *path
 		(void)printf("%s is trusted already\n", s.dockerfile);
 		return 0;
 	}
-	/* One that cannot be built, or be shown as it is, is not asked about. */
+	/*
+	 * A Dockerfile that cannot be built, or cannot be shown as it is, is an error, not a
+	 * question.
+	 */
 	r = dockerfile_read(buf_str(&s.text), s.text.len, NULL, &file, &cli->err);
 	dockerfile_done(&file);
 	if (r < 0)

@@ -34,7 +34,7 @@ static const struct opt usage_opts[] = {
 #define KEPT_LOGS_MAX 10000
 #define DAY_LEN 10 /* "2026-01-31" */
 
-/* One model on one day in one sandbox. */
+/* The usage of one model on one day in one sandbox. */
 struct row {
 	char *sandbox, *model;
 	char day[DAY_LEN + 1];
@@ -43,7 +43,7 @@ struct row {
 };
 
 struct rows {
-	const char *sandbox; /* that is being read */
+	const char *sandbox; /* its log is being read */
 	char since[32];	     /* earlier ones are left out */
 	struct row *v;
 	size_t n;
@@ -152,7 +152,7 @@ static void read_kept_of(const char *workspace, struct rows *r)
 	(void)closedir(d);
 }
 
-/* What finished loops have used is not forgotten with their sandboxes. */
+/* Adds the logs that finished loops kept: they outlive their sandboxes. */
 static int read_loops(const struct places *p, struct rows *r, struct err *err)
 {
 	cleanup_strv struct strv workspaces;

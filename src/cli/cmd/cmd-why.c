@@ -78,7 +78,7 @@ static void of_credential(const struct why_input *in, const json_t *j, struct wh
 	why_setting(w, c, "credentials", item);
 }
 
-/* What the rules say to it by now may be another thing. */
+/* Explains a network event by the present rules, which may have changed since. */
 static int of_net(const struct why_input *in, const json_t *j, struct why *w)
 {
 	const char *host = log_text(j, "host");
@@ -137,7 +137,7 @@ int why_event(const struct why_input *in, const json_t *j, struct why *w)
 	return r;
 }
 
-/* What the log is searched for: one record by its number, or the last refusal of a host. */
+/* A search of the log: for one record by its number, or for the last refusal of a host. */
 struct search {
 	uint64_t seq;
 	const char *host; /* with its port */

@@ -131,8 +131,8 @@ struct dispatch {
 	const struct command *const *cmds;
 	struct cli cli;
 	struct opt_set global;
-	char name[64];	 /* "config show": what errors and usage call it */
-	char prefix[32]; /* "config ": what stands before the command's own name */
+	char name[64];	 /* "config show", for errors and usage */
+	char prefix[32]; /* "config ": the words before its own name */
 };
 
 /*

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What every command is given: the global options, and where its error goes. */
+/* The argument of every command: the global options, and the error that it fills in. */
 struct cli {
 	/* global options */
 	bool dry_run;
@@ -77,7 +77,7 @@ struct command {
 	size_t args_size; /* of the struct opts fill; zeroed, defaults stored, freed after run */
 	int min_operands;
 	int max_operands;		   /* OPERANDS_ANY: no limit */
-	enum opt_complete complete;	   /* what the operands are */
+	enum opt_complete complete;	   /* kind of the operands */
 	const char *const *words;	   /* operands that may be one of these; NULL-terminated */
 	const char *const *aliases;	   /* NULL-terminated; may be NULL */
 	const struct command *const *subs; /* subcommands, NULL-terminated; then no opts, no run */

@@ -36,7 +36,7 @@ static void bash_options(const struct opt *opts, size_t n, unsigned have, FILE *
 			(void)fprintf(out, " --%s", opts[i].name);
 }
 
-/* One arm per command: what it offers. */
+/* Writes one arm of the case statement: the options and words of one command. */
 static void bash_command(const struct command *c, const char *prefix, FILE *out)
 {
 	(void)fprintf(out, "\t'%s%s'", prefix, c->name);

@@ -45,7 +45,7 @@ static void zsh_value(const char *message, const char *const *words, enum opt_co
 	}
 }
 
-/* One line of _arguments: '(-n --name)'{-n+,--name=}'[help]:NAME:action' */
+/* Writes one line of _arguments: '(-n --name)'{-n+,--name=}'[help]:NAME:action' */
 static void zsh_option(const struct opt *o, FILE *out)
 {
 	bool value = opt_takes_value(o);
@@ -126,7 +126,7 @@ static void zsh_chooser(const char *fn, const struct command *c, const struct co
 	(void)fputs("\tesac\n}\n", out);
 }
 
-/* What stands behind "--", or behind the first operand, is another program's command line. */
+/* The words after "--", or after the first operand, are another program's command line. */
 static void zsh_payload(FILE *out)
 {
 	(void)fputs("\tlocal -i at=${words[(i)--]}\n"

@@ -19,10 +19,10 @@ void complete_bash(const struct command *const *cmds, FILE *out);
 void complete_zsh(const struct command *const *cmds, FILE *out);
 void complete_fish(const struct command *const *cmds, FILE *out);
 
-/* What the three share. */
+/* Functions that the writers for bash, zsh and fish share. */
 const char *complete_kind_name(enum opt_complete kind);
 bool complete_offers(const struct opt *o, unsigned have); /* not hidden, fits the command */
 void complete_words(const char *const *words, FILE *out); /* with blanks between */
 void complete_names(const struct command *const *cmds, FILE *out);
-/* s inside single quotes: `quote` for a single quote, a backslash before each of `special`. */
+/* Writes s for single quotes: `quote` for a single quote, a backslash before each of `special`. */
 void complete_quoted(const char *s, const char *special, const char *quote, FILE *out);

@@ -40,7 +40,7 @@ enum opt_flags {
 	OPT_HIDDEN = 1 << 0, /* not in --help nor in completion */
 };
 
-/* What completion offers for an option's value or a command's operands. */
+/* The kinds of words that completion offers for an option's value or a command's operands. */
 enum opt_complete {
 	COMPLETE_NONE,
 	COMPLETE_SANDBOX, /* names from `ralph ls --quiet` */
@@ -82,18 +82,18 @@ struct opt_set {
 };
 
 /*
- * Where a command line goes. The sets are searched in order, so a command's own row hides a global
- * one. Options with a `key` are validated by their type and then land in config as "key=value":
- * a scalar key once (the last wins), OPT_STRV once per occurrence.
+ * The destination of a parsed command line. The sets are searched in order, so a command's own row
+ * hides a global one. Options with a `key` are validated by their type and then land in config as
+ * "key=value": a scalar key once (the last wins), OPT_STRV once per occurrence.
  */
 struct opt_sink {
 	const struct opt_set *sets;
 	size_t n_sets;
 	struct strv *config;
-	unsigned have;	  /* what the command offers, for opt.needs */
+	unsigned have;	  /* the command's features, for opt.needs */
 	bool posix;	  /* the first operand ends the options */
 	int dashdash;	  /* out: how many operands came before "--"; -1 when there was none */
-	const char *hint; /* what to do about an unknown option nothing is near to; may be NULL */
+	const char *hint; /* advice for an unknown option that is near to none; may be NULL */
 	struct strv *notices; /* out: a line per option under an old name; may be NULL */
 };
 

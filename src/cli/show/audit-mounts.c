@@ -11,7 +11,7 @@
 #define MODE_COLUMNS 8
 #define RANKS 3
 
-/* What a person wants to know: can it be read, written, or is it hidden. */
+/* Returns the word for a mount's access: it can be read, it can be written, or it is hidden. */
 static const char *mode_word(enum spec_mount_kind k)
 {
 	switch (k) {
@@ -50,7 +50,7 @@ static const char *mode_word(enum spec_mount_kind k)
 	return "ro";
 }
 
-/* What can be written comes first, then what of it is held back: that is what matters. */
+/* Orders the rows by importance: writable mounts first, then the exceptions within them. */
 static unsigned rank(enum spec_mount_kind k)
 {
 	if (k == SPEC_BIND_RW || k == SPEC_VOLUME)

@@ -97,7 +97,10 @@ static const char *kind_name(enum gw_listen_kind k)
 	return names[k];
 }
 
-/* Where nothing of ours listens inside: the gateway's port of this machine, if it has one. */
+/*
+ * An engine without a guest has no listeners inside: the row is the gateway's port on this machine,
+ * if there is one.
+ */
 static int endpoint_row(const struct sandbox_spec *s, struct gw_listener **ret, size_t *ret_n)
 {
 	struct gw_listener *row = xcalloc(1, sizeof(*row));

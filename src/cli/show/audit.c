@@ -13,7 +13,7 @@
 #include "engine/engine.h"
 #include "wire/wire.h"
 
-#define WIDTH_ELSEWHERE 100 /* where there is no terminal to ask */
+#define WIDTH_ELSEWHERE 100 /* columns when there is no terminal to ask */
 
 static void title(FILE *out, bool color, const char *text)
 {

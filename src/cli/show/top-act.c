@@ -96,7 +96,7 @@ void top_stop(struct top *t)
 		top_say(t, true, "it does not run");
 }
 
-/* What is shown is what is run: the command line that the user could type. */
+/* Runs the command line that is shown, which the user could type as well. */
 static void run_command(struct top *t, const char *const *words, const char *what)
 {
 	cleanup_strv struct strv argv = {0};
@@ -171,7 +171,7 @@ void top_confirmed(struct top *t)
 	}
 }
 
-/* Its last line, which is an error's, or what it has done. */
+/* Returns the last line of a command's output: its error, or what it has done. */
 static char *last_line(int fd)
 {
 	cleanup_buf struct buf b;

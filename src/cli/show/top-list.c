@@ -76,7 +76,7 @@ static const struct {
 	[C_PROCESSES] = {"PROCS", 5, true, SCREEN_RIGHT},
 };
 
-/* What is left over is shared: two parts for the name, three for what is done. */
+/* Columns without a fixed width share the rest: two parts for the name, three for the activity. */
 static unsigned width_of(const struct top *t, enum column c)
 {
 	unsigned fixed = 0, left;
@@ -161,7 +161,7 @@ static char *box_cell(const struct top *t, const struct survey_sandbox *b, enum 
 	return xstrdup("");
 }
 
-/* One that has crashed does nothing; what helps is said instead. */
+/* A crashed loop does nothing, so the column names the command that resumes it. */
 static char *doing_of(const struct top_item *it)
 {
 	if (streq(state_of(it), "crashed"))

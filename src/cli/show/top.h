@@ -12,7 +12,7 @@
 enum top_mode {
 	TOP_LIST,
 	TOP_LOG,     /* of the selected one */
-	TOP_ALLOW,   /* which of its refused hosts */
+	TOP_ALLOW,   /* a choice among its refused hosts */
 	TOP_CONFIRM, /* y does what was asked for */
 	TOP_HELP,
 };
@@ -55,7 +55,7 @@ struct top {
 
 /* top-view.c */
 void top_draw(struct top *t);
-/* What a refused host is called in a rule: the two web ports need not be named. */
+/* Returns the rule for a refused host. The two web ports need not be named in it. */
 char *top_pattern(const struct sandbox_log_refused *r);
 
 /* top-list.c: the sandboxes and loops; the row behind them is the result */

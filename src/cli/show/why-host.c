@@ -10,7 +10,7 @@
 #include "netrules/net-check.h"
 #include "netrules/rule-files.h"
 
-#define FROM_FILES "ralph net --" /* how the source of such a rule begins */
+#define FROM_FILES "ralph net --" /* the source of a rule from a rules file begins so */
 #define RULES_FILE_MAX (1 * MiB)
 
 /* "FILE:LINE" of a rule that `ralph net` keeps. */

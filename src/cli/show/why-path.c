@@ -98,7 +98,7 @@ static bool find_quarantined(const struct places *p, const char *path, struct wh
 	return false;
 }
 
-/* What lies on top at this path; NULL: nothing was put there. */
+/* Finds the mount that covers this path; NULL: there is none. */
 static const struct spec_mount *covering(const struct sandbox_spec *s, const char *path)
 {
 	const struct spec_mount *found = NULL;

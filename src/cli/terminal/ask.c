@@ -15,7 +15,10 @@ bool ask_possible(void)
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* One line, byte by byte: what follows it belongs to the command. False at the end of the input. */
+/*
+ * Reads one line, byte by byte, because the bytes after it belong to the command. Returns false at
+ * the end of the input.
+ */
 static bool read_line(char out[ANSWER_MAX])
 {
 	size_t n = 0;

@@ -11,6 +11,7 @@ bool ask_possible(void);
 
 /*
  * Writes the question with " [Y/n] " or " [y/N] " behind it and takes one line for the answer; an
- * empty one is the default. What is neither yes nor no is asked again; the end of the input is no.
+ * empty one is the default. After another answer than yes or no it asks again; the end of the input
+ * is no.
  */
 int ask(const char *question, bool by_default, bool *ret_yes, struct err *err);

@@ -45,11 +45,11 @@ struct session {
 	struct ev *ev;
 	struct err *err;
 	int conn, signals, pty;
-	int give[3];		/* what the command gets */
+	int give[3];		/* descriptors for the command */
 	int ours[3];		/* our end of a pipe that took a descriptor's place; -1: none */
 	struct relay relays[3]; /* by stdin, stdout, stderr; with a pty: its two directions */
 	struct ev_io conn_io, signal_io;
-	struct strv notices; /* to be shown when the terminal is ours again */
+	struct strv notices; /* shown when the terminal is ours again */
 	bool raw;
 	struct termios saved;
 	bool answered; /* the supervisor took the command */
@@ -65,8 +65,10 @@ static bool file_needs_pipe(int fd)
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	/* `>> file` means that what is there stays; whoever holds the descriptor could truncate the
-	 * file and take the flag away. */
+	/*
+	 * `>> file` means that what is there stays; a process with the descriptor could truncate
+	 * the file and take the flag away.
+	 */
 	flags = fcntl(fd, F_GETFL);
 	if (flags >= 0 && (flags & O_APPEND) && (flags & O_ACCMODE) != O_RDONLY)
 		return true;
@@ -147,7 +149,7 @@ static int send_exec(struct session *s, struct err *err)
 	/* Our copies must go: a pipe's reader sees the end only when every writer has closed. */
 	for (int i = 0; i < 3; i++)
 		closep(&s->give[i]);
-	/* One that has ended may have said why: its answers are read all the same. */
+	/* A supervisor that has ended may have said why: its answers are still read. */
 	return r < 0 && r != -EPIPE ? err_sys(err, -r, "cannot reach the sandbox") : 0;
 }
 
@@ -205,10 +207,10 @@ static void on_exited(struct session *s, struct wire_reader *r)
 	if (wire_get_u32(r))
 		log_warn("attach", "the time limit was reached; the command was ended");
 	s->ended = s->answered = true;
-	/* What the command wrote is in the pipes still; it cannot write any more. */
+	/* The command's last output is still in the pipes. It cannot write any more. */
 	for (int i = 1; i < 3; i++)
 		relay_drain(&s->relays[i]);
-	/* Where the sandbox ends as well, the end of the connection says that it has. */
+	/* If the sandbox ends too, the end of the connection says when it has ended. */
 	if (wire_get_u32(r))
 		ev_stop(s->ev);
 }
@@ -224,7 +226,7 @@ static void on_failed(struct session *s, struct wire_reader *r)
 	s->result = -EIO;
 }
 
-/* What is on the screen belongs to the command for as long as it has the terminal. */
+/* While the command has the terminal, the screen is its own: notices wait until it has ended. */
 static void on_notice(struct session *s, struct wire_reader *r)
 {
 	const char *text = wire_get_str(r);

@@ -91,9 +91,9 @@ static bool csi_passes(const struct filter *f, char final)
 enum utf8 { UTF8_ASCII, UTF8_LEAD, UTF8_MORE, UTF8_BAD };
 
 /*
- * What this byte is in strict UTF-8. Bad ones are C1 controls by themselves, overlong spellings of
- * them, and whatever else some terminal may read as one. U+0080 to U+009F, spelled as they should
- * be, are controls too: their second byte is bad.
+ * Classifies this byte in strict UTF-8. Bad bytes are lone C1 controls, overlong encodings of them,
+ * and everything else that some terminal may read as a control. U+0080 to U+009F are controls even
+ * in their valid encoding: their second byte is bad.
  */
 static enum utf8 utf8_step(struct filter *f, unsigned char c)
 {
@@ -127,7 +127,7 @@ static void on_text(struct filter *f, unsigned char c, struct buf *out)
 		return;
 	}
 	kind = utf8_step(f, c);
-	if (c == 0xc2) { /* not shown before it is known what follows */
+	if (c == 0xc2) { /* held back until the next byte is known */
 		f->state = FILTER_UTF8_C2;
 		return;
 	}

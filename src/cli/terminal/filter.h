@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 /*
- * What a program in a sandbox prints on the user's terminal, without what could act on that
- * terminal or make it type: clipboard access (OSC 52), file transfer and other private OSC
- * commands, reports that echo text the program chose (title, DCS requests, answerback), window
- * manipulation, printing, DCS, APC, PM and SOS strings as a whole. Text, colours, cursor
+ * The filter between a program in a sandbox and the user's terminal. It drops the sequences that
+ * could act on the terminal or make it type: clipboard access (OSC 52), file transfer and other
+ * private OSC commands, reports that echo text the program chose (title, DCS requests, answerback),
+ * window manipulation, printing, DCS, APC, PM and SOS strings as a whole. Text, colours, cursor
  * movement, alternate screen, mouse and keyboard modes, titles, hyperlinks and the plain position,
  * size and colour queries that full-screen programs need pass unchanged.
  */

@@ -34,8 +34,7 @@ static bool flush(struct relay *r)
 	return true;
 }
 
-/* What a person types at the end: once to finish a line that is begun, once for the end of input.
- */
+/* A person types Ctrl-D at the end: once to finish a begun line, once for the end of input. */
 static const char end_of_input[] = {'D' & 0x1f, 'D' & 0x1f};
 
 /* Reads once. False at the end, or when there is nothing now. */

@@ -27,7 +27,7 @@ struct screen {
 	bool color, all; /* all: what is on the terminal is not known */
 	unsigned rows, columns;
 	struct row row[SCREEN_ROWS_MAX];
-	struct row *at; /* that is being filled; NULL: none */
+	struct row *at; /* the row being filled; NULL: none */
 	unsigned used;	/* columns of it */
 	bool selected;
 	struct termios before;

@@ -21,7 +21,7 @@ extern char **environ;
 #define SEEN_MAX (4 * MiB) /* of what it draws; the token comes last */
 #define COLUMNS_MIN 200	   /* so that the token is on one line */
 
-/* Where an escape sequence at p ends. */
+/* Returns the length of the escape sequence at p. */
 static size_t escape_len(const char *p, size_t n)
 {
 	size_t i = 2;

@@ -73,7 +73,7 @@ static int oauth_header(struct cred *c, const struct cred_request *r, struct cre
 			struct err *err)
 {
 	cred_header_set(ret, "Authorization", "Bearer", c->value);
-	/* Not beyond the moment at which it is to be renewed. */
+	/* The gateway may not keep the header beyond the moment of the next renewal. */
 	ret->keep_ms =
 		cred_expires_within(c, CRED_RENEW_AHEAD_MS + CRED_KEEP_MS) ? 0 : CRED_KEEP_MS;
 	return 0;

@@ -54,11 +54,14 @@ static int header(struct cred *c, const struct cred_request *r, struct cred_head
 		set_basic(ret, c->value);
 	else
 		cred_header_set(ret, "Authorization", "Bearer", c->value);
-	/* Not to be kept: each request is judged, and the next one may be of the other kind. */
+	/*
+	 * The gateway may not keep the header: each request is judged, and the next may differ in
+	 * kind.
+	 */
 	return 0;
 }
 
-/* The file has a token for each registry: which one is known with the request. */
+/* The file has a token for each registry, and only the request says which one is needed. */
 static int npm_load(struct cred *c, bool again, struct err *err)
 {
 	return 0;
@@ -84,7 +87,7 @@ static int npm_header(struct cred *c, const struct cred_request *r, struct cred_
 	if (!token)
 		return err_set(err, ENOENT, "'%s' has no token for %s; run: npm login", path,
 			       r->host);
-	/* Not to be kept: each request is judged. */
+	/* The gateway may not keep the header: each request is judged. */
 	cred_header_set(ret, "Authorization", "Bearer", token);
 	return 0;
 }

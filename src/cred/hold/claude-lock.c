@@ -35,7 +35,7 @@ void claude_lock_done(struct claude_lock *l)
 	*l = (struct claude_lock){0};
 }
 
-/* Its holder has not touched it for so long that there is none. */
+/* A lock is stale when its holder has not touched it for so long that it must have died. */
 static bool is_stale(const char *path)
 {
 	struct timespec now;

@@ -28,8 +28,8 @@ struct claude_lock {
 void claude_lock_init(struct claude_lock *l, const char *dir);
 void claude_lock_done(struct claude_lock *l); /* releases, in reverse order */
 
-/* One attempt at the two locks of a renewal: 0, -EBUSY when somebody else has one, or -errno. */
+/* Tries once to take the two locks of a renewal: 0, -EBUSY when somebody has one, or -errno. */
 int claude_lock_refresh(struct claude_lock *l, struct err *err);
-/* The lock for writing, waited for shortly. */
+/* Takes the lock for writing; waits for it shortly. */
 int claude_lock_storage(struct claude_lock *l, struct err *err);
 void claude_lock_touch(struct claude_lock *l);

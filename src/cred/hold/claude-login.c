@@ -2,10 +2,10 @@
  * DOC: Theory of operation
  *
  * The file is Claude Code's, and a host `claude` may renew it at any moment. A refresh token is
- * good for one use: who posts it second is told invalid_grant. So a renewal here is one of
- * Claude Code's own: its locks (claude-lock.h), then the file is read again, and where somebody
- * was faster, theirs is taken and nothing is posted. What comes back is saved only if the file
- * still holds the refresh token that was posted; everything else in the file stays.
+ * good for one use: the second program that posts it is told invalid_grant. So a renewal here goes
+ * as in Claude Code: take its locks (claude-lock.h), then read the file again. If somebody was
+ * faster, their login is used and nothing is posted. The new login is saved only if the file still
+ * holds the refresh token that was posted; everything else in the file stays.
  *
  * Claude Code empties the file on invalid_grant. We never do: we say what happened and leave it.
  */
@@ -33,11 +33,13 @@
 #define WAIT_MS 20000 /* for another's renewal; within what the gateway waits for us */
 #define PAUSE_MS 250  /* to twice as long, between two looks */
 
-/* What is known besides the file. */
+/* The state that is kept beside the file. */
 struct kept {
 	char *rejected; /* a refresh token that was refused for good */
-	/* What a renewal gave and the file would not take, in place of the login with the refresh
-	 * token `posted`, which is worth nothing any more. */
+	/*
+	 * A renewed login that could not be saved. It replaces the login with the refresh token
+	 * `posted`, which is used up.
+	 */
 	char *posted;
 	struct claude_login unsaved;
 };
@@ -290,7 +292,7 @@ static int renew_locked(struct cred *c, struct claude_lock *lock, const char *pa
 	if (!now.refresh)
 		return err_set(err, EKEYREJECTED, "'%s' cannot be renewed; run: claude /login",
 			       path);
-	/* What was refused once is refused for ever: no need to say it again. */
+	/* A refresh token that was refused once stays refused, so it is not posted again. */
 	if (kept(c)->rejected && streq(kept(c)->rejected, now.refresh))
 		return err_set(err, EKEYREJECTED,
 			       "the login of '%s' has ended (invalid_grant); run: claude /login",

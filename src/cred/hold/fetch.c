@@ -28,7 +28,7 @@ static char *request_text(const struct fetch *f)
 	return json_dumps(j, JSON_COMPACT);
 }
 
-/* Where it goes and whom it trusts is the host's to say; nothing else of the environment. */
+/* fetch gets the host's proxy and certificate variables, and nothing else of the environment. */
 static void fetch_env(const struct cred_host *h, struct strv *env)
 {
 	static const char *const names[] = {NETWORK_ENV};

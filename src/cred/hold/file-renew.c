@@ -10,7 +10,7 @@
 #include "cred/fetch.h"
 #include "cred/hold/hold.h"
 
-#define LOCK_MS (FETCH_MS + 10000) /* whoever holds it waits for one answer */
+#define LOCK_MS (FETCH_MS + 10000) /* the holder waits for one answer */
 
 static void adopt(struct cred *c, const struct file_login *l)
 {

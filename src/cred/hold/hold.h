@@ -26,10 +26,10 @@ struct cred_header {
 	uint32_t keep_ms;    /* how long the gateway may use it again without asking */
 	struct strv set;     /* "Authorization: Bearer …" */
 	struct strv drop;    /* names of fields of the client's that must go */
-	struct strv secrets; /* what must never come back in a response */
+	struct strv secrets; /* values that must never come back in a response */
 };
 
-/* One held credential. The holder fills what stands behind `value`. */
+/* One held credential. The holder fills in the members from `value` on. */
 struct cred {
 	const struct cred_provider *provider;
 	const struct cred_holder *holder;
@@ -82,13 +82,14 @@ void cred_set_value(struct cred *c, const char *value);		 /* wipes the old one *
 bool cred_expires_within(const struct cred *c, uint64_t ms);
 
 /*
- * One answer: loads, renews when it is about to expire or was rejected, and asks the holder.
- * -ENODATA as above; any other error is for the client and the log.
+ * Makes the header fields for one request: loads the credential, renews it when it is about to
+ * expire or was rejected, and asks the holder. -ENODATA as above; any other error is for the client
+ * and the log.
  */
 int cred_answer(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 		struct err *err);
 
-/* The same as variables of a command; ret is to be wiped. */
+/* Returns the credential as environment variables of a command; the caller wipes ret. */
 int cred_variables(struct cred *c, struct strv *ret, struct err *err);
 void cred_wipe_strv(struct strv *v);
 

@@ -48,7 +48,9 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* One side of a parameter in the one form that is signed, however the client escaped it. */
+/*
+ * Writes a parameter's name or value in the one form that is signed, however the client escaped it.
+ */
 static void put_parameter(struct buf *b, const char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -204,7 +206,7 @@ static void push_field(struct strv *fields, const char *name, const char *value)
 	strv_take(fields, buf_take(&b));
 }
 
-/* What temporary credentials put among them is a secret. */
+/* Wipes the fields before freeing them: those of temporary credentials hold a secret. */
 static void forget(struct strv *fields, char **canonical)
 {
 	for (size_t i = 0; i < fields->n; i++)

@@ -6,7 +6,7 @@
 #include "cred/run.h"
 #include "cred/token-store.h"
 
-/* What goes into a header field: its first line, visible ASCII. */
+/* Takes the first line of the text, which must be visible ASCII: it goes into a header field. */
 static int take_line(const char *text, const char *what, char **ret, struct err *err)
 {
 	size_t n = strcspn(text, "\r\n");

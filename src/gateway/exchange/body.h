@@ -21,15 +21,17 @@ struct body {
 	struct spool *copy; /* NULL, or where a request's payload is kept as well */
 };
 
-/* What lies in `in` already, into out: bytes taken; 0: more are needed; -EPROTO. */
+/* Moves the bytes that are in `in` already into out: bytes taken; 0: more are needed; -EPROTO. */
 ssize_t body_move(struct body *b, struct buf *in, struct buf *out);
-/* Straight through the scratch buffer: no more is read than belongs to the body. As stream_read();
- * -EPIPE: the other side is gone. */
+/*
+ * Relays straight through the scratch buffer: no more is read than belongs to the body. As
+ * stream_read(); -EPIPE: the other side is gone.
+ */
 ssize_t body_relay(struct gw *gw, struct body *b, struct stream *from, struct stream *to,
 		   struct buf *out, uint64_t *count);
-/* More into `in`: > 0, 0 at the end, -EAGAIN, -errno. */
+/* Reads more into `in`: > 0, 0 at the end, -EAGAIN, -errno. */
 ssize_t body_fill(struct gw *gw, struct stream *from, struct buf *in);
-/* A body that ends with its connection has ended. */
+/* Ends a body that ends with its connection. */
 void body_close(struct body *b, struct buf *out);
 /* The next payload that lies in `in`, without its framing; the bytes of `in` it takes are the
  * return value, as above. It is empty where there was nothing but framing. */

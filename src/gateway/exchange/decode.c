@@ -101,7 +101,7 @@ ssize_t decode_next(struct decode *d, char **ret)
 			*ret = d->out;
 			return n;
 		}
-		/* Neither made nor used anything, and yet not at an end. */
+		/* The decoder neither made nor used anything, and yet is not at its end. */
 		if (d->at == before && !d->over)
 			break;
 	}

@@ -18,4 +18,4 @@ int decode_feed(struct decode *d, const char *p, size_t n);
 /* The next plain bytes: how many, 0: more must be fed, or -EPROTO. They may be changed, and are
  * valid until the next call. */
 ssize_t decode_next(struct decode *d, char **ret);
-bool decode_over(const struct decode *d); /* it ended where it should */
+bool decode_over(const struct decode *d); /* the stream ended where it should */

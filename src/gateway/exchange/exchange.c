@@ -139,7 +139,7 @@ static enum move move_request(struct conn *c)
 		if (r == -EAGAIN)
 			return MOVE_BLOCKED;
 		if (r < 0) {
-			/* It may have answered before it closed: see what it said. */
+			/* The server may have answered before it closed: its answer is read. */
 			x->cut = c->up.readable = true;
 			buf_done(&c->up_out);
 		}
@@ -214,7 +214,7 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 		x->response.unframe = e.reframe = true;
 		e.body = HTTP1_BODY_CLOSE;
 	}
-	/* What was newer has been tried: clients would try the same for minutes. */
+	/* The newer credential has been tried too: clients would repeat the same for minutes. */
 	if (h->status == 401 && x->guard && x->guard->rejected && x->guard->whole) {
 		e.set = &no_retry;
 		e.n_set = 1;
@@ -297,8 +297,8 @@ static enum move on_server_end(struct conn *c, ssize_t n)
 }
 
 /*
- * One piece of an answer that is decoded: what can be made of the bytes that were taken, else more
- * of them. The answers of answer_piece().
+ * Moves one piece of an answer that is decoded: decodes the bytes that were taken, else takes more.
+ * Returns as answer_piece().
  */
 static ssize_t decoded_piece(struct conn *c)
 {
@@ -333,7 +333,7 @@ static ssize_t decoded_piece(struct conn *c)
 	return n;
 }
 
-/* One piece of the answer. */
+/* Moves one piece of the answer. */
 static ssize_t answer_piece(struct conn *c)
 {
 	struct exchange *x = c->x;
@@ -341,7 +341,7 @@ static ssize_t answer_piece(struct conn *c)
 
 	if (!x->head_done)
 		n = take_head(c);
-	/* What came with the head leaves with it. */
+	/* Body bytes that came with the head leave with it. */
 	if (n >= 0 && x->head_done && !x->response.done && x->guard && x->guard->decode) {
 		n = n ? n : decoded_piece(c);
 	} else if (n >= 0 && x->head_done && !x->response.done && c->up_in.len) {

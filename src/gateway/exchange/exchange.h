@@ -21,15 +21,15 @@ struct exchange {
 	bool upgrade;	   /* a WebSocket was asked for */
 	bool cut;	   /* the server no longer takes the request */
 	bool answered;	   /* a head of the server's, or of ours, has been queued for the client */
-	bool quiet;	   /* its event has been sent */
+	bool quiet;	   /* the event has been sent */
 	bool head_done;	   /* the final response head has been read */
 	bool server_keeps;
 	unsigned int status;
 	struct buf again;	/* the head, to send it anew when a pooled connection was dead */
 	const char *credential; /* see inject_name() */
-	struct response_guard *guard; /* with a credential, once it is being asked for */
-	bool provider;		      /* it was sent to a provider's endpoint */
-	char *target;		      /* what is sent, where it differs from what was received */
+	struct response_guard *guard; /* of a request with a credential, once that is asked for */
+	bool provider;		      /* the request goes to a provider's endpoint */
+	char *target;		      /* sent instead of the received one; NULL: the same */
 };
 
 struct exchange *exchange_new(const struct http1_head *h);
@@ -37,14 +37,14 @@ void exchange_free(struct exchange *x);
 /* Over, one way or the other: its event and its memory. */
 void exchange_end(struct conn *c);
 
-/* What the event of a connection says about its exchange; nothing without one. */
+/* Adds the exchange of a connection to its event; adds nothing if there is none. */
 void exchange_describe(const struct conn *c, struct gw_event *e);
 void exchange_status(struct conn *c, unsigned int status);
 void exchange_quiet(struct conn *c);
 bool exchange_answered(const struct conn *c);
 bool exchange_is_head(const struct conn *c);
 bool exchange_is_provider(const struct conn *c);
-/* The route it takes instead of what policy allows, or NULL. */
+/* Returns the route that the request takes instead of what policy allows, or NULL. */
 const struct gw_route *exchange_route(const struct conn *c);
 /* The one whose trust counts for its server, or NULL. */
 const struct gw_route *exchange_trust(const struct conn *c);

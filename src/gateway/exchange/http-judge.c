@@ -80,7 +80,7 @@ static void send_request(struct conn *c, const struct http1_head *h, size_t head
 	buf_consume(&c->in, head_len);
 	if (may_repeat(c))
 		(void)buf_append(&c->x->again, c->up_out.data, c->up_out.len);
-	/* Not over a connection that may have died meanwhile, when this is the last attempt. */
+	/* The last attempt does not use a pooled connection, which may have died meanwhile. */
 	c->retried = c->x->guard && c->x->guard->rejected;
 	conn_open_upstream(c);
 }
@@ -99,13 +99,13 @@ static bool read_edits(const struct gw_header *h, struct edits *ret)
 	}
 	for (size_t i = 0; i < h->drop.n; i++)
 		ret->drop[ret->n_drop++] = slice_of(h->drop.v[i]);
-	/* What is compressed cannot be searched as it comes. */
+	/* A compressed answer cannot be searched as it comes. */
 	ret->set[ret->n_set++] =
 		(struct http1_set){slice_of("Accept-Encoding"), slice_of("identity")};
 	return true;
 }
 
-/* The body goes out of what was kept of it, whole: nobody has to be asked for it. */
+/* Sends the whole body from the kept copy, so the client need not be asked for it. */
 static void replay_body(struct http1_head *h, struct response_guard *g, struct edits *edits)
 {
 	for (size_t i = 0; i < h->n_fields; i++)
@@ -158,7 +158,7 @@ static void put_target(struct buf *b, const struct http1_head *h)
 	}
 }
 
-/* What policy says of the request itself; false: refused. */
+/* Asks policy about the request itself; false: refused. */
 static bool judge_request(struct conn *c, const struct http1_head *h)
 {
 	cleanup_buf struct buf target, canonical;

@@ -6,7 +6,7 @@
 #include "gateway/exchange/http-judge.h"
 #include "gateway/refuse.h"
 
-/* What was given last for a credential at one place. */
+/* The header that was given last for a credential at one host and port. */
 struct injected {
 	const char *credential;
 	struct host host;
@@ -123,7 +123,7 @@ static void send_with(struct conn *c, struct injected *in, struct http1_head *h,
 
 static void on_header(struct ask *a, const struct wire_msg *m);
 
-/* Not by way of gw->head, where the server's answer may be by now. */
+/* Does not use gw->head, which may hold the server's answer by now. */
 static char *content_type_of(const struct response_guard *g)
 {
 	struct http1_head h;
@@ -157,7 +157,7 @@ static int put_ask(struct conn *c, bool wait)
 	if (g->digested && spool_sha256(&g->body, digest) < 0)
 		return -EIO;
 	gw_put_header_ask(&b, &ask);
-	/* Its answer is nobody's: the supervisor only has to know. */
+	/* Nobody waits for this answer: the frame only informs the supervisor. */
 	if (!wait)
 		return wire_send(c->gw->sock, (enum wire_type)GW_HEADER, ++c->gw->last_id, &b, NULL,
 				 0);
@@ -335,7 +335,10 @@ bool inject_again(struct conn *c)
 		(void)put_ask(c, false);
 		return false;
 	}
-	/* It did not wait for the end of the request: the rest of it is read, and not sent. */
+	/*
+	 * The server answered before the end of the request: the rest is read into the copy, not
+	 * sent.
+	 */
 	x->cut = true;
 	buf_done(&c->up_out);
 	start_body(c);
@@ -383,7 +386,9 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 		refuse_final(c, GW_DENY, 403, why);
 		return;
 	}
-	/* What passes through a tunnel is not searched; Codex then asks in the usual way. */
+	/*
+	 * A tunnel's bytes are not searched, so no upgrade is allowed. Codex then uses plain HTTP.
+	 */
 	if (h->upgrade.n) {
 		refuse_final(c, GW_DENY, 426, "no upgrade of a connection with a credential");
 		return;

@@ -8,8 +8,8 @@
 
 enum kind {
 	ORDINARY,
-	KEY,   /* where clients put keys */
-	STRIP, /* what is not sent beside a credential */
+	KEY,   /* clients put keys there */
+	STRIP, /* not sent beside a credential */
 };
 
 /*

@@ -3,19 +3,20 @@
 #include "gateway/conn.h"
 
 /*
- * What a sandbox sends in place of a credential, and what it must not send with one.
+ * Phantoms: the tokens that a sandbox sends in place of credentials, and the fields that it must
+ * not send with them.
  *
  * A phantom is accepted in the fields where clients put keys, at its own route or at a host whose
  * rule names its credential. Anywhere else in a head, in any of the forms of needles.h, it is
  * refused: it is worth nothing there, but somebody is trying. Bodies are left alone.
  */
 
-/* At the start: what is to be looked for. */
+/* Called at the start: collects the phantoms to look for. */
 void phantoms_init(struct gw *gw);
 
-/* The route's phantom in a field where clients put keys; in constant time. */
+/* Looks for the route's phantom in the fields where clients put keys; in constant time. */
 bool phantom_in_fields(const struct gw_route *r, const struct http1_head *h);
-/* The same of a text that is nothing else. */
+/* Compares a whole text with the route's phantom; in constant time. */
 bool phantom_is(const struct gw_route *r, struct slice text);
 
 /* Does the head hold a phantom where none may be? credential: what will be set, NULL: nothing. */

@@ -9,7 +9,7 @@ struct pool_key {
 	const struct host *host;
 	uint16_t port;
 	bool tls, via;
-	const char *credential; /* one never serves requests with another, or with none */
+	const char *credential; /* no request with another, or with none, uses it */
 };
 
 struct pool *pool_new(struct gw *gw);

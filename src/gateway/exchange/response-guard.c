@@ -58,7 +58,7 @@ static bool is_limit(struct slice name)
 	       begins(name, "x-ratelimit-") || begins(name, "x-codex-");
 }
 
-/* One line; a field that no longer fits is left out. */
+/* Notes one rate-limit field as a line; a field that no longer fits is left out. */
 static void note_limit(struct response_guard *g, const struct http1_field *f)
 {
 	char name[HTTP1_NAME_MAX + 5], value[256];
@@ -176,7 +176,9 @@ ssize_t response_guard_replay(struct response_guard *g, struct buf *out)
 	return buf_append(out, part, (size_t)n) < 0 ? -ENOBUFS : n;
 }
 
-/* Where the answer does not say: /model/NAME/…, /models/NAME:method. */
+/*
+ * Takes the model's name from the path, if the answer has none: /model/NAME/…, /models/NAME:method.
+ */
 static void model_of_path(const char *path, char *ret, size_t size)
 {
 	const char *p = strstr(path, "/models/"), *end;

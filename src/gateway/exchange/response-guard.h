@@ -12,9 +12,9 @@ struct conn;
 struct decode;
 
 /*
- * What a request with a credential has beyond any other: it can be written anew, with another
- * header; its answer is searched for the secrets that were sent, and, where it is a provider's,
- * for what was used. An exchange without a credential has none of this and pays for none.
+ * The additional state of a request with a credential. The request can be written again with
+ * another header. Its answer is searched for the secrets that were sent, and a provider's answer
+ * also for its usage. An exchange without a credential has none of this and pays for none.
  */
 struct response_guard {
 	const struct gw_route
@@ -23,7 +23,7 @@ struct response_guard {
 	struct buf head;	      /* of the request, as it came */
 	struct spool body;	      /* and its payload, as far as it is kept */
 	bool whole;		      /* all of the payload is there */
-	bool replay;		      /* it is sent from there, */
+	bool replay;		      /* it is sent from the kept copy, */
 	size_t sent;		      /* so far this much of it */
 	bool digested;		      /* the supervisor was told its digest */
 	bool rejected;		      /* the server has said 401 once, */
@@ -37,12 +37,12 @@ struct response_guard {
 
 struct response_guard *response_guard_new(const struct gw_route *route, size_t *spooled);
 void response_guard_free(struct response_guard *g);
-/* What must not come back in the answer. */
+/* Sets the secrets that must not come back in the answer. */
 void response_guard_watch(struct response_guard *g, struct needles *secrets);
 
 /*
- * The answer's head, whose bytes are p: secrets are taken out, cookies are dropped, and a
- * provider's rate limits are noted. NULL, or why it cannot be passed on.
+ * Guards the answer's head, whose bytes are p: takes secrets out, drops cookies, and notes a
+ * provider's rate limits. Returns NULL, or why the answer cannot be passed on.
  */
 const char *response_guard_head(struct response_guard *g, char *p, size_t n, struct http1_head *h);
 void response_guard_text(struct response_guard *g, char *p, size_t n);

@@ -83,8 +83,8 @@ static bool judge(const struct gw_route *r, const char *method, const char *path
 }
 
 /*
- * Where the request goes: the route's URL, then the path behind the endpoint; or the URL of its
- * own that stands for the prefix too. Sets c's target.
+ * Sets c's target and the URL of the request: the route's URL, then the path behind the endpoint.
+ * If the allowed row has its own URL, that replaces the route's URL and the row's prefix.
  */
 static int aim(struct conn *c, const struct gw_route *r, const struct allowed *a, struct slice path,
 	       struct slice query)

@@ -98,7 +98,7 @@ static bool get_len(struct cursor *c, size_t bytes, size_t *ret_len)
 	return get(c, bytes, ret_len) && *ret_len <= c->left;
 }
 
-/* One record header; the payload length, or -reason. */
+/* Reads one record header; returns the payload length, or -reason. */
 static ssize_t record_payload(const uint8_t *r, size_t len, bool first)
 {
 	size_t n;
@@ -143,7 +143,7 @@ static int peek_header(const uint8_t *p, size_t len, uint8_t out[HANDSHAKE_HEADE
 	return 0;
 }
 
-/* Where the last record of a message of `want` bytes ends; 0: not yet here. */
+/* Finds the end of the last record of a message of `want` bytes; 0: not yet here. */
 static ssize_t find_end(const uint8_t *p, size_t len, size_t want)
 {
 	size_t at = 0, got = 0;
@@ -226,7 +226,7 @@ static int read_versions(struct cursor *c, struct hello *h)
 	return 0;
 }
 
-/* One extension's body; the cursor reads exactly that. */
+/* Reads one extension's body; the cursor covers exactly that. */
 static int read_extension(struct cursor *c, size_t type, struct hello *h)
 {
 	switch (type) {

@@ -1,7 +1,7 @@
-/* One JSON document of a provider: where usage and model stand in it. */
+/* Finds usage and model in one JSON document of a provider. */
 #include "gateway/parse/meter.h"
 
-/* What is open, and what a key announces. Everything else is skipped by the scanner. */
+/* The kinds of values that are open, or that a key announces. The scanner skips all others. */
 enum place {
 	AT_NOTHING,
 	AT_ROOT,    /* the document; a list of documents */
@@ -9,7 +9,7 @@ enum place {
 	AT_USAGE,   /* the numbers */
 	AT_DETAILS, /* numbers that are part of others */
 	AT_MODEL,
-	AT_COUNT, /* and up: a number, by enum meter_count */
+	AT_COUNT, /* from here on: a number, by enum meter_count */
 };
 
 static const struct {

@@ -101,7 +101,7 @@ static void aws_prelude(struct meter *m)
 	total = be32toh(total);
 	headers = be32toh(headers);
 	buf_clear(&m->frame);
-	/* Not a stream of frames, or not any more. */
+	/* The bytes are not a stream of frames, or not any more. */
 	if (total < AWS_PRELUDE + AWS_CRC || headers > total - AWS_PRELUDE - AWS_CRC) {
 		m->form = METER_NONE;
 		return;

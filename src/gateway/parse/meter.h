@@ -5,10 +5,10 @@
 #include "http/slice.h"
 
 /*
- * What an answer of a model's provider has used, read while it passes: Anthropic and Bedrock,
- * OpenAI, Gemini, as one JSON document, as server-sent events, or as frames of AWS. Later numbers
- * replace earlier ones, since providers count up. Nothing is kept but the numbers; a document that
- * cannot be read is left out, and the answer passes all the same.
+ * Reads the usage in an answer of a model's provider while the answer passes: Anthropic and
+ * Bedrock, OpenAI, Gemini, as one JSON document, as server-sent events, or as frames of AWS. Later
+ * numbers replace earlier ones, since providers count up. Nothing is kept but the numbers; a
+ * document that cannot be read is left out, and the answer passes all the same.
  */
 enum meter_form {
 	METER_NONE,
@@ -36,11 +36,11 @@ enum meter_count {
 /* One reader of documents: meter-doc.c. */
 struct meter_doc {
 	struct jscan j;
-	uint8_t depth; /* of what is being looked at; the rest is skipped */
-	uint8_t at[6]; /* what is open */
+	uint8_t depth; /* of the values that are read; deeper ones are skipped */
+	uint8_t at[6]; /* kinds of the open values */
 	uint8_t key;
-	bool over;	 /* it is no JSON */
-	uint8_t n_model; /* of the name that is being read; METER_MODEL_MAX + 1: it is none */
+	bool over;	 /* the text is no JSON */
+	uint8_t n_model; /* length of the name being read; METER_MODEL_MAX + 1: bad */
 	char model[METER_MODEL_MAX];
 };
 

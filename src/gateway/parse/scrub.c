@@ -53,7 +53,7 @@ void scrub_text(struct scrub *s, char *p, size_t n)
 		(void)replace(s, p, n);
 }
 
-/* What of p must wait, given that everything before `done` was replaced. */
+/* Returns how many bytes at the end of p must wait; those before `done` are already replaced. */
 static size_t wait_for(const struct scrub *s, const char *p, size_t n, size_t done)
 {
 	return needles_tail(s->needles, p + done, n - done);
@@ -70,8 +70,8 @@ static void hold(struct scrub *s, const char *p, size_t n)
 }
 
 /*
- * What waited goes before the next piece: the two are joined as far as a secret that began in the
- * first can reach. Returns how many bytes of p are dealt with; ret_before is what may go.
+ * Joins the bytes that waited with the next piece, as far as a secret that began in them can reach.
+ * Returns how many bytes of p are dealt with; ret_before gets the bytes that may be sent.
  */
 static size_t join(struct scrub *s, char *p, size_t n, bool last, struct slice *ret_before)
 {
@@ -110,7 +110,7 @@ size_t scrub_run(struct scrub *s, char *p, size_t n, bool last, struct slice *re
 		from = join(s, p, n, last, ret_before);
 		if (from == n)
 			return 0;
-		/* What was joined left with `before`: the caller sends from p. */
+		/* The joined bytes left with `before`: the caller sends from p. */
 		if (from)
 			memmove(p, p + from, n - from);
 		n -= from;

@@ -13,7 +13,7 @@ struct scrub {
 	struct needles *needles; /* counted; NULL: nothing is looked for */
 	char *held;		 /* needles_longest() bytes, once something had to wait */
 	size_t n_held;
-	char *before; /* what waited until now: see scrub_run() */
+	char *before; /* the bytes that waited until now: see scrub_run() */
 	uint32_t count;
 };
 

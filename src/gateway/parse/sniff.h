@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* What a connection to the proxy port speaks, told by its first bytes. */
+/* The protocol of a connection to the proxy port, told by its first bytes. */
 enum sniff {
 	SNIFF_MORE, /* no byte yet, or one that two protocols share */
 	SNIFF_HTTP,

@@ -45,7 +45,7 @@ enum socks5_code {
 enum socks5_atyp { SOCKS5_IP4 = 1, SOCKS5_DOMAIN = 3, SOCKS5_IP6 = 4 };
 
 struct socks5_greeting {
-	bool no_auth, userpass; /* what the client offers */
+	bool no_auth, userpass; /* offered by the client */
 };
 
 struct socks5_userpass {

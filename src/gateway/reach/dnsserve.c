@@ -11,7 +11,7 @@
 #include "gateway/stream.h"
 #include "policy/policy.h"
 
-/* One read brings several queries at most; the rest wait their turn. */
+/* One event reads at most this many queries; the rest wait their turn. */
 #define DATAGRAMS_BURST 32
 
 static void note(struct gw *gw, const char *host, bool allow, const char *reason)

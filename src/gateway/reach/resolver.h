@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
-/* One packet each way between the gateway and its helper, and between the helper and a worker. */
+/*
+ * The question and the answer are one packet each, between the gateway and its helper and between
+ * the helper and a worker.
+ */
 struct resolver_ask {
 	uint32_t id, timeout_ms;
 	char name[256];
