@@ -13,7 +13,7 @@
 static const char before_chain[] = ",\"chain\":\"";
 static const char first_member[] = "{\"seq\":";
 
-#define TAIL_LEN (sizeof(before_chain) - 1 + CHAIN_HASH_LEN + 2) /* and "\"}" */
+#define TAIL_LEN (sizeof(before_chain) - 1 + CHAIN_HASH_LEN + 2) /* with "\"}" at its end */
 #define SEQ_DIGITS 20
 
 static void to_hex(const uint8_t digest[SHA256_DIGEST_LENGTH], char ret[CHAIN_HASH_LEN + 1])
@@ -92,7 +92,7 @@ bool chain_split(const char *line, size_t n, struct chain_record *ret)
 	return is_hash(ret->hash, strlen(ret->hash));
 }
 
-/* One line of a fixed length, so that it is replaced by one write in place. */
+/* The head is a line of fixed length, so that one write replaces it in place. */
 #define HEAD_LEN (SEQ_DIGITS + 1 + CHAIN_HASH_LEN + 1 + SEQ_DIGITS + 1)
 
 int head_open(int dirfd)

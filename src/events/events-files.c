@@ -15,7 +15,7 @@
 
 static_assert(EVENTS_OLD_MAX == 7, "EVENTS_FILES_INIT has one place for each");
 
-/* One that was moved up between two looks. */
+/* True when a rotation between two open() calls gave the same file twice. */
 static bool has_twice(const struct events_files *f)
 {
 	ino_t seen[EVENTS_OLD_MAX + 1] = {0};
@@ -37,8 +37,8 @@ static int try_open(int dirfd, struct events_files *f)
 	char name[EVENTS_NAME_SIZE];
 	struct stat st, now;
 
-	/* From the newest on: a file that moves up meanwhile is found twice rather than missed, and
-	 * the newest is then another one. */
+	/* The newest file is opened first. A rotation meanwhile then gives a file twice instead
+	 * of missing one, and changes the newest file. */
 	for (unsigned i = 0; i <= EVENTS_OLD_MAX; i++) {
 		f->fds[i] = openat(dirfd, events_name(i, name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		if (f->fds[i] < 0 && errno != ENOENT)
@@ -75,7 +75,7 @@ void events_files_close(struct events_files *f)
 }
 
 struct lines {
-	struct buf part; /* a line whose end has not come yet */
+	struct buf part; /* a line without its newline so far */
 	struct events_line at;
 	events_line_fn *fn;
 	void *arg;
@@ -103,7 +103,7 @@ static int take(struct lines *l, const char *p, size_t n)
 		size_t len = end ? (size_t)(end - p) : n;
 		size_t room = buf_room(&l->part);
 
-		/* As much as fits is enough to see what it is not. */
+		/* A longer line is kept in part, which is enough to see that it is no record. */
 		if (!l->part.full && buf_append(&l->part, p, len) < 0)
 			(void)buf_append(&l->part, p, room);
 		if (end)
@@ -154,7 +154,7 @@ static int keep_file(int from, int to, const char *name, struct err *err)
 	cleanup_buf struct buf b;
 	int r;
 
-	/* A record may reach beyond what makes a file full. */
+	/* The last record of a file may exceed the size limit of a file. */
 	buf_init(&b, EVENTS_FILE_MAX + EVENTS_LINE_MAX);
 	r = path_read(from, name, &b);
 	if (r == -ENOENT)

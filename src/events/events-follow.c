@@ -62,7 +62,7 @@ static int read_open(struct events_follow *f, struct err *err)
 	return n < 0 ? err_sys(err, errno, "cannot read the event log") : r;
 }
 
-/* From its beginning; the file is taken over. */
+/* Reads a file from its beginning, and takes ownership of it. */
 static int read_next(struct events_follow *f, int *fd, struct err *err)
 {
 	closep(&f->fd);
@@ -72,7 +72,7 @@ static int read_next(struct events_follow *f, int *fd, struct err *err)
 	return read_open(f, err);
 }
 
-/* Has the newest file become another, or was it cut? */
+/* True when the newest file was replaced or truncated. */
 static bool has_turned(const struct events_follow *f)
 {
 	struct stat now, open_one;
@@ -83,7 +83,7 @@ static bool has_turned(const struct events_follow *f)
 	       open_one.st_dev != now.st_dev || now.st_size < f->at;
 }
 
-/* Where among these files the one is that was read last; behind the oldest when it is gone. */
+/* Returns the index of the file that was read last; one past the oldest if it is gone. */
 static unsigned place_of(const struct events_follow *f, const struct events_files *files)
 {
 	struct stat own, st;
@@ -107,7 +107,7 @@ static int read_newer(struct events_follow *f, struct err *err)
 		return r;
 	from = place_of(f, &files);
 	if (from == 0)
-		from = 1; /* it was cut: anew */
+		from = 1; /* truncated: read it again */
 	if (!f->begun && f->newest)
 		from = 1;
 	f->begun = true;
@@ -122,7 +122,7 @@ int events_follow_more(struct events_follow *f, struct err *err)
 {
 	int r = read_open(f, err);
 
-	/* The rest of the old file was written before the new one was begun. */
+	/* The rest of the old file is read first: it was written before the new file began. */
 	if (r == 0 && has_turned(f)) {
 		r = read_open(f, err);
 		if (r == 0)

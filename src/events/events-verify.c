@@ -59,7 +59,7 @@ static void where_is(const struct events_line *l, char ret[64])
 	(void)snprintf(ret, 64, "%s:%u", events_name(l->file, name), l->number);
 }
 
-/* What a record of type "log" says of what lies before it. */
+/* The statements of a "log" record about the log before it. */
 struct admits {
 	bool is_log;
 	struct jtext torn, head, from, missed;
@@ -71,7 +71,7 @@ static struct admits admits_of(const struct events_line *l)
 	struct jtext m[ARRAY_SIZE(names)];
 	struct admits a = {0};
 
-	/* Most are of other types: not worth a closer look. */
+	/* Most records have other types and are not parsed. */
 	if (!memmem(l->text, l->n, "\"type\":\"log\"", 12) ||
 	    !jpick((struct jtext){l->text, l->n}, names, m, ARRAY_SIZE(names)) ||
 	    !jtext_eq(m[0], "log"))
@@ -93,7 +93,7 @@ static void place_of(struct jtext j, struct chain *ret)
 	(void)snprintf(ret->hash, sizeof(ret->hash), "%s", hash ? hash : "");
 }
 
-/* Half a line that a crash left: the record behind it must say exactly what it is. */
+/* A crash leaves a partial line. The record after it must give its exact length and hash. */
 static int explain_torn(struct verify *v, const struct admits *a, uint64_t at)
 {
 	static const char *const names[] = {"bytes", "sha256"};
@@ -117,7 +117,7 @@ static int explain_torn(struct verify *v, const struct admits *a, uint64_t at)
 	return 0;
 }
 
-/* The record's own word that the log was found shorter, or other, than it had been. */
+/* A record may state that the log was shorter than before, or different. */
 static int explain_head(struct verify *v, const struct admits *a, uint64_t at, const char *where)
 {
 	struct chain head;
@@ -140,7 +140,7 @@ static int explain_head(struct verify *v, const struct admits *a, uint64_t at, c
 		      (ull)v->last.seq, (ull)at);
 }
 
-/* The oldest file that is left begins in the middle of the chain. */
+/* The oldest kept file begins in the middle of the chain. */
 static int begin(struct verify *v, const struct chain_record *r, const struct admits *a,
 		 const char *where)
 {
@@ -185,7 +185,7 @@ static int suspect(struct verify *v, const char *where)
 	return 0;
 }
 
-/* A record did not fit; does the line behind it, in its place? */
+/* A record does not fit: checks whether the next line fits in its place. */
 static int judge_suspect(struct verify *v, const struct events_line *l)
 {
 	uint64_t at = v->last.seq + 1;
@@ -250,7 +250,7 @@ int verify_line(void *v_, const struct events_line *l)
 	v->last.seq = r.seq;
 	memcpy(v->last.hash, r.hash, sizeof(r.hash));
 	v->records++;
-	/* Whoever kept the head knew this record. */
+	/* events.head names the hash of this record. */
 	if (v->has_head && v->head.last.seq == r.seq && !streq(v->head.last.hash, r.hash))
 		return broken(v, r.seq, where,
 			      "record %llu is not the one that events.head knows: it and what is "
@@ -284,11 +284,11 @@ int events_verify(int dirfd, struct verify *ret, struct err *err)
 {
 	struct events_files f = EVENTS_FILES_INIT;
 	struct head head = {0}, after = {0};
-	/* The head first: what it knows of the end has been written. */
+	/* The head is read first: the records that it names are already written. */
 	int known = head_read(dirfd, &head), r;
 
 	r = events_files_open(dirfd, &f, err);
-	/* And again: what was dropped meanwhile is not missing. */
+	/* The head is read again: files dropped meanwhile are not missing. */
 	if (known == 0 && head_read(dirfd, &after) == 0)
 		head.first = after.first;
 	verify_init(ret, known == 0 ? &head : NULL);

@@ -11,8 +11,8 @@
 #include "base/fd.h"
 #include "events/usage.h"
 
-#define TAIL_MAX (2 * EVENTS_LINE_MAX) /* the last record is looked for in so much of the end */
-#define STRING_KEPT 512		       /* of each string of a record that is too long */
+#define TAIL_MAX (2 * EVENTS_LINE_MAX) /* length of the end that is searched for the last record */
+#define STRING_KEPT 512		       /* of each string in a record that is too long */
 #define DETAILS_MAX (EVENTS_LINE_MAX - 1024)
 
 const char *events_name(unsigned i, char ret[EVENTS_NAME_SIZE])
@@ -63,7 +63,7 @@ static json_t *shortened(json_t *j)
 	return json_incref(j);
 }
 
-/* The record's text, without its chain; never longer than a line may be. */
+/* Returns the record's text without its chain; never longer than a line may be. */
 static char *text_of(uint64_t seq, const char *type, json_t *details)
 {
 	cleanup_json json_t *j = head_of(seq, type), *cut = NULL;
@@ -71,7 +71,7 @@ static char *text_of(uint64_t seq, const char *type, json_t *details)
 
 	(void)json_object_update_missing(j, details);
 	(void)json_object_del(j, "chain");
-	/* ASCII only: whoever prints the file prints no control sequence. */
+	/* The text is ASCII only: a terminal that prints the file gets no control sequence. */
 	text = json_dumps(j, JSON_COMPACT | JSON_ENSURE_ASCII);
 	if (text && strlen(text) <= DETAILS_MAX)
 		return text;
@@ -91,11 +91,12 @@ static void write_head(struct events *e)
 {
 	const struct head h = {e->chain, e->first};
 
-	/* One that is behind is brought up by the next record; one that is ahead cannot be. */
+	/* A failed write leaves the head behind, which the next record corrects; the head is
+	 * never ahead. */
 	(void)head_write(e->head, &h);
 }
 
-/* Writes one record at the end of the file that is open. */
+/* Appends one record to the open file. */
 static int append(struct events *e, uint64_t seq, const char *type, json_t *details)
 {
 	cleanup_free char *text = text_of(seq, type, details), *line = NULL;
@@ -107,7 +108,7 @@ static int append(struct events *e, uint64_t seq, const char *type, json_t *deta
 		return -EINVAL;
 	n = strlen(text) - 1;
 	chain_of(e->chain.hash, text, n, next.hash);
-	/* The chain is the last member, so that a verifier can cut it off the text. */
+	/* The chain is the last member, so that a verifier can cut it off. */
 	text[n] = '\0';
 	line = xasprintf("%s,\"chain\":\"%s\"}\n", text, next.hash);
 	r = fd_write_all(e->fd, line, strlen(line));
@@ -135,7 +136,7 @@ static json_t *place_of(const struct chain *c)
 	return json_pack("{sI ss}", "seq", (json_int_t)c->seq, "chain", c->hash);
 }
 
-/* The first record of a file that goes on from another; notes: what else it has to say. */
+/* Writes the first record of a file that continues another one; notes holds further members. */
 static int append_continued(struct events *e, uint64_t seq, json_t *notes)
 {
 	cleanup_json json_t *j =
@@ -148,7 +149,7 @@ static int append_continued(struct events *e, uint64_t seq, json_t *notes)
 	return append(e, seq, "log", j);
 }
 
-/* The number of the first record of the oldest file that will be left; 0: cannot be told. */
+/* Returns the number of the first record of file i; 0: unknown. */
 static uint64_t first_of(int dirfd, unsigned i)
 {
 	cleanup_fd int fd = -1;
@@ -165,7 +166,7 @@ static uint64_t first_of(int dirfd, unsigned i)
 	return v;
 }
 
-/* Where what is kept begins once the oldest file is gone; 0: nothing will go. */
+/* Returns the first kept record after the oldest file is dropped; 0: no file will be dropped. */
 static uint64_t first_after_drop(int dirfd)
 {
 	char name[EVENTS_NAME_SIZE];
@@ -179,7 +180,7 @@ static uint64_t first_after_drop(int dirfd)
 	return first;
 }
 
-/* A crash between any two of these steps leaves a log that events_open() goes on from. */
+/* After a crash between any two of these steps, events_open() can continue the log. */
 static int rotate(struct events *e)
 {
 	char from[EVENTS_NAME_SIZE], to[EVENTS_NAME_SIZE];
@@ -199,11 +200,11 @@ static int rotate(struct events *e)
 	return r < 0 ? r : append_continued(e, e->chain.seq + 1, NULL);
 }
 
-/* The end of a file: its last whole record, and what lies behind that. */
+/* The end of a file: its last complete record, and the bytes after it. */
 struct tail {
 	char *text;
 	size_t n;
-	size_t rest; /* of text: where what is no record begins */
+	size_t rest; /* offset of the bytes that are no record */
 	struct chain last;
 };
 
@@ -229,7 +230,7 @@ static int read_tail(int fd, struct tail *t, off_t *ret_size)
 		char *before = memrchr(t->text, '\n', end), *line = before ? before + 1 : t->text;
 		struct chain_record r;
 
-		/* Without its newline it is not whole, whatever it says. */
+		/* A line without its newline is not complete, whatever its content. */
 		if (end < t->rest && chain_split(line, (size_t)(t->text + end - line), &r)) {
 			t->last.seq = r.seq;
 			memcpy(t->last.hash, r.hash, sizeof(r.hash));
@@ -240,7 +241,7 @@ static int read_tail(int fd, struct tail *t, off_t *ret_size)
 	return 0;
 }
 
-/* What a crash, a full disk or somebody's hand left behind the last whole record. */
+/* Describes the damage after the last complete record, from a crash, a full disk or an edit. */
 static json_t *gap_of(const struct events *e, const struct tail *t, const struct head *h)
 {
 	json_t *j = json_pack("{ss}", "what", "gap");
@@ -265,7 +266,8 @@ static json_t *gap_of(const struct events *e, const struct tail *t, const struct
 	return NULL;
 }
 
-/* Says so in the log, which goes on behind it. older: the chain comes from another file. */
+/* Records the damage in the log, which continues after it. older: the chain comes from another
+ * file. */
 static int settle(struct events *e, struct tail *t, const struct head *h, bool older)
 {
 	cleanup_json json_t *gap = NULL;
@@ -287,7 +289,7 @@ static int settle(struct events *e, struct tail *t, const struct head *h, bool o
 	return r;
 }
 
-/* No record in the newest file, although there may be older ones: a crash while it was begun. */
+/* The newest file has no record after a crash at its start, so older files are searched. */
 static int find_older(struct events *e)
 {
 	for (unsigned i = 1; i <= EVENTS_OLD_MAX && !e->chain.seq; i++) {
@@ -305,7 +307,7 @@ static int find_older(struct events *e)
 	return 0;
 }
 
-/* How many events a record stands for that were counted as missed. */
+/* Returns the number of missed events that a record accounts for. */
 static uint64_t told_by(const char *line, size_t n)
 {
 	cleanup_json json_t *j = json_loadb(line, n, 0, NULL);
@@ -317,8 +319,8 @@ static uint64_t told_by(const char *line, size_t n)
 }
 
 /*
- * A disk can be full at any byte, the newline included. What lacks nothing else, and was never
- * known to be whole, is a record once it has it: a verifier could not tell it from one.
+ * A disk can be full at any byte, also at the newline. A record that lacks only its newline, and
+ * that the head does not name, is completed by adding it: a verifier could not tell the difference.
  */
 static int end_record(struct events *e, struct tail *t, const struct head *h)
 {
@@ -347,7 +349,7 @@ static int end_record(struct events *e, struct tail *t, const struct head *h)
 	return 0;
 }
 
-/* Takes up the chain where the last whole record left it. */
+/* Continues the chain after the last complete record. */
 static int resume(struct events *e)
 {
 	cleanup_(tail_done) struct tail t = {0};
@@ -366,13 +368,13 @@ static int resume(struct events *e)
 	e->chain = t.last;
 	if (!t.last.seq)
 		r = find_older(e);
-	/* With the first record comes the head's place on the disk: later it must not be missing
-	 * for want of room. */
+	/* The head is written with the first record, so that a full disk cannot prevent it
+	 * later. */
 	if (r == 0 && known < 0 && e->chain.seq == 0)
 		known = r = head_write(e->head, &(struct head){.first = 1});
 	if (r == 0 && known == 0)
 		r = end_record(e, &t, &h);
-	/* A damaged head is no head: it is written anew, and the log says so. */
+	/* A damaged head counts as missing: it is written again, and the log says so. */
 	if (r == 0)
 		r = settle(e, &t, known == 0 ? &h : NULL, e->chain.seq != t.last.seq);
 	if (r < 0)

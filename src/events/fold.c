@@ -9,9 +9,9 @@ enum text { HOST, METHOD, PATH, RULE, REASON, TEXT_N };
 
 struct slot {
 	bool used;
-	bool coarse; /* told apart by verdict, host and port alone */
+	bool coarse; /* distinguished by verdict, host and port only */
 	struct gw_event e;
-	char *text[TEXT_N]; /* what e points to */
+	char *text[TEXT_N]; /* strings that e points to */
 	uint64_t first_ms, last_ms;
 	uint64_t window, due;
 };
@@ -137,7 +137,7 @@ static struct slot *find(struct fold *f, const struct gw_event *e, bool coarse)
 	return NULL;
 }
 
-/* One that holds nothing yet may be given up: what it stands for is then written once more. */
+/* Returns a free slot, or one that has counted nothing yet: its event is then written again. */
 static struct slot *room(struct fold *f)
 {
 	struct slot *idle = NULL;
@@ -162,7 +162,7 @@ static struct slot *coarse_room(struct fold *f)
 	return n < FOLD_COARSE ? room(f) : NULL;
 }
 
-/* The record of one kind: what cannot be told apart any more is not pretended. */
+/* Returns the "(many)" slot of a verdict, for events that are no longer counted separately. */
 static struct slot *many(struct fold *f, const struct gw_event *e, uint64_t now)
 {
 	struct slot *s = &f->many[e->verdict < GW_VERDICT_N ? e->verdict : 0];
@@ -212,7 +212,7 @@ void fold_add(struct fold *f, const struct gw_event *e, uint64_t now)
 	count(s, e);
 }
 
-/* What went on stays, for more of the same; what did not is over. */
+/* A slot with new events is written and kept for more; an idle slot is freed. */
 static void flush_slot(struct fold *f, struct slot *s, uint64_t now)
 {
 	const struct folded out = {.e = s->e, .first_ms = s->first_ms, .last_ms = s->last_ms};

@@ -17,12 +17,12 @@
  */
 #define FOLD_WINDOW_MS 10000
 #define FOLD_WINDOW_MAX_MS (640 * 1000)
-#define FOLD_SLOTS 64	/* kinds that are counted at once, the "(many)" of each verdict besides */
-#define FOLD_COARSE 8	/* of them, hosts that are counted because the supply is used up */
-#define FOLD_BURST 4096 /* records at once */
-#define FOLD_REFILL_MS 1000 /* one more in that time */
+#define FOLD_SLOTS 64	    /* kinds counted at once, besides "(many)" of each verdict */
+#define FOLD_COARSE 8	    /* slots for hosts that are counted while the supply is used up */
+#define FOLD_BURST 4096	    /* records at once */
+#define FOLD_REFILL_MS 1000 /* time to refill one record */
 
-/* To be written: with count > 1 it stands for several, between first_ms and last_ms. */
+/* A record to write: with count > 1 it stands for several, between first_ms and last_ms. */
 struct folded {
 	struct gw_event e;
 	uint64_t first_ms, last_ms;
@@ -31,12 +31,12 @@ struct folded {
 typedef void fold_fn(void *arg, const struct folded *f);
 
 struct fold;
-/* all: what is allowed is counted too when it comes again, not only what is refused. */
+/* all: repeated allowed requests are folded too, not only refused ones. */
 struct fold *fold_new(fold_fn *fn, void *arg, bool all);
-struct fold *fold_free(struct fold *f); /* what is counted and not written is lost */
-/* now: of a clock that does not jump, in milliseconds. */
+struct fold *fold_free(struct fold *f); /* counts that were not written are lost */
+/* now: milliseconds of a monotonic clock. */
 void fold_add(struct fold *f, const struct gw_event *e, uint64_t now);
-/* Writes what is due, or everything. */
+/* Writes the due records, or all of them. */
 void fold_flush(struct fold *f, uint64_t now, bool all);
-/* When fold_flush() has something to do next; 0: never. */
+/* Returns the time of the next fold_flush(); 0: none. */
 uint64_t fold_due(const struct fold *f);

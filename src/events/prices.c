@@ -5,16 +5,17 @@
 #include <string.h>
 
 #define USD(x) ((uint32_t)((x)*1000000))
-/* Reading from a cache, writing to it. */
+/* The last two prices are for reading from a cache and writing to it. */
 #define ROW(model, in, out, read, write)                                                           \
 	{                                                                                          \
 		model, USD(in), USD(out), USD(read), USD(write)                                    \
 	}
 
-/* The providers' public lists, November 2026: the standard tier, caches of the usual life. */
+/* Public price lists of the providers, November 2026: the standard tier, caches of the usual
+ * lifetime. */
 /* clang-format off */
 static const struct price known[] = {
-	/* whatever else there is: as dear as the dearest */
+	/* unknown models: the highest price */
 	ROW("",                   15.0,  75.0,  1.5,    18.75),
 
 	ROW("claude-",            15.0,  75.0,  1.5,    18.75),
@@ -72,7 +73,7 @@ static const struct price known[] = {
 };
 /* clang-format on */
 
-/* "us.anthropic.claude-…" of Bedrock and "models/gemini-…" are the models behind the mark. */
+/* "us.anthropic.claude-…" of Bedrock and "models/gemini-…" name the model after the separator. */
 static bool is_for(const char *model, const char *row, size_t n)
 {
 	for (const char *p = model; p; p = strpbrk(p, "./")) {
@@ -83,7 +84,7 @@ static bool is_for(const char *model, const char *row, size_t n)
 	return false;
 }
 
-/* "MODEL=INPUT/OUTPUT[/READ/WRITE]", checked when it was read. */
+/* Parses "MODEL=INPUT/OUTPUT[/READ/WRITE]", which config/ has already checked. */
 static void read_own(const char *entry, struct price *ret)
 {
 	uint32_t *const parts[] = {&ret->input, &ret->output, &ret->cache_read, &ret->cache_write};

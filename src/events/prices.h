@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * What models cost: US dollars for a million tokens, in millionths. A row holds for every model
- * whose name begins with it, the longest row decides, and the user's own rows (`prices`) come
- * before ralph's. A model nobody knows costs what the dearest of its family does, so that a budget
- * is never larger than it was meant to be; the row that was taken is on record.
+ * Prices of models: US dollars for a million tokens, in millionths. A row applies to every model
+ * whose name begins with it, and the longest row counts. The user's own rows (`prices`) come before
+ * ralph's. An unknown model costs as much as the most expensive one of its family, so that a budget
+ * is never exceeded; the log names the row that was used.
  */
 struct price {
 	const char *model;
@@ -20,8 +20,8 @@ struct usage_tokens {
 	uint64_t input, output, cache_read, cache_write;
 };
 
-/* own: entries as check_price() of config/ lets them pass; NULL: none. The name of the row lives
- * as long as `own` does. */
+/* own: entries that check_price() of config/ accepted; NULL: none. The name of the row lives as
+ * long as `own`. */
 void price_find(const char *model, const struct strv *own, struct price *ret);
-/* In millionths of a US dollar, rounded up. */
+/* Returns millionths of a US dollar, rounded up. */
 uint64_t price_of(const struct price *p, const struct usage_tokens *t);

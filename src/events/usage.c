@@ -12,10 +12,10 @@
 struct reading {
 	usage_fn *fn;
 	void *arg;
-	bool begun; /* the oldest record has been seen */
+	bool begun; /* the oldest record was read */
 };
 
-/* Numbers that are none count as 0. */
+/* An invalid number counts as 0. */
 static void give(struct reading *rd, struct jtext object, const char *time_name)
 {
 	const char *const names[] = {time_name,	   "credential",  "model",     "input",	  "output",
@@ -40,7 +40,7 @@ static void give(struct reading *rd, struct jtext object, const char *time_name)
 	rd->fn(rd->arg, &e);
 }
 
-/* What the oldest file that is left was told of those before it. */
+/* Passes the sums that the oldest kept file carries over from dropped files. */
 static void give_carried(struct reading *rd, struct jtext record)
 {
 	struct jtext rows = jpick_one(record, "usage"), row;
@@ -57,7 +57,7 @@ static int on_line(void *rd_, const struct events_line *l)
 	bool oldest = !rd->begun;
 
 	rd->begun = true;
-	/* Most lines are of other types: not worth a closer look. */
+	/* Most lines have other types and are not parsed. */
 	if (l->cut || !memmem(l->text, l->n, "\"usage\"", 7))
 		return 0;
 	type = jpick_one(record, "type");

@@ -12,7 +12,7 @@
 
 #define ACTIVE_MAX (4 * KiB)
 
-/* When a process began, in the clock ticks of /proc; 0: there is none. */
+/* Returns the start time of a process, in the clock ticks of /proc; 0: no such process. */
 static uint64_t start_of(uint64_t pid)
 {
 	cleanup_free char *path = xasprintf("/proc/%llu/stat", (unsigned long long)pid);
@@ -23,7 +23,7 @@ static uint64_t start_of(uint64_t pid)
 	buf_init(&b, ACTIVE_MAX);
 	if (path_read(AT_FDCWD, path, &b) < 0)
 		return 0;
-	/* The name is in brackets and may hold anything; the 22nd field is the 20th behind it. */
+	/* The name is in brackets and may contain anything; the 22nd field is the 20th after it. */
 	p = strrchr(buf_str(&b), ')');
 	for (int i = 0; p && i < 20; i++) {
 		p = strchr(p, ' ');
@@ -35,7 +35,7 @@ static uint64_t start_of(uint64_t pid)
 	return parse_uint(p, 1, UINT64_MAX, &start) < 0 ? 0 : start;
 }
 
-/* The loop of this workspace, looked for upwards; false: there is none. */
+/* Finds the loop of this workspace in cwd or a parent directory; false: there is none. */
 static bool find_active(const char *cwd, uint64_t *pid, uint64_t *start)
 {
 	static const char *const names[] = {"pid", "start"};

@@ -3,7 +3,7 @@
 #include "hook/judge.h"
 
 /*
- * What a user has allowed: $XDG_CONFIG_HOME/ralph/hook-allow, a line each:
+ * The allow file of the user, $XDG_CONFIG_HOME/ralph/hook-allow, with lines of the form
  *	CATEGORY PATTERN
  * PATTERN is the whole text of a finding, in which * stands for any text. # begins a comment line.
  */
@@ -13,10 +13,10 @@
 struct allow {
 	char *text;
 	char *path;   /* for messages */
-	char *notice; /* why the file is not used; NULL */
+	char *notice; /* the reason why the file is ignored; NULL: none */
 };
 
-/* Reads it, unless it is not this user's alone, or lies in the project. */
+/* Reads the file, unless others can write it or it is in the project. */
 void allow_load(struct allow *ret, const char *config, const char *project);
 void allow_done(struct allow *a);
 bool allow_has(const struct allow *a, enum category c, const char *text);

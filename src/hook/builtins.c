@@ -1,4 +1,4 @@
-/* What changes the meaning of names for the commands behind it. */
+/* Builtins that change the meaning of names for later commands. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -87,13 +87,13 @@ static void cd(struct judge *j, struct program *p)
 	for (unsigned int i = 1; i < p->argv.n; i++)
 		if (p->argv.v[i][0] != '-')
 			to = p->argv.v[i];
-	if (p->argv.n > 1 && !to) /* cd -: back, to where we do not follow */
+	if (p->argv.n > 1 && !to) /* cd - is not followed */
 		return;
 	j->cwd = to ? path_normal(j, to) : j->home;
 	p->out = values_one(j, j->cwd);
 }
 
-/* read a b: the last gets the rest; one is enough to follow. */
+/* read a b: the last name gets the rest of the line, so only its value is followed. */
 static void read_names(struct judge *j, struct program *p)
 {
 	const char *name = "REPLY";
@@ -119,7 +119,7 @@ static void trap(struct judge *j, struct program *p)
 		program_script(j, p, values_one(j, p->argv.v[at]));
 }
 
-/* What bind, complete and the like are given is a command, or names one. */
+/* bind, complete and the like take an argument that is a command, or names one. */
 static void bind(struct judge *j, struct program *p)
 {
 	for (unsigned int i = 1; i < p->argv.n; i++) {

@@ -1,6 +1,7 @@
 #pragma once
 
-/* What a command may be refused or pointed out for. The names are those of the allow file. */
+/* Categories of findings, by which a command is refused or flagged. The allow file uses their
+ * names. */
 enum category {
 	CAT_FILES,
 	CAT_DISK,

@@ -1,7 +1,7 @@
 /*
- * Code in other languages that is given on the command line or on stdin. It is not parsed: its text
- * literals are taken out and judged as commands where the code runs programs, as paths where it
- * opens or removes files; and some combinations are refused by themselves.
+ * Code in other languages, given on the command line or on stdin. It is not parsed. Its string
+ * literals are judged as commands if the code runs programs, and as paths if it opens or removes
+ * files. Some combinations are refused by themselves.
  */
 #include <ctype.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static bool has_one(const char *code, const char *const *words)
 	return false;
 }
 
-/* What one of these says is judged as far as it is a script; if it is none, that is no offence. */
+/* Judges a string literal as a script. A literal that does not parse as one is no offence. */
 static void try_script(struct judge *j, const char *text)
 {
 	struct arena *a = j->arena;
@@ -89,7 +89,7 @@ static unsigned int hex_of(const char *p, int max)
 	return v;
 }
 
-/* A literal from its quote on; where it ends. */
+/* Reads a literal from its opening quote; returns the position after it. */
 static const char *read_literal(struct judge *j, const char *p, const char **ret)
 {
 	char quote = *p, *to = arena_alloc(j->arena, strlen(p) + 1);
@@ -114,7 +114,7 @@ static const char *read_literal(struct judge *j, const char *p, const char **ret
 	return *p ? p + (triple ? 3 : 1) : p;
 }
 
-/* Literals that stood side by side: one command in pieces, or several. */
+/* Judges adjacent literals, each by itself and joined: they may be one command in pieces. */
 static void judge_items(struct reading *r)
 {
 	const char *line = "";
@@ -141,7 +141,8 @@ static void judge_items(struct reading *r)
 	r->n = 0;
 }
 
-/* 'a' + 'b' is one literal, 'a', 'b' are two of a list, anything else between ends the list. */
+/* 'a' + 'b' is one literal; 'a', 'b' are two of a list. Anything else between them ends the
+ * list. */
 static void read_literals(struct reading *r)
 {
 	const char *p = r->code;
@@ -212,7 +213,7 @@ static void check_values(struct judge *j, struct program *p, const struct values
 			  "it runs what was downloaded or decoded");
 }
 
-/* Options behind which there is code; "0": the first operand is. */
+/* Options that are followed by code; "0": the first operand is code. */
 static const struct {
 	const char *name, *options;
 } languages[] = {
@@ -245,7 +246,7 @@ static bool ends_option(const char *field, const char *options)
 
 		if (k == n && memcmp(o, field, n) == 0)
 			return true;
-		/* -we, -lne: the letter stands last in a cluster */
+		/* -we, -lne: the letter is the last one of a cluster */
 		if (k == 2 && field[0] == '-' && n > 2 && field[1] != '-' && n < 8 &&
 		    field[n - 1] == o[1])
 			return true;

@@ -1,7 +1,7 @@
 /*
- * How full an agent's context is, from the usage that its provider counted: the last answer in the
- * transcript. Each mark is told once. A context that is full ends the iteration: the next one
- * begins with a fresh one, which a summary of this one would not be.
+ * Reports how full an agent's context is, from the usage that the provider counted for the last
+ * answer in the transcript. Each threshold is reported once. A full context ends the iteration: the
+ * next one starts with a fresh context, which is better than a summary.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 static const unsigned int marks[] = {90, 80, 70, 60, 50};
 
-/* How much a model takes, by a part of its name; the first that fits. */
+/* Context sizes of models, by a part of their name; the first match counts. */
 static const struct {
 	const char *part;
 	uint64_t tokens;
@@ -41,11 +41,11 @@ static uint64_t context_size(const char *model, uint64_t used)
 			size = models[i].tokens;
 			break;
 		}
-	/* It holds more than it could: one of the large ones. */
+	/* A context that exceeds its nominal size belongs to a large variant of the model. */
 	return used > size ? 1000000 : size;
 }
 
-/* Of one record: the tokens of an answer of the main agent; 0: it is no such record. */
+/* Returns the tokens of an answer of the main agent; 0 for any other record. */
 static uint64_t used_in(struct jtext record, uint64_t *size)
 {
 	static const char *const names[] = {"type", "message", "isSidechain", "isApiErrorMessage"};
@@ -71,7 +71,7 @@ static uint64_t used_in(struct jtext record, uint64_t *size)
 	return used;
 }
 
-/* Percent of the context that the last answer used; 0: not known. */
+/* Returns the percentage of the context that the last answer used; 0: unknown. */
 static unsigned int percent_used(const char *transcript)
 {
 	cleanup_fd int fd = open(transcript, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -90,7 +90,7 @@ static unsigned int percent_used(const char *transcript)
 		const char *start = line ? line + 1 : b.data;
 		uint64_t size = 0, used;
 
-		/* The first line of a tail may be torn: it is no object then. */
+		/* The first line of a tail may be cut; it is then no JSON object. */
 		used = used_in((struct jtext){start, (size_t)(end - start)}, &size);
 		if (used && size)
 			return (unsigned int)(used >= size ? 100 : used * 100 / size);
@@ -146,10 +146,7 @@ int hook_post_tool_use(const struct hook_input *in, int read_error)
 	return 0;
 }
 
-/*
- * A refused compaction only puts it off; that the iteration is over is told to the next
- * post-tool-use, which ends it.
- */
+/* A refused compaction is only postponed. The next post-tool-use ends the iteration. */
 int hook_pre_compact(const struct hook_input *in, int read_error)
 {
 	if (read_error < 0)

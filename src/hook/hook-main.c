@@ -1,5 +1,5 @@
-/* libexec/ralph/hook VERB: an agent asks, on stdin; the answer is the exit code and a line of text.
- */
+/* libexec/ralph/hook VERB: reads an agent's question on stdin; the answer is the exit code and a
+ * line of text. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void hook_say(const char *fmt, ...)
 	(void)fd_write_all(STDERR_FILENO, line, (size_t)n + 1);
 }
 
-/* For `claude --settings "$(ralph hook settings)"`. */
+/* Prints the settings for `claude --settings "$(ralph hook settings)"`. */
 static int print_settings(void)
 {
 	cleanup_buf struct buf b;
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 		return code;
 	}
 	hook_say("usage: ralph hook pre-tool-use|post-tool-use|stop|pre-compact|settings");
-	/* As an agent's hook this blocks; typed by a person it is a usage error: the same number.
-	 */
+	/* For an agent's hook this code blocks the tool; for a person it is a usage error. Both
+	 * have the same number. */
 	return HOOK_EXIT_BLOCK;
 }

@@ -6,7 +6,7 @@
 
 struct wired {
 	const char *event, *matcher, *verb;
-	bool judges; /* only without a sandbox; what it cannot answer does not run */
+	bool judges; /* only without a sandbox; without its answer the tool does not run */
 };
 
 /* clang-format off */
@@ -25,7 +25,7 @@ char *hook_loop_token(uint64_t pid, uint64_t start)
 	return xasprintf("%llu-%llu", (unsigned long long)pid, (unsigned long long)start);
 }
 
-/* Agents give the command to a shell. */
+/* Agents pass the command to a shell. */
 static char *command_of(const char *program, const char *verb)
 {
 	cleanup_buf struct buf b;
@@ -81,7 +81,7 @@ int hook_settings_document(struct buf *to, enum hook_set set, const char *progra
 	return r < 0 ? r : buf_putc(to, '}');
 }
 
-/* Read token by token, not picked: a name may be spelled with escapes. */
+/* The text is scanned token by token, because a name may be written with escapes. */
 bool hook_settings_disabled(const char *text, size_t len)
 {
 	enum jscan_token t;

@@ -48,7 +48,7 @@ static const struct known inner[] = {
 struct reader {
 	struct hook_input *in;
 	struct jscan j;
-	int fd; /* -1: the text is all there is */
+	int fd; /* -1: no more input than the text */
 	char *chunk;
 	size_t total;
 	int error;
@@ -85,7 +85,7 @@ static enum kind kind_of(const struct jscan *j, const struct known *known, size_
 	return KIND_NONE;
 }
 
-/* The string whose first piece is the last token. NULL: it is too long, or torn. */
+/* Reads the string that starts with the last token. NULL: it is too long, or incomplete. */
 static char *read_string(struct reader *r, size_t max)
 {
 	cleanup_buf struct buf b;
@@ -123,8 +123,8 @@ static void keep(struct reader *r, struct strv *list, char *text)
 	strv_take(list, text);
 }
 
-/* ["bash", "-lc", "…"]: each word by itself is no script; joined as a shell would quote them, it
- * is. */
+/* ["bash", "-lc", "…"]: only the words together are a script, quoted as a shell would and
+ * joined. */
 static bool read_words(struct reader *r, enum kind kind)
 {
 	cleanup_buf struct buf line;
@@ -177,7 +177,7 @@ static bool read_inner_value(struct reader *r, enum kind kind)
 	return true;
 }
 
-/* Arguments that are JSON in a string. */
+/* Reads arguments that are JSON in a string. */
 static bool read_again(struct reader *r)
 {
 	cleanup_free char *text = read_string(r, INPUT_TEXT);
@@ -254,7 +254,8 @@ static bool read_top_value(struct reader *r, enum kind kind)
 	}
 }
 
-/* Whoever writes is not to meet a closed pipe, but one that stays open is not waited for either. */
+/* Reads the rest, so that the writer gets no SIGPIPE. A writer that keeps the pipe open is not
+ * waited for. */
 static void drain(struct reader *r)
 {
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};

@@ -29,7 +29,7 @@ static void call_function(struct judge *j, struct judge_name *f, struct program 
 	f->active = false;
 }
 
-/* The alias' text, then the words behind it. */
+/* Judges the text of the alias, followed by the remaining words. */
 static void call_alias(struct judge *j, struct judge_name *a, struct program *p)
 {
 	const char *rest = program_joined(j, p, 1);
@@ -73,7 +73,7 @@ static void judge_program(struct judge *j, struct program *p)
 		program_output(j, p);
 }
 
-/* A name of which only a part is known may be any that fits. */
+/* A partly known name is judged as every program that it may be. */
 static void judge_guesses(struct judge *j, struct program *p, const char *pattern)
 {
 	const struct fields *names = program_names(j);
@@ -99,7 +99,7 @@ static void judge_unknown(struct judge *j, struct program *p)
 			  "the program's name is downloaded or decoded");
 		return;
 	}
-	/* With these words it would be refused under some name: then it is. */
+	/* The program is refused if these arguments would be refused for any program. */
 	if (!rules_any_program(j, &p->argv))
 		judge_add(j, CAT_REMOTE_CODE, SEV_WARN, line,
 			  "the program's name is only known when it runs");

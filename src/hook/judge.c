@@ -7,7 +7,7 @@
 #include "hook/shell/marks.h"
 #include "hook/rules.h"
 
-#define VARIANTS_MAX 256 /* of one command; beyond it not every mix of its words is looked at */
+#define VARIANTS_MAX 256 /* of one command; beyond it not every combination is judged */
 
 void judge_init(struct judge *j, struct arena *a, const char *cwd, const char *home)
 {
@@ -83,7 +83,7 @@ static void assign(struct judge *j, const struct shell_assign *a)
 	rules_assignment(j, a->name, &v);
 }
 
-/* The text that a redirection gives; NULL: it gives none. */
+/* Returns the input text of a redirection; NULL: none. */
 static const struct values *redirect(struct judge *j, const struct shell_redir *r,
 				     const struct values *in, const struct values *out)
 {
@@ -117,7 +117,7 @@ static const struct values *redirect(struct judge *j, const struct shell_redir *
 	return in;
 }
 
-/* Every mix of what the words may be. */
+/* Counts the combinations of the words' possible values. */
 static unsigned int count_variants(const struct values *words, unsigned int n)
 {
 	unsigned int all = 1, most = 1;
@@ -200,7 +200,7 @@ static struct values run_group(struct judge *j, const struct shell_cmd *cmd,
 	return out;
 }
 
-/* exec with nothing but redirections: they stay. */
+/* Redirections of `exec` without a command stay in effect. */
 static bool is_bare_exec(const struct shell_cmd *cmd)
 {
 	const struct shell_word *w = cmd->words;

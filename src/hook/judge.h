@@ -19,22 +19,22 @@
  * is there to do so (scripts.c).
  */
 #define JUDGE_DEPTH 16		/* scripts in scripts, functions in functions */
-#define JUDGE_STEPS 4000	/* programs looked at */
+#define JUDGE_STEPS 4000	/* judged programs */
 #define JUDGE_MEMORY (16 << 20) /* bytes */
 #define JUDGE_FINDINGS 16
-#define VALUES_MAX 64	/* that a word may have */
-#define FIELDS_MAX 2048 /* that a command may have */
+#define VALUES_MAX 64	/* possible values of a word */
+#define FIELDS_MAX 2048 /* fields of a command */
 
-/* Where a text came from. */
+/* Origins of a text. */
 enum taint {
 	TAINT_NET = 1 << 0,    /* downloaded */
-	TAINT_CODED = 1 << 1,  /* decoded: it was not to be read */
+	TAINT_CODED = 1 << 1,  /* decoded, so it was hidden from a reader */
 	TAINT_SECRET = 1 << 2, /* a credential, or the whole environment */
-	TAINT_MADE = 1 << 3,   /* put together by a program */
-	TAINT_SHELL = 1 << 4,  /* what a shell says that somebody else talks to */
+	TAINT_MADE = 1 << 3,   /* computed by a program */
+	TAINT_SHELL = 1 << 4,  /* output of a shell that someone else controls */
 };
 
-/* What a word or a stream may be: one of these. */
+/* Possible values of a word or a stream: it is one of these. */
 struct values {
 	const char **v; /* with marks */
 	unsigned int n;
@@ -50,7 +50,7 @@ struct fields {
 struct finding {
 	enum category category;
 	enum severity severity;
-	const char *text; /* what it is about, as far as it is known */
+	const char *text; /* the subject, as far as it is known */
 	const char *why;
 };
 
@@ -59,22 +59,23 @@ struct judge {
 	const char *root; /* the project */
 	const char *cwd, *home;
 	const char *(*getenv)(const char *name);
-	/* The text of a script on the disk; NULL: none, and *ret_why if that is to be said. May be
-	 * NULL itself. */
+	/* Reads a script from the disk. NULL: none; *ret_why is set if that should be reported.
+	 * The pointer may be NULL. */
 	const char *(*read)(struct arena *a, const char *path, const char **ret_why);
 
 	struct judge_name *vars, *functions, *aliases, *files;
-	struct fields names; /* that a word may stand for; see program_names() */
+	struct fields names; /* names that a word may stand for; see program_names() */
 	struct fields args;  /* $1 … */
 	const char *last_arg;
-	const struct values *stdin_text; /* since `exec <…`; NULL: nothing known */
+	const struct values *stdin_text; /* since `exec <…`; NULL: unknown */
 	bool sourced;			 /* a file may have set any variable */
 
 	unsigned int depth, steps, globs;
-	/* Scripts on the disk: how deep, how many, and which this is; NULL: it is the command. */
+	/* Scripts on the disk: nesting depth, number, and the current one; NULL: the command
+	 * itself. */
 	unsigned int nested, files_read;
 	const char *script;
-	/* Where in the script we are. */
+	/* Nesting counters of the current position in the script. */
 	unsigned int conditional, in_pipe, in_background, in_forever;
 
 	struct finding findings[JUDGE_FINDINGS];
@@ -91,18 +92,18 @@ struct judge_name {
 };
 
 void judge_init(struct judge *j, struct arena *a, const char *cwd, const char *home);
-/* Judges a script; findings are added. Gives up through the arena. */
+/* Judges a script and adds findings. Gives up through the arena. */
 void judge_script(struct judge *j, const char *text, size_t len);
-/* The same for each value; one that is not known at all is passed over. */
+/* Judges each value as a script; a completely unknown value is skipped. */
 void judge_values(struct judge *j, const struct values *scripts);
-/* A program with its arguments, and what is on its stdin (NULL: nothing known); its stdout. */
+/* Judges a program with its arguments and stdin (NULL: unknown); returns its stdout. */
 struct values judge_argv(struct judge *j, const struct fields *argv, const struct values *in);
 struct values judge_list(struct judge *j, const struct shell_list *list, const struct values *in);
 void judge_add(struct judge *j, enum category c, enum severity s, const char *text,
 	       const char *why);
-/* The fields as a line for people. */
+/* Returns the fields as a readable line. */
 const char *judge_line(struct judge *j, const struct fields *f);
 
 struct judge_name *judge_find(struct judge_name *list, const char *name);
-/* Keeps what was there as another possibility where the assignment may not happen. */
+/* Sets a value. If the assignment may not happen, the old value stays as another possibility. */
 void judge_set(struct judge *j, struct judge_name **list, const char *name, struct values v);

@@ -1,4 +1,4 @@
-/* What programs put out, where that can be told without running them. */
+/* Computes the output of programs, if possible without running them. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "hook/paths.h"
 #include "hook/programs.h"
 
-#define TEXT_MAX (64 * KiB) /* of what is worked out */
+#define TEXT_MAX (64 * KiB) /* of a computed output */
 
 static bool has_option(const struct program *p, const char *a, const char *b)
 {
@@ -20,8 +20,8 @@ static bool has_option(const struct program *p, const char *a, const char *b)
 	return false;
 }
 
-/* Escapes of echo -e and of printf's format; a NUL is lost in a substitution and parts words for
- * xargs. */
+/* Resolves the escapes of echo -e and printf. A NUL is dropped in a substitution, and separates
+ * words for xargs. */
 static const char *unescaped(struct judge *j, const char *s, char nul)
 {
 	static const char from[] = "abefnrtv\\", to[] = "\a\b\033\f\n\r\t\v\\";
@@ -72,13 +72,13 @@ static void echo(struct judge *j, struct program *p)
 	if (newline)
 		line = arena_printf(j->arena, "%s\n", line);
 	p->out = values_one(j, escapes ? unescaped(j, line, 0) : line);
-	/* sh's own echo knows escapes without being asked. */
+	/* The echo of sh interprets escapes without an option. */
 	if (!escapes && strchr(line, '\\'))
 		values_add(j, &p->out, unescaped(j, line, 0));
 	p->out.taint = p->argv.taint;
 }
 
-/* One pass over the format; *at is the next argument. */
+/* Formats once; *at is the next argument. */
 static const char *format_once(struct judge *j, const struct program *p, const char *format,
 			       unsigned int *at)
 {
@@ -111,7 +111,7 @@ static const char *format_once(struct judge *j, const struct program *p, const c
 	return out;
 }
 
-/* The format over and over, while there are arguments. */
+/* Repeats the format while there are arguments. */
 static const char *formatted(struct judge *j, const struct program *p, unsigned int at, char nul)
 {
 	const char *format = unescaped(j, value_plain(j, p->argv.v[at++]), nul), *out = "";
@@ -252,13 +252,13 @@ static void downloaded(struct judge *j, struct program *p)
 
 		if (next && i + 1 < p->argv.n)
 			judge_set(j, &j->files, p->argv.v[i + 1], values_any(j, TAINT_NET));
-		/* By its own name, as -O and wget keep it. */
+		/* curl -O and wget use the last part of the URL as the file name. */
 		if (strstr(s, "://"))
 			judge_set(j, &j->files, path_base(s), values_any(j, TAINT_NET));
 	}
 }
 
-/* cp /bin/rm x: x is rm; cp a.sh b.sh: so is its text. */
+/* cp /bin/rm x: x is now rm; cp a.sh b.sh copies the text as well. */
 static void copied(struct judge *j, struct program *p)
 {
 	const char *from = NULL, *to = NULL;
@@ -278,7 +278,7 @@ static void copied(struct judge *j, struct program *p)
 		judge_set(j, &j->aliases, path_base(to), values_one(j, from));
 }
 
-/* The names themselves; what lies in directories is not known. */
+/* ls -d prints the names themselves; the content of directories is unknown. */
 static void listed(struct judge *j, struct program *p)
 {
 	const char *all = "";
@@ -322,7 +322,7 @@ static void told(struct judge *j, struct program *p)
 static const struct {
 	const char *name;
 	program_fn *fn;
-	unsigned int taint; /* without a function: of its output */
+	unsigned int taint; /* without a function: taint of its output */
 } outputs[] = {
 	{"echo", echo, 0},
 	{"printf", print_formatted, 0},

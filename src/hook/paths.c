@@ -9,9 +9,9 @@
 #include "hook/shell/mark-match.h"
 #include "policy/protect.h"
 
-#define PATH_LEN_MAX 4096 /* longer is no path */
+#define PATH_LEN_MAX 4096 /* a longer text is not a path */
 #define PARTS_MAX 256
-#define GLOBS_MAX 500 /* arguments with globs, each held against every rule */
+#define GLOBS_MAX 500 /* arguments with globs; each is compared with every rule */
 
 struct path_rule {
 	unsigned int class;
@@ -89,7 +89,7 @@ unsigned int path_class_named(const char *name, size_t n)
 	return 0;
 }
 
-/* /proc/self/root/etc is /etc. */
+/* Removes detours: /proc/self/root/etc is /etc. */
 static const char *without_detours(struct judge *j, const char *s)
 {
 	static const char *const roots[] = {"/proc/self/root", "/proc/1/root",
@@ -149,14 +149,14 @@ static bool matches(struct judge *j, const char *path, const char *pattern)
 		return pattern_path(path, pattern);
 	if (strncmp(path, j->home, n) == 0 && path[n] == '/')
 		return pattern_path(path + n, pattern + 1);
-	/* Another user's, or one that is written with globs. */
+	/* The path may be in another user's home, or written with globs. */
 	return pattern_path(path, arena_printf(j->arena, "%s%s", j->home, pattern + 1)) ||
 	       (strncmp(path, "/home/", 6) == 0 &&
 		pattern_path(path, arena_printf(j->arena, "/home/*%s", pattern + 1))) ||
 	       (path_under(path, "/root") && pattern_path(path + 5, pattern + 1));
 }
 
-/* What the project lies in goes with it; globs may stand for that, too. */
+/* A parent directory of the project contains the project; a glob may match a parent as well. */
 static unsigned int around_project(struct judge *j, const char *tree)
 {
 	size_t n = strlen(j->root);
@@ -169,13 +169,14 @@ static unsigned int around_project(struct judge *j, const char *tree)
 	return 0;
 }
 
-/* Where a tree lies: what would be gone with it. */
+/* Classifies a tree by its location, for the damage if it is removed. */
 static unsigned int place(struct judge *j, const char *path)
 {
 	size_t n = strlen(path), home = strlen(j->home);
 	bool globbed = n > 1 && path[n - 1] == MARK_STAR && path[n - 2] == '/';
 	const char *tree = globbed ? arena_strndup(j->arena, path, n > 2 ? n - 2 : 1) : path;
-	/* A project may lie in /opt, a home in /root: what is theirs is not the system's. */
+	/* The project may be in /opt, and the home in /root: their files do not count as the
+	 * system's. */
 	bool own = (path_under(tree, j->root) && strchr(j->root + 1, '/')) ||
 		   (path_under(tree, j->home) && !streq(j->home, "/"));
 	bool unknown_below_root = path[0] == '/' && path[1] == MARK_ANY;
@@ -214,7 +215,7 @@ static bool is_project_setting(const char *path)
 	cleanup_free char *dir = path_dir(path);
 	cleanup_free char *up = path_dir(dir);
 
-	/* A file, or something in a directory that is one of them. */
+	/* A protected file, or a file in a protected directory. */
 	return protect_match(PROTECT_TREE, path_base(dir), base) ||
 	       protect_match(PROTECT_TREE, "", base) ||
 	       protect_match(PROTECT_TREE, path_base(up), path_base(dir)) ||
@@ -236,7 +237,7 @@ unsigned int path_classes(struct judge *j, const char *field)
 		if (!(c & rules[i].class) && matches(j, path, rules[i].pattern))
 			c |= rules[i].class;
 	base = path_base(path);
-	/* Public halves, and whom one has met. */
+	/* Public keys and known_hosts are not credentials. */
 	if (strncmp(base, "known_hosts", 11) == 0 ||
 	    (strlen(base) > 4 && streq(base + strlen(base) - 4, ".pub")))
 		c &= ~(unsigned int)PATH_CRED;

@@ -15,7 +15,7 @@
 
 #define SHOWN_MAX 3 /* findings in a message */
 
-/* Tools that open files only to read or list them; any other that names a file may write it. */
+/* Tools that open files only to read or list them; any other tool with a file may write it. */
 static const char *const readers[] = {"Read",
 				      "Grep",
 				      "Glob",
@@ -31,8 +31,7 @@ static const char *const readers[] = {"Read",
 				      "read",
 				      "list",
 				      "ls"};
-/* Tools that cannot be anything but a shell: without a command there is nothing to judge them by.
- */
+/* Tools that are always a shell: without a command they cannot be judged. */
 static const char *const shells[] = {"Bash",	    "bash",	    "shell",
 				     "local_shell", "exec_command", "run_shell_command"};
 
@@ -49,7 +48,7 @@ static const char *environment(const char *name)
 	return getenv(name);
 }
 
-/* Marks as people write them. */
+/* Replaces marks by their readable form. */
 static char *readable(const char *text)
 {
 	cleanup_buf struct buf b;
@@ -67,7 +66,7 @@ static char *readable(const char *text)
 	return buf_take(&b);
 }
 
-/* What this user has allowed is dropped; returns the worst that is left. */
+/* Drops findings that the user has allowed; returns the worst severity that is left. */
 static enum severity weigh(struct judge *j, const struct allow *a)
 {
 	enum severity worst = SEV_NONE;
@@ -122,7 +121,7 @@ static void judge_patch(struct judge *j, const char *patch)
 	}
 }
 
-/* Bytes that would be taken for marks. */
+/* Replaces bytes that would be taken for marks. */
 static char *plain(struct judge *j, const char *text)
 {
 	char *to = arena_strndup(j->arena, text, strlen(text));
@@ -157,7 +156,7 @@ static const char *config_dir(struct arena *a, const char *home)
 			    xdg && *xdg == '/' ? "" : "/.config");
 }
 
-/* The directory that the agent was started in; where a command runs may be below it. */
+/* Returns the directory in which the agent was started; the command may run below it. */
 static const char *project_of(const char *cwd)
 {
 	const char *dir = getenv("CLAUDE_PROJECT_DIR");

@@ -1,4 +1,5 @@
-/* Rules about files that are opened without a program: redirections, and the agent's own tools. */
+/* Rules for files that are opened without a program: by redirections, and by the agent's own
+ * tools. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -29,7 +30,7 @@ static const struct file_rule file_rules[] = {
 	{PATH_SECRETFILE, false, CAT_CREDENTIALS, SEV_WARN,  "the file looks like one that holds secrets"},
 };
 
-/* Programs read these and run what they say. */
+/* Files that programs read and execute. */
 static const char *const run_by_others[] = {
 	"PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND",
 	"GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "PROMPT_COMMAND", "BASH_ENV", "ENV",

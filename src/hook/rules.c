@@ -25,7 +25,7 @@ static const struct rule rules[] = {
 #undef R
 /* clang-format on */
 
-/* The arguments of a program, looked at once for all rules. */
+/* The arguments of a program, parsed once for all rules. */
 struct args {
 	struct judge *j;
 	const struct fields *argv;
@@ -53,7 +53,7 @@ static void look_at(struct judge *j, const struct fields *argv, const struct val
 	}
 }
 
-/* A word of the table against a field; what is wholly unknown is nothing in particular. */
+/* Compares a word of the table with a field; a completely unknown field matches nothing. */
 static bool word_is(const char *word, size_t n, const char *field)
 {
 	char text[256];
@@ -109,7 +109,7 @@ static bool has_class(const struct args *a, unsigned int class, enum which which
 	return false;
 }
 
-/* Without regard to case; _ in what is looked for is any number of blanks. */
+/* Compares without case; _ in the part matches any white space. */
 static bool begins(const char *text, const char *part, size_t n)
 {
 	for (; n; part++, n--) {
@@ -136,14 +136,14 @@ static bool some_contains(const struct args *a, const char *part, size_t n, bool
 	for (unsigned int i = last_only && a->argv->n > 1 ? a->argv->n - 1 : 1; i < a->argv->n; i++)
 		if (contains(a->argv->v[i], part, n))
 			return true;
-	/* What a program reads says as much as its arguments do. */
+	/* The program's stdin counts like its arguments. */
 	for (unsigned int i = 0; !last_only && a->in && i < a->in->n; i++)
 		if (contains(a->in->v[i], part, n))
 			return true;
 	return false;
 }
 
-/* One alternative of a term. */
+/* Tests one alternative of a term. */
 static bool holds_one(const struct args *a, const char *t, size_t n)
 {
 	if (n > 1 && t[0] == '-')
@@ -183,7 +183,7 @@ static bool holds(const struct args *a, const char *t, size_t n)
 
 		while (one < n && t[one] != '|')
 			one++;
-		/* ~a|b: the others are of the first one's kind. */
+		/* ~a|b: all alternatives have the kind of the first one. */
 		if (kind == '~' && t[0] != '~')
 			any = some_contains(a, t, one, false);
 		else
@@ -243,7 +243,7 @@ static const char *const net_programs[] = {
 	"dig",	"nslookup", "host", "ping",   "http",	       "https", "xh",  "openssl",
 	"mail", "mailx",    "ftp",  "aria2c", "mosquitto_pub", NULL};
 
-/* A secret in its arguments or on its stdin leaves with it. */
+/* A secret in the arguments or on stdin leaves the machine with this program. */
 static void check_flow(struct judge *j, const char *name, const struct fields *argv,
 		       const struct values *in)
 {

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "hook/shell/marks.h"
 
-/* What an agent without root's rights cannot have written. */
+/* Directories that an agent without root cannot write. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib",  "/lib64",
 					  "/etc", "/opt", "/nix",  "/snap", "/proc"};
 
@@ -39,7 +39,7 @@ static const char *read_text(struct arena *a, int fd, size_t size)
 	}
 	if (n >= 4 && memcmp(text, "\177ELF", 4) == 0)
 		return NULL;
-	/* A shell passes over NULs, too. */
+	/* NULs are skipped, as in a shell. */
 	for (size_t i = 0; i < n; i++)
 		if (text[i])
 			text[to++] = mark_plain(text[i]);
@@ -54,7 +54,7 @@ const char *script_read(struct arena *a, const char *path, const char **ret_why)
 
 	if (is_system(path))
 		return NULL;
-	/* Nothing that stands there in a file's place is waited for. */
+	/* O_NONBLOCK: a pipe in place of the file must not block. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
 		if (errno != ENOENT && errno != ENOTDIR)

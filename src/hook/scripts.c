@@ -1,9 +1,9 @@
 /*
- * Scripts that lie on the disk already: `bash x.sh`, `. x.sh`, `./x.sh`. Each is judged by the same
- * rules as if its text had been the command, by a judge and with memory of its own, so that a long
- * one takes nothing from the command that runs it. One that cannot be judged is pointed out and not
- * refused: people's build scripts are longer and stranger than what an agent types. What was read
- * may be another text by the time it runs; this finds carelessness, not malice.
+ * Scripts that are already on the disk: `bash x.sh`, `. x.sh`, `./x.sh`. Each is judged by the same
+ * rules as a typed command, by a judge with its own memory, so that a long script does not use up
+ * the limits of the command. A script that cannot be judged is flagged and not refused: build
+ * scripts are longer and stranger than the commands of an agent. The file may change before it
+ * runs; this check finds carelessness, not malice.
  */
 #include <string.h>
 
@@ -15,10 +15,11 @@
 #include "hook/programs.h"
 
 #define NESTED_MAX 3 /* scripts that run scripts */
-#define FILES_MAX 16 /* looked at for one command */
+#define FILES_MAX 16 /* judged for one command */
 #define SHOWN_MAX 200
 
-/* What the script sees of this: variables, as any may be exported, and files that were written. */
+/* Copies the names that the script can see: variables, since any may be exported, and written
+ * files. */
 static struct judge_name *copy_names(struct arena *a, const struct judge_name *list)
 {
 	struct judge_name *head = NULL, **to = &head;
@@ -37,8 +38,8 @@ static void take_findings(struct judge *j, const struct judge *inner, const char
 	for (unsigned int i = 0; i < inner->n_findings; i++) {
 		const struct finding *f = &inner->findings[i];
 
-		/* A script has its words from everywhere: what is not known is not refused for what
-		 * it might be. */
+		/* An unknown word in a script is only a warning: scripts get their words from
+		 * many sources. */
 		judge_add(j, f->category, strchr(f->text, MARK_ANY) ? SEV_WARN : f->severity,
 			  arena_printf(j->arena, "%.*s: %s", SHOWN_MAX, path, f->text),
 			  arena_printf(j->arena, "%s", f->why));
@@ -75,8 +76,8 @@ static void judge_file(struct judge *j, const struct fields *args, const char *p
 	arena_done(&own);
 }
 
-/* Of "#!/bin/sh -e" and "#!/usr/bin/env bash": would a shell run it? Without such a line one does.
- */
+/* True when a shell would run the file: by its first line ("#!/bin/sh -e", "#!/usr/bin/env
+ * bash"), or without one. */
 static bool is_shell_script(struct judge *j, const char *text)
 {
 	size_t line = strcspn(text, "\n"), n;

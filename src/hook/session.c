@@ -12,7 +12,7 @@
 
 #define NAME_MAX_LEN 64
 
-/* A directory of this user's alone; -1: there is none to be had. */
+/* Opens a directory that belongs to this user only; -1: there is none. */
 static int open_dir(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -26,7 +26,7 @@ static int open_dir(void)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* An agent names its sessions; what is no plain name has none here. */
+/* The agent chooses the session name; a name with other characters gets no file. */
 static bool is_name(const char *session)
 {
 	size_t n = session ? strlen(session) : 0;
@@ -49,7 +49,7 @@ unsigned int session_level(const char *session)
 	if (!is_name(session))
 		return SESSION_OVER + 1;
 	dir = open_dir();
-	/* What cannot be remembered is not said, or it would be said every time. */
+	/* Without a directory nothing is reported, because the report would repeat every time. */
 	if (dir < 0)
 		return SESSION_OVER + 1;
 	fd = path_open_beneath(dir, session, O_RDONLY, 0);

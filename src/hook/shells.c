@@ -1,4 +1,4 @@
-/* Programs that are given a script: as an argument, in a file, on stdin. */
+/* Programs that take a script: as an argument, in a file, on stdin. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -37,8 +37,8 @@ void program_script(struct judge *j, struct program *p, struct values script)
 			  "what it runs is only known when it runs");
 }
 
-/* What a script file says: one that was written by this very command, a substitution, or what lies
- * on the disk. */
+/* Judges a script file: written by this same command, a substitution, stdin, or a file on the
+ * disk. */
 static void run_file(struct judge *j, struct program *p, const char *path)
 {
 	const char *whole = path;
@@ -57,7 +57,7 @@ static void run_file(struct judge *j, struct program *p, const char *path)
 		program_on_disk(j, whole, &j->args, false);
 }
 
-/* -c, also among others: -lc, -euxc */
+/* -c, also in a cluster: -lc, -euxc */
 static bool has_c(const char *opt)
 {
 	return opt[0] == '-' && opt[1] != '-' && strchr(opt, 'c');
@@ -65,7 +65,7 @@ static bool has_c(const char *opt)
 
 enum shell_reads { READS_FILE, READS_TEXT, READS_STDIN };
 
-/* From its first operand on, which is a script, or an argument of one. */
+/* Judges the first operand, which is a script or the first argument of one. */
 static void shell_operand(struct judge *j, struct program *p, unsigned int at,
 			  enum shell_reads reads)
 {
@@ -73,7 +73,7 @@ static void shell_operand(struct judge *j, struct program *p, unsigned int at,
 	struct fields args = j->args;
 
 	text.taint = p->argv.taint;
-	/* What follows is $0 and the arguments. */
+	/* The following fields are $0 and the arguments. */
 	j->args = (struct fields){.taint = p->argv.taint};
 	for (unsigned int k = at + (reads == READS_TEXT); k < p->argv.n; k++)
 		fields_add(j, &j->args, p->argv.v[k]);
@@ -103,7 +103,7 @@ static void shell(struct judge *j, struct program *p)
 				run_file(j, p, p->argv.v[i + 1]);
 			i++;
 		} else if ((s[0] == '-' || s[0] == '+') && s[1]) {
-			/* What follows -s are arguments. */
+			/* The operands after -s are arguments. */
 			if (reads == READS_FILE && s[0] == '-' && s[1] != '-' && strchr(s, 's'))
 				reads = READS_STDIN;
 		} else {

@@ -18,8 +18,8 @@
 extern char **environ;
 
 /*
- * git, with what a repository's settings could make it run switched off. The agent has all the
- * rights of this hook; this only keeps the question from having effects.
+ * git status, with all settings disabled that could make git run a program. The agent has the same
+ * rights as this hook; the only purpose is that the check has no side effects.
  */
 static char *const status_argv[] = {"git",
 				    "-c",
@@ -31,13 +31,12 @@ static char *const status_argv[] = {"git",
 				    "status",
 				    "--porcelain",
 				    "--ignore-submodules=all",
-				    "--", /* .ralph is ralph's own to write */
+				    "--", /* ralph itself writes to .ralph */
 				    ":/",
 				    ":(exclude,top).ralph",
 				    NULL};
 
-/* What has changed, as git lists it, cut to what a reminder needs; NULL: nothing, or it cannot be
- * told. */
+/* Returns the changes as git lists them, cut to a reminder's length; NULL: none, or unknown. */
 static char *changes(const char *cwd)
 {
 	struct run run = RUN_INIT;
@@ -51,7 +50,7 @@ static char *changes(const char *cwd)
 	run.dir = cwd;
 	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
 	r = run_collect(&run, STATUS_MS, STATUS_MAX, &out, &code, &err);
-	/* More than fits is a change, too. */
+	/* Output beyond the limit means many changes. */
 	if (r == -ENOBUFS)
 		return xstrdup("(many files)\n");
 	if (r < 0 || code != 0 || !out || !*out) {
@@ -72,7 +71,7 @@ static bool story_is_valid(struct jtext story)
 	       (!v[1].p || jtext_true(v[1]) || (v[1].n == 5 && memcmp(v[1].p, "false", 5) == 0));
 }
 
-/* NULL: it is as it must be, or not there. */
+/* Returns NULL for a valid or missing list. */
 static const char *tasks_fault(const char *path)
 {
 	cleanup_buf struct buf b;
@@ -122,7 +121,7 @@ int hook_stop(const struct hook_input *in, int read_error)
 	buf_init(&out, 64 * KiB);
 	if (read_error < 0)
 		hook_say("stop: what the agent sent is not understood, ignoring it");
-	/* Once reminded, it may stop as it is. */
+	/* After one reminder, the agent may stop as it is. */
 	if (read_error < 0 || in->stop_active || !in->cwd || !hook_in_loop(in->cwd) ||
 	    session_level(in->session) == SESSION_OVER)
 		return 0;

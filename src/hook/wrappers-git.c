@@ -1,4 +1,4 @@
-/* git, tar and rsync: programs with a purpose of their own, whose options run others. */
+/* git, tar and rsync: programs whose options can run other programs. */
 #include "hook/programs.h"
 
 #include <string.h>

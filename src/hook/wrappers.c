@@ -1,4 +1,4 @@
-/* Programs that run another one, which is named in their arguments. */
+/* Programs that run another program, named in their arguments. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,7 +14,7 @@
 struct wrapper {
 	const char *name, *valued;
 	unsigned int skip;
-	bool joined, judged; /* judged: the rules have something to say as well */
+	bool joined, judged; /* judged: rules apply to the wrapper too */
 };
 
 /* clang-format off */
@@ -58,7 +58,7 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-/* The first operand behind the options. */
+/* Returns the index of the first operand after the options. */
 static unsigned int first_operand(const struct program *p, const char *valued)
 {
 	unsigned int i = 1;
@@ -155,7 +155,7 @@ static const char *with_replaced(struct judge *j, const char *field, const char 
 		  : field;
 }
 
-/* One run of xargs with this input. */
+/* Judges a run of xargs with this input. */
 static void xargs_with(struct judge *j, struct program *p, unsigned int at, const char *what,
 		       const char *input)
 {
@@ -199,7 +199,7 @@ static void xargs(struct judge *j, struct program *p)
 	for (unsigned int i = 0; i < in.n; i++) {
 		const char *line = in.v[i];
 
-		/* With -I once per line, else once for all. */
+		/* xargs -I runs once per line, otherwise once for all. */
 		do {
 			size_t n = what ? strcspn(line, "\n") : strlen(line);
 
@@ -210,7 +210,7 @@ static void xargs(struct judge *j, struct program *p)
 	}
 }
 
-/* A test that keeps find from taking everything. */
+/* True for a test that restricts the files that find selects. */
 static bool is_filter(const char *s)
 {
 	static const char *const filters[] = {"-name",	"-iname", "-path",  "-ipath",	"-regex",
@@ -233,7 +233,7 @@ static void find_run(struct judge *j, struct program *p, unsigned int at, const 
 		p->out = judge_argv(j, &run, NULL);
 }
 
-/* What it prints: where it began, or something below. */
+/* Returns the output of find: the start directories, or with a filter some path below them. */
 static struct values found_names(struct judge *j, const struct fields *from, bool filtered)
 {
 	const char *all = "";

@@ -14,11 +14,11 @@
 
 struct reader {
 	struct strv lines; /* of the file */
-	size_t next;	   /* the line that is read next */
-	size_t at;	   /* the first one of the instruction that is being read */
+	size_t next;	   /* next line to read */
+	size_t at;	   /* first line of the current instruction */
 	const char *base;
-	struct strv args;   /* NAME=VALUE, of those in front of the first FROM */
-	struct strv stages; /* their names, in lower case; "" for one without */
+	struct strv args;   /* NAME=VALUE, from before the first FROM */
+	struct strv stages; /* names of the stages in lower case; "" without a name */
 	struct dockerfile out;
 	struct err *err;
 };
@@ -41,7 +41,7 @@ static bool is_comment(const char *line)
 	return line[strspn(line, BLANKS)] == '#';
 }
 
-/* "# NAME = VALUE", as the value; NULL when it is no such line. */
+/* Returns the value of "# NAME = VALUE"; NULL for any other line. */
 static const char *directive(const char *line, const char *name)
 {
 	const char *s = line + strspn(line, BLANKS);
@@ -58,8 +58,8 @@ static const char *directive(const char *line, const char *name)
 	return s + strspn(s, BLANKS);
 }
 
-/* Builders take directives from the first lines only; here all comments in front count, so that no
- * builder sees one that was not seen here. */
+/* Builders accept directives in the first lines only. Here all leading comments count, so that
+ * no builder sees a directive that was not checked here. */
 static int check_directives(struct reader *r)
 {
 	for (r->at = 0; r->at < r->lines.n; r->at++) {
@@ -80,7 +80,7 @@ static int check_directives(struct reader *r)
 	return 0;
 }
 
-/* One instruction, with what it goes on in other lines; NULL at the end of the file. */
+/* Reads an instruction with its continuation lines; NULL at the end of the file. */
 static int next_instruction(struct reader *r, char **ret)
 {
 	cleanup_buf struct buf b;
@@ -93,7 +93,7 @@ static int next_instruction(struct reader *r, char **ret)
 		size_t n = strlen(line);
 
 		r->next++;
-		/* Within an instruction, comments and empty lines do not end it. */
+		/* Comments and empty lines do not end an instruction. */
 		if (n == 0 || line[0] == '#')
 			continue;
 		if (!goes_on)
@@ -113,7 +113,7 @@ static int next_instruction(struct reader *r, char **ret)
 	return 0;
 }
 
-/* The next word of an instruction; "" at its end. */
+/* Returns the next word of an instruction; "" at its end. */
 static char *next_word(const char **s)
 {
 	const char *from = *s + strspn(*s, BLANKS);
@@ -131,7 +131,7 @@ static const char *arg_value(const struct reader *r, const char *name, size_t n)
 	return NULL;
 }
 
-/* One $NAME, ${NAME} or ${NAME:-DEFAULT} at *s, which moves behind it. */
+/* Expands one $NAME, ${NAME} or ${NAME:-DEFAULT} at *s, and moves *s past it. */
 static int put_variable(struct reader *r, const char **s, struct buf *out)
 {
 	bool braces = (*s)[1] == '{';
@@ -159,7 +159,7 @@ static int put_variable(struct reader *r, const char **s, struct buf *out)
 	return 0;
 }
 
-/* Quotes go, variables are replaced. */
+/* Removes quotes and replaces variables. */
 static int expand(struct reader *r, const char *s, char **ret)
 {
 	cleanup_buf struct buf out;
@@ -207,7 +207,7 @@ static int read_arg(struct reader *r, const char *rest)
 	}
 }
 
-/* A stage by its name or number, among those in front of this place. */
+/* True when the name or number is one of the stages before this point. */
 static bool is_stage(const struct reader *r, const char *name, size_t before)
 {
 	uint64_t i;
@@ -248,7 +248,7 @@ static int read_from(struct reader *r, const char *rest)
 	if (r->stages.n == DOCKERFILE_STAGES_MAX)
 		return refuse(r, "has more than %d stages", DOCKERFILE_STAGES_MAX);
 	k = expand(r, word, &image);
-	/* A number is a stage only to COPY. */
+	/* Only COPY accepts the number of a stage. */
 	if (k == 0 && !(is_stage(r, image, r->stages.n) && !isdigit((unsigned char)image[0])))
 		k = add_base(r, image);
 	if (k == 0)
@@ -258,7 +258,7 @@ static int read_from(struct reader *r, const char *rest)
 
 static int check_taken_from(struct reader *r, const char *from)
 {
-	/* The stage that is being made is not in front of itself. */
+	/* The current stage does not precede itself. */
 	if (is_stage(r, from, r->stages.n ? r->stages.n - 1 : 0))
 		return 0;
 	return refuse(r,
@@ -267,7 +267,7 @@ static int check_taken_from(struct reader *r, const char *from)
 		      from, from);
 }
 
-/* from=X among "type=bind,from=X,…" of --mount. */
+/* Checks from=X in "type=bind,from=X,…" of --mount. */
 static int check_mount(struct reader *r, const char *list)
 {
 	cleanup_strv struct strv parts = {0};
@@ -280,7 +280,7 @@ static int check_mount(struct reader *r, const char *list)
 	return k;
 }
 
-/* Lines of a here-document are no instructions, but for builders that do not know them. */
+/* Skips the lines of a here-document, which are no instructions to a builder that supports them. */
 static int skip_here_document(struct reader *r, const char *end)
 {
 	while (r->next < r->lines.n) {

@@ -6,22 +6,22 @@
 #include <stdbool.h>
 
 /*
- * What ralph has to know of a Dockerfile: the images it begins with, whose content the name of the
- * built image depends on. Everything else is the builder's to read.
+ * The part of a Dockerfile that ralph must know: its base images, on which the name of the built
+ * image depends. The builder reads everything else.
  *
- * What would make an image depend on something that is not looked at is refused: another program
- * that reads the file (# syntax=), another platform, stages copied from images that no FROM names.
+ * A Dockerfile that makes the image depend on unchecked input is refused: another frontend (#
+ * syntax=), another platform, files copied from images that no FROM names.
  */
 #define DOCKERFILE_MAX (64 * KiB)
 #define DOCKERFILE_BASES_MAX 16
 #define DOCKERFILE_STAGES_MAX 64
 
 struct dockerfile {
-	struct strv bases; /* each once, in the order of the file */
-	bool takes_base;   /* it has an ARG BASE in front of its first FROM */
+	struct strv bases; /* each once, in file order */
+	bool takes_base;   /* has an ARG BASE before its first FROM */
 };
 
-/* base: what BASE is to be; NULL: as the file says. Errors begin with the line; exit code 2. */
+/* base: value of BASE; NULL: as in the file. Errors begin with the line; exit code 2. */
 int dockerfile_read(const char *text, size_t len, const char *base, struct dockerfile *ret,
 		    struct err *err);
 void dockerfile_done(struct dockerfile *d);

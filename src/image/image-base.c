@@ -13,7 +13,7 @@ static char *about(const struct image_tool *t, const char *ref)
 	return xasprintf("%s %s", t->engine, ref);
 }
 
-/* One that cannot change, or that was made here and nowhere else. */
+/* True for an image that cannot change (a digest) or that exists only on this machine. */
 static bool is_fixed(const char *ref)
 {
 	return strchr(ref, '@') || strncmp(ref, "localhost/", 10) == 0;
@@ -26,8 +26,8 @@ static uint64_t when(const json_t *note, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* pulled: it was; else the attempt failed, and what was before holds on. Without the note the next
- * caller asks again, and no more. */
+/* pulled: the pull succeeded; else it failed, and the earlier time of a pull is kept. Losing the
+ * note only causes another pull. */
 static void remember(const struct places *p, const struct image_tool *t, const char *ref,
 		     bool pulled)
 {

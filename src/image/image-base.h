@@ -4,16 +4,16 @@
 #include "image/image.h"
 
 /*
- * The images that others begin with, and how old they may get. When one was last pulled, or could
- * not be, is noted in PLACES/state/images/bases/.
+ * Base images, and their maximum age. The time of the last pull, or failed pull, is noted in
+ * PLACES/state/images/bases/.
  */
 #define IMAGE_BASE_MAX_AGE (7 * 86400)
-#define IMAGE_BASE_RETRY 3600 /* after an attempt that failed */
+#define IMAGE_BASE_RETRY 3600 /* after a failed attempt */
 
-/* Looks alone: -ENOENT when it is not there. *ret_due: it would be pulled. */
+/* Only looks: -ENOENT when the image is missing. *ret_due: image_base_get() would pull it. */
 int image_base_look(const struct image_request *req, const struct image_tool *t, const char *ref,
 		    struct image_facts *ret, bool *ret_due, struct err *err);
-/* Gets one that may be used: pulled if it is not there, or due; told of that, and of a failure
- * that does not matter. */
+/* Returns a usable base image: pulls it if it is missing or due. Pulls, and failures that can be
+ * ignored, are reported to req. */
 int image_base_get(const struct image_request *req, const struct image_tool *t, const char *ref,
 		   struct image_facts *ret, struct err *err);

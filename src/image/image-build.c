@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/proc.h"
 
-#define LINE_MAX_LEN (4 * KiB) /* of what a step is called; the log has all of it */
+#define LINE_MAX_LEN (4 * KiB) /* of the step's text; the log has all of it */
 #define TICK_MS 1000
 
 static const char *number(const char *s, unsigned *ret)
@@ -35,7 +35,8 @@ static const char *fraction(const char *s, struct image_step *ret)
 	return s;
 }
 
-/* "Step 3/9 : RUN x" of docker, "STEP 3/9: RUN x" of podman, there behind "[1/2] " for a stage. */
+/* Parses "Step 3/9 : RUN x" of docker and "STEP 3/9: RUN x" of podman, which puts "[1/2] "
+ * before it for a stage. */
 static bool classic_step(const char *s, struct image_step *ret)
 {
 	const char *stage = *s == '[' ? strstr(s, "] ") : NULL;
@@ -51,7 +52,7 @@ static bool classic_step(const char *s, struct image_step *ret)
 	return *s == ':';
 }
 
-/* "#7 [3/9] RUN x" or "#7 [name 3/9] RUN x" of BuildKit. */
+/* Parses "#7 [3/9] RUN x" or "#7 [name 3/9] RUN x" of BuildKit. */
 static bool buildkit_step(const char *s, struct image_step *ret)
 {
 	const char *end;
@@ -85,7 +86,7 @@ struct build {
 	int log;
 	uint64_t logged;
 	struct buf line;
-	char *text; /* of the step it is at */
+	char *text; /* of the current step */
 	struct image_step step;
 };
 
@@ -148,7 +149,7 @@ static int follow(struct build *b, int fd)
 	return -ETIMEDOUT;
 }
 
-/* The builder's last words, for the message. */
+/* Returns the last output of the builder, for the error message. */
 static char *last_words(int log)
 {
 	char *text = xcalloc(1, 4 * KiB), *line;

@@ -34,7 +34,8 @@ void image_cmd_build(const char *program, const struct image_build *b, struct st
 {
 	cleanup_free char *uid = xasprintf("%u", b->uid);
 
-	/* What it begins with was looked at and hashed; the builder is not to get another one. */
+	/* --pull=false: the base was checked and hashed, so the builder must not get another
+	 * one. */
 	words(ret, program,
 	      WORDS("build", "--tag", b->ref, "--file", b->dockerfile, "--pull=false"));
 	if (b->fresh)

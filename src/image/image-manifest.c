@@ -36,7 +36,7 @@ static int too_large(struct walk *w)
 	return image_context_too_large(w->name, w->err);
 }
 
-/* Paths may hold anything, newlines too: hence their lengths. */
+/* The line includes the length of each path, because paths may contain anything, also newlines. */
 static int put_entry(struct walk *w, char kind, mode_t mode, const char *what, const char *path)
 {
 	if (buf_printf(w->out, "%c %04o %zu:%s %zu:%s\n", kind, (unsigned)(mode & 0777),
@@ -127,7 +127,7 @@ static int walk_entry(struct walk *w, int dir, const char *leaf, const char *pat
 	return walk_dir(w, sub, path, depth);
 }
 
-/* All names first, and no more of them than there may be. */
+/* Reads all names first, up to the limit. */
 static int list_names(struct walk *w, int dir, struct strv *ret)
 {
 	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -157,7 +157,7 @@ static int walk_dir(struct walk *w, int dir, const char *path, unsigned depth)
 
 	if (r == 0 && fstat(dir, &st) < 0)
 		r = err_sys(w->err, errno, "cannot look at '%s/%s'", w->name, path);
-	/* The top's own permissions are nobody's choice. */
+	/* The permissions of the top directory are not included: nobody chose them. */
 	if (r == 0 && depth > 0)
 		r = put_entry(w, 'd', st.st_mode, "", path);
 	for (size_t i = 0; i < names.n && r == 0; i++) {

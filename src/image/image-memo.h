@@ -5,14 +5,13 @@
 #include "record/places.h"
 
 /*
- * Small things to remember about images: PLACES/state/images/KIND/KEY.json, where KEY is the hash
- * of what the note is about. Losing one costs a pull or a build, never more, so what cannot be read
- * is as good as not there.
+ * Small notes about images: PLACES/state/images/KIND/KEY.json, where KEY is the hash of the note's
+ * subject. Losing a note only costs a pull or a build, so an unreadable note counts as missing.
  */
 
-/* NULL: there is none. */
+/* Returns NULL without a note. */
 json_t *image_memo_get(const struct places *p, const char *kind, const char *about);
 int image_memo_set(const struct places *p, const char *kind, const char *about, const json_t *note,
 		   struct err *err);
-/* All of one kind, as an array. */
+/* Returns all notes of one kind, as an array. */
 json_t *image_memos(const struct places *p, const char *kind);

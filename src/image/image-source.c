@@ -15,7 +15,7 @@
 #include "image/dockerfile.h"
 #include "image/image-manifest.h"
 
-#define MANIFEST_BEGINS "ralph image 1\n" /* another number: other rules, so other names */
+#define MANIFEST_BEGINS "ralph image 1\n" /* a new number changes all names: the rules changed */
 #define COPY_PREFIX "copy-"
 
 char *image_trust_dir(const struct places *p)
@@ -33,7 +33,7 @@ int image_state_dir(const struct places *p, char **ret, struct err *err)
 	return r;
 }
 
-/* Opens the context, which a project may have put anything in the place of; -ENOENT: none. */
+/* Opens the context, which a project may have replaced by anything; -ENOENT: none. */
 static int open_context(const struct image_source *s, const char *path, struct err *err)
 {
 	cleanup_fd int top = open(s->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -51,7 +51,7 @@ static int open_context(const struct image_source *s, const char *path, struct e
 	return fd;
 }
 
-/* Of the Dockerfile that is in `text` and of the directory behind context, -1: none. */
+/* Describes the Dockerfile in `text` and the context directory; -1: no context. */
 static int describe(struct image_source *s, int context, const char *name, struct err *err)
 {
 	char sum[TRUST_HASH_LEN + 1];
@@ -160,7 +160,7 @@ void image_source_done(struct image_source *s)
 	*s = (struct image_source)IMAGE_SOURCE_INIT;
 }
 
-/* What a ralph that was killed has left: nobody holds its lock. */
+/* Removes the copies of a killed ralph: nobody holds their locks. */
 static void sweep(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -180,7 +180,7 @@ static void sweep(const char *dir)
 		(void)closedir(d);
 }
 
-/* Made under a name that no sweep looks at, and renamed once it is locked. */
+/* The directory is created under a name that sweep() ignores, and renamed once it is locked. */
 static int make_copy_dir(struct image_source *s, const char *dir, struct err *err)
 {
 	cleanup_free char *made = path_join(dir, "new-XXXXXX"), *final = NULL;
@@ -201,10 +201,10 @@ static int make_copy_dir(struct image_source *s, const char *dir, struct err *er
 
 static int copy_context(struct image_source *s, int context, struct err *err)
 {
-	/* What may be in it is judged by image_manifest(), on the copy. */
+	/* image_manifest() checks the content, on the copy. */
 	const struct copy_rules rules = {
 		.bytes_max = IMAGE_CONTEXT_BYTES_MAX,
-		.files_max = IMAGE_CONTEXT_FILES_MAX + 1, /* the top counts too */
+		.files_max = IMAGE_CONTEXT_FILES_MAX + 1, /* the top directory counts too */
 		.depth_max = IMAGE_CONTEXT_DEPTH_MAX,
 		.modes = true,
 	};

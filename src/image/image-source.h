@@ -7,21 +7,21 @@
 #include <stdbool.h>
 
 /*
- * What an image is built from: a Dockerfile and its context, of the project or of ralph itself.
+ * The source of an image: a Dockerfile and its context, from the project or from ralph itself.
  *
- * A project's is content of the project, and building it runs programs of its choice with a
- * network: the user has to have agreed to exactly this content. The record is kept as those of
- * project files are (config/trust.h), in a directory of its own.
+ * A project's Dockerfile is content of the project, and its build runs arbitrary programs with
+ * network access. So the user must have trusted exactly this content. The trust record is kept like
+ * those of project files (config/trust.h), in a separate directory.
  */
 struct image_source {
-	char *dockerfile;    /* its path on the host */
-	char *project;	     /* real path of the project it is of; NULL: it came with ralph */
-	char *context;	     /* path of its context on the host; NULL: an empty one */
+	char *dockerfile;    /* path on the host */
+	char *project;	     /* real path of its project; NULL: shipped with ralph */
+	char *context;	     /* path of the context on the host; NULL: an empty one */
 	struct buf text;     /* of the Dockerfile */
 	struct buf manifest; /* Dockerfile and context, see image-manifest.h */
 	bool trusted;	     /* true for ralph's own */
-	bool changed;	     /* the user agreed to another content of it */
-	/* image_source_copy(): a directory of ours that holds both, until image_source_done() */
+	bool changed;	     /* the user trusted an earlier content */
+	/* image_source_copy(): a private directory with both, until image_source_done() */
 	char *copy;
 	int copy_lock;
 };
@@ -32,22 +32,22 @@ struct image_source {
 	}
 #define cleanup_image_source cleanup_(image_source_done)
 
-/* Of the project; -ENOENT, without a message, where it has none. */
+/* Finds the project's Dockerfile; -ENOENT without a message if there is none. */
 int image_source_project(const struct places *p, const char *workspace, struct image_source *ret,
 			 struct err *err);
-/* The one that counts: the project's, else that of the agent. workspace may be NULL. */
+/* Finds the effective Dockerfile: the project's, else the agent's. workspace may be NULL. */
 int image_source_find(const struct places *p, const char *agent, const char *workspace,
 		      struct image_source *ret, struct err *err);
 void image_source_done(struct image_source *s);
 
-/* Copies what was found to copy/Dockerfile and copy/context/. What the copy holds is described and
- * judged anew: it, and nothing else, is built. */
+/* Copies the source to copy/Dockerfile and copy/context/, and describes and checks the copy
+ * again. Only the copy is built. */
 int image_source_copy(const struct places *p, struct image_source *s, struct err *err);
 
-/* Where records of trust are; the caller frees it. */
+/* Returns the directory of trust records; the caller frees it. */
 char *image_trust_dir(const struct places *p);
-/* The user agrees to what was found. */
+/* Records that the user trusts this content. */
 int image_source_trust(const struct places *p, const struct image_source *s, struct err *err);
 
-/* PLACES/state/images, made if it is not there; and a file or directory in it. */
+/* Returns PLACES/state/images, created if missing; and a file or directory in it. */
 int image_state_dir(const struct places *p, char **ret, struct err *err);

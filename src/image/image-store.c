@@ -39,7 +39,7 @@ static const char *text_of(const json_t *note, const char *key)
 	return s ? s : "";
 }
 
-/* Does the project of this note still have a Dockerfile? */
+/* True while the project of this note still has a Dockerfile. */
 static bool is_alive(const json_t *note)
 {
 	const char *project = text_of(note, "project");
@@ -64,7 +64,7 @@ static char *why_not(const json_t *notes, const char *engine, const char *ref)
 	return xstrdup("a newer one took its place");
 }
 
-/* Images that others made from ours carry our labels too, but not our names. */
+/* Images derived from ralph's carry its labels too, but not its names. */
 static bool is_our_name(const char *ref)
 {
 	const char *tag = strrchr(ref, ':');
@@ -130,7 +130,7 @@ int image_store_remove(const struct image_tool *t, const char *ref, struct err *
 {
 	int r = image_tool_remove(t, ref, err);
 
-	/* Every engine refuses what a container needs; each says so in its own words. */
+	/* Every engine refuses to remove an image that a container uses, with its own message. */
 	if (r == -EREMOTEIO && (strstr(err->msg, "is using") || strstr(err->msg, "being used") ||
 				strstr(err->msg, "in use")))
 		return -EBUSY;

@@ -8,24 +8,24 @@
 #include <stdbool.h>
 
 /*
- * The images that are there, and which of them are still of use: the last one that each Dockerfile
- * of each agent came to. That is noted in PLACES/state/images/used/ when one is used.
+ * The existing images, and which of them are still useful: the latest one for each Dockerfile and
+ * agent. PLACES/state/images/used/ notes each use.
  */
 
-/* Notes it; whoever cannot loses a reason to keep the image, and no more. */
+/* Notes the use; a failure only loses a reason to keep the image. */
 void image_store_used(const struct places *p, const char *engine, const char *agent,
 		      const char *project, const char *ref);
 
 struct image_row {
 	const char *engine;
 	char *ref;     /* REPOSITORY:TAG */
-	char *agent;   /* NULL: not known */
-	char *project; /* whose Dockerfile; NULL: ralph's own */
+	char *agent;   /* NULL: unknown */
+	char *project; /* project of the Dockerfile; NULL: ralph's own */
 	char *bases;
 	char *id;
 	uint64_t created, size;
 	bool ours; /* this user built it */
-	char *why; /* it may be removed; NULL: it is in use */
+	char *why; /* why it may be removed; NULL: it is in use */
 };
 
 struct image_rows {
@@ -33,11 +33,11 @@ struct image_rows {
 	size_t n;
 };
 
-/* Those of one engine, appended; ret starts zeroed. */
+/* Appends the images of one engine; ret starts zeroed. */
 int image_store_list(const struct places *p, const struct image_tool *t, struct image_rows *ret,
 		     struct err *err);
 void image_rows_done(struct image_rows *rows);
 #define cleanup_image_rows cleanup_(image_rows_done)
 
-/* Removes it, unless a container was made from it: -EBUSY. */
+/* Removes the image, unless a container uses it: -EBUSY. */
 int image_store_remove(const struct image_tool *t, const char *ref, struct err *err);

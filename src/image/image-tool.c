@@ -75,7 +75,7 @@ char *image_last_line(char *text)
 	return line;
 }
 
-/* What went to stderr, in the end of it. */
+/* Returns the end of the stderr output. */
 static char *read_said(int fd)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
@@ -86,7 +86,7 @@ static char *read_said(int fd)
 	return text;
 }
 
-/* 0 when it ended with 0; -EREMOTEIO and its last words when not. */
+/* Returns 0 for exit code 0, else -EREMOTEIO with the last line of the output. */
 static int ask(const struct image_tool *t, const struct strv *argv, int timeout_ms, char **ret_out,
 	       struct err *err)
 {
@@ -205,7 +205,8 @@ int image_tool_inspect(const struct image_tool *t, const char *ref, struct image
 	cleanup_json json_t *j = NULL;
 	int r = inspect(t, &ref, 1, &j, err);
 
-	/* Of a failure it cannot be told whether the image or the engine is missing. */
+	/* A failure does not tell whether the image or the engine is missing, so the engine is
+	 * probed. */
 	if (r == -EREMOTEIO) {
 		r = image_tool_probe(t, err);
 		return r < 0 ? r : -ENOENT;
@@ -228,7 +229,7 @@ int image_tool_list(const struct image_tool *t, struct image_facts **ret, size_t
 	if (r < 0)
 		return r;
 	strv_split(&lines, out, '\n');
-	/* One with two names is in the list twice. */
+	/* An image with two names is listed twice. */
 	for (size_t i = 0; i < lines.n && ids.n < IMAGES_MAX; i++)
 		if (!strv_has(&ids, lines.v[i]))
 			strv_push(&ids, lines.v[i]);

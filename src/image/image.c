@@ -19,13 +19,13 @@
 #define HASH_LEN 32 /* hex digits of a name: 128 bits */
 #define LOCK_MS IMAGE_BUILD_MS
 
-/* One request on its way. */
+/* A request that is being handled. */
 struct work {
 	const struct image_request *req;
 	struct image_tool tool;
 	struct image_source source;
 	struct dockerfile file;
-	uint64_t since; /* when it began */
+	uint64_t since; /* start time */
 };
 
 #define cleanup_work cleanup_(work_done)
@@ -75,7 +75,7 @@ static int check_trust(const struct image_source *s, struct err *err)
 	return r;
 }
 
-/* The name, from what is built and the ids of what it begins with. */
+/* Makes the name, from the source and the ids of its base images. */
 static char *ref_of(const struct work *w, const struct strv *ids)
 {
 	cleanup_buf struct buf b;
@@ -89,8 +89,8 @@ static char *ref_of(const struct work *w, const struct strv *ids)
 	return xasprintf(IMAGE_REPOSITORY "%s:v%.*s", w->req->agent, HASH_LEN, sum);
 }
 
-/* The name without pulling anything; NULL when a base is not there. *ret_due: one is to be pulled.
- */
+/* Returns the name without pulling anything; NULL when a base is missing. *ret_due: a base would
+ * be pulled. */
 static int look_ref(const struct work *w, char **ret, bool *ret_due, struct err *err)
 {
 	cleanup_strv struct strv ids = {0};
@@ -131,7 +131,7 @@ static int get_ref(const struct work *w, char **ret, struct err *err)
 	return 0;
 }
 
-/* 1: it is there, made at `since` or later; 0: not; or an error. */
+/* Returns 1 when the image exists and was created at `since` or later, else 0, or an error. */
 static int is_there(const struct work *w, const char *ref, uint64_t since, struct err *err)
 {
 	cleanup_image_facts struct image_facts f = {0};
@@ -142,7 +142,7 @@ static int is_there(const struct work *w, const char *ref, uint64_t since, struc
 	return r < 0 ? r : f.created >= since;
 }
 
-/* Held until *ret is closed. *ret_waited: somebody else has built meanwhile. */
+/* Locks until *ret is closed. *ret_waited: another process has built meanwhile. */
 static int lock(const struct work *w, int *ret, bool *ret_waited, struct err *err)
 {
 	cleanup_free char *dir = NULL, *path = NULL;
@@ -214,7 +214,7 @@ static int build(const struct work *w, const char *ref, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static int make(struct work *w, bool waited, char **ret, struct err *err)
 {
 	cleanup_free char *ref = NULL;
@@ -226,7 +226,7 @@ static int make(struct work *w, bool waited, char **ret, struct err *err)
 		r = get_ref(w, &ref, err);
 	if (r < 0)
 		return r;
-	/* A rebuild that had to wait for another one is done. */
+	/* After waiting for another rebuild, a rebuild is already done. */
 	r = w->req->rebuild && !waited ? 0 : is_there(w, ref, w->req->rebuild ? w->since : 0, err);
 	if (r == 0)
 		r = build(w, ref, err);

@@ -26,57 +26,56 @@
  * How it works is in docs/internals/images.md.
  */
 
-/* What goes on, for whoever shows it. Texts are the builder's or the project's: escape them. */
+/* Progress reports. The texts come from the builder or the project: escape them. */
 enum image_step_kind {
-	IMAGE_WAIT,  /* another ralph builds the same image */
-	IMAGE_PULL,  /* text: what is pulled */
-	IMAGE_BUILD, /* a build begins; text: the image */
-	IMAGE_STEP,  /* step `at` of `of` of it; text: the instruction */
-	IMAGE_DONE,  /* it is there; text: the image */
-	IMAGE_WARN,  /* something to know, and it goes on; text: a sentence */
+	IMAGE_WAIT,  /* another ralph is building the same image */
+	IMAGE_PULL,  /* text: the image that is pulled */
+	IMAGE_BUILD, /* a build starts; text: the image */
+	IMAGE_STEP,  /* step `at` of `of`; text: the instruction */
+	IMAGE_DONE,  /* the image is ready; text: the image */
+	IMAGE_WARN,  /* a warning; the build continues; text: a sentence */
 };
 
 struct image_step {
 	enum image_step_kind kind;
-	unsigned at, of; /* IMAGE_STEP; 0: not known */
+	unsigned at, of; /* IMAGE_STEP; 0: unknown */
 	const char *text;
 };
 
 struct image_request {
 	const struct places *places;
-	const char *engine;    /* "docker" or "podman": whose images, and the program to ask */
+	const char *engine;    /* "docker" or "podman": owner of the images, and program */
 	const char *agent;     /* row of agent/: "claude" …, "command" */
-	const char *workspace; /* real path; NULL: no project's Dockerfile counts */
-	const char *base;      /* what ARG BASE of the Dockerfile is to be; NULL: as it says */
-	/* The host's, for the program; its PATH must hold no directory that an agent can write
+	const char *workspace; /* real path; NULL: ignore project Dockerfiles */
+	const char *base;      /* value for ARG BASE of the Dockerfile; NULL: its default */
+	/* Environment of the program; its PATH must hold no directory that an agent can write
 	 * (host_environ()). */
 	char *const *environ;
-	bool rebuild; /* pull the base again and build without any cache, whatever is there */
-	/* Told of every step; may be NULL. */
+	bool rebuild; /* pull the base again and build without any cache */
+	/* Called for every step; may be NULL. */
 	void (*told)(void *arg, const struct image_step *step);
 	void *arg;
 };
 
 /*
- * The image, built if there is none: *ret_ref is its name, to be given to the engine. Blocks for as
- * long as a build takes; one that fails names the file that has all it said. Of several callers at
- * once one builds. -EACCES: the project's Dockerfile is not trusted; exit code 2 for everything the
- * user has to put right.
+ * Returns the image, built if it is missing: *ret_ref is its name for the engine. It blocks during
+ * a build; the error of a failed build names its log file. Of several callers at once, one builds.
+ * -EACCES: the project's Dockerfile is not trusted; exit code 2 for everything that the user has to
+ * correct.
  *
- * The base is pulled where there is none, on `rebuild`, and when it was last made or asked for more
- * than a week ago; where that fails and there is one, that one is used, with IMAGE_WARN.
+ * The base is pulled if it is missing, on `rebuild`, and when it was last created or checked more
+ * than a week ago. If the pull fails and there is an older base, that one is used, with IMAGE_WARN.
  */
 int image_ensure(const struct image_request *req, char **ret_ref, struct err *err);
 
-/* What image_ensure() would do, for --dry-run, audit and lists: asks the engine, changes nothing.
- */
+/* The plan of image_ensure(), for --dry-run, audit and lists: asks the engine, changes nothing. */
 struct image_view {
-	char *ref;	   /* NULL: its base is not there, so its name is not known yet */
-	char *dockerfile;  /* the one that counts, on the host */
-	struct strv bases; /* the images it begins with, in the order of the file */
-	bool there;	   /* it need not be built */
+	char *ref;	   /* NULL: a base is missing, so the name is not known yet */
+	char *dockerfile;  /* the effective one, on the host */
+	struct strv bases; /* base images, in file order */
+	bool there;	   /* no build is needed */
 	bool stale;	   /* a base would be pulled */
-	bool trusted;	   /* false: a project's Dockerfile that the user has not agreed to */
+	bool trusted;	   /* false: the user has not trusted the project's Dockerfile */
 };
 
 int image_look(const struct image_request *req, struct image_view *ret, struct err *err);

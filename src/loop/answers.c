@@ -11,7 +11,7 @@
 #define ANSWER_MAX (256 * KiB)
 #define ANSWERS_MAX 1000 /* taken at a time */
 
-/* Was it taken in before this process, or the one before it, could remove the file? */
+/* True when this answer is already recorded. A killed loop can record it and leave its file. */
 static bool is_known(const json_t *answers, const char *question, const char *answer)
 {
 	json_t *a;

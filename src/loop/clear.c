@@ -1,4 +1,4 @@
-/* What is left of a sandbox whose work is over: its words and its account, and nothing else. */
+/* Removes a finished sandbox. The loop keeps only its conversations and its event log. */
 #include "loop/loop.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #define KEPT_MAX 99 /* of one name */
 
-/* What was said in there becomes files first: it goes with the sandbox. */
+/* Conversations are exported first, because they are removed together with the sandbox. */
 static void save_words(struct loop *l, const char *name, const struct store_entry *e)
 {
 	cleanup_free char *home = store_home(&l->q.places, name), *record = path_dir(home);
@@ -28,8 +28,8 @@ static void save_words(struct loop *l, const char *name, const struct store_entr
 		(void)run_wait(&child);
 }
 
-/* A name that is free: NAME, NAME.2 and so on. What is kept is never written over, but for the last
- * of very many. */
+/* Returns a free name: NAME, NAME.2 and so on. Kept logs are not overwritten, except the last
+ * name when all KEPT_MAX are used. */
 static char *free_name(int dir, const char *name)
 {
 	char *free_one = xstrdup(name);
@@ -43,7 +43,7 @@ static char *free_name(int dir, const char *name)
 	return free_one;
 }
 
-/* To .ralph/logs/events. */
+/* Moves the event log to .ralph/logs/events. */
 static int keep_events(struct loop *l, const char *name, const struct store_entry *e,
 		       char **ret_kept, struct err *err)
 {
@@ -83,7 +83,7 @@ int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err 
 		*err = none;
 		return r;
 	}
-	/* Before its log is read to the end. */
+	/* The sandbox stops first, so that its event log is complete when it is read. */
 	r = live_stop(&l->q.places, name, 0, err);
 	if (r < 0)
 		return r;

@@ -1,4 +1,4 @@
-/* What an agent committed, as the host sees it. */
+/* Judges the commits that an agent made, on the host. */
 #include "loop/loop.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */
 #define FINDINGS_SHOWN 10
 
-/* Why commits do not count, for the user and for the next prompt. */
+/* Lists why commits do not count, for the user and for the next prompt. */
 static void tell_findings(struct loop *l, const struct repo_check_result *c, struct buf *b)
 {
 	for (size_t i = 0; i < c->n_findings && i < FINDINGS_SHOWN; i++) {
@@ -25,7 +25,8 @@ static void tell_findings(struct loop *l, const struct repo_check_result *c, str
 	}
 }
 
-/* Files of ralph's own that a reset would put back with the rest: they say what is done. */
+/* Files that ralph writes and that a reset would revert as well: they record which tasks are
+ * done. */
 struct kept {
 	struct strv paths;
 	struct buf *texts;
@@ -92,7 +93,7 @@ static int take_back(struct loop *l, const struct repo_check_result *c, const st
 	return 0;
 }
 
-/* Do the new commits count? Where they do not, they are gone when this returns. */
+/* Decides whether the new commits count. Commits that do not count are reset before it returns. */
 static int judge_commits(struct loop *l, const char *head, struct err *err)
 {
 	struct intent *i = &l->state.intent;
@@ -114,8 +115,8 @@ static int judge_commits(struct loop *l, const char *head, struct err *err)
 		r = repo_ours(l->repo, i->head, head, &own, &ours, &differ, err);
 	if (r < 0)
 		return r;
-	/* A list that is the agent's own copy may be committed as it likes: it is not read there.
-	 */
+	/* An agent may commit any change to its own copy of the list: ralph does not read it
+	 * from there. */
 	for (size_t n = 0; n < differ.n;) {
 		if (path_under(differ.v[n], WORK_DIR)) {
 			n++;

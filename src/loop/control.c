@@ -82,7 +82,7 @@ void control_release(struct control *c)
 	if (c->fd >= 0 && c->ev)
 		(void)ev_want(c->ev, &c->io, 0);
 	closep(&c->fd);
-	/* The file first: who gets the lock next writes its own. */
+	/* The file goes before the lock: the next loop to take the lock writes its own file. */
 	if (c->dir >= 0)
 		(void)unlinkat(c->dir, "active", 0);
 	if (c->apart >= 0)

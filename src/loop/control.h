@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * Who drives a loop from outside: signals, and the file `active`, by which `ralph pause` and
- * `ralph stop` find it. SIGINT asks for a pause after the iteration, a second one stops at once;
+ * Control of a loop from outside: signals, and the file `active`, by which `ralph pause` and `ralph
+ * stop` find the loop. SIGINT asks for a pause after the iteration; a second SIGINT stops at once.
  * SIGTERM and SIGHUP stop at once.
  */
 struct control {
@@ -17,10 +17,10 @@ struct control {
 	int fd;	   /* of the signals */
 	int lock;  /* of the state, held: one loop per workspace */
 	int dir;   /* .ralph; not owned */
-	int apart; /* the state, where it is out of the workspace; not owned; else -1 */
+	int apart; /* the state directory if it is outside the workspace, else -1; not owned */
 	bool pause;
-	int stop; /* the signal that stops it; 0: none */
-	/* Told at each change; may be NULL. */
+	int stop; /* the signal that stops the loop; 0: none */
+	/* Called at each change; may be NULL. */
 	void (*changed)(void *arg);
 	void *arg;
 };
@@ -36,9 +36,9 @@ struct control {
  * an agent without a sandbox.
  */
 int control_take(struct control *c, int dir, int state, bool apart, struct err *err);
-/* Signals are ours from now on. */
+/* From this call on the loop handles its signals itself. */
 int control_listen(struct control *c, struct ev *ev, struct err *err);
-/* What came since the event loop last ran. */
+/* Handles the signals that arrived since the event loop last ran. */
 void control_look(struct control *c);
 void control_release(struct control *c);
 

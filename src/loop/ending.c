@@ -193,7 +193,7 @@ static void write_summary(const struct loop *l, const json_t *j)
 
 /* ---- what the source of the work is told ---- */
 
-/* An issue is told how it stands, unless the loop goes on with it. */
+/* Reports the outcome to the issue, unless the loop continues with it. */
 static void finish_work(struct loop *l, int code)
 {
 	struct err err = {0};

@@ -40,7 +40,7 @@ struct run_state {
 	char tool[RENDER_MAX + 1];
 	uint64_t cost, logged, err_logged, out_bytes;
 	bool killed, killed_after_result, is_spent;
-	enum run_end why; /* RUN_OK: nothing of ours ended it */
+	enum run_end why; /* RUN_OK: ralph did not end the run */
 };
 
 static void kill_run(struct run_state *s, enum run_end why)
@@ -110,7 +110,7 @@ static void on_control(void *arg)
 			  "pausing after this iteration; Ctrl-C once more stops it now");
 }
 
-/* A whole record: what it says counts. */
+/* Handles one complete record: only a complete record counts. */
 static void on_record(struct run_state *s, const char *line, size_t n)
 {
 	struct iteration *it = s->it;
@@ -126,12 +126,12 @@ static void on_record(struct run_state *s, const char *line, size_t n)
 	} else if (render_notice(it->stream, line, n, &b)) {
 		show_line(it->show, STYLE_YELLOW, "%s", buf_str(&b));
 	}
-	/* Of several results each starts the time anew: a task in the background may go on. */
+	/* Each further result restarts the grace timer: a background task may still be running. */
 	if (it->said.seen && (!seen || memmem(line, n, "\"result\"", 8)))
 		ev_timer_set(it->ev, &s->grace, it->grace_ms);
 }
 
-/* An object from its first byte to its last, with a type. */
+/* True when the line is one whole JSON object with a type. */
 static bool is_record(struct jtext t)
 {
 	static const char *const names[] = {"type"};
@@ -188,11 +188,11 @@ static void write_log(int fd, uint64_t *logged, uint64_t max, const char *p, siz
 		return;
 	}
 	*logged += n;
-	/* A log that cannot be written is not worth the iteration. */
+	/* A failed write to the log does not end the iteration. */
 	(void)fd_write_all(fd, p, n);
 }
 
-/* Keeps the last `max` bytes at least, and at most twice as many. */
+/* Keeps at least the last `max` bytes, and at most twice as many. */
 static void keep_tail(struct buf *b, const char *p, size_t n)
 {
 	const size_t max = b->max / 2;
@@ -236,7 +236,8 @@ static void on_ended(struct job *j)
 
 static const struct job_handler handler = {.output = on_output, .ended = on_ended};
 
-/* What it says of its own failure, the best word first. */
+/* Returns the reason of a failed run, from the most precise source: job, result text, result
+ * reason, stderr. */
 static char *failure_of(const struct run_state *s)
 {
 	const struct iteration *it = s->it;
@@ -256,7 +257,7 @@ static bool is_limited(const struct agent_result *said)
 	return said->limited || (said->reason && streq(said->reason, "usage_limit_reached"));
 }
 
-/* The order is the meaning: what ended it comes before what it said. */
+/* The order matters: the reason why the run ended takes precedence over the agent's result. */
 static enum run_end decide(const struct run_state *s)
 {
 	const struct iteration *it = s->it;

@@ -9,12 +9,12 @@
 #include "record/places.h"
 
 /*
- * One run of an agent in the live sandbox: a fresh process, the prompt on its stdin, its stream
- * shown, kept and read while it comes. Ends in any case: by itself, by a time limit, or by the
- * user.
+ * One run of an agent in the live sandbox: a fresh process with the prompt on its stdin. Its output
+ * stream is shown, logged and parsed as it arrives. Every run ends: by itself, by a time limit, or
+ * by the user.
  */
 struct iteration {
-	/* what is wanted */
+	/* input, set by the caller */
 	struct ev *ev;
 	struct control *control;
 	struct show *show;
@@ -25,28 +25,28 @@ struct iteration {
 	const char *whole; /* see struct job_command */
 	const char *prompt;
 	size_t prompt_len;
-	int log, err_log; /* where the raw stream goes, and what it said on stderr; -1: nowhere */
+	int log, err_log; /* files for the raw stream and for stderr; -1: not kept */
 	uint64_t total_ms, idle_ms, grace_ms; /* 0: no limit */
-	uint64_t allowance;		      /* what it may spend, in micro-dollars; 0: anything */
-	/* Told every two seconds and at each call of a tool, which stays valid until the next; its
-	 * answer is the cost so far. */
+	uint64_t allowance;		      /* spending limit in micro-dollars; 0: none */
+	/* Called every two seconds and at each tool call. `tool` stays valid until the next
+	 * call. Returns the cost so far. */
 	uint64_t (*tick)(void *arg, const char *tool);
 	void *arg;
 
-	/* what has become of it */
+	/* result */
 	enum run_end end;
 	int code;
 	const struct agent_stream *stream; /* that it turned out to print; NULL: text */
 	struct agent_result said;
 	struct last_words promise;
-	char *failure; /* what it said of its own failure, or why it cannot be run; may be NULL */
+	char *failure; /* reason of the failure, or why the agent cannot be run; may be NULL */
 	uint64_t ms;
 	bool empty;
 };
 
-/* -errno only where the host fails; what an agent does wrong is in it->end. */
+/* Returns -errno only for failures of the host; failures of the agent are in it->end. */
 int iteration_run(struct iteration *it, struct err *err);
 void iteration_done(struct iteration *it);
 
-#define ITERATION_LOG_MAX (64 * MiB) /* of the stream of one iteration; the rest is not kept */
+#define ITERATION_LOG_MAX (64 * MiB) /* maximum log of one iteration; ralph drops the rest */
 #define ITERATION_ERR_MAX (1 * MiB)

@@ -154,7 +154,7 @@ static int give(struct job *j, const struct job_command *c, struct err *err)
 		else if (r < 0)
 			r = err_sys(err, -r, "cannot reach the sandbox");
 	}
-	/* Ours must go: the end of a pipe is seen when every writer has closed it. */
+	/* The parent's copies must be closed: a pipe ends only when every writer has closed it. */
 	for (int i = 0; i < 2; i++)
 		closep(&theirs[i]);
 	return r;

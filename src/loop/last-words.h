@@ -3,9 +3,10 @@
 #include <stdbool.h>
 
 /*
- * What an agent's last words ask for: <promise>COMPLETE</promise>, <promise>BLOCKED:why</promise>
- * or <promise>DECIDE:question</promise>, alone on its line. Of several the last counts. A promise
- * in the middle of a sentence is none: agents quote their prompt.
+ * The request in an agent's last message: <promise>COMPLETE</promise>,
+ * <promise>BLOCKED:why</promise> or <promise>DECIDE:question</promise>, alone on its line. The last
+ * one counts. A promise in the middle of a sentence does not count, because agents quote their
+ * prompt.
  */
 enum last_words_kind {
 	LAST_WORDS_NONE,

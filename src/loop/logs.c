@@ -32,7 +32,7 @@ struct logs {
 	int fd;
 };
 
-/* The highest number there is; 0: none. */
+/* Returns the highest iteration number in the directory; 0: none. */
 static uint64_t last_number(int logs)
 {
 	int copy = openat(logs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -51,7 +51,7 @@ static uint64_t last_number(int logs)
 		if (strncmp(name, "iteration-", 10) != 0 || !dot || !streq(dot, ".jsonl"))
 			continue;
 		digits = xstrndup(name + 10, (size_t)(dot - name) - 10);
-		/* They are written with leading zeros. */
+		/* File names pad the number with zeros, which parse_uint() refuses. */
 		if (parse_uint(digits + strspn(digits, "0"), 1, UINT32_MAX, &n) == 0 && n > last)
 			last = n;
 	}
@@ -103,7 +103,7 @@ static void print_words(struct logs *l)
 	}
 }
 
-/* What is there by now; false: it cannot be read or written. */
+/* Prints everything available so far; returns false when reading or writing fails. */
 static bool print_more(struct logs *l)
 {
 	char piece[PIECE];
@@ -131,7 +131,8 @@ static int print_one(struct logs *l)
 	while (ok && on && !more) {
 		int next;
 
-		/* Asked before the last read: what is written after it is in that read. */
+		/* The check comes before the read, so that the last read includes everything the
+		 * loop wrote. */
 		on = l->follow && loops_read_active(l->place.active, &active) == 0;
 		next = l->follow ? open_number(l, l->number + 1) : -1;
 		more = next >= 0;

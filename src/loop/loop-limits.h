@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How far a loop may go: pure, from its counters. */
+/* Limits of a loop, checked against its counters: pure. */
 struct loop_limits {
-	uint64_t iterations; /* 0: no limit; so for all */
+	uint64_t iterations; /* 0: no limit, for every field */
 	uint64_t micro_usd, duration_ms;
 	uint64_t max_stuck, max_attempts;
 };
@@ -16,11 +16,11 @@ struct loop_used {
 	uint64_t iterations, micro_usd, active_ms;
 };
 
-/* NULL: it may go on; else which limit was reached: "10 iterations", to be put in a sentence. The
- * caller frees it. */
+/* Returns NULL while the loop may continue, else the limit that was reached, to be put in a
+ * sentence: "10 iterations". The caller frees it. */
 char *limits_reached(const struct loop_limits *l, const struct loop_used *u);
 
-/* What may still be used of each; where there is no limit, 0. */
+/* Returns the remainder of each limit; 0 for a field without a limit. */
 struct loop_used limits_left(const struct loop_limits *l, const struct loop_used *u);
 
 /*
@@ -33,5 +33,5 @@ struct loop_used limits_left(const struct loop_limits *l, const struct loop_used
 #define WAIT_MAX_S (8 * 86400)
 uint64_t limits_wait_until(uint64_t now, uint64_t resets_at, uint64_t random);
 
-/* Is so much of the week used that the reserve begins? percent: of both; 0: no reserve. */
+/* True when the weekly reserve begins. Both values are percentages; reserve 0 means no reserve. */
 bool limits_reserve_reached(uint64_t reserve, uint64_t used);

@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	struct err err = {0};
 	int r;
 
-	/* Who reads our output may go away; the loop goes on. */
+	/* The reader of our output may go away; the loop continues. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	r = run(argc, argv, &err);
 	if (r >= 0)

@@ -101,14 +101,13 @@ static int load_config(struct loop_request *q, struct err *err)
 	src.project_len = src.project_text ? strlen(src.project_text) : 0;
 	src.home = q->places.home;
 	r = config_load(&src, &q->config, err);
-	/* Nobody looks on: what the host would run is moved away, unless the user said otherwise.
-	 */
+	/* No user is watching, so quarantine is on unless the user set it otherwise. */
 	if (r == 0 && streq(config_origin(q->config, "workspace.quarantine"), "default"))
 		q->config->workspace.quarantine = QUARANTINE_ALL;
 	return r;
 }
 
-/* All that the document says, without reading it again. */
+/* Fills the request from the document, which is already parsed. */
 static int read_document(struct loop_request *q, struct err *err)
 {
 	int r = read_mode(q->doc, "mode", &q->mode, err);
@@ -141,7 +140,7 @@ int loop_request_read(int fd, struct loop_request *ret, struct err *err)
 	return r < 0 ? r : read_document(q, err);
 }
 
-/* Flags of now come behind those of then: of a scalar the last counts. */
+/* New flags come after the kept ones: the last value of a scalar counts. */
 static void merge_flags(json_t *now, const json_t *kept)
 {
 	json_t *flags = json_object_get(json_object_get(now, "settings"), "flags"), *all, *f;

@@ -24,7 +24,7 @@ void loop_usage_read(const struct places *p, const char *sandbox, struct loop_us
 		(void)usage_each(e.dir, add, ret, &err);
 }
 
-/* A record that was removed and made anew begins at nothing. */
+/* A counter below the last value belongs to a record that was removed and created again. */
 static uint64_t take(uint64_t *sum, uint64_t *seen, uint64_t now)
 {
 	uint64_t more = now >= *seen ? now - *seen : now;

@@ -4,17 +4,17 @@
 #include "record/places.h"
 
 /*
- * What was used at providers, as the gateway has counted it: the sandbox's own account, which
- * nothing inside can touch. Where there is none (a provider that is reached some other way), the
- * agent's own words are taken.
+ * Usage at providers as counted by the gateway, in the sandbox's own record, which nothing inside
+ * can change. Without a gateway count (a provider reached in another way), the agent's own numbers
+ * are used.
  */
 struct loop_usage {
 	uint64_t micro_usd;
 	struct tokens tokens;
 };
 
-/* Of the sandbox's whole life; all 0 where there is no record of it. */
+/* Reads the totals of the sandbox's lifetime; all are 0 without a record. */
 void loop_usage_read(const struct places *p, const char *sandbox, struct loop_usage *ret);
-/* Adds to the state what is there more than was seen before; true: there was something. */
+/* Adds the usage since the last call to the state; returns true when there was any. */
 bool loop_usage_take(struct loop_state *s, const struct loop_usage *m);
 uint64_t tokens_all(const struct tokens *t);

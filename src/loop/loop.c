@@ -17,8 +17,7 @@ static void show_news(struct loop *l)
 	}
 }
 
-/* No task can be worked on: why that is. The first that holds, the one that asks most of the user
- * first. */
+/* Returns why no task can be worked on. Reasons that need the user most are checked first. */
 static int end_of_work(struct loop *l, char **ret_reason)
 {
 	struct work_counts c = work_count(l->work, (unsigned)l->limits.max_attempts);
@@ -42,7 +41,7 @@ static int end_of_work(struct loop *l, char **ret_reason)
 	return LOOP_STUCK;
 }
 
-/* A loop without a list ends by what its last iteration was worth. */
+/* A loop without a list ends by the verdict of its last iteration. */
 static int end_of_prompt(struct loop *l, const struct judgement *j, char **ret_reason)
 {
 	switch ((unsigned)j->verdict) {
@@ -66,7 +65,7 @@ static int end_of_prompt(struct loop *l, const struct judgement *j, char **ret_r
 	return -1;
 }
 
-/* -1: go on. */
+/* Waits until the limit is lifted; returns -1 to continue. */
 static int wait_limit(struct loop *l, uint64_t resets_at, const char *what, char **ret_reason)
 {
 	uint64_t random = 0, until;
@@ -86,7 +85,7 @@ static int wait_limit(struct loop *l, uint64_t resets_at, const char *what, char
 	return r;
 }
 
-/* What an iteration means for the loop; -1: go on. */
+/* Returns the exit code that an iteration's verdict asks for; -1: continue. */
 static int after(struct loop *l, const struct judgement *j, char **ret_reason)
 {
 	if (j->verdict == VERDICT_LIMITED)
@@ -133,7 +132,7 @@ static int limit_reached(struct loop *l, char **ret_reason)
 	return LOOP_LIMIT;
 }
 
-/* Several tasks at once, where that is asked for and there are several: true when it was done. */
+/* Runs several tasks at once if requested and available; returns true when it did. */
 static bool parallel(struct loop *l, int *ret_code, int *ret_error, struct err *err)
 {
 	struct task *tasks[PARALLEL_MAX];
@@ -150,7 +149,7 @@ static bool parallel(struct loop *l, int *ret_code, int *ret_error, struct err *
 	return true;
 }
 
-/* The exit code, or -1 when an iteration was made; -errno below that in *ret_error. */
+/* Returns the exit code, or -1 after an iteration; *ret_error is -errno when one failed. */
 static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *err)
 {
 	struct judgement j = {0};
@@ -169,7 +168,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 		code = asked_to_end(l, ret_reason);
 		if (code < 0 && json_object_size(l->state.workers) > 0)
 			code = limit_reached(l, ret_reason);
-		/* A task of a worker that waits is not anybody else's. */
+		/* A task of a waiting worker must not be given to another agent. */
 		if (code >= 0 || json_object_size(l->state.workers) > 0)
 			return code;
 	}
@@ -186,7 +185,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	if (code >= 0)
 		return code;
 	if (limits_reserve_reached(l->config->loop.reserve, l->weekly_used)) {
-		l->weekly_used = 0; /* whatever it is after the wait, the next agent says it */
+		l->weekly_used = 0; /* the next agent reports the value after the wait */
 		code = wait_limit(l, l->weekly_resets_at, "what is left of the week is reserved",
 				  ret_reason);
 		if (code >= 0)
@@ -199,7 +198,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
 }
 
-/* Then no sandbox has to be started to say so. */
+/* True when all work is done. No sandbox is started in that case. */
 static bool is_all_done(const struct loop *l)
 {
 	const struct work_counts c = l->work ? work_count(l->work, 0) : (struct work_counts){0};
@@ -228,7 +227,7 @@ int loop_run(struct loop *l, struct err *err)
 		r = verify_baseline(l, err);
 	while (r == 0 && code < 0) {
 		code = step(l, &reason, &r, err);
-		if (r == -ECANCELED) { /* stopped while it was verified */
+		if (r == -ECANCELED) { /* stopped during verification */
 			r = 0;
 			code = asked_to_end(l, &reason);
 		}

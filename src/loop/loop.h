@@ -53,7 +53,7 @@ struct loop {
 	struct loop_request q;
 	const struct config *config;
 	const struct agent *agent;
-	enum loop_mode mode; /* of a resumed one, what it was */
+	enum loop_mode mode; /* for a resumed loop: its original mode */
 	struct loop_limits limits;
 	struct ev *ev;
 	struct control control;
@@ -62,21 +62,21 @@ struct loop {
 	struct loop_path place;	  /* of the state */
 	bool shared;		  /* the agent reaches all of the workspace: see work_where */
 	struct loop_state state;
-	struct work *work;   /* NULL: the prompt is all there is */
-	struct draft *draft; /* the list that is being planned; NULL */
+	struct work *work;   /* NULL: no list, only a prompt */
+	struct draft *draft; /* list that is being planned; NULL: none */
 	struct repo *repo;   /* NULL: no repository */
-	char *root;	     /* where the agent works: the workspace, or a worktree */
+	char *root;	     /* working directory of the agent: the workspace, or a worktree */
 	int root_fd;
 	char *git_name, *git_email;
 	/* the sandbox */
 	struct build build;
-	int hold;	      /* a connection: it stays up at least as long */
-	uint64_t allowance;   /* what this iteration may spend, in micro-dollars; 0: anything */
+	int hold;	      /* connection that keeps the sandbox running */
+	uint64_t allowance;   /* spending limit of this iteration in micro-dollars; 0: none */
 	uint64_t round_began; /* now_ms(); 0: none */
-	uint64_t active_mark; /* state.active_ms when the turn began */
-	char *tool;	      /* what the agent does just now */
+	uint64_t active_mark; /* state.active_ms when the round began */
+	char *tool;	      /* current tool call of the agent */
 	const struct task *task;
-	uint64_t resets_at, weekly_used, weekly_resets_at; /* what the last agent heard */
+	uint64_t resets_at, weekly_used, weekly_resets_at; /* reported by the last agent */
 	const char *phase;
 };
 
@@ -85,15 +85,16 @@ int loop_run(struct loop *l, struct err *err);
 
 /* setup.c */
 int loop_open(struct loop *l, int request_fd, struct err *err);
-/* Whose state the work is in, and what its agent reaches. */
+/* Returns the location of the work's state and the part of it that the agent can reach. */
 struct work_where loop_where(const struct loop *l);
 void loop_close(struct loop *l);
-/* Not one that goes on: its counters begin at nothing. After what a killed one left is finished. */
+/* Resets the counters of a loop that is not resumed, after the work of a killed loop was
+ * finished. */
 int loop_begin_anew(struct loop *l, struct err *err);
-/* Everything else that must hold before an agent is left alone: clock, disk, a sandbox that answers
- * and refuses what no rule allows. */
+/* Checks everything else before an agent runs unattended: clock, disk, a sandbox that answers
+ * and that refuses traffic without a rule. */
 int loop_preflight(struct loop *l, struct err *err);
-/* Is a credential missing, or not what it was? Exit 8. */
+/* Fails with exit code 8 when a credential is missing or has changed. */
 int loop_check_credentials(struct loop *l, struct err *err);
 
 /* tree.c: opens the repository, gets it ready (dirty trees, branch, worktree), and opens the tree
@@ -102,7 +103,8 @@ int tree_open(struct loop *l, struct err *err);
 int tree_prepare(struct loop *l, struct err *err);
 int tree_root(struct loop *l, struct err *err);
 void tree_finish(struct loop *l, int code);
-/* The user's PATH without what the agent can write: for programs that the host runs. */
+/* Returns the user's PATH without directories that the agent can write, for programs that the
+ * host runs. */
 char *tree_path(const struct loop *l);
 
 /* clear.c: removes a sandbox when what was said in it is saved, and its event log is in *ret_kept,
@@ -115,48 +117,48 @@ int loop_recover(struct loop *l, struct err *err);
 /* sandbox-run.c */
 int loop_sandbox_build(struct loop *l, struct err *err);
 int loop_sandbox_start(struct loop *l, struct err *err);
-/* What the agent left is shown; the sandbox ends. */
+/* Stops the sandbox, and logs a failure to do so. */
 void loop_sandbox_stop(struct loop *l);
-/* The agent's command line inside, and what it has besides the sandbox's environment. */
+/* Returns the agent's command line inside the sandbox, and its additional environment variables. */
 int loop_sandbox_agent_argv(const struct loop *l, struct strv *ret, struct err *err);
 void loop_sandbox_agent_env(const struct loop *l, struct strv *ret);
-/* Without a sandbox the user's environment is the command's. */
+/* Without a sandbox, the command gets the user's environment. */
 void loop_sandbox_host_env(struct strv *ret);
 
-/* round.c: one iteration of a task (NULL: of the prompt). *ret: what it was worth. */
+/* round.c: runs one iteration of a task (NULL: of the prompt). *ret is its judgement. */
 int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
-/* The second half, for what was interrupted: commits are checked, the task is settled. */
+/* Runs the second half for an interrupted iteration: checks the commits and judges the task. */
 int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
-/* round-settle.c: what was judged is written to the task and counted. */
+/* round-settle.c: writes the judgement to the task and updates the counters. */
 int round_settle(struct loop *l, struct task *t, struct err *err);
-/* For the eye, and for `ralph events`. */
+/* Prints the judgement, and writes it to the event log. */
 void round_tell(struct loop *l, const struct task *t, const struct judgement *j);
 
-/* commits.c: new commits since the iteration began count, or are taken back: the intent says so,
- * and is saved. Once for each iteration, before anything is put back. */
+/* commits.c: accepts the commits made since the iteration began, or resets them. The result is
+ * saved in the intent. It runs once for each iteration, before anything is restored. */
 int commits_check(struct loop *l, struct err *err);
 
-/* verify.c: what fails already before the first iteration */
+/* verify.c: records which commands already fail before the first iteration */
 int verify_baseline(struct loop *l, struct err *err);
 struct verify_result {
-	bool ok;	  /* nothing that counts fails */
+	bool ok;	  /* no counted command fails */
 	uint64_t failing; /* commands that fail, whether they count or not */
-	char *report;	  /* for the next prompt; NULL when all is well */
+	char *report;	  /* for the next prompt; NULL on success */
 };
 int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err);
 void verify_result_done(struct verify_result *v);
 
-/* prompt.c: what the agent reads; the caller frees it. */
+/* prompt.c: builds the prompt; the caller frees it. */
 int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err);
 
-/* answers.c: what `ralph answer` left is taken in: the task is ready again. */
+/* answers.c: takes in the answers from `ralph answer`, which makes their tasks ready again. */
 int answers_take(struct loop *l, struct err *err);
 
 /* status.c: status.json of the state */
 void status_write(struct loop *l, const char *phase, uint64_t until);
 
-/* wait.c: 0 when it is over, else the exit code that ends the loop (paused, a signal). */
+/* wait.c: returns 0 after the wait, else the exit code that ends the loop (paused, a signal). */
 int wait_until(struct loop *l, uint64_t until, const char *what);
 
-/* ending.c: prints and writes the summary, tells the user, and gives the exit code back. */
+/* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);

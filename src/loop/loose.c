@@ -19,7 +19,7 @@ static bool has(const json_t *list, const char *path)
 	return false;
 }
 
-/* The path in a line of repo_dirty(). */
+/* Returns the path in a line of repo_dirty(). */
 static const char *path_of(const char *line)
 {
 	const char *blank = *line ? strchr(line + 1, ' ') : NULL;
@@ -27,7 +27,7 @@ static const char *path_of(const char *line)
 	return blank ? blank + 1 : line;
 }
 
-/* Paths that git neither knows nor ignores. */
+/* Lists the untracked files that are not ignored. */
 static int unknown_files(struct loop *l, json_t **ret, struct err *err)
 {
 	cleanup_strv struct strv dirty = {0};
@@ -72,7 +72,7 @@ int loose_after(struct loop *l, struct err *err)
 	r = unknown_files(l, &now, err);
 	if (r < 0)
 		return r;
-	/* What is gone, or was added meanwhile, is forgotten: the list does not grow. */
+	/* Files that were deleted or added to git are dropped, so that the list does not grow. */
 	for (i = json_array_size(made); i-- > 0;)
 		if (!has(now, json_string_value(json_array_get(made, i))))
 			(void)json_array_remove(made, i);
@@ -91,7 +91,7 @@ static bool is_under(const struct strv *dirs, const char *path)
 	return false;
 }
 
-/* Of a line of repo_dirty(): is it in no commit, and not what verification made? */
+/* True when a line of repo_dirty() is uncommitted and was not created by verification. */
 static bool is_loose(const struct loop *l, const char *line)
 {
 	const char *path = path_of(line);

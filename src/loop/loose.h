@@ -23,6 +23,6 @@ struct loop;
 int loose_before(struct loop *l, struct err *err);
 int loose_after(struct loop *l, struct err *err);
 
-/* Is everything that was verified committed? What is not is added to `why`, for the next prompt,
- * and shown. Where that cannot be told it is not. */
+/* True when everything that was verified is committed. Uncommitted files are shown, and added to
+ * `why` for the next prompt. When the check itself fails, the answer is false. */
 bool loose_none(struct loop *l, struct buf *why);

@@ -9,8 +9,8 @@
 
 #define PROMPT_MAX (1 * MiB)
 
-/* A file the user named, or one below the workspace that the agent may have written: no link there
- * is followed. */
+/* Reads a file that the user named, or one below the workspace, where the agent may have planted
+ * a symbolic link: none is followed. */
 static int read_beneath(int dir, const char *name, struct buf *b)
 {
 	cleanup_fd int fd = path_open_beneath(dir, name, O_RDONLY, 0);
@@ -18,7 +18,7 @@ static int read_beneath(int dir, const char *name, struct buf *b)
 	return fd < 0 ? fd : fd_read_all(fd, b);
 }
 
-/* Where nobody wrote one. */
+/* Reads the prompt that ralph ships, for a workspace without its own. */
 static int read_shipped(struct loop *l, const char *name, struct buf *b, struct err *err)
 {
 	cleanup_free char *dir = path_join(l->q.places.data, "init"), *path = path_join(dir, name);

@@ -3,11 +3,12 @@
 #include "loop/loop-usage.h"
 
 /*
- * What the journal's entry asks for when a loop is opened. Nothing here is done twice: each step
- * either leaves the entry for the next start, or clears it with the write that counts it.
+ * Finishes the journal's entry when a loop is opened. No step is done twice: each one either leaves
+ * the entry for the next start, or clears it in the same write that counts it.
  */
 
-/* The agent was cut off: its iteration was one, its words are lost, its commits are looked at. */
+/* The agent was interrupted: the iteration counts, the agent's words are lost, and its commits
+ * are checked. */
 static int cut_off(struct loop *l, struct task *t, struct err *err)
 {
 	struct intent *i = &l->state.intent;
@@ -49,7 +50,7 @@ int loop_recover(struct loop *l, struct err *err)
 	struct intent *i = &l->state.intent;
 	struct task *t = i->task && l->work ? work_task(l->work, i->task) : NULL;
 
-	/* The user may have taken the repository or the task away meanwhile. */
+	/* The user may have removed the repository or the task in the meantime. */
 	if (i->phase != INTENT_NONE && (!i->head != !l->repo || (i->task && !t))) {
 		intent_clear(i);
 		return state_save(&l->state, err);

@@ -1,4 +1,4 @@
-/* The end of an iteration: what was judged becomes the task's state and the loop's counters. */
+/* The end of an iteration: its judgement updates the task's state and the loop's counters. */
 #include "loop/loop.h"
 
 #include <time.h>
@@ -7,7 +7,7 @@
 #include "loop/loop-usage.h"
 #include "live/live.h"
 
-/* The rule about tasks that go nowhere. */
+/* Counts iterations without progress, and marks a task as stuck. */
 static void count_stuck(struct loop *l, const struct task *t, bool progress)
 {
 	struct intent *i = &l->state.intent;
@@ -56,7 +56,8 @@ static int settle_task(struct loop *l, struct task *t, struct err *err)
 	int r = 0;
 
 	if (verdict_gives_back(i->verdict)) {
-		/* Only what was counted is given back: it may be settled a second time. */
+		/* The attempt is returned only if it was counted: this function may run twice
+		 * for one iteration. */
 		return t->attempts > i->attempts || t->state == TASK_BUSY
 			       ? work_give_back(l->work, t, err)
 			       : 0;
@@ -84,7 +85,7 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 	return state_save(s, err);
 }
 
-/* For `ralph events`: what the host made of it, beside what was seen inside. */
+/* Logs the verdict of the host, for `ralph events`, next to the events from inside the sandbox. */
 static void log_verdict(struct loop *l, const struct task *t, const struct judgement *j)
 {
 	const struct loop_state *s = &l->state;

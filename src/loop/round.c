@@ -35,10 +35,11 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 	s->iterations++;
 	s->cost_mark = s->micro_usd;
 	s->tokens_mark = s->tokens;
-	/* One that the user has reopened begins anew. */
+	/* A task that the user has reopened starts again with no stuck iterations. */
 	if (t && t->attempts == 0)
 		state_task_set(s, t->id, "stuck", json_integer(0));
-	/* Commits of an earlier attempt are this task's too. */
+	/* The base stays the same over all attempts, so that earlier commits count for this task
+	 * too. */
 	if (t && l->repo && !state_task_str(s, t->id, "base"))
 		state_task_set(s, t->id, "base", json_string(head.hex));
 	r = state_save(s, err);
@@ -79,7 +80,7 @@ static uint64_t on_tick(void *arg, const char *tool)
 	return l->state.micro_usd - l->state.cost_mark;
 }
 
-/* The gateway's count is the one that counts; an agent's own only where there is none. */
+/* The gateway's count is used; the agent's own count is used only without one. */
 static void account(struct loop *l, const struct iteration *it)
 {
 	struct loop_state *s = &l->state;
@@ -117,7 +118,7 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 		l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
 		if (r < 0 || it->end != RUN_EMPTY || control_wants_end(&l->control))
 			break;
-		/* A quiet command that did something is no failure. */
+		/* A command that prints nothing but makes a commit has not failed. */
 		if (!it->stream && it->code == 0 && head_moved(l)) {
 			it->end = RUN_OK;
 			break;
@@ -141,7 +142,7 @@ static void show_end(struct loop *l, const struct iteration *it)
 		show_quote(&l->show, it->failure, 5);
 }
 
-/* What the loop must remember of it after this process. */
+/* Saves the parts of the run's result that a later process needs. */
 static void note_run(struct loop *l, const struct iteration *it)
 {
 	struct intent *i = &l->state.intent;
@@ -290,7 +291,7 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 		r = verify_task(l, t, &f, err);
 	if (r < 0)
 		return r;
-	/* Without a list the promise is all there is to go by; of a plan nothing is verified. */
+	/* Without a list, only the promise decides; a plan is not verified. */
 	if (l->mode == LOOP_PLAN && i->end == RUN_OK)
 		f.verified = true;
 	verdict_judge(&f, ret);
@@ -335,7 +336,7 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 	if (r == 0)
 		round_tell(l, t, ret);
 	loop_sandbox_stop(l);
-	/* What was said becomes a file beside the loop; nobody waits for it. */
+	/* The conversation is exported by a separate process; the loop does not wait for it. */
 	if (l->build.spec)
 		(void)autosave_now(&l->q.places, l->build.spec->name);
 	if (r < 0)

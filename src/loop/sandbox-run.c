@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* The loop's own memory is not the agent's to read. */
+/* Masks the loop's state: the agent must not read it. */
 static void hide_state(struct loop *l)
 {
 	cleanup_free char *state = path_join(l->root, WORK_STATE_DIR);
@@ -36,14 +36,15 @@ static void hide_state(struct loop *l)
 				     "the loop's own memory");
 }
 
-/* What the agent is to ask ralph while it works, where it can be told so. */
+/* Builds the agent's hooks, which call ralph while it works, for an agent with managed settings. */
 static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
 {
 	cleanup_buf struct buf b;
 	int r;
 
 	buf_init(&b, HOOKS_MAX);
-	/* Without a sandbox they are wired by the command line; a machine has no ralph inside. */
+	/* Without a sandbox the command line sets up the hooks; an engine without a guest has no
+	 * ralph inside. */
 	if (!l->agent->managed.path || l->shared)
 		return 0;
 	r = hook_settings(&b, HOOK_SET_INSIDE, HOOK_INSIDE);
@@ -88,9 +89,9 @@ int loop_sandbox_build(struct loop *l, struct err *err)
 }
 
 /*
- * The sandbox's budget is what it has spent and what this iteration may spend more, so that the
- * gateway ends it for every agent whose traffic it counts: most have no limit of their own. What is
- * left of the loop's limit is no less of one.
+ * The sandbox's budget is its spending so far plus the allowance of this iteration. The gateway
+ * enforces it for every agent whose traffic it counts; most agents have no limit of their own. The
+ * remainder of the loop's limit applies as well.
  */
 static void limit_spending(struct loop *l)
 {
@@ -134,13 +135,13 @@ void loop_sandbox_stop(struct loop *l)
 
 	if (l->hold < 0)
 		return;
-	/* Its commands have ended: what is left has no claim to time. */
+	/* The commands have ended, so the remaining processes get no grace time. */
 	if (live_stop(&l->q.places, l->build.spec->name, 0, &err) < 0)
 		log_warn("loop", "%s", err.msg);
 	closep(&l->hold);
 }
 
-/* The agent's own limit, where it has one. */
+/* Passes the limit to an agent that has an option for it. */
 static void push_budget(const struct loop *l, struct strv *ret)
 {
 	uint64_t usd = l->config->loop.iteration_micro_usd;
@@ -184,7 +185,7 @@ void loop_sandbox_agent_env(const struct loop *l, struct strv *ret)
 
 	if (l->q.direct)
 		loop_sandbox_host_env(ret);
-	/* By this hooks know a loop's agent from a human's. */
+	/* Hooks recognise an agent of a loop by this variable. */
 	strv_pushf(ret, HOOK_LOOP_ENV "=%s", token);
 	strv_pushf(ret, "RALPH_ITERATION=%llu", (unsigned long long)l->state.iterations);
 	if (l->task)

@@ -24,7 +24,8 @@
 
 extern char **environ;
 
-/* A directory of ours in the workspace, where an agent may have put anything: no link. */
+/* Opens ralph's directory in the workspace. The agent may have planted a symbolic link there:
+ * none is followed. */
 static int open_dir(int at, const char *name, mode_t mode, int *ret, struct err *err)
 {
 	if (mkdirat(at, name, mode) < 0 && errno != EEXIST)
@@ -51,7 +52,7 @@ static int open_places(struct loop *l, struct err *err)
 	return r;
 }
 
-/* Is the state still where this loop has it? */
+/* True while the state directory is still the one that this loop holds. */
 static bool is_current(const struct loop *l)
 {
 	cleanup_loop_place struct loop_path now = LOOP_PLACE_INIT;
@@ -74,7 +75,7 @@ static int open_state_dir(struct loop *l, struct err *err)
 	return r;
 }
 
-/* Held from here on: nobody else moves it, or works by it. */
+/* Locks the state: from here on no other loop moves it or uses it. */
 static int take_state(struct loop *l, struct err *err)
 {
 	int r = 0;
@@ -85,14 +86,14 @@ static int take_state(struct loop *l, struct err *err)
 			r = control_take(&l->control, l->dir, l->place.state, l->place.apart, err);
 		if (r < 0 || is_current(l))
 			break;
-		control_release(&l->control); /* it was moved before we held it */
+		control_release(&l->control); /* the state was moved before it was locked */
 		r = err_set(err, EBUSY, "the state of the loop is being moved; try again");
 	}
 	l->state.dir = l->place.state;
 	return r;
 }
 
-/* An agent that sees the whole workspace must not see the loop's memory, or write it. */
+/* An agent that sees the whole workspace must not read or write the loop's state. */
 static int set_apart(struct loop *l, struct err *err)
 {
 	int r;
@@ -143,7 +144,8 @@ static int open_state(struct loop *l, struct err *err)
 	return 0;
 }
 
-/* Numbers begin at 1 again: what the loop before has left lies apart, for one generation. */
+/* Iteration numbers start at 1 again; the logs of the previous loop move to `before`, which
+ * holds one generation. */
 static int put_logs_by(struct loop *l, struct err *err)
 {
 	cleanup_fd int before = -1;
@@ -185,7 +187,7 @@ int loop_begin_anew(struct loop *l, struct err *err)
 	return r < 0 ? r : state_save(s, err);
 }
 
-/* What a killed loop was writing. */
+/* Removes the temporary files of a killed loop. */
 static void clear_halves(int dir)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -246,7 +248,7 @@ int loop_preflight(struct loop *l, struct err *err)
 	for (size_t i = 0; i < p.n; i++) {
 		const struct preflight_row *row = &p.rows[i];
 
-		/* Credentials were looked at before anything was changed. */
+		/* Credentials were checked before anything was changed. */
 		if (row->ok || row->credential)
 			continue;
 		show_line(&l->show, STYLE_RED, "%s: %s%s%s", row->what, row->found,
@@ -272,7 +274,7 @@ int loop_check_credentials(struct loop *l, struct err *err)
 				    report.v[i].problem ? report.v[i].problem
 							: "there is no credential");
 	if (r == 0)
-		return 0; /* the user wants none */
+		return 0; /* the user turned credentials off */
 	err->exit_code = EXIT_CREDENTIAL;
 	return err_hint(err, r, "see: ralph check-token");
 }
@@ -283,11 +285,11 @@ static int open_work(struct loop *l, struct err *err)
 	struct err none = {0};
 	int r;
 
-	if (l->mode == LOOP_PLAN) /* the list is what is planned, see round.c */
+	if (l->mode == LOOP_PLAN) /* this mode makes the list, see round.c */
 		return 0;
 	r = work_open(&at, l->q.tasks, &l->work, l->mode == LOOP_ANY ? &none : err);
 	if (r == -ENOENT && l->mode == LOOP_ANY && !l->q.tasks)
-		return 0; /* the prompt is all there is */
+		return 0; /* no list, only a prompt */
 	if (r < 0 && l->mode == LOOP_ANY)
 		*err = none;
 	return r;
@@ -308,7 +310,7 @@ static int remember(struct loop *l, struct err *err)
 	return loops_remember(&l->q.places, key, l->q.workspace, err);
 }
 
-/* What a resumed loop was started with holds, where nothing else is said now. */
+/* The options of a resumed loop apply unless the new request sets them. */
 static int take_request(struct loop *l, int fd, struct err *err)
 {
 	int r = loop_request_read(fd, &l->q, err);

@@ -6,19 +6,19 @@
 #include <stdint.h>
 
 /*
- * What a loop shows while it works, on stderr: a line at a time, with the time of day in front.
- * Text of others is escaped. Colour only where the command line said so.
+ * The display of a running loop on stderr: one line at a time, with the time of day in front. Text
+ * from others is escaped. Colours are used only if the command line asks for them.
  */
 struct show {
 	bool color;
-	bool live; /* a terminal: a line may be written over */
-	bool open; /* such a line stands there */
+	bool live; /* a terminal: a line may be overwritten */
+	bool open; /* an unfinished line is on the terminal */
 };
 
 void show_line(struct show *s, enum term_style style, const char *fmt, ...) printf_like(3, 4);
-/* A line that the next one replaces: a countdown. Nothing where there is no terminal. */
+/* Shows a line that the next one replaces, for a countdown. Without a terminal it shows nothing. */
 void show_over(struct show *s, const char *fmt, ...) printf_like(2, 3);
-/* Lines of others' text, each behind a mark; at most so many, the last ones. */
+/* Shows the last lines_max lines of someone else's text, each with a mark in front. */
 void show_quote(struct show *s, const char *text, size_t lines_max);
 
 #define SHOW_USD "$%llu.%04llu"

@@ -96,7 +96,7 @@ static inline void *at(struct loop_state *s, const struct number *n)
 	return (char *)s + n->offset;
 }
 
-/* What agents said may be any bytes. */
+/* json_text() is needed here, because text from agents may hold any bytes. */
 static json_t *text_or_none(const char *s)
 {
 	return s ? json_text(s) : NULL;
@@ -121,7 +121,8 @@ static char *dup_str(const json_t *j, const char *key)
 	return s ? xstrdup(s) : NULL;
 }
 
-/* A number of an enum, or -EINVAL: the file is ours, but a disk is not. */
+/* Reads a number of an enum. Returns -EINVAL when it is out of range: the disk may have damaged
+ * the file. */
 static int read_enum(const json_t *j, const char *key, int end, int *ret)
 {
 	json_int_t v = json_integer_value(json_object_get(j, key));

@@ -26,7 +26,7 @@ enum intent_phase { INTENT_NONE, INTENT_ITERATE, INTENT_VERIFY, INTENT_SETTLE, I
 
 struct intent {
 	enum intent_phase phase;
-	char *task;  /* its id; NULL: none */
+	char *task;  /* task id; NULL: none */
 	char *head;  /* of the branch, before; "": no commit yet; NULL: no repository */
 	bool claims; /* VERIFY: what the agent said */
 	enum run_end end;
@@ -39,7 +39,8 @@ struct intent {
 	char *commit;
 	uint64_t ms;
 	uint64_t attempts; /* of the task, before */
-	/* Its commits, once they were looked at: afterwards the tree is not as it left it. */
+	/* Result of the check of its commits. The check cannot be repeated: it may change the
+	 * tree. */
 	bool checked, new_head, rejected, committed;
 };
 
@@ -52,39 +53,39 @@ struct loop_state {
 	/* counters */
 	uint64_t iterations, micro_usd, active_ms;
 	struct tokens tokens;
-	uint64_t seen_micro_usd; /* of the sandbox's own account, when it was last looked at */
+	uint64_t seen_micro_usd; /* of the sandbox's usage record, when it was last read */
 	struct tokens seen;
-	uint64_t failing; /* verify commands: the fewest that ever failed; UINT64_MAX: not known */
+	uint64_t failing; /* lowest number of failing verify commands so far; UINT64_MAX: unknown */
 	uint64_t started; /* seconds since 1970 */
 	/* kept as JSON */
-	json_t *request;  /* what the loop was started with, for resume */
+	json_t *request;  /* original request of the loop, for resume */
 	json_t *baseline; /* {command: true (it succeeded) or false} */
 	json_t *tasks;	  /* {id: {"base": head, "stuck": n, "last": what failed, "answers": []}} */
 	json_t *records;  /* of iterations, for the summary */
-	json_t *workers;  /* {id: {"branch", "path", "attempts"}}: under way at once */
+	json_t *workers;  /* {id: {"branch", "path", "attempts"}}: parallel tasks */
 	json_t *view;	  /* of the repository, see repo_view_take() */
-	json_t *loose;	  /* files that are in no commit, see loose.h */
+	json_t *loose;	  /* uncommitted files, see loose.h */
 	char *branch, *home_branch, *worktree; /* NULL: none */
 	bool stashed;
 	struct intent intent;
 	uint64_t cost_mark; /* micro_usd before this iteration */
 	struct tokens tokens_mark;
-	int exit_code; /* -1: it has not ended */
+	int exit_code; /* -1: still running */
 	char *reason;
 };
 
 #define STATE_FILE "loop.json"
-#define STATE_RECORDS_MAX 10000 /* the oldest go */
+#define STATE_RECORDS_MAX 10000 /* older ones are dropped */
 
 void state_init(struct loop_state *s, int dir);
 void state_done(struct loop_state *s);
-/* -ENOENT: there is none. */
+/* Returns -ENOENT without a state file. */
 int state_load(struct loop_state *s, struct err *err);
 int state_save(struct loop_state *s, struct err *err);
 
 void intent_clear(struct intent *i);
 
-/* What is kept of one task; made where there is nothing. Borrowed. */
+/* Returns the record of one task, created if missing. Borrowed. */
 json_t *state_task(struct loop_state *s, const char *id);
 uint64_t state_task_uint(struct loop_state *s, const char *id, const char *key);
 const char *state_task_str(struct loop_state *s, const char *id, const char *key);

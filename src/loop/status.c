@@ -51,7 +51,7 @@ void status_write(struct loop *l, const char *phase, uint64_t until)
 	if (l->tool)
 		(void)json_object_set_new(j, "tool", json_text(l->tool));
 	text = json_dumps(j, JSON_COMPACT);
-	/* For those who look: one that cannot be written is no reason to end. */
+	/* The status file is only informational, so a failed write does not end the loop. */
 	if (text)
 		(void)path_write_atomic(l->place.state, "status.json", text, strlen(text), 0600, 0);
 }

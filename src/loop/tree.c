@@ -1,4 +1,4 @@
-/* The repository of a loop: what must hold before it, and what becomes of it afterwards. */
+/* The repository of a loop: its checks before the first iteration, and the cleanup afterwards. */
 #include "loop/loop.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static int refuse_dirty(struct loop *l, struct err *err)
 			 n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
-/* Is it a loop that was begun before? */
+/* True when this loop was started before and continues. */
 static bool goes_on(const struct loop *l)
 {
 	return l->q.mode == LOOP_RESUME || l->state.intent.phase != INTENT_NONE ||
@@ -65,7 +65,7 @@ static char *branch_name(const struct loop *l)
 	return NULL;
 }
 
-/* stashed: the loop before has left changes of the user stashed. */
+/* stashed: the previous loop left the user's changes in the stash. */
 static int take_branch(struct loop *l, bool stashed, struct err *err)
 {
 	cleanup_free char *branch = branch_name(l), *now = NULL;
@@ -78,7 +78,7 @@ static int take_branch(struct loop *l, bool stashed, struct err *err)
 	l->state.branch = branch ? xstrdup(branch) : NULL;
 	if (!branch)
 		return 0;
-	/* Changes that are stashed go back to where they were made. */
+	/* The stashed changes belong to this branch and are restored there. */
 	if (now && (!l->state.home_branch || !(goes_on(l) || stashed))) {
 		free(l->state.home_branch);
 		l->state.home_branch = xstrdup(now);
@@ -99,7 +99,7 @@ static int take_branch(struct loop *l, bool stashed, struct err *err)
 	return 0;
 }
 
-/* Everything from here on is done to the tree that the agent works in. */
+/* From here on, every operation applies to the tree that the agent works in. */
 int tree_root(struct loop *l, struct err *err)
 {
 	cleanup_free char *said = NULL;
@@ -140,7 +140,7 @@ int tree_open(struct loop *l, struct err *err)
 		r = repo_recover(l->repo, &said, err);
 	if (said)
 		show_line(&l->show, STYLE_YELLOW, "%s", said);
-	/* Taken once, before the first agent runs. */
+	/* The view is taken once, before the first agent runs. */
 	if (r == 0 && l->q.mode != LOOP_RESUME && l->state.intent.phase == INTENT_NONE) {
 		json_decref(l->state.view);
 		l->state.view = NULL;
@@ -155,8 +155,8 @@ int tree_open(struct loop *l, struct err *err)
 }
 
 /*
- * Is what is not committed the user's? A loop that goes on finds its agent's unfinished work on its
- * own branch; on any other, and in what a worktree is not, it is not the agent's.
+ * Uncommitted files on the branch of a loop that continues are the agent's unfinished work. On any
+ * other branch, outside a worktree, they are the user's, and the tree must be clean.
  */
 static int must_be_clean(struct loop *l, bool *ret, struct err *err)
 {
@@ -170,8 +170,8 @@ static int must_be_clean(struct loop *l, bool *ret, struct err *err)
 	return 0;
 }
 
-/* What ralph keeps for itself must be in no commit: inside it cannot be seen, and the first `git
- * add -A` of an agent would take it out. */
+/* ralph's own files must not be tracked. They are hidden inside the sandbox, so the first `git
+ * add -A` of an agent would delete them from the repository. */
 static int refuse_tracked(struct loop *l, struct err *err)
 {
 	static const char *const names[] = {"state", "logs", "agent", "active", "summary.json"};
@@ -209,8 +209,8 @@ int tree_prepare(struct loop *l, struct err *err)
 
 /* ---- afterwards ---- */
 
-/* A branch whose work is done needs neither its sandbox nor, when nothing else is in it, its
- * worktree. A sandbox that the user named is the user's. */
+/* A finished branch no longer needs its sandbox, nor its worktree if it is clean. A sandbox that
+ * the user named is kept. */
 static void clear_away(struct loop *l)
 {
 	cleanup_repo struct repo *home = NULL;
@@ -246,7 +246,7 @@ static void clear_away(struct loop *l)
 	l->state.worktree = NULL;
 }
 
-/* The user's changes come back where they were made. */
+/* Restores the user's changes on the branch where they were made. */
 static int bring_back(struct loop *l, struct err *err)
 {
 	cleanup_strv struct strv dirty = {0};
@@ -274,8 +274,7 @@ char *tree_path(const struct loop *l)
 	return l->build.spec ? host_path(l->build.spec, path) : host_path_outside(&root, 1, path);
 }
 
-/* Marks in a list that is in the repository are the user's to commit; the next list finds them in
- * its way. */
+/* The user has to commit the marks in a tracked list; otherwise they block the next loop. */
 static void tell_marks(struct loop *l)
 {
 	cleanup_strv struct strv dirty = {0}, own = {0};

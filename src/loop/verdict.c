@@ -44,7 +44,7 @@ static const char *const ends[] = {
 static_assert(ARRAY_SIZE(ends) == RUN_END_N, "one text per end");
 /* clang-format on */
 
-/* Words of a run that did not come to its end count for nothing. */
+/* The last message counts only for a run that ended normally. */
 static enum verdict of_words(const struct facts *f)
 {
 	bool says_done = f->claims || f->promise == LAST_WORDS_COMPLETE;

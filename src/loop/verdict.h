@@ -6,60 +6,60 @@
 #include <stdint.h>
 
 /*
- * What an iteration was worth: from what the host has seen, to what becomes of the task and of the
- * loop. Pure, and the only place where that is decided.
+ * The verdict on an iteration: facts that the host saw become the fate of the task and the loop.
+ * Pure, and the only place that decides this.
  */
 enum run_end {
-	RUN_OK,		 /* exit 0 (or ended by us after its result), last result without error */
-	RUN_FAILED,	 /* it ran, and said or showed that it failed */
-	RUN_EMPTY,	 /* it printed nothing, as often as it was tried */
-	RUN_SILENT,	 /* nothing for too long */
-	RUN_TOO_LONG,	 /* the whole took too long */
-	RUN_LIMITED,	 /* the provider's limit was reached */
-	RUN_CREDENTIAL,	 /* the provider does not accept the credential */
-	RUN_NOT_STARTED, /* it cannot be run: nothing that another iteration would change */
-	RUN_LOST,	 /* the sandbox ended under it */
-	RUN_STOPPED,	 /* the user stopped the loop meanwhile */
-	RUN_INTERRUPTED, /* ralph itself died meanwhile */
-	RUN_SPENT,	 /* it has spent what it may */
+	RUN_OK,		/* exit 0 (or ended by ralph after its result), last result without error */
+	RUN_FAILED,	/* the agent ran, and reported or showed a failure */
+	RUN_EMPTY,	/* the agent printed nothing, in every try */
+	RUN_SILENT,	/* no output for too long */
+	RUN_TOO_LONG,	/* the run exceeded its time limit */
+	RUN_LIMITED,	/* the provider's limit was reached */
+	RUN_CREDENTIAL, /* the provider does not accept the credential */
+	RUN_NOT_STARTED, /* the agent cannot be run; another iteration would not help */
+	RUN_LOST,	 /* the sandbox ended during the run */
+	RUN_STOPPED,	 /* the user stopped the loop during the run */
+	RUN_INTERRUPTED, /* ralph itself was killed during the run */
+	RUN_SPENT,	 /* the agent has used its spending limit */
 	RUN_END_N,
 };
 
 struct facts {
 	enum run_end end;
 	enum last_words_kind promise;
-	bool has_task;	   /* there is a task; else the prompt is all there is */
-	bool claims;	   /* the agent says in its copy that the task is done */
+	bool has_task;	   /* false: only a prompt */
+	bool claims;	   /* the agent's copy of the list marks the task as done */
 	bool new_head;	   /* there are new commits, and they count */
 	bool rejected;	   /* there were new commits, and they do not count */
-	bool committed;	   /* there is a commit since the task was begun */
-	bool verified;	   /* verification agrees */
-	bool loose;	   /* what was verified is not all in commits */
-	bool better;	   /* fewer of its commands fail than ever before */
+	bool committed;	   /* there is a commit since the task began */
+	bool verified;	   /* the checks passed */
+	bool loose;	   /* some verified files are uncommitted */
+	bool better;	   /* fewer verify commands fail than ever before */
 	bool needs_commit; /* false where there is no repository, or no task */
 };
 
 enum verdict {
 	VERDICT_DONE,	     /* claimed, verified, committed */
-	VERDICT_PROGRESS,    /* something moved */
-	VERDICT_NO_PROGRESS, /* nothing did */
-	VERDICT_UNVERIFIED,  /* claimed, and verification disagrees */
+	VERDICT_PROGRESS,    /* there was progress */
+	VERDICT_NO_PROGRESS, /* there was none */
+	VERDICT_UNVERIFIED,  /* claimed, but the checks failed */
 	VERDICT_NO_COMMIT,   /* claimed and verified, without a commit */
-	VERDICT_REJECTED,    /* its commits were taken back */
+	VERDICT_REJECTED,    /* the commits were reset */
 	VERDICT_FAILED,	     /* the run itself failed */
 	VERDICT_BLOCKED,
 	VERDICT_DECIDE,
 	VERDICT_LIMITED,
 	VERDICT_CREDENTIAL,
-	VERDICT_BROKEN, /* it cannot be run at all */
+	VERDICT_BROKEN, /* the agent cannot be run at all */
 	VERDICT_INTERRUPTED,
-	VERDICT_LOOSE, /* claimed and verified, with files that are in no commit */
+	VERDICT_LOOSE, /* claimed and verified, with uncommitted files */
 	VERDICT_N,
 };
 
 struct judgement {
 	enum verdict verdict;
-	bool progress;	/* for the count of iterations without */
+	bool progress;	/* false: counts as an iteration without progress */
 	bool give_back; /* the attempt does not count */
 	enum task_state state;
 	const char *why; /* a few words, for tables and the next prompt */
@@ -67,6 +67,6 @@ struct judgement {
 
 void verdict_judge(const struct facts *f, struct judgement *ret);
 const char *verdict_name(enum verdict v); /* "done", "no progress" … */
-/* Does the attempt not count? */
+/* True when the attempt does not count. */
 bool verdict_gives_back(enum verdict v);
 const char *run_end_name(enum run_end e);

@@ -7,10 +7,10 @@
 #include "loop/job.h"
 #include "loop/loose.h"
 
-#define TAIL_MAX (4 * KiB) /* of what a command printed, for the next prompt */
+#define TAIL_MAX (4 * KiB) /* maximum output of a command in the next prompt */
 #define REPORT_MAX (32 * KiB)
 
-/* One command of the host's in the agent's sandbox. */
+/* One verify command of the host, which runs in the agent's sandbox. */
 struct check {
 	struct loop *l;
 	struct job job;
@@ -57,7 +57,7 @@ static void on_control(void *arg)
 
 static const struct job_handler handler = {.output = on_output, .ended = on_ended};
 
-/* 0 it succeeded, 1 it failed; -ECANCELED: the user stopped the loop. */
+/* Returns 0 on success, 1 on failure, -ECANCELED when the user stopped the loop. */
 static int run_one(struct check *c, const char *command, struct err *err)
 {
 	cleanup_strv struct strv argv = {0}, env = {0};
@@ -123,7 +123,7 @@ static void general_commands(const struct loop *l, struct strv *ret)
 			strv_push(ret, l->work->verify.v[i]);
 }
 
-/* Without a command that could say no, a commit and the agent's word are all there is. */
+/* Without a verify command, only the commit and the agent's claim decide; the user is told so. */
 static void tell_unverified(struct loop *l, const struct strv *commands)
 {
 	bool any = commands->n > 0;
@@ -172,7 +172,7 @@ int verify_baseline(struct loop *l, struct err *err)
 	return state_save(&l->state, err);
 }
 
-/* One that failed from the start is not held against the agent, until it has succeeded once. */
+/* A command that failed from the start is not counted against the agent until it succeeds once. */
 static bool is_excused(const struct loop *l, const char *command)
 {
 	return json_is_false(json_object_get(l->state.baseline, command));

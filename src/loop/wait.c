@@ -29,7 +29,7 @@ static void on_timer(struct ev *ev, struct ev_timer *t)
 	ev_timer_set(ev, t, TELL_MS);
 }
 
-/* Nothing runs: a pause holds at once. */
+/* No agent runs during a wait, so a pause takes effect at once. */
 static void on_control(void *arg)
 {
 	struct waiting *w = arg;

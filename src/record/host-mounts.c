@@ -11,7 +11,7 @@
 #define MOUNTINFO_MAX (16 * MiB)
 #define BELOW_MAX 4096 /* per bind */
 
-/* The fifth field of a line of mountinfo: where it is mounted. */
+/* Returns the fifth field of a mountinfo line: the mount point. */
 static char *mount_point(const char *line)
 {
 	char *word;

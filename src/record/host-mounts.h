@@ -3,5 +3,5 @@
 #include "base/err.h"
 #include "base/strv.h"
 
-/* Where the host has something mounted below `dir`, which a bind of `dir` brings along. */
+/* Lists the host's mount points below `dir`, which a bind of `dir` includes. */
 int host_mounts_below(const char *dir, struct strv *ret, struct err *err);

@@ -15,11 +15,11 @@
 #include "base/path.h"
 
 #define INSIDE ".ralph"
-#define STATE_BYTES_MAX (512 * MiB) /* of what is moved */
+#define STATE_BYTES_MAX (512 * MiB) /* total size that may be moved */
 #define STATE_FILES_MAX 100000
 #define STATE_DEPTH_MAX 32
 #define LOOP_FILE_MAX (64 * MiB)
-#define OWNER_FILE "workspace" /* whose it is */
+#define OWNER_FILE "workspace" /* holds the path of its workspace */
 #define OWNER_MAX (16 * KiB)
 #define KEY_LEN (SHA256_DIGEST_STRING_LENGTH - 1)
 #define NEW_PREFIX ".new-"
@@ -32,8 +32,8 @@ void loop_path_done(struct loop_path *l)
 	*l = (struct loop_path)LOOP_PLACE_INIT;
 }
 
-/* Of another directory that was made at the same path later, it is another. A file system that does
- * not keep when it was made has the path alone. */
+/* The key includes the creation time, so that a directory created later at the same path gets
+ * another one. On a file system without creation times, only the path counts. */
 static int key_of(const char *real, char ret[KEY_LEN + 1])
 {
 	cleanup_free char *text = NULL;
@@ -77,7 +77,7 @@ static int find_real(const struct places *p, const char *real, struct loop_path 
 	ret->active = path_open_beneath(root, INSIDE, O_RDONLY | O_DIRECTORY, 0);
 	if (ret->active >= 0)
 		ret->state = path_open_beneath(ret->active, "state", O_RDONLY | O_DIRECTORY, 0);
-	/* What is no directory there, or a link, is no state. */
+	/* Anything but a real directory means that there is no state. */
 	ret->active = ret->active < 0 ? -1 : ret->active;
 	ret->state = ret->state < 0 ? -1 : ret->state;
 	return 0;
@@ -108,7 +108,8 @@ static int open_loops(const struct places *p, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", dir) : fd;
 }
 
-/* Is it a directory that is gone, and not one that just is not mounted now? */
+/* True when the workspace was removed. A workspace that is only unmounted does not count: its
+ * parent is missing too. */
 static bool owner_gone(int loops, const char *name)
 {
 	cleanup_free char *file = path_join(name, OWNER_FILE), *parent = NULL;
@@ -125,7 +126,7 @@ static bool owner_gone(int loops, const char *name)
 	return stat(parent, &st) == 0;
 }
 
-/* States of workspaces that were removed, worktrees mostly; and what was never finished. */
+/* Removes the states of removed workspaces (mostly worktrees), and unfinished copies. */
 static void clear_old(int loops, const char *key)
 {
 	int copy = openat(loops, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -144,7 +145,7 @@ static void clear_old(int loops, const char *key)
 	(void)closedir(d);
 }
 
-/* Those of a parallel loop know the place of their lists: they are to end first. */
+/* Workers of a parallel loop know the path of their lists, so they must end before the move. */
 static int check_workers(int state, struct err *err)
 {
 	cleanup_fd int fd = path_open_beneath(state, "loop.json", O_RDONLY, 0);
@@ -180,7 +181,7 @@ static int copy_state(const struct loop_path *from, int loops, const char *name,
 	return r < 0 ? err_sys(err, -r, "cannot copy '%s'", from->path) : 0;
 }
 
-/* In one step: until the rename, the state is where it was. */
+/* The rename makes the move atomic: until then, the old state is in use. */
 static int make_apart(const struct loop_path *from, const char *real, int loops, const char *key,
 		      struct err *err)
 {
@@ -196,7 +197,7 @@ static int make_apart(const struct loop_path *from, const char *real, int loops,
 		return r;
 	dir = openat(loops, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	r = dir < 0 ? -errno : path_write_atomic(dir, OWNER_FILE, real, strlen(real), 0600, 0);
-	/* All of what was copied, before its name counts. */
+	/* The copy is synced before it gets its final name. */
 	if (r == 0 && syncfs(dir) < 0)
 		r = -errno;
 	if (r == 0 && renameat(loops, name, loops, key) < 0)
@@ -245,7 +246,7 @@ int loops_set_apart(const struct places *p, const char *workspace, bool held, st
 		return err_sys(err, -r, "cannot look at '%s'", real);
 	clear_old(loops, key);
 	r = make_apart(&at, real, loops, key, err);
-	/* What stays there when this fails counts no more. */
+	/* The old state is no longer used, so a failed removal is ignored. */
 	if (r == 0 && at.state >= 0)
 		(void)path_remove_tree(at.active, "state", &ignored);
 	return r;

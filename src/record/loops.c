@@ -17,7 +17,7 @@
 
 #define ACTIVE_MAX 256
 #define STAT_MAX (4 * KiB)
-#define STAT_FIELDS_BEFORE_START 19 /* behind the name: proc(5), field 22 */
+#define STAT_FIELDS_BEFORE_START 19 /* after the name: proc(5), field 22 */
 #define LOOPS_MAX 10000
 
 uint64_t loops_start_time(pid_t pid)
@@ -31,7 +31,7 @@ uint64_t loops_start_time(pid_t pid)
 	buf_init(&b, STAT_MAX);
 	if (path_read(AT_FDCWD, path, &b) < 0)
 		return 0;
-	/* The name may have anything in it, brackets and blanks too. */
+	/* The name may contain anything, also brackets and spaces. */
 	name_end = strrchr(buf_str(&b), ')');
 	if (!name_end)
 		return 0;
@@ -66,7 +66,7 @@ int loops_signal(const struct loop_active *a, int sig)
 
 	if (pidfd < 0)
 		return -errno;
-	/* Looked at once more: the descriptor is of whoever has the number now. */
+	/* The check is repeated: the pid may have been reused before the descriptor was opened. */
 	if (loops_start_time(a->pid) != a->start)
 		return -ESRCH;
 	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) < 0 ? -errno : 0;
@@ -90,7 +90,7 @@ int loops_remember(const struct places *p, const char *key, const char *workspac
 	return r < 0 ? err_sys(err, -r, "cannot write '%s/%s'", dir, name) : 0;
 }
 
-/* Its workspace, or NULL where it is gone. */
+/* Returns the workspace, or NULL if it is gone. */
 static char *read_one(int fd, const char *name)
 {
 	cleanup_json json_t *j = NULL;

@@ -9,39 +9,40 @@
 #include <sys/types.h>
 
 /*
- * Where loops are: .ralph/active of a workspace says which process drives the one there, and
- * STATE/loops/ has a file for each workspace that ever had one. For the loop itself, and for the
- * commands that find it.
+ * The locations of loops: .ralph/active of a workspace names the process of its loop, and
+ * STATE/loops/ has a file for each workspace that ever had one. It is for the loop itself, and for
+ * the commands that find it.
  */
 #define LOOPS_LOGS ".ralph/logs"
-/* Below that, NAME or NAME.2 …: event logs of sandboxes that were removed with their work done. */
+/* NAME or NAME.2 … below it: event logs of sandboxes that were removed when their work was done. */
 #define LOOPS_KEPT_EVENTS "events"
 
 struct loop_active {
 	pid_t pid;
 	uint64_t
-		start; /* when that process began, in the kernel's ticks: a pid alone comes again */
+		start; /* when that process started, in the kernel's ticks: a pid alone is reused */
 };
 
-/* 0 when a process begun then cannot be looked at. */
+/* Returns 0 when the process cannot be read. */
 uint64_t loops_start_time(pid_t pid);
-/* dir: .ralph. -ENOENT when nothing drives a loop there now; the file may be stale. */
+/* dir: .ralph. -ENOENT when no loop runs there; the file may be stale. */
 int loops_read_active(int dir, struct loop_active *ret);
-/* Sends the signal to that process, and to no other that has its number by now: -ESRCH. */
+/* Signals this process, and no other one with the same pid: -ESRCH. */
 int loops_signal(const struct loop_active *a, int sig);
 
 /*
- * Where the state of a workspace's loop is. Whoever reads or writes it asks here.
+ * The location of a loop's state. Every reader and writer of the state uses these functions.
  *
- * In .ralph/state of the workspace, which sandboxes hide; or apart, in STATE/loops/KEY, where the
- * workspace was ever shown to an agent that nothing can be hidden from (a machine of its own, or no
- * sandbox). What is apart stays apart: the directory there decides, whatever the workspace has.
- * KEY stands for this very directory, by its path and the moment it was made.
+ * The state is in .ralph/state of the workspace, which sandboxes hide. It is apart, in
+ * STATE/loops/KEY, if the workspace was ever shown to an agent from which nothing can be hidden (an
+ * engine without a guest, or no sandbox). A state that is apart stays apart: the directory there
+ * counts, whatever the workspace holds. KEY stands for this exact directory, by its path and its
+ * creation time.
  */
 struct loop_path {
-	int state;  /* -1: there is none yet */
-	int active; /* the directory that `active` is in; -1: there is none yet */
-	char *path; /* of the state, be it there or not */
+	int state;  /* -1: none yet */
+	int active; /* directory of the file `active`; -1: none yet */
+	char *path; /* of the state, whether it exists or not */
 	bool apart;
 };
 
@@ -52,16 +53,16 @@ struct loop_path {
 void loop_path_done(struct loop_path *l);
 #define cleanup_loop_place cleanup_(loop_path_done)
 
-/* workspace: any path of a directory. 0 also where there is no state. */
+/* workspace: any path of a directory. Returns 0 also without a state. */
 int loops_find(const struct places *p, const char *workspace, struct loop_path *ret,
 	       struct err *err);
 /*
- * Before the workspace is shown to such an agent: its state is apart from now on, moved there in
- * one step. -EBUSY while a loop works in it, unless that is the caller (`held`).
+ * Moves the state apart, atomically, before the workspace is shown to an agent that would see it.
+ * -EBUSY while a loop works in it, unless that is the caller (`held`).
  */
 int loops_set_apart(const struct places *p, const char *workspace, bool held, struct err *err);
 
-/* Remembers, by the instance key, that this workspace has a loop. */
+/* Records, under the instance key, that this workspace has a loop. */
 int loops_remember(const struct places *p, const char *key, const char *workspace, struct err *err);
-/* All workspaces that are remembered; those that are gone are forgotten. */
+/* Returns all recorded workspaces; removed ones are dropped. */
 int loops_each(const struct places *p, struct strv *ret_workspaces, struct err *err);

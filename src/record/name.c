@@ -8,7 +8,7 @@
 
 #define PREFIX "agent-loop-"
 #define SUFFIX_LEN 9 /* a dash and eight hex digits */
-#define AGENT_MAX 16 /* of the name; a longer one is cut, and the rest is left to the branch */
+#define AGENT_MAX 16 /* of the name; a longer agent is cut */
 
 static bool is_plain(char c)
 {
@@ -22,8 +22,8 @@ static char to_plain(char c)
 	return is_plain(c) ? c : '-';
 }
 
-/* [a-z0-9-] of in, no dash at either end, at most max characters; "x" when nothing is left. Says
- * whether that is still what was given. */
+/* Keeps [a-z0-9-] of in, no dash at either end, at most max characters; "x" when nothing is
+ * left. *changed: the result differs from the input. */
 static char *sanitise(const char *in, size_t max, bool *changed)
 {
 	cleanup_free char *s = xstrdup(in);
@@ -53,7 +53,7 @@ static bool looks_suffixed(const char *name)
 	       strspn(name + n - SUFFIX_LEN + 1, "0123456789abcdef") == SUFFIX_LEN - 1;
 }
 
-/* Each part with its end, so that no two sets of parts give the same bytes. */
+/* Each part is hashed with its terminator, so that different parts never give the same bytes. */
 static void suffix(const char *agent, const char *branch, const char *dir, const char *identity,
 		   char ret[SUFFIX_LEN + 1])
 {

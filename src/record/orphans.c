@@ -8,7 +8,8 @@
 
 static const char prefix[] = "agent-loop-";
 
-/* Gone is what the system says is not there; anything else may come back. */
+/* A path is gone only if the system says that it does not exist; with any other error it may
+ * return. */
 static bool is_gone(const char *path)
 {
 	struct stat st;

@@ -4,8 +4,8 @@
 #include "record/places.h"
 
 /*
- * Sandboxes that an engine keeps by itself, that were made by ralph (agent-loop-…), have no record
- * here any more, and whose workspace is gone.
+ * Sandboxes that an engine still has, that ralph made (agent-loop-…), but that have no record any
+ * more and whose workspace is gone.
  */
 struct orphan {
 	const char *engine;
@@ -17,7 +17,7 @@ struct orphans {
 	size_t n;
 };
 
-/* Looks at every engine that is usable; one that gives no list is told to `failed`, if any. */
+/* Checks every usable engine; an engine that gives no list is reported to `failed`, if set. */
 void orphans_find(const struct places *p, struct orphans *ret,
 		  void (*failed)(const char *engine, const char *why));
 int orphan_remove(const struct orphan *o, struct err *err);

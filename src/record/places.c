@@ -11,7 +11,7 @@ static const char *env_dir(const char *name)
 {
 	const char *s = getenv(name);
 
-	/* The XDG specification: a relative path is to be ignored. */
+	/* The XDG specification says that a relative path is ignored. */
 	return s && s[0] == '/' ? s : NULL;
 }
 
@@ -31,7 +31,8 @@ static int find_home(char **ret, struct err *err)
 	return path_real(home, ret, err);
 }
 
-/* What was installed moves with the program: ../libexec/ralph beside bin, else as configured. */
+/* Finds installed files relative to the program: ../libexec/ralph next to bin, else as
+ * configured. */
 static char *near_program(const char *rel, const char *probe, const char *configured)
 {
 	char exe[4096];

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 
-/* Where ralph keeps things, found once per process from the environment (see ralph(1), FILES). */
+/* ralph's directories, found once per process from the environment (see ralph(1), FILES). */
 struct places {
 	char *home;    /* $HOME, real path */
 	char *config;  /* $XDG_CONFIG_HOME/ralph */
@@ -12,10 +12,10 @@ struct places {
 	char *data;    /* shipped profiles and the like */
 };
 
-/* Looks, and makes nothing. */
+/* Only looks, and creates nothing. */
 int places_find(struct places *ret, struct err *err);
 void places_done(struct places *p);
-/* A program of ours: PLACES/libexec/NAME. */
+/* Returns the path of one of ralph's programs: PLACES/libexec/NAME. */
 char *places_program(const struct places *p, const char *name);
-/* Where conversations are kept: a setting, or a directory of ralph's; NULL: nowhere. */
+/* Returns the directory for conversations: a setting, or one of ralph's; NULL: none. */
 char *places_inbox(const struct places *p, const char *setting);

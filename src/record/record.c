@@ -17,7 +17,7 @@ static uint64_t mtime_of(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_mtim.tv_sec : 0;
 }
 
-/* Only what is surely not there counts as gone: a disk that does not answer is no reason. */
+/* A workspace is gone only if it certainly does not exist: a disk error does not count. */
 static bool is_gone(const char *path)
 {
 	struct stat st;
@@ -35,7 +35,7 @@ int record_look(const struct places *p, const char *name, struct record_facts *r
 		return r;
 	f.workspace = store_owner(p, name);
 	f.gone = f.workspace && is_gone(f.workspace);
-	/* The link is made once, at the first start; every command leaves an event. */
+	/* The link is made once, at the first start; every command writes an event. */
 	f.born = mtime_of(e.dir, "workspace");
 	f.used = mtime_of(e.dir, "events.jsonl");
 	if (f.used < f.born)

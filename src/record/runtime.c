@@ -16,12 +16,12 @@
 
 #define BACKLOG 128
 #define VERSION_MAX 64
-/* The only release whose supervisors leave no version beside their socket. */
+/* The only release whose supervisors write no version next to their socket. */
 #define VERSION_UNSAID "0.1.0"
 
 /*
- * Through a descriptor of the directory, since the path itself may be longer than the 107 bytes
- * that fit into a socket address.
+ * The address goes through a descriptor of the directory, because its path may exceed the 107 bytes
+ * of a socket address.
  */
 static void address_in(int dir, struct sockaddr_un *sa)
 {
@@ -29,8 +29,9 @@ static void address_in(int dir, struct sockaddr_un *sa)
 	(void)snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/ctl", dir);
 }
 
-/* Under /tmp anybody may have made our directory first: what listens there would get the commands
- * and their descriptors. Looked at through the descriptor that is used afterwards. */
+/* Under /tmp another user may have created the directory first, and a socket there would receive
+ * the commands and their descriptors. So it is checked through the same descriptor that is used
+ * afterwards. */
 static int open_own(int parent, const char *path)
 {
 	cleanup_fd int fd = openat(parent, path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -60,7 +61,7 @@ static int make_dir(const struct places *p, const char *name, struct err *err)
 	return r < 0 ? r : path_private_dir(path, err);
 }
 
-/* The socket goes first: one that is there without a version is an older ralph's. */
+/* The socket is removed first: a socket without a version means an older ralph. */
 static void remove_files(int dir)
 {
 	(void)unlinkat(dir, "ctl", 0);
@@ -82,7 +83,7 @@ int runtime_listen(const struct places *p, const char *name, int *ret, struct er
 	if (fd < 0)
 		return err_sys(err, errno, "cannot create a socket");
 	address_in(dir, &sa);
-	/* A socket that is there was left by a crash: the live lock says that nobody listens. */
+	/* An existing socket was left by a crash: the live lock proves that nobody listens. */
 	remove_files(dir);
 	if (symlinkat(RALPH_VERSION, dir, "version") < 0)
 		return err_sys(err, errno, "cannot write '%s/%s/version'", p->runtime, name);
@@ -92,14 +93,16 @@ int runtime_listen(const struct places *p, const char *name, int *ret, struct er
 	return 0;
 }
 
-/* A link's target is read with one call, which `ralph exec` can afford. */
+/* The version is a link, because one system call reads it, which is cheap enough for `ralph
+ * exec`. */
 static void read_version(int dir, char ret[VERSION_MAX])
 {
 	ssize_t n = readlinkat(dir, "version", ret, VERSION_MAX - 1);
 	struct stat st;
 
 	ret[n > 0 ? n : 0] = '\0';
-	/* A sandbox that ended after connect() has no socket any more: its connection says so. */
+	/* A missing socket means that the sandbox ended after connect(): the connection will
+	 * report that. */
 	if (n <= 0)
 		(void)snprintf(ret, VERSION_MAX, "%s",
 			       fstatat(dir, "ctl", &st, AT_SYMLINK_NOFOLLOW) == 0 ? VERSION_UNSAID

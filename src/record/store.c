@@ -105,7 +105,7 @@ static int take_lock(const struct places *p, const struct store_entry *e, int fd
 	cleanup_fd int fd = fd_;
 	int r;
 
-	if (fd < 0 && errno == ENOENT) /* its directory was removed */
+	if (fd < 0 && errno == ENOENT) /* the directory was removed */
 		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
 	if (fd < 0)
 		return err_sys(err, errno, "cannot open the lock of sandbox '%s'", e->name);
@@ -124,7 +124,8 @@ static int take_lock(const struct places *p, const struct store_entry *e, int fd
 
 int store_lock(const struct places *p, struct store_entry *e, int timeout_ms, struct err *err)
 {
-	/* Opened again, since a lock belongs to the open file and e->dir may be handed on. */
+	/* The directory is opened again: the lock belongs to the open file, and e->dir may be
+	 * passed on. */
 	int fd = openat(e->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return take_lock(p, e, fd, timeout_ms, &e->lock, err);
@@ -188,7 +189,7 @@ int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, stru
 		     : 0;
 }
 
-/* Opens the directory that will hold it, making what is missing of the way. */
+/* Opens the parent directory, and creates missing ones. */
 static int open_parent(int home, const char *rel)
 {
 	cleanup_strv struct strv parts = {0};
@@ -233,7 +234,7 @@ static int make_of_home(int home, const char *rel, const struct spec_mount *m)
 	return path_write_atomic(dir, name, m->data, strlen(m->data), 0600, 0);
 }
 
-/* The volume that lies on top of this place of the home; NULL: none. */
+/* Returns the volume that is mounted on this path of the home; NULL: none. */
 static const struct spec_mount *volume_at(const struct sandbox_spec *spec, const char *target)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++)
@@ -305,8 +306,8 @@ int store_destroy(const struct places *p, const char *doomed, struct err *err)
 {
 	int r = -ENOTEMPTY;
 
-	/* Who opened the record while it still had its name may make a file in it (its lock, a
-	 * stamp) before it sees that the name is gone. */
+	/* A process that opened the record before the rename may still create a file in it (its
+	 * lock, a stamp) until it notices. */
 	for (int i = 0; r == -ENOTEMPTY && i < DESTROY_TRIES; i++)
 		r = path_remove_tree(AT_FDCWD, doomed, err);
 	return r;
@@ -320,7 +321,7 @@ int store_remove(const struct places *p, const char *name, struct err *err)
 	return r < 0 || !doomed ? r : store_destroy(p, doomed, err);
 }
 
-/* ".NAME.PID" whose process is gone: a removal that was killed. */
+/* True for ".NAME.PID" of a dead process: a removal that was killed. */
 static bool is_leftover(const char *entry)
 {
 	const char *dot = strrchr(entry, '.');

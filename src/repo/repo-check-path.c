@@ -23,7 +23,7 @@ static int damaged(struct check *c, const char *path)
 	return 0;
 }
 
-/* A link says where it leads in its content. */
+/* The content of a symbolic link is its target. */
 static int check_link(struct check *c, const char *path, const git_oid *oid, size_t size)
 {
 	cleanup_git(blob) git_blob *blob = NULL;
@@ -68,7 +68,7 @@ static void check_text(struct check *c, const char *path, git_blob *now, git_blo
 			    "'%s' chooses filters or drivers that git runs.", path);
 }
 
-/* Of what was there before only as much is read as may be written now. */
+/* An old version larger than the limit for new files is not read. */
 static int check_content(struct check *c, const git_diff_delta *d, uint64_t max)
 {
 	cleanup_git(blob) git_blob *now = NULL, *old = NULL;
@@ -98,7 +98,7 @@ static int check_new(struct check *c, const git_diff_delta *d)
 			    "'%s' is another repository's commit.", path);
 		return 0;
 	}
-	/* Its head alone: the rest may be gigabytes of nothing. */
+	/* Only the header is read: the content may be gigabytes of zeros. */
 	if (git_odb_read_header(&size, &type, c->odb, &d->new_file.id) < 0 ||
 	    type != GIT_OBJECT_BLOB)
 		return damaged(c, path);
@@ -138,7 +138,7 @@ static int check_delta(struct check *c, const git_diff_delta *d)
 	return gone ? 0 : check_new(c, d);
 }
 
-/* Before a tree of trees of trees becomes a list of paths. */
+/* Counts paths while the diff is made: nested trees in a small pack can expand to a huge list. */
 static int count_path(const git_diff *diff, const git_diff_delta *d, const char *matched, void *arg)
 {
 	struct check *c = arg;
@@ -164,7 +164,7 @@ int check_changes(struct check *c, git_commit *parent, git_commit *commit, struc
 	if (git_commit_tree(&b, commit) < 0 || (parent && git_commit_tree(&a, parent) < 0))
 		return damaged(c, "its tree");
 	(void)git_diff_options_init(&opts, GIT_DIFF_OPTIONS_VERSION);
-	/* Between trees neither attributes nor filters are asked for. */
+	/* A diff between trees consults neither attributes nor filters. */
 	opts.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
 	opts.notify_cb = count_path;
 	opts.payload = c;

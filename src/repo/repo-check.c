@@ -17,7 +17,8 @@ void check_found(struct check *c, enum repo_severity severity, const char *rule,
 
 	if (json_array_size(c->findings) >= REPO_FINDINGS_MAX) {
 		c->more = true;
-		/* Whatever there is, the verdict must be right. */
+		/* A reason to reject is recorded even when the list is full, so that the verdict
+		 * is right. */
 		if (severity < REPO_REJECT)
 			return;
 		(void)json_array_remove(c->findings, REPO_FINDINGS_MAX - 1);
@@ -32,7 +33,7 @@ void check_found(struct check *c, enum repo_severity severity, const char *rule,
 					      "text", json_text(harmless)));
 }
 
-/* One of author and committer. */
+/* Checks the author or the committer. */
 static void check_person(struct check *c, const char *role, const git_signature *who)
 {
 	const struct repo_rules *want = c->rules;
@@ -79,7 +80,8 @@ static int check_commit(struct check *c, git_commit *commit, git_commit *parent,
 	return check_changes(c, parent, commit, err);
 }
 
-/* The commit's only parent. 0: it has none, or none that counts; then the line ends here. */
+/* Returns 1 and the commit's only parent. Returns 0 for a root or a rejected parent: the walk
+ * ends. */
 static int parent_of(struct check *c, git_commit *commit, git_commit **ret)
 {
 	unsigned n = git_commit_parentcount(commit);
@@ -104,7 +106,7 @@ static int parent_of(struct check *c, git_commit *commit, git_commit **ret)
 	return 1;
 }
 
-/* From the newest back; by what the commits themselves say. */
+/* Walks from the newest commit back, along the parents that the commits name. */
 static int check_line(struct check *c, unsigned max, unsigned *ret_n, struct err *err)
 {
 	cleanup_git(commit) git_commit *commit = NULL;
@@ -200,7 +202,7 @@ static void take_result(const json_t *out, struct repo_check_result *ret)
 		json_int_t severity = json_integer_value(json_object_get(f, "severity"));
 
 		ret->findings[ret->n_findings++] = (struct repo_finding){
-			/* What is unknown is the worst. */
+			/* An unknown severity counts as the worst. */
 			.severity = severity == REPO_NOTE   ? REPO_NOTE
 				    : severity == REPO_WARN ? REPO_WARN
 							    : REPO_REJECT,

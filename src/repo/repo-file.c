@@ -10,7 +10,7 @@
 
 #define LINK_MAX_LEN (4 * KiB)
 
-/* The directory that holds it, made when asked; no component of it is a link. */
+/* Opens the parent directory of path, creating it if asked; symbolic links are refused. */
 static int open_parent(int root, const char *path, bool make)
 {
 	cleanup_fd int dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -48,7 +48,7 @@ int repo_file_read(int root, const char *path, struct buf *b, uint32_t *ret_mode
 	struct stat st;
 
 	buf_clear(b);
-	/* A file or a link where a directory was: then there is no such path. */
+	/* A parent that is a file or a link means that the path does not exist. */
 	if (dir < 0)
 		return dir == -ENOTDIR || dir == -ELOOP ? -ENOENT : dir;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)

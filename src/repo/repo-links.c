@@ -9,9 +9,9 @@
 #include "repo/repo-file.h"
 
 /*
- * libgit2 follows a link that stands where a tree has a directory: it removed files behind such a
- * link when this was tried (1.5.1). So they go before a checkout that replaces everything, and any
- * other is refused.
+ * libgit2 follows a symbolic link where a tree has a directory: version 1.5.1 removed files behind
+ * such a link in a test. So a checkout that replaces everything removes these links first; any
+ * other checkout is refused.
  */
 struct links {
 	int root;
@@ -34,7 +34,7 @@ static int look_at_dir(const char *parent, const git_tree_entry *e, void *arg)
 	buf_done(&unused);
 	if (r == -EISDIR)
 		return 0; /* look into it */
-	/* Nothing, a file, or something odd: nothing below it can be reached. */
+	/* A missing path, a file or a special file has nothing below it. */
 	if (r == 0 && mode == GIT_FILEMODE_LINK) {
 		if (!l->remove) {
 			l->found = take_ptr(path);

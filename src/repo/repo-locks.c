@@ -9,9 +9,9 @@
 #include "base/fd.h"
 
 /*
- * git takes a file NAME by making NAME.lock, and whoever is killed leaves that behind. There is no
- * telling whose it is; so: made since a time that the caller knows, when something of ralph's was
- * killed, and not gone for a while, which a git at work would be.
+ * git locks a file NAME by creating NAME.lock, and a killed git leaves it behind. The owner of a
+ * lock is unknown. So a lock is removed only if it was created after a time that the caller knows,
+ * when a child of ralph was killed, and if it is older than a running git would keep it.
  */
 #define AGE_MS 2000
 #define STEP_MS 100
@@ -35,7 +35,7 @@ static int64_t ms_of(const struct timespec *t)
 	return (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
 }
 
-/* Is it there still when it is old enough? */
+/* True when the lock still exists after it has reached the age limit. */
 static bool stays(int dir, const char *name, struct stat *st)
 {
 	ino_t first = st->st_ino;
@@ -70,7 +70,7 @@ static void each(struct locks *l, int parent, const char *name, int depth)
 		if (de->d_name[0] == '.' ||
 		    fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		/* Objects have no locks; the directories of submodules are not looked into. */
+		/* Objects have no locks. The directories of submodules are not scanned. */
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX && !streq(de->d_name, "objects") &&
 		    !streq(de->d_name, "modules"))
 			each(l, dirfd(d), de->d_name, depth + 1);

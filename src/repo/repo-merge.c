@@ -69,7 +69,7 @@ static int merge_commits(struct repo_job *j, const git_oid *ours, const git_oid 
 	return commit_merge(j, index, a, b, w->message, ret, err);
 }
 
-/* What HEAD is to become: itself, theirs where that follows, or a new commit. */
+/* Computes the new HEAD: unchanged, their commit for a fast-forward, or a merge commit. */
 static int find_result(struct repo_job *j, const git_oid *ours, const git_oid *theirs, git_oid *ret,
 		       json_t *out, struct err *err)
 {

@@ -36,7 +36,8 @@ static int tree_if(git_repository *git, const char *hex, git_tree **ret, struct 
 	return r;
 }
 
-/* Whoever says that a file is unchanged because its times are: the agent can write the index. */
+/* Rewrites the index from the tree. The agent can write the index, so its cached times must not
+ * decide whether a file is unchanged. */
 static int distrust_index(git_repository *git, git_tree *tree, struct err *err)
 {
 	cleanup_git(index) git_index *index = NULL;
@@ -108,7 +109,7 @@ static int checkout(git_repository *git, const struct repo_move *m, bool dry, st
 	return r;
 }
 
-/* Does the HEAD in this git directory name the reference? */
+/* True when HEAD in this git directory names the reference. */
 static bool head_names(int dir, const char *ref)
 {
 	cleanup_fd int fd = path_open_beneath(dir, "HEAD", O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
@@ -122,8 +123,8 @@ static bool head_names(int dir, const char *ref)
 }
 
 /*
- * A branch that another worktree has is not ours to move. libgit2 would open those worktrees to
- * see, which are elsewhere.
+ * A branch that another worktree has checked out must not be moved. This does not use libgit2,
+ * which would open those other worktrees to check.
  */
 int repo_check_elsewhere(const struct repo *r, const char *ref, struct err *err)
 {
@@ -212,7 +213,8 @@ int repo_move_recover(struct repo *r, char **ret_done, struct err *err)
 		rc = json_get_str(note, "why", &m.why, err);
 	if (rc == 0)
 		rc = repo_note_locks(r, NOTE, err);
-	/* Half of the files may be old ones; what somebody changed since is kept. */
+	/* Some files may still be old ones. Changes made since the interruption are kept under a
+	 * reference. */
 	if (rc == 0)
 		rc = repo_keep(r, "interrupted", false, &kept, err);
 	if (rc == 0)
@@ -252,14 +254,14 @@ int repo_find_branch(git_repository *git, const char *branch, const char *base, 
 	if (git_branch_name_is_valid(&valid, branch) < 0 || !valid)
 		return err_usage(err, "'%s' cannot be the name of a branch", branch);
 	*ret_made = git_reference_name_to_id(ret, git, ref) < 0;
-	/* Others than ours are not moved along. */
+	/* Only branches of ralph's own are moved forward. */
 	if (!*ret_made && !(follow && strncmp(branch, "ralph/", strlen("ralph/")) == 0))
 		return 0;
 	r = base ? base_commit(git, base, &start, err) : repo_head_ref(git, &head, &start, err);
 	if (r == 0 && git_oid_is_zero(&start))
 		r = err_set(err, ENOENT,
 			    "the repository has no commit yet; make a first one with `git commit`");
-	/* All of it is in there: it goes on from there, and nothing is lost. */
+	/* The branch is an ancestor of the base, so it can fast-forward without losing commits. */
 	if (r == 0 && (*ret_made || git_graph_descendant_of(git, &start, ret) == 1))
 		*ret = start;
 	return r;
@@ -327,7 +329,7 @@ int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *r
 	return switch_to(r, &want, ret_made, err);
 }
 
-/* repo_reset_to() */
+/* ---- repo_reset_to() ---- */
 
 static int plan_reset(struct repo_job *j, json_t *out, struct err *err)
 {

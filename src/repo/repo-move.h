@@ -2,35 +2,35 @@
 
 #include "repo/repo-parts.h"
 
-/* A branch gets another commit, and the working tree its files. */
+/* Moves a branch to another commit, and updates the files of the working tree. */
 struct repo_move {
-	const char *ref;  /* refs/heads/…: HEAD becomes this */
-	const char *from; /* hex: what the files are of; "": there are none yet */
+	const char *ref;  /* refs/heads/…: HEAD will name it */
+	const char *from; /* hex: commit of the current files; "": there are none yet */
 	const char *to;
-	bool force;	 /* whatever the files are: the caller has kept them */
-	const char *why; /* for the log of references */
+	bool force;	 /* overwrite all files: the caller has kept them */
+	const char *why; /* for the reflog */
 };
 
-/* In the child: -EBUSY where files would be lost, or another worktree has the branch. */
+/* In the child: returns -EBUSY if files would be lost, or another worktree has the branch. */
 int repo_move_plan(struct repo_job *j, const struct repo_move *m, struct err *err);
-/* In the child: the second of these alone. */
+/* In the child: only the check for other worktrees. */
 int repo_check_elsewhere(const struct repo *r, const char *ref, struct err *err);
-/* In the child: links in the working tree where this tree has directories; -EBUSY for one that is
- * not to be removed. tree may be NULL. */
+/* In the child: finds or removes symbolic links in the working tree where this tree has
+ * directories. Returns -EBUSY for a link that must not be removed. tree may be NULL. */
 int repo_clear_links(git_repository *git, git_tree *tree, bool remove, struct err *err);
-/* In the child: the commit of a branch, or of the base it is to be made from; with follow also
- * where a branch of ralph's own is wholly in that base. */
+/* In the child: finds the commit of a branch, or of the base for a new branch. With follow, a
+ * branch of ralph's own that the base contains moves to the base. */
 int repo_find_branch(git_repository *git, const char *branch, const char *base, bool follow,
 		     git_oid *ret, bool *ret_made, struct err *err);
-/* In the parent: does what was planned, and can be finished when it is killed. */
+/* In the parent: executes the plan; repo_recover() can finish it after a kill. */
 int repo_move(struct repo *r, const struct repo_move *m, struct err *err);
 int repo_move_recover(struct repo *r, char **ret_done, struct err *err);
 
-/* In the parent, likewise, for a worktree that was half made: it goes. */
+/* In the parent: removes a worktree whose creation or removal was interrupted. */
 int repo_worktree_recover(struct repo *r, char **ret_done, struct err *err);
 
 /*
- * In the parent: keeps HEAD with what is not committed as refs/ralph/KIND/BRANCH-TIME. *ret_ref:
- * NULL where nothing is uncommitted, unless `always`.
+ * In the parent: keeps HEAD and the uncommitted changes as refs/ralph/KIND/BRANCH-TIME. *ret_ref is
+ * NULL without uncommitted changes, unless `always`.
  */
 int repo_keep(struct repo *r, const char *kind, bool always, char **ret_ref, struct err *err);

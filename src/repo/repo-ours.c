@@ -1,7 +1,7 @@
 /*
- * Files that ralph itself writes while agents commit: the list of tasks, which says what is done,
- * and the rest of .ralph. An agent that commits everything takes them along as they are; that is
- * no offence. Committing them as they are not is one: the next reset would make it the host's.
+ * Files that ralph itself writes while agents commit: the list of tasks and the rest of .ralph. An
+ * agent that commits everything commits these files too, and that is allowed if they are unchanged.
+ * A commit with other content is an offence: the next reset would put it into the host's files.
  */
 #include "repo/repo.h"
 
@@ -25,7 +25,7 @@ static bool is_own(const struct strv *own, const char *path)
 	return false;
 }
 
-/* Is the file in the working tree, byte for byte, what the commit has there? */
+/* True when the file in the working tree has the same bytes as in the commit. */
 static bool is_same(const struct repo_job *j, const git_diff_delta *d)
 {
 	cleanup_free char *path = path_join(git_repository_workdir(j->git), d->new_file.path);

@@ -16,11 +16,11 @@
 #include "git/tree-path.h"
 
 #define PUSH_MS (15 * 60 * 1000)
-#define SAID_MAX (16 * KiB) /* of what git says, the end; for errors */
+#define SAID_MAX (16 * KiB) /* limit of git's output kept for errors */
 
 extern char **environ;
 
-/* The user's, as far as ways to a remote and logins for it go by them. */
+/* Environment variables that git and its helpers need to reach a remote and log in. */
 static const char *const passed[] = {
 	"HOME",
 	"USER",
@@ -43,7 +43,7 @@ static const char *const passed[] = {
 	"GIT_CONFIG_SYSTEM",
 };
 
-/* Nothing of anybody's runs but what connects and logs in; nobody is asked anything. */
+/* Settings that allow only the transport and the login to run programs, and that forbid prompts. */
 static const char *const fixed[][2] = {
 	{"core.hooksPath", "/dev/null"},
 	{"core.fsmonitor", "false"},
@@ -69,7 +69,7 @@ static void make_env(const struct push *p, struct strv *env)
 	strv_env_set(env, "SSH_ASKPASS", "");
 	strv_env_set(env, "SSH_ASKPASS_REQUIRE", "never");
 	strv_env_set(env, "GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
-	strv_env_set(env, "LC_ALL", "C"); /* its errors are read */
+	strv_env_set(env, "LC_ALL", "C"); /* ralph parses git's errors */
 	strv_pushf(env, "GIT_CONFIG_COUNT=%zu", ARRAY_SIZE(fixed));
 	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
 		strv_pushf(env, "GIT_CONFIG_KEY_%zu=%s", i, fixed[i][0]);
@@ -101,7 +101,8 @@ static int put_file(int dir, const char *name, const char *text)
 	return path_write_atomic(dir, name, text, strlen(text), 0600, 0);
 }
 
-/* An empty repository of ours that borrows the objects: no setting, hook or reference of theirs. */
+/* Makes an empty repository that borrows the objects: it has none of the user's settings, hooks
+ * or references. */
 static int make_repository(const struct push *p, int dir)
 {
 	cleanup_free char *alternates = xasprintf("%s\n", p->objects);
@@ -135,7 +136,7 @@ struct said {
 	int out;
 };
 
-/* To the user as it comes, harmless; the end of it is kept. */
+/* Copies git's output to the user as it arrives, escaped, and keeps its end. */
 static void hear(struct said *s, const char *p, size_t n)
 {
 	cleanup_buf struct buf clean;
@@ -184,7 +185,7 @@ static int listen_to(int fd, struct said *s)
 	}
 }
 
-/* What git says, and what to do about it. */
+/* Error messages of git, their meaning, and the remedy. */
 static const struct {
 	const char *says, *what, *remedy;
 } remedies[] = {

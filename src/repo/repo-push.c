@@ -16,7 +16,7 @@ struct want_push {
 	struct repo_oid *oid;
 };
 
-/* How the user logs in there, when this repository says so itself. */
+/* True for settings of the repository that say how to log in to a remote. */
 static bool is_login(const char *key)
 {
 	return strncmp(key, "credential.", strlen("credential.")) == 0 ||
@@ -37,7 +37,7 @@ static int read_settings(git_config *config, const char *remote, json_t *out, st
 	while (git_config_next(&e, it) == 0) {
 		const char *value = e->value ? e->value : "true";
 
-		/* All others git reads itself, where the user has them. */
+		/* git reads the settings of the user and the system itself. */
 		if (e->level < GIT_CONFIG_LEVEL_LOCAL || e->include_depth > 0)
 			continue;
 		if (streq(e->name, url_key) && !json_object_get(out, "url"))
@@ -51,7 +51,8 @@ static int read_settings(git_config *config, const char *remote, json_t *out, st
 	return 0;
 }
 
-/* In the child: with the repository's settings as they are, if they are as they were. */
+/* In the child: reads the repository's current settings, if they have not changed since the
+ * view. */
 static int live_settings(struct repo_job *j, json_t *out, struct err *err)
 {
 	const struct want_push *w = j->arg;
@@ -91,7 +92,7 @@ static int find_commit(struct repo_job *j, json_t *out, struct err *err)
 	return 0;
 }
 
-/* What git would have noted: where the branch is at the remote now. */
+/* Updates the remote-tracking reference, as git itself would after a push. */
 static int note_pushed(struct repo_job *j, json_t *out, struct err *err)
 {
 	const struct want_push *w = j->arg;
@@ -119,7 +120,7 @@ static const char *pick_remote(const struct repo *r, const char *remote, const c
 		       : "origin";
 }
 
-/* Relative paths are relative to the repository, and git is to run elsewhere. */
+/* Makes a relative path absolute, because git runs in another directory. */
 static int check_url(const struct repo *r, const char *url, char **ret, struct err *err)
 {
 	const char *colon = strchr(url, ':'), *slash = strchr(url, '/');

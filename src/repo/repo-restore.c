@@ -7,10 +7,10 @@
 #include "git/tree-path.h"
 #include "repo/repo-file.h"
 
-/* A path of the stash: what it was in HEAD then, and what it became. */
+/* A path of the stash: its version in the HEAD of that time, and the stashed version. */
 struct item {
 	const char *path;
-	const git_tree_entry *base, *index, *work, *fresh; /* NULL: not there */
+	const git_tree_entry *base, *index, *work, *fresh; /* NULL: no such file */
 };
 
 struct restore {
@@ -18,7 +18,7 @@ struct restore {
 	const struct repo_stash_arg *arg;
 	struct repo_snap_trees trees;
 	git_index *index;
-	git_tree *head; /* of now */
+	git_tree *head; /* current HEAD */
 	json_t *dirty;	/* paths as keys */
 	struct buf content;
 	int root, tmp;
@@ -34,7 +34,7 @@ static git_tree_entry *entry_of(git_tree *tree, const char *path)
 		return NULL;
 	if (git_tree_entry_type(e) == GIT_OBJECT_BLOB)
 		return e;
-	git_tree_entry_free(e); /* a directory, which is no file of this name */
+	git_tree_entry_free(e); /* a directory is not the file of this name */
 	return NULL;
 }
 
@@ -46,7 +46,7 @@ static bool same(const git_tree_entry *a, const git_tree_entry *b)
 	       git_tree_entry_filemode(a) == git_tree_entry_filemode(b);
 }
 
-/* Is the file, as it lies there, what this entry says? NULL: is there none? */
+/* True when the current file equals this entry. With NULL: true when there is no file. */
 static bool file_is(struct restore *s, const char *path, const git_tree_entry *e)
 {
 	uint32_t mode = 0;
@@ -88,7 +88,7 @@ static int set_index(struct restore *s, const char *path, const git_tree_entry *
 	return r < 0 && r != GIT_ENOTFOUND ? gitlib_err(err, "cannot write the index") : 0;
 }
 
-/* As a checkout writes it, with line ends as the user has them, but through no link. */
+/* Writes the file as a checkout does, with the user's line endings, but never through a link. */
 static int write_base(struct restore *s, const struct item *i, struct err *err)
 {
 	git_blob_filter_options opts;
@@ -112,14 +112,15 @@ static int write_base(struct restore *s, const struct item *i, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot write '%s'", i->path) : 0;
 }
 
-/* Takes it out: what is in the stash, and nothing that came after. */
+/* Removes the stashed change of one path, and no later change. */
 static int clean_item(struct restore *s, const struct item *i, struct err *err)
 {
 	int r = i->fresh ? 0 : set_index(s, i->path, i->base, err);
 
 	if (r < 0 || !file_is(s, i->path, became(i)))
 		return r;
-	/* In one step: a file that is not there while this is cut off would be neither. */
+	/* The file is replaced atomically: a missing file after an interruption would match
+	 * neither version. */
 	if (i->base)
 		return write_base(s, i, err);
 	r = repo_file_remove(s->root, i->path);
@@ -189,7 +190,7 @@ static int one_path(struct restore *s, const char *path, item_fn *fn, struct err
 	return r;
 }
 
-/* Paths that differ between two trees, as keys. */
+/* Adds the paths that differ between two trees, as keys. */
 static int add_paths(git_repository *git, git_tree *a, git_tree *b, json_t *paths, struct err *err)
 {
 	cleanup_git(diff) git_diff *diff = NULL;
@@ -252,7 +253,7 @@ static int each_item(struct repo_job *j, item_fn *fn, bool write, struct err *er
 	int r = begin(&s, err);
 
 	buf_init(&s.content, REPO_SNAP_FILE_MAX);
-	/* New ones first: one may be a link where a directory of the others was. */
+	/* New files come first: one of them may be a link in place of a directory. */
 	if (r == 0 && s.trees.fresh)
 		r = add_paths(j->git, NULL, s.trees.fresh, paths, err);
 	if (r == 0)

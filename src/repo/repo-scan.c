@@ -11,9 +11,9 @@
 #include "git/tree-path.h"
 
 /*
- * git and libgit2 follow links in a git directory: a reference or a log of references that is a
- * link has them write to what it leads to. git makes no such links, so there is no repository whose
- * work needs them (but for very old HEADs, and tools that share objects by links).
+ * git and libgit2 follow links in a git directory: they write through a reference or a reflog that
+ * is a link. git creates no such links, so no normal repository needs them (except for very old
+ * HEADs, and tools that share objects by links).
  */
 #define ENTRIES_MAX 1000000
 #define DEPTH_MAX 64
@@ -63,7 +63,7 @@ static int each_entry(struct scan *s, DIR *d, const char *path, int depth)
 		if (de->d_type == DT_REG)
 			continue;
 		if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue; /* gone meanwhile */
+			continue; /* removed in the meantime */
 		if (S_ISDIR(st.st_mode))
 			r = walk(s, dirfd(d), path, de->d_name, depth + 1);
 		else if (!S_ISREG(st.st_mode))
@@ -72,7 +72,7 @@ static int each_entry(struct scan *s, DIR *d, const char *path, int depth)
 	return r;
 }
 
-/* A directory with everything below; nothing is fine. */
+/* Scans a directory recursively; a missing one is fine. */
 static int walk(struct scan *s, int parent, const char *path, const char *name, int depth)
 {
 	cleanup_free char *own = *path ? path_join(path, name) : xstrdup(name);
@@ -127,7 +127,8 @@ static int scan_objects(struct scan *s, int dir)
 	return r == 0 ? walk(s, objects, "objects", "pack", 0) : r;
 }
 
-/* Where objects are borrowed from; whoever adds one there has others' objects read as one's own. */
+/* Checks the alternates. A new line there would make git read foreign objects as the
+ * repository's own. */
 static int scan_alternates(struct scan *s, int dir, const json_t *known)
 {
 	cleanup_fd int fd = path_open_beneath(dir, "objects/info/alternates",

@@ -8,7 +8,7 @@
 #include "base/text/mask.h"
 #include "base/mem.h"
 
-#define WORD_MAX 4096 /* longer ones are no keys, but data */
+#define WORD_MAX 4096 /* longer words are data, not keys */
 
 static size_t line_of(const char *p, size_t at)
 {
@@ -36,8 +36,8 @@ static bool says_example(const char *p, size_t n)
 	return false;
 }
 
-/* Keys are random: without a single digit, or with few different characters, it is something
- * that people wrote, such as sk-loading-indicator. */
+/* Keys are random. A word without any digit, or with few different characters, was written by
+ * people, such as sk-loading-indicator. */
 static bool looks_random(const char *p, size_t n)
 {
 	bool seen[256] = {0};
@@ -78,7 +78,8 @@ static enum repo_secret find_words(const char *p, size_t n, const char *old, siz
 	return worst;
 }
 
-/* The body of a private key, not only its frame: sources and tests name the frame. */
+/* Finds the body of a private key. The header alone does not count: sources and tests contain
+ * it. */
 static bool find_private_key(const char *p, size_t n, const char *old, size_t old_n, size_t *ret_at)
 {
 	static const char mark[] = "PRIVATE KEY-----";
@@ -93,7 +94,7 @@ static bool find_private_key(const char *p, size_t n, const char *old, size_t ol
 			body++;
 			left--;
 		}
-		/* In a string of JSON or C the line ends with \n, spelled out. */
+		/* In a JSON or C string, the line ends with a literal \n. */
 		if (left > 2 && body[0] == '\\' && body[1] == 'n') {
 			body += 2;
 			left -= 2;

@@ -58,7 +58,7 @@ static int snap_entry(struct snap *s, const git_status_entry *e, struct err *err
 	}
 	if (r == -ENOBUFS || s->total + s->content.len > REPO_SNAP_MAX)
 		return refuse(s, path, "is too large to be kept", err);
-	/* Another repository, a pipe: neither git nor we would remove it. */
+	/* Nested repositories and pipes are skipped: neither git nor ralph would remove them. */
 	if (r < 0)
 		return fresh ? 0 : refuse(s, path, "cannot be read", err);
 	s->total += s->content.len;
@@ -99,7 +99,8 @@ static void add_parent(struct parents *p, git_commit *commit)
 	}
 }
 
-/* The index as it is; one with conflicts has no tree, then HEAD stands for it. */
+/* Commits the index. An index with conflicts has no tree, so the one of the working tree
+ * replaces it. */
 static int commit_staged(struct snap *s, const struct parents *head, const char *message,
 			 git_commit **ret, struct err *err)
 {
@@ -220,7 +221,7 @@ struct keep {
 	bool always;
 };
 
-/* refs/ralph/KIND/BRANCH-TIME: sorts by time, and never replaces another. */
+/* Creates refs/ralph/KIND/BRANCH-TIME: names sort by time, and never replace another reference. */
 static int keep_ref(git_repository *git, const char *kind, const char *branch, const git_oid *oid,
 		    json_t *out, struct err *err)
 {

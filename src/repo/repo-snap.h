@@ -3,22 +3,23 @@
 #include "repo/repo-parts.h"
 
 /*
- * A working tree with its index as commits, in the form of git's stash: the commit's tree has the
- * files that git knows, its parents are HEAD, a commit of the index, and one of new files, if any.
+ * A working tree and its index as commits, in the format of git's stash. The commit's tree has the
+ * tracked files. Its parents are HEAD, a commit of the index, and one of the new files, if any.
  */
 struct repo_snap {
 	git_oid oid;   /* zero: nothing differs from HEAD */
-	unsigned left; /* files that could not be taken: too large, or none */
+	unsigned left; /* skipped files: too large, or not regular */
 };
 
 #define REPO_SNAP_FILE_MAX (256 * MiB)
 #define REPO_SNAP_MAX (1 * GiB)
 
-/* strict: what cannot be taken is an error, not left out. */
+/* strict: a file that cannot be included is an error. */
 int repo_snap(struct repo_job *j, const char *message, bool strict, struct repo_snap *ret,
 	      struct err *err);
 
-/* The trees of one: base (HEAD then), index, work, and fresh, the new files, which may be NULL. */
+/* The trees of a snapshot: base (HEAD at that time), index, work, and fresh (new files, may be
+ * NULL). */
 struct repo_snap_trees {
 	git_tree *base, *index, *work, *fresh;
 };

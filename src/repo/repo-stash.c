@@ -117,7 +117,7 @@ static int clean(struct repo *r, json_t *note, const struct repo_stash_arg *arg,
 	return rc == 0 ? set_phase(r, note, "taken", err) : rc;
 }
 
-/* The pack is whole and in its place before the note says so. */
+/* The pack must be complete and in place before the note mentions it. */
 static int settle_pack(const struct repo *r, int dir, int pack, struct err *err)
 {
 	cleanup_free char *name = repo_note_name(r, PACK), *fresh = repo_note_name(r, PACK_NEW);
@@ -191,7 +191,7 @@ int repo_stash(struct repo *r, struct err *err)
 	return rc == 0 ? clean(r, note, &arg, err) : rc;
 }
 
-/* Objects that somebody threw away come back from the pack. */
+/* Imports the pack, in case objects of the stash were deleted meanwhile. */
 static int do_import(struct repo_job *j, json_t *out, struct err *err)
 {
 	cleanup_git(odb) git_odb *odb = NULL;
@@ -251,7 +251,7 @@ static int do_forget(struct repo_job *j, json_t *out, struct err *err)
 	return r < 0 && r != GIT_ENOTFOUND ? gitlib_err(err, arg->ref) : 0;
 }
 
-/* The note last: what it names may be gone already, and nothing is looked for then. */
+/* The note is removed last. Its reference and pack may already be gone, which is no error. */
 static int forget(struct repo *r, const struct repo_stash_arg *arg, struct err *err)
 {
 	const struct repo_task task = REPO_TASK(do_forget, arg, REPO_TASK_WRITE);
@@ -288,7 +288,7 @@ int repo_unstash(struct repo *r, struct err *err)
 	return rc == 0 ? forget(r, &arg, err) : rc;
 }
 
-/* Goes on where the note says it was. */
+/* Continues at the step that the note records. */
 static int stash_recover(struct repo *r, char **ret_done, struct err *err)
 {
 	cleanup_json json_t *note = NULL;

@@ -2,13 +2,14 @@
 
 #include "repo/repo-snap.h"
 
-/* In children of repo-stash.c; repo-restore.c has them. The argument is the stash's commit. */
+/* Jobs of repo-stash.c in its children, implemented in repo-restore.c. The argument is the
+ * stash's commit. */
 
-/* Takes what the stash has out of the working tree; what is neither that nor as HEAD stays. */
+/* Removes the stashed changes from the working tree; files with later changes stay. */
 repo_job_fn repo_stash_clean;
-/* -EBUSY: something is in the way, which is named. */
+/* Returns -EBUSY and names the file when something is in the way. */
 repo_job_fn repo_stash_fits;
-/* Puts files and index back. */
+/* Restores the files and the index. */
 repo_job_fn repo_stash_restore;
 
 struct repo_stash_arg {

@@ -68,7 +68,7 @@ static void add_readable(json_t *out, const char *path)
 		(void)json_array_append_new(list, json_text(path));
 }
 
-/* https://user:password@host/… without the password. */
+/* Returns https://user:password@host/… without the password. */
 static char *without_password(const char *url)
 {
 	const char *host = strstr(url, "://"), *at, *colon;
@@ -83,7 +83,8 @@ static char *without_password(const char *url)
 	return colon ? xasprintf("%.*s%s", (int)(colon - url), url, at) : xstrdup(url);
 }
 
-/* "remote.NAME.url": NAME, which may have dots; NULL: another key. The caller frees it. */
+/* Returns NAME of "remote.NAME.url", which may contain dots; NULL for another key. The caller
+ * frees it. */
 static char *middle(const char *key, const char *section, const char *end)
 {
 	size_t n = strlen(key), a = strlen(section), b = strlen(end);
@@ -110,7 +111,7 @@ static void take_remote(json_t *out, const char *key, const char *value)
 			remote = json_object();
 			(void)json_object_set_new(remotes, name, remote);
 		}
-		/* The first of several is the one that fetches. */
+		/* git fetches from the first of several URLs. */
 		if (!json_object_get(remote, ends[i]))
 			(void)json_object_set_new(remote, ends[i], json_text(url));
 	}
@@ -163,7 +164,7 @@ static void take_entry(const struct repo *r, json_t *out, const git_config_entry
 	take_branch(out, e->name, value);
 }
 
-/* git's own place where the user has not named one. */
+/* Adds git's default excludes file when the user has not set one. */
 static void take_excludes(json_t *out)
 {
 	json_t *settings = json_object_get(out, "settings");
@@ -182,7 +183,7 @@ static void take_excludes(json_t *out)
 	add_readable(out, named);
 }
 
-/* An alternate may have alternates. */
+/* Alternates are followed recursively. */
 static void take_alternates(json_t *out, const char *objects, json_t *lines, int depth)
 {
 	cleanup_fd int dir = open(objects, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -245,7 +246,7 @@ static int take_view(struct repo_job *j, json_t *out, struct err *err)
 	char hash[REPO_OID_LEN + 1];
 	int rc;
 
-	/* With the user's settings, unlike everything else. */
+	/* Only this job reads the user's settings. */
 	gitlib_start_open();
 	if (git_repository_open_ext(&git, r->git.root, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0 ||
 	    git_repository_config_snapshot(&config, git) < 0)
@@ -307,7 +308,7 @@ const char *repo_view_setting(const struct repo *r, const char *key)
 	return json_string_value(json_object_get(json_object_get(r->view, "settings"), key));
 }
 
-/* The settings as a file: a section, a key and a quoted value a line. */
+/* Writes a setting to the configuration file: a section, a key and a quoted value per line. */
 static void put_setting(struct buf *b, const char *key, const char *value)
 {
 	const char *dot = strchr(key, '.');
@@ -377,7 +378,8 @@ int repo_open_git(const struct repo *r, git_repository **ret, struct err *err)
 	rc = neutral_settings(r, git, &config, err);
 	if (rc < 0)
 		return rc;
-	/* A commit graph says again what commits say; whoever writes one can say something else. */
+	/* The commit graph is turned off: it repeats the content of commits, and the agent could
+	 * forge it. */
 	if (git_repository_set_config(git, config) < 0 || git_repository_odb(&odb, git) < 0 ||
 	    git_odb_set_commit_graph(odb, NULL) < 0)
 		return gitlib_err(err, r->git.root);

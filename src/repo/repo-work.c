@@ -43,7 +43,7 @@ static int allow_files(const struct repo *r, const struct repo_task *t)
 	return rc == 0 ? landlock_enforce(&l) : rc;
 }
 
-/* Signals and stdin, stdout, stderr as for a program; nothing else stays open. */
+/* Resets the signals and standard streams as for a new program; closes everything else. */
 static int close_all_but(int a, int b)
 {
 	static const struct run nothing = {.stdio = {-1, -1, -1},
@@ -66,11 +66,11 @@ static int confine(const struct repo *r, const struct repo_task *t, int reply, s
 	const struct rlimit no_core = {0, 0};
 	int rc;
 
-	tzset(); /* reads a file; later none of the system's can be read */
+	tzset(); /* reads a file now, because system files are unreadable later */
 	rc = close_all_but(reply, t->fd);
 	if (rc == 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
 		rc = -errno;
-#if !defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than this */
+#if !defined(__SANITIZE_ADDRESS__) /* ASan's shadow memory exceeds this limit */
 	if (rc == 0) {
 		const struct rlimit data = {DATA_MAX, DATA_MAX};
 
@@ -110,7 +110,7 @@ static void child(const struct repo *r, const struct repo_task *t, int reply)
 	_exit(text && fd_write_all(reply, text, strlen(text)) == 0 ? 0 : 1);
 }
 
-/* Everything the child says, in time. */
+/* Reads the whole answer of the child, within the time limit. */
 static int read_reply(int fd, int limit_ms, struct buf *b)
 {
 	uint64_t end = now_ms() + (uint64_t)limit_ms;
@@ -166,7 +166,7 @@ static int take_answer(struct buf *b, json_t **ret, struct err *err)
 	if (r < 0)
 		return err_wrap(err, r, "what the work on the repository answered");
 	r = (int)json_integer_value(json_object_get(answer, "r"));
-	/* Also with an error: it may say more than a sentence can. */
+	/* The answer is returned with an error too: it may hold more than a sentence. */
 	if (ret)
 		*ret = json_incref(out);
 	if (r < 0) {

@@ -10,10 +10,10 @@
 #include "base/path.h"
 
 /*
- * A worktree is REPO-worktrees/NAME beside the repository, with .git/worktrees/NAME. Its files are
- * made here and not by libgit2, which opens all other worktrees to see whether one has the branch;
- * those lie elsewhere. repo-worktree.json is there while one is half made or half removed: then
- * both are removed.
+ * A worktree is REPO-worktrees/NAME next to the repository, with .git/worktrees/NAME. ralph creates
+ * these files itself: libgit2 would open all other worktrees, outside the confined paths, to see
+ * whether one has the branch. repo-worktree.json exists while a worktree is being created or
+ * removed; after a kill, both parts are removed.
  */
 #define NOTE "repo-worktree.json"
 #define NAME_MAX_LEN 100
@@ -21,8 +21,8 @@
 static const char keeps[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 /*
- * "ralph/x y" → "ralph+x-y-1a2b3c4d": '+' stands for '/' and for nothing else, and whatever else
- * had to change is told apart by the hash, so that two branches never have the same name.
+ * "ralph/x y" → "ralph+x-y-1a2b3c4d". '+' stands only for '/'. Any other replaced character adds
+ * the hash, so that two branches never share a name.
  */
 static char *name_of(const char *branch)
 {
@@ -45,7 +45,7 @@ static char *name_of(const char *branch)
 	return changed ? xasprintf("%s+-%08x", name, hash) : xstrdup(name);
 }
 
-/* The directory beside the repository, whichever worktree of it we are in. */
+/* Returns the directory next to the main working tree, also when called from a worktree. */
 static char *place_of(const struct repo *r)
 {
 	cleanup_free char *main_tree = streq(path_base(r->git.common), ".git")
@@ -83,7 +83,7 @@ static int prepare(struct repo_job *j, json_t *out, struct err *err)
 	return r;
 }
 
-/* name below dir, made new; the caller closes it. */
+/* Creates or opens name below dir; the caller closes it. */
 static int make_dir(int dir, const char *name, bool fresh)
 {
 	int fd;
@@ -124,7 +124,7 @@ static int link_up(struct repo_job *j, json_t *out, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot make the worktree '%s'", w->path) : 0;
 }
 
-/* All files of HEAD, into a tree that has none. */
+/* Checks out all files of HEAD into an empty tree. */
 static int fill(struct repo_job *j, json_t *out, struct err *err)
 {
 	git_checkout_options opts;
@@ -134,7 +134,7 @@ static int fill(struct repo_job *j, json_t *out, struct err *err)
 	return git_checkout_head(j->git, &opts) < 0 ? gitlib_err(err, "cannot check out") : 0;
 }
 
-/* The worktree as a repository of its own, seen as this one is. */
+/* Opens the worktree as a repository, with the same view. */
 static int open_other(const struct repo *r, const char *path, struct repo **ret, struct err *err)
 {
 	cleanup_repo struct repo *other = NULL;
@@ -150,7 +150,7 @@ static int open_other(const struct repo *r, const char *path, struct repo **ret,
 	return 0;
 }
 
-/* What is there for this branch already. */
+/* True when the worktree for this branch already exists. */
 static bool is_there(const struct repo *r, const struct want_worktree *w)
 {
 	cleanup_repo struct repo *other = NULL;
@@ -170,7 +170,7 @@ static int remove_both(const struct repo *r, const char *name, struct err *err)
 
 	if (rc == 0 && dir >= 0)
 		rc = path_remove_tree(dir, name, err);
-	/* Only when they are empty. */
+	/* rmdir removes these directories only if they are empty. */
 	(void)unlinkat(AT_FDCWD, place, AT_REMOVEDIR);
 	(void)unlinkat(AT_FDCWD, admins, AT_REMOVEDIR);
 	return rc;
@@ -202,7 +202,7 @@ static int make_worktree(struct repo *r, const struct want_worktree *w, struct e
 	return rc == 0 ? repo_note_remove(r, NOTE, err) : rc;
 }
 
-/* A directory of that name that is no worktree of the branch is somebody's. */
+/* A directory of that name that is not a worktree of the branch belongs to the user. */
 static int check_free(const struct repo *r, const struct want_worktree *w, struct err *err)
 {
 	cleanup_free char *admin = xasprintf("%s/worktrees/%s", r->git.common, w->name);
@@ -250,7 +250,7 @@ char *repo_worktree_path(const struct repo *r, const char *branch)
 	return path_join(place, name);
 }
 
-/* Unfinished work that no list of files shows. */
+/* Finds unfinished work that the list of uncommitted files does not show. */
 static int look_finished(struct repo_job *j, json_t *out, struct err *err)
 {
 	cleanup_free char *ref = NULL;

@@ -178,7 +178,7 @@ int repo_signature(const struct repo *r, git_signature **ret, struct err *err)
 
 bool repo_is_ours(const char *path)
 {
-	/* The workspace may be a directory of the working tree. */
+	/* The workspace may be a subdirectory of the working tree. */
 	return strncmp(path, ".ralph/", strlen(".ralph/")) == 0 || strstr(path, "/.ralph/");
 }
 
@@ -188,7 +188,7 @@ int repo_status(git_repository *git, git_status_list **ret, struct err *err)
 
 	(void)git_status_options_init(&opts, GIT_STATUS_OPTIONS_VERSION);
 	opts.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
-	/* A submodule has settings of its own, which nobody protects. */
+	/* Submodules are excluded: their settings are not protected. */
 	opts.flags = GIT_STATUS_OPT_INCLUDE_UNTRACKED | GIT_STATUS_OPT_RECURSE_UNTRACKED_DIRS |
 		     GIT_STATUS_OPT_EXCLUDE_SUBMODULES | GIT_STATUS_OPT_INCLUDE_UNREADABLE;
 	if (git_status_list_new(ret, git, &opts) < 0)
@@ -196,7 +196,7 @@ int repo_status(git_repository *git, git_status_list **ret, struct err *err)
 	return 0;
 }
 
-/* The two letters of `git status --short`, trimmed. */
+/* Returns the two letters of `git status --short`, trimmed. */
 static const char *letters(unsigned status, char ret[3])
 {
 	static const struct {
@@ -285,7 +285,7 @@ static int open_state(const struct repo *r, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", r->state) : fd;
 }
 
-/* Worktrees share the state directory, and each has its own notes in it. */
+/* Worktrees share the state directory, so the name of a note includes the worktree. */
 char *repo_note_name(const struct repo *r, const char *name)
 {
 	return streq(r->git.dir, r->git.common) ? xstrdup(name)
@@ -334,7 +334,7 @@ int repo_note_locks(struct repo *r, const char *note, struct err *err)
 		return dir;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(err, errno, "cannot read '%s/%s'", r->state, name);
-	/* A file system may have coarser times than the clock. */
+	/* File times may be coarser than the clock. */
 	rc = repo_clear_locks(r, st.st_mtim.tv_sec - 1, err);
 	return rc < 0 ? rc : 0;
 }

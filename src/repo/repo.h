@@ -44,9 +44,8 @@ struct repo_oid {
 struct repo;
 
 /*
- * The repository that this workspace (a real path) belongs to: -ENOENT where there is none. state:
- * a directory of the host's, outside of the agent's reach, for what must outlive a kill; it must
- * be there.
+ * Opens the repository of this workspace (a real path); -ENOENT: there is none. state: an existing
+ * directory of the host, which the agent cannot reach, for data that must survive a kill.
  */
 int repo_open(const char *workspace, const char *state, struct repo **ret, struct err *err);
 void repo_free(struct repo *r);
@@ -56,79 +55,79 @@ DEFINE_FREEP(struct repo, repo_free)
 const char *repo_root(const struct repo *r); /* the top of the working tree */
 
 /*
- * What the user's settings say at the start of a loop: remotes and their URLs, alternates, who
- * commits. To be taken once, before the first agent runs, and kept in the loop's state: pushing
- * and reading go by it, whatever was written since.
+ * Reads the user's settings at the start of a loop: remotes and their URLs, alternates, the
+ * identity. It is taken once, before the first agent runs, and kept in the loop's state. Pushing
+ * and reading use it, whatever was written since.
  */
 int repo_view_take(struct repo *r, json_t **ret, struct err *err);
-/* Works by this view from now on. */
+/* Uses this view from now on. */
 int repo_view_use(struct repo *r, const json_t *view, struct err *err);
 
-/* *ret_branch: its name without refs/heads/, NULL when detached; the caller frees it. ret->hex is
+/* ret_branch: its name without refs/heads/, NULL when detached; the caller frees it. ret->hex is
  * "" when there is no commit yet. Both may be NULL. */
 int repo_head(struct repo *r, struct repo_oid *ret, char **ret_branch, struct err *err);
 
 /*
- * Who makes commits: as the user's settings say, else -ENOENT with what to do. For GIT_AUTHOR_*,
- * GIT_COMMITTER_* inside, and for repo_check(). The caller frees both.
+ * Returns the identity for commits from the user's settings; -ENOENT with a remedy if there is
+ * none. It is used for GIT_AUTHOR_* and GIT_COMMITTER_* inside, and for repo_check(). The caller
+ * frees both.
  */
 int repo_identity(struct repo *r, char **ret_name, char **ret_email, struct err *err);
 
 #define REPO_DIRTY_MAX 1000
-/* What differs from HEAD, "M path" as `git status --short` says it, sorted, at most
- * REPO_DIRTY_MAX; .ralph is left out, and what is ignored. Control characters are escaped. */
+/* Lists the changes against HEAD, as "M path" like `git status --short`, sorted, at most
+ * REPO_DIRTY_MAX. .ralph and ignored files are left out. Control characters are escaped. */
 int repo_dirty(struct repo *r, struct strv *ret, struct err *err);
 
-/* Those of these paths (relative to the working tree's top) that HEAD has. */
+/* Returns the paths (relative to the top of the working tree) that HEAD contains. */
 int repo_tracked(struct repo *r, const struct strv *paths, struct strv *ret, struct err *err);
 
 /*
- * Takes the user's changes, new files included, out of the working tree and keeps them as a commit
- * of the form that `git stash apply` knows, at refs/ralph/stash/TIME, and once more in the state
- * directory, out of the agent's reach. One at a time: -EEXIST when there is one. A tree without
- * changes: 0, and repo_has_stash() is false.
+ * Stashes the user's changes, new files included: removes them from the working tree and keeps them
+ * as a commit at refs/ralph/stash/TIME, in the format of `git stash apply`. A copy goes to the
+ * state directory, which the agent cannot reach. Only one stash can exist: -EEXIST. For a tree
+ * without changes it returns 0, and repo_has_stash() is false.
  */
 int repo_stash(struct repo *r, struct err *err);
 bool repo_has_stash(struct repo *r);
-/* Puts them back. -EBUSY: they do not fit with what is there now; the stash stays, and the message
- * says how to get at it. 0 also when there is none. */
+/* Restores the stash. -EBUSY: it conflicts with the current files; the stash stays, and the
+ * message says how to get at it. Returns 0 also without a stash. */
 int repo_unstash(struct repo *r, struct err *err);
 
 /*
- * Finishes what a kill interrupted: to be called once at the start, before anything else. *ret_done
- * says what, a sentence, or NULL for nothing; the caller frees it.
+ * Finishes an operation that a kill interrupted. It is called once at the start, before anything
+ * else. *ret_done is a sentence about it, or NULL; the caller frees it.
  */
 int repo_recover(struct repo *r, char **ret_done, struct err *err);
-/* Locks that a killed git left in the git directory since that time (seconds of the real-time
- * clock): nobody who runs has them. Their number. */
+/* Removes locks that a killed git left in the git directory since that time (seconds of the
+ * real-time clock) and that no running process holds. Returns their number. */
 int repo_clear_locks(struct repo *r, int64_t since, struct err *err);
 
-/* "ralph/add-a-login-page": what a title becomes; the caller frees it. Pure. */
+/* Makes a branch name from a title: "ralph/add-a-login-page"; the caller frees it. Pure. */
 char *repo_slug(const char *title);
 /*
- * Switches the working tree to a branch; one that is not there is made from base (a branch, a tag,
- * a commit; NULL: HEAD). The tree must be clean in what changes. *ret_made: it is new.
+ * Switches the working tree to a branch. A new branch starts from base (a branch, a tag, a commit;
+ * NULL: HEAD). The files that change must be clean. *ret_made: the branch is new.
  */
 int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_made,
 		struct err *err);
-/* The same, and a branch of ralph's own (ralph/…) that is wholly in base, since it was merged, goes
- * on from there. */
+/* Like repo_branch(), but a branch of ralph's own (ralph/…) that was merged into base moves
+ * forward to base. */
 int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *ret_made,
 		   struct err *err);
 
 /*
- * A worktree for a branch, which is made from base as above: REPO-worktrees/NAME, beside the
- * repository. One that is there for that branch is used. The caller frees *ret_path.
+ * Makes a worktree for a branch, which is made from base as above: REPO-worktrees/NAME, next to the
+ * repository. An existing worktree of that branch is used. The caller frees *ret_path.
  */
 int repo_worktree_add(struct repo *r, const char *branch, const char *base, char **ret_path,
 		      struct err *err);
-/* Where that is, or would be; the caller frees it. */
+/* Returns the path of the branch's worktree, even if it does not exist; the caller frees it. */
 char *repo_worktree_path(const struct repo *r, const char *branch);
-/* Removes it when nothing in it is uncommitted; -EBUSY: something is, which is named. The branch
- * stays. */
+/* Removes a worktree without uncommitted changes; -EBUSY names one otherwise. The branch stays. */
 int repo_worktree_remove(struct repo *r, const char *path, struct err *err);
 
-/* What is asked of an agent's commits. */
+/* Rules for an agent's commits. */
 struct repo_rules {
 	const char *name, *email;  /* of author and committer; NULL: anybody */
 	const struct strv *own;	   /* paths that are the agent's although they are protected: files,
@@ -143,8 +142,8 @@ struct repo_rules {
 #define REPO_PATHS_MAX 50000
 
 enum repo_severity {
-	REPO_NOTE,   /* for the log */
-	REPO_WARN,   /* a person should look at it */
+	REPO_NOTE,   /* for the log only */
+	REPO_WARN,   /* a person should review it */
 	REPO_REJECT, /* these commits do not count */
 };
 
@@ -161,51 +160,51 @@ struct repo_finding {
 struct repo_check_result {
 	struct repo_finding *findings; /* the worst first */
 	size_t n_findings;
-	bool more;   /* there were more than REPO_FINDINGS_MAX */
-	bool counts; /* nothing was a reason to reject */
+	bool more;   /* more than REPO_FINDINGS_MAX were found */
+	bool counts; /* no finding was a reason to reject */
 	unsigned commits;
 	uint64_t added, paths; /* bytes of new files; changed paths */
 };
 
 /*
- * Looks at every commit from `from` (not itself; "": from nothing) to `to`, not only at what they
- * come to: a branch is pushed with all of them. They must be a line upon `from`: merges and
- * rewritten history are reasons to reject. 0 however bad they are: the result says so; an error is
- * one of looking. Objects that cannot be read are a finding.
+ * Checks every commit after `from` ("": from nothing) up to `to`, not only their sum: a push sends
+ * all of them. They must be a linear history on `from`: merges and rewritten history are rejected.
+ * Bad commits are no error, but in the result; an error means that the check itself failed.
+ * Unreadable objects are a finding.
  */
 int repo_check(struct repo *r, const char *from, const char *to, const struct repo_rules *rules,
 	       struct repo_check_result *ret, struct err *err);
 void repo_check_done(struct repo_check_result *c);
 
 /*
- * Which of the paths that ralph itself writes (files, or directories with everything below) these
- * commits change, and which of them are in `to` not as they are in the working tree.
+ * Lists the paths that ralph itself writes (files, or directories with everything below) and that
+ * these commits change. The second list has those whose content in `to` differs from the working
+ * tree.
  */
 int repo_ours(struct repo *r, const char *from, const char *to, const struct strv *own,
 	      struct strv *ret_paths, struct strv *ret_differ, struct err *err);
 
 /*
- * Puts the branch that is checked out, and its working tree, back to `oid`. What was there, with
- * what was not committed, is kept at refs/ralph/rejected/…: *ret_kept, which the caller frees, NULL
- * when there was nothing to keep. Untracked files stay where they do not stand in the way; ignored
- * ones stay.
+ * Resets the current branch and its working tree to `oid`. The previous commits and the uncommitted
+ * changes are kept at refs/ralph/rejected/…: *ret_kept, which the caller frees, NULL when there was
+ * nothing to keep. Untracked files stay unless they are in the way; ignored files stay.
  */
 int repo_reset_to(struct repo *r, const char *oid, char **ret_kept, struct err *err);
 
 /*
- * Merges a branch into the one that is checked out: in memory first, by the user's identity, no
- * line added to the message. *ret: the new head. With conflicts -EEXIST, nothing has changed, and
- * `conflicts` has their paths.
+ * Merges a branch into the current one: in memory first, with the user's identity, and the message
+ * unchanged. *ret: the new head. On conflicts it returns -EEXIST, changes nothing, and fills
+ * `conflicts` with the paths.
  */
 int repo_merge(struct repo *r, const char *branch, const char *message, struct repo_oid *ret,
 	       struct strv *conflicts, struct err *err);
 
 /*
  * Pushes a branch to a remote of the view (NULL: the branch's own, else the only one, else
- * "origin"), never by force. git does it, in an empty repository of its own that only borrows the
- * objects: nothing of this repository's settings applies but what the view has. It is looked for on
- * `path`, which must have nothing that an agent can write. Its progress goes to the descriptor
- * `progress` (-1: nowhere). Errors say what to do.
+ * "origin"), never by force. git runs in an empty repository of its own that only borrows the
+ * objects, so only the settings of the view apply. git is looked up in `path`, which must hold no
+ * directory that an agent can write. Its progress goes to the descriptor `progress` (-1: nowhere).
+ * Errors say what to do.
  */
 int repo_push(struct repo *r, const char *remote, const char *branch, const char *path,
 	      int progress, struct err *err);

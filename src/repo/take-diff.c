@@ -15,7 +15,7 @@ static int diff_of(git_repository *repo, const git_oid *from, const git_oid *to,
 	int r = from ? gitlib_tree(repo, from, &a, err) : 0;
 
 	(void)git_diff_options_init(&opts, GIT_DIFF_OPTIONS_VERSION);
-	/* Between trees neither attributes nor filters are asked for. */
+	/* A diff between trees consults neither attributes nor filters. */
 	opts.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
 	if (r == 0)
 		r = gitlib_tree(repo, to, &b, err);
@@ -53,7 +53,7 @@ int repo_warnings(git_repository *repo, const git_oid *from, const git_oid *to, 
 	return r;
 }
 
-/* What an agent wrote, for a terminal: nothing in it may act on that. */
+/* Prints an agent's text to a terminal, with control characters escaped. */
 static void put_harmless(const char *p, size_t n)
 {
 	for (; n > 0; p++, n--) {
@@ -62,7 +62,7 @@ static void put_harmless(const char *p, size_t n)
 		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
 			(void)printf("\\x%02x", c);
 		else if (c == 0xc2 && n > 1 && (unsigned char)p[1] < 0xa0)
-			(void)printf("\\x%02x", c); /* what follows would be a C1 control */
+			(void)printf("\\x%02x", c); /* the two bytes together are a C1 control */
 		else
 			(void)putchar(c);
 	}

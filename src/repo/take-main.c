@@ -103,7 +103,8 @@ static int apply_ref(git_repository *repo, const char *remote, const struct repo
 	return r;
 }
 
-/* The objects of both: those of the user's repository, and what came, in a directory of its own. */
+/* Combines the objects of the user's repository with the received ones, which have a directory
+ * of their own. */
 static int both_objects(git_repository *real, const char *tmp, git_odb **ret, struct err *err)
 {
 	cleanup_free char *pack_dir = path_join(tmp, "pack");
@@ -122,7 +123,7 @@ static int take(git_odb *odb, const char *tmp, struct repo_taken *ret, struct er
 	return repo_take(STDIN_FILENO, odb, pack_dir, ret, err);
 }
 
-/* What was taken is whole: its pack becomes one of the repository's, the index of it last. */
+/* Moves the complete pack into the repository, its index last. */
 static int move_packs(const char *from, const char *to, struct err *err)
 {
 	static const char *const kinds[] = {".pack", ".idx"};
@@ -182,7 +183,7 @@ static int cmd_apply(char **argv, json_t *out, struct err *err)
 	(void)json_object_set_new(out, "refs", refs);
 	if (r < 0)
 		return r;
-	/* On the same file system, so that the pack can be moved. */
+	/* The directory is on the same file system, so that the pack can be renamed. */
 	tmp = xasprintf("%sobjects/ralph-XXXXXX", git_repository_commondir(repo));
 	if (!mkdtemp(tmp))
 		r = err_sys(err, errno, "cannot create '%s'", tmp);
@@ -245,7 +246,7 @@ static const struct {
 	const char *name;
 	int n_args;
 	int (*run)(char **argv, json_t *out, struct err *err);
-	bool quiet; /* its result is not JSON */
+	bool quiet; /* the result is not JSON */
 } commands[] = {
 	{"tips", 1, cmd_tips, false},
 	{"apply", 2, cmd_apply, false},
@@ -267,7 +268,7 @@ int main(int argc, char **argv)
 			return fflush(stdout) == 0 ? 0 : EXIT_RUNTIME;
 	}
 	if (r < 0) {
-		/* On stderr, where a difference cannot be mixed up with it. */
+		/* Errors go to stderr, where they cannot be confused with a diff. */
 		(void)fprintf(stderr, "%s\n", err.msg[0] ? err.msg : "usage");
 		return EXIT_RUNTIME;
 	}

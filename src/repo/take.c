@@ -31,7 +31,7 @@ static int fill(struct stream *s)
 	return n > 0;
 }
 
-/* One line without its newline; 0 at the end of the stream. */
+/* Reads one line without its newline; returns 0 at the end of the stream. */
 static int read_line(struct stream *s, struct buf *line)
 {
 	buf_clear(line);
@@ -83,7 +83,7 @@ static int take_refs(struct stream *s, struct repo_taken *t, struct err *err)
 	return err_set(err, EPROTO, "nothing came out of the clone; is git in the sandbox?");
 }
 
-/* The number of objects stands at the end of the pack's head. */
+/* The last field of the pack header is the number of objects. */
 static int count_objects(struct stream *s, char head[PACK_HEAD_LEN], struct err *err)
 {
 	size_t have = 0;
@@ -114,7 +114,7 @@ static int index_pack(struct stream *s, git_odb *odb, const char *pack_dir, stru
 	int r = count_objects(s, head, err);
 
 	if (r == 0)
-		while (fill(s) > 0) /* nothing new; who writes is let to its end */
+		while (fill(s) > 0) /* no objects to take; drain the writer */
 			;
 	if (r <= 0)
 		return r;

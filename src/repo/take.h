@@ -23,7 +23,7 @@
 
 struct repo_ref {
 	git_oid oid;
-	char *name; /* "main": what stands behind refs/heads/ */
+	char *name; /* "main": the part after refs/heads/ */
 };
 
 struct repo_taken {
@@ -32,17 +32,17 @@ struct repo_taken {
 };
 
 /*
- * Reads the stream from fd: the objects go to pack_dir as one pack, whose objects must be whole:
- * what they refer to is among them or in `odb`. Every branch must be a commit then.
+ * Reads the stream from fd. The objects go to pack_dir as one pack, which must be complete: every
+ * referenced object is in it or in `odb`. Every branch must be a commit.
  */
 int repo_take(int fd, git_odb *odb, const char *pack_dir, struct repo_taken *ret, struct err *err);
 void repo_taken_done(struct repo_taken *t);
 
-/* What a person should look at before it is checked out; -ENOENT: nothing in common. */
+/* Lists what a person should review before a checkout; -ENOENT: no common ancestor. */
 int repo_warnings(git_repository *repo, const git_oid *from, const git_oid *to, json_t *ret,
 		  struct err *err);
-/* The difference of two commits on stdout; terminal: control characters are shown, not sent. */
+/* Prints the diff of two commits to stdout; terminal: control characters are escaped. */
 int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to, bool stat,
 		    bool terminal, struct err *err);
-/* The commit that both come from; false: none. */
+/* Finds the common ancestor; false: none. */
 bool repo_base(git_repository *repo, const git_oid *a, const git_oid *b, git_oid *ret);

@@ -35,7 +35,7 @@
 #define KNOWN_MAX (64 * MiB)
 #define VALUES_MAX (1 * MiB)
 #define LOCK_MS (30 * 60 * 1000)
-#define SHORTEST_VALUE 8 /* anything shorter is a word of the language */
+#define SHORTEST_VALUE 8 /* a shorter value is an ordinary word */
 
 enum { HOME = 1, OUT, KNOWN, FORMAT, SINCE, THINKING, RESULT_MAX, AGENTS };
 
@@ -83,7 +83,7 @@ static void read_values(struct strv *ret)
 			strv_push(ret, all.v[i]);
 }
 
-/* What cannot be read counts as nothing: everything is exported once more. */
+/* An unreadable file counts as empty: everything is exported once more. */
 static json_t *read_known(const char *path)
 {
 	json_t *known = NULL;
@@ -105,7 +105,7 @@ static int open_dir(const char *path, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", path) : fd;
 }
 
-/* One at a time for each sandbox: both would remember only what they did themselves. */
+/* Only one export at a time runs for each sandbox: two would overwrite each other's records. */
 static int lock(const char *known, struct err *err)
 {
 	cleanup_free char *path = xasprintf("%s.lock", known);
@@ -121,10 +121,10 @@ static int lock(const char *known, struct err *err)
 	return fd;
 }
 
-/* opencode's database as files; they lie where nobody else comes. */
+/* The conversations of opencode's database as files, in a private directory. */
 struct opencode {
-	int dir;     /* -ENOENT: there is nothing new */
-	bool partly; /* the database could not be read whole */
+	int dir;     /* -ENOENT: nothing new */
+	bool partly; /* the database could only be read in part */
 	struct err err;
 };
 
@@ -132,7 +132,7 @@ static void open_opencode(struct opencode *o, int home, char **argv, json_t *kno
 			  const char *scratch)
 {
 	cleanup_free char *libexec = path_dir(argv[0]), *program = path_join(libexec, "opencode");
-	/* Where all of it went is where it need not go again. */
+	/* Only a full export is remembered under a key, by its format and destination. */
 	cleanup_free char *key = streq(argv[SINCE], "0")
 					 ? xasprintf("opencode.db %s %s", argv[FORMAT], argv[OUT])
 					 : NULL;
@@ -160,7 +160,7 @@ static int export_opencode(struct tr_job *job, const struct opencode *o, struct 
 	return r;
 }
 
-/* What the child does, and what it needs for that. */
+/* The work of the child, and its descriptors. */
 struct reading {
 	int home, out, conversations, result;
 	json_t *known;
@@ -202,7 +202,7 @@ static int read_all(const struct reading *w, char **argv, struct tr_tally *t, st
 	return first;
 }
 
-/* Not by printf(), which asks what kind of terminal it writes to. */
+/* This does not use printf(), which would query the terminal. */
 static void report(const struct tr_tally *t, int r, const struct err *err)
 {
 	cleanup_free char *said =
@@ -226,7 +226,7 @@ static int child_main(const struct reading *w, char **argv)
 	int r;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	free(sha256.end(sha256.begin())); /* OpenSSL reads its settings while it can */
+	free(sha256.end(sha256.begin())); /* OpenSSL reads its settings before the confinement */
 	r = tr_confine((const int[]){w->home, w->opencode.dir}, w->conversations, &err);
 	if (r == 0)
 		r = read_all(w, argv, &t, &err);
@@ -237,7 +237,8 @@ static int child_main(const struct reading *w, char **argv)
 	return r < 0 ? EXIT_RUNTIME : EXIT_OK;
 }
 
-/* The bytes are the child's, which may have been taken over: they are only put in their place. */
+/* The child wrote these bytes and may have been compromised: here they are only written to the
+ * file. */
 static int keep_known(const char *path, int result, struct err *err)
 {
 	cleanup_buf struct buf b;

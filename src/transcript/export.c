@@ -25,7 +25,7 @@ struct one {
 	char *hash;
 };
 
-/* A name that cannot leave the directory, whatever was said. */
+/* Makes a file name from the title; it can never leave the directory. */
 static void slug(const char *title, char ret[SLUG_MAX + 1])
 {
 	size_t n = 0;
@@ -45,7 +45,7 @@ static void slug(const char *title, char ret[SLUG_MAX + 1])
 		(void)snprintf(ret, SLUG_MAX + 1, "conversation");
 }
 
-/* "2026-11-15T18-14-42Z", from what the conversation says if that is a time at all. */
+/* Writes "2026-11-15T18-14-42Z", from the conversation's own time if that is valid. */
 static void time_name(const struct one *o, char ret[32])
 {
 	const char *s = o->tr.head.start;
@@ -94,7 +94,7 @@ static int copy_all(int from, int to)
 	return n < 0 ? -errno : 0;
 }
 
-/* What a subagent's conversation is called, beside the one at `beside`. */
+/* Returns the name of a subagent's conversation, next to the one at `beside`. */
 static char *subagent_name(const struct tr_job *job, const char *beside, const char *path)
 {
 	size_t n = strlen(beside) - strlen(job->format->name) - 1;
@@ -115,7 +115,7 @@ static void find_links(const struct one *o, const char *name, struct strv *ret)
 		strv_take(ret, subagent_name(o->job, name, below.v[i]));
 }
 
-/* Head, body, foot into a new file that then takes the name. */
+/* Writes head, body and foot to a new file, and renames it. */
 static int put_together(struct one *o, int dir, const char *name)
 {
 	const struct tr_job *job = o->job;
@@ -171,7 +171,7 @@ static bool is_taken(int out, const char *path)
 	return fd >= 0;
 }
 
-/* Where it goes: where it went before, or a name of its own. */
+/* Returns the path of the export: the previous one, or a new name. */
 static char *choose(const struct one *o, const char *before)
 {
 	const char *title = o->tr.head.title ? o->tr.head.title : "";
@@ -194,7 +194,7 @@ static char *choose(const struct one *o, const char *before)
 	return NULL;
 }
 
-/* A file without a name; where the file system knows none, one that has lost its name. */
+/* Opens an unnamed file, or on a file system without O_TMPFILE one that is unlinked at once. */
 static int temporary_file(int out)
 {
 	static const char name[] = ".ralph-export.new";
@@ -262,7 +262,7 @@ static bool is_unchanged(const struct tr_job *job, const json_t *known, const st
 	       is_taken(job->out, path);
 }
 
-/* Exports one; *ret_path is where it lies then, NULL: nowhere. */
+/* Exports one conversation; *ret_path is the path of the export, NULL: none. */
 static int export_one(const struct tr_job *job, const char *path, const char *to,
 		      struct tr_tally *tally, char **ret_path, struct err *err)
 {
@@ -274,7 +274,7 @@ static int export_one(const struct tr_job *job, const char *path, const char *to
 
 	*ret_path = NULL;
 	if (fd < 0 || fstat(fd, &o.st) < 0 || !S_ISREG(o.st.st_mode))
-		return 0; /* gone, or something that no agent writes */
+		return 0; /* removed meanwhile, or not a regular file */
 	if (job->since_ms > (uint64_t)o.st.st_mtim.tv_sec * 1000)
 		return 0;
 	if (is_unchanged(job, known, &o.st)) {
@@ -302,7 +302,7 @@ static int export_one(const struct tr_job *job, const char *path, const char *to
 	return 0;
 }
 
-/* Those of its subagents lie beside it: NAME-agent-ID. */
+/* Exports the conversations of subagents, next to their parent: NAME-agent-ID. */
 static int export_subagents(const struct tr_job *job, const char *path, const char *beside,
 			    struct tr_tally *tally, struct err *err)
 {

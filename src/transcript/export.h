@@ -4,12 +4,12 @@
 #include "transcript/writers.h"
 
 /*
- * Conversations of one home into a directory of the user's:
- * conversations/<time>/<slug>.<format>, subagents beside the one they belong to.
+ * Exports the conversations of one home to a directory of the user:
+ * conversations/<time>/<slug>.<format>, with subagents next to their parent.
  *
- * Both ends are careful. What is read is the sandbox's; what is written never goes through a
- * link and appears whole or not at all. What has not changed since the last time is left alone:
- * `known` says what was exported from where, and is brought up to date.
+ * The input comes from the sandbox and is hostile. The output never goes through a symbolic link,
+ * and each file appears whole or not at all. Unchanged conversations are skipped: `known` records
+ * what was exported from where, and is updated.
  */
 #define TR_DIR "conversations" /* below out; the caller has made it */
 
@@ -19,7 +19,7 @@ struct tr_job {
 	const struct tr_format *format;
 	struct tr_style style;
 	const struct strv *values; /* secrets to take out; NULL: only by their shape */
-	uint64_t since_ms;	   /* only what was changed after this; 0: everything */
+	uint64_t since_ms;	   /* only conversations changed after this; 0: all */
 	json_t *known;		   /* an object */
 	/* SHA-256 of a file as hex, fed by bytes(); NULL: none. */
 	const struct tr_hash *hash;
@@ -35,5 +35,5 @@ struct tr_tally {
 	uint64_t written, unchanged, empty, failed, skipped_records, scrubbed, bytes;
 };
 
-/* 0, or the first thing that kept anything from being written; what can be written is. */
+/* Returns 0, or the first error; the remaining conversations are written all the same. */
 int tr_export(const struct tr_job *job, struct tr_tally *tally, struct err *err);

@@ -40,7 +40,7 @@ static void matches(int home, const char *dir, const char *first, const char *re
 	}
 }
 
-/* One component of the pattern after the other; those without a '*' need no reading. */
+/* Walks one component of the pattern at a time; a component without '*' needs no readdir(). */
 static void walk(int home, const char *dir, const char *pattern, struct strv *ret)
 {
 	size_t n = strcspn(pattern, "/");

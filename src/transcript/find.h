@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-/* Where agents keep their conversations, below a home that is the sandbox's: nothing in it is
- * followed out of it, and what is too much is left out. */
+/* Finds the conversations of agents in a sandbox's home. No link leads out of the home, and
+ * results beyond the limit are left out. */
 #define TR_FOUND_MAX 100000 /* conversations of one agent in one home */
 
-/* Paths below the home, sorted. What cannot be read is left out. */
+/* Returns paths relative to the home, sorted. Unreadable directories are skipped. */
 void tr_find(int home, const char *agent, struct strv *ret);
-/* The conversations that subagents had in this one. */
+/* Returns the conversations of this conversation's subagents. */
 void tr_find_subagents(int home, const char *agent, const char *conversation, struct strv *ret);

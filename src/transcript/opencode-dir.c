@@ -14,7 +14,7 @@
 #define READ_MS (20 * 60 * 1000)
 #define SAID_MAX (4 * KiB)
 
-/* Size and time of both files, to be compared. */
+/* Returns size and time of both files as text, for comparison. */
 static char *state_of(int db, int wal)
 {
 	struct stat a, b = {0};

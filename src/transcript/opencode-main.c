@@ -63,7 +63,7 @@ static int sql_err(struct err *err, sqlite3 *db)
 	return err_set(err, EIO, "opencode's database: %s", sqlite3_errmsg(db));
 }
 
-/* A copy, because its writer may be at work; and nothing that a schema could bring along. */
+/* Reads a copy, because opencode may be writing; the schema of the file is not trusted. */
 static int open_copy(struct reading *r, int wal, struct err *err)
 {
 	static const char settings[] = "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
@@ -78,7 +78,7 @@ static int open_copy(struct reading *r, int wal, struct err *err)
 		e = copy_to(wal, "db-wal");
 	if (e < 0)
 		return err_sys(err, -e, "cannot copy opencode's database");
-	/* Written to: what its log holds is put in its place. */
+	/* The database is opened for writing, so that its write-ahead log is applied. */
 	if (sqlite3_open_v2("db", &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL))
 		return sql_err(err, r->db);
 	(void)sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, CELL_MAX);
@@ -120,7 +120,7 @@ static void put_time(struct buf *b, sqlite3_int64 ms)
 				 tm.tm_min, tm.tm_sec, (int)(ms % 1000));
 }
 
-/* A document of opencode's own: a line break in one is not in a string. */
+/* Writes one of opencode's JSON documents on one line: a line break is never inside a string. */
 static void put_document(struct buf *b, sqlite3_stmt *s, int column)
 {
 	const char *p = text(s, column);
@@ -182,7 +182,7 @@ enum { ID, PARENT, DIRECTORY, VERSION, CREATED, UPDATED };
 	"SELECT id, parent_id, directory, version, time_created, time_updated FROM session"        \
 	" ORDER BY time_created, id"
 
-/* An id becomes the name of a file: letters, digits, '_' and '-' only. */
+/* An id becomes a file name, so only letters, digits, '_' and '-' are allowed. */
 static bool is_id(const char *s)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");

@@ -8,7 +8,7 @@
 #include "base/text/mask.h"
 
 #define OUT_SIZE (64 * KiB)
-#define HOLD_MAX (4 * KiB) /* a longer word is no key */
+#define HOLD_MAX (4 * KiB) /* a longer word is not a key */
 #define FRAME_MAX 64	   /* "-----BEGIN ENCRYPTED PRIVATE KEY-----" */
 
 static const char removed[] = "[secret removed]";
@@ -48,7 +48,7 @@ static void take_out(struct tr_out *o)
 	out(o, removed, sizeof(removed) - 1);
 }
 
-/* The frame of a private key at p: 1 it begins, -1 it ends, 0 it is none. */
+/* Finds the frame of a private key at p: 1 for its begin, -1 for its end, 0 for none. */
 static int frame(const char *p, size_t n)
 {
 	if (n < sizeof(begin_mark) || memcmp(p, "-----", 5) != 0)
@@ -60,7 +60,7 @@ static int frame(const char *p, size_t n)
 	return memmem(p, n < FRAME_MAX ? n : FRAME_MAX, "PRIVATE KEY", 11) ? 1 : 0;
 }
 
-/* How long the frame's line is. */
+/* Returns the length of the frame's line. */
 static size_t frame_len(const char *p, size_t n)
 {
 	const char *close = memmem(p + 5, (n < FRAME_MAX ? n : FRAME_MAX) - 5, "-----", 5);
@@ -68,8 +68,8 @@ static size_t frame_len(const char *p, size_t n)
 	return close ? (size_t)(close - p) + 5 : sizeof(begin_mark) - 1;
 }
 
-/* Passes on what is no secret; `all`: nothing follows. Returns how much it has dealt with: a word
- * at the end may go on. */
+/* Writes text that is no secret; `all`: nothing follows. Returns the number of bytes handled: a
+ * word at the end may continue. */
 static size_t pass(struct tr_out *o, const char *p, size_t n, bool all)
 {
 	size_t from = 0, i = 0;
@@ -85,7 +85,7 @@ static size_t pass(struct tr_out *o, const char *p, size_t n, bool all)
 			out(o, p + from, i - from);
 			take_out(o);
 		}
-		/* Between the frames of a key nothing passes, not even what is between words. */
+		/* Between the frames of a key nothing is written, not even white space. */
 		if (o->in_key)
 			from = i;
 		i += len;

@@ -5,13 +5,13 @@
 #include "base/strv.h"
 
 /*
- * The way out of every writer: bytes are gathered, what looks like a secret or is one of the given
- * values is taken out, and the rest goes to a descriptor. Values are matched as they are written;
- * whoever escapes text (JSON, HTML) leaves the characters of keys alone.
+ * The output of every writer: bytes are buffered, secrets are removed by shape or by known value,
+ * and the rest goes to a descriptor. Values are matched as written; a writer that escapes text
+ * (JSON, HTML) must not change the characters of keys.
  */
 struct tr_out {
 	int fd;
-	int error; /* -errno of the first write that failed; then nothing more is written */
+	int error; /* -errno of the first failed write; no more is written after it */
 	struct buf b;
 	const struct strv *values; /* known secrets; NULL: none */
 	bool in_key;		   /* between BEGIN and END of a private key */

@@ -23,7 +23,7 @@ static const char *const fields[FIELDS] = {
 	"type",	     "message",	  "timestamp", "isMeta",  "isCompactSummary", "cwd",
 	"gitBranch", "sessionId", "version",   "subtype", "agentId"};
 
-/* Known to be no part of the conversation; others are counted as unknown. */
+/* Record types that are not part of the conversation; others are counted as unknown. */
 static const char *const bookkeeping[] = {
 	"attachment",	       "queue-operation",   "last-prompt",	"mode",
 	"permission-mode",     "atis-latch",	    "tools-used",	"cost-state",
@@ -33,7 +33,7 @@ static const char *const bookkeeping[] = {
 	"content-replacement",
 };
 
-/* What slash commands leave in the place of something said. */
+/* Marks that slash commands leave instead of a message. */
 static const char *const noise[] = {
 	"<command-name>",	  "<command-message>", "<local-command-stdout>",
 	"<local-command-caveat>", "<system-reminder>", "<task-notification>",
@@ -120,7 +120,7 @@ static void common(struct tr *t, const struct jtext *f)
 	if (f[AGENT_ID].p)
 		tr_set(&t->head.parent, f[SESSION]);
 	tr_set(&t->head.workspace, f[CWD]);
-	if (!jtext_eq(f[BRANCH], "HEAD")) /* what it says where there is none */
+	if (!jtext_eq(f[BRANCH], "HEAD")) /* "HEAD" means no branch */
 		tr_set(&t->head.branch, f[BRANCH]);
 	tr_change(&t->head.version, f[VERSION]);
 }

@@ -1,12 +1,12 @@
-/* Codex: sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl. What was said is in response_item; event_msg
- * says it again. */
+/* Codex: sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl. The conversation is in response_item;
+ * event_msg repeats it. */
 #include "transcript/readers.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/* What the program tells its model in the user's name. */
+/* True for text that Codex itself sends to the model as a user message. */
 static bool is_context(struct jtext content)
 {
 	static const char *const marks[] = {"<environment_context>", "<user_instructions>",
@@ -84,7 +84,7 @@ static void session(struct tr *t, struct jtext payload)
 	tr_set(&t->head.branch, jpick_one(v[3], "branch"));
 }
 
-/* The totals of the session so far. */
+/* Reads the totals of the session so far. */
 static void token_count(struct tr *t, struct jtext payload)
 {
 	static const char *const names[] = {"input_tokens", "output_tokens", "cached_input_tokens",

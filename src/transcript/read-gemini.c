@@ -1,7 +1,7 @@
 /*
- * Gemini: tmp/PROJECT/chats/session-TIME-ID.jsonl: a header, messages, and {"$set": …}. A message
- * that comes again with the same id replaces the earlier one, so the file is read twice: the first
- * time to learn which place of an id is its last.
+ * Gemini: tmp/PROJECT/chats/session-TIME-ID.jsonl: a header, messages, and {"$set": …}. A later
+ * message with the same id replaces the earlier one, so the file is read twice: the first pass
+ * finds the last record of each id.
  */
 #include "transcript/readers.h"
 
@@ -30,7 +30,7 @@ static bool is_context(struct jtext text)
 	return text.n > sizeof(mark) && memcmp(text.p, mark, sizeof(mark) - 1) == 0;
 }
 
-/* Parts of something the user's side sent: texts, and what tools gave. */
+/* Reads the parts of a user message: texts, and the results of tools. */
 static void from_user(struct tr *t, const struct jtext *f)
 {
 	struct jtext part, response;

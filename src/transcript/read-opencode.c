@@ -13,7 +13,7 @@ static void session(struct tr *t, struct jtext record)
 	tr_set(&t->head.parent, jpick_one(record, "parent"));
 }
 
-/* Dollars with a fraction, as a number of JSON. */
+/* Parses a JSON number of dollars with a fraction. */
 static uint64_t micro_usd(struct jtext v)
 {
 	cleanup_free char *s = v.n && v.n < 32 ? xstrndup(v.p, v.n) : NULL;
@@ -41,7 +41,7 @@ static void message(struct tr *t, struct jtext data)
 	t->head.tokens.cache_write += jtext_uint(jpick_one(n[2], "write"));
 }
 
-/* A call and its result are one part. */
+/* A part holds both a call and its result. */
 static void tool(struct tr *t, struct jtext data, struct jtext time)
 {
 	static const char *const names[] = {"input", "output", "error", "status"};
@@ -60,7 +60,7 @@ static void tool(struct tr *t, struct jtext data, struct jtext time)
 					    .error = jtext_eq(v[3], "error")});
 }
 
-/* Bookkeeping, known and passed over. */
+/* True for known bookkeeping, which is skipped. */
 static bool is_quiet(struct jtext type)
 {
 	static const char *const types[] = {"step-start", "step-finish", "patch", "snapshot",
@@ -94,7 +94,7 @@ static bool part(struct tr *t, struct jtext data, struct jtext time)
 			.kind = TR_NOTE, .note = "the conversation was compacted", .time = time};
 	else
 		return is_quiet(v[0]);
-	/* What opencode itself has put into somebody's mouth was not said. */
+	/* Text that opencode itself generated is not part of the conversation. */
 	if (!jtext_true(v[2]) && !jtext_true(v[3]))
 		tr_say(t, &item);
 	return true;

@@ -1,4 +1,4 @@
-/* Records out of a file, one per line, whatever their length. */
+/* Reads the records of a file, one per line, of any length. */
 #include "transcript/transcript.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 
 struct lines {
 	struct buf b;
-	size_t from;   /* the record in hand begins here */
+	size_t from;   /* start of the current record */
 	size_t seen;   /* no newline before this */
-	bool too_long; /* what is left of a record that is longer than the limit is thrown away */
+	bool too_long; /* the rest of a record beyond the limit is skipped */
 };
 
 static void lines_done(struct lines *l)
@@ -25,7 +25,7 @@ typedef bool record_fn(struct tr *t, struct jtext record);
 
 static void one(struct tr *t, record_fn *fn, const char *p, size_t n)
 {
-	/* Some writers leave NUL bytes where a crash tore their file. */
+	/* Some agents leave NUL bytes in a file after a crash. */
 	while (n && (*p == '\0' || *p == ' ' || *p == '\t')) {
 		p++;
 		n--;
@@ -39,7 +39,7 @@ static void one(struct tr *t, record_fn *fn, const char *p, size_t n)
 		t->head.skipped++;
 }
 
-/* All whole records in the buffer. */
+/* Handles all complete records in the buffer. */
 static void whole(struct tr *t, record_fn *fn, struct lines *l)
 {
 	for (;;) {
@@ -59,7 +59,7 @@ static void whole(struct tr *t, record_fn *fn, struct lines *l)
 	l->seen = l->b.len;
 }
 
-/* Room for more: what was read is dropped; a record that fills everything is given up. */
+/* Makes room: drops the handled records, and skips a record that fills the whole buffer. */
 static void make_room(struct tr *t, struct lines *l)
 {
 	if (l->b.len - l->from >= TR_RECORD_MAX) {
@@ -159,8 +159,7 @@ void tr_time(struct tr *t, struct jtext time)
 	tr_change(&t->head.end, time);
 }
 
-/* FNV-1a: these are compared with a few others, by nobody who gains from a collision but its
- * author. */
+/* FNV-1a is enough: only the author of a conversation could cause a collision, and only in it. */
 static uint64_t hash(struct jtext t)
 {
 	uint64_t h = 0xcbf29ce484222325;
@@ -220,7 +219,7 @@ void tr_last_place(struct tr *t, struct jtext id)
 		grow_places(t);
 	p = place(t, hash(id) | 1);
 	if (!p->id && 4 * t->places_used >= 3 * t->n_places)
-		return; /* more ids than anybody has: later ones are all shown */
+		return; /* the table is full: later ids are all shown */
 	t->places_used += !p->id;
 	*p = (struct tr_place){hash(id) | 1, t->head.records};
 }

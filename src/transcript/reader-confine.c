@@ -8,7 +8,7 @@
 #include "base/landlock.h"
 #include "base/mem.h"
 
-/* The C library, SQLite and the writers of conversations need these. */
+/* System calls of the C library, SQLite and the writers of conversations. */
 static const int calls[] = {
 	SCMP_SYS(read),		 SCMP_SYS(write),
 	SCMP_SYS(pread64),	 SCMP_SYS(pwrite64),
@@ -64,7 +64,7 @@ static int limit(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* A kernel without Landlock leaves the other walls. */
+/* Without Landlock in the kernel, only the other restrictions remain. */
 static int close_files(const int read[2], int write)
 {
 	struct landlock l;
@@ -81,7 +81,7 @@ static int close_files(const int read[2], int write)
 static int close_calls(void)
 {
 #if defined(__SANITIZE_ADDRESS__)
-	return 0; /* the sanitizer's own calls are not in the list */
+	return 0; /* the sanitizer needs further system calls */
 #else
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int r = ctx ? 0 : -ENOMEM;
@@ -89,7 +89,7 @@ static int close_calls(void)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(calls); i++) {
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0);
 		if (r == -EDOM || r == -EFAULT)
-			r = 0; /* not a call of this architecture */
+			r = 0; /* no such call on this architecture */
 	}
 	if (r == 0)
 		r = seccomp_load(ctx);

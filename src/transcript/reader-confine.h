@@ -3,11 +3,11 @@
 #include "base/err.h"
 
 /*
- * The programs that read what an agent wrote give up everything else before they open it: a hostile
- * file that takes one of them over gets little. Afterwards it can read what lies in the
- * directories `read` and can also write in the directory `write` (each a descriptor; -1: none).
- * It has no other file (where the kernel has Landlock), no network, no program to run and no other
- * process, and a bound on processor time, memory and the size of a file.
+ * The programs that read an agent's files give up all other rights before they open one, so that a
+ * hostile file which takes over the program gains little. Afterwards the program can read the
+ * directories `read`, and read and write the directory `write` (each a descriptor; -1: none). It
+ * has no other file (if the kernel has Landlock), no network, no program to run and no other
+ * process. Processor time, memory and file size are limited.
  */
 #define TR_CPU_S 600
 #define TR_MEMORY ((uint64_t)1 * GiB)

@@ -1,4 +1,4 @@
-/* What every format does with an item's text. */
+/* Functions that every format uses for an item's text. */
 #include "transcript/writers.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void string_pieces(struct jtext text, tr_piece_fn *fn, void *arg)
 	}
 }
 
-/* A part of an array: its text, or what kind of thing stands there. */
+/* Passes the text of an array's part, or the name of its kind. */
 static void part(struct jtext p, tr_piece_fn *fn, void *arg)
 {
 	struct jtext text = jpick_one(p, "text"), type = jpick_one(p, "type");
@@ -63,7 +63,7 @@ static void cut_piece(void *arg, const char *p, size_t n)
 	struct cut *c = arg;
 	size_t part_n = n < c->left ? n : c->left;
 
-	/* Not in the middle of a character. */
+	/* The cut must not be inside of a character. */
 	while (part_n < n && part_n > 0 && ((unsigned char)p[part_n] & 0xc0) == 0x80)
 		part_n--;
 	(void)buf_append(c->b, p, part_n);
@@ -75,7 +75,7 @@ size_t tr_text_cut(struct jtext text, struct buf *b, size_t max)
 {
 	struct cut c = {b, max, 0};
 
-	/* Far beyond the limit nothing is looked at: most of what is left is over it. */
+	/* Text far beyond the limit is not parsed: its remaining length is an estimate. */
 	if (jtext_is_string(text) && text.n > 8 * max + 64) {
 		(void)jtext_append(text, b, max);
 		return text.n - max;
@@ -147,7 +147,7 @@ static void summary(struct jtext args, struct buf *b)
 			b->data[i] = ' ';
 }
 
-/* Codex hands arguments over as a string of JSON. */
+/* Codex passes arguments as JSON in a string. */
 struct jtext tr_unwrapped(struct jtext args, struct buf *b)
 {
 	struct jtext inner;

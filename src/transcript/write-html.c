@@ -1,14 +1,14 @@
 /*
- * One page per conversation that needs nothing but itself: no network, no other file. Search and
- * folding are a few lines of script; without it everything is still there to be read. The page
- * says so to the browser as well: its policy allows its own style and script and nothing else.
+ * Writes one self-contained page per conversation: no network, no other file. A short script does
+ * search and folding; without it the whole text is still readable. The page's content security
+ * policy allows only its own style and script.
  */
 #include "transcript/writers.h"
 
 #include <string.h>
 
 struct html {
-	struct tr_writer w; /* first: the callback finds its owner by it */
+	struct tr_writer w; /* must be first: the callback finds its owner by it */
 	struct tr_out *o;
 	struct tr_style style;
 };

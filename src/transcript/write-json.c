@@ -1,16 +1,16 @@
-/* One JSON document per conversation: what the front matter says, then "items". */
+/* Writes one JSON document per conversation: the front matter, then "items". */
 #include "transcript/writers.h"
 
 #include <string.h>
 
 struct json {
-	struct tr_writer w; /* first: the callback finds its owner by it */
+	struct tr_writer w; /* must be first: the callback finds its owner by it */
 	struct tr_out *o;
 	struct tr_style style;
 	bool more;
 };
 
-/* A text as it goes between quotes. */
+/* Writes text escaped for a JSON string. */
 static void escaped(void *arg, const char *p, size_t n)
 {
 	struct tr_out *o = arg;

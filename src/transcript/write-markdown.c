@@ -1,24 +1,24 @@
 /*
- * Markdown as Obsidian and GitHub show it: front matter, a heading per turn, tool calls folded.
- * What was said is Markdown already and passes as it is; only a line that would look like one of
- * our headings is kept from being one.
+ * Writes Markdown for Obsidian and GitHub: front matter, a heading per turn, tool calls folded.
+ * Messages are Markdown already and are copied; only a line that looks like one of these headings
+ * is escaped.
  */
 #include "transcript/writers.h"
 
 #include <string.h>
 
-#define HEADING_MAX 16 /* of a line's beginning that may be a heading */
+#define HEADING_MAX 16 /* length of a line's start that may be a heading */
 
 enum role { NOBODY, USER, ASSISTANT };
 
 struct markdown {
-	struct tr_writer w; /* first: the callback finds its owner by it */
+	struct tr_writer w; /* must be first: the callback finds its owner by it */
 	struct tr_out *o;
 	struct tr_style style;
 	enum role role;
-	char start[HEADING_MAX + 1]; /* the line's beginning, held back */
+	char start[HEADING_MAX + 1]; /* held-back start of the line */
 	size_t n_start;
-	bool in_line; /* past what could be a heading */
+	bool in_line; /* past a possible heading */
 };
 
 static const char *const headings[] = {"## user", "## assistant"};
@@ -95,7 +95,7 @@ static void said(struct markdown *m, const struct tr_item *i)
 	tr_puts(m->o, "\n\n");
 }
 
-/* A fence that nothing in the text can close. */
+/* Returns the length of a fence that nothing in the text can close. */
 static size_t fence_len(const struct buf *b)
 {
 	size_t longest = 2, run = 0;
@@ -134,7 +134,7 @@ static void put_html(struct tr_out *o, const char *s, size_t n)
 	}
 }
 
-/* <details> with a title and a block of code. */
+/* Writes <details> with a title and a code block. */
 static void folded(struct markdown *m, struct buf *title, const struct buf *code, size_t over)
 {
 	size_t n = fence_len(code);

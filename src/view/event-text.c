@@ -76,7 +76,7 @@ static void say_net(const json_t *j, struct buf *b)
 			 text(j, "verb"), host[0] ? host : "(no host)");
 	if (log_number(j, "port"))
 		(void)buf_printf(b, ":%lld", log_number(j, "port"));
-	/* The target has been named. */
+	/* The target was already printed, so the reason starts after it. */
 	if (refused)
 		reason = refused + strlen(" is refused: ");
 	if (text(j, "method")[0] && !streq(text(j, "method"), "CONNECT"))
@@ -158,7 +158,7 @@ static void say_loop(const json_t *j, struct buf *b)
 		(void)buf_printf(b, ": %s", text(j, "why"));
 }
 
-/* Whatever it has, in its order: for types that nothing here knows. */
+/* Prints all members in their order, for record types that this file does not know. */
 static void say_members(const json_t *j, struct buf *b)
 {
 	static const char *const known[] = {"seq", "time", "type", "chain", "by", "at_ms"};

@@ -38,7 +38,7 @@ void lines_add(struct lines *l, const char *p, size_t n, lines_fn *fn, void *arg
 		const char *end = memchr(p, '\n', n);
 		size_t part = end ? (size_t)(end - p) : n;
 
-		/* A whole line in one piece, which most are, is not copied. */
+		/* A complete line in one piece, the usual case, is not copied. */
 		if (end && l->line.len == 0 && !l->too_long && part <= l->line.max) {
 			if (part > 0)
 				fn(arg, p, part);

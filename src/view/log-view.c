@@ -81,7 +81,7 @@ static int wait_for_more(struct events_follow *f, int watch, int signals, struct
 	struct pollfd fds[] = {
 		{.fd = watch, .events = POLLIN},
 		{.fd = signals, .events = POLLIN},
-		{.fd = STDOUT_FILENO}, /* nobody reads any more: POLLERR */
+		{.fd = STDOUT_FILENO}, /* POLLERR: the reader is gone */
 	};
 	bool gone = false;
 	int r = 0;
@@ -111,7 +111,7 @@ static int follow(struct events_follow *f, const char *dir, struct err *err)
 					   IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_DELETE_SELF |
 						   IN_MOVE_SELF | IN_ONLYDIR) < 0)
 		return err_sys(err, errno, "cannot watch '%s'", dir);
-	/* After the watch began, so that nothing falls between. */
+	/* The read comes after the watch began, so that no event is missed. */
 	r = catch_up(f, err);
 	return r ? r : wait_for_more(f, watch, signals, err);
 }

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 
-#define DEPTH_MAX 64 /* of a tree; what is deeper counts for nobody */
+#define DEPTH_MAX 64 /* of a tree; deeper processes are not counted */
 
 void procs_done(struct procs *p)
 {
@@ -20,12 +20,12 @@ void procs_done(struct procs *p)
 	*p = (struct procs){0};
 }
 
-/* The n-th number behind the name of /proc/PID/stat; see proc(5). */
+/* Indexes of the numbers after the name in /proc/PID/stat; see proc(5). */
 enum { F_PARENT = 1, F_UTIME = 11, F_STIME, F_CUTIME, F_CSTIME, F_START = 19, F_RSS = 21, F_N };
 
 static bool parse_stat(const char *text, uint64_t ret[F_N])
 {
-	/* The name may have anything in it, brackets and blanks too. */
+	/* The name may contain anything, also brackets and spaces. */
 	const char *p = strrchr(text, ')');
 
 	if (!p)
@@ -54,7 +54,7 @@ static void read_one(struct procs *p, int proc, const char *name)
 	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
-		return; /* it has ended meanwhile */
+		return; /* the process ended in the meantime */
 	text[n] = '\0';
 	if (!parse_stat(text, f) || parse_uint(name, 1, INT32_MAX, &pid) < 0)
 		return;

@@ -4,12 +4,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The machine's processes at one moment, for what a sandbox's tree uses. One pass over /proc. */
+/* A snapshot of the machine's processes, to sum up the usage of a sandbox's tree. One pass over
+ * /proc. */
 struct proc_row {
 	pid_t pid, parent;
 	uint64_t start;	 /* in the kernel's ticks */
-	uint64_t ticks;	 /* of processor time, its ended children's included */
-	uint64_t memory; /* bytes that are resident */
+	uint64_t ticks;	 /* of processor time, including ended children */
+	uint64_t memory; /* resident bytes */
 };
 
 struct procs {
@@ -19,7 +20,7 @@ struct procs {
 
 #define PROCS_MAX 100000
 
-int procs_read(struct procs *p); /* again and again into the same */
+int procs_read(struct procs *p); /* may be called again on the same struct */
 void procs_done(struct procs *p);
 const struct proc_row *procs_find(const struct procs *p, pid_t pid);
 

@@ -5,11 +5,11 @@
 #define DETAIL_MAX 200 /* bytes of a command or path */
 #define NAME_MAX_LEN 60
 
-/* The member of a call's arguments that says most, the best first. */
+/* Arguments that describe a tool call best, in order of preference. */
 static const char *const telling[] = {"command", "file_path", "path",	     "pattern",
 				      "url",	 "query",     "description", "prompt"};
 
-/* One line of it, whatever it has. */
+/* Appends the text as one line. */
 static void put_detail(struct buf *b, struct jtext t)
 {
 	cleanup_free char *s = jtext_dup(t, DETAIL_MAX);

@@ -4,13 +4,12 @@
 #include "base/buf.h"
 
 /*
- * What is shown of an agent's stream while it works: the name of the tool it calls and the one
- * thing about the call that tells it from others. Pure. The text is the agent's: whoever prints it
- * escapes it.
+ * The display of an agent's stream while it works: the name of each tool it calls, and the most
+ * telling argument. Pure. The agent wrote the text: the caller escapes it for display.
  */
 #define RENDER_MAX 400
 
-/* true: this line is such a call, and *ret (made with RENDER_MAX) has it: "Bash  npm test". */
+/* Returns true for a tool call; *ret (made with RENDER_MAX) then has it: "Bash  npm test". */
 bool render_call(const struct agent_stream *s, const char *line, size_t n, struct buf *ret);
-/* true: this line says something to be shown besides: a refusal, a retry. */
+/* Returns true for another line worth showing: a refusal, a retry. */
 bool render_notice(const struct agent_stream *s, const char *line, size_t n, struct buf *ret);

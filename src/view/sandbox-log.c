@@ -35,7 +35,7 @@ static void add_usage(struct sandbox_log *l, const json_t *j, int64_t at_ms)
 	l->rate[slot].micro_usd += usd;
 }
 
-/* The first record of the newest file knows what was used before it. */
+/* The first record of the newest file has the usage from before that file. */
 static void add_carried(struct sandbox_log *l, const json_t *record)
 {
 	const json_t *row;
@@ -62,7 +62,7 @@ static void add_refusal(struct sandbox_log *l, const json_t *j, int64_t at_ms)
 
 	n = n > 0 ? n : 1;
 	l->refused += (uint64_t)n;
-	/* "(many)" is no host that could be allowed. */
+	/* "(many)" is not a host that could be allowed. */
 	if (!streq(log_text(j, "type"), "net") || !host[0] || host[0] == '(')
 		return;
 	while (i < l->n_hosts && (l->hosts[i].port != port || !streq(l->hosts[i].host, host)))
@@ -139,7 +139,7 @@ static void on_exec(struct sandbox_log *l, const json_t *j)
 	const json_t *argv = json_object_get(j, "argv");
 	const char *first = json_string_value(json_array_get(argv, 0));
 
-	/* The self-test is none of the user's commands, and what it is refused no news. */
+	/* The self-test is not a command of the user, and its refusals are expected. */
 	if (first && streq(first, "ralph-probe"))
 		l->probe_id = log_number(j, "id");
 	else
@@ -171,7 +171,7 @@ static void on_lifecycle(struct sandbox_log *l, const char *type, int64_t at_ms)
 	l->n_hosts = 0;
 }
 
-/* What went as it should is most of a log, and not worth parsing. */
+/* Allowed connections are most of a log and need no parsing. */
 static bool is_ordinary(const struct events_line *l)
 {
 	return memmem(l->text, l->n, "\"type\":\"net\"", 12) &&

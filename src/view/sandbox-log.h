@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a sandbox's event log adds up to, kept up as it grows. Text is as it came from inside. */
-#define SANDBOX_LOG_REFUSED_MAX 32 /* hosts that are kept, the latest */
-#define BOX_RATE_S 60		   /* over so long a rate is measured */
+/* Totals of a sandbox's event log, updated as it grows. Text from inside is not escaped. */
+#define SANDBOX_LOG_REFUSED_MAX 32 /* latest hosts that are kept */
+#define BOX_RATE_S 60		   /* interval for the rate */
 #define BOX_RATE_SLOTS 64
 #define SANDBOX_LOG_COMMANDS_MAX 32
-#define SANDBOX_LOG_EVENTS_MAX 256 /* lines that are kept, the latest */
+#define SANDBOX_LOG_EVENTS_MAX 256 /* latest lines that are kept */
 
 struct sandbox_log_refused {
 	char *host, *reason;
@@ -30,33 +30,33 @@ struct sandbox_log_event {
 struct sandbox_log {
 	struct events_follow follow;
 	int dir;
-	uint64_t micro_usd, tokens; /* of its whole life */
+	uint64_t micro_usd, tokens; /* over its lifetime */
 	struct {
 		int64_t second;
 		uint64_t micro_usd, tokens;
 	} rate[BOX_RATE_SLOTS];
-	uint64_t refused;					   /* since it was last started */
-	struct sandbox_log_refused hosts[SANDBOX_LOG_REFUSED_MAX]; /* the latest last */
+	uint64_t refused;					   /* since its last start */
+	struct sandbox_log_refused hosts[SANDBOX_LOG_REFUSED_MAX]; /* latest last */
 	size_t n_hosts;
-	struct sandbox_log_event events[SANDBOX_LOG_EVENTS_MAX]; /* the latest last */
+	struct sandbox_log_event events[SANDBOX_LOG_EVENTS_MAX]; /* latest last */
 	size_t n_events;
 	struct sandbox_log_command {
 		char *text;
 		long long id;
-	} commands[SANDBOX_LOG_COMMANDS_MAX]; /* that run, the latest last */
+	} commands[SANDBOX_LOG_COMMANDS_MAX]; /* running ones, latest last */
 	size_t n_commands;
 	long long probe_id;
 	int64_t started_ms, last_ms;
 	bool seen_first;
 };
 
-/* Takes dir. The struct must stay where it is. */
+/* Takes ownership of dir. The struct must not be moved. */
 void sandbox_log_open(struct sandbox_log *l, int dir);
 void sandbox_log_done(struct sandbox_log *l);
 int sandbox_log_more(struct sandbox_log *l, struct err *err);
-void sandbox_log_take(struct sandbox_log *l, const json_t *record); /* one that is not in a file */
-/* The command that was begun last and still runs; NULL: none. */
+void sandbox_log_take(struct sandbox_log *l, const json_t *record); /* for a record not in a file */
+/* Returns the running command that was started last; NULL: none. */
 const char *sandbox_log_command(const struct sandbox_log *l);
-/* Tokens and millionths of a dollar in the last minute. */
+/* Returns tokens and millionths of a dollar in the last minute. */
 void sandbox_log_rate(const struct sandbox_log *l, int64_t now_s, uint64_t *ret_tokens,
 		      uint64_t *ret_usd);

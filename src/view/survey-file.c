@@ -10,7 +10,7 @@
 
 #define STATE_MAX (4 * MiB)
 
-/* One sandbox: what survey_refresh() would find out, and the records of its log. */
+/* Adds one sandbox: the data that survey_refresh() would collect, and the records of its log. */
 static void add_box(struct survey *s, const json_t *j)
 {
 	struct survey_sandbox *b = xcalloc(1, sizeof(*b));

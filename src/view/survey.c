@@ -98,7 +98,7 @@ static void read_spec(struct survey_sandbox *b, const struct places *p)
 		b->agent = xstrdup(spec->agent);
 }
 
-/* Asked only once in its life: then its process tells. */
+/* Asks the supervisor once per start; after that, its process in /proc is enough. */
 static void look_alive(struct survey *s, struct survey_sandbox *b)
 {
 	const struct proc_row *r = b->live ? procs_find(&s->procs, b->supervisor) : NULL;
@@ -118,7 +118,7 @@ static void look_alive(struct survey *s, struct survey_sandbox *b)
 		b->start = loops_start_time(b->supervisor);
 		b->live = true;
 	}
-	/* The mark of a running supervisor, without one. */
+	/* A mark of a running supervisor without a process means that it was killed. */
 	b->killed = !b->live && fstatat(b->log.dir, "lock", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    (st.st_mode & S_IXUSR);
 }
@@ -145,7 +145,7 @@ static void drop_unseen(struct survey *s)
 		qsort(s->sandboxes, kept, sizeof(void *), by_name);
 }
 
-/* A record that was removed and made again is another one. */
+/* A record that was removed and created again is a different one. */
 static bool is_same(const struct survey_sandbox *b, const struct store_entry *e)
 {
 	struct stat x, y;
@@ -162,7 +162,7 @@ static void refresh_box(struct survey *s, const char *name)
 	if (store_open(s->places, name, false, &e, &ignored) < 0)
 		return;
 	if (b && !is_same(b, &e))
-		b = NULL; /* goes with the unseen */
+		b = NULL; /* removed below, as it was not seen */
 	if (!b)
 		b = add_box(s, name, take_fd(e.dir));
 	b->seen = true;
@@ -194,7 +194,7 @@ static void measure_sandbox(struct survey_sandbox *b, const struct proc_sum *own
 	b->memory = own->memory + inside->memory;
 	b->processes = own->n + inside->n;
 	b->ticks = own->ticks + inside->ticks;
-	/* What was killed and not waited for is missing from one moment to the next. */
+	/* The sum can decrease when a process was killed and not waited for. */
 	if (b->live && b->measured && ms)
 		b->cpu = b->ticks < before ? 0
 					   : (double)(b->ticks - before) * 100000 /
@@ -202,7 +202,7 @@ static void measure_sandbox(struct survey_sandbox *b, const struct proc_sum *own
 	b->measured = b->live;
 }
 
-/* What is inside descends from the supervisor, or, in a container, from an init that does not. */
+/* Processes inside descend from the supervisor or, in a container, from a separate init. */
 static void measure(struct survey *s)
 {
 	uint64_t ms = s->at_ms - s->before_ms;
@@ -221,7 +221,8 @@ static void measure(struct survey *s)
 	free(sums);
 }
 
-/* Written by the host, in a folder that no sandbox can write; looked at as if it were not so. */
+/* The host writes this file, in a directory that no sandbox can write. It is checked like
+ * hostile input all the same. */
 static json_t *read_status(const struct places *p, const char *workspace, int64_t *at_ns,
 			   json_t *before)
 {

@@ -16,33 +16,32 @@
 #include <stdint.h>
 
 /*
- * All sandboxes and loops of this user, once (`ralph status`) or again and again (`ralph top`):
- * what has not changed is not read again. Everything in it may come from inside: it is to be
- * escaped.
+ * All sandboxes and loops of this user, read once (`ralph status`) or repeatedly (`ralph top`).
+ * Unchanged files are not read again. All text may come from inside and must be escaped.
  */
 #define SURVEY_MAX 1000 /* sandboxes, and loops */
 
 struct survey_loop {
 	char *workspace;
 	json_t *status; /* status.json; an object */
-	bool running;	/* the process that it names is there */
+	bool running;	/* its process exists */
 	int64_t mtime_ns;
 };
 
 struct survey_sandbox {
 	char *name, *workspace, *agent;
 	bool live;
-	bool killed;		/* its supervisor was killed */
-	bool seen;		/* while a refresh runs */
-	pid_t supervisor, init; /* init: the sandbox's own, where the host sees it */
-	uint64_t start;		/* of that process */
+	bool killed;		/* the supervisor was killed */
+	bool seen;		/* used during a refresh */
+	pid_t supervisor, init; /* init: of the sandbox, if the host can see it */
+	uint64_t start;		/* start time of that process */
 	int64_t spec_ns;
 	struct sandbox_log log;
-	uint64_t ticks, memory; /* of its tree */
+	uint64_t ticks, memory; /* of the process tree */
 	size_t processes;
-	bool measured; /* ticks is of this life */
-	double cpu;    /* percent of one core, since the refresh before; < 0: not known yet */
-	const struct survey_loop *loop; /* that works in it; NULL: none */
+	bool measured; /* ticks belong to the current start */
+	double cpu;    /* percent of one core since the last refresh; < 0: not known yet */
+	const struct survey_loop *loop; /* the loop that uses this sandbox; NULL: none */
 };
 
 struct survey {
@@ -59,13 +58,13 @@ struct survey {
 void survey_init(struct survey *s, const struct places *p);
 void survey_done(struct survey *s);
 int survey_refresh(struct survey *s, struct err *err);
-/* Instead of refreshing: a state that was written down, for pictures and tests: {"now": time,
- * "sandboxes": [{"name", "state", "cpu", …, "events": [records]}], "loops": [status.json]}. */
+/* Reads a saved state instead of refreshing, for pictures and tests: {"now": time, "sandboxes":
+ * [{"name", "state", "cpu", …, "events": [records]}], "loops": [status.json]}. */
 int survey_from_file(struct survey *s, const char *path, struct err *err);
 
-/* "iterating", … or "crashed" for one that was at work and is not there any more. */
+/* Returns "iterating", …, or "crashed" for a working loop whose process is gone. */
 const char *survey_loop_state(const struct survey_loop *l);
-/* "running", "stopped", "killed". */
+/* Returns "running", "stopped" or "killed". */
 const char *survey_box_state(const struct survey_sandbox *b);
-/* What is done in it now: the loop's tool, else its task, else the command; "": nothing. */
+/* Returns the current activity: the loop's tool, else its task, else the command; "": none. */
 const char *survey_doing(const struct survey_sandbox *b);

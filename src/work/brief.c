@@ -9,7 +9,8 @@ void work_agents_own(const struct work *w, struct strv *ret)
 {
 	if (!w->from->reach || !w->from->log_reach)
 		strv_push(ret, WORK_AGENT_DIR);
-	/* Where all is in reach: they are put back by work_proposals() and work_settle(). */
+	/* With the whole workspace in reach, the agent may also write these files below .ralph;
+	 * work_proposals() and work_settle() restore them. */
 	if (w->from->reach && path_under(w->from->rel, WORK_DIR))
 		strv_push(ret, w->from->rel);
 	if (w->from->log_reach && path_under(w->from->log, WORK_DIR))
@@ -53,7 +54,7 @@ void work_brief(const struct work *w, const struct task *t, struct buf *b)
 	(void)buf_printf(b, "## Your task: %s: %s\n", t->id, t->title);
 	if (t->description && *t->description)
 		(void)buf_printf(b, "\n%s\n", t->description);
-	if (w->kind == WORK_PRD) /* else they are in the description */
+	if (w->kind == WORK_PRD) /* the other formats have them in the description */
 		put_list(b, "It is done when:", &t->criteria, "");
 	put_list(b, "These commands will be run to check it:", &t->verify, "`");
 	put_list(b, "And these, as for every task:", &w->verify, "`");

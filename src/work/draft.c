@@ -10,7 +10,8 @@
 #include "work/source.h"
 #include "work/work-state.h"
 
-/* Names the file that the agent reaches, while it plans; what was in it is KEPT_SOURCE. */
+/* This file names the list that the agent can write while it plans; KEPT_SOURCE is a copy of the
+ * list from before. */
 #define KEPT_DRAFT "draft"
 
 static const char empty_prd[] = "{\n"
@@ -25,8 +26,8 @@ struct draft {
 	int root, state;
 	bool shared;
 	struct source *from;
-	bool is_new;	/* there was no source */
-	struct buf put; /* what the agent was given */
+	bool is_new;	/* there was no list before */
+	struct buf put; /* the text that the agent was given */
 };
 
 struct draft *draft_free(struct draft *d)
@@ -87,7 +88,7 @@ int draft_recover(int root, int state, struct strv *news, struct err *err)
 	return path_remove_tree(state, KEPT_DRAFT, err);
 }
 
-/* Nothing of the user's is in reach before it is kept. */
+/* The user's list is copied before the agent can reach it. */
 static int keep(struct draft *d, struct err *err)
 {
 	int r = kept_places(d->root, &d->state, err);
@@ -115,7 +116,7 @@ static int find(struct draft *d, const char *workspace, const char *source, stru
 	return r;
 }
 
-/* The list may be one that cannot be read: it is there to be planned. */
+/* A list that does not parse is accepted here: planning may repair it. */
 static int read_put(struct draft *d, struct err *err)
 {
 	if (d->is_new)
@@ -166,7 +167,7 @@ static bool was_done(const struct listing *was, const struct task *t)
 	return old && old->said == TASK_DONE && streq(old->fingerprint, t->fingerprint);
 }
 
-/* What only the host may say is taken out of the text. */
+/* Removes done marks that the agent added: only the host may mark a task as done. */
 static int take_back_marks(const struct draft *d, const struct listing *was,
 			   const struct listing *is, struct buf *text, struct proposals *p)
 {
@@ -189,7 +190,7 @@ static int take_back_marks(const struct draft *d, const struct listing *was,
 	return 0;
 }
 
-/* true: *text is a list that can be taken over. */
+/* True when *text is a list that ralph can accept. */
 static bool judge(struct draft *d, struct buf *text, struct proposals *p)
 {
 	cleanup_listing struct listing was = {0}, is = {0};

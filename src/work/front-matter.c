@@ -6,7 +6,7 @@
 
 #define FENCE "---"
 
-/* One line of front matter: "key: value", "- entry", or neither. */
+/* A line of front matter: "key: value", "- entry", or neither. */
 struct entry {
 	const char *key;
 	size_t key_n;
@@ -30,7 +30,7 @@ static void trim(const char **p, size_t *n)
 		--*n;
 }
 
-/* A comment behind a value is not part of it; quotes around it are not either. */
+/* A comment after a value and quotes around it are not part of it. */
 static char *scalar(const char *p, size_t n)
 {
 	trim(&p, &n);
@@ -80,7 +80,7 @@ static int push(struct strv *to, char *value)
 	return 0;
 }
 
-/* "[a, b]", or one value; nothing: entries follow on lines of their own. */
+/* Reads "[a, b]" or one value. An empty value means that entries follow on their own lines. */
 static int read_list(const char *p, size_t n, struct strv *to)
 {
 	int r = 0;
@@ -106,7 +106,7 @@ static int read_list(const char *p, size_t n, struct strv *to)
 	return r;
 }
 
-/* A list whose entries may follow, or NULL. */
+/* Returns the list to which following entries belong, or NULL. */
 static struct strv *list_of(struct listing *l, const struct entry *e)
 {
 	if (is_key(e, "depends"))
@@ -179,7 +179,7 @@ int front_read(const char *name, const char *text, size_t len, struct listing *l
 					 "NAME', 'depends: [A, B]' or '- A' below it",
 					 name, number);
 	}
-	/* A line of dashes and no second one: a rule, not front matter. */
+	/* A line of dashes without a second one is a horizontal rule, not front matter. */
 	listing_done(l);
 	return 0;
 }

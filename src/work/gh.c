@@ -17,7 +17,7 @@
 #define ANSWER_MAX (32 * MiB)
 #define COMPLAINT_MAX (16 * KiB)
 
-/* What gh reads its login, its hosts and its way to them from. */
+/* Environment variables from which gh reads its login, its hosts and its proxies. */
 static const char *const passed[] = {
 	"HOME",
 	"XDG_CONFIG_HOME",
@@ -129,7 +129,7 @@ static void clean_environ(struct strv *env)
 	strv_push(env, "GH_NO_UPDATE_NOTIFIER=1");
 }
 
-/* The first line of what it complained about. */
+/* Returns the first line of gh's error output. */
 static char *complaint(int fd)
 {
 	cleanup_buf struct buf b;

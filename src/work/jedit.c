@@ -15,8 +15,7 @@ static int splice(struct jtext text, const char *from, const char *to, struct bu
 	return buf_append(ret, to, (size_t)(text.p + text.n - to)) < 0 || ret->full ? -ENOBUFS : 0;
 }
 
-/* A member behind the last one: with the blanks that led that one, and what stood around its colon.
- */
+/* Adds a member after the last one, with the same white space before it and around its colon. */
 static void add_behind(struct jtext object, struct jtext last_key, struct jtext last,
 		       const char *key, const char *value, struct buf *b)
 {

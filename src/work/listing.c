@@ -43,7 +43,7 @@ static int by_id(const void *a, const void *b)
 	return r ? r : (x->line > y->line) - (x->line < y->line);
 }
 
-/* The tasks sorted by id, for looking them up; the caller frees it. */
+/* Returns the tasks sorted by id, for lookup(); the caller frees the array. */
 static struct task **sorted(const struct listing *l)
 {
 	struct task **v = xcalloc(l->n + 1, sizeof(struct task *));
@@ -54,7 +54,7 @@ static struct task **sorted(const struct listing *l)
 	return v;
 }
 
-/* Where it is among the sorted ones; n: nowhere. */
+/* Returns the index of the id in the sorted array, or n. */
 static size_t lookup(struct task *const *v, size_t n, const char *id)
 {
 	size_t low = 0, high = n;
@@ -93,8 +93,7 @@ static int check_dependencies(struct task *const *v, size_t n, const char *name,
 
 enum visit { NOT_YET, ON_THE_WAY, OVER };
 
-/* Depth first, no deeper than there are tasks. The task that leads back to where it came from, or
- * n. */
+/* Depth-first search, at most as deep as there are tasks. Returns a task in a cycle, or n. */
 static size_t visit(struct task *const *v, size_t n, size_t at, enum visit *seen)
 {
 	size_t circle = n;

@@ -6,8 +6,8 @@
 
 #include "work/text.h"
 
-/* The text behind "Verify:" at the beginning of a line, whatever bullet or stars are around the
- * word; NULL: it is another line. */
+/* Returns the text after "Verify:" at the start of a line, with any bullet or asterisks around
+ * the word; NULL for any other line. */
 static const char *behind_word(const char *p, size_t n, const char *word, size_t *ret_n)
 {
 	const char *end = p + n;
@@ -26,7 +26,7 @@ static const char *behind_word(const char *p, size_t n, const char *word, size_t
 	return colon ? p : NULL;
 }
 
-/* Commands are between backquotes, with nothing else on the line: words are for people. */
+/* A command stands between backquotes, alone on its line; other text is for people. */
 static void read_commands(const char *p, size_t n, struct strv *ret)
 {
 	cleanup_strv struct strv found = {0};
@@ -48,7 +48,7 @@ static void read_commands(const char *p, size_t n, struct strv *ret)
 		strv_push(ret, found.v[k]);
 }
 
-/* "Step 1, 2" and "step-1": steps; words: boxes. */
+/* "Step 1, 2" and "step-1" name steps; other words name boxes. */
 static void read_depends(const char *p, size_t n, struct strv *ret)
 {
 	cleanup_free char *text = xstrndup(p, n);
@@ -68,8 +68,8 @@ static void read_depends(const char *p, size_t n, struct strv *ret)
 	}
 }
 
-/* What is below a task: its lines, with no box ticked, so that ticking one changes nothing that
- * the task asks for. */
+/* Returns the lines below a task with every box unticked, so that ticking a box does not change
+ * the fingerprint of the task. */
 static char *description(const struct plan *p, size_t at, const char *text)
 {
 	const struct plan_item *it = &p->items[at];
@@ -137,7 +137,7 @@ static int read_task(const char *name, const struct plan *p, size_t at, const ch
 	return 0;
 }
 
-/* "# Title": the first heading of the first level is what the plan is called. */
+/* The first heading of level one ("# Title") is the name of the plan. */
 static void read_name(const char *text, size_t len, size_t body, struct listing *l)
 {
 	size_t at = body, line, n;

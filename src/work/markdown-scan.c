@@ -32,7 +32,7 @@ static size_t blanks(const char *p, size_t n)
 	return i;
 }
 
-/* What is left of a line without the blanks at its end. */
+/* Returns the length of the line without trailing white space. */
 static size_t trimmed(const char *p, size_t n)
 {
 	while (n && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '\r'))
@@ -58,7 +58,8 @@ bool plan_fenced(struct plan_fence *f, const char *line, size_t n)
 	return true;
 }
 
-/* "[done]" or "[blocked: why]" at the very end; where it opens, or `end` when there is none. */
+/* Finds "[done]" or "[blocked: why]" at the very end. Returns the offset of its bracket, or
+ * `end` when there is no mark. */
 static size_t mark_before(const char *text, size_t from, size_t end, bool step,
 			  enum task_state *ret)
 {
@@ -81,8 +82,8 @@ static size_t mark_before(const char *text, size_t from, size_t end, bool step,
 	return open - 1;
 }
 
-/* The last mark of a line counts; those in front of it are no part of the title either, else taking
- * one away would bring out another. */
+/* The last mark of a line counts. Earlier marks are not part of the title either; otherwise
+ * removing the last mark would expose an earlier one. */
 static void read_mark(const char *text, size_t from, size_t end, struct plan_item *it)
 {
 	enum task_state said = TASK_READY, ignored;
@@ -115,7 +116,7 @@ static void read_title(const char *text, size_t from, size_t end, struct plan_it
 	it->title_n = it->mark - from;
 }
 
-/* Behind "Step 3" comes ": ", ". ", " - ", " — " … */
+/* A separator follows "Step 3": ": ", ". ", " - ", " — " … */
 static size_t behind_number(const char *p, size_t n)
 {
 	size_t i = blanks(p, n);
@@ -127,7 +128,7 @@ static size_t behind_number(const char *p, size_t n)
 	return i + blanks(p + i, n - i);
 }
 
-/* The level of a heading, or 0; *ret: where its text is. */
+/* Returns the level of a heading, or 0; *ret is the offset of its text. */
 static unsigned heading(const char *p, size_t n, size_t *ret)
 {
 	unsigned level = 0;
@@ -163,7 +164,8 @@ static bool read_step(const char *text, size_t line, size_t n, size_t at, struct
 	return true;
 }
 
-/* "- [ ] ", "* [x] ", "2. [ ] " behind the indent at i; where the box's byte is, or 0. */
+/* Finds "- [ ] ", "* [x] " or "2. [ ] " after the indent at i. Returns the offset of the byte in
+ * the box, or 0. */
 static size_t box_at(const char *p, size_t n, size_t i)
 {
 	size_t from = i, gap;
@@ -203,10 +205,10 @@ static bool read_box(const char *text, size_t line, size_t n, struct plan_item *
 	return true;
 }
 
-/* What is open while lines go by. */
+/* State of the scan between lines. */
 struct scan {
 	struct plan *p;
-	size_t top; /* the task that is open, or PLAN_NOBODY */
+	size_t top; /* the open task, or PLAN_NOBODY */
 	size_t tasks;
 };
 
@@ -232,7 +234,7 @@ static int add(struct scan *s, const struct plan_item *it, bool task)
 	return 0;
 }
 
-/* One line that is in no fence. */
+/* Handles one line outside of code fences. */
 static int take_line(struct scan *s, const char *text, size_t line, size_t n, size_t next,
 		     unsigned number)
 {
@@ -284,7 +286,7 @@ static char *step_id(const struct plan_item *it, const char *text)
 	return id;
 }
 
-/* The ids that are taken: an agent may give a thousand tasks one name. */
+/* Hash table of used ids: an agent may give a thousand tasks the same name. */
 #define IDS_SIZE 4096 /* a power of two, above 2 * WORK_TASKS_MAX */
 
 static const char **id_slot(const char **ids, const char *id)
@@ -299,7 +301,7 @@ static const char **id_slot(const char **ids, const char *id)
 	return &ids[h];
 }
 
-/* The words of its title; the second of two equal ones has "-2" behind it. */
+/* Makes an id from the words of the title; a duplicate gets "-2" at its end. */
 static char *box_id(const struct plan_item *it, const char *text, const char **ids)
 {
 	cleanup_free char *title = xstrndup(text + it->title, it->title_n);
@@ -314,7 +316,8 @@ static char *box_id(const struct plan_item *it, const char *text, const char **i
 	return id;
 }
 
-/* Names that stay when other tasks come and go: a step's number, a box's words. */
+/* Ids must stay stable when other tasks are added or removed, so they come from a step's number
+ * or a box's words. */
 static void name_items(struct plan *p, const char *text)
 {
 	cleanup_free const char **ids = xcalloc(IDS_SIZE, sizeof(char *));

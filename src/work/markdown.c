@@ -15,7 +15,7 @@ static const struct plan_item *find(const struct plan *p, const char *id)
 	return NULL;
 }
 
-/* " [done]", in the letters that the file uses. */
+/* Appends " [done]", in the case that the file uses. */
 static void put_done(const struct plan *p, const char *text, struct buf *ret)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -28,7 +28,8 @@ static void put_done(const struct plan *p, const char *text, struct buf *ret)
 	(void)buf_puts(ret, " [done]");
 }
 
-/* " [blocked: why]"; a bracket or a line's end in the reason would end the mark. */
+/* Appends " [blocked: why]". Brackets and line ends in the reason are replaced, because they
+ * would end the mark. */
 static void put_blocked(const char *why, struct buf *ret)
 {
 	cleanup_free char *text = text_short(why ? why : "", why ? strlen(why) : 0, WHY_MAX);
@@ -71,7 +72,7 @@ static int mark(const char *text, size_t len, const struct task *t, struct buf *
 	return ret->full ? -ENOBUFS : 0;
 }
 
-/* The text without anything that says how far it is. */
+/* Returns the text without any marks of progress. */
 static void skeleton(const struct plan *p, const char *text, size_t len, struct buf *ret)
 {
 	size_t at = 0;
@@ -90,7 +91,7 @@ static void skeleton(const struct plan *p, const char *text, size_t len, struct 
 	(void)buf_append(ret, text + at, len - at);
 }
 
-/* The line of the first difference, or 0. */
+/* Returns the line number of the first difference, or 0. */
 static unsigned first_difference(const struct plan *was, const char *put, size_t put_len,
 				 const struct plan *is, const char *theirs, size_t len)
 {
@@ -140,7 +141,7 @@ static bool below(const struct plan *p, size_t at, const struct plan_item *task)
 	       &p->items[p->items[at].owner] == task;
 }
 
-/* The boxes below the task are its notes; they have moved where nothing else has. */
+/* Ticks in the boxes below the task are accepted as notes, if nothing else has changed. */
 static void ticks(const struct plan *was, const char *put, const struct plan *is,
 		  const char *theirs, const char *id, struct proposals *ret)
 {
@@ -199,7 +200,7 @@ void plan_judge(const char *put, size_t put_len, const char *theirs, size_t len,
 		return;
 	}
 	if (plan_scan(put, put_len, &was) < 0)
-		return; /* it was read before */
+		return; /* cannot happen: this text was parsed before */
 	compare_tasks(&was, &is, id, ret);
 	line = first_difference(&was, put, put_len, &is, theirs, len);
 	if (line == 0)

@@ -6,16 +6,16 @@
 
 #define REVIEW_FIELDS_MAX 16
 #define REVIEW_MAX (16 * KiB) /* of one, as JSON */
-/* What an agent adds never fills a file so far that the host has no room for its own marks. */
+/* The agent's additions are limited, so that the host always has room for its own marks. */
 #define APPLIED_MAX (WORK_FILE_MAX - 128 * KiB)
 
 struct judge {
-	const char *id; /* the one task that may move */
+	const char *id; /* the only task that may change */
 	unsigned n_reviews;
 	struct proposals *p;
 };
 
-/* What only the agent has to say about a task: review, reviewNotes … */
+/* Review fields are written by the agent only: review, reviewNotes … */
 static bool is_review(const char *key)
 {
 	return strncmp(key, "review", 6) == 0;
@@ -66,7 +66,7 @@ static void claim(struct judge *j, bool done)
 	j->p->claims_undone |= !done;
 }
 
-/* A value of the task's story that is not what it was. */
+/* Judges a changed value in the agent's own story. */
 static void own_field(struct judge *j, const char *key, const json_t *value)
 {
 	if (streq(key, "passes") && json_is_boolean(value))
@@ -117,7 +117,8 @@ static char *story_id(const json_t *story)
 	return json_is_integer(id) ? xasprintf("%lld", (long long)json_integer_value(id)) : NULL;
 }
 
-/* Their story of this id; a second one of the same id is not looked at, see compare_stories(). */
+/* Returns the agent's version of the story with this id. A duplicate id is handled in
+ * compare_stories(). */
 static json_t *find(json_t *stories, const char *id, size_t hint)
 {
 	json_t *story = json_array_get(stories, hint);
@@ -205,7 +206,7 @@ int prd_apply(const char *text, size_t len, const char *id, const struct proposa
 	return r;
 }
 
-/* Whatever came in must not keep the host from reading its own file, or from writing to it. */
+/* The agent's changes must not prevent the host from reading or writing its own file. */
 static void check_applied(const char *put, size_t len, const char *id, struct proposals *p)
 {
 	cleanup_listing struct listing l = {0};
@@ -231,7 +232,7 @@ void prd_judge(const char *put, size_t put_len, const char *theirs, size_t len, 
 	struct err why = {0};
 
 	if (prd_parse(put, put_len, &was, &why) < 0)
-		return; /* we wrote it, and read it before */
+		return; /* cannot happen: ralph wrote and read this text before */
 	if (len > WORK_FILE_MAX || prd_parse(theirs, len, &is, &why) < 0 || !json_is_object(is)) {
 		proposals_offence(ret,
 				  "the task file is no JSON any more (%.100s); it was put back",

@@ -6,7 +6,7 @@
 #include "base/json/json.h"
 #include "work/text.h"
 
-/* One document that is being read: names of places for messages. */
+/* State of the parser, with the current position for messages. */
 struct reader {
 	const char *name, *base;
 	struct jtext text; /* the object in it */
@@ -25,7 +25,7 @@ static bool absent(struct jtext v)
 	return !v.p || (v.n == 4 && memcmp(v.p, "null", 4) == 0);
 }
 
-/* A string that may be missing; an empty one counts as missing. */
+/* Reads an optional string; an empty one counts as missing. */
 static int read_text(struct reader *r, struct jtext obj, const char *key, char **ret)
 {
 	struct jtext v = jpick_one(obj, key);
@@ -41,7 +41,8 @@ static int read_text(struct reader *r, struct jtext obj, const char *key, char *
 	return 0;
 }
 
-/* An entry of a list: a string, a number where ids are listed, or {"command": …} for commands. */
+/* Reads a list entry: a string, a number in a list of ids, or {"command": …} in a list of
+ * commands. */
 static char *entry(struct jtext v, bool ids)
 {
 	struct jtext command = jtext_is_object(v) ? jpick_one(v, "command") : v;
@@ -78,7 +79,7 @@ static int read_priority(struct reader *r, struct jtext story, struct task *t)
 	struct jtext v = jpick_one(story, "priority");
 	cleanup_json json_t *j = NULL;
 
-	t->priority = INT64_MAX; /* behind those that have one */
+	t->priority = INT64_MAX; /* after all tasks that have a priority */
 	if (absent(v))
 		return 0;
 	j = json_loadb(v.p, v.n, JSON_DECODE_ANY, NULL);
@@ -88,7 +89,7 @@ static int read_priority(struct reader *r, struct jtext story, struct task *t)
 	return 0;
 }
 
-/* "passes" says it; where there is none, "status". */
+/* The state comes from "passes", or else from "status". */
 static int read_state(struct reader *r, struct jtext story, struct task *t)
 {
 	struct jtext passes = jpick_one(story, "passes"), status = jpick_one(story, "status");
@@ -169,7 +170,7 @@ static int read_story(struct reader *r, struct jtext story, struct listing *l)
 
 static int read_head(struct reader *r, struct listing *l)
 {
-	/* The first of two names for one thing that is there counts. */
+	/* For a field with two names, the first one present counts. */
 	const struct {
 		const char *key;
 		char **to;

@@ -4,8 +4,7 @@
 
 #include "work/jedit.h"
 
-/* The words that are in use for where a task stands; the first of each is written where a file has
- * none of its own yet. */
+/* Words in use for each state; the first one is written to a file that does not use any yet. */
 static const struct {
 	const char *word;
 	enum task_state state;
@@ -87,7 +86,7 @@ struct jtext prd_object(const char *text, size_t len)
 
 int prd_parse(const char *text, size_t len, json_t **ret, struct err *err)
 {
-	size_t at = bom(text, len); /* not the blanks: lines are counted from here */
+	size_t at = bom(text, len); /* white space is not skipped: lines are counted from here */
 
 	return json_parse(text + at, len - at, ret, err);
 }
@@ -154,7 +153,7 @@ static int mark(const char *text, size_t len, const struct task *t, struct buf *
 	(void)buf_append(&b, text, len);
 	if (!prd_story(prd_object(text, len), t->id).p)
 		r = -ENOENT;
-	/* Where only "status" is in use, "passes" is not brought in. */
+	/* A story that only uses "status" does not get "passes". */
 	if (r == 0 && (has(&b, t->id, "passes") || (done && !has(&b, t->id, "status"))))
 		r = prd_set(&b, t->id, "passes", done ? "true" : "false");
 	if (r == 0 && has(&b, t->id, "status"))

@@ -4,23 +4,25 @@
 #include "base/json/json.h"
 #include "work/listing.h"
 
-/* Between the files that read, mark and judge a prd.json. */
+/* Shared by the files that read, mark and judge a prd.json. */
 #define PRD_STORIES "userStories"
 
-/* The whole document: from its brace on. A byte order mark and blanks may lead it. */
+/* Returns the whole document, from its opening brace. A byte order mark and white space may
+ * precede it. */
 struct jtext prd_object(const char *text, size_t len);
 int prd_parse(const char *text, size_t len, json_t **ret, struct err *err);
-/* The story with this id, or one with p == NULL. */
+/* Returns the story with this id; p is NULL when there is none. */
 struct jtext prd_story(struct jtext text, const char *id);
-/* An id is a string or a whole number; the caller frees it. NULL: neither. */
+/* Returns an id, which may be a string or an integer; NULL for anything else. The caller frees
+ * it. */
 char *prd_id(struct jtext value);
 
-/* Sets one value of a story in *text, which has the new bytes afterwards. */
+/* Sets one value of a story in *text, which then holds the new bytes. */
 int prd_set(struct buf *text, const char *id, const char *key, const char *value);
 
-/* What a word of "status" stands for; TASK_STATE_N: an unknown one. */
+/* Returns the state for a word of "status"; TASK_STATE_N for an unknown one. */
 enum task_state prd_status(const char *word);
-/* A word for it: one that the stories use, if they do. */
+/* Returns a word for the state, if possible one that the stories already use. */
 const char *prd_status_word(struct jtext text, enum task_state s);
 
 int prd_read(const char *name, const char *text, size_t len, struct listing *ret, struct err *err);

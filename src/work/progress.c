@@ -8,7 +8,7 @@
 
 #define HEAD "## codebase patterns"
 
-/* The head lies at text + head, n bytes; the body is what is in front of it and behind it. */
+/* The head is n bytes at text + head; the body is everything before and after it. */
 struct parts {
 	const char *text;
 	size_t len, head, n;
@@ -63,7 +63,8 @@ static bool has_line(const struct parts *p, const char *line, size_t n)
 	return false;
 }
 
-/* The host's head, with the lines of theirs that it lacks: somebody else has edited it as well. */
+/* Merges the heads: the host's head, plus the lines that only the agent's head has. Another
+ * agent may have edited the host's head meanwhile. */
 static void join_heads(const struct parts *now, const struct parts *theirs, struct buf *b)
 {
 	size_t at = 0, line, n;
@@ -98,7 +99,7 @@ static void choose_head(const struct parts *put, const struct parts *theirs,
 	(void)buf_append(b, now->text + now->head, now->n);
 }
 
-/* What is new at the end of theirs; NULL: what was there is not as it was. */
+/* Returns the text that the agent appended; NULL when the earlier text was changed. */
 static const char *appended(const struct buf *put_body_, const struct buf *their_body)
 {
 	if (their_body->len < put_body_->len ||
@@ -135,7 +136,7 @@ bool progress_judge(const struct buf *put, const struct buf *theirs, const struc
 		(void)buf_append(ret, here.text, here.len);
 		return false;
 	}
-	/* A head where there was none goes to the top. */
+	/* A new head goes to the top. */
 	(void)buf_append(ret, here.text, here.n ? here.head : 0);
 	(void)buf_append(ret, head.data, head.len);
 	if (here.n == 0)

@@ -6,7 +6,7 @@
 
 #define WHY_MAX 2000
 
-/* How the source should show it: formats have words for these three. */
+/* Maps the state to one of the three that every format can express. */
 static enum task_state shown(const struct task *t)
 {
 	return t->state == TASK_DONE || t->state == TASK_BLOCKED ? t->state : TASK_READY;
@@ -20,7 +20,7 @@ static void replace_text(char **to, const char *from, size_t max)
 	*to = copy;
 }
 
-/* What the text says now is what it was told. */
+/* Records the state of each task as the source now shows it. */
 static void in_step(struct work *w, const struct buf *text)
 {
 	cleanup_listing struct listing l = {0};
@@ -36,7 +36,7 @@ static void in_step(struct work *w, const struct buf *text)
 	}
 }
 
-/* *changed: something is to be written. */
+/* *changed: the text must be written. */
 static int mark_all(struct work *w, struct buf *text, bool *changed)
 {
 	int r = 0;
@@ -49,7 +49,7 @@ static int mark_all(struct work *w, struct buf *text, bool *changed)
 			continue;
 		buf_init(&new, WORK_FILE_MAX);
 		r = w->from->format->mark(text->data, text->len, w->tasks[i], &new);
-		if (r == -ENOENT) /* the user has taken it out: the next reload sees it */
+		if (r == -ENOENT) /* the user removed the task: the next reload notices it */
 			r = 0;
 		else if (r == 0 && (new.len != text->len ||
 				    (new.len &&memcmp(new.data, text->data, new.len) != 0))) {
@@ -106,8 +106,8 @@ int turn_write_back(struct work *w, struct err *err)
 	return work_save(w, err);
 }
 
-/* The order is what makes it safe to die anywhere: the state says how it stands before the source
- * does, and the turn is closed when what the agent reaches is the host's again. */
+/* This order is safe against a crash at any point. The state file records the result before the
+ * source does, and the turn closes when the agent's files are restored. */
 static int stand(struct work *w, struct err *err)
 {
 	int r = work_save(w, err);
@@ -160,7 +160,7 @@ int work_close(struct work *w, struct err *err)
 	else if (c.decide == 0 && c.stuck == 0 && c.ready == 0)
 		status = "blocked";
 	else if (c.decide == 0 && c.stuck == 0 && c.blocked == 0)
-		return 0; /* it goes on another time */
+		return 0; /* the work continues later */
 	if (gh_status(w->from->gh, status, &why) < 0)
 		strv_pushf(&w->news, "%s could not be labelled: %s", w->source, why.msg);
 	return 0;

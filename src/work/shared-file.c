@@ -8,7 +8,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-/* Looked at before it is opened: opening a pipe waits, and opening a device can do something. */
+/* The file type is checked before the open: opening a pipe blocks, and opening a device can have
+ * side effects. */
 static int open_plain(int root, const char *path, struct stat *ret)
 {
 	cleanup_fd int fd = path_open_beneath(root, path, O_PATH | O_NOFOLLOW, 0);
@@ -69,7 +70,8 @@ mode_t shared_file_mode(int root, const char *path, mode_t otherwise)
 	return (st.st_mode & 0777) | 0600;
 }
 
-/* A directory whose owner took his own permissions away; the very one that was looked at. */
+/* Makes a directory accessible whose owner removed his own permissions. The O_PATH descriptor
+ * ensures that it is the one that was checked. */
 static int open_up(int dirfd, const char *name)
 {
 	cleanup_fd int fd = path_open_beneath(dirfd, name, O_PATH | O_DIRECTORY, 0);
@@ -81,7 +83,7 @@ static int open_up(int dirfd, const char *name)
 	return chmod(self, 0700) < 0 ? -errno : 0;
 }
 
-/* One directory below dirfd; what stands there instead is removed. */
+/* Opens or creates one directory below dirfd; anything else with that name is removed. */
 static int enter(int dirfd, const char *name, struct err *err)
 {
 	int fd = path_open_beneath(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
@@ -103,7 +105,7 @@ static int enter(int dirfd, const char *name, struct err *err)
 	return fd < 0 ? err_sys(err, -fd, "cannot open the directory '%s'", name) : fd;
 }
 
-/* The directory that the path lies in; *ret_name: the rest of it. */
+/* Opens the directory that contains the path; *ret_name is the last component. */
 static int enter_all(int root, const char *path, const char **ret_name, struct err *err)
 {
 	int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);

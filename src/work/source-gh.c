@@ -16,8 +16,8 @@
 #define STATUS "status:"
 #define READY "status:ready"
 
-/* What is in an issue is what somebody on the internet wrote: it is data, and goes to the agent
- * alone. */
+/* An issue is text that a stranger on the internet may have written: it is data, and only the
+ * agent gets it. */
 struct gh {
 	struct gh_run run;
 	char number[24];
@@ -129,7 +129,8 @@ static int take_issue(struct gh *gh, const json_t *issue, struct err *err)
 	return 0;
 }
 
-/* Whether what it waits for is done; an issue that cannot be read is left for its own turn. */
+/* True when all dependencies are done. An issue whose front matter does not parse counts as
+ * ready; its error is reported when it is chosen. */
 static bool can_start(struct gh *gh, const json_t *issue)
 {
 	cleanup_listing struct listing l = {0};
@@ -149,7 +150,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The oldest first. */
+/* Chooses the oldest issue first. */
 static int choose(struct gh *gh, struct err *err)
 {
 	const char *const args[] = {"list", "--label", "spec",	   "--label", READY,  "--state",
@@ -175,7 +176,7 @@ static int choose(struct gh *gh, struct err *err)
 		       gh->run.repo);
 }
 
-/* The repository that the wish names, or the workspace's own. */
+/* Finds the repository that the request names, or the repository of the workspace. */
 static int repo_of(const char *workspace, const char *wish, char **ret, struct err *err)
 {
 	struct gitdir g = {0};
@@ -228,7 +229,7 @@ int gh_find(const char *workspace, const char *wish, struct source *s, struct er
 	return 0;
 }
 
-/* A body without a task is one: it gets a box, which is also where it is marked. */
+/* An issue without tasks is itself one task: it gets a box, which also holds its mark. */
 static void add_box(const struct gh *gh, struct buf *text)
 {
 	cleanup_plan struct plan p = {0};
@@ -279,7 +280,7 @@ int gh_status(struct gh *gh, const char *status, struct err *err)
 			strv_push(&labels, l);
 			continue;
 		}
-		/* Values of the option are lists, in which a comma or quote would have a say. */
+		/* gh parses this value as a list, so a comma or quote would have a meaning. */
 		if (strpbrk(l, ",\"\n"))
 			continue;
 		strv_push(&args, "--remove-label");

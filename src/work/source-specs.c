@@ -1,4 +1,4 @@
-/* A directory of specs: one of them is what is worked on next. */
+/* A directory of specs: chooses the one to work on next. */
 #include "work/source.h"
 
 #include <dirent.h>
@@ -43,7 +43,8 @@ static bool all_done(const struct listing *l)
 	return true;
 }
 
-/* 1: this one; 0: not now, *why says why when it waits for another; no spec is passed over. */
+/* Returns 1 when work on this file can start, else 0. *why is set when it waits for another
+ * spec. Files that are no specs are skipped. */
 static int can_start(const char *workspace, int root, const char *path, struct err *why,
 		     struct err *err)
 {
@@ -58,7 +59,7 @@ static int can_start(const char *workspace, int root, const char *path, struct e
 		r = source_text(s, root, &text, err);
 	if (r < 0)
 		return r;
-	/* Notes beside the specs are not read any further. */
+	/* Notes next to the specs are not parsed. */
 	if (strncmp(buf_str(&text), "---", 3) != 0)
 		return 0;
 	r = s->format->read(s->name, buf_str(&text), text.len, &l, err);

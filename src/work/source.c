@@ -10,8 +10,7 @@
 
 #define PROGRESS "progress.txt"
 
-/* Where a source is looked for when none is named; each exists at once or not at all, so the first
- * one counts. */
+/* Places to look for a source when none is named; the first one that exists counts. */
 static const char *const usual[] = {
 	WORK_DIR "/prd.json", "prd.json", "ralph/prd.json", "scripts/ralph/prd.json",
 	"plans/prd.json",     "plan.md",  "PLAN.md",	    "IMPLEMENTATION_PLAN.md",
@@ -47,8 +46,8 @@ static bool ends_in(const char *s, const char *end)
 	return n > m && streq(s + n - m, end);
 }
 
-/* Everything below .ralph is read-only for the agent, unless all of the workspace is in its reach;
- * what is elsewhere it does not see. */
+/* Everything below .ralph is read-only for the agent, unless it can reach the whole workspace.
+ * Files outside the workspace are invisible to it. */
 static void place_copies(struct source *s, int root, bool shared)
 {
 	const char *file = s->rel ? s->rel : s->path;
@@ -91,7 +90,7 @@ static int find_usual(int root, struct source *s, struct err *err)
 	return 0;
 }
 
-/* A path that the user named: in the workspace it is kept as relative to it. */
+/* Finds a path that the user named. A path inside the workspace is stored relative to it. */
 static int find_file(const char *workspace, int root, const char *wish, struct source *s,
 		     struct err *err)
 {
@@ -236,7 +235,7 @@ static int spec_done(const struct source *s, const char *name, const char *path,
 	return 0;
 }
 
-/* A spec names others beside it, with or without .md. */
+/* A spec names its dependencies by their file names in the same directory, with or without .md. */
 static int spec_depends(const struct source *s, const char *name, int root, struct err *err)
 {
 	cleanup_free char *dir = path_dir(s->rel ? s->rel : s->path);

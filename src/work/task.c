@@ -49,7 +49,8 @@ int task_state_parse(const char *s, enum task_state *ret)
 	return -EINVAL;
 }
 
-/* Each text is led by its kind and length, so that no two lists give the same bytes. */
+/* Each text is preceded by its kind and length, so that different tasks never give the same
+ * bytes. */
 static void add(struct buf *b, char kind, const char *s)
 {
 	(void)buf_printf(b, "%c%zu:%s\n", kind, s ? strlen(s) : 0, s ? s : "");

@@ -7,17 +7,17 @@
 #include <stdint.h>
 
 /*
- * One thing to be done, whatever it was written in: a story of a prd.json, a box or step of a
- * Markdown plan, a step of a spec or of a GitHub issue. All strings are owned by the task, and are
- * UTF-8 without NUL bytes; those that may be missing are NULL.
+ * A task, whatever its format: a story of a prd.json, a box or step of a Markdown plan, a step of a
+ * spec or of a GitHub issue. The task owns all strings. They are UTF-8 without NUL bytes, and NULL
+ * where missing.
  */
 enum task_state {
 	TASK_READY,
-	TASK_BUSY,    /* an iteration works on it */
-	TASK_DONE,    /* and proved */
-	TASK_BLOCKED, /* the agent cannot go on: why */
-	TASK_STUCK,   /* iterations went by without progress, or its attempts are used up */
-	TASK_DECIDE,  /* a question to the user is open: why */
+	TASK_BUSY,    /* an iteration works on the task */
+	TASK_DONE,    /* and verified */
+	TASK_BLOCKED, /* the agent cannot continue; see why */
+	TASK_STUCK,   /* no progress, or no attempts left */
+	TASK_DECIDE,  /* waits for a decision of the user; see why */
 	TASK_STATE_N,
 };
 
@@ -28,19 +28,19 @@ struct task {
 	char *title;
 	char *description;    /* may be NULL */
 	struct strv criteria; /* when it counts as done */
-	struct strv depends;  /* ids of tasks that must be done before */
-	struct strv verify;   /* commands besides the work's own */
+	struct strv depends;  /* ids of tasks that must be done first */
+	struct strv verify;   /* commands in addition to the work's */
 	int64_t priority;     /* the lowest first; equal ones in the order of the source */
 	enum task_state state;
-	char *why;	   /* of the state: blocked by what, which question; may be NULL */
-	char *notes;	   /* may be NULL */
-	char *commit;	   /* the one it was done with; may be NULL */
-	unsigned attempts; /* iterations that worked on it */
+	char *why;			     /* reason of the state, or the question; may be NULL */
+	char *notes;			     /* may be NULL */
+	char *commit;			     /* the commit that finished the task; may be NULL */
+	unsigned attempts;		     /* iterations that worked on the task */
 	char fingerprint[TASK_HASH_LEN + 1]; /* of description, criteria and verify */
 
 	unsigned line; /* of the source, from 1; 0: unknown */
-	/* In a listing: what the source says, and why. In the work: what it said when it was last
-	 * in step with the state. */
+	/* In a listing: the state in the source. In the work: the state in the source when the
+	 * two were last synchronised. */
 	enum task_state said;
 };
 
@@ -48,8 +48,8 @@ struct task *task_new(void);
 struct task *task_free(struct task *t);
 DEFINE_FREEP(struct task, task_free)
 
-/* "ready", "busy", "done", "blocked", "stuck", "decide" */
+/* Returns "ready", "busy", "done", "blocked", "stuck" or "decide". */
 const char *task_state_name(enum task_state s);
 int task_state_parse(const char *s, enum task_state *ret); /* -EINVAL */
-/* Sets t->fingerprint from what it says now. */
+/* Sets t->fingerprint from the task's current text. */
 void task_fingerprint(struct task *t);

@@ -1,6 +1,6 @@
 /*
- * libexec/ralph/tasks VERB WORKSPACE SOURCE [ID]: the tasks of a workspace, for `ralph task`; an
- * empty SOURCE is the one that is found there. What it says is one JSON document, an error too.
+ * libexec/ralph/tasks VERB WORKSPACE SOURCE [ID]: the tasks of a workspace, for `ralph task`. With
+ * an empty SOURCE, ralph finds it. The output is one JSON document, also for an error.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static json_t *strings(const struct strv *v)
 	return a;
 }
 
-/* Ready, and nothing it depends on is left to do? */
+/* True for a ready task with an unfinished dependency. */
 static bool waits(const struct work *w, const struct task *t)
 {
 	for (size_t i = 0; i < t->depends.n; i++) {
@@ -109,7 +109,7 @@ static int look(const char *workspace, const char *source, const char *id, json_
 	return 0;
 }
 
-/* Only while no loop works here, which would not see it; the lock is the loop's. */
+/* Locks the state as a loop does: a running loop would not notice the change. */
 static int lock_state(const struct loop_path *at, int *ret, struct err *err)
 {
 	int fd;

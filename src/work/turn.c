@@ -9,7 +9,8 @@
 #include "work/progress.h"
 
 #define COPY_MODE 0644
-/* In a worktree .ralph may have nothing of git's: what is the agent's alone is never committed. */
+/* A worktree's .ralph may lack a .gitignore, so the agent's directory has its own: it must never
+ * be committed. */
 #define IGNORE_ALL WORK_AGENT_DIR "/.gitignore"
 
 void turns_done(struct work *w)
@@ -23,7 +24,7 @@ void turns_done(struct work *w)
 	w->n_turns = 0;
 }
 
-/* The turn in this root, empty when it is new. */
+/* Returns the turn in this root, a new empty one if needed. */
 static struct turn *turn_in(struct work *w, int root)
 {
 	struct turn *t = NULL;
@@ -46,7 +47,7 @@ static int agents_root(const struct work *w, int root)
 	return root < 0 ? w->root : root;
 }
 
-/* What the host has of progress.txt; nothing is an empty one. */
+/* Reads the host's progress.txt; a missing file counts as empty. */
 static int read_log(const struct work *w, struct buf *ret, struct err *err)
 {
 	enum shared_file_state s = shared_file_read(w->root, w->from->log, ret);
@@ -62,7 +63,7 @@ static int keep(const struct work *w, const char *path, const struct buf *b, str
 	return shared_file_put(w->state, path, b->data, b->len, 0600, err);
 }
 
-/* Before the turn counts as open: what is there then is the user's. */
+/* Copies the user's files before the turn is marked as open: until then they are the user's. */
 static int keep_reached(const struct work *w, struct err *err)
 {
 	cleanup_buf struct buf text, log;
@@ -117,7 +118,7 @@ static int log_now(struct work *w, struct buf *text, struct err *err)
 /* Opens the turn in the workspace itself. */
 static int expose(struct work *w, struct err *err)
 {
-	int r = work_save(w, err); /* makes the places */
+	int r = work_save(w, err); /* creates the directories */
 
 	if (r == 0)
 		r = keep_reached(w, err);
@@ -131,7 +132,8 @@ static int expose(struct work *w, struct err *err)
 	return work_save(w, err);
 }
 
-/* One that another sandbox was given, where the list is its own copy: two would be one too many. */
+/* Removes the copies of an earlier sandbox when the list itself is the copy: the agent must not
+ * see two. */
 static int drop_copies(const struct work *w, int to, struct err *err)
 {
 	cleanup_fd int dir = -1;
@@ -169,7 +171,7 @@ int work_put_copy(struct work *w, int root, struct err *err)
 	return r;
 }
 
-/* true: it is there to be judged. What is not is an offence. */
+/* Returns true when the file can be judged. A missing or odd file is an offence. */
 static bool fetch(int root, const char *path, struct buf *ret, struct proposals *p)
 {
 	enum shared_file_state s = shared_file_read(root, path, ret);
@@ -185,7 +187,7 @@ static bool same(const struct buf *a, const struct buf *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/* What moved goes into the source as it is now, which becomes the host's. */
+/* Applies the moved values to the current source, and writes it. */
 static int take_over(struct work *w, const struct task *t, const struct proposals *p,
 		     struct err *err)
 {
@@ -200,7 +202,7 @@ static int take_over(struct work *w, const struct task *t, const struct proposal
 	r = turn_source(w, &text, &l, err);
 	if (r == 0)
 		r = w->from->format->apply(text.data, text.len, t->id, p, &new);
-	/* The user has taken the task out, or broken the file: then there is no place for it. */
+	/* The user removed the task or broke the file, so the values cannot be applied. */
 	if (r < 0)
 		return 0;
 	if (w->from->reach && w->open)
@@ -269,7 +271,7 @@ int work_proposals(struct work *w, struct task *t, int root, struct proposals *r
 
 	if (r == 0)
 		r = judge_progress(w, turn, to, ret, err);
-	/* Also where nothing could be read: whatever is there now gives way. */
+	/* The copy is restored even when the agent's version could not be read. */
 	return r < 0 ? r : work_put_copy(w, root, err);
 }
 

@@ -3,19 +3,21 @@
 #include "work/source.h"
 #include "work/work-state.h"
 
-/* Between the files of the work: what an agent was given in one root, and what is written back. */
+/* Shared by the files of the work: the copies given to an agent in one root, and their
+ * write-back. */
 struct turn {
-	int root; /* as the caller named it */
+	int root; /* as passed by the caller */
 	struct buf copy, progress;
 };
 
 void turns_done(struct work *w);
-/* A turn that was open when ralph ended: what the agent reaches is put back as it was. */
+/* Restores the files that the agent could reach, after ralph ended with an open turn. */
 int turn_recover(int root, int state, const struct kept *k, struct strv *news, struct err *err);
-/* What the source says: of a file that the agent reaches, in an open turn, what was kept. */
+/* Reads the source. During an open turn, a source that the agent can reach is read from the kept
+ * copy. */
 int turn_source(struct work *w, struct buf *text, struct listing *l, struct err *err);
-/* No turn is open any more: what the agent reaches is what was kept. */
+/* Closes the turn: restores the files that the agent can reach from the kept copies. */
 int turn_close(struct work *w, struct err *err);
-/* Marks in the source every task whose standing it does not show yet, and saves. A source that
- * cannot be read or written is news, and pending. */
+/* Marks in the source every task whose state it does not show yet, and saves. A source that
+ * cannot be read or written is reported in news, and stays pending. */
 int turn_write_back(struct work *w, struct err *err);

@@ -30,8 +30,8 @@ struct task *work_next(const struct work *w, unsigned attempts_max)
 	return work_independent(w, attempts_max, &next, 1) ? next : NULL;
 }
 
-/* All that can start depends on what is done alone, so none of it on another, nor on one that is
- * busy. */
+/* A task can start only when all its dependencies are done. So no two of the result depend on
+ * each other or on a busy task. */
 size_t work_independent(const struct work *w, unsigned attempts_max, struct task **ret, size_t n)
 {
 	size_t found = 0;

@@ -120,7 +120,7 @@ static int read_all(const json_t *j, struct kept *k, struct err *err)
 	return r;
 }
 
-/* For messages: it may be anywhere. */
+/* Returns the path of a state directory, for messages: it may be outside the workspace. */
 static char *place_of(int dir)
 {
 	char self[32], path[4096];
@@ -197,7 +197,7 @@ int work_put_ignore(int dir, struct err *err)
 			       err);
 }
 
-/* A directory of ours; it keeps others out because tasks may say what others are not to know. */
+/* The state directory has mode 0700, because tasks may hold confidential text. */
 int kept_places(int root, int *state, struct err *err)
 {
 	cleanup_fd int dir = -1;
@@ -250,6 +250,6 @@ void kept_aside(int state, const char *path, const struct buf *text)
 		if (fd < 0)
 			break;
 	}
-	/* It is for the user's convenience alone. */
+	/* A failure is ignored: this copy is only for the user's convenience. */
 	(void)shared_file_put(state, oldest, text->data, text->len, 0600, &ignored);
 }

@@ -75,7 +75,7 @@ static void start_anew(struct task *t)
 	t->commit = NULL;
 }
 
-/* The user has marked the task in the source since it was last in step. */
+/* Takes over a mark that the user made in the source since the last synchronisation. */
 static void take_mark(struct work *w, struct task *t, enum task_state said, const char *why)
 {
 	t->said = said;
@@ -94,7 +94,7 @@ static void take_mark(struct work *w, struct task *t, enum task_state said, cons
 	}
 }
 
-/* What the source says now about a task that is known. */
+/* Updates a known task from the source. */
 static void update(struct work *w, struct task *t, struct task *now)
 {
 	bool other = !streq(t->fingerprint, now->fingerprint), marked = now->said != t->said;
@@ -110,7 +110,7 @@ static void update(struct work *w, struct task *t, struct task *now)
 	memcpy(t->fingerprint, now->fingerprint, sizeof(t->fingerprint));
 	if (marked)
 		take_mark(w, t, now->said, now->why);
-	/* Who marks it as done while he changes it means what it asks for now. */
+	/* A user who changes a task and marks it as done means its new text. */
 	if (!other || (marked && now->said == TASK_DONE))
 		return;
 	if (t->state == TASK_DONE) {
@@ -129,7 +129,7 @@ static void forget(struct work *w, struct task *t)
 	w->gone[w->n_gone++] = t;
 }
 
-/* The tasks of a listing take the place of the work's, each where it was in memory. */
+/* Replaces the work's tasks by those of a listing; a known task stays where it is in memory. */
 static void reconcile(struct work *w, struct listing *l, bool first)
 {
 	struct task **tasks = xcalloc(l->n + 1, sizeof(struct task *));
@@ -168,7 +168,7 @@ static void reconcile(struct work *w, struct listing *l, bool first)
 	replace_list(&w->verify, &l->verify);
 }
 
-/* Tasks as the state knew them, to be met by what the source says. */
+/* Creates the tasks from the state; reconcile() then updates them from the source. */
 static void recall(struct work *w, const struct kept *k, bool look)
 {
 	w->tasks = xcalloc(k->n + 1, sizeof(struct task *));
@@ -178,7 +178,7 @@ static void recall(struct work *w, const struct kept *k, bool look)
 
 		t->id = xstrdup(from->id);
 		t->title = xstrdup("");
-		/* Nobody works on it now, whatever was when the state was saved. */
+		/* No agent works on the task any more, whatever the saved state says. */
 		stand(t, from->state == TASK_BUSY && !look ? TASK_READY : from->state, from->why);
 		t->said = from->said;
 		t->commit = from->commit ? xstrdup(from->commit) : NULL;
@@ -221,12 +221,12 @@ static int first_read(struct work *w, const struct kept *k, struct err *err)
 	return 0;
 }
 
-/* What the state names counts unless the user names something else, which begins anew. */
+/* The source in the state is used unless the user names another one, which starts from scratch. */
 static int find(struct work *w, const char *wish, struct kept *k, struct err *err)
 {
 	int r;
 
-	/* The next issue or spec is the one that is being worked on, as long as it is. */
+	/* A request for the next issue or spec continues the current one until it is done. */
 	if (wish && k->source && !kept_all_done(k) &&
 	    (gh_is_any(wish, k->source) || specs_is_any(w->workspace, wish, k->source)))
 		wish = k->source;
@@ -245,7 +245,7 @@ static int find(struct work *w, const char *wish, struct kept *k, struct err *er
 	return 0;
 }
 
-/* Its own descriptors: the caller's are the caller's. */
+/* The work opens its own descriptors, because the caller keeps those in `at`. */
 static int open_dirs(struct work *w, const struct work_where *at, struct err *err)
 {
 	w->root = open(w->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -260,7 +260,8 @@ static int open_dirs(struct work *w, const struct work_where *at, struct err *er
 	return 0;
 }
 
-/* Who only looks does not know the loop's sandbox: an open turn tells what is in reach of it. */
+/* A reader of the state does not know the loop's sandbox. The open turn tells whether the agent
+ * can reach all of the workspace. */
 static bool tells_shared(const struct kept *k)
 {
 	return (k->reach && path_under(k->reach, WORK_DIR)) ||

@@ -54,36 +54,36 @@ struct turn;
 
 struct work {
 	enum work_kind kind;
-	char *source;  /* as messages name it: "prd.json", "gh:owner/name#12" */
+	char *source;  /* name in messages: "prd.json", "gh:owner/name#12" */
 	char *project; /* may be NULL, as all others down to description */
-	char *branch;  /* the source's own; else the loop makes ralph/<slug> */
-	char *base;    /* what the branch starts from */
+	char *branch;  /* named by the source; else the loop makes ralph/<slug> */
+	char *base;    /* start of the branch */
 	char *description;
 	struct strv verify;  /* commands that must pass for every task */
 	struct task **tasks; /* in the source's order; a task stays where it is in memory */
 	size_t n;
-	/* What changed by itself or by the user since the caller last looked, a sentence each: it
-	 * prints and clears them. */
+	/* Changes since the caller last looked, one sentence each. The caller prints and clears
+	 * them. */
 	struct strv news;
 
-	/* The rest is loop/work*.c's own. */
+	/* The remaining fields are private to src/work. */
 	char *workspace; /* real path */
 	int root;	 /* the workspace */
 	int state;	 /* the loop's state; -1: there is none yet */
 	bool shared;	 /* see work_where */
 	struct source *from;
 	char *open;	    /* id of the task whose turn is open in the workspace itself; NULL */
-	struct task **gone; /* tasks the source has no more; freed with the work */
+	struct task **gone; /* tasks removed from the source; freed with the work */
 	size_t n_gone;
-	bool pending; /* the source could not be written back when it was last tried */
+	bool pending; /* the last attempt to write the source failed */
 	struct turn *turns;
 	size_t n_turns;
 };
 
 struct work_where {
 	const char *workspace;
-	int state;   /* the loop's state, for the caller to close; -1: it is made in .ralph */
-	bool shared; /* the agent reaches .ralph as well: nothing there can be kept from it */
+	int state;   /* the loop's state, closed by the caller; -1: it is created in .ralph */
+	bool shared; /* the agent can reach .ralph as well: nothing there is hidden from it */
 };
 
 /*
@@ -95,51 +95,52 @@ struct work_where {
  * is to be put back. -ENOENT: no source was named, and there is none; -ENODATA: no issue is ready.
  */
 int work_open(const struct work_where *at, const char *source, struct work **ret, struct err *err);
-/* The same for looking only, also while a loop works here: nothing is put back. */
+/* Opens the work for reading only, also while a loop works here: nothing is restored. */
 int work_look(const struct work_where *at, const char *source, struct work **ret, struct err *err);
 struct work *work_free(struct work *w);
 DEFINE_FREEP(struct work, work_free)
 
-/* Between iterations: takes over what the user changed in the source (see news). */
+/* Between iterations: takes over the user's changes to the source (see news). */
 int work_reload(struct work *w, struct err *err);
 
-struct task *work_task(const struct work *w, const char *id); /* NULL: there is none */
+struct task *work_task(const struct work *w, const char *id); /* NULL: none */
 /*
- * The task to work on next: ready, all it depends on done, fewer than attempts_max attempts (0: no
- * cap); the lowest priority first, then the source's order. Stuck, blocked and undecided ones are
- * never among them. NULL: there is none.
+ * Returns the next task: ready, all dependencies done, fewer than attempts_max attempts (0: no
+ * cap); the lowest priority first, then the source's order. Stuck, blocked and undecided tasks are
+ * never returned. NULL: there is none.
  */
 struct task *work_next(const struct work *w, unsigned attempts_max);
-/* The same for several at once: at most n, none of which depends on another, or on one that is
- * busy. How many there are. */
+/* Returns up to n tasks that can run at the same time: none depends on another, or on a busy
+ * task. The result is their number. */
 size_t work_independent(const struct work *w, unsigned attempts_max, struct task **ret, size_t n);
 
 struct work_counts {
 	size_t total, done, ready, busy, blocked, stuck, decide;
-	size_t held; /* of those ready: waiting for what is not done, or out of attempts */
+	size_t held; /* ready, but with unfinished dependencies or no attempts left */
 };
 struct work_counts work_count(const struct work *w, unsigned attempts_max);
 
-/* An attempt begins: the task is busy, it counts; saved. For an issue: in progress. */
+/* Begins an attempt: the task is busy and the attempt counted; saved. An issue is labelled in
+ * progress. */
 int work_begin(struct work *w, struct task *t, struct err *err);
-/* The attempt that work_begin() counted was none (a rate limit); the task is ready. Saved. */
+/* Undoes the attempt that work_begin() counted (a rate limit); the task is ready. Saved. */
 int work_give_back(struct work *w, struct task *t, struct err *err);
 
-/* root: the agent's workspace; -1: the work's own, else a worktree. In the workspace itself a turn
- * is open from here to work_settle() or work_give_back(). */
+/* root: the agent's workspace; -1: the workspace itself, else a worktree. In the workspace
+ * itself a turn is open from here to work_settle() or work_give_back(). */
 int work_put_copy(struct work *w, int root, struct err *err);
 
-#define PROPOSAL_OFFENCES_MAX 20 /* that are kept as sentences */
+#define PROPOSAL_OFFENCES_MAX 20 /* limit of the kept sentences */
 
 struct proposals {
-	bool claims_done; /* of the task it worked on */
+	bool claims_done; /* for the task of this turn */
 	bool claims_undone;
 	char *notes;	      /* NULL: unchanged */
-	struct strv offences; /* what was put back, a sentence each; no control bytes */
-	size_t n_offences;    /* all of them, also those that were not kept */
-	bool progressed;      /* something was appended to progress.txt */
+	struct strv offences; /* reverted changes, a sentence each; no control bytes */
+	size_t n_offences;    /* total, including those that were not kept */
+	bool progressed;      /* the agent appended to progress.txt */
 
-	/* What moved besides, in the words of the format: keys and their new values. */
+	/* Other moved values, in the format's terms: keys and their new values. */
 	struct strv moved, moved_to;
 };
 
@@ -148,36 +149,35 @@ void proposals_done(struct proposals *p);
 #define cleanup_proposals cleanup_(proposals_done)
 
 /*
- * After an iteration: reads what the agent made of its copy in `root`, and puts it back. Notes and
- * review fields of the task are taken over at once, into the copy, the source and the state. *ret
- * is empty before. Whatever the agent did, this succeeds; errors are the host's (no space).
- * In the workspace itself the turn stays open: what runs to verify is the agent's word, too.
+ * After an iteration: reads the agent's version of its copy in `root`, and restores the copy. Notes
+ * and review fields of the task are taken over at once, into the copy, the source and the state.
+ * *ret is empty before. This succeeds whatever the agent did; errors are the host's (no space). In
+ * the workspace itself the turn stays open, because the verify commands may write there as well.
  */
 int work_proposals(struct work *w, struct task *t, int root, struct proposals *ret,
 		   struct err *err);
 
 /*
- * What has become of the task: saved first, then written to the source. TASK_BUSY is not for this.
- * A source that cannot be written now (an issue without network) is a line in news, and is tried
+ * Settles the task: saves the state first, then writes the source. TASK_BUSY is not allowed. A
+ * source that cannot be written now (an issue without network) is a line in news, and is tried
  * again by the next work_settle(), work_reload() or work_close(). why and commit may be NULL.
  */
 int work_settle(struct work *w, struct task *t, enum task_state state, const char *why,
 		const char *commit, struct err *err);
-/* By the user: the task is ready again, with no attempts. */
+/* Reopens a task for the user: ready again, with no attempts. */
 int work_reopen(struct work *w, struct task *t, struct err *err);
-/* All is done, or goes no further: an issue gets the label for it (done, blocked,
- * needs-attention). */
+/* Ends the work: an issue gets its final label (done, blocked, needs-attention). */
 int work_close(struct work *w, struct err *err);
 int work_save(struct work *w, struct err *err);
 
-/* Paths in the workspace, relative: those for build_input.agents_own (they exist after
- * work_put_copy()), and those that ralph itself writes, which are not the user's changes and not
- * the agent's to commit. */
+/* Paths in the workspace, relative. The first function lists those for build_input.agents_own,
+ * which exist after work_put_copy(). The second lists the files that ralph itself writes: they
+ * are not the user's changes, and the agent must not commit them. */
 void work_agents_own(const struct work *w, struct strv *ret);
 void work_own_paths(const struct work *w, struct strv *ret);
-/* Where the agent finds its copy, relative to its root. */
+/* Returns the path of the agent's copy, relative to its root. */
 const char *work_copy_path(const struct work *w);
 
-/* What the agent is told about its task: id, title, text, criteria, commands, and where the copy
- * and progress.txt are. Markdown. */
+/* Writes the agent's description of its task: id, title, text, criteria, commands, and the paths
+ * of the copy and progress.txt. Markdown. */
 void work_brief(const struct work *w, const struct task *t, struct buf *ret);

@@ -4,15 +4,15 @@
 #include <stddef.h>
 
 /*
- * Memory of one judgement: it grows up to a limit and goes at once. What makes a judgement
- * impossible (no shell, too deep, too much) leaves by arena_give_up(), from any depth, to where
- * setjmp() was called; nothing between there and here owns anything but the arena's memory.
+ * Memory of one judgement: it grows up to a limit and is freed all at once. When a judgement is
+ * impossible (no shell, too deep, too much), arena_give_up() jumps to the caller's setjmp(), from
+ * any depth. The functions in between own nothing except the arena's memory.
  */
 struct arena {
 	struct arena_block *blocks;
 	size_t used; /* of all blocks */
 	size_t max;
-	const char *why; /* of giving up */
+	const char *why; /* reason for giving up */
 	jmp_buf out;
 };
 

@@ -1,4 +1,4 @@
-/* One value of a word, cut into fields; braces are expanded on the way. */
+/* Splits a value of a word into fields, and expands its braces. */
 #include "hook/shell/expand.h"
 
 #include <ctype.h>
@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "hook/shell/marks.h"
 
-#define SEQUENCE_MAX 64 /* of {1..9}; a longer one is not written out */
+#define SEQUENCE_MAX 64 /* of {1..9}; a longer sequence is not expanded */
 
-/* One string without braces: cut into fields. */
+/* Splits a string without braces into fields. */
 static void cut(struct judge *j, const char *s, struct fields *to)
 {
 	while (*s) {
@@ -39,7 +39,7 @@ static bool has_dots(const char *from, const char *to)
 	return dots && dots < to;
 }
 
-/* {a,b} and {1..9} from OPEN on: where it closes, or NULL when it is no such thing. */
+/* Finds the end of {a,b} or {1..9} that starts at OPEN; NULL: this is no brace expansion. */
 static const char *brace_close(const char *open, bool *list)
 {
 	int depth = 0;
@@ -72,7 +72,7 @@ static bool number(const char *s, size_t n, long *ret)
 	return n > (size_t)minus;
 }
 
-/* {from..to}; what it stands for, or something unknown when it is much. */
+/* Expands {from..to}; a long sequence becomes unknown. */
 static void sequence(struct judge *j, const char *head, size_t head_n, const char *from,
 		     const char *close, struct fields *to)
 {

@@ -1,6 +1,6 @@
 /*
- * ${…}: what a variable is, and what its operators make of it. Where an operator is given something
- * unknown, or is one that is not followed here, the result is unknown.
+ * ${…}: the value of a variable, and its operators. If an operator has unknown input, or is not
+ * implemented here, the result is unknown.
  */
 #include "hook/shell/expand.h"
 
@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "hook/shell/marks.h"
 
-/* Fields of a value, of an array or the arguments: the one with this index, or all. */
+/* Returns the field with this index of an array or the arguments. */
 static const char *field_at(struct judge *j, const char *value, unsigned int at)
 {
 	struct fields f = {0};
@@ -37,7 +37,7 @@ static struct values arguments(struct judge *j)
 	return v;
 }
 
-/* Shells set these themselves. */
+/* True for variables that shells set themselves. */
 static bool is_changing(const char *name)
 {
 	static const char *const names[] = {
@@ -82,7 +82,7 @@ static struct values special(struct judge *j, const char *name, bool *found)
 	return (struct values){0};
 }
 
-/* n == 0: it is not set. */
+/* Returns n == 0 if the variable is not set. */
 static struct values lookup(struct judge *j, const char *name)
 {
 	struct judge_name *var = judge_find(j->vars, name);
@@ -113,14 +113,15 @@ static struct values indexed(struct judge *j, const struct shell_part *p, struct
 	if (p->index && (streq(p->index, "@") || streq(p->index, "*")))
 		return v;
 	if (!p->index) {
-		/* Of an array its first, as bash has it, or all, as zsh does. */
+		/* An array without an index is its first element in bash, and all of them in
+		 * zsh. */
 		for (unsigned int i = 0; i < v.n && *p->text != '@' && *p->text != '*'; i++)
 			if (strchr(v.v[i], MARK_SPLIT))
 				values_add(j, &v, field_at(j, v.v[i], 0));
 		return v;
 	}
 	if (parse_uint(p->index, 0, FIELDS_MAX, &at) < 0) {
-		(void)expand_value(j, p->index_word); /* what it runs is run */
+		(void)expand_value(j, p->index_word); /* a substitution in the index still runs */
 		return values_any(j, v.taint);
 	}
 	for (unsigned int i = 0; i < v.n; i++)
@@ -174,7 +175,7 @@ static const char *replaced(struct judge *j, const char *s, const char *what, co
 	return arena_printf(j->arena, "%s%s", to, s);
 }
 
-/* ${x#p} and ${x%p}: a text, or with one * at its open end. */
+/* ${x#p} and ${x%p}: p is a plain text, or has one * at its open end. */
 static const char *stripped(struct judge *j, const char *s, const char *pattern, char op,
 			    bool longest)
 {
@@ -215,7 +216,7 @@ static const char *cased(struct judge *j, const char *s, char op, bool all)
 	return to;
 }
 
-/* ${x:-y} and the like: y is another possibility, since x may be set elsewhere. */
+/* ${x:-y} and the like: y is another possible value, because x may be set elsewhere. */
 static struct values defaulted(struct judge *j, const struct shell_part *p, struct values v,
 			       char op)
 {

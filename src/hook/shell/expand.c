@@ -86,7 +86,7 @@ void fields_add(struct judge *j, struct fields *f, const char *s)
 {
 	if (f->n >= FIELDS_MAX)
 		arena_give_up(j->arena, "it has too many words");
-	/* Room for twice as many, whenever their number is a power of two. */
+	/* The array doubles whenever the count is a power of two. */
 	if ((f->n & (f->n - 1)) == 0) {
 		const char **v = arena_alloc(j->arena, (f->n ? f->n * 2 : 1) * sizeof(*v));
 
@@ -97,7 +97,7 @@ void fields_add(struct judge *j, struct fields *f, const char *s)
 	f->v[f->n++] = s;
 }
 
-/* Text that was not quoted: what is active in it becomes marks. */
+/* In unquoted text, active characters become marks. */
 static char *activate(struct judge *j, const char *s, size_t n)
 {
 	char *to = arena_alloc(j->arena, n + 1);
@@ -110,7 +110,7 @@ static char *activate(struct judge *j, const char *s, size_t n)
 			to[len++] = MARK_ONE;
 			i = (size_t)(close - s);
 		} else if (s[i] == '*') {
-			/* Several are one. */
+			/* Consecutive stars are one. */
 			if (!len || to[len - 1] != MARK_STAR)
 				to[len++] = MARK_STAR;
 		} else if (s[i] == '?') {
@@ -128,7 +128,7 @@ static char *activate(struct judge *j, const char *s, size_t n)
 	return to;
 }
 
-/* A variable's text where it is not quoted: cut at IFS, globs active, braces not. */
+/* Splits an unquoted variable at IFS; globs are active, braces are not. */
 static const char *split(struct judge *j, const char *s, const char *ifs)
 {
 	char *to = arena_alloc(j->arena, strlen(s) + 1);
@@ -160,7 +160,7 @@ static struct values quoted_or_split(struct judge *j, struct values v, bool quot
 	for (unsigned int i = 0; i < v.n; i++) {
 		const char *s = v.v[i];
 
-		/* "$@" stays fields, all else between quotes is one. */
+		/* "$@" stays several fields; any other quoted text is one field. */
 		if (quoted && !all)
 			s = arena_printf(j->arena, "%c%s", MARK_EMPTY, value_plain(j, s));
 		else if (!quoted)
@@ -198,7 +198,7 @@ static struct values expand_text(struct judge *j, const struct shell_part *p, bo
 	return values_one(j, activate(j, text, n));
 }
 
-/* What a substitution puts out, without the newlines at its end. */
+/* Returns the output of a substitution, without trailing newlines. */
 static struct values substitute(struct judge *j, const struct shell_part *p)
 {
 	struct values out = judge_list(j, p->list, NULL), to = {.taint = out.taint};
@@ -227,7 +227,7 @@ static struct values expand_part(struct judge *j, const struct shell_part *p, bo
 	case PART_CMD:
 		return substitute(j, p);
 	case PART_PROC:
-		/* A file whose content is what the list says. */
+		/* The result is a file whose content is the output of the list. */
 		v = judge_list(j, p->list, NULL);
 		judge_set(j, &j->files, "/dev/fd/63", v);
 		v = values_one(j, "/dev/fd/63");

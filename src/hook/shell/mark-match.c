@@ -4,9 +4,10 @@
 
 #include "hook/shell/marks.h"
 
-#define STEPS_MAX 2000 /* comparisons of one path; beyond it, it is taken to fit */
+#define STEPS_MAX 2000 /* comparisons of one path; beyond it, the path counts as a match */
 
-/* MARK_STAR as MARK_ANY: names have no slash. So the last wildcard alone has to be tried anew. */
+/* MARK_STAR is treated as MARK_ANY, because names have no slash. So only the last wildcard needs
+ * backtracking. */
 bool pattern_may_be(const char *word, const char *text)
 {
 	const char *star = NULL, *from = NULL;
@@ -33,8 +34,8 @@ bool pattern_may_be(const char *word, const char *text)
 
 static bool path_fits(const char *start, const char *w, const char *p, int *steps);
 
-/* A wildcard of the pattern takes any text of the word, up to a slash or, when it is a double one,
- * past it. */
+/* A wildcard of the pattern takes any text of the word, up to a slash; a double one takes
+ * slashes too. */
 static bool taken_by_pattern(const char *start, const char *w, const char *p, int *steps)
 {
 	bool any = p[1] == '*';
@@ -47,7 +48,7 @@ static bool taken_by_pattern(const char *start, const char *w, const char *p, in
 	}
 }
 
-/* May a glob at w stand for this byte? At the start of a name no dot is meant. */
+/* True when a glob at w may stand for this byte. At the start of a name it does not match a dot. */
 static bool globbed(const char *start, const char *w, char c)
 {
 	return c && c != '/' && !(c == '.' && (w == start || w[-1] == '/'));

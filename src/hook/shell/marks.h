@@ -3,19 +3,19 @@
 #include <stdbool.h>
 
 /*
- * Words are judged before they are expanded for real, so parts of them may be unknown. In a string
- * that is judged these bytes stand for what is not a plain byte; a script that has such a byte
- * itself is read with MARK_OTHER in its place, which fits nothing.
+ * Words are judged before they are really expanded, so parts of them may be unknown. In a judged
+ * string these bytes stand for things that are not plain bytes. A script that contains such a byte
+ * is read with MARK_OTHER in its place, which matches nothing.
  */
 enum mark {
-	MARK_ANY = 1, /* some text, or none: only known when it runs */
+	MARK_ANY = 1, /* any text, known only at run time */
 	MARK_STAR,    /* * of a glob: text without a slash */
 	MARK_ONE,     /* ? or […] of a glob: one byte, no slash */
 	MARK_SPLIT,   /* a border between two fields */
 	MARK_OPEN,    /* { , and } of braces that are expanded */
 	MARK_COMMA,
 	MARK_CLOSE,
-	MARK_EMPTY, /* a quote stood here: the field is there, even empty */
+	MARK_EMPTY, /* a quote was here: the field exists, even if it is empty */
 	MARK_OTHER = 0x7f,
 };
 
@@ -29,7 +29,7 @@ static inline bool mark_is(char c)
 	return c >= MARK_ANY && c <= MARK_EMPTY;
 }
 
-/* The byte that a mark was, where it was one. */
+/* Returns the byte that a mark replaced, if there was one. */
 static inline char mark_byte(char mark)
 {
 	switch (mark) {

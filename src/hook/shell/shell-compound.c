@@ -25,7 +25,7 @@ void shell_function(struct shell *s, struct shell_cmd *cmd)
 	cmd->body->first = pipe;
 }
 
-/* [[ … ]]: its operators mean nothing here, what it substitutes does. */
+/* [[ … ]]: its operators are ignored, but its substitutions run. */
 static void read_test(struct shell *s, struct shell_cmd *cmd)
 {
 	struct shell_word **end = &cmd->words;
@@ -47,7 +47,7 @@ static void read_test(struct shell *s, struct shell_cmd *cmd)
 	arena_give_up(s->arena, "a [[ is not closed");
 }
 
-/* ((…)) as a command, and the head of for ((…)). */
+/* Reads ((…)) as a command, or the head of for ((…)). */
 static bool read_arithmetic(struct shell *s, struct shell_cmd *cmd)
 {
 	const char *from = s->p + 2;
@@ -108,7 +108,7 @@ static void read_for(struct shell *s, struct shell_cmd *cmd)
 	}
 }
 
-/* Patterns are words, and expanded as such. */
+/* Patterns are words, and are expanded like words. */
 static void case_pattern(struct shell *s, struct shell_cmd *cmd)
 {
 	struct shell_word *w, **end = &cmd->words;
@@ -158,7 +158,7 @@ static void read_case(struct shell *s, struct shell_cmd *cmd)
 	}
 }
 
-/* A compound command; false: none begins here. */
+/* Reads a compound command; false: none begins here. */
 bool shell_compound(struct shell *s, struct shell_cmd *cmd)
 {
 	cmd->kind = CMD_GROUP;

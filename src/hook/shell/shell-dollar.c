@@ -1,4 +1,4 @@
-/* What begins with $ or ` in a word. */
+/* Parses the parts of a word that begin with $ or `. */
 #include "hook/shell/shell-lex.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ void word_backticks(struct making *m, bool quoted)
 	part->list = shell_read_all(&inner);
 }
 
-/* Past what `open` began, nested pairs and quotes included. */
+/* Skips to the end of the pair that `open` began, with nested pairs and quotes. */
 void shell_skip_pair(struct shell *s, char open, char close)
 {
 	int n = 1;
@@ -50,7 +50,7 @@ void shell_skip_pair(struct shell *s, char open, char close)
 	arena_give_up(s->arena, "a bracket is not closed");
 }
 
-/* $((…)) and the like: a number; what is substituted in it is still run. */
+/* $((…)) and the like give a number, but substitutions in it still run. */
 static void arithmetic(struct making *m, const char *from, const char *to, bool quoted)
 {
 	struct shell_word *w = shell_expandable(m->s, from, (size_t)(to - from));
@@ -81,7 +81,7 @@ static bool is_arithmetic(const struct shell *s)
 	return false;
 }
 
-/* The text of ${…}'s argument up to its end or `stop`, as a word of its own. */
+/* Reads the argument of ${…} up to its end or `stop`, as a separate word. */
 static struct shell_word *param_arg(struct shell *s, bool quoted, char stop)
 {
 	const char *from = s->p;
@@ -183,7 +183,7 @@ static void braced_param(struct making *m, bool quoted)
 	s->p++;
 }
 
-/* A line may go on within a name: from here on it is read as if it had not ended. */
+/* A line continuation may be inside a name: from here on the lines are joined. */
 static void join_name(struct shell *s)
 {
 	for (size_t i = 1; (size_t)(s->end - s->p) > i; i++) {

@@ -2,12 +2,12 @@
 
 #include "hook/shell/shell.h"
 
-/* Shared by the two halves of the reader: words (shell-word.c) and commands (shell-parse.c). */
+/* Shared by the two halves of the parser: words (shell-word.c) and commands (shell-parse.c). */
 struct shell {
 	struct arena *arena;
 	const char *p, *end;
 	unsigned int depth;
-	struct shell_redir *pending, **pending_end; /* here-documents whose text is still to come */
+	struct shell_redir *pending, **pending_end; /* here-documents still to be read */
 };
 
 void shell_init(struct shell *s, struct arena *a, const char *text, size_t len);
@@ -19,51 +19,51 @@ static inline bool shell_at(const struct shell *s, size_t n, char c)
 
 bool shell_is_name(const char *s, size_t n);
 void shell_deeper(struct shell *s);
-/* Blanks, continued lines and comments; not newlines. */
+/* Skips blanks, line continuations and comments; not newlines. */
 void shell_blanks(struct shell *s);
-/* The word that begins here; NULL at an operator or the end. */
+/* Reads the next word; NULL at an operator or the end. */
 struct shell_word *shell_read_word(struct shell *s);
-/* A here-document, or the inside of double quotes: only $ ` and \ mean something. */
+/* Reads a here-document or the inside of double quotes: only $ ` and \ are special. */
 struct shell_word *shell_expandable(struct shell *s, const char *text, size_t len);
 struct shell_word *shell_literal(struct shell *s, const char *text, size_t len);
 
-/* A word as it is being read: runs of bytes with the same quoting become one part. */
+/* A word that is being read: runs of bytes with the same quoting become one part. */
 struct making {
 	struct shell *s;
 	struct shell_word *w;
 	char *run;
 	size_t n, cap;
 	bool quoted;
-	unsigned int braces; /* that are open */
+	unsigned int braces; /* open braces */
 };
 
 struct shell_part *word_part(struct making *m, enum shell_part_kind kind, bool quoted);
 void word_flush(struct making *m);
 void word_put(struct making *m, char c, bool quoted);
-void word_empty(struct making *m); /* '' and "" are a word even with nothing in them */
+void word_empty(struct making *m); /* '' and "" are a word even if empty */
 /* shell-dollar.c */
 void word_dollar(struct making *m, bool quoted);
 void word_backticks(struct making *m, bool quoted);
-void shell_skip_pair(struct shell *s, char open, char close); /* past what open began */
+void shell_skip_pair(struct shell *s, char open, char close); /* skips to the end of the pair */
 
-/* Commands up to ')', which is taken. */
+/* Reads commands up to ')', and consumes it. */
 struct shell_list *shell_read_parens(struct shell *s);
-/* All there is. */
+/* Reads the whole text. */
 struct shell_list *shell_read_all(struct shell *s);
 
-/* The reserved word here, if it is this one; taken only when asked. */
+/* True when this reserved word is next; it is consumed only if take is set. */
 bool shell_keyword(struct shell *s, const char *word, bool take);
 struct shell_list *shell_empty_list(struct shell *s);
-/* Up to the closer, which is taken; with NULL up to the end. */
+/* Reads commands up to the closer, and consumes it; with NULL up to the end. */
 struct shell_list *shell_list_until(struct shell *s, const char *closer);
 struct shell_cmd *shell_command(struct shell *s);
 /* shell-redir.c */
-void shell_newline(struct shell *s);  /* takes it, and the here-documents of its line */
-void shell_newlines(struct shell *s); /* all, with blanks */
+void shell_newline(struct shell *s);  /* with the here-documents of its line */
+void shell_newlines(struct shell *s); /* all of them, and blanks */
 struct shell_word *shell_need_word(struct shell *s);
-/* Its bytes as they are, and whether something was quoted. */
+/* Returns the bytes of the word as written, and whether a part was quoted. */
 const char *shell_plain(struct shell *s, const struct shell_word *w, bool *quoted);
 bool shell_redir(struct shell *s, struct shell_cmd *cmd);
 /* shell-compound.c */
 bool shell_compound(struct shell *s, struct shell_cmd *cmd); /* false: none begins here */
-void shell_function(struct shell *s, struct shell_cmd *cmd); /* its body */
+void shell_function(struct shell *s, struct shell_cmd *cmd); /* reads its body */

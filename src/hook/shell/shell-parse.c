@@ -10,7 +10,7 @@ struct shell_list *shell_empty_list(struct shell *s)
 	return arena_alloc(s->arena, sizeof(struct shell_list));
 }
 
-/* The reserved word here, if it is this one; taken only when asked. */
+/* True when this reserved word is next; it is consumed only if take is set. */
 bool shell_keyword(struct shell *s, const char *word, bool take)
 {
 	size_t n = strlen(word);
@@ -39,7 +39,7 @@ static struct shell_word *array_words(struct shell *s)
 	}
 }
 
-/* NAME= NAME+= NAME[…]=: where the value begins, or 0. */
+/* Returns the offset of the value after NAME=, NAME+= or NAME[…]=, or 0. */
 static size_t assign_at(const struct shell_word *w, size_t *name_len, bool *append)
 {
 	const struct shell_part *p = w->first;
@@ -107,7 +107,7 @@ static void read_simple(struct shell *s, struct shell_cmd *cmd)
 			return;
 		if (!cmd->words && read_assign(s, cmd, w))
 			continue;
-		/* declare a=(…): an assignment, wherever it stands. */
+		/* declare a=(…) is an assignment at any position. */
 		if (shell_at(s, 0, '(') && read_assign(s, cmd, w))
 			continue;
 		*end = w;
@@ -115,7 +115,7 @@ static void read_simple(struct shell *s, struct shell_cmd *cmd)
 	}
 }
 
-/* f() …: the name has been read as the only word. */
+/* f() …: the name was read as the only word. */
 static bool is_function(const struct shell *s, const struct shell_cmd *cmd)
 {
 	return cmd->words && !cmd->words->next && !cmd->assigns && !cmd->redirs &&
@@ -184,7 +184,7 @@ static bool at_closer(struct shell *s, const char *closer)
 	return shell_keyword(s, closer, true);
 }
 
-/* What stands between two pipelines; *conditional is set behind && and ||. */
+/* Consumes a separator between two pipelines; *conditional is set after && and ||. */
 static bool separator(struct shell *s, struct shell_pipe *last, bool *conditional)
 {
 	static const char *const within[] = {"then", "elif", "else", "do"};
@@ -211,7 +211,7 @@ static bool separator(struct shell *s, struct shell_pipe *last, bool *conditiona
 	return false;
 }
 
-/* Up to the closer, which is taken; with NULL up to the end. */
+/* Reads commands up to the closer, and consumes it; with NULL up to the end. */
 struct shell_list *shell_list_until(struct shell *s, const char *closer)
 {
 	struct shell_list *list = shell_empty_list(s);

@@ -1,10 +1,10 @@
-/* Newlines, and what stands behind them: here-documents; redirections. */
+/* Newlines with the here-documents that follow them, and redirections. */
 #include "hook/shell/shell-lex.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* One line of a here-document, without its newline; false at the end. */
+/* Reads a line of a here-document, without its newline; false at the end. */
 static bool here_line(struct shell *s, const char **line, size_t *n)
 {
 	const char *nl;
@@ -38,7 +38,7 @@ static void here_document(struct shell *s, struct shell_redir *r)
 	r->target = r->raw ? shell_literal(s, text, len) : shell_expandable(s, text, len);
 }
 
-/* A newline is the place where the here-documents of its line begin. */
+/* The here-documents of a line begin after its newline. */
 void shell_newline(struct shell *s)
 {
 	struct shell_redir *r = s->pending;
@@ -100,7 +100,7 @@ static void add_here(struct shell *s, struct shell_redir *r)
 	s->pending_end = &r->next_pending;
 }
 
-/* Behind an optional number; false when no redirection begins here. */
+/* Reads a redirection after an optional number; false when none begins here. */
 bool shell_redir(struct shell *s, struct shell_cmd *cmd)
 {
 	const char *back;
@@ -142,7 +142,7 @@ bool shell_redir(struct shell *s, struct shell_cmd *cmd)
 			s->p++;
 		} else if (shell_at(s, 0, '&')) {
 			s->p++;
-			/* >&FILE is a file, >&1 and >&- are not. */
+			/* >&FILE names a file; >&1 and >&- do not. */
 			if (s->p < s->end && (isdigit((unsigned char)*s->p) || *s->p == '-'))
 				r->kind = REDIR_DUP;
 		}

@@ -71,7 +71,7 @@ void word_put(struct making *m, char c, bool quoted)
 	m->run[m->n++] = c;
 }
 
-/* '' and "" are a word even with nothing in them. */
+/* '' and "" are a word even if they are empty. */
 void word_empty(struct making *m)
 {
 	word_flush(m);
@@ -107,7 +107,7 @@ static unsigned int digits(struct shell *s, unsigned int base, int max)
 	return v;
 }
 
-/* A NUL ends what $'…' stands for, whatever comes behind it. */
+/* A NUL ends the value of $'…', whatever follows. */
 static void put_code(struct making *m, unsigned int c, bool *over)
 {
 	if ((c & 0xff) == 0)
@@ -116,7 +116,7 @@ static void put_code(struct making *m, unsigned int c, bool *over)
 		word_put(m, mark_plain((char)c), true);
 }
 
-/* Behind the backslash in $'…'. */
+/* Handles the character after the backslash in $'…'. */
 static void ansi_escape(struct making *m, bool *over)
 {
 	static const char from[] = "abeEfnrtv\\'\"?", to[] = "\a\b\033\033\f\n\r\t\v\\'\"?";
@@ -183,7 +183,7 @@ static void single_quotes(struct making *m)
 	word_empty(m);
 }
 
-/* Up to `close` (0: the end of the text), which is not taken. */
+/* Reads up to `close` (0: the end of the text), which is not consumed. */
 static void expandable(struct making *m, char close)
 {
 	struct shell *s = m->s;
@@ -229,7 +229,7 @@ struct shell_word *shell_expandable(struct shell *s, const char *text, size_t le
 	shell_init(&inner, s->arena, text, len);
 	inner.depth = s->depth;
 	shell_deeper(&inner);
-	/* The argument of ${…} may have quotes of its own. */
+	/* The argument of ${…} may contain quotes. */
 	while (inner.p < inner.end) {
 		last = *inner.p;
 		if (last == '"')
@@ -276,7 +276,7 @@ static void process_substitution(struct making *m)
 	part->list = shell_read_parens(m->s);
 }
 
-/* One step of an unquoted word; false at its end. */
+/* Reads the next part of an unquoted word; false at its end. */
 static bool word_step(struct making *m)
 {
 	struct shell *s = m->s;

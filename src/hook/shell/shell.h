@@ -12,9 +12,10 @@
 #include <stdbool.h>
 
 /*
- * The shell's language, read into a tree: bash's, with what dash and zsh share of it. Nothing is
- * expanded here; see expand.h. The reader is generous: what it takes and a shell refuses would not
- * have run anyway. What it cannot read makes it give up (arena.h), and the tool is refused.
+ * Parses the shell's language into a tree: bash, and what dash and zsh share with it. Nothing is
+ * expanded here; see expand.h. The parser is lenient: a script that it accepts and a shell refuses
+ * would not have run anyway. If it cannot parse a script it gives up (arena.h), and the tool is
+ * refused.
  */
 enum shell_part_kind {
 	PART_TEXT,  /* bytes; unquoted, its braces, globs and tilde are active */
@@ -29,7 +30,7 @@ struct shell_part {
 	bool quoted;
 	const char *text; /* PART_TEXT: the bytes; PART_PARAM: the name */
 	size_t len;
-	struct shell_word *index_word; /* what is substituted in there */
+	struct shell_word *index_word; /* substitutions in the index */
 	const char *index;	       /* of ${name[index]} */
 	char op[3]; /* ":-" "-" ":=" "#" "%%" "/" ":" "^^" "!" (indirect) "l" (length) */
 	struct shell_word *arg, *arg2; /* of the operator */
@@ -68,7 +69,7 @@ struct shell_cmd {
 	struct shell_word *words; /* CMD_GROUP: those of `for` and `case` */
 	const char *name;	  /* CMD_FUNCTION; CMD_GROUP: the variable of `for` */
 	struct shell_list *body;  /* CMD_GROUP, CMD_FUNCTION */
-	bool loop, conditional;	  /* the body may run often, or not at all */
+	bool loop, conditional;	  /* the body may run repeatedly, or not at all */
 	struct shell_redir *redirs;
 	struct shell_cmd *next; /* of the pipeline */
 };

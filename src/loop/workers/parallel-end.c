@@ -1,4 +1,4 @@
-/* What becomes of a worker that has ended. */
+/* The end of a worker: merge, settle, clean up. */
 #include "loop/workers/parallel.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 /* ---- clearing away ---- */
 
-/* One that was done has removed its sandbox itself, and kept the log in its worktree. */
+/* A worker that is done has removed its sandbox, and kept the event log in its worktree. */
 static void take_events(const struct worker *w, const char *sandbox)
 {
 	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -49,7 +49,7 @@ int worker_clear(struct worker *w, struct err *err)
 {
 	struct err why = {0};
 
-	/* What is not committed there is somebody's: it stays, and is no longer ours. */
+	/* A worktree with uncommitted files stays on disk; the loop only forgets it. */
 	if (clear_place(w, &why) < 0)
 		log_warn("loop", "%s", why.msg);
 	(void)json_object_del(w->l->state.workers, w->task->id);
@@ -73,7 +73,7 @@ static int settle(struct worker *w, enum task_state state, const char *why, cons
 
 /* ---- merging ---- */
 
-/* The merge was made: is it right? Else it is taken back, to what was there before this worker. */
+/* Verifies the merge. If a check fails, the branch is reset to the head before this worker. */
 static int verify_merge(struct worker *w, char **ret_why, struct err *err)
 {
 	cleanup_(verify_result_done) struct verify_result v = {0};
@@ -93,7 +93,7 @@ static int verify_merge(struct worker *w, char **ret_why, struct err *err)
 	return repo_reset_to(l->repo, w->before, &kept, err);
 }
 
-/* Merged, and verified as it is then; *ret_why: it is not, and why. */
+/* Merges the worker's branch and verifies the result. On failure *ret_why holds the reason. */
 static int merge(struct worker *w, char **ret_commit, char **ret_why, struct err *err)
 {
 	cleanup_free char *message =
@@ -128,7 +128,7 @@ static int merge(struct worker *w, char **ret_commit, char **ret_why, struct err
 	return r;
 }
 
-/* Of a worker that ended with 0. */
+/* Merges a worker that ended with exit code 0. */
 static int take_over(struct worker *w, struct err *err)
 {
 	cleanup_free char *commit = NULL, *why = NULL, *last = NULL;
@@ -146,10 +146,10 @@ static int take_over(struct worker *w, struct err *err)
 
 /* ---- all ---- */
 
-/* It goes on another time: its row stays. */
+/* The worker continues later, so its row stays. */
 static int leave(struct worker *w, int *ret_code, struct err *err)
 {
-	/* A limit is the loop's to judge, a pause the user's. */
+	/* The loop itself handles limits and pauses; only other codes end it. */
 	if (w->code != LOOP_PAUSED && w->code != LOOP_LIMIT && w->code < 128)
 		*ret_code = w->code;
 	w->task->attempts = w->attempts + 1;
@@ -162,7 +162,7 @@ int worker_finish(struct worker *w, int *ret_code, struct err *err)
 	cleanup_free char *why = NULL;
 	int r;
 
-	/* Its time was counted with that of the others. */
+	/* The worker's time was already counted by account(), together with that of the others. */
 	(void)worker_account(w, &why);
 	worker_note(w);
 	r = state_save(s, err);

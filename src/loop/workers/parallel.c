@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 
-#define DEATHS_MAX 3 /* of one worker in a batch */
+#define DEATHS_MAX 3 /* deaths of one worker in a batch */
 
 struct batch {
 	struct loop *l;
@@ -16,7 +16,7 @@ struct batch {
 
 /* ---- rows ---- */
 
-/* Is that the end of its work, whatever is left of the limits? */
+/* True when this exit code ends the worker's task, whatever remains of the limits. */
 static bool is_final(int code)
 {
 	return code == LOOP_DONE || code == LOOP_BLOCKED || code == LOOP_DECIDE ||
@@ -51,7 +51,7 @@ static struct worker *add_worker(struct batch *b, struct task *t)
 	return w;
 }
 
-/* The branch and the worktree, made or found. */
+/* Creates or finds the branch and the worktree. */
 static int make_place(struct worker *w, struct err *err)
 {
 	struct repo_oid head = {0};
@@ -77,7 +77,7 @@ static int new_worker(struct batch *b, struct task *t, struct err *err)
 		return r;
 	if (!now || !head.hex[0])
 		return err_usage(err, "--parallel needs a branch with a commit to start from");
-	/* Each time another branch: it begins with what the project is by then. */
+	/* Each attempt gets a new branch, which starts from the current head of the project. */
 	w->branch = xasprintf("%s-%s-%llu", now, strrchr(slug, '/') ? strrchr(slug, '/') + 1 : slug,
 			      (unsigned long long)number);
 	w->attempts = t->attempts;
@@ -107,14 +107,14 @@ static void on_control(void *arg)
 			child_kill(&b->w[i].child, c->stop ? SIGTERM : SIGINT);
 }
 
-/* Is there nothing that another start would change? */
+/* True when another start of the worker would change nothing. */
 static bool has_ended(const struct worker *w)
 {
 	return w->over && w->code != LOOP_LIMIT;
 }
 
-/* What is left of the loop's limits goes to those that are to run. How many those are: with fewer
- * iterations than workers the last have to wait. */
+/* Divides the remainder of the loop's limits among the workers that still have to run, and
+ * returns their number. With fewer iterations than workers, the last workers wait. */
 static size_t share_out(struct batch *b)
 {
 	const struct loop_limits *m = &b->l->limits;
@@ -166,7 +166,8 @@ static int run_once(struct batch *b, struct err *err)
 	return r;
 }
 
-/* What those that ran have used becomes the loop's, in one write; they worked at the same time. */
+/* Adds the usage of the workers to the loop's, in one write. They ran at the same time, so only
+ * the longest time counts. */
 static int account(struct batch *b, struct err *err)
 {
 	uint64_t longest = 0;
@@ -185,7 +186,7 @@ static int account(struct batch *b, struct err *err)
 	return state_save(&b->l->state, err);
 }
 
-/* One that was killed goes on by its journal; one that is always killed does not. */
+/* A killed worker continues from its journal; after DEATHS_MAX kills it fails. */
 static void judge_deaths(struct batch *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
@@ -199,7 +200,7 @@ static void judge_deaths(struct batch *b)
 	}
 }
 
-/* Until all have ended, or nothing is left of a limit, or the user wants an end. */
+/* Runs until all workers have ended, a limit is reached, or the user asks for an end. */
 static int run_all(struct batch *b, struct err *err)
 {
 	int r = 0;
@@ -221,7 +222,7 @@ static int run_batch(struct batch *b, int *ret_code, struct err *err)
 	int r = run_all(b, err);
 
 	for (size_t i = 0; r == 0 && i < b->n; i++) {
-		/* One that had no share left waits, as one that has used it up. */
+		/* A worker that got no share waits, as does a worker that has used up its share. */
 		if (!b->w[i].over)
 			b->w[i].code = LOOP_LIMIT;
 		r = worker_finish(&b->w[i], ret_code, err);
@@ -266,14 +267,14 @@ static void read_row(struct worker *w, const json_t *row)
 	w->over = json_object_get(row, "code") != NULL;
 }
 
-/* Its row was left by a killed, paused or limited loop. */
+/* Resumes a worker whose row was left by a killed, paused or limited loop. */
 static int pick_up(struct batch *b, struct task *t, const json_t *row, struct err *err)
 {
 	struct worker *w = add_worker(b, t);
 	int r;
 
 	read_row(w, row);
-	/* Settled, and not cleared away in time. */
+	/* The task was settled, but the worker was not removed in time. */
 	if (t->state != TASK_READY && t->state != TASK_BUSY) {
 		w->path = repo_worktree_path(b->l->repo, w->branch);
 		r = worker_clear(w, err);

@@ -38,46 +38,46 @@ struct lines;
  */
 #define PARALLEL_MAX 16
 
-/* One batch. *ret_code: the exit code that ends the loop, or -1. */
+/* Runs one batch. *ret_code is the exit code that ends the loop, or -1. */
 int parallel_run(struct loop *l, struct task **tasks, size_t n, int *ret_code, struct err *err);
-/* What a killed loop had under way, or one that was paused or has reached a limit. */
+/* Resumes the workers of a loop that was killed, was paused, or reached a limit. */
 int parallel_recover(struct loop *l, int *ret_code, struct err *err);
 
 struct worker {
 	struct loop *l;
 	struct task *task;
 	char *branch, *path;	/* of its worktree */
-	char *before;		/* the head before it was merged; NULL: it was not */
-	struct loop_used taken; /* of its counters, so much is in the loop's */
+	char *before;		/* the head before the merge; NULL: not merged */
+	struct loop_used taken; /* the part of its counters that the loop has already counted */
 	uint64_t taken_tokens;	/* likewise */
-	struct loop_used share; /* so much more it may use */
+	struct loop_used share; /* how much more the worker may use */
 	struct child child;
 	int out;
 	struct ev_io out_io, child_io;
 	struct lines *lines;
-	size_t *running;   /* how many are */
-	unsigned attempts; /* of its task, before */
-	unsigned deaths;   /* in this batch, by signals that nobody here sent */
+	size_t *running;   /* number of running workers */
+	unsigned attempts; /* attempts of the task before this one */
+	unsigned deaths;   /* in this batch, by signals that the loop did not send */
 	int code;
-	bool runs, over; /* it was started; it has ended */
+	bool runs, over; /* started; ended */
 };
 
-/* parallel-end.c: of one that has ended; *ret_code as above. */
+/* parallel-end.c: finishes a worker that has ended; *ret_code as above. */
 int worker_finish(struct worker *w, int *ret_code, struct err *err);
-/* Its worktree, when clean, its sandbox and its row. */
+/* Removes the worktree if it is clean, the sandbox and the row. */
 int worker_clear(struct worker *w, struct err *err);
 
-/* The row in the state, as it is now; state_save() is the caller's. */
+/* Writes the worker's row to the state in memory; the caller calls state_save(). */
 void worker_note(const struct worker *w);
 
-/* worker.c: starts it in its worktree, or lets it go on. */
+/* worker.c: starts the worker in its worktree, or resumes it. */
 int worker_start(struct worker *w, struct err *err);
-/* The process and what belongs to it; it may be started again. */
+/* Releases the process and its descriptors; the worker may be started again. */
 void worker_stop(struct worker *w);
 void worker_done(struct worker *w);
-/* What it says of itself: its counters, as far as they were not, are added to the loop's, its
- * records are taken over; not its time, which is the result, as others worked at the same time.
- * *ret_why: of its task; the caller frees it. */
+/* Reads the worker's own state: adds its new usage to the loop's counters, and takes over its
+ * records. Returns its time without adding it, because other workers ran at the same time.
+ * *ret_why is the reason for its task's state; the caller frees it. */
 uint64_t worker_account(struct worker *w, char **ret_why);
 
 /* worker-request.c */

@@ -1,4 +1,4 @@
-/* What a worker is asked: its list of one task, and its share of the loop's limits. */
+/* Builds a worker's request: its list of one task, and its share of the loop's limits. */
 #include "loop/workers/parallel.h"
 
 #include <fcntl.h>
@@ -19,7 +19,8 @@ static json_t *list_of(const struct strv *v)
 	return a;
 }
 
-/* What the loop knows of the task besides its text: the worker's own memory begins empty. */
+/* Adds the loop's answers and the last failure to the task's text: the worker's own state starts
+ * empty. */
 static json_t *description_of(const struct worker *w)
 {
 	const struct task *t = w->task;
@@ -40,7 +41,7 @@ static json_t *description_of(const struct worker *w)
 	return text;
 }
 
-/* A list of this one task, whatever it was read from. */
+/* Makes a list of this one task, whatever the format of the original list. */
 static json_t *task_list(const struct worker *w)
 {
 	const struct task *t = w->task;
@@ -56,7 +57,7 @@ static json_t *task_list(const struct worker *w)
 		json_text(t->notes ? t->notes : ""), "verifyCommands", list_of(&t->verify));
 }
 
-/* Where the list lies: in the loop's own memory, which no sandbox shows. */
+/* The list is in the loop's state directory, which no sandbox can see. */
 static int write_list(const struct worker *w, bool begun, char **ret_path, struct err *err)
 {
 	cleanup_free char *slug = repo_slug(w->branch), *dir = NULL, *text = NULL;
@@ -68,7 +69,7 @@ static int write_list(const struct worker *w, bool begun, char **ret_path, struc
 		*p = *p == '/' ? '-' : *p;
 	dir = xasprintf("%s/parallel/%s", w->l->place.path, slug);
 	*ret_path = path_join(dir, "prd.json");
-	/* One that was begun has written to it. */
+	/* A worker that was started before has its marks in the list, so it is not overwritten. */
 	if (begun)
 		return 0;
 	r = path_mkdirs(dir, 0700, err);
@@ -108,8 +109,8 @@ static char *number(uint64_t v, const char *unit)
 	return xasprintf("%llu%s", (unsigned long long)v, unit);
 }
 
-/* Flags that the worker must have whatever was typed. Its counters go on over all its starts, so
- * what it has used already is added to its share. */
+/* Sets the limits as flags, which override the typed ones. The worker's counters continue over
+ * all its starts, so its usage so far is added to its share. */
 static void set_limits(const struct worker *w, json_t *flags)
 {
 	const struct loop_limits *m = &w->l->limits;
@@ -131,7 +132,7 @@ static void set_limits(const struct worker *w, json_t *flags)
 	set_flag(flags, "loop.notify", xstrdup(""));
 }
 
-/* The user's own prompt, which may be in no commit and so not in the worktree. */
+/* Copies the user's own prompt, which may be uncommitted and so missing from the worktree. */
 static void set_prompt(const struct worker *w, json_t *doc)
 {
 	static const char *const names[] = {"PROMPT_build.md", "prompt.md"};
@@ -169,7 +170,8 @@ int worker_request(const struct worker *w, bool resume, int *ret_fd, struct err 
 	(void)json_object_set_new(doc, "parallel", json_integer(1));
 	(void)json_object_set_new(doc, "color", json_false());
 	(void)json_object_set_new(doc, "json", json_true());
-	/* What is not committed here is not the user's: the worktree is the loop's own. */
+	/* Uncommitted files in the worktree are never the user's: the worktree belongs to the
+	 * loop. */
 	(void)json_object_set_new(doc, "stash", json_false());
 	(void)json_object_set_new(doc, "worktree", json_false());
 	(void)json_object_set_new(doc, "push", json_false());

@@ -23,7 +23,7 @@ static void on_line(void *arg, const char *line, size_t n)
 {
 	struct worker *w = arg;
 	cleanup_free char *text = xstrndup(line, n);
-	/* It puts the time of day in front, as we do. */
+	/* The worker's line starts with the time of day, which show_line() adds again. */
 	const char *p = n > 10 && text[2] == ':' && text[5] == ':' ? text + 10 : text;
 
 	show_line(&w->l->show, STYLE_NONE, "[%s] %s", w->task->id, p);
@@ -54,7 +54,7 @@ static void on_exit_of(struct ev *ev, struct ev_io *io, uint32_t events)
 		ev_stop(ev);
 }
 
-/* Was it started before? Then it goes on by its own journal. */
+/* True when the worker was started before: it then resumes from its own journal. */
 static bool was_begun(const struct worker *w)
 {
 	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
@@ -85,7 +85,7 @@ int worker_start(struct worker *w, struct err *err)
 	run.argv = argv;
 	run.env = environ;
 	run.stdio[2] = fds[1];
-	/* Ctrl-C is for the loop, which passes it on. */
+	/* Ctrl-C reaches the loop only, which passes it on. */
 	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
 	run_keep(&run, request);
 	r = run_start(&run, &w->child, err);
@@ -144,7 +144,7 @@ static json_t *read_summary(const struct worker *w)
 	return j;
 }
 
-/* What its agent printed is kept under the number that the iteration has here. */
+/* Moves the output logs of the worker's agent; they get the loop's iteration number. */
 static void take_logs(const struct worker *w, uint64_t theirs, uint64_t ours)
 {
 	static const char *const kinds[] = {"jsonl", "stderr"};
@@ -181,7 +181,7 @@ static void take_records(struct worker *w, const json_t *records)
 	}
 }
 
-/* How much more there is than was taken; a worker's counters never go back. */
+/* Returns the increase since the last call; a worker's counters never decrease. */
 static uint64_t more(const json_t *j, const char *key, uint64_t *taken)
 {
 	uint64_t now = (uint64_t)json_integer_value(json_object_get(j, key));
