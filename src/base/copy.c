@@ -100,7 +100,7 @@ static int copy_file(struct copy *c, int from, const char *name, int to, const c
 	return r;
 }
 
-/* By its text alone: the copy has the same links, so that nothing else decides. */
+/* The link's text alone decides: the copy has the same links. */
 bool copy_link_inside(const char *text, unsigned depth)
 {
 	long level = (long)depth - 1; /* of the directory that it is in; 0: the top */

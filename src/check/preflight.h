@@ -18,7 +18,7 @@
 struct preflight_input {
 	const struct places *places;
 	const struct config *config;
-	const struct agent *agent; /* whose credentials; NULL: none are needed */
+	const struct agent *agent; /* its credentials are checked; NULL: none are needed */
 	const struct sandbox_spec *spec;
 	char *const *environ;
 };

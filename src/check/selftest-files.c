@@ -127,7 +127,7 @@ static char mount_mode(const struct spec_mount *m)
 	return 0;
 }
 
-/* Of several entries at one place the last one says what it is in the end. */
+/* If several entries have the same target, the last one with a mode decides. */
 static char final_mode(const struct sandbox_spec *spec, const char *target)
 {
 	char mode = 0;

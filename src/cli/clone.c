@@ -16,8 +16,8 @@ extern char **environ;
 #define TIPS_MS 30000
 
 /*
- * All branches, then a pack of what the commits behind them have and those of the arguments do not.
- * Whatever the agent made of git's settings, it runs in here and nowhere else.
+ * Prints all branches, then a pack of the objects that they have and the commits in the arguments
+ * do not. The script runs in the sandbox, so hostile git settings have no effect on the host.
  */
 static const char script[] =
 	"refs=$(git for-each-ref --format='%(objectname) %(refname)' refs/heads) || exit\n"

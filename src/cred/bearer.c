@@ -69,7 +69,7 @@ static enum cred_probe probe_npm(const struct cred_host *h, struct cred_ref *ret
 	return CRED_FOUND;
 }
 
-/* Only by name: there is nothing to look for. */
+/* A bearer credential exists only if the user names it: the host has no place to look for it. */
 static enum cred_probe probe_nothing(const struct cred_host *h, struct cred_ref *ret,
 				     struct err *err)
 {

@@ -41,7 +41,10 @@ static int isolate(struct gw *gw, struct err *err)
 	if (r == 0)
 		r = isolate_files(&i, err);
 
-	/* Only where a path cannot be kept readable: this costs 30 ms. */
+	/*
+	 * Without Landlock no path stays readable, so certificates are loaded now, which costs 30
+	 * ms.
+	 */
 	if (r == 0 && !i.landlock)
 		r = tls_preload(gw, err);
 	return r < 0 ? r : isolate_calls(&i, err);

@@ -7,7 +7,7 @@
  * reply, or a reset; and the event that goes with it. All of them leave the connection closing.
  */
 
-/* By policy, about c's target (or this other one). */
+/* Refuses c's target by policy. */
 void refuse_verdict(struct conn *c, const struct verdict *v);
 /* Policy has no say: the message is malformed, names disagree … deny is what the event says. */
 void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason);

@@ -28,7 +28,7 @@ static int on_listen(struct gw *gw, struct wire_msg *m, struct err *err)
 
 	if (gw_get_listeners(m, &rows, &n) < 0 || gw->n_listeners + n > GW_LISTENERS_MAX)
 		return err_set(err, EPROTO, "the supervisor's listeners are malformed");
-	/* Only an outpost speaks for sockets that are not here. */
+	/* Listeners without sockets are allowed only with an outpost, which has the sockets. */
 	if (n && m->n_fds == 0 && !(gw->config && gw->config->outpost))
 		return err_set(err, EPROTO, "the supervisor's listeners have no sockets");
 	gw->listeners = xrealloc(gw->listeners, gw->n_listeners + n, sizeof(*gw->listeners));

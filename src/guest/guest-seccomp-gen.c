@@ -292,7 +292,10 @@ static void argument_rules(scmp_filter_ctx ctx)
 		deny1(ctx, EPERM, SCMP_SYS(clone), flags);
 		deny1(ctx, EPERM, SCMP_SYS(unshare), flags);
 	}
-	/* Of clone this bit is part of the signal. */
+	/*
+	 * Only unshare is filtered here: in the flags of clone this bit is part of the signal
+	 * number.
+	 */
 	flags = arg(0, SCMP_CMP_MASKED_EQ, CLONE_NEWTIME, CLONE_NEWTIME);
 	deny1(ctx, EPERM, SCMP_SYS(unshare), flags);
 	for (size_t i = 0; i < COUNT(ioctls); i++) {

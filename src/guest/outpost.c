@@ -130,7 +130,7 @@ static struct command *command_get(struct post *p, uint32_t id)
 	return c;
 }
 
-/* When both its frame and its streams are here. */
+/* Sends a command to the guest once both its frame and its streams are here. */
 static void command_send(struct command *c)
 {
 	cleanup_fd int program = -1;
@@ -184,8 +184,10 @@ static void on_door(struct ev *ev, struct ev_io *io, uint32_t events)
 	struct command *c;
 
 	wire_msg_init(&m);
-	/* Only our own programs run in this container: it has spoken before it could be accepted,
-	 * or does so now. */
+	/*
+	 * Only ralph's own programs run in this container, so this read does not block for long: an
+	 * attach sends its frame at once.
+	 */
 	if (fd < 0 || wire_recv(fd, &m) <= 0 || m.type != WIRE_SPAWN ||
 	    (m.n_fds != 0 && m.n_fds != 3))
 		return;

@@ -108,7 +108,7 @@ static bool trailer_forbidden(struct slice name)
 		"x-goog-api-key",
 	};
 
-	/* Of the fields the head parser knows, none may come late. */
+	/* No field that the head parser knows may come as a trailer. */
 	if (http1_field_id(name.p, name.n) != HTTP1_F_OTHER)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -107,7 +107,7 @@ struct http1_field {
 
 struct http1_head {
 	size_t scanned;	   /* between calls: the search for the end goes on there */
-	size_t line_start; /* and the start of the line there */
+	size_t line_start; /* the start of the line at `scanned` */
 
 	/* a request */
 	struct slice method;

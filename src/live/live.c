@@ -391,7 +391,7 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 		r = connect_or_lock(p, &e, runtime_connect, &conn, err);
 	if (r == 0 && conn >= 0)
 		r = ask_stop(conn, name, grace_ms, err);
-	/* Whatever is still ending has ended once the live lock is free. */
+	/* A supervisor that is still ending has ended once the live lock is free. */
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
 	if (r == 0 && store_was_killed(&e))

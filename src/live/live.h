@@ -47,7 +47,10 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 
 /* Waits until a sandbox that live_start() started or found is up. */
 int live_wait_up(int conn, const char *name, struct err *err);
-/* Both, and again when it ended in between. It stays up at least as long as the connection. */
+/*
+ * Starts a sandbox and waits until it is up; tries again if it ended in between. The sandbox stays
+ * up at least as long as the connection.
+ */
 int live_start_up(const struct places *p, const struct sandbox_spec *spec, enum live_flags flags,
 		  int *ret, struct err *err);
 

@@ -113,7 +113,7 @@ static int opens_of(pid_t pid, const char *what)
 	return out("%s can be read", path);
 }
 
-/* Of the process that guards us, nothing is to be had; signals do not harm it. */
+/* Tries to read, trace and change the process that guards us. Signals do not harm it. */
 static int guard(pid_t pid)
 {
 	static const char *const parts[] = {

@@ -142,7 +142,7 @@ static int reap(struct row *r)
 {
 	int status = 0, late = r->fd >= 0;
 
-	/* Whatever it left behind goes too. */
+	/* Processes that the attack left behind end too. */
 	(void)kill(-r->pid, SIGKILL);
 	if (late)
 		(void)kill(r->pid, SIGKILL);

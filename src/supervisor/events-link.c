@@ -14,7 +14,7 @@
 #define LIMITED_REFILL_MS 1000
 #define HOST_EVENT_MAX (64 * KiB)
 
-/* Of one that stands for several: from when to when. */
+/* Adds the first and the last time to an event that stands for several. */
 static void add_span(json_t *j, const struct folded *f)
 {
 	if (f->first_ms == f->last_ms)
@@ -173,7 +173,7 @@ void events_link_host(struct client *c, const struct wire_msg *m)
 		client_failed(c, EXIT_USAGE, "the event is no JSON object");
 		return;
 	}
-	/* Whatever it says of itself: it did not come from this process. */
+	/* The host's event is marked as such, whatever it says of itself. */
 	(void)json_object_set_new(j, "by", json_string("host"));
 	r = events_add(&s->events, type, json_incref(j));
 	if (r < 0) {

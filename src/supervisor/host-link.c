@@ -3,7 +3,7 @@
  *
  * DOC: Theory of operation
  *
- * What takes time or may hang is done by forks of this process, which speak over a wire socket:
+ * Forks of this process do the work that takes time or may hang. They speak over a wire socket:
  *
  *	guardian  engine_set_up(); WIRE_UP or WIRE_ERROR. Then it waits: when this process is
  *	          killed, it stops the sandbox, which nothing else would do

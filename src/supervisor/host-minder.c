@@ -90,7 +90,10 @@ static int start(struct state *s, struct err *err)
 	return run_start(&run, &s->program, err);
 }
 
-/* All of the command that is not below us; 0 also where everything is. */
+/*
+ * Signals the command's processes that are not below us. With an engine whose commands are all
+ * below us it does nothing and returns 0.
+ */
 static int signal_inside(const struct state *s, int sig, struct err *err)
 {
 	if (!engine_can_signal(s->m->engine) || s->sandbox_ends)

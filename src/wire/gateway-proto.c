@@ -380,7 +380,7 @@ void gw_put_event(struct buf *b, const struct gw_event *e)
 	wire_put_str(b, e->reason);
 }
 
-/* Only printable ASCII, or the frame is refused: what is logged cannot forge a line. */
+/* Takes printable ASCII only, else the frame is refused: a logged text cannot forge a line. */
 static const char *get_plain(struct wire_reader *r, size_t max)
 {
 	const char *s = get_text(r, max);

@@ -38,7 +38,7 @@
  * command may have just ended.
  *
  * Descriptors of a command give no more than they gave from Landlock ABI GUEST_LANDLOCK_FILES on.
- * Where WIRE_UP says less, the supervisor puts a pipe between the command and a regular file.
+ * If WIRE_UP says less, the supervisor puts a pipe between the command and a regular file.
  *
  * The end of the supervisor's socket is the end of everything inside.
  */
@@ -70,8 +70,8 @@ struct guest_listener {
  */
 enum guest_access {
 	GUEST_READ, /* read files, list directories */
-	GUEST_RO,   /* and execute */
-	GUEST_RW,   /* and everything else but device nodes and device ioctls */
+	GUEST_RO,   /* read, list and execute */
+	GUEST_RW,   /* everything but device nodes and device ioctls */
 	GUEST_DEV,  /* read, write and ioctl, but make nothing: /dev */
 	GUEST_ACCESS_N,
 };

@@ -42,8 +42,10 @@ enum guest_mount_kind {
 	GUEST_DIR,	/* with that mode */
 	GUEST_MASK,	/* a file is covered by one that nobody can open */
 	GUEST_MASK_DIR, /* a directory is covered by an empty one */
-	/* Of what an agent may have written and another may be changing now: no link is followed,
-	 * and nothing is made. */
+	/*
+	 * The next rows concern files that an agent may have written and another process may be
+	 * changing now: no link is followed, and nothing is made.
+	 */
 	GUEST_PIN,	  /* target is bound on itself, so that it stays there */
 	GUEST_PROTECT,	  /* the same, read-only */
 	GUEST_HIDE,	  /* a file, if it is there, is covered by one that nobody can open */

@@ -24,8 +24,8 @@ struct needles {
 	struct needle list[NEEDLES_MAX];
 	uint16_t first[HASHES]; /* the first needle whose window ends with this block */
 	uint8_t shift[HASHES];	/* the distance by which the window may move on */
-	uint64_t begins[4];	/* a bit for each first byte, */
-	uint64_t holds[4];	/* and for each that is in any */
+	uint64_t begins[4];	/* a bit for each first byte of a needle */
+	uint64_t holds[4];	/* a bit for each byte that is in a needle */
 };
 
 struct text {

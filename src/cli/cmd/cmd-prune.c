@@ -28,7 +28,7 @@ static const struct opt prune_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 };
 
-/* Why it may go; NULL: it may not. The caller frees it. */
+/* Returns why a sandbox may be removed; NULL: it may not. The caller frees it. */
 static char *reason(const struct record_facts *f, uint64_t older_ms)
 {
 	uint64_t now = (uint64_t)time(NULL), idle = now > f->used ? now - f->used : 0;

@@ -220,7 +220,9 @@ static const struct command cmd_quarantine_show = {
 	.run = cmd_show_run,
 };
 
-/* So that the sandbox's log tells the whole story; one whose record is gone has none. */
+/*
+ * Adds an event to the sandbox's log. A sandbox whose record is gone has no log, which is no error.
+ */
 static void tell_log(const struct places *p, const json_t *meta, const char *type, const char *id)
 {
 	struct err ignored = {0};

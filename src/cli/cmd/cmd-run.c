@@ -156,7 +156,7 @@ static int make_command(struct cli *cli, const struct settings *s, const struct 
 	return r;
 }
 
-/* Each time, whatever else is shown. */
+/* The warning is shown at each start, whatever else is shown. */
 static void warn_direct(const struct cli *cli)
 {
 	(void)fputs("ralph: ", stderr);

@@ -204,7 +204,7 @@ static int by_number(const struct why_input *in, uint64_t seq, struct why *w)
 	return r;
 }
 
-/* Only to be told besides: a workspace without a log has none. */
+/* Adds what the log says about the host. A workspace without a log is no error. */
 static void add_seen(const struct why_input *in, struct why *w)
 {
 	cleanup_free char *host = xstrdup(w->about);

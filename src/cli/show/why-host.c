@@ -71,7 +71,9 @@ static size_t in_rules(const struct config *c, const char *host)
 	return SIZE_MAX;
 }
 
-/* Behind a rule is the entry of a list; a group of that list is named in its source. */
+/*
+ * Finds the setting behind a rule: an entry of a list, or the group that the rule's source names.
+ */
 static void of_config(const struct config *c, const struct net_answer *a, struct why *w)
 {
 	const char *group = strchr(a->source, '@'), *text = group ? group : a->rule;

@@ -59,7 +59,9 @@ static int of_record(const struct why_input *in, struct sandbox_spec **ret)
 	return r < 0 ? r : store_read_spec(&e, ret, &in->cli->err);
 }
 
-/* Of the sandbox that was named or runs here; where none does, that of the next start. */
+/*
+ * Finds the spec of the sandbox that was named or runs here; else makes that of the next start.
+ */
 static int find_spec(const struct why_input *in, struct sandbox_spec **ret, struct build *b)
 {
 	const struct settings_target target = {0};

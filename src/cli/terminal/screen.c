@@ -183,7 +183,7 @@ unsigned screen_left(const struct screen *s)
 	return s->at ? s->columns - s->used : 0;
 }
 
-/* So much of it as fits, with a sign that there is more; the caller frees it. */
+/* Returns as much of the text as fits, with "…" if there is more; the caller frees it. */
 static char *fitted(const char *text, unsigned width, enum screen_align align)
 {
 	cleanup_free char *safe = term_escape(text ? text : "");

@@ -110,7 +110,7 @@ static int ended(const struct file_login_kind *kind, const char *path, struct er
 		       path, kind->login);
 }
 
-/* With the lock held: nobody else of ours posts meanwhile. */
+/* Renews with the lock held: no other program of ralph posts meanwhile. */
 static int renew_locked(struct cred *c, const struct file_login_kind *kind, const char *path,
 			struct err *err)
 {

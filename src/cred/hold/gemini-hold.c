@@ -36,7 +36,7 @@ static int oauth_renew(struct cred *c, struct err *err)
 static int oauth_header(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 			struct err *err)
 {
-	/* Why there is none yet stands in err, unless that was some time ago. */
+	/* If the renewal failed just now, err says why; an earlier failure is not in it. */
 	if (!*c->value)
 		return *err->msg ? -EKEYEXPIRED
 				 : err_set(err, EKEYEXPIRED, "the login cannot be renewed now");

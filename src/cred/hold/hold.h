@@ -38,7 +38,7 @@ struct cred {
 	char *ca_file; /* trust for origin and for the places it is renewed at; NULL: the system's
 			*/
 	struct strv options;
-	char *value;	     /* where it is one string; wiped */
+	char *value;	     /* the secret, if it is one string; wiped */
 	uint64_t expires_ms; /* 0: never, or not known */
 	bool renewable;	     /* renew() may be called */
 	uint64_t loaded_ms;  /* now_ms() of the last look at the source that took effort */

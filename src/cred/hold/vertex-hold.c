@@ -64,7 +64,7 @@ static int header(struct cred *c, const struct cred_request *r, struct cred_head
 {
 	const char *quota = cred_option(c, "quota_project");
 
-	/* Why there is none yet stands in err, unless that was some time ago. */
+	/* If the renewal failed just now, err says why; an earlier failure is not in it. */
 	if (!*c->value)
 		return *err->msg ? -EKEYEXPIRED
 				 : err_set(err, EKEYEXPIRED, "Google gives no token now");

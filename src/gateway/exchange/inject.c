@@ -322,7 +322,7 @@ bool inject_again(struct conn *c)
 	if (g->rejected)
 		return false;
 	g->rejected = true;
-	/* Another request may have had the same answer, and what is newer, meanwhile. */
+	/* Another request may have got the same 401, and then a newer header, meanwhile. */
 	g->newer = kept && kept->turn != g->given;
 	if (kept && !g->newer)
 		kept->until = 0;

@@ -19,15 +19,15 @@ struct decode;
 struct response_guard {
 	const struct gw_route
 		*route; /* NULL: a rule of an inspected host asks for the credential */
-	const struct gw_route *trust; /* whose certificates count; NULL: everybody's */
+	const struct gw_route *trust; /* the route whose certificates count; NULL: all */
 	struct buf head;	      /* of the request, as it came */
-	struct spool body;	      /* and its payload, as far as it is kept */
+	struct spool body;	      /* its payload, as far as it is kept */
 	bool whole;		      /* all of the payload is there */
 	bool replay;		      /* it is sent from the kept copy, */
 	size_t sent;		      /* so far this much of it */
 	bool digested;		      /* the supervisor was told its digest */
 	bool rejected;		      /* the server has said 401 once, */
-	bool newer;		      /* and there was something newer already */
+	bool newer;		      /* a newer credential was there already */
 	uint32_t given;		      /* which secrets the request was sent with */
 	struct scrub scrub;
 	struct meter *meter;   /* NULL: the answer is no provider's, or tells nothing */

@@ -168,7 +168,7 @@ static void dial(struct conn *c, const struct ip *addrs, size_t n, uint16_t port
 	c->dial = dial_start(c->gw, addrs, n, port, on_dialled, c);
 }
 
-/* Of a route's addresses the public ones; others only where the user named its origin. */
+/* A route may dial public addresses, and private ones only if the user named its origin. */
 static bool route_may_dial(const struct gw_route *r, const struct ip *ip)
 {
 	switch (addr_class(ip)) {
@@ -208,7 +208,7 @@ static void dial_route(struct conn *c, const struct gw_route *r, const struct ip
 			       : "the provider's name has no address");
 }
 
-/* Of the addresses a name has, those that policy lets it have. */
+/* Dials those addresses of a name that policy allows it to have. */
 static void dial_checked(struct conn *c, const struct ip *addrs, size_t n)
 {
 	struct verdict v = {0}, bad = {0};

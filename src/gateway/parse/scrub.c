@@ -85,7 +85,7 @@ static size_t join(struct scrub *s, char *p, size_t n, bool last, struct slice *
 		memcpy(s->before + old, p, taken);
 	done = replace(s, s->before, len);
 	if (taken == n) {
-		/* All there is: what of it must wait? */
+		/* The joined bytes are all there is: only their end may have to wait. */
 		keep = last ? 0 : wait_for(s, s->before, len, done);
 		s->n_held = 0;
 		hold(s, s->before + len - keep, keep);
