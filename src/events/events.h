@@ -3,8 +3,8 @@
 /*
  * ROOM: events
  *
- * The event log, the proof that it is whole, and sums over it. Nothing here decides what an
- * event means.
+ * The event log, the proof that it is complete, and sums over it. The meaning of an event is not
+ * decided here.
  */
 
 #include "base/err.h"

@@ -5,15 +5,15 @@
 /*
  * DOC: Theory of operation
  *
- * Decisions of the gateway on their way to the event log. What is inside a sandbox can ask for a
- * refused host a thousand times a second, and must be able neither to fill the disk with it nor to
- * push out of a bounded log what it did before.
+ * Combines decisions of the gateway on their way to the event log. Code in a sandbox can request a
+ * refused host a thousand times a second. It must not be able to fill the disk, nor to push its
+ * earlier actions out of the bounded log.
  *
- * A refusal is written at once. The same one again within a window is only counted; at its end one
- * record tells how often and when first and last. While it goes on the window doubles, up to
- * FOLD_WINDOW_MAX_MS. Different ones, and what is allowed, take from a supply of records that
- * refills slowly; when it is used up, they are counted by verdict, host and port, and where even
- * those are too many, as "(many)".
+ * A refusal is written at once. The same refusal within a window is only counted; at the end of the
+ * window, one record gives the count and the first and last time. While it continues the window
+ * doubles, up to FOLD_WINDOW_MAX_MS. Different refusals, and allowed requests, draw from a supply
+ * of records that refills slowly. When the supply is used up, they are counted by verdict, host and
+ * port, and if there are too many of those, as "(many)".
  */
 #define FOLD_WINDOW_MS 10000
 #define FOLD_WINDOW_MAX_MS (640 * 1000)

@@ -3,8 +3,8 @@
 /*
  * ROOM: hook
  *
- * Answers to agents' hooks: what a command would do, judged without running it. A static
- * program; no sandbox of ralph's is needed.
+ * Answers to agents' hooks: judges what a command would do without running it. It is a static
+ * program, and needs no sandbox.
  */
 
 #include "hook/input.h"

@@ -8,15 +8,15 @@
 /*
  * DOC: Theory of operation
  *
- * A command is judged by running it without running it: its tree (shell.h) is walked in order with
- * variables, functions and aliases as a shell would have them, words are expanded to what they may
- * become (expand.h), and each program that would be started is held against the rules (rules.h).
- * Whatever a shell would be given as a script (bash -c, eval, a pipe into sh, a here-document) is
+ * A command is judged by simulating it. Its tree (shell.h) is walked in order, with variables,
+ * functions and aliases as a shell would have them. Words are expanded to their possible values
+ * (expand.h), and each program that would be started is checked against the rules (rules.h). Any
+ * text that a shell would run as a script (bash -c, eval, a pipe into sh, a here-document) is
  * judged the same way, down to JUDGE_DEPTH.
  *
- * What is only known when it runs is MARK_ANY; see marks.h. All branches are walked, each once.
- * Nothing is started, and nothing is read from the disk but scripts that would be run, where `read`
- * is there to do so (scripts.c).
+ * A value that is only known at run time is MARK_ANY; see marks.h. All branches are walked, each
+ * once. Nothing is started, and only scripts that would run are read from the disk, if `read` is
+ * set (scripts.c).
  */
 #define JUDGE_DEPTH 16		/* scripts in scripts, functions in functions */
 #define JUDGE_STEPS 4000	/* judged programs */

@@ -3,8 +3,8 @@
 /*
  * ROOM: image
  *
- * Container images: what they are built from, their names by content, building and clearing
- * them. Running one is an engine's.
+ * Container images: their sources, their names by content, building and removing them. Engines run
+ * them.
  */
 
 #include "base/err.h"
@@ -14,16 +14,17 @@
 #include <stdbool.h>
 
 /*
- * The images that container engines run: agent-loop-sandbox-AGENT:vHASH, where HASH covers the
- * Dockerfile, its context and the image it begins with, and neither time nor order. An image of
- * that name is therefore the right one, and is built only where there is none.
+ * Images for container engines: agent-loop-sandbox-AGENT:vHASH. HASH covers the Dockerfile, its
+ * context and its base image, and neither time nor order. So an image of that name is the right
+ * one, and it is built only if it is missing.
  *
  * The Dockerfile is <workspace>/.ralph/Dockerfile, with <workspace>/.ralph/image/ as its context,
- * where the project has one and the user trusts exactly this content (see trust.h, `ralph trust`);
- * else the one that came with ralph for the agent, PLACES/data/docker/agent-loop/AGENT/Dockerfile.
- * Both are copied first: what was hashed and trusted is what is built.
+ * if the project has one and the user trusts exactly this content (see trust.h, `ralph trust`).
+ * Otherwise it is the one that ralph ships for the agent,
+ * PLACES/data/docker/agent-loop/AGENT/Dockerfile. Both are copied first, so that exactly the hashed
+ * and trusted content is built.
  *
- * How it works is in docs/internals/images.md.
+ * docs/internals/images.md describes how it works.
  */
 
 /* Progress reports. The texts come from the builder or the project: escape them. */

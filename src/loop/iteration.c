@@ -1,18 +1,18 @@
 /*
  * DOC: Theory of operation
  *
- * Lines of stdout go to three readers: the log as they are, agent/result for what counts, render
- * for the eye. Five timers bound the run; whichever is due first decides how it ended:
+ * Lines of stdout go to three readers: the log gets them unchanged, agent/result parses them,
+ * render displays them. Five timers limit the run; the first one that is due decides how it ended:
  *
  *	total    from the start                 → RUN_TOO_LONG
- *	idle     from the last byte it printed  → RUN_SILENT; once a rate limit has been told and
- *	         the agent is silent after it, only `grace` → RUN_LIMITED
- *	grace    from its result                → what the result says
- *	spent    `grace` from when it has spent what it may: its provider refuses it from then on,
- *	         and it may commit what it has  → RUN_SPENT
+ *	idle     from the last byte of output   → RUN_SILENT; if the agent reported a rate limit
+ *	         and is silent after it, only `grace` → RUN_LIMITED
+ *	grace    from the agent's result        → as the result says
+ *	spent    `grace` from when the spending limit is reached: the provider refuses further
+ *	         requests, and the agent may still commit → RUN_SPENT
  *	tick     every two seconds, for the status
  *
- * The end of a run is always the job's own end: a timer only kills the tree and notes why.
+ * A run always ends with the end of its job: a timer only kills the tree and records the reason.
  */
 #include "loop/iteration.h"
 
@@ -35,7 +35,7 @@ struct run_state {
 	struct job job;
 	struct lines lines;
 	struct ev_timer total, idle, grace, spent, tick;
-	struct buf tail;     /* the end of what was printed, for agents that print plain text */
+	struct buf tail;     /* the end of the output, for agents that print plain text */
 	struct buf err_tail; /* of stderr */
 	char tool[RENDER_MAX + 1];
 	uint64_t cost, logged, err_logged, out_bytes;

@@ -1,6 +1,6 @@
 /*
- * libexec/ralph/loop FD: the loop, as `ralph build`, `plan`, `loop` and `resume` become it. FD is
- * where the command line has written what it wants; see loop-request.h.
+ * libexec/ralph/loop FD: the loop program; `ralph build`, `plan`, `loop` and `resume` exec it. FD
+ * holds the request of the command line; see loop-request.h.
  */
 #include <signal.h>
 #include <string.h>

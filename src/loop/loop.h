@@ -3,8 +3,8 @@
 /*
  * ROOM: loop
  *
- * The iterations: a fresh agent each time, proposals, verification, verdict. Lists are work's,
- * git is repo's, showing is view's.
+ * The iterations: a fresh agent each time, proposals, verification, verdict. Lists of work belong
+ * to work, git to repo, and display to view.
  */
 
 #include "agent/agent.h"
@@ -23,20 +23,20 @@
 /*
  * DOC: Theory of operation
  *
- *	setup.c     the workspace, its state, the work; what must hold before
- *	tree.c      the repository: what must hold before, what becomes of it afterwards
- *	recover.c   what a killed loop was about to do
- *	loop.c      which task is next, until there is none or a limit is reached
+ *	setup.c     opens the workspace, its state and the work; checks before the start
+ *	tree.c      the repository: checks before the start, cleanup at the end
+ *	recover.c   finishes the interrupted step of a killed loop
+ *	loop.c      chooses the next task, until there is none or a limit is reached
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
- *	commits.c   what the agent committed: it counts, or is taken back
- *	loose.c     what lies in the tree and is in no commit
- *	sandbox-run.c  the sandbox of an iteration: a fresh start each time, so that what
- *	            protects the workspace is found anew, and nothing of the last agent is left
- *	wait.c      until a provider's limit ends
- *	ending.c    why it ended, the summary, what is told to whom
+ *	commits.c   accepts the agent's commits, or resets them
+ *	loose.c     uncommitted files in the tree
+ *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
+ *	            workspace's protection is computed again and nothing of the last agent is left
+ *	wait.c      waits until a provider's limit ends
+ *	ending.c    the exit code, the summary, notifications
  *
- * One thread, one event loop; everything that runs is a job in the sandbox (job.c) or a short
- * blocking call.
+ * There is one thread and one event loop; everything that runs is a job in the sandbox (job.c) or a
+ * short blocking call.
  */
 enum loop_exit {
 	LOOP_DONE = 0,
@@ -107,8 +107,9 @@ void tree_finish(struct loop *l, int code);
  * host runs. */
 char *tree_path(const struct loop *l);
 
-/* clear.c: removes a sandbox when what was said in it is saved, and its event log is in *ret_kept,
- * a directory below the workspace; the caller frees it. NULL, and 0, when there is none. */
+/* clear.c: exports the conversations of a sandbox, keeps its event log and removes it. *ret_kept is
+ * the directory of the log, below the workspace; the caller frees it. Without a sandbox, returns 0
+ * and NULL. */
 int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err *err);
 
 /* recover.c */

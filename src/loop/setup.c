@@ -113,7 +113,7 @@ struct work_where loop_where(const struct loop *l)
 	return (struct work_where){l->q.workspace, l->place.state, l->shared};
 }
 
-/* ---- what was asked for, or what the loop that goes on was asked for ---- */
+/* ---- the request, merged with that of a resumed loop ---- */
 
 static void take_limits(struct loop *l)
 {

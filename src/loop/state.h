@@ -9,18 +9,18 @@
 /*
  * DOC: Theory of operation
  *
- * What a loop must know after it was killed: loop.json of its state, written in one step and
- * synced, at every step of an iteration. It is a journal of one entry: before something is done
- * that cannot be undone or must not be done twice, the file says that it is about to be, and the
- * same write that clears the entry counts it.
+ * loop.json of the state holds everything that a loop must know after it was killed. It is replaced
+ * atomically and synced at every step of an iteration. It is a journal of one entry. Before an
+ * action that cannot be undone or must not be done twice, the file announces it; the same write
+ * that clears the entry also counts the action.
  *
  *	none      between iterations
- *	ITERATE   the agent runs: iteration, task, the head before. The iteration is counted here:
- *	          one that is cut off was one.
- *	VERIFY    the agent has ended and said what it said: verification can be made again
- *	SETTLE    the judgement: writing it to the task's state can be done again
+ *	ITERATE   the agent runs: iteration, task, the previous head. The iteration is counted here:
+ *	          an interrupted one counts too.
+ *	VERIFY    the agent has ended and its result is known: verification can be repeated
+ *	SETTLE    the judgement: writing it to the task's state can be repeated
  *
- * Whoever opens the file with an entry in it finishes that first (recover.c).
+ * A loop that opens the file with an entry in it finishes that first (recover.c).
  */
 enum intent_phase { INTENT_NONE, INTENT_ITERATE, INTENT_VERIFY, INTENT_SETTLE, INTENT_N };
 

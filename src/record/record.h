@@ -9,7 +9,7 @@
 
 /* Facts about a sandbox from its record, without asking its supervisor. */
 struct record_facts {
-	char *workspace; /* its owner; NULL: never started */
+	char *workspace; /* the owning workspace; NULL: never started */
 	bool gone;	 /* the workspace no longer exists */
 	uint64_t born;	 /* first start, seconds of the epoch; 0: never */
 	uint64_t used;	 /* the last activity; 0: never */

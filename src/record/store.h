@@ -3,8 +3,8 @@
 /*
  * ROOM: record
  *
- * Where sandboxes and loops are written down: directories, names, locks, sockets. What is in a
- * sandbox and who may enter it is decided elsewhere.
+ * The records of sandboxes and loops on disk: directories, names, locks, sockets. The content of a
+ * sandbox and the access to it are decided elsewhere.
  */
 
 #include "base/err.h"

@@ -12,15 +12,15 @@
 /*
  * DOC: Theory of operation
  *
- * A move gives a branch another commit, and the working tree its files. It has three steps, and a
- * child of its own for the first and the last:
+ * A move sets a branch to another commit, and updates the files of the working tree. It has three
+ * steps; the first and the last run in a child:
  *
- *	plan     may it be done? what is there is kept under a reference, where it has to be
+ *	plan     checks that the move is allowed; keeps existing work under a reference if needed
  *	note     repo-move.json: ref, from, to, force
  *	do       reference, HEAD, files, index
  *
- * and the note goes when all is done. Whoever finds a note does the last step again: all of it may
- * be done twice.
+ * The note is removed at the end. A process that finds a note repeats the last step, which may be
+ * done twice.
  */
 #define NOTE "repo-move.json"
 

@@ -75,7 +75,7 @@ char *repo_answer_str(const json_t *out, const char *key); /* NULL: none */
 void repo_answer_list(const json_t *out, const char *key, struct strv *ret);
 
 /* Notes in the state directory. -ENOENT: there is no such note. */
-char *repo_note_name(const struct repo *r, const char *name); /* its file name */
+char *repo_note_name(const struct repo *r, const char *name); /* name of its file */
 int repo_note_read(const struct repo *r, const char *name, json_t **ret, struct err *err);
 int repo_note_write(const struct repo *r, const char *name, const json_t *content, struct err *err);
 /* Removes the locks of a killed child that worked on this note. */

@@ -13,16 +13,16 @@
 /*
  * DOC: Theory of operation
  *
- *	save       commits of what differs; stash.pack has their objects once more
+ *	save       commits the changes; stash.pack has a copy of their objects
  *	"saved"    is noted
- *	clean      a reference; the files become those of HEAD
- *	"taken"    is noted; the loop runs, and whatever it does to the objects, the pack is there
+ *	clean      sets a reference; resets the files to HEAD
+ *	"taken"    is noted; the loop runs, and the pack survives whatever it does to the objects
  *	"restoring" is noted
  *	restore    files, index
- *	"restored" is noted; then reference, pack and, last, the note go
+ *	"restored" is noted; then the reference, the pack and, last, the note are removed
  *
- * Each step may be done twice: a file is touched only when it is what it was before the step, or
- * what it is to become. So repo_recover() goes on where the note says that it was.
+ * Each step may be done twice: it touches a file only if the file has its content from before the
+ * step or from after it. So repo_recover() continues at the noted step.
  */
 #define NOTE "stash.json"
 #define PACK "stash.pack"

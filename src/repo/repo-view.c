@@ -12,17 +12,17 @@
 /*
  * DOC: Theory of operation
  *
- * A view is what the user's settings say, read once, when no agent has written anything yet:
+ * A view holds the user's settings, read once, before any agent has written anything:
  *
- *	settings    the keys below, the only ones that work on the repository goes by
+ *	settings    the keys below, the only ones that operations on the repository use
  *	remotes     {name: {url, pushurl}}, without passwords
  *	branches    {name: remote}, and "" for remote.pushDefault
  *	alternates  lines of objects/info/alternates
- *	readable    paths elsewhere that git reads: alternates, ignored names, included settings
- *	config      what the repository's settings hash to
+ *	readable    paths outside that git reads: alternates, excludes, included settings
+ *	config      hash of the repository's settings
  *
- * Settings of the user and the system count as they are. Of the repository's own only what stands
- * in its file counts, not what that includes: that may be a file of the working tree.
+ * Settings of the user and the system count as they are. Of the repository's own settings only
+ * those in its file count, not its includes: an included file may be in the working tree.
  */
 #define CONFIG_MAX (1 * MiB)
 #define LIST_MAX 1000

@@ -3,9 +3,9 @@
 /*
  * ROOM: repo
  *
- * What the host does with git, by libgit2 in confined children: checks, merges, stashes, pushes,
- * taking commits over. No hook, filter or setting of the repository runs. The library it shares
- * is git's.
+ * The host's git operations, by libgit2 in confined children: checks, merges, stashes, pushes,
+ * importing commits. No hook, filter or setting of the repository runs. The library that it shares
+ * with other programs is src/git.
  */
 
 #include "base/err.h"
@@ -16,24 +16,24 @@
 #include <stdint.h>
 
 /*
- * The user's repository, worked on by the host while an agent may write to it.
+ * The user's repository. The host works on it while an agent may write to it.
  *
  * DOC: Theory of operation
  *
- * Nothing of the repository is opened in this process. Each function below forks a child that can
- * write to the working tree and the git directory and nowhere else, can run no program, has limits
- * of time and memory, and answers in one bounded document (repo-work.c). In there is libgit2 with a
- * configuration of ours, into which only a few harmless keys of the user's are taken; hooks,
- * filters, monitors, includes, helpers and drivers of the repository do not exist for it. What in
- * a git directory would lead elsewhere (links, pipes, alternates that were not there at the start)
- * is an error that names it (repo-scan.c).
+ * This process opens nothing of the repository. Each function below forks a child. The child can
+ * write only the working tree and the git directory, can run no program, has limits of time and
+ * memory, and answers in one bounded document (repo-work.c). It uses libgit2 with ralph's own
+ * configuration, which takes only a few harmless keys from the user. Hooks, filters, monitors,
+ * includes, helpers and drivers of the repository do not exist for it. Entries of a git directory
+ * that lead elsewhere (links, pipes, alternates that were added later) are an error that names them
+ * (repo-scan.c).
  *
- * What moves a branch together with the files of its working tree is written down in the state
- * directory first, and finished by repo_recover() when it was interrupted. See
+ * An operation that moves a branch together with the files of its working tree is first noted in
+ * the state directory, and repo_recover() finishes it after an interruption. See
  * docs/internals/git.md.
  *
- * All functions block, at most some minutes; call them when no command of the agent runs. 0 or
- * -errno; outputs only on success. A commit is its name in hex.
+ * All functions block, at most some minutes; call them when no command of the agent runs. They
+ * return 0 or -errno; outputs are set only on success. A commit is its name in hex.
  */
 #define REPO_OID_LEN 40
 

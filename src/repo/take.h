@@ -8,10 +8,9 @@
 #include <stddef.h>
 
 /*
- * The user's repository, and what comes out of a clone of it that an agent worked in. A program of
- * its own, so that only what needs libgit2 loads it. The clone itself is never opened here: git
- * inside of its sandbox writes a stream (see docs/internals/workspace.md), and that is all that is
- * read of it.
+ * Imports commits from a clone in which an agent worked into the user's repository. It is a
+ * separate program, so that only this one loads libgit2. It never opens the clone itself: git
+ * inside the sandbox writes a stream (see docs/internals/workspace.md), and only that is read.
  *
  *	OID refs/heads/NAME     one line for each branch
  *	                        an empty line

@@ -1,16 +1,16 @@
 /*
- * libexec/ralph/export: the conversations of one sandbox's home, for `ralph export`.
+ * libexec/ralph/export: exports the conversations of one sandbox's home, for `ralph export`.
  *
  *	export HOME OUT KNOWN FORMAT SINCE-MS THINKING RESULT-MAX AGENT...
  *
- * KNOWN is the file that remembers what was exported. Values that are secrets come on stdin, a line
- * each; what was done goes to stdout as JSON. An executable of its own because it reads what an
- * agent wrote, and because hashing needs OpenSSL.
+ * KNOWN is the file that records earlier exports. Secret values come on stdin, one per line; the
+ * result goes to stdout as JSON. This is a separate executable because it reads files that an agent
+ * wrote, and because hashing needs OpenSSL.
  *
- * Two processes: the first opens the directories, has opencode's database made into files and keeps
- * KNOWN, which lies beside files that no conversation may change. Its child gives up everything but
- * the home and OUT/conversations, then reads and writes conversations, and hands KNOWN's new
- * content back in a memory file.
+ * There are two processes. The first opens the directories, has opencode's database converted to
+ * files, and keeps KNOWN, which is next to files that no conversation may change. Its child gives
+ * up everything except the home and OUT/conversations. It then reads and writes conversations, and
+ * returns the new content of KNOWN in a memory file.
  */
 #include "transcript/export.h"
 

@@ -1,12 +1,13 @@
 /*
- * libexec/ralph/opencode: the conversations of opencode's database, for libexec/ralph/export.
+ * libexec/ralph/opencode: converts the conversations of opencode's database, for
+ * libexec/ralph/export.
  *
  *	opencode SCRATCH [WAL]     stdin: the database; WAL: the descriptor of its write-ahead log
  *
- * Each session becomes SCRATCH/opencode.db/ID.jsonl, one that another session started becomes
- * SCRATCH/opencode.db/PARENT/subagents/agent-ID.jsonl; one line per session, message and part, in
- * their order. What it reads is hostile: it gives up nearly everything first, and SQLite is told
- * to trust nothing in the file.
+ * Each session becomes SCRATCH/opencode.db/ID.jsonl. A session that another session started becomes
+ * SCRATCH/opencode.db/PARENT/subagents/agent-ID.jsonl. There is one line per session, message and
+ * part, in their order. The input is hostile: the program gives up nearly all rights first, and
+ * SQLite is told to trust nothing in the file.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 /*
  * ROOM: transcript
  *
- * Conversations of agents: readers of their files, writers of ours. Everything read is hostile;
- * nothing leaves unfiltered.
+ * Conversations of agents: readers of their files, and writers of ralph's formats. All input is
+ * hostile; all output is filtered for secrets.
  */
 
 #include "base/buf.h"

@@ -3,8 +3,8 @@
 /*
  * ROOM: view
  *
- * What is shown about live things, for status, top, logs and a page. It reads and changes
- * nothing; how it looks on a terminal is cli's.
+ * The display of live sandboxes and loops, for status, top, logs and a web page. It only reads, and
+ * changes nothing; cli decides how it looks on a terminal.
  */
 
 #include "base/json/json.h"

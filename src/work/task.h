@@ -14,7 +14,7 @@
 enum task_state {
 	TASK_READY,
 	TASK_BUSY,    /* an iteration works on the task */
-	TASK_DONE,    /* and verified */
+	TASK_DONE,    /* done and verified */
 	TASK_BLOCKED, /* the agent cannot continue; see why */
 	TASK_STUCK,   /* no progress, or no attempts left */
 	TASK_DECIDE,  /* waits for a decision of the user; see why */

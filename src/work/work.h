@@ -3,8 +3,8 @@
 /*
  * ROOM: work
  *
- * Lists of work: reading them, marking them, judging what an agent changed in them. No sandbox
- * and no libgit2 enters.
+ * Lists of work: reads them, marks them, and judges an agent's changes to them. Neither a sandbox
+ * nor libgit2 is used here.
  */
 
 #include "base/buf.h"
@@ -14,24 +14,24 @@
 /*
  * DOC: Theory of operation
  *
- * A list of tasks, read from a source (a prd.json, a Markdown plan, a spec, an issue), and where
- * each of them stands. The standing is the host's: tasks.json of the loop's state, out of the
- * agent's reach, written in one step and synced. Three more places hold what the tasks say:
+ * A list of tasks, read from a source (a prd.json, a Markdown plan, a spec, an issue), and the
+ * state of each task. The host keeps the state: tasks.json in the loop's state, which the agent
+ * cannot reach, replaced atomically and synced. The text of the tasks is in three more places:
  *
- *   the source   the user's. Read again by work_reload(), between iterations; written back by
- *                work_settle(), only the values that moved.
- *   the copy     what the agent reads and may write in its root (the workspace, or a worktree of
- *                it). Where the agent reaches the source (in the workspace, outside .ralph; all
- *                of it where the workspace is shared), it is its own copy; else the copy is
- *                .ralph/agent/NAME.
- *   progress.txt beside the copy, append-only but for its head.
+ *   the source   belongs to the user. work_reload() reads it again between iterations;
+ *                work_settle() writes back only the values that changed.
+ *   the copy     the agent reads it and may write it in its root (the workspace, or a worktree of
+ *                it). If the agent can reach the source (in the workspace, outside .ralph; all
+ *                of it if the workspace is shared), the source is also the copy. Otherwise the
+ *                copy is .ralph/agent/NAME.
+ *   progress.txt next to the copy, append-only except for its head.
  *
  * A turn is: work_reload, work_next, work_begin, work_put_copy, the agent, work_proposals,
- * work_settle. What the agent wrote is a proposal: it is compared with what was put there, what may
- * move is handed to the caller, and the copy is put back. Nothing of it changes a task's state: the
- * caller judges, and settles. When ralph dies in a turn, work_open() finds the turn open in the
- * state and puts the copy back before it reads the source, so that nothing the agent wrote is taken
- * for the user's.
+ * work_settle. The agent's changes are a proposal: ralph compares them with the copy it gave out,
+ * returns the allowed ones to the caller, and restores the copy. They never change a task's state:
+ * the caller judges and settles. When ralph dies in a turn, work_open() finds the open turn in the
+ * state and restores the copy before it reads the source. So nothing that the agent wrote is
+ * mistaken for the user's text.
  *
  * Bad input of the user is an error with exit code 2 that names file, place, rule and remedy; then
  * neither source nor state was written.
@@ -87,12 +87,13 @@ struct work_where {
 };
 
 /*
- * workspace: a directory. source: a file in it or elsewhere, a directory of specs (the next one),
- * "gh:OWNER/NAME" (the next ready issue), "gh:OWNER/NAME#12", "gh" (the repository of the remote
- * origin); NULL: what the state names, else the first of .ralph/prd.json, prd.json, ralph/prd.json,
- * scripts/ralph/prd.json, IMPLEMENTATION_PLAN.md, plan.md … that there is. Reads the state, closes
- * a turn that was left open, reads the source and reconciles both. Writes nothing unless something
- * is to be put back. -ENOENT: no source was named, and there is none; -ENODATA: no issue is ready.
+ * Opens the work. workspace: a directory. source: a file in it or elsewhere, a directory of specs
+ * (the next one), "gh:OWNER/NAME" (the next ready issue), "gh:OWNER/NAME#12", "gh" (the repository
+ * of the remote origin). NULL: the source in the state, else the first that exists of
+ * .ralph/prd.json, prd.json, ralph/prd.json, scripts/ralph/prd.json, IMPLEMENTATION_PLAN.md,
+ * plan.md … It reads the state, closes a turn that was left open, reads the source and reconciles
+ * both. It writes only if a file must be restored. -ENOENT: no source was named or found; -ENODATA:
+ * no issue is ready.
  */
 int work_open(const struct work_where *at, const char *source, struct work **ret, struct err *err);
 /* Opens the work for reading only, also while a loop works here: nothing is restored. */

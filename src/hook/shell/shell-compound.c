@@ -1,4 +1,4 @@
-/* if, while, for, case, [[, functions, and what is between brackets. */
+/* Parses if, while, for, case, [[, functions, and groups in brackets. */
 #include "hook/shell/shell-lex.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 /*
  * ROOM: hook/shell
  *
- * The shell's language: reading it and expanding its words. No rule about what is dangerous
- * enters.
+ * The shell's language: parses scripts and expands words. Rules about dangerous commands do not
+ * belong here.
  */
 
 #include "hook/shell/arena.h"

@@ -3,8 +3,7 @@
 /*
  * ROOM: loop/workers
  *
- * Several tasks at once: each a loop of its own in a worktree of its own, and the merge of what
- * they did.
+ * Parallel tasks: each has its own loop in its own worktree, and the results are merged.
  */
 
 #include "base/proc.h"
@@ -15,26 +14,26 @@ struct lines;
 /*
  * DOC: Theory of operation
  *
- * Several tasks at once (--parallel): each gets a branch and a worktree of its own, and a loop of
- * its own in it, which is this program again with a list of that one task. What such a worker does
- * is what any loop does, its journal included; this loop starts them, shows what they say, and
- * when all have ended merges the branches of those that are done, in the order of the list. A merge
- * that conflicts, or whose result does not verify, is not made: the task is ready again, and its
- * next agent works on what the others have made of the project.
+ * With --parallel, several tasks run at once. Each gets its own branch, its own worktree and its
+ * own loop in it: a worker, which is this program again with a list of that one task. A worker
+ * works like any loop, with its own journal. This loop starts the workers and shows their output.
+ * When all have ended, it merges the branches of the finished ones in the order of the list. A
+ * merge that conflicts, or whose result fails the checks, is not kept: the task is ready again, and
+ * its next agent starts from the merged project.
  *
- *	parallel.c        which run, with which share of the limits, how often
- *	parallel-end.c    what becomes of one that has ended: merged, settled, cleared away
- *	worker.c          one of them: its process, what it says, what it has used
- *	worker-request.c  what it is asked
+ *	parallel.c        which workers run, with which share of the limits, how often
+ *	parallel-end.c    the end of a worker: merge, settle, clean up
+ *	worker.c          one worker: its process, its output, its usage
+ *	worker-request.c  the request to a worker
  *
- * Limits are the loop's. What is left of iterations and cost is shared out among those that run,
- * time is the same for all; one that has used its share ends, and is started again with a share of
- * what the others have left over, until nothing is left.
+ * Limits apply to the whole loop. The remaining iterations and cost are shared among the running
+ * workers; time is the same for all. A worker that has used its share ends. It is started again
+ * with a share of what the others have left, until nothing is left.
  *
- * state.workers has a row for each from before its worktree is made until its worktree and its
- * sandbox are gone: a loop that goes on after a kill goes on with its workers, whose own journals
- * say where they were. What a worker has used is added to the loop's counters in the write that
- * says in its row that it was; the head before a merge is in the row before the merge is made.
+ * state.workers has a row for each worker, from before its worktree is created until its worktree
+ * and its sandbox are removed. A loop that continues after a kill continues with its workers, whose
+ * own journals say where they were. One write adds a worker's usage to the loop's counters and
+ * records that in its row. The head before a merge is in the row before the merge is made.
  */
 #define PARALLEL_MAX 16
 
