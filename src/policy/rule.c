@@ -83,14 +83,6 @@ static void field_copy(void *to, const void *from, enum net_rule_kind kind)
 	}
 }
 
-static bool list_equal(const struct strv *a, const struct strv *b)
-{
-	for (size_t i = 0; a->n == b->n && i < a->n; i++)
-		if (!streq(a->v[i], b->v[i]))
-			return false;
-	return a->n == b->n;
-}
-
 static bool field_equal(const void *a, const void *b, enum net_rule_kind kind)
 {
 	const char *x, *y;
@@ -104,7 +96,7 @@ static bool field_equal(const void *a, const void *b, enum net_rule_kind kind)
 		y = *(char *const *)b;
 		return x == y || (x && y && streq(x, y));
 	case NET_RULE_LIST:
-		return list_equal(a, b);
+		return strv_same(a, b);
 	}
 	return false;
 }

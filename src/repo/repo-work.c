@@ -13,10 +13,8 @@
 #include "base/landlock.h"
 #include "base/proc.h"
 
-#define DATA_MAX                                                                                   \
-	((rlim_t)2 *                                                                               \
-	 GiB) /* of memory that is its own; packs are mapped and not counted           \
-			   */
+/* The child's own memory; packs are mapped and do not count. */
+#define DATA_MAX ((rlim_t)2 * GiB)
 
 static int allow_files(const struct repo *r, const struct repo_task *t)
 {
