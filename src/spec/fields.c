@@ -76,16 +76,6 @@ const char *spec_mount_kind_name(enum spec_mount_kind k)
 	return mount_kinds[k];
 }
 
-const char *spec_watch_name(enum spec_watch_kind k)
-{
-	return watch_kinds[k];
-}
-
-const char *spec_quarantine_name(enum spec_quarantine q)
-{
-	return quarantines[q];
-}
-
 const char *spec_way_name(enum spec_way w)
 {
 	return ways[w];
