@@ -11,10 +11,10 @@
  * A command is judged by running it without running it: its tree (shell.h) is walked in order with
  * variables, functions and aliases as a shell would have them, words are expanded to what they may
  * become (expand.h), and each program that would be started is held against the rules (rules.h).
- * Whatever a shell would be given as a script (bash -c, eval, a pipe into sh, a here-document) is
- * judged the same way, down to JUDGE_DEPTH.
+ * A script that a shell would be given (bash -c, eval, a pipe into sh, a here-document) is judged
+ * the same way, down to JUDGE_DEPTH.
  *
- * What is only known when it runs is MARK_ANY; see marks.h. All branches are walked, each once.
+ * Text that is known only at run time is MARK_ANY; see marks.h. All branches are walked, each once.
  * Nothing is started, and nothing is read from the disk but scripts that would be run, where `read`
  * is there to do so (scripts.c).
  */
