@@ -9,10 +9,10 @@
 /*
  * DOC: Theory of operation
  *
- * What a loop must know after it was killed: loop.json of its state, written in one step and
- * synced, at every step of an iteration. It is a journal of one entry: before something is done
- * that cannot be undone or must not be done twice, the file says that it is about to be, and the
- * same write that clears the entry counts it.
+ * loop.json keeps the state that a loop needs after it was killed. It is replaced atomically and
+ * synced at every step of an iteration. The file is a journal of one entry: before the loop does
+ * something that cannot be undone or must not be done twice, it writes that it is about to. The
+ * write that clears the entry also counts the step.
  *
  *	none      between iterations
  *	ITERATE   the agent runs: iteration, task, the head before. The iteration is counted here:
@@ -20,7 +20,7 @@
  *	VERIFY    the agent has ended and said what it said: verification can be made again
  *	SETTLE    the judgement: writing it to the task's state can be done again
  *
- * Whoever opens the file with an entry in it finishes that first (recover.c).
+ * A loop that opens a file with an entry finishes that step first (recover.c).
  */
 enum intent_phase { INTENT_NONE, INTENT_ITERATE, INTENT_VERIFY, INTENT_SETTLE, INTENT_N };
 

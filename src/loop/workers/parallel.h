@@ -16,9 +16,9 @@ struct lines;
  * DOC: Theory of operation
  *
  * Several tasks at once (--parallel): each gets a branch and a worktree of its own, and a loop of
- * its own in it, which is this program again with a list of that one task. What such a worker does
- * is what any loop does, its journal included; this loop starts them, shows what they say, and
- * when all have ended merges the branches of those that are done, in the order of the list. A merge
+ * its own in it, which is this program again with a list of that one task. A worker does what any
+ * loop does, its journal included. This loop starts the workers, shows their output, and when all
+ * have ended merges the branches of those that are done, in the order of the list. A merge
  * that conflicts, or whose result does not verify, is not made: the task is ready again, and its
  * next agent works on what the others have made of the project.
  *
@@ -27,14 +27,14 @@ struct lines;
  *	worker.c          one of them: its process, what it says, what it has used
  *	worker-request.c  what it is asked
  *
- * Limits are the loop's. What is left of iterations and cost is shared out among those that run,
- * time is the same for all; one that has used its share ends, and is started again with a share of
- * what the others have left over, until nothing is left.
+ * Limits are the loop's. The workers that run share the remaining iterations and cost; the time
+ * limit is the same for all. A worker that has used its share ends, and is started again with a
+ * share of what the others have left over, until nothing is left.
  *
  * state.workers has a row for each from before its worktree is made until its worktree and its
  * sandbox are gone: a loop that goes on after a kill goes on with its workers, whose own journals
- * say where they were. What a worker has used is added to the loop's counters in the write that
- * says in its row that it was; the head before a merge is in the row before the merge is made.
+ * say where they were. One write adds a worker's use to the loop's counters and notes in its row
+ * that it was added; the head before a merge is in the row before the merge is made.
  */
 #define PARALLEL_MAX 16
 
