@@ -19,8 +19,8 @@
  *	note     repo-move.json: ref, from, to, force
  *	do       reference, HEAD, files, index
  *
- * and the note goes when all is done. Whoever finds a note does the last step again: all of it may
- * be done twice.
+ * and the note goes when all is done. repo_recover() repeats the last step when it finds a note:
+ * all of it may be done twice.
  */
 #define NOTE "repo-move.json"
 

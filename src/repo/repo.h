@@ -3,9 +3,9 @@
 /*
  * ROOM: repo
  *
- * What the host does with git, by libgit2 in confined children: checks, merges, stashes, pushes,
- * taking commits over. No hook, filter or setting of the repository runs. The library it shares
- * is git's.
+ * The host's work on git repositories, by libgit2 in confined children: checks, merges, stashes,
+ * pushes, importing the commits of a clone. No hook, filter or setting of the repository runs. The
+ * library it shares is git's.
  */
 
 #include "base/err.h"
@@ -24,12 +24,12 @@
  * write to the working tree and the git directory and nowhere else, can run no program, has limits
  * of time and memory, and answers in one bounded document (repo-work.c). In there is libgit2 with a
  * configuration of ours, into which only a few harmless keys of the user's are taken; hooks,
- * filters, monitors, includes, helpers and drivers of the repository do not exist for it. What in
- * a git directory would lead elsewhere (links, pipes, alternates that were not there at the start)
- * is an error that names it (repo-scan.c).
+ * filters, monitors, includes, helpers and drivers of the repository do not exist for it. A file in
+ * a git directory that would lead elsewhere (a link, a pipe, an alternate that was not there at the
+ * start) is an error that names it (repo-scan.c).
  *
- * What moves a branch together with the files of its working tree is written down in the state
- * directory first, and finished by repo_recover() when it was interrupted. See
+ * An operation that moves a branch together with the files of its working tree is noted in the
+ * state directory first. If it is interrupted, repo_recover() finishes it. See
  * docs/internals/git.md.
  *
  * All functions block, at most some minutes; call them when no command of the agent runs. 0 or
