@@ -3,8 +3,8 @@
 /*
  * ROOM: view
  *
- * What is shown about live things, for status, top, logs and a page. It reads and changes
- * nothing; how it looks on a terminal is cli's.
+ * The state of sandboxes and loops, for status, top, logs and a page. This room only reads and
+ * changes nothing; cli shows the state on a terminal.
  */
 
 #include "base/json/json.h"
