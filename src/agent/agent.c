@@ -55,8 +55,8 @@ static const char *option_value(const struct agent_values *v, const char *name, 
 	return NULL;
 }
 
-/* Is this brace a marker of ours? Then its length, and what it stands for. Braces of JSON are not,
- * and {phantom} is somebody else's. */
+/* Returns the length of the marker that begins at this brace, and its value in *ret. Braces of JSON
+ * are no markers. The supervisor replaces {phantom}. Returns 0 when there is no marker. */
 static size_t marker(const char *s, const struct agent_values *v, const char **ret)
 {
 	static const char option[] = "{option:";

@@ -48,12 +48,12 @@ struct agent_managed {
 	const char *content; /* a JSON object; hooks are added to it */
 };
 
-/* Who the host's login is, for a provider whose file says so. */
+/* The file that names the account of the host's login to a provider. */
 struct agent_identity {
 	const char *provider;
 	const char *path; /* below the host's HOME */
 	const char *keys; /* of the JSON object: "oauthAccount.emailAddress" */
-	bool token;	  /* what is there is a signed token, and "email" one of its claims */
+	bool token;	  /* the value is a signed token, and "email" is one of its claims */
 };
 
 struct agent_result; /* result.h */
@@ -80,7 +80,7 @@ struct agent {
 	const char *name;		/* "claude" */
 	const char *title;		/* "Claude Code" */
 	const char *program;		/* found on PATH; NULL: the user names the command */
-	const char *install;		/* what to type when it is not there */
+	const char *install;		/* command to type when the program is not found */
 	const char *const *interactive; /* arguments; the user's follow */
 	const char *const *headless; /* arguments of an unattended run; the prompt comes on stdin */
 	const char *const *services; /* of cred/: "anthropic" … */
@@ -89,15 +89,15 @@ struct agent {
 	struct agent_managed managed;
 	const char *settings; /* option for settings on the command line, hooks among them; NULL */
 	const struct agent_identity *identity; /* ends with a NULL path */
-	const char *const *state;  /* directories below HOME that are the agent's memory */
-	const char *conversations; /* where in it they are, so that one can be seen; NULL: none */
-	const char *const *hosts;  /* patterns it needs besides its providers */
+	const char *const *state;	/* directories below HOME that are the agent's memory */
+	const char *conversations;	/* path of the conversations below HOME; NULL: none */
+	const char *const *hosts;	/* patterns it needs besides its providers */
 	const char *const *login_hosts; /* allowed only where no credential was found */
 	const char *const *private;	/* below HOME: its logins and memory, never handed out */
 	const char *const *installed;	/* below HOME: where its own installer puts the program */
 	const char *template;		/* Docker Sandboxes' image with the program; NULL: none */
 	const char *budget; /* its option for the cost of a run in dollars; NULL: none */
-	const struct agent_stream *stream; /* what the headless run prints; NULL: text */
+	const struct agent_stream *stream; /* format of the headless run's output; NULL: text */
 };
 
 /* All names, NULL-terminated, in the order of the rows: constants, for tables of commands. */
@@ -109,7 +109,7 @@ const struct agent *agent_find(const char *name); /* NULL: no such agent */
 /* "claude, codex, …", for messages. */
 char *agent_names(void);
 
-/* What the markers of a text stand for; NULL where there is no such thing. */
+/* Values for the markers of a text; NULL: this marker has none. */
 struct agent_values {
 	const char *workspace, *home, *endpoint;
 	const struct strv *options; /* NAME=VALUE */

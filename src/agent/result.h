@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * What a headless run of an agent said of itself: read line by line from its stdout, which is
- * hostile like everything from a sandbox. Lines that are torn, too long or of no interest are
- * passed over; of several results, which a background task can cause, the last counts.
+ * The result that a headless run of an agent reports. ralph reads it line by line from the agent's
+ * stdout, which is hostile like everything from a sandbox. Lines that are torn, too long or of no
+ * interest are skipped. A background task can cause several results; the last one counts.
  */
 #define AGENT_TEXT_MAX (16 * KiB) /* of what it said last, and of an error */
 #define AGENT_LINE_MAX (8 * MiB)  /* longer ones are passed over */

@@ -2,7 +2,7 @@
 
 /* clang-format off */
 
-/* What models are called there is the user's choice, not the program's. */
+/* The user chooses the names of the models at this provider, not the program. */
 #define MODELS_OF(provider)                                                                        \
 	{provider, "ANTHROPIC_MODEL", "{option:model}"},                                           \
 	{provider, "ANTHROPIC_SMALL_FAST_MODEL", "{option:small_model}"},                          \
@@ -16,7 +16,7 @@ static const struct agent_env claude_env[] = {
 	{NULL, "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"},
 	{NULL, "ENABLE_CLAUDEAI_MCP_SERVERS", "false"},
 	{NULL, "DISABLE_AUTOUPDATER", "1"},
-	/* Where the user inside is root, it would refuse to work without questions. */
+	/* Without this, Claude Code refuses as root to work without asking for permission. */
 	{NULL, "IS_SANDBOX", "1"},
 	{"anthropic-oauth", "CLAUDE_CODE_OAUTH_TOKEN", "{phantom}"},
 	{"anthropic-oauth", "ANTHROPIC_BASE_URL", "{endpoint}"},

@@ -9,8 +9,8 @@
 #include "base/strv.h"
 #include "engine/probe-host.h"
 
-/* Where programs are put that a PATH made for a script or a desktop may lack, below the user's
- * home; patterns of glob(7), the last of several matches counts. */
+/* Installers put programs in these directories below the user's home. The PATH of a script or a
+ * desktop may lack them. They are patterns of glob(7); the last of several matches counts. */
 static const char *const places[] = {
 	".npm-global/bin",
 	".npm-packages/bin",

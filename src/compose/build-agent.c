@@ -78,7 +78,7 @@ static void add_env(struct sandbox_spec *s, const struct agent_env *e)
 	cleanup_(values_done) struct row_values v = {0};
 	cleanup_free char *value = NULL;
 
-	/* What the user set holds. */
+	/* A variable that the user set keeps its value. */
 	if ((e->provider && !c) || (there && there->origin == SPEC_USER))
 		return;
 	values_of(s, c, &v);

@@ -11,8 +11,8 @@
 
 /*
  * The clone borrows the objects of the user's repository, which is mounted read-only at a place of
- * its own: making it copies nothing but the files that are checked out. Who commits there is the
- * one the repository names.
+ * its own: making it copies nothing but the files that are checked out. Its commits have the
+ * identity that the repository's settings name.
  */
 static const char script[] =
 	"set -e\n"

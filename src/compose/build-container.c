@@ -1,6 +1,6 @@
 /*
- * What a container engine needs besides: an image, where the guest meets its supervisor, and the
- * volume that keeps what an agent remembers when the sandbox is removed.
+ * A container engine needs more than other engines: an image, a socket where the guest meets its
+ * supervisor, and a volume that keeps the agent's memory when the sandbox is removed.
  */
 #include "compose/build.h"
 
@@ -75,11 +75,11 @@ char *build_image_path(const struct sandbox_spec *s)
 {
 	const struct spec_env *path = spec_env_find(s, "PATH");
 
-	/* What the agent can write comes last, as everywhere. */
+	/* The directory that the agent can write comes last, as with every engine. */
 	return xasprintf("%s:%s/.local/bin", path ? path->value : DEFAULT_PATH, s->home);
 }
 
-/* As the machine's own list has it: what asks other services for names needs shared libraries. */
+/* Reads /etc/passwd directly: looking names up in other services needs shared libraries. */
 static char *login_of(uid_t uid)
 {
 	FILE *f = fopen("/etc/passwd", "re");

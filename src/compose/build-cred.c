@@ -1,6 +1,6 @@
 /*
- * From the host's logins to the spec: references only. What an agent's services have on this host
- * is looked for; what the user has named is taken as it is said.
+ * The host's logins become references in the spec. ralph searches this host for the credentials of
+ * the agent's services, and takes a source that the user names as it is.
  */
 #include "compose/build.h"
 
@@ -131,8 +131,8 @@ static int add_variables(struct sandbox_spec *s, const struct build_input *in,
 	return r;
 }
 
-/* What a provider of models has on this host, or, where the user says where, its key from there;
- * else a token for rules. */
+/* Finds the login or key of a model provider on this host, or its key at the user's source. A name
+ * that is no provider's is a token for rules. */
 static enum cred_probe look(const struct probing *p, const char *name, const char *source,
 			    struct cred_ref *ret, struct err *err)
 {
@@ -199,7 +199,8 @@ static int add_file(struct sandbox_spec *s, const struct probing *p, const char 
 	return 0;
 }
 
-/* Where the user's own programs send the key is not where a sandbox's requests go by themselves. */
+/* The user's own programs send the key to ANTHROPIC_BASE_URL. A sandbox does so only when the
+ * settings say it. */
 static void note_base_url(const struct build_input *in, const struct probing *p, const char *name,
 			  char **notice)
 {

@@ -6,8 +6,8 @@
 
 #include "policy/refused-env.h"
 
-/* What passes from the host by itself: how to talk to the terminal and in which language. All
- * else, LD_*, NODE_OPTIONS, GIT_*, PYTHON* and every secret, only when the user names it. */
+/* These variables pass from the host by default: they describe the terminal and the language. Any
+ * other variable passes only if the user names it: LD_*, NODE_OPTIONS, GIT_*, PYTHON*, secrets. */
 static const char *const allowlist[] = {
 	"TERM",	     "COLORTERM",    "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
 	"COLORFGBG", "TERM_PROGRAM", "LANG",	 "LANGUAGE",	"TZ",

@@ -47,7 +47,7 @@ static bool is_shown(enum spec_mount_kind k)
 	return k == SPEC_BIND_RO || k == SPEC_BIND_RW || k == SPEC_HOME_FILE || k == SPEC_HOME_SEED;
 }
 
-/* What a loop writes in .ralph while a sandbox runs. */
+/* A loop writes these entries of .ralph while a sandbox runs. */
 static const char *const loops_own[] = {"agent", "logs", "active", "summary.json"};
 
 static void add_loops_own(struct sandbox_spec *s, const struct strv *agents)
@@ -61,7 +61,7 @@ static void add_loops_own(struct sandbox_spec *s, const struct strv *agents)
 
 		(void)spec_mount_add(s, SPEC_OWN, NULL, path, "what a loop writes");
 	}
-	/* Also what it will make only later. */
+	/* Files that the loop makes only later count as well. */
 	for (size_t i = 0; agents && i < agents->n; i++) {
 		cleanup_free char *path = path_join(s->workspace, agents->v[i]);
 
@@ -69,8 +69,8 @@ static void add_loops_own(struct sandbox_spec *s, const struct strv *agents)
 	}
 }
 
-/* What lies in the workspace cannot be made read-only: it is put back after each command. For what
- * appears there are watches and quarantine, as everywhere. */
+/* Files of the workspace cannot be made read-only here, so ralph restores them after each command.
+ * Watches and quarantine handle new files, as with every engine. */
 static void change_protection(struct sandbox_spec *s)
 {
 	size_t n = 0;
@@ -92,7 +92,7 @@ static void change_protection(struct sandbox_spec *s)
 	s->n_mounts = n;
 }
 
-/* What would be covered elsewhere could be read here: the user has to say so. */
+/* A file that other engines hide could be read here, so the user must move it or allow it. */
 static int check_hidden(const struct sandbox_spec *s, struct err *err)
 {
 	for (size_t i = 0; i < s->n_mounts && !engine_has(s->engine, ENGINE_HIDE); i++)
@@ -191,7 +191,7 @@ static int fill_direct(struct sandbox_spec *s, const struct build_input *in, str
 	return 0;
 }
 
-/* What the engine has no words for is the user's to correct now. */
+/* A spec that the engine cannot express fails now, while the user can correct it. */
 static int check_plan(const struct sandbox_spec *s, struct err *err)
 {
 	cleanup_(engine_freep) struct engine *e = NULL;

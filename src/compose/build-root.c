@@ -17,16 +17,16 @@ static const char *const system_dirs[] = {"/usr", "/opt", "/nix/store", "/gnu/st
 static const char *const usr_links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 
 /*
- * What programs read in /etc, by purpose. Small files are copied at start (a snapshot), large
- * ones and directories are bound. Nothing here holds secrets: no shadow, no gitconfig,
- * npmrc, pip.conf or the like, which may.
+ * Programs read these files of /etc, by purpose. Small files are copied at start (a snapshot),
+ * large ones and directories are bound. None of them holds secrets: shadow, gitconfig, npmrc,
+ * pip.conf and similar files may, and are left out.
  */
 static const char *const etc_files[] = {
 	"ld.so.cache",			 /* the dynamic linker */
 	"services",	    "protocols", /* names of the network */
 	"localtime",	    "timezone",
 	"locale.conf",			   /* place and language */
-	"os-release",	    "lsb-release", /* what this is */
+	"os-release",	    "lsb-release", /* distribution */
 	"profile",	    "bash.bashrc",
 	"bashrc", /* shells */
 	"ssl/openssl.cnf",  "pki/tls/openssl.cnf",
@@ -35,9 +35,9 @@ static const char *const etc_files[] = {
 };
 static const char *const etc_dirs[] = {
 	"alternatives", /* which programs */
-	/* Whom to trust; beside these are private keys. */
+	/* CA certificates; the directories next to these hold private keys. */
 	"ssl/certs", "pki/ca-trust", "pki/java", "pki/tls/certs", "crypto-policies", "fonts",
-	"java-*", "maven/logging", /* what those cannot start without */
+	"java-*", "maven/logging", /* Java and Maven do not start without them */
 };
 
 /*
@@ -165,7 +165,7 @@ static bool has_entries(const char *path)
 	return n > 2; /* more than . and .. */
 }
 
-/* What this user may not read anyway, and what is empty, stays as it is. */
+/* Masks a path, unless it is an empty directory or this user cannot read it anyway. */
 static void add_mask(struct sandbox_spec *s, const char *path)
 {
 	struct stat st;
@@ -273,7 +273,7 @@ void build_root(struct sandbox_spec *s)
 {
 	struct stat st;
 
-	/* What comes after it takes the place of what the image has there. */
+	/* The mounts after this one replace what the image has at their targets. */
 	if (s->container.image)
 		(void)spec_mount_add(s, SPEC_IMAGE, s->container.image, "/", "the image");
 	add_proc(s);

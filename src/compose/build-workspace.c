@@ -87,7 +87,7 @@ static bool is_writable(const struct sandbox_spec *s, const char *dir)
 	return false;
 }
 
-/* What the agent puts there the user runs by its name. */
+/* The user runs programs of these directories by name, so new files in them are watched. */
 void build_watch_path(struct sandbox_spec *s, const char *path)
 {
 	cleanup_strv struct strv dirs = {0};
@@ -101,7 +101,8 @@ void build_watch_path(struct sandbox_spec *s, const char *path)
 	}
 }
 
-/* What a loop keeps in .ralph for its agent, bound once more on top of what is read-only. */
+/* A loop keeps files for its agent in .ralph. They are bound again on top of the read-only
+ * directory, so that the agent can write them. */
 static void add_own(struct sandbox_spec *s, const char *rel)
 {
 	cleanup_free char *path = path_join(s->workspace, rel);

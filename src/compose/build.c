@@ -96,7 +96,7 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 	return engine_has(engine, ENGINE_IMAGE) ? build_container(s, in, err) : 0;
 }
 
-/* What bounds the sandbox as a whole: our own cgroup, or the container's. */
+/* A cgroup bounds the sandbox as a whole: ralph's own, or the container's. */
 static int find_support(const struct sandbox_spec *s, const struct cgroup_source *src,
 			struct cgroup_support *ret, struct err *err)
 {
@@ -157,7 +157,7 @@ int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct er
 		if (r < 0)
 			return err_wrap(err, r, "%s: mounts",
 					config_item_origin(in->config, "mounts", i));
-		/* Whoever could write there could widen every sandbox. */
+		/* A sandbox that writes there could widen every sandbox. */
 		if (m->writable &&
 		    (path_under(in->places->state, real) || path_under(real, in->places->state) ||
 		     path_under(in->places->config, real) || path_under(real, in->places->config)))
@@ -178,7 +178,7 @@ int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct er
 	return 0;
 }
 
-/* What the mounts are made of, besides what was asked for. */
+/* add_mounts() makes mounts from these, besides the request. */
 struct found {
 	const struct agent *agent;
 	const struct tools *tools;

@@ -46,7 +46,7 @@ struct build_input {
 struct build {
 	struct sandbox_spec *spec;
 	char *argv0;  /* as it is to be run inside; NULL when none was given */
-	char *cwd;    /* where a command starts: the current directory if it is in the workspace */
+	char *cwd;    /* of a command: the current directory if it is in the workspace */
 	char *notice; /* something to tell the user; may be NULL */
 };
 
@@ -56,7 +56,7 @@ void build_notice(char **notice, const char *fmt, ...) printf_like(2, 3);
 int build_spec(const struct build_input *in, struct build *ret, struct err *err);
 void build_done(struct build *b);
 
-/* What the engine would do with this spec, exactly, for --dry-run. */
+/* Prints exactly what the engine would do with this spec, for --dry-run. */
 int build_print_plan(const struct sandbox_spec *spec, FILE *out, struct err *err);
 /*
  * Only whose sandbox it is: workspace, branch, instance, and the name unless in->config is NULL.
@@ -71,7 +71,7 @@ int build_workspace(struct sandbox_spec *s, const struct build_input *in, const 
 #define CLONE_ORIGIN "/run/ralph/origin.git"
 int build_clone(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		struct err *err);
-/* The command that makes the clone inside, for whoever finds it empty. */
+/* *ret is the command that makes the clone inside; it runs when the clone is empty. */
 void build_clone_command(const struct sandbox_spec *s, struct strv *ret);
 bool build_clone_is_made(const struct sandbox_spec *s);
 /* The same for another directory that is writable inside; git may be NULL. */

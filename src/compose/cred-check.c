@@ -8,7 +8,7 @@
 #include "cred/token.h"
 
 #define DAY_MS (86400ULL * 1000)
-#define SETUP_TOKEN_MS (365 * DAY_MS) /* what `claude setup-token` gives lasts a year */
+#define SETUP_TOKEN_MS (365 * DAY_MS) /* tokens of `claude setup-token` are valid for a year */
 
 static struct cred_host host_of(const struct places *p, char *const *environ)
 {
@@ -57,7 +57,7 @@ static void found(struct cred_status *s, const struct cred_host *h, struct cred_
 		s->days_left = s->expires_ms > now ? (int64_t)((s->expires_ms - now) / DAY_MS) : 0;
 }
 
-/* What would get one, by the last row of the service: the plainest. */
+/* Returns the login command of the service's last row, which is the simplest one. */
 static char *login_of(const char *service)
 {
 	const char *login = NULL;

@@ -7,8 +7,8 @@
 #include "record/places.h"
 
 /*
- * What the host's credentials are worth right now, for `ralph check-token` and for the checks
- * before a run: the same probe that puts them into a spec, without a network and without a value.
+ * The state of the host's credentials now, for `ralph check-token` and for the checks before a run.
+ * The probe is the one that puts them into a spec. It uses no network and returns no value.
  */
 enum cred_state {
 	CRED_STATE_OK,

@@ -15,9 +15,9 @@
 
 struct overlay {
 	struct sandbox_spec *spec;
-	const char *config; /* what the repository says already */
+	const char *config; /* the repository's own settings */
 	size_t config_len;
-	const char *base; /* what relative URLs are relative to */
+	const char *base; /* the URL that relative URLs start from */
 	unsigned n;
 };
 
@@ -89,7 +89,7 @@ static bool add_submodule(const struct gitconfig_entry *e, void *arg)
 
 	if (!streq(e->section, "submodule") || !e->sub || !streq(e->key, "url") || !e->value)
 		return false;
-	/* What a URL may not be is git's to say; one that begins like an option is none. */
+	/* git validates the URL. A value that begins like an option is not a URL. */
 	if (e->value[0] == '-' || strchr(e->sub, '\n') ||
 	    gitconfig_each(o->config, o->config_len, is_registered, &k) == 1)
 		return false;
@@ -113,7 +113,7 @@ static void put_ignored(struct buf *b, const char *rel)
 	(void)buf_putc(b, '\n');
 }
 
-/* What is covered is no regular file to git, which would stop at it. */
+/* A hidden file is not a regular file inside, and git would fail on it, so git ignores it. */
 static void ignore_hidden(struct overlay *o)
 {
 	struct sandbox_spec *s = o->spec;

@@ -4,11 +4,11 @@
 #include "spec/spec.h"
 
 /*
- * The settings of a repository are read-only inside. What git would write there in the course of
- * ordinary work is told to it by GIT_CONFIG_COUNT and its companions instead: the URLs of the
- * submodules that .gitmodules names, so that `git submodule update --init` finds them registered;
- * that repacking leaves info/ alone; and that files which cannot be read are to be ignored, where
- * `git add .` would fail. To be called when the workspace's mounts are in the spec. A user who sets
- * GIT_CONFIG_COUNT has the last word.
+ * The settings of a repository are read-only inside. GIT_CONFIG_COUNT and its companions give git
+ * the settings that it would write there in ordinary work: the URLs of the submodules that
+ * .gitmodules names, so that `git submodule update --init` finds them registered; that repacking
+ * leaves info/ alone; and that files which cannot be read are ignored, where `git add .` would
+ * fail. Call this when the workspace's mounts are in the spec. A GIT_CONFIG_COUNT that the user
+ * sets takes precedence.
  */
 void gitconfig_env(struct sandbox_spec *s, const struct gitdir *git);

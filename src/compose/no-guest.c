@@ -10,7 +10,7 @@ bool no_guest_choice(const char *engine, bool direct)
 	const char *name = NULL;
 	struct err ignored;
 
-	/* What is not there is the error of whoever makes the sandbox. */
+	/* build_spec() reports an engine that is not found. */
 	return direct ||
 	       (engine_find(engine, &name, &ignored) == 0 && engine_has(name, ENGINE_NO_GUEST));
 }

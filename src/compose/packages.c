@@ -8,7 +8,7 @@
 
 #define NAMES_SHOWN 200
 
-/* Where a directory of the PATH inside is on the host. */
+/* Maps a directory of the PATH inside to its path on the host. */
 static char *on_host(const struct tools *t, const char *dir, const char *home, const char *own)
 {
 	for (size_t i = 0; i < t->n_binds; i++)

@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "config/config.h"
 
-/* Where the configuration says 0, or more than the machine has. */
+/* These values apply when the configuration says 0, or more than the machine has. */
 #define MEMORY_SHARE(total) ((total) / 4 * 3)
 #define MEMORY_MIN (16 * MiB) /* bwrap and the guest have to fit */
 #define PIDS_DEFAULT 4096

@@ -9,7 +9,7 @@
 
 struct config;
 
-/* What the decision needs to know of the machine. */
+/* The facts about the machine that limits_decide() needs. */
 struct limits_facts {
 	uint64_t mem_total;	/* bytes */
 	uint64_t mem_enclosing; /* an enclosing cgroup's limit; UINT64_MAX: none */
@@ -18,7 +18,7 @@ struct limits_facts {
 	uint64_t pids_max;	/* kernel.pid_max */
 	unsigned cpus;		/* this process may run on */
 	bool nproc_per_userns;	/* Linux 5.14: RLIMIT_NPROC counts inside a user namespace */
-	bool root;		/* whose processes RLIMIT_NPROC does not count */
+	bool root;		/* RLIMIT_NPROC does not count the processes of root */
 };
 /* src: what cgroup_source_read() gave; NULL reads it again. */
 int limits_facts_read(const struct cgroup_source *src, struct limits_facts *ret, struct err *err);
@@ -39,7 +39,7 @@ int limits_decide(const struct config *c, const struct limits_facts *facts,
 size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *facts,
 		      unsigned cgroup_controllers, struct spec_rlimit ret[SPEC_RLIMITS_MAX]);
 
-/* What limits.memory 0 stands for on this machine, in bytes. */
+/* *ret is the value of limits.memory 0 on this machine, in bytes. */
 int limits_memory_share(uint64_t *ret, struct err *err);
 
 /* Nothing here bounds how many processes there are: root, and no cgroup. */

@@ -163,7 +163,7 @@ bool tools_has_credentials(const char *dir)
 	struct dirent *e;
 
 	if (!d)
-		return true; /* what cannot be looked at is not handed out whole */
+		return true; /* a directory that cannot be read is not handed out whole */
 	/* npm keeps what was set for all users of a prefix in its etc/npmrc. */
 	found = npmrc_has_token(dirfd(d), ".npmrc") || npmrc_has_token(dirfd(d), "etc/npmrc");
 	while (!found && (e = readdir(d)) != NULL)

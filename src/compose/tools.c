@@ -18,7 +18,7 @@
 #define SHEBANG_MAX 256	   /* the kernel's own limit */
 #define PATH_ENTRIES_MAX 128
 
-/* What exists inside at its own path, read-only, whatever the command is. */
+/* These directories exist inside at the same path, read-only, for every command. */
 static const char *const visible_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt"};
 
 /* For a host whose PATH lacks them; sbin only where the host has it on PATH. */

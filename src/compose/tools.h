@@ -8,8 +8,8 @@
 /*
  * Tools that live in $HOME. The host's home is not in the sandbox, so what a command needs from it
  * is found by resolving the command on the host's PATH, as execvp would, and following its chain
- * of links and its interpreter line. What is found below the root of a known tool manager (~/.nvm,
- * ~/.cargo/bin …) brings that root; something below a node_modules brings its package, with those
+ * of links and its interpreter line. A file below the root of a known tool manager (~/.nvm,
+ * ~/.cargo/bin …) brings that root; a file below a node_modules brings its package, with those
  * it needs; anything else brings the one file. Never a directory that is, contains or lies in one
  * that holds credentials, nor one with files at its top that look like credentials.
  */
@@ -22,7 +22,7 @@ struct tools_bind {
 
 struct tools_link {
 	char *path; /* inside */
-	char *text; /* what it points to, as on the host */
+	char *text; /* the link's target, as on the host */
 	char *reason;
 };
 
@@ -31,7 +31,7 @@ struct tools_input {
 	const char *path;	  /* the host's PATH; NULL: empty */
 	const char *home;	  /* the host's $HOME, which is also the path inside */
 	const char *workspace;	  /* real path */
-	const struct strv *shown; /* what the user mounts at its own path; NULL: nothing */
+	const struct strv *shown; /* paths that the user mounts at the same path; NULL: none */
 	const char *cwd;	  /* for an argv0 with a slash; NULL: workspace */
 };
 

@@ -9,8 +9,8 @@ struct workspace_input {
 	const char *home; /* $HOME */
 	const char *const
 		*state; /* ralph's state, configuration, runtime directories; NULL at the end */
-	/* Where paths begin: NULL means "/". Tests give a tree of their own, in which no path is a
-	 * link that leaves it; the system directories are then looked for below it. */
+	/* All paths start at this directory; NULL means "/". A test gives its own tree, in which no
+	 * link leads outside; the system directories are then looked for below it. */
 	const char *root;
 };
 

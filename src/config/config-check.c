@@ -5,7 +5,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 
-/* What single values must look like. Whether a pattern is wise is the policy layer's to judge. */
+/* These functions check the form of single values. The policy layer judges if a pattern is wise. */
 #define NAME_MAX_LEN 32
 #define IMAGE_MAX_LEN 512
 #define PROFILE_MAX_LEN 64
@@ -92,7 +92,7 @@ const char *check_refuse(const char *s)
 {
 	if (strlen(s) > PATTERN_MAX_LEN)
 		return "is too long; a pattern has at most 255 characters";
-	/* What matches everything would refuse every variable, and is a slip of the hand. */
+	/* A pattern that matches everything would refuse every variable. It is a typing error. */
 	if (strspn(s, "*") == strlen(s))
 		return "matches everything; name what is to be refused";
 	return has_control(s) ? "holds a control character" : NULL;

@@ -85,7 +85,7 @@ static const char *file_profile(const struct config_file *f)
 }
 
 /* The profile has to be known before anything is merged, as the files around it are weaker and
- * stronger than it is. Where it came from is recorded when its source is merged. */
+ * stronger than it is. Its origin is recorded when its source is merged. */
 static const char *choose_profile(const struct config_sources *src, const struct config_file *user,
 				  const struct config_file *project)
 {

@@ -33,14 +33,14 @@ struct config_mount {
 	bool writable;
 };
 
-/* Where a provider is reached instead of its public address: a company's gateway. */
+/* The address of a provider in place of its public one: a company's gateway. */
 struct config_provider {
 	char *origin;	 /* https://HOST[:PORT][/PATH] */
-	char *ca_file;	 /* whom to trust there, and nowhere else */
-	char *token_url; /* where its logins are renewed */
+	char *ca_file;	 /* CA certificates to trust for this origin only */
+	char *token_url; /* URL that renews its logins */
 };
 
-/* What the user says about one credential. */
+/* The user's settings for one credential. */
 struct config_credential {
 	char *name;   /* of a service ("anthropic"), or a name of the user's own */
 	char *way;    /* "phantom", "mount", "pipe", "env", "off"; NULL: phantom */
@@ -52,7 +52,7 @@ struct config {
 	char *engine;  /* "auto", "native", … */
 	char *profile; /* NULL: none */
 	struct {
-		char *base; /* what ARG BASE of a Dockerfile is to be; NULL: as it says */
+		char *base; /* value for ARG BASE of a Dockerfile; NULL: the Dockerfile's own */
 		char *name; /* of a container's image; NULL: ralph's own */
 	} image;
 	struct {
@@ -95,7 +95,7 @@ struct config {
 	} loop;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {
-		char *dir; /* where conversations are saved, or "off"; NULL: ralph's own place */
+		char *dir; /* directory for saved conversations, or "off"; NULL: ralph's own */
 		uint64_t every_ms; /* while a sandbox runs; 0: only at its end */
 	} inbox;
 	struct {
@@ -108,13 +108,13 @@ struct config {
 		enum log_level level;
 		enum log_format format;
 	} log;
-	struct config_origins *origins; /* where each key's value came from */
+	struct config_origins *origins; /* the source of each key's value */
 	struct strv notices;		/* for the user: a line per name that was renamed */
 };
 
-/* What is set for a service; NULL when there is no such service. */
+/* Returns the settings of a service; NULL when there is no such service. */
 const struct config_provider *config_provider(const struct config *c, const char *service);
-/* The last word about a credential; NULL when nothing was said. */
+/* Returns the strongest setting for a credential; NULL when there is none. */
 const struct config_credential *config_credential(const struct config *c, const char *name);
 
 struct config *config_new(void); /* all defaults */
@@ -126,7 +126,7 @@ static inline void config_freep(struct config **c)
 }
 
 /*
- * What to read. NULL paths are skipped; a file that is named but absent is skipped as well.
+ * The sources to read. NULL paths are skipped; a file that is named but absent is skipped as well.
  *
  * Scalars: the strongest source wins. Lists (env.set, env.pass, env.refuse, identity, mounts,
  * packages, network.allow, .deny, .rules): every source appends to the weaker ones, in the order
@@ -146,8 +146,8 @@ struct config_sources {
 	size_t project_len;
 	/* The user trusts exactly this content: a project file may widen as well. */
 	bool trusted;
-	/* What limits.memory 0 stands for here, so that a project's own limit can be judged; 0 when
-	 * not known: then a project file may not set limits.memory. */
+	/* The value of limits.memory 0 on this machine, for judging a project's own limit. 0: not
+	 * known; then a project file may not set limits.memory. */
 	uint64_t memory_share;
 	char *const *environ; /* RALPH_* is taken from here */
 	/*
@@ -162,8 +162,9 @@ struct config_sources {
 int config_load(const struct config_sources *src, struct config **ret, struct err *err);
 
 /*
- * What the project file asks for beyond the user's own settings (user file and the profile that the
- * user chose), whether it is trusted or not: none where it only tightens, or is not there.
+ * A setting of the project file that goes beyond the user's own (user file and the profile that the
+ * user chose), whether the file is trusted or not. There is none when the file only tightens, or is
+ * absent.
  */
 struct config_widening {
 	const char *key;
@@ -188,7 +189,7 @@ struct config_entry {
 int config_entries(const struct config *c, struct config_entry **ret, size_t *ret_n);
 void config_entries_free(struct config_entry *e, size_t n);
 
-/* Where a key's value, or the i-th entry of a list, came from: "default", "FILE:LINE",
+/* Return the source of a key's value, or of the i-th entry of a list: "default", "FILE:LINE",
  * "RALPH_ENGINE", "--engine". NULL for an unknown key or entry. */
 const char *config_origin(const struct config *c, const char *key);
 const char *config_item_origin(const struct config *c, const char *key, size_t i);

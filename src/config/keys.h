@@ -28,7 +28,7 @@ enum key_type {
 	KEY_CREDENTIAL, /* struct config_credential *, size_t behind it */
 };
 
-/* What a project file that the user has not trusted may do with a key. */
+/* The values that a project file may give a key while the user has not trusted the file. */
 enum key_project {
 	PROJECT_LOWER,	/* a number or tier not above the user's */
 	PROJECT_LOWER0, /* the same where 0 means "no limit", the largest of all */

@@ -42,7 +42,8 @@ void merge_item_origin(struct merge *m, enum key_id id, size_t i, const struct m
 	items->v[i] = origin_text(at);
 }
 
-/* What may be shown of a source: somebody may have put the credential itself there. */
+/* Returns the length of a source's kind. Messages show nothing else of it: the user may have
+ * written the credential itself there. */
 static size_t source_kind(const char *text)
 {
 	const char *colon = strchr(text, ':');
@@ -50,7 +51,7 @@ static size_t source_kind(const char *text)
 	return colon ? (size_t)(colon - text) : 0;
 }
 
-/* A check's verdict as an error. What follows the '=' of an env.set may be a secret. */
+/* Turns a check's verdict into an error. The part after the '=' of an env.set may be a secret. */
 int merge_check(struct merge *m, const char *(*check)(const char *s), const char *text,
 		const struct merge_place *at, const char *key)
 {

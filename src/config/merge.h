@@ -18,7 +18,7 @@ int merge_file(struct merge *m, const struct config_file *f);
 int merge_environ(struct merge *m, char *const *env);
 int merge_flags(struct merge *m, const struct strv *flags);
 
-/* Where a value stands. A variable or flag has a name only. */
+/* The place of a value in its source. A variable or flag has a name only. */
 struct merge_place {
 	const char *name;
 	unsigned line, column; /* line 0: no file */

@@ -22,7 +22,7 @@ struct profile {
 
 /* The error that there is no profile NAME: with the one that was meant, or what to do. */
 int profile_unknown(const struct profile_dirs *dirs, const char *name, struct err *err);
-/* Where NAME is; NULL when there is none. */
+/* Returns the path of profile NAME; NULL when there is none. */
 char *profile_path(const struct profile_dirs *dirs, const char *name);
 /* All that can be named, sorted; a user's own hides the shipped one of the same name. */
 int profile_list(const struct profile_dirs *dirs, struct profile **ret, size_t *ret_n,

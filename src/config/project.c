@@ -131,7 +131,8 @@ static int walk(struct walk *w, const struct config *project)
 	return r;
 }
 
-/* What follows the '=' of an env.set may be a secret. */
+/* Returns how much of a value a message may show. The part after the '=' of an env.set may be a
+ * secret. */
 static int shown(enum key_id id, const char *text)
 {
 	return id == KEY_ENV_SET ? (int)strcspn(text, "=") : 60;

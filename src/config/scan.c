@@ -223,7 +223,7 @@ static struct scan_value *add_item(const struct scan *s, struct scan_value *list
 	return item;
 }
 
-/* What a key holds, in messages and by its fields: none for plain values. */
+/* A key, by its name in messages, and the fields of its entries. Plain values have no fields. */
 struct shape {
 	const char *key;
 	const struct key_field *fields;

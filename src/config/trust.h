@@ -21,13 +21,13 @@ struct trust {
 
 void trust_hash(const void *p, size_t n, char ret[TRUST_HASH_LEN + 1]);
 
-/* What is recorded for this project; -ENOENT: nothing. */
+/* Reads the record of this project; -ENOENT: there is none. */
 int trust_get(const char *dir, const char *project, struct trust *ret, struct err *err);
 void trust_done(struct trust *t);
 /* Records exactly this content in the place of any other of the project. */
 int trust_set(const char *dir, const char *project, const void *p, size_t n, struct err *err);
 /* -ENOENT: it was not trusted. */
 int trust_revoke(const char *dir, const char *project, struct err *err);
-/* All records, sorted by path. What cannot be read is left out. */
+/* Lists all records, sorted by path. A record that cannot be read is left out. */
 int trust_list(const char *dir, struct trust **ret, size_t *ret_n, struct err *err);
 void trust_list_free(struct trust *t, size_t n);

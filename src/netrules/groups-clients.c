@@ -107,8 +107,8 @@ static char *etc_file(const struct groups_env *env, const char *file)
 	return xasprintf("%s/etc/%s", env->root ? env->root : "", file);
 }
 
-/* What belongs to the key of a "key = value" line, and to the lines that continue it by
- * indentation; `tail` also takes keys that end so ('@scope:registry'). */
+/* Compares the key of a "key = value" line. `tail` also accepts a longer key that ends with ':' and
+ * this one ('@scope:registry'). */
 static bool key_is(const char *line, size_t n, const char *key, bool tail)
 {
 	size_t key_n = strlen(key);
@@ -118,7 +118,8 @@ static bool key_is(const char *line, size_t n, const char *key, bool tail)
 	return n == key_n || (tail && line[n - key_n - 1] == ':');
 }
 
-/* True when the key itself had a URL, as opposed to one that ends in it. */
+/* Adds the URLs of a key's lines. A value continues on indented lines. Returns true when the key
+ * itself had a URL, as opposed to a longer key that ends with it. */
 static bool scan(struct strv *ret, const char *text, const char *key, bool tail)
 {
 	bool in_value = false, exact = false, any = false;

@@ -16,7 +16,7 @@
 struct groups_env {
 	char *const *environ;  /* the user's: PATH, HOME, XDG_CONFIG_HOME, and the clients' own */
 	const char *workspace; /* nothing below it is read or run; NULL: none */
-	const char *root;      /* where /etc is looked for; NULL: "/" */
+	const char *root;      /* directory that holds etc; NULL: "/" */
 };
 
 struct group {

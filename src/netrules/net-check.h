@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * What a sandbox's gateway would say to one target, and why, without asking anybody: a name is
- * looked up only when that was asked for and the rules allow it.
+ * net_check() says how a sandbox's gateway would decide about one target, and why, without using
+ * the network. A name is looked up only when `resolve` is set and the rules allow it.
  */
 struct net_question {
 	const char *target; /* HOST, HOST:PORT, or an http or https URL */
@@ -30,7 +30,7 @@ struct net_answer {
 	char *class;  /* "a private address" */
 	char *host;   /* canonical */
 	uint16_t port;
-	char *method, *path; /* what was judged of a request; NULL: nothing */
+	char *method, *path; /* parts of a request that were judged; NULL: none */
 	char *reason;	     /* one word: "rule", "no-rule" … */
 	char *why;	     /* a sentence */
 	char *remedy;	     /* a command that would allow it; "" where there is none */

@@ -17,10 +17,10 @@
  * wherever they are computed: `ralph run` beside a live sandbox finds the rules it would have made.
  */
 
-/* A pattern or a group, whose hosts are read from the user's clients; the spec has a workspace. */
+/* Adds a pattern, or a group, whose hosts the user's clients name; the spec has a workspace. */
 int net_rules_add(struct sandbox_spec *s, char *const *environ, bool deny, const char *text,
 		  const char *source, struct err *err);
-/* What the three files hold; the spec has name, workspace and instance. */
+/* Adds the rules of the three files; the spec has name, workspace and instance. */
 int net_rules_add_files(struct sandbox_spec *s, const struct places *p, char *const *environ,
 			struct err *err);
 /* Reads the files again for a spec that was made before: what came from them is replaced, the rest

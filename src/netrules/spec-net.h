@@ -14,5 +14,5 @@ bool net_has_ipv6(void); /* this kernel */
 /* Does it name a service of this machine's own loopback? */
 bool net_rule_is_service(const struct net_rule *rule);
 
-/* Where the CA bundle lies inside, for programs that are told by a variable. */
+/* The path of the CA bundle inside, for programs that take it from an environment variable. */
 #define NET_CA_BUNDLE "/run/ralph/ca-bundle.pem"

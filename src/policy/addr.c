@@ -258,8 +258,8 @@ static enum addr_class worse(enum addr_class a, enum addr_class b)
 	return a > b ? a : b;
 }
 
-/* Where an IPv6 address may carry an IPv4 one: the bytes at `at`, when the address starts with
- * `prefix`. RFC 6052 leaves byte 8 out, which is why its layouts have a gap. */
+/* An IPv6 address that starts with `prefix` may carry an IPv4 address in its bytes `at`. RFC 6052
+ * leaves byte 8 out, which is why its layouts have a gap. */
 struct carrier {
 	uint8_t prefix[16];
 	uint8_t len;

@@ -4,7 +4,7 @@
 
 static const char upload[] = "git-upload-pack", receive[] = "git-receive-pack";
 
-/* What a request is: which service of which repository ("/OWNER/REPO"), by which method. */
+/* A request of git: its service, its repository ("/OWNER/REPO") and its method. */
 struct git_request {
 	const char *repo;
 	size_t repo_n;

@@ -58,7 +58,7 @@ static int read_subsection(struct parser *s)
 	}
 }
 
-/* What stands between the name of a section and its ']', in quotes. */
+/* Reads the quoted subsection between the name of a section and its ']'. */
 static int read_quoted(struct parser *s)
 {
 	int r;
@@ -106,7 +106,7 @@ static int unescape(int c)
 
 struct value {
 	bool quoted;
-	size_t keep; /* what must not be trimmed */
+	size_t keep; /* length of the part that must not be trimmed */
 };
 
 /* One character that is neither a quote nor the end; -EINVAL: git would not take it. */

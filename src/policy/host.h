@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /*
- * The one canonical form of a host. Whoever reads a host from the outside (a CONNECT target, a
+ * The one canonical form of a host. Code that reads a host from the outside (a CONNECT target, a
  * Host header, SNI, a DNS question, a SOCKS request, a URL, a pattern) makes a struct host of it
  * once; the decision, the look-up, SNI and the log use its bytes and never the original.
  *

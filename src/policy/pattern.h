@@ -3,7 +3,7 @@
 #include "policy/host.h"
 
 /*
- * What a rule names.
+ * A rule names hosts and ports by a pattern.
  *
  *	example.com            that name, ports 80 and 443
  *	example.com:22         that name, one port          example.com:*   any port

@@ -4,12 +4,12 @@
 #include <stddef.h>
 
 /*
- * Which paths of a workspace are not the agent's to write: what the host runs by itself when its
- * user works there (hooks, settings of git, of editors, of shells and of agents), and what says
- * where those lie. Pure decisions about names; looking at files is workspace/'s business.
+ * The paths of a workspace that the agent must not write: files that the host runs by itself when
+ * its user works there (hooks, settings of git, of editors, of shells and of agents), and files
+ * that say where those lie. Pure decisions about names; workspace/ looks at files.
  */
 
-/* What a path is relative to. */
+/* The directory that a path is relative to. */
 enum protect_base {
 	PROTECT_TREE,	  /* the workspace, or any directory in it */
 	PROTECT_GIT,	  /* a git directory with everything of its own: .git, modules/NAME */
@@ -19,7 +19,7 @@ enum protect_base {
 
 struct protect_rule {
 	const char *path; /* the last part may be a pattern of fnmatch(3) */
-	const char *why;  /* what the host does with it */
+	const char *why;  /* the host's use of the path */
 };
 
 /* The rules of a base; they end with a row without path. */

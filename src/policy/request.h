@@ -6,15 +6,15 @@
 /*
  * Requests to inspected hosts: method, path and git operation.
  *
- * Where a rule decides by path, decision and server must read the same path, so the target is
- * brought into one form, judged, and that form is what is sent on: escapes of unreserved characters
- * are decoded (%61 is a), the other escapes are written in upper case. What servers disagree about
- * is refused instead of repaired: empty segments ("//"), "." and ".." in any spelling (also before
- * a ';'), '\', %5c, %00 and other control bytes, an escaped percent that hides one of these, bad
- * escapes. "%2f" stays as it is, since registries use it inside names: for a prefix
- * it is a character like any other (what matches so also matches with a slash in its place), while
- * for empty and dot segments it counts as a slash. Where no rule of the host looks at paths the
- * target goes through untouched.
+ * If a rule decides by path, the decision and the server must read the same path. So the target is
+ * normalized and judged, and the normalized form is sent on: escapes of unreserved characters are
+ * decoded (%61 is a), the other escapes are written in upper case. Spellings that servers disagree
+ * about are refused instead of repaired: empty segments ("//"), "." and ".." in any spelling (also
+ * before a ';'), '\', %5c, %00 and other control bytes, an escaped percent that hides one of these,
+ * bad escapes. "%2f" stays as it is, since registries use it inside names: for a prefix it is a
+ * character like any other (a path that matches also matches with a slash in its place), while for
+ * empty and dot segments it counts as a slash. When no rule of the host looks at paths, the target
+ * passes unchanged.
  *
  * A prefix ends at a segment: '/v1' covers /v1 and /v1/x, not /v10; '/v1/' covers what is below.
  * The query is not part of it. GET allows HEAD. CONNECT is never a request to an inspected host.
@@ -23,8 +23,8 @@
  * and POST …/git-upload-pack) of any repository of that host, "fetch OWNER/REPO" of one; "push
  * OWNER/REPO" the same two with git-receive-pack, and fetching, of that one, with or without
  * ".git". A rule with git and nothing else allows nothing but these; dumb HTTP and LFS are then
- * refused. Where a rule speaks of git, git requests are decided by git alone, whatever its methods
- * and paths would say.
+ * refused. When a rule has git, that alone decides git requests, whatever its methods and paths
+ * would say.
  */
 #define REQUEST_TARGET_MAX (16 * KiB)
 

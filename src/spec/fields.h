@@ -36,7 +36,7 @@ struct spec_field {
 	size_t n;   /* of the words; how many items have room in place */
 	const char *const *words;
 	const struct spec_table *of;
-	size_t count_at; /* where a list has its length */
+	size_t count_at; /* offset of a list's length */
 	int (*check)(const char *what, const char *value, struct err *err); /* of a string */
 	field_difference_fn *difference; /* instead of the one of its kind; gets both structs */
 	/* Of FIELD_CUSTOM; `at` is the member. `done` may be NULL. */

@@ -22,7 +22,7 @@
  * else: what is shown is what is run. Pure data: nothing here touches the system.
  */
 
-/* Who decided a variable: shown as [~], [>], [+]. */
+/* The origin of a variable: shown as [~], [>], [+]. */
 enum spec_origin {
 	SPEC_SET,    /* by ralph */
 	SPEC_PASSED, /* from the host, by the allowlist */
@@ -57,13 +57,13 @@ enum spec_mount_kind {
 	SPEC_COPY, /* target is a read-only copy of the host's file `source`, as it is at start */
 	SPEC_DIR,  /* an empty directory of the root */
 	SPEC_MASK, /* a file is covered by nothing readable, a directory by an empty one */
-	SPEC_RO,   /* what is at target by then becomes read-only */
+	SPEC_RO,   /* target, as the mounts before it left it, becomes read-only */
 	/* Of what the workspace holds at start: none of them is a setting. */
 	SPEC_PIN,     /* source bound at target, which then cannot be renamed or removed */
 	SPEC_PROTECT, /* the same, read-only */
 	SPEC_HIDE,    /* a file of the workspace that cannot be read */
 	/* Of container engines. */
-	SPEC_IMAGE,  /* what the image holds, read-only */
+	SPEC_IMAGE,  /* the image's content, read-only */
 	SPEC_VOLUME, /* source, which lies in the volume, at target */
 	/* Of engines that show the workspace as it is; of the tree as well. */
 	SPEC_PUT_BACK, /* source can be written, and is put back after each command */
@@ -83,7 +83,7 @@ struct spec_mount {
 	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
 };
 
-/* Where something that the host would run may appear while the sandbox lives. */
+/* The directories in which a file that the host would run may appear while the sandbox lives. */
 enum spec_watch_kind {
 	SPEC_WATCH_TREE,     /* the top of a writable tree */
 	SPEC_WATCH_GIT,	     /* a git directory */
@@ -97,10 +97,10 @@ struct spec_watch {
 	char *dir; /* on the host */
 };
 
-/* What is done with it, besides being shown. */
+/* ralph shows each new file that the host would run, and moves these files to quarantine. */
 enum spec_quarantine {
-	SPEC_QUARANTINE_ALL, /* all of it is moved away */
-	SPEC_QUARANTINE_GIT, /* what is in git directories is */
+	SPEC_QUARANTINE_ALL, /* all of them */
+	SPEC_QUARANTINE_GIT, /* the files in git directories */
 	SPEC_QUARANTINE_NONE,
 	SPEC_QUARANTINE_N,
 };
@@ -116,23 +116,22 @@ enum spec_way {
 
 /* A credential by reference: never a value. */
 struct spec_credential {
-	char *name;	/* what rules and endpoints call it: "anthropic", "github" */
+	char *name;	/* its name in rules and endpoints: "anthropic", "github" */
 	char *provider; /* the row of cred/ that knows how: "anthropic-oauth" … */
 	enum spec_way way;
-	char *source; /* where the host has it: "file:PATH", "env:NAME", "store:NAME", "command:…"
-		       */
-	char *origin; /* "https://api.anthropic.com": the only place it is sent to */
+	char *source;	/* on the host: "file:PATH", "env:NAME", "store:NAME", "command:…" */
+	char *origin;	/* "https://api.anthropic.com": the only place it is sent to */
 	char *ca_file;	/* trust for that origin alone; NULL: as for every other host */
 	char *endpoint; /* http://proxy/_ralph/ENDPOINT/ leads to origin; NULL: only rules use it */
 	char *phantom;	/* how its phantom begins, as clients expect it: "sk-ant-oat01-" */
 	bool private;	/* the user set the origin: it may lie on a private address */
-	struct strv requests; /* what may be asked of the endpoint: "METHOD PREFIX [URL]", see
+	struct strv requests; /* requests that the endpoint allows: "METHOD PREFIX [URL]", see
 				 struct gw_route */
 	struct strv options;  /* the provider's own, NAME=VALUE: "region=us-east-1" */
 	uint64_t expires_ms;  /* as seen when the spec was made; 0: not known, or never */
 };
 
-/* What providers may cost; 0: no limit. */
+/* Limits on the cost of providers; 0: no limit. */
 struct spec_budget {
 	uint64_t micro_usd, tokens;
 };
@@ -144,7 +143,7 @@ struct spec_rlimit {
 	uint64_t value;
 };
 
-/* What bounds the sandbox as a whole, and the directories it is made in. */
+/* The kind of cgroup that bounds the sandbox as a whole, and the directories it is made in. */
 enum spec_cgroup_kind {
 	SPEC_CGROUP_NONE,
 	SPEC_CGROUP_V1,
@@ -170,12 +169,12 @@ struct spec_limits {
 	uint32_t controllers; /* enum cgroup_controllers that bound the sandbox as a whole */
 };
 
-/* What only container engines need to know; all NULL for the others. */
+/* Settings of container engines; all NULL for other engines. */
 struct spec_container {
-	char *image;	  /* whose content is the root */
+	char *image;	  /* its content is the root filesystem */
 	char *line;	  /* a socket on the host, at which the guest meets its supervisor */
 	char *volume;	  /* its name; NULL: none */
-	char *volume_dir; /* where it lies on the host */
+	char *volume_dir; /* its directory on the host */
 	bool as_root;	  /* root of a container is this user outside of it */
 	/* Of an engine on another machine, or in a virtual one; NULL: it is of this kernel. */
 	char *remote_listen; /* address of this machine, where the gateway listens for the sandbox
@@ -194,7 +193,7 @@ struct sandbox_spec {
 	char *home;	/* path of HOME inside; its content is in the sandbox's state */
 	char *hostname;
 	char *template; /* image that an engine without a guest begins with; NULL: its own choice */
-	char *inbox;	/* where conversations are saved to by themselves; NULL: nowhere */
+	char *inbox;	/* directory for automatically saved conversations; NULL: none */
 	uint64_t inbox_every_ms; /* 0: only when the sandbox ends */
 	uint32_t uid, gid;	 /* shown inside */
 	uint16_t port; /* of the host's loopback, for the gateway's endpoints; 0: they are inside */

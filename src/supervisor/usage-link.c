@@ -4,10 +4,11 @@
  * DOC: Theory of operation
  *
  * The gateway reports what each answer of a provider has used (GW_USAGE); here it becomes a "usage"
- * event with its price. Where the spec has a budget, the log's sum is taken once, with the first
- * question for a header, and kept up from then on: it is the sum of the sandbox's whole life, over
- * all its starts. When the budget is used up, a request is refused before it leaves; no header may
- * be kept, so that every request is a question. Requests under way when the budget ends may finish.
+ * event with its price. If the spec has a budget, the supervisor sums up the log once, with the
+ * first question for a header, and keeps the sum up to date. The sum covers the sandbox's whole
+ * life, over all its starts. When the budget is used up, a request is refused before it leaves; no
+ * header may be kept, so that every request is a question. Requests under way when the budget ends
+ * may finish.
  */
 #include "supervisor/supervisor.h"
 
