@@ -269,4 +269,4 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 
 const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */
-const char *spec_way_name(enum spec_way w); /* "phantom" … */
+const char *spec_way_name(enum spec_way w);		  /* "phantom" … */
