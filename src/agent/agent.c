@@ -35,7 +35,7 @@ char *agent_names(void)
 	return buf_take(&b);
 }
 
-/* As JSON and TOML have it between double quotes. */
+/* Escapes a text as JSON and TOML need it between double quotes. */
 static void put_inner(struct buf *b, const char *s)
 {
 	cleanup_buf struct buf whole;

@@ -23,7 +23,7 @@ static const struct agent_env claude_env[] = {
 	{"anthropic-oauth", "CLAUDE_CODE_SUBSCRIPTION_TYPE", "{option:subscription}"},
 	{"anthropic-key", "ANTHROPIC_API_KEY", "{phantom}"},
 	{"anthropic-key", "ANTHROPIC_BASE_URL", "{endpoint}"},
-	/* It sends no field with a key here: the phantom is a part of the path. */
+	/* Claude Code sends no header with a key here: the phantom is a part of the path. */
 	{"bedrock", "CLAUDE_CODE_USE_BEDROCK", "1"},
 	{"bedrock", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", "1"},
 	{"bedrock", "ANTHROPIC_BEDROCK_BASE_URL", "{endpoint}/{phantom}"},

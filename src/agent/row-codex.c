@@ -45,7 +45,7 @@ static void codex_usage(struct agent_result *r, struct jtext usage)
 
 	if (!jpick(usage, names, v, ARRAY_SIZE(names)))
 		return;
-	/* Its count of input has the cached part in it. */
+	/* Codex counts cached tokens as input too. */
 	r->cache_read = jtext_uint(v[2]);
 	r->input = jtext_uint(v[0]) - (r->cache_read < jtext_uint(v[0]) ? r->cache_read : 0);
 	r->output = jtext_uint(v[1]);
@@ -56,7 +56,7 @@ static void codex_failed(struct agent_result *r, struct jtext message)
 {
 	r->seen = r->failed = true;
 	agent_take(&r->reason, message, AGENT_TEXT_MAX);
-	/* It has no code of its own for this. */
+	/* Codex has no error code for a usage limit. */
 	r->limited = r->reason && strstr(r->reason, "hit your usage limit");
 }
 

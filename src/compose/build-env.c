@@ -127,7 +127,7 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 	return 0;
 }
 
-/* One variable of the host's; what is not set is skipped. */
+/* Forwards one variable of the host; a variable that is not set is skipped. */
 static int forward(struct sandbox_spec *s, const struct build_input *in, const char *name,
 		   const char *source, struct err *err)
 {

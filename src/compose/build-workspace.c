@@ -14,7 +14,7 @@ static_assert((int)SPEC_QUARANTINE_ALL == (int)QUARANTINE_ALL &&
 		      (int)SPEC_QUARANTINE_N == (int)QUARANTINE_N,
 	      "the choices of both are the same");
 
-/* The same place inside: what lies below `source` on the host lies below `target` there. */
+/* Returns the path inside: a path below `source` on the host is below `target` there. */
 static char *inside(const char *path, const char *source, const char *target)
 {
 	if (!path_under(path, source))

@@ -55,7 +55,7 @@ static int choose_name(const struct build_input *in, const struct workspace *w,
 	return 0;
 }
 
-/* One that works in a clone does not get the workspace itself by a word left out. */
+/* A missing --clone must not give the workspace itself to a sandbox that works in a clone. */
 static int check_clone(const struct build_input *in, const struct sandbox_spec *s, struct err *err)
 {
 	cleanup_free char *clone = store_clone(in->places, s->name);
@@ -288,7 +288,8 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	return 0;
 }
 
-/* Whose sandbox it is; the name is left out where no configuration says which agent's. */
+/* Finds workspace, branch and instance of the sandbox. The name needs a configuration, which says
+ * the agent; without one it is left out. */
 static int identify(const struct build_input *in, struct sandbox_spec *s, struct workspace *w,
 		    struct gitdir *g, struct err *err)
 {

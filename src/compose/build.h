@@ -67,14 +67,15 @@ int build_identity(const struct build_input *in, struct sandbox_spec *s, struct 
 /* build-workspace.c: the workspace, and what in it is not the agent's to write or to read */
 int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		    struct err *err);
-/* build-clone.c: instead of it, a clone in the sandbox's record, and the repository to be read */
+/* build-clone.c: instead of the workspace, a clone in the sandbox's record; the repository is
+ * read-only */
 #define CLONE_ORIGIN "/run/ralph/origin.git"
 int build_clone(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		struct err *err);
 /* *ret is the command that makes the clone inside; it runs when the clone is empty. */
 void build_clone_command(const struct sandbox_spec *s, struct strv *ret);
 bool build_clone_is_made(const struct sandbox_spec *s);
-/* The same for another directory that is writable inside; git may be NULL. */
+/* Protects a directory that is writable inside as build_workspace() does; git may be NULL. */
 int build_guard(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		const char *source, const char *target, struct err *err);
 /* Directories of the user's PATH that can be written inside. */

@@ -10,8 +10,8 @@
 
 /* Commands are run by a program of the host. */
 bool no_guest(const struct sandbox_spec *s);
-/* The same of the engine that would be chosen: its agent sees the whole workspace as it is, and
- * nothing there is hidden from it. */
+/* True when the engine that this choice leads to has no guest: its agent sees the whole workspace
+ * as it is, and nothing there is hidden from it. */
 bool no_guest_choice(const char *engine, bool direct);
 /* There is no sandbox. */
 bool no_guest_without_wall(const struct sandbox_spec *s);

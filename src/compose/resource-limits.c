@@ -127,7 +127,7 @@ int limits_decide(const struct config *c, const struct limits_facts *facts,
 	l.open_files = least(c->limits.open_files ? c->limits.open_files : OPEN_FILES_DEFAULT,
 			     facts->nofile_hard);
 	l.tmp = c->limits.tmp ? c->limits.tmp : TMP_SHARE(l.memory);
-	/* As many cores as there are is no limit. */
+	/* A limit of all cores is no limit. */
 	if (l.cpu >= (uint64_t)facts->cpus * 100)
 		l.cpu = 0;
 	l.method = limits_pids_unbounded(facts, cgroup->controllers)

@@ -39,7 +39,7 @@ const char *check_agent(const char *s)
 	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
 }
 
-/* As container engines name them: REGISTRY/PATH:TAG@DIGEST. */
+/* An image has a name as container engines take it: REGISTRY/PATH:TAG@DIGEST. */
 const char *check_image(const char *s)
 {
 	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-/:@", IMAGE_MAX_LEN))

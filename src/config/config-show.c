@@ -69,7 +69,7 @@ static void put_number(struct buf *b, const struct key *k, uint64_t v)
 		(void)buf_puts(b, k->unit);
 }
 
-/* As parse_micro() reads it. */
+/* Writes an amount as parse_micro() reads it. */
 static void put_money(struct buf *b, uint64_t v)
 {
 	char part[8];

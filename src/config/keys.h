@@ -99,7 +99,7 @@ size_t key_section(const struct key *k);
 const char *key_leaf(const struct key *k);
 /* KEY_N when there is none. */
 enum key_id key_find(const char *name, size_t len);
-/* The same by the name a key had in the last release. */
+/* Finds a key by its name in the last release; KEY_N when there is none. */
 enum key_id key_find_was(const char *name, size_t len);
 const char *key_was(enum key_id id);
 /* The notice about it, for the old and the new name. */

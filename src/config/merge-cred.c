@@ -18,7 +18,7 @@ void config_credential_done(struct config_credential *c)
 	*c = (struct config_credential){0};
 }
 
-/* One member that a source gives replaces what a weaker one gave. */
+/* A member that a source gives replaces the value of a weaker source. */
 static int take(struct merge *m, const struct config_file *f, enum key_id id,
 		enum provider_field field, const char *(*check)(const char *s), char **at)
 {

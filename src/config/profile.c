@@ -73,7 +73,7 @@ static void add(struct profile **list, size_t *n, const char *dir, const char *f
 	*list = xrealloc(*list, *n + 1, sizeof(**list));
 	p = &(*list)[(*n)++];
 	p->path = path_join(dir, file);
-	/* One that cannot be read is listed all the same: whoever uses it is told why. */
+	/* A profile that cannot be read is listed all the same: using it reports the reason. */
 	(void)path_read(AT_FDCWD, p->path, &text);
 	p->summary = summary_of(buf_str(&text));
 	p->shipped = shipped;

@@ -31,5 +31,5 @@ int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *cons
 /* Takes the files' rules of `from` in place of its own: what then differs comes from elsewhere. */
 void net_rules_take_files(struct sandbox_spec *s, const struct sandbox_spec *from);
 
-/* One spelling for the files, so that a rule is found again: ASCII, lower case. */
+/* *ret is the one spelling for the files, so that a rule is found again: ASCII, lower case. */
 int net_rules_canon(const char *text, char **ret, struct err *err);

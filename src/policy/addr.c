@@ -312,8 +312,8 @@ enum addr_class addr_class(const struct ip *ip)
 	for (size_t i = 0; i < ARRAY_SIZE(carriers); i++)
 		if (prefix_equal(carriers[i].prefix, ip->b, carriers[i].len))
 			c = worse(c, carried(&carriers[i], ip->b));
-	/* Which of the layouts its operator chose is unknown; zeros in the others would make
-	 * nearly every address "unspecified", so only what is never allowed counts. */
+	/* The layout that the operator chose is unknown. Zeros in the other layouts would make
+	 * nearly every address "unspecified", so only loopback and metadata count. */
 	for (size_t i = 0; i < ARRAY_SIZE(local_nat64); i++)
 		if (prefix_equal(local_nat64[i].prefix, ip->b, local_nat64[i].len) &&
 		    carried(&local_nat64[i], ip->b) >= ADDR_LOOPBACK)

@@ -128,7 +128,8 @@ static int best_for_host(const struct policy *p, const struct host *h, uint16_t 
 	return best;
 }
 
-/* As above for an address a name led to: what inspects speaks for literals only. */
+/* Finds the best rule for an address that a name resolved to. A rule that inspects applies to
+ * literal addresses only. */
 static int best_for_answer(const struct policy *p, const struct ip *ip, uint16_t port)
 {
 	int best = -1;

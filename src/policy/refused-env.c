@@ -5,7 +5,7 @@
 
 #include "base/text/mask.h"
 
-/* They stand for an identity as much as for a right: whoever wants to push has a rule for it. */
+/* These tokens carry the user's identity as well as the right to push. A rule can allow pushing. */
 static const char *const names[] = {"GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN",
 				    "GITHUB_ENTERPRISE_TOKEN"};
 

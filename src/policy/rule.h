@@ -28,7 +28,7 @@ bool policy_tier_parse(const char *name, enum policy_tier *ret);
 struct net_rule {
 	bool deny;
 	char *pattern;	     /* a host as pattern.h reads it; in a configuration also a group */
-	char *source;	     /* which setting it came from; NULL: not known */
+	char *source;	     /* the setting it came from; NULL: not known */
 	struct strv methods; /* inspected: empty means all */
 	struct strv paths;   /* inspected: prefixes; empty means all */
 	struct strv git;     /* inspected: "fetch", "fetch OWNER/REPO", "push OWNER/REPO" */
@@ -62,7 +62,7 @@ static inline void *net_rule_at(const struct net_rule *r, const struct net_rule_
 void net_rule_done(struct net_rule *r);
 /* Replaces everything in `to`. */
 void net_rule_copy(struct net_rule *to, const struct net_rule *from);
-/* The same for the fields that inspect; host, verdict and source stay. */
+/* Replaces only the fields that inspect in `to`; host, verdict and source stay. */
 void net_rule_copy_inspection(struct net_rule *to, const struct net_rule *from);
 bool net_rule_equal(const struct net_rule *a, const struct net_rule *b);
 /* Does the gateway terminate TLS and read every request? */
@@ -75,7 +75,7 @@ struct net_policy {
 };
 
 struct net_rule *net_policy_push(struct net_policy *p); /* an empty rule at the end */
-/* The same with these strings, copied; the caller may fill in the rest. */
+/* Adds a rule with copies of these strings; the caller may fill in the rest. */
 struct net_rule *net_policy_add(struct net_policy *p, bool deny, const char *pattern,
 				const char *source);
 void net_policy_copy(struct net_policy *to, const struct net_policy *from); /* `to` is empty */

@@ -36,7 +36,7 @@ static bool has_mount(const struct spec_field *f, const struct sandbox_spec *s, 
 	return false;
 }
 
-/* They follow from what is in the workspace by now, which may have changed since the start. */
+/* These mounts follow from the content of the workspace, which may have changed since the start. */
 static bool is_of_tree(const struct spec_mount *m)
 {
 	return m->of_tree || m->kind == SPEC_PIN || m->kind == SPEC_PROTECT ||
