@@ -89,7 +89,7 @@ for l in sys.stdin: print(json.loads(l)["seq"])'); do
 	has "$(cat "$T/out")" 'gotcha'
 	# The only sequences are ralph's own colours.
 	sed -e 's/\x1b\[[0-9]*m//g' "$T/out" >"$T/bare"
-	! grep -q -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2\x9b|\xe2\x80\xae' "$T/bare" || fail "raw bytes: $(cat -v "$T/bare" | grep -P '\^|M-' | head)"
+	! LC_ALL=C grep -q -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2\x9b|\xe2\x80\xae' "$T/bare" || fail "raw bytes: $(cat -v "$T/bare" | grep -P '\^|M-' | head)"
 	lacks "$(sed 's/\x1b\[\(0\|1\|2\|31\|32\|33\|36\)m//g' "$T/out")" $'\e'
 	ralph events verify
 }

@@ -111,6 +111,35 @@ static void tables_of_agents_are_valid_patterns(void **state)
 	}
 }
 
+/* A host more is a way out for everybody who allows the group: it has to be added here as well. */
+static void tables_hold_just_these_hosts(void **state)
+{
+	static const char *const tables[][2] = {
+		{"@anthropic",
+		 "api.anthropic.com console.anthropic.com platform.claude.com claude.ai "},
+		{"@openai", "api.openai.com auth.openai.com chatgpt.com "},
+		{"@gemini", "generativelanguage.googleapis.com cloudcode-pa.googleapis.com "
+			    "oauth2.googleapis.com accounts.google.com "},
+		{"@github",
+		 "github.com github.com:22 api.github.com codeload.github.com "
+		 "raw.githubusercontent.com objects.githubusercontent.com "
+		 "release-assets.githubusercontent.com github-cloud.githubusercontent.com "},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		cleanup_strv struct strv got = {0};
+		cleanup_buf struct buf hosts;
+		struct box *b = *state;
+		struct err e;
+
+		buf_init(&hosts, 4 * KiB);
+		assert_int_equal(groups_expand(tables[i][0], &b->env, &got, &e), 0);
+		for (size_t k = 0; k < got.n; k++)
+			assert_int_equal(buf_printf(&hosts, "%s ", got.v[k]), 0);
+		assert_string_equal(buf_str(&hosts), tables[i][1]);
+	}
+}
+
 static void an_unknown_group_is_an_error(void **state)
 {
 	expect_error(*state, "@nope", "ralph net groups");
@@ -293,6 +322,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(tables_of_agents_are_valid_patterns),
+		TEST(tables_hold_just_these_hosts),
 		TEST(an_unknown_group_is_an_error),
 		TEST(every_client_group_says_where_it_would_be_read_from),
 		TEST(npm_is_read_from_the_users_own_files),

@@ -232,6 +232,29 @@ static void frame_whose_memory_file_is_none_is_refused(void **state)
 	closep(&shrunk);
 }
 
+static void frame_longer_than_its_head_says_is_refused(void **state)
+{
+	static const uint32_t frame[] = {0x52414c31, 1, 0, 0, 0, 0, 0x41414141};
+	cleanup_wire_msg struct wire_msg m;
+
+	wire_msg_init(&m);
+	assert_int_equal(send(pair[0], frame, sizeof(frame), 0), sizeof(frame));
+	assert_int_equal(wire_recv(pair[1], &m), -EPROTO);
+}
+
+static void frame_whose_memory_file_is_beyond_the_maximum_is_refused(void **state)
+{
+	static const uint32_t head[] = {0x52414c31, 1, 0, 1, WIRE_BODY_MAX + 1, 0};
+	cleanup_fd int fd = memfd_create("x", MFD_CLOEXEC);
+	cleanup_wire_msg struct wire_msg m;
+
+	wire_msg_init(&m);
+	m.body.max = 2 * WIRE_BODY_MAX; /* the frame's own limit holds, not only the buffer's */
+	assert_int_equal(ftruncate(fd, WIRE_BODY_MAX + 1), 0);
+	send_with_fd(head, sizeof(head), fd);
+	assert_int_equal(wire_recv(pair[1], &m), -EPROTO);
+}
+
 static void read_misfit_is_sticky_and_never_leaves_the_body(void **state)
 {
 	static const struct {
@@ -288,6 +311,8 @@ int main(void)
 		T(frame_for_a_peer_that_reset_is_told_as_for_one_that_is_gone),
 		T(frame_with_a_head_that_lies_is_refused_and_its_descriptors_closed),
 		T(frame_whose_memory_file_is_none_is_refused),
+		T(frame_longer_than_its_head_says_is_refused),
+		T(frame_whose_memory_file_is_beyond_the_maximum_is_refused),
 		T(read_misfit_is_sticky_and_never_leaves_the_body),
 		T(read_vector_that_claims_too_many_strings_is_refused),
 	};
