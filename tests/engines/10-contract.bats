@@ -323,7 +323,7 @@ held() {
 	local pid=$! code=0
 
 	wait_until test -e ready
-	same "$S" "$(ralph stop "$S")"
+	same "$S" "$(ralph stop --time 30s "$S")"
 	wait "$pid" || code=$?
 	same "3 bye" "$code $(cat said)"
 	down

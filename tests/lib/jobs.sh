@@ -12,8 +12,8 @@
 # shellcheck shell=bash
 
 export TEST_USER=ralph-test
-# Many tests wait for something: more of them than processors keep these busy.
-JOBS_AT_ONCE=$(($(nproc) + 2))
+# Many tests wait for something: one more of them than processors keeps these busy.
+JOBS_AT_ONCE=$(($(nproc) + 1))
 
 # kinds FILE: KIND, or KIND/TAG where only tests with that tag run. For an unprivileged user, those without root.
 kinds() {
