@@ -1,4 +1,4 @@
-# runs: root user
+# runs: user
 # seconds: 45
 # The self-test: it passes, and where a wall is taken away it says which.
 # shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
@@ -51,6 +51,7 @@ falls() {
 	done
 }
 
+# bats test_tags=root
 @test 'the self-test passes, all rows, in a sandbox of its own start and in a live one' {
 	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
 	has "$(cat "$T/out")" "as expected"
@@ -64,6 +65,7 @@ falls() {
 	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" -name '*probe*')"
 }
 
+# bats test_tags=root
 @test 'what the host has mounted below a directory that is shown is no finding, and is read-only' {
 	local own=(--map-current-user --keep-caps)
 
@@ -78,6 +80,7 @@ falls() {
 	unshare "${own[@]}" --mount sh "$T/with-mounts" run --rm -- sh -c 'touch below/x && ! touch /usr/src/x'
 }
 
+# bats test_tags=root
 @test 'a sandbox with services, mounts and variables that the user gave passes too' {
 	mkdir -p "$HOME/given/sub" "$XDG_CONFIG_HOME/ralph"
 	printf 'mounts:\n  - path: %s\n    mode: rw\nenv:\n  pass: [MY_TOKEN]\nnetwork:\n  allow: ["localhost:8123", "example.com", "10.1.2.3"]\n' \
@@ -87,6 +90,7 @@ falls() {
 	has "$(cat "$T/out")" "an allowed name"
 }
 
+# bats test_tags=root
 @test 'every tier of the network passes' {
 	local tier
 
@@ -258,6 +262,7 @@ falls() {
 	falls 'a core handler'
 }
 
+# bats test_tags=root
 @test 'without mounts parted from those of the host' {
 	only_root
 	need unshare
