@@ -110,7 +110,7 @@ static int terminals(int argc, char **argv)
 {
 	cleanup_fd int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave = -1;
 	char name[64], text[3] = "";
-	int status;
+	int status = 0;
 	pid_t pid;
 
 	if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0 ||
