@@ -80,7 +80,7 @@ static int read_section(const struct spec_field *f, const json_t *v, void *item,
 static void grow(const struct spec_field *f, void *item, size_t n)
 {
 	size_t *count = field_count(f, item);
-	void *items;
+	void *items = NULL;
 
 	if (!f->n && n) {
 		items = xrealloc(field_items(f, item), *count + n, f->of->size);
