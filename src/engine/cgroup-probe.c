@@ -236,8 +236,8 @@ static bool can_make_in(const char *dir)
 }
 
 /*
- * What a child of this v2 directory can be limited with: what is enabled for children already, and
- * what could be. Enabling needs a directory without processes, unless it is the root itself,
+ * Lists the controllers that a child of this v2 directory can have: those that are enabled for
+ * children already, and those that could be. Enabling needs a directory without processes, unless it is the root itself,
  * which is known by having no cgroup.type.
  */
 static unsigned v2_offers(const char *dir)

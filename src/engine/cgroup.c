@@ -159,7 +159,7 @@ static int make_dir(int parent, const char *name)
 		return 0;
 	if (errno != EEXIST)
 		return -errno;
-	/* What a crash left has no processes and goes; a live one stays, and says EBUSY. */
+	/* A cgroup that a crash left has no processes and goes; a live one stays: EBUSY. */
 	r = remove_dir(parent, name, 0);
 	if (r == -EBUSY || r == -ENOTEMPTY)
 		return -EEXIST;

@@ -49,7 +49,7 @@ struct cgroup_support {
 	size_t n_places;
 };
 
-/* Where the probe looks; NULL members mean the running system. Tests give their own tree. */
+/* The places the probe reads; NULL members mean the running system. Tests give their own tree. */
 struct cgroup_source {
 	char *proc_cgroup;     /* content of /proc/self/cgroup */
 	char *mountinfo;       /* content of /proc/self/mountinfo */
@@ -122,7 +122,7 @@ int cgroup_kill(const struct cgroup *c, int deadline_ms);
  * leave them. Idempotent. The object stays valid until cgroup_done(). */
 int cgroup_remove(struct cgroup *c, int deadline_ms, struct err *err);
 void cgroup_done(struct cgroup *c); /* descriptors and memory only; safe on a zeroed object */
-/* What a crashed supervisor of that name left: kills and removes. 0 when there is nothing. */
+/* Kills and removes what a crashed supervisor of that name left. 0 when there is nothing. */
 int cgroup_stale_remove(const struct cgroup_support *s, const char *name, int deadline_ms,
 			struct err *err);
 

@@ -107,7 +107,7 @@ int engine_stop(struct engine *e, struct err *err);
 pid_t engine_init_pid(struct engine *e);
 int engine_protect(struct engine *e, const char *path, struct err *err);
 void engine_complaint(struct engine *e, char *ret, size_t size);
-/* What a killed supervisor of this sandbox may have left. */
+/* Removes what a killed supervisor of this sandbox may have left. */
 void engine_clean(const struct sandbox_spec *spec);
 
 int engine_set_up(struct engine *e, struct err *err);

@@ -46,7 +46,7 @@ struct engine_ops {
 	/* Optional: begins what stop() waits for, and does not block. Everything inside is doomed.
 	 */
 	void (*kill)(struct engine *e);
-	/* What is at this path inside by now becomes read-only. */
+	/* Makes what is at this path inside by now read-only. */
 	int (*protect)(struct engine *e, const char *path, struct err *err);
 	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
 	int (*stop)(struct engine *e, struct err *err);

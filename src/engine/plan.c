@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "wire/wire.h"
 
-/* What a row of the spec is for the guest; SPEC_MOUNT_N of them. */
+/* The guest's word for each kind of mount in a spec; SPEC_MOUNT_N of them. */
 static const enum guest_mount_kind kinds[] = {
 	[SPEC_BIND_RO] = GUEST_BIND_RO,
 	[SPEC_BIND_RW] = GUEST_BIND_RW,

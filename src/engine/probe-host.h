@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /*
- * What this machine offers, found by trying. Every probe is bounded in time, runs what might fail
+ * The probes find what this machine offers by trying it. Every probe is bounded in time, runs what might fail
  * or hang in a child of its own, and leaves nothing behind. A probe that finds nothing returns 0
  * and says so in its result: only being unable to look is an error.
  */

@@ -15,7 +15,7 @@
  * directories and files anywhere on the host; so no such link may be there.
  */
 
-/* What is mounted at or above the target when its turn comes; NULL: nothing but the fresh root. */
+/* The row mounted at or above the target when its turn comes; NULL: nothing but the fresh root. */
 static const struct spec_mount *beneath(const struct sandbox_spec *spec, size_t i)
 {
 	const char *target = spec->mounts[i].target;

@@ -1,5 +1,5 @@
 /*
- * What is behind the program, found by asking it. Its daemon may be on another machine, or in a
+ * Asks the program what is behind it. Its daemon may be on another machine, or in a
  * virtual one (Docker Desktop): a container there shares no kernel with us, so the guest can hand
  * no socket over, and the line to it is another one (container-remote.c).
  */

@@ -26,7 +26,7 @@ int container_find(const struct container_dialect *d, char **ret, struct err *er
 	return -ENOENT;
 }
 
-/* What the programs need to find their daemon and their storage, and nothing else. */
+/* The variables by which the programs find their daemon and their storage, and nothing else. */
 void container_env(struct strv *env)
 {
 	static const char *const names[] = {

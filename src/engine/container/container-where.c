@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/proc.h"
 
-/* What Docker Desktop calls the machine it runs on; it leads to that machine's loopback. */
+/* Docker Desktop's name for the machine it runs on; it leads to that machine's loopback. */
 #define DESKTOP_NAME "host.docker.internal"
 #define ANY_PORT 9 /* nothing is sent */
 #define LOOKUP_MS 10000

@@ -7,7 +7,7 @@
 
 /* Shared by the parts of the container engines; container.c has the theory of operation. */
 
-/* What docker and podman say differently. */
+/* Words and behaviour in which docker and podman differ. */
 struct container_dialect {
 	const char *program;
 	const char *const *run; /* options of `run`, besides those of both */
@@ -52,7 +52,7 @@ static inline struct container *container_of(struct engine *e)
 int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err *err);
 void container_dump(const struct engine *e, FILE *out);
 
-/* What of the spec is bound from the host by itself, and not seen through another row. */
+/* Is this row of the spec bound from the host by itself, and not seen through another row? */
 bool container_binds(const struct sandbox_spec *spec, size_t row);
 void container_mount(struct strv *args, const char *type, const char *source, const char *target,
 		     bool readonly);

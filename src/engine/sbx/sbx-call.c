@@ -75,7 +75,7 @@ int sbx_call(const struct strv *argv, int input, int timeout_ms, struct sbx_said
 	return 0;
 }
 
-/* What they are known to say, and what to do about it. */
+/* Both programs are known to say these things; each row has what to do about it. */
 static const struct {
 	const char *part, *why;
 } known[] = {

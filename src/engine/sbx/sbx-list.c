@@ -1,7 +1,7 @@
 /*
- * What `ls --json` prints. It is another program's word, and the names and paths in it may have
- * been chosen by anybody: what does not look like a sandbox of that name is left out, and nothing
- * of it reaches an argument list without that look.
+ * Reads what `ls --json` prints. It is another program's word, and anybody may have chosen the
+ * names and paths in it: a row that does not look like a sandbox of that name is left out, and
+ * nothing reaches an argument list without that look.
  */
 #include "engine/sbx/sbx.h"
 

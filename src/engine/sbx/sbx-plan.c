@@ -1,4 +1,4 @@
-/* What would be done with a spec: argument lists, and nothing run. */
+/* A spec becomes argument lists; nothing is run here. */
 #include "engine/sbx/sbx.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static int add_workspaces(struct sbx *x, struct err *err)
 	return r;
 }
 
-/* What was asked for is held, or it is an error: never something near it. */
+/* A limit is enforced as it was asked for, or it is an error: never something near it. */
 static int check_limits(const struct sbx *x, struct err *err)
 {
 	const struct spec_limits *l = &x->plan.spec->limits;

@@ -42,7 +42,7 @@ int sbx_look(const struct sbx *x, struct sbx_found *ret, struct err *err)
 	*ret = (struct sbx_found){0};
 	if (r == 0)
 		r = sbx_list_find(said.out, strlen(said.out), x->plan.spec->name, ret, err);
-	/* What asks for a login in between prints no list. */
+	/* A program that asks for a login instead prints no list. */
 	return r == -EBADMSG ? sbx_explain(x->dialect, "read the list of sandboxes", &said, err)
 			     : r;
 }

@@ -17,7 +17,7 @@ struct sbx_words {
 void sbx_words_done(struct sbx_words *w);
 struct strv *sbx_words_add(struct sbx_words *w);
 
-/* What a sandbox is made of, as both command lines want it. */
+/* The parts of a sandbox as both command lines want them. */
 struct sbx_plan {
 	const struct sandbox_spec *spec;
 	const char *template;	 /* image; NULL: the command line's own */
