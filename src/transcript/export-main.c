@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -125,21 +126,23 @@ static int lock(const char *known, struct err *err)
 struct opencode {
 	int dir;     /* -ENOENT: nothing new */
 	bool partly; /* the database could only be read in part */
+	char *key;   /* names its state in KNOWN; NULL: a partial export, which is not remembered */
+	char *state;
 	struct err err;
 };
 
-static void open_opencode(struct opencode *o, int home, char **argv, json_t *known,
+static void open_opencode(struct opencode *o, int home, char **argv, const json_t *known,
 			  const char *scratch)
 {
 	cleanup_free char *libexec = path_dir(argv[0]), *program = path_join(libexec, "opencode");
-	/* Only a full export is remembered under a key, by its format and destination. */
-	cleanup_free char *key = streq(argv[SINCE], "0")
-					 ? xasprintf("opencode.db %s %s", argv[FORMAT], argv[OUT])
-					 : NULL;
+	const char *before;
 
+	if (streq(argv[SINCE], "0"))
+		o->key = xasprintf("opencode.db %s %s", argv[FORMAT], argv[OUT]);
+	before = o->key ? json_string_value(json_object_get(known, o->key)) : NULL;
 	for (char **agent = argv + AGENTS; *agent; agent++)
 		if (streq(*agent, "opencode"))
-			o->dir = opencode_dir(home, program, scratch, known, key, &o->partly,
+			o->dir = opencode_dir(home, program, scratch, before, &o->state, &o->partly,
 					      &o->err);
 }
 
@@ -150,9 +153,14 @@ static int export_opencode(struct tr_job *job, const struct opencode *o, struct 
 	int r = o->dir == -ENOENT ? 0 : o->dir;
 
 	if (o->dir >= 0) {
+		uint64_t failed = t->failed;
+
 		there.home = o->dir;
 		r = tr_export(&there, t, err);
 		r = o->partly ? -EIO : r;
+		/* A database that is remembered is not read again until it changes. */
+		if (r == 0 && t->failed == failed && o->key)
+			(void)json_object_set_new(job->known, o->key, json_string(o->state));
 	}
 	if (r < 0 && *o->err.msg)
 		*err = o->err;
@@ -218,27 +226,39 @@ static void report(const struct tr_tally *t, int r, const struct err *err)
 	(void)fd_write_all(STDOUT_FILENO, said, strlen(said));
 }
 
+/* A record that is not whole is no record: everything would count as new, or as known. */
+static int hand_over(int result, const json_t *known, struct err *err)
+{
+	cleanup_free char *text = json_dumps(known, JSON_COMPACT);
+	int r = text ? fd_write_all(result, text, strlen(text)) : -ENOMEM;
+
+	if (r < 0 && ftruncate(result, 0) < 0)
+		abort(); /* a killed child leaves no record either */
+	return r < 0 ? err_sys(err, -r, "cannot hand over what was exported") : 0;
+}
+
 static int child_main(const struct reading *w, char **argv)
 {
-	cleanup_free char *known = NULL;
 	struct tr_tally t = {0};
-	struct err err = {0};
+	struct err err = {0}, late = {0};
 	int r;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	free(sha256.end(sha256.begin())); /* OpenSSL reads its settings before the confinement */
 	r = tr_confine((const int[]){w->home, w->opencode.dir}, w->conversations, &err);
-	if (r == 0)
+	if (r == 0) {
 		r = read_all(w, argv, &t, &err);
-	known = json_dumps(w->known, JSON_COMPACT);
-	if (known)
-		(void)fd_write_all(w->result, known, strlen(known));
+		if (hand_over(w->result, w->known, &late) < 0 && r == 0) {
+			err = late;
+			r = -EIO;
+		}
+	}
 	report(&t, r, &err);
 	return r < 0 ? EXIT_RUNTIME : EXIT_OK;
 }
 
 /* The child wrote these bytes and may have been compromised: here they are only written to the
- * file. */
+ * file. A child that failed has left none, and the record stays as it was. */
 static int keep_known(const char *path, int result, struct err *err)
 {
 	cleanup_buf struct buf b;
@@ -246,7 +266,7 @@ static int keep_known(const char *path, int result, struct err *err)
 
 	buf_init(&b, KNOWN_MAX);
 	r = lseek(result, 0, SEEK_SET) < 0 ? -errno : fd_read_all(result, &b);
-	if (r == 0)
+	if (r == 0 && b.len > 0)
 		r = path_write_atomic(AT_FDCWD, path, buf_str(&b), b.len, 0600, 0);
 	return r < 0 ? err_sys(err, -r, "cannot write '%s'", path) : 0;
 }
@@ -272,6 +292,13 @@ static int read_in_child(struct reading *w, char **argv, int *ret_code, struct e
 	return keep_known(argv[KNOWN], w->result, err);
 }
 
+/* Sandboxes share OUT: the directory goes, when it is empty, with the last export that uses it. */
+static void leave_out(int out)
+{
+	if (flock(out, LOCK_EX | LOCK_NB) == 0)
+		(void)unlinkat(out, TR_DIR, AT_REMOVEDIR);
+}
+
 static void reading_done(struct reading *w)
 {
 	json_decref(w->known);
@@ -279,8 +306,10 @@ static void reading_done(struct reading *w)
 	closep(&w->conversations);
 	closep(&w->result);
 	closep(&w->opencode.dir);
+	free(w->opencode.key);
+	free(w->opencode.state);
 	if (w->out >= 0)
-		(void)unlinkat(w->out, TR_DIR, AT_REMOVEDIR); /* nothing was written */
+		leave_out(w->out);
 	closep(&w->out);
 }
 
@@ -290,6 +319,8 @@ static int open_all(struct reading *w, char **argv, struct err *err)
 	w->out = w->home < 0 ? -1 : open_dir(argv[OUT], err);
 	if (w->home < 0 || w->out < 0)
 		return w->home < 0 ? w->home : w->out;
+	/* Where it cannot be locked, no export can remove the directory either. */
+	(void)flock(w->out, LOCK_SH);
 	if (mkdirat(w->out, TR_DIR, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "cannot make '%s/" TR_DIR "'", argv[OUT]);
 	w->conversations = path_open_beneath(w->out, TR_DIR, O_RDONLY | O_DIRECTORY, 0);
@@ -329,6 +360,6 @@ int main(int argc, char **argv)
 	}
 	r = run(argv, &code, &err);
 	if (r < 0)
-		(void)fprintf(stderr, "ralph: export: %s\n", err.msg);
+		report(&(struct tr_tally){0}, r, &err);
 	return r < 0 ? EXIT_RUNTIME : code;
 }

@@ -49,13 +49,12 @@ static int run_program(const char *program, const char *scratch, int db, int wal
 	return r;
 }
 
-int opencode_dir(int home, const char *program, const char *scratch, json_t *known, const char *key,
-		 bool *ret_partly, struct err *err)
+int opencode_dir(int home, const char *program, const char *scratch, const char *before,
+		 char **ret_state, bool *ret_partly, struct err *err)
 {
 	cleanup_fd int db = path_open_beneath(home, DB_PATH, O_RDONLY | O_NONBLOCK, 0);
 	cleanup_fd int wal = path_open_beneath(home, DB_PATH "-wal", O_RDONLY | O_NONBLOCK, 0);
 	cleanup_free char *state = db < 0 ? NULL : state_of(db, wal);
-	const char *before = key ? json_string_value(json_object_get(known, key)) : NULL;
 	int fd, r;
 
 	*ret_partly = false;
@@ -70,7 +69,6 @@ int opencode_dir(int home, const char *program, const char *scratch, json_t *kno
 	fd = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, errno, "cannot open '%s'", scratch);
-	if (!*ret_partly && key)
-		(void)json_object_set_new(known, key, json_string(state));
+	*ret_state = take_ptr(state);
 	return fd;
 }

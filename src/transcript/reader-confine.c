@@ -48,6 +48,11 @@ static const int calls[] = {
 	SCMP_SYS(renameat),	 SCMP_SYS(renameat2),
 };
 
+static rlim_t lower(rlim_t a, rlim_t b)
+{
+	return a < b ? a : b;
+}
+
 static int limit(void)
 {
 	const struct {
@@ -61,8 +66,13 @@ static int limit(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct rlimit l = {rows[i].max, rows[i].max};
+		struct rlimit l;
 
+		/* A batch system may have set a lower one, which cannot be raised. */
+		if (getrlimit((__rlimit_resource_t)rows[i].what, &l) < 0)
+			return -errno;
+		l.rlim_max = lower(l.rlim_max, rows[i].max);
+		l.rlim_cur = lower(l.rlim_cur, l.rlim_max);
 		if (setrlimit((__rlimit_resource_t)rows[i].what, &l) < 0)
 			return -errno;
 	}

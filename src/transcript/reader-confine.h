@@ -5,7 +5,7 @@
 /*
  * The programs that read an agent's files give up all other rights before they open one, so that a
  * hostile file which takes over the program gains little. Afterwards the program can read the
- * directories `read`, and read and write the directory `write` (each a descriptor; -1: none). It
+ * directories `read` (descriptors; below 0: none), and read and write the directory `write`. It
  * has no other file (if the kernel has Landlock), no network, no program to run and no other
  * process. Processor time, memory and file size are limited.
  */

@@ -223,3 +223,53 @@ kept() {
 	RALPH_LIBEXEC=$T/libexec ralph export -o "$HOME/inbox"
 	RALPH_LIBEXEC=$T/libexec must_exit 1 ralph export -o "$HOME/inbox" "e-${WS##*-}-a"
 }
+
+@test 'a conversation that could not be written is written the next time, in each way it is kept' {
+	opencode_home
+	opencode_db "$OPENCODE/opencode.db"
+	said .claude/projects/-p s1.jsonl claude-tools-run.jsonl
+	mkdir -p "$HOME/inbox/conversations/kept"
+	chmod 0555 "$HOME/inbox/conversations"
+	must_exit 1 ralph export -o "$HOME/inbox"
+	chmod 0755 "$HOME/inbox/conversations"
+	has "$(ralph export -o "$HOME/inbox")" '2 written, 0 unchanged'
+}
+
+@test 'an export works under limits that are lower than its own' {
+	said .claude/projects/-p s1.jsonl claude-tools-run.jsonl
+	has "$(ulimit -f 1000000 && ulimit -t 60 && ralph export -o "$HOME/inbox")" '1 written'
+}
+
+@test 'an export with nothing to write leaves the directory that another one writes into' {
+	local name
+
+	said .claude/projects/-p s1.jsonl claude-tools-run.jsonl
+	name=$(sandbox)
+	ralph run -n "e-${WS##*-}" -- true
+	# The other one has opened the directory, and waits for the lock of its sandbox.
+	exec 8>"$XDG_STATE_HOME/ralph/sandboxes/$name/exported.json.lock"
+	flock 8
+	ralph export -o "$HOME/inbox" "$name" 8>&- >"$T/other" &
+	wait_until test -d "$HOME/inbox/conversations"
+	ralph export -o "$HOME/inbox" "e-${WS##*-}" 8>&-
+	exec 8>&-
+	wait $!
+	has "$(cat "$T/other")" '1 written'
+}
+
+@test 'an export with nothing to write leaves no empty directory' {
+	ralph run -- true
+	has "$(ralph export -o "$HOME/inbox")" '0 written'
+	same '' "$(ls "$HOME/inbox")"
+}
+
+@test 'an export that cannot begin says so, and not what a parser said of its silence' {
+	local name
+
+	ralph run -- true
+	name=$(sandbox)
+	rm -r "$XDG_STATE_HOME/ralph/sandboxes/$name/home"
+	must_exit 1 ralph export -o "$HOME/inbox" "$name" 2>"$T/said"
+	has "$(cat "$T/said")" "not all conversations of '$name' could be exported"
+	lacks "$(cat "$T/said")" 'line 1'
+}
