@@ -7,6 +7,7 @@
 #   tests/run.sh --as KIND [FILE.bats…]
 #                             what runs as that kind alone: root, user, runtime, root:docker…
 # RALPH_TEST_REQUIRE: tools (or `all`) whose absence is a failure and not a skip.
+# RALPH_TEST_SEED: a number, for other random points in the tests that kill a loop.
 # RALPH_TEST_KEEP: a directory to be made, for what bats says of each file.
 set -uo pipefail
 shopt -s nullglob

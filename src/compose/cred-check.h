@@ -45,7 +45,7 @@ json_t *cred_report_json(const struct cred_report *r);
 /* At least one usable, none unusable. */
 bool cred_report_ok(const struct cred_report *r);
 
-/* Keeping a token for a service, see cred/store.h. *ret_where is for people. */
+/* Keeping a token for a service, see cred/token-store.h. *ret_where is for people. */
 int cred_keep(const struct places *p, char *const *environ, const char *service, const char *token,
 	      char **ret_where, struct err *err);
 /* -ENOENT: nothing was kept. */

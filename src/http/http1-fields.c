@@ -152,7 +152,7 @@ static bool is_framing_twin(const char *p, size_t n)
 	return false;
 }
 
-static int add_options(struct http1_notes *s, struct slice v)
+static int add_options(struct http1_known *s, struct slice v)
 {
 	const char *p = v.p, *end = v.p + v.n;
 
@@ -177,7 +177,7 @@ static int add_options(struct http1_notes *s, struct slice v)
 }
 
 /* Files one field away by what it is; a second one of those that stand alone is refused. */
-static int note_field(struct http1_notes *s, struct http1_field *f)
+static int note_field(struct http1_known *s, struct http1_field *f)
 {
 	int row = find_known(f->name.p, f->name.n);
 
@@ -224,7 +224,7 @@ static ssize_t parse_field(const char *p, const char *end, struct http1_field *f
 }
 
 /* From behind the start line to the empty line, where `end` stands. */
-int http1_read_fields(const char *p, const char *end, struct http1_head *h, struct http1_notes *s)
+int http1_read_fields(const char *p, const char *end, struct http1_head *h, struct http1_known *s)
 {
 	h->n_fields = 0;
 	while (p < end) {
@@ -264,7 +264,7 @@ static int parse_length(struct slice v, uint64_t *ret)
 	return 0;
 }
 
-int http1_read_framing(const struct http1_notes *s, struct http1_head *h)
+int http1_read_framing(const struct http1_known *s, struct http1_head *h)
 {
 	const struct http1_field *length = s->one[HTTP1_F_CONTENT_LENGTH];
 	const struct http1_field *coding = s->one[HTTP1_F_TRANSFER_ENCODING];
@@ -302,7 +302,7 @@ static int mark_named(struct http1_head *h, struct slice option)
 	return 0;
 }
 
-int http1_read_connection(const struct http1_notes *s, struct http1_head *h)
+int http1_read_connection(const struct http1_known *s, struct http1_head *h)
 {
 	bool closes = false, keeps = false, upgrades = false;
 

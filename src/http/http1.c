@@ -192,14 +192,14 @@ static ssize_t find_end(const char *p, size_t len, struct http1_head *h, start_l
 }
 
 /* Start line and fields of a head that is whole: `len` ends with the empty line. */
-static int parse_whole(const char *p, size_t len, struct http1_head *h, struct http1_notes *s,
+static int parse_whole(const char *p, size_t len, struct http1_head *h, struct http1_known *s,
 		       start_line_fn *start_line)
 {
 	const char *lf = memchr(p, '\n', len);
 	int r;
 
 	/* options[] is only read up to n_options. */
-	memset(s, 0, offsetof(struct http1_notes, options));
+	memset(s, 0, offsetof(struct http1_known, options));
 	http1_reset(h);
 	r = start_line(p, (size_t)(lf - p) - 1, h);
 	if (r < 0)
@@ -216,7 +216,7 @@ static bool same_host(const struct url_authority *a, const struct url_authority 
 	return a->v6 == b->v6 && slice_ieq(a->host, b->host);
 }
 
-static int read_host(const struct http1_notes *s, struct http1_head *h)
+static int read_host(const struct http1_known *s, struct http1_head *h)
 {
 	const struct http1_field *host = s->one[HTTP1_F_HOST];
 	uint16_t port, target_port;
@@ -237,7 +237,7 @@ static int read_host(const struct http1_notes *s, struct http1_head *h)
 	return 0;
 }
 
-static int read_request(const struct http1_notes *s, struct http1_head *h)
+static int read_request(const struct http1_known *s, struct http1_head *h)
 {
 	const struct http1_field *expect = s->one[HTTP1_F_EXPECT];
 	int r = read_host(s, h);
@@ -263,7 +263,7 @@ static int read_request(const struct http1_notes *s, struct http1_head *h)
 
 ssize_t http1_parse_request(const char *p, size_t len, struct http1_head *ret)
 {
-	struct http1_notes s;
+	struct http1_known s;
 	ssize_t end = find_end(p, len, ret, parse_request_line);
 	int r;
 
@@ -308,7 +308,7 @@ static int read_response(enum http1_to to, struct http1_head *h)
 
 ssize_t http1_parse_response(const char *p, size_t len, enum http1_to to, struct http1_head *ret)
 {
-	struct http1_notes s;
+	struct http1_known s;
 	ssize_t end = find_end(p, len, ret, parse_status_line);
 	int r;
 

@@ -19,43 +19,43 @@ static bool is_fixed(const char *ref)
 	return strchr(ref, '@') || strncmp(ref, "localhost/", 10) == 0;
 }
 
-static uint64_t when(const json_t *note, const char *key)
+static uint64_t when(const json_t *memo, const char *key)
 {
-	json_int_t v = json_integer_value(json_object_get(note, key));
+	json_int_t v = json_integer_value(json_object_get(memo, key));
 
 	return v > 0 ? (uint64_t)v : 0;
 }
 
 /* pulled: the pull succeeded; else it failed, and the earlier time of a pull is kept. Losing the
- * note only causes another pull. */
+ * memo only causes another pull. */
 static void remember(const struct places *p, const struct image_tool *t, const char *ref,
 		     bool pulled)
 {
 	cleanup_free char *key = about(t, ref);
-	cleanup_json json_t *old = image_memo_get(p, KIND, key), *note = NULL;
+	cleanup_json json_t *old = image_memo_get(p, KIND, key), *memo = NULL;
 	json_int_t now = (json_int_t)time(NULL);
 	struct err ignored;
 
-	note = json_pack("{ss ss sI sI}", "engine", t->engine, "image", ref, "pulled",
+	memo = json_pack("{ss ss sI sI}", "engine", t->engine, "image", ref, "pulled",
 			 pulled ? now : (json_int_t)when(old, "pulled"), "tried", now);
-	(void)image_memo_set(p, KIND, key, note, &ignored);
+	(void)image_memo_set(p, KIND, key, memo, &ignored);
 }
 
 int image_base_look(const struct image_request *req, const struct image_tool *t, const char *ref,
 		    struct image_facts *ret, bool *ret_due, struct err *err)
 {
 	cleanup_free char *key = about(t, ref);
-	cleanup_json json_t *note = NULL;
+	cleanup_json json_t *memo = NULL;
 	uint64_t now = (uint64_t)time(NULL), fresh;
 	int r = image_tool_inspect(t, ref, ret, err);
 
 	*ret_due = r == -ENOENT;
 	if (r < 0 || is_fixed(ref))
 		return r;
-	note = image_memo_get(req->places, KIND, key);
-	fresh = ret->created > when(note, "pulled") ? ret->created : when(note, "pulled");
+	memo = image_memo_get(req->places, KIND, key);
+	fresh = ret->created > when(memo, "pulled") ? ret->created : when(memo, "pulled");
 	*ret_due = req->rebuild || (fresh + IMAGE_BASE_MAX_AGE < now &&
-				    when(note, "tried") + IMAGE_BASE_RETRY < now);
+				    when(memo, "tried") + IMAGE_BASE_RETRY < now);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ static char *name_of(const char *about)
 	return xasprintf("%s.json", key);
 }
 
-static json_t *read_note(const char *dir, const char *name)
+static json_t *read_memo(const char *dir, const char *name)
 {
 	cleanup_free char *path = path_join(dir, name);
 	cleanup_buf struct buf b;
@@ -43,10 +43,10 @@ json_t *image_memo_get(const struct places *p, const char *kind, const char *abo
 {
 	cleanup_free char *dir = dir_of(p, kind), *name = name_of(about);
 
-	return read_note(dir, name);
+	return read_memo(dir, name);
 }
 
-int image_memo_set(const struct places *p, const char *kind, const char *about, const json_t *note,
+int image_memo_set(const struct places *p, const char *kind, const char *about, const json_t *memo,
 		   struct err *err)
 {
 	cleanup_free char *dir = dir_of(p, kind), *name = name_of(about), *text = NULL;
@@ -55,7 +55,7 @@ int image_memo_set(const struct places *p, const char *kind, const char *about, 
 
 	if (r < 0)
 		return r;
-	text = note ? json_dumps(note, JSON_INDENT(2)) : NULL;
+	text = memo ? json_dumps(memo, JSON_INDENT(2)) : NULL;
 	if (!text)
 		return 0;
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -72,12 +72,12 @@ json_t *image_memos(const struct places *p, const char *kind)
 
 	while (d && json_array_size(all) < NOTES_MAX && (de = readdir(d))) {
 		size_t len = strlen(de->d_name);
-		json_t *note = NULL;
+		json_t *memo = NULL;
 
 		if (len == TRUST_HASH_LEN + 5 && streq(de->d_name + TRUST_HASH_LEN, ".json"))
-			note = read_note(dir, de->d_name);
-		if (note)
-			(void)json_array_append_new(all, note);
+			memo = read_memo(dir, de->d_name);
+		if (memo)
+			(void)json_array_append_new(all, memo);
 	}
 	if (d)
 		(void)closedir(d);

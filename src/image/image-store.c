@@ -21,45 +21,45 @@ void image_store_used(const struct places *p, const char *engine, const char *ag
 		      const char *project, const char *ref)
 {
 	cleanup_free char *key = about(engine, agent, project);
-	cleanup_json json_t *old = image_memo_get(p, KIND, key), *note = NULL;
+	cleanup_json json_t *old = image_memo_get(p, KIND, key), *memo = NULL;
 	const char *before = json_string_value(json_object_get(old, "image"));
 	struct err ignored;
 
 	if (before && streq(before, ref))
 		return;
-	note = json_pack("{ss ss ss ss sI}", "engine", engine, "agent", agent, "project",
+	memo = json_pack("{ss ss ss ss sI}", "engine", engine, "agent", agent, "project",
 			 project ? project : "", "image", ref, "time", (json_int_t)time(NULL));
-	(void)image_memo_set(p, KIND, key, note, &ignored);
+	(void)image_memo_set(p, KIND, key, memo, &ignored);
 }
 
-static const char *text_of(const json_t *note, const char *key)
+static const char *text_of(const json_t *memo, const char *key)
 {
-	const char *s = json_string_value(json_object_get(note, key));
+	const char *s = json_string_value(json_object_get(memo, key));
 
 	return s ? s : "";
 }
 
-/* True while the project of this note still has a Dockerfile. */
-static bool is_alive(const json_t *note)
+/* True while the project of this memo still has a Dockerfile. */
+static bool is_alive(const json_t *memo)
 {
-	const char *project = text_of(note, "project");
+	const char *project = text_of(memo, "project");
 	cleanup_free char *file = path_join(project, ".ralph/Dockerfile");
 	struct stat st;
 
 	return !*project || lstat(file, &st) == 0;
 }
 
-static char *why_not(const json_t *notes, const char *engine, const char *ref)
+static char *why_not(const json_t *memos, const char *engine, const char *ref)
 {
-	const json_t *note;
+	const json_t *memo;
 	size_t i;
 
-	json_array_foreach (notes, i, note) {
-		if (!streq(text_of(note, "engine"), engine) || !streq(text_of(note, "image"), ref))
+	json_array_foreach (memos, i, memo) {
+		if (!streq(text_of(memo, "engine"), engine) || !streq(text_of(memo, "image"), ref))
 			continue;
-		if (is_alive(note))
+		if (is_alive(memo))
 			return NULL;
-		return xasprintf("%s/.ralph/Dockerfile is gone", text_of(note, "project"));
+		return xasprintf("%s/.ralph/Dockerfile is gone", text_of(memo, "project"));
 	}
 	return xstrdup("a newer one took its place");
 }
@@ -73,7 +73,7 @@ static bool is_our_name(const char *ref)
 	       tag[1] == 'v' && tag[2] && strspn(tag + 2, "0123456789abcdef") == strlen(tag + 2);
 }
 
-static void add_row(struct image_rows *rows, const struct image_tool *t, const json_t *notes,
+static void add_row(struct image_rows *rows, const struct image_tool *t, const json_t *memos,
 		    const struct image_facts *f, const char *ref)
 {
 	char uid[16];
@@ -90,14 +90,14 @@ static void add_row(struct image_rows *rows, const struct image_tool *t, const j
 		.created = f->created,
 		.size = f->size,
 		.ours = f->builder && streq(f->builder, uid),
-		.why = why_not(notes, t->engine, ref),
+		.why = why_not(memos, t->engine, ref),
 	};
 }
 
 int image_store_list(const struct places *p, const struct image_tool *t, struct image_rows *ret,
 		     struct err *err)
 {
-	cleanup_json json_t *notes = image_memos(p, KIND);
+	cleanup_json json_t *memos = image_memos(p, KIND);
 	struct image_facts *facts = NULL;
 	size_t n = 0;
 	int r = image_tool_list(t, &facts, &n, err);
@@ -105,7 +105,7 @@ int image_store_list(const struct places *p, const struct image_tool *t, struct 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		for (size_t k = 0; k < facts[i].names.n; k++)
 			if (is_our_name(facts[i].names.v[k]))
-				add_row(ret, t, notes, &facts[i], facts[i].names.v[k]);
+				add_row(ret, t, memos, &facts[i], facts[i].names.v[k]);
 	image_facts_free(facts, n);
 	return r;
 }

@@ -19,8 +19,8 @@
  * one, and it is built only if it is missing.
  *
  * The Dockerfile is <workspace>/.ralph/Dockerfile, with <workspace>/.ralph/image/ as its context,
- * if the project has one and the user trusts exactly this content (see trust.h, `ralph trust`).
- * Otherwise it is the one that ralph ships for the agent,
+ * if the project has one and the user trusts exactly this content (see config/trust.h, `ralph
+ * trust`). Otherwise it is the one that ralph ships for the agent,
  * PLACES/data/docker/agent-loop/AGENT/Dockerfile. Both are copied first, so that exactly the hashed
  * and trusted content is built.
  *

@@ -14,7 +14,8 @@
 
 /*
  * The records of sandboxes: PLACES/state/sandboxes/NAME/ with home/, spec.json, events.jsonl (and
- * its other files, see events.h), `workspace` (a link to the workspace that owns it) and `lock`.
+ * its other files, see events/events.h), `workspace` (a link to the workspace that owns it) and
+ * `lock`.
  *
  * There are two locks. A command that starts or removes the sandbox holds the lock of the
  * directory. The supervisor holds the lock of the file `lock` as long as anything of the sandbox

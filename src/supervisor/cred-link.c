@@ -6,8 +6,8 @@
  * A phantom is made for each credential when the sandbox starts: random, known to this process,
  * its gateway and the commands inside, and to nothing on disk. It goes into the environment of
  * every command where the spec says so, and to the gateway with the route it opens. When the
- * gateway asks for header fields, the question is judged (cred-rules.c) and passed on to the
- * helper, which is started with the first one; its answer goes back as it is. The user's
+ * gateway asks for header fields, the question is judged (compose/cred-rules.c) and passed on
+ * to the helper, which is started with the first one; its answer goes back as it is. The user's
  * environment, which may hold keys, came here as a descriptor, and is handed on without a look.
  *
  * A helper that ends is started again with the next question, but not in a tight circle.

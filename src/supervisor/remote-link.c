@@ -1,5 +1,5 @@
 /*
- * The gateway's port for a sandbox on another machine: see wire/far.h. It is open as long as the
+ * The gateway's port for a sandbox on another machine: see wire/remote.h. It is open as long as the
  * sandbox, on the one address its engine reaches this machine by, and the token is made anew at
  * each start.
  */

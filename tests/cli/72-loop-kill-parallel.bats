@@ -1,12 +1,10 @@
 #!/usr/bin/env bats
 # runs: user
-# seconds: 60
+# seconds: 120
 # kill -9 of a loop with --parallel, or of one of its workers, wherever it changes something; then `ralph resume`.
 load helpers
 load loop
 load dying
-
-POINTS=${RALPH_TEST_POINTS:-40}
 
 # Three stories, of which the last depends on the first: two at once, then one.
 stories() {
@@ -92,9 +90,9 @@ kills() {
 }
 
 @test 'the loop killed at random points and resumed: nothing lost, done twice or left over' {
-	kills loop "$POINTS" 2
+	kills loop 40 2
 }
 
 @test 'a worker killed at random points: the loop goes on with it by itself' {
-	kills worker $((POINTS / 2)) 1
+	kills worker 20 1
 }

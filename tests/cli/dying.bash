@@ -38,3 +38,66 @@ quick_agent() {
 	git add -A
 	git commit -qm agent
 }
+
+# build_dying POINT [OPTION…]: `ralph build` of a loop that is killed at its POINTth change; 0: never. $T/count: the changes.
+build_dying() {
+	local point=$1
+	shift
+
+	RALPH_LIBEXEC=$T/libexec RALPH_TEST_DIE_AT=$point RALPH_TEST_COUNT=$T/count timeout 60 \
+		"$RALPH" build -n 20 --net none --verify 'test -f file' "$@" -- ./agent.sh >"$T/out" 2>"$T/err"
+}
+
+# Checks a loop over two stories that was killed once and resumed.
+check_resumed() {
+	python3 - <<-'EOF'
+		import json, subprocess
+		j = json.load(open(".ralph/summary.json"))
+		s = json.load(open(".ralph/state/loop.json"))
+		t = json.load(open(".ralph/prd.json"))
+		done = [r["task"] for r in j["records"] if r["verdict"] == "done"]
+		assert sorted(done) == ["US-1", "US-2"], ("tasks done", done)
+		assert all(u["passes"] for u in t["userStories"]), "prd.json"
+		assert all(x["state"] == "done" for x in j["tasks"]), j["tasks"]
+		# Counters: each iteration has its record, numbered without a gap.
+		numbers = [r["iteration"] for r in j["records"]]
+		assert numbers == list(range(1, len(numbers) + 1)), ("records", numbers)
+		assert s["iterations"] == len(numbers), ("iterations", s["iterations"], numbers)
+		assert "intent" not in s, s["intent"]
+		# One iteration at most was lost to the kill, and its attempt was given back.
+		assert len(numbers) <= 3, numbers
+		assert all(x["attempts"] == 1 for x in j["tasks"]), j["tasks"]
+		log = subprocess.run(["git", "log", "--format=%s"], capture_output=True, text=True, check=True).stdout.split("\n")
+		assert log.count("US-1") == 1 and log.count("US-2") == 1, log
+		assert j["exit_code"] == 0
+	EOF
+}
+
+# kill_and_resume FIRST LAST: kills a loop over two stories at these of the 100 random points, and resumes it each time. The
+# points follow from the seed, so that two files which run side by side have the hundred between them.
+kill_and_resume() {
+	local i point total seed=${RALPH_TEST_SEED:-7}
+
+	loop_workspace 2
+	quick_agent
+	dying_libexec
+	cp -a "$WS" "$T/before"
+	build_dying 0 || fail "$(cat "$T/err")"
+	check_resumed
+	total=$(cat "$T/count")
+	[ "$total" -gt 100 ]
+	RANDOM=$seed
+	for ((i = 1; i <= $2; i++)); do
+		point=$((RANDOM % total + 1))
+		[ "$i" -ge "$1" ] || continue
+		fresh
+		# bash reports each process that is killed.
+		{ build_dying $point || true; } 2>/dev/null
+		timeout 60 "$RALPH" resume >"$T/out" 2>"$T/err" || true
+		if [ ! -e .ralph/state/loop.json ]; then
+			# The loop was killed before it began: there is nothing to resume, and build begins.
+			timeout 60 "$RALPH" build --net none --verify 'test -f file' -- ./agent.sh >"$T/out" 2>"$T/err"
+		fi
+		check_resumed || fail "point $point of $total (seed $seed): $(cat "$T/err" "$T/out")"
+	done
+}

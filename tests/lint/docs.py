@@ -1,5 +1,7 @@
-"""Checks on README, docs and manual: links lead somewhere, the tests that the threat model names are there, every quantity is one that a
-command of this repository prints (numbers.tsv), and the manual's exit codes are those of the source."""
+"""Checks on README, docs and manual: links lead somewhere, the files that pages and comments name exist, the tests that the threat model
+names are there, every quantity is one that a command of this repository prints (numbers.tsv), the glossary is short, and the manual's
+exit codes are those of the source."""
+import fnmatch
 import glob
 import os
 import re
@@ -7,13 +9,23 @@ import subprocess
 import sys
 
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
-SOURCE = re.compile(r"`((?:src|tests|scripts|docs|man|bench|data|demo)/[\w./-]+)`")
+SOURCE = re.compile(r"`((?:src|tests|scripts|docs|man|bench|data|demo|docker|fuzz|soak|debian)/[\w./*-]+)`")
+# A source file, with or without folders; `*` and NAME stand for any text.
+FILE = re.compile(r"(?<![\w./<*-])((?:[\w*-]+/)*[\w*-]+\.[ch])(?![\w*/-]|\.\w)")
+ROOM = re.compile(r"(?<![\w./-])(?:src/)?([a-z]+)/")
+MODULE = re.compile(r"(?<![\w./-])(?:src/)?([a-z]+/[\w-]+)(?![\w*/-]|\.\w)")
+C_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(/\*.*?\*/)', re.S)
+COMMENT = re.compile(r'(?:^|\s)# .*|""".*')
+SYSTEM = re.compile(r"(?:asm|linux|net|netinet|sys)/")  # headers of the system
 NOT_SAID = re.compile(LINK.pattern + r"|`[^`]*`")  # titles of tests, what is typed
 # A number with a unit: something that was measured, or a limit.
 QUANTITY = re.compile(r"(?<![\w.,-])\d[\d.,]*(?: \d{3})* ?(?:[µnm]s|s|[KMG]i?B(?:/s)?|%|×|hours|minutes|levels|directories|commits|paths)(?![\w-])")
 TITLE = re.compile(r"^@test (?:'((?:[^']|'\\'')*)'|\"([^\"]*)\") \{$", re.M)
-ELSEWHERE = {"scripts/ralph/prd.json"}  # other projects' files
+ELSEWHERE = {"scripts/ralph/prd.json", "tests/cli/NN-area.bats"}  # another project's file; a pattern
 GENERATED = {"docs/benchmarks.md"}  # bench/ writes it
+SAMPLES = ("fuzz/corpus/", "tests/golden/", "tests/upgrade/fixture/")  # bytes that others wrote
+WORDS = "docs/internals/words.md"
+WORDS_MAX = 30
 
 problems = 0
 
@@ -50,8 +62,89 @@ def check_links(path, lines):
             elif real.endswith(".bats") and text not in titles(real):
                 problem(path, n, f"{real} has no test '{text}'")
         for name in SOURCE.findall(line):
-            if not os.path.exists(name.rstrip("/.")) and not glob.glob(name + "*") and name not in ELSEWHERE:
+            if not FILE.fullmatch(name) and not os.path.exists(name.rstrip("/.")) and not glob.glob(name.replace("NAME", "*") + "*") and name not in ELSEWHERE:
                 problem(path, n, f"there is no {name}")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def room(path):
+    """The first two folders: src/work, tests/unit."""
+    return "/".join(path.split("/")[:-1][:2])
+
+
+class Names:
+    """The files of the tree, by every way to name them: src/ROOM/FILE is also ROOM/FILE and FILE."""
+
+    def __init__(self, files):
+        self.files = {}
+        for path in files:
+            parts = path.split("/")
+            for i in range(len(parts)):
+                self.files.setdefault("/".join(parts[i:]), []).append(path)
+        self.generated = {name for path in files if path.endswith("meson.build") for name in re.findall(r"output: '([\w-]+\.h)'", read(path))}
+        # A module of the table of old names, unless there is a new one of the same name.
+        self.old = set()
+        for line in read(WORDS).partition("\n## Old names")[2].splitlines():
+            was = line.partition(" |")[0]
+            folder = re.match(r"\| `(\w+/)`: (.*)", was)
+            self.old |= {folder[1] + name for name in folder[2].split(", ")} if folder else set(re.findall(r"`([\w/-]+)`", was))
+        self.old = {name for name in self.old if not os.path.isdir(f"src/{name}") and f"{name}.c" not in self.files and f"{name}.h" not in self.files}
+
+    def find(self, name):
+        if "*" not in name and "NAME" not in name:
+            return self.files.get(name, [])
+        pattern = name.replace("NAME", "*")
+        return [path for short in fnmatch.filter(self.files, pattern) if short.count("/") == pattern.count("/") for path in self.files[short]]
+
+    def check(self, path, lines, rooms):
+        """A name without a folder is that of a file in one of the rooms."""
+        for n, line in lines:
+            for name in FILE.findall(line):
+                found = self.find(name)
+                if name in self.generated or SYSTEM.match(name):
+                    continue
+                if not found:
+                    problem(path, n, f"there is no {name}")
+                elif "/" not in name and not rooms & {room(file) for file in found}:
+                    problem(path, n, f"there is no {name} here: {' or '.join(file.removeprefix('src/') for file in found)}?")
+            for name in self.old.intersection(MODULE.findall(line)):
+                problem(path, n, f"{name} is an old name, see {WORDS}")
+
+
+def comments(path, text):
+    """(number, line) of the comments of a source file."""
+    if not path.endswith((".c", ".h", ".def")):
+        return [(n, " ".join(COMMENT.findall(line))) for n, line in enumerate(text.splitlines(), 1) if "#" in line or '"""' in line]
+    return [(text.count("\n", 0, m.start(1)) + 1 + i, line)
+            for m in C_COMMENT.finditer(text) if m[1] for i, line in enumerate(m[1].splitlines())]
+
+
+def check_names():
+    """What pages and comments call a file exists."""
+    files = subprocess.run(["git", "ls-files"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    files = [path for path in files if not path.startswith(SAMPLES) and os.path.isfile(path)]
+    names = Names(files)
+    for path in files:
+        if path.endswith((".md", ".scd")):
+            text = read(path).partition("\n## Old names")[0]
+            named = {f"src/{name}" for name in ROOM.findall(text)} | {room(name) for name in SOURCE.findall(text)}
+            names.check(path, enumerate(text.splitlines(), 1), named | {room(path)})
+        elif path.endswith((".c", ".h", ".def", ".sh", ".bash", ".bats", ".py", "meson.build", "Makefile")) or path.startswith((".ci/", "scripts/")):
+            names.check(path, comments(path, read(path)), {room(path)})
+
+
+def check_words():
+    """The glossary: one word a row, and few of them."""
+    rows = re.findall(r"^\| (?!word |---)([^|]*) \|", read(WORDS).partition("\n## ")[0], re.M)
+    if len(rows) > WORDS_MAX:
+        problem(WORDS, 1, f"{len(rows)} words, at most {WORDS_MAX}")
+    for row in rows:
+        if "," in row or rows.count(row) > 1:
+            problem(WORDS, 1, f"'{row}': a row has one word, and a word one row")
 
 
 def check_threats():
@@ -131,9 +224,13 @@ def main():
         check_links(path, lines)
         if path not in GENERATED:
             check_numbers(path, lines, rows)
+    for path in ("CONTRIBUTING.md", "soak/README.md"):
+        check_links(path, prose(read(path)))
     for (page, says), (n, used) in rows.items():
         if not used:
             problem("tests/lint/numbers.tsv", n, f"{page} does not say '{says}'")
+    check_names()
+    check_words()
     check_threats()
     check_exit_codes()
 

@@ -91,7 +91,7 @@ def check_comments(path, text):
             problem(path, number, "a table in a comment was broken: write its lines anew")
 
 
-# An engine's functions are called by engine.c, which checks their order: nobody else sees them.
+# An engine's functions are called by engine/engine.c, which checks their order: nobody else sees them.
 def check_engine_ops(path, text):
     own = path.startswith(("src/engine/", "tests/unit/test-engine-"))
     found = re.search(r'#include "engine/ops\.h"', text)

@@ -7,8 +7,8 @@
  * not send with them.
  *
  * A phantom is accepted in the fields where clients put keys, at its own route or at a host whose
- * rule names its credential. Anywhere else in a head, in any of the forms of needles.h, it is
- * refused: it is worth nothing there, but somebody is trying. Bodies are left alone.
+ * rule names its credential. Anywhere else in a head, in any of the forms of base/text/needles.h,
+ * it is refused: it is worth nothing there, but somebody is trying. Bodies are left alone.
  */
 
 /* Called at the start: collects the phantoms to look for. */

@@ -77,7 +77,7 @@ struct dns_answer {
 
 /* Parses one whole message (a datagram, or the result of dns_tcp_frame). 0 or -dns_reason. */
 int dns_parse_query(const void *p, size_t len, struct dns_query *ret);
-/* Finds a TCP message behind its length; returns as slice.h says. */
+/* Finds a TCP message behind its length; returns as http/slice.h says. */
 ssize_t dns_tcp_frame(const void *p, size_t len, struct slice *ret_msg);
 void dns_put_tcp_length(uint8_t out[static 2], uint16_t len);
 

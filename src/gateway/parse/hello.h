@@ -6,10 +6,10 @@
  * DOC: Theory of operation
  *
  * Reads a TLS ClientHello that may be spread over several records and arrive in any pieces.
- * Called with all bytes so far from the first one; slice.h says how it answers. Until the message
- * is whole only record headers and the handshake header are looked at, so that a client which
- * trickles bytes costs little; the message itself is read once. Names are copied out, since a
- * record border may stand in the middle of them. Nothing is decrypted and nothing is terminated.
+ * Called with all bytes so far from the first one; http/slice.h says how it answers. Until the
+ * message is whole only record headers and the handshake header are looked at, so that a client
+ * which trickles bytes costs little; the message itself is read once. Names are copied out, since
+ * a record border may stand in the middle of them. Nothing is decrypted and nothing is terminated.
  */
 enum {
 	HELLO_MAX = 64 * 1024,	      /* all records with their headers */

@@ -6,7 +6,7 @@
  * DOC: Theory of operation
  *
  * Client and server take turns: greeting, method choice, (user and password, status), request,
- * reply. Each parser below reads one client message from the front of the buffer (slice.h says
+ * reply. Each parser below reads one client message from the front of the buffer (http/slice.h says
  * how it answers); the builders write what is sent back. CONNECT is the only command.
  */
 enum {
