@@ -192,8 +192,6 @@ static int make_worktree(struct repo *r, const struct want_worktree *w, struct e
 
 	link.also = w->place;
 	if (rc == 0)
-		rc = write_note(r, w->name, err);
-	if (rc == 0)
 		rc = repo_work(r, &link, NULL, err);
 	if (rc == 0)
 		rc = open_other(r, w->path, &other, err);
@@ -219,6 +217,20 @@ static int check_free(const struct repo *r, const struct want_worktree *w, struc
 	return 0;
 }
 
+/* The note comes before the branch: a kill may leave the lock of the branch's reference. */
+static int make_branch(struct repo *r, const struct want_worktree *w, struct err *err)
+{
+	const struct repo_task task = REPO_TASK(prepare, w, REPO_TASK_WRITE);
+	int rc = write_note(r, w->name, err);
+
+	if (rc < 0)
+		return rc;
+	rc = repo_work(r, &task, NULL, err);
+	if (rc < 0)
+		(void)repo_note_remove(r, NOTE, &(struct err){0});
+	return rc;
+}
+
 int repo_worktree_add(struct repo *r, const char *branch, const char *base, char **ret_path,
 		      struct err *err)
 {
@@ -226,7 +238,6 @@ int repo_worktree_add(struct repo *r, const char *branch, const char *base, char
 	cleanup_free char *path = path_join(place, name);
 	const struct want_worktree want = {
 		.branch = branch, .base = base, .name = name, .path = path, .place = place};
-	const struct repo_task task = REPO_TASK(prepare, &want, REPO_TASK_WRITE);
 	int rc = 0;
 
 	if (!r->view)
@@ -234,7 +245,7 @@ int repo_worktree_add(struct repo *r, const char *branch, const char *base, char
 	if (rc == 0 && !is_there(r, &want)) {
 		rc = check_free(r, &want, err);
 		if (rc == 0)
-			rc = repo_work(r, &task, NULL, err);
+			rc = make_branch(r, &want, err);
 		if (rc == 0)
 			rc = make_worktree(r, &want, err);
 	}
@@ -310,6 +321,8 @@ int repo_worktree_recover(struct repo *r, char **ret_done, struct err *err)
 	rc = json_get_str(note, "name", &name, err);
 	if (rc == 0 && (!*name || strchr(name, '/') || name[0] == '.'))
 		rc = err_set(err, EINVAL, "'%s' is no worktree", name);
+	if (rc == 0)
+		rc = repo_note_locks(r, NOTE, err);
 	if (rc == 0)
 		rc = remove_both(r, name, err);
 	if (rc == 0)

@@ -238,6 +238,19 @@ static void a_kill_while_a_worktree_is_made_leaves_none_or_a_whole_one(void **st
 	}
 }
 
+static void a_lock_that_a_kill_left_on_the_branch_is_gone_after_recovery(void **state)
+{
+	cleanup_free char *done_text = NULL, *path = NULL;
+	struct err e = {0};
+
+	free(add("y", NULL)); /* makes the state directory */
+	run_sh("echo '{\"version\":1,\"name\":\"x\"}' >$TREE/state/repo-worktree.json; "
+	       "touch .git/refs/heads/x.lock");
+	ok(repo_recover(repo, &done_text, &e), &e);
+	path = add("x", NULL);
+	sh_says("git -C ../w-worktrees/x status --porcelain", "");
+}
+
 #define MERGED(f) cmocka_unit_test_setup_teardown(f, repo_make, done)
 
 int main(void)
@@ -258,6 +271,7 @@ int main(void)
 		MERGED(a_branch_that_is_checked_out_gets_no_second_tree),
 		MERGED(a_worktree_works_like_a_repository),
 		MERGED(a_kill_while_a_worktree_is_made_leaves_none_or_a_whole_one),
+		MERGED(a_lock_that_a_kill_left_on_the_branch_is_gone_after_recovery),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
