@@ -11,7 +11,7 @@
 #include "check/selftest.h"
 #include "compose/tools-table.h"
 
-#define NEIGHBOURS_MAX 16 /* of a directory that may hold thousands */
+#define BESIDE_MAX 16	  /* of a directory that may hold thousands */
 #define PROTECTED_MAX 200 /* a repository with many submodules has as many of each kind */
 
 /* A path that a mount of the plan shows is no secret: the user asked for it. */
@@ -81,9 +81,9 @@ static void host_files(struct selftest *t, const struct places *p, const struct 
 	}
 	row = selftest_add(t, "files", "homes of others", "not-host");
 	(void)add_host_file(row, spec, "/root");
-	add_entries(row, spec, "/home", NEIGHBOURS_MAX);
+	add_entries(row, spec, "/home", BESIDE_MAX);
 	row = selftest_add(t, "files", "what lies beside the workspace", "not-host");
-	add_entries(row, spec, parent, NEIGHBOURS_MAX);
+	add_entries(row, spec, parent, BESIDE_MAX);
 	row = selftest_add(t, "files", "ralph's state, settings and sockets", "not-host");
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		(void)add_host_file(row, spec, own[i]);

@@ -11,7 +11,7 @@ void same_workspace_tell(const struct places *p, const struct sandbox_spec *spec
 	cleanup_json json_t *live = NULL;
 	struct err ignored;
 
-	(void)record_neighbours(p, spec->name, spec->workspace, &others, &ignored);
+	(void)record_same_workspace(p, spec->name, spec->workspace, &others, &ignored);
 	for (size_t i = 0; i < others.n; i++)
 		log_warn("run",
 			 "sandbox '%s' is live in the same workspace: both write the same files",

@@ -16,7 +16,7 @@ struct builder {
 	int host;	     /* as the root of what comes from the host */
 	int own;	     /* of devices and images: the container's, else the host's too */
 	int null;	     /* /dev/null */
-	bool boxed;	     /* this is a container */
+	bool in_container;   /* this is a container */
 	bool userns_limited; /* nobody can make user namespaces but us, once */
 };
 

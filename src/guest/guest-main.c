@@ -76,16 +76,18 @@ static int send_up(const struct guest *g, int *fds, struct err *err)
 }
 
 /* The file system, where it is ours to make. *ret says that it was, and who we are to become. */
-static int build_root(struct guest *g, struct wire_msg *msg, bool boxed, struct guest_root *ret,
-		      struct err *err)
+static int build_root(struct guest *g, struct wire_msg *msg, bool in_container,
+		      struct guest_root *ret, struct err *err)
 {
 	int r;
 
 	if (msg->type != WIRE_ROOT)
-		return boxed ? err_set(err, EPROTO, "the guest was not given its mounts first") : 0;
+		return in_container
+			       ? err_set(err, EPROTO, "the guest was not given its mounts first")
+			       : 0;
 	r = guest_root_get(msg, ret, err);
 	if (r == 0)
-		r = root_enter(ret, boxed, msg->fds, msg->n_fds, err);
+		r = root_enter(ret, in_container, msg->fds, msg->n_fds, err);
 	if (r < 0)
 		return r;
 	wire_msg_done(msg);
@@ -94,12 +96,12 @@ static int build_root(struct guest *g, struct wire_msg *msg, bool boxed, struct 
 	return r <= 0 ? err_sys(err, r ? -r : EPIPE, "the guest cannot read its set-up") : 0;
 }
 
-static int bring_up(struct guest *g, struct wire_msg *msg, bool boxed, unsigned loopback,
+static int bring_up(struct guest *g, struct wire_msg *msg, bool in_container, unsigned loopback,
 		    struct err *err)
 {
 	cleanup_guest_root struct guest_root root = {0};
 	static int fds[GUEST_LISTENERS_MAX];
-	int r = build_root(g, msg, boxed, &root, err);
+	int r = build_root(g, msg, in_container, &root, err);
 
 	if (r < 0)
 		return r;
@@ -118,7 +120,7 @@ static int bring_up(struct guest *g, struct wire_msg *msg, bool boxed, unsigned 
 	g->pts_fd = open_special("/dev/pts", DEVPTS_SUPER_MAGIC);
 	r = domain_init(&g->domain, &g->setup, err);
 	if (r == 0 && root.mounts)
-		r = root_leave_power(&root, boxed, err);
+		r = root_leave_power(&root, in_container, err);
 	if (r == 0)
 		r = confine(err);
 	if (r == 0)
@@ -130,16 +132,17 @@ int main(int argc, char **argv)
 {
 	static struct guest g = {.sock = SOCK_FD};
 	static struct wire_msg msg; /* lives as long as we do: the set-up points into it */
-	bool boxed = argc == 2 && argv[1][0] == '/'; /* a path: see wire/root-proto.h */
+	bool in_container = argc == 2 && argv[1][0] == '/'; /* a path: see wire/root-proto.h */
 	struct err err = {0};
 	unsigned loopback;
 	int r;
 
-	if (argc != 2 || (boxed ? container_meet(argv[1], SOCK_FD) : tidy_fds(argv[1])) < 0 ||
+	if (argc != 2 ||
+	    (in_container ? container_meet(argv[1], SOCK_FD) : tidy_fds(argv[1])) < 0 ||
 	    chdir("/") < 0)
 		return EXIT_RALPH;
 	wire_msg_init(&msg);
-	r = boxed ? container_enter(&err) : 0;
+	r = in_container ? container_enter(&err) : 0;
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) < 0)
 		r = err_sys(&err, errno, "cannot close the guest to tracers");
 	if (r == 0)
@@ -149,7 +152,7 @@ int main(int argc, char **argv)
 		if (r == 0)
 			return EXIT_OK; /* the supervisor changed its mind */
 		r = r < 0 ? err_sys(&err, -r, "the guest cannot read its set-up")
-			  : bring_up(&g, &msg, boxed, loopback, &err);
+			  : bring_up(&g, &msg, in_container, loopback, &err);
 	}
 	if (r < 0) {
 		guest_send_error(g.sock, 0, -r, &err);

@@ -67,7 +67,7 @@ static void tell_step(enum remote_step step)
 
 	buf_init(&b, 64);
 	wire_put_u32(&b, step);
-	tell(WIRE_FAR_STEP, 0, &b);
+	tell(WIRE_REMOTE_STEP, 0, &b);
 }
 
 static void to_guest(struct post *p, enum wire_type type, uint32_t id, const struct buf *body,
@@ -242,7 +242,7 @@ static void on_in(struct ev *ev, struct ev_io *io, uint32_t events)
 		return;
 	}
 	switch ((unsigned)m.type) {
-	case WIRE_FAR_GATE:
+	case WIRE_REMOTE_GATE:
 		if (relay_gate(p->relay, &m, &err) < 0) {
 			tell_error(0, EIO, err.msg);
 			ev_stop(ev);

@@ -20,7 +20,7 @@ int attach_socket(bool listening);
 /* The sandbox's connections on their way to the gateway. */
 struct relay;
 struct relay *relay_new(struct ev *ev);
-/* Takes the gateway's address from WIRE_FAR_GATE and tries it once. The error is for the user. */
+/* Takes the gateway's address from WIRE_REMOTE_GATE and tries it once. The error is for the user. */
 int relay_gate(struct relay *r, const struct wire_msg *m, struct err *err);
 /* Adds the next listener of the guest; takes fd. */
 int relay_listen(struct relay *r, int fd);

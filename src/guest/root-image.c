@@ -2,7 +2,7 @@
  * DOC: Theory of operation
  *
  * The image of a container is the container's root, with the runtime's own mounts in it, and with
- * GUEST_BOX, where the host's directories lie as nobody inside may see them. So it is not bound as
+ * GUEST_CONTAINER, where the host's directories lie as nobody inside may see them. So it is not bound as
  * a whole: each entry of it is, read-only, unless the runtime mounted it there. Where the list
  * makes something below a directory (/etc/passwd, the home), or the runtime has mounted something
  * there (a volume that the image asks for), that directory is made anew and filled in the same way;
@@ -139,7 +139,7 @@ static int lay_entry(struct image *im, int dir, const char *name, const char *ta
 static bool is_skipped(const char *path, const char *name)
 {
 	return streq(name, ".") || streq(name, "..") ||
-	       (path[0] == '\0' && streq(name, &GUEST_BOX[1]));
+	       (path[0] == '\0' && streq(name, &GUEST_CONTAINER[1]));
 }
 
 static void closedirp(DIR **d)
@@ -196,7 +196,7 @@ int root_image_lay(struct builder *b, const struct guest_root *root, size_t row)
 	struct image im = {.b = b, .root = root, .after = row + 1};
 	int r;
 
-	if (!b->boxed || !streq(root->mounts[row].target, "/"))
+	if (!b->in_container || !streq(root->mounts[row].target, "/"))
 		return -EINVAL;
 	strv_init(&im.points);
 	r = find_points(&im);

@@ -78,7 +78,7 @@ static int open_proc(const struct builder *b)
 	cleanup_fd int at = -1, tree = -1;
 	int r;
 
-	if (!b->boxed)
+	if (!b->in_container)
 		return mount_new("proc", no_options, BUILDER_PLAIN | MOUNT_ATTR_NOEXEC);
 	at = rootpath_lookup(b->own, "/proc", O_PATH | O_DIRECTORY);
 	tree = at < 0 ? at : mount_clone(at);
@@ -266,10 +266,12 @@ static int open_builder(struct builder *b, struct err *err)
 	 * there later, in a directory that is seen here, would appear here too, writable. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
-	b->host = open(b->boxed ? GUEST_BOX_HOST : GUEST_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	b->own = b->boxed ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : b->host;
+	b->host = open(b->in_container ? GUEST_CONTAINER_HOST : GUEST_HOST,
+		       O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->own = b->in_container ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : b->host;
 	b->null = rootpath_lookup(b->own, "/dev/null", O_PATH);
-	at = open(b->boxed ? GUEST_BOX_NEW_ROOT : GUEST_NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	at = open(b->in_container ? GUEST_CONTAINER_NEW_ROOT : GUEST_NEW_ROOT,
+		  O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->host < 0 || b->null < 0 || at < 0)
 		return err_set(err, ENOENT, "the guest was not given what its root is made of");
 	root = mount_new("tmpfs", options, BUILDER_PLAIN);
@@ -321,10 +323,10 @@ static int build(struct builder *b, const struct guest_root *root, struct err *e
 				 : err_set(err, EINVAL, "a sandbox without /proc cannot be closed");
 }
 
-int root_enter(const struct guest_root *root, bool boxed, const int *cgroups, size_t n_cgroups,
-	       struct err *err)
+int root_enter(const struct guest_root *root, bool in_container, const int *cgroups,
+	       size_t n_cgroups, struct err *err)
 {
-	struct builder b = {.host = -1, .own = -1, .null = -1, .boxed = boxed};
+	struct builder b = {.host = -1, .own = -1, .null = -1, .in_container = in_container};
 	mode_t mask = umask(0);
 	int r = enter_cgroups(cgroups, n_cgroups, err);
 
@@ -362,7 +364,7 @@ int root_take(const struct guest_setup *s, struct err *err)
 	return 0;
 }
 
-int root_leave_power(const struct guest_root *root, bool boxed, struct err *err)
+int root_leave_power(const struct guest_root *root, bool in_container, struct err *err)
 {
 	const struct userns_map map = {.uid = root->uid, .gid = root->gid};
 	int r;
@@ -374,10 +376,11 @@ int root_leave_power(const struct guest_root *root, bool boxed, struct err *err)
 	 * A change of credentials clears the death signal, so it is set last. A container's parent
 	 * is a thread of the runtime, which may end before its process does: there it is not set.
 	 */
-	if (r == 0 && !boxed && prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)
+	if (r == 0 && !in_container &&
+	    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)
 		r = -errno;
 	/* O_ASYNC makes bwrap die with the process that started it: see engine/launch.c. */
-	if (r == 0 && !boxed)
+	if (r == 0 && !in_container)
 		(void)fcntl(STDERR_FILENO, F_SETFL, fcntl(STDERR_FILENO, F_GETFL) | O_ASYNC);
 	return r < 0 ? err_sys(err, -r, "cannot become the sandbox's user") : 0;
 }

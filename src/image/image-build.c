@@ -150,7 +150,7 @@ static int follow(struct build *b, int fd)
 }
 
 /* Returns the last output of the builder, for the error message. */
-static char *last_words(int log)
+static char *last_line(int log)
 {
 	char *text = xcalloc(1, 4 * KiB), *line;
 	off_t size = lseek(log, 0, SEEK_END);
@@ -165,7 +165,7 @@ static char *last_words(int log)
 static int failed(struct build *b, const struct image_build *what, const char *log, int r, int code,
 		  struct err *err)
 {
-	cleanup_free char *words = last_words(b->log);
+	cleanup_free char *words = last_line(b->log);
 
 	if (r == -ETIMEDOUT)
 		return err_set(err, ETIMEDOUT, "building %s took more than %d hours; see '%s'",

@@ -11,7 +11,7 @@
 #include "wire/wire.h"
 
 /* Whom it is for says what is in it: a connection, or the parts of a launch. */
-#define CONN_ENV "RALPH_AHEAD"
+#define CONN_ENV "RALPH_PRESTART"
 #define LAUNCH_ENV "RALPH_LAUNCH"
 #define LAUNCH_FIELDS 4 /* guest, status, complaint, pid */
 

@@ -50,7 +50,7 @@ static int take_one(struct loop *l, const char *id, const char *answer, struct e
 	return r;
 }
 
-static int take_file(struct loop *l, int box, const char *name, struct err *err)
+static int take_file(struct loop *l, int dir, const char *name, struct err *err)
 {
 	const char *id = NULL, *answer = NULL;
 	cleanup_json json_t *j = NULL;
@@ -59,27 +59,27 @@ static int take_file(struct loop *l, int box, const char *name, struct err *err)
 	int r = 0;
 
 	buf_init(&b, ANSWER_MAX);
-	if (path_read(box, name, &b) == 0 && json_parse(buf_str(&b), b.len, &j, &bad) == 0 &&
+	if (path_read(dir, name, &b) == 0 && json_parse(buf_str(&b), b.len, &j, &bad) == 0 &&
 	    json_get_str(j, "task", &id, &bad) == 0 &&
 	    json_get_str(j, "answer", &answer, &bad) == 0)
 		r = take_one(l, id, answer, err);
 	if (r == 0)
-		(void)unlinkat(box, name, 0);
+		(void)unlinkat(dir, name, 0);
 	return r;
 }
 
 int answers_take(struct loop *l, struct err *err)
 {
-	cleanup_fd int box =
+	cleanup_fd int dir =
 		path_open_beneath(l->place.state, "answers", O_RDONLY | O_DIRECTORY, 0);
 	cleanup_strv struct strv names = {0};
 	struct dirent *e;
 	int copy, r = 0;
 	DIR *d;
 
-	if (box < 0)
+	if (dir < 0)
 		return 0;
-	copy = fcntl(box, F_DUPFD_CLOEXEC, 3);
+	copy = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	d = copy < 0 ? NULL : fdopendir(copy);
 	if (!d) {
 		closep(&copy);
@@ -91,6 +91,6 @@ int answers_take(struct loop *l, struct err *err)
 	(void)closedir(d);
 	strv_sort(&names);
 	for (size_t i = 0; r == 0 && i < names.n; i++)
-		r = take_file(l, box, names.v[i], err);
+		r = take_file(l, dir, names.v[i], err);
 	return r;
 }

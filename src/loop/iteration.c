@@ -294,7 +294,7 @@ static void conclude(struct run_state *s, uint64_t began)
 		it->said.text = xstrdup(buf_str(&s->tail));
 	}
 	it->end = decide(s);
-	last_words_find(it->said.text, &it->promise);
+	last_words_find(it->said.text, &it->last_words);
 	if (it->end != RUN_OK)
 		it->failure = failure_of(s);
 }
@@ -369,7 +369,7 @@ int iteration_run(struct iteration *it, struct err *err)
 void iteration_done(struct iteration *it)
 {
 	agent_result_done(&it->said);
-	last_words_done(&it->promise);
+	last_words_done(&it->last_words);
 	free(it->failure);
 	it->failure = NULL;
 }

@@ -38,7 +38,7 @@ struct iteration {
 	int code;
 	const struct agent_stream *stream; /* that it turned out to print; NULL: text */
 	struct agent_result said;
-	struct last_words promise;
+	struct last_words last_words;
 	char *failure; /* reason of the failure, or why the agent cannot be run; may be NULL */
 	uint64_t ms;
 	bool empty;

@@ -148,9 +148,9 @@ static void note_run(struct loop *l, const struct iteration *it)
 	struct intent *i = &l->state.intent;
 
 	i->end = it->end;
-	i->promise = it->end == RUN_OK ? it->promise.kind : LAST_WORDS_NONE;
+	i->last_words = it->end == RUN_OK ? it->last_words.kind : LAST_WORDS_NONE;
 	free(i->words);
-	i->words = it->promise.text ? xstrdup(it->promise.text) : NULL;
+	i->words = it->last_words.text ? xstrdup(it->last_words.text) : NULL;
 	i->ms = it->ms;
 	l->resets_at = it->said.resets_at;
 	l->weekly_used = it->said.weekly_used;
@@ -276,7 +276,7 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 	struct intent *i = &l->state.intent;
 	struct facts f = {
 		.end = i->end,
-		.promise = i->promise,
+		.last_words = i->last_words,
 		.has_task = t != NULL,
 		.claims = i->claims,
 		.new_head = i->new_head,
@@ -284,7 +284,7 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 		.committed = i->committed,
 		.needs_commit = t != NULL && l->repo != NULL,
 	};
-	bool says_done = i->claims || i->promise == LAST_WORDS_COMPLETE;
+	bool says_done = i->claims || i->last_words == LAST_WORDS_COMPLETE;
 	int r = 0;
 
 	if (i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected && (says_done || f.new_head))

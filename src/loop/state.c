@@ -107,7 +107,7 @@ static json_t *intent_json(const struct intent *i)
 	return json_pack(
 		"{si so* so* sb si si so* si si so* so* sI sI sb sb sb sb sb}", "phase",
 		(int)i->phase, "task", text_or_none(i->task), "head", text_or_none(i->head),
-		"claims", i->claims, "end", (int)i->end, "promise", (int)i->promise, "words",
+		"claims", i->claims, "end", (int)i->end, "promise", (int)i->last_words, "words",
 		text_or_none(i->words), "verdict", (int)i->verdict, "state", (int)i->state, "why",
 		text_or_none(i->why), "commit", text_or_none(i->commit), "ms", (json_int_t)i->ms,
 		"attempts", (json_int_t)i->attempts, "progress", i->progress, "checked", i->checked,
@@ -151,7 +151,7 @@ static int read_intent(const json_t *j, struct intent *i)
 		.head = dup_str(j, "head"),
 		.claims = json_is_true(json_object_get(j, "claims")),
 		.end = (enum run_end)end,
-		.promise = (enum last_words_kind)promise,
+		.last_words = (enum last_words_kind)promise,
 		.words = dup_str(j, "words"),
 		.verdict = (enum verdict)verdict,
 		.state = (enum task_state)state,

@@ -30,8 +30,8 @@ struct intent {
 	char *head;  /* of the branch, before; "": no commit yet; NULL: no repository */
 	bool claims; /* VERIFY: what the agent said */
 	enum run_end end;
-	enum last_words_kind promise;
-	char *words;	      /* of the promise; may be NULL */
+	enum last_words_kind last_words;
+	char *words;	      /* of the last words; may be NULL */
 	enum verdict verdict; /* SETTLE */
 	enum task_state state;
 	bool progress;

@@ -47,11 +47,11 @@ static_assert(ARRAY_SIZE(ends) == RUN_END_N, "one text per end");
 /* The last message counts only for a run that ended normally. */
 static enum verdict of_words(const struct facts *f)
 {
-	bool says_done = f->claims || f->promise == LAST_WORDS_COMPLETE;
+	bool says_done = f->claims || f->last_words == LAST_WORDS_COMPLETE;
 
-	if (f->promise == LAST_WORDS_BLOCKED)
+	if (f->last_words == LAST_WORDS_BLOCKED)
 		return VERDICT_BLOCKED;
-	if (f->promise == LAST_WORDS_DECIDE)
+	if (f->last_words == LAST_WORDS_DECIDE)
 		return VERDICT_DECIDE;
 	if (f->rejected)
 		return VERDICT_REJECTED;

@@ -27,7 +27,7 @@ enum run_end {
 
 struct facts {
 	enum run_end end;
-	enum last_words_kind promise;
+	enum last_words_kind last_words;
 	bool has_task;	   /* false: only a prompt */
 	bool claims;	   /* the agent's copy of the list marks the task as done */
 	bool new_head;	   /* there are new commits, and they count */

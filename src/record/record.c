@@ -114,8 +114,8 @@ static bool is_live(const struct places *p, const char *name)
 	return live_connect(p, name, &conn, &ignored) < 0 || conn >= 0;
 }
 
-int record_neighbours(const struct places *p, const char *name, const char *workspace,
-		      struct strv *out, struct err *err)
+int record_same_workspace(const struct places *p, const char *name, const char *workspace,
+			  struct strv *out, struct err *err)
 {
 	cleanup_strv struct strv names = {0};
 	int r = store_list(p, &names, err);

@@ -30,5 +30,5 @@ int record_size(const struct places *p, const char *name, uint64_t *ret, bool *r
 		struct err *err);
 
 /* Lists the other live sandboxes of the same workspace. */
-int record_neighbours(const struct places *p, const char *name, const char *workspace,
-		      struct strv *out, struct err *err);
+int record_same_workspace(const struct places *p, const char *name, const char *workspace,
+			  struct strv *out, struct err *err);

@@ -13,7 +13,7 @@ struct item {
 	const git_tree_entry *base, *index, *work, *fresh; /* NULL: no such file */
 };
 
-struct restore {
+struct repo_restore {
 	struct repo_job *j;
 	const struct repo_stash_arg *arg;
 	struct repo_snap_trees trees;
@@ -24,7 +24,7 @@ struct restore {
 	int root, tmp;
 };
 
-typedef int item_fn(struct restore *s, const struct item *i, struct err *err);
+typedef int item_fn(struct repo_restore *s, const struct item *i, struct err *err);
 
 static git_tree_entry *entry_of(git_tree *tree, const char *path)
 {
@@ -47,7 +47,7 @@ static bool same(const git_tree_entry *a, const git_tree_entry *b)
 }
 
 /* True when the current file equals this entry. With NULL: true when there is no file. */
-static bool file_is(struct restore *s, const char *path, const git_tree_entry *e)
+static bool file_is(struct repo_restore *s, const char *path, const git_tree_entry *e)
 {
 	uint32_t mode = 0;
 	git_oid oid;
@@ -73,7 +73,8 @@ static int busy(const struct item *i, const char *what, struct err *err)
 	return err_set(err, EBUSY, "'%s' %s", shown, what);
 }
 
-static int set_index(struct restore *s, const char *path, const git_tree_entry *e, struct err *err)
+static int set_index(struct repo_restore *s, const char *path, const git_tree_entry *e,
+		     struct err *err)
 {
 	git_index_entry entry = {.path = path};
 	int r;
@@ -89,7 +90,7 @@ static int set_index(struct restore *s, const char *path, const git_tree_entry *
 }
 
 /* Writes the file as a checkout does, with the user's line endings, but never through a link. */
-static int write_base(struct restore *s, const struct item *i, struct err *err)
+static int write_base(struct repo_restore *s, const struct item *i, struct err *err)
 {
 	git_blob_filter_options opts;
 	cleanup_git(blob) git_blob *blob = NULL;
@@ -113,7 +114,7 @@ static int write_base(struct restore *s, const struct item *i, struct err *err)
 }
 
 /* Removes the stashed change of one path, and no later change. */
-static int clean_item(struct restore *s, const struct item *i, struct err *err)
+static int clean_item(struct repo_restore *s, const struct item *i, struct err *err)
 {
 	int r = i->fresh ? 0 : set_index(s, i->path, i->base, err);
 
@@ -127,7 +128,7 @@ static int clean_item(struct restore *s, const struct item *i, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot remove '%s'", i->path) : 0;
 }
 
-static int item_fits(struct restore *s, const struct item *i, struct err *err)
+static int item_fits(struct repo_restore *s, const struct item *i, struct err *err)
 {
 	git_tree_entry *now;
 	bool moved;
@@ -146,7 +147,7 @@ static int item_fits(struct restore *s, const struct item *i, struct err *err)
 	return 0;
 }
 
-static int restore_item(struct restore *s, const struct item *i, struct err *err)
+static int restore_item(struct repo_restore *s, const struct item *i, struct err *err)
 {
 	cleanup_git(blob) git_blob *blob = NULL;
 	const git_tree_entry *e = became(i);
@@ -169,7 +170,7 @@ static int restore_item(struct restore *s, const struct item *i, struct err *err
 	return r < 0 ? err_sys(err, -r, "cannot write '%s'", i->path) : 0;
 }
 
-static int one_path(struct restore *s, const char *path, item_fn *fn, struct err *err)
+static int one_path(struct repo_restore *s, const char *path, item_fn *fn, struct err *err)
 {
 	struct item i = {.path = path};
 	git_tree_entry *base = entry_of(s->trees.base, path);
@@ -209,7 +210,7 @@ static int add_paths(git_repository *git, git_tree *a, git_tree *b, json_t *path
 	return 0;
 }
 
-static int note_dirty(struct restore *s, struct err *err)
+static int note_dirty(struct repo_restore *s, struct err *err)
 {
 	cleanup_git(status_list) git_status_list *list = NULL;
 	int r = repo_status(s->j->git, &list, err);
@@ -224,7 +225,7 @@ static int note_dirty(struct restore *s, struct err *err)
 	return r;
 }
 
-static int begin(struct restore *s, struct err *err)
+static int begin(struct repo_restore *s, struct err *err)
 {
 	git_oid oid, head;
 	cleanup_free char *ref = NULL;
@@ -245,7 +246,7 @@ static int each_item(struct repo_job *j, item_fn *fn, bool write, struct err *er
 {
 	cleanup_fd int root = open(j->repo->git.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int tmp = open(j->repo->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct restore s = {
+	struct repo_restore s = {
 		.j = j, .arg = j->arg, .root = root, .tmp = tmp, .dirty = json_object()};
 	cleanup_json json_t *paths = json_object();
 	const char *path;

@@ -76,6 +76,6 @@ int remote_link_tell(struct supervisor *s, struct err *err)
 	wire_put_str(&b, s->spec->container.remote_dial);
 	wire_put_u32(&b, s->gateway.gate.port);
 	wire_put_str(&b, s->gateway.token);
-	r = wire_send(s->guest, WIRE_FAR_GATE, 0, &b, NULL, 0);
+	r = wire_send(s->guest, WIRE_REMOTE_GATE, 0, &b, NULL, 0);
 	return r < 0 ? err_sys(err, -r, "cannot reach the outpost") : 0;
 }

@@ -166,13 +166,13 @@ struct supervisor {
 	struct cred_link cred;
 	struct usage_link usage;
 	struct autosave_link autosave;
-	struct host_link *host;	  /* runner_host's own; NULL: not in use */
-	struct ev_timer deadline; /* of starting, later of stopping */
-	struct host_run *surface; /* files of the workspace that the host would run */
-	unsigned n_found;	  /* number of findings so far */
-	struct timespec since;	  /* newer files were changed while the sandbox ran */
-	struct restore *putback;  /* NULL: nothing is to be restored */
-	int watch;		  /* inotify */
+	struct host_link *host;	   /* runner_host's own; NULL: not in use */
+	struct ev_timer deadline;  /* of starting, later of stopping */
+	struct host_run *host_run; /* files of the workspace that the host would run */
+	unsigned n_found;	   /* number of findings so far */
+	struct timespec since;	   /* newer files were changed while the sandbox ran */
+	struct restore *restore;   /* NULL: nothing is to be restored */
+	int watch;		   /* inotify */
 	struct ev_io watch_io;
 	struct err why; /* the cause of an end that was not ordinary */
 };

@@ -35,7 +35,7 @@ static void settle(struct supervisor *s, struct finding *f)
 	if (finding_settle(f, &s->places, s->spec, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	else if (f->id && f->link)
-		host_run_accept(s->surface, f->path);
+		host_run_accept(s->host_run, f->path);
 }
 
 static void announce(struct supervisor *s, struct findings *f)
@@ -103,10 +103,10 @@ void watch_look(struct supervisor *s)
 	cleanup_strv struct strv again;
 
 	strv_init(&again);
-	if (!s->surface)
+	if (!s->host_run)
 		return;
-	restore_look(s->putback, &s->places, s->n_found < FOUND_MAX, &found);
-	host_run_compare(s->surface, &found, &again);
+	restore_look(s->restore, &s->places, s->n_found < FOUND_MAX, &found);
+	host_run_compare(s->host_run, &found, &again);
 	make_readonly_again(s, &again);
 	announce(s, &found);
 	findings_done(&found);
@@ -116,7 +116,7 @@ void watch_finish(struct supervisor *s)
 {
 	struct findings found = {0};
 
-	if (!s->surface)
+	if (!s->host_run)
 		return;
 	watch_look(s);
 	host_run_walk(s->spec, &s->since, false, &found);
@@ -159,13 +159,13 @@ static void open_inotify(struct supervisor *s)
 
 int watch_start(struct supervisor *s, struct err *err)
 {
-	int r = restore_new(s->spec, s->entry.dir, &s->putback, err);
+	int r = restore_new(s->spec, s->entry.dir, &s->restore, err);
 
 	if (r < 0)
 		return r;
 	/* The coarse clock is what files are dated by. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
-	s->surface = host_run_new(s->spec);
+	s->host_run = host_run_new(s->spec);
 	open_inotify(s);
 	return 0;
 }

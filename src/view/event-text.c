@@ -112,7 +112,7 @@ static void say_usage(const json_t *j, struct buf *b)
 			 (double)log_number(j, "micro_usd") / 1e6);
 }
 
-static void say_surface(const json_t *j, struct buf *b)
+static void say_host_run(const json_t *j, struct buf *b)
 {
 	(void)buf_printf(b, "%s: %s", text(j, "path"), text(j, "why"));
 	if (text(j, "quarantine")[0])
@@ -195,7 +195,7 @@ static const struct {
 	{"credential", say_credential, STYLE_NONE},
 	{"usage", say_usage, STYLE_NONE},
 	{"budget", say_message, STYLE_RED},
-	{"surface", say_surface, STYLE_YELLOW},
+	{"surface", say_host_run, STYLE_YELLOW},
 	{"surface-flood", say_message, STYLE_YELLOW},
 	{"protect-again", say_path, STYLE_YELLOW},
 	{"port-open", say_ports, STYLE_NONE},

@@ -11,7 +11,7 @@
 #define STATE_MAX (4 * MiB)
 
 /* Adds one sandbox: the data that survey_refresh() would collect, and the records of its log. */
-static void add_box(struct survey *s, const json_t *j)
+static void add_sandbox(struct survey *s, const json_t *j)
 {
 	struct survey_sandbox *b = xcalloc(1, sizeof(*b));
 	const char *state = log_text(j, "state");
@@ -67,7 +67,7 @@ int survey_from_file(struct survey *s, const char *path, struct err *err)
 			add_loop(s, v);
 	json_array_foreach (json_object_get(j, "sandboxes"), i, v)
 		if (i < SURVEY_MAX)
-			add_box(s, v);
+			add_sandbox(s, v);
 	s->now_s = log_time_ms(log_text(j, "now")) / 1000;
 	s->at_ms = now_ms();
 	return 0;

@@ -60,7 +60,7 @@ static int64_t changed_ns(int dir, const char *name)
 	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 }
 
-static struct survey_sandbox *find_box(const struct survey *s, const char *name)
+static struct survey_sandbox *find_sandbox(const struct survey *s, const char *name)
 {
 	for (size_t i = 0; i < s->n_sandboxes; i++)
 		if (streq(s->sandboxes[i]->name, name))
@@ -68,7 +68,7 @@ static struct survey_sandbox *find_box(const struct survey *s, const char *name)
 	return NULL;
 }
 
-static struct survey_sandbox *add_box(struct survey *s, const char *name, int dir)
+static struct survey_sandbox *add_sandbox(struct survey *s, const char *name, int dir)
 {
 	struct survey_sandbox *b = xcalloc(1, sizeof(*b));
 
@@ -156,7 +156,7 @@ static bool is_same(const struct survey_sandbox *b, const struct store_entry *e)
 static void refresh_box(struct survey *s, const char *name)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	struct survey_sandbox *b = find_box(s, name);
+	struct survey_sandbox *b = find_sandbox(s, name);
 	struct err ignored;
 
 	if (store_open(s->places, name, false, &e, &ignored) < 0)
@@ -164,7 +164,7 @@ static void refresh_box(struct survey *s, const char *name)
 	if (b && !is_same(b, &e))
 		b = NULL; /* removed below, as it was not seen */
 	if (!b)
-		b = add_box(s, name, take_fd(e.dir));
+		b = add_sandbox(s, name, take_fd(e.dir));
 	b->seen = true;
 	read_spec(b, s->places);
 	look_alive(s, b);
@@ -357,7 +357,7 @@ const char *survey_loop_state(const struct survey_loop *l)
 	return phase[0] ? phase : "unknown";
 }
 
-const char *survey_box_state(const struct survey_sandbox *b)
+const char *survey_sandbox_state(const struct survey_sandbox *b)
 {
 	return b->live ? "running" : b->killed ? "killed" : "stopped";
 }

@@ -65,6 +65,6 @@ int survey_from_file(struct survey *s, const char *path, struct err *err);
 /* Returns "iterating", …, or "crashed" for a working loop whose process is gone. */
 const char *survey_loop_state(const struct survey_loop *l);
 /* Returns "running", "stopped" or "killed". */
-const char *survey_box_state(const struct survey_sandbox *b);
+const char *survey_sandbox_state(const struct survey_sandbox *b);
 /* Returns the current activity: the loop's tool, else its task, else the command; "": none. */
 const char *survey_doing(const struct survey_sandbox *b);

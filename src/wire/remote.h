@@ -18,11 +18,12 @@
  * frame by frame, and what leaves is decided by the gateway, as everywhere.
  */
 
-/* A directory of both containers, which is neither's: programs of ours, and the guest's line. */
-#define REMOTE_PLACE                                                                               \
-	"/.far" /* as if the host had it there: rows of the root's list can name it                \
-		 */
-#define REMOTE_DIR GUEST_BOX_HOST REMOTE_PLACE
+/*
+ * A directory of both containers, which is neither's: programs of ours, and the guest's line. It is
+ * named as if the host had it there, so that rows of the root's list can name it.
+ */
+#define REMOTE_PLACE "/.far"
+#define REMOTE_DIR GUEST_CONTAINER_HOST REMOTE_PLACE
 #define REMOTE_GUEST REMOTE_DIR "/guest"
 #define REMOTE_OUTPOST REMOTE_DIR "/outpost"
 #define REMOTE_LINE REMOTE_DIR "/line"

@@ -17,17 +17,17 @@
 #define GUEST_HOST "/host"
 #define GUEST_NEW_ROOT "/new"
 /*
- * The guest may also be the entrypoint of a container, started as `guest GUEST_BOX_LINE` by an
+ * The guest may also be the entrypoint of a container, started as `guest GUEST_CONTAINER_LINE` by an
  * unprivileged user. It then meets its supervisor at that socket and makes all those namespaces
  * itself, except the pid namespace, which is the container's. The engine mounts the host's paths of
- * the list below GUEST_BOX_HOST, each at its own path; all else is the container's own: its image,
- * its /proc and its devices. The finished root has nothing of GUEST_BOX.
+ * the list below GUEST_CONTAINER_HOST, each at its own path; all else is the container's own: its image,
+ * its /proc and its devices. The finished root has nothing of GUEST_CONTAINER.
  */
-#define GUEST_BOX "/.ralph"
-#define GUEST_BOX_HOST GUEST_BOX "/host"
-#define GUEST_BOX_NEW_ROOT GUEST_BOX "/new"
-#define GUEST_BOX_PROGRAM GUEST_BOX "/guest"
-#define GUEST_BOX_LINE GUEST_BOX "/line"
+#define GUEST_CONTAINER "/.ralph"
+#define GUEST_CONTAINER_HOST GUEST_CONTAINER "/host"
+#define GUEST_CONTAINER_NEW_ROOT GUEST_CONTAINER "/new"
+#define GUEST_CONTAINER_PROGRAM GUEST_CONTAINER "/guest"
+#define GUEST_CONTAINER_LINE GUEST_CONTAINER "/line"
 #define GUEST_MOUNTS_MAX 1024
 
 enum guest_mount_kind {

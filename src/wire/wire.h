@@ -81,8 +81,8 @@ enum wire_type {
 	WIRE_PORT_CLOSE, /* u32 port of the host, u32 (unused) */
 
 	/* an engine elsewhere: see wire/remote.h */
-	WIRE_FAR_STEP, /* outpost → engine: u32 enum remote_step */
-	WIRE_FAR_GATE, /* supervisor → outpost: str host, u32 port, str token */
+	WIRE_REMOTE_STEP, /* outpost → engine: u32 enum remote_step */
+	WIRE_REMOTE_GATE, /* supervisor → outpost: str host, u32 port, str token */
 
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,

@@ -466,7 +466,7 @@ none_runs() {
 		import os, socket, subprocess, sys
 		ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 		subprocess.run([sys.argv[1], "--log-format=text", "run", "-n", sys.argv[2], "--", "true"], check=True, timeout=60,
-		               env=os.environ | {"RALPH_AHEAD": str(theirs.fileno())}, pass_fds=[theirs.fileno()])
+		               env=os.environ | {"RALPH_PRESTART": str(theirs.fileno())}, pass_fds=[theirs.fileno()])
 		theirs.close()
 		assert ours.recv(65536) == b""
 	END

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "guest-box.h"
+#include "guest-harness.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@ static void no_descriptor_but_the_three_is_visible(void **state)
 
 static void no_capability_is_left_and_the_filter_is_on(void **state)
 {
-	struct box_result r;
+	struct harness_result r;
 
-	box_run(&shared, "cat /proc/self/status", &r);
+	harness_run(&shared, "cat /proc/self/status", &r);
 	assert_non_null(strstr(r.out, "CapInh:\t0000000000000000\n"));
 	assert_non_null(strstr(r.out, "CapPrm:\t0000000000000000\n"));
 	assert_non_null(strstr(r.out, "CapEff:\t0000000000000000\n"));
@@ -42,9 +42,9 @@ static void no_capability_is_left_and_the_filter_is_on(void **state)
 
 static void limits_and_oom_score_are_the_commands(void **state)
 {
-	struct box_result r;
+	struct harness_result r;
 
-	box_run(&shared, "cat /proc/self/limits", &r);
+	harness_run(&shared, "cat /proc/self/limits", &r);
 	assert_non_null(strstr(r.out, "Max open files            777                  888 "));
 	assert_non_null(strstr(r.out, "Max core file size        1                    1 "));
 	assert_string_equal(output("cat /proc/self/oom_score_adj"), "123");
@@ -61,8 +61,9 @@ static void stdio_are_the_very_files_that_were_given(void **state)
 	assert_int_equal(lseek(in, 2, SEEK_SET), 2);
 	(void)snprintf(path, sizeof(path), "%s/out", shared.workspace);
 	out = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(box_code(&shared, box_spawn_line(&shared, (int[]){in, out, out}, "cat")),
-			 0);
+	assert_int_equal(
+		harness_code(&shared, harness_spawn_line(&shared, (int[]){in, out, out}, "cat")),
+		0);
 	assert_int_equal(lseek(in, 0, SEEK_CUR), 6); /* the offset is shared */
 	assert_int_equal(pread(out, text, sizeof(text), 0), 4);
 	assert_string_equal(text, "cdef");
@@ -99,11 +100,11 @@ static void says(int in, int out, const char *line, const char *expected)
 	strv_push(&argv, "-c");
 	strv_pushf(&argv, "{ %s; } 3>&1 >&2", line);
 	assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
-	assert_int_equal(box_code(&shared, box_spawn(&shared, (int[]){in, out, pipe[1]}, 0, "/",
-						     &argv, &env)),
+	assert_int_equal(harness_code(&shared, harness_spawn(&shared, (int[]){in, out, pipe[1]}, 0,
+							     "/", &argv, &env)),
 			 0);
 	(void)close(pipe[1]);
-	if (!box_read_until(pipe[0], expected))
+	if (!harness_read_until(pipe[0], expected))
 		fail_msg("%s did not say %s", line, expected);
 	(void)close(pipe[0]);
 }
@@ -176,13 +177,15 @@ static void a_directory_is_refused_in_every_place(void **state)
 		int fds[3] = {null, null, null};
 
 		fds[i] = dir;
-		assert_int_equal(box_code(&shared, box_spawn_line(&shared, fds, "true")), -EISDIR);
+		assert_int_equal(harness_code(&shared, harness_spawn_line(&shared, fds, "true")),
+				 -EISDIR);
 	}
 	(void)close(dir);
 	(void)close(null);
 	dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(box_code(&shared, box_spawn_line(&shared, (int[]){dir, dir, dir}, "true")),
-			 -EISDIR);
+	assert_int_equal(
+		harness_code(&shared, harness_spawn_line(&shared, (int[]){dir, dir, dir}, "true")),
+		-EISDIR);
 	(void)close(dir);
 }
 
@@ -196,10 +199,11 @@ static void a_read_only_memory_file_is_refused(void **state)
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	ro = open(path, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(
-		box_code(&shared, box_spawn_line(&shared, (int[]){ro, null, null}, "true")),
+		harness_code(&shared, harness_spawn_line(&shared, (int[]){ro, null, null}, "true")),
 		-EOPNOTSUPP);
 	assert_int_equal(
-		box_code(&shared, box_spawn_line(&shared, (int[]){fd, null, null}, "true")), 0);
+		harness_code(&shared, harness_spawn_line(&shared, (int[]){fd, null, null}, "true")),
+		0);
 	(void)close(ro);
 	(void)close(fd);
 	(void)close(null);
@@ -374,7 +378,7 @@ static void listen_at(struct guest_listener *l, const char *addr, uint16_t port,
 }
 
 /* A connection made inside arrives on the listener outside, for the address that was dialled. */
-static void connects(struct box *b, size_t listener, const char *to, uint16_t port)
+static void connects(struct harness *b, size_t listener, const char *to, uint16_t port)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), pipe[2], conn;
 	struct pollfd p = {.fd = b->listeners[listener], .events = POLLIN};
@@ -385,7 +389,7 @@ static void connects(struct box *b, size_t listener, const char *to, uint16_t po
 
 	(void)snprintf(line, sizeof(line), "/probe connect %s %u", to, port);
 	assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
-	id = box_spawn_line(b, (int[]){null, pipe[1], null}, line);
+	id = harness_spawn_line(b, (int[]){null, pipe[1], null}, line);
 	assert_int_equal(poll(&p, 1, 30000), 1);
 	conn = accept4(p.fd, NULL, NULL, SOCK_CLOEXEC);
 	assert_true(conn >= 0);
@@ -397,8 +401,8 @@ static void connects(struct box *b, size_t listener, const char *to, uint16_t po
 	assert_string_equal(text, to);
 	assert_int_equal(fd_write_all(conn, "from outside", 12), 0);
 	(void)close(conn);
-	assert_true(box_read_until(pipe[0], "from outside\n"));
-	assert_int_equal(box_code(b, id), 0);
+	assert_true(harness_read_until(pipe[0], "from outside\n"));
+	assert_int_equal(harness_code(b, id), 0);
 	(void)close(pipe[0]);
 	(void)close(pipe[1]);
 	(void)close(null);
@@ -407,10 +411,10 @@ static void connects(struct box *b, size_t listener, const char *to, uint16_t po
 static void listeners_made_inside_are_served_outside(void **state)
 {
 	struct guest_listener l[40];
-	struct guest_setup s = box_setup();
+	struct guest_setup s = harness_setup();
 	char text[8] = "";
-	struct box_result r;
-	struct box b;
+	struct harness_result r;
+	struct harness b;
 
 	listen_at(&l[0], "127.0.0.1", 3128, false);
 	listen_at(&l[1], "0.0.0.0", 443, false);
@@ -420,20 +424,20 @@ static void listeners_made_inside_are_served_outside(void **state)
 		listen_at(&l[i], "198.18.7.7", (uint16_t)(8000 + i), false);
 	s.listeners = l;
 	s.n_listeners = ARRAY_SIZE(l);
-	box_open(&b, &s);
+	harness_open(&b, &s);
 	connects(&b, 0, "127.0.0.1", 3128);
 	connects(&b, 1, "198.19.1.2", 443);
 	connects(&b, 2, "fd00:7261:6c70::9", 443);
 	connects(&b, 39, "198.18.7.7", 8039);
-	box_run(&b, "/probe udp 127.0.0.53 53", &r);
+	harness_run(&b, "/probe udp 127.0.0.53 53", &r);
 	assert_string_equal(r.out, "ok\n");
 	assert_int_equal(recv(b.listeners[3], text, sizeof(text), 0), 5);
 	assert_string_equal(text, "hello");
-	box_run(&b, "/probe bind 80", &r);
+	harness_run(&b, "/probe bind 80", &r);
 	assert_string_equal(r.out, "EACCES\n");
-	box_run(&b, "/probe connect 192.0.2.1 80", &r);
+	harness_run(&b, "/probe connect 192.0.2.1 80", &r);
 	assert_string_equal(r.out, "errno 101\n"); /* unreachable: there is no route */
-	box_close(&b);
+	harness_close(&b);
 }
 
 static void an_abstract_socket_of_the_host_is_out_of_reach(void **state)
@@ -454,25 +458,25 @@ static void an_abstract_socket_of_the_host_is_out_of_reach(void **state)
 
 static void fails_with(const char *drop_cap, const struct guest_setup *s, const char *text)
 {
-	struct box_frame f;
-	struct box b;
+	struct harness_frame f;
+	struct harness b;
 
-	loop_sandbox_start(&b, drop_cap);
+	harness_start(&b, drop_cap);
 	if (s)
-		box_send_setup(&b, s);
+		harness_send_setup(&b, s);
 	else
 		assert_int_equal(wire_send(b.sock, WIRE_SPAWN, 0, NULL, NULL, 0), 0);
-	f = box_wait(&b, 0);
+	f = harness_wait(&b, 0);
 	assert_int_equal(f.type, WIRE_ERROR);
 	if (!strstr(f.text, text))
 		fail_msg("'%s' is not in '%s'", text, f.text);
-	assert_int_equal(box_wait(&b, 0).type, WIRE_NONE); /* and it is gone */
-	box_close(&b);
+	assert_int_equal(harness_wait(&b, 0).type, WIRE_NONE); /* and it is gone */
+	harness_close(&b);
 }
 
 static void without_its_privileges_the_guest_does_not_come_up(void **state)
 {
-	struct guest_setup s = box_setup();
+	struct guest_setup s = harness_setup();
 
 	fails_with("CAP_SYS_ADMIN", &s, "network namespace");
 	fails_with("CAP_SETPCAP", &s, "bounding set");
@@ -482,7 +486,7 @@ static void a_set_up_that_cannot_be_had_stops_the_guest(void **state)
 {
 	struct guest_listener l[2];
 	struct guest_rule rule = {GUEST_RW, "/not/there"};
-	struct guest_setup s = box_setup();
+	struct guest_setup s = harness_setup();
 
 	fails_with(NULL, NULL, "set-up first");
 	listen_at(&l[0], "127.0.0.1", 3128, false);
@@ -525,7 +529,7 @@ int main(void)
 		cmocka_unit_test(a_set_up_that_cannot_be_had_stops_the_guest),
 	};
 
-	if (!box_available())
+	if (!harness_available())
 		return 77;
-	return cmocka_run_group_tests(tests, box_open_shared, box_close_shared);
+	return cmocka_run_group_tests(tests, harness_open_shared, harness_close_shared);
 }

@@ -19,10 +19,10 @@ static const struct {
 	 {.claims = true, .verified = true, .committed = true, .needs_commit = true},
 	 VERDICT_DONE, true, false, TASK_DONE},
 	{"a promise asks for the same check",
-	 {.promise = LAST_WORDS_COMPLETE, .verified = true, .committed = true, .needs_commit = true},
+	 {.last_words = LAST_WORDS_COMPLETE, .verified = true, .committed = true, .needs_commit = true},
 	 VERDICT_DONE, true, false, TASK_DONE},
 	{"a promise without verification is not believed",
-	 {.promise = LAST_WORDS_COMPLETE, .committed = true, .new_head = true, .needs_commit = true},
+	 {.last_words = LAST_WORDS_COMPLETE, .committed = true, .new_head = true, .needs_commit = true},
 	 VERDICT_UNVERIFIED, true, false, TASK_READY},
 	{"said without a commit",
 	 {.claims = true, .verified = true, .needs_commit = true},
@@ -41,13 +41,13 @@ static const struct {
 	{"where there is no repository, no commit is asked for",
 	 {.claims = true, .verified = true}, VERDICT_DONE, true, false, TASK_DONE},
 	{"blocked comes before done",
-	 {.claims = true, .verified = true, .committed = true, .promise = LAST_WORDS_BLOCKED},
+	 {.claims = true, .verified = true, .committed = true, .last_words = LAST_WORDS_BLOCKED},
 	 VERDICT_BLOCKED, true, false, TASK_BLOCKED},
-	{"a question", {.promise = LAST_WORDS_DECIDE}, VERDICT_DECIDE, true, false, TASK_DECIDE},
+	{"a question", {.last_words = LAST_WORDS_DECIDE}, VERDICT_DECIDE, true, false, TASK_DECIDE},
 	{"the words of a run that failed count for nothing",
-	 {.end = RUN_FAILED, .claims = true, .verified = true, .committed = true, .promise = LAST_WORDS_COMPLETE},
+	 {.end = RUN_FAILED, .claims = true, .verified = true, .committed = true, .last_words = LAST_WORDS_COMPLETE},
 	 VERDICT_FAILED, false, false, TASK_READY},
-	{"nor do its questions", {.end = RUN_FAILED, .promise = LAST_WORDS_DECIDE}, VERDICT_FAILED, false, false, TASK_READY},
+	{"nor do its questions", {.end = RUN_FAILED, .last_words = LAST_WORDS_DECIDE}, VERDICT_FAILED, false, false, TASK_READY},
 	{"but its commits are progress", {.end = RUN_TOO_LONG, .new_head = true}, VERDICT_FAILED, true, false, TASK_READY},
 	{"silence", {.end = RUN_SILENT}, VERDICT_FAILED, false, false, TASK_READY},
 	{"empty output", {.end = RUN_EMPTY}, VERDICT_FAILED, false, false, TASK_READY},
@@ -84,7 +84,7 @@ static void nothing_is_done_without_word_proof_and_commit(void **state)
 		for (int end = 0; end < RUN_END_N; end++) {
 			const struct facts f = {
 				.end = (enum run_end)end,
-				.promise = bits & 1 ? LAST_WORDS_COMPLETE : LAST_WORDS_NONE,
+				.last_words = bits & 1 ? LAST_WORDS_COMPLETE : LAST_WORDS_NONE,
 				.claims = bits & 2,
 				.new_head = bits & 4,
 				.rejected = bits & 8,
@@ -101,7 +101,7 @@ static void nothing_is_done_without_word_proof_and_commit(void **state)
 			if (j.state != TASK_DONE)
 				continue;
 			assert_int_equal(f.end, RUN_OK);
-			assert_true(f.claims || f.promise == LAST_WORDS_COMPLETE);
+			assert_true(f.claims || f.last_words == LAST_WORDS_COMPLETE);
 			assert_true(f.verified);
 			assert_true(f.committed);
 			assert_false(f.loose);

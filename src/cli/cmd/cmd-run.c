@@ -43,7 +43,7 @@ static const struct opt run_opts[] = {
 /* clang-format on */
 
 /* Loading the supervisor and making the spec take about as long: both at once. */
-static void start_ahead(void *arg, const struct places *p, const struct sandbox_spec *so_far)
+static void start_prestart(void *arg, const struct places *p, const struct sandbox_spec *so_far)
 {
 	live_prestart(arg, p, so_far->name);
 }
@@ -182,7 +182,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	target.alone = target.alone && !args->detach;
 	target.starts = true;
 	if (!cli->dry_run) {
-		target.begun = start_ahead;
+		target.begun = start_prestart;
 		target.arg = &prestarted;
 	}
 	r = settings_build(cli, &target, &s, &b);

@@ -27,15 +27,15 @@ static json_t *sandbox_json(const struct survey_sandbox *b, int64_t now_s)
 	json_t *j;
 
 	sandbox_log_rate(&b->log, now_s, &tokens, &usd);
-	j = json_pack("{ss ss so so so so sI sI sI sI sI sI}", "name", b->name, "state",
-		      survey_box_state(b), "agent", b->agent ? json_text(b->agent) : json_null(),
-		      "workspace", b->workspace ? json_text(b->workspace) : json_null(), "doing",
-		      doing[0] ? json_text(doing) : json_null(), "loop",
-		      b->loop ? json_string(survey_loop_state(b->loop)) : json_null(), "tokens",
-		      (json_int_t)b->log.tokens, "micro_usd", (json_int_t)b->log.micro_usd,
-		      "tokens_per_minute", (json_int_t)tokens, "micro_usd_per_minute",
-		      (json_int_t)usd, "refused", (json_int_t)b->log.refused, "memory",
-		      (json_int_t)b->memory);
+	j = json_pack(
+		"{ss ss so so so so sI sI sI sI sI sI}", "name", b->name, "state",
+		survey_sandbox_state(b), "agent", b->agent ? json_text(b->agent) : json_null(),
+		"workspace", b->workspace ? json_text(b->workspace) : json_null(), "doing",
+		doing[0] ? json_text(doing) : json_null(), "loop",
+		b->loop ? json_string(survey_loop_state(b->loop)) : json_null(), "tokens",
+		(json_int_t)b->log.tokens, "micro_usd", (json_int_t)b->log.micro_usd,
+		"tokens_per_minute", (json_int_t)tokens, "micro_usd_per_minute", (json_int_t)usd,
+		"refused", (json_int_t)b->log.refused, "memory", (json_int_t)b->memory);
 	return j;
 }
 
@@ -99,7 +99,7 @@ static void print_boxes(struct cli *cli, const struct survey *s)
 		const char *doing = survey_doing(b);
 
 		table_cell(t, b->name);
-		table_styled(t, state_style(survey_box_state(b)), survey_box_state(b));
+		table_styled(t, state_style(survey_sandbox_state(b)), survey_sandbox_state(b));
 		table_cell(t, b->agent ? b->agent : "-");
 		table_styled(t, state_style(loop), loop);
 		table_cellf(t, "%llu", (unsigned long long)b->log.tokens);

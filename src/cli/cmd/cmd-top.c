@@ -29,7 +29,7 @@ static const struct opt top_opts[] = {
 	 .complete = COMPLETE_FILE},
 };
 
-static bool has_box(const struct survey *s, const struct survey_loop *l)
+static bool has_sandbox(const struct survey *s, const struct survey_loop *l)
 {
 	for (size_t i = 0; i < s->n_sandboxes; i++)
 		if (s->sandboxes[i]->loop == l)
@@ -58,7 +58,7 @@ static void list_items(struct top *t)
 		if (t->all || s->sandboxes[i]->live || wants_a_look(s->sandboxes[i]->loop))
 			t->items[n++] = (struct top_item){s->sandboxes[i], s->sandboxes[i]->loop};
 	for (size_t i = 0; i < s->n_loops; i++)
-		if (!has_box(s, s->loops[i]) && (t->all || wants_a_look(s->loops[i])))
+		if (!has_sandbox(s, s->loops[i]) && (t->all || wants_a_look(s->loops[i])))
 			t->items[n++] = (struct top_item){NULL, s->loops[i]};
 	t->n_items = n;
 	for (size_t i = 0; t->selected && i < n; i++)

@@ -90,7 +90,7 @@ void top_stop(struct top *t)
 		top_ask(t, TOP_STOP_LOOP, it->loop->workspace, "stop the loop in %s now? [y/N]",
 			it->loop->workspace);
 	else if (it->sandbox && it->sandbox->live)
-		top_ask(t, TOP_STOP_BOX, it->sandbox->name,
+		top_ask(t, TOP_STOP_SANDBOX, it->sandbox->name,
 			"end everything in %s now? Its home stays. [y/N]", it->sandbox->name);
 	else
 		top_say(t, true, "it does not run");
@@ -155,7 +155,7 @@ void top_confirmed(struct top *t)
 		else
 			top_say(t, false, "the loop in %s was told to stop", t->target);
 		break;
-	case TOP_STOP_BOX:
+	case TOP_STOP_SANDBOX:
 		what = xasprintf("stopping %s", t->target);
 		run_command(t, (const char *const[]){"stop", t->target, NULL}, what);
 		break;

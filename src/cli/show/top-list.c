@@ -110,7 +110,7 @@ static const char *state_of(const struct top_item *it)
 {
 	if (it->loop && (it->loop->running || !it->sandbox || !it->sandbox->live))
 		return survey_loop_state(it->loop);
-	return survey_box_state(it->sandbox);
+	return survey_sandbox_state(it->sandbox);
 }
 
 static char *loop_cell(const struct top_item *it, enum column c)
@@ -127,7 +127,7 @@ static char *loop_cell(const struct top_item *it, enum column c)
 	return xasprintf("%lld/%lld", log_number(tasks, "done"), log_number(tasks, "total"));
 }
 
-static char *box_cell(const struct top *t, const struct survey_sandbox *b, enum column c)
+static char *sandbox_cell(const struct top *t, const struct survey_sandbox *b, enum column c)
 {
 	uint64_t tokens = 0, usd = 0;
 
@@ -198,7 +198,7 @@ static char *text_of(const struct top *t, const struct top_item *it, enum column
 	case C_N:
 		break;
 	}
-	return box_cell(t, b, c);
+	return sandbox_cell(t, b, c);
 }
 
 static enum term_style cell_style(const struct top_item *it, enum column c)

@@ -17,7 +17,7 @@ enum top_mode {
 	TOP_HELP,
 };
 
-enum top_action { TOP_NOTHING, TOP_STOP_LOOP, TOP_STOP_BOX, TOP_ADD_RULE };
+enum top_action { TOP_NOTHING, TOP_STOP_LOOP, TOP_STOP_SANDBOX, TOP_ADD_RULE };
 
 /* A line of the list: a sandbox, or a loop that has none here. */
 struct top_item {

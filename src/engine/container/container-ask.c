@@ -18,8 +18,8 @@
 
 struct facts {
 	char *kernel, *machine, *system;
-	bool rootless, desktop, far;
-	char *listen, *dial; /* where it is far */
+	bool rootless, desktop, remote;
+	char *listen, *dial; /* where it is remote */
 	unsigned controllers;
 };
 
@@ -69,7 +69,7 @@ static void read_podman(const json_t *j, struct facts *f)
 
 	f->kernel = xstrdup(text(host, "kernel"));
 	f->rootless = json_is_true(json_object_get(json_object_get(host, "security"), "rootless"));
-	f->far = json_is_true(json_object_get(host, "serviceIsRemote"));
+	f->remote = json_is_true(json_object_get(host, "serviceIsRemote"));
 	/* It lists what the kernel has; a plain user may use none of it in the first version. */
 	if (f->rootless && !streq(text(host, "cgroupVersion"), "v2"))
 		return;
@@ -120,8 +120,8 @@ static int refuse(struct err *err)
 }
 
 /* Its containers must be able to run our programs, and to reach us. */
-static int check_far(const struct container_dialect *d, const char *endpoint, const char *machine,
-		     struct facts *f, struct err *err)
+static int check_remote(const struct container_dialect *d, const char *endpoint,
+			const char *machine, struct facts *f, struct err *err)
 {
 	struct err why = {0};
 
@@ -151,11 +151,11 @@ static int check_where(const struct container_dialect *d, const char *program, s
 
 	if (uname(&u) < 0)
 		return err_sys(err, errno, "cannot ask which kernel this is");
-	f->far = f->far || f->desktop || !streq(u.release, f->kernel);
+	f->remote = f->remote || f->desktop || !streq(u.release, f->kernel);
 	if (d != &container_podman)
-		endpoint = find_endpoint(program, f->far && !f->desktop);
-	f->far = f->far || container_endpoint_is_far(endpoint);
-	return f->far ? check_far(d, endpoint, u.machine, f, err) : 0;
+		endpoint = find_endpoint(program, f->remote && !f->desktop);
+	f->remote = f->remote || container_endpoint_is_remote(endpoint);
+	return f->remote ? check_remote(d, endpoint, u.machine, f, err) : 0;
 }
 
 /* The guest makes one, without any power; root of this machine might, and proves nothing. */
@@ -194,7 +194,7 @@ static int find_facts(const struct container_dialect *d, const char *program, st
 	else
 		read_docker(j, f);
 	r = check_where(d, program, f, err);
-	return r < 0 || f->far ? r : check_userns(err);
+	return r < 0 || f->remote ? r : check_userns(err);
 }
 
 int container_doctor(const struct container_dialect *d, struct doctor_rows *ret, bool *ret_usable)

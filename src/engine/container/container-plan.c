@@ -8,8 +8,9 @@
 #include "engine/plan.h"
 #include "wire/remote.h"
 
-#define GUEST_FILES 1024ULL   /* open files of the guest itself */
-#define BOX_VOLUME "/.volume" /* where the guest finds the volume, as if the host had it there */
+#define GUEST_FILES 1024ULL /* open files of the guest itself */
+#define CONTAINER_VOLUME                                                                           \
+	"/.volume" /* where the guest finds the volume, as if the host had it there */
 
 /*
  * Of both programs. No power at all, neither at the start nor later: the guest makes a user
@@ -105,7 +106,7 @@ static void plan_sources(struct container *c, const struct sandbox_spec *spec)
 
 		if (!container_binds(spec, i) || (c->remote_name && streq(m->source, c->guest)))
 			continue;
-		target = xasprintf(GUEST_BOX_HOST "%s", m->source);
+		target = xasprintf(GUEST_CONTAINER_HOST "%s", m->source);
 		container_mount(&c->args, "bind", m->source, target, m->kind != SPEC_BIND_RW);
 	}
 }
@@ -128,7 +129,8 @@ static int plan_volume(struct container *c, const struct sandbox_spec *spec, str
 		return 0;
 	/* Elsewhere a volume would be another machine's directory, where ours may not be. */
 	if (c->remote_name) {
-		container_mount(&c->args, "bind", s->volume_dir, GUEST_BOX_HOST BOX_VOLUME, false);
+		container_mount(&c->args, "bind", s->volume_dir,
+				GUEST_CONTAINER_HOST CONTAINER_VOLUME, false);
 		return 0;
 	}
 	strv_push(&c->volume, "volume");
@@ -138,7 +140,8 @@ static int plan_volume(struct container *c, const struct sandbox_spec *spec, str
 	strv_push(&c->volume, "--opt=o=bind");
 	strv_pushf(&c->volume, "--opt=device=%s", s->volume_dir);
 	strv_push(&c->volume, s->volume);
-	container_mount(&c->args, "volume", s->volume, GUEST_BOX_HOST BOX_VOLUME, false);
+	container_mount(&c->args, "volume", s->volume, GUEST_CONTAINER_HOST CONTAINER_VOLUME,
+			false);
 	return 0;
 }
 
@@ -155,7 +158,7 @@ static int plan_list(struct container *c, const struct sandbox_spec *spec, struc
 		if (g->kind != GUEST_BIND_RW || !spec->container.volume_dir ||
 		    !path_under(g->source, spec->container.volume_dir))
 			continue;
-		strv_pushf(&c->sources, BOX_VOLUME "%s",
+		strv_pushf(&c->sources, CONTAINER_VOLUME "%s",
 			   g->source + strlen(spec->container.volume_dir));
 		g->source = c->sources.v[c->sources.n - 1];
 	}
@@ -213,8 +216,8 @@ int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err
 
 	c->spec = spec;
 	c->name = plan_own_name(spec);
-	if (r == 0 && container_is_far(spec))
-		container_plan_far(c, spec);
+	if (r == 0 && container_is_remote(spec))
+		container_plan_remote(c, spec);
 	if (r == 0 && !spec->container.image)
 		r = err_set(err, EINVAL, "the spec has no image for %s", c->dialect->program);
 	if (r == 0)
@@ -225,7 +228,7 @@ int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err
 	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
 		strv_push(&c->args, common[i]);
 	strv_push(&c->args, "--entrypoint");
-	strv_push(&c->args, c->remote_name ? REMOTE_GUEST : GUEST_BOX_PROGRAM);
+	strv_push(&c->args, c->remote_name ? REMOTE_GUEST : GUEST_CONTAINER_PROGRAM);
 	for (const char *const *o = c->dialect->run; *o; o++)
 		strv_push(&c->args, *o);
 	strv_push(&c->args, "--name");
@@ -237,14 +240,14 @@ int container_plan(struct engine *e, const struct sandbox_spec *spec, struct err
 	if (c->remote_name) {
 		container_mount(&c->args, "volume", c->remote_name, REMOTE_DIR, true);
 	} else {
-		container_mount(&c->args, "bind", c->guest, GUEST_BOX_PROGRAM, true);
-		container_mount(&c->args, "bind", spec->container.line, GUEST_BOX_LINE, true);
+		container_mount(&c->args, "bind", c->guest, GUEST_CONTAINER_PROGRAM, true);
+		container_mount(&c->args, "bind", spec->container.line, GUEST_CONTAINER_LINE, true);
 	}
-	container_mount(&c->args, "tmpfs", NULL, GUEST_BOX_NEW_ROOT, false);
+	container_mount(&c->args, "tmpfs", NULL, GUEST_CONTAINER_NEW_ROOT, false);
 	plan_sources(c, spec);
 	r = plan_volume(c, spec, err);
 	strv_push(&c->args, spec->container.image);
-	strv_push(&c->args, c->remote_name ? REMOTE_LINE : GUEST_BOX_LINE);
+	strv_push(&c->args, c->remote_name ? REMOTE_LINE : GUEST_CONTAINER_LINE);
 	return r;
 }
 

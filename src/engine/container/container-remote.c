@@ -131,7 +131,7 @@ static void plan_check(struct container *c, const struct sandbox_spec *spec)
 	strv_push(v, REMOTE_OUTPOST);
 }
 
-void container_plan_far(struct container *c, const struct sandbox_spec *spec)
+void container_plan_remote(struct container *c, const struct sandbox_spec *spec)
 {
 	c->remote_name = xasprintf("%s-far", c->name);
 	strv_push(&c->remote_volume, "volume");
@@ -215,14 +215,14 @@ static int check_files(const struct container *c, struct err *err)
 		return r;
 	strv_extend(&args, &c->remote_check);
 	for (size_t i = 0; i < m.n; i++) {
-		cleanup_free char *target = xasprintf(GUEST_BOX_HOST "%s", m.v[i].dir);
+		cleanup_free char *target = xasprintf(GUEST_CONTAINER_HOST "%s", m.v[i].dir);
 
 		container_mount(&args, "bind", m.v[i].dir, target, true);
 	}
 	strv_push(&args, c->spec->container.image);
 	strv_push(&args, "check");
 	for (size_t i = 0; i < m.n; i++) {
-		strv_pushf(&args, GUEST_BOX_HOST "%s", m.v[i].path);
+		strv_pushf(&args, GUEST_CONTAINER_HOST "%s", m.v[i].path);
 		strv_push(&args, m.v[i].text);
 	}
 	if (container_call(c->program, args.v, CALL_MS, NULL, &why) == 0)
@@ -289,12 +289,12 @@ static int await(int line, enum remote_step step, const char *what, struct err *
 	value = wire_get_u32(&rd);
 	if (m.type == WIRE_ERROR)
 		return err_set(err, EIO, "%s", wire_get_str(&rd));
-	if (m.type != WIRE_FAR_STEP || value != step)
+	if (m.type != WIRE_REMOTE_STEP || value != step)
 		return err_set(err, EPROTO, "%s speaks nonsense", what);
 	return 0;
 }
 
-int container_start_far(struct container *c, int *ret, struct err *err)
+int container_start_remote(struct container *c, int *ret, struct err *err)
 {
 	cleanup_strv struct strv env = {0};
 	const struct remote_words words = {
@@ -306,7 +306,7 @@ int container_start_far(struct container *c, int *ret, struct err *err)
 	if (r == 0)
 		r = check_files(c, err);
 	if (r == 0)
-		r = remote_start(&words, &line, &c->far, err);
+		r = remote_start(&words, &line, &c->remote, err);
 	if (r == 0)
 		r = await(line, REMOTE_WAITS, "the outpost", err);
 	if (r == 0)
@@ -318,7 +318,7 @@ int container_start_far(struct container *c, int *ret, struct err *err)
 	return r;
 }
 
-int container_remove_far(const char *program, const char *name, struct err *err)
+int container_remove_remote(const char *program, const char *name, struct err *err)
 {
 	cleanup_free char *check = xasprintf("%s-check", name);
 	char *const volume[] = {(char *)"volume", (char *)"rm", (char *)"--force",

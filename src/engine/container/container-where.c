@@ -40,7 +40,7 @@ static bool is_loopback(const char *host)
 	return streq(host, "localhost") || streq(host, "::1") || strncmp(host, "127.", 4) == 0;
 }
 
-bool container_endpoint_is_far(const char *endpoint)
+bool container_endpoint_is_remote(const char *endpoint)
 {
 	cleanup_free char *host = endpoint ? host_of(endpoint) : NULL;
 

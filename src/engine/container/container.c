@@ -164,18 +164,18 @@ static int run_container(struct container *c, struct err *err)
 	return r < 0 ? r : container_call(c->program, c->args.v, RUN_MS, NULL, err);
 }
 
-static int start_far(struct container *c, struct engine_proc *ret, struct err *err)
+static int start_remote(struct container *c, struct engine_proc *ret, struct err *err)
 {
 	cleanup_fd int line = -1;
 	int r;
 
 	c->started = true;
-	r = container_start_far(c, &line, err);
+	r = container_start_remote(c, &line, err);
 	if (r == 0)
 		r = plan_send_root(line, &c->root, NULL, 0, err);
 	if (r < 0)
 		return r;
-	ret->pidfd = c->far.pidfd;
+	ret->pidfd = c->remote.pidfd;
 	ret->guest = take_fd(line);
 	return 0;
 }
@@ -189,7 +189,7 @@ static int container_start(struct engine *e, struct engine_proc *ret, struct err
 	if (r == 0)
 		r = container_find(c->dialect, &c->program, err);
 	if (r == 0 && c->remote_name)
-		return start_far(c, ret, err);
+		return start_remote(c, ret, err);
 	if (r < 0)
 		return r;
 	listener = listen_at(c->spec->container.line, err);
@@ -234,8 +234,8 @@ static void container_kill(struct engine *e)
 	if (c->init_pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, c->init_pidfd, SIGKILL, NULL, 0);
 	/* The outpost sees the end of its line, and the guest that of the outpost. */
-	if (c->far.pidfd >= 0)
-		child_kill(&c->far, SIGKILL);
+	if (c->remote.pidfd >= 0)
+		child_kill(&c->remote, SIGKILL);
 }
 
 /* The name is free again when the engine no longer knows it. */
@@ -276,10 +276,10 @@ static int container_stop(struct engine *e, struct err *err)
 	container_kill(e);
 	if (c->init_pidfd >= 0)
 		(void)poll(&p, 1, STOP_MS);
-	child_done(&c->far);
+	child_done(&c->remote);
 	r = container_remove(c->program, c->name, err);
 	if (r == 0 && c->remote_name)
-		r = container_remove_far(c->program, c->remote_name, err);
+		r = container_remove_remote(c->program, c->remote_name, err);
 	if (r == 0)
 		c->started = false;
 	return r;
@@ -291,7 +291,7 @@ static void init(struct engine *e, const struct container_dialect *d)
 
 	c->dialect = d;
 	c->init_pidfd = -1;
-	c->far = (struct child){-1, -1};
+	c->remote = (struct child){-1, -1};
 	strv_init(&c->volume);
 	strv_init(&c->args);
 	strv_init(&c->sources);
@@ -307,7 +307,7 @@ static void container_done(struct engine *e)
 	strv_done(&c->remote_volume);
 	strv_done(&c->remote_args);
 	strv_done(&c->remote_check);
-	child_done(&c->far);
+	child_done(&c->remote);
 	free(c->remote_name);
 	guest_root_done(&c->root);
 	closep(&c->init_pidfd);
@@ -325,8 +325,8 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 	if (container_find(d, &program, &ignored) < 0)
 		return;
 	(void)container_remove(program, name, &ignored);
-	if (container_is_far(spec))
-		(void)container_remove_far(program, remote_name, &ignored);
+	if (container_is_remote(spec))
+		(void)container_remove_remote(program, remote_name, &ignored);
 }
 
 #define ENGINE(word)                                                                               \

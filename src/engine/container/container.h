@@ -34,7 +34,7 @@ struct container {
 	struct strv remote_volume; /* arguments that make the volume, */
 	struct strv remote_args;   /* the outpost, */
 	struct strv remote_check;  /* and look whether it has our files, but for which */
-	struct child far;	   /* this machine's end of the line */
+	struct child remote;	   /* this machine's end of the line */
 
 	/* from start() on */
 	char *program; /* its path */
@@ -61,18 +61,18 @@ void container_mount(struct strv *args, const char *type, const char *source, co
 int container_remove(const char *program, const char *name, struct err *err);
 
 /* container-remote.c: an engine on another machine */
-static inline bool container_is_far(const struct sandbox_spec *spec)
+static inline bool container_is_remote(const struct sandbox_spec *spec)
 {
 	return spec->container.remote_dial != NULL;
 }
-void container_plan_far(struct container *c, const struct sandbox_spec *spec);
+void container_plan_remote(struct container *c, const struct sandbox_spec *spec);
 /* Up to where the guest is met; *ret is the line to it. */
-int container_start_far(struct container *c, int *ret, struct err *err);
-int container_remove_far(const char *program, const char *name, struct err *err);
+int container_start_remote(struct container *c, int *ret, struct err *err);
+int container_remove_remote(const char *program, const char *name, struct err *err);
 
 /* container-where.c: how containers of an engine elsewhere reach this machine. endpoint: as the
  * engine's program names it, "tcp://…", "ssh://…", "unix://…". */
-bool container_endpoint_is_far(const char *endpoint);
+bool container_endpoint_is_remote(const char *endpoint);
 int container_where(const char *endpoint, bool desktop, char **ret_listen, char **ret_dial,
 		    struct err *err);
 

@@ -27,7 +27,7 @@ struct carried {
 	struct wire_msg end;
 };
 
-struct far {
+struct remote_line {
 	const struct remote_words *words;
 	int line, in, out; /* the supervisor; the outpost's stdin and stdout */
 	struct child attached;
@@ -40,21 +40,21 @@ static _Noreturn void leave(int code)
 	_exit(code);
 }
 
-static void to_outpost(struct far *f, enum wire_type type, uint32_t id, const struct buf *body,
-		       const struct buf *program)
+static void to_outpost(struct remote_line *f, enum wire_type type, uint32_t id,
+		       const struct buf *body, const struct buf *program)
 {
 	if (remote_send(f->in, type, id, body, program) < 0)
 		leave(EXIT_RALPH);
 }
 
-static void to_supervisor(struct far *f, enum wire_type type, uint32_t id, const struct buf *body,
-			  int fd)
+static void to_supervisor(struct remote_line *f, enum wire_type type, uint32_t id,
+			  const struct buf *body, int fd)
 {
 	if (wire_send(f->line, type, id, body, &fd, fd >= 0) < 0)
 		leave(EXIT_RALPH);
 }
 
-static void drop(struct far *f, struct carried *c)
+static void drop(struct remote_line *f, struct carried *c)
 {
 	struct carried **at = &f->commands;
 
@@ -67,7 +67,7 @@ static void drop(struct far *f, struct carried *c)
 	free(c);
 }
 
-static struct carried *find(struct far *f, uint32_t id)
+static struct carried *find(struct remote_line *f, uint32_t id)
 {
 	for (struct carried *c = f->commands; c; c = c->next)
 		if (c->id == id)
@@ -77,8 +77,8 @@ static struct carried *find(struct far *f, uint32_t id)
 
 /* ---- from the supervisor ---- */
 
-static int start_client(struct far *f, struct carried *c, const struct wire_msg *m, bool tty,
-			struct err *err)
+static int start_client(struct remote_line *f, struct carried *c, const struct wire_msg *m,
+			bool tty, struct err *err)
 {
 	cleanup_strv struct strv argv = {0};
 	cleanup_fd int slave = -1;
@@ -114,7 +114,7 @@ static int start_client(struct far *f, struct carried *c, const struct wire_msg 
 	return run_start(&run, &c->client, err);
 }
 
-static void refuse(struct far *f, uint32_t id, const char *msg)
+static void refuse(struct remote_line *f, uint32_t id, const char *msg)
 {
 	cleanup_buf struct buf b;
 
@@ -132,7 +132,7 @@ static int read_program(const struct wire_msg *m, struct buf *ret)
 	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : fd_read_all(fd, ret);
 }
 
-static void on_spawn(struct far *f, const struct wire_msg *m)
+static void on_spawn(struct remote_line *f, const struct wire_msg *m)
 {
 	struct carried *c = xcalloc(1, sizeof(*c));
 	cleanup_buf struct buf program;
@@ -161,7 +161,7 @@ static void on_spawn(struct far *f, const struct wire_msg *m)
 	drop(f, c);
 }
 
-static void on_supervisor(struct far *f)
+static void on_supervisor(struct remote_line *f)
 {
 	cleanup_wire_msg struct wire_msg m;
 	int r;
@@ -179,13 +179,13 @@ static void on_supervisor(struct far *f)
 /* ---- from the outpost ---- */
 
 /* Both of its ends are known: what the command wrote has arrived. */
-static void finish(struct far *f, struct carried *c)
+static void finish(struct remote_line *f, struct carried *c)
 {
 	to_supervisor(f, c->end.type, c->id, &c->end.body, -1);
 	drop(f, c);
 }
 
-static void on_outpost(struct far *f)
+static void on_outpost(struct remote_line *f)
 {
 	struct wire_msg m;
 	cleanup_buf struct buf none;
@@ -208,7 +208,7 @@ static void on_outpost(struct far *f)
 	wire_msg_done(&m);
 }
 
-static void on_client_end(struct far *f, struct carried *c)
+static void on_client_end(struct remote_line *f, struct carried *c)
 {
 	cleanup_buf struct buf b;
 
@@ -228,7 +228,7 @@ static void on_client_end(struct far *f, struct carried *c)
 
 #define POLL_MAX (3 + GUEST_COMMANDS_MAX)
 
-static size_t gather(struct far *f, struct pollfd *p, struct carried **whose, int *ret_ms)
+static size_t gather(struct remote_line *f, struct pollfd *p, struct carried **whose, int *ret_ms)
 {
 	uint64_t now = now_ms();
 	size_t n = 2;
@@ -249,7 +249,7 @@ static size_t gather(struct far *f, struct pollfd *p, struct carried **whose, in
 	return n;
 }
 
-static _Noreturn void carry(struct far *f)
+static _Noreturn void carry(struct remote_line *f)
 {
 	struct pollfd p[POLL_MAX];
 	struct carried *whose[POLL_MAX];
@@ -275,7 +275,7 @@ static _Noreturn void carry(struct far *f)
 	}
 }
 
-static int attach(struct far *f, struct err *err)
+static int attach(struct remote_line *f, struct err *err)
 {
 	char *const argv[] = {(char *)(uintptr_t)f->words->program,
 			      (char *)"start",
@@ -304,7 +304,7 @@ static int attach(struct far *f, struct err *err)
 
 static _Noreturn void remote_main(const struct remote_words *w, int line)
 {
-	struct far f = {.words = w, .line = line};
+	struct remote_line f = {.words = w, .line = line};
 	struct err err = {0};
 
 	fd_close_rest(&line, 1);

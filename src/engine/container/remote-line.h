@@ -15,6 +15,6 @@ struct remote_words {
 	const struct strv *client_env; /* of the program */
 };
 
-/* *ret_line speaks as a guest does, but for WIRE_FAR_STEP, which comes first, and WIRE_FAR_GATE.
+/* *ret_line speaks as a guest does, but for WIRE_REMOTE_STEP, which comes first, and WIRE_REMOTE_GATE.
  * The end of *ret is the end of the sandbox, and the end of the line is its end. */
 int remote_start(const struct remote_words *w, int *ret_line, struct child *ret, struct err *err);

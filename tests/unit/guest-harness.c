@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "guest-box.h"
+#include "guest-harness.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 
 #define WAIT_MS 30000
 
-struct guest_setup box_setup(void)
+struct guest_setup harness_setup(void)
 {
 	static struct guest_rule rules[] = {{GUEST_RO, "/"},	 {GUEST_RW, "/tmp"},
 					    {GUEST_RW, "/ws"},	 {GUEST_RW, "/proc"},
@@ -35,7 +35,7 @@ struct guest_setup box_setup(void)
 	};
 }
 
-static void bwrap_args(struct strv *a, const struct box *b, const char *drop_cap)
+static void bwrap_args(struct strv *a, const struct harness *b, const char *drop_cap)
 {
 	static const char *const caps[] = {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_NET_BIND_SERVICE",
 					   "CAP_SETPCAP"};
@@ -65,7 +65,7 @@ static void bwrap_args(struct strv *a, const struct box *b, const char *drop_cap
 	strv_push(a, "/guest");
 }
 
-void loop_sandbox_start(struct box *b, const char *drop_cap)
+void harness_start(struct harness *b, const char *drop_cap)
 {
 	cleanup_strv struct strv argv;
 	char *env[] = {"PATH=/usr/bin:/bin", NULL};
@@ -74,7 +74,7 @@ void loop_sandbox_start(struct box *b, const char *drop_cap)
 	struct err err = {0};
 	int pair[2];
 
-	*b = (struct box){.sock = -1, .next_id = 1, .workspace = "/tmp/guest-box-XXXXXX"};
+	*b = (struct harness){.sock = -1, .next_id = 1, .workspace = "/tmp/guest-harness-XXXXXX"};
 	assert_non_null(mkdtemp(b->workspace));
 	assert_int_equal(wire_pair(pair, &err), 0);
 	strv_init(&argv);
@@ -92,7 +92,7 @@ void loop_sandbox_start(struct box *b, const char *drop_cap)
 	b->sock = pair[0];
 }
 
-void box_send_setup(struct box *b, const struct guest_setup *s)
+void harness_send_setup(struct harness *b, const struct guest_setup *s)
 {
 	cleanup_buf struct buf body;
 
@@ -102,11 +102,11 @@ void box_send_setup(struct box *b, const struct guest_setup *s)
 }
 
 /* The next frame, whatever it is; listeners go into the box. */
-static struct box_frame next_frame(struct box *b)
+static struct harness_frame next_frame(struct harness *b)
 {
 	struct pollfd p = {.fd = b->sock, .events = POLLIN};
 	cleanup_wire_msg struct wire_msg m;
-	struct box_frame f = {.fd = -1};
+	struct harness_frame f = {.fd = -1};
 	struct wire_reader r;
 	int got;
 
@@ -115,7 +115,7 @@ static struct box_frame next_frame(struct box *b)
 	wire_msg_init(&m);
 	got = wire_recv(b->sock, &m);
 	if (got == 0)
-		return (struct box_frame){.type = WIRE_NONE, .fd = -1};
+		return (struct harness_frame){.type = WIRE_NONE, .fd = -1};
 	assert_int_equal(got, 1);
 	f.type = m.type;
 	f.id = m.id;
@@ -131,12 +131,12 @@ static struct box_frame next_frame(struct box *b)
 	return f;
 }
 
-void box_open(struct box *b, const struct guest_setup *s)
+void harness_open(struct harness *b, const struct guest_setup *s)
 {
-	loop_sandbox_start(b, NULL);
-	box_send_setup(b, s);
+	harness_start(b, NULL);
+	harness_send_setup(b, s);
 	for (size_t i = 0; i < guest_up_frames(s->n_listeners); i++) {
-		struct box_frame f = next_frame(b);
+		struct harness_frame f = next_frame(b);
 
 		if (f.type != WIRE_UP)
 			fail_msg("not up: %s", f.text);
@@ -145,7 +145,7 @@ void box_open(struct box *b, const struct guest_setup *s)
 	assert_int_equal(b->n_listeners, s->n_listeners);
 }
 
-void box_close(struct box *b)
+void harness_close(struct harness *b)
 {
 	struct err err = {0};
 	int status;
@@ -159,8 +159,8 @@ void box_close(struct box *b)
 	assert_int_equal(path_remove_tree(AT_FDCWD, b->workspace, &err), 0);
 }
 
-uint32_t box_spawn(struct box *b, const int fds[3], uint32_t flags, const char *cwd,
-		   const struct strv *argv, const struct strv *env)
+uint32_t harness_spawn(struct harness *b, const int fds[3], uint32_t flags, const char *cwd,
+		       const struct strv *argv, const struct strv *env)
 {
 	cleanup_buf struct buf body;
 	uint32_t id = b->next_id++;
@@ -176,7 +176,7 @@ uint32_t box_spawn(struct box *b, const int fds[3], uint32_t flags, const char *
 	return id;
 }
 
-uint32_t box_spawn_line(struct box *b, const int fds[3], const char *line)
+uint32_t harness_spawn_line(struct harness *b, const int fds[3], const char *line)
 {
 	cleanup_strv struct strv argv, env;
 
@@ -184,10 +184,10 @@ uint32_t box_spawn_line(struct box *b, const int fds[3], const char *line)
 	strv_init(&env);
 	strv_split(&argv, line, ' ');
 	strv_push(&env, "PATH=/usr/bin:/bin");
-	return box_spawn(b, fds, fds ? 0 : WIRE_EXEC_TTY, "/ws", &argv, &env);
+	return harness_spawn(b, fds, fds ? 0 : WIRE_EXEC_TTY, "/ws", &argv, &env);
 }
 
-void box_kill(struct box *b, uint32_t id, uint32_t sig)
+void harness_kill(struct harness *b, uint32_t id, uint32_t sig)
 {
 	cleanup_buf struct buf body;
 
@@ -196,9 +196,9 @@ void box_kill(struct box *b, uint32_t id, uint32_t sig)
 	assert_int_equal(wire_send(b->sock, WIRE_KILL, id, &body, NULL, 0), 0);
 }
 
-struct box_frame box_wait(struct box *b, uint32_t id)
+struct harness_frame harness_wait(struct harness *b, uint32_t id)
 {
-	struct box_frame f;
+	struct harness_frame f;
 
 	for (size_t i = 0; i < b->n_pending; i++)
 		if (b->pending[i].id == id) {
@@ -215,54 +215,54 @@ struct box_frame box_wait(struct box *b, uint32_t id)
 			fail_msg("the guest is gone");
 		if (f.id == 0)
 			fail_msg("the guest ends: %s", f.text);
-		assert_true(b->n_pending < BOX_PENDING_MAX);
+		assert_true(b->n_pending < HARNESS_PENDING_MAX);
 		b->pending[b->n_pending++] = f;
 	}
 }
 
-int box_code(struct box *b, uint32_t id)
+int harness_code(struct harness *b, uint32_t id)
 {
-	struct box_frame f = box_wait(b, id);
+	struct harness_frame f = harness_wait(b, id);
 
 	if (f.type == WIRE_ERROR)
 		return -(int)f.value;
 	if (f.type == WIRE_SPAWNED) {
 		closep(&f.fd);
-		f = box_wait(b, id);
+		f = harness_wait(b, id);
 	}
 	assert_int_equal(f.type, WIRE_ENDED);
 	return (int)f.value;
 }
 
-void box_run(struct box *b, const char *line, struct box_result *ret)
+void harness_run(struct harness *b, const char *line, struct harness_result *ret)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), pipe[2];
 	cleanup_buf struct buf out;
-	struct box_frame f;
+	struct harness_frame f;
 	uint32_t id;
 
-	*ret = (struct box_result){0};
+	*ret = (struct harness_result){0};
 	assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
-	id = box_spawn_line(b, (int[]){null, pipe[1], pipe[1]}, line);
+	id = harness_spawn_line(b, (int[]){null, pipe[1], pipe[1]}, line);
 	(void)close(pipe[1]);
 	(void)close(null);
 	buf_init(&out, sizeof(ret->out) - 1);
 	assert_int_equal(fd_read_all(pipe[0], &out), 0);
 	(void)close(pipe[0]);
 	(void)snprintf(ret->out, sizeof(ret->out), "%s", buf_str(&out));
-	f = box_wait(b, id);
+	f = harness_wait(b, id);
 	if (f.type == WIRE_ERROR) {
 		ret->code = -(int)f.value;
 		(void)snprintf(ret->error, sizeof(ret->error), "%s", f.text);
 		return;
 	}
 	assert_int_equal(f.type, WIRE_SPAWNED);
-	f = box_wait(b, id);
+	f = harness_wait(b, id);
 	assert_int_equal(f.type, WIRE_ENDED);
 	ret->code = (int)f.value;
 }
 
-bool box_read_until(int fd, const char *text)
+bool harness_read_until(int fd, const char *text)
 {
 	char all[4096];
 	size_t n = 0;
@@ -284,13 +284,13 @@ bool box_read_until(int fd, const char *text)
 	return false;
 }
 
-struct box shared;
+struct harness shared;
 
 const char *output(const char *line)
 {
-	static struct box_result r;
+	static struct harness_result r;
 
-	box_run(&shared, line, &r);
+	harness_run(&shared, line, &r);
 	if (r.code < 0)
 		fail_msg("%s: %s", line, r.error);
 	r.out[strcspn(r.out, "\n")] = '\0';
@@ -299,27 +299,27 @@ const char *output(const char *line)
 
 int exit_of(const char *line)
 {
-	struct box_result r;
+	struct harness_result r;
 
-	box_run(&shared, line, &r);
+	harness_run(&shared, line, &r);
 	return r.code;
 }
 
-int box_open_shared(void **state)
+int harness_open_shared(void **state)
 {
-	struct guest_setup s = box_setup();
+	struct guest_setup s = harness_setup();
 
-	box_open(&shared, &s);
+	harness_open(&shared, &s);
 	return 0;
 }
 
-int box_close_shared(void **state)
+int harness_close_shared(void **state)
 {
-	box_close(&shared);
+	harness_close(&shared);
 	return 0;
 }
 
-bool box_available(void)
+bool harness_available(void)
 {
 	char *argv[] = {
 		"/usr/bin/bwrap", "--unshare-user", "--ro-bind", "/", "/", "/bin/true", NULL};
