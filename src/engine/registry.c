@@ -153,18 +153,17 @@ void engine_notes(const struct sandbox_spec *spec, struct engine_notes *ret)
 		ops->notes(spec, ret);
 }
 
-int engine_doctor(struct doctor_rows *ret, const char **ret_first, bool *ret_usable,
-		  struct err *err)
+int engine_doctor(const char *name, struct doctor_rows *ret, bool *ret_usable, struct err *err)
 {
+	*ret_usable = false;
 	for (size_t i = 0; i < ARRAY_SIZE(engines); i++) {
 		bool usable = false;
 		int r = engines[i]->doctor ? engines[i]->doctor(ret, &usable, err) : 0;
 
 		if (r < 0)
 			return r;
-		if (i == 0)
+		if (streq(engines[i]->name, name))
 			*ret_usable = usable;
 	}
-	*ret_first = engines[0]->name;
 	return 0;
 }
