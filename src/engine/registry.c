@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+
+#define WISHES_MAX (1 * KiB)
+
 /* clang-format off */
 static const struct engine_ops *const engines[] = {
 #define ENGINE(symbol, name) &engine_##symbol,
@@ -10,11 +14,6 @@ static const struct engine_ops *const engines[] = {
 #undef ENGINE
 };
 
-static const char names[] = "auto"
-#define ENGINE(symbol, name) ", " name
-#include "config/engines.def"
-#undef ENGINE
-	;
 /* clang-format on */
 
 const struct engine_ops *registry_get(const char *name)
@@ -45,6 +44,26 @@ static int first_usable(const struct engine_ops *const *v, size_t n, const char 
 	return -ENOTSUP;
 }
 
+/* The words that a user may give: "auto, native, … or LAST". */
+static char *wishes(void)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WISHES_MAX);
+	(void)buf_puts(&b, "auto");
+	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
+		(void)buf_printf(&b, "%s%s", i + 1 < ARRAY_SIZE(engines) ? ", " : " or ",
+				 engines[i]->name);
+	return xstrdup(buf_str(&b));
+}
+
+static int no_engine(const char *wish, struct err *err)
+{
+	cleanup_free char *list = wishes();
+
+	return err_usage(err, "there is no engine '%s'; use %s", wish, list);
+}
+
 int engine_find(const char *wish, const char **ret, struct err *err)
 {
 	const struct engine_ops *ops;
@@ -53,7 +72,7 @@ int engine_find(const char *wish, const char **ret, struct err *err)
 		return first_usable(engines, ARRAY_SIZE(engines), ret, err);
 	ops = registry_get(wish);
 	if (!ops || (ops->caps & ENGINE_NO_WALL))
-		return err_usage(err, "there is no engine '%s'; use one of: %s", wish, names);
+		return no_engine(wish, err);
 	if (ops->other)
 		return first_usable((const struct engine_ops *const[]){ops, ops->other}, 2, ret,
 				    err);

@@ -72,6 +72,17 @@ static void no_wish_leads_to_no_sandbox(void **state)
 		assert_false(engine_has(listed[i], ENGINE_NO_WALL));
 }
 
+static void unknown_engine_is_answered_with_the_names_of_the_list(void **state)
+{
+	const char *name = NULL;
+	struct err e = {0};
+
+	assert_true(engine_find("vmware", &name, &e) < 0);
+	assert_string_equal(e.msg, "there is no engine 'vmware'; use auto, native, docker, podman, "
+				   "sbx or docker-sandbox");
+	assert_int_equal(e.exit_code, EXIT_USAGE);
+}
+
 static bool doctor_of(const char *name)
 {
 	struct doctor_rows rows = {0};
@@ -182,6 +193,7 @@ int main(void)
 		cmocka_unit_test(every_engine_has_the_name_that_the_list_gives_it),
 		cmocka_unit_test(every_engine_has_what_is_not_optional),
 		cmocka_unit_test(no_wish_leads_to_no_sandbox),
+		cmocka_unit_test(unknown_engine_is_answered_with_the_names_of_the_list),
 		cmocka_unit_test(doctor_says_of_the_named_engine_whether_it_is_usable),
 		cmocka_unit_test(unknown_engine_has_no_capability),
 		cmocka_unit_test(need_that_the_engine_cannot_meet_is_named),
