@@ -320,7 +320,9 @@ static const struct spec_field container_rows[] = {
 	{ "far_dial",   FIELD(spec_container, remote_dial), OPTIONAL },
 };
 
-const struct spec_table spec_env_table = { TABLE(spec_env, env_rows), .check = check_env };
+const struct spec_table spec_env_table = {
+	TABLE(spec_env, env_rows), .check = check_env, .name_at = offsetof(struct spec_env, name), .unique = true,
+};
 static const struct spec_table mount_table = { TABLE(spec_mount, mount_rows), .check = check_mount };
 static const struct spec_table watch_table = { TABLE(spec_watch, watch_rows) };
 static const struct spec_table credential_table = {

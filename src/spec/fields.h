@@ -51,6 +51,7 @@ struct spec_table {
 	size_t n_rows;
 	size_t size;	/* of an item of a list */
 	size_t name_at; /* of the string that names an item in a difference */
+	bool unique;	/* a list holds one item of a name: a later one takes its place */
 	int (*check)(const void *item, const struct sandbox_spec *whole, struct err *err);
 };
 

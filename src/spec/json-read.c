@@ -90,6 +90,31 @@ static void grow(const struct spec_field *f, void *item, size_t n)
 	*count += n;
 }
 
+static const char *name_of(const struct spec_field *f, const void *item, size_t i)
+{
+	return *(char *const *)((char *)field_item(f, item, i) + f->of->name_at);
+}
+
+/* Moves each item over an earlier one of its name, as spec_env_set() would have set it. */
+static void drop_same_names(const struct spec_field *f, void *item)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < *field_count(f, item); i++) {
+		size_t to = 0;
+
+		while (to < n && !streq(name_of(f, item, to), name_of(f, item, i)))
+			to++;
+		if (to < n)
+			table_done(f->of, field_item(f, item, to));
+		else
+			n++;
+		if (to != i)
+			memcpy(field_item(f, item, to), field_item(f, item, i), f->of->size);
+	}
+	*field_count(f, item) = n;
+}
+
 static int read_list(const struct spec_field *f, const json_t *v, void *item, struct err *err)
 {
 	size_t first = *field_count(f, item), i;
@@ -104,6 +129,8 @@ static int read_list(const struct spec_field *f, const json_t *v, void *item, st
 		if (r < 0)
 			return err_wrap(err, r, "%s[%zu]", f->key, i);
 	}
+	if (f->of->unique)
+		drop_same_names(f, item);
 	return 0;
 }
 
