@@ -55,7 +55,7 @@ struct spec_table {
 	int (*check)(const void *item, const struct sandbox_spec *whole, struct err *err);
 };
 
-extern const struct spec_table spec_table, spec_env_table;
+extern const struct spec_table spec_table, spec_env_table, spec_mount_table;
 extern const struct spec_table spec_credentials_table; /* a spec, but its credentials only */
 /* Differences are looked for in this order, from 1; NULL at the end. */
 extern const char *const spec_parts[];

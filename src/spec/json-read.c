@@ -15,15 +15,7 @@ static int read_str(const struct spec_field *f, const json_t *v, void *item, str
 
 static int read_strv(const struct spec_field *f, const json_t *v, void *item, struct err *err)
 {
-	json_t *word;
-	size_t i;
-
-	json_array_foreach (v, i, word) {
-		if (!json_is_string(word))
-			return err_set(err, EINVAL, "'%s' has an item that is no string", f->key);
-		strv_push(field_at(f, item), json_string_value(word));
-	}
-	return 0;
+	return json_array_strv(v, f->key, field_at(f, item), err);
 }
 
 static void set_number(const struct spec_field *f, void *item, uint64_t value)
