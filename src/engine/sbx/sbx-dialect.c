@@ -96,10 +96,8 @@ void sbx_remove(const struct sbx_dialect *d, const char *name, struct strv *ret)
 bool sbx_is_client_env(const char *name)
 {
 	static const char *const names[] = {
-		"PATH",	     "HOME",	   "USER",	    "LOGNAME",
-		"NO_COLOR",  "HTTP_PROXY", "HTTPS_PROXY",   "NO_PROXY",
-		"ALL_PROXY", "http_proxy", "https_proxy",   "no_proxy",
-		"all_proxy", "TMPDIR",	   "SSL_CERT_FILE", "SSL_CERT_DIR"};
+		"PATH", "HOME", "USER", "LOGNAME", "NO_COLOR", "TMPDIR", NETWORK_ENV, ALL_PROXY_ENV,
+	};
 	static const char *const prefixes[] = {"DOCKER_", "SBX_", "SANDBOXD_", "XDG_", "LD_", "GO"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
