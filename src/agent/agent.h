@@ -106,6 +106,8 @@ extern const char *const agent_programs[]; /* only those that are programs */
 size_t agent_count(void);
 const struct agent *agent_at(size_t i);
 const struct agent *agent_find(const char *name); /* NULL: no such agent */
+/* The first row, a program: taken where a program is needed and the user named none. */
+const struct agent *agent_default(void);
 /* "claude, codex, …", for messages. */
 char *agent_names(void);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/parse.h"
 
 /* A name nobody can have allowed: it does not exist. */
@@ -80,7 +81,7 @@ void sbx_create(const struct sbx_plan *p, const struct sbx_dialect *d, struct st
 		strv_push(ret, d->local_image);
 	if (d->limits)
 		push_limits(&p->spec->limits, ret);
-	strv_push(ret, d->agent ? d->agent : "claude");
+	strv_push(ret, d->agent ? d->agent : agent_default()->name);
 	strv_extend(ret, &p->workspaces);
 }
 
