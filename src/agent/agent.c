@@ -25,6 +25,11 @@ const struct agent *agent_find(const char *name)
 	return NULL;
 }
 
+const struct agent *agent_default(void)
+{
+	return agent_rows[0];
+}
+
 char *agent_names(void)
 {
 	struct buf b;

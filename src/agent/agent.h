@@ -94,6 +94,7 @@ struct agent {
 	const char *const *hosts;	/* patterns it needs besides its providers */
 	const char *const *login_hosts; /* allowed only where no credential was found */
 	const char *const *private;	/* below HOME: its logins and memory, never handed out */
+	const char *const *logins;	/* files below HOME that hold a login */
 	const char *const *installed;	/* below HOME: where its own installer puts the program */
 	const char *template;		/* Docker Sandboxes' image with the program; NULL: none */
 	const char *budget; /* its option for the cost of a run in dollars; NULL: none */
@@ -106,6 +107,8 @@ extern const char *const agent_programs[]; /* only those that are programs */
 size_t agent_count(void);
 const struct agent *agent_at(size_t i);
 const struct agent *agent_find(const char *name); /* NULL: no such agent */
+/* The first row, a program: taken where a program is needed and the user named none. */
+const struct agent *agent_default(void);
 /* "claude, codex, …", for messages. */
 char *agent_names(void);
 

@@ -187,6 +187,7 @@ const struct agent agent_claude = {
 	.state = LIST(".claude"), .conversations = ".claude/projects",
 	.hosts = NONE, .login_hosts = LIST("@anthropic", "claude.com"),
 	.private = LIST(".claude", ".claude.json"),
+	.logins = LIST(".claude/.credentials.json", ".claude.json"),
 	.installed = LIST(".local/share/claude", ".claude/local"),
 	.template = "docker/sandbox-templates:claude-code",
 	.budget = "--max-budget-usd",

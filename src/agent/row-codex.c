@@ -109,7 +109,7 @@ const struct agent agent_codex = {
 	.env = codex_env, .seeds = codex_seeds, .identity = codex_identity,
 	.state = LIST(".codex"), .conversations = ".codex/sessions",
 	.hosts = NONE, .login_hosts = LIST("@openai"),
-	.private = LIST(".codex"), .installed = NONE,
+	.private = LIST(".codex"), .logins = LIST(".codex/auth.json"), .installed = NONE,
 	.template = "docker/sandbox-templates:codex",
 	.stream = &codex_stream,
 };

@@ -56,6 +56,7 @@ const struct agent agent_copilot = {
 	.hosts = NONE,
 	.login_hosts = LIST("github.com", "api.github.com", "*.githubcopilot.com"),
 	.private = LIST(".copilot"), .installed = NONE,
+	.logins = LIST(".copilot/config.json"), /* where there is no keyring */
 	.template = "docker/sandbox-templates:copilot",
 	.stream = &copilot_stream,
 };

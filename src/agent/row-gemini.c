@@ -84,6 +84,8 @@ const struct agent agent_gemini = {
 	.hosts = NONE,
 	.login_hosts = LIST("@gemini", "www.googleapis.com"),
 	.private = LIST(".gemini"), .installed = NONE,
+	.logins = LIST(".gemini/oauth_creds.json", ".gemini/gemini-credentials.json",
+		       ".config/gemini/credentials.json"),
 	.template = "docker/sandbox-templates:gemini",
 	.stream = &gemini_stream,
 };

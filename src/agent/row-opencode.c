@@ -71,6 +71,7 @@ const struct agent agent_opencode = {
 	.hosts = NONE,
 	.login_hosts = LIST("@anthropic", "opencode.ai", "models.dev"),
 	.private = LIST(".opencode", ".local/share/opencode"), .installed = LIST(".opencode/bin"),
+	.logins = LIST(".local/share/opencode/auth.json"),
 	.template = "docker/sandbox-templates:opencode",
 	.stream = &opencode_stream,
 };

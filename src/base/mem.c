@@ -35,6 +35,11 @@ char *xstrdup(const char *s)
 	return must(strdup(s));
 }
 
+char *xstrdup_or_null(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
 char *xstrndup(const char *s, size_t n)
 {
 	return must(strndup(s, n));

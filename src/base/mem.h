@@ -48,6 +48,7 @@ void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n, size_t size); /* n * size, checked for overflow */
 char *xstrdup(const char *s);
+char *xstrdup_or_null(const char *s); /* NULL for NULL */
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) printf_like(1, 2);
 char *xvasprintf(const char *fmt, va_list ap) printf_like(1, 0);

@@ -24,10 +24,12 @@ enum run_flags {
 	RUN_DIE_WITH_US = 1 << 2, /* SIGKILL when this process ends */
 };
 
+/* The variables that name a proxy, in both spellings. Programs differ in which one they read. */
+#define PROXY_ENV "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"
+#define ALL_PROXY_ENV "ALL_PROXY", "all_proxy" /* where the others say nothing; not all read it */
+#define NO_PROXY_ENV "NO_PROXY", "no_proxy"
 /* The variables by which programs of the host find the network: passed on to those that use it. */
-#define NETWORK_ENV                                                                                \
-	"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy",          \
-		"SSL_CERT_FILE", "SSL_CERT_DIR"
+#define NETWORK_ENV PROXY_ENV, NO_PROXY_ENV, "SSL_CERT_FILE", "SSL_CERT_DIR"
 
 struct run {
 	char *const *argv;

@@ -16,7 +16,7 @@ const char *doctor_state_name(enum doctor_state s)
 int doctor_examine(struct doctor *ret, struct err *err)
 {
 	struct doctor d = {0};
-	int r = engine_doctor(&d.rows, &d.engine, &d.usable, err);
+	int r = engine_doctor("native", &d.rows, &d.native, err);
 
 	if (r < 0)
 		doctor_done(&d);
@@ -45,5 +45,5 @@ json_t *doctor_to_json(const struct doctor *d)
 				  "use", json_text(row->use), "remedy",
 				  row->remedy ? json_text(row->remedy) : json_null()));
 	}
-	return json_pack("{s:b, s:o}", d->engine, d->usable, "checks", rows);
+	return json_pack("{s:b, s:o}", "native", d->native, "checks", rows);
 }

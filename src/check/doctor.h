@@ -9,8 +9,7 @@
 /* `ralph doctor` lists what this machine offers and what ralph does with it. */
 struct doctor {
 	struct doctor_rows rows;
-	const char *engine; /* the one that "auto" tries first */
-	bool usable;	    /* it is */
+	bool native; /* the native engine is usable */
 };
 
 /* Tries everything; some seconds at most. */

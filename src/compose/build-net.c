@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/proc.h"
 #include "netrules/net-listeners.h"
 #include "netrules/net-rules.h"
 #include "netrules/spec-net.h"
@@ -39,9 +40,8 @@ static int add_inspected(struct sandbox_spec *s, const struct build_input *in, s
 /* For programs that ask for a proxy; those that do not reach the gateway by name all the same. */
 static void set_proxy_env(struct sandbox_spec *s)
 {
-	static const char *const proxies[] = {"HTTP_PROXY",  "http_proxy", "HTTPS_PROXY",
-					      "https_proxy", "ALL_PROXY",  "all_proxy"};
-	static const char *const direct[] = {"NO_PROXY", "no_proxy"};
+	static const char *const proxies[] = {PROXY_ENV, ALL_PROXY_ENV};
+	static const char *const direct[] = {NO_PROXY_ENV};
 	cleanup_free char *url = xasprintf("http://127.0.0.1:%d", NET_PROXY_PORT);
 
 	for (size_t i = 0; i < ARRAY_SIZE(proxies); i++)

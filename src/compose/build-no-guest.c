@@ -84,10 +84,7 @@ static void change_protection(struct sandbox_spec *s)
 			s->mounts[n++] = *m;
 			continue;
 		}
-		free(m->source);
-		free(m->target);
-		free(m->data);
-		free(m->reason);
+		spec_mount_done(m);
 	}
 	s->n_mounts = n;
 }

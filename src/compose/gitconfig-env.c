@@ -140,7 +140,7 @@ struct origin {
 	char *url;
 };
 
-static bool is_origin(const struct gitconfig_entry *e, void *arg)
+static bool take_origin(const struct gitconfig_entry *e, void *arg)
 {
 	struct origin *o = arg;
 
@@ -169,7 +169,7 @@ void gitconfig_env(struct sandbox_spec *s, const struct gitdir *git)
 		(void)read_settings(git->common, "config", &config);
 		o.config = buf_str(&config);
 		o.config_len = config.len;
-		(void)gitconfig_each(o.config, o.config_len, is_origin, &origin);
+		(void)gitconfig_each(o.config, o.config_len, take_origin, &origin);
 		o.base = origin.url ? origin.url : s->workspace;
 		(void)gitconfig_each(buf_str(&modules), modules.len, add_submodule, &o);
 	}

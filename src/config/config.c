@@ -73,10 +73,15 @@ int config_check(const char *name, const char *text, size_t len, struct err *err
 {
 	cleanup_(config_file_freep) struct config_file *f = NULL;
 	cleanup_(config_freep) struct config *c = config_new();
-	struct merge m = {c, "/nonexistent", err};
-	int r = config_file_parse(name, text, len, &f, err);
+	struct merge m = {c, "/nonexistent", keys, err};
+	int r = config_file_parse(name, text, len, keys, &f, err);
 
 	return r < 0 ? r : merge_file(&m, f);
+}
+
+static const struct key *rows_of(const struct config_sources *src)
+{
+	return src->renamed ? src->renamed : keys;
 }
 
 static const char *file_profile(const struct config_file *f)
@@ -109,7 +114,7 @@ static int read_profile(const struct config_sources *src, const char *name,
 	const struct profile_dirs dirs = {src->profile_dir, src->shipped_dir};
 	cleanup_free char *path = profile_path(&dirs, name);
 	struct merge_place at;
-	int r = path ? config_file_read(path, 0, ret, err) : 0;
+	int r = path ? config_file_read(path, 0, rows_of(src), ret, err) : 0;
 
 	if (r < 0)
 		return r;
@@ -129,10 +134,11 @@ static int read_project(const struct config_sources *src, struct config_file **r
 	if (src->project_text && src->project_len > CONFIG_FILE_MAX)
 		return err_usage(err, "%s: is larger than 256 KiB; shorten it", name);
 	if (src->project_text)
-		return config_file_parse(name, src->project_text, src->project_len, ret, err);
+		return config_file_parse(name, src->project_text, src->project_len, rows_of(src),
+					 ret, err);
 	if (!src->project_file)
 		return 0;
-	return config_file_read(src->project_file, CONFIG_FILE_HOSTILE, ret, err);
+	return config_file_read(src->project_file, CONFIG_FILE_HOSTILE, rows_of(src), ret, err);
 }
 
 /* m->c is what the user allows so far: user file and profile. */
@@ -140,7 +146,7 @@ static int merge_project(struct merge *m, const struct config_sources *src,
 			 const struct config_file *f)
 {
 	cleanup_(config_freep) struct config *alone = config_new();
-	struct merge probe = {alone, src->home, m->err};
+	struct merge probe = {alone, src->home, m->rows, m->err};
 	int r = merge_file(&probe, f);
 
 	if (r == 0 && !src->trusted)
@@ -171,12 +177,12 @@ int config_load(const struct config_sources *src, struct config **ret, struct er
 	cleanup_(config_file_freep) struct config_file *profile = NULL;
 	cleanup_(config_file_freep) struct config_file *project = NULL;
 	cleanup_(config_freep) struct config *c = config_new();
-	struct merge m = {c, src->home, err};
+	struct merge m = {c, src->home, rows_of(src), err};
 	const char *name;
 	int r = 0;
 
 	if (src->user_file)
-		r = config_file_read(src->user_file, 0, &user, err);
+		r = config_file_read(src->user_file, 0, rows_of(src), &user, err);
 	if (r == 0)
 		r = read_project(src, &project, err);
 	if (r < 0)
@@ -201,9 +207,10 @@ int config_widenings(const struct config_sources *src, struct config_widening **
 	cleanup_(config_file_freep) struct config_file *project = NULL;
 	cleanup_(config_freep) struct config *base = config_new();
 	cleanup_(config_freep) struct config *alone = config_new();
-	struct merge m = {base, src->home, err}, probe = {alone, src->home, err};
+	struct merge m = {base, src->home, rows_of(src), err};
+	struct merge probe = {alone, src->home, rows_of(src), err};
 	const char *name;
-	int r = src->user_file ? config_file_read(src->user_file, 0, &user, err) : 0;
+	int r = src->user_file ? config_file_read(src->user_file, 0, rows_of(src), &user, err) : 0;
 
 	*ret = NULL;
 	*ret_n = 0;

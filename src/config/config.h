@@ -156,6 +156,8 @@ struct config_sources {
 	 */
 	const struct strv *flags;
 	const char *home; /* for ~ in paths */
+	/* The table of keys with other old names, for tests; NULL: the table of this release. */
+	const struct key *renamed;
 };
 
 /* Merges all sources by precedence. Errors carry file:line:column, the key, the remedy; exit 2. */

@@ -19,15 +19,15 @@ struct config_file *config_file_free(struct config_file *f)
 	return NULL;
 }
 
-int config_file_parse(const char *name, const char *text, size_t len, struct config_file **ret,
-		      struct err *err)
+int config_file_parse(const char *name, const char *text, size_t len, const struct key *rows,
+		      struct config_file **ret, struct err *err)
 {
 	cleanup_(config_file_freep) struct config_file *f = xcalloc(1, sizeof(*f));
 	int r;
 
 	f->name = xstrdup(name);
 	strv_init(&f->notices);
-	r = scan_yaml(name, text, len, f->values, &f->notices, err);
+	r = scan_yaml(name, text, len, rows, f->values, &f->notices, err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(f);
@@ -89,8 +89,8 @@ int config_project_read(const char *path, struct buf *ret, bool *ret_there, stru
 	return read_bytes(path, CONFIG_FILE_HOSTILE, ret, ret_there, err);
 }
 
-int config_file_read(const char *path, enum config_file_flags flags, struct config_file **ret,
-		     struct err *err)
+int config_file_read(const char *path, enum config_file_flags flags, const struct key *rows,
+		     struct config_file **ret, struct err *err)
 {
 	cleanup_buf struct buf b;
 	bool there;
@@ -99,5 +99,5 @@ int config_file_read(const char *path, enum config_file_flags flags, struct conf
 	buf_init(&b, CONFIG_FILE_MAX);
 	*ret = NULL;
 	r = read_bytes(path, flags, &b, &there, err);
-	return r < 0 || !there ? r : config_file_parse(path, buf_str(&b), b.len, ret, err);
+	return r < 0 || !there ? r : config_file_parse(path, buf_str(&b), b.len, rows, ret, err);
 }

@@ -87,11 +87,16 @@ const struct key_field *key_fields(enum key_type type, size_t *ret_n)
 	}
 }
 
+size_t key_name_section(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot ? (size_t)(dot - name) : 0;
+}
+
 size_t key_section(const struct key *k)
 {
-	const char *dot = strchr(k->name, '.');
-
-	return dot ? (size_t)(dot - k->name) : 0;
+	return key_name_section(k->name);
 }
 
 const char *key_leaf(const struct key *k)
@@ -115,17 +120,11 @@ enum key_id key_find(const char *name, size_t len)
 	return id;
 }
 
-/* Weak, so that a test can rename a key. */
-__attribute__((weak)) const char *key_was(enum key_id id)
-{
-	return keys[id].was;
-}
-
-enum key_id key_find_was(const char *name, size_t len)
+enum key_id key_find_was(const struct key *rows, const char *name, size_t len)
 {
 	enum key_id id = 0;
 
-	while (id < KEY_N && !is_name(key_was(id), name, len))
+	while (id < KEY_N && !is_name(rows[id].was, name, len))
 		id++;
 	return id;
 }

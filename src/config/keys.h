@@ -94,14 +94,14 @@ static inline void *key_at(const struct config *c, enum key_id id)
 	return (char *)c + keys[id].offset;
 }
 
-/* The length of "limits" in "limits.memory"; 0 for a key without a section. */
+/* The length of "limits" in "limits.memory"; 0 for a name without a section. */
+size_t key_name_section(const char *name);
 size_t key_section(const struct key *k);
 const char *key_leaf(const struct key *k);
 /* KEY_N when there is none. */
 enum key_id key_find(const char *name, size_t len);
-/* Finds a key by its name in the last release; KEY_N when there is none. */
-enum key_id key_find_was(const char *name, size_t len);
-const char *key_was(enum key_id id);
+/* Finds a key by its name in the last release, rows[id].was; KEY_N when there is none. */
+enum key_id key_find_was(const struct key *rows, const char *name, size_t len);
 /* The notice about it, for the old and the new name. */
 #define KEY_RENAMED "'%s' is now '%s'; the old name works until the next release"
 /* "RALPH_LIMITS_MEMORY" for "limits.memory". */

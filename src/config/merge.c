@@ -339,17 +339,26 @@ static int merge_other_names(struct merge *m, const char *entry)
 	return 0;
 }
 
-/* Names that begin like a section's are meant for ralph, so a wrong one is a mistake; others, like
- * RALPH_INBOX_DIR, belong to other parts and are none of this layer's. */
-static bool looks_like_key(const char *name, size_t len, char names[KEY_N][KEY_ENV_MAX])
+/* True for a variable that begins like those of the section of this key. */
+static bool in_section_of(const char *key, const char *name, size_t len)
 {
-	for (enum key_id id = 0; id < KEY_N; id++) {
-		size_t section = key_section(&keys[id]);
-		size_t prefix = strlen("RALPH_") + section + 1;
+	size_t section = key ? key_name_section(key) : 0, prefix = strlen("RALPH_") + section + 1;
+	char env[KEY_ENV_MAX];
 
-		if (section && len > prefix && strncmp(name, names[id], prefix) == 0)
+	if (!section || len <= prefix)
+		return false;
+	key_env_name(key, env);
+	return strncmp(name, env, prefix) == 0;
+}
+
+/* Names that begin like a section's, an old one's too, are meant for ralph, so a wrong one is a
+ * mistake; others, like RALPH_INBOX_DIR, belong to other parts and are none of this layer's. */
+static bool looks_like_key(const struct merge *m, const char *name, size_t len)
+{
+	for (enum key_id id = 0; id < KEY_N; id++)
+		if (in_section_of(keys[id].name, name, len) ||
+		    in_section_of(m->rows[id].was, name, len))
 			return true;
-	}
 	return false;
 }
 
@@ -366,36 +375,60 @@ static int unknown_variable(struct merge *m, const char *name, char names[KEY_N]
 }
 
 /* The key whose variable had this name in the last release, or KEY_N. */
-static enum key_id find_was(const char *entry, size_t len, char ret[KEY_ENV_MAX])
+static enum key_id find_was(const struct merge *m, const char *entry, size_t len,
+			    char ret[KEY_ENV_MAX])
 {
 	enum key_id id = 0;
 
 	for (; id < KEY_N; id++) {
-		if (!key_was(id))
+		if (!m->rows[id].was)
 			continue;
-		key_env_name(key_was(id), ret);
+		key_env_name(m->rows[id].was, ret);
 		if (strlen(ret) == len && memcmp(ret, entry, len) == 0)
 			break;
 	}
 	return id;
 }
 
-static int merge_one(struct merge *m, const char *entry, char names[KEY_N][KEY_ENV_MAX])
+static bool is_set(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=' && (*env)[len + 1])
+			return true;
+	return false;
+}
+
+/* A variable was given by its old name; now: its name today. */
+static int notice_was(struct merge *m, const char *was, const char *now, char *const *env)
+{
+	if (is_set(env, was) && is_set(env, now))
+		return err_usage(m->err, "%s: given twice, also as '%s'; unset one of them", was,
+				 now);
+	strv_pushf(&m->c->notices, KEY_RENAMED, was, now);
+	return 0;
+}
+
+static int merge_one(struct merge *m, const char *entry, char names[KEY_N][KEY_ENV_MAX],
+		     char *const *env)
 {
 	size_t len = strcspn(entry, "=");
 	char was[KEY_ENV_MAX];
+	const char *value = entry + len + (entry[len] == '=');
 	enum key_id id = 0;
 
 	while (id < KEY_N && !(strlen(names[id]) == len && memcmp(names[id], entry, len) == 0))
 		id++;
 	if (id < KEY_N)
-		return merge_variable(m, id, names[id], entry + len + (entry[len] == '='));
-	id = find_was(entry, len, was);
+		return merge_variable(m, id, names[id], value);
+	id = find_was(m, entry, len, was);
 	if (id < KEY_N) {
-		strv_pushf(&m->c->notices, KEY_RENAMED, was, names[id]);
-		return merge_variable(m, id, was, entry + len + (entry[len] == '='));
+		int r = notice_was(m, was, names[id], env);
+
+		return r < 0 ? r : merge_variable(m, id, was, value);
 	}
-	if (looks_like_key(entry, len, names)) {
+	if (looks_like_key(m, entry, len)) {
 		cleanup_free char *name = xstrndup(entry, len);
 
 		return unknown_variable(m, name, names);
@@ -406,6 +439,7 @@ static int merge_one(struct merge *m, const char *entry, char names[KEY_N][KEY_E
 int merge_environ(struct merge *m, char *const *env)
 {
 	char names[KEY_N][KEY_ENV_MAX];
+	char *const *all = env;
 	bool named = false;
 	int r = 0;
 
@@ -416,7 +450,7 @@ int merge_environ(struct merge *m, char *const *env)
 		for (enum key_id id = 0; !named && id < KEY_N; id++)
 			key_env_name(keys[id].name, names[id]);
 		named = true;
-		r = merge_one(m, *env, names);
+		r = merge_one(m, *env, names, all);
 	}
 	return r;
 }
@@ -442,9 +476,10 @@ int merge_flags(struct merge *m, const struct strv *flags)
 		int r;
 
 		if (id == KEY_N) {
-			id = key_find_was(flag, len);
+			id = key_find_was(m->rows, flag, len);
 			if (id < KEY_N)
-				strv_pushf(&m->c->notices, KEY_RENAMED, key_was(id), keys[id].name);
+				strv_pushf(&m->c->notices, KEY_RENAMED, m->rows[id].was,
+					   keys[id].name);
 		}
 		if (id == KEY_N) {
 			cleanup_free char *key = xstrndup(flag, len);

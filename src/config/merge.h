@@ -9,7 +9,8 @@ struct config_origins {
 
 struct merge {
 	struct config *c;
-	const char *home; /* for ~ */
+	const char *home;	/* for ~ */
+	const struct key *rows; /* for the old names */
 	struct err *err;
 };
 

@@ -12,6 +12,7 @@
 struct scan {
 	const char *name, *text;
 	size_t len;
+	const struct key *rows; /* for the old names */
 	yaml_parser_t parser;
 	yaml_event_t ev;
 	struct scan_value *values;
@@ -357,13 +358,13 @@ static bool in_section(const char *name, const char *section, size_t len)
 	return name && len && strncmp(name, section, len) == 0 && name[len] == '.';
 }
 
-static size_t find_section(const char *word)
+static size_t find_section(const struct scan *s, const char *word)
 {
 	size_t len = strlen(word), i = 0;
 
 	while (i < KEY_N && !in_section(keys[i].name, word, len))
 		i++;
-	while (i >= KEY_N && i < SECTION_NONE && !in_section(key_was(i - KEY_N), word, len))
+	while (i >= KEY_N && i < SECTION_NONE && !in_section(s->rows[i - KEY_N].was, word, len))
 		i++;
 	return i;
 }
@@ -374,7 +375,7 @@ static enum key_id find_key(struct scan *s, const char *name)
 
 	if (id < KEY_N)
 		return id;
-	id = key_find_was(name, strlen(name));
+	id = key_find_was(s->rows, name, strlen(name));
 	if (id < KEY_N)
 		strv_pushf(s->notices, "%s:%zu: " KEY_RENAMED, s->name, s->ev.start_mark.line + 1,
 			   name, keys[id].name);
@@ -388,7 +389,7 @@ static int scan_key(struct scan *s, const char *section)
 {
 	char name[80], hint[128];
 	const char *word = (const char *)s->ev.data.scalar.value;
-	size_t sub = *section ? SECTION_NONE : find_section(word);
+	size_t sub = *section ? SECTION_NONE : find_section(s, word);
 	enum key_id id = KEY_N;
 	int r;
 
@@ -455,12 +456,13 @@ static int scan_document(struct scan *s)
 	return r;
 }
 
-int scan_yaml(const char *name, const char *text, size_t len, struct scan_value *values,
-	      struct strv *notices, struct err *err)
+int scan_yaml(const char *name, const char *text, size_t len, const struct key *rows,
+	      struct scan_value *values, struct strv *notices, struct err *err)
 {
 	struct scan s = {.name = name,
 			 .text = text,
 			 .len = len,
+			 .rows = rows,
 			 .values = values,
 			 .notices = notices,
 			 .err = err};

@@ -22,8 +22,8 @@ struct scan_value {
 void scan_value_done(struct scan_value *v);
 
 /*
- * values has KEY_N zeroed members; the caller frees them, after a failure too. notices gets a line
- * per key under an old name. name is the file's, for messages.
+ * values has KEY_N zeroed members; the caller frees them, after a failure too. rows has the old
+ * names of keys; notices gets a line per key under such a one. name is the file's, for messages.
  */
-int scan_yaml(const char *name, const char *text, size_t len, struct scan_value *values,
-	      struct strv *notices, struct err *err);
+int scan_yaml(const char *name, const char *text, size_t len, const struct key *rows,
+	      struct scan_value *values, struct strv *notices, struct err *err);

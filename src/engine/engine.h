@@ -130,8 +130,7 @@ struct engine_notes {
 void engine_notes(const struct sandbox_spec *spec, struct engine_notes *ret);
 void engine_notes_done(struct engine_notes *n);
 
-/* The rows of all engines, in the order of the list; the first one of it is named, and whether it
- * is usable. */
+/* The rows of all engines, in the order of the list. *ret_usable: the engine called name would do
+ * with what was found. */
 struct doctor_rows;
-int engine_doctor(struct doctor_rows *ret, const char **ret_first, bool *ret_usable,
-		  struct err *err);
+int engine_doctor(const char *name, struct doctor_rows *ret, bool *ret_usable, struct err *err);

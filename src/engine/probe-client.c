@@ -6,16 +6,29 @@
 #include "base/find-program.h"
 #include "base/mem.h"
 #include "base/proc.h"
-#include "base/strv.h"
 
 #define ASK_MS 1000
 #define OUTPUT_MAX (64 * KiB)
 
-/* The few variables a container client needs to find its daemon, and nothing else. */
-static void client_env(struct strv *env)
+void host_client_env(struct strv *env)
 {
-	static const char *const names[] = {"HOME",	   "PATH",	     "XDG_RUNTIME_DIR",
-					    "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG"};
+	static const char *const names[] = {
+		"HOME",
+		"PATH",
+		"XDG_RUNTIME_DIR",
+		"XDG_CONFIG_HOME",
+		"XDG_DATA_HOME",
+		"DBUS_SESSION_BUS_ADDRESS",
+		"DOCKER_HOST",
+		"DOCKER_CONTEXT",
+		"DOCKER_CONFIG",
+		"DOCKER_TLS_VERIFY",
+		"DOCKER_CERT_PATH",
+		"SSH_AUTH_SOCK", /* of one that is reached by ssh:// */
+		"CONTAINERS_CONF",
+		"CONTAINER_HOST",
+		"CONTAINERS_STORAGE_CONF",
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = getenv(names[i]);
@@ -32,7 +45,7 @@ static void ask(struct host_client *c, char *const argv[])
 	struct err ignored = {0};
 	int code = 1;
 
-	client_env(&env);
+	host_client_env(&env);
 	if (run_capture(argv, env.v, ASK_MS, OUTPUT_MAX, &out, &code, &ignored) < 0 || code != 0)
 		return;
 	out[strcspn(out, "\n")] = '\0';

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/strv.h"
 #include "engine/doctor-rows.h"
 
 #include <stdbool.h>
@@ -11,6 +12,9 @@ struct host_client {
 	bool answers;
 };
 
+/* The whole environment that such a program is run with: the variables by which it finds its daemon
+ * and its storage, and nothing else. */
+void host_client_env(struct strv *env);
 /* args: without the program, NULL-terminated; they must change nothing. The last word of the first
  * line of the answer is the version. Takes a second at most. */
 void host_client_ask(const char *program, const char *const *args, struct host_client *ret);

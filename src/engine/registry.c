@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+
+#define WISHES_MAX (1 * KiB)
+
 /* clang-format off */
 static const struct engine_ops *const engines[] = {
 #define ENGINE(symbol, name) &engine_##symbol,
@@ -10,11 +14,6 @@ static const struct engine_ops *const engines[] = {
 #undef ENGINE
 };
 
-static const char names[] = "auto"
-#define ENGINE(symbol, name) ", " name
-#include "config/engines.def"
-#undef ENGINE
-	;
 /* clang-format on */
 
 const struct engine_ops *registry_get(const char *name)
@@ -45,6 +44,26 @@ static int first_usable(const struct engine_ops *const *v, size_t n, const char 
 	return -ENOTSUP;
 }
 
+/* The words that a user may give: "auto, native, … or LAST". */
+static char *wishes(void)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WISHES_MAX);
+	(void)buf_puts(&b, "auto");
+	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
+		(void)buf_printf(&b, "%s%s", i + 1 < ARRAY_SIZE(engines) ? ", " : " or ",
+				 engines[i]->name);
+	return xstrdup(buf_str(&b));
+}
+
+static int no_engine(const char *wish, struct err *err)
+{
+	cleanup_free char *list = wishes();
+
+	return err_usage(err, "there is no engine '%s'; use %s", wish, list);
+}
+
 int engine_find(const char *wish, const char **ret, struct err *err)
 {
 	const struct engine_ops *ops;
@@ -53,7 +72,7 @@ int engine_find(const char *wish, const char **ret, struct err *err)
 		return first_usable(engines, ARRAY_SIZE(engines), ret, err);
 	ops = registry_get(wish);
 	if (!ops || (ops->caps & ENGINE_NO_WALL))
-		return err_usage(err, "there is no engine '%s'; use one of: %s", wish, names);
+		return no_engine(wish, err);
 	if (ops->other)
 		return first_usable((const struct engine_ops *const[]){ops, ops->other}, 2, ret,
 				    err);
@@ -153,18 +172,17 @@ void engine_notes(const struct sandbox_spec *spec, struct engine_notes *ret)
 		ops->notes(spec, ret);
 }
 
-int engine_doctor(struct doctor_rows *ret, const char **ret_first, bool *ret_usable,
-		  struct err *err)
+int engine_doctor(const char *name, struct doctor_rows *ret, bool *ret_usable, struct err *err)
 {
+	*ret_usable = false;
 	for (size_t i = 0; i < ARRAY_SIZE(engines); i++) {
 		bool usable = false;
 		int r = engines[i]->doctor ? engines[i]->doctor(ret, &usable, err) : 0;
 
 		if (r < 0)
 			return r;
-		if (i == 0)
+		if (streq(engines[i]->name, name))
 			*ret_usable = usable;
 	}
-	*ret_first = engines[0]->name;
 	return 0;
 }

@@ -26,8 +26,7 @@ static const struct path_rule rules[] = {
 	{PATH_DEVICE, "/dev/kmem"}, {PATH_DEVICE, "/dev/port"}, {PATH_DEVICE, "/dev/disk*"}, {PATH_DEVICE, "/dev/rdisk*"},
 	{PATH_CRED, "**/.ssh"}, {PATH_CRED, "**/.ssh/**"}, {PATH_CRED, "**/id_rsa"}, {PATH_CRED, "**/id_ed25519"},
 	{PATH_CRED, "**/id_ecdsa"}, {PATH_CRED, "**/id_dsa"},
-	{PATH_CRED, "**/.aws"}, {PATH_CRED, "**/.aws/**"}, {PATH_CRED, "**/.claude/.credentials.json"}, {PATH_CRED, "~/.claude.json"},
-	{PATH_CRED, "**/.codex/auth.json"}, {PATH_CRED, "**/.gemini/oauth_creds.json"}, {PATH_CRED, "**/.gemini/gemini-credentials.json"},
+	{PATH_CRED, "**/.aws"}, {PATH_CRED, "**/.aws/**"},
 	{PATH_CRED, "**/.config/gcloud/**"}, {PATH_CRED, "**/.azure/**"}, {PATH_CRED, "**/.kube/config"},
 	{PATH_CRED, "**/.docker/config.json"}, {PATH_CRED, "**/.netrc"}, {PATH_CRED, "**/_netrc"}, {PATH_CRED, "~/.npmrc"},
 	{PATH_CRED, "**/.pypirc"}, {PATH_CRED, "**/.git-credentials"}, {PATH_CRED, "**/.config/gh/hosts.yml"},
@@ -38,7 +37,7 @@ static const struct path_rule rules[] = {
 	{PATH_CRED, "**/.config/google-chrome/**"}, {PATH_CRED, "**/.config/chromium/**"}, {PATH_CRED, "**/.mozilla/firefox/**"},
 	{PATH_CRED, "**/.vault-token"}, {PATH_CRED, "**/.terraform.d/credentials*"}, {PATH_CRED, "**/.cargo/credentials*"},
 	{PATH_CRED, "**/.m2/settings.xml"}, {PATH_CRED, "**/.pgpass"}, {PATH_CRED, "**/.my.cnf"}, {PATH_CRED, "**/.local/share/keyrings/**"},
-	{PATH_CRED, "**/.config/op/**"}, {PATH_CRED, "**/.local/share/opencode/auth.json"}, {PATH_CRED, "**/.gem/credentials"},
+	{PATH_CRED, "**/.config/op/**"}, {PATH_CRED, "**/.gem/credentials"},
 	{PATH_CRED, "**/.config/rclone/rclone.conf"}, {PATH_CRED, "**/.s3cfg"}, {PATH_CRED, "**/.boto"},
 	{PATH_TRUSTED, "~/.bashrc"}, {PATH_TRUSTED, "~/.bash_profile"}, {PATH_TRUSTED, "~/.bash_login"}, {PATH_TRUSTED, "~/.bash_aliases"},
 	{PATH_TRUSTED, "~/.bash_logout"}, {PATH_TRUSTED, "~/.profile"}, {PATH_TRUSTED, "~/.zshrc"}, {PATH_TRUSTED, "~/.zshenv"},
@@ -49,8 +48,7 @@ static const struct path_rule rules[] = {
 	{PATH_TRUSTED, "~/.config/systemd/**"}, {PATH_TRUSTED, "~/.config/autostart/**"}, {PATH_TRUSTED, "~/.config/environment.d/**"},
 	{PATH_TRUSTED, "~/.local/share/systemd/**"}, {PATH_TRUSTED, "~/.local/bin/**"}, {PATH_TRUSTED, "~/bin/**"},
 	{PATH_TRUSTED, "~/.local/share/applications/**"}, {PATH_TRUSTED, "~/Library/LaunchAgents/**"}, {PATH_TRUSTED, "~/.config/ralph/**"},
-	{PATH_TRUSTED, "~/.config/pip/**"}, {PATH_TRUSTED, "~/.claude/**"}, {PATH_TRUSTED, "~/.claude.json"}, {PATH_TRUSTED, "~/.codex/**"},
-	{PATH_TRUSTED, "~/.gemini/**"}, {PATH_TRUSTED, "~/.aws/**"}, {PATH_TRUSTED, "~/.kube/**"}, {PATH_TRUSTED, "~/.docker/**"},
+	{PATH_TRUSTED, "~/.config/pip/**"}, {PATH_TRUSTED, "~/.aws/**"}, {PATH_TRUSTED, "~/.kube/**"}, {PATH_TRUSTED, "~/.docker/**"},
 	{PATH_TRUSTED, "~/.gnupg/**"}, {PATH_TRUSTED, "~/.tmux.conf"}, {PATH_TRUSTED, "~/.curlrc"}, {PATH_TRUSTED, "~/.wgetrc"},
 	{PATH_TRUSTED, "**/.git/hooks/**"}, {PATH_TRUSTED, "**/.git/config"}, {PATH_TRUSTED, "**/.git/info/attributes"},
 	{PATH_TRUSTED, "**/.claude/settings*.json"}, {PATH_TRUSTED, "**/.claude/hooks/**"}, {PATH_TRUSTED, "**/.mcp.json"},
@@ -66,6 +64,7 @@ static const struct path_rule rules[] = {
 	{PATH_TMP, "/tmp/**"}, {PATH_TMP, "/var/tmp/**"}, {PATH_TMP, "/dev/shm/**"}, {PATH_TMP, "/dev/null"}, {PATH_TMP, "/dev/std*"},
 	{PATH_TMP, "/dev/fd/**"}, {PATH_TMP, "/dev/tty*"}, {PATH_TMP, "~/.cache/**"}, {PATH_TMP, "/dev/pts/*"}, {PATH_TMP, "/dev/full"},
 	{PATH_TMP, "/dev/zero"}, {PATH_TMP, "/dev/urandom"}, {PATH_TMP, "/dev/random"},
+#include "hook/agent-paths.h"
 };
 
 static const char *const system_dirs[] = {

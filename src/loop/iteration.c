@@ -165,9 +165,9 @@ static void on_line(void *arg, const char *line, size_t n)
 	struct iteration *it = s->it;
 	const struct jtext t = {line, n};
 
-	/* A command of the user's own is often a wrapper of Claude Code. */
-	if (!it->stream && agent_stream_is(agent_find("claude")->stream, line, n))
-		it->stream = agent_find("claude")->stream;
+	/* A command of the user's own is often a wrapper of the default agent. */
+	if (!it->stream && agent_stream_is(agent_default()->stream, line, n))
+		it->stream = agent_default()->stream;
 	if (!it->stream)
 		return;
 	if (is_record(t))

@@ -320,8 +320,10 @@ static const struct spec_field container_rows[] = {
 	{ "far_dial",   FIELD(spec_container, remote_dial), OPTIONAL },
 };
 
-const struct spec_table spec_env_table = { TABLE(spec_env, env_rows), .check = check_env };
-static const struct spec_table mount_table = { TABLE(spec_mount, mount_rows), .check = check_mount };
+const struct spec_table spec_env_table = {
+	TABLE(spec_env, env_rows), .check = check_env, .name_at = offsetof(struct spec_env, name), .unique = true,
+};
+const struct spec_table spec_mount_table = { TABLE(spec_mount, mount_rows), .check = check_mount };
 static const struct spec_table watch_table = { TABLE(spec_watch, watch_rows) };
 static const struct spec_table credential_table = {
 	TABLE(spec_credential, credential_rows), .name_at = offsetof(struct spec_credential, name),
@@ -370,7 +372,7 @@ static const struct spec_field spec_rows[] = {
 	{ "gid",        FIELD(sandbox_spec, gid), .part = USER },
 	{ "port",       FIELD(sandbox_spec, port), OPTIONAL },
 	{ "env",        LIST(sandbox_spec, env, spec_env_table) },
-	{ "mounts",     LIST(sandbox_spec, mounts, mount_table), .part = MOUNT,
+	{ "mounts",     LIST(sandbox_spec, mounts, spec_mount_table), .part = MOUNT,
 			.difference = mount_difference },
 	{ "watches",    LIST(sandbox_spec, watches, watch_table) },
 	{ "quarantine", WORD(sandbox_spec, quarantine, quarantines), .part = QUARANTINE },

@@ -51,10 +51,11 @@ struct spec_table {
 	size_t n_rows;
 	size_t size;	/* of an item of a list */
 	size_t name_at; /* of the string that names an item in a difference */
+	bool unique;	/* a list holds one item of a name: a later one takes its place */
 	int (*check)(const void *item, const struct sandbox_spec *whole, struct err *err);
 };
 
-extern const struct spec_table spec_table, spec_env_table;
+extern const struct spec_table spec_table, spec_env_table, spec_mount_table;
 extern const struct spec_table spec_credentials_table; /* a spec, but its credentials only */
 /* Differences are looked for in this order, from 1; NULL at the end. */
 extern const char *const spec_parts[];

@@ -15,15 +15,7 @@ static int read_str(const struct spec_field *f, const json_t *v, void *item, str
 
 static int read_strv(const struct spec_field *f, const json_t *v, void *item, struct err *err)
 {
-	json_t *word;
-	size_t i;
-
-	json_array_foreach (v, i, word) {
-		if (!json_is_string(word))
-			return err_set(err, EINVAL, "'%s' has an item that is no string", f->key);
-		strv_push(field_at(f, item), json_string_value(word));
-	}
-	return 0;
+	return json_array_strv(v, f->key, field_at(f, item), err);
 }
 
 static void set_number(const struct spec_field *f, void *item, uint64_t value)
@@ -90,6 +82,31 @@ static void grow(const struct spec_field *f, void *item, size_t n)
 	*count += n;
 }
 
+static const char *name_of(const struct spec_field *f, const void *item, size_t i)
+{
+	return *(char *const *)((char *)field_item(f, item, i) + f->of->name_at);
+}
+
+/* Moves each item over an earlier one of its name, as spec_env_set() would have set it. */
+static void drop_same_names(const struct spec_field *f, void *item)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < *field_count(f, item); i++) {
+		size_t to = 0;
+
+		while (to < n && !streq(name_of(f, item, to), name_of(f, item, i)))
+			to++;
+		if (to < n)
+			table_done(f->of, field_item(f, item, to));
+		else
+			n++;
+		if (to != i)
+			memcpy(field_item(f, item, to), field_item(f, item, i), f->of->size);
+	}
+	*field_count(f, item) = n;
+}
+
 static int read_list(const struct spec_field *f, const json_t *v, void *item, struct err *err)
 {
 	size_t first = *field_count(f, item), i;
@@ -104,6 +121,8 @@ static int read_list(const struct spec_field *f, const json_t *v, void *item, st
 		if (r < 0)
 			return err_wrap(err, r, "%s[%zu]", f->key, i);
 	}
+	if (f->of->unique)
+		drop_same_names(f, item);
 	return 0;
 }
 

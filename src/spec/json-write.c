@@ -1,14 +1,5 @@
 #include "spec/fields.h"
 
-static json_t *strv_to_json(const struct strv *s)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < s->n; i++)
-		(void)json_array_append_new(a, json_text(s->v[i]));
-	return a;
-}
-
 static json_t *list_to_json(const struct spec_field *f, const void *item)
 {
 	json_t *a = json_array();
@@ -46,7 +37,7 @@ static json_t *field_to_json(const struct spec_field *f, const void *item)
 	case FIELD_STR:
 		return json_text(field_str(f, item));
 	case FIELD_STRV:
-		return strv_to_json(field_at(f, item));
+		return json_strv(field_at(f, item));
 	case FIELD_BOOL:
 		return json_boolean(field_number(f, item));
 	case FIELD_UINT:

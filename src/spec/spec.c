@@ -5,11 +5,6 @@
 
 #include "spec/fields.h"
 
-static char *dup_or_null(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
-
 struct sandbox_spec *spec_new(void)
 {
 	return xcalloc(1, sizeof(struct sandbox_spec));
@@ -71,6 +66,11 @@ struct sandbox_spec *spec_free(struct sandbox_spec *s)
 	return NULL;
 }
 
+void spec_mount_done(struct spec_mount *m)
+{
+	table_done(&spec_mount_table, m);
+}
+
 static int table_check(const struct spec_table *t, const void *item,
 		       const struct sandbox_spec *whole, struct err *err)
 {
@@ -117,7 +117,7 @@ void spec_env_set(struct sandbox_spec *s, const char *name, const char *value,
 		.name = xstrdup(name),
 		.value = xstrdup(value),
 		.origin = origin,
-		.source = dup_or_null(source),
+		.source = xstrdup_or_null(source),
 	};
 }
 
@@ -130,7 +130,7 @@ struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind k
 	m = &s->mounts[s->n_mounts++];
 	*m = (struct spec_mount){
 		.kind = kind,
-		.source = dup_or_null(source),
+		.source = xstrdup_or_null(source),
 		.target = xstrdup(target),
 		.reason = xstrdup(reason),
 	};

@@ -239,6 +239,7 @@ void spec_env_set(struct sandbox_spec *s, const char *name, const char *value,
 const struct spec_env *spec_env_find(const struct sandbox_spec *s, const char *name);
 struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind kind,
 				  const char *source, const char *target, const char *reason);
+void spec_mount_done(struct spec_mount *m); /* frees what it holds */
 void spec_watch_add(struct sandbox_spec *s, enum spec_watch_kind kind, const char *dir);
 struct spec_credential *spec_credential_add(struct sandbox_spec *s, const char *name,
 					    const char *provider);

@@ -82,11 +82,6 @@ struct gw_config *gw_config_free(struct gw_config *c)
 	return NULL;
 }
 
-static char *dup_or_null(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
-
 struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const char *url,
 			      const char *credential)
 {
@@ -97,7 +92,7 @@ struct gw_route *gw_route_add(struct gw_config *c, const char *provider, const c
 	*r = (struct gw_route){
 		.provider = xstrdup(provider),
 		.url = xstrdup(url),
-		.credential = dup_or_null(credential),
+		.credential = xstrdup_or_null(credential),
 	};
 	strv_init(&r->requests);
 	return r;

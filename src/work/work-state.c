@@ -45,11 +45,6 @@ bool kept_all_done(const struct kept *k)
 	return true;
 }
 
-static char *dup_or_null(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
-
 static int read_state(const json_t *j, const char *key, enum task_state *ret, struct err *err)
 {
 	const char *s = NULL;
@@ -81,8 +76,8 @@ static int read_task(const json_t *j, struct kept_task *t, struct err *err)
 	if (r < 0)
 		return r;
 	t->id = xstrdup(id);
-	t->why = dup_or_null(why);
-	t->commit = dup_or_null(commit);
+	t->why = xstrdup_or_null(why);
+	t->commit = xstrdup_or_null(commit);
 	t->attempts = attempts > 1000000 ? 1000000 : (unsigned)attempts;
 	(void)snprintf(t->fingerprint, sizeof(t->fingerprint), "%s", print);
 	return 0;
@@ -111,9 +106,9 @@ static int read_all(const json_t *j, struct kept *k, struct err *err)
 	if (r < 0)
 		return r;
 	k->source = xstrdup(source);
-	k->open = dup_or_null(open);
-	k->reach = dup_or_null(reach);
-	k->log_reach = dup_or_null(log);
+	k->open = xstrdup_or_null(open);
+	k->reach = xstrdup_or_null(reach);
+	k->log_reach = xstrdup_or_null(log);
 	k->tasks = xcalloc(json_array_size(tasks) + 1, sizeof(*k->tasks));
 	for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++, k->n += r == 0)
 		r = read_task(json_array_get(tasks, i), &k->tasks[i], err);

@@ -16,9 +16,10 @@ static void every_row_is_whole_and_found_by_its_name(void **state)
 		assert_non_null(a->title);
 		assert_true(a->interactive && a->headless && a->services && a->env && a->seeds);
 		assert_true(a->identity && a->state && a->hosts && a->login_hosts);
-		assert_true(a->private && a->installed);
+		assert_true(a->private && a->logins && a->installed);
 		assert_true(!a->program || a->install);
 	}
+	assert_true(agent_default()->program && agent_default()->stream);
 	assert_null(agent_words[agent_count()]);
 	assert_null(agent_find("nobody"));
 	assert_null(agent_at(agent_count()));

@@ -1,7 +1,9 @@
 #include "tests.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/json/json.h"
 #include "check/doctor.h"
@@ -45,15 +47,29 @@ static void without_bwrap_the_native_engine_is_not_usable_and_the_remedy_is_name
 	assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
 	examine(&d);
 	assert_int_equal(setenv("PATH", path, 1), 0);
-	assert_false(d.usable);
+	assert_false(d.native);
 	assert_int_equal(row_of(&d, "bwrap")->state, DOCTOR_MISSING);
 	assert_non_null(strstr(row_of(&d, "bwrap")->remedy, "bubblewrap"));
 	doctor_done(&d);
 }
 
+static void machine_without_kvm_is_told_that_the_native_engine_does_not_need_it(void **state)
+{
+	const struct doctor_row *kvm;
+	struct doctor d = {0};
+
+	if (faccessat(AT_FDCWD, "/dev/kvm", F_OK, 0) == 0)
+		skip();
+	examine(&d);
+	kvm = row_of(&d, "KVM");
+	assert_string_equal(kvm->detail, "no /dev/kvm");
+	assert_string_equal(kvm->remedy, "not needed by the native engine");
+	doctor_done(&d);
+}
+
 static void json_says_the_same_as_the_rows(void **state)
 {
-	struct doctor d = {.rows.n = 1, .engine = "native", .usable = true};
+	struct doctor d = {.rows.n = 1, .native = true};
 	cleanup_json json_t *j = NULL;
 	const char *text = NULL;
 	struct err e = {0};
@@ -79,6 +95,8 @@ int main(void)
 		cmocka_unit_test(every_part_is_looked_at_and_no_child_is_left),
 		cmocka_unit_test(
 			without_bwrap_the_native_engine_is_not_usable_and_the_remedy_is_named),
+		cmocka_unit_test(
+			machine_without_kvm_is_told_that_the_native_engine_does_not_need_it),
 		cmocka_unit_test(json_says_the_same_as_the_rows),
 	};
 

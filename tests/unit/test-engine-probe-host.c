@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "engine/probe-client.h"
 #include "engine/probe-child.h"
 #include "engine/probe-host.h"
 
@@ -83,6 +84,24 @@ static void the_probe_of_namespaces_leaves_this_process_where_it_is(void **state
 	assert_int_equal(before.st_ino, after.st_ino);
 }
 
+/* `ralph doctor` must ask the daemon that the engine will use. */
+static void client_is_asked_with_the_variables_that_lead_to_its_daemon(void **state)
+{
+	static const char *const names[] = {"DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
+					    "CONTAINER_HOST", "SSH_AUTH_SOCK"};
+	cleanup_strv struct strv env = {0};
+
+	assert_int_equal(setenv("RALPH_TEST_SECRET", "x", 1), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_int_equal(setenv(names[i], "there", 1), 0);
+	host_client_env(&env);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_string_equal(strv_env_get(&env, names[i]), "there");
+		assert_int_equal(unsetenv(names[i]), 0);
+	}
+	assert_null(strv_env_get(&env, "RALPH_TEST_SECRET"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +111,7 @@ int main(void)
 		cmocka_unit_test(remedies_name_the_switch_that_is_off),
 		cmocka_unit_test(kvm_is_judged_by_a_guest_and_leaves_no_child),
 		cmocka_unit_test(the_probe_of_namespaces_leaves_this_process_where_it_is),
+		cmocka_unit_test(client_is_asked_with_the_variables_that_lead_to_its_daemon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

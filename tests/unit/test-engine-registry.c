@@ -1,5 +1,9 @@
 #include "tests.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/path.h"
 #include "engine/ops.h"
 
 static const char *const listed[] = {
@@ -66,6 +70,46 @@ static void no_wish_leads_to_no_sandbox(void **state)
 	assert_null(name);
 	for (size_t i = 0; i < ARRAY_SIZE(listed); i++)
 		assert_false(engine_has(listed[i], ENGINE_NO_WALL));
+}
+
+static void unknown_engine_is_answered_with_the_names_of_the_list(void **state)
+{
+	const char *name = NULL;
+	struct err e = {0};
+
+	assert_true(engine_find("vmware", &name, &e) < 0);
+	assert_string_equal(e.msg, "there is no engine 'vmware'; use auto, native, docker, podman, "
+				   "sbx or docker-sandbox");
+	assert_int_equal(e.exit_code, EXIT_USAGE);
+}
+
+static bool doctor_of(const char *name)
+{
+	struct doctor_rows rows = {0};
+	struct err e = {0};
+	bool usable = false;
+
+	if (engine_doctor(name, &rows, &usable, &e) < 0)
+		fail_msg("%s", e.msg);
+	doctor_rows_done(&rows);
+	return usable;
+}
+
+static void doctor_says_of_the_named_engine_whether_it_is_usable(void **state)
+{
+	char dir[] = "/tmp/ralph-test-XXXXXX";
+	cleanup_free char *path = xstrdup(getenv("PATH")), *podman = NULL;
+
+	assert_non_null(mkdtemp(dir));
+	podman = path_join(dir, "podman");
+	assert_int_equal(symlink("/bin/echo", podman), 0);
+	assert_int_equal(setenv("PATH", dir, 1), 0);
+	assert_true(doctor_of("podman"));
+	assert_false(doctor_of("native"));
+	assert_false(doctor_of("vmware"));
+	assert_int_equal(setenv("PATH", path, 1), 0);
+	assert_int_equal(unlink(podman), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void unknown_engine_has_no_capability(void **state)
@@ -149,6 +193,8 @@ int main(void)
 		cmocka_unit_test(every_engine_has_the_name_that_the_list_gives_it),
 		cmocka_unit_test(every_engine_has_what_is_not_optional),
 		cmocka_unit_test(no_wish_leads_to_no_sandbox),
+		cmocka_unit_test(unknown_engine_is_answered_with_the_names_of_the_list),
+		cmocka_unit_test(doctor_says_of_the_named_engine_whether_it_is_usable),
 		cmocka_unit_test(unknown_engine_has_no_capability),
 		cmocka_unit_test(need_that_the_engine_cannot_meet_is_named),
 		cmocka_unit_test(plan_asks_for_the_needs),

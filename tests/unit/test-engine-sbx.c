@@ -143,6 +143,20 @@ static int net_of(const char *pattern, bool deny, const struct sbx_dialect *d, s
 	return r;
 }
 
+static void variables_of_the_network_are_the_command_lines_own(void **state)
+{
+	static const char *const names[] = {"HTTP_PROXY",   "http_proxy",  "HTTPS_PROXY",
+					    "https_proxy",  "ALL_PROXY",   "all_proxy",
+					    "NO_PROXY",	    "no_proxy",	   "SSL_CERT_FILE",
+					    "SSL_CERT_DIR", "DOCKER_HOST", "PATH"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!sbx_is_client_env(names[i]))
+			fail_msg("%s", names[i]);
+	assert_false(sbx_is_client_env("MY_PROXY"));
+	assert_false(sbx_is_client_env("ANTHROPIC_API_KEY"));
+}
+
 static void rules_without_words_on_the_other_side_are_refused(void **state)
 {
 	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
@@ -203,6 +217,7 @@ int main(void)
 		cmocka_unit_test(version_of_the_plugin_chooses_the_dialect),
 		cmocka_unit_test(early_plugin_makes_a_sandbox_of_an_agent),
 		cmocka_unit_test(secret_values_are_in_no_argument),
+		cmocka_unit_test(variables_of_the_network_are_the_command_lines_own),
 		cmocka_unit_test(rules_without_words_on_the_other_side_are_refused),
 		cmocka_unit_test(what_they_are_known_to_say_is_explained),
 		cmocka_unit_test(words_that_are_not_known_are_shown_without_their_control_bytes),

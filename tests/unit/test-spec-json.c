@@ -214,6 +214,28 @@ static void spec_json_values_that_make_no_sense_are_refused(void **state)
 	refused("workspace", json_string("relative"));
 }
 
+static void spec_json_of_two_variables_of_one_name_the_last_holds(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec(), *back = NULL;
+	cleanup_json json_t *j = spec_to_json(s);
+	json_t *env = json_object_get(j, "env");
+	cleanup_strv struct strv got = {0};
+	struct err e = {0};
+
+	for (int i = 0; i < 2; i++)
+		(void)json_array_insert_new(env, (size_t)i,
+					    json_pack("{ss ss ss ss}", "name", "TERM", "value",
+						      i ? "second" : "first", "origin", "user",
+						      "source", "--env"));
+	assert_int_equal(spec_from_json(j, &back, &e), 0);
+	assert_int_equal(back->n_env, s->n_env);
+	assert_string_equal(back->env[0].name, "TERM");
+	assert_string_equal(back->env[0].value, "xterm");
+	assert_string_equal(back->env[0].source, "host");
+	spec_environ(back, &got);
+	assert_string_equal(got.v[1], "HOME=/home/u");
+}
+
 static void spec_check_path_that_json_cannot_hold_is_refused(void **state)
 {
 	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
@@ -248,6 +270,7 @@ int main(void)
 		cmocka_unit_test(spec_json_absent_branch_stays_absent),
 		cmocka_unit_test(spec_json_without_or_with_a_wrong_member_is_refused),
 		cmocka_unit_test(spec_json_values_that_make_no_sense_are_refused),
+		cmocka_unit_test(spec_json_of_two_variables_of_one_name_the_last_holds),
 		cmocka_unit_test(spec_check_path_that_json_cannot_hold_is_refused),
 		cmocka_unit_test(spec_environ_is_name_and_value),
 	};

@@ -46,19 +46,26 @@ int json_opt_str(const json_t *obj, const char *key, const char **ret, struct er
 	return !v || json_is_null(v) ? 0 : json_get_str(obj, key, ret, err);
 }
 
-int json_opt_strv(const json_t *obj, const char *key, struct strv *ret, struct err *err)
+int json_array_strv(const json_t *array, const char *key, struct strv *ret, struct err *err)
 {
-	json_t *a = json_object_get(obj, key), *item;
+	json_t *item;
 	size_t i;
 
-	if (a && !json_is_array(a))
+	if (!json_is_array(array))
 		return err_set(err, EINVAL, "'%s' is not an array", key);
-	json_array_foreach (a, i, item) {
+	json_array_foreach (array, i, item) {
 		if (!json_is_string(item))
 			return err_set(err, EINVAL, "'%s' has an item that is no string", key);
 		strv_push(ret, json_string_value(item));
 	}
 	return 0;
+}
+
+int json_opt_strv(const json_t *obj, const char *key, struct strv *ret, struct err *err)
+{
+	const json_t *a = json_object_get(obj, key);
+
+	return a ? json_array_strv(a, key, ret, err) : 0;
 }
 
 int json_get_uint(const json_t *obj, const char *key, uint64_t *ret, struct err *err)

@@ -24,6 +24,8 @@ int json_get_array(const json_t *obj, const char *key, json_t **ret, struct err 
 int json_get_object(const json_t *obj, const char *key, json_t **ret, struct err *err);
 int json_opt_str(const json_t *obj, const char *key, const char **ret, struct err *err);
 int json_opt_strv(const json_t *obj, const char *key, struct strv *ret, struct err *err);
+/* The same of the array itself, which is called key in the error. */
+int json_array_strv(const json_t *array, const char *key, struct strv *ret, struct err *err);
 
 /* A string that may hold any bytes: what is not UTF-8 is shown as U+FFFD. Never fails. */
 json_t *json_text(const char *s);

@@ -91,7 +91,7 @@ static int check_run(struct cli *cli, void *args_, int argc, char **argv)
 	a = agent_find(s.config->agent);
 	/* "command" has no credentials of its own. */
 	if (!a || !a->services[0])
-		a = agent_find("claude");
+		a = agent_default();
 	r = cred_check(&s.places, s.config, environ, a, &report, &cli->err);
 	if (r < 0)
 		return r;

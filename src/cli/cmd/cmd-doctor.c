@@ -52,7 +52,6 @@ static void print_text(struct cli *cli, const struct doctor *d)
 {
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 	bool color = cli_color(cli, STDOUT_FILENO);
-	cleanup_free char *verdict = NULL;
 
 	for (size_t i = 0; i < d->rows.n; i++) {
 		const struct doctor_row *row = &d->rows.v[i];
@@ -65,10 +64,9 @@ static void print_text(struct cli *cli, const struct doctor *d)
 	table_print(t, stdout, term_width(STDOUT_FILENO), color);
 	print_remedies(d);
 	(void)printf("\n");
-	verdict = xasprintf(d->usable ? "The %s engine is usable."
-				      : "The %s engine is not usable on this machine.",
-			    d->engine);
-	term_styled(stdout, color, d->usable ? STYLE_GREEN : STYLE_RED, verdict);
+	term_styled(stdout, color, d->native ? STYLE_GREEN : STYLE_RED,
+		    d->native ? "The native engine is usable."
+			      : "The native engine is not usable on this machine.");
 	(void)printf("\n");
 }
 
@@ -96,7 +94,7 @@ static int doctor_run(struct cli *cli, void *args, int argc, char **argv)
 		print_text(cli, &d);
 	if (r < 0)
 		return r;
-	return d.usable ? EXIT_OK : EXIT_RUNTIME;
+	return d.native ? EXIT_OK : EXIT_RUNTIME;
 }
 
 const struct command cmd_doctor = {

@@ -54,18 +54,19 @@ static char *words(const struct image_show *s, const struct image_step *step)
 }
 
 /* The builder says again and again which step it is at. */
-static bool is_news(struct image_show *s, const struct image_step *step)
+static bool is_news(const struct image_show *s, const struct image_step *step)
 {
-	if (step->kind != IMAGE_STEP)
-		return true;
-	if (s->step && s->at == step->at && s->of == step->of && streq(s->step, step->text))
-		return false;
+	return step->kind != IMAGE_STEP || !s->step || s->at != step->at || s->of != step->of ||
+	       !streq(s->step, step->text);
+}
+
+static void begin_step(struct image_show *s, const struct image_step *step)
+{
 	free(s->step);
 	s->step = xstrdup(step->text);
 	s->at = step->at;
 	s->of = step->of;
 	s->step_from = now_ms();
-	return true;
 }
 
 static void show_line(struct image_show *s, const struct image_step *step, const char *text)
@@ -90,6 +91,8 @@ void image_show_step(void *show, const struct image_step *step)
 	bool news = is_news(s, step);
 	cleanup_free char *text = words(s, step);
 
+	if (news && step->kind == IMAGE_STEP)
+		begin_step(s, step);
 	if (step->kind == IMAGE_WARN) {
 		clear_line(s);
 		log_warn("image", "%s", text);

@@ -233,23 +233,28 @@ static void keep_unsaved(struct cred *c, const char *posted, struct claude_login
 	*fresh = (struct claude_login){0};
 }
 
-/* The file still has the login that we have renewed, since it could not be written: once more. */
-static bool is_behind(struct cred *c, const char *path, const struct claude_login *l)
+/* True when the file still has the login that ralph renewed and could not save. */
+static bool is_behind(const struct cred *c, const struct claude_login *l)
+{
+	const struct kept *k = c->own;
+
+	return k && k->posted && l->refresh && streq(l->refresh, k->posted);
+}
+
+/* Uses the renewed login, and tries to save it once more. */
+static void save_again(struct cred *c, const char *path)
 {
 	cleanup_(claude_lock_done) struct claude_lock lock = {0};
 	cleanup_free char *dir = path_dir(path);
 	struct kept *k = c->own;
 	struct err ignored;
 
-	if (!k || !k->posted || !l->refresh || !streq(l->refresh, k->posted))
-		return false;
 	adopt(c, &k->unsaved);
 	claude_lock_init(&lock, dir);
 	if (save(&lock, path, k->posted, &k->unsaved, &ignored) == 0) {
 		k->posted = cred_secret_free(k->posted);
 		claude_login_done(&k->unsaved);
 	}
-	return true;
 }
 
 /* A torn file is one that somebody is writing without a rename: what we have still holds. */
@@ -265,8 +270,10 @@ int claude_login_load(struct cred *c, const char *path, struct err *err)
 		return 0;
 	if (r < 0)
 		return r;
-	if (is_behind(c, path, &l))
+	if (is_behind(c, &l)) {
+		save_again(c, path);
 		return 0;
+	}
 	if (!l.refresh && l.expires_ms && l.expires_ms <= cred_host_now(c->host))
 		return err_set(err, EKEYEXPIRED,
 			       "'%s' has expired and cannot be renewed; run: claude /login", path);
@@ -321,8 +328,8 @@ static int renew_locked(struct cred *c, struct claude_lock *lock, const char *pa
 	return r;
 }
 
-/* Somebody else renews: has he finished? */
-static bool somebody_was_faster(struct cred *c, const char *path)
+/* Adopts the login that another process has renewed; false: the file still has the old one. */
+static bool adopt_renewed(struct cred *c, const char *path)
 {
 	cleanup_(claude_login_done) struct claude_login l = {0};
 	cleanup_(cred_wipe) struct buf b;
@@ -357,7 +364,7 @@ int claude_login_renew(struct cred *c, const char *path, struct err *err)
 	r = claude_lock_refresh(&lock, err);
 	while (r == -EBUSY && now_ms() < end) {
 		pause_a_little();
-		if (somebody_was_faster(c, path))
+		if (adopt_renewed(c, path))
 			return 0;
 		r = claude_lock_refresh(&lock, err);
 	}

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/proc.h"
 #include "base/find-program.h"
+#include "engine/probe-client.h"
 
 #define OUTPUT_MAX (4 * MiB)
 #define COMPLAINT_MAX (64 * KiB)
@@ -24,35 +25,6 @@ int container_find(const struct container_dialect *d, char **ret, struct err *er
 		      d->program, d->program[0] == 'd' ? "docker.io" : "podman");
 	err->exit_code = EXIT_RALPH;
 	return -ENOENT;
-}
-
-/* The variables by which the programs find their daemon and their storage, and nothing else. */
-void container_env(struct strv *env)
-{
-	static const char *const names[] = {
-		"HOME",
-		"PATH",
-		"XDG_RUNTIME_DIR",
-		"XDG_CONFIG_HOME",
-		"XDG_DATA_HOME",
-		"DBUS_SESSION_BUS_ADDRESS",
-		"DOCKER_HOST",
-		"DOCKER_CONTEXT",
-		"DOCKER_CONFIG",
-		"DOCKER_TLS_VERIFY",
-		"DOCKER_CERT_PATH",
-		"SSH_AUTH_SOCK", /* of one that is reached by ssh:// */
-		"CONTAINERS_CONF",
-		"CONTAINER_HOST",
-		"CONTAINERS_STORAGE_CONF",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *v = getenv(names[i]);
-
-		if (v)
-			strv_pushf(env, "%s=%s", names[i], v);
-	}
 }
 
 /* The last line that says something: what comes before are warnings. */
@@ -89,7 +61,7 @@ int container_call(const char *program, char *const *args, int timeout_ms, char 
 	strv_push(&argv, program);
 	for (; *args; args++)
 		strv_push(&argv, *args);
-	container_env(&env);
+	host_client_env(&env);
 	run.argv = argv.v;
 	run.env = env.v;
 	run.dir = "/";

@@ -28,6 +28,7 @@
 #include "engine/cgroup.h"
 #include "engine/container/container.h"
 #include "engine/container/remote-line.h"
+#include "engine/probe-client.h"
 #include "wire/remote.h"
 
 #define CALL_MS 60000
@@ -302,7 +303,7 @@ int container_start_remote(struct container *c, int *ret, struct err *err)
 	cleanup_fd int line = -1;
 	int r = make_outpost(c, err);
 
-	container_env(&env);
+	host_client_env(&env);
 	if (r == 0)
 		r = check_files(c, err);
 	if (r == 0)

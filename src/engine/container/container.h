@@ -82,7 +82,6 @@ int container_probe(const struct container_dialect *d, struct err *err);
 int container_ask(const struct container_dialect *d, struct sandbox_spec *spec, struct err *err);
 
 /* container-cli.c: the program itself */
-void container_env(struct strv *env); /* the whole environment it is run with */
 int container_find(const struct container_dialect *d, char **ret, struct err *err);
 /*
  * Runs it with these arguments: 0 and what it wrote to stdout (the caller's; ret_out may be NULL),

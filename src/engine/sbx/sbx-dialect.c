@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/parse.h"
 
 /* A name nobody can have allowed: it does not exist. */
@@ -80,7 +81,7 @@ void sbx_create(const struct sbx_plan *p, const struct sbx_dialect *d, struct st
 		strv_push(ret, d->local_image);
 	if (d->limits)
 		push_limits(&p->spec->limits, ret);
-	strv_push(ret, d->agent ? d->agent : "claude");
+	strv_push(ret, d->agent ? d->agent : agent_default()->name);
 	strv_extend(ret, &p->workspaces);
 }
 
@@ -96,10 +97,8 @@ void sbx_remove(const struct sbx_dialect *d, const char *name, struct strv *ret)
 bool sbx_is_client_env(const char *name)
 {
 	static const char *const names[] = {
-		"PATH",	     "HOME",	   "USER",	    "LOGNAME",
-		"NO_COLOR",  "HTTP_PROXY", "HTTPS_PROXY",   "NO_PROXY",
-		"ALL_PROXY", "http_proxy", "https_proxy",   "no_proxy",
-		"all_proxy", "TMPDIR",	   "SSL_CERT_FILE", "SSL_CERT_DIR"};
+		"PATH", "HOME", "USER", "LOGNAME", "NO_COLOR", "TMPDIR", NETWORK_ENV, ALL_PROXY_ENV,
+	};
 	static const char *const prefixes[] = {"DOCKER_", "SBX_", "SANDBOXD_", "XDG_", "LD_", "GO"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -14,7 +14,7 @@ static void see_kvm(struct doctor_rows *d)
 		doctor_rows_add(d, "KVM", DOCTOR_OK, use, NULL, "runs a guest");
 		break;
 	case HOST_KVM_ABSENT:
-		doctor_rows_add(d, "KVM", DOCTOR_MISSING, use, "needed only by Docker Sandboxes",
+		doctor_rows_add(d, "KVM", DOCTOR_MISSING, use, "not needed by the native engine",
 				"no /dev/kvm");
 		break;
 	case HOST_KVM_DENIED:
