@@ -77,6 +77,7 @@ static inline size_t *field_count(const struct spec_field *f, const void *item)
 
 uint64_t field_number(const struct spec_field *f, const void *item); /* bools and words as well */
 void *field_items(const struct spec_field *f, const void *item);     /* the first of a list */
+void field_set_items(const struct spec_field *f, void *item, void *items); /* not of an array */
 
 static inline void *field_item(const struct spec_field *f, const void *item, size_t i)
 {

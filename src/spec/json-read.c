@@ -72,12 +72,12 @@ static int read_section(const struct spec_field *f, const json_t *v, void *item,
 static void grow(const struct spec_field *f, void *item, size_t n)
 {
 	size_t *count = field_count(f, item);
-	void *items = NULL;
 
 	if (!f->n && n) {
-		items = xrealloc(field_items(f, item), *count + n, f->of->size);
-		memset((char *)items + *count * f->of->size, 0, n * f->of->size);
-		memcpy(field_at(f, item), &items, sizeof(items));
+		char *items = xrealloc(field_items(f, item), *count + n, f->of->size);
+
+		memset(items + *count * f->of->size, 0, n * f->of->size);
+		field_set_items(f, item, items);
 	}
 	*count += n;
 }

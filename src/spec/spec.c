@@ -32,6 +32,11 @@ void *field_items(const struct spec_field *f, const void *item)
 	return items;
 }
 
+void field_set_items(const struct spec_field *f, void *item, void *items)
+{
+	memcpy(field_at(f, item), &items, sizeof(items));
+}
+
 static void list_done(const struct spec_field *f, void *item)
 {
 	for (size_t i = 0; i < *field_count(f, item); i++)
