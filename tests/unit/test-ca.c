@@ -90,7 +90,8 @@ static void addresses_get_leaves_too(void **state)
 static void names_that_are_no_hosts_get_none(void **state)
 {
 	static const char *const bad[] = {"",	       "*",	    "*.example.com", "a,DNS:b",
-					  "A.example", "a example", "a\nb",	     "email:x@y"};
+					  "A.example", "a example", "a\nb",	     "email:x@y",
+					  "a,b",       "a:b"};
 	struct err err = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)

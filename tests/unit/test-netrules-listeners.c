@@ -49,6 +49,21 @@ static void an_empty_allowlist_has_proxy_dns_and_web_ports(void **state)
 	assert_int_equal(n_rows, 8);
 }
 
+static void a_host_that_is_denied_gets_no_port(void **state)
+{
+	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_ALLOWLIST);
+	struct err err = {0};
+
+	free(rows);
+	rows = NULL;
+	n_rows = 0;
+	assert_int_equal(policy_add_pattern(p, true, "a.example:22", "test", &err), 0);
+	assert_int_equal(policy_add_pattern(p, true, "b.example:5432", "test", &err), 0);
+	assert_int_equal(net_listeners(p, &rows, &n_rows, &err), 0);
+	assert_null(row(GW_LISTEN_PORT, "0.0.0.0", 22));
+	assert_int_equal(n_rows, 8);
+}
+
 static void low_ports_of_rules_are_taken_on_all_addresses_once(void **state)
 {
 	static const char *const p[] = {"a.example:22", "b.example:22", "*.c.example:25"};
@@ -101,6 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tier_none_listens_on_nothing),
 		cmocka_unit_test(an_empty_allowlist_has_proxy_dns_and_web_ports),
+		cmocka_unit_test(a_host_that_is_denied_gets_no_port),
 		cmocka_unit_test(low_ports_of_rules_are_taken_on_all_addresses_once),
 		cmocka_unit_test(high_ports_live_on_the_stand_in_of_their_host),
 		cmocka_unit_test(host_services_appear_on_the_loopback),

@@ -147,6 +147,73 @@ static void difference_names_what_differs(void **state)
 	check(denied_becomes_allowed, "evil.example");
 }
 
+/* Every number of a live sandbox that a command cannot have changed for itself. */
+static void difference_every_limit_and_every_number_of_the_user_counts(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = sample_spec(), *want = sample_spec();
+	struct spec_limits *l = &want->limits;
+	const struct {
+		void *at;
+		size_t size;
+		const char *word;
+	} numbers[] = {
+		{&l->memory, sizeof(l->memory), "limits"},
+		{&l->pids, sizeof(l->pids), "limits"},
+		{&l->cpu, sizeof(l->cpu), "limits"},
+		{&l->tmp, sizeof(l->tmp), "limits"},
+		{&l->open_files, sizeof(l->open_files), "limits"},
+		{&want->uid, sizeof(want->uid), "user"},
+		{&want->gid, sizeof(want->gid), "user"},
+		{&want->budget.micro_usd, sizeof(want->budget.micro_usd), "budget"},
+		{&want->budget.tokens, sizeof(want->budget.tokens), "budget"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		cleanup_free char *d = NULL;
+
+		*(unsigned char *)numbers[i].at ^= 1;
+		d = spec_difference(live, want);
+		if (!d || !strstr(d, numbers[i].word))
+			fail_msg("number %zu: wanted '%s', got '%s'", i, numbers[i].word,
+				 d ? d : "none");
+		*(unsigned char *)numbers[i].at ^= 1;
+	}
+}
+
+/* Every text of a credential decides where a value comes from and where it goes. */
+static void difference_every_part_of_a_credential_counts(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = sample_spec(), *want = sample_spec();
+	struct spec_credential *c = want->credentials;
+	char **const texts[] = {&c->name,    &c->provider, &c->source, &c->origin,
+				&c->ca_file, &c->endpoint, &c->phantom};
+	struct strv *const lists[] = {&c->requests, &c->options};
+
+	assert_true(want->n_credentials > 0);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		cleanup_free char *d = NULL;
+		char *before = *texts[i];
+
+		*texts[i] = xstrdup("other");
+		d = spec_difference(live, want);
+		if (!d || !strstr(d, "credential"))
+			fail_msg("text %zu: got '%s'", i, d ? d : "none");
+		free(*texts[i]);
+		*texts[i] = before;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		cleanup_free char *d = NULL;
+
+		strv_push(lists[i], "other");
+		d = spec_difference(live, want);
+		if (!d || !strstr(d, "credential"))
+			fail_msg("list %zu: got '%s'", i, d ? d : "none");
+		free(lists[i]->v[--lists[i]->n]);
+		lists[i]->v[lists[i]->n] = NULL;
+	}
+	assert_null(spec_difference(live, want));
+}
+
 /* What is there beyond what is wanted counts, unless it is read-only. */
 static void difference_more_than_wanted_only_when_read_only(void **state)
 {
@@ -177,6 +244,8 @@ int main(void)
 		cmocka_unit_test(difference_what_belongs_to_commands_does_not_count),
 		cmocka_unit_test(difference_what_lies_in_the_workspace_does_not_count),
 		cmocka_unit_test(difference_names_what_differs),
+		cmocka_unit_test(difference_every_limit_and_every_number_of_the_user_counts),
+		cmocka_unit_test(difference_every_part_of_a_credential_counts),
 		cmocka_unit_test(difference_more_than_wanted_only_when_read_only),
 		cmocka_unit_test(difference_fewer_rules_than_live_counts),
 	};
