@@ -5,6 +5,7 @@
 #                                      must have most of theirs, and pages to click through in build-san/html
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
+[ -n "${RALPH_TESTS_IN_MEMORY:-}" ] || exec tests/lib/in-memory.sh tests/instrumented.sh "$@"
 # shellcheck source=tests/lib/unit.sh
 . tests/lib/unit.sh
 

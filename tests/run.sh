@@ -8,10 +8,12 @@
 #                             what runs as that kind alone: root, user, runtime, root:docker…
 # RALPH_TEST_REQUIRE: tools (or `all`) whose absence is a failure and not a skip.
 # RALPH_TEST_SEED: a number, for other random points in the tests that kill a loop.
-# RALPH_TEST_KEEP: a directory to be made, for what bats says of each file.
+# RALPH_TEST_KEEP: a directory to be made, and not below /tmp, for what bats says of each file.
+# RALPH_TESTS_IN_MEMORY=0: the tests use the machine's own /tmp; see tests/lib/in-memory.sh.
 set -uo pipefail
 shopt -s nullglob
 cd "$(dirname "$0")/.." || exit 1
+[ -n "${RALPH_TESTS_IN_MEMORY:-}" ] || exec tests/lib/in-memory.sh tests/run.sh "$@"
 # shellcheck source=tests/lib/jobs.sh
 . tests/lib/jobs.sh
 # shellcheck source=tests/lib/unit.sh

@@ -14,14 +14,31 @@ ralph() {
 	"$RALPH" "$@"
 }
 
+# make_workspace DIR BRANCH: a copy of the repository that the first test of a file made; five calls of git take longer.
+make_workspace() {
+	local first=$BATS_FILE_TMPDIR/workspace
+
+	if [ ! -d "$first" ]; then
+		git init -q -b first "$first"
+		git -C "$first" config user.name test
+		git -C "$first" config user.email test@example.invalid
+		echo content >"$first/file"
+		git -C "$first" add file
+		git -C "$first" commit -q -m start
+	fi
+	cp -r "$first" "$1"
+	mv "$1/.git/refs/heads/first" "$1/.git/refs/heads/$2"
+	mv "$1/.git/logs/refs/heads/first" "$1/.git/logs/refs/heads/$2"
+	echo "ref: refs/heads/$2" >"$1/.git/HEAD"
+}
+
 ralph_setup() {
 	local id
 
 	: "${RALPH:?RALPH is not set: run tests/run.sh FILE}"
 	printf -v id '%08x' "$SRANDOM"
 	T=/tmp/rt-$id
-	mkdir -m 0700 "$T" || return
-	mkdir -m 0700 "$T/home" "$T/config" "$T/state" "$T/run"
+	mkdir -m 0700 "$T" "$T/home" "$T/config" "$T/state" "$T/run" || return
 	[ ! -f "${RALPH_TEST_STAMP:-}" ] || {
 		mkdir -m 0700 "$T/state/ralph"
 		cp "$RALPH_TEST_STAMP" "$T/state/ralph/selftest-native"
@@ -35,13 +52,7 @@ ralph_setup() {
 	# Where there is no runtime directory all tests of a user share one: names must not meet.
 	WS=$HOME/ws-$id
 	export WS
-	mkdir "$WS"
-	git -C "$WS" init -q -b "t-$id"
-	git -C "$WS" config user.name test
-	git -C "$WS" config user.email test@example.invalid
-	echo content >"$WS/file"
-	git -C "$WS" add file
-	git -C "$WS" commit -q -m start
+	make_workspace "$WS" "t-$id"
 	cd "$WS" || return
 }
 
