@@ -81,11 +81,13 @@ class Names:
 
     def __init__(self, files):
         self.files = {}
-        for path in files:
+        made = [f"{os.path.dirname(path)}/{name}" for path in files if path.endswith("meson.build")
+                for name in re.findall(r"output: '([\w-]+\.h)'", read(path))]
+        for path in files + made:
             parts = path.split("/")
             for i in range(len(parts)):
                 self.files.setdefault("/".join(parts[i:]), []).append(path)
-        self.generated = {name for path in files if path.endswith("meson.build") for name in re.findall(r"output: '([\w-]+\.h)'", read(path))}
+        self.generated = {os.path.basename(path) for path in made}
         # A module of the table of old names, unless there is a new one of the same name.
         self.old = set()
         for line in read(WORDS).partition("\n## Old names")[2].splitlines():
