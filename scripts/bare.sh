@@ -30,6 +30,7 @@ if [ "${1:-}" = --inside ]; then
 	umount -l /.old
 	cd /
 	export HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	update-ca-certificates >/dev/null 2>&1
 	if [ "$4" = script ]; then
 		cd /given
 		exec bash "./$3"
@@ -101,6 +102,12 @@ else
 	git clone -q --bare "$here" "$work/root/checkout"
 fi
 cp -L /etc/resolv.conf "$work/root/etc/resolv.conf"
+# A way out through a proxy may need a certificate that only this machine has.
+if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
+	mkdir -p "$work/root/usr/local/share/ca-certificates"
+	awk -v dir="$work/root/usr/local/share/ca-certificates" '/BEGIN/ { close(file); file = dir "/machine-" ++n ".crt" } file { print >file }' \
+		/etc/ssl/certs/ca-certificates.crt
+fi
 echo '127.0.0.1 localhost' >"$work/root/etc/hosts" # debootstrap leaves it to the installer
 git config --file "$work/root/etc/gitconfig" safe.directory "*"
-unshare --mount --pid --fork --kill-child --uts --ipc "$here/scripts/bare.sh" --inside "$work/root" "$target" "$as" </dev/null
+env -i PATH="$PATH" unshare --mount --pid --fork --kill-child --uts --ipc "$here/scripts/bare.sh" --inside "$work/root" "$target" "$as" </dev/null
