@@ -8,7 +8,7 @@ build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc b
 	libidn2-dev libunistring-dev libcurl4-openssl-dev zlib1g-dev libgit2-dev libsqlite3-dev libcmocka-dev python3"
 test="bats groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
 	python3-botocore gh dbus-daemon gnome-keyring libsecret-tools cargo golang-go rustc python3-pip python3-setuptools
-	docker.io docker-registry podman runc uidmap busybox-static"
+	docker.io docker-registry podman nftables runc uidmap busybox-static xz-utils"
 demo="openssl util-linux"
 # Some packages of nodejs bring npm along, and exclude that of the distribution.
 npm=

@@ -157,7 +157,10 @@ podman_start() {
 	# A rootless one keeps a process and its state in there.
 	mkdir -m 0700 "$dir/run"
 	[ "$(id -u)" -eq 0 ] || export XDG_RUNTIME_DIR=$dir/run
+	# Limits that every machine grants: those of podman 5 are higher than a root without all capabilities may set.
 	cat >"$dir/podman/containers.conf" <<-END
+		[containers]
+		default_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]
 		[engine]
 		runtime = "runc"
 		cgroup_manager = "cgroupfs"
