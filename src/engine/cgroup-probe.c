@@ -237,8 +237,8 @@ static bool can_make_in(const char *dir)
 
 /*
  * Lists the controllers that a child of this v2 directory can have: those that are enabled for
- * children already, and those that could be. Enabling needs a directory without processes, unless it is the root itself,
- * which is known by having no cgroup.type.
+ * children already, and those that could be. Enabling needs a directory without processes, unless
+ * it is the root itself, which is known by having no cgroup.type.
  */
 static unsigned v2_offers(const char *dir)
 {

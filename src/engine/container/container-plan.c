@@ -9,8 +9,8 @@
 #include "wire/remote.h"
 
 #define GUEST_FILES 1024ULL /* open files of the guest itself */
-#define CONTAINER_VOLUME                                                                           \
-	"/.volume" /* where the guest finds the volume, as if the host had it there */
+/* The guest finds the volume here, as if the host had it there. */
+#define CONTAINER_VOLUME "/.volume"
 
 /*
  * Of both programs. No power at all, neither at the start nor later: the guest makes a user
