@@ -403,6 +403,11 @@ none_runs() {
 	! pgrep -f "$T/programs/" >/dev/null
 }
 
+# only_run PIDS: none of ralph's programs but these.
+only_run() {
+	[ -z "$(comm -13 <(sort <<<"$1") <(pgrep -f "$T/programs/" | sort))" ]
+}
+
 @test "what was started ahead of a mistake, of a live sandbox, or of a caller that was killed is gone" {
 	local pid
 
@@ -410,9 +415,9 @@ none_runs() {
 	must_exit 2 ralph run --no-such-option -- true
 	wait_until none_runs
 	ralph run -d -n "$S" -- true
-	pid=$(pgrep -f "$T/programs/" | sort)
+	pid=$(pgrep -f "$T/programs/")
 	ralph run -n "$S" -- true
-	same "$pid" "$(pgrep -f "$T/programs/" | sort)"
+	wait_until only_run "$pid"
 	ralph rm -f "$S"
 	wait_until none_runs
 	# Killed at once, and wherever it has got to by then.
