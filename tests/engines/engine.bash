@@ -199,8 +199,8 @@ podman_env() {
 fake_row() {
 	need bwrap nsenter python3
 	mkdir "$ENGINE_DIR/bin"
-	cp "$ENGINES_DIR/../lib/fake-sbx" "$ENGINE_DIR/bin/$1"
-	cp "$ENGINES_DIR/../lib/"fake_sbx_*.py "$ENGINE_DIR/bin"
+	. "$ENGINES_DIR/../lib/sbx.bash"
+	fake_sbx_files "$ENGINES_DIR/../lib" "$ENGINE_DIR/bin" "$1"
 }
 fake_env() {
 	echo "RALPH_ENGINE=$ENGINE"

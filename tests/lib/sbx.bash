@@ -1,12 +1,17 @@
 # The fake of Docker Sandboxes, for tests that drive it: `load ../lib/sbx` after helpers.
 # shellcheck shell=bash
 
+# fake_sbx_files LIB DIR NAME: the fake in DIR, under that name, with its modules as tests/run.sh has compiled them.
+fake_sbx_files() {
+	cp "$1/fake-sbx" "$2/$3"
+	cp -rp "$1"/fake_sbx_*.py "$1/__pycache__" "$2"
+}
+
 # fake_sbx sbx|docker [KEY=VALUE…]: the command line is there, in the first directory of PATH.
 fake_sbx() {
 	FAKE=$T/fake-bin
 	mkdir -p "$FAKE/fake"
-	cp "$BATS_TEST_DIRNAME/../lib/fake-sbx" "$FAKE/$1"
-	cp "$BATS_TEST_DIRNAME/../lib/"fake_sbx_*.py "$FAKE"
+	fake_sbx_files "$BATS_TEST_DIRNAME/../lib" "$FAKE" "$1"
 	printf '%s\n' "${@:2}" >"$FAKE/fake/mode"
 	export FAKE PATH=$FAKE:$PATH
 }
