@@ -1,7 +1,8 @@
 """total.py DIR: adds up DIR/*.counts, prints the total as the last line, exits 1 if any failed.
 
 A shell test may be for root alone, or for an unprivileged user alone. Where RALPH_TEST_REQUIRE is `all`, one that no kind of user
-has run according to DIR/*.tap is a failure: nothing has checked its promise.
+has run according to DIR/*.tap is a failure: nothing has checked its promise. DIR/unsteady: files that failed beside others
+and passed alone; they are named.
 """
 import glob
 import os
@@ -32,6 +33,10 @@ passed, failed, skipped = (sum(int(row[i]) for row in rows) for i in range(3))
 for row in rows:
     if int(row[1]):
         print(f"FAILED {row[3].strip()}: {row[1]}")
+unsteady = os.path.join(sys.argv[1], "unsteady")
+if os.path.exists(unsteady):
+    with open(unsteady) as lines:
+        print("".join(f"UNSTEADY {line}" for line in lines), end="")
 if skipped:
     print(f"{skipped} skipped")
 if not rows:
