@@ -183,7 +183,7 @@ repo() {
 	ralph run -n "$S" -- python3 -c '
 import os
 os.chdir(os.environ["HOME"])
-for i in range(5000):
+for i in range(2200):
     os.mkdir("d")
     os.chdir("d")
     open("f", "w").close()'
