@@ -371,7 +371,8 @@ static int ask_stop(int conn, const char *name, uint32_t grace_ms, struct err *e
 	r = wire_send(conn, WIRE_STOP, 0, &b, NULL, 0);
 	while (r == 0) {
 		r = await(conn, WIRE_STOPPED, STOP_S, &m);
-		if (r != -EPROTO || !show_notice(&m))
+		/* One that fails just now says so to everybody who comes, and ends all the same. */
+		if (r != -EPROTO || (m.type != WIRE_FAILED && !show_notice(&m)))
 			break;
 		wire_msg_done(&m);
 		wire_msg_init(&m);

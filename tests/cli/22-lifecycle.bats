@@ -466,6 +466,34 @@ only_run() {
 	wait_until eval "! kill -0 $guest 2>/dev/null"
 }
 
+@test "stop and rm of a sandbox that fails just then wait for its end" {
+	local dir=${XDG_RUNTIME_DIR:-$T/run}/ralph pid verb
+
+	export XDG_RUNTIME_DIR=${dir%/ralph}
+	mkdir -p "$XDG_RUNTIME_DIR"
+	chmod 0700 "$XDG_RUNTIME_DIR"
+	ralph run -n "$S" -- true
+	# A supervisor that answers the question with why it ends: WIRE_FAILED, with the rest of the head as it came.
+	for verb in stop "rm -f"; do
+		(umask 077 && mkdir -p "$dir/$S")
+		python3 - "$dir/$S/ctl" <<-'END' 3>&- &
+			import socket, struct, sys
+			s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+			s.bind(sys.argv[1])
+			s.listen()
+			c, _ = s.accept()
+			frame = c.recv(65536)
+			c.send(frame[:4] + struct.pack("=I", 12) + frame[8:])
+		END
+		pid=$!
+		wait_until test -S "$dir/$S/ctl"
+		# shellcheck disable=SC2086 # a verb and its option
+		ralph $verb "$S"
+		wait $pid
+		rm -f "$dir/$S/ctl"
+	done
+}
+
 @test "a variable alone does not make ralph tell somebody else what it starts" {
 	python3 - "$RALPH" "$S" <<-'END'
 		import os, socket, subprocess, sys
