@@ -65,10 +65,8 @@ static int prune_one(const struct places *p, const char *name, const struct prun
 	cleanup_json json_t *live = NULL;
 	int r = record_look(p, name, &f, err);
 
-	if (r == -ENOENT)
-		return 0; /* removed meanwhile */
 	if (r < 0)
-		return r;
+		return r == -ENOENT ? 0 : r; /* removed meanwhile */
 	why = f.workspace ? reason(&f, args->older_ms) : NULL;
 	if (!why)
 		return 0;
@@ -76,8 +74,8 @@ static int prune_one(const struct places *p, const char *name, const struct prun
 		r = live_inspect(p, name, &live, err);
 	else
 		r = live_remove(p, name, false, err);
-	if (r == -EBUSY || live)
-		return 0;
+	if (r == -EBUSY || r == -ENOENT || live)
+		return 0; /* it runs, or somebody else has removed it just now */
 	if (r == 0)
 		report(args, name, f.workspace, why, !dry, rows);
 	return r;
