@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# runs: root:docker root:podman
-# seconds: 50
+# runs: root:docker
+# What podman itself does (building, pulling, listing, removing) runs with it too; names, trust and refusals are ralph's own.
+# seconds: 100
 # The images of containers, with the real engine and a real registry of this file's own.
 # shellcheck disable=SC2030,SC2031 # tests are subshells
 load ../cli/helpers
@@ -94,6 +95,7 @@ image_id() {
 	"$ENGINE" image inspect --format '{{.Id}}' "$1"
 }
 
+# bats test_tags=root:podman
 @test 'an image is built when it is missing, as the Dockerfile says, and not a second time' {
 	local name again
 
@@ -110,6 +112,7 @@ image_id() {
 	same "$name" "$(ralph image ls --json | get 'j[0]["image"]')"
 }
 
+# bats test_tags=root:podman
 @test 'the name changes with the Dockerfile, with a name, mode or content of the context, and with the base' {
 	local seen=() name n
 
@@ -173,6 +176,7 @@ image_id() {
 	must_exit 2 build 2>/dev/null
 }
 
+# bats test_tags=root:podman
 @test 'builders at once give one build and one name' {
 	local i lock
 
@@ -194,6 +198,7 @@ image_id() {
 	[ -s "$T/name-1" ]
 }
 
+# bats test_tags=root:podman
 @test 'a run builds the image that it needs, and another run finds it; without trust nothing runs' {
 	# One with all that the self-test looks for.
 	RALPH_IMAGE_BASE=$("${ENGINE}_env" | sed -n 's/^RALPH_IMAGE_NAME=//p')
@@ -215,6 +220,7 @@ use_registry() {
 	rm -rf .ralph/image
 }
 
+# bats test_tags=root:podman
 @test '--rebuild pulls the base again and builds without a cache' {
 	local name other first
 
@@ -236,6 +242,7 @@ use_registry() {
 	[ "$first" != "$(image_id "$other")" ]
 }
 
+# bats test_tags=root:podman
 @test 'a base of more than seven days is pulled again, once; a younger one is not' {
 	local name
 
@@ -256,6 +263,7 @@ use_registry() {
 	same '' "$(cat "$T/said")"
 }
 
+# bats test_tags=root:podman
 @test 'offline: the base that is there, with one line of warning; without one, an error that says so' {
 	local name
 
@@ -280,6 +288,7 @@ use_registry() {
 	same 1 "$(grep -c warning "$T/said")"
 }
 
+# bats test_tags=root:podman
 @test 'a build that fails names its step and the file with all it said, and leaves no image' {
 	local log
 
@@ -352,6 +361,7 @@ use_registry() {
 	same one "$(inside "$(build --rebuild 2>/dev/null)" cat /ctx/a)"
 }
 
+# bats test_tags=root:podman
 @test 'prune removes what no Dockerfile comes to any more, and nothing that a container needs' {
 	local old used name
 
@@ -374,6 +384,7 @@ use_registry() {
 	same '[]' "$(ralph image ls --json | get '[r for r in j if r["project"] == "'"$WS"'"]')"
 }
 
+# bats test_tags=root:podman
 @test 'progress is one line on a terminal, and a line for each step elsewhere' {
 	local esc=$'\033'
 

@@ -1,7 +1,7 @@
 # The shell tests as jobs: which file runs as whom. Sourced by tests/run.sh, in the root of the tree.
 #
-# A line `# runs: KIND…` in each file names the kinds of user that it runs as. Where another kind matters to one
-# test alone, the test names it in a tag (`# bats test_tags=root`), and that kind runs this test of the file.
+# A line `# runs: KIND…` in each file names the kinds of user that it runs as. Where another kind matters to some of its
+# tests alone, these name it in a tag (`# bats test_tags=root`), and that kind runs them and no other.
 #   user     unprivileged, without XDG_RUNTIME_DIR. Commands, settings, logins, agents and loops are the same for
 #            everybody: their files run as this kind alone.
 #   root     The kernel treats root differently: capabilities instead of a user namespace, cgroups, file modes that
@@ -25,13 +25,17 @@ kinds() {
 	for kind in root user runtime; do
 		if [[ $named == *" $kind "* ]]; then
 			echo "$kind"
-		elif grep -qE "^# bats test_tags=(.*,)?$kind\b" "$file"; then
+		elif grep -qE "^# bats test_tags=(.*,)?$kind(,|$)" "$file"; then
 			echo "$kind/$kind"
 		fi
 	done
 	rows=$(. tests/engines/engine.bash && engine_rows "$(id -u)") || return
 	for row in $rows; do
-		[[ $named != *" engines "* && $named != *" $row "* ]] || echo "$row"
+		if [[ $named == *" engines "* || $named == *" $row "* ]]; then
+			echo "$row"
+		elif grep -qE "^# bats test_tags=(.*,)?$row(,|$)" "$file"; then
+			echo "$row/$row"
+		fi
 	done
 }
 
@@ -54,7 +58,7 @@ job_seconds() {
 
 	seconds=$(sed -n 's/^# seconds: //p' "$2")
 	case $1 in
-	*/*) echo 2 ;;
+	root/* | user/* | runtime/*) echo 2 ;;
 	*) echo "${seconds:-$(($(grep -c '^@test' "$2") / 2))}" ;;
 	esac
 }
