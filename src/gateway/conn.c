@@ -201,8 +201,7 @@ static void on_gone(struct ev *ev, struct ev_defer *d)
 	exchange_free(c->x);
 	buf_done(&c->in);
 	buf_done(&c->out);
-	buf_done(&c->up_in);
-	buf_done(&c->up_out);
+	buf_done(&c->via_in);
 	free(c);
 }
 
@@ -218,8 +217,7 @@ void conn_new(struct gw *gw, const struct listener *l, int fd, const union socka
 	stream_init(&c->up, -1, on_up);
 	buf_init(&c->in, IN_MAX);
 	buf_init(&c->out, PENDING_MAX);
-	buf_init(&c->up_in, IN_MAX);
-	buf_init(&c->up_out, PENDING_MAX);
+	buf_init(&c->via_in, IN_MAX);
 	c->timer.fn = on_late;
 	c->again.fn = on_again;
 	c->gone.fn = on_gone;

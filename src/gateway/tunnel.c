@@ -265,7 +265,7 @@ void conn_start_tunnel(struct conn *c, bool check)
 	if (!check)
 		give_pending(&c->in, &t->up);
 	give_pending(&c->out, &t->down);
-	give_pending(&c->up_in, &t->down);
+	give_pending(&c->via_in, &t->down);
 	conn_event(c, GW_OPEN, GW_ALLOW, "");
 	conn_go(c, CONN_TUNNEL, "open");
 	/* TLS may hold bytes that no event will announce. */

@@ -189,6 +189,9 @@ static void start_servers(void)
 	server_start(SERVER_ECHO, "127.0.0.1", 6000, NULL);
 	(void)server_deaf("8.1.1.4", 80);
 	server_start(SERVER_PROXY, ADDR_PRIVATE, 8080, NULL);
+	script_init();
+	server_start(SERVER_SCRIPT, ADDR_ALLOWED, 8080, NULL);
+	server_start(SERVER_SCRIPT_TLS, ADDR_OTHER, 8443, server_ctx("other.test"));
 }
 
 static void trust_file(void)

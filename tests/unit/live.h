@@ -99,5 +99,11 @@ size_t hello_bytes(const char *sni, unsigned char **ret);
 /* DNS inside: rcode, and the first address as text ("" for none). */
 int dns_ask(const char *name, uint16_t type, bool tcp, char ret_addr[static 46]);
 
+/* The scripted servers (allowed.test:8080, other.test:8443 with TLS): the next line of what they
+ * recorded, and a byte of the bodies that they take for right. */
+const char *script_line(void);
+void script_forget(void);
+char script_byte(unsigned long at);
+
 /* Lets the server that waits in /sse or /hold go on. */
 void server_go(void);
