@@ -323,6 +323,37 @@ static void an_inspected_request_that_is_allowed_reaches_the_server(void **state
 	assert_int_equal(e->status, 200);
 }
 
+static void fields_that_name_another_method_path_or_host_stay_here(void **state)
+{
+	cleanup_free char *a = tls_ask(
+		"GET /seen HTTP/1.1\r\nHost: inspected.test\r\nX-HTTP-Method-Override: DELETE\r\n"
+		"x-http-method: DELETE\r\nX_HTTP_Method_Override: DELETE\r\n"
+		"X-Original-URL: /admin\r\nX-Rewrite-Url: /admin\r\nX-Forwarded-Host: other\r\n"
+		"Forwarded: host=other\r\nX-Own: mine\r\nConnection: close\r\n\r\n");
+	cleanup_free char *b = tls_ask(
+		"POST /body HTTP/1.1\r\nHost: inspected.test\r\nTransfer-Encoding: chunked\r\n"
+		"Connection: close\r\n\r\n3\r\nabc\r\n0\r\nX-Original-URL: /admin\r\n"
+		"X-Own: mine\r\nX-HTTP-Method-Override: DELETE\r\n\r\n");
+	cleanup_free char *d = tls_ask(
+		"POST /body HTTP/1.1\r\nHost: inspected.test\r\nTransfer-Encoding: chunked\r\n"
+		"Connection: close\r\n\r\n3\r\nabc\r\n0\r\nX-Original-URL: /admin\r\n\r\n");
+
+	has(a, "X-Own: mine\r\n");
+	has_not(a, "DELETE");
+	has_not(a, "admin");
+	has_not(a, "other");
+	has(b, "3\r\nabc\r\n0\r\nX-Own: mine\r\n\r\n");
+	has(d, "3\r\nabc\r\n0\r\n\r\n");
+}
+
+static void an_inspected_path_with_dot_segments_is_sent_without(void **state)
+{
+	cleanup_free char *a = tls_ask("GET /./seen/./x HTTP/1.1\r\nHost: inspected.test\r\n"
+				       "Connection: close\r\n\r\n");
+
+	has(a, "GET /seen/x HTTP/1.1\r\n");
+}
+
 static void an_inspected_request_by_another_method_or_path_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -573,6 +604,8 @@ int main(void)
 		T(an_event_stream_leaves_piece_by_piece),
 		T(a_websocket_becomes_a_counted_tunnel),
 		T(an_inspected_request_that_is_allowed_reaches_the_server),
+		T(fields_that_name_another_method_path_or_host_stay_here),
+		T(an_inspected_path_with_dot_segments_is_sent_without),
 		T(an_inspected_request_by_another_method_or_path_is_refused),
 		T(an_inspected_request_with_another_host_is_refused),
 		T(an_inspected_connection_with_another_server_name_is_closed),

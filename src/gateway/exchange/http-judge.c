@@ -30,7 +30,9 @@ static int write_head(struct conn *c, const struct http1_head *h, const struct e
 		c->up_tls ? NULL : host_proxy_for(c->gw->host_proxies, &c->host, c->port, true);
 	char authority[HOST_PORT_TEXT_SIZE], prefix[HOST_PORT_TEXT_SIZE + 8];
 	struct http1_set set[SET_MAX + 1];
-	struct http1_edit e = {.set = set, .keep_upgrade = c->x->upgrade};
+	struct http1_edit e = {.set = set,
+			       .keep_upgrade = c->x->upgrade,
+			       .no_overrides = c->x->request.no_overrides};
 	uint16_t standard = c->up_tls ? 443 : 80;
 
 	for (; edits && e.n_set < edits->n_set; e.n_set++)
@@ -63,6 +65,8 @@ static int write_head(struct conn *c, const struct http1_head *h, const struct e
 static void send_request(struct conn *c, const struct http1_head *h, size_t head_len,
 			 const struct edits *edits)
 {
+	/* Who asks for a decision by method and path sends what was decided. */
+	c->x->request.no_overrides = c->verdict.inspect || c->x->guard;
 	if (write_head(c, h, edits) < 0) {
 		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
 		return;
