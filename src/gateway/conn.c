@@ -57,7 +57,7 @@ static const struct {
 	[CONN_DIAL]       = {"dial",       DYNAMIC,   DIAL_MS,      on_wait,          refuse_late},
 	[CONN_VIA]        = {"via",        UP_IN,     DIAL_MS,      conn_on_via,      refuse_late},
 	[CONN_SECURE]     = {"secure",     DYNAMIC,   HANDSHAKE_MS, conn_on_secure,   refuse_late},
-	[CONN_TUNNEL]     = {"tunnel",     DYNAMIC,   TUNNEL_IDLE_MS, conn_on_tunnel, NULL},
+	[CONN_TUNNEL]     = {"tunnel",     DYNAMIC,   0,            conn_on_tunnel,   conn_tunnel_late},
 	[CONN_EXCHANGE]   = {"exchange",   DYNAMIC,   RESPONSE_MS,  conn_on_exchange, refuse_late},
 	[CONN_CLOSING]    = {"closing",    DYNAMIC,   CLOSING_MS,   on_closing,       on_closing_late},
 	[CONN_DEAD]       = {"dead",       0,         0,            on_wait,          NULL},
@@ -85,7 +85,7 @@ static uint32_t limit_of(const struct conn *c)
 	case CONN_TUNNEL:
 		if (c->tunnel.check && c->tunnel.tls_only)
 			return cfg->head_ms ? cfg->head_ms : HEAD_MS;
-		return cfg->idle_ms ? cfg->idle_ms : TUNNEL_IDLE_MS;
+		return c->tunnel.probed ? 0 : cfg->keepalive_ms;
 	case CONN_LEAF:
 	case CONN_ACCEPT:
 	case CONN_CREDENTIAL:

@@ -166,5 +166,7 @@ void conn_start_exchange(struct conn *c);
 /* check: the client's first bytes are judged before any of them passes. */
 void conn_start_tunnel(struct conn *c, bool check);
 void conn_on_tunnel(struct conn *c);
+/* The tunnel is silent, or what must come first did not. */
+void conn_tunnel_late(struct conn *c);
 /* Gives back what the tunnel holds and records its end. */
 void tunnel_end(struct conn *c);

@@ -37,7 +37,8 @@
 #define LEAF_MS 5000
 #define HEADER_MS 60000	   /* a login may have to be renewed first, or another program is at it */
 #define RESPONSE_MS 600000 /* no byte either way while an answer is awaited: models think long */
-#define TUNNEL_IDLE_MS 900000
+#define PROBE_MS 30000	   /* between two probes of TCP keep-alive */
+#define PROBES_MAX 6	   /* that nobody answered, before the connection is over */
 #define CLOSING_MS 2000
 #define UPSTREAM_IDLE_MS 30000 /* in the pool */
 

@@ -10,6 +10,9 @@
  * The client's first bytes are held until they have been judged: a ClientHello must name the
  * allowed server, and on port 443 there must be one. Bytes that the server sends first pass
  * meanwhile, for protocols in which the server begins.
+ *
+ * A silent tunnel has no deadline. After network.keepalive both ends are probed by TCP, which costs
+ * short tunnels nothing; one that no longer answers is gone.
  */
 #include "gateway/tunnel.h"
 
@@ -245,6 +248,20 @@ void conn_on_tunnel(struct conn *c)
 	if (c->up_bytes + c->down_bytes != before)
 		conn_touch(c);
 	settle(c, up, down);
+}
+
+void conn_tunnel_late(struct conn *c)
+{
+	struct tunnel *t = &c->tunnel;
+
+	if (t->check && t->tls_only) {
+		conn_end(c, "deadline");
+		return;
+	}
+	t->probed = true;
+	socket_probe(c->client.io.fd);
+	socket_probe(c->up.io.fd);
+	conn_touch(c);
 }
 
 static void pump_init(struct pump *p)

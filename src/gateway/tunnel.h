@@ -18,5 +18,6 @@ struct tunnel {
 	bool active;
 	bool check;    /* the client's first bytes are held until they have been judged */
 	bool tls_only; /* port 443: nothing but TLS passes */
+	bool probed;   /* it was silent for long: TCP keep-alive watches both ends */
 	struct pump up, down;
 };

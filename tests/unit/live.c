@@ -343,6 +343,7 @@ static void send_config(int sock, const struct live_options *o)
 	c->head_ms = o->head_ms;
 	c->dial_ms = o->dial_ms;
 	c->lookup_ms = o->lookup_ms;
+	c->keepalive_ms = o->keepalive_ms;
 	if (o->route_url)
 		add_routes(c, o);
 	fill_policy(&c->policy, o);

@@ -42,7 +42,7 @@ struct live_options {
 	const char *requests;  /* that they may make, with commas; NULL: GET and POST below /v1 */
 	const char *route_ca;  /* trust of their own */
 	bool route_private;
-	uint32_t head_ms, dial_ms, lookup_ms;
+	uint32_t head_ms, dial_ms, lookup_ms, keepalive_ms;
 	uint32_t keep_ms; /* of the headers the supervisor gives */
 	bool trust_dir;	  /* the servers' CA in a hashed directory, not in a file */
 	bool no_events;	  /* nobody will ask for them */

@@ -354,6 +354,37 @@ static void an_inspected_path_with_dot_segments_is_sent_without(void **state)
 	has(a, "GET /seen/x HTTP/1.1\r\n");
 }
 
+static void a_client_that_ends_its_direction_gets_its_answer(void **state)
+{
+	cleanup_fd int fd = client_proxy();
+	cleanup_free char *first = NULL, *rest = NULL;
+
+	put(fd, "GET http://allowed.test/sse HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	first = get(fd, "data: first");
+	has(first, "data: first");
+	server_go();
+	rest = get(fd, NULL);
+	has(rest, "data: second");
+	(void)live_event(GW_VERB_HTTP, GW_ALLOW, "allowed.test");
+}
+
+static void the_server_of_a_client_that_is_gone_is_let_go(void **state)
+{
+	struct linger now = {.l_onoff = 1};
+	int fd = client_proxy();
+	cleanup_free char *first = NULL;
+
+	put(fd, "GET http://allowed.test/sse HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	first = get(fd, "data: first");
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	(void)close(fd);
+	/* The server has not gone on: only the client's end can be the reason. */
+	(void)live_event(GW_VERB_HTTP, GW_ERROR, "allowed.test");
+	server_go();
+}
+
 static void an_inspected_request_by_another_method_or_path_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -606,6 +637,8 @@ int main(void)
 		T(an_inspected_request_that_is_allowed_reaches_the_server),
 		T(fields_that_name_another_method_path_or_host_stay_here),
 		T(an_inspected_path_with_dot_segments_is_sent_without),
+		T(a_client_that_ends_its_direction_gets_its_answer),
+		T(the_server_of_a_client_that_is_gone_is_let_go),
 		T(an_inspected_request_by_another_method_or_path_is_refused),
 		T(an_inspected_request_with_another_host_is_refused),
 		T(an_inspected_connection_with_another_server_name_is_closed),

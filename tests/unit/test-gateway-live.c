@@ -13,7 +13,7 @@ static const struct live_rule rules[] = {
 	{.pattern = "mixed.test"},	  {.pattern = "db.test:5432"},
 	{.pattern = "localhost:6000"},	  {.pattern = "unknown.test"},
 	{.pattern = "*.wild.test"},	  {.pattern = "slow.test"},
-	{.pattern = "8.1.1.2:443"},
+	{.pattern = "8.1.1.2:443"},	  {.pattern = "allowed.test:8444"},
 };
 
 static const struct live_options options = {.rules = rules, .n_rules = ARRAY_SIZE(rules)};
@@ -302,6 +302,42 @@ static void half_closed_tunnels_carry_the_rest(void **state)
 	(void)shutdown(fd, SHUT_WR);
 	a = get(fd, NULL);
 	assert_string_equal(a, "the end");
+	(void)close(fd);
+}
+
+/* Does the kernel probe a connection of the gateway's to this client? */
+static bool is_probed(void)
+{
+	FILE *f = fopen("/proc/self/net/tcp", "re");
+	char line[256];
+	bool found = false;
+
+	assert_non_null(f);
+	/* Local port 3128, established, with the keep-alive timer. */
+	while (fgets(line, sizeof(line), f))
+		found |= strstr(line, ":0C38 ") && strstr(line, " 01 00000000:00000000 02:");
+	(void)fclose(f);
+	return found;
+}
+
+static void a_silent_tunnel_lives_and_is_probed(void **state)
+{
+	struct live_options o = options;
+	cleanup_free char *a = NULL;
+	int fd;
+
+	o.keepalive_ms = 1000;
+	live_start(&o);
+	fd = tunnel_to("db.test:5432");
+	put(fd, "before");
+	a = get(fd, "before");
+	for (int i = 0; i < 200 && !is_probed(); i++)
+		(void)usleep(50000);
+	assert_true(is_probed());
+	put(fd, "after");
+	free(a);
+	a = get(fd, "after");
+	has(a, "after");
 	(void)close(fd);
 }
 
@@ -705,6 +741,7 @@ int main(void)
 		T(bytes_sent_with_the_connect_are_not_lost),
 		T(a_tunnel_to_an_allowed_address_needs_no_server_name),
 		T(half_closed_tunnels_carry_the_rest),
+		cmocka_unit_test_setup_teardown(a_silent_tunnel_lives_and_is_probed, NULL, down),
 		T(a_bulk_transfer_arrives_whole_and_unchanged),
 		T(a_name_with_an_ipv6_address_is_reached),
 		T(a_dead_first_address_does_not_stop_the_second),

@@ -451,14 +451,32 @@ static enum move move_response(struct conn *c)
 	return MOVE_MORE;
 }
 
-/* Nobody is left to read the answer: let go of the server at once, since answers can be long. */
-static bool client_left(struct conn *c)
+/*
+ * A client that has ended its direction may still read the answer, or be gone altogether. TCP
+ * keep-alive tells: the kernel of one that is gone answers a minute long at most, then with a reset.
+ */
+static void watch_silent(struct conn *c)
 {
 	char b;
 
-	if (!c->client.readable || !c->x->request.done || c->in.len)
-		return false;
-	return recv(c->client.io.fd, &b, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+	if (c->x->half_closed || !c->client.readable || !c->x->request.done || c->in.len ||
+	    recv(c->client.io.fd, &b, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		return;
+	c->x->half_closed = true;
+	socket_probe(c->client.io.fd);
+}
+
+static void want_more(struct conn *c, bool client_blocked, bool up_blocked)
+{
+	bool silent = c->client.readable || c->client.eof;
+
+	if (silent && !client_blocked) {
+		if (stream_want_gone(&c->client, c->gw->ev) < 0 ||
+		    stream_want(&c->up, c->gw->ev, !c->up.readable && !c->up.eof, up_blocked) < 0)
+			conn_end(c, "epoll refused");
+		return;
+	}
+	conn_want(c, !silent, client_blocked, !c->up.readable && !c->up.eof, up_blocked);
 }
 
 /* What came behind the head already belongs to the new protocol. */
@@ -513,16 +531,17 @@ void conn_on_exchange(struct conn *c)
 		exchange_finish(c);
 		return;
 	}
-	if (client_left(c)) {
+	/* Nobody is left to read the answer: let go of the server, since answers can be long. */
+	if (c->client.gone) {
 		conn_end(c, "client gone");
 		return;
 	}
+	watch_silent(c);
 	if (c->up_bytes + c->down_bytes != before)
 		conn_touch(c);
 	if (up == MOVE_MORE || down == MOVE_MORE)
 		conn_again(c);
-	conn_want(c, !c->client.readable && !c->client.eof, down == MOVE_BLOCKED,
-		  !c->up.readable && !c->up.eof, up == MOVE_BLOCKED);
+	want_more(c, down == MOVE_BLOCKED, up == MOVE_BLOCKED);
 }
 
 void conn_start_exchange(struct conn *c)

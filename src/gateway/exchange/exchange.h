@@ -23,6 +23,7 @@ struct exchange {
 	bool old_client;   /* HTTP/1.0 */
 	bool client_keeps; /* the client lets its connection live */
 	bool upgrade;	   /* a WebSocket was asked for */
+	bool half_closed;  /* the client sends nothing more, and reads */
 	bool cut;	   /* the server no longer takes the request */
 	bool answered;	   /* a head of the server's, or of ours, has been queued for the client */
 	bool quiet;	   /* the event has been sent */
