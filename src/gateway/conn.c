@@ -245,7 +245,7 @@ void conn_end(struct conn *c, const char *why)
 	ask_cancel(&c->ask);
 	c->dial = dial_cancel(c->dial);
 	if (c->name)
-		name_release(c->name, ev_now(ev));
+		name_release(c->gw->names, c->name);
 	c->name = NULL;
 	conn_drop_upstream(c);
 	stream_done(&c->client, ev);

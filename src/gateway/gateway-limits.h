@@ -50,7 +50,6 @@
 #define ADDRS_MAX 16	       /* taken from one answer */
 #define DIALS_PARALLEL 4       /* attempts of one dial in flight */
 #define STANDINS_MAX 4096      /* names with a stand-in address */
-#define STANDIN_HOLD_MS 600000 /* since its last use, before a stand-in goes to another name */
 #define DNS_TTL 60
 
 /* Upstream connections kept open. */

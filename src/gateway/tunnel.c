@@ -24,6 +24,7 @@
 #include "gateway/parse/hello.h"
 #include "gateway/refuse.h"
 #include "gateway/parse/sniff.h"
+#include "gateway/reach/names.h"
 
 /* The result of a relay step. */
 enum relay { RELAY_IDLE, RELAY_BLOCKED, RELAY_MORE, RELAY_FAILED };
@@ -171,7 +172,9 @@ static int judge(struct conn *c)
 			if (n && !objection)
 				return 1;
 		} else if (c->in.len && c->tunnel.tls_only && s != SNIFF_MORE) {
-			objection = "plain bytes on port 443";
+			objection = c->port == 443 ? "plain bytes on port 443"
+						   : "plain bytes to an address that has "
+						     "stood for another name";
 		} else if (c->in.len && s != SNIFF_MORE) {
 			return 1;
 		}
@@ -227,7 +230,7 @@ void conn_on_tunnel(struct conn *c)
 {
 	uint64_t before = c->up_bytes + c->down_bytes;
 	struct tunnel *t = &c->tunnel;
-	enum relay up = RELAY_IDLE, down;
+	enum relay up = RELAY_IDLE, down = RELAY_IDLE;
 
 	if (t->check) {
 		int r = judge(c);
@@ -240,7 +243,9 @@ void conn_on_tunnel(struct conn *c)
 	}
 	if (!t->check)
 		up = relay(c->gw, &t->up, &c->client, &c->up, &c->up_bytes);
-	down = relay(c->gw, &t->down, &c->up, &c->client, &c->down_bytes);
+	/* A server that only TLS may reach does not begin. */
+	if (!t->check || !t->tls_only)
+		down = relay(c->gw, &t->down, &c->up, &c->client, &c->down_bytes);
 	if (t->up.in_pipe == 0)
 		pipe_put(c->gw, &t->up);
 	if (t->down.in_pipe == 0)
@@ -275,7 +280,7 @@ void conn_start_tunnel(struct conn *c, bool check)
 	struct tunnel *t = &c->tunnel;
 
 	*t = (struct tunnel){.active = true, .check = check};
-	t->tls_only = check && c->port == 443;
+	t->tls_only = check && (c->port == 443 || (c->name && name_is_second_hand(c->name)));
 	pump_init(&t->up);
 	pump_init(&t->down);
 	c->gw->health.tunnels++;
