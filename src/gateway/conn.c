@@ -83,6 +83,8 @@ static uint32_t limit_of(const struct conn *c)
 	case CONN_DIAL:
 		return cfg->dial_ms ? cfg->dial_ms : DIAL_MS;
 	case CONN_TUNNEL:
+		if (c->tunnel.answer)
+			return ANSWER_MS;
 		if (c->tunnel.check && c->tunnel.tls_only)
 			return cfg->head_ms ? cfg->head_ms : HEAD_MS;
 		return c->tunnel.probed ? 0 : cfg->keepalive_ms;
