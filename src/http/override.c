@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 
+#include <string.h>
+
 /* Without the "x-" that all of them begin with. */
 static const struct slice names[] = {
 #define ROW(name)                                                                                  \
@@ -38,11 +40,14 @@ bool override_is(struct slice name)
 {
 	struct slice rest;
 
-	if (same(name, slice_of("forwarded")))
-		return true;
-	if (name.n < 6 || folded(name.p[0]) != 'x' || folded(name.p[1]) != '-')
+	if (name.n < 6)
 		return false;
+	if (folded(name.p[0]) != 'x' || folded(name.p[1]) != '-')
+		return folded(name.p[0]) == 'f' && same(name, slice_of("forwarded"));
 	rest = (struct slice){name.p + 2, name.n - 2};
+	/* Their first letters; most fields of clients have others. */
+	if (!memchr("efhmopr", folded(rest.p[0]), 7))
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (names[i].n == rest.n && same(rest, names[i]))
 			return true;

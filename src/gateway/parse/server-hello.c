@@ -1,5 +1,6 @@
 #include "gateway/parse/server-hello.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -18,7 +19,7 @@ static const uint8_t retry_random[32] = {
 };
 
 /* A whole record header: false for what no TLS server begins with. */
-static int begin_record(struct server_hello *s)
+static bool begin_record(struct server_hello *s)
 {
 	const uint8_t *h = s->header;
 
@@ -42,37 +43,49 @@ static enum server_hello_kind judge(struct server_hello *s)
 									      : SERVER_HELLO_FINAL;
 }
 
-/* One byte of a record's payload. */
-static enum server_hello_kind take(struct server_hello *s, uint8_t byte)
+/* Adds to what is collected, as much as is wanted; returns how much that was. */
+static size_t collect(uint8_t *to, size_t *have, size_t want, const uint8_t *p, size_t n)
 {
-	s->record_left--;
-	if (s->header[0] != RECORD_HANDSHAKE)
-		return SERVER_HELLO_MORE;
-	if (s->message_left) {
-		s->message_left--;
-		return SERVER_HELLO_MORE;
+	size_t k = n < want - *have ? n : want - *have;
+
+	memcpy(to + *have, p, k);
+	*have += k;
+	return k;
+}
+
+/* A part of a record's payload. */
+static enum server_hello_kind take(struct server_hello *s, const uint8_t *p, size_t n,
+				   size_t *ret_used)
+{
+	size_t run = n < s->record_left ? n : s->record_left;
+
+	if (s->header[0] == RECORD_HANDSHAKE && s->message_left) {
+		run = run < s->message_left ? run : s->message_left;
+		s->message_left -= run;
+	} else if (s->header[0] == RECORD_HANDSHAKE) {
+		run = collect(s->message, &s->n_message, SERVER_HELLO_HEAD, p, run);
 	}
-	s->message[s->n_message++] = byte;
+	s->record_left -= run;
+	*ret_used = run;
 	return s->n_message == SERVER_HELLO_HEAD ? judge(s) : SERVER_HELLO_MORE;
 }
 
 enum server_hello_kind server_hello_feed(struct server_hello *s, const void *p, size_t n)
 {
-	enum server_hello_kind last = SERVER_HELLO_MORE;
+	enum server_hello_kind last = SERVER_HELLO_MORE, k = SERVER_HELLO_MORE;
 	const uint8_t *b = p;
+	size_t used;
 
-	for (size_t i = 0; i < n; i++) {
-		enum server_hello_kind k = SERVER_HELLO_MORE;
-
+	for (size_t at = 0; at < n; at += used) {
 		if (s->record_left) {
-			k = take(s, b[i]);
+			k = take(s, b + at, n - at, &used);
 		} else {
-			s->header[s->n_header++] = b[i];
-			if (s->n_header == sizeof(s->header) && !begin_record(s))
-				k = SERVER_HELLO_NOT_TLS;
+			used = collect(s->header, &s->n_header, sizeof(s->header), b + at, n - at);
+			k = s->n_header == sizeof(s->header) && !begin_record(s)
+				    ? SERVER_HELLO_NOT_TLS
+				    : SERVER_HELLO_MORE;
 		}
-		if (k != SERVER_HELLO_MORE)
-			last = k;
+		last = k == SERVER_HELLO_MORE ? last : k;
 		if (k == SERVER_HELLO_FINAL || k == SERVER_HELLO_NOT_TLS)
 			break;
 	}
