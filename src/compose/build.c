@@ -89,6 +89,7 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 	s->agent = xstrdup(in->config->agent);
 	s->inbox = places_inbox(in->places, in->config->inbox.dir);
 	s->inbox_every_ms = in->config->inbox.every_ms;
+	s->keepalive_ms = in->config->network.keepalive_ms;
 	s->home = xstrdup(in->places->home);
 	s->hostname = xstrdup(s->name);
 	s->uid = geteuid() == 0 ? ROOT_SHOWN_AS : geteuid();

@@ -73,6 +73,7 @@ struct config {
 		struct strv allow, deny;
 		struct net_rule *rules; /* inspected hosts; their patterns are as in allow */
 		size_t n_rules;
+		uint64_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */
 	} network;
 	struct {
 		uint64_t memory;     /* bytes; 0: a share of the machine's memory */

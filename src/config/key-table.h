@@ -58,6 +58,9 @@ KEY(KEY_DENY, "network.deny", KEY_LIST, PROJECT_ANY, AT(network.deny),
 KEY(KEY_RULES, "network.rules", KEY_RULE, PROJECT_SAME, AT(network.rules),
 	.option = "--rule",
 	.help = "hosts whose requests are inspected one by one")
+KEY(KEY_KEEPALIVE, "network.keepalive", KEY_DURATION, PROJECT_SAME, AT(network.keepalive_ms),
+	.def = "2m", .option = "--keepalive", .min = 1000, .max = DAY_MS, .zero = true,
+	.help = "silence after which a tunnel is probed; 0 for never")
 KEY(KEY_MEMORY, "limits.memory", KEY_SIZE, PROJECT_LOWER, AT(limits.memory), .def = "0",
 	.option = "--memory", .min = 64 * MiB, .max = INT64_MAX, .zero = true,
 	.help = "memory of a sandbox; 0 for a share of the machine")

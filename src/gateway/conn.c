@@ -57,7 +57,7 @@ static const struct {
 	[CONN_DIAL]       = {"dial",       DYNAMIC,   DIAL_MS,      on_wait,          refuse_late},
 	[CONN_VIA]        = {"via",        UP_IN,     DIAL_MS,      conn_on_via,      refuse_late},
 	[CONN_SECURE]     = {"secure",     DYNAMIC,   HANDSHAKE_MS, conn_on_secure,   refuse_late},
-	[CONN_TUNNEL]     = {"tunnel",     DYNAMIC,   TUNNEL_IDLE_MS, conn_on_tunnel, NULL},
+	[CONN_TUNNEL]     = {"tunnel",     DYNAMIC,   0,            conn_on_tunnel,   conn_tunnel_late},
 	[CONN_EXCHANGE]   = {"exchange",   DYNAMIC,   RESPONSE_MS,  conn_on_exchange, refuse_late},
 	[CONN_CLOSING]    = {"closing",    DYNAMIC,   CLOSING_MS,   on_closing,       on_closing_late},
 	[CONN_DEAD]       = {"dead",       0,         0,            on_wait,          NULL},
@@ -83,9 +83,11 @@ static uint32_t limit_of(const struct conn *c)
 	case CONN_DIAL:
 		return cfg->dial_ms ? cfg->dial_ms : DIAL_MS;
 	case CONN_TUNNEL:
+		if (c->tunnel.answer)
+			return ANSWER_MS;
 		if (c->tunnel.check && c->tunnel.tls_only)
 			return cfg->head_ms ? cfg->head_ms : HEAD_MS;
-		return cfg->idle_ms ? cfg->idle_ms : TUNNEL_IDLE_MS;
+		return c->tunnel.probed ? 0 : cfg->keepalive_ms;
 	case CONN_LEAF:
 	case CONN_ACCEPT:
 	case CONN_CREDENTIAL:
@@ -201,8 +203,7 @@ static void on_gone(struct ev *ev, struct ev_defer *d)
 	exchange_free(c->x);
 	buf_done(&c->in);
 	buf_done(&c->out);
-	buf_done(&c->up_in);
-	buf_done(&c->up_out);
+	buf_done(&c->via_in);
 	free(c);
 }
 
@@ -218,8 +219,7 @@ void conn_new(struct gw *gw, const struct listener *l, int fd, const union socka
 	stream_init(&c->up, -1, on_up);
 	buf_init(&c->in, IN_MAX);
 	buf_init(&c->out, PENDING_MAX);
-	buf_init(&c->up_in, IN_MAX);
-	buf_init(&c->up_out, PENDING_MAX);
+	buf_init(&c->via_in, IN_MAX);
 	c->timer.fn = on_late;
 	c->again.fn = on_again;
 	c->gone.fn = on_gone;
@@ -247,7 +247,7 @@ void conn_end(struct conn *c, const char *why)
 	ask_cancel(&c->ask);
 	c->dial = dial_cancel(c->dial);
 	if (c->name)
-		name_release(c->name, ev_now(ev));
+		name_release(c->gw->names, c->name);
 	c->name = NULL;
 	conn_drop_upstream(c);
 	stream_done(&c->client, ev);

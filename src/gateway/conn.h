@@ -68,7 +68,7 @@ struct conn {
 	union sockaddr_any dialled; /* inside; AF_UNSPEC: the client's socket knows */
 	struct stream client, up;
 	struct buf in, out;	    /* read from, and to be written to, the client */
-	struct buf up_in, up_out;   /* the same of the server */
+	struct buf via_in;	    /* read from the host's proxy; what is behind its answer */
 	size_t scanned, line_start; /* of the head that is being read */
 	uint8_t socks_step;
 
@@ -88,7 +88,7 @@ struct conn {
 	bool via;		   /* through the host's proxy */
 	bool retried;		   /* a pooled one was dead: this is the second attempt */
 	bool pooled;		   /* from the pool: may have been closed meanwhile */
-	bool up_idle;		   /* the last exchange is over, another may follow */
+	bool up_idle;		   /* see exchange_finish() */
 	const char *up_credential; /* sent over it (see inject_name()), or NULL */
 	struct host up_host;
 	uint16_t up_port;
@@ -166,5 +166,7 @@ void conn_start_exchange(struct conn *c);
 /* check: the client's first bytes are judged before any of them passes. */
 void conn_start_tunnel(struct conn *c, bool check);
 void conn_on_tunnel(struct conn *c);
+/* The tunnel is silent, or what must come first did not. */
+void conn_tunnel_late(struct conn *c);
 /* Gives back what the tunnel holds and records its end. */
 void tunnel_end(struct conn *c);

@@ -34,10 +34,12 @@
 #define DIAL_MS 10000	    /* all addresses of a host */
 #define DIAL_STAGGER_MS 250 /* RFC 8305: before the next address is tried beside this one */
 #define HANDSHAKE_MS 10000
+#define ANSWER_MS 60000 /* a server's, to the ClientHello of a tunnel */
 #define LEAF_MS 5000
 #define HEADER_MS 60000	   /* a login may have to be renewed first, or another program is at it */
 #define RESPONSE_MS 600000 /* no byte either way while an answer is awaited: models think long */
-#define TUNNEL_IDLE_MS 900000
+#define PROBE_MS 30000	   /* between two probes of TCP keep-alive */
+#define PROBES_MAX 6	   /* that nobody answered, before the connection is over */
 #define CLOSING_MS 2000
 #define UPSTREAM_IDLE_MS 30000 /* in the pool */
 
@@ -45,11 +47,10 @@
 #define LOOKUPS_MAX 256 /* waiting or running */
 #define LOOKUPS_KEPT 32 /* answers */
 #define LOOKUP_KEEP_MS 5000
-#define LOOKUP_WORKERS 8       /* running */
-#define ADDRS_MAX 16	       /* taken from one answer */
-#define DIALS_PARALLEL 4       /* attempts of one dial in flight */
-#define STANDINS_MAX 4096      /* names with a stand-in address */
-#define STANDIN_HOLD_MS 600000 /* since its last use, before a stand-in goes to another name */
+#define LOOKUP_WORKERS 8  /* running */
+#define ADDRS_MAX 16	  /* taken from one answer */
+#define DIALS_PARALLEL 4  /* attempts of one dial in flight */
+#define STANDINS_MAX 4096 /* names with a stand-in address */
 #define DNS_TTL 60
 
 /* Upstream connections kept open. */

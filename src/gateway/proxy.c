@@ -181,7 +181,7 @@ void conn_start_transparent(struct conn *c)
 		refuse_as(c, GW_DENY, 403, "the address stands for no name");
 		return;
 	}
-	name_hold(c->name);
+	name_hold(c->gw->names, c->name);
 	if (host_parse(name_host(c->name), strlen(name_host(c->name)), &c->host, &err) < 0) {
 		refuse_as(c, GW_DENY, 403, err.msg);
 		return;

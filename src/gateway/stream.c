@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "gateway/gateway-limits.h"
 
 static ssize_t sock_read(struct stream *s, void *p, size_t n)
 {
@@ -103,9 +104,17 @@ int stream_want(struct stream *s, struct ev *ev, bool in, bool out)
 	return ev_want(ev, &s->io, events);
 }
 
+/* Edge-triggered, since a stream that has ended stays so; and more than nothing, which would take it
+ * out of the loop. */
+int stream_want_gone(struct stream *s, struct ev *ev)
+{
+	return ev_want(ev, &s->io, EPOLLET);
+}
+
 void stream_event(struct stream *s, uint32_t events)
 {
 	s->event = true;
+	s->gone |= (events & (EPOLLHUP | EPOLLERR)) != 0;
 	if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) ||
 	    (s->read_wants_out && (events & EPOLLOUT)))
 		s->readable = true;
@@ -152,6 +161,16 @@ void socket_tune(int fd)
 	int on = 1;
 
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+void socket_probe(int fd)
+{
+	int on = 1, seconds = PROBE_MS / 1000, probes = PROBES_MAX;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
 void socket_reset_on_close(int fd)

@@ -32,6 +32,7 @@ struct stream {
 	bool readable;
 	bool read_wants_out, write_wants_in; /* TLS: waits for the other direction */
 	bool eof;
+	bool gone; /* both directions have ended, by a reset mostly */
 };
 
 void stream_init(struct stream *s, int fd, ev_io_fn *fn);
@@ -51,6 +52,8 @@ int stream_shutdown(struct stream *s);
 bool stream_holds(const struct stream *s);
 /* Interest in reading and writing, translated to what the layer below waits for. */
 int stream_want(struct stream *s, struct ev *ev, bool in, bool out);
+/* Interest in nothing but its being gone. */
+int stream_want_gone(struct stream *s, struct ev *ev);
 /* Notes what an event brought. */
 void stream_event(struct stream *s, uint32_t events);
 /* Writes as much of b as goes: 0 when b is empty now, -EAGAIN, or -errno. *ret_n: bytes written. */
@@ -60,5 +63,7 @@ int stream_send(struct stream *s, struct buf *b, const void *p, size_t n, uint64
 
 /* No Nagle delays, for both sides. */
 void socket_tune(int fd);
+/* From now on TCP keep-alive finds out whether the other end is still there. */
+void socket_probe(int fd);
 /* The next close sends RST. */
 void socket_reset_on_close(int fd);

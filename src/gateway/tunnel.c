@@ -10,6 +10,15 @@
  * The client's first bytes are held until they have been judged: a ClientHello must name the
  * allowed server, and on port 443 there must be one. Bytes that the server sends first pass
  * meanwhile, for protocols in which the server begins.
+ *
+ * Each ClientHello is judged while it can be read. After a HelloRetryRequest the client sends a
+ * second one, and could send it before that request has come. So the client's bytes behind a
+ * ClientHello wait in the kernel until the server has answered: an ordinary ServerHello opens the
+ * tunnel, since all that such a server takes from then on belongs to this one handshake; behind a
+ * HelloRetryRequest the next ClientHello is judged as the first was.
+ *
+ * A silent tunnel has no deadline. After network.keepalive both ends are probed by TCP, which costs
+ * short tunnels nothing; one that no longer answers is gone.
  */
 #include "gateway/tunnel.h"
 
@@ -21,6 +30,7 @@
 #include "gateway/parse/hello.h"
 #include "gateway/refuse.h"
 #include "gateway/parse/sniff.h"
+#include "gateway/reach/names.h"
 
 /* The result of a relay step. */
 enum relay { RELAY_IDLE, RELAY_BLOCKED, RELAY_MORE, RELAY_FAILED };
@@ -106,6 +116,8 @@ static ssize_t copy_some(struct gw *gw, struct pump *p, struct stream *from, str
 
 	if (n <= 0)
 		return n;
+	if (p->tunnel)
+		p->tunnel->said = server_hello_feed(&p->tunnel->hello, gw->scratch, (size_t)n);
 	p->run = (size_t)n >= SPLICE_READ ? p->run + (size_t)n : 0;
 	r = stream_send(to, &p->pending, gw->scratch, (size_t)n, count);
 	return r < 0 ? r : n;
@@ -138,7 +150,7 @@ static enum relay relay(struct gw *gw, struct pump *p, struct stream *from, stru
 			p->done = true;
 			return RELAY_IDLE;
 		}
-		if (!from->readable)
+		if (!from->readable || (p->tunnel && p->tunnel->said != SERVER_HELLO_MORE))
 			return RELAY_IDLE;
 		if (plain && p->run >= SPLICE_AFTER && pipe_get(gw, p))
 			r = fill_pipe(p, from);
@@ -150,32 +162,95 @@ static enum relay relay(struct gw *gw, struct pump *p, struct stream *from, stru
 	return RELAY_MORE;
 }
 
+static void give_pending(struct buf *from, struct pump *p)
+{
+	if (from->len)
+		(void)buf_append(&p->pending, from->data, from->len);
+	buf_done(from);
+}
+
+/* Hands the first n bytes that came from the client to the pump. */
+static void pass(struct conn *c, size_t n)
+{
+	(void)buf_append(&c->tunnel.up.pending, c->in.data, n);
+	buf_consume(&c->in, n);
+}
+
+/* Does a record stand there that may come between two ClientHellos? Those are ChangeCipherSpec,
+ * alerts, and early data if it was announced: they hold no handshake message. */
+static bool is_between(const struct conn *c)
+{
+	unsigned char type = c->in.len ? (unsigned char)c->in.data[0] : 0;
+
+	return c->tunnel.retried && (type == 20 || type == 21 || (type == 23 && c->tunnel.early));
+}
+
+static void pass_between(struct conn *c)
+{
+	while (is_between(c) && c->in.len >= 5) {
+		const unsigned char *r = (const unsigned char *)c->in.data;
+		size_t n = 5 + (size_t)(r[3] << 8 | r[4]);
+
+		if (c->in.len < n || buf_room(&c->tunnel.up.pending) < n)
+			return;
+		pass(c, n);
+	}
+}
+
+/* 1: it passed; 0: more bytes are needed; -1: c is over. */
+static int judge_hello(struct conn *c)
+{
+	struct tunnel *t = &c->tunnel;
+	const char *objection;
+	struct hello h;
+	ssize_t n = hello_parse(c->in.data, c->in.len, &h);
+
+	if (n == 0)
+		return 0;
+	objection = n < 0 ? hello_reason_str((int)n) : conn_hello_objection(c, &h);
+	if (objection) {
+		refuse_as(c, GW_DENY, 403, objection);
+		return -1;
+	}
+	pass(c, (size_t)n);
+	t->early = h.early_data;
+	t->answer = true;
+	t->down.tunnel = t;
+	return 1;
+}
+
 /* 1: they may pass; 0: not yet; -1: c is over. */
+static int judge_bytes(struct conn *c)
+{
+	enum sniff s;
+
+	pass_between(c);
+	if (c->in.len == 0 || is_between(c))
+		return 0;
+	s = sniff_protocol(c->in.data, c->in.len);
+	if (c->tunnel.retried || s == SNIFF_TLS)
+		return judge_hello(c);
+	if (s == SNIFF_MORE)
+		return 0;
+	if (!c->tunnel.tls_only) {
+		give_pending(&c->in, &c->tunnel.up);
+		return 1;
+	}
+	refuse_as(c, GW_DENY, 403,
+		  c->port == 443 ? "plain bytes on port 443"
+				 : "plain bytes to an address that has stood for another name");
+	return -1;
+}
+
+/* The same, with as many bytes as there are. */
 static int judge(struct conn *c)
 {
-	struct hello h;
-	ssize_t n;
-
 	for (;;) {
-		enum sniff s = sniff_protocol(c->in.data, c->in.len);
-		const char *objection = NULL;
+		int r = judge_bytes(c);
+		ssize_t n;
 
-		if (s == SNIFF_TLS) {
-			n = hello_parse(c->in.data, c->in.len, &h);
-			if (n)
-				objection = n < 0 ? hello_reason_str((int)n)
-						  : conn_hello_objection(c, &h);
-			if (n && !objection)
-				return 1;
-		} else if (c->in.len && c->tunnel.tls_only && s != SNIFF_MORE) {
-			objection = "plain bytes on port 443";
-		} else if (c->in.len && s != SNIFF_MORE) {
-			return 1;
-		}
-		if (objection) {
-			refuse_as(c, GW_DENY, 403, objection);
-			return -1;
-		}
+		if (r)
+			return r;
 		if (!c->client.readable)
 			return 0;
 		n = conn_fill(c);
@@ -186,19 +261,14 @@ static int judge(struct conn *c)
 			 * The client ended after one byte that two protocols share: it passes where
 			 * plain bytes do.
 			 */
-			if (n == 0 && !c->tunnel.tls_only)
+			if (n == 0 && !c->tunnel.tls_only && !c->tunnel.retried) {
+				give_pending(&c->in, &c->tunnel.up);
 				return 1;
+			}
 			conn_end(c, "client gone");
 			return -1;
 		}
 	}
-}
-
-static void give_pending(struct buf *from, struct pump *p)
-{
-	if (from->len)
-		(void)buf_append(&p->pending, from->data, from->len);
-	buf_done(from);
 }
 
 static void settle(struct conn *c, enum relay up, enum relay down)
@@ -220,11 +290,50 @@ static void settle(struct conn *c, enum relay up, enum relay down)
 		  !c->up.readable && !c->up.eof, up == RELAY_BLOCKED);
 }
 
+/* Towards the server: what has been judged, or everything. */
+static enum relay relay_up(struct conn *c)
+{
+	struct tunnel *t = &c->tunnel;
+	ssize_t r;
+
+	if (!t->check && !t->answer)
+		return relay(c->gw, &t->up, &c->client, &c->up, &c->up_bytes);
+	r = flush(&t->up, &c->up, &c->up_bytes);
+	return r == 0 ? RELAY_IDLE : r == -EAGAIN ? RELAY_BLOCKED : RELAY_FAILED;
+}
+
+/* The server has answered a ClientHello; false: c is over. */
+static bool on_answer(struct conn *c)
+{
+	struct tunnel *t = &c->tunnel;
+
+	if (t->said == SERVER_HELLO_NOT_TLS) {
+		refuse_as(c, GW_ERROR, 502, "the server did not answer with TLS");
+		return false;
+	}
+	if (t->said == SERVER_HELLO_MORE) {
+		if (t->down.done)
+			conn_end(c, "the server closed");
+		return !t->down.done;
+	}
+	t->answer = false;
+	t->check = t->retried = t->said == SERVER_HELLO_RETRY;
+	t->said = SERVER_HELLO_MORE;
+	if (!t->check) {
+		t->down.tunnel = NULL;
+		give_pending(&c->in, &t->up);
+	}
+	/* The client's bytes may be here already, and the server's next ones too. */
+	if (t->up.pending.len || c->in.len || c->client.readable || c->up.readable)
+		conn_again(c);
+	return true;
+}
+
 void conn_on_tunnel(struct conn *c)
 {
 	uint64_t before = c->up_bytes + c->down_bytes;
 	struct tunnel *t = &c->tunnel;
-	enum relay up = RELAY_IDLE, down;
+	enum relay up, down = RELAY_IDLE;
 
 	if (t->check) {
 		int r = judge(c);
@@ -232,12 +341,13 @@ void conn_on_tunnel(struct conn *c)
 		if (r < 0)
 			return;
 		t->check = r == 0;
-		if (r)
-			give_pending(&c->in, &t->up);
 	}
-	if (!t->check)
-		up = relay(c->gw, &t->up, &c->client, &c->up, &c->up_bytes);
-	down = relay(c->gw, &t->down, &c->up, &c->client, &c->down_bytes);
+	up = relay_up(c);
+	/* A server that only TLS may reach does not begin. */
+	if (!t->check || !t->tls_only || t->retried)
+		down = relay(c->gw, &t->down, &c->up, &c->client, &c->down_bytes);
+	if (t->answer && up != RELAY_FAILED && down != RELAY_FAILED && !on_answer(c))
+		return;
 	if (t->up.in_pipe == 0)
 		pipe_put(c->gw, &t->up);
 	if (t->down.in_pipe == 0)
@@ -245,6 +355,20 @@ void conn_on_tunnel(struct conn *c)
 	if (c->up_bytes + c->down_bytes != before)
 		conn_touch(c);
 	settle(c, up, down);
+}
+
+void conn_tunnel_late(struct conn *c)
+{
+	struct tunnel *t = &c->tunnel;
+
+	if ((t->check && t->tls_only) || t->answer) {
+		conn_end(c, "deadline");
+		return;
+	}
+	t->probed = true;
+	socket_probe(c->client.io.fd);
+	socket_probe(c->up.io.fd);
+	conn_touch(c);
 }
 
 static void pump_init(struct pump *p)
@@ -258,14 +382,14 @@ void conn_start_tunnel(struct conn *c, bool check)
 	struct tunnel *t = &c->tunnel;
 
 	*t = (struct tunnel){.active = true, .check = check};
-	t->tls_only = check && c->port == 443;
+	t->tls_only = check && (c->port == 443 || (c->name && name_is_second_hand(c->name)));
 	pump_init(&t->up);
 	pump_init(&t->down);
 	c->gw->health.tunnels++;
 	if (!check)
 		give_pending(&c->in, &t->up);
 	give_pending(&c->out, &t->down);
-	give_pending(&c->up_in, &t->down);
+	give_pending(&c->via_in, &t->down);
 	conn_event(c, GW_OPEN, GW_ALLOW, "");
 	conn_go(c, CONN_TUNNEL, "open");
 	/* TLS may hold bytes that no event will announce. */

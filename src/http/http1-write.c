@@ -1,5 +1,7 @@
 #include "http/http1.h"
 
+#include "http/override.h"
+
 static void put(struct buf *out, struct slice s)
 {
 	(void)buf_append(out, s.p, s.n); /* out->full is looked at once, at the end */
@@ -78,6 +80,8 @@ static int check_edit(const struct http1_edit *e)
 
 static bool is_dropped(const struct http1_field *f, const struct http1_edit *e)
 {
+	if (e->no_overrides && override_is(f->name))
+		return true;
 	for (size_t i = 0; i < e->n_drop; i++) {
 		if (slice_ieq(f->name, e->drop[i]))
 			return true;

@@ -177,6 +177,7 @@ struct http1_edit {
 	size_t n_set;
 	const struct slice *drop; /* names that go */
 	size_t n_drop;
+	bool no_overrides; /* the fields of override.h go */
 	bool close;	   /* write Connection: close */
 	bool keep_upgrade; /* write Connection: Upgrade and the Upgrade field, if there was one */
 	bool reframe;	   /* use body and length below instead of the received framing */

@@ -31,6 +31,57 @@ static bool is_unreserved(int c)
 	       c == '-' || c == '.' || c == '_' || c == '~';
 }
 
+/*
+ * Characters that become a dot, a slash, a backslash or a percent sign, alone or among others, where
+ * a server folds them (NFKC, or the nearest character of an older set).
+ */
+static bool folds_to_separator(uint32_t c)
+{
+	static const uint32_t chars[] = {
+		0x2024, 0x2025, 0x2026, 0x2044, 0x2100, 0x2101, 0x2105, 0x2106,
+		0x2215, 0x2216, 0x29f5, 0x29f8, 0x29f9, 0xfe19, 0xfe30, 0xfe52,
+		0xfe68, 0xfe6a, 0xff05, 0xff0e, 0xff0f, 0xff3c, 0xff61, 0x3002,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(chars); i++)
+		if (chars[i] == c)
+			return true;
+	return c >= 0x2488 && c <= 0x249b; /* numbers with a full stop */
+}
+
+/* The escapes at p as one character of UTF-8 in its shortest form: how many they are, or 0. */
+static size_t escaped_utf8(const char *p, size_t n, uint32_t *ret)
+{
+	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+	int lead = escaped(p, n);
+	size_t more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
+	uint32_t c = (uint32_t)lead & (0x3fu >> more);
+
+	if (more == 0 || lead > 0xf4)
+		return 0;
+	for (size_t i = 1; i <= more; i++) {
+		int next = 3 * i < n && p[3 * i] == '%' ? escaped(p + 3 * i, n - 3 * i) : -1;
+
+		if (next < 0x80 || next > 0xbf)
+			return 0;
+		c = c << 6 | ((uint32_t)next & 0x3f);
+	}
+	*ret = c;
+	return c < least[more] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : more + 1;
+}
+
+/* Is what begins at p a byte of ASCII, or a whole character that is no separator in disguise? */
+static bool is_plain_character(const char *p, size_t n, size_t *ret_escapes)
+{
+	uint32_t c;
+
+	*ret_escapes = 1;
+	if (escaped(p, n) < 0x80)
+		return true;
+	*ret_escapes = escaped_utf8(p, n, &c);
+	return *ret_escapes && !folds_to_separator(c);
+}
+
 static int canon_escape(const char *p, size_t n, struct buf *ret)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -55,8 +106,13 @@ static int canon_path(const char *p, size_t n, struct buf *ret)
 		unsigned char c = (unsigned char)p[i];
 
 		if (c == '%') {
-			r = canon_escape(p + i, n - i, ret);
-			i += 2;
+			size_t escapes;
+
+			if (!is_plain_character(p + i, n - i, &escapes))
+				return -EINVAL;
+			for (; escapes && r == 0; escapes--, i += 3)
+				r = canon_escape(p + i, n - i, ret);
+			i--;
 		} else if (c <= 0x20 || c >= 0x7f || strchr("\\\"<>^`{|}#", c)) {
 			r = -EINVAL;
 		} else {
@@ -81,8 +137,8 @@ static bool is_dots(const char *p, size_t n)
 	return (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.');
 }
 
-/* "%25" and two hex digits: what would stand there if a server decoded once more? A separator or a
- * dot must not hide so. Asked of the canonical path, where no digit is itself escaped. */
+/* "%25" and two hex digits: what would stand there if a server decoded once more? A separator, a
+ * dot, or a part of a character that could be one must not hide so. Asked of the canonical path, where no digit is itself escaped. */
 static bool hides_separator(const char *p, size_t n)
 {
 	for (size_t i = 0; i + 5 <= n; i++) {
@@ -91,10 +147,28 @@ static bool hides_separator(const char *p, size_t n)
 		if (memcmp(p + i, "%25", 3) != 0 || hi < 0 || lo < 0)
 			continue;
 		c = hi << 4 | lo;
-		if (c == '.' || c == '/' || c == '\\' || c == '%' || c < 0x20)
+		if (c == '.' || c == '/' || c == '\\' || c == '%' || c < 0x20 || c >= 0x80)
 			return true;
 	}
 	return false;
+}
+
+/* Leaves "." segments out: all servers read "/a/./b" as "/a/b", and "/a/." as "/a/". */
+static void drop_dots(struct buf *b, size_t start)
+{
+	const char *p = b->data;
+	size_t to = start;
+
+	for (size_t i = start; i < b->len; i++) {
+		bool dot = p[i] == '/' && i + 1 < b->len && p[i + 1] == '.' &&
+			   (i + 2 == b->len || p[i + 2] == '/');
+
+		if (!dot || i + 2 == b->len)
+			b->data[to++] = p[i];
+		i += dot;
+	}
+	b->len = to;
+	b->data[to] = '\0';
 }
 
 /* Segments of a canonical path, with %2F taken for a slash: none empty but the last, no dots. */
@@ -132,6 +206,7 @@ int request_canon(const char *target, size_t n, struct buf *ret, size_t *ret_pat
 	r = canon_path(target, path_n, ret);
 	if (r < 0)
 		return r;
+	drop_dots(ret, start);
 	if (!segments_are_plain(ret->data + start, ret->len - start) ||
 	    hides_separator(ret->data + start, ret->len - start))
 		return -EINVAL;
@@ -315,10 +390,8 @@ static int read_path(const char *path, struct strv *ret, struct err *err)
 				 "everything below it",
 				 path);
 	if (request_canon(path, strlen(path), &b, &path_n) < 0)
-		return err_usage(err,
-				 "'%s': a path has no empty, '.' or '..' segments and no odd "
-				 "escapes",
-				 path);
+		return err_usage(
+			err, "'%s': a path has no empty or '..' segments and no odd escapes", path);
 	strv_push(ret, buf_str(&b));
 	return 0;
 }

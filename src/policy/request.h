@@ -8,10 +8,11 @@
  *
  * If a rule decides by path, the decision and the server must read the same path. So the target is
  * normalized and judged, and the normalized form is sent on: escapes of unreserved characters are
- * decoded (%61 is a), the other escapes are written in upper case. Spellings that servers disagree
- * about are refused instead of repaired: empty segments ("//"), "." and ".." in any spelling (also
- * before a ';'), '\', %5c, %00 and other control bytes, an escaped percent that hides one of these,
- * bad escapes. "%2f" stays as it is, since registries use it inside names: for a prefix it is a
+ * decoded (%61 is a), the other escapes are written in upper case, and "/./" becomes "/". Spellings
+ * that servers disagree about are refused instead of repaired: empty segments ("//"), ".." in any
+ * spelling (also before a ';', as "." is), '\', %5c, %00 and other control bytes, escapes that are
+ * not UTF-8 in its shortest form, characters that are folded to a dot, a slash, a backslash or a
+ * percent sign (full-width ones), an escaped percent that hides one of these, bad escapes. "%2f" stays as it is, since registries use it inside names: for a prefix it is a
  * character like any other (a path that matches also matches with a slash in its place), while for
  * empty and dot segments it counts as a slash. When no rule of the host looks at paths, the target
  * passes unchanged.

@@ -368,6 +368,7 @@ static const struct spec_field spec_rows[] = {
 	{ "template",   FIELD(sandbox_spec, template), OPTIONAL, .part = IMAGE },
 	{ "inbox",      FIELD(sandbox_spec, inbox), OPTIONAL, .check = check_path },
 	{ "inbox_every_ms", FIELD(sandbox_spec, inbox_every_ms), OPTIONAL },
+	{ "keepalive_ms", FIELD(sandbox_spec, keepalive_ms), OPTIONAL },
 	{ "uid",        FIELD(sandbox_spec, uid), .part = USER },
 	{ "gid",        FIELD(sandbox_spec, gid), .part = USER },
 	{ "port",       FIELD(sandbox_spec, port), OPTIONAL },

@@ -195,6 +195,7 @@ struct sandbox_spec {
 	char *template; /* image that an engine without a guest begins with; NULL: its own choice */
 	char *inbox;	/* directory for automatically saved conversations; NULL: none */
 	uint64_t inbox_every_ms; /* 0: only when the sandbox ends */
+	uint64_t keepalive_ms;	 /* of silence before a tunnel is probed; 0: never */
 	uint32_t uid, gid;	 /* shown inside */
 	uint16_t port; /* of the host's loopback, for the gateway's endpoints; 0: they are inside */
 	struct spec_env *env;

@@ -180,6 +180,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	const char *ca = getenv("SSL_CERT_FILE"), *dir = getenv("SSL_CERT_DIR");
 
 	c->sandbox = xstrdup(s->spec->name);
+	c->keepalive_ms = (uint32_t)s->spec->keepalive_ms;
 	c->https_proxy = env_copy("HTTPS_PROXY", "https_proxy");
 	c->http_proxy = env_copy("HTTP_PROXY", "http_proxy");
 	c->no_proxy = env_copy("NO_PROXY", "no_proxy");

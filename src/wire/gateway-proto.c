@@ -245,7 +245,7 @@ void gw_put_config(struct buf *b, const struct gw_config *c)
 	put_opt(b, c->outpost);
 	wire_put_u32(b, c->head_ms);
 	wire_put_u32(b, c->dial_ms);
-	wire_put_u32(b, c->idle_ms);
+	wire_put_u32(b, c->keepalive_ms);
 	wire_put_u32(b, c->lookup_ms);
 	wire_put_u32(b, (uint32_t)c->n_routes);
 	for (size_t i = 0; i < c->n_routes; i++) {
@@ -280,7 +280,7 @@ int gw_get_config(const struct wire_msg *m, struct gw_config **ret)
 	c->outpost = get_opt(&r, GW_NAME_MAX);
 	c->head_ms = wire_get_u32(&r);
 	c->dial_ms = wire_get_u32(&r);
-	c->idle_ms = wire_get_u32(&r);
+	c->keepalive_ms = wire_get_u32(&r);
 	c->lookup_ms = wire_get_u32(&r);
 	n = get_below(&r, GW_ROUTES_MAX + 1);
 	for (uint32_t i = 0; i < n && !r.bad; i++) {

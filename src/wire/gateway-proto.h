@@ -91,7 +91,8 @@ struct gw_config {
 	char *standin6; /* GW_STANDIN6; NULL: no AAAA answers */
 	char *outpost;	/* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
 	/* Milliseconds; 0: the gateway's own default. */
-	uint32_t head_ms, dial_ms, idle_ms, lookup_ms;
+	uint32_t head_ms, dial_ms, lookup_ms;
+	uint32_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */
 	struct gw_route *routes;
 	size_t n_routes;
 	struct net_policy policy;

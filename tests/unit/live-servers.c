@@ -26,7 +26,7 @@ void peer_wait_go(void)
 	(void)!read(go_pipe[0], &c, 1);
 }
 
-static ssize_t rd(struct peer *p, void *b, size_t n)
+ssize_t peer_read(struct peer *p, void *b, size_t n)
 {
 	return p->ssl ? SSL_read(p->ssl, b, (int)n) : read(p->fd, b, n);
 }
@@ -79,7 +79,7 @@ static void echo(struct peer *p)
 	char b[65536];
 	ssize_t n;
 
-	while ((n = rd(p, b, sizeof(b))) > 0)
+	while ((n = peer_read(p, b, sizeof(b))) > 0)
 		peer_write(p, b, (size_t)n);
 	_exit(0);
 }
@@ -147,7 +147,7 @@ static size_t read_body(struct peer *p, char *b, size_t have, size_t cap, const 
 	while (chunked ? !(have >= 5 && memmem(b, have, "0\r\n", 3) &&
 			   memcmp(b + have - 4, "\r\n\r\n", 4) == 0)
 		       : have < want && have < cap) {
-		ssize_t n = rd(p, b + have, cap - have);
+		ssize_t n = peer_read(p, b + have, cap - have);
 
 		if (n <= 0)
 			_exit(0);
@@ -164,7 +164,7 @@ static void answer_early(struct peer *p, const char *status)
 	peer_puts(p, "HTTP/1.1 ");
 	peer_puts(p, status);
 	peer_puts(p, "\r\nContent-Length: 7\r\nConnection: close\r\n\r\ntoo big");
-	while (rd(p, b, sizeof(b)) > 0)
+	while (peer_read(p, b, sizeof(b)) > 0)
 		;
 	_exit(0);
 }
@@ -179,7 +179,7 @@ static void serve_http(struct peer *p)
 		size_t head_len;
 
 		if (!end) {
-			ssize_t n = rd(p, b + have, sizeof(b) - have);
+			ssize_t n = peer_read(p, b + have, sizeof(b) - have);
 
 			if (n <= 0)
 				_exit(0);
@@ -216,13 +216,13 @@ static void serve_proxy(struct peer *p)
 	char b[4096] = "";
 	ssize_t n = 0, got;
 
-	while (!strstr(b, "\r\n\r\n") && (got = rd(p, b + n, sizeof(b) - 1 - (size_t)n)) > 0)
+	while (!strstr(b, "\r\n\r\n") && (got = peer_read(p, b + n, sizeof(b) - 1 - (size_t)n)) > 0)
 		n += got;
 	if (strncmp(b, "CONNECT ", 8) == 0) {
 		char first;
 
 		peer_puts(p, "HTTP/1.1 200 OK\r\n\r\n");
-		(void)rd(p, &first, 1);
+		(void)peer_read(p, &first, 1);
 		peer_puts(p, b);
 		echo(p);
 	}
@@ -235,7 +235,7 @@ static void serve_bulk(struct peer *p)
 	static char block[256 * 1024];
 	char b[16];
 
-	if (rd(p, b, sizeof(b)) > 0)
+	if (peer_read(p, b, sizeof(b)) > 0)
 		for (;;)
 			peer_write(p, block, sizeof(block));
 }
@@ -249,12 +249,15 @@ static void serve(enum server_kind kind, int fd, SSL_CTX *ctx)
 	switch (kind) {
 	case SERVER_HTTPS:
 	case SERVER_TLS_ECHO:
+	case SERVER_SCRIPT_TLS:
 		p.ssl = SSL_new(ctx);
 		(void)SSL_set_fd(p.ssl, fd);
 		if (SSL_accept(p.ssl) != 1)
 			_exit(0);
 		if (kind == SERVER_TLS_ECHO)
 			echo(&p);
+		if (kind == SERVER_SCRIPT_TLS)
+			serve_script(&p);
 		serve_http(&p);
 		break;
 	case SERVER_HTTP:
@@ -272,6 +275,9 @@ static void serve(enum server_kind kind, int fd, SSL_CTX *ctx)
 	case SERVER_BULK:
 		serve_bulk(&p);
 		break;
+	case SERVER_SCRIPT:
+		serve_script(&p);
+		break;
 	}
 }
 
@@ -281,11 +287,14 @@ void server_start(enum server_kind kind, const char *addr, uint16_t port, SSL_CT
 	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	bool six = strchr(addr, ':') != NULL;
 	int on = 1, fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int small = 2304; /* of unread bytes, so that a body stays with the gateway */
 	pid_t us = getpid();
 
 	if (go_pipe[0] < 0)
 		assert_int_equal(pipe(go_pipe), 0);
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (kind == SERVER_SCRIPT || kind == SERVER_SCRIPT_TLS)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
 	assert_int_equal(inet_pton(six ? AF_INET6 : AF_INET, addr,
 				   six ? (void *)&a6.sin6_addr : (void *)&a4.sin_addr),
 			 1);

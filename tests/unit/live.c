@@ -148,6 +148,13 @@ static int bound_socket(const char *addr, uint16_t port, int type)
 	return fd;
 }
 
+/* One that takes a key of a group which no client sends at first: it asks for another hello. */
+static SSL_CTX *retry_ctx(SSL_CTX *ctx)
+{
+	(void)SSL_CTX_set1_groups_list(ctx, "P-384");
+	return ctx;
+}
+
 static SSL_CTX *server_ctx(const char *host)
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
@@ -177,6 +184,7 @@ static void start_servers(void)
 	server_start(SERVER_ECHO, ADDR_ALLOWED, 9000, NULL);
 	server_start(SERVER_BULK, ADDR_ALLOWED, 9100, NULL);
 	server_start(SERVER_TLS_ECHO, ADDR_ALLOWED, 8443, server_ctx("allowed.test"));
+	server_start(SERVER_TLS_ECHO, ADDR_ALLOWED, 8444, retry_ctx(server_ctx("allowed.test")));
 	server_start(SERVER_HTTP, ADDR_OTHER, 80, NULL);
 	server_start(SERVER_HTTPS, ADDR_OTHER, 443, server_ctx("other.test"));
 	server_start(SERVER_HTTPS, "8.1.1.3", 443, server_ctx("inspected.test"));
@@ -189,6 +197,9 @@ static void start_servers(void)
 	server_start(SERVER_ECHO, "127.0.0.1", 6000, NULL);
 	(void)server_deaf("8.1.1.4", 80);
 	server_start(SERVER_PROXY, ADDR_PRIVATE, 8080, NULL);
+	script_init();
+	server_start(SERVER_SCRIPT, ADDR_ALLOWED, 8080, NULL);
+	server_start(SERVER_SCRIPT_TLS, ADDR_OTHER, 8443, server_ctx("other.test"));
 }
 
 static void trust_file(void)
@@ -340,6 +351,7 @@ static void send_config(int sock, const struct live_options *o)
 	c->head_ms = o->head_ms;
 	c->dial_ms = o->dial_ms;
 	c->lookup_ms = o->lookup_ms;
+	c->keepalive_ms = o->keepalive_ms;
 	if (o->route_url)
 		add_routes(c, o);
 	fill_policy(&c->policy, o);

@@ -42,7 +42,7 @@ struct live_options {
 	const char *requests;  /* that they may make, with commas; NULL: GET and POST below /v1 */
 	const char *route_ca;  /* trust of their own */
 	bool route_private;
-	uint32_t head_ms, dial_ms, lookup_ms;
+	uint32_t head_ms, dial_ms, lookup_ms, keepalive_ms;
 	uint32_t keep_ms; /* of the headers the supervisor gives */
 	bool trust_dir;	  /* the servers' CA in a hashed directory, not in a file */
 	bool no_events;	  /* nobody will ask for them */
@@ -98,6 +98,12 @@ size_t hello_bytes(const char *sni, unsigned char **ret);
 
 /* DNS inside: rcode, and the first address as text ("" for none). */
 int dns_ask(const char *name, uint16_t type, bool tcp, char ret_addr[static 46]);
+
+/* The scripted servers (allowed.test:8080, other.test:8443 with TLS): the next line of what they
+ * recorded, and a byte of the bodies that they take for right. */
+const char *script_line(void);
+void script_forget(void);
+char script_byte(unsigned long at);
 
 /* Lets the server that waits in /sse or /hold go on. */
 void server_go(void);

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "gateway/parse/hello.h"
+#include "gateway/parse/server-hello.h"
 
 #define SNI_OK                                                                                     \
 	"\x00\x00\x00\x0b\x00\x09\x00\x00\x06"                                                     \
@@ -246,6 +247,64 @@ static void hello_with_lengths_off_by_one_is_refused(void **state)
 	}
 }
 
+/* A record of n bytes, of which a handshake message with this random is the beginning. */
+static void put_server_hello(struct buf *b, const uint8_t random[static 32])
+{
+	static const uint8_t head[] = {22, 3, 3, 0, 44, 2, 0, 0, 40, 3, 3};
+
+	(void)buf_append(b, head, sizeof(head));
+	(void)buf_append(b, random, 32);
+	(void)buf_append(b, "\0\x13\x02\0\0\0", 6);
+}
+
+static void a_retry_and_the_hello_behind_it_are_told_in_all_pieces(void **state)
+{
+	static const uint8_t retry[32] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11,
+					  0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+					  0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e,
+					  0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
+	static const uint8_t other[32] = {0xcf, 0x21};
+	cleanup_buf struct buf b;
+	size_t first;
+
+	buf_init(&b, 4096);
+	(void)buf_append(&b, "\x15\x03\x03\0\x02\x01\x70", 7);
+	put_server_hello(&b, retry);
+	(void)buf_append(&b, "\x14\x03\x03\0\x01\x01", 6);
+	first = b.len;
+	put_server_hello(&b, other);
+	for (size_t cut = 1; cut < b.len; cut++) {
+		struct server_hello s = {0};
+		enum server_hello_kind last = SERVER_HELLO_MORE;
+		bool retried = false;
+
+		for (size_t at = 0; at < b.len; at += cut) {
+			size_t n = b.len - at < cut ? b.len - at : cut;
+
+			last = server_hello_feed(&s, b.data + at, n);
+			retried |= last == SERVER_HELLO_RETRY;
+			assert_true(last != SERVER_HELLO_NOT_TLS);
+			if (last == SERVER_HELLO_FINAL)
+				break;
+		}
+		assert_int_equal(last, SERVER_HELLO_FINAL);
+		assert_true(retried || cut >= first);
+	}
+}
+
+static void an_answer_that_is_no_tls_is_told(void **state)
+{
+	static const char *const texts[] = {"HTTP/1.1 400 Bad", "SSH-2.0-x\r\n",
+					    "\x17\x03\x03\x01\x01\x01"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct server_hello s = {0};
+
+		assert_int_equal(server_hello_feed(&s, texts[i], strlen(texts[i])),
+				 SERVER_HELLO_NOT_TLS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +315,8 @@ int main(void)
 		cmocka_unit_test(hello_with_too_many_extensions_is_refused),
 		cmocka_unit_test(first_bytes_that_are_no_hello_are_refused_at_once),
 		cmocka_unit_test(hello_with_lengths_off_by_one_is_refused),
+		cmocka_unit_test(a_retry_and_the_hello_behind_it_are_told_in_all_pieces),
+		cmocka_unit_test(an_answer_that_is_no_tls_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

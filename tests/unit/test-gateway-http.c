@@ -323,6 +323,68 @@ static void an_inspected_request_that_is_allowed_reaches_the_server(void **state
 	assert_int_equal(e->status, 200);
 }
 
+static void fields_that_name_another_method_path_or_host_stay_here(void **state)
+{
+	cleanup_free char *a = tls_ask(
+		"GET /seen HTTP/1.1\r\nHost: inspected.test\r\nX-HTTP-Method-Override: DELETE\r\n"
+		"x-http-method: DELETE\r\nX_HTTP_Method_Override: DELETE\r\n"
+		"X-Original-URL: /admin\r\nX-Rewrite-Url: /admin\r\nX-Forwarded-Host: other\r\n"
+		"Forwarded: host=other\r\nX-Own: mine\r\nConnection: close\r\n\r\n");
+	cleanup_free char *b = tls_ask(
+		"POST /body HTTP/1.1\r\nHost: inspected.test\r\nTransfer-Encoding: chunked\r\n"
+		"Connection: close\r\n\r\n3\r\nabc\r\n0\r\nX-Original-URL: /admin\r\n"
+		"X-Own: mine\r\nX-HTTP-Method-Override: DELETE\r\n\r\n");
+	cleanup_free char *d = tls_ask(
+		"POST /body HTTP/1.1\r\nHost: inspected.test\r\nTransfer-Encoding: chunked\r\n"
+		"Connection: close\r\n\r\n3\r\nabc\r\n0\r\nX-Original-URL: /admin\r\n\r\n");
+
+	has(a, "X-Own: mine\r\n");
+	has_not(a, "DELETE");
+	has_not(a, "admin");
+	has_not(a, "other");
+	has(b, "3\r\nabc\r\n0\r\nX-Own: mine\r\n\r\n");
+	has(d, "3\r\nabc\r\n0\r\n\r\n");
+}
+
+static void an_inspected_path_with_dot_segments_is_sent_without(void **state)
+{
+	cleanup_free char *a = tls_ask("GET /./seen/./x HTTP/1.1\r\nHost: inspected.test\r\n"
+				       "Connection: close\r\n\r\n");
+
+	has(a, "GET /seen/x HTTP/1.1\r\n");
+}
+
+static void a_client_that_ends_its_direction_gets_its_answer(void **state)
+{
+	cleanup_fd int fd = client_proxy();
+	cleanup_free char *first = NULL, *rest = NULL;
+
+	put(fd, "GET http://allowed.test/sse HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	first = get(fd, "data: first");
+	has(first, "data: first");
+	server_go();
+	rest = get(fd, NULL);
+	has(rest, "data: second");
+	(void)live_event(GW_VERB_HTTP, GW_ALLOW, "allowed.test");
+}
+
+static void the_server_of_a_client_that_is_gone_is_let_go(void **state)
+{
+	struct linger now = {.l_onoff = 1};
+	int fd = client_proxy();
+	cleanup_free char *first = NULL;
+
+	put(fd, "GET http://allowed.test/sse HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	first = get(fd, "data: first");
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	(void)close(fd);
+	/* The server has not gone on: only the client's end can be the reason. */
+	(void)live_event(GW_VERB_HTTP, GW_ERROR, "allowed.test");
+	server_go();
+}
+
 static void an_inspected_request_by_another_method_or_path_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -573,6 +635,10 @@ int main(void)
 		T(an_event_stream_leaves_piece_by_piece),
 		T(a_websocket_becomes_a_counted_tunnel),
 		T(an_inspected_request_that_is_allowed_reaches_the_server),
+		T(fields_that_name_another_method_path_or_host_stay_here),
+		T(an_inspected_path_with_dot_segments_is_sent_without),
+		T(a_client_that_ends_its_direction_gets_its_answer),
+		T(the_server_of_a_client_that_is_gone_is_let_go),
 		T(an_inspected_request_by_another_method_or_path_is_refused),
 		T(an_inspected_request_with_another_host_is_refused),
 		T(an_inspected_connection_with_another_server_name_is_closed),

@@ -13,7 +13,7 @@ static const struct live_rule rules[] = {
 	{.pattern = "mixed.test"},	  {.pattern = "db.test:5432"},
 	{.pattern = "localhost:6000"},	  {.pattern = "unknown.test"},
 	{.pattern = "*.wild.test"},	  {.pattern = "slow.test"},
-	{.pattern = "8.1.1.2:443"},
+	{.pattern = "8.1.1.2:443"},	  {.pattern = "allowed.test:8444"},
 };
 
 static const struct live_options options = {.rules = rules, .n_rules = ARRAY_SIZE(rules)};
@@ -227,6 +227,135 @@ static void a_hello_in_several_records_is_read_like_a_whole_one(void **state)
 	(void)close(fd);
 }
 
+/* A client whose second ClientHello the test may change, up to the server's HelloRetryRequest. */
+struct retry {
+	int fd;
+	SSL_CTX *ctx;
+	SSL *s;
+	BIO *in, *out;
+};
+
+static size_t retry_out(struct retry *r, unsigned char *b, size_t cap)
+{
+	int n;
+
+	(void)SSL_connect(r->s);
+	n = BIO_read(r->out, b, (int)cap);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void retry_start(struct retry *r)
+{
+	*r = (struct retry){.fd = tunnel_to("allowed.test:8444"),
+			    .ctx = SSL_CTX_new(TLS_client_method()),
+			    .in = BIO_new(BIO_s_mem()),
+			    .out = BIO_new(BIO_s_mem())};
+	(void)SSL_CTX_set1_groups_list(r->ctx, "X25519:P-384");
+	r->s = SSL_new(r->ctx);
+	SSL_set_bio(r->s, r->in, r->out);
+	(void)SSL_set_tlsext_host_name(r->s, "allowed.test");
+}
+
+/* Sends the first ClientHello, reads the server's wish, and makes the second one. */
+static size_t second_hello(struct retry *r, unsigned char *b, size_t cap)
+{
+	unsigned char first[4096], answer[4096];
+	size_t n = retry_out(r, first, sizeof(first));
+	ssize_t got;
+
+	put_bytes(r->fd, first, n);
+	for (n = 0; n == 0; n = retry_out(r, b, cap)) {
+		got = recv(r->fd, answer, sizeof(answer), 0);
+		assert_true(got > 0);
+		(void)BIO_write(r->in, answer, (int)got);
+	}
+	return n;
+}
+
+static void retry_end(struct retry *r)
+{
+	SSL_free(r->s);
+	SSL_CTX_free(r->ctx);
+	(void)close(r->fd);
+}
+
+/* Another name of the same length in a ClientHello. */
+static void rename_hello(unsigned char *b, size_t n)
+{
+	unsigned char *name = memmem(b, n, "allowed.test", 12);
+
+	assert_non_null(name);
+	memcpy(name, "another.test", 12);
+}
+
+static void a_handshake_with_a_retry_passes(void **state)
+{
+	int fd = tunnel_to("allowed.test:8444");
+	SSL *s = tls_over(fd, "allowed.test", TRUST_SERVERS);
+	cleanup_free char *a = NULL;
+
+	assert_non_null(s);
+	tls_put(s, "echo me");
+	a = tls_get(s, "echo me");
+	has(a, "echo me");
+	tls_close(s);
+}
+
+static void a_second_hello_with_another_name_is_refused(void **state)
+{
+	unsigned char b[4096];
+	struct retry r;
+	size_t n;
+
+	retry_start(&r);
+	n = second_hello(&r, b, sizeof(b));
+	rename_hello(b, n);
+	put_bytes(r.fd, b, n);
+	assert_true(is_closed(r.fd));
+	has(live_event(GW_VERB_CONNECT, GW_DENY, "allowed.test")->reason, "another server");
+	retry_end(&r);
+}
+
+/* Sent at once, and in single bytes: neither order nor pieces let it through. */
+static void a_second_hello_before_the_retry_is_judged_too(void **state)
+{
+	unsigned char b[4096];
+	struct retry r;
+	size_t n;
+
+	retry_start(&r);
+	n = retry_out(&r, b, sizeof(b));
+	put_bytes(r.fd, b, n);
+	put_bytes(r.fd, "\x14\x03\x03\x00\x01\x01", 6);
+	rename_hello(b, n);
+	for (size_t i = 0; i < n; i++)
+		put_bytes(r.fd, b + i, 1);
+	(void)live_event(GW_VERB_CONNECT, GW_DENY, "allowed.test");
+	retry_end(&r);
+}
+
+/* Behind a retry only a ClientHello may follow, whatever stands before it. */
+static void records_between_two_hellos_hide_nothing(void **state)
+{
+	static const char *const bad[] = {
+		"\x17\x03\x03\x00\x02zz",		/* early data that nobody announced */
+		"\x16\x03\x03\x00\x04\x02\x00\x00\x00", /* another message */
+		"GET / HTTP/1.1\r\n\r\n",
+	};
+	static const size_t lengths[] = {7, 9, 18};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		unsigned char b[4096];
+		struct retry r;
+
+		retry_start(&r);
+		(void)second_hello(&r, b, sizeof(b));
+		put_bytes(r.fd, bad[i], lengths[i]);
+		(void)live_event(GW_VERB_CONNECT, GW_DENY, "allowed.test");
+		retry_end(&r);
+	}
+}
+
 static void plain_bytes_on_port_443_are_refused(void **state)
 {
 	int fd = tunnel_to("allowed.test:443");
@@ -302,6 +431,42 @@ static void half_closed_tunnels_carry_the_rest(void **state)
 	(void)shutdown(fd, SHUT_WR);
 	a = get(fd, NULL);
 	assert_string_equal(a, "the end");
+	(void)close(fd);
+}
+
+/* Does the kernel probe a connection of the gateway's to this client? */
+static bool is_probed(void)
+{
+	FILE *f = fopen("/proc/self/net/tcp", "re");
+	char line[256];
+	bool found = false;
+
+	assert_non_null(f);
+	/* Local port 3128, established, with the keep-alive timer. */
+	while (fgets(line, sizeof(line), f))
+		found |= strstr(line, ":0C38 ") && strstr(line, " 01 00000000:00000000 02:");
+	(void)fclose(f);
+	return found;
+}
+
+static void a_silent_tunnel_lives_and_is_probed(void **state)
+{
+	struct live_options o = options;
+	cleanup_free char *a = NULL;
+	int fd;
+
+	o.keepalive_ms = 1000;
+	live_start(&o);
+	fd = tunnel_to("db.test:5432");
+	put(fd, "before");
+	a = get(fd, "before");
+	for (int i = 0; i < 200 && !is_probed(); i++)
+		(void)usleep(50000);
+	assert_true(is_probed());
+	put(fd, "after");
+	free(a);
+	a = get(fd, "after");
+	has(a, "after");
 	(void)close(fd);
 }
 
@@ -699,12 +864,17 @@ int main(void)
 		T(connect_without_a_server_name_is_closed),
 		T(a_hello_in_single_bytes_is_read_like_a_whole_one),
 		T(a_hello_in_several_records_is_read_like_a_whole_one),
+		T(a_handshake_with_a_retry_passes),
+		T(a_second_hello_with_another_name_is_refused),
+		T(a_second_hello_before_the_retry_is_judged_too),
+		T(records_between_two_hellos_hide_nothing),
 		T(plain_bytes_on_port_443_are_refused),
 		T(tls_on_another_port_must_name_the_server_too),
 		T(a_server_that_speaks_first_is_heard),
 		T(bytes_sent_with_the_connect_are_not_lost),
 		T(a_tunnel_to_an_allowed_address_needs_no_server_name),
 		T(half_closed_tunnels_carry_the_rest),
+		cmocka_unit_test_setup_teardown(a_silent_tunnel_lives_and_is_probed, NULL, down),
 		T(a_bulk_transfer_arrives_whole_and_unchanged),
 		T(a_name_with_an_ipv6_address_is_reached),
 		T(a_dead_first_address_does_not_stop_the_second),

@@ -23,14 +23,14 @@ static int down(void **state)
 	return 0;
 }
 
-static struct name *fill(size_t from, size_t n, uint64_t now)
+static struct name *fill(size_t from, size_t n)
 {
 	struct name *last = NULL;
 	char host[32];
 
 	for (size_t i = from; i < from + n; i++) {
 		(void)snprintf(host, sizeof(host), "h%zu.example", i);
-		last = names_get(names, host, now);
+		last = names_get(names, host);
 	}
 	return last;
 }
@@ -59,9 +59,9 @@ static struct name *find(const char *addr)
 
 static void a_name_keeps_its_address(void **state)
 {
-	struct name *a = names_get(names, "a.example", 1), *b = names_get(names, "b.example", 1);
+	struct name *a = names_get(names, "a.example"), *b = names_get(names, "b.example");
 
-	assert_ptr_equal(names_get(names, "a.example", 2), a);
+	assert_ptr_equal(names_get(names, "a.example"), a);
 	assert_ptr_not_equal(a, b);
 	assert_ptr_equal(find(v4_of(a)), a);
 	assert_string_equal(name_host(find(v4_of(b))), "b.example");
@@ -69,7 +69,7 @@ static void a_name_keeps_its_address(void **state)
 
 static void both_families_lead_to_the_same_name(void **state)
 {
-	struct name *a = names_get(names, "a.example", 1);
+	struct name *a = names_get(names, "a.example");
 	char mapped[64], text[46];
 	struct in6_addr six;
 
@@ -84,7 +84,7 @@ static void addresses_outside_the_ranges_stand_for_nothing(void **state)
 	static const char *const others[] = {"198.17.255.255", "198.20.0.0", "8.8.8.8",
 					     "198.18.0.0",     "::1",	     "fd00:7261:6c70::"};
 
-	(void)fill(0, 10, 1);
+	(void)fill(0, 10);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		assert_null(find(others[i]));
 }
@@ -95,31 +95,66 @@ static void a_pinned_name_has_exactly_its_address(void **state)
 	assert_int_equal(names_pin(names, "db.example", "fd00:7261:6c70::1"), 0);
 	assert_int_equal(names_pin(names, "other.example", "198.18.0.1"), -EEXIST);
 	assert_int_equal(names_pin(names, "db.example", "8.8.8.8"), -EINVAL);
-	assert_string_equal(v4_of(names_get(names, "db.example", 1)), "198.18.0.1");
+	assert_string_equal(v4_of(names_get(names, "db.example")), "198.18.0.1");
 	/* Nobody else ever gets it, however many come. */
-	(void)fill(0, STANDINS_MAX - 1, 1);
+	(void)fill(0, STANDINS_MAX - 1);
 	assert_string_equal(name_host(find("198.18.0.1")), "db.example");
 }
 
 static void a_full_table_gives_up_the_longest_unused_only(void **state)
 {
-	struct name *held = names_get(names, "held.example", 1), *old;
+	struct name *held = names_get(names, "held.example"), *old;
 	const char *old_addr;
 	char copy[46];
 
-	name_hold(held);
-	old = names_get(names, "old.example", 2);
+	name_hold(names, held);
+	old = names_get(names, "old.example");
 	old_addr = v4_of(old);
 	(void)snprintf(copy, sizeof(copy), "%s", old_addr);
-	(void)fill(0, STANDINS_MAX - 2, 3);
-	/* All of them were used a moment ago. */
-	assert_null(names_get(names, "late.example", 4));
-	assert_non_null(names_get(names, "late.example", 3 + STANDIN_HOLD_MS));
+	(void)fill(0, STANDINS_MAX - 2);
+	assert_non_null(names_get(names, "late.example"));
 	assert_null(find(copy));
 	assert_string_equal(name_host(find(v4_of(held))), "held.example");
 	/* The address that became free waits its turn. */
-	assert_string_not_equal(v4_of(names_get(names, "late.example", 5)), copy);
-	name_release(held, 6);
+	assert_string_not_equal(v4_of(names_get(names, "late.example")), copy);
+	name_release(names, held);
+}
+
+static void names_without_end_are_answered_and_the_newest_are_known(void **state)
+{
+	struct name *held = names_get(names, "held.example");
+	size_t n = 3 * STANDINS_MAX;
+
+	name_hold(names, held);
+	(void)fill(0, n);
+	assert_string_equal(name_host(find(v4_of(held))), "held.example");
+	name_release(names, held);
+	/* It was used last, so it goes last. */
+	(void)fill(n, STANDINS_MAX - 1);
+	assert_string_equal(name_host(find(v4_of(held))), "held.example");
+	(void)fill(2 * n, 1);
+	assert_ptr_not_equal(names_get(names, "held.example"), held);
+}
+
+static void an_address_stands_for_nobody_before_it_is_second_hand(void **state)
+{
+	struct name *first = names_get(names, "first.example"), *again = NULL;
+	size_t given = 1;
+	char addr[46];
+
+	(void)snprintf(addr, sizeof(addr), "%s", v4_of(first));
+	for (size_t i = 0; !again; i++) {
+		const struct name *nm = fill(i, 1);
+
+		given++;
+		if (streq(v4_of(nm), addr))
+			again = find(addr);
+		else if (i > STANDINS_MAX)
+			assert_null(find(addr));
+		assert_true(again == nm || given > 130000 || !name_is_second_hand(nm));
+	}
+	assert_true(given > 130000);
+	assert_true(name_is_second_hand(again));
 }
 
 static struct ip ip(const char *text)
@@ -152,6 +187,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_pinned_name_has_exactly_its_address, up, down),
 		cmocka_unit_test_setup_teardown(a_full_table_gives_up_the_longest_unused_only, up,
 						down),
+		cmocka_unit_test_setup_teardown(
+			names_without_end_are_answered_and_the_newest_are_known, up, down),
+		cmocka_unit_test_setup_teardown(
+			an_address_stands_for_nobody_before_it_is_second_hand, up, down),
 		cmocka_unit_test(addresses_of_two_families_take_turns),
 	};
 

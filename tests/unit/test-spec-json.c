@@ -44,6 +44,7 @@ static struct sandbox_spec *full_spec(void)
 	s->template = xstrdup("image:1");
 	s->inbox = xstrdup("/home/u/inbox");
 	s->inbox_every_ms = 60000;
+	s->keepalive_ms = 120000;
 	s->port = 4242;
 	strv_push(&s->prices, "model=1/2");
 	s->limits.cgroup = SPEC_CGROUP_V1;
@@ -95,7 +96,8 @@ static void spec_json_keys_keep_their_names_and_order(void **state)
 	assert_string_equal(
 		buf_str(&keys),
 		"name engine agent workspace branch clone instance home hostname template inbox "
-		"inbox_every_ms uid gid port env { name value origin source credential } "
+		"inbox_every_ms keepalive_ms uid gid port env { name value origin source "
+		"credential } "
 		"mounts { kind source target data reason size mode of_tree } watches { kind dir } "
 		"quarantine "
 		"network { tier rules { verdict pattern source methods paths git credential } } "

@@ -2,6 +2,7 @@
 
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/spool.h"
+#include "http/override.h"
 
 static int put_trailer(struct body *b, struct buf *out, const struct chunked_item *item)
 {
@@ -68,6 +69,8 @@ static ssize_t move_chunks(struct body *b, struct buf *in, struct buf *out)
 			r = put_payload(b, p + (item.data.p - p), item.data.n, false, out);
 			break;
 		case CHUNKED_TRAILER:
+			if (b->no_overrides && override_is(item.name))
+				break;
 			if (b->guard)
 				response_guard_text(b->guard, p, (size_t)n);
 			r = b->trailers ? 0 : flush_guard(b, out);

@@ -12,8 +12,9 @@ struct body {
 	enum http1_body kind;
 	uint64_t left;
 	struct chunked chunked;
-	bool trailers; /* the last chunk has been written, its trailers follow */
-	bool unframe;  /* to a client of HTTP/1.0, which knows no chunks */
+	bool trailers;	   /* the last chunk has been written, its trailers follow */
+	bool unframe;	   /* to a client of HTTP/1.0, which knows no chunks */
+	bool no_overrides; /* trailers of http/override.h go */
 	bool done;
 	bool ended; /* decoded: its framing has ended, what it holds is still being made */
 	struct response_guard

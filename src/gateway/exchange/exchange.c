@@ -5,8 +5,9 @@
  * client. Each reads only while what it read before has been taken by the other side, so that
  * nothing is buffered but the piece in hand, and each piece leaves as soon as it was read. Framing
  * is parsed and written anew; a body is never passed on under another framing than the one that
- * was understood. The exchange is over when both bodies are complete; an answer that is complete
- * before its request was read ends the connection.
+ * was understood. The exchange is over when its answer is complete. An answer that is complete
+ * before its request was read ends the client's connection, since the rest of the request must not
+ * be read as another one; an answer that is complete before its request was sent ends the server's.
  */
 #include "gateway/exchange/exchange.h"
 
@@ -33,12 +34,15 @@ struct exchange *exchange_new(const struct http1_head *h)
 		xstrndup(path.p ? path.p : "", path.n < GW_TEXT_MAX - 1 ? path.n : GW_TEXT_MAX - 1);
 	x->to = http1_to(h);
 	x->request = (struct body){.kind = h->body, .left = h->length};
-	x->request.done =
-		h->body == HTTP1_BODY_NONE || (h->body == HTTP1_BODY_LENGTH && !h->length);
+	if (h->body == HTTP1_BODY_LENGTH && h->length == 0)
+		x->request.kind = HTTP1_BODY_NONE;
+	x->request.done = x->request.kind == HTTP1_BODY_NONE;
 	x->old_client = h->minor == 0;
 	/* We answer as HTTP/1.1, where staying goes without saying; an older client would wait. */
 	x->client_keeps = h->keep_alive && !x->old_client;
-	buf_init(&x->again, PENDING_MAX);
+	buf_init(&x->head, PENDING_MAX);
+	buf_init(&x->out, PENDING_MAX);
+	buf_init(&x->in, IN_MAX);
 	return x;
 }
 
@@ -49,7 +53,9 @@ void exchange_free(struct exchange *x)
 	free(x->path);
 	response_guard_free(x->guard);
 	free(x->target);
-	buf_done(&x->again);
+	buf_done(&x->head);
+	buf_done(&x->out);
+	buf_done(&x->in);
 	free(x);
 }
 
@@ -127,37 +133,75 @@ void exchange_end(struct conn *c)
 	c->x = NULL;
 }
 
+void exchange_rewind(struct conn *c)
+{
+	struct exchange *x = c->x;
+
+	c->up_idle = false;
+	conn_drop_upstream(c);
+	buf_done(&x->out);
+	buf_done(&x->in);
+	x->head_sent = x->scanned = x->line_start = 0;
+	x->cut = false;
+}
+
+/* Writes what there is of the request, unless the server takes no more; as stream_flush(). */
+static int flush_request(struct conn *c)
+{
+	struct exchange *x = c->x;
+
+	if (x->cut)
+		return 0;
+	while (x->head_sent < x->head.len) {
+		ssize_t n = stream_write(&c->up, x->head.data + x->head_sent,
+					 x->head.len - x->head_sent);
+
+		if (n < 0)
+			return (int)n;
+		x->head_sent += (size_t)n;
+		c->up_bytes += (uint64_t)n;
+	}
+	return stream_flush(&c->up, &x->out, &c->up_bytes);
+}
+
+/* All of the request is with the server. */
+static bool is_sent(const struct exchange *x)
+{
+	const struct response_guard *g = x->guard;
+
+	return x->request.done && !x->cut && x->head_sent == x->head.len && x->out.len == 0 &&
+	       (!g || !g->replay || g->sent == g->body.len);
+}
+
 /* The request's body; MOVE_OVER: c is over. */
 static enum move move_request(struct conn *c)
 {
 	struct exchange *x = c->x;
 
 	for (int i = 0; i < RELAY_ROUNDS; i++) {
-		int r = stream_flush(&c->up, &c->up_out, &c->up_bytes);
+		int r = flush_request(c);
 		ssize_t n;
 
 		if (r == -EAGAIN)
 			return MOVE_BLOCKED;
-		if (r < 0) {
-			/* The server may have answered before it closed: its answer is read. */
+		/* The server may have answered before it closed: its answer is read. */
+		if (r < 0)
 			x->cut = c->up.readable = true;
-			buf_done(&c->up_out);
-		}
 		if (x->guard && x->guard->replay && !x->cut) {
-			n = response_guard_replay(x->guard, &c->up_out);
+			n = response_guard_replay(x->guard, &x->out);
 			if (n > 0)
 				continue;
 			x->cut |= n < 0;
 		}
 		if (x->request.done || x->cut)
 			return MOVE_IDLE;
-		n = c->in.len ? body_move(&x->request, &c->in, &c->up_out) : 0;
+		n = c->in.len ? body_move(&x->request, &c->in, &x->out) : 0;
 		if (n == 0 && !c->client.readable)
 			return MOVE_IDLE;
 		if (n == 0 && x->request.kind == HTTP1_BODY_CHUNKED)
 			n = body_fill(c->gw, &c->client, &c->in);
 		else if (n == 0)
-			n = body_relay(c->gw, &x->request, &c->client, &c->up, &c->up_out,
+			n = body_relay(c->gw, &x->request, &c->client, &c->up, &x->out,
 				       &c->up_bytes);
 		if (n == -EAGAIN)
 			return MOVE_IDLE;
@@ -195,7 +239,7 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 	struct exchange *x = c->x;
 	struct http1_edit e = {0};
 
-	if (h->status == 101 && !x->upgrade)
+	if (h->status == 101 && (!x->upgrade || !is_sent(x)))
 		return false;
 	if (!is_final(h))
 		return x->old_client || http1_write_response(&c->out, h, &e) == 0;
@@ -230,46 +274,58 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 static int take_head(struct conn *c)
 {
 	struct http1_head *h = &c->gw->head;
+	struct exchange *x = c->x;
 	const char *why = NULL;
 	ssize_t n = 0;
 
 	http1_reset(h);
-	h->scanned = c->scanned;
-	h->line_start = c->line_start;
-	if (c->up_in.len)
-		n = http1_parse_response(c->up_in.data, c->up_in.len, c->x->to, h);
+	h->scanned = x->scanned;
+	h->line_start = x->line_start;
+	if (x->in.len)
+		n = http1_parse_response(x->in.data, x->in.len, x->to, h);
 	if (n == 0) {
-		c->scanned = h->scanned;
-		c->line_start = h->line_start;
+		x->scanned = h->scanned;
+		x->line_start = h->line_start;
 		return 0;
 	}
-	c->scanned = c->line_start = 0;
+	x->scanned = x->line_start = 0;
 	if (n < 0) {
 		refuse_as(c, GW_ERROR, 502, http1_reason_str((int)n));
 		return -1;
 	}
-	if (c->x->guard && h->status == 401 && inject_again(c))
+	if (x->guard && h->status == 401 && inject_again(c))
 		return -1;
-	if (c->x->guard)
-		why = response_guard_head(c->x->guard, c->up_in.data, (size_t)n, h);
+	if (x->guard)
+		why = response_guard_head(x->guard, x->in.data, (size_t)n, h);
 	if (!why && !pass_head(c, h)) {
-		c->x->answered = c->out.len > 0;
+		x->answered = c->out.len > 0;
 		why = "the server's answer cannot be passed on";
 	}
 	if (why) {
 		refuse_as(c, GW_ERROR, 502, why);
 		return -1;
 	}
-	buf_consume(&c->up_in, (size_t)n);
+	buf_consume(&x->in, (size_t)n);
 	return 1;
+}
+
+/* The connection was kept from an earlier request, and the server closed it meanwhile? */
+static bool may_retry(const struct conn *c)
+{
+	static const char *const methods[] = {"GET", "HEAD", "OPTIONS"};
+	const struct exchange *x = c->x;
+	bool harmless = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		harmless |= streq(x->method, methods[i]);
+	return harmless && x->request.kind == HTTP1_BODY_NONE && c->pooled && !c->retried &&
+	       !x->head_done && x->in.len == 0 && c->out.len == 0;
 }
 
 static void retry(struct conn *c)
 {
-	conn_drop_upstream(c);
+	exchange_rewind(c);
 	c->retried = true;
-	c->x->cut = false;
-	(void)buf_append(&c->up_out, c->x->again.data, c->x->again.len);
 	conn_open_upstream(c);
 }
 
@@ -285,8 +341,7 @@ static enum move on_server_end(struct conn *c, ssize_t n)
 			body_close(&x->response, &c->out);
 		return MOVE_MORE;
 	}
-	if (!x->head_done && c->pooled && !c->retried && x->again.len && c->up_in.len == 0 &&
-	    c->out.len == 0) {
+	if (may_retry(c)) {
 		retry(c);
 		return MOVE_OVER;
 	}
@@ -321,14 +376,14 @@ static ssize_t decoded_piece(struct conn *c)
 		b->done = n == 0;
 		return n < 0 ? -EPROTO : 1;
 	}
-	if (n == 0 && c->up_in.len) {
-		n = body_take(b, &c->up_in, &payload);
+	if (n == 0 && c->x->in.len) {
+		n = body_take(b, &c->x->in, &payload);
 		b->ended = b->done;
 		b->done = false;
 		if (n > 0 && payload.n && decode_feed(g->decode, payload.p, payload.n) < 0)
 			n = -EPROTO;
 		if (n > 0)
-			buf_consume(&c->up_in, (size_t)n);
+			buf_consume(&c->x->in, (size_t)n);
 	}
 	return n;
 }
@@ -344,8 +399,8 @@ static ssize_t answer_piece(struct conn *c)
 	/* Body bytes that came with the head leave with it. */
 	if (n >= 0 && x->head_done && !x->response.done && x->guard && x->guard->decode) {
 		n = n ? n : decoded_piece(c);
-	} else if (n >= 0 && x->head_done && !x->response.done && c->up_in.len) {
-		ssize_t moved = body_move(&x->response, &c->up_in, &c->out);
+	} else if (n >= 0 && x->head_done && !x->response.done && x->in.len) {
+		ssize_t moved = body_move(&x->response, &x->in, &c->out);
 
 		n = moved < 0 || n == 0 ? moved : n;
 	}
@@ -359,7 +414,7 @@ static ssize_t answer_piece(struct conn *c)
 		return -EAGAIN;
 	if (!x->head_done || x->response.kind == HTTP1_BODY_CHUNKED ||
 	    (x->guard && x->guard->decode))
-		n = body_fill(c->gw, &c->up, &c->up_in);
+		n = body_fill(c->gw, &c->up, &x->in);
 	else
 		n = body_relay(c->gw, &x->response, &c->up, &c->client, &c->out, &c->down_bytes);
 	if (n > 0 || n == -EAGAIN)
@@ -396,30 +451,54 @@ static enum move move_response(struct conn *c)
 	return MOVE_MORE;
 }
 
-/* Nobody is left to read the answer: let go of the server at once, since answers can be long. */
-static bool client_left(struct conn *c)
+/*
+ * A client that has ended its direction may still read the answer, or be gone altogether. TCP
+ * keep-alive tells: the kernel of one that is gone answers a minute long at most, then with a reset.
+ */
+static void watch_silent(struct conn *c)
 {
 	char b;
 
-	if (!c->client.readable || !c->x->request.done || c->in.len)
-		return false;
-	return recv(c->client.io.fd, &b, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+	if (c->x->half_closed || !c->client.readable || !c->x->request.done || c->in.len ||
+	    recv(c->client.io.fd, &b, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		return;
+	c->x->half_closed = true;
+	socket_probe(c->client.io.fd);
 }
 
-static void finish(struct conn *c)
+static void want_more(struct conn *c, bool client_blocked, bool up_blocked)
+{
+	bool silent = c->client.readable || c->client.eof;
+
+	if (silent && !client_blocked) {
+		if (stream_want_gone(&c->client, c->gw->ev) < 0 ||
+		    stream_want(&c->up, c->gw->ev, !c->up.readable && !c->up.eof, up_blocked) < 0)
+			conn_end(c, "epoll refused");
+		return;
+	}
+	conn_want(c, !silent, client_blocked, !c->up.readable && !c->up.eof, up_blocked);
+}
+
+/* What came behind the head already belongs to the new protocol. */
+static void switch_protocols(struct conn *c)
+{
+	(void)buf_append(&c->out, c->x->in.data, c->x->in.len);
+	exchange_end(c);
+	conn_start_tunnel(c, false);
+}
+
+/* The answer is complete. This alone decides what becomes of the two connections. */
+static void exchange_finish(struct conn *c)
 {
 	struct exchange *x = c->x;
 	bool keep = x->client_keeps && x->request.done && !x->cut;
 
 	if (x->status == 101) {
-		exchange_end(c);
-		conn_start_tunnel(c, false);
+		switch_protocols(c);
 		return;
 	}
-	c->up_idle = x->server_keeps && x->request.done && !x->cut &&
-		     (!x->guard || !x->guard->replay || x->guard->sent == x->guard->body.len) &&
-		     x->response.kind != HTTP1_BODY_CLOSE && c->up_in.len == 0 && !c->up.eof &&
-		     !stream_holds(&c->up);
+	c->up_idle = x->server_keeps && is_sent(x) && x->response.kind != HTTP1_BODY_CLOSE &&
+		     x->in.len == 0 && !c->up.eof && !stream_holds(&c->up);
 	/* The last read may have been as long as the body: an event will tell if there is more. */
 	c->up.readable = false;
 	if (!c->up_idle)
@@ -449,24 +528,24 @@ void conn_on_exchange(struct conn *c)
 	if (down == MOVE_OVER)
 		return;
 	if (down == MOVE_IDLE && c->x->response.done) {
-		finish(c);
+		exchange_finish(c);
 		return;
 	}
-	if (client_left(c)) {
+	/* Nobody is left to read the answer: let go of the server, since answers can be long. */
+	if (c->client.gone) {
 		conn_end(c, "client gone");
 		return;
 	}
+	watch_silent(c);
 	if (c->up_bytes + c->down_bytes != before)
 		conn_touch(c);
 	if (up == MOVE_MORE || down == MOVE_MORE)
 		conn_again(c);
-	conn_want(c, !c->client.readable && !c->client.eof, down == MOVE_BLOCKED,
-		  !c->up.readable && !c->up.eof, up == MOVE_BLOCKED);
+	want_more(c, down == MOVE_BLOCKED, up == MOVE_BLOCKED);
 }
 
 void conn_start_exchange(struct conn *c)
 {
-	c->scanned = c->line_start = 0;
 	conn_go(c, CONN_EXCHANGE, "sending");
 	conn_on_exchange(c);
 }

@@ -10,7 +10,11 @@
 #include "gateway/exchange/body.h"
 #include "gateway/conn.h"
 
-/* One request and its answer. */
+/*
+ * One request and its answer. The bytes between us and the server are the exchange's own and go with
+ * it, so that the next request can neither find nor follow them. The server's connection is lent to
+ * it: only a connection on which request and answer are both complete is given on.
+ */
 struct exchange {
 	char method[HTTP1_METHOD_MAX + 1];
 	char *path; /* for the log: as sent, cut */
@@ -19,14 +23,18 @@ struct exchange {
 	bool old_client;   /* HTTP/1.0 */
 	bool client_keeps; /* the client lets its connection live */
 	bool upgrade;	   /* a WebSocket was asked for */
+	bool half_closed;  /* the client sends nothing more, and reads */
 	bool cut;	   /* the server no longer takes the request */
 	bool answered;	   /* a head of the server's, or of ours, has been queued for the client */
 	bool quiet;	   /* the event has been sent */
 	bool head_done;	   /* the final response head has been read */
 	bool server_keeps;
 	unsigned int status;
-	struct buf again;	/* the head, to send it anew when a pooled connection was dead */
-	const char *credential; /* see inject_name() */
+	struct buf head;    /* the request's, as it is sent; kept to be sent again */
+	size_t head_sent;   /* of it, over the connection of now */
+	struct buf out, in; /* of the body, not yet taken; of the answer, not yet understood */
+	size_t scanned, line_start;   /* of the answer's head */
+	const char *credential;	      /* see inject_name() */
 	struct response_guard *guard; /* of a request with a credential, once that is asked for */
 	bool provider;		      /* the request goes to a provider's endpoint */
 	char *target;		      /* sent instead of the received one; NULL: the same */
@@ -36,6 +44,8 @@ struct exchange *exchange_new(const struct http1_head *h);
 void exchange_free(struct exchange *x);
 /* Over, one way or the other: its event and its memory. */
 void exchange_end(struct conn *c);
+/* The request will be sent from its beginning, over another connection. */
+void exchange_rewind(struct conn *c);
 
 /* Adds the exchange of a connection to its event; adds nothing if there is none. */
 void exchange_describe(const struct conn *c, struct gw_event *e);

@@ -23,14 +23,16 @@ struct edits {
 	uint64_t length;
 };
 
-/* The head for the server, into c->up_out. */
+/* The head for the server, into c->x->head. */
 static int write_head(struct conn *c, const struct http1_head *h, const struct edits *edits)
 {
 	const struct host_proxy *p =
 		c->up_tls ? NULL : host_proxy_for(c->gw->host_proxies, &c->host, c->port, true);
 	char authority[HOST_PORT_TEXT_SIZE], prefix[HOST_PORT_TEXT_SIZE + 8];
 	struct http1_set set[SET_MAX + 1];
-	struct http1_edit e = {.set = set, .keep_upgrade = c->x->upgrade};
+	struct http1_edit e = {.set = set,
+			       .keep_upgrade = c->x->upgrade,
+			       .no_overrides = c->x->request.no_overrides};
 	uint16_t standard = c->up_tls ? 443 : 80;
 
 	for (; edits && e.n_set < edits->n_set; e.n_set++)
@@ -55,17 +57,9 @@ static int write_head(struct conn *c, const struct http1_head *h, const struct e
 			set[e.n_set++] = (struct http1_set){slice_of("Proxy-Authorization"),
 							    slice_of(p->auth)};
 	}
-	return http1_write_request(&c->up_out, h, &e);
-}
-
-static bool may_repeat(const struct conn *c)
-{
-	static const char *const methods[] = {"GET", "HEAD", "OPTIONS"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
-		if (streq(c->x->method, methods[i]))
-			return c->x->request.done;
-	return false;
+	/* One allocation for nearly all heads. */
+	(void)buf_reserve(&c->x->head, 1 * KiB);
+	return http1_write_request(&c->x->head, h, &e);
 }
 
 /* Everything is decided: writes the request and goes to the server. head_len: of the head in c->in.
@@ -73,13 +67,13 @@ static bool may_repeat(const struct conn *c)
 static void send_request(struct conn *c, const struct http1_head *h, size_t head_len,
 			 const struct edits *edits)
 {
+	/* Who asks for a decision by method and path sends what was decided. */
+	c->x->request.no_overrides = c->verdict.inspect || c->x->guard;
 	if (write_head(c, h, edits) < 0) {
 		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
 		return;
 	}
 	buf_consume(&c->in, head_len);
-	if (may_repeat(c))
-		(void)buf_append(&c->x->again, c->up_out.data, c->up_out.len);
 	/* The last attempt does not use a pooled connection, which may have died meanwhile. */
 	c->retried = c->x->guard && c->x->guard->rejected;
 	conn_open_upstream(c);
@@ -116,16 +110,6 @@ static void replay_body(struct http1_head *h, struct response_guard *g, struct e
 	g->sent = 0;
 }
 
-/* Once more: nothing of the first attempt is left but what was kept to repeat it. */
-static void start_over(struct conn *c)
-{
-	c->up_idle = false;
-	conn_drop_upstream(c);
-	buf_done(&c->up_out);
-	buf_clear(&c->x->again);
-	c->x->cut = false;
-}
-
 void http_send(struct conn *c, struct http1_head *h, size_t head_len,
 	       const struct gw_header *header)
 {
@@ -139,8 +123,10 @@ void http_send(struct conn *c, struct http1_head *h, size_t head_len,
 	phantom_strip(h);
 	if (g->whole && h->body != HTTP1_BODY_NONE)
 		replay_body(h, g, &edits);
-	if (g->rejected)
-		start_over(c);
+	if (g->rejected) {
+		exchange_rewind(c);
+		buf_clear(&c->x->head);
+	}
 	send_request(c, h, head_len, &edits);
 }
 
@@ -207,7 +193,7 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 		refuse_as(c, GW_DENY, 403, "a phantom is sent where it does not belong");
 		return;
 	}
-	c->x->upgrade = h->websocket && !credential;
+	c->x->upgrade = h->websocket && !credential && c->x->request.done;
 	if (credential) {
 		c->x->credential = inject_name(c->gw, credential);
 		inject_start(c, NULL, head_len);

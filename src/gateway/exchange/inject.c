@@ -340,7 +340,6 @@ bool inject_again(struct conn *c)
 	 * sent.
 	 */
 	x->cut = true;
-	buf_done(&c->up_out);
 	start_body(c);
 	return true;
 }

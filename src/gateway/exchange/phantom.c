@@ -13,8 +13,7 @@ enum kind {
 };
 
 /*
- * Beside keys: sessions; ways to ask for another method or path than the one that was judged; parts
- * of an answer, in which half a secret would not be found; encodings.
+ * Beside keys: sessions; parts of an answer, in which half a secret would not be found; encodings.
  */
 static const struct {
 	const char *name;
@@ -37,11 +36,6 @@ static const struct {
 	ROW("range", STRIP),
 	ROW("if-range", STRIP),
 	ROW("accept-encoding", STRIP),
-	ROW("x-http-method-override", STRIP),
-	ROW("x-method-override", STRIP),
-	ROW("x-http-method", STRIP),
-	ROW("x-original-url", STRIP),
-	ROW("x-rewrite-url", STRIP),
 #undef ROW
 };
 

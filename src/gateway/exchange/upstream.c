@@ -29,11 +29,10 @@ void conn_drop_upstream(struct conn *c)
 {
 	struct pool_key key = key_of(c, c->up.tls != NULL);
 
-	if (stream_open(&c->up) && c->up_idle && !c->up.readable && c->up_in.len == 0)
+	if (stream_open(&c->up) && c->up_idle && !c->up.readable)
 		pool_put(c->gw, &c->up, &key);
 	stream_done(&c->up, c->gw->ev);
 	c->up_idle = false;
-	buf_done(&c->up_in);
 }
 
 static void stands(struct conn *c)
@@ -95,7 +94,6 @@ static void ask_proxy(struct conn *c, const struct host_proxy *p)
 		(void)buf_printf(&b, "Proxy-Authorization: %s\r\n", p->auth);
 	(void)buf_puts(&b, "\r\n");
 	conn_go(c, CONN_VIA, "connected");
-	c->scanned = c->line_start = 0;
 	/* A new socket takes a request of this size at once. */
 	r = stream_flush(&c->up, &b, &count);
 	if (r < 0)
@@ -110,9 +108,9 @@ void conn_on_via(struct conn *c)
 
 	if (n == -EAGAIN)
 		return;
-	if (n > 0 && buf_append(&c->up_in, c->gw->scratch, (size_t)n) == 0) {
+	if (n > 0 && buf_append(&c->via_in, c->gw->scratch, (size_t)n) == 0) {
 		http1_reset(h);
-		n = http1_parse_response(c->up_in.data, c->up_in.len, HTTP1_TO_CONNECT, h);
+		n = http1_parse_response(c->via_in.data, c->via_in.len, HTTP1_TO_CONNECT, h);
 		if (n == 0)
 			return;
 	} else {
@@ -128,8 +126,8 @@ void conn_on_via(struct conn *c)
 		refuse_as(c, GW_ERROR, 502, why);
 		return;
 	}
-	buf_consume(&c->up_in, (size_t)n);
-	if (c->up_tls && c->up_in.len) {
+	buf_consume(&c->via_in, (size_t)n);
+	if (c->up_tls && c->via_in.len) {
 		refuse_as(c, GW_ERROR, 502, "the host's proxy sent bytes of its own");
 		return;
 	}

@@ -75,10 +75,10 @@ static size_t reply_to(struct gw *gw, const struct dns_query *q, uint8_t *out, s
 		a.n_a4 = a.n_a6 = 1;
 		return dns_put_answer(out, cap, q, &a);
 	}
-	nm = names_get(gw->names, h.name, ev_now(gw->ev));
+	nm = names_get(gw->names, h.name);
 	if (!nm) {
 		a.rcode = DNS_SERVFAIL;
-		note(gw, h.name, false, "all stand-in addresses are in use");
+		note(gw, h.name, false, "connections hold all stand-in addresses");
 		return dns_put_answer(out, cap, q, &a);
 	}
 	name_v4(gw->names, nm, &a4);

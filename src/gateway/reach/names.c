@@ -12,8 +12,9 @@ struct name {
 	uint32_t index; /* added to both ranges' first address */
 	uint32_t refs;	/* connections */
 	bool pinned;
-	uint64_t used;
+	bool second_hand;		     /* its address has stood for another name before */
 	struct name *next_host, *next_index; /* chains of the two hash tables */
+	struct name *older, *newer; /* by last use; neither pinned nor held ones are in that list */
 };
 
 struct names {
@@ -21,7 +22,9 @@ struct names {
 	struct in6_addr base6;
 	bool has6;
 	uint32_t next_index;
+	bool wrapped; /* each address has been given out once */
 	size_t n;
+	struct name *oldest, *newest;
 	struct name *by_host[BUCKETS], *by_index[BUCKETS];
 };
 
@@ -121,31 +124,46 @@ static void unlink_name(struct names *n, struct name *nm)
 	n->n--;
 }
 
-/* Only when the table is full, so a walk over all of it is rare enough. */
-static bool drop_oldest(struct names *n, uint64_t now)
+/* Puts a name that nobody holds behind all others. */
+static void rest(struct names *n, struct name *nm)
 {
-	struct name *oldest = NULL;
+	nm->older = n->newest;
+	nm->newer = NULL;
+	*(nm->older ? &nm->older->newer : &n->oldest) = nm;
+	n->newest = nm;
+}
 
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct name *nm = n->by_host[i]; nm; nm = nm->next_host)
-			if (!nm->pinned && nm->refs == 0 && (!oldest || nm->used < oldest->used))
-				oldest = nm;
-	if (!oldest || now - oldest->used < STANDIN_HOLD_MS)
+static void unrest(struct names *n, struct name *nm)
+{
+	*(nm->older ? &nm->older->newer : &n->oldest) = nm->newer;
+	*(nm->newer ? &nm->newer->older : &n->newest) = nm->older;
+}
+
+static bool rests(const struct name *nm)
+{
+	return !nm->pinned && nm->refs == 0;
+}
+
+static bool drop_oldest(struct names *n)
+{
+	struct name *nm = n->oldest;
+
+	if (!nm)
 		return false;
-	unlink_name(n, oldest);
-	free(oldest->host);
-	free(oldest);
+	unrest(n, nm);
+	unlink_name(n, nm);
+	free(nm->host);
+	free(nm);
 	return true;
 }
 
-static struct name *add(struct names *n, const char *host, uint32_t index, uint64_t now)
+static struct name *add(struct names *n, const char *host, uint32_t index)
 {
 	struct name *nm = xcalloc(1, sizeof(*nm));
 	uint32_t h = hash(host) % BUCKETS;
 
 	nm->host = xstrdup(host);
 	nm->index = index;
-	nm->used = now;
 	nm->next_host = n->by_host[h];
 	n->by_host[h] = nm;
 	nm->next_index = n->by_index[index % BUCKETS];
@@ -154,22 +172,34 @@ static struct name *add(struct names *n, const char *host, uint32_t index, uint6
 	return nm;
 }
 
-struct name *names_get(struct names *n, const char *host, uint64_t now)
+/* There are many more addresses than names, so this ends. */
+static void next_free(struct names *n)
+{
+	do {
+		if (++n->next_index >= n->size4 - 1) {
+			n->next_index = 1;
+			n->wrapped = true;
+		}
+	} while (find_index(n, n->next_index));
+}
+
+struct name *names_get(struct names *n, const char *host)
 {
 	struct name *nm = find_host(n, host);
 
-	if (nm) {
-		nm->used = now;
-		return nm;
+	if (nm && rests(nm)) {
+		unrest(n, nm);
+		rest(n, nm);
 	}
-	if (n->n >= STANDINS_MAX && !drop_oldest(n, now))
+	if (nm)
+		return nm;
+	if (n->n >= STANDINS_MAX && !drop_oldest(n))
 		return NULL;
-	/* There are many more addresses than names, so this ends. */
-	do {
-		if (++n->next_index >= n->size4 - 1)
-			n->next_index = 1;
-	} while (find_index(n, n->next_index));
-	return add(n, host, n->next_index, now);
+	next_free(n);
+	nm = add(n, host, n->next_index);
+	nm->second_hand = n->wrapped;
+	rest(n, nm);
+	return nm;
 }
 
 static bool index_of(const struct names *n, const union sockaddr_any *a, uint32_t *ret)
@@ -210,7 +240,9 @@ int names_pin(struct names *n, const char *host, const char *addr)
 		return -EINVAL;
 	nm = find_index(n, index);
 	if (!nm)
-		nm = find_host(n, host) ? NULL : add(n, host, index, 0);
+		nm = find_host(n, host) ? NULL : add(n, host, index);
+	else if (streq(nm->host, host) && rests(nm))
+		unrest(n, nm);
 	if (!nm || !streq(nm->host, host))
 		return -EEXIST;
 	nm->pinned = true;
@@ -234,13 +266,21 @@ bool name_v6(const struct names *n, const struct name *nm, struct in6_addr *ret)
 	return n->has6;
 }
 
-void name_hold(struct name *nm)
+bool name_is_second_hand(const struct name *nm)
 {
+	return nm->second_hand;
+}
+
+void name_hold(struct names *n, struct name *nm)
+{
+	if (rests(nm))
+		unrest(n, nm);
 	nm->refs++;
 }
 
-void name_release(struct name *nm, uint64_t now)
+void name_release(struct names *n, struct name *nm)
 {
 	nm->refs--;
-	nm->used = now;
+	if (rests(nm))
+		rest(n, nm);
 }

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "http/slice.h"
+
+/*
+ * Fields by which frameworks and proxies let a client name another method, path or host than the
+ * request itself does. A decision about a request holds only without them. '_' counts as '-', which
+ * CGI-like servers do not tell apart.
+ */
+bool override_is(struct slice name);
