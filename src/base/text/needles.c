@@ -210,17 +210,27 @@ static bool in_escapes(const struct needles *s, const char *p, size_t n, unsigne
 	return false;
 }
 
+static bool needs_squeeze(const char *p, size_t n)
+{
+	return memchr(p, '\0', n) || memchr(p, '\n', n) || memchr(p, '\r', n);
+}
+
 static bool look_at_stretch(const struct needles *s, const char *p, size_t n, unsigned int depth)
 {
 	char text[BLOCK];
+	bool other = depth < SPELLINGS; /* not as it is in the stream, which was searched before */
 
-	n = spelling_squeeze(p, n, text);
-	for (size_t i = 0; i < s->n; i++)
-		if (core_in(&s->list[i], text, n) < n)
+	if (needs_squeeze(p, n)) {
+		n = spelling_squeeze(p, n, text);
+		p = text;
+		other = true;
+	}
+	for (size_t i = 0; i < s->n && other; i++)
+		if (core_in(&s->list[i], p, n) < n)
 			return true;
 	return n && depth &&
-	       (in_base64(s, text, n, depth - 1) || in_hex(s, text, n, depth - 1) ||
-		in_escapes(s, text, n, depth - 1));
+	       (in_base64(s, p, n, depth - 1) || in_hex(s, p, n, depth - 1) ||
+		in_escapes(s, p, n, depth - 1));
 }
 
 /* At most BLOCK bytes. Bytes that are no spelling make no stretches, which ends the search in them. */

@@ -34,7 +34,7 @@ const struct stretch_shape *needles_shape(const struct needles *s);
 /* The first one that stands in p as it is: its place and length; n where there is none. Those that
  * overlap are one. */
 size_t needles_plain(const struct needles *s, const char *p, size_t n, size_t *ret_len);
-/* Does p, a stretch, hold one in any spelling? */
+/* Does p, a stretch that holds none as it is, hold one in another spelling? */
 bool needles_spelled(const struct needles *s, const char *p, size_t n);
 /* The first one in any spelling: its place and length, or those of the stretch that it is spelled
  * in; n where there is none. */
