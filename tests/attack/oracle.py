@@ -32,7 +32,7 @@ SPELLINGS = {
     "base64 twice": lambda s: base64.b64encode(base64.b64encode(s.encode())).decode().rstrip("="),
     "hex of %XX": lambda s: "".join("%%%02X" % ord(c) for c in s).encode().hex(),
 }
-FORMS = ["length", "chunked", "gzip", "sse"]
+FORMS = ["length", "chunked", "sse", "gzip", "gzip-sse"]
 
 
 class Records:

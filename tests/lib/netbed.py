@@ -155,13 +155,13 @@ async def say_pieces(body, head, w):
     form = said["form"]
     auth = head.get("authorization", "").removeprefix("Bearer ")
     pieces = [(auth if p == "AUTH" else p).encode("latin-1") for p in said["pieces"]]
-    kind = b"Content-Type: text/event-stream\r\n" if form == "sse" else b""
+    kind = b"Content-Type: text/event-stream\r\n" if form.endswith("sse") else b""
     if form == "length":
         w.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % sum(map(len, pieces)))
         for piece in pieces:
             w.write(piece)
         return
-    zipped = zlib.compressobj(wbits=31) if form == "gzip" else None
+    zipped = zlib.compressobj(wbits=31) if form.startswith("gzip") else None
     kind += b"Content-Encoding: gzip\r\n" if zipped else b""
     w.write(b"HTTP/1.1 200 OK\r\n" + kind + b"Transfer-Encoding: chunked\r\n\r\n")
     for piece in pieces + ([b""] if zipped else []):

@@ -70,6 +70,14 @@ static void note_limit(struct response_guard *g, const struct http1_field *f)
 		g->limits.len = before;
 }
 
+static bool is_stream(const struct http1_head *h)
+{
+	const struct http1_field *type = http1_find(h, "content-type");
+	enum meter_form form = type ? meter_form(type->value) : METER_NONE;
+
+	return form == METER_SSE || form == METER_AWS;
+}
+
 /* NULL, or why not: what cannot be read cannot be searched. */
 static const char *choose_decoder(struct response_guard *g, const struct http1_head *h)
 {
@@ -89,7 +97,12 @@ static const char *choose_decoder(struct response_guard *g, const struct http1_h
 	if (!coding.p || h->body == HTTP1_BODY_NONE)
 		return NULL;
 	g->decode = decode_new(coding);
-	return g->decode ? NULL : "the server's answer has an encoding that cannot be searched";
+	if (!g->decode)
+		return "the server's answer has an encoding that cannot be searched";
+	/* Events are compressed one by one, or they would be late. */
+	if (!is_stream(h))
+		decode_fill(g->decode);
+	return NULL;
 }
 
 static void look_at_provider(struct response_guard *g, const struct http1_head *h)
