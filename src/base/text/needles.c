@@ -170,12 +170,13 @@ static bool look(const struct needles *s, const char *p, size_t n, unsigned int 
 
 static bool in_base64(const struct needles *s, const char *p, size_t n, unsigned int depth)
 {
+	size_t least = s->shape.least * 4 / 3; /* digits that the shortest one needs */
 	char out[BLOCK];
 
-	for (size_t at = 0; at < n; at++) {
+	for (size_t at = 0; at + least <= n; at++) {
 		size_t span = spelling_base64_span(p + at, n - at);
 
-		for (size_t skip = 0; skip < 4 && span * 3 / 4 >= s->shape.least; skip++)
+		for (size_t skip = 0; skip < 4 && span >= least; skip++)
 			if (look(s, out, spelling_base64(p + at, span, skip, out), depth))
 				return true;
 		at += span;
@@ -185,12 +186,13 @@ static bool in_base64(const struct needles *s, const char *p, size_t n, unsigned
 
 static bool in_hex(const struct needles *s, const char *p, size_t n, unsigned int depth)
 {
+	size_t least = s->shape.least * 2;
 	char out[BLOCK];
 
-	for (size_t at = 0; at < n; at++) {
+	for (size_t at = 0; at + least <= n; at++) {
 		size_t span = spelling_hex_span(p + at, n - at);
 
-		for (size_t skip = 0; skip < 2 && span / 2 >= s->shape.least; skip++)
+		for (size_t skip = 0; skip < 2 && span >= least; skip++)
 			if (look(s, out, spelling_hex(p + at, span, skip, out), depth))
 				return true;
 		at += span;
