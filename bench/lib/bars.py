@@ -55,6 +55,14 @@ BARS = {
     "request.rate": Bar("gateway", "injected requests over 16 connections", "nginx", "/s", "rate"),
     "signed.cpu": Bar("gateway", "CPU of a request whose header is asked for each time", "nginx", "µs", "share"),
     "signed.p50": Bar("gateway", "what a request with a header asked for each time takes longer, p50", "nginx", "µs", "share"),
+    # The search of answers for a secret: a right guess takes as long as a wrong one.
+    "guard.right": Bar("guard", "searching all but one character of the secret", "while it is another", "ns", "share", "<=", 1.01),
+    "guard.wrong": Bar("guard", "searching all but one character of another secret", "while it is this one", "ns", "share", "<=", 1.01),
+    "guard.right64": Bar("guard", "the same in base64", "while it is another", "ns", "share", "<=", 1.01),
+    "guard.wrong64": Bar("guard", "the same of another secret in base64", "while it is this one", "ns", "share", "<=", 1.01),
+    "guard.event": Bar("guard", "searching a server-sent event", None, "ns", "value"),
+    "guard.json": Bar("guard", "searching a KiB of JSON", None, "ns", "value"),
+    "guard.base64": Bar("guard", "searching a KiB of base64", None, "ns", "value"),
     # Memory.
     "gateway.memory": Bar("gateway", "memory of the gateway, TLS in use, RSS", None, "MiB", "value", "<=", 10),
     "gateway.held": Bar("gateway", "memory of a held TLS connection, 1,000 held", "nginx", "KiB", "value", "<=", 60),

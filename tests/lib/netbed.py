@@ -20,6 +20,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import zlib
 
 DIR = sys.argv[1]
 DNS = "9.9.9.53"
@@ -147,6 +148,30 @@ async def pump(r, w):
         w.close()
 
 
+async def say_pieces(body, head, w):
+    """Says what it is told: {"form": …, "pieces": […]}, each piece in a TLS record and, but for a length, a chunk of its own.
+    A piece "AUTH" is the credential that came with the request."""
+    said = json.loads(body)
+    form = said["form"]
+    auth = head.get("authorization", "").removeprefix("Bearer ")
+    pieces = [(auth if p == "AUTH" else p).encode("latin-1") for p in said["pieces"]]
+    kind = b"Content-Type: text/event-stream\r\n" if form.endswith("sse") else b""
+    if form == "length":
+        w.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % sum(map(len, pieces)))
+        for piece in pieces:
+            w.write(piece)
+        return
+    zipped = zlib.compressobj(wbits=31) if form.startswith("gzip") else None
+    kind += b"Content-Encoding: gzip\r\n" if zipped else b""
+    w.write(b"HTTP/1.1 200 OK\r\n" + kind + b"Transfer-Encoding: chunked\r\n\r\n")
+    for piece in pieces + ([b""] if zipped else []):
+        last = zipped and not piece
+        if zipped:
+            piece = zipped.flush() if last else zipped.compress(piece) + zipped.flush(zlib.Z_SYNC_FLUSH)
+        w.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+    w.write(b"0\r\n\r\n")
+
+
 def takes(given):
     """Where DIR/takes is, every request must have one of its lines as its Authorization."""
     try:
@@ -174,6 +199,8 @@ async def answer(method, target, head, body, r, w, where):
         return False
     if path.startswith(("/git/", "/me/")):
         w.write(await asyncio.to_thread(git_backend, method, target.removeprefix("/git"), head, body))
+    elif path == "/pieces":
+        await say_pieces(body, head, w)
     elif path == "/sse":
         w.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
                 b"f\r\ndata: first\r\n\r\n\r\n")

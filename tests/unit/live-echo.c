@@ -21,13 +21,14 @@ static void token_of(const char *head, char ret[static 256])
 		(void)snprintf(ret, 256, "%.*s", (int)strcspn(space + 1, "\r\n"), space + 1);
 }
 
+/* In a spelling that nothing looks for: hexadecimal, with all bits turned round. */
 static void respond_hex(struct peer *p, const char *text)
 {
 	cleanup_buf struct buf b;
 
 	buf_init(&b, MiB);
 	for (; *text; text++)
-		(void)buf_printf(&b, "%02x", (unsigned char)*text);
+		(void)buf_printf(&b, "%02x", (unsigned char)~(unsigned char)*text);
 	peer_respond(p, "", b.data, b.len);
 }
 
@@ -131,6 +132,10 @@ static void respond_echo(struct peer *p, const char *how, const char *token)
 
 		peer_puts(p, early);
 		peer_respond(p, "", "ok", 2);
+	} else if (strncmp(how, "part", 4) == 0) {
+		peer_puts(p, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/14\r\n"
+			     "Content-Length: 5\r\n\r\n");
+		peer_write(p, plain, 5);
 	} else if (strncmp(how, "close", 5) == 0) {
 		peer_puts(p, OK "\r\n");
 		peer_puts(p, plain);

@@ -61,7 +61,7 @@ static char *get_route(const char *path)
 	return route(line, "x-api-key: phantom-token\r\n");
 }
 
-/* The body of an answer that a server wrote in hexadecimal, so that nothing finds secrets in it. */
+/* The body of an answer that a server wrote so that nothing finds secrets in it: see live-echo.c. */
 static char *unhex(const char *answer)
 {
 	const char *p = strstr(answer, "\r\n\r\n");
@@ -74,7 +74,7 @@ static char *unhex(const char *answer)
 
 		for (int i = 0; i < 2; i++)
 			v = v << 4 | (unsigned int)(p[i] <= '9' ? p[i] - '0' : p[i] - 'a' + 10);
-		(void)buf_putc(&b, (char)v);
+		(void)buf_putc(&b, (char)~v);
 	}
 	return b.data ? buf_take(&b) : xstrdup("");
 }
@@ -424,7 +424,7 @@ static void an_echo_in_base64_heads_and_trailers_is_scrubbed(void **state)
 	has_not(split, "key>");
 }
 
-static void nothing_but_the_beginning_of_a_secret_is_late(void **state)
+static void a_stretch_that_is_not_over_waits_and_nothing_else_does(void **state)
 {
 	int fd = client_proxy();
 	cleanup_free char *before = NULL, *rest = NULL;
@@ -448,6 +448,14 @@ static void an_encoding_that_cannot_be_searched_is_refused(void **state)
 	starts(br, "HTTP/1.1 502 ");
 	starts(twice, "HTTP/1.1 502 ");
 	has_not(br, "the-real-key");
+}
+
+static void a_part_of_an_answer_that_nobody_asked_for_is_refused(void **state)
+{
+	cleanup_free char *part = get_route("echo/part");
+
+	starts(part, "HTTP/1.1 502 ");
+	has_not(part, "<the");
 }
 
 static void a_compressed_answer_is_made_as_it_is_taken(void **state)
@@ -715,8 +723,9 @@ int main(void)
 		OWN(a_request_may_lead_elsewhere_than_its_route),
 		T(an_echo_of_the_secret_is_scrubbed_in_every_form),
 		T(an_echo_in_base64_heads_and_trailers_is_scrubbed),
-		T(nothing_but_the_beginning_of_a_secret_is_late),
+		T(a_stretch_that_is_not_over_waits_and_nothing_else_does),
 		T(an_encoding_that_cannot_be_searched_is_refused),
+		T(a_part_of_an_answer_that_nobody_asked_for_is_refused),
 		T(a_compressed_answer_is_made_as_it_is_taken),
 		T(a_redirect_is_passed_on_and_not_followed),
 		T(a_401_is_answered_by_one_refresh_and_one_retry),

@@ -149,6 +149,42 @@ static void bomb_is_made_a_turn_at_a_time(void **state)
 	assert_int_equal(out.len, size);
 }
 
+/* Fills size bytes with text that is compressed well or badly, and unpacks it in small pieces. */
+static void fill(bool well, size_t size)
+{
+	cleanup_free char *text = xmalloc(size), *p = NULL;
+	struct decode *d = decode_new((struct slice){"gzip", 4});
+	size_t n, made = 0;
+	char *plain;
+
+	for (size_t i = 0; i < size; i++)
+		text[i] = (char)(well ? 'x' : rand());
+	p = packed(GZIP, text, size, &n);
+	decode_fill(d);
+	for (size_t at = 0; at < n; at += 100) {
+		ssize_t got;
+
+		assert_int_equal(decode_feed(d, p + at, n - at < 100 ? n - at : 100), 0);
+		while ((got = decode_next(d, &plain)) != 0) {
+			assert_int_equal(got, DECODED_TURN);
+			assert_memory_equal(plain, text + made, DECODED_TURN);
+			made += DECODED_TURN;
+		}
+	}
+	assert_true(decode_over(d));
+	assert_int_equal(decode_rest(d, &plain), size - made);
+	assert_memory_equal(plain, text + made, size - made);
+	decode_free(d);
+}
+
+static void what_comes_out_does_not_tell_how_well_it_was_compressed(void **state)
+{
+	fill(true, 5 * DECODED_TURN + 17);
+	fill(false, 5 * DECODED_TURN + 17);
+	fill(true, 3);
+	fill(false, DECODED_TURN);
+}
+
 static void more_than_may_wait_is_refused(void **state)
 {
 	struct decode *d = decode_new((struct slice){"gzip", 4});
@@ -169,6 +205,7 @@ int main(void)
 		cmocka_unit_test(answer_that_is_cut_is_not_over),
 		cmocka_unit_test(what_is_not_compressed_is_refused),
 		cmocka_unit_test(bomb_is_made_a_turn_at_a_time),
+		cmocka_unit_test(what_comes_out_does_not_tell_how_well_it_was_compressed),
 		cmocka_unit_test(more_than_may_wait_is_refused),
 	};
 

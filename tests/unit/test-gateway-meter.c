@@ -138,6 +138,21 @@ static void bedrock_frames_are_counted(void **state)
 	counts(METER_AWS, b.data, b.len, &(struct expected){"claude-opus-5-5", 10, 42, 1000, 100});
 }
 
+static void the_end_of_a_bedrock_frame_is_known(void **state)
+{
+	cleanup_buf struct buf b;
+	struct meter m;
+
+	buf_init(&b, MiB);
+	put_frame(&b, DELTA);
+	meter_init(&m, METER_AWS);
+	for (size_t i = 0; i < b.len; i++) {
+		meter_feed(&m, b.data + i, 1);
+		assert_int_equal(meter_between(&m), i == b.len - 1);
+	}
+	meter_done(&m);
+}
+
 static void what_is_no_usage_counts_nothing(void **state)
 {
 	static const struct {
@@ -178,6 +193,7 @@ int main(void)
 		cmocka_unit_test(openai_is_counted_in_events_and_whole),
 		cmocka_unit_test(gemini_is_counted_in_events_lists_and_whole),
 		cmocka_unit_test(bedrock_frames_are_counted),
+		cmocka_unit_test(the_end_of_a_bedrock_frame_is_known),
 		cmocka_unit_test(what_is_no_usage_counts_nothing),
 		cmocka_unit_test(the_form_is_told_by_the_content_type),
 	};

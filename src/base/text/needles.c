@@ -1,196 +1,93 @@
 #include "base/text/needles.h"
 
-#include <stdbool.h>
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text/spelling.h"
 
-#define HASHES 4096
-#define BLOCK 3
-#define NONE 0xffff
+#define WORDS (NEEDLE_CORE / sizeof(uint64_t))
+#define SPELLINGS 2 /* one over the other */
+#define BLOCK (4 * (size_t)SPELLED_MAX)
+#define TURN 64 /* places that are compared before the result is looked at */
 
+static_assert((int)STRETCH_LINE >= NEEDLE_CORE, "a wrapped line is long enough to be found");
+
+/* The core of one text, as words that overlap where it is shorter than NEEDLE_CORE. */
 struct needle {
-	char *p;
-	size_t n;
-	uint16_t next; /* with the same last block in its window; NONE: the last */
+	size_t n;    /* length of the text */
+	size_t core; /* and of its core */
+	size_t at[WORDS];
+	uint64_t word[WORDS];
 };
 
 struct needles {
 	unsigned int refs;
-	size_t window; /* the shortest */
-	size_t longest;
+	struct stretch_shape shape;
 	size_t n;
-	struct needle list[NEEDLES_MAX];
-	uint16_t first[HASHES]; /* the first needle whose window ends with this block */
-	uint8_t shift[HASHES];	/* the distance by which the window may move on */
-	uint64_t begins[4];	/* a bit for each first byte of a needle */
-	uint64_t holds[4];	/* a bit for each byte that is in a needle */
+	struct needle list[];
 };
 
-struct text {
-	const char *p;
-	size_t n;
-};
-
-static unsigned int hash(const char *p)
+static uint64_t word_at(const char *p)
 {
-	const unsigned char *u = (const unsigned char *)p;
+	uint64_t v;
 
-	return (u[0] ^ (unsigned int)u[1] << 3 ^ (unsigned int)u[2] << 6) % HASHES;
+	memcpy(&v, p, sizeof(v));
+	return v;
 }
 
-/* Takes p. */
-static void add(struct needles *s, char *p, size_t n)
+/* Control characters are in no stretch: of a text in lines, the longest one stands for it. */
+static const char *longest_line(const char *text, size_t *ret_n)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->list[i].n == n && memcmp(s->list[i].p, p, n) == 0)
-			n = 0;
-	if (n < NEEDLE_MIN || s->n == NEEDLES_MAX) {
-		explicit_bzero(p, n);
-		free(p);
+	const char *best = text;
+
+	for (*ret_n = 0; *text; text++) {
+		size_t n = 0;
+
+		while ((unsigned char)text[n] >= ' ' && text[n] != 0x7f)
+			n++;
+		if (n > *ret_n) {
+			best = text;
+			*ret_n = n;
+		}
+		text += n;
+		if (!*text)
+			break;
+	}
+	return best;
+}
+
+static void add(struct needles *s, const char *text)
+{
+	struct needle *d = &s->list[s->n];
+
+	text = longest_line(text, &d->n);
+	if (d->n < NEEDLE_MIN)
 		return;
+	d->core = d->n < NEEDLE_CORE ? d->n : NEEDLE_CORE;
+	for (size_t i = 0; i < WORDS; i++) {
+		size_t at = i * sizeof(uint64_t), most = d->core - sizeof(uint64_t);
+
+		d->at[i] = at < most ? at : most;
+		d->word[i] = word_at(text + d->n - d->core + d->at[i]);
 	}
-	s->list[s->n++] = (struct needle){.p = p, .n = n, .next = NONE};
-}
-
-static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-static const char for_urls[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/* The characters that hold bits of the text alone, when `before` bytes stand before it. */
-static void add_base64(struct needles *s, struct text t, size_t before, const char *alphabet)
-{
-	size_t from = (before * 8 + 5) / 6, to = (before + t.n) * 8 / 6, o = 0;
-	char *p = xmalloc(to - from + 1);
-
-	for (size_t i = from; i < to; i++) {
-		unsigned int six = 0;
-
-		for (size_t bit = i * 6; bit < i * 6 + 6; bit++) {
-			size_t at = bit / 8 - before;
-
-			six = six << 1 | ((unsigned char)t.p[at] >> (7 - bit % 8) & 1);
-		}
-		p[o++] = alphabet[six];
-	}
-	add(s, p, o);
-}
-
-static void add_buf(struct needles *s, struct buf *b)
-{
-	size_t n = b->len;
-
-	if (n)
-		add(s, buf_take(b), n);
-	buf_done(b);
-}
-
-static bool is_unreserved(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '.' || c == '_' || c == '~';
-}
-
-static void add_url(struct needles *s, struct text t, const char *digits)
-{
-	struct buf b;
-
-	buf_init(&b, t.n * 3 + 1);
-	for (size_t i = 0; i < t.n; i++) {
-		unsigned char c = (unsigned char)t.p[i];
-
-		if (is_unreserved(t.p[i])) {
-			(void)buf_putc(&b, t.p[i]);
-			continue;
-		}
-		(void)buf_putc(&b, '%');
-		(void)buf_putc(&b, digits[c >> 4]);
-		(void)buf_putc(&b, digits[c & 15]);
-	}
-	add_buf(s, &b);
-}
-
-static void add_json(struct needles *s, struct text t, bool slashes)
-{
-	struct buf b;
-
-	buf_init(&b, t.n * 2 + 1);
-	for (size_t i = 0; i < t.n; i++) {
-		char c = t.p[i];
-
-		if (c == '"' || c == '\\' || (c == '/' && slashes))
-			(void)buf_putc(&b, '\\');
-		(void)buf_putc(&b, c);
-	}
-	add_buf(s, &b);
-}
-
-static void add_text(struct needles *s, const char *text)
-{
-	struct text t = {text, strlen(text)};
-	char *p = xstrdup(text);
-
-	if (t.n < NEEDLE_MIN) {
-		free(p);
-		return;
-	}
-	add(s, p, t.n);
-	for (size_t before = 0; before < 3; before++) {
-		add_base64(s, t, before, standard);
-		add_base64(s, t, before, for_urls);
-	}
-	add_url(s, t, "0123456789ABCDEF");
-	add_url(s, t, "0123456789abcdef");
-	add_json(s, t, false);
-	add_json(s, t, true);
-}
-
-static void index_needles(struct needles *s)
-{
-	size_t far;
-
-	s->window = SIZE_MAX;
-	for (size_t i = 0; i < s->n; i++) {
-		unsigned char c = (unsigned char)s->list[i].p[0];
-
-		s->window = s->list[i].n < s->window ? s->list[i].n : s->window;
-		s->longest = s->list[i].n > s->longest ? s->list[i].n : s->longest;
-		s->begins[c / 64] |= (uint64_t)1 << (c % 64);
-		for (size_t at = 0; at < s->list[i].n; at++) {
-			c = (unsigned char)s->list[i].p[at];
-			s->holds[c / 64] |= (uint64_t)1 << (c % 64);
-		}
-	}
-	if (s->window > UINT8_MAX)
-		s->window = UINT8_MAX;
-	far = s->window - BLOCK + 1;
-	memset(s->shift, (int)far, sizeof(s->shift));
-	memset(s->first, 0xff, sizeof(s->first));
-	for (size_t i = 0; i < s->n; i++)
-		for (size_t at = 0; at + BLOCK <= s->window; at++) {
-			unsigned int h = hash(s->list[i].p + at);
-			size_t left = s->window - BLOCK - at;
-
-			if (left < s->shift[h])
-				s->shift[h] = (uint8_t)left;
-			if (left == 0) {
-				s->list[i].next = s->first[h];
-				s->first[h] = (uint16_t)i;
-			}
-		}
+	if (!stretch_is_token(text, d->n))
+		s->shape.wide = true;
+	if (d->core < s->shape.least)
+		s->shape.least = d->core;
+	s->n++;
 }
 
 struct needles *needles_new(const char *const *texts, size_t n)
 {
-	struct needles *s = xcalloc(1, sizeof(*s));
+	struct needles *s = xcalloc(1, sizeof(*s) + n * sizeof(s->list[0]));
 
 	s->refs = 1;
+	s->shape.least = NEEDLE_CORE;
 	for (size_t i = 0; i < n; i++)
-		add_text(s, texts[i]);
-	if (s->n == 0)
-		return needles_unref(s);
-	index_needles(s);
-	return s;
+		add(s, texts[i]);
+	return s->n ? s : needles_unref(s);
 }
 
 struct needles *needles_ref(struct needles *s)
@@ -204,80 +101,173 @@ struct needles *needles_unref(struct needles *s)
 {
 	if (!s || --s->refs)
 		return NULL;
-	for (size_t i = 0; i < s->n; i++) {
-		explicit_bzero(s->list[i].p, s->list[i].n);
-		free(s->list[i].p);
-	}
+	explicit_bzero(s->list, s->n * sizeof(s->list[0]));
 	free(s);
 	return NULL;
 }
 
-size_t needles_longest(const struct needles *s)
+const struct stretch_shape *needles_shape(const struct needles *s)
 {
-	return s->longest;
+	return &s->shape;
 }
 
-/* The longest of those whose window ends with this block and that stand at p. */
-static size_t match(const struct needles *s, uint16_t i, const char *p, size_t n)
+/* All words are compared, whichever differs. */
+static bool stands_at(const struct needle *d, const char *p)
 {
-	size_t len = 0;
+	uint64_t diff = 0;
 
-	for (; i != NONE; i = s->list[i].next) {
-		const struct needle *d = &s->list[i];
+	for (size_t i = 0; i < WORDS; i++)
+		diff |= word_at(p + d->at[i]) ^ d->word[i];
+	return diff == 0;
+}
 
-		if (d->n <= n && d->n > len && memcmp(d->p, p, d->n) == 0)
-			len = d->n;
+/* The place of the core in p, or n. */
+static size_t core_in(const struct needle *d, const char *p, size_t n)
+{
+	size_t places = n < d->core ? 0 : n - d->core + 1;
+
+	for (size_t i = 0; i < places;) {
+		size_t turn = i + TURN < places ? i + TURN : places, at = i;
+		unsigned int hit = 0;
+
+		for (; i < turn; i++)
+			hit |= stands_at(d, p + i);
+		while (hit && !stands_at(d, p + at))
+			at++;
+		if (hit)
+			return at;
 	}
-	return len;
+	return n;
 }
 
-size_t needles_at(const struct needles *s, const char *p, size_t n)
+/* Widens [*from, *to) to the whole text whose core ends at `end`. */
+static void take_in(const struct needle *d, size_t end, size_t *from, size_t *to)
 {
-	unsigned int h = n >= s->window ? hash(p + s->window - BLOCK) : 0;
+	size_t begin = end > d->n ? end - d->n : 0;
 
-	return n >= s->window && s->shift[h] == 0 ? match(s, s->first[h], p, n) : 0;
+	*from = begin < *from ? begin : *from;
+	*to = end > *to ? end : *to;
+}
+
+size_t needles_plain(const struct needles *s, const char *p, size_t n, size_t *ret_len)
+{
+	size_t at = n, from = n, to = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		size_t found = core_in(&s->list[i], p, n);
+
+		at = found < at ? found : at;
+	}
+	for (size_t place = at; place < n && (place == at || place < to); place++)
+		for (size_t i = 0; i < s->n; i++)
+			if (n - place >= s->list[i].core && stands_at(&s->list[i], p + place))
+				take_in(&s->list[i], place + s->list[i].core, &from, &to);
+	*ret_len = at < n ? to - from : 0;
+	return from;
+}
+
+static bool look(const struct needles *s, const char *p, size_t n, unsigned int depth);
+
+static bool in_base64(const struct needles *s, const char *p, size_t n, unsigned int depth)
+{
+	size_t least = s->shape.least * 4 / 3; /* digits that the shortest one needs */
+	char out[BLOCK];
+
+	for (size_t at = 0; at + least <= n; at++) {
+		size_t span = spelling_base64_span(p + at, n - at);
+
+		for (size_t skip = 0; skip < 4 && span >= least; skip++)
+			if (look(s, out, spelling_base64(p + at, span, skip, out), depth))
+				return true;
+		at += span;
+	}
+	return false;
+}
+
+static bool in_hex(const struct needles *s, const char *p, size_t n, unsigned int depth)
+{
+	size_t least = s->shape.least * 2;
+	char out[BLOCK];
+
+	for (size_t at = 0; at + least <= n; at++) {
+		size_t span = spelling_hex_span(p + at, n - at);
+
+		for (size_t skip = 0; skip < 2 && span >= least; skip++)
+			if (look(s, out, spelling_hex(p + at, span, skip, out), depth))
+				return true;
+		at += span;
+	}
+	return false;
+}
+
+static bool in_escapes(const struct needles *s, const char *p, size_t n, unsigned int depth)
+{
+	static const char escapes[] = {'%', '\\', '&'};
+	char out[BLOCK];
+
+	for (size_t i = 0; i < sizeof(escapes); i++)
+		if (memchr(p, escapes[i], n) &&
+		    look(s, out, spelling_unescape(p, n, escapes[i], out), depth))
+			return true;
+	return false;
+}
+
+static bool needs_squeeze(const char *p, size_t n)
+{
+	return memchr(p, '\0', n) || memchr(p, '\n', n) || memchr(p, '\r', n);
+}
+
+static bool look_at_stretch(const struct needles *s, const char *p, size_t n, unsigned int depth)
+{
+	char text[BLOCK];
+	bool other = depth < SPELLINGS; /* not as it is in the stream, which was searched before */
+
+	if (needs_squeeze(p, n)) {
+		n = spelling_squeeze(p, n, text);
+		p = text;
+		other = true;
+	}
+	for (size_t i = 0; i < s->n && other; i++)
+		if (core_in(&s->list[i], p, n) < n)
+			return true;
+	return n && depth &&
+	       (in_base64(s, p, n, depth - 1) || in_hex(s, p, n, depth - 1) ||
+		in_escapes(s, p, n, depth - 1));
+}
+
+/* At most BLOCK bytes. Bytes that are no spelling make no stretches, which ends the search in them. */
+static bool look(const struct needles *s, const char *p, size_t n, unsigned int depth)
+{
+	struct stretch r = {0};
+
+	while (stretch_next(&s->shape, p, n, r.end, &r))
+		if (r.end - r.at >= s->shape.least &&
+		    look_at_stretch(s, p + r.at, r.end - r.at, depth))
+			return true;
+	return false;
+}
+
+bool needles_spelled(const struct needles *s, const char *p, size_t n)
+{
+	for (; n > BLOCK; p += BLOCK - SPELLED_MAX, n -= BLOCK - SPELLED_MAX)
+		if (look_at_stretch(s, p, BLOCK, SPELLINGS))
+			return true;
+	return n >= s->shape.least && look_at_stretch(s, p, n, SPELLINGS);
 }
 
 size_t needles_find(const struct needles *s, const char *p, size_t n, size_t *ret_len)
 {
-	size_t at = 0;
+	struct stretch r = {0};
 
-	while (at + s->window <= n) {
-		unsigned int h = hash(p + at + s->window - BLOCK);
+	while (stretch_next(&s->shape, p, n, r.end, &r)) {
+		size_t len = r.end - r.at, plain = needles_plain(s, p + r.at, len, ret_len);
 
-		if (s->shift[h]) {
-			at += s->shift[h];
-			continue;
-		}
-		*ret_len = match(s, s->first[h], p + at, n - at);
-		if (*ret_len)
-			return at;
-		at++;
+		if (plain < len && !needles_spelled(s, p + r.at, plain))
+			return r.at + plain;
+		*ret_len = plain;
+		if (plain < len || needles_spelled(s, p + r.at, len))
+			return r.at;
 	}
 	*ret_len = 0;
 	return n;
-}
-
-static bool has(const uint64_t *set, char c)
-{
-	unsigned char u = (unsigned char)c;
-
-	return set[u / 64] >> (u % 64) & 1;
-}
-
-size_t needles_tail(const struct needles *s, const char *p, size_t n)
-{
-	size_t least = n > s->longest - 1 ? n - (s->longest - 1) : 0, at = n;
-
-	/* Mostly the last byte is in none of them: the end of a line, of an object. */
-	while (at > least && has(s->holds, p[at - 1]))
-		at--;
-	for (; at < n; at++) {
-		if (!has(s->begins, p[at]))
-			continue;
-		for (size_t i = 0; i < s->n; i++)
-			if (s->list[i].n > n - at && memcmp(s->list[i].p, p + at, n - at) == 0)
-				return n - at;
-	}
-	return 0;
 }

@@ -115,7 +115,8 @@ ssize_t body_move(struct body *b, struct buf *in, struct buf *out)
 ssize_t body_relay(struct gw *gw, struct body *b, struct stream *from, struct stream *to,
 		   struct buf *out, uint64_t *count)
 {
-	size_t want = SCRATCH, go;
+	struct slice go = {.p = gw->scratch};
+	size_t want = SCRATCH;
 	ssize_t n;
 	int r;
 
@@ -128,12 +129,12 @@ ssize_t body_relay(struct gw *gw, struct body *b, struct stream *from, struct st
 		b->left -= (uint64_t)n;
 		b->done = b->left == 0;
 	}
-	go = (size_t)n;
+	go.n = (size_t)n;
 	if (b->copy)
-		keep_copy(b, gw->scratch, go);
+		keep_copy(b, gw->scratch, go.n);
 	if (b->guard)
-		go = response_guard_pass(b->guard, gw->scratch, go, b->done, out);
-	r = go ? stream_send(to, out, gw->scratch, go, count) : 0;
+		go = response_guard_pass(b->guard, gw->scratch, go.n, b->done, out);
+	r = go.n ? stream_send(to, out, go.p, go.n, count) : 0;
 	return r < 0 ? -EPIPE : n;
 }
 

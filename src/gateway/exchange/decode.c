@@ -13,8 +13,10 @@ struct decode {
 	bool maybe_raw; /* "deflate", and nothing of it has been read yet */
 	bool over;
 	bool full; /* there may be more to make of what was fed */
+	bool fill; /* see decode_fill() */
 	struct buf in;
 	size_t at;
+	size_t n_out;
 	char out[DECODED_TURN];
 };
 
@@ -66,7 +68,12 @@ static ssize_t used_up(struct decode *d)
 	return 0;
 }
 
-/* Makes what fits into out: how much, or -EPROTO. */
+void decode_fill(struct decode *d)
+{
+	d->fill = true;
+}
+
+/* Makes what fits into out, behind what is there: how much, or -EPROTO. */
 static ssize_t make(struct decode *d)
 {
 	int r;
@@ -76,15 +83,26 @@ static ssize_t make(struct decode *d)
 		return -EPROTO;
 	d->z.next_in = (const unsigned char *)d->in.data + d->at;
 	d->z.avail_in = (unsigned int)(d->in.len - d->at);
-	d->z.next_out = (unsigned char *)d->out;
-	d->z.avail_out = sizeof(d->out);
+	d->z.next_out = (unsigned char *)d->out + d->n_out;
+	d->z.avail_out = (unsigned int)(sizeof(d->out) - d->n_out);
 	r = inflate(&d->z, Z_NO_FLUSH);
 	d->at = d->in.len - d->z.avail_in;
 	d->full = d->z.avail_out == 0;
 	d->over = r == Z_STREAM_END;
 	if (r != Z_OK && r != Z_STREAM_END && r != Z_BUF_ERROR)
 		return -EPROTO;
-	return (ssize_t)(sizeof(d->out) - d->z.avail_out);
+	r = (int)(sizeof(d->out) - d->n_out - d->z.avail_out);
+	d->n_out += (size_t)r;
+	return r;
+}
+
+size_t decode_rest(struct decode *d, char **ret)
+{
+	size_t n = d->n_out;
+
+	*ret = d->out;
+	d->n_out = 0;
+	return n;
 }
 
 ssize_t decode_next(struct decode *d, char **ret)
@@ -97,10 +115,10 @@ ssize_t decode_next(struct decode *d, char **ret)
 		size_t before = d->at;
 		ssize_t n = make(d);
 
-		if (n) {
-			*ret = d->out;
+		if (n < 0)
 			return n;
-		}
+		if (n && (!d->fill || d->n_out == sizeof(d->out)))
+			return (ssize_t)decode_rest(d, ret);
 		/* The decoder neither made nor used anything, and yet is not at its end. */
 		if (d->at == before && !d->over)
 			break;

@@ -368,8 +368,10 @@ static ssize_t decoded_piece(struct conn *c)
 			       ? -EPROTO
 			       : 1;
 	if (n == 0 && b->ended) {
+		size_t rest = decode_rest(g->decode, &plain);
+
 		n = decode_over(g->decode)
-			    ? response_guard_put(g, NULL, 0, true, !b->unframe, &c->out)
+			    ? response_guard_put(g, plain, rest, true, !b->unframe, &c->out)
 			    : -EPROTO;
 		if (n == 0 && !b->unframe)
 			n = buf_puts(&c->out, CHUNKED_LAST_END);

@@ -70,11 +70,22 @@ static void note_limit(struct response_guard *g, const struct http1_field *f)
 		g->limits.len = before;
 }
 
+static bool is_stream(const struct http1_head *h)
+{
+	const struct http1_field *type = http1_find(h, "content-type");
+	enum meter_form form = type ? meter_form(type->value) : METER_NONE;
+
+	return form == METER_SSE || form == METER_AWS;
+}
+
 /* NULL, or why not: what cannot be read cannot be searched. */
 static const char *choose_decoder(struct response_guard *g, const struct http1_head *h)
 {
 	struct slice coding = {0};
 
+	/* No part was asked for, see phantom_strip(): it could end within a secret. */
+	if (h->status == 206)
+		return "the server has sent a part of its answer, which cannot be searched";
 	for (size_t i = 0; i < h->n_fields; i++) {
 		if (h->fields[i].id != HTTP1_F_CONTENT_ENCODING ||
 		    slice_is(h->fields[i].value, "identity"))
@@ -86,7 +97,12 @@ static const char *choose_decoder(struct response_guard *g, const struct http1_h
 	if (!coding.p || h->body == HTTP1_BODY_NONE)
 		return NULL;
 	g->decode = decode_new(coding);
-	return g->decode ? NULL : "the server's answer has an encoding that cannot be searched";
+	if (!g->decode)
+		return "the server's answer has an encoding that cannot be searched";
+	/* Events are compressed one by one, or they would be late. */
+	if (!is_stream(h))
+		decode_fill(g->decode);
+	return NULL;
 }
 
 static void look_at_provider(struct response_guard *g, const struct http1_head *h)
@@ -127,42 +143,45 @@ void response_guard_text(struct response_guard *g, char *p, size_t n)
 	scrub_text(&g->scrub, p, n);
 }
 
-static size_t filter(struct response_guard *g, char *p, size_t n, bool last,
-		     struct slice *ret_before)
+/* A stretch ends with a frame of AWS, whose last byte may be any. */
+static void filter(struct response_guard *g, char *p, size_t n, bool last, struct slice *ret_before,
+		   struct slice *ret_after)
 {
 	if (g->meter)
 		meter_feed(g->meter, p, n);
-	return scrub_run(&g->scrub, p, n, last, ret_before);
+	last |= g->meter && meter_between(g->meter);
+	scrub_run(&g->scrub, p, n, last, ret_before, ret_after);
 }
 
 int response_guard_put(struct response_guard *g, char *p, size_t n, bool last, bool chunk,
 		       struct buf *out)
 {
-	struct slice before;
-	size_t go = filter(g, p, n, last, &before);
 	char head[CHUNKED_HEAD_MAX];
+	struct slice before, after;
 
-	if (before.n + go == 0)
+	filter(g, p, n, last, &before, &after);
+	if (before.n + after.n == 0)
 		return 0;
-	if (buf_room(out) < before.n + go + CHUNKED_HEAD_MAX + 2)
+	if (buf_room(out) < before.n + after.n + CHUNKED_HEAD_MAX + 2)
 		return -ENOBUFS;
 	if (chunk)
-		(void)buf_append(out, head, chunked_put_head(head, (uint32_t)(before.n + go)));
+		(void)buf_append(out, head, chunked_put_head(head, (uint32_t)(before.n + after.n)));
 	if (before.n)
 		(void)buf_append(out, before.p, before.n);
-	if (go)
-		(void)buf_append(out, p, go);
+	if (after.n)
+		(void)buf_append(out, after.p, after.n);
 	return chunk ? buf_puts(out, CHUNKED_CRLF) : 0;
 }
 
-size_t response_guard_pass(struct response_guard *g, char *p, size_t n, bool last, struct buf *out)
+struct slice response_guard_pass(struct response_guard *g, char *p, size_t n, bool last,
+				 struct buf *out)
 {
-	struct slice before;
-	size_t go = filter(g, p, n, last, &before);
+	struct slice before, after;
 
+	filter(g, p, n, last, &before, &after);
 	if (before.n)
 		(void)buf_append(out, before.p, before.n);
-	return go;
+	return after;
 }
 
 ssize_t response_guard_replay(struct response_guard *g, struct buf *out)

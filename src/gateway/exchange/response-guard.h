@@ -50,7 +50,8 @@ void response_guard_text(struct response_guard *g, char *p, size_t n);
 int response_guard_put(struct response_guard *g, char *p, size_t n, bool last, bool chunk,
 		       struct buf *out);
 /* The same, but what may go of p itself is left for the caller to send. */
-size_t response_guard_pass(struct response_guard *g, char *p, size_t n, bool last, struct buf *out);
+struct slice response_guard_pass(struct response_guard *g, char *p, size_t n, bool last,
+				 struct buf *out);
 
 /* The next piece of a body that is sent again, into out: bytes, 0 at its end, or -errno. */
 ssize_t response_guard_replay(struct response_guard *g, struct buf *out);

@@ -160,6 +160,11 @@ void meter_feed(struct meter *m, const char *p, size_t n)
 	}
 }
 
+bool meter_between(const struct meter *m)
+{
+	return m->form == METER_AWS && m->skip == 0 && m->left == 0 && m->frame.len == 0;
+}
+
 struct meter_sum meter_sum(const struct meter *m)
 {
 	const uint64_t *c = m->counts;

@@ -63,6 +63,8 @@ enum meter_form meter_form(struct slice content_type);
 void meter_init(struct meter *m, enum meter_form form);
 void meter_done(struct meter *m);
 void meter_feed(struct meter *m, const char *p, size_t n);
+/* Has a frame of AWS ended with the last byte? */
+bool meter_between(const struct meter *m);
 
 struct meter_sum {
 	uint64_t input, output, cache_read, cache_write;

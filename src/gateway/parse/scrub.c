@@ -1,122 +1,163 @@
 #include "gateway/parse/scrub.h"
 
-#include "base/mem.h"
+#define HELD_MAX (2 * (size_t)SPELLED_MAX)
 
 void scrub_init(struct scrub *s, struct needles *n)
 {
 	*s = (struct scrub){.needles = needles_ref(n)};
+	buf_init(&s->held, HELD_MAX);
+	buf_init(&s->before, HELD_MAX + SPELLED_MAX); /* see let_go() */
 }
 
-static void drop(char **p, size_t n)
+static void wipe(struct buf *b)
 {
-	if (*p)
-		explicit_bzero(*p, n);
-	free(*p);
-	*p = NULL;
+	if (b->data)
+		explicit_bzero(b->data, b->cap);
+	buf_done(b);
 }
 
 void scrub_done(struct scrub *s)
 {
-	size_t n = s->needles ? needles_longest(s->needles) : 0;
-
-	drop(&s->held, n);
-	drop(&s->before, 2 * n);
+	wipe(&s->held);
+	wipe(&s->before);
 	s->needles = needles_unref(s->needles);
 }
 
-/* Replaces what is found; where secrets overlap, all of them. How far the last one reaches. */
-static size_t replace(struct scrub *s, char *p, size_t n)
+/* Line breaks stay, and the backslashes of an escape whose rest is behind the stretch. */
+static void star_stretch(char *p, size_t n)
 {
-	size_t done = 0, at = 0;
+	while (n && p[n - 1] == '\\')
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != '\n' && p[i] != '\r')
+			p[i] = '*';
+}
 
+/* Replaces what is found in a stretch, or in as much of a long one as is here. */
+static void search(struct scrub *s, char *p, size_t n)
+{
+	size_t len, at = 0;
+
+	if (n < needles_shape(s->needles)->least)
+		return;
 	for (;;) {
-		size_t len, found = at + needles_find(s->needles, p + at, n - at, &len);
-		size_t end = found + len;
-
+		at += needles_plain(s->needles, p + at, n - at, &len);
 		if (!len)
-			return done;
-		for (size_t i = found + 1; i < end; i++) {
-			size_t more = needles_at(s->needles, p + i, n - i);
-
-			if (i + more > end)
-				end = i + more;
-		}
-		memset(p + found, '*', end - found);
+			break;
+		memset(p + at, '*', len);
+		at += len;
 		s->count++;
-		done = at = end;
 	}
+	if (!needles_spelled(s->needles, p, n))
+		return;
+	star_stretch(p, n);
+	s->count++;
+}
+
+static void search_stretches(struct scrub *s, char *p, size_t n)
+{
+	struct stretch r = {0};
+
+	while (stretch_next(needles_shape(s->needles), p, n, r.end, &r))
+		search(s, p + r.at, r.end - r.at);
 }
 
 void scrub_text(struct scrub *s, char *p, size_t n)
 {
-	if (s->needles && n)
-		(void)replace(s, p, n);
-}
+	while (s->needles && n) {
+		const char *lf = memchr(p, '\n', n);
+		size_t line = lf ? (size_t)(lf - p) + 1 : n;
 
-/* Returns how many bytes at the end of p must wait; those before `done` are already replaced. */
-static size_t wait_for(const struct scrub *s, const char *p, size_t n, size_t done)
-{
-	return needles_tail(s->needles, p + done, n - done);
-}
-
-static void hold(struct scrub *s, const char *p, size_t n)
-{
-	if (!n)
-		return;
-	if (!s->held)
-		s->held = xmalloc(needles_longest(s->needles));
-	memcpy(s->held, p, n);
-	s->n_held = n;
+		search_stretches(s, p, line);
+		p += line;
+		n -= line;
+	}
 }
 
 /*
- * Joins the bytes that waited with the next piece, as far as a secret that began in them can reach.
- * Returns how many bytes of p are dealt with; ret_before gets the bytes that may be sent.
+ * Holds the end of an open stretch, of which `len` bytes are at p: all of it, or what must wait of a
+ * full one. Returns how many bytes.
  */
-static size_t join(struct scrub *s, char *p, size_t n, bool last, struct slice *ret_before)
+static size_t hold(struct scrub *s, char *p, size_t len, bool full, size_t line)
 {
-	size_t longest = needles_longest(s->needles), old = s->n_held;
-	size_t taken = n < longest ? n : longest, len = old + taken, done, keep;
+	size_t keep = full ? SPELLED_MAX : len;
 
-	if (!s->before)
-		s->before = xmalloc(2 * longest);
-	memcpy(s->before, s->held, old);
-	if (taken)
-		memcpy(s->before + old, p, taken);
-	done = replace(s, s->before, len);
-	if (taken == n) {
-		/* The joined bytes are all there is: only their end may have to wait. */
-		keep = last ? 0 : wait_for(s, s->before, len, done);
-		s->n_held = 0;
-		hold(s, s->before + len - keep, keep);
-		*ret_before = (struct slice){s->before, len - keep};
-		return n;
-	}
-	/* The rest of p is searched in place, from behind the last secret that began before. */
-	s->n_held = 0;
-	done = done > old ? done - old : 0;
-	*ret_before = (struct slice){s->before, old + done};
-	return done;
+	if (full)
+		search(s, p, len);
+	buf_clear(&s->held);
+	(void)buf_append(&s->held, p + len - keep, keep);
+	s->line = line;
+	return keep;
 }
 
-size_t scrub_run(struct scrub *s, char *p, size_t n, bool last, struct slice *ret_before)
+/* Makes one text of the bytes that waited and the first `taken` of p, which go on with them. */
+static void join(struct scrub *s, const char *p, size_t taken)
 {
-	size_t from = 0, done, keep;
+	buf_clear(&s->before);
+	(void)buf_append(&s->before, s->held.data, s->held.len);
+	if (taken)
+		(void)buf_append(&s->before, p, taken);
+	buf_clear(&s->held);
+}
+
+/*
+ * Searches the bytes that waited with as many of p as a spelling that begins in them can reach, and
+ * lets them go: the rest of the stretch is searched where it is.
+ */
+static void let_go(struct scrub *s, char *p, struct slice *ret_before)
+{
+	size_t old = s->held.len;
+
+	join(s, p, SPELLED_MAX);
+	search(s, s->before.data, s->before.len);
+	memcpy(p, s->before.data + old, SPELLED_MAX);
+	*ret_before = (struct slice){s->before.data, old};
+}
+
+/*
+ * Goes on with the stretch that is open; *ret is the part of it in p. Returns how many bytes of p
+ * are dealt with: all of that part, or none where it is too long to be joined.
+ */
+static size_t go_on(struct scrub *s, char *p, size_t n, bool over, struct stretch *ret,
+		    struct slice *ret_before)
+{
+	size_t more = stretch_more(needles_shape(s->needles), p, n, &s->line), keep = 0;
+	bool full = s->held.len + more >= HELD_MAX;
+
+	*ret = (struct stretch){.end = more, .line = s->line};
+	if (full && more > SPELLED_MAX) {
+		let_go(s, p, ret_before);
+		return 0;
+	}
+	join(s, p, more);
+	if (over || more < n)
+		search(s, s->before.data, s->before.len);
+	else
+		keep = hold(s, s->before.data, s->before.len, full, s->line);
+	*ret_before = (struct slice){s->before.data, s->before.len - keep};
+	return more;
+}
+
+void scrub_run(struct scrub *s, char *p, size_t n, bool over, struct slice *ret_before,
+	       struct slice *ret_after)
+{
+	size_t from = 0, keep = 0;
+	struct stretch r = {0};
+	bool goes_on;
 
 	*ret_before = (struct slice){0};
-	if (!s->needles || (!n && !s->n_held))
-		return n;
-	if (s->n_held) {
-		from = join(s, p, n, last, ret_before);
-		if (from == n)
-			return 0;
-		/* The joined bytes left with `before`: the caller sends from p. */
-		if (from)
-			memmove(p, p + from, n - from);
-		n -= from;
+	if (s->needles && s->held.len)
+		from = go_on(s, p, n, over, &r, ret_before);
+	goes_on = from < r.end;
+	while (s->needles && keep == 0 &&
+	       (goes_on || stretch_next(needles_shape(s->needles), p, n, r.end, &r))) {
+		size_t len = r.end - r.at;
+
+		if (r.end < n || over)
+			search(s, p + r.at, len);
+		else
+			keep = hold(s, p + r.at, len, goes_on || len >= HELD_MAX, r.line);
+		goes_on = false;
 	}
-	done = replace(s, p, n);
-	keep = last ? 0 : wait_for(s, p, n, done);
-	hold(s, p + n - keep, keep);
-	return n - keep;
+	*ret_after = (struct slice){n ? p + from : NULL, n - from - keep};
 }
