@@ -27,6 +27,7 @@ struct exchange {
 	unsigned int status;
 	struct buf again;	/* the head, to send it anew when a pooled connection was dead */
 	const char *credential; /* see inject_name() */
+	int rule;		/* index of the rule that named it; without one, of no use */
 	struct response_guard *guard; /* of a request with a credential, once that is asked for */
 	bool provider;		      /* the request goes to a provider's endpoint */
 	char *target;		      /* sent instead of the received one; NULL: the same */

@@ -6,9 +6,11 @@
 #include "gateway/exchange/http-judge.h"
 #include "gateway/refuse.h"
 
-/* The header that was given last for a credential at one host and port. */
+/* The header that was given last for a credential, by one rule or route, at one host and port. */
 struct injected {
 	const char *credential;
+	const struct gw_route *route; /* NULL: by a rule, the one with this index */
+	int rule;
 	struct host host;
 	uint16_t port;
 	struct gw_header header;
@@ -52,7 +54,8 @@ static struct injected *find(const struct conn *c)
 	for (size_t i = 0; gw->injected && i < HEADERS_KEPT; i++) {
 		struct injected *in = &gw->injected[i];
 
-		if (in->credential == c->x->credential && in->port == c->port &&
+		if (in->credential == c->x->credential && in->route == exchange_route(c) &&
+		    (in->route || in->rule == c->x->rule) && in->port == c->port &&
 		    host_equal(&in->host, &c->host))
 			return in;
 	}
@@ -74,6 +77,8 @@ static struct injected *slot_for(const struct conn *c)
 			slot = &gw->injected[i];
 	forget(slot);
 	slot->credential = c->x->credential;
+	slot->route = exchange_route(c);
+	slot->rule = c->x->rule;
 	slot->host = c->host;
 	slot->port = c->port;
 	return slot;
