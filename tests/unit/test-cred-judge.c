@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "compose/cred-rules.h"
+#include "cred/hold/cred-judge.h"
 #include "spec/host-env.h"
 
 static struct sandbox_spec *sample(void)
@@ -23,6 +23,7 @@ static struct sandbox_spec *sample(void)
 	r = net_policy_add(&s->net, false, "api.github.com", "network.rules");
 	r->credential = xstrdup("github");
 	(void)net_policy_add(&s->net, false, "open.example", "network.allow");
+	s->net.tier = POLICY_ALLOWLIST;
 	return s;
 }
 
@@ -36,9 +37,12 @@ static int may(const struct sandbox_spec *s, const char *credential, const char 
 					  .target = target,
 					  .content_type = "",
 					  .body_sha256 = ""};
+	cleanup_(policy_freep) struct policy *p = NULL;
+	const struct policy_rule *rule;
 	struct err err = {0};
 
-	return cred_may_ask(s, &ask, &err);
+	assert_int_equal(policy_compile(&s->net, &p, &err), 0);
+	return cred_judge(s, p, &ask, &rule, &err);
 }
 
 static void a_credential_is_for_its_own_origin_and_requests(void **state)
@@ -101,6 +105,73 @@ static void a_request_of_another_address_and_a_rule_are_its_own_too(void **state
 
 	assert_int_equal(may(s, "anthropic", "other.example", 8443, "GET", "/x/profiles/a%2Fb"), 0);
 	assert_int_equal(may(s, "github", "api.github.com", 443, "GET", "/repos/a/b"), 0);
+	(void)spec_free(s);
+}
+
+static struct net_rule *add_rule(struct sandbox_spec *s, const char *method, const char *path,
+				 const char *credential)
+{
+	struct net_rule *r = net_policy_add(&s->net, false, "two.example", "network.rules");
+
+	strv_push(&r->methods, method);
+	strv_push(&r->paths, path);
+	r->credential = credential ? xstrdup(credential) : NULL;
+	return r;
+}
+
+/* A gateway that was taken over asks for whatever it likes. */
+static void a_question_that_does_not_fit_the_rule_of_the_credential_is_refused(void **state)
+{
+	static const struct {
+		const char *credential, *host;
+		uint32_t port;
+		const char *method, *target;
+		int want;
+	} cases[] = {
+		{"github", "two.example", 443, "GET", "/api/x", 0},
+		{"github", "two.example", 443, "HEAD", "/api", 0},
+		{"other", "two.example", 443, "POST", "/api/write", 0},
+		{"github", "two.example", 443, "POST", "/api/x", -EPERM},
+		{"github", "two.example", 443, "POST", "/api/write", -EPERM},
+		{"other", "two.example", 443, "GET", "/api/write", -EPERM},
+		{"github", "two.example", 443, "GET", "/open", -EPERM},
+		{"github", "two.example", 443, "GET", "/apix", -EPERM},
+		{"github", "two.example", 443, "GET", "/api/../open", -EPERM},
+		{"github", "two.example", 443, "GET", "/x/%2e%2e/api", -EPERM},
+		{"github", "two.example", 8443, "GET", "/api/x", -EPERM},
+		{"github", "www.two.example", 443, "GET", "/api/x", -EPERM},
+		{"github", "denied.example", 443, "GET", "/", -EPERM},
+	};
+	struct sandbox_spec *s = sample();
+	struct net_rule *r;
+
+	(void)spec_credential_add(s, "other", "bearer");
+	(void)add_rule(s, "GET", "/open", NULL);
+	(void)add_rule(s, "GET", "/api", "github");
+	(void)add_rule(s, "POST", "/api/write", "other");
+	r = net_policy_add(&s->net, false, "denied.example", "network.rules");
+	r->credential = xstrdup("github");
+	(void)net_policy_add(&s->net, true, "denied.example", "network.deny");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (may(s, cases[i].credential, cases[i].host, cases[i].port, cases[i].method,
+			cases[i].target) != cases[i].want)
+			fail_msg("%s %s %s %s is not %d", cases[i].credential, cases[i].host,
+				 cases[i].method, cases[i].target, cases[i].want);
+	(void)spec_free(s);
+}
+
+static void without_rules_only_the_credentials_own_requests_are_answered(void **state)
+{
+	const struct gw_header_ask ask = {.credential = "github",
+					  .host = "api.github.com",
+					  .port = 443,
+					  .method = "GET",
+					  .target = "/"};
+	struct sandbox_spec *s = sample();
+	const struct policy_rule *rule;
+	struct err err;
+
+	assert_int_equal(cred_judge(s, NULL, &ask, &rule, &err), -EPERM);
 	(void)spec_free(s);
 }
 
@@ -174,6 +245,9 @@ int main(void)
 		cmocka_unit_test(a_credential_is_for_its_own_origin_and_requests),
 		cmocka_unit_test(anything_else_is_refused),
 		cmocka_unit_test(a_request_of_another_address_and_a_rule_are_its_own_too),
+		cmocka_unit_test(
+			a_question_that_does_not_fit_the_rule_of_the_credential_is_refused),
+		cmocka_unit_test(without_rules_only_the_credentials_own_requests_are_answered),
 		cmocka_unit_test(an_origin_with_a_path_counts_with_it),
 		cmocka_unit_test(an_origin_is_https_and_whole),
 		cmocka_unit_test(directories_the_sandbox_writes_are_not_searched_for_programs),

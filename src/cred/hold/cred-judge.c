@@ -1,25 +1,11 @@
-#include "compose/cred-rules.h"
+#include "cred/hold/cred-judge.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "policy/pattern.h"
 #include "policy/request.h"
 
-#define HTTPS "https://"
-#define HTTPS_PORT 443
 #define HTTP_PORT 80
-
-int origin_split(const char *origin, struct host *ret, uint16_t *ret_port, const char **ret_path,
-		 struct err *err)
-{
-	const char *at = origin + strlen(HTTPS), *path;
-
-	if (strncmp(origin, HTTPS, strlen(HTTPS)) != 0)
-		return err_usage(err, "'%.100s' does not begin with " HTTPS, origin);
-	path = strchrnul(at, '/');
-	*ret_path = path;
-	return host_parse_authority(at, (size_t)(path - at), HTTPS_PORT, ret, ret_port, err);
-}
 
 /* A row of requests, "METHOD PREFIX [URL]"; GET allows HEAD. */
 static bool method_fits(const char *row, size_t n, const char *method)
@@ -69,34 +55,61 @@ static bool may_request(const struct spec_credential *c, const struct gw_header_
 	return false;
 }
 
-static bool rule_names(const struct sandbox_spec *spec, const char *credential,
-		       const struct host *h, uint16_t port)
+/* The rule that the gateway must have found for this request, if it names this credential. */
+static const struct policy_rule *rule_for(const struct policy *p, const char *credential,
+					  const struct gw_header_ask *ask, const struct host *host)
 {
-	for (size_t i = 0; i < spec->net.n_rules; i++) {
-		const struct net_rule *r = &spec->net.rules[i];
-		struct pattern p;
-		struct err ignored;
+	struct verdict name, v;
+	const char *named;
+	cleanup_buf struct buf canon;
 
-		/* Port 80 is never TLS, and a secret goes nowhere else. */
-		if (!r->deny && r->credential && streq(r->credential, credential) &&
-		    port != HTTP_PORT && pattern_parse(r->pattern, false, &p, &ignored) == 0 &&
-		    pattern_has_host(&p, h) && pattern_has_port(&p, port))
-			return true;
-	}
-	return false;
+	buf_init(&canon, REQUEST_TARGET_MAX + 2);
+	/* Port 80 is never TLS, and a secret goes nowhere else. */
+	if (!p || ask->port == HTTP_PORT)
+		return NULL;
+	policy_name(p, host, (uint16_t)ask->port, &name);
+	if (!name.allow || !name.inspect)
+		return NULL;
+	policy_request(p, &name, host, (uint16_t)ask->port, ask->method, ask->target,
+		       strlen(ask->target), &canon, &v);
+	named = policy_credential(p, &v);
+	return named && streq(named, credential) ? policy_rule_of(p, &v) : NULL;
 }
 
-int cred_may_ask(const struct sandbox_spec *spec, const struct gw_header_ask *ask, struct err *err)
+int cred_judge(const struct sandbox_spec *spec, const struct policy *policy,
+	       const struct gw_header_ask *ask, const struct policy_rule **ret_rule,
+	       struct err *err)
 {
 	const struct spec_credential *c = spec_credential_find(spec, ask->credential);
 	struct host host;
 
+	*ret_rule = NULL;
 	if (!c || c->way != SPEC_WAY_PHANTOM)
 		return err_set(err, ENOENT, "this sandbox has no credential of that name");
 	if (ask->port == 0 || ask->port > UINT16_MAX ||
 	    host_parse(ask->host, strlen(ask->host), &host, err) < 0)
 		return err_set(err, EPERM, "the question for a credential names no host");
-	if (may_request(c, ask, &host) || rule_names(spec, c->name, &host, (uint16_t)ask->port))
+	if (may_request(c, ask, &host))
 		return 0;
-	return err_set(err, EPERM, "credential %s is not for this request", c->name);
+	*ret_rule = rule_for(policy, c->name, ask, &host);
+	return *ret_rule ? 0
+			 : err_set(err, EPERM, "credential %s is not for this request", c->name);
+}
+
+static void put_list(struct buf *b, const struct strv *list, char between)
+{
+	for (size_t i = 0; i < list->n; i++)
+		(void)buf_printf(b, "%c%s", i ? between : ' ', list->v[i]);
+}
+
+void cred_rule_text(const struct policy_rule *rule, char *ret, size_t size)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	(void)buf_puts(&b, rule->text.pattern);
+	put_list(&b, &rule->text.methods, ',');
+	put_list(&b, &rule->text.paths, ' ');
+	put_list(&b, &rule->text.git, ',');
+	(void)snprintf(ret, size, "%s", buf_str(&b));
 }
