@@ -158,6 +158,8 @@ static void on_use(struct supervisor *s, const struct wire_msg *m)
 		events_link_use(s, &u);
 }
 
+static void on_again(struct ev *ev, struct ev_timer *t);
+
 /* The helper has ended, or is not to go on: the gateway sees it by the end of its line. */
 static void end(struct supervisor *s)
 {
@@ -165,7 +167,21 @@ static void end(struct supervisor *s)
 
 	sup_event(s, "credential-end", json_object());
 	stop(s);
-	(void)cred_link_line(s, &ignored);
+	s->cred.again.fn = on_again;
+	if (cred_link_line(s, &ignored) < 0)
+		ev_timer_set(s->ev, &s->cred.again, RESTART_MS);
+}
+
+/* The wait after the helper's last start, or after a line that could not be made, is over. */
+static void on_again(struct ev *ev, struct ev_timer *t)
+{
+	struct supervisor *s = ev_owner(t, struct supervisor, cred.again);
+	struct err ignored;
+
+	if (s->cred.line >= 0)
+		(void)ev_want(ev, &s->cred.line_io, EPOLLIN);
+	else if (s->cred.sock < 0 && cred_link_line(s, &ignored) < 0)
+		ev_timer_set(ev, t, RESTART_MS);
 }
 
 static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
@@ -260,14 +276,6 @@ static int start(struct supervisor *s, struct err *err)
 	return ev_want(s->ev, &c->io, EPOLLIN);
 }
 
-static void on_again(struct ev *ev, struct ev_timer *t)
-{
-	struct supervisor *s = ev_owner(t, struct supervisor, cred.again);
-
-	if (s->cred.line >= 0)
-		(void)ev_want(ev, &s->cred.line_io, EPOLLIN);
-}
-
 /* The first question, which is the helper's to read. */
 static void on_question(struct ev *ev, struct ev_io *io, uint32_t events)
 {
@@ -306,8 +314,10 @@ int cred_link_line(struct supervisor *s, struct err *err)
 	theirs = pair[0];
 	c->line = pair[1];
 	r = wire_send(s->gateway.sock, (enum wire_type)GW_CRED, 0, NULL, &theirs, 1);
-	if (r < 0)
+	if (r < 0) {
+		closep(&c->line);
 		return err_sys(err, -r, "cannot reach the gateway");
+	}
 	c->line_io = (struct ev_io){.fd = c->line, .fn = on_question};
 	return ev_want(s->ev, &c->line_io, EPOLLIN);
 }

@@ -66,6 +66,18 @@ given() {
 	[ ! -e "$BED/auth.log" ]
 }
 
+@test 'rules that change while the sandbox lives change what is given, and nothing else' {
+	settings '{credentials: [{name: r, source: "env:TOKEN_READ"}], network: {rules: [{host: allowed.test, paths: [/api], credential: r}]}}'
+	box curl -sS -o /dev/null https://allowed.test/api/1
+	bed "$RALPH" net allow other.test
+	box sh -c 'curl -sS -o /dev/null https://allowed.test/api/2; curl -sS -o /dev/null https://other.test/api/3'
+	bed "$RALPH" net deny allowed.test:443
+	box sh -c 'curl -sS -o /dev/null https://allowed.test/api/4; true'
+	same "GET /api/1 Bearer token-for-reading
+GET /api/2 Bearer token-for-reading
+GET /api/3 -" "$(given)"
+}
+
 @test '150 answers of 401 run the command that gives the token twice at most, and are what the sandbox sees' {
 	echo nothing >"$BED/takes"
 	settings "{credentials: [{name: c, source: \"command:echo x >>$T/runs; echo token-of-a-command\"}],

@@ -156,6 +156,16 @@ static void expect_signed_by(const char *key)
 	assert_int_equal(h.secrets.n, 2);
 }
 
+static void every_row_has_a_holder(void **state)
+{
+	for (size_t i = 0; i < cred_provider_count(); i++)
+		assert_non_null(cred_holder_find(cred_provider_at(i)->name));
+	assert_null(cred_holder_find("openai_key"));
+	assert_null(cred_holder_find("openai-ke"));
+	assert_null(cred_holder_find("openai-key2"));
+	assert_null(cred_holder_find(""));
+}
+
 static void bedrock_signs_when_it_knows_the_body(void **state)
 {
 	cleanup_(cred_header_done) struct cred_header h;
@@ -467,6 +477,7 @@ int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(every_row_has_a_holder),
 		T(bedrock_signs_when_it_knows_the_body),
 		T(bedrock_uses_what_was_replaced_with_the_next_request),
 		T(bedrock_renews_before_the_end_and_lasts_through_a_failure),

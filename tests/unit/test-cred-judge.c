@@ -3,32 +3,62 @@
 #include <string.h>
 
 #include "cred/hold/cred-judge.h"
-#include "spec/host-env.h"
 
-static struct sandbox_spec *sample(void)
+/* What the helper was given. */
+struct given {
+	struct cred_host host;
+	struct cred *creds[4];
+	size_t n;
+	struct net_policy net;
+};
+
+static struct cred *give(struct given *g, const char *name, const char *provider,
+			 const char *origin)
 {
-	struct sandbox_spec *s = spec_new();
-	struct spec_credential *c = spec_credential_add(s, "anthropic", "anthropic-key");
+	struct err err = {0};
+	struct cred *c = cred_new(&g->host, provider, name, "env:X", origin, &err);
+
+	assert_non_null(c);
+	return g->creds[g->n++] = c;
+}
+
+static struct given *sample(void)
+{
+	struct given *g = xcalloc(1, sizeof(*g));
+	struct cred *c = give(g, "anthropic", "anthropic-key", "https://api.anthropic.com");
 	struct net_rule *r;
 
-	c->origin = xstrdup("https://api.anthropic.com");
 	c->endpoint = xstrdup("anthropic");
 	strv_push(&c->requests, "POST /v1/messages");
 	strv_push(&c->requests, "GET /v1/models");
 	strv_push(&c->requests, "GET /profiles https://other.example:8443/x/profiles");
-	c = spec_credential_add(s, "github", "github");
-	c->origin = xstrdup("https://api.github.com");
-	c = spec_credential_add(s, "mounted", "login-file");
-	c->way = SPEC_WAY_MOUNT;
-	r = net_policy_add(&s->net, false, "api.github.com", "network.rules");
+	(void)give(g, "github", "github", "https://api.github.com");
+	give(g, "variables", "bedrock", NULL)->inside = true;
+	r = net_policy_add(&g->net, false, "api.github.com", "network.rules");
 	r->credential = xstrdup("github");
-	(void)net_policy_add(&s->net, false, "open.example", "network.allow");
-	s->net.tier = POLICY_ALLOWLIST;
-	return s;
+	(void)net_policy_add(&g->net, false, "open.example", "network.allow");
+	g->net.tier = POLICY_ALLOWLIST;
+	return g;
 }
 
-static int may(const struct sandbox_spec *s, const char *credential, const char *host,
-	       uint32_t port, const char *method, const char *target)
+static void forget(struct given *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		(void)cred_free(g->creds[i]);
+	net_policy_clear(&g->net);
+	free(g);
+}
+
+static const struct cred *named(const struct given *g, const char *name)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (streq(g->creds[i]->name, name))
+			return g->creds[i];
+	return NULL;
+}
+
+static int may(const struct given *g, const char *credential, const char *host, uint32_t port,
+	       const char *method, const char *target)
 {
 	const struct gw_header_ask ask = {.credential = credential,
 					  .host = host,
@@ -41,13 +71,13 @@ static int may(const struct sandbox_spec *s, const char *credential, const char 
 	const struct policy_rule *rule;
 	struct err err = {0};
 
-	assert_int_equal(policy_compile(&s->net, &p, &err), 0);
-	return cred_judge(s, p, &ask, &rule, &err);
+	assert_int_equal(policy_compile(&g->net, &p, &err), 0);
+	return cred_judge(named(g, credential), p, &ask, &rule, &err);
 }
 
 static void a_credential_is_for_its_own_origin_and_requests(void **state)
 {
-	struct sandbox_spec *s = sample();
+	struct given *s = sample();
 	const char *const host = "api.anthropic.com";
 
 	assert_int_equal(may(s, "anthropic", host, 443, "POST", "/v1/messages"), 0);
@@ -55,7 +85,7 @@ static void a_credential_is_for_its_own_origin_and_requests(void **state)
 	assert_int_equal(may(s, "anthropic", host, 443, "POST", "/v1/messages/count_tokens"), 0);
 	assert_int_equal(may(s, "anthropic", host, 443, "GET", "/v1/models"), 0);
 	assert_int_equal(may(s, "anthropic", host, 443, "HEAD", "/v1/models"), 0);
-	(void)spec_free(s);
+	forget(s);
 }
 
 static void anything_else_is_refused(void **state)
@@ -67,7 +97,7 @@ static void anything_else_is_refused(void **state)
 		int want;
 	} cases[] = {
 		{"nobody", "api.anthropic.com", 443, "POST", "/v1/messages", -ENOENT},
-		{"mounted", "api.anthropic.com", 443, "POST", "/v1/messages", -ENOENT},
+		{"variables", "api.anthropic.com", 443, "POST", "/v1/messages", -ENOENT},
 		{"anthropic", "api.anthropic.com", 80, "POST", "/v1/messages", -EPERM},
 		{"anthropic", "api.anthropic.com", 65979, "POST", "/v1/messages", -EPERM},
 		{"anthropic", "api.anthropic.com.evil.example", 443, "POST", "/v1/messages",
@@ -89,26 +119,26 @@ static void anything_else_is_refused(void **state)
 		{"github", "open.example", 443, "GET", "/", -EPERM},
 		{"anthropic", "", 443, "POST", "/v1/messages", -EPERM},
 	};
-	struct sandbox_spec *s = sample();
+	struct given *s = sample();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		if (may(s, cases[i].credential, cases[i].host, cases[i].port, cases[i].method,
 			cases[i].target) != cases[i].want)
 			fail_msg("%s %s %s is not %d", cases[i].credential, cases[i].host,
 				 cases[i].target, cases[i].want);
-	(void)spec_free(s);
+	forget(s);
 }
 
 static void a_request_of_another_address_and_a_rule_are_its_own_too(void **state)
 {
-	struct sandbox_spec *s = sample();
+	struct given *s = sample();
 
 	assert_int_equal(may(s, "anthropic", "other.example", 8443, "GET", "/x/profiles/a%2Fb"), 0);
 	assert_int_equal(may(s, "github", "api.github.com", 443, "GET", "/repos/a/b"), 0);
-	(void)spec_free(s);
+	forget(s);
 }
 
-static struct net_rule *add_rule(struct sandbox_spec *s, const char *method, const char *path,
+static struct net_rule *add_rule(struct given *s, const char *method, const char *path,
 				 const char *credential)
 {
 	struct net_rule *r = net_policy_add(&s->net, false, "two.example", "network.rules");
@@ -142,10 +172,10 @@ static void a_question_that_does_not_fit_the_rule_of_the_credential_is_refused(v
 		{"github", "www.two.example", 443, "GET", "/api/x", -EPERM},
 		{"github", "denied.example", 443, "GET", "/", -EPERM},
 	};
-	struct sandbox_spec *s = sample();
+	struct given *s = sample();
 	struct net_rule *r;
 
-	(void)spec_credential_add(s, "other", "bearer");
+	(void)give(s, "other", "bearer", NULL);
 	(void)add_rule(s, "GET", "/open", NULL);
 	(void)add_rule(s, "GET", "/api", "github");
 	(void)add_rule(s, "POST", "/api/write", "other");
@@ -157,7 +187,7 @@ static void a_question_that_does_not_fit_the_rule_of_the_credential_is_refused(v
 			cases[i].target) != cases[i].want)
 			fail_msg("%s %s %s %s is not %d", cases[i].credential, cases[i].host,
 				 cases[i].method, cases[i].target, cases[i].want);
-	(void)spec_free(s);
+	forget(s);
 }
 
 static void without_rules_only_the_credentials_own_requests_are_answered(void **state)
@@ -167,18 +197,18 @@ static void without_rules_only_the_credentials_own_requests_are_answered(void **
 					  .port = 443,
 					  .method = "GET",
 					  .target = "/"};
-	struct sandbox_spec *s = sample();
+	struct given *s = sample();
 	const struct policy_rule *rule;
 	struct err err;
 
-	assert_int_equal(cred_judge(s, NULL, &ask, &rule, &err), -EPERM);
-	(void)spec_free(s);
+	assert_int_equal(cred_judge(named(s, "github"), NULL, &ask, &rule, &err), -EPERM);
+	forget(s);
 }
 
 static void an_origin_with_a_path_counts_with_it(void **state)
 {
-	struct sandbox_spec *s = sample();
-	struct spec_credential *c = &s->credentials[0];
+	struct given *s = sample();
+	struct cred *c = s->creds[0];
 
 	free(c->origin);
 	c->origin = xstrdup("https://llm.corp.example:8443/anthropic");
@@ -186,7 +216,7 @@ static void an_origin_with_a_path_counts_with_it(void **state)
 		may(s, "anthropic", "llm.corp.example", 8443, "POST", "/anthropic/v1/messages"), 0);
 	assert_int_equal(may(s, "anthropic", "llm.corp.example", 8443, "POST", "/v1/messages"),
 			 -EPERM);
-	(void)spec_free(s);
+	forget(s);
 }
 
 static void an_origin_is_https_and_whole(void **state)
@@ -211,34 +241,6 @@ static void an_origin_is_https_and_whole(void **state)
 		assert_true(origin_split(wrong[i], &h, &port, &path, &err) < 0);
 }
 
-static void directories_the_sandbox_writes_are_not_searched_for_programs(void **state)
-{
-	struct sandbox_spec *s = spec_new();
-	cleanup_free char *path = NULL;
-
-	(void)spec_mount_add(s, SPEC_BIND_RW, "/tmp", "/tmp", "the workspace");
-	path = host_path(s, "/tmp:/usr/bin:./bin::/nonexistent:/bin");
-	assert_string_equal(path, "/usr/bin:/bin");
-	(void)spec_free(s);
-}
-
-static void an_environment_survives_the_memory_file(void **state)
-{
-	char *env[] = {(char *)"A=1", (char *)"PATH=/usr/bin", (char *)"EMPTY=", NULL};
-	struct sandbox_spec *s = spec_new();
-	cleanup_strv struct strv back;
-	int fd = host_environ_memfd(s, env);
-
-	strv_init(&back);
-	assert_true(fd >= 0);
-	assert_int_equal(host_environ_read(fd, &back), 0);
-	assert_int_equal(host_environ_read(fd, &back), 0); /* each helper reads it anew */
-	assert_int_equal(back.n, 6);
-	assert_string_equal(back.v[0], "A=1");
-	assert_string_equal(back.v[2], "EMPTY=");
-	(void)spec_free(s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,8 +252,6 @@ int main(void)
 		cmocka_unit_test(without_rules_only_the_credentials_own_requests_are_answered),
 		cmocka_unit_test(an_origin_with_a_path_counts_with_it),
 		cmocka_unit_test(an_origin_is_https_and_whole),
-		cmocka_unit_test(directories_the_sandbox_writes_are_not_searched_for_programs),
-		cmocka_unit_test(an_environment_survives_the_memory_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

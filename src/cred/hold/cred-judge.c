@@ -15,9 +15,8 @@ static bool method_fits(const char *row, size_t n, const char *method)
 }
 
 /* Does the request go where this row leads, and no further? */
-static bool row_fits(const char *row, const struct spec_credential *c,
-		     const struct gw_header_ask *ask, const struct host *host, const char *path,
-		     size_t path_n)
+static bool row_fits(const char *row, const struct cred *c, const struct gw_header_ask *ask,
+		     const struct host *host, const char *path, size_t path_n)
 {
 	size_t method_n = strcspn(row, " ");
 	const char *prefix = row + method_n + (row[method_n] == ' ');
@@ -40,7 +39,7 @@ static bool row_fits(const char *row, const struct spec_credential *c,
 	return *whole && request_path_under(path, path_n, whole);
 }
 
-static bool may_request(const struct spec_credential *c, const struct gw_header_ask *ask,
+static bool may_request(const struct cred *c, const struct gw_header_ask *ask,
 			const struct host *host)
 {
 	cleanup_buf struct buf canon;
@@ -76,15 +75,13 @@ static const struct policy_rule *rule_for(const struct policy *p, const char *cr
 	return named && streq(named, credential) ? policy_rule_of(p, &v) : NULL;
 }
 
-int cred_judge(const struct sandbox_spec *spec, const struct policy *policy,
-	       const struct gw_header_ask *ask, const struct policy_rule **ret_rule,
-	       struct err *err)
+int cred_judge(const struct cred *c, const struct policy *policy, const struct gw_header_ask *ask,
+	       const struct policy_rule **ret_rule, struct err *err)
 {
-	const struct spec_credential *c = spec_credential_find(spec, ask->credential);
 	struct host host;
 
 	*ret_rule = NULL;
-	if (!c || c->way != SPEC_WAY_PHANTOM)
+	if (!c || c->inside)
 		return err_set(err, ENOENT, "this sandbox has no credential of that name");
 	if (ask->port == 0 || ask->port > UINT16_MAX ||
 	    host_parse(ask->host, strlen(ask->host), &host, err) < 0)

@@ -17,20 +17,19 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "cred/hold/hold.h"
 #include "cred/hold/cred-judge.h"
-#include "spec/host-env.h"
-#include "spec/spec.h"
 #include "wire/gateway-proto.h"
 #include "wire/helper.h"
 
 #define RULE_TEXT_MAX 200
+#define ENVIRON_MAX (4 * MiB)
 
 struct helper {
-	json_t *setup;		   /* the host's places are in it */
-	struct sandbox_spec *spec; /* its credentials, and nothing else of it */
+	json_t *setup; /* the host's places are in it */
 	struct policy *policy;
 	char *closed; /* NULL: no budget; "": not used up; else why there is no header */
 	int line;     /* to the gateway; -1: none */
@@ -61,19 +60,70 @@ static void tell(void *arg, json_t *event)
 	(void)wire_send(HELPER_FD, (enum wire_type)CRED_EVENT, 0, &b, NULL, 0);
 }
 
-static int add(struct helper *h, const struct spec_credential *from, struct err *err)
+/* Logins that are mounted or piped are not the helper's. */
+static int add(struct helper *h, const json_t *row, struct err *err)
 {
-	struct cred *c =
-		cred_new(&h->host, from->provider, from->name, from->source, from->origin, err);
+	const char *name = NULL, *provider = NULL, *way = NULL;
+	const char *source = NULL, *origin = NULL, *ca_file = NULL, *endpoint = NULL;
+	struct cred *c;
+	int r = json_get_str(row, "name", &name, err);
 
+	if (r == 0)
+		r = json_get_str(row, "provider", &provider, err);
+	if (r == 0)
+		r = json_get_str(row, "way", &way, err);
+	if (r == 0)
+		r = json_opt_str(row, "source", &source, err);
+	if (r == 0)
+		r = json_opt_str(row, "origin", &origin, err);
+	if (r == 0)
+		r = json_opt_str(row, "ca_file", &ca_file, err);
+	if (r == 0)
+		r = json_opt_str(row, "endpoint", &endpoint, err);
+	if (r < 0 || (!streq(way, "phantom") && !streq(way, "env")))
+		return r;
+	c = cred_new(&h->host, provider, name, source, origin, err);
 	if (!c)
 		return -EINVAL;
-	c->ca_file = from->ca_file ? xstrdup(from->ca_file) : NULL;
-	strv_extend(&c->options, &from->options);
-	c->tell = tell;
 	h->creds = xrealloc(h->creds, h->n + 1, sizeof(struct cred *));
 	h->creds[h->n++] = c;
-	return 0;
+	c->ca_file = xstrdup_or_null(ca_file);
+	c->endpoint = xstrdup_or_null(endpoint);
+	c->inside = streq(way, "env");
+	c->tell = tell;
+	r = json_opt_strv(row, "options", &c->options, err);
+	return r < 0 ? r : json_opt_strv(row, "requests", &c->requests, err);
+}
+
+/* Entries ended by NUL. */
+static int read_environ(int fd, struct strv *ret, struct err *err)
+{
+	cleanup_(cred_wipe) struct buf b;
+	int r;
+
+	buf_init(&b, ENVIRON_MAX);
+	r = lseek(fd, 0, SEEK_SET) < 0 ? -errno : fd_read_all(fd, &b);
+	for (size_t at = 0; r == 0 && at < b.len; at += strlen(b.data + at) + 1)
+		strv_push(ret, b.data + at);
+	return r < 0 ? err_sys(err, -r, "cannot read the user's environment") : 0;
+}
+
+static int read_setup(struct helper *h, const char *text, size_t len, struct err *err)
+{
+	json_t *rows = NULL;
+	int r = json_parse(text, len, &h->setup, err);
+
+	if (r == 0)
+		r = json_get_str(h->setup, "home", &h->host.home, err);
+	if (r == 0)
+		r = json_get_str(h->setup, "config", &h->host.config, err);
+	if (r == 0)
+		r = json_get_str(h->setup, "libexec", &h->host.libexec, err);
+	if (r == 0)
+		r = json_get_array(h->setup, "credentials", &rows, err);
+	for (size_t i = 0; r == 0 && i < json_array_size(rows); i++)
+		r = add(h, json_array_get(rows, i), err);
+	return r;
 }
 
 static int on_setup(void *arg, struct wire_msg *m, struct err *err)
@@ -83,29 +133,16 @@ static int on_setup(void *arg, struct wire_msg *m, struct err *err)
 	struct wire_reader rd;
 	const char *text;
 	size_t len = 0;
-	int r;
+	int r = 0;
 
 	wire_read(&rd, m);
 	text = wire_get_bytes(&rd, &len);
 	if (h->setup || wire_read_end(&rd) < 0)
 		return err_set(err, EPROTO, "a malformed frame came");
-	r = json_parse(text, len, &h->setup, err);
-	if (r == 0)
-		r = json_get_str(h->setup, "home", &h->host.home, err);
-	if (r == 0)
-		r = json_get_str(h->setup, "config", &h->host.config, err);
-	if (r == 0)
-		r = json_get_str(h->setup, "libexec", &h->host.libexec, err);
-	if (r == 0)
-		r = spec_credentials_from_json(h->setup, h->spec, err);
-	if (r == 0 && env >= 0 && host_environ_read(env, &h->environ) < 0)
-		r = err_set(err, EIO, "cannot read the user's environment");
+	if (env >= 0)
+		r = read_environ(env, &h->environ, err);
 	h->host.environ = h->environ.v;
-	for (size_t i = 0; r == 0 && i < h->spec->n_credentials; i++)
-		if (h->spec->credentials[i].way == SPEC_WAY_PHANTOM ||
-		    h->spec->credentials[i].way == SPEC_WAY_ENV)
-			r = add(h, &h->spec->credentials[i], err);
-	return r;
+	return r < 0 ? r : read_setup(h, text, len, err);
 }
 
 static int on_rules(void *arg, struct wire_msg *m, struct err *err)
@@ -183,21 +220,19 @@ static void tell_used(const struct gw_header_ask *a, const struct policy_rule *r
 }
 
 /* Only providers' answers tell what they used: other credentials have no budget. */
-static bool is_metered(const struct helper *h, const char *credential)
+static bool is_metered(const struct helper *h, const struct cred *c)
 {
-	const struct spec_credential *c = spec_credential_find(h->spec, credential);
-
-	return h->closed && c && c->endpoint;
+	return h->closed && c->endpoint;
 }
 
-static int judge(const struct helper *h, const struct gw_header_ask *a,
+static int judge(const struct helper *h, const struct cred *c, const struct gw_header_ask *a,
 		 const struct policy_rule **ret_rule, struct err *err)
 {
-	int r = cred_judge(h->spec, h->policy, a, ret_rule, err);
+	int r = cred_judge(c, h->policy, a, ret_rule, err);
 
 	if (r == -EPERM)
 		tell_refused(a, err->msg);
-	if (r == 0 && is_metered(h, a->credential) && h->closed[0])
+	if (r == 0 && is_metered(h, c) && h->closed[0])
 		return err_set(err, EDQUOT, "%s", h->closed);
 	return r;
 }
@@ -216,16 +251,15 @@ static int ask(const struct helper *h, const struct gw_header_ask *a, struct cre
 	};
 	struct cred *c = find(h, a->credential);
 	const struct policy_rule *rule;
-	int res = judge(h, a, &rule, err);
+	int res = judge(h, c, a, &rule, err);
 
 	if (res == 0)
-		res = c ? cred_answer(c, &r, ret, err)
-			: err_set(err, ENOENT, "there is no credential of that name");
+		res = cred_answer(c, &r, ret, err);
 	if (res < 0)
 		return res;
 	tell_used(a, rule);
 	/* With a budget every request must ask. */
-	if (is_metered(h, a->credential))
+	if (is_metered(h, c))
 		ret->keep_ms = 0;
 	return 0;
 }
@@ -292,16 +326,16 @@ static int on_vars(void *arg, struct wire_msg *m, struct err *err)
 
 static int add_variables(const struct helper *h, struct strv *env, struct err *err)
 {
-	for (size_t i = 0; i < h->spec->n_credentials; i++) {
-		const struct spec_credential *from = &h->spec->credentials[i];
+	for (size_t i = 0; i < h->n; i++) {
 		cleanup_(cred_wipe_strv) struct strv vars = {0};
+		struct cred *c = h->creds[i];
 		int r;
 
-		if (from->way != SPEC_WAY_ENV)
+		if (!c->inside)
 			continue;
-		r = cred_variables(find(h, from->name), &vars, err);
+		r = cred_variables(c, &vars, err);
 		if (r < 0)
-			return err_wrap(err, r, "credential '%s'", from->name);
+			return err_wrap(err, r, "credential '%s'", c->name);
 		for (size_t k = 0; k < vars.n; k++) {
 			cleanup_free char *name = xstrndup(vars.v[k], strcspn(vars.v[k], "="));
 
@@ -366,7 +400,6 @@ static void helper_done(struct helper *h)
 		explicit_bzero(h->environ.v[i], strlen(h->environ.v[i]));
 	strv_done(&h->environ);
 	(void)policy_free(h->policy);
-	(void)spec_free(h->spec);
 	free(h->closed);
 	json_decref(h->setup);
 }
@@ -423,7 +456,6 @@ int main(void)
 	if (r == 0) {
 		json_set_alloc_funcs(malloc, wiping_free);
 		strv_init(&h.environ);
-		h.spec = spec_new();
 		r = serve(&h, &err);
 		helper_done(&h);
 	}

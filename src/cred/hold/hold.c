@@ -8,22 +8,22 @@
 struct cred *cred_new(const struct cred_host *host, const char *provider, const char *name,
 		      const char *source, const char *origin, struct err *err)
 {
-	const struct cred_provider *row = cred_provider_find(provider);
 	const struct cred_holder *holder = cred_holder_find(provider);
 	struct cred *c;
 
-	if (!row || !holder) {
+	if (!holder) {
 		(void)err_set(err, EINVAL, "'%s' is no provider of credentials", provider);
 		return NULL;
 	}
 	c = xcalloc(1, sizeof(*c));
-	c->provider = row;
+	c->provider = xstrdup(provider);
 	c->holder = holder;
 	c->host = host;
 	c->name = xstrdup(name);
 	c->source = xstrdup(source ? source : "");
 	c->origin = origin ? xstrdup(origin) : NULL;
 	strv_init(&c->options);
+	strv_init(&c->requests);
 	return c;
 }
 
@@ -33,11 +33,14 @@ struct cred *cred_free(struct cred *c)
 		return NULL;
 	if (c->holder->done)
 		c->holder->done(c);
+	free(c->provider);
 	free(c->name);
 	free(c->source);
 	free(c->origin);
 	free(c->ca_file);
+	free(c->endpoint);
 	strv_done(&c->options);
+	strv_done(&c->requests);
 	(void)cred_secret_free(c->value);
 	free(c);
 	return NULL;
@@ -66,7 +69,7 @@ static void tell(struct cred *c, const char *what, const char *message)
 	if (c->tell)
 		c->tell(c->tell_arg,
 			json_pack("{ss so ss ss*}", "what", what, "credential", json_text(c->name),
-				  "provider", c->provider->name, "message", message));
+				  "provider", c->provider, "message", message));
 }
 
 /*

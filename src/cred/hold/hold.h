@@ -31,10 +31,13 @@ struct cred_header {
 
 /* One held credential. The holder fills in the members from `value` on. */
 struct cred {
-	const struct cred_provider *provider;
 	const struct cred_holder *holder;
 	const struct cred_host *host;
+	char *provider; /* the name of its row */
 	char *name, *source, *origin;
+	char *endpoint;	      /* NULL: rules use it, and no provider's answers are counted */
+	struct strv requests; /* what may be asked at the endpoint: see struct gw_route */
+	bool inside;	      /* way env: for variables of commands, and for no request */
 	char *ca_file; /* trust for origin and for the places it is renewed at; NULL: the system's
 			*/
 	struct strv options;
