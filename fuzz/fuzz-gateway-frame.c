@@ -51,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gw_header_ask ask;
 	struct gw_health health;
 	struct gw_usage usage;
+	struct cred_use use;
 	struct wire_msg m;
 
 	if (size < 1)
@@ -72,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 4:
 		(void)gw_get_usage(&m, &usage);
+		(void)gw_get_use(&m, &use);
 		break;
 	default:
 		(void)gw_get_health(&m, &health);

@@ -14,7 +14,7 @@ declare -A may=(
 	[spec]="base config policy"
 	[cred]="base config" [agent]="base config"
 	[transcript]="base agent"
-	[cred/hold]="base wire config spec cred"
+	[cred/hold]="base wire policy config cred"
 	[http]="base"
 	[gateway/parse]="base http"
 	[gateway]="base wire http policy gateway/parse"

@@ -367,9 +367,9 @@ static void make_ca(int sock)
 	(void)buf_append(&w.sandbox_ca, pem, n);
 }
 
-/* What the credentials part of a supervisor would say: a token may be kept for a moment, a
+/* What the credential helper would say, over its own line: a token may be kept for a moment, a
  * signature holds for one request. */
-static void answer_header(int gw, const struct wire_msg *m)
+static void answer_header(int line, const struct wire_msg *m)
 {
 	struct gw_header_ask ask;
 	struct gw_header h;
@@ -386,11 +386,11 @@ static void answer_header(int gw, const struct wire_msg *m)
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_header(&b, &h);
 	gw_header_done(&h);
-	(void)wire_send(gw, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
+	(void)wire_send(line, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
 }
 
 /* One frame of either side; events are dropped. false: the end. */
-static bool relay(int from, int gw, int ca)
+static bool relay(int from, int gw, int ca, int cred)
 {
 	cleanup_wire_msg struct wire_msg m;
 
@@ -401,19 +401,21 @@ static bool relay(int from, int gw, int ca)
 		(void)wire_send(gw, m.type, m.id, &m.body, NULL, 0);
 	else if ((int)m.type == GW_LEAF)
 		(void)wire_send(ca, (enum wire_type)CA_LEAF, m.id, &m.body, NULL, 0);
-	else if ((int)m.type == GW_HEADER)
-		answer_header(gw, &m);
+	else if (from == cred)
+		answer_header(cred, &m);
 	return true;
 }
 
-static _Noreturn void supervise(int gw, int ca)
+static _Noreturn void supervise(int gw, int ca, int cred)
 {
-	struct pollfd p[2] = {{.fd = gw, .events = POLLIN}, {.fd = ca, .events = POLLIN}};
+	struct pollfd p[3] = {{.fd = gw, .events = POLLIN},
+			      {.fd = ca, .events = POLLIN},
+			      {.fd = cred, .events = POLLIN}};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (poll(p, 2, -1) > 0)
-		for (size_t i = 0; i < 2; i++)
-			if (p[i].revents && !relay(p[i].fd, gw, ca))
+	while (poll(p, 3, -1) > 0)
+		for (size_t i = 0; i < 3; i++)
+			if (p[i].revents && !relay(p[i].fd, gw, ca, cred))
 				_exit(0);
 	_exit(1);
 }
@@ -421,7 +423,7 @@ static _Noreturn void supervise(int gw, int ca)
 pid_t world_gateway(const char *gateway, const char *ca)
 {
 	cleanup_wire_msg struct wire_msg up;
-	int gw[2], authority[2];
+	int gw[2], authority[2], cred[2];
 	struct err err = {0};
 	pid_t pid;
 
@@ -429,11 +431,14 @@ pid_t world_gateway(const char *gateway, const char *ca)
 		w.gateway = gateway;
 		w.ca_program = ca;
 	}
-	if (wire_pair(gw, &err) < 0 || wire_pair(authority, &err) < 0)
+	if (wire_pair(gw, &err) < 0 || wire_pair(authority, &err) < 0 || wire_pair(cred, &err) < 0)
 		die("gateway", err.msg);
 	pid = start_helper(w.gateway, gw[1]);
 	(void)start_helper(w.ca_program, authority[1]);
 	send_config(gw[0]);
+	if (wire_send(gw[0], (enum wire_type)GW_CRED, 0, NULL, &cred[1], 1) < 0)
+		die("gateway", "takes no line");
+	(void)close(cred[1]);
 	send_listeners(gw[0]);
 	make_ca(authority[0]);
 	wire_msg_init(&up);
@@ -441,7 +446,8 @@ pid_t world_gateway(const char *gateway, const char *ca)
 		die("gateway", "does not come up");
 	w.supervisor = fork();
 	if (w.supervisor == 0)
-		supervise(gw[0], authority[0]);
+		supervise(gw[0], authority[0], cred[0]);
+	(void)close(cred[0]);
 	(void)close(gw[0]);
 	(void)close(authority[0]);
 	return pid;

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "cred/bearer.h"
 #include "cred/requests.h"
-#include "compose/cred-rules.h"
+#include "policy/host.h"
 #include "spec/host-env.h"
 
 #define OFF "off"

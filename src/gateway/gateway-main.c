@@ -99,6 +99,7 @@ int main(void)
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	gw->sock = SUPERVISOR_FD;
+	gw->cred = -1;
 	(void)fd_set_cloexec(gw->sock, true);
 	r = serve(gw, &err);
 	if (r < 0)

@@ -44,7 +44,9 @@ struct gw {
 	struct policy *policy;
 	int sock; /* to the supervisor */
 	struct ev_io sock_io;
-	struct ask *asks; /* questions the supervisor has not answered */
+	int cred; /* to the credential helper; -1: no line */
+	struct ev_io cred_io;
+	struct ask *asks; /* questions that are not answered */
 	struct events *events;
 	struct names *names;
 	struct resolver *resolver;

@@ -38,6 +38,16 @@ static int on_listen(struct gw *gw, struct wire_msg *m, struct err *err)
 	return 0;
 }
 
+/* A line that is not watched yet is watched from super_attach() on. */
+static int take_line(struct gw *gw, struct wire_msg *m)
+{
+	if (m->n_fds != 1)
+		return -EPROTO;
+	closep(&gw->cred);
+	gw->cred = wire_take_fd(m, 0);
+	return fd_set_nonblock(gw->cred, true);
+}
+
 int super_setup(struct gw *gw, struct err *err)
 {
 	for (;;) {
@@ -54,6 +64,9 @@ int super_setup(struct gw *gw, struct err *err)
 			break;
 		case GW_LISTEN:
 			r = on_listen(gw, &m, err);
+			break;
+		case GW_CRED:
+			r = take_line(gw, &m);
 			break;
 		case GW_START:
 			return gw->config ? 0 : err_set(err, EPROTO, "no configuration came");
@@ -78,16 +91,28 @@ static struct ask *take(struct gw *gw, uint32_t id)
 	return NULL;
 }
 
-int ask_send(struct gw *gw, struct ask *a, enum gw_type type, const struct buf *body, ask_fn *fn)
+static int send_to(struct gw *gw, int line, struct ask *a, enum gw_type type,
+		   const struct buf *body, ask_fn *fn)
 {
 	uint32_t id = ++gw->last_id ? gw->last_id : ++gw->last_id;
-	int r = wire_send(gw->sock, (enum wire_type)type, id, body, NULL, 0);
+	int r = line < 0 ? -EPIPE : wire_send(line, (enum wire_type)type, id, body, NULL, 0);
 
-	if (r < 0)
+	if (r < 0 || !a)
 		return r;
-	*a = (struct ask){.gw = gw, .id = id, .fn = fn, .next = gw->asks};
+	*a = (struct ask){
+		.gw = gw, .id = id, .of_cred = line == gw->cred, .fn = fn, .next = gw->asks};
 	gw->asks = a;
 	return 0;
+}
+
+int ask_send(struct gw *gw, struct ask *a, enum gw_type type, const struct buf *body, ask_fn *fn)
+{
+	return send_to(gw, gw->sock, a, type, body, fn);
+}
+
+int ask_cred(struct gw *gw, struct ask *a, const struct buf *body, ask_fn *fn)
+{
+	return send_to(gw, gw->cred, a, GW_HEADER, body, fn);
 }
 
 void ask_cancel(struct ask *a)
@@ -126,7 +151,64 @@ static void on_policy(struct gw *gw, const struct wire_msg *m)
 	conns_recheck(gw);
 }
 
-static void on_frame(struct gw *gw, const struct wire_msg *m)
+/* The helper has ended: nobody waits for it any longer. */
+static void drop_line(struct gw *gw)
+{
+	struct ask *a = gw->asks;
+
+	if (gw->cred >= 0)
+		(void)ev_want(gw->ev, &gw->cred_io, 0);
+	closep(&gw->cred);
+	while (a) {
+		if (!a->of_cred) {
+			a = a->next;
+			continue;
+		}
+		(void)take(gw, a->id);
+		a->fn(a, NULL);
+		a = gw->asks; /* the answer may have ended other connections */
+	}
+}
+
+static void on_answer(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct gw *gw = ev_owner(io, struct gw, cred_io);
+
+	while (gw->cred >= 0) {
+		cleanup_wire_msg struct wire_msg m;
+		struct ask *a;
+		int r;
+
+		wire_msg_init(&m);
+		r = wire_recv(gw->cred, &m);
+		if (r == -EAGAIN)
+			return;
+		if (r <= 0 || (int)m.type != GW_HEADER_IS) {
+			drop_line(gw);
+			return;
+		}
+		a = take(gw, m.id);
+		if (a)
+			a->fn(a, &m);
+		if (m.body.data)
+			explicit_bzero(m.body.data, m.body.cap);
+	}
+}
+
+static int watch_line(struct gw *gw)
+{
+	gw->cred_io = (struct ev_io){.fd = gw->cred, .fn = on_answer};
+	return gw->cred < 0 ? 0 : ev_want(gw->ev, &gw->cred_io, EPOLLIN);
+}
+
+static void on_line(struct gw *gw, struct wire_msg *m)
+{
+	drop_line(gw);
+	if (take_line(gw, m) < 0 || watch_line(gw) < 0)
+		gw_quit(gw);
+}
+
+static void on_frame(struct gw *gw, struct wire_msg *m)
 {
 	struct ask *a;
 
@@ -137,8 +219,11 @@ static void on_frame(struct gw *gw, const struct wire_msg *m)
 	case GW_HEALTH:
 		super_health(gw, m->id);
 		break;
+	case GW_CRED:
+		on_line(gw, m);
+		break;
 	case GW_LEAF_IS:
-	case GW_HEADER_IS:
+	case GW_SPEND_IS:
 		a = take(gw, m->id);
 		if (a)
 			a->fn(a, m);
@@ -177,5 +262,7 @@ int super_attach(struct gw *gw, struct err *err)
 	gw->sock_io = (struct ev_io){.fd = gw->sock, .fn = on_readable};
 	if (r == 0)
 		r = ev_want(gw->ev, &gw->sock_io, EPOLLIN);
+	if (r == 0)
+		r = watch_line(gw);
 	return r < 0 ? err_sys(err, -r, "cannot watch the supervisor") : 0;
 }

@@ -79,29 +79,32 @@ static bool same_repo(const char *rule, const struct git_request *g)
 	return repo_n == rule_n + 1 && memcmp(g->repo + 1, rule, rule_n) == 0;
 }
 
-static bool verb_allows(const char *verb, const struct git_request *g)
+static unsigned verb_fit(const char *verb, const struct git_request *g)
 {
 	const char *blank = strchr(verb, ' ');
 
 	if (!blank)
-		return !g->push; /* "fetch" */
+		return g->push ? 0 : 1; /* "fetch" */
 	if (g->push && strncmp(verb, "push ", 5) != 0)
-		return false;
-	return same_repo(blank + 1, g);
+		return 0;
+	return same_repo(blank + 1, g) ? 2 : 0;
 }
 
-bool git_allowed(const struct strv *verbs, const char *method, const char *target, size_t path_n,
+unsigned git_fit(const struct strv *verbs, const char *method, const char *target, size_t path_n,
 		 size_t n)
 {
 	struct git_request g;
+	unsigned best = 0;
 
 	if (!read_request(target, path_n, n, &g) || g.repo_n < 2 ||
 	    strcmp(method, g.advertise ? "GET" : "POST") != 0)
-		return false;
-	for (size_t i = 0; i < verbs->n; i++)
-		if (verb_allows(verbs->v[i], &g))
-			return true;
-	return false;
+		return 0;
+	for (size_t i = 0; i < verbs->n; i++) {
+		unsigned fit = verb_fit(verbs->v[i], &g);
+
+		best = fit > best ? fit : best;
+	}
+	return best;
 }
 
 static bool is_repo_char(char c)

@@ -258,3 +258,18 @@ bool host_is_metadata_name(const struct host *h)
 
 	return h->kind == HOST_NAME && in_table(h, names, ARRAY_SIZE(names));
 }
+
+#define HTTPS "https://"
+#define HTTPS_PORT 443
+
+int origin_split(const char *origin, struct host *ret, uint16_t *ret_port, const char **ret_path,
+		 struct err *err)
+{
+	const char *at = origin + strlen(HTTPS), *path;
+
+	if (strncmp(origin, HTTPS, strlen(HTTPS)) != 0)
+		return err_usage(err, "'%.100s' does not begin with " HTTPS, origin);
+	path = strchrnul(at, '/');
+	*ret_path = path;
+	return host_parse_authority(at, (size_t)(path - at), HTTPS_PORT, ret, ret_port, err);
+}

@@ -51,3 +51,8 @@ int port_parse(const char *p, size_t n, uint16_t *ret);
 bool host_is_loopback_name(const struct host *h);
 /* Names under which clouds publish their metadata service. */
 bool host_is_metadata_name(const struct host *h);
+
+/* "https://HOST[:PORT][/PATH]" taken apart; *ret_path points into origin ("" where there is none).
+ */
+int origin_split(const char *origin, struct host *ret, uint16_t *ret_port, const char **ret_path,
+		 struct err *err);

@@ -95,6 +95,7 @@ enum policy_reason {
 	POLICY_DENY_PATH,
 	POLICY_DENY_AMBIGUOUS, /* a path that two servers would read differently */
 	POLICY_DENY_GIT,
+	POLICY_DENY_CREDENTIALS, /* two rules name a credential for the same request */
 	POLICY_REASON_N,
 };
 

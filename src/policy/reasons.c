@@ -20,6 +20,7 @@ const char *policy_reason_name(enum policy_reason r)
 		[POLICY_DENY_PATH] = "path",
 		[POLICY_DENY_AMBIGUOUS] = "ambiguous-path",
 		[POLICY_DENY_GIT] = "git",
+		[POLICY_DENY_CREDENTIALS] = "two-credentials",
 	};
 
 	static_assert(ARRAY_SIZE(names) == POLICY_REASON_N, "one name per reason");
@@ -91,6 +92,13 @@ static void explain_request(const struct verdict *v, const char *target, const c
 			       target, rule);
 		return;
 	}
+	if (v->reason == POLICY_DENY_CREDENTIALS) {
+		(void)snprintf(ret, size,
+			       "%s is refused: %s and another rule name different credentials for "
+			       "this request",
+			       target, rule);
+		return;
+	}
 	if (v->reason == POLICY_DENY_METHOD)
 		what = "method";
 	else if (v->reason == POLICY_DENY_GIT)
@@ -135,6 +143,7 @@ void verdict_explain(const struct policy *p, const struct verdict *v, const stru
 	case POLICY_DENY_PATH:
 	case POLICY_DENY_AMBIGUOUS:
 	case POLICY_DENY_GIT:
+	case POLICY_DENY_CREDENTIALS:
 		explain_request(v, target, rule, ret, size);
 		break;
 	case POLICY_REASON_N:
@@ -213,6 +222,12 @@ void verdict_remedy(const struct policy *p, const struct verdict *v, const struc
 	case POLICY_DENY_PATH:
 	case POLICY_DENY_GIT:
 		(void)snprintf(ret, size, "extend the rule for '%s' in network.rules", h->name);
+		break;
+	case POLICY_DENY_CREDENTIALS:
+		(void)snprintf(
+			ret, size,
+			"give the rules for '%s' in network.rules different paths or methods",
+			h->name);
 		break;
 	case POLICY_DENY_METADATA:
 	case POLICY_DENY_AMBIGUOUS:

@@ -235,12 +235,17 @@ static bool method_allowed(const struct policy_rule *r, const char *method)
 	       (streq(method, "HEAD") && strv_has(&r->text.methods, "GET"));
 }
 
-static bool path_allowed(const struct policy_rule *r, const char *path, size_t n)
+/* The length of the longest of the rule's prefixes that covers the path; 0 without prefixes. */
+static bool path_allowed(const struct policy_rule *r, const char *path, size_t n, size_t *ret_len)
 {
-	for (size_t i = 0; i < r->text.paths.n; i++)
-		if (request_path_under(path, n, r->text.paths.v[i]))
-			return true;
-	return r->text.paths.n == 0;
+	const struct strv *paths = &r->text.paths;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < paths->n; i++)
+		if (request_path_under(path, n, paths->v[i]) && strlen(paths->v[i]) > longest)
+			longest = strlen(paths->v[i]);
+	*ret_len = longest;
+	return longest || paths->n == 0;
 }
 
 /* The rules that decide together with the verdict's own: equals of it that inspect as well. */
@@ -261,17 +266,29 @@ struct asked {
 	bool is_git;
 };
 
-static enum policy_reason judge_rule(const struct policy_rule *r, const struct asked *a)
+/*
+ * How narrowly the rule describes the request, for the choice between several: by its repository or
+ * its path first, then by its method. 0: the rule does not allow it, for the reason in *ret_why.
+ */
+static size_t rule_fit(const struct policy_rule *r, const struct asked *a,
+		       enum policy_reason *ret_why)
 {
-	if (a->is_git)
-		return git_allowed(&r->text.git, a->method, a->target, a->path_n, a->n)
-			       ? POLICY_BY_RULE
-			       : POLICY_DENY_GIT;
+	size_t len = 0;
+
+	if (a->is_git) {
+		*ret_why = POLICY_DENY_GIT;
+		return git_fit(&r->text.git, a->method, a->target, a->path_n, a->n);
+	}
+	*ret_why = POLICY_DENY_GIT;
 	if (r->text.git.n > 0 && r->text.methods.n == 0 && r->text.paths.n == 0)
-		return POLICY_DENY_GIT;
+		return 0;
+	*ret_why = POLICY_DENY_METHOD;
 	if (!method_allowed(r, a->method))
-		return POLICY_DENY_METHOD;
-	return path_allowed(r, a->target, a->path_n) ? POLICY_BY_RULE : POLICY_DENY_PATH;
+		return 0;
+	*ret_why = POLICY_DENY_PATH;
+	if (!path_allowed(r, a->target, a->path_n, &len))
+		return 0;
+	return 1 + 2 * len + (r->text.methods.n > 0);
 }
 
 static void deny(struct verdict *v, enum policy_reason reason)
@@ -280,35 +297,47 @@ static void deny(struct verdict *v, enum policy_reason reason)
 	v->reason = reason;
 }
 
-/* Methods alone: the target is neither judged nor changed. */
-static void judge_methods(const struct policy *p, const struct host *h, uint16_t port,
-			  const char *method, struct verdict *v)
+/* Of two rules that fit as well as each other: true when the second one is to be used. */
+static bool prefers(const struct policy_rule *a, const struct policy_rule *b, bool *torn)
 {
-	for (size_t i = 0; i < p->n_rules; i++) {
-		if (!is_peer(p, v, i, h, port) || !method_allowed(&p->rules[i], method))
-			continue;
-		v->rule = (int)i;
-		return;
-	}
-	deny(v, POLICY_DENY_METHOD);
+	const char *x = a->text.credential, *y = b->text.credential;
+
+	if (x && y && !streq(x, y))
+		*torn = true;
+	return !x && y;
 }
 
-static void judge_target(const struct policy *p, const struct host *h, uint16_t port,
-			 const struct asked *a, struct verdict *v)
+/* The verdict's rule becomes the one that describes the request most narrowly. */
+static void judge(const struct policy *p, const struct host *h, uint16_t port,
+		  const struct asked *a, struct verdict *v)
 {
-	enum policy_reason reason, last = POLICY_DENY_PATH;
+	enum policy_reason why = POLICY_DENY_PATH;
+	const struct verdict name = *v;
+	bool torn = false;
+	size_t best = 0;
 
 	for (size_t i = 0; i < p->n_rules; i++) {
-		if (!is_peer(p, v, i, h, port))
+		enum policy_reason refused;
+		size_t fit;
+
+		if (!is_peer(p, &name, i, h, port))
 			continue;
-		reason = judge_rule(&p->rules[i], a);
-		if (reason == POLICY_BY_RULE) {
-			v->rule = (int)i;
-			return;
-		}
-		last = reason;
+		fit = rule_fit(&p->rules[i], a, &refused);
+		if (fit == 0)
+			why = refused;
+		if (fit == 0 || fit < best)
+			continue;
+		if (fit > best)
+			torn = false;
+		else if (!prefers(&p->rules[v->rule], &p->rules[i], &torn))
+			continue;
+		best = fit;
+		v->rule = (int)i;
 	}
-	deny(v, last);
+	if (best == 0)
+		deny(v, why);
+	else if (torn)
+		deny(v, POLICY_DENY_CREDENTIALS);
 }
 
 void policy_request(const struct policy *p, const struct verdict *v, const struct host *h,
@@ -336,34 +365,24 @@ void policy_request(const struct policy *p, const struct verdict *v, const struc
 		a.target = ret_target->data;
 		a.n = ret_target->len;
 		a.is_git = r == 0 && by_git && git_is_request(a.target, a.path_n, a.n);
-		if (r < 0)
-			deny(&out, POLICY_DENY_AMBIGUOUS);
-		else
-			judge_target(p, h, port, &a, &out);
 	} else {
-		if (buf_append(ret_target, target, target_n) < 0)
-			deny(&out, POLICY_DENY_AMBIGUOUS);
-		else
-			judge_methods(p, h, port, method, &out);
+		/* Methods alone: the target is neither judged nor changed. */
+		r = buf_append(ret_target, target, target_n);
 	}
+	if (r < 0)
+		deny(&out, POLICY_DENY_AMBIGUOUS);
+	else
+		judge(p, h, port, &a, &out);
 	if (!out.allow)
 		buf_clear(ret_target);
 	*ret = out;
 }
 
-const char *policy_credential(const struct policy *p, const struct verdict *v, const struct host *h,
-			      uint16_t port)
+const char *policy_credential(const struct policy *p, const struct verdict *v)
 {
-	const struct policy_rule *own = policy_rule_of(p, v);
+	const struct policy_rule *r = policy_rule_of(p, v);
 
-	if (!v->allow || !own)
-		return NULL;
-	if (own->text.credential)
-		return own->text.credential;
-	for (size_t i = 0; i < p->n_rules; i++)
-		if (is_peer(p, v, i, h, port) && p->rules[i].text.credential)
-			return p->rules[i].text.credential;
-	return NULL;
+	return v->allow && r ? r->text.credential : NULL;
 }
 
 static int read_method(const char *m, struct strv *ret, struct err *err)

@@ -26,6 +26,11 @@
  * ".git". A rule with git and nothing else allows nothing but these; dumb HTTP and LFS are then
  * refused. When a rule has git, that alone decides git requests, whatever its methods and paths
  * would say.
+ *
+ * Of several rules that allow a request, the one that describes it most narrowly is its rule: for
+ * git the one that names the repository, else the one with the longest prefix, then the one that
+ * names methods. The request carries the credential of that rule, or none if it names none. Of equals
+ * the one with a credential is used; equals with different credentials refuse the request.
  */
 #define REQUEST_TARGET_MAX (16 * KiB)
 
@@ -34,9 +39,9 @@
 void policy_request(const struct policy *p, const struct verdict *v, const struct host *h,
 		    uint16_t port, const char *method, const char *target, size_t target_n,
 		    struct buf *ret_target, struct verdict *ret);
-/* The credential to inject for such a request, or NULL. */
-const char *policy_credential(const struct policy *p, const struct verdict *v, const struct host *h,
-			      uint16_t port);
+/* The credential of the rule that allowed the request, by the verdict of policy_request(); NULL: it
+ * has none. */
+const char *policy_credential(const struct policy *p, const struct verdict *v);
 
 /* The canonical form of an origin-form target, path and query, appended to ret; ret_path_n is the
  * length of its path. -EINVAL: not a path, or one that can be read in two ways; -ENOBUFS. */

@@ -81,19 +81,3 @@ int host_environ_memfd(const struct sandbox_spec *spec, char *const *from)
 		explicit_bzero(b.data, b.cap);
 	return fd;
 }
-
-int host_environ_read(int fd, struct strv *ret)
-{
-	cleanup_buf struct buf b;
-	int r;
-
-	buf_init(&b, HOST_ENVIRON_MAX);
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	r = fd_read_all(fd, &b);
-	for (size_t at = 0; r == 0 && at < b.len; at += strlen(b.data + at) + 1)
-		strv_push(ret, b.data + at);
-	if (b.data)
-		explicit_bzero(b.data, b.cap);
-	return r;
-}

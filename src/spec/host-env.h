@@ -14,7 +14,6 @@ char *host_path(const struct sandbox_spec *spec, const char *path);
 char *host_path_outside(const char *const *dirs, size_t n, const char *path);
 /* *ret is the whole environment, with that PATH. */
 void host_environ(const struct sandbox_spec *spec, char *const *from, struct strv *ret);
-/* Write that environment to a sealed memory file, each entry ended by a NUL, and read it back. */
+/* Writes that environment to a sealed memory file, each entry ended by a NUL. */
 #define HOST_ENVIRON_MAX (4 * MiB)
 int host_environ_memfd(const struct sandbox_spec *spec, char *const *from);
-int host_environ_read(int fd, struct strv *ret);

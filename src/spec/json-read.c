@@ -184,8 +184,3 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err)
 	*ret = take_ptr(s);
 	return 0;
 }
-
-int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err)
-{
-	return table_from_json(&spec_credentials_table, j, s, err);
-}

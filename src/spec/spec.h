@@ -260,7 +260,6 @@ json_t *spec_to_json(const struct sandbox_spec *s);
 int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
 /* The credentials alone, as {"credentials": […]}: what the credential helper is given. */
 json_t *spec_credentials_to_json(const struct sandbox_spec *s);
-int spec_credentials_from_json(const json_t *j, struct sandbox_spec *s, struct err *err);
 /*
  * May a command that asks for `want` run in a sandbox that lives as `live`? NULL when it may, else
  * the first difference, in words. Everything wanted must be there; more may be there only when it

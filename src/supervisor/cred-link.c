@@ -5,12 +5,16 @@
  *
  * A phantom is made for each credential when the sandbox starts: random, known to this process,
  * its gateway and the commands inside, and to nothing on disk. It goes into the environment of
- * every command where the spec says so, and to the gateway with the route it opens. When the
- * gateway asks for header fields, the question is judged (compose/cred-rules.c) and passed on
- * to the helper, which is started with the first one; its answer goes back as it is. The user's
- * environment, which may hold keys, came here as a descriptor, and is handed on without a look.
+ * every command where the spec says so, and to the gateway with the route it opens.
  *
- * A helper that ends is started again with the next question, but not in a tight circle.
+ * The gateway asks the helper itself, over a line of their own that is made here. The helper is
+ * started with the first question: its end of the line is watched until then, and not read. It is
+ * then handed over, with what the helper judges questions by, and no copy is kept. So no value of a
+ * credential enters this process. The user's environment, which may hold keys, came here as a
+ * descriptor, and is handed on without a look.
+ *
+ * When the helper ends, the gateway sees the end of the line and refuses what waits. It gets a new
+ * line, and the next question starts the helper again, but not in a tight circle.
  */
 #include "supervisor/supervisor.h"
 
@@ -20,7 +24,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "compose/cred-rules.h"
 
 #define PHANTOM_BYTES 32
 #define VARIABLES_S 60	    /* for a login to be looked up */
@@ -112,61 +115,25 @@ void cred_link_routes(const struct supervisor *s, struct gw_config *c)
 	}
 }
 
-static void refuse(struct supervisor *s, uint32_t id, int eno, const char *why)
+static bool has_phantom(const struct supervisor *s)
 {
-	struct gw_header refused = {.error = (uint32_t)eno, .message = (char *)why};
-	cleanup_buf struct buf b;
-
-	buf_init(&b, WIRE_BODY_MAX);
-	gw_put_header(&b, &refused);
-	if (s->gateway.sock >= 0)
-		(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, id, &b, NULL, 0);
+	for (size_t i = 0; i < s->spec->n_credentials; i++)
+		if (s->cred.phantoms[i])
+			return true;
+	return false;
 }
 
-static void asked_done(struct cred_asked *a)
-{
-	free(a->credential);
-	free(a->host);
-	free(a->method);
-}
-
-/* Nobody is left waiting when the helper ends. */
-static void stop(struct supervisor *s, const char *why)
+static void stop(struct supervisor *s)
 {
 	struct cred_link *c = &s->cred;
 
 	if (c->sock >= 0 && s->ev)
 		(void)ev_want(s->ev, &c->io, 0);
+	if (c->line >= 0 && s->ev)
+		(void)ev_want(s->ev, &c->line_io, 0);
 	closep(&c->sock);
+	closep(&c->line);
 	child_done(&c->child);
-	for (size_t i = 0; i < c->n_asked; i++)
-		refuse(s, c->asked[i].id, EIO, why);
-	while (c->n_asked)
-		asked_done(&c->asked[--c->n_asked]);
-}
-
-static bool take_asked(struct cred_link *c, uint32_t id, struct cred_asked *ret)
-{
-	for (size_t i = 0; i < c->n_asked; i++) {
-		if (c->asked[i].id != id)
-			continue;
-		*ret = c->asked[i];
-		c->asked[i] = c->asked[--c->n_asked];
-		return true;
-	}
-	return false;
-}
-
-/* The log says what it was given for, and nothing of what it is. */
-static void tell_use(struct supervisor *s, const struct wire_msg *m, const struct cred_asked *a)
-{
-	struct gw_header h;
-
-	if (gw_get_header(m, &h) < 0)
-		return;
-	if (h.error == 0)
-		events_link_use(s, a);
-	gw_header_done(&h);
 }
 
 static void on_event(struct supervisor *s, const struct wire_msg *m)
@@ -183,33 +150,56 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 		events_link_limited(s, "credential", j);
 }
 
+static void on_use(struct supervisor *s, const struct wire_msg *m)
+{
+	struct cred_use u;
+
+	if (gw_get_use(m, &u) == 0)
+		events_link_use(s, &u);
+}
+
+static void on_again(struct ev *ev, struct ev_timer *t);
+
+/* The helper has ended, or is not to go on: the gateway sees it by the end of its line. */
+static void end(struct supervisor *s)
+{
+	struct err ignored;
+
+	sup_event(s, "credential-end", json_object());
+	stop(s);
+	s->cred.again.fn = on_again;
+	if (cred_link_line(s, &ignored) < 0)
+		ev_timer_set(s->ev, &s->cred.again, RESTART_MS);
+}
+
+/* The wait after the helper's last start, or after a line that could not be made, is over. */
+static void on_again(struct ev *ev, struct ev_timer *t)
+{
+	struct supervisor *s = ev_owner(t, struct supervisor, cred.again);
+	struct err ignored;
+
+	if (s->cred.line >= 0)
+		(void)ev_want(ev, &s->cred.line_io, EPOLLIN);
+	else if (s->cred.sock < 0 && cred_link_line(s, &ignored) < 0)
+		ev_timer_set(ev, t, RESTART_MS);
+}
+
 static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct supervisor *s = ev_owner(io, struct supervisor, cred.io);
 	cleanup_wire_msg struct wire_msg m;
-	struct cred_asked asked;
 	int r;
 
 	wire_msg_init(&m);
 	r = wire_recv(io->fd, &m);
 	if (r == -EAGAIN)
 		return;
-	if (r <= 0) {
-		sup_event(s, "credential-end", json_object());
-		stop(s, "the credential helper has ended");
-		return;
-	}
-	if ((unsigned)m.type == GW_HEADER_IS && take_asked(&s->cred, m.id, &asked)) {
-		tell_use(s, &m, &asked);
-		asked_done(&asked);
-		usage_link_header(s, &m);
-		if (s->gateway.sock >= 0)
-			(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m.id,
-					&m.body, NULL, 0);
-		explicit_bzero(m.body.data, m.body.len);
-	} else if ((unsigned)m.type == CRED_EVENT) {
+	if (r <= 0)
+		end(s);
+	else if ((unsigned)m.type == CRED_EVENT)
 		on_event(s, &m);
-	}
+	else if ((unsigned)m.type == CRED_USED)
+		on_use(s, &m);
 }
 
 static int introduce(const struct supervisor *s, int sock, struct err *err)
@@ -232,62 +222,117 @@ static int introduce(const struct supervisor *s, int sock, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot reach the credential helper") : 0;
 }
 
+static int send_rules(const struct supervisor *s)
+{
+	const struct net_policy none = {.tier = POLICY_NONE};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	/* As the gateway has them: one that serves endpoints on the host has no rules. */
+	gw_put_policy(&b, s->spec->port ? &none : &s->spec->net);
+	return wire_send(s->cred.sock, (enum wire_type)CRED_RULES, 0, &b, NULL, 0);
+}
+
+static int send_budget(const struct supervisor *s, const char *why)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	wire_put_str(&b, why);
+	return wire_send(s->cred.sock, (enum wire_type)CRED_BUDGET, 0, &b, NULL, 0);
+}
+
+/* All that the helper judges by, and then the line. */
+static int hand_over(struct supervisor *s, struct err *err)
+{
+	struct cred_link *c = &s->cred;
+	cleanup_free char *why = usage_link_closed(s);
+	int r = introduce(s, c->sock, err);
+
+	if (r < 0)
+		return r;
+	r = send_rules(s);
+	if (r == 0 && why)
+		r = send_budget(s, why);
+	if (r == 0)
+		r = wire_send(c->sock, (enum wire_type)CRED_LINE, 0, NULL, &c->line, 1);
+	closep(&c->line);
+	return r < 0 ? err_sys(err, -r, "cannot reach the credential helper") : 0;
+}
+
 static int start(struct supervisor *s, struct err *err)
 {
 	struct cred_link *c = &s->cred;
-	int r;
+	int r = sup_spawn(s, "cred", &c->child, &c->sock, err);
 
-	if (c->sock >= 0)
-		return 0;
-	if (c->started_ms && now_ms() - c->started_ms < RESTART_MS)
-		return err_set(err, EAGAIN, "the credential helper has just ended");
 	c->started_ms = now_ms();
-	r = sup_spawn(s, "cred", &c->child, &c->sock, err);
 	if (r == 0)
-		r = introduce(s, c->sock, err);
-	if (r < 0) {
-		stop(s, err->msg);
+		r = hand_over(s, err);
+	if (r < 0)
 		return r;
-	}
 	c->io = (struct ev_io){.fd = c->sock, .fn = on_frame};
 	(void)fd_set_nonblock(c->sock, true);
 	sup_event(s, "credential-start", json_object());
 	return ev_want(s->ev, &c->io, EPOLLIN);
 }
 
-void cred_link_ask(struct supervisor *s, struct wire_msg *m)
+/* The first question, which is the helper's to read. */
+static void on_question(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, cred.line_io);
+	struct cred_link *c = &s->cred;
+	uint64_t now = now_ms();
+	struct err err = {0};
+
+	(void)ev_want(ev, io, 0);
+	if (events & EPOLLHUP) {
+		closep(&c->line); /* the gateway has ended */
+		return;
+	}
+	if (c->started_ms && now - c->started_ms < RESTART_MS) {
+		c->again.fn = on_again;
+		ev_timer_set(ev, &c->again, RESTART_MS - (now - c->started_ms));
+		return;
+	}
+	if (start(s, &err) < 0) {
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+		end(s);
+	}
+}
+
+int cred_link_line(struct supervisor *s, struct err *err)
 {
 	struct cred_link *c = &s->cred;
-	struct gw_header_ask ask;
-	struct err err = {0};
-	int r = gw_get_header_ask(m, &ask);
+	cleanup_fd int theirs = -1;
+	int pair[2], r;
 
-	if (r == 0)
-		r = cred_may_ask(s->spec, &ask, &err);
-	if (r == -EPERM)
-		events_link_limited(s, "credential",
-				    json_pack("{ss so so sI so so}", "what", "refused",
-					      "credential", json_text(ask.credential), "host",
-					      json_text(ask.host), "port", (json_int_t)ask.port,
-					      "method", json_text(ask.method), "message",
-					      json_text(err.msg)));
-	if (r == 0 && c->n_asked == CRED_ASKED_MAX)
-		r = err_set(&err, EAGAIN, "too many requests wait for their credential");
-	if (r == 0)
-		r = start(s, &err);
-	if (r == 0)
-		r = wire_send(c->sock, (enum wire_type)CRED_ASK, m->id, &m->body, NULL, 0);
+	if (s->gateway.sock < 0 || !has_phantom(s))
+		return 0;
+	r = wire_pair(pair, err);
 	if (r < 0)
-		refuse(s, m->id, -r,
-		       err.msg[0] ? err.msg : "the credential helper does not answer");
-	else
-		c->asked[c->n_asked++] = (struct cred_asked){
-			.id = m->id,
-			.port = ask.port,
-			.credential = xstrdup(ask.credential),
-			.host = xstrdup(ask.host),
-			.method = xstrdup(ask.method),
-		};
+		return r;
+	theirs = pair[0];
+	c->line = pair[1];
+	r = wire_send(s->gateway.sock, (enum wire_type)GW_CRED, 0, NULL, &theirs, 1);
+	if (r < 0) {
+		closep(&c->line);
+		return err_sys(err, -r, "cannot reach the gateway");
+	}
+	c->line_io = (struct ev_io){.fd = c->line, .fn = on_question};
+	return ev_want(s->ev, &c->line_io, EPOLLIN);
+}
+
+/* A helper that does not learn of a change must not go on with what it knows. */
+void cred_link_policy(struct supervisor *s)
+{
+	if (s->cred.sock >= 0 && send_rules(s) < 0)
+		end(s);
+}
+
+void cred_link_budget(struct supervisor *s, const char *why)
+{
+	if (s->cred.sock >= 0 && send_budget(s, why) < 0)
+		end(s);
 }
 
 /* Waits for the frame of that type; what the helper has to say for the log is lost here. */
@@ -346,6 +391,51 @@ static int ask_variables(int sock, const char *credential, struct strv *env, str
 	return 0;
 }
 
+/* The helper's answer: the frame's body in a file; the length is returned through ret_len. */
+static int ask_spawn(int sock, const struct buf *body, int *ret_file, uint32_t *ret_len,
+		     struct err *err)
+{
+	cleanup_wire_msg struct wire_msg m;
+	struct wire_reader rd;
+	const char *why;
+	uint32_t eno;
+	int r = wire_send(sock, (enum wire_type)CRED_SPAWN, 0, body, NULL, 0);
+
+	wire_msg_init(&m);
+	if (r < 0)
+		return err_sys(err, -r, "cannot reach the credential helper");
+	r = await(sock, CRED_SPAWN_IS, &m, err);
+	if (r < 0)
+		return r;
+	wire_read(&rd, &m);
+	eno = wire_get_u32(&rd);
+	why = wire_get_str(&rd);
+	*ret_len = wire_get_u32(&rd);
+	if (wire_read_end(&rd) < 0 || (eno == 0) != (m.n_fds == 1))
+		return err_set(err, EPROTO, "the credential helper answers nonsense");
+	if (eno)
+		return err_set(err, (int)eno, "%s", why);
+	*ret_file = wire_take_fd(&m, 0);
+	return 0;
+}
+
+int cred_link_spawn(struct supervisor *s, uint32_t id, const struct buf *body, const int *fds,
+		    size_t n_fds, struct err *err)
+{
+	cleanup_(child_done) struct child helper = {.pid = -1, .pidfd = -1};
+	cleanup_fd int sock = -1, file = -1;
+	uint32_t len = 0;
+	int r = sup_spawn(s, "cred", &helper, &sock, err);
+
+	if (r == 0)
+		r = introduce(s, sock, err);
+	if (r == 0)
+		r = ask_spawn(sock, body, &file, &len, err);
+	if (r < 0)
+		return -EOPNOTSUPP; /* this command fails, and the sandbox goes on */
+	return wire_send_file(s->guest, WIRE_SPAWN, id, file, len, fds, n_fds);
+}
+
 bool cred_link_has_variables(const struct supervisor *s)
 {
 	for (size_t i = 0; i < s->spec->n_credentials; i++)
@@ -373,7 +463,7 @@ void cred_link_stop(struct supervisor *s)
 {
 	if (!s->spec)
 		return;
-	stop(s, "the sandbox ends");
+	stop(s);
 	closep(&s->cred.env_fd);
 	for (size_t i = 0; s->cred.phantoms && i < s->spec->n_credentials; i++)
 		if (s->cred.phantoms[i])

@@ -43,10 +43,12 @@ static void write_use(void *s, const struct folded *f)
 {
 	const struct gw_event *e = &f->e;
 	json_t *j =
-		json_pack("{ss so so sI so sI}", "what", "used", "credential", json_text(e->rule),
+		json_pack("{ss so so sI so sI}", "what", "used", "credential", json_text(e->path),
 			  "host", json_text(e->host), "port", (json_int_t)e->port, "method",
 			  json_text(e->method), "count", (json_int_t)e->count);
 
+	if (e->rule[0])
+		(void)json_object_set_new(j, "rule", json_text(e->rule));
 	add_span(j, f);
 	sup_event(s, "credential", j);
 }
@@ -82,18 +84,18 @@ static void on_timer(struct ev *ev, struct ev_timer *t)
 	arm(s);
 }
 
-void events_link_use(struct supervisor *s, const struct cred_asked *a)
+void events_link_use(struct supervisor *s, const struct cred_use *u)
 {
 	struct timespec ts;
 	struct gw_event e = {
 		.verdict = GW_ALLOW,
 		.phase = GW_END,
-		.port = a->port,
+		.port = u->port,
 		.count = 1,
-		.host = a->host,
-		.method = a->method,
-		.path = "",
-		.rule = a->credential,
+		.host = u->host,
+		.method = u->method,
+		.path = u->credential,
+		.rule = u->rule,
 		.reason = "",
 	};
 

@@ -143,9 +143,8 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 	case GW_LEAF:
 		ca_link_ask(s, &m);
 		break;
-	case GW_HEADER:
-		if (!usage_link_refuses(s, &m))
-			cred_link_ask(s, &m);
+	case GW_SPEND:
+		usage_link_ask(s, &m);
 		break;
 	case GW_USAGE:
 		usage_link_report(s, &m);
@@ -189,6 +188,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	c->standin4 = xstrdup(GW_STANDIN4);
 	c->standin6 = net_has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
 	/* Endpoints on the host are all that it serves there, whatever the engine itself allows. */
+	c->budget = usage_link_has_budget(s);
 	c->outpost = s->gateway.gate.port ? xstrdup(s->gateway.token) : NULL;
 	if (!s->spec->port)
 		net_policy_copy(&c->policy, &s->spec->net);
@@ -196,7 +196,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	return c;
 }
 
-static int introduce(struct supervisor *s)
+static int introduce(struct supervisor *s, struct err *err)
 {
 	cleanup_(gw_config_freep) struct gw_config *c = make_config(s);
 	struct gateway_link *g = &s->gateway;
@@ -214,6 +214,8 @@ static int introduce(struct supervisor *s)
 		r = gw_send_listeners(g->sock, g->rows, g->fds, g->n_fds);
 	}
 	if (r == 0)
+		r = cred_link_line(s, err);
+	if (r == 0)
 		r = wire_send(g->sock, (enum wire_type)GW_START, 0, NULL, NULL, 0);
 	return r;
 }
@@ -227,7 +229,7 @@ static void on_activity(struct ev *ev, struct ev_io *io, uint32_t events)
 	int r = sup_spawn(s, "gateway", &g->child, &g->sock, &err);
 
 	if (r == 0) {
-		r = introduce(s);
+		r = introduce(s, &err);
 		g->io = (struct ev_io){.fd = g->sock, .fn = on_frame};
 		(void)fd_set_nonblock(g->sock, true);
 		(void)ev_want(ev, &g->io, EPOLLIN);

@@ -108,48 +108,30 @@ static void kill_command(struct supervisor *s, struct client *c, uint32_t sig)
 		sup_end(s);
 }
 
-static void forget(struct strv *env)
+/* Keys that the user lets in as variables. ralph's own programs need none. */
+static bool needs_keys(const struct supervisor *s, const struct exec_frame *f)
 {
-	for (size_t i = 0; i < env->n; i++)
-		explicit_bzero(env->v[i], strlen(env->v[i]));
-	strv_done(env);
-}
-
-/* Keys that the user lets in as variables, as the host has them now. ralph's own programs need
- * none.
- */
-static int add_keys(struct supervisor *s, const struct exec_frame *f, struct strv *env,
-		    struct err *err)
-{
-	cleanup_strv struct strv names = {0};
-
-	strv_extend(env, &f->env);
-	if (!cred_link_has_variables(s) || (f->flags & WIRE_EXEC_PROGRAM))
-		return 0;
-	return cred_link_variables(s, env, &names, err);
+	return cred_link_has_variables(s) && !(f->flags & WIRE_EXEC_PROGRAM);
 }
 
 static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,
 		 struct wire_msg *m, struct err *err)
 {
-	cleanup_(forget) struct strv env = {0};
 	cleanup_buf struct buf b;
 	int r;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	r = add_keys(s, f, &env, err);
-	if (r < 0)
-		return -EOPNOTSUPP; /* this command fails, and the sandbox goes on */
 	wire_put_u32(&b, f->flags & WIRE_SPAWN_FLAGS);
 	wire_put_u32(&b, f->rows);
 	wire_put_u32(&b, f->cols);
 	wire_put_str(&b, f->cwd);
 	wire_put_strv(&b, &f->argv);
-	wire_put_strv(&b, &env);
-	r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
-	if (cred_link_has_variables(s) && b.data)
-		explicit_bzero(b.data, b.cap);
-	if (r < 0 && r != -EMSGSIZE)
+	wire_put_strv(&b, &f->env);
+	if (needs_keys(s, f))
+		r = cred_link_spawn(s, c->id, &b, m->fds, m->n_fds, err);
+	else
+		r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);
+	if (r < 0 && r != -EMSGSIZE && r != -EOPNOTSUPP)
 		return err_set(err, -r, "the guest does not take commands any more");
 	return r;
 }

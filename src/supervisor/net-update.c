@@ -111,6 +111,8 @@ void net_update(struct client *c, const struct wire_msg *m)
 		refuse(c, &err);
 		return;
 	}
+	cred_link_policy(
+		s); /* first: a question that follows from the new rules is judged by them */
 	gateway_link_policy(s);
 	sup_event(s, "net-policy", json_pack("{sI}", "rules", (json_int_t)s->spec->net.n_rules));
 	client_info(c, answer);

@@ -381,7 +381,7 @@ int main(void)
 	s->events = (struct events)EVENTS_INIT;
 	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
-	s->cred.sock = s->cred.child.pidfd = s->cred.env_fd = -1;
+	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
 	s->autosave.child.pidfd = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;

@@ -100,25 +100,22 @@ struct events_link {
 struct usage_link {
 	bool counted; /* the event log's sum is in here */
 	bool unknown; /* the log could not be read */
+	bool closed;  /* the credential helper knows that the budget is used up */
 	bool told;    /* the end of the budget was reported, once */
 	uint64_t micro_usd, tokens;
 	char *limits; /* rate limits, as they were told last */
 };
 
 /* The credential helper and what it is for; see cred-link.c. */
-#define CRED_ASKED_MAX 64 /* questions that wait for their answer */
 struct cred_link {
 	char **phantoms; /* one per credential of the spec; NULL where it has none */
 	struct child child;
-	int sock;
+	int sock;   /* -1: it does not run */
+	int line;   /* its end of the line to the gateway, until it has it; -1: none */
 	int env_fd; /* the user's environment, for the helper; -1: none came */
-	struct ev_io io;
+	struct ev_io io, line_io;
+	struct ev_timer again;
 	uint64_t started_ms;
-	struct cred_asked {
-		uint32_t id, port;
-		char *credential, *host, *method; /* for the log */
-	} asked[CRED_ASKED_MAX];
-	size_t n_asked;
 };
 
 /* Published ports, and the program that serves them; see ports-link.c. */
@@ -232,7 +229,7 @@ int remote_link_tell(struct supervisor *s,
 void events_link_net(struct supervisor *s, const struct gw_event *e); /* folded */
 void events_link_flush(struct supervisor *s); /* a command has ended: what was counted for it */
 /* A credential was given for a request. */
-void events_link_use(struct supervisor *s, const struct cred_asked *a);
+void events_link_use(struct supervisor *s, const struct cred_use *u);
 /* Adds an event that a program inside can cause at will: beyond a rate it is only counted. */
 void events_link_limited(struct supervisor *s, const char *type, json_t *details);
 void events_link_host(struct client *c, const struct wire_msg *m); /* WIRE_EVENT */
@@ -248,22 +245,29 @@ void ca_link_stop(struct supervisor *s);
 
 /* usage-link.c: what was used at providers, and the budget */
 void usage_link_report(struct supervisor *s, const struct wire_msg *m); /* GW_USAGE */
-/* A GW_HEADER when the budget is used up: it has been answered. */
-bool usage_link_refuses(struct supervisor *s, const struct wire_msg *m);
-/* A GW_HEADER_IS on its way: with a budget every request must ask. */
-void usage_link_header(const struct supervisor *s, struct wire_msg *m);
+void usage_link_ask(struct supervisor *s, const struct wire_msg *m);	/* GW_SPEND */
+bool usage_link_has_budget(const struct supervisor *s);
+/* Why the budget lets no request pass, on the heap; "" while it does; NULL without a budget. */
+char *usage_link_closed(struct supervisor *s);
 void usage_link_stop(struct supervisor *s);
 
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);
 void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
-/* Credentials of way env, fresh: their variables go into env, which of them into names. Blocks: for
- * forks. */
+/* Credentials of way env, fresh, for each command. */
 bool cred_link_has_variables(const struct supervisor *s);
+/* Sends the guest the WIRE_SPAWN of this body with their variables, whose values stay unread. */
+int cred_link_spawn(struct supervisor *s, uint32_t id, const struct buf *body, const int *fds,
+		    size_t n_fds, struct err *err);
+/* In the fork that minds a command without a guest, and nowhere else: the variables go into env,
+ * which of them into names. */
 int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *names,
 			struct err *err);
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
-void cred_link_ask(struct supervisor *s, struct wire_msg *m); /* GW_HEADER */
+/* Makes the line between gateway and helper, and gives the gateway its end. */
+int cred_link_line(struct supervisor *s, struct err *err);
+void cred_link_policy(struct supervisor *s);		      /* the spec's rules have changed */
+void cred_link_budget(struct supervisor *s, const char *why); /* it is used up */
 void cred_link_stop(struct supervisor *s);
 
 /* ports-link.c: WIRE_PORTS, and the guest's answers */

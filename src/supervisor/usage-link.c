@@ -4,11 +4,12 @@
  * DOC: Theory of operation
  *
  * The gateway reports what each answer of a provider has used (GW_USAGE); here it becomes a "usage"
- * event with its price. If the spec has a budget, the supervisor sums up the log once, with the
- * first question for a header, and keeps the sum up to date. The sum covers the sandbox's whole
- * life, over all its starts. When the budget is used up, a request is refused before it leaves; no
- * header may be kept, so that every request is a question. Requests under way when the budget ends
- * may finish.
+ * event with its price. If the spec has a budget, the gateway asks before each request of a provider
+ * (GW_SPEND), in the same line as it reports: what was reported before counts. The supervisor sums up
+ * the log once, with the first question, and keeps the sum up to date. The sum covers the sandbox's
+ * whole life, over all its starts. When the budget is used up, a request is refused before it leaves,
+ * and the credential helper is told to give no more headers, whatever the gateway asks it. Requests
+ * under way when the budget ends may finish.
  */
 #include "supervisor/supervisor.h"
 
@@ -17,7 +18,7 @@
 
 #include "events/usage.h"
 
-static bool has_budget(const struct supervisor *s)
+bool usage_link_has_budget(const struct supervisor *s)
 {
 	return s->spec->budget.micro_usd || s->spec->budget.tokens;
 }
@@ -65,6 +66,18 @@ static json_t *new_limits(struct usage_link *u, const char *lines)
 	return j;
 }
 
+static char *over(const struct supervisor *s);
+
+/* The helper gives no more headers then, even to a gateway that does not ask for the budget. */
+static void close_if_over(struct supervisor *s)
+{
+	cleanup_free char *why = over(s);
+
+	if (why && !s->usage.closed)
+		cred_link_budget(s, why);
+	s->usage.closed = why != NULL;
+}
+
 void usage_link_report(struct supervisor *s, const struct wire_msg *m)
 {
 	struct usage_event e = {0};
@@ -83,9 +96,10 @@ void usage_link_report(struct supervisor *s, const struct wire_msg *m)
 	price_find(u.model, &s->spec->prices, &price);
 	e.micro_usd = price_of(&price, &e.tokens);
 	/* Before the event is written, which the sum would otherwise find in the log again. */
-	if (has_budget(s)) {
+	if (usage_link_has_budget(s)) {
 		count_so_far(s);
 		add(&s->usage, &e);
+		close_if_over(s);
 	}
 	j = json_pack("{so so sI sI sI sI sI sI so}", "credential", json_text(u.credential),
 		      "model", json_text(u.model), "status", (json_int_t)u.status, "input",
@@ -122,43 +136,44 @@ static char *over(const struct supervisor *s)
 	return NULL;
 }
 
-bool usage_link_refuses(struct supervisor *s, const struct wire_msg *m)
+char *usage_link_closed(struct supervisor *s)
 {
-	struct gw_header h = {.error = EDQUOT};
-	struct gw_header_ask ask;
-	cleanup_buf struct buf b;
+	char *why;
 
-	buf_init(&b, WIRE_BODY_MAX);
-	if (!has_budget(s) || gw_get_header_ask(m, &ask) < 0 || !is_metered(s, ask.credential))
-		return false;
+	if (!usage_link_has_budget(s))
+		return NULL;
 	count_so_far(s);
-	h.message = over(s);
-	if (!h.message)
-		return false;
-	if (!s->usage.told)
-		sup_event(s, "budget",
-			  json_pack("{ss so sI sI}", "message", h.message, "credential",
-				    json_text(ask.credential), "micro_usd",
-				    (json_int_t)s->usage.micro_usd, "tokens",
-				    (json_int_t)s->usage.tokens));
-	s->usage.told = true;
-	gw_put_header(&b, &h);
-	(void)wire_send(s->gateway.sock, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
-	free(h.message);
-	return true;
+	why = over(s);
+	return why ? why : xstrdup("");
 }
 
-void usage_link_header(const struct supervisor *s, struct wire_msg *m)
+static void tell_once(struct supervisor *s, const char *credential, const char *why)
 {
-	struct gw_header h;
-
-	if (!has_budget(s) || gw_get_header(m, &h) < 0)
+	if (s->usage.told)
 		return;
-	h.keep_ms = 0;
-	explicit_bzero(m->body.data, m->body.len);
-	buf_clear(&m->body);
-	gw_put_header(&m->body, &h);
-	gw_header_done(&h);
+	s->usage.told = true;
+	sup_event(s, "budget",
+		  json_pack("{ss so sI sI}", "message", why, "credential", json_text(credential),
+			    "micro_usd", (json_int_t)s->usage.micro_usd, "tokens",
+			    (json_int_t)s->usage.tokens));
+}
+
+void usage_link_ask(struct supervisor *s, const struct wire_msg *m)
+{
+	cleanup_free char *why = usage_link_closed(s);
+	const char *credential;
+	struct wire_reader rd;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	wire_read(&rd, m);
+	credential = wire_get_str(&rd);
+	if (wire_read_end(&rd) < 0)
+		return;
+	if (why && why[0] && is_metered(s, credential))
+		tell_once(s, credential, why);
+	wire_put_str(&b, why && is_metered(s, credential) ? why : "");
+	(void)wire_send(s->gateway.sock, (enum wire_type)GW_SPEND_IS, m->id, &b, NULL, 0);
 }
 
 void usage_link_stop(struct supervisor *s)

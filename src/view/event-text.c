@@ -96,6 +96,8 @@ static void say_credential(const json_t *j, struct buf *b)
 	(void)buf_printf(b, "%s %s", text(j, "credential"), text(j, "what"));
 	if (text(j, "host")[0])
 		(void)buf_printf(b, " for %s %s", text(j, "method"), text(j, "host"));
+	if (text(j, "rule")[0])
+		(void)buf_printf(b, " by rule %s", text(j, "rule"));
 	if (log_number(j, "count") > 1)
 		(void)buf_printf(b, ", %lld times", log_number(j, "count"));
 	if (text(j, "message")[0])

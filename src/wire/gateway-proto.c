@@ -243,6 +243,7 @@ void gw_put_config(struct buf *b, const struct gw_config *c)
 	put_opt(b, c->standin4);
 	put_opt(b, c->standin6);
 	put_opt(b, c->outpost);
+	wire_put_u32(b, c->budget);
 	wire_put_u32(b, c->head_ms);
 	wire_put_u32(b, c->dial_ms);
 	wire_put_u32(b, c->keepalive_ms);
@@ -278,6 +279,7 @@ int gw_get_config(const struct wire_msg *m, struct gw_config **ret)
 	c->standin4 = get_opt(&r, GW_NAME_MAX);
 	c->standin6 = get_opt(&r, GW_NAME_MAX);
 	c->outpost = get_opt(&r, GW_NAME_MAX);
+	c->budget = get_below(&r, 2);
 	c->head_ms = wire_get_u32(&r);
 	c->dial_ms = wire_get_u32(&r);
 	c->keepalive_ms = wire_get_u32(&r);
@@ -501,6 +503,32 @@ int gw_get_header(const struct wire_msg *m, struct gw_header *ret)
 		return -EPROTO;
 	}
 	*ret = h;
+	return 0;
+}
+
+void gw_put_use(struct buf *b, const struct cred_use *u)
+{
+	wire_put_str(b, u->credential);
+	wire_put_str(b, u->host);
+	wire_put_u32(b, u->port);
+	wire_put_str(b, u->method);
+	wire_put_str(b, u->rule);
+}
+
+int gw_get_use(const struct wire_msg *m, struct cred_use *ret)
+{
+	struct cred_use u = {0};
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	u.credential = get_text(&r, GW_TEXT_MAX);
+	u.host = get_text(&r, GW_NAME_MAX);
+	u.port = get_below(&r, 65536);
+	u.method = get_text(&r, GW_NAME_MAX);
+	u.rule = get_text(&r, GW_TEXT_MAX);
+	if (wire_read_end(&r) < 0)
+		return -EPROTO;
+	*ret = u;
 	return 0;
 }
 

@@ -4,13 +4,19 @@
 #include "wire/wire.h"
 
 /*
- * The protocol between supervisor and gateway, and between supervisor and CA helper.
+ * The protocol between supervisor and gateway, between supervisor and the helpers for certificates
+ * and credentials, and between gateway and credential helper.
  *
  * The supervisor starts `gateway` with its end of a wire_pair() on descriptor 3 and sends
  * GW_CONFIG, then GW_LISTEN as often as it takes (32 descriptors fit one frame), then GW_START.
  * The gateway isolates itself, answers GW_HEALTH with id 0, and only then accepts. GW_POLICY may
  * follow at any time and holds from the next decision on; tunnels whose target it no longer
  * allows are closed. End of stream on descriptor 3 ends the gateway.
+ *
+ * GW_CRED hands the gateway its end of a line to the credential helper, before GW_START where the
+ * sandbox has credentials, and again when the helper has ended. The other end is the helper's
+ * (CRED_LINE): frames with values go over this line and nowhere else. The supervisor has no code to
+ * read one.
  *
  * Questions carry an id that their answer repeats. The gateway's peer is trusted, the gateway is
  * not: it reads hostile bytes, so the supervisor treats every field of its frames as hostile.
@@ -21,14 +27,19 @@ enum gw_type {
 	GW_LISTEN,		   /* rows of struct gw_listener; fds: one per row, in order */
 	GW_START,		   /* (empty): all listeners are there */
 	GW_POLICY,		   /* struct net_policy: replaces the rules */
-	GW_LEAF_IS,   /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
-	GW_HEADER_IS, /* struct gw_header */
+	GW_LEAF_IS,  /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
+	GW_CRED,     /* (empty); fd: the line to the credential helper, in place of the last one */
+	GW_SPEND_IS, /* str: why the request may not be sent; "": it may */
 
 	/* gateway → supervisor */
-	GW_EVENT,  /* struct gw_event */
-	GW_LEAF,   /* str host */
-	GW_HEADER, /* struct gw_header_ask */
-	GW_USAGE,  /* struct gw_usage */
+	GW_EVENT, /* struct gw_event */
+	GW_LEAF,  /* str host */
+	GW_USAGE, /* struct gw_usage */
+	GW_SPEND, /* str credential: a request of a provider is about to be sent, with a budget */
+
+	/* gateway ↔ credential helper, over their own line */
+	GW_HEADER,    /* struct gw_header_ask → GW_HEADER_IS with the same id */
+	GW_HEADER_IS, /* struct gw_header */
 
 	/* either way: the supervisor asks with an empty body, the gateway answers */
 	GW_HEALTH, /* struct gw_health */
@@ -40,12 +51,20 @@ enum gw_type {
 
 	/* supervisor ↔ credential helper (libexec/ralph/cred, socket on descriptor 3) */
 	/* bytes: JSON with the spec's credentials and the host's places; fd: the user's
-	 * environment, entries ended by NUL → CRED_READY with the same id */
+	 * environment, entries ended by NUL */
 	CRED_SETUP,
-	CRED_READY, /* (empty) */
-	CRED_ASK,   /* struct gw_header_ask, checked by the supervisor → GW_HEADER_IS, same id */
-	CRED_VARS,  /* str credential → CRED_VARS_IS, same id: way env */
+	CRED_RULES,  /* struct net_policy: what it judges questions by, in place of the last */
+	CRED_BUDGET, /* str: why providers' requests are refused; "": they are not. With a budget
+		       * only, and then before CRED_LINE */
+	CRED_LINE,   /* (empty); fd: its end of the line to the gateway */
+	/* Way env. The body of a WIRE_SPAWN → CRED_SPAWN_IS, same id: that body with the variables
+	 * of all such credentials, in a memory file that the supervisor passes on unread. */
+	CRED_SPAWN,
+	CRED_SPAWN_IS, /* u32 errno, str message, u32 length; fd: the file, without an error */
+	/* The same for an engine without a guest, by a process of its own for that command. */
+	CRED_VARS,    /* str credential → CRED_VARS_IS, same id */
 	CRED_VARS_IS, /* u32 errno, str message, strv NAME=VALUE */
+	CRED_USED,    /* helper → supervisor: struct cred_use */
 	CRED_EVENT,   /* helper → supervisor: bytes JSON, for the event log; never a secret */
 };
 
@@ -90,6 +109,7 @@ struct gw_config {
 	char *standin4; /* "198.18.0.0/15" */
 	char *standin6; /* GW_STANDIN6; NULL: no AAAA answers */
 	char *outpost;	/* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
+	bool budget;	/* GW_SPEND comes before each request of a provider */
 	/* Milliseconds; 0: the gateway's own default. */
 	uint32_t head_ms, dial_ms, lookup_ms;
 	uint32_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */
@@ -184,6 +204,12 @@ struct gw_header {
 	char *message;	     /* NULL, or for the client and the log: why there is an error */
 };
 
+/* A header was given for a request: by this rule, or for an endpoint (rule ""). */
+struct cred_use {
+	const char *credential, *host, *method, *rule;
+	uint32_t port;
+};
+
 /* The usage of one answer of a provider, as the provider reports it. */
 struct gw_usage {
 	const char *credential, *model;
@@ -222,6 +248,7 @@ void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n);
 void gw_put_event(struct buf *b, const struct gw_event *e);
 void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
 void gw_put_header(struct buf *b, const struct gw_header *h);
+void gw_put_use(struct buf *b, const struct cred_use *u);
 void gw_put_usage(struct buf *b, const struct gw_usage *u);
 void gw_put_health(struct buf *b, const struct gw_health *h);
 
@@ -232,6 +259,7 @@ int gw_get_listeners(const struct wire_msg *m, struct gw_listener **ret, size_t 
 int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);
 int gw_get_header(const struct wire_msg *m, struct gw_header *ret); /* gw_header_done() frees */
+int gw_get_use(const struct wire_msg *m, struct cred_use *ret);
 int gw_get_usage(const struct wire_msg *m, struct gw_usage *ret);
 int gw_get_health(const struct wire_msg *m, struct gw_health *ret);
 

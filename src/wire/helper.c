@@ -13,8 +13,8 @@ int helper_protect(struct err *err)
 	return 0;
 }
 
-static int serve_one(const struct helper_frame *rows, size_t n, void *arg, struct wire_msg *m,
-		     struct err *err)
+int helper_frame(const struct helper_frame *rows, size_t n, void *arg, struct wire_msg *m,
+		 struct err *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if ((int)m->type == rows[i].type)
@@ -32,7 +32,7 @@ static int serve(const struct helper_frame *rows, size_t n, void *arg, struct er
 		r = wire_recv(HELPER_FD, &m);
 		if (r <= 0)
 			return r;
-		r = serve_one(rows, n, arg, &m, err);
+		r = helper_frame(rows, n, arg, &m, err);
 		if (r < 0)
 			return r;
 	}

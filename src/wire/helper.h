@@ -18,6 +18,9 @@ struct helper_frame {
  * the helper must not go on.
  */
 int helper_protect(struct err *err);
+/* Gives one frame to its row. */
+int helper_frame(const struct helper_frame *rows, size_t n, void *arg, struct wire_msg *m,
+		 struct err *err);
 /* Gives each frame to its row until the supervisor is gone; an unknown frame ends it. The exit code
  * is returned, and a failure is said on stderr. */
 int helper_serve(const char *name, const struct helper_frame *rows, size_t n, void *arg);

@@ -68,39 +68,62 @@ static void attach_fds(struct msghdr *mh, union control *c, const int *fds, size
 	memcpy(CMSG_DATA(cm), fds, sizeof(int) * n);
 }
 
-int wire_send(int sock, enum wire_type type, uint32_t id, const struct buf *body, const int *fds,
-	      size_t n_fds)
+/* body: NULL where the last of the descriptors is a memory file with it. */
+static int send_frame(int sock, const struct head *head, const struct buf *body, const int *fds,
+		      size_t n_fds)
 {
-	struct head head = {.magic = WIRE_MAGIC, .type = type, .id = id, .n_fds = (uint32_t)n_fds};
-	struct iovec iov[2] = {{&head, sizeof(head)}, {0}};
+	struct iovec iov[2] = {{(void *)head, sizeof(*head)}, {0}};
 	struct msghdr mh = {.msg_iov = iov, .msg_iovlen = 1};
-	cleanup_fd int memfd = -1;
-	int all[WIRE_FDS_MAX + 1];
 	union control c;
 	ssize_t n;
 
-	if (n_fds > WIRE_FDS_MAX || (body && body->full))
-		return -EMSGSIZE;
-	if (n_fds)
-		memcpy(all, fds, sizeof(int) * n_fds);
-	head.len = body ? (uint32_t)body->len : 0;
-	if (head.len > WIRE_INLINE_MAX) {
-		memfd = fd_memfd("ralph-frame", body->data, body->len);
-		if (memfd < 0)
-			return memfd;
-		head.flags |= HEAD_MEMFD;
-		all[n_fds++] = memfd;
-	} else if (head.len) {
+	if (body && body->len) {
 		iov[1] = (struct iovec){body->data, body->len};
 		mh.msg_iovlen = 2;
 	}
-	attach_fds(&mh, &c, all, n_fds);
+	attach_fds(&mh, &c, fds, n_fds);
 	do
 		n = sendmsg(sock, &mh, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno; /* gone is gone */
 	return 0;
+}
+
+int wire_send_file(int sock, enum wire_type type, uint32_t id, int file, uint32_t len,
+		   const int *fds, size_t n_fds)
+{
+	const struct head head = {.magic = WIRE_MAGIC,
+				  .type = type,
+				  .id = id,
+				  .n_fds = (uint32_t)n_fds,
+				  .len = len,
+				  .flags = HEAD_MEMFD};
+	int all[WIRE_FDS_MAX + 1];
+
+	if (n_fds > WIRE_FDS_MAX)
+		return -EMSGSIZE;
+	if (n_fds)
+		memcpy(all, fds, sizeof(int) * n_fds);
+	all[n_fds++] = file;
+	return send_frame(sock, &head, NULL, all, n_fds);
+}
+
+int wire_send(int sock, enum wire_type type, uint32_t id, const struct buf *body, const int *fds,
+	      size_t n_fds)
+{
+	struct head head = {.magic = WIRE_MAGIC, .type = type, .id = id, .n_fds = (uint32_t)n_fds};
+	cleanup_fd int memfd = -1;
+
+	if (n_fds > WIRE_FDS_MAX || (body && body->full))
+		return -EMSGSIZE;
+	head.len = body ? (uint32_t)body->len : 0;
+	if (head.len <= WIRE_INLINE_MAX)
+		return send_frame(sock, &head, body, fds, n_fds);
+	memfd = fd_memfd("ralph-frame", body->data, body->len);
+	if (memfd < 0)
+		return memfd;
+	return wire_send_file(sock, type, id, memfd, head.len, fds, n_fds);
 }
 
 /* Everything that came with the packet; the kernel cuts what does not fit (MSG_CTRUNC). */

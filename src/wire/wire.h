@@ -112,6 +112,9 @@ int wire_pair(int ret[2], struct err *err);
  */
 int wire_send(int sock, enum wire_type type, uint32_t id, const struct buf *body, const int *fds,
 	      size_t n_fds);
+/* The same with a body that lies in a memory file of that length, which is not looked into. */
+int wire_send_file(int sock, enum wire_type type, uint32_t id, int file, uint32_t len,
+		   const int *fds, size_t n_fds);
 /* Receives one frame into m: 1, 0 at end of stream, -EAGAIN, -EPROTO for a malformed one. */
 int wire_recv(int sock, struct wire_msg *m);
 

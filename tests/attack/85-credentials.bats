@@ -6,6 +6,7 @@
 load ../cli/helpers
 load ../cli/sandbox
 load ../lib/cred
+load ../lib/memory
 
 setup() {
 	ralph_setup
@@ -26,18 +27,6 @@ try() {
 	# shellcheck disable=SC2016
 	ralph run -- sh -c 'curl -sS -o /dev/null -w "%{http_code}" -X POST -H "x-api-key: $1" \
 		-H "authorization: Bearer $1" -d "{}" "$ANTHROPIC_BASE_URL/v1/messages"' sh "$1"
-}
-
-# of NAME SANDBOX: pids of that program of ralph's for the sandbox, its supervisor or a child of that.
-of() {
-	local p top
-
-	for p in /proc/[0-9]*; do
-		[ "$(cat "$p/comm" 2>/dev/null)" = "$1" ] || continue
-		top=$p
-		[ "$1" = supervisor ] || top=/proc/$(awk '{ print $4 }' "$p/stat")
-		[ "$(tr '\0' ' ' <"$top/cmdline" 2>/dev/null | cut -d' ' -f2)" != "$2" ] || echo "${p#/proc/}"
-	done
 }
 
 # bats test_tags=root
@@ -133,7 +122,7 @@ of() {
 	box=$(sandbox)
 	same 200 "$(ralph exec "$box" sh -c "$ASK")"
 	for name in supervisor gateway cred; do
-		pids=$(of "$name" "$box")
+		pids=$(helper_of "$name" "$box")
 		[ -n "$pids" ] || fail "there is no $name"
 		for pid in $pids; do
 			lacks "$(tr '\0' '\n' <"/proc/$pid/cmdline")" the-real-key
@@ -146,7 +135,7 @@ of() {
 			fi
 		done
 	done
-	grep -q 'Max core file size *0 *0' "/proc/$(of cred "$box")/limits"
+	grep -q 'Max core file size *0 *0' "/proc/$(helper_of cred "$box")/limits"
 }
 
 @test 'the helper does not run programs that the sandbox may have put into the workspace' {

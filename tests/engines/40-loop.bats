@@ -7,6 +7,7 @@ load ../cli/helpers
 load ../cli/sandbox
 load ../cli/loop
 load ../lib/cred
+load ../lib/memory
 load ../lib/providers
 load engine
 
@@ -105,5 +106,7 @@ scripted_claude() {
 	aws_host AKIDTWO second-secret second-token
 	same "AKIDTWO second-secret second-token 1" "$(ralph exec "$S" sh -c "$show")"
 	lacks "$(engine inspect "$(engine ps -aq)")" -secret
+	# The supervisor passes the variables on unread; its memory can be read by root.
+	[ "$(id -u)" -ne 0 ] || same 0 "$(holds "$(helper_of supervisor "$S")" -secret)"
 	must_fail grep -rq -e first-secret -e second-secret "$XDG_STATE_HOME/ralph"
 }

@@ -8,7 +8,7 @@ NEAR = 0.02  # a table that is off by less is not stale
 WALLS = {
     "files": ("guest", "supervisor"),
     "network": ("gateway", "ca", "guest", "outpost", "ports", "supervisor"),
-    "credentials": ("cred", "fetch", "gateway", "supervisor"),
+    "credentials": ("cred", "fetch", "gateway"),
     "host execution": ("cli", "guest", "loop", "repo", "supervisor"),
     "terminal": ("ralph", "cli", "guest"),
 }

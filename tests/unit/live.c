@@ -374,8 +374,8 @@ static void send_listeners(int sock)
 	assert_int_equal(wire_send(sock, (enum wire_type)GW_START, 0, NULL, NULL, 0), 0);
 }
 
-/* What the credentials part of the supervisor would say. */
-static void answer_header(int gw, const struct wire_msg *m)
+/* What the credential helper would say, over its own line. */
+static void answer_header(int line, const struct wire_msg *m)
 {
 	struct gw_header h = {.keep_ms = w.keep_ms};
 	const char *token = "the-real-key";
@@ -406,11 +406,15 @@ static void answer_header(int gw, const struct wire_msg *m)
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_header(&b, &h);
 	gw_header_done(&h);
-	(void)wire_send(gw, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
+	(void)wire_send(line, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
 }
 
+struct lines {
+	int gw, ca, ctl, cred;
+};
+
 /* One frame from `from`; false: the end. */
-static bool relay(int from, int gw, int ca, int ctl)
+static bool relay(int from, const struct lines *l)
 {
 	cleanup_wire_msg struct wire_msg m;
 	int r;
@@ -419,32 +423,30 @@ static bool relay(int from, int gw, int ca, int ctl)
 	r = wire_recv(from, &m);
 	if (r <= 0)
 		return false;
-	if (from == ctl)
-		return wire_send(gw, m.type, m.id, &m.body, NULL, 0) == 0;
-	if (from == ca)
-		return wire_send(gw, m.type, m.id, &m.body, NULL, 0) == 0;
-	if ((int)m.type == GW_LEAF)
-		return wire_send(ca, (enum wire_type)CA_LEAF, m.id, &m.body, NULL, 0) == 0;
-	if ((int)m.type == GW_HEADER)
-		answer_header(gw, &m);
-	(void)wire_send(ctl, m.type, m.id, &m.body, NULL, 0);
+	if (from == l->ctl || from == l->ca)
+		return wire_send(l->gw, m.type, m.id, &m.body, NULL, 0) == 0;
+	if (from == l->gw && (int)m.type == GW_LEAF)
+		return wire_send(l->ca, (enum wire_type)CA_LEAF, m.id, &m.body, NULL, 0) == 0;
+	if (from == l->cred && (int)m.type == GW_HEADER)
+		answer_header(l->cred, &m);
+	(void)wire_send(l->ctl, m.type, m.id, &m.body, NULL, 0);
 	return true;
 }
 
-static _Noreturn void supervise(int gw, int ca, int ctl)
+static _Noreturn void supervise(const struct lines *l)
 {
-	int fds[3] = {gw, ca, ctl};
+	const int fds[] = {l->gw, l->ca, l->ctl, l->cred};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
-		struct pollfd p[3];
+		struct pollfd p[ARRAY_SIZE(fds)];
 
-		for (size_t i = 0; i < 3; i++)
+		for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 			p[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
-		if (poll(p, 3, -1) < 0)
+		if (poll(p, ARRAY_SIZE(fds), -1) < 0)
 			_exit(1);
-		for (size_t i = 0; i < 3; i++)
-			if (p[i].revents && !relay(fds[i], gw, ca, ctl))
+		for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+			if (p[i].revents && !relay(fds[i], l))
 				_exit(0);
 	}
 }
@@ -495,26 +497,30 @@ static void drop_frame(struct wire_msg *m)
 
 void live_start(const struct live_options *o)
 {
-	int gw[2], ca[2], ctl[2];
+	int gw[2], ca[2], ctl[2], cred[2];
 	struct err err = {0};
 	struct wire_msg *up;
 
 	assert_int_equal(wire_pair(gw, &err), 0);
 	assert_int_equal(wire_pair(ca, &err), 0);
 	assert_int_equal(wire_pair(ctl, &err), 0);
+	assert_int_equal(wire_pair(cred, &err), 0);
 	w.keep_ms = o->keep_ms;
 	enter(w.outside);
 	w.gateway = start_program(GATEWAY_EXE, gw[1]);
 	(void)start_program(CA_EXE, ca[1]);
 	send_config(gw[0], o);
+	assert_int_equal(wire_send(gw[0], (enum wire_type)GW_CRED, 0, NULL, &cred[1], 1), 0);
+	(void)close(cred[1]);
 	send_listeners(gw[0]);
 	make_ca(ca[0]);
 	w.supervisor = fork();
 	if (w.supervisor == 0) {
 		(void)fd_set_nonblock(ctl[1], o->no_events);
 		(void)close(ctl[0]);
-		supervise(gw[0], ca[0], ctl[1]);
+		supervise(&(struct lines){gw[0], ca[0], ctl[1], cred[0]});
 	}
+	(void)close(cred[0]);
 	(void)close(gw[0]);
 	(void)close(ca[0]);
 	(void)close(ctl[1]);

@@ -2,6 +2,7 @@
  * program that would talk to the network is a script that notes what it was asked. */
 #include "cred-home.h"
 
+#include "base/fd.h"
 #include "base/json/json.h"
 #include "cred/hold/hold.h"
 
@@ -155,6 +156,16 @@ static void expect_signed_by(const char *key)
 	assert_int_equal(h.secrets.n, 2);
 }
 
+static void every_row_has_a_holder(void **state)
+{
+	for (size_t i = 0; i < cred_provider_count(); i++)
+		assert_non_null(cred_holder_find(cred_provider_at(i)->name));
+	assert_null(cred_holder_find("openai_key"));
+	assert_null(cred_holder_find("openai-ke"));
+	assert_null(cred_holder_find("openai-key2"));
+	assert_null(cred_holder_find(""));
+}
+
 static void bedrock_signs_when_it_knows_the_body(void **state)
 {
 	cleanup_(cred_header_done) struct cred_header h;
@@ -255,6 +266,55 @@ static void chatgpt_login_is_renewed_once_and_its_file_kept(void **state)
 	assert_non_null(strstr(saved, "\"r2\""));
 	assert_non_null(strstr(saved, "\"kept\""));
 	assert_non_null(strstr(saved, "2026-11-15T20:00:00Z"));
+}
+
+static void refuse_often(void)
+{
+	for (int i = 0; i < 150; i++)
+		expect_error(true, "no newer one");
+}
+
+static void refusals_renew_once_a_minute_and_less_often_while_they_go_on(void **state)
+{
+	answer(200, "{\"access_token\":\"two\",\"refresh_token\":\"r2\",\"expires_in\":3600}");
+	home_put(&home, AUTH, 0600, CHATGPT("one", "r1"));
+	hold_file("openai-chatgpt", AUTH);
+	expect("/responses", false, "Authorization: Bearer one", "one");
+	expect("/responses", true, "Authorization: Bearer two", "two");
+	refuse_often();
+	assert_int_equal(lines_in("asked"), 1);
+	/* A minute later. */
+	cred->again_ms = now_ms();
+	refuse_often();
+	assert_int_equal(lines_in("asked"), 2);
+	assert_int_equal(cred->again_wait, 2 * CRED_AGAIN_MS);
+	/* A refusal after a time without any. */
+	cred->again_ms = now_ms() - cred->again_wait - 1;
+	refuse_often();
+	assert_int_equal(lines_in("asked"), 3);
+	assert_int_equal(cred->again_wait, CRED_AGAIN_MS);
+	/* However long they go on. */
+	cred->again_wait = CRED_AGAIN_MAX_MS;
+	cred->again_ms = now_ms();
+	refuse_often();
+	assert_int_equal(cred->again_wait, CRED_AGAIN_MAX_MS);
+	/* A value that came from elsewhere is used at once. */
+	home_put(&home, AUTH, 0600, CHATGPT("theirs", "r3"));
+	expect("/responses", true, "Authorization: Bearer theirs", "theirs");
+}
+
+static void refusals_do_not_run_the_users_command_each_time(void **state)
+{
+	cleanup_free char *source =
+		xasprintf("command:echo run >>%s/runs; cat %s/token", home.dir, home.dir);
+
+	home_put(&home, "token", 0600, "one\n");
+	hold("bearer", source);
+	expect("/", false, "Authorization: Bearer one", "one");
+	home_put(&home, "token", 0600, "two\n");
+	expect("/", true, "Authorization: Bearer two", "two");
+	refuse_often();
+	assert_int_equal(lines_in("runs"), 2);
 }
 
 static void somebody_elses_renewal_is_taken(void **state)
@@ -372,7 +432,7 @@ static void vertex_token_of_gcloud_is_kept_a_while(void **state)
 	expect("/", false, "Authorization: Bearer ya29.b", "ya29.b");
 	expect("/", false, "Authorization: Bearer ya29.b", "ya29.b");
 	assert_int_equal(lines_in("runs"), 1);
-	expect("/", true, "Authorization: Bearer ya29.b", "ya29.b");
+	expect_error(true, "no newer one");
 	assert_int_equal(lines_in("runs"), 2);
 }
 
@@ -417,6 +477,7 @@ int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(every_row_has_a_holder),
 		T(bedrock_signs_when_it_knows_the_body),
 		T(bedrock_uses_what_was_replaced_with_the_next_request),
 		T(bedrock_renews_before_the_end_and_lasts_through_a_failure),
@@ -424,6 +485,8 @@ int main(void)
 		T(bedrock_bearer_token_is_sent_as_one),
 		T(chatgpt_login_goes_with_its_account),
 		T(chatgpt_login_is_renewed_once_and_its_file_kept),
+		T(refusals_renew_once_a_minute_and_less_often_while_they_go_on),
+		T(refusals_do_not_run_the_users_command_each_time),
 		T(somebody_elses_renewal_is_taken),
 		T(login_that_was_replaced_meanwhile_is_not_overwritten),
 		T(login_that_has_ended_says_what_to_run_and_stays),

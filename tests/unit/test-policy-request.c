@@ -266,18 +266,83 @@ static void rules_of_one_host_are_joined(void **state)
 	assert_false(ask(p, "GET", "/b", 2, &out).allow);
 }
 
-static void the_credential_belongs_to_the_host_of_its_rule(void **state)
+/* The credential that the request carries, or "none", or why it is refused. */
+static const char *carries(const struct policy *p, const char *method, const char *target)
 {
-	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_INET);
-	struct host h = host("api.example.com"), other = host("www.example.com");
+	cleanup_buf struct buf out;
+	const char *credential;
 	struct verdict v;
 
-	add(p, NULL, NULL, NULL, "key");
-	policy_name(p, &h, 443, &v);
-	assert_string_equal(policy_credential(p, &v, &h, 443), "key");
-	policy_name(p, &other, 443, &v);
-	assert_true(v.allow);
-	assert_null(policy_credential(p, &v, &other, 443));
+	buf_init(&out, REQUEST_TARGET_MAX);
+	v = ask(p, method, target, strlen(target), &out);
+	credential = policy_credential(p, &v);
+	if (!v.allow)
+		return policy_reason_name(v.reason);
+	return credential ? credential : "none";
+}
+
+static void a_credential_goes_with_the_requests_of_its_own_rule_alone(void **state)
+{
+	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_INET);
+
+	add(p, "GET", "/a", NULL, NULL);
+	add(p, "POST", "/a", NULL, "writer");
+	add(p, "GET", "/b", NULL, "reader");
+	assert_string_equal(carries(p, "GET", "/a/x"), "none");
+	assert_string_equal(carries(p, "HEAD", "/a/x"), "none");
+	assert_string_equal(carries(p, "POST", "/a/x"), "writer");
+	assert_string_equal(carries(p, "GET", "/b"), "reader");
+	assert_string_equal(carries(p, "POST", "/b"), "method");
+}
+
+static void without_paths_the_method_decides_which_credential(void **state)
+{
+	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_INET);
+
+	add(p, "GET", NULL, NULL, NULL);
+	add(p, "POST", NULL, NULL, "writer");
+	assert_string_equal(carries(p, "GET", "/"), "none");
+	assert_string_equal(carries(p, "POST", "/"), "writer");
+}
+
+static void the_rule_that_describes_a_request_most_narrowly_gives_the_credential(void **state)
+{
+	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_INET);
+
+	add(p, NULL, "/a", NULL, "wide");
+	add(p, NULL, "/a/b", NULL, "narrow");
+	add(p, "GET", "/a/b/c", NULL, NULL);
+	assert_string_equal(carries(p, "GET", "/a/x"), "wide");
+	assert_string_equal(carries(p, "GET", "/a/b"), "narrow");
+	assert_string_equal(carries(p, "GET", "/a/b/c"), "none");
+	assert_string_equal(carries(p, "POST", "/a/b/c"), "narrow");
+}
+
+static void a_repository_that_a_rule_names_has_that_rules_credential(void **state)
+{
+	static const char *const fetch_mine = "/me/x/info/refs?service=git-upload-pack",
+				 *const fetch_other = "/you/y/info/refs?service=git-upload-pack",
+				 *const push_mine = "/me/x/info/refs?service=git-receive-pack";
+	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_INET);
+
+	add(p, NULL, NULL, "fetch", NULL);
+	add(p, NULL, NULL, "push me/x", "mine");
+	assert_string_equal(carries(p, "GET", fetch_other), "none");
+	assert_string_equal(carries(p, "GET", fetch_mine), "mine");
+	assert_string_equal(carries(p, "GET", push_mine), "mine");
+}
+
+static void equal_rules_with_different_credentials_refuse_the_request(void **state)
+{
+	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_INET);
+
+	add(p, "GET", "/a", NULL, "one");
+	add(p, "GET", "/a", NULL, NULL);
+	assert_string_equal(carries(p, "GET", "/a"), "one");
+	add(p, "GET", "/a", NULL, "two");
+	add(p, "GET", "/a/b", NULL, "two");
+	assert_string_equal(carries(p, "GET", "/a"), "two-credentials");
+	assert_string_equal(carries(p, "GET", "/a/b"), "two");
 }
 
 #define AT(member) offsetof(struct net_rule, member)
@@ -324,7 +389,12 @@ int main(void)
 		cmocka_unit_test(the_form_that_is_sent_is_a_fixed_point),
 		cmocka_unit_test(a_nul_in_a_target_is_refused),
 		cmocka_unit_test(rules_of_one_host_are_joined),
-		cmocka_unit_test(the_credential_belongs_to_the_host_of_its_rule),
+		cmocka_unit_test(a_credential_goes_with_the_requests_of_its_own_rule_alone),
+		cmocka_unit_test(without_paths_the_method_decides_which_credential),
+		cmocka_unit_test(
+			the_rule_that_describes_a_request_most_narrowly_gives_the_credential),
+		cmocka_unit_test(a_repository_that_a_rule_names_has_that_rules_credential),
+		cmocka_unit_test(equal_rules_with_different_credentials_refuse_the_request),
 		cmocka_unit_test(bad_lists_of_a_rule_are_refused_with_the_remedy),
 	};
 

@@ -140,6 +140,26 @@ static void listeners_have_a_descriptor_each_or_none_at_all(void **state)
 	wire_msg_done(&m);
 }
 
+static void a_use_of_a_credential_arrives_whole_or_not_at_all(void **state)
+{
+	const struct cred_use use = {
+		.credential = "c", .host = "h", .port = 443, .method = "GET", .rule = "h GET /x"};
+	struct cred_use got;
+	struct wire_msg m;
+	struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_use(&b, &use);
+	m = message(&b);
+	assert_int_equal(gw_get_use(&m, &got), 0);
+	assert_string_equal(got.credential, "c");
+	assert_string_equal(got.rule, "h GET /x");
+	assert_int_equal(got.port, 443);
+	m.body.len--;
+	assert_int_equal(gw_get_use(&m, &got), -EPROTO);
+	wire_msg_done(&m);
+}
+
 static void an_ask_and_a_usage_arrive_whole(void **state)
 {
 	const struct gw_header_ask ask = {.credential = "c",
@@ -362,6 +382,7 @@ int main(void)
 		cmocka_unit_test(a_cut_body_is_refused_wherever_it_was_cut),
 		cmocka_unit_test(an_event_that_could_forge_a_line_is_refused),
 		cmocka_unit_test(listeners_have_a_descriptor_each_or_none_at_all),
+		cmocka_unit_test(a_use_of_a_credential_arrives_whole_or_not_at_all),
 		cmocka_unit_test(an_ask_and_a_usage_arrive_whole),
 		cmocka_unit_test(a_header_arrives_and_too_many_fields_are_refused),
 		cmocka_unit_test(a_policy_alone_arrives_as_it_was_sent_or_not_at_all),

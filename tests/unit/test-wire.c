@@ -98,6 +98,31 @@ static void frame_of_any_size_up_to_the_maximum_passes(void **state)
 	}
 }
 
+static void frame_whose_body_is_a_file_is_read_as_any_other(void **state)
+{
+	cleanup_wire_msg struct wire_msg m;
+	cleanup_buf struct buf b;
+	struct wire_reader r;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), file;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, "not read by who sends it");
+	file = fd_memfd("test", b.data, b.len);
+	assert_true(file >= 0);
+	assert_int_equal(wire_send_file(pair[0], WIRE_SPAWN, 7, file, (uint32_t)b.len, &null, 1),
+			 0);
+	wire_msg_init(&m);
+	assert_int_equal(wire_recv(pair[1], &m), 1);
+	assert_int_equal(m.type, WIRE_SPAWN);
+	assert_int_equal(m.id, 7);
+	assert_int_equal(m.n_fds, 1);
+	wire_read(&r, &m);
+	assert_string_equal(wire_get_str(&r), "not read by who sends it");
+	assert_int_equal(wire_read_end(&r), 0);
+	closep(&null);
+	closep(&file);
+}
+
 static void frame_beyond_the_maximum_is_not_sent(void **state)
 {
 	cleanup_free char *data = xcalloc(1, WIRE_BODY_MAX);
@@ -304,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(frame_fields_come_back_as_they_went),
 		T(frame_of_any_size_up_to_the_maximum_passes),
+		T(frame_whose_body_is_a_file_is_read_as_any_other),
 		T(frame_beyond_the_maximum_is_not_sent),
 		T(frame_descriptors_come_with_it_and_close_on_exec),
 		T(frame_end_of_stream_is_told_from_an_empty_one),

@@ -48,7 +48,7 @@ static int minting(const struct cred *c, struct err *err)
 static int header(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 		  struct err *err)
 {
-	if (bearer_is_minting(c->provider->name, r->target))
+	if (bearer_is_minting(c->provider, r->target))
 		return minting(c, err);
 	if (bearer_is_git(r->target))
 		set_basic(ret, c->value);
@@ -76,7 +76,7 @@ static int npm_header(struct cred *c, const struct cred_request *r, struct cred_
 	int n;
 
 	buf_init(&b, CRED_FILE_MAX);
-	if (bearer_is_minting(c->provider->name, r->target))
+	if (bearer_is_minting(c->provider, r->target))
 		return minting(c, err);
 	n = path ? cred_read_file(path, &b, NULL, err) : -ENOENT;
 	if (n == -ENOENT)

@@ -8,22 +8,22 @@
 struct cred *cred_new(const struct cred_host *host, const char *provider, const char *name,
 		      const char *source, const char *origin, struct err *err)
 {
-	const struct cred_provider *row = cred_provider_find(provider);
 	const struct cred_holder *holder = cred_holder_find(provider);
 	struct cred *c;
 
-	if (!row || !holder) {
+	if (!holder) {
 		(void)err_set(err, EINVAL, "'%s' is no provider of credentials", provider);
 		return NULL;
 	}
 	c = xcalloc(1, sizeof(*c));
-	c->provider = row;
+	c->provider = xstrdup(provider);
 	c->holder = holder;
 	c->host = host;
 	c->name = xstrdup(name);
 	c->source = xstrdup(source ? source : "");
 	c->origin = origin ? xstrdup(origin) : NULL;
 	strv_init(&c->options);
+	strv_init(&c->requests);
 	return c;
 }
 
@@ -33,11 +33,14 @@ struct cred *cred_free(struct cred *c)
 		return NULL;
 	if (c->holder->done)
 		c->holder->done(c);
+	free(c->provider);
 	free(c->name);
 	free(c->source);
 	free(c->origin);
 	free(c->ca_file);
+	free(c->endpoint);
 	strv_done(&c->options);
+	strv_done(&c->requests);
 	(void)cred_secret_free(c->value);
 	free(c);
 	return NULL;
@@ -66,7 +69,7 @@ static void tell(struct cred *c, const char *what, const char *message)
 	if (c->tell)
 		c->tell(c->tell_arg,
 			json_pack("{ss so ss ss*}", "what", what, "credential", json_text(c->name),
-				  "provider", c->provider->name, "message", message));
+				  "provider", c->provider, "message", message));
 }
 
 /*
@@ -92,25 +95,50 @@ static int renew(struct cred *c, struct err *err)
 	return 0;
 }
 
+/* True when it is time to look for a newer value. A wait that passed without a refusal was the last.
+ */
+static bool may_look(struct cred *c)
+{
+	uint64_t now = now_ms();
+
+	if (now < c->again_ms)
+		return false;
+	if (now - c->again_ms > c->again_wait)
+		c->again_wait = CRED_AGAIN_MS;
+	else
+		c->again_wait *= 2;
+	if (c->again_wait > CRED_AGAIN_MAX_MS)
+		c->again_wait = CRED_AGAIN_MAX_MS;
+	c->again_ms = now + c->again_wait;
+	return true;
+}
+
+/* Makes the value current. `again`: look for one that is newer than `refused`. */
+static int make_current(struct cred *c, bool again, const char *refused, struct err *err)
+{
+	int r = c->holder->load(c, again, err);
+	bool same = again && refused && c->value && streq(refused, c->value);
+
+	if (r == 0 && c->renewable && c->holder->renew &&
+	    (same || cred_expires_within(c, CRED_RENEW_AHEAD_MS)))
+		r = renew(c, err);
+	return r;
+}
+
 int cred_answer(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 		struct err *err)
 {
-	cleanup_secret char *refused = NULL;
-	bool same;
-	int res;
+	cleanup_secret char *refused = r->rejected && c->value ? xstrdup(c->value) : NULL;
+	bool again = r->rejected && may_look(c);
+	int res = make_current(c, again, refused, err);
 
-	if (r->rejected && c->value)
-		refused = xstrdup(c->value);
-	res = c->holder->load(c, r->rejected, err);
 	if (res < 0)
 		return res;
-	same = refused && c->value && streq(refused, c->value);
-	if (c->renewable && c->holder->renew &&
-	    (same || cred_expires_within(c, CRED_RENEW_AHEAD_MS))) {
-		res = renew(c, err);
-		if (res < 0)
-			return res;
-	}
+	/* Not every holder has one value to compare. */
+	if (refused && c->value ? streq(refused, c->value) : r->rejected && !again)
+		return err_set(err, EKEYREJECTED,
+			       "the server refuses the credential '%s', and there is no newer one",
+			       c->name);
 	return c->holder->header(c, r, ret, err);
 }
 

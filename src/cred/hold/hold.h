@@ -19,7 +19,7 @@ struct cred_request {
 	uint16_t port;
 	const char *content_type; /* "" for none */
 	const char *body_sha256;  /* hex; "" when the gateway has not computed it yet */
-	bool rejected;		  /* the upstream said 401 to the last answer */
+	bool rejected;		  /* the server said 401 to the last answer */
 };
 
 struct cred_header {
@@ -31,10 +31,13 @@ struct cred_header {
 
 /* One held credential. The holder fills in the members from `value` on. */
 struct cred {
-	const struct cred_provider *provider;
 	const struct cred_holder *holder;
 	const struct cred_host *host;
+	char *provider; /* the name of its row */
 	char *name, *source, *origin;
+	char *endpoint;	      /* NULL: rules use it, and no provider's answers are counted */
+	struct strv requests; /* what may be asked at the endpoint: see struct gw_route */
+	bool inside;	      /* way env: for variables of commands, and for no request */
 	char *ca_file; /* trust for origin and for the places it is renewed at; NULL: the system's
 			*/
 	struct strv options;
@@ -43,7 +46,10 @@ struct cred {
 	bool renewable;	     /* renew() may be called */
 	uint64_t loaded_ms;  /* now_ms() of the last look at the source that took effort */
 	uint64_t retry_ms;   /* no further attempt to renew before this now_ms() */
-	void *own;	     /* whatever else the holder keeps; its done() frees it */
+	/* After a server's refusal: no further look for a newer value before this now_ms(), which
+	 * is again_wait after the last one. */
+	uint64_t again_ms, again_wait;
+	void *own; /* whatever else the holder keeps; its done() frees it */
 	void (*tell)(void *arg, json_t *event); /* for the event log: takes it; never a secret */
 	void *tell_arg;
 };
@@ -85,6 +91,11 @@ bool cred_expires_within(const struct cred *c, uint64_t ms);
  * Makes the header fields for one request: loads the credential, renews it when it is about to
  * expire or was rejected, and asks the holder. -ENODATA as above; any other error is for the client
  * and the log.
+ *
+ * A server can refuse each request, and a sandbox can send as many as it likes. So a refusal has a
+ * newer value looked for, by the user's command or a renewal, once in CRED_AGAIN_MS; while refusals
+ * go on, the wait doubles up to CRED_AGAIN_MAX_MS. A refused value is not given again: the error
+ * lets the sandbox see the server's 401.
  */
 int cred_answer(struct cred *c, const struct cred_request *r, struct cred_header *ret,
 		struct err *err);
@@ -107,5 +118,7 @@ int cred_source_read(const struct cred *c, char **ret, struct err *err);
 
 #define CRED_RENEW_AHEAD_MS (300 * 1000) /* before it expires */
 #define CRED_RETRY_MS (5 * 1000)	 /* after a renewal that failed */
-#define CRED_KEEP_MS (30 * 1000)	 /* of a bearer token, by the gateway */
-#define CRED_COMMAND_MS (45 * 1000)	 /* for a program that gives a credential */
+#define CRED_AGAIN_MS (60 * 1000)	 /* between two looks because of a refusal */
+#define CRED_AGAIN_MAX_MS (3600 * 1000)
+#define CRED_KEEP_MS (30 * 1000)    /* of a bearer token, by the gateway */
+#define CRED_COMMAND_MS (45 * 1000) /* for a program that gives a credential */

@@ -2,20 +2,26 @@
 
 #include <string.h>
 
-#include "cred/provider-rows.h"
-
-#define PROVIDER(x, holder) {&cred_##x, &cred_##holder##_holder},
+#define PROVIDER(x, holder) {#x, &cred_##holder##_holder},
 static const struct {
-	const struct cred_provider *provider;
+	const char *row; /* cred_ROW */
 	const struct cred_holder *holder;
 } holders[] = {
 #include "config/providers.def"
 };
 
+/* The row "openai_key" has the name "openai-key". */
+static bool is_name_of(const char *row, const char *name)
+{
+	for (; *row && (*row == '_' ? '-' : *row) == *name; row++)
+		name++;
+	return !*row && !*name;
+}
+
 const struct cred_holder *cred_holder_find(const char *provider)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(holders); i++)
-		if (streq(holders[i].provider->name, provider))
+		if (is_name_of(holders[i].row, provider))
 			return holders[i].holder;
 	return NULL;
 }

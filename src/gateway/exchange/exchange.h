@@ -35,6 +35,7 @@ struct exchange {
 	struct buf out, in; /* of the body, not yet taken; of the answer, not yet understood */
 	size_t scanned, line_start;   /* of the answer's head */
 	const char *credential;	      /* see inject_name() */
+	int rule;		      /* index of the rule that named it; without one, of no use */
 	struct response_guard *guard; /* of a request with a credential, once that is asked for */
 	bool provider;		      /* the request goes to a provider's endpoint */
 	char *target;		      /* sent instead of the received one; NULL: the same */

@@ -185,7 +185,8 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 	if (name.inspect) {
 		if (!judge_request(c, h))
 			return;
-		credential = policy_credential(c->gw->policy, &name, &c->host, c->port);
+		credential = policy_credential(c->gw->policy, &c->verdict);
+		c->x->rule = c->verdict.rule;
 		c->verdict = name;
 	}
 	if (phantom_astray(c, h, credential)) {

@@ -6,9 +6,11 @@
 #include "gateway/exchange/http-judge.h"
 #include "gateway/refuse.h"
 
-/* The header that was given last for a credential at one host and port. */
+/* The header that was given last for a credential, by one rule or route, at one host and port. */
 struct injected {
 	const char *credential;
+	const struct gw_route *route; /* NULL: by a rule, the one with this index */
+	int rule;
 	struct host host;
 	uint16_t port;
 	struct gw_header header;
@@ -52,7 +54,8 @@ static struct injected *find(const struct conn *c)
 	for (size_t i = 0; gw->injected && i < HEADERS_KEPT; i++) {
 		struct injected *in = &gw->injected[i];
 
-		if (in->credential == c->x->credential && in->port == c->port &&
+		if (in->credential == c->x->credential && in->route == exchange_route(c) &&
+		    (in->route || in->rule == c->x->rule) && in->port == c->port &&
 		    host_equal(&in->host, &c->host))
 			return in;
 	}
@@ -74,6 +77,8 @@ static struct injected *slot_for(const struct conn *c)
 			slot = &gw->injected[i];
 	forget(slot);
 	slot->credential = c->x->credential;
+	slot->route = exchange_route(c);
+	slot->rule = c->x->rule;
 	slot->host = c->host;
 	slot->port = c->port;
 	return slot;
@@ -157,12 +162,10 @@ static int put_ask(struct conn *c, bool wait)
 	if (g->digested && spool_sha256(&g->body, digest) < 0)
 		return -EIO;
 	gw_put_header_ask(&b, &ask);
-	/* Nobody waits for this answer: the frame only informs the supervisor. */
 	if (!wait)
-		return wire_send(c->gw->sock, (enum wire_type)GW_HEADER, ++c->gw->last_id, &b, NULL,
-				 0);
+		return ask_cred(c->gw, NULL, &b, NULL);
 	conn_go(c, CONN_CREDENTIAL, "asking");
-	return ask_send(c->gw, &c->ask, GW_HEADER, &b, on_header);
+	return ask_cred(c->gw, &c->ask, &b, on_header);
 }
 
 static void ask(struct conn *c)
@@ -235,7 +238,10 @@ static void on_header(struct ask *a, const struct wire_msg *m)
 	struct gw_header h;
 
 	if (!m || gw_get_header(m, &h) < 0) {
-		refuse_final(c, GW_ERROR, 503, "there is no credential for this request");
+		if (c->x->guard->rejected)
+			pass_on(c);
+		else
+			refuse_final(c, GW_ERROR, 503, "the credential helper has ended");
 		return;
 	}
 	if (h.error) {
@@ -373,6 +379,48 @@ static const char *objection(const struct conn *c)
 	return streq(c->x->method, "TRACE") ? "TRACE would send the credential back" : NULL;
 }
 
+/* Are the answers to requests with c's credential counted against a budget? */
+static bool is_metered(const struct conn *c)
+{
+	const struct gw_config *config = c->gw->config;
+
+	for (size_t i = 0; config->budget && i < config->n_routes; i++) {
+		const struct gw_route *r = &config->routes[i];
+
+		if (r->provider[0] && r->credential && streq(r->credential, c->x->credential))
+			return true;
+	}
+	return false;
+}
+
+static void on_spend(struct ask *a, const struct wire_msg *m)
+{
+	struct conn *c = ev_owner(a, struct conn, ask);
+	struct wire_reader r;
+	const char *why;
+
+	wire_read(&r, m);
+	why = wire_get_str(&r);
+	if (wire_read_end(&r) < 0)
+		refuse_final(c, GW_ERROR, 503, "the budget cannot be asked for");
+	else if (why[0])
+		refuse_final(c, GW_DENY, 402, why);
+	else
+		ask(c);
+}
+
+/* The supervisor has read all earlier reports of usage when it reads this question. */
+static void ask_spend(struct conn *c)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	wire_put_str(&b, c->x->credential);
+	conn_go(c, CONN_CREDENTIAL, "asking for the budget");
+	if (ask_send(c->gw, &c->ask, GW_SPEND, &b, on_spend) < 0)
+		refuse_final(c, GW_ERROR, 503, "the budget cannot be asked for");
+}
+
 void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 {
 	struct http1_head *h = &c->gw->head;
@@ -399,6 +447,11 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 	g->whole = x->request.done;
 	if (!g->whole && (h->body != HTTP1_BODY_LENGTH || h->length <= BODY_KEPT_MAX))
 		x->request.copy = &g->body;
+	if (is_metered(c)) {
+		buf_consume(&c->in, head_len);
+		ask_spend(c);
+		return;
+	}
 	known = find(c);
 	if (known && known->until > ev_now(c->gw->ev)) {
 		known->used = ev_now(c->gw->ev);

@@ -3,9 +3,9 @@
 #include "gateway/exchange/exchange.h"
 
 /*
- * Credentials: asked of the supervisor for one allowed request to the credential's own origin, and
- * set on it. The gateway uses what it was given only as long as it was told to, HEADER_KEEP_MS at
- * most; the secrets in it are known longer, to be found in answers.
+ * Credentials: asked of the credential helper for one allowed request to the credential's own
+ * origin, and set on it. The gateway uses what it was given only as long as it was told to,
+ * HEADER_KEEP_MS at most; the secrets in it are known longer, to be found in answers.
  *
  *	head → credential → lookup …                     a bearer token
  *	head → credential → body → credential → lookup … the body is signed
