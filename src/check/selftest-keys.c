@@ -52,7 +52,8 @@ static bool is_given(const struct sandbox_spec *spec, const char *name, const ch
 {
 	const struct spec_env *e = spec_env_find(spec, name);
 
-	if (e && streq(e->value, value))
+	/* The record of a sandbox does not hold the values that it was given, only their names. */
+	if (e && (streq(e->value, value) || streq(e->value, SPEC_HIDDEN)))
 		return true;
 	for (size_t i = 0; i < spec->n_env; i++)
 		if (spec->env[i].origin == SPEC_USER && strstr(spec->env[i].value, value))

@@ -119,6 +119,7 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
 	int fds[] = {e->live, e->dir, e->lock, -1}, r;
+	cleanup_strv struct strv values = {0};
 	cleanup_fd int user_env = -1;
 	cleanup_buf struct buf b;
 
@@ -133,6 +134,8 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 		fds[3] = user_env;
 	}
 	wire_put_str(&b, text);
+	spec_values(spec, &values);
+	wire_put_strv(&b, &values);
 	r = wire_send(conn, WIRE_START, 0, &b, fds, user_env >= 0 ? 4 : 3);
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
