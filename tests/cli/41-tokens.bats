@@ -152,7 +152,6 @@ no_secret_tool() {
 @test 'store-token without a network stores the token, and says that it is not checked' {
 	no_secret_tool
 	provider_stop
-	PROV_PID=
 	run -0 ralph store-token <<<"$TOKEN"
 	has "$output" 'not checked'
 	[ -e "$FILE" ]
