@@ -9,6 +9,7 @@ import json
 import re
 import sys
 
+PART = re.compile(r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/_.-]{1,31}\Z")
 RESULT_MAX = 4096
 SUMMARY_MAX = 120
 BOOKKEEPING = {
@@ -68,13 +69,13 @@ class Export:
 
 
 def cut(text, limit):
-    """At most limit bytes of it, not in the middle of a character, and how many are left."""
+    """At most limit bytes of it, not in the middle of a character or of a short word, and how many are left."""
     if len(text) * 4 <= limit:
         return text, 0
     data = text.encode()
     if len(data) <= limit:
         return text, 0
-    kept = data[:limit].decode(errors="ignore")
+    kept = PART.sub("", data[:limit].decode(errors="ignore"))
     return kept, len(data) - len(kept.encode())
 
 

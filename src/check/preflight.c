@@ -49,7 +49,8 @@ static void check_credentials(const struct preflight_input *in, struct preflight
 		(void)add(p, "credentials", true, xstrdup("none are needed"), NULL);
 		return;
 	}
-	if (cred_check(in->places, in->config, in->environ, in->agent, &report, &err) < 0) {
+	if (cred_check(in->places, in->config, in->environ, in->spec->workspace, in->agent, &report,
+		       &err) < 0) {
 		add(p, "credentials", false, xstrdup(err.msg), xstrdup("ralph check-token"))
 			->credential = true;
 		return;

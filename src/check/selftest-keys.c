@@ -12,6 +12,8 @@
 #include "check/inside.h"
 #include "check/selftest.h"
 #include "cred/cred.h"
+#include "live/autosave.h"
+#include "record/store.h"
 
 extern char **environ;
 
@@ -48,11 +50,16 @@ static void list_keys(struct strv *ret)
 }
 
 /* Variables of the plan are the user's wish, or harmless. */
-static bool is_given(const struct sandbox_spec *spec, const char *name, const char *value)
+static bool is_given(const struct places *p, const struct sandbox_spec *spec, const char *name,
+		     const char *value)
 {
+	cleanup_free char *home = store_home(p, spec->name), *record = path_dir(home);
 	const struct spec_env *e = spec_env_find(spec, name);
 
-	if (e && streq(e->value, value))
+	/* A spec from the record has no values, and the record has their hashes. */
+	if (e && (streq(e->value, value) || streq(e->value, SPEC_HIDDEN)))
+		return true;
+	if (values_know(record, spec, value))
 		return true;
 	for (size_t i = 0; i < spec->n_env; i++)
 		if (spec->env[i].origin == SPEC_USER && strstr(spec->env[i].value, value))
@@ -78,15 +85,15 @@ static void found(struct selftest_row *row, const char *what)
 	free(old);
 }
 
-static void search_environ(struct selftest_row *row, const struct sandbox_spec *spec,
-			   const struct buf *seen)
+static void search_environ(struct selftest_row *row, const struct places *p,
+			   const struct sandbox_spec *spec, const struct buf *seen)
 {
 	for (char **e = environ; *e; e++) {
 		const char *eq = strchr(*e, '=');
 		cleanup_free char *name = eq ? xstrndup(*e, (size_t)(eq - *e)) : NULL;
 
 		if (!name || strlen(eq + 1) < SECRET_MIN || !mask_is_secret(name, eq + 1) ||
-		    is_given(spec, name, eq + 1))
+		    is_given(p, spec, name, eq + 1))
 			continue;
 		if (memmem(seen->data, seen->len, eq + 1, strlen(eq + 1)))
 			found(row, name);
@@ -145,7 +152,7 @@ int selftest_keys(struct selftest *t, const struct places *p, const struct sandb
 		return r < 0 ? r : err_set(err, EIO, "the probe ended with %d", code);
 	row = selftest_add(t, "keys", "secrets of the host, in variables, files or /proc", NULL);
 	row->result = SELFTEST_HELD;
-	search_environ(row, spec, &seen);
+	search_environ(row, p, spec, &seen);
 	search_files(row, p, spec, &files, &seen);
 	return 0;
 }

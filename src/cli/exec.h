@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/frame/command.h"
+#include "record/places.h"
 
 #include <stdint.h>
 
@@ -16,8 +17,13 @@ struct exec_request {
 /* Returns the exit code, or -errno with cli->err filled. */
 int exec_in(struct cli *cli, const char *name, const struct exec_request *req);
 
-/* The command that `shell` and `up` run. */
-void exec_shell_argv(struct strv *argv);
+/*
+ * May a command of this sandbox be given these variables? They are refused as `run` refuses them,
+ * by the patterns that the sandbox was started with and those of today's settings. The fast program
+ * has no settings, and its function runs the whole command line with the program that has.
+ */
+int exec_check_env(struct cli *cli, const struct places *p, const char *sandbox,
+		   const struct strv *env);
 
 /* -t, -T and neither: a terminal is given when stdin, stdout and stderr are terminals. */
 bool exec_wants_tty(bool tty, bool no_tty);

@@ -11,9 +11,27 @@
 #include "base/path.h"
 #include "cli/frame/command.h"
 #include "cli/commands.h"
+#include "cli/exec.h"
 #include "cli/frame/program.h"
 #include "live/prestart.h"
 #include "record/places.h"
+
+/* The command line, for exec_check_env(): reading options moves those of argv. */
+static char **asked;
+
+static int run_whole(const struct places *p, char **argv, struct err *err)
+{
+	cleanup_free char *cli = places_program(p, "cli");
+
+	(void)execv(cli, argv);
+	return err_sys(err, errno, "cannot run '%s'; is ralph installed completely?", cli);
+}
+
+int exec_check_env(struct cli *cli, const struct places *p, const char *sandbox,
+		   const struct strv *env)
+{
+	return run_whole(p, asked, &cli->err);
+}
 
 static const struct command *const fast[] = {&cmd_exec, &cmd_shell, NULL};
 
@@ -38,10 +56,12 @@ static bool is_hook(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	cleanup_free char *cli = NULL, *hook = NULL;
+	cleanup_free char *hook = NULL;
 	struct places p = {0};
 	struct err err = {0};
 
+	asked = xcalloc((size_t)argc + 1, sizeof(*asked));
+	memcpy(asked, argv, (size_t)argc * sizeof(*asked));
 	/* Called by the name of a link, its words are not commands: see agent-alias.h. */
 	if (argc > 1 && streq(path_base(argv[0]), "ralph") && command_find(fast, argv[1]))
 		return program_main(fast, argc, argv);
@@ -55,9 +75,7 @@ int main(int argc, char **argv)
 	}
 	if (will_start(argc, argv) && program_fill_standard_fds() == 0)
 		prestart_fork(&p);
-	cli = places_program(&p, "cli");
-	(void)execv(cli, argv);
-	(void)err_sys(&err, errno, "cannot run '%s'; is ralph installed completely?", cli);
+	(void)run_whole(&p, argv, &err);
 	log_error("cli", "%s", err.msg);
 	return EXIT_RALPH;
 }

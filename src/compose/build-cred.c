@@ -32,6 +32,7 @@ static void probing_init(struct probing *p, const struct sandbox_spec *s,
 		.config = in->places->config,
 		.libexec = in->places->libexec,
 		.environ = p->environ.v,
+		.project = s->workspace,
 	};
 }
 

@@ -95,6 +95,7 @@ int build_env(struct sandbox_spec *s, const struct build_input *in, const char *
 {
 	const struct config *c = in->config;
 
+	strv_extend(&s->env_refuse, &c->env.refuse);
 	pass_allowed(s, in->environ);
 	set_own(s, path, user_name(in->environ));
 	for (size_t i = 0; i < c->env.pass.n; i++) {

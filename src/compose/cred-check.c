@@ -5,18 +5,18 @@
 
 #include "cred/cred.h"
 #include "cred/token-store.h"
-#include "cred/token.h"
 
 #define DAY_MS (86400ULL * 1000)
 #define SETUP_TOKEN_MS (365 * DAY_MS) /* tokens of `claude setup-token` are valid for a year */
 
-static struct cred_host host_of(const struct places *p, char *const *environ)
+static struct cred_host host_of(const struct places *p, char *const *environ, const char *project)
 {
 	return (struct cred_host){
 		.home = p->home,
 		.config = p->config,
 		.libexec = p->libexec,
 		.environ = environ,
+		.project = project,
 	};
 }
 
@@ -53,8 +53,16 @@ static void found(struct cred_status *s, const struct cred_host *h, struct cred_
 	s->warning = take_ptr(ref->warning);
 	s->expires_ms = ref->expires_ms;
 	s->renewable = ref->renewable;
-	if (s->expires_ms)
-		s->days_left = s->expires_ms > now ? (int64_t)((s->expires_ms - now) / DAY_MS) : 0;
+	if (!s->expires_ms)
+		return;
+	s->left_ms = s->expires_ms > now ? s->expires_ms - now : 0;
+	s->days_left = (int64_t)(s->left_ms / DAY_MS);
+	if (s->left_ms == 0 && !s->renewable) {
+		s->state = CRED_STATE_UNUSABLE;
+		s->problem = xasprintf("%s has expired and cannot be renewed%s%s", s->where,
+				       ref->provider->login ? "; run: " : "",
+				       ref->provider->login ? ref->provider->login : "");
+	}
 }
 
 /* Returns the login command of the service's last row, which is the simplest one. */
@@ -97,9 +105,9 @@ static void check_service(struct cred_status *s, const struct cred_host *h, cons
 }
 
 int cred_check(const struct places *p, const struct config *c, char *const *environ,
-	       const struct agent *a, struct cred_report *ret, struct err *err)
+	       const char *project, const struct agent *a, struct cred_report *ret, struct err *err)
 {
-	struct cred_host h = host_of(p, environ);
+	struct cred_host h = host_of(p, environ, project);
 
 	*ret = (struct cred_report){0};
 	for (const char *const *service = a->services; *service; service++) {
@@ -147,6 +155,7 @@ static json_t *status_json(const struct cred_status *s)
 	if (s->expires_ms) {
 		(void)json_object_set_new(j, "expires_ms", json_integer((json_int_t)s->expires_ms));
 		(void)json_object_set_new(j, "days_left", json_integer(s->days_left));
+		(void)json_object_set_new(j, "expired", json_boolean(s->left_ms == 0));
 	}
 	if (s->problem)
 		(void)json_object_set_new(j, "problem", json_text(s->problem));
@@ -176,28 +185,67 @@ bool cred_report_ok(const struct cred_report *r)
 	return usable > 0;
 }
 
-int cred_keep(const struct places *p, char *const *environ, const char *service, const char *token,
-	      char **ret_where, struct err *err)
+static const char *origin_of(const char *service)
 {
-	static const char key[] = "sk-ant-api";
-	struct cred_host h = host_of(p, environ);
-	bool is_key = strncmp(token, key, sizeof(key) - 1) == 0, secret_service = false;
+	for (size_t i = 0; i < cred_provider_count(); i++)
+		if (streq(cred_provider_at(i)->service, service) && cred_provider_at(i)->origin)
+			return cred_provider_at(i)->origin;
+	return NULL;
+}
+
+static int ask(const struct cred_host *h, const struct config *c, const char *service,
+	       const char *token, char **ret_checked, struct err *err)
+{
+	const struct config_provider *own = config_provider(c, service);
+	const char *origin = own && own->origin ? own->origin : origin_of(service);
+	cleanup_free char *why = NULL;
+
+	switch (token_ask(h, origin, own ? own->ca_file : NULL, token, &why)) {
+	case TOKEN_REFUSED:
+		return err_set(err, EKEYREJECTED,
+			       "%s; nothing is stored: make another with 'claude setup-token'",
+			       why);
+	case TOKEN_TAKEN:
+		*ret_checked = xasprintf("checked: %s takes it", origin);
+		return 0;
+	case TOKEN_NOT_CHECKED:
+		break;
+	}
+	*ret_checked = xasprintf("not checked: %s", why);
+	return 0;
+}
+
+int cred_keep(const struct places *p, const struct config *c, char *const *environ,
+	      const char *service, const char *token, struct cred_kept *ret, struct err *err)
+{
+	struct cred_host h = host_of(p, environ, NULL);
+	bool is_key = token_is_api_key(token), secret_service = false;
 	int r;
 
-	if (!token_is_sane(token))
-		return err_usage(err, "that is no token: it is empty, too long, or holds blanks");
-	r = cred_store_put(&h, service, token, is_key,
-			   is_key ? 0 : cred_host_now(&h) + SETUP_TOKEN_MS, &secret_service, err);
+	if (!is_key && !token_is_setup_token(token))
+		return err_usage(err, "that is no token: one of 'claude setup-token' begins with "
+				      "sk-ant-oat01-, an API key with sk-ant-api");
+	r = ask(&h, c, service, token, &ret->checked, err);
+	if (r == 0)
+		r = cred_store_put(&h, service, token, is_key,
+				   is_key ? 0 : cred_host_now(&h) + SETUP_TOKEN_MS, &secret_service,
+				   err);
 	if (r < 0)
 		return r;
-	*ret_where = secret_service ? xstrdup("the Secret Service")
+	ret->where = secret_service ? xstrdup("the Secret Service")
 				    : xasprintf("'%s/tokens/%s.json'", p->config, service);
 	return 0;
 }
 
+void cred_kept_done(struct cred_kept *k)
+{
+	free(k->where);
+	free(k->checked);
+}
+
 int cred_forget(const struct places *p, char *const *environ, const char *service, struct err *err)
 {
-	struct cred_host h = host_of(p, environ);
+	struct cred_host h = host_of(p, environ, NULL);
 
 	return cred_store_drop(&h, service, err);
 }

@@ -27,6 +27,7 @@ struct cred_status {
 	char *warning;	/* NULL: none */
 	enum cred_state state;
 	uint64_t expires_ms; /* 0: never, or not known */
+	uint64_t left_ms;    /* until then; 0: it has expired, or expires_ms is 0 */
 	int64_t days_left;   /* -1 when expires_ms is 0 */
 	bool renewable;	     /* ralph renews it */
 };
@@ -36,17 +37,23 @@ struct cred_report {
 	size_t n;
 };
 
-/* One row per service of the agent. */
+/* One row per service of the agent. project: the workspace, whose settings of Claude Code count. */
 int cred_check(const struct places *p, const struct config *c, char *const *environ,
-	       const struct agent *a, struct cred_report *ret, struct err *err);
+	       const char *project, const struct agent *a, struct cred_report *ret,
+	       struct err *err);
 void cred_report_done(struct cred_report *r);
 const char *cred_state_name(enum cred_state s); /* "ok" … */
 json_t *cred_report_json(const struct cred_report *r);
 /* At least one usable, none unusable. */
 bool cred_report_ok(const struct cred_report *r);
 
-/* Keeping a token for a service, see cred/token-store.h. *ret_where is for people. */
-int cred_keep(const struct places *p, char *const *environ, const char *service, const char *token,
-	      char **ret_where, struct err *err);
+/* Keeping a token for a service, see cred/token-store.h. The provider is asked about it first: one
+ * that is refused is not kept, and one that nobody could be asked about is. */
+struct cred_kept {
+	char *where, *checked; /* for people; checked: "not checked: …" */
+};
+int cred_keep(const struct places *p, const struct config *c, char *const *environ,
+	      const char *service, const char *token, struct cred_kept *ret, struct err *err);
+void cred_kept_done(struct cred_kept *k);
 /* -ENOENT: nothing was kept. */
 int cred_forget(const struct places *p, char *const *environ, const char *service, struct err *err);

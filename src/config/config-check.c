@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "base/path.h"
+#include "policy/refused-env.h"
 
 /* These functions check the form of single values. The policy layer judges if a pattern is wise. */
 #define NAME_MAX_LEN 32
@@ -90,12 +91,10 @@ const char *check_program(const char *s)
 
 const char *check_refuse(const char *s)
 {
-	if (strlen(s) > PATTERN_MAX_LEN)
-		return "is too long; a pattern has at most 255 characters";
 	/* A pattern that matches everything would refuse every variable. It is a typing error. */
 	if (strspn(s, "*") == strlen(s))
 		return "matches everything; name what is to be refused";
-	return has_control(s) ? "holds a control character" : NULL;
+	return has_control(s) ? "holds a control character" : refused_env_wrong(s);
 }
 
 const char *check_identity(const char *s)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text/mask.h"
 #include "config/merge.h"
 
 /* Values as a file would have them: config_load() reads back what is written here. */
@@ -31,6 +32,25 @@ static void put_list(struct buf *b, const struct strv *list)
 		put_text(b, list->v[i]);
 	}
 	(void)buf_putc(b, ']');
+}
+
+/* A value that looks like a secret is masked, wherever it was set. */
+static void put_env(struct buf *b, const struct strv *list)
+{
+	cleanup_strv struct strv shown = {0};
+
+	for (size_t i = 0; i < list->n; i++) {
+		const char *entry = list->v[i], *eq = strchrnul(entry, '=');
+		cleanup_free char *name = xstrndup(entry, (size_t)(eq - entry)), *masked = NULL;
+
+		if (*eq && mask_is_secret(name, eq + 1)) {
+			masked = mask_text(eq + 1);
+			strv_pushf(&shown, "%s=%s", name, masked);
+		} else {
+			strv_push(&shown, entry);
+		}
+	}
+	put_list(b, &shown);
 }
 
 struct unit {
@@ -186,7 +206,7 @@ static char *value_text(const struct config *c, enum key_id id)
 		put_money(&b, *(const uint64_t *)at);
 		break;
 	case KEY_LIST:
-		put_list(&b, at);
+		(id == KEY_ENV_SET ? put_env : put_list)(&b, at);
 		break;
 	case KEY_MOUNT:
 		put_mounts(&b, c);

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text/mask.h"
 #include "base/text/suggest.h"
+#include "policy/refused-env.h"
 
 int merge_fail_at(struct err *err, int r, const struct merge_place *at, const char *key)
 {
@@ -51,12 +53,19 @@ static size_t source_kind(const char *text)
 	return colon ? (size_t)(colon - text) : 0;
 }
 
-/* Turns a check's verdict into an error. The part after the '=' of an env.set may be a secret. */
+/* Returns how much of an env.set a message may show. The part after the '=' may be a secret, and
+ * so may a text without one. */
+static size_t entry_shown(const char *text)
+{
+	return strchr(text, '=') || !mask_is_secret("", text) ? strcspn(text, "=") : 0;
+}
+
+/* Turns a check's verdict into an error. */
 int merge_check(struct merge *m, const char *(*check)(const char *s), const char *text,
 		const struct merge_place *at, const char *key)
 {
 	const char *wrong = check(text);
-	size_t show = check == check_env_entry ? strcspn(text, "=")
+	size_t show = check == check_env_entry ? entry_shown(text)
 		      : check == check_source  ? source_kind(text)
 					       : strlen(text);
 
@@ -302,6 +311,30 @@ static int merge_text(struct merge *m, enum key_id id, const char *text, const c
 	return merge_scalar(m, id, text, &at);
 }
 
+#define REFUSE_PATTERNS "SANDBOX_REFUSE_PATTERNS"
+
+/*
+ * SANDBOX_REFUSE_PATTERNS is an extended regular expression in the system that it comes from, and
+ * a list of globs here. It is read as both. In parentheses the whole text is an expression to
+ * refused_env_check(), whatever characters it has.
+ */
+static int merge_refuse(struct merge *m, const char *name, const char *text)
+{
+	cleanup_free char *whole = xasprintf("(%s)", text);
+	const struct merge_place at = {.name = name};
+	cleanup_strv struct strv parts = {0};
+	int r;
+
+	r = merge_check(m, refused_env_wrong, text, &at, keys[KEY_ENV_REFUSE].name);
+	strv_split(&parts, text, ',');
+	/* A comma may stand inside of an expression: a part of one is not a pattern. */
+	for (size_t i = 0; r == 0 && i < parts.n; i++)
+		if (!refused_env_wrong(parts.v[i]))
+			r = merge_item(m, KEY_ENV_REFUSE, parts.v[i], &at);
+	/* A glob need not be an expression. */
+	return r < 0 || refused_env_wrong(whole) ? r : merge_item(m, KEY_ENV_REFUSE, whole, &at);
+}
+
 static int merge_variable(struct merge *m, enum key_id id, const char *name, const char *value)
 {
 	cleanup_strv struct strv parts = {0};
@@ -309,6 +342,8 @@ static int merge_variable(struct merge *m, enum key_id id, const char *name, con
 
 	if (!*value)
 		return 0;
+	if (streq(name, REFUSE_PATTERNS))
+		return merge_refuse(m, name, value);
 	if (!key_is_list(id))
 		return merge_text(m, id, value, name);
 	strv_split(&parts, value, ',');
@@ -323,7 +358,7 @@ static const struct {
 	enum key_id id;
 } other_names[] = {
 	{"RALPH_DOCKER_ENV", KEY_ENV_PASS},
-	{"SANDBOX_REFUSE_PATTERNS", KEY_ENV_REFUSE},
+	{REFUSE_PATTERNS, KEY_ENV_REFUSE},
 	{"SANDBOX_INBOX_DIR", KEY_INBOX_DIR},
 };
 

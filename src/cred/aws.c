@@ -66,7 +66,8 @@ int aws_explain(int code, const char *said, const char *profile, struct err *err
 {
 	cleanup_free char *with = profile ? xasprintf(" --profile %s", profile) : xstrdup("");
 	cleanup_free char *of =
-		profile ? xasprintf("profile '%s'", profile) : xstrdup("the default profile");
+		profile ? xasprintf("profile '%s'", profile) : xstrdup("default profile");
+	const char *the = profile ? "" : "the ";
 
 	if (code == OLD_AWS)
 		return err_set(err, ENOTSUP,
@@ -74,21 +75,23 @@ int aws_explain(int code, const char *said, const char *profile, struct err *err
 			       "2.9 or later");
 	if (says(said, "SSO") || says(said, "Token has expired") || says(said, "Token for"))
 		return err_set(err, EKEYEXPIRED,
-			       "the AWS login of %s has expired; run: aws sso login%s", of, with);
+			       "the AWS login of %s%s has expired; run: aws sso login%s", the, of,
+			       with);
 	if (says(said, "custom-process"))
-		return err_set(err, EKEYREJECTED,
-			       "the credential_process of %s fails; run it by hand: aws configure "
-			       "export-credentials%s",
-			       of, with);
+		return err_set(
+			err, EKEYREJECTED,
+			"the credential_process of %s%s fails; run it by hand: aws configure "
+			"export-credentials%s",
+			the, of, with);
 	if (says(said, "could not be found"))
 		return err_set(err, ENOENT,
 			       "AWS has no %s; run: aws configure list-profiles, and set "
 			       "AWS_PROFILE",
 			       of);
 	return err_set(err, EKEYREJECTED,
-		       "AWS has no credentials for %s (aws: exit %d); run: aws sso login%s, or: "
+		       "AWS has no credentials for %s%s (aws: exit %d); run: aws sso login%s, or: "
 		       "aws configure%s",
-		       of, code, with, with);
+		       the, of, code, with, with);
 }
 
 /*
@@ -135,7 +138,9 @@ static int export_with(const struct cred_host *h, const char *profile, const cha
 	}
 	if (*ret_code != OLD_AWS)
 		said = complaint(h, argv, err);
-	return aws_explain(*ret_code, said, profile, err);
+	/* aws reads the environment itself: nobody told it the profile there. */
+	return aws_explain(*ret_code, said, profile ? profile : cred_host_env(h, "AWS_PROFILE"),
+			   err);
 }
 
 int aws_export(const struct cred_host *h, const char *profile, char **program, struct aws_keys *ret,

@@ -64,15 +64,33 @@ static int find_region(const struct claude_env *e, const char *program, const ch
 	return 0;
 }
 
+/* The name is shown only where it can be pasted into a shell as it is: others have written it. */
+static int refuse_profile(const char *name, struct err *err)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				"0123456789_.@-");
+	bool plain = name[n] == '\0' && n <= 64 && name[0] != '-';
+
+	return err_set(err, EPERM,
+		       "the project's settings of Claude Code name an AWS profile, and a project "
+		       "does not choose among your logins; if you want it, run: export "
+		       "AWS_PROFILE=%s",
+		       plain ? name : "NAME");
+}
+
 static int find_keys(const struct claude_env *e, struct cred_ref *ret, struct err *err)
 {
 	cleanup_(aws_keys_done) struct aws_keys keys = {0};
 	const char *named = cred_host_env(e->host, "AWS_PROFILE");
 	/* aws sees the environment itself; only what it cannot see is told. */
 	const char *profile = named ? NULL : claude_env_get(e, "AWS_PROFILE");
+	const char *projects = claude_env_of_project(e, "AWS_PROFILE");
 	cleanup_free char *program = NULL;
-	int r = aws_export(e->host, profile, &program, &keys, err);
+	int r;
 
+	if (!named && projects && (!profile || !streq(projects, profile)))
+		return refuse_profile(projects, err);
+	r = aws_export(e->host, profile, &program, &keys, err);
 	if (r < 0)
 		return r;
 	if (keys.expires_ms && keys.expires_ms <= cred_host_now(e->host))

@@ -36,6 +36,7 @@ struct cred_host {
 	const char *config;   /* ralph's own, with the stored tokens */
 	const char *libexec;  /* ralph's own programs: fetch */
 	char *const *environ; /* the user's; PATH in it has nothing that a sandbox can write */
+	const char *project;  /* the workspace, which a sandbox may have written; NULL: none */
 	uint64_t now_ms;      /* since 1970; 0: the clock's */
 };
 

@@ -27,3 +27,24 @@ int cred_store_put(const struct cred_host *h, const char *service, const char *t
 		   uint64_t expires_ms, bool *ret_secret_service, struct err *err);
 /* -ENOENT: nothing was stored. */
 int cred_store_drop(const struct cred_host *h, const char *service, struct err *err);
+
+/* token-ask.c */
+
+/*
+ * Does the provider take this token? The question is a request to the endpoint that the token is
+ * for, without a message in it: it costs nothing, and only a token that is taken gets as far as the
+ * complaint about the body.
+ */
+enum token_answer {
+	TOKEN_TAKEN,
+	TOKEN_REFUSED,
+	TOKEN_NOT_CHECKED, /* no answer, or one that says nothing about the token */
+};
+
+/* Is this a token of `claude setup-token` or an API key, by its letters? */
+bool token_is_setup_token(const char *token);
+bool token_is_api_key(const char *token);
+
+/* ca_file may be NULL. *ret_why is a sentence for people; NULL when the token is taken. */
+enum token_answer token_ask(const struct cred_host *h, const char *origin, const char *ca_file,
+			    const char *token, char **ret_why);

@@ -9,32 +9,20 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/text/known.h"
 #include "base/text/mask.h"
 #include "base/path.h"
 #include "record/store.h"
 
-#define VALUES_MAX (1 * MiB)
 #define RESULT_MAX_DEFAULT (4 * KiB)
 #define NICENESS 10 /* behind the agent */
 
 void secret_values(const struct sandbox_spec *spec, struct strv *ret)
 {
 	for (size_t i = 0; spec && i < spec->n_env; i++)
-		if (spec->env[i].origin != SPEC_SET &&
+		if (spec->env[i].origin != SPEC_SET && !streq(spec->env[i].value, SPEC_HIDDEN) &&
 		    mask_is_secret(spec->env[i].name, spec->env[i].value))
 			strv_push(ret, spec->env[i].value);
-}
-
-static int values_fd(const struct sandbox_spec *spec)
-{
-	cleanup_strv struct strv values = {0};
-	cleanup_buf struct buf b;
-
-	buf_init(&b, VALUES_MAX);
-	secret_values(spec, &values);
-	for (size_t i = 0; i < values.n; i++)
-		(void)buf_printf(&b, "%s\n", values.v[i]);
-	return fd_memfd("values", buf_str(&b), b.len);
 }
 
 static void push_agents(struct strv *argv, const char *only)
@@ -67,15 +55,87 @@ static char *known_of(const char *record, const struct sandbox_spec *spec)
 				: path_join(record, "exported.json");
 }
 
+static char *values_of(const char *record, const struct sandbox_spec *spec)
+{
+	return has_volume(spec) ? xasprintf("%s.values", spec->container.volume_dir)
+				: path_join(record, "values");
+}
+
+/* A file that is torn is replaced: what it knew cannot be got back, and no export must fail. */
+static int load_values(const char *path, struct known *ret)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, KNOWN_TEXT_MAX);
+	if (path_read(AT_FDCWD, path, &b) == 0 && known_read(ret, buf_str(&b), b.len) == 0)
+		return 0;
+	return known_init(ret);
+}
+
+static int remember(const char *path, const struct strv *values, struct known *ret)
+{
+	cleanup_free char *text = NULL;
+	bool added = false;
+	int r = load_values(path, ret);
+
+	for (size_t i = 0; r == 0 && i < values->n; i++)
+		added = known_add(ret, values->v[i]) || added;
+	if (r < 0 || !added)
+		return r;
+	text = known_write(ret);
+	return path_write_atomic(AT_FDCWD, path, text, strlen(text), 0600, 0);
+}
+
+int values_remember(const char *record, const struct sandbox_spec *spec, const struct strv *env)
+{
+	cleanup_free char *path = values_of(record, spec);
+	cleanup_strv struct strv values = {0};
+	struct known known;
+
+	for (size_t i = 0; i < env->n; i++) {
+		const char *eq = strchrnul(env->v[i], '=');
+		cleanup_free char *name = xstrndup(env->v[i], (size_t)(eq - env->v[i]));
+		const struct spec_env *own = spec_env_find(spec, name);
+
+		if (*eq && !(own && own->origin == SPEC_SET) && mask_is_secret(name, eq + 1))
+			strv_push(&values, eq + 1);
+	}
+	return values.n ? remember(path, &values, &known) : 0;
+}
+
+bool values_know(const char *record, const struct sandbox_spec *spec, const char *value)
+{
+	cleanup_free char *path = values_of(record, spec);
+	struct known known;
+
+	return load_values(path, &known) == 0 && known_has(&known, value, strlen(value));
+}
+
+/* The hashes of all values that the sandbox was ever given, for the export. */
+static int values_fd(const char *record, const struct sandbox_spec *spec)
+{
+	cleanup_free char *path = values_of(record, spec), *text = NULL;
+	cleanup_strv struct strv values = {0};
+	struct known known;
+	int r;
+
+	secret_values(spec, &values);
+	r = remember(path, &values, &known);
+	if (r < 0)
+		return r;
+	text = known_write(&known);
+	return fd_memfd("values", text, strlen(text));
+}
+
 int export_run(const struct places *p, const char *record, const struct sandbox_spec *spec,
 	       const char *out, const struct export_options *options, struct strv *argv,
 	       struct run *ret, struct err *err)
 {
 	uint64_t max = options->max_result ? options->max_result : RESULT_MAX_DEFAULT;
-	int values = values_fd(spec);
+	int values = values_fd(record, spec);
 
 	if (values < 0)
-		return err_sys(err, -values, "cannot make a memory file");
+		return err_sys(err, -values, "cannot remember the values of the sandbox");
 	strv_take(argv, places_program(p, "export"));
 	strv_take(argv, memory_of(record, spec));
 	strv_push(argv, out);
@@ -138,6 +198,18 @@ int autosave_start(const struct places *p, const char *record, const struct sand
 	if (r == 0 && !ret)
 		closep(&child.pidfd); /* the export goes on by itself */
 	return r;
+}
+
+int autosave_wait(const struct places *p, const char *record, const struct sandbox_spec *spec,
+		  struct err *err)
+{
+	struct child child = {.pid = -1, .pidfd = -1};
+	int r = autosave_start(p, record, spec, &child, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = run_wait(&child);
+	return r == 0 ? 0 : err_set(err, EIO, "the export ended with %d", r);
 }
 
 int autosave_now(const struct places *p, const char *name)

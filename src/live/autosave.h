@@ -27,6 +27,14 @@ struct export_options {
 void secret_values(const struct sandbox_spec *spec, struct strv *ret);
 
 /*
+ * A sandbox remembers the secrets of its commands as hashes (base/text/known.h), so that a later
+ * export knows them too. env: the environment of a command; 0, or -errno. values_know(): was it
+ * given this value?
+ */
+int values_remember(const char *record, const struct sandbox_spec *spec, const struct strv *env);
+bool values_know(const char *record, const struct sandbox_spec *spec, const char *value);
+
+/*
  * Prepares a run of the export program over the record of a sandbox. The directory `out` must
  * exist. spec may be NULL; it says which values are secrets. The descriptor in run->stdio[0] is the
  * caller's to close.
@@ -41,5 +49,9 @@ int export_run(const struct places *p, const char *record, const struct sandbox_
  */
 int autosave_start(const struct places *p, const char *record, const struct sandbox_spec *spec,
 		   struct child *ret, struct err *err);
-/* The same for a sandbox by its name. */
+/* Saves what there is to save and waits for it; an export that runs goes first. 0 where there is
+ * nothing. */
+int autosave_wait(const struct places *p, const char *record, const struct sandbox_spec *spec,
+		  struct err *err);
+/* Starts it for a sandbox by its name. */
 int autosave_now(const struct places *p, const char *name);

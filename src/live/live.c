@@ -16,6 +16,7 @@
 #include "spec/host-env.h"
 #include "compose/no-guest.h"
 #include "record/loops.h"
+#include "live/autosave.h"
 #include "live/dead.h"
 #include "live/net-change.h"
 #include "netrules/net-rules.h"
@@ -119,6 +120,7 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
 	int fds[] = {e->live, e->dir, e->lock, -1}, r;
+	cleanup_strv struct strv values = {0};
 	cleanup_fd int user_env = -1;
 	cleanup_buf struct buf b;
 
@@ -133,6 +135,8 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 		fds[3] = user_env;
 	}
 	wire_put_str(&b, text);
+	spec_values(spec, &values);
+	wire_put_strv(&b, &values);
 	r = wire_send(conn, WIRE_START, 0, &b, fds, user_env >= 0 ? 4 : 3);
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
@@ -400,15 +404,27 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	return r == -ESTALE ? 0 : r; /* the sandbox removed itself */
 }
 
-/* Removes what the engine keeps of the sandbox. On failure the record stays, to try again. */
-static int remove_of_engine(const struct store_entry *e, struct err *err)
+/* Saves the conversations, which go with the home, and removes what the engine keeps of the
+ * sandbox. On failure the record stays, to try again. */
+static int remove_of_engine(const struct places *p, const struct store_entry *e, bool force,
+			    struct err *err)
 {
+	cleanup_free char *home = store_home(p, e->name), *record = path_dir(home);
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	struct err ignored;
+	int r;
 
-	return store_read_spec(e, &spec, &ignored) < 0
-		       ? 0
-		       : engine_remove(spec->engine, spec->name, err);
+	if (store_read_spec(e, &spec, &ignored) < 0)
+		return 0;
+	r = autosave_wait(p, record, spec, err);
+	if (r < 0 && !force)
+		return err_wrap(err, r,
+				"the conversations of '%s' cannot be saved (ralph export %s; or "
+				"without them: ralph rm -f %s)",
+				e->name, e->name, e->name);
+	if (r < 0)
+		log_warn("rm", "conversations of '%s' may be lost: %s", e->name, err->msg);
+	return engine_remove(spec->engine, spec->name, err);
 }
 
 int live_remove(const struct places *p, const char *name, bool force, struct err *err)
@@ -435,7 +451,7 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 		return r;
 	if (store_was_killed(&e))
 		dead_clear(p, &e);
-	r = remove_of_engine(&e, err);
+	r = remove_of_engine(p, &e, force, err);
 	if (r < 0 && !force)
 		return r;
 	if (r < 0)

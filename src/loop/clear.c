@@ -20,12 +20,10 @@ static void save_words(struct loop *l, const char *name, const struct store_entr
 {
 	cleanup_free char *home = store_home(&l->q.places, name), *record = path_dir(home);
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
-	struct child child;
 	struct err err = {0};
 
-	if (store_read_spec(e, &spec, &err) == 0 &&
-	    autosave_start(&l->q.places, record, spec, &child, &err) == 0)
-		(void)run_wait(&child);
+	if (store_read_spec(e, &spec, &err) == 0)
+		(void)autosave_wait(&l->q.places, record, spec, &err);
 }
 
 /* Returns a free name: NAME, NAME.2 and so on. Kept logs are not overwritten, except the last

@@ -265,7 +265,7 @@ int loop_check_credentials(struct loop *l, struct err *err)
 
 	if (!l->agent->services[0])
 		return 0;
-	r = cred_check(&l->q.places, l->config, environ, l->agent, &report, err);
+	r = cred_check(&l->q.places, l->config, environ, l->root, l->agent, &report, err);
 	if (r == 0 && cred_report_ok(&report))
 		return 0;
 	for (size_t i = 0; r == 0 && i < report.n; i++)

@@ -1,6 +1,8 @@
 #include "policy/refused-env.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
+#include <regex.h>
 #include <string.h>
 
 #include "base/text/mask.h"
@@ -9,11 +11,96 @@
 static const char *const names[] = {"GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN",
 				    "GITHUB_ENTERPRISE_TOKEN"};
 
-bool refused_env_match(const char *pattern, const char *text)
+#define EXPRESSION_CHARS "|()^$\\"
+#define INTERVALS_MAX 2 /* of at most 99 each: they multiply the size of an expression */
+
+static bool is_expression(const char *pattern)
+{
+	return strpbrk(pattern, EXPRESSION_CHARS) != NULL;
+}
+
+/* Is it an expression without its outer parentheses too? */
+static bool is_expression_inside(const char *pattern)
+{
+	size_t n = strlen(pattern);
+	cleanup_free char *inside = NULL;
+
+	if (n < 2 || pattern[0] != '(' || pattern[n - 1] != ')')
+		return is_expression(pattern);
+	inside = xstrndup(pattern + 1, n - 2);
+	return is_expression(inside);
+}
+
+/* regcomp() and regexec() have no bounds of their own. */
+static bool is_bounded(const char *pattern)
+{
+	size_t intervals = 0;
+
+	for (const char *p = pattern; *p; p++) {
+		if (*p == '\\' && isdigit((unsigned char)p[1]))
+			return false; /* a back reference */
+		if (*p != '{')
+			continue;
+		for (const char *d = p + 1; *d && *d != '}'; d += strcspn(d, ",}"), d += *d == ',')
+			if (strspn(d, "0123456789") > 2)
+				return false;
+		if (++intervals > INTERVALS_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool compile(const char *pattern, regex_t *ret)
+{
+	return is_bounded(pattern) &&
+	       regcomp(ret, pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0;
+}
+
+const char *refused_env_wrong(const char *text)
+{
+	regex_t re;
+
+	if (strlen(text) > REFUSED_ENV_PATTERN_MAX)
+		return "is too long; a pattern has at most 4095 characters";
+	if (!is_expression(text))
+		return NULL;
+	if (!compile(text, &re))
+		return "is no valid extended regular expression, which a pattern with one of "
+		       "|()^$\\ must be; back references and long repeats are not taken";
+	regfree(&re);
+	return NULL;
+}
+
+static bool matches_expression(const char *pattern, const char *text)
+{
+	bool matches;
+	regex_t re;
+
+	/* Patterns were checked when they were read: one that fails now refuses everything. */
+	if (!compile(pattern, &re))
+		return true;
+	matches = regexec(&re, text, 0, NULL, 0) != REG_NOMATCH;
+	regfree(&re);
+	return matches;
+}
+
+static bool matches_glob(const char *pattern, const char *text)
 {
 	if (strpbrk(pattern, "*?["))
 		return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
 	return strcasestr(text, pattern) != NULL;
+}
+
+static bool matches_name(const char *pattern, const char *name)
+{
+	return matches_glob(pattern, name) ||
+	       (is_expression(pattern) && matches_expression(pattern, name));
+}
+
+static bool matches_value(const char *pattern, const char *value)
+{
+	return matches_glob(pattern, value) ||
+	       (is_expression_inside(pattern) && matches_expression(pattern, value));
 }
 
 static int refused(struct err *err, const char *name, const char *source, const char *why)
@@ -36,7 +123,7 @@ int refused_env_check(const char *name, const char *value, const struct strv *pa
 	for (size_t i = 0; i < patterns->n; i++) {
 		const char *p = patterns->v[i];
 
-		if (refused_env_match(p, name) || (value && refused_env_match(p, value))) {
+		if (matches_name(p, name) || (value && matches_value(p, value))) {
 			cleanup_free char *why = xasprintf("it matches '%.60s' of env.refuse", p);
 
 			return refused(err, name, source, why);

@@ -163,6 +163,13 @@ static int check_env(const void *item, const struct sandbox_spec *whole, struct 
 	return 0;
 }
 
+static const char *env_value_shown(const void *item)
+{
+	const struct spec_env *e = item;
+
+	return e->origin == SPEC_SET ? e->value : SPEC_HIDDEN;
+}
+
 /* A word that becomes an argument of a program must not look like an option of it. */
 static int check_word(const char *what, const char *word, struct err *err)
 {
@@ -262,7 +269,7 @@ const char *const spec_parts[] = {
 /* clang-format off */
 static const struct spec_field env_rows[] = {
 	{ "name",       FIELD(spec_env, name) },
-	{ "value",      FIELD(spec_env, value) },
+	{ "value",      FIELD(spec_env, value), .shown_as = env_value_shown },
 	{ "origin",     WORD(spec_env, origin, origins) },
 	{ "source",     FIELD(spec_env, source), OPTIONAL },
 	{ "credential", FIELD(spec_env, credential), OPTIONAL },
@@ -373,6 +380,7 @@ static const struct spec_field spec_rows[] = {
 	{ "gid",        FIELD(sandbox_spec, gid), .part = USER },
 	{ "port",       FIELD(sandbox_spec, port), OPTIONAL },
 	{ "env",        LIST(sandbox_spec, env, spec_env_table) },
+	{ "env_refuse", FIELD(sandbox_spec, env_refuse), OPTIONAL },
 	{ "mounts",     LIST(sandbox_spec, mounts, spec_mount_table), .part = MOUNT,
 			.difference = mount_difference },
 	{ "watches",    LIST(sandbox_spec, watches, watch_table) },

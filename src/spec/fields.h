@@ -35,6 +35,8 @@ struct spec_field {
 	bool shown; /* a difference shows both values */
 	size_t n;   /* of the words; how many items have room in place */
 	const char *const *words;
+	/* Of a string: what JSON has in its place; gets the struct. NULL: the string itself. */
+	const char *(*shown_as)(const void *item);
 	const struct spec_table *of;
 	size_t count_at; /* offset of a list's length */
 	int (*check)(const char *what, const char *value, struct err *err); /* of a string */

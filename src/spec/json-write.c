@@ -35,7 +35,7 @@ static json_t *field_to_json(const struct spec_field *f, const void *item)
 {
 	switch (f->kind) {
 	case FIELD_STR:
-		return json_text(field_str(f, item));
+		return json_text(f->shown_as ? f->shown_as(item) : field_str(f, item));
 	case FIELD_STRV:
 		return json_strv(field_at(f, item));
 	case FIELD_BOOL:

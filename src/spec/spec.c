@@ -183,6 +183,30 @@ void spec_environ(const struct sandbox_spec *s, struct strv *out)
 			strv_pushf(out, "%s=%s", s->env[i].name, s->env[i].value);
 }
 
+void spec_values(const struct sandbox_spec *s, struct strv *out)
+{
+	for (size_t i = 0; i < s->n_env; i++)
+		if (s->env[i].origin != SPEC_SET)
+			strv_pushf(out, "%s=%s", s->env[i].name, s->env[i].value);
+}
+
+int spec_take_values(struct sandbox_spec *s, const struct strv *values, struct err *err)
+{
+	for (size_t i = 0; i < s->n_env; i++) {
+		struct spec_env *e = &s->env[i];
+		const char *value =
+			e->origin == SPEC_SET ? e->value : strv_env_get(values, e->name);
+
+		if (!value)
+			return err_set(err, EPROTO, "the value of %s is missing", e->name);
+		if (value != e->value) {
+			free(e->value);
+			e->value = xstrdup(value);
+		}
+	}
+	return 0;
+}
+
 const char *spec_origin_mark(enum spec_origin o)
 {
 	static const char *const marks[] = {

@@ -30,6 +30,11 @@ enum spec_origin {
 	SPEC_ORIGIN_N,
 };
 
+/*
+ * JSON never holds a value that came from the user or from the host's environment: such a value may
+ * be a secret, and the record, `inspect` and reports are JSON. It holds SPEC_HIDDEN instead, and
+ * spec_values() hands the values from the command line to the supervisor.
+ */
 struct spec_env {
 	char *name, *value;
 	enum spec_origin origin;
@@ -41,6 +46,7 @@ struct spec_env {
 };
 
 #define SPEC_PHANTOM "{phantom}"
+#define SPEC_HIDDEN "***"
 
 enum spec_mount_kind {
 	SPEC_BIND_RO,	/* source bound at target, read-only */
@@ -200,6 +206,7 @@ struct sandbox_spec {
 	uint16_t port; /* of the host's loopback, for the gateway's endpoints; 0: they are inside */
 	struct spec_env *env;
 	size_t n_env;
+	struct strv env_refuse;	   /* patterns of variables that no command may be given */
 	struct spec_mount *mounts; /* in order: later ones lie on top */
 	size_t n_mounts;
 	struct spec_watch *watches;
@@ -251,6 +258,11 @@ void spec_env_phantom(struct sandbox_spec *s, const char *name, const char *valu
 /* The environment of a command as NAME=VALUE, but for those that hold a phantom: they are the
  * supervisor's to add. */
 void spec_environ(const struct sandbox_spec *s, struct strv *out);
+
+/* The values that JSON does not hold, as NAME=VALUE. Of a spec that came from JSON,
+ * spec_take_values() is an error unless it gets each of them. */
+void spec_values(const struct sandbox_spec *s, struct strv *out);
+int spec_take_values(struct sandbox_spec *s, const struct strv *values, struct err *err);
 
 /* The checks that hold for every spec, whoever made it: absolute normal paths, names without '=',
  * sane limits. An engine may rely on them. */

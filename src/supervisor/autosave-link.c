@@ -48,6 +48,20 @@ static void on_time(struct ev *ev, struct ev_timer *t)
 	ev_timer_set(ev, t, s->spec->inbox_every_ms);
 }
 
+/* Without a sandbox the environment is the user's own, and in no record. */
+void autosave_link_remember(struct supervisor *s, const struct strv *env)
+{
+	cleanup_free char *record = record_dir(s);
+	int r = engine_has(s->spec->engine, ENGINE_NO_WALL) ? 0
+							    : values_remember(record, s->spec, env);
+
+	if (r < 0)
+		sup_event(s, "error",
+			  json_pack("{ss}", "message",
+				    "the values of a command cannot be remembered: an export may "
+				    "show them"));
+}
+
 void autosave_link_start(struct supervisor *s)
 {
 	s->autosave.timer.fn = on_time;

@@ -220,6 +220,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	}
 	if (f.flags & WIRE_EXEC_INHERIT)
 		inherit(s->spec, &f);
+	autosave_link_remember(s, &f.env);
 	cred_link_environ(s, &f.env);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;

@@ -170,12 +170,14 @@ int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int 
 static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret_spec,
 		      struct err *err)
 {
+	cleanup_strv struct strv values = {0};
 	cleanup_json json_t *j = NULL;
 	struct wire_reader r;
 	int ret;
 
 	wire_read(&r, m);
 	*ret_spec = wire_get_str(&r);
+	wire_get_strv(&r, &values);
 	if (m->type != WIRE_START || m->n_fds < 3 || wire_read_end(&r) < 0)
 		return err_set(err, EPROTO, "the supervisor was not told what to start");
 	s->entry = (struct store_entry){
@@ -183,7 +185,9 @@ static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret
 	s->cred.env_fd = wire_take_fd(m, 3);
 	store_mark(&s->entry, true);
 	ret = json_parse(*ret_spec, strlen(*ret_spec), &j, err);
-	return ret < 0 ? ret : spec_from_json(j, &s->spec, err);
+	if (ret == 0)
+		ret = spec_from_json(j, &s->spec, err);
+	return ret < 0 ? ret : spec_take_values(s->spec, &values, err);
 }
 
 /* bwrap is looked for where the sandbox cannot have put one. */

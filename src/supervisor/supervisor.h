@@ -277,6 +277,8 @@ void ports_link_stop(struct supervisor *s);
 
 /* autosave-link.c: what was said becomes files */
 void autosave_link_start(struct supervisor *s);
+/* Remembers the secrets of a command by their hashes, for exports. */
+void autosave_link_remember(struct supervisor *s, const struct strv *env);
 void autosave_link_finish(struct supervisor *s); /* the record stays; does not wait */
 /* The record is about to be removed: waits, when nobody waits for us any more. */
 void autosave_link_last(struct supervisor *s, const char *record);

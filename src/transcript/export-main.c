@@ -3,8 +3,8 @@
  *
  *	export HOME OUT KNOWN FORMAT SINCE-MS THINKING RESULT-MAX AGENT...
  *
- * KNOWN is the file that records earlier exports. Secret values come on stdin, one per line; the
- * result goes to stdout as JSON. This is a separate executable because it reads files that an agent
+ * KNOWN is the file that records earlier exports. The values that are secret come on stdin, as
+ * hashes (base/text/known.h); the result goes to stdout as JSON. This is a separate executable because it reads files that an agent
  * wrote, and because hashing needs OpenSSL.
  *
  * There are two processes. The first opens the directories, has opencode's database converted to
@@ -33,10 +33,8 @@
 #include "transcript/reader-confine.h"
 #include "transcript/opencode-dir.h"
 
-#define KNOWN_MAX (64 * MiB)
-#define VALUES_MAX (1 * MiB)
+#define RECORD_MAX (64 * MiB)
 #define LOCK_MS (30 * 60 * 1000)
-#define SHORTEST_VALUE 8 /* a shorter value is an ordinary word */
 
 enum { HOME = 1, OUT, KNOWN, FORMAT, SINCE, THINKING, RESULT_MAX, AGENTS };
 
@@ -70,18 +68,16 @@ static char *hash_end(void *state)
 
 static const struct tr_hash sha256 = {hash_begin, hash_bytes, hash_end};
 
-static void read_values(struct strv *ret)
+static int read_values(struct known *ret, struct err *err)
 {
-	cleanup_strv struct strv all = {0};
 	cleanup_buf struct buf b;
+	int r;
 
-	buf_init(&b, VALUES_MAX);
-	if (fd_read_all(STDIN_FILENO, &b) < 0)
-		return;
-	strv_split(&all, buf_str(&b), '\n');
-	for (size_t i = 0; i < all.n; i++)
-		if (strlen(all.v[i]) >= SHORTEST_VALUE)
-			strv_push(ret, all.v[i]);
+	buf_init(&b, KNOWN_TEXT_MAX);
+	r = fd_read_all(STDIN_FILENO, &b);
+	if (r == 0 && b.len)
+		r = known_read(ret, buf_str(&b), b.len);
+	return r < 0 ? err_sys(err, -r, "cannot read the known values") : 0;
 }
 
 /* An unreadable file counts as empty: everything is exported once more. */
@@ -91,7 +87,7 @@ static json_t *read_known(const char *path)
 	cleanup_buf struct buf b;
 	struct err ignored;
 
-	buf_init(&b, KNOWN_MAX);
+	buf_init(&b, RECORD_MAX);
 	if (path_read(AT_FDCWD, path, &b) == 0 &&
 	    json_parse(buf_str(&b), b.len, &known, &ignored) == 0 && json_is_object(known))
 		return known;
@@ -177,25 +173,26 @@ struct reading {
 
 static int read_all(const struct reading *w, char **argv, struct tr_tally *t, struct err *err)
 {
-	cleanup_strv struct strv values = {0};
+	struct known values = {0};
 	uint64_t since = 0, max = 0;
 	struct tr_job job = {
 		.home = w->home,
 		.out = w->out,
 		.format = tr_format_find(argv[FORMAT]),
 		.style = {.thinking = streq(argv[THINKING], "1")},
-		.values = &values,
+		.known_values = &values,
 		.known = w->known,
 		.hash = &sha256,
 	};
-	int first = 0;
+	int first = read_values(&values, err);
 
+	if (first < 0)
+		return first;
 	if (!job.format || parse_uint(argv[SINCE], 0, UINT64_MAX, &since) < 0 ||
 	    parse_uint(argv[RESULT_MAX], 0, TR_RESULT_MAX_LIMIT, &max) < 0)
 		return err_set(err, EINVAL, "these are not the arguments of export");
 	job.since_ms = since;
 	job.style.result_max = (size_t)max;
-	read_values(&values);
 	for (char **agent = argv + AGENTS; *agent; agent++) {
 		struct err ignored = {0}, *e = first ? &ignored : err;
 		int r = 0;
@@ -264,7 +261,7 @@ static int keep_known(const char *path, int result, struct err *err)
 	cleanup_buf struct buf b;
 	int r;
 
-	buf_init(&b, KNOWN_MAX);
+	buf_init(&b, RECORD_MAX);
 	r = lseek(result, 0, SEEK_SET) < 0 ? -errno : fd_read_all(result, &b);
 	if (r == 0 && b.len > 0)
 		r = path_write_atomic(AT_FDCWD, path, buf_str(&b), b.len, 0600, 0);

@@ -25,11 +25,17 @@ struct one {
 	char *hash;
 };
 
-/* Makes a file name from the title; it can never leave the directory. */
-static void slug(const char *title, char ret[SLUG_MAX + 1])
+/* Makes a file name from the title, without its secrets; it can never leave the directory. */
+static void slug(const struct tr_job *job, const char *said, char ret[SLUG_MAX + 1])
 {
+	struct tr_filter f;
+	cleanup_free char *clean = NULL;
+	const char *title;
 	size_t n = 0;
 
+	tr_filter_init(&f, job->known_values);
+	title = clean = tr_filter_string(&f, said);
+	tr_filter_done(&f);
 	for (; *title && n < SLUG_MAX; title++) {
 		unsigned char c = (unsigned char)*title;
 
@@ -102,7 +108,7 @@ static char *subagent_name(const struct tr_job *job, const char *beside, const c
 	char id[SLUG_MAX + 1];
 
 	name[strlen(name) - strlen(".jsonl")] = '\0';
-	slug(name, id);
+	slug(job, name, id);
 	return xasprintf("%s-%s.%s", stem, id, job->format->name);
 }
 
@@ -123,7 +129,7 @@ static int put_together(struct one *o, int dir, const char *name)
 	const struct tr_source source = {.agent = job->agent,
 					 .file = o->path,
 					 .hash = o->hash,
-					 .scrubbed = o->body.scrubbed,
+					 .scrubbed = o->body.filter.removed,
 					 .links = &links};
 	cleanup_free char *temporary = xasprintf(".%s.new", name);
 	cleanup_fd int fd = -1;
@@ -135,7 +141,7 @@ static int put_together(struct one *o, int dir, const char *name)
 	fd = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
-	tr_out_init(&out, fd, job->values);
+	tr_out_init(&out, fd, job->known_values);
 	job->format->head(&out, &o->tr.head, &source);
 	r = tr_out_done(&out);
 	if (r == 0)
@@ -179,7 +185,7 @@ static char *choose(const struct one *o, const char *before)
 
 	if (before)
 		return xstrdup(before);
-	slug(title, name);
+	slug(o->job, title, name);
 	time_name(o, when);
 	for (int i = 1; i < TAKEN_MAX; i++) {
 		char *path =
@@ -222,7 +228,7 @@ static int read_one(struct one *o, int fd, struct err *err)
 	o->body_fd = temporary_file(job->out);
 	if (o->body_fd < 0)
 		return err_sys(err, -o->body_fd, "cannot make a temporary file");
-	tr_out_init(&o->body, o->body_fd, job->values);
+	tr_out_init(&o->body, o->body_fd, job->known_values);
 	o->tr.writer = job->format->begin(&o->body, &job->style);
 	o->tr.bytes = job->hash ? job->hash->bytes : NULL;
 	o->tr.bytes_arg = hash;
@@ -286,7 +292,7 @@ static int export_one(const struct tr_job *job, const char *path, const char *to
 	if (r < 0)
 		return err_wrap(err, r, "%s", path);
 	tally->skipped_records += o.tr.head.skipped;
-	tally->scrubbed += o.body.scrubbed;
+	tally->scrubbed += o.body.filter.removed;
 	tally->bytes += (uint64_t)o.st.st_size;
 	if (o.body.written == 0) {
 		tally->empty++;

@@ -18,9 +18,9 @@ struct tr_job {
 	const char *agent;
 	const struct tr_format *format;
 	struct tr_style style;
-	const struct strv *values; /* secrets to take out; NULL: only by their shape */
-	uint64_t since_ms;	   /* only conversations changed after this; 0: all */
-	json_t *known;		   /* an object */
+	const struct known *known_values; /* secrets to take out; NULL: only by their shape */
+	uint64_t since_ms;		  /* only conversations changed after this; 0: all */
+	json_t *known;			  /* an object */
 	/* SHA-256 of a file as hex, fed by bytes(); NULL: none. */
 	const struct tr_hash *hash;
 };

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text/mask.h"
 
 #define READ_SIZE ((size_t)1 * MiB)
+#define UTF8_MAX 4 /* bytes of a character, which a cut keeps whole */
 
 struct lines {
 	struct buf b;
@@ -140,9 +142,14 @@ void tr_done(struct tr *t)
 void tr_change(char **field, struct jtext value)
 {
 	char *s = jtext_dup(value, TR_WORD_MAX);
+	size_t n = s ? strlen(s) : 0;
 
 	if (!s)
 		return;
+	/* The last word of a text that was cut may be the beginning of a secret. */
+	if (n + UTF8_MAX > TR_WORD_MAX)
+		while (n && mask_word_len(s + n - 1, 1))
+			s[--n] = '\0';
 	free(*field);
 	*field = s;
 }

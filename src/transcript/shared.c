@@ -35,7 +35,7 @@ static void part(struct jtext p, tr_piece_fn *fn, void *arg)
 	}
 }
 
-void tr_text_each(struct jtext text, tr_piece_fn *fn, void *arg)
+static void text_each(struct jtext text, tr_piece_fn *fn, void *arg)
 {
 	struct jtext p;
 	size_t at = 0;
@@ -51,6 +51,13 @@ void tr_text_each(struct jtext text, tr_piece_fn *fn, void *arg)
 	} else if (text.n) {
 		fn(arg, text.p, text.n);
 	}
+}
+
+void tr_text(struct tr_out *o, struct jtext text, tr_piece_fn *fn, void *arg)
+{
+	tr_filter_begin(&o->filter, fn, arg);
+	text_each(text, tr_filter_put, &o->filter);
+	tr_filter_end(&o->filter);
 }
 
 struct cut {
@@ -71,7 +78,8 @@ static void cut_piece(void *arg, const char *p, size_t n)
 	c->over += n - part_n;
 }
 
-size_t tr_text_cut(struct jtext text, struct buf *b, size_t max)
+/* The beginning of the text as it is; returns about how many bytes more there are. */
+static size_t raw_cut(struct jtext text, struct buf *b, size_t max)
 {
 	struct cut c = {b, max, 0};
 
@@ -80,8 +88,37 @@ size_t tr_text_cut(struct jtext text, struct buf *b, size_t max)
 		(void)jtext_append(text, b, max);
 		return text.n - max;
 	}
-	tr_text_each(text, cut_piece, &c);
+	text_each(text, cut_piece, &c);
 	return c.over;
+}
+
+static void append(void *arg, const char *p, size_t n)
+{
+	(void)buf_append(arg, p, n);
+}
+
+static void filter_all(struct tr_out *o, const char *p, size_t n, struct buf *b)
+{
+	tr_filter_begin(&o->filter, append, b);
+	tr_filter_put(&o->filter, p, n);
+	tr_filter_end(&o->filter);
+}
+
+size_t tr_text_cut(struct tr_out *o, struct jtext text, struct buf *b, size_t max)
+{
+	cleanup_buf struct buf raw, clean;
+	struct cut c = {b, max, 0};
+	size_t over, tail = 0;
+
+	buf_init(&raw, max + 8);
+	buf_init(&clean, TR_FILTERED(max + 8));
+	over = raw_cut(text, &raw, max);
+	filter_all(o, raw.data, raw.len, &clean);
+	/* A cut may leave the beginning of a secret, which nothing tells from another word. */
+	if (over)
+		tail = tr_filter_tail(&o->filter, clean.data, clean.len);
+	cut_piece(&c, clean.data, clean.len - tail);
+	return over + c.over + tail;
 }
 
 static void indented(struct buf *b, const char *s, size_t n)
@@ -93,14 +130,15 @@ static void indented(struct buf *b, const char *s, size_t n)
 	}
 }
 
-static void argument(struct jtext key, struct jtext value, struct buf *b, size_t max)
+static void argument(struct tr_out *o, struct jtext key, struct jtext value, struct buf *b,
+		     size_t max)
 {
 	cleanup_buf struct buf text;
 	size_t over;
 
 	buf_init(&text, max + 8);
-	over = tr_text_cut(value, &text, max);
-	(void)buf_append(b, key.p, key.n);
+	over = tr_text_cut(o, value, &text, max);
+	filter_all(o, key.p, key.n, b);
 	if (text.len && memchr(text.data, '\n', text.len)) {
 		(void)buf_puts(b, ": |\n");
 		indented(b, text.data, text.len);
@@ -113,13 +151,13 @@ static void argument(struct jtext key, struct jtext value, struct buf *b, size_t
 	(void)buf_putc(b, '\n');
 }
 
-void tr_arguments(struct jtext args, struct buf *b, size_t max)
+void tr_arguments(struct tr_out *o, struct jtext args, struct buf *b, size_t max)
 {
 	struct jtext key, value;
 	size_t at = 0, n = 0;
 
 	if (!jtext_is_object(args)) {
-		size_t over = tr_text_cut(args, b, max);
+		size_t over = tr_text_cut(o, args, b, max);
 
 		(void)buf_putc(b, '\n');
 		if (over)
@@ -127,10 +165,10 @@ void tr_arguments(struct jtext args, struct buf *b, size_t max)
 		return;
 	}
 	while (n++ < ARGUMENTS_MAX && jpick_member(args, &at, &key, &value))
-		argument(key, value, b, max);
+		argument(o, key, value, b, max);
 }
 
-static void summary(struct jtext args, struct buf *b)
+static void summary(struct tr_out *o, struct jtext args, struct buf *b)
 {
 	static const char *const telling[] = {"command",     "cmd",	"file_path", "filePath",
 					      "path",	     "pattern", "url",	     "query",
@@ -141,7 +179,7 @@ static void summary(struct jtext args, struct buf *b)
 	if (jtext_is_object(args) && jpick(args, telling, v, ARRAY_SIZE(telling)))
 		for (size_t i = 0; i < ARRAY_SIZE(telling) && b->len == start; i++)
 			if (jtext_is_string(v[i]))
-				(void)jtext_append(v[i], b, SUMMARY_MAX);
+				(void)tr_text_cut(o, v[i], b, SUMMARY_MAX);
 	for (size_t i = start; i < b->len; i++)
 		if ((unsigned char)b->data[i] < ' ')
 			b->data[i] = ' ';
@@ -158,13 +196,13 @@ struct jtext tr_unwrapped(struct jtext args, struct buf *b)
 	return jpick(inner, NULL, NULL, 0) ? inner : args;
 }
 
-void tr_call_title(struct jtext name, struct jtext args, struct buf *b)
+void tr_call_title(struct tr_out *o, struct jtext name, struct jtext args, struct buf *b)
 {
-	(void)jtext_append(name, b, SUMMARY_MAX);
+	(void)tr_text_cut(o, name, b, SUMMARY_MAX);
 	if (b->len == 0)
 		(void)buf_puts(b, "tool");
 	(void)buf_puts(b, ": ");
-	summary(args, b);
+	summary(o, args, b);
 	if (b->data[b->len - 1] == ' ')
 		b->len -= 2;
 }

@@ -37,7 +37,7 @@ static void escaped(void *arg, const char *p, size_t n)
 static void said(struct html *h, const struct tr_item *i, const char *who)
 {
 	tr_printf(h->o, "<section class=\"%s\"><h2>%s</h2><div>", who, who);
-	tr_text_each(i->text, escaped, h->o);
+	tr_text(h->o, i->text, escaped, h->o);
 	tr_puts(h->o, "</div></section>\n");
 }
 
@@ -62,8 +62,8 @@ static void called(struct html *h, const struct tr_item *i)
 	buf_init(&body, 64 * (h->style.result_max + 1 * KiB));
 	buf_init(&inside, TR_RESULT_MAX_LIMIT + 8);
 	args = tr_unwrapped(i->text, &inside);
-	tr_call_title(i->name, args, &title);
-	tr_arguments(args, &body, h->style.result_max);
+	tr_call_title(h->o, i->name, args, &title);
+	tr_arguments(h->o, args, &body, h->style.result_max);
 	folded(h, "call", &title, &body, 0);
 }
 
@@ -75,7 +75,7 @@ static void shown(struct html *h, const struct tr_item *i, const char *kind, con
 	buf_init(&title, 1 * KiB);
 	buf_init(&body, h->style.result_max + 8);
 	(void)buf_puts(&title, name);
-	over = tr_text_cut(i->text, &body, h->style.result_max);
+	over = tr_text_cut(h->o, i->text, &body, h->style.result_max);
 	folded(h, kind, &title, &body, over);
 }
 
@@ -150,10 +150,12 @@ static const char script[] =
 
 static void row(struct tr_out *o, const char *name, const char *value)
 {
-	if (!value || !*value)
+	cleanup_free char *clean = tr_clean(o, value ? value : "");
+
+	if (!*clean)
 		return;
 	tr_printf(o, "<dt>%s</dt><dd>", name);
-	escaped(o, value, strlen(value));
+	escaped(o, clean, strlen(clean));
 	tr_puts(o, "</dd>");
 }
 
@@ -164,7 +166,7 @@ static void head(struct tr_out *o, const struct tr_head *h, const struct tr_sour
 			  (unsigned long long)h->tokens.input, (unsigned long long)h->tokens.output,
 			  (unsigned long long)h->tokens.cache_read,
 			  (unsigned long long)h->tokens.cache_write);
-	const char *title = h->title ? h->title : "conversation";
+	cleanup_free char *title = tr_clean(o, h->title ? h->title : "conversation");
 
 	tr_puts(o, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 		   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "

@@ -36,7 +36,7 @@ static void escaped(void *arg, const char *p, size_t n)
 static void quoted(struct tr_out *o, struct jtext text)
 {
 	tr_puts(o, "\"");
-	tr_text_each(text, escaped, o);
+	tr_text(o, text, escaped, o);
 	tr_puts(o, "\"");
 }
 
@@ -90,10 +90,12 @@ static void end(struct tr_writer *w)
 
 static void field(struct tr_out *o, const char *name, const char *value)
 {
-	if (!value || !*value)
+	cleanup_free char *clean = tr_clean(o, value ? value : "");
+
+	if (!*clean)
 		return;
 	tr_printf(o, "\"%s\":\"", name);
-	escaped(o, value, strlen(value));
+	escaped(o, clean, strlen(clean));
 	tr_puts(o, "\",");
 }
 

@@ -89,7 +89,7 @@ static void said(struct markdown *m, const struct tr_item *i)
 {
 	turn(m, i->kind == TR_USER ? USER : ASSISTANT);
 	line_starts(m);
-	tr_text_each(i->text, said_piece, m);
+	tr_text(m->o, i->text, said_piece, m);
 	if (!m->in_line)
 		release(m);
 	tr_puts(m->o, "\n\n");
@@ -161,8 +161,8 @@ static void called(struct markdown *m, const struct tr_item *i)
 	buf_init(&inside, TR_RESULT_MAX_LIMIT + 8);
 	turn(m, ASSISTANT);
 	args = tr_unwrapped(i->text, &inside);
-	tr_call_title(i->name, args, &title);
-	tr_arguments(args, &code, m->style.result_max);
+	tr_call_title(m->o, i->name, args, &title);
+	tr_arguments(m->o, args, &code, m->style.result_max);
 	folded(m, &title, &code, 0);
 }
 
@@ -175,7 +175,7 @@ static void resulted(struct markdown *m, const struct tr_item *i)
 	buf_init(&code, m->style.result_max + 8);
 	turn(m, ASSISTANT);
 	(void)buf_puts(&title, i->error ? "result: failed" : "result");
-	over = tr_text_cut(i->text, &code, m->style.result_max);
+	over = tr_text_cut(m->o, i->text, &code, m->style.result_max);
 	folded(m, &title, &code, over);
 }
 
@@ -186,7 +186,7 @@ static void thought(struct markdown *m, const struct tr_item *i)
 
 	buf_init(&title, 1 * KiB);
 	buf_init(&code, m->style.result_max + 8);
-	over = tr_text_cut(i->text, &code, m->style.result_max);
+	over = tr_text_cut(m->o, i->text, &code, m->style.result_max);
 	if (code.len == 0)
 		return;
 	turn(m, ASSISTANT);
@@ -239,12 +239,13 @@ static void end(struct tr_writer *w)
 
 static void field(struct tr_out *o, const char *name, const char *value)
 {
+	cleanup_free char *clean = tr_clean(o, value ? value : "");
 	cleanup_buf struct buf b;
 
 	buf_init(&b, 8 * KiB);
-	if (!value || !*value)
+	if (!*clean)
 		return;
-	(void)buf_put_quoted(&b, value);
+	(void)buf_put_quoted(&b, clean);
 	tr_printf(o, "%s: %s\n", name, buf_str(&b));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/strv.h"
 #include "transcript/out.h"
 #include "transcript/transcript.h"
 
@@ -36,15 +37,14 @@ struct tr_format {
 extern const struct tr_format tr_markdown, tr_json, tr_html;
 const struct tr_format *tr_format_find(const char *name);
 
-/* shared.c: functions that all formats use for an item */
-typedef void tr_piece_fn(void *arg, const char *p, size_t n);
+/* shared.c: functions that all formats use for an item; none gives a text that was not filtered */
 /* Passes the text of an item in pieces; parts of an array one after the other. */
-void tr_text_each(struct jtext text, tr_piece_fn *fn, void *arg);
+void tr_text(struct tr_out *o, struct jtext text, tr_piece_fn *fn, void *arg);
 /* Appends at most max bytes of the text to b; returns about how many more there are. */
-size_t tr_text_cut(struct jtext text, struct buf *b, size_t max);
+size_t tr_text_cut(struct tr_out *o, struct jtext text, struct buf *b, size_t max);
 /* Formats the arguments of a call: "key: value" per line, longer texts indented below their key. */
-void tr_arguments(struct jtext args, struct buf *b, size_t max);
+void tr_arguments(struct tr_out *o, struct jtext args, struct buf *b, size_t max);
 /* Codex passes arguments as JSON in a string: returns its content, kept in b; else args. */
 struct jtext tr_unwrapped(struct jtext args, struct buf *b);
 /* Writes a title for a call on one line, the tool and its subject: "Bash: ls -l". */
-void tr_call_title(struct jtext name, struct jtext args, struct buf *b);
+void tr_call_title(struct tr_out *o, struct jtext name, struct jtext args, struct buf *b);

@@ -70,7 +70,7 @@ enum wire_type {
 
 	/* command line → supervisor, before any other */
 	WIRE_NAME,  /* str name: of what is to come; to a process that becomes its supervisor */
-	WIRE_START, /* str spec as JSON; fds: live lock, record, its lock; the user's environment
+	WIRE_START, /* str spec as JSON, strv its values (spec_values()); fds: live lock, record, its lock; the user's environment
 		     * where there are credentials. To a new supervisor, first */
 
 	/* supervisor → guest, before any other */

@@ -117,8 +117,10 @@ repo() {
 	# Every mount inside is in the spec, but for the parts of /dev and what masks /proc.
 	get '"\n".join(sorted({m["target"] for m in j["mounts"]}))' <"$T/spec" | sort -u >"$T/targets"
 	same "" "$(comm -23 "$T/mounts" "$T/targets" | grep -v -e '^/dev/' -e '^/proc/' | xargs)"
-	same "$(get '"\n".join(sorted(e["name"] + "=" + e["value"] for e in j["env"]))' <"$T/spec")" \
-		"$(ralph exec "$S" env | LC_ALL=C sort)"
+	# The values that ralph sets are told, and only the names of others.
+	same "$(get '"\n".join(sorted(e["name"] + "=" + e["value"] for e in j["env"] if e["origin"] == "set"))' <"$T/spec")" \
+		"$(ralph exec "$S" env | LC_ALL=C sort | grep -v -e '^MARK=' -e '^TERM=' -e '^LC_')"
+	same "MARK=***" "$(get '[e["name"] + "=" + e["value"] for e in j["env"] if e["name"] == "MARK"][0]' <"$T/spec")"
 	same "$(get 'str(j["uid"]) + " " + str(j["gid"]) + " " + j["hostname"]' <"$T/spec")" \
 		"$(ralph exec "$S" sh -c 'id -u; id -g; hostname' | xargs)"
 }

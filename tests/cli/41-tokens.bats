@@ -10,6 +10,7 @@ setup() {
 	ralph_setup
 	provider_start
 	TOKEN=sk-ant-oat01-$(printf 'x%.0s' {1..60})
+	provider_takes "$TOKEN"
 	FILE=$XDG_CONFIG_HOME/ralph/tokens/anthropic.json
 }
 
@@ -100,7 +101,7 @@ no_secret_tool() {
 	secret_tool
 	ralph store-token <<<"$TOKEN"
 	same 200 "$(ralph run -- sh -c "$ASK")"
-	same 2 "$(requests /v1/messages)"
+	same 4 "$(requests /v1/messages)" # with those of store-token
 }
 
 @test 'a stored API key is used as a key' {
@@ -127,10 +128,33 @@ no_secret_tool() {
 
 @test 'what is no token is refused' {
 	no_secret_tool
-	for text in '' 'two words' $'two\nlines'; do
+	for text in '' 'two words' $'two\nlines' ghp_0123456789 sk-ant-oat01-short 'sk-ant-oat01-0123456789"' sk-ant-ort01-0123456789; do
 		run -2 ralph store-token <<<"$text"
 		[ ! -e "$FILE" ]
 	done
+}
+
+@test 'store-token asks the provider: a token that it refuses is not stored, nor shown' {
+	no_secret_tool
+	provider_takes another
+	for text in "$TOKEN" "sk-ant-api03-$(printf 'y%.0s' {1..60})"; do
+		run -1 ralph store-token <<<"$text"
+		has "$output" 'the provider refuses it'
+		lacks "$output" "$text"
+		[ ! -e "$FILE" ]
+	done
+	provider_takes "$TOKEN"
+	run -0 ralph store-token <<<"$TOKEN"
+	has "$output" "checked: https://localhost:$PROV_PORT takes it"
+	same "Bearer $TOKEN" "$(sent authorization)"
+}
+
+@test 'store-token without a network stores the token, and says that it is not checked' {
+	no_secret_tool
+	provider_stop
+	run -0 ralph store-token <<<"$TOKEN"
+	has "$output" 'not checked'
+	[ -e "$FILE" ]
 }
 
 @test 'store-token on a terminal runs claude setup-token and takes what it gives' {
@@ -185,6 +209,26 @@ no_secret_tool() {
 	has "$output" "$HOME/.claude/.credentials.json"
 	has "$output" '3 days left, renewed by ralph'
 	lacks "$output" sk-ant-oat01
+}
+
+@test 'check-token: below two days it says hours; a time in the past is expired' {
+	login sk-ant-oat01-real sk-ant-ort01-real "$(($(now_ms) + 30 * 3600000 + 60000))"
+	run -0 ralph check-token
+	has "$output" ', 30 hours left, renewed by ralph'
+	login sk-ant-oat01-real sk-ant-ort01-real "$(($(now_ms) + 600000))"
+	run -0 ralph check-token
+	has "$output" ', less than an hour left, renewed by ralph'
+	login sk-ant-oat01-real sk-ant-ort01-real "$(($(now_ms) - 600000))"
+	run -0 ralph check-token
+	has "$output" ', expired, renewed by ralph'
+	run -0 ralph check-token --json
+	same True "$(get 'j["credentials"][0]["expired"]' <<<"$output")"
+	# One that nobody renews is no credential any more.
+	no_secret_tool
+	ralph store-token <<<"$TOKEN"
+	sed -i 's/"expires_ms": *[0-9]*/"expires_ms": 1000/' "$FILE"
+	run -1 ralph check-token
+	has "$output" expired
 }
 
 @test 'check-token: a torn or expired login is 1, and is named' {

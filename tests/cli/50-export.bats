@@ -86,6 +86,96 @@ said() {
 	lacks "$(cat "$HOME"/inbox/conversations/*/*.md)" battery
 }
 
+# spoke TEXT: a conversation of one message in the home of this test's sandbox.
+spoke() {
+	local home
+
+	home=$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home
+	mkdir -p "$home/.claude/projects/-p"
+	python3 - "$1" >"$home/.claude/projects/-p/s.jsonl" <<-'END'
+		import json, sys
+		print(json.dumps({"type": "user", "timestamp": "2026-01-01T00:00:00Z", "message": {"content": sys.argv[1]}}))
+	END
+}
+
+@test 'the name of a file is made of the first words without their secrets' {
+	local key
+
+	key=$(printf 'gh%s_%s' p 0123456789abcdefghijABCDEFGHIJ012345)
+	MY_TOKEN=correct-horse-battery ralph run --pass MY_TOKEN -- true
+	spoke "$key and correct-horse-battery"
+	for format in md json html; do
+		ralph export -o "$HOME/inbox" --format "$format"
+	done
+	same "secret-removed-and-secret-removed.html secret-removed-and-secret-removed.json secret-removed-and-secret-removed.md" \
+		"$(cd "$HOME"/inbox/conversations/* && echo *)"
+	lacks "$(cat "$HOME"/inbox/conversations/*/*)" battery
+	lacks "$(cat "$HOME"/inbox/conversations/*/*)" 0123456789abcdef
+}
+
+@test 'a private key without its end hides nothing of what follows, in any format' {
+	ralph run -- true
+	spoke "$(printf -- '-----BEGIN %s KEY-----' 'OPENSSH PRIVATE') and then"
+	echo '{"type":"assistant","message":{"content":[{"type":"text","text":"I did it"}]}}' >>"$(find "$XDG_STATE_HOME" -name s.jsonl)"
+	for format in md json html; do
+		ralph export -o "$HOME/inbox" --format "$format"
+		has "$(cat "$HOME"/inbox/conversations/*/*."$format")" 'and then'
+		has "$(cat "$HOME"/inbox/conversations/*/*."$format")" 'I did it'
+	done
+}
+
+@test 'a key at the beginning of a line is taken out of JSON too, which stays JSON' {
+	local key
+
+	key=$(printf 'gh%s_%s' p 0123456789abcdefghijABCDEFGHIJ012345)
+	ralph run -- true
+	spoke "it is
+$key
+\"$key\" \\$key"
+	for format in md json html; do
+		ralph export -o "$HOME/inbox" --format "$format"
+		lacks "$(cat "$HOME"/inbox/conversations/*/*."$format")" 0123456789abcdef
+	done
+	python3 -m json.tool "$HOME"/inbox/conversations/*/*.json >/dev/null
+}
+
+@test 'an export knows the values of every command before it, and no file has them' {
+	MY_TOKEN=correct-horse-battery ralph run -d --pass MY_TOKEN
+	ralph exec -e PASSPHRASE='one two! three' "$(sandbox)" true
+	ralph stop "$(sandbox)"
+	ralph run -- true
+	spoke 'it was correct-horse-battery and one two! three'
+	has "$(ralph export -o "$HOME/inbox")" '2 secrets removed'
+	lacks "$(cat "$HOME"/inbox/conversations/*/*)" battery
+	lacks "$(cat "$HOME"/inbox/conversations/*/*)" three
+	same 600 "$(stat -c %a "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/values")"
+	same "" "$(grep -rlE 'horse|two!' "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)" --exclude=s.jsonl || :)"
+}
+
+@test 'rm waits until what was said is saved, and removes nothing that cannot be' {
+	export RALPH_INBOX_DIR=$HOME/inbox
+	local i
+
+	for i in 1 2 3 4 5 6; do
+		# shellcheck disable=SC2016
+		ralph run -n "quick-$i" -- sh -c 'mkdir -p ~/.claude/projects/-p && echo "{\"type\":\"user\",\"timestamp\":\"2026-01-0'"$i"'T00:00:00Z\",\"message\":{\"content\":\"words\"}}" >~/.claude/projects/-p/s.jsonl'
+		ralph rm "quick-$i"
+		has "$(cat "$HOME/inbox/conversations/2026-01-0${i}T00-00-00Z/words.md")" words
+	done
+	ralph run -n kept -- true
+	mkdir -p "$XDG_STATE_HOME/ralph/sandboxes/kept/home/.claude/projects/-p"
+	echo '{"type":"user","timestamp":"2026-02-01T00:00:00Z","message":{"content":"words"}}' >"$XDG_STATE_HOME/ralph/sandboxes/kept/home/.claude/projects/-p/s.jsonl"
+	mv "$HOME/inbox" "$HOME/away"
+	mkdir "$HOME/inbox"
+	echo >"$HOME/inbox/conversations"
+	run --separate-stderr ralph rm kept
+	same 1 "$status"
+	# shellcheck disable=SC2154
+	has "$stderr" 'ralph rm -f kept'
+	ralph rm -f kept
+	same "" "$(ralph ls --quiet)"
+}
+
 # opencode_db FILE [SQL]: its database as opencode leaves it, and more in it.
 opencode_db() {
 	python3 - "$BATS_TEST_DIRNAME/../golden/transcripts/opencode.sql" "$1" "${2:-}" <<'END'

@@ -300,6 +300,23 @@ static void names_of_the_published_designs_are_keys(void **state)
 	assert_string_equal(p->c->env.refuse.v[0], "*_CORP");
 }
 
+/* It is a regular expression in the system that it comes from. */
+static void refuse_patterns_are_globs_and_one_expression(void **state)
+{
+	struct place *p = *state;
+
+	strv_push(&p->env, "SANDBOX_REFUSE_PATTERNS=ACME_*,A(B,C){1,2}");
+	load_ok(p);
+	assert_int_equal(p->c->env.refuse.n, 3);
+	assert_string_equal(p->c->env.refuse.v[0], "ACME_*");
+	assert_string_equal(p->c->env.refuse.v[2], "(ACME_*,A(B,C){1,2})");
+	strv_done(&p->env);
+	strv_push(&p->env, "SANDBOX_REFUSE_PATTERNS=(MYCORP|VENDOR");
+	load_fails(p, "SANDBOX_REFUSE_PATTERNS: env.refuse: '(MYCORP|VENDOR' is no valid extended "
+		      "regular expression, which a pattern with one of |()^$\\ must be; back "
+		      "references and long repeats are not taken");
+}
+
 static void empty_variable_counts_as_unset(void **state)
 {
 	struct place *p = *state;
@@ -460,6 +477,7 @@ int main(void)
 		with_place(unknown_variables_of_a_known_section_are_refused),
 		with_place(variables_of_other_parts_are_let_through),
 		with_place(names_of_the_published_designs_are_keys),
+		with_place(refuse_patterns_are_globs_and_one_expression),
 		with_place(empty_variable_counts_as_unset),
 		with_place(wrong_flags_are_refused_with_a_suggestion),
 		with_place(file_that_is_too_large_is_refused),

@@ -117,6 +117,74 @@ static void bedrock_is_switched_on_by_claudes_settings(void **state)
 	expect_unusable("anthropic", "settings.json", "Claude Code");
 }
 
+static void bedrock_is_switched_on_by_the_projects_settings(void **state)
+{
+	static const char *const files[] = {"work/.claude/settings.json",
+					    "work/.claude/settings.local.json"};
+	cleanup_free char *project = home_path(&home, "work");
+	struct cred_ref r;
+
+	home_program(&home, "aws", AWS_OK);
+	home.host.project = project;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		home_put(&home, files[i], 0644,
+			 "{\"env\":{\"CLAUDE_CODE_USE_BEDROCK\":\"1\",\"AWS_REGION\":"
+			 "\"us-west-1\"}}");
+		expect_found("anthropic", "bedrock", "aws:default", &r);
+		assert_string_equal(option(&r, "region"), "us-west-1");
+		cred_ref_done(&r);
+		home_put(&home, files[i], 0644, "{\"env\":{\"CLAUDE_");
+		expect_unusable("anthropic", files[i] + strlen("work/"), "Claude Code");
+		home_forget(&home, files[i]);
+	}
+	expect_missing("anthropic");
+	home.host.project = NULL;
+}
+
+/* An agent or a stranger may have written them. */
+static void settings_of_a_project_choose_no_login_and_no_address(void **state)
+{
+	cleanup_free char *project = home_path(&home, "work");
+	cleanup_free char *link = home_path(&home, "work/.claude/settings.json");
+	struct cred_ref r;
+
+	home_program(&home, "aws", AWS_OK);
+	home.host.project = project;
+	home_put(&home, "work/.claude/settings.json", 0644,
+		 "{\"env\":{\"CLAUDE_CODE_USE_BEDROCK\":\"1\",\"AWS_PROFILE\":\"admin\"}}");
+	expect_unusable("anthropic", "does not choose among your logins",
+			"export AWS_PROFILE=admin");
+	home_put(&home, "work/.claude/settings.json", 0644,
+		 "{\"env\":{\"CLAUDE_CODE_USE_BEDROCK\":\"1\",\"AWS_PROFILE\":\"x;evil\"}}");
+	expect_unusable("anthropic", "does not choose", "export AWS_PROFILE=NAME");
+	home_env(&home, "AWS_PROFILE", "mine");
+	expect_found("anthropic", "bedrock", "aws:mine", &r);
+	cred_ref_done(&r);
+	home_put(&home, "work/.claude/settings.json", 0644,
+		 "{\"env\":{\"CLAUDE_CODE_USE_FOUNDRY\":\"1\",\"CLAUDE_CODE_USE_VERTEX\":\"1\","
+		 "\"ANTHROPIC_FOUNDRY_BASE_URL\":\"https://evil.example\"}}");
+	expect_missing("anthropic");
+	/* Nor is a link followed. */
+	home_forget(&home, "work/.claude/settings.json");
+	home_put(&home, "elsewhere", 0644, "{\"env\":{\"CLAUDE_CODE_USE_BEDROCK\":\"1\"}}");
+	assert_int_equal(symlink("../../elsewhere", link), 0);
+	expect_unusable("anthropic", "settings.json", "project");
+	home.host.project = NULL;
+}
+
+static void messages_about_aws_name_the_profile_in_use(void **state)
+{
+	home_program(&home, "aws",
+		     "echo 'The config profile (x) could not be found' >&2; exit 255");
+	home_env(&home, "CLAUDE_CODE_USE_BEDROCK", "1");
+	expect_unusable("anthropic", "AWS has no default profile", "list-profiles");
+	home_env(&home, "AWS_PROFILE", "of-env");
+	expect_unusable("anthropic", "AWS has no profile 'of-env'", "list-profiles");
+	home_env(&home, "AWS_PROFILE", "");
+	home_put(&home, ".claude/settings.json", 0600, "{\"env\":{\"AWS_PROFILE\":\"of-file\"}}");
+	expect_unusable("anthropic", "AWS has no profile 'of-file'", "list-profiles");
+}
+
 static void bedrock_that_cannot_work_says_what_to_do(void **state)
 {
 	home_env(&home, "CLAUDE_CODE_USE_BEDROCK", "1");
@@ -368,6 +436,9 @@ int main(void)
 		T(host_with_nothing_has_nothing),
 		T(bedrock_is_found_by_its_switch),
 		T(bedrock_is_switched_on_by_claudes_settings),
+		T(bedrock_is_switched_on_by_the_projects_settings),
+		T(settings_of_a_project_choose_no_login_and_no_address),
+		T(messages_about_aws_name_the_profile_in_use),
 		T(bedrock_that_cannot_work_says_what_to_do),
 		T(bedrock_takes_a_bearer_token_without_aws),
 		T(vertex_needs_a_project_and_a_login),

@@ -53,6 +53,36 @@ static void patterns_hold_for_names_and_values_case_aside(void **state)
 	refused("B", "x", "other,b");
 }
 
+static void patterns_with_its_signs_are_regular_expressions_too(void **state)
+{
+	refused("MY_VENDOR_URL", "x", "MYCORP|VENDOR");
+	refused("mycorp", NULL, "MYCORP|VENDOR");
+	refused("URL", "https://git.mycorp.example", "mycorp\\.example|vendor");
+	refused("ACME_1", "x", "^ACME_[0-9]$");
+	taken("ACME_12", "x", "^ACME_[0-9]$");
+	taken("OTHER", "x", "MYCORP|VENDOR");
+	/* A glob in parentheses: names as an expression, values as a glob. */
+	refused("MY_ACME_URL", "x", "(ACME_*)");
+	taken("URL", "acme", "(ACME_*)");
+	/* The user's expression is never half of one. */
+	refused("ANY", "x", "(");
+}
+
+static void expressions_that_are_none_or_have_no_bound_are_told(void **state)
+{
+	static const char *const wrong[] = {
+		"(", "a)(", "\\", "a{1,2}{1,2}{1,2}$", "(a{1,100})", "(a)\\1", "([)",
+	};
+	static const char *const right[] = {"*_CORP", "[a", "a{1,2}{1,2}{1,2}", "A|B", "^A_{1,9}$"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		if (!refused_env_wrong(wrong[i]))
+			fail_msg("%s is taken", wrong[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(right); i++)
+		if (refused_env_wrong(right[i]))
+			fail_msg("%s is not taken", right[i]);
+}
+
 static void values_that_look_like_a_secret_are_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -84,6 +114,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tokens_of_an_identity_are_refused_by_name_even_when_unset),
 		cmocka_unit_test(patterns_hold_for_names_and_values_case_aside),
+		cmocka_unit_test(patterns_with_its_signs_are_regular_expressions_too),
+		cmocka_unit_test(expressions_that_are_none_or_have_no_bound_are_told),
 		cmocka_unit_test(values_that_look_like_a_secret_are_refused),
 	};
 

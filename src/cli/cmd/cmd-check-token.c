@@ -15,6 +15,8 @@ struct check_args {
 	bool json;
 };
 
+#define HOUR_MS (3600ULL * 1000)
+
 #define AT(member) offsetof(struct check_args, member)
 static const struct opt check_opts[] = {
 	{"agent", 0, OPT_CHOICE, 0, "NAME", "whose credentials; claude when none is set",
@@ -24,14 +26,20 @@ static const struct opt check_opts[] = {
 
 static void print_time_left(const struct cred_status *s)
 {
+	uint64_t hours = s->left_ms / HOUR_MS;
+
 	if (!s->expires_ms)
 		(void)printf(", does not expire by itself");
-	else if (s->renewable)
-		(void)printf(", %" PRId64 " day%s left, renewed by ralph", s->days_left,
-			     s->days_left == 1 ? "" : "s");
+	else if (s->left_ms == 0)
+		(void)printf(", expired");
+	else if (hours == 0)
+		(void)printf(", less than an hour left");
+	else if (hours < 48)
+		(void)printf(", %" PRIu64 " hour%s left", hours, hours == 1 ? "" : "s");
 	else
-		(void)printf(", %" PRId64 " day%s left", s->days_left,
-			     s->days_left == 1 ? "" : "s");
+		(void)printf(", %" PRId64 " days left", s->days_left);
+	if (s->expires_ms && s->renewable)
+		(void)printf(", renewed by ralph");
 }
 
 static void print_status(const struct cred_status *s)
@@ -92,7 +100,7 @@ static int check_run(struct cli *cli, void *args_, int argc, char **argv)
 	/* "command" has no credentials of its own. */
 	if (!a || !a->services[0])
 		a = agent_default();
-	r = cred_check(&s.places, s.config, environ, a, &report, &cli->err);
+	r = cred_check(&s.places, s.config, environ, ".", a, &report, &cli->err);
 	if (r < 0)
 		return r;
 	if (args->json)
@@ -108,7 +116,7 @@ const struct command cmd_check_token = {
 	.name = "check-token",
 	.summary = "say whether an agent's credentials are there and last",
 	.details = "Looks where an agent's credentials are on this machine: variables, files, the\n"
-		   "Secret Service. Says where each is and how many days it lasts. Nothing is\n"
+		   "Secret Service. Says where each is and how long it is valid. Nothing is\n"
 		   "sent anywhere. Exits 0 when there is one that can be used, 1 when not.",
 	.group = GROUP_CONFIG,
 	.flags = CMD_CONFIG,

@@ -31,14 +31,6 @@ static const struct opt exec_opts[] = {
 };
 /* clang-format on */
 
-static int check_env(struct cli *cli, const struct strv *env)
-{
-	for (size_t i = 0; i < env->n; i++)
-		if (!strchr(env->v[i], '=') || env->v[i][0] == '=')
-			return err_usage(&cli->err, "--env '%s' is not NAME=VALUE", env->v[i]);
-	return 0;
-}
-
 static int check_dir(struct cli *cli, const char *dir)
 {
 	if (dir && dir[0] != '/')
@@ -62,7 +54,7 @@ int exec_in(struct cli *cli, const char *name, const struct exec_request *req)
 	int code = 0, r = places_find(&p, &cli->err);
 
 	if (r == 0)
-		r = check_env(cli, req->env);
+		r = req->env->n ? exec_check_env(cli, &p, name, req->env) : 0;
 	if (r == 0)
 		r = check_dir(cli, req->dir);
 	if (r == 0)

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text/term.h"
+#include "cli/settings.h"
 #include "cli/terminal/setup-token.h"
 #include "compose/cred-check.h"
 #include "record/places.h"
@@ -48,30 +50,35 @@ static int obtain(struct cli *cli, char **ret)
 
 static int store_run(struct cli *cli, void *args, int argc, char **argv)
 {
-	cleanup_(places_done) struct places p = {0};
-	cleanup_free char *where = NULL;
+	cleanup_(cred_kept_done) struct cred_kept kept = {0};
+	cleanup_settings struct settings s = {0};
 	char *token = NULL;
-	int r = places_find(&p, &cli->err);
+	int r = settings_load(cli, "/", &s); /* a project has no say in it */
 
 	if (r == 0)
 		r = obtain(cli, &token);
 	if (r == 0)
-		r = cred_keep(&p, environ, SERVICE, token, &where, &cli->err);
+		r = cred_keep(&s.places, s.config, environ, SERVICE, token, &kept, &cli->err);
 	if (token)
 		explicit_bzero(token, strlen(token));
 	free(token);
-	if (r == 0)
-		(void)printf("stored in %s\n", where);
+	if (r == 0) {
+		(void)printf("stored in %s; ", kept.where);
+		term_puts(stdout, kept.checked);
+		(void)putchar('\n');
+	}
 	return r;
 }
 
 const struct command cmd_store_token = {
 	.name = "store-token",
 	.summary = "keep a token for Claude Code that sandboxes use",
-	.details = "Reads a token (`claude setup-token`) or an API key from stdin; on a terminal\n"
-		   "runs `claude setup-token` and takes what it gives. The token is kept in the\n"
-		   "Secret Service where there is one, else in a file that only you can read.\n"
-		   "It is preferred to the login of Claude Code itself.",
+	.details =
+		"Reads a token (`claude setup-token`) or an API key from stdin; on a terminal\n"
+		"runs `claude setup-token` and takes what it gives. The provider is asked whether\n"
+		"it takes the token; without a network it is stored unchecked. It is kept in the\n"
+		"Secret Service where there is one, else in a file that only you can read.\n"
+		"It is preferred to the login of Claude Code itself.",
 	.group = GROUP_CONFIG,
 	.run = store_run,
 };

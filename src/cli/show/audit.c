@@ -38,6 +38,12 @@ bool audit_is_secret(const struct spec_env *e)
 	return !e->credential && mask_is_secret(e->origin == SPEC_SET ? "" : e->name, e->value);
 }
 
+/* The user's values are never shown whole: mask_is_secret() is a guess. */
+static bool is_masked(const struct spec_env *e)
+{
+	return (e->origin == SPEC_USER && e->value[0]) || audit_is_secret(e);
+}
+
 static void print_mark(FILE *out, bool color, enum spec_origin o)
 {
 	term_styled(out, color, origin_style(o), spec_origin_mark(o));
@@ -67,7 +73,7 @@ static void print_variable(const struct spec_env *e, FILE *out, bool color)
 	} else if (e->credential) {
 		term_puts(out, e->value);
 		(void)fputs("  (no key: good for this sandbox's own gateway only)", out);
-	} else if (audit_is_secret(e)) {
+	} else if (is_masked(e)) {
 		masked = mask_text(e->value);
 		term_puts(out, masked);
 	} else {
@@ -212,8 +218,10 @@ static void mask_env(const struct sandbox_spec *spec, json_t *env)
 	json_array_foreach (env, i, e) {
 		cleanup_free char *masked = NULL;
 
-		if (!audit_is_secret(&spec->env[i]))
+		if (!is_masked(&spec->env[i])) {
+			(void)json_object_set_new(e, "value", json_text(spec->env[i].value));
 			continue;
+		}
 		masked = mask_text(spec->env[i].value);
 		(void)json_object_set_new(e, "value", json_text(masked));
 		(void)json_object_set_new(e, "masked", json_true());

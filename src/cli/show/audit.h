@@ -15,12 +15,12 @@
 
 /*
  * The audit: what a sandbox will have, made from its spec and nothing else, so that what is shown
- * is what is run. Values that are secret by name or shape are masked in both forms
- * (base/text/mask.h).
+ * is what is run. The user's values, and others that are secret by name or shape, are masked in
+ * both forms (base/text/mask.h).
  */
 
-/* Is this value to be masked? What the sandbox itself sets is judged by its shape alone, and a
- * phantom is no secret. */
+/* Does this value look like a secret? What the sandbox itself sets is judged by its shape alone,
+ * and a phantom is no secret. */
 bool audit_is_secret(const struct spec_env *e);
 
 /* For people. width: columns to wrap at; text of others is escaped. */

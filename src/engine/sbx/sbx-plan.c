@@ -119,7 +119,7 @@ static void dump_line(const struct strv *argv, FILE *out)
 	(void)fputc('\n', out);
 }
 
-/* A command as it would be run. */
+/* A command as it would be run: only values that ralph sets are in its argument list. */
 static void dump_exec(const struct sbx *x, FILE *out)
 {
 	cleanup_strv struct strv env = {0}, secrets = {0}, command = {0}, argv = {0};
@@ -129,10 +129,12 @@ static void dump_exec(const struct sbx *x, FILE *out)
 
 	spec_environ(spec, &env);
 	for (size_t i = 0; i < spec->n_env; i++) {
-		if (!spec->env[i].credential)
+		const struct spec_env *e = &spec->env[i];
+
+		if (e->origin != SPEC_USER && !e->credential)
 			continue;
-		strv_push(&env, spec->env[i].name);
-		strv_push(&secrets, spec->env[i].name);
+		strv_env_set(&env, e->name, SPEC_HIDDEN);
+		strv_push(&secrets, e->name);
 	}
 	strv_push(&command, "COMMAND");
 	sbx_exec(x->dialect, spec->name, &c, &argv);
