@@ -119,7 +119,7 @@ repo() {
 	same "" "$(comm -23 "$T/mounts" "$T/targets" | grep -v -e '^/dev/' -e '^/proc/' | xargs)"
 	# The values that ralph sets are told, and only the names of others.
 	same "$(get '"\n".join(sorted(e["name"] + "=" + e["value"] for e in j["env"] if e["origin"] == "set"))' <"$T/spec")" \
-		"$(ralph exec "$S" env | LC_ALL=C sort | grep -v -e '^MARK=' -e '^TERM=' -e '^LC_')"
+		"$(ralph exec "$S" env | LC_ALL=C sort | grep -vE "^($(get '"|".join(e["name"] for e in j["env"] if e["origin"] != "set")' <"$T/spec"))=")"
 	same "MARK=***" "$(get '[e["name"] + "=" + e["value"] for e in j["env"] if e["name"] == "MARK"][0]' <"$T/spec")"
 	same "$(get 'str(j["uid"]) + " " + str(j["gid"]) + " " + j["hostname"]' <"$T/spec")" \
 		"$(ralph exec "$S" sh -c 'id -u; id -g; hostname' | xargs)"

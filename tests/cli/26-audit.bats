@@ -136,7 +136,7 @@ compare() {
 	grep -Fx "[~] HOME=$HOME" "$T/screen"
 	grep -Fx '[>] LANG=C.UTF-8' "$T/screen"
 	grep -Fx '[+] MINE=***' "$T/screen"
-	grep -Fx '[+] ALSO=2' "$T/screen"
+	grep -Fx '[+] ALSO=***' "$T/screen"
 	lacks "$(cat "$T/screen")" 'COLORTERM'
 }
 
