@@ -17,7 +17,7 @@ coverage() {
 	local pages=()
 
 	mkdir -p $dir/html
-	[ -n "${CI:-}" ] || pages=(--html-details $dir/html/index.html)
+	[ -n "${CI:-}" ] || pages=(--html-details "$dir/html/index.html")
 	gcovr --root . --filter src/ --gcov-ignore-parse-errors --exclude-throw-branches -j "$(nproc)" \
 		--json $dir/coverage.json "${pages[@]}" $dir >$dir/gcovr.log 2>&1 || {
 		tail -n 20 $dir/gcovr.log

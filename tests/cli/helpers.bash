@@ -104,9 +104,10 @@ fail() {
 	return 1
 }
 
-# wait_until [-t SECONDS] CMD…: polls until CMD succeeds; fails at the deadline (10 s).
+# wait_until [-t SECONDS] CMD…: polls until CMD succeeds; fails at the deadline (10 s). The longer it takes the less often it
+# looks: looking takes processor time from what is waited for.
 wait_until() {
-	local limit=10 end
+	local limit=10 end pause=0.02
 
 	if [ "$1" = -t ]; then
 		limit=$2
@@ -118,7 +119,12 @@ wait_until() {
 			printf 'after %s s still not: %s\n' "$limit" "$*" >&2
 			return 1
 		fi
-		sleep 0.02
+		sleep $pause
+		case $pause in
+		0.02) pause=0.05 ;;
+		0.05) pause=0.1 ;;
+		*) pause=0.2 ;;
+		esac
 	done
 }
 

@@ -130,11 +130,11 @@ counts_of() {
 
 # again_alone LINE…: the files that failed, once more and with nothing beside them, if they are no more than AGAIN_MAX. What
 # passes then was unsteady under load: it is named with the sum, and is a bug of the test or of ralph. More are no accident.
+# shellcheck disable=SC2086 # a line is two words
 again_alone() {
 	local line failed=()
 
 	for line; do
-		# shellcheck disable=SC2086 # a line is two words, here and below
 		[ "$(cut -d' ' -f2 "$(counts_of $line)")" = 0 ] || failed+=("$line")
 	done
 	[ ${#failed[@]} -le $AGAIN_MAX ] || return 0
