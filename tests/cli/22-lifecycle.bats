@@ -411,15 +411,17 @@ only_run() {
 }
 
 @test "what was started ahead of a mistake, of a live sandbox, or of a caller that was killed is gone" {
-	local pid
+	local pid supervisor
 
 	own_programs
 	must_exit 2 ralph run --no-such-option -- true
 	wait_until none_runs
 	ralph run -d -n "$S" -- true
+	supervisor=$(field "$S" supervisor)
 	pid=$(pgrep -f "$T/programs/")
 	ralph run -n "$S" -- true
 	wait_until only_run "$pid"
+	same "$supervisor" "$(field "$S" supervisor)"
 	ralph rm -f "$S"
 	wait_until none_runs
 	# Killed at once, and wherever it has got to by then.
