@@ -16,6 +16,8 @@ struct ev {
 	struct ev_timer **heap; /* by due time, soonest first */
 	size_t n_timers, cap;
 	struct ev_defer *deferred;
+	struct ev_io **ios; /* by descriptor; NULL: nobody wants its events */
+	size_t n_ios;
 	struct epoll_event *batch; /* events of the running batch not yet handled */
 	int batch_left;
 };
@@ -42,6 +44,7 @@ void ev_free(struct ev *ev)
 		return;
 	closep(&ev->epfd);
 	free(ev->heap);
+	free(ev->ios);
 	free(ev);
 }
 
@@ -55,17 +58,33 @@ void ev_stop(struct ev *ev)
 	ev->stop = true;
 }
 
-/* Events of this batch that are still to come for an io that nobody wants any more. */
-static void forget_pending(struct ev *ev, const struct ev_io *io)
+static void set_io(struct ev *ev, int fd, struct ev_io *io)
 {
+	size_t n = ev->n_ios ? ev->n_ios : 64;
+
+	while (n <= (size_t)fd)
+		n *= 2;
+	if (n != ev->n_ios) {
+		ev->ios = xrealloc(ev->ios, n, sizeof(struct ev_io *));
+		memset(ev->ios + ev->n_ios, 0, (n - ev->n_ios) * sizeof(struct ev_io *));
+		ev->n_ios = n;
+	}
+	ev->ios[fd] = io;
+}
+
+/* The number may be given to another descriptor before the batch is over: the events of this one are
+ * not for that. */
+static void forget(struct ev *ev, int fd)
+{
+	set_io(ev, fd, NULL);
 	for (int i = 0; i < ev->batch_left; i++)
-		if (ev->batch[i].data.ptr == io)
-			ev->batch[i].data.ptr = NULL;
+		if (ev->batch[i].data.fd == fd)
+			ev->batch[i].events = 0;
 }
 
 int ev_want(struct ev *ev, struct ev_io *io, uint32_t events)
 {
-	struct epoll_event e = {.events = events, .data.ptr = io};
+	struct epoll_event e = {.events = events, .data.fd = io->fd};
 	int op = events == 0 ? EPOLL_CTL_DEL : io->want == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
 
 	if (events == io->want)
@@ -74,15 +93,27 @@ int ev_want(struct ev *ev, struct ev_io *io, uint32_t events)
 		return -errno;
 	io->want = events;
 	if (events == 0)
-		forget_pending(ev, io);
+		forget(ev, io->fd);
+	else
+		set_io(ev, io->fd, io);
 	return 0;
+}
+
+void ev_move(struct ev *ev, struct ev_io *from, struct ev_io *to)
+{
+	to->fd = from->fd;
+	to->want = from->want;
+	if (to->want)
+		set_io(ev, to->fd, to);
+	from->fd = -1;
+	from->want = 0;
 }
 
 void ev_closing(struct ev *ev, struct ev_io *io)
 {
 	/* The kernel takes a closed description out by itself. */
 	if (io->want)
-		forget_pending(ev, io);
+		forget(ev, io->fd);
 	io->want = 0;
 }
 
@@ -190,11 +221,11 @@ static int timeout_of(const struct ev *ev)
 static void run_batch(struct ev *ev, struct epoll_event *events, int n)
 {
 	for (int i = 0; i < n && !ev->stop; i++) {
-		struct ev_io *io = events[i].data.ptr;
+		struct ev_io *io = ev->ios[events[i].data.fd];
 
 		ev->batch = events + i + 1;
 		ev->batch_left = n - i - 1;
-		if (io && io->want)
+		if (io && events[i].events)
 			io->fn(ev, io, events[i].events);
 	}
 	ev->batch_left = 0;

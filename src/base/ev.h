@@ -50,6 +50,8 @@ DEFINE_FREEP(struct ev, ev_free)
 
 /* Interest: a set of EPOLLIN, EPOLLOUT …; 0 takes the io out. Before closing io->fd, want 0. */
 int ev_want(struct ev *ev, struct ev_io *io, uint32_t events);
+/* Another owner has the descriptor from now on, with the same interest; from->fd becomes -1. */
+void ev_move(struct ev *ev, struct ev_io *from, struct ev_io *to);
 /* As want 0 for a descriptor that its owner, the only one who holds it, closes next. */
 void ev_closing(struct ev *ev, struct ev_io *io);
 void ev_timer_set(struct ev *ev, struct ev_timer *t, uint64_t in_ms);

@@ -213,8 +213,7 @@ void conn_new(struct gw *gw, const struct listener *l, int fd, const union socka
 
 	c->gw = gw;
 	c->listener = l;
-	if (dialled)
-		c->dialled = *dialled;
+	c->dialled = *dialled;
 	stream_init(&c->client, fd, on_client);
 	stream_init(&c->up, -1, on_up);
 	buf_init(&c->in, IN_MAX);

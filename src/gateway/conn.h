@@ -104,8 +104,8 @@ struct conn {
 	uint64_t up_bytes, down_bytes;
 };
 
-/* Takes fd; the connection may be over before this returns. dialled: the address inside, where the
- * socket itself does not know it; else NULL. */
+/* Takes fd; the connection may be over before this returns. dialled: the address inside; AF_UNSPEC
+ * where the socket itself knows it. */
 void conn_new(struct gw *gw, const struct listener *l, int fd, const union sockaddr_any *dialled);
 void conn_go(struct conn *c, enum conn_state next, const char *why);
 /* Interest of both sides; dynamic states call it after each step. */

@@ -13,6 +13,8 @@
 #define MAX_FDS_RESERVE 2048 /* of RLIMIT_NOFILE, kept back for everything but connections */
 #define ACCEPT_BURST 32	     /* from one listener before the others have their turn */
 
+#define CONNS_WITH_BUFFERS 32 /* keep OpenSSL's between two records, 33 KiB a stream */
+
 /* Bytes. */
 #define IN_MAX                                                                                     \
 	(96 * KiB)	   /* read from one side and not yet understood: a head and a little more  \
@@ -54,8 +56,9 @@
 #define DNS_TTL 60
 
 /* Upstream connections kept open. */
-#define POOL_MAX 64
-#define POOL_PER_HOST 16
+#define POOL_MAX 128
+#define POOL_PER_HOST 64
+#define CONNS_WITH_OWN 256 /* with more, the pool has what a connection does not use right now */
 
 /* Ready headers the supervisor let us use again. */
 #define HEADERS_KEPT 16

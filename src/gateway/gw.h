@@ -44,7 +44,8 @@ struct gw {
 	struct policy *policy;
 	int sock; /* to the supervisor */
 	struct ev_io sock_io;
-	int cred; /* to the credential helper; -1: no line */
+	int cred;      /* to the credential helper; -1: no line */
+	bool has_cred; /* there was one: without any, the sandbox has no credential */
 	struct ev_io cred_io;
 	struct ask *asks; /* questions that are not answered */
 	struct events *events;

@@ -20,7 +20,7 @@ static void accept_one(struct listener *l, int fd)
 	else if (l->row.kind == GW_LISTEN_OUTPOST)
 		outpost_accept(gw, fd);
 	else
-		conn_new(gw, l, fd, NULL);
+		conn_new(gw, l, fd, &l->at);
 }
 
 /* At most a burst, so that a flood on one listener leaves the others their turn. */
@@ -60,6 +60,18 @@ static void on_datagram(struct ev *ev, struct ev_io *io, uint32_t events)
 	dns_datagrams(l->gw, io->fd);
 }
 
+/* What a connection was dialled to need not be asked for where there is one address only. */
+static void note_address(struct listener *l)
+{
+	socklen_t len = sizeof(l->at);
+	struct ip ip;
+	uint16_t port;
+
+	if (getsockname(l->io.fd, &l->at.sa, &len) < 0 ||
+	    ip_from_sockaddr(&l->at.sa, &ip, &port) < 0 || addr_class(&ip) == ADDR_UNSPECIFIED)
+		l->at.sa.sa_family = AF_UNSPEC;
+}
+
 int listeners_start(struct gw *gw, struct err *err)
 {
 	for (size_t i = 0; i < gw->n_listeners; i++) {
@@ -76,6 +88,7 @@ int listeners_start(struct gw *gw, struct err *err)
 		}
 		if (l->io.fd < 0)
 			continue; /* of a sandbox elsewhere: its outpost accepts */
+		note_address(l);
 		/* Accepted connections inherit the socket options. */
 		if (l->row.kind != GW_LISTEN_DNS_UDP)
 			socket_tune(l->io.fd);

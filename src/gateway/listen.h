@@ -6,6 +6,7 @@ struct listener {
 	struct gw *gw;
 	struct ev_io io;
 	struct gw_listener row;
+	union sockaddr_any at; /* AF_UNSPEC: any address, each connection knows its own */
 };
 
 int listeners_start(struct gw *gw, struct err *err);

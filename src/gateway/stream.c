@@ -16,8 +16,9 @@ static ssize_t sock_read(struct stream *s, void *p, size_t n)
 	while (r < 0 && errno == EINTR);
 	if (r < 0)
 		return -errno;
-	/* A short read has emptied the socket; what comes later brings another event. */
-	if ((size_t)r < n)
+	/* A short read has emptied the socket; what comes later brings another event. An end that
+	 * came before does not. */
+	if ((size_t)r < n && !s->ended)
 		s->readable = false;
 	return r;
 }
@@ -111,9 +112,15 @@ int stream_want_gone(struct stream *s, struct ev *ev)
 	return ev_want(ev, &s->io, EPOLLET);
 }
 
+int stream_want_edges(struct stream *s, struct ev *ev)
+{
+	return ev_want(ev, &s->io, STREAM_EDGES);
+}
+
 void stream_event(struct stream *s, uint32_t events)
 {
 	s->event = true;
+	s->ended |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
 	s->gone |= (events & (EPOLLHUP | EPOLLERR)) != 0;
 	if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) ||
 	    (s->read_wants_out && (events & EPOLLOUT)))

@@ -31,6 +31,7 @@ struct stream {
 	bool event;	 /* one has come since TLS looked */
 	bool readable;
 	bool read_wants_out, write_wants_in; /* TLS: waits for the other direction */
+	bool ended; /* an event told of the other side's end, which is still to be read */
 	bool eof;
 	bool gone; /* both directions have ended, by a reset mostly */
 };
@@ -54,6 +55,12 @@ bool stream_holds(const struct stream *s);
 int stream_want(struct stream *s, struct ev *ev, bool in, bool out);
 /* Interest in nothing but its being gone. */
 int stream_want_gone(struct stream *s, struct ev *ev);
+/*
+ * Interest in everything, told once: for one who reads until there is no more and writes until no
+ * more is taken. Not for TLS.
+ */
+#define STREAM_EDGES (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
+int stream_want_edges(struct stream *s, struct ev *ev);
 /* Notes what an event brought. */
 void stream_event(struct stream *s, uint32_t events);
 /* Writes as much of b as goes: 0 when b is empty now, -EAGAIN, or -errno. *ret_n: bytes written. */

@@ -45,6 +45,7 @@ static int take_line(struct gw *gw, struct wire_msg *m)
 		return -EPROTO;
 	closep(&gw->cred);
 	gw->cred = wire_take_fd(m, 0);
+	gw->has_cred = true;
 	return fd_set_nonblock(gw->cred, true);
 }
 
@@ -170,11 +171,22 @@ static void drop_line(struct gw *gw)
 	}
 }
 
+static bool waits_for_cred(const struct gw *gw)
+{
+	const struct ask *a = gw->asks;
+
+	while (a && !a->of_cred)
+		a = a->next;
+	return a != NULL;
+}
+
 static void on_answer(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct gw *gw = ev_owner(io, struct gw, cred_io);
 
-	while (gw->cred >= 0) {
+	/* After the last answer another look would mostly find nothing; if there is more, the next
+	 * event tells. */
+	do {
 		cleanup_wire_msg struct wire_msg m;
 		struct ask *a;
 		int r;
@@ -192,7 +204,7 @@ static void on_answer(struct ev *ev, struct ev_io *io, uint32_t events)
 			a->fn(a, &m);
 		if (m.body.data)
 			explicit_bzero(m.body.data, m.body.cap);
-	}
+	} while (gw->cred >= 0 && waits_for_cred(gw));
 }
 
 static int watch_line(struct gw *gw)

@@ -23,9 +23,8 @@ static SSL_CTX *new_ctx(const SSL_METHOD *m)
 	if (!ctx)
 		return NULL;
 	(void)SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
-	(void)SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
-					    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-					    SSL_MODE_RELEASE_BUFFERS);
+	(void)SSL_CTX_set_mode(ctx,
+			       SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	(void)SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	return ctx;
 }

@@ -20,6 +20,15 @@ struct session {
 	SSL_SESSION *session;
 };
 
+#define READ_AHEAD (16 * 1024 + 512) /* one whole record with its head */
+
+/* What the last recv() of any stream brought, until the call that read it is over. */
+struct ahead {
+	const void *of; /* whose it is; NULL: nobody's */
+	size_t at, len;
+	char data[READ_AHEAD];
+};
+
 struct tls {
 	SSL_CTX *client, *server;
 	SSL_CTX *routes[GW_ROUTES_MAX]; /* of those with trust of their own */
@@ -29,6 +38,7 @@ struct tls {
 	struct session sessions[SESSIONS_MAX];
 	size_t next_session;
 	uint64_t clock;
+	struct ahead ahead;
 };
 
 /* tls.c: set up with the first use; NULL when OpenSSL cannot be. */
@@ -36,7 +46,7 @@ struct tls *tls_get(struct gw *gw);
 
 /* tls-stream.c: the socket below TLS, and TLS put over a plain stream. ahead is taken. */
 BIO_METHOD *tls_bio_new(void);
-int tls_put_over(struct tls *t, struct stream *s, SSL_CTX *ctx, struct buf *ahead);
+int tls_put_over(struct gw *gw, struct stream *s, SSL_CTX *ctx, struct buf *ahead);
 
 /* tls-context.c: for clients inside; for servers, with the trust that counts on a route. Made with
  * the first use; NULL when they cannot be. */

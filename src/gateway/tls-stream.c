@@ -6,52 +6,80 @@
 
 #include "gateway/tls-own.h"
 
-#define READ_AHEAD (16 * 1024 + 512) /* one whole record with its head */
-
 /*
  * The socket below TLS. OpenSSL asks for a record's head and then for the rest; one recv() brings
- * both, and what was read before TLS began comes first. A short read has emptied the socket: no
+ * both, and what was read before TLS began comes first. It goes into a buffer that all streams
+ * share; what a call leaves of it is kept with its stream. A short read has emptied the socket: no
  * second call is made until an event says that there is more. send() and not write(): no SIGPIPE.
  */
 struct below {
 	int fd;
-	struct buf ahead;
-	size_t at;
+	struct ahead *shared;
+	struct buf kept;
+	size_t at; /* in kept */
 	bool dry;
 };
 
-static int take_ahead(struct below *w, char *p, size_t n)
+static int take(char *p, size_t n, const char *from, size_t *at, size_t len)
 {
-	size_t left = w->ahead.len - w->at;
+	n = len - *at < n ? len - *at : n;
+	memcpy(p, from + *at, n);
+	*at += n;
+	return (int)n;
+}
 
-	n = left < n ? left : n;
-	memcpy(p, w->ahead.data + w->at, n);
-	w->at += n;
-	if (w->at == w->ahead.len) {
-		buf_done(&w->ahead);
+static int take_kept(struct below *w, char *p, size_t n)
+{
+	int r = take(p, n, w->kept.data, &w->at, w->kept.len);
+
+	if (w->at == w->kept.len) {
+		buf_done(&w->kept);
 		w->at = 0;
 	}
-	return (int)n;
+	return r;
+}
+
+static int take_shared(struct below *w, char *p, size_t n)
+{
+	struct ahead *a = w->shared;
+	int r = take(p, n, a->data, &a->at, a->len);
+
+	if (a->at == a->len)
+		a->of = NULL;
+	return r;
+}
+
+/* The call is over: the next one may be another stream's. */
+static void keep(struct below *w)
+{
+	struct ahead *a = w->shared;
+
+	if (a->of != w)
+		return;
+	w->kept.max = READ_AHEAD;
+	(void)buf_append(&w->kept, a->data + a->at, a->len - a->at);
+	a->of = NULL;
 }
 
 static int below_read(BIO *b, char *p, int n)
 {
 	struct below *w = BIO_get_data(b);
-	ssize_t r = -1;
+	ssize_t r;
 
 	BIO_clear_retry_flags(b);
-	if (w->ahead.len)
-		return take_ahead(w, p, (size_t)n);
+	if (w->kept.len)
+		return take_kept(w, p, (size_t)n);
+	if (w->shared->of == w)
+		return take_shared(w, p, (size_t)n);
 	if (!w->dry) {
-		w->ahead.max = READ_AHEAD;
-		(void)buf_reserve(&w->ahead, READ_AHEAD);
-		r = recv(w->fd, w->ahead.data, READ_AHEAD, 0);
+		r = recv(w->fd, w->shared->data, READ_AHEAD, 0);
 		w->dry = r < 0 ? errno == EAGAIN : r < READ_AHEAD && r > 0;
 		if (r > 0) {
-			w->ahead.len = (size_t)r;
-			return take_ahead(w, p, (size_t)n);
+			w->shared->of = w;
+			w->shared->at = 0;
+			w->shared->len = (size_t)r;
+			return take_shared(w, p, (size_t)n);
 		}
-		buf_done(&w->ahead);
 		if (r == 0 || (errno != EAGAIN && errno != EINTR))
 			return (int)r;
 	}
@@ -80,7 +108,7 @@ static int below_destroy(BIO *b)
 	struct below *w = BIO_get_data(b);
 
 	if (w)
-		buf_done(&w->ahead);
+		buf_done(&w->kept);
 	free(w);
 	BIO_set_data(b, NULL);
 	return 1;
@@ -112,7 +140,7 @@ static bool tls_holds(const struct stream *s)
 {
 	const struct below *w = s->below;
 
-	return SSL_pending(s->tls) > 0 || w->ahead.len > 0;
+	return SSL_pending(s->tls) > 0 || w->kept.len > 0;
 }
 
 /* Passes on to the layer below that an event came for the socket. */
@@ -131,12 +159,17 @@ static ssize_t tls_read(struct stream *s, void *p, size_t n)
 
 	note_event(s);
 	r = SSL_read(s->tls, p, n > INT32_MAX ? INT32_MAX : (int)n);
+	keep(s->below);
 	s->read_wants_out = false;
 	if (r <= 0)
 		return result(s, r, false);
-	/* All that came has been given out: what comes later brings another event. */
-	if (((struct below *)s->below)->dry && !tls_holds(s))
+	/* All that came has been given out: what comes later brings another event. OpenSSL keeps its
+	 * buffer when a ticket came before the data, whatever its mode says. */
+	if (((struct below *)s->below)->dry && !tls_holds(s)) {
 		s->readable = false;
+		if (SSL_get_mode(s->tls) & SSL_MODE_RELEASE_BUFFERS)
+			(void)SSL_free_buffers(s->tls);
+	}
 	return r;
 }
 
@@ -147,6 +180,7 @@ static ssize_t tls_write(struct stream *s, const void *p, size_t n)
 
 	note_event(s);
 	r = SSL_write(s->tls, p, n > INT32_MAX ? INT32_MAX : (int)n);
+	keep(s->below);
 	s->write_wants_in = false;
 	if (r > 0)
 		return r;
@@ -157,6 +191,7 @@ static ssize_t tls_write(struct stream *s, const void *p, size_t n)
 static int tls_shutdown(struct stream *s)
 {
 	(void)SSL_shutdown(s->tls);
+	keep(s->below);
 	ERR_clear_error();
 	(void)shutdown(s->io.fd, SHUT_WR);
 	return 0;
@@ -167,6 +202,7 @@ static void tls_done(struct stream *s)
 	/* Frees the BIO and what was read ahead; the descriptor is the stream's. */
 	if (SSL_is_init_finished(s->tls) && !s->eof)
 		(void)SSL_shutdown(s->tls);
+	keep(s->below);
 	SSL_free(s->tls);
 	ERR_clear_error();
 	s->tls = s->below = NULL;
@@ -187,10 +223,10 @@ BIO_METHOD *tls_bio_new(void)
 	return m;
 }
 
-int tls_put_over(struct tls *t, struct stream *s, SSL_CTX *ctx, struct buf *ahead)
+int tls_put_over(struct gw *gw, struct stream *s, SSL_CTX *ctx, struct buf *ahead)
 {
 	SSL *ssl = ctx ? SSL_new(ctx) : NULL;
-	BIO *b = ssl ? BIO_new(t->bio) : NULL;
+	BIO *b = ssl ? BIO_new(gw->tls->bio) : NULL;
 	struct below *w;
 
 	if (!b) {
@@ -199,12 +235,15 @@ int tls_put_over(struct tls *t, struct stream *s, SSL_CTX *ctx, struct buf *ahea
 	}
 	w = xcalloc(1, sizeof(*w));
 	w->fd = s->io.fd;
-	buf_init(&w->ahead, 0);
+	w->shared = &gw->tls->ahead;
+	buf_init(&w->kept, 0);
 	if (ahead) {
-		w->ahead = *ahead;
+		w->kept = *ahead;
 		ahead->data = NULL;
 		ahead->len = ahead->cap = 0;
 	}
+	if (gw->health.connections > CONNS_WITH_BUFFERS)
+		(void)SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
 	BIO_set_data(b, w);
 	BIO_set_init(b, 1);
 	SSL_set_bio(ssl, b, b);
@@ -221,6 +260,7 @@ int tls_handshake(struct stream *s)
 
 	note_event(s);
 	r = SSL_do_handshake(s->tls);
+	keep(s->below);
 	if (r == 1)
 		return 0;
 	e = SSL_get_error(s->tls, r);

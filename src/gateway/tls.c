@@ -99,7 +99,7 @@ const struct leaf *tls_leaf_add(struct gw *gw, const char *host, const struct wi
 int tls_server(struct gw *gw, struct stream *s, const struct leaf *leaf, struct buf *ahead)
 {
 	struct tls *t = tls_get(gw);
-	int r = t ? tls_put_over(t, s, tls_server_context(t), ahead) : -ENOMEM;
+	int r = t ? tls_put_over(gw, s, tls_server_context(t), ahead) : -ENOMEM;
 
 	if (r < 0)
 		return r;
@@ -115,7 +115,7 @@ int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal,
 {
 	struct tls *t = tls_get(gw);
 	SSL_CTX *ctx = t ? tls_route_context(gw, t, route) : NULL;
-	int r = ctx ? tls_put_over(t, s, ctx, NULL) : -ENOMEM;
+	int r = ctx ? tls_put_over(gw, s, ctx, NULL) : -ENOMEM;
 	SSL_SESSION *old;
 
 	if (r < 0)

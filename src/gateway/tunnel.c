@@ -271,6 +271,17 @@ static int judge(struct conn *c)
 	}
 }
 
+/* Plain sockets are told of once: each change of interest is a system call. */
+static void want(struct conn *c, bool up_blocked, bool down_blocked)
+{
+	if (c->client.tls || c->up.tls)
+		conn_want(c, !c->client.readable && !c->client.eof, down_blocked,
+			  !c->up.readable && !c->up.eof, up_blocked);
+	else if (stream_want_edges(&c->client, c->gw->ev) < 0 ||
+		 stream_want_edges(&c->up, c->gw->ev) < 0)
+		conn_end(c, "epoll refused");
+}
+
 static void settle(struct conn *c, enum relay up, enum relay down)
 {
 	if (up == RELAY_FAILED || down == RELAY_FAILED) {
@@ -286,8 +297,7 @@ static void settle(struct conn *c, enum relay up, enum relay down)
 	}
 	if (up == RELAY_MORE || down == RELAY_MORE)
 		conn_again(c);
-	conn_want(c, !c->client.readable && !c->client.eof, down == RELAY_BLOCKED,
-		  !c->up.readable && !c->up.eof, up == RELAY_BLOCKED);
+	want(c, up == RELAY_BLOCKED, down == RELAY_BLOCKED);
 }
 
 /* Towards the server: what has been judged, or everything. */

@@ -1,6 +1,7 @@
 /* What the gateway lets through and what it does not, by every way in. */
 #include "live.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -429,6 +430,23 @@ static void half_closed_tunnels_carry_the_rest(void **state)
 
 	put(fd, "the end");
 	(void)shutdown(fd, SHUT_WR);
+	a = get(fd, NULL);
+	assert_string_equal(a, "the end");
+	(void)close(fd);
+}
+
+/* One event tells of both, and no other follows. */
+static void bytes_and_the_end_that_come_at_once_both_pass(void **state)
+{
+	int fd = tunnel_to("allowed.test:9000");
+	cleanup_free char *echo = NULL, *a = NULL;
+
+	put(fd, "open");
+	echo = get(fd, "open");
+	assert_int_equal(kill(live_pid(), SIGSTOP), 0);
+	put(fd, "the end");
+	(void)shutdown(fd, SHUT_WR);
+	assert_int_equal(kill(live_pid(), SIGCONT), 0);
 	a = get(fd, NULL);
 	assert_string_equal(a, "the end");
 	(void)close(fd);
@@ -874,6 +892,7 @@ int main(void)
 		T(bytes_sent_with_the_connect_are_not_lost),
 		T(a_tunnel_to_an_allowed_address_needs_no_server_name),
 		T(half_closed_tunnels_carry_the_rest),
+		T(bytes_and_the_end_that_come_at_once_both_pass),
 		cmocka_unit_test_setup_teardown(a_silent_tunnel_lives_and_is_probed, NULL, down),
 		T(a_bulk_transfer_arrives_whole_and_unchanged),
 		T(a_name_with_an_ipv6_address_is_reached),

@@ -503,7 +503,8 @@ static void exchange_finish(struct conn *c)
 		     x->in.len == 0 && !c->up.eof && !stream_holds(&c->up);
 	/* The last read may have been as long as the body: an event will tell if there is more. */
 	c->up.readable = false;
-	if (!c->up_idle)
+	/* Many connections share the servers' side: most of them are silent. */
+	if (!c->up_idle || c->gw->health.connections > CONNS_WITH_OWN)
 		conn_drop_upstream(c);
 	exchange_end(c);
 	if (!keep) {

@@ -171,7 +171,9 @@ static int put_ask(struct conn *c, bool wait)
 static void ask(struct conn *c)
 {
 	if (put_ask(c, true) < 0)
-		refuse_final(c, GW_ERROR, 503, "no credential can be asked for");
+		refuse_final(c, GW_ERROR, 503,
+			     c->gw->has_cred ? "no credential can be asked for"
+					     : "this sandbox has no credential of that name");
 }
 
 /* There is nothing newer, or it cannot be sent: the server's 401 is the answer. */

@@ -82,7 +82,6 @@ void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k)
 		drop(same);
 	else if (gw->health.idle_upstreams >= POOL_MAX)
 		drop(gw->pool->oldest);
-	(void)ev_want(gw->ev, &s->io, 0);
 	*e = (struct entry){.pool = gw->pool,
 			    .s = *s,
 			    .host = *k->host,
@@ -91,7 +90,7 @@ void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k)
 			    .via = k->via,
 			    .credential = k->credential,
 			    .next = gw->pool->newest};
-	s->io.fd = -1;
+	ev_move(gw->ev, &s->io, &e->s.io);
 	s->tls = s->below = NULL;
 	e->s.io.fn = on_io;
 	e->timer.fn = on_late;
@@ -122,11 +121,10 @@ bool pool_get(struct gw *gw, const struct pool_key *k, struct stream *s, ev_io_f
 			drop(e);
 			continue;
 		}
-		(void)ev_want(gw->ev, &e->s.io, 0);
 		*s = e->s;
+		ev_move(gw->ev, &e->s.io, &s->io);
 		s->io.fn = fn;
 		s->readable = false;
-		e->s.io.fd = -1;
 		detach(e);
 		return true;
 	}

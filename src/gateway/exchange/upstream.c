@@ -137,21 +137,22 @@ void conn_on_via(struct conn *c)
 		stands(c);
 }
 
-static void on_dialled(void *arg, int fd, int error)
+static void on_dialled(void *arg, struct ev_io *io, uint32_t events, int error)
 {
 	struct conn *c = arg;
 	const struct host_proxy *p = c->via ? proxy_of(c) : NULL;
 	char why[128];
 
 	c->dial = NULL;
-	if (fd < 0) {
+	if (!io) {
 		(void)snprintf(why, sizeof(why), "%s cannot be reached: %s",
 			       c->via ? "the host's proxy" : "the server", strerror(error));
 		refuse_as(c, GW_ERROR, error == ETIMEDOUT ? 504 : 502, why);
 		return;
 	}
-	stream_init(&c->up, fd, conn_up_fn());
-	c->up.io.want = DIALLED_WANT;
+	stream_init(&c->up, -1, conn_up_fn());
+	ev_move(c->gw->ev, io, &c->up.io);
+	stream_event(&c->up, events);
 	if (p && (!c->x || c->up_tls))
 		ask_proxy(c, p);
 	else if (c->up_tls)

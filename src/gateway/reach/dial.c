@@ -68,13 +68,13 @@ struct dial *dial_cancel(struct dial *d)
 	return NULL;
 }
 
-static void finish(struct dial *d, int fd, int error)
+static void finish(struct dial *d, struct ev_io *io, uint32_t events, int error)
 {
 	dial_fn *fn = d->fn;
 	void *arg = d->arg;
 
 	(void)dial_cancel(d);
-	fn(arg, fd, error);
+	fn(arg, io, events, error);
 }
 
 static void on_stagger(struct ev *ev, struct ev_timer *t);
@@ -102,7 +102,7 @@ static int try_address(struct dial *d, struct attempt *a, const struct ip *ip)
 	if (connect(fd, (struct sockaddr *)&sa, len) < 0 && errno != EINPROGRESS)
 		return -errno;
 	a->io = (struct ev_io){.fd = fd, .fn = on_connect};
-	if (ev_want(d->gw->ev, &a->io, DIALLED_WANT) < 0) {
+	if (ev_want(d->gw->ev, &a->io, STREAM_EDGES) < 0) {
 		a->io.fd = -1;
 		return -ENOSPC;
 	}
@@ -136,7 +136,7 @@ static void on_stagger(struct ev *ev, struct ev_timer *t)
 	struct dial *d = ev_owner(t, struct dial, stagger);
 
 	if (d->running == 0 && d->next >= d->n)
-		finish(d, -1, d->error ? d->error : EHOSTUNREACH);
+		finish(d, NULL, 0, d->error ? d->error : EHOSTUNREACH);
 	else
 		start_next(d);
 }
@@ -152,11 +152,11 @@ static void on_connect(struct ev *ev, struct ev_io *io, uint32_t events)
 	    getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (error == 0) {
-		int fd = io->fd;
+		struct ev_io won;
 
-		io->fd = -1;
+		ev_move(ev, io, &won);
 		d->running--;
-		finish(d, fd, 0);
+		finish(d, &won, events, 0);
 		return;
 	}
 	d->error = error;

@@ -16,12 +16,11 @@
  */
 struct dial;
 /*
- * fd is the callee's (non-blocking), or -1 with the last error. Never called from dial_start().
- * The fd is still known to the loop, with the interest DIALLED_WANT, and silent until the callee
- * changes that: one system call instead of two.
+ * io holds the connection (non-blocking), is NULL with the last error, and never comes from within
+ * dial_start(). The callee takes it with ev_move() before it returns; the interest is that of
+ * stream_want_edges(), and `events` came with the connection.
  */
-#define DIALLED_WANT (EPOLLOUT | EPOLLONESHOT)
-typedef void dial_fn(void *arg, int fd, int error);
+typedef void dial_fn(void *arg, struct ev_io *io, uint32_t events, int error);
 
 struct dial *dial_start(struct gw *gw, const struct ip *addrs, size_t n, uint16_t port, dial_fn *fn,
 			void *arg);
