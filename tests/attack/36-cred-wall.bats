@@ -34,8 +34,8 @@ teardown() {
 	same 401 "$(ralph exec "$box" sh -c "$ASK")"
 	same "$KEY" "$(sent x-api-key)"
 	# The search finds it where it has to be.
-	[ "$(holds "$(helper_of cred "$box")" "$PART")" -gt 0 ]
-	same 0 "$(holds "$(helper_of supervisor "$box")" "$PART")"
+	[ "$(memory_holds "$(helper_of cred "$box")" "$PART")" -gt 0 ]
+	same 0 "$(memory_holds "$(helper_of supervisor "$box")" "$PART")"
 }
 
 @test 'a credential helper that is killed is started again with the next request' {
@@ -48,7 +48,7 @@ teardown() {
 	again() { [ "$(ralph exec "$box" sh -c "$ASK")" = 200 ]; }
 	wait_until again
 	[ "$(helper_of cred "$box")" != "$old" ]
-	same 0 "$(holds "$(helper_of supervisor "$box")" "$PART")"
+	same 0 "$(memory_holds "$(helper_of supervisor "$box")" "$PART")"
 }
 
 @test 'a sandbox that asks for no credential has no helper' {

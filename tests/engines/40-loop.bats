@@ -107,6 +107,6 @@ scripted_claude() {
 	same "AKIDTWO second-secret second-token 1" "$(ralph exec "$S" sh -c "$show")"
 	lacks "$(engine inspect "$(engine ps -aq)")" -secret
 	# The supervisor passes the variables on unread; its memory can be read by root.
-	[ "$(id -u)" -ne 0 ] || same 0 "$(holds "$(helper_of supervisor "$S")" -secret)"
+	[ "$(id -u)" -ne 0 ] || same 0 "$(memory_holds "$(helper_of supervisor "$S")" -secret)"
 	must_fail grep -rq -e first-secret -e second-secret "$XDG_STATE_HOME/ralph"
 }

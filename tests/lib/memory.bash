@@ -1,7 +1,7 @@
 # Looking into ralph's own processes, as root: `load ../lib/memory` after the helpers.
 #
 #   helper_of NAME SANDBOX   pids of that program of ralph's for the sandbox: its supervisor, or a child of that
-#   holds PID TEXT           how often the text is in all that the process has mapped
+#   memory_holds PID TEXT    how often the text is in all that the process has mapped
 # shellcheck shell=bash
 
 helper_of() {
@@ -15,7 +15,7 @@ helper_of() {
 	done
 }
 
-holds() {
+memory_holds() {
 	python3 - "$@" <<-'PY'
 		import sys
 		pid, needle, n = sys.argv[1], sys.argv[2].encode(), 0
