@@ -232,7 +232,7 @@ static int judge(const struct helper *h, const struct cred *c, const struct gw_h
 
 	if (r == -EPERM)
 		tell_refused(a, err->msg);
-	if (r == 0 && is_metered(h, c) && h->closed[0])
+	if (r == 0 && c && is_metered(h, c) && h->closed[0])
 		return err_set(err, EDQUOT, "%s", h->closed);
 	return r;
 }
