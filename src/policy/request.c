@@ -2,6 +2,7 @@
 
 #include "policy/git.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static int hex_value(char c)
@@ -227,25 +228,31 @@ bool request_path_under(const char *path, size_t n, const char *prefix)
 	return n == prefix_n || prefix[prefix_n - 1] == '/' || path[prefix_n] == '/';
 }
 
+/* The path as a server may read it that is less strict: %2F is a slash, parameters of a segment do
+ * not count, nor do capitals. */
+static int loosen(const char *path, size_t n, struct buf *ret)
+{
+	bool parameter = false;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		bool slash = is_slash(path + i, n - i);
+
+		parameter = !slash && (parameter || path[i] == ';');
+		if (slash && path[i] == '%')
+			i += 2;
+		if (!parameter)
+			r = buf_putc(ret, slash ? '/' : (char)tolower((unsigned char)path[i]));
+	}
+	return r;
+}
+
 static bool method_allowed(const struct policy_rule *r, const char *method)
 {
 	if (streq(method, "CONNECT"))
 		return false;
 	return r->text.methods.n == 0 || strv_has(&r->text.methods, method) ||
 	       (streq(method, "HEAD") && strv_has(&r->text.methods, "GET"));
-}
-
-/* The length of the longest of the rule's prefixes that covers the path; 0 without prefixes. */
-static bool path_allowed(const struct policy_rule *r, const char *path, size_t n, size_t *ret_len)
-{
-	const struct strv *paths = &r->text.paths;
-	size_t longest = 0;
-
-	for (size_t i = 0; i < paths->n; i++)
-		if (request_path_under(path, n, paths->v[i]) && strlen(paths->v[i]) > longest)
-			longest = strlen(paths->v[i]);
-	*ret_len = longest;
-	return longest || paths->n == 0;
 }
 
 /* The rules that decide together with the verdict's own: equals of it that inspect as well. */
@@ -264,7 +271,32 @@ struct asked {
 	const char *target; /* canonical */
 	size_t path_n, n;
 	bool is_git;
+	bool loosely; /* as request_loosen() made it: capitals do not count */
 };
+
+static bool covers(const char *prefix, const struct asked *a)
+{
+	cleanup_buf struct buf loose;
+
+	buf_init(&loose, REQUEST_TARGET_MAX);
+	if (!a->loosely)
+		return request_path_under(a->target, a->path_n, prefix);
+	return loosen(prefix, strlen(prefix), &loose) == 0 &&
+	       request_path_under(a->target, a->path_n, buf_str(&loose));
+}
+
+/* The length of the longest of the rule's prefixes that covers the path; 0 without prefixes. */
+static bool path_allowed(const struct policy_rule *r, const struct asked *a, size_t *ret_len)
+{
+	const struct strv *paths = &r->text.paths;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < paths->n; i++)
+		if (covers(paths->v[i], a) && strlen(paths->v[i]) > longest)
+			longest = strlen(paths->v[i]);
+	*ret_len = longest;
+	return longest || paths->n == 0;
+}
 
 /*
  * How narrowly the rule describes the request, for the choice between several: by its repository or
@@ -286,7 +318,7 @@ static size_t rule_fit(const struct policy_rule *r, const struct asked *a,
 	if (!method_allowed(r, a->method))
 		return 0;
 	*ret_why = POLICY_DENY_PATH;
-	if (!path_allowed(r, a->target, a->path_n, &len))
+	if (!path_allowed(r, a, &len))
 		return 0;
 	return 1 + 2 * len + (r->text.methods.n > 0);
 }
@@ -340,11 +372,39 @@ static void judge(const struct policy *p, const struct host *h, uint16_t port,
 		deny(v, POLICY_DENY_CREDENTIALS);
 }
 
+static bool same_credential(const struct policy_rule *a, const struct policy_rule *b)
+{
+	const char *x = a->text.credential, *y = b->text.credential;
+
+	return x == y || (x && y && streq(x, y));
+}
+
+/* Would a server that reads the path less strictly take the request for one of another credential? */
+static bool is_two_faced(const struct policy *p, const struct host *h, uint16_t port,
+			 const struct asked *a, const struct verdict *name,
+			 const struct verdict *out)
+{
+	struct asked other = *a;
+	struct verdict v = *name;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, REQUEST_TARGET_MAX);
+	if (loosen(a->target, a->path_n, &b) < 0)
+		return true;
+	other.target = buf_str(&b);
+	other.path_n = other.n = b.len;
+	other.loosely = true;
+	judge(p, h, port, &other, &v);
+	return v.allow ? !same_credential(&p->rules[v.rule], &p->rules[out->rule])
+		       : v.reason == POLICY_DENY_CREDENTIALS;
+}
+
 void policy_request(const struct policy *p, const struct verdict *v, const struct host *h,
 		    uint16_t port, const char *method, const char *target, size_t target_n,
 		    struct buf *ret_target, struct verdict *ret)
 {
-	bool by_path = false, by_git = false;
+	bool by_path = false, by_git = false, mixed = false;
+	const struct policy_rule *own = policy_rule_of(p, v);
 	struct asked a = {.method = method};
 	struct verdict out = *v;
 	int r = 0;
@@ -355,6 +415,7 @@ void policy_request(const struct policy *p, const struct verdict *v, const struc
 			continue;
 		by_git |= p->rules[i].text.git.n > 0;
 		by_path |= p->rules[i].text.paths.n > 0;
+		mixed |= own && !same_credential(own, &p->rules[i]);
 	}
 	if (!v->allow) {
 		*ret = out;
@@ -373,6 +434,8 @@ void policy_request(const struct policy *p, const struct verdict *v, const struc
 		deny(&out, POLICY_DENY_AMBIGUOUS);
 	else
 		judge(p, h, port, &a, &out);
+	if (out.allow && by_path && mixed && !a.is_git && is_two_faced(p, h, port, &a, v, &out))
+		deny(&out, POLICY_DENY_AMBIGUOUS);
 	if (!out.allow)
 		buf_clear(ret_target);
 	*ret = out;

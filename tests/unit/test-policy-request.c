@@ -318,6 +318,22 @@ static void the_rule_that_describes_a_request_most_narrowly_gives_the_credential
 	assert_string_equal(carries(p, "POST", "/a/b/c"), "narrow");
 }
 
+static void a_path_that_two_servers_read_differently_has_no_credential(void **state)
+{
+	static const char *const two_faced[] = {"/api/open%2Fx", "/api/open%2fx", "/api/open;v=1/x",
+						"/api/open;/x",	 "/api%2Fopen/x", "/api;x/open",
+						"/api/Open/x",	 "/api/ope%6E%2Fx"};
+	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_INET);
+
+	add(p, NULL, "/", NULL, "wide");
+	add(p, NULL, "/api/open", NULL, NULL);
+	assert_string_equal(carries(p, "GET", "/api/open/x"), "none");
+	for (size_t i = 0; i < ARRAY_SIZE(two_faced); i++)
+		assert_string_equal(carries(p, "GET", two_faced[i]), "ambiguous-path");
+	assert_string_equal(carries(p, "GET", "/@scope%2Fname"), "wide");
+	assert_string_equal(carries(p, "GET", "/Api/other;v=1"), "wide");
+}
+
 static void a_repository_that_a_rule_names_has_that_rules_credential(void **state)
 {
 	static const char *const fetch_mine = "/me/x/info/refs?service=git-upload-pack",
@@ -393,6 +409,7 @@ int main(void)
 		cmocka_unit_test(without_paths_the_method_decides_which_credential),
 		cmocka_unit_test(
 			the_rule_that_describes_a_request_most_narrowly_gives_the_credential),
+		cmocka_unit_test(a_path_that_two_servers_read_differently_has_no_credential),
 		cmocka_unit_test(a_repository_that_a_rule_names_has_that_rules_credential),
 		cmocka_unit_test(equal_rules_with_different_credentials_refuse_the_request),
 		cmocka_unit_test(bad_lists_of_a_rule_are_refused_with_the_remedy),
