@@ -174,6 +174,14 @@ void refuse_final(struct conn *c, enum gw_verdict verdict, unsigned int status, 
 	say_no(c, &(struct refusal){verdict, status, reason, "", true});
 }
 
+void refuse_bytes(struct conn *c, unsigned int status, const char *reason)
+{
+	if (conn_is_nameless(c))
+		refuse_verdict(c, &c->verdict);
+	else
+		refuse_as(c, GW_DENY, status, reason);
+}
+
 void refuse_host(struct conn *c, struct slice text, const struct err *err)
 {
 	/* For the log and the answer only: without a target nothing is ever dialled. */
@@ -201,5 +209,8 @@ void refuse_late(struct conn *c)
 		[CONN_EXCHANGE] = {504, "the server did not answer in time"},
 	};
 
-	refuse_as(c, GW_ERROR, late[c->state].status, late[c->state].reason);
+	if (conn_is_nameless(c))
+		refuse_verdict(c, &c->verdict);
+	else
+		refuse_as(c, GW_ERROR, late[c->state].status, late[c->state].reason);
 }
