@@ -54,7 +54,7 @@ enum conn_state {
 };
 
 /* The protocol in which the sandbox is told of success and refusal. */
-enum conn_speaks { SPEAKS_RESET, SPEAKS_CONNECT, SPEAKS_SOCKS, SPEAKS_HTTP };
+enum conn_speaks { SPEAKS_RESET, SPEAKS_CONNECT, SPEAKS_SOCKS, SPEAKS_HTTP, SPEAKS_TLS };
 
 struct conn {
 	struct gw *gw;

@@ -226,6 +226,7 @@ void conn_say_yes(struct conn *c)
 		(void)buf_append(&c->out, reply, socks5_put_reply(reply, SOCKS5_SUCCEEDED));
 		break;
 	case SPEAKS_HTTP:
+	case SPEAKS_TLS:
 	case SPEAKS_RESET:
 		return;
 	}

@@ -3,8 +3,9 @@
 #include "gateway/conn.h"
 
 /*
- * Saying no, in the way the client's protocol understands: a 403 with one line of JSON, a SOCKS
- * reply, or a reset; and the event that goes with it. All of them leave the connection closing.
+ * Saying no, in the way the client's protocol understands: a 403 with one line of JSON, whose reason
+ * phrase explains it where the request is CONNECT; a SOCKS reply; a TLS alert; or a reset. The event
+ * goes with it. All of them leave the connection closing.
  */
 
 /* Refuses c's target by policy. */

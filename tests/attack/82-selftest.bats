@@ -65,6 +65,52 @@ falls() {
 	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" -name '*probe*')"
 }
 
+# refusals [SELFTEST]: how many of ralph-selftest.invalid are on record, by the self-test or not.
+refusals() {
+	cat "$XDG_STATE_HOME/ralph/sandboxes/$1"/events*.jsonl | python3 -c '
+import json, sys
+events = [json.loads(line) for line in sys.stdin]
+print(sum(e["count"] for e in events if e["type"] == "net" and e["verdict"] == "deny"
+          and (len(sys.argv) < 3 or e["host"] == sys.argv[2]) and e.get("selftest", False) == (sys.argv[1] == "marked")))' "${@:2}"
+}
+
+@test 'refusals that the self-test causes are marked and counted nowhere' {
+	local name
+
+	ralph run -d -- true 2>"$T/err"
+	name=$(sandbox)
+	lacks "$(cat "$T/err")" refused
+	[ "$(refusals "$name" marked)" -gt 50 ]
+	same 0 "$(refusals "$name" other)"
+	same 1 "$(ralph net log --denied "$name" | wc -l)"
+	has "$(ralph net log "$name")" "self-test: "
+	ralph selftest "$name" >/dev/null
+	ralph run -- true 2>"$T/err"
+	lacks "$(cat "$T/err")" refused
+	same 1 "$(ralph net log --denied "$name" | wc -l)"
+}
+
+@test 'a program inside cannot hide its refusals among those of the self-test' {
+	local name before
+
+	cat >ask.py <<-'EOF'
+		import socket, sys
+		for i in range(40):
+		    s = socket.create_connection(("127.0.0.1", 3128))
+		    s.sendall(b"CONNECT ralph-selftest.invalid:80 HTTP/1.1\r\nHost: ralph-selftest.invalid:80\r\n\r\n")
+		    s.recv(4096)
+	EOF
+	ralph run -d -- true
+	name=$(sandbox)
+	before=$(refusals "$name" marked ralph-selftest.invalid)
+	ralph exec "$name" python3 ask.py &
+	ralph selftest "$name" >/dev/null
+	wait $!
+	ralph stop "$name"
+	same "$before" $(($(refusals "$name" marked ralph-selftest.invalid) - before))
+	same 40 "$(refusals "$name" other ralph-selftest.invalid)"
+}
+
 # bats test_tags=root
 @test 'what the host has mounted below a directory that is shown is no finding, and is read-only' {
 	local own=(--map-current-user --keep-caps)
