@@ -84,7 +84,8 @@ static bool take_expected(struct strv *hosts, const char *host)
 bool client_expects(struct supervisor *s, const char *host)
 {
 	for (struct client *c = s->clients; c; c = c->next)
-		if (c->state == CLIENT_RUNNING && take_expected(&c->expected, host))
+		if ((c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING) &&
+		    take_expected(&c->expected, host))
 			return true;
 	return false;
 }

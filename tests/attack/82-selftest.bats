@@ -144,6 +144,8 @@ print(sum(e["count"] for e in events if e["type"] == "net" and e["verdict"] == "
 	for tier in none allowlist inet full; do
 		printf 'network:\n  tier: %s\n' $tier >"$XDG_CONFIG_HOME/ralph/config.yaml"
 		ralph selftest >"$T/out" || fail "$tier: $(cat "$T/out")"
+		printf '  deny: [denied.example]\n' >>"$XDG_CONFIG_HOME/ralph/config.yaml"
+		ralph selftest >"$T/out" || fail "$tier, with a rule by name: $(cat "$T/out")"
 	done
 }
 
