@@ -30,6 +30,17 @@ static int send_exec(int conn, const struct inside *in, const int fds[4])
 	return wire_send(conn, WIRE_EXEC, 0, &b, fds, 4);
 }
 
+static int send_expected(int conn, const struct strv *hosts)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	if (!hosts || hosts->n == 0)
+		return 0;
+	wire_put_strv(&b, hosts);
+	return wire_send(conn, WIRE_EXPECT, 0, &b, NULL, 0);
+}
+
 static int start(int conn, const char *path, const struct inside *in, int *ret_out, struct err *err)
 {
 	cleanup_fd int program = fd_program(path), null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -44,8 +55,11 @@ static int start(int conn, const char *path, const struct inside *in, int *ret_o
 		return err_sys(err, errno, "cannot create a pipe");
 	r_end = pipe[0];
 	w_end = pipe[1];
-	r = send_exec(conn, in,
-		      (const int[]){in->input >= 0 ? in->input : null, w_end, null, program});
+	r = send_expected(conn, in->expected);
+	if (r == 0)
+		r = send_exec(
+			conn, in,
+			(const int[]){in->input >= 0 ? in->input : null, w_end, null, program});
 	if (r < 0)
 		return err_sys(err, -r, "cannot reach the sandbox");
 	*ret_out = take_fd(r_end);

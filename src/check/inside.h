@@ -16,8 +16,9 @@
 struct inside {
 	const char *program; /* in libexec */
 	const struct strv *argv;
-	int input; /* stdin of the program; -1: nothing */
-	int conn;  /* a connection that has no command yet; -1: a new one. Stays the caller's. */
+	const struct strv *expected; /* hosts that it asks for and is refused; NULL: none */
+	int input;		     /* stdin of the program; -1: nothing */
+	int conn; /* a connection that has no command yet; -1: a new one. Stays the caller's. */
 	uint64_t timeout_ms;
 };
 

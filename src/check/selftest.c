@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "compose/no-guest.h"
 #include "check/inside.h"
+#include "netrules/net-check.h"
 
 #define SUITE_MS 120000
 #define SUITE_OUT_MAX (256 * KiB)
@@ -99,14 +100,28 @@ static void take_line(struct selftest *t, char *line)
 	row->got = xstrdup(text);
 }
 
+/* The refusals that the gateway will report because of these rows. */
+static void expect_refusals(const struct selftest *t, struct strv *ret)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct strv *argv = &t->rows[i].argv;
+		bool proxy = argv->n && streq(argv->v[0], "proxy-refuses");
+		bool dns = argv->n && streq(argv->v[0], "dns-refuses");
+
+		for (size_t k = proxy ? 2 : 1; (proxy || dns) && k < argv->n; k++)
+			strv_take(ret, net_host_text(argv->v[k]));
+	}
+}
+
 int selftest_probe(struct selftest *t, const struct places *p, const struct sandbox_spec *spec,
 		   int hold, struct err *err)
 {
 	cleanup_fd int plan = plan_file(p, t, err);
-	cleanup_strv struct strv argv;
+	cleanup_strv struct strv argv, expected = {0};
 	cleanup_buf struct buf out;
 	const struct inside in = {.program = "probe",
 				  .argv = &argv,
+				  .expected = &expected,
 				  .input = plan,
 				  .conn = hold,
 				  .timeout_ms = SUITE_MS};
@@ -119,6 +134,7 @@ int selftest_probe(struct selftest *t, const struct places *p, const struct sand
 		return plan;
 	strv_push(&argv, "ralph-probe");
 	strv_push(&argv, "suite");
+	expect_refusals(t, &expected);
 	r = inside_run(p, spec->name, &in, &out, &code, err);
 	if (r < 0)
 		return r;

@@ -344,7 +344,8 @@ void conns_recheck(struct gw *gw)
 		if (exchange_route(c))
 			continue;
 		policy_name(gw->policy, &c->host, c->port, &v);
-		if (v.allow && v.inspect == c->verdict.inspect) {
+		if ((v.allow || (conn_is_nameless(c) && v.reason == POLICY_DENY_NAMELESS)) &&
+		    v.inspect == c->verdict.inspect) {
 			c->verdict = v;
 			continue;
 		}

@@ -25,6 +25,7 @@ struct name;
  *	transparent  decided at once by the dialled address
  *	opaque       … → lookup → dial (→ via) → tunnel     ClientHello is checked in the tunnel
  *	inspected    … → hello → leaf → accept → head → …   TLS ends here
+ *	an address   … → hello → opaque or inspected        where it needs a name: named.c
  *	a request    head (→ credential) → lookup → dial (→ via) (→ secure) → exchange → head
  *	             with a credential also: see inject.h
  *	refused      … → closing, or a reset
@@ -53,7 +54,7 @@ enum conn_state {
 };
 
 /* The protocol in which the sandbox is told of success and refusal. */
-enum conn_speaks { SPEAKS_RESET, SPEAKS_CONNECT, SPEAKS_SOCKS, SPEAKS_HTTP };
+enum conn_speaks { SPEAKS_RESET, SPEAKS_CONNECT, SPEAKS_SOCKS, SPEAKS_HTTP, SPEAKS_TLS };
 
 struct conn {
 	struct gw *gw;
@@ -145,9 +146,18 @@ void conn_say_yes(struct conn *c);
 /* inspect.c: what the first bytes behind a decided target are, and the end of TLS. */
 void conn_on_hello(struct conn *c);
 void conn_on_accept(struct conn *c);
-/* Why this ClientHello may not go to c's target, or NULL. */
+
+/* named.c: the client's bytes name a server, however c's target was reached. */
+enum named {
+	NAMED_SAME,    /* c's target is that server, or an address that a rule allows */
+	NAMED_ANEW,    /* the server is c's target from now on, in CONN_HELLO if c was a tunnel */
+	NAMED_REFUSED, /* c is over */
+};
 struct hello;
-const char *conn_hello_objection(struct conn *c, const struct hello *h);
+enum named conn_named(struct conn *c, const struct host *server);
+enum named conn_named_by_hello(struct conn *c, const struct hello *h);
+/* Does c wait for a name, because its target is an address that could evade rules by name? */
+bool conn_is_nameless(const struct conn *c);
 
 /* http-judge.c */
 void conn_on_head(struct conn *c);

@@ -194,13 +194,13 @@ void conn_decide_fixed(struct conn *c)
 	c->flow = ++c->gw->last_id;
 	c->has_target = c->fixed = true;
 	policy_name(c->gw->policy, &c->host, c->port, &c->verdict);
-	if (!c->verdict.allow) {
+	if (!c->verdict.allow && !conn_is_nameless(c)) {
 		refuse_verdict(c, &c->verdict);
 		return;
 	}
 	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
 	/* Plain HTTP is always read: its Host must be the name that was allowed. */
-	if (c->verdict.inspect || (c->port == 80 && !c->verdict.service)) {
+	if (conn_is_nameless(c) || c->verdict.inspect || (c->port == 80 && !c->verdict.service)) {
 		conn_say_yes(c);
 		if (c->state == CONN_DEAD)
 			return;
@@ -226,6 +226,7 @@ void conn_say_yes(struct conn *c)
 		(void)buf_append(&c->out, reply, socks5_put_reply(reply, SOCKS5_SUCCEEDED));
 		break;
 	case SPEAKS_HTTP:
+	case SPEAKS_TLS:
 	case SPEAKS_RESET:
 		return;
 	}

@@ -1,18 +1,28 @@
 #include "gateway/refuse.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gateway/event.h"
 #include "gateway/exchange/exchange.h"
+#include "gateway/parse/sniff.h"
 #include "gateway/parse/socks5.h"
+
+#define PHRASE_SIZE 512 /* of an answer to CONNECT */
 
 struct refusal {
 	enum gw_verdict verdict;
 	unsigned int status;
 	const char *reason, *remedy;
-	bool final; /* trying again would not help, and the client is told so */
+	bool final;	   /* trying again would not help, and the client is told so */
+	const char *brief; /* the reason in fewer words; NULL: there are none */
 };
+
+/* A fatal alert in the clear, as an answer to a ClientHello: record, version 1.2, length, level. */
+#define ALERT_HEAD "\x15\x03\x03\x00\x02\x02"
+#define ALERT_ACCESS_DENIED "\x31"
+#define ALERT_INTERNAL_ERROR "\x50"
 
 static const struct {
 	unsigned int status;
@@ -71,7 +81,8 @@ void refuse_event(struct conn *c, enum gw_verdict verdict, const char *reason)
 	conn_event(c, GW_END, verdict, reason);
 }
 
-void answer_json(struct conn *c, unsigned int status, bool final, const char *json)
+static void answer(struct conn *c, unsigned int status, const char *phrase, bool final,
+		   const char *json)
 {
 	(void)buf_printf(&c->out,
 			 "HTTP/1.1 %u %s\r\n"
@@ -80,9 +91,14 @@ void answer_json(struct conn *c, unsigned int status, bool final, const char *js
 			 "Cache-Control: no-store\r\n"
 			 "%s"
 			 "Connection: close\r\n\r\n%s\n",
-			 status, status_text(status), strlen(json) + 1,
-			 final ? "x-should-retry: false\r\n" : "", exchange_is_head(c) ? "" : json);
+			 status, phrase, strlen(json) + 1, final ? "x-should-retry: false\r\n" : "",
+			 exchange_is_head(c) ? "" : json);
 	conn_finish(c, "answered");
+}
+
+void answer_json(struct conn *c, unsigned int status, bool final, const char *json)
+{
+	answer(c, status, status_text(status), final, json);
 }
 
 /* In the form in which clients of providers look for a message. */
@@ -101,9 +117,27 @@ static json_t *plain_refusal(struct conn *c, bool denied, const char *reason, co
 			  denied ? "refused by ralph" : "failed in ralph's gateway", "host",
 			  c->host.name, "port", (int)c->port, "rule", c->rule, "reason", reason);
 
+	if (j && denied && c->gw->config->sandbox)
+		(void)json_object_set_new(j, "sandbox", json_string(c->gw->config->sandbox));
 	if (j && remedy[0])
 		(void)json_object_set_new(j, "allow", json_string(remedy));
 	return j;
+}
+
+/*
+ * Many clients show nothing of the answer to their CONNECT but its reason phrase, so that one has to
+ * explain. A phrase is one line of ASCII, and the reason may quote what the client sent.
+ */
+static const char *phrase_of(const struct conn *c, const struct refusal *no, char *ret, size_t size)
+{
+	bool denied = no->verdict == GW_DENY;
+	cleanup_free char *text = NULL;
+
+	if (c->speaks != SPEAKS_CONNECT)
+		return status_text(no->status);
+	text = xasprintf("%s: %s%s%s", denied ? "refused by ralph" : "failed in ralph's gateway",
+			 no->brief ? no->brief : no->reason, no->remedy[0] ? "; " : "", no->remedy);
+	return event_text(ret, size, text, strlen(text));
 }
 
 static void answer_refusal(struct conn *c, const struct refusal *no)
@@ -111,12 +145,34 @@ static void answer_refusal(struct conn *c, const struct refusal *no)
 	bool denied = no->verdict == GW_DENY;
 	json_t *j = exchange_is_provider(c) ? provider_refusal(no->reason)
 					    : plain_refusal(c, denied, no->reason, no->remedy);
-	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL, phrase[PHRASE_SIZE];
 
-	answer_json(c, no->status, denied || no->final,
-		    text ? text : "{\"error\":\"refused by ralph\"}");
+	answer(c, no->status, phrase_of(c, no, phrase, sizeof(phrase)), denied || no->final,
+	       text ? text : "{\"error\":\"refused by ralph\"}");
 	free(text);
 	json_decref(j);
+}
+
+/* The connection's own protocol, where nothing of ours was to stand between client and server. */
+static enum conn_speaks speaks_now(const struct conn *c)
+{
+	bool hello = !c->client.tls && !c->tunnel.retried &&
+		     sniff_protocol(c->in.data, c->in.len) == SNIFF_TLS;
+	bool fresh = c->state == CONN_FIRST; /* transparent, and nothing was read */
+
+	if (c->speaks != SPEAKS_RESET)
+		return c->speaks;
+	if (hello || (fresh && c->verb == GW_VERB_TLS))
+		return SPEAKS_TLS;
+	return fresh && c->verb == GW_VERB_HTTP ? SPEAKS_HTTP : SPEAKS_RESET;
+}
+
+static void answer_alert(struct conn *c, const struct refusal *no)
+{
+	(void)buf_append(&c->out, ALERT_HEAD, 6);
+	(void)buf_append(&c->out,
+			 no->verdict == GW_DENY ? ALERT_ACCESS_DENIED : ALERT_INTERNAL_ERROR, 1);
+	conn_finish(c, no->reason);
 }
 
 static enum socks5_code socks_code(unsigned int status)
@@ -135,7 +191,10 @@ static void say_no(struct conn *c, const struct refusal *no)
 	exchange_status(c, no->status);
 	refuse_event(c, no->verdict, reason);
 	exchange_quiet(c);
-	switch (c->speaks) {
+	switch (speaks_now(c)) {
+	case SPEAKS_TLS:
+		answer_alert(c, no);
+		return;
 	case SPEAKS_SOCKS:
 		(void)buf_append(&c->out, reply, socks5_put_reply(reply, socks_code(no->status)));
 		conn_finish(c, reason);
@@ -156,22 +215,35 @@ static void say_no(struct conn *c, const struct refusal *no)
 void refuse_verdict(struct conn *c, const struct verdict *v)
 {
 	const struct policy_rule *rule = policy_rule_of(c->gw->policy, v);
-	char reason[512], remedy[320];
+	char reason[512], remedy[320], brief[HOST_PORT_TEXT_SIZE + 32];
+	bool web = c->port == 80 || c->port == 443;
+	char target[HOST_PORT_TEXT_SIZE];
 
+	host_format(&c->host, c->port, target);
+	(void)snprintf(brief, sizeof(brief), "%s is not allowed", web ? c->host.name : target);
 	conn_set_rule(c, rule);
 	verdict_explain(c->gw->policy, v, &c->host, c->port, reason, sizeof(reason));
 	verdict_remedy(c->gw->policy, v, &c->host, c->port, remedy, sizeof(remedy));
-	say_no(c, &(struct refusal){GW_DENY, 403, reason, remedy, true});
+	say_no(c, &(struct refusal){GW_DENY, 403, reason, remedy, true,
+				    v->reason == POLICY_DENY_NO_RULE ? brief : NULL});
 }
 
 void refuse_as(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason)
 {
-	say_no(c, &(struct refusal){verdict, status, reason, "", false});
+	say_no(c, &(struct refusal){verdict, status, reason, "", false, NULL});
 }
 
 void refuse_final(struct conn *c, enum gw_verdict verdict, unsigned int status, const char *reason)
 {
-	say_no(c, &(struct refusal){verdict, status, reason, "", true});
+	say_no(c, &(struct refusal){verdict, status, reason, "", true, NULL});
+}
+
+void refuse_bytes(struct conn *c, unsigned int status, const char *reason)
+{
+	if (conn_is_nameless(c))
+		refuse_verdict(c, &c->verdict);
+	else
+		refuse_as(c, GW_DENY, status, reason);
 }
 
 void refuse_host(struct conn *c, struct slice text, const struct err *err)
@@ -201,5 +273,8 @@ void refuse_late(struct conn *c)
 		[CONN_EXCHANGE] = {504, "the server did not answer in time"},
 	};
 
-	refuse_as(c, GW_ERROR, late[c->state].status, late[c->state].reason);
+	if (conn_is_nameless(c))
+		refuse_verdict(c, &c->verdict);
+	else
+		refuse_as(c, GW_ERROR, late[c->state].status, late[c->state].reason);
 }

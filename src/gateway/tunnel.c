@@ -9,7 +9,8 @@
  *
  * The client's first bytes are held until they have been judged: a ClientHello must name the
  * allowed server, and on port 443 there must be one. Bytes that the server sends first pass
- * meanwhile, for protocols in which the server begins.
+ * meanwhile, for protocols in which the server begins. A ClientHello for an inspected server ends
+ * the tunnel, and its connection goes on as one to that server (named.c).
  *
  * Each ClientHello is judged while it can be read. After a HelloRetryRequest the client sends a
  * second one, and could send it before that request has come. So the client's bytes behind a
@@ -201,17 +202,20 @@ static void pass_between(struct conn *c)
 static int judge_hello(struct conn *c)
 {
 	struct tunnel *t = &c->tunnel;
-	const char *objection;
+	enum named named = NAMED_REFUSED;
 	struct hello h;
 	ssize_t n = hello_parse(c->in.data, c->in.len, &h);
 
 	if (n == 0)
 		return 0;
-	objection = n < 0 ? hello_reason_str((int)n) : conn_hello_objection(c, &h);
-	if (objection) {
-		refuse_as(c, GW_DENY, 403, objection);
+	if (n < 0)
+		refuse_as(c, GW_DENY, 403, hello_reason_str((int)n));
+	else
+		named = conn_named_by_hello(c, &h);
+	if (named == NAMED_ANEW)
+		conn_on_hello(c);
+	if (named != NAMED_SAME)
 		return -1;
-	}
 	pass(c, (size_t)n);
 	t->early = h.early_data;
 	t->answer = true;

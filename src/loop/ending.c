@@ -223,6 +223,7 @@ int ending(struct loop *l, int code, const char *reason)
 	summary = summary_json(l, code, reason, next);
 	write_summary(l, summary);
 	status_write(l, phase_of(code), 0);
+	refused_hosts_tell_all(l);
 	if (l->q.json)
 		(void)json_dumpf(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
 	else

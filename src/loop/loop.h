@@ -32,6 +32,7 @@
  *	loose.c     uncommitted files in the tree
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
+ *	refused-hosts.c  says which hosts were refused
  *	wait.c      waits until a provider's limit ends
  *	ending.c    the exit code, the summary, notifications
  *
@@ -76,6 +77,7 @@ struct loop {
 	uint64_t active_mark; /* state.active_ms when the round began */
 	char *tool;	      /* current tool call of the agent */
 	const struct task *task;
+	json_t *refused; /* hosts, for the record of this iteration; NULL: none */
 	uint64_t resets_at, weekly_used, weekly_resets_at; /* reported by the last agent */
 	const char *phase;
 };
@@ -160,6 +162,11 @@ void status_write(struct loop *l, const char *phase, uint64_t until);
 
 /* wait.c: returns 0 after the wait, else the exit code that ends the loop (paused, a signal). */
 int wait_until(struct loop *l, uint64_t until, const char *what);
+
+/* refused-hosts.c: shows which hosts were refused, before the iteration's sandbox ends, and in the
+ * iterations on record. */
+void refused_hosts_tell(struct loop *l);
+void refused_hosts_tell_all(struct loop *l);
 
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);

@@ -39,7 +39,7 @@ static void add_record(struct loop *l, const struct task *t)
 
 	(void)json_array_append_new(
 		s->records,
-		json_pack("{sI so* so* sI sI sI so* ss so* sI}", "iteration",
+		json_pack("{sI so* so* sI sI sI so* ss so* sI so*}", "iteration",
 			  (json_int_t)s->iterations, "task", t ? json_text(t->id) : NULL, "title",
 			  t && t->title ? json_text(t->title) : NULL, "ms", (json_int_t)i->ms,
 			  "tokens",
@@ -47,7 +47,7 @@ static void add_record(struct loop *l, const struct task *t)
 			  "micro_usd", (json_int_t)(s->micro_usd - s->cost_mark), "commit",
 			  i->commit ? json_string(i->commit) : NULL, "verdict",
 			  verdict_name(i->verdict), "why", i->why ? json_text(i->why) : NULL,
-			  "time", (json_int_t)time(NULL)));
+			  "time", (json_int_t)time(NULL), "refused", take_ptr(l->refused)));
 }
 
 static int settle_task(struct loop *l, struct task *t, struct err *err)

@@ -335,6 +335,8 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		r = round_verify(l, t, ret, err);
 	if (r == 0)
 		round_tell(l, t, ret);
+	if (l->hold >= 0)
+		refused_hosts_tell(l);
 	loop_sandbox_stop(l);
 	/* The conversation is exported by a separate process; the loop does not wait for it. */
 	if (l->build.spec)

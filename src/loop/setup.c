@@ -389,6 +389,7 @@ void loop_close(struct loop *l)
 	free(l->git_name);
 	free(l->git_email);
 	free(l->tool);
+	json_decref(l->refused);
 	control_release(&l->control);
 	closep(&l->root_fd);
 	closep(&l->logs);

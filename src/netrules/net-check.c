@@ -238,3 +238,11 @@ void net_answer_done(struct net_answer *a)
 	free(a->addresses);
 	*a = (struct net_answer){0};
 }
+
+char *net_host_text(const char *text)
+{
+	struct err ignored;
+	struct host h;
+
+	return xstrdup(host_parse(text, strlen(text), &h, &ignored) < 0 ? text : h.name);
+}

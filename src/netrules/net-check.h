@@ -44,3 +44,6 @@ struct net_answer {
 int net_check(const struct net_policy *net, const struct net_question *q, struct net_answer *ret,
 	      struct err *err);
 void net_answer_done(struct net_answer *a);
+
+/* A host as the event log has it: canonical, or as it was sent if it is none. The caller's. */
+char *net_host_text(const char *text);

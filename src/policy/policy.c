@@ -234,6 +234,31 @@ static bool has_wide_tier(const struct policy *p)
 	return p->tier == POLICY_INET || p->tier == POLICY_FULL;
 }
 
+/* Finds a rule that a connection to an address would evade; -1: none. */
+static int rule_by_name(const struct policy *p, uint16_t port)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct policy_rule *r = &p->rules[i];
+		bool names = r->pattern.kind == PATTERN_NAME || r->pattern.kind == PATTERN_BELOW;
+
+		if (names && (r->text.deny || r->inspects) && pattern_has_port(&r->pattern, port))
+			return (int)i;
+	}
+	return -1;
+}
+
+/* v holds an allowing verdict on an address that no rule names. */
+static void judge_unlisted(const struct policy *p, const struct host *h, uint16_t port,
+			   struct verdict *v)
+{
+	int evaded = rule_by_name(p, port);
+
+	if (!has_wide_tier(p))
+		deny_unlisted(p, h, v);
+	else if (evaded >= 0)
+		deny(v, POLICY_DENY_NAMELESS, evaded);
+}
+
 static void judge_name(const struct policy *p, const struct host *h, int rule, struct verdict *v)
 {
 	const struct policy_rule *r = rule < 0 ? NULL : &p->rules[rule];
@@ -265,8 +290,8 @@ void policy_name(const struct policy *p, const struct host *h, uint16_t port, st
 		judge_name(p, h, rule, &v);
 	} else {
 		judge_ip(p, &h->ip, rule, &v);
-		if (v.allow && rule < 0 && !has_wide_tier(p))
-			deny_unlisted(p, h, &v);
+		if (v.allow && rule < 0)
+			judge_unlisted(p, h, port, &v);
 	}
 	*ret = v;
 }

@@ -38,8 +38,11 @@
  *
  *	none       nothing at all, whatever rules say.
  *	allowlist  what a rule allows.
- *	inet       any name that no rule denies, any public address, any port. A deny rule by name
- *	           stops that name, not the addresses behind it.
+ *	inet       any name that no rule denies, any public address, any port. An address could
+ *	           evade rules by name, so it is refused on ports where such a rule denies or
+ *	           inspects, unless a rule names it (POLICY_DENY_NAMELESS). A caller that finds the
+ *	           name of the server in the connection's first bytes asks again with that name. A
+ *	           name that somebody else points at the same address is another name.
  *	full       inet, and private, link-local, carrier-grade NAT, documentation and reserved
  *	           addresses.
  *
@@ -91,6 +94,7 @@ enum policy_reason {
 	POLICY_DENY_CLASS,    /* not a public address, and no rule names it */
 	POLICY_DENY_LOOPBACK, /* the host's own services */
 	POLICY_DENY_METADATA,
+	POLICY_DENY_NAMELESS, /* an address, which could evade the rule: that one goes by name */
 	POLICY_DENY_METHOD,
 	POLICY_DENY_PATH,
 	POLICY_DENY_AMBIGUOUS, /* a path that two servers would read differently */

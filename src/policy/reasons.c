@@ -16,6 +16,7 @@ const char *policy_reason_name(enum policy_reason r)
 		[POLICY_DENY_CLASS] = "address-class",
 		[POLICY_DENY_LOOPBACK] = "loopback",
 		[POLICY_DENY_METADATA] = "metadata",
+		[POLICY_DENY_NAMELESS] = "nameless",
 		[POLICY_DENY_METHOD] = "method",
 		[POLICY_DENY_PATH] = "path",
 		[POLICY_DENY_AMBIGUOUS] = "ambiguous-path",
@@ -134,6 +135,12 @@ void verdict_explain(const struct policy *p, const struct verdict *v, const stru
 		ports_text(policy_rule_of(p, v), ports, sizeof(ports));
 		(void)snprintf(ret, size, "%s is refused: %s allows %s only", target, rule, ports);
 		break;
+	case POLICY_DENY_NAMELESS:
+		(void)snprintf(ret, size,
+			       "%s is refused: a connection by address could evade the rule %s; "
+			       "connect by name",
+			       target, rule);
+		break;
 	case POLICY_DENY_CLASS:
 	case POLICY_DENY_LOOPBACK:
 	case POLICY_DENY_METADATA:
@@ -209,6 +216,7 @@ void verdict_remedy(const struct policy *p, const struct verdict *v, const struc
 		break;
 	case POLICY_DENY_NO_RULE:
 	case POLICY_DENY_PORT:
+	case POLICY_DENY_NAMELESS:
 		remedy_pattern(h, port, ret, size);
 		break;
 	case POLICY_DENY_CLASS:

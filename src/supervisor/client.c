@@ -18,6 +18,7 @@ static void client_free(struct ev *ev, struct ev_defer *d)
 		p = &(*p)->next;
 	*p = c->next;
 	c->sup->n_clients--;
+	strv_done(&c->expected);
 	free(c);
 }
 
@@ -67,16 +68,49 @@ void client_started(struct client *c, uint32_t pid, int pty)
 	}
 }
 
+static bool take_expected(struct strv *hosts, const char *host)
+{
+	for (size_t i = 0; i < hosts->n; i++) {
+		if (!streq(hosts->v[i], host))
+			continue;
+		free(hosts->v[i]);
+		hosts->v[i] = hosts->v[--hosts->n];
+		hosts->v[hosts->n] = NULL;
+		return true;
+	}
+	return false;
+}
+
+bool client_expects(struct supervisor *s, const char *host)
+{
+	for (struct client *c = s->clients; c; c = c->next)
+		if ((c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING) &&
+		    take_expected(&c->expected, host))
+			return true;
+	return false;
+}
+
+static void put_refused(const struct client *c, struct buf *b)
+{
+	cleanup_strv struct strv hosts = {0};
+	bool others = refused_since(&c->sup->log.refused, c->refused, &hosts);
+
+	wire_put_strv(b, &hosts);
+	wire_put_u32(b, others);
+}
+
 void client_exited(struct client *c, uint32_t code)
 {
 	cleanup_buf struct buf b;
 
+	gateway_link_hear(c->sup);
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, code);
 	wire_put_u32(&b, c->timed_out);
 	watch_look(c->sup);
 	c->state = CLIENT_ENDED;
 	wire_put_u32(&b, sup_stays(c->sup));
+	put_refused(c, &b);
 	if (c->sup->ev)
 		ev_timer_stop(c->sup->ev, &c->limit);
 	/* If this was the last command, the sandbox's end can begin. */
@@ -225,6 +259,8 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();
+	gateway_link_hear(s);
+	c->refused = s->log.refused.now;
 	r = s->runner->spawn(s, c, &f, m, &err);
 	sup_event(s, "exec",
 		  json_pack("{sI so ss*}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv),
@@ -268,6 +304,18 @@ void client_info(struct client *c, const json_t *j)
 	reply(c, WIRE_INFO, &b, NULL, 0);
 }
 
+static void add_refused(const struct supervisor *s, json_t *j)
+{
+	cleanup_strv struct strv hosts = {0};
+	bool others = refused_since(&s->log.refused, 0, &hosts);
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < hosts.n; i++)
+		(void)json_array_append_new(a, json_text(hosts.v[i]));
+	(void)json_object_set_new(j, "refused", a);
+	(void)json_object_set_new(j, "refused_others", json_boolean(others));
+}
+
 static void on_inspect(struct client *c)
 {
 	struct supervisor *s = c->sup;
@@ -279,13 +327,25 @@ static void on_inspect(struct client *c)
 	if (c->asked)
 		return;
 
+	gateway_link_hear(s);
 	for (const struct client *o = s->clients; o; o = o->next)
 		commands += o->state == CLIENT_SPAWNING || o->state == CLIENT_RUNNING;
 	j = json_pack("{sI sI sI sI sI sb}", "supervisor", (json_int_t)getpid(), "init",
 		      (json_int_t)engine_init_pid(s->engine), "commands", commands, "uptime_ms",
 		      (json_int_t)(now_ms() - s->born_ms), "landlock", (json_int_t)s->landlock_abi,
 		      "keep", s->keep);
+	add_refused(s, j);
 	client_info(c, j);
+}
+
+static void on_expect(struct client *c, const struct wire_msg *m)
+{
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	wire_get_strv(&r, &c->expected);
+	if (c->state != CLIENT_FRESH || wire_read_end(&r) < 0 || c->expected.n > WIRE_EXPECT_MAX)
+		client_drop(c);
 }
 
 static void handle(struct client *c, struct wire_msg *m)
@@ -298,13 +358,16 @@ static void handle(struct client *c, struct wire_msg *m)
 	if (m->type == WIRE_SIGNAL || m->type == WIRE_STOP || m->type == WIRE_KEEP)
 		value = wire_get_u32(&r);
 	if (m->type != WIRE_EXEC && m->type != WIRE_NET && m->type != WIRE_PORTS &&
-	    m->type != WIRE_EVENT && wire_read_end(&r) < 0) {
+	    m->type != WIRE_EVENT && m->type != WIRE_EXPECT && wire_read_end(&r) < 0) {
 		client_drop(c);
 		return;
 	}
 	switch ((unsigned)m->type) {
 	case WIRE_EXEC:
 		on_exec(c, m);
+		break;
+	case WIRE_EXPECT:
+		on_expect(c, m);
 		break;
 	case WIRE_SIGNAL:
 		on_wire_signal(c, value);

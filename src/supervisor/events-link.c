@@ -23,19 +23,32 @@ static void add_span(json_t *j, const struct folded *f)
 	(void)json_object_set_new(j, "last_ms", json_integer((json_int_t)f->last_ms));
 }
 
+static json_t *net_json(const struct gw_event *e)
+{
+	return json_pack("{sI ss ss ss so sI so so so so sI sI sI sI sI}", "at_ms",
+			 (json_int_t)e->time_ms, "verb", gw_verb_name(e->verb), "verdict",
+			 gw_verdict_name(e->verdict), "phase", e->phase == GW_OPEN ? "open" : "end",
+			 "host", json_text(e->host), "port", (json_int_t)e->port, "method",
+			 json_text(e->method), "path", json_text(e->path), "rule",
+			 json_text(e->rule), "reason", json_text(e->reason), "flow",
+			 (json_int_t)e->flow, "count", (json_int_t)e->count, "up",
+			 (json_int_t)e->up, "down", (json_int_t)e->down, "ms", (json_int_t)e->ms);
+}
+
 static void write_net(void *s, const struct folded *f)
 {
-	const struct gw_event *e = &f->e;
-	json_t *j = json_pack(
-		"{sI ss ss ss so sI so so so so sI sI sI sI sI}", "at_ms", (json_int_t)e->time_ms,
-		"verb", gw_verb_name(e->verb), "verdict", gw_verdict_name(e->verdict), "phase",
-		e->phase == GW_OPEN ? "open" : "end", "host", json_text(e->host), "port",
-		(json_int_t)e->port, "method", json_text(e->method), "path", json_text(e->path),
-		"rule", json_text(e->rule), "reason", json_text(e->reason), "flow",
-		(json_int_t)e->flow, "count", (json_int_t)e->count, "up", (json_int_t)e->up, "down",
-		(json_int_t)e->down, "ms", (json_int_t)e->ms);
+	json_t *j = net_json(&f->e);
 
 	add_span(j, f);
+	sup_event(s, "net", j);
+}
+
+/* The self-test says beforehand what it will ask for, so these records are few. */
+static void write_expected(struct supervisor *s, const struct gw_event *e)
+{
+	json_t *j = net_json(e);
+
+	(void)json_object_set_new(j, "selftest", json_true());
 	sup_event(s, "net", j);
 }
 
@@ -110,6 +123,12 @@ void events_link_use(struct supervisor *s, const struct cred_use *u)
 
 void events_link_net(struct supervisor *s, const struct gw_event *e)
 {
+	if (e->verdict == GW_DENY && e->count == 1 && client_expects(s, e->host)) {
+		write_expected(s, e);
+		return;
+	}
+	if (e->verdict == GW_DENY && e->host[0])
+		refused_add(&s->log.refused, e->host);
 	if (!s->log.fold)
 		s->log.fold = fold_new(write_net, s, false);
 	s->log.timer.fn = on_timer;

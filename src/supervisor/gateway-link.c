@@ -25,6 +25,7 @@
 
 #define HOST_BACKLOG 128
 #define LAST_WORDS_MS 1000 /* of a gateway that is told to end */
+#define HEAR_MAX 1024	   /* frames of a gateway at once, when a command has ended */
 
 int gateway_link_plan(struct supervisor *s, struct err *err)
 {
@@ -122,19 +123,19 @@ static void on_end(struct supervisor *s)
 	sup_event(s, "gateway-end", json_object());
 }
 
-static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
+/* Takes one frame; false: there is none. */
+static bool take_frame(struct supervisor *s)
 {
-	struct supervisor *s = ev_owner(io, struct supervisor, gateway.io);
 	cleanup_wire_msg struct wire_msg m;
 	int r;
 
 	wire_msg_init(&m);
-	r = wire_recv(io->fd, &m);
+	r = wire_recv(s->gateway.sock, &m);
 	if (r == -EAGAIN)
-		return;
+		return false;
 	if (r <= 0) {
 		on_end(s);
-		return;
+		return false;
 	}
 	switch ((unsigned)m.type) {
 	case GW_EVENT:
@@ -155,6 +156,18 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		on_end(s); /* an unknown frame: the gateway may be compromised */
 		break;
 	}
+	return s->gateway.sock >= 0;
+}
+
+static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	(void)take_frame(ev_owner(io, struct supervisor, gateway.io));
+}
+
+void gateway_link_hear(struct supervisor *s)
+{
+	for (int i = 0; i < HEAR_MAX && s->ev && s->gateway.sock >= 0 && take_frame(s); i++)
+		;
 }
 
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m)

@@ -10,6 +10,7 @@
 #include "base/ev.h"
 #include "engine/engine.h"
 #include "events/events.h"
+#include "events/refused.h"
 #include "record/places.h"
 #include "supervisor/runner.h"
 #include "record/store.h"
@@ -53,6 +54,8 @@ struct client {
 	uint32_t id;   /* of its command */
 	uint64_t held; /* signals that came before it ran, one bit each */
 	uint64_t limit_ms, started_ms;
+	uint64_t refused;     /* number of the last refusal before its command */
+	struct strv expected; /* refusals that its command, the self-test, is still to cause */
 	int fd;
 	struct ev_io io;
 	struct ev_timer limit;
@@ -92,6 +95,7 @@ struct ca_link {
 struct events_link {
 	struct fold *fold; /* the gateway's decisions */
 	struct fold *uses; /* of credentials */
+	struct refused refused;
 	struct ev_timer timer;
 	uint64_t at_ms, left, skipped; /* of what has a limit */
 };
@@ -196,6 +200,8 @@ void client_started(struct client *c, uint32_t pid, int pty);
 void client_exited(struct client *c, uint32_t code);
 void client_failed(struct client *c, int exit_code, const char *msg);
 void client_info(struct client *c, const json_t *j);
+/* Is this refusal one that a self-test is to cause? It is counted once. */
+bool client_expects(struct supervisor *s, const char *host);
 void client_drop(struct client *c); /* closes; its command, if any, is ended */
 
 /* Something to tell whoever has or had a command here. */
@@ -218,6 +224,8 @@ int gateway_link_take(struct supervisor *s, struct wire_msg *m);
 void gateway_link_watch(struct supervisor *s);
 void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
+/* Takes what the gateway has said so far: it reports a refusal before the client sees it. */
+void gateway_link_hear(struct supervisor *s);
 void gateway_link_stop(struct supervisor *s);
 
 /* remote-link.c: the gateway's port for a sandbox elsewhere */

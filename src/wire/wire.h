@@ -30,6 +30,7 @@
 #define WIRE_BODY_MAX (4 * MiB) /* arguments and environment together */
 #define WIRE_FDS_MAX 32		/* besides the memory file */
 #define WIRE_STRV_MAX 65536	/* strings in one vector */
+#define WIRE_EXPECT_MAX 1024	/* hosts */
 
 enum wire_type {
 	WIRE_NONE,
@@ -49,7 +50,8 @@ enum wire_type {
 	/* supervisor → command line */
 	WIRE_STARTED, /* u32 pid inside; fd: pty master when a terminal was asked for */
 	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n; u32 1: time limit reached;
-		       * u32 1: the sandbox stays, 0: it ends too, and then this connection */
+		       * u32 1: the sandbox stays, 0: it ends too, and then this connection; strv
+		       * hosts that were refused meanwhile, u32 1: there were others */
 	WIRE_FAILED,  /* u32 exit code, str message */
 	WIRE_INFO,    /* str JSON */
 	WIRE_NOTICE, /* str: for the user, about the workspace; at any time while it is connected */
@@ -83,6 +85,10 @@ enum wire_type {
 	/* an engine elsewhere: see wire/remote.h */
 	WIRE_REMOTE_STEP, /* outpost → engine: u32 enum remote_step */
 	WIRE_REMOTE_GATE, /* supervisor → outpost: str host, u32 port, str token */
+
+	/* command line → supervisor, before WIRE_EXEC: strv hosts. The command is the self-test, and
+	 * asks for each of them as often as it stands here: that many refusals are its own. */
+	WIRE_EXPECT,
 
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,

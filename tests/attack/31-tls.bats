@@ -35,6 +35,21 @@ teardown() {
 	lacks "$(saw sni)" other.test
 }
 
+@test 'a connection by address evades no rule by name' {
+	net '{tier: inet, deny: [other.test]}'
+	all_refused "$(attack tls 8.8.4.2:443 other.test)"
+	all_refused "$(attack tls 8.8.4.2:443 OTHER.test. records=1)"
+	denied other.test "deny rule"
+	all_refused "$(attack tls 8.8.4.2:443 '')"
+	all_refused "$(attack tls 8.8.4.2:443 8.8.4.2)"
+	all_refused "$(attack connect 8.8.4.2:443 'SSH-2.0-x\r\n')"
+	all_refused "$(attack connect 8.8.4.2:8080 'GET / HTTP/1.1\r\nHost: other.test:8080\r\n\r\n')"
+	denied 8.8.4.2 "could evade the rule 'other.test'"
+	settle
+	same "" "$(saw sni)"
+	same "" "$(saw conns)"
+}
+
 @test 'a ClientHello without a name, with two, with an odd one or with an encrypted one closes the tunnel' {
 	all_refused "$(attack tls allowed.test:443 '')"
 	denied allowed.test "names no server"

@@ -175,6 +175,60 @@ hostile() {
 	! grep -q -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2\x9b|\xe2\x80\xae' "$T/log" || fail "raw bytes: $(cat -v "$T/log")"
 }
 
+# The words of a line that begin a command of ralph, as a user would copy them.
+copied() {
+	grep -o 'ralph net allow [a-z0-9.:-]*' "$1" | head -n 1
+}
+
+@test 'a refusal explains itself to curl, and a run says at its end which hosts were refused' {
+	need curl
+	ralph run -- sh -c 'curl -sv https://one.example/; curl -s http://two.example/; curl -s https://one.example/; :' >"$T/out" 2>"$T/err"
+	has "$(cat "$T/err")" "403 refused by ralph: one.example is not allowed; ralph net allow one.example"
+	has "$(cat "$T/out")" '"reason":"two.example:80 is refused: no rule allows it"'
+	has "$(cat "$T/err")" "ralph: warning: 2 hosts refused: one.example, two.example; see: ralph net log --denied $(first_name)"
+	same 1 "$(grep -c 'hosts refused' "$T/err")"
+	must_exit 1 ralph net check one.example >/dev/null
+	# What the message says works when it is typed.
+	same "ralph net allow one.example" "$(copied "$T/err")"
+	# shellcheck disable=SC2046 # its words
+	"$RALPH" $(copied "$T/err" | cut -d' ' -f2-)
+	ralph net check one.example >/dev/null
+	has "$(ralph net log --denied "$(first_name)")" two.example
+}
+
+@test 'a run in which nothing was refused says nothing, and hears nothing of the run before' {
+	need curl
+	ralph run -d -- sh -c 'curl -s https://one.example/; :' 2>"$T/err"
+	has "$(cat "$T/err")" "1 host refused: one.example"
+	ralph run -d -- true 2>"$T/err"
+	lacks "$(cat "$T/err")" refused
+	ralph run --rm -n "rm-${WS##*-}" -- sh -c 'curl -s https://three.example/; :' 2>"$T/err"
+	same "ralph: warning: 1 host refused: three.example" "$(grep refused "$T/err")"
+}
+
+@test 'names in the line at the end are bounded, and cannot reach the terminal' {
+	need python3
+	cat >ask.py <<-'EOF'
+		import socket
+		for i in range(200):
+		    s = socket.create_connection(("127.0.0.1", 3128))
+		    s.sendall(b"CONNECT n%d.example:443 HTTP/1.1\r\nHost: n%d.example:443\r\n\r\n" % (i, i))
+		    s.recv(4096)
+		s = socket.create_connection(("127.0.0.1", 3128))
+		s.sendall(b"\x05\x01\x00")
+		s.recv(2)
+		s.sendall(b"\x05\x01\x00\x03\x08\x1b[2J\x07\xff\xe2a\x01\xbb")
+		s.recv(64)
+	EOF
+	ralph run -- python3 ask.py 2>"$T/err"
+	has "$(cat "$T/err")" "more than 32 hosts refused: "
+	has "$(cat "$T/err")" " and others"
+	same 1 "$(wc -l <"$T/err")"
+	[ "$(wc -c <"$T/err")" -lt 1200 ]
+	lacks "$(cat "$T/err")" $'\033'
+	lacks "$(cat "$T/err")" $'\a'
+}
+
 @test 'what a program inside puts into a name cannot reach the terminal' {
 	world hostile
 }

@@ -43,6 +43,16 @@ static void starts(const char *text, const char *with)
 		fail_msg("'%s' does not start with '%s'", text, with);
 }
 
+/* The fatal alert "access denied", and then the end. */
+static bool is_alert(int fd)
+{
+	static const char alert[] = "\x15\x03\x03\x00\x02\x02\x31";
+	char b[16];
+	ssize_t n = recv(fd, b, sizeof(b), 0);
+
+	return n == 7 && memcmp(b, alert, 7) == 0 && is_closed(fd);
+}
+
 /* CONNECT */
 
 static void connect_to_an_allowed_name_carries_tls(void **state)
@@ -72,7 +82,8 @@ static void connect_to_another_name_is_refused_with_a_remedy(void **state)
 	cleanup_free char *a =
 		ask("CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n");
 
-	starts(a, "HTTP/1.1 403 ");
+	starts(a, "HTTP/1.1 403 refused by ralph: other.test is not allowed; "
+		  "ralph net allow other.test\r\n");
 	has(a, "x-should-retry: false");
 	has(a, "\"error\":\"refused by ralph\"");
 	has(a, "\"host\":\"other.test\"");
@@ -118,6 +129,9 @@ static void connect_in_every_bad_spelling_is_refused_without_a_look_up(void **st
 
 		if (strncmp(a, "HTTP/1.1 403 ", 13) != 0 && strncmp(a, "HTTP/1.1 400 ", 13) != 0)
 			fail_msg("%s: '%s'", bad_targets[i], a);
+		/* The reason phrase is one line of printable ASCII. */
+		for (const char *q = a; strncmp(q, "\r\n", 2) != 0; q++)
+			assert_true(*q >= ' ' && *q <= '~');
 		(void)live_event(GW_VERB_CONNECT, GW_DENY, "");
 	}
 	assert_int_equal(live_dns_questions(), 0);
@@ -183,7 +197,7 @@ static void connect_without_a_server_name_is_closed(void **state)
 	size_t n = hello_bytes(NULL, &hello);
 
 	put_bytes(fd, hello, n);
-	assert_true(is_reset(fd));
+	assert_true(is_alert(fd));
 	has(live_event(GW_VERB_CONNECT, GW_DENY, "allowed.test")->reason, "names no server");
 	free(hello);
 	(void)close(fd);
@@ -221,7 +235,7 @@ static void a_hello_in_several_records_is_read_like_a_whole_one(void **state)
 		m += part + 5;
 	}
 	put_bytes(fd, split, m);
-	assert_true(is_reset(fd));
+	assert_true(is_alert(fd));
 	has(live_event(GW_VERB_CONNECT, GW_DENY, "allowed.test")->reason, "another server");
 	free(split);
 	free(hello);
@@ -418,7 +432,7 @@ static void a_tunnel_to_an_allowed_address_needs_no_server_name(void **state)
 	fd = tunnel_to("8.1.1.2:443");
 	n = hello_bytes("other.test", &hello);
 	put_bytes(fd, hello, n);
-	assert_true(is_reset(fd));
+	assert_true(is_alert(fd));
 	(void)close(fd);
 	free(hello);
 }
@@ -704,13 +718,19 @@ static void a_pinned_stand_in_serves_its_port(void **state)
 	assert_true(client("198.18.0.6", 5432) < 0);
 }
 
-static void an_address_that_stands_for_nothing_is_reset(void **state)
+static void an_address_that_stands_for_nothing_is_refused_in_its_protocol(void **state)
 {
+	cleanup_free char *answer = NULL;
 	int fd = client("198.18.77.77", 443);
 
 	assert_true(fd >= 0);
-	assert_true(is_reset(fd));
+	assert_true(is_alert(fd));
 	(void)live_event(GW_VERB_TLS, GW_DENY, "198.18.77.77");
+	(void)close(fd);
+	fd = client("198.18.77.77", 80);
+	answer = get(fd, NULL);
+	starts(answer, "HTTP/1.1 403 Forbidden\r\n");
+	has(answer, "\"reason\":\"the address stands for no name\"");
 	(void)close(fd);
 	fd = client("127.0.0.1", 80);
 	assert_true(is_reset(fd));
@@ -796,10 +816,10 @@ static void a_new_policy_holds_at_once_and_ends_what_it_forbids(void **state)
 	(void)close(fd);
 }
 
-static void tier(enum policy_tier t)
+static void tier(enum policy_tier t, size_t n_denied)
 {
 	static const struct live_rule denied[] = {{.deny = true, .pattern = "other.test"}};
-	struct live_options o = {.rules = denied, .n_rules = 1, .tier = t};
+	struct live_options o = {.rules = denied, .n_rules = n_denied, .tier = t};
 
 	live_policy(&o);
 }
@@ -819,15 +839,16 @@ static unsigned int status_of(const char *authority)
 
 static void wider_tiers_open_what_they_say_and_no_more(void **state)
 {
-	tier(POLICY_INET);
+	tier(POLICY_INET, 1);
 	assert_int_equal(status_of("allowed.test"), 200);
-	assert_int_equal(status_of("8.1.1.1"), 200);
 	assert_int_equal(status_of("other.test"), 403);
+	tier(POLICY_INET, 0);
+	assert_int_equal(status_of("8.1.1.1"), 200);
 	assert_int_equal(status_of("private.test"), 403);
 	assert_int_equal(status_of("10.9.9.9"), 403);
 	assert_int_equal(status_of("loop.test"), 403);
 	assert_int_equal(status_of("meta.test"), 403);
-	tier(POLICY_FULL);
+	tier(POLICY_FULL, 0);
 	assert_int_equal(status_of("private.test"), 200);
 	assert_int_equal(status_of("10.9.9.9"), 200);
 	assert_int_equal(status_of("loop.test"), 403);
@@ -907,7 +928,7 @@ int main(void)
 		T(an_ipv6_stand_in_carries_http_to_its_name),
 		T(a_stand_in_on_port_22_reaches_the_server),
 		T(a_pinned_stand_in_serves_its_port),
-		T(an_address_that_stands_for_nothing_is_reset),
+		T(an_address_that_stands_for_nothing_is_refused_in_its_protocol),
 		T(a_stand_in_on_a_port_its_rule_does_not_name_is_reset),
 		T(transparent_http_must_name_its_host),
 		T(connect_to_port_80_must_name_its_host),

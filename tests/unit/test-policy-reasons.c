@@ -66,6 +66,10 @@ static void every_reason_is_explained_with_its_remedy(void **state)
 		 "example.org:8080 is refused: '*.example.org' (user file) allows ports 80 and 443 "
 		 "only",
 		 "ralph net allow example.org:8080"},
+		{POLICY_DENY_NAMELESS, 1, 443,
+		 "example.org:443 is refused: a connection by address could evade the rule "
+		 "'*.example.org' (user file); connect by name",
+		 "ralph net allow example.org"},
 		{POLICY_DENY_METHOD, 0, 443,
 		 "example.org:443 is refused: 'example.org:22' (user file) does not allow this "
 		 "method",

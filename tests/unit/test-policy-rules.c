@@ -188,6 +188,16 @@ static const struct row inet[] = {
 	{{"-8.0.0.0/8"}, "8.8.8.8", 443, false, POLICY_DENY_RULE},
 	{{"localhost:5432"}, "localhost", 5432, true, POLICY_BY_RULE},
 	{{"10.0.0.1"}, "10.0.0.1", 443, true, POLICY_BY_RULE},
+	{{"-example.com"}, "8.8.8.8", 443, false, POLICY_DENY_NAMELESS},
+	{{"-example.com"}, "2001:4860::8", 22, false, POLICY_DENY_NAMELESS},
+	{{"-*.example.com:25"}, "8.8.8.8", 25, false, POLICY_DENY_NAMELESS},
+	{{"-*.example.com:25"}, "8.8.8.8", 443, true, POLICY_BY_TIER},
+	{{"-example.com"}, "example.org", 443, true, POLICY_BY_TIER},
+	{{"-example.com", "8.8.8.8"}, "8.8.8.8", 443, true, POLICY_BY_RULE},
+	{{"-example.com", "8.8.8.8:443"}, "8.8.8.8", 80, false, POLICY_DENY_NAMELESS},
+	{{"-example.com"}, "10.0.0.1", 443, false, POLICY_DENY_CLASS},
+	{{"example.com", "localhost:5432"}, "8.8.8.8", 443, true, POLICY_BY_TIER},
+	{{"-9.9.9.9"}, "8.8.8.8", 443, true, POLICY_BY_TIER},
 };
 
 static const struct row full[] = {

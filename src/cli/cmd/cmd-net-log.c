@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/json/json.h"
+#include "view/event-text.h"
 #include "view/log-view.h"
 #include "cli/since.h"
 #include "record/store.h"
@@ -105,6 +106,8 @@ static void print_record(const json_t *j, bool color)
 	cell(target, W_TARGET, color, STYLE_NONE);
 	cell(what, W_DETAIL, color, STYLE_NONE);
 	cell(ms, W_MS, color, STYLE_NONE);
+	if (json_is_true(json_object_get(j, "selftest")))
+		(void)fputs("self-test: ", stdout);
 	term_puts(stdout, rule);
 	if (reason[0]) {
 		(void)fputs(rule[0] ? ": " : "", stdout);
@@ -123,7 +126,7 @@ static int on_line(void *arg, const struct events_line *l)
 		return 0;
 	j = json_loads(l->text, 0, NULL);
 	if (!j || !streq(log_text(j, "type"), "net") || log_number(j, "at_ms") < sh->since_ms ||
-	    (sh->denied && !streq(log_text(j, "verdict"), "deny")))
+	    (sh->denied && !event_is_refusal(j)))
 		return 0;
 	if (sh->json)
 		(void)puts(l->text);

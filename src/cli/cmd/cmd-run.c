@@ -17,6 +17,7 @@
 #include "live/live.h"
 #include "live/pipe.h"
 #include "check/selftest.h"
+#include "view/refused-line.h"
 
 extern char **environ;
 
@@ -59,6 +60,17 @@ static void make_environ(const struct cli *cli, const struct build *b, struct st
 		strv_push(ret, *e);
 }
 
+/* The log, which says why, goes with a sandbox that is removed. */
+static void tell_refused(const char *name, bool removed, const struct strv *hosts, bool others)
+{
+	cleanup_free char *line = refused_line(hosts, others);
+
+	if (line && removed)
+		log_warn("net", "%s", line);
+	else if (line)
+		log_warn("net", "%s; see: ralph net log --denied %s", line, name);
+}
+
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
 		    const struct build *b, const struct strv *argv, uint32_t consent,
 		    int *prestarted, int *ret_code)
@@ -66,12 +78,15 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	enum live_flags flags =
 		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
 	cleanup_fd int conn = -1;
-	cleanup_strv struct strv env;
+	cleanup_strv struct strv env, hosts = {0};
+	bool others = false;
 	struct attach a = {
 		.argv = argv,
 		.env = &env,
 		.cwd = b->cwd,
 		.tty = exec_wants_tty(args->tty, args->no_tty),
+		.refused = &hosts,
+		.refused_others = &others,
 		.timeout_ms = s->config->limits.timeout_ms,
 		.consent = consent,
 	};
@@ -92,7 +107,10 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	if (argv->n == 0)
 		return live_wait_up(conn, b->spec->name, &cli->err);
 	make_environ(cli, b, &env);
-	return attach_run(conn, &a, ret_code, &cli->err);
+	r = attach_run(conn, &a, ret_code, &cli->err);
+	if (r == 0)
+		tell_refused(b->spec->name, args->rm, &hosts, others);
+	return r;
 }
 
 static int run_again(struct cli *cli, const struct run_args *args, struct settings *s,

@@ -161,7 +161,7 @@ static int on_line(void *arg, const struct events_line *l)
 	if (!strstr(l->text, "\"verdict\":\"deny\""))
 		return 0;
 	j = json_loads(l->text, 0, NULL);
-	if (j && streq(log_text(j, "host"), s->host)) {
+	if (j && event_is_refusal(j) && streq(log_text(j, "host"), s->host)) {
 		s->times += (uint64_t)log_number(j, "count");
 		json_decref(s->found);
 		s->found = j;

@@ -201,8 +201,19 @@ static void on_started(struct session *s, struct wire_msg *m)
 	start_relays(s);
 }
 
+/* A supervisor of an earlier version sends no hosts: the vector stays empty then. */
+static void read_refused(const struct attach *a, struct wire_reader *r)
+{
+	if (!a->refused)
+		return;
+	wire_get_strv(r, a->refused);
+	*a->refused_others = wire_get_u32(r);
+}
+
 static void on_exited(struct session *s, struct wire_reader *r)
 {
+	bool stays;
+
 	s->code = (int)wire_get_u32(r);
 	if (wire_get_u32(r))
 		log_warn("attach", "the time limit was reached; the command was ended");
@@ -210,8 +221,10 @@ static void on_exited(struct session *s, struct wire_reader *r)
 	/* The command's last output is still in the pipes. It cannot write any more. */
 	for (int i = 1; i < 3; i++)
 		relay_drain(&s->relays[i]);
+	stays = wire_get_u32(r);
+	read_refused(s->a, r);
 	/* If the sandbox ends too, the end of the connection says when it has ended. */
-	if (wire_get_u32(r))
+	if (stays)
 		ev_stop(s->ev);
 }
 

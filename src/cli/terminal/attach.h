@@ -25,6 +25,8 @@ struct attach {
 	const char *user; /* NULL: the sandbox's own */
 	const char *cwd;
 	bool tty;
+	struct strv *refused; /* gets the hosts that were refused meanwhile; NULL: not wanted */
+	bool *refused_others; /* with `refused`: there were others */
 	uint64_t timeout_ms;
 	uint32_t consent; /* WIRE_EXEC_CONFIRMED, WIRE_EXEC_ASSUMED or 0: how a start was agreed to
 			   */

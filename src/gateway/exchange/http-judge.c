@@ -203,13 +203,38 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 	}
 }
 
-/* CONNECT, SOCKS and transparent connections have their target: the request must name it. */
-static void on_fixed(struct conn *c, const struct http1_head *h, size_t head_len)
+static const char another_server[] = "the Host field names another server than the one allowed";
+
+/* CONNECT, SOCKS and transparent connections have their target: the request must name it, or a
+ * server that it may become. false: refused. */
+static bool names_target(struct conn *c, const struct http1_head *h)
 {
 	uint16_t standard = c->terminated ? 443 : 80;
 	struct err err = {0};
 	struct host host;
 
+	if (h->host.host.n == 0 || host_parse(h->host.host.p, h->host.host.n, &host, &err) < 0 ||
+	    (h->host.port ? h->host.port : standard) != c->port ||
+	    (c->terminated && !host_equal(&host, &c->host))) {
+		refuse_as(c, GW_DENY, 403, another_server);
+		return false;
+	}
+	switch (conn_named(c, &host)) {
+	case NAMED_REFUSED:
+		return false;
+	case NAMED_ANEW:
+		return true;
+	case NAMED_SAME:
+		break;
+	}
+	/* The server would be told a name, and policy an address. */
+	if (!host_equal(&host, &c->host))
+		refuse_as(c, GW_DENY, 403, another_server);
+	return host_equal(&host, &c->host);
+}
+
+static void on_fixed(struct conn *c, const struct http1_head *h, size_t head_len)
+{
 	if (http1_method_is(h, "CONNECT")) {
 		refuse_as(c, GW_DENY, 400, "a CONNECT inside a connection that has its target");
 		return;
@@ -218,12 +243,8 @@ static void on_fixed(struct conn *c, const struct http1_head *h, size_t head_len
 		refuse_as(c, GW_DENY, 400, "the request's scheme is not the connection's");
 		return;
 	}
-	if (h->host.host.n == 0 || host_parse(h->host.host.p, h->host.host.n, &host, &err) < 0 ||
-	    !host_equal(&host, &c->host) || (h->host.port ? h->host.port : standard) != c->port) {
-		refuse_as(c, GW_DENY, 403,
-			  "the Host field names another server than the one allowed");
+	if (!names_target(c, h))
 		return;
-	}
 	c->up_tls = c->terminated;
 	http_decide(c, h, head_len);
 }
@@ -356,8 +377,7 @@ void conn_on_head(struct conn *c)
 		}
 		c->scanned = c->line_start = 0;
 		if (n < 0)
-			refuse_as(c, GW_DENY, http1_reason_status((int)n),
-				  http1_reason_str((int)n));
+			refuse_bytes(c, http1_reason_status((int)n), http1_reason_str((int)n));
 		else
 			on_request(c, h, (size_t)n);
 		return;

@@ -8,27 +8,6 @@
 #include "gateway/parse/sniff.h"
 #include "gateway/tls.h"
 
-const char *conn_hello_objection(struct conn *c, const struct hello *h)
-{
-	struct err err = {0};
-	struct verdict v;
-	struct host sni;
-
-	if (h->ech)
-		return "the ClientHello is encrypted (ECH)";
-	if (h->name_len == 0)
-		return c->host.kind == HOST_NAME ? "the ClientHello names no server" : NULL;
-	if (host_parse(h->name, h->name_len, &sni, &err) < 0)
-		return "the ClientHello's server name is no host";
-	if (c->host.kind == HOST_NAME)
-		return host_equal(&sni, &c->host)
-			       ? NULL
-			       : "the ClientHello names another server than the one allowed";
-	/* A tunnel to an address: the name must be allowed as well. */
-	policy_name(c->gw->policy, &sni, c->port, &v);
-	return v.allow ? NULL : "the ClientHello names a server that is not allowed";
-}
-
 static void accept_tls(struct conn *c, const struct leaf *leaf)
 {
 	if (tls_server(c->gw, &c->client, leaf, &c->in) < 0) {
@@ -71,13 +50,13 @@ static int on_client_hello(struct conn *c)
 {
 	struct hello h;
 	ssize_t used = hello_parse(c->in.data, c->in.len, &h);
-	const char *objection;
 
 	if (used == 0)
 		return 0;
-	objection = used < 0 ? hello_reason_str((int)used) : conn_hello_objection(c, &h);
-	if (objection)
-		refuse_as(c, GW_DENY, 403, objection);
+	if (used < 0)
+		refuse_as(c, GW_DENY, 403, hello_reason_str((int)used));
+	else if (conn_named_by_hello(c, &h) == NAMED_REFUSED)
+		return 1;
 	else if (c->verdict.inspect)
 		want_leaf(c);
 	else
@@ -105,7 +84,7 @@ static int judge_first_bytes(struct conn *c)
 	case SNIFF_UNKNOWN:
 		break;
 	}
-	refuse_as(c, GW_DENY, 403, "neither TLS nor HTTP");
+	refuse_bytes(c, 403, "neither TLS nor HTTP");
 	return 1;
 }
 
