@@ -218,7 +218,7 @@ int request_canon(const char *target, size_t n, struct buf *ret, size_t *ret_pat
 	return buf_append(ret, query, n - path_n);
 }
 
-bool request_path_under(const char *path, size_t n, const char *prefix)
+static bool path_under(const char *path, size_t n, const char *prefix)
 {
 	size_t prefix_n = strlen(prefix);
 
@@ -242,7 +242,7 @@ static bool path_allowed(const struct policy_rule *r, const char *path, size_t n
 	size_t longest = 0;
 
 	for (size_t i = 0; i < paths->n; i++)
-		if (request_path_under(path, n, paths->v[i]) && strlen(paths->v[i]) > longest)
+		if (path_under(path, n, paths->v[i]) && strlen(paths->v[i]) > longest)
 			longest = strlen(paths->v[i]);
 	*ret_len = longest;
 	return longest || paths->n == 0;

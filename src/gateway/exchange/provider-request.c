@@ -13,6 +13,10 @@
 #define PICTURE_TOKENS 8192    /* at most, whatever its size */
 #define CONTEXT_TOKENS 1000000 /* for input that is not in the request */
 
+static const char no_price[] =
+	"the request asks for a service tier whose price ralph does not know, "
+	"and this sandbox has a budget";
+
 static const struct gw_route *provider_of(const struct conn *c)
 {
 	const struct gw_config *config = c->gw->config;
@@ -66,10 +70,24 @@ static const char *tool_of_path(const struct conn *c)
 	return strcasestr(path, "/files") || strcasestr(path, "/upload") ? "files" : NULL;
 }
 
+/* Google reads parameters such as "$httpHeaders", "$req" and "$ct" in place of fields and body. */
+static bool query_is_plain(const char *target)
+{
+	const char *p = target ? strchr(target, '?') : NULL;
+
+	for (; p; p = strchr(p + 1, '&'))
+		if (p[1] == '$' || p[1] == '%')
+			return false;
+	return true;
+}
+
 /* Would everybody read the body as the JSON that we read? */
-static bool is_plain(const struct http1_head *h)
+static bool is_plain(const struct conn *c, const struct http1_head *h)
 {
 	struct slice type = {0};
+
+	if (!query_is_plain(c->x->target))
+		return false;
 
 	for (size_t i = 0; i < h->n_fields; i++) {
 		const struct http1_field *f = &h->fields[i];
@@ -95,12 +113,25 @@ static char *read_body(struct conn *c, const struct http1_head *h)
 		return outline_why(g->outline);
 	if (c->x->request.done)
 		return NULL;
-	if (!is_plain(h)) {
+	if (!is_plain(c, h)) {
 		g->outline->bad = true;
 		return outline_why(g->outline);
 	}
 	c->x->request.reader = g->outline;
 	return NULL;
+}
+
+/* Bedrock is told of other tiers in fields. */
+static bool has_tier(const struct http1_head *h)
+{
+	for (size_t i = 0; i < h->n_fields; i++) {
+		struct slice name = h->fields[i].name;
+
+		if (name.n > 14 &&
+		    slice_ieq((struct slice){name.p, 14}, slice_of("x-amzn-bedrock")))
+			return true;
+	}
+	return false;
 }
 
 char *provider_prepare(struct conn *c, const struct http1_head *h)
@@ -121,6 +152,8 @@ char *provider_prepare(struct conn *c, const struct http1_head *h)
 			       "budget (budget.usd, budget.tokens); such requests pass only "
 			       "without one");
 	g->metered = budget && request_has_tokens(c->x->kind);
+	if (g->metered && has_tier(h))
+		return xstrdup(no_price);
 	return g->metered || allowed_tools(c) ? read_body(c, h) : NULL;
 }
 
@@ -201,9 +234,7 @@ void provider_spend(struct conn *c)
 	buf_init(&b, WIRE_INLINE_MAX);
 	if (o->two_models || o->premium) {
 		refuse_final(c, GW_DENY, 403,
-			     o->premium ? "the request asks for a service tier whose price ralph "
-					  "does not know, and this sandbox has a budget"
-					: "the request names two models");
+			     o->premium ? no_price : "the request names two models");
 		return;
 	}
 	gw_put_spend(&b, &s);

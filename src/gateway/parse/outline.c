@@ -77,6 +77,7 @@ static const struct row {
 	{CONTENT, AT_URI, ANY_FORM, "fileuri"},
 	{CONTENT, AT_URI, ANY_FORM, "gcsuri"},
 	{CONTENT, AT_FILE, ANY_FORM, "fileid"},
+	{CONTENT, AT_SPEED, FORM(OUTLINE_CONVERSE), "latency"},
 	{CONTENT, AT_MEDIA, ANY_FORM, "mediatype"},
 	{CONTENT, AT_MEDIA, ANY_FORM, "mimetype"},
 	/* Arguments and results of the client's own tools, and schemas. */
