@@ -18,7 +18,7 @@ static const struct agent_env command_env[] = {
 
 static const struct agent agent_command = {
 	.name = "command", .title = "any command",
-	.interactive = NONE, .headless = NONE, .services = NONE,
+	.interactive = NONE, .headless = NONE, .services = NONE, .provider_tools = NONE,
 	.env = command_env, .seeds = NO_SEEDS, .identity = NO_IDENTITY,
 	.state = NONE, .private = NONE, .logins = NONE, .installed = NONE, .hosts = NONE, .login_hosts = NONE,
 };

@@ -97,6 +97,7 @@ struct agent {
 	const char *const *logins;	/* files below HOME that hold a login */
 	const char *const *installed;	/* below HOME: where its own installer puts the program */
 	const char *template;		/* Docker Sandboxes' image with the program; NULL: none */
+	const char *const *provider_tools; /* that providers run for it, and it needs to work */
 	const char *budget; /* its option for the cost of a run in dollars; NULL: none */
 	const struct agent_stream *stream; /* format of the headless run's output; NULL: text */
 };

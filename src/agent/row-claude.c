@@ -190,6 +190,9 @@ const struct agent agent_claude = {
 	.logins = LIST(".claude/.credentials.json", ".claude.json"),
 	.installed = LIST(".local/share/claude", ".claude/local"),
 	.template = "docker/sandbox-templates:claude-code",
+	/* Its WebSearch is a request of its own with this tool. The words of a search go to the
+	 * provider's search engine, not to a host that the sandbox names. WebFetch runs inside. */
+	.provider_tools = LIST("web_search"),
 	.budget = "--max-budget-usd",
 	.stream = &claude_stream,
 };

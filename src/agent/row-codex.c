@@ -11,7 +11,7 @@
 	"[otel]\nmetrics_exporter = \"none\"\n\n"                                                  \
 	"[projects.\"{workspace}\"]\ntrust_level = \"trusted\"\n"
 #define CODEX_PROVIDER(base)                                                                       \
-	"model_provider = \"ralph\"\ncheck_for_update_on_startup = false\n\n"                      \
+	"model_provider = \"ralph\"\ncheck_for_update_on_startup = false\nweb_search = \"disabled\"\n\n"                      \
 	"[model_providers.ralph]\nname = \"ralph\"\nbase_url = \"" base "\"\n"                     \
 	"env_key = \"RALPH_PHANTOM\"\nwire_api = \"responses\"\n"                                  \
 	"supports_websockets = false\n\n" CODEX_QUIET
@@ -25,7 +25,7 @@ static const struct agent_env codex_env[] = {
 static const struct agent_seed codex_seeds[] = {
 	{"openai-key", ".codex/config.toml", CODEX_PROVIDER("{endpoint}/v1"), true},
 	{"openai-chatgpt", ".codex/config.toml", CODEX_PROVIDER("{endpoint}"), true},
-	{NULL, ".codex/config.toml", "check_for_update_on_startup = false\n\n" CODEX_QUIET, true},
+	{NULL, ".codex/config.toml", "check_for_update_on_startup = false\nweb_search = \"disabled\"\n\n" CODEX_QUIET, true},
 	{0},
 };
 
@@ -111,6 +111,9 @@ const struct agent agent_codex = {
 	.hosts = NONE, .login_hosts = LIST("@openai"),
 	.private = LIST(".codex"), .logins = LIST(".codex/auth.json"), .installed = NONE,
 	.template = "docker/sandbox-templates:codex",
+	/* Its web search also opens any URL that it is told to; CODEX_QUIET switches it off, since
+	 * Codex would put it into every request. */
+	.provider_tools = NONE,
 	.stream = &codex_stream,
 };
 /* clang-format on */

@@ -58,6 +58,7 @@ const struct agent agent_copilot = {
 	.private = LIST(".copilot"), .installed = NONE,
 	.logins = LIST(".copilot/config.json"), /* where there is no keyring */
 	.template = "docker/sandbox-templates:copilot",
+	.provider_tools = NONE,
 	.stream = &copilot_stream,
 };
 /* clang-format on */

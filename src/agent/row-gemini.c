@@ -87,6 +87,9 @@ const struct agent agent_gemini = {
 	.logins = LIST(".gemini/oauth_creds.json", ".gemini/gemini-credentials.json",
 		       ".config/gemini/credentials.json"),
 	.template = "docker/sandbox-templates:gemini",
+	/* Its google_web_search is a request of its own with this tool. Its web_fetch would let the
+	 * provider open any URL, and fetches by itself, through the gateway, when that fails. */
+	.provider_tools = LIST("web_search"),
 	.stream = &gemini_stream,
 };
 /* clang-format on */

@@ -73,6 +73,7 @@ const struct agent agent_opencode = {
 	.private = LIST(".opencode", ".local/share/opencode"), .installed = LIST(".opencode/bin"),
 	.logins = LIST(".local/share/opencode/auth.json"),
 	.template = "docker/sandbox-templates:opencode",
+	.provider_tools = NONE,
 	.stream = &opencode_stream,
 };
 /* clang-format on */

@@ -70,6 +70,8 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny"}, \
 	{"net", 0, OPT_STR, 0, "TIER", "how much network there is: none, allowlist, inet or full", \
 	 .key = "network.tier"}, \
+	{"provider-tools", 0, OPT_STR, 0, "WHICH", "tools that providers may run for it: agent, all, none or names", \
+	 .key = "network.provider_tools"}, \
 	{"memory", 0, OPT_SIZE, 0, "SIZE", "memory limit", .key = "limits.memory"}, \
 	{"pids", 0, OPT_UINT, 0, "N", "limit of processes and threads", .key = "limits.pids"}, \
 	{"cpu", 0, OPT_UINT, 0, "PERCENT", "processor limit, in percent of one core", .key = "limits.cpu"}, \

@@ -158,6 +158,21 @@ static int add_hosts(struct sandbox_spec *s, const struct build_input *in, const
 	return r;
 }
 
+static void add_provider_tools(struct sandbox_spec *s, const struct config *c,
+			       const struct agent *a)
+{
+	const char *tools = c->network.provider_tools;
+
+	if (streq(tools, "none"))
+		return;
+	if (!streq(tools, "agent")) {
+		strv_split(&s->provider_tools, tools, ',');
+		return;
+	}
+	for (const char *const *t = a->provider_tools; *t; t++)
+		strv_push(&s->provider_tools, *t);
+}
+
 int build_agent_net(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
 	cleanup_free char *source = NULL, *login = NULL;
@@ -166,6 +181,7 @@ int build_agent_net(struct sandbox_spec *s, const struct build_input *in, struct
 
 	if (r < 0)
 		return r;
+	add_provider_tools(s, in->config, a);
 	source = xasprintf("agent %s", a->name);
 	login = xasprintf("agent %s: login", a->name);
 	r = add_hosts(s, in, a->hosts, source, err);

@@ -278,3 +278,26 @@ const char *check_command(const char *s)
 		return "is longer than 4095 bytes; put it into a script";
 	return has_control(s) ? "has a control character; write one command line" : NULL;
 }
+
+const char *check_provider_tools(const char *s)
+{
+	static const char form[] =
+		"is no choice of provider tools; write agent, all, none, or names "
+		"such as web_search,web_fetch";
+
+	for (const char *p = s;; p++) {
+		size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789_-.");
+		bool whole = p == s && p[n] == '\0';
+
+		if (n == 0 || n > PROVIDER_TOOL_MAX || (p[n] && p[n] != ','))
+			return form;
+		if (!whole &&
+		    ((n == 5 && memcmp(p, "agent", 5) == 0) ||
+		     (n == 3 && memcmp(p, "all", 3) == 0) || (n == 4 && memcmp(p, "none", 4) == 0)))
+			return form;
+		p += n;
+		if (!*p)
+			return NULL;
+	}
+}

@@ -73,6 +73,7 @@ struct config {
 		struct strv allow, deny;
 		struct net_rule *rules; /* inspected hosts; their patterns are as in allow */
 		size_t n_rules;
+		char *provider_tools;  /* "agent", "all", "none", or names with commas */
 		uint64_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */
 	} network;
 	struct {

@@ -58,6 +58,10 @@ KEY(KEY_DENY, "network.deny", KEY_LIST, PROJECT_ANY, AT(network.deny),
 KEY(KEY_RULES, "network.rules", KEY_RULE, PROJECT_SAME, AT(network.rules),
 	.option = "--rule",
 	.help = "hosts whose requests are inspected one by one")
+KEY(KEY_PROVIDER_TOOLS, "network.provider_tools", KEY_WORD, PROJECT_FEWER,
+	AT(network.provider_tools), .def = "agent", .option = "--provider-tools",
+	.check = check_provider_tools, .joined = true,
+	.help = "tools that providers run for a request: agent, all, none or names")
 KEY(KEY_KEEPALIVE, "network.keepalive", KEY_DURATION, PROJECT_SAME, AT(network.keepalive_ms),
 	.def = "2m", .option = "--keepalive", .min = 1000, .max = DAY_MS, .zero = true,
 	.help = "silence after which a tunnel is probed; 0 for never")

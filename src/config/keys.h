@@ -34,6 +34,7 @@ enum key_project {
 	PROJECT_LOWER0, /* the same where 0 means "no limit", the largest of all */
 	PROJECT_SAME,	/* nothing the user has not said already */
 	PROJECT_AUTO,	/* a choice of its own only while the user left it at "auto" */
+	PROJECT_FEWER,	/* network.provider_tools: none, or some of what the user allows */
 	PROJECT_NEW,	/* env.set: names the user does not set */
 	PROJECT_ANY,	/* every value tightens */
 };
@@ -52,6 +53,7 @@ struct key {
 	bool zero; /* 0 is allowed although it is below min: it means "automatic" or "none" */
 	/* NULL: anything goes. Returns what is wrong with the text, with the remedy, or NULL. */
 	const char *(*check)(const char *s);
+	bool joined; /* a word that may be written as a list: its entries, with commas */
 	const char *help;
 	const char *was; /* its name in the last release, which still works, with a notice */
 };
@@ -139,4 +141,6 @@ const char *check_token_url(const char *s);
 const char *check_way(const char *s);
 const char *check_source(const char *s);
 const char *check_price(const char *s);
+#define PROVIDER_TOOL_MAX 63 /* of a name */
+const char *check_provider_tools(const char *s);
 const char *check_command(const char *s);

@@ -34,6 +34,23 @@ static bool number_widens(const struct config *base, const struct config *projec
 	return p > b;
 }
 
+/* Names with commas: what "agent" stands for is not known here. */
+static bool names_widen(const char *base, const char *project)
+{
+	cleanup_strv struct strv has = {0}, wants = {0};
+
+	if (streq(base, project) || streq(base, "all") || streq(project, "none"))
+		return false;
+	if (streq(base, "agent") || streq(project, "agent") || streq(project, "all"))
+		return true;
+	strv_split(&has, base, ',');
+	strv_split(&wants, project, ',');
+	for (size_t i = 0; i < wants.n; i++)
+		if (!strv_has(&has, wants.v[i]))
+			return true;
+	return false;
+}
+
 static bool scalar_widens(const struct config *base, const struct config *project, enum key_id id,
 			  uint64_t memory_share)
 {
@@ -47,6 +64,8 @@ static bool scalar_widens(const struct config *base, const struct config *projec
 		if (keys[id].type == KEY_CHOICE)
 			return number(base, id) != number(project, id);
 		return !streq(word(base, id), word(project, id));
+	case PROJECT_FEWER:
+		return names_widen(word(base, id), word(project, id));
 	case PROJECT_NEW:
 	case PROJECT_ANY:
 		break;

@@ -333,6 +333,28 @@ static int scan_entry(struct scan *s, const struct shape *shape, struct scan_val
 	return 0;
 }
 
+#define JOINED_MAX (8 * KiB)
+
+/* [a, b] for a value that is one word: "a,b"; [] is none. */
+static int join_list(struct scan *s, const struct shape *shape, struct scan_value *v)
+{
+	struct scan_value list = {0};
+	cleanup_buf struct buf b;
+	int r = scan_list(s, shape, &list);
+
+	buf_init(&b, JOINED_MAX);
+	for (size_t i = 0; i < list.n; i++) {
+		(void)buf_printf(&b, "%s%s", i ? "," : "", list.v[i].text ? list.v[i].text : "");
+		free(list.v[i].text);
+	}
+	free(list.v);
+	if (r == 0 && b.full)
+		r = fail_here(s, err_usage(s->err, "is too long; shorten it"), shape->key);
+	if (r == 0)
+		v->text = xstrdup(b.len ? buf_str(&b) : "none");
+	return r;
+}
+
 static int scan_value(struct scan *s, enum key_id id)
 {
 	struct shape shape = {.key = keys[id].name};
@@ -347,6 +369,8 @@ static int scan_value(struct scan *s, enum key_id id)
 		r = want_section(s, shape.key);
 		return r < 0 ? r : scan_entry(s, &shape, v);
 	}
+	if (keys[id].joined && s->ev.type == YAML_SEQUENCE_START_EVENT)
+		return join_list(s, &shape, v);
 	if (!key_is_list(id))
 		return take_scalar(s, shape.key, v);
 	r = want_list(s, shape.key);

@@ -14,8 +14,11 @@
 
 /* The requests of a Claude Code conversation; none that lists, makes or changes keys. */
 static const char *const requests[] = {
-	"POST /v1/messages",
+	"POST /v1/messages messages",
+	"POST /v1/messages/count_tokens free",
+	"POST /v1/messages/** unknown", /* batches */
 	"GET /v1/models",
+	"GET /v1/models/*",
 	NULL,
 };
 

@@ -13,8 +13,14 @@
  * of what else these hosts do: making keys, profiles, jobs, reading logs.
  */
 static const char *const requests[] = {
-	"POST /model/",
+	"POST /model/*/invoke messages",
+	"POST /model/*/invoke-with-response-stream messages",
+	"POST /model/*/converse converse",
+	"POST /model/*/converse-stream converse",
+	"POST /model/*/count-tokens free",
+	"POST /model/** unknown",
 	"GET /inference-profiles https://bedrock.{domain}/inference-profiles",
+	"GET /inference-profiles/* https://bedrock.{domain}/inference-profiles",
 	NULL,
 };
 

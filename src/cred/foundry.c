@@ -7,7 +7,12 @@
 
 #define KEY "ANTHROPIC_FOUNDRY_API_KEY"
 
-static const char *const requests[] = {"POST /v1/messages", NULL};
+static const char *const requests[] = {
+	"POST /v1/messages messages",
+	"POST /v1/messages/count_tokens free",
+	"POST /v1/messages/** unknown",
+	NULL,
+};
 
 static bool is_resource(const char *s)
 {

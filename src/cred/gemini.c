@@ -9,17 +9,21 @@
 #define LOGIN "gemini, and choose to log in with Google"
 
 static const char *const key_requests[] = {
-	"POST /v1beta/models/",
+	"POST /v1beta/models/*:generateContent gemini",
+	"POST /v1beta/models/*:streamGenerateContent gemini",
+	"POST /v1beta/models/*:countTokens free",
+	"POST /v1beta/models/** unknown", /* images, videos, batches */
 	"GET /v1beta/models",
+	"GET /v1beta/models/**",
 	NULL,
 };
 
 /* The Gemini CLI's requests to Code Assist in a conversation; none that changes the account. */
 static const char *const oauth_requests[] = {
-	"POST /v1internal:generateContent",    "POST /v1internal:streamGenerateContent",
-	"POST /v1internal:countTokens",	       "POST /v1internal:loadCodeAssist",
-	"POST /v1internal:listExperiments",    "POST /v1internal:retrieveUserQuota",
-	"POST /v1internal:fetchAdminControls", NULL,
+	"POST /v1internal:generateContent gemini",  "POST /v1internal:streamGenerateContent gemini",
+	"POST /v1internal:countTokens free",	    "POST /v1internal:loadCodeAssist free",
+	"POST /v1internal:listExperiments free",    "POST /v1internal:retrieveUserQuota free",
+	"POST /v1internal:fetchAdminControls free", NULL,
 };
 
 int gemini_login_parse(const json_t *j, struct file_login *ret, struct err *err)

@@ -13,16 +13,24 @@
 
 /* The requests of a conversation; none about files, batches, fine-tuning, organisation or keys. */
 static const char *const key_requests[] = {
-	"POST /v1/responses",
-	"POST /v1/chat/completions",
+	"POST /v1/responses responses",
+	"POST /v1/responses/compact responses",
+	"POST /v1/responses/input_tokens free",
+	"POST /v1/responses/** unknown",
+	"POST /v1/chat/completions chat",
+	"POST /v1/chat/completions/** unknown",
 	"GET /v1/models",
+	"GET /v1/models/*",
 	NULL,
 };
 
 /* The requests allowed with a ChatGPT login; their paths are relative to the origin's own path. */
 static const char *const chatgpt_requests[] = {
-	"POST /responses",
+	"POST /responses responses",
+	"POST /responses/compact responses",
+	"POST /responses/** unknown",
 	"GET /models",
+	"GET /models/*",
 	NULL,
 };
 

@@ -12,8 +12,13 @@
 #define LOGIN "gcloud auth application-default login"
 
 /* The models of one publisher in the user's own project and region. */
+#define MODELS "POST /v1/projects/{project}/locations/{region}/publishers/anthropic/models/"
+
 static const char *const requests[] = {
-	"POST /v1/projects/{project}/locations/{region}/publishers/anthropic/models/",
+	MODELS "count-tokens:rawPredict free",
+	MODELS "*:rawPredict messages",
+	MODELS "*:streamRawPredict messages",
+	MODELS "** unknown",
 	NULL,
 };
 

@@ -141,6 +141,40 @@ void price_find(const char *model, const struct strv *own, struct price *ret)
 	}
 }
 
+/* What the providers' documents say of an answer without a limit of its own. */
+static const struct {
+	const char *model;
+	uint32_t tokens;
+} outputs[] = {
+	{"", 131072},
+	{"claude-", 131072},
+	{"claude-3-5-", 8192},
+	{"claude-3-haiku", 4096},
+	{"claude-3-opus", 4096},
+	{"gpt-4o", 16384},
+	{"gpt-4.1", 32768},
+	{"o3", 100000},
+	{"o4-mini", 100000},
+	{"gemini-", 65536},
+	{"gemini-2.0-flash", 8192},
+};
+
+uint64_t price_output_max(const char *model)
+{
+	uint64_t tokens = outputs[0].tokens;
+	size_t longest = 0;
+
+	for (size_t i = 1; i < ARRAY_SIZE(outputs); i++) {
+		size_t n = strlen(outputs[i].model);
+
+		if (n > longest && is_for(model, outputs[i].model, n)) {
+			longest = n;
+			tokens = outputs[i].tokens;
+		}
+	}
+	return tokens;
+}
+
 uint64_t price_of(const struct price *p, const struct usage_tokens *t)
 {
 	const uint64_t million = 1000000;

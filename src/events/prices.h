@@ -23,5 +23,8 @@ struct usage_tokens {
 /* own: entries that check_price() of config/ accepted; NULL: none. The name of the row lives as
  * long as `own`. */
 void price_find(const char *model, const struct strv *own, struct price *ret);
+/* Returns the most tokens that one answer of the model can have; an unknown model has the most of its
+ * family. */
+uint64_t price_output_max(const char *model);
 /* Returns millionths of a US dollar, rounded up. */
 uint64_t price_of(const struct price *p, const struct usage_tokens *t);

@@ -52,6 +52,7 @@ static const struct {
 	[CONN_LEAF]       = {"leaf",       DYNAMIC,   LEAF_MS,      on_wait,          refuse_late},
 	[CONN_ACCEPT]     = {"accept",     DYNAMIC,   HANDSHAKE_MS, conn_on_accept,   refuse_late},
 	[CONN_CREDENTIAL] = {"credential", DYNAMIC,   HEADER_MS,    on_wait,          refuse_late},
+	[CONN_BUDGET]     = {"budget",     DYNAMIC,   BUDGET_MS,    on_wait,          refuse_late},
 	[CONN_BODY]       = {"body",       DYNAMIC,   BODY_MS,      conn_on_body,     refuse_late},
 	[CONN_LOOKUP]     = {"lookup",     DYNAMIC,   LOOKUP_MS + 2000, on_wait,      refuse_late},
 	[CONN_DIAL]       = {"dial",       DYNAMIC,   DIAL_MS,      on_wait,          refuse_late},
@@ -91,6 +92,7 @@ static uint32_t limit_of(const struct conn *c)
 	case CONN_LEAF:
 	case CONN_ACCEPT:
 	case CONN_CREDENTIAL:
+	case CONN_BUDGET:
 	case CONN_BODY:
 	case CONN_VIA:
 	case CONN_SECURE:

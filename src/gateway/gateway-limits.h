@@ -39,6 +39,7 @@
 #define ANSWER_MS 60000 /* a server's, to the ClientHello of a tunnel */
 #define LEAF_MS 5000
 #define HEADER_MS 60000	   /* a login may have to be renewed first, or another program is at it */
+#define BUDGET_MS 300000   /* the rest of it is reserved by requests that are under way */
 #define RESPONSE_MS 600000 /* no byte either way while an answer is awaited: models think long */
 #define PROBE_MS 30000	   /* between two probes of TCP keep-alive */
 #define PROBES_MAX 6	   /* that nobody answered, before the connection is over */

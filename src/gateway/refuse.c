@@ -39,6 +39,7 @@ static const struct {
 	{414, "URI Too Long"},
 	{417, "Expectation Failed"},
 	{426, "Upgrade Required"},
+	{429, "Too Many Requests"},
 	{431, "Request Header Fields Too Large"},
 	{501, "Not Implemented"},
 	{502, "Bad Gateway"},
@@ -101,11 +102,19 @@ void answer_json(struct conn *c, unsigned int status, bool final, const char *js
 	answer(c, status, status_text(status), final, json);
 }
 
-/* In the form in which clients of providers look for a message. */
-static json_t *provider_refusal(const char *reason)
+/* In the form in which clients of this provider look for a message. */
+static json_t *provider_refusal(const struct conn *c, unsigned int status, const char *reason)
 {
 	cleanup_free char *message = xasprintf("ralph: %s", reason);
+	const char *provider = exchange_provider(c);
 
+	if (streq(provider, "gemini"))
+		return json_pack("{s:{s:i, s:s, s:s}}", "error", "code", (int)status, "message",
+				 message, "status",
+				 status == 402 || status == 429 ? "RESOURCE_EXHAUSTED"
+								: "PERMISSION_DENIED");
+	if (streq(provider, "bedrock"))
+		return json_pack("{s:s}", "message", message);
 	return json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error", "type", "ralph_error",
 			 "message", message);
 }
@@ -143,7 +152,7 @@ static const char *phrase_of(const struct conn *c, const struct refusal *no, cha
 static void answer_refusal(struct conn *c, const struct refusal *no)
 {
 	bool denied = no->verdict == GW_DENY;
-	json_t *j = exchange_is_provider(c) ? provider_refusal(no->reason)
+	json_t *j = exchange_is_provider(c) ? provider_refusal(c, no->status, no->reason)
 					    : plain_refusal(c, denied, no->reason, no->remedy);
 	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL, phrase[PHRASE_SIZE];
 
@@ -265,6 +274,7 @@ void refuse_late(struct conn *c)
 		[CONN_LEAF] = {504, "no certificate was issued in time"},
 		[CONN_ACCEPT] = {408, "the TLS handshake took too long"},
 		[CONN_CREDENTIAL] = {504, "no credential was given in time"},
+		[CONN_BUDGET] = {429, "the rest of the budget is reserved by requests under way"},
 		[CONN_BODY] = {408, "the request's body did not arrive in time"},
 		[CONN_LOOKUP] = {504, "the name was not resolved in time"},
 		[CONN_DIAL] = {504, "no address answered in time"},

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "gateway/conn.h"
 #include "gateway/exchange/inject.h"
+#include "gateway/exchange/provider-request.h"
 #include "gateway/listen.h"
 #include "gateway/exchange/pool.h"
 #include "policy/policy.h"
@@ -239,6 +240,8 @@ static void on_frame(struct gw *gw, struct wire_msg *m)
 		a = take(gw, m->id);
 		if (a)
 			a->fn(a, m);
+		else if ((int)m->type == GW_SPEND_IS)
+			provider_release(gw, m);
 		break;
 	default:
 		gw_quit(gw);

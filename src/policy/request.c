@@ -219,7 +219,7 @@ int request_canon(const char *target, size_t n, struct buf *ret, size_t *ret_pat
 	return buf_append(ret, query, n - path_n);
 }
 
-bool request_path_under(const char *path, size_t n, const char *prefix)
+static bool path_under(const char *path, size_t n, const char *prefix)
 {
 	size_t prefix_n = strlen(prefix);
 
@@ -280,9 +280,9 @@ static bool covers(const char *prefix, const struct asked *a)
 
 	buf_init(&loose, REQUEST_TARGET_MAX);
 	if (!a->loosely)
-		return request_path_under(a->target, a->path_n, prefix);
+		return path_under(a->target, a->path_n, prefix);
 	return loosen(prefix, strlen(prefix), &loose) == 0 &&
-	       request_path_under(a->target, a->path_n, buf_str(&loose));
+	       path_under(a->target, a->path_n, buf_str(&loose));
 }
 
 /* The length of the longest of the rule's prefixes that covers the path; 0 without prefixes. */

@@ -46,7 +46,6 @@ const char *policy_credential(const struct policy *p, const struct verdict *v);
 /* The canonical form of an origin-form target, path and query, appended to ret; ret_path_n is the
  * length of its path. -EINVAL: not a path, or one that can be read in two ways; -ENOBUFS. */
 int request_canon(const char *target, size_t n, struct buf *ret, size_t *ret_path_n);
-bool request_path_under(const char *path, size_t n, const char *prefix);
 
 /* Checks the lists of a rule and brings them into canonical form; exit code 2. */
 int request_read_lists(struct net_rule *rule, struct err *err);

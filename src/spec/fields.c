@@ -389,6 +389,7 @@ static const struct spec_field spec_rows[] = {
 			.write = net_to_json, .done = net_done, .part = NETWORK,
 			.difference = net_difference },
 	CREDENTIALS,
+	{ "provider_tools", FIELD(sandbox_spec, provider_tools), OPTIONAL, .part = NETWORK },
 	{ "budget",     SECTION(sandbox_spec, budget, budget_table) },
 	{ "prices",     FIELD(sandbox_spec, prices), OPTIONAL, .part = BUDGET },
 	{ "limits",     SECTION(sandbox_spec, limits, limits_table) },

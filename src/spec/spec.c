@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "spec/fields.h"
 
 struct sandbox_spec *spec_new(void)
@@ -217,4 +218,14 @@ const char *spec_origin_mark(enum spec_origin o)
 	static_assert(ARRAY_SIZE(marks) == SPEC_ORIGIN_N, "one mark per origin");
 
 	return marks[o];
+}
+
+char *spec_tools_text(const struct sandbox_spec *s)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 64 * KiB);
+	for (size_t i = 0; i < s->provider_tools.n; i++)
+		(void)buf_printf(&b, "%s%s", i ? ", " : "", s->provider_tools.v[i]);
+	return xstrdup(b.len ? buf_str(&b) : "none");
 }

@@ -131,10 +131,10 @@ struct spec_credential {
 	char *endpoint; /* http://proxy/_ralph/ENDPOINT/ leads to origin; NULL: only rules use it */
 	char *phantom;	/* how its phantom begins, as clients expect it: "sk-ant-oat01-" */
 	bool private;	/* the user set the origin: it may lie on a private address */
-	struct strv requests; /* requests that the endpoint allows: "METHOD PREFIX [URL]", see
-				 struct gw_route */
-	struct strv options;  /* the provider's own, NAME=VALUE: "region=us-east-1" */
-	uint64_t expires_ms;  /* as seen when the spec was made; 0: not known, or never */
+	struct strv
+		requests;    /* requests that the endpoint allows: rows, see policy/request-row.h */
+	struct strv options; /* the provider's own, NAME=VALUE: "region=us-east-1" */
+	uint64_t expires_ms; /* as seen when the spec was made; 0: not known, or never */
 };
 
 /* Limits on the cost of providers; 0: no limit. */
@@ -216,7 +216,8 @@ struct sandbox_spec {
 	struct spec_credential *credentials;
 	size_t n_credentials;
 	struct spec_budget budget;
-	struct strv prices; /* the user's own: MODEL=INPUT/OUTPUT[/READ/WRITE] */
+	struct strv provider_tools; /* of providers, that requests may use; "all": any */
+	struct strv prices;	    /* the user's own: MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct spec_limits limits;
 	struct spec_container container;
 };
@@ -280,6 +281,7 @@ json_t *spec_credentials_to_json(const struct sandbox_spec *s);
  */
 char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want);
 
+char *spec_tools_text(const struct sandbox_spec *s);	  /* "web_search, mcp_servers", "none" */
 const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */
 const char *spec_way_name(enum spec_way w);		  /* "phantom" … */

@@ -120,6 +120,7 @@ static void on_end(struct supervisor *s)
 	closep(&g->sock);
 	child_done(&g->child);
 	g->over = true;
+	budget_link_end(s);
 	sup_event(s, "gateway-end", json_object());
 }
 
@@ -145,7 +146,7 @@ static bool take_frame(struct supervisor *s)
 		ca_link_ask(s, &m);
 		break;
 	case GW_SPEND:
-		usage_link_ask(s, &m);
+		budget_link_ask(s, &m);
 		break;
 	case GW_USAGE:
 		usage_link_report(s, &m);
@@ -202,6 +203,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	c->standin6 = net_has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
 	/* Endpoints on the host are all that it serves there, whatever the engine itself allows. */
 	c->budget = usage_link_has_budget(s);
+	strv_extend(&c->tools, &s->spec->provider_tools);
 	c->outpost = s->gateway.gate.port ? xstrdup(s->gateway.token) : NULL;
 	if (!s->spec->port)
 		net_policy_copy(&c->policy, &s->spec->net);
@@ -318,6 +320,8 @@ void gateway_link_stop(struct supervisor *s)
 	if (s->ev)
 		close_listeners(s);
 	hear_out(s);
+	if (s->spec)
+		budget_link_end(s);
 	closep(&s->gateway.sock);
 	child_done(&s->gateway.child);
 }

@@ -10,6 +10,7 @@
 #include "base/ev.h"
 #include "engine/engine.h"
 #include "events/events.h"
+#include "events/prices.h"
 #include "events/refused.h"
 #include "record/places.h"
 #include "supervisor/runner.h"
@@ -100,8 +101,25 @@ struct events_link {
 	uint64_t at_ms, left, skipped; /* of what has a limit */
 };
 
+/* The most that a request can use, reserved before it is sent; see budget-link.c. */
+#define SUP_RESERVED_MAX 1024 /* requests under way */
+#define SUP_WAITING_MAX 1024  /* requests that wait for them */
+
+struct reservation {
+	uint32_t id; /* the gateway's question */
+	struct usage_tokens tokens;
+	uint64_t micro_usd;
+	char *credential, *model;
+};
+
+struct reservations {
+	struct reservation *v;
+	size_t n;
+};
+
 /* The sandbox's usage at providers; see usage-link.c. */
 struct usage_link {
+	struct reservations reserved, waiting;
 	bool counted; /* the event log's sum is in here */
 	bool unknown; /* the log could not be read */
 	bool closed;  /* the credential helper knows that the budget is used up */
@@ -253,11 +271,23 @@ void ca_link_stop(struct supervisor *s);
 
 /* usage-link.c: what was used at providers, and the budget */
 void usage_link_report(struct supervisor *s, const struct wire_msg *m); /* GW_USAGE */
-void usage_link_ask(struct supervisor *s, const struct wire_msg *m);	/* GW_SPEND */
 bool usage_link_has_budget(const struct supervisor *s);
 /* Why the budget lets no request pass, on the heap; "" while it does; NULL without a budget. */
 char *usage_link_closed(struct supervisor *s);
+/* Reports, once, that the budget is used up. */
+void usage_link_over(struct supervisor *s, const char *credential, const char *why);
+/* A request under way is over with a cost that nobody reported. */
+void usage_link_settle(struct supervisor *s, const struct reservation *r);
 void usage_link_stop(struct supervisor *s);
+
+/* budget-link.c: requests and what they may cost */
+void budget_link_ask(struct supervisor *s, const struct wire_msg *m); /* GW_SPEND */
+/* Takes the reservation away, for *ret to be freed by budget_link_done(); false: there is none. */
+bool budget_link_take(struct supervisor *s, uint32_t id, struct reservation *ret);
+void budget_link_done(struct reservation *r);
+void budget_link_next(struct supervisor *s); /* something was settled: answers who waits */
+/* The gateway has ended: requests that were under way cost what was reserved. */
+void budget_link_end(struct supervisor *s);
 
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);

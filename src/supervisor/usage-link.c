@@ -4,12 +4,12 @@
  * DOC: Theory of operation
  *
  * The gateway reports what each answer of a provider has used (GW_USAGE); here it becomes a "usage"
- * event with its price. If the spec has a budget, the gateway asks before each request of a provider
- * (GW_SPEND), in the same line as it reports: what was reported before counts. The supervisor sums up
- * the log once, with the first question, and keeps the sum up to date. The sum covers the sandbox's
- * whole life, over all its starts. When the budget is used up, a request is refused before it leaves,
- * and the credential helper is told to give no more headers, whatever the gateway asks it. Requests
- * under way when the budget ends may finish.
+ * event with its price. If the spec has a budget, the gateway asks before each request that uses
+ * tokens, and budget-link.c reserves the most that the request can cost. The report then says what
+ * becomes of that: the request costs what its answer used, or what was reserved, or nothing. The
+ * supervisor sums up the log once, with the first question, and keeps the sum up to date. The sum
+ * covers the sandbox's whole life, over all its starts. When the budget is used up, the credential
+ * helper is told to give no more headers, whatever the gateway asks it.
  */
 #include "supervisor/supervisor.h"
 
@@ -78,46 +78,82 @@ static void close_if_over(struct supervisor *s)
 	s->usage.closed = why != NULL;
 }
 
-void usage_link_report(struct supervisor *s, const struct wire_msg *m)
+static void count(struct supervisor *s, const struct usage_event *e)
 {
-	struct usage_event e = {0};
-	struct gw_usage u;
-	struct price price;
-	json_t *j, *limits;
-	bool used;
-
-	if (gw_get_usage(m, &u) < 0)
+	if (!usage_link_has_budget(s))
 		return;
-	e.tokens = (struct usage_tokens){u.input, u.output, u.cache_read, u.cache_write};
-	used = usage_all(&e.tokens) > 0;
-	limits = new_limits(&s->usage, u.limits);
+	count_so_far(s);
+	add(&s->usage, e);
+	close_if_over(s);
+}
+
+static json_t *record(const struct usage_event *e, const char *price)
+{
+	return json_pack("{so so sI sI sI sI sI so}", "credential", json_text(e->credential),
+			 "model", json_text(e->model), "input", (json_int_t)e->tokens.input,
+			 "output", (json_int_t)e->tokens.output, "cache_read",
+			 (json_int_t)e->tokens.cache_read, "cache_write",
+			 (json_int_t)e->tokens.cache_write, "micro_usd", (json_int_t)e->micro_usd,
+			 "price", json_text(price));
+}
+
+void usage_link_settle(struct supervisor *s, const struct reservation *r)
+{
+	const struct usage_event e = {.credential = r->credential,
+				      .model = r->model,
+				      .tokens = r->tokens,
+				      .micro_usd = r->micro_usd};
+	struct price price;
+	json_t *j;
+
+	price_find(r->model, &s->spec->prices, &price);
+	/* Before the event is written, which the sum would otherwise find in the log again. */
+	count(s, &e);
+	j = record(&e, price.model);
+	(void)json_object_set_new(j, "reserved", json_true());
+	sup_event(s, "usage", j);
+}
+
+/* An answer whose usage counts, or that has something to say about limits. */
+static void report(struct supervisor *s, const struct gw_usage *u)
+{
+	struct usage_event e = {
+		.credential = u->credential,
+		.model = u->model,
+		.tokens = {u->input, u->output, u->cache_read, u->cache_write},
+	};
+	json_t *j, *limits = new_limits(&s->usage, u->limits);
+	bool used = u->cost == GW_COST_USED && usage_all(&e.tokens) > 0;
+	struct price price;
+
 	if (!used && !limits)
 		return;
-	price_find(u.model, &s->spec->prices, &price);
+	if (!used)
+		e.tokens = (struct usage_tokens){0};
+	price_find(u->model, &s->spec->prices, &price);
 	e.micro_usd = price_of(&price, &e.tokens);
-	/* Before the event is written, which the sum would otherwise find in the log again. */
-	if (usage_link_has_budget(s)) {
-		count_so_far(s);
-		add(&s->usage, &e);
-		close_if_over(s);
-	}
-	j = json_pack("{so so sI sI sI sI sI sI so}", "credential", json_text(u.credential),
-		      "model", json_text(u.model), "status", (json_int_t)u.status, "input",
-		      (json_int_t)u.input, "output", (json_int_t)u.output, "cache_read",
-		      (json_int_t)u.cache_read, "cache_write", (json_int_t)u.cache_write,
-		      "micro_usd", (json_int_t)e.micro_usd, "price", json_text(price.model));
+	count(s, &e);
+	j = record(&e, price.model);
+	(void)json_object_set_new(j, "status", json_integer(u->status));
 	if (limits)
 		(void)json_object_set_new(j, "limits", limits);
 	sup_event(s, used ? "usage" : "limits", j);
 }
 
-/* Only providers' answers tell what they used: other credentials have no budget. */
-static bool is_metered(const struct supervisor *s, const char *credential)
+void usage_link_report(struct supervisor *s, const struct wire_msg *m)
 {
-	for (size_t i = 0; i < s->spec->n_credentials; i++)
-		if (streq(s->spec->credentials[i].name, credential))
-			return s->spec->credentials[i].endpoint != NULL;
-	return false;
+	struct reservation r;
+	struct gw_usage u;
+
+	if (gw_get_usage(m, &u) < 0)
+		return;
+	report(s, &u);
+	if (!u.reservation || !budget_link_take(s, u.reservation, &r))
+		return;
+	if (u.cost == GW_COST_RESERVED)
+		usage_link_settle(s, &r);
+	budget_link_done(&r);
+	budget_link_next(s);
 }
 
 static char *over(const struct supervisor *s)
@@ -147,7 +183,7 @@ char *usage_link_closed(struct supervisor *s)
 	return why ? why : xstrdup("");
 }
 
-static void tell_once(struct supervisor *s, const char *credential, const char *why)
+void usage_link_over(struct supervisor *s, const char *credential, const char *why)
 {
 	if (s->usage.told)
 		return;
@@ -156,24 +192,6 @@ static void tell_once(struct supervisor *s, const char *credential, const char *
 		  json_pack("{ss so sI sI}", "message", why, "credential", json_text(credential),
 			    "micro_usd", (json_int_t)s->usage.micro_usd, "tokens",
 			    (json_int_t)s->usage.tokens));
-}
-
-void usage_link_ask(struct supervisor *s, const struct wire_msg *m)
-{
-	cleanup_free char *why = usage_link_closed(s);
-	const char *credential;
-	struct wire_reader rd;
-	cleanup_buf struct buf b;
-
-	buf_init(&b, WIRE_INLINE_MAX);
-	wire_read(&rd, m);
-	credential = wire_get_str(&rd);
-	if (wire_read_end(&rd) < 0)
-		return;
-	if (why && why[0] && is_metered(s, credential))
-		tell_once(s, credential, why);
-	wire_put_str(&b, why && is_metered(s, credential) ? why : "");
-	(void)wire_send(s->gateway.sock, (enum wire_type)GW_SPEND_IS, m->id, &b, NULL, 0);
 }
 
 void usage_link_stop(struct supervisor *s)

@@ -114,6 +114,8 @@ static void say_usage(const json_t *j, struct buf *b)
 			 log_number(j, "input") + log_number(j, "cache_write"),
 			 log_number(j, "output"), log_number(j, "cache_read"),
 			 (double)log_number(j, "micro_usd") / 1e6);
+	if (json_is_true(json_object_get(j, "reserved")))
+		(void)buf_puts(b, ", reserved: the answer did not say what it used");
 }
 
 static void say_host_run(const json_t *j, struct buf *b)

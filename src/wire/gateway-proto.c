@@ -74,6 +74,7 @@ struct gw_config *gw_config_free(struct gw_config *c)
 	free(c->standin4);
 	free(c->standin6);
 	free(c->outpost);
+	strv_done(&c->tools);
 	for (size_t i = 0; i < c->n_routes; i++)
 		route_done(&c->routes[i]);
 	free(c->routes);
@@ -244,6 +245,7 @@ void gw_put_config(struct buf *b, const struct gw_config *c)
 	put_opt(b, c->standin6);
 	put_opt(b, c->outpost);
 	wire_put_u32(b, c->budget);
+	wire_put_strv(b, &c->tools);
 	wire_put_u32(b, c->head_ms);
 	wire_put_u32(b, c->dial_ms);
 	wire_put_u32(b, c->keepalive_ms);
@@ -280,6 +282,7 @@ int gw_get_config(const struct wire_msg *m, struct gw_config **ret)
 	c->standin6 = get_opt(&r, GW_NAME_MAX);
 	c->outpost = get_opt(&r, GW_NAME_MAX);
 	c->budget = get_below(&r, 2);
+	wire_get_strv(&r, &c->tools);
 	c->head_ms = wire_get_u32(&r);
 	c->dial_ms = wire_get_u32(&r);
 	c->keepalive_ms = wire_get_u32(&r);
@@ -532,10 +535,39 @@ int gw_get_use(const struct wire_msg *m, struct cred_use *ret)
 	return 0;
 }
 
+void gw_put_spend(struct buf *b, const struct gw_spend *s)
+{
+	wire_put_str(b, s->credential);
+	wire_put_str(b, s->model);
+	wire_put_u64(b, s->input);
+	wire_put_u64(b, s->output);
+	wire_put_u64(b, s->answers);
+}
+
+int gw_get_spend(const struct wire_msg *m, struct gw_spend *ret)
+{
+	struct gw_spend s = {0};
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	s.credential = get_plain(&r, GW_TEXT_MAX);
+	s.model = get_plain(&r, GW_NAME_MAX);
+	s.input = wire_get_u64(&r);
+	s.output = wire_get_u64(&r);
+	s.answers = wire_get_u64(&r);
+	if (wire_read_end(&r) < 0 || s.input > GW_TOKENS_MAX || s.output > GW_TOKENS_MAX ||
+	    s.answers == 0 || s.answers > GW_TOKENS_MAX)
+		return -EPROTO;
+	*ret = s;
+	return 0;
+}
+
 void gw_put_usage(struct buf *b, const struct gw_usage *u)
 {
 	wire_put_str(b, u->credential);
 	wire_put_str(b, u->model);
+	wire_put_u32(b, u->reservation);
+	wire_put_u32(b, u->cost);
 	wire_put_u32(b, u->status);
 	wire_put_u64(b, u->input);
 	wire_put_u64(b, u->output);
@@ -552,6 +584,8 @@ int gw_get_usage(const struct wire_msg *m, struct gw_usage *ret)
 	wire_read(&r, m);
 	u.credential = get_plain(&r, GW_TEXT_MAX);
 	u.model = get_plain(&r, GW_NAME_MAX);
+	u.reservation = wire_get_u32(&r);
+	u.cost = (enum gw_cost)get_below(&r, GW_COST_N);
 	u.status = get_below(&r, 1000);
 	u.input = wire_get_u64(&r);
 	u.output = wire_get_u64(&r);

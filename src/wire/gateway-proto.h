@@ -29,13 +29,14 @@ enum gw_type {
 	GW_POLICY,		   /* struct net_policy: replaces the rules */
 	GW_LEAF_IS,  /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
 	GW_CRED,     /* (empty); fd: the line to the credential helper, in place of the last one */
-	GW_SPEND_IS, /* str: why the request may not be sent; "": it may */
+	GW_SPEND_IS, /* u32 errno, str why: 0 it may be sent, EDQUOT the budget is used up, EAGAIN
+		      * the rest of it is reserved */
 
 	/* gateway → supervisor */
 	GW_EVENT, /* struct gw_event */
 	GW_LEAF,  /* str host */
 	GW_USAGE, /* struct gw_usage */
-	GW_SPEND, /* str credential: a request of a provider is about to be sent, with a budget */
+	GW_SPEND, /* struct gw_spend: a request that uses tokens is to be sent, with a budget */
 
 	/* gateway ↔ credential helper, over their own line */
 	GW_HEADER,    /* struct gw_header_ask → GW_HEADER_IS with the same id */
@@ -84,11 +85,8 @@ enum gw_type {
  * provider "": no endpoint, only the phantom of a credential that rules use, to be known where it
  * does not belong, and its own trust, for requests of such rules to url's host.
  *
- * requests: "POST /v1/messages", a method and a path prefix as policy/request.h reads it; the
- * first that fits decides. A third word is a URL that stands for url and prefix together, where a
- * provider keeps that request elsewhere: what follows the prefix, and the query, is put behind it.
- * "GET /inference-profiles https://bedrock.us-east-1.amazonaws.com/inference-profiles" is one. Its
- * host and port are the credential's own as much as url's are.
+ * requests: rows as policy/request-row.h reads them; the first that fits decides. The host and port of
+ * a row's own URL are the credential's own as much as url's are.
  */
 struct gw_route {
 	char *provider, *url;
@@ -96,7 +94,7 @@ struct gw_route {
 	char *phantom;	      /* NULL: none */
 	char *ca_file;	      /* trust for this upstream alone; NULL: as for every other */
 	bool private;	      /* may lie on a private address: the user named it */
-	struct strv requests; /* "METHOD PREFIX [URL]"; empty: nothing may be asked */
+	struct strv requests; /* rows; empty: nothing may be asked */
 };
 
 struct gw_config {
@@ -106,10 +104,11 @@ struct gw_config {
 	char *no_proxy;
 	char *ca_file; /* trust for upstream TLS; NULL with ca_dir NULL: the system's */
 	char *ca_dir;
-	char *standin4; /* "198.18.0.0/15" */
-	char *standin6; /* GW_STANDIN6; NULL: no AAAA answers */
-	char *outpost;	/* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
-	bool budget;	/* GW_SPEND comes before each request of a provider */
+	char *standin4;	   /* "198.18.0.0/15" */
+	char *standin6;	   /* GW_STANDIN6; NULL: no AAAA answers */
+	char *outpost;	   /* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
+	bool budget;	   /* GW_SPEND comes before each request of a provider that uses tokens */
+	struct strv tools; /* of providers, that requests may use; GW_TOOLS_ALL: any */
 	/* Milliseconds; 0: the gateway's own default. */
 	uint32_t head_ms, dial_ms, lookup_ms;
 	uint32_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */
@@ -117,6 +116,8 @@ struct gw_config {
 	size_t n_routes;
 	struct net_policy policy;
 };
+
+#define GW_TOOLS_ALL "all"
 
 #define GW_STANDIN4 "198.18.0.0/15"
 #define GW_STANDIN6 "fd00:7261:6c70::/96"
@@ -210,9 +211,28 @@ struct cred_use {
 	uint32_t port;
 };
 
+/* A request that is to be sent, with the most that it can use. That much is reserved once the answer
+ * says so, until GW_USAGE names the question. An answer may take as long as other requests do. */
+struct gw_spend {
+	const char *credential, *model; /* model "": not known */
+	uint64_t input, output; /* tokens; output 0: the request has no limit, the model's counts */
+	uint64_t answers;	/* of output tokens each */
+};
+#define GW_TOKENS_MAX ((uint64_t)1 << 40)
+
+/* What a request costs in the end. */
+enum gw_cost {
+	GW_COST_USED,	  /* the usage of its answer */
+	GW_COST_RESERVED, /* what was reserved: its answer is cut, or does not say */
+	GW_COST_NONE,	  /* nothing: it was not sent, or the provider has refused it */
+	GW_COST_N,
+};
+
 /* The usage of one answer of a provider, as the provider reports it. */
 struct gw_usage {
 	const char *credential, *model;
+	uint32_t reservation; /* the id of the GW_SPEND before it; 0: there was none */
+	enum gw_cost cost;
 	uint32_t status;
 	uint64_t input, output, cache_read, cache_write; /* tokens */
 	const char *limits; /* rate-limit fields, "name: value\n" each, printable; "" for none */
@@ -249,6 +269,7 @@ void gw_put_event(struct buf *b, const struct gw_event *e);
 void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
 void gw_put_header(struct buf *b, const struct gw_header *h);
 void gw_put_use(struct buf *b, const struct cred_use *u);
+void gw_put_spend(struct buf *b, const struct gw_spend *s);
 void gw_put_usage(struct buf *b, const struct gw_usage *u);
 void gw_put_health(struct buf *b, const struct gw_health *h);
 
@@ -260,6 +281,7 @@ int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);
 int gw_get_header(const struct wire_msg *m, struct gw_header *ret); /* gw_header_done() frees */
 int gw_get_use(const struct wire_msg *m, struct cred_use *ret);
+int gw_get_spend(const struct wire_msg *m, struct gw_spend *ret);
 int gw_get_usage(const struct wire_msg *m, struct gw_usage *ret);
 int gw_get_health(const struct wire_msg *m, struct gw_health *ret);
 

@@ -90,3 +90,25 @@ GET /api/3 -" "$(given)"
 	# A value that has not changed is not sent a second time.
 	same 150 "$(given | grep -c token-of-a-command)"
 }
+
+@test "a provider's login on requests of a rule is for the allowed tools alone, and not past a budget" {
+	export ANTHROPIC_API_KEY=key-of-the-host RALPH_AGENT=claude
+	rules='{providers: {anthropic: {origin: "https://allowed.test", ca_file: "'$BED/ca.pem'"}},
+		network: {rules: [{host: allowed.test, credential: anthropic}]}'
+	settings "$rules}"
+	ask='curl -sS -H "content-type: application/json" -d "$0" "https://allowed.test$1"'
+	run -0 box sh -c "$ask" '{"tools":[{"type":"web_fetch_1","name":"x"}]}' /v1/messages
+	has "$output" "tool 'web_fetch' is not allowed"
+	run -0 box sh -c "$ask" '{"tools":[{"type":"web_fetch_1","name":"x"}]}' /v1/%6dessages
+	has "$output" "tool 'web_fetch' is not allowed"
+	run -0 box sh -c "$ask" '{}' /v1/files
+	has "$output" "tool 'files' is not allowed"
+	lacks "$(given)" files
+	box sh -c "$ask" '{}' /v1/complete >/dev/null
+	has "$(given)" 'POST /v1/complete'
+	bed "$RALPH" rm -f "$BOX"
+	rm "$BED/up"
+	settings "$rules, budget: {usd: 1}}"
+	run -0 box sh -c "$ask" '{}' /v1/complete
+	has "$output" 'this sandbox has a budget'
+}

@@ -92,7 +92,31 @@ def messages(head):
                  "usage": {"input_tokens": 3, "output_tokens": 5}}
 
 
+async def until(name):
+    while not os.path.exists(f"{DIR}/{name}"):
+        await asyncio.sleep(0.02)
+
+
+async def scripted(how, head, body):
+    """Answers of /v1/messages?as=HOW: what they cost is what was asked for, and `held` waits for the file go."""
+    status, out = messages(head)
+    if status != 200:
+        return status, out
+    asked = json.loads(body)
+    out["model"] = asked["model"]
+    out["usage"] = {"input_tokens": 1, "output_tokens": asked["max_tokens"]}
+    if how == "held":
+        await until("go")
+    if how == "error":
+        return 529, {"type": "error", "error": {"type": "overloaded_error", "message": "later"}}
+    if how == "silent":
+        del out["usage"]
+    return (200, "event: x\n" + json.dumps(out)) if how == "text" else (200, out)
+
+
 async def answer(method, path, head, body):
+    if "?as=" in path and method == "POST":
+        return await scripted(path.split("=")[1], head, body)
     if path == "/v1/oauth/token" and method == "POST":
         return await renew(body)
     if path == "/v1/messages?echo":
@@ -105,6 +129,14 @@ async def answer(method, path, head, body):
     return 404, {"type": "error", "error": {"type": "not_found_error", "message": path}}
 
 
+async def chunks(r):
+    body = b""
+    while size := int(await r.readline(), 16):
+        body += (await r.readexactly(size + 2))[:-2]
+    await r.readline()
+    return body
+
+
 async def serve(r, w):
     try:
         while line := await r.readline():
@@ -113,11 +145,19 @@ async def serve(r, w):
             while field := (await r.readline()).decode("latin-1").strip():
                 k, _, v = field.partition(":")
                 head[k.lower()] = head[k.lower()] + ", " + v.strip() if k.lower() in head else v.strip()
-            body = await r.readexactly(int(head.get("content-length", 0)))
+            body = await chunks(r) if "transfer-encoding" in head else await r.readexactly(int(head.get("content-length", 0)))
             log({"method": method, "path": path, "headers": head, "body": body.decode("latin-1")})
             status, out = await answer(method, path, head, body)
             text = (out if isinstance(out, str) else json.dumps(out)).encode()
-            kind = b"text/event-stream" if text.startswith(b"event:") else b"application/json"
+            if path.endswith("?as=cut"):
+                w.write(b"HTTP/1.1 200 x\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+                text = b'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":1,"output_tokens":1}}}\n\n'
+                w.write(b"%x\r\n%s\r\n" % (len(text), text))
+                await w.drain()
+                if os.path.exists(f"{DIR}/keep"):
+                    await until("go")
+                break
+            kind = b"text/plain" if path.endswith("?as=text") else b"text/event-stream" if text.startswith(b"event:") else b"application/json"
             w.write(b"HTTP/1.1 %d x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
                     % (status, kind, len(text)) + text)
             await w.drain()

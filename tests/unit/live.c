@@ -329,7 +329,7 @@ static void add_routes(struct gw_config *c, const struct live_options *o)
 			i ? xasprintf("phantom-of-%s", credentials[i]) : xstrdup("phantom-token");
 		r->ca_file = maybe(o->route_ca);
 		r->private = o->route_private;
-		strv_split(&r->requests, o->requests ? o->requests : "GET /v1,POST /v1", ',');
+		strv_split(&r->requests, o->requests ? o->requests : "GET /v1/**,POST /v1/**", ',');
 	}
 }
 
@@ -352,6 +352,7 @@ static void send_config(int sock, const struct live_options *o)
 	c->dial_ms = o->dial_ms;
 	c->lookup_ms = o->lookup_ms;
 	c->keepalive_ms = o->keepalive_ms;
+	strv_push(&c->tools, GW_TOOLS_ALL);
 	if (o->route_url)
 		add_routes(c, o);
 	fill_policy(&c->policy, o);

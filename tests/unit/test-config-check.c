@@ -16,6 +16,14 @@ struct row {
 };
 
 static const struct row rows[] = {
+	{check_provider_tools, "agent", NULL},
+	{check_provider_tools, "web_search,web_fetch", NULL},
+	{check_provider_tools, "web_search,all", "is no choice"},
+	{check_provider_tools, "none,x", "is no choice"},
+	{check_provider_tools, "", "is no choice"},
+	{check_provider_tools, "a,,b", "is no choice"},
+	{check_provider_tools, "a,", "is no choice"},
+	{check_provider_tools, "a b", "is no choice"},
 	{check_price, "claude-opus=5/25", NULL},
 	{check_price, "claude-opus=5/25/0.5/6.25", NULL},
 	{check_price, "a=b=1/2", NULL},

@@ -29,9 +29,10 @@ static struct given *sample(void)
 	struct net_rule *r;
 
 	c->endpoint = xstrdup("anthropic");
-	strv_push(&c->requests, "POST /v1/messages");
+	strv_push(&c->requests, "POST /v1/messages messages");
+	strv_push(&c->requests, "POST /v1/messages/count_tokens free");
 	strv_push(&c->requests, "GET /v1/models");
-	strv_push(&c->requests, "GET /profiles https://other.example:8443/x/profiles");
+	strv_push(&c->requests, "GET /profiles/* https://other.example:8443/x/profiles");
 	(void)give(g, "github", "github", "https://api.github.com");
 	give(g, "variables", "bedrock", NULL)->inside = true;
 	r = net_policy_add(&g->net, false, "api.github.com", "network.rules");
@@ -69,10 +70,11 @@ static int may(const struct given *g, const char *credential, const char *host, 
 					  .body_sha256 = ""};
 	cleanup_(policy_freep) struct policy *p = NULL;
 	const struct policy_rule *rule;
+	enum request_kind kind;
 	struct err err = {0};
 
 	assert_int_equal(policy_compile(&g->net, &p, &err), 0);
-	return cred_judge(named(g, credential), p, &ask, &rule, &err);
+	return cred_judge(named(g, credential), p, &ask, &rule, &kind, &err);
 }
 
 static void a_credential_is_for_its_own_origin_and_requests(void **state)
@@ -106,6 +108,8 @@ static void anything_else_is_refused(void **state)
 		{"anthropic", "api.github.com", 443, "POST", "/v1/messages", -EPERM},
 		{"anthropic", "api.anthropic.com", 443, "GET", "/v1/messages", -EPERM},
 		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/messagesx", -EPERM},
+		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/messages/batches", -EPERM},
+		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/messages/", -EPERM},
 		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/organizations/api_keys",
 		 -EPERM},
 		{"anthropic", "api.anthropic.com", 443, "POST", "/v1/messages/../oauth/token",
@@ -199,9 +203,10 @@ static void without_rules_only_the_credentials_own_requests_are_answered(void **
 					  .target = "/"};
 	struct given *s = sample();
 	const struct policy_rule *rule;
+	enum request_kind kind;
 	struct err err;
 
-	assert_int_equal(cred_judge(named(s, "github"), NULL, &ask, &rule, &err), -EPERM);
+	assert_int_equal(cred_judge(named(s, "github"), NULL, &ask, &rule, &kind, &err), -EPERM);
 	forget(s);
 }
 

@@ -407,6 +407,13 @@ static void source_that_gives_nothing_is_an_error_at_once(void **state)
 	assert_non_null(strstr(err.msg, "name its source"));
 }
 
+/* Counting tokens is not making any. */
+static bool is_count(const char *path)
+{
+	return strstr(path, "/count_tokens") || strstr(path, "/count-tokens") ||
+	       strstr(path, ":countTokens") || strstr(path, "/input_tokens");
+}
+
 static void no_row_lets_credentials_be_made_or_listed(void **state)
 {
 	static const char *const bad[] = {"token", "key",  "oauth", "credential", "login",
@@ -423,7 +430,8 @@ static void no_row_lets_credentials_be_made_or_listed(void **state)
 			/* Never a whole host. */
 			assert_true(path[0] == '/' && path[1] && path[1] != ' ');
 			for (size_t k = 0; k < ARRAY_SIZE(bad); k++)
-				if (strstr(path, bad[k]) && !strstr(path, ":retrieveUserQuota"))
+				if (strstr(path, bad[k]) && !strstr(path, ":retrieveUserQuota") &&
+				    !is_count(path))
 					fail_msg("%s: %s", p->name, *row);
 		}
 	}

@@ -18,6 +18,14 @@ static uint64_t cost(const char *model, const struct strv *own, struct usage_tok
 	return price_of(&p, &t);
 }
 
+static void the_longest_answer_of_an_unknown_model_is_that_of_its_family(void **state)
+{
+	assert_int_equal(price_output_max("claude-3-haiku-20240307"), 4096);
+	assert_int_equal(price_output_max("us.anthropic.claude-new"), 131072);
+	assert_int_equal(price_output_max("models/gemini-9"), 65536);
+	assert_int_equal(price_output_max(""), 131072);
+}
+
 static void a_model_is_priced_by_the_longest_row_of_its_name(void **state)
 {
 	const struct usage_tokens in = {.input = 1000000}, out = {.output = 1000000};
@@ -138,6 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_model_is_priced_by_the_longest_row_of_its_name),
+		cmocka_unit_test(the_longest_answer_of_an_unknown_model_is_that_of_its_family),
 		cmocka_unit_test(names_of_other_platforms_are_the_same_models),
 		cmocka_unit_test(what_nobody_knows_is_never_cheap),
 		cmocka_unit_test(the_users_prices_come_first),

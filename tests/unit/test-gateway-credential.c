@@ -373,7 +373,7 @@ static void a_request_may_lead_elsewhere_than_its_route(void **state)
 {
 	static const struct live_options o = {
 		.route_url = "https://private.test/base",
-		.requests = "GET /v1/hex https://inspected.test/hex/there,GET /v1"};
+		.requests = "GET /v1/hex/** https://inspected.test/hex/there,GET /v1/**"};
 	cleanup_free char *a = NULL, *seen = NULL;
 
 	live_start(&o);

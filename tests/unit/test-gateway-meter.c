@@ -105,24 +105,46 @@ static void gemini_is_counted_in_events_lists_and_whole(void **state)
 	text(METER_SSE, "data: {\"response\":" GEMINI("50") ",\"traceId\":\"t\"}\n\n", &e);
 }
 
-static void put_frame(struct buf *b, const char *event)
+static void put_payload(struct buf *b, const char *payload)
 {
 	static const char head[] = "\x0b:event-type\x07\x00\x05"
 				   "chunk";
-	cleanup_buf struct buf payload;
 	uint32_t n[2];
+
+	n[0] = htobe32((uint32_t)(16 + sizeof(head) - 1 + strlen(payload)));
+	n[1] = htobe32(sizeof(head) - 1);
+	(void)buf_append(b, n, 8);
+	(void)buf_append(b, "CRCC", 4);
+	(void)buf_append(b, head, sizeof(head) - 1);
+	(void)buf_puts(b, payload);
+	(void)buf_append(b, "CRCC", 4);
+}
+
+static void put_frame(struct buf *b, const char *event)
+{
+	cleanup_buf struct buf payload;
 
 	buf_init(&payload, 64 * KiB);
 	(void)buf_puts(&payload, "{\"p\":\"abc\",\"bytes\":\"");
 	base64_put(&payload, event, strlen(event));
 	(void)buf_puts(&payload, "\"}");
-	n[0] = htobe32((uint32_t)(16 + sizeof(head) - 1 + payload.len));
-	n[1] = htobe32(sizeof(head) - 1);
-	(void)buf_append(b, n, 8);
-	(void)buf_append(b, "CRCC", 4);
-	(void)buf_append(b, head, sizeof(head) - 1);
-	(void)buf_append(b, payload.data, payload.len);
-	(void)buf_append(b, "CRCC", 4);
+	put_payload(b, buf_str(&payload));
+}
+
+static void bedrocks_converse_is_counted_in_frames_and_whole(void **state)
+{
+	const struct expected e = {"", 10, 42, 7, 8};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, MiB);
+	put_payload(&b, "{\"contentBlockDelta\":{\"usage\":{\"inputTokens\":99}}}");
+	put_payload(&b, "{\"metrics\":{},\"usage\":{\"inputTokens\":10,\"outputTokens\":42,"
+			"\"cacheReadInputTokens\":7,\"cacheWriteInputTokens\":8}}");
+	counts(METER_AWS, b.data, b.len, &e);
+	text(METER_JSON,
+	     "{\"output\":{},\"usage\":{\"inputTokens\":10,\"outputTokens\":42,"
+	     "\"cacheReadInputTokens\":7,\"cacheWriteInputTokens\":8,\"totalTokens\":52}}",
+	     &e);
 }
 
 static void bedrock_frames_are_counted(void **state)
@@ -193,6 +215,7 @@ int main(void)
 		cmocka_unit_test(openai_is_counted_in_events_and_whole),
 		cmocka_unit_test(gemini_is_counted_in_events_lists_and_whole),
 		cmocka_unit_test(bedrock_frames_are_counted),
+		cmocka_unit_test(bedrocks_converse_is_counted_in_frames_and_whole),
 		cmocka_unit_test(the_end_of_a_bedrock_frame_is_known),
 		cmocka_unit_test(what_is_no_usage_counts_nothing),
 		cmocka_unit_test(the_form_is_told_by_the_content_type),

@@ -171,6 +171,8 @@ static void an_ask_and_a_usage_arrive_whole(void **state)
 					  .rejected = true};
 	const struct gw_usage usage = {.credential = "c",
 				       .model = "m",
+				       .reservation = 9,
+				       .cost = GW_COST_RESERVED,
 				       .status = 200,
 				       .input = 3,
 				       .output = 4,
@@ -194,9 +196,38 @@ static void an_ask_and_a_usage_arrive_whole(void **state)
 	m = message(&b);
 	assert_int_equal(gw_get_usage(&m, &got), 0);
 	assert_string_equal(got.model, "m");
+	assert_int_equal(got.reservation, 9);
+	assert_int_equal(got.cost, GW_COST_RESERVED);
 	assert_int_equal(got.cache_write, 6);
 	assert_string_equal(got.limits, "");
 	wire_msg_done(&m);
+}
+
+static void a_question_for_the_budget_is_within_bounds(void **state)
+{
+	struct gw_spend ask = {
+		.credential = "c", .model = "m", .input = 3, .output = 4, .answers = 2};
+	uint64_t *const numbers[] = {&ask.input, &ask.output, &ask.answers};
+	struct gw_spend got;
+	struct wire_msg m;
+	struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	gw_put_spend(&b, &ask);
+	m = message(&b);
+	assert_int_equal(gw_get_spend(&m, &got), 0);
+	assert_string_equal(got.model, "m");
+	assert_int_equal(got.input + got.output + got.answers, 9);
+	wire_msg_done(&m);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		*numbers[i] = GW_TOKENS_MAX + 1;
+		buf_init(&b, WIRE_BODY_MAX);
+		gw_put_spend(&b, &ask);
+		m = message(&b);
+		assert_int_equal(gw_get_spend(&m, &got), -EPROTO);
+		wire_msg_done(&m);
+		*numbers[i] = 1;
+	}
 }
 
 static void a_header_arrives_and_too_many_fields_are_refused(void **state)
@@ -384,6 +415,7 @@ int main(void)
 		cmocka_unit_test(listeners_have_a_descriptor_each_or_none_at_all),
 		cmocka_unit_test(a_use_of_a_credential_arrives_whole_or_not_at_all),
 		cmocka_unit_test(an_ask_and_a_usage_arrive_whole),
+		cmocka_unit_test(a_question_for_the_budget_is_within_bounds),
 		cmocka_unit_test(a_header_arrives_and_too_many_fields_are_refused),
 		cmocka_unit_test(a_policy_alone_arrives_as_it_was_sent_or_not_at_all),
 		cmocka_unit_test(a_rule_travels_in_the_bytes_of_earlier_versions),

@@ -35,6 +35,7 @@ static void ls_json(const struct sandbox_spec *spec, const char *state)
 	cleanup_json json_t *j = json_pack("{ss ss}", "sandbox", spec->name, "state", state);
 
 	(void)json_object_update(j, net);
+	(void)json_object_set_new(j, "provider_tools", json_strv(&spec->provider_tools));
 	print_json(j);
 }
 
@@ -60,6 +61,7 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct json_args *args = args_;
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
+	cleanup_free char *tools = NULL;
 	const char *state = NULL;
 	int r = net_effective(cli, argc ? argv[0] : NULL, &spec, &state);
 
@@ -69,8 +71,9 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 		ls_json(spec, state);
 		return 0;
 	}
-	(void)printf("sandbox %s (%s), tier %s\n", spec->name, state,
-		     policy_tier_name(spec->net.tier));
+	tools = spec_tools_text(spec);
+	(void)printf("sandbox %s (%s), tier %s, provider tools: %s\n", spec->name, state,
+		     policy_tier_name(spec->net.tier), tools);
 	if (spec->net.n_rules)
 		ls_table(cli, spec);
 	return 0;

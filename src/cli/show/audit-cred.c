@@ -61,12 +61,28 @@ static void print_one(const struct spec_credential *c, FILE *out, bool color)
 	(void)fputc('\n', out);
 }
 
+/* Tools that providers run are a way out, whatever the network says. */
+static void print_tools(const struct sandbox_spec *s, FILE *out, bool color)
+{
+	cleanup_free char *names = spec_tools_text(s);
+	bool provider = false;
+
+	for (size_t i = 0; i < s->n_credentials; i++)
+		provider |= s->credentials[i].endpoint != NULL;
+	if (!provider)
+		return;
+	(void)fputs("  tools that providers may run for requests: ", out);
+	term_styled(out, color, s->provider_tools.n ? STYLE_YELLOW : STYLE_GREEN, names);
+	(void)fputc('\n', out);
+}
+
 void audit_print_credentials(const struct sandbox_spec *s, FILE *out, bool color)
 {
 	if (s->n_credentials == 0)
 		(void)fputs("  none\n", out);
 	for (size_t i = 0; i < s->n_credentials; i++)
 		print_one(&s->credentials[i], out, color);
+	print_tools(s, out, color);
 	for (size_t i = 0; i < s->n_env; i++) {
 		const struct spec_env *e = &s->env[i];
 

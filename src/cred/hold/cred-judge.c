@@ -4,43 +4,35 @@
 #include <string.h>
 
 #include "policy/request.h"
+#include "policy/request-row.h"
 
 #define HTTP_PORT 80
 
-/* A row of requests, "METHOD PREFIX [URL]"; GET allows HEAD. */
-static bool method_fits(const char *row, size_t n, const char *method)
-{
-	return (strlen(method) == n && memcmp(row, method, n) == 0) ||
-	       (n == 3 && memcmp(row, "GET", n) == 0 && streq(method, "HEAD"));
-}
-
 /* Does the request go where this row leads, and no further? */
-static bool row_fits(const char *row, const struct cred *c, const struct gw_header_ask *ask,
-		     const struct host *host, const char *path, size_t path_n)
+static bool row_fits(const char *text, const struct cred *c, const struct gw_header_ask *ask,
+		     const struct host *host, const char *path, size_t path_n,
+		     enum request_kind *ret_kind)
 {
-	size_t method_n = strcspn(row, " ");
-	const char *prefix = row + method_n + (row[method_n] == ' ');
-	size_t prefix_n = strcspn(prefix, " ");
-	const char *url = prefix[prefix_n] ? prefix + prefix_n + 1 : c->origin, *base;
 	cleanup_free char *whole = NULL;
-	struct host own;
+	struct request_row row;
 	struct err ignored;
+	struct host own;
+	const char *url, *base;
 	uint16_t port;
-	size_t n;
 
-	if (!url || !method_fits(row, method_n, ask->method) ||
-	    origin_split(url, &own, &port, &base, &ignored) < 0 || !host_equal(&own, host) ||
-	    port != ask->port)
+	if (!request_row_parse(text, &row) || !request_row_is(&row, ask->method))
 		return false;
-	n = strlen(base);
-	while (url == c->origin && n && base[n - 1] == '/')
-		n--;
-	whole = xasprintf("%.*s%.*s", (int)n, base, url == c->origin ? (int)prefix_n : 0, prefix);
-	return *whole && request_path_under(path, path_n, whole);
+	url = row.url ? row.url : c->origin;
+	if (!url || origin_split(url, &own, &port, &base, &ignored) < 0 ||
+	    !host_equal(&own, host) || port != ask->port)
+		return false;
+	whole = request_row_whole(&row, base);
+	*ret_kind = row.kind;
+	return request_pattern_fits(whole, strlen(whole), path, path_n);
 }
 
 static bool may_request(const struct cred *c, const struct gw_header_ask *ask,
-			const struct host *host)
+			const struct host *host, enum request_kind *ret_kind)
 {
 	cleanup_buf struct buf canon;
 	size_t path_n = 0;
@@ -49,7 +41,7 @@ static bool may_request(const struct cred *c, const struct gw_header_ask *ask,
 	if (!c->endpoint || request_canon(ask->target, strlen(ask->target), &canon, &path_n) < 0)
 		return false;
 	for (size_t i = 0; i < c->requests.n; i++)
-		if (row_fits(c->requests.v[i], c, ask, host, buf_str(&canon), path_n))
+		if (row_fits(c->requests.v[i], c, ask, host, buf_str(&canon), path_n, ret_kind))
 			return true;
 	return false;
 }
@@ -76,7 +68,7 @@ static const struct policy_rule *rule_for(const struct policy *p, const char *cr
 }
 
 int cred_judge(const struct cred *c, const struct policy *policy, const struct gw_header_ask *ask,
-	       const struct policy_rule **ret_rule, struct err *err)
+	       const struct policy_rule **ret_rule, enum request_kind *ret_kind, struct err *err)
 {
 	struct host host;
 
@@ -86,8 +78,10 @@ int cred_judge(const struct cred *c, const struct policy *policy, const struct g
 	if (ask->port == 0 || ask->port > UINT16_MAX ||
 	    host_parse(ask->host, strlen(ask->host), &host, err) < 0)
 		return err_set(err, EPERM, "the question for a credential names no host");
-	if (may_request(c, ask, &host))
+	if (may_request(c, ask, &host, ret_kind))
 		return 0;
+	*ret_kind = streq(ask->method, "GET") || streq(ask->method, "HEAD") ? REQUEST_FREE
+									    : REQUEST_UNKNOWN;
 	*ret_rule = rule_for(policy, c->name, ask, &host);
 	return *ret_rule ? 0
 			 : err_set(err, EPERM, "credential %s is not for this request", c->name);

@@ -228,8 +228,11 @@ static bool is_metered(const struct helper *h, const struct cred *c)
 static int judge(const struct helper *h, const struct cred *c, const struct gw_header_ask *a,
 		 const struct policy_rule **ret_rule, struct err *err)
 {
-	int r = cred_judge(c, h->policy, a, ret_rule, err);
+	enum request_kind kind;
+	int r = cred_judge(c, h->policy, a, ret_rule, &kind, err);
 
+	if (r == 0 && is_metered(h, c) && kind == REQUEST_UNKNOWN)
+		r = err_set(err, EPERM, "ralph cannot meter this request, and there is a budget");
 	if (r == -EPERM)
 		tell_refused(a, err->msg);
 	if (r == 0 && c && is_metered(h, c) && h->closed[0])

@@ -1,6 +1,7 @@
 #include "gateway/exchange/body.h"
 
 #include "gateway/exchange/response-guard.h"
+#include "gateway/parse/outline.h"
 #include "gateway/exchange/spool.h"
 #include "http/override.h"
 
@@ -30,6 +31,13 @@ static void keep_copy(struct body *b, const char *p, size_t n)
 		return;
 	spool_done(b->copy);
 	b->copy = NULL;
+}
+
+/* A piece of the payload, before it goes anywhere; the last one with b->done. */
+static bool reader_agrees(struct body *b, const char *p, size_t n)
+{
+	return !b->reader ||
+	       ((n == 0 || outline_feed(b->reader, p, n)) && (!b->done || outline_end(b->reader)));
 }
 
 static int put_payload(struct body *b, char *p, size_t n, bool last, struct buf *out)
@@ -66,9 +74,14 @@ static ssize_t move_chunks(struct body *b, struct buf *in, struct buf *out)
 		case CHUNKED_MORE:
 			return (ssize_t)used;
 		case CHUNKED_DATA:
+			if (!reader_agrees(b, item.data.p, item.data.n))
+				return -EUNREAD;
 			r = put_payload(b, p + (item.data.p - p), item.data.n, false, out);
 			break;
 		case CHUNKED_TRAILER:
+			/* The last chunk goes out before it. */
+			if (b->reader && !outline_end(b->reader))
+				return -EUNREAD;
 			if (b->no_overrides && override_is(item.name))
 				break;
 			if (b->guard)
@@ -78,10 +91,12 @@ static ssize_t move_chunks(struct body *b, struct buf *in, struct buf *out)
 				r = put_trailer(b, out, &item);
 			break;
 		case CHUNKED_END:
+			b->done = true;
+			if (!reader_agrees(b, NULL, 0))
+				return -EUNREAD;
 			r = b->trailers ? 0 : flush_guard(b, out);
 			if (r == 0)
 				r = put_trailer(b, out, NULL);
-			b->done = true;
 			break;
 		}
 		if (r < 0)
@@ -104,6 +119,8 @@ ssize_t body_move(struct body *b, struct buf *in, struct buf *out)
 			b->left -= (uint64_t)n;
 			b->done = b->left == 0;
 		}
+		if (n && !reader_agrees(b, in->data, (size_t)n))
+			return -EUNREAD;
 		if (n && put_payload(b, in->data, (size_t)n, b->done, out) < 0)
 			return -EPROTO;
 	}
@@ -130,6 +147,8 @@ ssize_t body_relay(struct gw *gw, struct body *b, struct stream *from, struct st
 		b->done = b->left == 0;
 	}
 	go.n = (size_t)n;
+	if (!reader_agrees(b, go.p, go.n))
+		return -EUNREAD;
 	if (b->copy)
 		keep_copy(b, gw->scratch, go.n);
 	if (b->guard)
@@ -167,6 +186,8 @@ static ssize_t take_chunk(struct body *b, const struct buf *in, struct slice *re
 		used += (size_t)n;
 		b->done = item.kind == CHUNKED_END;
 		*ret = item.data;
+		if (!reader_agrees(b, item.data.p, item.data.n))
+			return -EUNREAD;
 		/* Trailers have no place in what the payload becomes. */
 		if (item.kind != CHUNKED_TRAILER)
 			return (ssize_t)used;
@@ -186,5 +207,5 @@ ssize_t body_take(struct body *b, const struct buf *in, struct slice *ret)
 		b->done = b->left == 0;
 	}
 	*ret = (struct slice){in->data, n};
-	return (ssize_t)n;
+	return reader_agrees(b, in->data, n) ? (ssize_t)n : -EUNREAD;
 }

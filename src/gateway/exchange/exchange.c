@@ -95,6 +95,13 @@ bool exchange_is_provider(const struct conn *c)
 	return c->x && c->x->provider;
 }
 
+const char *exchange_provider(const struct conn *c)
+{
+	const struct gw_route *r = c->x && c->x->guard ? c->x->guard->provider : NULL;
+
+	return r ? r->provider : "";
+}
+
 const struct gw_route *exchange_route(const struct conn *c)
 {
 	return c->x && c->x->guard ? c->x->guard->route : NULL;
@@ -164,13 +171,12 @@ static int flush_request(struct conn *c)
 	return stream_flush(&c->up, &x->out, &c->up_bytes);
 }
 
-/* All of the request is with the server. */
-static bool is_sent(const struct exchange *x)
+bool exchange_is_sent(const struct exchange *x)
 {
 	const struct response_guard *g = x->guard;
 
-	return x->request.done && !x->cut && x->head_sent == x->head.len && x->out.len == 0 &&
-	       (!g || !g->replay || g->sent == g->body.len);
+	return x->request.done && !x->cut && x->head.len && x->head_sent == x->head.len &&
+	       x->out.len == 0 && (!g || !g->replay || g->sent == g->body.len);
 }
 
 /* The request's body; MOVE_OVER: c is over. */
@@ -205,6 +211,10 @@ static enum move move_request(struct conn *c)
 				       &c->up_bytes);
 		if (n == -EAGAIN)
 			return MOVE_IDLE;
+		if (n == -EUNREAD) {
+			inject_unread(c);
+			return MOVE_OVER;
+		}
 		if (n == -EPROTO) {
 			refuse_as(c, GW_DENY, 400, "the request's body is malformed");
 			return MOVE_OVER;
@@ -239,7 +249,7 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 	struct exchange *x = c->x;
 	struct http1_edit e = {0};
 
-	if (h->status == 101 && (!x->upgrade || !is_sent(x)))
+	if (h->status == 101 && (!x->upgrade || !exchange_is_sent(x)))
 		return false;
 	if (!is_final(h))
 		return x->old_client || http1_write_response(&c->out, h, &e) == 0;
@@ -499,8 +509,9 @@ static void exchange_finish(struct conn *c)
 		switch_protocols(c);
 		return;
 	}
-	c->up_idle = x->server_keeps && is_sent(x) && x->response.kind != HTTP1_BODY_CLOSE &&
-		     x->in.len == 0 && !c->up.eof && !stream_holds(&c->up);
+	c->up_idle = x->server_keeps && exchange_is_sent(x) &&
+		     x->response.kind != HTTP1_BODY_CLOSE && x->in.len == 0 && !c->up.eof &&
+		     !stream_holds(&c->up);
 	/* The last read may have been as long as the body: an event will tell if there is more. */
 	c->up.readable = false;
 	/* Many connections share the servers' side: most of them are silent. */

@@ -9,6 +9,7 @@
 
 #include "gateway/exchange/body.h"
 #include "gateway/conn.h"
+#include "policy/request-row.h"
 
 /*
  * One request and its answer. The bytes between us and the server are the exchange's own and go with
@@ -38,6 +39,7 @@ struct exchange {
 	int rule;		      /* index of the rule that named it; without one, of no use */
 	struct response_guard *guard; /* of a request with a credential, once that is asked for */
 	bool provider;		      /* the request goes to a provider's endpoint */
+	enum request_kind kind;	      /* of a provider's */
 	char *target;		      /* sent instead of the received one; NULL: the same */
 };
 
@@ -54,7 +56,11 @@ void exchange_status(struct conn *c, unsigned int status);
 void exchange_quiet(struct conn *c);
 bool exchange_answered(const struct conn *c);
 bool exchange_is_head(const struct conn *c);
+/* All of the request is with the server. */
+bool exchange_is_sent(const struct exchange *x);
 bool exchange_is_provider(const struct conn *c);
+/* The name of its endpoint; "": not known. */
+const char *exchange_provider(const struct conn *c);
 /* Returns the route that the request takes instead of what policy allows, or NULL. */
 const struct gw_route *exchange_route(const struct conn *c);
 /* The one whose trust counts for its server, or NULL. */

@@ -4,7 +4,10 @@
 
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/http-judge.h"
+#include "gateway/exchange/provider-request.h"
 #include "gateway/refuse.h"
+
+static const char too_long[] = "the request is too long to be read before it is sent";
 
 /* The header that was given last for a credential, by one rule or route, at one host and port. */
 struct injected {
@@ -205,7 +208,7 @@ static void need_body(struct conn *c)
 	struct response_guard *g = c->x->guard;
 
 	if (b->kind == HTTP1_BODY_LENGTH && b->left > BODY_SIGNED_MAX) {
-		refuse_final(c, GW_DENY, 413, "the request is too long to be signed");
+		refuse_final(c, GW_DENY, 413, too_long);
 		return;
 	}
 	g->digested = true;
@@ -259,8 +262,13 @@ static void on_header(struct ask *a, const struct wire_msg *m)
 /* The client's body has been read to its end. */
 static void body_read(struct conn *c)
 {
-	c->x->guard->whole = true;
-	ask(c);
+	struct response_guard *g = c->x->guard;
+
+	g->whole = true;
+	if (g->metered && !g->reservation)
+		provider_spend(c);
+	else
+		ask(c);
 }
 
 static void body_too_long(struct conn *c)
@@ -270,7 +278,7 @@ static void body_too_long(struct conn *c)
 	spool_done(&g->body);
 	c->x->request.copy = NULL;
 	if (!g->rejected) {
-		refuse_final(c, GW_DENY, 413, "the request is too long to be signed");
+		refuse_final(c, GW_DENY, 413, too_long);
 		return;
 	}
 	(void)put_ask(c, false);
@@ -285,6 +293,10 @@ static bool body_piece(struct conn *c)
 	struct slice payload = {0};
 	ssize_t n = c->in.len ? body_take(&x->request, &c->in, &payload) : 0;
 
+	if (n == -EUNREAD) {
+		inject_unread(c);
+		return false;
+	}
 	if (n < 0) {
 		refuse_as(c, GW_DENY, 400, "the request's body is malformed");
 		return false;
@@ -381,46 +393,24 @@ static const char *objection(const struct conn *c)
 	return streq(c->x->method, "TRACE") ? "TRACE would send the credential back" : NULL;
 }
 
-/* Are the answers to requests with c's credential counted against a budget? */
-static bool is_metered(const struct conn *c)
+void inject_granted(struct conn *c, uint32_t reservation)
 {
-	const struct gw_config *config = c->gw->config;
-
-	for (size_t i = 0; config->budget && i < config->n_routes; i++) {
-		const struct gw_route *r = &config->routes[i];
-
-		if (r->provider[0] && r->credential && streq(r->credential, c->x->credential))
-			return true;
-	}
-	return false;
+	c->x->guard->reservation = reservation;
+	ask(c);
 }
 
-static void on_spend(struct ask *a, const struct wire_msg *m)
+/* With a budget the whole body is read first: it says what the request can cost. */
+static void start_metered(struct conn *c)
 {
-	struct conn *c = ev_owner(a, struct conn, ask);
-	struct wire_reader r;
-	const char *why;
+	struct response_guard *g = c->x->guard;
 
-	wire_read(&r, m);
-	why = wire_get_str(&r);
-	if (wire_read_end(&r) < 0)
-		refuse_final(c, GW_ERROR, 503, "the budget cannot be asked for");
-	else if (why[0])
-		refuse_final(c, GW_DENY, 402, why);
+	g->body.max = BODY_SIGNED_MAX;
+	if (g->whole)
+		provider_spend(c);
+	else if (c->x->request.kind == HTTP1_BODY_LENGTH && c->x->request.left > BODY_SIGNED_MAX)
+		refuse_final(c, GW_DENY, 413, too_long);
 	else
-		ask(c);
-}
-
-/* The supervisor has read all earlier reports of usage when it reads this question. */
-static void ask_spend(struct conn *c)
-{
-	cleanup_buf struct buf b;
-
-	buf_init(&b, WIRE_INLINE_MAX);
-	wire_put_str(&b, c->x->credential);
-	conn_go(c, CONN_CREDENTIAL, "asking for the budget");
-	if (ask_send(c->gw, &c->ask, GW_SPEND, &b, on_spend) < 0)
-		refuse_final(c, GW_ERROR, 503, "the budget cannot be asked for");
+		start_body(c);
 }
 
 void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
@@ -430,6 +420,7 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 	struct exchange *x = c->x;
 	struct injected *known;
 	struct response_guard *g;
+	cleanup_free char *no = NULL;
 
 	if (why) {
 		refuse_final(c, GW_DENY, 403, why);
@@ -449,9 +440,14 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 	g->whole = x->request.done;
 	if (!g->whole && (h->body != HTTP1_BODY_LENGTH || h->length <= BODY_KEPT_MAX))
 		x->request.copy = &g->body;
-	if (is_metered(c)) {
+	no = provider_prepare(c, h);
+	if (no) {
+		refuse_final(c, GW_DENY, 403, no);
+		return;
+	}
+	if (g->metered) {
 		buf_consume(&c->in, head_len);
-		ask_spend(c);
+		start_metered(c);
 		return;
 	}
 	known = find(c);

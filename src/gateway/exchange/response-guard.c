@@ -36,6 +36,7 @@ void response_guard_free(struct response_guard *g)
 	scrub_done(&g->scrub);
 	drop_meter(g);
 	decode_free(g->decode);
+	free(g->outline);
 	free(g);
 }
 
@@ -133,7 +134,7 @@ const char *response_guard_head(struct response_guard *g, char *p, size_t n, str
 			h->fields[i].hop = true;
 	if (h->status < 200)
 		return NULL;
-	if (g->route)
+	if (g->provider)
 		look_at_provider(g, h);
 	return choose_decoder(g, h);
 }
@@ -195,10 +196,25 @@ ssize_t response_guard_replay(struct response_guard *g, struct buf *out)
 	return buf_append(out, part, (size_t)n) < 0 ? -ENOBUFS : n;
 }
 
+/* What the request costs in the end. An answer that may be cut short says too little. */
+static enum gw_cost cost_of(const struct exchange *x)
+{
+	const struct response_guard *g = x->guard;
+
+	if (!g->reservation)
+		return GW_COST_USED;
+	if (x->head_done ? x->status >= 400 : !exchange_is_sent(x))
+		return GW_COST_NONE;
+	return x->response.done && x->response.kind != HTTP1_BODY_CLOSE && g->meter &&
+			       g->meter->seen
+		       ? GW_COST_USED
+		       : GW_COST_RESERVED;
+}
+
 /*
  * Takes the model's name from the path, if the answer has none: /model/NAME/…, /models/NAME:method.
  */
-static void model_of_path(const char *path, char *ret, size_t size)
+void response_guard_model(const char *path, char *ret, size_t size)
 {
 	const char *p = strstr(path, "/models/"), *end;
 
@@ -219,6 +235,8 @@ void response_guard_report(struct conn *c)
 	struct gw_usage u = {
 		.credential = c->x->credential,
 		.model = g->meter ? g->meter->model : "",
+		.reservation = g->reservation,
+		.cost = cost_of(c->x),
 		.status = c->x->status,
 		.input = sum.input,
 		.output = sum.output,
@@ -228,10 +246,11 @@ void response_guard_report(struct conn *c)
 	};
 	struct buf b;
 
-	if (!g->route || (g->limits.len == 0 && (!g->meter || !g->meter->seen)))
+	if (!g->provider ||
+	    (!g->reservation && g->limits.len == 0 && (!g->meter || !g->meter->seen)))
 		return;
 	if (!u.model[0]) {
-		model_of_path(c->x->target ? c->x->target : "", model, sizeof(model));
+		response_guard_model(c->x->target ? c->x->target : "", model, sizeof(model));
 		u.model = model;
 	}
 	buf_init(&b, WIRE_INLINE_MAX);

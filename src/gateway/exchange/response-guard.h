@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gateway/parse/meter.h"
+#include "gateway/parse/outline.h"
 #include "gateway/parse/scrub.h"
 #include "gateway/exchange/spool.h"
 
@@ -19,16 +20,20 @@ struct decode;
 struct response_guard {
 	const struct gw_route
 		*route; /* NULL: a rule of an inspected host asks for the credential */
-	const struct gw_route *trust; /* the route whose certificates count; NULL: all */
-	struct buf head;	      /* of the request, as it came */
-	struct spool body;	      /* its payload, as far as it is kept */
-	bool whole;		      /* all of the payload is there */
-	bool replay;		      /* it is sent from the kept copy, */
-	size_t sent;		      /* so far this much of it */
-	bool digested;		      /* the supervisor was told its digest */
-	bool rejected;		      /* the server has said 401 once, */
-	bool newer;		      /* a newer credential was there already */
-	uint32_t given;		      /* which secrets the request was sent with */
+	const struct gw_route *provider; /* whose credential it is; NULL: no provider's */
+	struct outline *outline;	 /* of its body; NULL: nobody has to read it */
+	bool metered;			 /* its tokens are reserved before it is sent, */
+	uint32_t reservation;		 /* and are by now, with this question; 0: not yet */
+	const struct gw_route *trust;	 /* the route whose certificates count; NULL: all */
+	struct buf head;		 /* of the request, as it came */
+	struct spool body;		 /* its payload, as far as it is kept */
+	bool whole;			 /* all of the payload is there */
+	bool replay;			 /* it is sent from the kept copy, */
+	size_t sent;			 /* so far this much of it */
+	bool digested;			 /* the supervisor was told its digest */
+	bool rejected;			 /* the server has said 401 once, */
+	bool newer;			 /* a newer credential was there already */
+	uint32_t given;			 /* which secrets the request was sent with */
 	struct scrub scrub;
 	struct meter *meter;   /* NULL: the answer is no provider's, or tells nothing */
 	struct decode *decode; /* a compressed one */
@@ -56,5 +61,7 @@ struct slice response_guard_pass(struct response_guard *g, char *p, size_t n, bo
 /* The next piece of a body that is sent again, into out: bytes, 0 at its end, or -errno. */
 ssize_t response_guard_replay(struct response_guard *g, struct buf *out);
 
+/* The model that a path names, "" for none. */
+void response_guard_model(const char *path, char *ret, size_t size);
 /* Tells the supervisor what the answer has used, if it is a provider's. */
 void response_guard_report(struct conn *c);

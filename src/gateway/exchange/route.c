@@ -9,6 +9,7 @@
 #include "gateway/exchange/phantom.h"
 #include "gateway/refuse.h"
 #include "policy/request.h"
+#include "policy/request-row.h"
 
 static const char prefix[] = "/_ralph/";
 #define PREFIX_LEN (sizeof(prefix) - 1)
@@ -37,59 +38,25 @@ static const struct gw_route *find(const struct gw *gw, struct slice provider)
 	return NULL;
 }
 
-/* "METHOD PREFIX [URL]" of a route, in parts. */
-struct allowed {
-	struct slice method, path, url;
-};
-
-static struct slice next_word(const char **p)
-{
-	size_t n = strcspn(*p, " ");
-	struct slice s = {*p, n};
-
-	*p += n;
-	while (**p == ' ')
-		(*p)++;
-	return s;
-}
-
-static bool allows(const struct allowed *a, const char *method, const char *path, size_t path_n)
-{
-	char under[GW_TEXT_MAX];
-	bool same = slice_eq(a->method, slice_of(method)) ||
-		    (streq(method, "HEAD") && slice_eq(a->method, slice_of("GET")));
-
-	if (!same || a->path.n == 0 || a->path.n >= sizeof(under))
-		return false;
-	memcpy(under, a->path.p, a->path.n);
-	under[a->path.n] = '\0';
-	return request_path_under(path, path_n, under);
-}
-
 /* The first of the route's requests that this one is; false: none. */
 static bool judge(const struct gw_route *r, const char *method, const char *path, size_t path_n,
-		  struct allowed *ret)
+		  struct request_row *ret)
 {
-	for (size_t i = 0; i < r->requests.n; i++) {
-		const char *p = r->requests.v[i];
-
-		ret->method = next_word(&p);
-		ret->path = next_word(&p);
-		ret->url = next_word(&p);
-		if (allows(ret, method, path, path_n))
+	for (size_t i = 0; i < r->requests.n; i++)
+		if (request_row_parse(r->requests.v[i], ret) && request_row_is(ret, method) &&
+		    request_pattern_fits(ret->pattern, ret->pattern_n, path, path_n))
 			return true;
-	}
 	return false;
 }
 
 /*
  * Sets c's target and the URL of the request: the route's URL, then the path behind the endpoint.
- * If the allowed row has its own URL, that replaces the route's URL and the row's prefix.
+ * If the row has its own URL, that replaces the route's URL and the row's part before a star.
  */
-static int aim(struct conn *c, const struct gw_route *r, const struct allowed *a, struct slice path,
-	       struct slice query)
+static int aim(struct conn *c, const struct gw_route *r, const struct request_row *a,
+	       struct slice path, struct slice query)
 {
-	struct slice text = a->url.n ? a->url : slice_of(r->url);
+	struct slice text = slice_of(a->url ? a->url : r->url);
 	struct err err = {0};
 	struct url url;
 	struct buf b;
@@ -101,8 +68,8 @@ static int aim(struct conn *c, const struct gw_route *r, const struct allowed *a
 	c->port = url_port(url.scheme, url.authority.port);
 	c->up_tls = true;
 	n = url.path.n && url.path.p[url.path.n - 1] == '/' ? url.path.n - 1 : url.path.n;
-	if (a->url.n) {
-		size_t covered = a->path.n - (a->path.p[a->path.n - 1] == '/');
+	if (a->url) {
+		size_t covered = request_row_fixed(a);
 
 		path = (struct slice){path.p + covered, path.n - covered};
 	}
@@ -138,7 +105,7 @@ static void send_to(struct conn *c, const struct gw_route *r, const struct http1
 		    struct slice rest, size_t head_len)
 {
 	cleanup_buf struct buf canonical;
-	struct allowed a = {0};
+	struct request_row row;
 	size_t path_n;
 
 	buf_init(&canonical, REQUEST_TARGET_MAX);
@@ -153,13 +120,13 @@ static void send_to(struct conn *c, const struct gw_route *r, const struct http1
 		refuse_final(c, GW_DENY, 403, "the path can be read in more than one way");
 		return;
 	}
-	if (!judge(r, c->x->method, canonical.data, path_n, &a)) {
+	if (!judge(r, c->x->method, canonical.data, path_n, &row)) {
 		refuse_final(
 			c, GW_DENY, 403,
 			"this request is not among those that may be made with the credential");
 		return;
 	}
-	if (aim(c, r, &a, (struct slice){canonical.data, path_n}, h->url.query) < 0) {
+	if (aim(c, r, &row, (struct slice){canonical.data, path_n}, h->url.query) < 0) {
 		refuse_final(c, GW_ERROR, 503, "this provider's address is no https:// URL");
 		return;
 	}
@@ -170,7 +137,44 @@ static void send_to(struct conn *c, const struct gw_route *r, const struct http1
 	c->has_target = true;
 	c->verdict = (struct verdict){.allow = true, .rule = -1};
 	c->x->credential = inject_name(c->gw, r->credential);
+	c->x->kind = row.kind;
 	inject_start(c, r, head_len);
+}
+
+static bool row_leads(const struct request_row *row, const struct gw_route *r, const struct conn *c,
+		      const char *path, size_t path_n)
+{
+	cleanup_free char *whole = NULL;
+	struct err ignored;
+	struct host host;
+	const char *base;
+	uint16_t port;
+
+	if (origin_split(row->url ? row->url : r->url, &host, &port, &base, &ignored) < 0 ||
+	    !host_equal(&host, &c->host) || port != c->port)
+		return false;
+	whole = request_row_whole(row, base);
+	return request_pattern_fits(whole, strlen(whole), path, path_n);
+}
+
+enum request_kind route_kind(const struct conn *c, const struct gw_route *r)
+{
+	cleanup_buf struct buf canonical;
+	size_t path_n;
+
+	buf_init(&canonical, REQUEST_TARGET_MAX);
+	if (request_canon(c->x->target, strlen(c->x->target), &canonical, &path_n) < 0)
+		return REQUEST_UNKNOWN;
+	for (size_t i = 0; i < r->requests.n; i++) {
+		struct request_row row;
+
+		if (request_row_parse(r->requests.v[i], &row) &&
+		    request_row_is(&row, c->x->method) &&
+		    row_leads(&row, r, c, canonical.data, path_n))
+			return row.kind;
+	}
+	return streq(c->x->method, "GET") || streq(c->x->method, "HEAD") ? REQUEST_FREE
+									 : REQUEST_UNKNOWN;
 }
 
 static const char no_phantom[] = "the request does not carry this sandbox's phantom";

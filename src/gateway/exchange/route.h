@@ -4,6 +4,8 @@
 
 /* Requests to the proxy port itself: /_ralph/health and the reverse endpoints of providers. */
 void route_request(struct conn *c, const struct http1_head *h, size_t head_len);
+/* What is known of the cost of c's request to its target, which has the credential of that route. */
+enum request_kind route_kind(const struct conn *c, const struct gw_route *r);
 /* Is this path one of those? */
 bool route_has(struct slice path);
 /* The same on a listener that anybody on the host can reach: without a phantom, one refusal. */

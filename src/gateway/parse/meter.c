@@ -78,17 +78,18 @@ static void sse_feed(struct meter *m, const char *p, size_t n)
 	}
 }
 
-/* {"bytes": "…base64 of an event…"}; any other frame is of no interest. */
+/* {"bytes": "…base64 of an event…"} of invoke; of converse, the event itself. */
 static void aws_payload(struct meter *m)
 {
 	struct jtext bytes = jpick_one((struct jtext){m->frame.data, m->frame.len}, "bytes");
 	cleanup_buf struct buf event;
 
 	buf_init(&event, METER_FRAME_MAX);
-	if (!jtext_is_string(bytes) || base64_get(&event, bytes.p + 1, bytes.n - 2) < 0)
-		return;
 	meter_doc_start(m);
-	meter_doc_feed(m, event.data, event.len);
+	if (!jtext_is_string(bytes))
+		meter_doc_feed(m, m->frame.data, m->frame.len);
+	else if (base64_get(&event, bytes.p + 1, bytes.n - 2) == 0)
+		meter_doc_feed(m, event.data, event.len);
 }
 
 /* Both lengths of a frame are known: what of it is skipped, what is payload. */

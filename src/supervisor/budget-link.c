@@ -1,0 +1,153 @@
+/*
+ * The budget of a sandbox, request by request.
+ *
+ * DOC: Theory of operation
+ *
+ * Before the gateway sends a request that uses tokens it asks (GW_SPEND), with the most that the
+ * request can use. The request may go if what was spent, and what is reserved for requests under way,
+ * leave something of the budget; then its own most is reserved too. So all requests together spend at
+ * most the budget and one request. A request that finds nothing left only because of others waits
+ * until one of them is over. When the gateway ends, what it had under way costs what was reserved.
+ */
+#include "supervisor/supervisor.h"
+
+#include <string.h>
+
+static void push(struct reservations *list, const struct reservation *r)
+{
+	list->v = xrealloc(list->v, list->n + 1, sizeof(*list->v));
+	list->v[list->n++] = *r;
+}
+
+static void drop(struct reservations *list, size_t i)
+{
+	list->n--;
+	memmove(&list->v[i], &list->v[i + 1], (list->n - i) * sizeof(*list->v));
+}
+
+void budget_link_done(struct reservation *r)
+{
+	free(r->credential);
+	free(r->model);
+	*r = (struct reservation){0};
+}
+
+/* The most that it can cost: all input is written to a cache where that is dearer. */
+static struct reservation price_up(const struct supervisor *s, const struct gw_spend *a,
+				   uint32_t id)
+{
+	uint64_t output = a->output ? a->output : price_output_max(a->model);
+	struct reservation r = {
+		.id = id, .credential = xstrdup(a->credential), .model = xstrdup(a->model)};
+	struct price price;
+
+	price_find(a->model, &s->spec->prices, &price);
+	if (__builtin_mul_overflow(output, a->answers, &r.tokens.output) ||
+	    r.tokens.output > GW_TOKENS_MAX)
+		r.tokens.output = GW_TOKENS_MAX;
+	if (price.cache_write > price.input)
+		r.tokens.cache_write = a->input;
+	else
+		r.tokens.input = a->input;
+	r.micro_usd = price_of(&price, &r.tokens);
+	return r;
+}
+
+/* Does what was spent and reserved leave something? */
+static bool is_left(const struct supervisor *s)
+{
+	const struct spec_budget *b = &s->spec->budget;
+	uint64_t micro_usd = s->usage.micro_usd, tokens = s->usage.tokens;
+
+	for (size_t i = 0; i < s->usage.reserved.n; i++) {
+		const struct reservation *r = &s->usage.reserved.v[i];
+
+		micro_usd += r->micro_usd;
+		tokens += r->tokens.input + r->tokens.output + r->tokens.cache_write;
+	}
+	return (!b->micro_usd || micro_usd < b->micro_usd) && (!b->tokens || tokens < b->tokens);
+}
+
+static void answer(const struct supervisor *s, uint32_t id, int eno, const char *why)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	wire_put_u32(&b, (uint32_t)eno);
+	wire_put_str(&b, why);
+	(void)wire_send(s->gateway.sock, (enum wire_type)GW_SPEND_IS, id, &b, NULL, 0);
+}
+
+/* false: it has to wait. Takes the content of r otherwise. */
+static bool decide(struct supervisor *s, struct reservation *r)
+{
+	cleanup_free char *why = usage_link_closed(s);
+
+	if (why && why[0]) {
+		usage_link_over(s, r->credential, why);
+		answer(s, r->id, EDQUOT, why);
+		budget_link_done(r);
+		return true;
+	}
+	if (!is_left(s) || s->usage.reserved.n >= SUP_RESERVED_MAX)
+		return false;
+	push(&s->usage.reserved, r);
+	answer(s, r->id, 0, "");
+	return true;
+}
+
+void budget_link_ask(struct supervisor *s, const struct wire_msg *m)
+{
+	struct reservation r;
+	struct gw_spend a;
+
+	if (gw_get_spend(m, &a) < 0 || m->id == 0)
+		return;
+	r = price_up(s, &a, m->id);
+	/* Whoever came before goes first. */
+	if (s->usage.waiting.n == 0 && decide(s, &r))
+		return;
+	if (s->usage.waiting.n < SUP_WAITING_MAX) {
+		push(&s->usage.waiting, &r);
+		return;
+	}
+	answer(s, r.id, EAGAIN, "the rest of the budget is reserved by requests under way");
+	budget_link_done(&r);
+}
+
+void budget_link_next(struct supervisor *s)
+{
+	struct reservations *w = &s->usage.waiting;
+
+	while (w->n && decide(s, &w->v[0]))
+		drop(w, 0);
+}
+
+bool budget_link_take(struct supervisor *s, uint32_t id, struct reservation *ret)
+{
+	struct reservations *list = &s->usage.reserved;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].id == id) {
+			*ret = list->v[i];
+			drop(list, i);
+			return true;
+		}
+	return false;
+}
+
+static void clear(struct reservations *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		budget_link_done(&list->v[i]);
+	free(list->v);
+	*list = (struct reservations){0};
+}
+
+void budget_link_end(struct supervisor *s)
+{
+	for (size_t i = 0; i < s->usage.reserved.n; i++)
+		usage_link_settle(s, &s->usage.reserved.v[i]);
+	clear(&s->usage.reserved);
+	clear(&s->usage.waiting);
+}
