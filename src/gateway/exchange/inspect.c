@@ -14,8 +14,11 @@ const char *conn_hello_objection(struct conn *c, const struct hello *h)
 	struct verdict v;
 	struct host sni;
 
-	if (h->ech)
-		return "the ClientHello is encrypted (ECH)";
+	/* Where TLS ends here, nobody behind reads the encrypted one. */
+	if (h->ech && !c->verdict.inspect)
+		return "the ClientHello has the extension Encrypted Client Hello (ECH), which can "
+		       "hide another server's name; switch ECH off in this program, or let ralph "
+		       "inspect the host (network.rules)";
 	if (h->name_len == 0)
 		return c->host.kind == HOST_NAME ? "the ClientHello names no server" : NULL;
 	if (host_parse(h->name, h->name_len, &sni, &err) < 0)
