@@ -14,6 +14,7 @@
 
 /* Encrypted Client Hello hides the server's name, so the gateway refuses it in a tunnel; browsers
  * send the extension to every server, with random bytes where there is nothing to hide. */
+#define NO_ECH "switches ECH off, which hides the server's name"
 #define CHROMIUM_POLICY "{\"EncryptedClientHelloEnabled\":false}\n"
 #define FIREFOX_POLICY "{\"policies\":{\"DisableEncryptedClientHello\":true%s}}\n"
 /* That policy stops ECH proper. For the random bytes there is a preference, which no policy may
@@ -50,16 +51,13 @@ static void add_policies(struct sandbox_spec *s, const struct places *p)
 		cleanup_free char *file = path_join(chromium_dirs[i], "ralph.json");
 		cleanup_free char *trust = path_join(chromium_dirs[i], "ralph-ca.json");
 
-		add_file(s, file, "browsers name the server they want: no ECH",
-			 xstrdup(CHROMIUM_POLICY));
+		add_file(s, file, NO_ECH, xstrdup(CHROMIUM_POLICY));
 		if (ca)
 			add_own(s, p, NET_CA_POLICY_FILE, trust, "browsers trust the sandbox's CA");
 	}
-	add_file(s, "/etc/firefox/policies/policies.json",
-		 "browsers name the server they want: no ECH",
+	add_file(s, "/etc/firefox/policies/policies.json", NO_ECH,
 		 xasprintf(FIREFOX_POLICY, ca ? FIREFOX_CA : ""));
-	add_file(s, "/etc/firefox/defaults/pref/ralph.js",
-		 "browsers name the server they want: no ECH", xstrdup(FIREFOX_PREFS));
+	add_file(s, "/etc/firefox/defaults/pref/ralph.js", NO_ECH, xstrdup(FIREFOX_PREFS));
 	if (ca)
 		add_own(s, p, NET_CA_OWN_FILE, NET_CA_OWN, "the sandbox's CA alone, for Firefox");
 }
