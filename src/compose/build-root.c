@@ -32,6 +32,7 @@ static const char *const etc_files[] = {
 	"ssl/openssl.cnf",  "pki/tls/openssl.cnf",
 	"pki/tls/cert.pem", /* TLS */
 	"maven/m2.conf",    /* not its settings, which hold passwords of servers */
+	"chromium.d/*",	    /* Debian's wrapper of Chromium does not start without them */
 };
 static const char *const etc_dirs[] = {
 	"alternatives", /* which programs */
@@ -101,22 +102,28 @@ static void add_etc_file(struct sandbox_spec *s, const char *path)
 				     path, "settings of the system");
 }
 
-static void add_etc_dirs(struct sandbox_spec *s, const char *pattern)
+static void add_etc_dir(struct sandbox_spec *s, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		(void)spec_mount_add(s, SPEC_BIND_RO, path, path, "settings of the system");
+}
+
+static void add_etc(struct sandbox_spec *s, const char *pattern,
+		    void (*add)(struct sandbox_spec *s, const char *path))
 {
 	cleanup_free char *path = path_join("/etc", pattern);
-	struct stat st;
 	glob_t g;
 
 	if (!strchr(pattern, '*')) {
-		if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-			(void)spec_mount_add(s, SPEC_BIND_RO, path, path, "settings of the system");
+		add(s, path);
 		return;
 	}
-	if (glob(path, GLOB_ONLYDIR, NULL, &g) != 0)
+	if (glob(path, 0, NULL, &g) != 0)
 		return;
 	for (size_t i = 0; i < g.gl_pathc; i++)
-		(void)spec_mount_add(s, SPEC_BIND_RO, g.gl_pathv[i], g.gl_pathv[i],
-				     "settings of the system");
+		add(s, g.gl_pathv[i]);
 	globfree(&g);
 }
 
@@ -260,13 +267,10 @@ static void add_dev(struct sandbox_spec *s)
 static void add_host_system(struct sandbox_spec *s)
 {
 	add_system(s);
-	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++) {
-		cleanup_free char *path = path_join("/etc", etc_files[i]);
-
-		add_etc_file(s, path);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(etc_files); i++)
+		add_etc(s, etc_files[i], add_etc_file);
 	for (size_t i = 0; i < ARRAY_SIZE(etc_dirs); i++)
-		add_etc_dirs(s, etc_dirs[i]);
+		add_etc(s, etc_dirs[i], add_etc_dir);
 }
 
 void build_root(struct sandbox_spec *s)

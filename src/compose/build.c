@@ -207,6 +207,7 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 		r = build_cred(s, in, f->agent, notice, err);
 	if (r == 0)
 		r = build_net(s, in, err);
+	build_browsers(s, in->places);
 	if (r == 0)
 		r = build_agent_check(s, in, f->agent, f->tools, err);
 	if (r == 0)

@@ -93,6 +93,8 @@ void build_volume(struct sandbox_spec *s, const struct build_input *in, const st
 char *build_image_path(const struct sandbox_spec *s);
 /* build-net.c: rules, and what programs inside need to know of the gateway */
 int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *err);
+/* build-browser.c: after build_net(). */
+void build_browsers(struct sandbox_spec *s, const struct places *p);
 /* build-cred.c: the credentials of the agent's services and of the user's rules, by reference;
  * *notice gets what the user should know of them, behind what is there */
 int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,

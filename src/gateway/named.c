@@ -64,13 +64,11 @@ enum named conn_named(struct conn *c, const struct host *server)
 	return conn_is_nameless(c) ? retarget(c, server, &v) : NAMED_SAME;
 }
 
-enum named conn_named_by_hello(struct conn *c, const struct hello *h)
+static enum named name_of_hello(struct conn *c, const struct hello *h)
 {
 	struct err err = {0};
 	struct host server;
 
-	if (h->ech)
-		return refused(c, "the ClientHello is encrypted (ECH)");
 	if (h->name_len == 0 && c->host.kind == HOST_NAME)
 		return refused(c, "the ClientHello names no server");
 	if (h->name_len == 0)
@@ -78,4 +76,17 @@ enum named conn_named_by_hello(struct conn *c, const struct hello *h)
 	if (host_parse(h->name, h->name_len, &server, &err) < 0)
 		return refused(c, "the ClientHello's server name is no host");
 	return conn_named(c, &server);
+}
+
+enum named conn_named_by_hello(struct conn *c, const struct hello *h)
+{
+	enum named named = name_of_hello(c, h);
+
+	/* Where TLS ends here, nobody behind reads the encrypted one. */
+	if (named == NAMED_REFUSED || !h->ech || c->verdict.inspect)
+		return named;
+	return refused(c,
+		       "the ClientHello has the extension Encrypted Client Hello (ECH), which can "
+		       "hide another server's name; switch ECH off in this program, or let ralph "
+		       "inspect the host (network.rules)");
 }

@@ -16,3 +16,8 @@ bool net_rule_is_service(const struct net_rule *rule);
 
 /* The path of the CA bundle inside, for programs that take it from an environment variable. */
 #define NET_CA_BUNDLE "/run/ralph/ca-bundle.pem"
+/* The certificate of the sandbox's own CA alone. */
+#define NET_CA_OWN "/run/ralph/ca.pem"
+/* The supervisor writes these into the sandbox's directory, with the bundle. */
+#define NET_CA_OWN_FILE "ca.pem"
+#define NET_CA_POLICY_FILE "ca-policy.json" /* of Chromium: CACertificates */

@@ -91,10 +91,17 @@ static bool matches_glob(const char *pattern, const char *text)
 	return strcasestr(text, pattern) != NULL;
 }
 
+/* A glob such as A* would match every name as an expression: it is a glob only. */
+static bool is_expression_for_names(const char *pattern)
+{
+	return is_expression_inside(pattern) ||
+	       (is_expression(pattern) && !matches_expression(pattern, ""));
+}
+
 static bool matches_name(const char *pattern, const char *name)
 {
 	return matches_glob(pattern, name) ||
-	       (is_expression(pattern) && matches_expression(pattern, name));
+	       (is_expression_for_names(pattern) && matches_expression(pattern, name));
 }
 
 static bool matches_value(const char *pattern, const char *value)

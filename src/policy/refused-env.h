@@ -11,7 +11,8 @@
  * A pattern is one of glob(7), for the whole name or value, case aside; without any of *?[ it is
  * looked for anywhere in them. A pattern with one of |()^$\ is an extended regular expression as
  * well, which may match anywhere: a pattern that was meant as one must not be a glob that matches
- * nothing. In parentheses of its own a glob is an expression for names only.
+ * nothing. In parentheses of its own a glob is an expression for names only, unless the expression
+ * matches the empty string, and so every name.
  *
  * 0, or an error with exit code 64 that names the variable and never its value. value may be NULL
  * (it is not set: only the name counts); source is the setting that asked for it.

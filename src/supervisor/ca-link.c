@@ -71,7 +71,9 @@ static int write_bundle(struct supervisor *s, struct err *err)
 	if (r < 0)
 		return r;
 	r = path_write_atomic(s->entry.dir, "ca-bundle.pem", bundle.data, bundle.len, 0644, 0);
-	return r < 0 ? err_sys(err, -r, "cannot write the CA bundle") : 0;
+	if (r < 0)
+		return err_sys(err, -r, "cannot write the CA bundle");
+	return ca_browser_write(s, &bundle, err);
 }
 
 static void on_answer(struct ev *ev, struct ev_io *io, uint32_t events)

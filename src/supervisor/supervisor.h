@@ -266,6 +266,8 @@ void net_update(struct client *c, const struct wire_msg *m);
 
 /* ca-link.c: the certificate authority of inspected hosts */
 int ca_link_start(struct supervisor *s, struct err *err); /* writes the bundle the sandbox trusts */
+/* ca-browser.c: the last certificate of the bundle, for browsers. */
+int ca_browser_write(struct supervisor *s, const struct buf *bundle, struct err *err);
 void ca_link_ask(struct supervisor *s, struct wire_msg *m);
 void ca_link_stop(struct supervisor *s);
 

@@ -60,7 +60,7 @@ teardown() {
 	all_refused "$(attack tls allowed.test:443 'x.allowed.test')"
 	all_refused "$(attack tls allowed.test:443 '8.8.4.1')"
 	all_refused "$(attack tls allowed.test:443 allowed.test ech=1)"
-	denied allowed.test "(ECH)"
+	denied allowed.test "Encrypted Client Hello (ECH)" "switch ECH off"
 	settle
 	same "" "$(saw sni)"
 }
@@ -95,6 +95,31 @@ inspecting() {
 	must_fail box curl -sS https://other.test/ok/a
 	lacks "$(saw requests)" "/no"
 	lacks "$(saw requests)" "DELETE"
+}
+
+@test 'an inspected host: ECH is ignored, because TLS ends at the gateway; a tunnel beside it still refuses it' {
+	net "{allow: [other.test], rules: [{host: allowed.test, paths: [/ok/]}]}"
+	has "$(attack tls allowed.test:443 allowed.test ech=1)" REACHED
+	all_refused "$(attack tls allowed.test:443 other.test ech=1)"
+	denied allowed.test "names another server"
+	has "$(attack tls other.test:443 other.test)" REACHED
+	all_refused "$(attack tls other.test:443 other.test ech=1)"
+	denied other.test "(ECH)"
+}
+
+@test 'what switches ECH off cannot be changed from inside' {
+	local f
+
+	inspecting
+	for f in /etc/{chromium,opt/chrome,opt/chrome_for_testing}/policies/managed/ralph.json; do
+		has "$(box cat "$f")" '"EncryptedClientHelloEnabled":false'
+		must_fail box sh -c "echo '{}' >$f || rm $f || mv ${f%/*} /tmp/x"
+		must_fail box sh -c "echo '{\"EncryptedClientHelloEnabled\": true}' >${f%/*}/zzz.json"
+	done
+	has "$(box cat /etc/firefox/policies/policies.json)" '"DisableEncryptedClientHello":true'
+	has "$(box cat /etc/firefox/defaults/pref/ralph.js)" '"security.tls.ech.grease_probability", 0, locked'
+	must_fail box sh -c 'echo "{}" >/etc/firefox/policies/policies.json || rm /etc/firefox/defaults/pref/ralph.js'
+	has "$(box openssl x509 -noout -ext basicConstraints -in /run/ralph/ca.pem)" CA:TRUE
 }
 
 @test "the sandbox's own authority is trusted by curl, wget, git, node and python without more ado" {

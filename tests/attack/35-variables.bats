@@ -44,7 +44,7 @@ refused() {
 }
 
 @test 'SANDBOX_REFUSE_PATTERNS refuses as globs and as a regular expression; one that is none is exit 2' {
-	for patterns in 'MYCORP|VENDOR' '^(MYCORP|VENDOR)_' 'OTHER,MYCORP|VENDOR' 'VENDOR_[A-Z]{1,3}' 'x,*VENDOR*' 'VEND.R'; do
+	for patterns in 'MYCORP|VENDOR' '^(MYCORP|VENDOR)_' 'OTHER,MYCORP|VENDOR' 'VENDOR_[A-Z]{1,3}' 'x,*VENDOR*' 'VEND.R' 'V*'; do
 		refused env SANDBOX_REFUSE_PATTERNS="$patterns" "$RALPH" run -e VENDOR_URL=1 -- true
 		must_exit 0 env SANDBOX_REFUSE_PATTERNS="$patterns" "$RALPH" --dry-run run -e MINE=1 -- true
 	done

@@ -62,7 +62,7 @@ compare() {
 	export MY_TOKEN=0123456789abcdef SHORT_KEY=hunter2 PLAIN=$'two\nlines'
 	compare --pass MY_TOKEN --pass SHORT_KEY --pass PLAIN --pass UNSET -e CI=1 \
 		--allow db.example:5432 --allow localhost:5433 --allow '*.example.org:8443' --allow ssh.example:22
-	has "$(get '[e["value"] for e in j["env"] if e["name"] == "MY_TOKEN"]' <"$T/audit.json")" "0123456…cdef"
+	has "$(get '[e["value"] for e in j["env"] if e["name"] == "MY_TOKEN"]' <"$T/audit.json")" "'0123…'"
 	has "$(get '[e["value"] for e in j["env"] if e["name"] == "SHORT_KEY"]' <"$T/audit.json")" "'***'"
 }
 
@@ -168,7 +168,7 @@ compare() {
 		lacks "$(cat "$T/$form")" correct-horse-battery
 		lacks "$(cat "$T/$form")" hunter2
 	done
-	grep -Fx '[+] DB_PASSWORD=correct…tery' "$T/screen"
+	grep -Fx '[+] DB_PASSWORD=corr…' "$T/screen"
 	grep -F 'DB_PASSWORD: looks like a secret' "$T/screen"
 }
 
@@ -194,11 +194,11 @@ compare() {
 }
 
 @test 'a variable of the host cannot act on the terminal' {
-	export EVIL=$'a\033]52;c;aGk=\007b\033[2J\u202ec'
+	export EVIL=$'a\033\u202e]52;c;aGk=\007b\033[2J'
 	ralph audit --pass EVIL >"$T/screen"
 	lacks "$(cat "$T/screen")" $'\033'
 	lacks "$(cat "$T/screen")" $'\u202e'
-	grep -F '[+] EVIL=a\x1b]52;c…2J\u{202E}c' "$T/screen"
+	grep -F '[+] EVIL=a\x1b\u{202E}]…' "$T/screen"
 }
 
 @test 'colour is for terminals, and NO_COLOR is honoured; the marks say it all' {

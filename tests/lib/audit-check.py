@@ -99,7 +99,7 @@ def check_mounts():
 
 
 def mask(text):
-    return "***" if len(text) <= 11 else text[:7] + "…" + text[-4:]
+    return "***" if len(text) < 16 else text[:4] + "…"
 
 
 def check_env():

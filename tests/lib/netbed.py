@@ -222,6 +222,9 @@ async def answer(method, target, head, body, r, w, where):
                 b"5\r\nhello\r\n0\r\nX-Sum: 42\r\n\r\n")
     elif path == "/redirect":
         w.write(b"HTTP/1.1 302 Found\r\nLocation: http://other.test/\r\nContent-Length: 0\r\n\r\n")
+    elif path == "/page":
+        page = b"<!doctype html><script>document.write('rendered ' + 6 * 7)</script>"
+        w.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(page), page))
     else:
         text = f"{method} {target} at {where} body={len(body)} {body[-40:].decode('latin-1')}\n".encode()
         w.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + (b"" if method == "HEAD" else text))

@@ -13,27 +13,28 @@ static void masks_to(const char *value, const char *want)
 	assert_string_equal(got, want);
 }
 
-static void mask_shows_the_first_seven_and_the_last_four(void **state)
+static void mask_shows_the_first_four_of_sixteen_or_more(void **state)
 {
-	masks_to("sk-ant-api03-abcdefWXYZ", "sk-ant-…WXYZ");
-	masks_to("123456789012", "1234567…9012");
+	masks_to("sk-ant-api03-abcdefWXYZ", "sk-a…");
+	masks_to("1234567890123456", "1234…");
 }
 
-static void mask_of_eleven_characters_or_fewer_shows_nothing(void **state)
+static void mask_of_fewer_than_sixteen_characters_shows_nothing(void **state)
 {
-	masks_to("12345678901", "***");
+	masks_to("123456789012345", "***");
+	masks_to("123456789012", "***");
 	masks_to("x", "***");
 	masks_to("", "***");
 	/* Characters, not bytes. */
-	masks_to("äöüäöüäöüäö", "***");
-	masks_to("äöüäöüäöüäöü", "äöüäöüä…üäöü");
+	masks_to("äöüäöüäöüäöüäöü", "***");
+	masks_to("äöüäöüäöüäöüäöüä", "äöüä…");
 }
 
 static void mask_takes_any_bytes(void **state)
 {
-	masks_to("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-		 "\xff\xff\xff\xff\xff\xff\xff…\xff\xff\xff\xff");
-	masks_to("abcdefghijkl\xe2\x82", "abcdefg…kl\xe2\x82");
+	masks_to("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		 "\xff\xff\xff\xff…");
+	masks_to("abcdefghijklmno\xe2\x82", "abcd…");
 }
 
 static void mask_knows_secrets_by_their_names(void **state)
@@ -126,8 +127,8 @@ static void mask_knows_secrets_by_their_shape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mask_shows_the_first_seven_and_the_last_four),
-		cmocka_unit_test(mask_of_eleven_characters_or_fewer_shows_nothing),
+		cmocka_unit_test(mask_shows_the_first_four_of_sixteen_or_more),
+		cmocka_unit_test(mask_of_fewer_than_sixteen_characters_shows_nothing),
 		cmocka_unit_test(mask_takes_any_bytes),
 		cmocka_unit_test(mask_knows_secrets_by_their_names),
 		cmocka_unit_test(mask_knows_secrets_by_their_shape),

@@ -64,6 +64,12 @@ static void patterns_with_its_signs_are_regular_expressions_too(void **state)
 	/* A glob in parentheses: names as an expression, values as a glob. */
 	refused("MY_ACME_URL", "x", "(ACME_*)");
 	taken("URL", "acme", "(ACME_*)");
+	/* As an expression it would match the empty string, and so every name. */
+	refused("ACME_URL", "x", "A*,(A*)");
+	taken("MINE", "x", "A*,(A*)");
+	taken("MINE", "x", "(.*)");
+	/* One that can only be meant as an expression stays one. */
+	refused("MINE", "x", "MYCORP|VENDOR|");
 	/* The user's expression is never half of one. */
 	refused("ANY", "x", "(");
 }

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 
-#define SHOWN_FIRST 7
-#define SHOWN_LAST 4
+#define SHOWN_FIRST 4 /* characters: which key it is, and little help in guessing it */
+#define SHOWN_MIN 16  /* a shorter value shows nothing */
 #define RANDOM_MIN 32 /* letters and digits mixed, in one word: nobody writes that by hand */
 
 /* Words of a name, between underscores. */
@@ -217,17 +217,13 @@ static size_t char_len(const char *s)
 
 char *mask_text(const char *value)
 {
-	const char *head_end = value, *tail = value;
+	const char *head_end = value;
 	size_t n = 0;
 
-	for (const char *p = value; *p; p += char_len(p)) {
-		if (n == SHOWN_FIRST)
+	for (const char *p = value; *p && n < SHOWN_MIN; p += char_len(p))
+		if (n++ == SHOWN_FIRST)
 			head_end = p;
-		if (n >= SHOWN_LAST)
-			tail += char_len(tail);
-		n++;
-	}
-	if (n <= SHOWN_FIRST + SHOWN_LAST)
+	if (n < SHOWN_MIN)
 		return xstrdup("***");
-	return xasprintf("%.*s…%s", (int)(head_end - value), value, tail);
+	return xasprintf("%.*s…", (int)(head_end - value), value);
 }

@@ -20,7 +20,7 @@ size_t mask_gap_len(const char *p, size_t n); /* up to the next word */
 bool mask_is_key_word(const char *word, size_t n);
 
 /*
- * Returns the first 7 and the last 4 characters with "…" between; "***" for 11 characters or fewer.
- * The caller frees it. Text that is no UTF-8 counts byte by byte.
+ * Returns the first 4 characters with "…" behind them; "***" for fewer than 16 characters. The
+ * caller frees it. Text that is no UTF-8 counts byte by byte.
  */
 char *mask_text(const char *value);
