@@ -65,6 +65,10 @@
 #define HEADERS_KEPT 16
 #define HEADER_KEEP_MS 60000 /* at most, whatever it said */
 
+/* Secrets that answers are searched for. */
+#define GIVEN_MAX 64  /* sets of them */
+#define GIVEN_TURNS 3 /* of one credential: the newest, and those it has replaced */
+
 /* Certificates. */
 #define LEAVES_MAX 64 /* contexts of inspected hosts */
 
@@ -80,5 +84,4 @@
 #define BODY_SIGNED_MAX (32 * MiB) /* read before it is sent, where the provider signs it */
 #define SPOOL_SMALL (256 * KiB)	   /* in memory; more lies in a file of memory */
 #define SPOOL_TOTAL_MAX (128 * MiB)
-#define DECODED_TURN (64 * KiB) /* of a compressed answer, before the client must have taken it */
 #define BODY_MS 120000		/* no byte of a body that is read before it is sent */

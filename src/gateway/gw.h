@@ -19,6 +19,7 @@ struct ask;
 struct conn;
 struct host_proxies;
 struct events;
+struct given;
 struct injected;
 struct listener;
 struct needles;
@@ -60,8 +61,10 @@ struct gw {
 	struct conn *conns; /* all of them, doubly linked */
 	uint32_t last_id;   /* of flows and questions */
 	struct pool *pool;
-	struct injected *injected;	   /* headers that may be used again */
-	struct strv credentials;	   /* names, see inject_name() */
+	struct injected *injected; /* headers that may be used again */
+	struct strv credentials;   /* names, see inject_name() */
+	struct given *given;
+	struct needles *secrets;	   /* see given.h; NULL: none */
 	struct needles *phantoms;	   /* NULL: none */
 	size_t spooled;			   /* bytes of bodies that are kept */
 	struct host_proxies *host_proxies; /* the host's proxy */

@@ -34,6 +34,7 @@ static const struct {
 	{402, "Payment Required"},
 	{403, "Forbidden"},
 	{404, "Not Found"},
+	{405, "Method Not Allowed"},
 	{408, "Request Timeout"},
 	{413, "Content Too Large"},
 	{414, "URI Too Long"},

@@ -53,3 +53,16 @@ bool override_is(struct slice name)
 			return true;
 	return false;
 }
+
+static bool ends(struct slice name, const char *with)
+{
+	size_t n = strlen(with);
+
+	return name.n > n && same((struct slice){name.p + name.n - n, n}, slice_of(with));
+}
+
+bool override_names_path(struct slice name)
+{
+	return same(name, slice_of("destination")) || ends(name, "-copy-source") ||
+	       ends(name, "-rename-source");
+}

@@ -448,6 +448,21 @@ const char *policy_credential(const struct policy *p, const struct verdict *v)
 	return v->allow && r ? r->text.credential : NULL;
 }
 
+bool policy_by_path(const struct policy *p, const struct verdict *v)
+{
+	const struct policy_rule *r = policy_rule_of(p, v);
+
+	return r && r->text.paths.n > 0;
+}
+
+bool policy_has_credential(const struct policy *p, const struct host *h)
+{
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (p->rules[i].text.credential && pattern_has_host(&p->rules[i].pattern, h))
+			return true;
+	return false;
+}
+
 static int read_method(const char *m, struct strv *ret, struct err *err)
 {
 	if (m[0] == '\0' || strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != strlen(m))

@@ -30,7 +30,9 @@
  * Of several rules that allow a request, the one that describes it most narrowly is its rule: for
  * git the one that names the repository, else the one with the longest prefix, then the one that
  * names methods. The request carries the credential of that rule, or none if it names none. Of equals
- * the one with a credential is used; equals with different credentials refuse the request.
+ * the one with a credential is used; equals with different credentials refuse the request. So does a
+ * path that would carry another credential, or none, if a server read it less strictly: "%2f" as a
+ * slash, without the parameters of a segment (";v=1"), without regard to capitals.
  */
 #define REQUEST_TARGET_MAX (16 * KiB)
 
@@ -42,6 +44,10 @@ void policy_request(const struct policy *p, const struct verdict *v, const struc
 /* The credential of the rule that allowed the request, by the verdict of policy_request(); NULL: it
  * has none. */
 const char *policy_credential(const struct policy *p, const struct verdict *v);
+/* Does the rule of that verdict decide by paths? */
+bool policy_by_path(const struct policy *p, const struct verdict *v);
+/* Does any rule give requests to this host a credential, on whatever port? */
+bool policy_has_credential(const struct policy *p, const struct host *h);
 
 /* The canonical form of an origin-form target, path and query, appended to ret; ret_path_n is the
  * length of its path. -EINVAL: not a path, or one that can be read in two ways; -ENOBUFS. */

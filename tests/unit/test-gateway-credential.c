@@ -382,25 +382,17 @@ static void a_request_may_lead_elsewhere_than_its_route(void **state)
 	starts(seen, "GET /hex/there/more?x=1 HTTP/1.1\r\nHost: inspected.test\r\n");
 }
 
-/* What a server sends back of what it was sent, and in which form. */
-static void an_echo_of_the_secret_is_scrubbed_in_every_form(void **state)
+static void an_echo_of_the_secret_is_scrubbed(void **state)
 {
-	static const char *const plain[] = {"plain", "gzip", "deflate", "raw"};
-	cleanup_free char *closed = get_route("echo/close");
+	cleanup_free char *closed = get_route("echo/close"), *a = get_route("echo/plain");
 
 	has(closed, "<************");
 	has_not(closed, "the-real-key");
-	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
-		cleanup_free char *path = xasprintf("echo/%s", plain[i]);
-		cleanup_free char *a = get_route(path);
-
-		starts(a, "HTTP/1.1 200 ");
-		has_not(a, "the-real-key");
-		has_not(a, "content-encoding");
-		has(a, "<************>");
-		assert_string_equal(live_event(GW_VERB_HTTP, GW_ALLOW, "inspected.test")->reason,
-				    "a secret came back 1 times and was removed");
-	}
+	starts(a, "HTTP/1.1 200 ");
+	has_not(a, "the-real-key");
+	has(a, "<************>");
+	assert_string_equal(live_event(GW_VERB_HTTP, GW_ALLOW, "inspected.test")->reason,
+			    "a secret came back 1 times and was removed");
 }
 
 static void an_echo_in_base64_heads_and_trailers_is_scrubbed(void **state)
@@ -441,13 +433,18 @@ static void a_stretch_that_is_not_over_waits_and_nothing_else_does(void **state)
 	has(rest, "************>");
 }
 
-static void an_encoding_that_cannot_be_searched_is_refused(void **state)
+/* The length of a compressed text tells how much of it is like the rest. */
+static void a_compressed_answer_is_refused(void **state)
 {
-	cleanup_free char *br = get_route("echo/br"), *twice = get_route("echo/twice");
+	static const char *const codings[] = {"gzip", "deflate", "br", "twice"};
 
-	starts(br, "HTTP/1.1 502 ");
-	starts(twice, "HTTP/1.1 502 ");
-	has_not(br, "the-real-key");
+	for (size_t i = 0; i < ARRAY_SIZE(codings); i++) {
+		cleanup_free char *path = xasprintf("echo/%s", codings[i]);
+		cleanup_free char *a = get_route(path);
+
+		starts(a, "HTTP/1.1 502 ");
+		has_not(a, "the-real-key");
+	}
 }
 
 static void a_part_of_an_answer_that_nobody_asked_for_is_refused(void **state)
@@ -456,21 +453,6 @@ static void a_part_of_an_answer_that_nobody_asked_for_is_refused(void **state)
 
 	starts(part, "HTTP/1.1 502 ");
 	has_not(part, "<the");
-}
-
-static void a_compressed_answer_is_made_as_it_is_taken(void **state)
-{
-	int fd = client_proxy();
-	static char part[1 << 20];
-	size_t got = 0;
-	ssize_t n;
-
-	put(fd, "GET /_ralph/test/v1/bomb HTTP/1.0\r\nHost: x\r\nx-api-key: phantom-token\r\n\r\n");
-	while ((n = recv(fd, part, sizeof(part), 0)) > 0)
-		got += (size_t)n;
-	(void)close(fd);
-	assert_true(got > (size_t)256 << 20);
-	assert_true(got < ((size_t)256 << 20) + 1024);
 }
 
 static void a_redirect_is_passed_on_and_not_followed(void **state)
@@ -674,7 +656,7 @@ static void connections_with_a_credential_serve_nothing_else(void **state)
 static void old_clients_and_head_are_served(void **state)
 {
 	cleanup_free char *old =
-		ask("GET /_ralph/test/v1/echo/gzip HTTP/1.0\r\nx-api-key: phantom-token\r\n\r\n");
+		ask("GET /_ralph/test/v1/echo/plain HTTP/1.0\r\nx-api-key: phantom-token\r\n\r\n");
 	cleanup_free char *head = ask("HEAD /_ralph/test/v1/echo/head HTTP/1.1\r\nHost: x\r\n"
 				      "x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
 
@@ -721,12 +703,11 @@ int main(void)
 		OWN(a_route_may_have_trust_of_its_own),
 		OWN(a_server_with_a_wrong_certificate_gets_no_header),
 		OWN(a_request_may_lead_elsewhere_than_its_route),
-		T(an_echo_of_the_secret_is_scrubbed_in_every_form),
+		T(an_echo_of_the_secret_is_scrubbed),
 		T(an_echo_in_base64_heads_and_trailers_is_scrubbed),
 		T(a_stretch_that_is_not_over_waits_and_nothing_else_does),
-		T(an_encoding_that_cannot_be_searched_is_refused),
+		T(a_compressed_answer_is_refused),
 		T(a_part_of_an_answer_that_nobody_asked_for_is_refused),
-		T(a_compressed_answer_is_made_as_it_is_taken),
 		T(a_redirect_is_passed_on_and_not_followed),
 		T(a_401_is_answered_by_one_refresh_and_one_retry),
 		T(a_401_before_the_end_of_the_request_is_retried_with_all_of_it),

@@ -45,7 +45,8 @@ static int from_command(const struct cred *c, const char *line, char **ret, stru
 	if (r < 0)
 		return r;
 	if (code != 0)
-		return err_set(err, EIO, "'%.100s' exits with %d", line, code);
+		return err_set(err, EIO, "the command exits with %d",
+			       code); /* it may hold secrets */
 	return take_line(out, "the command", ret, err);
 }
 

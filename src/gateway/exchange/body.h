@@ -17,7 +17,6 @@ struct body {
 	bool unframe;	   /* to a client of HTTP/1.0, which knows no chunks */
 	bool no_overrides; /* trailers of http/override.h go */
 	bool done;
-	bool ended; /* decoded: its framing has ended, what it holds is still being made */
 	struct response_guard
 		*guard;		/* an answer to a request with a credential passes through it */
 	struct spool *copy;	/* NULL, or where a request's payload is kept as well */

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "gateway/exchange/decode.h"
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/inject.h"
 #include "gateway/refuse.h"
@@ -234,14 +233,6 @@ static bool is_final(const struct http1_head *h)
 	return h->status >= 200 || h->status == 101;
 }
 
-/* The body is sent without the encoding it came in. */
-static void drop_coding(struct http1_head *h)
-{
-	for (size_t i = 0; i < h->n_fields; i++)
-		h->fields[i].hop |= h->fields[i].id == HTTP1_F_CONTENT_ENCODING ||
-				    h->fields[i].id == HTTP1_F_TRAILER;
-}
-
 /* The head for the client; false: it cannot be passed on. */
 static bool pass_head(struct conn *c, struct http1_head *h)
 {
@@ -259,12 +250,7 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 	x->response = (struct body){.kind = h->body, .left = h->length, .guard = x->guard};
 	x->response.done = h->body == HTTP1_BODY_NONE || h->body == HTTP1_BODY_TUNNEL ||
 			   (h->body == HTTP1_BODY_LENGTH && h->length == 0);
-	if (x->guard && x->guard->decode) {
-		drop_coding(h);
-		x->response.unframe = x->old_client;
-		e.reframe = true;
-		e.body = x->old_client ? HTTP1_BODY_CLOSE : HTTP1_BODY_CHUNKED;
-	} else if (h->body == HTTP1_BODY_CHUNKED && x->old_client) {
+	if (h->body == HTTP1_BODY_CHUNKED && x->old_client) {
 		x->response.unframe = e.reframe = true;
 		e.body = HTTP1_BODY_CLOSE;
 	}
@@ -345,10 +331,7 @@ static enum move on_server_end(struct conn *c, ssize_t n)
 	struct exchange *x = c->x;
 
 	if (x->head_done && x->response.kind == HTTP1_BODY_CLOSE && n == 0) {
-		if (x->guard && x->guard->decode)
-			x->response.ended = true;
-		else
-			body_close(&x->response, &c->out);
+		body_close(&x->response, &c->out);
 		return MOVE_MORE;
 	}
 	if (may_retry(c)) {
@@ -361,45 +344,6 @@ static enum move on_server_end(struct conn *c, ssize_t n)
 	return MOVE_OVER;
 }
 
-/*
- * Moves one piece of an answer that is decoded: decodes the bytes that were taken, else takes more.
- * Returns as answer_piece().
- */
-static ssize_t decoded_piece(struct conn *c)
-{
-	struct body *b = &c->x->response;
-	struct response_guard *g = c->x->guard;
-	struct slice payload = {0};
-	char *plain;
-	ssize_t n = decode_next(g->decode, &plain);
-
-	if (n > 0)
-		return response_guard_put(g, plain, (size_t)n, false, !b->unframe, &c->out) < 0
-			       ? -EPROTO
-			       : 1;
-	if (n == 0 && b->ended) {
-		size_t rest = decode_rest(g->decode, &plain);
-
-		n = decode_over(g->decode)
-			    ? response_guard_put(g, plain, rest, true, !b->unframe, &c->out)
-			    : -EPROTO;
-		if (n == 0 && !b->unframe)
-			n = buf_puts(&c->out, CHUNKED_LAST_END);
-		b->done = n == 0;
-		return n < 0 ? -EPROTO : 1;
-	}
-	if (n == 0 && c->x->in.len) {
-		n = body_take(b, &c->x->in, &payload);
-		b->ended = b->done;
-		b->done = false;
-		if (n > 0 && payload.n && decode_feed(g->decode, payload.p, payload.n) < 0)
-			n = -EPROTO;
-		if (n > 0)
-			buf_consume(&c->x->in, (size_t)n);
-	}
-	return n;
-}
-
 /* Moves one piece of the answer. */
 static ssize_t answer_piece(struct conn *c)
 {
@@ -409,9 +353,7 @@ static ssize_t answer_piece(struct conn *c)
 	if (!x->head_done)
 		n = take_head(c);
 	/* Body bytes that came with the head leave with it. */
-	if (n >= 0 && x->head_done && !x->response.done && x->guard && x->guard->decode) {
-		n = n ? n : decoded_piece(c);
-	} else if (n >= 0 && x->head_done && !x->response.done && x->in.len) {
+	if (n >= 0 && x->head_done && !x->response.done && x->in.len) {
 		ssize_t moved = body_move(&x->response, &x->in, &c->out);
 
 		n = moved < 0 || n == 0 ? moved : n;
@@ -424,8 +366,7 @@ static ssize_t answer_piece(struct conn *c)
 		return n;
 	if (!c->up.readable)
 		return -EAGAIN;
-	if (!x->head_done || x->response.kind == HTTP1_BODY_CHUNKED ||
-	    (x->guard && x->guard->decode))
+	if (!x->head_done || x->response.kind == HTTP1_BODY_CHUNKED)
 		n = body_fill(c->gw, &c->up, &x->in);
 	else
 		n = body_relay(c->gw, &x->response, &c->up, &c->client, &c->out, &c->down_bytes);

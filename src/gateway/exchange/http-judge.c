@@ -10,6 +10,7 @@
 #include "gateway/listen.h"
 #include "gateway/exchange/phantom.h"
 #include "gateway/refuse.h"
+#include "http/override.h"
 #include "gateway/exchange/route.h"
 #include "policy/request.h"
 
@@ -93,10 +94,17 @@ static bool read_edits(const struct gw_header *h, struct edits *ret)
 	}
 	for (size_t i = 0; i < h->drop.n; i++)
 		ret->drop[ret->n_drop++] = slice_of(h->drop.v[i]);
-	/* A compressed answer cannot be searched as it comes. */
-	ret->set[ret->n_set++] =
-		(struct http1_set){slice_of("Accept-Encoding"), slice_of("identity")};
 	return true;
+}
+
+/* A compressed answer cannot be searched, nor can a part of one. */
+static void ask_searchable(struct http1_head *h, struct edits *edits)
+{
+	edits->set[edits->n_set++] =
+		(struct http1_set){slice_of("Accept-Encoding"), slice_of("identity")};
+	for (size_t i = 0; i < h->n_fields; i++)
+		h->fields[i].hop |= slice_is(h->fields[i].name, "range") ||
+				    slice_is(h->fields[i].name, "if-range");
 }
 
 /* Sends the whole body from the kept copy, so the client need not be asked for it. */
@@ -121,6 +129,7 @@ void http_send(struct conn *c, struct http1_head *h, size_t head_len,
 		return;
 	}
 	phantom_strip(h);
+	ask_searchable(h, &edits);
 	if (g->whole && h->body != HTTP1_BODY_NONE)
 		replay_body(h, g, &edits);
 	if (g->rejected) {
@@ -144,6 +153,14 @@ static void put_target(struct buf *b, const struct http1_head *h)
 	}
 }
 
+static bool names_second_path(const struct http1_head *h)
+{
+	for (size_t i = 0; i < h->n_fields; i++)
+		if (override_names_path(h->fields[i].name))
+			return true;
+	return false;
+}
+
 /* Asks policy about the request itself; false: refused. */
 static bool judge_request(struct conn *c, const struct http1_head *h)
 {
@@ -163,11 +180,33 @@ static bool judge_request(struct conn *c, const struct http1_head *h)
 		refuse_verdict(c, &v);
 		return false;
 	}
+	if (policy_by_path(c->gw->policy, &v) && names_second_path(h)) {
+		refuse_final(
+			c, GW_DENY, 403,
+			"a field of the request names another path, and the rule goes by path");
+		return false;
+	}
 	c->verdict = v;
 	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
 	free(c->x->target);
 	c->x->target = buf_take(&canonical);
 	return true;
+}
+
+/* The host was given a credential, or may be: it could show that here too. */
+static void send_guarded(struct conn *c, size_t head_len)
+{
+	struct http1_head *h = &c->gw->head;
+	struct edits edits = {0};
+
+	if (h->upgrade.n) {
+		refuse_final(c, GW_DENY, 426,
+			     "no upgrade of a connection to a host with a credential");
+		return;
+	}
+	c->x->guard = response_guard_new(c->gw, NULL);
+	ask_searchable(h, &edits);
+	send_request(c, h, head_len, &edits);
 }
 
 void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
@@ -194,11 +233,13 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 		refuse_as(c, GW_DENY, 403, "a phantom is sent where it does not belong");
 		return;
 	}
-	c->x->upgrade = h->websocket && !credential && c->x->request.done;
 	if (credential) {
 		c->x->credential = inject_name(c->gw, credential);
 		inject_start(c, NULL, head_len);
+	} else if (name.inspect && policy_has_credential(c->gw->policy, &c->host)) {
+		send_guarded(c, head_len);
 	} else {
+		c->x->upgrade = h->websocket && c->x->request.done;
 		send_request(c, h, head_len, NULL);
 	}
 }
@@ -309,6 +350,11 @@ static void on_request(struct conn *c, const struct http1_head *h, size_t head_l
 	exchange_free(c->x);
 	c->x = exchange_new(h);
 	c->verb = GW_VERB_HTTP;
+	if (http1_method_is(h, "TRACE")) {
+		refuse_final(c, GW_DENY, 405,
+			     "TRACE would show what the gateway adds to a request");
+		return;
+	}
 	if (c->fixed) {
 		on_fixed(c, h, head_len);
 		return;

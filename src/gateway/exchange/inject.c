@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "gateway/exchange/given.h"
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/http-judge.h"
 #include "gateway/exchange/provider-request.h"
@@ -19,8 +20,7 @@ struct injected {
 	struct gw_header header;
 	uint64_t until; /* ms: it may be used again */
 	struct strv secrets;
-	struct needles *needles; /* of these secrets */
-	uint32_t turn;		 /* how often they have changed */
+	uint32_t turn; /* how often they have changed */
 	uint64_t used;
 };
 
@@ -37,7 +37,6 @@ static void forget(struct injected *i)
 {
 	gw_header_done(&i->header);
 	strv_done(&i->secrets);
-	(void)needles_unref(i->needles);
 	*i = (struct injected){0};
 }
 
@@ -99,8 +98,7 @@ static struct injected *remember(const struct conn *c, struct gw_header *h)
 		slot->secrets = h->secrets;
 		h->secrets = (struct strv){0};
 		slot->turn++;
-		(void)needles_unref(slot->needles);
-		slot->needles = needles_new((const char *const *)slot->secrets.v, slot->secrets.n);
+		given_add(c->gw, slot->credential, &slot->secrets);
 	}
 	gw_header_done(&slot->header);
 	slot->header = *h;
@@ -121,7 +119,6 @@ static struct http1_head *head_of(struct conn *c)
 
 static void send_with(struct conn *c, struct injected *in, struct http1_head *h, size_t head_len)
 {
-	response_guard_watch(c->x->guard, in->needles);
 	c->x->guard->given = in->turn;
 	if (h)
 		http_send(c, h, head_len, &in->header);
@@ -339,7 +336,7 @@ bool inject_again(struct conn *c)
 	struct response_guard *g = x->guard;
 	struct injected *kept = find(c);
 
-	if (g->rejected)
+	if (!g->carries || g->rejected)
 		return false;
 	g->rejected = true;
 	/* Another request may have got the same 401, and then a newer header, meanwhile. */
@@ -388,9 +385,7 @@ static const struct gw_route *trust_of(const struct conn *c)
 /* Why this request can have no credential, or NULL. */
 static const char *objection(const struct conn *c)
 {
-	if (!c->up_tls)
-		return "a credential is sent over TLS only";
-	return streq(c->x->method, "TRACE") ? "TRACE would send the credential back" : NULL;
+	return c->up_tls ? NULL : "a credential is sent over TLS only";
 }
 
 void inject_granted(struct conn *c, uint32_t reservation)
@@ -433,7 +428,8 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 		refuse_final(c, GW_DENY, 426, "no upgrade of a connection with a credential");
 		return;
 	}
-	g = x->guard = response_guard_new(route, &c->gw->spooled);
+	g = x->guard = response_guard_new(c->gw, route);
+	g->carries = true;
 	g->trust = route ? route : trust_of(c);
 	(void)buf_append(&g->head, c->in.data, head_len);
 	g->body.max = BODY_KEPT_MAX;

@@ -3,18 +3,20 @@
 #include <string.h>
 
 #include "http/chunked.h"
-#include "gateway/exchange/decode.h"
 #include "gateway/event.h"
 #include "gateway/exchange/exchange.h"
+#include "gateway/gw.h"
 
-struct response_guard *response_guard_new(const struct gw_route *route, size_t *spooled)
+struct response_guard *response_guard_new(struct gw *gw, const struct gw_route *route)
 {
 	struct response_guard *g = xcalloc(1, sizeof(*g));
 
+	g->gw = gw;
 	g->route = route;
 	buf_init(&g->head, HTTP1_HEAD_MAX);
 	buf_init(&g->limits, GW_LIMITS_MAX);
-	spool_init(&g->body, BODY_SIGNED_MAX, spooled);
+	spool_init(&g->body, BODY_SIGNED_MAX, &gw->spooled);
+	scrub_init(&g->scrub, gw->secrets);
 	return g;
 }
 
@@ -35,15 +37,15 @@ void response_guard_free(struct response_guard *g)
 	spool_done(&g->body);
 	scrub_done(&g->scrub);
 	drop_meter(g);
-	decode_free(g->decode);
 	free(g->outline);
 	free(g);
 }
 
-void response_guard_watch(struct response_guard *g, struct needles *secrets)
+/* Another request may have been given another secret since, and this answer may show it. */
+static void renew(struct response_guard *g)
 {
-	scrub_done(&g->scrub);
-	scrub_init(&g->scrub, secrets);
+	if (g->scrub.needles != g->gw->secrets)
+		scrub_renew(&g->scrub, g->gw->secrets);
 }
 
 static bool begins(struct slice s, const char *with)
@@ -71,38 +73,20 @@ static void note_limit(struct response_guard *g, const struct http1_field *f)
 		g->limits.len = before;
 }
 
-static bool is_stream(const struct http1_head *h)
+/* NULL, or why the answer cannot be searched. */
+static const char *objection(const struct http1_head *h)
 {
-	const struct http1_field *type = http1_find(h, "content-type");
-	enum meter_form form = type ? meter_form(type->value) : METER_NONE;
-
-	return form == METER_SSE || form == METER_AWS;
-}
-
-/* NULL, or why not: what cannot be read cannot be searched. */
-static const char *choose_decoder(struct response_guard *g, const struct http1_head *h)
-{
-	struct slice coding = {0};
-
 	/* No part was asked for, see phantom_strip(): it could end within a secret. */
 	if (h->status == 206)
 		return "the server has sent a part of its answer, which cannot be searched";
-	for (size_t i = 0; i < h->n_fields; i++) {
-		if (h->fields[i].id != HTTP1_F_CONTENT_ENCODING ||
-		    slice_is(h->fields[i].value, "identity"))
-			continue;
-		if (coding.p)
-			return "the server has encoded its answer twice";
-		coding = h->fields[i].value;
-	}
-	if (!coding.p || h->body == HTTP1_BODY_NONE)
+	if (h->body == HTTP1_BODY_NONE)
 		return NULL;
-	g->decode = decode_new(coding);
-	if (!g->decode)
-		return "the server's answer has an encoding that cannot be searched";
-	/* Events are compressed one by one, or they would be late. */
-	if (!is_stream(h))
-		decode_fill(g->decode);
+	for (size_t i = 0; i < h->n_fields; i++)
+		if (h->fields[i].id == HTTP1_F_CONTENT_ENCODING &&
+		    !slice_is(h->fields[i].value, "identity"))
+			return "the server has compressed its answer, although it was asked not "
+			       "to: "
+			       "the lengths would tell how much of it is like a secret";
 	return NULL;
 }
 
@@ -130,17 +114,17 @@ const char *response_guard_head(struct response_guard *g, char *p, size_t n, str
 	response_guard_text(g, p, n);
 	/* A session the server would begin for us is a credential of its own. */
 	for (size_t i = 0; i < h->n_fields; i++)
-		if (h->fields[i].id == HTTP1_F_SET_COOKIE)
-			h->fields[i].hop = true;
+		h->fields[i].hop |= g->carries && h->fields[i].id == HTTP1_F_SET_COOKIE;
 	if (h->status < 200)
 		return NULL;
 	if (g->provider)
 		look_at_provider(g, h);
-	return choose_decoder(g, h);
+	return objection(h);
 }
 
 void response_guard_text(struct response_guard *g, char *p, size_t n)
 {
+	renew(g);
 	scrub_text(&g->scrub, p, n);
 }
 
@@ -150,6 +134,7 @@ static void filter(struct response_guard *g, char *p, size_t n, bool last, struc
 {
 	if (g->meter)
 		meter_feed(g->meter, p, n);
+	renew(g);
 	last |= g->meter && meter_between(g->meter);
 	scrub_run(&g->scrub, p, n, last, ret_before, ret_after);
 }
@@ -249,6 +234,9 @@ void response_guard_report(struct conn *c)
 	if (!g->provider ||
 	    (!g->reservation && g->limits.len == 0 && (!g->meter || !g->meter->seen)))
 		return;
+	/* The server chose this text, and it goes into the log. */
+	if (g->meter)
+		response_guard_text(g, g->meter->model, strlen(g->meter->model));
 	if (!u.model[0]) {
 		response_guard_model(c->x->target ? c->x->target : "", model, sizeof(model));
 		u.model = model;

@@ -10,18 +10,21 @@
 #include "wire/gateway-proto.h"
 
 struct conn;
-struct decode;
+struct gw;
 
 /*
- * The additional state of a request with a credential. The request can be written again with
- * another header. Its answer is searched for the secrets that were sent, and a provider's answer
- * also for its usage. An exchange without a credential has none of this and pays for none.
+ * The additional state of an exchange with a host that a rule or a route gives a credential. The
+ * answer is searched for every secret that the gateway was given, since a host may show what it was
+ * sent earlier, and a provider's answer also for its usage. A request with a credential can be
+ * written again with another header. Exchanges with other hosts have none of this.
  */
 struct response_guard {
+	const struct gw *gw;
 	const struct gw_route
 		*route; /* NULL: a rule of an inspected host asks for the credential */
 	const struct gw_route *provider; /* whose credential it is; NULL: no provider's */
 	struct outline *outline;	 /* of its body; NULL: nobody has to read it */
+	bool carries;			 /* the request has a credential */
 	bool metered;			 /* its tokens are reserved before it is sent, */
 	uint32_t reservation;		 /* and are by now, with this question; 0: not yet */
 	const struct gw_route *trust;	 /* the route whose certificates count; NULL: all */
@@ -35,15 +38,12 @@ struct response_guard {
 	bool newer;			 /* a newer credential was there already */
 	uint32_t given;			 /* which secrets the request was sent with */
 	struct scrub scrub;
-	struct meter *meter;   /* NULL: the answer is no provider's, or tells nothing */
-	struct decode *decode; /* a compressed one */
-	struct buf limits;     /* rate limits it tells: lines of "name: value" */
+	struct meter *meter; /* NULL: the answer is no provider's, or tells nothing */
+	struct buf limits;   /* rate limits it tells: lines of "name: value" */
 };
 
-struct response_guard *response_guard_new(const struct gw_route *route, size_t *spooled);
+struct response_guard *response_guard_new(struct gw *gw, const struct gw_route *route);
 void response_guard_free(struct response_guard *g);
-/* Sets the secrets that must not come back in the answer. */
-void response_guard_watch(struct response_guard *g, struct needles *secrets);
 
 /*
  * Guards the answer's head, whose bytes are p: takes secrets out, drops cookies, and notes a

@@ -9,6 +9,12 @@ void scrub_init(struct scrub *s, struct needles *n)
 	buf_init(&s->before, HELD_MAX + SPELLED_MAX); /* see let_go() */
 }
 
+void scrub_renew(struct scrub *s, struct needles *n)
+{
+	(void)needles_unref(s->needles);
+	s->needles = needles_ref(n);
+}
+
 static void wipe(struct buf *b)
 {
 	if (b->data)

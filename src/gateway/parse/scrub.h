@@ -23,6 +23,8 @@ struct scrub {
 };
 
 void scrub_init(struct scrub *s, struct needles *n); /* takes a count of its own */
+/* Other secrets are looked for from here on; bytes that wait go on waiting. */
+void scrub_renew(struct scrub *s, struct needles *n);
 void scrub_done(struct scrub *s);
 
 /*
