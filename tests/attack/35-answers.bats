@@ -142,6 +142,6 @@ pieces() {
 	export HTTP_PROXY=http://me:password-of-the-proxy@8.8.4.4:8888 http_proxy=http://me:password-of-the-proxy@8.8.4.4:8888
 	out=$(box curl -sS -X TRACE -H 'Max-Forwards: 0' http://allowed.test/x)
 	unset HTTP_PROXY http_proxy
-	cat "$BED/fields.log"
+	has "$out" TRACE
 	lacks "$out" "$(printf me:password-of-the-proxy | base64)"
 }

@@ -58,6 +58,14 @@ between() {
 	same 402 "$(ralph run --budget 4 -- sh -c "$(post whole claude-opus-5-5 1)")"
 }
 
+@test 'a request that finds the rest of the budget reserved waits, and goes on when it is not used' {
+	# Each reserves more than 6 dollars, and costs 2.
+	same '200 200 200 ' "$(ralph run --budget 7 -- sh -c "
+		for i in 1 2 3; do $(post whole dear 2000) & done; wait" | tr '\n' ' ')"
+	between 6000 6100 "$(spent)"
+	same 3 "$(requests)"
+}
+
 @test 'an answer that is cut, without usage or of another type costs what was reserved' {
 	before=0
 	for how in cut silent text; do

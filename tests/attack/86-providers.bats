@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # runs: user
-# seconds: 20
+# seconds: 30
 # What a sandbox might do with the host's logins at providers other than Anthropic.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 load ../cli/helpers
@@ -91,4 +91,41 @@ MODEL=eu.anthropic.claude-sonnet-5-5-v1:0
 	done
 	[ ! -e "$UP/upstream.log" ]
 	[ ! -e "$UP/accounts.log" ]
+}
+
+# uses: how many answers of models were metered, in all sandboxes.
+uses() {
+	ralph usage --json | python3 -c 'import json, sys; print(sum(r["requests"] for r in json.load(sys.stdin) if r["output"] in (49, 50)))'
+}
+
+@test 'with a budget each provider is metered, and a request of unknown cost is refused' {
+	export RALPH_BUDGET_USD=1000
+	refused='this sandbox has a budget'
+	bedrock_on
+	aws_host AKIDHOST real-secret
+	same 200 "$(inside "$BEDROCK_ASK \$ANTHROPIC_BEDROCK_BASE_URL/model/$MODEL/invoke")"
+	has "$(inside "curl -sS -d '{}' \$ANTHROPIC_BEDROCK_BASE_URL/model/$MODEL/async-invoke")" "$refused"
+	same 1 "$(uses)"
+	unset CLAUDE_CODE_USE_BEDROCK
+	AGENT=codex
+	export OPENAI_API_KEY=sk-real-key
+	openai='base=$(sed -n "s/^base_url = \"\(.*\)\/v1\"/\1/p" ~/.codex/config.toml); curl -sS -H "content-type: application/json" -H "authorization: Bearer $RALPH_PHANTOM"'
+	has "$(inside "$openai -d '{\"model\":\"m\",\"stream\":true,\"input\":[]}' \$base/v1/responses")" response.completed
+	same 2 "$(uses)"
+	for path in /v1/responses/r_1/cancel /v1/chat/completions/c_1; do
+		has "$(inside "$openai -d '{}' \$base$path")" "$refused"
+	done
+	AGENT=gemini
+	export GEMINI_API_KEY=AIza-real-key
+	gemini='curl -sS -H "content-type: application/json" -H "x-goog-api-key: $GEMINI_API_KEY" -d "{\"contents\":[]}" "$GOOGLE_GEMINI_BASE_URL/v1beta/models/'
+	has "$(inside "${gemini}m:generateContent\"")" usageMetadata
+	same 3 "$(uses)"
+	for method in predict predictLongRunning batchGenerateContent embedContent; do
+		run -0 inside "${gemini}imagen:$method\""
+		has "$output" "$refused"
+		has "$output" '"status":"PERMISSION_DENIED"'
+	done
+	run -0 inside "${gemini}m:generateContent?alt=json&%24req=x\""
+	has "$output" 'cannot read the request'
+	run -1 grep -E 'cancel|predict|async|batch|embed' "$UP/upstream.log"
 }

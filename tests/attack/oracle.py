@@ -124,6 +124,13 @@ def show(conn, form, name, status, chunks, data):
     print(json.dumps([form, name, status, conn.lengths, chunks, data.decode("latin-1")]))
 
 
+def shown(conn, form, name, body):
+    """The connection for what comes next: a refused answer ends the old one."""
+    status, chunks, data = ask(conn, "", body)
+    show(conn, form, name, status, chunks, data)
+    return conn if " 200 " in status else Records(HOST)
+
+
 def beginnings(spell):
     """Every beginning at the end of a piece; the next piece goes on otherwise."""
     for n in range(1, len(SECRET)):
@@ -136,11 +143,11 @@ def main():
     for form in FORMS:
         if sys.argv[3:] == ["whole"]:
             body = json.dumps({"form": form, "pieces": ["<", "AUTH", ">\n\n"]}).encode()
-            show(conn, form, "whole", *ask(conn, "", body))
+            conn = shown(conn, form, "whole", body)
             continue
         for name, spell in SPELLINGS.items():
             body = json.dumps({"form": form, "pieces": list(beginnings(spell))}).encode()
-            show(conn, form, name, *ask(conn, "", body))
+            conn = shown(conn, form, name, body)
     fields = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n"
     show(conn, "websocket", "", *ask(conn, fields, b""))
 

@@ -222,7 +222,7 @@ static void tell_used(const struct gw_header_ask *a, const struct policy_rule *r
 /* Only providers' answers tell what they used: other credentials have no budget. */
 static bool is_metered(const struct helper *h, const struct cred *c)
 {
-	return h->closed && c->endpoint;
+	return c && h->closed && c->endpoint;
 }
 
 static int judge(const struct helper *h, const struct cred *c, const struct gw_header_ask *a,
