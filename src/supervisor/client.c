@@ -153,7 +153,8 @@ static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *r
 	f->cwd = wire_get_str(&r);
 	wire_get_strv(&r, &f->argv);
 	wire_get_strv(&r, &f->env);
-	if (wire_read_end(&r) < 0 || f->argv.n == 0 || m->n_fds != wire_exec_fds(f->flags))
+	if (wire_read_end(&r) < 0 || f->argv.n == 0 || m->n_fds != wire_exec_fds(f->flags) ||
+	    (f->flags & WIRE_EXEC_LOGIN))
 		return -EPROTO;
 	return 0;
 }

@@ -254,9 +254,9 @@ void usage_link_stop(struct supervisor *s);
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);
 void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
-/* Credentials of way env, fresh, for each command. */
-bool cred_link_has_variables(const struct supervisor *s);
-/* Sends the guest the WIRE_SPAWN of this body with their variables, whose values stay unread. */
+bool cred_link_has(const struct supervisor *s, enum spec_way way);
+/* Sends the guest the WIRE_SPAWN of this body with what ways env and pipe give each command, fresh:
+ * variables, and logins where it has WIRE_EXEC_LOGIN. Their values stay unread. */
 int cred_link_spawn(struct supervisor *s, uint32_t id, const struct buf *body, const int *fds,
 		    size_t n_fds, struct err *err);
 /* In the fork that minds a command without a guest, and nowhere else: the variables go into env,

@@ -56,11 +56,12 @@ enum gw_type {
 	CRED_RULES,  /* struct net_policy: what it judges questions by, in place of the last */
 	CRED_BUDGET, /* str: why providers' requests are refused; "": they are not. With a budget
 		       * only, and then before CRED_LINE */
-	CRED_LINE,   /* (empty); fd: its end of the line to the gateway */
-	/* Way env. The body of a WIRE_SPAWN → CRED_SPAWN_IS, same id: that body with the variables
-	 * of all such credentials, in a memory file that the supervisor passes on unread. */
+	CRED_LINE,   /* (empty); fd: its end of the line to the gateway, in place of the last */
+	/* Ways env and pipe. The body of a WIRE_SPAWN → CRED_SPAWN_IS, same id: that body with the
+	 * variables of all such credentials, in a memory file that the supervisor passes on unread;
+	 * and where it has WIRE_EXEC_LOGIN, one with the logins. */
 	CRED_SPAWN,
-	CRED_SPAWN_IS, /* u32 errno, str message, u32 length; fd: the file, without an error */
+	CRED_SPAWN_IS, /* u32 errno, str message, u32 length; fds: the files, without an error */
 	/* The same for an engine without a guest, by a process of its own for that command. */
 	CRED_VARS,    /* str credential → CRED_VARS_IS, same id */
 	CRED_VARS_IS, /* u32 errno, str message, strv NAME=VALUE */
