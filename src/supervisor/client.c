@@ -286,6 +286,11 @@ static void on_inspect(struct client *c)
 		      (json_int_t)engine_init_pid(s->engine), "commands", commands, "uptime_ms",
 		      (json_int_t)(now_ms() - s->born_ms), "landlock", (json_int_t)s->landlock_abi,
 		      "keep", s->keep);
+	if (s->gateway.ends)
+		(void)json_object_update_new(j, json_pack("{sI so sb}", "gateway_ends",
+							  (json_int_t)s->gateway.ends,
+							  "gateway_why", json_text(s->gateway.why),
+							  "gateway_over", s->gateway.over));
 	client_info(c, j);
 }
 

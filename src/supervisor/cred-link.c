@@ -14,7 +14,8 @@
  * descriptor, and is handed on without a look.
  *
  * When the helper ends, the gateway sees the end of the line and refuses what waits. It gets a new
- * line, and the next question starts the helper again, but not in a tight circle.
+ * line, and the next question starts the helper again, but not in a tight circle. When the gateway
+ * ends, the helper goes on, and gets the line of the next gateway.
  */
 #include "supervisor/supervisor.h"
 
@@ -318,8 +319,22 @@ int cred_link_line(struct supervisor *s, struct err *err)
 		closep(&c->line);
 		return err_sys(err, -r, "cannot reach the gateway");
 	}
+	if (c->sock >= 0) {
+		r = wire_send(c->sock, (enum wire_type)CRED_LINE, 0, NULL, &c->line, 1);
+		closep(&c->line);
+		return r < 0 ? err_sys(err, -r, "cannot reach the credential helper") : 0;
+	}
 	c->line_io = (struct ev_io){.fd = c->line, .fn = on_question};
 	return ev_want(s->ev, &c->line_io, EPOLLIN);
+}
+
+void cred_link_unline(struct supervisor *s)
+{
+	struct cred_link *c = &s->cred;
+
+	if (c->line >= 0)
+		(void)ev_want(s->ev, &c->line_io, 0);
+	closep(&c->line);
 }
 
 /* A helper that does not learn of a change must not go on with what it knows. */

@@ -64,11 +64,13 @@ struct gateway_watch {
 	struct supervisor *sup;
 };
 
+#define GATEWAY_WHY_MAX 128
+
 /* The gateway and the sockets it serves; see gateway-link.c. */
 struct gateway_link {
 	struct gw_listener *rows; /* sockets that the guest opens, in this order */
 	size_t n_rows;
-	int *fds; /* handed out by the guest; ours until the gateway has them */
+	int *fds; /* handed out by the guest; the gateway has copies */
 	size_t n_fds;
 	struct gateway_watch *watch;
 	/* Of a sandbox elsewhere: its sockets stay there, and the gateway has this one. */
@@ -78,7 +80,12 @@ struct gateway_link {
 	struct child child;
 	int sock;
 	struct ev_io io;
-	bool over; /* the gateway has ended: no network any more */
+	struct ev_timer again;		/* until the next one may be started */
+	uint64_t started_ms, oom_kills; /* of the last start; the kernel's count then */
+	unsigned ends;			/* gateways that ended by themselves */
+	unsigned quick;			/* those that did soon after their start, in a row */
+	char why[GATEWAY_WHY_MAX];	/* the last one's end */
+	bool over;			/* too many have: no network any more */
 };
 
 /* The certificate authority's helper; see ca-link.c. */
@@ -220,6 +227,11 @@ void gateway_link_policy(struct supervisor *s); /* the spec's rules have changed
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's answer */
 void gateway_link_stop(struct supervisor *s);
 
+/* gateway-end.c: why a gateway has ended */
+uint64_t gateway_end_oom_kills(void); /* of this machine, so far */
+/* Waits for the process, if there is one, and ends it if need be; says in words how it ended. */
+void gateway_end_reap(struct gateway_link *g, char why[GATEWAY_WHY_MAX]);
+
 /* remote-link.c: the gateway's port for a sandbox elsewhere */
 int remote_link_open(struct supervisor *s, struct err *err);
 int remote_link_tell(struct supervisor *s,
@@ -266,7 +278,8 @@ int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *nam
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 /* Makes the line between gateway and helper, and gives the gateway its end. */
 int cred_link_line(struct supervisor *s, struct err *err);
-void cred_link_policy(struct supervisor *s);		      /* the spec's rules have changed */
+void cred_link_unline(struct supervisor *s); /* the gateway has ended: its line is nobody's */
+void cred_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void cred_link_budget(struct supervisor *s, const char *why); /* it is used up */
 void cred_link_stop(struct supervisor *s);
 

@@ -16,7 +16,8 @@
  * GW_CRED hands the gateway its end of a line to the credential helper, before GW_START where the
  * sandbox has credentials, and again when the helper has ended. The other end is the helper's
  * (CRED_LINE): frames with values go over this line and nowhere else. The supervisor has no code to
- * read one.
+ * read one. A gateway that has ended is started again with the next connection; the helper stays,
+ * and gets the other end of the new one's line.
  *
  * Questions carry an id that their answer repeats. The gateway's peer is trusted, the gateway is
  * not: it reads hostile bytes, so the supervisor treats every field of its frames as hostile.
@@ -107,10 +108,11 @@ struct gw_config {
 	char *no_proxy;
 	char *ca_file; /* trust for upstream TLS; NULL with ca_dir NULL: the system's */
 	char *ca_dir;
-	char *standin4; /* "198.18.0.0/15" */
-	char *standin6; /* GW_STANDIN6; NULL: no AAAA answers */
-	char *outpost;	/* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
-	bool budget;	/* GW_SPEND comes before each request of a provider */
+	char *standin4;	 /* "198.18.0.0/15" */
+	char *standin6;	 /* GW_STANDIN6; NULL: no AAAA answers */
+	char *outpost;	 /* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
+	bool budget;	 /* GW_SPEND comes before each request of a provider */
+	uint32_t before; /* gateways that this sandbox has had: see gateway/reach/names.h */
 	/* Milliseconds; 0: the gateway's own default. */
 	uint32_t head_ms, dial_ms, lookup_ms;
 	uint32_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */

@@ -10,8 +10,9 @@
  * is told what was given for which request and what was refused, never a value.
  *
  * One question after the other: those that come while a login is renewed need it themselves. What
- * the supervisor has sent before the gateway asked counts for the question. The end of either line
- * is the end of the helper.
+ * the supervisor has sent before the gateway asked counts for the question. The end of the
+ * supervisor's line is the end of the helper. The end of the gateway's is not: what was counted and
+ * renewed holds for the next gateway too, whose line comes with another CRED_LINE.
  */
 #include <malloc.h>
 #include <poll.h>
@@ -182,8 +183,9 @@ static int on_line(void *arg, struct wire_msg *m, struct err *err)
 {
 	struct helper *h = arg;
 
-	if (h->line >= 0 || m->n_fds != 1)
+	if (m->n_fds != 1)
 		return err_set(err, EPROTO, "a malformed frame came");
+	closep(&h->line);
 	h->line = wire_take_fd(m, 0);
 	return 0;
 }
@@ -493,7 +495,9 @@ static int serve(struct helper *h, struct err *err)
 		if (!p[0].revents && !p[1].revents)
 			continue;
 		r = take_frame(h, p[1].revents ? HELPER_FD : h->line, err);
-		if (r <= 0)
+		if (r == 0 && !p[1].revents)
+			closep(&h->line);
+		else if (r <= 0)
 			return r;
 	}
 }
