@@ -16,3 +16,6 @@ bool net_rule_is_service(const struct net_rule *rule);
 
 /* The path of the CA bundle inside, for programs that take it from an environment variable. */
 #define NET_CA_BUNDLE "/run/ralph/ca-bundle.pem"
+/* In the record, where the supervisor writes them. */
+#define NET_CA_BUNDLE_FILE "ca-bundle.pem"
+#define NET_CA_JAVA_FILE "ca-java.jks"

@@ -124,7 +124,7 @@ static void kill_command(struct supervisor *s, struct client *c, uint32_t sig)
 }
 
 /* Keys and logins that the user lets in. ralph's own programs need none. */
-static bool gets(const struct supervisor *s, const struct exec_frame *f, enum spec_way way)
+static bool needs(const struct supervisor *s, const struct exec_frame *f, enum spec_way way)
 {
 	return cred_link_has(s, way) && !(f->flags & WIRE_EXEC_PROGRAM);
 }
@@ -132,7 +132,7 @@ static bool gets(const struct supervisor *s, const struct exec_frame *f, enum sp
 static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,
 		 struct wire_msg *m, struct err *err)
 {
-	bool login = gets(s, f, SPEC_WAY_PIPE);
+	bool login = needs(s, f, SPEC_WAY_PIPE);
 	cleanup_buf struct buf b;
 	int r;
 
@@ -143,7 +143,7 @@ static int spawn(struct supervisor *s, struct client *c, const struct exec_frame
 	wire_put_str(&b, f->cwd);
 	wire_put_strv(&b, &f->argv);
 	wire_put_strv(&b, &f->env);
-	if (login || gets(s, f, SPEC_WAY_ENV))
+	if (login || needs(s, f, SPEC_WAY_ENV))
 		r = cred_link_spawn(s, c->id, &b, m->fds, m->n_fds, err);
 	else
 		r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);

@@ -46,8 +46,8 @@ enum gw_type {
 	GW_HEALTH, /* struct gw_health */
 
 	/* supervisor ↔ CA helper (libexec/ralph/ca, socket on descriptor 3) */
-	CA_MAKE, /* str name of the sandbox → CA_IS */
-	CA_IS,	 /* bytes CA certificate (PEM) */
+	CA_MAKE, /* str name of the sandbox, bytes certificates of the host (PEM) → CA_IS */
+	CA_IS,	 /* bytes those and its own (PEM), bytes the same as a keystore of Java */
 	CA_LEAF, /* str host → GW_LEAF_IS with the same id */
 
 	/* supervisor ↔ credential helper (libexec/ralph/cred, socket on descriptor 3) */
