@@ -1,5 +1,6 @@
 /* libexec/ralph/ca: one certificate authority, asked over descriptor 3 by the supervisor alone. */
 #include "ca/ca.h"
+#include "ca/keystore.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,21 +14,30 @@
 static int on_make(void *arg, struct wire_msg *m, struct err *err)
 {
 	struct ca **ca = arg;
-	cleanup_buf struct buf pem, body;
+	cleanup_buf struct buf own, all, keystore, body;
 	struct wire_reader r;
-	const char *name;
+	const char *name, *host;
+	size_t len;
 
-	buf_init(&pem, PEM_MAX);
-	buf_init(&body, WIRE_INLINE_MAX);
+	buf_init(&own, PEM_MAX);
+	buf_init(&all, WIRE_BODY_MAX / 2);
+	buf_init(&keystore, WIRE_BODY_MAX / 2);
+	buf_init(&body, WIRE_BODY_MAX);
 	wire_read(&r, m);
 	name = wire_get_str(&r);
+	host = wire_get_bytes(&r, &len);
 	if (wire_read_end(&r) < 0)
 		return err_set(err, EPROTO, "a malformed frame came");
 	if (!*ca)
 		*ca = ca_new(name, err);
-	if (!*ca || ca_certificate(*ca, &pem, err) < 0)
+	if (!*ca || ca_certificate(*ca, &own, err) < 0)
 		return -EIO;
-	wire_put_bytes(&body, pem.data, pem.len);
+	(void)buf_append(&all, host, len);
+	(void)buf_append(&all, own.data, own.len);
+	if (all.full || keystore_of(buf_str(&all), &keystore) < 0)
+		return err_set(err, E2BIG, "the host has too many certificates");
+	wire_put_bytes(&body, all.data, all.len);
+	wire_put_bytes(&body, keystore.data, keystore.len);
 	return wire_send(HELPER_FD, (enum wire_type)CA_IS, m->id, &body, NULL, 0);
 }
 

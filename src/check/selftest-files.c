@@ -107,6 +107,7 @@ static char mount_mode(const struct spec_mount *m)
 	case SPEC_VOLUME:
 	case SPEC_PIN:
 	case SPEC_TMPFS:
+	case SPEC_LOGIN:
 	case SPEC_PROC:
 	case SPEC_DEV:
 		return 'w';

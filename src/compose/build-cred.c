@@ -193,9 +193,17 @@ static int add_file(struct sandbox_spec *s, const struct probing *p, const char 
 	if (way == SPEC_WAY_MOUNT)
 		(void)spec_mount_add(s, SPEC_BIND_RW, path, target,
 				     "the host's login itself: credentials, way mount");
+	else
+		(void)spec_mount_add(s, SPEC_LOGIN, path, target,
+				     "the host's login, in memory while a command runs: "
+				     "credentials, way pipe");
 	build_notice(notice,
-		     "the sandbox has the login of '%s' itself; what runs inside can read it, and "
-		     "a renewal inside ends it on the host",
+		     way == SPEC_WAY_MOUNT
+			     ? "the sandbox has the login of '%s' itself; what runs inside can "
+			       "read it, and a renewal inside ends it on the host"
+			     : "each command has the login of '%s' itself while it runs; what runs "
+			       "inside can read and keep it, and a renewal inside ends it on the "
+			       "host",
 		     path);
 	return 0;
 }

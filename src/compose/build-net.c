@@ -1,7 +1,7 @@
 #include "compose/build.h"
 
+#include <glob.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/proc.h"
@@ -51,6 +51,52 @@ static void set_proxy_env(struct sandbox_spec *s)
 	spec_env_set(s, "NODE_USE_ENV_PROXY", "1", SPEC_SET, "ralph");
 }
 
+/* Where programs without a variable for it look, by distribution. The first can be made anywhere. */
+static const char *const bundle_places[] = {
+	"/etc/ssl/cert.pem",
+	"/etc/ssl/certs/ca-certificates.crt",
+	"/etc/pki/tls/certs/ca-bundle.crt",
+};
+static const char *const java_places[] = {
+	"/etc/ssl/certs/java/cacerts",
+	"/etc/pki/java/cacerts",
+};
+#define JAVA_OWN "/usr/lib/jvm/*/lib/security/cacerts" /* of a Java that does not look there */
+
+static void add_trust_at(struct sandbox_spec *s, const char *file, const char *target)
+{
+	for (size_t i = 0; i < s->n_mounts; i++)
+		if (streq(s->mounts[i].target, target))
+			return;
+	(void)spec_mount_add(s, SPEC_BIND_RO, file, target, "the same, where programs look for it");
+}
+
+/* In an image every place can be made. In the host's directories, which are read-only, a file can
+ * only be covered: the one that a link leads to. */
+static void add_trust_place(struct sandbox_spec *s, const char *file, const char *place)
+{
+	cleanup_free char *real = NULL;
+	struct err ignored;
+
+	if (s->container.image || streq(place, bundle_places[0]))
+		add_trust_at(s, file, place);
+	else if (path_real(place, &real, &ignored) == 0)
+		add_trust_at(s, file, real);
+}
+
+static void add_trust_of_java(struct sandbox_spec *s, const char *file)
+{
+	glob_t g;
+
+	for (size_t i = 0; i < ARRAY_SIZE(java_places); i++)
+		add_trust_place(s, file, java_places[i]);
+	if (s->container.image || glob(JAVA_OWN, 0, NULL, &g) != 0)
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		add_trust_place(s, file, g.gl_pathv[i]);
+	globfree(&g);
+}
+
 /* Hosts whose TLS is terminated show a certificate of the sandbox's own authority. */
 static void add_trust(struct sandbox_spec *s, const struct places *p)
 {
@@ -59,15 +105,15 @@ static void add_trust(struct sandbox_spec *s, const struct places *p)
 		"CURL_CA_BUNDLE",    "GIT_SSL_CAINFO",	    "PIP_CERT",
 		"CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",	    "DENO_CERT",
 	};
-	static const char *const system_bundle = "/etc/ssl/certs/ca-certificates.crt";
-	cleanup_free char *bundle = xasprintf("%s/sandboxes/%s/ca-bundle.pem", p->state, s->name);
-	struct stat st;
+	cleanup_free char *record = xasprintf("%s/sandboxes/%s", p->state, s->name);
+	cleanup_free char *bundle = path_join(record, NET_CA_BUNDLE_FILE);
+	cleanup_free char *java = path_join(record, NET_CA_JAVA_FILE);
 
 	(void)spec_mount_add(s, SPEC_BIND_RO, bundle, NET_CA_BUNDLE,
 			     "certificates to trust: the host's and the sandbox's own");
-	if (stat(system_bundle, &st) == 0)
-		(void)spec_mount_add(s, SPEC_BIND_RO, bundle, system_bundle,
-				     "the same, where programs look for it");
+	for (size_t i = 0; i < ARRAY_SIZE(bundle_places); i++)
+		add_trust_place(s, bundle, bundle_places[i]);
+	add_trust_of_java(s, java);
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
 		spec_env_set(s, variables[i], NET_CA_BUNDLE, SPEC_SET, "ralph");
 }

@@ -30,6 +30,8 @@ static const enum guest_mount_kind kinds[] = {
 	[SPEC_HIDE] = GUEST_HIDE,
 	[SPEC_IMAGE] = GUEST_IMAGE,
 	[SPEC_VOLUME] = GUEST_BIND_RW,
+	/* The guest's own, in every engine: see guest/login.c. */
+	[SPEC_LOGIN] = GUEST_MOUNT_N,
 	/* Of engines without a guest. */
 	[SPEC_PUT_BACK] = GUEST_MOUNT_N,
 	[SPEC_OWN] = GUEST_MOUNT_N,

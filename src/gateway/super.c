@@ -19,6 +19,8 @@ static int on_config(struct gw *gw, const struct wire_msg *m, struct err *err)
 {
 	if (gw->config || gw_get_config(m, &gw->config) < 0)
 		return err_set(err, EPROTO, "the supervisor's configuration is malformed");
+	/* An answer to a question of the gateway before this one is no answer to ours. */
+	gw->last_id = gw->config->before << 24;
 	return policy_compile(&gw->config->policy, &gw->policy, err);
 }
 

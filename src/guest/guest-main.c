@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "guest/container-entry.h"
 #include "guest/confine.h"
+#include "guest/login.h"
 #include "guest/netns.h"
 #include "guest/root.h"
 
@@ -110,6 +111,8 @@ static int bring_up(struct guest *g, struct wire_msg *msg, bool in_container, un
 	r = guest_setup_get(msg, &g->setup, err);
 	if (r == 0 && !root.mounts)
 		r = root_take(&g->setup, err);
+	if (r == 0)
+		r = login_make(g, err);
 	if (r == 0)
 		r = netns_open(&g->setup, loopback, fds, err);
 	if (r < 0)

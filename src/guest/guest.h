@@ -16,6 +16,7 @@ struct guest {
 	int proc_fd; /* /proc, seen to be procfs before anything ran here */
 	int pts_fd;  /* /dev/pts, likewise; -1 when there is none */
 	struct guest_setup setup;
+	int logins[GUEST_LOGINS_MAX]; /* the files of setup.logins: see login.h */
 	struct domain_base domain;
 };
 

@@ -93,7 +93,8 @@ static int start(struct minder *m, struct wire_msg *spawn, int *ret_master, stru
 	rows = wire_get_u32(&reader);
 	cols = wire_get_u32(&reader);
 	fds.terminal = flags & WIRE_EXEC_TTY;
-	if (reader.bad || (flags & ~WIRE_SPAWN_FLAGS) || spawn->n_fds != wire_exec_fds(flags))
+	if (reader.bad || (flags & ~WIRE_SPAWN_FLAGS) || spawn->n_fds != wire_exec_fds(flags) ||
+	    ((flags & WIRE_EXEC_PROGRAM) && (flags & WIRE_EXEC_LOGIN)))
 		return err_set(err, EPROTO, "the request to run a command is malformed");
 	if (flags & WIRE_EXEC_PROGRAM)
 		fds.program = spawn->fds[spawn->n_fds - 1];

@@ -149,6 +149,8 @@ static void command_send(struct command *c)
 	for (size_t i = 0; i < c->n_fds; i++)
 		closep(&c->fds[i]);
 	c->n_fds = 0;
+	if (c->program.data)
+		explicit_bzero(c->program.data, c->program.cap);
 	buf_done(&c->program);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "guest/dial-inside.h"
+#include "guest/login.h"
 #include "guest/minder.h"
 #include "base/sweep.h"
 
@@ -41,6 +42,7 @@ struct slot {
 	pid_t minder;	  /* -1 when there is none */
 	int sock;	  /* to the minder, or -1 */
 	bool spawned;	  /* WIRE_SPAWNED went out */
+	bool login;	  /* needs the logins, which stay until it has ended */
 	int code;	  /* of a DYING command */
 	uint64_t kill_at; /* when the minder is killed; 0: it is not */
 };
@@ -98,6 +100,19 @@ static struct slot *slot_unused(struct server *sv)
 	return NULL;
 }
 
+/* Before its end is told: whoever hears of it finds no login any more. */
+static void let_login_go(struct server *sv, struct slot *s)
+{
+	bool had = s->login;
+
+	s->login = false;
+	for (size_t i = 0; had && i < ARRAY_SIZE(sv->slots); i++)
+		if (sv->slots[i].login)
+			return;
+	if (had)
+		login_wipe(sv->g);
+}
+
 static void sweep_begin(struct server *sv)
 {
 	if (!sv->sweeping)
@@ -113,6 +128,7 @@ static void report_dying(struct server *sv, struct slot *s)
 {
 	struct err err = {.msg = "the command was killed while it was being started"};
 
+	let_login_go(sv, s);
 	if (s->spawned)
 		guest_send_u32(sv->g->sock, WIRE_ENDED, s->id, (uint32_t)s->code, NULL, 0);
 	else
@@ -127,6 +143,8 @@ static void relay(struct server *sv, struct slot *s, struct wire_msg *msg)
 		return;
 	if (msg->type != WIRE_SPAWNED && msg->type != WIRE_ENDED && msg->type != WIRE_ERROR)
 		return;
+	if (msg->type != WIRE_SPAWNED)
+		let_login_go(sv, s);
 	(void)wire_send(sv->g->sock, msg->type, s->id, &msg->body, msg->fds, msg->n_fds);
 	if (msg->type == WIRE_SPAWNED)
 		s->spawned = true;
@@ -234,21 +252,13 @@ static void become_minder(struct server *sv, struct wire_msg *spawn, int sock)
 	minder_run(sv->g, spawn, sock);
 }
 
-static int spawn(struct server *sv, struct wire_msg *msg, struct err *err)
+/* Forks the minder of a command into its slot, which has the command's id already. */
+static int start_minder(struct server *sv, struct slot *s, struct wire_msg *msg, struct err *err)
 {
-	struct slot *s = slot_unused(sv);
 	cleanup_fd int ours = -1, theirs = -1;
-	int pair[2], r;
+	int pair[2], r = wire_pair(pair, err);
 	pid_t pid;
 
-	if (msg->id == 0)
-		return err_set(err, EINVAL, "0 does not name a command");
-	if (slot_of(sv, msg->id))
-		return err_set(err, EEXIST, "command %u is running already", msg->id);
-	if (!s)
-		return err_set(err, EAGAIN, "more than %d commands at once in one sandbox",
-			       GUEST_COMMANDS_MAX);
-	r = wire_pair(pair, err);
 	if (r < 0)
 		return r;
 	ours = pair[0];
@@ -263,8 +273,35 @@ static int spawn(struct server *sv, struct wire_msg *msg, struct err *err)
 		closep(&ours);
 		become_minder(sv, msg, theirs);
 	}
-	*s = (struct slot){.state = LIVE, .id = msg->id, .minder = pid, .sock = take_fd(ours)};
+	s->state = LIVE;
+	s->minder = pid;
+	s->sock = take_fd(ours);
 	return 0;
+}
+
+static int spawn(struct server *sv, struct wire_msg *msg, struct err *err)
+{
+	struct slot *s = slot_unused(sv);
+	int r = 0;
+
+	if (msg->id == 0)
+		return err_set(err, EINVAL, "0 does not name a command");
+	if (slot_of(sv, msg->id))
+		return err_set(err, EEXIST, "command %u is running already", msg->id);
+	if (!s)
+		return err_set(err, EAGAIN, "more than %d commands at once in one sandbox",
+			       GUEST_COMMANDS_MAX);
+	s->id = msg->id;
+	s->login = login_is_needed(msg);
+	if (s->login)
+		r = login_fill(sv->g, msg, err);
+	if (r == 0)
+		r = start_minder(sv, s, msg, err);
+	if (r < 0) {
+		let_login_go(sv, s);
+		slot_free(s);
+	}
+	return r;
 }
 
 static int pass_kill(struct server *sv, const struct wire_msg *msg, struct err *err)

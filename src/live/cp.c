@@ -110,7 +110,7 @@ static int open_inside(const struct sandbox_spec *spec, const struct sandbox_cop
 	if (!lies_on_host(m, !c->out))
 		return err_usage(
 			err,
-			m && (m->kind == SPEC_TMPFS || m->kind == SPEC_DEV)
+			m && (m->kind == SPEC_TMPFS || m->kind == SPEC_DEV || m->kind == SPEC_LOGIN)
 				? "'%s' is in the memory of the sandbox; use: ralph exec %s "
 				  "cat (or tee) with a pipe"
 			: c->out ? "'%s' is not in the workspace, the home or a mount of '%s'"

@@ -18,6 +18,7 @@
 #include "record/loops.h"
 #include "live/autosave.h"
 #include "live/dead.h"
+#include "live/login-left.h"
 #include "live/net-change.h"
 #include "netrules/net-rules.h"
 #include "netrules/spec-net.h"
@@ -177,6 +178,8 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		r = no_guest(spec) ? loops_set_apart(p, spec->workspace, false, err) : 0;
 	if (r == 0)
 		r = store_write_owner(e, spec->workspace, err);
+	if (r == 0 && !no_guest(spec))
+		r = login_left_clean(p, e, spec, err);
 	if (r == 0)
 		r = store_fill_home(e, spec, err);
 	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)

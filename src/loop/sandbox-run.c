@@ -11,7 +11,6 @@
 #include "compose/no-sandbox.h"
 #include "live/live.h"
 #include "record/loops.h"
-#include "live/pipe.h"
 #include "check/selftest.h"
 
 #define HOOKS_MAX (64 * KiB)
@@ -119,8 +118,6 @@ int loop_sandbox_start(struct loop *l, struct err *err)
 		limit_spending(l);
 	if (r == 0)
 		r = live_start_up(&l->q.places, l->build.spec, 0, &l->hold, err);
-	if (r == 0)
-		r = pipe_credentials(&l->q.places, l->build.spec, l->hold, err);
 	if (r == 0)
 		r = selftest_first_use(&l->q.places, l->build.spec, SELFTEST_OF_SANDBOX, l->hold,
 				       err);

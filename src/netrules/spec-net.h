@@ -21,3 +21,6 @@ bool net_rule_is_service(const struct net_rule *rule);
 /* The supervisor writes these into the sandbox's directory, with the bundle. */
 #define NET_CA_OWN_FILE "ca.pem"
 #define NET_CA_POLICY_FILE "ca-policy.json" /* of Chromium: CACertificates */
+/* In the record, where the supervisor writes them. */
+#define NET_CA_BUNDLE_FILE "ca-bundle.pem"
+#define NET_CA_JAVA_FILE "ca-java.jks"

@@ -219,6 +219,18 @@ static int make_link(int dir, const char *name, const char *text)
 	return symlinkat(text, dir, name) < 0 ? -errno : 0;
 }
 
+/* The place that a login in memory covers. A file that is right stays: to replace it would take the
+ * cover off in a live sandbox of the same home. */
+static int make_login_place(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size == 0)
+		return 0;
+	return path_write_atomic(dir, name, "", 0, 0600, 0);
+}
+
 static int make_of_home(int home, const char *rel, const struct spec_mount *m)
 {
 	cleanup_fd int dir = open_parent(home, rel);
@@ -229,6 +241,8 @@ static int make_of_home(int home, const char *rel, const struct spec_mount *m)
 		return dir;
 	if (m->kind == SPEC_HOME_LINK)
 		return make_link(dir, name, m->source);
+	if (m->kind == SPEC_LOGIN)
+		return make_login_place(dir, name);
 	if (m->kind == SPEC_HOME_SEED && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	return path_write_atomic(dir, name, m->data, strlen(m->data), 0600, 0);
@@ -278,7 +292,8 @@ int store_fill_home(const struct store_entry *e, const struct sandbox_spec *spec
 	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
 
-		if (!spec_is_of_home(m->kind) || !path_under(m->target, spec->home))
+		if ((!spec_is_of_home(m->kind) && m->kind != SPEC_LOGIN) ||
+		    !path_under(m->target, spec->home))
 			continue;
 		r = make_in(home, spec, m);
 		if (r < 0)

@@ -30,6 +30,7 @@ static const char *const mount_kinds[] = {
 	[SPEC_MASK] = "mask",
 	[SPEC_RO] = "remount-ro",
 	[SPEC_COPY] = "copy",
+	[SPEC_LOGIN] = "login",
 	[SPEC_PIN] = "pin",
 	[SPEC_PROTECT] = "protect",
 	[SPEC_HIDE] = "hide",
@@ -130,7 +131,7 @@ static bool needs_source(enum spec_mount_kind kind)
 {
 	return kind == SPEC_BIND_RO || kind == SPEC_BIND_RW || kind == SPEC_COPY ||
 	       kind == SPEC_PIN || kind == SPEC_PROTECT || kind == SPEC_VOLUME ||
-	       kind == SPEC_PUT_BACK;
+	       kind == SPEC_PUT_BACK || kind == SPEC_LOGIN;
 }
 
 static bool has_data(enum spec_mount_kind kind)

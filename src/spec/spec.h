@@ -64,6 +64,9 @@ enum spec_mount_kind {
 	SPEC_DIR,  /* an empty directory of the root */
 	SPEC_MASK, /* a file is covered by nothing readable, a directory by an empty one */
 	SPEC_RO,   /* target, as the mounts before it left it, becomes read-only */
+	/* A file in memory of the sandbox's own, empty unless a command runs: then it holds the host's
+	 * login file `source`. It covers an empty file of the home. */
+	SPEC_LOGIN,
 	/* Of what the workspace holds at start: none of them is a setting. */
 	SPEC_PIN,     /* source bound at target, which then cannot be renamed or removed */
 	SPEC_PROTECT, /* the same, read-only */
@@ -115,7 +118,7 @@ enum spec_quarantine {
 enum spec_way {
 	SPEC_WAY_PHANTOM, /* it has a phantom; the gateway sets the real one on the way out */
 	SPEC_WAY_MOUNT,	  /* the host's own file, bound read-write */
-	SPEC_WAY_PIPE,	  /* written into a temporary file inside, read once, then gone */
+	SPEC_WAY_PIPE,	  /* in memory of the sandbox (SPEC_LOGIN) while a command runs */
 	SPEC_WAY_ENV,	  /* as variables of each command */
 	SPEC_WAY_N,
 };

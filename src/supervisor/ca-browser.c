@@ -34,9 +34,9 @@ static int write_policy(struct supervisor *s, const char *pem, size_t n, struct 
 	return write_file(s, NET_CA_POLICY_FILE, b.data, b.len, err);
 }
 
-int ca_browser_write(struct supervisor *s, const struct buf *bundle, struct err *err)
+int ca_browser_write(struct supervisor *s, const char *bundle, size_t n, struct err *err)
 {
-	const char *end = bundle->data + bundle->len, *p = bundle->data, *own = end;
+	const char *end = bundle + n, *p = bundle, *own = end;
 	int r;
 
 	/* The sandbox's own certificate stands behind those of the host. */

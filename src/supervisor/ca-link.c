@@ -11,8 +11,8 @@
 #include "base/path.h"
 #include "netrules/spec-net.h"
 
-#define ANSWER_S 10	     /* for the helper to make its certificate */
-#define BUNDLE_MAX (8 * MiB) /* of the system's certificates and ours */
+#define ANSWER_S 10		/* for the helper to make its certificate */
+#define BUNDLE_MAX (1536 * KiB) /* of the host's certificates */
 
 /*
  * The places of the host's CA bundle when SSL_CERT_FILE does not name one; the gateway uses the
@@ -24,56 +24,65 @@ static const char *const system_bundles[] = {
 	"/etc/ssl/cert.pem",
 };
 
-static int ask_certificate(struct supervisor *s, struct buf *bundle, struct err *err)
+static int ask_certificates(struct supervisor *s, const struct buf *host, struct wire_msg *m,
+			    struct err *err)
 {
 	const struct timeval limit = {.tv_sec = ANSWER_S};
-	cleanup_wire_msg struct wire_msg m;
 	cleanup_buf struct buf b;
-	struct wire_reader rd;
-	const char *pem;
-	size_t len;
 	int r;
 
-	wire_msg_init(&m);
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, s->spec->name);
+	wire_put_bytes(&b, host->data, host->len);
 	(void)setsockopt(s->ca.sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	r = wire_send(s->ca.sock, (enum wire_type)CA_MAKE, 0, &b, NULL, 0);
 	if (r == 0)
-		r = wire_recv(s->ca.sock, &m);
-	if (r <= 0 || (unsigned)m.type != CA_IS)
+		r = wire_recv(s->ca.sock, m);
+	if (r <= 0 || (unsigned)m->type != CA_IS)
 		return err_set(err, EIO, "the certificate authority does not answer");
-	wire_read(&rd, &m);
-	pem = wire_get_bytes(&rd, &len);
-	if (wire_read_end(&rd) < 0)
-		return err_set(err, EPROTO, "the certificate authority answers nonsense");
-	r = buf_append(bundle, pem, len);
-	return r < 0 ? err_set(err, -r, "the CA bundle is too large") : 0;
+	return 0;
 }
 
-/*
- * Writes the sandbox's CA bundle: the host's certificates and those of the sandbox's own authority.
- */
-static int write_bundle(struct supervisor *s, struct err *err)
+static void read_host_bundle(struct buf *bundle)
 {
 	const char *own = getenv("SSL_CERT_FILE");
-	cleanup_buf struct buf bundle;
-	int r = -ENOENT;
+	int r = own && *own ? path_read(AT_FDCWD, own, bundle) : -ENOENT;
 
-	buf_init(&bundle, BUNDLE_MAX);
-	if (own && *own)
-		r = path_read(AT_FDCWD, own, &bundle);
 	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(system_bundles); i++)
-		r = path_read(AT_FDCWD, system_bundles[i], &bundle);
-	if (bundle.len && bundle.data[bundle.len - 1] != '\n')
-		(void)buf_putc(&bundle, '\n');
-	r = ask_certificate(s, &bundle, err);
+		r = path_read(AT_FDCWD, system_bundles[i], bundle);
+	if (bundle->len && bundle->data[bundle->len - 1] != '\n')
+		(void)buf_putc(bundle, '\n');
+}
+
+/* Writes what the sandbox trusts, for programs and for Java: the host's certificates and that of the
+ * sandbox's own authority. */
+static int write_bundle(struct supervisor *s, struct err *err)
+{
+	const char *pem, *keystore;
+	size_t pem_len, keystore_len;
+	cleanup_wire_msg struct wire_msg m;
+	cleanup_buf struct buf host;
+	struct wire_reader rd;
+	int r;
+
+	wire_msg_init(&m);
+	buf_init(&host, BUNDLE_MAX);
+	read_host_bundle(&host);
+	r = ask_certificates(s, &host, &m, err);
 	if (r < 0)
 		return r;
-	r = path_write_atomic(s->entry.dir, "ca-bundle.pem", bundle.data, bundle.len, 0644, 0);
+	wire_read(&rd, &m);
+	pem = wire_get_bytes(&rd, &pem_len);
+	keystore = wire_get_bytes(&rd, &keystore_len);
+	if (wire_read_end(&rd) < 0)
+		return err_set(err, EPROTO, "the certificate authority answers nonsense");
+	r = path_write_atomic(s->entry.dir, NET_CA_BUNDLE_FILE, pem, pem_len, 0644, 0);
+	if (r == 0)
+		r = path_write_atomic(s->entry.dir, NET_CA_JAVA_FILE, keystore, keystore_len, 0644,
+				      0);
 	if (r < 0)
 		return err_sys(err, -r, "cannot write the CA bundle");
-	return ca_browser_write(s, &bundle, err);
+	return ca_browser_write(s, pem, pem_len, err);
 }
 
 static void on_answer(struct ev *ev, struct ev_io *io, uint32_t events)

@@ -187,7 +187,8 @@ static int read_exec(const struct wire_msg *m, struct exec_frame *f, uint64_t *r
 	f->cwd = wire_get_str(&r);
 	wire_get_strv(&r, &f->argv);
 	wire_get_strv(&r, &f->env);
-	if (wire_read_end(&r) < 0 || f->argv.n == 0 || m->n_fds != wire_exec_fds(f->flags))
+	if (wire_read_end(&r) < 0 || f->argv.n == 0 || m->n_fds != wire_exec_fds(f->flags) ||
+	    (f->flags & WIRE_EXEC_LOGIN))
 		return -EPROTO;
 	return 0;
 }
@@ -335,6 +336,11 @@ static void on_inspect(struct client *c)
 		      (json_int_t)(now_ms() - s->born_ms), "landlock", (json_int_t)s->landlock_abi,
 		      "keep", s->keep);
 	add_refused(s, j);
+	if (s->gateway.ends)
+		(void)json_object_update_new(j, json_pack("{sI so sb}", "gateway_ends",
+							  (json_int_t)s->gateway.ends,
+							  "gateway_why", json_text(s->gateway.why),
+							  "gateway_over", s->gateway.over));
 	client_info(c, j);
 }
 

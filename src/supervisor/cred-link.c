@@ -14,7 +14,8 @@
  * descriptor, and is handed on without a look.
  *
  * When the helper ends, the gateway sees the end of the line and refuses what waits. It gets a new
- * line, and the next question starts the helper again, but not in a tight circle.
+ * line, and the next question starts the helper again, but not in a tight circle. When the gateway
+ * ends, the helper goes on, and gets the line of the next gateway.
  */
 #include "supervisor/supervisor.h"
 
@@ -318,8 +319,22 @@ int cred_link_line(struct supervisor *s, struct err *err)
 		closep(&c->line);
 		return err_sys(err, -r, "cannot reach the gateway");
 	}
+	if (c->sock >= 0) {
+		r = wire_send(c->sock, (enum wire_type)CRED_LINE, 0, NULL, &c->line, 1);
+		closep(&c->line);
+		return r < 0 ? err_sys(err, -r, "cannot reach the credential helper") : 0;
+	}
 	c->line_io = (struct ev_io){.fd = c->line, .fn = on_question};
 	return ev_want(s->ev, &c->line_io, EPOLLIN);
+}
+
+void cred_link_unline(struct supervisor *s)
+{
+	struct cred_link *c = &s->cred;
+
+	if (c->line >= 0)
+		(void)ev_want(s->ev, &c->line_io, 0);
+	closep(&c->line);
 }
 
 /* A helper that does not learn of a change must not go on with what it knows. */
@@ -391,9 +406,10 @@ static int ask_variables(int sock, const char *credential, struct strv *env, str
 	return 0;
 }
 
-/* The helper's answer: the frame's body in a file; the length is returned through ret_len. */
+/* The helper's answer: files with the frame's body, of length *ret_len, and with the logins; the
+ * latter is -1 where there are none. */
 static int ask_spawn(int sock, const struct buf *body, int *ret_file, uint32_t *ret_len,
-		     struct err *err)
+		     int *ret_logins, struct err *err)
 {
 	cleanup_wire_msg struct wire_msg m;
 	struct wire_reader rd;
@@ -411,11 +427,12 @@ static int ask_spawn(int sock, const struct buf *body, int *ret_file, uint32_t *
 	eno = wire_get_u32(&rd);
 	why = wire_get_str(&rd);
 	*ret_len = wire_get_u32(&rd);
-	if (wire_read_end(&rd) < 0 || (eno == 0) != (m.n_fds == 1))
+	if (wire_read_end(&rd) < 0 || (eno == 0) != (m.n_fds >= 1))
 		return err_set(err, EPROTO, "the credential helper answers nonsense");
 	if (eno)
 		return err_set(err, (int)eno, "%s", why);
 	*ret_file = wire_take_fd(&m, 0);
+	*ret_logins = wire_take_fd(&m, 1);
 	return 0;
 }
 
@@ -423,23 +440,27 @@ int cred_link_spawn(struct supervisor *s, uint32_t id, const struct buf *body, c
 		    size_t n_fds, struct err *err)
 {
 	cleanup_(child_done) struct child helper = {.pid = -1, .pidfd = -1};
-	cleanup_fd int sock = -1, file = -1;
+	cleanup_fd int sock = -1, file = -1, logins = -1;
+	int all[WIRE_FDS_MAX];
 	uint32_t len = 0;
 	int r = sup_spawn(s, "cred", &helper, &sock, err);
 
 	if (r == 0)
 		r = introduce(s, sock, err);
 	if (r == 0)
-		r = ask_spawn(sock, body, &file, &len, err);
-	if (r < 0)
+		r = ask_spawn(sock, body, &file, &len, &logins, err);
+	if (r < 0 || n_fds >= WIRE_FDS_MAX)
 		return -EOPNOTSUPP; /* this command fails, and the sandbox goes on */
-	return wire_send_file(s->guest, WIRE_SPAWN, id, file, len, fds, n_fds);
+	memcpy(all, fds, n_fds * sizeof(*fds));
+	if (logins >= 0)
+		all[n_fds++] = logins;
+	return wire_send_file(s->guest, WIRE_SPAWN, id, file, len, all, n_fds);
 }
 
-bool cred_link_has_variables(const struct supervisor *s)
+bool cred_link_has(const struct supervisor *s, enum spec_way way)
 {
 	for (size_t i = 0; i < s->spec->n_credentials; i++)
-		if (s->spec->credentials[i].way == SPEC_WAY_ENV)
+		if (s->spec->credentials[i].way == way)
 			return true;
 	return false;
 }

@@ -5,10 +5,13 @@
  *
  * The guest opens the sockets the policy calls for and hands them out with WIRE_UP. They are
  * watched here until the first connection or datagram arrives; only then is the gateway started
- * and given all of them, so that a command which uses no network pays for none. From then on this
- * process holds no copy: when the gateway ends, for whatever reason, its listeners and connections
- * are gone, and the sandbox has no network any more. It is not started again, since what ended it
- * may have come from inside.
+ * and given copies of all of them, so that a command which uses no network pays for none.
+ *
+ * When the gateway ends, for whatever reason, its connections are gone, and the sockets are watched
+ * again: the next connection starts another one. What ended it may have come from inside, and
+ * come again. So one that ended soon after its start is waited for, each time twice as long, and
+ * after QUICK_ENDS_MAX of them in a row there is none any more. Nothing that was counted is lost
+ * with a gateway: budget, events and logins are kept here and in the credential helper.
  */
 #include "supervisor/supervisor.h"
 
@@ -26,6 +29,9 @@
 #define HOST_BACKLOG 128
 #define LAST_WORDS_MS 1000 /* of a gateway that is told to end */
 #define HEAR_MAX 1024	   /* frames of a gateway at once, when a command has ended */
+#define QUICK_MS 60000	   /* an end within this time of the start is a quick one */
+#define QUICK_ENDS_MAX 8
+#define AGAIN_MS 50 /* before the second start; doubled with each quick end */
 
 int gateway_link_plan(struct supervisor *s, struct err *err)
 {
@@ -112,16 +118,54 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 		events_link_net(s, &e);
 }
 
-static void on_end(struct supervisor *s)
+static void watch(struct supervisor *s, bool on)
+{
+	struct gateway_link *g = &s->gateway;
+
+	for (size_t i = 0; g->watch && i < g->n_fds; i++)
+		(void)ev_want(s->ev, &g->watch[i].io, on ? EPOLLIN : 0);
+}
+
+static void on_again(struct ev *ev, struct ev_timer *t)
+{
+	watch(ev_owner(t, struct supervisor, gateway.again), true);
+}
+
+/* Counts the end, and decides when the next connection may start another one. */
+static void plan_again(struct supervisor *s)
+{
+	struct gateway_link *g = &s->gateway;
+	bool quick = now_ms() - g->started_ms < QUICK_MS;
+	uint64_t wait;
+
+	g->ends++;
+	g->quick = quick ? g->quick + 1 : 0;
+	g->over = g->quick >= QUICK_ENDS_MAX;
+	wait = g->quick ? (uint64_t)AGAIN_MS << g->quick : 0;
+	sup_event(s, "gateway-end",
+		  json_pack("{so sI sb}", "why", json_text(g->why), "times", (json_int_t)g->ends,
+			    "over", g->over));
+	if (g->over) {
+		close_listeners(s);
+		return;
+	}
+	g->again.fn = on_again;
+	ev_timer_set(s->ev, &g->again, wait);
+}
+
+static void on_end(struct supervisor *s, const char *why)
 {
 	struct gateway_link *g = &s->gateway;
 
 	(void)ev_want(s->ev, &g->io, 0);
 	closep(&g->sock);
-	child_done(&g->child);
-	g->over = true;
+	gateway_end_reap(g, g->why);
+	if (why)
+		(void)snprintf(g->why, sizeof(g->why), "%s", why);
+	cred_link_unline(s);
+	events_link_flush(s);
 	budget_link_end(s);
-	sup_event(s, "gateway-end", json_object());
+	plan_again(s);
 }
 
 /* Takes one frame; false: there is none. */
@@ -135,7 +179,7 @@ static bool take_frame(struct supervisor *s)
 	if (r == -EAGAIN)
 		return false;
 	if (r <= 0) {
-		on_end(s);
+		on_end(s, NULL);
 		return false;
 	}
 	switch ((unsigned)m.type) {
@@ -154,7 +198,8 @@ static bool take_frame(struct supervisor *s)
 	case GW_HEALTH:
 		break;
 	default:
-		on_end(s); /* an unknown frame: the gateway may be compromised */
+		/* The gateway may be compromised. */
+		on_end(s, "it sent a frame that no gateway sends");
 		break;
 	}
 	return s->gateway.sock >= 0;
@@ -204,6 +249,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	/* Endpoints on the host are all that it serves there, whatever the engine itself allows. */
 	c->budget = usage_link_has_budget(s);
 	strv_extend(&c->tools, &s->spec->provider_tools);
+	c->before = s->gateway.ends;
 	c->outpost = s->gateway.gate.port ? xstrdup(s->gateway.token) : NULL;
 	if (!s->spec->port)
 		net_policy_copy(&c->policy, &s->spec->net);
@@ -235,29 +281,36 @@ static int introduce(struct supervisor *s, struct err *err)
 	return r;
 }
 
-/* The first sign of life on any socket. */
+static int start(struct supervisor *s, struct err *err)
+{
+	struct gateway_link *g = &s->gateway;
+	int r = sup_spawn(s, "gateway", &g->child, &g->sock, err);
+
+	g->started_ms = now_ms();
+	g->oom_kills = gateway_end_oom_kills();
+	if (r == 0)
+		r = introduce(s, err);
+	if (r < 0)
+		return r;
+	g->io = (struct ev_io){.fd = g->sock, .fn = on_frame};
+	(void)fd_set_nonblock(g->sock, true);
+	return ev_want(s->ev, &g->io, EPOLLIN);
+}
+
+/* The first sign of life on any socket, since the start or since the last gateway ended. */
 static void on_activity(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct supervisor *s = ((struct gateway_watch *)(void *)io)->sup;
-	struct gateway_link *g = &s->gateway;
 	struct err err = {0};
-	int r = sup_spawn(s, "gateway", &g->child, &g->sock, &err);
 
-	if (r == 0) {
-		r = introduce(s, &err);
-		g->io = (struct ev_io){.fd = g->sock, .fn = on_frame};
-		(void)fd_set_nonblock(g->sock, true);
-		(void)ev_want(ev, &g->io, EPOLLIN);
-	}
-	close_listeners(s);
-	if (r == 0) {
+	if (s->gateway.sock >= 0)
+		return; /* another socket of this turn was faster */
+	watch(s, false);
+	if (start(s, &err) == 0) {
 		sup_event(s, "gateway-start", json_object());
 		return;
 	}
-	g->over = true;
-	sup_event(s, "error",
-		  json_pack("{so}", "message",
-			    json_text(err.msg[0] ? err.msg : "cannot start the gateway")));
+	on_end(s, err.msg[0] ? err.msg : "it cannot be started");
 }
 
 void gateway_link_watch(struct supervisor *s)
@@ -268,8 +321,8 @@ void gateway_link_watch(struct supervisor *s)
 	for (size_t i = 0; i < g->n_fds; i++) {
 		g->watch[i].sup = s;
 		g->watch[i].io = (struct ev_io){.fd = g->fds[i], .fn = on_activity};
-		(void)ev_want(s->ev, &g->watch[i].io, EPOLLIN);
 	}
+	watch(s, true);
 }
 
 void gateway_link_policy(struct supervisor *s)
@@ -282,7 +335,7 @@ void gateway_link_policy(struct supervisor *s)
 	gw_put_policy(&b, &s->spec->net);
 	/* A gateway that does not learn of a new rule must not go on with the old ones. */
 	if (wire_send(s->gateway.sock, (enum wire_type)GW_POLICY, 0, &b, NULL, 0) < 0)
-		on_end(s);
+		on_end(s, "it does not take new rules");
 }
 
 /*
@@ -317,8 +370,10 @@ static void hear_out(struct supervisor *s)
 
 void gateway_link_stop(struct supervisor *s)
 {
-	if (s->ev)
+	if (s->ev) {
+		ev_timer_stop(s->ev, &s->gateway.again);
 		close_listeners(s);
+	}
 	hear_out(s);
 	if (s->spec)
 		budget_link_end(s);

@@ -53,6 +53,19 @@ static void put_rlimits(const struct sandbox_spec *spec, struct guest_setup *g)
 		};
 }
 
+static int put_logins(const struct sandbox_spec *spec, struct guest_setup *g, struct err *err)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		if (spec->mounts[i].kind != SPEC_LOGIN)
+			continue;
+		if (g->n_logins == GUEST_LOGINS_MAX)
+			return err_set(err, E2BIG, "more than %d logins of way pipe in one sandbox",
+				       GUEST_LOGINS_MAX);
+		g->logins[g->n_logins++] = spec->mounts[i].target;
+	}
+	return 0;
+}
+
 /* Addresses and ports as the guest wants them. */
 static int put_listeners(const struct gateway_link *gw, struct guest_setup *g, struct err *err)
 {
@@ -88,7 +101,9 @@ static int set_up(struct supervisor *s, struct err *err)
 	(void)setsockopt(s->guest, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	put_rules(s->spec, &g);
 	put_rlimits(s->spec, &g);
-	r = put_listeners(&s->gateway, &g, err);
+	r = put_logins(s->spec, &g, err);
+	if (r == 0)
+		r = put_listeners(&s->gateway, &g, err);
 	if (r < 0)
 		return r;
 	guest_setup_put(&b, &g);
@@ -108,26 +123,27 @@ static void kill_command(struct supervisor *s, struct client *c, uint32_t sig)
 		sup_end(s);
 }
 
-/* Keys that the user lets in as variables. ralph's own programs need none. */
-static bool needs_keys(const struct supervisor *s, const struct exec_frame *f)
+/* Keys and logins that the user lets in. ralph's own programs need none. */
+static bool needs(const struct supervisor *s, const struct exec_frame *f, enum spec_way way)
 {
-	return cred_link_has_variables(s) && !(f->flags & WIRE_EXEC_PROGRAM);
+	return cred_link_has(s, way) && !(f->flags & WIRE_EXEC_PROGRAM);
 }
 
 static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,
 		 struct wire_msg *m, struct err *err)
 {
+	bool login = needs(s, f, SPEC_WAY_PIPE);
 	cleanup_buf struct buf b;
 	int r;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, f->flags & WIRE_SPAWN_FLAGS);
+	wire_put_u32(&b, (f->flags & WIRE_SPAWN_FLAGS) | (login ? WIRE_EXEC_LOGIN : 0));
 	wire_put_u32(&b, f->rows);
 	wire_put_u32(&b, f->cols);
 	wire_put_str(&b, f->cwd);
 	wire_put_strv(&b, &f->argv);
 	wire_put_strv(&b, &f->env);
-	if (needs_keys(s, f))
+	if (login || needs(s, f, SPEC_WAY_ENV))
 		r = cred_link_spawn(s, c->id, &b, m->fds, m->n_fds, err);
 	else
 		r = wire_send(s->guest, WIRE_SPAWN, c->id, &b, m->fds, m->n_fds);

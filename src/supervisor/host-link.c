@@ -315,7 +315,7 @@ static int complete(void *arg, struct strv *env, struct strv *ret, struct err *e
 		if (!e || e->origin == SPEC_USER || e->credential)
 			strv_push(ret, name);
 	}
-	return cred_link_has_variables(s) ? cred_link_variables(s, env, ret, err) : 0;
+	return cred_link_has(s, SPEC_WAY_ENV) ? cred_link_variables(s, env, ret, err) : 0;
 }
 
 static int spawn(struct supervisor *s, struct client *c, const struct exec_frame *f,

@@ -68,11 +68,13 @@ struct gateway_watch {
 	struct supervisor *sup;
 };
 
+#define GATEWAY_WHY_MAX 128
+
 /* The gateway and the sockets it serves; see gateway-link.c. */
 struct gateway_link {
 	struct gw_listener *rows; /* sockets that the guest opens, in this order */
 	size_t n_rows;
-	int *fds; /* handed out by the guest; ours until the gateway has them */
+	int *fds; /* handed out by the guest; the gateway has copies */
 	size_t n_fds;
 	struct gateway_watch *watch;
 	/* Of a sandbox elsewhere: its sockets stay there, and the gateway has this one. */
@@ -82,7 +84,12 @@ struct gateway_link {
 	struct child child;
 	int sock;
 	struct ev_io io;
-	bool over; /* the gateway has ended: no network any more */
+	struct ev_timer again;		/* until the next one may be started */
+	uint64_t started_ms, oom_kills; /* of the last start; the kernel's count then */
+	unsigned ends;			/* gateways that ended by themselves */
+	unsigned quick;			/* those that did soon after their start, in a row */
+	char why[GATEWAY_WHY_MAX];	/* the last one's end */
+	bool over;			/* too many have: no network any more */
 };
 
 /* The certificate authority's helper; see ca-link.c. */
@@ -246,6 +253,11 @@ void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's an
 void gateway_link_hear(struct supervisor *s);
 void gateway_link_stop(struct supervisor *s);
 
+/* gateway-end.c: why a gateway has ended */
+uint64_t gateway_end_oom_kills(void); /* of this machine, so far */
+/* Waits for the process, if there is one, and ends it if need be; says in words how it ended. */
+void gateway_end_reap(struct gateway_link *g, char why[GATEWAY_WHY_MAX]);
+
 /* remote-link.c: the gateway's port for a sandbox elsewhere */
 int remote_link_open(struct supervisor *s, struct err *err);
 int remote_link_tell(struct supervisor *s,
@@ -267,7 +279,7 @@ void net_update(struct client *c, const struct wire_msg *m);
 /* ca-link.c: the certificate authority of inspected hosts */
 int ca_link_start(struct supervisor *s, struct err *err); /* writes the bundle the sandbox trusts */
 /* ca-browser.c: the last certificate of the bundle, for browsers. */
-int ca_browser_write(struct supervisor *s, const struct buf *bundle, struct err *err);
+int ca_browser_write(struct supervisor *s, const char *bundle, size_t n, struct err *err);
 void ca_link_ask(struct supervisor *s, struct wire_msg *m);
 void ca_link_stop(struct supervisor *s);
 
@@ -294,9 +306,9 @@ void budget_link_end(struct supervisor *s);
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
 int cred_link_prepare(struct supervisor *s, struct err *err);
 void cred_link_environ(const struct supervisor *s, struct strv *env); /* of a command */
-/* Credentials of way env, fresh, for each command. */
-bool cred_link_has_variables(const struct supervisor *s);
-/* Sends the guest the WIRE_SPAWN of this body with their variables, whose values stay unread. */
+bool cred_link_has(const struct supervisor *s, enum spec_way way);
+/* Sends the guest the WIRE_SPAWN of this body with what ways env and pipe give each command, fresh:
+ * variables, and logins where it has WIRE_EXEC_LOGIN. Their values stay unread. */
 int cred_link_spawn(struct supervisor *s, uint32_t id, const struct buf *body, const int *fds,
 		    size_t n_fds, struct err *err);
 /* In the fork that minds a command without a guest, and nowhere else: the variables go into env,
@@ -306,7 +318,8 @@ int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *nam
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 /* Makes the line between gateway and helper, and gives the gateway its end. */
 int cred_link_line(struct supervisor *s, struct err *err);
-void cred_link_policy(struct supervisor *s);		      /* the spec's rules have changed */
+void cred_link_unline(struct supervisor *s); /* the gateway has ended: its line is nobody's */
+void cred_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void cred_link_budget(struct supervisor *s, const char *why); /* it is used up */
 void cred_link_stop(struct supervisor *s);
 

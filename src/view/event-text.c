@@ -42,6 +42,16 @@ static void say_why(const json_t *j, struct buf *b)
 	(void)buf_puts(b, text(j, "why"));
 }
 
+static void say_gateway_end(const json_t *j, struct buf *b)
+{
+	(void)buf_puts(b, text(j, "why"));
+	if (log_number(j, "times") > 1)
+		(void)buf_printf(b, ", %lld times since the start", log_number(j, "times"));
+	(void)buf_puts(b, json_is_true(json_object_get(j, "over"))
+				  ? "; it is not started again"
+				  : "; the next connection starts it again");
+}
+
 static void say_message(const json_t *j, struct buf *b)
 {
 	(void)buf_puts(b, text(j, "message"));
@@ -198,6 +208,7 @@ static const struct {
 	{"exec-end", say_exec_end, STYLE_NONE},
 	{"exec-failed", say_exec_failed, STYLE_RED},
 	{"net", say_net, STYLE_NONE},
+	{"gateway-end", say_gateway_end, STYLE_RED},
 	{"credential", say_credential, STYLE_NONE},
 	{"usage", say_usage, STYLE_NONE},
 	{"budget", say_message, STYLE_RED},

@@ -165,10 +165,17 @@ static void on_lifecycle(struct sandbox_log *l, const char *type, int64_t at_ms)
 	if (!streq(type, "sandbox-start"))
 		return;
 	l->started_ms = at_ms;
-	l->refused = 0;
+	l->refused = l->gateway_ends = 0;
 	for (size_t i = 0; i < l->n_hosts; i++)
 		refused_done(&l->hosts[i]);
 	l->n_hosts = 0;
+}
+
+static void on_gateway_end(struct sandbox_log *l, const json_t *j)
+{
+	l->gateway_ends++;
+	free(l->gateway_why);
+	l->gateway_why = xstrdup(log_text(j, "why"));
 }
 
 /* Allowed connections are most of a log and need no parsing. */
@@ -195,6 +202,8 @@ void sandbox_log_take(struct sandbox_log *l, const json_t *j)
 		on_exec(l, j);
 	else if (streq(type, "exec-end") || streq(type, "exec-failed"))
 		on_exec_end(l, log_number(j, "id"));
+	else if (streq(type, "gateway-end"))
+		on_gateway_end(l, j);
 	if (l->probe_id)
 		return;
 	if (event_is_refusal(j))
@@ -228,6 +237,7 @@ void sandbox_log_done(struct sandbox_log *l)
 		event_done(&l->events[i]);
 	while (l->n_commands)
 		drop_command(l, l->n_commands - 1);
+	free(l->gateway_why);
 	events_follow_done(&l->follow);
 	closep(&l->dir);
 }

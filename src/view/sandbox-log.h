@@ -45,6 +45,8 @@ struct sandbox_log {
 		long long id;
 	} commands[SANDBOX_LOG_COMMANDS_MAX]; /* running ones, latest last */
 	size_t n_commands;
+	uint64_t gateway_ends; /* since its last start */
+	char *gateway_why;     /* of the last of them */
 	long long probe_id;
 	int64_t started_ms, last_ms;
 	bool seen_first;

@@ -246,6 +246,7 @@ void gw_put_config(struct buf *b, const struct gw_config *c)
 	put_opt(b, c->outpost);
 	wire_put_u32(b, c->budget);
 	wire_put_strv(b, &c->tools);
+	wire_put_u32(b, c->before);
 	wire_put_u32(b, c->head_ms);
 	wire_put_u32(b, c->dial_ms);
 	wire_put_u32(b, c->keepalive_ms);
@@ -283,6 +284,7 @@ int gw_get_config(const struct wire_msg *m, struct gw_config **ret)
 	c->outpost = get_opt(&r, GW_NAME_MAX);
 	c->budget = get_below(&r, 2);
 	wire_get_strv(&r, &c->tools);
+	c->before = wire_get_u32(&r);
 	c->head_ms = wire_get_u32(&r);
 	c->dial_ms = wire_get_u32(&r);
 	c->keepalive_ms = wire_get_u32(&r);

@@ -16,7 +16,8 @@
  * GW_CRED hands the gateway its end of a line to the credential helper, before GW_START where the
  * sandbox has credentials, and again when the helper has ended. The other end is the helper's
  * (CRED_LINE): frames with values go over this line and nowhere else. The supervisor has no code to
- * read one.
+ * read one. A gateway that has ended is started again with the next connection; the helper stays,
+ * and gets the other end of the new one's line.
  *
  * Questions carry an id that their answer repeats. The gateway's peer is trusted, the gateway is
  * not: it reads hostile bytes, so the supervisor treats every field of its frames as hostile.
@@ -46,8 +47,8 @@ enum gw_type {
 	GW_HEALTH, /* struct gw_health */
 
 	/* supervisor ↔ CA helper (libexec/ralph/ca, socket on descriptor 3) */
-	CA_MAKE, /* str name of the sandbox → CA_IS */
-	CA_IS,	 /* bytes CA certificate (PEM) */
+	CA_MAKE, /* str name of the sandbox, bytes certificates of the host (PEM) → CA_IS */
+	CA_IS,	 /* bytes those and its own (PEM), bytes the same as a keystore of Java */
 	CA_LEAF, /* str host → GW_LEAF_IS with the same id */
 
 	/* supervisor ↔ credential helper (libexec/ralph/cred, socket on descriptor 3) */
@@ -57,11 +58,12 @@ enum gw_type {
 	CRED_RULES,  /* struct net_policy: what it judges questions by, in place of the last */
 	CRED_BUDGET, /* str: why providers' requests are refused; "": they are not. With a budget
 		       * only, and then before CRED_LINE */
-	CRED_LINE,   /* (empty); fd: its end of the line to the gateway */
-	/* Way env. The body of a WIRE_SPAWN → CRED_SPAWN_IS, same id: that body with the variables
-	 * of all such credentials, in a memory file that the supervisor passes on unread. */
+	CRED_LINE,   /* (empty); fd: its end of the line to the gateway, in place of the last */
+	/* Ways env and pipe. The body of a WIRE_SPAWN → CRED_SPAWN_IS, same id: that body with the
+	 * variables of all such credentials, in a memory file that the supervisor passes on unread;
+	 * and where it has WIRE_EXEC_LOGIN, one with the logins. */
 	CRED_SPAWN,
-	CRED_SPAWN_IS, /* u32 errno, str message, u32 length; fd: the file, without an error */
+	CRED_SPAWN_IS, /* u32 errno, str message, u32 length; fds: the files, without an error */
 	/* The same for an engine without a guest, by a process of its own for that command. */
 	CRED_VARS,    /* str credential → CRED_VARS_IS, same id */
 	CRED_VARS_IS, /* u32 errno, str message, strv NAME=VALUE */
@@ -109,6 +111,7 @@ struct gw_config {
 	char *outpost;	   /* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
 	bool budget;	   /* GW_SPEND comes before each request of a provider that uses tokens */
 	struct strv tools; /* of providers, that requests may use; GW_TOOLS_ALL: any */
+	uint32_t before;   /* gateways that this sandbox has had: see gateway/reach/names.h */
 	/* Milliseconds; 0: the gateway's own default. */
 	uint32_t head_ms, dial_ms, lookup_ms;
 	uint32_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */

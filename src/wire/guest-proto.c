@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SETUP_VERSION 1
+#define SETUP_VERSION 2
 #define RESOURCE_MAX 15 /* RLIMIT_RTTIME, the last the kernel has */
 
 void guest_setup_put(struct buf *b, const struct guest_setup *s)
@@ -34,6 +34,9 @@ void guest_setup_put(struct buf *b, const struct guest_setup *s)
 		wire_put_u64(b, s->rlimits[i].soft);
 		wire_put_u64(b, s->rlimits[i].hard);
 	}
+	wire_put_u32(b, (uint32_t)s->n_logins);
+	for (size_t i = 0; i < s->n_logins; i++)
+		wire_put_str(b, s->logins[i]);
 }
 
 /* A number that must be at most max; a larger one spoils the whole body. */
@@ -83,6 +86,14 @@ static void get_lists(struct wire_reader *r, struct guest_setup *s)
 		s->rlimits[i].soft = wire_get_u64(r);
 		s->rlimits[i].hard = wire_get_u64(r);
 	}
+	s->n_logins = get_upto(r, GUEST_LOGINS_MAX);
+	for (size_t i = 0; i < s->n_logins; i++)
+		s->logins[i] = wire_get_str(r);
+}
+
+static int not_absolute(const char *path, struct err *err)
+{
+	return err_set(err, EINVAL, "'%s' is not an absolute path", path);
 }
 
 int guest_setup_get(const struct wire_msg *m, struct guest_setup *ret, struct err *err)
@@ -103,8 +114,10 @@ int guest_setup_get(const struct wire_msg *m, struct guest_setup *ret, struct er
 		return err_set(err, EPROTO, "the set-up of the sandbox is malformed");
 	for (size_t i = 0; i < s.n_rules; i++)
 		if (s.rules[i].path[0] != '/')
-			return err_set(err, EINVAL, "'%s' is not an absolute path",
-				       s.rules[i].path);
+			return not_absolute(s.rules[i].path, err);
+	for (size_t i = 0; i < s.n_logins; i++)
+		if (s.logins[i][0] != '/')
+			return not_absolute(s.logins[i], err);
 	*ret = s;
 	s = (struct guest_setup){0};
 	return 0;

@@ -45,7 +45,9 @@
 #define GUEST_LISTENERS_MAX 256
 #define GUEST_RULES_MAX 512
 #define GUEST_RLIMITS_MAX 16
-#define GUEST_COMMANDS_MAX 256 /* at once */
+#define GUEST_LOGINS_MAX 8
+#define GUEST_LOGIN_SIZE (256 * KiB) /* of each */
+#define GUEST_COMMANDS_MAX 256	     /* at once */
 
 /* Below this ABI truncate(2) through /proc/self/fd is not held by Landlock. */
 #define GUEST_LANDLOCK_FILES 3
@@ -112,6 +114,9 @@ struct guest_setup {
 	size_t n_rules;
 	struct guest_rlimit *rlimits; /* of each process of a command; the guest itself has none */
 	size_t n_rlimits;
+	/* Empty files, which the guest covers with files in memory for logins: WIRE_EXEC_LOGIN. */
+	const char *logins[GUEST_LOGINS_MAX];
+	size_t n_logins;
 };
 
 /* The body of WIRE_SETUP. */

@@ -159,12 +159,17 @@ enum wire_exec_flags {
 	WIRE_EXEC_ASSUMED = 1 << 3,   /* said --yes beforehand; neither: unattended */
 	WIRE_EXEC_PROGRAM = 1 << 4,   /* the last fd is a sealed memory file: the program to run,
 			 * which   then lies nowhere inside. argv[0] is only its name. */
+	/* WIRE_SPAWN alone, without WIRE_EXEC_PROGRAM: the last fd is a sealed memory file with the
+	 * content of the set-up's logins, which are inside until the command has ended: a u64 length
+	 * for each, then their bytes. */
+	WIRE_EXEC_LOGIN = 1 << 5,
 };
 
 /* The exec flags that WIRE_SPAWN has as well, and the number of descriptors that come along. */
-#define WIRE_SPAWN_FLAGS ((uint32_t)(WIRE_EXEC_TTY | WIRE_EXEC_PROGRAM))
+#define WIRE_SPAWN_FLAGS ((uint32_t)(WIRE_EXEC_TTY | WIRE_EXEC_PROGRAM | WIRE_EXEC_LOGIN))
 
 static inline size_t wire_exec_fds(uint32_t flags)
 {
-	return (flags & WIRE_EXEC_TTY ? 0 : 3) + (flags & WIRE_EXEC_PROGRAM ? 1 : 0);
+	return (flags & WIRE_EXEC_TTY ? 0 : 3) +
+	       (flags & (WIRE_EXEC_PROGRAM | WIRE_EXEC_LOGIN) ? 1 : 0);
 }

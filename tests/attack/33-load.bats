@@ -1,7 +1,6 @@
 # runs: user
 # seconds: 50
-# Load: many, slow and endless peers cost a bounded amount of memory, others are served meanwhile, and a
-# gateway that ends opens nothing.
+# Load: many, slow and endless peers cost a bounded amount of memory, and others are served meanwhile.
 load ../cli/helpers
 load ../lib/netbed
 
@@ -119,30 +118,4 @@ stop_load() {
 	after=$(events | wc -l)
 	[ $((after - before)) -lt 4000 ] || fail "$((after - before)) events for 8000 refusals"
 	others_are_served
-}
-
-is_gone() {
-	[ ! -e "/proc/$1" ]
-}
-
-# bats test_tags=root
-@test 'a gateway killed in mid-transfer ends the network of its sandbox and nothing else' {
-	net '{allow: [allowed.test, "localhost:5432"]}'
-	bed "$RALPH" rm -f "$BOX" && rm "$BED/up"
-	has "$(direct timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/5432; head -1 <&3')" "line server 5432"
-	GATEWAY=$(gateway_pid)
-	box curl -sS -m 30 -o /dev/null http://allowed.test/endless >"$T/out" 2>&1 3>&- &
-	wait_until grep -q endless "$BED/requests.log"
-	kill -9 "$GATEWAY"
-	wait $! && fail "the transfer went on"
-	wait_until event '"gateway-end"'
-	: >"$BED/conns.log"
-	must_fail box curl -sS -m 5 http://allowed.test/a
-	must_fail direct curl -sS -m 5 http://allowed.test/a
-	must_fail direct timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/5432; head -1 <&3'
-	must_fail box curl -sS -m 5 http://127.0.0.1:3128/_ralph/health
-	all_refused "$(attack to 8.8.4.1 80 'GET / HTTP/1.1\r\n\r\n')"
-	same "" "$(gateway_pid)"
-	same "" "$(saw conns)"
-	same alive "$(box echo alive)"
 }

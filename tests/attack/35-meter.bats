@@ -20,7 +20,7 @@ teardown() {
 
 @test 'a key in the place of the name of a model does not get into the log' {
 	"$RALPH" run -- sh -c "curl -sS -o /dev/null -X POST -H 'content-type: application/json' -H 'x-api-key: '\$ANTHROPIC_API_KEY \
-		-d '{}' \$ANTHROPIC_BASE_URL/v1/messages?model-is-key"
+		-d '{\"model\":\"m\",\"max_tokens\":1}' \$ANTHROPIC_BASE_URL/v1/messages?as=key"
 	has "$("$RALPH" usage --json)" '"*'
 	lacks "$("$RALPH" usage --json)" key-of-the-host
 	lacks "$(cat "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl)" key-of-the-host

@@ -21,6 +21,15 @@ ask() {
 	ralph run "$@" -- sh -c "$ASK"
 }
 
+# of_supervisor PROGRAM: the process that the supervisor of $box started.
+of_supervisor() {
+	pgrep -x -P "$(ralph inspect --json "$box" | get 'j["live"]["supervisor"]')" "$1"
+}
+
+gateway_ended() {
+	[ -n "$(ralph events --type gateway-end "$box")" ]
+}
+
 # field NAME [ROW]: of a row of ralph usage --json.
 field() {
 	ralph usage --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[int(sys.argv[2])][sys.argv[1]])' \
@@ -89,6 +98,21 @@ field() {
 	has "$output" 'setting   budget.tokens'
 	has "$output" 'ralph run --budget-tokens 32'
 	ralph events verify
+}
+
+@test 'a gateway that was killed takes neither the budget nor the login along' {
+	ralph run -d --budget-tokens 10 -- true
+	box=$(sandbox)
+	same 200 "$(ralph exec "$box" sh -c "$ASK")"
+	helper=$(of_supervisor cred)
+	kill -9 "$(of_supervisor gateway)"
+	wait_until gateway_ended
+	same 200 "$(ralph exec "$box" sh -c "$ASK")"
+	# The one that counts renewals and holds the login is the same.
+	same "$helper" "$(of_supervisor cred)"
+	kill -9 "$(of_supervisor gateway)"
+	same 402 "$(ralph exec "$box" sh -c "$ASK")"
+	same 2 "$(requests)"
 }
 
 @test 'within one life of a sandbox every request is checked against the budget' {

@@ -50,15 +50,36 @@ way() {
 	has "$output" sk-ant-oat01-real
 }
 
-@test 'pipe: a copy is where the agent looks, and the file it came through is gone' {
+@test 'pipe: a copy is where the agent looks, and the host has its own' {
 	way pipe
 	run -0 ralph run -- sh -c "cat '$FILE'; ls -A /tmp"
 	has "$output" sk-ant-oat01-real
 	lacks "$output" ralph-pipe
-	same 400 "$(ralph run -- stat -c %a "$FILE")"
+	same 600 "$(ralph run -- stat -c %a "$FILE")"
 	# The host's own file is out of reach.
-	ralph run -- sh -c "rm -f '$FILE'; echo mine >'$FILE'"
+	ralph run -- sh -c "echo mine >'$FILE'"
 	same sk-ant-oat01-real "$(saved accessToken)"
+}
+
+@test 'pipe: a login that is gone from the host is an error that says so, and the sandbox goes on' {
+	way pipe
+	ralph run -d -- true
+	box=$(sandbox)
+	rm "$FILE"
+	run -125 ralph exec "$box" true
+	has "$output" 'is gone; log in on the host'
+	login sk-ant-oat01-again sk-ant-ort01-again
+	has "$(ralph exec "$box" cat "$FILE")" sk-ant-oat01-again
+}
+
+@test 'pipe: what is copied in or out goes past the login' {
+	way pipe
+	ralph run -d -- true
+	box=$(sandbox)
+	run ! ralph cp "$box:$FILE" "$T/out"
+	has "$output" 'in the memory of the sandbox'
+	echo x >"$T/in"
+	run ! ralph cp "$T/in" "$box:$FILE"
 }
 
 @test 'pipe: no argument, variable or record of ralph has the token' {

@@ -111,6 +111,8 @@ async def scripted(how, head, body):
         return 529, {"type": "error", "error": {"type": "overloaded_error", "message": "later"}}
     if how == "silent":
         del out["usage"]
+    if how == "key":
+        out["model"] = head.get("x-api-key")
     return (200, "event: x\n" + json.dumps(out)) if how == "text" else (200, out)
 
 

@@ -458,15 +458,17 @@ static void make_ca(int sock)
 	cleanup_buf struct buf b;
 	struct wire_reader r;
 	const char *pem;
-	size_t n;
+	size_t n, keystore;
 
 	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_str(&b, "live");
+	wire_put_bytes(&b, "", 0);
 	assert_int_equal(wire_send(sock, (enum wire_type)CA_MAKE, 1, &b, NULL, 0), 0);
 	wire_msg_init(&m);
 	assert_int_equal(wire_recv(sock, &m), 1);
 	wire_read(&r, &m);
 	pem = wire_get_bytes(&r, &n);
+	(void)wire_get_bytes(&r, &keystore);
 	assert_int_equal(wire_read_end(&r), 0);
 	buf_init(&w.sandbox_ca, 16 * KiB);
 	(void)buf_append(&w.sandbox_ca, pem, n);

@@ -4,6 +4,7 @@
 #include <openssl/x509v3.h>
 
 #include "ca/ca.h"
+#include "ca/keystore.h"
 
 static X509 *read_cert(const struct buf *pem)
 {
@@ -113,6 +114,44 @@ static void a_leaf_lives_a_day(void **state)
 	X509_free(x);
 }
 
+static uint32_t number_at(const struct buf *b, size_t at)
+{
+	const unsigned char *p = (const unsigned char *)b->data + at;
+
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void a_keystore_has_every_certificate_of_the_bundle_and_nothing_else(void **state)
+{
+	cleanup_buf struct buf pem, store;
+	unsigned char *der = NULL;
+	X509 *x = read_cert(&cert_two);
+	int n = i2d_X509(x, &der);
+
+	buf_init(&pem, 64 * KiB);
+	buf_init(&store, 64 * KiB);
+	(void)buf_puts(&pem, "# a comment\n");
+	(void)buf_append(&pem, cert_one.data, cert_one.len);
+	(void)buf_puts(&pem, "-----BEGIN CERTIFICATE-----\n???\n-----END CERTIFICATE-----\n");
+	(void)buf_append(&pem, cert_two.data, cert_two.len);
+	(void)buf_puts(&pem, "-----BEGIN CERTIFICATE-----\nAAAA");
+	assert_int_equal(keystore_of(buf_str(&pem), &store), 0);
+	assert_int_equal(number_at(&store, 0), 0xfeedfeed);
+	assert_int_equal(number_at(&store, 4), 2);
+	assert_int_equal(number_at(&store, 8), 2);
+	assert_memory_equal(store.data + store.len - 20 - n, der, n);
+	OPENSSL_free(der);
+	X509_free(x);
+}
+
+static void a_keystore_that_does_not_fit_is_an_error(void **state)
+{
+	cleanup_buf struct buf small;
+
+	buf_init(&small, 64);
+	assert_int_equal(keystore_of(buf_str(&cert_one), &small), -ENOBUFS);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
 
 int main(void)
@@ -122,6 +161,8 @@ int main(void)
 		T(addresses_get_leaves_too),
 		T(names_that_are_no_hosts_get_none),
 		T(a_leaf_lives_a_day),
+		T(a_keystore_has_every_certificate_of_the_bundle_and_nothing_else),
+		T(a_keystore_that_does_not_fit_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,19 @@ static void an_address_stands_for_nobody_before_it_is_second_hand(void **state)
 	assert_true(name_is_second_hand(again));
 }
 
+static void after_another_gateway_every_address_is_second_hand(void **state)
+{
+	struct gw_config c = {.standin4 = (char[]){GW_STANDIN4}, .before = 1};
+	struct err err = {0};
+
+	names = names_new(&c, &err);
+	assert_true(name_is_second_hand(names_get(names, "first.example")));
+	assert_int_equal(names_pin(names, "pinned.example", "198.18.255.1"), 0);
+	assert_false(name_is_second_hand(names_get(names, "pinned.example")));
+	assert_null(find("198.18.200.200"));
+	names = names_free(names);
+}
+
 static struct ip ip(const char *text)
 {
 	struct ip r;
@@ -191,6 +204,7 @@ int main(void)
 			names_without_end_are_answered_and_the_newest_are_known, up, down),
 		cmocka_unit_test_setup_teardown(
 			an_address_stands_for_nobody_before_it_is_second_hand, up, down),
+		cmocka_unit_test(after_another_gateway_every_address_is_second_hand),
 		cmocka_unit_test(addresses_of_two_families_take_turns),
 	};
 

@@ -25,6 +25,8 @@ static struct guest_setup example(void)
 		.n_rules = ARRAY_SIZE(rules),
 		.rlimits = rlimits,
 		.n_rlimits = ARRAY_SIZE(rlimits),
+		.logins = {"/home/u/.claude/login"},
+		.n_logins = 1,
 	};
 }
 
@@ -60,6 +62,8 @@ static void what_is_put_is_what_is_got(void **state)
 	assert_string_equal(got.rules[1].path, "/dev");
 	assert_int_equal(got.n_rlimits, 1);
 	assert_true(got.rlimits[0].hard == UINT64_MAX);
+	assert_int_equal(got.n_logins, 1);
+	assert_string_equal(got.logins[0], "/home/u/.claude/login");
 }
 
 static void a_body_cut_anywhere_is_refused(void **state)
@@ -85,7 +89,7 @@ static void values_without_a_meaning_are_refused(void **state)
 	struct guest_rule odd_rule = {GUEST_ACCESS_N, "/"}, relative = {GUEST_RW, "ws"};
 	struct guest_rlimit odd_rlimit = {.resource = 16};
 
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 7; i++) {
 		struct guest_setup s = example(), got = {0};
 		cleanup_wire_msg struct wire_msg m;
 		struct err err = {0};
@@ -101,6 +105,8 @@ static void values_without_a_meaning_are_refused(void **state)
 			s.rules = &relative;
 		if (i == 5)
 			s.rlimits = &odd_rlimit;
+		if (i == 6)
+			s.logins[0] = "login";
 		assert_true(decode(&s, 0, &got, &err, &m) < 0);
 		assert_true(err.msg[0] != '\0');
 	}

@@ -113,6 +113,20 @@ static void print_row(struct table *t, const json_t *row)
 	table_cell(t, text_of(row, "workspace"));
 }
 
+/* What is wrong with a running sandbox does not fit a column, and is no row of the result. */
+static void print_note(const json_t *row)
+{
+	uint64_t n = number_of(row, "gateway_ends");
+
+	if (!n)
+		return;
+	(void)fprintf(stderr,
+		      "ralph: the gateway of '%s' ended %llu time%s: ", text_of(row, "name"),
+		      (unsigned long long)n, n > 1 ? "s" : "");
+	term_puts(stderr, text_of(row, "gateway_why"));
+	(void)fprintf(stderr, "; see: ralph events %s\n", text_of(row, "name"));
+}
+
 static void print_table(struct cli *cli, json_t *rows)
 {
 	static const struct table_column columns[] = {
@@ -132,6 +146,8 @@ static void print_table(struct cli *cli, json_t *rows)
 	json_array_foreach (rows, i, row)
 		print_row(t, row);
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
+	json_array_foreach (rows, i, row)
+		print_note(row);
 }
 
 static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)

@@ -15,7 +15,6 @@
 #include "cli/settings.h"
 #include "compose/no-sandbox.h"
 #include "live/live.h"
-#include "live/pipe.h"
 #include "check/selftest.h"
 #include "view/refused-line.h"
 
@@ -93,8 +92,6 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	int r = live_start(&s->places, b->spec, flags, prestarted, &conn, &cli->err);
 
 	strv_init(&env);
-	if (r == 0)
-		r = pipe_credentials(&s->places, b->spec, conn, &cli->err);
 	if (r < 0)
 		return r;
 	/* A sandbox with --rm is not kept, so its first use is not tested. */

@@ -36,6 +36,10 @@ static json_t *sandbox_json(const struct survey_sandbox *b, int64_t now_s)
 		(json_int_t)b->log.tokens, "micro_usd", (json_int_t)b->log.micro_usd,
 		"tokens_per_minute", (json_int_t)tokens, "micro_usd_per_minute", (json_int_t)usd,
 		"refused", (json_int_t)b->log.refused, "memory", (json_int_t)b->memory);
+	if (b->log.gateway_ends)
+		(void)json_object_update_new(
+			j, json_pack("{sI so}", "gateway_ends", (json_int_t)b->log.gateway_ends,
+				     "gateway_why", json_text(b->log.gateway_why)));
 	return j;
 }
 
@@ -161,6 +165,22 @@ static void print_loops(struct cli *cli, const struct survey *s)
 		table_cell(t, log_text(task, "title")[0] ? log_text(task, "title") : "-");
 	}
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
+}
+
+/* Says of each running sandbox whose gateway ended how often, and why it did the last time. */
+static void print_gateways(const struct survey *s)
+{
+	for (size_t i = 0; i < s->n_sandboxes; i++) {
+		const struct survey_sandbox *b = s->sandboxes[i];
+
+		if (!b->live || !b->log.gateway_ends)
+			continue;
+		(void)printf("the gateway of '%s' ended %llu time%s since its start: ", b->name,
+			     (unsigned long long)b->log.gateway_ends,
+			     b->log.gateway_ends > 1 ? "s" : "");
+		term_puts(stdout, b->log.gateway_why);
+		(void)printf("; see: ralph events %s\n", b->name);
+	}
 }
 
 /* Prints a command for each loop that does not go on by itself. */
@@ -312,6 +332,7 @@ static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 		(void)putchar('\n');
 	if (s.n_loops)
 		print_loops(cli, &s);
+	print_gateways(&s);
 	print_advice(&s);
 	return 0;
 }

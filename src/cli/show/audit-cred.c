@@ -11,7 +11,7 @@ static const char *way_words(enum spec_way w)
 	static const char *const words[] = {
 		[SPEC_WAY_PHANTOM] = "phantom: the gateway sets the real one",
 		[SPEC_WAY_MOUNT] = "mounted: the real file is inside",
-		[SPEC_WAY_PIPE] = "piped: the real one is inside, once",
+		[SPEC_WAY_PIPE] = "piped: the real one is inside while a command runs",
 		[SPEC_WAY_ENV] = "variable: the real one is inside",
 	};
 

@@ -26,6 +26,8 @@ static const char *mode_word(enum spec_mount_kind k)
 		return "back"; /* as it was, after each command */
 	case SPEC_TMPFS:
 		return "tmpfs";
+	case SPEC_LOGIN:
+		return "login";
 	case SPEC_PROC:
 		return "proc";
 	case SPEC_DEV:
@@ -53,7 +55,7 @@ static const char *mode_word(enum spec_mount_kind k)
 /* Orders the rows by importance: writable mounts first, then the exceptions within them. */
 static unsigned rank(enum spec_mount_kind k)
 {
-	if (k == SPEC_BIND_RW || k == SPEC_VOLUME)
+	if (k == SPEC_BIND_RW || k == SPEC_VOLUME || k == SPEC_LOGIN)
 		return 0;
 	return k == SPEC_PIN || k == SPEC_PROTECT || k == SPEC_HIDE || k == SPEC_PUT_BACK ||
 			       k == SPEC_OWN

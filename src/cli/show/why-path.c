@@ -203,6 +203,7 @@ static void explain_mount(const struct why_input *in, const struct spec_mount *m
 		w->why = xasprintf("it can be read and written inside: %s", m->reason);
 		break;
 	case SPEC_TMPFS:
+	case SPEC_LOGIN:
 	case SPEC_PROC:
 	case SPEC_DEV:
 	case SPEC_IMAGE:

@@ -10,8 +10,9 @@
  * is told what was given for which request and what was refused, never a value.
  *
  * One question after the other: those that come while a login is renewed need it themselves. What
- * the supervisor has sent before the gateway asked counts for the question. The end of either line
- * is the end of the helper.
+ * the supervisor has sent before the gateway asked counts for the question. The end of the
+ * supervisor's line is the end of the helper. The end of the gateway's is not: what was counted and
+ * renewed holds for the next gateway too, whose line comes with another CRED_LINE.
  */
 #include <malloc.h>
 #include <poll.h>
@@ -23,6 +24,7 @@
 #include "cred/hold/hold.h"
 #include "cred/hold/cred-judge.h"
 #include "wire/gateway-proto.h"
+#include "wire/guest-proto.h"
 #include "wire/helper.h"
 
 #define RULE_TEXT_MAX 200
@@ -37,6 +39,7 @@ struct helper {
 	struct strv environ;
 	struct cred **creds;
 	size_t n;
+	struct strv logins; /* the host's files, of way pipe */
 };
 
 /* Documents with tokens in them go through jansson: nothing of them stays in freed memory. */
@@ -60,7 +63,7 @@ static void tell(void *arg, json_t *event)
 	(void)wire_send(HELPER_FD, (enum wire_type)CRED_EVENT, 0, &b, NULL, 0);
 }
 
-/* Logins that are mounted or piped are not the helper's. */
+/* Of a login that is piped only the file is known here; one that is mounted is not the helper's. */
 static int add(struct helper *h, const json_t *row, struct err *err)
 {
 	const char *name = NULL, *provider = NULL, *way = NULL;
@@ -80,6 +83,8 @@ static int add(struct helper *h, const json_t *row, struct err *err)
 		r = json_opt_str(row, "ca_file", &ca_file, err);
 	if (r == 0)
 		r = json_opt_str(row, "endpoint", &endpoint, err);
+	if (r == 0 && streq(way, "pipe") && cred_source_is(source, "file"))
+		strv_push(&h->logins, cred_source_is(source, "file"));
 	if (r < 0 || (!streq(way, "phantom") && !streq(way, "env")))
 		return r;
 	c = cred_new(&h->host, provider, name, source, origin, err);
@@ -178,8 +183,9 @@ static int on_line(void *arg, struct wire_msg *m, struct err *err)
 {
 	struct helper *h = arg;
 
-	if (h->line >= 0 || m->n_fds != 1)
+	if (m->n_fds != 1)
 		return err_set(err, EPROTO, "a malformed frame came");
+	closep(&h->line);
 	h->line = wire_take_fd(m, 0);
 	return 0;
 }
@@ -379,19 +385,67 @@ static int fill_spawn(const struct helper *h, const struct wire_msg *m, int *ret
 	return *ret < 0 ? err_sys(err, -*ret, "cannot create a memory file") : 0;
 }
 
+static int read_login(const char *path, struct buf *all, uint64_t *ret_len, struct err *err)
+{
+	cleanup_(cred_wipe) struct buf b;
+	int r;
+
+	buf_init(&b, CRED_FILE_MAX);
+	r = cred_read_file(path, &b, NULL, err);
+	if (r == -ENOENT)
+		return err_set(err, ENOENT, "the login '%s' is gone; log in on the host", path);
+	*ret_len = b.len;
+	return r < 0 ? r : buf_append(all, b.data, b.len);
+}
+
+/* As WIRE_EXEC_LOGIN has them; *ret is a memory file. */
+static int fill_logins(const struct helper *h, int *ret, struct err *err)
+{
+	uint64_t lengths[GUEST_LOGINS_MAX] = {0};
+	size_t head = h->logins.n * sizeof(lengths[0]);
+	cleanup_(cred_wipe) struct buf b;
+	int r;
+
+	buf_init(&b, head + h->logins.n * CRED_FILE_MAX);
+	r = h->logins.n > GUEST_LOGINS_MAX ? err_set(err, E2BIG, "too many logins of way pipe")
+					   : buf_append(&b, lengths, head);
+	for (size_t i = 0; r == 0 && i < h->logins.n; i++)
+		r = read_login(h->logins.v[i], &b, &lengths[i], err);
+	if (r < 0)
+		return r;
+	memcpy(b.data, lengths, head);
+	*ret = fd_memfd("ralph-login", b.data, b.len);
+	return *ret < 0 ? err_sys(err, -*ret, "cannot create a memory file") : 0;
+}
+
+static bool wants_logins(const struct wire_msg *m)
+{
+	struct wire_reader rd;
+
+	wire_read(&rd, m);
+	return wire_get_u32(&rd) & WIRE_EXEC_LOGIN;
+}
+
 static int on_spawn(void *arg, struct wire_msg *m, struct err *err)
 {
-	cleanup_fd int file = -1;
+	cleanup_fd int file = -1, logins = -1;
 	struct err why = {0};
 	uint32_t len = 0;
 	cleanup_buf struct buf b;
-	int r = fill_spawn(arg, m, &file, &len, &why);
+	int r = wants_logins(m) ? fill_logins(arg, &logins, &why) : 0;
+
+	if (r == 0)
+		r = fill_spawn(arg, m, &file, &len, &why);
 
 	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_u32(&b, r < 0 ? (uint32_t)-r : 0);
 	wire_put_str(&b, r < 0 ? why.msg : "");
 	wire_put_u32(&b, len);
-	return wire_send(HELPER_FD, (enum wire_type)CRED_SPAWN_IS, m->id, &b, &file, file >= 0);
+	return wire_send(HELPER_FD, (enum wire_type)CRED_SPAWN_IS, m->id, &b,
+			 (const int[]){file, logins},
+			 r < 0	       ? 0
+			 : logins >= 0 ? 2
+				       : 1);
 }
 
 static void helper_done(struct helper *h)
@@ -402,6 +456,7 @@ static void helper_done(struct helper *h)
 	for (size_t i = 0; i < h->environ.n; i++)
 		explicit_bzero(h->environ.v[i], strlen(h->environ.v[i]));
 	strv_done(&h->environ);
+	strv_done(&h->logins);
 	(void)policy_free(h->policy);
 	free(h->closed);
 	json_decref(h->setup);
@@ -443,7 +498,9 @@ static int serve(struct helper *h, struct err *err)
 		if (!p[0].revents && !p[1].revents)
 			continue;
 		r = take_frame(h, p[1].revents ? HELPER_FD : h->line, err);
-		if (r <= 0)
+		if (r == 0 && !p[1].revents)
+			closep(&h->line);
+		else if (r <= 0)
 			return r;
 	}
 }

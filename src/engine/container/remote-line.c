@@ -149,14 +149,17 @@ static void on_spawn(struct remote_line *f, const struct wire_msg *m)
 	f->commands = c;
 	if (m->n_fds != wire_exec_fds(flags))
 		r = err_set(&err, EPROTO, "the command's streams did not come along");
-	if (r == 0 && (flags & WIRE_EXEC_PROGRAM) && read_program(m, &program) < 0)
+	if (r == 0 && (flags & (WIRE_EXEC_PROGRAM | WIRE_EXEC_LOGIN)) &&
+	    read_program(m, &program) < 0)
 		r = err_set(&err, EIO, "the program is too large to be sent there");
 	if (r == 0)
 		r = start_client(f, c, m, flags & WIRE_EXEC_TTY, &err);
-	if (r == 0) {
+	if (r == 0)
 		to_outpost(f, WIRE_SPAWN, m->id, &m->body, &program);
+	if (program.data)
+		explicit_bzero(program.data, program.cap); /* it may hold a login */
+	if (r == 0)
 		return;
-	}
 	refuse(f, m->id, err.msg);
 	drop(f, c);
 }

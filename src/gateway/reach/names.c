@@ -77,6 +77,8 @@ struct names *names_new(const struct gw_config *c, struct err *err)
 		n->has6 = true;
 	}
 	n->next_index = 1;
+	/* The gateway before this one has given out addresses, and nobody knows which. */
+	n->wrapped = c->before > 0;
 	return take_ptr(n);
 }
 

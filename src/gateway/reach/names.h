@@ -13,6 +13,8 @@
  * had their turn that address stands for nobody, and a connection to it is refused. After that it is
  * second-hand: it carries only what names its server itself, TLS and HTTP, so that a program with
  * the old answer is refused there too and never reaches another host than the one it asked for.
+ * In a gateway that was started after another one had ended, all addresses but the pinned ones are
+ * second-hand.
  */
 struct name;
 

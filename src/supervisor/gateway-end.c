@@ -1,0 +1,53 @@
+#include "supervisor/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/path.h"
+
+#define REAP_MS 1000 /* for a gateway whose line has ended to end itself */
+#define VMSTAT_MAX (64 * KiB)
+
+uint64_t gateway_end_oom_kills(void)
+{
+	cleanup_buf struct buf b;
+	uint64_t n = 0;
+	char *at;
+
+	buf_init(&b, VMSTAT_MAX);
+	if (path_read(AT_FDCWD, "/proc/vmstat", &b) < 0)
+		return 0;
+	at = strstr(buf_str(&b), "\noom_kill ");
+	if (!at)
+		return 0;
+	at += strlen("\noom_kill ");
+	at[strcspn(at, "\n")] = '\0';
+	return parse_uint(at, 0, UINT64_MAX, &n) < 0 ? 0 : n;
+}
+
+void gateway_end_reap(struct gateway_link *g, char why[GATEWAY_WHY_MAX])
+{
+	struct pollfd p = {.fd = g->child.pidfd, .events = POLLIN};
+	bool late;
+	int code;
+
+	if (g->child.pid <= 0)
+		return;
+	late = poll(&p, 1, REAP_MS) <= 0;
+	if (late)
+		child_kill(&g->child, SIGKILL);
+	code = run_wait(&g->child);
+	if (late)
+		(void)snprintf(why, GATEWAY_WHY_MAX, "it broke off and did not end");
+	else if (code == 128 + SIGKILL && gateway_end_oom_kills() > g->oom_kills)
+		(void)snprintf(why, GATEWAY_WHY_MAX,
+			       "killed by SIGKILL while the machine was out of memory");
+	else if (code > 128)
+		(void)snprintf(why, GATEWAY_WHY_MAX, "killed by SIG%s", sigabbrev_np(code - 128));
+	else
+		(void)snprintf(why, GATEWAY_WHY_MAX, "exited with %d", code);
+}
