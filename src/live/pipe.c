@@ -87,7 +87,7 @@ static int pipe_one(const struct places *p, const struct sandbox_spec *spec,
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = path && target ? cred_read_file(path, &b, NULL, err) : -EINVAL;
+	r = path && target ? cred_read_file(NULL, path, &b, NULL, err) : -EINVAL;
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)

@@ -9,6 +9,9 @@
  * Each question is judged here (cred-judge.c), and its answer goes to the gateway alone; the supervisor
  * is told what was given for which request and what was refused, never a value.
  *
+ * With the set-up the helper gives up files, programs and network (cred-broker.h); all else is read
+ * after that.
+ *
  * One question after the other: those that come while a login is renewed need it themselves. What
  * the supervisor has sent before the gateway asked counts for the question. The end of either line
  * is the end of the helper.
@@ -20,7 +23,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cred/hold/hold.h"
+#include "cred/hold/cred-broker.h"
 #include "cred/hold/cred-judge.h"
 #include "wire/gateway-proto.h"
 #include "wire/helper.h"
@@ -35,6 +38,7 @@ struct helper {
 	int line;     /* to the gateway; -1: none */
 	struct cred_host host;
 	struct strv environ;
+	struct cred_needs needs;
 	struct cred **creds;
 	size_t n;
 };
@@ -126,6 +130,20 @@ static int read_setup(struct helper *h, const char *text, size_t len, struct err
 	return r;
 }
 
+/* Before anything is read that was not the supervisor's first word. */
+static int confine(struct helper *h, struct err *err)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		const struct cred *c = h->creds[i];
+
+		if (c->holder->needs)
+			c->holder->needs(c, &h->needs);
+		else
+			cred_needs_source(&h->needs, c);
+	}
+	return cred_confine(&h->host, &h->needs, err);
+}
+
 static int on_setup(void *arg, struct wire_msg *m, struct err *err)
 {
 	struct helper *h = arg;
@@ -142,7 +160,9 @@ static int on_setup(void *arg, struct wire_msg *m, struct err *err)
 	if (env >= 0)
 		r = read_environ(env, &h->environ, err);
 	h->host.environ = h->environ.v;
-	return r < 0 ? r : read_setup(h, text, len, err);
+	if (r == 0)
+		r = read_setup(h, text, len, err);
+	return r < 0 ? r : confine(h, err);
 }
 
 static int on_rules(void *arg, struct wire_msg *m, struct err *err)
@@ -399,6 +419,7 @@ static void helper_done(struct helper *h)
 	for (size_t i = 0; i < h->environ.n; i++)
 		explicit_bzero(h->environ.v[i], strlen(h->environ.v[i]));
 	strv_done(&h->environ);
+	cred_needs_done(&h->needs);
 	(void)policy_free(h->policy);
 	free(h->closed);
 	json_decref(h->setup);
@@ -451,7 +472,6 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	/* No no_new_privs: the user's own commands that give keys may need what it takes away. */
 	r = helper_protect(&err);
 	if (r == 0) {
 		json_set_alloc_funcs(malloc, wiping_free);
