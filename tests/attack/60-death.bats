@@ -13,7 +13,7 @@ part() {
 
 	case $1 in
 	cli) pid=$CLI ;;
-	supervisor) pid=$(pgrep -f "ralph/supervisor death-${WS##*-}\$") ;;
+	supervisor) pid=$(pgrep -o -f "ralph/supervisor death-${WS##*-}\$") ;;
 	bwrap) pid=$(pgrep -P "$(part supervisor)" -x bwrap 2>/dev/null) ;;
 	guest) pid=$(pgrep -P "$(part bwrap)" 2>/dev/null) ;;
 	esac
