@@ -321,8 +321,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	autosave_link_start(s);
 	s->deadline.fn = on_deadline;
 	ev_timer_set(s->ev, &s->deadline, s->runner->start_ms);
-	/* Frames of the guest are read from here on. */
-	return engine_has(s->spec->engine, ENGINE_NO_GUEST) ? 0 : broker_fork(s, err);
+	return 0;
 }
 
 /* Answers the clients that still wait, once nothing of the sandbox is left. */
@@ -448,6 +447,11 @@ int main(void)
 	(void)client_new(s, SUPERVISOR_FD, true);
 	if (r == 0)
 		r = set_up(s, &start, &err);
+	wire_msg_done(&start); /* before there are two to write to this memory */
+	wire_msg_init(&start);
+	/* Frames of the guest are read from here on. */
+	if (r == 0 && !engine_has(s->spec->engine, ENGINE_NO_GUEST))
+		r = broker_fork(s, &err);
 	if (r == 0)
 		r = ev_run(s->ev, &err);
 	if (r < 0)
