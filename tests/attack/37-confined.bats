@@ -54,7 +54,7 @@ confined() {
 	same 2 "$(status "$1" Seccomp)"
 	same 1 "$(status "$1" NoNewPrivs)"
 	# The tool works, and what it interrupts goes on.
-	same done "$("$INJECT" "$1" nothing)"
+	same "done" "$("$INJECT" "$1" nothing)"
 	refuses "$1" read "$T/file"
 	refuses "$1" read /etc/shadow
 	refuses "$1" read "/proc/$$/mem"
@@ -78,7 +78,7 @@ confined() {
 	pid=$(front_of "$box")
 	confined "$pid"
 	refuses "$pid" socket
-	same done "$("$INJECT" "$pid" read "$XDG_STATE_HOME/ralph/sandboxes/$box/spec.json")"
+	same "done" "$("$INJECT" "$pid" read "$XDG_STATE_HOME/ralph/sandboxes/$box/spec.json")"
 	# It goes on, and so does its broker.
 	same 200 "$(ralph exec "$box" sh -c "$ASK")"
 	ralph stop "$box"
@@ -107,8 +107,8 @@ confined() {
 @test 'a taken-over gateway has the network of its sandbox, and no file, program or process' {
 	pid=$(helper_of gateway "$box")
 	same 2 "$(status "$pid" Seccomp)"
-	same done "$("$INJECT" "$pid" nothing)"
-	same done "$("$INJECT" "$pid" socket)"
+	same "done" "$("$INJECT" "$pid" nothing)"
+	same "done" "$("$INJECT" "$pid" socket)"
 	refuses "$pid" read "$T/file"
 	refuses "$pid" read /etc/shadow
 	same 200 "$(ralph exec "$box" sh -c "$ASK")"
