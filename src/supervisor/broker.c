@@ -20,6 +20,7 @@
 /* The frames; id: a number that the act knows. The answer to each but KILL is one IS. */
 enum act {
 	SPAWN = WIRE_NONE + 1, /* id: place in `programs` → fds: its socket, its pidfd */
+	REAP,		       /* id: a pid that SPAWN gave → its exit code */
 	LISTEN,		       /* id: port, 0: any → fd */
 	LOOK,		       /* id: enum sup_state */
 	KILL,
@@ -47,6 +48,10 @@ struct broker {
 	bool ended;   /* the sandbox was taken down in order */
 	char *doomed; /* its record, which is to be destroyed */
 	struct child helpers[HELPERS_MAX];
+	struct {
+		pid_t pid;
+		int code;
+	} last[HELPERS_MAX]; /* the last program of each place */
 };
 
 static struct child *free_place(struct broker *b)
@@ -55,6 +60,27 @@ static struct child *free_place(struct broker *b)
 		if (b->helpers[i].pid <= 0)
 			return &b->helpers[i];
 	return NULL;
+}
+
+static void reap(struct broker *b, size_t i)
+{
+	b->last[i].pid = b->helpers[i].pid;
+	b->last[i].code = run_wait(&b->helpers[i]);
+}
+
+static int do_reap(struct broker *b, uint32_t pid, struct answer *a, struct err *err)
+{
+	for (size_t i = 0; i < HELPERS_MAX; i++) {
+		if (b->helpers[i].pid > 0 && (uint32_t)b->helpers[i].pid == pid) {
+			child_kill(&b->helpers[i], SIGKILL);
+			reap(b, i);
+		}
+		if (b->last[i].pid > 0 && (uint32_t)b->last[i].pid == pid) {
+			a->value = (uint32_t)b->last[i].code;
+			return 0;
+		}
+	}
+	return err_set(err, ECHILD, "no such program was started");
 }
 
 static int do_spawn(struct broker *b, uint32_t i, struct answer *a, struct err *err)
@@ -98,6 +124,8 @@ static int act(struct broker *b, const struct wire_msg *m, struct answer *a, str
 	switch ((unsigned)m->type) {
 	case SPAWN:
 		return do_spawn(b, m->id, a, err);
+	case REAP:
+		return do_reap(b, m->id, a, err);
 	case LISTEN:
 		return do_listen(b, m->id, a, err);
 	case LOOK:
@@ -187,7 +215,7 @@ static void serve(struct broker *b, int signals)
 			return;
 		for (size_t i = 0; i < HELPERS_MAX; i++)
 			if (p[2 + i].revents)
-				(void)run_wait(&b->helpers[i]);
+				reap(b, i);
 		if (p[1].revents && ev_signal_read(signals) > 0)
 			(void)kill(b->front, SIGTERM);
 		if (p[0].revents && take_frame(b) == 0)
@@ -278,6 +306,14 @@ int broker_spawn(struct supervisor *s, const char *program, struct child *ret, i
 	*ret_sock = a.fds[0];
 	*ret = (struct child){.pid = (pid_t)a.value, .pidfd = a.fds[1]};
 	return 0;
+}
+
+int broker_reap(struct supervisor *s, pid_t pid)
+{
+	struct err ignored;
+	struct answer a;
+
+	return ask(s, REAP, (uint32_t)pid, &a, &ignored) < 0 ? -ECHILD : (int)a.value;
 }
 
 int broker_listen(struct supervisor *s, uint16_t port, uint16_t *ret_port, int *ret,

@@ -166,7 +166,8 @@ static void end(struct supervisor *s)
 {
 	struct err ignored;
 
-	sup_event(s, "credential-end", json_object());
+	sup_event(s, "credential-end",
+		  json_pack("{sI}", "code", (json_int_t)sup_reap(s, &s->cred.child)));
 	stop(s);
 	s->cred.again.fn = on_again;
 	if (cred_link_line(s, &ignored) < 0)

@@ -197,6 +197,22 @@ int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int 
 			      : spawn(s, program, ret, ret_sock, err);
 }
 
+int sup_reap(struct supervisor *s, struct child *c)
+{
+	int code;
+
+	if (c->pid <= 0)
+		return -ECHILD;
+	if (s->broker < 0) {
+		child_kill(c, SIGKILL);
+		return run_wait(c);
+	}
+	code = broker_reap(s, c->pid);
+	closep(&c->pidfd);
+	c->pid = -1;
+	return code;
+}
+
 /* The spec, and what a supervisor holds. Its text stays in the frame, for the record. */
 static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret_spec,
 		      struct err *err)

@@ -302,3 +302,5 @@ void autosave_link_last(struct supervisor *s, const char *record);
 /* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
 int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
 	      struct err *err);
+/* Ends it if it still runs, and releases it: its exit code as run_wait() has it, or -errno. */
+int sup_reap(struct supervisor *s, struct child *c);
