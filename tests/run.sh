@@ -29,7 +29,7 @@ export RALPH RALPH_AGENTS WORK
 trap 'rm -rf "$WORK"' EXIT
 mkdir "$WORK/results" "$WORK/cache"
 cp -r tests man demo docs "$WORK/"
-cp build/tests/attack/{guest-weak,taken-over.so} "$WORK/tests/attack/"
+cp build/tests/attack/{guest-weak,inject,taken-over.so} "$WORK/tests/attack/"
 cp build/tests/unit/loop-dies "$WORK/tests/cli/"
 python3 -m compileall -q "$WORK"/tests/lib/fake_sbx_*.py
 chmod -R a+rX "$WORK"

@@ -45,7 +45,7 @@ static const struct agent_env claude_env[] = {
 static const struct agent_seed claude_seeds[] = {
 	{NULL, ".claude.json",
 	 "{\"hasCompletedOnboarding\":true,\"bypassPermissionsModeAccepted\":true,"
-	 /* How the phantom of a key ends, see cred/anthropic.c. */
+	 /* How the phantom of a key ends, see cred/probe/anthropic-row.c. */
 	 "\"customApiKeyResponses\":{\"approved\":[\"ralph-phantom-000000\"],\"rejected\":[]},"
 	 "\"projects\":{\"{workspace}\":{\"hasTrustDialogAccepted\":true}}}\n", false},
 	{0},

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
+/* The n digits at s, without a sign or a leading zero. 0 or -errno. */
+int parse_digits(const char *s, size_t n, uint64_t *ret);
 /*
  * Strict readers of numbers: base 10, the whole string, no sign, no blanks, no leading zero.
  * 0 or -EINVAL (not such a number) or -ERANGE (outside min..max).

@@ -6,4 +6,5 @@
 
 /* The command that prints the key: apiKeyHelper of the user's own Claude settings. -ENOENT: none.
  */
-int anthropic_key_helper(const char *settings, char **ret, struct err *err);
+int anthropic_key_helper(const struct cred_host *h, const char *settings, char **ret,
+			 struct err *err);

@@ -56,15 +56,22 @@ static char *named_or_home(const struct cred_host *h, const char *name, const ch
 	return set ? xstrdup(set) : cred_host_home(h, below);
 }
 
+void aws_caches(const struct cred_host *h, struct strv *ret)
+{
+	strv_take(ret, cred_host_home(h, ".aws/sso/cache"));
+	strv_take(ret, cred_host_home(h, ".aws/cli/cache"));
+}
+
 uint64_t aws_stamp(const struct cred_host *h, bool caches)
 {
 	cleanup_free char *config = named_or_home(h, "AWS_CONFIG_FILE", ".aws/config");
 	cleanup_free char *shared =
 		named_or_home(h, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
-	cleanup_free char *sso = cred_host_home(h, ".aws/sso/cache");
-	cleanup_free char *cli = cred_host_home(h, ".aws/cli/cache");
+	cleanup_strv struct strv dirs = {0};
 
-	if (caches)
-		return directory_sum(sso) + directory_sum(cli);
+	if (caches) {
+		aws_caches(h, &dirs);
+		return directory_sum(dirs.v[0]) + directory_sum(dirs.v[1]);
+	}
 	return mix_file(mix_file(0xcbf29ce484222325ULL, config), shared);
 }

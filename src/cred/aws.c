@@ -94,24 +94,40 @@ int aws_explain(int code, const char *said, const char *profile, struct err *err
 		       the, of, code, with, with);
 }
 
+void aws_export_argv(const char *program, const char *profile, struct strv *ret)
+{
+	static const char *const words[] = {"configure", "export-credentials", "--format",
+					    "process"};
+
+	strv_push(ret, program);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		strv_push(ret, words[i]);
+	if (profile) {
+		strv_push(ret, "--profile");
+		strv_push(ret, profile);
+	}
+}
+
+void aws_complaint_argv(const char *program, const char *profile, struct strv *ret)
+{
+	strv_push(ret, "/bin/sh");
+	strv_push(ret, "-c");
+	strv_push(ret, "exec \"$@\" 2>&1 >/dev/null");
+	strv_push(ret, "sh");
+	aws_export_argv(program, profile, ret);
+}
+
 /*
  * Runs aws again and returns its stderr, which cred_run() drops: only this text says what is wrong.
  */
-static char *complaint(const struct cred_host *h, char *const argv[], struct err *err)
+static char *complaint(const struct cred_host *h, const char *program, const char *profile,
+		       struct err *err)
 {
-	cleanup_strv struct strv sh;
+	cleanup_strv struct strv sh = {0};
 	char *said = NULL;
 	int code;
 
-	strv_init(&sh);
-	strv_push(&sh, "/bin/sh");
-	strv_push(&sh, "-c");
-	strv_push(&sh, "exec \"$@\" 2>&1 >/dev/null");
-	for (size_t i = 0; argv[i]; i++) {
-		if (i == 0)
-			strv_push(&sh, "sh");
-		strv_push(&sh, argv[i]);
-	}
+	aws_complaint_argv(program, profile, &sh);
 	(void)cred_run(h, sh.v, NULL, AWS_MS, &said, &code, err);
 	return said;
 }
@@ -119,17 +135,12 @@ static char *complaint(const struct cred_host *h, char *const argv[], struct err
 static int export_with(const struct cred_host *h, const char *profile, const char *program,
 		       struct aws_keys *ret, int *ret_code, struct err *err)
 {
-	char *argv[] = {(char *)program,
-			(char *)"configure",
-			(char *)"export-credentials",
-			(char *)"--format",
-			(char *)"process",
-			(char *)(profile ? "--profile" : NULL),
-			(char *)profile,
-			NULL};
+	cleanup_strv struct strv argv = {0};
 	cleanup_secret char *out = NULL, *said = NULL;
-	int r = cred_run(h, argv, NULL, AWS_MS, &out, ret_code, err);
+	int r;
 
+	aws_export_argv(program, profile, &argv);
+	r = cred_run(h, argv.v, NULL, AWS_MS, &out, ret_code, err);
 	if (r < 0)
 		return r;
 	if (*ret_code == 0) {
@@ -137,7 +148,7 @@ static int export_with(const struct cred_host *h, const char *profile, const cha
 		return r < 0 ? err_wrap(err, r, "what '%s' gives", program) : 0;
 	}
 	if (*ret_code != OLD_AWS)
-		said = complaint(h, argv, err);
+		said = complaint(h, program, profile, err);
 	/* aws reads the environment itself: nobody told it the profile there. */
 	return aws_explain(*ret_code, said, profile ? profile : cred_host_env(h, "AWS_PROFILE"),
 			   err);

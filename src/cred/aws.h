@@ -30,6 +30,11 @@ bool aws_region_is_sane(const char *region);
 /* Returns the end of a region's host names, with the region: "us-east-1.amazonaws.com". */
 char *aws_domain(const char *region);
 
+/* How aws is asked for the keys, and once more for its stderr alone. */
+void aws_export_argv(const char *program, const char *profile, struct strv *ret);
+void aws_complaint_argv(const char *program, const char *profile, struct strv *ret);
+/* The directories of cached logins and tokens. */
+void aws_caches(const struct cred_host *h, struct strv *ret);
 /*
  * Returns a number that changes with the files that aws reads: config and credentials, or with
  * `caches` its directories of cached logins and tokens.

@@ -18,8 +18,6 @@ enum cred_probe cred_named(const struct cred_host *h, const char *name, const ch
  * the host's environment. NULL: none for this host. host NULL: any.
  */
 char *npmrc_token(const struct cred_host *h, const char *text, const char *host, uint16_t port);
-/* $NPM_CONFIG_USERCONFIG, else ~/.npmrc */
-char *npmrc_path(const struct cred_host *h);
 
 /* Would this request, with a token of GitHub's or npm's, make or list tokens, keys, hooks or
  * secrets? */

@@ -30,6 +30,20 @@
  * Nothing here logs, prints or returns a value except in struct cred_header.
  */
 
+/*
+ * What a confined process has its broker do: see hold/cred-broker.h. Programs and paths are those
+ * of a list that was made before; others are refused.
+ */
+struct cred_broker {
+	int (*start)(const struct cred_broker *b, char *const argv[], int in, int out,
+		     struct err *err);
+	/* Waits for what was started; kill: ends it first. */
+	int (*end)(const struct cred_broker *b, bool kill, int *ret_code, struct err *err);
+	int (*open)(const struct cred_broker *b, const char *path); /* for reading, or -errno */
+	int (*save)(const struct cred_broker *b, const char *path,
+		    const char *text); /* or -errno */
+};
+
 /* The host's directories, environment and clock; tests give their own. */
 struct cred_host {
 	const char *home;
@@ -38,6 +52,7 @@ struct cred_host {
 	char *const *environ; /* the user's; PATH in it has nothing that a sandbox can write */
 	const char *project;  /* the workspace, which a sandbox may have written; NULL: none */
 	uint64_t now_ms;      /* since 1970; 0: the clock's */
+	const struct cred_broker *broker; /* NULL: this process does all by itself */
 };
 
 const char *cred_host_env(const struct cred_host *h, const char *name); /* NULL: not set, empty */
@@ -110,7 +125,12 @@ enum cred_probe cred_probe(const struct cred_host *h, const char *service, struc
  * with it. *ret_warning is set, on the heap, when others may read it. b is to be wiped.
  */
 #define CRED_FILE_MAX (256 * KiB)
-int cred_read_file(const char *path, struct buf *b, char **ret_warning, struct err *err);
+int cred_read_file(const struct cred_host *h, const char *path, struct buf *b, char **ret_warning,
+		   struct err *err);
+/* For reading, without waiting for a pipe's other end; or -errno. */
+int cred_open(const struct cred_host *h, const char *path);
+/* Replaces the file in one step, for its owner alone. A link stays one. */
+int cred_save(const struct cred_host *h, const char *path, const char *text, struct err *err);
 void cred_wipe(struct buf *b);
 /* Wipes and frees a string; NULL is fine. */
 char *cred_secret_free(char *s);

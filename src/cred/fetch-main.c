@@ -1,6 +1,6 @@
 /*
- * libexec/ralph/fetch: one HTTPS request, described as JSON on stdin, answered as JSON on stdout:
- * {"status": 200, "body": "…"} or {"error": "…"}. Knows nothing else, keeps nothing, writes no
+ * libexec/ralph/fetch URL [CA_FILE]: one HTTPS request, described as JSON on stdin, answered as JSON on
+ * stdout: {"status": 200, "body": "…"} or {"error": "…"}. Knows nothing else, keeps nothing, writes no
  * file. See cred/fetch.h.
  */
 #include "cred/fetch.h"
@@ -49,13 +49,9 @@ static int read_request(const json_t *j, struct request *r, struct err *err)
 	int res = json_get_str(j, "method", &r->method, err);
 
 	if (res == 0)
-		res = json_get_str(j, "url", &r->url, err);
-	if (res == 0)
 		res = json_opt_str(j, "content_type", &r->content_type, err);
 	if (res == 0)
 		res = json_opt_str(j, "body", &r->body, err);
-	if (res == 0)
-		res = json_opt_str(j, "ca_file", &r->ca_file, err);
 	if (res == 0)
 		res = json_get_uint(j, "timeout_ms", &r->timeout_ms, err);
 	if (res == 0)
@@ -143,7 +139,7 @@ static int perform(const struct request *r)
 	return answer(json_pack("{sI so}", "status", (json_int_t)status, "body", text));
 }
 
-int main(void)
+int main(int argc, char *argv[])
 {
 	struct rlimit none = {0, 0};
 	struct err err = {0};
@@ -156,7 +152,9 @@ int main(void)
 	    setrlimit(RLIMIT_CORE, &none) < 0)
 		return refuse("cannot protect itself");
 	if (fd_read_all(STDIN_FILENO, &in) < 0 || json_parse(buf_str(&in), in.len, &j, &err) < 0 ||
-	    read_request(j, &r, &err) < 0)
+	    argc < 2 || argc > 3 || read_request(j, &r, &err) < 0)
 		return refuse("the request is malformed");
+	r.url = argv[1];
+	r.ca_file = argv[2];
 	return perform(&r);
 }

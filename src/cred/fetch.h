@@ -25,6 +25,9 @@ struct fetch {
 	int tick_ms;
 };
 
+/* How fetch is called: where the request goes is in its arguments, all else on its stdin. */
+void cred_fetch_argv(const struct cred_host *h, const char *url, const char *ca_file,
+		     struct strv *ret);
 /* 0 with the status and the body, which is to be wiped; else err says what did not work. */
 int cred_fetch(const struct cred_host *h, const struct fetch *f, unsigned *ret_status,
 	       char **ret_body, struct err *err);

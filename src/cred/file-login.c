@@ -11,8 +11,8 @@ void file_login_done(struct file_login *l)
 	l->account = cred_secret_free(l->account);
 }
 
-int file_login_read(const char *path, const struct file_login_kind *kind, struct file_login *ret,
-		    char **ret_warning, struct err *err)
+int file_login_read(const struct cred_host *h, const char *path, const struct file_login_kind *kind,
+		    struct file_login *ret, char **ret_warning, struct err *err)
 {
 	cleanup_secret_json json_t *j = NULL;
 	cleanup_(cred_wipe) struct buf b;
@@ -20,7 +20,7 @@ int file_login_read(const char *path, const struct file_login_kind *kind, struct
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = cred_read_file(path, &b, ret_warning, err);
+	r = cred_read_file(h, path, &b, ret_warning, err);
 	if (r == -ENOENT)
 		return r;
 	if (r < 0)

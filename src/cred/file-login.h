@@ -4,7 +4,8 @@
 #include "cred/cred.h"
 #include "cred/oauth.h"
 
-struct cred; /* cred/hold/hold.h */
+struct cred;	   /* cred/hold/hold.h */
+struct cred_needs; /* cred/hold/cred-broker.h */
 
 /*
  * A login that another program keeps in a JSON file of its own and that ralph renews in its stead:
@@ -31,9 +32,11 @@ struct file_login_kind {
 
 void file_login_done(struct file_login *l);
 /* For probes. -ENOENT: no file, or no such login in it. err names the file and what to run. */
-int file_login_read(const char *path, const struct file_login_kind *kind, struct file_login *ret,
-		    char **ret_warning, struct err *err);
+int file_login_read(const struct cred_host *h, const char *path, const struct file_login_kind *kind,
+		    struct file_login *ret, char **ret_warning, struct err *err);
 
+/* What the functions below use of the host; url: where a renewal is posted. */
+void file_login_needs(const struct cred *c, const char *url, struct cred_needs *n);
 /* For holders whose source is "file:PATH". The account is given back for the header, or NULL. */
 int file_login_load(struct cred *c, const struct file_login_kind *kind, char **ret_account,
 		    struct err *err);

@@ -86,7 +86,7 @@ static bool find_in_dir(const char *path, struct google_user *ret)
 	return found;
 }
 
-int gemini_client(const struct cred_host *h, struct google_user *ret, struct err *err)
+int gemini_places(const struct cred_host *h, struct strv *ret, struct err *err)
 {
 	/*
 	 * Newer versions are one bundle; older ones have a package of their own below the
@@ -102,11 +102,20 @@ int gemini_client(const struct cred_host *h, struct google_user *ret, struct err
 	if (!program || path_real(program, &real, err) < 0)
 		return err_set(err, ENOENT, "there is no 'gemini' on your PATH to renew it");
 	dir = path_dir(real);
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		cleanup_free char *place = path_join(dir, places[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		strv_take(ret, path_join(dir, places[i]));
+	return 0;
+}
 
-		if (find_in_dir(place, ret))
+int gemini_client(const struct cred_host *h, struct google_user *ret, struct err *err)
+{
+	cleanup_strv struct strv places = {0};
+	int r = gemini_places(h, &places, err);
+
+	for (size_t i = 0; r == 0 && i < places.n; i++)
+		if (find_in_dir(places.v[i], ret))
 			return 0;
-	}
-	return err_set(err, ENOENT, "'%s' does not say with which client it logs in", real);
+	return r < 0 ? r
+		     : err_set(err, ENOENT, "'%s' does not say with which client it logs in",
+			       places.v[0]);
 }

@@ -12,5 +12,7 @@ void gemini_login_update(json_t *j, const struct oauth_tokens *fresh, uint64_t n
  * constant of that program, no secret of the user's. -ENOENT: no package, or not found in it.
  */
 int gemini_client(const struct cred_host *h, struct google_user *ret, struct err *err);
+/* The directories in which it may stand. */
+int gemini_places(const struct cred_host *h, struct strv *ret, struct err *err);
 /* The same from the program's text. */
 bool gemini_client_find(const char *text, size_t n, struct google_user *ret);

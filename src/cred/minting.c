@@ -125,3 +125,17 @@ bool bearer_is_minting(const char *provider, const char *target)
 			return true;
 	return false;
 }
+
+bool bearer_is_git(const char *target)
+{
+	static const char *const ends[] = {"/info/refs", "/git-upload-pack", "/git-receive-pack"};
+	size_t n = strcspn(target, "?");
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		size_t len = strlen(ends[i]);
+
+		if (n >= len && memcmp(target + n - len, ends[i], len) == 0)
+			return true;
+	}
+	return memmem(target, n, "/info/lfs/", 10) != NULL;
+}

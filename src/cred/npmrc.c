@@ -6,19 +6,6 @@
 
 #define LINE_MAX_LEN (16 * KiB)
 
-char *npmrc_path(const struct cred_host *h)
-{
-	static const char *const names[] = {"NPM_CONFIG_USERCONFIG", "npm_config_userconfig"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *set = cred_host_env(h, names[i]);
-
-		if (set)
-			return xstrdup(set);
-	}
-	return cred_host_home(h, ".npmrc");
-}
-
 /* "//HOST[:PORT]/…" of a line, compared with what is asked. */
 static bool is_for(const char *line, size_t n, const char *host, uint16_t port)
 {

@@ -20,6 +20,12 @@ struct cred_stored {
 int cred_stored_look(const struct cred_host *h, const char *service, struct cred_stored *ret,
 		     struct err *err);
 void cred_stored_done(struct cred_stored *s);
+/* The path of the small file, and how the Secret Service is asked. */
+#define CRED_TOKENS "tokens" /* in ralph's own configuration */
+#define SECRET_TOOL_MS 20000 /* the user may have to unlock the keyring */
+char *cred_store_path(const struct cred_host *h, const char *service);
+void cred_store_lookup_argv(const char *service, struct strv *ret);
+int cred_store_lookup(const struct cred_host *h, const char *service, char **ret, struct err *err);
 /* The token, from wherever it lies. */
 int cred_stored_token(const struct cred_host *h, const char *service, char **ret, struct err *err);
 /* Replaces what is there. *ret_secret_service says where it went. */

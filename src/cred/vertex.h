@@ -8,4 +8,5 @@
  */
 char *google_adc_path(const struct cred_host *h);
 /* Reads that file: -ENOENT when there is none, or only gcloud can use it. err names the file. */
-int google_adc_read(const char *path, struct google_user *ret, char **ret_warning, struct err *err);
+int google_adc_read(const struct cred_host *h, const char *path, struct google_user *ret,
+		    char **ret_warning, struct err *err);

@@ -1,15 +1,14 @@
 #include "gateway/isolate.h"
 
 #include <cap-ng.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "base/landlock.h"
-#include "gateway/gateway-seccomp.h"
+#include "confine/syscalls.h"
+#include "confine/filters.h"
 
 /* The directories to which the links in a certificate directory lead. */
 static const char *const trust_paths[] = {
@@ -66,22 +65,6 @@ static int close_files(const char *const *paths, const char *file, const char *d
 	return r < 0 ? r : 1;
 }
 
-static int load_filter(const uint64_t *insns, size_t n)
-{
-#if defined(__SANITIZE_ADDRESS__)
-	/* The sanitizer's own calls are not in the list. */
-	(void)insns;
-	(void)n;
-	return 0;
-#else
-	struct sock_fprog prog = {.len = (unsigned short)n,
-				  .filter = (struct sock_filter *)(void *)(uintptr_t)insns};
-
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0 ? -errno : 0;
-#endif
-}
-#define LOAD(name) load_filter(filter_##name, ARRAY_SIZE(filter_##name))
-
 int isolate_files(struct isolate *i, struct err *err)
 {
 	int r = drop_caps();
@@ -98,7 +81,7 @@ int isolate_files(struct isolate *i, struct err *err)
 
 int isolate_calls(const struct isolate *i, struct err *err)
 {
-	int r = i->landlock ? LOAD(gateway) : LOAD(gateway_closed);
+	int r = i->landlock ? confine_calls(gateway) : confine_calls(gateway_closed);
 
 	return r < 0 ? err_sys(err, -r, "cannot give up system calls") : 0;
 }
@@ -114,10 +97,10 @@ int isolate_helper(int sock)
 	r = drop_caps();
 	if (r == 0)
 		r = close_files(lookup_paths, NULL, NULL, 0);
-	return r < 0 ? r : LOAD(helper);
+	return r < 0 ? r : confine_calls(helper);
 }
 
 int isolate_worker(void)
 {
-	return LOAD(worker);
+	return confine_calls(worker);
 }

@@ -60,7 +60,7 @@ static void take_login(struct search *s, const struct places *p, const struct cr
 	struct err ignored;
 
 	buf_init(&b, CRED_FILE_MAX);
-	if (cred_read_file(path, &b, NULL, &ignored) == 0 &&
+	if (cred_read_file(NULL, path, &b, NULL, &ignored) == 0 &&
 	    json_parse(buf_str(&b), b.len, &j, &ignored) == 0)
 		take_values(s, j);
 }

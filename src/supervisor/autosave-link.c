@@ -1,5 +1,5 @@
 /* Conversations of the running sandbox, saved every few minutes and at its end. */
-#include "supervisor/supervisor.h"
+#include "supervisor/broker.h"
 
 #include <sys/wait.h>
 
@@ -38,13 +38,21 @@ static bool at_work(struct child *c)
 	return false;
 }
 
+void autosave_link_now(struct supervisor *s)
+{
+	cleanup_free char *record = record_dir(s);
+
+	if (s->broker >= 0)
+		broker_save(s);
+	else if (!at_work(&s->autosave.child))
+		start(s, record, &s->autosave.child);
+}
+
 static void on_time(struct ev *ev, struct ev_timer *t)
 {
 	struct supervisor *s = ev_owner(t, struct supervisor, autosave.timer);
-	cleanup_free char *record = record_dir(s);
 
-	if (!at_work(&s->autosave.child))
-		start(s, record, &s->autosave.child);
+	autosave_link_now(s);
 	ev_timer_set(ev, t, s->spec->inbox_every_ms);
 }
 

@@ -1,4 +1,4 @@
-#include "supervisor/supervisor.h"
+#include "supervisor/broker.h"
 
 #include <signal.h>
 #include <string.h>
@@ -115,7 +115,7 @@ void client_exited(struct client *c, uint32_t code)
 		ev_timer_stop(c->sup->ev, &c->limit);
 	/* If this was the last command, the sandbox's end can begin. */
 	if (c->sup->state == SUP_UP && !sup_stays(c->sup))
-		engine_kill(c->sup->engine);
+		sup_kill(c->sup);
 	/* The answer goes out first: nobody should wait for our log. */
 	reply(c, WIRE_EXITED, &b, NULL, 0);
 	events_link_flush(c->sup);
@@ -138,8 +138,13 @@ void client_failed(struct client *c, int exit_code, const char *msg)
 
 void client_notice_all(struct supervisor *s, const char *text)
 {
-	cleanup_buf struct buf b;
+	cleanup_buf struct buf b = {0};
 
+	if (s->told) {
+		strv_push(s->told, "");
+		strv_push(s->told, text);
+		return;
+	}
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
 	for (struct client *c = s->clients; c; c = c->next)
@@ -322,6 +327,7 @@ static void on_inspect(struct client *c)
 	struct supervisor *s = c->sup;
 	cleanup_json json_t *j = NULL;
 	json_int_t commands = 0;
+	pid_t init;
 
 	/* Asked while it starts, the question is whether it comes up. */
 	c->asked = s->state == SUP_STARTING;
@@ -331,10 +337,11 @@ static void on_inspect(struct client *c)
 	gateway_link_hear(s);
 	for (const struct client *o = s->clients; o; o = o->next)
 		commands += o->state == CLIENT_SPAWNING || o->state == CLIENT_RUNNING;
-	j = json_pack("{sI sI sI sI sI sb}", "supervisor", (json_int_t)getpid(), "init",
-		      (json_int_t)engine_init_pid(s->engine), "commands", commands, "uptime_ms",
-		      (json_int_t)(now_ms() - s->born_ms), "landlock", (json_int_t)s->landlock_abi,
-		      "keep", s->keep);
+	init = s->broker >= 0 ? broker_init_pid(s) : engine_init_pid(s->engine);
+	j = json_pack("{sI sI sI sI sI sb}", "supervisor",
+		      (json_int_t)(s->broker >= 0 ? getppid() : getpid()), "init", (json_int_t)init,
+		      "commands", commands, "uptime_ms", (json_int_t)(now_ms() - s->born_ms),
+		      "landlock", (json_int_t)s->landlock_abi, "keep", s->keep);
 	add_refused(s, j);
 	if (s->gateway.ends)
 		(void)json_object_update_new(j, json_pack("{sI so sb}", "gateway_ends",

@@ -11,7 +11,8 @@
  * started with the first question: its end of the line is watched until then, and not read. It is
  * then handed over, with what the helper judges questions by, and no copy is kept. So no value of a
  * credential enters this process. The user's environment, which may hold keys, came here as a
- * descriptor, and is handed on without a look.
+ * descriptor, and is handed on without a look, by the broker (broker.h), which also tells the helper
+ * what credentials there are.
  *
  * When the helper ends, the gateway sees the end of the line and refuses what waits. It gets a new
  * line, and the next question starts the helper again, but not in a tight circle. When the gateway
@@ -166,7 +167,8 @@ static void end(struct supervisor *s)
 {
 	struct err ignored;
 
-	sup_event(s, "credential-end", json_object());
+	sup_event(s, "credential-end",
+		  json_pack("{sI}", "code", (json_int_t)sup_reap(s, &s->cred.child)));
 	stop(s);
 	s->cred.again.fn = on_again;
 	if (cred_link_line(s, &ignored) < 0)
@@ -203,7 +205,7 @@ static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
 		on_use(s, &m);
 }
 
-static int introduce(const struct supervisor *s, int sock, struct err *err)
+int cred_link_introduce(const struct supervisor *s, int sock, struct err *err)
 {
 	cleanup_json json_t *j = spec_credentials_to_json(s->spec);
 	cleanup_json json_t *places = json_pack("{ss ss ss}", "home", s->places.home, "config",
@@ -243,16 +245,13 @@ static int send_budget(const struct supervisor *s, const char *why)
 	return wire_send(s->cred.sock, (enum wire_type)CRED_BUDGET, 0, &b, NULL, 0);
 }
 
-/* All that the helper judges by, and then the line. */
+/* All else that the helper judges by, and then the line. */
 static int hand_over(struct supervisor *s, struct err *err)
 {
 	struct cred_link *c = &s->cred;
 	cleanup_free char *why = usage_link_closed(s);
-	int r = introduce(s, c->sock, err);
+	int r = send_rules(s);
 
-	if (r < 0)
-		return r;
-	r = send_rules(s);
 	if (r == 0 && why)
 		r = send_budget(s, why);
 	if (r == 0)
@@ -446,8 +445,6 @@ int cred_link_spawn(struct supervisor *s, uint32_t id, const struct buf *body, c
 	int r = sup_spawn(s, "cred", &helper, &sock, err);
 
 	if (r == 0)
-		r = introduce(s, sock, err);
-	if (r == 0)
 		r = ask_spawn(sock, body, &file, &len, &logins, err);
 	if (r < 0 || n_fds >= WIRE_FDS_MAX)
 		return -EOPNOTSUPP; /* this command fails, and the sandbox goes on */
@@ -471,8 +468,6 @@ int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *nam
 	cleanup_fd int sock = -1;
 	int r = sup_spawn(s, "cred", &helper, &sock, err);
 
-	if (r == 0)
-		r = introduce(s, sock, err);
 	for (size_t i = 0; r == 0 && i < s->spec->n_credentials; i++)
 		if (s->spec->credentials[i].way == SPEC_WAY_ENV)
 			r = ask_variables(sock, s->spec->credentials[i].name, env, names, err);

@@ -5,21 +5,22 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/parse.h"
-#include "base/path.h"
+#include "base/fd.h"
 
 #define REAP_MS 1000 /* for a gateway whose line has ended to end itself */
 #define VMSTAT_MAX (64 * KiB)
 
-uint64_t gateway_end_oom_kills(void)
+uint64_t gateway_end_oom_kills(const struct gateway_link *g)
 {
 	cleanup_buf struct buf b;
 	uint64_t n = 0;
 	char *at;
 
 	buf_init(&b, VMSTAT_MAX);
-	if (path_read(AT_FDCWD, "/proc/vmstat", &b) < 0)
+	if (g->vmstat < 0 || lseek(g->vmstat, 0, SEEK_SET) < 0 || fd_read_all(g->vmstat, &b) < 0)
 		return 0;
 	at = strstr(buf_str(&b), "\noom_kill ");
 	if (!at)
@@ -29,8 +30,10 @@ uint64_t gateway_end_oom_kills(void)
 	return parse_uint(at, 0, UINT64_MAX, &n) < 0 ? 0 : n;
 }
 
-void gateway_end_reap(struct gateway_link *g, char why[GATEWAY_WHY_MAX])
+void gateway_end_reap(struct supervisor *s)
 {
+	struct gateway_link *g = &s->gateway;
+	char *why = g->why;
 	struct pollfd p = {.fd = g->child.pidfd, .events = POLLIN};
 	bool late;
 	int code;
@@ -38,12 +41,10 @@ void gateway_end_reap(struct gateway_link *g, char why[GATEWAY_WHY_MAX])
 	if (g->child.pid <= 0)
 		return;
 	late = poll(&p, 1, REAP_MS) <= 0;
-	if (late)
-		child_kill(&g->child, SIGKILL);
-	code = run_wait(&g->child);
+	code = sup_reap(s, &g->child);
 	if (late)
 		(void)snprintf(why, GATEWAY_WHY_MAX, "it broke off and did not end");
-	else if (code == 128 + SIGKILL && gateway_end_oom_kills() > g->oom_kills)
+	else if (code == 128 + SIGKILL && gateway_end_oom_kills(g) > g->oom_kills)
 		(void)snprintf(why, GATEWAY_WHY_MAX,
 			       "killed by SIGKILL while the machine was out of memory");
 	else if (code > 128)

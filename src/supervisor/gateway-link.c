@@ -16,6 +16,7 @@
 #include "supervisor/supervisor.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,9 @@ int gateway_link_plan(struct supervisor *s, struct err *err)
 	if (r < 0)
 		return r;
 	g->fds = xcalloc(g->n_rows, sizeof(int));
+	/* Now, while files can be opened: see broker.h. */
+	if (g->n_rows)
+		g->vmstat = open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
 	return s->spec->container.remote_dial && g->n_rows ? remote_link_open(s, err) : 0;
 }
 
@@ -159,7 +163,7 @@ static void on_end(struct supervisor *s, const char *why)
 
 	(void)ev_want(s->ev, &g->io, 0);
 	closep(&g->sock);
-	gateway_end_reap(g, g->why);
+	gateway_end_reap(s);
 	if (why)
 		(void)snprintf(g->why, sizeof(g->why), "%s", why);
 	cred_link_unline(s);
@@ -287,7 +291,7 @@ static int start(struct supervisor *s, struct err *err)
 	int r = sup_spawn(s, "gateway", &g->child, &g->sock, err);
 
 	g->started_ms = now_ms();
-	g->oom_kills = gateway_end_oom_kills();
+	g->oom_kills = gateway_end_oom_kills(g);
 	if (r == 0)
 		r = introduce(s, err);
 	if (r < 0)

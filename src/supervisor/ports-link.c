@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "supervisor/supervisor.h"
+#include "supervisor/broker.h"
 
 #define BACKLOG 64
 
@@ -68,7 +68,7 @@ static int start(struct supervisor *s, struct err *err)
 	return ev_want(s->ev, &s->ports.io, EPOLLIN);
 }
 
-static int listen_on(uint16_t port, uint16_t *ret_port, int *ret, struct err *err)
+int ports_listen(uint16_t port, uint16_t *ret_port, int *ret, struct err *err)
 {
 	struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
 	cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -111,7 +111,8 @@ static int publish(struct supervisor *s, struct sup_port p, struct err *err)
 			s->spec->engine);
 	if (s->ports.n == SUP_PORTS_MAX)
 		return err_set(err, E2BIG, "more than %d ports of one sandbox", SUP_PORTS_MAX);
-	r = listen_on(p.host, &p.host, &fd, err);
+	r = s->broker >= 0 ? broker_listen(s, p.host, &p.host, &fd, err)
+			   : ports_listen(p.host, &p.host, &fd, err);
 	if (r == 0)
 		r = start(s, err);
 	if (r < 0)

@@ -23,7 +23,7 @@
  *
  * The descriptors of a command's stdin, stdout and stderr pass through here to the guest; no byte
  * of theirs does. This process reads nothing from the network and nothing the agent wrote but the
- * guest's frames, which it takes for hostile.
+ * guest's frames, which it takes for hostile: broker.h says what it gave up before the first.
  */
 #include "supervisor/supervisor.h"
 
@@ -41,12 +41,20 @@
 #include "live/prestart.h"
 #include "compose/no-sandbox.h"
 #include "spec/host-env.h"
+#include "supervisor/broker.h"
 #include "record/runtime.h"
 
 void sup_event(struct supervisor *s, const char *type, json_t *details)
 {
-	int r = events_add(&s->events, type, details);
+	int r;
 
+	if (s->told) {
+		strv_push(s->told, type);
+		strv_take(s->told, json_dumps(details, JSON_COMPACT));
+		json_decref(details);
+		return;
+	}
+	r = events_add(&s->events, type, details);
 	if (r < 0)
 		log_debug("supervisor", "cannot write an event: %s", strerror(-r));
 }
@@ -128,7 +136,10 @@ static void on_process(struct ev *ev, struct ev_io *io, uint32_t events)
 	char said[256] = "";
 
 	if (s->state == SUP_STARTING) {
-		engine_complaint(s->engine, said, sizeof(said));
+		if (s->broker >= 0)
+			broker_complaint(s, said, sizeof(said));
+		else
+			engine_complaint(s->engine, said, sizeof(said));
 		(void)err_set(&s->why, EIO, "the sandbox could not be set up%s%s",
 			      said[0] ? ": " : "", said);
 	} else {
@@ -142,8 +153,17 @@ static int place_socket(void *arg)
 	return dup2(*(const int *)arg, 3) < 0 ? -errno : 0;
 }
 
-int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
-	      struct err *err)
+void sup_kill(struct supervisor *s)
+{
+	if (s->broker >= 0)
+		broker_kill(s);
+	else if (s->engine)
+		engine_kill(s->engine);
+}
+
+/* The credential helper's first word is not the front's to say: it names commands to be run. */
+static int spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
+		 struct err *err)
 {
 	cleanup_free char *path = places_program(&s->places, program);
 	cleanup_fd int theirs = -1, ours = -1;
@@ -161,9 +181,36 @@ int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int 
 	run.before_exec = place_socket;
 	run.arg = &theirs;
 	r = run_start(&run, ret, err);
-	if (r == 0)
+	if (r == 0 && streq(program, "cred"))
+		r = cred_link_introduce(s, ours, err);
+	if (r < 0)
+		child_done(ret);
+	else
 		*ret_sock = take_fd(ours);
 	return r;
+}
+
+int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
+	      struct err *err)
+{
+	return s->broker >= 0 ? broker_spawn(s, program, ret, ret_sock, err)
+			      : spawn(s, program, ret, ret_sock, err);
+}
+
+int sup_reap(struct supervisor *s, struct child *c)
+{
+	int code;
+
+	if (c->pid <= 0)
+		return -ECHILD;
+	if (s->broker < 0) {
+		child_kill(c, SIGKILL);
+		return run_wait(c);
+	}
+	code = broker_reap(s, c->pid);
+	closep(&c->pidfd);
+	c->pid = -1;
+	return code;
 }
 
 /* The spec, and what a supervisor holds. Its text stays in the frame, for the record. */
@@ -315,29 +362,50 @@ static void farewell(struct supervisor *s)
  * Detaches the record before destroying it: the name is free at once, and no client waits for the
  * files.
  */
-static void remove_record(struct supervisor *s)
+static char *detach(struct supervisor *s)
 {
-	cleanup_free char *doomed = NULL;
+	struct err err = {0};
+	char *doomed = NULL;
+
+	if (engine_remove(s->spec->engine, s->spec->name, &err) < 0 ||
+	    store_detach(&s->places, s->spec->name, &doomed, &err) < 0)
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+	return doomed;
+}
+
+void sup_take_down(struct supervisor *s, char **ret_doomed)
+{
 	struct err err = {0};
 
-	if (store_detach(&s->places, s->spec->name, &doomed, &err) < 0)
+	if (s->spec && s->places.runtime)
+		runtime_remove(&s->places, s->spec->name);
+	if (s->engine && engine_stop(s->engine, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
-	farewell(s);
-	for (struct client *c = s->clients; c; c = c->next)
-		closep(&c->fd);
-	if (doomed)
-		autosave_link_last(s, doomed);
-	if (doomed)
-		(void)store_destroy(&s->places, doomed, &err);
+	/* Nothing inside can change anything any more. */
+	watch_finish(s);
+	if (ret_doomed && s->remove && s->spec)
+		*ret_doomed = detach(s);
+}
+
+void sup_finish(struct supervisor *s, const char *doomed)
+{
+	struct err ignored;
+
+	if (!doomed && s->spec)
+		autosave_link_finish(s);
+	if (!doomed)
+		return;
+	autosave_link_last(s, doomed);
+	(void)store_destroy(&s->places, doomed, &ignored);
 }
 
 static void tear_down(struct supervisor *s)
 {
-	struct err err = {0};
+	cleanup_free char *doomed = NULL;
+	bool gone;
 
 	/* The kernel needs a while to clear a sandbox away; the rest is done meanwhile. */
-	if (s->engine)
-		engine_kill(s->engine);
+	sup_kill(s);
 	if (s->runner)
 		s->runner->stop(s);
 	closep(&s->listener);
@@ -347,23 +415,19 @@ static void tear_down(struct supervisor *s)
 	ports_link_stop(s);
 	cred_link_stop(s);
 	usage_link_stop(s);
-	if (s->spec && s->places.runtime)
-		runtime_remove(&s->places, s->spec->name);
-	if (s->engine && engine_stop(s->engine, &err) < 0)
-		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
-	/* Nothing inside can change anything any more. */
-	watch_finish(s);
-	if (s->remove && s->spec && engine_remove(s->spec->engine, s->spec->name, &err) < 0) {
-		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
-	} else if (s->remove && s->spec) {
-		remove_record(s); /* with its log and its mark */
-		return;
+	if (s->broker < 0)
+		sup_take_down(s, &doomed);
+	gone = s->broker >= 0 ? broker_end(s) : doomed != NULL;
+	if (!gone) { /* else its log and its mark are gone too */
+		sup_event(s, "sandbox-stop",
+			  json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
+		store_mark(&s->entry, false);
 	}
-	sup_event(s, "sandbox-stop", json_pack("{ss*}", "why", s->why.msg[0] ? s->why.msg : NULL));
-	store_mark(&s->entry, false);
 	farewell(s);
-	if (s->spec)
-		autosave_link_finish(s);
+	for (struct client *c = s->clients; c; c = c->next)
+		closep(&c->fd);
+	if (s->broker < 0)
+		sup_finish(s, doomed);
 }
 
 /* Does the work that takes time and does not depend on the sandbox, before its spec arrives. */
@@ -381,9 +445,9 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	s->guest = s->listener = s->signals = s->watch = -1;
+	s->guest = s->listener = s->signals = s->watch = s->broker = -1;
 	s->events = (struct events)EVENTS_INIT;
-	s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
+	s->gateway.vmstat = s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
@@ -399,6 +463,11 @@ int main(void)
 	(void)client_new(s, SUPERVISOR_FD, true);
 	if (r == 0)
 		r = set_up(s, &start, &err);
+	wire_msg_done(&start); /* before there are two to write to this memory */
+	wire_msg_init(&start);
+	/* Frames of the guest are read from here on. */
+	if (r == 0 && !engine_has(s->spec->engine, ENGINE_NO_GUEST))
+		r = broker_fork(s, &err);
 	if (r == 0)
 		r = ev_run(s->ev, &err);
 	if (r < 0)

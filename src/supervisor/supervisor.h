@@ -85,7 +85,8 @@ struct gateway_link {
 	int sock;
 	struct ev_io io;
 	struct ev_timer again;		/* until the next one may be started */
-	uint64_t started_ms, oom_kills; /* of the last start; the kernel's count then */
+	uint64_t started_ms, oom_kills; /* of the last start; the kernel's count then, */
+	int vmstat;			/* which stands in this file; -1: not known */
 	unsigned ends;			/* gateways that ended by themselves */
 	unsigned quick;			/* those that did soon after their start, in a row */
 	char why[GATEWAY_WHY_MAX];	/* the last one's end */
@@ -201,6 +202,9 @@ struct supervisor {
 	int watch;		   /* inotify */
 	struct ev_io watch_io;
 	struct err why; /* the cause of an end that was not ordinary */
+	int broker;	/* the front's line to its broker; -1: this process does all by itself */
+	/* In the broker: events (type, JSON) and notices ("", text) that the front is to tell. */
+	struct strv *told;
 };
 
 /* supervisor.c */
@@ -214,6 +218,15 @@ void sup_watch_process(struct supervisor *s, int pidfd);
 /* Called whenever a command or connection ended: is anybody left who needs the sandbox? */
 void sup_reconsider(struct supervisor *s);
 bool sup_stays(const struct supervisor *s); /* the sandbox does not end by itself now */
+
+void sup_kill(struct supervisor *s); /* begins what sup_take_down() waits for */
+/*
+ * Ends everything inside and takes away what is left of the sandbox on the host. *ret_doomed: the
+ * record is to be removed and has no name any more. NULL: the record stays.
+ */
+void sup_take_down(struct supervisor *s, char **ret_doomed);
+/* The last work, for which nobody waits: conversations, and a record that is to be destroyed. */
+void sup_finish(struct supervisor *s, const char *doomed);
 
 /* client.c: the connections of command lines */
 struct client *client_new(struct supervisor *s, int fd, bool holds);
@@ -254,9 +267,9 @@ void gateway_link_hear(struct supervisor *s);
 void gateway_link_stop(struct supervisor *s);
 
 /* gateway-end.c: why a gateway has ended */
-uint64_t gateway_end_oom_kills(void); /* of this machine, so far */
+uint64_t gateway_end_oom_kills(const struct gateway_link *g); /* of this machine, so far */
 /* Waits for the process, if there is one, and ends it if need be; says in words how it ended. */
-void gateway_end_reap(struct gateway_link *g, char why[GATEWAY_WHY_MAX]);
+void gateway_end_reap(struct supervisor *s);
 
 /* remote-link.c: the gateway's port for a sandbox elsewhere */
 int remote_link_open(struct supervisor *s, struct err *err);
@@ -316,6 +329,7 @@ int cred_link_spawn(struct supervisor *s, uint32_t id, const struct buf *body, c
 int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *names,
 			struct err *err);
 void cred_link_routes(const struct supervisor *s, struct gw_config *c);
+int cred_link_introduce(const struct supervisor *s, int sock, struct err *err);
 /* Makes the line between gateway and helper, and gives the gateway its end. */
 int cred_link_line(struct supervisor *s, struct err *err);
 void cred_link_unline(struct supervisor *s); /* the gateway has ended: its line is nobody's */
@@ -326,12 +340,15 @@ void cred_link_stop(struct supervisor *s);
 /* ports-link.c: WIRE_PORTS, and the guest's answers */
 void ports_update(struct client *c, const struct wire_msg *m);
 void ports_link_dialled(struct supervisor *s, const struct wire_msg *m);
+/* On the loopback; port 0: any. */
+int ports_listen(uint16_t port, uint16_t *ret_port, int *ret, struct err *err);
 void ports_link_stop(struct supervisor *s);
 
 /* autosave-link.c: what was said becomes files */
 void autosave_link_start(struct supervisor *s);
 /* Remembers the secrets of a command by their hashes, for exports. */
 void autosave_link_remember(struct supervisor *s, const struct strv *env);
+void autosave_link_now(struct supervisor *s);
 void autosave_link_finish(struct supervisor *s); /* the record stays; does not wait */
 /* The record is about to be removed: waits, when nobody waits for us any more. */
 void autosave_link_last(struct supervisor *s, const char *record);
@@ -339,3 +356,5 @@ void autosave_link_last(struct supervisor *s, const char *record);
 /* A helper program of ours, with a wire socket as its descriptor 3; dies with the supervisor. */
 int sup_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
 	      struct err *err);
+/* Ends it if it still runs, and releases it: its exit code as run_wait() has it, or -errno. */
+int sup_reap(struct supervisor *s, struct child *c);

@@ -4,7 +4,7 @@
  * the whole workspace when everything inside has ended. A finding becomes an event and a notice for
  * the command lines, and is moved to quarantine if the settings say so.
  */
-#include "supervisor/supervisor.h"
+#include "supervisor/broker.h"
 
 #include <limits.h>
 #include <string.h>
@@ -105,6 +105,10 @@ void watch_look(struct supervisor *s)
 	strv_init(&again);
 	if (!s->host_run)
 		return;
+	if (s->broker >= 0) {
+		broker_look(s);
+		return;
+	}
 	restore_look(s->restore, &s->places, s->n_found < FOUND_MAX, &found);
 	host_run_compare(s->host_run, &found, &again);
 	make_readonly_again(s, &again);

@@ -48,6 +48,9 @@ teardown() {
 	again() { [ "$(ralph exec "$box" sh -c "$ASK")" = 200 ]; }
 	wait_until again
 	[ "$(helper_of cred "$box")" != "$old" ]
+	# The log has how it ended, though its parent is the supervisor's broker.
+	same 137 "$(ralph events --json "$box" | python3 -c 'import json, sys
+print(*(e["code"] for e in map(json.loads, sys.stdin) if e["type"] == "credential-end"))')"
 	same 0 "$(memory_holds "$(helper_of supervisor "$box")" "$PART")"
 }
 

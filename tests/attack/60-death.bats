@@ -1,5 +1,5 @@
 # runs: root user runtime
-# seconds: 14
+# seconds: 18
 # Whoever is killed, and whenever: nothing of the sandbox is left.
 # What is in single quotes is for the shell inside.
 # shellcheck disable=SC2016
@@ -13,7 +13,8 @@ part() {
 
 	case $1 in
 	cli) pid=$CLI ;;
-	supervisor) pid=$(pgrep -f "ralph/supervisor death-${WS##*-}\$") ;;
+	supervisor) pid=$(pgrep -o -f "ralph/supervisor death-${WS##*-}\$") ;;
+	front) pid=$(pgrep -P "$(part supervisor)" -x front 2>/dev/null) ;;
 	bwrap) pid=$(pgrep -P "$(part supervisor)" -x bwrap 2>/dev/null) ;;
 	guest) pid=$(pgrep -P "$(part bwrap)" 2>/dev/null) ;;
 	esac
@@ -55,6 +56,10 @@ die() {
 
 @test 'a killed supervisor leaves nothing' {
 	die supervisor
+}
+
+@test 'a killed front of the supervisor leaves nothing' {
+	die front
 }
 
 @test 'a killed bwrap leaves nothing' {

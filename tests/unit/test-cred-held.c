@@ -113,7 +113,7 @@ static void answer(unsigned status, const char *body)
 	cleanup_json json_t *j = json_pack("{si ss}", "status", (int)status, "body", body);
 	cleanup_free char *text = json_dumps(j, 0);
 	cleanup_free char *script =
-		xasprintf("{ cat; echo; } >>%s/asked\ncat %s/answer", home.dir, home.dir);
+		xasprintf("{ cat; echo \"$@\"; } >>%s/asked\ncat %s/answer", home.dir, home.dir);
 
 	home_put(&home, "answer", 0600, text);
 	home_program(&home, "fetch", script);

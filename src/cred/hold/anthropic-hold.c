@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "cred/anthropic.h"
 #include "cred/claude-file.h"
+#include "cred/hold/cred-broker.h"
 #include "cred/hold/claude-login.h"
 #include "cred/run.h"
 
@@ -15,7 +16,7 @@
 static int run_helper(const struct cred *c, const char *settings, char **ret, struct err *err)
 {
 	cleanup_free char *command = NULL;
-	int r = anthropic_key_helper(settings, &command, err);
+	int r = anthropic_key_helper(c->host, settings, &command, err);
 	char *source;
 	struct cred as;
 
@@ -27,6 +28,18 @@ static int run_helper(const struct cred *c, const char *settings, char **ret, st
 	r = cred_source_read(&as, ret, err);
 	free(source);
 	return r < 0 ? err_wrap(err, r, "apiKeyHelper of '%s'", settings) : 0;
+}
+
+static void key_needs(const struct cred *c, struct cred_needs *n)
+{
+	const char *settings = cred_source_is(c->source, "helper");
+
+	if (!settings) {
+		cred_needs_source(n, c);
+		return;
+	}
+	strv_push(&n->files, settings);
+	cred_needs_program(n, NULL, settings);
 }
 
 static int key_load(struct cred *c, bool again, struct err *err)
@@ -56,6 +69,16 @@ static int key_header(struct cred *c, const struct cred_request *r, struct cred_
 	return 0;
 }
 
+static void oauth_needs(const struct cred *c, struct cred_needs *n)
+{
+	const char *path = cred_source_is(c->source, "file");
+
+	if (path)
+		claude_login_needs(c, path, n);
+	else
+		key_needs(c, n);
+}
+
 static int oauth_load(struct cred *c, bool again, struct err *err)
 {
 	const char *path = cred_source_is(c->source, "file");
@@ -80,11 +103,13 @@ static int oauth_header(struct cred *c, const struct cred_request *r, struct cre
 }
 
 const struct cred_holder cred_anthropic_key_holder = {
+	.needs = key_needs,
 	.load = key_load,
 	.header = key_header,
 };
 
 const struct cred_holder cred_anthropic_oauth_holder = {
+	.needs = oauth_needs,
 	.load = oauth_load,
 	.renew = oauth_renew,
 	.header = oauth_header,

@@ -78,7 +78,7 @@ static int npm_header(struct cred *c, const struct cred_request *r, struct cred_
 	buf_init(&b, CRED_FILE_MAX);
 	if (bearer_is_minting(c->provider, r->target))
 		return minting(c, err);
-	n = path ? cred_read_file(path, &b, NULL, err) : -ENOENT;
+	n = path ? cred_read_file(c->host, path, &b, NULL, err) : -ENOENT;
 	if (n == -ENOENT)
 		return err_set(err, ENOENT, "the file of npm's tokens is gone; run: npm login");
 	if (n < 0)

@@ -17,7 +17,9 @@
 
 #include "base/fd.h"
 #include "cred/aws.h"
+#include "cred/hold/cred-broker.h"
 #include "cred/hold/sigv4.h"
+#include "cred/run.h"
 
 #define KEEP_MS (300 * 1000)
 #define RERUN_MS (20 * 1000) /* aws gives the same keys until shortly before their end */
@@ -82,6 +84,27 @@ static int load_keys(struct cred *c, bool again, struct err *err)
 static bool is_bearer(const struct cred *c)
 {
 	return cred_source_is(c->source, "env") != NULL;
+}
+
+/* An older aws may stand before the one that does it. */
+static void needs(const struct cred *c, struct cred_needs *n)
+{
+	const char *known = cred_option(c, "program"), *profile = cred_option(c, "profile");
+	cleanup_strv struct strv programs = {0};
+
+	if (known)
+		strv_push(&programs, known);
+	else if (!is_bearer(c))
+		cred_find_programs(c->host, "aws", &programs);
+	for (size_t i = 0; i < programs.n; i++) {
+		cleanup_strv struct strv export = {0}, complaint = {0};
+
+		aws_export_argv(programs.v[i], profile, &export);
+		aws_complaint_argv(programs.v[i], profile, &complaint);
+		cred_needs_program(n, export.v, NULL);
+		cred_needs_program(n, complaint.v, NULL);
+	}
+	aws_caches(c->host, &n->listed);
 }
 
 static int load(struct cred *c, bool again, struct err *err)
@@ -178,6 +201,7 @@ static void done(struct cred *c)
 }
 
 const struct cred_holder cred_bedrock_holder = {
+	.needs = needs,
 	.load = load,
 	.header = header,
 	.variables = variables,

@@ -22,6 +22,7 @@
 #include "base/path.h"
 #include "cred/claude-file.h"
 #include "cred/hold/claude-lock.h"
+#include "cred/hold/cred-broker.h"
 #include "cred/fetch.h"
 
 #define TOKEN_URL "https://platform.claude.com/v1/oauth/token"
@@ -64,12 +65,25 @@ void claude_login_forget(struct cred *c)
 	c->own = NULL;
 }
 
-static int read_login(const char *path, struct buf *b, struct claude_login *ret, struct err *err)
+/* The locks lie beside the file, and an older version's beside its directory. */
+void claude_login_needs(const struct cred *c, const char *path, struct cred_needs *n)
+{
+	cleanup_free char *dir = path_dir(path);
+
+	strv_push(&n->files, path);
+	strv_push(&n->saved, path);
+	cred_needs_fetch(n, c, TOKEN_URL);
+	strv_push(&n->locks, dir);
+	strv_take(&n->locks, path_dir(dir));
+}
+
+static int read_login(const struct cred *c, const char *path, struct buf *b,
+		      struct claude_login *ret, struct err *err)
 {
 	int r;
 
 	buf_clear(b);
-	r = cred_read_file(path, b, NULL, err);
+	r = cred_read_file(c->host, path, b, NULL, err);
 	if (r == -ENOENT)
 		return err_set(err, ENOENT, "'%s' is not there any more; run: claude /login", path);
 	if (r < 0)
@@ -179,47 +193,20 @@ static int post(struct cred *c, struct claude_lock *lock, const char *path,
 	return r < 0 ? err_wrap(err, r, "renewing the login of '%s'", path) : 0;
 }
 
-/* Beside the file, not there before, the owner's alone; then in its place in one step. */
-static int replace(const char *path, const char *text, struct err *err)
-{
-	cleanup_free char *tmp = NULL;
-	cleanup_fd int fd = -1;
-	uint32_t id = 0;
-	int r;
-
-	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
-		return err_sys(err, errno, "cannot get random bytes");
-	tmp = xasprintf("%s.tmp.%08x", path, id);
-	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return err_sys(err, errno, "cannot make '%s'", tmp);
-	r = fd_write_all(fd, text, strlen(text));
-	if (r == 0 && fsync(fd) < 0)
-		r = -errno;
-	if (r == 0 && rename(tmp, path) < 0)
-		r = -errno;
-	if (r < 0)
-		(void)unlink(tmp);
-	return r < 0 ? err_sys(err, -r, "cannot write '%s'", path) : 0;
-}
-
 /* -ESTALE: the file holds another login by now. */
-static int save(struct claude_lock *lock, const char *path, const char *posted,
-		const struct claude_login *fresh, struct err *err)
+static int save(const struct cred *c, struct claude_lock *lock, const char *path,
+		const char *posted, const struct claude_login *fresh, struct err *err)
 {
-	cleanup_free char *real = NULL;
 	cleanup_secret char *text = NULL;
 	cleanup_(cred_wipe) struct buf b;
 	int r = claude_lock_storage(lock, err);
 
 	buf_init(&b, CRED_FILE_MAX);
 	if (r == 0)
-		r = path_real(path, &real, err); /* a link of the user's stays one */
-	if (r == 0)
-		r = cred_read_file(real, &b, NULL, err);
+		r = cred_read_file(c->host, path, &b, NULL, err);
 	if (r == 0)
 		r = claude_login_update(buf_str(&b), b.len, posted, fresh, &text, err);
-	return r < 0 ? r : replace(real, text, err);
+	return r < 0 ? r : cred_save(c->host, path, text, err);
 }
 
 static void keep_unsaved(struct cred *c, const char *posted, struct claude_login *fresh)
@@ -251,7 +238,7 @@ static void save_again(struct cred *c, const char *path)
 
 	adopt(c, &k->unsaved);
 	claude_lock_init(&lock, dir);
-	if (save(&lock, path, k->posted, &k->unsaved, &ignored) == 0) {
+	if (save(c, &lock, path, k->posted, &k->unsaved, &ignored) == 0) {
 		k->posted = cred_secret_free(k->posted);
 		claude_login_done(&k->unsaved);
 	}
@@ -265,7 +252,7 @@ int claude_login_load(struct cred *c, const char *path, struct err *err)
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = read_login(path, &b, &l, err);
+	r = read_login(c, path, &b, &l, err);
 	if (r == -EINVAL && c->value && !cred_expires_within(c, 0))
 		return 0;
 	if (r < 0)
@@ -289,7 +276,7 @@ static int renew_locked(struct cred *c, struct claude_lock *lock, const char *pa
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = read_login(path, &b, &now, err);
+	r = read_login(c, path, &b, &now, err);
 	if (r < 0)
 		return r;
 	if (!c->value || !streq(now.access, c->value)) {
@@ -311,10 +298,10 @@ static int renew_locked(struct cred *c, struct claude_lock *lock, const char *pa
 	}
 	if (r < 0)
 		return r;
-	r = save(lock, path, now.refresh, &fresh, err);
+	r = save(c, lock, path, now.refresh, &fresh, err);
 	if (r == -ESTALE) {
 		claude_login_done(&now);
-		r = read_login(path, &b, &now, err);
+		r = read_login(c, path, &b, &now, err);
 		if (r == 0)
 			adopt(c, &now);
 		return r;
@@ -336,7 +323,7 @@ static bool adopt_renewed(struct cred *c, const char *path)
 	struct err ignored;
 
 	buf_init(&b, CRED_FILE_MAX);
-	if (read_login(path, &b, &l, &ignored) < 0 || !c->value || streq(l.access, c->value))
+	if (read_login(c, path, &b, &l, &ignored) < 0 || !c->value || streq(l.access, c->value))
 		return false;
 	adopt(c, &l);
 	return true;

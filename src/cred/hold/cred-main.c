@@ -9,6 +9,9 @@
  * Each question is judged here (cred-judge.c), and its answer goes to the gateway alone; the supervisor
  * is told what was given for which request and what was refused, never a value.
  *
+ * With the set-up the helper gives up files, programs and network (cred-broker.h); all else is read
+ * after that.
+ *
  * One question after the other: those that come while a login is renewed need it themselves. What
  * the supervisor has sent before the gateway asked counts for the question. The end of the
  * supervisor's line is the end of the helper. The end of the gateway's is not: what was counted and
@@ -21,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cred/hold/hold.h"
+#include "cred/hold/cred-broker.h"
 #include "cred/hold/cred-judge.h"
 #include "wire/gateway-proto.h"
 #include "wire/guest-proto.h"
@@ -37,6 +40,7 @@ struct helper {
 	int line;     /* to the gateway; -1: none */
 	struct cred_host host;
 	struct strv environ;
+	struct cred_needs needs;
 	struct cred **creds;
 	size_t n;
 	struct strv logins; /* the host's files, of way pipe */
@@ -131,6 +135,22 @@ static int read_setup(struct helper *h, const char *text, size_t len, struct err
 	return r;
 }
 
+/* Before anything is read that was not the supervisor's first word. */
+static int confine(struct helper *h, struct err *err)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		const struct cred *c = h->creds[i];
+
+		if (c->holder->needs)
+			c->holder->needs(c, &h->needs);
+		else
+			cred_needs_source(&h->needs, c);
+	}
+	for (size_t i = 0; i < h->logins.n; i++)
+		strv_push(&h->needs.files, h->logins.v[i]);
+	return cred_confine(&h->host, &h->needs, err);
+}
+
 static int on_setup(void *arg, struct wire_msg *m, struct err *err)
 {
 	struct helper *h = arg;
@@ -147,7 +167,9 @@ static int on_setup(void *arg, struct wire_msg *m, struct err *err)
 	if (env >= 0)
 		r = read_environ(env, &h->environ, err);
 	h->host.environ = h->environ.v;
-	return r < 0 ? r : read_setup(h, text, len, err);
+	if (r == 0)
+		r = read_setup(h, text, len, err);
+	return r < 0 ? r : confine(h, err);
 }
 
 static int on_rules(void *arg, struct wire_msg *m, struct err *err)
@@ -385,13 +407,14 @@ static int fill_spawn(const struct helper *h, const struct wire_msg *m, int *ret
 	return *ret < 0 ? err_sys(err, -*ret, "cannot create a memory file") : 0;
 }
 
-static int read_login(const char *path, struct buf *all, uint64_t *ret_len, struct err *err)
+static int read_login(const struct helper *h, const char *path, struct buf *all, uint64_t *ret_len,
+		      struct err *err)
 {
 	cleanup_(cred_wipe) struct buf b;
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = cred_read_file(path, &b, NULL, err);
+	r = cred_read_file(&h->host, path, &b, NULL, err);
 	if (r == -ENOENT)
 		return err_set(err, ENOENT, "the login '%s' is gone; log in on the host", path);
 	*ret_len = b.len;
@@ -410,7 +433,7 @@ static int fill_logins(const struct helper *h, int *ret, struct err *err)
 	r = h->logins.n > GUEST_LOGINS_MAX ? err_set(err, E2BIG, "too many logins of way pipe")
 					   : buf_append(&b, lengths, head);
 	for (size_t i = 0; r == 0 && i < h->logins.n; i++)
-		r = read_login(h->logins.v[i], &b, &lengths[i], err);
+		r = read_login(h, h->logins.v[i], &b, &lengths[i], err);
 	if (r < 0)
 		return r;
 	memcpy(b.data, lengths, head);
@@ -457,6 +480,7 @@ static void helper_done(struct helper *h)
 		explicit_bzero(h->environ.v[i], strlen(h->environ.v[i]));
 	strv_done(&h->environ);
 	strv_done(&h->logins);
+	cred_needs_done(&h->needs);
 	(void)policy_free(h->policy);
 	free(h->closed);
 	json_decref(h->setup);
@@ -511,7 +535,6 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	/* No no_new_privs: the user's own commands that give keys may need what it takes away. */
 	r = helper_protect(&err);
 	if (r == 0) {
 		json_set_alloc_funcs(malloc, wiping_free);

@@ -8,7 +8,7 @@
 #include "base/json/json.h"
 #include "base/path.h"
 #include "cred/fetch.h"
-#include "cred/hold/hold.h"
+#include "cred/hold/cred-broker.h"
 
 #define LOCK_MS (FETCH_MS + 10000) /* the holder waits for one answer */
 
@@ -19,12 +19,22 @@ static void adopt(struct cred *c, const struct file_login *l)
 	c->renewable = l->refresh != NULL;
 }
 
+void file_login_needs(const struct cred *c, const char *url, struct cred_needs *n)
+{
+	const char *path = cred_source_is(c->source, "file");
+
+	strv_push(&n->files, path);
+	strv_take(&n->files, path_dir(path)); /* it is locked */
+	strv_push(&n->saved, path);
+	cred_needs_fetch(n, c, url);
+}
+
 int file_login_load(struct cred *c, const struct file_login_kind *kind, char **ret_account,
 		    struct err *err)
 {
 	cleanup_(file_login_done) struct file_login l = {0};
 	const char *path = cred_source_is(c->source, "file");
-	int r = file_login_read(path, kind, &l, NULL, err);
+	int r = file_login_read(c->host, path, kind, &l, NULL, err);
 
 	/* A torn file is one that somebody is writing without a rename: what we have holds. */
 	if (r == -EINVAL && c->value && !cred_expires_within(c, 0))
@@ -72,16 +82,13 @@ static int save(struct cred *c, const struct file_login_kind *kind, const char *
 		const char *posted, const struct oauth_tokens *fresh, struct err *err)
 {
 	cleanup_(file_login_done) struct file_login now = {0};
-	cleanup_free char *real = NULL, *dir = NULL;
 	cleanup_secret_json json_t *j = NULL;
 	cleanup_secret char *text = NULL;
 	cleanup_(cred_wipe) struct buf b;
-	cleanup_fd int dirfd = -1;
-	int r = path_real(path, &real, err); /* a link of the user's stays one */
+	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	if (r == 0)
-		r = cred_read_file(real, &b, NULL, err);
+	r = cred_read_file(c->host, path, &b, NULL, err);
 	if (r == 0)
 		r = json_parse(buf_str(&b), b.len, &j, err);
 	if (r < 0)
@@ -90,12 +97,8 @@ static int save(struct cred *c, const struct file_login_kind *kind, const char *
 		return -ESTALE;
 	kind->update(j, fresh, cred_host_now(c->host));
 	text = json_dumps(j, JSON_INDENT(2));
-	dir = path_dir(real);
-	dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (!text || dirfd < 0)
-		return err_sys(err, dirfd < 0 ? errno : ENOMEM, "cannot write '%s'", real);
-	r = path_write_atomic(dirfd, path_base(real), text, strlen(text), 0600, PATH_WRITE_SYNC);
-	return r < 0 ? err_sys(err, -r, "cannot write '%s'", real) : 0;
+	return text ? cred_save(c->host, path, text, err)
+		    : err_set(err, ENOMEM, "cannot write '%s'", path);
 }
 
 static void take_fresh(struct cred *c, const struct oauth_tokens *t)
@@ -116,7 +119,7 @@ static int renew_locked(struct cred *c, const struct file_login_kind *kind, cons
 {
 	cleanup_(file_login_done) struct file_login now = {0}, other = {0};
 	cleanup_(oauth_tokens_done) struct oauth_tokens fresh = {0};
-	int r = file_login_read(path, kind, &now, NULL, err);
+	int r = file_login_read(c->host, path, kind, &now, NULL, err);
 
 	if (r < 0)
 		return r == -ENOENT ? ended(kind, path, err) : r;
@@ -133,7 +136,7 @@ static int renew_locked(struct cred *c, const struct file_login_kind *kind, cons
 	if (r < 0)
 		return err_wrap(err, r, "renewing the login of '%s'", path);
 	r = save(c, kind, path, now.refresh, &fresh, err);
-	if (r == -ESTALE && file_login_read(path, kind, &other, NULL, err) == 0) {
+	if (r == -ESTALE && file_login_read(c->host, path, kind, &other, NULL, err) == 0) {
 		adopt(c, &other);
 		return 0;
 	}
@@ -146,11 +149,11 @@ int file_login_renew(struct cred *c, const struct file_login_kind *kind, struct 
 {
 	const char *path = cred_source_is(c->source, "file");
 	cleanup_free char *dir = path_dir(path);
-	cleanup_fd int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int lock = cred_open(c->host, dir);
 	int r;
 
 	if (lock < 0)
-		return err_sys(err, errno, "cannot open '%s'", dir);
+		return err_sys(err, -lock, "cannot open '%s'", dir);
 	r = fd_lock(lock, LOCK_MS);
 	if (r < 0)
 		return err_sys(err, -r, "cannot lock '%s'", dir);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cred/gemini.h"
+#include "cred/hold/cred-broker.h"
 
 static int post(struct cred *c, const struct file_login *old, struct oauth_tokens *ret,
 		struct err *err)
@@ -22,6 +23,14 @@ static const struct file_login_kind kind = {
 	.update = gemini_login_update,
 	.post = post,
 };
+
+static void oauth_needs(const struct cred *c, struct cred_needs *n)
+{
+	struct err ignored;
+
+	file_login_needs(c, GOOGLE_TOKEN_URL, n);
+	(void)gemini_places(c->host, &n->read, &ignored);
+}
 
 static int oauth_load(struct cred *c, bool again, struct err *err)
 {
@@ -65,6 +74,7 @@ static int key_header(struct cred *c, const struct cred_request *r, struct cred_
 }
 
 const struct cred_holder cred_gemini_oauth_holder = {
+	.needs = oauth_needs,
 	.load = oauth_load,
 	.renew = oauth_renew,
 	.header = oauth_header,

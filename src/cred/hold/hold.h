@@ -54,7 +54,12 @@ struct cred {
 	void *tell_arg;
 };
 
+struct cred_needs; /* cred-broker.h */
+
 struct cred_holder {
+	/* What the functions below use of the host. NULL: what its source says, see
+	 * cred_needs_source(). */
+	void (*needs)(const struct cred *c, struct cred_needs *n);
 	/*
 	 * Makes the value current. Called before every answer: a holder keeps what it has while its
 	 * source says the same, and looks again after a while where looking is dear. `again`: what

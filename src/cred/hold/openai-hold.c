@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json/json.h"
+#include "cred/hold/cred-broker.h"
 #include "cred/openai.h"
 
 #define TOKEN_URL "https://auth.openai.com/oauth/token"
@@ -12,7 +13,7 @@
 static int codex_key_load(struct cred *c, const char *path, struct err *err)
 {
 	cleanup_(file_login_done) struct file_login l = {0};
-	int r = file_login_read(path, &codex_key_kind, &l, NULL, err);
+	int r = file_login_read(c->host, path, &codex_key_kind, &l, NULL, err);
 
 	if (r == -EINVAL && c->value)
 		return 0; /* somebody is writing it */
@@ -21,6 +22,16 @@ static int codex_key_load(struct cred *c, const char *path, struct err *err)
 	if (r == 0)
 		cred_set_value(c, l.access);
 	return r;
+}
+
+static void key_needs(const struct cred *c, struct cred_needs *n)
+{
+	const char *codex = cred_source_is(c->source, "codex");
+
+	if (codex)
+		strv_push(&n->files, codex);
+	else
+		cred_needs_source(n, c);
 }
 
 static int key_load(struct cred *c, bool again, struct err *err)
@@ -47,17 +58,23 @@ static int key_header(struct cred *c, const struct cred_request *r, struct cred_
 	return 0;
 }
 
+/* The variable by which Codex itself is told another server. */
+static const char *token_url(const struct cred *c)
+{
+	const char *url = cred_host_env(c->host, "CODEX_REFRESH_TOKEN_URL_OVERRIDE");
+
+	return url ? url : TOKEN_URL;
+}
+
 static int post(struct cred *c, const struct file_login *old, struct oauth_tokens *ret,
 		struct err *err)
 {
-	/* The variable by which Codex itself is told another server. */
-	const char *url = cred_host_env(c->host, "CODEX_REFRESH_TOKEN_URL_OVERRIDE");
 	cleanup_secret_json json_t *j =
 		json_pack("{ss ss ss}", "client_id", CLIENT_ID, "grant_type", "refresh_token",
 			  "refresh_token", old->refresh);
 	cleanup_secret char *body = json_dumps(j, JSON_COMPACT);
 
-	return file_login_post(c, url ? url : TOKEN_URL, "application/json", body, ret, err);
+	return file_login_post(c, token_url(c), "application/json", body, ret, err);
 }
 
 static const struct file_login_kind kind = {
@@ -66,6 +83,11 @@ static const struct file_login_kind kind = {
 	.update = codex_login_update,
 	.post = post,
 };
+
+static void chatgpt_needs(const struct cred *c, struct cred_needs *n)
+{
+	file_login_needs(c, token_url(c), n);
+}
 
 /* own: the account's id. */
 static int chatgpt_load(struct cred *c, bool again, struct err *err)
@@ -96,11 +118,13 @@ static void chatgpt_done(struct cred *c)
 }
 
 const struct cred_holder cred_openai_key_holder = {
+	.needs = key_needs,
 	.load = key_load,
 	.header = key_header,
 };
 
 const struct cred_holder cred_openai_chatgpt_holder = {
+	.needs = chatgpt_needs,
 	.load = chatgpt_load,
 	.renew = chatgpt_renew,
 	.header = chatgpt_header,

@@ -23,14 +23,14 @@ static int take_line(const char *text, const char *what, char **ret, struct err 
 	return 0;
 }
 
-static int from_file(const char *path, char **ret, struct err *err)
+static int from_file(const struct cred *c, const char *path, char **ret, struct err *err)
 {
 	cleanup_free char *what = xasprintf("'%s'", path);
 	cleanup_(cred_wipe) struct buf b;
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = cred_read_file(path, &b, NULL, err);
+	r = cred_read_file(c->host, path, &b, NULL, err);
 	if (r == -ENOENT)
 		return err_set(err, ENOENT, "'%s' is not there", path);
 	return r < 0 ? r : take_line(buf_str(&b), what, ret, err);
@@ -61,7 +61,7 @@ int cred_source_read(const struct cred *c, char **ret, struct err *err)
 	}
 	at = cred_source_is(c->source, "file");
 	if (at)
-		return from_file(at, ret, err);
+		return from_file(c, at, ret, err);
 	at = cred_source_is(c->source, "store");
 	if (at)
 		return cred_stored_token(c->host, at, ret, err);

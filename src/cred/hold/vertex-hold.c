@@ -3,10 +3,17 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "cred/hold/cred-broker.h"
 #include "cred/vertex.h"
 
 /* gcloud does not say how long its token lasts; it gives none that ends within five minutes. */
 #define COMMAND_KEEP_MS (240 * 1000)
+
+static void needs(const struct cred *c, struct cred_needs *n)
+{
+	cred_needs_source(n, c);
+	cred_needs_fetch(n, c, GOOGLE_TOKEN_URL);
+}
 
 static int load_command(struct cred *c, bool again, struct err *err)
 {
@@ -41,7 +48,7 @@ static int renew(struct cred *c, struct err *err)
 	cleanup_(oauth_tokens_done) struct oauth_tokens fresh = {0};
 	cleanup_(google_user_done) struct google_user u = {0};
 	const char *path = cred_source_is(c->source, "file");
-	int r = google_adc_read(path, &u, NULL, err);
+	int r = google_adc_read(c->host, path, &u, NULL, err);
 
 	if (r == -ENOENT)
 		return err_set(err, EKEYREJECTED, "'%s' holds no login any more", path);
@@ -78,6 +85,7 @@ static int header(struct cred *c, const struct cred_request *r, struct cred_head
 }
 
 const struct cred_holder cred_vertex_holder = {
+	.needs = needs,
 	.load = load,
 	.renew = renew,
 	.header = header,

@@ -1,5 +1,5 @@
 /*
- * Run while building: writes the gateway's system call filters as C arrays. libseccomp takes
+ * Run while building: writes the system call filters of the programs as C arrays. libseccomp takes
  * milliseconds to build them, so the programs only load the result.
  */
 #include <errno.h>
@@ -19,11 +19,13 @@ struct filter {
 	const char *name;
 	uint32_t otherwise;
 	const int *families; /* of socket(2); ends with -1 */
-	int no_exec_maps, read_files;
+	int no_exec_maps, read_files, write_files;
+	int pairs; /* of AF_UNIX SOCK_SEQPACKET: no other kind can be sent to somebody else */
 	int calls[ALLOW_MAX]; /* ends with a zero behind the last, read(2) being always there */
 };
 
 static const int inet[] = {AF_INET, AF_INET6, -1};
+static const int none[] = {-1};
 static const int lookups[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK, -1};
 
 #define C(name) SCMP_SYS(name)
@@ -43,7 +45,41 @@ static const int lookups[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK, -1};
 		C(readlinkat), C(access), C(faccessat), C(pread64), C(uname), C(ioctl),            \
 		C(nanosleep), C(clock_nanosleep), C(getdents64)
 
+/* Files, as far as Landlock lets them. */
+#define LOOKING                                                                                    \
+	C(pread64), C(stat), C(lstat), C(statx), C(access), C(faccessat), C(faccessat2),           \
+		C(readlink), C(readlinkat), C(getdents64), C(flock), C(getcwd)
+#define LOCK_DIRS C(mkdir), C(mkdirat), C(rmdir), C(unlinkat), C(utimensat)
+#define WRITING                                                                                    \
+	C(pwrite64), C(ftruncate), C(fsync), C(fdatasync), C(unlink), C(rename), C(renameat),      \
+		C(renameat2), C(fchmod)
+/* Frames of wire/wire.h, and waiting. */
+#define FRAMES                                                                                     \
+	C(recvmsg), C(sendmsg), C(setsockopt), C(getsockopt), C(shutdown), C(poll), C(ppoll),      \
+		C(pipe2), C(memfd_create), C(dup3), C(nanosleep), C(clock_nanosleep), C(setitimer)
+
 static const struct filter filters[] = {
+	/* Neither makes a process, a socket or code. A call that is not in the list fails, so that
+	 * a C library that tries a newer one first goes on with the older. */
+	{
+		.name = "cred",
+		.otherwise = SCMP_ACT_ERRNO(EPERM),
+		.families = none,
+		.no_exec_maps = 1,
+		.read_files = 1,
+		.calls = {COMMON, LOOKING, LOCK_DIRS, FRAMES},
+	},
+	{
+		.name = "supervisor",
+		.otherwise = SCMP_ACT_ERRNO(EPERM),
+		.families = none,
+		.no_exec_maps = 1,
+		.write_files = 1,
+		.pairs = 1,
+		.calls = {COMMON, LOOKING, LOCK_DIRS, WRITING, FRAMES, C(accept4), C(epoll_wait),
+			  C(epoll_pwait), C(epoll_ctl), C(openat2), C(fallocate), C(linkat),
+			  C(getppid), C(pidfd_send_signal)},
+	},
 	{
 		.name = "gateway",
 		.otherwise = SCMP_ACT_KILL_PROCESS,
@@ -111,7 +147,14 @@ static void add_rules(scmp_filter_ctx ctx, const struct filter *f)
 		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 0), "mmap");
 		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 0), "mprotect");
 	}
-	if (f->read_files)
+	if (f->pairs)
+		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 2,
+				      SCMP_A0(SCMP_CMP_EQ, AF_UNIX),
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_SEQPACKET)),
+		     "socketpair");
+	if (f->write_files)
+		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 0), "openat");
+	else if (f->read_files)
 		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, no_write),
 		     "openat");
 }
@@ -151,7 +194,7 @@ int main(int argc, char *argv[])
 		(void)fprintf(stderr, "usage: seccomp-gen FILE\n");
 		return 2;
 	}
-	(void)fprintf(out, "/* Written by gateway-seccomp-gen.c. */\n#include <stdint.h>\n\n");
+	(void)fprintf(out, "/* Written by seccomp-gen.c. */\n#include <stdint.h>\n\n");
 	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
 		write_filter(out, &filters[i]);
 	return fclose(out) == 0 ? 0 : 1;

@@ -5,7 +5,7 @@
 #include "base/json/json.h"
 #include "base/path.h"
 #include "cred/claude-file.h"
-#include "cred/provider-rows.h"
+#include "cred/probe/provider-rows.h"
 #include "cred/token-store.h"
 
 #define SERVICE "anthropic"
@@ -21,26 +21,6 @@ static const char *const requests[] = {
 	"GET /v1/models/*",
 	NULL,
 };
-
-int anthropic_key_helper(const char *settings, char **ret, struct err *err)
-{
-	cleanup_json json_t *j = NULL;
-	cleanup_buf struct buf b;
-	const char *command = NULL;
-	struct err torn = {0};
-	int r;
-
-	buf_init(&b, CRED_FILE_MAX);
-	r = cred_read_file(settings, &b, NULL, err);
-	if (r < 0)
-		return r;
-	/* Torn settings are Claude Code's to complain about; they name no helper. */
-	if (json_parse(buf_str(&b), b.len, &j, &torn) < 0 ||
-	    json_opt_str(j, "apiKeyHelper", &command, &torn) < 0 || !command || !*command)
-		return -ENOENT;
-	*ret = xstrdup(command);
-	return 0;
-}
 
 /* A token of ralph's own store, of the wanted kind. */
 static enum cred_probe probe_stored(const struct cred_host *h, bool is_key, struct cred_ref *ret,
@@ -90,7 +70,7 @@ static enum cred_probe probe_key(const struct cred_host *h, struct cred_ref *ret
 		return stored;
 	/* A token in the environment is stronger than the settings. */
 	if (cred_host_env(h, "CLAUDE_CODE_OAUTH_TOKEN") ||
-	    anthropic_key_helper(settings, &command, err) < 0)
+	    anthropic_key_helper(h, settings, &command, err) < 0)
 		return CRED_MISSING;
 	ret->source = xasprintf("helper:%s", settings);
 	return CRED_FOUND;
@@ -112,7 +92,7 @@ static enum cred_probe probe_file(const struct cred_host *h, struct cred_ref *re
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = cred_read_file(path, &b, &ret->warning, err);
+	r = cred_read_file(h, path, &b, &ret->warning, err);
 	if (r == -ENOENT)
 		return CRED_MISSING;
 	if (r < 0) {

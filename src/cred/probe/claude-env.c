@@ -1,4 +1,4 @@
-#include "cred/claude-env.h"
+#include "cred/probe/claude-env.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int load_one(const char *path, json_t **ret, struct err *err)
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = cred_read_file(path, &b, NULL, err);
+	r = cred_read_file(NULL, path, &b, NULL, err);
 	if (r < 0 && r != -ENOENT)
 		return err_wrap(err, r, "the settings of Claude Code in '%s'", path);
 	return r == -ENOENT ? 0 : parse(&b, path, ret, err);

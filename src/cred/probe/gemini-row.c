@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json/json.h"
-#include "cred/provider-rows.h"
+#include "cred/probe/provider-rows.h"
 #include "cred/token.h"
 
 #define LOGIN "gemini, and choose to log in with Google"
@@ -26,42 +26,6 @@ static const char *const oauth_requests[] = {
 	"POST /v1internal:fetchAdminControls free", NULL,
 };
 
-int gemini_login_parse(const json_t *j, struct file_login *ret, struct err *err)
-{
-	const char *access = json_string_value(json_object_get(j, "access_token"));
-	const char *refresh = json_string_value(json_object_get(j, "refresh_token"));
-	const json_t *expires = json_object_get(j, "expiry_date");
-
-	if ((!access || !*access) && (!refresh || !*refresh))
-		return err_set(err, EINVAL, "it has no token");
-	if ((access && *access && !token_is_sane(access)) ||
-	    (refresh && *refresh && !token_is_sane(refresh)))
-		return err_set(err, EINVAL, "a token in it holds what no token does");
-	if (expires && !json_is_null(expires) && json_number_value(expires) <= 0)
-		return err_set(err, EINVAL, "its expiry_date is no time");
-	ret->access = xstrdup(access ? access : "");
-	ret->refresh = refresh && *refresh ? xstrdup(refresh) : NULL;
-	ret->expires_ms = expires && json_number_value(expires) < 1e15
-				  ? (uint64_t)json_number_value(expires)
-				  : 0;
-	/* Without an access token there is one to be had. */
-	if (!*ret->access)
-		ret->expires_ms = 1;
-	return 0;
-}
-
-void gemini_login_update(json_t *j, const struct oauth_tokens *fresh, uint64_t now_ms)
-{
-	(void)json_object_set_new(j, "access_token", json_string(fresh->access));
-	if (fresh->refresh)
-		(void)json_object_set_new(j, "refresh_token", json_string(fresh->refresh));
-	if (fresh->id)
-		(void)json_object_set_new(j, "id_token", json_string(fresh->id));
-	if (fresh->expires_ms)
-		(void)json_object_set_new(j, "expiry_date",
-					  json_integer((json_int_t)fresh->expires_ms));
-}
-
 static const struct file_login_kind kind = {.login = LOGIN, .parse = gemini_login_parse};
 
 /* Tells whether the Gemini CLI's settings choose the login, on a host that has a key as well. */
@@ -76,7 +40,7 @@ static bool chose_oauth(const struct cred_host *h)
 
 	buf_init(&b, CRED_FILE_MAX);
 	/* Torn settings are the Gemini CLI's to complain about; they choose nothing. */
-	if (cred_read_file(path, &b, NULL, &ignored) < 0 ||
+	if (cred_read_file(h, path, &b, NULL, &ignored) < 0 ||
 	    json_parse(buf_str(&b), b.len, &j, &ignored) < 0)
 		return false;
 	auth = json_object_get(json_object_get(j, "security"), "auth");
@@ -115,7 +79,7 @@ static enum cred_probe probe_oauth(const struct cred_host *h, struct cred_ref *r
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		cleanup_(file_login_done) struct file_login l = {0};
 		cleanup_free char *path = cred_host_home(h, files[i]);
-		int r = file_login_read(path, &kind, &l, &ret->warning, err);
+		int r = file_login_read(h, path, &kind, &l, &ret->warning, err);
 
 		if (r == -ENOENT)
 			continue;

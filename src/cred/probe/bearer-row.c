@@ -2,26 +2,12 @@
 
 #include <string.h>
 
-#include "cred/provider-rows.h"
+#include "cred/probe/provider-rows.h"
 #include "cred/run.h"
 
 #define GH_MS (30 * 1000)
 
 static const char *const nothing[] = {NULL};
-
-bool bearer_is_git(const char *target)
-{
-	static const char *const ends[] = {"/info/refs", "/git-upload-pack", "/git-receive-pack"};
-	size_t n = strcspn(target, "?");
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		size_t len = strlen(ends[i]);
-
-		if (n >= len && memcmp(target + n - len, ends[i], len) == 0)
-			return true;
-	}
-	return memmem(target, n, "/info/lfs/", 10) != NULL;
-}
 
 /* gh asks no network for it, and prefers the same variables. */
 static enum cred_probe probe_github(const struct cred_host *h, struct cred_ref *ret,
@@ -51,6 +37,19 @@ static enum cred_probe probe_github(const struct cred_host *h, struct cred_ref *
 	return CRED_FOUND;
 }
 
+static char *npmrc_path(const struct cred_host *h)
+{
+	static const char *const names[] = {"NPM_CONFIG_USERCONFIG", "npm_config_userconfig"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *set = cred_host_env(h, names[i]);
+
+		if (set)
+			return xstrdup(set);
+	}
+	return cred_host_home(h, ".npmrc");
+}
+
 static enum cred_probe probe_npm(const struct cred_host *h, struct cred_ref *ret, struct err *err)
 {
 	cleanup_free char *path = npmrc_path(h);
@@ -59,7 +58,7 @@ static enum cred_probe probe_npm(const struct cred_host *h, struct cred_ref *ret
 	int r;
 
 	buf_init(&b, CRED_FILE_MAX);
-	r = cred_read_file(path, &b, &ret->warning, err);
+	r = cred_read_file(h, path, &b, &ret->warning, err);
 	if (r < 0)
 		return r == -ENOENT ? CRED_MISSING : CRED_UNUSABLE;
 	token = npmrc_token(h, buf_str(&b), NULL, 0);
@@ -92,7 +91,7 @@ static enum cred_probe check_source(const struct cred_host *h, const char *name,
 	at = cred_source_is(source, "file");
 	if (!at)
 		return CRED_FOUND;
-	r = cred_read_file(at, &b, &ret->warning, err);
+	r = cred_read_file(h, at, &b, &ret->warning, err);
 	if (r == 0 && b.len == 0)
 		r = err_set(err, EINVAL, "'%s' is empty; write the token into it", at);
 	if (r == -ENOENT)

@@ -5,8 +5,8 @@
 
 #include "base/json/json.h"
 #include "base/path.h"
-#include "cred/claude-env.h"
-#include "cred/provider-rows.h"
+#include "cred/probe/claude-env.h"
+#include "cred/probe/provider-rows.h"
 #include "cred/run.h"
 
 #define LOGIN "gcloud auth application-default login"
@@ -37,26 +37,6 @@ char *google_adc_path(const struct cred_host *h)
 	return set ? xstrdup(set) : path_join(dir, "application_default_credentials.json");
 }
 
-int google_adc_read(const char *path, struct google_user *ret, char **ret_warning, struct err *err)
-{
-	cleanup_secret_json json_t *j = NULL;
-	cleanup_(cred_wipe) struct buf b;
-	struct err torn = {0};
-	int r;
-
-	buf_init(&b, CRED_FILE_MAX);
-	r = cred_read_file(path, &b, ret_warning, err);
-	if (r < 0)
-		return r;
-	/* The parser's message may quote the text. */
-	if (b.len == 0 || json_parse(buf_str(&b), b.len, &j, &torn) < 0 || !json_is_object(j))
-		return err_set(err, EINVAL, "'%s' is not a whole JSON document; run: " LOGIN, path);
-	r = google_user_parse(j, ret, err);
-	if (r < 0 && r != -ENOENT)
-		return err_hint(err, err_wrap(err, r, "'%s'", path), "run: " LOGIN);
-	return r;
-}
-
 static bool exists(const char *path)
 {
 	cleanup_free char *real = NULL;
@@ -72,7 +52,7 @@ static int find_source(const struct cred_host *h, struct cred_ref *ret, struct e
 	cleanup_free char *adc = google_adc_path(h), *dir = gcloud_dir(h);
 	cleanup_free char *logins = path_join(dir, "credentials.db");
 	cleanup_free char *gcloud = cred_find_program(h, "gcloud");
-	int r = google_adc_read(adc, &u, &ret->warning, err);
+	int r = google_adc_read(h, adc, &u, &ret->warning, err);
 
 	ret->renewable = true;
 	if (r == 0) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cred/provider-rows.h"
+#include "cred/probe/provider-rows.h"
 
 #define PROVIDER(x, holder) &cred_##x,
 static const struct cred_provider *const rows[] = {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "cred/claude-env.h"
-#include "cred/provider-rows.h"
+#include "cred/probe/claude-env.h"
+#include "cred/probe/provider-rows.h"
 
 #define KEY "ANTHROPIC_FOUNDRY_API_KEY"
 
