@@ -5,7 +5,7 @@ set -euo pipefail
 
 build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc bubblewrap git
 	libjansson-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev
-	libidn2-dev libunistring-dev libcurl4-openssl-dev zlib1g-dev libgit2-dev libsqlite3-dev libcmocka-dev python3"
+	libidn2-dev libunistring-dev libcurl4-openssl-dev libgit2-dev libsqlite3-dev libcmocka-dev python3"
 test="bats groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
 	python3-botocore gh dbus-daemon gnome-keyring libsecret-tools cargo golang-go rustc python3-pip python3-setuptools
 	docker.io docker-registry podman nftables runc uidmap busybox-static xz-utils"

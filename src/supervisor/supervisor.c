@@ -447,7 +447,8 @@ int main(void)
 
 	s->guest = s->listener = s->signals = s->watch = s->broker = -1;
 	s->events = (struct events)EVENTS_INIT;
-	s->gateway.vmstat = s->gateway.sock = s->gateway.child.pidfd = s->ca.sock = s->ca.child.pidfd = -1;
+	s->gateway.vmstat = s->gateway.sock = s->gateway.child.pidfd = s->ca.sock =
+		s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
