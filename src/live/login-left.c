@@ -157,8 +157,10 @@ static int clean_entry(struct search *s, int dir, const struct dirent *e, const 
 		return 0;
 	if (S_ISREG(st.st_mode))
 		return clean_file(s, dir, e->d_name, path, err);
-	return S_ISDIR(st.st_mode) && depth ? clean_dir(s, dir, e->d_name, path, depth - 1, err)
-					    : 0;
+	if (S_ISDIR(st.st_mode) && depth)
+		return clean_dir(s, dir, e->d_name, path, depth - 1, err);
+	s->cut |= S_ISDIR(st.st_mode);
+	return 0;
 }
 
 static int clean_dir(struct search *s, int parent, const char *name, const char *shown,
