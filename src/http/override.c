@@ -38,6 +38,7 @@ static bool same(struct slice a, struct slice b)
 
 bool override_is(struct slice name)
 {
+	static const char first[] = {'e', 'f', 'h', 'm', 'o', 'p', 'r'};
 	struct slice rest;
 
 	if (name.n < 6)
@@ -46,7 +47,7 @@ bool override_is(struct slice name)
 		return folded(name.p[0]) == 'f' && same(name, slice_of("forwarded"));
 	rest = (struct slice){name.p + 2, name.n - 2};
 	/* Their first letters; most fields of clients have others. */
-	if (!memchr("efhmopr", folded(rest.p[0]), 7))
+	if (!memchr(first, folded(rest.p[0]), sizeof(first)))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (names[i].n == rest.n && same(rest, names[i]))

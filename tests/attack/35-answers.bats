@@ -145,3 +145,10 @@ pieces() {
 	has "$out" TRACE
 	lacks "$out" "$(printf me:password-of-the-proxy | base64)"
 }
+
+@test 'a token of the attacker in the target does not go along with that of a rule' {
+	settings '{credentials: [{name: a, source: "file:~/token"}], network: {rules: [{host: allowed.test, credential: a}]}}'
+	box curl -sS -o /dev/null 'https://allowed.test/x?a=1&access_token=of-the-attacker&%6Fauth_token=of-the-attacker&b=2'
+	has "$(cat "$BED/requests.log")" '/x?a=1&b=2'
+	lacks "$(cat "$BED/requests.log")" attacker
+}

@@ -25,3 +25,9 @@ teardown() {
 	lacks "$("$RALPH" usage --json)" key-of-the-host
 	lacks "$(cat "$XDG_STATE_HOME"/ralph/sandboxes/*/events.jsonl)" key-of-the-host
 }
+
+@test 'a key of the attacker in another spelling of its field never reaches the provider' {
+	"$RALPH" run -- sh -c 'curl -sS -o /dev/null -X POST -H "x-api-key: $ANTHROPIC_API_KEY" -H "X_Api_Key: of-the-attacker" \
+		-d "{}" $ANTHROPIC_BASE_URL/v1/messages'
+	lacks "$(cat "$PROV/requests.jsonl")" attacker
+}

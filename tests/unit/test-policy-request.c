@@ -320,9 +320,9 @@ static void the_rule_that_describes_a_request_most_narrowly_gives_the_credential
 
 static void a_path_that_two_servers_read_differently_has_no_credential(void **state)
 {
-	static const char *const two_faced[] = {"/api/open%2Fx", "/api/open%2fx", "/api/open;v=1/x",
-						"/api/open;/x",	 "/api%2Fopen/x", "/api;x/open",
-						"/api/Open/x",	 "/api/ope%6E%2Fx"};
+	static const char *const two_faced[] = {
+		"/api/open%2Fx", "/api/open%2fx", "/api/open;v=1/x", "/api/open;/x",
+		"/api%2Fopen/x", "/api;x/open",	  "/api/Open/x",     "/api/ope%6E%2Fx"};
 	cleanup_(policy_freep) struct policy *p = policy_new(POLICY_INET);
 
 	add(p, NULL, "/", NULL, "wide");

@@ -57,6 +57,47 @@ static int flush_guard(struct body *b, struct buf *out)
 	return b->guard ? put_payload(b, NULL, 0, true, out) : 0;
 }
 
+/* What waited goes out, then the last chunk, then the trailer; NULL: the end. */
+static int put_end(struct body *b, struct buf *out, const struct chunked_item *trailer)
+{
+	int r = b->trailers ? 0 : flush_guard(b, out);
+
+	return r < 0 ? r : put_trailer(b, out, trailer);
+}
+
+/* p: the n bytes that the item was read from. */
+static int move_trailer(struct body *b, const struct chunked_item *item, char *p, size_t n,
+			struct buf *out)
+{
+	/* The last chunk goes out before it. */
+	if (b->reader && !outline_end(b->reader))
+		return -EUNREAD;
+	if (b->no_overrides && override_is(item->name))
+		return 0;
+	if (b->guard)
+		response_guard_text(b->guard, p, n);
+	return put_end(b, out, item);
+}
+
+static int move_item(struct body *b, const struct chunked_item *item, char *p, size_t n,
+		     struct buf *out)
+{
+	switch (item->kind) {
+	case CHUNKED_DATA:
+		if (!reader_agrees(b, item->data.p, item->data.n))
+			return -EUNREAD;
+		return put_payload(b, p + (item->data.p - p), item->data.n, false, out);
+	case CHUNKED_TRAILER:
+		return move_trailer(b, item, p, n, out);
+	case CHUNKED_END:
+		b->done = true;
+		return reader_agrees(b, NULL, 0) ? put_end(b, out, NULL) : -EUNREAD;
+	case CHUNKED_MORE:
+		break;
+	}
+	return 0;
+}
+
 static ssize_t move_chunks(struct body *b, struct buf *in, struct buf *out)
 {
 	size_t used = 0;
@@ -65,42 +106,16 @@ static ssize_t move_chunks(struct body *b, struct buf *in, struct buf *out)
 		struct chunked_item item = {0};
 		char *p = in->data + used;
 		ssize_t n = chunked_next(&b->chunked, p, in->len - used, &item);
-		int r = 0;
+		int r;
 
 		if (n < 0)
 			return -EPROTO;
 		used += (size_t)n;
-		switch (item.kind) {
-		case CHUNKED_MORE:
-			return (ssize_t)used;
-		case CHUNKED_DATA:
-			if (!reader_agrees(b, item.data.p, item.data.n))
-				return -EUNREAD;
-			r = put_payload(b, p + (item.data.p - p), item.data.n, false, out);
+		if (item.kind == CHUNKED_MORE)
 			break;
-		case CHUNKED_TRAILER:
-			/* The last chunk goes out before it. */
-			if (b->reader && !outline_end(b->reader))
-				return -EUNREAD;
-			if (b->no_overrides && override_is(item.name))
-				break;
-			if (b->guard)
-				response_guard_text(b->guard, p, (size_t)n);
-			r = b->trailers ? 0 : flush_guard(b, out);
-			if (r == 0)
-				r = put_trailer(b, out, &item);
-			break;
-		case CHUNKED_END:
-			b->done = true;
-			if (!reader_agrees(b, NULL, 0))
-				return -EUNREAD;
-			r = b->trailers ? 0 : flush_guard(b, out);
-			if (r == 0)
-				r = put_trailer(b, out, NULL);
-			break;
-		}
+		r = move_item(b, &item, p, (size_t)n, out);
 		if (r < 0)
-			return -EPROTO;
+			return r == -EUNREAD ? r : -EPROTO;
 	}
 	return (ssize_t)used;
 }

@@ -178,6 +178,32 @@ bool exchange_is_sent(const struct exchange *x)
 	       x->out.len == 0 && (!g || !g->replay || g->sent == g->body.len);
 }
 
+/* Moves one piece of the request's body: as stream_read(); -EPIPE, -EPROTO, -EUNREAD as body_relay().
+ */
+static ssize_t request_piece(struct conn *c)
+{
+	struct exchange *x = c->x;
+	ssize_t n = c->in.len ? body_move(&x->request, &c->in, &x->out) : 0;
+
+	if (n != 0)
+		return n;
+	if (!c->client.readable)
+		return -EAGAIN;
+	if (x->request.kind == HTTP1_BODY_CHUNKED)
+		return body_fill(c->gw, &c->client, &c->in);
+	return body_relay(c->gw, &x->request, &c->client, &c->up, &x->out, &c->up_bytes);
+}
+
+static void request_failed(struct conn *c, ssize_t n)
+{
+	if (n == -EUNREAD)
+		inject_unread(c);
+	else if (n == -EPROTO)
+		refuse_as(c, GW_DENY, 400, "the request's body is malformed");
+	else
+		conn_end(c, "client gone");
+}
+
 /* The request's body; MOVE_OVER: c is over. */
 static enum move move_request(struct conn *c)
 {
@@ -200,28 +226,13 @@ static enum move move_request(struct conn *c)
 		}
 		if (x->request.done || x->cut)
 			return MOVE_IDLE;
-		n = c->in.len ? body_move(&x->request, &c->in, &x->out) : 0;
-		if (n == 0 && !c->client.readable)
-			return MOVE_IDLE;
-		if (n == 0 && x->request.kind == HTTP1_BODY_CHUNKED)
-			n = body_fill(c->gw, &c->client, &c->in);
-		else if (n == 0)
-			n = body_relay(c->gw, &x->request, &c->client, &c->up, &x->out,
-				       &c->up_bytes);
+		n = request_piece(c);
 		if (n == -EAGAIN)
 			return MOVE_IDLE;
-		if (n == -EUNREAD) {
-			inject_unread(c);
-			return MOVE_OVER;
-		}
-		if (n == -EPROTO) {
-			refuse_as(c, GW_DENY, 400, "the request's body is malformed");
-			return MOVE_OVER;
-		}
 		if (n == -EPIPE) {
 			x->cut = c->up.readable = true;
 		} else if (n <= 0) {
-			conn_end(c, "client gone");
+			request_failed(c, n);
 			return MOVE_OVER;
 		}
 	}

@@ -49,15 +49,21 @@ static bool begins(struct slice s, const char *with)
 	return s.n >= n && slice_ieq((struct slice){s.p, n}, slice_of(with));
 }
 
+/* '_' counts as '-', which servers like CGI do not tell apart. */
+static bool is_field(struct slice name, const char *row, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((name.p[i] == '_' ? '-' : ascii_lower(name.p[i])) != row[i])
+			return false;
+	return true;
+}
+
 static enum kind kind_of(struct slice name)
 {
-	char first = ascii_lower(name.p[0]);
-
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		if (fields[i].n == name.n && fields[i].name[0] == first &&
-		    slice_ieq(name, (struct slice){fields[i].name, name.n}))
+		if (fields[i].n == name.n && is_field(name, fields[i].name, name.n))
 			return fields[i].kind;
-	return first == 'x' && begins(name, "x-amz-") ? STRIP : ORDINARY;
+	return name.n > 6 && is_field(name, "x-amz-", 6) ? STRIP : ORDINARY;
 }
 
 void phantoms_init(struct gw *gw)
@@ -200,7 +206,23 @@ static bool is_key(struct slice name)
 	return begins(s, "x-amz-");
 }
 
-void phantom_strip_query(struct buf *b, struct slice query)
+/* Of a host that nobody here knows: a parameter that is just called "key" may be anything. */
+static bool is_token(struct slice name)
+{
+	static const char *const tokens[] = {"access_token", "oauth_token", "private_token"};
+	char plain[64];
+	struct slice s;
+
+	if (name.n > sizeof(plain))
+		return false;
+	s = (struct slice){plain, url_unescape(name, plain)};
+	for (size_t i = 0; i < ARRAY_SIZE(tokens); i++)
+		if (slice_is(s, tokens[i]))
+			return true;
+	return false;
+}
+
+static void strip_query(struct buf *b, struct slice query, bool (*drops)(struct slice))
 {
 	const char *p = query.p ? query.p : "", *end = p + query.n;
 	char before = '?';
@@ -210,7 +232,7 @@ void phantom_strip_query(struct buf *b, struct slice query)
 		size_t n = (size_t)((amp ? amp : end) - p);
 		const char *eq = n ? memchr(p, '=', n) : NULL;
 
-		if (!is_key((struct slice){p, eq ? (size_t)(eq - p) : n})) {
+		if (!drops((struct slice){p, eq ? (size_t)(eq - p) : n})) {
 			(void)buf_putc(b, before);
 			(void)buf_append(b, p, n);
 			before = '&';
@@ -219,4 +241,23 @@ void phantom_strip_query(struct buf *b, struct slice query)
 			return;
 		p = amp + 1;
 	}
+}
+
+void phantom_strip_query(struct buf *b, struct slice query)
+{
+	strip_query(b, query, is_key);
+}
+
+void phantom_strip_tokens(char **target)
+{
+	const char *query = strchr(*target, '?');
+	cleanup_buf struct buf b;
+
+	buf_init(&b, strlen(*target) + 1);
+	if (!query)
+		return;
+	(void)buf_append(&b, *target, (size_t)(query - *target));
+	strip_query(&b, slice_of(query + 1), is_token);
+	free(*target);
+	*target = buf_take(&b);
 }

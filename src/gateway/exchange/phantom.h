@@ -32,3 +32,5 @@ void phantom_strip(struct http1_head *h);
 /* The query without its parameters that are keys ("key=…", "access_token=…"), appended with its
  * '?' to b. */
 void phantom_strip_query(struct buf *b, struct slice query);
+/* A rule's host: what is a token by its name alone goes from the target's query. */
+void phantom_strip_tokens(char **target);
