@@ -75,7 +75,7 @@ static int refuse_profile(const char *name, struct err *err)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				"0123456789_.@-");
-	bool plain = name[n] == '\0' && n <= 64 && name[0] != '-';
+	bool plain = n <= 64 && name[n] == '\0' && name[0] != '-';
 
 	return err_set(err, EPERM,
 		       "the project's settings of Claude Code name an AWS profile, and a project "
