@@ -153,7 +153,9 @@ load sandbox
 @test "--rm leaves nothing; without it the home stays for the next run" {
 	ralph run --rm -- sh -c 'echo x >~/kept'
 	same "" "$(ralph ls -q)"
-	same "" "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes")"
+	# The name is free at once; nobody waits for the files.
+	gone() { [ -z "$(ls -A "$XDG_STATE_HOME/ralph/sandboxes")" ]; }
+	wait_until gone
 	ralph run -- sh -c 'test ! -e ~/kept; echo y >~/kept'
 	down
 	wait_until nothing_left
