@@ -113,7 +113,7 @@ left() {
 	background
 	has "$(ralph exec "$S" cat "$FILE")" sk-ant-oat01-piped
 	must_exit 7 ralph exec "$S" sh -c 'exit 7'
-	must_fail empty
+	[ "$(id -u)" -ne 0 ] || must_fail empty
 	# The others have ended: the login is still there for the first.
 	touch "$WS/go"
 	wait "$BACK"
