@@ -14,8 +14,8 @@ demo="openssl util-linux"
 npm=
 command -v npm >/dev/null || npm="nodejs npm"
 test="$test $npm"
-# Large, and for one file of tests, which is skipped without it: CI has it.
-[ -z "${CI:-}" ] || test="$test chromium"
+# Large, and for a few tests, which are skipped without them: CI has them.
+[ -z "${CI:-}" ] || test="$test chromium default-jdk-headless"
 # Not in every release: awscli has a stand-in, and docker-cli is the command that docker.io has brought before.
 extra_test="awscli docker-cli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
