@@ -1,5 +1,6 @@
 #include "tests.h"
 
+#include "base/text/spelling.h"
 #include "gateway/parse/scrub.h"
 #include "spell.h"
 
@@ -300,9 +301,32 @@ static void what_is_too_short_is_not_looked_for(void **state)
 	assert_null(needles_new(NULL, 0));
 }
 
+/* A secret that is no ASCII is found too where a server shows it as JSON, HTML or in a URL. */
+static void escapes_stand_for_any_character(void **state)
+{
+	static const struct {
+		char escape;
+		const char *spelled, *is;
+	} rows[] = {
+		{'\\', "caf\\u00e9", "caf\xc3\xa9"}, {'\\', "\\u20ac", "\xe2\x82\xac"},
+		{'\\', "a\\r\\t\\nb", "a\r\t\nb"},   {'&', "caf&#xe9;", "caf\xc3\xa9"},
+		{'&', "&#8364;", "\xe2\x82\xac"},    {'%', "caf%C3%A9", "caf\xc3\xa9"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char out[64];
+		size_t n = spelling_unescape(rows[i].spelled, strlen(rows[i].spelled),
+					     rows[i].escape, out);
+
+		assert_int_equal(n, strlen(rows[i].is));
+		assert_memory_equal(out, rows[i].is, n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(escapes_stand_for_any_character),
 		cmocka_unit_test(a_secret_is_replaced_wherever_the_pieces_are_cut),
 		cmocka_unit_test(every_spelling_and_any_two_of_them_are_found),
 		cmocka_unit_test(a_pass_phrase_is_found_in_every_spelling),
