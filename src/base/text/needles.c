@@ -149,15 +149,28 @@ static void take_in(const struct needle *d, size_t end, size_t *from, size_t *to
 	*to = end > *to ? end : *to;
 }
 
+/* The first place of any core, or n. Not one text after the other: a text that is full of one would
+ * be gone through for the others each time. */
+static size_t first_core(const struct needles *s, const char *p, size_t n)
+{
+	size_t at = n;
+
+	for (size_t i = 0; i < n && at == n; i += TURN)
+		for (size_t k = 0; k < s->n; k++) {
+			size_t end = TURN + s->list[k].core - 1;
+			size_t part = n - i < end ? n - i : end;
+			size_t found = core_in(&s->list[k], p + i, part);
+
+			if (found < part && i + found < at)
+				at = i + found;
+		}
+	return at;
+}
+
 size_t needles_plain(const struct needles *s, const char *p, size_t n, size_t *ret_len)
 {
-	size_t at = n, from = n, to = 0;
+	size_t at = first_core(s, p, n), from = n, to = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		size_t found = core_in(&s->list[i], p, n);
-
-		at = found < at ? found : at;
-	}
 	for (size_t place = at; place < n && (place == at || place < to); place++)
 		for (size_t i = 0; i < s->n; i++)
 			if (n - place >= s->list[i].core && stands_at(&s->list[i], p + place))
