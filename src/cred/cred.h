@@ -31,7 +31,7 @@
  */
 
 /*
- * What a confined process has its broker do: see hold/cred-broker.h. Programs and paths are those
+ * The acts of a confined process's broker: see hold/cred-broker.h. Programs and paths are those
  * of a list that was made before; others are refused.
  */
 struct cred_broker {

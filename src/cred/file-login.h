@@ -35,7 +35,7 @@ void file_login_done(struct file_login *l);
 int file_login_read(const struct cred_host *h, const char *path, const struct file_login_kind *kind,
 		    struct file_login *ret, char **ret_warning, struct err *err);
 
-/* What the functions below use of the host; url: where a renewal is posted. */
+/* Adds the files and programs that the functions below need; url: where a renewal is posted. */
 void file_login_needs(const struct cred *c, const char *url, struct cred_needs *n);
 /* For holders whose source is "file:PATH". The account is given back for the header, or NULL. */
 int file_login_load(struct cred *c, const struct file_login_kind *kind, char **ret_account,

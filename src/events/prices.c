@@ -141,7 +141,7 @@ void price_find(const char *model, const struct strv *own, struct price *ret)
 	}
 }
 
-/* What the providers' documents say of an answer without a limit of its own. */
+/* The longest answers, by the providers' documents, where a request sets no limit. */
 static const struct {
 	const char *model;
 	uint32_t tokens;

@@ -66,8 +66,7 @@
 #define HEADER_KEEP_MS 60000 /* at most, whatever it said */
 
 /* Secrets that answers are searched for. */
-#define GIVEN_MAX 64  /* sets of them */
-#define GIVEN_TURNS 3 /* of one credential: the newest, and those it has replaced */
+#define GIVEN_TURNS 3 /* sets of one credential: the newest, and those it has replaced */
 
 /* Certificates. */
 #define LEAVES_MAX 64 /* contexts of inspected hosts */

@@ -804,6 +804,18 @@ char *ask(const char *text)
 	return answer;
 }
 
+void has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("'%s' is not in '%s'", part, text);
+}
+
+void starts(const char *text, const char *with)
+{
+	if (strncmp(text, with, strlen(with)) != 0)
+		fail_msg("'%s' does not start with '%s'", text, with);
+}
+
 bool is_reset(int fd)
 {
 	char c;

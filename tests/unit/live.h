@@ -82,6 +82,9 @@ void put_bytes(int fd, const void *p, size_t n);
 char *get(int fd, const char *marker);
 /* The whole conversation: sends text to the proxy, reads to the end. */
 char *ask(const char *text);
+/* Fail the test unless the text has this part, or starts so. */
+void has(const char *text, const char *part);
+void starts(const char *text, const char *with);
 bool is_reset(int fd);
 bool is_closed(int fd); /* end of stream or reset, without a byte */
 /* CONNECT that must be granted. */

@@ -27,22 +27,10 @@ static int down(void **state)
 	return 0;
 }
 
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("'%s' is not in '%s'", part, text);
-}
-
 static void has_not(const char *text, const char *part)
 {
 	if (strcasestr(text, part))
 		fail_msg("'%s' is in '%s'", part, text);
-}
-
-static void starts(const char *text, const char *with)
-{
-	if (strncmp(text, with, strlen(with)) != 0)
-		fail_msg("'%s' does not start with '%s'", text, with);
 }
 
 /* A request to a route; fields: lines with their ends. */
@@ -395,6 +383,26 @@ static void an_echo_of_the_secret_is_scrubbed(void **state)
 			    "a secret came back 1 times and was removed");
 }
 
+/* A host that a route gives a credential may show it in an answer to any other request. */
+static void the_host_of_a_route_does_not_show_its_secret_under_a_rule(void **state)
+{
+	static const struct live_rule open[] = {{.pattern = "inspected.test", .methods = "GET"}};
+	struct live_options o = options;
+	cleanup_free char *a = NULL, *b = NULL;
+
+	o.rules = open;
+	o.n_rules = 1;
+	live_stop();
+	live_start(&o);
+	a = get_route("echo/plain");
+	has(a, "<************>");
+	b = tls_ask("inspected.test",
+		    "GET /v1/echo/plain HTTP/1.1\r\nHost: inspected.test\r\n"
+		    "Authorization: Bearer the-real-key\r\nConnection: close\r\n\r\n");
+	has(b, "<************>");
+	has_not(b, "the-real-key");
+}
+
 static void an_echo_in_base64_heads_and_trailers_is_scrubbed(void **state)
 {
 	cleanup_free char *b64 = get_route("echo/base64"), *head = get_route("echo/head");
@@ -704,6 +712,7 @@ int main(void)
 		OWN(a_server_with_a_wrong_certificate_gets_no_header),
 		OWN(a_request_may_lead_elsewhere_than_its_route),
 		T(an_echo_of_the_secret_is_scrubbed),
+		T(the_host_of_a_route_does_not_show_its_secret_under_a_rule),
 		T(an_echo_in_base64_heads_and_trailers_is_scrubbed),
 		T(a_stretch_that_is_not_over_waits_and_nothing_else_does),
 		T(a_compressed_answer_is_refused),

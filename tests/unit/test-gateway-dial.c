@@ -26,18 +26,6 @@ static int down(void **state)
 	return 0;
 }
 
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("'%s' is not in '%s'", part, text);
-}
-
-static void starts(const char *text, const char *with)
-{
-	if (strncmp(text, with, strlen(with)) != 0)
-		fail_msg("'%s' does not start with '%s'", text, with);
-}
-
 /* The connection is one to inspected.test, whoever was dialled: requests are judged. */
 static void is_inspected(int fd, const char *sni)
 {

@@ -28,22 +28,10 @@ static int down(void **state)
 	return 0;
 }
 
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("'%s' is not in '%s'", part, text);
-}
-
 static void has_not(const char *text, const char *part)
 {
 	if (strstr(text, part))
 		fail_msg("'%s' is in '%s'", part, text);
-}
-
-static void starts(const char *text, const char *with)
-{
-	if (strncmp(text, with, strlen(with)) != 0)
-		fail_msg("'%s' does not start with '%s'", text, with);
 }
 
 /* Proxy cases as data: what is sent to the proxy port and what must, and must not, come back. */

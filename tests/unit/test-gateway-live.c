@@ -31,18 +31,6 @@ static int down(void **state)
 	return 0;
 }
 
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("'%s' is not in '%s'", part, text);
-}
-
-static void starts(const char *text, const char *with)
-{
-	if (strncmp(text, with, strlen(with)) != 0)
-		fail_msg("'%s' does not start with '%s'", text, with);
-}
-
 /* The fatal alert "access denied", and then the end. */
 static bool is_alert(int fd)
 {

@@ -113,7 +113,7 @@ static void print_row(struct table *t, const json_t *row)
 	table_cell(t, text_of(row, "workspace"));
 }
 
-/* What is wrong with a running sandbox does not fit a column, and is no row of the result. */
+/* A fault of a running sandbox does not fit a column, and is no row of the result. */
 static void print_note(const json_t *row)
 {
 	uint64_t n = number_of(row, "gateway_ends");

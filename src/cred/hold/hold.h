@@ -57,7 +57,7 @@ struct cred {
 struct cred_needs; /* cred-broker.h */
 
 struct cred_holder {
-	/* What the functions below use of the host. NULL: what its source says, see
+	/* Adds the files and programs that the functions below need. NULL: those of its source, see
 	 * cred_needs_source(). */
 	void (*needs)(const struct cred *c, struct cred_needs *n);
 	/*

@@ -57,7 +57,7 @@ static int flush_guard(struct body *b, struct buf *out)
 	return b->guard ? put_payload(b, NULL, 0, true, out) : 0;
 }
 
-/* What waited goes out, then the last chunk, then the trailer; NULL: the end. */
+/* Puts out the bytes that waited, then the last chunk, then the trailer; NULL: the end. */
 static int put_end(struct body *b, struct buf *out, const struct chunked_item *trailer)
 {
 	int r = b->trailers ? 0 : flush_guard(b, out);

@@ -2,33 +2,37 @@
 
 #include "base/text/needles.h"
 
+struct set {
+	const char *credential;
+	struct strv secrets;
+	uint64_t turn; /* the newest has the largest */
+};
+
+/* The user names the credentials; of each there are GIVEN_TURNS at most. */
 struct given {
-	struct {
-		const char *credential;
-		struct strv secrets;
-		uint64_t turn; /* the newest has the largest */
-	} v[GIVEN_MAX];
+	struct set *v;
 	size_t n;
 	uint64_t turn;
 };
 
-/* The place for another set: of the credential's own ones if it has its share, else any. */
-static size_t place_for(struct given *g, const char *credential)
+/* The place for another set of the credential: that of its oldest if it has its share. */
+static struct set *place_for(struct given *g, const char *credential)
 {
-	size_t own = 0, oldest = 0, oldest_own = GIVEN_MAX;
+	struct set *oldest = NULL;
+	size_t own = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
-		if (g->v[i].turn < g->v[oldest].turn)
-			oldest = i;
 		if (g->v[i].credential != credential)
 			continue;
 		own++;
-		if (oldest_own == GIVEN_MAX || g->v[i].turn < g->v[oldest_own].turn)
-			oldest_own = i;
+		if (!oldest || g->v[i].turn < oldest->turn)
+			oldest = &g->v[i];
 	}
 	if (own >= GIVEN_TURNS)
-		return oldest_own;
-	return g->n < GIVEN_MAX ? g->n++ : oldest;
+		return oldest;
+	g->v = xrealloc(g->v, g->n + 1, sizeof(*g->v));
+	g->v[g->n] = (struct set){.credential = credential};
+	return &g->v[g->n++];
 }
 
 static struct needles *needles_of(const struct given *g)
@@ -48,7 +52,7 @@ static struct needles *needles_of(const struct given *g)
 void given_add(struct gw *gw, const char *credential, const struct strv *secrets)
 {
 	struct given *g = gw->given;
-	size_t at;
+	struct set *set;
 
 	if (!g)
 		g = gw->given = xcalloc(1, sizeof(*g));
@@ -57,12 +61,10 @@ void given_add(struct gw *gw, const char *credential, const struct strv *secrets
 			g->v[i].turn = ++g->turn;
 			return;
 		}
-	at = place_for(g, credential);
-	strv_done(&g->v[at].secrets);
-	g->v[at].credential = credential;
-	g->v[at].turn = ++g->turn;
-	for (size_t i = 0; i < secrets->n; i++)
-		strv_push(&g->v[at].secrets, secrets->v[i]);
+	set = place_for(g, credential);
+	set->turn = ++g->turn;
+	strv_done(&set->secrets);
+	strv_extend(&set->secrets, secrets);
 	(void)needles_unref(gw->secrets);
 	gw->secrets = needles_of(g);
 }

@@ -238,7 +238,8 @@ void http_decide(struct conn *c, const struct http1_head *h, size_t head_len)
 		if (c->x->target)
 			phantom_strip_tokens(&c->x->target);
 		inject_start(c, NULL, head_len);
-	} else if (name.inspect && policy_has_credential(c->gw->policy, &c->host)) {
+	} else if (name.inspect && (policy_has_credential(c->gw->policy, &c->host) ||
+				    route_has_credential(c->gw, &c->host))) {
 		send_guarded(c, head_len);
 	} else {
 		c->x->upgrade = h->websocket && c->x->request.done;

@@ -6,6 +6,7 @@
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/http-judge.h"
 #include "gateway/exchange/provider-request.h"
+#include "gateway/exchange/route.h"
 #include "gateway/refuse.h"
 
 static const char too_long[] = "the request is too long to be read before it is sent";
@@ -367,16 +368,12 @@ static const struct gw_route *trust_of(const struct conn *c)
 {
 	for (size_t i = 0; i < c->gw->config->n_routes; i++) {
 		const struct gw_route *r = &c->gw->config->routes[i];
-		struct err err = {0};
 		struct host host;
-		struct url url;
+		uint16_t port;
 
-		if (!r->ca_file || !r->credential || !streq(r->credential, c->x->credential) ||
-		    url_parse(r->url, strlen(r->url), &url) < 0 ||
-		    host_parse(url.authority.host.p, url.authority.host.n, &host, &err) < 0)
-			continue;
-		if (host_equal(&host, &c->host) &&
-		    url_port(url.scheme, url.authority.port) == c->port)
+		if (r->ca_file && r->credential && streq(r->credential, c->x->credential) &&
+		    route_origin(r->url, &host, &port) && host_equal(&host, &c->host) &&
+		    port == c->port)
 			return r;
 	}
 	return NULL;

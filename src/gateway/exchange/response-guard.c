@@ -181,7 +181,7 @@ ssize_t response_guard_replay(struct response_guard *g, struct buf *out)
 	return buf_append(out, part, (size_t)n) < 0 ? -ENOBUFS : n;
 }
 
-/* What the request costs in the end. An answer that may be cut short says too little. */
+/* The request's cost in the end. An answer that may be cut short says too little. */
 static enum gw_cost cost_of(const struct exchange *x)
 {
 	const struct response_guard *g = x->guard;

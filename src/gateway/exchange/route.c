@@ -19,6 +19,42 @@ bool route_has(struct slice path)
 	return path.n >= PREFIX_LEN && memcmp(path.p, prefix, PREFIX_LEN) == 0;
 }
 
+bool route_origin(const char *text, struct host *ret, uint16_t *ret_port)
+{
+	struct err err = {0};
+	struct url url;
+
+	if (url_parse(text, strlen(text), &url) < 0 ||
+	    host_parse(url.authority.host.p, url.authority.host.n, ret, &err) < 0)
+		return false;
+	*ret_port = url_port(url.scheme, url.authority.port);
+	return true;
+}
+
+static bool leads_to(const char *url, const struct host *h)
+{
+	struct host host;
+	uint16_t port;
+
+	return url && route_origin(url, &host, &port) && host_equal(&host, h);
+}
+
+/* Rows of a route may lead to other hosts than its own. */
+bool route_has_credential(const struct gw *gw, const struct host *h)
+{
+	for (size_t i = 0; i < gw->config->n_routes; i++) {
+		const struct gw_route *r = &gw->config->routes[i];
+		struct request_row row;
+
+		if (r->credential && leads_to(r->url, h))
+			return true;
+		for (size_t k = 0; r->credential && k < r->requests.n; k++)
+			if (request_row_parse(r->requests.v[k], &row) && leads_to(row.url, h))
+				return true;
+	}
+	return false;
+}
+
 /* The first segment of *rest, which then begins with what follows it. */
 static struct slice next_segment(struct slice *rest)
 {
