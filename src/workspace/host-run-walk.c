@@ -133,10 +133,27 @@ static void walk_git(struct walk *w, const char *dir)
 		judge_git(&w->judge, fd, dir, false);
 }
 
+/* A directory in one of the writable trees, no link on the way. */
+static int open_watched(const struct sandbox_spec *spec, const char *dir)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+		cleanup_fd int root = -1;
+
+		if (!spec_is_writable(m->kind) || !path_under(dir, m->source))
+			continue;
+		root = open(m->source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		dir += strlen(m->source);
+		return path_open_beneath(root, *dir ? dir + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
+	}
+	return -EXDEV;
+}
+
 /* Programs that appeared where the user's shell looks for them. */
 static void walk_path(struct walk *w, const char *dir)
 {
-	DIR *d = opendir(dir);
+	int fd = open_watched(w->judge.spec, dir);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *de;
 	int left = PATH_NAMES_MAX;
 
