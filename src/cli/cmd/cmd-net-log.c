@@ -126,7 +126,7 @@ static int on_line(void *arg, const struct events_line *l)
 	    (sh->denied && !streq(log_text(j, "verdict"), "deny")))
 		return 0;
 	if (sh->json)
-		(void)puts(l->text);
+		json_show_line(l->text, stdout);
 	else
 		print_record(j, sh->color);
 	return 0;

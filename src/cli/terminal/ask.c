@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text/term.h"
 
 #define ANSWER_MAX 64
 #define TRIES 3 /* then it is no: what types nonsense is no person */
@@ -47,7 +48,8 @@ int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
 	if (!ask_possible())
 		return err_set(err, ENOTTY, "there is no terminal to ask on");
 	for (int i = 0; i < TRIES; i++) {
-		(void)fprintf(stderr, "%s [%s] ", question, by_default ? "Y/n" : "y/N");
+		term_puts(stderr, question);
+		(void)fprintf(stderr, " [%s] ", by_default ? "Y/n" : "y/N");
 		(void)fflush(stderr);
 		if (!read_line(answer)) {
 			(void)fputc('\n', stderr);
