@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <fnmatch.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/path.h"
 
@@ -70,12 +71,23 @@ const struct protect_rule *protect_match(enum protect_base base, const char *par
 		const char *leaf = path_base(r->path);
 		size_t n = leaf == r->path ? 0 : (size_t)(leaf - r->path - 1);
 
-		if (n && (strlen(parent) != n || memcmp(parent, r->path, n) != 0))
+		/* There are file systems where .VSCode is .vscode. */
+		if (n && (strlen(parent) != n || strncasecmp(parent, r->path, n) != 0))
 			continue;
-		if (fnmatch(leaf, name, 0) == 0)
+		if (fnmatch(leaf, name, FNM_CASEFOLD) == 0)
 			return r;
 	}
 	return NULL;
+}
+
+bool protect_holds(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const struct protect_rule *r = rules[PROTECT_TREE]; r->path; r++)
+		if (strncasecmp(r->path, name, n) == 0 && r->path[n] == '/')
+			return true;
+	return false;
 }
 
 /* Keys and the files programs read them from; not what only shows how such a file looks. */

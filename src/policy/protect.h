@@ -32,6 +32,8 @@ bool protect_is_pattern(const struct protect_rule *rule);
  */
 const struct protect_rule *protect_match(enum protect_base base, const char *parent,
 					 const char *name);
+/* Is this the name of a directory that holds protected names of the tree, as .claude does? */
+bool protect_holds(const char *name);
 
 /*
  * Is a file of this name a secret that the agent is not to read? The patterns are read in order

@@ -114,6 +114,14 @@ void client_notice_all(struct supervisor *s, const char *text)
 			(void)wire_send(c->fd, WIRE_NOTICE, 0, &b, NULL, 0);
 }
 
+void client_fail_all(struct supervisor *s, const char *msg)
+{
+	client_notice_all(s, msg);
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->fd >= 0 && c->id)
+			client_failed(c, EXIT_RALPH, msg);
+}
+
 struct client *client_by_id(struct supervisor *s, uint32_t id)
 {
 	for (struct client *c = s->clients; c; c = c->next)

@@ -167,6 +167,8 @@ struct supervisor {
 	struct ev_timer deadline;  /* of starting, later of stopping */
 	struct host_run *host_run; /* files of the workspace that the host would run */
 	unsigned n_found;	   /* number of findings so far */
+	struct err unsettled;	   /* a finding that could not be moved: commands end with it */
+	struct strv moved;	   /* paths of the first ones that were moved to quarantine */
 	struct timespec since;	   /* newer files were changed while the sandbox ran */
 	struct restore *restore;   /* NULL: nothing is to be restored */
 	int watch;		   /* inotify */
@@ -200,6 +202,8 @@ void client_drop(struct client *c); /* closes; its command, if any, is ended */
 
 /* Something to tell whoever has or had a command here. */
 void client_notice_all(struct supervisor *s, const char *text);
+/* Every command ends with this error, those that have ended well too. */
+void client_fail_all(struct supervisor *s, const char *msg);
 
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */

@@ -19,37 +19,46 @@
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
 /*
- * The number of findings that are kept, shown and logged for one sandbox; further ones are only
- * removed. An agent could make the same file again and again.
+ * The number of findings that are shown and logged for one sandbox; further ones are only moved. An
+ * agent could make the same file again and again: then only the first ones are kept.
  */
 #define FOUND_MAX 512
 
-static void settle(struct supervisor *s, struct finding *f)
+/* Whether it is gone from where it was. */
+static bool settle(struct supervisor *s, struct finding *f)
 {
 	struct err err = {0};
 
-	if (s->n_found >= FOUND_MAX) {
-		(void)finding_remove(f, s->spec, &err);
-		return;
-	}
-	if (finding_settle(f, &s->places, s->spec, &err) < 0)
+	if (s->n_found >= FOUND_MAX && strv_has(&s->moved, f->path))
+		return finding_remove(f, s->spec, &err) == 0;
+	if (finding_settle(f, &s->places, s->spec, &err) < 0) {
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
-	else if (f->id && f->link)
+		if (!s->unsettled.msg[0])
+			s->unsettled = err;
+		return false;
+	}
+	if (f->id && s->moved.n < FOUND_MAX)
+		strv_push(&s->moved, f->path);
+	if (f->id && f->link)
 		host_run_accept(s->host_run, f->path);
+	return f->id != NULL;
 }
 
-static void announce(struct supervisor *s, struct findings *f)
+static bool announce(void *arg, struct findings *f)
 {
+	struct supervisor *s = arg;
+	bool moved = false;
+
 	for (size_t i = 0; i < f->n; i++) {
 		cleanup_free char *text = NULL;
 
-		settle(s, &f->v[i]);
+		moved = settle(s, &f->v[i]) || moved;
 		if (s->n_found++ >= FOUND_MAX) {
 			if (s->n_found == FOUND_MAX + 1)
 				sup_event(s, "surface-flood",
 					  json_pack("{ss}", "message",
-						    "more than anyone keeps: from here on such "
-						    "files are only taken away"));
+						    "more than anyone reads: from here on such "
+						    "files are only moved to quarantine"));
 			continue;
 		}
 		text = finding_sentence(&f->v[i]);
@@ -65,6 +74,7 @@ static void announce(struct supervisor *s, struct findings *f)
 
 		client_notice_all(s, text);
 	}
+	return moved;
 }
 
 static char *place_inside(const struct sandbox_spec *spec, const char *path)
@@ -108,20 +118,20 @@ void watch_look(struct supervisor *s)
 	restore_look(s->restore, &s->places, s->n_found < FOUND_MAX, &found);
 	host_run_compare(s->host_run, &found, &again);
 	make_readonly_again(s, &again);
-	announce(s, &found);
+	(void)announce(s, &found);
 	findings_done(&found);
 }
 
 void watch_finish(struct supervisor *s)
 {
-	struct findings found = {0};
-
 	if (!s->host_run)
 		return;
 	watch_look(s);
-	host_run_walk(s->spec, &s->since, false, &found);
-	announce(s, &found);
-	findings_done(&found);
+	host_run_finish(s->spec, &s->since, false, announce, s);
+	if (s->unsettled.msg[0]) {
+		(void)err_hint(&s->unsettled, 0, "remove it before you work in there");
+		client_fail_all(s, s->unsettled.msg);
+	}
 	restore_forget(s->entry.dir);
 }
 

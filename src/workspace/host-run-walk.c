@@ -3,23 +3,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
 #include "workspace/host-run-judge.h"
+#include "workspace/tree-walk.h"
 
-#define DIRS_MAX 200000 /* of all trees together */
-#define DEPTH_MAX 96	/* each level holds a descriptor */
-#define GIT_MAX 4096
-#define PATH_NAMES_MAX 8192
+#define GIT_MAX 4096 /* git directories that are judged; further ones are moved away whole */
 
 struct walk {
 	struct judge judge;
-	unsigned dirs;
-	dev_t dev;
-	bool cut; /* not all of it was looked at */
 };
 
 /* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
@@ -37,91 +33,66 @@ static void check_name(struct walk *w, int dirfd, const char *dir, const char *n
 		(void)findings_add(w->judge.out, path, xstrdup(rule->why), false);
 }
 
-enum marks { MARK_HEAD = 1, MARK_OBJECTS = 2, MARK_REFS = 4, MARK_COMMON = 8 };
-
-static unsigned mark_of(const char *name)
+static bool is_there(const struct tree_dir *d, const char *name)
 {
-	static const struct {
-		const char *name;
-		unsigned mark;
-	} marks[] = {{"HEAD", MARK_HEAD},
-		     {"objects", MARK_OBJECTS},
-		     {"refs", MARK_REFS},
-		     {"commondir", MARK_COMMON}};
+	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (streq(name, marks[i].name))
-			return marks[i].mark;
-	return 0;
+	return fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* As git sees it when a person stands in that directory. */
-static bool is_bare(unsigned marks)
+static bool is_bare(const struct tree_dir *d)
 {
-	return (marks & MARK_HEAD) &&
-	       ((marks & MARK_COMMON) ||
-		(marks & (MARK_OBJECTS | MARK_REFS)) == (MARK_OBJECTS | MARK_REFS));
+	return is_there(d, "HEAD") &&
+	       (is_there(d, "commondir") || (is_there(d, "objects") && is_there(d, "refs")));
 }
 
-static void walk_dir(struct walk *w, int fd, const char *path, unsigned depth, bool moved);
-
-static void walk_child(struct walk *w, int parent, const char *dir, const char *name,
-		       unsigned depth, bool moved)
+/* Is it, or something above it, new? The top's own time says only that something in it changed. */
+static bool is_moved(const struct walk *w, const struct tree_dir *d)
 {
-	cleanup_fd int fd = -1;
-	cleanup_free char *path = NULL;
-	struct stat st;
-
-	if (depth == DEPTH_MAX || w->dirs == DIRS_MAX) {
-		w->cut = true;
-		return;
-	}
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != w->dev)
-		return;
-	path = path_join(dir, name);
-	walk_dir(w, take_fd(fd), path, depth + 1, moved || judge_is_fresh(&w->judge, &st));
+	for (; d->parent; d = d->parent)
+		if (judge_is_fresh(&w->judge, &d->st))
+			return true;
+	return false;
 }
 
-/* Takes fd. */
-static void walk_dir(struct walk *w, int fd, const char *path, unsigned depth, bool moved)
+static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
 {
-	DIR *d = fdopendir(fd);
-	struct dirent *de;
-	unsigned marks = 0;
+	struct walk *w = arg;
 
-	if (!d) {
-		(void)close(fd);
-		return;
+	if (strcasecmp(name, ".git") == 0) {
+		judge_dot_git(&w->judge, d->fd, d->path, is_moved(w, d));
+		return false;
 	}
-	w->dirs++;
-	while ((de = readdir(d))) {
-		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
-			continue;
-		marks |= mark_of(de->d_name);
-		if (streq(de->d_name, ".git"))
-			judge_dot_git(&w->judge, fd, path, moved);
-		else
-			check_name(w, fd, path, de->d_name, depth == 0);
-		if ((de->d_type == DT_DIR || de->d_type == DT_UNKNOWN) &&
-		    !streq(de->d_name, ".git"))
-			walk_child(w, fd, path, de->d_name, depth, moved);
-	}
-	if (is_bare(marks))
-		judge_git(&w->judge, fd, path, moved);
-	(void)closedir(d);
+	check_name(w, d->fd, d->path, name, d->depth == 0);
+	return true;
+}
+
+static void on_leave(void *arg, const struct tree_dir *d)
+{
+	struct walk *w = arg;
+
+	if (is_bare(d))
+		judge_git(&w->judge, d->fd, d->path, is_moved(w, d));
+}
+
+/* What cannot be looked at goes as a whole. The start would have refused it, so it is new. */
+static void on_refused(void *arg, const struct tree_dir *d, const char *name, int error)
+{
+	struct walk *w = arg;
+	cleanup_free char *path = *name ? path_join(d->path, name) : xstrdup(d->path);
+
+	(void)findings_add(w->judge.out, path,
+			   xasprintf("it cannot be looked into: %s", tree_refusal(error)), true);
 }
 
 static void walk_tree(struct walk *w, const char *dir)
 {
-	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
+	static const struct tree_ops ops = {on_name, on_leave, on_refused};
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return;
-	w->dev = st.st_dev;
-	/* The top's own time says only that something in it changed. */
-	walk_dir(w, take_fd(fd), dir, 0, false);
+	if (fd >= 0)
+		(void)tree_walk(fd, dir, &ops, w);
 }
 
 /* A git directory apart from the tree, as that of a worktree is. */
@@ -155,9 +126,8 @@ static void walk_path(struct walk *w, const char *dir)
 	int fd = open_watched(w->judge.spec, dir);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *de;
-	int left = PATH_NAMES_MAX;
 
-	while (d && left-- > 0 && (de = readdir(d))) {
+	while (d && (de = readdir(d))) {
 		cleanup_free char *path = NULL;
 		struct stat st;
 
@@ -189,12 +159,18 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
 		else if (watch->kind == SPEC_WATCH_PATH)
 			walk_path(&w, watch->dir);
 	}
-	if (w.cut || w.judge.left == 0) {
-		struct finding *f = findings_add(
-			out, spec->workspace,
-			xstrdup("too deep or too large to be looked at as a whole"), false);
+}
 
-		if (f)
-			f->stays = true;
-	}
+void host_run_finish(const struct sandbox_spec *spec, const struct timespec *since, bool all,
+		     host_run_settle_fn *settle, void *arg)
+{
+	bool again;
+
+	do {
+		struct findings found = {0};
+
+		host_run_walk(spec, since, all, &found);
+		again = settle(arg, &found) && found.more;
+		findings_done(&found);
+	} while (again);
 }

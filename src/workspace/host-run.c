@@ -151,12 +151,11 @@ static void look_at_pattern(struct look *l, const struct place *p)
 	cleanup_fd int fd = path_open_beneath(p->fd, parent, O_RDONLY | O_DIRECTORY, 0);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *de;
-	int left = KNOWN_MAX;
 
 	if (!d)
 		return;
 	(void)take_fd(fd);
-	while (left-- > 0 && (de = readdir(d))) {
+	while ((de = readdir(d))) {
 		cleanup_free char *rel = NULL, *path = NULL;
 
 		if (fnmatch(path_base(l->rule->path), de->d_name, 0) != 0)

@@ -38,5 +38,13 @@ bool host_run_cares(const char *name);
 void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since, bool all,
 		   struct findings *out);
 
+/*
+ * The same, in rounds: more than one list holds is found when the first are gone. settle() says
+ * whether it moved anything.
+ */
+typedef bool host_run_settle_fn(void *arg, struct findings *found);
+void host_run_finish(const struct sandbox_spec *spec, const struct timespec *since, bool all,
+		     host_run_settle_fn *settle, void *arg);
+
 /* Is this read-only inside by a mount of its own, or of something above it? */
 bool host_run_is_mounted(const struct sandbox_spec *spec, const char *path);

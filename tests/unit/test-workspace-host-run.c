@@ -230,12 +230,12 @@ static void a_rebase_with_commands_is_found_in_every_git_directory(void **state)
 	findings_done(&f);
 }
 
-static void a_tree_deeper_than_any_is_cut_off_and_said(void **state)
+static void a_tree_deeper_than_any_is_moved_away_below_that(void **state)
 {
 	cleanup_free char *path = tree_path("w");
 	struct findings f;
 
-	for (int i = 0; i < 120; i++) {
+	for (int i = 0; i < 420; i++) {
 		char *next = path_join(path, "d");
 
 		free(path);
@@ -244,7 +244,8 @@ static void a_tree_deeper_than_any_is_cut_off_and_said(void **state)
 	}
 	f = walk(10, false);
 	assert_int_equal(f.n, 1);
-	assert_true(f.v[0].stays);
+	assert_true(f.v[0].in_git && !f.v[0].stays);
+	assert_int_equal(strlen(f.v[0].path), strlen(tree) + strlen("/w") + 401 * strlen("/d"));
 	findings_done(&f);
 }
 
@@ -260,7 +261,7 @@ int main(void)
 		WITH_SPEC(the_walk_judges_what_was_there_only_for_a_killed_supervisor),
 		WITH_SPEC(links_that_git_writes_through_are_found_in_every_git_directory),
 		WITH_SPEC(a_rebase_with_commands_is_found_in_every_git_directory),
-		WITH_SPEC(a_tree_deeper_than_any_is_cut_off_and_said),
+		WITH_SPEC(a_tree_deeper_than_any_is_moved_away_below_that),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
