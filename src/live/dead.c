@@ -11,6 +11,7 @@
 #include "workspace/findings.h"
 #include "workspace/host-run.h"
 #include "workspace/restore.h"
+#include "workspace/seen.h"
 
 #define STALE_SINCE_S 2 /* the spec is written a moment after the start */
 
@@ -46,6 +47,7 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 			      const struct sandbox_spec *old, struct events *log)
 {
 	cleanup_(restore_freep) struct restore *back = restore_open(old, e->dir);
+	cleanup_(seen_freep) struct seen *seen = seen_read(e->dir);
 	struct dead d = {p, old, log};
 	struct findings found = {0};
 	struct stat st;
@@ -57,7 +59,7 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 	restore_forget(e->dir);
 	(void)settle(&d, &found);
 	findings_done(&found);
-	host_run_finish(old, &st.st_mtim, true, settle, &d);
+	host_run_finish(old, &st.st_mtim, seen, true, settle, &d);
 }
 
 void dead_clear(const struct places *p, const struct store_entry *e)

@@ -1,6 +1,7 @@
 #include "policy/protect.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
 #include <strings.h>
@@ -64,6 +65,24 @@ bool protect_is_pattern(const struct protect_rule *rule)
 	return strpbrk(rule->path, "*?[") != NULL;
 }
 
+/* fnmatch(3) takes its time, and a start asks it about every name of a tree: the first and the last
+ * character decide nearly always. */
+static bool matches(const char *pattern, const char *name, int flags)
+{
+	size_t n = strlen(pattern), m = strlen(name);
+	char first = pattern[0], last = n ? pattern[n - 1] : '\0';
+
+	if (n == 0 || m == 0)
+		return n == m;
+	if (!strchr("*?[\\", first) &&
+	    tolower((unsigned char)first) != tolower((unsigned char)name[0]))
+		return false;
+	if (!strchr("*?]\\", last) &&
+	    tolower((unsigned char)last) != tolower((unsigned char)name[m - 1]))
+		return false;
+	return fnmatch(pattern, name, flags) == 0;
+}
+
 const struct protect_rule *protect_match(enum protect_base base, const char *parent,
 					 const char *name)
 {
@@ -74,7 +93,7 @@ const struct protect_rule *protect_match(enum protect_base base, const char *par
 		/* There are file systems where .VSCode is .vscode. */
 		if (n && (strlen(parent) != n || strncasecmp(parent, r->path, n) != 0))
 			continue;
-		if (fnmatch(leaf, name, FNM_CASEFOLD) == 0)
+		if (matches(leaf, name, FNM_CASEFOLD))
 			return r;
 	}
 	return NULL;
@@ -101,7 +120,7 @@ static void judge(const char *pattern, const char *name, bool *masked)
 {
 	bool back = pattern[0] == '!';
 
-	if (fnmatch(pattern + back, name, 0) == 0)
+	if (matches(pattern + back, name, 0))
 		*masked = !back;
 }
 

@@ -167,11 +167,16 @@ struct supervisor {
 	struct ev_timer deadline;  /* of starting, later of stopping */
 	struct host_run *host_run; /* files of the workspace that the host would run */
 	unsigned n_found;	   /* number of findings so far */
-	struct err unsettled;	   /* a finding that could not be moved: commands end with it */
-	struct strv moved;	   /* paths of the first ones that were moved to quarantine */
-	struct timespec since;	   /* newer files were changed while the sandbox ran */
-	struct restore *restore;   /* NULL: nothing is to be restored */
-	int watch;		   /* inotify */
+	struct seen *seen;
+	struct cover *covers; /* see cover-link.c */
+	struct ev_timer cover_timer;
+	size_t n_covers;
+	struct strv notes;	 /* for the user, of before the start */
+	struct err unsettled;	 /* a finding that could not be moved: commands end with it */
+	struct strv moved;	 /* paths of the first ones that were moved to quarantine */
+	struct timespec since;	 /* newer files were changed while the sandbox ran */
+	struct restore *restore; /* NULL: nothing is to be restored */
+	int watch;		 /* inotify */
 	struct ev_io watch_io;
 	struct err why; /* the cause of an end that was not ordinary */
 };
@@ -206,6 +211,11 @@ void client_notice_all(struct supervisor *s, const char *text);
 void client_fail_all(struct supervisor *s, const char *msg);
 
 /* watch-link.c: what appears in the workspace that the host would run */
+/* cover-link.c: before the start, and whenever something may have been replaced on the host. */
+int cover_start(struct supervisor *s, struct err *err);
+void cover_watch(struct supervisor *s);
+bool cover_cares(const struct supervisor *s, const char *name);
+void cover_look(struct supervisor *s);
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
 void watch_look(struct supervisor *s);			/* after a command */
 void watch_finish(struct supervisor *s);		/* when nothing runs inside any more */

@@ -16,6 +16,7 @@
 #include "workspace/findings.h"
 #include "workspace/restore.h"
 #include "workspace/host-run.h"
+#include "workspace/seen.h"
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
 /*
@@ -77,47 +78,26 @@ static bool announce(void *arg, struct findings *f)
 	return moved;
 }
 
-static char *place_inside(const struct sandbox_spec *spec, const char *path)
+/* What there was to say before anybody could hear it. */
+static void tell_notes(struct supervisor *s)
 {
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_PROTECT && streq(spec->mounts[i].source, path))
-			return xstrdup(spec->mounts[i].target);
-	return NULL;
-}
-
-/* Replaced on the host, as `git config` does: its mount is gone. */
-static void make_readonly_again(struct supervisor *s, const struct strv *paths)
-{
-	for (size_t i = 0; i < paths->n; i++) {
-		cleanup_free char *inside = place_inside(s->spec, paths->v[i]), *text = NULL;
-		struct err err = {0};
-
-		if (!inside || s->state == SUP_ENDED)
-			continue;
-		sup_event(s, "protect-again", json_pack("{so}", "path", json_text(paths->v[i])));
-		if (engine_protect(s->engine, inside, &err) == 0)
-			text = xasprintf("'%s' was replaced while the sandbox runs; what is there "
-					 "now is read-only inside again",
-					 paths->v[i]);
-		else
-			text = xasprintf("'%s' was replaced while the sandbox runs, and the agent "
-					 "can write it: %s",
-					 paths->v[i], err.msg);
-		client_notice_all(s, text);
+	for (size_t i = 0; i < s->notes.n; i++) {
+		sup_event(s, "surface", json_pack("{so}", "why", json_text(s->notes.v[i])));
+		client_notice_all(s, s->notes.v[i]);
 	}
+	strv_done(&s->notes);
 }
 
 void watch_look(struct supervisor *s)
 {
 	struct findings found = {0};
-	cleanup_strv struct strv again;
 
-	strv_init(&again);
 	if (!s->host_run)
 		return;
+	tell_notes(s);
+	cover_look(s);
 	restore_look(s->restore, &s->places, s->n_found < FOUND_MAX, &found);
-	host_run_compare(s->host_run, &found, &again);
-	make_readonly_again(s, &again);
+	host_run_compare(s->host_run, &found);
 	(void)announce(s, &found);
 	findings_done(&found);
 }
@@ -127,7 +107,7 @@ void watch_finish(struct supervisor *s)
 	if (!s->host_run)
 		return;
 	watch_look(s);
-	host_run_finish(s->spec, &s->since, false, announce, s);
+	host_run_finish(s->spec, &s->since, s->seen, false, announce, s);
 	if (s->unsettled.msg[0]) {
 		(void)err_hint(&s->unsettled, 0, "remove it before you work in there");
 		client_fail_all(s, s->unsettled.msg);
@@ -145,7 +125,8 @@ static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
 	for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= n;) {
 		const struct inotify_event *e = (const void *)(buf + at);
 
-		care = care || (e->mask & IN_Q_OVERFLOW) || (e->len && host_run_cares(e->name));
+		care = care || (e->mask & IN_Q_OVERFLOW) ||
+		       (e->len && (host_run_cares(e->name) || cover_cares(s, e->name)));
 		at += (ssize_t)sizeof(*e) + (ssize_t)e->len;
 	}
 	if (care && s->state == SUP_UP)
@@ -163,6 +144,7 @@ static void open_inotify(struct supervisor *s)
 			(void)inotify_add_watch(s->watch, s->spec->watches[i].dir,
 						IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR |
 							IN_DONT_FOLLOW);
+	cover_watch(s);
 	s->watch_io = (struct ev_io){.fd = s->watch, .fn = on_change};
 	(void)ev_want(s->ev, &s->watch_io, EPOLLIN);
 }
@@ -171,11 +153,17 @@ int watch_start(struct supervisor *s, struct err *err)
 {
 	int r = restore_new(s->spec, s->entry.dir, &s->restore, err);
 
+	if (r == 0)
+		r = cover_start(s, err);
 	if (r < 0)
 		return r;
 	/* The coarse clock is what files are dated by. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
 	s->host_run = host_run_new(s->spec);
+	s->seen = seen_new(s->spec);
+	r = seen_write(s->seen, s->entry.dir);
+	if (r < 0)
+		return err_sys(err, -r, "cannot write down what is in the workspace");
 	open_inotify(s);
 	return 0;
 }

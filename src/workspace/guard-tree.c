@@ -15,8 +15,15 @@
 #define TRACKED_MAX (1 * MiB) /* a larger file is masked, whether git tracks it or not */
 
 /* The whole tree but its heaps is looked at: a name that was passed over would not be protected. */
+struct inode {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct look {
 	struct finder *f;
+	struct inode *shared; /* secrets that have another name somewhere */
+	size_t n_shared;
 	struct buf index; /* git's; read when a secret's name asks for it */
 	bool index_read;
 };
@@ -91,13 +98,27 @@ static bool is_closed(const struct tree_dir *d, const char *name)
 	       !(st.st_mode & S_IXUSR);
 }
 
+static void note_shared(struct look *l, const struct tree_dir *d, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_nlink < 2)
+		return;
+	l->shared = xrealloc(l->shared, l->n_shared + 1, sizeof(*l->shared));
+	l->shared[l->n_shared++] = (struct inode){.dev = st.st_dev, .ino = st.st_ino};
+}
+
 static void protect(struct look *l, const struct tree_dir *d, const char *name,
 		    enum guard_kind kind, const char *why)
 {
 	cleanup_free char *path = path_join(d->path, name);
 
-	if (kind != GUARD_MASK || !is_tracked(l, path))
-		finder_protect(l->f, path, kind, why);
+	if (kind == GUARD_MASK && is_tracked(l, path))
+		return;
+	if (kind == GUARD_MASK)
+		note_shared(l, d, name);
+	finder_protect(l->f, path, kind, why);
 }
 
 /* A secret, a protected name, or a link in the place of a directory that holds some. */
@@ -148,14 +169,39 @@ static void on_refused(void *arg, const struct tree_dir *d, const char *name, in
 		      path);
 }
 
+/* Another name of a secret shows it as well. */
+static bool on_other_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
+{
+	struct look *l = arg;
+	cleanup_free char *path = NULL;
+	struct stat st;
+
+	if (type == DT_DIR)
+		return true;
+	if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_nlink < 2)
+		return true;
+	for (size_t i = 0; i < l->n_shared; i++)
+		if (l->shared[i].ino == st.st_ino && l->shared[i].dev == st.st_dev) {
+			path = path_join(d->path, name);
+			finder_protect(l->f, path, GUARD_MASK, "another name of a secret");
+			break;
+		}
+	return true;
+}
+
 void guard_tree(struct finder *f)
 {
-	static const struct tree_ops ops = {on_name, on_leave, on_refused};
+	static const struct tree_ops ops = {on_name, on_leave, on_refused},
+				     others = {on_other_name, NULL, on_refused};
 	struct look l = {.f = f};
 
 	buf_init(&l.index, INDEX_MAX);
 	finder_place(f, PROTECT_TREE, f->in->dir);
 	if (tree_walk(finder_open(f, f->in->dir, O_RDONLY | O_DIRECTORY), f->in->dir, &ops, &l) < 0)
 		finder_refuse(f, "cannot look for protected files in '%s'", f->in->dir);
+	if (l.n_shared)
+		(void)tree_walk(finder_open(f, f->in->dir, O_RDONLY | O_DIRECTORY), f->in->dir,
+				&others, &l);
+	free(l.shared);
 	buf_done(&l.index);
 }

@@ -10,12 +10,14 @@
 #include "base/path.h"
 #include "policy/protect.h"
 #include "workspace/host-run-judge.h"
+#include "workspace/seen.h"
 #include "workspace/tree-walk.h"
 
 #define GIT_MAX 4096 /* git directories that are judged; further ones are moved away whole */
 
 struct walk {
 	struct judge judge;
+	const struct seen *seen;
 };
 
 /* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
@@ -28,8 +30,10 @@ static void check_name(struct walk *w, int dirfd, const char *dir, const char *n
 	if (!rule || (top && !w->judge.all && !strchr(rule->path, '/')))
 		return;
 	path = path_join(dir, name);
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && judge_is_fresh(&w->judge, &st) &&
-	    !host_run_is_mounted(w->judge.spec, path))
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    host_run_is_mounted(w->judge.spec, path))
+		return;
+	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : judge_is_fresh(&w->judge, &st))
 		(void)findings_add(w->judge.out, path, xstrdup(rule->why), false);
 }
 
@@ -142,10 +146,11 @@ static void walk_path(struct walk *w, const char *dir)
 		(void)closedir(d);
 }
 
-void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since, bool all,
-		   struct findings *out)
+void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since,
+		   const struct seen *seen, bool all, struct findings *out)
 {
 	struct walk w = {
+		.seen = seen,
 		.judge = {.spec = spec, .since = *since, .out = out, .all = all, .left = GIT_MAX},
 	};
 
@@ -161,15 +166,15 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
 	}
 }
 
-void host_run_finish(const struct sandbox_spec *spec, const struct timespec *since, bool all,
-		     host_run_settle_fn *settle, void *arg)
+void host_run_finish(const struct sandbox_spec *spec, const struct timespec *since,
+		     const struct seen *seen, bool all, host_run_settle_fn *settle, void *arg)
 {
 	bool again;
 
 	do {
 		struct findings found = {0};
 
-		host_run_walk(spec, since, all, &found);
+		host_run_walk(spec, since, seen, all, &found);
 		again = settle(arg, &found) && found.more;
 		findings_done(&found);
 	} while (again);

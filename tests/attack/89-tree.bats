@@ -195,6 +195,98 @@ for i in range(11000):
 	unharmed
 }
 
+@test 'a second name of a protected file or of a secret is no way to it' {
+	mkdir .vscode
+	echo mine >.mcp.json
+	echo mine >.vscode/tasks.json
+	echo SECRET >.env
+	ln .mcp.json a
+	ln .vscode/tasks.json b
+	ln .env c
+	attack 'echo theirs >a; echo theirs >b; cat c .env'
+	same mine "$(cat .mcp.json)"
+	same mine "$(cat .vscode/tasks.json)"
+	lacks "$(cat "$T/said")" SECRET
+	same SECRET "$(cat .env)"
+	has "$(cat "$T/notices")" "$WS/.mcp.json' had another name"
+	same 1 "$(stat -c %h .mcp.json)"
+}
+
+# replace FILE TEXT: as an editor does.
+replace() {
+	echo "$2" >"$T/new"
+	mv "$T/new" "$1"
+}
+
+covered() {
+	[ "$(grep -c "protect-again.*$1\"" "$XDG_STATE_HOME/ralph/sandboxes/$name/events.jsonl")" -ge "$2" ]
+}
+
+@test 'a secret that an editor replaces is hidden again, at any depth' {
+	local name=mask-${WS##*-}
+
+	mkdir -p a/b/c
+	echo SECRET1 >.env
+	echo SECRET1 >a/b/c/.env
+	ralph run -d -n "$name"
+	replace .env SECRET2
+	replace a/b/c/.env SECRET2
+	sed -i s/2/3/ .env
+	wait_until covered "$WS/.env" 1
+	wait_until covered "$WS/a/b/c/.env" 1
+	# The look after a command comes before its end, so what was done until now is covered.
+	ralph exec "$name" true
+	lacks "$(ralph exec "$name" sh -c 'cat .env a/b/c/.env' 2>&1)" SECRET
+	same SECRET3 "$(cat .env)"
+	ralph stop "$name"
+}
+
+@test 'a descriptor that is taken while the host replaces a protected file does not write to it for long' {
+	local name=fd-${WS##*-}
+
+	mkdir team
+	echo mine >.mcp.json
+	echo mine >team/.envrc
+	ralph run -d -n "$name"
+	ralph exec "$name" python3 -c '
+import os, time
+held = []
+open("ready", "w").close()
+while not os.path.exists("go"):
+    for name in (".mcp.json", "team/.envrc"):
+        try:
+            held.append(os.open(name, os.O_WRONLY))
+        except OSError:
+            pass
+    if len(held) > 500:
+        break
+while not os.path.exists("go"):
+    time.sleep(0.01)
+for fd in held:
+    os.pwrite(fd, b"evil", 0)
+open("finished", "w").write(str(len(held)))' &
+	wait_until [ -e ready ]
+	replace .mcp.json host1
+	replace team/.envrc host1
+	wait_until covered "$WS/.mcp.json" 1
+	wait_until covered "$WS/team/.envrc" 1
+	# One who holds it open is cut off after a while, and that is said; whoever holds nothing is let alone.
+	wait_until -t 30 no_writer .mcp.json
+	wait_until -t 30 no_writer team/.envrc
+	touch go
+	wait_until -t 30 [ -s finished ]
+	same host1 "$(cat .mcp.json)"
+	same host1 "$(cat team/.envrc)"
+	ralph stop "$name"
+}
+
+# no_writer FILE: the kernel gives a read lease on it.
+no_writer() {
+	python3 -c 'import fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)' "$1" 2>/dev/null
+}
+
 need_root_mount() {
 	[ "$(id -u)" -eq 0 ] || skip "mounting needs root"
 	mkdir "$WS/disk"
