@@ -131,8 +131,8 @@ static void look_at(struct look *l, const struct tree_dir *d, const char *name, 
 		protect(l, d, name, GUARD_MASK, "a secret, by its name");
 	else if (rule)
 		protect(l, d, name, GUARD_RO, rule->why);
-	else if (!is_dir && protect_holds(name))
-		protect(l, d, name, GUARD_RO, "holds settings that the host reads");
+	else if (!is_dir && protect_link(name))
+		protect(l, d, name, GUARD_RO, protect_link(name)->why);
 }
 
 static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)

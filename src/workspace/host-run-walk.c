@@ -21,12 +21,17 @@ struct walk {
 };
 
 /* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
-static void check_name(struct walk *w, int dirfd, const char *dir, const char *name, bool top)
+static void check_name(struct walk *w, int dirfd, const char *dir, const char *name, bool top,
+		       bool is_dir)
 {
 	const struct protect_rule *rule = protect_match(PROTECT_TREE, path_base(dir), name);
 	cleanup_free char *path = NULL;
 	struct stat st;
 
+	if (!rule && !is_dir) {
+		rule = protect_link(name);
+		top = false; /* nobody else looks at those */
+	}
 	if (!rule || (top && !w->judge.all && !strchr(rule->path, '/')))
 		return;
 	path = path_join(dir, name);
@@ -68,7 +73,7 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 		judge_dot_git(&w->judge, d->fd, d->path, is_moved(w, d));
 		return false;
 	}
-	check_name(w, d->fd, d->path, name, d->depth == 0);
+	check_name(w, d->fd, d->path, name, d->depth == 0, type == DT_DIR);
 	return true;
 }
 

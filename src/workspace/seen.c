@@ -136,7 +136,8 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 
 	if (strcasecmp(name, ".git") == 0)
 		return false;
-	if (!protect_match(PROTECT_TREE, path_base(d->path), name))
+	if (!protect_match(PROTECT_TREE, path_base(d->path), name) &&
+	    (type == DT_DIR || !protect_holds(name)))
 		return true;
 	path = path_join(d->path, name);
 	if (sum_of(d->fd, name, add(s, path)->sum) < 0)

@@ -212,6 +212,27 @@ for i in range(11000):
 	same 1 "$(stat -c %h .mcp.json)"
 }
 
+@test 'a link in the place of a directory of settings is found, new or changed, and moved away' {
+	mkdir keep
+	ln -s keep sub-claude
+	attack --quarantine all -- 'mkdir -p theirs sub; echo "{\"hooks\": 1}" >theirs/settings.json; ln -s theirs .claude; ln -s ../theirs sub/.claude; ln -s theirs .github'
+	for link in .claude sub/.claude .github; do
+		[ ! -L "$link" ] || fail "$link is still there"
+		has "$(cat "$T/notices")" "$WS/$link'"
+	done
+	[ -L sub-claude ]
+}
+
+@test 'ralph why says who uses a protected file and when' {
+	mkdir -p .zed sub
+	echo '[]' >.zed/tasks.json
+	echo x >sub/.pre-commit-config.yaml
+	has "$(ralph why "$WS/.zed/tasks.json" || :)" 'Zed uses it when you open the directory in it'
+	has "$(ralph why "$WS/sub/.pre-commit-config.yaml" || :)" 'pre-commit uses it when you commit'
+	has "$(ralph why "$WS/.git/hooks" || :)" 'git uses it when you commit'
+	lacks "$(ralph why "$WS/Makefile" || :)" 'uses it'
+}
+
 # replace FILE TEXT: as an editor does.
 replace() {
 	echo "$2" >"$T/new"
