@@ -48,6 +48,7 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 {
 	cleanup_(restore_freep) struct restore *back = restore_open(old, e->dir);
 	cleanup_(seen_freep) struct seen *seen = seen_read(e->dir);
+	const struct host_run_before before = {seen, p->state};
 	struct dead d = {p, old, log};
 	struct findings found = {0};
 	struct stat st;
@@ -59,7 +60,7 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 	restore_forget(e->dir);
 	(void)settle(&d, &found);
 	findings_done(&found);
-	host_run_finish(old, &st.st_mtim, seen, true, settle, &d);
+	host_run_finish(old, &st.st_mtim, &before, true, settle, &d);
 }
 
 void dead_clear(const struct places *p, const struct store_entry *e)

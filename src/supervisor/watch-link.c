@@ -104,10 +104,12 @@ void watch_look(struct supervisor *s)
 
 void watch_finish(struct supervisor *s)
 {
+	const struct host_run_before before = {s->seen, s->places.state};
+
 	if (!s->host_run)
 		return;
 	watch_look(s);
-	host_run_finish(s->spec, &s->since, s->seen, false, announce, s);
+	host_run_finish(s->spec, &s->since, &before, false, announce, s);
 	if (s->unsettled.msg[0]) {
 		(void)err_hint(&s->unsettled, 0, "remove it before you work in there");
 		client_fail_all(s, s->unsettled.msg);
@@ -149,6 +151,30 @@ static void open_inotify(struct supervisor *s)
 	(void)ev_want(s->ev, &s->watch_io, EPOLLIN);
 }
 
+/* What is there before anything runs. What leads into ralph's state is settled at once. */
+static int take_stock(struct supervisor *s, struct err *err)
+{
+	struct findings found = {0};
+	int r;
+
+	s->seen = seen_new(s->spec, s->places.state, &found);
+	r = seen_write(s->seen, s->entry.dir);
+	if (r < 0)
+		(void)err_sys(err, -r, "cannot write down what is in the workspace");
+	for (size_t i = 0; r == 0 && i < found.n; i++) {
+		cleanup_free char *text = NULL;
+
+		r = finding_settle(&found.v[i], &s->places, s->spec, err);
+		text = finding_sentence(&found.v[i]);
+		strv_push(&s->notes, text);
+		/* The plan has a mount on it, which is made on nothing. */
+		if (r == 0 && found.v[i].id && host_run_is_mounted(s->spec, found.v[i].path))
+			r = err_set(err, EAGAIN, "%s; start it again", text);
+	}
+	findings_done(&found);
+	return r;
+}
+
 int watch_start(struct supervisor *s, struct err *err)
 {
 	int r = restore_new(s->spec, s->entry.dir, &s->restore, err);
@@ -160,10 +186,9 @@ int watch_start(struct supervisor *s, struct err *err)
 	/* The coarse clock is what files are dated by. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
 	s->host_run = host_run_new(s->spec);
-	s->seen = seen_new(s->spec);
-	r = seen_write(s->seen, s->entry.dir);
+	r = take_stock(s, err);
 	if (r < 0)
-		return err_sys(err, -r, "cannot write down what is in the workspace");
+		return r;
 	open_inotify(s);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "policy/protect.h"
 #include "workspace/host-run-judge.h"
 #include "workspace/seen.h"
+#include "workspace/state-link.h"
 #include "workspace/tree-walk.h"
 
 #define GIT_MAX 4096 /* git directories that are judged; further ones are moved away whole */
@@ -18,6 +19,7 @@
 struct walk {
 	struct judge judge;
 	const struct seen *seen;
+	const char *state;
 };
 
 /* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
@@ -65,10 +67,24 @@ static bool is_moved(const struct walk *w, const struct tree_dir *d)
 	return false;
 }
 
+/* In any session: the pointer may be older than what it leads to. */
+static void check_state(struct walk *w, const struct tree_dir *d, const char *name,
+			unsigned char type)
+{
+	cleanup_free char *path = NULL;
+
+	if (!w->state || type == DT_DIR || (type == DT_REG && strcasecmp(name, ".git") != 0) ||
+	    !state_link(d->fd, d->path, name, w->state))
+		return;
+	path = path_join(d->path, name);
+	(void)findings_add(w->judge.out, path, xstrdup(HOST_RUN_STATE_LINK), true);
+}
+
 static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
 {
 	struct walk *w = arg;
 
+	check_state(w, d, name, type);
 	if (strcasecmp(name, ".git") == 0) {
 		judge_dot_git(&w->judge, d->fd, d->path, is_moved(w, d));
 		return false;
@@ -152,10 +168,11 @@ static void walk_path(struct walk *w, const char *dir)
 }
 
 void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since,
-		   const struct seen *seen, bool all, struct findings *out)
+		   const struct host_run_before *before, bool all, struct findings *out)
 {
 	struct walk w = {
-		.seen = seen,
+		.seen = before->seen,
+		.state = before->state,
 		.judge = {.spec = spec, .since = *since, .out = out, .all = all, .left = GIT_MAX},
 	};
 
@@ -172,14 +189,15 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
 }
 
 void host_run_finish(const struct sandbox_spec *spec, const struct timespec *since,
-		     const struct seen *seen, bool all, host_run_settle_fn *settle, void *arg)
+		     const struct host_run_before *before, bool all, host_run_settle_fn *settle,
+		     void *arg)
 {
 	bool again;
 
 	do {
 		struct findings found = {0};
 
-		host_run_walk(spec, since, seen, all, &found);
+		host_run_walk(spec, since, before, all, &found);
 		again = settle(arg, &found) && found.more;
 		findings_done(&found);
 	} while (again);

@@ -28,13 +28,19 @@ void host_run_accept(struct host_run *s, const char *path);
 /* Does a name that appears in a watched directory matter? */
 bool host_run_cares(const char *name);
 
+struct host_run_before {
+	const struct seen *seen; /* NULL: times decide */
+	const char *state;	 /* ralph's own directory: nothing in the trees leads there */
+};
+#define HOST_RUN_STATE_LINK "leads into the state of ralph, where the agent has files of its own"
+
 /*
  * Everything below the writable trees that is new or changed: repositories and programs on the PATH
- * that are newer than `since`, settings that are not as `seen` has them (NULL: newer as well). all: also what host_run_compare() would have found, for a sandbox whose supervisor
+ * that are newer than `since`, settings that are not as they were. all: also what host_run_compare() would have found, for a sandbox whose supervisor
  * was killed.
  */
 void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since,
-		   const struct seen *seen, bool all, struct findings *out);
+		   const struct host_run_before *before, bool all, struct findings *out);
 
 /*
  * The same, in rounds: more than one list holds is found when the first are gone. settle() says
@@ -42,7 +48,8 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
  */
 typedef bool host_run_settle_fn(void *arg, struct findings *found);
 void host_run_finish(const struct sandbox_spec *spec, const struct timespec *since,
-		     const struct seen *seen, bool all, host_run_settle_fn *settle, void *arg);
+		     const struct host_run_before *before, bool all, host_run_settle_fn *settle,
+		     void *arg);
 
 /* Is this read-only inside by a mount of its own, or of something above it? */
 bool host_run_is_mounted(const struct sandbox_spec *spec, const char *path);

@@ -13,6 +13,8 @@
 #include "base/path.h"
 #include "base/strv.h"
 #include "policy/protect.h"
+#include "workspace/host-run.h"
+#include "workspace/state-link.h"
 #include "workspace/tree-walk.h"
 
 #define FILE_NAME "seen"
@@ -129,11 +131,30 @@ static struct entry *add(struct seen *s, const char *path)
 	return &s->v[s->n++];
 }
 
-static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
+struct stock {
+	struct seen *seen;
+	const char *state;
+	struct findings *out;
+};
+
+static void look_for_state(const struct stock *k, const struct tree_dir *d, const char *name)
 {
-	struct seen *s = arg;
 	cleanup_free char *path = NULL;
 
+	if (!state_link(d->fd, d->path, name, k->state))
+		return;
+	path = path_join(d->path, name);
+	(void)findings_add(k->out, path, xstrdup(HOST_RUN_STATE_LINK), true);
+}
+
+static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
+{
+	const struct stock *k = arg;
+	struct seen *s = k->seen;
+	cleanup_free char *path = NULL;
+
+	if (type == DT_LNK || (type != DT_DIR && strcasecmp(name, ".git") == 0))
+		look_for_state(k, d, name);
 	if (strcasecmp(name, ".git") == 0)
 		return false;
 	if (!protect_match(PROTECT_TREE, path_base(d->path), name) &&
@@ -162,16 +183,17 @@ static struct seen *sorted(struct seen *s)
 	return s;
 }
 
-struct seen *seen_new(const struct sandbox_spec *spec)
+struct seen *seen_new(const struct sandbox_spec *spec, const char *state, struct findings *out)
 {
 	static const struct tree_ops ops = {on_name, NULL, on_refused};
 	struct seen *s = xcalloc(1, sizeof(*s));
+	struct stock k = {s, state, out};
 
 	for (size_t i = 0; i < spec->n_watches; i++)
 		if (spec->watches[i].kind == SPEC_WATCH_TREE)
 			(void)tree_walk(open(spec->watches[i].dir,
 					     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-					spec->watches[i].dir, &ops, s);
+					spec->watches[i].dir, &ops, &k);
 	return sorted(s);
 }
 

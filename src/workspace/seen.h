@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "spec/spec.h"
+#include "workspace/findings.h"
 
 #include <stdbool.h>
 
@@ -12,7 +13,8 @@
  */
 struct seen;
 
-struct seen *seen_new(const struct sandbox_spec *spec);
+/* Adds what leads into ralph's state, a directory, to the findings. */
+struct seen *seen_new(const struct sandbox_spec *spec, const char *state, struct findings *out);
 struct seen *seen_free(struct seen *s);
 DEFINE_FREEP(struct seen, seen_free)
 

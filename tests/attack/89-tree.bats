@@ -233,6 +233,30 @@ for i in range(11000):
 	lacks "$(ralph why "$WS/Makefile" || :)" 'uses it'
 }
 
+@test 'the home is no hiding place: what leads into the state of ralph is found in any session' {
+	local name=hide-${WS##*-} home
+
+	home=$XDG_STATE_HOME/ralph/sandboxes/$name/home
+	# The pointers first, when they lead nowhere; what they lead to in another session.
+	ralph run -n "$name" -- sh -c 'mkdir sub linked; echo "gitdir: $1/gd" >sub/.git; ln -s "$1/gd" linked/.git; ln -s "$1" way' - "$home" 2>"$T/notices"
+	for link in sub/.git linked/.git way; do
+		has "$(cat "$T/notices")" "$WS/$link'"
+	done
+	# As if nobody had looked in that session.
+	mkdir -p sub linked
+	echo "gitdir: $home/gd" >sub/.git
+	ln -sfn "$home/gd" linked/.git
+	touch -h -d '2 days ago' sub/.git linked/.git
+	must_exit 125 ralph run -n "$name" -- true 2>"$T/notices"
+	has "$(cat "$T/notices")" "start it again"
+	ralph run -n "$name" -e "EVIL=touch $T/canary" -- sh -c 'git init -q ~/x; mv ~/x/.git ~/gd; printf "[core]\n\tfsmonitor = $EVIL\n\tbare = false\n" >>~/gd/config' 2>"$T/notices"
+	victim "$WS/sub"
+	victim "$WS/linked"
+	unharmed
+	[ ! -e sub/.git ]
+	[ ! -L linked/.git ]
+}
+
 # replace FILE TEXT: as an editor does.
 replace() {
 	echo "$2" >"$T/new"

@@ -64,7 +64,7 @@ static struct findings walk(int seconds, bool all)
 
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &since);
 	since.tv_sec -= seconds;
-	host_run_walk(spec, &since, NULL, all, &f);
+	host_run_walk(spec, &since, &(struct host_run_before){0}, all, &f);
 	return f;
 }
 
@@ -258,7 +258,8 @@ static void settings_are_compared_by_content_and_not_by_time(void **state)
 	tree_file("w/b/.mcp.json", 0644, "old");
 	tree_file("w/c/.vscode/tasks.json", 0644, "old");
 	tree_file("w/node_modules/x/.vscode/tasks.json", 0644, "old");
-	seen = seen_new(spec);
+	seen = seen_new(spec, tree, &f);
+	assert_int_equal(f.n, 0);
 	assert_int_equal(seen_write(seen, dir), 0);
 	read = seen_read(dir);
 	assert_non_null(read);
@@ -269,7 +270,9 @@ static void settings_are_compared_by_content_and_not_by_time(void **state)
 	tree_file("w/c/.vscode/launch.json", 0644, "new");
 	tree_file("w/d/.envrc", 0644, "new");
 	for (int i = 0; i < 2; i++) {
-		host_run_walk(spec, &since, i ? read : seen, false, &f);
+		const struct host_run_before before = {.seen = i ? read : seen};
+
+		host_run_walk(spec, &since, &before, false, &f);
 		assert_non_null(find(&f, "w/a/.mcp.json"));
 		assert_null(find(&f, "w/b/.mcp.json"));
 		assert_non_null(find(&f, "w/c/.vscode"));
