@@ -11,6 +11,7 @@
 #include "workspace/guard.h"
 
 static_assert((int)SPEC_QUARANTINE_ALL == (int)QUARANTINE_ALL &&
+		      (int)SPEC_QUARANTINE_ASK == (int)QUARANTINE_ASK &&
 		      (int)SPEC_QUARANTINE_GIT == (int)QUARANTINE_GIT &&
 		      (int)SPEC_QUARANTINE_NONE == (int)QUARANTINE_NONE &&
 		      (int)SPEC_QUARANTINE_N == (int)QUARANTINE_N,

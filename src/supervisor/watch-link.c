@@ -45,6 +45,13 @@ static bool settle(struct supervisor *s, struct finding *f)
 	return f->id != NULL;
 }
 
+/* A person is asked when everything has ended: until then the agent works with what it made. */
+static bool waits(const struct supervisor *s, const struct finding *f)
+{
+	return s->spec->quarantine == SPEC_QUARANTINE_ASK && s->state != SUP_ENDED && !f->in_git &&
+	       !f->back;
+}
+
 static bool announce(void *arg, struct findings *f)
 {
 	struct supervisor *s = arg;
@@ -53,6 +60,8 @@ static bool announce(void *arg, struct findings *f)
 	for (size_t i = 0; i < f->n; i++) {
 		cleanup_free char *text = NULL;
 
+		if (waits(s, &f->v[i]))
+			continue;
 		moved = settle(s, &f->v[i]) || moved;
 		if (s->n_found++ >= FOUND_MAX) {
 			if (s->n_found == FOUND_MAX + 1)

@@ -71,7 +71,7 @@ static bool is_moved(const struct sandbox_spec *spec, const struct finding *f)
 {
 	if (f->stays || f->back || spec->quarantine == SPEC_QUARANTINE_NONE)
 		return false;
-	return spec->quarantine == SPEC_QUARANTINE_ALL || f->in_git;
+	return spec->quarantine != SPEC_QUARANTINE_GIT || f->in_git;
 }
 
 int finding_settle(struct finding *f, const struct places *p, const struct sandbox_spec *spec,

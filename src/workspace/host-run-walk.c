@@ -34,6 +34,9 @@ static void check_name(struct walk *w, int dirfd, const char *dir, const char *n
 		rule = protect_link(name);
 		top = false; /* nobody else looks at those */
 	}
+	/* Those that are asked about stayed until now, also where they were noticed before. */
+	if (w->seen && w->judge.spec->quarantine == SPEC_QUARANTINE_ASK)
+		top = false;
 	if (!rule || (top && !w->judge.all && !strchr(rule->path, '/')))
 		return;
 	path = path_join(dir, name);

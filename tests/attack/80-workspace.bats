@@ -312,7 +312,7 @@ add_submodule() {
 }
 
 @test 'what appears under a protected name is shown, and moved away where everything is' {
-	attack 'echo "$EVIL" >.envrc; mkdir -p deep/er .vscode .claude; echo x >deep/er/.mcp.json; echo "{}" >.claude/settings.json; echo x >.vscode/tasks.json'
+	attack --quarantine git -- 'echo "$EVIL" >.envrc; mkdir -p deep/er .vscode .claude; echo x >deep/er/.mcp.json; echo "{}" >.claude/settings.json; echo x >.vscode/tasks.json'
 	for f in .envrc deep/er/.mcp.json .claude/settings.json .vscode; do
 		has "$(cat "$T/notices")" "$WS/$f'"
 		[ -e "$f" ]

@@ -263,8 +263,9 @@ replace() {
 	mv "$T/new" "$1"
 }
 
+# covered SANDBOX FILE
 covered() {
-	[ "$(grep -c "protect-again.*$1\"" "$XDG_STATE_HOME/ralph/sandboxes/$name/events.jsonl")" -ge "$2" ]
+	grep -q "protect-again.*$2\"" "$XDG_STATE_HOME/ralph/sandboxes/$1/events.jsonl"
 }
 
 @test 'a secret that an editor replaces is hidden again, at any depth' {
@@ -277,8 +278,8 @@ covered() {
 	replace .env SECRET2
 	replace a/b/c/.env SECRET2
 	sed -i s/2/3/ .env
-	wait_until covered "$WS/.env" 1
-	wait_until covered "$WS/a/b/c/.env" 1
+	wait_until covered "$name" "$WS/.env"
+	wait_until covered "$name" "$WS/a/b/c/.env"
 	# The look after a command comes before its end, so what was done until now is covered.
 	ralph exec "$name" true
 	lacks "$(ralph exec "$name" sh -c 'cat .env a/b/c/.env' 2>&1)" SECRET
@@ -313,8 +314,8 @@ open("finished", "w").write(str(len(held)))' &
 	wait_until [ -e ready ]
 	replace .mcp.json host1
 	replace team/.envrc host1
-	wait_until covered "$WS/.mcp.json" 1
-	wait_until covered "$WS/team/.envrc" 1
+	wait_until covered "$name" "$WS/.mcp.json"
+	wait_until covered "$name" "$WS/team/.envrc"
 	# One who holds it open is cut off after a while, and that is said; whoever holds nothing is let alone.
 	wait_until -t 30 no_writer .mcp.json
 	wait_until -t 30 no_writer team/.envrc
