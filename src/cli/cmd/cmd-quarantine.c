@@ -257,8 +257,11 @@ static int cmd_release_run(struct cli *cli, void *args, int argc, char **argv)
 	cleanup_(places_done) struct places p = {0};
 	int r = places_find(&p, &cli->err);
 
-	for (int i = 0; r == 0 && i < argc; i++)
+	for (int i = 0; r == 0 && i < argc; i++) {
 		r = quarantine_take_back(cli, &p, argv[i]);
+		if (r == 0)
+			(void)puts(argv[i]);
+	}
 	return r;
 }
 
