@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/escape.h"
+
 void buf_init(struct buf *b, size_t max)
 {
 	*b = (struct buf){.max = max};
@@ -70,18 +72,36 @@ int buf_printf(struct buf *b, const char *fmt, ...)
 	return buf_puts(b, s);
 }
 
+int buf_put_escaped(struct buf *b, const char *s)
+{
+	char escape[ESCAPE_LONGEST];
+	size_t len;
+
+	/* Once full it stays cut at that place. */
+	for (; *s && !b->full; s += len) {
+		len = escape_next(s, escape);
+		if (escape[0])
+			(void)buf_puts(b, escape);
+		else
+			(void)buf_append(b, s, len);
+	}
+	return b->full ? -ENOBUFS : 0;
+}
+
 int buf_put_quoted(struct buf *b, const char *s)
 {
-	(void)buf_putc(b, '"');
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
+	char escape[ESCAPE_LONGEST];
+	size_t len;
 
-		if (c == '"' || c == '\\')
-			(void)buf_printf(b, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			(void)buf_printf(b, "\\u%04x", c);
+	(void)buf_putc(b, '"');
+	for (; *s; s += len) {
+		len = escape_json_next(s, escape);
+		if (*s == '"' || *s == '\\')
+			(void)buf_printf(b, "\\%c", *s);
+		else if (escape[0])
+			(void)buf_puts(b, escape);
 		else
-			(void)buf_putc(b, (char)c);
+			(void)buf_append(b, s, len);
 	}
 	(void)buf_putc(b, '"');
 	return b->full ? -ENOBUFS : 0;

@@ -3,19 +3,25 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A message is one line: a newline or control byte from a file name would forge a second one. */
-static void one_line(char *s)
+#include "base/text/escape.h"
+
+/*
+ * A message is one line, and shows what file names and other programs put into it as escapes: a
+ * newline would forge a second message, and a terminal would carry out the rest.
+ */
+static size_t printf_like(3, 0) put(struct err *e, size_t at, const char *fmt, va_list ap)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
+	char raw[sizeof(e->msg)];
+
+	(void)vsnprintf(raw, sizeof(raw), fmt, ap);
+	escape_text(raw, e->msg + at, sizeof(e->msg) - at);
+	return strlen(e->msg);
 }
 
 static void printf_like(2, 0) err_vset(struct err *e, const char *fmt, va_list ap)
 {
 	e->exit_code = 0;
-	(void)vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
-	one_line(e->msg);
+	(void)put(e, 0, fmt, ap);
 }
 
 int(err_set)(struct err *e, int eno, const char *fmt, ...)
@@ -60,10 +66,8 @@ int(err_wrap)(struct err *e, int r, const char *fmt, ...)
 
 	memcpy(inner, e->msg, sizeof(inner));
 	va_start(ap, fmt);
-	(void)vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	n = put(e, 0, fmt, ap);
 	va_end(ap);
-	one_line(e->msg);
-	n = strlen(e->msg);
 	(void)snprintf(e->msg + n, sizeof(e->msg) - n, ": %s", inner);
 	return r;
 }
@@ -76,7 +80,7 @@ int err_hint(struct err *e, int r, const char *fmt, ...)
 	(void)snprintf(e->msg + n, sizeof(e->msg) - n, "; ");
 	n = strlen(e->msg);
 	va_start(ap, fmt);
-	(void)vsnprintf(e->msg + n, sizeof(e->msg) - n, fmt, ap);
+	(void)put(e, n, fmt, ap);
 	va_end(ap);
 	return r;
 }

@@ -69,8 +69,7 @@ static void format_text(struct buf *b, enum log_level level, const char *area, c
 	else
 		(void)buf_printf(b, "ralph: %s: %s%s", level_names[level],
 				 level == LOG_DEBUG ? area : "", level == LOG_DEBUG ? ": " : "");
-	for (const char *s = msg; *s; s++)
-		(void)buf_putc(b, (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
+	(void)buf_put_escaped(b, msg);
 	(void)buf_putc(b, '\n');
 }
 

@@ -7,7 +7,7 @@
 /*
  * Log lines go to stderr, one per call: "ralph: level area: message". In JSON: one object with
  * time, level, area, msg. Below cli/, loop/ and live/ only log_debug is used: libraries return
- * their errors. Control bytes in a message are shown as '?'.
+ * their errors. What a terminal would act on is shown as base/text/escape.h says.
  */
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_LEVEL_N };
 enum log_format { LOG_TEXT, LOG_JSON };

@@ -39,6 +39,50 @@ bool path_is_normal(const char *path)
 	return true;
 }
 
+/* Takes the last component off s, which is n long. */
+static size_t drop_last(char *s, size_t n)
+{
+	while (n > 0 && s[--n] != '/')
+		;
+	s[n] = '\0';
+	return n;
+}
+
+static size_t add_part(char *s, size_t n, const char *part, size_t len)
+{
+	s[n++] = '/';
+	memcpy(s + n, part, len);
+	s[n + len] = '\0';
+	return n + len;
+}
+
+char *path_plain(const char *dir, const char *path)
+{
+	cleanup_free char *joined = path_join(dir, path);
+	char *ret = xmalloc(strlen(joined) + 2);
+	size_t n = 0;
+
+	ret[0] = '\0';
+	for (const char *p = joined + strspn(joined, "/"); *p;) {
+		size_t len = strcspn(p, "/");
+
+		if (len == 2 && strncmp(p, "..", 2) == 0)
+			n = drop_last(ret, n);
+		else if (len != 1 || *p != '.')
+			n = add_part(ret, n, p, len);
+		p += len;
+		p += strspn(p, "/");
+	}
+	if (n == 0)
+		memcpy(ret, "/", 2);
+	return ret;
+}
+
+bool path_leads_out(const char *plain, const char *real, const char *dir)
+{
+	return path_under(plain, dir) && !path_under(real, dir);
+}
+
 int path_open_beneath(int dirfd, const char *name, int flags, mode_t mode)
 {
 	struct open_how how = {
@@ -92,9 +136,14 @@ int path_private_dir(const char *path, struct err *err)
 
 int path_read(int dirfd, const char *name, struct buf *b)
 {
-	cleanup_fd int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	cleanup_fd int fd =
+		dirfd == AT_FDCWD
+			? open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+			: path_open_beneath(dirfd, name, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
 
-	return fd < 0 ? -errno : fd_read_all(fd, b);
+	if (fd < 0)
+		return dirfd == AT_FDCWD ? -errno : fd;
+	return fd_read_all(fd, b);
 }
 
 /*
@@ -109,13 +158,24 @@ struct removal {
 	unsigned moved; /* directories that were moved up into it */
 };
 
+int path_open_up(int dirfd, const char *name)
+{
+	cleanup_fd int fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char self[32];
+
+	if (fd < 0)
+		return -errno;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return chmod(self, 0700) < 0 ? -errno : 0;
+}
+
 /* Opens a directory for emptying it, even one whose owner took his own permissions away. */
 static int open_for_removal(int dirfd, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(dirfd, name, flags);
 
-	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, 0) == 0)
+	if (fd < 0 && errno == EACCES && path_open_up(dirfd, name) == 0)
 		fd = openat(dirfd, name, flags);
 	return fd < 0 ? -errno : fd;
 }
@@ -124,14 +184,15 @@ static int move_up(struct removal *t, int dirfd, const char *name)
 {
 	struct stat st;
 	char to[32];
-	int r;
+	int r = 0;
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	/* Moving a directory changes its "..", which needs the right to write in it. */
-	if (S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700 &&
-	    fchmodat(dirfd, name, 0700, 0) < 0)
-		return -errno;
+	if (S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700)
+		r = path_open_up(dirfd, name);
+	if (r < 0)
+		return r;
 	do {
 		(void)snprintf(to, sizeof(to), ".removed-%u", t->moved++);
 		r = 0;

@@ -13,6 +13,10 @@ const char *path_base(const char *path);	    /* the last component, within path 
 char *path_dir(const char *path);		    /* everything before the last component */
 bool path_under(const char *path, const char *dir); /* equal to dir, or below it */
 bool path_is_normal(const char *path);		    /* absolute, no empty, "." or ".." component */
+/* path as seen from dir, an absolute path, with "." and ".." taken by their text alone. */
+char *path_plain(const char *dir, const char *path);
+/* Does a link below dir lead out of it? plain: what was asked for, real: where it is. */
+bool path_leads_out(const char *plain, const char *real, const char *dir);
 
 /* realpath(3) with a sentence: the canonical path of something that exists. */
 int path_real(const char *path, char **ret, struct err *err);
@@ -28,7 +32,11 @@ int path_mkdirs(const char *path, mode_t mode, struct err *err);
 /* A directory that must be ours: made 0700, else refused when it is a link, another user's, or
  * open to others. */
 int path_private_dir(const char *path, struct err *err);
-/* Whole file, at most b->max. */
+/* Gives the owner of the directory `name` all rights in it again; anything else there, a link too,
+ * is left alone: -ENOTDIR, -ELOOP. */
+int path_open_up(int dirfd, const char *name);
+/* Whole file, at most b->max. Below a directory no link is followed; a path from AT_FDCWD is the
+ * user's own, and may lead over links. */
 int path_read(int dirfd, const char *name, struct buf *b);
 /* Replaces name below dirfd in one step: temporary file, write, fsync when asked, rename. */
 enum path_write_flags { PATH_WRITE_SYNC = 1 << 0 };

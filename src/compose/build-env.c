@@ -75,6 +75,8 @@ static void set_own(struct sandbox_spec *s, const char *path, const char *user)
 		{"TMPDIR", "/tmp"},
 		{"XDG_RUNTIME_DIR", run},
 		{"RALPH_SANDBOX", s->name},
+		/* husky's prepare script would write hooks, which are read-only. */
+		{"HUSKY", "0"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)

@@ -1,14 +1,17 @@
 #include "compose/build.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "compose/gitconfig-env.h"
 #include "workspace/guard.h"
 
 static_assert((int)SPEC_QUARANTINE_ALL == (int)QUARANTINE_ALL &&
+		      (int)SPEC_QUARANTINE_ASK == (int)QUARANTINE_ASK &&
 		      (int)SPEC_QUARANTINE_GIT == (int)QUARANTINE_GIT &&
 		      (int)SPEC_QUARANTINE_NONE == (int)QUARANTINE_NONE &&
 		      (int)SPEC_QUARANTINE_N == (int)QUARANTINE_N,
@@ -106,9 +109,11 @@ void build_watch_path(struct sandbox_spec *s, const char *path)
 static void add_own(struct sandbox_spec *s, const char *rel)
 {
 	cleanup_free char *path = path_join(s->workspace, rel);
+	cleanup_fd int root = open(s->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_fd int fd = root < 0 ? -1 : path_open_beneath(root, rel, O_PATH | O_NOFOLLOW, 0);
 	struct stat st;
 
-	if (lstat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+	if (fd >= 0 && fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		spec_mount_add(s, SPEC_BIND_RW, path, path, "the loop's word to the agent")
 			->of_tree = true;
 }

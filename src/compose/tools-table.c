@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "compose/tools.h"
 
@@ -138,14 +139,14 @@ bool tools_rel_is_private(const char *rel)
 /* Many projects carry an .npmrc that holds settings only. Absent: no token. */
 static bool npmrc_has_token(int dir, const char *name)
 {
+	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	cleanup_buf struct buf b = {0};
-	int r;
 
 	buf_init(&b, 64 * KiB);
-	r = path_read(dir, name, &b);
-	if (r == -ENOENT || r == -ENOTDIR)
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return false;
-	return r < 0 || strstr(buf_str(&b), "_auth") || strstr(buf_str(&b), "_password");
+	return fd < 0 || fd_read_all(fd, &b) < 0 || strstr(buf_str(&b), "_auth") ||
+	       strstr(buf_str(&b), "_password");
 }
 
 static bool is_credential(const char *name)

@@ -24,7 +24,13 @@
  * Sources, strongest first: flag, RALPH_* environment, project file, profile, user file, default.
  */
 /* The strictest first, so that a project file can only become stricter. */
-enum config_quarantine { QUARANTINE_ALL, QUARANTINE_GIT, QUARANTINE_NONE, QUARANTINE_N };
+enum config_quarantine {
+	QUARANTINE_ALL,
+	QUARANTINE_ASK,
+	QUARANTINE_GIT,
+	QUARANTINE_NONE,
+	QUARANTINE_N
+};
 #define CONFIG_FILE_MAX (256 * KiB)
 
 struct config_mount {

@@ -43,7 +43,7 @@ KEY(KEY_MASK, "workspace.mask", KEY_LIST, PROJECT_SAME, AT(workspace.mask),
 	.option = "--mask", .check = check_mask,
 	.help = "names of files that cannot be read inside")
 KEY(KEY_QUARANTINE, "workspace.quarantine", KEY_CHOICE, PROJECT_LOWER,
-	AT(workspace.quarantine), .def = "git", .option = "--quarantine",
+	AT(workspace.quarantine), .def = "ask", .option = "--quarantine",
 	.choices = quarantines,
 	.help = "what the host would run is moved away: all, git or none")
 KEY(KEY_TIER, "network.tier", KEY_CHOICE, PROJECT_LOWER, AT(network.tier),

@@ -18,10 +18,8 @@ static const char *const engines[] = {
 };
 /* clang-format on */
 static const char *const quarantines[] = {
-	[QUARANTINE_ALL] = "all",
-	[QUARANTINE_GIT] = "git",
-	[QUARANTINE_NONE] = "none",
-	[QUARANTINE_N] = NULL,
+	[QUARANTINE_ALL] = "all",   [QUARANTINE_ASK] = "ask", [QUARANTINE_GIT] = "git",
+	[QUARANTINE_NONE] = "none", [QUARANTINE_N] = NULL,
 };
 static const char *const levels[] = {
 	[LOG_ERROR] = "error", [LOG_WARN] = "warning", [LOG_INFO] = "info",

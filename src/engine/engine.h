@@ -105,7 +105,7 @@ void engine_adopt(struct engine *e, struct engine_launch *l);
 void engine_kill(struct engine *e);
 int engine_stop(struct engine *e, struct err *err);
 pid_t engine_init_pid(struct engine *e);
-int engine_protect(struct engine *e, const char *path, struct err *err);
+int engine_protect(struct engine *e, const char *path, bool hide, struct err *err);
 void engine_complaint(struct engine *e, char *ret, size_t size);
 /* Removes what a killed supervisor of this sandbox may have left. */
 void engine_clean(const struct sandbox_spec *spec);

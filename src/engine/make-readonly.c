@@ -45,17 +45,20 @@ static int open_place(const char *path)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int mount_again(const char *path)
+/* hide: a /dev/null without devices, as the guest mounts it; nothing inside can replace that of the
+ * sandbox. */
+static int mount_again(const char *path, bool hide)
 {
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 	};
 	cleanup_fd int place = open_place(path);
+	cleanup_fd int null = hide ? open_place("/dev/null") : -1;
 	cleanup_fd int tree = -1;
 
-	if (place < 0)
-		return place;
-	tree = (int)syscall(SYS_open_tree, place, "",
+	if (place < 0 || (hide && null < 0))
+		return place < 0 ? place : null;
+	tree = (int)syscall(SYS_open_tree, hide ? null : place, "",
 			    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 ||
 	    syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
@@ -65,7 +68,7 @@ static int mount_again(const char *path)
 	return 0;
 }
 
-int make_readonly_again(pid_t init, const char *path, struct err *err)
+int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err)
 {
 	int status = 0, r;
 	pid_t child;
@@ -78,7 +81,7 @@ int make_readonly_again(pid_t init, const char *path, struct err *err)
 	if (child == 0) {
 		r = enter(init);
 		if (r == 0)
-			r = mount_again(path);
+			r = mount_again(path, hide);
 		_exit(-r);
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

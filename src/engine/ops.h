@@ -47,7 +47,7 @@ struct engine_ops {
 	 */
 	void (*kill)(struct engine *e);
 	/* Makes what is at this path inside by now read-only. */
-	int (*protect)(struct engine *e, const char *path, struct err *err);
+	int (*protect)(struct engine *e, const char *path, bool hide, struct err *err);
 	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
 	int (*stop)(struct engine *e, struct err *err);
 	void (*done)(struct engine *e); /* memory and descriptors only */

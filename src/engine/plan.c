@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
+#include "base/text/escape.h"
 #include "wire/wire.h"
 
 /* The guest's word for each kind of mount in a spec; SPEC_MOUNT_N of them. */
@@ -107,12 +108,19 @@ int plan_find_guest(const struct sandbox_spec *spec, const char **ret, struct er
 	return err_set(err, EINVAL, "the spec has no guest program at /run/ralph/guest");
 }
 
-static bool has_control(const char *s)
+/* One character of a word in $'…', or what is to be shown as escapes: its bytes. */
+static size_t put_quoted(const char *s, FILE *out)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return true;
-	return false;
+	char escape[ESCAPE_LONGEST];
+	size_t len = escape_next(s, escape);
+
+	if (*s == '\\' || *s == '\'')
+		(void)fprintf(out, "\\%c", *s);
+	else if (!escape[0])
+		(void)fwrite(s, 1, len, out);
+	for (size_t i = 0; escape[0] && i < len; i++)
+		(void)fprintf(out, "\\x%02x", (unsigned char)s[i]);
+	return len;
 }
 
 /* As a shell would read it; a path may hold anything, escape sequences for the terminal too. */
@@ -120,22 +128,19 @@ void plan_put_word(const char *s, FILE *out)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				   "-_./:=,@%+";
-	bool control = has_control(s);
 
 	if (*s && strspn(s, safe) == strlen(s)) {
 		(void)fputs(s, out);
 		return;
 	}
-	(void)fputs(control ? "$'" : "'", out);
-	for (; *s; s++) {
-		if (control && ((unsigned char)*s < 0x20 || *s == 0x7f))
-			(void)fprintf(out, "\\x%02x", (unsigned char)*s);
-		else if (control && (*s == '\\' || *s == '\''))
-			(void)fprintf(out, "\\%c", *s);
-		else if (*s == '\'')
-			(void)fputs("'\\''", out);
-		else
-			(void)fputc(*s, out);
+	if (escape_needed(s)) {
+		(void)fputs("$'", out);
+		while (*s)
+			s += put_quoted(s, out);
+	} else {
+		(void)fputc('\'', out);
+		for (; *s; s++)
+			(void)fputs(*s == '\'' ? "'\\''" : (char[]){*s, '\0'}, out);
 	}
 	(void)fputc('\'', out);
 }

@@ -55,14 +55,15 @@ static int enter_directory(struct side *s, const char *name, struct err *err)
 static int open_below(int root, const char *rest, const char *shown, struct side *ret,
 		      struct err *err)
 {
-	cleanup_free char *parent = path_dir(rest);
+	cleanup_free char *parent = NULL;
 	int dir;
 
 	while (*rest == '/')
 		rest++;
 	if (!*rest)
 		return err_usage(err, "'%s' as a whole is not copied; name what is in it", shown);
-	dir = path_open_beneath(root, strchr(rest, '/') ? parent : ".", O_RDONLY | O_DIRECTORY, 0);
+	parent = path_dir(rest);
+	dir = path_open_beneath(root, parent, O_RDONLY | O_DIRECTORY, 0);
 	if (dir < 0)
 		return err_sys(err, -dir, "cannot open the directory of '%s'", shown);
 	*ret = (struct side){.dir = dir, .name = xstrdup(path_base(rest))};
@@ -130,6 +131,8 @@ static int open_outside(const struct sandbox_spec *spec, const struct sandbox_co
 			struct side *ret, struct err *err)
 {
 	cleanup_free char *copy = xstrdup(c->outside), *parent = NULL, *real = NULL;
+	cleanup_free char *here = realpath(".", NULL);
+	cleanup_free char *plain = path_plain(here ? here : "/", c->outside);
 	cleanup_fd int root = -1;
 	size_t n = strlen(copy);
 	struct stat st;
@@ -149,6 +152,9 @@ static int open_outside(const struct sandbox_spec *spec, const struct sandbox_co
 	r = path_real(parent, &real, err);
 	if (r < 0)
 		return r;
+	if (path_leads_out(plain, real, spec->workspace))
+		return err_usage(err, "'%s' is behind a link that leads out of the workspace",
+				 c->outside);
 	if (path_under(real, spec->workspace)) {
 		cleanup_free char *path = path_join(real, path_base(copy));
 

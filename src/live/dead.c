@@ -11,8 +11,35 @@
 #include "workspace/findings.h"
 #include "workspace/host-run.h"
 #include "workspace/restore.h"
+#include "workspace/seen.h"
 
 #define STALE_SINCE_S 2 /* the spec is written a moment after the start */
+
+struct dead {
+	const struct places *places;
+	const struct sandbox_spec *spec;
+	struct events *log;
+};
+
+static bool settle(void *arg, struct findings *found)
+{
+	const struct dead *d = arg;
+	bool moved = false;
+
+	for (size_t i = 0; i < found->n; i++) {
+		struct finding *f = &found->v[i];
+		cleanup_free char *text = NULL;
+		struct err err = {0};
+
+		if (finding_settle(f, d->places, d->spec, &err) < 0)
+			log_error("workspace", "%s; remove it before you work in there", err.msg);
+		moved = moved || f->id;
+		text = finding_sentence(f);
+		log_warn("workspace", "%s", text);
+		(void)events_add(d->log, "surface", finding_event(f));
+	}
+	return moved;
+}
 
 /* The killed supervisor could not look at the workspace: findings are settled here. Its spec was
  * written when it started. */
@@ -20,6 +47,9 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 			      const struct sandbox_spec *old, struct events *log)
 {
 	cleanup_(restore_freep) struct restore *back = restore_open(old, e->dir);
+	cleanup_(seen_freep) struct seen *seen = seen_read(e->dir);
+	const struct host_run_before before = {seen, p->state};
+	struct dead d = {p, old, log};
 	struct findings found = {0};
 	struct stat st;
 
@@ -28,18 +58,9 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 	st.st_mtim.tv_sec -= STALE_SINCE_S;
 	restore_look(back, p, true, &found);
 	restore_forget(e->dir);
-	host_run_walk(old, &st.st_mtim, true, &found);
-	for (size_t i = 0; i < found.n; i++) {
-		cleanup_free char *text = NULL;
-		struct err err = {0};
-
-		if (finding_settle(&found.v[i], p, old, &err) < 0)
-			log_warn("workspace", "%s", err.msg);
-		text = finding_sentence(&found.v[i]);
-		log_warn("workspace", "%s", text);
-		(void)events_add(log, "surface", finding_event(&found.v[i]));
-	}
+	(void)settle(&d, &found);
 	findings_done(&found);
+	host_run_finish(old, &st.st_mtim, &before, true, settle, &d);
 }
 
 void dead_clear(const struct places *p, const struct store_entry *e)

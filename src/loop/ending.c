@@ -225,7 +225,7 @@ int ending(struct loop *l, int code, const char *reason)
 	status_write(l, phase_of(code), 0);
 	refused_hosts_tell_all(l);
 	if (l->q.json)
-		(void)json_dumpf(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
+		(void)json_show(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
 	else
 		print_summary(l, code, reason, next);
 	notify(l, code, reason);

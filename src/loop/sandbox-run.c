@@ -1,5 +1,6 @@
 #include "loop/loop.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,20 +18,29 @@
 
 extern char **environ;
 
+/* type 0: anything but a link. */
+static bool is_in_tree(const struct loop *l, const char *rel, mode_t type)
+{
+	cleanup_fd int fd =
+		path_open_beneath(l->root_fd >= 0 ? l->root_fd : l->workspace, rel, O_PATH, 0);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && (!type || (st.st_mode & S_IFMT) == type);
+}
+
 /* Masks the loop's state: the agent must not read it. */
 static void hide_state(struct loop *l)
 {
 	cleanup_free char *state = path_join(l->root, WORK_STATE_DIR);
 	cleanup_free char *active = path_join(l->root, WORK_DIR "/active");
 	struct spec_mount *m;
-	struct stat st;
 
-	if (lstat(state, &st) == 0 && S_ISDIR(st.st_mode)) {
+	if (is_in_tree(l, WORK_STATE_DIR, S_IFDIR)) {
 		m = spec_mount_add(l->build.spec, SPEC_MASK, NULL, state, "the loop's own memory");
 		m->mode = S_IFDIR;
 		m->of_tree = true;
 	}
-	if (lstat(active, &st) == 0)
+	if (is_in_tree(l, WORK_DIR "/active", 0))
 		(void)spec_mount_add(l->build.spec, SPEC_HIDE, NULL, active,
 				     "the loop's own memory");
 }

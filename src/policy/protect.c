@@ -1,47 +1,72 @@
 #include "policy/protect.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/path.h"
 
-/* .git itself has no row: it is looked into, and what it points to, by those who know it. */
+/*
+ * .git itself has no row: it is looked into, and what it points to, by those who know it. CLAUDE.md,
+ * AGENTS.md, package.json and Makefile are none either: they are work, and run when they are asked.
+ */
+#define AGENT_STARTS "when you start it here"
+#define EDITOR_OPENS "when you open the directory in it"
+#define GIT_WORKS "when you commit, check out, merge or push"
+#define SHELL_ENTERS "when your shell enters the directory"
 /* clang-format off */
 static const struct protect_rule tree_rules[] = {
-	{".claude/settings*.json", "hooks and permissions of Claude Code"},
-	{".claude/hooks",          "programs that Claude Code runs"},
-	{".claude/commands",       "commands of Claude Code"},
-	{".claude/agents",         "agents of Claude Code"},
-	{".claude/skills",         "skills of Claude Code"},
-	{".mcp.json",              "servers that agents start"},
-	{".vscode",                "tasks and settings of the editor"},
-	{".idea",                  "run configurations of the editor"},
-	{".devcontainer",          "commands that the editor runs"},
-	{".envrc",                 "a script that direnv runs"},
-	{".husky",                 "hooks that git runs"},
-	{".github/workflows",      "jobs that run with the repository's secrets"},
-	{".gitmodules",            "where submodules are fetched from"},
-	{".ralph",                 "settings of ralph"},
+	{".claude/settings*.json", "hooks and permissions of Claude Code", "Claude Code", AGENT_STARTS},
+	{".claude/hooks",          "programs that Claude Code runs", "Claude Code", AGENT_STARTS},
+	{".claude/commands",       "commands of Claude Code", "Claude Code", "when you use them"},
+	{".claude/agents",         "agents of Claude Code", "Claude Code", AGENT_STARTS},
+	{".claude/skills",         "skills of Claude Code", "Claude Code", AGENT_STARTS},
+	{".mcp.json",              "servers that agents start", "Claude Code and others", AGENT_STARTS},
+	{"opencode.json*",         "settings, servers and commands of OpenCode", "OpenCode", AGENT_STARTS},
+	{".opencode",              "agents, commands and plugins of OpenCode", "OpenCode", AGENT_STARTS},
+	{".gemini",                "settings and servers of Gemini CLI", "Gemini CLI", AGENT_STARTS},
+	{".codex",                 "settings and servers of Codex", "Codex", AGENT_STARTS},
+	{".aider*",                "settings of aider, which name commands", "aider", AGENT_STARTS},
+	{".cursor",                "servers, hooks and rules of Cursor", "Cursor", EDITOR_OPENS},
+	{".windsurf",              "rules and workflows of Windsurf", "Windsurf", EDITOR_OPENS},
+	{".continue",              "servers and settings of Continue", "Continue", EDITOR_OPENS},
+	{".zed",                   "tasks and settings of Zed", "Zed", EDITOR_OPENS},
+	{".vscode",                "tasks and settings of the editor", "VS Code", EDITOR_OPENS},
+	{".idea",                  "run configurations of the editor", "JetBrains IDEs", EDITOR_OPENS},
+	{".devcontainer*",         "commands that the editor runs", "VS Code and others", EDITOR_OPENS},
+	{".envrc",                 "a script that direnv runs", "direnv", SHELL_ENTERS},
+	{"mise*.toml",             "environment and tasks of mise", "mise", SHELL_ENTERS},
+	{".mise*",                 "environment and tasks of mise", "mise", SHELL_ENTERS},
+	{".tool-versions",         "tools that asdf or mise choose", "asdf and mise", SHELL_ENTERS},
+	{".husky",                 "hooks that git runs", "git", GIT_WORKS},
+	{".pre-commit-config.yaml", "hooks that pre-commit runs", "pre-commit", GIT_WORKS},
+	{"lefthook*.y*ml",         "hooks that lefthook runs", "lefthook", GIT_WORKS},
+	{".lefthook*",             "hooks that lefthook runs", "lefthook", GIT_WORKS},
+	{".lfsconfig",             "where Git LFS fetches from", "Git LFS", GIT_WORKS},
+	{".gitmodules",            "where submodules are fetched from", "git", "when you update submodules"},
+	{".github/workflows",      "jobs that run with the repository's secrets", "GitHub", "when you push"},
+	{".ralph",                 "settings of ralph", "ralph", "when you start it here"},
 	{0},
 };
 
 static const struct protect_rule git_rules[] = {
-	{"config",          "settings of git, which name programs"},
-	{"config.worktree", "settings of git, which name programs"},
-	{"hooks",           "programs that git runs"},
-	{"info",            "attributes, which choose filters"},
-	{"commondir",       "where git takes settings and hooks from"},
+	{"config",          "settings of git, which name programs", "git", "whenever it runs"},
+	{"config.worktree", "settings of git, which name programs", "git", "whenever it runs"},
+	{"hooks",           "programs that git runs", "git", GIT_WORKS},
+	{"info",            "attributes, which choose filters", "git", "whenever it runs"},
+	{"commondir",       "where git takes settings and hooks from", "git", "whenever it runs"},
 	{0},
 };
 
 static const struct protect_rule worktree_rules[] = {
-	{"config.worktree", "settings of git, which name programs"},
-	{"commondir",       "where git takes settings and hooks from"},
-	{"gitdir",          "which directory this worktree is"},
-	{"hooks",           "programs that git runs"},
-	{"config",          "settings of git, which name programs"},
-	{"info",            "attributes, which choose filters"},
+	{"config.worktree", "settings of git, which name programs", "git", "whenever it runs"},
+	{"commondir",       "where git takes settings and hooks from", "git", "whenever it runs"},
+	{"gitdir",          "which directory this worktree is", "git", "whenever it runs"},
+	{"hooks",           "programs that git runs", "git", GIT_WORKS},
+	{"config",          "settings of git, which name programs", "git", "whenever it runs"},
+	{"info",            "attributes, which choose filters", "git", "whenever it runs"},
 	{0},
 };
 /* clang-format on */
@@ -63,6 +88,24 @@ bool protect_is_pattern(const struct protect_rule *rule)
 	return strpbrk(rule->path, "*?[") != NULL;
 }
 
+/* fnmatch(3) takes its time, and a start asks it about every name of a tree: the first and the last
+ * character decide nearly always. */
+static bool matches(const char *pattern, const char *name, int flags)
+{
+	size_t n = strlen(pattern), m = strlen(name);
+	char first = pattern[0], last = n ? pattern[n - 1] : '\0';
+
+	if (n == 0 || m == 0)
+		return n == m;
+	if (!strchr("*?[\\", first) &&
+	    tolower((unsigned char)first) != tolower((unsigned char)name[0]))
+		return false;
+	if (!strchr("*?]\\", last) &&
+	    tolower((unsigned char)last) != tolower((unsigned char)name[m - 1]))
+		return false;
+	return fnmatch(pattern, name, flags) == 0;
+}
+
 const struct protect_rule *protect_match(enum protect_base base, const char *parent,
 					 const char *name)
 {
@@ -70,12 +113,35 @@ const struct protect_rule *protect_match(enum protect_base base, const char *par
 		const char *leaf = path_base(r->path);
 		size_t n = leaf == r->path ? 0 : (size_t)(leaf - r->path - 1);
 
-		if (n && (strlen(parent) != n || memcmp(parent, r->path, n) != 0))
+		/* There are file systems where .VSCode is .vscode. */
+		if (n && (strlen(parent) != n || strncasecmp(parent, r->path, n) != 0))
 			continue;
-		if (fnmatch(leaf, name, 0) == 0)
+		if (matches(leaf, name, FNM_CASEFOLD))
 			return r;
 	}
 	return NULL;
+}
+
+const struct protect_rule *protect_link(const char *name)
+{
+	static const struct protect_rule rule = {
+		.path = "",
+		.why = "a link in the place of a directory of settings",
+		.who = "its program",
+		.when = AGENT_STARTS,
+	};
+
+	return protect_holds(name) ? &rule : NULL;
+}
+
+bool protect_holds(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const struct protect_rule *r = rules[PROTECT_TREE]; r->path; r++)
+		if (strncasecmp(r->path, name, n) == 0 && r->path[n] == '/')
+			return true;
+	return false;
 }
 
 /* Keys and the files programs read them from; not what only shows how such a file looks. */
@@ -89,7 +155,7 @@ static void judge(const char *pattern, const char *name, bool *masked)
 {
 	bool back = pattern[0] == '!';
 
-	if (fnmatch(pattern + back, name, 0) == 0)
+	if (matches(pattern + back, name, 0))
 		*masked = !back;
 }
 

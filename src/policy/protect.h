@@ -18,8 +18,9 @@ enum protect_base {
 };
 
 struct protect_rule {
-	const char *path; /* the last part may be a pattern of fnmatch(3) */
-	const char *why;  /* the host's use of the path */
+	const char *path;	/* the last part may be a pattern of fnmatch(3) */
+	const char *why;	/* the host's use of the path */
+	const char *who, *when; /* the program that runs or reads it, and what makes it do so */
 };
 
 /* The rules of a base; they end with a row without path. */
@@ -32,6 +33,10 @@ bool protect_is_pattern(const struct protect_rule *rule);
  */
 const struct protect_rule *protect_match(enum protect_base base, const char *parent,
 					 const char *name);
+/* Is this the name of a directory that holds protected names of the tree, as .claude does? */
+bool protect_holds(const char *name);
+/* The rule that a link of such a name meets; NULL: it is none. */
+const struct protect_rule *protect_link(const char *name);
 
 /*
  * Is a file of this name a secret that the agent is not to read? The patterns are read in order

@@ -51,6 +51,7 @@ static_assert(ARRAY_SIZE(watch_kinds) == SPEC_WATCH_N, "one name per kind");
 
 static const char *const quarantines[] = {
 	[SPEC_QUARANTINE_ALL] = "all",
+	[SPEC_QUARANTINE_ASK] = "ask",
 	[SPEC_QUARANTINE_GIT] = "git",
 	[SPEC_QUARANTINE_NONE] = "none",
 };

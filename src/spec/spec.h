@@ -109,6 +109,7 @@ struct spec_watch {
 /* ralph shows each new file that the host would run, and moves these files to quarantine. */
 enum spec_quarantine {
 	SPEC_QUARANTINE_ALL, /* all of them */
+	SPEC_QUARANTINE_ASK, /* all of them when everything has ended; a person may take them back */
 	SPEC_QUARANTINE_GIT, /* the files in git directories */
 	SPEC_QUARANTINE_NONE,
 	SPEC_QUARANTINE_N,

@@ -22,7 +22,7 @@ enum act {
 	SPAWN = WIRE_NONE + 1, /* id: place in `programs` → fds: its socket, its pidfd */
 	REAP,		       /* id: a pid that SPAWN gave → its exit code */
 	LISTEN,		       /* id: port, 0: any → fd */
-	LOOK,		       /* id: enum sup_state */
+	LOOK,		       /* id: enum sup_state → 1: a second look is due */
 	KILL,
 	COMPLAINT,
 	INIT,
@@ -131,6 +131,7 @@ static int act(struct broker *b, const struct wire_msg *m, struct answer *a, str
 	case LOOK:
 		s->state = m->id < SUP_ENDED ? (enum sup_state)m->id : SUP_ENDED;
 		watch_look(s);
+		a->value = cover_is_due(s);
 		return 0;
 	case COMPLAINT:
 		engine_complaint(s->engine, a->text, sizeof(a->text));
@@ -252,12 +253,15 @@ static _Noreturn void broker_main(struct broker *b)
 static void replay(struct supervisor *s, const struct strv *told)
 {
 	for (size_t i = 0; i + 1 < told->n; i += 2) {
-		json_t *j = told->v[i][0] ? json_loads(told->v[i + 1], 0, NULL) : NULL;
+		const char *what = told->v[i], *text = told->v[i + 1];
+		json_t *j = NULL;
 
-		if (j)
-			sup_event(s, told->v[i], j);
-		else if (!told->v[i][0])
-			client_notice_all(s, told->v[i + 1]);
+		if (streq(what, CLIENT_NOTICE))
+			client_notice_all(s, text);
+		else if (streq(what, CLIENT_FAIL))
+			client_fail_all(s, text);
+		else if ((j = json_loads(text, 0, NULL)))
+			sup_event(s, what, j);
 	}
 }
 
@@ -329,12 +333,12 @@ int broker_listen(struct supervisor *s, uint16_t port, uint16_t *ret_port, int *
 	return 0;
 }
 
-void broker_look(struct supervisor *s)
+bool broker_look(struct supervisor *s)
 {
 	struct err ignored;
 	struct answer a;
 
-	(void)ask(s, LOOK, s->state, &a, &ignored);
+	return ask(s, LOOK, s->state, &a, &ignored) == 0 && a.value;
 }
 
 void broker_kill(struct supervisor *s)

@@ -141,7 +141,7 @@ void client_notice_all(struct supervisor *s, const char *text)
 	cleanup_buf struct buf b = {0};
 
 	if (s->told) {
-		strv_push(s->told, "");
+		strv_push(s->told, CLIENT_NOTICE);
 		strv_push(s->told, text);
 		return;
 	}
@@ -151,6 +151,19 @@ void client_notice_all(struct supervisor *s, const char *text)
 		if (c->fd >= 0 && (c->id || c->waits_stopped))
 			/* A client that does not read now loses the notice, not its command. */
 			(void)wire_send(c->fd, WIRE_NOTICE, 0, &b, NULL, 0);
+}
+
+void client_fail_all(struct supervisor *s, const char *msg)
+{
+	if (s->told) {
+		strv_push(s->told, CLIENT_FAIL);
+		strv_push(s->told, msg);
+		return;
+	}
+	client_notice_all(s, msg);
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->fd >= 0 && c->id)
+			client_failed(c, EXIT_RALPH, msg);
 }
 
 struct client *client_by_id(struct supervisor *s, uint32_t id)

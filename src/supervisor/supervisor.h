@@ -197,13 +197,20 @@ struct supervisor {
 	struct ev_timer deadline;  /* of starting, later of stopping */
 	struct host_run *host_run; /* files of the workspace that the host would run */
 	unsigned n_found;	   /* number of findings so far */
-	struct timespec since;	   /* newer files were changed while the sandbox ran */
-	struct restore *restore;   /* NULL: nothing is to be restored */
-	int watch;		   /* inotify */
+	struct seen *seen;
+	struct cover *covers; /* see cover-link.c */
+	struct ev_timer cover_timer;
+	size_t n_covers;
+	struct strv notes;	 /* for the user, of before the start */
+	struct err unsettled;	 /* a finding that could not be moved: commands end with it */
+	struct strv moved;	 /* paths of the first ones that were moved to quarantine */
+	struct timespec since;	 /* newer files were changed while the sandbox ran */
+	struct restore *restore; /* NULL: nothing is to be restored */
+	int watch;		 /* inotify */
 	struct ev_io watch_io;
 	struct err why; /* the cause of an end that was not ordinary */
 	int broker;	/* the front's line to its broker; -1: this process does all by itself */
-	/* In the broker: events (type, JSON) and notices ("", text) that the front is to tell. */
+	/* In the broker: what the front is to tell: events (type, JSON), CLIENT_NOTICE or CLIENT_FAIL and a text. */
 	struct strv *told;
 };
 
@@ -242,8 +249,21 @@ void client_info(struct client *c, const json_t *j);
 bool client_expects(struct supervisor *s, const char *host);
 void client_drop(struct client *c); /* closes; its command, if any, is ended */
 
+/* In the place of an event's type. */
+#define CLIENT_NOTICE ""
+#define CLIENT_FAIL "!"
 /* Something to tell whoever has or had a command here. */
 void client_notice_all(struct supervisor *s, const char *text);
+/* Every command ends with this error, those that have ended well too. */
+void client_fail_all(struct supervisor *s, const char *msg);
+
+/* cover-link.c: before the start, and whenever something may have been replaced on the host. */
+int cover_start(struct supervisor *s, struct err *err);
+void cover_watch(struct supervisor *s);
+bool cover_cares(const struct supervisor *s, const char *name);
+void cover_look(struct supervisor *s);
+bool cover_is_due(const struct supervisor *s);	     /* a second look is needed */
+void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itself */
 
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */

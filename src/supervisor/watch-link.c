@@ -16,40 +16,59 @@
 #include "workspace/findings.h"
 #include "workspace/restore.h"
 #include "workspace/host-run.h"
+#include "workspace/seen.h"
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
 /*
- * The number of findings that are kept, shown and logged for one sandbox; further ones are only
- * removed. An agent could make the same file again and again.
+ * The number of findings that are shown and logged for one sandbox; further ones are only moved. An
+ * agent could make the same file again and again: then only the first ones are kept.
  */
 #define FOUND_MAX 512
 
-static void settle(struct supervisor *s, struct finding *f)
+/* Whether it is gone from where it was. */
+static bool settle(struct supervisor *s, struct finding *f)
 {
 	struct err err = {0};
 
-	if (s->n_found >= FOUND_MAX) {
-		(void)finding_remove(f, s->spec, &err);
-		return;
-	}
-	if (finding_settle(f, &s->places, s->spec, &err) < 0)
+	if (s->n_found >= FOUND_MAX && strv_has(&s->moved, f->path))
+		return finding_remove(f, s->spec, &err) == 0;
+	if (finding_settle(f, &s->places, s->spec, &err) < 0) {
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
-	else if (f->id && f->link)
+		if (!s->unsettled.msg[0])
+			s->unsettled = err;
+		return false;
+	}
+	if (f->id && s->moved.n < FOUND_MAX)
+		strv_push(&s->moved, f->path);
+	if (f->id && f->link)
 		host_run_accept(s->host_run, f->path);
+	return f->id != NULL;
 }
 
-static void announce(struct supervisor *s, struct findings *f)
+/* A person is asked when everything has ended: until then the agent works with what it made. */
+static bool waits(const struct supervisor *s, const struct finding *f)
 {
+	return s->spec->quarantine == SPEC_QUARANTINE_ASK && s->state != SUP_ENDED && !f->in_git &&
+	       !f->back;
+}
+
+static bool announce(void *arg, struct findings *f)
+{
+	struct supervisor *s = arg;
+	bool moved = false;
+
 	for (size_t i = 0; i < f->n; i++) {
 		cleanup_free char *text = NULL;
 
-		settle(s, &f->v[i]);
+		if (waits(s, &f->v[i]))
+			continue;
+		moved = settle(s, &f->v[i]) || moved;
 		if (s->n_found++ >= FOUND_MAX) {
 			if (s->n_found == FOUND_MAX + 1)
 				sup_event(s, "surface-flood",
 					  json_pack("{ss}", "message",
-						    "more than anyone keeps: from here on such "
-						    "files are only taken away"));
+						    "more than anyone reads: from here on such "
+						    "files are only moved to quarantine"));
 			continue;
 		}
 		text = finding_sentence(&f->v[i]);
@@ -65,67 +84,50 @@ static void announce(struct supervisor *s, struct findings *f)
 
 		client_notice_all(s, text);
 	}
+	return moved;
 }
 
-static char *place_inside(const struct sandbox_spec *spec, const char *path)
+/* What there was to say before anybody could hear it. */
+static void tell_notes(struct supervisor *s)
 {
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_PROTECT && streq(spec->mounts[i].source, path))
-			return xstrdup(spec->mounts[i].target);
-	return NULL;
-}
-
-/* Replaced on the host, as `git config` does: its mount is gone. */
-static void make_readonly_again(struct supervisor *s, const struct strv *paths)
-{
-	for (size_t i = 0; i < paths->n; i++) {
-		cleanup_free char *inside = place_inside(s->spec, paths->v[i]), *text = NULL;
-		struct err err = {0};
-
-		if (!inside || s->state == SUP_ENDED)
-			continue;
-		sup_event(s, "protect-again", json_pack("{so}", "path", json_text(paths->v[i])));
-		if (engine_protect(s->engine, inside, &err) == 0)
-			text = xasprintf("'%s' was replaced while the sandbox runs; what is there "
-					 "now is read-only inside again",
-					 paths->v[i]);
-		else
-			text = xasprintf("'%s' was replaced while the sandbox runs, and the agent "
-					 "can write it: %s",
-					 paths->v[i], err.msg);
-		client_notice_all(s, text);
+	for (size_t i = 0; i < s->notes.n; i++) {
+		sup_event(s, "surface", json_pack("{so}", "why", json_text(s->notes.v[i])));
+		client_notice_all(s, s->notes.v[i]);
 	}
+	strv_done(&s->notes);
 }
 
 void watch_look(struct supervisor *s)
 {
 	struct findings found = {0};
-	cleanup_strv struct strv again;
 
-	strv_init(&again);
 	if (!s->host_run)
 		return;
 	if (s->broker >= 0) {
-		broker_look(s);
+		cover_later(s, broker_look(s));
 		return;
 	}
+	tell_notes(s);
+	cover_look(s);
+	cover_later(s, !s->told && cover_is_due(s));
 	restore_look(s->restore, &s->places, s->n_found < FOUND_MAX, &found);
-	host_run_compare(s->host_run, &found, &again);
-	make_readonly_again(s, &again);
-	announce(s, &found);
+	host_run_compare(s->host_run, &found);
+	(void)announce(s, &found);
 	findings_done(&found);
 }
 
 void watch_finish(struct supervisor *s)
 {
-	struct findings found = {0};
+	const struct host_run_before before = {s->seen, s->places.state};
 
 	if (!s->host_run)
 		return;
 	watch_look(s);
-	host_run_walk(s->spec, &s->since, false, &found);
-	announce(s, &found);
-	findings_done(&found);
+	host_run_finish(s->spec, &s->since, &before, false, announce, s);
+	if (s->unsettled.msg[0]) {
+		(void)err_hint(&s->unsettled, 0, "remove it before you work in there");
+		client_fail_all(s, s->unsettled.msg);
+	}
 	restore_forget(s->entry.dir);
 }
 
@@ -139,7 +141,8 @@ static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
 	for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= n;) {
 		const struct inotify_event *e = (const void *)(buf + at);
 
-		care = care || (e->mask & IN_Q_OVERFLOW) || (e->len && host_run_cares(e->name));
+		care = care || (e->mask & IN_Q_OVERFLOW) ||
+		       (e->len && (host_run_cares(e->name) || cover_cares(s, e->name)));
 		at += (ssize_t)sizeof(*e) + (ssize_t)e->len;
 	}
 	if (care && s->state == SUP_UP)
@@ -157,19 +160,49 @@ static void open_inotify(struct supervisor *s)
 			(void)inotify_add_watch(s->watch, s->spec->watches[i].dir,
 						IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR |
 							IN_DONT_FOLLOW);
+	cover_watch(s);
 	s->watch_io = (struct ev_io){.fd = s->watch, .fn = on_change};
 	(void)ev_want(s->ev, &s->watch_io, EPOLLIN);
+}
+
+/* What is there before anything runs. What leads into ralph's state is settled at once. */
+static int take_stock(struct supervisor *s, struct err *err)
+{
+	struct findings found = {0};
+	int r;
+
+	s->seen = seen_new(s->spec, s->places.state, &found);
+	r = seen_write(s->seen, s->entry.dir);
+	if (r < 0)
+		(void)err_sys(err, -r, "cannot write down what is in the workspace");
+	for (size_t i = 0; r == 0 && i < found.n; i++) {
+		cleanup_free char *text = NULL;
+
+		r = finding_settle(&found.v[i], &s->places, s->spec, err);
+		text = finding_sentence(&found.v[i]);
+		strv_push(&s->notes, text);
+		/* The plan has a mount on it, which is made on nothing. */
+		if (r == 0 && found.v[i].id && host_run_is_mounted(s->spec, found.v[i].path))
+			r = err_set(err, EAGAIN, "%s; start it again", text);
+	}
+	findings_done(&found);
+	return r;
 }
 
 int watch_start(struct supervisor *s, struct err *err)
 {
 	int r = restore_new(s->spec, s->entry.dir, &s->restore, err);
 
+	if (r == 0)
+		r = cover_start(s, err);
 	if (r < 0)
 		return r;
 	/* The coarse clock is what files are dated by. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
 	s->host_run = host_run_new(s->spec);
+	r = take_stock(s, err);
+	if (r < 0)
+		return r;
 	open_inotify(s);
 	return 0;
 }

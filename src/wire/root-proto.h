@@ -28,7 +28,7 @@
 #define GUEST_CONTAINER_NEW_ROOT GUEST_CONTAINER "/new"
 #define GUEST_CONTAINER_PROGRAM GUEST_CONTAINER "/guest"
 #define GUEST_CONTAINER_LINE GUEST_CONTAINER "/line"
-#define GUEST_MOUNTS_MAX 1024
+#define GUEST_MOUNTS_MAX 8192
 
 enum guest_mount_kind {
 	GUEST_BIND_RO, /* the host's `source` at target, with all that is mounted below it */

@@ -70,19 +70,6 @@ mode_t shared_file_mode(int root, const char *path, mode_t otherwise)
 	return (st.st_mode & 0777) | 0600;
 }
 
-/* Makes a directory accessible whose owner removed his own permissions. The O_PATH descriptor
- * ensures that it is the one that was checked. */
-static int open_up(int dirfd, const char *name)
-{
-	cleanup_fd int fd = path_open_beneath(dirfd, name, O_PATH | O_DIRECTORY, 0);
-	char self[32];
-
-	if (fd < 0)
-		return fd;
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return chmod(self, 0700) < 0 ? -errno : 0;
-}
-
 /* Opens or creates one directory below dirfd; anything else with that name is removed. */
 static int enter(int dirfd, const char *name, struct err *err)
 {
@@ -95,7 +82,7 @@ static int enter(int dirfd, const char *name, struct err *err)
 			return r;
 		fd = -ENOENT;
 	}
-	if (fd == -EACCES && open_up(dirfd, name) == 0)
+	if (fd == -EACCES && path_open_up(dirfd, name) == 0)
 		fd = path_open_beneath(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
 	if (fd == -ENOENT) {
 		if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)

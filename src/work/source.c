@@ -95,11 +95,18 @@ static int find_file(const char *workspace, int root, const char *wish, struct s
 		     struct err *err)
 {
 	cleanup_free char *whole = path_join(workspace, wish), *real = NULL;
+	cleanup_free char *plain = path_plain(workspace, wish);
 	struct stat st;
 	int r = path_real(whole, &real, err);
 
 	if (r < 0 || stat(real, &st) < 0)
 		return err_usage(err, "there is no '%s'; name a prd.json, a plan or a spec", wish);
+	/* The agent can make such a link, and the list is shown to it and written. */
+	if (path_leads_out(plain, real, workspace))
+		return err_usage(err,
+				 "'%s' is behind a link that leads out of the workspace; name "
+				 "the file itself: '%s'",
+				 wish, real);
 	if (S_ISDIR(st.st_mode)) {
 		cleanup_free char *dir = take_ptr(real);
 

@@ -5,6 +5,28 @@
 #include "base/path.h"
 #include "workspace/quarantine.h"
 
+static void done(struct finding *f)
+{
+	free(f->path);
+	free(f->why);
+	free(f->link);
+	free(f->id);
+}
+
+/* When it is full, what is moved in any case takes the place of what may stay. */
+static struct finding *replace_other(struct findings *f, const char *path, char *why, bool in_git)
+{
+	for (size_t i = 0; in_git && i < f->n; i++) {
+		if (f->v[i].in_git)
+			continue;
+		done(&f->v[i]);
+		f->v[i] = (struct finding){.path = xstrdup(path), .why = why, .in_git = true};
+		return &f->v[i];
+	}
+	free(why);
+	return NULL;
+}
+
 struct finding *findings_add(struct findings *f, const char *path, char *why, bool in_git)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -15,8 +37,7 @@ struct finding *findings_add(struct findings *f, const char *path, char *why, bo
 	}
 	if (f->n == FINDINGS_MAX) {
 		f->more++;
-		free(why);
-		return NULL;
+		return replace_other(f, path, why, in_git);
 	}
 	f->v = xrealloc(f->v, f->n + 1, sizeof(*f->v));
 	f->v[f->n] = (struct finding){.path = xstrdup(path), .why = why, .in_git = in_git};
@@ -25,12 +46,8 @@ struct finding *findings_add(struct findings *f, const char *path, char *why, bo
 
 void findings_done(struct findings *f)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		free(f->v[i].path);
-		free(f->v[i].why);
-		free(f->v[i].link);
-		free(f->v[i].id);
-	}
+	for (size_t i = 0; i < f->n; i++)
+		done(&f->v[i]);
 	free(f->v);
 	*f = (struct findings){0};
 }
@@ -54,7 +71,7 @@ static bool is_moved(const struct sandbox_spec *spec, const struct finding *f)
 {
 	if (f->stays || f->back || spec->quarantine == SPEC_QUARANTINE_NONE)
 		return false;
-	return spec->quarantine == SPEC_QUARANTINE_ALL || f->in_git;
+	return spec->quarantine != SPEC_QUARANTINE_GIT || f->in_git;
 }
 
 int finding_settle(struct finding *f, const struct places *p, const struct sandbox_spec *spec,
@@ -68,9 +85,13 @@ int finding_settle(struct finding *f, const struct places *p, const struct sandb
 		.link = f->link,
 	};
 
+	int r;
+
 	if (!in.root || !is_moved(spec, f))
 		return 0;
-	return quarantine_add(p, &in, &f->id, err);
+	r = quarantine_add(p, &in, &f->id, err);
+	f->beside = r > 0;
+	return r < 0 ? r : 0;
 }
 
 int finding_remove(const struct finding *f, const struct sandbox_spec *spec, struct err *err)
@@ -92,6 +113,10 @@ char *finding_sentence(const struct finding *f)
 				 f->path, f->why, f->id);
 	if (f->back)
 		return xasprintf("'%s' was put back as it was: %s", f->path, f->why);
+	if (f->id && f->beside)
+		return xasprintf("'%s' could not be moved and is '" QUARANTINE_BESIDE
+				 "%s' in its directory now, without rights: %s",
+				 f->path, f->id, f->why);
 	if (f->id)
 		return xasprintf("'%s' was moved to quarantine (%s): %s", f->path, f->id, f->why);
 	return xasprintf("'%s' is new or changed: %s; look at it before you go on", f->path,

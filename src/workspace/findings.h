@@ -10,7 +10,8 @@
 /*
  * What appeared or changed while a sandbox ran, and the host would run it or take orders from it.
  */
-#define FINDINGS_MAX 256 /* what comes after is only counted */
+/* What comes after is counted, and found by the next look: those that were moved are gone then. */
+#define FINDINGS_MAX 4096
 
 struct finding {
 	char *path;  /* on the host */
@@ -20,6 +21,7 @@ struct finding {
 	bool stays;  /* is not moved, whatever the settings say */
 	char *link;  /* a link stood there, with this text; NULL: none */
 	char *id;    /* of its place in quarantine; NULL: it is where it was */
+	bool beside; /* it was only renamed, see QUARANTINE_BESIDE */
 };
 
 struct findings {

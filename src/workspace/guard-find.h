@@ -9,7 +9,11 @@ struct buf;
 
 /* Shared by the parts that look for what guard.h describes. */
 
-#define GUARD_ITEMS_MAX 192 /* mounts: each makes every start slower */
+/*
+ * Mounts: each makes every start slower. With more of them no sandbox starts, because what was left
+ * out would not be protected.
+ */
+#define GUARD_ITEMS_MAX 3000
 
 /* A directory that is writable inside as a whole: nothing outside of those needs protection. */
 struct guard_root {
@@ -21,9 +25,9 @@ struct finder {
 	const struct guard_input *in;
 	struct guard_root roots[2]; /* the directory, and a git directory outside of it */
 	size_t n_roots;
-	struct guard_item found[GUARD_ITEMS_MAX]; /* no pins yet, in no order */
+	struct guard_item *found; /* no pins yet, in no order */
 	size_t n_found;
-	size_t left_out;      /* what did not fit any more */
+	struct err refused;   /* why no sandbox can start here; the first reason counts */
 	struct strv git_seen; /* git directories that were looked at */
 	struct guard *out;
 };
@@ -35,6 +39,8 @@ int finder_open(const struct finder *f, const char *path, int flags);
  * itself. What is not there is left to whoever watches its place. */
 void finder_protect(struct finder *f, const char *path, enum guard_kind kind, const char *why);
 void finder_place(struct finder *f, enum protect_base base, const char *dir);
+/* Something cannot be protected, so no sandbox starts. */
+void finder_refuse(struct finder *f, const char *fmt, ...) printf_like(2, 3);
 /* A small file below the roots as text; -ENOENT, -EFBIG … */
 int finder_read(const struct finder *f, const char *path, struct buf *b);
 /* Opens a directory for reading; NULL when it is none. */
@@ -44,5 +50,5 @@ DIR *finder_dir(const struct finder *f, const char *path);
 void guard_git(struct finder *f, enum protect_base base, const char *dir, const char *root);
 /* What stands as .git in this directory: a directory, a file that points, a link. */
 void guard_dot_git(struct finder *f, const char *parent);
-/* guard-tree.c: names anywhere in the tree, as far as a start has time to look */
+/* guard-tree.c: names anywhere in the tree */
 void guard_tree(struct finder *f);

@@ -11,8 +11,8 @@
 
 #define CONFIG_MAX (256 * KiB)
 #define POINTER_MAX (4 * KiB)
-#define GIT_DIRS_MAX 256 /* git directories of one repository */
-#define MODULES_DEPTH 8	 /* names of submodules have slashes */
+#define GIT_DIRS_MAX 1000 /* with more of them no sandbox starts */
+#define MODULES_DEPTH 8	  /* names of submodules have slashes */
 
 static bool is_there(const struct finder *f, const char *dir, const char *name, mode_t type)
 {
@@ -143,8 +143,13 @@ void guard_git(struct finder *f, enum protect_base base, const char *dir, const 
 {
 	cleanup_free char *modules = path_join(dir, "modules");
 
-	if (strv_has(&f->git_seen, dir) || f->git_seen.n == GIT_DIRS_MAX)
+	if (strv_has(&f->git_seen, dir))
 		return;
+	if (f->git_seen.n == GIT_DIRS_MAX) {
+		finder_refuse(f, "more than %d git directories in '%s', such as '%s'", GIT_DIRS_MAX,
+			      f->in->dir, dir);
+		return;
+	}
 	strv_push(&f->git_seen, dir);
 	finder_place(f, base, dir);
 	for (const struct protect_rule *r = protect_rules(base); r->path; r++) {

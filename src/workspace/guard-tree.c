@@ -2,26 +2,30 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "workspace/gitindex.h"
+#include "workspace/tree-walk.h"
 
-/*
- * A start has no time to look at every file of a large tree: from the top, so many directories, so
- * deep. What lies deeper is watched for at the end (see host-run-walk.c), which is no mount.
- */
-#define DIRS_MAX 200
-#define DEPTH_MAX 5
-#define NAMES_MAX 4096 /* of one directory */
 #define INDEX_MAX (64 * MiB)
 #define TRACKED_MAX (1 * MiB) /* a larger file is masked, whether git tracks it or not */
 
-struct level {
-	struct strv dirs; /* to be visited */
-	struct strv next; /* found there */
+/* The whole tree but its heaps is looked at: a name that was passed over would not be protected. */
+struct inode {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct look {
+	struct finder *f;
+	struct inode *shared; /* secrets that have another name somewhere */
+	size_t n_shared;
+	struct buf index; /* git's; read when a secret's name asks for it */
+	bool index_read;
 };
 
 /* Fetched or built by the thousand, and never what a person keeps settings or keys in. */
@@ -37,116 +41,167 @@ static bool is_heap(const char *name)
 	return false;
 }
 
-/* .claude and .github hold protected names, and must not be left out for want of time. */
-static bool holds_rules(const char *name)
+static const struct buf *git_index(struct look *l)
 {
-	size_t n = strlen(name);
+	cleanup_free char *path = NULL;
 
-	for (const struct protect_rule *r = protect_rules(PROTECT_TREE); r->path; r++)
-		if (strncmp(r->path, name, n) == 0 && r->path[n] == '/')
-			return true;
-	return false;
-}
-
-static bool is_dir(const struct dirent *de, int dirfd)
-{
-	struct stat st;
-
-	if (de->d_type != DT_UNKNOWN)
-		return de->d_type == DT_DIR;
-	return fstatat(dirfd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* The marks of a bare repository among the names of one directory. */
-enum bare_marks { BARE_HEAD = 1, BARE_OBJECTS = 2, BARE_REFS = 4, BARE_ALL = 7 };
-
-static unsigned bare_mark(const char *name)
-{
-	return streq(name, "HEAD")	? BARE_HEAD
-	       : streq(name, "objects") ? BARE_OBJECTS
-	       : streq(name, "refs")	? BARE_REFS
-					: 0;
+	if (l->index_read)
+		return &l->index;
+	l->index_read = true;
+	path = path_join(l->f->in->git->dir, "index");
+	if (finder_read(l->f, path, &l->index) < 0)
+		buf_clear(&l->index);
+	return &l->index;
 }
 
 /* The history of a file that git tracks can be read, so covering it would only break git. */
-static bool is_tracked(const struct finder *f, const char *path)
+static bool is_tracked(struct look *l, const char *path)
 {
-	const struct gitdir *git = f->in->git;
-	cleanup_free char *index_path = NULL;
+	const struct guard_input *in = l->f->in;
 	uint8_t hash[GITINDEX_HASH_LEN];
-	cleanup_buf struct buf index, content;
+	cleanup_buf struct buf content;
+	const struct buf *index;
 
-	buf_init(&index, INDEX_MAX);
 	buf_init(&content, TRACKED_MAX);
-	if (!git || !git->root || !streq(git->root, f->in->dir))
+	if (!in->git || !in->git->root || !streq(in->git->root, in->dir) ||
+	    finder_read(l->f, path, &content) < 0)
 		return false;
-	index_path = path_join(git->dir, "index");
-	if (finder_read(f, path, &content) < 0 || finder_read(f, index_path, &index) < 0)
-		return false;
+	index = git_index(l);
 	gitindex_hash(buf_str(&content), content.len, hash);
-	return gitindex_lists((const uint8_t *)buf_str(&index), index.len,
-			      path + strlen(f->in->dir) + 1, hash);
+	return index->len && gitindex_lists((const uint8_t *)index->data, index->len,
+					    path + strlen(in->dir) + 1, hash);
 }
 
-static void visit(struct finder *f, const char *dir, struct level *level);
-
-static void visit_name(struct finder *f, const char *dir, const char *name, bool is_directory,
-		       struct level *level)
+static bool is_there(const struct tree_dir *d, const char *name)
 {
-	cleanup_free char *path = path_join(dir, name);
-	const struct protect_rule *rule = protect_match(PROTECT_TREE, path_base(dir), name);
-	const struct strv *masks = f->in->masks;
+	struct stat st;
 
-	if (streq(name, ".git"))
-		guard_dot_git(f, dir);
-	else if (!is_directory && masks && protect_masked(name, masks->v, masks->n) &&
-		 !is_tracked(f, path))
-		finder_protect(f, path, GUARD_MASK, "a secret, by its name");
+	return fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool is_directory(const struct tree_dir *d, const char *name, unsigned char type)
+{
+	struct stat st;
+
+	if (type != DT_UNKNOWN)
+		return type == DT_DIR;
+	return fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Its owner cannot go into it: nothing in there could be mounted, but all of it can be read-only,
+ * and then it cannot be opened inside either. */
+static bool is_closed(const struct tree_dir *d, const char *name)
+{
+	struct stat st;
+
+	return fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+	       !(st.st_mode & S_IXUSR);
+}
+
+static void note_shared(struct look *l, const struct tree_dir *d, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_nlink < 2)
+		return;
+	l->shared = xrealloc(l->shared, l->n_shared + 1, sizeof(*l->shared));
+	l->shared[l->n_shared++] = (struct inode){.dev = st.st_dev, .ino = st.st_ino};
+}
+
+static void protect(struct look *l, const struct tree_dir *d, const char *name,
+		    enum guard_kind kind, const char *why)
+{
+	cleanup_free char *path = path_join(d->path, name);
+
+	if (kind == GUARD_MASK && is_tracked(l, path))
+		return;
+	if (kind == GUARD_MASK)
+		note_shared(l, d, name);
+	finder_protect(l->f, path, kind, why);
+}
+
+/* A secret, a protected name, or a link in the place of a directory that holds some. */
+static void look_at(struct look *l, const struct tree_dir *d, const char *name, bool is_dir)
+{
+	const struct protect_rule *rule = protect_match(PROTECT_TREE, path_base(d->path), name);
+	const struct strv *masks = l->f->in->masks;
+
+	if (!is_dir && masks && protect_masked(name, masks->v, masks->n))
+		protect(l, d, name, GUARD_MASK, "a secret, by its name");
 	else if (rule)
-		finder_protect(f, path, GUARD_RO, rule->why);
-	else if (holds_rules(name) && !is_directory) /* a link instead of the directory */
-		finder_protect(f, path, GUARD_RO, "holds settings that the host reads");
-	else if (holds_rules(name))
-		visit(f, path, level);
-	else if (is_directory && !is_heap(name))
-		strv_push(&level->next, path);
+		protect(l, d, name, GUARD_RO, rule->why);
+	else if (!is_dir && protect_link(name))
+		protect(l, d, name, GUARD_RO, protect_link(name)->why);
 }
 
-static void visit(struct finder *f, const char *dir, struct level *level)
+static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
 {
-	DIR *d = finder_dir(f, dir);
-	struct dirent *de;
-	unsigned marks = 0;
-	int left = NAMES_MAX;
+	struct look *l = arg;
+	bool is_dir = is_directory(d, name, type);
 
-	while (d && left-- > 0 && (de = readdir(d))) {
-		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
-			continue;
-		marks |= bare_mark(de->d_name);
-		visit_name(f, dir, de->d_name, is_dir(de, dirfd(d)), level);
+	if (strcasecmp(name, ".git") == 0) {
+		guard_dot_git(l->f, d->path);
+		return false;
 	}
-	if (d)
-		(void)closedir(d);
-	if (marks == BARE_ALL)
-		guard_git(f, PROTECT_GIT, dir, NULL);
+	if (is_dir && is_closed(d, name)) {
+		protect(l, d, name, GUARD_RO, "closed to its owner");
+		return false;
+	}
+	look_at(l, d, name, is_dir);
+	return !is_heap(name);
+}
+
+static void on_leave(void *arg, const struct tree_dir *d)
+{
+	struct look *l = arg;
+
+	if (is_there(d, "HEAD") && is_there(d, "objects") && is_there(d, "refs"))
+		guard_git(l->f, PROTECT_GIT, d->path, NULL);
+}
+
+static void on_refused(void *arg, const struct tree_dir *d, const char *name, int error)
+{
+	struct look *l = arg;
+	cleanup_free char *path = *name ? path_join(d->path, name) : xstrdup(d->path);
+
+	finder_refuse(l->f, "cannot look for protected files (%s) in '%s'", tree_refusal(error),
+		      path);
+}
+
+/* Another name of a secret shows it as well. */
+static bool on_other_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
+{
+	struct look *l = arg;
+	cleanup_free char *path = NULL;
+	struct stat st;
+
+	if (type == DT_DIR)
+		return true;
+	if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_nlink < 2)
+		return true;
+	for (size_t i = 0; i < l->n_shared; i++)
+		if (l->shared[i].ino == st.st_ino && l->shared[i].dev == st.st_dev) {
+			path = path_join(d->path, name);
+			finder_protect(l->f, path, GUARD_MASK, "another name of a secret");
+			break;
+		}
+	return true;
 }
 
 void guard_tree(struct finder *f)
 {
-	struct level level;
-	int budget = DIRS_MAX;
+	static const struct tree_ops ops = {on_name, on_leave, on_refused},
+				     others = {on_other_name, NULL, on_refused};
+	struct look l = {.f = f};
 
-	strv_init(&level.dirs);
-	strv_init(&level.next);
+	buf_init(&l.index, INDEX_MAX);
 	finder_place(f, PROTECT_TREE, f->in->dir);
-	visit(f, f->in->dir, &level);
-	for (int depth = 1; depth < DEPTH_MAX && level.next.n && budget > 0; depth++) {
-		strv_done(&level.dirs);
-		level.dirs = level.next;
-		strv_init(&level.next);
-		for (size_t i = 0; i < level.dirs.n && budget-- > 0; i++)
-			visit(f, level.dirs.v[i], &level);
-	}
-	strv_done(&level.dirs);
-	strv_done(&level.next);
+	if (tree_walk(finder_open(f, f->in->dir, O_RDONLY | O_DIRECTORY), f->in->dir, &ops, &l) < 0)
+		finder_refuse(f, "cannot look for protected files in '%s'", f->in->dir);
+	if (l.n_shared)
+		(void)tree_walk(finder_open(f, f->in->dir, O_RDONLY | O_DIRECTORY), f->in->dir,
+				&others, &l);
+	free(l.shared);
+	buf_done(&l.index);
 }

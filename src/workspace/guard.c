@@ -49,15 +49,33 @@ DIR *finder_dir(const struct finder *f, const char *path)
 	return dir;
 }
 
+void finder_refuse(struct finder *f, const char *fmt, ...)
+{
+	cleanup_free char *text = NULL;
+	va_list ap;
+
+	if (f->refused.msg[0])
+		return;
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	(void)err_usage(&f->refused, "%s", text);
+}
+
 static void add_found(struct finder *f, const char *path, enum guard_kind kind, const char *why)
 {
 	for (size_t i = 0; i < f->n_found; i++)
 		if (streq(f->found[i].path, path))
 			return;
 	if (f->n_found == GUARD_ITEMS_MAX) {
-		f->left_out++;
+		finder_refuse(
+			f,
+			"more than %d files in '%s' would have to be read-only or hidden, "
+			"such as '%s'; remove some, or take the names back with --mask '!NAME'",
+			GUARD_ITEMS_MAX, f->in->dir, path);
 		return;
 	}
+	f->found = xrealloc(f->found, f->n_found + 1, sizeof(*f->found));
 	f->found[f->n_found++] =
 		(struct guard_item){.kind = kind, .path = xstrdup(path), .why = why};
 }
@@ -74,8 +92,12 @@ void finder_protect(struct finder *f, const char *path, enum guard_kind kind, co
 			add_found(f, path, kind, why);
 		return;
 	}
-	if (fd < 0 && fd != -ELOOP)
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -EXDEV)
 		return;
+	if (fd < 0 && fd != -ELOOP) {
+		finder_refuse(f, "cannot protect '%s': %s", path, strerror(-fd));
+		return;
+	}
 	/* A link on the way, or at the end: what it leads to, unless that cannot be written. */
 	real = realpath(path, NULL);
 	if (real && root_of(f, real) && !streq(real, root_of(f, real)->path))
@@ -132,7 +154,8 @@ static int by_path(const void *a, const void *b)
 /* In the order of their paths what is above comes first, so that no pin opens what is read-only. */
 static void emit_all(struct finder *f)
 {
-	qsort(f->found, f->n_found, sizeof(f->found[0]), by_path);
+	if (f->n_found)
+		qsort(f->found, f->n_found, sizeof(f->found[0]), by_path);
 	for (size_t i = 0; i < f->n_found; i++) {
 		const struct guard_item *it = &f->found[i];
 
@@ -140,10 +163,6 @@ static void emit_all(struct finder *f)
 			emit(f->out, it->kind, it->path, it->why);
 		free(f->found[i].path);
 	}
-	if (f->left_out)
-		f->out->note = xasprintf("%zu more paths than can be mounted are not read-only, "
-					 "only watched",
-					 f->left_out);
 }
 
 static int add_root(struct finder *f, const char *path, struct err *err)
@@ -173,7 +192,12 @@ int guard_find(const struct guard_input *in, struct guard *ret, struct err *err)
 			guard_git(&f, PROTECT_GIT, common, NULL);
 		guard_tree(&f);
 		emit_all(&f);
+		if (f.refused.msg[0]) {
+			*err = f.refused;
+			r = -EINVAL;
+		}
 	}
+	free(f.found);
 	for (size_t i = 0; i < f.n_roots; i++) {
 		free(f.roots[i].path);
 		closep(&f.roots[i].fd);
@@ -190,6 +214,5 @@ void guard_done(struct guard *g)
 		free(g->places[i].dir);
 	free(g->items);
 	free(g->places);
-	free(g->note);
 	*g = (struct guard){0};
 }

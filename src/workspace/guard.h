@@ -41,7 +41,6 @@ struct guard {
 	size_t n_items;
 	struct guard_place *places;
 	size_t n_places;
-	char *note; /* what could not be covered; NULL: nothing */
 };
 
 struct guard_input {
@@ -50,5 +49,6 @@ struct guard_input {
 	const struct strv *masks; /* patterns of the user, see protect_masked(); NULL: no masks */
 };
 
+/* An error when not everything can be looked at or protected: then no sandbox may start. */
 int guard_find(const struct guard_input *in, struct guard *ret, struct err *err);
 void guard_done(struct guard *g);

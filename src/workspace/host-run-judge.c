@@ -12,7 +12,7 @@
 
 #define CONFIG_MAX (1 * MiB) /* a larger one is not read, and counts as one that runs something */
 #define POINTER_MAX (4 * KiB)
-#define HOOKS_MAX 512
+#define HOOKS_MAX 512 /* with more of them the directory goes as a whole */
 
 bool judge_is_fresh(const struct judge *j, const struct stat *st)
 {
@@ -66,6 +66,16 @@ static bool is_link(int at, const char *name)
 	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
 }
 
+/* What git would use, and we may not read, is judged as if it ran something. */
+static bool is_refused(const struct judge *j, int at, const char *name, int r, bool moved)
+{
+	struct stat st;
+
+	return (r == -EACCES || r == -EPERM || r == -EIO || r == -EMFILE || r == -ENFILE) &&
+	       fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (moved || judge_is_fresh(j, &st));
+}
+
 /* The directory of a submodule: in the workspace, or there is none. */
 static bool names_workspace(const struct judge *j, const char *dir, struct buf *config)
 {
@@ -89,8 +99,8 @@ static void judge_config(struct judge *j, int at, const char *dir, const char *n
 		return;
 	}
 	r = read_text(j, at, name, &b, &fresh);
-	if (r == -EFBIG)
-		judge_add(j, dir, name, xstrdup("settings of git, too large to be read"));
+	if (r == -EFBIG || is_refused(j, at, name, r, moved))
+		judge_add(j, dir, name, xstrdup("settings of git that cannot be read"));
 	if (r < 0 || (!fresh && !moved))
 		return;
 	key = gitconfig_runs(buf_str(&b), b.len, module && names_workspace(j, dir, &b));
@@ -108,12 +118,14 @@ static void judge_hooks(struct judge *j, int at, const char *dir, bool moved)
 	struct dirent *de;
 	int left = HOOKS_MAX;
 
+	if (is_refused(j, at, "hooks", fd, moved))
+		judge_add(j, dir, "hooks", xstrdup("programs that git runs, and cannot be read"));
 	if (!d && is_link(at, "hooks"))
 		judge_add(j, dir, "hooks", xstrdup("programs that git runs, behind a link"));
 	if (!d)
 		return;
 	(void)take_fd(fd);
-	while (left-- > 0 && (de = readdir(d))) {
+	while (left > 0 && (de = readdir(d))) {
 		size_t n = strlen(de->d_name);
 		struct stat st;
 
@@ -122,9 +134,11 @@ static void judge_hooks(struct judge *j, int at, const char *dir, bool moved)
 		if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if ((S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && (st.st_mode & 0111))) &&
-		    (moved || judge_is_fresh(j, &st)))
+		    (moved || judge_is_fresh(j, &st)) && --left > 0)
 			judge_add(j, path, de->d_name, xstrdup("a program that git runs"));
 	}
+	if (left == 0)
+		judge_add(j, dir, "hooks", xstrdup("more programs that git runs than are judged"));
 	(void)closedir(d);
 }
 
@@ -177,9 +191,13 @@ static void judge_pointer(struct judge *j, int at, const char *dir, const char *
 	cleanup_buf struct buf b;
 	bool fresh = false;
 	const char *text;
+	int r;
 
 	buf_init(&b, POINTER_MAX);
-	if (read_text(j, at, name, &b, &fresh) < 0)
+	r = read_text(j, at, name, &b, &fresh);
+	if (r == -EFBIG || is_refused(j, at, name, r, moved))
+		judge_add(j, dir, name, xstrdup("leads git to a place that cannot be read"));
+	if (r < 0)
 		return;
 	text = buf_str(&b);
 	if (strncmp(text, prefix, strlen(prefix)) != 0)
@@ -208,7 +226,7 @@ static void judge_children(struct judge *j, int at, const char *dir, const char 
 	if (!d)
 		return;
 	(void)take_fd(fd);
-	while (j->left > 0 && (de = readdir(d))) {
+	while ((de = readdir(d))) {
 		cleanup_free char *child = NULL;
 		cleanup_fd int child_fd = -1;
 		struct stat st;
@@ -231,8 +249,15 @@ void judge_git(struct judge *j, int at, const char *path, bool moved)
 {
 	struct stat st;
 
-	if (j->left == 0 || fstat(at, &st) < 0)
+	if (fstat(at, &st) < 0)
 		return;
+	if (j->left == 0) {
+		if (!judge_is_known(j, path))
+			(void)findings_add(j->out, path,
+					   xstrdup("one of more git directories than are judged"),
+					   true);
+		return;
+	}
 	j->left--;
 	judge_rebase(j, at, path);
 	judge_links(j, at, path, moved && !judge_is_known(j, path));
@@ -260,6 +285,8 @@ void judge_dot_git(struct judge *j, int at, const char *parent, bool moved)
 			judge_git(j, fd, path, moved || judge_is_fresh(j, &st));
 		return;
 	}
+	if (is_refused(j, at, ".git", fd, moved))
+		judge_add(j, parent, ".git", xstrdup("a git directory that cannot be read"));
 	if (fstatat(at, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (S_ISLNK(st.st_mode) && (moved || judge_is_fresh(j, &st)))

@@ -3,125 +3,124 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
 #include "workspace/host-run-judge.h"
+#include "workspace/seen.h"
+#include "workspace/state-link.h"
+#include "workspace/tree-walk.h"
 
-#define DIRS_MAX 200000 /* of all trees together */
-#define DEPTH_MAX 96	/* each level holds a descriptor */
-#define GIT_MAX 4096
-#define PATH_NAMES_MAX 8192
+#define GIT_MAX 4096 /* git directories that are judged; further ones are moved away whole */
 
 struct walk {
 	struct judge judge;
-	unsigned dirs;
-	dev_t dev;
-	bool cut; /* not all of it was looked at */
+	const struct seen *seen;
+	const char *state;
 };
 
 /* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
-static void check_name(struct walk *w, int dirfd, const char *dir, const char *name, bool top)
+static void check_name(struct walk *w, int dirfd, const char *dir, const char *name, bool top,
+		       bool is_dir)
 {
 	const struct protect_rule *rule = protect_match(PROTECT_TREE, path_base(dir), name);
 	cleanup_free char *path = NULL;
 	struct stat st;
 
+	if (!rule && !is_dir) {
+		rule = protect_link(name);
+		top = false; /* nobody else looks at those */
+	}
+	/* Those that are asked about stayed until now, also where they were noticed before. */
+	if (w->seen && w->judge.spec->quarantine == SPEC_QUARANTINE_ASK)
+		top = false;
 	if (!rule || (top && !w->judge.all && !strchr(rule->path, '/')))
 		return;
 	path = path_join(dir, name);
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && judge_is_fresh(&w->judge, &st) &&
-	    !host_run_is_mounted(w->judge.spec, path))
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    host_run_is_mounted(w->judge.spec, path))
+		return;
+	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : judge_is_fresh(&w->judge, &st))
 		(void)findings_add(w->judge.out, path, xstrdup(rule->why), false);
 }
 
-enum marks { MARK_HEAD = 1, MARK_OBJECTS = 2, MARK_REFS = 4, MARK_COMMON = 8 };
-
-static unsigned mark_of(const char *name)
+static bool is_there(const struct tree_dir *d, const char *name)
 {
-	static const struct {
-		const char *name;
-		unsigned mark;
-	} marks[] = {{"HEAD", MARK_HEAD},
-		     {"objects", MARK_OBJECTS},
-		     {"refs", MARK_REFS},
-		     {"commondir", MARK_COMMON}};
+	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (streq(name, marks[i].name))
-			return marks[i].mark;
-	return 0;
+	return fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* As git sees it when a person stands in that directory. */
-static bool is_bare(unsigned marks)
+static bool is_bare(const struct tree_dir *d)
 {
-	return (marks & MARK_HEAD) &&
-	       ((marks & MARK_COMMON) ||
-		(marks & (MARK_OBJECTS | MARK_REFS)) == (MARK_OBJECTS | MARK_REFS));
+	return is_there(d, "HEAD") &&
+	       (is_there(d, "commondir") || (is_there(d, "objects") && is_there(d, "refs")));
 }
 
-static void walk_dir(struct walk *w, int fd, const char *path, unsigned depth, bool moved);
-
-static void walk_child(struct walk *w, int parent, const char *dir, const char *name,
-		       unsigned depth, bool moved)
+/* Is it, or something above it, new? The top's own time says only that something in it changed. */
+static bool is_moved(const struct walk *w, const struct tree_dir *d)
 {
-	cleanup_fd int fd = -1;
+	for (; d->parent; d = d->parent)
+		if (judge_is_fresh(&w->judge, &d->st))
+			return true;
+	return false;
+}
+
+/* In any session: the pointer may be older than what it leads to. */
+static void check_state(struct walk *w, const struct tree_dir *d, const char *name,
+			unsigned char type)
+{
 	cleanup_free char *path = NULL;
-	struct stat st;
 
-	if (depth == DEPTH_MAX || w->dirs == DIRS_MAX) {
-		w->cut = true;
+	if (!w->state || type == DT_DIR || (type == DT_REG && strcasecmp(name, ".git") != 0) ||
+	    !state_link(d->fd, d->path, name, w->state))
 		return;
-	}
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != w->dev)
-		return;
-	path = path_join(dir, name);
-	walk_dir(w, take_fd(fd), path, depth + 1, moved || judge_is_fresh(&w->judge, &st));
+	path = path_join(d->path, name);
+	(void)findings_add(w->judge.out, path, xstrdup(HOST_RUN_STATE_LINK), true);
 }
 
-/* Takes fd. */
-static void walk_dir(struct walk *w, int fd, const char *path, unsigned depth, bool moved)
+static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
 {
-	DIR *d = fdopendir(fd);
-	struct dirent *de;
-	unsigned marks = 0;
+	struct walk *w = arg;
 
-	if (!d) {
-		(void)close(fd);
-		return;
+	check_state(w, d, name, type);
+	if (strcasecmp(name, ".git") == 0) {
+		judge_dot_git(&w->judge, d->fd, d->path, is_moved(w, d));
+		return false;
 	}
-	w->dirs++;
-	while ((de = readdir(d))) {
-		if (streq(de->d_name, ".") || streq(de->d_name, ".."))
-			continue;
-		marks |= mark_of(de->d_name);
-		if (streq(de->d_name, ".git"))
-			judge_dot_git(&w->judge, fd, path, moved);
-		else
-			check_name(w, fd, path, de->d_name, depth == 0);
-		if ((de->d_type == DT_DIR || de->d_type == DT_UNKNOWN) &&
-		    !streq(de->d_name, ".git"))
-			walk_child(w, fd, path, de->d_name, depth, moved);
-	}
-	if (is_bare(marks))
-		judge_git(&w->judge, fd, path, moved);
-	(void)closedir(d);
+	check_name(w, d->fd, d->path, name, d->depth == 0, type == DT_DIR);
+	return true;
+}
+
+static void on_leave(void *arg, const struct tree_dir *d)
+{
+	struct walk *w = arg;
+
+	if (is_bare(d))
+		judge_git(&w->judge, d->fd, d->path, is_moved(w, d));
+}
+
+/* What cannot be looked at goes as a whole. The start would have refused it, so it is new. */
+static void on_refused(void *arg, const struct tree_dir *d, const char *name, int error)
+{
+	struct walk *w = arg;
+	cleanup_free char *path = *name ? path_join(d->path, name) : xstrdup(d->path);
+
+	(void)findings_add(w->judge.out, path,
+			   xasprintf("it cannot be looked into: %s", tree_refusal(error)), true);
 }
 
 static void walk_tree(struct walk *w, const char *dir)
 {
-	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
+	static const struct tree_ops ops = {on_name, on_leave, on_refused};
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return;
-	w->dev = st.st_dev;
-	/* The top's own time says only that something in it changed. */
-	walk_dir(w, take_fd(fd), dir, 0, false);
+	if (fd >= 0)
+		(void)tree_walk(fd, dir, &ops, w);
 }
 
 /* A git directory apart from the tree, as that of a worktree is. */
@@ -133,14 +132,30 @@ static void walk_git(struct walk *w, const char *dir)
 		judge_git(&w->judge, fd, dir, false);
 }
 
+/* A directory in one of the writable trees, no link on the way. */
+static int open_watched(const struct sandbox_spec *spec, const char *dir)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+		cleanup_fd int root = -1;
+
+		if (!spec_is_writable(m->kind) || !path_under(dir, m->source))
+			continue;
+		root = open(m->source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		dir += strlen(m->source);
+		return path_open_beneath(root, *dir ? dir + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
+	}
+	return -EXDEV;
+}
+
 /* Programs that appeared where the user's shell looks for them. */
 static void walk_path(struct walk *w, const char *dir)
 {
-	DIR *d = opendir(dir);
+	int fd = open_watched(w->judge.spec, dir);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *de;
-	int left = PATH_NAMES_MAX;
 
-	while (d && left-- > 0 && (de = readdir(d))) {
+	while (d && (de = readdir(d))) {
 		cleanup_free char *path = NULL;
 		struct stat st;
 
@@ -155,10 +170,12 @@ static void walk_path(struct walk *w, const char *dir)
 		(void)closedir(d);
 }
 
-void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since, bool all,
-		   struct findings *out)
+void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since,
+		   const struct host_run_before *before, bool all, struct findings *out)
 {
 	struct walk w = {
+		.seen = before->seen,
+		.state = before->state,
 		.judge = {.spec = spec, .since = *since, .out = out, .all = all, .left = GIT_MAX},
 	};
 
@@ -172,12 +189,19 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
 		else if (watch->kind == SPEC_WATCH_PATH)
 			walk_path(&w, watch->dir);
 	}
-	if (w.cut || w.judge.left == 0) {
-		struct finding *f = findings_add(
-			out, spec->workspace,
-			xstrdup("too deep or too large to be looked at as a whole"), false);
+}
 
-		if (f)
-			f->stays = true;
-	}
+void host_run_finish(const struct sandbox_spec *spec, const struct timespec *since,
+		     const struct host_run_before *before, bool all, host_run_settle_fn *settle,
+		     void *arg)
+{
+	bool again;
+
+	do {
+		struct findings found = {0};
+
+		host_run_walk(spec, since, before, all, &found);
+		again = settle(arg, &found) && found.more;
+		findings_done(&found);
+	} while (again);
 }

@@ -99,21 +99,17 @@ static bool same(const struct known *k, const struct stat *st)
 struct look {
 	struct host_run *s;
 	struct findings *out;
-	struct strv *again;
 	const struct protect_rule *rule;
 	bool in_git;
 };
 
 /* What is new is remembered, also when there is no room: then it is reported every time. */
-static void report(struct look *l, const struct known *k, const struct stat *st, const char *path)
+static void report(struct look *l, const struct known *k, const char *path)
 {
 	struct finding *f;
 
-	if (k && k->mounted) {
-		if (k->dev != st->st_dev || k->ino != st->st_ino)
-			strv_push(l->again, path);
+	if (k && k->mounted)
 		return;
-	}
 	f = findings_add(l->out, path, xstrdup(l->rule->why), l->in_git);
 	if (f && k && k->link && !f->link)
 		f->link = xstrdup(k->link);
@@ -133,7 +129,7 @@ static void look_at(struct look *l, int dirfd, const char *rel, const char *path
 	if (fd < 0 || fstat(fd, &st) < 0 || (k && same(k, &st)))
 		return;
 	if (l->out)
-		report(l, k, &st, path);
+		report(l, k, path);
 	if (!k && l->s->n_known < KNOWN_MAX) {
 		l->s->known = xrealloc(l->s->known, l->s->n_known + 1, sizeof(*k));
 		k = &l->s->known[l->s->n_known++];
@@ -151,12 +147,11 @@ static void look_at_pattern(struct look *l, const struct place *p)
 	cleanup_fd int fd = path_open_beneath(p->fd, parent, O_RDONLY | O_DIRECTORY, 0);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *de;
-	int left = KNOWN_MAX;
 
 	if (!d)
 		return;
 	(void)take_fd(fd);
-	while (left-- > 0 && (de = readdir(d))) {
+	while ((de = readdir(d))) {
 		cleanup_free char *rel = NULL, *path = NULL;
 
 		if (fnmatch(path_base(l->rule->path), de->d_name, 0) != 0)
@@ -223,9 +218,9 @@ struct host_run *host_run_free(struct host_run *s)
 	return NULL;
 }
 
-void host_run_compare(struct host_run *s, struct findings *out, struct strv *again)
+void host_run_compare(struct host_run *s, struct findings *out)
 {
-	struct look l = {.s = s, .out = out, .again = again};
+	struct look l = {.s = s, .out = out};
 
 	for (size_t i = 0; i < s->n_places; i++)
 		look_at_place(&l, &s->places[i]);

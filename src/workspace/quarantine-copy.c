@@ -10,9 +10,9 @@
 int quarantine_copy(int from, const char *name, int to, const char *to_name)
 {
 	static const struct copy_rules rules = {
-		.bytes_max = 64 * MiB,
-		.files_max = 10000,
-		.depth_max = 32,
+		.bytes_max = 1024 * (uint64_t)MiB,
+		.files_max = 100000,
+		.depth_max = 64,
 		.links = COPY_LINKS_ALL,
 	};
 	struct stat st;

@@ -60,16 +60,48 @@ static int new_entry(int store, char ret_id[QUARANTINE_ID_LEN + 1], struct err *
 	return err_sys(err, errno, "cannot make a directory in the quarantine");
 }
 
-static int write_meta(int entry, const struct quarantine_input *in, struct err *err)
+/* beside: the name that it has where it was, because it could not be moved; NULL: it was. */
+static int write_meta(int entry, const struct quarantine_input *in, const char *beside,
+		      struct err *err)
 {
 	cleanup_json json_t *j = json_pack(
-		"{so so so so so* sI}", "path", json_text(in->path), "root", json_text(in->root),
-		"why", json_text(in->why), "sandbox", json_text(in->sandbox), "link",
-		in->link ? json_text(in->link) : NULL, "time", (json_int_t)time(NULL));
+		"{so so so so so* so* sI}", "path", json_text(in->path), "root",
+		json_text(in->root), "why", json_text(in->why), "sandbox", json_text(in->sandbox),
+		"link", in->link ? json_text(in->link) : NULL, "beside",
+		beside ? json_text(beside) : NULL, "time", (json_int_t)time(NULL));
 	cleanup_free char *text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
 	int r = text ? path_write_atomic(entry, "meta.json", text, strlen(text), 0600, 0) : -EINVAL;
 
 	return r < 0 ? err_sys(err, -r, "cannot write to the quarantine") : 0;
+}
+
+/* One directory below dirfd, also one that the agent closed; it stays open then. */
+static int enter(int dirfd, const char *name)
+{
+	int fd = path_open_beneath(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
+	struct stat st;
+
+	if (fd == -EACCES && path_open_up(dirfd, name) == 0)
+		fd = path_open_beneath(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
+	if (fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IXUSR))
+		(void)fchmod(fd, (st.st_mode & 07777) | 0700);
+	return fd;
+}
+
+/* Step by step, for a path with such directories on it. */
+static int enter_all(int top, const char *rel)
+{
+	cleanup_strv struct strv names = {0};
+	cleanup_fd int at = path_open_beneath(top, ".", O_RDONLY | O_DIRECTORY, 0);
+
+	strv_split(&names, rel, '/');
+	for (size_t i = 0; at >= 0 && i < names.n; i++) {
+		int next = enter(at, names.v[i]);
+
+		closep(&at);
+		at = next;
+	}
+	return take_fd(at);
 }
 
 /* The directory that holds a path below root, no link on the way. */
@@ -85,17 +117,58 @@ static int open_parent(const char *root, const char *path, struct err *err)
 	if (!path_under(dir, root))
 		return err_set(err, EINVAL, "'%s' is not below '%s'", path, root);
 	fd = path_open_beneath(top, *rel ? rel + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
+	if (fd == -EACCES)
+		fd = enter_all(top, rel + 1);
 	return fd < 0 ? err_sys(err, -fd, "cannot open '%s'", dir) : fd;
 }
 
 /* A rename takes whatever is there at that moment, and follows nothing. */
+static int rename_once(int from, const char *name, int to, const char *to_name)
+{
+	return syscall(SYS_renameat2, from, name, to, to_name, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
+/*
+ * The agent can take the right to write from a directory, or from the one that is to be moved, whose
+ * ".." a move changes; both are the user's, who gets it back for the move.
+ */
+static int rename_anyway(int from, const char *name, int to, const char *to_name)
+{
+	int r = rename_once(from, name, to, to_name);
+	struct stat st;
+
+	if ((r != -EACCES && r != -EPERM) || fstat(from, &st) < 0)
+		return r;
+	(void)fchmod(from, (st.st_mode & 07777) | 0700);
+	r = rename_once(from, name, to, to_name);
+	if ((r == -EACCES || r == -EPERM) && path_open_up(from, name) == 0)
+		r = rename_once(from, name, to, to_name);
+	(void)fchmod(from, st.st_mode & 07777);
+	return r;
+}
+
 static int move(int from, const char *name, int to, const char *to_name)
 {
-	if (syscall(SYS_renameat2, from, name, to, to_name, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EXDEV)
-		return -errno;
-	return quarantine_copy(from, name, to, to_name);
+	int r = rename_anyway(from, name, to, to_name);
+
+	return r == -EXDEV ? quarantine_copy(from, name, to, to_name) : r;
+}
+
+/* What cannot be moved keeps its directory, under a name that nothing on the host looks for, and
+ * nobody can read, run or enter it. */
+static int disarm(int parent, const char *name, const char *beside)
+{
+	int r = rename_anyway(parent, name, parent, beside);
+	cleanup_fd int fd = -1;
+	char self[32];
+
+	if (r < 0)
+		return r;
+	fd = openat(parent, beside, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (fd >= 0)
+		(void)chmod(self, 0); /* a link has no mode, and is harmless by its name */
+	return 0;
 }
 
 static int restore_link(int parent, const struct quarantine_input *in, struct err *err)
@@ -103,6 +176,22 @@ static int restore_link(int parent, const struct quarantine_input *in, struct er
 	if (in->link && symlinkat(in->link, parent, path_base(in->path)) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "cannot put the link '%s' back", in->path);
 	return 0;
+}
+
+static int take(int parent, int entry, const char *id, const struct quarantine_input *in,
+		struct err *err)
+{
+	cleanup_free char *beside = xasprintf(QUARANTINE_BESIDE "%s", id);
+	int moved = move(parent, path_base(in->path), entry, "content"), r = moved;
+
+	if (r < 0 && r != -ENOENT)
+		r = disarm(parent, path_base(in->path), beside);
+	if (r < 0)
+		return err_sys(err, -r, "cannot move '%s' to quarantine", in->path);
+	if (moved == 0)
+		return 0;
+	r = write_meta(entry, in, beside, err);
+	return r < 0 ? r : 1;
 }
 
 int quarantine_add(const struct places *p, const struct quarantine_input *in, char **ret_id,
@@ -120,12 +209,9 @@ int quarantine_add(const struct places *p, const struct quarantine_input *in, ch
 	entry = new_entry(store, id, err);
 	if (entry < 0)
 		return entry;
-	r = write_meta(entry, in, err);
-	if (r == 0) {
-		r = move(parent, path_base(in->path), entry, "content");
-		if (r < 0)
-			(void)err_sys(err, -r, "cannot move '%s' to quarantine", in->path);
-	}
+	r = write_meta(entry, in, NULL, err);
+	if (r == 0)
+		r = take(parent, entry, id, in, err);
 	if (r < 0) {
 		struct err ignored;
 
@@ -133,7 +219,7 @@ int quarantine_add(const struct places *p, const struct quarantine_input *in, ch
 		return r;
 	}
 	*ret_id = xstrdup(id);
-	return restore_link(parent, in, err);
+	return restore_link(parent, in, err) < 0 ? -EIO : r;
 }
 
 int quarantine_discard(const struct quarantine_input *in, struct err *err)
@@ -215,12 +301,35 @@ int quarantine_meta(const struct places *p, const char *id, json_t **ret, struct
 	return r;
 }
 
+static int drop_beside(const json_t *meta, struct err *err)
+{
+	const char *root = NULL, *path = NULL, *beside = NULL;
+	cleanup_fd int parent = -1;
+	int r = json_get_str(meta, "root", &root, err);
+
+	if (r == 0)
+		r = json_get_str(meta, "path", &path, err);
+	if (r == 0)
+		r = json_get_str(meta, "beside", &beside, err);
+	if (r < 0)
+		return r;
+	parent = open_parent(root, path, err);
+	return parent < 0 ? 0 : path_remove_tree(parent, beside, err); /* gone with its directory */
+}
+
 int quarantine_drop(const struct places *p, const char *id, struct err *err)
 {
 	cleanup_fd int entry = quarantine_open(p, id, err), store = -1;
+	cleanup_json json_t *meta = NULL;
 
 	if (entry < 0)
 		return entry;
+	if (quarantine_meta(p, id, &meta, err) == 0 && json_object_get(meta, "beside")) {
+		int r = drop_beside(meta, err);
+
+		if (r < 0)
+			return r;
+	}
 	store = open_store(p, false, err);
 	return store < 0 ? store : path_remove_tree(store, id, err);
 }
@@ -238,10 +347,24 @@ static void unlink_restored(int parent, const char *name, const char *link)
 		(void)unlinkat(parent, name, 0);
 }
 
+/* Its owner gets the usual rights again; which it had before nobody kept. */
+static int arm(int parent, const char *beside, const char *name)
+{
+	int r = rename_anyway(parent, beside, parent, name);
+	cleanup_fd int fd = r < 0 ? -1 : openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char self[32];
+
+	if (r < 0 || fd < 0 || fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))
+		return r;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return chmod(self, S_ISDIR(st.st_mode) ? 0755 : 0644) < 0 ? -errno : 0;
+}
+
 int quarantine_release(const struct places *p, const char *id, struct err *err)
 {
 	cleanup_fd int entry = quarantine_open(p, id, err), parent = -1;
-	const char *root = NULL, *path = NULL, *link = NULL;
+	const char *root = NULL, *path = NULL, *link = NULL, *beside = NULL;
 	cleanup_json json_t *meta = NULL;
 	int r = entry < 0 ? entry : quarantine_meta(p, id, &meta, err);
 
@@ -251,13 +374,16 @@ int quarantine_release(const struct places *p, const char *id, struct err *err)
 		r = json_get_str(meta, "path", &path, err);
 	if (r == 0)
 		r = json_opt_str(meta, "link", &link, err);
+	if (r == 0)
+		r = json_opt_str(meta, "beside", &beside, err);
 	if (r < 0)
 		return r;
 	parent = open_parent(root, path, err);
 	if (parent < 0)
 		return parent;
 	unlink_restored(parent, path_base(path), link);
-	r = move(entry, "content", parent, path_base(path));
+	r = beside ? arm(parent, beside, path_base(path))
+		   : move(entry, "content", parent, path_base(path));
 	if (r == -EEXIST)
 		return err_set(err, EEXIST, "'%s' is there again; move it away first", path);
 	if (r < 0)

@@ -11,6 +11,9 @@
  * when). Nothing in it is ever executed, and links in it are not followed.
  */
 #define QUARANTINE_ID_LEN 8
+/* What cannot be moved, because it is too large for another file system, gets this name and its id
+ * where it was, and no rights. */
+#define QUARANTINE_BESIDE ".ralph-quarantine-"
 
 struct quarantine_input {
 	const char *root; /* a directory that holds path, whose own name the agent cannot change */
@@ -19,7 +22,8 @@ struct quarantine_input {
 	const char *link; /* a link that stood there before, to be put back; NULL: none */
 };
 
-/* Moves it; *ret_id is the caller's. -ENOENT when it is gone already. */
+/* Moves it; *ret_id is the caller's. 1: it could not be moved, and is disarmed where it is. -ENOENT
+ * when it is gone already. */
 int quarantine_add(const struct places *p, const struct quarantine_input *in, char **ret_id,
 		   struct err *err);
 /* Removes it instead, where there is too much of it. */

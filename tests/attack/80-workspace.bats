@@ -295,7 +295,9 @@ add_submodule() {
 @test 'settings of editors, shells, agents and ralph are read-only' {
 	local f files=(.envrc .mcp.json .gitmodules .vscode/tasks.json .idea/workspace.xml .devcontainer/devcontainer.json .husky/pre-commit
 		.github/workflows/ci.yml .claude/settings.json .claude/settings.local.json .claude/hooks/h .claude/commands/c.md .claude/agents/a.md
-		.claude/skills/s.md .ralph/prompt.md sub/.envrc sub/.vscode/settings.json)
+		.claude/skills/s.md .ralph/prompt.md sub/.envrc sub/.vscode/settings.json opencode.json .opencode/agent/a.md .gemini/settings.json
+		.codex/config.toml .aider.conf.yml .cursor/mcp.json .windsurf/rules.md .continue/config.yaml .zed/tasks.json mise.toml .mise.toml
+		.tool-versions .pre-commit-config.yaml lefthook.yml .lfsconfig .devcontainer.json)
 
 	for f in "${files[@]}"; do
 		mkdir -p "$(dirname "$f")"
@@ -310,7 +312,7 @@ add_submodule() {
 }
 
 @test 'what appears under a protected name is shown, and moved away where everything is' {
-	attack 'echo "$EVIL" >.envrc; mkdir -p deep/er .vscode .claude; echo x >deep/er/.mcp.json; echo "{}" >.claude/settings.json; echo x >.vscode/tasks.json'
+	attack --quarantine git -- 'echo "$EVIL" >.envrc; mkdir -p deep/er .vscode .claude; echo x >deep/er/.mcp.json; echo "{}" >.claude/settings.json; echo x >.vscode/tasks.json'
 	for f in .envrc deep/er/.mcp.json .claude/settings.json .vscode; do
 		has "$(cat "$T/notices")" "$WS/$f'"
 		[ -e "$f" ]

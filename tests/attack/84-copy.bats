@@ -112,3 +112,21 @@ for i in range(400):
 	must_exit 2 ralph cp file "$S:.git/config"
 	must_exit 2 ralph cp file "$S:.git/hooks/post-commit"
 }
+
+@test 'a link of the agent in the workspace leads nothing that comes out to elsewhere' {
+	mkdir "$HOME/private" "$WS/plain" "$WS/plain/deep"
+	echo mine >"$HOME/private/x"
+	ralph run -n "$S" -- sh -c 'echo theirs >~/x; ln -s "$1" out; ln -s "$1/x" leaf' - "$HOME/private"
+	cd "$WS"
+	for to in out/x out out/new leaf ./plain/../out/x; do
+		ralph cp "$S:$HOME/x" "$to" 2>"$T/err" || :
+		same mine "$(cat "$HOME/private/x")"
+		same x "$(ls "$HOME/private")"
+		rm -f leaf
+		ln -s "$HOME/private/x" leaf
+	done
+	# Neither is anything behind it read for the agent.
+	must_fail ralph cp out/x "$S:$HOME/y"
+	ralph cp "$S:$HOME/x" plain/deep/x
+	same theirs "$(cat plain/deep/x)"
+}

@@ -85,6 +85,7 @@ build() {
 shallow() {
 	check format format
 	check source python3 tests/lint/source.py
+	check links python3 tests/lint/links.py
 	check layers tests/layers.sh
 	check benchmarks bench/render --check
 	check docs docs

@@ -99,6 +99,13 @@ def check_engine_ops(path, text):
         problem(path, text.count("\n", 0, found.start()) + 1, "engine/ops.h is the engines' own; use engine/engine.h")
 
 
+# Documents hold names and text of the agent's: json_show() escapes what a terminal would act on.
+def check_shown(path, code):
+    for found in re.finditer(r"\bjson_dumpf\s*\(", code):
+        if path.startswith(("src/cli/", "src/loop/", "src/view/")):
+            problem(path, code.count("\n", 0, found.start()) + 1, "json_dumpf() prints what a terminal acts on; use json_show()")
+
+
 def check_places(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         for found in PLACES.finditer(line):
@@ -123,4 +130,5 @@ for path in filter(None, files.decode().split("\0")):
         check_released(path, text)
         check_comments(path, text)
         check_engine_ops(path, text)
+        check_shown(path, text)
 sys.exit(1 if problems else 0)

@@ -1,6 +1,8 @@
 #include "tree.h"
 
+#include <stdarg.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -11,6 +13,33 @@ static int open_tree(void)
 
 	assert_true(fd >= 0);
 	return fd;
+}
+
+/* Another process, which acts at the n-th open of "closed": it puts a link to ../outside there,
+ * and the open has found a directory that is closed to its owner. */
+static unsigned swap_at;
+
+static bool swap_now(int dirfd, const char *name)
+{
+	if (!streq(name, "closed") || swap_at == 0 || --swap_at > 0)
+		return false;
+	assert_int_equal(renameat(dirfd, name, dirfd, "elsewhere"), 0);
+	assert_int_equal(symlinkat("../outside", dirfd, name), 0);
+	errno = EACCES;
+	return true;
+}
+
+int openat64(int dirfd, const char *name, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	va_start(ap, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if (swap_now(dirfd, name))
+		return -1;
+	return (int)syscall(SYS_openat, dirfd, name, flags, mode);
 }
 
 static void path_under_is_equal_or_below_by_whole_components(void **state)
@@ -44,6 +73,35 @@ static void path_join_and_dir_and_base_fit_together(void **state)
 	assert_string_equal(d, "/a");
 	assert_string_equal(e, "/");
 	assert_string_equal(path_base("/a/b"), "b");
+}
+
+static void path_plain_takes_dots_by_their_text(void **state)
+{
+	static const struct {
+		const char *path, *plain;
+	} rows[] = {
+		{"x", "/a/b/x"},
+		{"./x/.", "/a/b/x"},
+		{"../x", "/a/x"},
+		{"", "/a/b"},
+		{"..", "/a"},
+		{"../..", "/"},
+		{"../../../../x", "/x"},
+		{"/", "/"},
+		{"/x//y/", "/x/y"},
+		{"x/../../y", "/a/y"},
+		{"/x/..", "/"},
+		{"..x", "/a/b/..x"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cleanup_free char *plain = path_plain("/a/b", rows[i].path);
+
+		assert_string_equal(plain, rows[i].plain);
+	}
+	assert_true(path_leads_out("/ws/link/x", "/etc/x", "/ws"));
+	assert_false(path_leads_out("/ws/link/x", "/ws/y/x", "/ws"));
+	assert_false(path_leads_out("/etc/x", "/etc/x", "/ws"));
 }
 
 static void path_open_beneath_does_not_leave_its_directory(void **state)
@@ -162,6 +220,60 @@ static void path_remove_tree_opens_what_its_owner_closed(void **state)
 	assert_int_equal(fstatat(dir, "t", &st, AT_SYMLINK_NOFOLLOW), -1);
 }
 
+static void path_remove_tree_changes_no_mode_behind_a_link_that_appears(void **state)
+{
+	cleanup_fd int dir = open_tree();
+	struct stat st;
+	struct err e;
+
+	tree_file("outside", 0644, "x");
+	for (unsigned n = 1; n <= 3; n++) {
+		tree_file("t/closed/file", 0600, "x");
+		swap_at = n;
+		(void)path_remove_tree(dir, "t", &e);
+		swap_at = 0;
+		assert_int_equal(fstatat(dir, "outside", &st, 0), 0);
+		assert_int_equal(st.st_mode & 07777, 0644);
+		assert_int_equal(path_remove_tree(dir, "t", &e), 0);
+	}
+}
+
+static void path_open_up_opens_directories_only(void **state)
+{
+	cleanup_fd int dir = open_tree();
+	struct stat st;
+
+	tree_file("file", 0644, "x");
+	tree_dir("d");
+	tree_link("to-file", "file");
+	tree_link("to-dir", "d");
+	assert_int_equal(fchmodat(dir, "d", 0000, 0), 0);
+	assert_true(path_open_up(dir, "to-file") < 0);
+	assert_true(path_open_up(dir, "to-dir") < 0);
+	assert_true(path_open_up(dir, "file") < 0);
+	assert_int_equal(fstatat(dir, "file", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	assert_int_equal(fstatat(dir, "d", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0000);
+	assert_int_equal(path_open_up(dir, "d"), 0);
+	assert_int_equal(fstatat(dir, "d", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+}
+
+static void path_read_follows_no_link_below_a_directory(void **state)
+{
+	cleanup_free char *link = tree_path("link");
+	cleanup_fd int dir = open_tree();
+	cleanup_buf struct buf b;
+
+	buf_init(&b, KiB);
+	tree_file("file", 0644, "x");
+	tree_link("link", "file");
+	assert_int_equal(path_read(dir, "link", &b), -ELOOP);
+	assert_int_equal(path_read(dir, "file", &b), 0);
+	assert_int_equal(path_read(AT_FDCWD, link, &b), 0);
+}
+
 /* With branches on the way, names that the removal itself would choose, and few descriptors. */
 static void path_remove_tree_goes_as_deep_as_it_is(void **state)
 {
@@ -208,12 +320,16 @@ int main(void)
 		cmocka_unit_test(path_under_is_equal_or_below_by_whole_components),
 		cmocka_unit_test(path_is_normal_refuses_what_could_lead_elsewhere),
 		cmocka_unit_test(path_join_and_dir_and_base_fit_together),
+		cmocka_unit_test(path_plain_takes_dots_by_their_text),
 		WITH_TREE(path_open_beneath_does_not_leave_its_directory),
 		WITH_TREE(path_private_dir_takes_only_our_own_closed_directory),
 		WITH_TREE(path_write_atomic_replaces_and_leaves_no_temporary_file),
 		WITH_TREE(path_read_more_than_its_buffer_is_an_error),
 		WITH_TREE(path_remove_tree_follows_no_link),
 		WITH_TREE(path_remove_tree_opens_what_its_owner_closed),
+		WITH_TREE(path_remove_tree_changes_no_mode_behind_a_link_that_appears),
+		WITH_TREE(path_open_up_opens_directories_only),
+		WITH_TREE(path_read_follows_no_link_below_a_directory),
 		WITH_TREE(path_remove_tree_goes_as_deep_as_it_is),
 		WITH_TREE(path_remove_tree_of_nothing_is_no_error),
 	};

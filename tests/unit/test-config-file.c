@@ -198,7 +198,7 @@ static void network_patterns_are_short_words(void **state)
 	       "f.yaml:1:30: network.allow: 'b c' holds a blank or a control character; "
 	       "write one host per entry");
 	expect("network: {allow: [\"a\\tb\"]}\n",
-	       "f.yaml:1:19: network.allow: 'a?b' holds a blank or a control character; "
+	       "f.yaml:1:19: network.allow: 'a\\tb' holds a blank or a control character; "
 	       "write one host per entry");
 	p += snprintf(text, sizeof(text), "network: {allow: [");
 	memset(p, 'a', 255);

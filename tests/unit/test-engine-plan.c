@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "engine/engine.h"
+#include "engine/plan.h"
 #include "spec-sample.h"
 
 #define GOLDEN SOURCE_ROOT "/tests/golden"
@@ -198,6 +199,32 @@ static void engine_unknown_name_is_the_users_mistake(void **state)
 	assert_null(e);
 }
 
+static void what_a_terminal_acts_on_is_bytes_of_a_shell_word_in_a_plan(void **state)
+{
+	static const struct {
+		const char *word, *shown;
+	} rows[] = {
+		{"a\xc2\x9b"
+		 "31m",
+		 "$'a\\xc2\\x9b31m'"},
+		{"a\xe2\x80\xae'\\", "$'a\\xe2\\x80\\xae\\'\\\\'"},
+		{"\x9b\x1b", "$'\\x9b\\x1b'"},
+		{"\xc3\xbc it's", "'\xc3\xbc it'\\''s'"},
+		{"plain", "plain"},
+		{"", "''"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cleanup_free char *text = NULL;
+		size_t n = 0;
+		FILE *f = open_memstream(&text, &n);
+
+		plan_put_word(rows[i].word, f);
+		assert_int_equal(fclose(f), 0);
+		assert_string_equal(text, rows[i].shown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +236,7 @@ int main(void)
 		cmocka_unit_test(plan_of_a_container_gives_nothing_away),
 		cmocka_unit_test(plan_of_a_container_without_an_image_is_refused),
 		cmocka_unit_test(engine_unknown_name_is_the_users_mistake),
+		cmocka_unit_test(what_a_terminal_acts_on_is_bytes_of_a_shell_word_in_a_plan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -575,6 +575,34 @@ static void init_and_the_loop_ignore_the_same(void **state)
 	assert_string_equal(buf_str(&b), work_gitignore);
 }
 
+/* The agent writes in the workspace: a link there would show it any file, and have it written. */
+static void a_list_behind_a_link_that_leads_out_is_refused(void **state)
+{
+	static const char *const wishes[] = {"plan.md", "specs", "specs/a.md", "in/../plan.md"};
+	cleanup_free char *workspace = tree_path("ws");
+	struct work *w = NULL;
+	struct err e = {0};
+
+	tree_file("out/plan.md", 0600, "- [ ] a\n");
+	tree_file("out/a.md", 0600, "---\nid: a\n---\n- [ ] a\n");
+	tree_file("ws/in/real.md", 0600, "- [ ] a\n");
+	tree_link("ws/plan.md", "../out/plan.md");
+	tree_link("ws/specs", "../out");
+	tree_link("ws/near.md", "in/real.md");
+	for (size_t i = 0; i < ARRAY_SIZE(wishes); i++) {
+		assert_true(work_open(&(struct work_where){workspace, -1, false}, wishes[i], &w,
+				      &e) < 0);
+		assert_non_null(strstr(e.msg, "leads out of the workspace"));
+	}
+	/* What the user names outside, and a link that stays inside, are lists as before. */
+	assert_int_equal(work_open(&(struct work_where){workspace, -1, false}, "near.md", &w, &e),
+			 0);
+	work_free(w);
+	assert_int_equal(
+		work_open(&(struct work_where){workspace, -1, false}, "../out/plan.md", &w, &e), 0);
+	work_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -599,6 +627,7 @@ int main(void)
 		WITH_TREE(state_that_cannot_be_read_is_said),
 		WITH_TREE(a_source_that_is_not_there_is_said),
 		cmocka_unit_test(init_and_the_loop_ignore_the_same),
+		WITH_TREE(a_list_behind_a_link_that_leads_out_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

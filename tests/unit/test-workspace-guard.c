@@ -234,17 +234,53 @@ static void secrets_are_masked_unless_nobody_asks(void **state)
 	strv_done(&masks);
 }
 
-static void a_thousand_repositories_are_cut_off_and_said(void **state)
+static void more_than_can_be_mounted_is_an_error(void **state)
+{
+	cleanup_free char *dir = tree_path("w");
+	const struct guard_input in = {.dir = dir};
+	struct guard g;
+	struct err e = {0};
+
+	for (int i = 0; i < 1010; i++) {
+		cleanup_free char *git = xasprintf("w/r%d/.git", i);
+
+		tree_file(git, 0644, "gitdir: nowhere");
+	}
+	g = look("w", NULL);
+	assert_true(g.n_items > 1010);
+	guard_done(&g);
+	for (int i = 0; i < 2000; i++) {
+		cleanup_free char *rc = xasprintf("w/r%d/.envrc", i);
+
+		tree_file(rc, 0644, "");
+	}
+	assert_true(guard_find(&in, &g, &e) < 0);
+	assert_non_null(strstr(e.msg, "more than 3000 files"));
+	guard_done(&g);
+}
+
+/* A look that finds nothing because it was cut short would leave things unprotected. */
+static void names_are_found_beyond_any_number_and_depth(void **state)
 {
 	struct guard g;
 
-	for (int i = 0; i < 120; i++) {
-		cleanup_free char *dir = xasprintf("w/r%d/.git", i);
+	for (int i = 0; i < 5000; i++) {
+		cleanup_free char *file = xasprintf("w/a%d", i);
 
-		repository(dir);
+		tree_file(file, 0644, "");
 	}
+	for (int i = 0; i < 300; i++) {
+		cleanup_free char *sub = xasprintf("w/d%d/e", i);
+
+		tree_dir(sub);
+	}
+	tree_file("w/.mcp.json", 0644, "");
+	tree_file("w/z/1/2/3/4/5/6/7/8/9/.envrc", 0644, "");
+	tree_file("w/z/.VSCode/tasks.json", 0644, "");
 	g = look("w", NULL);
-	assert_non_null(g.note);
+	is(&g, "w/.mcp.json", GUARD_RO);
+	is(&g, "w/z/1/2/3/4/5/6/7/8/9/.envrc", GUARD_RO);
+	is(&g, "w/z/.VSCode", GUARD_RO);
 	guard_done(&g);
 }
 
@@ -260,7 +296,8 @@ int main(void)
 		WITH_TREE(what_the_settings_name_counts_as_much_as_they_do),
 		WITH_TREE(settings_of_agents_editors_and_shells_are_guarded),
 		WITH_TREE(secrets_are_masked_unless_nobody_asks),
-		WITH_TREE(a_thousand_repositories_are_cut_off_and_said),
+		WITH_TREE(more_than_can_be_mounted_is_an_error),
+		WITH_TREE(names_are_found_beyond_any_number_and_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,9 @@
 
 #include <time.h>
 
+#include "base/fd.h"
 #include "workspace/host-run.h"
+#include "workspace/seen.h"
 
 static struct sandbox_spec *spec;
 
@@ -46,13 +48,11 @@ static const struct finding *find(const struct findings *f, const char *rel)
 	return NULL;
 }
 
-static struct findings compare(struct host_run *s, struct strv *again)
+static struct findings compare(struct host_run *s)
 {
 	struct findings f = {0};
-	struct strv ignored = {0};
 
-	host_run_compare(s, &f, again ? again : &ignored);
-	strv_done(&ignored);
+	host_run_compare(s, &f);
 	return f;
 }
 
@@ -64,14 +64,14 @@ static struct findings walk(int seconds, bool all)
 
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &since);
 	since.tv_sec -= seconds;
-	host_run_walk(spec, &since, all, &f);
+	host_run_walk(spec, &since, &(struct host_run_before){0}, all, &f);
 	return f;
 }
 
 static void nothing_new_is_nothing_found(void **state)
 {
 	cleanup_(host_run_freep) struct host_run *s = host_run_new(spec);
-	struct findings f = compare(s, NULL);
+	struct findings f = compare(s);
 
 	assert_int_equal(f.n, 0);
 	findings_done(&f);
@@ -84,43 +84,40 @@ static void what_appears_is_found_once_and_again_when_it_changes(void **state)
 
 	tree_file("w/.git/hooks/pre-commit", 0755, "x");
 	tree_file("w/.claude/settings.local.json", 0644, "{}");
-	f = compare(s, NULL);
+	f = compare(s);
 	assert_non_null(find(&f, "w/.git/hooks"));
 	assert_true(find(&f, "w/.git/hooks")->in_git);
 	assert_non_null(find(&f, "w/.claude/settings.local.json"));
 	assert_false(find(&f, "w/.claude/settings.local.json")->in_git);
 	findings_done(&f);
-	f = compare(s, NULL);
+	f = compare(s);
 	assert_int_equal(f.n, 0);
 	findings_done(&f);
 	tree_file("w/.claude/settings.local.json", 0644, "{\"hooks\": 1}");
-	f = compare(s, NULL);
+	f = compare(s);
 	assert_int_equal(f.n, 1);
 	findings_done(&f);
 }
 
-static void a_file_that_is_mounted_and_was_replaced_is_to_be_mounted_again(void **state)
+static void a_file_that_is_mounted_and_was_replaced_is_no_finding(void **state)
 {
 	cleanup_free char *config = tree_path("w/.git/config"), *other = tree_path("w/.git/new");
 	cleanup_(host_run_freep) struct host_run *s = NULL;
-	cleanup_strv struct strv again = {0};
 	struct findings f;
 
 	(void)spec_mount_add(spec, SPEC_PROTECT, config, config, "settings");
 	s = host_run_new(spec);
 	tree_file("w/.git/new", 0644, "[core]\n");
 	assert_int_equal(rename(other, config), 0);
-	f = compare(s, &again);
+	f = compare(s);
 	assert_int_equal(f.n, 0);
-	assert_int_equal(again.n, 1);
-	assert_string_equal(again.v[0], config);
 	findings_done(&f);
 	/* Removed, and then made by whoever: that is a finding. */
 	assert_int_equal(unlink(config), 0);
-	f = compare(s, &again);
+	f = compare(s);
 	findings_done(&f);
 	tree_file("w/.git/config", 0644, "[core]\n");
-	f = compare(s, &again);
+	f = compare(s);
 	assert_non_null(find(&f, "w/.git/config"));
 	findings_done(&f);
 }
@@ -135,7 +132,7 @@ static void a_link_that_was_replaced_keeps_its_text(void **state)
 	s = host_run_new(spec);
 	assert_int_equal(unlink(hooks), 0);
 	tree_dir("w/.git/hooks");
-	f = compare(s, NULL);
+	f = compare(s);
 	assert_int_equal(f.n, 1);
 	assert_string_equal(f.v[0].link, "../own");
 	findings_done(&f);
@@ -230,12 +227,12 @@ static void a_rebase_with_commands_is_found_in_every_git_directory(void **state)
 	findings_done(&f);
 }
 
-static void a_tree_deeper_than_any_is_cut_off_and_said(void **state)
+static void a_tree_deeper_than_any_is_moved_away_below_that(void **state)
 {
 	cleanup_free char *path = tree_path("w");
 	struct findings f;
 
-	for (int i = 0; i < 120; i++) {
+	for (int i = 0; i < 420; i++) {
 		char *next = path_join(path, "d");
 
 		free(path);
@@ -244,8 +241,45 @@ static void a_tree_deeper_than_any_is_cut_off_and_said(void **state)
 	}
 	f = walk(10, false);
 	assert_int_equal(f.n, 1);
-	assert_true(f.v[0].stays);
+	assert_true(f.v[0].in_git && !f.v[0].stays);
+	assert_int_equal(strlen(f.v[0].path), strlen(tree) + strlen("/w") + 401 * strlen("/d"));
 	findings_done(&f);
+}
+
+/* The clock was set back an hour after the start: nothing looks new. */
+static void settings_are_compared_by_content_and_not_by_time(void **state)
+{
+	cleanup_(seen_freep) struct seen *seen = NULL, *read = NULL;
+	cleanup_fd int dir = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct timespec since;
+	struct findings f = {0};
+
+	tree_file("w/a/.mcp.json", 0644, "old");
+	tree_file("w/b/.mcp.json", 0644, "old");
+	tree_file("w/c/.vscode/tasks.json", 0644, "old");
+	tree_file("w/node_modules/x/.vscode/tasks.json", 0644, "old");
+	seen = seen_new(spec, tree, &f);
+	assert_int_equal(f.n, 0);
+	assert_int_equal(seen_write(seen, dir), 0);
+	read = seen_read(dir);
+	assert_non_null(read);
+	(void)clock_gettime(CLOCK_REALTIME, &since);
+	since.tv_sec += 3600;
+	tree_file("w/a/.mcp.json", 0644, "new");
+	tree_file("w/b/.mcp.json", 0644, "old"); /* written again, and the same */
+	tree_file("w/c/.vscode/launch.json", 0644, "new");
+	tree_file("w/d/.envrc", 0644, "new");
+	for (int i = 0; i < 2; i++) {
+		const struct host_run_before before = {.seen = i ? read : seen};
+
+		host_run_walk(spec, &since, &before, false, &f);
+		assert_non_null(find(&f, "w/a/.mcp.json"));
+		assert_null(find(&f, "w/b/.mcp.json"));
+		assert_non_null(find(&f, "w/c/.vscode"));
+		assert_non_null(find(&f, "w/d/.envrc"));
+		assert_int_equal(f.n, 3);
+		findings_done(&f);
+	}
 }
 
 int main(void)
@@ -253,14 +287,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_SPEC(nothing_new_is_nothing_found),
 		WITH_SPEC(what_appears_is_found_once_and_again_when_it_changes),
-		WITH_SPEC(a_file_that_is_mounted_and_was_replaced_is_to_be_mounted_again),
+		WITH_SPEC(a_file_that_is_mounted_and_was_replaced_is_no_finding),
 		WITH_SPEC(a_link_that_was_replaced_keeps_its_text),
 		WITH_SPEC(the_walk_finds_repositories_by_what_they_would_run),
 		WITH_SPEC(the_walk_leaves_alone_what_is_older),
 		WITH_SPEC(the_walk_judges_what_was_there_only_for_a_killed_supervisor),
 		WITH_SPEC(links_that_git_writes_through_are_found_in_every_git_directory),
 		WITH_SPEC(a_rebase_with_commands_is_found_in_every_git_directory),
-		WITH_SPEC(a_tree_deeper_than_any_is_cut_off_and_said),
+		WITH_SPEC(settings_are_compared_by_content_and_not_by_time),
+		WITH_SPEC(a_tree_deeper_than_any_is_moved_away_below_that),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,7 +145,7 @@ static void a_copy_that_is_too_deep_leaves_everything_where_it_was(void **state)
 	cleanup_fd int from = -1;
 
 	tree_dir("from/x");
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 80; i++) {
 		char *next = path_join(path, "d");
 
 		free(path);

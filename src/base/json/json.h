@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Glue on jansson: strict readers that say which key is wrong, and cleanup. Documents only;
  * streams of lines go through a scanner, not through a tree. */
@@ -30,3 +31,10 @@ int json_array_strv(const json_t *array, const char *key, struct strv *ret, stru
 /* A string that may hold any bytes: what is not UTF-8 is shown as U+FFFD. Never fails. */
 json_t *json_text(const char *s);
 json_t *json_strv(const struct strv *s); /* an array of such */
+
+/*
+ * json_dumpf(3) for people and scripts: what a terminal would act on is written as "\u009b", which
+ * is the same to a parser. The second prints a document that is text already, and a newline.
+ */
+int json_show(const json_t *j, FILE *out, size_t flags);
+void json_show_line(const char *text, FILE *out);

@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/parse.h"
+#include "base/text/escape.h"
 
-#define ESCAPE_LONGEST 16 /* "\u{10FFFF}" and a NUL, and what the compiler thinks of %X */
 #define TEXT_MAX (1 * MiB)
 #define WIDTH_MAX 10000
 
@@ -41,94 +41,12 @@ unsigned term_width(int fd)
 	return 80;
 }
 
-/* Strict UTF-8: the length of the sequence at s, or 0 for what is none (overlong, surrogate, cut).
- */
-static size_t decode(const char *s, uint32_t *ret)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	const unsigned char *p = (const unsigned char *)s;
-	uint32_t c = p[0];
-	size_t n = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-
-	if (n == 1) {
-		*ret = c;
-		return 1;
-	}
-	if (c < 0xc2 || c > 0xf4)
-		return 0;
-	c &= 0xffU >> (n + 1);
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	*ret = c;
-	return n;
-}
-
-/* Characters that reorder or hide what stands around them, or that a terminal acts on. */
-static bool is_hostile(uint32_t c)
-{
-	static const struct {
-		uint32_t first, last;
-	} ranges[] = {
-		{0x80, 0x9f},	    /* C1 controls, CSI among them */
-		{0xad, 0xad},	    /* soft hyphen */
-		{0x61c, 0x61c},	    /* Arabic letter mark */
-		{0x180e, 0x180e},   /* Mongolian vowel separator */
-		{0x200b, 0x200f},   /* zero width, direction marks */
-		{0x2028, 0x202e},   /* line and paragraph separators, embeddings, overrides */
-		{0x2060, 0x206f},   /* invisible operators, isolates, deprecated controls */
-		{0xfeff, 0xfeff},   /* byte order mark */
-		{0xfff9, 0xfffb},   /* annotations */
-		{0xe0000, 0xe007f}, /* tags */
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
-		if (c >= ranges[i].first && c <= ranges[i].last)
-			return true;
-	return false;
-}
-
-/* The escape for what is at s, or "" when it can be shown; *len is how much it covers. */
-static void escape_one(const char *s, char out[ESCAPE_LONGEST], size_t *len)
-{
-	unsigned char byte = (unsigned char)*s;
-	uint32_t c = 0;
-
-	out[0] = '\0';
-	*len = decode(s, &c);
-	if (*len == 0) {
-		*len = 1;
-		(void)snprintf(out, ESCAPE_LONGEST, "\\x%02x", byte);
-	} else if (byte == '\n') {
-		(void)snprintf(out, ESCAPE_LONGEST, "\\n");
-	} else if (byte == '\t') {
-		(void)snprintf(out, ESCAPE_LONGEST, "\\t");
-	} else if (c < 0x20 || c == 0x7f) {
-		(void)snprintf(out, ESCAPE_LONGEST, "\\x%02x", byte);
-	} else if (c >= 0x80 && is_hostile(c)) {
-		(void)snprintf(out, ESCAPE_LONGEST, "\\u{%X}", (unsigned)c);
-	}
-}
-
 char *term_escape(const char *s)
 {
 	cleanup_buf struct buf b;
-	char escape[ESCAPE_LONGEST];
-	size_t len;
 
 	buf_init(&b, TEXT_MAX);
-	/* Once full it stays cut at that place. */
-	for (; *s && !b.full; s += len) {
-		escape_one(s, escape, &len);
-		if (escape[0])
-			(void)buf_puts(&b, escape);
-		else
-			(void)buf_append(&b, s, len);
-	}
+	(void)buf_put_escaped(&b, s);
 	return buf_take(&b);
 }
 
@@ -138,12 +56,24 @@ void term_puts(FILE *out, const char *s)
 	size_t len;
 
 	for (; *s; s += len) {
-		escape_one(s, escape, &len);
+		len = escape_next(s, escape);
 		if (escape[0])
 			(void)fputs(escape, out);
 		else
 			(void)fwrite(s, 1, len, out);
 	}
+}
+
+void term_line(FILE *out, const char *fmt, ...)
+{
+	cleanup_free char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	term_puts(out, text);
+	(void)fputc('\n', out);
 }
 
 /* wcwidth() answers by locale, and ours must not depend on the user's; it is loaded only when a
@@ -169,7 +99,7 @@ static size_t columns_one(const char *s, size_t *len)
 {
 	uint32_t c = 0;
 
-	*len = decode(s, &c);
+	*len = escape_decode(s, &c);
 	if (*len == 0) {
 		*len = 1;
 		return 1;

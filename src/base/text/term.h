@@ -7,6 +7,8 @@
  * values, searching for secrets. Nothing here opens a file.
  */
 
+#include "base/mem.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -34,13 +36,11 @@ bool term_use_color(int fd, enum term_color when);
 /* Columns of this terminal (COLUMNS where the kernel does not know); 0 when it is none. */
 unsigned term_width(int fd);
 
-/*
- * Text that others wrote, made harmless: control bytes, ESC, DEL and C1 as "\xNN", what is not
- * UTF-8 as "\xNN", bidi controls, zero-width and line separators as "\u{202E}". A backslash stays
- * as it is. Newlines are shown as "\n".
- */
+/* Text that others wrote, made harmless as base/text/escape.h says. */
 char *term_escape(const char *s);
 void term_puts(FILE *out, const char *s); /* the same, printed */
+/* One line, all of it escaped, with a newline behind it. */
+void term_line(FILE *out, const char *fmt, ...) printf_like(2, 3);
 
 /* Columns that s takes; for text that went through term_escape(). */
 size_t term_columns(const char *s);

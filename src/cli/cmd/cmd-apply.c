@@ -66,7 +66,7 @@ static int cmd_apply_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r < 0)
 		return r;
 	if (args->json) {
-		(void)json_dumpf(json_object_get(j, "refs"), stdout, JSON_INDENT(2));
+		(void)json_show(json_object_get(j, "refs"), stdout, JSON_INDENT(2));
 		(void)putchar('\n');
 	} else {
 		print_refs(json_object_get(j, "refs"));

@@ -31,7 +31,7 @@ static int print_json(struct cli *cli, const struct sandbox_spec *spec)
 
 	if (r < 0)
 		return r;
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	return 0;
 }

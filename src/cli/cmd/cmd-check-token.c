@@ -80,7 +80,7 @@ static int print_json(struct cli *cli, const struct agent *a, const struct cred_
 	cleanup_json json_t *j = cred_report_json(r);
 
 	if (!j || json_object_set_new(j, "agent", json_string(a->name)) < 0 ||
-	    json_dumpf(j, stdout, JSON_INDENT(2)) < 0)
+	    json_show(j, stdout, JSON_INDENT(2)) < 0)
 		return err_set(&cli->err, EIO, "cannot print the result");
 	(void)putchar('\n');
 	return 0;

@@ -28,7 +28,7 @@ static void print_json(const struct config_entry *e, size_t n)
 		(void)json_object_set_new(all, e[i].key,
 					  json_pack("{so so}", "value", json_text(e[i].value),
 						    "origin", json_text(e[i].origin)));
-	(void)json_dumpf(all, stdout, JSON_INDENT(2));
+	(void)json_show(all, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 

@@ -74,7 +74,7 @@ static int print_json(struct cli *cli, const struct doctor *d)
 {
 	cleanup_json json_t *j = doctor_to_json(d);
 
-	if (!j || json_dumpf(j, stdout, JSON_INDENT(2)) < 0)
+	if (!j || json_show(j, stdout, JSON_INDENT(2)) < 0)
 		return err_set(&cli->err, EIO, "cannot print the result");
 	(void)putchar('\n');
 	return 0;

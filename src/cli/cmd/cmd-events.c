@@ -76,7 +76,7 @@ static int on_line(void *arg, const struct events_line *l)
 	    (sh->since_ms && log_time_ms(log_text(j, "time")) < sh->since_ms))
 		return 0;
 	if (sh->json)
-		(void)puts(l->text);
+		json_show_line(l->text, stdout);
 	else
 		print_event(j, sh->color);
 	return 0;
@@ -109,7 +109,7 @@ static void print_verdict_json(const char *name, const struct verify *v)
 	}
 	if (v->notes)
 		(void)json_object_set_new(j, "note", json_string(v->note));
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 
@@ -131,7 +131,7 @@ static void print_verdict(const char *name, const struct verify *v, bool color)
 				     v->last.hash);
 	}
 	if (v->notes)
-		(void)printf("  note: %s\n", v->note);
+		term_line(stdout, "  note: %s", v->note);
 }
 
 static int verify(struct cli *cli, const struct events_args *args, int dirfd, const char *name)

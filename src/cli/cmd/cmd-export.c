@@ -116,7 +116,7 @@ static void report(const struct export_args *args, const struct total *t, const 
 
 		for (size_t i = 0; i < FIELDS; i++)
 			(void)json_object_set_new(j, fields[i], json_integer((json_int_t)t->n[i]));
-		(void)json_dumpf(j, stdout, JSON_INDENT(2));
+		(void)json_show(j, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
 		return;
 	}

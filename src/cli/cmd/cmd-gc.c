@@ -153,7 +153,7 @@ static int cmd_gc_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r == 0)
 		r = trusts(&g);
 	if (r == 0 && args->json) {
-		(void)json_dumpf(rows, stdout, JSON_INDENT(2));
+		(void)json_show(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
 	}
 	return r;

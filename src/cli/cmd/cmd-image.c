@@ -93,8 +93,8 @@ static void print_view(const struct image_view *v)
 	term_puts(stdout, v->dockerfile);
 	(void)printf("%s\n", v->trusted ? "" : " (not trusted: ralph trust)");
 	for (size_t i = 0; i < v->bases.n; i++)
-		(void)printf("base:        %s%s\n", v->bases.v[i],
-			     v->stale ? " (would be pulled)" : "");
+		term_line(stdout, "base:        %s%s", v->bases.v[i],
+			  v->stale ? " (would be pulled)" : "");
 	(void)printf("would be:    %s\n", v->there && !v->stale ? "used as it is" : "built");
 }
 
@@ -237,7 +237,7 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 
 		for (size_t i = 0; i < rows.n; i++)
 			(void)json_array_append_new(j, row_json(&rows.v[i]));
-		(void)json_dumpf(j, stdout, JSON_INDENT(2));
+		(void)json_show(j, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
 	} else if (rows.n) {
 		print_rows(cli, &rows);

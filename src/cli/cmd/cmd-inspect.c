@@ -64,7 +64,7 @@ static int cmd_inspect_run(struct cli *cli, void *args_, int argc, char **argv)
 	(void)json_object_set_new(j, "state", json_string(live ? "running" : "stopped"));
 	if (live)
 		(void)json_object_set(j, "live", live);
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	return 0;
 }

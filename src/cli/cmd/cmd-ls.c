@@ -176,7 +176,7 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 			(void)json_array_append_new(rows, row);
 	}
 	if (args->json) {
-		(void)json_dumpf(rows, stdout, JSON_INDENT(2));
+		(void)json_show(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
 	} else if (!args->quiet) {
 		print_table(cli, rows);

@@ -52,7 +52,7 @@ static void print_json(const struct sandbox_spec *spec, const struct net_answer 
 					     "verdict", a->addresses[i].allow ? "allow" : "deny",
 					     "why", json_text(a->addresses[i].why)));
 	(void)json_object_set_new(j, "addresses", addresses);
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 

@@ -129,7 +129,7 @@ static int on_line(void *arg, const struct events_line *l)
 	    (sh->denied && !event_is_refusal(j)))
 		return 0;
 	if (sh->json)
-		(void)puts(l->text);
+		json_show_line(l->text, stdout);
 	else
 		print_record(j, sh->color);
 	return 0;

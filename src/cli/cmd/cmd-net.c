@@ -25,7 +25,7 @@ static const struct opt json_opts[] = {
 
 static void print_json(json_t *j)
 {
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 

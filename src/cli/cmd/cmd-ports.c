@@ -47,7 +47,7 @@ static int print(struct cli *cli, const json_t *j, bool as_json)
 	size_t i;
 
 	if (as_json) {
-		if (json_dumpf(all, stdout, JSON_INDENT(2)) < 0)
+		if (json_show(all, stdout, JSON_INDENT(2)) < 0)
 			return err_set(&cli->err, EIO, "cannot print the result");
 		(void)putchar('\n');
 		return 0;

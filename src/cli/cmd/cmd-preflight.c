@@ -83,7 +83,7 @@ static int cmd_preflight_run(struct cli *cli, void *args_, int argc, char **argv
 		return p.ok ? EXIT_OK : EXIT_RUNTIME;
 	}
 	j = preflight_to_json(&p);
-	if (!j || json_dumpf(j, stdout, JSON_INDENT(2)) < 0)
+	if (!j || json_show(j, stdout, JSON_INDENT(2)) < 0)
 		return err_set(&cli->err, EIO, "cannot print the result");
 	(void)putchar('\n');
 	return p.ok ? EXIT_OK : EXIT_RUNTIME;

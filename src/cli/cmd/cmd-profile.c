@@ -50,7 +50,7 @@ static void ls_json(const struct profile *p, size_t n)
 							    "from", p[i].shipped ? "ralph" : "user",
 							    "summary", json_text(p[i].summary),
 							    "path", json_text(p[i].path)));
-	(void)json_dumpf(rows, stdout, JSON_INDENT(2));
+	(void)json_show(rows, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 
@@ -141,7 +141,7 @@ static int show_json(struct cli *cli, const struct settings_sources *from, const
 	if (r < 0)
 		return r;
 	j = json_pack("{ss so sO}", "name", name, "path", json_text(path), "settings", settings);
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	return 0;
 }

@@ -131,7 +131,7 @@ static int cmd_prune_run(struct cli *cli, void *args_, int argc, char **argv)
 	}
 	failed += prune_orphans(&p, args, dry, rows);
 	if (args->json) {
-		(void)json_dumpf(rows, stdout, JSON_INDENT(2));
+		(void)json_show(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
 	}
 	return failed ? EXIT_RUNTIME : 0;

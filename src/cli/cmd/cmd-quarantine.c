@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/text/table.h"
 #include "live/live.h"
+#include "cli/show/quarantine-ask.h"
 #include "workspace/quarantine.h"
 
 #define SHOW_MAX (256 * KiB) /* of one file */
@@ -90,7 +91,7 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 		(void)json_array_append_new(rows, row);
 	}
 	if (args->json) {
-		(void)json_dumpf(rows, stdout, JSON_INDENT(2));
+		(void)json_show(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
 	} else {
 		print_rows(cli, rows);
@@ -185,20 +186,17 @@ static void show_entry(int at, const char *name, const char *shown, unsigned *le
 		show_text(fd);
 }
 
-static int cmd_show_run(struct cli *cli, void *args, int argc, char **argv)
+int quarantine_show(struct cli *cli, const struct places *p, const char *id)
 {
-	cleanup_(places_done) struct places p = {0};
 	cleanup_json json_t *meta = NULL;
 	cleanup_fd int entry = -1;
 	unsigned left = SHOW_FILES_MAX;
 	char when[40];
-	int r = places_find(&p, &cli->err);
+	int r = quarantine_meta(p, id, &meta, &cli->err);
 
-	if (r == 0)
-		r = quarantine_meta(&p, argv[0], &meta, &cli->err);
 	if (r < 0)
 		return r;
-	entry = quarantine_open(&p, argv[0], &cli->err);
+	entry = quarantine_open(p, id, &cli->err);
 	if (entry < 0)
 		return entry;
 	when_of(meta, when, sizeof(when));
@@ -209,6 +207,14 @@ static int cmd_show_run(struct cli *cli, void *args, int argc, char **argv)
 	if (left == 0)
 		log_warn("quarantine", "only the first %d files are shown", SHOW_FILES_MAX);
 	return 0;
+}
+
+static int cmd_show_run(struct cli *cli, void *args, int argc, char **argv)
+{
+	cleanup_(places_done) struct places p = {0};
+	int r = places_find(&p, &cli->err);
+
+	return r < 0 ? r : quarantine_show(cli, &p, argv[0]);
 }
 
 static const struct command cmd_quarantine_show = {
@@ -234,19 +240,25 @@ static void tell_log(const struct places *p, const json_t *meta, const char *typ
 				 &ignored);
 }
 
+int quarantine_take_back(struct cli *cli, const struct places *p, const char *id)
+{
+	cleanup_json json_t *meta = NULL;
+	int r = quarantine_meta(p, id, &meta, &cli->err);
+
+	if (r == 0)
+		r = quarantine_release(p, id, &cli->err);
+	if (r == 0)
+		tell_log(p, meta, "quarantine-release", id);
+	return r;
+}
+
 static int cmd_release_run(struct cli *cli, void *args, int argc, char **argv)
 {
 	cleanup_(places_done) struct places p = {0};
 	int r = places_find(&p, &cli->err);
 
 	for (int i = 0; r == 0 && i < argc; i++) {
-		cleanup_json json_t *meta = NULL;
-		struct err ignored = {0};
-
-		(void)quarantine_meta(&p, argv[i], &meta, &ignored);
-		r = quarantine_release(&p, argv[i], &cli->err);
-		if (r == 0)
-			tell_log(&p, meta, "quarantine-release", argv[i]);
+		r = quarantine_take_back(cli, &p, argv[i]);
 		if (r == 0)
 			(void)puts(argv[i]);
 	}

@@ -8,7 +8,9 @@
 #include "agent/agent.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "cli/show/quarantine-ask.h"
 #include "cli/terminal/attach.h"
+#include "workspace/quarantine.h"
 #include "cli/show/audit.h"
 #include "cli/exec.h"
 #include "cli/same-workspace.h"
@@ -186,7 +188,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	struct settings_target target = {.name = args->name, .clone = args->clone};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
-	cleanup_strv struct strv command = {0};
+	cleanup_strv struct strv command = {0}, before = {0};
 	uint32_t consent = 0;
 	int code = 0, rest, r = check_options(cli, args);
 
@@ -222,8 +224,12 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 		return r;
 	if (b.spec->clone && !build_clone_is_made(b.spec))
 		r = make_clone(cli, &s, &b, consent, &prestarted);
+	if (b.spec->quarantine == SPEC_QUARANTINE_ASK)
+		(void)quarantine_list(&s.places, &before, &cli->err);
 	if (r == 0)
 		r = run_again(cli, args, &s, &b, &command, consent, &prestarted, &code);
+	if (b.spec->quarantine == SPEC_QUARANTINE_ASK && !args->detach)
+		quarantine_ask(cli, &s.places, b.spec->name, &before);
 	return r < 0 ? r : code;
 }
 

@@ -63,7 +63,7 @@ static int print_json(struct cli *cli, const struct selftest *t, const char *nam
 	cleanup_json json_t *j = selftest_to_json(t);
 
 	if (!j || json_object_set_new(j, "sandbox", json_string(name)) < 0 ||
-	    json_dumpf(j, stdout, JSON_INDENT(2)) < 0)
+	    json_show(j, stdout, JSON_INDENT(2)) < 0)
 		return err_set(&cli->err, EIO, "cannot print the result");
 	(void)putchar('\n');
 	return 0;

@@ -62,7 +62,7 @@ static void print_json(const struct survey *s)
 		(void)json_array_append_new(sandboxes, sandbox_json(s->sandboxes[i], s->now_s));
 	for (size_t i = 0; i < s->n_loops; i++)
 		(void)json_array_append_new(loops, loop_json(s->loops[i]));
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 
@@ -289,7 +289,7 @@ static int show_one(struct cli *cli, const struct status_args *args, struct surv
 		if (args->json) {
 			cleanup_json json_t *j = loop_json(s->loops[i]);
 
-			(void)json_dumpf(j, stdout, JSON_INDENT(2));
+			(void)json_show(j, stdout, JSON_INDENT(2));
 			(void)putchar('\n');
 			return 0;
 		}

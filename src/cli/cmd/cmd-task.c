@@ -84,7 +84,7 @@ static int query(struct cli *cli, const char *verb, const struct task_args *args
 
 static void print_json(const json_t *j)
 {
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 

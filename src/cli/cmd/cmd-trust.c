@@ -54,7 +54,7 @@ static int record(struct cli *cli, const struct settings_sources *from, struct t
 		return r;
 	r = trust_set(t->dir, t->project, buf_str(&t->text), t->text.len, &cli->err);
 	if (r == 0)
-		(void)printf("%s is trusted as it is now\n", from->project);
+		term_line(stdout, "%s is trusted as it is now", from->project);
 	return r;
 }
 
@@ -68,7 +68,7 @@ static int trust_image(struct cli *cli, const struct places *p, const char *path
 	if (r < 0)
 		return r;
 	if (s.trusted) {
-		(void)printf("%s is trusted already\n", s.dockerfile);
+		term_line(stdout, "%s is trusted already", s.dockerfile);
 		return 0;
 	}
 	/*
@@ -84,7 +84,7 @@ static int trust_image(struct cli *cli, const struct places *p, const char *path
 	if (r == 0)
 		r = image_source_trust(p, &s, &cli->err);
 	if (r == 0)
-		(void)printf("%s is trusted as it is now\n", s.dockerfile);
+		term_line(stdout, "%s is trusted as it is now", s.dockerfile);
 	return r;
 }
 
@@ -92,9 +92,9 @@ static int trust_settings(struct cli *cli, const struct settings_sources *from,
 			  struct trust_state *t)
 {
 	if (t->n_widenings == 0)
-		(void)printf("%s only tightens: it needs no trust\n", from->project);
+		term_line(stdout, "%s only tightens: it needs no trust", from->project);
 	else if (t->trusted)
-		(void)printf("%s is trusted already\n", from->project);
+		term_line(stdout, "%s is trusted already", from->project);
 	else
 		return record(cli, from, t);
 	return 0;
@@ -242,7 +242,7 @@ static void print_list(struct cli *cli, const struct records *from, size_t n, bo
 			add_rows(table, &from[i]);
 	}
 	if (json) {
-		(void)json_dumpf(rows, stdout, JSON_INDENT(2));
+		(void)json_show(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
 	} else if (all) {
 		table_print(table, stdout, term_width(STDOUT_FILENO),

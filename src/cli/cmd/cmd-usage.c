@@ -182,7 +182,7 @@ static void print_json(const struct rows *r)
 				  (json_int_t)t->cache_read, "cache_write",
 				  (json_int_t)t->cache_write, "usd", (double)row->micro_usd / 1e6));
 	}
-	(void)json_dumpf(a, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	(void)json_show(a, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 	(void)putchar('\n');
 }
 

@@ -267,7 +267,7 @@ static void print_json(const struct why *w)
 	set(j, "origin", w->origin);
 	set(j, "remedy", w->remedy);
 	set(j, "seen", w->seen);
-	(void)json_dumpf(j, stdout, JSON_INDENT(2));
+	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 }
 

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "view/log-view.h"
 #include "cli/net-common.h"
+#include "policy/protect.h"
 #include "record/connect.h"
 #include "workspace/quarantine.h"
 #include "record/store.h"
@@ -163,27 +164,50 @@ static void explain_absent(const struct why_input *in, const struct sandbox_spec
 	w->remedy = xasprintf("RALPH_MOUNTS=%s:ro ralph run", path);
 }
 
+/* Who would run it, by its own name or that of a directory above it; "" for what has no rule. */
+static char *who_runs(const char *path)
+{
+	cleanup_free char *at = xstrdup(path);
+
+	while (strlen(at) > 1) {
+		cleanup_free char *dir = path_dir(at);
+		const char *name = path_base(at), *parent = path_base(dir);
+		const struct protect_rule *r = protect_match(PROTECT_TREE, parent, name);
+
+		for (enum protect_base b = PROTECT_GIT; !r && b < PROTECT_BASE_N; b++)
+			r = strstr(dir, ".git") ? protect_match(b, "", name) : NULL;
+		if (r)
+			return xasprintf("; %s uses it %s", r->who, r->when);
+		free(at);
+		at = take_ptr(dir);
+	}
+	return xstrdup("");
+}
+
 static void explain_mount(const struct why_input *in, const struct spec_mount *m, const char *path,
 			  struct why *w)
 {
+	cleanup_free char *who = who_runs(path);
+
 	w->refused = true;
 	switch (m->kind) {
 	case SPEC_HIDE:
 		explain_mask(in, path, w);
 		break;
 	case SPEC_PROTECT:
-		w->why = xasprintf("it can be read inside and not written, as the host would run "
-				   "it: %s; no setting lets an agent write it, and what appears in "
-				   "such a place goes to quarantine",
-				   m->reason);
+		w->why = xasprintf(
+			"it can be read inside and not written, as the host would run "
+			"it: %s%s; no setting lets an agent write it, and what appears in "
+			"such a place goes to quarantine",
+			m->reason, who);
 		w->rule = xasprintf("protected: %s", m->target);
 		why_setting(w, in->settings->config, "workspace.quarantine", SIZE_MAX);
 		break;
 	case SPEC_PUT_BACK:
 		w->why = xasprintf("it can be written inside, and is put back as it was after each "
-				   "command, as the host would run it: %s; what was written goes "
+				   "command, as the host would run it: %s%s; what was written goes "
 				   "to quarantine",
-				   m->reason);
+				   m->reason, who);
 		w->rule = xasprintf("protected: %s", m->target);
 		break;
 	case SPEC_BIND_RO:
@@ -200,7 +224,7 @@ static void explain_mount(const struct why_input *in, const struct spec_mount *m
 	case SPEC_PIN:
 	case SPEC_OWN:
 		w->refused = false;
-		w->why = xasprintf("it can be read and written inside: %s", m->reason);
+		w->why = xasprintf("it can be read and written inside: %s%s", m->reason, who);
 		break;
 	case SPEC_TMPFS:
 	case SPEC_LOGIN:

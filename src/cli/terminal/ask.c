@@ -1,11 +1,14 @@
 #include "cli/terminal/ask.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text/term.h"
 
 #define ANSWER_MAX 64
 #define TRIES 3 /* then it is no: what types nonsense is no person */
@@ -47,7 +50,8 @@ int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
 	if (!ask_possible())
 		return err_set(err, ENOTTY, "there is no terminal to ask on");
 	for (int i = 0; i < TRIES; i++) {
-		(void)fprintf(stderr, "%s [%s] ", question, by_default ? "Y/n" : "y/N");
+		term_puts(stderr, question);
+		(void)fprintf(stderr, " [%s] ", by_default ? "Y/n" : "y/N");
 		(void)fflush(stderr);
 		if (!read_line(answer)) {
 			(void)fputc('\n', stderr);
@@ -63,4 +67,26 @@ int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
 	}
 	*ret_yes = false;
 	return 0;
+}
+
+char ask_choice(const char *question, const char *letters)
+{
+	char answer[ANSWER_MAX];
+
+	for (int i = 0; ask_possible() && i < TRIES; i++) {
+		/* What was typed before the question is no answer to it. */
+		(void)tcflush(STDIN_FILENO, TCIFLUSH);
+		term_puts(stderr, question);
+		(void)fputc(' ', stderr);
+		(void)fflush(stderr);
+		if (!read_line(answer)) {
+			(void)fputc('\n', stderr);
+			break;
+		}
+		if (!answer[0])
+			break;
+		if (!answer[1] && strchr(letters, tolower((unsigned char)answer[0])))
+			return (char)tolower((unsigned char)answer[0]);
+	}
+	return letters[0];
 }

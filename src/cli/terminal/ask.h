@@ -15,3 +15,7 @@ bool ask_possible(void);
  * is no.
  */
 int ask(const char *question, bool by_default, bool *ret_yes, struct err *err);
+
+/* The same with letters to choose from, the first one by default: "qks". The end of the input, or
+ * nonsense, is the default. */
+char ask_choice(const char *question, const char *letters);

@@ -243,9 +243,9 @@ static void native_kill(struct engine *e)
 		(void)kill(-n->bwrap.pid, SIGKILL);
 }
 
-static int native_protect(struct engine *e, const char *path, struct err *err)
+static int native_protect(struct engine *e, const char *path, bool hide, struct err *err)
 {
-	return make_readonly_again(native_init_pid(e), path, err);
+	return make_readonly_again(native_init_pid(e), path, hide, err);
 }
 
 static int native_stop(struct engine *e, struct err *err)

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "base/mem.h"
+#include "spec/spec.h"
+#include "workspace/findings.h"
+
+#include <stdbool.h>
+
+/*
+ * The protected names of the writable trees as they were at the start, by content: a clock that
+ * steps back, or a time that was set, hides no change. Kept in the sandbox's record as well, for
+ * whoever looks after a supervisor that was killed.
+ */
+struct seen;
+
+/* Adds what leads into ralph's state, a directory, to the findings. */
+struct seen *seen_new(const struct sandbox_spec *spec, const char *state, struct findings *out);
+struct seen *seen_free(struct seen *s);
+DEFINE_FREEP(struct seen, seen_free)
+
+/* Is `name` below dirfd, whose path is given, what it was? A look that fails says no. */
+bool seen_same(const struct seen *s, int dirfd, const char *name, const char *path);
+
+/* dir: the record. Without one that can be read, times decide. */
+int seen_write(struct seen *s, int dir);
+struct seen *seen_read(int dir);

@@ -1,0 +1,339 @@
+# runs: root user
+# seconds: 60
+# Looks at the workspace that are made too long, too deep or impossible for the host: whatever was not looked at is protected,
+# moved away or said, never passed over. Each attack is judged by a canary that only the host can make.
+# What is in single quotes is for the shell inside.
+# shellcheck disable=SC2016
+load attack
+
+# attack [OPTION… --] SCRIPT: runs it in the sandbox, in the workspace. Its own failure is no news.
+attack() {
+	local options=()
+
+	while [ $# -gt 1 ]; do
+		[ "$1" = -- ] || options+=("$1")
+		shift
+	done
+	"$RALPH" run --rm -e "EVIL=touch $T/canary" "${options[@]}" -- bash -c "$1" >"$T/said" 2>"$T/notices" || :
+}
+
+# victim DIR: a person works with git there.
+victim() {
+	local args
+
+	printf '[user]\n\tname = v\n\temail = v@example.invalid\n' >"$T/gitconfig"
+	for args in status 'diff' 'add -A .' 'commit -m victim' 'stash'; do
+		# shellcheck disable=SC2086 # words
+		GIT_CONFIG_GLOBAL=$T/gitconfig GIT_CONFIG_NOSYSTEM=1 timeout 60 git -C "$1" $args </dev/null >>"$T/victim" 2>&1 || :
+	done
+}
+
+unharmed() {
+	[ ! -e "$T/canary" ] || fail "it ran on the host; notices: $(tail -n 5 "$T/notices")"
+}
+
+# spread DIR N: so many empty files in it.
+spread() {
+	python3 -c 'import os, sys
+top, n = sys.argv[1], int(sys.argv[2])
+os.makedirs(top, exist_ok=True)
+for i in range(n):
+    open(f"{top}/a{i:06}", "w").close()' "$1" "$2"
+}
+
+@test 'twelve thousand names beside it do not push the git directory or a secret out of protection' {
+	cp .git/config "$T/git-config"
+	spread "$WS" 12000
+	echo SECRET >.env
+	echo mine >.mcp.json
+	mkdir sub
+	spread sub 12000
+	echo SECRET >sub/zz.pem
+	attack 'cat .env sub/zz.pem; echo theirs >.mcp.json; git config core.fsmonitor "$EVIL"; mv .git x; printf "[core]\n\tfsmonitor = $EVIL\n" >>.git/config'
+	lacks "$(cat "$T/said")" SECRET
+	same mine "$(cat .mcp.json)"
+	cmp .git/config "$T/git-config"
+	victim "$WS"
+	unharmed
+}
+
+@test 'secrets behind two hundred directories, five levels and two hundred other secrets are not readable' {
+	local i
+
+	for i in {1..260}; do
+		mkdir -p "a$i"
+		echo OTHER >"a$i/.env"
+	done
+	mkdir -p z/1/2/3/4/5/6/7/8 z/closed
+	echo SECRET >z/1/2/3/4/5/6/7/8/.env
+	echo SECRET >z/.env
+	echo SECRET >z/closed/.env
+	chmod 000 z/closed
+	attack 'chmod 700 z/closed; find . -name ".env*" -exec cat {} + | sort -u'
+	lacks "$(cat "$T/said")" SECRET
+	lacks "$(cat "$T/said")" OTHER
+	same 0 "$(($(stat -c %a z/closed) % 1000))"
+	chmod 700 z/closed
+	same SECRET "$(cat z/closed/.env)"
+}
+
+@test 'with more secrets than can be hidden nothing starts, and it is said' {
+	python3 -c 'import os
+for i in range(3100):
+    open(f".env.{i}", "w").close()'
+	must_exit 2 ralph run --rm -- touch ran 2>"$T/err"
+	has "$(cat "$T/err")" 'more than 3000 files'
+	[ ! -e ran ]
+	ralph run --rm --mask '!.env*' -- touch ran
+}
+
+@test 'six hundred hooks and a thousand armed repositories are all disarmed' {
+	attack 'python3 -c "
+import os, shutil, subprocess
+evil = os.environ[\"EVIL\"]
+subprocess.run([\"git\", \"init\", \"-q\", \"hooks\"])
+for i in range(600):
+    with open(f\"hooks/.git/hooks/x{i}\", \"w\") as f:
+        f.write(f\"#!/bin/sh\n{evil}\n\")
+    os.chmod(f\"hooks/.git/hooks/x{i}\", 0o755)
+for name in (\"post-checkout\", \"pre-commit\", \"post-index-change\", \"reference-transaction\"):
+    shutil.copy(\"hooks/.git/hooks/x1\", f\"hooks/.git/hooks/{name}\")
+subprocess.run([\"git\", \"init\", \"-q\", \"--template=\", \"r0\"])
+with open(\"r0/.git/config\", \"a\") as f:
+    f.write(f\"[core]\n\tfsmonitor = {evil}\n\")
+for i in range(1, 1000):
+    shutil.copytree(\"r0\", f\"r{i}\")
+"'
+	victim "$WS/hooks"
+	for i in 0 250 257 300 511 512 513 999; do
+		victim "$WS/r$i"
+	done
+	unharmed
+	[ -d r999 ]
+	same 0 "$(cat r*/.git/config 2>/dev/null | grep -c fsmonitor)"
+}
+
+@test 'a thousand other findings do not keep an armed repository from being moved' {
+	attack --quarantine git -- 'git init -q y; git -C y config core.fsmonitor "$EVIL"; python3 -c "
+import os
+for i in range(5000):
+    os.mkdir(f\"a{i}\")
+    open(f\"a{i}/.envrc\", \"w\").close()
+"; git init -q z; git -C z config core.fsmonitor "$EVIL"'
+	victim "$WS/y"
+	victim "$WS/z"
+	unharmed
+}
+
+@test 'what lies two hundred levels deep is found, and what lies deeper goes as a whole' {
+	attack 'python3 -c "
+import os, subprocess
+def deep(top, n):
+    os.mkdir(top); os.chdir(top)
+    for i in range(n):
+        os.mkdir(\"d\"); os.chdir(\"d\")
+    subprocess.run([\"git\", \"init\", \"-q\", \".\"])
+    with open(\".git/config\", \"a\") as f:
+        f.write(\"[core]\n\tfsmonitor = \" + os.environ[\"EVIL\"] + \"\n\")
+here = os.getcwd()
+deep(\"two\", 200); os.chdir(here); deep(\"five\", 500)
+"'
+	victim "$WS/two$(printf '/d%.0s' {1..200})"
+	[ ! -e "$WS/five$(printf '/d%.0s' {1..500})" ]
+	victim "$WS/five$(printf '/d%.0s' {1..500})"
+	unharmed
+	has "$(cat "$T/notices")" 'too deep'
+}
+
+@test 'a directory that is too deep at the start keeps a sandbox from starting' {
+	python3 -c 'import os
+for i in range(450):
+    os.mkdir("d"); os.chdir("d")'
+	must_exit 2 ralph run --rm -- true 2>"$T/err"
+	has "$(cat "$T/err")" 'too deep'
+}
+
+@test 'unreadable and unwritable directories at each level hide nothing and keep nothing in place' {
+	attack 'arm() { git init -q "$1"; git -C "$1" config core.fsmonitor "$EVIL"; printf "#!/bin/sh\n$EVIL\n" >"$1/.git/hooks/pre-commit"; chmod +x "$1/.git/hooks/pre-commit"; }
+		arm a/b/c; chmod 000 a/b
+		arm d; chmod 000 d/.git
+		arm e; chmod 555 e/.git/hooks e/.git e
+		arm f; chmod 000 f/.git/config; chmod 111 f/.git/hooks
+		arm g/h; chmod 333 g
+		mkdir i; echo "$EVIL" >i/.envrc; chmod 555 i'
+	chmod -R u+rwX a d e f g i 2>/dev/null || :
+	for dir in a/b/c d e f g/h; do
+		victim "$WS/$dir"
+	done
+	unharmed
+}
+
+@test 'a directory of the user that is closed keeps its mode' {
+	mkdir -p mine/deep readonly
+	chmod 000 mine/deep
+	chmod 555 readonly
+	attack 'true'
+	same 0 "$(stat -c %a mine/deep)"
+	same 555 "$(stat -c %a readonly)"
+}
+
+# bats test_tags=root
+@test 'a hook of 70 MB and a tree of many files are disarmed where the workspace is on another file system' {
+	need_root_mount
+	mount -t tmpfs tmpfs "$WS/disk"
+	attack 'cd disk; git init -q big; { printf "#!/bin/sh\n$EVIL\nexit\n"; head -c 70000000 /dev/zero; } >big/.git/hooks/pre-commit; chmod +x big/.git/hooks/pre-commit
+		git init -q many; python3 -c "
+import os
+os.makedirs(\"many/.git/hooks/x\")
+for i in range(11000):
+    open(f\"many/.git/hooks/x/{i}\", \"w\").close()
+"; printf "#!/bin/sh\n$EVIL\n" >many/.git/hooks/pre-commit; chmod +x many/.git/hooks/pre-commit
+		git -C big config core.fsmonitor "$EVIL"; git -C many config core.fsmonitor "$EVIL"'
+	victim "$WS/disk/big"
+	victim "$WS/disk/many"
+	umount "$WS/disk"
+	unharmed
+}
+
+@test 'a second name of a protected file or of a secret is no way to it' {
+	mkdir .vscode
+	echo mine >.mcp.json
+	echo mine >.vscode/tasks.json
+	echo SECRET >.env
+	ln .mcp.json a
+	ln .vscode/tasks.json b
+	ln .env c
+	attack 'echo theirs >a; echo theirs >b; cat c .env'
+	same mine "$(cat .mcp.json)"
+	same mine "$(cat .vscode/tasks.json)"
+	lacks "$(cat "$T/said")" SECRET
+	same SECRET "$(cat .env)"
+	has "$(cat "$T/notices")" "$WS/.mcp.json' had another name"
+	same 1 "$(stat -c %h .mcp.json)"
+}
+
+@test 'a link in the place of a directory of settings is found, new or changed, and moved away' {
+	mkdir keep
+	ln -s keep sub-claude
+	attack --quarantine all -- 'mkdir -p theirs sub; echo "{\"hooks\": 1}" >theirs/settings.json; ln -s theirs .claude; ln -s ../theirs sub/.claude; ln -s theirs .github'
+	for link in .claude sub/.claude .github; do
+		[ ! -L "$link" ] || fail "$link is still there"
+		has "$(cat "$T/notices")" "$WS/$link'"
+	done
+	[ -L sub-claude ]
+}
+
+@test 'ralph why says who uses a protected file and when' {
+	mkdir -p .zed sub
+	echo '[]' >.zed/tasks.json
+	echo x >sub/.pre-commit-config.yaml
+	has "$(ralph why "$WS/.zed/tasks.json" || :)" 'Zed uses it when you open the directory in it'
+	has "$(ralph why "$WS/sub/.pre-commit-config.yaml" || :)" 'pre-commit uses it when you commit'
+	has "$(ralph why "$WS/.git/hooks" || :)" 'git uses it when you commit'
+	lacks "$(ralph why "$WS/Makefile" || :)" 'uses it'
+}
+
+@test 'the home is no hiding place: what leads into the state of ralph is found in any session' {
+	local name=hide-${WS##*-} home
+
+	home=$XDG_STATE_HOME/ralph/sandboxes/$name/home
+	# The pointers first, when they lead nowhere; what they lead to in another session.
+	ralph run -n "$name" -- sh -c 'mkdir sub linked; echo "gitdir: $1/gd" >sub/.git; ln -s "$1/gd" linked/.git; ln -s "$1" way' - "$home" 2>"$T/notices"
+	for link in sub/.git linked/.git way; do
+		has "$(cat "$T/notices")" "$WS/$link'"
+	done
+	# As if nobody had looked in that session.
+	mkdir -p sub linked
+	echo "gitdir: $home/gd" >sub/.git
+	ln -sfn "$home/gd" linked/.git
+	touch -h -d '2 days ago' sub/.git linked/.git
+	must_exit 125 ralph run -n "$name" -- true 2>"$T/notices"
+	has "$(cat "$T/notices")" "start it again"
+	ralph run -n "$name" -e "EVIL=touch $T/canary" -- sh -c 'git init -q ~/x; mv ~/x/.git ~/gd; printf "[core]\n\tfsmonitor = $EVIL\n\tbare = false\n" >>~/gd/config' 2>"$T/notices"
+	victim "$WS/sub"
+	victim "$WS/linked"
+	unharmed
+	[ ! -e sub/.git ]
+	[ ! -L linked/.git ]
+}
+
+# replace FILE TEXT: as an editor does.
+replace() {
+	echo "$2" >"$T/new"
+	mv "$T/new" "$1"
+}
+
+# covered SANDBOX FILE
+covered() {
+	grep -q "protect-again.*$2\"" "$XDG_STATE_HOME/ralph/sandboxes/$1/events.jsonl"
+}
+
+@test 'a secret that an editor replaces is hidden again, at any depth' {
+	local name=mask-${WS##*-}
+
+	mkdir -p a/b/c
+	echo SECRET1 >.env
+	echo SECRET1 >a/b/c/.env
+	ralph run -d -n "$name"
+	replace .env SECRET2
+	replace a/b/c/.env SECRET2
+	sed -i s/2/3/ .env
+	wait_until covered "$name" "$WS/.env"
+	wait_until covered "$name" "$WS/a/b/c/.env"
+	# The look after a command comes before its end, so what was done until now is covered.
+	ralph exec "$name" true
+	lacks "$(ralph exec "$name" sh -c 'cat .env a/b/c/.env' 2>&1)" SECRET
+	same SECRET3 "$(cat .env)"
+	ralph stop "$name"
+}
+
+@test 'a descriptor that is taken while the host replaces a protected file does not write to it for long' {
+	local name=fd-${WS##*-}
+
+	mkdir team
+	echo mine >.mcp.json
+	echo mine >team/.envrc
+	ralph run -d -n "$name"
+	ralph exec "$name" python3 -c '
+import os, time
+held = []
+open("ready", "w").close()
+while not os.path.exists("go"):
+    for name in (".mcp.json", "team/.envrc"):
+        try:
+            held.append(os.open(name, os.O_WRONLY))
+        except OSError:
+            pass
+    if len(held) > 500:
+        break
+while not os.path.exists("go"):
+    time.sleep(0.01)
+for fd in held:
+    os.pwrite(fd, b"evil", 0)
+open("finished", "w").write(str(len(held)))' &
+	wait_until [ -e ready ]
+	replace .mcp.json host1
+	replace team/.envrc host1
+	wait_until covered "$name" "$WS/.mcp.json"
+	wait_until covered "$name" "$WS/team/.envrc"
+	# One who holds it open is cut off after a while, and that is said; whoever holds nothing is let alone.
+	wait_until -t 30 no_writer .mcp.json
+	wait_until -t 30 no_writer team/.envrc
+	touch go
+	wait_until -t 30 [ -s finished ]
+	same host1 "$(cat .mcp.json)"
+	same host1 "$(cat team/.envrc)"
+	ralph stop "$name"
+}
+
+# no_writer FILE: the kernel gives a read lease on it.
+no_writer() {
+	python3 -c 'import fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)' "$1" 2>/dev/null
+}
+
+need_root_mount() {
+	[ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+	mkdir "$WS/disk"
+}
