@@ -1,0 +1,45 @@
+#pragma once
+
+#include "base/err.h"
+#include "workspace/gitdir.h"
+
+#include <stdbool.h>
+
+/*
+ * The private git directory of a sandbox: made from the user's repository, mounted inside in its
+ * place, and from then on the agent's. docs/internals/private-git.md has the model.
+ *
+ * It is made without libgit2 and without running git. Nothing in the repository is followed if it
+ * is a link, and every read has a limit; a repository beyond a limit is an error, never a part of
+ * it.
+ */
+#define PRIVATE_GIT_RUN "/run/ralph"
+
+/* What must be mounted read-only inside, so that the private directory is complete. */
+struct private_bind {
+	char *source; /* on the host; NULL: `target` is an empty file */
+	char *target;
+};
+
+#define PRIVATE_BINDS_MAX 256
+
+struct private_git {
+	struct private_bind binds[PRIVATE_BINDS_MAX];
+	size_t n_binds;
+	/* The index is as young as the files it lists. git compares contents then, and writes every
+	 * object again, unless it refreshes the index first. */
+	bool young;
+};
+
+struct private_git_input {
+	const struct gitdir *git; /* root NULL: no repository, and the directory stays empty */
+	const char *run;	  /* where the binds are inside: PRIVATE_GIT_RUN */
+};
+
+/*
+ * Fills `at`, an empty directory of ours. -ENOTSUP: a kind of repository that ralph cannot borrow
+ * from, and the message says which. After an error the directory is to be removed.
+ */
+int private_git_make(const struct private_git_input *in, int at, struct private_git *ret,
+		     struct err *err);
+void private_git_done(struct private_git *p);
