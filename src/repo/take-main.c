@@ -2,8 +2,9 @@
  * repo tips DIR                       the commits that DIR has, one a line, for git inside
  * repo apply DIR NAME                 the stream on stdin into DIR, as refs/remotes/NAME/…
  * repo diff DIR TMP BRANCH FLAGS      the stream on stdin compared with DIR; FLAGS of "s", "t"
+ * repo import DIR NAME WHEN           import.h; WHEN "idle": HEAD may follow, "busy": it may not
  *
- * For ralph's own use; see take.h. apply and tips answer on stdout in JSON; an error is a line on
+ * For ralph's own use; see take.h. apply, import and tips answer on stdout in JSON; an error is a line on
  * stderr, and exit 1.
  */
 #include "repo/take.h"
@@ -17,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "repo/import.h"
 
 #define TIPS_MAX 64
 
@@ -242,6 +244,11 @@ static int cmd_diff(char **argv, json_t *out, struct err *err)
 	return r;
 }
 
+static int cmd_import(char **argv, json_t *out, struct err *err)
+{
+	return import_run(argv[0], argv[1], streq(argv[2], "idle"), out, err);
+}
+
 static const struct {
 	const char *name;
 	int n_args;
@@ -251,6 +258,7 @@ static const struct {
 	{"tips", 1, cmd_tips, false},
 	{"apply", 2, cmd_apply, false},
 	{"diff", 4, cmd_diff, true},
+	{"import", 3, cmd_import, false},
 };
 
 int main(int argc, char **argv)

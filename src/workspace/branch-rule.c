@@ -21,7 +21,7 @@ enum branch_verdict branch_rule(const struct branch_tips *t, branch_descends_fn 
 		return t->synced ? BRANCH_HOLD : BRANCH_TAKE; /* the user deleted it meanwhile */
 	if (descends(t->inside, t->host, arg))
 		return BRANCH_TAKE;
-	if (same(t->host, t->synced) && t->user && descends(t->inside, t->user, arg))
+	if (same(t->host, t->synced) && (!t->user || descends(t->inside, t->user, arg)))
 		return BRANCH_REWRITE;
 	/* The agent went part of the way that the user went: the host has all of it. */
 	if (t->synced && descends(t->inside, t->synced, arg) && descends(t->host, t->inside, arg))

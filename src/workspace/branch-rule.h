@@ -9,7 +9,7 @@
 struct branch_tips {
 	const char *host;   /* where the user's repository has it now */
 	const char *synced; /* where both had it last */
-	const char *user;   /* the last tip that the user made, not an import */
+	const char *user;   /* the last tip that the user made; NULL: imports made all of them */
 	const char *inside; /* where the private git directory has it now */
 };
 

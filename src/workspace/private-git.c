@@ -31,6 +31,25 @@ struct source {
 	unsigned *modules; /* that were made so far */
 };
 
+const char private_git_export[] =
+	"d=$(git rev-parse --absolute-git-dir) && t=$(mktemp -d) || exit\n"
+	"trap 'rm -rf \"$t\"' EXIT\n"
+	"cat >\"$t/told\"\n"
+	"h=$(git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD) && echo \"HEAD $h\"\n"
+	"for s in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG rebase-merge rebase-apply "
+	"sequencer; do\n"
+	"	[ ! -e \"$d/$s\" ] || echo \"STATE $s\"\n"
+	"done\n"
+	"git for-each-ref --format='%(objectname) %(refname)' refs/heads refs/tags refs/stash "
+	"refs/notes |\n"
+	"	grep -vxFf \"$t/told\" >\"$t/new\"\n"
+	"cat \"$t/new\"\n"
+	"echo\n"
+	"case $h in refs/*) h= ;; esac\n"
+	"[ -s \"$t/new\" ] || [ \"$h\" ] || exit 0\n"
+	"{ echo \"$h\"; cut -d' ' -f1 \"$t/new\"; grep '^^' \"$t/told\"; } | grep . |\n"
+	"	git pack-objects -q --revs --stdout\n";
+
 int private_read(int dir, const char *name, struct buf *b)
 {
 	cleanup_fd int fd = path_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
@@ -84,6 +103,7 @@ void private_git_done(struct private_git *p)
 		free(p->binds[i].source);
 		free(p->binds[i].target);
 	}
+	free(p->told);
 	*p = (struct private_git){0};
 }
 
@@ -305,6 +325,7 @@ static int make_modules(const struct source *s, struct err *err);
 static int make_one(const struct source *s, struct err *err)
 {
 	bool linked = !streq(s->dir, s->common);
+	cleanup_free char *told = NULL;
 	int r = copy_config(s, s->common_fd, "config", true, err);
 
 	if (r == 0)
@@ -316,11 +337,13 @@ static int make_one(const struct source *s, struct err *err)
 	if (r == 0)
 		r = copy_wanted(s, s->common_fd, "hooks", is_hook, PRIVATE_COPY_MAX, err);
 	if (r == 0)
-		r = private_refs_write(s->common_fd, linked ? s->dir_fd : -1, s->at, err);
+		r = private_refs_write(s->common_fd, linked ? s->dir_fd : -1, s->at, &told, err);
 	if (r == 0)
 		r = copy_index(s, err);
 	if (r == 0)
 		r = borrow(s, err);
+	if (r == 0 && !s->worktree)
+		s->out->told = take_ptr(told);
 	return r == 0 ? make_modules(s, err) : r;
 }
 

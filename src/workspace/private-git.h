@@ -1,9 +1,12 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/strv.h"
 #include "workspace/gitdir.h"
 
 #include <stdbool.h>
+
+struct buf;
 
 /*
  * The private git directory of a sandbox: made from the user's repository, mounted inside in its
@@ -29,6 +32,8 @@ struct private_git {
 	/* The index is as young as the files it lists. git compares contents then, and writes every
 	 * object again, unless it refreshes the index first. */
 	bool young;
+	/* "HEAD REF" and "OID REF" as the sandbox sees them at first: an import compares with it. */
+	char *told;
 };
 
 struct private_git_input {
@@ -43,3 +48,15 @@ struct private_git_input {
 int private_git_make(const struct private_git_input *in, int at, struct private_git *ret,
 		     struct err *err);
 void private_git_done(struct private_git *p);
+
+/*
+ * The export inside: a script for sh, with the working tree as its directory. It writes the stream
+ * that repo/import.h describes, and reads what private_git_told() puts: where both sides had each
+ * reference last ("OID REF"), and what the host has ("^OID"). told: as it was made with.
+ */
+extern const char private_git_export[];
+int private_git_told(const struct gitdir *git, const char *name, const char *told, struct buf *out,
+		     struct err *err);
+
+/* An object directory and all that it borrows from, as real paths. */
+int git_objects_all(const char *objects, struct strv *ret);

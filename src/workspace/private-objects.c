@@ -78,6 +78,23 @@ static int borrow_one(struct borrow *b, size_t i)
 	return private_add_bind(b->p, NULL, file);
 }
 
+int git_objects_all(const char *objects, struct strv *ret)
+{
+	struct borrow b = {0};
+	int r = 0;
+
+	strv_push(&b.dirs, objects);
+	for (size_t i = 0; r == 0 && i < b.dirs.n; i++) {
+		cleanup_free char *dir = xstrdup(b.dirs.v[i]);
+
+		r = read_alternates(&b, dir);
+	}
+	if (r == 0)
+		strv_extend(ret, &b.dirs);
+	strv_done(&b.dirs);
+	return r;
+}
+
 int private_objects_borrow(struct private_git *p, const char *objects, const char *target, int at,
 			   struct err *err)
 {

@@ -26,9 +26,9 @@ int private_add_bind(struct private_git *p, const char *source, const char *targ
 
 /*
  * private-refs.c: the references of the repository as one packed-refs file. common: its own; dir:
- * of a linked worktree, which has some of its own, else -1.
+ * of a linked worktree, which has some of its own, else -1. *ret_told: struct private_git's.
  */
-int private_refs_write(int common, int dir, int at, struct err *err);
+int private_refs_write(int common, int dir, int at, char **ret_told, struct err *err);
 
 /*
  * private-objects.c: the object directory `objects` is borrowed at `target`, with all that it

@@ -33,8 +33,9 @@ struct ref {
 struct refs {
 	struct ref *v;
 	size_t n, cap, bytes;
-	bool linked; /* the references of one worktree are read elsewhere */
-	int at;	     /* of the private directory */
+	bool linked;	 /* the references of one worktree are read elsewhere */
+	int at;		 /* of the private directory; -1: symbolic ones are not copied */
+	const char *own; /* refs/ralph/NAME/, which counts as well; NULL: none does */
 };
 
 static void refs_done(struct refs *r)
@@ -61,8 +62,10 @@ static bool is_of_worktree(const char *name)
 
 static bool is_wanted(const struct refs *r, const char *name)
 {
-	return git_ref_is_valid(name) && strncmp(name, "refs/ralph/", 11) != 0 &&
-	       !(r->linked && is_of_worktree(name));
+	if (!git_ref_is_valid(name) || (r->linked && is_of_worktree(name)))
+		return false;
+	return strncmp(name, "refs/ralph/", 11) != 0 ||
+	       (r->own && strncmp(name, r->own, strlen(r->own)) == 0);
 }
 
 static int add(struct refs *r, const char *name, const char *oid, size_t len, bool loose)
@@ -119,7 +122,7 @@ static int copy_symbolic(struct refs *r, const char *name, const char *text)
 {
 	int rc;
 
-	if (!is_wanted(r, name) || strchr(text, '\n') != text + strlen(text) - 1)
+	if (r->at < 0 || !is_wanted(r, name) || strchr(text, '\n') != text + strlen(text) - 1)
 		return 0;
 	rc = private_mkdirs(r->at, name);
 	return rc == 0 ? private_write(r->at, name, text, strlen(text)) : rc;
@@ -182,40 +185,141 @@ static int compare(const void *a_, const void *b_)
 	return r ? r : (int)b->loose - (int)a->loose;
 }
 
-static int write_packed(struct refs *r)
+/* Sorted, and each name once. */
+static void settle(struct refs *r)
+{
+	size_t n = 0;
+
+	if (r->n)
+		qsort(r->v, r->n, sizeof(*r->v), compare);
+	for (size_t i = 0; i < r->n; i++) {
+		if (n && streq(r->v[n - 1].name, r->v[i].name))
+			free(r->v[i].name);
+		else
+			r->v[n++] = r->v[i];
+	}
+	r->n = n;
+}
+
+/* "HEAD refs/heads/main": where the user's HEAD was. */
+static void put_head(int at, struct buf *out)
 {
 	cleanup_buf struct buf b;
 
+	buf_init(&b, REF_CONTENT_MAX);
+	if (private_read(at, "HEAD", &b) == 0 && strncmp(buf_str(&b), "ref: ", 5) == 0)
+		(void)buf_printf(out, "HEAD %s", b.data + 5);
+}
+
+static int write_packed(struct refs *r, char **ret_told)
+{
+	cleanup_buf struct buf b, told;
+	int rc;
+
 	buf_init(&b, 2 * PRIVATE_REFS_MAX);
-	if (r->n)
-		qsort(r->v, r->n, sizeof(*r->v), compare);
+	buf_init(&told, 2 * PRIVATE_REFS_MAX);
 	(void)buf_puts(&b, "# pack-refs with: sorted \n");
+	put_head(r->at, &told);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ref *ref = &r->v[i];
 
-		if (i && streq(r->v[i - 1].name, ref->name))
-			continue;
 		(void)buf_printf(&b, "%s %s\n", ref->oid, ref->name);
+		(void)buf_printf(&told, "%s %s\n", ref->oid, ref->name);
 		if (ref->peeled[0])
 			(void)buf_printf(&b, "^%s\n", ref->peeled);
 	}
-	return b.full ? -EFBIG : private_write(r->at, "packed-refs", b.data, b.len);
+	rc = b.full || told.full ? -EFBIG : private_write(r->at, "packed-refs", b.data, b.len);
+	if (rc == 0)
+		*ret_told = xstrdup(buf_str(&told));
+	return rc;
 }
 
-int private_refs_write(int common, int dir, int at, struct err *err)
+static int read_all(struct refs *r, int common, int dir)
 {
-	cleanup_(refs_done) struct refs r = {.linked = dir >= 0, .at = at};
 	/* Loose ones first, as git reads them: `git pack-refs` may move them meanwhile. */
-	int rc = walk_loose(&r, common, "refs", "refs", 0);
+	int rc = walk_loose(r, common, "refs", "refs", 0);
 
 	if (rc == 0)
-		rc = read_packed(&r, common);
-	r.linked = false;
+		rc = read_packed(r, common);
+	r->linked = false;
 	if (rc == 0 && dir >= 0)
-		rc = walk_loose(&r, dir, "refs", "refs", 0);
+		rc = walk_loose(r, dir, "refs", "refs", 0);
 	if (rc == 0)
-		rc = write_packed(&r);
+		settle(r);
+	return rc;
+}
+
+static int refs_err(int rc, struct err *err)
+{
 	if (rc == -EFBIG || rc == -ENOBUFS)
 		return err_set(err, EFBIG, "the repository has more references than ralph copies");
-	return rc < 0 ? err_sys(err, -rc, "cannot copy the references of the repository") : 0;
+	return rc < 0 ? err_sys(err, -rc, "cannot read the references of the repository") : 0;
+}
+
+int private_refs_write(int common, int dir, int at, char **ret_told, struct err *err)
+{
+	cleanup_(refs_done) struct refs r = {.linked = dir >= 0, .at = at};
+	int rc = read_all(&r, common, dir);
+
+	return refs_err(rc == 0 ? write_packed(&r, ret_told) : rc, err);
+}
+
+static int compare_name(const void *name, const void *ref)
+{
+	return strcmp(name, ((const struct ref *)ref)->name);
+}
+
+/* Where both sides had this reference last: an import says so, or else it is as it was told. */
+static void put_told(const struct refs *r, const char *line, size_t n, struct buf *out)
+{
+	const char *space = memchr(line, ' ', n), *rest = space ? space + 1 : line;
+	cleanup_free char *ref = xstrndup(rest, n - (size_t)(rest - line)), *seen = NULL;
+	const struct ref *found;
+
+	if (strncmp(ref, "refs/", 5) != 0)
+		return;
+	seen = xasprintf("%sseen/%s", r->own, ref + 5);
+	found = r->n ? bsearch(seen, r->v, r->n, sizeof(*r->v), compare_name) : NULL;
+	if (found)
+		(void)buf_printf(out, "%s %s\n", found->oid, ref);
+	else
+		(void)buf_printf(out, "%.*s\n", (int)n, line);
+}
+
+/* What the host has: git inside leaves it out of the pack. Branches that an import made were not
+ * told. */
+static void put_host(const struct refs *r, const char *told, struct buf *out)
+{
+	cleanup_free char *seen = xasprintf("%sseen/", r->own);
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ref *ref = &r->v[i];
+		cleanup_free char *line = NULL;
+
+		(void)buf_printf(out, "^%s\n", ref->oid);
+		if (strncmp(ref->name, seen, strlen(seen)) != 0)
+			continue;
+		line = xasprintf(" refs/%s\n", ref->name + strlen(seen));
+		if (!strstr(told, line))
+			(void)buf_printf(out, "%s%s", ref->oid, line);
+	}
+}
+
+int private_git_told(const struct gitdir *git, const char *name, const char *told, struct buf *out,
+		     struct err *err)
+{
+	cleanup_free char *own = xasprintf("refs/ralph/%s/", name);
+	cleanup_(refs_done) struct refs r = {.at = -1, .own = own};
+	cleanup_fd int common = open(git->common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = common < 0 ? -errno : read_all(&r, common, -1);
+
+	for (const char *line = told; rc == 0 && *line;) {
+		size_t n = strcspn(line, "\n");
+
+		put_told(&r, line, n, out);
+		line += n + (line[n] == '\n');
+	}
+	if (rc == 0)
+		put_host(&r, told, out);
+	return refs_err(rc == 0 && out->full ? -ENOBUFS : rc, err);
 }

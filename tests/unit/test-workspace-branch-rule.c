@@ -45,6 +45,7 @@ static void the_agent_may_rewrite_its_own_commits(void **state)
 {
 	is("u1a1", "u1a1", "u1", "u1b1", BRANCH_REWRITE); /* amended */
 	is("u1a1", "u1a1", "u1", "u1", BRANCH_REWRITE);	  /* dropped */
+	is("u1a1", "u1a1", NULL, "x", BRANCH_REWRITE);	  /* a branch that only it has moved */
 }
 
 static void a_rewrite_of_the_users_commits_is_held(void **state)
@@ -52,7 +53,6 @@ static void a_rewrite_of_the_users_commits_is_held(void **state)
 	is("u1u2", "u1u2", "u1u2", "u1", BRANCH_HOLD);	  /* reset below the user's tip */
 	is("u1u2", "u1u2", "u1u2", "u1b1", BRANCH_HOLD);  /* amended the user's */
 	is("u1u2a1", "u1u2a1", "u1u2", "b", BRANCH_HOLD); /* another history */
-	is("u1a1", "u1a1", NULL, "u1b1", BRANCH_HOLD);	  /* not known whose it is */
 }
 
 static void commits_of_both_are_held(void **state)
