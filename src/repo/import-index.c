@@ -126,7 +126,7 @@ static int update_index(struct import *im, const char *path, const char **ret_wh
 	if (r == 0)
 		r = git_index_read(index, 1);
 	if (r < 0) {
-		*ret_why = "your index is split or sparse, which ralph cannot write";
+		*ret_why = "your index is of a kind that ralph cannot write";
 		return -EBUSY;
 	}
 	if (git_index_has_conflicts(index)) {
@@ -141,14 +141,14 @@ static int update_index(struct import *im, const char *path, const char **ret_wh
 	return r < 0 ? gitlib_err(err, "cannot write the index") : 0;
 }
 
-/* git skips files of a sparse checkout by patterns that libgit2 does not know. */
-static bool is_sparse(const struct import *im)
+static int update(struct import *im, const char *path, const char **ret_why, struct err *err)
 {
-	cleanup_git(config) git_config *config = NULL;
-	int sparse = 0;
-
-	return git_repository_config_snapshot(&config, im->repo) < 0 ||
-	       (git_config_get_bool(&sparse, config, "core.sparsecheckout") == 0 && sparse);
+	if (im->helper < 0)
+		return update_index(im, path, ret_why, err);
+	if (import_git_index(im))
+		return 0;
+	*ret_why = "your index is split or sparse, and git cannot move it";
+	return -EBUSY;
 }
 
 static int prepare(struct import *im, int dir, const char **ret_why, struct err *err)
@@ -159,7 +159,7 @@ static int prepare(struct import *im, int dir, const char **ret_why, struct err 
 
 	if (r < 0)
 		return err_sys(err, -r, "cannot copy the index");
-	r = update_index(im, path, ret_why, err);
+	r = update(im, path, ret_why, err);
 	/* Files that are as young as the old index may have changed since: git compares their
 	 * content as long as the index does not look younger. */
 	if (r == 0 && st.st_ino) {
@@ -178,8 +178,6 @@ int import_index_prepare(struct import *im, const char **ret_why, struct err *er
 
 	if (r == 0 && git_repository_state(im->repo) != GIT_REPOSITORY_STATE_NONE)
 		*ret_why = "a merge, rebase or the like is in progress in your repository";
-	else if (r == 0 && is_sparse(im))
-		*ret_why = "your checkout is sparse, and ralph cannot write its index";
 	if (*ret_why)
 		return -EBUSY;
 	if (r == 0)

@@ -1,6 +1,6 @@
 /*
- * What was checked and planned becomes the user's. The order: objects, which nothing names yet; a
- * note of what follows; all references in one transaction; the index.
+ * What was checked and planned becomes the user's. The order: objects, which nothing names yet; the
+ * new index beside the old one; a note of what follows; all references in one transaction; the index.
  * An import that finds one was killed in between: it does what the note says,
  * as long as the lock of the index is still its own.
  */
@@ -69,7 +69,7 @@ static int move_pack(const struct import *im, const char *objects, struct err *e
 	return 0;
 }
 
-static int move_objects(const struct import *im, struct err *err)
+int import_move_objects(struct import *im, struct err *err)
 {
 	cleanup_free char *objects = path_join(im->git.common, "objects");
 	cleanup_free char *packs = path_join(objects, "pack");
@@ -169,17 +169,19 @@ static int set_head(struct moves *m)
 	cleanup_git(reference) git_reference *head = NULL;
 	const char *is;
 
+	if ((im->switch_to || im->settle_head) &&
+	    (git_transaction_lock_ref(m->tx, seen) < 0 ||
+	     git_transaction_set_symbolic_target(m->tx, seen, im->head, m->who, REFLOG) < 0))
+		return gitlib_err(m->err, seen);
 	if (!im->switch_to)
 		return 0;
 	if (git_transaction_lock_ref(m->tx, "HEAD") < 0 ||
-	    git_transaction_lock_ref(m->tx, seen) < 0 ||
 	    git_reference_lookup(&head, im->repo, "HEAD") < 0)
 		return gitlib_err(m->err, "cannot lock HEAD");
 	is = git_reference_symbolic_target(head);
 	if (!is || !streq(is, im->host_head))
 		return err_set(m->err, EAGAIN, "HEAD has moved meanwhile");
-	if (git_transaction_set_symbolic_target(m->tx, "HEAD", im->switch_to, m->who, REFLOG) < 0 ||
-	    git_transaction_set_symbolic_target(m->tx, seen, im->switch_to, m->who, REFLOG) < 0)
+	if (git_transaction_set_symbolic_target(m->tx, "HEAD", im->switch_to, m->who, REFLOG) < 0)
 		return gitlib_err(m->err, "cannot move HEAD");
 	return 0;
 }
@@ -249,10 +251,10 @@ static int move_refs(struct moves *m)
 int import_move(struct import *im, struct err *err)
 {
 	struct moves m = {.im = im, .err = err};
-	int r = move_objects(im, err);
+	int r = 0;
 
-	if (r == 0 && (git_transaction_new(&m.tx, im->repo) < 0 ||
-		       git_signature_now(&m.who, "ralph", "ralph@localhost") < 0))
+	if (git_transaction_new(&m.tx, im->repo) < 0 ||
+	    git_signature_now(&m.who, "ralph", "ralph@localhost") < 0)
 		r = gitlib_err(err, "cannot move the references");
 	if (r == 0)
 		r = move_refs(&m);

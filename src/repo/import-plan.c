@@ -274,7 +274,10 @@ static void plan_head(struct import *im)
 	git_oid tip;
 
 	im->next_tip = current ? current->inside : im->host_tip;
-	if (!im->head || !im->host_head || streq(im->head, im->host_head))
+	if (!im->head || !im->host_head)
+		return;
+	im->settle_head = streq(im->head, im->host_head) && !(synced && streq(im->head, synced));
+	if (streq(im->head, im->host_head))
 		return;
 	if (synced && streq(im->head, synced))
 		return; /* the user switched, not the agent */

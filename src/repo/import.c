@@ -30,6 +30,7 @@ static void import_done(struct import *im)
 	struct err ignored;
 
 	import_index_drop(im);
+	closep(&im->helper);
 	if (own)
 		(void)path_remove_tree(AT_FDCWD, own, &ignored);
 	git_odb_free(im->received);
@@ -441,7 +442,8 @@ static void put_answer(const struct import *im, json_t *out)
 
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err)
 {
-	cleanup_(import_done) struct import im = {.name = name, .may_switch = may_switch};
+	cleanup_(import_done) struct import im = {
+		.name = name, .may_switch = may_switch, .helper = -1};
 	static const int keep[] = {TIPS_FD};
 	cleanup_fd int lock = -1;
 	int r;
@@ -453,6 +455,8 @@ int import_run(const char *root, const char *name, bool may_switch, json_t *out,
 	if (r == 0)
 		r = read_tips(&im, err);
 	if (r == 0)
+		r = import_git_start(&im, err);
+	if (r == 0)
 		r = confine(&im, err);
 	im.confined = r == 0;
 	if (r == 0)
@@ -463,6 +467,8 @@ int import_run(const char *root, const char *name, bool may_switch, json_t *out,
 		r = take_stream(&im, err);
 	if (r == 0)
 		r = import_plan(&im, err);
+	if (r == 0)
+		r = import_move_objects(&im, err);
 	if (r == 0)
 		r = prepare_index(&im, err);
 	if (r == 0)

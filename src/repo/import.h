@@ -75,8 +75,10 @@ struct import {
 	git_oid host_tip;     /* zero: there is no commit yet */
 	git_oid next_tip;     /* what HEAD will be; the same when it stays */
 	char *switch_to;      /* the branch that HEAD goes to; NULL: it stays */
+	bool settle_head;     /* both sides are on this branch now, and were not */
 	const char *head_why; /* HEAD was not taken, because … */
 	bool index_locked;
+	int helper;    /* -1: none */
 	bool confined; /* the lock of the repository is ours, and nothing else can be reached */
 };
 
@@ -103,8 +105,17 @@ bool import_index_is_ours(const struct import *im); /* an import has the lock, o
 int import_index_commit(struct import *im, struct err *err);
 void import_index_drop(struct import *im);
 
+/*
+ * import-git.c: host git for an index that libgit2 cannot write, in a helper that is started before
+ * the import is confined; im->helper is -1 where none is needed. import_git_index() is true when
+ * the new index is there.
+ */
+int import_git_start(struct import *im, struct err *err);
+bool import_git_index(struct import *im);
+
 /* import-move.c: objects, references and index become the user's, in this order */
-int import_move(struct import *im, struct err *err);
+int import_move_objects(struct import *im, struct err *err);
+int import_move(struct import *im, struct err *err); /* after the index was prepared */
 /* Finishes or undoes what a killed import left. */
 int import_recover(struct import *im, struct err *err);
 

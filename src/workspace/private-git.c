@@ -31,25 +31,6 @@ struct source {
 	unsigned *modules; /* that were made so far */
 };
 
-const char private_git_export[] =
-	"d=$(git rev-parse --absolute-git-dir) && t=$(mktemp -d) || exit\n"
-	"trap 'rm -rf \"$t\"' EXIT\n"
-	"cat >\"$t/told\"\n"
-	"h=$(git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD) && echo \"HEAD $h\"\n"
-	"for s in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG rebase-merge rebase-apply "
-	"sequencer; do\n"
-	"	[ ! -e \"$d/$s\" ] || echo \"STATE $s\"\n"
-	"done\n"
-	"git for-each-ref --format='%(objectname) %(refname)' refs/heads refs/tags refs/stash "
-	"refs/notes |\n"
-	"	grep -vxFf \"$t/told\" >\"$t/new\"\n"
-	"cat \"$t/new\"\n"
-	"echo\n"
-	"case $h in refs/*) h= ;; esac\n"
-	"[ -s \"$t/new\" ] || [ \"$h\" ] || exit 0\n"
-	"{ echo \"$h\"; cut -d' ' -f1 \"$t/new\"; grep '^^' \"$t/told\"; } | grep . |\n"
-	"	git pack-objects -q --revs --stdout\n";
-
 int private_read(int dir, const char *name, struct buf *b)
 {
 	cleanup_fd int fd = path_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);

@@ -58,5 +58,15 @@ extern const char private_git_export[];
 int private_git_told(const struct gitdir *git, const char *name, const char *told, struct buf *out,
 		     struct err *err);
 
+/*
+ * The way in: what the user did since, for a script that git runs with inside. private_git_moved()
+ * puts "HEAD OLD NEW" and "NEW REF OLD". The script moves a reference only from OLD, so it does
+ * nothing to what the agent moved, and nothing at all while an operation is in progress there. The
+ * next import sees that both sides agree again.
+ */
+extern const char private_git_sync[];
+int private_git_moved(const struct gitdir *git, const char *name, const char *told, struct buf *out,
+		      struct err *err);
+
 /* An object directory and all that it borrows from, as real paths. */
 int git_objects_all(const char *objects, struct strv *ret);

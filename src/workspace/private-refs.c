@@ -269,40 +269,76 @@ static int compare_name(const void *name, const void *ref)
 	return strcmp(name, ((const struct ref *)ref)->name);
 }
 
-/* Where both sides had this reference last: an import says so, or else it is as it was told. */
-static void put_told(const struct refs *r, const char *line, size_t n, struct buf *out)
+static const struct ref *find(const struct refs *r, const char *name)
 {
-	const char *space = memchr(line, ' ', n), *rest = space ? space + 1 : line;
-	cleanup_free char *ref = xstrndup(rest, n - (size_t)(rest - line)), *seen = NULL;
-	const struct ref *found;
-
-	if (strncmp(ref, "refs/", 5) != 0)
-		return;
-	seen = xasprintf("%sseen/%s", r->own, ref + 5);
-	found = r->n ? bsearch(seen, r->v, r->n, sizeof(*r->v), compare_name) : NULL;
-	if (found)
-		(void)buf_printf(out, "%s %s\n", found->oid, ref);
-	else
-		(void)buf_printf(out, "%.*s\n", (int)n, line);
+	return r->n ? bsearch(name, r->v, r->n, sizeof(*r->v), compare_name) : NULL;
 }
 
-/* What the host has: git inside leaves it out of the pack. Branches that an import made were not
- * told. */
-static void put_host(const struct refs *r, const char *told, struct buf *out)
+/* A line of `told`, "OID REF": where both sides had it last, as an import says, or as it was told. */
+struct told {
+	char *oid, *ref;
+};
+
+static void told_done(struct told *t)
+{
+	free(t->oid);
+	free(t->ref);
+}
+
+/* false: it is about HEAD. */
+static bool read_told(const struct refs *r, const char *line, size_t n, struct told *ret)
+{
+	const char *space = memchr(line, ' ', n);
+	cleanup_free char *seen = NULL;
+	const struct ref *found;
+
+	*ret = (struct told){0};
+	if (!space || strncmp(space + 1, "refs/", 5) != 0 || strncmp(line, "HEAD ", 5) == 0)
+		return false;
+	ret->ref = xstrndup(space + 1, n - (size_t)(space + 1 - line));
+	seen = xasprintf("%sseen/%s", r->own, ret->ref + 5);
+	found = find(r, seen);
+	ret->oid = found ? xstrdup(found->oid) : xstrndup(line, (size_t)(space - line));
+	return true;
+}
+
+typedef void told_fn(const struct refs *r, const char *oid, const char *ref, struct buf *out);
+
+/* Everything that both sides had once: what was told, and what imports made since. */
+static void each_told(const struct refs *r, const char *told, told_fn *fn, struct buf *out)
 {
 	cleanup_free char *seen = xasprintf("%sseen/", r->own);
 
-	for (size_t i = 0; i < r->n; i++) {
-		const struct ref *ref = &r->v[i];
-		cleanup_free char *line = NULL;
+	for (const char *line = told; *line;) {
+		cleanup_(told_done) struct told t;
+		size_t n = strcspn(line, "\n");
 
-		(void)buf_printf(out, "^%s\n", ref->oid);
-		if (strncmp(ref->name, seen, strlen(seen)) != 0)
-			continue;
-		line = xasprintf(" refs/%s\n", ref->name + strlen(seen));
-		if (!strstr(told, line))
-			(void)buf_printf(out, "%s%s", ref->oid, line);
+		if (read_told(r, line, n, &t))
+			fn(r, t.oid, t.ref, out);
+		line += n + (line[n] == '\n');
 	}
+	for (size_t i = 0; i < r->n; i++) {
+		cleanup_free char *line = NULL, *ref = NULL;
+
+		if (strncmp(r->v[i].name, seen, strlen(seen)) != 0)
+			continue;
+		ref = xasprintf("refs/%s", r->v[i].name + strlen(seen));
+		line = xasprintf(" %s\n", ref);
+		if (!strstr(told, line))
+			fn(r, r->v[i].oid, ref, out);
+	}
+}
+
+static int read_host(const struct gitdir *git, struct refs *r)
+{
+	cleanup_fd int common = open(git->common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return common < 0 ? -errno : read_all(r, common, -1);
+}
+
+static void put_told(const struct refs *r, const char *oid, const char *ref, struct buf *out)
+{
+	(void)buf_printf(out, "%s %s\n", oid, ref);
 }
 
 int private_git_told(const struct gitdir *git, const char *name, const char *told, struct buf *out,
@@ -310,16 +346,77 @@ int private_git_told(const struct gitdir *git, const char *name, const char *tol
 {
 	cleanup_free char *own = xasprintf("refs/ralph/%s/", name);
 	cleanup_(refs_done) struct refs r = {.at = -1, .own = own};
-	cleanup_fd int common = open(git->common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = common < 0 ? -errno : read_all(&r, common, -1);
+	int rc = read_host(git, &r);
 
-	for (const char *line = told; rc == 0 && *line;) {
-		size_t n = strcspn(line, "\n");
-
-		put_told(&r, line, n, out);
-		line += n + (line[n] == '\n');
-	}
 	if (rc == 0)
-		put_host(&r, told, out);
+		each_told(&r, told, put_told, out);
+	/* What the host has, git inside leaves out of the pack. */
+	for (size_t i = 0; rc == 0 && i < r.n; i++)
+		(void)buf_printf(out, "^%s\n", r.v[i].oid);
+	return refs_err(rc == 0 && out->full ? -ENOBUFS : rc, err);
+}
+
+/* The user has moved it since. */
+static void put_moved(const struct refs *r, const char *oid, const char *ref, struct buf *out)
+{
+	const struct ref *host = find(r, ref);
+
+	if (host && !streq(host->oid, oid))
+		(void)buf_printf(out, "%s %s %s\n", host->oid, ref, oid);
+}
+
+/* Branches, tags and the like that the user made since. */
+static void put_made(const struct refs *r, const char *told, struct buf *out)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		cleanup_free char *line = xasprintf(" %s\n", r->v[i].name);
+		cleanup_free char *seen = xasprintf("%sseen/%s", r->own, r->v[i].name + 5);
+		size_t n = strlen(r->v[i].oid);
+
+		if (strncmp(r->v[i].name, r->own, strlen(r->own)) != 0 && !strstr(told, line) &&
+		    !find(r, seen))
+			(void)buf_printf(out, "%s %s %0*d\n", r->v[i].oid, r->v[i].name, (int)n, 0);
+	}
+}
+
+/* "ref: REF" as REF; NULL: it is detached, or not there. */
+static char *read_symbolic(const char *dir, const char *name)
+{
+	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, REF_CONTENT_MAX);
+	if (fd < 0 || private_read(fd, name, &b) < 0 || strncmp(buf_str(&b), "ref: ", 5) != 0)
+		return NULL;
+	b.data[strcspn(b.data, "\n")] = '\0';
+	return git_ref_is_valid(b.data + 5) ? xstrdup(b.data + 5) : NULL;
+}
+
+/* "HEAD OLD NEW" where the user has switched branches since. */
+static void put_switched(const struct gitdir *git, const char *own, const char *told,
+			 struct buf *out)
+{
+	cleanup_free char *name = xasprintf("%sseen/HEAD", own);
+	cleanup_free char *was = read_symbolic(git->common, name);
+	cleanup_free char *is = read_symbolic(git->dir, "HEAD");
+
+	if (!was && strncmp(told, "HEAD ", 5) == 0)
+		was = xstrndup(told + 5, strcspn(told + 5, "\n"));
+	if (was && is && !streq(was, is))
+		(void)buf_printf(out, "HEAD %s %s\n", was, is);
+}
+
+int private_git_moved(const struct gitdir *git, const char *name, const char *told, struct buf *out,
+		      struct err *err)
+{
+	cleanup_free char *own = xasprintf("refs/ralph/%s/", name);
+	cleanup_(refs_done) struct refs r = {.at = -1, .own = own};
+	int rc = read_host(git, &r);
+
+	if (rc == 0) {
+		put_switched(git, own, told, out);
+		each_told(&r, told, put_moved, out);
+		put_made(&r, told, out);
+	}
 	return refs_err(rc == 0 && out->full ? -ENOBUFS : rc, err);
 }

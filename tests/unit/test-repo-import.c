@@ -20,6 +20,7 @@ static int start(void **state)
 	tree_dir("home");
 	tree_dir("w");
 	tree_file("export.sh", 0644, private_git_export);
+	tree_file("sync.sh", 0644, private_git_sync);
 	script = xasprintf(
 		"git config --global user.name User; git config --global user.email u@example.org\n"
 		"git config --global init.defaultBranch main\n"
@@ -85,6 +86,20 @@ static void inside(const char *script)
 	cleanup_free char *all = xasprintf(INSIDE "%s", script);
 
 	run_sh(all);
+}
+
+static void sync_in(void)
+{
+	struct gitdir g = find();
+	struct err e = {0};
+	struct buf b;
+
+	buf_init(&b, 1 * MiB);
+	ok(private_git_moved(&g, "box", made.told, &b, &e), &e);
+	tree_file("moved", 0644, buf_str(&b));
+	buf_done(&b);
+	gitdir_done(&g);
+	inside("sh $TREE/sync.sh <$TREE/moved");
 }
 
 static void write_told(void)
@@ -346,14 +361,42 @@ static void while_the_users_git_has_the_index_the_current_branch_waits(void **st
 	is_clean();
 }
 
-static void a_split_index_holds_the_branch_and_references_do_not_move_first(void **state)
+static void a_split_index_follows(void **state)
 {
 	run_sh("git update-index --split-index; echo x >x; git add x; git commit -qm x");
 	make_private();
-	inside("echo 3 >>a; git commit -qam third");
+	inside("echo 3 >>a; git rm -q d/b; git commit -qam third");
+	import_says("forward");
+	is_clean();
+	sh_says("ls .git/sharedindex.* | wc -l | grep -v '^0$' | wc -l", "1");
+}
+
+static void the_index_of_a_sparse_checkout_follows(void **state)
+{
+	run_sh("mkdir e; echo e >e/e; git add .; git commit -qm e\n"
+	       "git sparse-checkout set --cone --sparse-index d");
+	make_private();
+	inside("echo 3 >>a; git update-index --add --cacheinfo 100644,$(git hash-object -w "
+	       "a),e/new\n"
+	       "git commit -qm third a e/new 2>/dev/null || git commit -qam third");
+	import_says("forward");
+	is_clean();
+	sh_says("ls", "a\nd");
+}
+
+/* Trap: had the references moved first, the user's next commit would undo the agent's. */
+static void references_do_not_move_before_an_index_that_cannot_follow(void **state)
+{
+	run_sh("git update-index --split-index; echo x >x; git add x; git commit -qm x");
+	make_private();
+	run_sh("echo staged >a; git add a");
+	inside("echo 3 >a; git add a; git commit -qm third");
 	held_as("refs/ralph/box/heads/main",
-		"your index is split or sparse, which ralph cannot write");
-	sh_says("git log --format=%s -1; git status --porcelain", "x\n M a");
+		"your index is split or sparse, and git cannot move it");
+	sh_says("git log --format=%s -1; git diff --cached --name-only", "x\na");
+	run_sh("git reset -q");
+	import_says("forward");
+	is_clean();
 }
 
 static void a_commit_that_adds_a_gitlink_is_held(void **state)
@@ -598,6 +641,68 @@ static void what_the_agent_fetched_of_the_users_is_no_conflict(void **state)
 	held_as("refs/ralph/box/heads/main", "it rewrites your commits");
 }
 
+static void inside_says(const char *script, const char *want)
+{
+	cleanup_free char *all = xasprintf(INSIDE "%s", script);
+
+	sh_says(all, want);
+}
+
+static void what_the_user_commits_and_makes_is_there_inside(void **state)
+{
+	make_private();
+	run_sh("echo u >u; git add u; git commit -qm users; git branch made; git tag v2\n"
+	       "git update-ref refs/remotes/origin/main HEAD");
+	sync_in();
+	inside_says("git status --porcelain; git log --format=%s -1; git for-each-ref "
+		    "--format='%(refname)' refs/heads refs/tags refs/remotes",
+		    "users\nrefs/heads/made\nrefs/heads/main\nrefs/heads/side\nrefs/remotes/origin/"
+		    "main\n"
+		    "refs/tags/v2");
+	import_says("{\"taken\":[],\"held\":[]}");
+	inside("echo 3 >>a; git commit -qam third");
+	import_says("forward");
+	is_clean();
+	inside("git reset -q --soft HEAD~2");
+	held_as("refs/ralph/box/heads/main", "it rewrites your commits");
+}
+
+static void a_branch_that_the_agent_moved_is_not_synced_over(void **state)
+{
+	make_private();
+	run_sh("git branch -f side main~1; echo u >u; git add u; git commit -qm users");
+	inside("echo 3 >>a; git commit -qm agents -- a");
+	sync_in();
+	inside_says("git log --format=%s -1; git log --format=%s -1 side; git status --porcelain",
+		    "agents\nfirst\n?? u");
+}
+
+static void a_switch_of_the_users_is_followed_inside(void **state)
+{
+	make_private();
+	run_sh("git checkout -q -b other; echo o >o; git add o; git commit -qm other");
+	sync_in();
+	inside_says("git symbolic-ref HEAD; git status --porcelain", "refs/heads/other");
+	import_says("{\"taken\":[],\"held\":[]}");
+	inside("git checkout -q main");
+	import_says("\"head\":\"refs/heads/main\"");
+	is_clean();
+}
+
+static void an_operation_in_progress_inside_is_left_alone(void **state)
+{
+	run_sh("git checkout -q side; echo side >a; git commit -qam side; git checkout -q main; "
+	       "echo "
+	       "main >a; git commit -qam main");
+	make_private();
+	inside("git merge side >/dev/null || true");
+	run_sh("echo u >u; git add u; git commit -qm users u");
+	sync_in();
+	inside_says(
+		"git log --format=%s -1; ls .git/MERGE_HEAD $TREE/p/MERGE_HEAD 2>/dev/null | wc -l",
+		"main\n1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -618,7 +723,9 @@ int main(void)
 		WITH_GIT(a_linked_worktree_is_imported_into),
 		WITH_GIT(during_the_users_merge_the_current_branch_waits),
 		WITH_GIT(while_the_users_git_has_the_index_the_current_branch_waits),
-		WITH_GIT(a_split_index_holds_the_branch_and_references_do_not_move_first),
+		WITH_GIT(a_split_index_follows),
+		WITH_GIT(the_index_of_a_sparse_checkout_follows),
+		WITH_GIT(references_do_not_move_before_an_index_that_cannot_follow),
 		WITH_GIT(a_commit_that_adds_a_gitlink_is_held),
 		WITH_GIT(a_tree_with_dot_git_is_refused_whole),
 		WITH_GIT(a_tree_with_a_short_name_for_dot_git_is_refused),
@@ -637,6 +744,10 @@ int main(void)
 		WITH_GIT(what_a_killed_import_prepared_is_dropped_where_the_user_went_on),
 		WITH_GIT(an_import_may_be_killed_anywhere),
 		WITH_GIT(a_full_disk_leaves_everything_as_it_was),
+		WITH_GIT(what_the_user_commits_and_makes_is_there_inside),
+		WITH_GIT(a_branch_that_the_agent_moved_is_not_synced_over),
+		WITH_GIT(a_switch_of_the_users_is_followed_inside),
+		WITH_GIT(an_operation_in_progress_inside_is_left_alone),
 		WITH_GIT(what_the_agent_fetched_of_the_users_is_no_conflict),
 	};
 
