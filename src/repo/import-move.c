@@ -116,13 +116,21 @@ static int set_own(struct moves *m, const char *part, const struct import_row *r
 	return git_oid_is_zero(oid) ? 0 : set(m, name, oid);
 }
 
-/* Where both sides are from now on, and which tip of it is the user's. */
 static int set_seen(struct moves *m, const struct import_row *row)
 {
-	bool users = !git_oid_equal(&row->host, &row->synced);
-	int r = set_own(m, "seen", row, &row->inside);
+	int r = set_own(m, "seen", row, &row->next_seen);
 
-	return r == 0 ? set_own(m, "base", row, users ? &row->host : &row->user) : r;
+	return r == 0 ? set_own(m, "base", row, &row->next_base) : r;
+}
+
+/* What was held of it, once the user has decided. */
+static int drop_held(struct moves *m, const struct import_row *row)
+{
+	cleanup_free char *name = import_own_name(m->im, "", row->ref);
+
+	if (git_transaction_lock_ref(m->tx, name) < 0 || git_transaction_remove(m->tx, name) < 0)
+		return gitlib_err(m->err, name);
+	return 0;
 }
 
 /* The user's reference, if it is still where the rule saw it: its lock is held from here on. */
@@ -142,8 +150,10 @@ static int set_users(struct moves *m, const struct import_row *row)
 
 static int set_row(struct moves *m, const struct import_row *row)
 {
-	int r = 0;
+	int r = row->drop ? drop_held(m, row) : 0;
 
+	if (r < 0)
+		return r;
 	switch (row->verdict) {
 	case BRANCH_SYNC:
 		return 0;

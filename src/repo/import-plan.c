@@ -72,13 +72,19 @@ static void find_tips(const struct import *im, struct import_row *row)
 	row->user = git_oid_is_zero(&seen) ? told : own_oid(im, "base", row->ref);
 }
 
+bool import_descends(const struct import *im, const git_oid *commit, const git_oid *ancestor)
+{
+	return git_oid_equal(commit, ancestor) ||
+	       git_graph_descendant_of(im->repo, commit, ancestor) == 1;
+}
+
 static bool descends(const char *commit, const char *ancestor, void *arg)
 {
 	const struct import *im = arg;
 	git_oid a, b;
 
 	return git_oid_fromstr(&a, commit) == 0 && git_oid_fromstr(&b, ancestor) == 0 &&
-	       (git_oid_equal(&a, &b) || git_graph_descendant_of(im->repo, &a, &b) == 1);
+	       import_descends(im, &a, &b);
 }
 
 struct hex {
@@ -141,7 +147,7 @@ static bool head_is(int dir, const char *ref)
 }
 
 /* A worktree of the user's where this branch is checked out: its files would be another commit's. */
-static bool is_elsewhere(const struct import *im, const char *ref)
+bool import_is_elsewhere(const struct import *im, const char *ref)
 {
 	cleanup_fd int common = open(im->git.common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int list =
@@ -206,15 +212,17 @@ static void judge(struct import *im, struct import_row *row)
 			hold(row, "another reference stands in its way");
 		else if (row->kind == IMPORT_BRANCH &&
 			 !(im->host_head && streq(im->host_head, row->ref)) &&
-			 is_elsewhere(im, row->ref))
+			 import_is_elsewhere(im, row->ref))
 			hold(row, "it is checked out in another worktree");
 		else if (im->n_links && import_adds_link(im, row))
 			hold(row, "it adds a submodule");
 	}
 	row->was_held = git_oid_equal(&held, &row->inside);
+	row->next_seen = row->inside;
+	row->next_base = git_oid_equal(&row->host, &row->synced) ? row->user : row->host;
 }
 
-static int read_host_head(struct import *im, struct err *err)
+int import_read_head(struct import *im, struct err *err)
 {
 	cleanup_git(reference) git_reference *head = NULL;
 	const char *target;
@@ -288,7 +296,7 @@ static void plan_head(struct import *im)
 		im->head_why = "you switched branches, too";
 	else if (git_oid_is_zero(&tip))
 		im->head_why = "the branch is not as the agent has it";
-	else if (is_elsewhere(im, im->head))
+	else if (import_is_elsewhere(im, im->head))
 		im->head_why = "the branch is checked out in another worktree";
 	else {
 		im->switch_to = xstrdup(im->head);
@@ -298,7 +306,7 @@ static void plan_head(struct import *im)
 
 int import_plan(struct import *im, struct err *err)
 {
-	int r = read_host_head(im, err);
+	int r = import_read_head(im, err);
 
 	for (size_t i = 0; r == 0 && i < im->n_rows; i++)
 		judge(im, &im->rows[i]);

@@ -24,7 +24,7 @@
 #define CPU_MAX ((rlim_t)600) /* seconds */
 #define QUARANTINE "ralph-in-"
 
-static void import_done(struct import *im)
+void import_done(struct import *im)
 {
 	cleanup_free char *own = im->confined ? path_join(im->git.dir, IMPORT_DIR) : NULL;
 	struct err ignored;
@@ -183,7 +183,7 @@ static int lower_limit(int resource, rlim_t max)
 }
 
 /* From here on this process has the repository and the stream, and nothing else. */
-static int confine(const struct import *im, struct err *err)
+int import_confine(struct import *im, struct err *err)
 {
 	static const struct {
 		int resource;
@@ -204,6 +204,7 @@ static int confine(const struct import *im, struct err *err)
 		r = -errno;
 	if (r == 0)
 		r = allow_files(im);
+	im->confined = r == 0;
 	return r < 0 ? err_sys(err, -r, "cannot confine the import") : 0;
 }
 
@@ -218,14 +219,28 @@ static int kind_of(const char *ref)
 	return -EPROTO;
 }
 
+/* git itself makes no branch "HEAD" or "-x", which would be taken for something else. */
+static bool is_name(enum import_kind kind, const char *ref)
+{
+	int valid = 0, r = 0;
+
+	if (kind == IMPORT_BRANCH)
+		r = git_branch_name_is_valid(&valid, ref + strlen("refs/heads/"));
+	else if (kind == IMPORT_TAG)
+		r = git_tag_name_is_valid(&valid, ref + strlen("refs/tags/"));
+	else
+		r = git_reference_name_is_valid(&valid, ref);
+	return r == 0 && valid;
+}
+
 static int add_row(struct import *im, const char *oid, const char *ref)
 {
 	struct import_row row = {0};
-	int kind = kind_of(ref), valid = 0;
+	int kind = kind_of(ref);
 
 	if (kind < 0 || strlen(oid) < GIT_OID_HEXSZ ||
 	    git_oid_fromstrn(&row.inside, oid, GIT_OID_HEXSZ) < 0 || git_oid_is_zero(&row.inside) ||
-	    git_reference_name_is_valid(&valid, ref) < 0 || !valid)
+	    !is_name((enum import_kind)kind, ref))
 		return -EPROTO;
 	if (im->n_rows == IMPORT_REFS_MAX)
 		return -E2BIG;
@@ -238,9 +253,7 @@ static int add_row(struct import *im, const char *oid, const char *ref)
 static int take_line(struct import *im, const char *line)
 {
 	if (strncmp(line, "HEAD refs/heads/", 16) == 0) {
-		int valid = 0;
-
-		if (im->head || git_reference_name_is_valid(&valid, line + 5) < 0 || !valid)
+		if (im->head || !is_name(IMPORT_BRANCH, line + 5))
 			return -EPROTO;
 		im->head = xstrdup(line + 5);
 		return 0;
@@ -379,16 +392,19 @@ static int take_stream(struct import *im, struct err *err)
 	return r;
 }
 
+int import_prepare(struct import *im, const char **ret_why, struct err *err)
+{
+	return git_oid_equal(&im->host_tip, &im->next_tip) ? 0
+							   : import_index_prepare(im, ret_why, err);
+}
+
 /* The current branch waits where the user's index cannot follow. */
 static int prepare_index(struct import *im, struct err *err)
 {
 	struct import_row *current = import_current(im);
 	const char *why = NULL;
-	int r;
+	int r = import_prepare(im, &why, err);
 
-	if (git_oid_equal(&im->host_tip, &im->next_tip))
-		return 0;
-	r = import_index_prepare(im, &why, err);
 	if (r != -EBUSY)
 		return r;
 	if (current) {
@@ -440,6 +456,15 @@ static void put_answer(const struct import *im, json_t *out)
 			json_pack("{so ss}", "ref", json_text(im->head), "why", im->head_why));
 }
 
+int import_open(struct import *im, const char *root, int *ret_lock, struct err *err)
+{
+	int r = open_repository(im, root, err);
+
+	if (r == 0)
+		r = lock_repository(im, ret_lock, err);
+	return r == 0 ? import_git_start(im, err) : r;
+}
+
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err)
 {
 	cleanup_(import_done) struct import im = {
@@ -449,16 +474,11 @@ int import_run(const char *root, const char *name, bool may_switch, json_t *out,
 	int r;
 
 	fd_close_rest(keep, ARRAY_SIZE(keep));
-	r = open_repository(&im, root, err);
-	if (r == 0)
-		r = lock_repository(&im, &lock, err);
+	r = import_open(&im, root, &lock, err);
 	if (r == 0)
 		r = read_tips(&im, err);
 	if (r == 0)
-		r = import_git_start(&im, err);
-	if (r == 0)
-		r = confine(&im, err);
-	im.confined = r == 0;
+		r = import_confine(&im, err);
 	if (r == 0)
 		r = import_recover(&im, err);
 	if (r == 0)

@@ -41,9 +41,12 @@ struct import_row {
 	enum import_kind kind;
 	git_oid inside;
 	git_oid host, synced, user; /* zero: there is none */
+	/* Afterwards: where both sides are, and the user's tip of that; zero: not known. */
+	git_oid next_seen, next_base;
 	enum branch_verdict verdict;
 	const char *why; /* of BRANCH_HOLD */
 	bool was_held;	 /* the same commit is held already */
+	bool drop;	 /* what is held of it is not needed any more */
 };
 
 /* "OID REF" as the host told it when the private directory was made; sorted by name. */
@@ -91,6 +94,9 @@ bool import_adds_link(struct import *im, const struct import_row *row);
 int import_plan(struct import *im, struct err *err);
 /* "refs/ralph/NAME/PART/" and the reference without refs/; PART may be "". The caller frees it. */
 char *import_own_name(const struct import *im, const char *part, const char *ref);
+int import_read_head(struct import *im, struct err *err);	    /* host_head and host_tip */
+bool import_is_elsewhere(const struct import *im, const char *ref); /* in another worktree */
+bool import_descends(const struct import *im, const git_oid *commit, const git_oid *ancestor);
 /* The row of the host's current branch, if it is to be moved. */
 struct import_row *import_current(const struct import *im);
 bool import_is_taken(const struct import_row *row);
@@ -119,8 +125,34 @@ int import_move(struct import *im, struct err *err); /* after the index was prep
 /* Finishes or undoes what a killed import left. */
 int import_recover(struct import *im, struct err *err);
 
+/* import.c: opens the user's repository and waits for other imports; then gives up all else. */
+int import_open(struct import *im, const char *root, int *ret_lock, struct err *err);
+int import_confine(struct import *im, struct err *err);
+/* The index for next_tip, where it is another one; -EBUSY as import_index_prepare(). */
+int import_prepare(struct import *im, const char **ret_why, struct err *err);
+void import_done(struct import *im);
 /*
- * import.c: `repo import ROOT NAME [head]`. The stream is stdin, descriptor 3 has the tips. Fills
- * out: {"taken": […], "held": […], "head": {…}}.
+ * `repo import ROOT NAME WHEN`. The stream is stdin, descriptor 3 has the tips. Fills out:
+ * {"taken": […], "held": […], "head": REF, "head_held": {…}}.
  */
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err);
+
+/*
+ * settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,
+ * ahead, behind}]}.
+ */
+int settle_list(const char *root, const char *name, json_t *out, struct err *err);
+enum settle_how {
+	SETTLE_MERGE,	 /* forward, or by a merge that touches no file */
+	SETTLE_GITLINKS, /* the same, with new submodules */
+	SETTLE_FORCE,	 /* the user's commits are replaced; their tip is kept in was/ */
+	SETTLE_DROP,	 /* forget it */
+};
+/*
+ * ref: one of those, "heads/main"; "": every branch that is held, and with SETTLE_DROP everything.
+ * Fills {"settled": [{ref, how}], "left": [{ref, why}]}.
+ */
+int settle_run(const char *root, const char *name, enum settle_how how, const char *ref,
+	       json_t *out, struct err *err);
+/* The sandbox is gone: what imports noted about it goes, what is held stays. */
+int settle_forget(const char *root, const char *name, struct err *err);

@@ -509,6 +509,10 @@ static void a_stream_that_is_none_changes_nothing(void **state)
 		 "cannot be understood");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/x.lock\\n\\n",
 		 "cannot be understood");
+	a_stream("0123456789012345678901234567890123456789 refs/heads/-x\\n\\n",
+		 "cannot be understood");
+	a_stream("0123456789012345678901234567890123456789 refs/heads/HEAD\\n\\n",
+		 "cannot be understood");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\n", "cut off");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\nPACKxxxxyyyy", "");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\n"
@@ -584,7 +588,8 @@ static void what_a_killed_import_prepared_is_dropped_where_the_user_went_on(void
 static void an_import_may_be_killed_anywhere(void **state)
 {
 	make_private();
-	for (int at = 1; at <= 60; at++) {
+	/* A point stands before and behind each call: every other one is enough. */
+	for (int at = 2; at <= 80; at += 2) {
 		cleanup_free char *commit =
 			xasprintf("echo %d >>a; git commit -qam 'number %d'", at, at);
 		cleanup_free char *dies =
@@ -703,6 +708,114 @@ static void an_operation_in_progress_inside_is_left_alone(void **state)
 		"main\n1");
 }
 
+static void settle_says(const char *args, const char *want)
+{
+	cleanup_free char *script = xasprintf("$TREE/repo settle $TREE/w box %s 2>&1", args);
+	cleanup_free char *is = sh(script);
+
+	if (!strstr(is, want))
+		fail_msg("'%s' is not in: %s", want, is);
+}
+
+static void hold_both(void)
+{
+	make_private();
+	run_sh("echo users >u; git add u; git commit -qm users");
+	inside("echo agents >g; git add g; git commit -qm agents");
+	held_as("refs/ralph/box/heads/main", "you moved it, too");
+}
+
+static void what_is_held_is_listed(void **state)
+{
+	hold_both();
+	inside("git notes add -m n");
+	import_says("notes");
+	sh_says("$TREE/repo held $TREE/w box | sed 's/\"oid\":\"[0-9a-f]*\",*//g'",
+		"{\"held\":[{\"ref\":\"heads/main\",\"as\":\"refs/ralph/box/heads/"
+		"main\",\"ahead\":1,\"behind\":1},{\"ref\":\"notes/"
+		"commits\",\"as\":\"refs/ralph/box/notes/commits\",}]}");
+}
+
+static void commits_of_both_are_merged_without_touching_a_file(void **state)
+{
+	hold_both();
+	run_sh("stat -c '%n %i %z' a u g >$TREE/files");
+	settle_says("merge ''",
+		    "{\"settled\":[{\"ref\":\"heads/main\",\"how\":\"taken\"}],\"left\":[]}");
+	run_sh("stat -c '%n %i %z' a u g | cmp - $TREE/files");
+	sh_says("git log --format='%an %s' -1; git rev-list --parents -1 HEAD | wc -w; git "
+		"for-each-ref "
+		"refs/ralph/box/heads",
+		"User Merge refs/heads/main of sandbox box\n3");
+	is_clean();
+	sync_in();
+	import_says("{\"taken\":[],\"held\":[]}");
+	inside("echo more >>g; git commit -qam more");
+	import_says("forward");
+	is_clean();
+}
+
+static void a_merge_with_conflicts_is_left_to_the_user(void **state)
+{
+	make_private();
+	run_sh("cp a $TREE/a; echo users >a; git commit -qam users; cp $TREE/a a");
+	inside("echo agents >a; git commit -qam agents");
+	held_as("refs/ralph/box/heads/main", "you moved it, too");
+	settle_says("merge heads/main", "\"why\":\"the two conflict");
+	sh_says("git log --format=%s -1; git rev-parse -q --verify refs/ralph/box/heads/main | wc "
+		"-l",
+		"users\n1");
+}
+
+static void a_held_rewrite_is_taken_by_force_and_the_users_tip_is_kept(void **state)
+{
+	make_private();
+	inside("git commit -q --amend -m 'mine now'");
+	held_as("refs/ralph/box/heads/main", "it rewrites your commits");
+	run_sh("git rev-parse HEAD >$TREE/old");
+	settle_says("force heads/main", "replaced");
+	run_sh("git rev-parse refs/ralph/box/was/heads/main | cmp - $TREE/old");
+	sh_says("git log --format=%s -1", "mine now");
+	is_clean();
+	import_says("{\"taken\":[],\"held\":[]}");
+	/* It is the user's now. */
+	inside("git commit -q --amend -m 'mine again'");
+	held_as("refs/ralph/box/heads/main", "it rewrites your commits");
+}
+
+static void a_new_submodule_needs_a_word_of_its_own(void **state)
+{
+	make_private();
+	run_sh("git init -q sub; cd sub; echo x >x; git add x; git commit -qm x");
+	inside("git add sub 2>/dev/null; git commit -qm link");
+	held_as("refs/ralph/box/heads/main", "it adds a submodule");
+	settle_says("merge ''", "use --gitlinks");
+	sh_says("git log --format=%s -1", "second");
+	settle_says("gitlinks ''", "taken");
+	sh_says("git log --format=%s -1; git status --porcelain", "link");
+}
+
+static void what_is_dropped_is_gone_and_nothing_else(void **state)
+{
+	hold_both();
+	inside("git tag -f t; git notes add -m n; git branch ok");
+	import_says("ok");
+	settle_says("drop ''", "dropped");
+	sh_says("git for-each-ref --format='%(refname)'",
+		"refs/heads/main\nrefs/heads/ok\nrefs/heads/side\nrefs/ralph/box/seen/heads/ok\n"
+		"refs/ralph/box/seen/tags/t\nrefs/tags/t");
+	run_sh("$TREE/repo forget $TREE/w box");
+	sh_says("git for-each-ref refs/ralph; git log --format=%s -1; git status --porcelain",
+		"users\n?? g");
+}
+
+static void what_is_not_held_cannot_be_settled(void **state)
+{
+	make_private();
+	settle_says("merge heads/none", "nothing of that name is held");
+	is_clean();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -748,6 +861,13 @@ int main(void)
 		WITH_GIT(a_branch_that_the_agent_moved_is_not_synced_over),
 		WITH_GIT(a_switch_of_the_users_is_followed_inside),
 		WITH_GIT(an_operation_in_progress_inside_is_left_alone),
+		WITH_GIT(what_is_held_is_listed),
+		WITH_GIT(commits_of_both_are_merged_without_touching_a_file),
+		WITH_GIT(a_merge_with_conflicts_is_left_to_the_user),
+		WITH_GIT(a_held_rewrite_is_taken_by_force_and_the_users_tip_is_kept),
+		WITH_GIT(a_new_submodule_needs_a_word_of_its_own),
+		WITH_GIT(what_is_dropped_is_gone_and_nothing_else),
+		WITH_GIT(what_is_not_held_cannot_be_settled),
 		WITH_GIT(what_the_agent_fetched_of_the_users_is_no_conflict),
 	};
 
