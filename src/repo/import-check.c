@@ -6,12 +6,13 @@
 #include "repo/import.h"
 
 #include <string.h>
-#include <strings.h>
 
+#include "git/tree-object.h"
 #include "git/tree-path.h"
 
 #define TREE_SIZE_MAX (64 * MiB)
 #define COMMIT_SIZE_MAX (16 * MiB)
+#define SHOWN_MAX 200
 #define LINK_COMMITS_MAX 10000 /* more than that are taken for adding one */
 
 /* Objects that are known to be there, with their type: most are named many times. */
@@ -86,132 +87,29 @@ static int want(struct check *c, const git_oid *oid, git_object_t type, const ch
 		       missing ? "missing" : "not what it should be");
 }
 
-static const char *mode_fault(uint32_t mode)
+static int check_entry(const struct gittree_entry *e, void *arg)
 {
-	switch (mode) {
-	case GIT_FILEMODE_TREE:
-	case GIT_FILEMODE_BLOB:
-	case GIT_FILEMODE_BLOB_EXECUTABLE:
-	case GIT_FILEMODE_LINK:
-	case GIT_FILEMODE_COMMIT:
-	case 0100664: /* of old versions of git */
-		return NULL;
-	default:
-		return "has an unknown mode";
-	}
-}
-
-/* One entry of a tree as its bytes are: "MODE NAME\0" and the hash. */
-struct entry {
-	const char *name;
-	size_t len;
-	uint32_t mode;
+	struct check *c = arg;
 	git_oid oid;
-};
 
-static bool next_entry(const char **p, const char *end, struct entry *ret)
-{
-	const char *s = *p, *nul;
-
-	*ret = (struct entry){0};
-	for (; s < end && *s >= '0' && *s <= '7' && s - *p < 7; s++)
-		ret->mode = ret->mode * 8 + (uint32_t)(*s - '0');
-	if (s == *p || s >= end || *s != ' ' || **p == '0')
-		return false;
-	ret->name = ++s;
-	nul = memchr(s, 0, (size_t)(end - s));
-	if (!nul || end - nul <= GIT_OID_RAWSZ)
-		return false;
-	ret->len = (size_t)(nul - s);
-	memcpy(ret->oid.id, nul + 1, GIT_OID_RAWSZ);
-	*p = nul + 1 + GIT_OID_RAWSZ;
-	return true;
-}
-
-static const char *name_fault(const struct entry *e)
-{
-	if (e->len == 0 || strchr(e->name, '/') || gitpath_is_odd(e->name))
-		return "has a name that git does not check out";
-	/* git reads these by name, and through a link it would read something else. */
-	if (e->mode == GIT_FILEMODE_LINK &&
-	    (strcasecmp(e->name, ".gitmodules") == 0 || gitpath_is_attributes(e->name)))
-		return "is a link where git wants a file";
-	return NULL;
-}
-
-/* git's order: directories as if a slash stood behind their name. */
-static int compare_entries(const struct entry *a, const struct entry *b)
-{
-	size_t n = a->len < b->len ? a->len : b->len;
-	int r = memcmp(a->name, b->name, n);
-	unsigned char x = (unsigned char)a->name[n], y = (unsigned char)b->name[n];
-
-	if (r)
-		return r;
-	if (!x && a->mode == GIT_FILEMODE_TREE)
-		x = '/';
-	if (!y && b->mode == GIT_FILEMODE_TREE)
-		y = '/';
-	return (int)x - (int)y;
-}
-
-static int compare_names(const void *a_, const void *b_)
-{
-	const char *const *a = a_, *const *b = b_;
-
-	return strcmp(*a, *b);
-}
-
-/* The same name as a file and as a directory need not stand side by side. */
-static bool has_twice(const char **names, size_t n)
-{
-	qsort(names, n, sizeof(*names), compare_names);
-	for (size_t i = 1; i < n; i++)
-		if (streq(names[i - 1], names[i]))
-			return true;
-	return false;
-}
-
-static int check_entry(struct check *c, const struct entry *e)
-{
-	const char *fault = name_fault(e);
-	cleanup_free char *shown = NULL;
-
-	if (!fault)
-		fault = mode_fault(e->mode);
-	if (fault) {
-		shown = gitpath_shown(e->name, e->len, 200);
-		return err_set(c->err, EPROTO, "'%s' in a tree of the sandbox %s", shown, fault);
-	}
-	if (e->mode == GIT_FILEMODE_COMMIT) {
+	if (e->mode == GITTREE_COMMIT) {
 		c->im->n_links++;
 		return 0;
 	}
-	return want(c, &e->oid, e->mode == GIT_FILEMODE_TREE ? GIT_OBJECT_TREE : GIT_OBJECT_BLOB,
-		    "object");
+	(void)git_oid_fromraw(&oid, e->id);
+	return want(c, &oid, e->mode == GITTREE_DIR ? GIT_OBJECT_TREE : GIT_OBJECT_BLOB, "object");
 }
 
-static int check_tree(struct check *c, const char *p, size_t size)
+static int check_tree(struct check *c, const char *bytes, size_t n)
 {
-	const char *end = p + size;
-	/* Each entry has at least a digit, two separators and a hash. */
-	const char **names = xmalloc((size / (GIT_OID_RAWSZ + 3) + 1) * sizeof(*names));
-	struct entry e, last = {0};
-	size_t n = 0;
-	int r = 0;
+	const char *name;
+	int r;
+	const char *fault = gittree_check(bytes, n, GIT_OID_RAWSZ, check_entry, c, &r, &name);
+	cleanup_free char *shown = name ? gitpath_shown(name, strlen(name), SHOWN_MAX) : NULL;
 
-	while (r == 0 && p < end) {
-		if (!next_entry(&p, end, &e) || (n && compare_entries(&last, &e) >= 0))
-			r = err_set(c->err, EPROTO, "a tree of the sandbox is damaged");
-		else
-			r = check_entry(c, &e);
-		names[n++] = e.name;
-		last = e;
-	}
-	if (r == 0 && has_twice(names, n))
-		r = err_set(c->err, EPROTO, "a tree of the sandbox has a name twice");
-	free(names);
-	return r;
+	if (fault && shown)
+		return err_set(c->err, EPROTO, "'%s' in a tree of the sandbox %s", shown, fault);
+	return fault ? err_set(c->err, EPROTO, "a tree of the sandbox %s", fault) : r;
 }
 
 static int check_commit(struct check *c, const git_oid *oid)

@@ -138,7 +138,7 @@ void import_done(struct import *im);
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err);
 
 /*
- * settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,
+ * import-settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,
  * ahead, behind}]}.
  */
 int settle_list(const char *root, const char *name, json_t *out, struct err *err);
