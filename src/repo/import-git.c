@@ -40,7 +40,7 @@ static bool is_needed(const struct import *im)
 	struct stat st;
 	bool split = !d;
 
-	while (!split && (de = readdir(d)))
+	while (d && !split && (de = readdir(d)))
 		split = is_shared_index(de->d_name);
 	if (d)
 		(void)closedir(d);
