@@ -113,6 +113,19 @@ bool gitpath_is_attributes(const char *path)
 	return false;
 }
 
+bool gitpath_is_gits_own(const char *name)
+{
+	static const char *const own[] = {".gitmodules", ".gitattributes", ".gitignore", ".mailmap",
+					  "gitmod~1"};
+	char folded[NAME_LEN_MAX + 1];
+
+	fold(name, strlen(name), folded);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (streq(folded, own[i]))
+			return true;
+	return false;
+}
+
 bool gitpath_link_stays(const char *path, const char *target, size_t n)
 {
 	size_t depth = 0;

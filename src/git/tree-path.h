@@ -17,6 +17,8 @@ bool gitpath_is_odd(const char *path);
 const char *gitpath_protected(const char *path);
 /* Does it choose what git does with other files? */
 bool gitpath_is_attributes(const char *path);
+/* Is this a file of the tree that git itself reads (.gitmodules …)? */
+bool gitpath_is_gits_own(const char *name);
 /*
  * Does a link with this text, at this path of a tree, lead to something in the tree and not in
  * .git? Only by what it says: the way may lead over other links, which are looked at themselves.

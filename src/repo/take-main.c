@@ -2,8 +2,12 @@
  * repo tips DIR                       the commits that DIR has, one a line, for git inside
  * repo apply DIR NAME                 the stream on stdin into DIR, as refs/remotes/NAME/…
  * repo diff DIR TMP BRANCH FLAGS      the stream on stdin compared with DIR; FLAGS of "s", "t"
+ * repo import DIR NAME WHEN           import.h; WHEN "idle": HEAD may follow, "busy": it may not
+ * repo held DIR NAME                  what imports held
+ * repo settle DIR NAME HOW REF        HOW: merge, gitlinks, force, drop; REF: heads/BRANCH, or ""
+ * repo forget DIR NAME                sandbox NAME is gone
  *
- * For ralph's own use; see take.h. apply and tips answer on stdout in JSON; an error is a line on
+ * For ralph's own use; see take.h. apply, import and tips answer on stdout in JSON; an error is a line on
  * stderr, and exit 1.
  */
 #include "repo/take.h"
@@ -17,6 +21,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "repo/import.h"
 
 #define TIPS_MAX 64
 
@@ -242,15 +247,52 @@ static int cmd_diff(char **argv, json_t *out, struct err *err)
 	return r;
 }
 
+static int cmd_import(char **argv, json_t *out, struct err *err)
+{
+	return import_run(argv[0], argv[1], streq(argv[2], "idle"), out, err);
+}
+
+static int cmd_held(char **argv, json_t *out, struct err *err)
+{
+	return settle_list(argv[0], argv[1], out, err);
+}
+
+static int cmd_settle(char **argv, json_t *out, struct err *err)
+{
+	static const char *const words[] = {
+		[SETTLE_MERGE] = "merge",
+		[SETTLE_GITLINKS] = "gitlinks",
+		[SETTLE_FORCE] = "force",
+		[SETTLE_DROP] = "drop",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (streq(words[i], argv[2]))
+			return settle_run(argv[0], argv[1], (enum settle_how)i, argv[3], out, err);
+	return err_usage(err, "settle: '%s' is no way to settle", argv[2]);
+}
+
+static int cmd_forget(char **argv, json_t *out, struct err *err)
+{
+	return settle_forget(argv[0], argv[1], err);
+}
+
 static const struct {
 	const char *name;
 	int n_args;
 	int (*run)(char **argv, json_t *out, struct err *err);
 	bool quiet; /* the result is not JSON */
+	bool open;  /* reads the user's settings */
 } commands[] = {
-	{"tips", 1, cmd_tips, false},
-	{"apply", 2, cmd_apply, false},
-	{"diff", 4, cmd_diff, true},
+	/* clang-format off */
+	{"tips", 1, cmd_tips, false, false},
+	{"apply", 2, cmd_apply, false, false},
+	{"diff", 4, cmd_diff, true, false},
+	{"import", 3, cmd_import, false, false},
+	{"held", 2, cmd_held, false, false},
+	{"settle", 4, cmd_settle, false, true},
+	{"forget", 2, cmd_forget, false, false},
+	/* clang-format on */
 };
 
 int main(int argc, char **argv)
@@ -262,7 +304,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
 		if (argc < 2 || !streq(argv[1], commands[i].name) || argc != 2 + commands[i].n_args)
 			continue;
-		gitlib_start();
+		if (commands[i].open)
+			gitlib_start_open();
+		else
+			gitlib_start();
 		r = commands[i].run(argv + 2, out, &err);
 		if (r == 0 && commands[i].quiet)
 			return fflush(stdout) == 0 ? 0 : EXIT_RUNTIME;

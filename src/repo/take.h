@@ -17,8 +17,6 @@
  *	PACK…                   the objects that the user's repository does not have
  */
 #define REPO_REFS_MAX 256
-#define REPO_LINE_MAX 1024
-#define REPO_PACK_MAX ((uint64_t)4 * GiB)
 
 struct repo_ref {
 	git_oid oid;

@@ -1,0 +1,316 @@
+/*
+ * What becomes of each reference that changed inside. The commits that the rule needs are
+ * references themselves, below refs/ralph/NAME: seen/ is where both sides had the branch last,
+ * base/ the last tip that the user made. Where there is none yet, the tips tell it that the private
+ * directory was made with.
+ */
+#include "repo/import.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+#define POINTER_MAX (4 * KiB)
+
+char *import_own_name(const struct import *im, const char *part, const char *ref)
+{
+	const char *rest = strncmp(ref, "refs/", 5) == 0 ? ref + 5 : ref;
+
+	return xasprintf("refs/ralph/%s/%s%s%s", im->name, part, *part ? "/" : "", rest);
+}
+
+bool import_is_taken(const struct import_row *row)
+{
+	return row->verdict == BRANCH_TAKE || row->verdict == BRANCH_REWRITE;
+}
+
+static void hold(struct import_row *row, const char *why)
+{
+	row->verdict = BRANCH_HOLD;
+	row->why = why;
+}
+
+/* Zero where there is none. */
+static git_oid oid_of(const struct import *im, const char *ref)
+{
+	git_oid oid;
+
+	return git_reference_name_to_id(&oid, im->repo, ref) == 0 ? oid : (git_oid){0};
+}
+
+static git_oid own_oid(const struct import *im, const char *part, const char *ref)
+{
+	cleanup_free char *name = import_own_name(im, part, ref);
+
+	return oid_of(im, name);
+}
+
+static int compare_tip(const void *ref, const void *tip)
+{
+	return strcmp(ref, ((const struct import_tip *)tip)->ref);
+}
+
+static git_oid told_oid(const struct import *im, const char *ref)
+{
+	const struct import_tip *t =
+		im->n_tips ? bsearch(ref, im->tips, im->n_tips, sizeof(*im->tips), compare_tip)
+			   : NULL;
+
+	return t ? t->oid : (git_oid){0};
+}
+
+static void find_tips(const struct import *im, struct import_row *row)
+{
+	git_oid told = told_oid(im, row->ref), seen = own_oid(im, "seen", row->ref);
+
+	row->host = oid_of(im, row->ref);
+	row->synced = git_oid_is_zero(&seen) ? told : seen;
+	row->user = git_oid_is_zero(&seen) ? told : own_oid(im, "base", row->ref);
+}
+
+bool import_descends(const struct import *im, const git_oid *commit, const git_oid *ancestor)
+{
+	return git_oid_equal(commit, ancestor) ||
+	       git_graph_descendant_of(im->repo, commit, ancestor) == 1;
+}
+
+static bool descends(const char *commit, const char *ancestor, void *arg)
+{
+	const struct import *im = arg;
+	git_oid a, b;
+
+	return git_oid_fromstr(&a, commit) == 0 && git_oid_fromstr(&b, ancestor) == 0 &&
+	       import_descends(im, &a, &b);
+}
+
+struct hex {
+	char v[GIT_OID_HEXSZ + 1];
+};
+
+static const char *hex_of(const git_oid *oid, struct hex *h)
+{
+	return git_oid_is_zero(oid) ? NULL : git_oid_tostr(h->v, sizeof(h->v), oid);
+}
+
+static void judge_branch(struct import *im, struct import_row *row)
+{
+	struct hex h[4];
+	const struct branch_tips t = {
+		.host = hex_of(&row->host, &h[0]),
+		.synced = hex_of(&row->synced, &h[1]),
+		.user = hex_of(&row->user, &h[2]),
+		.inside = hex_of(&row->inside, &h[3]),
+	};
+
+	row->verdict = branch_rule(&t, descends, im);
+	if (row->verdict == BRANCH_HOLD)
+		row->why = !t.host				     ? "you deleted it meanwhile"
+			   : streq(t.host, t.synced ? t.synced : "") ? "it rewrites your commits"
+								     : "you moved it, too";
+}
+
+static void judge_tag(struct import_row *row)
+{
+	if (git_oid_equal(&row->inside, &row->host))
+		row->verdict = BRANCH_SAME;
+	else if (git_oid_equal(&row->inside, &row->synced))
+		row->verdict = BRANCH_SYNC;
+	else if (git_oid_is_zero(&row->host) && git_oid_is_zero(&row->synced))
+		row->verdict = BRANCH_TAKE;
+	else
+		hold(row, "a tag of that name is, or was, elsewhere");
+}
+
+/* A detached HEAD is worth keeping only where it is new. */
+static void judge_other(const struct import *im, struct import_row *row)
+{
+	if (streq(row->ref, "HEAD") &&
+	    (im->busy || !im->received || !git_odb_exists(im->received, &row->inside)))
+		row->verdict = BRANCH_SAME;
+	else
+		hold(row, streq(row->ref, "HEAD") ? "it is on no branch" : "it is the agent's own");
+}
+
+/* Is this what the HEAD in a directory says? */
+static bool head_is(int dir, const char *ref)
+{
+	cleanup_fd int fd = path_open_beneath(dir, "HEAD", O_RDONLY | O_NONBLOCK, 0);
+	cleanup_free char *want = xasprintf("ref: %s\n", ref);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, POINTER_MAX);
+	return fd >= 0 && fd_read_all(fd, &b) == 0 && streq(buf_str(&b), want);
+}
+
+/* A worktree of the user's where this branch is checked out: its files would be another commit's. */
+bool import_is_elsewhere(const struct import *im, const char *ref)
+{
+	cleanup_fd int common = open(im->git.common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int list =
+		common < 0 ? -1 : path_open_beneath(common, "worktrees", O_RDONLY | O_DIRECTORY, 0);
+	DIR *d = list < 0 ? NULL : fdopendir(list);
+	bool found = common < 0 || (!streq(im->git.dir, im->git.common) && head_is(common, ref));
+	struct dirent *de;
+
+	while (!found && d && (de = readdir(d))) {
+		cleanup_fd int dir = -1;
+
+		if (de->d_name[0] == '.' || (!streq(im->git.dir, im->git.common) &&
+					     streq(de->d_name, path_base(im->git.dir))))
+			continue;
+		dir = path_open_beneath(dirfd(d), de->d_name, O_RDONLY | O_DIRECTORY, 0);
+		found = dir >= 0 && head_is(dir, ref);
+	}
+	if (d)
+		(void)closedir(d);
+	return found;
+}
+
+static bool has_below(const struct import *im, const char *ref)
+{
+	cleanup_free char *glob = xasprintf("%s/*", ref);
+	git_reference_iterator *it = NULL;
+	const char *name;
+	bool has = git_reference_iterator_glob_new(&it, im->repo, glob) < 0 ||
+		   git_reference_next_name(&name, it) == 0;
+
+	git_reference_iterator_free(it);
+	return has;
+}
+
+/* "a" and "a/b" cannot both be there. */
+static bool is_in_the_way(const struct import *im, const char *ref)
+{
+	cleanup_free char *path = xstrdup(ref);
+	git_oid oid;
+
+	for (char *p = strrchr(path, '/'); p && p > path + strlen("refs"); p = strrchr(path, '/')) {
+		*p = '\0';
+		if (git_reference_name_to_id(&oid, im->repo, path) == 0)
+			return true;
+	}
+	return has_below(im, ref);
+}
+
+static void judge(struct import *im, struct import_row *row)
+{
+	git_oid held = own_oid(im, "", row->ref);
+
+	find_tips(im, row);
+	if (row->kind == IMPORT_BRANCH)
+		judge_branch(im, row);
+	else if (row->kind == IMPORT_TAG)
+		judge_tag(row);
+	else
+		judge_other(im, row);
+	if (import_is_taken(row)) {
+		if (git_oid_is_zero(&row->host) && is_in_the_way(im, row->ref))
+			hold(row, "another reference stands in its way");
+		else if (row->kind == IMPORT_BRANCH &&
+			 !(im->host_head && streq(im->host_head, row->ref)) &&
+			 import_is_elsewhere(im, row->ref))
+			hold(row, "it is checked out in another worktree");
+		else if (im->n_links && import_adds_link(im, row))
+			hold(row, "it adds a submodule");
+	}
+	row->was_held = git_oid_equal(&held, &row->inside);
+	row->next_seen = row->inside;
+	row->next_base = git_oid_equal(&row->host, &row->synced) ? row->user : row->host;
+}
+
+int import_read_head(struct import *im, struct err *err)
+{
+	cleanup_git(reference) git_reference *head = NULL;
+	const char *target;
+
+	if (git_reference_lookup(&head, im->repo, "HEAD") < 0)
+		return gitlib_err(err, "cannot read HEAD");
+	target = git_reference_symbolic_target(head);
+	im->host_head = target ? xstrdup(target) : NULL;
+	im->host_tip = oid_of(im, "HEAD");
+	return 0;
+}
+
+static struct import_row *find_row(const struct import *im, const char *ref)
+{
+	for (size_t i = 0; i < im->n_rows; i++)
+		if (streq(im->rows[i].ref, ref))
+			return &im->rows[i];
+	return NULL;
+}
+
+struct import_row *import_current(const struct import *im)
+{
+	struct import_row *row = im->host_head ? find_row(im, im->host_head) : NULL;
+
+	return row && import_is_taken(row) ? row : NULL;
+}
+
+/* The branch that both sides were on last. */
+static char *synced_head(const struct import *im)
+{
+	cleanup_free char *name = import_own_name(im, "seen", "HEAD");
+	cleanup_git(reference) git_reference *ref = NULL;
+	const char *target = NULL;
+
+	if (git_reference_lookup(&ref, im->repo, name) == 0)
+		target = git_reference_symbolic_target(ref);
+	return xstrdup_or_null(target ? target : im->told_head);
+}
+
+/* The commit of the agent's branch, as the host will have it; zero: it will not. */
+static git_oid head_tip(const struct import *im)
+{
+	const struct import_row *row = find_row(im, im->head);
+	struct import_row unchanged = {.ref = im->head};
+
+	if (row)
+		return import_is_taken(row) || row->verdict == BRANCH_SAME ? row->inside
+									   : (git_oid){0};
+	find_tips(im, &unchanged);
+	return git_oid_equal(&unchanged.host, &unchanged.synced) ? unchanged.host : (git_oid){0};
+}
+
+static void plan_head(struct import *im)
+{
+	cleanup_free char *synced = synced_head(im);
+	const struct import_row *current = import_current(im);
+	git_oid tip;
+
+	im->next_tip = current ? current->inside : im->host_tip;
+	if (!im->head || !im->host_head)
+		return;
+	im->settle_head = streq(im->head, im->host_head) && !(synced && streq(im->head, synced));
+	if (streq(im->head, im->host_head))
+		return;
+	if (synced && streq(im->head, synced))
+		return; /* the user switched, not the agent */
+	if (!im->may_switch || im->busy)
+		return;
+	tip = head_tip(im);
+	if (!synced || !streq(im->host_head, synced))
+		im->head_why = "you switched branches, too";
+	else if (git_oid_is_zero(&tip))
+		im->head_why = "the branch is not as the agent has it";
+	else if (import_is_elsewhere(im, im->head))
+		im->head_why = "the branch is checked out in another worktree";
+	else {
+		im->switch_to = xstrdup(im->head);
+		im->next_tip = tip;
+	}
+}
+
+int import_plan(struct import *im, struct err *err)
+{
+	int r = import_read_head(im, err);
+
+	for (size_t i = 0; r == 0 && i < im->n_rows; i++)
+		judge(im, &im->rows[i]);
+	if (r == 0)
+		plan_head(im);
+	return r;
+}

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "base/err.h"
+#include "git/libgit.h"
+
+#include <stdbool.h>
+
+struct buf;
+
+/*
+ * A stream from git in a sandbox: lines, then a pack. Nothing of it is believed; what a peer can
+ * lengthen has a limit here.
+ */
+#define REPO_LINE_MAX 1024
+#define REPO_PACK_MAX ((uint64_t)4 * GiB)
+
+struct repo_stream {
+	int fd;
+	char chunk[64 * KiB];
+	size_t at, len;
+	uint64_t total;
+};
+
+struct repo_stream *repo_stream_new(int fd);
+/* One line without its newline: 1, 0 at the end of the stream, -EPROTO. */
+int repo_stream_line(struct repo_stream *s, struct buf *line);
+/*
+ * The rest of it is a pack, which goes to pack_dir with its index. complete: libgit2 looks whether
+ * every object that it names is in it or in odb. 0: it holds no objects, and nothing was written;
+ * 1: *ret_name is the hash that its files are named by.
+ */
+int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, bool complete,
+		     git_oid *ret_name, struct err *err);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * Has HEAD or a reference of this git directory changed? A number that is another one then. Nothing
+ * is read but inodes and the names of directories, so a hostile directory costs a moment at most,
+ * and a lie about it only the agent's own work. -EOVERFLOW: there is too much to look at, which
+ * counts as changed.
+ */
+#define GIT_STAMP_DIRS_MAX 256
+#define GIT_STAMP_ENTRIES_MAX 20000
+
+int git_stamp(int dir, uint64_t *ret);

@@ -1,0 +1,473 @@
+#include "workspace/private-git.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/copy.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/git-admit.h"
+#include "policy/gitconfig.h"
+#include "workspace/private-parts.h"
+
+#define YOUNG_SECONDS 3 /* an index older than this lists no file that is as young as itself */
+#define MODULE_DEPTH_MAX 16
+
+/* One repository that is copied: the workspace's, or a submodule's. */
+struct source {
+	struct private_git *out;
+	const char *dir, *common; /* on the host, real paths; the same but for a linked worktree */
+	int dir_fd, common_fd;
+	int at;		      /* of the private directory */
+	const char *run;      /* what it borrows is below this, inside */
+	const char *worktree; /* core.worktree of a submodule; NULL: none */
+	const char *root;     /* of the working tree of them all */
+	bool bare;
+	unsigned *modules; /* that were made so far */
+};
+
+int private_read(int dir, const char *name, struct buf *b)
+{
+	cleanup_fd int fd = path_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return fd == -ELOOP || fd == -ENOTDIR ? -EINVAL : fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	r = fd_read_all(fd, b);
+	return r == 0 && b->len && memchr(b->data, 0, b->len) ? -EINVAL : r;
+}
+
+int private_write(int at, const char *name, const void *p, size_t n)
+{
+	cleanup_fd int fd = path_open_beneath(at, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+
+	return fd < 0 ? fd : fd_write_all(fd, p, n);
+}
+
+int private_mkdirs(int at, const char *name)
+{
+	cleanup_free char *path = xstrdup(name);
+
+	for (char *p = strchr(path, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		if (mkdirat(at, path, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		*p = '/';
+	}
+	return 0;
+}
+
+int private_add_bind(struct private_git *p, const char *source, const char *target)
+{
+	if (p->n_binds == PRIVATE_BINDS_MAX)
+		return -ENOBUFS;
+	p->binds[p->n_binds++] = (struct private_bind){
+		.source = xstrdup_or_null(source),
+		.target = xstrdup(target),
+	};
+	return 0;
+}
+
+void private_git_done(struct private_git *p)
+{
+	for (size_t i = 0; i < p->n_binds; i++) {
+		free(p->binds[i].source);
+		free(p->binds[i].target);
+	}
+	free(p->told);
+	*p = (struct private_git){0};
+}
+
+/* A file, a directory or a link as it is; 0 when there is none. */
+static int copy_part(const struct source *s, int from, const char *name, uint64_t max,
+		     struct err *err)
+{
+	const struct copy_rules rules = {
+		.bytes_max = max,
+		.files_max = PRIVATE_FILES_MAX,
+		.depth_max = MODULE_DEPTH_MAX,
+		.modes = true,
+	};
+	cleanup_fd int there = path_open_beneath(from, name, O_PATH | O_NOFOLLOW, 0);
+	int r = there < 0 ? there : private_mkdirs(s->at, name);
+
+	if (r == 0)
+		r = copy_tree(from, name, s->at, name, &rules);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	if (r == -EFBIG)
+		return err_set(err, EFBIG,
+			       "'%s' of the git directory '%s' is more than ralph copies", name,
+			       s->dir);
+	return r < 0 ? err_sys(err, -r, "cannot copy '%s' of '%s'", name, s->dir) : 0;
+}
+
+/* The state of the working tree: of an operation that the user began, and of what is checked out. */
+static const char *const of_worktree[] = {
+	"HEAD",
+	"info/sparse-checkout",
+	"ORIG_HEAD",
+	"MERGE_HEAD",
+	"MERGE_MSG",
+	"MERGE_MODE",
+	"MERGE_AUTOSTASH",
+	"SQUASH_MSG",
+	"CHERRY_PICK_HEAD",
+	"REVERT_HEAD",
+	"REBASE_HEAD",
+	"AUTO_MERGE",
+	"rebase-merge",
+	"rebase-apply",
+	"sequencer",
+	"BISECT_ANCESTORS_OK",
+	"BISECT_EXPECTED_REV",
+	"BISECT_FIRST_PARENT",
+	"BISECT_LOG",
+	"BISECT_NAMES",
+	"BISECT_START",
+	"BISECT_TERMS",
+};
+
+/* The state of the repository. Its logs stay with the user, but for the list of stashes. */
+static const char *const of_repository[] = {
+	"shallow",
+	"info/exclude",
+	"info/attributes",
+	"logs/refs/stash",
+};
+
+static int copy_state(const struct source *s, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(of_worktree); i++)
+		r = copy_part(s, s->dir_fd, of_worktree[i], PRIVATE_COPY_MAX, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(of_repository); i++)
+		r = copy_part(s, s->common_fd, of_repository[i], PRIVATE_COPY_MAX, err);
+	return r;
+}
+
+typedef bool wanted_fn(const char *name);
+
+static bool is_hook(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return !(dot && streq(dot, ".sample"));
+}
+
+static bool is_shared_index(const char *name)
+{
+	return strncmp(name, "sharedindex.", 12) == 0;
+}
+
+/* The wanted entries of a directory below from; "": of itself. */
+static int copy_wanted(const struct source *s, int from, const char *below, wanted_fn *wanted,
+		       uint64_t max, struct err *err)
+{
+	int fd = path_open_beneath(from, *below ? below : ".", O_RDONLY | O_DIRECTORY, 0), r = 0;
+	struct dirent *de;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd == -ENOENT)
+		return 0;
+	if (fd == -ELOOP || fd == -ENOTDIR)
+		return copy_part(s, from, below, max, err); /* a link leads to the same inside */
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "cannot read '%s/%s'", s->dir, below);
+	while (r == 0 && (de = readdir(d))) {
+		cleanup_free char *name =
+			*below ? path_join(below, de->d_name) : xstrdup(de->d_name);
+
+		if (!streq(de->d_name, ".") && !streq(de->d_name, "..") && wanted(de->d_name))
+			r = copy_part(s, from, name, max, err);
+	}
+	(void)closedir(d);
+	return r;
+}
+
+static bool is_young(const struct timespec *t)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec < t->tv_sec + YOUNG_SECONDS;
+}
+
+/* With its time: git compares that with the times of the files to see which may have changed
+ * since. */
+static int copy_index(const struct source *s, struct err *err)
+{
+	struct stat st;
+	int r = copy_wanted(s, s->dir_fd, "", is_shared_index, PRIVATE_INDEX_MAX, err);
+
+	if (r < 0)
+		return r;
+	if (fstatat(s->dir_fd, "index", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(err, errno, "cannot read '%s/index'", s->dir);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, EINVAL, "'%s/index' is not a file", s->dir);
+	r = copy_part(s, s->dir_fd, "index", PRIVATE_INDEX_MAX, err);
+	if (r == 0) {
+		const struct timespec times[] = {st.st_mtim, st.st_mtim};
+
+		r = utimensat(s->at, "index", times, AT_SYMLINK_NOFOLLOW) < 0
+			    ? err_sys(err, errno, "cannot date the index")
+			    : 0;
+	}
+	s->out->young = s->out->young || is_young(&st.st_mtim);
+	return r;
+}
+
+/* git keeps references in another way then, which only git itself can read. */
+static int refuse_reftable(const struct source *s, const char *config, struct err *err)
+{
+	cleanup_free char *format =
+		gitconfig_get(config, strlen(config), "extensions", "refstorage");
+
+	if (!format || streq(format, "files"))
+		return 0;
+	return err_set(err, ENOTSUP,
+		       "the repository '%s' keeps its references as '%.20s', which ralph cannot "
+		       "copy; use --clone, or: git refs migrate --ref-format=files",
+		       s->common, format);
+}
+
+static int copy_config(const struct source *s, int from, const char *name, bool first,
+		       struct err *err)
+{
+	const struct git_admit with = {.bare = s->bare, .worktree = s->worktree};
+	cleanup_buf struct buf text, out;
+	int r;
+
+	buf_init(&text, PRIVATE_SMALL_MAX);
+	buf_init(&out, 2 * PRIVATE_SMALL_MAX);
+	r = private_read(from, name, &text);
+	if (r == -ENOENT && !first)
+		return 0;
+	if (r == 0 && first) {
+		r = refuse_reftable(s, buf_str(&text), err);
+		if (r < 0)
+			return r;
+	}
+	if (r == 0)
+		r = git_admit_config(buf_str(&text), text.len, &with, &out);
+	if (r == 0)
+		r = private_write(s->at, name, out.data, out.len);
+	return r < 0 ? err_sys(err, -r, "cannot read the settings '%s/%s'", s->common, name) : 0;
+}
+
+static int borrow(const struct source *s, struct err *err)
+{
+	cleanup_free char *objects = path_join(s->common, "objects");
+	cleanup_free char *target = path_join(s->run, "objects");
+	cleanup_free char *lfs = path_join(s->common, "lfs/objects");
+	cleanup_free char *lfs_target = path_join(s->run, "lfs/objects");
+	struct stat st;
+	int r = private_objects_borrow(s->out, objects, target, s->at, err);
+
+	/* git-lfs looks beside the objects that are borrowed. */
+	if (r == 0 && lstat(lfs, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    private_add_bind(s->out, lfs, lfs_target) < 0)
+		r = err_set(err, EFBIG, "the repository has more parts than ralph mounts");
+	return r;
+}
+
+static int make_dirs(const struct source *s, struct err *err)
+{
+	static const char *const dirs[] = {"objects",	 "objects/info", "objects/pack", "refs",
+					   "refs/heads", "refs/tags",	 "info",	 "hooks"};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		/* A link that leads to hooks is copied as it is. */
+		if (streq(dirs[i], "hooks") &&
+		    fstatat(s->common_fd, "hooks", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    !S_ISDIR(st.st_mode))
+			continue;
+		if (mkdirat(s->at, dirs[i], 0755) < 0)
+			return err_sys(err, errno, "cannot make a private git directory");
+	}
+	return 0;
+}
+
+static int make_modules(const struct source *s, struct err *err);
+
+static int make_one(const struct source *s, struct err *err)
+{
+	bool linked = !streq(s->dir, s->common);
+	cleanup_free char *told = NULL;
+	int r = copy_config(s, s->common_fd, "config", true, err);
+
+	if (r == 0)
+		r = make_dirs(s, err);
+	if (r == 0)
+		r = copy_config(s, s->dir_fd, "config.worktree", false, err);
+	if (r == 0)
+		r = copy_state(s, err);
+	if (r == 0)
+		r = copy_wanted(s, s->common_fd, "hooks", is_hook, PRIVATE_COPY_MAX, err);
+	if (r == 0)
+		r = private_refs_write(s->common_fd, linked ? s->dir_fd : -1, s->at, &told, err);
+	if (r == 0)
+		r = copy_index(s, err);
+	if (r == 0)
+		r = borrow(s, err);
+	if (r == 0 && !s->worktree)
+		s->out->told = take_ptr(told);
+	return r == 0 ? make_modules(s, err) : r;
+}
+
+static bool has(int dir, const char *name, mode_t type)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
+/* "../../../sub" from a git directory on, by its text alone: the place may not be there now. */
+static char *resolve(const char *dir, const char *text)
+{
+	cleanup_free char *joined = path_join(dir, text);
+	struct buf b;
+
+	buf_init(&b, strlen(joined) + 2);
+	for (const char *p = joined; *p;) {
+		size_t n = strcspn(p, "/");
+
+		if (n == 2 && strncmp(p, "..", n) == 0) {
+			while (b.len && b.data[--b.len] != '/')
+				;
+		} else if (n && !(n == 1 && *p == '.')) {
+			(void)buf_putc(&b, '/');
+			(void)buf_append(&b, p, n);
+		}
+		p += n + (p[n] == '/');
+	}
+	if (b.data)
+		b.data[b.len] = '\0';
+	return b.data ? buf_take(&b) : xstrdup("/");
+}
+
+/* Where the files of a submodule are; NULL: not in the working tree, and it is no submodule of it. */
+static char *module_worktree(const char *dir, int fd, const char *root)
+{
+	cleanup_free char *text = NULL, *path = NULL;
+	cleanup_buf struct buf b;
+
+	buf_init(&b, PRIVATE_SMALL_MAX);
+	if (private_read(fd, "config", &b) < 0)
+		return NULL;
+	text = gitconfig_get(buf_str(&b), b.len, "core", "worktree");
+	path = text ? resolve(dir, text) : NULL;
+	return path && path_under(path, root) ? take_ptr(path) : NULL;
+}
+
+static int make_module(const struct source *s, const char *name, int fd, struct err *err)
+{
+	cleanup_free char *dir = path_join(s->dir, name), *run = path_join(s->run, name);
+	cleanup_free char *worktree = module_worktree(dir, fd, s->root);
+	cleanup_fd int at = -1;
+	struct source module = *s;
+	int r;
+
+	if (!worktree)
+		return 0;
+	if (++*s->modules > PRIVATE_MODULES_MAX)
+		return err_set(err, EFBIG, "the repository has more than %d submodules",
+			       PRIVATE_MODULES_MAX);
+	r = private_mkdirs(s->at, name);
+	if (r == 0 && mkdirat(s->at, name, 0755) < 0)
+		r = -errno;
+	if (r == 0)
+		at = path_open_beneath(s->at, name, O_RDONLY | O_DIRECTORY, 0);
+	if (r < 0 || at < 0)
+		return err_sys(err, r < 0 ? -r : -at, "cannot make a private git directory");
+	module.dir = module.common = dir;
+	module.dir_fd = module.common_fd = fd;
+	module.at = at;
+	module.run = run;
+	module.worktree = worktree;
+	module.bare = false;
+	return make_one(&module, err);
+}
+
+/* The name of a submodule may have slashes in it. */
+static int walk_modules(const struct source *s, const char *below, unsigned depth, struct err *err)
+{
+	cleanup_fd int fd = path_open_beneath(s->dir_fd, below, O_RDONLY | O_DIRECTORY, 0);
+	struct dirent *de;
+	DIR *d;
+	int r = 0;
+
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP
+			       ? 0
+			       : err_sys(err, -fd, "cannot read '%s/%s'", s->dir, below);
+	if (has(fd, "HEAD", S_IFREG) && has(fd, "objects", S_IFDIR))
+		return make_module(s, below, fd, err);
+	if (depth > MODULE_DEPTH_MAX)
+		return err_set(err, EFBIG, "'%s/%s' is too deep", s->dir, below);
+	d = fdopendir(fd);
+	if (!d)
+		return err_sys(err, errno, "cannot read '%s/%s'", s->dir, below);
+	(void)take_fd(fd);
+	while (r == 0 && (de = readdir(d))) {
+		cleanup_free char *name = path_join(below, de->d_name);
+
+		if (!streq(de->d_name, ".") && !streq(de->d_name, "..") && de->d_type == DT_DIR)
+			r = walk_modules(s, name, depth + 1, err);
+	}
+	(void)closedir(d);
+	return r;
+}
+
+static int make_modules(const struct source *s, struct err *err)
+{
+	return walk_modules(s, "modules", 0, err);
+}
+
+static int open_dir(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", path) : fd;
+}
+
+int private_git_make(const struct private_git_input *in, int at, struct private_git *ret,
+		     struct err *err)
+{
+	const struct gitdir *g = in->git;
+	cleanup_fd int dir = -1, common = -1;
+	unsigned modules = 0;
+	struct source s = {.out = ret, .at = at, .run = in->run, .modules = &modules};
+	int r;
+
+	*ret = (struct private_git){0};
+	if (!g->root)
+		return 0;
+	dir = open_dir(g->dir, err);
+	common = dir < 0 ? -1 : open_dir(g->common, err);
+	if (dir < 0 || common < 0)
+		return dir < 0 ? dir : common;
+	s.dir = g->dir;
+	s.common = g->common;
+	s.root = g->root;
+	s.dir_fd = dir;
+	s.common_fd = common;
+	s.bare = streq(g->root, g->dir);
+	r = make_one(&s, err);
+	if (r < 0)
+		private_git_done(ret);
+	return r;
+}
