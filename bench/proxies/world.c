@@ -350,16 +350,18 @@ static void make_ca(int sock)
 	cleanup_buf struct buf b;
 	struct wire_reader r;
 	const char *pem;
-	size_t n;
+	size_t n, keystore;
 
 	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_str(&b, "bench");
+	wire_put_bytes(&b, "", 0);
 	wire_msg_init(&m);
 	if (wire_send(sock, (enum wire_type)CA_MAKE, 1, &b, NULL, 0) < 0 ||
 	    wire_recv(sock, &m) != 1)
 		die("ca", "does not answer");
 	wire_read(&r, &m);
 	pem = wire_get_bytes(&r, &n);
+	(void)wire_get_bytes(&r, &keystore);
 	if (wire_read_end(&r) < 0)
 		die("ca", "bad answer");
 	buf_done(&w.sandbox_ca);
