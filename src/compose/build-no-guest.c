@@ -178,11 +178,31 @@ static int add_rest(struct sandbox_spec *s, const struct build_input *in, const 
 	return r < 0 ? r : build_agent(s, in, a, err);
 }
 
+/* What git runs by itself is put back afterwards, and so are references (workspace/kept-refs.h). */
+static void keep_git(struct sandbox_spec *s, const struct gitdir *git)
+{
+	static const char *const names[] = {"config", "config.worktree", "hooks", "info"};
+	struct stat st;
+
+	if (!git->root)
+		return;
+	(void)spec_mount_add(s, SPEC_BIND_RW, git->common, git->common, "git directory");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		cleanup_free char *path = path_join(git->common, names[i]);
+
+		if (lstat(path, &st) == 0)
+			(void)spec_mount_add(s, SPEC_PUT_BACK, path, path,
+					     "git runs what is named in it");
+	}
+}
+
 /* Nothing of it is a wall: what a command has is what the user has. */
-static int fill_direct(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+static int fill_direct(struct sandbox_spec *s, const struct build_input *in,
+		       const struct gitdir *git, struct err *err)
 {
 	if (in->clone)
 		return err_usage(err, "--clone and --no-sandbox exclude each other");
+	keep_git(s, git);
 	s->quarantine = SPEC_QUARANTINE_NONE;
 	s->net.tier = POLICY_FULL;
 	return 0;
@@ -216,7 +236,7 @@ int build_no_guest(struct sandbox_spec *s, const struct build_input *in, const s
 
 	set_limits(s, in->config);
 	if (no_guest_without_wall(s))
-		return fill_direct(s, in, err);
+		return fill_direct(s, in, git, err);
 	r = check_limits(s, in->config, err);
 	if (r == 0)
 		r = engine_ask(s, err);

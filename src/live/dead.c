@@ -10,6 +10,7 @@
 #include "record/runtime.h"
 #include "workspace/findings.h"
 #include "workspace/host-run.h"
+#include "workspace/kept-refs.h"
 #include "workspace/restore.h"
 #include "workspace/seen.h"
 
@@ -41,6 +42,23 @@ static bool settle(void *arg, struct findings *found)
 	return moved;
 }
 
+static void put_refs_back(const struct places *p, const struct store_entry *e,
+			  const struct sandbox_spec *old, struct events *log)
+{
+	cleanup_json json_t *said = NULL;
+	struct err err = {0};
+	json_t *text;
+	size_t i;
+
+	if (kept_refs_put_back(old, p, e->dir, &said, &err) < 0)
+		log_error("workspace", "%s", err.msg);
+	json_array_foreach (said, i, text) {
+		log_warn("workspace", "%s", json_string_value(text));
+		(void)events_add(log, "refs-back", json_pack("{sO}", "message", text));
+	}
+	kept_refs_forget(old, p, e->dir);
+}
+
 /* The killed supervisor could not look at the workspace: findings are settled here. Its spec was
  * written when it started. */
 static void look_at_workspace(const struct places *p, const struct store_entry *e,
@@ -58,6 +76,7 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 	st.st_mtim.tv_sec -= STALE_SINCE_S;
 	restore_look(back, p, true, &found);
 	restore_forget(e->dir);
+	put_refs_back(p, e, old, log);
 	(void)settle(&d, &found);
 	findings_done(&found);
 	host_run_finish(old, &st.st_mtim, &before, true, settle, &d);

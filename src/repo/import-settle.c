@@ -23,7 +23,7 @@ static char *own_prefix(const struct import *im)
 static bool is_note(const char *rest)
 {
 	return strncmp(rest, "seen/", 5) == 0 || strncmp(rest, "base/", 5) == 0 ||
-	       strncmp(rest, "was/", 4) == 0;
+	       strncmp(rest, "was/", 4) == 0 || streq(rest, PUT_BACK_PIN);
 }
 
 /* The names of what is held (notes: of the rest), without their beginning. */

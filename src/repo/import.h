@@ -27,6 +27,7 @@
 #define IMPORT_TIPS_MAX 200000	  /* references of the user's, as they were told */
 #define IMPORT_LOOSE_MAX 100	  /* objects that are kept one by one; more stay a pack */
 #define IMPORT_DIR "ralph-import" /* of the git directory: what an import needs while it runs */
+#define IMPORT_TIPS_FD 3	  /* what the sandbox was told */
 #define IMPORT_LOCK_MS 20000	  /* another import into the same repository may take this long */
 
 enum import_kind {
@@ -127,6 +128,7 @@ int import_recover(struct import *im, struct err *err);
 
 /* import.c: opens the user's repository and waits for other imports; then gives up all else. */
 int import_open(struct import *im, const char *root, int *ret_lock, struct err *err);
+int import_read_tips(struct import *im, struct err *err);
 int import_confine(struct import *im, struct err *err);
 /* The index for next_tip, where it is another one; -EBUSY as import_index_prepare(). */
 int import_prepare(struct import *im, const char **ret_why, struct err *err);
@@ -156,3 +158,13 @@ int settle_run(const char *root, const char *name, enum settle_how how, const ch
 	       json_t *out, struct err *err);
 /* The sandbox is gone: what imports noted about it goes, what is held stays. */
 int settle_forget(const char *root, const char *name, struct err *err);
+
+/*
+ * put-back.c: for a sandbox that shares the git directory. `repo pin ROOT NAME` before it starts:
+ * nothing that a reference leads to is lost to `git gc`. `repo put-back ROOT NAME` when no command
+ * runs: fills {"back": [{ref, as, how}]}. Descriptor 3 has the tips of then, 4 the index, 5 the
+ * list of stashes.
+ */
+#define PUT_BACK_PIN "pin"
+int put_back_pin(const char *root, const char *name, json_t *out, struct err *err);
+int put_back_run(const char *root, const char *name, json_t *out, struct err *err);

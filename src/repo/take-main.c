@@ -6,6 +6,8 @@
  * repo held DIR NAME                  what imports held
  * repo settle DIR NAME HOW REF        HOW: merge, gitlinks, force, drop; REF: heads/BRANCH, or ""
  * repo forget DIR NAME                sandbox NAME is gone
+ * repo pin DIR NAME                   import.h, put-back.c
+ * repo put-back DIR NAME
  *
  * For ralph's own use; see take.h. apply, import and tips answer on stdout in JSON; an error is a line on
  * stderr, and exit 1.
@@ -277,6 +279,16 @@ static int cmd_forget(char **argv, json_t *out, struct err *err)
 	return settle_forget(argv[0], argv[1], err);
 }
 
+static int cmd_pin(char **argv, json_t *out, struct err *err)
+{
+	return put_back_pin(argv[0], argv[1], out, err);
+}
+
+static int cmd_put_back(char **argv, json_t *out, struct err *err)
+{
+	return put_back_run(argv[0], argv[1], out, err);
+}
+
 static const struct {
 	const char *name;
 	int n_args;
@@ -292,6 +304,8 @@ static const struct {
 	{"held", 2, cmd_held, false, false},
 	{"settle", 4, cmd_settle, false, true},
 	{"forget", 2, cmd_forget, false, false},
+	{"pin", 2, cmd_pin, false, false},
+	{"put-back", 2, cmd_put_back, false, false},
 	/* clang-format on */
 };
 

@@ -99,6 +99,14 @@ static void put_refused(const struct client *c, struct buf *b)
 	wire_put_u32(b, others);
 }
 
+static bool is_last(const struct client *last)
+{
+	for (const struct client *c = last->sup->clients; c; c = c->next)
+		if (c != last && (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING))
+			return false;
+	return true;
+}
+
 void client_exited(struct client *c, uint32_t code)
 {
 	cleanup_buf struct buf b;
@@ -108,6 +116,8 @@ void client_exited(struct client *c, uint32_t code)
 	wire_put_u32(&b, code);
 	wire_put_u32(&b, c->timed_out);
 	watch_look(c->sup);
+	if (is_last(c))
+		watch_refs(c->sup);
 	c->state = CLIENT_ENDED;
 	wire_put_u32(&b, sup_stays(c->sup));
 	put_refused(c, &b);

@@ -203,6 +203,7 @@ struct supervisor {
 	size_t n_covers;
 	struct strv notes;	 /* for the user, of before the start */
 	struct err unsettled;	 /* a finding that could not be moved: commands end with it */
+	struct err refs_err;	 /* why references could not be put back, as it was said */
 	struct strv moved;	 /* paths of the first ones that were moved to quarantine */
 	struct timespec since;	 /* newer files were changed while the sandbox ran */
 	struct restore *restore; /* NULL: nothing is to be restored */
@@ -268,7 +269,8 @@ void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itse
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
 void watch_look(struct supervisor *s);			/* after a command */
-void watch_finish(struct supervisor *s);		/* when nothing runs inside any more */
+void watch_refs(struct supervisor *s);	 /* when no command runs: what became of the references */
+void watch_finish(struct supervisor *s); /* when nothing runs inside any more */
 
 /* gateway-link.c: the sandbox's network */
 int gateway_link_plan(struct supervisor *s, struct err *err); /* fills in the guest's sockets */

@@ -16,6 +16,7 @@
 #include "workspace/findings.h"
 #include "workspace/restore.h"
 #include "workspace/host-run.h"
+#include "workspace/kept-refs.h"
 #include "workspace/seen.h"
 
 #define NOTICES_MAX 20 /* shown of one look; all are events */
@@ -49,7 +50,7 @@ static bool settle(struct supervisor *s, struct finding *f)
 static bool waits(const struct supervisor *s, const struct finding *f)
 {
 	return s->spec->quarantine == SPEC_QUARANTINE_ASK && s->state != SUP_ENDED && !f->in_git &&
-	       !f->back;
+	       !f->back && !f->stays;
 }
 
 static bool announce(void *arg, struct findings *f)
@@ -116,6 +117,25 @@ void watch_look(struct supervisor *s)
 	findings_done(&found);
 }
 
+void watch_refs(struct supervisor *s)
+{
+	cleanup_json json_t *said = NULL;
+	struct err err = {0};
+	json_t *text;
+	size_t i;
+
+	if (kept_refs_put_back(s->spec, &s->places, s->entry.dir, &said, &err) < 0 &&
+	    !streq(s->refs_err.msg, err.msg)) {
+		s->refs_err = err;
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
+		client_notice_all(s, err.msg);
+	}
+	json_array_foreach (said, i, text) {
+		sup_event(s, "refs-back", json_pack("{sO}", "message", text));
+		client_notice_all(s, json_string_value(text));
+	}
+}
+
 void watch_finish(struct supervisor *s)
 {
 	const struct host_run_before before = {s->seen, s->places.state};
@@ -129,6 +149,8 @@ void watch_finish(struct supervisor *s)
 		client_fail_all(s, s->unsettled.msg);
 	}
 	restore_forget(s->entry.dir);
+	watch_refs(s);
+	kept_refs_forget(s->spec, &s->places, s->entry.dir);
 }
 
 static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
@@ -189,10 +211,23 @@ static int take_stock(struct supervisor *s, struct err *err)
 	return r;
 }
 
+/* A repository that libgit2 cannot read is used as it is, and said. */
+static void keep_refs(struct supervisor *s)
+{
+	struct err err = {0};
+
+	if (kept_refs_write(s->spec, &s->places, s->entry.dir, &err) < 0)
+		strv_pushf(&s->notes,
+			   "branches and tags that the agent moves or deletes are not put "
+			   "back: %s",
+			   err.msg);
+}
+
 int watch_start(struct supervisor *s, struct err *err)
 {
 	int r = restore_new(s->spec, s->entry.dir, &s->restore, err);
 
+	keep_refs(s);
 	if (r == 0)
 		r = cover_start(s, err);
 	if (r < 0)

@@ -58,6 +58,9 @@ extern const char private_git_export[];
 int private_git_told(const struct gitdir *git, const char *name, const char *told, struct buf *out,
 		     struct err *err);
 
+/* "HEAD REF" and "OID REF" as the user's repository has them, without refs/ralph. */
+int private_git_refs(const struct gitdir *git, struct buf *out, struct err *err);
+
 /*
  * The way in: what the user did since, for a script that git runs with inside. private_git_moved()
  * puts "HEAD OLD NEW" and "NEW REF OLD". The script moves a reference only from OLD, so it does

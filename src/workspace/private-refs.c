@@ -336,6 +336,19 @@ static int read_host(const struct gitdir *git, struct refs *r)
 	return common < 0 ? -errno : read_all(r, common, -1);
 }
 
+int private_git_refs(const struct gitdir *git, struct buf *out, struct err *err)
+{
+	cleanup_fd int dir = open(git->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_(refs_done) struct refs r = {.at = -1};
+	int rc = dir < 0 ? -errno : read_host(git, &r);
+
+	if (rc == 0)
+		put_head(dir, out);
+	for (size_t i = 0; rc == 0 && i < r.n; i++)
+		(void)buf_printf(out, "%s %s\n", r.v[i].oid, r.v[i].name);
+	return refs_err(rc == 0 && out->full ? -ENOBUFS : rc, err);
+}
+
 static void put_told(const struct refs *r, const char *oid, const char *ref, struct buf *out)
 {
 	(void)buf_printf(out, "%s %s\n", oid, ref);
