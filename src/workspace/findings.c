@@ -44,6 +44,12 @@ struct finding *findings_add(struct findings *f, const char *path, char *why, bo
 	return &f->v[f->n++];
 }
 
+void findings_drop(struct findings *f, size_t i)
+{
+	done(&f->v[i]);
+	f->v[i] = f->v[--f->n];
+}
+
 void findings_done(struct findings *f)
 {
 	for (size_t i = 0; i < f->n; i++)

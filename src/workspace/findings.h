@@ -31,6 +31,7 @@ struct findings {
 
 /* Takes why; one of the same path is not added again. */
 struct finding *findings_add(struct findings *f, const char *path, char *why, bool in_git);
+void findings_drop(struct findings *f, size_t i);
 void findings_done(struct findings *f);
 
 /*

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "policy/protect.h"
 #include "workspace/host-run-judge.h"
+#include "workspace/restore.h"
 #include "workspace/seen.h"
 #include "workspace/state-link.h"
 #include "workspace/tree-walk.h"
@@ -191,6 +192,14 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
 	}
 }
 
+/* What was put back is as new as anything, and as it was. */
+static void drop_kept(const struct sandbox_spec *spec, struct findings *f)
+{
+	for (size_t i = f->n; i-- > 0;)
+		if (restore_has(spec, f->v[i].path))
+			findings_drop(f, i);
+}
+
 void host_run_finish(const struct sandbox_spec *spec, const struct timespec *since,
 		     const struct host_run_before *before, bool all, host_run_settle_fn *settle,
 		     void *arg)
@@ -201,6 +210,7 @@ void host_run_finish(const struct sandbox_spec *spec, const struct timespec *sin
 		struct findings found = {0};
 
 		host_run_walk(spec, since, before, all, &found);
+		drop_kept(spec, &found);
 		again = settle(arg, &found) && found.more;
 		findings_done(&found);
 	} while (again);

@@ -40,7 +40,8 @@ struct restore {
 bool restore_has(const struct sandbox_spec *spec, const char *path)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_PUT_BACK && streq(spec->mounts[i].source, path))
+		if (spec->mounts[i].kind == SPEC_PUT_BACK &&
+		    path_under(path, spec->mounts[i].source))
 			return true;
 	return false;
 }

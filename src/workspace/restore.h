@@ -27,5 +27,5 @@ void restore_look(struct restore *p, const struct places *places, bool keep, str
 /* The copies are not needed any more. */
 void restore_forget(int dir);
 
-/* Is this path kept, and so not host_run_compare()'s to look at? */
+/* Is this path kept, or in a directory that is, and so nobody else's to look at? */
 bool restore_has(const struct sandbox_spec *spec, const char *path);
