@@ -65,6 +65,7 @@ int private_git_told(const struct gitdir *git, const char *name, const char *tol
  * next import sees that both sides agree again.
  */
 extern const char private_git_sync[];
+#define PRIVATE_GIT_LATE 75 /* its exit code when an operation is in progress */
 int private_git_moved(const struct gitdir *git, const char *name, const char *told, struct buf *out,
 		      struct err *err);
 
