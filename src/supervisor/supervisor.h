@@ -265,6 +265,9 @@ void cover_look(struct supervisor *s);
 bool cover_is_due(const struct supervisor *s);	     /* a second look is needed */
 void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itself */
 
+/* git-link.c: before anything runs inside, and before anything is mounted */
+int git_link_make(struct supervisor *s, struct err *err);
+
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
 void watch_look(struct supervisor *s);			/* after a command */
