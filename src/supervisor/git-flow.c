@@ -460,16 +460,16 @@ static void watch(const struct git_flow *g, int at)
 
 static void watch_both(struct git_flow *g)
 {
-	const struct git_host *h = g->sup->git_host;
-	cleanup_fd int dir = open(git_host_dir(h), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int common = open(git_host_common(h), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct spec_git *of = &g->sup->spec->git;
+	cleanup_fd int dir = open(of->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int common = open(of->common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	g->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (g->watch < 0)
 		return;
 	watch(g, g->dir);
 	watch(g, dir);
-	if (!streq(git_host_dir(h), git_host_common(h)))
+	if (!streq(of->dir, of->common))
 		watch(g, common);
 	g->watch_io = (struct ev_io){.fd = g->watch, .fn = on_change};
 	(void)ev_want(g->sup->ev, &g->watch_io, EPOLLIN);
@@ -477,18 +477,18 @@ static void watch_both(struct git_flow *g)
 
 int git_flow_start(struct supervisor *s, struct err *err)
 {
+	const struct spec_git *of = &s->spec->git;
 	struct git_flow *g;
-	int dir = path_open_beneath(s->entry.dir, "git", O_RDONLY | O_DIRECTORY, 0), r;
+	int dir, r;
 
-	if (dir == -ENOENT || engine_has(s->spec->engine, ENGINE_NO_GUEST))
+	if (!of->private || !of->root)
 		return 0;
+	r = git_host_new(of, &s->git_host, err);
+	if (r < 0)
+		return r;
+	dir = path_open_beneath(s->entry.dir, "git", O_RDONLY | O_DIRECTORY, 0);
 	if (dir < 0)
 		return err_sys(err, -dir, "cannot open the sandbox's git directory");
-	r = git_host_new(s->spec->workspace, &s->git_host, err);
-	if (r < 0 || !s->git_host) {
-		(void)close(dir);
-		return r;
-	}
 	g = xcalloc(1, sizeof(*g));
 	*g = (struct git_flow){.sup = s, .dir = dir, .watch = -1, .answer = -1};
 	g->null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -23,40 +23,28 @@
 #define TOLD_FD 3 /* of `repo import` */
 
 struct git_host {
-	struct gitdir git;
+	struct gitdir git; /* its strings are the spec's */
 	dev_t dev;
 	ino_t ino;	/* of the git directory, as the sandbox was started with */
 	uint64_t stamp; /* of the user's references when the sandbox was told last */
 	bool is_told;
 };
 
-int git_host_new(const char *workspace, struct git_host **ret, struct err *err)
+int git_host_new(const struct spec_git *g, struct git_host **ret, struct err *err)
 {
-	struct git_host *h = xcalloc(1, sizeof(*h));
+	struct git_host *h;
 	struct stat st;
-	int r = gitdir_find(workspace, NULL, &h->git, err);
 
-	if (r == 0 && h->git.root && stat(h->git.dir, &st) < 0)
-		r = err_sys(err, errno, "cannot look at '%s'", h->git.dir);
-	if (r < 0 || !h->git.root) {
-		gitdir_done(&h->git);
-		free(h);
-		return r;
-	}
-	h->dev = st.st_dev;
-	h->ino = st.st_ino;
+	if (stat(g->dir, &st) < 0)
+		return err_sys(err, errno, "cannot look at '%s'", g->dir);
+	h = xcalloc(1, sizeof(*h));
+	*h = (struct git_host){
+		.git = {.root = g->root, .dir = g->dir, .common = g->common},
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+	};
 	*ret = h;
 	return 0;
-}
-
-const char *git_host_dir(const struct git_host *h)
-{
-	return h->git.dir;
-}
-
-const char *git_host_common(const struct git_host *h)
-{
-	return h->git.common;
 }
 
 /* Another directory in its place is another repository, which this sandbox knows nothing of. */

@@ -5,12 +5,11 @@
 
 #include <stdbool.h>
 
-/* The user's repository, for the broker; NULL where the workspace belongs to none. */
+/* The user's repository, for the broker. */
 struct git_host;
+struct spec_git;
 
-int git_host_new(const char *workspace, struct git_host **ret, struct err *err);
-const char *git_host_dir(const struct git_host *h);
-const char *git_host_common(const struct git_host *h);
+int git_host_new(const struct spec_git *g, struct git_host **ret, struct err *err);
 
 struct git_import {
 	char *program; /* libexec/ralph/repo */

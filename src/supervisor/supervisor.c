@@ -316,6 +316,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
+		r = git_link_make(s, err);
+	if (r == 0)
 		r = watch_start(s, err);
 	if (r == 0)
 		r = git_flow_start(s, err);

@@ -276,6 +276,9 @@ void cover_look(struct supervisor *s);
 bool cover_is_due(const struct supervisor *s);	     /* a second look is needed */
 void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itself */
 
+/* git-link.c: before anything runs inside, and before anything is mounted */
+int git_link_make(struct supervisor *s, struct err *err);
+
 /* git-flow.c: commits come out of the sandbox, and the user's go in */
 int git_flow_start(struct supervisor *s, struct err *err); /* before anything can run inside */
 /* A command is to start; true: its client has to be WAITING until client_resume(). */
