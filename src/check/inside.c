@@ -83,6 +83,7 @@ static int hear(int conn, int *ret_code, struct err *err)
 	wire_read(&rd, &m);
 	switch ((unsigned)m.type) {
 	case WIRE_STARTED:
+	case WIRE_NEWS:
 	case WIRE_NOTICE: /* of the workspace, for those who work in it */
 		return RUNNING;
 	case WIRE_EXITED:

@@ -58,6 +58,8 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 	const struct guard_input gi = {
 		.dir = source,
 		.git = git,
+		.covered = git ? s->git.covers : NULL,
+		.private = git && s->git.private,
 		.masks = &in->config->workspace.mask,
 	};
 	struct stat st;
@@ -73,11 +75,12 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 	return r;
 }
 
-/* The repository of a worktree or submodule lies elsewhere; git needs all of it. gitdir_find() has
- * checked that it knows this workspace. */
+/* Without a private git directory: the repository of a worktree or submodule lies elsewhere, and git
+ * needs all of it. gitdir_find() has checked that it knows this workspace. */
 static void add_repository(struct sandbox_spec *s, const struct gitdir *g)
 {
-	if (g->root && streq(g->root, s->workspace) && !path_under(g->common, s->workspace))
+	if (no_guest(s) && g->root && streq(g->root, s->workspace) &&
+	    !path_under(g->common, s->workspace))
 		(void)spec_mount_add(s, SPEC_BIND_RW, g->common, g->common,
 				     "the repository of this worktree");
 }
@@ -126,7 +129,9 @@ int build_workspace(struct sandbox_spec *s, const struct build_input *in, const 
 	s->quarantine = (enum spec_quarantine)in->config->workspace.quarantine;
 	(void)spec_mount_add(s, SPEC_BIND_RW, s->workspace, s->workspace, "the workspace");
 	add_repository(s, git);
-	r = build_guard(s, in, git, s->workspace, s->workspace, err);
+	r = build_git(s, in, git, err);
+	if (r == 0)
+		r = build_guard(s, in, git, s->workspace, s->workspace, err);
 	if (r == 0)
 		gitconfig_env(s, git);
 	for (size_t i = 0; r == 0 && in->agents_own && i < in->agents_own->n; i++)

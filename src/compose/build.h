@@ -67,6 +67,9 @@ int build_identity(const struct build_input *in, struct sandbox_spec *s, struct 
 /* build-workspace.c: the workspace, and what in it is not the agent's to write or to read */
 int build_workspace(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		    struct err *err);
+/* build-git.c: the sandbox's private git directory, behind the workspace's own mount */
+int build_git(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
+	      struct err *err);
 /* build-clone.c: instead of the workspace, a clone in the sandbox's record; the repository is
  * read-only */
 #define CLONE_ORIGIN "/run/ralph/origin.git"

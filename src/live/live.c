@@ -357,12 +357,12 @@ static bool show_notice(const struct wire_msg *m)
 	struct wire_reader rd;
 	const char *text;
 
-	if (m->type != WIRE_NOTICE)
+	if (m->type != WIRE_NOTICE && m->type != WIRE_NEWS)
 		return false;
 	wire_read(&rd, m);
 	text = wire_get_str(&rd);
 	if (text)
-		log_warn("workspace", "%s", text);
+		log_msg(m->type == WIRE_NEWS ? LOG_INFO : LOG_WARN, "workspace", "%s", text);
 	return text != NULL;
 }
 

@@ -32,6 +32,11 @@ char *store_clone(const struct places *p, const char *name)
 	return xasprintf("%s/sandboxes/%s/clone", p->state, name);
 }
 
+char *store_git(const struct places *p, const char *name)
+{
+	return xasprintf("%s/sandboxes/%s/git", p->state, name);
+}
+
 char *store_home(const struct places *p, const char *name)
 {
 	return xasprintf("%s/sandboxes/%s/home", p->state, name);

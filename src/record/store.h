@@ -82,6 +82,7 @@ char *store_owner(const struct places *p, const char *name);
 /* Returns the path of NAME's home on the host, or of its clone, if it works in one. */
 char *store_home(const struct places *p, const char *name);
 char *store_clone(const struct places *p, const char *name);
+char *store_git(const struct places *p, const char *name); /* its private git directory */
 
 #define cleanup_store cleanup_(store_close)
 #define STORE_ENTRY_INIT                                                                           \

@@ -289,7 +289,8 @@ static void plan_head(struct import *im)
 		return;
 	if (synced && streq(im->head, synced))
 		return; /* the user switched, not the agent */
-	if (!im->may_switch || im->busy)
+	im->again = !im->may_switch || im->busy;
+	if (im->again)
 		return;
 	tip = head_tip(im);
 	if (!synced || !streq(im->host_head, synced))

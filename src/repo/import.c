@@ -410,11 +410,25 @@ static int prepare_index(struct import *im, struct err *err)
 		current->verdict = BRANCH_HOLD;
 		current->why = why;
 	}
+	im->again = true;
 	if (im->switch_to)
 		im->head_why = why;
 	free(take_ptr(im->switch_to));
 	im->next_tip = im->host_tip;
 	return 0;
+}
+
+/* What the user's branch did not have; of a new branch, what the current one does not have. */
+static json_int_t count_new(const struct import *im, const struct import_row *row)
+{
+	const git_oid *base = git_oid_is_zero(&row->host) ? &im->host_tip : &row->host;
+	size_t ahead = 0, behind = 0;
+
+	if (row->kind != IMPORT_BRANCH || row->verdict == BRANCH_SAME ||
+	    row->verdict == BRANCH_SYNC || git_oid_is_zero(base) ||
+	    git_graph_ahead_behind(&ahead, &behind, im->repo, &row->inside, base) < 0)
+		return 0;
+	return (json_int_t)ahead;
 }
 
 static void put_row(const struct import *im, const struct import_row *row, json_t *out)
@@ -425,8 +439,9 @@ static void put_row(const struct import *im, const struct import_row *row, json_
 	};
 	cleanup_free char *held = import_own_name(im, "", row->ref);
 	char hex[GIT_OID_HEXSZ + 1];
-	json_t *j = json_pack("{so ss}", "ref", json_text(row->ref), "oid",
-			      git_oid_tostr(hex, sizeof(hex), &row->inside));
+	json_t *j = json_pack("{so ss sI}", "ref", json_text(row->ref), "oid",
+			      git_oid_tostr(hex, sizeof(hex), &row->inside), "commits",
+			      count_new(im, row));
 
 	if (import_is_taken(row)) {
 		(void)json_object_set_new(j, "how", json_string(how[row->verdict]));
@@ -447,6 +462,8 @@ static void put_answer(const struct import *im, json_t *out)
 	(void)json_object_set_new(out, "held", json_array());
 	for (size_t i = 0; i < im->n_rows; i++)
 		put_row(im, &im->rows[i], out);
+	if (im->again)
+		(void)json_object_set_new(out, "again", json_true());
 	if (im->switch_to)
 		(void)json_object_set_new(out, "head", json_text(im->switch_to));
 	if (im->head_why)

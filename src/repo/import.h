@@ -81,6 +81,7 @@ struct import {
 	char *switch_to;      /* the branch that HEAD goes to; NULL: it stays */
 	bool settle_head;     /* both sides are on this branch now, and were not */
 	const char *head_why; /* HEAD was not taken, because … */
+	bool again;	      /* what was not taken may be taken later, without a change inside */
 	bool index_locked;
 	int helper;    /* -1: none */
 	bool confined; /* the lock of the repository is ours, and nothing else can be reached */
@@ -135,7 +136,7 @@ int import_prepare(struct import *im, const char **ret_why, struct err *err);
 void import_done(struct import *im);
 /*
  * `repo import ROOT NAME WHEN`. The stream is stdin, descriptor 3 has the tips. Fills out:
- * {"taken": […], "held": […], "head": REF, "head_held": {…}}.
+ * {"taken": […], "held": […], "head": REF, "head_held": {…}, "again": true}.
  */
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err);
 

@@ -199,6 +199,19 @@ static int check_container(const void *item, const struct sandbox_spec *whole, s
 	return r < 0 || !c->volume ? r : check_path("directory of a volume", c->volume_dir, err);
 }
 
+static int check_git(const void *item, const struct sandbox_spec *whole, struct err *err)
+{
+	const struct spec_git *g = item;
+	const char *const paths[] = {g->at, g->covers, g->root, g->dir, g->common};
+	int r = g->private ? check_path("private git directory", g->private, err) : 0;
+
+	if (r == 0 && g->private && (!g->at || !g->root != !g->dir || !g->dir != !g->common))
+		r = err_set(err, EINVAL, "the private git directory has only some of its paths");
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(paths); i++)
+		r = paths[i] ? check_path("git directory", paths[i], err) : 0;
+	return r;
+}
+
 /* The network is policy's: its rows are in policy/rule.c. */
 
 static int net_from_json(const json_t *j, void *at, struct err *err)
@@ -329,6 +342,15 @@ static const struct spec_field container_rows[] = {
 	{ "far_dial",   FIELD(spec_container, remote_dial), OPTIONAL },
 };
 
+static const struct spec_field git_rows[] = {
+	{ "private",    FIELD(spec_git, private) },
+	{ "at",         FIELD(spec_git, at) },
+	{ "covers",     FIELD(spec_git, covers), OPTIONAL },
+	{ "root",       FIELD(spec_git, root), OPTIONAL },
+	{ "dir",        FIELD(spec_git, dir), OPTIONAL },
+	{ "common",     FIELD(spec_git, common), OPTIONAL },
+};
+
 const struct spec_table spec_env_table = {
 	TABLE(spec_env, env_rows), .check = check_env, .name_at = offsetof(struct spec_env, name), .unique = true,
 };
@@ -339,6 +361,7 @@ static const struct spec_table credential_table = {
 };
 static const struct spec_table budget_table = { TABLE(spec_budget, budget_rows) };
 static const struct spec_table cgroup_table = { TABLE(spec_cgroup, cgroup_rows) };
+static const struct spec_table git_table = { TABLE(spec_git, git_rows), .check = check_git };
 static const struct spec_table container_table = {
 	TABLE(spec_container, container_rows), .check = check_container,
 };
@@ -395,6 +418,7 @@ static const struct spec_field spec_rows[] = {
 	{ "budget",     SECTION(sandbox_spec, budget, budget_table) },
 	{ "prices",     FIELD(sandbox_spec, prices), OPTIONAL, .part = BUDGET },
 	{ "limits",     SECTION(sandbox_spec, limits, limits_table) },
+	{ "git",        SECTION(sandbox_spec, git, git_table), OPTIONAL },
 	{ "container",  SECTION(sandbox_spec, container, container_table), OPTIONAL },
 };
 const struct spec_table spec_table = { TABLE(sandbox_spec, spec_rows) };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/path.h"
 #include "spec/fields.h"
 
 struct sandbox_spec *spec_new(void)
@@ -98,6 +99,11 @@ static int table_check(const struct spec_table *t, const void *item,
 int spec_check(const struct sandbox_spec *s, struct err *err)
 {
 	return table_check(&spec_table, s, s, err);
+}
+
+bool spec_git_covers(const struct sandbox_spec *s, const char *path)
+{
+	return s->git.covers && path_under(path, s->git.covers);
 }
 
 const struct spec_env *spec_env_find(const struct sandbox_spec *s, const char *name)

@@ -192,6 +192,17 @@ struct spec_container {
 	char *remote_dial;   /* how containers there call that address */
 };
 
+/*
+ * The sandbox's private git directory (docs/internals/private-git.md): a directory of its record,
+ * made from the user's repository. Its mounts are rows of the spec like others.
+ */
+struct spec_git {
+	char *private;		   /* on the host; NULL: the sandbox has none */
+	char *at;		   /* inside */
+	char *covers;		   /* of the workspace; NULL: what it stands for is not in there */
+	char *root, *dir, *common; /* of the repository; NULL: there is none, and it begins empty */
+};
+
 struct sandbox_spec {
 	char *name;
 	char *engine;
@@ -224,6 +235,7 @@ struct sandbox_spec {
 	struct strv prices;	    /* the user's own: MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct spec_limits limits;
 	struct spec_container container;
+	struct spec_git git;
 };
 
 struct sandbox_spec *spec_new(void);
@@ -253,6 +265,8 @@ const struct spec_env *spec_env_find(const struct sandbox_spec *s, const char *n
 struct spec_mount *spec_mount_add(struct sandbox_spec *s, enum spec_mount_kind kind,
 				  const char *source, const char *target, const char *reason);
 void spec_mount_done(struct spec_mount *m); /* frees what it holds */
+/* Is this path of the host the user's git directory, which the private one covers inside? */
+bool spec_git_covers(const struct sandbox_spec *s, const char *path);
 void spec_watch_add(struct sandbox_spec *s, enum spec_watch_kind kind, const char *dir);
 struct spec_credential *spec_credential_add(struct sandbox_spec *s, const char *name,
 					    const char *provider);

@@ -27,17 +27,26 @@ enum act {
 	COMPLAINT,
 	INIT,
 	SAVE,
-	END, /* id: 1: remove the record as well */
-	IS,  /* u32 errno, u32 value, str text, strv what was told; fds */
+	GIT_IMPORT, /* id: 1: HEAD may follow → a pid; fds: for git inside, and the answer */
+	GIT_MOVED,  /* id: 1: all of it once more → fd: what the user moved, if there is any */
+	END,	    /* id: 1: remove the record as well */
+	IS,	    /* u32 errno, u32 value, str text, strv what was told; fds */
 };
+
+#define ANSWER_FDS GIT_IMPORT_FDS
 
 static const char *const programs[] = {"gateway", "cred", "ports"};
 
 struct answer {
 	uint32_t value;
 	char text[512];
-	int fds[2];
+	int fds[ANSWER_FDS];
 };
+
+#define ANSWER_INIT                                                                                \
+	{                                                                                          \
+		.fds = {-1, -1, -1},                                                               \
+	}
 
 /* ---- the broker ---- */
 
@@ -108,6 +117,34 @@ static int do_listen(struct broker *b, uint32_t port, struct answer *a, struct e
 	return r;
 }
 
+static struct git_import import_of(const struct broker *b, char *program, bool may_switch)
+{
+	return (struct git_import){.program = program,
+				   .name = b->sup->spec->name,
+				   .record = b->sup->entry.dir,
+				   .may_switch = may_switch};
+}
+
+static int do_import(struct broker *b, bool may_switch, struct answer *a, struct err *err)
+{
+	cleanup_free char *program = places_program(&b->sup->places, "repo");
+	struct git_import i = import_of(b, program, may_switch);
+	struct child *c = free_place(b);
+	int r = !b->sup->git_host || !c ? err_set(err, EPERM, "there is nothing to import into")
+					: git_host_import(b->sup->git_host, &i, c, a->fds, err);
+
+	if (r == 0)
+		a->value = (uint32_t)c->pid;
+	return r;
+}
+
+static int do_moved(struct broker *b, bool again, struct answer *a, struct err *err)
+{
+	struct git_import i = import_of(b, NULL, false);
+
+	return b->sup->git_host ? git_host_moved(b->sup->git_host, &i, again, &a->fds[0], err) : 0;
+}
+
 static void do_end(struct broker *b, bool removes, struct answer *a)
 {
 	b->sup->state = SUP_ENDED;
@@ -142,6 +179,10 @@ static int act(struct broker *b, const struct wire_msg *m, struct answer *a, str
 	case SAVE:
 		autosave_link_now(s);
 		return 0;
+	case GIT_IMPORT:
+		return do_import(b, m->id == 1, a, err);
+	case GIT_MOVED:
+		return do_moved(b, m->id == 1, a, err);
 	case END:
 		do_end(b, m->id == 1, a);
 		return 0;
@@ -152,9 +193,10 @@ static int act(struct broker *b, const struct wire_msg *m, struct answer *a, str
 
 static void answer(struct broker *b, const struct wire_msg *m)
 {
-	struct answer a = {.fds = {-1, -1}};
+	struct answer a = ANSWER_INIT;
 	struct err err = {0};
 	cleanup_buf struct buf body;
+	size_t n_fds = 0;
 	int r = act(b, m, &a, &err);
 
 	buf_init(&body, WIRE_BODY_MAX);
@@ -162,12 +204,11 @@ static void answer(struct broker *b, const struct wire_msg *m)
 	wire_put_u32(&body, a.value);
 	wire_put_str(&body, r < 0 ? err.msg : a.text);
 	wire_put_strv(&body, b->sup->told);
-	(void)wire_send(b->sock, (enum wire_type)IS, 0, &body, a.fds,
-			a.fds[0] < 0   ? 0
-			: a.fds[1] < 0 ? 1
-				       : 2);
-	closep(&a.fds[0]);
-	closep(&a.fds[1]);
+	while (n_fds < ANSWER_FDS && a.fds[n_fds] >= 0)
+		n_fds++;
+	(void)wire_send(b->sock, (enum wire_type)IS, 0, &body, a.fds, n_fds);
+	for (size_t i = 0; i < n_fds; i++)
+		closep(&a.fds[i]);
 	strv_done(b->sup->told);
 	strv_init(b->sup->told);
 }
@@ -185,6 +226,7 @@ static void let_go(struct supervisor *s)
 	closep(&s->listener);
 	closep(&s->signals);
 	closep(&s->watch);
+	git_flow_let_go(s);
 	closep(&s->ca.sock);
 	events_close(&s->events);
 }
@@ -275,7 +317,7 @@ static int ask(struct supervisor *s, enum act what, uint32_t number, struct answ
 	uint32_t eno;
 
 	wire_msg_init(&m);
-	*ret = (struct answer){.fds = {-1, -1}};
+	*ret = (struct answer)ANSWER_INIT;
 	if (wire_send(s->broker, (enum wire_type)what, number, NULL, NULL, 0) < 0 ||
 	    wire_recv(s->broker, &m) <= 0)
 		return err_set(err, EIO, "the supervisor's broker is gone");
@@ -290,8 +332,8 @@ static int ask(struct supervisor *s, enum act what, uint32_t number, struct answ
 	if (eno)
 		return err_set(err, (int)eno, "%s", text);
 	(void)snprintf(ret->text, sizeof(ret->text), "%s", text);
-	ret->fds[0] = wire_take_fd(&m, 0);
-	ret->fds[1] = wire_take_fd(&m, 1);
+	for (size_t i = 0; i < ANSWER_FDS; i++)
+		ret->fds[i] = wire_take_fd(&m, i);
 	return 0;
 }
 
@@ -369,6 +411,28 @@ void broker_save(struct supervisor *s)
 	struct answer a;
 
 	(void)ask(s, SAVE, 0, &a, &ignored);
+}
+
+int broker_import(struct supervisor *s, bool may_switch, pid_t *ret, int ret_fds[GIT_IMPORT_FDS],
+		  struct err *err)
+{
+	struct answer a;
+	int r = ask(s, GIT_IMPORT, may_switch, &a, err);
+
+	if (r < 0)
+		return r;
+	*ret = (pid_t)a.value;
+	memcpy(ret_fds, a.fds, sizeof(a.fds));
+	return 0;
+}
+
+int broker_moved(struct supervisor *s, bool again, int *ret, struct err *err)
+{
+	struct answer a;
+	int r = ask(s, GIT_MOVED, again, &a, err);
+
+	*ret = r < 0 ? -1 : a.fds[0];
+	return r;
 }
 
 bool broker_end(struct supervisor *s)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "supervisor/git-host.h"
 #include "supervisor/supervisor.h"
 
 /*
@@ -31,4 +32,8 @@ void broker_kill(struct supervisor *s); /* does not wait */
 void broker_complaint(struct supervisor *s, char *ret, size_t size);
 pid_t broker_init_pid(struct supervisor *s);
 void broker_save(struct supervisor *s);
+/* See git-host.h. The import is reaped by broker_reap(). */
+int broker_import(struct supervisor *s, bool may_switch, pid_t *ret, int ret_fds[GIT_IMPORT_FDS],
+		  struct err *err);
+int broker_moved(struct supervisor *s, bool again, int *ret, struct err *err);
 bool broker_end(struct supervisor *s); /* sup_take_down(); true: the record is as good as gone */

@@ -19,6 +19,9 @@ static void client_free(struct ev *ev, struct ev_defer *d)
 	*p = c->next;
 	c->sup->n_clients--;
 	strv_done(&c->expected);
+	if (c->exec)
+		wire_msg_done(c->exec);
+	free(c->exec);
 	free(c);
 }
 
@@ -107,6 +110,16 @@ static bool is_last(const struct client *last)
 	return true;
 }
 
+void client_ended(struct client *c, uint32_t code)
+{
+	if (c->sup->ev)
+		ev_timer_stop(c->sup->ev, &c->limit);
+	c->state = CLIENT_LEAVING;
+	c->code = code;
+	if (!git_flow_last(c->sup))
+		client_exited(c, code);
+}
+
 void client_exited(struct client *c, uint32_t code)
 {
 	cleanup_buf struct buf b;
@@ -146,21 +159,31 @@ void client_failed(struct client *c, int exit_code, const char *msg)
 	reply(c, WIRE_FAILED, &b, NULL, 0);
 }
 
+static void say_to_all(struct supervisor *s, enum wire_type type, const char *text)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_str(&b, text);
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->fd >= 0 && (c->id || c->exec || c->waits_stopped))
+			/* A client that does not read now loses the notice, not its command. */
+			(void)wire_send(c->fd, type, 0, &b, NULL, 0);
+}
+
 void client_notice_all(struct supervisor *s, const char *text)
 {
-	cleanup_buf struct buf b = {0};
-
 	if (s->told) {
 		strv_push(s->told, CLIENT_NOTICE);
 		strv_push(s->told, text);
 		return;
 	}
-	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_str(&b, text);
-	for (struct client *c = s->clients; c; c = c->next)
-		if (c->fd >= 0 && (c->id || c->waits_stopped))
-			/* A client that does not read now loses the notice, not its command. */
-			(void)wire_send(c->fd, WIRE_NOTICE, 0, &b, NULL, 0);
+	say_to_all(s, WIRE_NOTICE, text);
+}
+
+void client_news_all(struct supervisor *s, const char *text)
+{
+	say_to_all(s, WIRE_NEWS, text);
 }
 
 void client_fail_all(struct supervisor *s, const char *msg)
@@ -302,6 +325,42 @@ static void on_exec(struct client *c, struct wire_msg *m)
 		sup_end(s);
 }
 
+/* A frame of its own outlives the one that was read. */
+static void stash(struct client *c, struct wire_msg *m)
+{
+	c->exec = xcalloc(1, sizeof(*c->exec));
+	*c->exec = *m;
+	wire_msg_init(m);
+	c->state = CLIENT_WAITING;
+}
+
+static void unstash(struct client *c)
+{
+	cleanup_wire_msg struct wire_msg m = *c->exec;
+
+	free(take_ptr(c->exec));
+	c->state = CLIENT_FRESH;
+	on_exec(c, &m);
+}
+
+void client_resume(struct supervisor *s)
+{
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->state == CLIENT_LEAVING)
+			client_exited(c, c->code);
+	for (struct client *c = s->clients; c; c = c->next)
+		if (c->state == CLIENT_WAITING && c->fd >= 0)
+			unstash(c);
+}
+
+bool client_any_runs(const struct supervisor *s)
+{
+	for (const struct client *c = s->clients; c; c = c->next)
+		if (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING)
+			return true;
+	return false;
+}
+
 static void on_limit(struct ev *ev, struct ev_timer *t)
 {
 	struct client *c = ev_owner(t, struct client, limit);
@@ -319,7 +378,9 @@ static void on_wire_signal(struct client *c, uint32_t sig)
 		return;
 	if (c->state == CLIENT_RUNNING)
 		pass_on(c, sig);
-	else if (c->state == CLIENT_SPAWNING)
+	else if (c->state == CLIENT_LEAVING)
+		git_flow_cancel(c->sup);
+	else if (c->state == CLIENT_SPAWNING || c->state == CLIENT_WAITING)
 		c->held |= UINT64_C(1) << (sig - 1);
 }
 
@@ -400,7 +461,12 @@ static void handle(struct client *c, struct wire_msg *m)
 	}
 	switch ((unsigned)m->type) {
 	case WIRE_EXEC:
-		on_exec(c, m);
+		if (c->state == CLIENT_FRESH && git_flow_first(s)) {
+			stash(c, m);
+			git_flow_kick(s);
+		} else {
+			on_exec(c, m);
+		}
 		break;
 	case WIRE_EXPECT:
 		on_expect(c, m);

@@ -193,11 +193,16 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 			client_started(c, value, m->n_fds ? m->fds[0] : -1);
 		return 0;
 	case WIRE_ENDED:
-		if (c && c->state == CLIENT_RUNNING)
-			client_exited(c, value);
+		if (git_flow_is_ours(s, m->id))
+			git_flow_ended(s, value);
+		else if (c && c->state == CLIENT_RUNNING)
+			client_ended(c, value);
 		return 0;
 	case WIRE_ERROR:
-		on_error(s, m->id, value, msg);
+		if (git_flow_is_ours(s, m->id))
+			git_flow_ended(s, (uint32_t)exec_exit_code(value));
+		else
+			on_error(s, m->id, value, msg);
 		return 0;
 	case WIRE_DIALLED:
 		ports_link_dialled(s, m);

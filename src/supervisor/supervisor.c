@@ -68,7 +68,8 @@ void sup_end(struct supervisor *s)
 static bool anybody_holds(const struct supervisor *s)
 {
 	for (const struct client *c = s->clients; c; c = c->next)
-		if (c->state == CLIENT_SPAWNING || c->state == CLIENT_RUNNING ||
+		if (c->state == CLIENT_WAITING || c->state == CLIENT_SPAWNING ||
+		    c->state == CLIENT_RUNNING || c->state == CLIENT_LEAVING ||
 		    (c->holds && c->state == CLIENT_FRESH))
 			return true;
 	return false;
@@ -76,14 +77,19 @@ static bool anybody_holds(const struct supervisor *s)
 
 bool sup_stays(const struct supervisor *s)
 {
-	return s->state == SUP_UP && (s->keep || anybody_holds(s));
+	return s->state == SUP_UP && (s->keep || anybody_holds(s) || git_flow_is_busy(s));
 }
 
 void sup_reconsider(struct supervisor *s)
 {
 	if (s->state == SUP_ENDED || (s->state != SUP_UP && anybody_holds(s)))
 		return;
-	if (!sup_stays(s)) {
+	/* Commits of a command whose command line is gone are imported all the same. */
+	if (!sup_stays(s))
+		git_flow_kick(s);
+	if (s->state == SUP_ENDED)
+		return;
+	if (!sup_stays(s) && !git_flow_is_busy(s)) {
 		sup_end(s);
 		return;
 	}
@@ -262,6 +268,7 @@ void sup_up(struct supervisor *s, uint32_t landlock_abi)
 			    (json_int_t)landlock_abi));
 	gateway_link_watch(s);
 	client_watch_all(s);
+	git_flow_kick(s);
 }
 
 static int plan_engine(struct supervisor *s, struct err *err)
@@ -309,7 +316,11 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
+		r = git_link_make(s, err);
+	if (r == 0)
 		r = watch_start(s, err);
+	if (r == 0)
+		r = git_flow_start(s, err);
 	if (r == 0)
 		r = s->runner->start(s, &launch, err);
 	launch_kill(&launch); /* if nobody had a use for it */
@@ -346,9 +357,10 @@ static void farewell(struct supervisor *s)
 	for (struct client *c = s->clients; c; c = c->next) {
 		if (c->waits_stopped)
 			(void)wire_send(c->fd, WIRE_STOPPED, 0, NULL, NULL, 0);
-		else if (c->state == CLIENT_RUNNING)
-			client_exited(c, 128 + SIGKILL);
-		else if (c->state == CLIENT_SPAWNING || (c->state == CLIENT_FRESH && s->why.msg[0]))
+		else if (c->state == CLIENT_RUNNING || c->state == CLIENT_LEAVING)
+			client_exited(c, c->state == CLIENT_LEAVING ? c->code : 128 + SIGKILL);
+		else if (c->state == CLIENT_SPAWNING || c->state == CLIENT_WAITING ||
+			 (c->state == CLIENT_FRESH && s->why.msg[0]))
 			client_failed(c, EXIT_RALPH,
 				      s->why.msg[0] ? s->why.msg : "the sandbox ended");
 		/*

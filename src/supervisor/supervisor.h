@@ -37,9 +37,11 @@ enum sup_state {
 
 enum client_state {
 	CLIENT_FRESH,	 /* has not asked for anything */
+	CLIENT_WAITING,	 /* has asked for a command; git is brought up to date first */
 	CLIENT_SPAWNING, /* the guest was asked to run its command */
 	CLIENT_RUNNING,
-	CLIENT_ENDED, /* has been told its command's end, or what it asked for */
+	CLIENT_LEAVING, /* its command has ended, and its commits are imported */
+	CLIENT_ENDED,	/* has been told its command's end, or what it asked for */
 };
 
 struct supervisor;
@@ -52,8 +54,10 @@ struct client {
 	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
 	bool asked;	    /* for WIRE_INFO, before there was an answer */
 	bool timed_out;
-	uint32_t id;   /* of its command */
-	uint64_t held; /* signals that came before it ran, one bit each */
+	uint32_t code;	       /* of its command, while it is LEAVING */
+	struct wire_msg *exec; /* what it asked for, while it is WAITING */
+	uint32_t id;	       /* of its command */
+	uint64_t held;	       /* signals that came before it ran, one bit each */
 	uint64_t limit_ms, started_ms;
 	uint64_t refused;     /* number of the last refusal before its command */
 	struct strv expected; /* refusals that its command, the self-test, is still to cause */
@@ -193,6 +197,9 @@ struct supervisor {
 	struct cred_link cred;
 	struct usage_link usage;
 	struct autosave_link autosave;
+	struct git_flow
+		*git; /* see git-flow.c; NULL: the sandbox has no git directory of its own */
+	struct git_host *git_host; /* the broker's */
 	struct host_link *host;	   /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline;  /* of starting, later of stopping */
 	struct host_run *host_run; /* files of the workspace that the host would run */
@@ -243,7 +250,10 @@ void client_watch(struct client *c);
 void client_watch_all(struct supervisor *s); /* the sandbox is up: all frames are read now */
 struct client *client_by_id(struct supervisor *s, uint32_t id);
 void client_started(struct client *c, uint32_t pid, int pty);
+void client_ended(struct client *c, uint32_t code); /* its command; commits are imported first */
 void client_exited(struct client *c, uint32_t code);
+void client_resume(struct supervisor *s); /* those who waited for git */
+bool client_any_runs(const struct supervisor *s);
 void client_failed(struct client *c, int exit_code, const char *msg);
 void client_info(struct client *c, const json_t *j);
 /* Is this refusal one that a self-test is to cause? It is counted once. */
@@ -253,8 +263,9 @@ void client_drop(struct client *c); /* closes; its command, if any, is ended */
 /* In the place of an event's type. */
 #define CLIENT_NOTICE ""
 #define CLIENT_FAIL "!"
-/* Something to tell whoever has or had a command here. */
+/* Something to tell whoever has or had a command here: a warning; or no more than a fact. */
 void client_notice_all(struct supervisor *s, const char *text);
+void client_news_all(struct supervisor *s, const char *text);
 /* Every command ends with this error, those that have ended well too. */
 void client_fail_all(struct supervisor *s, const char *msg);
 
@@ -265,6 +276,22 @@ bool cover_cares(const struct supervisor *s, const char *name);
 void cover_look(struct supervisor *s);
 bool cover_is_due(const struct supervisor *s);	     /* a second look is needed */
 void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itself */
+
+/* git-link.c: before anything runs inside, and before anything is mounted */
+int git_link_make(struct supervisor *s, struct err *err);
+
+/* git-flow.c: commits come out of the sandbox, and the user's go in */
+int git_flow_start(struct supervisor *s, struct err *err); /* before anything can run inside */
+/* A command is to start; true: its client has to be WAITING until client_resume(). */
+bool git_flow_first(struct supervisor *s);
+/* A command has ended; true: its client, which is LEAVING, waits until client_resume(). */
+bool git_flow_last(struct supervisor *s);
+bool git_flow_is_busy(const struct supervisor *s); /* the sandbox has to stay until it is done */
+bool git_flow_is_ours(const struct supervisor *s, uint32_t id); /* a command of its own */
+void git_flow_ended(struct supervisor *s, uint32_t code);
+void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or nobody holds it any more */
+void git_flow_cancel(struct supervisor *s); /* nobody waits for it any longer: nothing moves */
+void git_flow_let_go(struct supervisor *s); /* the broker needs none of it */
 
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */

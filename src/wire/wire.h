@@ -90,6 +90,9 @@ enum wire_type {
 	 * asks for each of them as often as it stands here: that many refusals are its own. */
 	WIRE_EXPECT,
 
+	/* supervisor → command line: as WIRE_NOTICE, and no warning */
+	WIRE_NEWS,
+
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
 };

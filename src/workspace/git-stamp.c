@@ -3,9 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 
@@ -74,4 +77,36 @@ int git_stamp(int dir, uint64_t *ret)
 	r = walk(&s, dir, "refs", 0);
 	*ret = s.hash;
 	return r;
+}
+
+#define NUMBER_LEN 16
+
+static void print(uint64_t stamp, char ret[NUMBER_LEN + 1])
+{
+	(void)snprintf(ret, NUMBER_LEN + 1, "%016llx", (unsigned long long)stamp);
+}
+
+int git_imported_is(int record, int dir)
+{
+	char now[NUMBER_LEN + 1];
+	cleanup_buf struct buf b;
+	uint64_t stamp;
+	int r;
+
+	buf_init(&b, NUMBER_LEN);
+	r = path_read(record, GIT_IMPORTED, &b);
+	if (r == -ENOENT)
+		return r;
+	if (r < 0 || git_stamp(dir, &stamp) < 0)
+		return 0;
+	print(stamp, now);
+	return streq(buf_str(&b), now);
+}
+
+int git_imported_set(int record, uint64_t stamp)
+{
+	char text[NUMBER_LEN + 1];
+
+	print(stamp, text);
+	return path_write_atomic(record, GIT_IMPORTED, text, NUMBER_LEN, 0600, 0);
 }

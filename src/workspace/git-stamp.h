@@ -12,3 +12,11 @@
 #define GIT_STAMP_ENTRIES_MAX 20000
 
 int git_stamp(int dir, uint64_t *ret);
+
+/*
+ * The number of the private directory at its last import, in the record of its sandbox.
+ * git_imported_is(): 1, 0 when something changed since, -ENOENT when no number was ever set.
+ */
+#define GIT_IMPORTED "git.stamp"
+int git_imported_is(int record, int dir);
+int git_imported_set(int record, uint64_t stamp);

@@ -1,5 +1,6 @@
 #include "workspace/gitdir.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sha256.h>
 #include <stdint.h>
@@ -166,6 +167,21 @@ static int take_pointer(struct gitdir *g, const char *text)
 	return 0;
 }
 
+static bool is_empty(int dir)
+{
+	cleanup_fd int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de = NULL;
+
+	if (!d)
+		return false;
+	(void)take_fd(fd);
+	while ((de = readdir(d)) && (streq(de->d_name, ".") || streq(de->d_name, "..")))
+		;
+	(void)closedir(d);
+	return !de;
+}
+
 /* .git in one directory: 0 it is a repository, -ENOENT it is not. */
 static int look_in(struct gitdir *g, int dir)
 {
@@ -174,6 +190,8 @@ static int look_in(struct gitdir *g, int dir)
 	int r;
 
 	if (git >= 0) {
+		if (is_empty(git))
+			return -ENOENT; /* git passes over it; ralph makes such a place, too */
 		if (!is_common(git))
 			return note(g, "its .git directory is not a git directory");
 		g->dir = path_join(g->root, ".git");

@@ -48,6 +48,8 @@ DIR *finder_dir(const struct finder *f, const char *path);
 
 /* guard-git.c: a git directory with its settings, hooks, submodules and worktrees */
 void guard_git(struct finder *f, enum protect_base base, const char *dir, const char *root);
+/* Of a git directory that nobody inside sees: the programs in the tree that its settings name. */
+void guard_private(struct finder *f);
 /* What stands as .git in this directory: a directory, a file that points, a link. */
 void guard_dot_git(struct finder *f, const char *parent);
 /* guard-tree.c: names anywhere in the tree */

@@ -73,18 +73,46 @@ static bool protect_named(const struct gitconfig_entry *e, void *arg)
 	return false;
 }
 
+static const char *const settings[] = {"config", "config.worktree"};
+
 static void guard_named(struct finder *f, const char *dir, const char *root)
 {
-	static const char *const files[] = {"config", "config.worktree"};
 	struct named n = {.f = f, .dir = dir, .root = root ? root : dir};
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		cleanup_free char *path = path_join(dir, files[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		cleanup_free char *path = path_join(dir, settings[i]);
 		cleanup_buf struct buf b;
 
 		buf_init(&b, CONFIG_MAX);
 		if (finder_read(f, path, &b) == 0)
 			(void)gitconfig_each(buf_str(&b), b.len, protect_named, &n);
+	}
+}
+
+/* Settings that cannot be read may name anything, so no sandbox starts. */
+static void guard_own(struct finder *f, const char *dir, const char *name)
+{
+	cleanup_fd int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct named n = {.f = f, .dir = dir, .root = f->in->git->root};
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, CONFIG_MAX);
+	r = at < 0 ? -errno : path_read(at, name, &b);
+	if (r == 0)
+		(void)gitconfig_each(buf_str(&b), b.len, protect_named, &n);
+	else if (r != -ENOENT)
+		finder_refuse(f, "cannot read '%s/%s': %s", dir, name, strerror(-r));
+}
+
+void guard_private(struct finder *f)
+{
+	const struct gitdir *g = f->in->git;
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		guard_own(f, g->common, settings[i]);
+		if (!streq(g->dir, g->common))
+			guard_own(f, g->dir, settings[i]);
 	}
 }
 

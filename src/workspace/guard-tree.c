@@ -43,13 +43,13 @@ static bool is_heap(const char *name)
 
 static const struct buf *git_index(struct look *l)
 {
-	cleanup_free char *path = NULL;
+	cleanup_fd int dir = -1;
 
 	if (l->index_read)
 		return &l->index;
 	l->index_read = true;
-	path = path_join(l->f->in->git->dir, "index");
-	if (finder_read(l->f, path, &l->index) < 0)
+	dir = open(l->f->in->git->dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 || path_read(dir, "index", &l->index) < 0)
 		buf_clear(&l->index);
 	return &l->index;
 }

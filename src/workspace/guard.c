@@ -22,7 +22,7 @@ int finder_open(const struct finder *f, const char *path, int flags)
 	const struct guard_root *root = root_of(f, path);
 	const char *rest = root ? path + strlen(root->path) : NULL;
 
-	if (!root)
+	if (!root || (f->in->covered && path_under(path, f->in->covered)))
 		return -EXDEV;
 	return path_open_beneath(root->fd, *rest ? rest + 1 : ".", flags, 0);
 }
@@ -184,12 +184,14 @@ int guard_find(const struct guard_input *in, struct guard *ret, struct err *err)
 	*ret = (struct guard){0};
 	strv_init(&f.git_seen);
 	r = add_root(&f, in->dir, err);
-	if (r == 0 && common && in->git->root && streq(in->git->root, in->dir) &&
+	if (r == 0 && !in->private && common && in->git->root && streq(in->git->root, in->dir) &&
 	    !path_under(common, in->dir))
 		r = add_root(&f, common, err);
 	if (r == 0) {
 		if (f.n_roots > 1)
 			guard_git(&f, PROTECT_GIT, common, NULL);
+		if (in->private && common)
+			guard_private(&f);
 		guard_tree(&f);
 		emit_all(&f);
 		if (f.refused.msg[0]) {

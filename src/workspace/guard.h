@@ -46,6 +46,9 @@ struct guard {
 struct guard_input {
 	const char *dir;	  /* real path */
 	const struct gitdir *git; /* whose repository it is; NULL: not known */
+	/* A private git directory stands for that of `git`, whose settings still name programs. */
+	bool private;
+	const char *covered;	  /* by it: nothing in there can be written; NULL: nothing */
 	const struct strv *masks; /* patterns of the user, see protect_masked(); NULL: no masks */
 };
 

@@ -249,7 +249,8 @@ void judge_git(struct judge *j, int at, const char *path, bool moved)
 {
 	struct stat st;
 
-	if (fstat(at, &st) < 0)
+	/* The user's own, which the sandbox did not see. */
+	if (fstat(at, &st) < 0 || spec_git_covers(j->spec, path))
 		return;
 	if (j->left == 0) {
 		if (!judge_is_known(j, path))

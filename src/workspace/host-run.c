@@ -51,6 +51,8 @@ static_assert(ARRAY_SIZE(bases) == SPEC_WATCH_N, "one base for each kind");
 
 bool host_run_is_mounted(const struct sandbox_spec *spec, const char *path)
 {
+	if (spec_git_covers(spec, path))
+		return true;
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
 

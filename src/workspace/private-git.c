@@ -23,12 +23,12 @@ struct source {
 	struct private_git *out;
 	const char *dir, *common; /* on the host, real paths; the same but for a linked worktree */
 	int dir_fd, common_fd;
-	int at;		      /* of the private directory */
+	int at;		      /* of the private directory; -1: it is only planned */
 	const char *run;      /* what it borrows is below this, inside */
+	const char *top;      /* the same of the repository of them all */
 	const char *worktree; /* core.worktree of a submodule; NULL: none */
 	const char *root;     /* of the working tree of them all */
 	bool bare;
-	unsigned *modules; /* that were made so far */
 };
 
 int private_read(int dir, const char *name, struct buf *b)
@@ -83,6 +83,10 @@ void private_git_done(struct private_git *p)
 	for (size_t i = 0; i < p->n_binds; i++) {
 		free(p->binds[i].source);
 		free(p->binds[i].target);
+	}
+	for (size_t i = 0; i < p->n_modules; i++) {
+		free(p->modules[i].worktree);
+		free(p->modules[i].name);
 	}
 	free(p->told);
 	*p = (struct private_git){0};
@@ -267,6 +271,19 @@ static int copy_config(const struct source *s, int from, const char *name, bool 
 	return r < 0 ? err_sys(err, -r, "cannot read the settings '%s/%s'", s->common, name) : 0;
 }
 
+/* Its settings say whether it can be borrowed from. */
+static int check_config(const struct source *s, struct err *err)
+{
+	cleanup_buf struct buf text;
+	int r;
+
+	buf_init(&text, PRIVATE_SMALL_MAX);
+	r = private_read(s->common_fd, "config", &text);
+	if (r < 0)
+		return err_sys(err, -r, "cannot read the settings '%s/config'", s->common);
+	return refuse_reftable(s, buf_str(&text), err);
+}
+
 static int borrow(const struct source *s, struct err *err)
 {
 	cleanup_free char *objects = path_join(s->common, "objects");
@@ -303,11 +320,24 @@ static int make_dirs(const struct source *s, struct err *err)
 
 static int make_modules(const struct source *s, struct err *err);
 
+static int plan_one(const struct source *s, struct err *err)
+{
+	int r = check_config(s, err);
+
+	if (r == 0)
+		r = borrow(s, err);
+	return r == 0 ? make_modules(s, err) : r;
+}
+
 static int make_one(const struct source *s, struct err *err)
 {
 	bool linked = !streq(s->dir, s->common);
 	cleanup_free char *told = NULL;
-	int r = copy_config(s, s->common_fd, "config", true, err);
+	int r;
+
+	if (s->at < 0)
+		return plan_one(s, err);
+	r = copy_config(s, s->common_fd, "config", true, err);
 
 	if (r == 0)
 		r = make_dirs(s, err);
@@ -373,26 +403,39 @@ static char *module_worktree(const char *dir, int fd, const char *root)
 	return path && path_under(path, root) ? take_ptr(path) : NULL;
 }
 
+static int make_module_dir(const struct source *s, const char *name, struct err *err)
+{
+	int at = private_mkdirs(s->at, name);
+
+	if (at == 0)
+		at = mkdirat(s->at, name, 0755) < 0
+			     ? -errno
+			     : path_open_beneath(s->at, name, O_RDONLY | O_DIRECTORY, 0);
+	return at < 0 ? err_sys(err, -at, "cannot make a private git directory") : at;
+}
+
 static int make_module(const struct source *s, const char *name, int fd, struct err *err)
 {
 	cleanup_free char *dir = path_join(s->dir, name), *run = path_join(s->run, name);
 	cleanup_free char *worktree = module_worktree(dir, fd, s->root);
+	struct private_git *out = s->out;
 	cleanup_fd int at = -1;
 	struct source module = *s;
-	int r;
 
 	if (!worktree)
 		return 0;
-	if (++*s->modules > PRIVATE_MODULES_MAX)
+	if (out->n_modules == PRIVATE_MODULES_MAX)
 		return err_set(err, EFBIG, "the repository has more than %d submodules",
 			       PRIVATE_MODULES_MAX);
-	r = private_mkdirs(s->at, name);
-	if (r == 0 && mkdirat(s->at, name, 0755) < 0)
-		r = -errno;
-	if (r == 0)
-		at = path_open_beneath(s->at, name, O_RDONLY | O_DIRECTORY, 0);
-	if (r < 0 || at < 0)
-		return err_sys(err, r < 0 ? -r : -at, "cannot make a private git directory");
+	out->modules[out->n_modules++] = (struct private_module){
+		.worktree = xstrdup(worktree),
+		.name = xstrdup(run + strlen(s->top) + 1),
+	};
+	if (s->at >= 0) {
+		at = make_module_dir(s, name, err);
+		if (at < 0)
+			return at;
+	}
 	module.dir = module.common = dir;
 	module.dir_fd = module.common_fd = fd;
 	module.at = at;
@@ -444,13 +487,12 @@ static int open_dir(const char *path, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", path) : fd;
 }
 
-int private_git_make(const struct private_git_input *in, int at, struct private_git *ret,
-		     struct err *err)
+static int make_all(const struct private_git_input *in, int at, struct private_git *ret,
+		    struct err *err)
 {
 	const struct gitdir *g = in->git;
 	cleanup_fd int dir = -1, common = -1;
-	unsigned modules = 0;
-	struct source s = {.out = ret, .at = at, .run = in->run, .modules = &modules};
+	struct source s = {.out = ret, .at = at, .run = in->run, .top = in->run};
 	int r;
 
 	*ret = (struct private_git){0};
@@ -470,4 +512,15 @@ int private_git_make(const struct private_git_input *in, int at, struct private_
 	if (r < 0)
 		private_git_done(ret);
 	return r;
+}
+
+int private_git_plan(const struct private_git_input *in, struct private_git *ret, struct err *err)
+{
+	return make_all(in, -1, ret, err);
+}
+
+int private_git_make(const struct private_git_input *in, int at, struct private_git *ret,
+		     struct err *err)
+{
+	return make_all(in, at, ret, err);
 }

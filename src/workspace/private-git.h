@@ -25,10 +25,19 @@ struct private_bind {
 };
 
 #define PRIVATE_BINDS_MAX 256
+#define PRIVATE_MODULES_MAX 64 /* submodules, nested ones included */
+
+/* A submodule that the user has initialised. */
+struct private_module {
+	char *worktree; /* its files, in the working tree; there may be none now */
+	char *name;	/* of its git directory, below the private one: "modules/lib" */
+};
 
 struct private_git {
 	struct private_bind binds[PRIVATE_BINDS_MAX];
 	size_t n_binds;
+	struct private_module modules[PRIVATE_MODULES_MAX];
+	size_t n_modules;
 	/* The index is as young as the files it lists. git compares contents then, and writes every
 	 * object again, unless it refreshes the index first. */
 	bool young;
@@ -40,6 +49,12 @@ struct private_git_input {
 	const struct gitdir *git; /* root NULL: no repository, and the directory stays empty */
 	const char *run;	  /* where the binds are inside: PRIVATE_GIT_RUN */
 };
+
+/*
+ * Only what private_git_make() would say of binds and submodules, for a sandbox that is planned;
+ * changes nothing. The same errors.
+ */
+int private_git_plan(const struct private_git_input *in, struct private_git *ret, struct err *err);
 
 /*
  * Fills `at`, an empty directory of ours. -ENOTSUP: a kind of repository that ralph cannot borrow
@@ -68,6 +83,7 @@ int private_git_refs(const struct gitdir *git, struct buf *out, struct err *err)
  * next import sees that both sides agree again.
  */
 extern const char private_git_sync[];
+#define PRIVATE_GIT_LATE 75 /* its exit code when an operation is in progress */
 int private_git_moved(const struct gitdir *git, const char *name, const char *told, struct buf *out,
 		      struct err *err);
 

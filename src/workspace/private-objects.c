@@ -105,7 +105,7 @@ int private_objects_borrow(struct private_git *p, const char *objects, const cha
 	strv_push(&b.dirs, objects);
 	for (size_t i = 0; r == 0 && i < b.dirs.n; i++)
 		r = borrow_one(&b, i);
-	if (r == 0)
+	if (r == 0 && at >= 0)
 		r = b.lines.full
 			    ? -ENOBUFS
 			    : private_write(at, "objects/" ALTERNATES, b.lines.data, b.lines.len);

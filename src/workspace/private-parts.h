@@ -11,7 +11,6 @@ struct buf;
 #define PRIVATE_INDEX_MAX (1024 * MiB) /* of the index with its shared part */
 #define PRIVATE_COPY_MAX (256 * MiB)   /* of one tree of hooks or of an operation's state */
 #define PRIVATE_FILES_MAX 20000	       /* in one of those */
-#define PRIVATE_MODULES_MAX 64	       /* submodules, nested ones included */
 #define PRIVATE_ALTERNATES_MAX 64      /* borrowed object directories, in a chain or not */
 
 /* A regular file below dir, no link on the way; -ENOENT, -EINVAL for anything else, -ENOBUFS. */
@@ -32,7 +31,7 @@ int private_refs_write(int common, int dir, int at, char **ret_told, struct err 
 
 /*
  * private-objects.c: the object directory `objects` is borrowed at `target`, with all that it
- * borrows from in turn.
+ * borrows from in turn. at: the private directory; -1: it is only planned.
  */
 int private_objects_borrow(struct private_git *p, const char *objects, const char *target, int at,
 			   struct err *err);

@@ -30,7 +30,7 @@ const char private_git_sync[] =
 	"trap 'rm -rf \"$t\"' EXIT\n"
 	"cat >\"$t/moved\"\n"
 	"for s in " STATES " index.lock; do\n"
-	"	[ ! -e \"$d/$s\" ] || exit 0\n"
+	"	[ ! -e \"$d/$s\" ] || exit 75\n"
 	"done\n"
 	"was=$(git rev-parse -q --verify HEAD || git hash-object -t tree /dev/null)\n"
 	"git for-each-ref --format='%(objectname) %(refname)' >\"$t/now\"\n"

@@ -49,7 +49,7 @@ struct session {
 	int ours[3];		/* our end of a pipe that took a descriptor's place; -1: none */
 	struct relay relays[3]; /* by stdin, stdout, stderr; with a pty: its two directions */
 	struct ev_io conn_io, signal_io;
-	struct strv notices; /* shown when the terminal is ours again */
+	struct strv notices, news; /* shown when the terminal is ours again */
 	bool raw;
 	struct termios saved;
 	bool answered; /* the supervisor took the command */
@@ -240,14 +240,15 @@ static void on_failed(struct session *s, struct wire_reader *r)
 }
 
 /* While the command has the terminal, the screen is its own: notices wait until it has ended. */
-static void on_notice(struct session *s, struct wire_reader *r)
+static void on_notice(struct session *s, enum log_level level, struct wire_reader *r)
 {
+	struct strv *kept = level == LOG_WARN ? &s->notices : &s->news;
 	const char *text = wire_get_str(r);
 
-	if (text && s->raw && s->notices.n < NOTICES_MAX)
-		strv_push(&s->notices, text);
+	if (text && s->raw && kept->n < NOTICES_MAX)
+		strv_push(kept, text);
 	else if (text && !s->raw)
-		log_warn("workspace", "%s", text);
+		log_msg(level, "workspace", "%s", text);
 }
 
 static void on_frame(struct session *s, struct wire_msg *m)
@@ -266,7 +267,10 @@ static void on_frame(struct session *s, struct wire_msg *m)
 		on_failed(s, &r);
 		break;
 	case WIRE_NOTICE:
-		on_notice(s, &r);
+		on_notice(s, LOG_WARN, &r);
+		break;
+	case WIRE_NEWS:
+		on_notice(s, LOG_INFO, &r);
 		break;
 	default:
 		finish(s, err_set(s->err, EPROTO,
@@ -344,8 +348,11 @@ static void session_done(struct session *s)
 	}
 	if (s->raw)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &s->saved);
+	for (size_t i = 0; i < s->news.n; i++)
+		log_info("workspace", "%s", s->news.v[i]);
 	for (size_t i = 0; i < s->notices.n; i++)
 		log_warn("workspace", "%s", s->notices.v[i]);
+	strv_done(&s->news);
 	strv_done(&s->notices);
 	closep(&s->pty);
 	closep(&s->signals);
