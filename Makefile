@@ -54,6 +54,11 @@ sanitize: setup-test
 soak: setup-soak
 	@soak/run.sh $(M)
 
+# An agent of random operations against a user who works in the same repository, for M minutes.
+soak-git: setup-soak
+	@scripts/stage.sh
+	@python3 soak/git-soak.py --stage "$$(scripts/stage.sh --path)" --minutes $(M) $(if $(SEED),--seed $(SEED))
+
 # The run of `make sanitize`, and the lines of src/ that it ran.
 coverage: setup-test setup-coverage
 	@tests/instrumented.sh --coverage
@@ -71,4 +76,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install deb dist test-package bench screenshots lint lint-deep sanitize soak coverage fuzz format clean
+.PHONY: all demo test install deb dist test-package bench screenshots lint lint-deep sanitize soak soak-git coverage fuzz format clean
