@@ -15,8 +15,6 @@
 #include "workspace/gitdir.h"
 #include "workspace/private-git.h"
 
-#define PRIVATE_AT PRIVATE_GIT_RUN "/git" /* where `.git` is a file that leads to it */
-
 static void add(struct sandbox_spec *s, enum spec_mount_kind kind, const char *source,
 		const char *target, const char *why)
 {
@@ -73,17 +71,9 @@ static void place_repository(struct sandbox_spec *s, const struct gitdir *g)
 	s->git.root = xstrdup(g->root);
 	s->git.dir = xstrdup(g->dir);
 	s->git.common = xstrdup(g->common);
-	s->git.at = xstrdup(bare ? g->root : is_file ? PRIVATE_AT : dot_git);
+	s->git.at = xstrdup(bare ? g->root : is_file ? PRIVATE_GIT_AT : dot_git);
 	if (streq(g->root, s->workspace))
 		s->git.covers = xstrdup(bare ? g->root : dot_git);
-}
-
-/* `.git` inside is a file of the record that leads to the private directory. */
-static void add_link(struct sandbox_spec *s, const char *name, const char *target)
-{
-	cleanup_free char *source = xasprintf("%s.%s", s->git.private, name);
-
-	add(s, SPEC_BIND_RO, source, target, "where the private git directory is");
 }
 
 static void add_borrowed(struct sandbox_spec *s, const struct private_git *p)
@@ -95,6 +85,20 @@ static void add_borrowed(struct sandbox_spec *s, const struct private_git *p)
 		    p->binds[i].target, "objects of the repository");
 }
 
+/* `.git` inside: the private directory, or a file of the record that leads to it. */
+static void add_dot_git(struct sandbox_spec *s, const struct gitdir *g)
+{
+	cleanup_free char *link = xasprintf("%s.link", s->git.private), *dot_git = NULL;
+
+	if (!streq(s->git.at, PRIVATE_GIT_AT)) {
+		add(s, SPEC_BIND_RW, s->git.private, s->git.at, "the sandbox's own git directory");
+		return;
+	}
+	dot_git = path_join(g->root, ".git");
+	add(s, SPEC_BIND_RO, link, PRIVATE_GIT_LINK, "where the private git directory is");
+	add(s, SPEC_BIND_RO, link, dot_git, "where the private git directory is");
+}
+
 static int add_mounts(struct sandbox_spec *s, const struct gitdir *g, struct err *err)
 {
 	const struct private_git_input in = {.git = g, .run = PRIVATE_GIT_RUN};
@@ -103,13 +107,10 @@ static int add_mounts(struct sandbox_spec *s, const struct gitdir *g, struct err
 
 	if (r < 0)
 		return r;
-	add(s, SPEC_BIND_RW, s->git.private, s->git.at, "the sandbox's own git directory");
+	/* At a place that nothing inside can move; from there it is mounted again if need be. */
+	add(s, SPEC_BIND_RW, s->git.private, PRIVATE_GIT_AT, "the sandbox's own git directory");
 	add_borrowed(s, &p);
-	if (streq(s->git.at, PRIVATE_AT)) {
-		cleanup_free char *dot_git = path_join(g->root, ".git");
-
-		add_link(s, "link", dot_git);
-	}
+	add_dot_git(s, g);
 	return 0;
 }
 

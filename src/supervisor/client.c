@@ -312,6 +312,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();
 	gateway_link_hear(s);
+	git_cover_check(s);
 	c->refused = s->log.refused.now;
 	r = s->runner->spawn(s, c, &f, m, &err);
 	sup_event(s, "exec",

@@ -318,6 +318,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	if (r == 0)
 		r = git_link_make(s, err);
 	if (r == 0)
+		r = git_cover_start(s, err);
+	if (r == 0)
 		r = watch_start(s, err);
 	if (r == 0)
 		r = git_flow_start(s, err);
@@ -465,6 +467,7 @@ int main(void)
 	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
 	s->autosave.child.pidfd = -1;
+	s->git_cover.parent = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)fd_set_cloexec(SUPERVISOR_FD, true);

@@ -173,6 +173,14 @@ struct autosave_link {
 	struct child child;
 };
 
+/* `.git` of the workspace, as it is covered inside; see git-cover.c. */
+struct git_cover {
+	int parent; /* the directory it is in; -1: nothing is covered */
+	dev_t dev;
+	ino_t ino;
+	bool made; /* by ralph, as a place for the mount */
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -205,6 +213,7 @@ struct supervisor {
 	struct host_run *host_run; /* files of the workspace that the host would run */
 	unsigned n_found;	   /* number of findings so far */
 	struct seen *seen;
+	struct git_cover git_cover;
 	struct cover *covers; /* see cover-link.c */
 	struct ev_timer cover_timer;
 	size_t n_covers;
@@ -292,6 +301,13 @@ void git_flow_ended(struct supervisor *s, uint32_t code);
 void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or nobody holds it any more */
 void git_flow_cancel(struct supervisor *s); /* nobody waits for it any longer: nothing moves */
 void git_flow_let_go(struct supervisor *s); /* the broker needs none of it */
+/* git-cover.c: before anything is mounted, when the watch is open, and whenever it may be another */
+int git_cover_start(struct supervisor *s, struct err *err);
+int git_cover_watch(struct supervisor *s, struct err *err);
+bool git_cover_cares(const struct supervisor *s, const char *name);
+void git_cover_look(struct supervisor *s);
+void git_cover_check(struct supervisor *s); /* before a command; nothing where it is the same */
+void git_cover_finish(struct supervisor *s);
 
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
