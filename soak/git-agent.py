@@ -17,7 +17,7 @@ count = 0
 
 def git(*args, **more):
     return subprocess.run(["git", "-c", "user.name=agent", "-c", "user.email=agent@test", *args], stdin=subprocess.DEVNULL, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60, **more).stdout.strip()
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=60, **more).stdout.strip()
 
 
 def name():
@@ -140,8 +140,8 @@ GIT = [
     lambda: git("branch", "-q", "-f", branch(), "HEAD~1"),
     lambda: git("branch", "-q", "-m", branch(), f"renamed-{name()}"),
     lambda: git("tag", "-f", f"agent-{name()}"),
-    lambda: git("tag", "-f", "user-1"),
-    lambda: git("tag", "-d", "user-1"),
+    lambda: git("tag", "-f", "v1"),
+    lambda: git("tag", "-d", "v1"),
     lambda: git("stash", "push", "-q", "--", "src", "lib", "doc"),
     lambda: git("stash", "pop", "-q"),
     lambda: git("stash", "drop", "-q"),
@@ -176,9 +176,12 @@ FILES = [
 while time.monotonic() < until:
     try:
         choose.choice(choose.choice([GIT, FILES]))()
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, subprocess.SubprocessError):
         pass
 for again in (["merge", "--abort"], ["rebase", "--abort"], ["cherry-pick", "--abort"], ["revert", "--abort"]):
     git(*again)
-commit()
+try:
+    commit()
+except OSError:
+    pass
 print(json.dumps({"refs": git("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags").splitlines()}))

@@ -31,7 +31,7 @@ class User:
         self.branches, self.tags, self.stashes, self.n = {}, {}, [], 0
 
     def git(self, *args, check=False, cwd=None):
-        p = subprocess.run(["git", *args], cwd=cwd or self.where, env=self.env, stdin=subprocess.DEVNULL, text=True, check=False,
+        p = subprocess.run(["git", *args], cwd=cwd or self.where, env=self.env, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
         if check and p.returncode:
             raise Broken(f"git {' '.join(args)}: {p.stderr}")
@@ -41,7 +41,7 @@ class User:
         return self.git("rev-parse", "-q", "--verify", ref).stdout.strip()
 
     def head(self):
-        return self.git("symbolic-ref", "-q", "--short", "HEAD").stdout.strip()
+        return self.git("symbolic-ref", "-q", "HEAD").stdout.strip().removeprefix("refs/heads/")
 
     def write(self):
         self.n += 1
@@ -65,7 +65,7 @@ class User:
             self.branches[name] = at
 
     def tag(self):
-        name, at = f"user-{self.choose.randrange(9)}", self.rev("HEAD")
+        name, at = f"v{self.choose.randrange(9)}", self.rev("HEAD")
         if self.git("tag", name, at).returncode == 0:
             self.tags[name] = at
 
@@ -114,7 +114,7 @@ def agents_work(user, refs):
 
 def play(args, seed, user, env):
     with open(f"{HERE}/git-agent.py", encoding="utf-8") as script:
-        agent = subprocess.Popen([f"{args.stage}/bin/ralph", "run", "--yes", "--quarantine", "all", "--", "python3", "-", str(seed), str(ROUND)],
+        agent = subprocess.Popen([f"{args.stage}/bin/ralph", "run", "--yes", "--quarantine", "all", "--", "/usr/bin/python3", "-", str(seed), str(ROUND)],
                                  cwd=user.where, env=env, stdin=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     out = {}
 
@@ -127,7 +127,7 @@ def play(args, seed, user, env):
         user.step()
         reader.join(user.choose.random() / 2)
     if agent.returncode:
-        raise Broken(f"the agent's command ended with {agent.returncode}: {out['err'][-2000:]}")
+        raise Broken(f"the agent's command ended with {agent.returncode}: {out['err'][:2000]} … {out['err'][-1000:]}")
     said = [line for line in out["out"].splitlines() if line.startswith("{")]
     return json.loads(said[-1])["refs"] if said else []
 
