@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "spec/spec.h"
 #include "workspace/git-stamp.h"
 #include "workspace/gitdir.h"
 #include "workspace/private-git.h"

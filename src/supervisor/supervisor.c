@@ -38,6 +38,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "live/git-repo.h"
 #include "live/prestart.h"
 #include "compose/no-sandbox.h"
 #include "spec/host-env.h"
@@ -379,6 +380,16 @@ static char *detach(struct supervisor *s)
 	struct err err = {0};
 	char *doomed = NULL;
 
+	if (git_repo_is_behind(&s->entry, s->spec)) {
+		cleanup_free char *text =
+			xasprintf("sandbox '%s' is kept: its commits were not imported; try again: "
+				  "ralph run -n %s -- true",
+				  s->spec->name, s->spec->name);
+
+		client_notice_all(s, text);
+		return NULL;
+	}
+	git_repo_forget(&s->places, s->spec);
 	if (engine_remove(s->spec->engine, s->spec->name, &err) < 0 ||
 	    store_detach(&s->places, s->spec->name, &doomed, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
