@@ -465,7 +465,7 @@ struct client *client_new(struct supervisor *s, int fd, bool holds)
 	s->clients = c;
 	s->n_clients++;
 	(void)fd_set_nonblock(fd, true);
-	if (s->state == SUP_UP)
+	if (s->state == SUP_UP && !git_link_waits(s))
 		client_watch(c);
 	return c;
 }

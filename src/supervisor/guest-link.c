@@ -165,6 +165,8 @@ static void on_error(struct supervisor *s, uint32_t id, uint32_t eno, const char
 		  json_pack("{sI so}", "id", (json_int_t)id, "message", json_text(msg)));
 	if (c)
 		client_failed(c, exec_exit_code(eno), msg);
+	else
+		git_link_ended(s, id);
 }
 
 static int handle(struct supervisor *s, struct wire_msg *m)
@@ -195,6 +197,8 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 	case WIRE_ENDED:
 		if (c && c->state == CLIENT_RUNNING)
 			client_exited(c, value);
+		else
+			git_link_ended(s, m->id);
 		return 0;
 	case WIRE_ERROR:
 		on_error(s, m->id, value, msg);

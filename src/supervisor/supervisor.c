@@ -261,7 +261,8 @@ void sup_up(struct supervisor *s, uint32_t landlock_abi)
 		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
 			    (json_int_t)landlock_abi));
 	gateway_link_watch(s);
-	client_watch_all(s);
+	if (!git_link_first(s))
+		client_watch_all(s);
 }
 
 static int plan_engine(struct supervisor *s, struct err *err)
@@ -337,7 +338,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	 * The client's command is read and checked while the guest starts, and waits in the guest's
 	 * socket when the guest is up: this saves a round trip.
 	 */
-	client_watch(s->clients);
+	if (!git_link_waits(s))
+		client_watch(s->clients);
 	autosave_link_start(s);
 	s->deadline.fn = on_deadline;
 	ev_timer_set(s->ev, &s->deadline, s->runner->start_ms);

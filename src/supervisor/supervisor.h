@@ -177,6 +177,14 @@ struct git_cover {
 	bool made; /* by ralph, as a place for the mount */
 };
 
+/* What git does inside before the first command; see git-link.c. */
+struct git_first {
+	struct strv argv; /* none: nothing, or it is done */
+	int null;
+	uint32_t id;
+	struct ev_timer limit;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -206,6 +214,7 @@ struct supervisor {
 	struct host_run *host_run; /* files of the workspace that the host would run */
 	unsigned n_found;	   /* number of findings so far */
 	struct seen *seen;
+	struct git_first git_first;
 	struct git_cover git_cover;
 	struct cover *covers; /* see cover-link.c */
 	struct ev_timer cover_timer;
@@ -276,6 +285,10 @@ void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itse
 
 /* git-link.c: before anything runs inside, and before anything is mounted */
 int git_link_make(struct supervisor *s, struct err *err);
+/* The sandbox is up. True: git has something to do first, and commands wait for its end. */
+bool git_link_first(struct supervisor *s);
+bool git_link_waits(const struct supervisor *s);
+void git_link_ended(struct supervisor *s, uint32_t id); /* a command without a client */
 
 /* git-cover.c: before anything is mounted, when the watch is open, and whenever it may be another */
 int git_cover_start(struct supervisor *s, struct err *err);
