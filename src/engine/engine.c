@@ -113,6 +113,18 @@ int engine_protect(struct engine *e, const char *path, bool hide, struct err *er
 			       : err_set(err, ENOTSUP, "engine %s protects no paths", e->ops->name);
 }
 
+int engine_cover(struct engine *e, const char *from, const char *path, struct err *err)
+{
+	return e->ops->cover ? e->ops->cover(e, from, path, err)
+			     : err_set(err, ENOTSUP, "engine %s mounts nothing", e->ops->name);
+}
+
+int engine_freeze(struct engine *e, bool on, struct err *err)
+{
+	return e->ops->freeze ? e->ops->freeze(e, on, err)
+			      : err_set(err, ENOTSUP, "engine %s freezes nothing", e->ops->name);
+}
+
 void engine_complaint(struct engine *e, char *ret, size_t size)
 {
 	ret[0] = '\0';

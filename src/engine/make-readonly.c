@@ -45,20 +45,19 @@ static int open_place(const char *path)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* hide: a /dev/null without devices, as the guest mounts it; nothing inside can replace that of the
- * sandbox. */
-static int mount_again(const char *path, bool hide)
+/* from: NULL: what is at the path itself. */
+static int mount_over(const char *from, const char *path, uint64_t attributes)
 {
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		.attr_set = attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 	};
 	cleanup_fd int place = open_place(path);
-	cleanup_fd int null = hide ? open_place("/dev/null") : -1;
+	cleanup_fd int source = from ? open_place(from) : -1;
 	cleanup_fd int tree = -1;
 
-	if (place < 0 || (hide && null < 0))
-		return place < 0 ? place : null;
-	tree = (int)syscall(SYS_open_tree, hide ? null : place, "",
+	if (place < 0 || (from && source < 0))
+		return place < 0 ? place : source;
+	tree = (int)syscall(SYS_open_tree, from ? source : place, "",
 			    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 ||
 	    syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
@@ -68,7 +67,8 @@ static int mount_again(const char *path, bool hide)
 	return 0;
 }
 
-int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err)
+static int mount_inside(pid_t init, const char *from, const char *path, uint64_t attributes,
+			struct err *err)
 {
 	int status = 0, r;
 	pid_t child;
@@ -81,7 +81,7 @@ int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err
 	if (child == 0) {
 		r = enter(init);
 		if (r == 0)
-			r = mount_again(path, hide);
+			r = mount_over(from, path, attributes);
 		_exit(-r);
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -89,5 +89,17 @@ int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	return err_sys(err, WIFEXITED(status) ? WEXITSTATUS(status) : EIO,
-		       "cannot make '%s' read-only again", path);
+		       "cannot cover '%s' again", path);
+}
+
+/* hide: by a /dev/null without devices, as the guest mounts it; nothing inside can replace that of
+ * the sandbox. */
+int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err)
+{
+	return mount_inside(init, hide ? "/dev/null" : NULL, path, MOUNT_ATTR_RDONLY, err);
+}
+
+int mount_again(pid_t init, const char *from, const char *path, struct err *err)
+{
+	return mount_inside(init, from, path, 0, err);
 }

@@ -48,6 +48,10 @@ struct engine_ops {
 	void (*kill)(struct engine *e);
 	/* Makes what is at this path inside by now read-only. */
 	int (*protect)(struct engine *e, const char *path, bool hide, struct err *err);
+	/* Mounts what is at `from` inside over this path, as it is there. */
+	int (*cover)(struct engine *e, const char *from, const char *path, struct err *err);
+	/* Nothing inside runs until it is called again with on = false. */
+	int (*freeze)(struct engine *e, bool on, struct err *err);
 	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
 	int (*stop)(struct engine *e, struct err *err);
 	void (*done)(struct engine *e); /* memory and descriptors only */

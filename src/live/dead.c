@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "events/events.h"
@@ -41,6 +43,15 @@ static bool settle(void *arg, struct findings *found)
 	return moved;
 }
 
+/* An empty `.git` was made for the private git directory to be mounted on. */
+static void remove_place(const struct sandbox_spec *old)
+{
+	cleanup_fd int dir = open(old->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dir >= 0 && old->git.covers)
+		(void)unlinkat(dir, ".git", AT_REMOVEDIR);
+}
+
 /* The killed supervisor could not look at the workspace: findings are settled here. Its spec was
  * written when it started. */
 static void look_at_workspace(const struct places *p, const struct store_entry *e,
@@ -61,6 +72,7 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 	(void)settle(&d, &found);
 	findings_done(&found);
 	host_run_finish(old, &st.st_mtim, &before, true, settle, &d);
+	remove_place(old);
 }
 
 void dead_clear(const struct places *p, const struct store_entry *e)

@@ -302,6 +302,7 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	c->state = CLIENT_SPAWNING;
 	c->started_ms = now_ms();
 	gateway_link_hear(s);
+	git_cover_check(s);
 	c->refused = s->log.refused.now;
 	r = s->runner->spawn(s, c, &f, m, &err);
 	sup_event(s, "exec",
@@ -530,7 +531,7 @@ struct client *client_new(struct supervisor *s, int fd, bool holds)
 	s->clients = c;
 	s->n_clients++;
 	(void)fd_set_nonblock(fd, true);
-	if (s->state == SUP_UP)
+	if (s->state == SUP_UP && !git_link_waits(s))
 		client_watch(c);
 	return c;
 }

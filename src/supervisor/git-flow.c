@@ -291,7 +291,8 @@ static void begin_sync(struct git_flow *g)
 
 static bool can_run(const struct git_flow *g)
 {
-	return g->sup->state == SUP_UP || g->sup->state == SUP_STOPPING;
+	return (g->sup->state == SUP_UP || g->sup->state == SUP_STOPPING) &&
+	       !git_link_waits(g->sup);
 }
 
 /* Takes the next step, or lets everybody go on. */

@@ -268,6 +268,8 @@ void sup_up(struct supervisor *s, uint32_t landlock_abi)
 		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
 			    (json_int_t)landlock_abi));
 	gateway_link_watch(s);
+	if (git_link_first(s))
+		return;
 	client_watch_all(s);
 	git_flow_kick(s);
 }
@@ -319,6 +321,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	if (r == 0)
 		r = git_link_make(s, err);
 	if (r == 0)
+		r = git_cover_start(s, err);
+	if (r == 0)
 		r = watch_start(s, err);
 	if (r == 0)
 		r = git_flow_start(s, err);
@@ -345,7 +349,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	 * The client's command is read and checked while the guest starts, and waits in the guest's
 	 * socket when the guest is up: this saves a round trip.
 	 */
-	client_watch(s->clients);
+	if (!git_link_waits(s))
+		client_watch(s->clients);
 	autosave_link_start(s);
 	s->deadline.fn = on_deadline;
 	ev_timer_set(s->ev, &s->deadline, s->runner->start_ms);
@@ -476,6 +481,7 @@ int main(void)
 	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
 	s->autosave.child.pidfd = -1;
+	s->git_cover.parent = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)fd_set_cloexec(SUPERVISOR_FD, true);

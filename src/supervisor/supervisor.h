@@ -173,6 +173,22 @@ struct autosave_link {
 	struct child child;
 };
 
+/* `.git` of the workspace, as it is covered inside; see git-cover.c. */
+struct git_cover {
+	int parent; /* the directory it is in; -1: nothing is covered */
+	dev_t dev;
+	ino_t ino;
+	bool made; /* by ralph, as a place for the mount */
+};
+
+/* What git does inside before the first command; see git-link.c. */
+struct git_first {
+	struct strv argv; /* none: nothing, or it is done */
+	int null;
+	uint32_t id;
+	struct ev_timer limit;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -205,6 +221,8 @@ struct supervisor {
 	struct host_run *host_run; /* files of the workspace that the host would run */
 	unsigned n_found;	   /* number of findings so far */
 	struct seen *seen;
+	struct git_first git_first;
+	struct git_cover git_cover;
 	struct cover *covers; /* see cover-link.c */
 	struct ev_timer cover_timer;
 	size_t n_covers;
@@ -278,6 +296,18 @@ void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itse
 
 /* git-link.c: before anything runs inside, and before anything is mounted */
 int git_link_make(struct supervisor *s, struct err *err);
+/* The sandbox is up. True: git has something to do first, and commands wait for its end. */
+bool git_link_first(struct supervisor *s);
+bool git_link_waits(const struct supervisor *s);
+void git_link_ended(struct supervisor *s, uint32_t id); /* a command without a client */
+
+/* git-cover.c: before anything is mounted, when the watch is open, and whenever it may be another */
+int git_cover_start(struct supervisor *s, struct err *err);
+int git_cover_watch(struct supervisor *s, struct err *err);
+bool git_cover_cares(const struct supervisor *s, const char *name);
+void git_cover_look(struct supervisor *s);
+void git_cover_check(struct supervisor *s); /* before a command; nothing where it is the same */
+void git_cover_finish(struct supervisor *s);
 
 /* git-flow.c: commits come out of the sandbox, and the user's go in */
 int git_flow_start(struct supervisor *s, struct err *err); /* before anything can run inside */

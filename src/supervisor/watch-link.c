@@ -107,6 +107,7 @@ void watch_look(struct supervisor *s)
 		cover_later(s, broker_look(s));
 		return;
 	}
+	git_cover_look(s);
 	tell_notes(s);
 	cover_look(s);
 	cover_later(s, !s->told && cover_is_due(s));
@@ -128,6 +129,7 @@ void watch_finish(struct supervisor *s)
 		(void)err_hint(&s->unsettled, 0, "remove it before you work in there");
 		client_fail_all(s, s->unsettled.msg);
 	}
+	git_cover_finish(s);
 	restore_forget(s->entry.dir);
 }
 
@@ -142,19 +144,20 @@ static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
 		const struct inotify_event *e = (const void *)(buf + at);
 
 		care = care || (e->mask & IN_Q_OVERFLOW) ||
-		       (e->len && (host_run_cares(e->name) || cover_cares(s, e->name)));
+		       (e->len && (host_run_cares(e->name) || cover_cares(s, e->name) ||
+				   git_cover_cares(s, e->name)));
 		at += (ssize_t)sizeof(*e) + (ssize_t)e->len;
 	}
 	if (care && s->state == SUP_UP)
 		watch_look(s);
 }
 
-/* Without inotify the looks after each command remain. */
-static void open_inotify(struct supervisor *s)
+/* Without inotify the looks after each command remain, unless a git directory is covered. */
+static int open_inotify(struct supervisor *s, struct err *err)
 {
 	s->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (s->watch < 0)
-		return;
+		return git_cover_watch(s, err);
 	for (size_t i = 0; i < s->spec->n_watches; i++)
 		if (s->spec->watches[i].kind != SPEC_WATCH_PATH)
 			(void)inotify_add_watch(s->watch, s->spec->watches[i].dir,
@@ -163,6 +166,7 @@ static void open_inotify(struct supervisor *s)
 	cover_watch(s);
 	s->watch_io = (struct ev_io){.fd = s->watch, .fn = on_change};
 	(void)ev_want(s->ev, &s->watch_io, EPOLLIN);
+	return git_cover_watch(s, err);
 }
 
 /* What is there before anything runs. What leads into ralph's state is settled at once. */
@@ -201,8 +205,5 @@ int watch_start(struct supervisor *s, struct err *err)
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
 	s->host_run = host_run_new(s->spec);
 	r = take_stock(s, err);
-	if (r < 0)
-		return r;
-	open_inotify(s);
-	return 0;
+	return r < 0 ? r : open_inotify(s, err);
 }

@@ -17,6 +17,9 @@ struct buf;
  * it.
  */
 #define PRIVATE_GIT_RUN "/run/ralph"
+/* Inside, in every sandbox that has one: the private directory, and a file that leads to it. */
+#define PRIVATE_GIT_AT PRIVATE_GIT_RUN "/git"
+#define PRIVATE_GIT_LINK PRIVATE_GIT_RUN "/git.link"
 
 /* What must be mounted read-only inside, so that the private directory is complete. */
 struct private_bind {

@@ -37,6 +37,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/plan.h"
+#include "engine/freeze.h"
 #include "engine/make-readonly.h"
 
 #define RUN_MS 60000  /* for the engine to start a container */
@@ -227,6 +228,27 @@ static int container_protect(struct engine *e, const char *path, bool hide, stru
 	return make_readonly_again(container_of(e)->init_pid, path, hide, err);
 }
 
+static int container_cover(struct engine *e, const char *from, const char *path, struct err *err)
+{
+	if (container_of(e)->remote_name)
+		return err_set(err, ENOTSUP,
+			       "no mount can be made on the engine's machine from here");
+	return mount_again(container_of(e)->init_pid, from, path, err);
+}
+
+/* The pid namespace is the engine's: where it is not ours to enter, the engine does it. */
+static int container_freeze(struct engine *e, bool on, struct err *err)
+{
+	struct container *c = container_of(e);
+	char *const args[] = {on ? "pause" : "unpause", c->name, NULL};
+
+	if (c->init_pid > 0 && !c->paused && freeze_by_signals(c->init_pid, on, err) == 0)
+		return 0;
+	*err = (struct err){0};
+	c->paused = on;
+	return container_call(c->program, args, CALL_MS, NULL, err);
+}
+
 static void container_kill(struct engine *e)
 {
 	struct container *c = container_of(e);
@@ -366,6 +388,8 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 		.complaint = container_complaint,                                                  \
 		.kill = container_kill,                                                            \
 		.protect = container_protect,                                                      \
+		.cover = container_cover,                                                          \
+		.freeze = container_freeze,                                                        \
 		.stop = container_stop,                                                            \
 		.done = container_done,                                                            \
 		.clean = word##_clean,                                                             \

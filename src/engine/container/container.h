@@ -38,7 +38,7 @@ struct container {
 
 	/* from start() on */
 	char *program; /* its path */
-	bool started;
+	bool started, paused;
 	pid_t init_pid; /* the guest, seen from here */
 	int init_pidfd;
 };

@@ -29,8 +29,10 @@
 #include "base/json/json.h"
 #include "engine/plan.h"
 #include "engine/probe-host.h"
+#include "engine/freeze.h"
 #include "engine/make-readonly.h"
 
+#define FREEZE_MS 1000
 #define STOP_MS 5000 /* from SIGKILL until everything inside must be gone */
 
 static void watch(struct native *n, struct engine_launch *l)
@@ -248,6 +250,18 @@ static int native_protect(struct engine *e, const char *path, bool hide, struct 
 	return make_readonly_again(native_init_pid(e), path, hide, err);
 }
 
+static int native_cover(struct engine *e, const char *from, const char *path, struct err *err)
+{
+	return mount_again(native_init_pid(e), from, path, err);
+}
+
+static int native_freeze(struct engine *e, bool on, struct err *err)
+{
+	if (cgroup_freeze(&native_of(e)->cgroup, on, FREEZE_MS) == 0)
+		return 0;
+	return freeze_by_signals(native_init_pid(e), on, err);
+}
+
 static int native_stop(struct engine *e, struct err *err)
 {
 	struct native *n = native_of(e);
@@ -313,6 +327,8 @@ const struct engine_ops engine_native = {
 	.complaint = native_complaint,
 	.kill = native_kill,
 	.protect = native_protect,
+	.cover = native_cover,
+	.freeze = native_freeze,
 	.stop = native_stop,
 	.done = native_done,
 	.clean = native_clean,
