@@ -34,7 +34,8 @@
 #define HINT_MS 150	 /* changes of references that come together are one */
 #define HINT_SHARE 4	 /* an agent that moves references all the time gets a part of a core */
 #define IMPORT_MS 120000 /* of one import, git inside included */
-#define SYNC_MS 20000	 /* of one sync */
+#define FIRST_MS 15000	 /* the same while a command waits to be started */
+#define SYNC_MS 15000	 /* of one sync */
 #define PATIENCE_MS 1000 /* until a waiting user is told why */
 #define ANSWER_MAX (4 * MiB)
 
@@ -247,6 +248,15 @@ static void begin(struct git_flow *g, enum phase phase, uint64_t limit_ms)
 	ev_timer_set(g->sup->ev, &g->limit, limit_ms);
 }
 
+/* Somebody wants to start a command, which may be what helps. */
+static bool is_awaited(const struct supervisor *s)
+{
+	for (const struct client *c = s->clients; c; c = c->next)
+		if (c->state == CLIENT_WAITING)
+			return true;
+	return false;
+}
+
 static void begin_import(struct git_flow *g)
 {
 	struct supervisor *s = g->sup;
@@ -255,7 +265,7 @@ static void begin_import(struct git_flow *g)
 
 	g->wants_import = false;
 	g->is_next = look(g, &g->next) == 0;
-	begin(g, IMPORTING, IMPORT_MS);
+	begin(g, IMPORTING, is_awaited(s) ? FIRST_MS : IMPORT_MS);
 	buf_clear(&g->said);
 	r = broker_import(s, !client_any_runs(s), &g->importer, fds, &err);
 	if (r == 0) {
