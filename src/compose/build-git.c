@@ -76,13 +76,14 @@ static int place_none(struct sandbox_spec *s, struct err *err)
 	cleanup_free char *dot_git = path_join(s->workspace, ".git");
 	mode_t type = type_at(dot_git);
 
-	if (type && type != S_IFDIR)
-		return err_usage(
-			err,
-			"'%s' leads to no git directory that knows this workspace, and the "
-			"sandbox cannot have one of its own in its place; remove it",
-			dot_git);
-	if (!type && is_empty_at(s->workspace))
+	/* Nothing can be mounted on a link, and the agent could put its own directory there. */
+	if (type == S_IFLNK)
+		return err_usage(err,
+				 "'%s' is a symbolic link, and a link cannot be protected from the "
+				 "agent; move the git directory itself there",
+				 dot_git);
+	/* A file that leads to no git directory of this workspace is read-only: see guard.h. */
+	if (type == S_IFREG || (!type && is_empty_at(s->workspace)))
 		return 0;
 	s->git.at = xstrdup(dot_git);
 	s->git.covers = xstrdup(dot_git);
