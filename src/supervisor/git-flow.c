@@ -49,13 +49,14 @@ struct git_flow {
 	struct ev_io watch_io;
 	enum phase phase;
 	bool wants_import, wants_sync;
-	uint64_t stamp; /* of the private references at the last import; */
-	bool is_known;	/* there was one */
-	uint64_t next;	/* the same of the import that runs; */
-	bool is_next;	/* it could be told */
-	bool is_due;	/* something waits for the end of a command */
-	bool is_late;	/* git inside could not follow: once more after the next command */
-	uint32_t id;	/* of the script inside; 0: it has ended */
+	uint64_t stamp;	   /* of the private references at the last import; */
+	bool is_known;	   /* there was one */
+	bool is_unwritten; /* it is not in the record yet: nobody should wait for that */
+	uint64_t next;	   /* the same of the import that runs; */
+	bool is_next;	   /* it could be told */
+	bool is_due;	   /* something waits for the end of a command */
+	bool is_late;	   /* git inside could not follow: once more after the next command */
+	uint32_t id;	   /* of the script inside; 0: it has ended */
 	uint32_t code;
 	pid_t importer; /* 0: none */
 	int answer;
@@ -86,19 +87,24 @@ static bool is_changed(const struct git_flow *g)
 
 /*
  * The record has the number of the last import that was made, so that the start after a killed
- * supervisor imports what is there. A directory without a number was made just now.
+ * supervisor imports what is there. A directory that was made just now has nothing to import.
  */
-static int compare_stamp(struct git_flow *g)
+static void compare_stamp(struct git_flow *g)
 {
-	int r = git_imported_is(g->sup->entry.dir, g->dir);
+	bool is_same = g->sup->git_is_new || git_imported_is(g->sup->entry.dir, g->dir) > 0;
 
-	g->is_known = look(g, &g->stamp) == 0;
-	if (r == -ENOENT)
-		return git_imported_set(g->sup->entry.dir, g->stamp);
-	g->is_known = g->is_known && r > 0;
+	g->is_known = look(g, &g->stamp) == 0 && is_same;
+	g->is_unwritten = g->sup->git_is_new;
 	g->wants_import = !g->is_known;
-	g->wants_sync = true;
-	return 0;
+	g->wants_sync = !g->sup->git_is_new;
+}
+
+/* A number that could not be written costs one import more. */
+static void write_stamp(struct git_flow *g)
+{
+	if (g->is_known)
+		(void)git_imported_set(g->sup->entry.dir, g->stamp);
+	g->is_unwritten = false;
 }
 
 /* ---- a round ---- */
@@ -191,9 +197,7 @@ static void import_done(struct git_flow *g, json_t *answer)
 	g->is_known = g->is_next;
 	g->is_due = json_is_true(json_object_get(answer, "again"));
 	g->has_complained = false;
-	/* A number that could not be written costs one import more. */
-	if (g->is_known)
-		(void)git_imported_set(g->sup->entry.dir, g->stamp);
+	write_stamp(g);
 	git_news_take(g->news, answer);
 	/* What was imported is the user's now, and what the user did meanwhile goes in. */
 	g->wants_sync = true;
@@ -408,6 +412,8 @@ void git_flow_kick(struct supervisor *s)
 
 	if (!g || !can_run(g))
 		return;
+	if (g->is_unwritten)
+		write_stamp(g);
 	g->wants_import = g->wants_import || (g->phase == RESTING && is_changed(g));
 	go(g);
 	be_patient(g);
@@ -510,8 +516,8 @@ int git_flow_start(struct supervisor *s, struct err *err)
 	buf_init(&g->said, ANSWER_MAX);
 	s->git = g;
 	watch_both(g);
-	r = compare_stamp(g);
-	return r < 0 ? err_sys(err, -r, "cannot write in the sandbox's record") : 0;
+	compare_stamp(g);
+	return 0;
 }
 
 void git_flow_let_go(struct supervisor *s)

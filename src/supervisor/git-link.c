@@ -148,6 +148,7 @@ static int make(struct supervisor *s, const char *of, struct err *err)
 
 	if (r < 0)
 		return r;
+	s->git_is_new = true;
 	if (mkdirat(s->entry.dir, DIR_NAME, 0755) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's git directory");
 	at = path_open_beneath(s->entry.dir, DIR_NAME, O_RDONLY | O_DIRECTORY, 0);

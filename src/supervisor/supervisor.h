@@ -216,6 +216,7 @@ struct supervisor {
 	struct git_flow
 		*git; /* see git-flow.c; NULL: the sandbox has no git directory of its own */
 	struct git_host *git_host; /* the broker's */
+	bool git_is_new;	   /* its git directory was made by this start */
 	struct host_link *host;	   /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline;  /* of starting, later of stopping */
 	struct host_run *host_run; /* files of the workspace that the host would run */
