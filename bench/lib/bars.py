@@ -87,4 +87,8 @@ BARS = {
     # Repositories.
     "repo.large": Bar("repo", "looking for changes in a repository of 50,000 files", "git status", "ms", "share"),
     "repo.small": Bar("repo", "looking for changes in a repository of 20 files", "git status", "ms", "share"),
+    # git in a sandbox.
+    "git.import": Bar("workspace", "the host's part of an import of one commit", None, "ms", "value", "<=", 15),
+    "git.view": Bar("workspace", "from a reference that changed inside to the user's", None, "ms", "value", "<=", 250),
+    "git.status": Bar("workspace", "`git status` inside, 50,000 files", "`git status` on the host", "ms", "share", "<=", 1.1),
 }

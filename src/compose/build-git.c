@@ -6,25 +6,42 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sha256.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "policy/gitconfig.h"
 #include "record/store.h"
 #include "workspace/gitdir.h"
 #include "workspace/private-git.h"
 
-static void add(struct sandbox_spec *s, enum spec_mount_kind kind, const char *source,
-		const char *target, const char *why)
+#define MODULES_TEXT_MAX (1 * MiB)
+#define MODULES_MAX 1024
+
+static struct spec_mount *add(struct sandbox_spec *s, enum spec_mount_kind kind, const char *source,
+			      const char *target, const char *why)
 {
-	spec_mount_add(s, kind, source, target, why)->of_tree = true;
+	struct spec_mount *m = spec_mount_add(s, kind, source, target, why);
+
+	m->of_tree = true;
+	return m;
 }
 
-/* `git clone URL .` wants a directory without anything in it. */
-static bool is_empty(const char *dir)
+/* A small file of the record, which the supervisor writes. */
+static void add_file(struct sandbox_spec *s, const char *name, const char *content,
+		     const char *target, const char *why)
 {
-	DIR *d = opendir(dir);
+	cleanup_free char *source = xasprintf("%s.%s", s->git.private, name);
+
+	add(s, SPEC_BIND_RO, source, target, why)->data = xstrdup(content);
+}
+
+static bool is_empty(int dir)
+{
+	DIR *d = fdopendir(dir);
 	struct dirent *de = NULL;
 
 	while (d && (de = readdir(d)) && (streq(de->d_name, ".") || streq(de->d_name, "..")))
@@ -32,6 +49,14 @@ static bool is_empty(const char *dir)
 	if (d)
 		(void)closedir(d);
 	return d && !de;
+}
+
+/* `git clone URL .` wants a directory without anything in it. */
+static bool is_empty_at(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && is_empty(fd);
 }
 
 /* What is at PATH: 0 nothing, else its type. */
@@ -46,17 +71,19 @@ static mode_t type_at(const char *path)
  * Where there is no repository a place for one is covered all the same, so that one made inside is
  * the sandbox's own.
  */
-static int place_none(struct sandbox_spec *s, const char *dot_git, struct err *err)
+static int place_none(struct sandbox_spec *s, struct err *err)
 {
+	cleanup_free char *dot_git = path_join(s->workspace, ".git");
 	mode_t type = type_at(dot_git);
 
-	if (type && type != S_IFDIR)
+	/* Nothing can be mounted on a link, and the agent could put its own directory there. */
+	if (type == S_IFLNK)
 		return err_usage(err,
-				 "'%s' is not a git directory of this workspace, and the sandbox "
-				 "cannot have one of its own in its place; remove it, or make it "
-				 "a directory",
+				 "'%s' is a symbolic link, and a link cannot be protected from the "
+				 "agent; move the git directory itself there",
 				 dot_git);
-	if (!type && is_empty(s->workspace))
+	/* A file that leads to no git directory of this workspace is read-only: see guard.h. */
+	if (type == S_IFREG || (!type && is_empty_at(s->workspace)))
 		return 0;
 	s->git.at = xstrdup(dot_git);
 	s->git.covers = xstrdup(dot_git);
@@ -66,7 +93,7 @@ static int place_none(struct sandbox_spec *s, const char *dot_git, struct err *e
 static void place_repository(struct sandbox_spec *s, const struct gitdir *g)
 {
 	cleanup_free char *dot_git = path_join(g->root, ".git");
-	bool bare = streq(g->root, g->dir), is_file = !bare && !streq(g->dir, dot_git);
+	bool bare = gitdir_is_bare(g), is_file = !bare && !streq(g->dir, dot_git);
 
 	s->git.root = xstrdup(g->root);
 	s->git.dir = xstrdup(g->dir);
@@ -74,29 +101,116 @@ static void place_repository(struct sandbox_spec *s, const struct gitdir *g)
 	s->git.at = xstrdup(bare ? g->root : is_file ? PRIVATE_GIT_AT : dot_git);
 	if (streq(g->root, s->workspace))
 		s->git.covers = xstrdup(bare ? g->root : dot_git);
+	/* The workspace is another file system than what is mounted above it. */
+	else
+		spec_env_set(s, "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1", SPEC_SET, "ralph");
 }
 
 static void add_borrowed(struct sandbox_spec *s, const struct private_git *p)
 {
-	cleanup_free char *empty = xasprintf("%s.empty", s->git.private);
+	for (size_t i = 0; i < p->n_binds; i++) {
+		const struct private_bind *b = &p->binds[i];
 
-	for (size_t i = 0; i < p->n_binds; i++)
-		add(s, SPEC_BIND_RO, p->binds[i].source ? p->binds[i].source : empty,
-		    p->binds[i].target, "objects of the repository");
+		if (b->source)
+			add(s, SPEC_BIND_RO, b->source, b->target, "objects of the repository");
+		else
+			add_file(s, "empty", "", b->target, "objects of the repository");
+	}
 }
 
-/* `.git` inside: the private directory, or a file of the record that leads to it. */
-static void add_dot_git(struct sandbox_spec *s, const struct gitdir *g)
+/* `.git` of a submodule leads to its directory on the host, which is not there inside. */
+static void add_module_links(struct sandbox_spec *s, const struct private_git *p)
 {
-	cleanup_free char *link = xasprintf("%s.link", s->git.private), *dot_git = NULL;
+	for (size_t i = 0; i < p->n_modules; i++) {
+		const struct private_module *m = &p->modules[i];
+		cleanup_free char *dot_git = path_join(m->worktree, ".git");
+		cleanup_free char *text = xasprintf("gitdir: " PRIVATE_GIT_AT "/%s\n", m->name);
+		cleanup_free char *name = xasprintf("link.%zu", i);
+
+		if (path_under(m->worktree, s->workspace) && type_at(dot_git) == S_IFREG)
+			add_file(s, name, text, dot_git, "where the private git directory is");
+	}
+}
+
+/* `.git` inside: the private directory, or a file that leads to it. */
+static void add_dot_git(struct sandbox_spec *s, const struct private_git *p)
+{
+	static const char text[] = "gitdir: " PRIVATE_GIT_AT "\n",
+			  why[] = "where the private git directory is";
+	cleanup_free char *dot_git = NULL;
 
 	if (!streq(s->git.at, PRIVATE_GIT_AT)) {
 		add(s, SPEC_BIND_RW, s->git.private, s->git.at, "the sandbox's own git directory");
 		return;
 	}
-	dot_git = path_join(g->root, ".git");
-	add(s, SPEC_BIND_RO, link, PRIVATE_GIT_LINK, "where the private git directory is");
-	add(s, SPEC_BIND_RO, link, dot_git, "where the private git directory is");
+	dot_git = path_join(s->git.root, ".git");
+	add_file(s, "link", text, PRIVATE_GIT_LINK, why);
+	add_file(s, "link", text, dot_git, why);
+	add_module_links(s, p);
+}
+
+/* Nobody inside can rename what holds a mount. */
+static void pin_above(struct sandbox_spec *s, const char *path)
+{
+	for (const char *slash = strchr(path + strlen(s->workspace) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		cleanup_free char *dir = xstrndup(path, (size_t)(slash - path));
+
+		(void)spec_mount_add(s, SPEC_PIN, dir, dir,
+				     "stays where it is: it holds a submodule");
+	}
+}
+
+struct modules {
+	struct sandbox_spec *spec;
+	int root;
+	unsigned n;
+};
+
+/*
+ * A submodule that is not initialised is an empty directory. git of the host looks into its `.git`,
+ * if one appears, so what is made there inside lies in the record.
+ */
+static bool add_empty_module(const struct gitconfig_entry *e, void *arg)
+{
+	struct modules *m = arg;
+	struct sandbox_spec *s = m->spec;
+	cleanup_free char *path = NULL, *source = NULL;
+	char name[SHA256_DIGEST_STRING_LENGTH];
+	int fd;
+
+	if (!streq(e->section, "submodule") || !e->sub || !streq(e->key, "path") || !e->value)
+		return false;
+	path = path_join(s->workspace, e->value);
+	if (e->value[0] == '/' || !path_is_normal(path))
+		return false; /* git does not take it either */
+	fd = path_open_beneath(m->root, e->value, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0 || !is_empty(fd))
+		return false;
+	/* One name for each: what lies below a directory of the agent's is not mounted. */
+	(void)SHA256Data((const uint8_t *)e->value, strlen(e->value), name);
+	source = xasprintf("%s.modules/%s", s->git.private, name);
+	pin_above(s, path);
+	add(s, SPEC_BIND_RW, source, path, "a submodule that is not initialised");
+	return ++m->n >= MODULES_MAX;
+}
+
+static int add_empty_modules(struct sandbox_spec *s, struct err *err)
+{
+	cleanup_fd int root = open(s->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct modules m = {.spec = s, .root = root};
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, MODULES_TEXT_MAX);
+	r = root < 0 ? -errno : path_read(root, ".gitmodules", &b);
+	if (r == 0)
+		(void)gitconfig_each(buf_str(&b), b.len, add_empty_module, &m);
+	if (m.n == MODULES_MAX)
+		r = -EFBIG;
+	return r == 0 || r == -ENOENT
+		       ? 0
+		       : err_sys(err, -r, "cannot read '.gitmodules' of '%s'", s->workspace);
 }
 
 static int add_mounts(struct sandbox_spec *s, const struct gitdir *g, struct err *err)
@@ -110,14 +224,13 @@ static int add_mounts(struct sandbox_spec *s, const struct gitdir *g, struct err
 	/* At a place that nothing inside can move; from there it is mounted again if need be. */
 	add(s, SPEC_BIND_RW, s->git.private, PRIVATE_GIT_AT, "the sandbox's own git directory");
 	add_borrowed(s, &p);
-	add_dot_git(s, g);
-	return 0;
+	add_dot_git(s, &p);
+	return s->git.covers && g->root && !gitdir_is_bare(g) ? add_empty_modules(s, err) : 0;
 }
 
 int build_git(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *g,
 	      struct err *err)
 {
-	cleanup_free char *dot_git = path_join(s->workspace, ".git");
 	int r = 0;
 
 	if (no_guest(s))
@@ -125,12 +238,9 @@ int build_git(struct sandbox_spec *s, const struct build_input *in, const struct
 	if (g->root)
 		place_repository(s, g);
 	else
-		r = place_none(s, dot_git, err);
+		r = place_none(s, err);
 	if (r < 0 || !s->git.at)
 		return r;
 	s->git.private = store_git(in->places, s->name);
-	/* The workspace is another file system than what is mounted above it. */
-	if (g->root && !streq(g->root, s->workspace))
-		spec_env_set(s, "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1", SPEC_SET, "ralph");
 	return add_mounts(s, g, err);
 }

@@ -127,6 +127,9 @@ int build_workspace(struct sandbox_spec *s, const struct build_input *in, const 
 	int r;
 
 	s->quarantine = (enum spec_quarantine)in->config->workspace.quarantine;
+	/* Of a bare repository nothing is shared: the private git directory is all of it. */
+	if (gitdir_is_bare(git) && !no_guest(s))
+		return build_git(s, in, git, err);
 	(void)spec_mount_add(s, SPEC_BIND_RW, s->workspace, s->workspace, "the workspace");
 	add_repository(s, git);
 	r = build_git(s, in, git, err);

@@ -108,6 +108,9 @@ static int open_inside(const struct sandbox_spec *spec, const struct sandbox_cop
 	if (!path_is_normal(path))
 		return err_usage(err, "write '%s' without '.' and '..'", c->inside);
 	m = mount_of(spec, path);
+	/* What is in the private git directory nobody on the host opens. */
+	if (m && m->source && spec->git.private && path_under(m->source, spec->git.private))
+		m = NULL;
 	if (!lies_on_host(m, !c->out))
 		return err_usage(
 			err,

@@ -18,6 +18,7 @@
 #include "record/loops.h"
 #include "live/autosave.h"
 #include "live/dead.h"
+#include "live/git-repo.h"
 #include "live/login-left.h"
 #include "live/net-change.h"
 #include "netrules/net-rules.h"
@@ -419,6 +420,16 @@ static int remove_of_engine(const struct places *p, const struct store_entry *e,
 
 	if (store_read_spec(e, &spec, &ignored) < 0)
 		return 0;
+	if (git_repo_is_behind(e, spec)) {
+		(void)err_set(err, ENOTEMPTY,
+			      "commits in sandbox '%s' were not imported; import them by a start "
+			      "in '%s': ralph run -n %s -- true; or without them: ralph rm -f %s",
+			      e->name, spec->workspace, e->name, e->name);
+		if (!force)
+			return -ENOTEMPTY;
+		log_warn("rm", "commits in sandbox '%s' were not imported and are lost", e->name);
+	}
+	git_repo_forget(p, spec);
 	r = autosave_wait(p, record, spec, err);
 	if (r < 0 && !force)
 		return err_wrap(err, r,

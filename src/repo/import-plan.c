@@ -110,7 +110,7 @@ static void judge_branch(struct import *im, struct import_row *row)
 	if (row->verdict == BRANCH_HOLD)
 		row->why = !t.host				     ? "you deleted it meanwhile"
 			   : streq(t.host, t.synced ? t.synced : "") ? "it rewrites your commits"
-								     : "you moved it, too";
+								     : "you committed there too";
 }
 
 static void judge_tag(struct import_row *row)

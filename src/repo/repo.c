@@ -27,6 +27,9 @@ int repo_open(const char *workspace, const char *state, struct repo **ret, struc
 	if (!r->git.root)
 		return err_set(err, ENOENT, "'%s' is no git repository; make one with `git init`",
 			       workspace);
+	if (gitdir_is_bare(&r->git))
+		return err_set(err, ENOENT, "'%s' is a bare repository, without files to work on",
+			       workspace);
 	r->state = xstrdup(state);
 	r->limit_ms = REPO_WORK_MS;
 	*ret = take_ptr(r);

@@ -4,6 +4,7 @@
  * repo diff DIR TMP BRANCH FLAGS      the stream on stdin compared with DIR; FLAGS of "s", "t"
  * repo import DIR NAME WHEN           import.h; WHEN "idle": HEAD may follow, "busy": it may not
  * repo held DIR NAME                  what imports held
+ * repo show DIR NAME REF FLAGS        one of those as a patch; FLAGS as for diff
  * repo settle DIR NAME HOW REF        HOW: merge, gitlinks, force, drop; REF: heads/BRANCH, or ""
  * repo forget DIR NAME                sandbox NAME is gone
  * repo pin DIR NAME                   import.h, put-back.c
@@ -259,6 +260,30 @@ static int cmd_held(char **argv, json_t *out, struct err *err)
 	return settle_list(argv[0], argv[1], out, err);
 }
 
+/* Against the commit that it has in common with the user's branch, or else with HEAD. */
+static int cmd_show(char **argv, json_t *out, struct err *err)
+{
+	cleanup_free char *held = xasprintf("refs/ralph/%s/%s", argv[1], argv[2]);
+	cleanup_free char *ref = xasprintf("refs/%s", argv[2]);
+	git_repository *repo = NULL;
+	git_oid is, host, base;
+	bool has_base;
+	int r = open_repo(argv[0], &repo, err);
+
+	if (r == 0 && git_reference_name_to_id(&is, repo, held) < 0)
+		r = gitlib_err(err, held);
+	if (r == 0) {
+		has_base = (git_reference_name_to_id(&host, repo, ref) == 0 ||
+			    head_oid(repo, &host) == 0) &&
+			   repo_base(repo, &host, &is, &base);
+		r = repo_print_diff(repo, has_base ? &base : NULL, &is,
+				    strchr(argv[3], 's') != NULL, strchr(argv[3], 't') != NULL,
+				    err);
+	}
+	git_repository_free(repo);
+	return r;
+}
+
 static int cmd_settle(char **argv, json_t *out, struct err *err)
 {
 	static const char *const words[] = {
@@ -302,6 +327,7 @@ static const struct {
 	{"diff", 4, cmd_diff, true, false},
 	{"import", 3, cmd_import, false, false},
 	{"held", 2, cmd_held, false, false},
+	{"show", 4, cmd_show, true, false},
 	{"settle", 4, cmd_settle, false, true},
 	{"forget", 2, cmd_forget, false, false},
 	{"pin", 2, cmd_pin, false, false},

@@ -379,10 +379,11 @@ static void on_wire_signal(struct client *c, uint32_t sig)
 		return;
 	if (c->state == CLIENT_RUNNING)
 		pass_on(c, sig);
-	else if (c->state == CLIENT_LEAVING)
-		git_flow_cancel(c->sup);
 	else if (c->state == CLIENT_SPAWNING || c->state == CLIENT_WAITING)
 		c->held |= UINT64_C(1) << (sig - 1);
+	/* A user who does not want to wait need not. */
+	if (c->state == CLIENT_WAITING || c->state == CLIENT_LEAVING)
+		git_flow_cancel(c->sup);
 }
 
 void client_info(struct client *c, const json_t *j)
@@ -541,7 +542,7 @@ struct client *client_new(struct supervisor *s, int fd, bool holds)
 	s->clients = c;
 	s->n_clients++;
 	(void)fd_set_nonblock(fd, true);
-	if (s->state == SUP_UP)
+	if (s->state == SUP_UP && !git_link_waits(s))
 		client_watch(c);
 	return c;
 }

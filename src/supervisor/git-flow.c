@@ -34,7 +34,8 @@
 #define HINT_MS 150	 /* changes of references that come together are one */
 #define HINT_SHARE 4	 /* an agent that moves references all the time gets a part of a core */
 #define IMPORT_MS 120000 /* of one import, git inside included */
-#define SYNC_MS 20000	 /* of one sync */
+#define FIRST_MS 15000	 /* the same while a command waits to be started */
+#define SYNC_MS 15000	 /* of one sync */
 #define PATIENCE_MS 1000 /* until a waiting user is told why */
 #define ANSWER_MAX (4 * MiB)
 
@@ -48,13 +49,14 @@ struct git_flow {
 	struct ev_io watch_io;
 	enum phase phase;
 	bool wants_import, wants_sync;
-	uint64_t stamp; /* of the private references at the last import; */
-	bool is_known;	/* there was one */
-	uint64_t next;	/* the same of the import that runs; */
-	bool is_next;	/* it could be told */
-	bool is_due;	/* something waits for the end of a command */
-	bool is_late;	/* git inside could not follow: once more after the next command */
-	uint32_t id;	/* of the script inside; 0: it has ended */
+	uint64_t stamp;	   /* of the private references at the last import; */
+	bool is_known;	   /* there was one */
+	bool is_unwritten; /* it is not in the record yet: nobody should wait for that */
+	uint64_t next;	   /* the same of the import that runs; */
+	bool is_next;	   /* it could be told */
+	bool is_due;	   /* something waits for the end of a command */
+	bool is_late;	   /* git inside could not follow: once more after the next command */
+	uint32_t id;	   /* of the script inside; 0: it has ended */
 	uint32_t code;
 	pid_t importer; /* 0: none */
 	int answer;
@@ -85,19 +87,24 @@ static bool is_changed(const struct git_flow *g)
 
 /*
  * The record has the number of the last import that was made, so that the start after a killed
- * supervisor imports what is there. A directory without a number was made just now.
+ * supervisor imports what is there. A directory that was made just now has nothing to import.
  */
-static int compare_stamp(struct git_flow *g)
+static void compare_stamp(struct git_flow *g)
 {
-	int r = git_imported_is(g->sup->entry.dir, g->dir);
+	bool is_same = g->sup->git_is_new || git_imported_is(g->sup->entry.dir, g->dir) > 0;
 
-	g->is_known = look(g, &g->stamp) == 0;
-	if (r == -ENOENT)
-		return git_imported_set(g->sup->entry.dir, g->stamp);
-	g->is_known = g->is_known && r > 0;
+	g->is_known = look(g, &g->stamp) == 0 && is_same;
+	g->is_unwritten = g->sup->git_is_new;
 	g->wants_import = !g->is_known;
-	g->wants_sync = true;
-	return 0;
+	g->wants_sync = !g->sup->git_is_new;
+}
+
+/* A number that could not be written costs one import more. */
+static void write_stamp(struct git_flow *g)
+{
+	if (g->is_known)
+		(void)git_imported_set(g->sup->entry.dir, g->stamp);
+	g->is_unwritten = false;
 }
 
 /* ---- a round ---- */
@@ -190,9 +197,7 @@ static void import_done(struct git_flow *g, json_t *answer)
 	g->is_known = g->is_next;
 	g->is_due = json_is_true(json_object_get(answer, "again"));
 	g->has_complained = false;
-	/* A number that could not be written costs one import more. */
-	if (g->is_known)
-		(void)git_imported_set(g->sup->entry.dir, g->stamp);
+	write_stamp(g);
 	git_news_take(g->news, answer);
 	/* What was imported is the user's now, and what the user did meanwhile goes in. */
 	g->wants_sync = true;
@@ -247,6 +252,15 @@ static void begin(struct git_flow *g, enum phase phase, uint64_t limit_ms)
 	ev_timer_set(g->sup->ev, &g->limit, limit_ms);
 }
 
+/* Somebody wants to start a command, which may be what helps. */
+static bool is_awaited(const struct supervisor *s)
+{
+	for (const struct client *c = s->clients; c; c = c->next)
+		if (c->state == CLIENT_WAITING)
+			return true;
+	return false;
+}
+
 static void begin_import(struct git_flow *g)
 {
 	struct supervisor *s = g->sup;
@@ -255,7 +269,7 @@ static void begin_import(struct git_flow *g)
 
 	g->wants_import = false;
 	g->is_next = look(g, &g->next) == 0;
-	begin(g, IMPORTING, IMPORT_MS);
+	begin(g, IMPORTING, is_awaited(s) ? FIRST_MS : IMPORT_MS);
 	buf_clear(&g->said);
 	r = broker_import(s, !client_any_runs(s), &g->importer, fds, &err);
 	if (r == 0) {
@@ -291,7 +305,8 @@ static void begin_sync(struct git_flow *g)
 
 static bool can_run(const struct git_flow *g)
 {
-	return g->sup->state == SUP_UP || g->sup->state == SUP_STOPPING;
+	return (g->sup->state == SUP_UP || g->sup->state == SUP_STOPPING) &&
+	       !git_link_waits(g->sup);
 }
 
 /* Takes the next step, or lets everybody go on. */
@@ -397,6 +412,8 @@ void git_flow_kick(struct supervisor *s)
 
 	if (!g || !can_run(g))
 		return;
+	if (g->is_unwritten)
+		write_stamp(g);
 	g->wants_import = g->wants_import || (g->phase == RESTING && is_changed(g));
 	go(g);
 	be_patient(g);
@@ -499,8 +516,8 @@ int git_flow_start(struct supervisor *s, struct err *err)
 	buf_init(&g->said, ANSWER_MAX);
 	s->git = g;
 	watch_both(g);
-	r = compare_stamp(g);
-	return r < 0 ? err_sys(err, -r, "cannot write in the sandbox's record") : 0;
+	compare_stamp(g);
+	return 0;
 }
 
 void git_flow_let_go(struct supervisor *s)

@@ -22,6 +22,7 @@
 #define TOLD_NAME "git.told"
 #define OF_NAME "git.of"
 #define OF_MAX 8192
+#define FIRST_MS 60000 /* for git to look at all files once */
 
 static int write_file(struct supervisor *s, const char *name, const char *text, struct err *err)
 {
@@ -87,6 +88,55 @@ static int put_aside(struct supervisor *s, struct err *err)
 	return 0;
 }
 
+/* A pattern of .gitignore that means this directory and nothing else. */
+static char *pattern_of(const char *rel)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, OF_MAX);
+	(void)buf_putc(&b, '/');
+	for (; *rel; rel++) {
+		if (strchr("*?[\\", *rel))
+			(void)buf_putc(&b, '\\');
+		(void)buf_putc(&b, *rel);
+	}
+	(void)buf_putc(&b, '/');
+	return buf_take(&b);
+}
+
+/*
+ * Of a subdirectory the rest of the tree is not there: git is told so, in a way that writes no file.
+ * $1: the top of the tree, $2: the pattern, $3: the directory.
+ */
+static const char subdirectory[] = "cd \"$1\" || exit\n"
+				   "if [ \"$(git config core.sparseCheckout)\" = true ]; then\n"
+				   "	git ls-files -z -- \":(top,exclude,literal)$3\" |\n"
+				   "		git update-index -z --skip-worktree --stdin\n"
+				   "else\n"
+				   "	git sparse-checkout set --no-cone \"$2\"\n"
+				   "fi\n";
+static const char refresh[] = "git update-index -q --refresh";
+
+/* What git does inside before the first command, for a directory that was just made. */
+static void plan_first(struct supervisor *s, bool young)
+{
+	const struct spec_git *g = &s->spec->git;
+	bool below = g->root && !streq(g->root, s->spec->workspace);
+	const char *rel = below ? s->spec->workspace + strlen(g->root) + 1 : "";
+	struct strv *argv = &s->git_first.argv;
+
+	if (!below && !young)
+		return;
+	strv_push(argv, "sh");
+	strv_push(argv, "-c");
+	strv_push(argv, below ? subdirectory : refresh);
+	strv_push(argv, "sh");
+	strv_push(argv, below ? g->root : "");
+	strv_take(argv, pattern_of(rel));
+	strv_push(argv, rel);
+	s->git_first.null = open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
 static int make(struct supervisor *s, const char *of, struct err *err)
 {
 	const struct spec_git *g = &s->spec->git;
@@ -98,6 +148,7 @@ static int make(struct supervisor *s, const char *of, struct err *err)
 
 	if (r < 0)
 		return r;
+	s->git_is_new = true;
 	if (mkdirat(s->entry.dir, DIR_NAME, 0755) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's git directory");
 	at = path_open_beneath(s->entry.dir, DIR_NAME, O_RDONLY | O_DIRECTORY, 0);
@@ -106,17 +157,83 @@ static int make(struct supervisor *s, const char *of, struct err *err)
 	r = private_git_make(&in, at, &p, err);
 	if (r == 0)
 		r = write_file(s, OF_NAME, of, err);
+	if (r == 0)
+		plan_first(s, p.young);
 	/* Last: without it the directory is not whole, and is made anew. */
 	return r < 0 ? r : write_file(s, TOLD_NAME, p.told ? p.told : "", err);
 }
 
-/* What the spec mounts beside it. */
+/* Small files, and directories of submodules, that the spec mounts beside it. */
 static int write_beside(struct supervisor *s, struct err *err)
 {
-	cleanup_free char *link = xasprintf("gitdir: %s\n", s->spec->git.at);
-	int r = write_file(s, DIR_NAME ".link", link, err);
+	const char *private = s->spec->git.private;
+	size_t n = strlen(private);
+	int r = 0;
 
-	return r < 0 ? r : write_file(s, DIR_NAME ".empty", "", err);
+	for (size_t i = 0; r == 0 && i < s->spec->n_mounts; i++) {
+		const struct spec_mount *m = &s->spec->mounts[i];
+
+		if (!m->source || strncmp(m->source, private, n) != 0 || m->source[n] != '.')
+			continue;
+		if (m->data)
+			r = write_file(s, path_base(m->source), m->data, err);
+		else
+			r = path_mkdirs(m->source, 0755, err);
+	}
+	return r;
+}
+
+static void on_first_limit(struct ev *ev, struct ev_timer *t)
+{
+	struct supervisor *s = ev_owner(t, struct supervisor, git_first.limit);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, 0);
+	(void)wire_send(s->guest, WIRE_KILL, s->git_first.id, &b, NULL, 0);
+}
+
+bool git_link_first(struct supervisor *s)
+{
+	int fds[] = {s->git_first.null, s->git_first.null, s->git_first.null};
+	cleanup_strv struct strv env = {0};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	if (!s->git_first.argv.n)
+		return false;
+	spec_environ(s->spec, &env);
+	wire_put_u32(&b, 0);
+	wire_put_u32(&b, 0);
+	wire_put_u32(&b, 0);
+	wire_put_str(&b, s->spec->workspace);
+	wire_put_strv(&b, &s->git_first.argv);
+	wire_put_strv(&b, &env);
+	s->git_first.id = ++s->next_id;
+	if (wire_send(s->guest, WIRE_SPAWN, s->git_first.id, &b, fds, ARRAY_SIZE(fds)) < 0) {
+		(void)err_set(&s->why, EIO, "the guest does not take commands");
+		sup_end(s);
+		return true;
+	}
+	s->git_first.limit.fn = on_first_limit;
+	ev_timer_set(s->ev, &s->git_first.limit, FIRST_MS);
+	return true;
+}
+
+bool git_link_waits(const struct supervisor *s)
+{
+	return s->git_first.argv.n > 0;
+}
+
+void git_link_ended(struct supervisor *s, uint32_t id)
+{
+	if (!git_link_waits(s) || s->git_first.id != id)
+		return;
+	strv_done(&s->git_first.argv);
+	strv_init(&s->git_first.argv);
+	ev_timer_stop(s->ev, &s->git_first.limit);
+	client_watch_all(s);
+	git_flow_kick(s);
 }
 
 int git_link_make(struct supervisor *s, struct err *err)

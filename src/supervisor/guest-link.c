@@ -165,6 +165,8 @@ static void on_error(struct supervisor *s, uint32_t id, uint32_t eno, const char
 		  json_pack("{sI so}", "id", (json_int_t)id, "message", json_text(msg)));
 	if (c)
 		client_failed(c, exec_exit_code(eno), msg);
+	else
+		git_link_ended(s, id);
 }
 
 static int handle(struct supervisor *s, struct wire_msg *m)
@@ -197,6 +199,8 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 			git_flow_ended(s, value);
 		else if (c && c->state == CLIENT_RUNNING)
 			client_ended(c, value);
+		else
+			git_link_ended(s, m->id);
 		return 0;
 	case WIRE_ERROR:
 		if (git_flow_is_ours(s, m->id))

@@ -38,6 +38,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "live/git-repo.h"
 #include "live/prestart.h"
 #include "compose/no-sandbox.h"
 #include "spec/host-env.h"
@@ -267,6 +268,8 @@ void sup_up(struct supervisor *s, uint32_t landlock_abi)
 		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
 			    (json_int_t)landlock_abi));
 	gateway_link_watch(s);
+	if (git_link_first(s))
+		return;
 	client_watch_all(s);
 	git_flow_kick(s);
 }
@@ -346,7 +349,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	 * The client's command is read and checked while the guest starts, and waits in the guest's
 	 * socket when the guest is up: this saves a round trip.
 	 */
-	client_watch(s->clients);
+	if (!git_link_waits(s))
+		client_watch(s->clients);
 	autosave_link_start(s);
 	s->deadline.fn = on_deadline;
 	ev_timer_set(s->ev, &s->deadline, s->runner->start_ms);
@@ -381,6 +385,16 @@ static char *detach(struct supervisor *s)
 	struct err err = {0};
 	char *doomed = NULL;
 
+	if (git_repo_is_behind(&s->entry, s->spec)) {
+		cleanup_free char *text =
+			xasprintf("sandbox '%s' is kept: its commits were not imported; try again: "
+				  "ralph run -n %s -- true",
+				  s->spec->name, s->spec->name);
+
+		client_notice_all(s, text);
+		return NULL;
+	}
+	git_repo_forget(&s->places, s->spec);
 	if (engine_remove(s->spec->engine, s->spec->name, &err) < 0 ||
 	    store_detach(&s->places, s->spec->name, &doomed, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));

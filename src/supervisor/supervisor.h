@@ -181,6 +181,14 @@ struct git_cover {
 	bool made; /* by ralph, as a place for the mount */
 };
 
+/* What git does inside before the first command; see git-link.c. */
+struct git_first {
+	struct strv argv; /* none: nothing, or it is done */
+	int null;
+	uint32_t id;
+	struct ev_timer limit;
+};
+
 struct supervisor {
 	struct ev *ev;
 	struct places places;
@@ -208,11 +216,13 @@ struct supervisor {
 	struct git_flow
 		*git; /* see git-flow.c; NULL: the sandbox has no git directory of its own */
 	struct git_host *git_host; /* the broker's */
+	bool git_is_new;	   /* its git directory was made by this start */
 	struct host_link *host;	   /* runner_host's own; NULL: not in use */
 	struct ev_timer deadline;  /* of starting, later of stopping */
 	struct host_run *host_run; /* files of the workspace that the host would run */
 	unsigned n_found;	   /* number of findings so far */
 	struct seen *seen;
+	struct git_first git_first;
 	struct git_cover git_cover;
 	struct cover *covers; /* see cover-link.c */
 	struct ev_timer cover_timer;
@@ -288,6 +298,18 @@ void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itse
 
 /* git-link.c: before anything runs inside, and before anything is mounted */
 int git_link_make(struct supervisor *s, struct err *err);
+/* The sandbox is up. True: git has something to do first, and commands wait for its end. */
+bool git_link_first(struct supervisor *s);
+bool git_link_waits(const struct supervisor *s);
+void git_link_ended(struct supervisor *s, uint32_t id); /* a command without a client */
+
+/* git-cover.c: before anything is mounted, when the watch is open, and whenever it may be another */
+int git_cover_start(struct supervisor *s, struct err *err);
+int git_cover_watch(struct supervisor *s, struct err *err);
+bool git_cover_cares(const struct supervisor *s, const char *name);
+void git_cover_look(struct supervisor *s);
+void git_cover_check(struct supervisor *s); /* before a command; nothing where it is the same */
+void git_cover_finish(struct supervisor *s);
 
 /* git-flow.c: commits come out of the sandbox, and the user's go in */
 int git_flow_start(struct supervisor *s, struct err *err); /* before anything can run inside */
@@ -301,13 +323,6 @@ void git_flow_ended(struct supervisor *s, uint32_t code);
 void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or nobody holds it any more */
 void git_flow_cancel(struct supervisor *s); /* nobody waits for it any longer: nothing moves */
 void git_flow_let_go(struct supervisor *s); /* the broker needs none of it */
-/* git-cover.c: before anything is mounted, when the watch is open, and whenever it may be another */
-int git_cover_start(struct supervisor *s, struct err *err);
-int git_cover_watch(struct supervisor *s, struct err *err);
-bool git_cover_cares(const struct supervisor *s, const char *name);
-void git_cover_look(struct supervisor *s);
-void git_cover_check(struct supervisor *s); /* before a command; nothing where it is the same */
-void git_cover_finish(struct supervisor *s);
 
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */

@@ -128,6 +128,23 @@ static void say_usage(const json_t *j, struct buf *b)
 		(void)buf_puts(b, ", reserved: the answer did not say what it used");
 }
 
+static void say_git(const json_t *j, struct buf *b)
+{
+	(void)buf_puts(b, text(j, "ref"));
+	if (log_number(j, "commits"))
+		(void)buf_printf(b, ", %lld commit%s", log_number(j, "commits"),
+				 log_number(j, "commits") == 1 ? "" : "s");
+	if (streq(text(j, "how"), "rewrite"))
+		(void)buf_puts(b, ", rewritten");
+	if (text(j, "why")[0])
+		(void)buf_printf(b, ": %s", text(j, "why"));
+}
+
+static void say_head(const json_t *j, struct buf *b)
+{
+	(void)buf_puts(b, text(j, "head"));
+}
+
 static void say_host_run(const json_t *j, struct buf *b)
 {
 	(void)buf_printf(b, "%s: %s", text(j, "path"), text(j, "why"));
@@ -213,6 +230,10 @@ static const struct {
 	{"usage", say_usage, STYLE_NONE},
 	{"budget", say_message, STYLE_RED},
 	{"surface", say_host_run, STYLE_YELLOW},
+	{"git-import", say_git, STYLE_NONE},
+	{"git-held", say_git, STYLE_YELLOW},
+	{"git-head", say_head, STYLE_NONE},
+	{"git-import-failed", say_message, STYLE_RED},
 	{"surface-flood", say_message, STYLE_YELLOW},
 	{"protect-again", say_path, STYLE_YELLOW},
 	{"port-open", say_ports, STYLE_NONE},

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,6 +211,22 @@ static int look_in(struct gitdir *g, int dir)
 	return take_pointer(g, text);
 }
 
+/* A bare repository is the workspace itself. Its own word decides, as it does for git. */
+static int look_bare(struct gitdir *g, int dir)
+{
+	cleanup_free char *text = NULL, *bare = NULL;
+
+	if (!is_common(dir) || read_small(dir, "config", CONFIG_MAX, &text) < 0)
+		return -ENOENT;
+	bare = gitconfig_get(text, strlen(text), "core", "bare");
+	if (!bare || strcasecmp(bare, "true") != 0)
+		return -ENOENT;
+	g->dir = xstrdup(g->root);
+	g->common = xstrdup(g->root);
+	g->branch = read_branch(dir);
+	return 0;
+}
+
 /* Who owns a directory above decides what is in its .git: another user's does not count. */
 static bool is_ours(const struct stat *st)
 {
@@ -233,7 +250,7 @@ int gitdir_find(const char *workspace, const char *stop, struct gitdir *ret, str
 			break;
 		if (i > 0 && ((stop && streq(g.root, stop)) || streq(g.root, "/")))
 			break;
-		if (look_in(&g, fd) == 0) {
+		if (look_in(&g, fd) == 0 || (i == 0 && !g.note && look_bare(&g, fd) == 0)) {
 			*ret = g;
 			return 0;
 		}

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/mem.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /*
  * Which repository a workspace belongs to, read without libgit2 (it would cost more than the rest
@@ -11,9 +13,9 @@
  * points to names this workspace in turn, so that nobody can claim another project's state.
  */
 struct gitdir {
-	char *root;   /* directory that holds .git; NULL: no repository, and all others are NULL too
+	char *root; /* directory that holds .git, or is a bare repository; NULL: no repository, and all others are NULL too
 		       */
-	char *dir;    /* the git directory, real path */
+	char *dir;  /* the git directory, real path */
 	char *common; /* the common directory, real path: shared by worktrees */
 	char *branch; /* NULL: detached, unborn without a name, or odd */
 	char *note;   /* why something that looks like a repository does not count; may be NULL */
@@ -26,6 +28,11 @@ struct gitdir {
  */
 int gitdir_find(const char *workspace, const char *stop, struct gitdir *ret, struct err *err);
 void gitdir_done(struct gitdir *g);
+
+static inline bool gitdir_is_bare(const struct gitdir *g)
+{
+	return g->root && streq(g->root, g->dir);
+}
 
 /* The address of the remote "origin" as the repository's configuration has it; NULL: there is none.
  * The caller frees it. */

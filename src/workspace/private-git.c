@@ -507,7 +507,7 @@ static int make_all(const struct private_git_input *in, int at, struct private_g
 	s.root = g->root;
 	s.dir_fd = dir;
 	s.common_fd = common;
-	s.bare = streq(g->root, g->dir);
+	s.bare = gitdir_is_bare(g);
 	r = make_one(&s, err);
 	if (r < 0)
 		private_git_done(ret);

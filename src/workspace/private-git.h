@@ -90,5 +90,11 @@ extern const char private_git_sync[];
 int private_git_moved(const struct gitdir *git, const char *name, const char *told, struct buf *out,
 		      struct err *err);
 
+/*
+ * What imports left in the user's repository: the names of what is held ("heads/main"), or of their
+ * notes about the sandbox. Without libgit2.
+ */
+int private_git_held(const struct gitdir *git, const char *name, bool notes, struct strv *ret);
+
 /* An object directory and all that it borrows from, as real paths. */
 int git_objects_all(const char *objects, struct strv *ret);

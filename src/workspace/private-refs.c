@@ -433,3 +433,23 @@ int private_git_moved(const struct gitdir *git, const char *name, const char *to
 	}
 	return refs_err(rc == 0 && out->full ? -ENOBUFS : rc, err);
 }
+
+/* Of what an import notes about a sandbox; the rest below the same name is held. */
+static bool is_note(const char *rest)
+{
+	return strncmp(rest, "seen/", 5) == 0 || strncmp(rest, "base/", 5) == 0 ||
+	       strncmp(rest, "was/", 4) == 0;
+}
+
+int private_git_held(const struct gitdir *git, const char *name, bool notes, struct strv *ret)
+{
+	cleanup_free char *own = xasprintf("refs/ralph/%s/", name);
+	cleanup_(refs_done) struct refs r = {.at = -1, .own = own};
+	int rc = read_host(git, &r);
+
+	for (size_t i = 0; rc == 0 && i < r.n; i++)
+		if (strncmp(r.v[i].name, own, strlen(own)) == 0 &&
+		    is_note(r.v[i].name + strlen(own)) == notes)
+			strv_push(ret, r.v[i].name + strlen(own));
+	return rc;
+}

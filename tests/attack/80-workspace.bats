@@ -91,11 +91,10 @@ worked() {
 	attack 'mkdir -p .git/hooks; printf "#!/bin/sh\n$EVIL\n" >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
 		mkdir h; cp .git/hooks/pre-commit h/ || printf "#!/bin/sh\n$EVIL\n" >h/pre-commit; chmod +x h/pre-commit
 		rm -rf .git/hooks; mv h .git/hooks'
-	has "$(cat "$T/notices")" quarantine
+	[ ! -e .git/hooks ]
 	victim
 	unharmed
 	worked
-	has "$(ralph quarantine ls --json)" hooks
 }
 
 @test 'settings of git are not written in any way' {
@@ -135,7 +134,7 @@ worked() {
 @test 'settings of a worktree are not made where the repository reads them' {
 	git config extensions.worktreeConfig true
 	attack 'printf "[core]\n\tfsmonitor = $EVIL\n" >.git/config.worktree'
-	has "$(cat "$T/notices")" config.worktree
+	[ ! -e .git/config.worktree ]
 	victim
 	unharmed
 	worked
@@ -347,7 +346,8 @@ add_submodule() {
 	cp "$T/rc" "$T/rc.was"
 	# Each of these is written by what the victim does: logs with a name that the agent chose.
 	attack "git branch 'x\$(touch\${IFS}$T/canary)'; rm -f .git/logs/HEAD; ln -s $T/rc .git/logs/HEAD; ln -sf $T/rc .git/COMMIT_EDITMSG; ln -sf $T/rc .git/ORIG_HEAD; mkdir -p .git/logs/refs; ln -sf $T/rc .git/logs/refs/stash"
-	has "$(cat "$T/notices")" 'a link that git writes through'
+	[ ! -L .git/logs/HEAD ]
+	[ ! -L .git/ORIG_HEAD ]
 	victim
 	worked
 	cmp "$T/rc" "$T/rc.was"
@@ -358,11 +358,11 @@ add_submodule() {
 @test 'quarantine takes what is there and follows nothing' {
 	mkdir "$T/precious"
 	echo precious >"$T/precious/file"
-	rm -rf .git/hooks
-	attack "ln -s $T/precious .git/hooks; ln -s $T/precious/file .git/commondir; mkdir -p .git/modules; ln -s $T/precious .git/config.worktree"
+	attack --quarantine all -- "ln -s $T/precious .vscode; ln -s $T/precious/file .envrc; mkdir deep; ln -s $T/precious deep/.husky"
 	same precious "$(cat "$T/precious/file")"
-	[ ! -L .git/hooks ]
-	[ ! -L .git/commondir ]
+	[ ! -L .vscode ]
+	[ ! -L .envrc ]
+	[ ! -L deep/.husky ]
 	ralph quarantine drop --all
 	same precious "$(cat "$T/precious/file")"
 }
@@ -370,12 +370,16 @@ add_submodule() {
 @test 'settings that are replaced on the host while the sandbox runs are read-only again' {
 	local name=live-${WS##*-}
 
+	echo mine >.mcp.json
 	ralph run -d -n "$name"
 	git config user.name other
+	echo theirs >new
+	mv new .mcp.json
 	wait_until grep -q protect-again "$XDG_STATE_HOME/ralph/sandboxes/$name/events.jsonl"
-	ralph exec "$name" sh -c 'echo "[core] fsmonitor = x" >>.git/config; mv .git/config x; :'
+	ralph exec "$name" sh -c 'echo "[core] fsmonitor = x" >>.git/config; rm .git/config; echo x >>.mcp.json; mv .mcp.json x; :'
 	lacks "$(cat .git/config)" fsmonitor
 	same other "$(git config user.name)"
+	same theirs "$(cat .mcp.json)"
 	ralph stop "$name"
 }
 
@@ -404,9 +408,9 @@ add_submodule() {
 
 @test 'a secret does not become readable by a forged index' {
 	echo "SECRET" >.env
-	# The agent lists it as tracked; what it holds the agent can only guess.
+	# The agent lists it as tracked; what it holds the agent can only guess. An import puts that into the user's index.
 	attack 'oid=$(echo guess | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$oid,.env; git commit -qm forged'
-	has "$(git ls-files)" .env
+	git update-index --add --cacheinfo "100644,$(echo guess | git hash-object -w --stdin),.env"
 	attack 'cat .env' >"$T/seen"
 	lacks "$(cat "$T/seen")" SECRET
 }
@@ -440,37 +444,36 @@ add_submodule() {
 @test 'what a killed supervisor did not look at the next command does' {
 	local name=killed-${WS##*-} pid
 
-	rm -rf .git/hooks
 	ralph run -d -n "$name"
 	ralph exec -e "EVIL=touch $T/canary" "$name" sh -c 'git init -q nested; git -C nested config core.fsmonitor "$EVIL"; echo x >.envrc'
 	pid=$(ralph inspect "$name" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["supervisor"])')
 	kill -9 "$pid"
 	# As if it had been made in the last moment.
-	mkdir .git/hooks
-	printf '#!/bin/sh\ntouch %s\n' "$T/canary" >.git/hooks/pre-commit
-	chmod +x .git/hooks/pre-commit
+	git init -q late
+	printf '#!/bin/sh\ntouch %s\n' "$T/canary" >late/.git/hooks/pre-commit
+	chmod +x late/.git/hooks/pre-commit
 	ralph run -n "$name" -- true 2>"$T/notices" || { cat "$T/notices" >&2; false; }
 	has "$(cat "$T/notices")" nested/.git/config
-	has "$(cat "$T/notices")" hooks/pre-commit
+	has "$(cat "$T/notices")" late/.git
 	has "$(cat "$T/notices")" .envrc
-	victim "$WS/nested" "$WS"
+	victim "$WS/nested" "$WS/late" "$WS"
 	unharmed
 }
 
 @test 'an agent that makes the same file again and again fills neither the quarantine nor the log' {
 	need python3
-	rm -rf .git/hooks
-	attack 'python3 -c "
+	attack --quarantine all -- 'python3 -c "
 import os, time
 end = time.time() + 3
 while time.time() < end:
     try:
-        os.mkdir(\".git/hooks\")
+        os.mkdir(\".vscode\")
     except OSError:
         pass
-    open(\".git/commondir\", \"w\").close()
-"; printf "#!/bin/sh\n$EVIL\n" >evil; chmod +x evil; mkdir -p .git/hooks; cp evil .git/hooks/pre-commit; cp evil .git/hooks/post-checkout; rm evil'
+    open(\".envrc\", \"w\").close()
+"; printf "#!/bin/sh\n$EVIL\n" >.envrc; mkdir -p .git/hooks; cp .envrc .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit'
 	[ "$(ralph quarantine ls --json | grep -c '"id"')" -le 520 ]
+	[ ! -e .envrc ]
 	[ "$(wc -l <"$T/notices")" -le 600 ]
 	victim
 	unharmed

@@ -252,9 +252,13 @@ teardown() {
 		must_fail ralph exec "$S" cat .env
 		must_fail ralph exec "$S" sh -c 'rm -f .env'
 	fi
+	rm -f .env
+}
+
+@test "commits of the agent are in the user's repository after the command" {
+	ralph run -d -n "$S"
 	ralph exec "$S" sh -c 'echo more >>file && git -c user.name=a -c user.email=a@example.invalid commit -qam more'
 	same more "$(git log -1 --format=%s)"
-	rm -f .env
 }
 
 # What git would run, or take orders from, as text.
@@ -284,16 +288,19 @@ hides() {
 		has "$(ralph events "$S")" "$WS/.git/config"
 		return
 	fi
+	echo mine >.mcp.json
 	ralph run -d -n "$S"
-	git config some.key value
+	echo new >new
+	mv new .mcp.json
 	if lacks_word again; then
 		wait_until has_event protect-again
 		ralph stop "$S"
 		ralph run -d -n "$S"
 	fi
 	wait_until held
-	same value "$(ralph exec "$S" git config some.key)"
-	must_fail ralph exec "$S" git config other.key value 2>/dev/null
+	same new "$(ralph exec "$S" cat .mcp.json)"
+	same new "$(cat .mcp.json)"
+	rm .mcp.json
 }
 
 has_event() {
@@ -301,7 +308,7 @@ has_event() {
 }
 
 held() {
-	! ralph exec "$S" sh -c 'echo "[x]" >>.git/config' 2>/dev/null
+	! ralph exec "$S" sh -c 'echo new >.mcp.json' 2>/dev/null
 }
 
 @test "protected paths: nothing else can be written, and nothing of the host's home is there" {

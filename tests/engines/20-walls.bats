@@ -55,7 +55,7 @@ teardown() {
 	must_fail ralph exec "$S" unshare --user true
 	must_fail ralph exec "$S" unshare --mount true
 	must_fail ralph exec "$S" mount -t tmpfs none /tmp
-	must_fail ralph exec "$S" umount "$WS/.git/hooks"
+	must_fail ralph exec "$S" umount "$WS/.git"
 	must_fail ralph exec "$S" sh -c 'echo 1 >/proc/sys/kernel/core_pattern'
 }
 

@@ -257,12 +257,12 @@ def huge():
 
 
 def git_filter():
-    """Plants what git on the host would run: a filter, a monitor, hooks."""
+    """Plants what git on the host would run: a filter, a monitor, hooks. Inside, where they may run, they do nothing."""
     work()
-    for command in (["config", "filter.evil.clean", "touch filter-ran; cat"],
-                    ["config", "core.fsmonitor", "touch monitor-ran"]):
+    for command in (["config", "filter.evil.clean", "[ -e /run/ralph ] || touch filter-ran; cat"],
+                    ["config", "core.fsmonitor", "[ -e /run/ralph ] || touch monitor-ran #"]):
         subprocess.run(["git", *command], check=False, stderr=subprocess.DEVNULL)
-    for path, text in ((".gitattributes", "* filter=evil\n"), (".git/hooks/post-checkout", "#!/bin/sh\ntouch hook-ran\n"),
+    for path, text in ((".gitattributes", "* filter=evil\n"), (".git/hooks/post-checkout", "#!/bin/sh\n[ -e /run/ralph ] || touch hook-ran\n"),
                        (".git/info/attributes", "* filter=evil\n")):
         try:
             with open(path, "w", encoding="utf-8") as f:

@@ -255,7 +255,7 @@ static void commits_of_both_on_one_branch_are_held(void **state)
 	make_private();
 	run_sh("echo users >u; git add u; git commit -qm users");
 	inside("echo agents >g; git add g; git commit -qm agents");
-	held_as("refs/ralph/box/heads/main", "you moved it, too");
+	held_as("refs/ralph/box/heads/main", "you committed there too");
 	sh_says("git log --format=%s -1; git log --format=%s -1 refs/ralph/box/heads/main",
 		"users\nagents");
 }
@@ -578,7 +578,7 @@ static void what_a_killed_import_prepared_is_dropped_where_the_user_went_on(void
 	make_private();
 	leave_half(false);
 	run_sh("rm .git/index.lock; echo u >u; git add u; git commit -qm users");
-	held_as("refs/ralph/box/heads/main", "you moved it, too");
+	held_as("refs/ralph/box/heads/main", "you committed there too");
 	sh_says("git log --format=%s -1; git status --porcelain; ls .git/ralph-import 2>&1 | wc -l",
 		"users\n M a\n1");
 }
@@ -722,7 +722,7 @@ static void hold_both(void)
 	make_private();
 	run_sh("echo users >u; git add u; git commit -qm users");
 	inside("echo agents >g; git add g; git commit -qm agents");
-	held_as("refs/ralph/box/heads/main", "you moved it, too");
+	held_as("refs/ralph/box/heads/main", "you committed there too");
 }
 
 static void what_is_held_is_listed(void **state)
@@ -760,7 +760,7 @@ static void a_merge_with_conflicts_is_left_to_the_user(void **state)
 	make_private();
 	run_sh("cp a $TREE/a; echo users >a; git commit -qam users; cp $TREE/a a");
 	inside("echo agents >a; git commit -qam agents");
-	held_as("refs/ralph/box/heads/main", "you moved it, too");
+	held_as("refs/ralph/box/heads/main", "you committed there too");
 	settle_says("merge heads/main", "\"why\":\"the two conflict");
 	sh_says("git log --format=%s -1; git rev-parse -q --verify refs/ralph/box/heads/main | wc "
 		"-l",

@@ -1,5 +1,6 @@
 #include "cli/clone.h"
 #include "cli/commands.h"
+#include "cli/held.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,13 +8,20 @@
 
 #include "base/log.h"
 #include "base/text/term.h"
+#include "live/git-repo.h"
 
 struct apply_args {
-	bool json;
+	bool json, gitlinks, drop;
+	const char *force;
 };
 
+#define AT(member) offsetof(struct apply_args, member)
+
 static const struct opt apply_opts[] = {
-	{"json", 0, OPT_BOOL, offsetof(struct apply_args, json), NULL, "print JSON"},
+	{"force", 0, OPT_STR, AT(force), "BRANCH", "your BRANCH becomes what is held of it"},
+	{"gitlinks", 0, OPT_BOOL, AT(gitlinks), NULL, "also commits that add submodules"},
+	{"drop", 0, OPT_BOOL, AT(drop), NULL, "forget what is held"},
+	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 };
 
 static void print_warnings(const char *ref, const json_t *warnings)
@@ -48,13 +56,75 @@ static void print_refs(const json_t *refs)
 	}
 }
 
-static int cmd_apply_run(struct cli *cli, void *args_, int argc, char **argv)
+static const char *text_of(const json_t *row, const char *key)
 {
-	const struct apply_args *args = args_;
+	const char *s = json_string_value(json_object_get(row, key));
+
+	return s ? s : "";
+}
+
+static void print_row(FILE *out, const json_t *row, const char *key)
+{
+	const char *ref = text_of(row, "ref");
+
+	term_puts(out, strncmp(ref, "heads/", 6) == 0 ? ref + 6 : ref);
+	(void)fputs(": ", out);
+	term_puts(out, text_of(row, key));
+	(void)fputc('\n', out);
+}
+
+/* Exit 1 where something stays held. */
+static int show_settled(const struct apply_args *args, const char *name, const json_t *j)
+{
+	const json_t *settled = json_object_get(j, "settled"), *left = json_object_get(j, "left");
+	json_t *row;
+	size_t i;
+
+	if (args->json) {
+		(void)json_show(j, stdout, JSON_INDENT(2));
+		(void)putchar('\n');
+	} else if (!json_array_size(settled) && !json_array_size(left)) {
+		(void)fprintf(stderr, "ralph: nothing of sandbox '%s' is held\n", name);
+	} else {
+		json_array_foreach (settled, i, row)
+			print_row(stdout, row, "how");
+		json_array_foreach (left, i, row)
+			print_row(stderr, row, "why");
+	}
+	return json_array_size(left) ? EXIT_RUNTIME : 0;
+}
+
+static int settle(struct cli *cli, const struct apply_args *args, const char *name,
+		  const struct held *h)
+{
+	bool whole = args->force && (strncmp(args->force, "tags/", 5) == 0 ||
+				     strncmp(args->force, "heads/", 6) == 0);
+	cleanup_free char *ref = !args->force ? xstrdup("")
+				 : whole      ? xstrdup(args->force)
+					      : xasprintf("heads/%s", args->force);
+	const char *how = args->drop	   ? "drop"
+			  : args->force	   ? "force"
+			  : args->gitlinks ? "gitlinks"
+					   : "merge";
+	const char *const repo[] = {"settle", h->root, name, how, ref, NULL};
+	cleanup_json json_t *j = NULL;
+	int r;
+
+	if (args->drop + args->gitlinks + (args->force != NULL) > 1)
+		return err_usage(&cli->err, "use one of --force, --gitlinks and --drop");
+	r = git_repo_ask(&h->places, repo, &j, &cli->err);
+	return r < 0 ? r : show_settled(args, name, j);
+}
+
+static int apply_clone(struct cli *cli, const struct apply_args *args, const char *name)
+{
 	cleanup_clone struct clone c = {0};
 	cleanup_free char *text = NULL;
 	cleanup_json json_t *j = NULL;
-	int r = clone_open(cli, argv[0], &c);
+	int r = args->force || args->gitlinks || args->drop
+			? err_usage(&cli->err,
+				    "sandbox '%s' works in a clone: nothing is held of it", name)
+			: clone_open(cli, name, &c);
 
 	if (r == 0) {
 		const char *const repo[] = {"apply", c.spec->workspace, c.spec->name, NULL};
@@ -74,12 +144,27 @@ static int cmd_apply_run(struct cli *cli, void *args_, int argc, char **argv)
 	return 0;
 }
 
+static int cmd_apply_run(struct cli *cli, void *args_, int argc, char **argv)
+{
+	cleanup_held struct held h = {0};
+	int r = held_open(cli, argv[0], &h);
+
+	if (r < 0)
+		return r;
+	return h.root ? settle(cli, args_, argv[0], &h) : apply_clone(cli, args_, argv[0]);
+}
+
 const struct command cmd_apply = {
 	.name = "apply",
 	.operands = "NAME",
-	.summary = "take the commits over from a sandbox's own clone",
+	.summary = "merge the commits of a sandbox that are held",
 	.details =
-		"Of a sandbox that was started with 'ralph run --clone'. Its branches become\n"
+		"ralph imports commits of a sandbox by itself, unless you committed to the same\n"
+		"branch, or they rewrite your commits, or add a submodule. Such commits are held.\n"
+		"apply merges them; no file is touched, because the tree has them already.\n"
+		"--force BRANCH replaces your branch; its tip stays in refs/ralph/NAME/was/.\n"
+		"\n"
+		"Of a sandbox that was started with 'ralph run --clone', branches become\n"
 		"NAME/BRANCH in the repository, as those of a remote; nothing else changes there.\n"
 		"Look at them with 'git log HEAD..NAME/BRANCH', take them with 'git merge'.",
 	.group = GROUP_MANAGE,

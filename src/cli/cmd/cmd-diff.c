@@ -1,5 +1,6 @@
 #include "cli/clone.h"
 #include "cli/commands.h"
+#include "cli/held.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +10,9 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "base/proc.h"
+#include "base/text/term.h"
+#include "live/git-repo.h"
 
 struct diff_args {
 	bool stat;
@@ -19,9 +23,77 @@ static const struct opt diff_opts[] = {
 	 "how much has changed in which file"},
 };
 
-static int cmd_diff_run(struct cli *cli, void *args_, int argc, char **argv)
+/* "# heads/main: 2 commits ahead of yours, 1 behind": no part of the patch. */
+static void print_head(const json_t *row)
 {
-	const struct diff_args *args = args_;
+	(void)fputs("# ", stdout);
+	term_puts(stdout, json_string_value(json_object_get(row, "ref")));
+	if (json_object_get(row, "ahead"))
+		(void)printf(": %lld commits ahead of yours, %lld behind",
+			     (long long)json_integer_value(json_object_get(row, "ahead")),
+			     (long long)json_integer_value(json_object_get(row, "behind")));
+	(void)putchar('\n');
+	(void)fflush(stdout);
+}
+
+static int show(struct cli *cli, const struct held *h, const char *name, const char *ref,
+		const char *flags)
+{
+	cleanup_free char *program = places_program(&h->places, "repo");
+	char *argv[] = {program,
+			"show",
+			h->root,
+			(char *)(uintptr_t)name,
+			(char *)(uintptr_t)ref,
+			(char *)(uintptr_t)flags,
+			NULL};
+	struct child child;
+	struct run run = RUN_INIT;
+	int r;
+
+	run.argv = argv;
+	run.stdio[1] = STDOUT_FILENO;
+	run.stdio[2] = STDERR_FILENO;
+	r = run_start(&run, &child, &cli->err);
+	if (r == 0 && run_wait(&child) != 0)
+		r = err_set(&cli->err, EIO, "'%s' of sandbox '%s' cannot be shown", ref, name);
+	return r;
+}
+
+/* What is held, or one branch of it. */
+static int diff_held(struct cli *cli, const struct diff_args *args, const struct held *h,
+		     const char *name, const char *branch)
+{
+	const char *const list[] = {"held", h->root, name, NULL};
+	cleanup_free char *flags =
+		xasprintf("-%s%s", args->stat ? "s" : "", isatty(STDOUT_FILENO) ? "t" : "");
+	cleanup_free char *only = branch ? xasprintf("heads/%s", branch) : NULL;
+	cleanup_json json_t *j = NULL;
+	int r = git_repo_ask(&h->places, list, &j, &cli->err);
+	json_t *row;
+	size_t i, n = 0;
+
+	json_array_foreach (json_object_get(j, "held"), i, row) {
+		const char *ref = json_string_value(json_object_get(row, "ref"));
+
+		if (r < 0 || !ref || (only && !streq(only, ref)))
+			continue;
+		n++;
+		print_head(row);
+		r = show(cli, h, name, ref, flags);
+	}
+	if (r == 0 && n == 0 && branch)
+		return err_set(&cli->err, ENOENT, "nothing of branch '%s' is held", branch);
+	if (r == 0 && n == 0)
+		(void)fprintf(stderr,
+			      "ralph: nothing of sandbox '%s' is held: its commits are in "
+			      "your repository\n",
+			      name);
+	return r;
+}
+
+static int diff_clone(struct cli *cli, const struct diff_args *args, int argc, char **argv)
+{
 	cleanup_clone struct clone c = {0};
 	cleanup_free char *tmp = NULL, *flags = NULL;
 	struct err ignored;
@@ -44,11 +116,26 @@ static int cmd_diff_run(struct cli *cli, void *args_, int argc, char **argv)
 	return r;
 }
 
+static int cmd_diff_run(struct cli *cli, void *args_, int argc, char **argv)
+{
+	cleanup_held struct held h = {0};
+	int r = held_open(cli, argv[0], &h);
+
+	if (r < 0)
+		return r;
+	return h.root ? diff_held(cli, args_, &h, argv[0], argc > 1 ? argv[1] : NULL)
+		      : diff_clone(cli, args_, argc, argv);
+}
+
 const struct command cmd_diff = {
 	.name = "diff",
 	.operands = "NAME [BRANCH]",
-	.summary = "what was committed in a sandbox's own clone",
+	.summary = "show commits of a sandbox that are not in your branches",
 	.details =
+		"What is held of a sandbox's commits (see 'ralph apply --help'), against the "
+		"commit\n"
+		"that both come from.\n"
+		"\n"
 		"Of a sandbox that was started with 'ralph run --clone': the difference between\n"
 		"the commit that both come from and BRANCH of the clone (the branch that it\n"
 		"began with). What is not committed there is not in it.",

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text/table.h"
+#include "live/git-repo.h"
 #include "live/live.h"
 #include "record/store.h"
 
@@ -64,6 +65,7 @@ static int cmd_inspect_run(struct cli *cli, void *args_, int argc, char **argv)
 	(void)json_object_set_new(j, "state", json_string(live ? "running" : "stopped"));
 	if (live)
 		(void)json_object_set(j, "live", live);
+	git_repo_put(&p, argv[0], j);
 	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	return 0;

@@ -8,6 +8,7 @@
 
 #include "base/text/human.h"
 #include "base/text/table.h"
+#include "live/git-repo.h"
 #include "live/live.h"
 #include "record/record.h"
 #include "record/store.h"
@@ -71,6 +72,7 @@ static json_t *describe(const struct places *p, const char *name)
 							  spec->branch));
 	if (live)
 		(void)json_object_update(j, live);
+	git_repo_put(p, name, j);
 	add_facts(p, name, j);
 	return j;
 }

@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "base/text/human.h"
+#include "live/git-repo.h"
 #include "view/log-view.h"
 #include "view/survey.h"
 #include "base/text/table.h"
@@ -20,7 +21,7 @@ static const struct opt status_opts[] = {
 	{"json", 0, OPT_BOOL, offsetof(struct status_args, json), NULL, "print JSON"},
 };
 
-static json_t *sandbox_json(const struct survey_sandbox *b, int64_t now_s)
+static json_t *sandbox_json(const struct places *p, const struct survey_sandbox *b, int64_t now_s)
 {
 	const char *doing = survey_doing(b);
 	uint64_t tokens, usd;
@@ -40,6 +41,8 @@ static json_t *sandbox_json(const struct survey_sandbox *b, int64_t now_s)
 		(void)json_object_update_new(
 			j, json_pack("{sI so}", "gateway_ends", (json_int_t)b->log.gateway_ends,
 				     "gateway_why", json_text(b->log.gateway_why)));
+	if (p)
+		git_repo_put(p, b->name, j);
 	return j;
 }
 
@@ -59,7 +62,8 @@ static void print_json(const struct survey *s)
 	cleanup_json json_t *j = json_pack("{so so}", "sandboxes", sandboxes, "loops", loops);
 
 	for (size_t i = 0; i < s->n_sandboxes; i++)
-		(void)json_array_append_new(sandboxes, sandbox_json(s->sandboxes[i], s->now_s));
+		(void)json_array_append_new(sandboxes,
+					    sandbox_json(s->places, s->sandboxes[i], s->now_s));
 	for (size_t i = 0; i < s->n_loops; i++)
 		(void)json_array_append_new(loops, loop_json(s->loops[i]));
 	(void)json_show(j, stdout, JSON_INDENT(2));
@@ -180,6 +184,25 @@ static void print_gateways(const struct survey *s)
 			     b->log.gateway_ends > 1 ? "s" : "");
 		term_puts(stdout, b->log.gateway_why);
 		(void)printf("; see: ralph events %s\n", b->name);
+	}
+}
+
+/* Says of each sandbox which of its commits wait for the user. */
+static void print_held(const struct survey *s)
+{
+	for (size_t i = 0; i < s->n_sandboxes; i++) {
+		const char *name = s->sandboxes[i]->name;
+		cleanup_strv struct strv held = {0};
+
+		if (s->places)
+			git_repo_held(s->places, name, &held);
+		for (size_t k = 0; k < held.n; k++) {
+			(void)fputs(k ? ", " : "held: ", stdout);
+			term_puts(stdout,
+				  strncmp(held.v[k], "heads/", 6) == 0 ? held.v[k] + 6 : held.v[k]);
+		}
+		if (held.n)
+			(void)printf("; see: ralph diff %s, ralph apply %s\n", name, name);
 	}
 }
 
@@ -333,6 +356,7 @@ static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (s.n_loops)
 		print_loops(cli, &s);
 	print_gateways(&s);
+	print_held(&s);
 	print_advice(&s);
 	return 0;
 }
