@@ -196,6 +196,14 @@ static bool is_in_the_way(const struct import *im, const char *ref)
 	return has_below(im, ref);
 }
 
+static bool is_symbolic(const struct import *im, const char *ref)
+{
+	cleanup_git(reference) git_reference *found = NULL;
+
+	return git_reference_lookup(&found, im->repo, ref) == 0 &&
+	       git_reference_type(found) == GIT_REFERENCE_SYMBOLIC;
+}
+
 static void judge(struct import *im, struct import_row *row)
 {
 	git_oid held = own_oid(im, "", row->ref);
@@ -208,7 +216,9 @@ static void judge(struct import *im, struct import_row *row)
 	else
 		judge_other(im, row);
 	if (import_is_taken(row)) {
-		if (git_oid_is_zero(&row->host) && is_in_the_way(im, row->ref))
+		if (is_symbolic(im, row->ref))
+			hold(row, "it stands for another reference");
+		else if (git_oid_is_zero(&row->host) && is_in_the_way(im, row->ref))
 			hold(row, "another reference stands in its way");
 		else if (row->kind == IMPORT_BRANCH &&
 			 !(im->host_head && streq(im->host_head, row->ref)) &&

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <git2/sys/odb_backend.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -26,7 +28,7 @@
 
 void import_done(struct import *im)
 {
-	cleanup_free char *own = im->confined ? path_join(im->git.dir, IMPORT_DIR) : NULL;
+	cleanup_free char *own = im->own ? path_join(im->git.dir, IMPORT_DIR) : NULL;
 	struct err ignored;
 
 	import_index_drop(im);
@@ -200,11 +202,12 @@ int import_confine(struct import *im, struct err *err)
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(limits); i++)
 		r = lower_limit(limits[i].resource, limits[i].max);
+	/* A file that becomes too large is an error, as a disk that is full. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 		r = -errno;
 	if (r == 0)
 		r = allow_files(im);
-	im->confined = r == 0;
 	return r < 0 ? err_sys(err, -r, "cannot confine the import") : 0;
 }
 
@@ -364,15 +367,36 @@ static int check_rows(const struct import *im, struct err *err)
 	return 0;
 }
 
+static sigjmp_buf no_room;
+
+static void on_bus(int sig)
+{
+	siglongjmp(no_room, sig);
+}
+
+/* libgit2 writes a pack to mapped memory: a full disk is a signal there, and not an error. */
+static int write_pack(struct import *im, struct repo_stream *s, struct err *err)
+{
+	cleanup_free char *pack = path_join(im->quarantine, "pack");
+	const struct sigaction act = {.sa_handler = on_bus};
+	struct sigaction old;
+	int r;
+
+	(void)sigaction(SIGBUS, &act, &old);
+	if (sigsetjmp(no_room, 1) == 0)
+		r = repo_stream_pack(s, im->odb, pack, false, &im->pack, err);
+	else
+		r = err_set(err, ENOSPC, "cannot write the objects: no space left on device");
+	(void)sigaction(SIGBUS, &old, NULL);
+	return r;
+}
+
 static int take_pack(struct import *im, struct repo_stream *s, struct err *err)
 {
-	cleanup_free char *pack = NULL;
 	int r = make_quarantine(im, err);
 
-	if (r < 0)
-		return r;
-	pack = path_join(im->quarantine, "pack");
-	r = repo_stream_pack(s, im->odb, pack, false, &im->pack, err);
+	if (r == 0)
+		r = write_pack(im, s, err);
 	if (r > 0) {
 		r = open_received(im, err);
 		if (r == 0)

@@ -81,8 +81,8 @@ struct import {
 	bool settle_head;     /* both sides are on this branch now, and were not */
 	const char *head_why; /* HEAD was not taken, because … */
 	bool index_locked;
-	int helper;    /* -1: none */
-	bool confined; /* the lock of the repository is ours, and nothing else can be reached */
+	bool own;   /* IMPORT_DIR is this import's and goes with it */
+	int helper; /* -1: none */
 };
 
 /* import-check.c: every object of the pack, before anything of it is used */
