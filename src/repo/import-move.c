@@ -12,9 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "repo/import-refs.h"
+
+#define AUTOSTASH_MAX (4 * KiB)
 
 static int add_loose(const git_oid *oid, void *arg)
 {
@@ -141,26 +144,40 @@ static void add_users(struct ref_moves *m, const struct import *im)
 	}
 }
 
+/* As HEAD has it. */
+static char *head_value(const char *text)
+{
+	return strncmp(text, "refs/", 5) == 0 ? xasprintf("ref: %s", text) : xstrdup(text);
+}
+
 static void add_head(struct ref_moves *m, const struct import *im)
 {
-	cleanup_free char *from = xasprintf("ref: %s", im->host_head ? im->host_head : "");
-	cleanup_free char *to = xasprintf("ref: %s", im->switch_to ? im->switch_to : "");
+	struct hex tip;
+	const char *is = im->host_head ? im->host_head : hex_of(&im->host_tip, &tip);
+	cleanup_free char *from = head_value(is), *to = NULL;
+	cleanup_free char *was = import_own_name(im, "was", "HEAD");
 
-	if (im->switch_to)
-		refs_add(m, "HEAD", from, to);
+	if (!im->switch_to)
+		return;
+	/* A commit on no branch may be named by nothing else. */
+	if (!im->host_head && !import_descends(im, &im->next_tip, &im->host_tip))
+		refs_add(m, was, "*", hex_of(&im->host_tip, &tip));
+	to = head_value(im->switch_to);
+	refs_add(m, "HEAD", from, to);
 }
 
 /* Where both sides are, last: until then the next import would take it all again. */
 static void add_seen(struct ref_moves *m, const struct import *im)
 {
 	cleanup_free char *seen = import_own_name(im, "seen", "HEAD");
-	cleanup_free char *head = xasprintf("ref: %s", im->head ? im->head : "");
+	const char *head = im->switch_to ? im->switch_to : im->settle_head;
+	cleanup_free char *value = head ? head_value(head) : NULL;
 
 	for (size_t i = 0; i < im->n_rows; i++)
 		if (is_agreed(&im->rows[i]))
 			add_own(m, im, "seen", &im->rows[i], &im->rows[i].next_seen);
-	if (im->switch_to || im->settle_head)
-		refs_add(m, seen, "*", head);
+	if (value)
+		refs_add(m, seen, "*", value);
 }
 
 /* What was held of it, once the user has decided. */
@@ -175,6 +192,39 @@ static int drop_held(struct import *im, struct err *err)
 	return 0;
 }
 
+/* Changes that git put aside when the operation began. The agent has them in the tree, and here is
+ * the user's copy. */
+static void add_autostash(struct ref_moves *m, const struct import *im)
+{
+	static const char *const files[] = {"MERGE_AUTOSTASH", "rebase-merge/autostash",
+					    "rebase-apply/autostash"};
+	cleanup_fd int dir = open(im->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_free char *was = import_own_name(im, "was", "autostash");
+
+	for (size_t i = 0; m->finish && dir >= 0 && i < ARRAY_SIZE(files); i++) {
+		cleanup_buf struct buf b;
+
+		buf_init(&b, AUTOSTASH_MAX);
+		if (path_read(dir, files[i], &b) < 0 || b.len < GIT_OID_HEXSZ)
+			continue;
+		b.data[GIT_OID_HEXSZ] = '\0';
+		refs_add(m, was, "*", b.data);
+		return;
+	}
+}
+
+static int end_operation(const struct import *im, struct err *err)
+{
+	static const char *const more[] = {"AUTO_MERGE", "MERGE_AUTOSTASH", "REBASE_HEAD"};
+	cleanup_fd int dir = open(im->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (git_repository_state_cleanup(im->repo) < 0)
+		return gitlib_err(err, "cannot end the operation in progress");
+	for (size_t i = 0; dir >= 0 && i < ARRAY_SIZE(more); i++)
+		(void)unlinkat(dir, more[i], 0);
+	return 0;
+}
+
 /* References and index. What has moved halfway stays as it is: the next import finishes it. */
 static int move_all(struct import *im, struct ref_moves *m, struct err *err)
 {
@@ -184,6 +234,8 @@ static int move_all(struct import *im, struct ref_moves *m, struct err *err)
 		r = refs_commit(m, err);
 	if (r == 0 && im->index_locked)
 		r = import_index_commit(im, err);
+	if (r == 0 && m->finish)
+		r = end_operation(im, err);
 	if (r == 0)
 		m->half = false;
 	if (m->half) {
@@ -199,6 +251,8 @@ int import_move(struct import *im, struct err *err)
 	struct hex tip;
 	int r;
 
+	m.finish = im->finishes && im->index_locked;
+	add_autostash(&m, im);
 	add_kept(&m, im);
 	add_users(&m, im);
 	add_head(&m, im);
@@ -223,6 +277,8 @@ int import_recover(struct import *im, struct err *err)
 		r = move_all(im, &m, err);
 	else if (left && im->index_locked && refs_at_tip(&m))
 		r = import_index_commit(im, err);
+	if (r == 0 && left && m.finish && refs_at_tip(&m))
+		r = end_operation(im, err);
 	if (r < 0) {
 		m.half = true;
 		im->index_locked = false;

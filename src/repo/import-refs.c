@@ -208,7 +208,7 @@ static int write_note(const struct ref_moves *m, struct err *err)
 	int r;
 
 	buf_init(&b, NOTE_MAX);
-	(void)buf_printf(&b, "tip %s\n", m->tip ? m->tip : "-");
+	(void)buf_printf(&b, "%s %s\n", m->finish ? "end" : "tip", m->tip ? m->tip : "-");
 	for (size_t i = 0; i < m->n; i++)
 		(void)buf_printf(&b, "%s\t%s\t%s\n", m->v[i].from, m->v[i].to, m->v[i].ref);
 	r = dir < 0  ? dir
@@ -326,12 +326,13 @@ bool refs_left(struct ref_moves *m)
 	buf_init(&b, NOTE_MAX);
 	if (dir < 0 || path_read(dir, NOTE, &b) < 0)
 		return false;
-	good = strncmp(buf_str(&b), "tip ", 4) == 0;
+	m->finish = strncmp(buf_str(&b), "end ", 4) == 0;
+	good = m->finish || strncmp(buf_str(&b), "tip ", 4) == 0;
 	for (char *line = b.data, *end; good && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		if (line != b.data)
 			good = read_line(m, line);
-		else if (!streq(line, "tip -"))
+		else if (!streq(line + 4, "-"))
 			m->tip = xstrdup(line + 4);
 	}
 	for (size_t i = 0; i < m->n; i++)

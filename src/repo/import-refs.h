@@ -25,7 +25,8 @@ struct ref_moves {
 	struct ref_move *v; /* they move in this order */
 	size_t n, cap;
 	char *tip; /* what HEAD will be, with the index that was prepared for it; NULL: it stays */
-	bool half; /* some have moved, and others could not: the note stays */
+	bool finish; /* the operation in progress ended with them */
+	bool half;   /* some have moved, and others could not: the note stays */
 };
 
 #define REFS_NOTE "note" /* in IMPORT_DIR */

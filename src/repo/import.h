@@ -20,11 +20,15 @@
  *	                        an empty line
  *	PACK…                   the objects that the host does not have; none without references
  *
+ * Before all that, for each submodule, "MODULE LENGTH PATH" and a stream of the same kind, LENGTH
+ * bytes of it. PATH is that of its git directory below the repository's, as it was told.
+ *
  * Each part below has its file. Everything runs in one process, which has given up all files but
  * those of the repository before it reads the first byte.
  */
 #define IMPORT_REFS_MAX 4096	  /* changed references of one import */
 #define IMPORT_TIPS_MAX 200000	  /* references of the user's, as they were told */
+#define IMPORT_MODULES_MAX 64	  /* submodules, nested ones included */
 #define IMPORT_LOOSE_MAX 100	  /* objects that are kept one by one; more stay a pack */
 #define IMPORT_DIR "ralph-import" /* of the git directory: what an import needs while it runs */
 #define IMPORT_LOCK_MS 20000	  /* another import into the same repository may take this long */
@@ -57,6 +61,10 @@ struct import_tip {
 
 struct import {
 	struct gitdir git;
+	char *module;		/* of a submodule: the path that it was told by */
+	struct import *modules; /* of the repository, IMPORT_MODULES_MAX of them */
+	size_t n_modules;
+	int lock;	  /* of a submodule; -1: none */
 	const char *name; /* of the sandbox */
 	git_repository *repo;
 	git_odb *odb;	   /* the user's objects and the received ones */
@@ -69,16 +77,19 @@ struct import {
 	bool may_switch; /* HEAD may follow the agent's: no command runs inside */
 	struct import_tip *tips;
 	size_t n_tips;
-	char *told_head; /* the host's HEAD as it was told; NULL: it was detached */
-	char *head;	 /* inside; NULL: it is detached there */
-	bool busy;	 /* an operation is in progress inside */
+	/* A HEAD as text is a branch, or the commit where it is detached. */
+	char *told_head;  /* the host's as it was told */
+	char *told_state; /* operations of the user's that were in progress then */
+	char *head;	  /* the branch inside; NULL: it is detached there */
+	bool busy;	  /* an operation is in progress inside */
 	struct import_row *rows;
 	size_t n_rows;
 	char *host_head;      /* now; NULL: it is detached */
 	git_oid host_tip;     /* zero: there is no commit yet */
 	git_oid next_tip;     /* what HEAD will be; the same when it stays */
-	char *switch_to;      /* the branch that HEAD goes to; NULL: it stays */
-	bool settle_head;     /* both sides are on this branch now, and were not */
+	char *switch_to;      /* what HEAD becomes, as text; NULL: it stays */
+	char *settle_head;    /* both sides are here now, and were not */
+	bool finishes;	      /* the agent ended an operation that the user had begun */
 	const char *head_why; /* HEAD was not taken, because … */
 	bool index_locked;
 	bool own;   /* IMPORT_DIR is this import's and goes with it */
@@ -99,6 +110,7 @@ bool import_is_elsewhere(const struct import *im, const char *ref); /* in anothe
 bool import_descends(const struct import *im, const git_oid *commit, const git_oid *ancestor);
 /* The row of the host's current branch, if it is to be moved. */
 struct import_row *import_current(const struct import *im);
+struct import_row *import_find_row(const struct import *im, const char *ref);
 bool import_is_taken(const struct import_row *row);
 
 /*
@@ -133,7 +145,8 @@ int import_prepare(struct import *im, const char **ret_why, struct err *err);
 void import_done(struct import *im);
 /*
  * `repo import ROOT NAME WHEN`. The stream is stdin, descriptor 3 has the tips. Fills out:
- * {"taken": […], "held": […], "head": REF, "head_held": {…}}.
+ * {"taken": […], "held": […], "head": REF, "head_held": {…}}, and for submodules where something
+ * changed "modules": [{"module": PATH, "taken": …}].
  */
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err);
 
