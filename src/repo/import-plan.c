@@ -17,6 +17,7 @@
 
 #define POINTER_MAX (4 * KiB)
 #define STATE_MAX (64 * KiB)
+#define SHALLOW_COMMITS_MAX 1000000 /* looked at; beyond that a commit descends from nothing */
 
 char *import_own_name(const struct import *im, const char *part, const char *ref)
 {
@@ -74,10 +75,39 @@ static void find_tips(const struct import *im, struct import_row *row)
 	row->user = git_oid_is_zero(&seen) ? told : own_oid(im, "base", row->ref);
 }
 
+/* libgit2 gives up where a commit is missing, as all are that a shallow clone ends before. */
+static bool descends_shallow(const struct import *im, const git_oid *commit,
+			     const git_oid *ancestor)
+{
+	git_oid *todo = xmalloc(sizeof(*todo));
+	size_t n = 1, cap = 1, seen = 0;
+	bool found = false;
+
+	todo[0] = *commit;
+	/* Breadth first; a commit that several name is looked at as often, up to the limit. */
+	while (seen < n && !found && seen < SHALLOW_COMMITS_MAX) {
+		cleanup_git(commit) git_commit *c = NULL;
+
+		found = git_oid_equal(&todo[seen], ancestor);
+		if (git_commit_lookup(&c, im->repo, &todo[seen++]) < 0)
+			continue;
+		for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
+			if (n == cap)
+				todo = xrealloc(todo, cap *= 2, sizeof(*todo));
+			todo[n++] = *git_commit_parent_id(c, i);
+		}
+	}
+	free(todo);
+	return found;
+}
+
 bool import_descends(const struct import *im, const git_oid *commit, const git_oid *ancestor)
 {
-	return git_oid_equal(commit, ancestor) ||
-	       git_graph_descendant_of(im->repo, commit, ancestor) == 1;
+	int r = git_oid_equal(commit, ancestor)
+			? 1
+			: git_graph_descendant_of(im->repo, commit, ancestor);
+
+	return r < 0 ? descends_shallow(im, commit, ancestor) : r == 1;
 }
 
 static bool descends(const char *commit, const char *ancestor, void *arg)

@@ -16,11 +16,15 @@
 #include "base/landlock.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/strv.h"
 #include "repo/take-stream.h"
 #include "workspace/private-git.h"
 
 #define TIPS_FD 3
+#define PROGRESS_FD 4 /* optional */
+#define PROGRESS_AFTER_MS 1000
+#define PROGRESS_EVERY_MS 250
 #define TIPS_SIZE_MAX (64 * MiB)
 #define DATA_MAX ((rlim_t)2 * GiB) /* packs are mapped and do not count */
 #define FILE_MAX ((rlim_t)8 * GiB)
@@ -70,7 +74,7 @@ static bool is_dir(const char *path, const char *want)
 	return real && streq(real, want);
 }
 
-static int open_dirs(struct import *im, const char *path, struct err *err)
+int import_open_dirs(struct import *im, const char *path, struct err *err)
 {
 	cleanup_git(config) git_config *config = NULL;
 	git_buf value = {0};
@@ -95,7 +99,7 @@ static int open_repository(struct import *im, const char *root, struct err *err)
 		return r;
 	if (!im->git.root || !streq(im->git.root, root))
 		return err_set(err, ENOENT, "'%s' is not the top of a repository", root);
-	return open_dirs(im, root, err);
+	return import_open_dirs(im, root, err);
 }
 
 /* One import at a time; the kernel gives the lock back whatever happens to us. */
@@ -230,6 +234,8 @@ static int allow_files(const struct import *im)
 	r = landlock_allow(&l, im->git.common, LANDLOCK_WRITE);
 	if (r == 0)
 		r = landlock_allow(&l, im->git.dir, LANDLOCK_WRITE);
+	if (r == 0 && im->fresh)
+		r = landlock_allow(&l, im->git.root, LANDLOCK_WRITE);
 	for (size_t i = 0; r == 0 && i < borrowed.n; i++)
 		r = landlock_allow(&l, borrowed.v[i], LANDLOCK_READ);
 	if (r < 0) {
@@ -275,96 +281,6 @@ int import_confine(struct import *im, struct err *err)
 	if (r == 0)
 		r = allow_files(im);
 	return r < 0 ? err_sys(err, -r, "cannot confine the import") : 0;
-}
-
-static int kind_of(const char *ref)
-{
-	if (strncmp(ref, "refs/heads/", 11) == 0)
-		return IMPORT_BRANCH;
-	if (strncmp(ref, "refs/tags/", 10) == 0)
-		return IMPORT_TAG;
-	if (streq(ref, "refs/stash") || strncmp(ref, "refs/notes/", 11) == 0 || streq(ref, "HEAD"))
-		return IMPORT_OTHER;
-	return -EPROTO;
-}
-
-/* git itself makes no branch "HEAD" or "-x", which would be taken for something else. */
-static bool is_name(enum import_kind kind, const char *ref)
-{
-	int valid = 0, r = 0;
-
-	if (kind == IMPORT_BRANCH)
-		r = git_branch_name_is_valid(&valid, ref + strlen("refs/heads/"));
-	else if (kind == IMPORT_TAG)
-		r = git_tag_name_is_valid(&valid, ref + strlen("refs/tags/"));
-	else
-		r = git_reference_name_is_valid(&valid, ref);
-	return r == 0 && valid;
-}
-
-static int add_row(struct import *im, const char *oid, const char *ref)
-{
-	struct import_row row = {0};
-	int kind = kind_of(ref);
-
-	if (kind < 0 || strlen(oid) < GIT_OID_HEXSZ ||
-	    git_oid_fromstrn(&row.inside, oid, GIT_OID_HEXSZ) < 0 || git_oid_is_zero(&row.inside) ||
-	    !is_name((enum import_kind)kind, ref))
-		return -EPROTO;
-	if (im->n_rows == IMPORT_REFS_MAX)
-		return -E2BIG;
-	row.ref = xstrdup(ref);
-	row.kind = (enum import_kind)kind;
-	im->rows[im->n_rows++] = row;
-	return 0;
-}
-
-static int take_line(struct import *im, const char *line)
-{
-	if (strncmp(line, "HEAD refs/heads/", 16) == 0) {
-		if (im->head || !is_name(IMPORT_BRANCH, line + 5))
-			return -EPROTO;
-		im->head = xstrdup(line + 5);
-		return 0;
-	}
-	if (strncmp(line, "HEAD ", 5) == 0)
-		return add_row(im, line + 5, "HEAD");
-	if (strncmp(line, "STATE ", 6) == 0) {
-		im->busy = true;
-		return 0;
-	}
-	if (strlen(line) <= GIT_OID_HEXSZ + 1 || line[GIT_OID_HEXSZ] != ' ')
-		return -EPROTO;
-	return add_row(im, line, line + GIT_OID_HEXSZ + 1);
-}
-
-static bool has_twice(const struct import *im)
-{
-	for (size_t i = 1; i < im->n_rows; i++)
-		for (size_t k = 0; k < i; k++)
-			if (streq(im->rows[i].ref, im->rows[k].ref))
-				return true;
-	return false;
-}
-
-/* line has the first one already; r: what reading it said. */
-static int take_lines(struct import *im, struct repo_stream *s, struct buf *line, int r,
-		      struct err *err)
-{
-	im->rows = xcalloc(IMPORT_REFS_MAX, sizeof(*im->rows));
-	while (r > 0 && line->len) {
-		r = take_line(im, buf_str(line));
-		if (r == 0)
-			r = repo_stream_line(s, line);
-	}
-	if (r == 0)
-		return err_set(err, EPROTO, "git in the sandbox said nothing, or not all");
-	if (r == -E2BIG)
-		return err_set(err, E2BIG, "more than %d references changed in the sandbox",
-			       IMPORT_REFS_MAX);
-	if (r < 0 || has_twice(im))
-		return err_set(err, EPROTO, "what git in the sandbox says cannot be understood");
-	return 0;
 }
 
 /* What a killed import left; the lock of the repository is ours. */
@@ -431,6 +347,26 @@ static int check_rows(const struct import *im, struct err *err)
 	return 0;
 }
 
+void import_progress(struct import *im, const char *what, size_t done, size_t total)
+{
+	uint64_t now = now_ms();
+
+	if (!im->began_ms)
+		im->began_ms = now;
+	if (now < im->began_ms + PROGRESS_AFTER_MS || now < im->told_ms + PROGRESS_EVERY_MS)
+		return;
+	im->told_ms = now;
+	/* A caller that does not listen is not waited for. */
+	if (fcntl(PROGRESS_FD, F_SETFL, O_WRONLY | O_NONBLOCK) == 0)
+		(void)dprintf(PROGRESS_FD, "%s %zu %zu\n", what, done, total);
+}
+
+static int on_progress(const git_indexer_progress *p, void *arg)
+{
+	import_progress(arg, "receive", p->received_objects, p->total_objects);
+	return 0;
+}
+
 static sigjmp_buf no_room;
 
 static void on_bus(int sig)
@@ -446,6 +382,8 @@ static int write_pack(struct import *im, struct repo_stream *s, struct err *err)
 	struct sigaction old;
 	int r;
 
+	s->progress = on_progress;
+	s->arg = im;
 	(void)sigaction(SIGBUS, &act, &old);
 	if (sigsetjmp(no_room, 1) == 0)
 		r = repo_stream_pack(s, im->odb, pack, false, &im->pack, err);
@@ -471,8 +409,9 @@ static int take_pack(struct import *im, struct repo_stream *s, struct err *err)
 
 int import_prepare(struct import *im, const char **ret_why, struct err *err)
 {
-	return git_oid_equal(&im->host_tip, &im->next_tip) ? 0
-							   : import_index_prepare(im, ret_why, err);
+	if (git_oid_equal(&im->host_tip, &im->next_tip) || git_repository_is_bare(im->repo))
+		return 0;
+	return import_index_prepare(im, ret_why, err);
 }
 
 /* The current branch waits where the user's index cannot follow. */
@@ -560,7 +499,7 @@ static int open_module(struct import *m, const struct import *top, struct err *e
 		return 0;
 	m->git.dir = xstrdup(dir);
 	m->git.common = xstrdup(dir);
-	r = open_dirs(m, dir, err);
+	r = import_open_dirs(m, dir, err);
 	root = r == 0 ? git_repository_workdir(m->repo) : NULL;
 	n = root ? strlen(root) : 0;
 	m->git.root = root ? xstrndup(root, n && root[n - 1] == '/' ? n - 1 : n) : xstrdup(dir);
@@ -573,11 +512,19 @@ static int open_module(struct import *m, const struct import *top, struct err *e
 static int take_one(struct import *im, struct repo_stream *s, struct buf *line, int r, json_t *out,
 		    struct err *err)
 {
-	r = take_lines(im, s, line, r, err);
+	while (r > 0 && strncmp(buf_str(line), "LFS ", 4) == 0) {
+		r = import_take_lfs(im, s, line->data + 4, err);
+		if (r < 0)
+			return r;
+		r = repo_stream_line(s, line);
+	}
+	r = import_take_lines(im, s, line, r, err);
 	if (r == 0 && im->n_rows)
 		r = take_pack(im, s, err);
 	if (r == 0)
 		r = import_plan(im, err);
+	if (r == 0)
+		r = import_move_lfs(im, err);
 	if (r == 0)
 		r = import_move_objects(im, err);
 	if (r == 0)
@@ -609,10 +556,10 @@ static int take_module(struct import *im, struct repo_stream *s, const char *lin
 	uint64_t n;
 	int r = 0;
 
+	buf_init(&first, REPO_LINE_MAX);
 	/* One that comes twice has its rows already. */
 	if (!m || m->rows || parse_uint(digits, 0, REPO_PACK_MAX, &n) < 0)
 		return err_set(err, EPROTO, "what git in the sandbox says cannot be understood");
-	buf_init(&first, REPO_LINE_MAX);
 	repo_stream_enter(s, n);
 	if (m->repo) {
 		r = repo_stream_line(s, &first);
@@ -668,19 +615,30 @@ static int recover_all(struct import *im, struct err *err)
 	return r;
 }
 
+int import_take(struct import *im, json_t *out, struct err *err)
+{
+	int r = import_confine(im, err);
+
+	if (r == 0)
+		r = recover_all(im, err);
+	return r == 0 ? take_stream(im, out, err) : r;
+}
+
+void import_close_rest(void)
+{
+	static const int keep[] = {TIPS_FD, PROGRESS_FD};
+
+	fd_close_rest(keep, ARRAY_SIZE(keep));
+}
+
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err)
 {
 	cleanup_(import_done) struct import im = {
 		.name = name, .may_switch = may_switch, .helper = -1, .lock = -1};
-	static const int keep[] = {TIPS_FD};
 	cleanup_fd int lock = -1;
 	int r;
 
-	fd_close_rest(keep, ARRAY_SIZE(keep));
+	import_close_rest();
 	r = open_all(&im, root, &lock, err);
-	if (r == 0)
-		r = import_confine(&im, err);
-	if (r == 0)
-		r = recover_all(&im, err);
-	return r == 0 ? take_stream(&im, out, err) : r;
+	return r == 0 ? import_take(&im, out, err) : r;
 }

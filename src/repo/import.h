@@ -14,6 +14,7 @@
  * Import of what an agent's git made in a private git directory into the user's repository:
  * docs/internals/private-git.md. The stream that git in the sandbox writes:
  *
+ *	LFS LENGTH SHA256       a file of git-lfs, and then its bytes; as many as there are
  *	HEAD refs/heads/NAME | HEAD OID
  *	STATE NAME              for each operation in progress inside (MERGE_HEAD, rebase-merge …)
  *	OID refs/…              for each reference that is not as the host told it last
@@ -29,6 +30,7 @@
 #define IMPORT_REFS_MAX 4096	  /* changed references of one import */
 #define IMPORT_TIPS_MAX 200000	  /* references of the user's, as they were told */
 #define IMPORT_MODULES_MAX 64	  /* submodules, nested ones included */
+#define IMPORT_LFS_MAX 10000	  /* files of git-lfs in one import */
 #define IMPORT_LOOSE_MAX 100	  /* objects that are kept one by one; more stay a pack */
 #define IMPORT_DIR "ralph-import" /* of the git directory: what an import needs while it runs */
 #define IMPORT_LOCK_MS 20000	  /* another import into the same repository may take this long */
@@ -72,6 +74,7 @@ struct import {
 	char *quarantine;  /* their directory */
 	git_oid pack;	   /* the name of their pack */
 	size_t n_objects;
+	size_t n_lfs;	 /* files of git-lfs */
 	size_t n_links;	 /* gitlinks in the received trees */
 	bool partial;	 /* the user's clone lacks objects that its remote has */
 	bool may_switch; /* HEAD may follow the agent's: no command runs inside */
@@ -92,9 +95,23 @@ struct import {
 	bool finishes;	      /* the agent ended an operation that the user had begun */
 	const char *head_why; /* HEAD was not taken, because … */
 	bool index_locked;
-	bool own;   /* IMPORT_DIR is this import's and goes with it */
-	int helper; /* -1: none */
+	bool fresh;		    /* the repository is made by this import */
+	uint64_t began_ms, told_ms; /* of the progress */
+	bool own;		    /* IMPORT_DIR is this import's and goes with it */
+	int helper;		    /* -1: none */
 };
+
+struct buf;
+struct repo_stream;
+
+/* import-stream.c: the lines up to the empty one become rows. line has the first one already; r: what
+ * reading it said. */
+int import_take_lines(struct import *im, struct repo_stream *s, struct buf *line, int r,
+		      struct err *err);
+
+/* import-lfs.c: "LENGTH NAME" of a file, whose bytes follow; and all of them become the user's. */
+int import_take_lfs(struct import *im, struct repo_stream *s, const char *line, struct err *err);
+int import_move_lfs(struct import *im, struct err *err);
 
 /* import-check.c: every object of the pack, before anything of it is used */
 int import_check(struct import *im, struct err *err);
@@ -137,6 +154,12 @@ int import_move(struct import *im, struct err *err); /* after the index was prep
 /* Finishes or undoes what a killed import left. */
 int import_recover(struct import *im, struct err *err);
 
+/*
+ * An import that takes longer than a second says so on descriptor 4, if that is open: lines "receive
+ * DONE TOTAL" and "check DONE 0", in objects. They are not waited for.
+ */
+void import_progress(struct import *im, const char *what, size_t done, size_t total);
+
 /* import.c: opens the user's repository and waits for other imports; then gives up all else. */
 int import_open(struct import *im, const char *root, int *ret_lock, struct err *err);
 int import_confine(struct import *im, struct err *err);
@@ -149,6 +172,18 @@ void import_done(struct import *im);
  * changed "modules": [{"module": PATH, "taken": …}].
  */
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err);
+
+/* The parts of import_run(), for import-new.c: what is not to be open is closed; the repository whose
+ * directories im->git names is opened; the rest. */
+void import_close_rest(void);
+int import_open_dirs(struct import *im, const char *path, struct err *err);
+int import_take(struct import *im, json_t *out, struct err *err);
+/*
+ * import-new.c: `repo import-new ROOT NAME`, for a workspace that had no repository: the agent ran
+ * `git init`. A new repository is made with git's defaults, the import goes into it, and it becomes
+ * ROOT/.git when all of that went well. -EEXIST: there is one already. Nothing may run inside.
+ */
+int import_new(const char *root, const char *name, json_t *out, struct err *err);
 
 /*
  * import-settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,

@@ -126,6 +126,8 @@ int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, 
 		return r;
 	(void)git_indexer_options_init(&opts, GIT_INDEXER_OPTIONS_VERSION);
 	opts.verify = complete;
+	opts.progress_cb = s->progress;
+	opts.progress_cb_payload = s->arg;
 	if (git_indexer_new(&indexer, pack_dir, 0, odb, &opts) < 0)
 		return gitlib_err(err, "cannot write a pack");
 	r = git_indexer_append(indexer, head, sizeof(head), &progress);

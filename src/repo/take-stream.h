@@ -19,8 +19,10 @@ struct repo_stream {
 	char chunk[64 * KiB];
 	size_t at, len;
 	uint64_t total;
-	uint64_t
-		left; /* of the part that is read; what follows it is not seen until it has ended */
+	/* Of the part that is read: what follows it is not seen until it has ended. */
+	uint64_t left;
+	git_indexer_progress_cb progress; /* while a pack is read; NULL: nobody asks */
+	void *arg;
 };
 
 struct repo_stream *repo_stream_new(int fd);

@@ -1,10 +1,12 @@
 #include "workspace/gitdir.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sha256.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -166,6 +168,21 @@ static int take_pointer(struct gitdir *g, const char *text)
 	return 0;
 }
 
+static bool is_empty(int dir)
+{
+	cleanup_fd int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de = NULL;
+
+	if (!d)
+		return false;
+	(void)take_fd(fd);
+	while ((de = readdir(d)) && (streq(de->d_name, ".") || streq(de->d_name, "..")))
+		;
+	(void)closedir(d);
+	return !de;
+}
+
 /* .git in one directory: 0 it is a repository, -ENOENT it is not. */
 static int look_in(struct gitdir *g, int dir)
 {
@@ -174,6 +191,8 @@ static int look_in(struct gitdir *g, int dir)
 	int r;
 
 	if (git >= 0) {
+		if (is_empty(git))
+			return -ENOENT; /* git passes over it; ralph makes such a place, too */
 		if (!is_common(git))
 			return note(g, "its .git directory is not a git directory");
 		g->dir = path_join(g->root, ".git");
@@ -190,6 +209,22 @@ static int look_in(struct gitdir *g, int dir)
 	if (r < 0)
 		return note(g, "its .git file cannot be read");
 	return take_pointer(g, text);
+}
+
+/* A bare repository is the workspace itself. Its own word decides, as it does for git. */
+static int look_bare(struct gitdir *g, int dir)
+{
+	cleanup_free char *text = NULL, *bare = NULL;
+
+	if (!is_common(dir) || read_small(dir, "config", CONFIG_MAX, &text) < 0)
+		return -ENOENT;
+	bare = gitconfig_get(text, strlen(text), "core", "bare");
+	if (!bare || strcasecmp(bare, "true") != 0)
+		return -ENOENT;
+	g->dir = xstrdup(g->root);
+	g->common = xstrdup(g->root);
+	g->branch = read_branch(dir);
+	return 0;
 }
 
 /* Who owns a directory above decides what is in its .git: another user's does not count. */
@@ -215,7 +250,7 @@ int gitdir_find(const char *workspace, const char *stop, struct gitdir *ret, str
 			break;
 		if (i > 0 && ((stop && streq(g.root, stop)) || streq(g.root, "/")))
 			break;
-		if (look_in(&g, fd) == 0) {
+		if (look_in(&g, fd) == 0 || (i == 0 && !g.note && look_bare(&g, fd) == 0)) {
 			*ret = g;
 			return 0;
 		}

@@ -1,6 +1,7 @@
 /*
  * What git inside is asked to do, as scripts for sh: they run in the sandbox as the agent's user, in
- * the working tree, and what they say is hostile. They need git, grep, cut, sed, tr, wc and mktemp.
+ * the working tree, and what they say is hostile. They need git, cut, find, grep, head, sed, tr,
+ * wc and mktemp.
  */
 #include "workspace/private-git.h"
 
@@ -23,13 +24,21 @@
 
 const char private_git_export[] = BEGIN
 	"one() {\n"
+	"git for-each-ref --format='%(objectname) %(refname)' refs/heads refs/tags refs/stash "
+	"refs/notes |\n"
+	"	grep -vxFf \"$t/in\" >\"$t/new\"\n"
+	"l=$(head -n 1 \"$d/objects/info/alternates\" 2>/dev/null)/../lfs/objects\n"
+	"[ ! -s \"$t/new\" ] || [ ! -d \"$d/lfs/objects\" ] ||\n"
+	"	find \"$d/lfs/objects\" -type f | while read -r f; do\n"
+	"		o=${f##*/} s=${f#\"$d/lfs/objects\"}\n"
+	"		[ ${#o} = 64 ] && [ ! -e \"$l$s\" ] || continue\n"
+	"		echo \"LFS $(wc -c <\"$f\" | tr -d ' ') $o\"\n"
+	"		cat \"$f\"\n"
+	"	done\n"
 	"h=$(git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD) && echo \"HEAD $h\"\n"
 	"for s in " STATES "; do\n"
 	"	[ ! -e \"$d/$s\" ] || echo \"STATE $s\"\n"
 	"done\n"
-	"git for-each-ref --format='%(objectname) %(refname)' refs/heads refs/tags refs/stash "
-	"refs/notes |\n"
-	"	grep -vxFf \"$t/in\" >\"$t/new\"\n"
 	"cat \"$t/new\"\n"
 	"echo\n"
 	"case $h in refs/*) h= ;; esac\n"
