@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "repo/import-refs.h"
+#include "repo/import/import-refs.h"
 
 #define AUTOSTASH_MAX (4 * KiB)
 

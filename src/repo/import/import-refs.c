@@ -1,4 +1,4 @@
-#include "repo/import-refs.h"
+#include "repo/import/import-refs.h"
 
 #include <dirent.h>
 #include <fcntl.h>
