@@ -88,6 +88,28 @@ int buf_put_escaped(struct buf *b, const char *s)
 	return b->full ? -ENOBUFS : 0;
 }
 
+int buf_put_lines(struct buf *b, const char *p, size_t n)
+{
+	cleanup_free char *text = xmalloc(n + 1);
+	char escape[ESCAPE_LONGEST];
+	size_t len;
+
+	memcpy(text, p, n);
+	text[n] = '\0';
+	for (size_t i = 0; i < n && !b->full; i += len) {
+		const char *s = text + i;
+
+		len = *s ? escape_next(s, escape) : 1;
+		if (!*s)
+			(void)buf_puts(b, "\\x00");
+		else if (escape[0] && !strchr("\n\r\t", *s))
+			(void)buf_puts(b, escape);
+		else
+			(void)buf_append(b, s, len);
+	}
+	return b->full ? -ENOBUFS : 0;
+}
+
 int buf_put_quoted(struct buf *b, const char *s)
 {
 	char escape[ESCAPE_LONGEST];

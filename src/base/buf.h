@@ -25,6 +25,8 @@ int buf_putc(struct buf *b, char c);
 int buf_printf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
 /* Text of others for a terminal, as base/text/escape.h says. */
 int buf_put_escaped(struct buf *b, const char *s);
+/* The same for lines of others' text: newlines, tabs and returns stay. Bytes, which may be zero. */
+int buf_put_lines(struct buf *b, const char *p, size_t n);
 /* Between double quotes, escaped as a JSON string, which is a YAML one too. */
 int buf_put_quoted(struct buf *b, const char *s);
 /* Room for n more bytes at data + len; the caller adds to len what it wrote. */

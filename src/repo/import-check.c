@@ -158,6 +158,7 @@ static int check_object(const git_oid *oid, void *arg)
 	size_t size;
 
 	c->im->n_objects++;
+	import_progress(c->im, "check", c->im->n_objects, 0);
 	if (git_odb_read_header(&size, &type, c->pack, oid) < 0)
 		return gitlib_err(c->err, "an object of the sandbox is damaged");
 	if ((type == GIT_OBJECT_TREE && size > TREE_SIZE_MAX) ||

@@ -117,6 +117,16 @@ static int diff_of(const struct import *im, git_diff **ret)
 	return git_diff_tree_to_tree(ret, im->repo, a, b, &opts);
 }
 
+static int take_tree(const struct import *im, git_index *index, struct err *err)
+{
+	cleanup_git(tree) git_tree *tree = NULL;
+	int r = gitlib_tree(im->repo, &im->next_tip, &tree, err);
+
+	if (r == 0 && (git_index_read_tree(index, tree) < 0 || git_index_write(index) < 0))
+		r = gitlib_err(err, "cannot write the index");
+	return r;
+}
+
 static int update_index(struct import *im, const char *path, const char **ret_why, struct err *err)
 {
 	cleanup_git(index) git_index *index = NULL;
@@ -129,6 +139,9 @@ static int update_index(struct import *im, const char *path, const char **ret_wh
 		*ret_why = "your index is of a kind that ralph cannot write";
 		return -EBUSY;
 	}
+	/* Conflicts and what they staged have gone into the agent's commit. */
+	if (im->finishes)
+		return take_tree(im, index, err);
 	if (git_index_has_conflicts(index)) {
 		*ret_why = "your index has conflicts";
 		return -EBUSY;
@@ -176,7 +189,7 @@ int import_index_prepare(struct import *im, const char **ret_why, struct err *er
 	cleanup_fd int dir = open_dir(im);
 	int r = dir < 0 ? dir : 0;
 
-	if (r == 0 && git_repository_state(im->repo) != GIT_REPOSITORY_STATE_NONE)
+	if (r == 0 && !im->finishes && git_repository_state(im->repo) != GIT_REPOSITORY_STATE_NONE)
 		*ret_why = "a merge, rebase or the like is in progress in your repository";
 	if (*ret_why)
 		return -EBUSY;

@@ -6,24 +6,18 @@
  */
 #include "repo/import.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "repo/import/import-refs.h"
 
-#define NOTE IMPORT_DIR "/note"
-#define NOTE_MAX (2 * MiB)
-#define REFLOG "ralph: import"
-#define OWN_DEPTH_MAX 32
-#define LOCK_TRIES 40
-#define LOCK_PAUSE_MS 50
+#define AUTOSTASH_MAX (4 * KiB)
 
 static int add_loose(const git_oid *oid, void *arg)
 {
@@ -51,6 +45,15 @@ static int move_loose(const struct import *im, const char *objects, struct err *
 	return r < 0 ? gitlib_err(err, "cannot write the objects") : 0;
 }
 
+/* As git's default for core.fsync: packs are on the disk before anything names them, loose objects
+ * and references as soon as the system likes. */
+static int sync_file(const char *path)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
 /* The index of a pack last: git looks for that. */
 static int move_pack(const struct import *im, const char *objects, struct err *err)
 {
@@ -63,7 +66,7 @@ static int move_pack(const struct import *im, const char *objects, struct err *e
 			xasprintf("%s/pack/pack-%s.%s", im->quarantine, hex, kinds[i]);
 		cleanup_free char *to = xasprintf("%s/pack/pack-%s.%s", objects, hex, kinds[i]);
 
-		if (rename(from, to) < 0)
+		if (sync_file(from) < 0 || rename(from, to) < 0)
 			return err_sys(err, errno, "cannot move the objects to '%s'", to);
 	}
 	return 0;
@@ -87,354 +90,205 @@ int import_move_objects(struct import *im, struct err *err)
 	return r;
 }
 
-/* The transaction of one import. */
-struct moves {
-	struct import *im;
-	git_transaction *tx;
-	git_signature *who;
-	struct err *err;
+struct hex {
+	char v[GIT_OID_HEXSZ + 1];
 };
 
-static int set(struct moves *m, const char *ref, const git_oid *oid)
+static const char *hex_of(const git_oid *oid, struct hex *h)
 {
-	git_oid is;
-
-	if (git_reference_name_to_id(&is, m->im->repo, ref) == 0 && git_oid_equal(&is, oid))
-		return 0;
-	if (git_transaction_lock_ref(m->tx, ref) < 0 ||
-	    git_transaction_set_target(m->tx, ref, oid, m->who, REFLOG) < 0)
-		return gitlib_err(m->err, ref);
-	return 0;
+	return git_oid_is_zero(oid) ? "-" : git_oid_tostr(h->v, sizeof(h->v), oid);
 }
 
 /* A reference of ralph's own; a zero oid is none. */
-static int set_own(struct moves *m, const char *part, const struct import_row *row,
-		   const git_oid *oid)
+static void add_own(struct ref_moves *m, const struct import *im, const char *part,
+		    const struct import_row *row, const git_oid *oid)
 {
-	cleanup_free char *name = import_own_name(m->im, part, row->ref);
+	cleanup_free char *name = import_own_name(im, part, row->ref);
+	struct hex h;
+	git_oid is;
 
-	return git_oid_is_zero(oid) ? 0 : set(m, name, oid);
+	if (!git_oid_is_zero(oid) &&
+	    !(git_reference_name_to_id(&is, im->repo, name) == 0 && git_oid_equal(&is, oid)))
+		refs_add(m, name, "*", hex_of(oid, &h));
 }
 
-static int set_seen(struct moves *m, const struct import_row *row)
+static bool is_agreed(const struct import_row *row)
 {
-	int r = set_own(m, "seen", row, &row->next_seen);
+	return import_is_taken(row) || (row->verdict == BRANCH_SAME && row->kind != IMPORT_OTHER);
+}
 
-	return r == 0 ? set_own(m, "base", row, &row->next_base) : r;
+/* What keeps commits that are about to lose their reference. */
+static void add_kept(struct ref_moves *m, const struct import *im)
+{
+	for (size_t i = 0; i < im->n_rows; i++) {
+		const struct import_row *row = &im->rows[i];
+
+		if (row->verdict == BRANCH_HOLD && !row->was_held)
+			add_own(m, im, "", row, &row->inside);
+		if (row->verdict == BRANCH_REWRITE)
+			add_own(m, im, "was", row, &row->host);
+		if (is_agreed(row))
+			add_own(m, im, "base", row, &row->next_base);
+	}
+}
+
+/* The user's references, if they are still where the rule saw them. */
+static void add_users(struct ref_moves *m, const struct import *im)
+{
+	for (size_t i = 0; i < im->n_rows; i++) {
+		const struct import_row *row = &im->rows[i];
+		struct hex from, to;
+
+		if (import_is_taken(row))
+			refs_add(m, row->ref, hex_of(&row->host, &from), hex_of(&row->inside, &to));
+	}
+}
+
+/* As HEAD has it. */
+static char *head_value(const char *text)
+{
+	return strncmp(text, "refs/", 5) == 0 ? xasprintf("ref: %s", text) : xstrdup(text);
+}
+
+static void add_head(struct ref_moves *m, const struct import *im)
+{
+	struct hex tip;
+	const char *is = im->host_head ? im->host_head : hex_of(&im->host_tip, &tip);
+	cleanup_free char *from = head_value(is), *to = NULL;
+	cleanup_free char *was = import_own_name(im, "was", "HEAD");
+
+	if (!im->switch_to)
+		return;
+	/* A commit on no branch may be named by nothing else. */
+	if (!im->host_head && !import_descends(im, &im->next_tip, &im->host_tip))
+		refs_add(m, was, "*", hex_of(&im->host_tip, &tip));
+	to = head_value(im->switch_to);
+	refs_add(m, "HEAD", from, to);
+}
+
+/* Where both sides are, last: until then the next import would take it all again. */
+static void add_seen(struct ref_moves *m, const struct import *im)
+{
+	cleanup_free char *seen = import_own_name(im, "seen", "HEAD");
+	const char *head = im->switch_to ? im->switch_to : im->settle_head;
+	cleanup_free char *value = head ? head_value(head) : NULL;
+
+	for (size_t i = 0; i < im->n_rows; i++)
+		if (is_agreed(&im->rows[i]))
+			add_own(m, im, "seen", &im->rows[i], &im->rows[i].next_seen);
+	if (value)
+		refs_add(m, seen, "*", value);
 }
 
 /* What was held of it, once the user has decided. */
-static int drop_held(struct moves *m, const struct import_row *row)
+static int drop_held(struct import *im, struct err *err)
 {
-	cleanup_free char *name = import_own_name(m->im, "", row->ref);
+	for (size_t i = 0; i < im->n_rows; i++) {
+		cleanup_free char *name = import_own_name(im, "", im->rows[i].ref);
 
-	if (git_transaction_lock_ref(m->tx, name) < 0 || git_transaction_remove(m->tx, name) < 0)
-		return gitlib_err(m->err, name);
-	return 0;
-}
-
-/* The user's reference, if it is still where the rule saw it: its lock is held from here on. */
-static int set_users(struct moves *m, const struct import_row *row)
-{
-	git_oid is = {0};
-
-	if (git_transaction_lock_ref(m->tx, row->ref) < 0)
-		return gitlib_err(m->err, row->ref);
-	(void)git_reference_name_to_id(&is, m->im->repo, row->ref);
-	if (!git_oid_equal(&is, &row->host))
-		return err_set(m->err, EAGAIN, "'%s' has moved meanwhile", row->ref);
-	if (git_transaction_set_target(m->tx, row->ref, &row->inside, m->who, REFLOG) < 0)
-		return gitlib_err(m->err, row->ref);
-	return 0;
-}
-
-static int set_row(struct moves *m, const struct import_row *row)
-{
-	int r = row->drop ? drop_held(m, row) : 0;
-
-	if (r < 0)
-		return r;
-	switch (row->verdict) {
-	case BRANCH_SYNC:
-		return 0;
-	case BRANCH_HOLD:
-		return row->was_held ? 0 : set_own(m, "", row, &row->inside);
-	case BRANCH_SAME:
-		return row->kind == IMPORT_OTHER ? 0 : set_seen(m, row);
-	case BRANCH_REWRITE:
-		r = set_own(m, "was", row, &row->host);
-		break;
-	case BRANCH_TAKE:
-		break;
+		if (im->rows[i].drop && git_reference_remove(im->repo, name) < 0)
+			return gitlib_err(err, name);
 	}
-	if (r == 0)
-		r = set_users(m, row);
-	return r == 0 ? set_seen(m, row) : r;
-}
-
-static int set_head(struct moves *m)
-{
-	struct import *im = m->im;
-	cleanup_free char *seen = import_own_name(im, "seen", "HEAD");
-	cleanup_git(reference) git_reference *head = NULL;
-	const char *is;
-
-	if ((im->switch_to || im->settle_head) &&
-	    (git_transaction_lock_ref(m->tx, seen) < 0 ||
-	     git_transaction_set_symbolic_target(m->tx, seen, im->head, m->who, REFLOG) < 0))
-		return gitlib_err(m->err, seen);
-	if (!im->switch_to)
-		return 0;
-	if (git_transaction_lock_ref(m->tx, "HEAD") < 0 ||
-	    git_reference_lookup(&head, im->repo, "HEAD") < 0)
-		return gitlib_err(m->err, "cannot lock HEAD");
-	is = git_reference_symbolic_target(head);
-	if (!is || !streq(is, im->host_head))
-		return err_set(m->err, EAGAIN, "HEAD has moved meanwhile");
-	if (git_transaction_set_symbolic_target(m->tx, "HEAD", im->switch_to, m->who, REFLOG) < 0)
-		return gitlib_err(m->err, "cannot move HEAD");
 	return 0;
 }
 
-static int open_dir(const struct import *im)
+/* Changes that git put aside when the operation began. The agent has them in the tree, and here is
+ * the user's copy. */
+static void add_autostash(struct ref_moves *m, const struct import *im)
 {
-	int fd = open(im->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	static const char *const files[] = {"MERGE_AUTOSTASH", "rebase-merge/autostash",
+					    "rebase-apply/autostash"};
+	cleanup_fd int dir = open(im->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_free char *was = import_own_name(im, "was", "autostash");
 
-	return fd < 0 ? -errno : fd;
+	for (size_t i = 0; m->finish && dir >= 0 && i < ARRAY_SIZE(files); i++) {
+		cleanup_buf struct buf b;
+
+		buf_init(&b, AUTOSTASH_MAX);
+		if (path_read(dir, files[i], &b) < 0 || b.len < GIT_OID_HEXSZ)
+			continue;
+		b.data[GIT_OID_HEXSZ] = '\0';
+		refs_add(m, was, "*", b.data);
+		return;
+	}
 }
 
-static void note_row(struct buf *b, const struct import_row *row)
+static int end_operation(const struct import *im, struct err *err)
 {
-	char from[GIT_OID_HEXSZ + 1], to[GIT_OID_HEXSZ + 1];
+	static const char *const more[] = {"AUTO_MERGE", "MERGE_AUTOSTASH", "REBASE_HEAD"};
+	cleanup_fd int dir = open(im->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	(void)buf_printf(b, "%s %s %s\n", git_oid_tostr(from, sizeof(from), &row->host),
-			 git_oid_tostr(to, sizeof(to), &row->inside), row->ref);
+	if (git_repository_state_cleanup(im->repo) < 0)
+		return gitlib_err(err, "cannot end the operation in progress");
+	for (size_t i = 0; dir >= 0 && i < ARRAY_SIZE(more); i++)
+		(void)unlinkat(dir, more[i], 0);
+	return 0;
 }
 
-/* "OLD NEW REF" for each reference of the user's, "HEAD OLD NEW". */
-static int write_note(const struct import *im, struct err *err)
+/* References and index. What has moved halfway stays as it is: the next import finishes it. */
+static int move_all(struct import *im, struct ref_moves *m, struct err *err)
 {
-	cleanup_fd int dir = open_dir(im);
-	cleanup_buf struct buf b;
-	int r;
+	int r = refs_lock(m, err);
 
-	buf_init(&b, NOTE_MAX);
-	if (dir < 0)
-		return err_sys(err, -dir, "cannot open '%s'", im->git.dir);
-	for (size_t i = 0; i < im->n_rows; i++)
-		if (import_is_taken(&im->rows[i]))
-			note_row(&b, &im->rows[i]);
-	if (im->switch_to)
-		(void)buf_printf(&b, "HEAD %s %s\n", im->host_head, im->switch_to);
-	r = b.full ? -ENOBUFS : path_write_atomic(dir, NOTE, b.data, b.len, 0600, 0);
-	return r < 0 ? err_sys(err, -r, "cannot write '%s/" NOTE "'", im->git.dir) : 0;
-}
-
-/* The transaction ended halfway: the index belongs to what HEAD is now. */
-static int end_halfway(struct import *im, struct err *err)
-{
-	struct err second;
-	git_oid is = {0};
-	int r = gitlib_err(err, "cannot move all references");
-
-	(void)git_reference_name_to_id(&is, im->repo, "HEAD");
-	if (im->index_locked && git_oid_equal(&is, &im->next_tip))
-		(void)import_index_commit(im, &second);
-	return r;
-}
-
-static int move_refs(struct moves *m)
-{
-	struct import *im = m->im;
-	int r;
-
-	r = write_note(im, m->err);
-	for (size_t i = 0; r == 0 && i < im->n_rows; i++)
-		r = set_row(m, &im->rows[i]);
 	if (r == 0)
-		r = set_head(m);
-	if (r == 0 && git_transaction_commit(m->tx) < 0)
-		r = end_halfway(im, m->err);
+		r = refs_commit(m, err);
+	if (r == 0 && im->index_locked)
+		r = import_index_commit(im, err);
+	if (r == 0 && m->finish)
+		r = end_operation(im, err);
+	if (r == 0)
+		m->half = false;
+	if (m->half) {
+		im->own = false;
+		im->index_locked = false;
+	}
 	return r;
 }
 
 int import_move(struct import *im, struct err *err)
 {
-	struct moves m = {.im = im, .err = err};
-	int r = 0;
+	cleanup_(refs_done) struct ref_moves m = {.git = &im->git};
+	struct hex tip;
+	int r;
 
-	if (git_transaction_new(&m.tx, im->repo) < 0 ||
-	    git_signature_now(&m.who, "ralph", "ralph@localhost") < 0)
-		r = gitlib_err(err, "cannot move the references");
-	if (r == 0)
-		r = move_refs(&m);
-	if (r == 0 && im->index_locked)
-		r = import_index_commit(im, err);
-	git_transaction_free(m.tx);
-	git_signature_free(m.who);
-	return r;
-}
-
-/* "OLD NEW REF": false when the reference is somewhere else by now. */
-static bool redo_ref(const struct import *im, const char *line)
-{
-	cleanup_git(reference) git_reference *made = NULL;
-	const char *name = line + (size_t)2 * (GIT_OID_HEXSZ + 1);
-	git_oid from, to, is = {0};
-
-	if (strlen(line) <= (size_t)2 * (GIT_OID_HEXSZ + 1) ||
-	    git_oid_fromstrn(&from, line, GIT_OID_HEXSZ) < 0 ||
-	    git_oid_fromstrn(&to, line + GIT_OID_HEXSZ + 1, GIT_OID_HEXSZ) < 0)
-		return false;
-	(void)git_reference_name_to_id(&is, im->repo, name);
-	if (git_oid_equal(&is, &to))
-		return true;
-	if (!git_oid_equal(&is, &from))
-		return false;
-	return git_reference_create_matching(&made, im->repo, name, &to, 1,
-					     git_oid_is_zero(&from) ? NULL : &from, REFLOG) == 0;
-}
-
-/* "OLD NEW" */
-static bool redo_head(const struct import *im, char *line)
-{
-	cleanup_git(reference) git_reference *head = NULL, *moved = NULL;
-	char *to = strchr(line, ' ');
-	const char *is;
-
-	if (!to || git_reference_lookup(&head, im->repo, "HEAD") < 0)
-		return false;
-	*to++ = '\0';
-	is = git_reference_symbolic_target(head);
-	if (is && streq(is, to))
-		return true;
-	return is && streq(is, line) &&
-	       git_reference_symbolic_create(&moved, im->repo, "HEAD", to, 1, REFLOG) == 0;
-}
-
-/*
- * A lock of a reference that a killed import left: it holds nothing, or what the import was about to
- * write. git fills its own locks as soon as it has them, so one that stays empty is not git's.
- */
-static bool is_left(int dir, const char *lock, const char *content)
-{
-	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000L};
-	cleanup_buf struct buf b;
-
-	buf_init(&b, NOTE_MAX);
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		buf_clear(&b);
-		if (path_read(dir, lock, &b) < 0)
-			return false;
-		if (b.len)
-			return streq(buf_str(&b), content);
-		(void)nanosleep(&pause, NULL);
-	}
-	return true;
-}
-
-static void drop_lock(const char *path, const char *ref, const char *content)
-{
-	cleanup_fd int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_free char *lock = xasprintf("%s.lock", ref);
-	struct stat st;
-
-	if (dir >= 0 && fstatat(dir, lock, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    is_left(dir, lock, content))
-		(void)unlinkat(dir, lock, 0);
-}
-
-static void drop_line_locks(const struct import *im, const char *line)
-{
-	const char *space = strrchr(line, ' ');
-	cleanup_free char *content = NULL;
-
-	if (!space)
-		return;
-	if (strncmp(line, "HEAD ", 5) == 0) {
-		content = xasprintf("ref: %s\n", space + 1);
-		drop_lock(im->git.dir, "HEAD", content);
-	} else if (strlen(line) > (size_t)2 * GIT_OID_HEXSZ) {
-		content = xasprintf("%.*s\n", GIT_OID_HEXSZ, line + GIT_OID_HEXSZ + 1);
-		drop_lock(im->git.common, space + 1, content);
-	}
-}
-
-/* Nobody but imports writes there. */
-static void drop_own_locks(int at, const char *name, unsigned depth)
-{
-	int fd = path_open_beneath(at, name, O_RDONLY | O_DIRECTORY, 0);
-	DIR *d = fd < 0 || depth > OWN_DEPTH_MAX ? NULL : fdopendir(fd);
-	struct dirent *de;
-
-	if (!d) {
-		closep(&fd);
-		return;
-	}
-	while ((de = readdir(d))) {
-		const char *dot = strrchr(de->d_name, '.');
-
-		if (de->d_name[0] == '.')
-			continue;
-		if (de->d_type == DT_DIR)
-			drop_own_locks(dirfd(d), de->d_name, depth + 1);
-		else if (dot && streq(dot, ".lock"))
-			(void)unlinkat(dirfd(d), de->d_name, 0);
-	}
-	(void)closedir(d);
-}
-
-static void drop_locks(const struct import *im, const char *note)
-{
-	cleanup_fd int common = open(im->git.common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	for (size_t n; *note; note += n + (note[n] == '\n')) {
-		cleanup_free char *line = NULL;
-
-		n = strcspn(note, "\n");
-		line = xstrndup(note, n);
-		drop_line_locks(im, line);
-	}
-	if (common >= 0)
-		drop_own_locks(common, "refs/ralph", 0);
-}
-
-/* false: the index that was prepared does not fit any more. */
-static bool redo(struct import *im, struct buf *note)
-{
-	bool fits = note->len > 0;
-
-	for (char *line = note->data, *end; fits && (end = strchr(line, '\n')); line = end + 1) {
-		*end = '\0';
-		fits = strncmp(line, "HEAD ", 5) == 0 ? redo_head(im, line + 5)
-						      : redo_ref(im, line);
-	}
-	return fits;
+	m.finish = im->finishes && im->index_locked;
+	add_autostash(&m, im);
+	add_kept(&m, im);
+	add_users(&m, im);
+	add_head(&m, im);
+	add_seen(&m, im);
+	if (im->index_locked)
+		m.tip = xstrdup(hex_of(&im->next_tip, &tip));
+	r = move_all(im, &m, err);
+	return r == 0 ? drop_held(im, err) : r;
 }
 
 /* The lock of the repository is ours, so no import is alive that the lock of the index could be
  * of. */
 int import_recover(struct import *im, struct err *err)
 {
-	cleanup_fd int dir = open_dir(im);
-	cleanup_buf struct buf b;
-	int r;
+	cleanup_fd int dir = open(im->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_(refs_done) struct ref_moves m = {.git = &im->git};
+	bool left = refs_left(&m);
+	int r = 0;
 
-	buf_init(&b, NOTE_MAX);
-	r = dir < 0 ? dir : path_read(dir, NOTE, &b);
-	if (r < 0 && r != -ENOENT)
-		return err_sys(err, -r, "cannot read '%s/" NOTE "'", im->git.dir);
-	if (r == 0)
-		drop_locks(im, buf_str(&b));
 	im->index_locked = import_index_is_ours(im);
-	if (r == 0 && im->index_locked && redo(im, &b)) {
+	if (left && (!m.tip || im->index_locked) && refs_fit(&m))
+		r = move_all(im, &m, err);
+	else if (left && im->index_locked && refs_at_tip(&m))
 		r = import_index_commit(im, err);
-		if (r < 0)
-			return r;
+	if (r == 0 && left && m.finish && refs_at_tip(&m))
+		r = end_operation(im, err);
+	if (r < 0) {
+		m.half = true;
+		im->index_locked = false;
+		return r;
 	}
 	import_index_drop(im);
-	r = path_remove_tree(dir, IMPORT_DIR, err);
+	r = dir < 0 ? err_sys(err, errno, "cannot open '%s'", im->git.dir)
+		    : path_remove_tree(dir, IMPORT_DIR, err);
 	if (r == 0 && mkdirat(dir, IMPORT_DIR, 0700) < 0)
 		r = err_sys(err, errno, "cannot write to '%s'", im->git.dir);
+	im->own = r == 0;
 	return r;
 }

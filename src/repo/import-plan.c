@@ -13,8 +13,11 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/private-git.h"
 
 #define POINTER_MAX (4 * KiB)
+#define STATE_MAX (64 * KiB)
+#define SHALLOW_COMMITS_MAX 1000000 /* looked at; beyond that a commit descends from nothing */
 
 char *import_own_name(const struct import *im, const char *part, const char *ref)
 {
@@ -72,10 +75,39 @@ static void find_tips(const struct import *im, struct import_row *row)
 	row->user = git_oid_is_zero(&seen) ? told : own_oid(im, "base", row->ref);
 }
 
+/* libgit2 gives up where a commit is missing, as all are that a shallow clone ends before. */
+static bool descends_shallow(const struct import *im, const git_oid *commit,
+			     const git_oid *ancestor)
+{
+	git_oid *todo = xmalloc(sizeof(*todo));
+	size_t n = 1, cap = 1, seen = 0;
+	bool found = false;
+
+	todo[0] = *commit;
+	/* Breadth first; a commit that several name is looked at as often, up to the limit. */
+	while (seen < n && !found && seen < SHALLOW_COMMITS_MAX) {
+		cleanup_git(commit) git_commit *c = NULL;
+
+		found = git_oid_equal(&todo[seen], ancestor);
+		if (git_commit_lookup(&c, im->repo, &todo[seen++]) < 0)
+			continue;
+		for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
+			if (n == cap)
+				todo = xrealloc(todo, cap *= 2, sizeof(*todo));
+			todo[n++] = *git_commit_parent_id(c, i);
+		}
+	}
+	free(todo);
+	return found;
+}
+
 bool import_descends(const struct import *im, const git_oid *commit, const git_oid *ancestor)
 {
-	return git_oid_equal(commit, ancestor) ||
-	       git_graph_descendant_of(im->repo, commit, ancestor) == 1;
+	int r = git_oid_equal(commit, ancestor)
+			? 1
+			: git_graph_descendant_of(im->repo, commit, ancestor);
+
+	return r < 0 ? descends_shallow(im, commit, ancestor) : r == 1;
 }
 
 static bool descends(const char *commit, const char *ancestor, void *arg)
@@ -96,6 +128,32 @@ static const char *hex_of(const git_oid *oid, struct hex *h)
 	return git_oid_is_zero(oid) ? NULL : git_oid_tostr(h->v, sizeof(h->v), oid);
 }
 
+/* The user's own rebase of this branch, which the agent ended: it was to be rewritten. */
+static bool is_rebased(const struct import *im, const struct import_row *row)
+{
+	static const char *const kinds[] = {"rebase-merge", "rebase-apply"};
+	cleanup_fd int dir = open(im->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	git_oid onto;
+	bool is = false;
+
+	for (size_t i = 0; im->finishes && !is && i < ARRAY_SIZE(kinds); i++) {
+		cleanup_free char *name = path_join(kinds[i], "head-name");
+		cleanup_free char *base = path_join(kinds[i], "onto");
+		cleanup_buf struct buf ref, oid;
+
+		buf_init(&ref, POINTER_MAX);
+		buf_init(&oid, POINTER_MAX);
+		is = dir >= 0 && path_read(dir, name, &ref) == 0 &&
+		     path_read(dir, base, &oid) == 0 && ref.len == strlen(row->ref) + 1 &&
+		     strncmp(buf_str(&ref), row->ref, strlen(row->ref)) == 0 &&
+		     oid.len >= GIT_OID_HEXSZ &&
+		     git_oid_fromstrn(&onto, oid.data, GIT_OID_HEXSZ) == 0 &&
+		     git_oid_equal(&row->host, &row->synced) &&
+		     import_descends(im, &row->inside, &onto);
+	}
+	return is;
+}
+
 static void judge_branch(struct import *im, struct import_row *row)
 {
 	struct hex h[4];
@@ -107,6 +165,8 @@ static void judge_branch(struct import *im, struct import_row *row)
 	};
 
 	row->verdict = branch_rule(&t, descends, im);
+	if (row->verdict == BRANCH_HOLD && is_rebased(im, row))
+		row->verdict = BRANCH_REWRITE;
 	if (row->verdict == BRANCH_HOLD)
 		row->why = !t.host				     ? "you deleted it meanwhile"
 			   : streq(t.host, t.synced ? t.synced : "") ? "it rewrites your commits"
@@ -196,6 +256,14 @@ static bool is_in_the_way(const struct import *im, const char *ref)
 	return has_below(im, ref);
 }
 
+static bool is_symbolic(const struct import *im, const char *ref)
+{
+	cleanup_git(reference) git_reference *found = NULL;
+
+	return git_reference_lookup(&found, im->repo, ref) == 0 &&
+	       git_reference_type(found) == GIT_REFERENCE_SYMBOLIC;
+}
+
 static void judge(struct import *im, struct import_row *row)
 {
 	git_oid held = own_oid(im, "", row->ref);
@@ -208,7 +276,9 @@ static void judge(struct import *im, struct import_row *row)
 	else
 		judge_other(im, row);
 	if (import_is_taken(row)) {
-		if (git_oid_is_zero(&row->host) && is_in_the_way(im, row->ref))
+		if (is_symbolic(im, row->ref))
+			hold(row, "it stands for another reference");
+		else if (git_oid_is_zero(&row->host) && is_in_the_way(im, row->ref))
 			hold(row, "another reference stands in its way");
 		else if (row->kind == IMPORT_BRANCH &&
 			 !(im->host_head && streq(im->host_head, row->ref)) &&
@@ -235,7 +305,7 @@ int import_read_head(struct import *im, struct err *err)
 	return 0;
 }
 
-static struct import_row *find_row(const struct import *im, const char *ref)
+struct import_row *import_find_row(const struct import *im, const char *ref)
 {
 	for (size_t i = 0; i < im->n_rows; i++)
 		if (streq(im->rows[i].ref, ref))
@@ -245,29 +315,46 @@ static struct import_row *find_row(const struct import *im, const char *ref)
 
 struct import_row *import_current(const struct import *im)
 {
-	struct import_row *row = im->host_head ? find_row(im, im->host_head) : NULL;
+	struct import_row *row = im->host_head ? import_find_row(im, im->host_head) : NULL;
 
 	return row && import_is_taken(row) ? row : NULL;
 }
 
-/* The branch that both sides were on last. */
+static char *head_text(const char *branch, const git_oid *oid)
+{
+	char hex[GIT_OID_HEXSZ + 1];
+
+	return xstrdup(branch ? branch : git_oid_tostr(hex, sizeof(hex), oid));
+}
+
+/* Where both sides were last; "": not known. */
 static char *synced_head(const struct import *im)
 {
 	cleanup_free char *name = import_own_name(im, "seen", "HEAD");
 	cleanup_git(reference) git_reference *ref = NULL;
-	const char *target = NULL;
 
 	if (git_reference_lookup(&ref, im->repo, name) == 0)
-		target = git_reference_symbolic_target(ref);
-	return xstrdup_or_null(target ? target : im->told_head);
+		return head_text(git_reference_symbolic_target(ref), git_reference_target(ref));
+	return xstrdup(im->told_head ? im->told_head : "");
 }
 
-/* The commit of the agent's branch, as the host will have it; zero: it will not. */
-static git_oid head_tip(const struct import *im)
+static bool is_commit(const struct import *im, const git_oid *oid)
 {
-	const struct import_row *row = find_row(im, im->head);
+	cleanup_git(commit) git_commit *commit = NULL;
+
+	return git_commit_lookup(&commit, im->repo, oid) == 0;
+}
+
+/* The commit of the agent's HEAD, as the host will have it; zero: it will not. */
+static git_oid head_tip(struct import *im)
+{
+	const struct import_row *row = import_find_row(im, im->head ? im->head : "HEAD");
 	struct import_row unchanged = {.ref = im->head};
 
+	if (!im->head)
+		return is_commit(im, &row->inside) && !(im->n_links && import_adds_link(im, row))
+			       ? row->inside
+			       : (git_oid){0};
 	if (row)
 		return import_is_taken(row) || row->verdict == BRANCH_SAME ? row->inside
 									   : (git_oid){0};
@@ -275,40 +362,71 @@ static git_oid head_tip(const struct import *im)
 	return git_oid_equal(&unchanged.host, &unchanged.synced) ? unchanged.host : (git_oid){0};
 }
 
+static void switch_head(struct import *im, char *to, const git_oid *tip)
+{
+	struct import_row *detached = im->head ? NULL : import_find_row(im, "HEAD");
+
+	im->switch_to = to;
+	im->next_tip = *tip;
+	if (detached)
+		detached->verdict = BRANCH_SAME;
+}
+
 static void plan_head(struct import *im)
 {
-	cleanup_free char *synced = synced_head(im);
+	struct import_row *detached = import_find_row(im, "HEAD");
 	const struct import_row *current = import_current(im);
+	cleanup_free char *synced = synced_head(im),
+			  *host = head_text(im->host_head, &im->host_tip);
+	cleanup_free char *inside = NULL;
 	git_oid tip;
 
 	im->next_tip = current ? current->inside : im->host_tip;
-	if (!im->head || !im->host_head)
+	if (!im->head && !detached)
 		return;
-	im->settle_head = streq(im->head, im->host_head) && !(synced && streq(im->head, synced));
-	if (streq(im->head, im->host_head))
+	inside = head_text(im->head, detached ? &detached->inside : NULL);
+	if (detached && (streq(inside, host) || streq(inside, synced)))
+		detached->verdict = BRANCH_SAME;
+	if (streq(inside, host)) {
+		im->settle_head = streq(inside, synced) ? NULL : take_ptr(inside);
 		return;
-	if (synced && streq(im->head, synced))
+	}
+	if (streq(inside, synced))
 		return; /* the user switched, not the agent */
+	/* A commit on no branch does not take the user from a branch, but where the commit of a
+	 * submodule is what counts. */
 	im->again = !im->may_switch || im->busy;
-	if (im->again)
+	if (im->again || (!im->head && im->host_head && !im->module))
 		return;
 	tip = head_tip(im);
-	if (!synced || !streq(im->host_head, synced))
+	if (!streq(host, synced))
 		im->head_why = "you switched branches, too";
 	else if (git_oid_is_zero(&tip))
 		im->head_why = "the branch is not as the agent has it";
-	else if (import_is_elsewhere(im, im->head))
+	else if (im->head && import_is_elsewhere(im, im->head))
 		im->head_why = "the branch is checked out in another worktree";
-	else {
-		im->switch_to = xstrdup(im->head);
-		im->next_tip = tip;
-	}
+	else
+		switch_head(im, take_ptr(inside), &tip);
+}
+
+/* The operation that the user had begun is as it was told, and inside it is over. */
+static void find_finished(struct import *im)
+{
+	cleanup_fd int dir = open(im->git.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_buf struct buf state;
+
+	buf_init(&state, STATE_MAX);
+	if (dir >= 0)
+		private_git_state(dir, &state);
+	im->finishes =
+		!im->busy && state.len && im->told_state && streq(buf_str(&state), im->told_state);
 }
 
 int import_plan(struct import *im, struct err *err)
 {
 	int r = import_read_head(im, err);
 
+	find_finished(im);
 	for (size_t i = 0; r == 0 && i < im->n_rows; i++)
 		judge(im, &im->rows[i]);
 	if (r == 0)

@@ -69,7 +69,7 @@ static void put_held(const struct import *im, const char *rest, json_t *held)
 
 int settle_list(const char *root, const char *name, json_t *out, struct err *err)
 {
-	cleanup_(import_done) struct import im = {.name = name, .helper = -1};
+	cleanup_(import_done) struct import im = {.name = name, .helper = -1, .lock = -1};
 	cleanup_strv struct strv refs = {0};
 	cleanup_fd int lock = -1;
 	json_t *held = json_array();
@@ -228,7 +228,7 @@ static int settle_all(struct settling *s, const char *ref, struct err *err)
 int settle_run(const char *root, const char *name, enum settle_how how, const char *ref,
 	       json_t *out, struct err *err)
 {
-	cleanup_(import_done) struct import im = {.name = name, .helper = -1};
+	cleanup_(import_done) struct import im = {.name = name, .helper = -1, .lock = -1};
 	struct settling s = {.im = &im, .how = how, .settled = json_array(), .left = json_array()};
 	cleanup_fd int lock = -1;
 	int r = import_open(&im, root, &lock, err);
@@ -250,7 +250,7 @@ int settle_run(const char *root, const char *name, enum settle_how how, const ch
 
 int settle_forget(const char *root, const char *name, struct err *err)
 {
-	cleanup_(import_done) struct import im = {.name = name, .helper = -1};
+	cleanup_(import_done) struct import im = {.name = name, .helper = -1, .lock = -1};
 	cleanup_strv struct strv refs = {0};
 	cleanup_fd int lock = -1;
 	int r = import_open(&im, root, &lock, err);

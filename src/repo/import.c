@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <git2/sys/odb_backend.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -12,11 +14,16 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/landlock.h"
+#include "base/parse.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/strv.h"
 #include "repo/take-stream.h"
 #include "workspace/private-git.h"
 
+#define PROGRESS_FD 4 /* optional */
+#define PROGRESS_AFTER_MS 1000
+#define PROGRESS_EVERY_MS 250
 #define TIPS_SIZE_MAX (64 * MiB)
 #define DATA_MAX ((rlim_t)2 * GiB) /* packs are mapped and do not count */
 #define FILE_MAX ((rlim_t)8 * GiB)
@@ -25,7 +32,7 @@
 
 void import_done(struct import *im)
 {
-	cleanup_free char *own = im->confined ? path_join(im->git.dir, IMPORT_DIR) : NULL;
+	cleanup_free char *own = im->own ? path_join(im->git.dir, IMPORT_DIR) : NULL;
 	struct err ignored;
 
 	import_index_drop(im);
@@ -44,6 +51,13 @@ void import_done(struct import *im)
 	free(im->rows);
 	free(im->tips);
 	free(im->quarantine);
+	for (size_t i = 0; i < im->n_modules; i++)
+		import_done(&im->modules[i]);
+	free(im->modules);
+	closep(&im->lock);
+	free(im->module);
+	free(im->told_state);
+	free(im->settle_head);
 	free(im->told_head);
 	free(im->head);
 	free(im->host_head);
@@ -59,26 +73,32 @@ static bool is_dir(const char *path, const char *want)
 	return real && streq(real, want);
 }
 
-static int open_repository(struct import *im, const char *root, struct err *err)
+int import_open_dirs(struct import *im, const char *path, struct err *err)
 {
 	cleanup_git(config) git_config *config = NULL;
 	git_buf value = {0};
+
+	if (git_repository_open_ext(&im->repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0 ||
+	    git_repository_odb(&im->odb, im->repo) < 0 ||
+	    git_repository_config_snapshot(&config, im->repo) < 0)
+		return gitlib_err(err, path);
+	if (!is_dir(git_repository_path(im->repo), im->git.dir) ||
+	    !is_dir(git_repository_commondir(im->repo), im->git.common))
+		return err_set(err, EXDEV, "'%s': its git directory is elsewhere", path);
+	im->partial = git_config_get_string_buf(&value, config, "extensions.partialclone") == 0;
+	git_buf_dispose(&value);
+	return 0;
+}
+
+static int open_repository(struct import *im, const char *root, struct err *err)
+{
 	int r = gitdir_find(root, NULL, &im->git, err);
 
 	if (r < 0)
 		return r;
 	if (!im->git.root || !streq(im->git.root, root))
 		return err_set(err, ENOENT, "'%s' is not the top of a repository", root);
-	if (git_repository_open_ext(&im->repo, root, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0 ||
-	    git_repository_odb(&im->odb, im->repo) < 0 ||
-	    git_repository_config_snapshot(&config, im->repo) < 0)
-		return gitlib_err(err, root);
-	if (!is_dir(git_repository_path(im->repo), im->git.dir) ||
-	    !is_dir(git_repository_commondir(im->repo), im->git.common))
-		return err_set(err, EXDEV, "'%s': its git directory is elsewhere", root);
-	im->partial = git_config_get_string_buf(&value, config, "extensions.partialclone") == 0;
-	git_buf_dispose(&value);
-	return 0;
+	return import_open_dirs(im, root, err);
 }
 
 /* One import at a time; the kernel gives the lock back whatever happens to us. */
@@ -94,15 +114,28 @@ static int lock_repository(const struct import *im, int *ret, struct err *err)
 		     : 0;
 }
 
+static int add_told(struct import *im, const char *line)
+{
+	cleanup_free char *before = NULL;
+
+	if (strncmp(line, "HEAD ", 5) == 0) {
+		free(im->told_head);
+		im->told_head = xstrdup(line + 5);
+		return 1;
+	}
+	if (strncmp(line, "STATE ", 6) != 0)
+		return 0;
+	before = im->told_state;
+	im->told_state = xasprintf("%s%s\n", before ? before : "", line);
+	return 1;
+}
+
 static int add_tip(struct import *im, size_t *cap, const char *line)
 {
 	struct import_tip *t;
 
-	if (strncmp(line, "HEAD ", 5) == 0) {
-		free(im->told_head);
-		im->told_head = strncmp(line + 5, "refs/", 5) == 0 ? xstrdup(line + 5) : NULL;
+	if (add_told(im, line))
 		return 0;
-	}
 	if (strlen(line) <= GIT_OID_HEXSZ + 1 || line[GIT_OID_HEXSZ] != ' ')
 		return 0; /* a comment, or what a tag stands for */
 	if (im->n_tips == IMPORT_TIPS_MAX)
@@ -119,14 +152,38 @@ static int add_tip(struct import *im, size_t *cap, const char *line)
 	return 0;
 }
 
+static struct import *add_module(struct import *im, const char *path)
+{
+	struct import *m;
+
+	if (im->n_modules == IMPORT_MODULES_MAX)
+		return NULL;
+	if (!im->modules)
+		im->modules = xcalloc(IMPORT_MODULES_MAX, sizeof(*im->modules));
+	m = &im->modules[im->n_modules++];
+	*m = (struct import){.name = im->name,
+			     .may_switch = im->may_switch,
+			     .helper = -1,
+			     .lock = -1,
+			     .module = xstrdup(path)};
+	return m;
+}
+
 static int compare_tips(const void *a, const void *b)
 {
 	return strcmp(((const struct import_tip *)a)->ref, ((const struct import_tip *)b)->ref);
 }
 
+static void sort_tips(struct import *im)
+{
+	if (im->n_tips)
+		qsort(im->tips, im->n_tips, sizeof(*im->tips), compare_tips);
+}
+
 /* As they were told when the private directory was made: a packed-refs file, and HEAD. */
 int import_read_tips(struct import *im, struct err *err)
 {
+	struct import *to = im;
 	cleanup_buf struct buf b;
 	size_t cap = 0;
 	int r;
@@ -137,21 +194,36 @@ int import_read_tips(struct import *im, struct err *err)
 	for (char *line = b.data, *end; r == 0 && line && (end = strchr(line, '\n'));
 	     line = end + 1) {
 		*end = '\0';
-		r = add_tip(im, &cap, line);
+		if (strncmp(line, "MODULE ", 7) != 0) {
+			r = add_tip(to, &cap, line);
+			continue;
+		}
+		sort_tips(to);
+		to = add_module(im, line + 7);
+		cap = 0;
+		r = to ? 0 : -E2BIG;
 	}
 	if (r < 0)
 		return err_sys(err, -r, "cannot read what the sandbox was told");
-	if (im->n_tips)
-		qsort(im->tips, im->n_tips, sizeof(*im->tips), compare_tips);
+	sort_tips(to);
 	return 0;
+}
+
+static int add_borrowed(const struct import *im, struct strv *ret)
+{
+	cleanup_free char *objects = path_join(im->git.common, "objects");
+
+	return git_objects_all(objects, ret);
 }
 
 static int allow_files(const struct import *im)
 {
-	cleanup_free char *objects = path_join(im->git.common, "objects");
 	cleanup_strv struct strv borrowed = {0};
 	struct landlock l;
-	int r = git_objects_all(objects, &borrowed);
+	int r = add_borrowed(im, &borrowed);
+
+	for (size_t i = 0; r == 0 && i < im->n_modules; i++)
+		r = im->modules[i].repo ? add_borrowed(&im->modules[i], &borrowed) : 0;
 
 	if (r == 0)
 		r = landlock_begin(&l, landlock_abi(),
@@ -161,7 +233,9 @@ static int allow_files(const struct import *im)
 	r = landlock_allow(&l, im->git.common, LANDLOCK_WRITE);
 	if (r == 0)
 		r = landlock_allow(&l, im->git.dir, LANDLOCK_WRITE);
-	for (size_t i = 1; r == 0 && i < borrowed.n; i++)
+	if (r == 0 && im->fresh)
+		r = landlock_allow(&l, im->git.root, LANDLOCK_WRITE);
+	for (size_t i = 0; r == 0 && i < borrowed.n; i++)
 		r = landlock_allow(&l, borrowed.v[i], LANDLOCK_READ);
 	if (r < 0) {
 		landlock_end(&l);
@@ -199,104 +273,13 @@ int import_confine(struct import *im, struct err *err)
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(limits); i++)
 		r = lower_limit(limits[i].resource, limits[i].max);
+	/* A file that becomes too large is an error, as a disk that is full. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 		r = -errno;
 	if (r == 0)
 		r = allow_files(im);
-	im->confined = r == 0;
 	return r < 0 ? err_sys(err, -r, "cannot confine the import") : 0;
-}
-
-static int kind_of(const char *ref)
-{
-	if (strncmp(ref, "refs/heads/", 11) == 0)
-		return IMPORT_BRANCH;
-	if (strncmp(ref, "refs/tags/", 10) == 0)
-		return IMPORT_TAG;
-	if (streq(ref, "refs/stash") || strncmp(ref, "refs/notes/", 11) == 0 || streq(ref, "HEAD"))
-		return IMPORT_OTHER;
-	return -EPROTO;
-}
-
-/* git itself makes no branch "HEAD" or "-x", which would be taken for something else. */
-static bool is_name(enum import_kind kind, const char *ref)
-{
-	int valid = 0, r = 0;
-
-	if (kind == IMPORT_BRANCH)
-		r = git_branch_name_is_valid(&valid, ref + strlen("refs/heads/"));
-	else if (kind == IMPORT_TAG)
-		r = git_tag_name_is_valid(&valid, ref + strlen("refs/tags/"));
-	else
-		r = git_reference_name_is_valid(&valid, ref);
-	return r == 0 && valid;
-}
-
-static int add_row(struct import *im, const char *oid, const char *ref)
-{
-	struct import_row row = {0};
-	int kind = kind_of(ref);
-
-	if (kind < 0 || strlen(oid) < GIT_OID_HEXSZ ||
-	    git_oid_fromstrn(&row.inside, oid, GIT_OID_HEXSZ) < 0 || git_oid_is_zero(&row.inside) ||
-	    !is_name((enum import_kind)kind, ref))
-		return -EPROTO;
-	if (im->n_rows == IMPORT_REFS_MAX)
-		return -E2BIG;
-	row.ref = xstrdup(ref);
-	row.kind = (enum import_kind)kind;
-	im->rows[im->n_rows++] = row;
-	return 0;
-}
-
-static int take_line(struct import *im, const char *line)
-{
-	if (strncmp(line, "HEAD refs/heads/", 16) == 0) {
-		if (im->head || !is_name(IMPORT_BRANCH, line + 5))
-			return -EPROTO;
-		im->head = xstrdup(line + 5);
-		return 0;
-	}
-	if (strncmp(line, "HEAD ", 5) == 0)
-		return add_row(im, line + 5, "HEAD");
-	if (strncmp(line, "STATE ", 6) == 0) {
-		im->busy = true;
-		return 0;
-	}
-	if (strlen(line) <= GIT_OID_HEXSZ + 1 || line[GIT_OID_HEXSZ] != ' ')
-		return -EPROTO;
-	return add_row(im, line, line + GIT_OID_HEXSZ + 1);
-}
-
-static bool has_twice(const struct import *im)
-{
-	for (size_t i = 1; i < im->n_rows; i++)
-		for (size_t k = 0; k < i; k++)
-			if (streq(im->rows[i].ref, im->rows[k].ref))
-				return true;
-	return false;
-}
-
-static int take_lines(struct import *im, struct repo_stream *s, struct err *err)
-{
-	cleanup_buf struct buf line;
-	int r;
-
-	buf_init(&line, REPO_LINE_MAX);
-	im->rows = xcalloc(IMPORT_REFS_MAX, sizeof(*im->rows));
-	while ((r = repo_stream_line(s, &line)) > 0 && line.len) {
-		r = take_line(im, buf_str(&line));
-		if (r < 0)
-			break;
-	}
-	if (r == 0)
-		return err_set(err, EPROTO, "git in the sandbox said nothing, or not all");
-	if (r == -E2BIG)
-		return err_set(err, E2BIG, "more than %d references changed in the sandbox",
-			       IMPORT_REFS_MAX);
-	if (r < 0 || has_twice(im))
-		return err_set(err, EPROTO, "what git in the sandbox says cannot be understood");
-	return 0;
 }
 
 /* What a killed import left; the lock of the repository is ours. */
@@ -363,15 +346,58 @@ static int check_rows(const struct import *im, struct err *err)
 	return 0;
 }
 
+void import_progress(struct import *im, const char *what, size_t done, size_t total)
+{
+	uint64_t now = now_ms();
+
+	if (!im->began_ms)
+		im->began_ms = now;
+	if (now < im->began_ms + PROGRESS_AFTER_MS || now < im->told_ms + PROGRESS_EVERY_MS)
+		return;
+	im->told_ms = now;
+	/* A caller that does not listen is not waited for. */
+	if (fcntl(PROGRESS_FD, F_SETFL, O_WRONLY | O_NONBLOCK) == 0)
+		(void)dprintf(PROGRESS_FD, "%s %zu %zu\n", what, done, total);
+}
+
+static int on_progress(const git_indexer_progress *p, void *arg)
+{
+	import_progress(arg, "receive", p->received_objects, p->total_objects);
+	return 0;
+}
+
+static sigjmp_buf no_room;
+
+static void on_bus(int sig)
+{
+	siglongjmp(no_room, sig);
+}
+
+/* libgit2 writes a pack to mapped memory: a full disk is a signal there, and not an error. */
+static int write_pack(struct import *im, struct repo_stream *s, struct err *err)
+{
+	cleanup_free char *pack = path_join(im->quarantine, "pack");
+	const struct sigaction act = {.sa_handler = on_bus};
+	struct sigaction old;
+	int r;
+
+	s->progress = on_progress;
+	s->arg = im;
+	(void)sigaction(SIGBUS, &act, &old);
+	if (sigsetjmp(no_room, 1) == 0)
+		r = repo_stream_pack(s, im->odb, pack, false, &im->pack, err);
+	else
+		r = err_set(err, ENOSPC, "cannot write the objects: no space left on device");
+	(void)sigaction(SIGBUS, &old, NULL);
+	return r;
+}
+
 static int take_pack(struct import *im, struct repo_stream *s, struct err *err)
 {
-	cleanup_free char *pack = NULL;
 	int r = make_quarantine(im, err);
 
-	if (r < 0)
-		return r;
-	pack = path_join(im->quarantine, "pack");
-	r = repo_stream_pack(s, im->odb, pack, false, &im->pack, err);
+	if (r == 0)
+		r = write_pack(im, s, err);
 	if (r > 0) {
 		r = open_received(im, err);
 		if (r == 0)
@@ -380,21 +406,11 @@ static int take_pack(struct import *im, struct repo_stream *s, struct err *err)
 	return r == 0 ? check_rows(im, err) : r;
 }
 
-static int take_stream(struct import *im, struct err *err)
-{
-	struct repo_stream *s = repo_stream_new(STDIN_FILENO);
-	int r = take_lines(im, s, err);
-
-	if (r == 0 && im->n_rows)
-		r = take_pack(im, s, err);
-	free(s);
-	return r;
-}
-
 int import_prepare(struct import *im, const char **ret_why, struct err *err)
 {
-	return git_oid_equal(&im->host_tip, &im->next_tip) ? 0
-							   : import_index_prepare(im, ret_why, err);
+	if (git_oid_equal(&im->host_tip, &im->next_tip) || git_repository_is_bare(im->repo))
+		return 0;
+	return import_index_prepare(im, ret_why, err);
 }
 
 /* The current branch waits where the user's index cannot follow. */
@@ -413,6 +429,11 @@ static int prepare_index(struct import *im, struct err *err)
 	im->again = true;
 	if (im->switch_to)
 		im->head_why = why;
+	current = im->switch_to && !im->head ? import_find_row(im, "HEAD") : NULL;
+	if (current) {
+		current->verdict = BRANCH_HOLD;
+		current->why = why;
+	}
 	free(take_ptr(im->switch_to));
 	im->next_tip = im->host_tip;
 	return 0;
@@ -467,9 +488,10 @@ static void put_answer(const struct import *im, json_t *out)
 	if (im->switch_to)
 		(void)json_object_set_new(out, "head", json_text(im->switch_to));
 	if (im->head_why)
-		(void)json_object_set_new(
-			out, "head_held",
-			json_pack("{so ss}", "ref", json_text(im->head), "why", im->head_why));
+		(void)json_object_set_new(out, "head_held",
+					  json_pack("{so ss}", "ref",
+						    json_text(im->head ? im->head : "HEAD"), "why",
+						    im->head_why));
 }
 
 int import_open(struct import *im, const char *root, int *ret_lock, struct err *err)
@@ -481,35 +503,158 @@ int import_open(struct import *im, const char *root, int *ret_lock, struct err *
 	return r == 0 ? import_git_start(im, err) : r;
 }
 
+/* One that the user has removed since stays closed. */
+static int open_module(struct import *m, const struct import *top, struct err *err)
+{
+	cleanup_free char *dir = path_join(top->git.dir, m->module);
+	const char *root;
+	size_t n;
+	int r;
+
+	if (!is_dir(dir, dir))
+		return 0;
+	m->git.dir = xstrdup(dir);
+	m->git.common = xstrdup(dir);
+	r = import_open_dirs(m, dir, err);
+	root = r == 0 ? git_repository_workdir(m->repo) : NULL;
+	n = root ? strlen(root) : 0;
+	m->git.root = root ? xstrndup(root, n && root[n - 1] == '/' ? n - 1 : n) : xstrdup(dir);
+	if (r == 0)
+		r = lock_repository(m, &m->lock, err);
+	return r == 0 ? import_git_start(m, err) : r;
+}
+
+/* Everything of one repository, from the first line of its stream on. */
+static int take_one(struct import *im, struct repo_stream *s, struct buf *line, int r, json_t *out,
+		    struct err *err)
+{
+	while (r > 0 && strncmp(buf_str(line), "LFS ", 4) == 0) {
+		r = import_take_lfs(im, s, line->data + 4, err);
+		if (r < 0)
+			return r;
+		r = repo_stream_line(s, line);
+	}
+	r = import_take_lines(im, s, line, r, err);
+	if (r == 0 && im->n_rows)
+		r = take_pack(im, s, err);
+	if (r == 0)
+		r = import_plan(im, err);
+	if (r == 0)
+		r = import_move_lfs(im, err);
+	if (r == 0)
+		r = import_move_objects(im, err);
+	if (r == 0)
+		r = prepare_index(im, err);
+	if (r == 0)
+		r = import_move(im, err);
+	if (r == 0)
+		put_answer(im, out);
+	return r;
+}
+
+static struct import *find_module(const struct import *im, const char *path)
+{
+	for (size_t i = 0; i < im->n_modules; i++)
+		if (streq(im->modules[i].module, path))
+			return &im->modules[i];
+	return NULL;
+}
+
+/* "LENGTH PATH" */
+static int take_module(struct import *im, struct repo_stream *s, const char *line, json_t *out,
+		       struct err *err)
+{
+	const char *space = strchr(line, ' ');
+	cleanup_free char *digits = xstrndup(line, space ? (size_t)(space - line) : 0);
+	struct import *m = space ? find_module(im, space + 1) : NULL;
+	cleanup_json json_t *answer = json_object();
+	cleanup_buf struct buf first;
+	uint64_t n;
+	int r = 0;
+
+	buf_init(&first, REPO_LINE_MAX);
+	/* One that comes twice has its rows already. */
+	if (!m || m->rows || parse_uint(digits, 0, REPO_PACK_MAX, &n) < 0)
+		return err_set(err, EPROTO, "what git in the sandbox says cannot be understood");
+	repo_stream_enter(s, n);
+	if (m->repo) {
+		r = repo_stream_line(s, &first);
+		r = take_one(m, s, &first, r, answer, err);
+		(void)json_object_set_new(answer, "module", json_text(m->module));
+		if (r == 0 && m->n_rows)
+			(void)json_array_append(json_object_get(out, "modules"), answer);
+	}
+	if (r < 0)
+		return err_wrap(err, r, "submodule");
+	return repo_stream_leave(s) < 0 ? err_set(err, EPROTO, "the stream is cut off") : 0;
+}
+
+/* Submodules first: a commit that names theirs comes after them. */
+static int take_stream(struct import *im, json_t *out, struct err *err)
+{
+	struct repo_stream *s = repo_stream_new(STDIN_FILENO);
+	cleanup_buf struct buf line;
+	int r, rc = 0;
+
+	buf_init(&line, REPO_LINE_MAX);
+	if (im->n_modules)
+		(void)json_object_set_new(out, "modules", json_array());
+	while (rc == 0 && (r = repo_stream_line(s, &line)) > 0 &&
+	       strncmp(buf_str(&line), "MODULE ", 7) == 0)
+		rc = take_module(im, s, line.data + 7, out, err);
+	if (rc == 0)
+		rc = take_one(im, s, &line, r, out, err);
+	free(s);
+	return rc;
+}
+
+static int open_all(struct import *im, const char *root, int *ret_lock, struct err *err)
+{
+	int r = import_open(im, root, ret_lock, err);
+
+	if (r == 0)
+		r = import_read_tips(im, err);
+	for (size_t i = 0; r == 0 && i < im->n_modules; i++)
+		r = open_module(&im->modules[i], im, err);
+	return r;
+}
+
+static int recover_all(struct import *im, struct err *err)
+{
+	int r = import_recover(im, err);
+
+	if (r == 0)
+		remove_leftovers(im);
+	for (size_t i = 0; r == 0 && i < im->n_modules; i++)
+		if (im->modules[i].repo)
+			r = recover_all(&im->modules[i], err);
+	return r;
+}
+
+int import_take(struct import *im, json_t *out, struct err *err)
+{
+	int r = import_confine(im, err);
+
+	if (r == 0)
+		r = recover_all(im, err);
+	return r == 0 ? take_stream(im, out, err) : r;
+}
+
+void import_close_rest(void)
+{
+	static const int keep[] = {IMPORT_TIPS_FD, PROGRESS_FD};
+
+	fd_close_rest(keep, ARRAY_SIZE(keep));
+}
+
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err)
 {
 	cleanup_(import_done) struct import im = {
-		.name = name, .may_switch = may_switch, .helper = -1};
-	static const int keep[] = {IMPORT_TIPS_FD};
+		.name = name, .may_switch = may_switch, .helper = -1, .lock = -1};
 	cleanup_fd int lock = -1;
 	int r;
 
-	fd_close_rest(keep, ARRAY_SIZE(keep));
-	r = import_open(&im, root, &lock, err);
-	if (r == 0)
-		r = import_read_tips(&im, err);
-	if (r == 0)
-		r = import_confine(&im, err);
-	if (r == 0)
-		r = import_recover(&im, err);
-	if (r == 0)
-		remove_leftovers(&im);
-	if (r == 0)
-		r = take_stream(&im, err);
-	if (r == 0)
-		r = import_plan(&im, err);
-	if (r == 0)
-		r = import_move_objects(&im, err);
-	if (r == 0)
-		r = prepare_index(&im, err);
-	if (r == 0)
-		r = import_move(&im, err);
-	if (r == 0)
-		put_answer(&im, out);
-	return r;
+	import_close_rest();
+	r = open_all(&im, root, &lock, err);
+	return r == 0 ? import_take(&im, out, err) : r;
 }

@@ -14,17 +14,23 @@
  * Import of what an agent's git made in a private git directory into the user's repository:
  * docs/internals/private-git.md. The stream that git in the sandbox writes:
  *
+ *	LFS LENGTH SHA256       a file of git-lfs, and then its bytes; as many as there are
  *	HEAD refs/heads/NAME | HEAD OID
  *	STATE NAME              for each operation in progress inside (MERGE_HEAD, rebase-merge …)
  *	OID refs/…              for each reference that is not as the host told it last
  *	                        an empty line
  *	PACK…                   the objects that the host does not have; none without references
  *
+ * Before all that, for each submodule, "MODULE LENGTH PATH" and a stream of the same kind, LENGTH
+ * bytes of it. PATH is that of its git directory below the repository's, as it was told.
+ *
  * Each part below has its file. Everything runs in one process, which has given up all files but
  * those of the repository before it reads the first byte.
  */
 #define IMPORT_REFS_MAX 4096	  /* changed references of one import */
 #define IMPORT_TIPS_MAX 200000	  /* references of the user's, as they were told */
+#define IMPORT_MODULES_MAX 64	  /* submodules, nested ones included */
+#define IMPORT_LFS_MAX 10000	  /* files of git-lfs in one import */
 #define IMPORT_LOOSE_MAX 100	  /* objects that are kept one by one; more stay a pack */
 #define IMPORT_DIR "ralph-import" /* of the git directory: what an import needs while it runs */
 #define IMPORT_TIPS_FD 3	  /* what the sandbox was told */
@@ -58,6 +64,10 @@ struct import_tip {
 
 struct import {
 	struct gitdir git;
+	char *module;		/* of a submodule: the path that it was told by */
+	struct import *modules; /* of the repository, IMPORT_MODULES_MAX of them */
+	size_t n_modules;
+	int lock;	  /* of a submodule; -1: none */
 	const char *name; /* of the sandbox */
 	git_repository *repo;
 	git_odb *odb;	   /* the user's objects and the received ones */
@@ -65,27 +75,45 @@ struct import {
 	char *quarantine;  /* their directory */
 	git_oid pack;	   /* the name of their pack */
 	size_t n_objects;
+	size_t n_lfs;	 /* files of git-lfs */
 	size_t n_links;	 /* gitlinks in the received trees */
 	bool partial;	 /* the user's clone lacks objects that its remote has */
 	bool may_switch; /* HEAD may follow the agent's: no command runs inside */
 	struct import_tip *tips;
 	size_t n_tips;
-	char *told_head; /* the host's HEAD as it was told; NULL: it was detached */
-	char *head;	 /* inside; NULL: it is detached there */
-	bool busy;	 /* an operation is in progress inside */
+	/* A HEAD as text is a branch, or the commit where it is detached. */
+	char *told_head;  /* the host's as it was told */
+	char *told_state; /* operations of the user's that were in progress then */
+	char *head;	  /* the branch inside; NULL: it is detached there */
+	bool busy;	  /* an operation is in progress inside */
 	struct import_row *rows;
 	size_t n_rows;
 	char *host_head;      /* now; NULL: it is detached */
 	git_oid host_tip;     /* zero: there is no commit yet */
 	git_oid next_tip;     /* what HEAD will be; the same when it stays */
-	char *switch_to;      /* the branch that HEAD goes to; NULL: it stays */
-	bool settle_head;     /* both sides are on this branch now, and were not */
+	char *switch_to;      /* what HEAD becomes, as text; NULL: it stays */
+	char *settle_head;    /* both sides are here now, and were not */
+	bool finishes;	      /* the agent ended an operation that the user had begun */
 	const char *head_why; /* HEAD was not taken, because … */
 	bool again;	      /* what was not taken may be taken later, without a change inside */
 	bool index_locked;
-	int helper;    /* -1: none */
-	bool confined; /* the lock of the repository is ours, and nothing else can be reached */
+	bool fresh;		    /* the repository is made by this import */
+	uint64_t began_ms, told_ms; /* of the progress */
+	bool own;		    /* IMPORT_DIR is this import's and goes with it */
+	int helper;		    /* -1: none */
 };
+
+struct buf;
+struct repo_stream;
+
+/* import/import-stream.c: the lines up to the empty one become rows. line has the first one already; r: what
+ * reading it said. */
+int import_take_lines(struct import *im, struct repo_stream *s, struct buf *line, int r,
+		      struct err *err);
+
+/* import/import-lfs.c: "LENGTH NAME" of a file, whose bytes follow; and all of them become the user's. */
+int import_take_lfs(struct import *im, struct repo_stream *s, const char *line, struct err *err);
+int import_move_lfs(struct import *im, struct err *err);
 
 /* import-check.c: every object of the pack, before anything of it is used */
 int import_check(struct import *im, struct err *err);
@@ -101,6 +129,7 @@ bool import_is_elsewhere(const struct import *im, const char *ref); /* in anothe
 bool import_descends(const struct import *im, const git_oid *commit, const git_oid *ancestor);
 /* The row of the host's current branch, if it is to be moved. */
 struct import_row *import_current(const struct import *im);
+struct import_row *import_find_row(const struct import *im, const char *ref);
 bool import_is_taken(const struct import_row *row);
 
 /*
@@ -127,6 +156,12 @@ int import_move(struct import *im, struct err *err); /* after the index was prep
 /* Finishes or undoes what a killed import left. */
 int import_recover(struct import *im, struct err *err);
 
+/*
+ * An import that takes longer than a second says so on descriptor 4, if that is open: lines "receive
+ * DONE TOTAL" and "check DONE 0", in objects. They are not waited for.
+ */
+void import_progress(struct import *im, const char *what, size_t done, size_t total);
+
 /* import.c: opens the user's repository and waits for other imports; then gives up all else. */
 int import_open(struct import *im, const char *root, int *ret_lock, struct err *err);
 int import_read_tips(struct import *im, struct err *err);
@@ -136,9 +171,22 @@ int import_prepare(struct import *im, const char **ret_why, struct err *err);
 void import_done(struct import *im);
 /*
  * `repo import ROOT NAME WHEN`. The stream is stdin, descriptor 3 has the tips. Fills out:
- * {"taken": […], "held": […], "head": REF, "head_held": {…}, "again": true}.
+ * {"taken": […], "held": […], "head": REF, "head_held": {…}, "again": true}, and for submodules where
+ * something changed "modules": [{"module": PATH, "taken": …}].
  */
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err);
+
+/* The parts of import_run(), for import/import-new.c: what is not to be open is closed; the repository whose
+ * directories im->git names is opened; the rest. */
+void import_close_rest(void);
+int import_open_dirs(struct import *im, const char *path, struct err *err);
+int import_take(struct import *im, json_t *out, struct err *err);
+/*
+ * import/import-new.c: `repo import-new ROOT NAME`, for a workspace that had no repository: the agent ran
+ * `git init`. A new repository is made with git's defaults, the import goes into it, and it becomes
+ * ROOT/.git when all of that went well. -EEXIST: there is one already. Nothing may run inside.
+ */
+int import_new(const char *root, const char *name, json_t *out, struct err *err);
 
 /*
  * import-settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,

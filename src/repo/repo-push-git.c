@@ -13,6 +13,7 @@
 #include "base/find-program.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/text/escape.h"
 #include "git/tree-path.h"
 
 #define PUSH_MS (15 * 60 * 1000)
@@ -140,17 +141,13 @@ static void hear(struct said *s, const char *p, size_t n)
 {
 	cleanup_buf struct buf clean;
 
-	buf_init(&clean, n + 1);
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)p[i];
-
-		if (n - i >= 3 && memcmp(p + i, "\033[K", 3) == 0)
-			i += 2; /* clears the line, for terminals */
-		else
-			(void)buf_putc(&clean, c < 0x20 && c != '\r' && c != '\n' && c != '\t'
-						       ? '?'
-						       : (char)c);
+	buf_init(&clean, ESCAPE_LONGEST * n + 1);
+	/* "clear the line" is for terminals, and git's own. */
+	for (const char *clear; (clear = memmem(p, n, "\033[K", 3)); p = clear + 3) {
+		(void)buf_put_lines(&clean, p, (size_t)(clear - p));
+		n -= (size_t)(clear + 3 - p);
 	}
+	(void)buf_put_lines(&clean, p, n);
 	if (s->out >= 0)
 		(void)fd_write_all(s->out, buf_str(&clean), clean.len);
 	if (clean.len > SAID_MAX / 2)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/text/escape.h"
 #include "git/tree-path.h"
 
 #define WARNINGS_MAX 100
@@ -53,19 +55,14 @@ int repo_warnings(git_repository *repo, const git_oid *from, const git_oid *to, 
 	return r;
 }
 
-/* Prints an agent's text to a terminal, with control characters escaped. */
+/* Prints an agent's text to a terminal, which must not act on it. */
 static void put_harmless(const char *p, size_t n)
 {
-	for (; n > 0; p++, n--) {
-		unsigned char c = (unsigned char)*p;
+	cleanup_buf struct buf b;
 
-		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-			(void)printf("\\x%02x", c);
-		else if (c == 0xc2 && n > 1 && (unsigned char)p[1] < 0xa0)
-			(void)printf("\\x%02x", c); /* the two bytes together are a C1 control */
-		else
-			(void)putchar(c);
-	}
+	buf_init(&b, ESCAPE_LONGEST * n + 1);
+	(void)buf_put_lines(&b, p, n);
+	(void)fwrite(buf_str(&b), 1, b.len, stdout);
 }
 
 static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk,

@@ -255,6 +255,11 @@ static int cmd_import(char **argv, json_t *out, struct err *err)
 	return import_run(argv[0], argv[1], streq(argv[2], "idle"), out, err);
 }
 
+static int cmd_import_new(char **argv, json_t *out, struct err *err)
+{
+	return import_new(argv[0], argv[1], out, err);
+}
+
 static int cmd_held(char **argv, json_t *out, struct err *err)
 {
 	return settle_list(argv[0], argv[1], out, err);
@@ -326,6 +331,7 @@ static const struct {
 	{"apply", 2, cmd_apply, false, false},
 	{"diff", 4, cmd_diff, true, false},
 	{"import", 3, cmd_import, false, false},
+	{"import-new", 2, cmd_import_new, false, false},
 	{"held", 2, cmd_held, false, false},
 	{"show", 4, cmd_show, true, false},
 	{"settle", 4, cmd_settle, false, true},

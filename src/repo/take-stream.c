@@ -12,42 +12,83 @@ struct repo_stream *repo_stream_new(int fd)
 	struct repo_stream *s = xcalloc(1, sizeof(*s));
 
 	s->fd = fd;
+	s->left = UINT64_MAX;
 	return s;
 }
 
-static int fill(struct repo_stream *s)
+/* How much can be taken from the chunk; 0 at the end, or -errno. */
+static ssize_t more(struct repo_stream *s)
 {
 	ssize_t n;
 
-	do
-		n = read(s->fd, s->chunk, sizeof(s->chunk));
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	s->at = 0;
-	s->len = (size_t)n;
-	s->total += (size_t)n;
-	return n > 0;
+	if (!s->left)
+		return 0;
+	if (s->at == s->len) {
+		do
+			n = read(s->fd, s->chunk, sizeof(s->chunk));
+		while (n < 0 && errno == EINTR);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		s->at = 0;
+		s->len = (size_t)n;
+	}
+	n = (ssize_t)(s->len - s->at);
+	return (uint64_t)n < s->left ? n : (ssize_t)s->left;
+}
+
+static const char *used(struct repo_stream *s, size_t n)
+{
+	const char *p = s->chunk + s->at;
+
+	s->at += n;
+	s->total += n;
+	if (s->left != UINT64_MAX)
+		s->left -= n;
+	return p;
+}
+
+void repo_stream_enter(struct repo_stream *s, uint64_t n)
+{
+	s->left = n;
+}
+
+int repo_stream_leave(struct repo_stream *s)
+{
+	ssize_t n;
+
+	while ((n = more(s)) > 0)
+		(void)used(s, (size_t)n);
+	n = n < 0 ? n : s->left ? -EPROTO : 0;
+	s->left = UINT64_MAX;
+	return (int)n;
 }
 
 int repo_stream_line(struct repo_stream *s, struct buf *line)
 {
 	buf_clear(line);
 	for (;;) {
+		ssize_t n = more(s);
 		char c;
 
-		if (s->at == s->len) {
-			int r = fill(s);
-
-			if (r <= 0)
-				return r;
-		}
-		c = s->chunk[s->at++];
+		if (n <= 0)
+			return (int)n;
+		c = *used(s, 1);
 		if (c == '\n')
 			return 1;
 		if (c == '\0' || buf_putc(line, c) < 0)
 			return -EPROTO;
 	}
+}
+
+ssize_t repo_stream_read(struct repo_stream *s, void *p, size_t n)
+{
+	ssize_t have = more(s);
+
+	if (have <= 0)
+		return have;
+	n = (size_t)have < n ? (size_t)have : n;
+	memcpy(p, used(s, n), n);
+	return (ssize_t)n;
 }
 
 /* The last field of the pack header is the number of objects. */
@@ -57,15 +98,11 @@ static int count_objects(struct repo_stream *s, char head[PACK_HEAD_LEN], struct
 	const uint8_t *n = (const uint8_t *)head + 8;
 
 	while (have < PACK_HEAD_LEN) {
-		size_t take;
+		ssize_t got = repo_stream_read(s, head + have, PACK_HEAD_LEN - have);
 
-		if (s->at == s->len && fill(s) <= 0)
+		if (got <= 0)
 			return err_set(err, EPROTO, "the objects are cut off");
-		take = s->len - s->at < PACK_HEAD_LEN - have ? s->len - s->at
-							     : PACK_HEAD_LEN - have;
-		memcpy(head + have, s->chunk + s->at, take);
-		have += take;
-		s->at += take;
+		have += (size_t)got;
 	}
 	if (memcmp(head, "PACK", 4) != 0)
 		return err_set(err, EPROTO, "what came out of the sandbox is no pack");
@@ -79,25 +116,23 @@ int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, 
 	git_indexer_progress progress = {0};
 	git_indexer *indexer = NULL;
 	char head[PACK_HEAD_LEN];
+	ssize_t n;
 	int r = count_objects(s, head, err);
 
 	if (r == 0)
-		while (fill(s) > 0 && s->total <= REPO_PACK_MAX)
-			; /* no objects to take; drain the writer */
+		while ((n = more(s)) > 0 && s->total <= REPO_PACK_MAX)
+			(void)used(s, (size_t)n); /* no objects to take; drain the writer */
 	if (r <= 0)
 		return r;
 	(void)git_indexer_options_init(&opts, GIT_INDEXER_OPTIONS_VERSION);
 	opts.verify = complete;
+	opts.progress_cb = s->progress;
+	opts.progress_cb_payload = s->arg;
 	if (git_indexer_new(&indexer, pack_dir, 0, odb, &opts) < 0)
 		return gitlib_err(err, "cannot write a pack");
 	r = git_indexer_append(indexer, head, sizeof(head), &progress);
-	while (r == 0) {
-		if (s->at < s->len)
-			r = git_indexer_append(indexer, s->chunk + s->at, s->len - s->at,
-					       &progress);
-		s->at = s->len;
-		if (r == 0 && fill(s) <= 0)
-			break;
+	while (r == 0 && (n = more(s)) > 0) {
+		r = git_indexer_append(indexer, used(s, (size_t)n), (size_t)n, &progress);
 		if (s->total > REPO_PACK_MAX) {
 			git_indexer_free(indexer);
 			return err_set(err, EFBIG, "there is more new data than is taken over");

@@ -19,11 +19,21 @@ struct repo_stream {
 	char chunk[64 * KiB];
 	size_t at, len;
 	uint64_t total;
+	/* Of the part that is read: what follows it is not seen until it has ended. */
+	uint64_t left;
+	git_indexer_progress_cb progress; /* while a pack is read; NULL: nobody asks */
+	void *arg;
 };
 
 struct repo_stream *repo_stream_new(int fd);
 /* One line without its newline: 1, 0 at the end of the stream, -EPROTO. */
 int repo_stream_line(struct repo_stream *s, struct buf *line);
+/* From here on `n` bytes are all there is. At their end repo_stream_leave() skips what was not read;
+ * -EPROTO: the stream ends before. */
+void repo_stream_enter(struct repo_stream *s, uint64_t n);
+int repo_stream_leave(struct repo_stream *s);
+/* Up to n bytes; 0 at the end. */
+ssize_t repo_stream_read(struct repo_stream *s, void *p, size_t n);
 /*
  * The rest of it is a pack, which goes to pack_dir with its index. complete: libgit2 looks whether
  * every object that it names is in it or in odb. 0: it holds no objects, and nothing was written;

@@ -28,6 +28,7 @@ struct source {
 	const char *top;      /* the same of the repository of them all */
 	const char *worktree; /* core.worktree of a submodule; NULL: none */
 	const char *root;     /* of the working tree of them all */
+	const char *top_dir;  /* git directory of the workspace's repository */
 	bool bare;
 };
 
@@ -318,6 +319,50 @@ static int make_dirs(const struct source *s, struct err *err)
 	return 0;
 }
 
+/* What identifies an operation: another one of the same kind has other commits. */
+static const struct {
+	const char *name, *files[2];
+} operations[] = {
+	{"MERGE_HEAD", {"MERGE_HEAD", NULL}},
+	{"CHERRY_PICK_HEAD", {"CHERRY_PICK_HEAD", NULL}},
+	{"REVERT_HEAD", {"REVERT_HEAD", NULL}},
+	{"rebase-merge", {"rebase-merge/orig-head", "rebase-merge/onto"}},
+	{"rebase-apply", {"rebase-apply/orig-head", "rebase-apply/onto"}},
+};
+
+void private_git_state(int dir, struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(operations); i++) {
+		cleanup_buf struct buf line;
+
+		buf_init(&line, PRIVATE_SMALL_MAX);
+		for (size_t k = 0; k < 2 && operations[i].files[k]; k++) {
+			cleanup_buf struct buf value;
+
+			buf_init(&value, PRIVATE_SMALL_MAX);
+			if (private_read(dir, operations[i].files[k], &value) == 0)
+				(void)buf_printf(&line, " %.*s",
+						 (int)strcspn(buf_str(&value), "\n"),
+						 buf_str(&value));
+		}
+		if (line.len)
+			(void)buf_printf(out, "STATE %s%s\n", operations[i].name, buf_str(&line));
+	}
+}
+
+static void add_told(const struct source *s, const char *told)
+{
+	cleanup_free char *before = s->out->told;
+	const char *rel = before ? s->dir + strlen(s->top_dir) + 1 : NULL;
+	struct buf state;
+
+	buf_init(&state, PRIVATE_SMALL_MAX);
+	private_git_state(s->dir_fd, &state);
+	s->out->told = xasprintf("%s%s%s%s%s%s", before ? before : "", rel ? "MODULE " : "",
+				 rel ? rel : "", rel ? "\n" : "", told, buf_str(&state));
+	buf_done(&state);
+}
+
 static int make_modules(const struct source *s, struct err *err);
 
 static int plan_one(const struct source *s, struct err *err)
@@ -353,8 +398,8 @@ static int make_one(const struct source *s, struct err *err)
 		r = copy_index(s, err);
 	if (r == 0)
 		r = borrow(s, err);
-	if (r == 0 && !s->worktree)
-		s->out->told = take_ptr(told);
+	if (r == 0)
+		add_told(s, told);
 	return r == 0 ? make_modules(s, err) : r;
 }
 
@@ -424,6 +469,9 @@ static int make_module(const struct source *s, const char *name, int fd, struct 
 
 	if (!worktree)
 		return 0;
+	if (strchr(name, '\n'))
+		return err_set(err, EINVAL, "a submodule in '%s' has a newline in its name",
+			       s->dir);
 	if (out->n_modules == PRIVATE_MODULES_MAX)
 		return err_set(err, EFBIG, "the repository has more than %d submodules",
 			       PRIVATE_MODULES_MAX);
@@ -502,7 +550,7 @@ static int make_all(const struct private_git_input *in, int at, struct private_g
 	common = dir < 0 ? -1 : open_dir(g->common, err);
 	if (dir < 0 || common < 0)
 		return dir < 0 ? dir : common;
-	s.dir = g->dir;
+	s.dir = s.top_dir = g->dir;
 	s.common = g->common;
 	s.root = g->root;
 	s.dir_fd = dir;

@@ -44,7 +44,8 @@ struct private_git {
 	/* The index is as young as the files it lists. git compares contents then, and writes every
 	 * object again, unless it refreshes the index first. */
 	bool young;
-	/* "HEAD REF" and "OID REF" as the sandbox sees them at first: an import compares with it. */
+	/* "HEAD REF" or "HEAD OID", "OID REF" and "STATE …" as the sandbox sees them at first: an
+	 * import compares with it. "MODULE PATH", below the git directory, begins a submodule. */
 	char *told;
 };
 
@@ -95,6 +96,9 @@ int private_git_moved(const struct gitdir *git, const char *name, const char *to
  * notes about the sandbox. Without libgit2.
  */
 int private_git_held(const struct gitdir *git, const char *name, bool notes, struct strv *ret);
+
+/* "STATE NAME COMMIT…" for each operation in progress in a git directory. */
+void private_git_state(int dir, struct buf *out);
 
 /* An object directory and all that it borrows from, as real paths. */
 int git_objects_all(const char *objects, struct strv *ret);

@@ -201,14 +201,16 @@ static void settle(struct refs *r)
 	r->n = n;
 }
 
-/* "HEAD refs/heads/main": where the user's HEAD was. */
+/* "HEAD refs/heads/main" or "HEAD OID": where the user's HEAD was. */
 static void put_head(int at, struct buf *out)
 {
 	cleanup_buf struct buf b;
 
 	buf_init(&b, REF_CONTENT_MAX);
-	if (private_read(at, "HEAD", &b) == 0 && strncmp(buf_str(&b), "ref: ", 5) == 0)
-		(void)buf_printf(out, "HEAD %s", b.data + 5);
+	if (private_read(at, "HEAD", &b) < 0)
+		return;
+	b.data[strcspn(buf_str(&b), "\n")] = '\0';
+	(void)buf_printf(out, "HEAD %s\n", strncmp(b.data, "ref: ", 5) == 0 ? b.data + 5 : b.data);
 }
 
 static int write_packed(struct refs *r, char **ret_told)
@@ -354,11 +356,58 @@ static void put_told(const struct refs *r, const char *oid, const char *ref, str
 	(void)buf_printf(out, "%s %s\n", oid, ref);
 }
 
-int private_git_told(const struct gitdir *git, const char *name, const char *told, struct buf *out,
-		     struct err *err)
+typedef int section_fn(const struct gitdir *git, const char *name, const char *told,
+		       struct buf *out, struct err *err);
+
+/*
+ * Each repository that was told of: the workspace's, then its submodules, "MODULE PATH" before each,
+ * which gets its number for the scripts: "MODULE N PATH".
+ */
+static int each_section(const struct gitdir *git, const char *name, const char *told,
+			section_fn *fn, struct buf *out, struct err *err)
+{
+	const char *next = strstr(told, "\nMODULE ");
+	cleanup_free char *first = next ? xstrndup(told, (size_t)(next + 1 - told)) : xstrdup(told);
+	int rc = fn(git, name, first, out, err);
+
+	for (unsigned n = 1; rc == 0 && next; n++) {
+		const char *path = next + strlen("\nMODULE "), *text = path + strcspn(path, "\n");
+		cleanup_free char *rel = xstrndup(path, (size_t)(text - path)), *part = NULL;
+		cleanup_free char *dir = path_join(git->dir, rel);
+		const struct gitdir module = {.root = dir, .dir = dir, .common = dir};
+
+		next = strstr(text, "\nMODULE ");
+		text += *text == '\n';
+		part = next ? xstrndup(text, (size_t)(next + 1 - text)) : xstrdup(text);
+		(void)buf_printf(out, "MODULE %u %s\n", n, rel);
+		rc = fn(&module, name, part, out, err);
+		if (rc == -ENOENT)
+			rc = 0; /* the user removed it */
+	}
+	return rc;
+}
+
+/* "ref: REF" as REF, else the hash; NULL: it is not there. */
+static char *read_head(const char *dir, const char *name)
+{
+	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, REF_CONTENT_MAX);
+	if (fd < 0 || private_read(fd, name, &b) < 0)
+		return NULL;
+	b.data[strcspn(buf_str(&b), "\n")] = '\0';
+	if (strncmp(b.data, "ref: ", 5) == 0)
+		return git_ref_is_valid(b.data + 5) ? xstrdup(b.data + 5) : NULL;
+	return oid_len(b.data) ? xstrdup(b.data) : NULL;
+}
+
+static int told_of(const struct gitdir *git, const char *name, const char *told, struct buf *out,
+		   struct err *err)
 {
 	cleanup_free char *own = xasprintf("refs/ralph/%s/", name);
 	cleanup_(refs_done) struct refs r = {.at = -1, .own = own};
+	cleanup_free char *head = read_head(git->dir, "HEAD");
 	int rc = read_host(git, &r);
 
 	if (rc == 0)
@@ -366,7 +415,15 @@ int private_git_told(const struct gitdir *git, const char *name, const char *tol
 	/* What the host has, git inside leaves out of the pack. */
 	for (size_t i = 0; rc == 0 && i < r.n; i++)
 		(void)buf_printf(out, "^%s\n", r.v[i].oid);
+	if (rc == 0 && head && oid_len(head))
+		(void)buf_printf(out, "^%s\n", head);
 	return refs_err(rc == 0 && out->full ? -ENOBUFS : rc, err);
+}
+
+int private_git_told(const struct gitdir *git, const char *name, const char *told, struct buf *out,
+		     struct err *err)
+{
+	return each_section(git, name, told, told_of, out, err);
 }
 
 /* The user has moved it since. */
@@ -392,26 +449,13 @@ static void put_made(const struct refs *r, const char *told, struct buf *out)
 	}
 }
 
-/* "ref: REF" as REF; NULL: it is detached, or not there. */
-static char *read_symbolic(const char *dir, const char *name)
-{
-	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_buf struct buf b;
-
-	buf_init(&b, REF_CONTENT_MAX);
-	if (fd < 0 || private_read(fd, name, &b) < 0 || strncmp(buf_str(&b), "ref: ", 5) != 0)
-		return NULL;
-	b.data[strcspn(b.data, "\n")] = '\0';
-	return git_ref_is_valid(b.data + 5) ? xstrdup(b.data + 5) : NULL;
-}
-
 /* "HEAD OLD NEW" where the user has switched branches since. */
 static void put_switched(const struct gitdir *git, const char *own, const char *told,
 			 struct buf *out)
 {
 	cleanup_free char *name = xasprintf("%sseen/HEAD", own);
-	cleanup_free char *was = read_symbolic(git->common, name);
-	cleanup_free char *is = read_symbolic(git->dir, "HEAD");
+	cleanup_free char *was = read_head(git->common, name);
+	cleanup_free char *is = read_head(git->dir, "HEAD");
 
 	if (!was && strncmp(told, "HEAD ", 5) == 0)
 		was = xstrndup(told + 5, strcspn(told + 5, "\n"));
@@ -419,8 +463,8 @@ static void put_switched(const struct gitdir *git, const char *own, const char *
 		(void)buf_printf(out, "HEAD %s %s\n", was, is);
 }
 
-int private_git_moved(const struct gitdir *git, const char *name, const char *told, struct buf *out,
-		      struct err *err)
+static int moved_of(const struct gitdir *git, const char *name, const char *told, struct buf *out,
+		    struct err *err)
 {
 	cleanup_free char *own = xasprintf("refs/ralph/%s/", name);
 	cleanup_(refs_done) struct refs r = {.at = -1, .own = own};
@@ -452,4 +496,10 @@ int private_git_held(const struct gitdir *git, const char *name, bool notes, str
 		    is_note(r.v[i].name + strlen(own)) == notes)
 			strv_push(ret, r.v[i].name + strlen(own));
 	return rc;
+}
+
+int private_git_moved(const struct gitdir *git, const char *name, const char *told, struct buf *out,
+		      struct err *err)
+{
+	return each_section(git, name, told, moved_of, out, err);
 }

@@ -88,6 +88,17 @@ static void buf_put_quoted_escapes_what_would_end_the_string(void **state)
 	assert_string_equal(buf_str(&b), "\"a\\\"b\\\\c\\u000a\\u001b\"");
 }
 
+static void lines_of_others_keep_their_ends_and_nothing_that_acts(void **state)
+{
+	static const char text[] = "a\tb\n\0\033[31m\302\233K\342\200\256x\377\303\244";
+	struct buf b;
+
+	buf_init(&b, 200);
+	assert_int_equal(buf_put_lines(&b, text, sizeof(text) - 1), 0);
+	assert_string_equal(buf_str(&b), "a\tb\n\\x00\\x1b[31m\\u{9B}K\\u{202E}x\\xff\303\244");
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -97,6 +108,7 @@ int main(void)
 		cmocka_unit_test(buf_holds_any_bytes_and_stays_terminated),
 		cmocka_unit_test(buf_consume_drops_from_the_front),
 		cmocka_unit_test(buf_take_gives_the_bytes_and_leaves_it_usable),
+		cmocka_unit_test(lines_of_others_keep_their_ends_and_nothing_that_acts),
 		cmocka_unit_test(buf_never_written_is_an_empty_string),
 	};
 

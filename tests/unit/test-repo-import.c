@@ -1,155 +1,4 @@
-#include "git-sh.h"
-
-#include "base/buf.h"
-#include "base/fd.h"
-#include "workspace/private-git.h"
-
-/*
- * The user's repository is tree/w. The agent works in the same tree with a private git directory,
- * tree/p, as a mount in a sandbox would show it. An import is the script of the sandbox, piped into
- * the program that imports.
- */
-static struct private_git made;
-
-static int start(void **state)
-{
-	cleanup_free char *exe = xasprintf("%s", REPO_EXE), *script = NULL;
-
-	if (tree_make(state) < 0)
-		return -1;
-	tree_dir("home");
-	tree_dir("w");
-	tree_file("export.sh", 0644, private_git_export);
-	tree_file("sync.sh", 0644, private_git_sync);
-	script = xasprintf(
-		"git config --global user.name User; git config --global user.email u@example.org\n"
-		"git config --global init.defaultBranch main\n"
-		"git config --global protocol.file.allow always\n"
-		"git config --global advice.detachedHead false\n"
-		"ln -s %s $TREE/repo\n"
-		"git init -q .; echo one >a; mkdir d; echo two >d/b; git add .; git commit -qm "
-		"first\n"
-		"echo 2 >>a; git commit -qam second; git branch side",
-		exe);
-	run_sh(script);
-	return 0;
-}
-
-static int end(void **state)
-{
-	private_git_done(&made);
-	return tree_remove(state);
-}
-
-#define WITH_GIT(f) cmocka_unit_test_setup_teardown(f, start, end)
-
-static struct gitdir find(void)
-{
-	cleanup_free char *w = tree_path("w");
-	struct gitdir g = {0};
-	struct err e = {0};
-
-	ok(gitdir_find(w, NULL, &g, &e), &e);
-	assert_non_null(g.root);
-	return g;
-}
-
-static void make_private(void)
-{
-	cleanup_free char *p = tree_path("p"), *run = tree_path("run");
-	struct gitdir g = find();
-	const struct private_git_input in = {.git = &g, .run = run};
-	struct err e = {0};
-	cleanup_fd int at = -1;
-
-	assert_int_equal(mkdir(p, 0700), 0);
-	at = open(p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ok(private_git_make(&in, at, &made, &e), &e);
-	for (size_t i = 0; i < made.n_binds; i++) {
-		cleanup_free char *script =
-			xasprintf("mkdir -p $(dirname %s); ln -s %s %s", made.binds[i].target,
-				  made.binds[i].source, made.binds[i].target);
-
-		if (!streq(made.binds[i].source, made.binds[i].target))
-			run_sh(script);
-	}
-	tree_file("tips", 0644, made.told);
-	gitdir_done(&g);
-}
-
-#define INSIDE                                                                                     \
-	"export GIT_DIR=$TREE/p GIT_WORK_TREE=$TREE/w GIT_AUTHOR_NAME=Agent "                      \
-	"GIT_COMMITTER_NAME=Agent\n"
-
-static void inside(const char *script)
-{
-	cleanup_free char *all = xasprintf(INSIDE "%s", script);
-
-	run_sh(all);
-}
-
-static void sync_in(void)
-{
-	struct gitdir g = find();
-	struct err e = {0};
-	struct buf b;
-
-	buf_init(&b, 1 * MiB);
-	ok(private_git_moved(&g, "box", made.told, &b, &e), &e);
-	tree_file("moved", 0644, buf_str(&b));
-	buf_done(&b);
-	gitdir_done(&g);
-	inside("sh $TREE/sync.sh <$TREE/moved");
-}
-
-static void write_told(void)
-{
-	struct gitdir g = find();
-	struct err e = {0};
-	struct buf b;
-
-	buf_init(&b, 1 * MiB);
-	ok(private_git_told(&g, "box", made.told, &b, &e), &e);
-	tree_file("told", 0644, buf_str(&b));
-	buf_done(&b);
-	gitdir_done(&g);
-}
-
-/* The answer, or the error behind "error: ". The caller frees it. */
-static char *import_when(const char *when)
-{
-	cleanup_free char *script =
-		xasprintf("(" INSIDE "sh $TREE/export.sh <$TREE/told) >$TREE/stream\n"
-			  "$TREE/repo import $TREE/w box %s <$TREE/stream 3<$TREE/tips 2>$TREE/why "
-			  "|| { printf "
-			  "'error: '; cat $TREE/why; }",
-			  when);
-
-	write_told();
-	return sh(script);
-}
-
-static void import_says(const char *want)
-{
-	cleanup_free char *is = import_when("idle");
-
-	if (!strstr(is, want))
-		fail_msg("'%s' is not in: %s", want, is);
-}
-
-static void held_as(const char *ref, const char *why)
-{
-	cleanup_free char *want = xasprintf("\"as\":\"%s\",\"why\":\"%s\"", ref, why);
-
-	import_says(want);
-}
-
-static void is_clean(void)
-{
-	sh_says("git status --porcelain", "");
-	run_sh("git fsck --strict --no-progress 2>&1; test -z \"$(ls -d .git/objects/ralph-in-* "
-	       ".git/index.lock .git/ralph-import 2>/dev/null)\"");
-}
+#include "import-box.h"
 
 static void a_commit_is_taken_and_the_users_status_is_clean(void **state)
 {
@@ -539,7 +388,8 @@ static void leave_half(bool moved)
 	       "new=$(git --git-dir=$TREE/p rev-parse main) old=$(git rev-parse main)\n"
 	       "cp .git/index .git/ralph-import/index; echo 'ralph import' >.git/index.lock\n"
 	       "GIT_INDEX_FILE=.git/ralph-import/index git read-tree -m -i $old $new\n"
-	       "printf '%s %s refs/heads/main\\n' $old $new >.git/ralph-import/note");
+	       "printf 'tip %s\\n%s\\t%s\\trefs/heads/main\\n' $new $old $new "
+	       ">.git/ralph-import/note");
 	if (moved)
 		run_sh("git update-ref refs/heads/main $(git --git-dir=$TREE/p rev-parse main)");
 }
@@ -562,12 +412,21 @@ static void an_import_that_was_killed_before_it_moved_anything_is_finished_too(v
 	is_clean();
 }
 
+static void a_list_of_what_is_held_leaves_a_killed_import_to_the_next(void **state)
+{
+	make_private();
+	leave_half(true);
+	run_sh("$TREE/repo held $TREE/w box >/dev/null");
+	import_says("\"held\":[]");
+	sh_says("git log --format=%s -1", "third");
+	is_clean();
+}
+
 static void locks_that_a_killed_import_left_do_not_stay(void **state)
 {
 	make_private();
 	leave_half(false);
-	run_sh(": >.git/refs/heads/main.lock; mkdir -p .git/refs/ralph/box/seen/heads\n"
-	       ": >.git/refs/ralph/box/seen/heads/main.lock");
+	run_sh("git --git-dir=$TREE/p rev-parse main >.git/refs/heads/main.lock");
 	import_says("\"held\":[]");
 	sh_says("git log --format=%s -1; find .git -name '*.lock'", "third");
 	is_clean();
@@ -583,36 +442,63 @@ static void what_a_killed_import_prepared_is_dropped_where_the_user_went_on(void
 		"users\n M a\n1");
 }
 
-/* The user sees the state before or behind an import, whatever it was killed at, once the next one
- * has run; and until then nothing is lost. */
-static void an_import_may_be_killed_anywhere(void **state)
+/* An import with all that it can do: forward, a new branch, a tag, HEAD, the index. */
+static void make_rich(void)
 {
 	make_private();
-	/* A point stands before and behind each call: every other one is enough. */
-	for (int at = 2; at <= 80; at += 2) {
-		cleanup_free char *commit =
-			xasprintf("echo %d >>a; git commit -qam 'number %d'", at, at);
-		cleanup_free char *dies =
-			xasprintf("(" INSIDE "sh $TREE/export.sh <$TREE/told) >$TREE/stream\n"
-				  "RALPH_TEST_DIE_AT=%d " REPO_DIES
-				  " import $TREE/w box idle <$TREE/stream 3<$TREE/tips >/dev/null "
-				  "&& echo lived || "
-				  "true; git fsck --no-progress 2>&1",
-				  at);
-		cleanup_free char *want = xasprintf("number %d", at), *said = NULL;
+	inside("echo 3 >>a; git commit -qam third; git tag -a t -m t; git branch new\n"
+	       "git checkout -q -b feat; echo f >f; git add f; git commit -qm feat");
+	write_told();
+	run_sh("(" INSIDE "sh $TREE/export.sh <$TREE/told) >$TREE/stream; cp -a .git $TREE/real\n"
+	       "git for-each-ref >$TREE/before; git symbolic-ref HEAD >>$TREE/before\n"
+	       "$TREE/repo import $TREE/w box idle <$TREE/stream 3<$TREE/tips >/dev/null\n"
+	       "git for-each-ref >$TREE/after; git symbolic-ref HEAD >>$TREE/after");
+	is_clean();
+}
 
-		inside(commit);
-		write_told();
-		said = sh(dies);
-		import_says("\"held\":[]");
-		sh_says("git log --format=%s -1", want);
+#define FAILING                                                                                    \
+	"rm -rf .git; cp -a $TREE/real .git\n"                                                     \
+	"%s=%d " REPO_FAILS " import $TREE/w box idle <$TREE/stream 3<$TREE/tips >/dev/null "      \
+	"2>$TREE/why && echo lived || true\n"
+#define NEXT                                                                                       \
+	"$TREE/repo import $TREE/w box idle <$TREE/stream 3<$TREE/tips >/dev/null\n"               \
+	"{ git for-each-ref; git symbolic-ref HEAD; } | cmp - $TREE/after\n"
+
+/* Each point of an import, until it comes to its end. */
+static void at_each_point(const char *variable, const char *check)
+{
+	make_rich();
+	for (int at = 1; at <= 1000; at++) {
+		cleanup_free char *fails = xasprintf(FAILING, variable, at);
+		cleanup_free char *script = xasprintf("%s%s" NEXT, fails, check);
+		cleanup_free char *said = sh(script);
+
 		is_clean();
 		if (strstr(said, "lived")) {
-			assert_true(at > 10);
+			assert_true(at > 50);
 			return;
 		}
 	}
 	fail_msg("it never came to its end");
+}
+
+/* The user sees the state before or behind an import, whatever it was killed at, once the next one
+ * has run; and until then nothing is lost. */
+static void an_import_may_be_killed_anywhere(void **state)
+{
+	at_each_point("RALPH_TEST_DIE_AT", "git fsck --no-progress 2>&1\n");
+}
+
+/* Where nothing could be written any more, nothing has moved, and nothing is locked. */
+static void a_disk_that_is_full_at_any_point_leaves_everything_as_it_was(void **state)
+{
+	at_each_point("RALPH_TEST_FULL_AT",
+		      "{ git for-each-ref; git symbolic-ref HEAD; } >$TREE/is\n"
+		      "cmp -s $TREE/is $TREE/after ||\n"
+		      "	{ cmp $TREE/is $TREE/before; cmp .git/index $TREE/real/index\n"
+		      "	test -s $TREE/why; find .git -name '*.lock' -o -name ralph-in-* | grep . "
+		      "&& exit 1; }\n"
+		      "test ! -e .git/index.lock; git fsck --no-progress 2>&1\n");
 }
 
 static void a_full_disk_leaves_everything_as_it_was(void **state)
@@ -626,6 +512,46 @@ static void a_full_disk_leaves_everything_as_it_was(void **state)
 	       "3<$TREE/tips >/dev/null 2>&1 && exit 1; exit 0");
 	run_sh("git for-each-ref | cmp - $TREE/refs; sha256sum .git/index | cmp - $TREE/index");
 	sh_says("git status --porcelain; ls .git/index.lock 2>/dev/null || true", " M a");
+}
+
+/* A disk that is really full: libgit2 writes packs to mapped memory, where that is a signal. */
+static void a_pack_that_the_disk_has_no_room_for_is_refused_and_removed(void **state)
+{
+	run_sh("unshare -rm true 2>/dev/null || echo skip >$TREE/skip");
+	make_private();
+	inside("head -c 4000000 /dev/urandom >big; git add big; git commit -qm big");
+	write_told();
+	run_sh("(" INSIDE "sh $TREE/export.sh <$TREE/told) >$TREE/stream\n"
+	       "[ ! -e $TREE/skip ] || exit 0\n"
+	       "mv .git $TREE/real; mkdir .git; cat >$TREE/full.sh <<'EOF'\n"
+	       "set -e; mount -t tmpfs -o size=2m none .git; cp -a $TREE/real/. .git\n"
+	       "git for-each-ref >$TREE/refs; find .git | sort >$TREE/files\n"
+	       "$TREE/repo import $TREE/w box idle <$TREE/stream 3<$TREE/tips 2>$TREE/why && exit "
+	       "1\n"
+	       "grep -q 'No space\\|no space' $TREE/why; git for-each-ref | cmp - $TREE/refs\n"
+	       "find .git | sort | cmp - $TREE/files; git fsck 2>&1\n"
+	       "EOF\n"
+	       "unshare -rm sh $TREE/full.sh >&2; rmdir .git; mv $TREE/real .git");
+}
+
+static void a_pack_is_on_the_disk_before_it_is_named(void **state)
+{
+	make_private();
+	inside("for i in $(seq 150); do echo $i >f$i; done; git add .; git commit -qm many");
+	write_told();
+	sh_says("(" INSIDE "sh $TREE/export.sh <$TREE/told) >$TREE/stream\n" REPO_FAILS
+		" import $TREE/w box idle <$TREE/stream 3<$TREE/tips 2>&1 >/dev/null |"
+		" sed -n 's/^synced .*[.]//p'",
+		"pack\nidx");
+}
+
+static void a_branch_that_stands_for_another_is_left_alone(void **state)
+{
+	run_sh("git symbolic-ref refs/heads/other refs/heads/side");
+	make_private();
+	inside("git update-ref refs/heads/other $(git commit-tree -p side -m x side^{tree})");
+	held_as("refs/ralph/box/heads/other", "it stands for another reference");
+	sh_says("git symbolic-ref refs/heads/other", "refs/heads/side");
 }
 
 static void what_the_agent_fetched_of_the_users_is_no_conflict(void **state)
@@ -644,13 +570,6 @@ static void what_the_agent_fetched_of_the_users_is_no_conflict(void **state)
 	import_says("rewrite");
 	inside("git reset -q --soft HEAD~2");
 	held_as("refs/ralph/box/heads/main", "it rewrites your commits");
-}
-
-static void inside_says(const char *script, const char *want)
-{
-	cleanup_free char *all = xasprintf(INSIDE "%s", script);
-
-	sh_says(all, want);
 }
 
 static void what_the_user_commits_and_makes_is_there_inside(void **state)
@@ -853,9 +772,14 @@ int main(void)
 		WITH_GIT(a_branch_that_stands_in_the_way_is_not_removed),
 		WITH_GIT(an_import_that_was_killed_is_finished_by_the_next),
 		WITH_GIT(an_import_that_was_killed_before_it_moved_anything_is_finished_too),
+		WITH_GIT(a_list_of_what_is_held_leaves_a_killed_import_to_the_next),
 		WITH_GIT(locks_that_a_killed_import_left_do_not_stay),
 		WITH_GIT(what_a_killed_import_prepared_is_dropped_where_the_user_went_on),
 		WITH_GIT(an_import_may_be_killed_anywhere),
+		WITH_GIT(a_disk_that_is_full_at_any_point_leaves_everything_as_it_was),
+		WITH_GIT(a_pack_that_the_disk_has_no_room_for_is_refused_and_removed),
+		WITH_GIT(a_pack_is_on_the_disk_before_it_is_named),
+		WITH_GIT(a_branch_that_stands_for_another_is_left_alone),
 		WITH_GIT(a_full_disk_leaves_everything_as_it_was),
 		WITH_GIT(what_the_user_commits_and_makes_is_there_inside),
 		WITH_GIT(a_branch_that_the_agent_moved_is_not_synced_over),

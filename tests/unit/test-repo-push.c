@@ -1,5 +1,7 @@
 #include "git-repo.h"
 
+#include "base/fd.h"
+
 static int make_remote(void **state)
 {
 	if (repo_make(state) < 0)
@@ -48,6 +50,19 @@ static void the_url_is_the_users_whatever_was_written_since(void **state)
 	sh_says("git -C ../evil.git for-each-ref; git -C ../r.git for-each-ref "
 		"--format='%(refname)'",
 		"refs/heads/ralph/x");
+}
+
+static void what_the_remote_says_does_not_act_on_the_terminal(void **state)
+{
+	cleanup_free char *path = tree_path("said");
+	cleanup_fd int said = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct err e = {0};
+
+	run_sh("printf '#!/bin/sh\\nprintf \"a\\\\302\\\\233b\\\\342\\\\200\\\\256c\\\\n\" >&2\\n' "
+	       ">$TREE/r.git/hooks/pre-receive; chmod 755 $TREE/r.git/hooks/pre-receive");
+	see();
+	ok(repo_push(repo, NULL, "ralph/x", getenv("PATH"), said, &e), &e);
+	run_sh("grep -F 'a\\u{9B}b\\u{202E}c' $TREE/said");
 }
 
 static void a_relative_url_is_relative_to_the_repository(void **state)
@@ -176,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PUSHED(a_branch_arrives_alone_and_its_place_is_noted),
 		PUSHED(the_url_is_the_users_whatever_was_written_since),
+		PUSHED(what_the_remote_says_does_not_act_on_the_terminal),
 		PUSHED(a_relative_url_is_relative_to_the_repository),
 		PUSHED(a_push_url_of_the_user_is_used),
 		PUSHED(nothing_of_the_repository_runs),
