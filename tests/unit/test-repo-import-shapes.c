@@ -301,6 +301,29 @@ static void a_new_repository_is_not_made_for_a_bad_stream(void **state)
 	sh_says("ls -A | grep -c git || true", "0");
 }
 
+/* The workspace is a directory of the repository: inside, the rest is not there. */
+static void a_workspace_below_the_top_changes_only_itself(void **state)
+{
+	run_sh("mkdir pkg; echo p >pkg/p; git add .; git commit -qm pkg");
+	make_private();
+	inside("mkdir $TREE/s; cp -a pkg $TREE/s/; export GIT_WORK_TREE=$TREE/s; cd $TREE/s\n"
+	       "git sparse-checkout set --no-cone /pkg/; test -z \"$(git status --porcelain)\"\n"
+	       "echo more >>pkg/p; git add pkg; git commit -qm more; cp pkg/p $TREE/w/pkg/p");
+	import_says("forward");
+	sh_says("git show --name-only --format=%s; git status --porcelain", "more\n\npkg/p");
+	is_clean();
+}
+
+static void sha256_is_refused_with_a_reason(void **state)
+{
+	run_sh("rm -rf .git; git init -q --object-format=sha256 .; git add .; git commit -qm "
+	       "first");
+	make_private();
+	inside("echo 3 >>a; git commit -qam third");
+	import_says("error: ");
+	sh_says("grep -c 'names objects by sha256' $TREE/why; git log --format=%s", "1\nfirst");
+}
+
 /* As git-lfs stores it, which need not be installed. */
 #define LFS_ADD                                                                                    \
 	"o=$(printf big | sha256sum | cut -c1-64); e=$(printf %.2s $o)/$(printf %s $o | cut "      \
@@ -389,6 +412,8 @@ int main(void)
 		WITH_GIT(a_bare_repository_is_imported_into),
 		WITH_GIT(a_repository_that_the_agent_made_becomes_a_new_one),
 		WITH_GIT(a_new_repository_is_not_made_for_a_bad_stream),
+		WITH_GIT(a_workspace_below_the_top_changes_only_itself),
+		WITH_GIT(sha256_is_refused_with_a_reason),
 		WITH_GIT(a_file_of_lfs_comes_with_the_commit),
 		WITH_GIT(a_file_of_lfs_with_a_wrong_name_refuses_all),
 		WITH_GIT(a_file_of_lfs_that_is_there_is_not_replaced),
