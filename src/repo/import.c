@@ -582,6 +582,8 @@ static int take_module(struct import *im, struct repo_stream *s, const char *lin
 	/* One that comes twice has its rows already. */
 	if (!m || m->rows || parse_uint(digits, 0, REPO_PACK_MAX, &n) < 0)
 		return err_set(err, EPROTO, "what git in the sandbox says cannot be understood");
+	if (s->total + n > REPO_PACK_MAX)
+		return err_set(err, EFBIG, "there is more new data than is taken over");
 	repo_stream_enter(s, n);
 	if (m->repo) {
 		r = repo_stream_line(s, &first);

@@ -32,6 +32,43 @@ static void a_merge_of_the_users_that_is_another_one_by_now_stays(void **state)
 	run_sh("test -f .git/MERGE_HEAD");
 }
 
+static void a_merge_of_the_users_that_the_agent_dropped_stays(void **state)
+{
+	run_sh("git checkout -q side; echo side >a; git commit -qam side; git checkout -q main; "
+	       "echo "
+	       "main >a; git commit -qam main; git merge side >/dev/null || true");
+	make_private();
+	inside("git merge --abort; echo n >n; git add n; git commit -qm n");
+	held_as("refs/ralph/box/heads/main",
+		"a merge, rebase or the like is in progress in your repository");
+	run_sh("test -f .git/MERGE_HEAD");
+}
+
+/* What was noted of a branch that is gone does not block another one of its beginning. */
+static void a_branch_takes_the_place_of_a_directory_of_branches(void **state)
+{
+	make_private();
+	inside("git branch feat/a");
+	import_says("refs/heads/feat/a");
+	run_sh("git branch -D -q feat/a");
+	inside("git branch -D -q feat/a; git branch feat");
+	import_says("refs/heads/feat\"");
+	run_sh("git branch -D -q feat");
+	inside("git branch -D -q feat; git branch feat/b");
+	import_says("refs/heads/feat/b");
+	is_clean();
+}
+
+static void what_is_held_in_the_way_stops_an_import_before_it_moves_anything(void **state)
+{
+	make_private();
+	run_sh("git update-ref refs/ralph/box/heads/main/x HEAD; git for-each-ref >$TREE/refs");
+	inside("git commit -q --amend -m 'mine now'; git branch new");
+	import_says("error: another reference stands in the way of 'refs/ralph/box/heads/main'");
+	run_sh("git for-each-ref | cmp - $TREE/refs");
+	is_clean();
+}
+
 static void a_merge_that_goes_on_inside_is_left_alone(void **state)
 {
 	run_sh("git checkout -q side; echo side >a; git commit -qam side; git checkout -q main; "
@@ -396,6 +433,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_GIT(a_merge_that_the_user_began_ends_with_the_agents_commit),
 		WITH_GIT(a_merge_of_the_users_that_is_another_one_by_now_stays),
+		WITH_GIT(a_merge_of_the_users_that_the_agent_dropped_stays),
+		WITH_GIT(a_branch_takes_the_place_of_a_directory_of_branches),
+		WITH_GIT(what_is_held_in_the_way_stops_an_import_before_it_moves_anything),
 		WITH_GIT(a_merge_that_goes_on_inside_is_left_alone),
 		WITH_GIT(a_rebase_that_the_user_began_ends_with_the_agents_branch),
 		WITH_GIT(a_commit_on_no_branch_is_taken_where_the_user_is_on_none),
