@@ -18,7 +18,6 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/strv.h"
-#include "policy/gitconfig.h"
 #include "repo/take-stream.h"
 #include "workspace/private-git.h"
 
@@ -26,7 +25,6 @@
 #define PROGRESS_FD 4 /* optional */
 #define PROGRESS_AFTER_MS 1000
 #define PROGRESS_EVERY_MS 250
-#define CONFIG_MAX (16 * MiB)
 #define TIPS_SIZE_MAX (64 * MiB)
 #define DATA_MAX ((rlim_t)2 * GiB) /* packs are mapped and do not count */
 #define FILE_MAX ((rlim_t)8 * GiB)
@@ -79,18 +77,20 @@ static bool is_dir(const char *path, const char *want)
 /* libgit2 would say that it does not know an extension. */
 static int refuse_sha256(const struct import *im, struct err *err)
 {
-	cleanup_free char *path = path_join(im->git.common, "config"), *format = NULL;
-	cleanup_buf struct buf b;
+	cleanup_free char *path = path_join(im->git.common, "config");
+	cleanup_git(config) git_config *config = NULL;
+	git_buf format = {0};
+	bool other = git_config_open_ondisk(&config, path) == 0 &&
+		     git_config_get_string_buf(&format, config, "extensions.objectformat") == 0 &&
+		     !streq(format.ptr, "sha1");
 
-	buf_init(&b, CONFIG_MAX);
-	if (path_read(AT_FDCWD, path, &b) == 0)
-		format = gitconfig_get(buf_str(&b), b.len, "extensions", "objectformat");
-	if (!format || streq(format, "sha1"))
+	git_buf_dispose(&format);
+	if (!other)
 		return 0;
 	return err_set(err, ENOTSUP,
-		       "'%s' names objects by %.20s, and ralph cannot import into it; the agent's "
-		       "commits stay in the sandbox",
-		       im->git.common, format);
+		       "'%s' does not name objects by SHA-1, and ralph cannot import into it; the "
+		       "agent's commits stay in the sandbox",
+		       im->git.common);
 }
 
 int import_open_dirs(struct import *im, const char *path, struct err *err)

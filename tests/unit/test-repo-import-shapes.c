@@ -358,7 +358,8 @@ static void sha256_is_refused_with_a_reason(void **state)
 	make_private();
 	inside("echo 3 >>a; git commit -qam third");
 	import_says("error: ");
-	sh_says("grep -c 'names objects by sha256' $TREE/why; git log --format=%s", "1\nfirst");
+	sh_says("grep -c 'does not name objects by SHA-1' $TREE/why; git log --format=%s",
+		"1\nfirst");
 }
 
 /* As git-lfs stores it, which need not be installed. */
