@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/strv.h"
 #include "repo/import/import-refs.h"
 
 #define AUTOSTASH_MAX (4 * KiB)
@@ -112,6 +113,44 @@ static void add_own(struct ref_moves *m, const struct import *im, const char *pa
 		refs_add(m, name, "*", hex_of(oid, &h));
 }
 
+/* "a" and "a/b" cannot both be there: what was noted of the one that is gone gives way. */
+static void clear_way(const struct import *im, const char *name)
+{
+	cleanup_free char *glob = xasprintf("%s/*", name), *path = xstrdup(name);
+	cleanup_strv struct strv gone = {0};
+	git_reference_iterator *it = NULL;
+	const char *below;
+	git_oid is;
+
+	if (git_reference_name_to_id(&is, im->repo, name) == 0)
+		return;
+	if (git_reference_iterator_glob_new(&it, im->repo, glob) == 0)
+		while (git_reference_next_name(&below, it) == 0)
+			strv_push(&gone, below);
+	git_reference_iterator_free(it);
+	for (char *p = strrchr(path, '/'); p && p > path + strlen("refs/ralph/");
+	     p = strrchr(path, '/')) {
+		git_oid oid;
+
+		*p = '\0';
+		if (git_reference_name_to_id(&oid, im->repo, path) == 0)
+			strv_push(&gone, path);
+	}
+	for (size_t i = 0; i < gone.n; i++)
+		(void)git_reference_remove(im->repo, gone.v[i]);
+}
+
+/* Where both sides are, or the user's tip. */
+static void add_note(struct ref_moves *m, const struct import *im, const char *part,
+		     const struct import_row *row, const git_oid *oid)
+{
+	cleanup_free char *name = import_own_name(im, part, row->ref);
+
+	if (!git_oid_is_zero(oid))
+		clear_way(im, name);
+	add_own(m, im, part, row, oid);
+}
+
 static bool is_agreed(const struct import_row *row)
 {
 	return import_is_taken(row) || (row->verdict == BRANCH_SAME && row->kind != IMPORT_OTHER);
@@ -128,7 +167,7 @@ static void add_kept(struct ref_moves *m, const struct import *im)
 		if (row->verdict == BRANCH_REWRITE)
 			add_own(m, im, "was", row, &row->host);
 		if (is_agreed(row))
-			add_own(m, im, "base", row, &row->next_base);
+			add_note(m, im, "base", row, &row->next_base);
 	}
 }
 
@@ -175,7 +214,7 @@ static void add_seen(struct ref_moves *m, const struct import *im)
 
 	for (size_t i = 0; i < im->n_rows; i++)
 		if (is_agreed(&im->rows[i]))
-			add_own(m, im, "seen", &im->rows[i], &im->rows[i].next_seen);
+			add_note(m, im, "seen", &im->rows[i], &im->rows[i].next_seen);
 	if (value)
 		refs_add(m, seen, "*", value);
 }

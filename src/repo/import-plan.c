@@ -422,6 +422,19 @@ static void find_finished(struct import *im)
 		!im->busy && state.len && im->told_state && streq(buf_str(&state), im->told_state);
 }
 
+/* A merge is over when its commit is there: one that the agent dropped is still the user's. */
+static bool is_merged(const struct import *im)
+{
+	static const char begin[] = "STATE MERGE_HEAD ";
+	const char *line = im->told_state ? strstr(im->told_state, begin) : NULL;
+	const struct import_row *current = import_current(im);
+	git_oid theirs;
+
+	return !line ||
+	       (current && git_oid_fromstrn(&theirs, line + strlen(begin), GIT_OID_HEXSZ) == 0 &&
+		import_descends(im, &current->inside, &theirs));
+}
+
 int import_plan(struct import *im, struct err *err)
 {
 	int r = import_read_head(im, err);
@@ -429,6 +442,7 @@ int import_plan(struct import *im, struct err *err)
 	find_finished(im);
 	for (size_t i = 0; r == 0 && i < im->n_rows; i++)
 		judge(im, &im->rows[i]);
+	im->finishes = im->finishes && is_merged(im);
 	if (r == 0)
 		plan_head(im);
 	return r;

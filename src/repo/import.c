@@ -73,11 +73,33 @@ static bool is_dir(const char *path, const char *want)
 	return real && streq(real, want);
 }
 
+/* libgit2 would say that it does not know an extension. */
+static int refuse_sha256(const struct import *im, struct err *err)
+{
+	cleanup_free char *path = path_join(im->git.common, "config");
+	cleanup_git(config) git_config *config = NULL;
+	git_buf format = {0};
+	bool other = git_config_open_ondisk(&config, path) == 0 &&
+		     git_config_get_string_buf(&format, config, "extensions.objectformat") == 0 &&
+		     !streq(format.ptr, "sha1");
+
+	git_buf_dispose(&format);
+	if (!other)
+		return 0;
+	return err_set(err, ENOTSUP,
+		       "'%s' does not name objects by SHA-1, and ralph cannot import into it; the "
+		       "agent's commits stay in the sandbox",
+		       im->git.common);
+}
+
 int import_open_dirs(struct import *im, const char *path, struct err *err)
 {
 	cleanup_git(config) git_config *config = NULL;
 	git_buf value = {0};
+	int r = refuse_sha256(im, err);
 
+	if (r < 0)
+		return r;
 	if (git_repository_open_ext(&im->repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0 ||
 	    git_repository_odb(&im->odb, im->repo) < 0 ||
 	    git_repository_config_snapshot(&config, im->repo) < 0)
@@ -576,6 +598,8 @@ static int take_module(struct import *im, struct repo_stream *s, const char *lin
 	/* One that comes twice has its rows already. */
 	if (!m || m->rows || parse_uint(digits, 0, REPO_PACK_MAX, &n) < 0)
 		return err_set(err, EPROTO, "what git in the sandbox says cannot be understood");
+	if (s->total + n > REPO_PACK_MAX)
+		return err_set(err, EFBIG, "there is more new data than is taken over");
 	repo_stream_enter(s, n);
 	if (m->repo) {
 		r = repo_stream_line(s, &first);

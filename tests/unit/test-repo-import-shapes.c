@@ -32,6 +32,43 @@ static void a_merge_of_the_users_that_is_another_one_by_now_stays(void **state)
 	run_sh("test -f .git/MERGE_HEAD");
 }
 
+static void a_merge_of_the_users_that_the_agent_dropped_stays(void **state)
+{
+	run_sh("git checkout -q side; echo side >a; git commit -qam side; git checkout -q main; "
+	       "echo "
+	       "main >a; git commit -qam main; git merge side >/dev/null || true");
+	make_private();
+	inside("git merge --abort; echo n >n; git add n; git commit -qm n");
+	held_as("refs/ralph/box/heads/main",
+		"a merge, rebase or the like is in progress in your repository");
+	run_sh("test -f .git/MERGE_HEAD");
+}
+
+/* What was noted of a branch that is gone does not block another one of its beginning. */
+static void a_branch_takes_the_place_of_a_directory_of_branches(void **state)
+{
+	make_private();
+	inside("git branch feat/a");
+	import_says("refs/heads/feat/a");
+	run_sh("git branch -D -q feat/a");
+	inside("git branch -D -q feat/a; git branch feat");
+	import_says("refs/heads/feat\"");
+	run_sh("git branch -D -q feat");
+	inside("git branch -D -q feat; git branch feat/b");
+	import_says("refs/heads/feat/b");
+	is_clean();
+}
+
+static void what_is_held_in_the_way_stops_an_import_before_it_moves_anything(void **state)
+{
+	make_private();
+	run_sh("git update-ref refs/ralph/box/heads/main/x HEAD; git for-each-ref >$TREE/refs");
+	inside("git commit -q --amend -m 'mine now'; git branch new");
+	import_says("error: another reference stands in the way of 'refs/ralph/box/heads/main'");
+	run_sh("git for-each-ref | cmp - $TREE/refs");
+	is_clean();
+}
+
 static void a_merge_that_goes_on_inside_is_left_alone(void **state)
 {
 	run_sh("git checkout -q side; echo side >a; git commit -qam side; git checkout -q main; "
@@ -301,6 +338,30 @@ static void a_new_repository_is_not_made_for_a_bad_stream(void **state)
 	sh_says("ls -A | grep -c git || true", "0");
 }
 
+/* The workspace is a directory of the repository: inside, the rest is not there. */
+static void a_workspace_below_the_top_changes_only_itself(void **state)
+{
+	run_sh("mkdir pkg; echo p >pkg/p; git add .; git commit -qm pkg");
+	make_private();
+	inside("mkdir $TREE/s; cp -a pkg $TREE/s/; export GIT_WORK_TREE=$TREE/s; cd $TREE/s\n"
+	       "git sparse-checkout set --no-cone /pkg/; test -z \"$(git status --porcelain)\"\n"
+	       "echo more >>pkg/p; git add pkg; git commit -qm more; cp pkg/p $TREE/w/pkg/p");
+	import_says("forward");
+	sh_says("git show --name-only --format=%s; git status --porcelain", "more\n\npkg/p");
+	is_clean();
+}
+
+static void sha256_is_refused_with_a_reason(void **state)
+{
+	run_sh("rm -rf .git; git init -q --object-format=sha256 .; git add .; git commit -qm "
+	       "first");
+	make_private();
+	inside("echo 3 >>a; git commit -qam third");
+	import_says("error: ");
+	sh_says("grep -c 'does not name objects by SHA-1' $TREE/why; git log --format=%s",
+		"1\nfirst");
+}
+
 /* As git-lfs stores it, which need not be installed. */
 #define LFS_ADD                                                                                    \
 	"o=$(printf big | sha256sum | cut -c1-64); e=$(printf %.2s $o)/$(printf %s $o | cut "      \
@@ -373,6 +434,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_GIT(a_merge_that_the_user_began_ends_with_the_agents_commit),
 		WITH_GIT(a_merge_of_the_users_that_is_another_one_by_now_stays),
+		WITH_GIT(a_merge_of_the_users_that_the_agent_dropped_stays),
+		WITH_GIT(a_branch_takes_the_place_of_a_directory_of_branches),
+		WITH_GIT(what_is_held_in_the_way_stops_an_import_before_it_moves_anything),
 		WITH_GIT(a_merge_that_goes_on_inside_is_left_alone),
 		WITH_GIT(a_rebase_that_the_user_began_ends_with_the_agents_branch),
 		WITH_GIT(a_commit_on_no_branch_is_taken_where_the_user_is_on_none),
@@ -389,6 +453,8 @@ int main(void)
 		WITH_GIT(a_bare_repository_is_imported_into),
 		WITH_GIT(a_repository_that_the_agent_made_becomes_a_new_one),
 		WITH_GIT(a_new_repository_is_not_made_for_a_bad_stream),
+		WITH_GIT(a_workspace_below_the_top_changes_only_itself),
+		WITH_GIT(sha256_is_refused_with_a_reason),
 		WITH_GIT(a_file_of_lfs_comes_with_the_commit),
 		WITH_GIT(a_file_of_lfs_with_a_wrong_name_refuses_all),
 		WITH_GIT(a_file_of_lfs_that_is_there_is_not_replaced),

@@ -164,6 +164,7 @@ static void remove_empty(int at, const char *name, unsigned depth)
 static int lock_one(const struct ref_moves *m, struct ref_move *v, struct err *err)
 {
 	cleanup_fd int dir = open_dir_of(m, v->ref), own = open_dir(m->git->dir);
+	struct stat st;
 	int r = dir < 0 ? dir : own < 0 ? own : make_parents(dir, v->ref);
 
 	if (r == 0)
@@ -171,6 +172,10 @@ static int lock_one(const struct ref_moves *m, struct ref_move *v, struct err *e
 	v->locked = r == 0;
 	if (r == 0)
 		remove_empty(dir, v->ref, 0);
+	/* No rename may fail for it later, when others have moved. */
+	if (r == -ENOTDIR ||
+	    (r == 0 && fstatat(dir, v->ref, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode)))
+		return err_set(err, EEXIST, "another reference stands in the way of '%s'", v->ref);
 	return r < 0 ? err_sys(err, -r, "cannot lock '%s'", v->ref) : 0;
 }
 
