@@ -87,7 +87,7 @@ void sup_reconsider(struct supervisor *s)
 		return;
 	/* Commits of a command whose command line is gone are imported all the same. */
 	if (!sup_stays(s))
-		git_flow_kick(s);
+		git_flow_close(s);
 	if (s->state == SUP_ENDED)
 		return;
 	if (!sup_stays(s) && !git_flow_is_busy(s)) {

@@ -319,7 +319,8 @@ bool git_flow_last(struct supervisor *s);
 bool git_flow_is_busy(const struct supervisor *s); /* the sandbox has to stay until it is done */
 bool git_flow_is_ours(const struct supervisor *s, uint32_t id); /* a command of its own */
 void git_flow_ended(struct supervisor *s, uint32_t code);
-void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or nobody holds it any more */
+void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or somebody waits */
+void git_flow_close(struct supervisor *s);  /* nobody needs the sandbox any more */
 void git_flow_cancel(struct supervisor *s); /* nobody waits for it any longer: nothing moves */
 void git_flow_let_go(struct supervisor *s); /* the broker needs none of it */
 
