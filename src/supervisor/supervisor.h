@@ -307,7 +307,7 @@ int git_cover_start(struct supervisor *s, struct err *err);
 int git_cover_watch(struct supervisor *s, struct err *err);
 bool git_cover_cares(const struct supervisor *s, const char *name);
 void git_cover_look(struct supervisor *s);
-void git_cover_check(struct supervisor *s); /* before a command; nothing where it is the same */
+void git_cover_check(struct supervisor *s); /* when it is up, and before a command */
 void git_cover_finish(struct supervisor *s);
 
 /* git-flow.c: commits come out of the sandbox, and the user's go in */

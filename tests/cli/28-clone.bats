@@ -115,7 +115,7 @@ setup() {
 	clone true
 	must_exit 2 ralph run -n "$NAME" -- true
 	ralph run -n "plain-${WS##*-}" -- true
-	must_exit 2 ralph diff "plain-${WS##*-}"
+	has "$(ralph diff "plain-${WS##*-}" 2>&1)" "nothing of sandbox 'plain-${WS##*-}' is held"
 	must_exit 2 ralph apply "plain-${WS##*-}"
 	must_fail ralph apply "none-${WS##*-}"
 }
