@@ -82,7 +82,7 @@ static int place_none(struct sandbox_spec *s, struct err *err)
 				 "'%s' is a symbolic link, and a link cannot be protected from the "
 				 "agent; move the git directory itself there",
 				 dot_git);
-	/* A file that leads to no git directory of this workspace is read-only: see guard.h. */
+	/* A file that leads to no git directory of this workspace is read-only: see workspace/guard.h. */
 	if (type == S_IFREG || (!type && is_empty_at(s->workspace)))
 		return 0;
 	s->git.at = xstrdup(dot_git);

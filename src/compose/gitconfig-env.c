@@ -164,7 +164,8 @@ void gitconfig_env(struct sandbox_spec *s, const struct gitdir *git)
 		return;
 	put(&o, "repack.updateServerInfo", "false");
 	ignore_hidden(&o);
-	if (streq(git->root, s->workspace) &&
+	/* Where the settings of the repository cannot be written: submodules are not in them. */
+	if (!s->git.private && streq(git->root, s->workspace) &&
 	    read_settings(s->workspace, ".gitmodules", &modules) == 0) {
 		(void)read_settings(git->common, "config", &config);
 		o.config = buf_str(&config);

@@ -198,7 +198,7 @@ void git_cover_look(struct supervisor *s)
 
 void git_cover_check(struct supervisor *s)
 {
-	if (s->git_cover.parent < 0 || is_same(&s->git_cover))
+	if (s->git_cover.parent < 0 || s->state != SUP_UP || is_same(&s->git_cover))
 		return;
 	watch_look(s);
 	note(&s->git_cover);

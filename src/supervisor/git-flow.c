@@ -54,6 +54,7 @@ struct git_flow {
 	bool is_unwritten; /* it is not in the record yet: nobody should wait for that */
 	uint64_t next;	   /* the same of the import that runs; */
 	bool is_next;	   /* it could be told */
+	bool is_closed;	   /* the last import before the end was made, or tried */
 	bool is_due;	   /* something waits for the end of a command */
 	bool is_late;	   /* git inside could not follow: once more after the next command */
 	uint32_t id;	   /* of the script inside; 0: it has ended */
@@ -397,6 +398,7 @@ bool git_flow_first(struct supervisor *s)
 
 	if (!g)
 		return false;
+	g->is_closed = false;
 	/* The hint has not come to its time yet: the command must not see the state before. */
 	if (g->hint.slot) {
 		ev_timer_stop(s->ev, &g->hint);
@@ -417,6 +419,15 @@ void git_flow_kick(struct supervisor *s)
 	g->wants_import = g->wants_import || (g->phase == RESTING && is_changed(g));
 	go(g);
 	be_patient(g);
+}
+
+/* Once: references of which there are too many to look at count as changed for ever. */
+void git_flow_close(struct supervisor *s)
+{
+	if (!s->git || s->git->is_closed || !can_run(s->git))
+		return;
+	s->git->is_closed = true;
+	git_flow_kick(s);
 }
 
 bool git_flow_last(struct supervisor *s)

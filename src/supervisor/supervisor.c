@@ -87,7 +87,7 @@ void sup_reconsider(struct supervisor *s)
 		return;
 	/* Commits of a command whose command line is gone are imported all the same. */
 	if (!sup_stays(s))
-		git_flow_kick(s);
+		git_flow_close(s);
 	if (s->state == SUP_ENDED)
 		return;
 	if (!sup_stays(s) && !git_flow_is_busy(s)) {
@@ -268,6 +268,7 @@ void sup_up(struct supervisor *s, uint32_t landlock_abi)
 		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
 			    (json_int_t)landlock_abi));
 	gateway_link_watch(s);
+	git_cover_check(s); /* nobody looked while it started */
 	if (git_link_first(s))
 		return;
 	client_watch_all(s);

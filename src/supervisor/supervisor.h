@@ -308,7 +308,7 @@ int git_cover_start(struct supervisor *s, struct err *err);
 int git_cover_watch(struct supervisor *s, struct err *err);
 bool git_cover_cares(const struct supervisor *s, const char *name);
 void git_cover_look(struct supervisor *s);
-void git_cover_check(struct supervisor *s); /* before a command; nothing where it is the same */
+void git_cover_check(struct supervisor *s); /* when it is up, and before a command */
 void git_cover_finish(struct supervisor *s);
 
 /* git-flow.c: commits come out of the sandbox, and the user's go in */
@@ -320,7 +320,8 @@ bool git_flow_last(struct supervisor *s);
 bool git_flow_is_busy(const struct supervisor *s); /* the sandbox has to stay until it is done */
 bool git_flow_is_ours(const struct supervisor *s, uint32_t id); /* a command of its own */
 void git_flow_ended(struct supervisor *s, uint32_t code);
-void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or nobody holds it any more */
+void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or somebody waits */
+void git_flow_close(struct supervisor *s);  /* nobody needs the sandbox any more */
 void git_flow_cancel(struct supervisor *s); /* nobody waits for it any longer: nothing moves */
 void git_flow_let_go(struct supervisor *s); /* the broker needs none of it */
 

@@ -73,6 +73,12 @@ users() {
 	same "" "$(git for-each-ref refs/ralph)"
 }
 
+@test 'more directories of references than are looked at: what is in them is imported, and the sandbox ends' {
+	agent 'h=$(git commit-tree -m deep -p HEAD "HEAD^{tree}"); i=0; while [ $i -lt 300 ]; do mkdir -p .git/refs/heads/d$i; i=$((i+1)); done; git update-ref refs/heads/d299/x $h'
+	same deep "$(git log -1 --format=%s d299/x)"
+	must_fail ralph exec "$NAME" true 2>/dev/null
+}
+
 @test 'a descriptor of the export that somebody inside keeps does not let anything through later' {
 	agent 'git commit -q --allow-empty -m one; mkdir -p /tmp/keep
 		(while :; do for f in /proc/[0-9]*/fd/1; do case $(readlink $f 2>/dev/null) in pipe:*) cat /dev/null 3>>$f ;; esac; done; done) >/dev/null 2>&1 &

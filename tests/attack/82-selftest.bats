@@ -222,12 +222,19 @@ few() {
 }
 
 @test 'without the protection of what the host runs in the workspace' {
-	mounts_with "-protect $WS/.git/hooks"
+	mkdir -p .claude/hooks
+	echo '{}' >.claude/settings.json
+	mounts_with "-protect $WS/.claude/hooks"
 	falls 'changing or moving protected' 'mounts other'
-	mounts_with "-protect $WS/.git/config" "+bind $WS/.git/config $WS/.git/config"
+	mounts_with "-protect $WS/.claude/settings.json" "+bind $WS/.claude/settings.json $WS/.claude/settings.json"
 	falls 'changing or moving protected' 'mounts other'
-	mounts_with "-pin $WS/.git"
+	mounts_with "-pin $WS/.claude"
 	falls 'changing or moving protected'
+}
+
+@test 'without the private git directory over that of the user' {
+	mounts_with "-bind $WS/.git"
+	falls 'mounts other'
 }
 
 @test 'without a /dev of its own' {

@@ -115,8 +115,8 @@ setup() {
 	clone true
 	must_exit 2 ralph run -n "$NAME" -- true
 	ralph run -n "plain-${WS##*-}" -- true
-	must_exit 2 ralph diff "plain-${WS##*-}"
-	must_exit 2 ralph apply "plain-${WS##*-}"
+	has "$(ralph diff "plain-${WS##*-}" 2>&1)" "nothing of sandbox 'plain-${WS##*-}' is held"
+	has "$(ralph apply "plain-${WS##*-}" 2>&1)" "is held"
 	must_fail ralph apply "none-${WS##*-}"
 }
 

@@ -6,12 +6,24 @@ load ../cli/helpers
 load ../cli/sandbox
 load engine
 
-# What the user's git directory holds.
+# What the user's git directory holds, but for what an import writes: objects, references with their logs, and the index.
 print() {
-	find "$1" \( -type f -exec sha256sum {} + \) -o -printf '%p %y %l\n' | sort
+	find "$1" \( -type f -exec sha256sum {} + \) -o -printf '%p %y %l\n' | sort |
+		grep -Ev '/(objects|refs|logs)/|/(index|HEAD|packed-refs|ORIG_HEAD)$'
 }
 
-@test "git: it works inside, the objects are borrowed, and the user's git directory does not change" {
+@test "git: commits are in the user's repository when the command has ended, and the user's are inside" {
+	with walls
+	ralph run -d -n "$S"
+	ralph exec "$S" sh -ec 'echo x >>file; git -c user.name=a -c user.email=a@example.invalid commit -qam inside' 2>"$T/err"
+	same inside "$(git log -1 --format=%s)"
+	has "$(cat "$T/err")" '1 commit imported'
+	same "" "$(git status --porcelain)"
+	git commit -q --allow-empty -m user
+	same user "$(ralph exec "$S" git log -1 --format=%s)"
+}
+
+@test "git: it works inside, the objects are borrowed, and the settings of the user's git directory do not change" {
 	with walls
 	local was
 
@@ -21,7 +33,7 @@ print() {
 		git -c user.name=a -c user.email=a@example.invalid commit -qam inside; git gc -q; git fsck --no-progress --no-dangling
 		printf "#!/bin/sh\n" >.git/hooks/pre-commit; git config core.fsmonitor /bin/false; ! touch /run/ralph/objects/x 2>/dev/null
 		! mv .git x 2>/dev/null; rm -rf .git/config .git/refs'
-	same "$was" "$(print .git | grep -v refs/ralph)"
+	same "$was" "$(print .git)"
 }
 
 @test "git: a git directory that the host puts in its place is never written from inside" {
