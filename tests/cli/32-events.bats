@@ -266,6 +266,9 @@ print(*sorted({json.loads(l)["type"] for l in sys.stdin}))' <"$T/out")"
 	has "$(cat "$T/out")" "ralph run --mask '!.env'"
 	same secret "$(ralph run --mask '!.env' -- cat .env)"
 	must_exit 1 ralph why .git/hooks >"$T/out"
+	has "$(cat "$T/out")" 'one of its own in its place'
+	echo '{}' >.mcp.json
+	must_exit 1 ralph why .mcp.json >"$T/out"
 	has "$(cat "$T/out")" 'as the host would run it'
 	must_exit 1 ralph why /etc/shadow >"$T/out"
 	has "$(cat "$T/out")" 'it is not there inside'

@@ -248,6 +248,15 @@ static bool is_other_place(const struct spec_mount *m)
 	return m->kind == SPEC_BIND_RW && m->source && !streq(m->source, m->target);
 }
 
+static void explain_git(const struct sandbox_spec *spec, struct why *w)
+{
+	w->refused = true;
+	w->why = xstrdup("your git directory is not there inside, as the host would run what is in "
+			 "it: the sandbox has one of its own in its place, with your objects "
+			 "read-only");
+	w->rule = xasprintf("private: %s", spec->git.covers);
+}
+
 int why_path(const struct why_input *in, const char *path, struct why *ret)
 {
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
@@ -267,7 +276,9 @@ int why_path(const struct why_input *in, const char *path, struct why *ret)
 	if (r < 0)
 		return r;
 	m = covering(spec, at);
-	if (!m || (is_other_place(m) && spec->home && streq(m->target, spec->home)))
+	if (spec_git_covers(spec, at))
+		explain_git(spec, ret);
+	else if (!m || (is_other_place(m) && spec->home && streq(m->target, spec->home)))
 		explain_absent(in, spec, at, ret);
 	else
 		explain_mount(in, m, at, ret);
