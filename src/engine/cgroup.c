@@ -299,6 +299,13 @@ int cgroup_kill(const struct cgroup *c, int deadline_ms)
 	return 0;
 }
 
+int cgroup_freeze(const struct cgroup *c, bool on)
+{
+	int dir = cgroup_clone_fd(c);
+
+	return dir < 0 ? -ENOTSUP : write_at(dir, "cgroup.freeze", on ? "1" : "0");
+}
+
 int cgroup_remove(struct cgroup *c, int deadline_ms, struct err *err)
 {
 	uint64_t deadline = now_ms() + (uint64_t)(deadline_ms > 0 ? deadline_ms : 0);

@@ -113,6 +113,18 @@ int engine_protect(struct engine *e, const char *path, bool hide, struct err *er
 			       : err_set(err, ENOTSUP, "engine %s protects no paths", e->ops->name);
 }
 
+int engine_freeze(struct engine *e, struct err *err)
+{
+	return e->ops->freeze ? e->ops->freeze(e, err)
+			      : err_set(err, ENOTSUP, "engine %s freezes nothing", e->ops->name);
+}
+
+void engine_thaw(struct engine *e)
+{
+	if (e->ops->thaw)
+		e->ops->thaw(e);
+}
+
 void engine_complaint(struct engine *e, char *ret, size_t size)
 {
 	ret[0] = '\0';

@@ -106,6 +106,9 @@ void engine_kill(struct engine *e);
 int engine_stop(struct engine *e, struct err *err);
 pid_t engine_init_pid(struct engine *e);
 int engine_protect(struct engine *e, const char *path, bool hide, struct err *err);
+/* Nothing inside runs until engine_thaw(); an error: it cannot be had, and everything runs. */
+int engine_freeze(struct engine *e, struct err *err);
+void engine_thaw(struct engine *e);
 void engine_complaint(struct engine *e, char *ret, size_t size);
 /* Removes what a killed supervisor of this sandbox may have left. */
 void engine_clean(const struct sandbox_spec *spec);

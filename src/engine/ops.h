@@ -48,6 +48,9 @@ struct engine_ops {
 	void (*kill)(struct engine *e);
 	/* Makes what is at this path inside by now read-only. */
 	int (*protect)(struct engine *e, const char *path, bool hide, struct err *err);
+	/* Optional: nothing inside runs until thaw(). At an error nothing stays frozen. */
+	int (*freeze)(struct engine *e, struct err *err);
+	void (*thaw)(struct engine *e);
 	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
 	int (*stop)(struct engine *e, struct err *err);
 	void (*done)(struct engine *e); /* memory and descriptors only */

@@ -227,6 +227,20 @@ static int container_protect(struct engine *e, const char *path, bool hide, stru
 	return make_readonly_again(container_of(e)->init_pid, path, hide, err);
 }
 
+static int container_freeze(struct engine *e, struct err *err)
+{
+	const struct cgroup none = {0}; /* its cgroup is the engine's own */
+
+	if (container_of(e)->remote_name)
+		return err_set(err, ENOTSUP, "the sandbox runs on the engine's machine");
+	return freeze_begin(&none, container_of(e)->init_pid, &container_of(e)->freeze, err);
+}
+
+static void container_thaw(struct engine *e)
+{
+	freeze_end(&container_of(e)->freeze);
+}
+
 static void container_kill(struct engine *e)
 {
 	struct container *c = container_of(e);
@@ -366,6 +380,8 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 		.complaint = container_complaint,                                                  \
 		.kill = container_kill,                                                            \
 		.protect = container_protect,                                                      \
+		.freeze = container_freeze,                                                        \
+		.thaw = container_thaw,                                                            \
 		.stop = container_stop,                                                            \
 		.done = container_done,                                                            \
 		.clean = word##_clean,                                                             \

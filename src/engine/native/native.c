@@ -248,6 +248,16 @@ static int native_protect(struct engine *e, const char *path, bool hide, struct 
 	return make_readonly_again(native_init_pid(e), path, hide, err);
 }
 
+static int native_freeze(struct engine *e, struct err *err)
+{
+	return freeze_begin(&native_of(e)->cgroup, native_init_pid(e), &native_of(e)->freeze, err);
+}
+
+static void native_thaw(struct engine *e)
+{
+	freeze_end(&native_of(e)->freeze);
+}
+
 static int native_stop(struct engine *e, struct err *err)
 {
 	struct native *n = native_of(e);
@@ -313,6 +323,8 @@ const struct engine_ops engine_native = {
 	.complaint = native_complaint,
 	.kill = native_kill,
 	.protect = native_protect,
+	.freeze = native_freeze,
+	.thaw = native_thaw,
 	.stop = native_stop,
 	.done = native_done,
 	.clean = native_clean,
