@@ -107,9 +107,9 @@ pid_t engine_init_pid(struct engine *e)
 	return e->ops->init_pid ? e->ops->init_pid(e) : 0;
 }
 
-int engine_protect(struct engine *e, const char *path, bool hide, struct err *err)
+int engine_protect(struct engine *e, const char *path, enum spec_mount_kind kind, struct err *err)
 {
-	return e->ops->protect ? e->ops->protect(e, path, hide, err)
+	return e->ops->protect ? e->ops->protect(e, path, kind, err)
 			       : err_set(err, ENOTSUP, "engine %s protects no paths", e->ops->name);
 }
 

@@ -105,7 +105,7 @@ void engine_adopt(struct engine *e, struct engine_launch *l);
 void engine_kill(struct engine *e);
 int engine_stop(struct engine *e, struct err *err);
 pid_t engine_init_pid(struct engine *e);
-int engine_protect(struct engine *e, const char *path, bool hide, struct err *err);
+int engine_protect(struct engine *e, const char *path, enum spec_mount_kind kind, struct err *err);
 /* Nothing inside runs until engine_thaw(); an error: it cannot be had, and everything runs. */
 int engine_freeze(struct engine *e, struct err *err);
 void engine_thaw(struct engine *e);

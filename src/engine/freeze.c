@@ -53,7 +53,8 @@ static int by_cgroup(const struct cgroup *c, struct err *err)
 /* ---- by signals ---- */
 
 /*
- * In a child of a child: its kill(-1) reaches all processes of the namespace but pid 1, and none
+ * The guest comes first, as it would start a command that it was told of, and continues its own
+ * children. Then, in a child of a child: its kill(-1) reaches all processes of the namespace but pid 1, and none
  * that is being made escapes, because the kernel ends a fork() with a signal pending. What can be
  * done to this process from inside is to kill it, and then the caller sees that it failed.
  */
@@ -81,20 +82,6 @@ static int stop_from_inside(pid_t init)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
-static int stop_all(pid_t init)
-{
-	pid_t child = fork();
-	int status = 0;
-
-	if (child < 0)
-		return -errno;
-	if (child == 0)
-		_exit(stop_from_inside(init));
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
-}
-
 /* 'T' and the like; 0: it is gone. */
 static char state_of(int dir, const char *task)
 {
@@ -110,28 +97,34 @@ static char state_of(int dir, const char *task)
 	return behind && behind[1] ? behind[2] : 0;
 }
 
-static bool is_still(char state)
+/* What keeps it from standing still, the worst first. */
+enum motion { STILL, WAITS, RUNS };
+
+static enum motion motion_of(char state)
 {
-	return state == 0 || strchr("TtZXx", state) != NULL;
+	return state == 0 || strchr("TtZXx", state) ? STILL : state == 'D' ? WAITS : RUNS;
 }
 
-static bool is_process_still(int proc, const char *pid)
+static void look_at_tasks(int proc, const char *pid, enum motion *worst)
 {
 	cleanup_free char *path = path_join(pid, "task");
 	int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	bool still = true;
 	struct dirent *de;
 
 	if (!d) {
+		if (errno != ENOENT && errno != ESRCH)
+			*worst = RUNS;
 		closep(&fd);
-		return errno == ENOENT || errno == ESRCH;
+		return;
 	}
-	while (still && (de = readdir(d)))
-		if (de->d_name[0] != '.')
-			still = is_still(state_of(dirfd(d), de->d_name));
+	while ((de = readdir(d))) {
+		enum motion m =
+			de->d_name[0] == '.' ? STILL : motion_of(state_of(dirfd(d), de->d_name));
+
+		*worst = m > *worst ? m : *worst;
+	}
 	(void)closedir(d);
-	return still;
 }
 
 typedef void each_fn(void *arg, int proc, const char *name, pid_t pid);
@@ -173,25 +166,68 @@ static void note_stopped(void *arg, int proc, const char *name, pid_t pid)
 	f->stopped[f->n_stopped++] = pid;
 }
 
-static void note_running(void *arg, int proc, const char *name, pid_t pid)
+static void note_motion(void *arg, int proc, const char *name, pid_t pid)
 {
-	bool *still = arg;
-
-	*still = *still && is_process_still(proc, name);
+	look_at_tasks(proc, name, arg);
 }
 
+/* A process that runs has to be given a processor before it sees the signal. -EAGAIN: some wait in
+ * the kernel, for longer than a file takes. */
 static int wait_still(pid_t init, uint64_t end)
 {
-	for (;;) {
-		bool still = true;
-		int r = each(init, note_running, &still);
+	uint64_t since = now_ms();
 
-		if (r < 0 || still)
+	for (;;) {
+		enum motion worst = STILL;
+		int r = each(init, note_motion, &worst);
+
+		if (r < 0 || worst == STILL)
 			return r;
+		if (worst == RUNS)
+			since = now_ms();
+		if (now_ms() >= end)
+			return -ETIMEDOUT;
+		if (now_ms() >= since + ROUND_MS)
+			return -EAGAIN;
+		(void)poll(NULL, 0, 1);
+	}
+}
+
+static int stop_guest(pid_t init, uint64_t end)
+{
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%d", (int)init);
+	if (proc < 0 || kill(init, SIGSTOP) < 0)
+		return -errno;
+	for (;;) {
+		enum motion worst = STILL;
+
+		look_at_tasks(proc, name, &worst);
+		if (worst == STILL)
+			return 0;
 		if (now_ms() >= end)
 			return -ETIMEDOUT;
 		(void)poll(NULL, 0, 1);
 	}
+}
+
+static int stop_all(pid_t init, uint64_t end)
+{
+	int status = 0, r = stop_guest(init, end);
+	pid_t child;
+
+	if (r < 0)
+		return r;
+	child = fork();
+	if (child < 0)
+		return -errno;
+	if (child == 0)
+		_exit(stop_from_inside(init));
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
 struct list {
@@ -228,6 +264,7 @@ static void continue_all(const struct freeze *f)
 		qsort(l.v, l.n, sizeof(*l.v), youngest_first);
 	for (size_t i = 0; i < l.n; i++)
 		(void)kill(l.v[i], SIGCONT);
+	(void)kill(f->init, SIGCONT);
 	free(l.v);
 }
 
@@ -237,13 +274,13 @@ static int by_signals(struct freeze *f, struct err *err)
 	int r = each(f->init, note_stopped, f);
 
 	while (r == 0) {
-		r = stop_all(f->init);
+		r = stop_all(f->init, end);
 		if (r == 0)
-			r = wait_still(f->init, now_ms() + ROUND_MS);
+			r = wait_still(f->init, end);
 		if (r == 0)
 			return 0;
 		continue_all(f);
-		if (r == -ETIMEDOUT && now_ms() < end)
+		if (r == -EAGAIN && now_ms() < end)
 			r = 0;
 	}
 	return err_sys(err, -r, "cannot stop the processes of the sandbox");

@@ -7,8 +7,7 @@
 
 /*
  * Everything inside a sandbox stands still: by the freezer of its cgroup (v2), else by SIGSTOP to
- * all processes of its pid namespace at once. The guest itself, pid 1 in there, is ralph's own and
- * may go on. A job that was stopped before stays stopped.
+ * all processes of its pid namespace at once. A job that was stopped before stays stopped.
  */
 #define FREEZE_STOPPED_MAX 1024 /* jobs that stay stopped; further ones go on */
 
@@ -23,6 +22,6 @@ struct freeze {
  * c: the sandbox's own cgroup, or one without a place. Returns 0 only when nothing inside runs any
  * more; at an error nothing stays frozen. Blocks for FREEZE_MS at most.
  */
-#define FREEZE_MS 5000
+#define FREEZE_MS 10000
 int freeze_begin(const struct cgroup *c, pid_t init, struct freeze *ret, struct err *err);
 void freeze_end(struct freeze *f);

@@ -45,13 +45,15 @@ static int open_place(const char *path)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* hide: a /dev/null without devices, as the guest mounts it; nothing inside can replace that of the
+/* Hidden by a /dev/null without devices, as the guest mounts it; nothing inside can replace that of the
  * sandbox. */
-static int mount_again(const char *path, bool hide)
+static int mount_again(const char *path, enum spec_mount_kind kind)
 {
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			    (kind == SPEC_PIN ? 0 : MOUNT_ATTR_RDONLY),
 	};
+	bool hide = kind == SPEC_HIDE;
 	cleanup_fd int place = open_place(path);
 	cleanup_fd int null = hide ? open_place("/dev/null") : -1;
 	cleanup_fd int tree = -1;
@@ -68,7 +70,7 @@ static int mount_again(const char *path, bool hide)
 	return 0;
 }
 
-int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err)
+int make_readonly_again(pid_t init, const char *path, enum spec_mount_kind kind, struct err *err)
 {
 	int status = 0, r;
 	pid_t child;
@@ -81,7 +83,7 @@ int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err
 	if (child == 0) {
 		r = enter(init);
 		if (r == 0)
-			r = mount_again(path, hide);
+			r = mount_again(path, kind);
 		_exit(-r);
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -89,5 +91,5 @@ int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	return err_sys(err, WIFEXITED(status) ? WEXITSTATUS(status) : EIO,
-		       "cannot make '%s' read-only again", path);
+		       "cannot cover '%s' again", path);
 }

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "base/err.h"
+#include "spec/spec.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /*
- * Makes what is at this path read-only, or hides it, in the sandbox whose first process this is. For engines
- * whose guest has made the mounts: their user namespace is this user's. 0: the sandbox is not up.
+ * Makes what is at this path read-only, hides it, or pins it, in the sandbox whose first process
+ * this is. For engines whose guest has made the mounts: their user namespace is this user's. 0: the sandbox is not up.
  */
-int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err);
+int make_readonly_again(pid_t init, const char *path, enum spec_mount_kind kind, struct err *err);

@@ -46,8 +46,10 @@ struct engine_ops {
 	/* Optional: begins what stop() waits for, and does not block. Everything inside is doomed.
 	 */
 	void (*kill)(struct engine *e);
-	/* Makes what is at this path inside by now read-only. */
-	int (*protect)(struct engine *e, const char *path, bool hide, struct err *err);
+	/* Mounts what is at this path inside by now on itself: read-only, hidden, or as it is
+	 * (SPEC_PIN). */
+	int (*protect)(struct engine *e, const char *path, enum spec_mount_kind kind,
+		       struct err *err);
 	/* Optional: nothing inside runs until thaw(). At an error nothing stays frozen. */
 	int (*freeze)(struct engine *e, struct err *err);
 	void (*thaw)(struct engine *e);

@@ -104,12 +104,11 @@ void watch_look(struct supervisor *s)
 	if (!s->host_run)
 		return;
 	if (s->broker >= 0) {
-		cover_later(s, broker_look(s));
+		broker_look(s);
 		return;
 	}
 	tell_notes(s);
 	cover_look(s);
-	cover_later(s, !s->told && cover_is_due(s));
 	restore_look(s->restore, &s->places, s->n_found < FOUND_MAX, &found);
 	host_run_compare(s->host_run, &found);
 	(void)announce(s, &found);
@@ -149,20 +148,22 @@ static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
 		watch_look(s);
 }
 
-/* Without inotify the looks after each command remain. */
-static void open_inotify(struct supervisor *s)
+/* Without it a file that the host replaces would stay without a cover. */
+static int open_inotify(struct supervisor *s, struct err *err)
 {
+	int r;
+
 	s->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (s->watch < 0)
-		return;
+		return err_sys(err, errno, "cannot watch the workspace");
 	for (size_t i = 0; i < s->spec->n_watches; i++)
 		if (s->spec->watches[i].kind != SPEC_WATCH_PATH)
 			(void)inotify_add_watch(s->watch, s->spec->watches[i].dir,
 						IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR |
 							IN_DONT_FOLLOW);
-	cover_watch(s);
+	r = cover_watch(s, err);
 	s->watch_io = (struct ev_io){.fd = s->watch, .fn = on_change};
-	(void)ev_want(s->ev, &s->watch_io, EPOLLIN);
+	return r < 0 ? r : ev_want(s->ev, &s->watch_io, EPOLLIN);
 }
 
 /* What is there before anything runs. What leads into ralph's state is settled at once. */
@@ -201,8 +202,5 @@ int watch_start(struct supervisor *s, struct err *err)
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
 	s->host_run = host_run_new(s->spec);
 	r = take_stock(s, err);
-	if (r < 0)
-		return r;
-	open_inotify(s);
-	return 0;
+	return r < 0 ? r : open_inotify(s, err);
 }

@@ -172,11 +172,12 @@ static bool make_cgroup(struct cgroup *ret)
 	(void)snprintf(name, sizeof(name), "ralph-test-freeze-%d", (int)getpid());
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		cleanup_free char *file = xasprintf("%s/cgroup.controllers", places[i]);
+		cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
 		struct cgroup_support s = {.method = CGROUP_V2,
 					   .place = {{.dir = places[i], .v2 = true}},
 					   .n_places = 1};
 
-		if (access(file, R_OK) == 0 && cgroup_create(&s, name, &none, ret, &err) == 0)
+		if (fd >= 0 && cgroup_create(&s, name, &none, ret, &err) == 0)
 			return true;
 	}
 	return false;

@@ -218,13 +218,14 @@ static void container_complaint(struct engine *e, char *ret, size_t size)
 	ret[0] = '\0'; /* what the program had to say was the error of start() */
 }
 
-static int container_protect(struct engine *e, const char *path, bool hide, struct err *err)
+static int container_protect(struct engine *e, const char *path, enum spec_mount_kind kind,
+			     struct err *err)
 {
 	if (container_of(e)->remote_name)
 		return err_set(err, ENOTSUP,
 			       "no mount can be made on the engine's machine from here; ralph stop "
 			       "and start it again");
-	return make_readonly_again(container_of(e)->init_pid, path, hide, err);
+	return make_readonly_again(container_of(e)->init_pid, path, kind, err);
 }
 
 static int container_freeze(struct engine *e, struct err *err)

@@ -243,9 +243,10 @@ static void native_kill(struct engine *e)
 		(void)kill(-n->bwrap.pid, SIGKILL);
 }
 
-static int native_protect(struct engine *e, const char *path, bool hide, struct err *err)
+static int native_protect(struct engine *e, const char *path, enum spec_mount_kind kind,
+			  struct err *err)
 {
-	return make_readonly_again(native_init_pid(e), path, hide, err);
+	return make_readonly_again(native_init_pid(e), path, kind, err);
 }
 
 static int native_freeze(struct engine *e, struct err *err)
