@@ -41,12 +41,16 @@ struct guard {
 	size_t n_items;
 	struct guard_place *places;
 	size_t n_places;
+	struct strv programs; /* directories where programs may appear that git would run */
 };
 
 struct guard_input {
 	const char *dir;	  /* real path */
 	const struct gitdir *git; /* whose repository it is; NULL: not known */
 	const struct strv *masks; /* patterns of the user, see protect_masked(); NULL: no masks */
+	/* The user's own files of git settings, which name programs; NULL: none. */
+	const struct strv *settings;
+	const char *home; /* the user's, for "~/"; NULL: there is none */
 };
 
 /* An error when not everything can be looked at or protected: then no sandbox may start. */

@@ -164,7 +164,10 @@ static void walk_path(struct walk *w, const char *dir)
 		    (S_ISREG(st.st_mode) && !(st.st_mode & 0111)))
 			continue;
 		path = path_join(dir, de->d_name);
-		(void)findings_add(w->judge.out, path, xstrdup("a program on your PATH"), false);
+		(void)findings_add(w->judge.out, path,
+				   xstrdup("a program on your PATH, or in a directory that your "
+					   "git settings name"),
+				   false);
 	}
 	if (d)
 		(void)closedir(d);

@@ -430,6 +430,57 @@ not_running() {
 	! ralph ls | grep -q "^$1 .*running"
 }
 
+@test "programs in the tree that the user's own git settings name are not written, and not made where there were none" {
+	export GIT_CONFIG_GLOBAL=$T/mine/gitconfig GIT_CONFIG_NOSYSTEM=1
+	local file
+
+	mkdir -p "$T/mine" tools .hooks aliases sub
+	for file in tools/clean tools/smudge tools/diff.sh tools/merge tools/monitor tools/ssh tools/edit tools/page .hooks/pre-commit aliases/a aliases/b.py; do
+		printf '#!/bin/sh\n' >"$file"
+	done
+	chmod +x tools/* .hooks/pre-commit aliases/*
+	chmod -x tools/diff.sh
+	echo plain >tools/notes
+	printf '[alias]\n\tinner = !sh aliases/b.py\n' >shared.gitconfig
+	cat >"$GIT_CONFIG_GLOBAL" <<-END
+		[core]
+			hooksPath = .hooks
+			fsmonitor = ./tools/monitor
+			sshCommand = ssh -o ProxyCommand=none ./tools/ssh
+			editor = "$WS/tools/edit" --wait
+			pager = LESS=R tools/page | cat
+		[filter "x"]
+			clean = \"\$(git rev-parse --show-toplevel)/tools/clean\" %f
+			smudge = \$PWD/tools/smudge
+		[diff "x"]
+			textconv = sh -e tools/diff.sh
+		[merge "x"]
+			driver = exec ./tools/merge %O %A %B
+		[alias]
+			t = !git status && aliases/a
+			s = status tools/notes
+			n = !./later/new
+		[include]
+			path = $WS/shared.gitconfig
+	END
+	attack 'for f in tools/clean tools/smudge tools/diff.sh tools/merge tools/monitor tools/ssh tools/edit tools/page .hooks/pre-commit aliases/a aliases/b.py shared.gitconfig; do
+			{ echo "$EVIL" >>"$f"; } 2>/dev/null && echo "wrote $f"; rm -f "$f" 2>/dev/null && echo "removed $f"; done
+		mv tools x; mv .hooks y; echo new >.hooks/post-commit; mkdir later; printf "#!/bin/sh\n$EVIL\n" >later/new; chmod +x later/new
+		echo changed >tools/notes'
+	same '' "$(cat "$T/said")"
+	same changed "$(cat tools/notes)"
+	[ ! -e .hooks/post-commit ]
+	[ ! -e later/new ] || fail "a program that an alias names is still there"
+	has "$(cat "$T/notices")" "$WS/later/new'"
+	git commit -q --allow-empty -m x || :
+	unharmed
+	# A directory of hooks that is not there yet.
+	rm -r .hooks
+	attack 'mkdir .hooks; printf "#!/bin/sh\n$EVIL\n" >.hooks/pre-commit; chmod +x .hooks/pre-commit'
+	git commit -q --allow-empty -m x || :
+	unharmed
+}
+
 need_root_mount() {
 	[ "$(id -u)" -eq 0 ] || skip "mounting needs root"
 	mkdir "$WS/disk"
