@@ -149,7 +149,7 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 		return false;
 	}
 	look_at(l, d, name, is_dir);
-	return !is_heap(name);
+	return is_dir && !is_heap(name);
 }
 
 static void on_leave(void *arg, const struct tree_dir *d)
