@@ -98,7 +98,8 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 	user_settings(in, &settings);
 	r = guard_find(&gi, &g, err);
 	for (size_t i = 0; i < g.n_items; i++)
-		add_item(s, &g.items[i], source, target);
+		if (g.items[i].kind != GUARD_RO || !spec_may_change(s, g.items[i].path))
+			add_item(s, &g.items[i], source, target);
 	for (size_t i = 0; i < g.n_places; i++)
 		add_place(s, &g.places[i]);
 	for (size_t i = 0; i < g.programs.n; i++)
@@ -157,6 +158,8 @@ int build_workspace(struct sandbox_spec *s, const struct build_input *in, const 
 	int r;
 
 	s->quarantine = (enum spec_quarantine)in->config->workspace.quarantine;
+	if (in->may_change)
+		strv_extend(&s->may_change, in->may_change);
 	(void)spec_mount_add(s, SPEC_BIND_RW, s->workspace, s->workspace, "the workspace");
 	add_repository(s, git);
 	r = build_guard(s, in, git, s->workspace, s->workspace, err);

@@ -200,3 +200,25 @@ bool protect_masked(const char *name, char *const *patterns, size_t n)
 		judge(patterns[i], name, &masked);
 	return masked;
 }
+
+static bool has_part(const char *path, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = path; p; p = strchr(p, '/')) {
+		p += *p == '/';
+		if (strncasecmp(p, name, n) == 0 && (p[n] == '/' || !p[n]))
+			return true;
+	}
+	return false;
+}
+
+bool protect_may_change(const char *path, char *const *patterns, size_t n)
+{
+	if (has_part(path, ".git") || has_part(path, ".ralph"))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (path_under(path, patterns[i]) || fnmatch(patterns[i], path, 0) == 0)
+			return true;
+	return false;
+}

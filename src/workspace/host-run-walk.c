@@ -41,7 +41,7 @@ static void check_name(struct walk *w, int dirfd, const char *dir, const char *n
 		return;
 	path = path_join(dir, name);
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    host_run_is_mounted(w->judge.spec, path))
+	    host_run_is_mounted(w->judge.spec, path) || spec_may_change(w->judge.spec, path))
 		return;
 	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : judge_is_fresh(&w->judge, &st))
 		(void)findings_add(w->judge.out, path, xstrdup(rule->why), false);
