@@ -51,27 +51,61 @@ static void add_place(struct sandbox_spec *s, const struct guard_place *p)
 	spec_watch_add(s, kinds[p->base], p->dir);
 }
 
+static void add_setting(struct strv *files, const char *dir, const char *name)
+{
+	cleanup_free char *path = dir && dir[0] == '/' ? path_join(dir, name) : NULL;
+
+	if (path)
+		strv_push(files, path);
+}
+
+/* Where git finds what is the user's own; see FILES in git-config(1). */
+static void user_settings(const struct build_input *in, struct strv *files)
+{
+	const char *system = getenv("GIT_CONFIG_SYSTEM"), *global = getenv("GIT_CONFIG_GLOBAL");
+	const char *xdg = getenv("XDG_CONFIG_HOME");
+
+	if (!getenv("GIT_CONFIG_NOSYSTEM"))
+		strv_push(files, system && *system ? system : "/etc/gitconfig");
+	if (global && *global) {
+		strv_push(files, global);
+		return;
+	}
+	if (xdg && *xdg)
+		add_setting(files, xdg, "git/config");
+	else
+		add_setting(files, in->places->home, ".config/git/config");
+	add_setting(files, in->places->home, ".gitconfig");
+}
+
 int build_guard(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		const char *source, const char *target, struct err *err)
 {
 	cleanup_(guard_done) struct guard g = {0};
+	cleanup_strv struct strv settings = {0};
 	const struct guard_input gi = {
 		.dir = source,
 		.git = git,
 		.covered = git ? s->git.covers : NULL,
 		.private = git && s->git.private,
 		.masks = &in->config->workspace.mask,
+		.settings = &settings,
+		.home = in->places->home,
 	};
 	struct stat st;
 	int r;
 
 	if (stat(source, &st) < 0 || !S_ISDIR(st.st_mode))
 		return 0;
+	user_settings(in, &settings);
 	r = guard_find(&gi, &g, err);
 	for (size_t i = 0; i < g.n_items; i++)
-		add_item(s, &g.items[i], source, target);
+		if (g.items[i].kind != GUARD_RO || !spec_may_change(s, g.items[i].path))
+			add_item(s, &g.items[i], source, target);
 	for (size_t i = 0; i < g.n_places; i++)
 		add_place(s, &g.places[i]);
+	for (size_t i = 0; i < g.programs.n; i++)
+		spec_watch_add(s, SPEC_WATCH_PATH, g.programs.v[i]);
 	return r;
 }
 
@@ -127,6 +161,8 @@ int build_workspace(struct sandbox_spec *s, const struct build_input *in, const 
 	int r;
 
 	s->quarantine = (enum spec_quarantine)in->config->workspace.quarantine;
+	if (in->may_change)
+		strv_extend(&s->may_change, in->may_change);
 	/* Of a bare repository nothing is shared: the private git directory is all of it. */
 	if (gitdir_is_bare(git) && !no_guest(s))
 		return build_git(s, in, git, err);

@@ -29,6 +29,7 @@ struct build_input {
 	const char *argv0;    /* the command, for finding tools that live in $HOME; NULL: none */
 	char *const *environ; /* the host's */
 	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
+	const struct strv *may_change; /* see protect_may_change(); NULL: none */
 	bool clone;		       /* the agent works in a clone of its own */
 	bool direct;		       /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */

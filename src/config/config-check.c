@@ -272,6 +272,13 @@ const char *check_mask(const char *s)
 	return NULL;
 }
 
+const char *check_may_change(const char *s)
+{
+	if (!*s || *s == '/')
+		return "is no path or pattern below the workspace, such as .github/workflows/*";
+	return has_control(s) ? "has a control character" : NULL;
+}
+
 const char *check_command(const char *s)
 {
 	if (strlen(s) > PATH_MAX_LEN)

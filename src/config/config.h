@@ -97,9 +97,10 @@ struct config {
 		uint64_t max_iterations; /* 0: no limit */
 		uint64_t micro_usd, duration_ms, iteration_micro_usd, iteration_ms, idle_ms;
 		uint64_t max_stuck, max_attempts, grace_ms, verify_ms;
-		uint64_t reserve;   /* percent of the provider's weekly limit */
-		struct strv verify; /* commands for sh -c, inside */
-		char *notify;	    /* for sh -c, on the host; NULL: none */
+		uint64_t reserve;	/* percent of the provider's weekly limit */
+		struct strv verify;	/* commands for sh -c, inside */
+		struct strv may_change; /* protected paths whose change counts */
+		char *notify;		/* for sh -c, on the host; NULL: none */
 	} loop;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {

@@ -132,6 +132,9 @@ KEY(KEY_LOOP_GRACE, "loop.grace", KEY_DURATION, PROJECT_LOWER, AT(loop.grace_ms)
 KEY(KEY_LOOP_VERIFY, "loop.verify", KEY_LIST, PROJECT_ANY, AT(loop.verify),
 	.option = "--verify", .check = check_command,
 	.help = "commands that must succeed before a task is done")
+KEY(KEY_LOOP_MAY_CHANGE, "loop.may_change", KEY_LIST, PROJECT_SAME, AT(loop.may_change),
+	.check = check_may_change,
+	.help = "protected files that an agent of a loop may change")
 KEY(KEY_LOOP_VERIFY_TIME, "loop.verify_time", KEY_DURATION, PROJECT_LOWER,
 	AT(loop.verify_ms), .def = "10m", .option = "--verify-time", .min = 1,
 	.max = 365 * DAY_MS,

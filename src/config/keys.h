@@ -129,6 +129,7 @@ const char *check_identity(const char *s);
 const char *check_pattern(const char *s);
 const char *check_inbox(const char *s);
 const char *check_mask(const char *s);
+const char *check_may_change(const char *s);
 const char *check_program(const char *s);
 const char *check_mount_path(const char *s);
 const char *check_mount_target(const char *s);

@@ -299,28 +299,11 @@ int cgroup_kill(const struct cgroup *c, int deadline_ms)
 	return 0;
 }
 
-static bool is_frozen(int dir)
+int cgroup_freeze(const struct cgroup *c, bool on)
 {
-	cleanup_buf struct buf b;
+	int dir = cgroup_clone_fd(c);
 
-	buf_init(&b, 4 * KiB);
-	return path_read(dir, "cgroup.events", &b) == 0 && strstr(buf_str(&b), "frozen 1");
-}
-
-int cgroup_freeze(const struct cgroup *c, bool on, int deadline_ms)
-{
-	uint64_t deadline = now_ms() + (uint64_t)(deadline_ms > 0 ? deadline_ms : 0);
-	int r;
-
-	if (c->n != 1 || !c->at[0].v2)
-		return -ENOENT;
-	r = write_at(c->at[0].dir, "cgroup.freeze", on ? "1" : "0");
-	while (r == 0 && on && !is_frozen(c->at[0].dir)) {
-		if (now_ms() > deadline)
-			return -ETIMEDOUT;
-		(void)poll(NULL, 0, 1);
-	}
-	return r;
+	return dir < 0 ? -ENOTSUP : write_at(dir, "cgroup.freeze", on ? "1" : "0");
 }
 
 int cgroup_remove(struct cgroup *c, int deadline_ms, struct err *err)

@@ -118,8 +118,8 @@ int cgroup_clone_fd(const struct cgroup *c);
 /* SIGKILL to everything inside: cgroup.kill, else signals until nothing is left or deadline_ms
  * have passed (-ETIMEDOUT). */
 int cgroup_kill(const struct cgroup *c, int deadline_ms);
-/* Nothing inside runs, or all of it again. -ENOENT: not by this kind of cgroup. */
-int cgroup_freeze(const struct cgroup *c, bool on, int deadline_ms);
+/* Everything inside stands still, or goes on; cgroup.events says when that is so. v2 only. */
+int cgroup_freeze(const struct cgroup *c, bool on);
 /* Removes our directories and those made inside; waits until deadline_ms for dying processes to
  * leave them. Idempotent. The object stays valid until cgroup_done(). */
 int cgroup_remove(struct cgroup *c, int deadline_ms, struct err *err);

@@ -107,22 +107,23 @@ pid_t engine_init_pid(struct engine *e)
 	return e->ops->init_pid ? e->ops->init_pid(e) : 0;
 }
 
-int engine_protect(struct engine *e, const char *path, bool hide, struct err *err)
+int engine_cover(struct engine *e, const char *from, const char *path, enum spec_mount_kind kind,
+		 struct err *err)
 {
-	return e->ops->protect ? e->ops->protect(e, path, hide, err)
-			       : err_set(err, ENOTSUP, "engine %s protects no paths", e->ops->name);
-}
-
-int engine_cover(struct engine *e, const char *from, const char *path, struct err *err)
-{
-	return e->ops->cover ? e->ops->cover(e, from, path, err)
+	return e->ops->cover ? e->ops->cover(e, from, path, kind, err)
 			     : err_set(err, ENOTSUP, "engine %s mounts nothing", e->ops->name);
 }
 
-int engine_freeze(struct engine *e, bool on, struct err *err)
+int engine_freeze(struct engine *e, struct err *err)
 {
-	return e->ops->freeze ? e->ops->freeze(e, on, err)
+	return e->ops->freeze ? e->ops->freeze(e, err)
 			      : err_set(err, ENOTSUP, "engine %s freezes nothing", e->ops->name);
+}
+
+void engine_thaw(struct engine *e)
+{
+	if (e->ops->thaw)
+		e->ops->thaw(e);
 }
 
 void engine_complaint(struct engine *e, char *ret, size_t size)

@@ -105,11 +105,12 @@ void engine_adopt(struct engine *e, struct engine_launch *l);
 void engine_kill(struct engine *e);
 int engine_stop(struct engine *e, struct err *err);
 pid_t engine_init_pid(struct engine *e);
-int engine_protect(struct engine *e, const char *path, bool hide, struct err *err);
-/* Mounts what is at `from` inside over `path`: what was mounted there is gone with what it was on. */
-int engine_cover(struct engine *e, const char *from, const char *path, struct err *err);
-/* on: no process inside runs when it returns 0, until it is called again without. */
-int engine_freeze(struct engine *e, bool on, struct err *err);
+/* See `cover` in ops.h. */
+int engine_cover(struct engine *e, const char *from, const char *path, enum spec_mount_kind kind,
+		 struct err *err);
+/* Nothing inside runs until engine_thaw(); an error: it cannot be had, and everything runs. */
+int engine_freeze(struct engine *e, struct err *err);
+void engine_thaw(struct engine *e);
 void engine_complaint(struct engine *e, char *ret, size_t size);
 /* Removes what a killed supervisor of this sandbox may have left. */
 void engine_clean(const struct sandbox_spec *spec);

@@ -1,13 +1,27 @@
 #pragma once
 
 #include "base/err.h"
+#include "engine/cgroup.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /*
- * Stops every process of the pid namespace whose first process this is, but that one, or lets them
- * go on. For a namespace that is this user's. Without a cgroup there is no better way: a program
- * that waits for its children's stops, as an interactive shell does, sees it.
+ * Everything inside a sandbox stands still: by the freezer of its cgroup (v2), else by SIGSTOP to
+ * all processes of its pid namespace at once. A job that was stopped before stays stopped.
  */
-int freeze_by_signals(pid_t init, bool on, struct err *err);
+#define FREEZE_STOPPED_MAX 1024 /* jobs that stay stopped; further ones go on */
+
+struct freeze {
+	const struct cgroup *cgroup; /* NULL: by signals */
+	pid_t init;
+	pid_t *stopped; /* pids of the host that were stopped before */
+	size_t n_stopped;
+};
+
+/*
+ * c: the sandbox's own cgroup, or one without a place. Returns 0 only when nothing inside runs any
+ * more; at an error nothing stays frozen. Blocks for FREEZE_MS at most.
+ */
+#define FREEZE_MS 10000
+int freeze_begin(const struct cgroup *c, pid_t init, struct freeze *ret, struct err *err);
+void freeze_end(struct freeze *f);

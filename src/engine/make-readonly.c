@@ -45,19 +45,22 @@ static int open_place(const char *path)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* from: NULL: what is at the path itself. */
-static int mount_over(const char *from, const char *path, uint64_t attributes)
+/* What is hidden is hidden by a /dev/null without devices, as the guest mounts it; nothing inside
+ * can replace that of the sandbox. */
+static int mount_over(const char *from, const char *path, enum spec_mount_kind kind)
 {
 	struct mount_attr attr = {
-		.attr_set = attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			    (kind == SPEC_PIN ? 0 : MOUNT_ATTR_RDONLY),
 	};
+	const char *what = kind == SPEC_HIDE ? "/dev/null" : from ? from : path;
 	cleanup_fd int place = open_place(path);
-	cleanup_fd int source = from ? open_place(from) : -1;
+	cleanup_fd int source = open_place(what);
 	cleanup_fd int tree = -1;
 
-	if (place < 0 || (from && source < 0))
+	if (place < 0 || source < 0)
 		return place < 0 ? place : source;
-	tree = (int)syscall(SYS_open_tree, from ? source : place, "",
+	tree = (int)syscall(SYS_open_tree, source, "",
 			    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 ||
 	    syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
@@ -67,8 +70,8 @@ static int mount_over(const char *from, const char *path, uint64_t attributes)
 	return 0;
 }
 
-static int mount_inside(pid_t init, const char *from, const char *path, uint64_t attributes,
-			struct err *err)
+int mount_again(pid_t init, const char *from, const char *path, enum spec_mount_kind kind,
+		struct err *err)
 {
 	int status = 0, r;
 	pid_t child;
@@ -81,7 +84,7 @@ static int mount_inside(pid_t init, const char *from, const char *path, uint64_t
 	if (child == 0) {
 		r = enter(init);
 		if (r == 0)
-			r = mount_over(from, path, attributes);
+			r = mount_over(from, path, kind);
 		_exit(-r);
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -90,16 +93,4 @@ static int mount_inside(pid_t init, const char *from, const char *path, uint64_t
 		return 0;
 	return err_sys(err, WIFEXITED(status) ? WEXITSTATUS(status) : EIO,
 		       "cannot cover '%s' again", path);
-}
-
-/* hide: by a /dev/null without devices, as the guest mounts it; nothing inside can replace that of
- * the sandbox. */
-int make_readonly_again(pid_t init, const char *path, bool hide, struct err *err)
-{
-	return mount_inside(init, hide ? "/dev/null" : NULL, path, MOUNT_ATTR_RDONLY, err);
-}
-
-int mount_again(pid_t init, const char *from, const char *path, struct err *err)
-{
-	return mount_inside(init, from, path, 0, err);
 }

@@ -46,12 +46,13 @@ struct engine_ops {
 	/* Optional: begins what stop() waits for, and does not block. Everything inside is doomed.
 	 */
 	void (*kill)(struct engine *e);
-	/* Makes what is at this path inside by now read-only. */
-	int (*protect)(struct engine *e, const char *path, bool hide, struct err *err);
-	/* Mounts what is at `from` inside over this path, as it is there. */
-	int (*cover)(struct engine *e, const char *from, const char *path, struct err *err);
-	/* Nothing inside runs until it is called again with on = false. */
-	int (*freeze)(struct engine *e, bool on, struct err *err);
+	/* Mounts what is at `from` inside over this path, or, without it, what is at the path by
+	 * now on itself: read-only, hidden, or as it is (SPEC_PIN). */
+	int (*cover)(struct engine *e, const char *from, const char *path,
+		     enum spec_mount_kind kind, struct err *err);
+	/* Optional: nothing inside runs until thaw(). At an error nothing stays frozen. */
+	int (*freeze)(struct engine *e, struct err *err);
+	void (*thaw)(struct engine *e);
 	/* Ends everything inside; idempotent, also after a failed start. Blocks until it is so. */
 	int (*stop)(struct engine *e, struct err *err);
 	void (*done)(struct engine *e); /* memory and descriptors only */

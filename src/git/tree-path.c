@@ -175,3 +175,8 @@ char *gitpath_shown(const char *p, size_t n, size_t max)
 		(void)buf_puts(&b, "");
 	return b.data ? buf_take(&b) : xstrdup("");
 }
+
+bool gitpath_may_change(const char *path, char *const *patterns, size_t n)
+{
+	return protect_may_change(path, patterns, n);
+}

@@ -15,6 +15,8 @@ bool gitpath_is_dotgit(const char *name, size_t n);
 bool gitpath_is_odd(const char *path);
 /* Why this path is not the agent's to write (policy/protect.h); NULL: it is. */
 const char *gitpath_protected(const char *path);
+/* See protect_may_change(). */
+bool gitpath_may_change(const char *path, char *const *patterns, size_t n);
 /* Does it choose what git does with other files? */
 bool gitpath_is_attributes(const char *path);
 /* Is this a file of the tree that git itself reads (.gitmodules …)? */

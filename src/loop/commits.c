@@ -1,5 +1,6 @@
 /* Judges the commits that an agent made, on the host. */
 #include "loop/loop.h"
+#include "loop/may-change.h"
 
 #include <string.h>
 
@@ -97,9 +98,12 @@ static int take_back(struct loop *l, const struct repo_check_result *c, const st
 static int judge_commits(struct loop *l, const char *head, struct err *err)
 {
 	struct intent *i = &l->state.intent;
-	cleanup_strv struct strv own = {0}, ours = {0}, differ = {0}, values = {0};
-	const struct repo_rules rules = {
-		.name = l->git_name, .email = l->git_email, .own = &own, .values = &values};
+	cleanup_strv struct strv own = {0}, ours = {0}, differ = {0}, values = {0}, may = {0};
+	const struct repo_rules rules = {.name = l->git_name,
+					 .email = l->git_email,
+					 .own = &own,
+					 .may_change = &may,
+					 .values = &values};
 	cleanup_(repo_check_done) struct repo_check_result c = {0};
 	cleanup_buf struct buf b;
 	int r;
@@ -110,6 +114,7 @@ static int judge_commits(struct loop *l, const char *head, struct err *err)
 	else
 		strv_push(&own, WORK_DIR);
 	secret_values(l->build.spec, &values);
+	loop_may_change(l, i->task ? i->task : "", &may);
 	r = repo_check(l->repo, i->head, head, &rules, &c, err);
 	if (r == 0)
 		r = repo_ours(l->repo, i->head, head, &own, &ours, &differ, err);

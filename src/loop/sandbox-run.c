@@ -1,4 +1,5 @@
 #include "loop/loop.h"
+#include "loop/may-change.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -65,7 +66,7 @@ static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
 int loop_sandbox_build(struct loop *l, struct err *err)
 {
 	cleanup_json json_t *hooks = NULL;
-	cleanup_strv struct strv own = {0};
+	cleanup_strv struct strv own = {0}, may = {0};
 	struct build_input in = {
 		.places = &l->q.places,
 		.config = l->config,
@@ -73,6 +74,7 @@ int loop_sandbox_build(struct loop *l, struct err *err)
 		.name = l->q.sandbox,
 		.environ = environ,
 		.agents_own = &own,
+		.may_change = &may,
 		.run_agent = l->agent->program != NULL,
 		.direct = l->q.direct,
 		.make_image = true,
@@ -85,6 +87,7 @@ int loop_sandbox_build(struct loop *l, struct err *err)
 	if (r < 0)
 		return r;
 	in.hooks = hooks;
+	loop_may_change(l, NULL, &may);
 	if (l->work)
 		work_agents_own(l->work, &own);
 	if (l->draft)

@@ -323,6 +323,11 @@ static bool entry_runs(const struct gitconfig_entry *e, bool module)
 	return value_runs(e);
 }
 
+bool gitconfig_entry_runs(const struct gitconfig_entry *e)
+{
+	return entry_runs(e, false);
+}
+
 struct judgement {
 	bool module;
 	char *key;

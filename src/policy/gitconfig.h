@@ -23,6 +23,9 @@ int gitconfig_each(const char *text, size_t len, gitconfig_fn *fn, void *arg);
 /* The value that counts, the last one; NULL when there is none. The caller frees it. */
 char *gitconfig_get(const char *text, size_t len, const char *section, const char *key);
 
+/* Would git run something by this one? */
+bool gitconfig_entry_runs(const struct gitconfig_entry *e);
+
 /*
  * NULL when nothing in it makes git run a program, take further settings from elsewhere or work on
  * another directory; else the first key that does ("filter.x.clean"), or "a syntax error". In the

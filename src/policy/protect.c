@@ -88,20 +88,45 @@ bool protect_is_pattern(const struct protect_rule *rule)
 	return strpbrk(rule->path, "*?[") != NULL;
 }
 
-/* fnmatch(3) takes its time, and a start asks it about every name of a tree: the first and the last
- * character decide nearly always. */
+/* The characters that names of the rules begin with. A start asks about every name of a tree, and
+ * this answers nearly all. */
+struct starts {
+	bool known, leaf[256], dir[256];
+};
+
+static unsigned char lower(const char *s)
+{
+	return (unsigned char)tolower((unsigned char)s[0]);
+}
+
+static const struct starts *starts_of(enum protect_base base)
+{
+	static struct starts all[PROTECT_BASE_N];
+	struct starts *s = &all[base];
+
+	for (const struct protect_rule *r = rules[base]; !s->known && r->path; r++)
+		(strchr(r->path, '/') ? s->dir : s->leaf)[lower(r->path)] = true;
+	s->known = true;
+	return s;
+}
+
+static bool is_wild(char c)
+{
+	return c == '*' || c == '?' || c == '[' || c == ']' || c == '\\';
+}
+
+/* fnmatch(3) takes its time: the first and the last character decide nearly always. */
 static bool matches(const char *pattern, const char *name, int flags)
 {
-	size_t n = strlen(pattern), m = strlen(name);
-	char first = pattern[0], last = n ? pattern[n - 1] : '\0';
+	size_t n, m;
 
-	if (n == 0 || m == 0)
-		return n == m;
-	if (!strchr("*?[\\", first) &&
-	    tolower((unsigned char)first) != tolower((unsigned char)name[0]))
+	if (!pattern[0] || !name[0])
+		return pattern[0] == name[0];
+	if (!is_wild(pattern[0]) && lower(pattern) != lower(name))
 		return false;
-	if (!strchr("*?]\\", last) &&
-	    tolower((unsigned char)last) != tolower((unsigned char)name[m - 1]))
+	n = strlen(pattern);
+	m = strlen(name);
+	if (!is_wild(pattern[n - 1]) && lower(pattern + n - 1) != lower(name + m - 1))
 		return false;
 	return fnmatch(pattern, name, flags) == 0;
 }
@@ -109,6 +134,10 @@ static bool matches(const char *pattern, const char *name, int flags)
 const struct protect_rule *protect_match(enum protect_base base, const char *parent,
 					 const char *name)
 {
+	const struct starts *s = starts_of(base);
+
+	if (!s->leaf[lower(name)] && !s->dir[lower(parent)])
+		return NULL;
 	for (const struct protect_rule *r = rules[base]; r->path; r++) {
 		const char *leaf = path_base(r->path);
 		size_t n = leaf == r->path ? 0 : (size_t)(leaf - r->path - 1);
@@ -138,6 +167,8 @@ bool protect_holds(const char *name)
 {
 	size_t n = strlen(name);
 
+	if (!starts_of(PROTECT_TREE)->dir[lower(name)])
+		return false;
 	for (const struct protect_rule *r = rules[PROTECT_TREE]; r->path; r++)
 		if (strncasecmp(r->path, name, n) == 0 && r->path[n] == '/')
 			return true;
@@ -168,4 +199,26 @@ bool protect_masked(const char *name, char *const *patterns, size_t n)
 	for (size_t i = 0; i < n; i++)
 		judge(patterns[i], name, &masked);
 	return masked;
+}
+
+static bool has_part(const char *path, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = path; p; p = strchr(p, '/')) {
+		p += *p == '/';
+		if (strncasecmp(p, name, n) == 0 && (p[n] == '/' || !p[n]))
+			return true;
+	}
+	return false;
+}
+
+bool protect_may_change(const char *path, char *const *patterns, size_t n)
+{
+	if (has_part(path, ".git") || has_part(path, ".ralph"))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (path_under(path, patterns[i]) || fnmatch(patterns[i], path, 0) == 0)
+			return true;
+	return false;
 }

@@ -44,3 +44,9 @@ const struct protect_rule *protect_link(const char *name);
  * names comes first.
  */
 bool protect_masked(const char *name, char *const *patterns, size_t n);
+
+/*
+ * May an agent of a loop change this protected path, relative to the workspace? Patterns are those
+ * of fnmatch(3), or a directory with everything below it. Never git's own files or ralph's.
+ */
+bool protect_may_change(const char *path, char *const *patterns, size_t n);

@@ -13,7 +13,8 @@ static bool is_own(const struct repo_rules *rules, const char *path)
 	for (size_t i = 0; rules->own && i < rules->own->n; i++)
 		if (path_under(path, rules->own->v[i]))
 			return true;
-	return false;
+	return rules->may_change &&
+	       gitpath_may_change(path, rules->may_change->v, rules->may_change->n);
 }
 
 static int damaged(struct check *c, const char *path)
@@ -133,8 +134,9 @@ static int check_delta(struct check *c, const git_diff_delta *d)
 			    path);
 	if (why && !is_own(c->rules, path))
 		check_found(c, REPO_REJECT, "protected", path,
-			    "'%s' is %s and not the agent's: %s.", path,
-			    gone ? "removed" : "written", why);
+			    "'%s' is %s and not the agent's: %s. A task that names the path, or "
+			    "loop.may_change in your configuration, lets it through.",
+			    path, gone ? "removed" : "written", why);
 	return gone ? 0 : check_new(c, d);
 }
 

@@ -129,11 +129,12 @@ int repo_worktree_remove(struct repo *r, const char *path, struct err *err);
 
 /* Rules for an agent's commits. */
 struct repo_rules {
-	const char *name, *email;  /* of author and committer; NULL: anybody */
-	const struct strv *own;	   /* paths that are the agent's although they are protected: files,
+	const char *name, *email; /* of author and committer; NULL: anybody */
+	const struct strv *own;	  /* paths that are the agent's although they are protected: files,
 				    * or directories with everything below; NULL: none */
-	const struct strv *values; /* secrets that the host knows; NULL: only by their shape */
-	uint64_t blob_max, data_max;	 /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
+	const struct strv *may_change; /* see protect_may_change(); NULL: none */
+	const struct strv *values;     /* secrets that the host knows; NULL: only by their shape */
+	uint64_t blob_max, data_max;   /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
 	unsigned commits_max, paths_max; /* 0: REPO_COMMITS_MAX, REPO_PATHS_MAX */
 };
 #define REPO_BLOB_MAX (10 * MiB)

@@ -416,6 +416,7 @@ static const struct spec_field spec_rows[] = {
 	CREDENTIALS,
 	{ "provider_tools", FIELD(sandbox_spec, provider_tools), OPTIONAL, .part = NETWORK },
 	{ "budget",     SECTION(sandbox_spec, budget, budget_table) },
+	{ "may_change", FIELD(sandbox_spec, may_change), OPTIONAL, .part = QUARANTINE },
 	{ "prices",     FIELD(sandbox_spec, prices), OPTIONAL, .part = BUDGET },
 	{ "limits",     SECTION(sandbox_spec, limits, limits_table) },
 	{ "git",        SECTION(sandbox_spec, git, git_table), OPTIONAL },

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
+#include "policy/protect.h"
 #include "spec/fields.h"
 
 struct sandbox_spec *spec_new(void)
@@ -234,4 +235,12 @@ char *spec_tools_text(const struct sandbox_spec *s)
 	for (size_t i = 0; i < s->provider_tools.n; i++)
 		(void)buf_printf(&b, "%s%s", i ? ", " : "", s->provider_tools.v[i]);
 	return xstrdup(b.len ? buf_str(&b) : "none");
+}
+
+bool spec_may_change(const struct sandbox_spec *s, const char *path)
+{
+	size_t n = strlen(s->workspace);
+
+	return s->may_change.n && path_under(path, s->workspace) && path[n] == '/' &&
+	       protect_may_change(path + n + 1, s->may_change.v, s->may_change.n);
 }

@@ -232,6 +232,7 @@ struct sandbox_spec {
 	size_t n_credentials;
 	struct spec_budget budget;
 	struct strv provider_tools; /* of providers, that requests may use; "all": any */
+	struct strv may_change;	    /* protected paths of the workspace that a loop may change */
 	struct strv prices;	    /* the user's own: MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct spec_limits limits;
 	struct spec_container container;
@@ -276,6 +277,8 @@ void spec_env_phantom(struct sandbox_spec *s, const char *name, const char *valu
 		      const char *credential);
 /* The environment of a command as NAME=VALUE, but for those that hold a phantom: they are the
  * supervisor's to add. */
+/* A protected file of the workspace, by its path on the host, that a loop may change. */
+bool spec_may_change(const struct sandbox_spec *s, const char *path);
 void spec_environ(const struct sandbox_spec *s, struct strv *out);
 
 /* The values that JSON does not hold, as NAME=VALUE. Of a spec that came from JSON,

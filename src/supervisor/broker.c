@@ -22,7 +22,7 @@ enum act {
 	SPAWN = WIRE_NONE + 1, /* id: place in `programs` → fds: its socket, its pidfd */
 	REAP,		       /* id: a pid that SPAWN gave → its exit code */
 	LISTEN,		       /* id: port, 0: any → fd */
-	LOOK,		       /* id: enum sup_state → 1: a second look is due */
+	LOOK,		       /* id: enum sup_state */
 	KILL,
 	COMPLAINT,
 	INIT,
@@ -168,7 +168,6 @@ static int act(struct broker *b, const struct wire_msg *m, struct answer *a, str
 	case LOOK:
 		s->state = m->id < SUP_ENDED ? (enum sup_state)m->id : SUP_ENDED;
 		watch_look(s);
-		a->value = cover_is_due(s);
 		return 0;
 	case COMPLAINT:
 		engine_complaint(s->engine, a->text, sizeof(a->text));
@@ -213,7 +212,8 @@ static void answer(struct broker *b, const struct wire_msg *m)
 	strv_init(b->sup->told);
 }
 
-/* The front has these, and this process has no use for them. Memory that nobody writes to is one
+/* The front has these, and this process has no use for them. The watch stays: it is one for both,
+ * and the broker adds directories to it. Memory that nobody writes to is one
  * for both, so as little as possible is freed. */
 static void let_go(struct supervisor *s)
 {
@@ -225,7 +225,6 @@ static void let_go(struct supervisor *s)
 	closep(&s->guest);
 	closep(&s->listener);
 	closep(&s->signals);
-	closep(&s->watch);
 	git_flow_let_go(s);
 	closep(&s->ca.sock);
 	events_close(&s->events);
@@ -375,12 +374,12 @@ int broker_listen(struct supervisor *s, uint16_t port, uint16_t *ret_port, int *
 	return 0;
 }
 
-bool broker_look(struct supervisor *s)
+void broker_look(struct supervisor *s)
 {
 	struct err ignored;
 	struct answer a;
 
-	return ask(s, LOOK, s->state, &a, &ignored) == 0 && a.value;
+	(void)ask(s, LOOK, s->state, &a, &ignored);
 }
 
 void broker_kill(struct supervisor *s)

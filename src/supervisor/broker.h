@@ -27,7 +27,7 @@ int broker_spawn(struct supervisor *s, const char *program, struct child *ret, i
 int broker_reap(struct supervisor *s, pid_t pid); /* kills what still runs; the exit code */
 int broker_listen(struct supervisor *s, uint16_t port, uint16_t *ret_port, int *ret,
 		  struct err *err);
-bool broker_look(struct supervisor *s); /* a second look is due */
+void broker_look(struct supervisor *s);
 void broker_kill(struct supervisor *s); /* does not wait */
 void broker_complaint(struct supervisor *s, char *ret, size_t size);
 pid_t broker_init_pid(struct supervisor *s);

@@ -1,8 +1,9 @@
 /*
  * What is covered inside, read-only or hidden, is covered by a mount on one file. When a program of
  * the host puts another file in its place, as `git checkout`, `sed -i` and most editors do, the
- * kernel takes the mount away. The supervisor sees that, covers the new file, and makes sure that
- * nobody kept a descriptor that writes to it.
+ * kernel takes the mount away. The supervisor sees that, freezes the sandbox, covers the new file
+ * (cover-again.c) and lets it go on. A sandbox that cannot be frozen, or a file that cannot be
+ * covered, ends the sandbox.
  */
 #include "supervisor/supervisor.h"
 
@@ -10,24 +11,32 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "supervisor/cover-again.h"
 #include "workspace/fresh-copy.h"
 
-#define TRIES 3 /* files that are replaced and opened again in between */
-/* A program of the host that writes the new file, as `git checkout` does, is done by then. */
-#define WRITER_MS 2000
+/* Which file it is. The number of an inode alone is given away again once a file is removed. */
+#define HANDLE_MAX 64
+struct cover_id {
+	bool there;
+	dev_t dev;
+	ino_t ino;
+	struct timespec born;
+	unsigned handle_len; /* 0: this file system has none */
+	unsigned char handle[HANDLE_MAX];
+};
 
 struct cover {
 	const struct spec_mount *mount;
+	const struct spec_mount *shown; /* the writable mount that it lies in */
+	int root;   /* that one's source, open from before anything ran; shared */
 	char *path; /* on the host */
-	int parent; /* the directory that holds it, open from before anything ran */
-	dev_t dev;
-	ino_t ino; /* 0: it is not there */
-	uint64_t
-		due_ms; /* covered again, and somebody could still write to it: when to look; 0: not */
+	struct cover_id id;
+	bool told;
 };
 
 /* The writable mount that shows a path of the sandbox. */
@@ -43,32 +52,76 @@ static const struct spec_mount *shown_by(const struct sandbox_spec *spec, const 
 	return best;
 }
 
-static int open_parent(const struct spec_mount *shown, const char *path)
+static const char *below_root(const struct cover *c)
 {
-	cleanup_free char *dir = path_dir(path);
-	cleanup_fd int root = open(shown->source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	const char *rel = dir + strlen(shown->source);
-
-	if (root < 0 || !path_under(dir, shown->source))
-		return -EXDEV;
-	return path_open_beneath(root, *rel ? rel + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
+	return c->path + strlen(c->shown->source) + 1;
 }
 
-static void note(struct cover *c)
+static int open_root(const struct supervisor *s, const struct spec_mount *shown)
 {
-	struct stat st;
-	bool there = fstatat(c->parent, path_base(c->path), &st, AT_SYMLINK_NOFOLLOW) == 0;
+	int fd;
 
-	c->dev = there ? st.st_dev : 0;
-	c->ino = there ? st.st_ino : 0;
+	for (size_t i = 0; i < s->n_covers; i++)
+		if (s->covers[i].shown == shown)
+			return s->covers[i].root;
+	fd = open(shown->source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The directory that holds it now: the host may replace that one too. */
+static int open_parent(const struct cover *c)
+{
+	cleanup_free char *dir = path_dir(below_root(c));
+
+	return path_open_beneath(c->root, dir, O_RDONLY | O_DIRECTORY, 0);
+}
+
+static void get_handle(int dirfd, const char *name, struct cover_id *id)
+{
+	union {
+		struct file_handle h;
+		char space[sizeof(struct file_handle) + HANDLE_MAX];
+	} u = {.h = {.handle_bytes = HANDLE_MAX}};
+	int mount;
+
+	if (name_to_handle_at(dirfd, name, &u.h, &mount, 0) < 0)
+		return;
+	id->handle_len = u.h.handle_bytes;
+	memcpy(id->handle, u.h.f_handle, u.h.handle_bytes);
+}
+
+/* A link on the way would be a replaced directory, which is a cover of its own. */
+static struct cover_id id_of(const struct cover *c)
+{
+	const char *name = below_root(c);
+	struct cover_id id = {0};
+	struct statx st;
+
+	if (statx(c->root, name, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &st) < 0)
+		return id;
+	id.there = true;
+	id.dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+	id.ino = st.stx_ino;
+	id.born.tv_sec = st.stx_btime.tv_sec;
+	id.born.tv_nsec = st.stx_btime.tv_nsec;
+	get_handle(c->root, name, &id);
+	return id;
+}
+
+static bool is_same(const struct cover_id *a, const struct cover_id *b)
+{
+	return a->there == b->there && a->dev == b->dev && a->ino == b->ino &&
+	       a->born.tv_sec == b->born.tv_sec && a->born.tv_nsec == b->born.tv_nsec &&
+	       a->handle_len == b->handle_len && memcmp(a->handle, b->handle, a->handle_len) == 0;
 }
 
 /* A second name of a protected file would be a way to write it: the file gets an inode of its own. */
 static int unshare(struct supervisor *s, const struct cover *c, struct err *err)
 {
-	int n = c->mount->kind == SPEC_PROTECT ? fresh_unshare(c->parent, path_base(c->path)) : 0;
+	cleanup_fd int parent = open_parent(c);
+	int n = parent < 0 ? parent : fresh_unshare(parent, path_base(c->path));
 
-	if (n < 0)
+	if (n < 0 && n != -ENOENT)
 		return err_sys(err, -n, "cannot give '%s' a file of its own", c->path);
 	if (n > 0)
 		strv_pushf(&s->notes,
@@ -81,45 +134,53 @@ static int unshare(struct supervisor *s, const struct cover *c, struct err *err)
 static int add(struct supervisor *s, const struct spec_mount *m, struct err *err)
 {
 	const struct spec_mount *shown = shown_by(s->spec, m->target);
-	struct cover c = {.mount = m, .parent = -1};
-	int r;
+	struct cover c = {.mount = m, .shown = shown};
+	int r = 0;
 
-	if (!shown)
+	if (!shown || streq(m->target, shown->target))
 		return 0;
+	c.root = open_root(s, shown);
+	if (c.root < 0)
+		return err_sys(err, -c.root, "cannot open '%s'", shown->source);
 	c.path = xasprintf("%s%s", shown->source, m->target + strlen(shown->target));
-	c.parent = open_parent(shown, c.path);
-	r = c.parent < 0 ? 0 : unshare(s, &c, err);
-	if (c.parent < 0 || r < 0) {
-		free(c.path);
-		closep(&c.parent);
-		return r;
-	}
-	note(&c);
+	if (m->kind == SPEC_PROTECT)
+		r = unshare(s, &c, err);
+	c.id = id_of(&c);
 	s->covers = xrealloc(s->covers, s->n_covers + 1, sizeof(c));
 	s->covers[s->n_covers++] = c;
-	return 0;
+	return r;
 }
 
+/* In the order of the spec: a directory stands before what is in it. */
 int cover_start(struct supervisor *s, struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < s->spec->n_mounts; i++)
-		if (s->spec->mounts[i].kind == SPEC_PROTECT || s->spec->mounts[i].kind == SPEC_HIDE)
+	for (size_t i = 0; r == 0 && i < s->spec->n_mounts; i++) {
+		enum spec_mount_kind kind = s->spec->mounts[i].kind;
+
+		if (kind == SPEC_PROTECT || kind == SPEC_HIDE || kind == SPEC_PIN)
 			r = add(s, &s->spec->mounts[i], err);
+	}
 	return r;
 }
 
-void cover_watch(struct supervisor *s)
+int cover_watch(struct supervisor *s, struct err *err)
 {
 	for (size_t i = 0; i < s->n_covers; i++) {
+		cleanup_fd int parent = open_parent(&s->covers[i]);
 		char self[32];
 
-		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", s->covers[i].parent);
-		(void)inotify_add_watch(s->watch, self,
-					IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR |
-						IN_MASK_ADD);
+		if (parent == -ENOENT)
+			continue; /* its own directory is watched for */
+		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", parent);
+		if (parent < 0 || inotify_add_watch(s->watch, self,
+						    IN_CREATE | IN_MOVED_TO | IN_DELETE |
+							    IN_ONLYDIR | IN_MASK_ADD) < 0)
+			return err_sys(err, parent < 0 ? -parent : errno, "cannot watch '%s'",
+				       s->covers[i].path);
 	}
+	return 0;
 }
 
 bool cover_cares(const struct supervisor *s, const char *name)
@@ -130,95 +191,97 @@ bool cover_cares(const struct supervisor *s, const char *name)
 	return false;
 }
 
-/* Whoever still has the file open for writing has had the time: from now on that is another file. */
-static int cut_off(struct supervisor *s, struct cover *c, struct err *err)
+static bool is_replaced(struct cover *c)
 {
-	const char *name = path_base(c->path);
+	struct cover_id now = id_of(c);
+
+	if (!now.there)
+		c->id = now;
+	return now.there && !is_same(&now, &c->id);
+}
+
+static void tell(struct supervisor *s, struct cover *c)
+{
+	static const char *const now[] = {
+		[SPEC_HIDE] = "it is hidden inside again",
+		[SPEC_PROTECT] = "it is read-only inside again. If that was not you, look at what "
+				 "is in it",
+	};
+	cleanup_free char *text = NULL;
+
+	sup_event(s, "protect-again", json_pack("{so}", "path", json_text(c->path)));
+	if (c->told || c->mount->kind == SPEC_PIN)
+		return;
+	c->told = true;
+	text = xasprintf("'%s' was replaced while the sandbox runs; %s", c->path,
+			 now[c->mount->kind]);
+	client_notice_all(s, text);
+}
+
+/* Nothing inside may go on with what it can reach now. */
+static void give_up(struct supervisor *s, const struct cover *c, const struct err *why)
+{
+	cleanup_free char *text = xasprintf("'%s' was replaced while the sandbox runs, and cannot "
+					    "be protected again: %s; the sandbox is stopped",
+					    c->path, why->msg);
+
+	sup_event(s, "error", json_pack("{so}", "message", json_text(text)));
+	client_fail_all(s, text);
+	engine_kill(s->engine);
+}
+
+static int settle(struct supervisor *s, struct cover *c, struct err *err)
+{
+	cleanup_fd int parent = open_parent(c);
+	int r = parent < 0 ? err_sys(err, -parent, "cannot open its directory")
+			   : cover_again(s->engine, c->mount, parent, c->path, err);
+
+	c->id = id_of(c);
+	if (r == 0)
+		tell(s, c);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* A directory that was moved takes what was mounted below it along. */
+static bool needs_cover(const struct supervisor *s, size_t i, const bool *again)
+{
+	for (size_t k = 0; k < i; k++)
+		if (again[k] && s->covers[k].mount->kind == SPEC_PIN &&
+		    path_under(s->covers[i].path, s->covers[k].path))
+			return id_of(&s->covers[i]).there;
+	return is_replaced(&s->covers[i]);
+}
+
+static void settle_all(struct supervisor *s)
+{
+	cleanup_free bool *again = xcalloc(s->n_covers, sizeof(*again));
+	struct err err = {0};
+	size_t i;
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < TRIES && fresh_is_written(c->parent, name); i++) {
-		r = fresh_copy(c->parent, name);
-		if (r == -EINVAL || r == -ENOENT)
-			return 0; /* a directory, or gone: there is nothing to be written */
-		r = r < 0 ? err_sys(err, -r, "cannot replace '%s'", c->path)
-			  : engine_protect(s->engine, c->mount->target, c->mount->kind == SPEC_HIDE,
-					   err);
+	for (i = 0; r == 0 && i < s->n_covers; i++) {
+		again[i] = needs_cover(s, i, again);
+		if (again[i])
+			r = settle(s, &s->covers[i], &err);
 	}
-	return r;
-}
-
-static void look_again(struct supervisor *s, struct cover *c)
-{
-	cleanup_free char *text = NULL;
-	struct err err = {0};
-
-	c->due_ms = 0;
-	if (!fresh_is_written(c->parent, path_base(c->path)))
-		return;
-	text = cut_off(s, c, &err) < 0 ? xstrdup(err.msg)
-				       : xasprintf("'%s' was replaced, and something that could "
-						   "still write to it was "
-						   "cut off; look at what is in it",
-						   c->path);
-	sup_event(s, "protect-again",
-		  json_pack("{so so}", "path", json_text(c->path), "message", json_text(text)));
-	client_notice_all(s, text);
-	note(c);
-}
-
-static void cover_again(struct supervisor *s, struct cover *c)
-{
-	bool hide = c->mount->kind == SPEC_HIDE;
-	cleanup_free char *text = NULL;
-	struct err err = {0};
-
-	if (engine_protect(s->engine, c->mount->target, hide, &err) == 0)
-		text = xasprintf("'%s' was replaced while the sandbox runs; what is there now is "
-				 "%s inside again",
-				 c->path, hide ? "hidden" : "read-only");
-	else
-		text = xasprintf("'%s' was replaced while the sandbox runs, and the agent can "
-				 "reach it: %s",
-				 c->path, err.msg);
-	sup_event(s, "protect-again", json_pack("{so}", "path", json_text(c->path)));
-	client_notice_all(s, text);
-	c->due_ms = now_ms() + WRITER_MS;
+	r = r < 0 ? r : cover_watch(s, &err);
+	if (r < 0)
+		give_up(s, &s->covers[i - 1], &err);
 }
 
 void cover_look(struct supervisor *s)
 {
-	for (size_t i = 0; s->state != SUP_ENDED && i < s->n_covers; i++) {
-		struct cover *c = &s->covers[i];
-		dev_t dev = c->dev;
-		ino_t ino = c->ino;
+	struct err err = {0};
+	size_t i = 0;
 
-		note(c);
-		if (c->ino && (c->ino != ino || c->dev != dev))
-			cover_again(s, c);
-		else if (c->due_ms && c->due_ms <= now_ms())
-			look_again(s, c);
+	while (i < s->n_covers && !is_replaced(&s->covers[i]))
+		i++;
+	if (s->state == SUP_ENDED || i == s->n_covers)
+		return;
+	if (engine_freeze(s->engine, &err) < 0) {
+		give_up(s, &s->covers[i], &err);
+		return;
 	}
-}
-
-bool cover_is_due(const struct supervisor *s)
-{
-	for (size_t i = 0; i < s->n_covers; i++)
-		if (s->covers[i].due_ms)
-			return true;
-	return false;
-}
-
-static void on_timer(struct ev *ev, struct ev_timer *t)
-{
-	struct supervisor *s = ev_owner(t, struct supervisor, cover_timer);
-
-	if (s->state == SUP_UP)
-		watch_look(s);
-}
-
-void cover_later(struct supervisor *s, bool is_due)
-{
-	s->cover_timer.fn = on_timer;
-	if (is_due)
-		ev_timer_set(s->ev, &s->cover_timer, WRITER_MS);
+	settle_all(s);
+	engine_thaw(s->engine);
 }

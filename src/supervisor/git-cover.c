@@ -152,7 +152,7 @@ static int cover(struct supervisor *s, struct err *err)
 		r = wait_for_place(c, err);
 		note(c);
 		if (r == 0)
-			r = engine_cover(s->engine, from, g->covers, err);
+			r = engine_cover(s->engine, from, g->covers, SPEC_PIN, err);
 		if (r == 0 && is_same(c))
 			return 0;
 	}
@@ -161,16 +161,11 @@ static int cover(struct supervisor *s, struct err *err)
 
 static int cover_again(struct supervisor *s, struct err *err)
 {
-	int r = engine_freeze(s->engine, true, err);
+	int r = engine_freeze(s->engine, err);
 
-	if (r < 0)
-		return r;
-	(void)poll(NULL, 0, STEP_MS); /* for those that were running on other processors */
-	if (is_there(&s->git_cover))
+	if (r == 0 && is_there(&s->git_cover))
 		r = put_away(s, err);
-	if (r == 0)
-		r = cover(s, err);
-	return r < 0 ? r : engine_freeze(s->engine, false, err);
+	return r < 0 ? r : cover(s, err);
 }
 
 void git_cover_look(struct supervisor *s)
@@ -190,6 +185,7 @@ void git_cover_look(struct supervisor *s)
 				 s->spec->git.covers, err.msg);
 		engine_kill(s->engine);
 	}
+	engine_thaw(s->engine); /* of what was killed nothing goes on */
 	sup_event(s, "protect-again",
 		  json_pack("{so so}", "path", json_text(s->spec->git.covers), "message",
 			    json_text(text)));

@@ -225,7 +225,6 @@ struct supervisor {
 	struct git_first git_first;
 	struct git_cover git_cover;
 	struct cover *covers; /* see cover-link.c */
-	struct ev_timer cover_timer;
 	size_t n_covers;
 	struct strv notes;	 /* for the user, of before the start */
 	struct err unsettled;	 /* a finding that could not be moved: commands end with it */
@@ -290,11 +289,9 @@ void client_fail_all(struct supervisor *s, const char *msg);
 
 /* cover-link.c: before the start, and whenever something may have been replaced on the host. */
 int cover_start(struct supervisor *s, struct err *err);
-void cover_watch(struct supervisor *s);
+int cover_watch(struct supervisor *s, struct err *err);
 bool cover_cares(const struct supervisor *s, const char *name);
 void cover_look(struct supervisor *s);
-bool cover_is_due(const struct supervisor *s);	     /* a second look is needed */
-void cover_later(struct supervisor *s, bool is_due); /* then it is taken by itself */
 
 /* git-link.c: before anything runs inside, and before anything is mounted */
 int git_link_make(struct supervisor *s, struct err *err);

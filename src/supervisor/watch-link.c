@@ -105,13 +105,12 @@ void watch_look(struct supervisor *s)
 	if (!s->host_run)
 		return;
 	if (s->broker >= 0) {
-		cover_later(s, broker_look(s));
+		broker_look(s);
 		return;
 	}
 	git_cover_look(s);
 	tell_notes(s);
 	cover_look(s);
-	cover_later(s, !s->told && cover_is_due(s));
 	restore_look(s->restore, &s->places, s->n_found < FOUND_MAX, &found);
 	host_run_compare(s->host_run, &found);
 	(void)announce(s, &found);
@@ -174,21 +173,24 @@ static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
 		watch_look(s);
 }
 
-/* Without inotify the looks after each command remain, unless a git directory is covered. */
+/* Without it a file or a git directory that the host replaces would stay without a cover. */
 static int open_inotify(struct supervisor *s, struct err *err)
 {
+	int r;
+
 	s->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (s->watch < 0)
-		return git_cover_watch(s, err);
+		return err_sys(err, errno, "cannot watch the workspace");
 	for (size_t i = 0; i < s->spec->n_watches; i++)
 		if (s->spec->watches[i].kind != SPEC_WATCH_PATH)
 			(void)inotify_add_watch(s->watch, s->spec->watches[i].dir,
 						IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR |
 							IN_DONT_FOLLOW);
-	cover_watch(s);
+	r = cover_watch(s, err);
 	s->watch_io = (struct ev_io){.fd = s->watch, .fn = on_change};
-	(void)ev_want(s->ev, &s->watch_io, EPOLLIN);
-	return git_cover_watch(s, err);
+	if (r == 0)
+		r = git_cover_watch(s, err);
+	return r < 0 ? r : ev_want(s->ev, &s->watch_io, EPOLLIN);
 }
 
 /* What is there before anything runs. What leads into ralph's state is settled at once. */

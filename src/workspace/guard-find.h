@@ -39,6 +39,8 @@ int finder_open(const struct finder *f, const char *path, int flags);
  * itself. What is not there is left to whoever watches its place. */
 void finder_protect(struct finder *f, const char *path, enum guard_kind kind, const char *why);
 void finder_place(struct finder *f, enum protect_base base, const char *dir);
+/* A directory where programs that the host runs by name may appear. */
+void finder_programs(struct finder *f, const char *dir);
 /* Something cannot be protected, so no sandbox starts. */
 void finder_refuse(struct finder *f, const char *fmt, ...) printf_like(2, 3);
 /* A small file below the roots as text; -ENOENT, -EFBIG … */
@@ -48,9 +50,12 @@ DIR *finder_dir(const struct finder *f, const char *path);
 
 /* guard-git.c: a git directory with its settings, hooks, submodules and worktrees */
 void guard_git(struct finder *f, enum protect_base base, const char *dir, const char *root);
-/* Of a git directory that nobody inside sees: the programs in the tree that its settings name. */
-void guard_private(struct finder *f);
 /* What stands as .git in this directory: a directory, a file that points, a link. */
 void guard_dot_git(struct finder *f, const char *parent);
+/* guard-named.c: what the settings of a git directory, and the user's own, name in the tree. dir:
+ * NULL for the user's alone; root: where its files are, NULL: nowhere. */
+void guard_named(struct finder *f, const char *dir, const char *root);
+/* The same for a git directory that nobody inside sees. */
+void guard_private(struct finder *f);
 /* guard-tree.c: names anywhere in the tree */
 void guard_tree(struct finder *f);

@@ -7,9 +7,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "policy/gitconfig.h"
 
-#define CONFIG_MAX (256 * KiB)
 #define POINTER_MAX (4 * KiB)
 #define GIT_DIRS_MAX 1000 /* with more of them no sandbox starts */
 #define MODULES_DEPTH 8	  /* names of submodules have slashes */
@@ -46,74 +44,6 @@ static char *read_pointer(const struct finder *f, const char *dir, const char *n
 	b.data[strcspn(b.data, "\r\n")] = '\0';
 	joined = path_join(dir, text);
 	return realpath(joined, NULL);
-}
-
-struct named {
-	struct finder *f;
-	const char *dir;  /* of the settings: what include.path is relative to */
-	const char *root; /* of the files: what core.hooksPath is relative to */
-};
-
-/* The user's own settings may name files of the workspace: those count as much as the settings. */
-static bool protect_named(const struct gitconfig_entry *e, void *arg)
-{
-	const struct named *n = arg;
-	bool hooks = streq(e->section, "core") && streq(e->key, "hookspath");
-	bool include = (streq(e->section, "include") || streq(e->section, "includeif")) &&
-		       streq(e->key, "path");
-	cleanup_free char *path = NULL, *real = NULL;
-
-	if (!e->value || !e->value[0] || e->value[0] == '~' || (!hooks && !include))
-		return false;
-	path = path_join(hooks ? n->root : n->dir, e->value);
-	real = realpath(path, NULL);
-	if (real)
-		finder_protect(n->f, real, GUARD_RO,
-			       hooks ? "programs that git runs" : "settings of git");
-	return false;
-}
-
-static const char *const settings[] = {"config", "config.worktree"};
-
-static void guard_named(struct finder *f, const char *dir, const char *root)
-{
-	struct named n = {.f = f, .dir = dir, .root = root ? root : dir};
-
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		cleanup_free char *path = path_join(dir, settings[i]);
-		cleanup_buf struct buf b;
-
-		buf_init(&b, CONFIG_MAX);
-		if (finder_read(f, path, &b) == 0)
-			(void)gitconfig_each(buf_str(&b), b.len, protect_named, &n);
-	}
-}
-
-/* Settings that cannot be read may name anything, so no sandbox starts. */
-static void guard_own(struct finder *f, const char *dir, const char *name)
-{
-	cleanup_fd int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct named n = {.f = f, .dir = dir, .root = f->in->git->root};
-	cleanup_buf struct buf b;
-	int r;
-
-	buf_init(&b, CONFIG_MAX);
-	r = at < 0 ? -errno : path_read(at, name, &b);
-	if (r == 0)
-		(void)gitconfig_each(buf_str(&b), b.len, protect_named, &n);
-	else if (r != -ENOENT)
-		finder_refuse(f, "cannot read '%s/%s': %s", dir, name, strerror(-r));
-}
-
-void guard_private(struct finder *f)
-{
-	const struct gitdir *g = f->in->git;
-
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		guard_own(f, g->common, settings[i]);
-		if (!streq(g->dir, g->common))
-			guard_own(f, g->dir, settings[i]);
-	}
 }
 
 static void guard_modules(struct finder *f, const char *dir, int depth)

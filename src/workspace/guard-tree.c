@@ -149,7 +149,7 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 		return false;
 	}
 	look_at(l, d, name, is_dir);
-	return !is_heap(name);
+	return is_dir && !is_heap(name);
 }
 
 static void on_leave(void *arg, const struct tree_dir *d)
@@ -197,6 +197,7 @@ void guard_tree(struct finder *f)
 
 	buf_init(&l.index, INDEX_MAX);
 	finder_place(f, PROTECT_TREE, f->in->dir);
+	guard_named(f, NULL, f->in->git && f->in->git->root ? f->in->git->root : f->in->dir);
 	if (tree_walk(finder_open(f, f->in->dir, O_RDONLY | O_DIRECTORY), f->in->dir, &ops, &l) < 0)
 		finder_refuse(f, "cannot look for protected files in '%s'", f->in->dir);
 	if (l.n_shared)

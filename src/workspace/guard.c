@@ -112,6 +112,12 @@ void finder_place(struct finder *f, enum protect_base base, const char *dir)
 	g->places[g->n_places++] = (struct guard_place){.base = base, .dir = xstrdup(dir)};
 }
 
+void finder_programs(struct finder *f, const char *dir)
+{
+	if (root_of(f, dir) && !strv_has(&f->out->programs, dir))
+		strv_push(&f->out->programs, dir);
+}
+
 static void emit(struct guard *g, enum guard_kind kind, const char *path, const char *why)
 {
 	g->items = xrealloc(g->items, g->n_items + 1, sizeof(*g->items));
@@ -182,6 +188,7 @@ int guard_find(const struct guard_input *in, struct guard *ret, struct err *err)
 	int r;
 
 	*ret = (struct guard){0};
+	strv_init(&ret->programs);
 	strv_init(&f.git_seen);
 	r = add_root(&f, in->dir, err);
 	if (r == 0 && !in->private && common && in->git->root && streq(in->git->root, in->dir) &&
@@ -216,5 +223,6 @@ void guard_done(struct guard *g)
 		free(g->places[i].dir);
 	free(g->items);
 	free(g->places);
+	strv_done(&g->programs);
 	*g = (struct guard){0};
 }

@@ -41,6 +41,7 @@ struct guard {
 	size_t n_items;
 	struct guard_place *places;
 	size_t n_places;
+	struct strv programs; /* directories where programs may appear that git would run */
 };
 
 struct guard_input {
@@ -50,6 +51,9 @@ struct guard_input {
 	bool private;
 	const char *covered;	  /* by it: nothing in there can be written; NULL: nothing */
 	const struct strv *masks; /* patterns of the user, see protect_masked(); NULL: no masks */
+	/* The user's own files of git settings, which name programs; NULL: none. */
+	const struct strv *settings;
+	const char *home; /* the user's, for "~/"; NULL: there is none */
 };
 
 /* An error when not everything can be looked at or protected: then no sandbox may start. */

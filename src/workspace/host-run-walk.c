@@ -42,7 +42,7 @@ static void check_name(struct walk *w, int dirfd, const char *dir, const char *n
 		return;
 	path = path_join(dir, name);
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    host_run_is_mounted(w->judge.spec, path))
+	    host_run_is_mounted(w->judge.spec, path) || spec_may_change(w->judge.spec, path))
 		return;
 	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : judge_is_fresh(&w->judge, &st))
 		(void)findings_add(w->judge.out, path, xstrdup(rule->why), false);
@@ -165,7 +165,10 @@ static void walk_path(struct walk *w, const char *dir)
 		    (S_ISREG(st.st_mode) && !(st.st_mode & 0111)))
 			continue;
 		path = path_join(dir, de->d_name);
-		(void)findings_add(w->judge.out, path, xstrdup("a program on your PATH"), false);
+		(void)findings_add(w->judge.out, path,
+				   xstrdup("a program on your PATH, or in a directory that your "
+					   "git settings name"),
+				   false);
 	}
 	if (d)
 		(void)closedir(d);

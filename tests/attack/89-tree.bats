@@ -287,50 +287,198 @@ covered() {
 	ralph stop "$name"
 }
 
-@test 'a descriptor that is taken while the host replaces a protected file does not write to it for long' {
-	local name=fd-${WS##*-}
-
-	mkdir team
-	echo mine >.mcp.json
-	echo mine >team/.envrc
-	ralph run -d -n "$name"
-	ralph exec "$name" python3 -c '
-import os, time
-held = []
+# hold NAME FILE…: a process inside that takes all it can of these files whenever it can, until `go` is there: descriptors to
+# write and to read, O_PATH ones, other names, and of a directory also itself. Then it uses them all, and says in `finished`
+# how many it had and what it read by them.
+hold() {
+	ralph exec "$1" python3 -c '
+import os, sys
+held, links = [], 0
 open("ready", "w").close()
 while not os.path.exists("go"):
-    for name in (".mcp.json", "team/.envrc"):
+    for name in sys.argv[1:]:
+        for flags in (os.O_WRONLY, os.O_RDONLY, os.O_PATH, os.O_PATH | os.O_DIRECTORY):
+            try:
+                fd = os.open(name, flags)
+                if len(held) < 800 and flags != os.O_RDONLY | os.O_PATH:
+                    held.append(fd)
+                else:
+                    os.close(fd)
+            except OSError:
+                pass
         try:
-            held.append(os.open(name, os.O_WRONLY))
+            os.link(name, f"other-{links}")
+            links += links < 200
         except OSError:
             pass
-    if len(held) > 500:
-        break
-while not os.path.exists("go"):
-    time.sleep(0.01)
+said = b""
+def use(path):
+    global said
+    try:
+        with open(path, "rb") as f:
+            said += f.read()
+    except OSError:
+        pass
+    try:
+        with open(path, "r+b") as f:
+            f.write(b"evil")
+    except OSError:
+        pass
 for fd in held:
-    os.pwrite(fd, b"evil", 0)
-open("finished", "w").write(str(len(held)))' &
+    use(f"/proc/self/fd/{fd}")
+    use(f"/proc/self/fd/{fd}/settings.json")
+    try:
+        os.pwrite(fd, b"evil", 0)
+    except OSError:
+        pass
+for i in range(links + 1):
+    use(f"other-{i}")
+for name in sys.argv[2:]:
+    use(name)
+with open("finished.new", "wb") as f:
+    f.write(b"%d descriptors, %d links\n" % (len(held), links) + said)
+os.rename("finished.new", "finished")' "${@:2}" &
 	wait_until [ -e ready ]
-	replace .mcp.json host1
-	replace team/.envrc host1
+}
+
+# settled SANDBOX: what the host did until now is covered. A look comes before the end of each command.
+settled() {
+	ralph exec "$1" true
+}
+
+@test 'nothing that is taken of a protected file or a secret while the host replaces it leads to it afterwards' {
+	local name=fd-${WS##*-} i
+
+	mkdir team .claude .zed
+	echo mine >.zed/settings.json
+	echo mine >.mcp.json
+	echo mine >team/.envrc
+	echo mine >.env
+	echo mine >.claude/settings.json
+	ralph run -d -n "$name"
+	hold "$name" .mcp.json team/.envrc .env .claude .claude/settings.json .zed .zed/settings.json
+	for i in {1..200}; do
+		replace .mcp.json "host$i"
+		replace team/.envrc "host$i"
+		replace .env "host$i"
+		replace .claude/settings.json "host$i"
+	done
+	# A whole directory, and a file that is removed and made again, as git checkout does.
+	mkdir "$T/claude" "$T/zed"
+	echo host | tee "$T/claude/settings.json" >"$T/zed/settings.json"
+	mv .claude "$T/old"
+	mv "$T/claude" .claude
+	rm -r .zed
+	mv "$T/zed" .zed
+	rm .mcp.json
+	echo host >.mcp.json
 	wait_until covered "$name" "$WS/.mcp.json"
 	wait_until covered "$name" "$WS/team/.envrc"
-	# One who holds it open is cut off after a while, and that is said; whoever holds nothing is let alone.
-	wait_until -t 30 no_writer .mcp.json
-	wait_until -t 30 no_writer team/.envrc
+	wait_until covered "$name" "$WS/.env"
+	wait_until covered "$name" "$WS/.claude"
+	wait_until covered "$name" "$WS/.zed"
+	settled "$name"
+	# What is written now, in place, nobody inside has seen or can write.
+	echo SECRET >.env
+	for file in .mcp.json team/.envrc .claude/settings.json .zed/settings.json; do
+		echo last >"$file"
+	done
 	touch go
-	wait_until -t 30 [ -s finished ]
-	same host1 "$(cat .mcp.json)"
-	same host1 "$(cat team/.envrc)"
+	wait_until -t 60 [ -e finished ]
+	for file in .mcp.json team/.envrc .claude/settings.json .zed/settings.json; do
+		same last "$(cat "$file")"
+	done
+	same SECRET "$(cat .env)"
+	lacks "$(cat finished)" SECRET
+	has "$(cat finished)" descriptors
+	ralph stop "$name"
+	same '' "$(find . -name '.ralph-fresh-*')"
+}
+
+@test 'a file of the host that is being written when it is covered again is whole in the end' {
+	local name=slow-${WS##*-}
+
+	echo mine >.mcp.json
+	ralph run -d -n "$name"
+	# As git checkout writes it: made in its place, in pieces.
+	python3 -c '
+import os
+os.unlink(".mcp.json")
+with open(".mcp.json", "w") as f:
+    for i in range(200):
+        f.write(f"line {i}\n")
+        f.flush()'
+	wait_until covered "$name" "$WS/.mcp.json"
+	settled "$name"
+	same 200 "$(wc -l <.mcp.json)"
+	must_fail ralph exec "$name" sh -c 'echo theirs >.mcp.json' 2>/dev/null
 	ralph stop "$name"
 }
 
-# no_writer FILE: the kernel gives a read lease on it.
-no_writer() {
-	python3 -c 'import fcntl, os, sys
-fd = os.open(sys.argv[1], os.O_RDONLY)
-fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)' "$1" 2>/dev/null
+@test 'a sandbox whose file cannot be covered again ends, and it is said' {
+	local name=lost-${WS##*-}
+
+	echo mine >.mcp.json
+	ralph run -d -n "$name"
+	ln -s elsewhere "$T/link"
+	mv -T "$T/link" .mcp.json
+	wait_until not_running "$name"
+	grep -q "cannot be protected again" "$XDG_STATE_HOME/ralph/sandboxes/$name/events.jsonl"
+}
+
+not_running() {
+	! ralph ls | grep -q "^$1 .*running"
+}
+
+@test "programs in the tree that the user's own git settings name are not written, and not made where there were none" {
+	export GIT_CONFIG_GLOBAL=$T/mine/gitconfig GIT_CONFIG_NOSYSTEM=1
+	local file
+
+	mkdir -p "$T/mine" tools .hooks aliases sub
+	for file in tools/clean tools/smudge tools/diff.sh tools/merge tools/monitor tools/ssh tools/edit tools/page .hooks/pre-commit aliases/a aliases/b.py; do
+		printf '#!/bin/sh\n' >"$file"
+	done
+	chmod +x tools/* .hooks/pre-commit aliases/*
+	chmod -x tools/diff.sh
+	echo plain >tools/notes
+	printf '[alias]\n\tinner = !sh aliases/b.py\n' >shared.gitconfig
+	cat >"$GIT_CONFIG_GLOBAL" <<-END
+		[core]
+			hooksPath = .hooks
+			fsmonitor = ./tools/monitor
+			sshCommand = ssh -o ProxyCommand=none ./tools/ssh
+			editor = "$WS/tools/edit" --wait
+			pager = LESS=R tools/page | cat
+		[filter "x"]
+			clean = \"\$(git rev-parse --show-toplevel)/tools/clean\" %f
+			smudge = \$PWD/tools/smudge
+		[diff "x"]
+			textconv = sh -e tools/diff.sh
+		[merge "x"]
+			driver = exec ./tools/merge %O %A %B
+		[alias]
+			t = !git status && aliases/a
+			s = status tools/notes
+			n = !./later/new
+		[include]
+			path = $WS/shared.gitconfig
+	END
+	attack 'for f in tools/clean tools/smudge tools/diff.sh tools/merge tools/monitor tools/ssh tools/edit tools/page .hooks/pre-commit aliases/a aliases/b.py shared.gitconfig; do
+			{ echo "$EVIL" >>"$f"; } 2>/dev/null && echo "wrote $f"; rm -f "$f" 2>/dev/null && echo "removed $f"; done
+		mv tools x; mv .hooks y; echo new >.hooks/post-commit; mkdir later; printf "#!/bin/sh\n$EVIL\n" >later/new; chmod +x later/new
+		echo changed >tools/notes'
+	same '' "$(cat "$T/said")"
+	same changed "$(cat tools/notes)"
+	[ ! -e .hooks/post-commit ]
+	[ ! -e later/new ] || fail "a program that an alias names is still there"
+	has "$(cat "$T/notices")" "$WS/later/new'"
+	git commit -q --allow-empty -m x || :
+	unharmed
+	# A directory of hooks that is not there yet.
+	rm -r .hooks
+	attack 'mkdir .hooks; printf "#!/bin/sh\n$EVIL\n" >.hooks/pre-commit; chmod +x .hooks/pre-commit'
+	git commit -q --allow-empty -m x || :
+	unharmed
 }
 
 need_root_mount() {

@@ -55,7 +55,7 @@ static void every_engine_has_what_is_not_optional(void **state)
 		assert_true(ops->init && ops->probe && ops->plan && ops->dump && ops->stop &&
 			    ops->done);
 		assert_true(ops->caps & ENGINE_NO_GUEST ? ops->set_up && ops->exec
-							: ops->start && ops->protect);
+							: ops->start && ops->cover);
 	}
 }
 

@@ -132,6 +132,28 @@ static void what_is_the_agents_own_counts_although_it_is_protected(void **state)
 	expect("protected", REPO_REJECT, ".ralph/config.yaml");
 }
 
+static void what_the_user_or_the_task_names_counts_although_it_is_protected(void **state)
+{
+	cleanup_strv struct strv may = {0};
+	struct repo_rules rules = {.may_change = &may};
+
+	strv_push(&may, ".github/workflows/*");
+	run_sh("git tag start; mkdir -p .github/workflows; echo x >.github/workflows/ci.yml; git "
+	       "add .; git commit -qm x");
+	check_with("start", &rules);
+	assert_true(result.counts);
+	run_sh("echo x >.mcp.json; git add .; git commit -qm x");
+	check_with("start", &rules);
+	expect("protected", REPO_REJECT, ".mcp.json");
+	strv_push(&may, "*");
+	check_with("start", &rules);
+	assert_true(result.counts);
+	/* Never ralph's own. */
+	run_sh("mkdir .ralph; echo x >.ralph/config.yaml; git add -f .ralph; git commit -qm x");
+	check_with("start", &rules);
+	expect("protected", REPO_REJECT, ".ralph/config.yaml");
+}
+
 static void attributes_that_choose_filters_are_pointed_out(void **state)
 {
 	check_after("git config filter.x.clean 'touch $TREE/witness'; echo '* filter=x' "
@@ -334,6 +356,7 @@ int main(void)
 		CHECKED(anybody_may_commit_where_no_one_is_named),
 		CHECKED(protected_paths_do_not_count_in_any_commit),
 		CHECKED(protected_paths_do_not_count_in_another_case),
+		CHECKED(what_the_user_or_the_task_names_counts_although_it_is_protected),
 		CHECKED(what_is_the_agents_own_counts_although_it_is_protected),
 		CHECKED(attributes_that_choose_filters_are_pointed_out),
 		CHECKED(large_files_do_not_count),

@@ -219,34 +219,44 @@ static void container_complaint(struct engine *e, char *ret, size_t size)
 	ret[0] = '\0'; /* what the program had to say was the error of start() */
 }
 
-static int container_protect(struct engine *e, const char *path, bool hide, struct err *err)
+static int container_cover(struct engine *e, const char *from, const char *path,
+			   enum spec_mount_kind kind, struct err *err)
 {
 	if (container_of(e)->remote_name)
 		return err_set(err, ENOTSUP,
 			       "no mount can be made on the engine's machine from here; ralph stop "
 			       "and start it again");
-	return make_readonly_again(container_of(e)->init_pid, path, hide, err);
+	return mount_again(container_of(e)->init_pid, from, path, kind, err);
 }
 
-static int container_cover(struct engine *e, const char *from, const char *path, struct err *err)
+/* Where the pid namespace is not ours to enter, the engine does it. */
+static int container_freeze(struct engine *e, struct err *err)
 {
-	if (container_of(e)->remote_name)
-		return err_set(err, ENOTSUP,
-			       "no mount can be made on the engine's machine from here");
-	return mount_again(container_of(e)->init_pid, from, path, err);
-}
-
-/* The pid namespace is the engine's: where it is not ours to enter, the engine does it. */
-static int container_freeze(struct engine *e, bool on, struct err *err)
-{
+	const struct cgroup none = {0}; /* its cgroup is the engine's own */
 	struct container *c = container_of(e);
-	char *const args[] = {on ? "pause" : "unpause", c->name, NULL};
+	char *const args[] = {"pause", c->name, NULL};
+	int r;
 
-	if (c->init_pid > 0 && !c->paused && freeze_by_signals(c->init_pid, on, err) == 0)
+	if (c->remote_name)
+		return err_set(err, ENOTSUP, "the sandbox runs on the engine's machine");
+	if (freeze_begin(&none, c->init_pid, &c->freeze, err) == 0)
 		return 0;
 	*err = (struct err){0};
-	c->paused = on;
-	return container_call(c->program, args, CALL_MS, NULL, err);
+	r = container_call(c->program, args, CALL_MS, NULL, err);
+	c->paused = r == 0;
+	return r;
+}
+
+static void container_thaw(struct engine *e)
+{
+	struct container *c = container_of(e);
+	char *const args[] = {"unpause", c->name, NULL};
+	struct err ignored;
+
+	freeze_end(&c->freeze);
+	if (c->paused)
+		(void)container_call(c->program, args, CALL_MS, NULL, &ignored);
+	c->paused = false;
 }
 
 static void container_kill(struct engine *e)
@@ -387,9 +397,9 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 		.init_pid = container_init_pid,                                                    \
 		.complaint = container_complaint,                                                  \
 		.kill = container_kill,                                                            \
-		.protect = container_protect,                                                      \
 		.cover = container_cover,                                                          \
 		.freeze = container_freeze,                                                        \
+		.thaw = container_thaw,                                                            \
 		.stop = container_stop,                                                            \
 		.done = container_done,                                                            \
 		.clean = word##_clean,                                                             \

@@ -2,6 +2,7 @@
 
 #include "base/proc.h"
 #include "base/strv.h"
+#include "engine/freeze.h"
 #include "engine/ops.h"
 #include "wire/root-proto.h"
 
@@ -41,6 +42,7 @@ struct container {
 	bool started, paused;
 	pid_t init_pid; /* the guest, seen from here */
 	int init_pidfd;
+	struct freeze freeze;
 };
 
 static inline struct container *container_of(struct engine *e)

@@ -32,7 +32,6 @@
 #include "engine/freeze.h"
 #include "engine/make-readonly.h"
 
-#define FREEZE_MS 1000
 #define STOP_MS 5000 /* from SIGKILL until everything inside must be gone */
 
 static void watch(struct native *n, struct engine_launch *l)
@@ -245,21 +244,20 @@ static void native_kill(struct engine *e)
 		(void)kill(-n->bwrap.pid, SIGKILL);
 }
 
-static int native_protect(struct engine *e, const char *path, bool hide, struct err *err)
+static int native_cover(struct engine *e, const char *from, const char *path,
+			enum spec_mount_kind kind, struct err *err)
 {
-	return make_readonly_again(native_init_pid(e), path, hide, err);
+	return mount_again(native_init_pid(e), from, path, kind, err);
 }
 
-static int native_cover(struct engine *e, const char *from, const char *path, struct err *err)
+static int native_freeze(struct engine *e, struct err *err)
 {
-	return mount_again(native_init_pid(e), from, path, err);
+	return freeze_begin(&native_of(e)->cgroup, native_init_pid(e), &native_of(e)->freeze, err);
 }
 
-static int native_freeze(struct engine *e, bool on, struct err *err)
+static void native_thaw(struct engine *e)
 {
-	if (cgroup_freeze(&native_of(e)->cgroup, on, FREEZE_MS) == 0)
-		return 0;
-	return freeze_by_signals(native_init_pid(e), on, err);
+	freeze_end(&native_of(e)->freeze);
 }
 
 static int native_stop(struct engine *e, struct err *err)
@@ -326,9 +324,9 @@ const struct engine_ops engine_native = {
 	.init_pid = native_init_pid,
 	.complaint = native_complaint,
 	.kill = native_kill,
-	.protect = native_protect,
 	.cover = native_cover,
 	.freeze = native_freeze,
+	.thaw = native_thaw,
 	.stop = native_stop,
 	.done = native_done,
 	.clean = native_clean,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/cgroup.h"
+#include "engine/freeze.h"
 #include "engine/ops.h"
 #include "wire/root-proto.h"
 
@@ -28,6 +29,7 @@ struct native {
 	int complaint;	/* bwrap's stderr */
 	pid_t init_pid; /* the guest, seen from here; 0 until bwrap has told */
 	int init_pidfd;
+	struct freeze freeze;
 	int mounts; /* its mount namespace, once it is to end */
 };
 
