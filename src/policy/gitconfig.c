@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
 
@@ -260,90 +259,4 @@ char *gitconfig_get(const char *text, size_t len, const char *section, const cha
 
 	(void)gitconfig_each(text, len, keep_wanted, &w);
 	return w.value;
-}
-
-/*
- * The keys by which a repository has git run a program, read another file of settings, speak to
- * another host than its URL says, or write to another directory. "*" is any key of the section.
- */
-/* clang-format off */
-static const struct {
-	const char *section, *key;
-} running[] = {
-	{"alias", "*"}, {"browser", "*"}, {"core", "alternaterefscommand"}, {"core", "askpass"},
-	{"core", "editor"}, {"core", "fsmonitor"}, {"core", "gitproxy"}, {"core", "hookspath"},
-	{"core", "pager"}, {"core", "sshcommand"}, {"core", "worktree"}, {"credential", "helper"},
-	{"diff", "command"}, {"diff", "external"}, {"diff", "textconv"}, {"difftool", "*"},
-	{"filter", "clean"}, {"filter", "process"}, {"filter", "smudge"}, {"gc", "recentobjectshook"},
-	{"gpg", "defaultkeycommand"}, {"gpg", "program"}, {"guitool", "*"}, {"hook", "*"},
-	{"include", "path"}, {"includeif", "path"}, {"init", "templatedir"},
-	{"interactive", "difffilter"}, {"man", "*"}, {"merge", "driver"}, {"mergetool", "*"},
-	{"pager", "*"}, {"protocol", "allow"}, {"remote", "receivepack"}, {"remote", "uploadpack"},
-	{"remote", "vcs"}, {"sendemail", "*"}, {"sequence", "editor"}, {"tar", "command"},
-	{"trailer", "cmd"}, {"trailer", "command"}, {"uploadpack", "packobjectshook"},
-	{"url", "insteadof"}, {"url", "pushinsteadof"}, {"web", "browser"},
-};
-/* clang-format on */
-
-static bool is_boolean(const char *value)
-{
-	static const char *const words[] = {"",	   "0",	 "1",  "true", "false",
-					    "yes", "no", "on", "off"};
-
-	if (!value)
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strcasecmp(value, words[i]) == 0)
-			return true;
-	return false;
-}
-
-/* A URL like ext::sh -c … runs a program; so does an update of a submodule that begins with '!'. */
-static bool value_runs(const struct gitconfig_entry *e)
-{
-	if (!e->value)
-		return false;
-	if (streq(e->section, "submodule") && streq(e->key, "update"))
-		return e->value[0] == '!';
-	if (streq(e->key, "url") || streq(e->key, "pushurl"))
-		return strstr(e->value, "::") != NULL || e->value[0] == '-';
-	return false;
-}
-
-static bool entry_runs(const struct gitconfig_entry *e, bool module)
-{
-	if (module && streq(e->section, "core") && streq(e->key, "worktree"))
-		return false;
-	if (streq(e->key, "fsmonitor") && is_boolean(e->value))
-		return false; /* git's own monitor, or none */
-	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
-		if (streq(running[i].section, e->section) &&
-		    (running[i].key[0] == '*' || streq(running[i].key, e->key)))
-			return true;
-	return value_runs(e);
-}
-
-struct judgement {
-	bool module;
-	char *key;
-};
-
-static bool note_running(const struct gitconfig_entry *e, void *arg)
-{
-	struct judgement *j = arg;
-
-	if (!entry_runs(e, j->module))
-		return false;
-	j->key = e->sub ? xasprintf("%s.%s.%s", e->section, e->sub, e->key)
-			: xasprintf("%s.%s", e->section, e->key);
-	return true;
-}
-
-char *gitconfig_runs(const char *text, size_t len, bool module)
-{
-	struct judgement j = {.module = module};
-
-	if (gitconfig_each(text, len, note_running, &j) < 0)
-		return xstrdup("a syntax error");
-	return j.key;
 }

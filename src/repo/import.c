@@ -17,7 +17,6 @@
 #include "repo/take-stream.h"
 #include "workspace/private-git.h"
 
-#define TIPS_FD 3
 #define TIPS_SIZE_MAX (64 * MiB)
 #define DATA_MAX ((rlim_t)2 * GiB) /* packs are mapped and do not count */
 #define FILE_MAX ((rlim_t)8 * GiB)
@@ -133,8 +132,8 @@ static int read_tips(struct import *im, struct err *err)
 	int r;
 
 	buf_init(&b, TIPS_SIZE_MAX);
-	r = fd_read_all(TIPS_FD, &b);
-	(void)close(TIPS_FD);
+	r = fd_read_all(IMPORT_TIPS_FD, &b);
+	(void)close(IMPORT_TIPS_FD);
 	for (char *line = b.data, *end; r == 0 && line && (end = strchr(line, '\n'));
 	     line = end + 1) {
 		*end = '\0';
@@ -469,7 +468,7 @@ int import_run(const char *root, const char *name, bool may_switch, json_t *out,
 {
 	cleanup_(import_done) struct import im = {
 		.name = name, .may_switch = may_switch, .helper = -1};
-	static const int keep[] = {TIPS_FD};
+	static const int keep[] = {IMPORT_TIPS_FD};
 	cleanup_fd int lock = -1;
 	int r;
 

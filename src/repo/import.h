@@ -27,6 +27,7 @@
 #define IMPORT_TIPS_MAX 200000	  /* references of the user's, as they were told */
 #define IMPORT_LOOSE_MAX 100	  /* objects that are kept one by one; more stay a pack */
 #define IMPORT_DIR "ralph-import" /* of the git directory: what an import needs while it runs */
+#define IMPORT_TIPS_FD 3	  /* where the tips are read */
 #define IMPORT_LOCK_MS 20000	  /* another import into the same repository may take this long */
 
 enum import_kind {

@@ -5,6 +5,7 @@
  * repo import DIR NAME WHEN           import.h; WHEN "idle": HEAD may follow, "busy": it may not
  * repo held DIR NAME                  what imports held
  * repo settle DIR NAME HOW REF        HOW: merge, gitlinks, force, drop; REF: heads/BRANCH, or ""
+ * repo adopt DIR NAME HEAD SETTINGS   adopt.h
  * repo forget DIR NAME                sandbox NAME is gone
  *
  * For ralph's own use; see take.h. apply, import and tips answer on stdout in JSON; an error is a line on
@@ -21,6 +22,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "repo/adopt.h"
 #include "repo/import.h"
 
 #define TIPS_MAX 64
@@ -252,6 +254,11 @@ static int cmd_import(char **argv, json_t *out, struct err *err)
 	return import_run(argv[0], argv[1], streq(argv[2], "idle"), out, err);
 }
 
+static int cmd_adopt(char **argv, json_t *out, struct err *err)
+{
+	return adopt_run(argv[0], argv[1], argv[2], argv[3], out, err);
+}
+
 static int cmd_held(char **argv, json_t *out, struct err *err)
 {
 	return settle_list(argv[0], argv[1], out, err);
@@ -289,6 +296,7 @@ static const struct {
 	{"apply", 2, cmd_apply, false, false},
 	{"diff", 4, cmd_diff, true, false},
 	{"import", 3, cmd_import, false, false},
+	{"adopt", 4, cmd_adopt, false, false},
 	{"held", 2, cmd_held, false, false},
 	{"settle", 4, cmd_settle, false, true},
 	{"forget", 2, cmd_forget, false, false},

@@ -19,6 +19,7 @@
 #include "wire/gateway-proto.h"
 #include "wire/remote.h"
 #include "wire/wire.h"
+#include "workspace/nested.h"
 
 #include <time.h>
 
@@ -201,9 +202,10 @@ struct supervisor {
 	struct cover *covers; /* see cover-link.c */
 	struct ev_timer cover_timer;
 	size_t n_covers;
-	struct strv notes;	 /* for the user, of before the start */
-	struct err unsettled;	 /* a finding that could not be moved: commands end with it */
-	struct strv moved;	 /* paths of the first ones that were moved to quarantine */
+	struct strv notes;    /* for the user, of before the start */
+	struct err unsettled; /* a finding that could not be moved: commands end with it */
+	struct strv moved;    /* paths of the first ones that were moved to quarantine */
+	struct nested_told nested;
 	struct timespec since;	 /* newer files were changed while the sandbox ran */
 	struct restore *restore; /* NULL: nothing is to be restored */
 	int watch;		 /* inotify */
