@@ -31,6 +31,20 @@ static bool check(const struct gitconfig_entry *e, void *arg)
 	return false;
 }
 
+/* Of an agent's settings the host takes three keys. */
+static bool check_host(const struct gitconfig_entry *e, void *arg)
+{
+	bool remote = strcmp(e->section, "remote") == 0 &&
+		      (strcmp(e->key, "url") == 0 || strcmp(e->key, "fetch") == 0);
+	bool branch = strcmp(e->section, "branch") == 0 &&
+		      (strcmp(e->key, "remote") == 0 || strcmp(e->key, "merge") == 0);
+
+	if ((!remote && !branch) || !e->sub || !e->value || strstr(e->value, "::") ||
+	    e->value[0] == '-' || e->sub[0] == '-')
+		abort();
+	return check(e, arg);
+}
+
 /* Whatever is admitted can be read again, and holds nothing that must stay outside. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -40,6 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buf_init(&b, 4 * MiB);
 	if (git_admit_config((const char *)data, size, &with, &b) == 0 &&
 	    gitconfig_each(buf_str(&b), b.len, check, NULL) != 0)
+		abort();
+	buf_clear(&b);
+	if (git_admit_remotes((const char *)data, size, &b) == 0 &&
+	    gitconfig_each(buf_str(&b), b.len, check_host, NULL) != 0)
 		abort();
 	buf_done(&b);
 	return 0;

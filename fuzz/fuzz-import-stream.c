@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "git/libgit.h"
-#include "repo/import.h"
+#include "repo/import/import.h"
 #include "repo/take-stream.h"
 
 #include <stdlib.h>

@@ -34,6 +34,7 @@ const struct command *const commands[] = {
 	&cmd_net,
 	&cmd_diff,
 	&cmd_apply,
+	&cmd_adopt,
 	&cmd_quarantine,
 	&cmd_image,
 	&cmd_usage,

@@ -12,6 +12,7 @@ struct command;
 /* All commands in the order of the help listing; NULL-terminated. */
 extern const struct command *const commands[];
 
+extern const struct command cmd_adopt;
 extern const struct command cmd_answer;
 extern const struct command cmd_apply;
 extern const struct command cmd_audit;

@@ -16,6 +16,7 @@
 #include "policy/gitconfig.h"
 #include "record/store.h"
 #include "workspace/gitdir.h"
+#include "workspace/nested.h"
 #include "workspace/private-git.h"
 
 #define MODULES_TEXT_MAX (1 * MiB)
@@ -71,7 +72,7 @@ static mode_t type_at(const char *path)
  * Where there is no repository a place for one is covered all the same, so that one made inside is
  * the sandbox's own.
  */
-static int place_none(struct sandbox_spec *s, struct err *err)
+static int place_none(struct sandbox_spec *s, const struct build_input *in, struct err *err)
 {
 	cleanup_free char *dot_git = path_join(s->workspace, ".git");
 	mode_t type = type_at(dot_git);
@@ -82,6 +83,9 @@ static int place_none(struct sandbox_spec *s, struct err *err)
 				 "'%s' is a symbolic link, and a link cannot be protected from the "
 				 "agent; move the git directory itself there",
 				 dot_git);
+	/* One that appeared here before is mounted in its place, and adopted from there. */
+	if (nested_has(in->places, dot_git))
+		return 0;
 	/* A file that leads to no git directory of this workspace is read-only: see workspace/guard.h. */
 	if (type == S_IFREG || (!type && is_empty_at(s->workspace)))
 		return 0;
@@ -238,7 +242,7 @@ int build_git(struct sandbox_spec *s, const struct build_input *in, const struct
 	if (g->root)
 		place_repository(s, g);
 	else
-		r = place_none(s, err);
+		r = place_none(s, in, err);
 	if (r < 0 || !s->git.at)
 		return r;
 	s->git.private = store_git(in->places, s->name);

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "compose/agent-path.h"
 #include "workspace/gitdir.h"
+#include "workspace/nested.h"
 #include "compose/resource-limits.h"
 #include "record/name.h"
 #include "compose/packages.h"
@@ -202,6 +203,8 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	r = in->clone ? build_clone(s, in, f->git, err) : build_workspace(s, in, f->git, err);
 	if (r == 0)
 		r = build_mounts(s, in, err);
+	if (r == 0)
+		nested_mount(s, in->places);
 	build_watch_path(s, getenv("PATH"));
 	if (r == 0)
 		r = build_cred(s, in, f->agent, notice, err);

@@ -13,6 +13,7 @@
 #include "workspace/findings.h"
 #include "workspace/host-run.h"
 #include "workspace/kept-refs.h"
+#include "workspace/nested.h"
 #include "workspace/restore.h"
 #include "workspace/seen.h"
 
@@ -22,11 +23,12 @@ struct dead {
 	const struct places *places;
 	const struct sandbox_spec *spec;
 	struct events *log;
+	struct nested_told nested;
 };
 
 static bool settle(void *arg, struct findings *found)
 {
-	const struct dead *d = arg;
+	struct dead *d = arg;
 	bool moved = false;
 
 	for (size_t i = 0; i < found->n; i++) {
@@ -38,7 +40,10 @@ static bool settle(void *arg, struct findings *found)
 			log_error("workspace", "%s; remove it before you work in there", err.msg);
 		moved = moved || f->id;
 		text = finding_sentence(f);
-		log_warn("workspace", "%s", text);
+		if (f->nested && f->id)
+			nested_tell(&d->nested, d->spec, f->path, f->id);
+		else
+			log_warn("workspace", "%s", text);
 		(void)events_add(d->log, "surface", finding_event(f));
 	}
 	return moved;
@@ -78,7 +83,8 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 	cleanup_(restore_freep) struct restore *back = restore_open(old, e->dir);
 	cleanup_(seen_freep) struct seen *seen = seen_read(e->dir);
 	const struct host_run_before before = {seen, p->state};
-	struct dead d = {p, old, log};
+	struct dead d = {.places = p, .spec = old, .log = log};
+	cleanup_free char *text = NULL;
 	struct findings found = {0};
 	struct stat st;
 
@@ -90,7 +96,12 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 	put_refs_back(p, e, old, log);
 	(void)settle(&d, &found);
 	findings_done(&found);
+	nested_unmount(old, p);
 	host_run_finish(old, &st.st_mtim, &before, true, settle, &d);
+	text = nested_sentence(&d.nested);
+	if (text)
+		log_warn("workspace", "%s", text);
+	nested_told_done(&d.nested);
 	remove_place(old);
 }
 

@@ -246,6 +246,64 @@ int git_admit_config(const char *text, size_t len, const struct git_admit *with,
 	return out->full ? -ENOBUFS : 0;
 }
 
+/* A name without anything that a shell, a path or a refspec takes for more. */
+static bool is_plain(const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "._-";
+
+	return s && isalnum((unsigned char)*s) && strspn(s, plain) == strlen(s);
+}
+
+/* Over the network, to a host: no path, no option, no helper ("ext::sh"). */
+static bool is_remote_url(const char *url)
+{
+	static const char *const starts[] = {"https://", "http://", "ssh://", "git://", "git@"};
+
+	if (!url || strstr(url, "::"))
+		return false;
+	for (const char *p = url; *p; p++)
+		if (!isgraph((unsigned char)*p))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (strncmp(url, starts[i], strlen(starts[i])) == 0)
+			return isalnum((unsigned char)url[strlen(starts[i])]);
+	return false;
+}
+
+static void put_remote(struct buf *out, const struct gitconfig_entry *e)
+{
+	cleanup_free char *url = is_remote_url(e->value) ? git_admit_url(e->value) : NULL;
+	cleanup_free char *fetch = xasprintf("+refs/heads/*:refs/remotes/%s/*", e->sub);
+	const struct gitconfig_entry rows[] = {{"remote", e->sub, "url", url},
+					       {"remote", e->sub, "fetch", fetch}};
+
+	if (!is_remote_url(url))
+		return;
+	put_entry(out, &rows[0]);
+	put_entry(out, &rows[1]);
+}
+
+static bool admit_remote(const struct gitconfig_entry *e, void *arg)
+{
+	cleanup_free char *ref = e->sub ? xasprintf("refs/heads/%s", e->sub) : NULL;
+	bool branch = streq(e->section, "branch") && ref && git_ref_is_valid(ref);
+
+	if (streq(e->section, "remote") && is_plain(e->sub) && streq(e->key, "url"))
+		put_remote(arg, e);
+	else if (branch && ((streq(e->key, "remote") && is_plain(e->value)) ||
+			    (streq(e->key, "merge") && e->value && git_ref_is_valid(e->value))))
+		put_entry(arg, e);
+	return ((struct buf *)arg)->full;
+}
+
+int git_admit_remotes(const char *text, size_t len, struct buf *out)
+{
+	int r = gitconfig_each(text, len, admit_remote, out);
+
+	return r < 0 ? r : out->full ? -ENOBUFS : 0;
+}
+
 /* One part of a reference's name, between two slashes. */
 static bool part_is_valid(const char *p, size_t n)
 {

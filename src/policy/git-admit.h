@@ -19,6 +19,13 @@ struct git_admit {
 int git_admit_config(const char *text, size_t len, const struct git_admit *with, struct buf *out);
 
 /*
+ * The other way, what of an agent's settings may be the user's: where remotes are and what branches
+ * follow. No key that names a program is among them, no URL that starts one, and no refspec of the
+ * agent's.
+ */
+int git_admit_remotes(const char *text, size_t len, struct buf *out);
+
+/*
  * The URL without what it says about a person: "https://me:key@host/x?token=y" becomes
  * "https://host/x". The user "git" of ssh is no person and stays. NULL: it cannot be told where the
  * user ends. The caller frees it.

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
 
@@ -310,10 +309,8 @@ static bool value_runs(const struct gitconfig_entry *e)
 	return false;
 }
 
-static bool entry_runs(const struct gitconfig_entry *e, bool module)
+bool gitconfig_entry_runs(const struct gitconfig_entry *e)
 {
-	if (module && streq(e->section, "core") && streq(e->key, "worktree"))
-		return false;
 	if (streq(e->key, "fsmonitor") && is_boolean(e->value))
 		return false; /* git's own monitor, or none */
 	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
@@ -321,34 +318,4 @@ static bool entry_runs(const struct gitconfig_entry *e, bool module)
 		    (running[i].key[0] == '*' || streq(running[i].key, e->key)))
 			return true;
 	return value_runs(e);
-}
-
-bool gitconfig_entry_runs(const struct gitconfig_entry *e)
-{
-	return entry_runs(e, false);
-}
-
-struct judgement {
-	bool module;
-	char *key;
-};
-
-static bool note_running(const struct gitconfig_entry *e, void *arg)
-{
-	struct judgement *j = arg;
-
-	if (!entry_runs(e, j->module))
-		return false;
-	j->key = e->sub ? xasprintf("%s.%s.%s", e->section, e->sub, e->key)
-			: xasprintf("%s.%s", e->section, e->key);
-	return true;
-}
-
-char *gitconfig_runs(const char *text, size_t len, bool module)
-{
-	struct judgement j = {.module = module};
-
-	if (gitconfig_each(text, len, note_running, &j) < 0)
-		return xstrdup("a syntax error");
-	return j.key;
 }

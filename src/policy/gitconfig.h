@@ -4,8 +4,7 @@
 #include <stddef.h>
 
 /*
- * A git configuration file as text: what it says, and whether it would have git run something.
- * Nothing is expanded and no other file is read.
+ * A git configuration file as text: what it says. Nothing is expanded and no other file is read.
  */
 struct gitconfig_entry {
 	const char *section; /* lower case */
@@ -23,13 +22,5 @@ int gitconfig_each(const char *text, size_t len, gitconfig_fn *fn, void *arg);
 /* The value that counts, the last one; NULL when there is none. The caller frees it. */
 char *gitconfig_get(const char *text, size_t len, const char *section, const char *key);
 
-/* Would git run something by this one? */
+/* Would git run something by this one, or take further settings from elsewhere? */
 bool gitconfig_entry_runs(const struct gitconfig_entry *e);
-
-/*
- * NULL when nothing in it makes git run a program, take further settings from elsewhere or work on
- * another directory; else the first key that does ("filter.x.clean"), or "a syntax error". In the
- * git directory of a submodule core.worktree is the rule: with `module` that is the caller's to
- * judge. The caller frees it.
- */
-char *gitconfig_runs(const char *text, size_t len, bool module);

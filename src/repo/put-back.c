@@ -4,7 +4,7 @@
  * work and stays, as the rule per branch says; so do new branches and tags. For all else the
  * recorded commit counts, and what the agent made of it is held below refs/ralph/NAME.
  */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <fcntl.h>
 #include <string.h>

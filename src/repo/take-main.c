@@ -6,6 +6,7 @@
  * repo held DIR NAME                  what imports held
  * repo show DIR NAME REF FLAGS        one of those as a patch; FLAGS as for diff
  * repo settle DIR NAME HOW REF        HOW: merge, gitlinks, force, drop; REF: heads/BRANCH, or ""
+ * repo adopt DIR NAME HEAD SETTINGS   import-new.c
  * repo forget DIR NAME                sandbox NAME is gone
  * repo pin DIR NAME                   import.h, put-back.c
  * repo put-back DIR NAME
@@ -24,7 +25,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #define TIPS_MAX 64
 
@@ -255,9 +256,12 @@ static int cmd_import(char **argv, json_t *out, struct err *err)
 	return import_run(argv[0], argv[1], streq(argv[2], "idle"), out, err);
 }
 
-static int cmd_import_new(char **argv, json_t *out, struct err *err)
+static int cmd_adopt(char **argv, json_t *out, struct err *err)
 {
-	return import_new(argv[0], argv[1], out, err);
+	const struct import_new_input in = {
+		.root = argv[0], .name = argv[1], .head = argv[2], .settings = argv[3]};
+
+	return import_new(&in, out, err);
 }
 
 static int cmd_held(char **argv, json_t *out, struct err *err)
@@ -331,7 +335,7 @@ static const struct {
 	{"apply", 2, cmd_apply, false, false},
 	{"diff", 4, cmd_diff, true, false},
 	{"import", 3, cmd_import, false, false},
-	{"import-new", 2, cmd_import_new, false, false},
+	{"adopt", 4, cmd_adopt, false, false},
 	{"held", 2, cmd_held, false, false},
 	{"show", 4, cmd_show, true, false},
 	{"settle", 4, cmd_settle, false, true},

@@ -19,6 +19,7 @@
 #include "wire/gateway-proto.h"
 #include "wire/remote.h"
 #include "wire/wire.h"
+#include "workspace/nested.h"
 
 #include <time.h>
 
@@ -226,10 +227,11 @@ struct supervisor {
 	struct git_cover git_cover;
 	struct cover *covers; /* see cover-link.c */
 	size_t n_covers;
-	struct strv notes;	 /* for the user, of before the start */
-	struct err unsettled;	 /* a finding that could not be moved: commands end with it */
-	struct err refs_err;	 /* why references could not be put back, as it was said */
-	struct strv moved;	 /* paths of the first ones that were moved to quarantine */
+	struct strv notes;    /* for the user, of before the start */
+	struct err unsettled; /* a finding that could not be moved: commands end with it */
+	struct err refs_err;  /* why references could not be put back, as it was said */
+	struct strv moved;    /* paths of the first ones that were moved to quarantine */
+	struct nested_told nested;
 	struct timespec since;	 /* newer files were changed while the sandbox ran */
 	struct restore *restore; /* NULL: nothing is to be restored */
 	int watch;		 /* inotify */

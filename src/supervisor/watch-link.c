@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "workspace/findings.h"
+#include "workspace/nested.h"
 #include "workspace/restore.h"
 #include "workspace/host-run.h"
 #include "workspace/kept-refs.h"
@@ -31,7 +32,7 @@ static bool settle(struct supervisor *s, struct finding *f)
 {
 	struct err err = {0};
 
-	if (s->n_found >= FOUND_MAX && strv_has(&s->moved, f->path))
+	if (s->n_found >= FOUND_MAX && !f->nested && strv_has(&s->moved, f->path))
 		return finding_remove(f, s->spec, &err) == 0;
 	if (finding_settle(f, &s->places, s->spec, &err) < 0) {
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
@@ -39,7 +40,7 @@ static bool settle(struct supervisor *s, struct finding *f)
 			s->unsettled = err;
 		return false;
 	}
-	if (f->id && s->moved.n < FOUND_MAX)
+	if (f->id && !f->nested && s->moved.n < FOUND_MAX)
 		strv_push(&s->moved, f->path);
 	if (f->id && f->link)
 		host_run_accept(s->host_run, f->path);
@@ -56,6 +57,7 @@ static bool waits(const struct supervisor *s, const struct finding *f)
 static bool announce(void *arg, struct findings *f)
 {
 	struct supervisor *s = arg;
+	size_t shown = 0;
 	bool moved = false;
 
 	for (size_t i = 0; i < f->n; i++) {
@@ -64,6 +66,8 @@ static bool announce(void *arg, struct findings *f)
 		if (waits(s, &f->v[i]))
 			continue;
 		moved = settle(s, &f->v[i]) || moved;
+		if (f->v[i].nested && f->v[i].id)
+			nested_tell(&s->nested, s->spec, f->v[i].path, f->v[i].id);
 		if (s->n_found++ >= FOUND_MAX) {
 			if (s->n_found == FOUND_MAX + 1)
 				sup_event(s, "surface-flood",
@@ -74,14 +78,16 @@ static bool announce(void *arg, struct findings *f)
 		}
 		text = finding_sentence(&f->v[i]);
 		sup_event(s, "surface", finding_event(&f->v[i]));
-		if (i < NOTICES_MAX)
+		if (f->v[i].nested && f->v[i].id && !f->v[i].beside)
+			continue; /* all of them are told at once */
+		if (shown++ < NOTICES_MAX)
 			client_notice_all(s, text);
 	}
-	if (f->n + f->more > NOTICES_MAX) {
+	if (shown > NOTICES_MAX) {
 		cleanup_free char *text = xasprintf(
 			"%zu more files that the host may run are new or changed; see: ralph "
 			"quarantine ls, and the events of the sandbox",
-			f->n + f->more - NOTICES_MAX);
+			shown + f->more - NOTICES_MAX);
 
 		client_notice_all(s, text);
 	}
@@ -117,6 +123,15 @@ void watch_look(struct supervisor *s)
 	findings_done(&found);
 }
 
+static void tell_nested(struct supervisor *s)
+{
+	cleanup_free char *text = nested_sentence(&s->nested);
+
+	if (text)
+		client_notice_all(s, text);
+	nested_told_done(&s->nested);
+}
+
 void watch_refs(struct supervisor *s)
 {
 	cleanup_json json_t *said = NULL;
@@ -143,7 +158,9 @@ void watch_finish(struct supervisor *s)
 	if (!s->host_run)
 		return;
 	watch_look(s);
+	nested_unmount(s->spec, &s->places);
 	host_run_finish(s->spec, &s->since, &before, false, announce, s);
+	tell_nested(s);
 	if (s->unsettled.msg[0]) {
 		(void)err_hint(&s->unsettled, 0, "remove it before you work in there");
 		client_fail_all(s, s->unsettled.msg);
@@ -242,5 +259,9 @@ int watch_start(struct supervisor *s, struct err *err)
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
 	s->host_run = host_run_new(s->spec);
 	r = take_stock(s, err);
-	return r < 0 ? r : open_inotify(s, err);
+	if (r < 0)
+		return r;
+	if (engine_has(s->spec->engine, ENGINE_NO_GUEST))
+		nested_put_back(s->spec, &s->places);
+	return open_inotify(s, err);
 }

@@ -150,6 +150,8 @@ static void say_host_run(const json_t *j, struct buf *b)
 	(void)buf_printf(b, "%s: %s", text(j, "path"), text(j, "why"));
 	if (text(j, "quarantine")[0])
 		(void)buf_printf(b, "; in quarantine as %s", text(j, "quarantine"));
+	if (text(j, "nested")[0])
+		(void)buf_printf(b, "; see: ralph adopt %s", text(j, "nested"));
 }
 
 static void say_path(const json_t *j, struct buf *b)

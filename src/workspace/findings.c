@@ -84,6 +84,7 @@ int finding_settle(struct finding *f, const struct places *p, const struct sandb
 		   struct err *err)
 {
 	const struct quarantine_input in = {
+		.shelf = f->nested ? SHELF_NESTED : SHELF_QUARANTINE,
 		.root = tree_of(spec, f->path),
 		.path = f->path,
 		.why = f->why,
@@ -119,6 +120,8 @@ char *finding_sentence(const struct finding *f)
 				 f->path, f->why, f->id);
 	if (f->back)
 		return xasprintf("'%s' was put back as it was: %s", f->path, f->why);
+	if (f->id && f->nested && !f->beside)
+		return xasprintf("'%s' was put away (%s): %s", f->path, f->id, f->why);
 	if (f->id && f->beside)
 		return xasprintf("'%s' could not be moved and is '" QUARANTINE_BESIDE
 				 "%s' in its directory now, without rights: %s",
@@ -132,6 +135,6 @@ char *finding_sentence(const struct finding *f)
 json_t *finding_event(const struct finding *f)
 {
 	return json_pack("{so so so* so*}", "path", json_text(f->path), "why", json_text(f->why),
-			 "quarantine", f->id ? json_text(f->id) : NULL, "put_back",
-			 f->back ? json_true() : NULL);
+			 f->nested ? "nested" : "quarantine", f->id ? json_text(f->id) : NULL,
+			 "put_back", f->back ? json_true() : NULL);
 }

@@ -17,6 +17,7 @@ struct finding {
 	char *path;  /* on the host */
 	char *why;   /* what the host does with it */
 	bool in_git; /* of a git directory: nothing that work there needs */
+	bool nested; /* a git directory that appeared: it goes whole to nested.h's shelf */
 	bool back;   /* what was there before is there again */
 	bool stays;  /* is not moved, whatever the settings say */
 	char *link;  /* a link stood there, with this text; NULL: none */

@@ -1,30 +1,28 @@
-#include "workspace/host-run.h"
+#include "workspace/host-run-walk.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
-#include "workspace/host-run-judge.h"
 #include "workspace/restore.h"
 #include "workspace/seen.h"
 #include "workspace/state-link.h"
 #include "workspace/tree-walk.h"
 
-#define GIT_MAX 4096 /* git directories that are judged; further ones are moved away whole */
-
-struct walk {
-	struct judge judge;
-	const struct seen *seen;
-	const char *state;
-};
+bool host_walk_is_fresh(const struct host_walk *w, const struct stat *st)
+{
+	return st->st_ctim.tv_sec > w->since.tv_sec ||
+	       (st->st_ctim.tv_sec == w->since.tv_sec && st->st_ctim.tv_nsec >= w->since.tv_nsec);
+}
 
 /* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
-static void check_name(struct walk *w, int dirfd, const char *dir, const char *name, bool top,
+static void check_name(struct host_walk *w, int dirfd, const char *dir, const char *name, bool top,
 		       bool is_dir)
 {
 	const struct protect_rule *rule = protect_match(PROTECT_TREE, path_base(dir), name);
@@ -36,61 +34,115 @@ static void check_name(struct walk *w, int dirfd, const char *dir, const char *n
 		top = false; /* nobody else looks at those */
 	}
 	/* Those that are asked about stayed until now, also where they were noticed before. */
-	if (w->seen && w->judge.spec->quarantine == SPEC_QUARANTINE_ASK)
+	if (w->seen && w->spec->quarantine == SPEC_QUARANTINE_ASK)
 		top = false;
-	if (!rule || (top && !w->judge.all && !strchr(rule->path, '/')))
+	if (!rule || (top && !w->all && !strchr(rule->path, '/')))
 		return;
 	path = path_join(dir, name);
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    host_run_is_mounted(w->judge.spec, path) || spec_may_change(w->judge.spec, path))
+	    host_run_is_mounted(w->spec, path) || spec_may_change(w->spec, path))
 		return;
-	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : judge_is_fresh(&w->judge, &st))
-		(void)findings_add(w->judge.out, path, xstrdup(rule->why), false);
+	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : host_walk_is_fresh(w, &st))
+		(void)findings_add(w->out, path, xstrdup(rule->why), false);
 }
 
-static bool is_there(const struct tree_dir *d, const char *name)
-{
-	struct stat st;
-
-	return fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* As git sees it when a person stands in that directory. */
-static bool is_bare(const struct tree_dir *d)
-{
-	return is_there(d, "HEAD") &&
-	       (is_there(d, "commondir") || (is_there(d, "objects") && is_there(d, "refs")));
-}
+/* ---- git directories ---- */
 
 /* Is it, or something above it, new? The top's own time says only that something in it changed. */
-static bool is_moved(const struct walk *w, const struct tree_dir *d)
+static bool is_moved(const struct host_walk *w, const struct tree_dir *d)
 {
 	for (; d->parent; d = d->parent)
-		if (judge_is_fresh(&w->judge, &d->st))
+		if (host_walk_is_fresh(w, &d->st))
 			return true;
 	return false;
 }
 
+/* `name` in d, or d itself as "."; path is that of the git directory. */
+static bool appeared(const struct host_walk *w, const struct tree_dir *d, const char *name,
+		     const char *path)
+{
+	struct stat st;
+
+	if (w->seen && seen_has_git(w->seen))
+		return !seen_git_same(w->seen, w->spec, d->fd, name, path);
+	return !seen_is_place(w->spec, path) &&
+	       (is_moved(w, d) || (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				   host_walk_is_fresh(w, &st)));
+}
+
+static void put_away(struct host_walk *w, const char *path)
+{
+	struct finding *f =
+		findings_add(w->out, path, xstrdup("a git directory that appeared"), true);
+
+	if (f)
+		f->nested = true;
+}
+
+/* Was the directory made before the start? If nobody knows, it counts as such: then HEAD alone goes,
+ * without which it is no git directory, and nothing else of the user's. */
+static bool is_older(const struct host_walk *w, int fd)
+{
+	struct statx sx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &sx) < 0 || !(sx.stx_mask & STATX_BTIME))
+		return true;
+	return sx.stx_btime.tv_sec < w->since.tv_sec ||
+	       (sx.stx_btime.tv_sec == w->since.tv_sec &&
+		sx.stx_btime.tv_nsec < (uint32_t)w->since.tv_nsec);
+}
+
+bool host_walk_appeared(const struct host_walk *w, const struct tree_dir *d)
+{
+	return seen_is_git(d->fd) && appeared(w, d, ".", d->path);
+}
+
+void host_walk_put_away(struct host_walk *w, const struct tree_dir *d)
+{
+	cleanup_free char *head = path_join(d->path, "HEAD");
+
+	put_away(w, d->depth == 0 || is_older(w, d->fd) ? head : d->path);
+}
+
+/* .git in any spelling: a directory, a file that points to one, or a link. */
+static void check_git(struct host_walk *w, const struct tree_dir *d, const char *name)
+{
+	cleanup_free char *path = path_join(d->path, name);
+
+	/* The user's own, which nobody inside saw; supervisor/git-cover.c looks after it. */
+	if (spec_git_covers(w->spec, path))
+		return;
+	/* An empty one says nothing to git: a mount was there, or somebody did not go on. */
+	if (unlinkat(d->fd, name, AT_REMOVEDIR) == 0)
+		return;
+	if (appeared(w, d, name, path))
+		put_away(w, path);
+	else if (seen_is_place(w->spec, path))
+		host_walk_known(w, path_open_beneath(d->fd, name, O_RDONLY | O_DIRECTORY, 0), path);
+}
+
 /* In any session: the pointer may be older than what it leads to. */
-static void check_state(struct walk *w, const struct tree_dir *d, const char *name,
-			unsigned char type)
+static bool leads_to_state(struct host_walk *w, const struct tree_dir *d, const char *name,
+			   unsigned char type)
 {
 	cleanup_free char *path = NULL;
 
 	if (!w->state || type == DT_DIR || (type == DT_REG && strcasecmp(name, ".git") != 0) ||
 	    !state_link(d->fd, d->path, name, w->state))
-		return;
+		return false;
 	path = path_join(d->path, name);
-	(void)findings_add(w->judge.out, path, xstrdup(HOST_RUN_STATE_LINK), true);
+	(void)findings_add(w->out, path, xstrdup(HOST_RUN_STATE_LINK), true);
+	return true;
 }
 
 static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
 {
-	struct walk *w = arg;
+	struct host_walk *w = arg;
 
-	check_state(w, d, name, type);
+	if (leads_to_state(w, d, name, type))
+		return false;
 	if (strcasecmp(name, ".git") == 0) {
-		judge_dot_git(&w->judge, d->fd, d->path, is_moved(w, d));
+		check_git(w, d, name);
 		return false;
 	}
 	check_name(w, d->fd, d->path, name, d->depth == 0, type == DT_DIR);
@@ -99,23 +151,30 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 
 static void on_leave(void *arg, const struct tree_dir *d)
 {
-	struct walk *w = arg;
+	struct host_walk *w = arg;
 
-	if (is_bare(d))
-		judge_git(&w->judge, d->fd, d->path, is_moved(w, d));
+	if (host_walk_appeared(w, d))
+		host_walk_put_away(w, d);
+	else if (seen_is_place(w->spec, d->path) && seen_is_git(d->fd))
+		host_walk_known(w, path_open_beneath(d->fd, ".", O_RDONLY | O_DIRECTORY, 0),
+				d->path);
 }
 
 /* What cannot be looked at goes as a whole. The start would have refused it, so it is new. */
-static void on_refused(void *arg, const struct tree_dir *d, const char *name, int error)
+void host_walk_refused(struct host_walk *w, const struct tree_dir *d, const char *name, int error)
 {
-	struct walk *w = arg;
 	cleanup_free char *path = *name ? path_join(d->path, name) : xstrdup(d->path);
 
-	(void)findings_add(w->judge.out, path,
+	(void)findings_add(w->out, path,
 			   xasprintf("it cannot be looked into: %s", tree_refusal(error)), true);
 }
 
-static void walk_tree(struct walk *w, const char *dir)
+static void on_refused(void *arg, const struct tree_dir *d, const char *name, int error)
+{
+	host_walk_refused(arg, d, name, error);
+}
+
+static void walk_tree(struct host_walk *w, const char *dir)
 {
 	static const struct tree_ops ops = {on_name, on_leave, on_refused};
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -125,12 +184,9 @@ static void walk_tree(struct walk *w, const char *dir)
 }
 
 /* A git directory apart from the tree, as that of a worktree is. */
-static void walk_git(struct walk *w, const char *dir)
+static void walk_git(struct host_walk *w, const char *dir)
 {
-	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd >= 0)
-		judge_git(&w->judge, fd, dir, false);
+	host_walk_known(w, open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), dir);
 }
 
 /* A directory in one of the writable trees, no link on the way. */
@@ -150,9 +206,9 @@ static int open_watched(const struct sandbox_spec *spec, const char *dir)
 }
 
 /* Programs that appeared where the user's shell looks for them. */
-static void walk_path(struct walk *w, const char *dir)
+static void walk_path(struct host_walk *w, const char *dir)
 {
-	int fd = open_watched(w->judge.spec, dir);
+	int fd = open_watched(w->spec, dir);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *de;
 
@@ -161,11 +217,11 @@ static void walk_path(struct walk *w, const char *dir)
 		struct stat st;
 
 		if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    S_ISDIR(st.st_mode) || !judge_is_fresh(&w->judge, &st) ||
+		    S_ISDIR(st.st_mode) || !host_walk_is_fresh(w, &st) ||
 		    (S_ISREG(st.st_mode) && !(st.st_mode & 0111)))
 			continue;
 		path = path_join(dir, de->d_name);
-		(void)findings_add(w->judge.out, path,
+		(void)findings_add(w->out, path,
 				   xstrdup("a program on your PATH, or in a directory that your "
 					   "git settings name"),
 				   false);
@@ -177,10 +233,13 @@ static void walk_path(struct walk *w, const char *dir)
 void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since,
 		   const struct host_run_before *before, bool all, struct findings *out)
 {
-	struct walk w = {
+	struct host_walk w = {
+		.spec = spec,
+		.since = *since,
+		.out = out,
+		.all = all,
 		.seen = before->seen,
 		.state = before->state,
-		.judge = {.spec = spec, .since = *since, .out = out, .all = all, .left = GIT_MAX},
 	};
 
 	for (size_t i = 0; i < spec->n_watches; i++) {

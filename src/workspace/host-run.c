@@ -63,6 +63,17 @@ bool host_run_is_mounted(const struct sandbox_spec *spec, const char *path)
 	return false;
 }
 
+bool host_run_is_covered(const struct sandbox_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct spec_mount *m = &spec->mounts[i];
+
+		if (m->source && streq(m->target, path) && !streq(m->source, path))
+			return true;
+	}
+	return false;
+}
+
 static struct known *find(struct host_run *s, const char *path)
 {
 	for (size_t i = 0; i < s->n_known; i++)

@@ -53,3 +53,5 @@ void host_run_finish(const struct sandbox_spec *spec, const struct timespec *sin
 
 /* Is this read-only inside by a mount of its own, or of something above it? */
 bool host_run_is_mounted(const struct sandbox_spec *spec, const char *path);
+/* Is something else in its place inside? Then nobody there can reach it. */
+bool host_run_is_covered(const struct sandbox_spec *spec, const char *path);

@@ -14,6 +14,7 @@ int quarantine_copy(int from, const char *name, int to, const char *to_name)
 		.files_max = 100000,
 		.depth_max = 64,
 		.links = COPY_LINKS_ALL,
+		.modes = true,
 	};
 	struct stat st;
 	struct err ignored;

@@ -25,9 +25,11 @@ static bool id_valid(const char *id)
 	       strspn(id, "0123456789abcdef") == QUARANTINE_ID_LEN;
 }
 
-static int open_store(const struct places *p, bool create, struct err *err)
+static int open_store(const struct places *p, enum shelf shelf, bool create, struct err *err)
 {
-	cleanup_free char *path = path_join(p->state, "quarantine");
+	static const char *const names[] = {
+		[SHELF_QUARANTINE] = "quarantine", [SHELF_NESTED] = SHELF_NESTED_NAME};
+	cleanup_free char *path = path_join(p->state, names[shelf]);
 	int fd, r = create ? path_mkdirs(p->state, 0700, err) : 0;
 
 	if (r == 0 && create)
@@ -61,14 +63,15 @@ static int new_entry(int store, char ret_id[QUARANTINE_ID_LEN + 1], struct err *
 }
 
 /* beside: the name that it has where it was, because it could not be moved; NULL: it was. */
-static int write_meta(int entry, const struct quarantine_input *in, const char *beside,
+static int write_meta(int entry, const struct quarantine_input *in, const char *beside, mode_t mode,
 		      struct err *err)
 {
-	cleanup_json json_t *j = json_pack(
-		"{so so so so so* so* sI}", "path", json_text(in->path), "root",
-		json_text(in->root), "why", json_text(in->why), "sandbox", json_text(in->sandbox),
-		"link", in->link ? json_text(in->link) : NULL, "beside",
-		beside ? json_text(beside) : NULL, "time", (json_int_t)time(NULL));
+	cleanup_json json_t *j =
+		json_pack("{so so so so so* so* sI sI}", "path", json_text(in->path), "root",
+			  json_text(in->root), "why", json_text(in->why), "sandbox",
+			  json_text(in->sandbox), "link", in->link ? json_text(in->link) : NULL,
+			  "beside", beside ? json_text(beside) : NULL, "time",
+			  (json_int_t)time(NULL), "mode", (json_int_t)mode);
 	cleanup_free char *text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
 	int r = text ? path_write_atomic(entry, "meta.json", text, strlen(text), 0600, 0) : -EINVAL;
 
@@ -128,6 +131,17 @@ static int rename_once(int from, const char *name, int to, const char *to_name)
 	return syscall(SYS_renameat2, from, name, to, to_name, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
+/* A link has no mode, and keeps none. */
+static void set_mode(int at, const char *name, mode_t mode)
+{
+	cleanup_fd int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char self[32];
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (fd >= 0)
+		(void)chmod(self, mode & 07777);
+}
+
 /*
  * The agent can take the right to write from a directory, or from the one that is to be moved, whose
  * ".." a move changes; both are the user's, who gets it back for the move.
@@ -135,14 +149,17 @@ static int rename_once(int from, const char *name, int to, const char *to_name)
 static int rename_anyway(int from, const char *name, int to, const char *to_name)
 {
 	int r = rename_once(from, name, to, to_name);
-	struct stat st;
+	struct stat st, own;
 
 	if ((r != -EACCES && r != -EPERM) || fstat(from, &st) < 0)
 		return r;
 	(void)fchmod(from, (st.st_mode & 07777) | 0700);
 	r = rename_once(from, name, to, to_name);
-	if ((r == -EACCES || r == -EPERM) && path_open_up(from, name) == 0)
+	if ((r == -EACCES || r == -EPERM) && fstatat(from, name, &own, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    path_open_up(from, name) == 0) {
 		r = rename_once(from, name, to, to_name);
+		set_mode(r == 0 ? to : from, r == 0 ? to_name : name, own.st_mode);
+	}
 	(void)fchmod(from, st.st_mode & 07777);
 	return r;
 }
@@ -159,16 +176,10 @@ static int move(int from, const char *name, int to, const char *to_name)
 static int disarm(int parent, const char *name, const char *beside)
 {
 	int r = rename_anyway(parent, name, parent, beside);
-	cleanup_fd int fd = -1;
-	char self[32];
 
-	if (r < 0)
-		return r;
-	fd = openat(parent, beside, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (fd >= 0)
-		(void)chmod(self, 0); /* a link has no mode, and is harmless by its name */
-	return 0;
+	if (r == 0)
+		set_mode(parent, beside, 0); /* a link is harmless by its name */
+	return r;
 }
 
 static int restore_link(int parent, const struct quarantine_input *in, struct err *err)
@@ -182,7 +193,11 @@ static int take(int parent, int entry, const char *id, const struct quarantine_i
 		struct err *err)
 {
 	cleanup_free char *beside = xasprintf(QUARANTINE_BESIDE "%s", id);
-	int moved = move(parent, path_base(in->path), entry, "content"), r = moved;
+	struct stat st = {0};
+	int moved, r;
+
+	(void)fstatat(parent, path_base(in->path), &st, AT_SYMLINK_NOFOLLOW);
+	r = moved = move(parent, path_base(in->path), entry, "content");
 
 	if (r < 0 && r != -ENOENT)
 		r = disarm(parent, path_base(in->path), beside);
@@ -190,14 +205,14 @@ static int take(int parent, int entry, const char *id, const struct quarantine_i
 		return err_sys(err, -r, "cannot move '%s' to quarantine", in->path);
 	if (moved == 0)
 		return 0;
-	r = write_meta(entry, in, beside, err);
+	r = write_meta(entry, in, beside, st.st_mode & 07777, err);
 	return r < 0 ? r : 1;
 }
 
 int quarantine_add(const struct places *p, const struct quarantine_input *in, char **ret_id,
 		   struct err *err)
 {
-	cleanup_fd int store = open_store(p, true, err), parent = -1, entry = -1;
+	cleanup_fd int store = open_store(p, in->shelf, true, err), parent = -1, entry = -1;
 	char id[QUARANTINE_ID_LEN + 1];
 	int r;
 
@@ -209,7 +224,7 @@ int quarantine_add(const struct places *p, const struct quarantine_input *in, ch
 	entry = new_entry(store, id, err);
 	if (entry < 0)
 		return entry;
-	r = write_meta(entry, in, NULL, err);
+	r = write_meta(entry, in, NULL, 0, err);
 	if (r == 0)
 		r = take(parent, entry, id, in, err);
 	if (r < 0) {
@@ -232,19 +247,23 @@ int quarantine_discard(const struct quarantine_input *in, struct err *err)
 
 struct dated {
 	char id[QUARANTINE_ID_LEN + 1];
-	time_t at;
+	struct timespec at;
 };
 
 static int by_time(const void *a_, const void *b_)
 {
 	const struct dated *a = a_, *b = b_;
 
-	return a->at != b->at ? (a->at < b->at ? -1 : 1) : strcmp(a->id, b->id);
+	if (a->at.tv_sec != b->at.tv_sec)
+		return a->at.tv_sec < b->at.tv_sec ? -1 : 1;
+	if (a->at.tv_nsec != b->at.tv_nsec)
+		return a->at.tv_nsec < b->at.tv_nsec ? -1 : 1;
+	return strcmp(a->id, b->id);
 }
 
-int quarantine_list(const struct places *p, struct strv *out, struct err *err)
+int quarantine_list(const struct places *p, enum shelf shelf, struct strv *out, struct err *err)
 {
-	cleanup_fd int store = open_store(p, false, err);
+	cleanup_fd int store = open_store(p, shelf, false, err);
 	cleanup_free struct dated *found = NULL;
 	size_t n = 0;
 	struct dirent *de;
@@ -263,7 +282,7 @@ int quarantine_list(const struct places *p, struct strv *out, struct err *err)
 			continue;
 		found = xrealloc(found, n + 1, sizeof(*found));
 		memcpy(found[n].id, de->d_name, QUARANTINE_ID_LEN + 1);
-		found[n++].at = st.st_ctime;
+		found[n++].at = st.st_ctim;
 	}
 	(void)closedir(d);
 	if (n)
@@ -273,9 +292,9 @@ int quarantine_list(const struct places *p, struct strv *out, struct err *err)
 	return 0;
 }
 
-int quarantine_open(const struct places *p, const char *id, struct err *err)
+int quarantine_open(const struct places *p, enum shelf shelf, const char *id, struct err *err)
 {
-	cleanup_fd int store = id_valid(id) ? open_store(p, false, err) : -ENOENT;
+	cleanup_fd int store = id_valid(id) ? open_store(p, shelf, false, err) : -ENOENT;
 	int fd = store < 0 ? store : openat(store, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0)
@@ -283,9 +302,10 @@ int quarantine_open(const struct places *p, const char *id, struct err *err)
 	return err_set(err, ENOENT, "there is no '%s' in quarantine; see: ralph quarantine ls", id);
 }
 
-int quarantine_meta(const struct places *p, const char *id, json_t **ret, struct err *err)
+int quarantine_meta(const struct places *p, enum shelf shelf, const char *id, json_t **ret,
+		    struct err *err)
 {
-	cleanup_fd int entry = quarantine_open(p, id, err);
+	cleanup_fd int entry = quarantine_open(p, shelf, id, err);
 	cleanup_buf struct buf b;
 	int r;
 
@@ -317,20 +337,20 @@ static int drop_beside(const json_t *meta, struct err *err)
 	return parent < 0 ? 0 : path_remove_tree(parent, beside, err); /* gone with its directory */
 }
 
-int quarantine_drop(const struct places *p, const char *id, struct err *err)
+int quarantine_drop(const struct places *p, enum shelf shelf, const char *id, struct err *err)
 {
-	cleanup_fd int entry = quarantine_open(p, id, err), store = -1;
+	cleanup_fd int entry = quarantine_open(p, shelf, id, err), store = -1;
 	cleanup_json json_t *meta = NULL;
 
 	if (entry < 0)
 		return entry;
-	if (quarantine_meta(p, id, &meta, err) == 0 && json_object_get(meta, "beside")) {
+	if (quarantine_meta(p, shelf, id, &meta, err) == 0 && json_object_get(meta, "beside")) {
 		int r = drop_beside(meta, err);
 
 		if (r < 0)
 			return r;
 	}
-	store = open_store(p, false, err);
+	store = open_store(p, shelf, false, err);
 	return store < 0 ? store : path_remove_tree(store, id, err);
 }
 
@@ -347,26 +367,22 @@ static void unlink_restored(int parent, const char *name, const char *link)
 		(void)unlinkat(parent, name, 0);
 }
 
-/* Its owner gets the usual rights again; which it had before nobody kept. */
-static int arm(int parent, const char *beside, const char *name)
+static int arm(int parent, const json_t *meta, const char *beside, const char *name)
 {
 	int r = rename_anyway(parent, beside, parent, name);
-	cleanup_fd int fd = r < 0 ? -1 : openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-	char self[32];
 
-	if (r < 0 || fd < 0 || fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))
-		return r;
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return chmod(self, S_ISDIR(st.st_mode) ? 0755 : 0644) < 0 ? -errno : 0;
+	if (r == 0)
+		set_mode(parent, name,
+			 (mode_t)json_integer_value(json_object_get(meta, "mode")) | 0600);
+	return r;
 }
 
-int quarantine_release(const struct places *p, const char *id, struct err *err)
+int quarantine_release(const struct places *p, enum shelf shelf, const char *id, struct err *err)
 {
-	cleanup_fd int entry = quarantine_open(p, id, err), parent = -1;
+	cleanup_fd int entry = quarantine_open(p, shelf, id, err), parent = -1;
 	const char *root = NULL, *path = NULL, *link = NULL, *beside = NULL;
 	cleanup_json json_t *meta = NULL;
-	int r = entry < 0 ? entry : quarantine_meta(p, id, &meta, err);
+	int r = entry < 0 ? entry : quarantine_meta(p, shelf, id, &meta, err);
 
 	if (r == 0)
 		r = json_get_str(meta, "root", &root, err);
@@ -382,11 +398,20 @@ int quarantine_release(const struct places *p, const char *id, struct err *err)
 	if (parent < 0)
 		return parent;
 	unlink_restored(parent, path_base(path), link);
-	r = beside ? arm(parent, beside, path_base(path))
+	r = beside ? arm(parent, meta, beside, path_base(path))
 		   : move(entry, "content", parent, path_base(path));
 	if (r == -EEXIST)
 		return err_set(err, EEXIST, "'%s' is there again; move it away first", path);
 	if (r < 0)
 		return err_sys(err, -r, "cannot put '%s' back", path);
-	return quarantine_drop(p, id, err);
+	return quarantine_drop(p, shelf, id, err);
+}
+
+int quarantine_keep(const struct places *p, const char *id, struct err *err)
+{
+	cleanup_fd int from = open_store(p, SHELF_NESTED, false, err);
+	cleanup_fd int to = from < 0 ? from : open_store(p, SHELF_QUARANTINE, true, err);
+	int r = to < 0 ? to : rename_once(from, id, to, id);
+
+	return r < 0 && to >= 0 ? err_sys(err, -r, "cannot move '%s' to quarantine", id) : r;
 }

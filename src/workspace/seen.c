@@ -54,25 +54,31 @@ static int add_file(SHA256_CTX *to, int fd)
 	return n < 0 ? -errno : 0;
 }
 
-/* Takes fd. */
-static int add_dir(SHA256_CTX *to, int fd, unsigned depth)
+static int list_names(int fd, struct strv *ret)
 {
-	cleanup_strv struct strv names = {0};
-	DIR *d = fdopendir(fd);
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *de;
-	int r = 0;
 
 	if (!d) {
-		closep(&fd);
+		closep(&copy);
 		return -errno;
 	}
 	while ((de = readdir(d)))
 		if (!streq(de->d_name, ".") && !streq(de->d_name, ".."))
-			strv_push(&names, de->d_name);
-	strv_sort(&names);
-	for (size_t i = 0; r == 0 && i < names.n; i++)
-		r = depth == 0 ? -ELOOP : add_entry(to, dirfd(d), names.v[i], depth - 1);
+			strv_push(ret, de->d_name);
 	(void)closedir(d);
+	strv_sort(ret);
+	return 0;
+}
+
+static int add_dir(SHA256_CTX *to, int fd, unsigned depth)
+{
+	cleanup_strv struct strv names = {0};
+	int r = list_names(fd, &names);
+
+	for (size_t i = 0; r == 0 && i < names.n; i++)
+		r = depth == 0 ? -ELOOP : add_entry(to, fd, names.v[i], depth - 1);
 	return r;
 }
 
@@ -110,7 +116,7 @@ static int add_entry(SHA256_CTX *to, int dirfd, const char *name, unsigned depth
 	fd = openat(dirfd, name, how);
 	if (fd < 0)
 		return add_inode(to, &st);
-	return S_ISDIR(st.st_mode) ? add_dir(to, take_fd(fd), depth) : add_file(to, fd);
+	return S_ISDIR(st.st_mode) ? add_dir(to, fd, depth) : add_file(to, fd);
 }
 
 static int sum_of(int dirfd, const char *name, char ret[SHA256_DIGEST_STRING_LENGTH])
@@ -124,6 +130,91 @@ static int sum_of(int dirfd, const char *name, char ret[SHA256_DIGEST_STRING_LEN
 	return r;
 }
 
+/* ---- git directories ---- */
+
+#define GIT_KEY "git:" /* before their paths; alone: they were written down */
+
+bool seen_is_place(const struct sandbox_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->n_watches; i++)
+		if ((spec->watches[i].kind == SPEC_WATCH_GIT ||
+		     spec->watches[i].kind == SPEC_WATCH_WORKTREE) &&
+		    streq(spec->watches[i].dir, path))
+			return true;
+	return false;
+}
+
+static bool is_there(int fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool seen_is_git(int fd)
+{
+	return is_there(fd, "HEAD") && (is_there(fd, "objects") || is_there(fd, "commondir"));
+}
+
+/* The directory itself, and not one that got its number later. */
+static int add_identity(SHA256_CTX *to, int dirfd, const char *name)
+{
+	struct statx sx;
+
+	if (statx(dirfd, name, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &sx) < 0)
+		return -errno;
+	if (!(sx.stx_mask & STATX_BTIME))
+		sx.stx_btime = (struct statx_timestamp){0};
+	SHA256Update(to, (const uint8_t *)&sx.stx_dev_major, sizeof(sx.stx_dev_major));
+	SHA256Update(to, (const uint8_t *)&sx.stx_dev_minor, sizeof(sx.stx_dev_minor));
+	SHA256Update(to, (const uint8_t *)&sx.stx_ino, sizeof(sx.stx_ino));
+	SHA256Update(to, (const uint8_t *)&sx.stx_btime.tv_sec, sizeof(sx.stx_btime.tv_sec));
+	SHA256Update(to, (const uint8_t *)&sx.stx_btime.tv_nsec, sizeof(sx.stx_btime.tv_nsec));
+	return 0;
+}
+
+/* Everything but objects, which say what they are by their names. Takes fd. */
+static int add_git_content(SHA256_CTX *to, int fd)
+{
+	cleanup_strv struct strv names = {0};
+	struct stat st;
+	int r;
+
+	r = list_names(fd, &names);
+	for (size_t i = 0; r == 0 && i < names.n; i++)
+		if (!streq(names.v[i], "objects") ||
+		    fstatat(fd, "objects", &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+			r = add_entry(to, fd, names.v[i], TREE_DEPTH_MAX);
+	(void)close(fd);
+	return r;
+}
+
+/*
+ * A git directory that the start protects (a place of the spec) or covers is known by itself: what
+ * counts in it cannot be written inside. Of any other everything must be as it was.
+ */
+static int git_sum(const struct sandbox_spec *spec, int dirfd, const char *name, const char *path,
+		   char ret[SHA256_DIGEST_STRING_LENGTH])
+{
+	SHA256_CTX c;
+	struct stat st;
+	int r = 0, fd;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return sum_of(dirfd, name, ret);
+	SHA256Init(&c);
+	r = add_identity(&c, dirfd, name);
+	if (r == 0 && !seen_is_place(spec, path) && !host_run_is_mounted(spec, path) &&
+	    !host_run_is_covered(spec, path)) {
+		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		r = fd < 0 ? -errno : add_git_content(&c, fd);
+	}
+	(void)SHA256End(&c, ret);
+	return r;
+}
+
 static struct entry *add(struct seen *s, const char *path)
 {
 	s->v = xrealloc(s->v, s->n + 1, sizeof(*s->v));
@@ -132,6 +223,7 @@ static struct entry *add(struct seen *s, const char *path)
 }
 
 struct stock {
+	const struct sandbox_spec *spec;
 	struct seen *seen;
 	const char *state;
 	struct findings *out;
@@ -147,6 +239,26 @@ static void look_for_state(const struct stock *k, const struct tree_dir *d, cons
 	(void)findings_add(k->out, path, xstrdup(HOST_RUN_STATE_LINK), true);
 }
 
+/* One that cannot be looked at counts as new. An empty one, too: it is a place for one. */
+static void note_git(const struct stock *k, const struct tree_dir *d, const char *name,
+		     const char *path)
+{
+	cleanup_free char *key = xasprintf(GIT_KEY "%s", path);
+	cleanup_fd int fd = path_open_beneath(d->fd, name, O_RDONLY | O_DIRECTORY, 0);
+	cleanup_strv struct strv names = {0};
+
+	if (fd >= 0 && (list_names(fd, &names) < 0 || names.n == 0))
+		return;
+	if (git_sum(k->spec, d->fd, name, path, add(k->seen, key)->sum) < 0)
+		free(k->seen->v[--k->seen->n].path);
+}
+
+static void on_leave(void *arg, const struct tree_dir *d)
+{
+	if (seen_is_git(d->fd))
+		note_git(arg, d, ".", d->path);
+}
+
 static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
 {
 	const struct stock *k = arg;
@@ -155,8 +267,11 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 
 	if (type == DT_LNK || (type != DT_DIR && strcasecmp(name, ".git") == 0))
 		look_for_state(k, d, name);
-	if (strcasecmp(name, ".git") == 0)
+	if (strcasecmp(name, ".git") == 0) {
+		path = path_join(d->path, name);
+		note_git(k, d, name, path);
 		return false;
+	}
 	if (!protect_match(PROTECT_TREE, path_base(d->path), name) &&
 	    (type == DT_DIR || !protect_holds(name)))
 		return true;
@@ -169,6 +284,31 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 static void on_refused(void *arg, const struct tree_dir *d, const char *name, int error)
 {
 	/* The start has refused it already, or it is no business of the sandbox's. */
+}
+
+/* Submodules and worktrees of a git directory that the start protects, and its protected names. */
+static bool on_git_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
+{
+	const struct stock *k = arg;
+	cleanup_free char *path = NULL;
+
+	if (d->depth || !protect_match(PROTECT_GIT, "", name))
+		return type != DT_REG && !streq(name, "objects");
+	path = path_join(d->path, name);
+	if (sum_of(d->fd, name, add(k->seen, path)->sum) < 0)
+		free(k->seen->v[--k->seen->n].path);
+	return false;
+}
+
+static void walk(const struct stock *k, const struct spec_watch *watch)
+{
+	static const struct tree_ops tree = {on_name, on_leave, on_refused},
+				     git = {on_git_name, on_leave, on_refused};
+
+	if (watch->kind == SPEC_WATCH_PATH)
+		return;
+	(void)tree_walk(open(watch->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+			watch->dir, watch->kind == SPEC_WATCH_TREE ? &tree : &git, (void *)k);
 }
 
 static int by_path(const void *a, const void *b)
@@ -185,15 +325,12 @@ static struct seen *sorted(struct seen *s)
 
 struct seen *seen_new(const struct sandbox_spec *spec, const char *state, struct findings *out)
 {
-	static const struct tree_ops ops = {on_name, NULL, on_refused};
 	struct seen *s = xcalloc(1, sizeof(*s));
-	struct stock k = {s, state, out};
+	const struct stock k = {spec, s, state, out};
 
+	memset(add(s, GIT_KEY)->sum, '0', SHA256_DIGEST_STRING_LENGTH - 1);
 	for (size_t i = 0; i < spec->n_watches; i++)
-		if (spec->watches[i].kind == SPEC_WATCH_TREE)
-			(void)tree_walk(open(spec->watches[i].dir,
-					     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-					spec->watches[i].dir, &ops, &k);
+		walk(&k, &spec->watches[i]);
 	return sorted(s);
 }
 
@@ -207,10 +344,31 @@ struct seen *seen_free(struct seen *s)
 	return NULL;
 }
 
-bool seen_same(const struct seen *s, int dirfd, const char *name, const char *path)
+static const struct entry *find(const struct seen *s, const char *path)
 {
 	const struct entry key = {.path = (char *)path};
-	const struct entry *e = s->n ? bsearch(&key, s->v, s->n, sizeof(key), by_path) : NULL;
+
+	return s->n ? bsearch(&key, s->v, s->n, sizeof(key), by_path) : NULL;
+}
+
+bool seen_has_git(const struct seen *s)
+{
+	return find(s, GIT_KEY);
+}
+
+bool seen_git_same(const struct seen *s, const struct sandbox_spec *spec, int dirfd,
+		   const char *name, const char *path)
+{
+	cleanup_free char *key = xasprintf(GIT_KEY "%s", path);
+	const struct entry *e = find(s, key);
+	char sum[SHA256_DIGEST_STRING_LENGTH];
+
+	return e && git_sum(spec, dirfd, name, path, sum) == 0 && streq(sum, e->sum);
+}
+
+bool seen_same(const struct seen *s, int dirfd, const char *name, const char *path)
+{
+	const struct entry *e = find(s, path);
 	char sum[SHA256_DIGEST_STRING_LENGTH];
 
 	return e && sum_of(dirfd, name, sum) == 0 && streq(sum, e->sum);

@@ -21,6 +21,17 @@ DEFINE_FREEP(struct seen, seen_free)
 /* Is `name` below dirfd, whose path is given, what it was? A look that fails says no. */
 bool seen_same(const struct seen *s, int dirfd, const char *name, const char *path);
 
+/*
+ * Git directories are written down too: .git in any spelling, and each directory that git takes for
+ * one (seen_is_git). seen_git_same() is false for one that appeared, or was replaced.
+ */
+bool seen_git_same(const struct seen *s, const struct sandbox_spec *spec, int dirfd,
+		   const char *name, const char *path);
+bool seen_has_git(const struct seen *s); /* else an older release wrote it */
+bool seen_is_git(int fd);
+/* Does the spec protect it? */
+bool seen_is_place(const struct sandbox_spec *spec, const char *path);
+
 /* dir: the record. Without one that can be read, times decide. */
 int seen_write(struct seen *s, int dir);
 struct seen *seen_read(int dir);

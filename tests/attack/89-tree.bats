@@ -110,7 +110,9 @@ for i in range(1, 1000):
 	done
 	unharmed
 	[ -d r999 ]
-	same 0 "$(cat r*/.git/config 2>/dev/null | grep -c fsmonitor)"
+	same "" "$(find . -mindepth 2 -name .git)"
+	has "$(cat "$T/notices")" '1001 git directories'
+	same 1001 "$(ralph adopt --json | grep -c '"id"')"
 }
 
 @test 'a thousand other findings do not keep an armed repository from being moved' {
@@ -161,7 +163,8 @@ for i in range(450):
 		arm f; chmod 000 f/.git/config; chmod 111 f/.git/hooks
 		arm g/h; chmod 333 g
 		mkdir i; echo "$EVIL" >i/.envrc; chmod 555 i'
-	chmod -R u+rwX a d e f g i 2>/dev/null || :
+	chmod -R u+rwX a d e f g i "$XDG_STATE_HOME/ralph/nested" 2>/dev/null || :
+	same "" "$(find . -mindepth 2 -iname .git)"
 	for dir in a/b/c d e f g/h; do
 		victim "$WS/$dir"
 	done

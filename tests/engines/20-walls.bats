@@ -27,6 +27,16 @@ teardown() {
 	lacks "$output" "GOT OUT"
 }
 
+@test "a git directory that appears is moved away, and is in its place inside again" {
+	with walls
+	ralph run --rm -- sh -c 'mkdir -p x/.git/objects; echo ref: refs/heads/main >x/.git/HEAD; echo theirs >x/.git/word'
+	[ ! -e x/.git ]
+	same theirs "$(ralph run --rm -- sh -c 'cat x/.git/word; echo more >x/.git/more')"
+	[ ! -e x/.git ]
+	same more "$(ralph run --rm -- cat x/.git/more)"
+	[ ! -e x/.git ]
+}
+
 @test "the audit is what is inside: mounts, environment, network" {
 	with walls
 	mkdir "$T/facts"

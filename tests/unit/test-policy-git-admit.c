@@ -1,5 +1,7 @@
 #include "tests.h"
 
+#include <errno.h>
+
 #include "base/buf.h"
 #include "policy/git-admit.h"
 #include "policy/gitconfig.h"
@@ -180,6 +182,40 @@ static void the_name_of_a_reference_is_what_git_allows(void **state)
 			fail_msg("%s", bad[i]);
 }
 
+static void of_an_agents_settings_only_remotes_and_upstreams_are_taken(void **state)
+{
+	static const char text[] =
+		"[core]\n\tfsmonitor = x\n\thooksPath = h\n\tsshCommand = x\n[alias]\n\ta = !x\n"
+		"[remote \"o\"]\n\turl = https://u:p@host/x?t=y\n\tfetch = +refs/*:refs/*\n"
+		"\tuploadpack = x\n\tvcs = x\n\tpushurl = ext::x\n"
+		"[remote \"s\"]\n\turl = git@host:x/y.git\n"
+		"[remote \"ext\"]\n\turl = ext::sh -c x\n[remote \"path\"]\n\turl = /home/u/x\n"
+		"[remote \"dash\"]\n\turl = ssh://-oProxyCommand=x/y\n[remote \"file\"]\n\turl = "
+		"file:///x\n"
+		"[remote \"-u\"]\n\turl = https://bad/x\n[remote \"a b\"]\n\turl = https://bad/x\n"
+		"[branch \"main\"]\n\tremote = o\n\tmerge = refs/heads/main\n\tdescription = x\n"
+		"[branch \"b\"]\n\tremote = ext::x\n\tmerge = -x\n[filter \"f\"]\n\tclean = x\n"
+		"[include]\n\tpath = x\n[url \"x\"]\n\tinsteadOf = y\n";
+	static const char want[] = "[remote \"o\"]\n\turl = \"https://host/x\"\n"
+				   "[remote \"o\"]\n\tfetch = \"+refs/heads/*:refs/remotes/o/*\"\n"
+				   "[remote \"s\"]\n\turl = \"git@host:x/y.git\"\n"
+				   "[remote \"s\"]\n\tfetch = \"+refs/heads/*:refs/remotes/s/*\"\n"
+				   "[branch \"main\"]\n\tremote = \"o\"\n[branch "
+				   "\"main\"]\n\tmerge = \"refs/heads/main\"\n";
+	struct buf b;
+
+	buf_init(&b, 64 * KiB);
+	assert_int_equal(git_admit_remotes(text, strlen(text), &b), 0);
+	assert_string_equal(buf_str(&b), want);
+	buf_done(&b);
+	buf_init(&b, 64);
+	assert_int_equal(git_admit_remotes(text, strlen(text), &b), -ENOBUFS);
+	buf_done(&b);
+	buf_init(&b, 64 * KiB);
+	assert_int_equal(git_admit_remotes("[x", 2, &b), -EINVAL);
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +228,7 @@ int main(void)
 		cmocka_unit_test(a_submodule_keeps_its_place_and_a_relative_hooks_path_too),
 		cmocka_unit_test(settings_that_git_does_not_read_are_an_error),
 		cmocka_unit_test(the_name_of_a_reference_is_what_git_allows),
+		cmocka_unit_test(of_an_agents_settings_only_remotes_and_upstreams_are_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,65 +6,77 @@
 #include "base/mem.h"
 #include "policy/gitconfig.h"
 
-static void runs(const char *text, const char *key)
-{
-	cleanup_free char *got = gitconfig_runs(text, strlen(text), false);
+struct wanted {
+	const char *name; /* as "filter.x.clean" */
+	bool found;
+};
 
-	if (!key)
-		assert_null(got);
-	else if (!got || !streq(got, key))
-		fail_msg("wanted '%s', got '%s' of: %s", key, got ? got : "nothing", text);
+static bool look(const struct gitconfig_entry *e, void *arg)
+{
+	struct wanted *w = arg;
+	cleanup_free char *name = e->sub ? xasprintf("%s.%s.%s", e->section, e->sub, e->key)
+					 : xasprintf("%s.%s", e->section, e->key);
+
+	w->found = w->found || streq(name, w->name);
+	return false;
 }
 
-static void ordinary_settings_run_nothing(void **state)
+static void says(const char *text, const char *name)
 {
-	runs("", NULL);
-	runs("[core]\n\trepositoryformatversion = 0\n\tbare = false\n[user]\n\tname = x\n"
-	     "[remote \"origin\"]\n\turl = https://example.com/x.git\n"
-	     "\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = "
-	     "origin\n",
-	     NULL);
-	runs("[core]\n\tfsmonitor = true\n", NULL);
-	runs("# [core] fsmonitor = x\n; hooksPath\n", NULL);
-	runs("[user]\nname = \"[core]\\n\\tfsmonitor = x\"\n", NULL);
+	struct wanted w = {.name = name};
+
+	if (gitconfig_each(text, strlen(text), look, &w) != 0 || !w.found)
+		fail_msg("no '%s' in: %s", name, text);
 }
 
-static void every_spelling_of_a_program_is_found(void **state)
+static void comments_and_values_are_no_entries(void **state)
 {
-	runs("[core]\n\tfsmonitor = ./x\n", "core.fsmonitor");
-	runs("[CORE] FSMonitor=./x", "core.fsmonitor");
-	runs("\xef\xbb\xbf[core]hookspath=x", "core.hookspath");
-	runs("[core]\r\n\thooksPath = x\r\n", "core.hookspath");
-	runs("[filter \"a b\"]\n\tclean = sh x\n", "filter.a b.clean");
-	runs("[filter.ab]\n\tsmudge = sh x\n", "filter.ab.smudge");
-	runs("[diff \"x\"]\ntextconv=x\n", "diff.x.textconv");
-	runs("[include]\n\tpath = ../x\n", "include.path");
-	runs("[includeIf \"gitdir:/\"]\n\tpath = ../x\n", "includeif.gitdir:/.path");
-	runs("[alias]\n\tst = !sh\n", "alias.st");
-	runs("[remote \"o\"]\n\turl = ext::sh -c x\n", "remote.o.url");
-	runs("[submodule \"o\"]\n\tupdate = !sh\n", "submodule.o.update");
-	runs("[credential \"https://x\"]\n\thelper = !sh\n", "credential.https://x.helper");
-	runs("[core]\n\tworktree = /home/u\n", "core.worktree");
-	runs("[user]\nname = x\\\n  y\n[core]\nsshCommand = x", "core.sshcommand");
+	static const char *const texts[] = {"", "# [core] fsmonitor = x\n; hooksPath\n",
+					    "[user]\nname = \"[core]\\n\\tfsmonitor = x\"\n"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct wanted w = {.name = "core.fsmonitor"};
+
+		assert_int_equal(gitconfig_each(texts[i], strlen(texts[i]), look, &w), 0);
+		assert_false(w.found);
+	}
 }
 
-static void what_git_would_not_take_counts_as_running(void **state)
+static void every_spelling_of_a_name_is_read(void **state)
 {
-	runs("[core", "a syntax error");
-	runs("[core]\nx y\n", "a syntax error");
-	runs("name = x\n", "a syntax error");
-	runs("[core]\nx = \"open\n", "a syntax error");
-	runs("[core \"a\" b]\n", "a syntax error");
-	runs("\x01", "a syntax error");
+	says("[core]\n\tfsmonitor = ./x\n", "core.fsmonitor");
+	says("[CORE] FSMonitor=./x", "core.fsmonitor");
+	says("\xef\xbb\xbf[core]hookspath=x", "core.hookspath");
+	says("[core]\r\n\thooksPath = x\r\n", "core.hookspath");
+	says("[filter \"a b\"]\n\tclean = sh x\n", "filter.a b.clean");
+	says("[filter.ab]\n\tsmudge = sh x\n", "filter.ab.smudge");
+	says("[diff \"x\"]\ntextconv=x\n", "diff.x.textconv");
+	says("[include]\n\tpath = ../x\n", "include.path");
+	says("[includeIf \"gitdir:/\"]\n\tpath = ../x\n", "includeif.gitdir:/.path");
+	says("[alias]\n\tst = !sh\n", "alias.st");
+	says("[remote \"o\"]\n\turl = ext::sh -c x\n", "remote.o.url");
+	says("[submodule \"o\"]\n\tupdate = !sh\n", "submodule.o.update");
+	says("[credential \"https://x\"]\n\thelper = !sh\n", "credential.https://x.helper");
+	says("[core]\n\tworktree = /home/u\n", "core.worktree");
+	says("[user]\nname = x\\\n  y\n[core]\nsshCommand = x", "core.sshcommand");
 }
 
-static void a_submodule_names_its_directory(void **state)
+static void what_git_would_not_take_is_an_error(void **state)
+{
+	static const char *const texts[] = {
+		"[core", "[core]\nx y\n", "name = x\n", "[core]\nx = \"open\n", "[core \"a\" b]\n",
+		"\x01"};
+	struct wanted w = {.name = ""};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		assert_int_equal(gitconfig_each(texts[i], strlen(texts[i]), look, &w), -EINVAL);
+}
+
+static void a_comment_ends_a_value(void **state)
 {
 	static const char text[] = "[core]\n\tworktree = ../../../lib # no\n";
-	cleanup_free char *got = gitconfig_runs(text, strlen(text), true);
 	cleanup_free char *dir = gitconfig_get(text, strlen(text), "core", "worktree");
 
-	assert_null(got);
 	assert_string_equal(dir, "../../../lib");
 }
 
@@ -98,10 +110,10 @@ static void a_value_beyond_all_measure_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ordinary_settings_run_nothing),
-		cmocka_unit_test(every_spelling_of_a_program_is_found),
-		cmocka_unit_test(what_git_would_not_take_counts_as_running),
-		cmocka_unit_test(a_submodule_names_its_directory),
+		cmocka_unit_test(comments_and_values_are_no_entries),
+		cmocka_unit_test(every_spelling_of_a_name_is_read),
+		cmocka_unit_test(what_git_would_not_take_is_an_error),
+		cmocka_unit_test(a_comment_ends_a_value),
 		cmocka_unit_test(the_last_value_counts_and_quotes_are_read),
 		cmocka_unit_test(a_value_beyond_all_measure_is_an_error),
 	};

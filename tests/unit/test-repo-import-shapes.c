@@ -317,7 +317,9 @@ static void a_repository_that_the_agent_made_becomes_a_new_one(void **state)
 	       ">$TREE/p/hooks/pre-commit; "
 	       "git checkout -q -b work; git add .; git commit -qm first; git tag v1\n"
 	       "sh $TREE/export.sh </dev/null >$TREE/stream");
-	says("$TREE/repo import-new $TREE/w box <$TREE/stream 3<$TREE/tips 2>&1 || true", "taken");
+	says("$TREE/repo adopt $TREE/w box refs/heads/main '' <$TREE/stream 3<$TREE/tips 2>&1 || "
+	     "true",
+	     "taken");
 	sh_says("git symbolic-ref HEAD; git log --format=%s; git tag; git config core.fsmonitor || "
 		"true; "
 		"ls .git/hooks 2>/dev/null | grep -v sample || true",
@@ -325,17 +327,20 @@ static void a_repository_that_the_agent_made_becomes_a_new_one(void **state)
 	is_clean();
 }
 
-static void a_new_repository_is_not_made_for_a_bad_stream(void **state)
+static void a_new_repository_is_made_for_no_commits_and_not_for_a_bad_stream(void **state)
 {
 	const struct gitdir g = {0};
 
 	run_sh("rm -rf .git");
 	make_private_at(&g);
-	says("printf 'x\\n' | $TREE/repo import-new $TREE/w box 3<$TREE/tips 2>&1 || true",
+	says("printf 'x\\n' | $TREE/repo adopt $TREE/w box refs/heads/main '' 3<$TREE/tips 2>&1 || "
+	     "true",
 	     "cannot be understood");
 	sh_says("ls -A | grep -c git || true", "0");
-	says("printf '\\n' | $TREE/repo import-new $TREE/w box 3<$TREE/tips 2>&1 || true", "");
-	sh_says("ls -A | grep -c git || true", "0");
+	says("printf '\\n' | $TREE/repo adopt $TREE/w box refs/heads/main '' 3<$TREE/tips 2>&1 || "
+	     "true",
+	     "");
+	sh_says("ls -A | grep git; git symbolic-ref HEAD", ".git\nrefs/heads/main");
 }
 
 /* The workspace is a directory of the repository: inside, the rest is not there. */
@@ -452,7 +457,7 @@ int main(void)
 		WITH_GIT(a_clone_that_borrows_is_imported_into),
 		WITH_GIT(a_bare_repository_is_imported_into),
 		WITH_GIT(a_repository_that_the_agent_made_becomes_a_new_one),
-		WITH_GIT(a_new_repository_is_not_made_for_a_bad_stream),
+		WITH_GIT(a_new_repository_is_made_for_no_commits_and_not_for_a_bad_stream),
 		WITH_GIT(a_workspace_below_the_top_changes_only_itself),
 		WITH_GIT(sha256_is_refused_with_a_reason),
 		WITH_GIT(a_file_of_lfs_comes_with_the_commit),

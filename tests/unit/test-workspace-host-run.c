@@ -138,42 +138,183 @@ static void a_link_that_was_replaced_keeps_its_text(void **state)
 	findings_done(&f);
 }
 
-static void the_walk_finds_repositories_by_what_they_would_run(void **state)
+/* As the supervisor does: what is there is written down, then `change` happens. */
+static struct findings walk_after(void (*change)(void))
 {
-	struct findings f;
+	struct findings f = {0};
+	cleanup_(seen_freep) struct seen *seen = seen_new(spec, "/nonexistent", &f);
+	const struct host_run_before before = {.seen = seen};
+	struct timespec since, made;
 
+	assert_int_equal(f.n, 0);
+	/* The clock moves in steps, and files may be dated between two of them. */
+	(void)clock_gettime(CLOCK_REALTIME, &made);
+	do {
+		(void)clock_gettime(CLOCK_REALTIME_COARSE, &since);
+	} while (since.tv_sec < made.tv_sec ||
+		 (since.tv_sec == made.tv_sec && since.tv_nsec <= made.tv_nsec));
+	change();
+	host_run_walk(spec, &since, &before, false, &f);
+	return f;
+}
+
+static bool is_nested(const struct findings *f, const char *rel)
+{
+	const struct finding *found = find(f, rel);
+
+	return found && found->nested && found->in_git;
+}
+
+static const char *const appear[] = {"w/a/.git", "w/b/.git", "w/c/d",	 "w/e/.git",
+				     "w/f/.git", "w/g/.GiT", "w/h/i.git"};
+
+static void make_all(void)
+{
 	tree_dir("w/a/.git/objects");
-	tree_dir("w/a/.git/refs");
 	tree_file("w/a/.git/HEAD", 0644, "ref: refs/heads/main\n");
-	tree_file("w/a/.git/config", 0644, "[core]\n\tfsmonitor = x\n");
-	tree_file("w/b/.git/config", 0644, "[user]\n\tname = x\n");
-	tree_file("w/b/.git/hooks/pre-push.sample", 0755, "x");
-	tree_file("w/b/.git/hooks/pre-push", 0755, "x");
+	tree_file("w/b/.git/x", 0644, "x");
 	tree_file("w/c/d/HEAD", 0644, "ref: refs/heads/main\n");
 	tree_file("w/c/d/commondir", 0644, "/etc\n");
-	tree_file("w/e/.git", 0644, "gitdir: /usr\n");
+	tree_file("w/e/.git", 0644, "gitdir: /usr\n\n");
 	tree_link("w/f/.git", "../a/.git");
-	tree_file("w/g/.envrc", 0644, "x");
-	f = walk(10, false);
-	assert_non_null(find(&f, "w/a/.git/config"));
-	assert_null(find(&f, "w/b/.git/config"));
-	assert_non_null(find(&f, "w/b/.git/hooks/pre-push"));
-	assert_null(find(&f, "w/b/.git/hooks/pre-push.sample"));
-	assert_non_null(find(&f, "w/c/d/commondir"));
-	assert_non_null(find(&f, "w/e/.git"));
-	assert_non_null(find(&f, "w/f/.git"));
-	assert_non_null(find(&f, "w/g/.envrc"));
-	assert_null(find(&f, "w/.git/config"));
+	tree_dir("w/g/.GiT/x");
+	tree_dir("w/h/i.git/objects");
+	tree_file("w/h/i.git/HEAD", 0644, "x");
+	tree_dir("w/empty/.git");
+	tree_file("w/j/HEAD", 0644, "no git directory");
+}
+
+static void a_git_directory_that_appears_is_found_whole(void **state)
+{
+	struct findings f = walk_after(make_all);
+
+	for (size_t i = 0; i < ARRAY_SIZE(appear); i++)
+		if (!is_nested(&f, appear[i]))
+			fail_msg("not found: %s", appear[i]);
+	assert_int_equal(f.n, ARRAY_SIZE(appear));
 	findings_done(&f);
 }
 
-static void the_walk_leaves_alone_what_is_older(void **state)
+static void nothing(void)
+{
+}
+
+static void a_git_directory_that_was_there_stays(void **state)
 {
 	struct findings f;
 
-	tree_file("w/a/.git/HEAD", 0644, "x\n");
-	tree_file("w/a/.git/config", 0644, "[core]\n\tfsmonitor = x\n");
+	make_all();
+	tree_file("w/vendor/x/.git/config", 0644, "x");
+	f = walk_after(nothing);
+	assert_int_equal(f.n, 0);
+	findings_done(&f);
+}
+
+static void change_some(void)
+{
+	tree_file("w/a/.git/objects/x", 0644, "an object");
+	tree_file("w/b/.git/config", 0644, "new");
+	tree_file("w/e/.git", 0644, "gitdir: /etc\n");
+	tree_file("w/c/d/config", 0644, "new");
+}
+
+static void one_that_nothing_protects_and_that_changed_is_found(void **state)
+{
+	struct findings f;
+
+	make_all();
+	f = walk_after(change_some);
+	assert_false(is_nested(&f, "w/a/.git"));
+	assert_true(is_nested(&f, "w/b/.git"));
+	assert_true(is_nested(&f, "w/e/.git"));
+	/* The directory is older: without HEAD it is none. */
+	assert_true(is_nested(&f, "w/c/d/HEAD"));
+	assert_int_equal(f.n, 3);
+	findings_done(&f);
+}
+
+static void replace(void)
+{
+	cleanup_free char *git = tree_path("w/.git"), *away = tree_path("w/x");
+
+	assert_int_equal(rename(git, away), 0);
+	tree_file("w/.git/HEAD", 0644, "x");
+}
+
+static void one_that_takes_the_place_of_a_protected_one_is_found(void **state)
+{
+	struct findings f = walk_after(replace);
+
+	assert_true(is_nested(&f, "w/.git"));
+	assert_true(is_nested(&f, "w/x/HEAD"));
+	findings_done(&f);
+}
+
+static void turn_into(void)
+{
+	tree_dir("w/src/objects");
+	tree_file("w/src/HEAD", 0644, "ref: refs/heads/main\n");
+	tree_dir("w/objects");
+	tree_file("w/HEAD", 0644, "ref: refs/heads/main\n");
+}
+
+static void a_directory_of_the_user_that_becomes_one_loses_head_alone(void **state)
+{
+	struct findings f;
+
+	tree_file("w/src/main.c", 0644, "x");
+	f = walk_after(turn_into);
+	assert_true(is_nested(&f, "w/src/HEAD"));
+	assert_true(is_nested(&f, "w/HEAD"));
+	assert_int_equal(f.n, 2);
+	findings_done(&f);
+}
+
+static void add_modules(void)
+{
+	tree_dir("w/.git/modules/m/objects");
+	tree_file("w/.git/modules/m/HEAD", 0644, "x");
+	tree_file("w/.git/worktrees/good/HEAD", 0644, "x");
+	tree_file("w/.git/worktrees/good/commondir", 0644, "../..\n");
+	tree_file("w/.git/worktrees/bad/HEAD", 0644, "x");
+	tree_file("w/.git/worktrees/bad/commondir", 0644, "../../..\n");
+	tree_file("w/.git/worktrees/bad/config.worktree", 0644, "x");
+}
+
+static void submodules_and_worktrees_that_appear_in_it_are_found(void **state)
+{
+	struct findings f = walk_after(add_modules);
+
+	assert_true(is_nested(&f, "w/.git/modules/m"));
+	assert_non_null(find(&f, "w/.git/worktrees/bad/commondir"));
+	assert_non_null(find(&f, "w/.git/worktrees/bad/config.worktree"));
+	assert_int_equal(f.n, 3);
+	findings_done(&f);
+}
+
+static void one_that_is_covered_inside_is_not_looked_into(void **state)
+{
+	cleanup_free char *git = tree_path("w/.git"), *own = tree_path("private");
+	struct findings f;
+
+	tree_dir("private");
+	(void)spec_mount_add(spec, SPEC_BIND_RW, own, git, "a git directory of its own");
+	free(spec->watches[--spec->n_watches].dir); /* the tree is left */
+	f = walk_after(add_modules);
+	assert_int_equal(f.n, 0);
+	findings_done(&f);
+}
+
+static void without_a_list_of_before_times_decide(void **state)
+{
+	struct findings f;
+
+	make_all();
 	tree_file("w/g/.envrc", 0644, "x");
+	f = walk(10, false);
+	assert_true(is_nested(&f, "w/a/.git"));
+	assert_non_null(find(&f, "w/g/.envrc"));
+	findings_done(&f);
 	f = walk(-10, false);
 	assert_int_equal(f.n, 0);
 	findings_done(&f);
@@ -189,20 +330,18 @@ static void the_walk_judges_what_was_there_only_for_a_killed_supervisor(void **s
 	assert_int_equal(f.n, 0);
 	findings_done(&f);
 	f = walk(10, true);
-	assert_non_null(find(&f, "w/.git/hooks/pre-commit"));
+	assert_non_null(find(&f, "w/.git/hooks"));
 	assert_non_null(find(&f, "w/.envrc"));
 	findings_done(&f);
 }
 
-static void links_that_git_writes_through_are_found_in_every_git_directory(void **state)
+static void links_that_git_writes_through_are_found(void **state)
 {
-	static const char *const paths[] = {
-		"w/.git/logs/HEAD",    "w/.git/refs/heads/a/b",	  "w/.git/MERGE_MSG",
-		"w/.git/objects/pack", "w/.git/refs/heads/hooks", "w/n/.git/logs/refs/heads/x"};
+	static const char *const paths[] = {"w/.git/logs/HEAD", "w/.git/refs/heads/a/b",
+					    "w/.git/MERGE_MSG", "w/.git/objects/pack",
+					    "w/.git/refs/heads/hooks"};
 	struct findings f;
 
-	tree_dir("w/n/.git/objects");
-	tree_file("w/n/.git/HEAD", 0644, "ref: refs/heads/x\n");
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		tree_link(paths[i], "/etc/passwd");
 	f = walk(10, false);
@@ -213,7 +352,7 @@ static void links_that_git_writes_through_are_found_in_every_git_directory(void 
 	findings_done(&f);
 }
 
-static void a_rebase_with_commands_is_found_in_every_git_directory(void **state)
+static void a_rebase_with_commands_is_found(void **state)
 {
 	struct findings f;
 
@@ -289,11 +428,17 @@ int main(void)
 		WITH_SPEC(what_appears_is_found_once_and_again_when_it_changes),
 		WITH_SPEC(a_file_that_is_mounted_and_was_replaced_is_no_finding),
 		WITH_SPEC(a_link_that_was_replaced_keeps_its_text),
-		WITH_SPEC(the_walk_finds_repositories_by_what_they_would_run),
-		WITH_SPEC(the_walk_leaves_alone_what_is_older),
+		WITH_SPEC(a_git_directory_that_appears_is_found_whole),
+		WITH_SPEC(a_git_directory_that_was_there_stays),
+		WITH_SPEC(one_that_nothing_protects_and_that_changed_is_found),
+		WITH_SPEC(one_that_takes_the_place_of_a_protected_one_is_found),
+		WITH_SPEC(a_directory_of_the_user_that_becomes_one_loses_head_alone),
+		WITH_SPEC(submodules_and_worktrees_that_appear_in_it_are_found),
+		WITH_SPEC(one_that_is_covered_inside_is_not_looked_into),
+		WITH_SPEC(without_a_list_of_before_times_decide),
 		WITH_SPEC(the_walk_judges_what_was_there_only_for_a_killed_supervisor),
-		WITH_SPEC(links_that_git_writes_through_are_found_in_every_git_directory),
-		WITH_SPEC(a_rebase_with_commands_is_found_in_every_git_directory),
+		WITH_SPEC(links_that_git_writes_through_are_found),
+		WITH_SPEC(a_rebase_with_commands_is_found),
 		WITH_SPEC(settings_are_compared_by_content_and_not_by_time),
 		WITH_SPEC(a_tree_deeper_than_any_is_moved_away_below_that),
 	};

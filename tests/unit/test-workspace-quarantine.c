@@ -55,14 +55,14 @@ static void what_is_moved_is_listed_and_comes_back_as_it_was(void **state)
 	tree_file("w/.git/hooks/pre-commit", 0755, "x");
 	id = add("w/.git/hooks", NULL);
 	assert_false(there("w/.git/hooks"));
-	assert_int_equal(quarantine_list(&places, &ids, &e), 0);
+	assert_int_equal(quarantine_list(&places, SHELF_QUARANTINE, &ids, &e), 0);
 	assert_int_equal(ids.n, 1);
 	assert_string_equal(ids.v[0], id);
-	assert_int_equal(quarantine_meta(&places, id, &meta, &e), 0);
+	assert_int_equal(quarantine_meta(&places, SHELF_QUARANTINE, id, &meta, &e), 0);
 	assert_string_equal(json_string_value(json_object_get(meta, "why")), "runs");
-	assert_int_equal(quarantine_release(&places, id, &e), 0);
+	assert_int_equal(quarantine_release(&places, SHELF_QUARANTINE, id, &e), 0);
 	assert_true(there("w/.git/hooks/pre-commit"));
-	assert_int_equal(quarantine_meta(&places, id, &meta, &e), -ENOENT);
+	assert_int_equal(quarantine_meta(&places, SHELF_QUARANTINE, id, &meta, &e), -ENOENT);
 }
 
 static void what_took_its_place_stays(void **state)
@@ -73,10 +73,10 @@ static void what_took_its_place_stays(void **state)
 	tree_file("w/.envrc", 0644, "one");
 	id = add("w/.envrc", NULL);
 	tree_file("w/.envrc", 0644, "two");
-	assert_int_equal(quarantine_release(&places, id, &e), -EEXIST);
+	assert_int_equal(quarantine_release(&places, SHELF_QUARANTINE, id, &e), -EEXIST);
 	assert_non_null(strstr(e.msg, "is there again"));
-	assert_int_equal(quarantine_drop(&places, id, &e), 0);
-	assert_int_equal(quarantine_drop(&places, id, &e), -ENOENT);
+	assert_int_equal(quarantine_drop(&places, SHELF_QUARANTINE, id, &e), 0);
+	assert_int_equal(quarantine_drop(&places, SHELF_QUARANTINE, id, &e), -ENOENT);
 }
 
 static void a_link_is_put_back_and_gives_way_again(void **state)
@@ -89,7 +89,7 @@ static void a_link_is_put_back_and_gives_way_again(void **state)
 	id = add("w/.git/hooks", "../own");
 	assert_int_equal(lstat(hooks, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
-	assert_int_equal(quarantine_release(&places, id, &e), 0);
+	assert_int_equal(quarantine_release(&places, SHELF_QUARANTINE, id, &e), 0);
 	assert_true(there("w/.git/hooks/pre-commit"));
 }
 
@@ -114,7 +114,7 @@ static void an_id_is_eight_digits_and_no_path(void **state)
 	struct err e = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-		assert_int_equal(quarantine_drop(&places, ids[i], &e), -ENOENT);
+		assert_int_equal(quarantine_drop(&places, SHELF_QUARANTINE, ids[i], &e), -ENOENT);
 }
 
 static void a_copy_has_everything_but_pipes_and_takes_the_original_away(void **state)

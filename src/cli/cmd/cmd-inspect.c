@@ -9,6 +9,7 @@
 #include "live/git-repo.h"
 #include "live/live.h"
 #include "record/store.h"
+#include "workspace/nested.h"
 
 struct inspect_args {
 	bool json;
@@ -46,6 +47,7 @@ static int cmd_inspect_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_(places_done) struct places p = {0};
+	cleanup_(nested_done) struct nested_list nested = {0};
 	cleanup_json json_t *live = NULL, *j = NULL;
 	int r = places_find(&p, &cli->err);
 
@@ -61,7 +63,9 @@ static int cmd_inspect_run(struct cli *cli, void *args_, int argc, char **argv)
 		print_summary(cli, spec, live);
 		return 0;
 	}
+	(void)nested_find(&p, spec->workspace, &nested, &cli->err);
 	j = spec_to_json(spec);
+	(void)json_object_set_new(j, "nested", nested_list_json(&nested));
 	(void)json_object_set_new(j, "state", json_string(live ? "running" : "stopped"));
 	if (live)
 		(void)json_object_set(j, "live", live);

@@ -79,14 +79,14 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 
 	strv_init(&ids);
 	if (r == 0)
-		r = quarantine_list(&p, &ids, &cli->err);
+		r = quarantine_list(&p, SHELF_QUARANTINE, &ids, &cli->err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < ids.n; i++) {
 		json_t *row = NULL;
 		struct err err = {0};
 
-		if (quarantine_meta(&p, ids.v[i], &row, &err) < 0)
+		if (quarantine_meta(&p, SHELF_QUARANTINE, ids.v[i], &row, &err) < 0)
 			row = json_pack("{ss ss}", "id", ids.v[i], "why", "its record is damaged");
 		(void)json_array_append_new(rows, row);
 	}
@@ -192,11 +192,11 @@ int quarantine_show(struct cli *cli, const struct places *p, const char *id)
 	cleanup_fd int entry = -1;
 	unsigned left = SHOW_FILES_MAX;
 	char when[40];
-	int r = quarantine_meta(p, id, &meta, &cli->err);
+	int r = quarantine_meta(p, SHELF_QUARANTINE, id, &meta, &cli->err);
 
 	if (r < 0)
 		return r;
-	entry = quarantine_open(p, id, &cli->err);
+	entry = quarantine_open(p, SHELF_QUARANTINE, id, &cli->err);
 	if (entry < 0)
 		return entry;
 	when_of(meta, when, sizeof(when));
@@ -243,10 +243,10 @@ static void tell_log(const struct places *p, const json_t *meta, const char *typ
 int quarantine_take_back(struct cli *cli, const struct places *p, const char *id)
 {
 	cleanup_json json_t *meta = NULL;
-	int r = quarantine_meta(p, id, &meta, &cli->err);
+	int r = quarantine_meta(p, SHELF_QUARANTINE, id, &meta, &cli->err);
 
 	if (r == 0)
-		r = quarantine_release(p, id, &cli->err);
+		r = quarantine_release(p, SHELF_QUARANTINE, id, &cli->err);
 	if (r == 0)
 		tell_log(p, meta, "quarantine-release", id);
 	return r;
@@ -295,13 +295,13 @@ static int cmd_drop_run(struct cli *cli, void *args_, int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		strv_push(&ids, argv[i]);
 	if (r == 0 && args->all)
-		r = quarantine_list(&p, &ids, &cli->err);
+		r = quarantine_list(&p, SHELF_QUARANTINE, &ids, &cli->err);
 	for (size_t i = 0; r == 0 && i < ids.n; i++) {
 		cleanup_json json_t *meta = NULL;
 		struct err ignored = {0};
 
-		(void)quarantine_meta(&p, ids.v[i], &meta, &ignored);
-		r = quarantine_drop(&p, ids.v[i], &cli->err);
+		(void)quarantine_meta(&p, SHELF_QUARANTINE, ids.v[i], &meta, &ignored);
+		r = quarantine_drop(&p, SHELF_QUARANTINE, ids.v[i], &cli->err);
 		if (r == 0)
 			tell_log(&p, meta, "quarantine-drop", ids.v[i]);
 		if (r == 0)

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/for-each-sandbox.h"
 #include "live/live.h"
+#include "workspace/nested.h"
 
 struct rm_args {
 	bool all, force;
@@ -17,11 +19,31 @@ static const struct opt rm_opts[] = {
 	{"force", 'f', OPT_BOOL, AT(force), NULL, "also when it is running; ends its commands"},
 };
 
+/* Git directories that appeared may be the user's: they stay. */
+static void tell_kept(const struct places *p, const char *name)
+{
+	cleanup_(nested_done) struct nested_list l = {0};
+	struct err ignored;
+	size_t n = 0;
+
+	if (nested_find(p, NULL, &l, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < l.n; i++)
+		n += streq(l.v[i].sandbox, name);
+	if (n)
+		log_warn("rm", "%zu git %s that appeared while '%s' ran %s kept; see: ralph adopt",
+			 n, n == 1 ? "directory" : "directories", name, n == 1 ? "is" : "are");
+}
+
 static int rm_one(const struct places *p, const char *name, void *args_, struct err *err)
 {
 	const struct rm_args *args = args_;
 
-	return live_remove(p, name, args->force || args->all, err);
+	int r = live_remove(p, name, args->force || args->all, err);
+
+	if (r == 0)
+		tell_kept(p, name);
+	return r;
 }
 
 static int cmd_rm_run(struct cli *cli, void *args_, int argc, char **argv)

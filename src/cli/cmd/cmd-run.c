@@ -225,7 +225,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (b.spec->clone && !build_clone_is_made(b.spec))
 		r = make_clone(cli, &s, &b, consent, &prestarted);
 	if (b.spec->quarantine == SPEC_QUARANTINE_ASK)
-		(void)quarantine_list(&s.places, &before, &cli->err);
+		(void)quarantine_list(&s.places, SHELF_QUARANTINE, &before, &cli->err);
 	if (r == 0)
 		r = run_again(cli, args, &s, &b, &command, consent, &prestarted, &code);
 	if (b.spec->quarantine == SPEC_QUARANTINE_ASK && !args->detach)

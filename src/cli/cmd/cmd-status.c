@@ -12,6 +12,7 @@
 #include "view/log-view.h"
 #include "view/survey.h"
 #include "base/text/table.h"
+#include "workspace/nested.h"
 
 struct status_args {
 	bool json;
@@ -56,10 +57,11 @@ static json_t *loop_json(const struct survey_loop *l)
 	return j;
 }
 
-static void print_json(const struct survey *s)
+static void print_json(const struct survey *s, const struct nested_list *n)
 {
 	json_t *sandboxes = json_array(), *loops = json_array();
-	cleanup_json json_t *j = json_pack("{so so}", "sandboxes", sandboxes, "loops", loops);
+	cleanup_json json_t *j = json_pack("{so so so}", "sandboxes", sandboxes, "loops", loops,
+					   "nested", nested_list_json(n));
 
 	for (size_t i = 0; i < s->n_sandboxes; i++)
 		(void)json_array_append_new(sandboxes,
@@ -206,6 +208,17 @@ static void print_held(const struct survey *s)
 	}
 }
 
+static void print_nested(const struct nested_list *l)
+{
+	for (size_t i = 0; i < l->n && i < NESTED_TOLD_MAX; i++) {
+		(void)printf("git directory that appeared: ");
+		term_puts(stdout, l->v[i].path);
+		(void)printf("; see: ralph adopt %s\n", l->v[i].id);
+	}
+	if (l->n > NESTED_TOLD_MAX)
+		(void)printf("%zu more; see: ralph adopt\n", l->n - NESTED_TOLD_MAX);
+}
+
 /* Prints a command for each loop that does not go on by itself. */
 static void print_advice(const struct survey *s)
 {
@@ -331,6 +344,7 @@ static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 	const struct status_args *args = args_;
 	cleanup_(places_done) struct places p = {0};
 	cleanup_(survey_done) struct survey s = {0};
+	cleanup_(nested_done) struct nested_list nested = {0};
 	int r = places_find(&p, &cli->err);
 
 	if (r < 0)
@@ -341,12 +355,16 @@ static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 		return r;
 	if (argc)
 		return show_one(cli, args, &s, argv[0]);
+	r = nested_find(&p, NULL, &nested, &cli->err);
+	if (r < 0)
+		return r;
 	if (args->json) {
-		print_json(&s);
+		print_json(&s, &nested);
 		return 0;
 	}
 	if (!s.n_sandboxes && !s.n_loops) {
 		(void)puts("no sandboxes and no loops");
+		print_nested(&nested);
 		return 0;
 	}
 	if (s.n_sandboxes)
@@ -358,6 +376,7 @@ static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 	print_gateways(&s);
 	print_held(&s);
 	print_advice(&s);
+	print_nested(&nested);
 	return 0;
 }
 

@@ -167,6 +167,11 @@ static void print_engine(const struct sandbox_spec *s, FILE *out, bool color)
 	}
 }
 
+/* Of a tree that is shared: see ralph-security(7). */
+static const char live_note[] =
+	"while it runs, a git directory that it makes can run programs when you use git in there; "
+	"--clone prevents it";
+
 static void print_notes(const struct strv *notes, FILE *out, bool color)
 {
 	for (size_t i = 0; i < notes->n; i++) {
@@ -196,6 +201,8 @@ int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool co
 	r = audit_print_mounts(s, out, width ? width : WIDTH_ELSEWHERE, color, err);
 	if (r < 0)
 		return r;
+	if (!s->clone && s->n_watches)
+		strv_push(&notes.mounts, live_note);
 	print_notes(&notes.mounts, out, color);
 	title(out, color, "Network");
 	r = audit_print_net(s, out, color, err);

@@ -36,14 +36,14 @@ void quarantine_ask(struct cli *cli, const struct places *p, const char *sandbox
 	unsigned left = ASK_MAX;
 	struct err ignored;
 
-	if (cli->yes || !ask_possible() || quarantine_list(p, &ids, &ignored) < 0)
+	if (cli->yes || !ask_possible() || quarantine_list(p, SHELF_QUARANTINE, &ids, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < ids.n && left > 0; i++) {
 		const char *path = NULL, *why = NULL, *of = NULL;
 		cleanup_json json_t *meta = NULL;
 
 		if (strv_has(before, ids.v[i]) ||
-		    quarantine_meta(p, ids.v[i], &meta, &ignored) < 0 ||
+		    quarantine_meta(p, SHELF_QUARANTINE, ids.v[i], &meta, &ignored) < 0 ||
 		    json_get_str(meta, "path", &path, &ignored) < 0 ||
 		    json_get_str(meta, "why", &why, &ignored) < 0 ||
 		    json_get_str(meta, "sandbox", &of, &ignored) < 0 || !streq(of, sandbox))

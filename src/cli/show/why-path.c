@@ -84,12 +84,12 @@ static bool find_quarantined(const struct places *p, const char *path, struct wh
 	cleanup_strv struct strv ids = {0};
 	struct err ignored = {0};
 
-	if (quarantine_list(p, &ids, &ignored) < 0)
+	if (quarantine_list(p, SHELF_QUARANTINE, &ids, &ignored) < 0)
 		return false;
 	for (size_t i = ids.n; i > 0; i--) {
 		cleanup_json json_t *meta = NULL;
 
-		if (quarantine_meta(p, ids.v[i - 1], &meta, &ignored) < 0 ||
+		if (quarantine_meta(p, SHELF_QUARANTINE, ids.v[i - 1], &meta, &ignored) < 0 ||
 		    !path_under(path, log_text(meta, "path")))
 			continue;
 		w->refused = true;

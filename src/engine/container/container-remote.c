@@ -198,7 +198,8 @@ static int make_marks(const struct sandbox_spec *spec, struct marks *m, struct e
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_BIND_RW && container_binds(spec, i))
+		if (spec->mounts[i].kind == SPEC_BIND_RW && !spec->mounts[i].of_tree &&
+		    container_binds(spec, i))
 			r = mark(m, spec->mounts[i].source, err);
 	if (r == 0 && spec->container.volume_dir)
 		r = mark(m, spec->container.volume_dir, err);

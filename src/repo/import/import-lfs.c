@@ -3,7 +3,7 @@
  * bytes stand at the beginning of a repository's stream. Each is written to IMPORT_DIR, and it is
  * kept only if its content has that name. They become the user's with the objects.
  */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #define NOTE IMPORT_DIR "/" REFS_NOTE
 #define NEXT IMPORT_DIR "/ref"

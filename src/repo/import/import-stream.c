@@ -1,5 +1,5 @@
 /* The lines before the pack, which git in the sandbox wrote and which are hostile. */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * An import that finds one was killed in between: it does what the note says,
  * as long as the lock of the index is still its own.
  */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <fcntl.h>
 #include <stdio.h>

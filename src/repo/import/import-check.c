@@ -3,7 +3,7 @@
  * content. What it does not check: that all they name is there, that trees are as git would make
  * them, and that no name in them is one that git would refuse to check out.
  */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * `git merge` would refuse to overwrite them: a merge here is made of commits alone, and then the
  * branch and the index move as in an import.
  */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <stdio.h>
 #include <string.h>

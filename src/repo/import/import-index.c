@@ -4,7 +4,7 @@
  * becomes as in the new one. Its stat data are zero, so git compares the file and finds it as it
  * should be, because the agent's commit has it like that. What the user staged stays.
  */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <fcntl.h>
 #include <stdio.h>

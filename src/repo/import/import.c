@@ -1,4 +1,4 @@
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -106,12 +106,12 @@ struct import {
 struct buf;
 struct repo_stream;
 
-/* import/import-stream.c: the lines up to the empty one become rows. line has the first one already; r: what
+/* import-stream.c: the lines up to the empty one become rows. line has the first one already; r: what
  * reading it said. */
 int import_take_lines(struct import *im, struct repo_stream *s, struct buf *line, int r,
 		      struct err *err);
 
-/* import/import-lfs.c: "LENGTH NAME" of a file, whose bytes follow; and all of them become the user's. */
+/* import-lfs.c: "LENGTH NAME" of a file, whose bytes follow; and all of them become the user's. */
 int import_take_lfs(struct import *im, struct repo_stream *s, const char *line, struct err *err);
 int import_move_lfs(struct import *im, struct err *err);
 
@@ -176,17 +176,20 @@ void import_done(struct import *im);
  */
 int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err);
 
-/* The parts of import_run(), for import/import-new.c: what is not to be open is closed; the repository whose
+/* The parts of import_run(), for import-new.c: what is not to be open is closed; the repository whose
  * directories im->git names is opened; the rest. */
 void import_close_rest(void);
 int import_open_dirs(struct import *im, const char *path, struct err *err);
 int import_take(struct import *im, json_t *out, struct err *err);
 /*
- * import/import-new.c: `repo import-new ROOT NAME`, for a workspace that had no repository: the agent ran
- * `git init`. A new repository is made with git's defaults, the import goes into it, and it becomes
- * ROOT/.git when all of that went well. -EEXIST: there is one already. Nothing may run inside.
+ * import-new.c: `repo adopt ROOT NAME HEAD SETTINGS`, where an agent ran `git init`. A new repository
+ * is made with git's defaults, HEAD (refs/heads/…) and these settings, the import goes into it, and it
+ * becomes ROOT/.git when all of that went well. -EEXIST: there is one already. Nothing may run inside.
  */
-int import_new(const char *root, const char *name, json_t *out, struct err *err);
+struct import_new_input {
+	const char *root, *name, *head, *settings;
+};
+int import_new(const struct import_new_input *in, json_t *out, struct err *err);
 
 /*
  * import-settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,

@@ -5,7 +5,7 @@
  * index for some other commit, and nothing else. The repository is the user's alone, so git may
  * read its settings.
  */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <dirent.h>
 #include <fcntl.h>

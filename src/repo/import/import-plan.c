@@ -4,7 +4,7 @@
  * base/ the last tip that the user made. Where there is none yet, the tips tell it that the private
  * directory was made with.
  */
-#include "repo/import.h"
+#include "repo/import/import.h"
 
 #include <dirent.h>
 #include <fcntl.h>
