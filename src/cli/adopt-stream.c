@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "base/proc.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 extern char **environ;
 

@@ -4,7 +4,7 @@
 
 #include "record/store.h"
 #include "workspace/gitdir.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 void held_done(struct held *h)
 {

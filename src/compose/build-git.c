@@ -17,7 +17,7 @@
 #include "record/store.h"
 #include "workspace/gitdir.h"
 #include "workspace/nested.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define MODULES_TEXT_MAX (1 * MiB)
 #define MODULES_MAX 1024

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "workspace/git-stamp.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 extern char **environ;
 

@@ -28,7 +28,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "workspace/findings.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define DOT_GIT ".git"
 #define WAIT_MS 5000 /* between `rm -rf .git` and `git init` */

@@ -29,7 +29,7 @@
 #include "base/path.h"
 #include "supervisor/git-news.h"
 #include "workspace/git-stamp.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define HINT_MS 150	 /* changes of references that come together are one */
 #define HINT_SHARE 4	 /* an agent that moves references all the time gets a part of a core */

@@ -16,7 +16,7 @@
 #include "spec/spec.h"
 #include "workspace/git-stamp.h"
 #include "workspace/gitdir.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define TOLD "git.told"
 #define TOLD_MAX (64 * MiB)

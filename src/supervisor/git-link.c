@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "workspace/git-stamp.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define DIR_NAME "git"
 #define WAS_NAME "git.was" /* of a repository that is gone */

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "workspace/gitdir.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define REFS_FILE "git-refs"
 #define INDEX_FILE "git-index"

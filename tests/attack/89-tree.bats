@@ -232,7 +232,10 @@ for i in range(11000):
 	echo x >sub/.pre-commit-config.yaml
 	has "$(ralph why "$WS/.zed/tasks.json" || :)" 'Zed uses it when you open the directory in it'
 	has "$(ralph why "$WS/sub/.pre-commit-config.yaml" || :)" 'pre-commit uses it when you commit'
-	has "$(ralph why "$WS/.git/hooks" || :)" 'git uses it when you commit'
+	git init -q lib
+	mkdir -p lib/.git/hooks
+	has "$(ralph why "$WS/lib/.git/hooks" || :)" 'git uses it when you commit'
+	has "$(ralph why "$WS/.git/hooks" || :)" 'the sandbox has one of its own in its place'
 	lacks "$(ralph why "$WS/Makefile" || :)" 'uses it'
 }
 

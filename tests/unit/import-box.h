@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 /*
  * The user's repository is tree/w. The agent works in the same tree with a private git directory,

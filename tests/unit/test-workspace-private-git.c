@@ -1,7 +1,7 @@
 #include "git-sh.h"
 
 #include "base/fd.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 /*
  * Each test makes a repository with git in tree/w, and a private git directory from it. Then the

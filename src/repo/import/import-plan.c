@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define POINTER_MAX (4 * KiB)
 #define STATE_MAX (64 * KiB)

@@ -19,7 +19,7 @@
 #include "base/proc.h"
 #include "base/strv.h"
 #include "repo/take-stream.h"
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define PROGRESS_FD 4 /* optional */
 #define PROGRESS_AFTER_MS 1000

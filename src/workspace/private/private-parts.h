@@ -1,6 +1,6 @@
 #pragma once
 
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 struct buf;
 

@@ -70,7 +70,7 @@ void private_git_done(struct private_git *p);
 
 /*
  * The export inside: a script for sh, with the working tree as its directory. It writes the stream
- * that repo/import.h describes, and reads what private_git_told() puts: where both sides had each
+ * that repo/import/import.h describes, and reads what private_git_told() puts: where both sides had each
  * reference last ("OID REF"), and what the host has ("^OID"). told: as it was made with.
  */
 extern const char private_git_export[];

@@ -1,4 +1,4 @@
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "policy/git-admit.h"
 #include "policy/gitconfig.h"
-#include "workspace/private-parts.h"
+#include "workspace/private/private-parts.h"
 
 #define YOUNG_SECONDS 3 /* an index older than this lists no file that is as young as itself */
 #define MODULE_DEPTH_MAX 16

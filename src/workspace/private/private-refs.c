@@ -4,7 +4,7 @@
  * of its name, as in git. Symbolic references (refs/remotes/origin/HEAD) cannot be packed and
  * become files again. refs/ralph/ holds what other sandboxes made and is left out.
  */
-#include "workspace/private-parts.h"
+#include "workspace/private/private-parts.h"
 
 #include <ctype.h>
 #include <dirent.h>

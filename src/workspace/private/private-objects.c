@@ -4,7 +4,7 @@
  * the lines git reads there mean the same. A relative line would not: such a file is covered by an
  * empty one, and the private directory names what it led to.
  */
-#include "workspace/private-parts.h"
+#include "workspace/private/private-parts.h"
 
 #include <fcntl.h>
 #include <string.h>

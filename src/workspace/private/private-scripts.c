@@ -3,7 +3,7 @@
  * the working tree, and what they say is hostile. They need git, cut, find, grep, head, sed, tr,
  * wc and mktemp.
  */
-#include "workspace/private-git.h"
+#include "workspace/private/private-git.h"
 
 #define STATES                                                                                     \
 	"MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG rebase-merge rebase-apply sequencer"
