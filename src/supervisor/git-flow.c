@@ -489,8 +489,8 @@ static void watch(const struct git_flow *g, int at)
 static void watch_both(struct git_flow *g)
 {
 	const struct spec_git *of = &g->sup->spec->git;
-	cleanup_fd int dir = open(of->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int common = open(of->common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int dir = open(of->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_fd int common = open(of->common, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	g->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (g->watch < 0)

@@ -60,7 +60,7 @@ static int check_same(const struct git_host *h, struct err *err)
 
 static int add_stamp(const char *path, uint64_t *stamp)
 {
-	cleanup_fd int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	uint64_t one = 0;
 	int r = dir < 0 ? -errno : git_stamp(dir, &one);
 

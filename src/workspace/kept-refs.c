@@ -38,7 +38,7 @@ static int copy_file(const char *from_dir, const char *name, int dir, const char
 		.depth_max = 1,
 		.replace = true,
 	};
-	cleanup_fd int from = open(from_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int from = open(from_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	cleanup_fd int empty = -1;
 	int r = from < 0 ? -errno : copy_tree(from, name, dir, to, &rules);
 

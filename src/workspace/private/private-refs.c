@@ -333,14 +333,14 @@ static void each_told(const struct refs *r, const char *told, told_fn *fn, struc
 
 static int read_host(const struct gitdir *git, struct refs *r)
 {
-	cleanup_fd int common = open(git->common, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int common = open(git->common, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return common < 0 ? -errno : read_all(r, common, -1);
 }
 
 int private_git_refs(const struct gitdir *git, struct buf *out, struct err *err)
 {
-	cleanup_fd int dir = open(git->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int dir = open(git->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	cleanup_(refs_done) struct refs r = {.at = -1};
 	int rc = dir < 0 ? -errno : read_host(git, &r);
 
@@ -390,7 +390,7 @@ static int each_section(const struct gitdir *git, const char *name, const char *
 /* "ref: REF" as REF, else the hash; NULL: it is not there. */
 static char *read_head(const char *dir, const char *name)
 {
-	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	cleanup_buf struct buf b;
 
 	buf_init(&b, REF_CONTENT_MAX);
