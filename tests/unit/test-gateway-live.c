@@ -445,10 +445,10 @@ static void bytes_and_the_end_that_come_at_once_both_pass(void **state)
 
 	put(fd, "open");
 	echo = get(fd, "open");
-	assert_int_equal(kill(live_pid(), SIGSTOP), 0);
+	assert_int_equal(kill(live_edge(), SIGSTOP), 0);
 	put(fd, "the end");
 	(void)shutdown(fd, SHUT_WR);
-	assert_int_equal(kill(live_pid(), SIGCONT), 0);
+	assert_int_equal(kill(live_edge(), SIGCONT), 0);
 	a = get(fd, NULL);
 	assert_string_equal(a, "the end");
 	(void)close(fd);
@@ -863,16 +863,26 @@ static void a_flood_of_refusals_becomes_few_events(void **state)
 		n += live_event(GW_VERB_TLS, GW_DENY, "198.18.99.99")->count;
 }
 
-static void killing_the_gateway_ends_the_network(void **state)
+static void network_ends_with(pid_t pid)
 {
 	int fd = tunnel_to("allowed.test:9000");
 
-	live_kill();
+	live_kill(pid);
 	assert_true(is_closed(fd));
 	(void)close(fd);
 	/* The listeners went with it: they were its own. */
 	fd = client("127.0.0.1", 3128);
 	assert_true(fd < 0);
+}
+
+static void killing_the_edge_ends_the_network(void **state)
+{
+	network_ends_with(live_edge());
+}
+
+static void killing_the_gateway_ends_the_network(void **state)
+{
+	network_ends_with(live_gateway());
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
@@ -924,6 +934,7 @@ int main(void)
 		T(a_new_policy_holds_at_once_and_ends_what_it_forbids),
 		T(wider_tiers_open_what_they_say_and_no_more),
 		T(a_flood_of_refusals_becomes_few_events),
+		T(killing_the_edge_ends_the_network),
 		T(killing_the_gateway_ends_the_network),
 	};
 
