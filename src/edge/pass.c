@@ -11,12 +11,15 @@
  */
 #include "edge/edge.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "edge/listen.h"
 #include "flow/refuse.h"
 #include "http/url.h"
 #include "policy/request-row.h"
+
+static_assert(IN_MAX <= EDGE_BYTES_MAX, "what was read of a connection fits its frame");
 
 static int send_conn(const struct conn *c)
 {
@@ -88,8 +91,9 @@ void pass_dialled(struct conn *c, const struct refusal *no)
 
 	if (c->state == CONN_PASS)
 		return;
+	/* The answer may have to wait for room in the line: nothing else of it goes on meanwhile. */
 	if (no)
-		edge_drop_server(c);
+		c->gw->program->end(c);
 	buf_clear(&own(c)->via_in);
 	edge_put_dialled(&own(c)->via_in, &f);
 	start(c);

@@ -12,8 +12,9 @@ static int on_config(struct gw *gw, const struct wire_msg *m, struct err *err)
 {
 	if (gw->config || gw_get_config(m, &gw->config) < 0)
 		return err_set(err, EPROTO, "the supervisor's configuration is malformed");
-	/* An answer to a question of the gateway before this one is no answer to ours. */
-	gw->last_id = gw->config->before << 24;
+	/* An answer to a question of the gateway before this one is no answer to ours, and a flow has
+	 * one number in both programs. */
+	gw->last_id = gw->config->before << 24 | (gw->edge ? 0 : 1u << 23);
 	return policy_compile(&gw->config->policy, &gw->policy, err);
 }
 

@@ -863,6 +863,35 @@ static void a_flood_of_refusals_becomes_few_events(void **state)
 		n += live_event(GW_VERB_TLS, GW_DENY, "198.18.99.99")->count;
 }
 
+/* The gateway reads the first request, and the edge opens the tunnel. */
+static void a_connect_behind_another_request_opens_a_tunnel(void **state)
+{
+	static const char get_it[] =
+		"GET http://allowed.test/hello HTTP/1.1\r\nHost: allowed.test\r\n\r\n";
+	static const char tunnel[] =
+		"CONNECT allowed.test:9000 HTTP/1.1\r\nHost: allowed.test:9000\r\n\r\n";
+	cleanup_free char *hi = NULL, *yes = NULL, *echo = NULL, *no = NULL;
+	int fd = client_proxy();
+
+	put(fd, get_it);
+	hi = get(fd, "\r\n\r\nhi");
+	put(fd, tunnel);
+	yes = get(fd, "\r\n\r\n");
+	starts(yes, "HTTP/1.1 200 ");
+	put(fd, "through");
+	echo = get(fd, "through");
+	(void)close(fd);
+	/* And it is judged there. */
+	fd = client_proxy();
+	put(fd, get_it);
+	free(get(fd, "\r\n\r\nhi"));
+	put(fd, "CONNECT other.test:443 HTTP/1.1\r\nHost: other.test\r\n\r\n");
+	no = get(fd, NULL);
+	starts(no, "HTTP/1.1 403 refused by ralph");
+	(void)close(fd);
+	(void)live_event(GW_VERB_CONNECT, GW_DENY, "other.test");
+}
+
 static void network_ends_with(pid_t pid)
 {
 	int fd = tunnel_to("allowed.test:9000");
@@ -934,6 +963,7 @@ int main(void)
 		T(a_new_policy_holds_at_once_and_ends_what_it_forbids),
 		T(wider_tiers_open_what_they_say_and_no_more),
 		T(a_flood_of_refusals_becomes_few_events),
+		T(a_connect_behind_another_request_opens_a_tunnel),
 		T(killing_the_edge_ends_the_network),
 		T(killing_the_gateway_ends_the_network),
 	};
