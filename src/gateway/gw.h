@@ -70,6 +70,7 @@ struct gw {
 	struct host_proxies *host_proxies; /* the host's proxy */
 	struct tls *tls;
 	struct gw_health health;
+	bool provider_down;	  /* as it was last reported, see response_guard_report() */
 	int pipes[PIPES_IDLE][2]; /* empty ones */
 	size_t n_pipes, pipes_used;
 	/* Room for one read and one parse: nothing in here outlives a callback. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "work/shared-file.h"
+#include "loop/kept-files.h"
 #include "live/autosave.h"
 
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */
@@ -25,53 +25,14 @@ static void tell_findings(struct loop *l, const struct repo_check_result *c, str
 	}
 }
 
-/* Files that ralph writes and that a reset would revert as well: they record which tasks are
- * done. */
-struct kept {
-	struct strv paths;
-	struct buf *texts;
-};
-
-static void keep_ours(struct loop *l, const struct strv *paths, struct kept *k)
-{
-	int root = l->root_fd >= 0 ? l->root_fd : l->workspace;
-
-	k->texts = xcalloc(paths->n + 1, sizeof(*k->texts));
-	for (size_t i = 0; i < paths->n; i++) {
-		struct buf *b = &k->texts[k->paths.n];
-
-		buf_init(b, WORK_FILE_MAX);
-		if (shared_file_read(root, paths->v[i], b) == SHARED_FILE_READ)
-			strv_push(&k->paths, paths->v[i]);
-		else
-			buf_done(b);
-	}
-}
-
-static int put_ours(struct loop *l, struct kept *k, struct err *err)
-{
-	int root = l->root_fd >= 0 ? l->root_fd : l->workspace, r = 0;
-
-	for (size_t i = 0; i < k->paths.n; i++) {
-		if (r == 0)
-			r = shared_file_put(root, k->paths.v[i], buf_str(&k->texts[i]),
-					    k->texts[i].len,
-					    shared_file_mode(root, k->paths.v[i], 0644), err);
-		buf_done(&k->texts[i]);
-	}
-	strv_done(&k->paths);
-	free(k->texts);
-	return r;
-}
-
 static int take_back(struct loop *l, const struct repo_check_result *c, const struct strv *ours,
 		     const struct strv *differ, struct err *err)
 {
 	struct intent *i = &l->state.intent;
 	cleanup_free char *where = NULL;
 	cleanup_buf struct buf b;
-	struct kept k = {0};
-	int r;
+	int root = l->root_fd >= 0 ? l->root_fd : l->workspace, r;
+	struct kept_files k = {0};
 
 	buf_init(&b, LAST_MAX);
 	(void)buf_puts(&b, "Your commits were taken back:\n");
@@ -80,10 +41,10 @@ static int take_back(struct loop *l, const struct repo_check_result *c, const st
 		show_line(&l->show, STYLE_RED, "protected: '%s' is ralph's own", differ->v[n]);
 		(void)buf_printf(&b, "- '%s' is not yours to write\n", differ->v[n]);
 	}
-	keep_ours(l, ours, &k);
+	kept_files_read(root, ours, &k);
 	r = repo_reset_to(l->repo, i->head, &where, err);
 	if (r == 0)
-		r = put_ours(l, &k, err);
+		r = kept_files_put(root, &k, false, err);
 	if (r < 0)
 		return r;
 	if (where)
@@ -126,8 +87,8 @@ static int judge_commits(struct loop *l, const char *head, struct err *err)
 		memmove(&differ.v[n], &differ.v[n + 1], (differ.n - n) * sizeof(differ.v[0]));
 		differ.n--;
 	}
-	i->new_head = c.counts && differ.n == 0;
-	i->rejected = !i->new_head;
+	i->rejected = !c.counts || differ.n > 0;
+	i->new_head = !i->rejected && c.paths > 0; /* an empty commit is no progress */
 	if (i->rejected)
 		return take_back(l, &c, &ours, &differ, err);
 	tell_findings(l, &c, &b);

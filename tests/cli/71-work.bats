@@ -23,7 +23,8 @@ prd() {
 		[ -s ".ralph/$f" ] || fail "no .ralph/$f"
 		has "$output" "wrote .ralph/$f"
 	done
-	has "$output" 'next: edit .ralph/prd.json, then: ralph build'
+	has "$output" 'edit .ralph/prd.json: it is an example
+next: ralph build'
 	mkdir .ralph/state .ralph/agent .ralph/logs
 	touch .ralph/{state,agent,logs}/x .ralph/active .ralph/summary.json
 	same '?? .ralph/.gitignore
