@@ -289,8 +289,11 @@ works() {
   Verify: `test -f one`
 - [x] zero
 - [x] two' "$(cat plan.md)"
-	same 'two
-one' "$(git log -2 --format=%s)"
+	# Each mark is committed by the host, after the commit of its agent.
+	same 'two is done
+two
+one is done
+one' "$(git log -4 --format=%s)"
 }
 
 @test 'what init wrote can be built at once' {

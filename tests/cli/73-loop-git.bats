@@ -74,6 +74,7 @@ work to do' "$(git log -5 --format=%s)"
 		cat >/dev/null
 		[ "$RALPH_ITERATION" = 1 ] || { echo '<promise>COMPLETE</promise>' && exit; }
 		sed -i 's/"notes": ""/"notes": "thinking"/' .ralph/agent/prd.json
+		echo 'I think about it.'
 	EOF
 	chmod +x agent.sh
 	touch US-1

@@ -79,9 +79,12 @@ of_loop() {
 	loop_workspace 2
 	"$RALPH" build --net none --parallel 2 -- ./agent.py waits >"$T/out" 2>"$T/err" 3>&- &
 	LOOP=$!
-	wait_until -t 60 test -e "$WS-worktrees/ralph/demo-us-1-1/waiting" -a -e "$WS-worktrees/ralph/demo-us-2-1/waiting"
+	both_wait() {
+		[ "$(find "$WS-worktrees" -name waiting 2>/dev/null | wc -l)" -eq 2 ]
+	}
+	wait_until -t 60 both_wait
 	same 3 "$(ralph status --json | get 'sum(l["running"] for l in j["loops"])')"
-	touch "$WS-worktrees"/ralph/*/go-on
+	find "$WS-worktrees" -name waiting -execdir touch go-on ';'
 	wait "$LOOP"
 	LOOP=
 	same 1 "$(ralph status --json | get 'len(j["loops"])')"
