@@ -143,6 +143,9 @@ KEY(KEY_LOOP_RESERVE, "loop.weekly_reserve", KEY_UINT, PROJECT_ANY, AT(loop.rese
 	.def = "0%", .option = "--weekly-reserve", .min = 1, .max = 100, .zero = true,
 	.unit = "%",
 	.help = "how much of the provider's weekly limit is left alone")
+KEY(KEY_LOOP_SUBMODULES, "loop.submodules", KEY_CHOICE, PROJECT_LOWER, AT(loop.submodules),
+	.def = "refuse", .option = "--submodules", .choices = submodules,
+	.help = "whether an agent's commits may move a submodule: refuse or take")
 KEY(KEY_LOOP_NOTIFY, "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .def = "",
 	.option = "--notify", .check = check_command,
 	.help = "command of the host that is run when a loop ends")

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text/quote-word.h"
 #include "loop/kept-files.h"
 #include "live/autosave.h"
 
@@ -22,6 +23,26 @@ static void tell_findings(struct loop *l, const struct repo_check_result *c, str
 			  f->rule, f->text);
 		if (f->severity == REPO_REJECT)
 			(void)buf_printf(b, "- %s\n", f->text);
+	}
+}
+
+/* Says how a submodule that was moved is taken, or how its files are put back: git's own program does
+ * that, as the settings of a submodule are not protected. */
+static void tell_submodule(struct loop *l, const struct repo_check_result *c)
+{
+	for (size_t i = 0; i < c->n_findings; i++) {
+		cleanup_buf struct buf b;
+
+		if (!streq(c->findings[i].rule, "submodule"))
+			continue;
+		buf_init(&b, 64 * KiB);
+		quote_word(&b, c->findings[i].path);
+		show_line(&l->show, STYLE_YELLOW,
+			  "the submodule is as it was in the commit; its files come back with: git "
+			  "submodule update --force -- %s; to take what agents do to submodules: "
+			  "--submodules take",
+			  buf_str(&b));
+		return;
 	}
 }
 
@@ -49,6 +70,7 @@ static int take_back(struct loop *l, const struct repo_check_result *c, const st
 		return r;
 	if (where)
 		show_line(&l->show, STYLE_YELLOW, "what was there is kept at %s", where);
+	tell_submodule(l, c);
 	if (i->task)
 		state_task_set(&l->state, i->task, "last", json_text(buf_str(&b)));
 	return 0;
@@ -59,8 +81,11 @@ static int judge_commits(struct loop *l, const char *head, struct err *err)
 {
 	struct intent *i = &l->state.intent;
 	cleanup_strv struct strv own = {0}, ours = {0}, differ = {0}, values = {0};
-	const struct repo_rules rules = {
-		.name = l->git_name, .email = l->git_email, .own = &own, .values = &values};
+	const struct repo_rules rules = {.name = l->git_name,
+					 .email = l->git_email,
+					 .own = &own,
+					 .submodules = l->config->loop.submodules,
+					 .values = &values};
 	cleanup_(repo_check_done) struct repo_check_result c = {0};
 	cleanup_buf struct buf b;
 	int r;

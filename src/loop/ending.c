@@ -433,12 +433,13 @@ int ending(struct loop *l, int code, const char *reason)
 	l->state.exit_code = code;
 	free(l->state.reason);
 	l->state.reason = xstrdup(reason);
-	if (state_save(&l->state, &err) < 0)
-		log_error("loop", "%s", err.msg);
 	next_commands(l, code, &next);
 	summary = summary_json(l, code, reason, next.v[0]);
 	write_summary(l, summary);
 	status_end(l, code);
+	/* Last: a loop that ended finds nothing to do when it is resumed, and writes nothing. */
+	if (state_save(&l->state, &err) < 0)
+		log_error("loop", "%s", err.msg);
 	refused_hosts_tell_all(l);
 	if (l->q.json)
 		(void)json_dumpf(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);

@@ -249,6 +249,15 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
 }
 
+/* True when all work is done, but the loop was killed before its end. No sandbox is started then. */
+static bool is_all_done(const struct loop *l)
+{
+	const struct work_counts c = l->work ? work_count(l->work, 0) : (struct work_counts){0};
+
+	return c.total > 0 && c.done == c.total && l->state.intent.phase == INTENT_NONE &&
+	       json_object_size(l->state.workers) == 0;
+}
+
 int loop_run(struct loop *l, struct err *err)
 {
 	cleanup_free char *reason = NULL;
@@ -260,6 +269,10 @@ int loop_run(struct loop *l, struct err *err)
 		return ending_idle(l, code, reason);
 	}
 	status_write(l, "starting", 0);
+	if (is_all_done(l)) {
+		code = end_of_work(l, &reason);
+		return ending(l, code, reason);
+	}
 	r = loop_preflight(l, err);
 	if (r == 0)
 		r = loop_recover(l, err);
