@@ -132,14 +132,18 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 	return r;
 }
 
-/* Only the gateway knows this of agents that do not say why they failed. */
-static bool provider_down(const struct loop *l)
+/* Returns what the host knows of a failed run, whatever the agent says of it: a login that has ended
+ * looks like an outage from inside, and most agents do not say why they failed. */
+static enum run_end seen_by_host(const struct loop *l, enum run_end end)
 {
 	cleanup_json json_t *live = NULL;
 	struct err ignored = {0};
 
-	return live_inspect(&l->q.places, l->build.spec->name, &live, &ignored) == 0 &&
-	       json_is_true(json_object_get(live, "provider_down"));
+	if (live_inspect(&l->q.places, l->build.spec->name, &live, &ignored) < 0 || !live)
+		return end;
+	if (json_is_true(json_object_get(live, "login_ended")))
+		return RUN_CREDENTIAL;
+	return json_is_true(json_object_get(live, "provider_down")) ? RUN_OUTAGE : end;
 }
 
 /* Tells the causes apart that are not the agent's. */
@@ -147,10 +151,9 @@ static void find_cause(struct loop *l, struct iteration *it)
 {
 	if (it->end == RUN_TOO_LONG && it->total_ms != l->config->loop.iteration_ms)
 		it->end = RUN_OVERTIME;
-	if ((it->end == RUN_FAILED || it->end == RUN_EMPTY || it->end == RUN_SILENT ||
-	     it->end == RUN_TOO_LONG) &&
-	    provider_down(l))
-		it->end = RUN_OUTAGE;
+	if (it->end == RUN_FAILED || it->end == RUN_EMPTY || it->end == RUN_SILENT ||
+	    it->end == RUN_TOO_LONG || it->end == RUN_OUTAGE)
+		it->end = seen_by_host(l, it->end);
 	/* The time that an agent spends on a provider that is not available does not count. */
 	if (it->end == RUN_LIMITED || it->end == RUN_OUTAGE)
 		l->state.active_ms = l->active_mark;

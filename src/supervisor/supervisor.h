@@ -135,6 +135,7 @@ struct usage_link {
 	uint64_t micro_usd, tokens;
 	char *limits;	 /* rate limits, as they were told last */
 	uint32_t status; /* of the provider's last answer that was reported; 0: none */
+	bool ended;	 /* a provider has refused for good to renew a login */
 };
 
 /* The credential helper and what it is for; see cred-link.c. */

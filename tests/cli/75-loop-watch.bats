@@ -120,10 +120,10 @@ of_loop() {
 	loop_workspace 1
 	loop_exits 6 build -- ./agent.py decides
 	TMUX='' tmux -u -S "$T/tmux" -f /dev/null new-session -d -s t -x 120 -y 24 "$RALPH top"
-	shows() {
+	asks() {
 		TMUX='' tmux -S "$T/tmux" capture-pane -p -t t | grep -q -- "$1"
 	}
-	wait_until shows 'SQLite or Postgres'
+	wait_until asks 'SQLite or Postgres'
 	TMUX='' tmux -S "$T/tmux" send-keys -t t q
 }
 

@@ -95,3 +95,24 @@ silent_agent() {
 	has "$(cat .ralph/logs/iteration-001.jsonl)" 'it said 200'
 	same failed "$(verdicts)"
 }
+
+@test 'a login that has ended is no outage: exit 8, although the agent says 503' {
+	provider_start
+	unset RALPH_AGENT
+	provider_refresh sk-ant-ort01-other sk-ant-oat01-none
+	login sk-ant-oat01-old sk-ant-ort01-dead 1000
+	loop_workspace 1
+	mkdir -p "$HOME/.local/bin"
+	cat >"$HOME/.local/bin/claude" <<-EOF
+		#!/bin/sh
+		cat >/dev/null
+		code=\$(curl -s -o answer -w '%{http_code}' -H "authorization: Bearer \$CLAUDE_CODE_OAUTH_TOKEN" \\
+			-d '{"model":"claude-test","max_tokens":1}' "\$ANTHROPIC_BASE_URL/v1/messages")
+		echo '{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":'\$code'}'
+		exit 1
+	EOF
+	chmod 755 "$HOME/.local/bin/claude"
+	loop_exits 8 build claude
+	same credential "$(verdicts)"
+	has "$(cat "$T/out")" 'next: ralph check-token --agent claude'
+}

@@ -146,3 +146,27 @@ ralph task reopen US-1' "$(next_lines)"
 	same "git -C $WS log ralph/demo" "$(next_lines)"
 	types 0
 }
+
+@test 'without a name the only agent that is installed and logged in is taken and said, and init writes it down' {
+	loop_workspace 1
+	mkdir -p "$HOME/.local/bin"
+	cat >"$HOME/.local/bin/codex" <<-'EOF'
+		#!/bin/sh
+		./agent.py honest >/dev/null
+		echo '{"type":"thread.started","thread_id":"t"}'
+		echo '{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}'
+	EOF
+	chmod 755 "$HOME/.local/bin/codex"
+	export OPENAI_API_KEY=sk-of-the-host
+	loop_exits 0 build
+	has "$(cat "$T/err")" 'the agent is codex, the only one that is installed and logged in'
+	has "$(ralph init)" 'agent: codex'
+	has "$(cat .ralph/config.yaml)" 'agent: codex'
+	same codex "$(ralph config get agent 2>/dev/null || ralph config show --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["agent"]["value"])')"
+	# A second one changes nothing here any more, and a command is still its own agent.
+	printf '#!/bin/sh\necho no\n' >"$HOME/.local/bin/claude"
+	chmod 755 "$HOME/.local/bin/claude"
+	same hello "$(ralph run -- echo hello)"
+	ANTHROPIC_API_KEY=sk-ant loop_exits 0 build
+	lacks "$(cat "$T/err")" 'the agent is'
+}
