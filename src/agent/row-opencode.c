@@ -32,6 +32,8 @@ static void opencode_line(struct agent_result *r, struct jtext type, struct jtex
 	} else if (jtext_eq(type, "error")) {
 		r->seen = r->failed = true;
 		agent_take(&r->reason, jpick_one(jpick_one(line, "error"), "name"), AGENT_WORD_MAX);
+		r->status = (uint32_t)jtext_uint(
+			jpick_one(jpick_one(jpick_one(line, "error"), "data"), "statusCode"));
 	} else if (jtext_eq(type, "step_finish")) {
 		tokens = jpick_one(part, "tokens");
 		r->seen = jtext_eq(jpick_one(part, "reason"), "stop");

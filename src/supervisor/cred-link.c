@@ -148,8 +148,11 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 
 	wire_read(&rd, m);
 	text = wire_get_bytes(&rd, &len);
-	if (wire_read_end(&rd) == 0 && len <= EVENT_MAX && json_parse(text, len, &j, &ignored) == 0)
-		events_link_limited(s, "credential", j);
+	if (wire_read_end(&rd) < 0 || len > EVENT_MAX || json_parse(text, len, &j, &ignored) < 0)
+		return;
+	if (json_is_boolean(json_object_get(j, "final"))) /* the end of a renewal */
+		s->usage.ended = json_is_true(json_object_get(j, "final"));
+	events_link_limited(s, "credential", j);
 }
 
 static void on_use(struct supervisor *s, const struct wire_msg *m)

@@ -140,7 +140,9 @@ struct usage_link {
 	bool closed;  /* the credential helper knows that the budget is used up */
 	bool told;    /* the end of the budget was reported, once */
 	uint64_t micro_usd, tokens;
-	char *limits; /* rate limits, as they were told last */
+	char *limits;	 /* rate limits, as they were told last */
+	uint32_t status; /* of the provider's last answer that was reported; 0: none */
+	bool ended;	 /* a provider has refused for good to renew a login */
 };
 
 /* The credential helper and what it is for; see cred-link.c. */

@@ -251,6 +251,12 @@ struct gw_usage {
 	const char *limits; /* rate-limit fields, "name: value\n" each, printable; "" for none */
 };
 #define GW_LIMITS_MAX 4096
+/* True for the status of a provider that is not available: its own 429 and 5xx, and the gateway's
+ * 502 and 504 for a provider that cannot be reached. */
+static inline bool gw_is_down(uint32_t status)
+{
+	return status == 429 || status >= 500;
+}
 
 struct gw_health {
 	uint32_t connections, tunnels, idle_upstreams, lookups;

@@ -19,7 +19,7 @@ bool ask_possible(void)
  * Reads one line, byte by byte, because the bytes after it belong to the command. Returns false at
  * the end of the input.
  */
-static bool read_line(char out[ANSWER_MAX])
+static bool read_line(char *out, size_t size)
 {
 	size_t n = 0;
 	char c;
@@ -33,7 +33,7 @@ static bool read_line(char out[ANSWER_MAX])
 			return false;
 		if (c == '\n')
 			break;
-		if (n < ANSWER_MAX - 1 && c != '\r')
+		if (n < size - 1 && c != '\r')
 			out[n++] = c;
 	}
 	out[n] = '\0';
@@ -49,7 +49,7 @@ int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
 	for (int i = 0; i < TRIES; i++) {
 		(void)fprintf(stderr, "%s [%s] ", question, by_default ? "Y/n" : "y/N");
 		(void)fflush(stderr);
-		if (!read_line(answer)) {
+		if (!read_line(answer, sizeof(answer))) {
 			(void)fputc('\n', stderr);
 			*ret_yes = false;
 			return 0;
@@ -62,5 +62,18 @@ int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
 			break;
 	}
 	*ret_yes = false;
+	return 0;
+}
+
+int ask_text(const char *prompt, char *out, size_t size, struct err *err)
+{
+	if (!ask_possible())
+		return err_set(err, ENOTTY, "there is no terminal to ask on");
+	(void)fprintf(stderr, "%s ", prompt);
+	(void)fflush(stderr);
+	if (!read_line(out, size)) {
+		(void)fputc('\n', stderr);
+		out[0] = '\0';
+	}
 	return 0;
 }

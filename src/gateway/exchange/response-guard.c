@@ -212,6 +212,20 @@ void response_guard_model(const char *path, char *ret, size_t size)
 	(void)event_text(ret, size, p ? p : "", p ? (size_t)(end - p) : 0);
 }
 
+/*
+ * True when a provider begins or ceases to be unavailable. Every error would be too much to report:
+ * code inside could fill the queue with them, and reports of usage would be lost.
+ */
+static bool is_turn(struct gw *gw, const struct exchange *x)
+{
+	bool down = gw_is_down(x->status);
+
+	if (!x->status || down == gw->provider_down)
+		return false;
+	gw->provider_down = down;
+	return true;
+}
+
 void response_guard_report(struct conn *c)
 {
 	struct response_guard *g = c->x->guard;
@@ -231,8 +245,8 @@ void response_guard_report(struct conn *c)
 	};
 	struct buf b;
 
-	if (!g->provider ||
-	    (!g->reservation && g->limits.len == 0 && (!g->meter || !g->meter->seen)))
+	if (!g->provider || (!is_turn(c->gw, c->x) && !g->reservation && g->limits.len == 0 &&
+			     (!g->meter || !g->meter->seen)))
 		return;
 	/* The server chose this text, and it goes into the log. */
 	if (g->meter)
