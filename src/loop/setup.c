@@ -177,6 +177,7 @@ int loop_begin_anew(struct loop *l, struct err *err)
 
 	s->iterations = s->micro_usd = s->active_ms = 0;
 	s->tokens = (struct tokens){0};
+	l->fresh = true;
 	s->failing = UINT64_MAX;
 	s->started = (uint64_t)time(NULL);
 	json_decref(s->baseline);
