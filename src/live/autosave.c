@@ -142,10 +142,15 @@ static int gather_values(const struct places *p, const char *path, struct known 
 
 static int lock_values(const struct places *p, const char *key)
 {
-	cleanup_free char *path = home_beside(p, key, "values.lock");
-	cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int r = fd < 0 ? -errno : fd_lock(fd, VALUES_LOCK_MS);
+	cleanup_free char *path = home_beside(p, key, "values.lock"), *dir = home_dir(p);
+	cleanup_fd int fd = -1;
+	struct err ignored;
+	int r = path_mkdirs(dir, 0700, &ignored);
 
+	if (r < 0)
+		return r;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	r = fd < 0 ? -errno : fd_lock(fd, VALUES_LOCK_MS);
 	return r < 0 ? r : take_fd(fd);
 }
 

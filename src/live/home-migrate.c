@@ -153,7 +153,8 @@ static const struct old_home *newest(const struct migration *m)
 	const struct old_home *best = NULL;
 
 	for (size_t i = 0; i < m->n; i++)
-		if (!best || m->v[i].used > best->used)
+		if (!best || m->v[i].used > best->used ||
+		    (m->v[i].used == best->used && is_own(m, m->v[i].e.name)))
 			best = &m->v[i];
 	return best;
 }
