@@ -21,6 +21,15 @@ agent() {
 	chmod +x agent.sh
 	git add agent.sh
 	git commit -qm agent
+	BEFORE=$(git rev-parse HEAD)
+}
+
+# begin_again: as if the loop had never been.
+begin_again() {
+	git checkout -qf -B start "$BEFORE"
+	git branch -qD ralph/demo
+	rm -rf .ralph/state .ralph/summary.json
+	git checkout -q "$BEFORE" -- .ralph
 }
 
 @test 'what a session plants in its home does not reach a loop, nor a sandbox with --rm' {
@@ -33,18 +42,14 @@ agent() {
 	same 0 "$(ralph run --rm -- sh -c "$SEEN")"
 }
 
-@test 'what a loop plants in its home reaches neither the project'"'"'s home nor the next loop: only its conversations do' {
+@test "what a loop plants in its home reaches neither the project's home nor the next loop: only its conversations do" {
 	loop_workspace
 	agent "$SEEN >seen; git add seen; $PLANT; mkdir -p ~/.claude/projects/-p/memory; echo planted >~/.claude/projects/-p/memory/MEMORY.md
 		echo '{\"type\":\"user\",\"message\":{\"content\":\"hello\"}}' >~/.claude/projects/-p/said.jsonl"
 	loop_exits 0 build --net none -- ./agent.sh
 	ralph run -- true
 	same ./.claude/projects/-p/said.jsonl "$(cd "$(home)" && find . -type f)"
-	git switch -q main
-	git branch -qD ralph/demo
-	git checkout -q . && python3 -c 'import re; p = ".ralph/prd.json"; s = open(p).read(); open(p, "w").write(s.replace("true", "false"))'
-	git commit -qam again || :
-	rm -rf .ralph/state
+	begin_again
 	loop_exits 0 build --net none -- ./agent.sh
 	same 0 "$(git show ralph/demo:seen)"
 }
@@ -62,13 +67,8 @@ agent() {
 	same s.jsonl "$(ls "$HOME/dir")"
 	same '' "$(grep -rl secret-of-the-host "$(home)" || :)"
 	ralph run -- sh -c 'rm ~/.claude/projects'
-	git switch -q main
+	begin_again
 	ralph --yes rm --home
-	git branch -qD ralph/demo
-	rm -rf .ralph/state
-	git checkout -q .
-	python3 -c 'p = ".ralph/prd.json"; s = open(p).read(); open(p, "w").write(s.replace("true", "false"))'
-	git commit -qam again || :
 	loop_exits 0 build --net none -- ./agent.sh
 	ralph run -- true
 	has "$(cd "$(home)" && find . -name '*.jsonl')" ok.jsonl

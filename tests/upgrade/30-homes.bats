@@ -64,7 +64,7 @@ whole() {
 	[ -d "$T/state/ralph/sandboxes/other/home/.claude" ]
 }
 
-@test 'the newest home is the project'"'"'s, of the others only conversations that it lacks are taken, and the rest stays' {
+@test "the newest home is the project's, of the others only conversations that it lacks are taken, and the rest stays" {
 	same newest "$(ralph run -n first -- cat "$HOME/tool")"
 	whole
 	same 4 "$(ralph run -n brand-new -- sh -c 'ls ~/.claude/projects/-p | wc -l')"
