@@ -186,6 +186,7 @@ const struct agent agent_claude = {
 		    "{\"skipWebFetchPreflight\":true}"},
 	.identity = claude_identity,
 	.state = LIST(".claude"), .conversations = ".claude/projects",
+	.sessions = LIST(".claude/projects/*/*.jsonl", ".claude/projects/*/*/subagents/agent-*.jsonl"),
 	.hosts = NONE, .login_hosts = LIST("@anthropic", "claude.com"),
 	.private = LIST(".claude", ".claude.json"),
 	.logins = LIST(".claude/.credentials.json", ".claude.json"),

@@ -123,6 +123,7 @@ const struct agent agent_codex = {
 	.services = LIST("openai"),
 	.env = codex_env, .seeds = codex_seeds, .identity = codex_identity,
 	.state = LIST(".codex"), .conversations = ".codex/sessions",
+	.sessions = LIST(".codex/sessions/*/*/*/rollout-*.jsonl"),
 	.hosts = NONE, .login_hosts = LIST("@openai"),
 	.private = LIST(".codex"), .logins = LIST(".codex/auth.json"), .installed = NONE,
 	.template = "docker/sandbox-templates:codex",

@@ -70,6 +70,7 @@ const struct agent agent_opencode = {
 	.services = LIST("anthropic"),
 	.env = opencode_env, .seeds = opencode_seeds, .identity = NO_IDENTITY,
 	.state = LIST(".local/share/opencode"), .conversations = ".local/share/opencode/opencode.db",
+	.sessions = LIST(".local/share/opencode/opencode.db", ".local/share/opencode/opencode.db-wal"),
 	.hosts = NONE,
 	.login_hosts = LIST("@anthropic", "opencode.ai", "models.dev"),
 	.private = LIST(".opencode", ".local/share/opencode"), .installed = LIST(".opencode/bin"),

@@ -430,6 +430,7 @@ int ending(struct loop *l, int code, const char *reason)
 
 	finish_work(l, code);
 	tree_finish(l, code);
+	loop_sandbox_keep(l);
 	l->state.exit_code = code;
 	free(l->state.reason);
 	l->state.reason = xstrdup(reason);

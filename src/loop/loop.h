@@ -71,6 +71,7 @@ struct loop {
 	char *git_name, *git_email;
 	/* the sandbox */
 	struct build build;
+	bool fresh;	      /* the next start of the sandbox is with an empty home */
 	int hold;	      /* connection that keeps the sandbox running */
 	uint64_t allowance;   /* spending limit of this iteration in micro-dollars; 0: none */
 	uint64_t round_began; /* now_ms(); 0: none */
@@ -136,6 +137,8 @@ int loop_sandbox_build(struct loop *l, struct err *err);
 int loop_sandbox_start(struct loop *l, struct err *err);
 /* Stops the sandbox, and logs a failure to do so. */
 void loop_sandbox_stop(struct loop *l);
+/* Stops it, and copies its conversations to the project's home. */
+void loop_sandbox_keep(struct loop *l);
 /* Returns the agent's command line inside the sandbox, and its additional environment variables. */
 int loop_sandbox_agent_argv(const struct loop *l, struct strv *ret, struct err *err);
 void loop_sandbox_agent_env(const struct loop *l, struct strv *ret);

@@ -176,6 +176,7 @@ int loop_begin_anew(struct loop *l, struct err *err)
 
 	s->iterations = s->micro_usd = s->active_ms = s->waited = 0;
 	s->tokens = (struct tokens){0};
+	l->fresh = true;
 	s->failing = UINT64_MAX;
 	s->started = (uint64_t)time(NULL);
 	json_decref(s->baseline);

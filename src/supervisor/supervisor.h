@@ -182,6 +182,7 @@ struct supervisor {
 	struct ev *ev;
 	struct places places;
 	struct store_entry entry; /* holds the live lock */
+	int home_lock;		  /* of the project's home; -1: it has another */
 	struct sandbox_spec *spec;
 	struct engine *engine;
 	const struct runner *runner;

@@ -80,7 +80,7 @@ static int export_one(struct cli *cli, const struct places *p, const char *name,
 					       .thinking = args->thinking};
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	cleanup_free char *home = store_home(p, name), *text = NULL, *record = path_dir(home);
+	cleanup_free char *text = NULL, *record = store_record(p, name);
 	cleanup_strv struct strv argv = {0};
 	cleanup_json json_t *j = NULL;
 	struct run run;
