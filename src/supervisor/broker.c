@@ -31,7 +31,7 @@ enum act {
 	IS,  /* u32 errno, u32 value, str text, strv what was told; fds */
 };
 
-static const char *const programs[] = {"gateway", "cred", "ports"};
+static const char *const programs[] = {"edge", "gateway", "cred", "ports"};
 
 struct answer {
 	uint32_t value;

@@ -306,14 +306,14 @@ int cred_link_line(struct supervisor *s, struct err *err)
 	cleanup_fd int theirs = -1;
 	int pair[2], r;
 
-	if (s->gateway.sock < 0 || !has_phantom(s))
+	if (s->gateway.gateway.sock < 0 || !has_phantom(s))
 		return 0;
 	r = wire_pair(pair, err);
 	if (r < 0)
 		return r;
 	theirs = pair[0];
 	c->line = pair[1];
-	r = wire_send(s->gateway.sock, (enum wire_type)GW_CRED, 0, NULL, &theirs, 1);
+	r = wire_send(s->gateway.gateway.sock, (enum wire_type)GW_CRED, 0, NULL, &theirs, 1);
 	if (r < 0) {
 		closep(&c->line);
 		return err_sys(err, -r, "cannot reach the gateway");

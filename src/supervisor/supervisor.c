@@ -447,11 +447,13 @@ int main(void)
 
 	s->guest = s->listener = s->signals = s->watch = s->broker = -1;
 	s->events = (struct events)EVENTS_INIT;
-	s->gateway.vmstat = s->gateway.sock = s->gateway.child.pidfd = s->ca.sock =
-		s->ca.child.pidfd = -1;
+	s->gateway.edge = s->gateway.gateway =
+		(struct gateway_half){.child = {.pid = -1, .pidfd = -1}, .sock = -1};
+	s->gateway.vmstat = s->gateway.lines[0] = s->gateway.lines[1] = -1;
+	s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;
-	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
+	s->ca.child.pid = s->autosave.child.pid = -1;
 	s->autosave.child.pidfd = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);

@@ -334,7 +334,7 @@ few() {
 	local libexec=$T/libexec
 
 	cp -r "${RALPH%/bin/ralph}/libexec/ralph" "$libexec"
-	cp "$BATS_TEST_DIRNAME/open-gateway.py" "$libexec/gateway"
+	cp "$BATS_TEST_DIRNAME/open-gateway.py" "$libexec/edge"
 	export RALPH_LIBEXEC=$libexec
 	falls 'the loopback of the host, however' 'metadata services' 'private networks' 'addresses without' 'names without' \
 		'addresses of names'

@@ -17,7 +17,7 @@
 
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/inject.h"
-#include "gateway/refuse.h"
+#include "flow/refuse.h"
 
 enum move { MOVE_IDLE, MOVE_BLOCKED, MOVE_MORE, MOVE_OVER };
 
@@ -448,7 +448,7 @@ static void switch_protocols(struct conn *c)
 {
 	(void)buf_append(&c->out, c->x->in.data, c->x->in.len);
 	exchange_end(c);
-	conn_start_tunnel(c, false);
+	conn_start_upgrade(c);
 }
 
 /* The answer is complete. This alone decides what becomes of the two connections. */

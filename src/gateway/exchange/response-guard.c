@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "http/chunked.h"
-#include "gateway/event.h"
+#include "flow/event.h"
 #include "gateway/exchange/exchange.h"
-#include "gateway/gw.h"
+#include "flow/gw.h"
 
 struct response_guard *response_guard_new(struct gw *gw, const struct gw_route *route)
 {
