@@ -197,7 +197,7 @@ const struct command cmd_check_token = {
 	.summary = "say whether an agent's credentials are there and last",
 	.details = "Looks where an agent's credentials are on this machine: variables, files, the\n"
 		   "Secret Service. Says where each is and how long it is valid, and whether a\n"
-		   "provider has refused to renew it for a sandbox. Nothing is sent anywhere. "
+		   "provider has refused to renew it for a sandbox. Nothing is sent anywhere.\n"
 		   "Exits 0 when there is one that can be used, 1 when not.",
 	.group = GROUP_CONFIG,
 	.flags = CMD_CONFIG,
