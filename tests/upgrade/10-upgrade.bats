@@ -83,7 +83,7 @@ kept() {
 	same feature "$(cat "$XDG_STATE_HOME/ralph/homes/old/agent-loop-command-up-feature/kept")"
 	git switch -q main
 	same "$before" "$(ralph ls -q)"
-	place_listing home state/ralph/sandboxes state/ralph/homes state/ralph/quarantine volume | grep -v '^link .*/home ' >"$T/files"
+	place_listing home state/ralph/sandboxes state/ralph/homes state/ralph/quarantine volume | grep -vE '^link state/ralph/(sandboxes/[^/]*/home|homes/[^/]*) ' >"$T/files"
 	same "$(kept)" "$(kept "$T/files")"
 }
 
