@@ -62,7 +62,7 @@ falls() {
 	same True "$(get 'j["passed"] and all(r["result"] in ("held", "not-installed") for r in j["rows"]) and len(j["rows"]) > 40' <"$T/report")"
 	up
 	same "" "$(git status --porcelain --ignored)"
-	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" -name '*probe*')"
+	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home/" -name '*probe*')"
 }
 
 # refusals NAME marked|other [HOST]: how many are on record, by the self-test or not.
