@@ -51,7 +51,7 @@ struct gw {
 	uint32_t last_id;		   /* of flows and questions */
 	struct host_proxies *host_proxies; /* the host's proxy */
 	struct gw_health health;
-	bool provider_down; /* as it was last reported, see response_guard_report() */
+	bool provider_down; /* as it was last reported, see response_guard_status() */
 
 	/* The edge's own; NULL in the gateway. */
 	struct edge *edge;

@@ -69,8 +69,10 @@ void exchange_describe(const struct conn *c, struct gw_event *e)
 
 void exchange_status(struct conn *c, unsigned int status)
 {
-	if (c->x && !c->x->head_done)
-		c->x->status = status;
+	if (!c->x || c->x->head_done)
+		return;
+	c->x->status = status;
+	response_guard_status(c);
 }
 
 void exchange_quiet(struct conn *c)
@@ -256,6 +258,7 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 	if (!is_final(h))
 		return x->old_client || http1_write_response(&c->out, h, &e) == 0;
 	x->status = h->status;
+	response_guard_status(c);
 	x->head_done = x->answered = true;
 	x->server_keeps = h->keep_alive;
 	x->response = (struct body){.kind = h->body, .left = h->length, .guard = x->guard};

@@ -212,18 +212,24 @@ void response_guard_model(const char *path, char *ret, size_t size)
 	(void)event_text(ret, size, p ? p : "", p ? (size_t)(end - p) : 0);
 }
 
-/*
- * True when a provider begins or ceases to be unavailable. Every error would be too much to report:
- * code inside could fill the queue with them, and reports of usage would be lost.
- */
-static bool is_turn(struct gw *gw, const struct exchange *x)
+void response_guard_status(struct conn *c)
 {
-	bool down = gw_is_down(x->status);
+	const struct gw_usage u = {
+		.credential = c->x->credential,
+		.model = "",
+		.cost = GW_COST_NONE,
+		.status = c->x->status,
+		.limits = "",
+	};
+	bool down = gw_is_down(u.status);
+	struct buf b;
 
-	if (!x->status || down == gw->provider_down)
-		return false;
-	gw->provider_down = down;
-	return true;
+	if (!c->x->guard || !c->x->guard->provider || down == c->gw->provider_down)
+		return;
+	c->gw->provider_down = down;
+	buf_init(&b, WIRE_INLINE_MAX);
+	gw_put_usage(&b, &u);
+	event_usage(c->gw, &b);
 }
 
 void response_guard_report(struct conn *c)
@@ -245,8 +251,8 @@ void response_guard_report(struct conn *c)
 	};
 	struct buf b;
 
-	if (!g->provider || (!is_turn(c->gw, c->x) && !g->reservation && g->limits.len == 0 &&
-			     (!g->meter || !g->meter->seen)))
+	if (!g->provider ||
+	    (!g->reservation && g->limits.len == 0 && (!g->meter || !g->meter->seen)))
 		return;
 	/* The server chose this text, and it goes into the log. */
 	if (g->meter)
