@@ -137,17 +137,18 @@ static int take(const struct places *p, const char *key, bool share, int timeout
 	for (;;) {
 		cleanup_free char *path = NULL;
 		cleanup_fd int fd = open_lock(p, key, &path, err);
-		int r = fd;
+		int r;
 
-		if (fd >= 0)
-			r = lock_until(fd, LOCK_EX, share ? 0 : end);
+		if (fd < 0)
+			return fd;
+		r = lock_until(fd, LOCK_EX, share ? 0 : end);
 		*ret_alone = r == 0;
 		if (r == -EBUSY && share)
 			r = lock_until(fd, LOCK_SH, end);
 		if (r == -EBUSY)
 			return err_set(err, EBUSY, "the home '%s' is in use", key);
 		if (r < 0)
-			return fd < 0 ? r : err_sys(err, -r, "cannot lock the home '%s'", key);
+			return err_sys(err, -r, "cannot lock the home '%s'", key);
 		if (is_current(fd, path)) {
 			*ret = take_fd(fd);
 			return 0;

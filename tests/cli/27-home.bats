@@ -38,6 +38,13 @@ home() {
 	same hello "$(ralph exec two sh -c 'cat ~/mark')"
 }
 
+@test 'sandboxes that share a home export its conversations once' {
+	ralph run -n one -- sh -c 'mkdir -p ~/.claude/projects/p; echo "$0" >~/.claude/projects/p/a.jsonl' \
+		'{"type":"user","uuid":"1","sessionId":"a","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"hi"}}'
+	ralph run -n two -- true
+	has "$(ralph export -o "$T/out")" '1 written, 0 unchanged'
+}
+
 @test 'rm --home asks, refuses while a sandbox has it, and removes it with everything beside it' {
 	ralph run -d -n one -- true
 	run --separate-stderr must_exit 2 ralph rm --home

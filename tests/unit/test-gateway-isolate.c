@@ -62,6 +62,13 @@ static int speak_to_a_local_service(void)
 {
 	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0;
 }
+
+static int connect_a_socket(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+
+	return connect(0, (struct sockaddr *)&a, sizeof(a)) == 0;
+}
 #endif
 
 static int read_the_certificates(void)
@@ -72,13 +79,6 @@ static int read_the_certificates(void)
 static int make_a_connection(void)
 {
 	return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0 ? 0 : 1;
-}
-
-static int connect_a_socket(void)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-
-	return connect(0, (struct sockaddr *)&a, sizeof(a)) == 0;
 }
 
 static int may_get_a_capability(void)
