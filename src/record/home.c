@@ -115,28 +115,25 @@ static bool is_current(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-static int open_lock(const struct places *p, const char *key, char **ret_path, struct err *err)
+static int open_lock(const struct places *p, const char *path, struct err *err)
 {
-	cleanup_free char *dir = home_dir(p), *path = home_beside(p, key, "lock");
+	cleanup_free char *dir = home_dir(p);
 	int r = path_mkdirs(dir, 0700, err), fd;
 
 	if (r < 0)
 		return r;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return err_sys(err, errno, "cannot open '%s'", path);
-	*ret_path = take_ptr(path);
-	return fd;
+	return fd < 0 ? err_sys(err, errno, "cannot open '%s'", path) : fd;
 }
 
 static int take(const struct places *p, const char *key, bool share, int timeout_ms, int *ret,
 		bool *ret_alone, struct err *err)
 {
+	cleanup_free char *path = home_beside(p, key, "lock");
 	uint64_t end = now_ms() + (uint64_t)timeout_ms;
 
 	for (;;) {
-		cleanup_free char *path = NULL;
-		cleanup_fd int fd = open_lock(p, key, &path, err);
+		cleanup_fd int fd = open_lock(p, path, err);
 		int r;
 
 		if (fd < 0)
