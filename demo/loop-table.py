@@ -67,7 +67,8 @@ prd = json.loads(read(f"{project}/.ralph/prd.json"))
 streams = "".join(read(p) for p in glob.glob(f"{project}/.ralph/logs/iteration-*"))
 print("\nSeen from the host afterwards:")
 row("the loop ended with 0", code == "0", "held" if code == "0" else "broken", f"exit {code}")
-row("three verified commits, one for each story", sorted(s[:4] for s in log) == ["US-1", "US-2", "US-3"], f"{len(log)} commits")
+work = [s for s in log if not s.endswith(" is done")]  # the others are the host's own, with the marks of the list
+row("three verified commits, one for each story", sorted(s[:4] for s in work) == ["US-1", "US-2", "US-3"], f"{len(work)} commits")
 row("the list says so, and nothing else of it has changed", all(s["passes"] for s in prd["userStories"]) and
     all("anything" not in s["acceptanceCriteria"][0] for s in prd["userStories"]), "held")
 row("the provider was asked with the real key", set(read(seen).split("\n")) - {""} == {"real key"}, "held")

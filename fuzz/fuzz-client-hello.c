@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/parse/hello.h"
+#include "edge/parse/hello.h"
 
 #include <stdlib.h>
 

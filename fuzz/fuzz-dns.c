@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/parse/dns.h"
+#include "edge/parse/dns.h"
 
 #include <stdlib.h>
 

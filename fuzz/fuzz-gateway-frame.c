@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/gateway-proto.h"
+#include "wire/edge-proto.h"
 
 /* What a gateway says to its supervisor, and the reverse: the first byte picks the frame. What is
  * read is written again, and must read as the same. */
@@ -46,6 +46,24 @@ static void header(const struct wire_msg *m)
 		gw_header_done(&h);
 }
 
+/* A connection's frame comes with one descriptor; the number is never used. */
+static void edge_frames(struct wire_msg *m)
+{
+	struct edge_dialled_frame is;
+	struct edge_dial_frame ask;
+	struct edge_conn_frame f;
+
+	if (edge_get_dial(m, &ask) == 0 && strlen(ask.host) > GW_NAME_MAX)
+		abort();
+	(void)edge_get_dialled(m, &is);
+	m->n_fds = 1;
+	m->fds[0] = -1;
+	if (edge_get_conn(m, &f) == 0 &&
+	    (f.n_bytes > EDGE_BYTES_MAX || f.bytes + f.n_bytes > m->body.data + m->body.len))
+		abort();
+	(void)edge_get_dialled(m, &is);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct gw_header_ask ask;
@@ -58,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	wire_msg_init(&m);
 	(void)buf_append(&m.body, data + 1, size - 1);
-	switch (data[0] % 6) {
+	switch (data[0] % 7) {
 	case 0:
 		config(&m);
 		break;
@@ -75,8 +93,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)gw_get_usage(&m, &usage);
 		(void)gw_get_use(&m, &use);
 		break;
-	default:
+	case 5:
 		(void)gw_get_health(&m, &health);
+		break;
+	default:
+		edge_frames(&m);
 		break;
 	}
 	wire_msg_done(&m);

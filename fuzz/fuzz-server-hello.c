@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/parse/server-hello.h"
+#include "edge/parse/server-hello.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

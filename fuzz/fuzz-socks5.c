@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/parse/socks5.h"
+#include "edge/parse/socks5.h"
 
 #include <stdlib.h>
 

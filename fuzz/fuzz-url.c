@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/parse/sniff.h"
+#include "flow/sniff.h"
 #include "http/url.h"
 
 #include <stdlib.h>

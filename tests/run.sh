@@ -31,6 +31,7 @@ mkdir "$WORK/results" "$WORK/cache"
 cp -r tests man demo docs "$WORK/"
 cp build/tests/attack/{guest-weak,inject,taken-over.so} "$WORK/tests/attack/"
 cp build/tests/unit/loop-dies "$WORK/tests/cli/"
+cp build/tests/unit/migrate-dies "$WORK/tests/upgrade/"
 python3 -m compileall -q "$WORK"/tests/lib/fake_sbx_*.py
 chmod -R a+rX "$WORK"
 

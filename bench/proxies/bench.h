@@ -10,7 +10,7 @@
  * DOC: Theory of operation
  *
  * One network namespace with a public-looking address on its loopback holds everything: the origin
- * (origin.c), the gateway as it runs, with this program as its supervisor (world.c), the programs
+ * (origin.c), edge and gateway as they run, with this program as its supervisor (world.c), the programs
  * it is compared with (others.c) and this program as the client of all of them (conn.c, load.c,
  * crowd.c). main.c walks the rounds; emit.c prints what was measured, one JSON object a line.
  * What it means, bars and ratios, is bench/gateway's.
@@ -44,9 +44,11 @@ const char *world_file(const char *name); /* a path in the directory; static */
 void world_write(const char *name, const char *text);
 SSL_CTX *world_server_ctx(void); /* certificates of the origins' CA, by name */
 SSL_CTX *world_client_ctx(void); /* trusts the origins' and the sandbox's CA */
-/* The programs' paths; NULL both: those of the last call. */
-pid_t world_gateway(const char *gateway, const char *ca);
+/* The programs' paths; NULL all: those of the last call. The pid is the edge's, */
+pid_t world_gateway(const char *edge, const char *gateway, const char *ca);
 void world_end_gateway(pid_t pid);
+/* and what is measured of it counts the gateway in; 0: pid is another program's. */
+pid_t world_half(pid_t pid);
 int world_listener(const char *addr, uint16_t port);
 
 /* origin.c: a process of its own; ctx NULL: the raw port. */

@@ -167,7 +167,7 @@ static SSL_CTX *renew(SSL_CTX *ctx)
 {
 	SSL_CTX_free(ctx);
 	world_end_gateway(gateway);
-	gateway = world_gateway(NULL, NULL);
+	gateway = world_gateway(NULL, NULL, NULL);
 	others_renew(&others);
 	pin_client();
 	return world_client_ctx(); /* with the new sandbox's CA */
@@ -245,7 +245,7 @@ static void memory(double scale)
 	emit_value("nginx_held_kb", held_kb(&tls_nginx, ctx));
 	/* A new one: the pages of a thousand connections are not given back. */
 	world_end_gateway(gateway);
-	gateway = world_gateway(NULL, NULL);
+	gateway = world_gateway(NULL, NULL, NULL);
 	SSL_CTX_free(ctx);
 	ctx = world_client_ctx();
 	load_slow(&tls_inspect, ctx, SLOW_READERS, SLOW_BYTES_PER_S, 4 * scale, look, &slow);
@@ -356,17 +356,17 @@ int main(int argc, char **argv)
 	size_t rounds, crowd;
 	double scale;
 
-	if (argc != 7)
-		die("usage", "proxies GATEWAY CA DIRECTORY ROUNDS SCALE CROWD");
-	rounds = (size_t)number(argv[4], MAX_ROUNDS);
-	scale = number(argv[5], 10);
-	crowd = (size_t)number(argv[6], 10000);
+	if (argc != 8)
+		die("usage", "proxies EDGE GATEWAY CA DIRECTORY ROUNDS SCALE CROWD");
+	rounds = (size_t)number(argv[5], MAX_ROUNDS);
+	scale = number(argv[6], 10);
+	crowd = (size_t)number(argv[7], 10000);
 	progress("the world, rounds", rounds);
-	world_enter(argv[3]);
+	world_enter(argv[4]);
 	raw_origin = origin_start(PORT_RAW, NULL);
 	tls_origin = origin_start(PORT_TLS, world_server_ctx());
 	others_start(&others);
-	gateway = world_gateway(argv[1], argv[2]);
+	gateway = world_gateway(argv[1], argv[2], argv[3]);
 	use_sandboxed(&others.srt, &raw_srt, &raw_srt_host);
 	use_sandboxed(&others.codex, &raw_codex, &raw_codex_host);
 	progress("memory, connections", HELD);

@@ -42,6 +42,8 @@ size_t proc_tree(pid_t pid, pid_t ret[MAX_TREE])
 	size_t n = 0;
 
 	ret[n++] = pid;
+	if (world_half(pid))
+		ret[n++] = world_half(pid);
 	for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? number(e->d_name) : 0;
 		pid_t up = other;
@@ -87,7 +89,7 @@ void proc_memory(pid_t pid, double *ret_rss_kb, double *ret_pss_kb)
 		f = fopen(path, "re");
 		while (f && fgets(line, sizeof(line), f)) {
 			/* The helper's pages are its parent's: PSS adds up, RSS would not. */
-			if (i == 0 && strncmp(line, "Rss:", 4) == 0)
+			if ((i == 0 || all[i] == world_half(pid)) && strncmp(line, "Rss:", 4) == 0)
 				*ret_rss_kb += strtod(line + 4, NULL);
 			if (strncmp(line, "Pss:", 4) == 0)
 				*ret_pss_kb += strtod(line + 4, NULL);

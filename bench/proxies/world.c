@@ -32,8 +32,8 @@ static struct {
 	char dir[128];
 	struct ca *ca; /* of the origins */
 	struct buf sandbox_ca;
-	const char *gateway, *ca_program;
-	pid_t supervisor;
+	const char *edge, *gateway, *ca_program;
+	pid_t supervisor, edge_pid, gateway_pid;
 } w;
 
 static const char hosts[] =
@@ -337,9 +337,8 @@ static void send_listeners(int sock)
 
 	for (size_t i = 0; i < 2; i++)
 		fds[i] = world_listener(rows[i].addr, rows[i].port);
-	if (gw_send_listeners(sock, rows, fds, 2) < 0 ||
-	    wire_send(sock, (enum wire_type)GW_START, 0, NULL, NULL, 0) < 0)
-		die("gateway", "takes no listeners");
+	if (gw_send_listeners(sock, rows, fds, 2) < 0)
+		die("edge", "takes no listeners");
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 }
@@ -391,6 +390,12 @@ static void answer_header(int line, const struct wire_msg *m)
 	(void)wire_send(line, (enum wire_type)GW_HEADER_IS, m->id, &b, NULL, 0);
 }
 
+static void send_empty(int sock, enum gw_type type, const int *fds, size_t n_fds)
+{
+	if (wire_send(sock, (enum wire_type)type, 0, NULL, fds, n_fds) < 0)
+		die("gateway", "does not listen to its supervisor");
+}
+
 /* One frame of either side; events are dropped. false: the end. */
 static bool relay(int from, int gw, int ca, int cred)
 {
@@ -408,56 +413,91 @@ static bool relay(int from, int gw, int ca, int cred)
 	return true;
 }
 
-static _Noreturn void supervise(int gw, int ca, int cred)
+static _Noreturn void supervise(int edge, int gw, int ca, int cred)
 {
-	struct pollfd p[3] = {{.fd = gw, .events = POLLIN},
+	struct pollfd p[4] = {{.fd = edge, .events = POLLIN},
+			      {.fd = gw, .events = POLLIN},
 			      {.fd = ca, .events = POLLIN},
 			      {.fd = cred, .events = POLLIN}};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (poll(p, 3, -1) > 0)
-		for (size_t i = 0; i < 3; i++)
+	while (poll(p, 4, -1) > 0)
+		for (size_t i = 0; i < 4; i++)
 			if (p[i].revents && !relay(p[i].fd, gw, ca, cred))
 				_exit(0);
 	_exit(1);
 }
 
-pid_t world_gateway(const char *gateway, const char *ca)
+static void await_up(int sock)
 {
 	cleanup_wire_msg struct wire_msg up;
-	int gw[2], authority[2], cred[2];
-	struct err err = {0};
-	pid_t pid;
 
-	if (gateway) {
+	wire_msg_init(&up);
+	if (wire_recv(sock, &up) != 1 || (int)up.type != GW_HEALTH)
+		die("gateway", "does not come up");
+}
+
+static void introduce(int edge, int gw, int cred)
+{
+	int arrivals[2], dials[2];
+	struct err err = {0};
+
+	if (wire_pair(arrivals, &err) < 0 || wire_pair(dials, &err) < 0)
+		die("gateway", err.msg);
+	send_config(gw);
+	send_empty(gw, GW_CRED, &cred, 1);
+	send_empty(gw, GW_LINES, (int[]){arrivals[1], dials[1]}, 2);
+	send_empty(gw, GW_START, NULL, 0);
+	send_config(edge);
+	send_empty(edge, GW_LINES, (int[]){arrivals[0], dials[0]}, 2);
+	send_listeners(edge);
+	send_empty(edge, GW_START, NULL, 0);
+	for (size_t i = 0; i < 2; i++) {
+		(void)close(arrivals[i]);
+		(void)close(dials[i]);
+	}
+	await_up(edge);
+	await_up(gw);
+}
+
+pid_t world_gateway(const char *edge, const char *gateway, const char *ca)
+{
+	int outer[2], gw[2], authority[2], cred[2];
+	struct err err = {0};
+
+	if (edge) {
+		w.edge = edge;
 		w.gateway = gateway;
 		w.ca_program = ca;
 	}
-	if (wire_pair(gw, &err) < 0 || wire_pair(authority, &err) < 0 || wire_pair(cred, &err) < 0)
+	if (wire_pair(outer, &err) < 0 || wire_pair(gw, &err) < 0 ||
+	    wire_pair(authority, &err) < 0 || wire_pair(cred, &err) < 0)
 		die("gateway", err.msg);
-	pid = start_helper(w.gateway, gw[1]);
+	w.edge_pid = start_helper(w.edge, outer[1]);
+	w.gateway_pid = start_helper(w.gateway, gw[1]);
 	(void)start_helper(w.ca_program, authority[1]);
-	send_config(gw[0]);
-	if (wire_send(gw[0], (enum wire_type)GW_CRED, 0, NULL, &cred[1], 1) < 0)
-		die("gateway", "takes no line");
-	(void)close(cred[1]);
-	send_listeners(gw[0]);
 	make_ca(authority[0]);
-	wire_msg_init(&up);
-	if (wire_recv(gw[0], &up) != 1 || (int)up.type != GW_HEALTH)
-		die("gateway", "does not come up");
+	introduce(outer[0], gw[0], cred[1]);
+	(void)close(cred[1]);
 	w.supervisor = fork();
 	if (w.supervisor == 0)
-		supervise(gw[0], authority[0], cred[0]);
+		supervise(outer[0], gw[0], authority[0], cred[0]);
 	(void)close(cred[0]);
+	(void)close(outer[0]);
 	(void)close(gw[0]);
 	(void)close(authority[0]);
-	return pid;
+	return w.edge_pid;
+}
+
+pid_t world_half(pid_t pid)
+{
+	return pid == w.edge_pid ? w.gateway_pid : 0;
 }
 
 void world_end_gateway(pid_t pid)
 {
 	(void)kill(w.supervisor, SIGKILL);
 	(void)waitpid(w.supervisor, NULL, 0);
-	(void)waitpid(pid, NULL, 0); /* it ends with its socket */
+	(void)waitpid(pid, NULL, 0); /* both end with their sockets */
+	(void)waitpid(w.gateway_pid, NULL, 0);
 }

@@ -20,7 +20,7 @@ static const struct agent agent_command = {
 	.name = "command", .title = "any command",
 	.interactive = NONE, .headless = NONE, .services = NONE, .provider_tools = NONE,
 	.env = command_env, .seeds = NO_SEEDS, .identity = NO_IDENTITY,
-	.state = NONE, .private = NONE, .logins = NONE, .installed = NONE, .hosts = NONE, .login_hosts = NONE,
+	.state = NONE, .sessions = NONE, .private = NONE, .logins = NONE, .installed = NONE, .hosts = NONE, .login_hosts = NONE,
 };
 
 #define AGENT(x) &agent_##x,

@@ -89,8 +89,11 @@ struct agent {
 	struct agent_managed managed;
 	const char *settings; /* option for settings on the command line, hooks among them; NULL */
 	const struct agent_identity *identity; /* ends with a NULL path */
-	const char *const *state;	/* directories below HOME that are the agent's memory */
-	const char *conversations;	/* path of the conversations below HOME; NULL: none */
+	const char *const *state;  /* directories below HOME that are the agent's memory */
+	const char *conversations; /* path of the conversations below HOME; NULL: none */
+	/* Patterns of its conversations' files below HOME: all that ralph takes from one home to
+	 * another. NAME-wal goes with NAME. */
+	const char *const *sessions;
 	const char *const *hosts;	/* patterns it needs besides its providers */
 	const char *const *login_hosts; /* allowed only where no credential was found */
 	const char *const *private;	/* below HOME: its logins and memory, never handed out */

@@ -23,6 +23,7 @@ struct agent_result {
 	uint64_t micro_usd; /* as the agent has reckoned it; the gateway's own count is apart */
 	uint64_t input, output, cache_read, cache_write; /* tokens */
 	bool limited;		   /* a limit of the provider's has been reached */
+	bool unreached;		   /* the provider gave no answer at all */
 	uint64_t resets_at;	   /* seconds since 1970 when it ends; 0: not known */
 	uint64_t weekly_used;	   /* of the provider's limit for a week, in percent; 0: not told */
 	uint64_t weekly_resets_at; /* when that week ends; 0: not known */

@@ -93,6 +93,7 @@ static void claude_result(struct agent_result *r, struct jtext line)
 	r->turns = jtext_uint(v[6]);
 	r->micro_usd = agent_micro_usd(v[7]);
 	r->status = (uint32_t)jtext_uint(v[8]);
+	r->unreached = r->failed && r->status == 0 && jtext_eq(v[3], "api_error") && !v[4].p;
 }
 
 /* "0.83", a share: in percent, as far as it goes. */
@@ -185,6 +186,7 @@ const struct agent agent_claude = {
 		    "{\"skipWebFetchPreflight\":true}"},
 	.identity = claude_identity,
 	.state = LIST(".claude"), .conversations = ".claude/projects",
+	.sessions = LIST(".claude/projects/*/*.jsonl", ".claude/projects/*/*/subagents/agent-*.jsonl"),
 	.hosts = NONE, .login_hosts = LIST("@anthropic", "claude.com"),
 	.private = LIST(".claude", ".claude.json"),
 	.logins = LIST(".claude/.credentials.json", ".claude.json"),

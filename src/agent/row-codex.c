@@ -52,12 +52,27 @@ static void codex_usage(struct agent_result *r, struct jtext usage)
 	r->cache_write = jtext_uint(v[3]);
 }
 
+/* Codex has no error code for a provider that it cannot use either, after its own retries. */
+static bool codex_unreached(const char *reason)
+{
+	static const char *const texts[] = {"stream disconnected before completion",
+					    "exceeded retry limit, last status: 5",
+					    "exceeded retry limit, last status: 429",
+					    "unexpected status 5", "error sending request"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (strstr(reason, texts[i]))
+			return true;
+	return false;
+}
+
 static void codex_failed(struct agent_result *r, struct jtext message)
 {
 	r->seen = r->failed = true;
 	agent_take(&r->reason, message, AGENT_TEXT_MAX);
 	/* Codex has no error code for a usage limit. */
 	r->limited = r->reason && strstr(r->reason, "hit your usage limit");
+	r->unreached = r->reason && codex_unreached(r->reason);
 }
 
 static void codex_line(struct agent_result *r, struct jtext type, struct jtext line)
@@ -108,6 +123,7 @@ const struct agent agent_codex = {
 	.services = LIST("openai"),
 	.env = codex_env, .seeds = codex_seeds, .identity = codex_identity,
 	.state = LIST(".codex"), .conversations = ".codex/sessions",
+	.sessions = LIST(".codex/sessions/*/*/*/rollout-*.jsonl"),
 	.hosts = NONE, .login_hosts = LIST("@openai"),
 	.private = LIST(".codex"), .logins = LIST(".codex/auth.json"), .installed = NONE,
 	.template = "docker/sandbox-templates:codex",

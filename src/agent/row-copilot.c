@@ -53,6 +53,7 @@ const struct agent agent_copilot = {
 	.services = LIST("anthropic"),
 	.env = copilot_env, .seeds = NO_SEEDS, .identity = NO_IDENTITY,
 	.state = LIST(".copilot"), .conversations = ".copilot/session-state",
+	.sessions = LIST(".copilot/session-state/*/events.jsonl"),
 	.hosts = NONE,
 	.login_hosts = LIST("github.com", "api.github.com", "*.githubcopilot.com"),
 	.private = LIST(".copilot"), .installed = NONE,

@@ -81,6 +81,7 @@ const struct agent agent_gemini = {
 	.services = LIST("gemini"),
 	.env = gemini_env, .seeds = gemini_seeds, .identity = gemini_identity,
 	.state = LIST(".gemini"), .conversations = ".gemini/tmp",
+	.sessions = LIST(".gemini/tmp/*/chats/session-*.jsonl"),
 	.hosts = NONE,
 	.login_hosts = LIST("@gemini", "www.googleapis.com"),
 	.private = LIST(".gemini"), .installed = NONE,

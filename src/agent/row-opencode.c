@@ -32,6 +32,8 @@ static void opencode_line(struct agent_result *r, struct jtext type, struct jtex
 	} else if (jtext_eq(type, "error")) {
 		r->seen = r->failed = true;
 		agent_take(&r->reason, jpick_one(jpick_one(line, "error"), "name"), AGENT_WORD_MAX);
+		r->status = (uint32_t)jtext_uint(
+			jpick_one(jpick_one(jpick_one(line, "error"), "data"), "statusCode"));
 	} else if (jtext_eq(type, "step_finish")) {
 		tokens = jpick_one(part, "tokens");
 		r->seen = jtext_eq(jpick_one(part, "reason"), "stop");
@@ -68,6 +70,7 @@ const struct agent agent_opencode = {
 	.services = LIST("anthropic"),
 	.env = opencode_env, .seeds = opencode_seeds, .identity = NO_IDENTITY,
 	.state = LIST(".local/share/opencode"), .conversations = ".local/share/opencode/opencode.db",
+	.sessions = LIST(".local/share/opencode/opencode.db", ".local/share/opencode/opencode.db-wal"),
 	.hosts = NONE,
 	.login_hosts = LIST("@anthropic", "opencode.ai", "models.dev"),
 	.private = LIST(".opencode", ".local/share/opencode"), .installed = LIST(".opencode/bin"),

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 struct buf;
+struct strv;
 
 /* Pure string work: nothing here touches the file system until path_real(). */
 char *path_join(const char *a, const char *b);	    /* one slash between; b may be absolute */
@@ -26,6 +27,16 @@ int path_real(const char *path, char **ret, struct err *err);
  * RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS): the only way to open what an agent may have written.
  */
 int path_open_beneath(int dirfd, const char *name, int flags, mode_t mode);
+
+/* Opens the directory of rel below root, made where it is missing; no link is followed. */
+int path_make_parents(int root, const char *rel, mode_t mode);
+/*
+ * Adds the paths DIR/… below root that match a pattern, sorted, until ret has max; '*' is within a
+ * name, and dir ("": root itself) is no pattern. Links are not followed, and directories that
+ * cannot be read are skipped.
+ */
+void path_glob_beneath(int root, const char *dir, const char *pattern, size_t max,
+		       struct strv *ret);
 
 /* mkdir -p; existing directories keep their mode. */
 int path_mkdirs(const char *path, mode_t mode, struct err *err);

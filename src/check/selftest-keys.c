@@ -53,13 +53,13 @@ static void list_keys(struct strv *ret)
 static bool is_given(const struct places *p, const struct sandbox_spec *spec, const char *name,
 		     const char *value)
 {
-	cleanup_free char *home = store_home(p, spec->name), *record = path_dir(home);
+	cleanup_free char *record = store_record(p, spec->name);
 	const struct spec_env *e = spec_env_find(spec, name);
 
 	/* A spec from the record has no values, and the record has their hashes. */
 	if (e && (streq(e->value, value) || streq(e->value, SPEC_HIDDEN)))
 		return true;
-	if (values_know(record, spec, value))
+	if (values_know(record, value))
 		return true;
 	for (size_t i = 0; i < spec->n_env; i++)
 		if (spec->env[i].origin == SPEC_USER && strstr(spec->env[i].value, value))

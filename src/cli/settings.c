@@ -112,6 +112,7 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	struct build_input in = {.path = t->path,
 				 .name = t->name,
 				 .clone = t->clone,
+				 .home_of = t->home_of,
 				 .environ = environ,
 				 .make_image = t->starts && !cli->dry_run,
 				 .begun = t->begun,

@@ -37,6 +37,7 @@ struct settings_target {
 	const char *argv0;	   /* the command; NULL: none yet */
 	const struct agent *agent; /* named by the user; NULL: as the settings say */
 	bool clone;		   /* the agent works in a clone of its own */
+	enum spec_home home_of;	   /* whose home it has */
 	bool starts;		   /* the command starts a sandbox: missing parts are made */
 	bool alone; /* no command was given: run the settings' agent, if it has a program */
 	/* See struct build_input; may be NULL. */

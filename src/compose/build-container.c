@@ -120,7 +120,8 @@ void build_volume(struct sandbox_spec *s, const struct build_input *in, const st
 	s->container.volume = xasprintf("%s-llm", name);
 	s->container.volume_dir = path_join(volumes, s->container.volume);
 	for (const char *const *dir = a->state; *dir; dir++) {
-		cleanup_free char *source = path_join(s->container.volume_dir, *dir);
+		cleanup_free char *source =
+			xasprintf("%s/%s/%s", s->container.volume_dir, s->home_key, *dir);
 		cleanup_free char *target = path_join(s->home, *dir);
 
 		(void)spec_mount_add(s, SPEC_VOLUME, source, target,

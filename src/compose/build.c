@@ -11,6 +11,7 @@
 #include "workspace/gitdir.h"
 #include "workspace/nested.h"
 #include "compose/resource-limits.h"
+#include "record/home.h"
 #include "record/name.h"
 #include "compose/packages.h"
 #include "record/store.h"
@@ -180,6 +181,19 @@ int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct er
 	return 0;
 }
 
+static const char *const home_reasons[] = {
+	[SPEC_HOME_PROJECT] = "the project's home, of all its sandboxes",
+	[SPEC_HOME_WORKER] = "the worker's own home",
+	[SPEC_HOME_ONCE] = "a home of its own, gone with it",
+};
+
+static char *host_home(const struct sandbox_spec *s, const struct build_input *in)
+{
+	cleanup_free char *record = store_record(in->places, s->name);
+
+	return home_of(in->places, record, s);
+}
+
 /* add_mounts() makes mounts from these, besides the request. */
 struct found {
 	const struct agent *agent;
@@ -190,14 +204,15 @@ struct found {
 static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct found *f,
 		      char **notice, struct err *err)
 {
-	cleanup_free char *home = store_home(in->places, s->name);
+	cleanup_free char *home = host_home(s, in);
 	cleanup_free char *guest = places_program(in->places, "guest");
 	int r;
 
 	build_root(s);
 	(void)spec_mount_add(s, SPEC_BIND_RO, guest, "/run/ralph/guest", "ralph's own pid 1");
-	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, "the sandbox's own home");
-	if (s->container.image)
+	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, home_reasons[s->home_of]);
+	/* A home of its own is all the memory that the agent has. */
+	if (s->container.image && s->home_of == SPEC_HOME_PROJECT)
 		build_volume(s, in, f->agent);
 	add_tools(s, f->tools);
 	r = in->clone ? build_clone(s, in, f->git, err) : build_workspace(s, in, f->git, err);
@@ -238,7 +253,7 @@ static int find_tools(struct sandbox_spec *s, const struct build_input *in, cons
 		      const char *cwd, struct tools *ret, struct err *err)
 {
 	cleanup_free char *host_path = agent_search_path(a, getenv("PATH"), in->places->home);
-	cleanup_free char *home = store_home(in->places, s->name);
+	cleanup_free char *home = host_home(s, in);
 	cleanup_strv struct strv shown = {0};
 	const struct tools_input ti = {
 		.argv0 = in->argv0,
@@ -277,6 +292,9 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
 		return build_no_guest(s, in, git, a, &ret->notice, err);
 	}
+	s->home_of = in->home_of;
+	s->project = xstrdup(git->common ? git->common : s->workspace);
+	s->home_key = home_key(s->project, s->instance);
 	/* An image has its own programs. */
 	r = s->container.image ? 0 : find_tools(s, in, a, ret->cwd, &tools, err);
 	if (r < 0)

@@ -31,6 +31,7 @@ struct build_input {
 	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
 	const struct strv *may_change; /* see protect_may_change(); NULL: none */
 	bool clone;		       /* the agent works in a clone of its own */
+	enum spec_home home_of;	       /* whose home it has */
 	bool direct;		       /* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
@@ -91,7 +92,7 @@ void build_root(struct sandbox_spec *s);
 int build_image(const struct sandbox_spec *s, const struct build_input *in, char **ret,
 		struct err *err);
 int build_container(struct sandbox_spec *s, const struct build_input *in, struct err *err);
-/* The agent's memory, in the login's own volume. */
+/* The agent's memory, in the project's directory of the login's own volume. */
 void build_volume(struct sandbox_spec *s, const struct build_input *in, const struct agent *a);
 /* PATH inside: the image's own. */
 char *build_image_path(const struct sandbox_spec *s);

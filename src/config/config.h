@@ -95,8 +95,10 @@ struct config {
 	} budget;
 	struct {
 		uint64_t max_iterations; /* 0: no limit */
-		uint64_t micro_usd, duration_ms, iteration_micro_usd, iteration_ms, idle_ms;
+		uint64_t micro_usd, duration_ms, outage_ms, iteration_micro_usd, iteration_ms,
+			idle_ms;
 		uint64_t max_stuck, max_attempts, grace_ms, verify_ms;
+		int submodules;		/* 1: an agent's commits may move a submodule */
 		uint64_t reserve;	/* percent of the provider's weekly limit */
 		struct strv verify;	/* commands for sh -c, inside */
 		struct strv may_change; /* protected paths whose change counts */

@@ -109,6 +109,9 @@ KEY(KEY_LOOP_DURATION, "loop.max_duration", KEY_DURATION, PROJECT_LOWER0,
 	AT(loop.duration_ms), .def = "0", .option = "--max-duration", .min = 1,
 	.max = 365 * DAY_MS, .zero = true,
 	.help = "how long a loop may work; 0 for any time")
+KEY(KEY_LOOP_OUTAGE, "loop.max_outage", KEY_DURATION, PROJECT_LOWER0, AT(loop.outage_ms),
+	.def = "4h", .option = "--max-outage", .min = 1, .max = 365 * DAY_MS, .zero = true,
+	.help = "how long a loop waits for a provider that is not available; 0 for any time")
 KEY(KEY_LOOP_STUCK, "loop.max_stuck", KEY_UINT, PROJECT_LOWER, AT(loop.max_stuck),
 	.def = "3", .option = "--max-stuck", .min = 1, .max = 1000,
 	.help = "iterations without progress before a task is left")
@@ -143,6 +146,9 @@ KEY(KEY_LOOP_RESERVE, "loop.weekly_reserve", KEY_UINT, PROJECT_ANY, AT(loop.rese
 	.def = "0%", .option = "--weekly-reserve", .min = 1, .max = 100, .zero = true,
 	.unit = "%",
 	.help = "how much of the provider's weekly limit is left alone")
+KEY(KEY_LOOP_SUBMODULES, "loop.submodules", KEY_CHOICE, PROJECT_LOWER, AT(loop.submodules),
+	.def = "refuse", .option = "--submodules", .choices = submodules,
+	.help = "whether an agent's commits may move a submodule: refuse or take")
 KEY(KEY_LOOP_NOTIFY, "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .def = "",
 	.option = "--notify", .check = check_command,
 	.help = "command of the host that is run when a loop ends")

@@ -17,6 +17,7 @@ static const char *const engines[] = {
 	NULL,
 };
 /* clang-format on */
+static const char *const submodules[] = {"refuse", "take", NULL};
 static const char *const quarantines[] = {
 	[QUARANTINE_ALL] = "all",   [QUARANTINE_ASK] = "ask", [QUARANTINE_GIT] = "git",
 	[QUARANTINE_NONE] = "none", [QUARANTINE_N] = NULL,

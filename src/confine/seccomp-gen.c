@@ -36,14 +36,12 @@ static const int lookups[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK, -1};
 		C(restart_syscall), C(clock_gettime), C(gettimeofday), C(getrandom), C(getpid),    \
 		C(gettid), C(tgkill), C(getuid), C(geteuid), C(getgid), C(getegid), C(fstat),      \
 		C(newfstatat), C(lseek), C(fcntl), C(sched_yield), C(time), C(sysinfo)
-#define SOCKETS                                                                                    \
-	C(recvfrom), C(sendto), C(recvmsg), C(sendmsg), C(connect), C(getsockname),                \
-		C(getpeername), C(setsockopt), C(getsockopt)
+#define SOCKETS C(recvfrom), C(sendto), C(recvmsg), C(sendmsg), C(setsockopt), C(getsockopt)
 #define WORKER                                                                                     \
-	COMMON, SOCKETS, C(readv), C(writev), C(sendmmsg), C(recvmmsg), C(bind), C(poll),          \
-		C(ppoll), C(select), C(pselect6), C(stat), C(lstat), C(statx), C(readlink),        \
-		C(readlinkat), C(access), C(faccessat), C(pread64), C(uname), C(ioctl),            \
-		C(nanosleep), C(clock_nanosleep), C(getdents64)
+	COMMON, SOCKETS, C(connect), C(getsockname), C(getpeername), C(readv), C(writev),          \
+		C(sendmmsg), C(recvmmsg), C(bind), C(poll), C(ppoll), C(select), C(pselect6),      \
+		C(stat), C(lstat), C(statx), C(readlink), C(readlinkat), C(access), C(faccessat),  \
+		C(pread64), C(uname), C(ioctl), C(nanosleep), C(clock_nanosleep), C(getdents64)
 
 /* Files, as far as Landlock lets them. */
 #define LOOKING                                                                                    \
@@ -80,24 +78,33 @@ static const struct filter filters[] = {
 			  C(epoll_pwait), C(epoll_ctl), C(openat2), C(fallocate), C(linkat),
 			  C(getppid), C(pidfd_send_signal)},
 	},
+	/* Opens no file, ever, and no socket but to the network. */
 	{
-		.name = "gateway",
+		.name = "edge",
 		.otherwise = SCMP_ACT_KILL_PROCESS,
 		.families = inet,
 		.no_exec_maps = 1,
-		.read_files = 1,
-		.calls = {COMMON, SOCKETS, C(readv), C(writev), C(accept4), C(shutdown),
+		.calls = {COMMON, SOCKETS, C(connect), C(getsockname), C(accept4), C(shutdown),
 			  C(epoll_wait), C(epoll_pwait), C(epoll_ctl), C(pipe2), C(splice),
+			  C(memfd_create)},
+	},
+	/* Has the connections that it is given, and makes none. */
+	{
+		.name = "gateway",
+		.otherwise = SCMP_ACT_KILL_PROCESS,
+		.families = none,
+		.no_exec_maps = 1,
+		.read_files = 1,
+		.calls = {COMMON, SOCKETS, C(shutdown), C(epoll_wait), C(epoll_pwait), C(epoll_ctl),
 			  C(pread64), C(pwrite64), C(memfd_create), C(stat), C(statx),
 			  C(getdents64)},
 	},
 	{
 		.name = "gateway_closed",
 		.otherwise = SCMP_ACT_KILL_PROCESS,
-		.families = inet,
+		.families = none,
 		.no_exec_maps = 1,
-		.calls = {COMMON, SOCKETS, C(readv), C(writev), C(accept4), C(shutdown),
-			  C(epoll_wait), C(epoll_pwait), C(epoll_ctl), C(pipe2), C(splice),
+		.calls = {COMMON, SOCKETS, C(shutdown), C(epoll_wait), C(epoll_pwait), C(epoll_ctl),
 			  C(pread64), C(pwrite64), C(memfd_create)},
 	},
 	{

@@ -206,8 +206,8 @@ int plan_send_root(int line, const struct guest_root *root, const int *fds, size
 }
 
 /*
- * Unique on the machine, and the same again after a crash: a hash (FNV-1a; no attacker chooses
- * among these) of where the sandbox keeps its home, which no two sandboxes share.
+ * Unique on the machine, and the same again after a crash: the name, which is unique in one state
+ * directory, and a hash (FNV-1a; no attacker chooses among these) of where in it the home is.
  */
 char *plan_own_name(const struct sandbox_spec *spec)
 {

@@ -1,94 +1,88 @@
-#include "gateway/gw.h"
+#include "gateway/gateway-conn.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 #include "base/fd.h"
-#include "base/log.h"
-#include "gateway/conn.h"
-#include "gateway/reach/host-proxy.h"
-#include "gateway/event.h"
-#include "gateway/isolate.h"
-#include "gateway/listen.h"
-#include "gateway/reach/names.h"
+#include "base/landlock.h"
+#include "confine/syscalls.h"
+#include "confine/filters.h"
+#include "flow/event.h"
+#include "flow/host-proxy.h"
+#include "flow/isolate.h"
+#include "flow/refuse.h"
+#include "gateway/question.h"
 #include "gateway/exchange/phantom.h"
 #include "gateway/exchange/pool.h"
-#include "gateway/reach/resolve.h"
-#include "gateway/super.h"
 #include "gateway/tls.h"
 
 #define SUPERVISOR_FD 3
 
-/* As many connections as descriptors allow, some of them being kept for the servers' side. */
-static void set_max_conns(struct gw *gw)
-{
-	struct rlimit l = {0};
+/* The directories to which the links in a certificate directory lead. */
+static const char *const trust_paths[] = {
+	"/etc/ssl",
+	"/etc/pki",
+	"/etc/ca-certificates",
+	"/usr/lib/ssl",
+	"/usr/share/ca-certificates",
+	"/usr/local/share/ca-certificates",
+	"/usr/share/pki",
+	"/var/lib/ca-certificates",
+	"/nix/store",
+	"/gnu/store",
+	NULL,
+};
 
-	(void)getrlimit(RLIMIT_NOFILE, &l);
-	l.rlim_cur = l.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &l);
-	gw->max_fd =
-		l.rlim_cur > MAX_FDS_RESERVE * 2 ? l.rlim_cur - MAX_FDS_RESERVE : l.rlim_cur / 2;
-	gw->max_conns = gw->max_fd < MAX_CONNS ? gw->max_fd : MAX_CONNS;
-}
-
+/* The trust store stays readable with Landlock; without it, certificates are loaded before the last
+ * stage, which costs 30 ms. */
 static int isolate(struct gw *gw, struct err *err)
 {
-	struct isolate i = {.ca_file = gw->config->ca_file, .ca_dir = gw->config->ca_dir};
-	int r = tls_load_routes(gw, err);
+	int r = tls_load_routes(gw, err), files;
 
-	if (r == 0)
-		r = isolate_files(&i, err);
-
-	/*
-	 * Without Landlock no path stays readable, so certificates are loaded now, which costs 30
-	 * ms.
-	 */
-	if (r == 0 && !i.landlock)
+	if (r < 0)
+		return r;
+	r = isolate_rights();
+	if (r < 0)
+		return err_sys(err, -r, "cannot give up capabilities");
+	files = isolate_files(trust_paths, gw->config->ca_file, gw->config->ca_dir,
+			      LANDLOCK_NO_ABSTRACT_SOCKETS | LANDLOCK_NO_SIGNALS);
+	if (files < 0)
+		return err_sys(err, -files, "cannot give up files");
+	if (files == 0)
 		r = tls_preload(gw, err);
-	return r < 0 ? r : isolate_calls(&i, err);
+	if (r < 0)
+		return r;
+	r = files ? confine_calls(gateway) : confine_calls(gateway_closed);
+	return r < 0 ? err_sys(err, -r, "cannot give up system calls") : 0;
 }
 
 static int serve(struct gw *gw, struct err *err)
 {
-	/* The helper is forked first: it never holds a listener. */
-	int r = resolver_start(gw, err);
+	int r = super_setup(gw, err);
 
-	if (r == 0)
-		r = super_setup(gw, err);
 	if (r == 0)
 		r = ev_new(&gw->ev, err);
 	if (r < 0)
 		return r;
-	set_max_conns(gw);
+	gw_set_max_conns(gw);
+	refuse_init();
 	gw->events = events_new(gw);
 	gw->pool = pool_new(gw);
 	phantoms_init(gw);
-	gw->names = names_new(gw->config, err);
-	gw->host_proxies = gw->names ? host_proxies_new(gw->config, err) : NULL;
+	gw->host_proxies = host_proxies_new(gw->config, err);
 	if (!gw->host_proxies)
 		return -EINVAL;
 	r = isolate(gw, err);
 	if (r == 0)
-		r = resolver_attach(gw, err);
-	if (r == 0)
 		r = super_attach(gw, err);
 	if (r == 0)
-		r = listeners_start(gw, err);
+		r = ask_attach(gw, err);
+	if (r == 0)
+		r = arrivals_attach(gw, err);
 	if (r < 0)
 		return r;
 	super_health(gw, 0);
 	return ev_run(gw->ev, err);
-}
-
-static void end_conns(struct gw *gw)
-{
-	for (struct conn *c = gw->conns, *next; c; c = next) {
-		next = c->next;
-		conn_end(c, "the gateway ends");
-	}
-	events_flush(gw);
 }
 
 int main(void)
@@ -98,13 +92,14 @@ int main(void)
 	int r;
 
 	(void)signal(SIGPIPE, SIG_IGN);
+	gw->program = &gateway_program;
 	gw->sock = SUPERVISOR_FD;
-	gw->cred = -1;
+	gw->cred = gw->dials = gw->arrivals.fd = -1;
 	(void)fd_set_cloexec(gw->sock, true);
 	r = serve(gw, &err);
 	if (r < 0)
 		(void)fprintf(stderr, "ralph: gateway: %s\n", err.msg);
 	else
-		end_conns(gw);
+		conns_end(gw);
 	return r < 0 ? EXIT_RUNTIME : EXIT_OK;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "gateway/gw.h"
-#include "gateway/stream.h"
+#include "flow/gw.h"
+#include "flow/stream.h"
 
 /*
  * TLS on both sides. Nothing of OpenSSL is set up before the first connection that needs it: a

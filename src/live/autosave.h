@@ -30,9 +30,15 @@ void secret_values(const struct sandbox_spec *spec, struct strv *ret);
  * A sandbox remembers the secrets of its commands as hashes (base/text/known.h), so that a later
  * export knows them too. env: the environment of a command; 0, or -errno. values_know(): was it
  * given this value?
+ *
+ * All sandboxes of a project have one salt, so that their sets can be joined: KEY.values beside the
+ * project's home has everything that was there when a sandbox began or settled. A record has its
+ * own file, since its supervisor may write there alone.
  */
 int values_remember(const char *record, const struct sandbox_spec *spec, const struct strv *env);
-bool values_know(const char *record, const struct sandbox_spec *spec, const char *value);
+bool values_know(const char *record, const char *value);
+int values_begin(const struct places *p, const char *record, const struct sandbox_spec *spec);
+int values_settle(const struct places *p, const char *record, const struct sandbox_spec *spec);
 
 /*
  * Prepares a run of the export program over the record of a sandbox. The directory `out` must
@@ -53,5 +59,10 @@ int autosave_start(const struct places *p, const char *record, const struct sand
  * nothing. */
 int autosave_wait(const struct places *p, const char *record, const struct sandbox_spec *spec,
 		  struct err *err);
+/* Makes what a record knows of its exports and values the project's, whose home its own becomes. */
+void autosave_adopt(const struct places *p, const char *record, const struct sandbox_spec *spec);
+/* The same for conversations that went to a home which exists: they are not saved once more. */
+void autosave_take_known(const struct places *p, const char *record,
+			 const struct sandbox_spec *spec);
 /* Starts it for a sandbox by its name. */
 int autosave_now(const struct places *p, const char *name);

@@ -19,10 +19,12 @@
 #include "live/autosave.h"
 #include "live/dead.h"
 #include "live/git-repo.h"
-#include "live/login-left.h"
+#include "live/home-keep.h"
+#include "live/home-ready.h"
 #include "live/net-change.h"
 #include "netrules/net-rules.h"
 #include "netrules/spec-net.h"
+#include "record/home.h"
 #include "record/runtime.h"
 #include "record/store.h"
 #include "wire/wire.h"
@@ -116,12 +118,14 @@ void live_prestart(int *conn, const struct places *p, const char *name)
 		closep(conn);
 }
 
-static int send_start(int conn, const struct store_entry *e, const struct sandbox_spec *spec,
-		      struct err *err)
+static int send_start(int conn, const struct store_entry *e, int home_lock_,
+		      const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
-	int fds[] = {e->live, e->dir, e->lock, -1}, r;
+	int fds[5] = {e->live, e->dir, e->lock}, r;
+	size_t n_fds = 3;
+	uint32_t has = 0;
 	cleanup_strv struct strv values = {0};
 	cleanup_fd int user_env = -1;
 	cleanup_buf struct buf b;
@@ -134,12 +138,18 @@ static int send_start(int conn, const struct store_entry *e, const struct sandbo
 		user_env = host_environ_memfd(spec, environ);
 		if (user_env < 0)
 			return err_sys(err, -user_env, "cannot create a memory file");
-		fds[3] = user_env;
+		has |= WIRE_START_ENV;
+		fds[n_fds++] = user_env;
+	}
+	/* The home is the sandbox's as long as its supervisor lives. */
+	if (home_lock_ >= 0) {
+		has |= WIRE_START_HOME;
+		fds[n_fds++] = home_lock_;
 	}
 	wire_put_str(&b, text);
 	spec_values(spec, &values);
 	wire_put_strv(&b, &values);
-	r = wire_send(conn, WIRE_START, 0, &b, fds, user_env >= 0 ? 4 : 3);
+	r = wire_send(conn, WIRE_START, has, &b, fds, n_fds);
 	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
 }
 
@@ -164,8 +174,43 @@ static int check_made(const struct store_entry *e, const struct sandbox_spec *sp
 		    : 0;
 }
 
+/* The lock of the project's home; fd -1: the sandbox has another home. */
+struct home_hold {
+	int fd;
+	bool alone;
+};
+
+static void let_go_home(struct home_hold *h)
+{
+	closep(&h->fd);
+}
+
+/*
+ * Comes before the locks of the record: who holds the home alone may wait for records, and who
+ * holds a record for no home.
+ */
+static int hold_home(const struct places *p, const struct sandbox_spec *spec, struct home_hold *ret,
+		     struct err *err)
+{
+	if (!spec->home_key || spec->home_of != SPEC_HOME_PROJECT)
+		return 0;
+	return home_lock(p, spec->home_key, LOCK_MS, &ret->fd, &ret->alone, err);
+}
+
+static int prepare_home(const struct places *p, const struct store_entry *e,
+			const struct sandbox_spec *spec, const struct home_hold *home,
+			struct err *err)
+{
+	int r;
+
+	if (no_guest(spec))
+		return 0;
+	r = home_ready(p, e, spec, home->alone, err);
+	return r == 0 && home->alone ? home_share(p, spec->home_key, home->fd, err) : r;
+}
+
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
-		 int *prestarted, int *ret, struct err *err)
+		 const struct home_hold *home, int *prestarted, int *ret, struct err *err)
 {
 	int r;
 
@@ -179,20 +224,30 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		r = no_guest(spec) ? loops_set_apart(p, spec->workspace, false, err) : 0;
 	if (r == 0)
 		r = store_write_owner(e, spec->workspace, err);
-	if (r == 0 && !no_guest(spec))
-		r = login_left_clean(p, e, spec, err);
 	if (r == 0)
-		r = store_fill_home(e, spec, err);
+		r = prepare_home(p, e, spec, home, err);
 	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)
 		r = err_sys(err, errno, "cannot make the clone of sandbox '%s'", e->name);
 	if (r == 0 && *prestarted < 0)
 		r = new_supervisor(p, e->name, prestarted, err);
 	if (r == 0)
-		r = send_start(*prestarted, e, spec, err);
+		r = send_start(*prestarted, e, home->fd, spec, err);
 	if (r == 0)
 		*ret = take_fd(*prestarted);
 	closep(prestarted);
 	return r;
+}
+
+/* A worker begins with an empty home, or not at all. Everybody else takes the home that is there. */
+static int check_home(const struct sandbox_spec *live, const struct sandbox_spec *spec,
+		      struct err *err)
+{
+	if (spec->home_of != SPEC_HOME_WORKER || live->home_of == SPEC_HOME_WORKER)
+		return 0;
+	return err_usage(err,
+			 "sandbox '%s' is live with a home that others wrote to, and a loop needs "
+			 "its own; run: ralph stop %s",
+			 spec->name, spec->name);
 }
 
 /* Rules of `ralph net` are no setting of one command: a live sandbox that has others gets them. */
@@ -205,6 +260,8 @@ static int check_same(const struct places *p, const struct store_entry *e,
 
 	if (r == -ENOENT)
 		return err_set(err, ESTALE, "sandbox '%s' was removed meanwhile", e->name);
+	if (r == 0)
+		r = check_home(live, spec, err);
 	if (r < 0)
 		return r;
 	difference = spec_difference(live, spec);
@@ -235,8 +292,11 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 			    int *prestarted, int *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	cleanup_(let_go_home) struct home_hold home = {.fd = -1};
 	int r = store_open(p, spec->name, true, &e, err);
 
+	if (r == 0)
+		r = hold_home(p, spec, &home, err);
 	if (r == 0)
 		r = connect_or_lock(p, &e, runtime_join, ret, err);
 	if (r == 0 && *ret >= 0) {
@@ -252,7 +312,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	}
 	if (r == 0)
 		r = store_lock_live(p, &e, LOCK_MS, err);
-	return r < 0 ? r : start(p, spec, &e, prestarted, ret, err);
+	return r < 0 ? r : start(p, spec, &e, &home, prestarted, ret, err);
 }
 
 static_assert((int)LIVE_CONFIRMED == (int)WIRE_EXEC_CONFIRMED &&
@@ -408,28 +468,40 @@ int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struc
 	return r == -ESTALE ? 0 : r; /* the sandbox removed itself */
 }
 
-/* Saves the conversations, which go with the home, and removes what the engine keeps of the
+/* Saves the conversations, also those of a home that goes with the sandbox, and removes what the engine keeps of the
  * sandbox. On failure the record stays, to try again. */
+/* Commits that no import took over are lost with the sandbox. */
+static int check_imported(const struct store_entry *e, const struct sandbox_spec *spec, bool force,
+			  struct err *err)
+{
+	if (!git_repo_is_behind(e, spec))
+		return 0;
+	if (!force)
+		return err_set(err, ENOTEMPTY,
+			       "commits in sandbox '%s' were not imported; import them by a start "
+			       "in '%s': ralph run -n %s -- true; or without them: ralph rm -f %s",
+			       e->name, spec->workspace, e->name, e->name);
+	log_warn("rm", "commits in sandbox '%s' were not imported and are lost", e->name);
+	return 0;
+}
+
 static int remove_of_engine(const struct places *p, const struct store_entry *e, bool force,
 			    struct err *err)
 {
-	cleanup_free char *home = store_home(p, e->name), *record = path_dir(home);
+	cleanup_free char *record = store_record(p, e->name);
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	struct err ignored;
 	int r;
 
 	if (store_read_spec(e, &spec, &ignored) < 0)
 		return 0;
-	if (git_repo_is_behind(e, spec)) {
-		(void)err_set(err, ENOTEMPTY,
-			      "commits in sandbox '%s' were not imported; import them by a start "
-			      "in '%s': ralph run -n %s -- true; or without them: ralph rm -f %s",
-			      e->name, spec->workspace, e->name, e->name);
-		if (!force)
-			return -ENOTEMPTY;
-		log_warn("rm", "commits in sandbox '%s' were not imported and are lost", e->name);
-	}
+	r = check_imported(e, spec, force, err);
+	if (r == 0)
+		r = home_keep_last(p, record, spec, err);
+	if (r < 0)
+		return r;
 	git_repo_forget(p, spec);
+	(void)values_settle(p, record, spec);
 	r = autosave_wait(p, record, spec, err);
 	if (r < 0 && !force)
 		return err_wrap(err, r,

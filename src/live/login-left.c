@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text/mask.h"
 #include "cred/cred.h"
+#include "record/home.h"
 
 #define VALUE_MIN 20	/* shorter strings of a login are no tokens */
 #define VALUES_MAX 64	/* of all logins of the host */
@@ -204,34 +205,58 @@ static bool is_piped(const struct sandbox_spec *spec)
 	return false;
 }
 
-static bool was_piped(const struct store_entry *e)
+/* A home of its own was this sandbox's alone; the project's has a mark. */
+static bool was_piped(const struct places *p, const struct store_entry *e,
+		      const struct sandbox_spec *spec)
 {
+	cleanup_free char *mark = home_beside(p, spec->home_key, "piped");
 	cleanup_(spec_freep) struct sandbox_spec *was = NULL;
 	struct err ignored;
+	struct stat st;
 
+	if (spec->home_of == SPEC_HOME_PROJECT)
+		return lstat(mark, &st) == 0;
 	return store_read_spec(e, &was, &ignored) == 0 && is_piped(was);
 }
 
-int login_left_clean(const struct places *p, const struct store_entry *e,
-		     const struct sandbox_spec *spec, struct err *err)
+static int mark_piped(const struct places *p, const struct sandbox_spec *spec, bool piped,
+		      struct err *err)
+{
+	cleanup_free char *mark = home_beside(p, spec->home_key, "piped");
+	int r;
+
+	if (spec->home_of != SPEC_HOME_PROJECT)
+		return 0;
+	r = piped ? path_write_atomic(AT_FDCWD, mark, "", 0, 0600, 0) : unlink(mark);
+	return piped && r < 0 ? err_sys(err, -r, "cannot write '%s'", mark) : 0;
+}
+
+static int open_volume(const struct places *p, const struct sandbox_spec *spec)
+{
+	cleanup_free char *volume = spec->container.volume_dir ? home_memory(p, NULL, spec) : NULL;
+
+	return volume ? open(volume, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+}
+
+int login_left_clean(const struct places *p, const struct store_entry *e, int home,
+		     const struct sandbox_spec *spec, bool alone, struct err *err)
 {
 	cleanup_(search_done) struct search s = {0};
-	cleanup_fd int home =
-		openat(e->dir, "home", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	const char *volume = spec->container.volume_dir;
-	cleanup_fd int kept = volume ? open(volume, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	bool whole = is_piped(spec) || was_piped(e);
-	int r = 0;
+	cleanup_fd int kept = open_volume(p, spec);
+	bool piped = is_piped(spec), whole = piped || was_piped(p, e, spec);
+	int r = piped ? mark_piped(p, spec, true, err) : 0;
 
 	for (size_t i = 0; i < cred_provider_count(); i++)
 		if (cred_provider_at(i)->file)
 			take_login(&s, p, cred_provider_at(i)->file);
-	if (s.values.n && home >= 0)
+	if (s.values.n && r == 0)
 		r = clean_root(&s, home, whole, err);
 	if (s.values.n && kept >= 0 && r == 0)
 		r = clean_root(&s, kept, whole, err);
 	if (r == 0 && s.cut && whole)
 		log_warn("credentials",
 			 "not all of the sandbox's home could be searched for logins of the host");
+	if (r == 0 && !s.cut && whole && !piped && alone)
+		r = mark_piped(p, spec, false, err);
 	return r;
 }

@@ -68,6 +68,22 @@ static int take_file(struct loop *l, int dir, const char *name, struct err *err)
 	return r;
 }
 
+bool answers_wait(const struct loop *l)
+{
+	cleanup_fd int fd = path_open_beneath(l->place.state, "answers", O_RDONLY | O_DIRECTORY, 0);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	bool found = false;
+
+	if (!d)
+		return false;
+	fd = -1;
+	while (!found && (e = readdir(d)))
+		found = e->d_name[0] != '.';
+	(void)closedir(d);
+	return found;
+}
+
 int answers_take(struct loop *l, struct err *err)
 {
 	cleanup_fd int dir =

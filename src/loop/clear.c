@@ -18,7 +18,7 @@
 /* Conversations are exported first, because they are removed together with the sandbox. */
 static void save_words(struct loop *l, const char *name, const struct store_entry *e)
 {
-	cleanup_free char *home = store_home(&l->q.places, name), *record = path_dir(home);
+	cleanup_free char *record = store_record(&l->q.places, name);
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	struct err err = {0};
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "work/shared-file.h"
+#include "base/text/quote-word.h"
+#include "loop/kept-files.h"
 #include "live/autosave.h"
 
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */
@@ -26,43 +27,24 @@ static void tell_findings(struct loop *l, const struct repo_check_result *c, str
 	}
 }
 
-/* Files that ralph writes and that a reset would revert as well: they record which tasks are
- * done. */
-struct kept {
-	struct strv paths;
-	struct buf *texts;
-};
-
-static void keep_ours(struct loop *l, const struct strv *paths, struct kept *k)
+/* Says how a submodule that was moved is taken, or how its files are put back: git's own program does
+ * that, as the settings of a submodule are not protected. */
+static void tell_submodule(struct loop *l, const struct repo_check_result *c)
 {
-	int root = l->root_fd >= 0 ? l->root_fd : l->workspace;
+	for (size_t i = 0; i < c->n_findings; i++) {
+		cleanup_buf struct buf b;
 
-	k->texts = xcalloc(paths->n + 1, sizeof(*k->texts));
-	for (size_t i = 0; i < paths->n; i++) {
-		struct buf *b = &k->texts[k->paths.n];
-
-		buf_init(b, WORK_FILE_MAX);
-		if (shared_file_read(root, paths->v[i], b) == SHARED_FILE_READ)
-			strv_push(&k->paths, paths->v[i]);
-		else
-			buf_done(b);
+		if (!streq(c->findings[i].rule, "submodule"))
+			continue;
+		buf_init(&b, 64 * KiB);
+		quote_word(&b, c->findings[i].path);
+		show_line(&l->show, STYLE_YELLOW,
+			  "the submodule is as it was in the commit; its files come back with: git "
+			  "submodule update --force -- %s; to take what agents do to submodules: "
+			  "--submodules take",
+			  buf_str(&b));
+		return;
 	}
-}
-
-static int put_ours(struct loop *l, struct kept *k, struct err *err)
-{
-	int root = l->root_fd >= 0 ? l->root_fd : l->workspace, r = 0;
-
-	for (size_t i = 0; i < k->paths.n; i++) {
-		if (r == 0)
-			r = shared_file_put(root, k->paths.v[i], buf_str(&k->texts[i]),
-					    k->texts[i].len,
-					    shared_file_mode(root, k->paths.v[i], 0644), err);
-		buf_done(&k->texts[i]);
-	}
-	strv_done(&k->paths);
-	free(k->texts);
-	return r;
 }
 
 static int take_back(struct loop *l, const struct repo_check_result *c, const struct strv *ours,
@@ -71,8 +53,8 @@ static int take_back(struct loop *l, const struct repo_check_result *c, const st
 	struct intent *i = &l->state.intent;
 	cleanup_free char *where = NULL;
 	cleanup_buf struct buf b;
-	struct kept k = {0};
-	int r;
+	int root = l->root_fd >= 0 ? l->root_fd : l->workspace, r;
+	struct kept_files k = {0};
 
 	buf_init(&b, LAST_MAX);
 	(void)buf_puts(&b, "Your commits were taken back:\n");
@@ -81,14 +63,15 @@ static int take_back(struct loop *l, const struct repo_check_result *c, const st
 		show_line(&l->show, STYLE_RED, "protected: '%s' is ralph's own", differ->v[n]);
 		(void)buf_printf(&b, "- '%s' is not yours to write\n", differ->v[n]);
 	}
-	keep_ours(l, ours, &k);
+	kept_files_read(root, ours, &k);
 	r = repo_reset_to(l->repo, i->head, &where, err);
 	if (r == 0)
-		r = put_ours(l, &k, err);
+		r = kept_files_put(root, &k, false, err);
 	if (r < 0)
 		return r;
 	if (where)
 		show_line(&l->show, STYLE_YELLOW, "what was there is kept at %s", where);
+	tell_submodule(l, c);
 	if (i->task)
 		state_task_set(&l->state, i->task, "last", json_text(buf_str(&b)));
 	return 0;
@@ -103,6 +86,7 @@ static int judge_commits(struct loop *l, const char *head, struct err *err)
 					 .email = l->git_email,
 					 .own = &own,
 					 .may_change = &may,
+					 .submodules = l->config->loop.submodules,
 					 .values = &values};
 	cleanup_(repo_check_done) struct repo_check_result c = {0};
 	cleanup_buf struct buf b;
@@ -131,8 +115,8 @@ static int judge_commits(struct loop *l, const char *head, struct err *err)
 		memmove(&differ.v[n], &differ.v[n + 1], (differ.n - n) * sizeof(differ.v[0]));
 		differ.n--;
 	}
-	i->new_head = c.counts && differ.n == 0;
-	i->rejected = !i->new_head;
+	i->rejected = !c.counts || differ.n > 0;
+	i->new_head = !i->rejected && c.paths > 0; /* an empty commit is no progress */
 	if (i->rejected)
 		return take_back(l, &c, &ours, &differ, err);
 	tell_findings(l, &c, &b);

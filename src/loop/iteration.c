@@ -257,6 +257,11 @@ static bool is_limited(const struct agent_result *said)
 	return said->limited || (said->reason && streq(said->reason, "usage_limit_reached"));
 }
 
+static bool is_outage(const struct agent_result *said)
+{
+	return said->failed && (said->unreached || said->status == 429 || said->status >= 500);
+}
+
 /* The order matters: the reason why the run ended takes precedence over the agent's result. */
 static enum run_end decide(const struct run_state *s)
 {
@@ -277,6 +282,8 @@ static enum run_end decide(const struct run_state *s)
 		return RUN_LIMITED;
 	if (it->said.status == 401 || it->said.status == 403)
 		return RUN_CREDENTIAL;
+	if (is_outage(&it->said))
+		return RUN_OUTAGE;
 	return it->empty ? RUN_EMPTY : RUN_FAILED;
 }
 

@@ -42,6 +42,24 @@ uint64_t limits_wait_until(uint64_t now, uint64_t resets_at, uint64_t random)
 	return end + 1 + random % (jitter < WAIT_JITTER_S ? jitter : WAIT_JITTER_S);
 }
 
+uint64_t limits_outage_until(uint64_t now, uint64_t since, uint64_t tries, uint64_t max_s,
+			     uint64_t random)
+{
+	uint64_t step = OUTAGE_FIRST_S;
+
+	/* A clock that was set back starts the time anew. */
+	if (since > now)
+		since = now;
+	if (max_s && now - since >= max_s)
+		return 0;
+	for (uint64_t i = 1; i < tries && step < OUTAGE_STEP_S; i++)
+		step *= 2;
+	if (step > OUTAGE_STEP_S)
+		step = OUTAGE_STEP_S;
+	step += random % (step / 10 + 1);
+	return max_s && now + step > since + max_s ? since + max_s : now + step;
+}
+
 bool limits_reserve_reached(uint64_t reserve, uint64_t used)
 {
 	return reserve > 0 && used > 0 && used + reserve >= 100;

@@ -33,5 +33,15 @@ struct loop_used limits_left(const struct loop_limits *l, const struct loop_used
 #define WAIT_MAX_S (8 * 86400)
 uint64_t limits_wait_until(uint64_t now, uint64_t resets_at, uint64_t random);
 
+/*
+ * Until when an outage is waited for, in seconds since 1970: two seconds after the first iteration
+ * that found it, twice as long after each further one, up to OUTAGE_STEP_S, and up to a tenth more. 0:
+ * it has lasted for max_s (0: any time) since `since`; the last wait is cut to end then.
+ */
+#define OUTAGE_FIRST_S 2
+#define OUTAGE_STEP_S 600
+uint64_t limits_outage_until(uint64_t now, uint64_t since, uint64_t tries, uint64_t max_s,
+			     uint64_t random);
+
 /* True when the weekly reserve begins. Both values are percentages; reserve 0 means no reserve. */
 bool limits_reserve_reached(uint64_t reserve, uint64_t used);

@@ -17,15 +17,27 @@ static void show_news(struct loop *l)
 	}
 }
 
+/* A task without a verify command is done by the agent's word and a commit. */
+static char *all_done(const struct loop *l, size_t total)
+{
+	cleanup_free char *all = total == 1 ? xstrdup("the task is done")
+					    : xasprintf("all %zu tasks are done", total);
+	size_t proved = verify_proved(l);
+
+	if (proved == total)
+		return xasprintf("%s and verified", all);
+	return proved == 0
+		       ? xasprintf("%s; no command verifies %s", all, total == 1 ? "it" : "them")
+		       : xasprintf("%s; commands verify %zu of them", all, proved);
+}
+
 /* Returns why no task can be worked on. Reasons that need the user most are checked first. */
 static int end_of_work(struct loop *l, char **ret_reason)
 {
 	struct work_counts c = work_count(l->work, (unsigned)l->limits.max_attempts);
 
 	if (c.done == c.total) {
-		*ret_reason = c.total == 1
-				      ? xstrdup("the task is done and verified")
-				      : xasprintf("all %zu tasks are done and verified", c.total);
+		*ret_reason = all_done(l, c.total);
 		return LOOP_DONE;
 	}
 	if (c.decide) {
@@ -46,7 +58,9 @@ static int end_of_prompt(struct loop *l, const struct judgement *j, char **ret_r
 {
 	switch ((unsigned)j->verdict) {
 	case VERDICT_DONE:
-		*ret_reason = xstrdup("the agent says it is complete, and verification agrees");
+		*ret_reason = xasprintf("the agent says it is complete; %s",
+					l->config->loop.verify.n ? "the checks passed"
+								 : "no command verifies it");
 		return LOOP_DONE;
 	case VERDICT_BLOCKED:
 		*ret_reason = xstrdup("the agent cannot go on");
@@ -65,24 +79,51 @@ static int end_of_prompt(struct loop *l, const struct judgement *j, char **ret_r
 	return -1;
 }
 
-/* Waits until the limit is lifted; returns -1 to continue. */
-static int wait_limit(struct loop *l, uint64_t resets_at, const char *what, char **ret_reason)
+static uint64_t random_number(void)
 {
-	uint64_t random = 0, until;
-	int r;
+	uint64_t v = 0;
 
-	if (l->q.no_wait) {
-		*ret_reason = xstrdup(what);
-		return LOOP_RATE;
-	}
-	if (getrandom(&random, sizeof(random), 0) < 0)
-		random = (uint64_t)getpid();
-	until = limits_wait_until((uint64_t)time(NULL), resets_at, random);
-	r = wait_until(l, until, what);
+	return getrandom(&v, sizeof(v), 0) < 0 ? (uint64_t)getpid() : v;
+}
+
+/* Waits; returns -1 to continue. */
+static int wait_for(struct loop *l, uint64_t until, const char *what, char **ret_reason)
+{
+	int r = wait_until(l, until, what);
+
 	if (r == 0)
 		return -1;
 	*ret_reason = xstrdup(r == LOOP_PAUSED ? "paused" : "stopped");
 	return r;
+}
+
+static int wait_limit(struct loop *l, uint64_t resets_at, const char *what, char **ret_reason)
+{
+	uint64_t now = (uint64_t)time(NULL);
+	char when[SHOW_WHEN_SIZE];
+
+	if (!l->q.no_wait)
+		return wait_for(l, limits_wait_until(now, resets_at, random_number()), what,
+				ret_reason);
+	*ret_reason = resets_at > now ? xasprintf("the provider is not available: %s, until %s",
+						  what, show_when(resets_at, when))
+				      : xasprintf("the provider is not available: %s", what);
+	return LOOP_PROVIDER;
+}
+
+static int wait_outage(struct loop *l, char **ret_reason)
+{
+	const struct loop_state *s = &l->state;
+	uint64_t max = (l->config->loop.outage_ms + 999) / 1000, until;
+	char when[SHOW_WHEN_SIZE];
+
+	until = limits_outage_until((uint64_t)time(NULL), s->outage, s->tries, max,
+				    random_number());
+	if (!l->q.no_wait && until)
+		return wait_for(l, until, "the provider is not available", ret_reason);
+	*ret_reason =
+		xasprintf("the provider is not available since %s", show_when(s->outage, when));
+	return LOOP_PROVIDER;
 }
 
 /* Returns the exit code that an iteration's verdict asks for; -1: continue. */
@@ -90,6 +131,8 @@ static int after(struct loop *l, const struct judgement *j, char **ret_reason)
 {
 	if (j->verdict == VERDICT_LIMITED)
 		return wait_limit(l, l->resets_at, "the provider's limit is reached", ret_reason);
+	if (j->verdict == VERDICT_OUTAGE)
+		return wait_outage(l, ret_reason);
 	if (j->verdict == VERDICT_CREDENTIAL) {
 		*ret_reason = xstrdup("the provider does not accept the credential");
 		return LOOP_CREDENTIAL;
@@ -117,9 +160,16 @@ static int asked_to_end(struct loop *l, char **ret_reason)
 	return -1;
 }
 
+struct loop_used loop_used(const struct loop *l)
+{
+	const struct loop_state *s = &l->state;
+
+	return (struct loop_used){s->iterations - s->waited, s->micro_usd, s->active_ms};
+}
+
 static int limit_reached(struct loop *l, char **ret_reason)
 {
-	const struct loop_used used = {l->state.iterations, l->state.micro_usd, l->state.active_ms};
+	const struct loop_used used = loop_used(l);
 	cleanup_free char *which = limits_reached(&l->limits, &used);
 
 	if (!which)
@@ -135,14 +185,15 @@ static int limit_reached(struct loop *l, char **ret_reason)
 /* Runs several tasks at once if requested and available; returns true when it did. */
 static bool parallel(struct loop *l, int *ret_code, int *ret_error, struct err *err)
 {
+	const struct loop_used used = loop_used(l);
 	struct task *tasks[PARALLEL_MAX];
 	size_t n;
 
 	if (l->q.parallel < 2 || !l->work || !l->repo || l->mode == LOOP_PLAN)
 		return false;
 	n = work_independent(l->work, (unsigned)l->limits.max_attempts, tasks, l->q.parallel);
-	if (l->limits.iterations && n > l->limits.iterations - l->state.iterations)
-		n = (size_t)(l->limits.iterations - l->state.iterations);
+	if (l->limits.iterations && n > l->limits.iterations - used.iterations)
+		n = (size_t)(l->limits.iterations - used.iterations);
 	if (n < 2)
 		return false;
 	*ret_error = parallel_run(l, tasks, n, ret_code, err);
@@ -198,7 +249,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
 }
 
-/* True when all work is done. No sandbox is started in that case. */
+/* True when all work is done, but the loop was killed before its end. No sandbox is started then. */
 static bool is_all_done(const struct loop *l)
 {
 	const struct work_counts c = l->work ? work_count(l->work, 0) : (struct work_counts){0};
@@ -212,8 +263,12 @@ int loop_run(struct loop *l, struct err *err)
 	cleanup_free char *reason = NULL;
 	int code = -1, r;
 
-	status_write(l, "starting", 0);
 	show_news(l);
+	if (l->idle) {
+		code = end_of_work(l, &reason);
+		return ending_idle(l, code, reason);
+	}
+	status_write(l, "starting", 0);
 	if (is_all_done(l)) {
 		code = end_of_work(l, &reason);
 		return ending(l, code, reason);
@@ -232,5 +287,9 @@ int loop_run(struct loop *l, struct err *err)
 			code = asked_to_end(l, &reason);
 		}
 	}
-	return r < 0 ? r : ending(l, code, reason ? reason : "a worker could not go on");
+	return r < 0 ? r
+		     : ending(l, code,
+			      reason	      ? reason
+			      : l->stopped_by ? l->stopped_by
+					      : "a worker could not go on");
 }

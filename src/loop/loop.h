@@ -45,7 +45,7 @@ enum loop_exit {
 	LOOP_STUCK = 4,
 	LOOP_BLOCKED = 5,
 	LOOP_DECIDE = 6,
-	LOOP_RATE = 7,
+	LOOP_PROVIDER = 7, /* not available: a limit, or an outage */
 	LOOP_CREDENTIAL = 8,
 	LOOP_PAUSED = 9,
 };
@@ -71,6 +71,7 @@ struct loop {
 	char *git_name, *git_email;
 	/* the sandbox */
 	struct build build;
+	bool fresh;	      /* the next start of the sandbox is with an empty home */
 	int hold;	      /* connection that keeps the sandbox running */
 	uint64_t allowance;   /* spending limit of this iteration in micro-dollars; 0: none */
 	uint64_t round_began; /* now_ms(); 0: none */
@@ -80,10 +81,17 @@ struct loop {
 	json_t *refused; /* hosts, for the record of this iteration; NULL: none */
 	uint64_t resets_at, weekly_used, weekly_resets_at; /* reported by the last agent */
 	const char *phase;
+	bool idle;	  /* there is nothing to do */
+	bool anywhere;	  /* commands to type name the workspace, wherever they are typed */
+	const char *next; /* such a command, for the status; NULL: none */
+	char *stopped_by; /* reason of a worker that cannot go on; NULL: none */
 };
 
 /* Returns the exit code, or -errno. */
 int loop_run(struct loop *l, struct err *err);
+
+/* Returns what the limits count: neither iterations without a provider nor their time. */
+struct loop_used loop_used(const struct loop *l);
 
 /* setup.c */
 int loop_open(struct loop *l, int request_fd, struct err *err);
@@ -102,9 +110,16 @@ int loop_check_credentials(struct loop *l, struct err *err);
 /* tree.c: opens the repository, gets it ready (dirty trees, branch, worktree), and opens the tree
  * that the agent works in; at the end pushes, clears away, and gives the user's changes back. */
 int tree_open(struct loop *l, struct err *err);
+/* *ret: another branch than the loop's is checked out, and the repository has the list. */
+int tree_elsewhere(struct loop *l, bool *ret, struct err *err);
 int tree_prepare(struct loop *l, struct err *err);
 int tree_root(struct loop *l, struct err *err);
 void tree_finish(struct loop *l, int code);
+/* Pushes the loop's branch if the user asks for that; logs a failure. */
+void tree_push(struct loop *l);
+/* Commits the marks in a list that the repository has: of a task that is done (NULL: all that is
+ * left). A failure is only logged: the next call tries again. The caller calls state_save(). */
+void tree_commit_marks(struct loop *l, const struct task *t);
 /* Returns the user's PATH without directories that the agent can write, for programs that the
  * host runs. */
 char *tree_path(const struct loop *l);
@@ -122,6 +137,8 @@ int loop_sandbox_build(struct loop *l, struct err *err);
 int loop_sandbox_start(struct loop *l, struct err *err);
 /* Stops the sandbox, and logs a failure to do so. */
 void loop_sandbox_stop(struct loop *l);
+/* Stops it, and copies its conversations to the project's home. */
+void loop_sandbox_keep(struct loop *l);
 /* Returns the agent's command line inside the sandbox, and its additional environment variables. */
 int loop_sandbox_agent_argv(const struct loop *l, struct strv *ret, struct err *err);
 void loop_sandbox_agent_env(const struct loop *l, struct strv *ret);
@@ -146,16 +163,22 @@ int verify_baseline(struct loop *l, struct err *err);
 struct verify_result {
 	bool ok;	  /* no counted command fails */
 	uint64_t failing; /* commands that fail, whether they count or not */
-	char *report;	  /* for the next prompt; NULL on success */
+	size_t commands;
+	char *report; /* for the next prompt; NULL on success */
 };
 int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err);
 void verify_result_done(struct verify_result *v);
+
+/* Returns how many tasks of the list a command verifies. */
+size_t verify_proved(const struct loop *l);
 
 /* prompt.c: builds the prompt; the caller frees it. */
 int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err);
 
 /* answers.c: takes in the answers from `ralph answer`, which makes their tasks ready again. */
 int answers_take(struct loop *l, struct err *err);
+/* True when there is an answer that was not taken in yet. */
+bool answers_wait(const struct loop *l);
 
 /* status.c: status.json of the state */
 void status_write(struct loop *l, const char *phase, uint64_t until);
@@ -170,3 +193,5 @@ void refused_hosts_tell_all(struct loop *l);
 
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);
+/* Says that there is nothing to do, and why; changes nothing but what --push asks for. */
+int ending_idle(struct loop *l, int code, const char *reason);

@@ -39,7 +39,7 @@ static void add_record(struct loop *l, const struct task *t)
 
 	(void)json_array_append_new(
 		s->records,
-		json_pack("{sI so* so* sI sI sI so* ss so* sI so*}", "iteration",
+		json_pack("{sI so* so* sI sI sI so* ss so* sI sb so*}", "iteration",
 			  (json_int_t)s->iterations, "task", t ? json_text(t->id) : NULL, "title",
 			  t && t->title ? json_text(t->title) : NULL, "ms", (json_int_t)i->ms,
 			  "tokens",
@@ -47,7 +47,8 @@ static void add_record(struct loop *l, const struct task *t)
 			  "micro_usd", (json_int_t)(s->micro_usd - s->cost_mark), "commit",
 			  i->commit ? json_string(i->commit) : NULL, "verdict",
 			  verdict_name(i->verdict), "why", i->why ? json_text(i->why) : NULL,
-			  "time", (json_int_t)time(NULL), "refused", take_ptr(l->refused)));
+			  "time", (json_int_t)time(NULL), "waited", verdict_waits(i->verdict),
+			  "refused", take_ptr(l->refused)));
 }
 
 static int settle_task(struct loop *l, struct task *t, struct err *err)
@@ -67,6 +68,19 @@ static int settle_task(struct loop *l, struct task *t, struct err *err)
 	return r;
 }
 
+/* A provider that was not available does not use up the loop's limits. */
+static void count_wait(struct loop_state *s)
+{
+	if (verdict_waits(s->intent.verdict))
+		s->waited++;
+	if (s->intent.verdict == VERDICT_OUTAGE) {
+		s->outage = s->outage ? s->outage : (uint64_t)time(NULL);
+		s->tries++;
+	} else if (s->intent.verdict != VERDICT_INTERRUPTED) {
+		s->outage = s->tries = 0;
+	}
+}
+
 int round_settle(struct loop *l, struct task *t, struct err *err)
 {
 	struct loop_state *s = &l->state;
@@ -78,9 +92,12 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 		r = settle_task(l, t, err);
 	if (r < 0)
 		return r;
+	if (s->intent.state == TASK_DONE)
+		tree_commit_marks(l, t);
 	if (s->intent.verdict == VERDICT_BLOCKED || s->intent.verdict == VERDICT_DECIDE)
 		state_task_set(s, t ? t->id : "", "question", json_text(s->intent.why));
 	add_record(l, t);
+	count_wait(s);
 	intent_clear(&s->intent);
 	return state_save(s, err);
 }

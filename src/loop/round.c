@@ -11,6 +11,7 @@
 #include "loop/loose.h"
 #include "loop/loop-usage.h"
 #include "live/autosave.h"
+#include "live/live.h"
 
 #define EMPTY_TRIES 3 /* beyond the first */
 #define LAST_MAX (16 * KiB)
@@ -131,6 +132,33 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 	return r;
 }
 
+/* Returns what the host knows of a failed run, whatever the agent says of it: a login that has ended
+ * looks like an outage from inside, and most agents do not say why they failed. */
+static enum run_end seen_by_host(const struct loop *l, enum run_end end)
+{
+	cleanup_json json_t *live = NULL;
+	struct err ignored = {0};
+
+	if (live_inspect(&l->q.places, l->build.spec->name, &live, &ignored) < 0 || !live)
+		return end;
+	if (json_is_true(json_object_get(live, "login_ended")))
+		return RUN_CREDENTIAL;
+	return json_is_true(json_object_get(live, "provider_down")) ? RUN_OUTAGE : end;
+}
+
+/* Tells the causes apart that are not the agent's. */
+static void find_cause(struct loop *l, struct iteration *it)
+{
+	if (it->end == RUN_TOO_LONG && it->total_ms != l->config->loop.iteration_ms)
+		it->end = RUN_OVERTIME;
+	if (it->end == RUN_FAILED || it->end == RUN_EMPTY || it->end == RUN_SILENT ||
+	    it->end == RUN_TOO_LONG || it->end == RUN_OUTAGE)
+		it->end = seen_by_host(l, it->end);
+	/* The time that an agent spends on a provider that is not available does not count. */
+	if (it->end == RUN_LIMITED || it->end == RUN_OUTAGE)
+		l->state.active_ms = l->active_mark;
+}
+
 static void show_end(struct loop *l, const struct iteration *it)
 {
 	if (it->said.text)
@@ -155,12 +183,23 @@ static void note_run(struct loop *l, const struct iteration *it)
 	l->resets_at = it->said.resets_at;
 	l->weekly_used = it->said.weekly_used;
 	l->weekly_resets_at = it->said.weekly_resets_at;
-	if (i->task && it->failure && it->end != RUN_OK) {
+	if (i->task && it->failure && it->end != RUN_OK && it->end != RUN_OUTAGE) {
 		cleanup_free char *last =
 			xasprintf("%s: %.4000s", run_end_name(it->end), it->failure);
 
 		state_task_set(&l->state, i->task, "last", json_text(last));
 	}
+}
+
+/* An iteration ends with its own time, or with that of the loop. */
+static uint64_t time_of(const struct loop *l)
+{
+	const struct loop_used used = loop_used(l), left = limits_left(&l->limits, &used);
+	uint64_t own = l->config->loop.iteration_ms;
+
+	if (!l->limits.duration_ms || (own && own <= left.active_ms))
+		return own;
+	return left.active_ms ? left.active_ms : 1;
 }
 
 static int run_iteration(struct loop *l, const struct task *t, struct err *err)
@@ -178,7 +217,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 		.argv = &argv,
 		.env = &env,
 		.whole = l->q.direct ? l->root : NULL,
-		.total_ms = l->config->loop.iteration_ms,
+		.total_ms = time_of(l),
 		.idle_ms = l->config->loop.idle_ms,
 		.grace_ms = l->config->loop.grace_ms,
 		.allowance = l->allowance,
@@ -203,6 +242,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 	l->active_mark = l->state.active_ms;
 	r = run_agent(l, &it, err);
 	if (r == 0) {
+		find_cause(l, &it);
 		account(l, &it);
 		show_end(l, &it);
 		note_run(l, &it);
@@ -258,6 +298,7 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 	if (r < 0)
 		return r;
 	f->verified = v.ok;
+	f->proved = v.commands > 0;
 	f->loose = !loose_none(l, &why);
 	f->better = l->state.failing != UINT64_MAX && v.failing < l->state.failing;
 	if (f->better)

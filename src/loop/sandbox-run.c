@@ -11,8 +11,10 @@
 #include "hook/hook-settings.h"
 #include "loop/loop-usage.h"
 #include "compose/no-sandbox.h"
+#include "live/home-keep.h"
 #include "live/live.h"
 #include "record/loops.h"
+#include "record/store.h"
 #include "check/selftest.h"
 
 #define HOOKS_MAX (64 * KiB)
@@ -77,6 +79,7 @@ int loop_sandbox_build(struct loop *l, struct err *err)
 		.may_change = &may,
 		.run_agent = l->agent->program != NULL,
 		.direct = l->q.direct,
+		.home_of = SPEC_HOME_WORKER,
 		.make_image = true,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]
@@ -123,10 +126,22 @@ static void limit_spending(struct loop *l)
 		b->micro_usd = m.micro_usd + l->allowance;
 }
 
+/* Nothing that an earlier session left in the home reaches a new loop. */
+static int empty_home(struct loop *l, struct err *err)
+{
+	int r = l->fresh && !l->q.direct ? home_empty(&l->q.places, l->build.spec->name, err) : 0;
+
+	if (r == 0)
+		l->fresh = false;
+	return r;
+}
+
 int loop_sandbox_start(struct loop *l, struct err *err)
 {
 	int r = loop_sandbox_build(l, err);
 
+	if (r == 0)
+		r = empty_home(l, err);
 	if (r == 0)
 		limit_spending(l);
 	if (r == 0)
@@ -149,6 +164,19 @@ void loop_sandbox_stop(struct loop *l)
 	if (live_stop(&l->q.places, l->build.spec->name, 0, &err) < 0)
 		log_warn("loop", "%s", err.msg);
 	closep(&l->hold);
+}
+
+void loop_sandbox_keep(struct loop *l)
+{
+	cleanup_free char *record = NULL;
+	struct err err = {0};
+
+	if (!l->build.spec || l->q.direct)
+		return;
+	loop_sandbox_stop(l);
+	record = store_record(&l->q.places, l->build.spec->name);
+	if (home_keep(&l->q.places, record, l->build.spec, &err) < 0)
+		log_warn("loop", "%s", err.msg);
 }
 
 /* Passes the limit to an agent that has an option for it. */

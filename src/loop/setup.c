@@ -14,7 +14,6 @@
 #include "work/work-state.h"
 #include "compose/cred-check.h"
 #include "compose/no-sandbox.h"
-#include "workspace/gitdir.h"
 #include "compose/no-guest.h"
 #include "record/loops.h"
 #include "check/preflight.h"
@@ -110,7 +109,7 @@ static int set_apart(struct loop *l, struct err *err)
 
 struct work_where loop_where(const struct loop *l)
 {
-	return (struct work_where){l->q.workspace, l->place.state, l->shared};
+	return (struct work_where){l->q.workspace, l->place.state, l->shared, false};
 }
 
 /* ---- the request, merged with that of a resumed loop ---- */
@@ -175,8 +174,9 @@ int loop_begin_anew(struct loop *l, struct err *err)
 	const char *id;
 	json_t *t;
 
-	s->iterations = s->micro_usd = s->active_ms = 0;
+	s->iterations = s->micro_usd = s->active_ms = s->waited = 0;
 	s->tokens = (struct tokens){0};
+	l->fresh = true;
 	s->failing = UINT64_MAX;
 	s->started = (uint64_t)time(NULL);
 	json_decref(s->baseline);
@@ -281,12 +281,15 @@ int loop_check_credentials(struct loop *l, struct err *err)
 
 static int open_work(struct loop *l, struct err *err)
 {
-	const struct work_where at = loop_where(l);
+	struct work_where at = loop_where(l);
 	struct err none = {0};
 	int r;
 
 	if (l->mode == LOOP_PLAN) /* this mode makes the list, see round.c */
 		return 0;
+	r = tree_elsewhere(l, &at.elsewhere, err);
+	if (r < 0)
+		return r;
 	r = work_open(&at, l->q.tasks, &l->work, l->mode == LOOP_ANY ? &none : err);
 	if (r == -ENOENT && l->mode == LOOP_ANY && !l->q.tasks)
 		return 0; /* no list, only a prompt */
@@ -296,19 +299,6 @@ static int open_work(struct loop *l, struct err *err)
 }
 
 /* ---- all of it ---- */
-
-static int remember(struct loop *l, struct err *err)
-{
-	char key[GITDIR_KEY_LEN + 1];
-	struct gitdir g = {0};
-	int r = gitdir_find(l->q.workspace, l->q.places.home, &g, err);
-
-	if (r < 0)
-		return r;
-	gitdir_key(&g, l->q.workspace, key);
-	gitdir_done(&g);
-	return loops_remember(&l->q.places, key, l->q.workspace, err);
-}
 
 /* The options of a resumed loop apply unless the new request sets them. */
 static int take_request(struct loop *l, int fd, struct err *err)
@@ -333,6 +323,19 @@ static int take_request(struct loop *l, int fd, struct err *err)
 	return set_apart(l, err);
 }
 
+/* True when no task can be worked on, nothing of an earlier loop is unfinished and the user has
+ * answered nothing since. Then the loop changes nothing at all. */
+static bool is_idle(struct loop *l)
+{
+	const unsigned most = (unsigned)l->limits.max_attempts;
+
+	if (!l->work || l->state.intent.phase != INTENT_NONE ||
+	    json_object_size(l->state.workers) > 0 || (l->repo && repo_has_stash(l->repo)) ||
+	    answers_wait(l) || (l->state.request && l->state.exit_code < 0))
+		return false;
+	return l->work->n > 0 && !work_next(l->work, most);
+}
+
 int loop_open(struct loop *l, int fd, struct err *err)
 {
 	int r;
@@ -355,22 +358,25 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	take_limits(l);
 	if (l->q.direct)
 		show_line(&l->show, STYLE_RED, "%s", direct_warning);
-	r = l->q.direct ? 0 : loop_check_credentials(l, err);
-	if (r == 0)
-		r = tree_open(l, err);
+	r = tree_open(l, err);
 	if (r == 0)
 		r = open_work(l, err);
+	l->idle = r == 0 && is_idle(l);
+	if (r < 0 || l->idle)
+		return r;
+	r = l->q.direct ? 0 : loop_check_credentials(l, err);
 	if (r == 0)
 		r = tree_prepare(l, err);
 	if (r == 0)
 		r = tree_root(l, err);
 	if (r == 0)
-		r = remember(l, err);
+		r = loops_remember(&l->q.places, l->q.workspace, err);
 	if (r < 0)
 		return r;
 	json_decref(l->state.request);
 	l->state.request = json_incref(l->q.doc);
 	l->state.exit_code = -1;
+	l->state.outage = l->state.tries = 0; /* --max-outage holds from each start */
 	free(l->state.reason);
 	l->state.reason = NULL;
 	return state_save(&l->state, err);
@@ -389,6 +395,7 @@ void loop_close(struct loop *l)
 	free(l->git_name);
 	free(l->git_email);
 	free(l->tool);
+	free(l->stopped_by);
 	json_decref(l->refused);
 	control_release(&l->control);
 	closep(&l->root_fd);

@@ -38,6 +38,16 @@ void show_line(struct show *s, enum term_style style, const char *fmt, ...)
 	(void)fflush(stderr);
 }
 
+const char *show_when(uint64_t at, char to[SHOW_WHEN_SIZE])
+{
+	time_t t = (time_t)at;
+	struct tm tm;
+
+	if (!localtime_r(&t, &tm) || strftime(to, SHOW_WHEN_SIZE, "%F %T", &tm) == 0)
+		to[0] = '\0';
+	return to;
+}
+
 void show_over(struct show *s, const char *fmt, ...)
 {
 	cleanup_free char *text = NULL, *safe = NULL;

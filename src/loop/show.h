@@ -21,6 +21,10 @@ void show_over(struct show *s, const char *fmt, ...) printf_like(2, 3);
 /* Shows the last lines_max lines of someone else's text, each with a mark in front. */
 void show_quote(struct show *s, const char *text, size_t lines_max);
 
+/* Formats a time of the real-time clock in seconds, for a sentence. Returns `to`. */
+#define SHOW_WHEN_SIZE 32
+const char *show_when(uint64_t at, char to[SHOW_WHEN_SIZE]);
+
 #define SHOW_USD "$%llu.%04llu"
 #define SHOW_USD_ARGS(micro)                                                                       \
 	(unsigned long long)((micro) / 1000000), (unsigned long long)((micro) / 100 % 10000)

@@ -42,6 +42,7 @@ void state_done(struct loop_state *s)
 	free(s->branch);
 	free(s->home_branch);
 	free(s->worktree);
+	free(s->marks_from);
 	free(s->reason);
 	intent_clear(&s->intent);
 	*s = (struct loop_state){.dir = -1};
@@ -74,10 +75,17 @@ static const struct number numbers[] = {
 	{"mark_cache_read", AT(tokens_mark.cache_read)},
 	{"mark_cache_write", AT(tokens_mark.cache_write)},
 };
+/* Numbers that states of older versions do not have. */
+static const struct number later[] = {
+	{"waited", AT(waited)},
+	{"outage", AT(outage)},
+	{"tries", AT(tries)},
+};
 static const struct number texts[] = {
 	{"branch", AT(branch)},
 	{"home_branch", AT(home_branch)},
 	{"worktree", AT(worktree)},
+	{"marks_from", AT(marks_from)},
 	{"reason", AT(reason)},
 };
 static const struct number documents[] = {
@@ -177,6 +185,9 @@ static int read_document(struct loop_state *s, const json_t *j, struct err *err)
 		r = err_set(err, EINVAL, "it was written by another version of ralph");
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
 		r = json_get_uint(j, numbers[i].key, at(s, &numbers[i]), err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(later); i++)
+		if (json_object_get(j, later[i].key))
+			r = json_get_uint(j, later[i].key, at(s, &later[i]), err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
 		*(char **)at(s, &texts[i]) = dup_str(j, texts[i].key);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(documents); i++) {
@@ -216,15 +227,20 @@ int state_load(struct loop_state *s, struct err *err)
 	return r < 0 ? err_wrap(err, r, "the loop's " STATE_FILE) : 0;
 }
 
+static void put_numbers(struct loop_state *s, const struct number *v, size_t n, json_t *j)
+{
+	for (size_t i = 0; i < n; i++)
+		(void)json_object_set_new(j, v[i].key,
+					  json_integer((json_int_t) * (uint64_t *)at(s, &v[i])));
+}
+
 static json_t *to_document(struct loop_state *s)
 {
 	json_t *j = json_pack("{si sb si}", "version", STATE_VERSION, "stashed", s->stashed,
 			      "exit_code", s->exit_code);
 
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		(void)json_object_set_new(
-			j, numbers[i].key,
-			json_integer((json_int_t) * (uint64_t *)at(s, &numbers[i])));
+	put_numbers(s, numbers, ARRAY_SIZE(numbers), j);
+	put_numbers(s, later, ARRAY_SIZE(later), j);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (*(char **)at(s, &texts[i]))
 			(void)json_object_set_new(j, texts[i].key,
@@ -254,6 +270,21 @@ int state_save(struct loop_state *s, struct err *err)
 		return err_set(err, EINVAL, "the loop's state cannot be written as JSON");
 	r = path_write_atomic(s->dir, STATE_FILE, text, strlen(text), 0600, PATH_WRITE_SYNC);
 	return r < 0 ? err_sys(err, -r, "cannot write the loop's " STATE_FILE) : 0;
+}
+
+void state_marks_made(struct loop_state *s, const char *head)
+{
+	const char *id;
+	json_t *t;
+
+	json_object_foreach (s->tasks, id, t) {
+		const char *base = json_string_value(json_object_get(t, "base"));
+
+		if (base && s->marks_from && streq(base, s->marks_from))
+			(void)json_object_set_new(t, "base", json_string(head));
+	}
+	free(s->marks_from);
+	s->marks_from = NULL;
 }
 
 json_t *state_task(struct loop_state *s, const char *id)

@@ -52,6 +52,9 @@ struct loop_state {
 	int dir; /* of the state; not owned */
 	/* counters */
 	uint64_t iterations, micro_usd, active_ms;
+	uint64_t waited;	/* iterations that the limits do not count: see verdict_waits() */
+	uint64_t outage, tries; /* of the provider: since when (seconds since 1970), and how many
+				 * iterations found it unavailable in a row; 0: it was available */
 	struct tokens tokens;
 	uint64_t seen_micro_usd; /* of the sandbox's usage record, when it was last read */
 	struct tokens seen;
@@ -66,6 +69,7 @@ struct loop_state {
 	json_t *view;	  /* of the repository, see repo_view_take() */
 	json_t *loose;	  /* uncommitted files, see loose.h */
 	char *branch, *home_branch, *worktree; /* NULL: none */
+	char *marks_from; /* head before a commit of marks that is being made; NULL: none */
 	bool stashed;
 	struct intent intent;
 	uint64_t cost_mark; /* micro_usd before this iteration */
@@ -84,6 +88,9 @@ int state_load(struct loop_state *s, struct err *err);
 int state_save(struct loop_state *s, struct err *err);
 
 void intent_clear(struct intent *i);
+/* After the host's own commit: tasks that were begun at marks_from begin at `head`, so that this
+ * commit does not count as theirs. */
+void state_marks_made(struct loop_state *s, const char *head);
 
 /* Returns the record of one task, created if missing. Borrowed. */
 json_t *state_task(struct loop_state *s, const char *id);

@@ -7,6 +7,8 @@
 #include "base/path.h"
 #include "record/loops.h"
 
+#define ASKS_MAX 20 /* questions that the status shows */
+
 static json_t *tasks_json(const struct loop *l)
 {
 	struct work_counts c = {0};
@@ -25,6 +27,22 @@ static json_t *tokens_json(const struct tokens *t)
 			 "cache_write", (json_int_t)t->cache_write);
 }
 
+/* Open questions of agents: the loop waits for a person, even while it works on other tasks. */
+static json_t *asks_json(const struct loop *l)
+{
+	json_t *a = json_array(), *t;
+	const char *id;
+
+	json_object_foreach (l->state.tasks, id, t) {
+		json_t *question = json_object_get(t, "question");
+
+		if (question && json_array_size(a) < ASKS_MAX)
+			(void)json_array_append_new(a, json_pack("{so sO}", "task", json_text(id),
+								 "question", question));
+	}
+	return a;
+}
+
 void status_write(struct loop *l, const char *phase, uint64_t until)
 {
 	const struct loop_state *s = &l->state;
@@ -37,10 +55,12 @@ void status_write(struct loop *l, const char *phase, uint64_t until)
 		      (json_int_t)loops_start_time(getpid()), "sandbox",
 		      l->build.spec ? json_text(l->build.spec->name) : NULL, "agent",
 		      l->agent->name, "phase", phase, "iteration", (json_int_t)s->iterations,
-		      "max_iterations", (json_int_t)l->limits.iterations, "tasks", tasks_json(l),
-		      "tokens", tokens_json(&s->tokens), "micro_usd", (json_int_t)s->micro_usd,
-		      "until", (json_int_t)until, "started", (json_int_t)s->started, "updated",
-		      (json_int_t)time(NULL), "exit_code", s->exit_code);
+		      "max_iterations",
+		      (json_int_t)(l->limits.iterations ? l->limits.iterations + s->waited : 0),
+		      "tasks", tasks_json(l), "tokens", tokens_json(&s->tokens), "micro_usd",
+		      (json_int_t)s->micro_usd, "until", (json_int_t)until, "started",
+		      (json_int_t)s->started, "updated", (json_int_t)time(NULL), "exit_code",
+		      s->exit_code);
 	if (!j)
 		return;
 	if (l->task)
@@ -50,6 +70,11 @@ void status_write(struct loop *l, const char *phase, uint64_t until)
 				  json_text(l->task->title ? l->task->title : "")));
 	if (l->tool)
 		(void)json_object_set_new(j, "tool", json_text(l->tool));
+	(void)json_object_set_new(j, "asks", asks_json(l));
+	if (s->reason)
+		(void)json_object_set_new(j, "reason", json_text(s->reason));
+	if (l->next)
+		(void)json_object_set_new(j, "next", json_text(l->next));
 	text = json_dumps(j, JSON_COMPACT);
 	/* The status file is only informational, so a failed write does not end the loop. */
 	if (text)

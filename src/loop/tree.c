@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "loop/kept-files.h"
 #include "spec/host-env.h"
 
 #define DIRTY_SHOWN 5
@@ -41,6 +42,15 @@ static int refuse_dirty(struct loop *l, struct err *err)
 			 "%zu file%s of the workspace %s not as committed; commit, or use --stash "
 			 "to have changes put away and brought back",
 			 n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+}
+
+/* The workspace may be a subdirectory of the working tree. */
+static void push_in_repo(const struct loop *l, const char *path, struct strv *ret)
+{
+	const char *rest = l->q.workspace + strlen(repo_root(l->repo));
+
+	rest += *rest == '/';
+	strv_pushf(ret, "%s%s%s", rest, *rest ? "/" : "", path);
 }
 
 /* True when this loop was started before and continues. */
@@ -126,6 +136,17 @@ int tree_root(struct loop *l, struct err *err)
 	return r;
 }
 
+/* A kill has interrupted tree_commit_marks(). */
+static int finish_marks(struct loop *l, struct err *err)
+{
+	struct repo_oid head = {0};
+	int r = repo_head(l->repo, &head, NULL, err);
+
+	if (r == 0)
+		state_marks_made(&l->state, head.hex);
+	return r;
+}
+
 int tree_open(struct loop *l, struct err *err)
 {
 	cleanup_free char *said = NULL;
@@ -151,6 +172,28 @@ int tree_open(struct loop *l, struct err *err)
 		r = repo_view_use(l->repo, l->state.view, err);
 	if (r == 0)
 		r = repo_identity(l->repo, &l->git_name, &l->git_email, err);
+	return r == 0 && l->state.marks_from ? finish_marks(l, err) : r;
+}
+
+int tree_elsewhere(struct loop *l, bool *ret, struct err *err)
+{
+	const struct work_where at = loop_where(l);
+	cleanup_(work_freep) struct work *w = NULL;
+	cleanup_strv struct strv files = {0}, paths = {0}, found = {0};
+	cleanup_free char *now = NULL;
+	struct err ignored = {0};
+	int r = l->repo && l->state.branch ? repo_head(l->repo, NULL, &now, err) : 0;
+
+	*ret = false;
+	if (r < 0 || !l->repo || !l->state.branch || l->state.worktree || l->q.worktree ||
+	    (now && streq(now, l->state.branch)) ||
+	    work_look(&at, l->q.tasks, &w, &ignored) < 0) /* work_open() reports it */
+		return r;
+	work_files(w, &files);
+	for (size_t i = 0; i < files.n; i++)
+		push_in_repo(l, files.v[i], &paths);
+	r = repo_tracked(l->repo, &paths, &found, err);
+	*ret = r == 0 && found.n > 0;
 	return r;
 }
 
@@ -174,14 +217,13 @@ static int must_be_clean(struct loop *l, bool *ret, struct err *err)
  * add -A` of an agent would delete them from the repository. */
 static int refuse_tracked(struct loop *l, struct err *err)
 {
-	static const char *const names[] = {"state", "logs", "agent", "active", "summary.json"};
+	static const char *const names[] = {WORK_STATE_DIR, WORK_DIR "/logs", WORK_AGENT_DIR,
+					    WORK_DIR "/active", WORK_DIR "/summary.json"};
 	cleanup_strv struct strv paths = {0}, found = {0};
-	const char *rest = l->q.workspace + strlen(repo_root(l->repo));
 	int r;
 
-	rest += *rest == '/';
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		strv_pushf(&paths, "%s%s" WORK_DIR "/%s", rest, *rest ? "/" : "", names[i]);
+		push_in_repo(l, names[i], &paths);
 	r = repo_tracked(l->repo, &paths, &found, err);
 	if (r < 0 || found.n == 0)
 		return r;
@@ -246,6 +288,21 @@ static void clear_away(struct loop *l)
 	l->state.worktree = NULL;
 }
 
+/* Switches to the user's branch. The list and progress.txt stay in the workspace, even if only the
+ * loop's branch has them. */
+static int go_home(struct loop *l, struct err *err)
+{
+	cleanup_strv struct strv files = {0};
+	struct kept_files k = {0};
+	int r;
+
+	if (l->work)
+		work_files(l->work, &files);
+	kept_files_read(l->workspace, &files, &k);
+	r = repo_branch(l->repo, l->state.home_branch, NULL, NULL, err);
+	return r < 0 ? (kept_files_done(&k), r) : kept_files_put(l->workspace, &k, true, err);
+}
+
 /* Restores the user's changes on the branch where they were made. */
 static int bring_back(struct loop *l, struct err *err)
 {
@@ -256,14 +313,28 @@ static int bring_back(struct loop *l, struct err *err)
 		return r;
 	for (size_t i = 0; i < dirty.n; i++)
 		if (dirty.v[i][0] != '?')
-			return err_set(err, EBUSY,
-				       "your changes stay stashed, as the agent's are not "
-				       "committed ('%s'); they come back when the loop ends with a "
-				       "clean tree",
+			return err_set(err, EBUSY, "the agent's changes are not committed ('%s')",
 				       dirty.v[i]);
 	if (l->state.home_branch)
-		r = repo_branch(l->repo, l->state.home_branch, NULL, NULL, err);
+		r = go_home(l, err);
 	return r == 0 ? repo_unstash(l->repo, err) : r;
+}
+
+/* The user's changes come back, or are in git's own list of stashes. */
+static void give_back(struct loop *l)
+{
+	struct err err = {0}, also = {0};
+
+	if (bring_back(l, &err) == 0) {
+		show_line(&l->show, STYLE_NONE, "your changes are back");
+		return;
+	}
+	log_warn("loop", "your changes cannot be put back: %s", err.msg);
+	if (repo_stash_hand_over(l->repo, &also) < 0)
+		log_error("loop", "%s", also.msg);
+	else
+		show_line(&l->show, STYLE_YELLOW,
+			  "your changes are in `git stash list`; get them with: git stash pop");
 }
 
 char *tree_path(const struct loop *l)
@@ -274,44 +345,61 @@ char *tree_path(const struct loop *l)
 	return l->build.spec ? host_path(l->build.spec, path) : host_path_outside(&root, 1, path);
 }
 
-/* The user has to commit the marks in a tracked list; otherwise they block the next loop. */
-static void tell_marks(struct loop *l)
+static int commit_marks(struct loop *l, const char *message, struct err *err)
 {
-	cleanup_strv struct strv dirty = {0}, own = {0};
-	struct err err = {0};
+	cleanup_strv struct strv files = {0}, paths = {0};
+	struct repo_oid head = {0};
+	int r;
 
-	if (!l->work || repo_dirty(l->repo, &dirty, &err) < 0)
-		return;
-	work_own_paths(l->work, &own);
-	for (size_t i = 0; i < dirty.n; i++) {
-		const char *path = strlen(dirty.v[i]) > 2 ? strchr(dirty.v[i] + 1, ' ') : NULL;
-
-		if (path && dirty.v[i][0] == 'M' && strv_has(&own, path + 1))
-			show_line(&l->show, STYLE_YELLOW,
-				  "%s says now what is done; commit it: git commit -m 'what is "
-				  "done' -- %s",
-				  path + 1, path + 1);
-	}
+	work_files(l->work, &files);
+	for (size_t i = 0; i < files.n; i++)
+		push_in_repo(l, files.v[i], &paths);
+	r = repo_head(l->repo, &head, NULL, err);
+	if (r < 0 || !head.hex[0])
+		return r;
+	free(l->state.marks_from);
+	l->state.marks_from = xstrdup(head.hex);
+	r = state_save(&l->state, err);
+	if (r == 0)
+		r = repo_commit_marks(l->repo, &paths, message, &head, err);
+	if (r == 0)
+		state_marks_made(&l->state, head.hex[0] ? head.hex : l->state.marks_from);
+	return r;
 }
 
-void tree_finish(struct loop *l, int code)
+void tree_commit_marks(struct loop *l, const struct task *t)
+{
+	cleanup_free char *message =
+		t ? xasprintf("%s is done\n\nMarked by ralph, whose checks passed.\n", t->id)
+		  : xstrdup("Where the tasks stand\n\nMarked by ralph.\n");
+	struct err err = {0};
+
+	/* The list of a worktree's loop is in the user's tree, on a branch that is not the loop's. */
+	if (!l->repo || !l->work || l->state.worktree || l->mode == LOOP_PLAN)
+		return;
+	if (commit_marks(l, message, &err) < 0)
+		log_warn("loop", "the marks of the list are not committed: %s", err.msg);
+}
+
+void tree_push(struct loop *l)
 {
 	cleanup_free char *path = tree_path(l);
 	struct err err = {0};
 
-	if (!l->repo)
-		return;
-	if (code == LOOP_DONE && l->q.push && l->state.branch &&
+	if (l->repo && l->q.push && l->state.branch &&
 	    repo_push(l->repo, NULL, l->state.branch, path, STDERR_FILENO, &err) < 0)
 		log_error("loop", "%s", err.msg);
-	if (code == LOOP_DONE && !l->state.worktree)
-		tell_marks(l);
+}
+
+void tree_finish(struct loop *l, int code)
+{
+	if (!l->repo)
+		return;
+	tree_commit_marks(l, NULL);
+	if (code == LOOP_DONE)
+		tree_push(l);
 	if (code == LOOP_DONE && l->state.branch && l->mode != LOOP_PLAN)
 		clear_away(l);
-	if (!l->state.worktree && repo_has_stash(l->repo)) {
-		if (bring_back(l, &err) < 0)
-			log_error("loop", "%s", err.msg);
-		else
-			show_line(&l->show, STYLE_NONE, "your changes are back");
-	}
+	if (!l->state.worktree && repo_has_stash(l->repo))
+		give_back(l);
 }

@@ -10,7 +10,7 @@ static const struct {
 	bool give_back;
 	enum task_state state;
 } rows[] = {
-	[VERDICT_DONE]        = {"done", "verified and committed", false, TASK_DONE},
+	[VERDICT_DONE]        = {"done", NULL, false, TASK_DONE},
 	[VERDICT_PROGRESS]    = {"progress", "not done yet", false, TASK_READY},
 	[VERDICT_NO_PROGRESS] = {"no progress", "nothing changed", false, TASK_READY},
 	[VERDICT_UNVERIFIED]  = {"not verified", "it said done, and verification disagrees", false, TASK_READY},
@@ -24,6 +24,7 @@ static const struct {
 	[VERDICT_BROKEN]      = {"not run", "the agent cannot be run", true, TASK_READY},
 	[VERDICT_INTERRUPTED] = {"interrupted", "it was cut off", true, TASK_READY},
 	[VERDICT_LOOSE]       = {"not committed", "it said done, and not all that was verified is committed", false, TASK_READY},
+	[VERDICT_OUTAGE]      = {"outage", "the provider is not available", true, TASK_READY},
 };
 static_assert(ARRAY_SIZE(rows) == VERDICT_N, "one row per verdict");
 
@@ -40,6 +41,8 @@ static const char *const ends[] = {
 	[RUN_STOPPED] = "the loop was stopped",
 	[RUN_INTERRUPTED] = "ralph was ended meanwhile",
 	[RUN_SPENT] = "it has spent what an iteration may",
+	[RUN_OUTAGE] = "the provider is not available",
+	[RUN_OVERTIME] = "the time of the loop is over",
 };
 static_assert(ARRAY_SIZE(ends) == RUN_END_N, "one text per end");
 /* clang-format on */
@@ -71,12 +74,15 @@ static enum verdict decide(const struct facts *f)
 	switch (f->end) {
 	case RUN_LIMITED:
 		return VERDICT_LIMITED;
+	case RUN_OUTAGE:
+		return VERDICT_OUTAGE;
 	case RUN_CREDENTIAL:
 		return VERDICT_CREDENTIAL;
 	case RUN_NOT_STARTED:
 		return VERDICT_BROKEN;
 	case RUN_STOPPED:
 	case RUN_INTERRUPTED:
+	case RUN_OVERTIME:
 		return VERDICT_INTERRUPTED;
 	case RUN_FAILED:
 	case RUN_EMPTY:
@@ -92,6 +98,22 @@ static enum verdict decide(const struct facts *f)
 	return of_words(f);
 }
 
+/* Only what the host has seen is said of a task that is done. */
+static const char *why_done(const struct facts *f)
+{
+	bool committed = f->committed || f->new_head;
+
+	if (f->proved)
+		return committed ? "verified and committed" : "verified";
+	return committed ? "committed; no command verifies it"
+			 : "the agent says so; no command verifies it";
+}
+
+static const char *why_of(enum verdict v, const struct facts *f)
+{
+	return v == VERDICT_DONE ? why_done(f) : v == VERDICT_FAILED ? ends[f->end] : rows[v].why;
+}
+
 void verdict_judge(const struct facts *f, struct judgement *ret)
 {
 	enum verdict v = decide(f);
@@ -102,7 +124,7 @@ void verdict_judge(const struct facts *f, struct judgement *ret)
 			    v == VERDICT_DECIDE,
 		.give_back = rows[v].give_back,
 		.state = rows[v].state,
-		.why = v == VERDICT_FAILED ? ends[f->end] : rows[v].why,
+		.why = why_of(v, f),
 	};
 }
 
@@ -114,6 +136,11 @@ const char *verdict_name(enum verdict v)
 bool verdict_gives_back(enum verdict v)
 {
 	return rows[v].give_back;
+}
+
+bool verdict_waits(enum verdict v)
+{
+	return v == VERDICT_LIMITED || v == VERDICT_OUTAGE;
 }
 
 const char *run_end_name(enum run_end e)

@@ -22,6 +22,8 @@ enum run_end {
 	RUN_STOPPED,	 /* the user stopped the loop during the run */
 	RUN_INTERRUPTED, /* ralph itself was killed during the run */
 	RUN_SPENT,	 /* the agent has used its spending limit */
+	RUN_OUTAGE,	 /* the provider was not available */
+	RUN_OVERTIME,	 /* the loop's own time was over */
 	RUN_END_N,
 };
 
@@ -34,6 +36,7 @@ struct facts {
 	bool rejected;	   /* there were new commits, and they do not count */
 	bool committed;	   /* there is a commit since the task began */
 	bool verified;	   /* the checks passed */
+	bool proved;	   /* … and there was at least one */
 	bool loose;	   /* some verified files are uncommitted */
 	bool better;	   /* fewer verify commands fail than ever before */
 	bool needs_commit; /* false where there is no repository, or no task */
@@ -54,6 +57,7 @@ enum verdict {
 	VERDICT_BROKEN, /* the agent cannot be run at all */
 	VERDICT_INTERRUPTED,
 	VERDICT_LOOSE, /* claimed and verified, with uncommitted files */
+	VERDICT_OUTAGE,
 	VERDICT_N,
 };
 
@@ -69,4 +73,6 @@ void verdict_judge(const struct facts *f, struct judgement *ret);
 const char *verdict_name(enum verdict v); /* "done", "no progress" … */
 /* True when the attempt does not count. */
 bool verdict_gives_back(enum verdict v);
+/* True when the provider was not available: neither the iteration nor its time counts. */
+bool verdict_waits(enum verdict v);
 const char *run_end_name(enum run_end e);

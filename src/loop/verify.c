@@ -123,14 +123,21 @@ static void general_commands(const struct loop *l, struct strv *ret)
 			strv_push(ret, l->work->verify.v[i]);
 }
 
+size_t verify_proved(const struct loop *l)
+{
+	cleanup_strv struct strv commands = {0};
+	size_t n = 0;
+
+	general_commands(l, &commands);
+	for (size_t i = 0; l->work && i < l->work->n; i++)
+		n += commands.n > 0 || l->work->tasks[i]->verify.n > 0;
+	return n;
+}
+
 /* Without a verify command, only the commit and the agent's claim decide; the user is told so. */
 static void tell_unverified(struct loop *l, const struct strv *commands)
 {
-	bool any = commands->n > 0;
-
-	for (size_t i = 0; l->work && i < l->work->n; i++)
-		any = any || l->work->tasks[i]->verify.n > 0;
-	if (!any)
+	if (commands->n == 0 && verify_proved(l) == 0)
 		show_line(&l->show, STYLE_YELLOW,
 			  "no command verifies this work: name one with --verify, or as "
 			  "verifyCommands in the list");
@@ -192,6 +199,7 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 	for (size_t i = 0; t && i < t->verify.n; i++)
 		if (!strv_has(&commands, t->verify.v[i]))
 			strv_push(&commands, t->verify.v[i]);
+	ret->commands = commands.n;
 	r = loose_before(l, err);
 	for (size_t i = 0; r >= 0 && i < commands.n; i++) {
 		bool excused = i < general && is_excused(l, commands.v[i]);

@@ -41,13 +41,9 @@ int wait_until(struct loop *l, uint64_t until, const char *what)
 {
 	struct waiting w = {.l = l, .until = until, .what = what, .timer.fn = on_timer};
 	struct err err = {0};
-	char text[32] = "";
-	time_t at = (time_t)until;
-	struct tm tm;
+	char text[SHOW_WHEN_SIZE];
 
-	if (localtime_r(&at, &tm))
-		(void)strftime(text, sizeof(text), "%F %T", &tm);
-	show_line(&l->show, STYLE_YELLOW, "%s: waiting until %s", what, text);
+	show_line(&l->show, STYLE_YELLOW, "%s: waiting until %s", what, show_when(until, text));
 	status_write(l, "waiting", until);
 	l->control.changed = on_control;
 	l->control.arg = &w;

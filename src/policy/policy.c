@@ -1,5 +1,6 @@
 #include "policy/policy.h"
 
+#include "policy/policy-own.h"
 #include "policy/request.h"
 
 #include <string.h>
@@ -103,7 +104,7 @@ int policy_compile(const struct net_policy *from, struct policy **ret, struct er
 }
 
 /* The header's order: specificity, then deny, then inspection. */
-static bool outranks(const struct policy_rule *a, const struct policy_rule *b)
+bool policy_outranks(const struct policy_rule *a, const struct policy_rule *b)
 {
 	unsigned sa = pattern_specificity(&a->pattern), sb = pattern_specificity(&b->pattern);
 
@@ -122,24 +123,7 @@ static int best_for_host(const struct policy *p, const struct host *h, uint16_t 
 		const struct policy_rule *r = &p->rules[i];
 
 		if (pattern_has_host(&r->pattern, h) && pattern_has_port(&r->pattern, port) &&
-		    (best < 0 || outranks(r, &p->rules[best])))
-			best = (int)i;
-	}
-	return best;
-}
-
-/* Finds the best rule for an address that a name resolved to. A rule that inspects applies to
- * literal addresses only. */
-static int best_for_answer(const struct policy *p, const struct ip *ip, uint16_t port)
-{
-	int best = -1;
-
-	for (size_t i = 0; i < p->n_rules; i++) {
-		const struct policy_rule *r = &p->rules[i];
-
-		if (!r->inspects && pattern_has_ip(&r->pattern, ip) &&
-		    pattern_has_port(&r->pattern, port) &&
-		    (best < 0 || outranks(r, &p->rules[best])))
+		    (best < 0 || policy_outranks(r, &p->rules[best])))
 			best = (int)i;
 	}
 	return best;
@@ -216,7 +200,7 @@ static enum policy_reason class_reason(enum addr_class class)
 }
 
 /* v holds an allowing verdict; `named` is the best rule for this address, or -1. */
-static void judge_ip(const struct policy *p, const struct ip *ip, int named, struct verdict *v)
+void policy_judge_ip(const struct policy *p, const struct ip *ip, int named, struct verdict *v)
 {
 	const struct policy_rule *r = named < 0 ? NULL : &p->rules[named];
 
@@ -289,50 +273,11 @@ void policy_name(const struct policy *p, const struct host *h, uint16_t port, st
 	if (h->kind == HOST_NAME) {
 		judge_name(p, h, rule, &v);
 	} else {
-		judge_ip(p, &h->ip, rule, &v);
+		policy_judge_ip(p, &h->ip, rule, &v);
 		if (v.allow && rule < 0)
 			judge_unlisted(p, h, port, &v);
 	}
 	*ret = v;
-}
-
-void policy_addr(const struct policy *p, const struct verdict *name, const struct ip *ip,
-		 uint16_t port, struct verdict *ret)
-{
-	struct verdict v = *name;
-	const struct policy_rule *r = policy_rule_of(p, name);
-	bool literal = name->has_ip && ip_equal(&name->ip, ip);
-	bool service = name->service && r && pattern_has_ip(&r->pattern, ip);
-
-	/* A literal was judged whole in the first step, by rules that may inspect it, and so was
-	 * a host service, which has no address but the loopback. */
-	if (name->allow && !literal && !service)
-		judge_ip(p, ip, best_for_answer(p, ip, port), &v);
-	*ret = v;
-}
-
-bool policy_any_port(const struct policy *p, const struct host *h)
-{
-	/* Ports that can differ: those of the rules, the two of the web, and one that nobody
-	 * names, which is what inet and ':*' are about. */
-	static const uint16_t common[] = {443, 80, 0};
-	struct verdict v;
-
-	for (size_t i = 0; i < ARRAY_SIZE(common); i++) {
-		policy_name(p, h, common[i], &v);
-		if (v.allow)
-			return true;
-	}
-	for (size_t i = 0; i < p->n_rules; i++) {
-		const struct pattern *pat = &p->rules[i].pattern;
-
-		if (p->rules[i].text.deny || pat->ports != PORTS_ONE || !pattern_has_host(pat, h))
-			continue;
-		policy_name(p, h, pat->port, &v);
-		if (v.allow)
-			return true;
-	}
-	return false;
 }
 
 const struct policy_rule *policy_rule_of(const struct policy *p, const struct verdict *v)

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sha256.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,8 +73,9 @@ int loops_signal(const struct loop_active *a, int sig)
 	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) < 0 ? -errno : 0;
 }
 
-int loops_remember(const struct places *p, const char *key, const char *workspace, struct err *err)
+int loops_remember(const struct places *p, const char *workspace, struct err *err)
 {
+	char key[SHA256_DIGEST_STRING_LENGTH];
 	cleanup_free char *dir = path_join(p->state, "loops"), *text = NULL, *name = NULL;
 	cleanup_json json_t *j = json_pack("{so}", "workspace", json_text(workspace));
 	cleanup_fd int fd = -1;
@@ -84,6 +86,7 @@ int loops_remember(const struct places *p, const char *key, const char *workspac
 	if (r < 0)
 		return r;
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)SHA256Data((const uint8_t *)workspace, strlen(workspace), key);
 	name = xasprintf("%s.json", key);
 	text = json_dumps(j, JSON_COMPACT);
 	r = fd < 0 ? -errno : path_write_atomic(fd, name, text, strlen(text), 0600, 0);
@@ -127,10 +130,12 @@ int loops_each(const struct places *p, struct strv *ret, struct err *err)
 		if (len < 6 || !streq(e->d_name + len - 5, ".json"))
 			continue;
 		workspace = read_one(fd, e->d_name);
-		if (workspace)
-			strv_take(ret, workspace);
-		else
+		if (!workspace)
 			(void)unlinkat(fd, e->d_name, 0);
+		else if (strv_has(ret, workspace)) /* version 0.1 named the file otherwise */
+			free(workspace);
+		else
+			strv_take(ret, workspace);
 	}
 	(void)closedir(d);
 	strv_sort(ret);

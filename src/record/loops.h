@@ -62,7 +62,7 @@ int loops_find(const struct places *p, const char *workspace, struct loop_path *
  */
 int loops_set_apart(const struct places *p, const char *workspace, bool held, struct err *err);
 
-/* Records, under the instance key, that this workspace has a loop. */
-int loops_remember(const struct places *p, const char *key, const char *workspace, struct err *err);
-/* Returns all recorded workspaces; removed ones are dropped. */
+/* Records that this workspace has a loop. Worktrees of one repository are workspaces of their own. */
+int loops_remember(const struct places *p, const char *workspace, struct err *err);
+/* Returns all recorded workspaces, each once; removed ones are dropped. */
 int loops_each(const struct places *p, struct strv *ret_workspaces, struct err *err);

@@ -45,6 +45,13 @@ static char *sanitise(const char *in, size_t max, bool *changed)
 	return xstrdup(n ? start : "x");
 }
 
+char *name_part(const char *text, size_t max)
+{
+	bool ignored;
+
+	return sanitise(text, max, &ignored);
+}
+
 static bool looks_suffixed(const char *name)
 {
 	size_t n = strlen(name);

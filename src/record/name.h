@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define NAME_LEN_MAX 63
 
@@ -15,6 +16,9 @@
  */
 char *name_make(const char *agent, const char *branch, const char *dir, const char *identity,
 		bool force_suffix);
+
+/* Keeps [a-z0-9-] of a text for a name, no dash at either end, at most max; "x": nothing is left. */
+char *name_part(const char *text, size_t max);
 
 /* Checks a name for -n NAME and for a directory of the state: [a-z0-9] first and last, [a-z0-9-]
  * between, at most NAME_LEN_MAX. */

@@ -2,11 +2,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
+#include "record/home.h"
 #include "record/store.h"
 #include "record/connect.h"
 
@@ -87,6 +90,19 @@ static void count_dir(struct count *c, int parent, const char *name, unsigned de
 	(void)closedir(d);
 }
 
+/* The link of the record leads to the project's home. */
+static void count_home(struct count *c, const struct places *p, int record)
+{
+	cleanup_free char *homes = home_dir(p);
+	cleanup_fd int dir = open(homes, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char to[PATH_MAX];
+	ssize_t n = readlinkat(record, "home", to, sizeof(to) - 1);
+
+	to[n < 0 ? 0 : n] = '\0';
+	if (dir >= 0 && home_is_key(path_base(to)))
+		count_dir(c, dir, path_base(to), 0);
+}
+
 int record_size(const struct places *p, const char *name, uint64_t *ret, bool *ret_partial,
 		struct err *err)
 {
@@ -101,6 +117,7 @@ int record_size(const struct places *p, const char *name, uint64_t *ret, bool *r
 		return err_sys(err, errno, "cannot look at the record of '%s'", name);
 	c.device = st.st_dev;
 	count_dir(&c, e.dir, ".", 0);
+	count_home(&c, p, e.dir);
 	*ret = c.bytes;
 	*ret_partial = c.partial;
 	return 0;

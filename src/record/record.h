@@ -20,7 +20,7 @@ int record_look(const struct places *p, const char *name, struct record_facts *r
 void record_done(struct record_facts *f);
 
 /*
- * Returns the size on disk of the whole record with its home. Links are not followed, and other
+ * Returns the size on disk of the whole record with its home, which it may share. Links are not followed, and other
  * file systems are not entered. Entries that are too deep or too many are left out, and
  * *ret_partial is set.
  */

@@ -37,9 +37,9 @@ char *store_git(const struct places *p, const char *name)
 	return xasprintf("%s/sandboxes/%s/git", p->state, name);
 }
 
-char *store_home(const struct places *p, const char *name)
+char *store_record(const struct places *p, const char *name)
 {
-	return xasprintf("%s/sandboxes/%s/home", p->state, name);
+	return entry_dir(p, name);
 }
 
 char *store_owner(const struct places *p, const char *name)
@@ -53,12 +53,10 @@ char *store_owner(const struct places *p, const char *name)
 
 static int create_entry(const struct places *p, const char *dir, struct err *err)
 {
-	cleanup_free char *parent = store_dir(p), *home = path_join(dir, "home");
+	cleanup_free char *parent = store_dir(p);
 	int r = path_mkdirs(parent, 0700, err);
 
-	if (r == 0)
-		r = path_mkdirs(dir, 0700, err);
-	return r < 0 ? r : path_mkdirs(home, 0700, err);
+	return r < 0 ? r : path_mkdirs(dir, 0700, err);
 }
 
 int store_open(const struct places *p, const char *name, bool create, struct store_entry *ret,
@@ -194,120 +192,6 @@ int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, stru
 		     : 0;
 }
 
-/* Opens the parent directory, and creates missing ones. */
-static int open_parent(int home, const char *rel)
-{
-	cleanup_strv struct strv parts = {0};
-	cleanup_fd int dir = path_open_beneath(home, ".", O_RDONLY | O_DIRECTORY, 0);
-
-	strv_split(&parts, rel, '/');
-	for (size_t i = 0; dir >= 0 && i + 1 < parts.n; i++) {
-		int sub;
-
-		if (mkdirat(dir, parts.v[i], 0755) < 0 && errno != EEXIST)
-			return -errno;
-		sub = path_open_beneath(dir, parts.v[i], O_RDONLY | O_DIRECTORY, 0);
-		closep(&dir);
-		dir = sub;
-	}
-	return take_fd(dir);
-}
-
-static int make_link(int dir, const char *name, const char *text)
-{
-	if (symlinkat(text, dir, name) == 0)
-		return 0;
-	if (errno != EEXIST)
-		return -errno;
-	if (unlinkat(dir, name, 0) < 0)
-		return -errno;
-	return symlinkat(text, dir, name) < 0 ? -errno : 0;
-}
-
-/* The place that a login in memory covers. A file that is right stays: to replace it would take the
- * cover off in a live sandbox of the same home. */
-static int make_login_place(int dir, const char *name)
-{
-	struct stat st;
-
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-	    st.st_size == 0)
-		return 0;
-	return path_write_atomic(dir, name, "", 0, 0600, 0);
-}
-
-static int make_of_home(int home, const char *rel, const struct spec_mount *m)
-{
-	cleanup_fd int dir = open_parent(home, rel);
-	const char *name = path_base(rel);
-	struct stat st;
-
-	if (dir < 0)
-		return dir;
-	if (m->kind == SPEC_HOME_LINK)
-		return make_link(dir, name, m->source);
-	if (m->kind == SPEC_LOGIN)
-		return make_login_place(dir, name);
-	if (m->kind == SPEC_HOME_SEED && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	return path_write_atomic(dir, name, m->data, strlen(m->data), 0600, 0);
-}
-
-/* Returns the volume that is mounted on this path of the home; NULL: none. */
-static const struct spec_mount *volume_at(const struct sandbox_spec *spec, const char *target)
-{
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_VOLUME &&
-		    path_under(target, spec->mounts[i].target) &&
-		    !streq(target, spec->mounts[i].target))
-			return &spec->mounts[i];
-	return NULL;
-}
-
-static int make_volumes(const struct sandbox_spec *spec, struct err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_VOLUME)
-			r = path_mkdirs(spec->mounts[i].source, 0700, err);
-	return r;
-}
-
-static int make_in(int home, const struct sandbox_spec *spec, const struct spec_mount *m)
-{
-	const struct spec_mount *v = volume_at(spec, m->target);
-	cleanup_fd int dir = -1;
-
-	if (!v)
-		return make_of_home(home, m->target + strlen(spec->home) + 1, m);
-	dir = open(v->source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return dir < 0 ? -errno : make_of_home(dir, m->target + strlen(v->target) + 1, m);
-}
-
-int store_fill_home(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
-{
-	cleanup_fd int home =
-		openat(e->dir, "home", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int r;
-
-	if (home < 0)
-		return err_sys(err, errno, "cannot open the home of sandbox '%s'", e->name);
-	r = make_volumes(spec, err);
-	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
-		const struct spec_mount *m = &spec->mounts[i];
-
-		if ((!spec_is_of_home(m->kind) && m->kind != SPEC_LOGIN) ||
-		    !path_under(m->target, spec->home))
-			continue;
-		r = make_in(home, spec, m);
-		if (r < 0)
-			return err_sys(err, -r, "cannot make '%s' in the home of sandbox '%s'",
-				       m->target, e->name);
-	}
-	return r;
-}
-
 int store_detach(const struct places *p, const char *name, char **ret_doomed, struct err *err)
 {
 	cleanup_free char *dir = entry_dir(p, name);
@@ -341,8 +225,7 @@ int store_remove(const struct places *p, const char *name, struct err *err)
 	return r < 0 || !doomed ? r : store_destroy(p, doomed, err);
 }
 
-/* True for ".NAME.PID" of a dead process: a removal that was killed. */
-static bool is_leftover(const char *entry)
+bool store_is_leftover(const char *entry)
 {
 	const char *dot = strrchr(entry, '.');
 	uint64_t pid;
@@ -362,7 +245,7 @@ static int scan(const struct places *p, struct strv *names, struct strv *leftove
 	while ((de = readdir(dir)))
 		if (name_valid(de->d_name))
 			strv_push(names, de->d_name);
-		else if (is_leftover(de->d_name))
+		else if (store_is_leftover(de->d_name))
 			strv_take(leftovers, path_join(path, de->d_name));
 	(void)closedir(dir);
 	strv_sort(names);

@@ -13,9 +13,9 @@
 #include "spec/spec.h"
 
 /*
- * The records of sandboxes: PLACES/state/sandboxes/NAME/ with home/, spec.json, events.jsonl (and
- * its other files, see events/events.h), `workspace` (a link to the workspace that owns it) and
- * `lock`.
+ * The records of sandboxes: PLACES/state/sandboxes/NAME/ with spec.json, events.jsonl (and its other
+ * files, see events/events.h), `workspace` (a link to the workspace that owns it), `lock`, and
+ * a home of its own or `home` (a link to the project's home, see record/home.h).
  *
  * There are two locks. A command that starts or removes the sandbox holds the lock of the
  * directory. The supervisor holds the lock of the file `lock` as long as anything of the sandbox
@@ -55,12 +55,6 @@ int store_write_spec_text(const struct store_entry *e, const char *text, size_t 
 /* -ENOENT when the record has no spec (yet). */
 int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err);
 /*
- * Creates the links and files of the spec in the record's home. The agent may have put anything in
- * their place: links are not followed, and existing entries are replaced except directories. A seed
- * (SPEC_HOME_SEED) is only created if nothing exists.
- */
-int store_fill_home(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
-/*
  * Removes the whole record in two steps; the caller holds the live lock. The first step is a
  * rename, which frees the name. *ret_doomed (NULL: there was nothing) is for the second step, which
  * may take a while.
@@ -74,13 +68,15 @@ int store_list(const struct places *p, struct strv *out, struct err *err);
 bool store_is_gone(const struct places *p, const char *name);
 int store_names(const struct places *p, struct strv *out, struct err *err); /* removes nothing */
 
+/* True for ".NAME.PID" of a dead process: a removal that was killed. */
+bool store_is_leftover(const char *entry);
 /* Lists the paths of remains of killed removals, which store_list() would remove. */
 int store_leftovers(const struct places *p, struct strv *out, struct err *err);
 
 /* Returns the workspace that owns sandbox NAME; NULL when there is no such record. */
 char *store_owner(const struct places *p, const char *name);
-/* Returns the path of NAME's home on the host, or of its clone, if it works in one. */
-char *store_home(const struct places *p, const char *name);
+/* Returns the path of NAME's record on the host, or of its clone, if it works in one. */
+char *store_record(const struct places *p, const char *name);
 char *store_clone(const struct places *p, const char *name);
 char *store_git(const struct places *p, const char *name); /* its private git directory */
 

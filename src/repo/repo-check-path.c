@@ -95,8 +95,12 @@ static int check_new(struct check *c, const git_diff_delta *d)
 	size_t size = 0;
 
 	if (d->new_file.mode == GIT_FILEMODE_COMMIT) {
-		check_found(c, REPO_REJECT, "submodule", path,
-			    "'%s' is another repository's commit.", path);
+		bool moves = c->rules->submodules && d->old_file.mode == GIT_FILEMODE_COMMIT;
+
+		check_found(c, moves ? REPO_WARN : REPO_REJECT, "submodule", path,
+			    moves ? "'%s' is at another commit of its repository."
+				  : "'%s' is another repository's commit.",
+			    path);
 		return 0;
 	}
 	/* Only the header is read: the content may be gigabytes of zeros. */

@@ -237,10 +237,7 @@ static int fits(struct repo *r, const struct repo_stash_arg *arg, struct err *er
 		if (rc == 0)
 			rc = repo_work(r, &task, NULL, err);
 	}
-	return rc == -EBUSY ? err_hint(err, rc,
-				       "your changes are kept; get them with `git stash apply %s`",
-				       arg->ref)
-			    : rc;
+	return rc;
 }
 
 static int do_forget(struct repo_job *j, json_t *out, struct err *err)
@@ -285,6 +282,45 @@ int repo_unstash(struct repo *r, struct err *err)
 		rc = repo_work(r, &task, NULL, err);
 	if (rc == 0)
 		rc = set_phase(r, note, "restored", err);
+	return rc == 0 ? forget(r, &arg, err) : rc;
+}
+
+static int find_oid(size_t index, const char *message, const git_oid *oid, void *arg)
+{
+	return git_oid_equal(oid, arg); /* not 0: found, and the walk ends */
+}
+
+static int do_list(struct repo_job *j, json_t *out, struct err *err)
+{
+	const struct repo_stash_arg *arg = j->arg;
+	cleanup_git(reference) git_reference *made = NULL;
+	git_oid oid;
+	int r = repo_oid_of(arg->oid, &oid, err);
+
+	/* It is there when a kill has interrupted this once. */
+	if (r < 0 || git_stash_foreach(j->git, find_oid, &oid) == 1)
+		return r;
+	if (git_reference_ensure_log(j->git, "refs/stash") < 0 ||
+	    git_reference_create(&made, j->git, "refs/stash", &oid, 1, "before ralph") < 0)
+		return gitlib_err(err, "refs/stash");
+	return 0;
+}
+
+int repo_stash_hand_over(struct repo *r, struct err *err)
+{
+	cleanup_json json_t *note = NULL;
+	struct repo_stash_arg arg;
+	const struct repo_task task = REPO_TASK(do_list, &arg, REPO_TASK_WRITE);
+	const char *phase;
+	int rc = read_note(r, &note, &arg, &phase, err);
+
+	if (rc == 0)
+		rc = repo_work(r, &task, NULL, err);
+	if (rc < 0) { /* objects that the agent has removed are in the pack */
+		rc = import(r, err);
+		if (rc == 0)
+			rc = repo_work(r, &task, NULL, err);
+	}
 	return rc == 0 ? forget(r, &arg, err) : rc;
 }
 

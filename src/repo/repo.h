@@ -90,9 +90,11 @@ int repo_tracked(struct repo *r, const struct strv *paths, struct strv *ret, str
  */
 int repo_stash(struct repo *r, struct err *err);
 bool repo_has_stash(struct repo *r);
-/* Restores the stash. -EBUSY: it conflicts with the current files; the stash stays, and the
- * message says how to get at it. Returns 0 also without a stash. */
+/* Restores the stash. -EBUSY: it conflicts with the current files, and the stash stays. Returns 0
+ * also without a stash. */
 int repo_unstash(struct repo *r, struct err *err);
+/* Puts the stash on top of `git stash list`, where the user finds it, and forgets it. */
+int repo_stash_hand_over(struct repo *r, struct err *err);
 
 /*
  * Finishes an operation that a kill interrupted. It is called once at the start, before anything
@@ -133,6 +135,7 @@ struct repo_rules {
 	const struct strv *own;	  /* paths that are the agent's although they are protected: files,
 				    * or directories with everything below; NULL: none */
 	const struct strv *may_change; /* see protect_may_change(); NULL: none */
+	bool submodules;	       /* a submodule that is there may move to another commit */
 	const struct strv *values;     /* secrets that the host knows; NULL: only by their shape */
 	uint64_t blob_max, data_max;   /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
 	unsigned commits_max, paths_max; /* 0: REPO_COMMITS_MAX, REPO_PATHS_MAX */
@@ -184,6 +187,14 @@ void repo_check_done(struct repo_check_result *c);
  */
 int repo_ours(struct repo *r, const char *from, const char *to, const struct strv *own,
 	      struct strv *ret_paths, struct strv *ret_differ, struct err *err);
+
+/*
+ * Commits the working tree's version of these paths (relative to the top of the working tree), as far
+ * as HEAD has them with other bytes, on the current branch, in the user's name. No other change becomes
+ * a part of the commit. *ret: the head afterwards; "" without a branch.
+ */
+int repo_commit_marks(struct repo *r, const struct strv *paths, const char *message,
+		      struct repo_oid *ret, struct err *err);
 
 /*
  * Resets the current branch and its working tree to `oid`. The previous commits and the uncommitted

@@ -36,6 +36,12 @@ static bool has_mount(const struct spec_field *f, const struct sandbox_spec *s, 
 	return false;
 }
 
+/* A live sandbox keeps the home that it was started with. */
+static bool is_home(const struct sandbox_spec *s, const struct spec_mount *m)
+{
+	return m->kind == SPEC_BIND_RW && streq(m->target, s->home);
+}
+
 /* These mounts follow from the content of the workspace, which may have changed since the start. */
 static bool is_of_tree(const struct spec_mount *m)
 {
@@ -49,13 +55,15 @@ char *mount_difference(const struct spec_field *f, const void *live, const void 
 	const struct sandbox_spec *has = live, *needs = want;
 
 	for (size_t i = 0; i < needs->n_mounts; i++)
-		if (!is_of_tree(&needs->mounts[i]) && !has_mount(f, has, i, &needs->mounts[i]))
+		if (!is_of_tree(&needs->mounts[i]) && !is_home(needs, &needs->mounts[i]) &&
+		    !has_mount(f, has, i, &needs->mounts[i]))
 			return xasprintf("mount %s", needs->mounts[i].target);
 	for (size_t i = 0; i < has->n_mounts; i++) {
 		const struct spec_mount *m = &has->mounts[i];
 
 		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK &&
-		    m->kind != SPEC_HOME_LINK && !is_of_tree(m) && !has_mount(f, needs, i, m))
+		    m->kind != SPEC_HOME_LINK && !is_of_tree(m) && !is_home(has, m) &&
+		    !has_mount(f, needs, i, m))
 			return xasprintf("mount %s", m->target);
 	}
 	return NULL;

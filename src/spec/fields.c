@@ -57,6 +57,13 @@ static const char *const quarantines[] = {
 };
 static_assert(ARRAY_SIZE(quarantines) == SPEC_QUARANTINE_N, "one name each");
 
+static const char *const homes[] = {
+	[SPEC_HOME_PROJECT] = "project",
+	[SPEC_HOME_WORKER] = "worker",
+	[SPEC_HOME_ONCE] = "once",
+};
+static_assert(ARRAY_SIZE(homes) == SPEC_HOME_N, "one name each");
+
 static const char *const ways[] = {
 	[SPEC_WAY_PHANTOM] = "phantom",
 	[SPEC_WAY_MOUNT] = "mount",
@@ -396,6 +403,9 @@ static const struct spec_field spec_rows[] = {
 	{ "clone",      FIELD(sandbox_spec, clone), OPTIONAL, .check = check_path },
 	{ "instance",   FIELD(sandbox_spec, instance), OPTIONAL },
 	{ "home",       FIELD(sandbox_spec, home), .part = USER, .check = check_path },
+	{ "project",    FIELD(sandbox_spec, project), OPTIONAL, .check = check_path },
+	{ "home_key",   FIELD(sandbox_spec, home_key), OPTIONAL, .check = check_name },
+	{ "home_of",    WORD(sandbox_spec, home_of, homes), OPTIONAL },
 	{ "hostname",   FIELD(sandbox_spec, hostname) },
 	{ "template",   FIELD(sandbox_spec, template), OPTIONAL, .part = IMAGE },
 	{ "inbox",      FIELD(sandbox_spec, inbox), OPTIONAL, .check = check_path },

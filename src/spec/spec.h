@@ -179,6 +179,14 @@ struct spec_limits {
 	uint32_t controllers; /* enum cgroup_controllers that bound the sandbox as a whole */
 };
 
+/* Whose home a sandbox has. */
+enum spec_home {
+	SPEC_HOME_PROJECT, /* the project's, shared with its other sandboxes */
+	SPEC_HOME_WORKER,  /* its own, empty at first: no session before wrote into it */
+	SPEC_HOME_ONCE,	   /* its own, and gone with it */
+	SPEC_HOME_N,
+};
+
 /* Settings of container engines; all NULL for other engines. */
 struct spec_container {
 	char *image;	  /* its content is the root filesystem */
@@ -211,7 +219,10 @@ struct sandbox_spec {
 	char *branch;	 /* NULL: not a repository, or no branch */
 	char *clone; /* the agent's own clone, which stands for the workspace inside; NULL: none */
 	char *instance; /* hex SHA-256: the instance key */
-	char *home;	/* path of HOME inside; its content is in the sandbox's state */
+	char *home;	/* path of HOME inside; record/home.h says where its content is */
+	char *project;	/* whose home it is: the git common directory, else the workspace; NULL */
+	char *home_key; /* of the project's home; NULL: the engine keeps the home, or 0.2 did */
+	enum spec_home home_of;
 	char *hostname;
 	char *template; /* image that an engine without a guest begins with; NULL: its own choice */
 	char *inbox;	/* directory for automatically saved conversations; NULL: none */

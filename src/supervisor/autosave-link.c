@@ -19,9 +19,7 @@ static void start(struct supervisor *s, const char *record, struct child *ret)
 
 static char *record_dir(const struct supervisor *s)
 {
-	cleanup_free char *home = store_home(&s->places, s->spec->name);
-
-	return path_dir(home);
+	return store_record(&s->places, s->spec->name);
 }
 
 /* Tells whether the export still runs. An export that has ended is reaped here. */

@@ -75,7 +75,7 @@ static void answer(const struct supervisor *s, uint32_t id, int eno, const char 
 	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_u32(&b, (uint32_t)eno);
 	wire_put_str(&b, why);
-	(void)wire_send(s->gateway.sock, (enum wire_type)GW_SPEND_IS, id, &b, NULL, 0);
+	(void)wire_send(s->gateway.gateway.sock, (enum wire_type)GW_SPEND_IS, id, &b, NULL, 0);
 }
 
 /* false: it has to wait. Takes the content of r otherwise. */

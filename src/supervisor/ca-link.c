@@ -127,7 +127,7 @@ void ca_link_ask(struct supervisor *s, struct wire_msg *m)
 		return;
 	wire_put_bytes(&none, "", 0);
 	wire_put_bytes(&none, "", 0);
-	(void)wire_send(s->gateway.sock, (enum wire_type)GW_LEAF_IS, m->id, &none, NULL, 0);
+	(void)wire_send(s->gateway.gateway.sock, (enum wire_type)GW_LEAF_IS, m->id, &none, NULL, 0);
 }
 
 void ca_link_stop(struct supervisor *s)

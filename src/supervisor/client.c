@@ -424,10 +424,11 @@ static void on_inspect(struct client *c)
 	for (const struct client *o = s->clients; o; o = o->next)
 		commands += o->state == CLIENT_SPAWNING || o->state == CLIENT_RUNNING;
 	init = s->broker >= 0 ? broker_init_pid(s) : engine_init_pid(s->engine);
-	j = json_pack("{sI sI sI sI sI sb}", "supervisor",
+	j = json_pack("{sI sI sI sI sI sb sb sb}", "supervisor",
 		      (json_int_t)(s->broker >= 0 ? getppid() : getpid()), "init", (json_int_t)init,
 		      "commands", commands, "uptime_ms", (json_int_t)(now_ms() - s->born_ms),
-		      "landlock", (json_int_t)s->landlock_abi, "keep", s->keep);
+		      "landlock", (json_int_t)s->landlock_abi, "keep", s->keep, "provider_down",
+		      gw_is_down(s->usage.status), "login_ended", s->usage.ended);
 	add_refused(s, j);
 	if (s->gateway.ends)
 		(void)json_object_update_new(j, json_pack("{sI so sb}", "gateway_ends",

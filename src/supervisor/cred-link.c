@@ -148,8 +148,11 @@ static void on_event(struct supervisor *s, const struct wire_msg *m)
 
 	wire_read(&rd, m);
 	text = wire_get_bytes(&rd, &len);
-	if (wire_read_end(&rd) == 0 && len <= EVENT_MAX && json_parse(text, len, &j, &ignored) == 0)
-		events_link_limited(s, "credential", j);
+	if (wire_read_end(&rd) < 0 || len > EVENT_MAX || json_parse(text, len, &j, &ignored) < 0)
+		return;
+	if (json_is_boolean(json_object_get(j, "final"))) /* the end of a renewal */
+		s->usage.ended = json_is_true(json_object_get(j, "final"));
+	events_link_limited(s, "credential", j);
 }
 
 static void on_use(struct supervisor *s, const struct wire_msg *m)
@@ -306,14 +309,14 @@ int cred_link_line(struct supervisor *s, struct err *err)
 	cleanup_fd int theirs = -1;
 	int pair[2], r;
 
-	if (s->gateway.sock < 0 || !has_phantom(s))
+	if (s->gateway.gateway.sock < 0 || !has_phantom(s))
 		return 0;
 	r = wire_pair(pair, err);
 	if (r < 0)
 		return r;
 	theirs = pair[0];
 	c->line = pair[1];
-	r = wire_send(s->gateway.sock, (enum wire_type)GW_CRED, 0, NULL, &theirs, 1);
+	r = wire_send(s->gateway.gateway.sock, (enum wire_type)GW_CRED, 0, NULL, &theirs, 1);
 	if (r < 0) {
 		closep(&c->line);
 		return err_sys(err, -r, "cannot reach the gateway");

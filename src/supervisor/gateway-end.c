@@ -30,25 +30,42 @@ uint64_t gateway_end_oom_kills(const struct gateway_link *g)
 	return parse_uint(at, 0, UINT64_MAX, &n) < 0 ? 0 : n;
 }
 
+/* How bad an end is: the other one's end follows from it. */
+enum badness { NOT_STARTED, ORDERLY, FAILED, KILLED, STUCK };
+
+static enum badness reap(struct supervisor *s, struct child *child, int *ret_code)
+{
+	struct pollfd p = {.fd = child->pidfd, .events = POLLIN};
+	bool late;
+
+	if (child->pid <= 0)
+		return NOT_STARTED;
+	late = poll(&p, 1, REAP_MS) <= 0;
+	*ret_code = sup_reap(s, child);
+	if (late)
+		return STUCK;
+	return *ret_code > 128 ? KILLED : *ret_code ? FAILED : ORDERLY;
+}
+
 void gateway_end_reap(struct supervisor *s)
 {
 	struct gateway_link *g = &s->gateway;
-	char *why = g->why;
-	struct pollfd p = {.fd = g->child.pidfd, .events = POLLIN};
-	bool late;
-	int code;
+	int code = 0, other = 0;
+	enum badness bad = reap(s, &g->edge.child, &code);
+	enum badness worse = reap(s, &g->gateway.child, &other);
 
-	if (g->child.pid <= 0)
-		return;
-	late = poll(&p, 1, REAP_MS) <= 0;
-	code = sup_reap(s, &g->child);
-	if (late)
-		(void)snprintf(why, GATEWAY_WHY_MAX, "it broke off and did not end");
+	if (worse > bad) {
+		bad = worse;
+		code = other;
+	}
+	if (bad == STUCK)
+		(void)snprintf(g->why, GATEWAY_WHY_MAX, "it broke off and did not end");
 	else if (code == 128 + SIGKILL && gateway_end_oom_kills(g) > g->oom_kills)
-		(void)snprintf(why, GATEWAY_WHY_MAX,
+		(void)snprintf(g->why, GATEWAY_WHY_MAX,
 			       "killed by SIGKILL while the machine was out of memory");
-	else if (code > 128)
-		(void)snprintf(why, GATEWAY_WHY_MAX, "killed by SIG%s", sigabbrev_np(code - 128));
-	else
-		(void)snprintf(why, GATEWAY_WHY_MAX, "exited with %d", code);
+	else if (bad == KILLED)
+		(void)snprintf(g->why, GATEWAY_WHY_MAX, "killed by SIG%s",
+			       sigabbrev_np(code - 128));
+	else if (bad != NOT_STARTED)
+		(void)snprintf(g->why, GATEWAY_WHY_MAX, "exited with %d", code);
 }

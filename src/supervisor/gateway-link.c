@@ -1,14 +1,17 @@
 /*
- * The supervisor's side of the gateway.
+ * The supervisor's side of edge and gateway.
  *
  * DOC: Theory of operation
  *
  * The guest opens the sockets the policy calls for and hands them out with WIRE_UP. They are
- * watched here until the first connection or datagram arrives; only then is the gateway started
- * and given copies of all of them, so that a command which uses no network pays for none.
+ * watched here until the first connection or datagram arrives; only then is the edge started
+ * and given copies of all of them, so that a command which uses no network pays for none. The edge
+ * also gets its ends of the lines to the gateway (wire/edge-proto.h). The gateway's end is watched
+ * likewise: the first connection that the edge hands over starts the gateway, so that tunnels alone
+ * pay for no OpenSSL.
  *
- * When the gateway ends, for whatever reason, its connections are gone, and the sockets are watched
- * again: the next connection starts another one. What ended it may have come from inside, and
+ * When one of the two ends, for whatever reason, the other ends too and the connections are gone. The
+ * sockets are watched again: the next connection starts both anew. What ended it may have come from inside, and
  * come again. So one that ended soon after its start is waited for, each time twice as long, and
  * after QUICK_ENDS_MAX of them in a row there is none any more. Nothing that was counted is lost
  * with a gateway: budget, events and logins are kept here and in the credential helper.
@@ -135,7 +138,7 @@ static void on_again(struct ev *ev, struct ev_timer *t)
 	watch(ev_owner(t, struct supervisor, gateway.again), true);
 }
 
-/* Counts the end, and decides when the next connection may start another one. */
+/* Counts the end, and decides when the next connection may start both again. */
 static void plan_again(struct supervisor *s)
 {
 	struct gateway_link *g = &s->gateway;
@@ -157,12 +160,30 @@ static void plan_again(struct supervisor *s)
 	ev_timer_set(s->ev, &g->again, wait);
 }
 
+static void close_half(struct supervisor *s, struct gateway_half *h)
+{
+	if (h->sock >= 0)
+		(void)ev_want(s->ev, &h->io, 0);
+	closep(&h->sock);
+}
+
+static void close_lines(struct supervisor *s)
+{
+	struct gateway_link *g = &s->gateway;
+
+	if (g->lines[0] >= 0)
+		(void)ev_want(s->ev, &g->lines_io, 0);
+	closep(&g->lines[0]);
+	closep(&g->lines[1]);
+}
+
 static void on_end(struct supervisor *s, const char *why)
 {
 	struct gateway_link *g = &s->gateway;
 
-	(void)ev_want(s->ev, &g->io, 0);
-	closep(&g->sock);
+	close_half(s, &g->edge);
+	close_half(s, &g->gateway);
+	close_lines(s);
 	gateway_end_reap(s);
 	if (why)
 		(void)snprintf(g->why, sizeof(g->why), "%s", why);
@@ -172,59 +193,78 @@ static void on_end(struct supervisor *s, const char *why)
 	plan_again(s);
 }
 
+/* Those of both, and those that only the gateway has a reason to send; false: neither. */
+static bool take_message(struct supervisor *s, const struct gateway_half *h, struct wire_msg *m)
+{
+	if ((unsigned)m->type == GW_EVENT)
+		on_event(s, m);
+	if ((unsigned)m->type == GW_EVENT || (unsigned)m->type == GW_HEALTH)
+		return true;
+	if (h != &s->gateway.gateway)
+		return false;
+	switch ((unsigned)m->type) {
+	case GW_LEAF:
+		ca_link_ask(s, m);
+		return true;
+	case GW_SPEND:
+		budget_link_ask(s, m);
+		return true;
+	case GW_USAGE:
+		usage_link_report(s, m);
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Takes one frame; false: there is none. */
-static bool take_frame(struct supervisor *s)
+static bool take_frame(struct supervisor *s, struct gateway_half *h)
 {
 	cleanup_wire_msg struct wire_msg m;
 	int r;
 
 	wire_msg_init(&m);
-	r = wire_recv(s->gateway.sock, &m);
+	r = wire_recv(h->sock, &m);
 	if (r == -EAGAIN)
 		return false;
-	if (r <= 0) {
+	if (r <= 0)
 		on_end(s, NULL);
-		return false;
-	}
-	switch ((unsigned)m.type) {
-	case GW_EVENT:
-		on_event(s, &m);
-		break;
-	case GW_LEAF:
-		ca_link_ask(s, &m);
-		break;
-	case GW_SPEND:
-		budget_link_ask(s, &m);
-		break;
-	case GW_USAGE:
-		usage_link_report(s, &m);
-		break;
-	case GW_HEALTH:
-		break;
-	default:
-		/* The gateway may be compromised. */
+	else if (!take_message(s, h, &m)) /* it may be compromised */
 		on_end(s, "it sent a frame that no gateway sends");
-		break;
-	}
-	return s->gateway.sock >= 0;
+	return h->sock >= 0;
 }
 
-static void on_frame(struct ev *ev, struct ev_io *io, uint32_t events)
+static void on_edge(struct ev *ev, struct ev_io *io, uint32_t events)
 {
-	(void)take_frame(ev_owner(io, struct supervisor, gateway.io));
+	struct supervisor *s = ev_owner(io, struct supervisor, gateway.edge.io);
+
+	(void)take_frame(s, &s->gateway.edge);
+}
+
+static void on_gateway(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, gateway.gateway.io);
+
+	(void)take_frame(s, &s->gateway.gateway);
+}
+
+static void hear(struct supervisor *s, struct gateway_half *h)
+{
+	for (int i = 0; i < HEAR_MAX && s->ev && h->sock >= 0 && take_frame(s, h); i++)
+		;
 }
 
 void gateway_link_hear(struct supervisor *s)
 {
-	for (int i = 0; i < HEAR_MAX && s->ev && s->gateway.sock >= 0 && take_frame(s); i++)
-		;
+	hear(s, &s->gateway.edge);
+	hear(s, &s->gateway.gateway);
 }
 
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m)
 {
-	if (s->gateway.sock >= 0)
-		(void)wire_send(s->gateway.sock, (enum wire_type)GW_LEAF_IS, m->id, &m->body, NULL,
-				0);
+	if (s->gateway.gateway.sock >= 0)
+		(void)wire_send(s->gateway.gateway.sock, (enum wire_type)GW_LEAF_IS, m->id,
+				&m->body, NULL, 0);
 }
 
 static char *env_copy(const char *upper, const char *lower)
@@ -261,44 +301,130 @@ static struct gw_config *make_config(const struct supervisor *s)
 	return c;
 }
 
-static int introduce(struct supervisor *s, struct err *err)
+/* Wipes the text; NULL. */
+static char *drop(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
+	return NULL;
+}
+
+/* The edge judges where a route may lead, and nothing else of it. */
+static void strip_routes(struct gw_config *c)
+{
+	for (size_t i = 0; i < c->n_routes; i++) {
+		struct gw_route *r = &c->routes[i];
+
+		r->phantom = drop(r->phantom);
+		r->credential = drop(r->credential);
+		r->ca_file = drop(r->ca_file);
+	}
+}
+
+static int send_config(struct supervisor *s, const struct gateway_half *h)
 {
 	cleanup_(gw_config_freep) struct gw_config *c = make_config(s);
-	struct gateway_link *g = &s->gateway;
 	cleanup_buf struct buf b;
-	int r;
 
 	buf_init(&b, WIRE_BODY_MAX);
+	if (h == &s->gateway.edge)
+		strip_routes(c);
+	else
+		c->outpost = drop(c->outpost);
 	gw_put_config(&b, c);
-	r = wire_send(g->sock, (enum wire_type)GW_CONFIG, 0, &b, NULL, 0);
-	if (r == 0 && g->gate.port) {
-		r = gw_send_listeners(g->sock, g->rows, NULL, g->n_rows);
-		if (r == 0)
-			r = gw_send_listeners(g->sock, &g->gate, g->fds, 1);
-	} else if (r == 0) {
-		r = gw_send_listeners(g->sock, g->rows, g->fds, g->n_fds);
-	}
+	return wire_send(h->sock, (enum wire_type)GW_CONFIG, 0, &b, NULL, 0);
+}
+
+static int send_listeners(const struct gateway_link *g)
+{
+	int r = 0;
+
+	if (!g->gate.port)
+		return gw_send_listeners(g->edge.sock, g->rows, g->fds, g->n_fds);
+	r = gw_send_listeners(g->edge.sock, g->rows, NULL, g->n_rows);
+	return r < 0 ? r : gw_send_listeners(g->edge.sock, &g->gate, g->fds, 1);
+}
+
+static int send_empty(const struct gateway_half *h, enum gw_type type, const int *fds, size_t n)
+{
+	return wire_send(h->sock, (enum wire_type)type, 0, NULL, fds, n);
+}
+
+static int watch_half(struct supervisor *s, struct gateway_half *h, ev_io_fn *fn)
+{
+	h->io = (struct ev_io){.fd = h->sock, .fn = fn};
+	(void)fd_set_nonblock(h->sock, true);
+	return ev_want(s->ev, &h->io, EPOLLIN);
+}
+
+static int start_gateway(struct supervisor *s, struct err *err)
+{
+	struct gateway_link *g = &s->gateway;
+	int r = sup_spawn(s, "gateway", &g->gateway.child, &g->gateway.sock, err);
+
+	if (r == 0)
+		r = send_config(s, &g->gateway);
+	if (r == 0)
+		r = send_empty(&g->gateway, GW_LINES, g->lines, 2);
+	close_lines(s);
 	if (r == 0)
 		r = cred_link_line(s, err);
 	if (r == 0)
-		r = wire_send(g->sock, (enum wire_type)GW_START, 0, NULL, NULL, 0);
-	return r;
+		r = send_empty(&g->gateway, GW_START, NULL, 0);
+	return r < 0 ? r : watch_half(s, &g->gateway, on_gateway);
+}
+
+/* The edge has handed over its first connection, or ended. */
+static void on_line(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct supervisor *s = ev_owner(io, struct supervisor, gateway.lines_io);
+	struct err err = {0};
+
+	(void)ev_want(ev, io, 0);
+	if ((events & EPOLLIN) && !(events & EPOLLHUP) && start_gateway(s, &err) < 0)
+		on_end(s, err.msg[0] ? err.msg : "it cannot be started");
+}
+
+/* Gives the edge its ends, and watches one of the others. */
+static int make_lines(struct supervisor *s, struct err *err)
+{
+	struct gateway_link *g = &s->gateway;
+	int arrivals[2], dials[2], r = wire_pair(arrivals, err);
+
+	if (r < 0)
+		return r;
+	r = wire_pair(dials, err);
+	if (r < 0) {
+		(void)close(arrivals[0]);
+		(void)close(arrivals[1]);
+		return r;
+	}
+	g->lines[0] = arrivals[1];
+	g->lines[1] = dials[1];
+	r = send_empty(&g->edge, GW_LINES, (int[]){arrivals[0], dials[0]}, 2);
+	(void)close(arrivals[0]);
+	(void)close(dials[0]);
+	g->lines_io = (struct ev_io){.fd = g->lines[0], .fn = on_line};
+	return r < 0 ? r : ev_want(s->ev, &g->lines_io, EPOLLIN);
 }
 
 static int start(struct supervisor *s, struct err *err)
 {
 	struct gateway_link *g = &s->gateway;
-	int r = sup_spawn(s, "gateway", &g->child, &g->sock, err);
+	int r = sup_spawn(s, "edge", &g->edge.child, &g->edge.sock, err);
 
 	g->started_ms = now_ms();
 	g->oom_kills = gateway_end_oom_kills(g);
 	if (r == 0)
-		r = introduce(s, err);
-	if (r < 0)
-		return r;
-	g->io = (struct ev_io){.fd = g->sock, .fn = on_frame};
-	(void)fd_set_nonblock(g->sock, true);
-	return ev_want(s->ev, &g->io, EPOLLIN);
+		r = send_config(s, &g->edge);
+	if (r == 0)
+		r = make_lines(s, err);
+	if (r == 0)
+		r = send_listeners(g);
+	if (r == 0)
+		r = send_empty(&g->edge, GW_START, NULL, 0);
+	return r < 0 ? r : watch_half(s, &g->edge, on_edge);
 }
 
 /* The first sign of life on any socket, since the start or since the last gateway ended. */
@@ -307,7 +433,7 @@ static void on_activity(struct ev *ev, struct ev_io *io, uint32_t events)
 	struct supervisor *s = ((struct gateway_watch *)(void *)io)->sup;
 	struct err err = {0};
 
-	if (s->gateway.sock >= 0)
+	if (s->gateway.edge.sock >= 0)
 		return; /* another socket of this turn was faster */
 	watch(s, false);
 	if (start(s, &err) == 0) {
@@ -329,58 +455,69 @@ void gateway_link_watch(struct supervisor *s)
 	watch(s, true);
 }
 
+static int send_policy(const struct gateway_half *h, const struct buf *b)
+{
+	return h->sock < 0 ? 0 : wire_send(h->sock, (enum wire_type)GW_POLICY, 0, b, NULL, 0);
+}
+
 void gateway_link_policy(struct supervisor *s)
 {
+	struct gateway_link *g = &s->gateway;
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	if (s->gateway.sock < 0 || s->spec->port)
+	if (g->edge.sock < 0 || s->spec->port)
 		return; /* it will get the spec's rules when it starts, or needs none */
 	gw_put_policy(&b, &s->spec->net);
-	/* A gateway that does not learn of a new rule must not go on with the old ones. */
-	if (wire_send(s->gateway.sock, (enum wire_type)GW_POLICY, 0, &b, NULL, 0) < 0)
+	/* A program that does not learn of a new rule must not go on with the old ones. */
+	if (send_policy(&g->edge, &b) < 0 || send_policy(&g->gateway, &b) < 0)
 		on_end(s, "it does not take new rules");
 }
 
 /*
- * Reads the gateway's last frames. It may have sent the last answer of a command and not yet
- * reported it, and the usage of that answer counts against the budget. The gateway ends at the end
+ * Reads the last frames of one of the two. The gateway may have sent the last answer of a command and
+ * not yet reported it, and the usage of that answer counts against the budget. It ends at the end
  * of the stream and reports before that.
  */
-static void hear_out(struct supervisor *s)
+static void hear_out(struct supervisor *s, const struct gateway_half *h, uint64_t deadline)
 {
-	struct gateway_link *g = &s->gateway;
-	uint64_t now = now_ms(), deadline = now + LAST_WORDS_MS;
-
-	if (g->sock < 0 || s->remove || shutdown(g->sock, SHUT_WR) < 0)
-		return;
-	for (; now < deadline; now = now_ms()) {
-		struct pollfd p = {.fd = g->sock, .events = POLLIN};
+	for (uint64_t now = now_ms(); h->sock >= 0 && now < deadline; now = now_ms()) {
+		struct pollfd p = {.fd = h->sock, .events = POLLIN};
 		cleanup_wire_msg struct wire_msg m;
 		int r;
 
 		wire_msg_init(&m);
 		if (poll(&p, 1, (int)(deadline - now)) <= 0)
 			return;
-		r = wire_recv(g->sock, &m);
+		r = wire_recv(h->sock, &m);
 		if (r == 0 || (r < 0 && r != -EAGAIN))
 			return;
 		if (r > 0 && (unsigned)m.type == GW_EVENT)
 			on_event(s, &m);
-		else if (r > 0 && (unsigned)m.type == GW_USAGE)
+		else if (r > 0 && (unsigned)m.type == GW_USAGE && h == &s->gateway.gateway)
 			usage_link_report(s, &m);
 	}
 }
 
 void gateway_link_stop(struct supervisor *s)
 {
+	struct gateway_half *halves[] = {&s->gateway.gateway, &s->gateway.edge};
+	uint64_t deadline = now_ms() + LAST_WORDS_MS;
+
 	if (s->ev) {
 		ev_timer_stop(s->ev, &s->gateway.again);
 		close_listeners(s);
+		close_lines(s);
 	}
-	hear_out(s);
+	for (size_t i = 0; !s->remove && i < ARRAY_SIZE(halves); i++)
+		if (halves[i]->sock >= 0)
+			(void)shutdown(halves[i]->sock, SHUT_WR);
+	for (size_t i = 0; !s->remove && i < ARRAY_SIZE(halves); i++)
+		hear_out(s, halves[i], deadline);
 	if (s->spec)
 		budget_link_end(s);
-	closep(&s->gateway.sock);
-	child_done(&s->gateway.child);
+	for (size_t i = 0; i < ARRAY_SIZE(halves); i++) {
+		closep(&halves[i]->sock);
+		child_done(&halves[i]->child);
+	}
 }

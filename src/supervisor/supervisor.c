@@ -39,6 +39,7 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "live/git-repo.h"
+#include "live/home-keep.h"
 #include "live/prestart.h"
 #include "compose/no-sandbox.h"
 #include "spec/host-env.h"
@@ -227,6 +228,7 @@ static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret
 	cleanup_strv struct strv values = {0};
 	cleanup_json json_t *j = NULL;
 	struct wire_reader r;
+	unsigned next = 3;
 	int ret;
 
 	wire_read(&r, m);
@@ -236,7 +238,8 @@ static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret
 		return err_set(err, EPROTO, "the supervisor was not told what to start");
 	s->entry = (struct store_entry){
 		.live = wire_take_fd(m, 0), .dir = wire_take_fd(m, 1), .lock = wire_take_fd(m, 2)};
-	s->cred.env_fd = wire_take_fd(m, 3);
+	s->cred.env_fd = m->id & WIRE_START_ENV ? wire_take_fd(m, next++) : -1;
+	s->home_lock = m->id & WIRE_START_HOME ? wire_take_fd(m, next) : -1;
 	store_mark(&s->entry, true);
 	ret = json_parse(*ret_spec, strlen(*ret_spec), &j, err);
 	if (ret == 0)
@@ -425,6 +428,8 @@ void sup_finish(struct supervisor *s, const char *doomed)
 	if (!doomed)
 		return;
 	autosave_link_last(s, doomed);
+	if (home_keep_last(&s->places, doomed, s->spec, &ignored) < 0)
+		return; /* a home that could not be kept is not destroyed either */
 	(void)store_destroy(&s->places, doomed, &ignored);
 }
 
@@ -474,13 +479,15 @@ int main(void)
 	struct err err = {0};
 	int r;
 
-	s->guest = s->listener = s->signals = s->watch = s->broker = -1;
+	s->guest = s->listener = s->signals = s->watch = s->broker = s->home_lock = -1;
 	s->events = (struct events)EVENTS_INIT;
-	s->gateway.vmstat = s->gateway.sock = s->gateway.child.pidfd = s->ca.sock =
-		s->ca.child.pidfd = -1;
+	s->gateway.edge = s->gateway.gateway =
+		(struct gateway_half){.child = {.pid = -1, .pidfd = -1}, .sock = -1};
+	s->gateway.vmstat = s->gateway.lines[0] = s->gateway.lines[1] = -1;
+	s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;
-	s->gateway.child.pid = s->ca.child.pid = s->autosave.child.pid = -1;
+	s->ca.child.pid = s->autosave.child.pid = -1;
 	s->autosave.child.pidfd = -1;
 	s->git_cover.parent = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;

@@ -75,20 +75,27 @@ struct gateway_watch {
 
 #define GATEWAY_WHY_MAX 128
 
-/* The gateway and the sockets it serves; see gateway-link.c. */
+/* One of the two programs of the sandbox's network. */
+struct gateway_half {
+	struct child child;
+	int sock; /* -1: it does not run */
+	struct ev_io io;
+};
+
+/* Edge and gateway, and the sockets that the edge serves; see gateway-link.c. */
 struct gateway_link {
 	struct gw_listener *rows; /* sockets that the guest opens, in this order */
 	size_t n_rows;
-	int *fds; /* handed out by the guest; the gateway has copies */
+	int *fds; /* handed out by the guest; the edge has copies */
 	size_t n_fds;
 	struct gateway_watch *watch;
-	/* Of a sandbox elsewhere: its sockets stay there, and the gateway has this one. */
+	/* Of a sandbox elsewhere: its sockets stay there, and the edge has this one. */
 	struct gw_listener gate; /* port 0: it is here, or has no network */
 	char token[REMOTE_TOKEN_LEN + 1];
 	size_t ups; /* frames that said so */
-	struct child child;
-	int sock;
-	struct ev_io io;
+	struct gateway_half edge, gateway;
+	int lines[2]; /* the gateway's ends of those to the edge, until it is started; -1: none */
+	struct ev_io lines_io;
 	struct ev_timer again;		/* until the next one may be started */
 	uint64_t started_ms, oom_kills; /* of the last start; the kernel's count then, */
 	int vmstat;			/* which stands in this file; -1: not known */
@@ -138,7 +145,9 @@ struct usage_link {
 	bool closed;  /* the credential helper knows that the budget is used up */
 	bool told;    /* the end of the budget was reported, once */
 	uint64_t micro_usd, tokens;
-	char *limits; /* rate limits, as they were told last */
+	char *limits;	 /* rate limits, as they were told last */
+	uint32_t status; /* of the provider's last answer that was reported; 0: none */
+	bool ended;	 /* a provider has refused for good to renew a login */
 };
 
 /* The credential helper and what it is for; see cred-link.c. */
@@ -194,6 +203,7 @@ struct supervisor {
 	struct ev *ev;
 	struct places places;
 	struct store_entry entry; /* holds the live lock */
+	int home_lock;		  /* of the project's home; -1: it has another */
 	struct sandbox_spec *spec;
 	struct engine *engine;
 	const struct runner *runner;

@@ -147,6 +147,7 @@ void usage_link_report(struct supervisor *s, const struct wire_msg *m)
 
 	if (gw_get_usage(m, &u) < 0)
 		return;
+	s->usage.status = u.status;
 	report(s, &u);
 	if (!u.reservation || !budget_link_take(s, u.reservation, &r))
 		return;

@@ -65,6 +65,7 @@ int survey_from_file(struct survey *s, const char *path, struct err *err)
 	json_array_foreach (json_object_get(j, "loops"), i, v)
 		if (i < SURVEY_MAX)
 			add_loop(s, v);
+	survey_sort(s);
 	json_array_foreach (json_object_get(j, "sandboxes"), i, v)
 		if (i < SURVEY_MAX)
 			add_sandbox(s, v);

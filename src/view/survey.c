@@ -307,6 +307,20 @@ static int refresh_loops(struct survey *s, struct err *err)
 	return 0;
 }
 
+static int by_need(const void *a, const void *b)
+{
+	const struct survey_loop *const *x = a, *const *y = b;
+	int first = (survey_loop_wants(*y) != NULL) - (survey_loop_wants(*x) != NULL);
+
+	return first ? first : strcmp((*x)->workspace, (*y)->workspace);
+}
+
+void survey_sort(struct survey *s)
+{
+	if (s->n_loops)
+		qsort(s->loops, s->n_loops, sizeof(void *), by_need);
+}
+
 static void join(struct survey *s)
 {
 	for (size_t i = 0; i < s->n_sandboxes; i++) {
@@ -333,6 +347,7 @@ int survey_refresh(struct survey *s, struct err *err)
 		r = refresh_loops(s, err);
 	if (r < 0)
 		return r;
+	survey_sort(s);
 	measure(s);
 	join(s);
 	return 0;
@@ -355,6 +370,20 @@ const char *survey_loop_state(const struct survey_loop *l)
 	if (!l->running && was_at_work(phase))
 		return "crashed";
 	return phase[0] ? phase : "unknown";
+}
+
+const char *survey_loop_wants(const struct survey_loop *l)
+{
+	static const char *const calm[] = {"done", "paused", "stopped", "crashed", "unknown"};
+	const json_t *ask = json_array_get(json_object_get(l->status, "asks"), 0);
+	const char *state = survey_loop_state(l), *reason = log_text(l->status, "reason");
+
+	if (log_text(ask, "question")[0])
+		return log_text(ask, "question");
+	for (size_t i = 0; i < ARRAY_SIZE(calm); i++)
+		if (l->running || streq(state, calm[i]))
+			return NULL;
+	return reason[0] ? reason : state;
 }
 
 const char *survey_sandbox_state(const struct survey_sandbox *b)

@@ -48,7 +48,7 @@ struct survey {
 	const struct places *places;
 	struct survey_sandbox **sandboxes; /* sorted by name */
 	size_t n_sandboxes;
-	struct survey_loop **loops; /* sorted by workspace */
+	struct survey_loop **loops; /* those that wait for a person first, then by workspace */
 	size_t n_loops;
 	struct procs procs;
 	uint64_t at_ms, before_ms; /* of the last two refreshes */
@@ -58,12 +58,16 @@ struct survey {
 void survey_init(struct survey *s, const struct places *p);
 void survey_done(struct survey *s);
 int survey_refresh(struct survey *s, struct err *err);
+/* Sorts the loops, after a change. */
+void survey_sort(struct survey *s);
 /* Reads a saved state instead of refreshing, for pictures and tests: {"now": time, "sandboxes":
  * [{"name", "state", "cpu", …, "events": [records]}], "loops": [status.json]}. */
 int survey_from_file(struct survey *s, const char *path, struct err *err);
 
 /* Returns "iterating", …, or "crashed" for a working loop whose process is gone. */
 const char *survey_loop_state(const struct survey_loop *l);
+/* Returns the question or the reason for which a loop waits for a person; NULL: it does not. */
+const char *survey_loop_wants(const struct survey_loop *l);
 /* Returns "running", "stopped" or "killed". */
 const char *survey_sandbox_state(const struct survey_sandbox *b);
 /* Returns the current activity: the loop's tool, else its task, else the command; "": none. */

@@ -4,14 +4,15 @@
 #include "wire/wire.h"
 
 /*
- * The protocol between supervisor and gateway, between supervisor and the helpers for certificates
+ * The protocol between supervisor, edge and gateway, between supervisor and the helpers for certificates
  * and credentials, and between gateway and credential helper.
  *
- * The supervisor starts `gateway` with its end of a wire_pair() on descriptor 3 and sends
- * GW_CONFIG, then GW_LISTEN as often as it takes (32 descriptors fit one frame), then GW_START.
- * The gateway isolates itself, answers GW_HEALTH with id 0, and only then accepts. GW_POLICY may
- * follow at any time and holds from the next decision on; tunnels whose target it no longer
- * allows are closed. End of stream on descriptor 3 ends the gateway.
+ * The supervisor starts `edge` with its end of a wire_pair() on descriptor 3 and sends
+ * GW_CONFIG, GW_LINES, then GW_LISTEN as often as it takes (32 descriptors fit one frame), then
+ * GW_START. The edge isolates itself, answers GW_HEALTH with id 0, and only then accepts. `gateway`
+ * is started likewise, without listeners, when the edge has handed over its first connection.
+ * GW_POLICY may follow at any time and holds from the next decision on; tunnels whose target it no
+ * longer allows are closed. End of stream on descriptor 3 ends either, and so does the other's end.
  *
  * GW_CRED hands the gateway its end of a line to the credential helper, before GW_START where the
  * sandbox has credentials, and again when the helper has ended. The other end is the helper's
@@ -23,7 +24,7 @@
  * not: it reads hostile bytes, so the supervisor treats every field of its frames as hostile.
  */
 enum gw_type {
-	/* supervisor → gateway */
+	/* supervisor → edge, gateway */
 	GW_CONFIG = WIRE_GW_FIRST, /* struct gw_config */
 	GW_LISTEN,		   /* rows of struct gw_listener; fds: one per row, in order */
 	GW_START,		   /* (empty): all listeners are there */
@@ -33,7 +34,10 @@ enum gw_type {
 	GW_SPEND_IS, /* u32 errno, str why: 0 it may be sent, EDQUOT the budget is used up, EAGAIN
 		      * the rest of it is reserved */
 
-	/* gateway → supervisor */
+	/* (empty); fds: the lines between edge and gateway, see wire/edge-proto.h */
+	GW_LINES,
+
+	/* edge, gateway → supervisor */
 	GW_EVENT, /* struct gw_event */
 	GW_LEAF,  /* str host */
 	GW_USAGE, /* struct gw_usage */
@@ -43,7 +47,13 @@ enum gw_type {
 	GW_HEADER,    /* struct gw_header_ask → GW_HEADER_IS with the same id */
 	GW_HEADER_IS, /* struct gw_header */
 
-	/* either way: the supervisor asks with an empty body, the gateway answers */
+	/* edge ↔ gateway, over their own lines: see wire/edge-proto.h */
+	EDGE_CONN,
+	EDGE_BACK,
+	EDGE_DIAL,
+	EDGE_DIAL_IS,
+
+	/* either way: the supervisor asks with an empty body, edge and gateway answer */
 	GW_HEALTH, /* struct gw_health */
 
 	/* supervisor ↔ CA helper (libexec/ralph/ca, socket on descriptor 3) */
@@ -111,7 +121,7 @@ struct gw_config {
 	char *outpost;	   /* token of GW_LISTEN_OUTPOST; NULL: nobody has it */
 	bool budget;	   /* GW_SPEND comes before each request of a provider that uses tokens */
 	struct strv tools; /* of providers, that requests may use; GW_TOOLS_ALL: any */
-	uint32_t before;   /* gateways that this sandbox has had: see gateway/reach/names.h */
+	uint32_t before;   /* gateways that this sandbox has had: see edge/reach/names.h */
 	/* Milliseconds; 0: the gateway's own default. */
 	uint32_t head_ms, dial_ms, lookup_ms;
 	uint32_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */
@@ -241,6 +251,12 @@ struct gw_usage {
 	const char *limits; /* rate-limit fields, "name: value\n" each, printable; "" for none */
 };
 #define GW_LIMITS_MAX 4096
+/* True for the status of a provider that is not available: its own 429 and 5xx, and the gateway's
+ * 502 and 504 for a provider that cannot be reached. */
+static inline bool gw_is_down(uint32_t status)
+{
+	return status == 429 || status >= 500;
+}
 
 struct gw_health {
 	uint32_t connections, tunnels, idle_upstreams, lookups;

@@ -72,8 +72,8 @@ enum wire_type {
 
 	/* command line → supervisor, before any other */
 	WIRE_NAME,  /* str name: of what is to come; to a process that becomes its supervisor */
-	WIRE_START, /* str spec as JSON, strv its values (spec_values()); fds: live lock, record, its lock; the user's environment
-		     * where there are credentials. To a new supervisor, first */
+	WIRE_START, /* str spec as JSON, strv its values (spec_values()); fds: live lock, record, its lock, and what the id says
+		     * (enum wire_start_fds). To a new supervisor, first */
 
 	/* supervisor → guest, before any other */
 	WIRE_ROOT, /* see wire/root-proto.h; only where the guest makes its file system */
@@ -95,6 +95,12 @@ enum wire_type {
 
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
+};
+
+/* The descriptors that come with WIRE_START behind the first three, in this order. */
+enum wire_start_fds {
+	WIRE_START_ENV = 1 << 0,  /* the user's environment, where there are credentials */
+	WIRE_START_HOME = 1 << 1, /* the lock of the project's home */
 };
 
 enum wire_ports_verb { WIRE_PORTS_LIST, WIRE_PORTS_PUBLISH, WIRE_PORTS_UNPUBLISH };

@@ -26,6 +26,14 @@ void work_own_paths(const struct work *w, struct strv *ret)
 		strv_push(ret, w->from->log);
 }
 
+void work_files(const struct work *w, struct strv *ret)
+{
+	if (w->from->rel)
+		strv_push(ret, w->from->rel);
+	if (w->from->log)
+		strv_push(ret, w->from->log);
+}
+
 const char *work_copy_path(const struct work *w)
 {
 	return w->from->copy;

@@ -95,7 +95,8 @@ static int look(const char *workspace, const char *source, const char *id, json_
 	int r = find_state(workspace, &at, err);
 
 	if (r == 0)
-		r = work_look(&(struct work_where){workspace, at.state, false}, source, &w, err);
+		r = work_look(&(struct work_where){workspace, at.state, false, false}, source, &w,
+			      err);
 	if (r < 0)
 		return r;
 	if (!id) {
@@ -139,7 +140,8 @@ static int reopen(const char *workspace, const char *source, const char *id, jso
 	if (r == 0)
 		r = lock_state(&at, &lock, err);
 	if (r == 0)
-		r = work_open(&(struct work_where){workspace, at.state, false}, source, &w, err);
+		r = work_open(&(struct work_where){workspace, at.state, false, false}, source, &w,
+			      err);
 	if (r < 0)
 		return r;
 	t = find(w, id, err);

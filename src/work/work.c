@@ -97,7 +97,8 @@ static void take_mark(struct work *w, struct task *t, enum task_state said, cons
 /* Updates a known task from the source. */
 static void update(struct work *w, struct task *t, struct task *now)
 {
-	bool other = !streq(t->fingerprint, now->fingerprint), marked = now->said != t->said;
+	bool other = !streq(t->fingerprint, now->fingerprint);
+	bool marked = now->said != t->said && !w->elsewhere;
 
 	replace(&t->title, &now->title);
 	replace(&t->description, &now->description);
@@ -286,6 +287,7 @@ static int open_work(const struct work_where *at, const char *source, bool look,
 	if (r == 0 && !look)
 		r = turn_recover(w->root, w->state, &k, &w->news, err);
 	w->shared = at->shared || (look && tells_shared(&k));
+	w->elsewhere = at->elsewhere;
 	if (r == 0)
 		r = find(w, source, &k, err);
 	if (r < 0)
@@ -294,6 +296,7 @@ static int open_work(const struct work_where *at, const char *source, bool look,
 	r = first_read(w, &k, err);
 	if (r < 0)
 		return r;
+	w->elsewhere = false;
 	*ret = take_ptr(w);
 	return 0;
 }

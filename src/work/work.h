@@ -71,6 +71,7 @@ struct work {
 	int root;	 /* the workspace */
 	int state;	 /* the loop's state; -1: there is none yet */
 	bool shared;	 /* see work_where */
+	bool elsewhere;	 /* likewise, for the first read */
 	struct source *from;
 	char *open;	    /* id of the task whose turn is open in the workspace itself; NULL */
 	struct task **gone; /* tasks removed from the source; freed with the work */
@@ -84,6 +85,9 @@ struct work_where {
 	const char *workspace;
 	int state;   /* the loop's state, closed by the caller; -1: it is created in .ralph */
 	bool shared; /* the agent can reach .ralph as well: nothing there is hidden from it */
+	/* The source lies there as another branch has it: its marks are not the user's. They count
+	 * again with the next work_reload(). */
+	bool elsewhere;
 };
 
 /*
@@ -176,6 +180,8 @@ int work_save(struct work *w, struct err *err);
  * are not the user's changes, and the agent must not commit them. */
 void work_agents_own(const struct work *w, struct strv *ret);
 void work_own_paths(const struct work *w, struct strv *ret);
+/* Lists the files of the workspace that ralph writes for the user: the list, and progress.txt. */
+void work_files(const struct work *w, struct strv *ret);
 /* Returns the path of the agent's copy, relative to its root. */
 const char *work_copy_path(const struct work *w);
 

@@ -43,8 +43,10 @@ does() {
 	loop_with 0 build --name "$BOX" claude
 	same 'done done' "$(verdicts)"
 	same 'true true' "$(passes US-1) $(passes US-2)"
-	same 'US-2
-US-1' "$(git log -2 --format=%s)"
+	same 'US-2 is done
+US-2
+US-1 is done
+US-1' "$(git log -4 --format=%s)"
 	# Its calls were shown, and the provider's count of tokens is the one that was taken.
 	has "$(cat "$T/err")" 'Bash  echo work >US-1'
 	same 6960 "$(summary 'j["tokens"]')"

@@ -104,15 +104,35 @@ confined() {
 	same "$pid" "$(helper_of cred "$box")"
 }
 
-@test 'a taken-over gateway has the network of its sandbox, and no file, program or process' {
-	pid=$(helper_of gateway "$box")
+@test 'a taken-over edge has the network of its sandbox, and no file, program, process or credential' {
+	pid=$(helper_of edge "$box")
 	same 2 "$(status "$pid" Seccomp)"
 	same "done" "$("$INJECT" "$pid" nothing)"
 	same "done" "$("$INJECT" "$pid" socket)"
+	same 200 "$(ralph exec "$box" sh -c "$ASK")"
+	same 0 "$(memory_holds "$pid" "$KEY")"
+	# The filter ends it with the first call that is not in its table, opening any file among them.
+	refuses "$pid" read /etc/hosts
+	wait_until test ! -e "/proc/$pid"
+	same 200 "$(ralph exec "$box" sh -c "$ASK")"
+	refuses "$(helper_of edge "$box")" write "$T/file"
+	same mine "$(cat "$T/file")"
+}
+
+@test 'a taken-over gateway has the connections it was given, and no other socket, file, program or process' {
+	pid=$(helper_of gateway "$box")
+	same 2 "$(status "$pid" Seccomp)"
+	same "done" "$("$INJECT" "$pid" nothing)"
 	refuses "$pid" read "$T/file"
 	refuses "$pid" read /etc/shadow
 	same 200 "$(ralph exec "$box" sh -c "$ASK")"
-	# The filter ends it with the first call that is not in its table.
-	refuses "$pid" write "$T/file"
+	for call in socket connect "write $T/file"; do
+		# The filter ends it with the first call that is not in its table.
+		# shellcheck disable=SC2086 # a call and its argument
+		refuses "$(helper_of gateway "$box")" $call
+		wait_until test ! -e "/proc/$pid"
+		same 200 "$(ralph exec "$box" sh -c "$ASK")"
+		pid=$(helper_of gateway "$box")
+	done
 	same mine "$(cat "$T/file")"
 }

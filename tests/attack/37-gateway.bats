@@ -15,15 +15,16 @@ teardown() {
 	netbed_teardown
 }
 
-# kill_gateway [SIGNAL]: the one that runs now; it is known to have ended when this returns.
+# kill_gateway [SIGNAL [PROGRAM]]: the one that runs now, or its edge; both are known to have ended when this returns.
 kill_gateway() {
 	local pid times
 
-	pid=$(gateway_pid) || :
+	pid=$(gateway_pid "${2:-gateway}") || :
 	times=$(events | grep -c '"gateway-end"' || :)
-	[ -n "$pid" ] || fail "there is no gateway"
+	[ -n "$pid" ] || fail "there is no ${2:-gateway}"
 	kill -"${1:-KILL}" "$pid"
 	wait_until has_ended $((times + 1))
+	same "" "$(gateway_pid)$(gateway_pid edge)"
 }
 
 has_ended() {
@@ -35,13 +36,12 @@ address_of() {
 	box python3 -c 'import socket, sys; print(socket.gethostbyname(sys.argv[1]))' "$1"
 }
 
-# bats test_tags=root
-@test 'a gateway killed in mid-transfer ends its connections, and the next one has another gateway' {
+ends_and_starts_again() {
 	net '{allow: [other.test, "localhost:5432"], rules: [{host: allowed.test, methods: [GET]}]}'
 	has "$(direct timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/5432; head -1 <&3')" "line server 5432"
 	box curl -sS -m 30 -o /dev/null http://other.test/endless >"$T/out" 2>&1 3>&- &
 	wait_until grep -q endless "$BED/requests.log"
-	kill_gateway
+	kill_gateway KILL "$1"
 	wait $! && fail "the transfer went on"
 	# Inspected TLS, by a certificate of the same authority; a tunnel; a service of the host; names and stand-in addresses.
 	has "$(box curl -sS -m 20 https://allowed.test/a)" "GET /a"
@@ -52,6 +52,24 @@ address_of() {
 	must_fail box curl -sS -m 5 https://wild.test/a
 	has "$(box curl -sS -m 20 -d x https://allowed.test/a)" '"error":"refused by ralph"'
 	all_refused "$(attack to 8.8.4.1 80 'GET / HTTP/1.1\r\n\r\n')"
+}
+
+# bats test_tags=root
+@test 'a gateway killed in mid-transfer ends its connections, and the next one has another gateway' {
+	ends_and_starts_again gateway
+}
+
+@test 'an edge killed in mid-transfer ends its connections, and the next one has another edge' {
+	ends_and_starts_again edge
+}
+
+@test 'an edge that has ended takes its gateway with it, and the log has how it ended' {
+	has "$(box curl -sS http://allowed.test/a)" "GET /a"
+	old=$(gateway_pid)
+	kill_gateway SEGV edge
+	has "$(ralph events --type gateway-end "$BOX")" "killed by SIGSEGV"
+	[ ! -e "/proc/$old" ]
+	has "$(box curl -sS -m 20 http://allowed.test/a)" "GET /a"
 }
 
 @test 'ls, status and events say why a gateway ended, and how often' {
@@ -83,7 +101,9 @@ address_of() {
 	before=$(address_of allowed.test)
 	has "$before" 198.18.
 	has "$(attack to "$before" 22 '')" "line server"
-	kill_gateway
+	# Tunnels alone need no gateway.
+	same "" "$(gateway_pid)"
+	kill_gateway KILL edge
 	# Nobody has asked for a name since: it stands for nothing.
 	all_refused "$(attack to "$before" 22 '')"
 	# The same address is another name's now, which only what names its server gets to.
@@ -104,7 +124,7 @@ address_of() {
 		kill_gateway
 	done
 	must_fail box curl -sS -m 5 http://allowed.test/a
-	same "" "$(gateway_pid)"
+	same "" "$(gateway_pid)$(gateway_pid edge)"
 	has "$(ralph events --type gateway-end "$BOX" | tail -1)" "it is not started again"
 	same alive "$(box echo alive)"
 	[ "$(events | grep -c '"gateway-start"')" -ge 8 ]

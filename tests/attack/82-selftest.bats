@@ -62,7 +62,7 @@ falls() {
 	same True "$(get 'j["passed"] and all(r["result"] in ("held", "not-installed") for r in j["rows"]) and len(j["rows"]) > 40' <"$T/report")"
 	up
 	same "" "$(git status --porcelain --ignored)"
-	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home" -name '*probe*')"
+	same "" "$(find "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/home/" -name '*probe*')"
 }
 
 # refusals NAME marked|other [HOST]: how many are on record, by the self-test or not.
@@ -341,7 +341,7 @@ few() {
 	local libexec=$T/libexec
 
 	cp -r "${RALPH%/bin/ralph}/libexec/ralph" "$libexec"
-	cp "$BATS_TEST_DIRNAME/open-gateway.py" "$libexec/gateway"
+	cp "$BATS_TEST_DIRNAME/open-gateway.py" "$libexec/edge"
 	export RALPH_LIBEXEC=$libexec
 	falls 'the loopback of the host, however' 'metadata services' 'private networks' 'addresses without' 'names without' \
 		'addresses of names'

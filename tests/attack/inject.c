@@ -40,6 +40,7 @@ static const struct call {
 	{"execute", SYS_execve, {TEXT, 0, 0}},
 	{"fork", SYS_fork, {0}},
 	{"socket", SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0}},
+	{"connect", SYS_connect, {0, 0, 0}},
 	{"unix", SYS_socket, {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0}},
 	{"netlink", SYS_socket, {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0}},
 	{"signal", SYS_kill, {PID, 0}},

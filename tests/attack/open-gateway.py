@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Stands in for the gateway and lets everything through: every request gets 200, every name an address."""
+"""Stands in for the edge and lets everything through: every request gets 200, every name an address."""
 import selectors
 import socket
 import struct

@@ -54,7 +54,7 @@ check() {
 @test "preflight lists all that is wrong at once, each with its remedy" {
 	mkdir "$T/libexec"
 	cp -r "${RALPH%/bin/ralph}/libexec/ralph/." "$T/libexec"
-	printf '#!/bin/sh\nexit 1\n' >"$T/libexec/gateway"
+	printf '#!/bin/sh\nexit 1\n' >"$T/libexec/edge"
 	RALPH_LIBEXEC=$T/libexec must_exit 1 ralph preflight --agent claude --json >"$T/checks"
 	has "$(check credentials)" False
 	has "$(check gateway)" False

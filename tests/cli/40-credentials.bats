@@ -141,6 +141,20 @@ ask() {
 	same 0 "$(requests /v1/messages)"
 }
 
+@test 'after invalid_grant check-token does not say ok, until there is another login' {
+	provider_refresh sk-ant-ort01-other sk-ant-oat01-none
+	login sk-ant-oat01-old sk-ant-ort01-dead 1000
+	ralph check-token
+	ralph run -- sh -c "$ASK" >/dev/null
+	run -1 ralph check-token
+	has "$output" 'anthropic: not usable'
+	has "$output" 'has ended (invalid_grant); run: claude /login'
+	same unusable "$(ralph check-token --json | get 'j["credentials"][0]["state"]' || :)"
+	login sk-ant-oat01-new sk-ant-ort01-other
+	run -0 ralph check-token
+	has "$output" 'anthropic: ok'
+}
+
 @test 'torn, empty, ended and expired logins are an error that says what to run' {
 	file=$HOME/.claude/.credentials.json
 	mkdir -p "$HOME/.claude"

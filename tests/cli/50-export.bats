@@ -158,7 +158,7 @@ $key
 
 	for i in 1 2 3 4 5 6; do
 		# shellcheck disable=SC2016
-		ralph run -n "quick-$i" -- sh -c 'mkdir -p ~/.claude/projects/-p && echo "{\"type\":\"user\",\"timestamp\":\"2026-01-0'"$i"'T00:00:00Z\",\"message\":{\"content\":\"words\"}}" >~/.claude/projects/-p/s.jsonl'
+		ralph run -n "quick-$i" -- sh -c 'mkdir -p ~/.claude/projects/-p && echo "{\"type\":\"user\",\"timestamp\":\"2026-01-0'"$i"'T00:00:00Z\",\"message\":{\"content\":\"words\"}}" >~/.claude/projects/-p/s'"$i"'.jsonl'
 		ralph rm "quick-$i"
 		has "$(cat "$HOME/inbox/conversations/2026-01-0${i}T00-00-00Z/words.md")" words
 	done
@@ -358,7 +358,7 @@ kept() {
 
 	ralph run -- true
 	name=$(sandbox)
-	rm -r "$XDG_STATE_HOME/ralph/sandboxes/$name/home"
+	rm -r "$(readlink -f "$XDG_STATE_HOME/ralph/sandboxes/$name/home")"
 	must_exit 1 ralph export -o "$HOME/inbox" "$name" 2>"$T/said"
 	has "$(cat "$T/said")" "not all conversations of '$name' could be exported"
 	lacks "$(cat "$T/said")" 'line 1'

@@ -42,7 +42,8 @@ two_tasks() {
 	build 0 honest
 	same 'done done' "$(verdicts)"
 	same 'true true' "$(passes US-1) $(passes US-2)"
-	same 2 "$(git log --oneline "$(git merge-base HEAD "@{-1}")"..HEAD 2>/dev/null | wc -l)"
+	# A commit of the agent and one with the mark for each.
+	same 4 "$(git log --oneline "$(git merge-base HEAD "@{-1}")"..HEAD 2>/dev/null | wc -l)"
 	[ ! -e .ralph/state ] && [ -s "$(apart loop.json)" ] && [ -s "$(apart tasks.json)" ]
 	# What the agent was started with, and every check, ran in there.
 	same 2 "$(calls 'exec -i' | grep -c './agent.py honest')"

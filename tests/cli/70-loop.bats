@@ -17,7 +17,7 @@ load loop
 	same 3 "$(git rev-list --count main..ralph/demo 2>/dev/null || git rev-list --count "HEAD~3..HEAD")"
 	same ralph/demo "$(git branch --show-current)"
 	# The commits of the summary are those of the branch.
-	same "$(git rev-parse HEAD)" "$(summary 'j["records"][-1]["commit"]')"
+	same "$(git rev-parse HEAD~1)" "$(summary 'j["records"][-1]["commit"]')"
 	has "$(cat "$T/out")" 'all 3 tasks are done and verified'
 	has "$(cat "$T/out")" 'next: git log ralph/demo'
 	has "$(cat "$T/err")" 'Bash  write US-1'
@@ -352,6 +352,44 @@ load loop
 	has "$(cat "$T/out")" 'the limit of a cost of $0.01'
 	loop_exits 3 resume
 	same 2 "$(state 'j["iterations"]')"
+}
+
+@test 'the time of the loop ends an iteration too: exit 3, and the attempt is given back' {
+	loop_workspace 1
+	build 3 silent --max-duration 1s
+	same interrupted "$(verdicts)"
+	same 0 "$(summary 'j["tasks"][0]["attempts"]')"
+	has "$(cat "$T/err")" 'the time of the loop is over'
+}
+
+@test 'empty commits are no progress: exit 4' {
+	loop_workspace 1
+	build 4 commits-nothing --max-stuck 2
+	same 'no-progress no-progress' "$(verdicts)"
+}
+
+@test 'what failed before the loop and still does is named at the end' {
+	loop_workspace 1
+	build 0 honest --verify 'test -f never' --verify 'test -f US-1'
+	has "$(cat "$T/out")" 'failed before the loop, and still does: test -f never'
+	lacks "$(cat "$T/out")" 'still does: test -f US-1'
+	same "['test -f never']" "$(summary 'j["failing"]')"
+}
+
+@test 'without a command that verifies, nothing is called verified' {
+	loop_workspace 2
+	sed -i 's/"verifyCommands": \[/"x": [/' .ralph/prd.json
+	python3 - <<-'EOF'
+		import json
+		p = json.load(open(".ralph/prd.json"))
+		for s in p["userStories"]:
+		    s.pop("x")
+		json.dump(p, open(".ralph/prd.json", "w"), indent=2)
+	EOF
+	git commit -qam 'no commands'
+	build 0 honest
+	has "$(cat "$T/out")" 'exit 0: all 2 tasks are done; no command verifies them'
+	has "$(cat "$T/err")" 'done, committed; no command verifies it'
 }
 
 @test 'attempts: one stuck task never blocks the rest' {

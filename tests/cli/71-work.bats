@@ -23,7 +23,8 @@ prd() {
 		[ -s ".ralph/$f" ] || fail "no .ralph/$f"
 		has "$output" "wrote .ralph/$f"
 	done
-	has "$output" 'next: edit .ralph/prd.json, then: ralph build'
+	has "$output" 'edit .ralph/prd.json: it is an example
+next: ralph build'
 	mkdir .ralph/state .ralph/agent .ralph/logs
 	touch .ralph/{state,agent,logs}/x .ralph/active .ralph/summary.json
 	same '?? .ralph/.gitignore
@@ -288,8 +289,11 @@ works() {
   Verify: `test -f one`
 - [x] zero
 - [x] two' "$(cat plan.md)"
-	same 'two
-one' "$(git log -2 --format=%s)"
+	# Each mark is committed by the host, after the commit of its agent.
+	same 'two is done
+two
+one is done
+one' "$(git log -4 --format=%s)"
 }
 
 @test 'what init wrote can be built at once' {

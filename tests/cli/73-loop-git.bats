@@ -24,7 +24,7 @@ more' "$(cat file)"
 	same 'content
 more' "$(cat file)"
 	same new "$(cat untracked)"
-	same 'US-1' "$(git show --name-only --format= ralph/demo)"
+	same 'US-1' "$(git diff --name-only HEAD ralph/demo -- . ':!.ralph')"
 }
 
 @test 'the work goes to the branch of the list, and the one before stays as it was' {
@@ -34,7 +34,56 @@ more' "$(cat file)"
 	before=$(git rev-parse HEAD)
 	build 0 honest
 	same ralph/demo "$(git branch --show-current)"
-	same "$before" "$(git rev-parse HEAD~1)"
+	# The commit of the agent, and the host's with the mark.
+	same "$before" "$(git rev-parse HEAD~2)"
+}
+
+@test 'marks in a list of the repository are committed by the host with their task: the tree is clean' {
+	local home
+
+	loop_workspace 2
+	home=$(git branch --show-current)
+	build 0 honest
+	same '' "$(git status --porcelain -uno)"
+	same 'US-2 is done
+US-2: US-2
+US-1 is done
+US-1: US-1
+work to do' "$(git log -5 --format=%s)"
+	same .ralph/prd.json "$(git show --name-only --format= HEAD)"
+	has "$(git show HEAD~2:.ralph/prd.json | tr -d ' \n')" '"passes":true'
+	git switch -q "$home"
+}
+
+@test 'a list that the repository does not have stays out of it' {
+	loop_workspace 1
+	git rm -q --cached .ralph/prd.json
+	echo prd.json >>.ralph/.gitignore
+	git add -f .ralph/.gitignore
+	git commit -qm 'a list of my own'
+	build 0 honest
+	same 'US-1: US-1' "$(git log -1 --format=%s)"
+	same true "$(passes US-1)"
+}
+
+@test 'a commit of marks is not taken for the work of a task' {
+	loop_workspace 1
+	# What the task asks for is there already: its agent writes a note, and then only says that it is done.
+	cat >agent.sh <<-'EOF'
+		#!/bin/sh
+		cat >/dev/null
+		[ "$RALPH_ITERATION" = 1 ] || { echo '<promise>COMPLETE</promise>' && exit; }
+		sed -i 's/"notes": ""/"notes": "thinking"/' .ralph/agent/prd.json
+		echo 'I think about it.'
+	EOF
+	chmod +x agent.sh
+	touch US-1
+	git add -A
+	git commit -qm agent
+	loop_exits 3 build -n 1 -- ./agent.sh
+	same 'Where the tasks stand' "$(git log -1 --format=%s)"
+	loop_exits 3 resume -n 2
+	same 'no-progress no-commit' "$(verdicts)"
 }
 
 @test '--branch names another' {
@@ -79,7 +128,8 @@ more' "$(cat file)"
 	loop_workspace 1
 	build 4 other-author --max-stuck 1
 	same rejected "$(verdicts)"
-	same 'work to do' "$(git log -1 --format=%s)"
+	same 'Where the tasks stand
+work to do' "$(git log -2 --format=%s)"
 }
 
 @test 'a commit with a private key does not count, and the next agent is told why' {
@@ -109,6 +159,9 @@ more' "$(cat file)"
 	chmod +x agent.sh
 	loop_exits 0 build -- ./agent.sh
 	same 'done' "$(verdicts)"
+	has "$(cat "$T/err")" 'iteration 1: done, verified; '
+	lacks "$(cat "$T/out" "$T/err")" 'verified and committed'
+	lacks "$(cat "$T/out")" 'git log'
 }
 
 @test 'ralph loop: a prompt alone, until the promise is kept' {
@@ -184,7 +237,8 @@ more' "$(cat file)"
 	loop_exits 0 build -f plan.md -- ./agent.sh
 	same ralph/more "$(git branch --show-current)"
 	has "$(cat "$T/err")" 'no command verifies this work'
-	has "$(cat "$T/err")" "plan.md says now what is done; commit it: git commit"
+	same '' "$(git status --porcelain -uno)"
+	same plan.md "$(git show --name-only --format= HEAD)"
 }
 
 @test 'a branch of ralph that was merged goes on from there' {
@@ -239,6 +293,41 @@ more' "$(cat file)"
 	has "$(cat "$T/err")" 'or name one with --tasks'
 	git add -A
 	same '' "$(git ls-files .ralph | grep -v '^.ralph/.gitignore$' || true)"
+}
+
+@test 'resume and build with nothing to do touch nothing, the checked-out branch included' {
+	local home before
+
+	loop_workspace 2
+	home=$(git branch --show-current)
+	build 0 honest
+	git switch -q "$home"
+	state_of() {
+		git branch -v --no-color
+		git status --porcelain
+		find .ralph -type f -exec md5sum {} + | sort
+	}
+	before=$(state_of)
+	loop_exits 0 resume
+	has "$(cat "$T/out")" 'exit 0: all 2 tasks are done and verified'
+	same "$before" "$(state_of)"
+	build 0 honest
+	same "$before" "$(state_of)"
+	same "$home" "$(git branch --show-current)"
+}
+
+@test 'a task that is stuck is nothing to do: the same end, and nothing is touched' {
+	loop_workspace 1
+	build 4 no-commit --max-stuck 1
+	rm US-1
+	git stash -q -u 2>/dev/null || :
+	git switch -q -c elsewhere
+	loop_exits 4 resume
+	same elsewhere "$(git branch --show-current)"
+	same 1 "$(state 'j["iterations"]')"
+	# Reopened, there is something to do.
+	ralph task reopen US-1
+	loop_exits 0 resume -- ./agent.py honest
 }
 
 @test 'a loop whose work is done starts nothing when it is resumed' {

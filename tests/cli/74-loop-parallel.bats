@@ -124,7 +124,7 @@ go_on() {
 	loop_exits 0 resume -n 4
 	same 4 "$(summary 'j["iterations"]')"
 	same 'US-1: US-1 US-1: US-1.half US-2: US-2 US-2: US-2.half' \
-		"$(git log --no-merges --format=%s | grep ^US | sort | tr '\n' ' ' | sed 's/ $//')"
+		"$(git log --no-merges --format=%s | grep '^US-.:' | sort | tr '\n' ' ' | sed 's/ $//')"
 	same '' "$(worktrees)"
 }
 

@@ -46,12 +46,52 @@ load loop
 	loop_workspace 1
 	echo mine >notes
 	build 4 no-commit --stash --max-stuck 1
-	if [ -e .ralph/state/stash.json ]; then
-		[ ! -e notes ]
-		has "$(cat "$T/err")" 'stashed'
-		git stash apply -q "$(git for-each-ref --format='%(refname)' refs/ralph/stash)"
-	fi
 	same mine "$(cat notes)"
+}
+
+@test 'changes that cannot be put back are in git stash list, and the message says so' {
+	loop_workspace 1
+	echo mine >notes
+	echo more >>file
+	cat >agent.sh <<-'EOF'
+		#!/bin/sh
+		cat >/dev/null
+		echo theirs >>agent.py
+	EOF
+	chmod +x agent.sh
+	git add agent.sh
+	git commit -qm agent
+	loop_exits 4 build --stash --max-stuck 1 -- ./agent.sh
+	[ ! -e notes ]
+	has "$(cat "$T/err")" 'git stash list'
+	same 1 "$(git stash list | wc -l)"
+	[ ! -e .ralph/state/stash.json ]
+	# What the message says brings them back.
+	git checkout -q agent.py
+	git stash pop -q
+	same 'mine more' "$(cat notes) $(tail -n 1 file)"
+}
+
+@test 'stashed changes come back when the agent has committed the list as well' {
+	loop_workspace 2
+	local home
+	home=$(git branch --show-current)
+	echo changed >>file
+	build 0 adds-all --stash
+	same "$home" "$(git branch --show-current)"
+	same changed "$(tail -n 1 file)"
+	has "$(cat "$T/err")" 'your changes are back'
+	same '' "$(git for-each-ref refs/ralph refs/stash)"
+}
+
+@test 'a list that only the branch of the loop has is still there when the changes are back' {
+	loop_workspace 1
+	git rm -q --cached .ralph/prd.json
+	git commit -qm 'a list of my own'
+	echo changed >>file
+	build 0 adds-all --stash
+	same changed "$(tail -n 1 file)"
+	same true "$(passes US-1)"
 }
 
 @test 'with --worktree the user keeps the tree, changes and all' {

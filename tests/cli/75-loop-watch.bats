@@ -64,3 +64,73 @@ of_loop() {
 	has "$(ralph status)" 'is paused; go on with: ralph resume'
 	TMUX='' tmux -S "$T/tmux" send-keys -t t q
 }
+
+@test 'loops of two worktrees of one repository are both seen' {
+	loop_workspace 1
+	git worktree add -q "$T/second" -b other
+	loop_exits 0 build --branch ralph/one -- ./agent.py honest
+	loop_exits 0 build --branch ralph/two "$T/second" -- ./agent.py honest
+	same 2 "$(ralph status --json | get 'len(j["loops"])')"
+	has "$(ralph status "$T/second")" 'state      done'
+	has "$(ralph status .)" 'state      done'
+}
+
+@test 'workers of a parallel loop are seen while they work' {
+	loop_workspace 2
+	"$RALPH" build --net none --parallel 2 -- ./agent.py waits >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	both_wait() {
+		[ "$(find "$WS-worktrees" -name waiting 2>/dev/null | wc -l)" -eq 2 ]
+	}
+	wait_until -t 60 both_wait
+	same 3 "$(ralph status --json | get 'sum(l["running"] for l in j["loops"])')"
+	find "$WS-worktrees" -name waiting -execdir touch go-on ';'
+	wait "$LOOP"
+	LOOP=
+	same 1 "$(ralph status --json | get 'len(j["loops"])')"
+}
+
+@test 'a loop that asks a person comes first, with its question and what to type' {
+	loop_workspace 1
+	cp -r . "$T/home/aaa"
+	loop_exits 0 build "$T/home/aaa" -- ./agent.py honest
+	loop_exits 6 build -- ./agent.py decides
+	same question "$(of_loop '["state"]')"
+	same "question: the loop in '$WS' asks: SQLite or Postgres?; next: ralph answer -C $WS" "$(ralph status | head -n 1)"
+	ralph answer -C "$WS" SQLite
+	loop_exits 0 resume
+	lacks "$(ralph status)" 'asks:'
+}
+
+@test 'only a failure is called one: a limit, a stuck task and an outage have their own words, with the reason' {
+	loop_workspace 2
+	loop_exits 3 build -n 1 -- ./agent.py honest
+	same limit "$(of_loop '["state"]')"
+	has "$(ralph status)" "limit: the loop in '$WS' waits for you: the limit of 1 iteration is reached, and there is work left; next: ralph resume -n 11 $WS"
+	loop_exits 4 resume -n 5 --max-stuck 1 -- ./agent.py no-commit
+	same stuck "$(of_loop '["state"]')"
+	has "$(ralph status .)" "next: ralph logs -C $WS 2"
+	ralph task reopen US-2
+	loop_exits 7 resume -n 5 --no-wait -- ./agent.py overloaded
+	same provider "$(of_loop '["state"]')"
+}
+
+@test 'ralph top shows a loop that asks, without --all' {
+	need tmux
+	loop_workspace 1
+	loop_exits 6 build -- ./agent.py decides
+	TMUX='' tmux -u -S "$T/tmux" -f /dev/null new-session -d -s t -x 120 -y 24 "$RALPH top"
+	asks() {
+		TMUX='' tmux -S "$T/tmux" capture-pane -p -t t | grep -q -- "$1"
+	}
+	wait_until asks 'SQLite or Postgres'
+	TMUX='' tmux -S "$T/tmux" send-keys -t t q
+}
+
+@test 'ralph answer without arguments shows the questions and asks for each on a terminal' {
+	loop_workspace 2
+	loop_exits 6 build -- ./agent.py decides
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" 'expect:US-1, your answer: ' 'send:SQLite\n' \
+		'expect:US-2, your answer: ' 'send:SQLite\n' -- "$RALPH" answer
+	loop_exits 0 resume
+}

@@ -62,8 +62,8 @@ ralph_teardown() {
 
 	cd / || return
 	[ -n "${T:-}" ] || return 0
-	timeout 60 "$RALPH" rm --all --force >"$T/teardown" 2>&1 ||
-		fail "ralph rm --all --force: exit $?: $(cat "$T/teardown")" || bad=1
+	timeout 60 "$RALPH" --yes rm --all --force --home >"$T/teardown" 2>&1 ||
+		fail "ralph rm --all --force --home: exit $?: $(cat "$T/teardown")" || bad=1
 	wait_until nothing_left || {
 		bad=1
 		left_behind | while read -r pid what; do

@@ -183,19 +183,20 @@ told() {
 
 	volume=$(id -un)-llm
 	export RALPH_AGENT=claude
-	ralph run -n "$S" -- sh -c 'mkdir -p ~/.claude/projects && echo kept >~/.claude/projects/x; echo lost >~/y'
+	ralph run -n "$S" -- sh -c 'mkdir -p ~/.claude/projects && echo kept >~/.claude/projects/x; echo too >~/y'
 	has "$(engine volume ls -q)" "$volume"
 	ralph rm -f "$S"
-	same "kept" "$(ralph run -n "$S" -- sh -c 'cat ~/.claude/projects/x ~/y 2>/dev/null')"
+	same "kept too" "$(ralph run -n "$S" -- sh -c 'echo $(cat ~/.claude/projects/x ~/y)')"
 	# What was said there is found, though the home never had it.
 	ralph run -n "$S" -- sh -c 'mkdir -p ~/.claude/projects/-p && cat >~/.claude/projects/-p/s1.jsonl' \
 		<"$ENGINES_DIR/../golden/transcripts/claude-tools-run.jsonl"
 	ralph export -o "$T/inbox" "$S" >"$T/export"
 	same 1 "$(find "$T/inbox" -name '*.md' | wc -l)"
-	# Another workspace's sandbox has the same memory, and no other agent has it.
+	# Another project's sandbox does not have it, nor one with --rm, nor another agent.
 	mkdir "$HOME/other"
-	same kept "$(ralph run -n "o-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x')"
-	must_fail env RALPH_AGENT=command "$RALPH" run -n "c-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x' 2>/dev/null
+	must_fail ralph run -n "o-$S" "$HOME/other" -- sh -c 'cat ~/.claude/projects/x' 2>/dev/null
+	must_fail ralph run --rm -n "r-$S" -- sh -c 'cat ~/.claude/projects/x' 2>/dev/null
+	must_fail env RALPH_AGENT=command "$RALPH" run -n "c-$S" -- sh -c 'cat ~/.claude/projects/x' 2>/dev/null
 	# One of that name that is not ralph's is not used.
 	ralph rm --all --force >/dev/null
 	engine volume rm "$volume" >/dev/null
@@ -246,16 +247,17 @@ told() {
 	same "" "$(cat "$T/err")"
 }
 
-@test "the volume that an older ralph left is there again, with what is in it (tests/upgrade)" {
+@test "what an older ralph left in the volume for all projects stays there, and no sandbox sees it (tests/upgrade)" {
 	only docker docker-remote podman
 	local volumes=$XDG_STATE_HOME/ralph/volumes
 
 	mkdir -p "$volumes"
 	tar -C "$volumes" -xJpf "$BATS_TEST_DIRNAME/../upgrade/fixture/volume.tar.xz"
 	mv "$volumes/volume" "$volumes/$(id -un)-llm"
-	same '{}' "$(ralph run --agent claude -- sh -c 'cat ~/.claude/projects/note.json; echo more >~/.claude/projects/more')"
+	ralph run --agent claude -- sh -c '[ ! -e ~/.claude/projects/note.json ]; mkdir -p ~/.claude/projects; echo more >~/.claude/projects/more'
 	ralph rm "$(sandbox)"
-	same 'more note.json' "$(ralph run --agent claude -- sh -c 'echo $(ls ~/.claude/projects)')"
+	same more "$(ralph run --agent claude -- sh -c 'echo $(ls ~/.claude/projects)')"
+	same '{}' "$(cat "$volumes/$(id -un)-llm/.claude/projects/note.json")"
 }
 
 @test "a volume that the image asks for is not in the sandbox" {

@@ -182,7 +182,7 @@ left() {
 @test "a login that an older ralph left in a home or volume is removed before the next start, whatever the way, and said" {
 	ralph run -n "$S" -- true
 	left "$XDG_STATE_HOME/ralph/sandboxes/$S/home"
-	[ ! -d "$XDG_STATE_HOME/ralph/volumes" ] || left "$XDG_STATE_HOME/ralph/volumes/$(id -un)-llm"
+	[ ! -d "$XDG_STATE_HOME/ralph/volumes" ] || left "$XDG_STATE_HOME/ralph/volumes/$(id -un)-llm/$(basename "$(readlink "$XDG_STATE_HOME/ralph/sandboxes/$S/home")")"
 	must_fail nowhere
 	way off
 	run --separate-stderr -0 ralph run -n "$S" -- sh -c 'cat "$1" 2>/dev/null || :' sh "$FILE"

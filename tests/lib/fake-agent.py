@@ -163,6 +163,26 @@ def limited_once():
     honest()
 
 
+def overloaded():
+    """The provider has an outage, as Claude Code says it after its own retries."""
+    init()
+    result("API Error: 529 Overloaded", error=True, terminal_reason="api_error", api_error_status=529)
+    sys.exit(1)
+
+
+def unreached():
+    """No connection to the provider: there is no status."""
+    init()
+    result("API Error: Unable to connect to API (ConnectionRefused)", error=True, terminal_reason="api_error")
+    sys.exit(1)
+
+
+def overloaded_twice():
+    if ITERATION <= 2:
+        overloaded()
+    honest()
+
+
 def weekly():
     work()
     emit({"type": "rate_limit_event", "rate_limit_info": {
@@ -197,7 +217,7 @@ def torn():
 
 def exit0_error():
     work()
-    result("API Error", error=True, terminal_reason="api_error", api_error_status=500)
+    result("API Error", error=True, terminal_reason="api_error", api_error_status=400)
 
 
 def no_result():
@@ -386,6 +406,13 @@ def other_author():
         "--author", "Mallory <m@example.invalid>")
     claim()
     result()
+
+
+def commits_nothing():
+    """An empty commit each time, and never the work."""
+    init()
+    git("commit", "-q", "--allow-empty", "-m", f"{TASK}: nothing")
+    result("I go on.")
 
 
 def conflicts():

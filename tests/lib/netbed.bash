@@ -152,11 +152,12 @@ denied() {
 	wait_until event '"verdict":"deny"' "\"host\":\"$host\"" "$@"
 }
 
+# gateway_pid [PROGRAM]: of the gateway, or of the edge.
 gateway_pid() {
 	local p
 
 	for p in /proc/[0-9]*; do
-		[ "$(cat "$p/comm" 2>/dev/null)" = gateway ] || continue
+		[ "$(cat "$p/comm" 2>/dev/null)" = "${1:-gateway}" ] || continue
 		[ "$(readlink "$p/ns/net")" = "$(readlink "/proc/$BED_PID/ns/net")" ] || continue
 		# Its helpers have the same name and another parent.
 		[ "$(cat "/proc/$(awk '{ print $4 }' "$p/stat")/comm")" = supervisor ] && echo "${p#/proc/}"

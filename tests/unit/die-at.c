@@ -5,7 +5,7 @@
  * loop forks count on from where they were forked, and kill the loop, not themselves.
  *
  * Workers of a loop are the same program: RALPH_TEST_DIE_WHO=worker means one of them, else it is
- * the loop that started them. RALPH_TEST_DIE_ONCE names a file that is made by the first that dies,
+ * the loop that started them. RALPH_TEST_FULL_AT: from this call on the disk is full. RALPH_TEST_DIE_ONCE names a file that is made by the first that dies,
  * and with which no other does.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static long count, at;
+static long count, at, calls, full_at;
 static pid_t loop;
 
 static void __attribute__((constructor)) begin(void)
@@ -29,6 +29,9 @@ static void __attribute__((constructor)) begin(void)
 	int is_worker = getenv("RALPH_TEST_IS_WORKER") != NULL;
 
 	at = s && is_worker == (who && who[0] == 'w') ? strtol(s, NULL, 10) : 0;
+	s = getenv("RALPH_TEST_FULL_AT");
+	full_at = s ? strtol(s, NULL, 10) : 0;
+	s = getenv("RALPH_TEST_DIE_AT");
 	loop = getpid();
 	if (s)
 		(void)setenv("RALPH_TEST_IS_WORKER", "1", 1);
@@ -55,6 +58,11 @@ static void __attribute__((destructor)) end(void)
 	(void)fclose(f);
 }
 
+static int is_full(void)
+{
+	return full_at && ++calls >= full_at;
+}
+
 static void point(void)
 {
 	int saved = errno;
@@ -75,6 +83,10 @@ static void point(void)
 		type r;                                                                            \
                                                                                                    \
 		point();                                                                           \
+		if (is_full()) {                                                                   \
+			errno = ENOSPC;                                                            \
+			return -1;                                                                 \
+		}                                                                                  \
 		r = __real_##name args;                                                            \
 		point();                                                                           \
 		return r;                                                                          \
@@ -83,6 +95,8 @@ static void point(void)
 WRAP(int, fsync, (int fd), (fd))
 WRAP(int, rename, (const char *a, const char *b), (a, b))
 WRAP(int, renameat, (int d, const char *a, int e, const char *b), (d, a, e, b))
+WRAP(int, renameat2, (int d, const char *a, int e, const char *b, unsigned int f), (d, a, e, b, f))
+WRAP(int, rmdir, (const char *a), (a))
 WRAP(int, unlinkat, (int d, const char *a, int f), (d, a, f))
 WRAP(int, unlink, (const char *a), (a))
 WRAP(int, mkdirat, (int d, const char *a, mode_t m), (d, a, m))

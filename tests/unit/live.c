@@ -44,14 +44,15 @@ static struct {
 	struct ca *ca;	     /* of the servers */
 	char dir[64], ca_file[96];
 	/* per test */
-	pid_t gateway, supervisor;
+	pid_t edge, gateway, supervisor;
 	int ctl;
+	int arrivals, dials;   /* of the program that is not there; -1: both are */
 	struct buf sandbox_ca; /* PEM */
 	struct wire_msg *queue[4096];
 	size_t n_queue;
 	struct wire_msg *last;
 	uint32_t keep_ms;
-} w = {.inside = -1, .outside = -1, .ctl = -1};
+} w = {.inside = -1, .outside = -1, .ctl = -1, .arrivals = -1, .dials = -1};
 
 static void leave_out(const char *why)
 {
@@ -361,6 +362,11 @@ static void send_config(int sock, const struct live_options *o)
 	assert_int_equal(wire_send(sock, (enum wire_type)GW_CONFIG, 0, &b, NULL, 0), 0);
 }
 
+static void send_empty(int sock, enum gw_type type, const int *fds, size_t n_fds)
+{
+	assert_int_equal(wire_send(sock, (enum wire_type)type, 0, NULL, fds, n_fds), 0);
+}
+
 static void send_listeners(int sock)
 {
 	int fds[ARRAY_SIZE(rows)];
@@ -372,7 +378,6 @@ static void send_listeners(int sock)
 	assert_int_equal(gw_send_listeners(sock, rows, fds, ARRAY_SIZE(rows)), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		(void)close(fds[i]);
-	assert_int_equal(wire_send(sock, (enum wire_type)GW_START, 0, NULL, NULL, 0), 0);
 }
 
 /* What the credential helper would say, over its own line. */
@@ -411,8 +416,33 @@ static void answer_header(int line, const struct wire_msg *m)
 }
 
 struct lines {
-	int gw, ca, ctl, cred;
+	int edge, gw, ca, ctl, cred;
 };
+
+/* Both programs are asked, one after the other, and the test gets the sum. */
+static bool relay_health(int from, const struct lines *l, const struct wire_msg *m)
+{
+	static struct gw_health of_edge;
+	struct gw_health h = {0};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	if (m->id == 0)
+		return (from == l->gw && l->edge >= 0) ||
+		       wire_send(l->ctl, m->type, 0, &m->body, NULL, 0) == 0;
+	(void)gw_get_health(m, from == l->edge ? &of_edge : &h);
+	if (from == l->edge)
+		return wire_send(l->gw, m->type, m->id, NULL, NULL, 0) == 0;
+	h.connections += of_edge.connections;
+	h.tunnels += of_edge.tunnels;
+	h.lookups += of_edge.lookups;
+	h.accepted += of_edge.accepted;
+	h.denied += of_edge.denied;
+	h.bytes_up += of_edge.bytes_up;
+	h.bytes_down += of_edge.bytes_down;
+	gw_put_health(&b, &h);
+	return wire_send(l->ctl, m->type, m->id, &b, NULL, 0) == 0;
+}
 
 /* One frame from `from`; false: the end. */
 static bool relay(int from, const struct lines *l)
@@ -424,6 +454,12 @@ static bool relay(int from, const struct lines *l)
 	r = wire_recv(from, &m);
 	if (r <= 0)
 		return false;
+	if (from == l->ctl && wire_send(l->edge, m.type, m.id, &m.body, NULL, 0) < 0)
+		return false;
+	if (from == l->ctl && (int)m.type == GW_HEALTH)
+		return true;
+	if ((int)m.type == GW_HEALTH)
+		return relay_health(from, l, &m);
 	if (from == l->ctl || from == l->ca)
 		return wire_send(l->gw, m.type, m.id, &m.body, NULL, 0) == 0;
 	if (from == l->gw && (int)m.type == GW_LEAF)
@@ -436,7 +472,7 @@ static bool relay(int from, const struct lines *l)
 
 static _Noreturn void supervise(const struct lines *l)
 {
-	const int fds[] = {l->gw, l->ca, l->ctl, l->cred};
+	const int fds[] = {l->edge, l->gw, l->ca, l->ctl, l->cred};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
@@ -498,33 +534,84 @@ static void drop_frame(struct wire_msg *m)
 	free(m);
 }
 
+/* The lines are the program's, or the test's. */
+static void give_lines(int sock, const int *lines)
+{
+	if (sock >= 0)
+		send_empty(sock, GW_LINES, lines, 2);
+	if (sock < 0) {
+		w.arrivals = lines[0];
+		w.dials = lines[1];
+		return;
+	}
+	(void)close(lines[0]);
+	(void)close(lines[1]);
+}
+
+static void leave_out_program(int pair[2])
+{
+	(void)close(pair[1]);
+	closep(&pair[0]);
+	pair[0] = -1;
+}
+
+static void start_gateway(const struct live_options *o, int gw[2], int *cred, const int *lines)
+{
+	if (o->no_gateway) {
+		leave_out_program(gw);
+	} else {
+		w.gateway = start_program(GATEWAY_EXE, gw[1]);
+		send_config(gw[0], o);
+		send_empty(gw[0], GW_CRED, cred, 1);
+		(void)close(*cred);
+	}
+	give_lines(gw[0], lines);
+	if (!o->no_gateway)
+		send_empty(gw[0], GW_START, NULL, 0);
+}
+
+static void start_edge(const struct live_options *o, int edge[2], const int *lines)
+{
+	if (o->no_edge) {
+		leave_out_program(edge);
+		give_lines(-1, lines);
+		return;
+	}
+	w.edge = start_program(EDGE_EXE, edge[1]);
+	send_config(edge[0], o);
+	give_lines(edge[0], lines);
+	send_listeners(edge[0]);
+	send_empty(edge[0], GW_START, NULL, 0);
+}
+
 void live_start(const struct live_options *o)
 {
-	int gw[2], ca[2], ctl[2], cred[2];
+	int edge[2], gw[2], ca[2], ctl[2], cred[2], arrivals[2], dials[2];
 	struct err err = {0};
 	struct wire_msg *up;
 
+	assert_int_equal(wire_pair(edge, &err), 0);
 	assert_int_equal(wire_pair(gw, &err), 0);
+	assert_int_equal(wire_pair(arrivals, &err), 0);
+	assert_int_equal(wire_pair(dials, &err), 0);
 	assert_int_equal(wire_pair(ca, &err), 0);
 	assert_int_equal(wire_pair(ctl, &err), 0);
 	assert_int_equal(wire_pair(cred, &err), 0);
 	w.keep_ms = o->keep_ms;
 	enter(w.outside);
-	w.gateway = start_program(GATEWAY_EXE, gw[1]);
 	(void)start_program(CA_EXE, ca[1]);
-	send_config(gw[0], o);
-	assert_int_equal(wire_send(gw[0], (enum wire_type)GW_CRED, 0, NULL, &cred[1], 1), 0);
-	(void)close(cred[1]);
-	send_listeners(gw[0]);
+	start_gateway(o, gw, &cred[1], (int[]){arrivals[1], dials[1]});
+	start_edge(o, edge, (int[]){arrivals[0], dials[0]});
 	make_ca(ca[0]);
 	w.supervisor = fork();
 	if (w.supervisor == 0) {
 		(void)fd_set_nonblock(ctl[1], o->no_events);
 		(void)close(ctl[0]);
-		supervise(&(struct lines){gw[0], ca[0], ctl[1], cred[0]});
+		supervise(&(struct lines){edge[0], gw[0], ca[0], ctl[1], cred[0]});
 	}
 	(void)close(cred[0]);
-	(void)close(gw[0]);
+	closep(&edge[0]);
+	closep(&gw[0]);
 	(void)close(ca[0]);
 	(void)close(ctl[1]);
 	w.ctl = ctl[0];
@@ -535,14 +622,21 @@ void live_start(const struct live_options *o)
 	(void)live_dns_questions();
 }
 
+static void wait_for(pid_t pid)
+{
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+}
+
 void live_stop(void)
 {
 	closep(&w.ctl);
-	if (w.supervisor) {
-		(void)waitpid(w.supervisor, NULL, 0);
-		(void)waitpid(w.gateway, NULL, 0);
-	}
-	w.supervisor = w.gateway = 0;
+	closep(&w.arrivals);
+	closep(&w.dials);
+	wait_for(w.supervisor);
+	wait_for(w.gateway);
+	wait_for(w.edge);
+	w.supervisor = w.gateway = w.edge = 0;
 	for (size_t i = 0; i < w.n_queue; i++)
 		drop_frame(w.queue[i]);
 	w.n_queue = 0;
@@ -551,13 +645,30 @@ void live_stop(void)
 	buf_done(&w.sandbox_ca);
 }
 
-void live_kill(void)
+void live_kill(pid_t pid)
 {
-	(void)kill(w.gateway, SIGKILL);
-	(void)waitpid(w.gateway, NULL, 0);
+	(void)kill(pid, SIGKILL);
+	wait_for(w.edge);
+	wait_for(w.gateway);
+	w.edge = w.gateway = 0;
 }
 
-pid_t live_pid(void)
+int live_arrivals(void)
+{
+	return w.arrivals;
+}
+
+int live_dials(void)
+{
+	return w.dials;
+}
+
+pid_t live_edge(void)
+{
+	return w.edge;
+}
+
+pid_t live_gateway(void)
 {
 	return w.gateway;
 }
@@ -751,101 +862,6 @@ int client_proxy(void)
 	return fd;
 }
 
-void put_bytes(int fd, const void *p, size_t n)
-{
-	while (n) {
-		ssize_t r = send(fd, p, n, MSG_NOSIGNAL);
-
-		if (r <= 0)
-			return; /* the test will see it in what it reads */
-		p = (const char *)p + r;
-		n -= (size_t)r;
-	}
-}
-
-void put(int fd, const char *text)
-{
-	put_bytes(fd, text, strlen(text));
-}
-
-static char *collect(int fd, SSL *ssl, const char *marker)
-{
-	struct buf b;
-
-	buf_init(&b, 128 * MiB);
-	while (!marker || !b.data || !memmem(b.data, b.len, marker, strlen(marker))) {
-		char part[16384];
-		ssize_t n =
-			ssl ? SSL_read(ssl, part, sizeof(part)) : recv(fd, part, sizeof(part), 0);
-
-		if (n < 0 && !ssl && (errno == EAGAIN || errno == EINTR))
-			fail_msg("waited in vain for '%s'; got '%s'", marker ? marker : "the end",
-				 buf_str(&b));
-		if (n <= 0)
-			break;
-		(void)buf_append(&b, part, (size_t)n);
-	}
-	return b.data ? buf_take(&b) : xstrdup("");
-}
-
-char *get(int fd, const char *marker)
-{
-	return collect(fd, NULL, marker);
-}
-
-char *ask(const char *text)
-{
-	int fd = client_proxy();
-	char *answer;
-
-	put(fd, text);
-	answer = get(fd, NULL);
-	(void)close(fd);
-	return answer;
-}
-
-void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("'%s' is not in '%s'", part, text);
-}
-
-void starts(const char *text, const char *with)
-{
-	if (strncmp(text, with, strlen(with)) != 0)
-		fail_msg("'%s' does not start with '%s'", text, with);
-}
-
-bool is_reset(int fd)
-{
-	char c;
-	ssize_t n = recv(fd, &c, 1, 0);
-
-	return n < 0 && (errno == ECONNRESET || errno == EPIPE);
-}
-
-bool is_closed(int fd)
-{
-	char c;
-	ssize_t n = recv(fd, &c, 1, 0);
-
-	return n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE));
-}
-
-int tunnel_to(const char *authority)
-{
-	cleanup_free char *rq =
-		xasprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", authority, authority);
-	cleanup_free char *answer = NULL;
-	int fd = client_proxy();
-
-	put(fd, rq);
-	answer = get(fd, "\r\n\r\n");
-	if (strncmp(answer, "HTTP/1.1 200 ", 13) != 0)
-		fail_msg("CONNECT %s: '%s'", authority, answer);
-	return fd;
-}
-
 static SSL_CTX *client_ctx(enum trust trust)
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
@@ -890,7 +906,7 @@ void tls_put(SSL *s, const char *text)
 
 char *tls_get(SSL *s, const char *marker)
 {
-	return collect(-1, s, marker);
+	return live_collect(-1, s, marker);
 }
 
 void tls_close(SSL *s)
@@ -899,27 +915,6 @@ void tls_close(SSL *s)
 
 	SSL_free(s);
 	(void)close(fd);
-}
-
-size_t hello_bytes(const char *sni, unsigned char **ret)
-{
-	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-	SSL *s = SSL_new(ctx);
-	BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
-	char *p;
-	long n;
-
-	SSL_set_bio(s, in, out);
-	if (sni)
-		(void)SSL_set_tlsext_host_name(s, sni);
-	(void)SSL_connect(s);
-	n = BIO_get_mem_data(out, &p);
-	assert_true(n > 0);
-	*ret = xmalloc((size_t)n);
-	memcpy(*ret, p, (size_t)n);
-	SSL_free(s);
-	SSL_CTX_free(ctx);
-	return (size_t)n;
 }
 
 static size_t dns_question(const char *name, uint16_t type, uint8_t *q)

@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 /*
- * The real gateway and CA helper, with the test as supervisor. Two network namespaces: in
- * "inside" the listeners and the clients live, in "outside" the gateway and the servers; nothing
+ * The real edge, gateway and CA helper, with the test as supervisor. Two network namespaces: in
+ * "inside" the listeners and the clients live, in "outside" edge, gateway and the servers; nothing
  * leaves either. /etc/hosts is the test's own; what it does not hold is asked of a DNS server on
  * 127.0.0.1 outside, which only counts.
  */
@@ -47,14 +47,20 @@ struct live_options {
 	bool trust_dir;	  /* the servers' CA in a hashed directory, not in a file */
 	bool no_events;	  /* nobody will ask for them */
 	bool bad_trust;	  /* the servers' CA is not trusted */
+	bool no_edge; /* the test is the edge, or the gateway; live_health() has no answer then */
+	bool no_gateway;
 };
 
 /* Per test: starts everything; live_stop() ends it. */
 void live_start(const struct live_options *o);
 void live_stop(void);
-/* SIGKILL to the gateway, and its end. */
-void live_kill(void);
-pid_t live_pid(void);
+/* SIGKILL to one of the two, and the end of both. */
+void live_kill(pid_t pid);
+pid_t live_edge(void);
+pid_t live_gateway(void);
+/* The lines of the program that the test stands for: see wire/edge-proto.h. */
+int live_arrivals(void);
+int live_dials(void);
 void live_policy(const struct live_options *o);
 
 /* The next event of this verb, verdict and host ("": any) within 5 s; fails the test otherwise.
@@ -80,6 +86,7 @@ void put(int fd, const char *text);
 void put_bytes(int fd, const void *p, size_t n);
 /* Reads until `marker` has come (or end of stream when NULL); the text is the caller's. */
 char *get(int fd, const char *marker);
+char *live_collect(int fd, SSL *ssl, const char *marker); /* the same of either */
 /* The whole conversation: sends text to the proxy, reads to the end. */
 char *ask(const char *text);
 /* Fail the test unless the text has this part, or starts so. */

@@ -55,6 +55,34 @@ static void claudes_limit_is_a_success_that_failed(void **state)
 	assert_string_equal(r.reason, "usage_limit_reached");
 }
 
+static void a_provider_without_an_answer_is_told_from_other_failures(void **state)
+{
+	READ(claude,
+	     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,"
+	     "\"terminal_reason\":\"api_error\",\"result\":\"API Error: Connection error.\"}\n");
+	assert_true(r.unreached);
+	feed(&r, STREAM(claude),
+	     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,"
+	     "\"terminal_reason\":\"api_error\",\"api_error_status\":529}");
+	assert_false(r.unreached);
+	assert_int_equal(r.status, 529);
+	feed(&r, STREAM(claude),
+	     "{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true,"
+	     "\"terminal_reason\":\"max_turns\"}");
+	assert_false(r.unreached);
+	feed(&r, STREAM(codex),
+	     "{\"type\":\"turn.failed\",\"error\":{\"message\":\"stream "
+	     "disconnected before completion: x\"}}");
+	assert_true(r.unreached && !r.limited);
+	feed(&r, STREAM(codex),
+	     "{\"type\":\"turn.failed\",\"error\":{\"message\":\"unexpected status 400: x\"}}");
+	assert_false(r.unreached);
+	feed(&r, STREAM(opencode),
+	     "{\"type\":\"error\",\"error\":{\"name\":\"APIError\",\"data\":{"
+	     "\"statusCode\":503}}}");
+	assert_int_equal(r.status, 503);
+}
+
 static void a_run_that_was_interrupted_is_no_success(void **state)
 {
 	READ(claude, "{\"type\":\"assistant\",\"message\":{\"usage\":{\"output_tokens\":1}}}\n");
@@ -135,6 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(claude_says_its_result_cost_and_tokens),
 		cmocka_unit_test(claudes_limit_is_a_success_that_failed),
+		cmocka_unit_test(a_provider_without_an_answer_is_told_from_other_failures),
 		cmocka_unit_test(a_run_that_was_interrupted_is_no_success),
 		cmocka_unit_test(codex_says_its_tokens_and_failures),
 		cmocka_unit_test(gemini_and_opencode_say_theirs),

@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/mem.h"
-#include "gateway/parse/dns.h"
+#include "edge/parse/dns.h"
 
 #define HEAD "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"
 #define HEAD_OPT "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01"

@@ -1,8 +1,8 @@
 #include "tests.h"
 
 #include "base/buf.h"
-#include "gateway/parse/hello.h"
-#include "gateway/parse/server-hello.h"
+#include "edge/parse/hello.h"
+#include "edge/parse/server-hello.h"
 
 #define SNI_OK                                                                                     \
 	"\x00\x00\x00\x0b\x00\x09\x00\x00\x06"                                                     \

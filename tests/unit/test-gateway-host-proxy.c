@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "gateway/reach/host-proxy.h"
+#include "flow/host-proxy.h"
 
 static struct host_proxies *proxies_of(const char *https, const char *no_proxy)
 {

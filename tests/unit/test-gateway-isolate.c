@@ -2,7 +2,10 @@
 
 #include "base/landlock.h"
 #include "base/proc.h"
-#include "gateway/isolate.h"
+#include "confine/filters.h"
+#include "confine/syscalls.h"
+#include "edge/reach/resolver.h"
+#include "flow/isolate.h"
 
 #include <arpa/inet.h>
 #include <cap-ng.h>
@@ -59,6 +62,13 @@ static int speak_to_a_local_service(void)
 {
 	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0;
 }
+
+static int connect_a_socket(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+
+	return connect(0, (struct sockaddr *)&a, sizeof(a)) == 0;
+}
 #endif
 
 static int read_the_certificates(void)
@@ -76,21 +86,22 @@ static int may_get_a_capability(void)
 	return prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1;
 }
 
-enum stage { FILES, CALLS, HELPER };
+enum stage { FILES, EDGE, GATEWAY, HELPER };
 
 static int give_up(enum stage stage)
 {
-	struct isolate i = {0};
-	struct err err = {0};
-	int pair[2], r;
+	static const char *const trust[] = {"/etc/ssl", NULL};
+	int pair[2];
 
 	if (stage == HELPER)
 		return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ||
-				       isolate_helper(pair[1]) < 0
+				       resolver_isolate(pair[1]) < 0
 			       ? -1
 			       : 0;
-	r = isolate_files(&i, &err);
-	return r < 0 || stage == FILES ? r : isolate_calls(&i, &err);
+	if (isolate_rights() < 0 ||
+	    isolate_files(stage == GATEWAY ? trust : NULL, NULL, NULL, LANDLOCK_NO_SIGNALS) < 0)
+		return -1;
+	return stage == FILES ? 0 : stage == EDGE ? confine_calls(edge) : confine_calls(gateway);
 }
 
 /* What's exit code in a process that has come to that stage, or 128 + the signal. */
@@ -112,11 +123,15 @@ static int refused_since(int abi)
 	return landlock_abi() >= abi ? 0 : 1;
 }
 
-static void it_reads_the_certificates_and_makes_connections(void **state)
+static void the_edge_makes_connections(void **state)
 {
-	assert_int_equal(after(CALLS, make_a_connection), 0);
+	assert_int_equal(after(EDGE, make_a_connection), 0);
+}
+
+static void the_gateway_reads_the_certificates(void **state)
+{
 	if (read_the_certificates() == 0 && landlock_abi() >= 1)
-		assert_int_equal(after(CALLS, read_the_certificates), 0);
+		assert_int_equal(after(GATEWAY, read_the_certificates), 0);
 }
 
 static void it_has_no_other_file(void **state)
@@ -147,13 +162,26 @@ static void a_look_up_reads_settings_and_writes_nothing(void **state)
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
-static void it_runs_nothing_and_makes_no_code(void **state)
+static void neither_runs_anything_or_makes_code(void **state)
 {
-	assert_int_equal(after(CALLS, run_a_program), 128 + SIGSYS);
-	assert_int_equal(after(CALLS, start_a_process), 128 + SIGSYS);
-	assert_int_equal(after(CALLS, make_code), 128 + SIGSYS);
-	assert_int_equal(after(CALLS, speak_to_a_local_service), 128 + SIGSYS);
-	assert_int_equal(after(CALLS, write_a_file), 128 + SIGSYS);
+	for (enum stage s = EDGE; s <= GATEWAY; s++) {
+		assert_int_equal(after(s, run_a_program), 128 + SIGSYS);
+		assert_int_equal(after(s, start_a_process), 128 + SIGSYS);
+		assert_int_equal(after(s, make_code), 128 + SIGSYS);
+		assert_int_equal(after(s, speak_to_a_local_service), 128 + SIGSYS);
+		assert_int_equal(after(s, write_a_file), 128 + SIGSYS);
+	}
+}
+
+static void the_edge_opens_no_file(void **state)
+{
+	assert_int_equal(after(EDGE, read_the_certificates), 128 + SIGSYS);
+}
+
+static void the_gateway_makes_no_socket_and_no_connection(void **state)
+{
+	assert_int_equal(after(GATEWAY, make_a_connection), 128 + SIGSYS);
+	assert_int_equal(after(GATEWAY, connect_a_socket), 128 + SIGSYS);
 }
 
 static void a_look_up_runs_nothing(void **state)
@@ -165,13 +193,16 @@ static void a_look_up_runs_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_reads_the_certificates_and_makes_connections),
+		cmocka_unit_test(the_edge_makes_connections),
+		cmocka_unit_test(the_gateway_reads_the_certificates),
 		cmocka_unit_test(it_has_no_other_file),
 		cmocka_unit_test(it_can_get_no_capability_back),
 		cmocka_unit_test(it_does_not_listen_and_signals_nobody),
 		cmocka_unit_test(a_look_up_reads_settings_and_writes_nothing),
 #if !defined(__SANITIZE_ADDRESS__)
-		cmocka_unit_test(it_runs_nothing_and_makes_no_code),
+		cmocka_unit_test(neither_runs_anything_or_makes_code),
+		cmocka_unit_test(the_edge_opens_no_file),
+		cmocka_unit_test(the_gateway_makes_no_socket_and_no_connection),
 		cmocka_unit_test(a_look_up_runs_nothing),
 #endif
 	};

@@ -445,10 +445,10 @@ static void bytes_and_the_end_that_come_at_once_both_pass(void **state)
 
 	put(fd, "open");
 	echo = get(fd, "open");
-	assert_int_equal(kill(live_pid(), SIGSTOP), 0);
+	assert_int_equal(kill(live_edge(), SIGSTOP), 0);
 	put(fd, "the end");
 	(void)shutdown(fd, SHUT_WR);
-	assert_int_equal(kill(live_pid(), SIGCONT), 0);
+	assert_int_equal(kill(live_edge(), SIGCONT), 0);
 	a = get(fd, NULL);
 	assert_string_equal(a, "the end");
 	(void)close(fd);
@@ -863,16 +863,55 @@ static void a_flood_of_refusals_becomes_few_events(void **state)
 		n += live_event(GW_VERB_TLS, GW_DENY, "198.18.99.99")->count;
 }
 
-static void killing_the_gateway_ends_the_network(void **state)
+/* The gateway reads the first request, and the edge opens the tunnel. */
+static void a_connect_behind_another_request_opens_a_tunnel(void **state)
+{
+	static const char get_it[] =
+		"GET http://allowed.test/hello HTTP/1.1\r\nHost: allowed.test\r\n\r\n";
+	static const char tunnel[] =
+		"CONNECT allowed.test:9000 HTTP/1.1\r\nHost: allowed.test:9000\r\n\r\n";
+	cleanup_free char *hi = NULL, *yes = NULL, *echo = NULL, *no = NULL;
+	int fd = client_proxy();
+
+	put(fd, get_it);
+	hi = get(fd, "\r\n\r\nhi");
+	put(fd, tunnel);
+	yes = get(fd, "\r\n\r\n");
+	starts(yes, "HTTP/1.1 200 ");
+	put(fd, "through");
+	echo = get(fd, "through");
+	(void)close(fd);
+	/* And it is judged there. */
+	fd = client_proxy();
+	put(fd, get_it);
+	free(get(fd, "\r\n\r\nhi"));
+	put(fd, "CONNECT other.test:443 HTTP/1.1\r\nHost: other.test\r\n\r\n");
+	no = get(fd, NULL);
+	starts(no, "HTTP/1.1 403 refused by ralph");
+	(void)close(fd);
+	(void)live_event(GW_VERB_CONNECT, GW_DENY, "other.test");
+}
+
+static void network_ends_with(pid_t pid)
 {
 	int fd = tunnel_to("allowed.test:9000");
 
-	live_kill();
+	live_kill(pid);
 	assert_true(is_closed(fd));
 	(void)close(fd);
 	/* The listeners went with it: they were its own. */
 	fd = client("127.0.0.1", 3128);
 	assert_true(fd < 0);
+}
+
+static void killing_the_edge_ends_the_network(void **state)
+{
+	network_ends_with(live_edge());
+}
+
+static void killing_the_gateway_ends_the_network(void **state)
+{
+	network_ends_with(live_gateway());
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
@@ -924,6 +963,8 @@ int main(void)
 		T(a_new_policy_holds_at_once_and_ends_what_it_forbids),
 		T(wider_tiers_open_what_they_say_and_no_more),
 		T(a_flood_of_refusals_becomes_few_events),
+		T(a_connect_behind_another_request_opens_a_tunnel),
+		T(killing_the_edge_ends_the_network),
 		T(killing_the_gateway_ends_the_network),
 	};
 

@@ -27,10 +27,9 @@ static int down(void **state)
 	return 0;
 }
 
-/* Resident memory of the gateway in KiB. */
-static long resident(void)
+static long resident_of(pid_t pid)
 {
-	cleanup_free char *path = xasprintf("/proc/%d/status", (int)live_pid());
+	cleanup_free char *path = xasprintf("/proc/%d/status", (int)pid);
 	FILE *f = fopen(path, "re");
 	char line[256];
 	long kib = -1;
@@ -42,6 +41,12 @@ static long resident(void)
 		(void)fclose(f);
 	assert_true(kib > 0);
 	return kib;
+}
+
+/* Resident memory of edge and gateway in KiB. */
+static long resident(void)
+{
+	return resident_of(live_edge()) + resident_of(live_gateway());
 }
 
 /* The sanitizer keeps freed memory for a while, and more of it. */

@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#include "gateway/reach/dial.h"
-#include "gateway/reach/names.h"
+#include "edge/reach/dial.h"
+#include "edge/reach/names.h"
 
 static struct names *names;
 

@@ -1,8 +1,8 @@
 #include "tests.h"
 
 #include "base/mem.h"
-#include "gateway/parse/sniff.h"
-#include "gateway/parse/socks5.h"
+#include "flow/sniff.h"
+#include "edge/parse/socks5.h"
 
 #define BYTES(s) (s), sizeof(s) - 1
 

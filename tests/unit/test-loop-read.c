@@ -241,6 +241,26 @@ static void a_wait_ends_a_little_after_the_announced_time(void **state)
 	assert_true(limits_wait_until(1000, UINT64_MAX, 7) < 1000 + WAIT_MAX_S);
 }
 
+static void an_outage_is_waited_for_longer_each_time_up_to_its_end(void **state)
+{
+	uint64_t random = 0; /* no more than the step itself */
+
+	assert_int_equal(limits_outage_until(1000, 1000, 1, 0, random), 1002);
+	assert_int_equal(limits_outage_until(1000, 1000, 2, 0, random), 1004);
+	assert_int_equal(limits_outage_until(1000, 1000, 5, 0, random), 1032);
+	assert_int_equal(limits_outage_until(1000, 1000, 50, 0, random), 1000 + OUTAGE_STEP_S);
+	assert_int_equal(limits_outage_until(1000, 1000, UINT64_MAX, 0, random),
+			 1000 + OUTAGE_STEP_S);
+	/* The last wait ends with the time, and then there is none. */
+	assert_int_equal(limits_outage_until(1000, 990, 4, 12, random), 1002);
+	assert_int_equal(limits_outage_until(1002, 990, 5, 12, random), 0);
+	/* A clock that was set back. */
+	assert_int_equal(limits_outage_until(500, 990, 1, 12, random), 502);
+	for (random = 0; random < 100; random++)
+		assert_true(limits_outage_until(1000, 1000, 50, 0, random) <=
+			    1000 + OUTAGE_STEP_S + OUTAGE_STEP_S / 10);
+}
+
 static void the_reserve_of_the_week_is_left_alone(void **state)
 {
 	assert_false(limits_reserve_reached(0, 100));
@@ -252,6 +272,7 @@ static void the_reserve_of_the_week_is_left_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_outage_is_waited_for_longer_each_time_up_to_its_end),
 		cmocka_unit_test(lines_are_the_same_in_whatever_pieces_they_come),
 		cmocka_unit_test(a_line_that_is_too_long_is_passed_over_alone),
 		cmocka_unit_test(a_promise_counts_only_alone_on_its_line),

@@ -55,6 +55,9 @@ static const struct {
 	{"a failed run with bad commits", {.end = RUN_FAILED, .rejected = true}, VERDICT_REJECTED, false, false, TASK_READY},
 	{"a rate limit gives the attempt back", {.end = RUN_LIMITED, .claims = true, .verified = true},
 	 VERDICT_LIMITED, false, true, TASK_READY},
+	{"an outage too, whatever was committed", {.end = RUN_OUTAGE, .claims = true, .verified = true, .new_head = true},
+	 VERDICT_OUTAGE, true, true, TASK_READY},
+	{"an iteration that the loop's time ended", {.end = RUN_OVERTIME}, VERDICT_INTERRUPTED, false, true, TASK_READY},
 	{"a credential too", {.end = RUN_CREDENTIAL}, VERDICT_CREDENTIAL, false, true, TASK_READY},
 	{"what cannot be run", {.end = RUN_NOT_STARTED}, VERDICT_BROKEN, false, true, TASK_READY},
 	{"stopped by the user", {.end = RUN_STOPPED, .claims = true, .verified = true, .committed = true},
@@ -110,6 +113,38 @@ static void nothing_is_done_without_word_proof_and_commit(void **state)
 	}
 }
 
+static void what_is_done_is_called_what_the_host_has_seen(void **state)
+{
+	static const struct {
+		bool proved, committed;
+		const char *why;
+	} rows[] = {
+		{true, true, "verified and committed"},
+		{true, false, "verified"},
+		{false, true, "committed; no command verifies it"},
+		{false, false, "the agent says so; no command verifies it"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct facts f = {.claims = true,
+					.verified = true,
+					.proved = rows[i].proved,
+					.committed = rows[i].committed};
+		struct judgement j;
+
+		verdict_judge(&f, &j);
+		assert_int_equal(j.verdict, VERDICT_DONE);
+		assert_string_equal(j.why, rows[i].why);
+	}
+}
+
+static void only_a_provider_that_is_away_is_waited_for(void **state)
+{
+	for (int v = 0; v < VERDICT_N; v++)
+		assert_int_equal(verdict_waits((enum verdict)v),
+				 v == VERDICT_LIMITED || v == VERDICT_OUTAGE);
+}
+
 static void every_verdict_and_every_end_has_a_name_of_its_own(void **state)
 {
 	(void)state;
@@ -132,6 +167,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_set_of_facts_has_its_verdict),
 		cmocka_unit_test(nothing_is_done_without_word_proof_and_commit),
+		cmocka_unit_test(what_is_done_is_called_what_the_host_has_seen),
+		cmocka_unit_test(only_a_provider_that_is_away_is_waited_for),
 		cmocka_unit_test(every_verdict_and_every_end_has_a_name_of_its_own),
 	};
 

@@ -149,6 +149,26 @@ static void a_move_that_was_cut_short_is_begun_anew(void **state)
 	assert_true(has(at.state, "loop.json") && !has(at.state, "torn"));
 }
 
+/* Their common git directory does not make them one. */
+static void each_workspace_is_remembered_once_by_its_path(void **state)
+{
+	cleanup_free char *one = tree_path("w"), *two = tree_path("v"), *text = NULL;
+	cleanup_strv struct strv found_ones = {0};
+	struct err e = {0};
+
+	tree_dir("v");
+	assert_int_equal(loops_remember(&places, one, &e), 0);
+	assert_int_equal(loops_remember(&places, two, &e), 0);
+	assert_int_equal(loops_remember(&places, two, &e), 0);
+	/* The file of an older version, named after the git directory. */
+	text = xasprintf("{\"workspace\":\"%s\"}", two);
+	tree_file("state/loops/0123.json", 0600, text);
+	assert_int_equal(loops_each(&places, &found_ones, &e), 0);
+	assert_int_equal(found_ones.n, 2);
+	assert_string_equal(found_ones.v[0], two);
+	assert_string_equal(found_ones.v[1], one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +177,7 @@ int main(void)
 		WITH_PLACES(unfinished_workers_are_not_moved),
 		WITH_PLACES(another_directory_of_that_path_has_another_state),
 		WITH_PLACES(a_move_that_was_cut_short_is_begun_anew),
+		WITH_PLACES(each_workspace_is_remembered_once_by_its_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void store_record_is_read_back_and_has_an_owner(void **state)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_(spec_freep) struct sandbox_spec *s = NULL;
-	cleanup_free char *owner = NULL, *home = store_home(&places, NAME);
+	cleanup_free char *owner = NULL, *record = store_record(&places, NAME);
 	struct stat st;
 	struct err err;
 
@@ -46,66 +46,8 @@ static void store_record_is_read_back_and_has_an_owner(void **state)
 	assert_string_equal(s->name, NAME);
 	owner = store_owner(&places, NAME);
 	assert_string_equal(owner, "/home/u/work");
-	assert_int_equal(stat(home, &st), 0);
+	assert_int_equal(stat(record, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-}
-
-static void fill(struct store_entry *e, enum spec_mount_kind kind, const char *data, int want)
-{
-	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
-	cleanup_free char *target = xasprintf("%s/.a/b", s->home);
-	struct err err;
-
-	spec_mount_add(s, kind, NULL, target, "test")->data = xstrdup(data);
-	assert_int_equal(store_fill_home(e, s, &err), want);
-}
-
-static void is_file(const char *rel, const char *text)
-{
-	cleanup_free char *home = store_home(&places, NAME), *path = path_join(home, rel);
-	cleanup_buf struct buf b;
-
-	buf_init(&b, KiB);
-	assert_int_equal(path_read(AT_FDCWD, path, &b), 0);
-	assert_string_equal(buf_str(&b), text);
-}
-
-static void store_lays_files_into_a_home_once_or_each_time(void **state)
-{
-	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-
-	make(&e);
-	fill(&e, SPEC_HOME_SEED, "one", 0);
-	is_file(".a/b", "one");
-	fill(&e, SPEC_HOME_SEED, "two", 0);
-	is_file(".a/b", "one");
-	fill(&e, SPEC_HOME_FILE, "three", 0);
-	is_file(".a/b", "three");
-}
-
-/* What is in the home is the agent's work: it may be waiting for a host process to follow it. */
-static void store_follows_no_link_of_a_home(void **state)
-{
-	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	cleanup_free char *home = store_home(&places, NAME), *b = path_join(home, ".a/b"),
-			  *a = path_join(home, ".a"), *out = NULL;
-	struct stat st;
-
-	make(&e);
-	tree_file("outside/b", 0600, "host");
-	out = tree_path("outside");
-	assert_int_equal(symlink(out, a), 0);
-	fill(&e, SPEC_HOME_FILE, "x", -ELOOP);
-	assert_int_equal(unlink(a), 0);
-	assert_int_equal(mkdir(a, 0700), 0);
-	free(out);
-	out = tree_path("outside/b");
-	assert_int_equal(symlink(out, b), 0);
-	fill(&e, SPEC_HOME_SEED, "x", 0);
-	fill(&e, SPEC_HOME_FILE, "x", 0);
-	assert_int_equal(lstat(b, &st), 0);
-	assert_true(S_ISREG(st.st_mode));
-	is_file("../../../../outside/b", "host");
 }
 
 static void store_names_that_lead_elsewhere_are_refused(void **state)
@@ -210,8 +152,6 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		T(store_lays_files_into_a_home_once_or_each_time),
-		T(store_follows_no_link_of_a_home),
 		T(store_record_is_read_back_and_has_an_owner),
 		T(store_names_that_lead_elsewhere_are_refused),
 		T(store_record_that_is_a_link_is_refused),

@@ -231,6 +231,20 @@ static void submodules_do_not_count(void **state)
 	expect("submodule", REPO_REJECT, "sub");
 }
 
+static void a_submodule_may_move_only_when_that_is_taken(void **state)
+{
+	run_sh("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git commit "
+	       "-qm x; git "
+	       "tag with");
+	run_sh("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git commit "
+	       "-qm y");
+	check("with");
+	expect("submodule", REPO_REJECT, "sub");
+	check_with("with", &(struct repo_rules){.submodules = true});
+	expect("submodule", REPO_WARN, "sub");
+	assert_true(result.counts);
+}
+
 static void links_out_of_the_tree_do_not_count(void **state)
 {
 	check_after("ln -s ../../etc/passwd d/l; git add .; git commit -qm x");
@@ -367,6 +381,7 @@ int main(void)
 		CHECKED(rewritten_history_does_not_count),
 		CHECKED(a_commit_graph_that_lies_is_not_asked),
 		CHECKED(submodules_do_not_count),
+		CHECKED(a_submodule_may_move_only_when_that_is_taken),
 		CHECKED(links_out_of_the_tree_do_not_count),
 		CHECKED(look_alikes_of_dotgit_do_not_count),
 		CHECKED(objects_that_are_missing_do_not_count),

@@ -65,6 +65,9 @@ static struct sandbox_spec *full_spec(void)
 	m->size = 1;
 	m->mode = 0400;
 	m->of_tree = true;
+	s->project = xstrdup("/home/u/work/.git");
+	s->home_key = xstrdup("work-0123456789abcdef");
+	s->home_of = SPEC_HOME_WORKER;
 	s->template = xstrdup("image:1");
 	s->inbox = xstrdup("/home/u/inbox");
 	s->inbox_every_ms = 60000;
@@ -119,7 +122,8 @@ static void spec_json_keys_keep_their_names_and_order(void **state)
 	put_keys(j, &keys);
 	assert_string_equal(
 		buf_str(&keys),
-		"name engine agent workspace branch clone instance home hostname template inbox "
+		"name engine agent workspace branch clone instance home project home_key home_of "
+		"hostname template inbox "
 		"inbox_every_ms keepalive_ms uid gid port env { name value origin source "
 		"credential } "
 		"mounts { kind source target data reason size mode of_tree } watches { kind dir } "
@@ -166,7 +170,7 @@ static void spec_json_absent_branch_stays_absent(void **state)
 /* Whatever is taken away or of another type is refused; nothing but these may be absent. */
 static void spec_json_without_or_with_a_wrong_member_is_refused(void **state)
 {
-	static const char *const optional[] = {"branch", "instance", "clone"};
+	static const char *const optional[] = {"branch", "instance", "clone", "home_of"};
 	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
 	cleanup_json json_t *whole = spec_to_json(s);
 	const char *key;

@@ -33,7 +33,7 @@ static struct draft *put(const char *source)
 	struct draft *d = NULL;
 	struct err e = {0};
 
-	if (draft_put(&(struct work_where){tree, -1, false}, source, &d, &e) < 0)
+	if (draft_put(&(struct work_where){tree, -1, false, false}, source, &d, &e) < 0)
 		fail_msg("%s", e.msg);
 	return d;
 }
@@ -128,12 +128,14 @@ static void planning_that_was_cut_short_leaves_the_old_list(void **state)
 	d = put("plan.md");
 	tree_file("plan.md", 0644, "- [x] a\n");
 	(void)draft_free(d); /* killed */
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "plan.md", &w, &e), 0);
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false, false}, "plan.md", &w, &e),
+			 0);
 	holds("plan.md", "- [ ] a\n");
 	assert_non_null(strstr(w->news.v[0], "planning was cut short: plan.md was put back"));
 	w = work_free(w);
 	tree_file("plan.md", 0644, "- [x] a\n");
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "plan.md", &w, &e), 0);
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false, false}, "plan.md", &w, &e),
+			 0);
 	holds("plan.md", "- [x] a\n");
 }
 

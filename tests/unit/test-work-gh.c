@@ -97,7 +97,7 @@ static struct work *opened(const char *source)
 	struct work *w = NULL;
 	struct err e = {0};
 
-	if (work_open(&(struct work_where){ws, -1, false}, source, &w, &e) < 0)
+	if (work_open(&(struct work_where){ws, -1, false, false}, source, &w, &e) < 0)
 		fail_msg("%s", e.msg);
 	return w;
 }
@@ -230,7 +230,8 @@ static void cannot_be(const char *source, int code, const char *say)
 	struct work *w = NULL;
 	struct err e = {0};
 
-	assert_int_equal(work_open(&(struct work_where){ws, -1, false}, source, &w, &e), code);
+	assert_int_equal(work_open(&(struct work_where){ws, -1, false, false}, source, &w, &e),
+			 code);
 	if (!strstr(e.msg, say))
 		fail_msg("'%s' does not say '%s'", e.msg, say);
 }

@@ -131,7 +131,7 @@ static struct work *opened(void)
 	struct work *w = NULL;
 	struct err e = {0};
 
-	if (work_open(&(struct work_where){tree, -1, false}, NULL, &w, &e) < 0 ||
+	if (work_open(&(struct work_where){tree, -1, false, false}, NULL, &w, &e) < 0 ||
 	    work_reload(w, &e) < 0)
 		fail_msg("%s", e.msg);
 	return w;

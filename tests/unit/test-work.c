@@ -17,7 +17,7 @@ static struct work *opened(const char *source)
 	struct work *w = NULL;
 	struct err e = {0};
 
-	if (work_open(&(struct work_where){tree, -1, false}, source, &w, &e) < 0)
+	if (work_open(&(struct work_where){tree, -1, false, false}, source, &w, &e) < 0)
 		fail_msg("%s", e.msg);
 	return w;
 }
@@ -308,7 +308,7 @@ static void looking_disturbs_no_turn(void **state)
 	w = opened(NULL);
 	begin(w, work_task(w, "a"));
 	tree_file("prd.json", 0644, edited);
-	ok(work_look(&(struct work_where){tree, -1, false}, NULL, &other, &e), &e);
+	ok(work_look(&(struct work_where){tree, -1, false, false}, NULL, &other, &e), &e);
 	assert_int_equal(work_task(other, "a")->state, TASK_BUSY);
 	holds("prd.json", edited);
 }
@@ -494,8 +494,9 @@ static void a_spec_waits_for_those_it_names(void **state)
 
 	tree_file("specs/a.md", 0644, "---\nbranch: a\n---\n### Step 1: x [done]\n### Step 2: y\n");
 	tree_file("specs/b.md", 0644, "---\nbranch: b\nbase: a\ndepends: [a]\n---\n- [ ] z\n");
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs/b.md", &w, &e),
-			 -EINVAL);
+	assert_int_equal(
+		work_open(&(struct work_where){tree, -1, false, false}, "specs/b.md", &w, &e),
+		-EINVAL);
 	assert_non_null(
 		strstr(e.msg, "depends on 'a', where 1 of 2 tasks are done; build that first"));
 	w = opened("specs/a.md");
@@ -529,11 +530,11 @@ static void of_a_directory_of_specs_one_after_the_other_is_next(void **state)
 	assert_string_equal(w->source, "specs/a.md");
 	settle(w, work_task(w, "x"), TASK_DONE);
 	w = work_free(w);
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs", &w, &e),
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false, false}, "specs", &w, &e),
 			 -ENODATA);
 	assert_non_null(strstr(e.msg, "has no spec that is left to do"));
 	tree_file("specs/c.md", 0644, "---\ndepends: [d]\n---\n- [ ] x\n");
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "specs", &w, &e),
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false, false}, "specs", &w, &e),
 			 -ENODATA);
 	assert_non_null(strstr(e.msg, "specs/c.md: depends on 'd', which is not beside it"));
 }
@@ -545,7 +546,7 @@ static void state_that_cannot_be_read_is_said(void **state)
 
 	tree_file("prd.json", 0644, PRD);
 	tree_file(".ralph/state/tasks.json", 0600, "{ torn");
-	assert_true(work_open(&(struct work_where){tree, -1, false}, NULL, &w, &e) < 0);
+	assert_true(work_open(&(struct work_where){tree, -1, false, false}, NULL, &w, &e) < 0);
 	assert_int_equal(e.exit_code, EXIT_USAGE);
 	assert_non_null(strstr(e.msg, ".ralph/state/tasks.json: line 1"));
 	assert_non_null(strstr(e.msg, "remove it"));
@@ -556,13 +557,16 @@ static void a_source_that_is_not_there_is_said(void **state)
 	struct work *w = NULL;
 	struct err e = {0};
 
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, NULL, &w, &e), -ENOENT);
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false, false}, NULL, &w, &e),
+			 -ENOENT);
 	assert_int_equal(e.exit_code, EXIT_USAGE);
 	assert_non_null(strstr(e.msg, "there is no list of work here"));
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, "x.md", &w, &e), -EINVAL);
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false, false}, "x.md", &w, &e),
+			 -EINVAL);
 	assert_non_null(strstr(e.msg, "there is no 'x.md'"));
 	tree_link("prd.json", "/etc/passwd");
-	assert_int_equal(work_open(&(struct work_where){tree, -1, false}, NULL, &w, &e), -EINVAL);
+	assert_int_equal(work_open(&(struct work_where){tree, -1, false, false}, NULL, &w, &e),
+			 -EINVAL);
 	assert_non_null(strstr(e.msg, "must be a plain file"));
 }
 

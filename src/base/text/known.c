@@ -128,6 +128,21 @@ bool known_add(struct known *k, const char *value)
 	return added;
 }
 
+bool known_merge(struct known *k, const struct known *from)
+{
+	bool added = false;
+
+	if (memcmp(k->salt, from->salt, sizeof(k->salt)) != 0)
+		return false;
+	for (size_t i = 0; i < from->n; i++) {
+		if (has_hash(k, from->v[i].len, from->v[i].hash))
+			continue;
+		insert(k, &from->v[i]);
+		added = true;
+	}
+	return added;
+}
+
 /* Looks at one window whose sum fits. */
 static bool is_one(const struct known *k, size_t i, const char *p)
 {

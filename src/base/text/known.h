@@ -41,6 +41,8 @@ int known_read(struct known *k, const char *text, size_t n);
 
 /* Adds each line of a value that is long enough. True: one of them is new. */
 bool known_add(struct known *k, const char *value);
+/* Adds the values of a set with the same salt. True: one of them is new. */
+bool known_merge(struct known *k, const struct known *from);
 /* Is this exact value in the set? */
 bool known_has(const struct known *k, const char *value, size_t n);
 /* Is one of the values inside of this word? */

@@ -9,7 +9,9 @@
 #include "agent/agent.h"
 #include "base/fd.h"
 #include "base/json/json.h"
+#include "base/log.h"
 #include "base/path.h"
+#include "cli/agent-choice.h"
 #include "cli/settings.h"
 #include "cli/project-trust.h"
 
@@ -30,6 +32,7 @@ static const struct opt build_opts[] = {
 	{"max-iterations", 'n', OPT_STR, 0, "N", "how many iterations, or unlimited (10; plan: 1)", .key = "loop.max_iterations"},
 	{"max-cost", 0, OPT_STR, 0, "USD", "what the loop may spend at providers", .key = "loop.max_cost"},
 	{"max-duration", 0, OPT_DURATION, 0, "TIME", "how long it may work", .key = "loop.max_duration"},
+	{"max-outage", 0, OPT_DURATION, 0, "TIME", "how long to wait for a provider that is down (4h)", .key = "loop.max_outage"},
 	{"max-stuck", 0, OPT_UINT, 0, "N", "iterations without progress before a task is left (3)", .key = "loop.max_stuck"},
 	{"max-attempts", 0, OPT_UINT, 0, "N", "iterations that one task may take (5)", .key = "loop.max_attempts"},
 	{"iteration-cost", 0, OPT_STR, 0, "USD", "what one iteration may spend", .key = "loop.iteration_cost"},
@@ -39,8 +42,9 @@ static const struct opt build_opts[] = {
 	{"verify", 0, OPT_STRV, 0, "CMD", "a command that must succeed before a task is done", .key = "loop.verify"},
 	{"verify-time", 0, OPT_DURATION, 0, "TIME", "how long such a command may take (10m)", .key = "loop.verify_time"},
 	{"weekly-reserve", 0, OPT_STR, 0, "PERCENT", "how much of the weekly limit is left alone", .key = "loop.weekly_reserve"},
+	{"submodules", 0, OPT_STR, 0, "WHAT", "a submodule that commits move: refuse or take it", .key = "loop.submodules"},
 	{"notify", 0, OPT_STR, 0, "CMD", "run this on the host when the loop ends", .key = "loop.notify"},
-	{"no-wait", 0, OPT_BOOL, AT(no_wait), NULL, "end with 7 instead of waiting for a provider's limit"},
+	{"no-wait", 0, OPT_BOOL, AT(no_wait), NULL, "end with 7 instead of waiting for the provider"},
 	{"tasks", 'f', OPT_STR, AT(tasks), "SOURCE", "where the work is: prd.json, a plan, an issue",
 	 .complete = COMPLETE_FILE},
 	{"prompt", 0, OPT_STR, AT(prompt), "FILE", "what the agent is told", .complete = COMPLETE_FILE},
@@ -74,8 +78,22 @@ static json_t *settings_json(struct cli *cli, const struct config_sources *src)
 			 src->trusted, "memory_share", (json_int_t)src->memory_share);
 }
 
+/* A new loop without an agent and without a command gets one, and the user is told which. */
+static void choose_agent(struct cli *cli, const struct places *p, const struct config *c,
+			 const char *workspace)
+{
+	const char *why = NULL;
+	const struct agent *a = agent_choose(p, c, workspace, &why);
+
+	if (!why)
+		return;
+	log_info("loop", "the agent is %s, %s; to have another: ralph %s AGENT", a->name, why,
+		 cli->name);
+	strv_env_set(&cli->config, "agent", a->name);
+}
+
 /* Settings are judged here, where the user can be asked; a bad one is said before anything runs. */
-static int make_settings(struct cli *cli, const char *workspace, json_t **ret)
+static int make_settings(struct cli *cli, const char *workspace, bool has_command, json_t **ret)
 {
 	cleanup_sources struct settings_sources from = {0};
 	cleanup_trust struct trust_state trust = {0};
@@ -91,6 +109,8 @@ static int make_settings(struct cli *cli, const char *workspace, json_t **ret)
 	if (r < 0)
 		return r;
 	settings_notices(c);
+	if (!has_command && !streq(cli->name, "resume"))
+		choose_agent(cli, &from.places, c, workspace);
 	*ret = settings_json(cli, &from.src);
 	return *ret ? 0 : err_usage(&cli->err, "the project's file is not UTF-8");
 }
@@ -103,7 +123,7 @@ static int make_request(struct cli *cli, const struct build_args *a, const char 
 	int r = path_real(path ? path : ".", &workspace, &cli->err);
 
 	if (r == 0)
-		r = make_settings(cli, workspace, &settings);
+		r = make_settings(cli, workspace, n > 0, &settings);
 	if (r < 0)
 		return r;
 	*ret = json_pack("{sI ss ss ss* ss* ss* ss* sI so so sb sb sb sb sb sb sb}", "version",
@@ -180,7 +200,7 @@ const struct command cmd_build = {
 		"the agent: it finds its prompt on stdin.\n"
 		"\n"
 		"0 all done, 3 a limit was reached, 4 stuck, 5 blocked, 6 a decision is needed,\n"
-		"7 rate-limited, 8 credentials, 9 paused. See ralph-loop(7).",
+		"7 the provider is not available, 8 credentials, 9 paused. See ralph-loop(7).",
 	LOOP_COMMAND,
 };
 

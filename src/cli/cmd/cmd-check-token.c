@@ -3,11 +3,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "base/json/jpick.h"
 #include "cli/settings.h"
 #include "compose/cred-check.h"
+#include "events/events-files.h"
+#include "record/store.h"
 
 extern char **environ;
 
@@ -16,6 +22,8 @@ struct check_args {
 };
 
 #define HOUR_MS (3600ULL * 1000)
+#define TIME_SIZE 40 /* "2026-01-31T12:00:00.000Z" */
+#define MESSAGE_MAX 1024
 
 #define AT(member) offsetof(struct check_args, member)
 static const struct opt check_opts[] = {
@@ -23,6 +31,76 @@ static const struct opt check_opts[] = {
 	 .key = "agent", .choices = agent_words},
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 };
+
+/* ---- logins that a provider has refused to renew ---- */
+
+struct ended {
+	const char *service;
+	char since[TIME_SIZE]; /* later refusals are of the login that is there now */
+	char *message;	       /* of the last one; NULL: none */
+};
+
+static int on_line(void *arg, const struct events_line *l)
+{
+	static const char *const names[] = {"type", "what",  "credential",
+					    "time", "final", "message"};
+	struct jtext v[ARRAY_SIZE(names)];
+	cleanup_free char *time = NULL;
+	struct ended *e = arg;
+
+	if (l->cut || !memmem(l->text, l->n, "\"not-renewed\"", 13) ||
+	    !jpick((struct jtext){l->text, l->n}, names, v, ARRAY_SIZE(names)) ||
+	    !jtext_eq(v[0], "credential") || !jtext_eq(v[1], "not-renewed") ||
+	    !jtext_eq(v[2], e->service) || !jtext_true(v[4]))
+		return 0;
+	time = jtext_dup(v[3], TIME_SIZE);
+	if (!time || strcmp(time, e->since) <= 0)
+		return 0;
+	free(e->message);
+	e->message = jtext_dup(v[5], MESSAGE_MAX);
+	return 0;
+}
+
+/* Formats the time of a file as events have it. */
+static bool file_time(const char *path, char ret[TIME_SIZE])
+{
+	struct stat st;
+	struct tm tm;
+	size_t n;
+
+	if (stat(path, &st) < 0 || !gmtime_r(&st.st_mtim.tv_sec, &tm))
+		return false;
+	n = strftime(ret, TIME_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(ret + n, TIME_SIZE - n, ".%03ldZ", st.st_mtim.tv_nsec / 1000000);
+	return n > 0;
+}
+
+/* The file of a login that has ended looks as good as any: only the provider's answer to a sandbox
+ * tells, and that is in the sandbox's event log. */
+static void find_ended(const struct places *p, struct cred_status *s)
+{
+	struct ended e = {.service = s->service};
+	cleanup_strv struct strv names = {0};
+	struct err ignored = {0};
+
+	if (s->state != CRED_STATE_OK || !s->renewable || strncmp(s->source, "file:", 5) != 0 ||
+	    !file_time(s->source + 5, e.since) || store_names(p, &names, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		cleanup_store struct store_entry entry = STORE_ENTRY_INIT;
+		struct events_files f = EVENTS_FILES_INIT;
+
+		if (store_open(p, names.v[i], false, &entry, &ignored) == 0 &&
+		    events_files_open(entry.dir, &f, &ignored) == 0)
+			(void)events_each(&f, on_line, &e, &ignored);
+		events_files_close(&f);
+	}
+	if (!e.message)
+		return;
+	s->state = CRED_STATE_UNUSABLE;
+	free(s->problem);
+	s->problem = e.message;
+}
 
 static void print_time_left(const struct cred_status *s)
 {
@@ -103,6 +181,8 @@ static int check_run(struct cli *cli, void *args_, int argc, char **argv)
 	r = cred_check(&s.places, s.config, environ, ".", a, &report, &cli->err);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < report.n; i++)
+		find_ended(&s.places, &report.v[i]);
 	if (args->json)
 		r = print_json(cli, a, &report);
 	for (size_t i = 0; !args->json && i < report.n; i++)
@@ -116,8 +196,9 @@ const struct command cmd_check_token = {
 	.name = "check-token",
 	.summary = "say whether an agent's credentials are there and last",
 	.details = "Looks where an agent's credentials are on this machine: variables, files, the\n"
-		   "Secret Service. Says where each is and how long it is valid. Nothing is\n"
-		   "sent anywhere. Exits 0 when there is one that can be used, 1 when not.",
+		   "Secret Service. Says where each is and how long it is valid, and whether a\n"
+		   "provider has refused to renew it for a sandbox. Nothing is sent anywhere.\n"
+		   "Exits 0 when there is one that can be used, 1 when not.",
 	.group = GROUP_CONFIG,
 	.flags = CMD_CONFIG,
 	OPTIONS(check_opts, struct check_args),

@@ -18,6 +18,7 @@
 #include "cli/settings.h"
 #include "cli/since.h"
 #include "live/autosave.h"
+#include "record/home.h"
 #include "record/store.h"
 
 #define RESULT_MAX_LIMIT (1 * MiB)
@@ -53,6 +54,7 @@ enum { WRITTEN, UNCHANGED, EMPTY, FAILED, SKIPPED, REMOVED, BYTES, FIELDS };
 
 struct total {
 	uint64_t n[FIELDS];
+	struct strv homes; /* that were read: sandboxes of a project share one */
 };
 
 /*
@@ -80,7 +82,7 @@ static int export_one(struct cli *cli, const struct places *p, const char *name,
 					       .thinking = args->thinking};
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	cleanup_free char *home = store_home(p, name), *text = NULL, *record = path_dir(home);
+	cleanup_free char *text = NULL, *record = store_record(p, name), *home = NULL;
 	cleanup_strv struct strv argv = {0};
 	cleanup_json json_t *j = NULL;
 	struct run run;
@@ -90,6 +92,10 @@ static int export_one(struct cli *cli, const struct places *p, const char *name,
 	if (r < 0)
 		return r;
 	(void)store_read_spec(&e, &spec, &ignored);
+	home = home_memory(p, record, spec);
+	if (strv_has(&t->homes, home))
+		return 0;
+	strv_push(&t->homes, home);
 	r = export_run(p, record, spec, out, &options, &argv, &run, &cli->err);
 	if (r < 0)
 		return r;
@@ -177,6 +183,7 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 			log_error("export", "%s", cli->err.msg);
 	}
 	report(args, &total, real);
+	strv_done(&total.homes);
 	return first;
 }
 

@@ -12,6 +12,7 @@
 #include "config/trust.h"
 #include "live/dead.h"
 #include "live/live.h"
+#include "record/home.h"
 #include "record/runtime.h"
 #include "record/store.h"
 
@@ -47,19 +48,30 @@ static void report(struct gc *g, const char *what, const char *path)
 	(void)putchar('\n');
 }
 
-/* Homes whose removal was killed half-way. */
-static int leftovers(struct gc *g)
+static int remove_all(struct gc *g, const struct strv *paths, const char *what)
 {
-	cleanup_strv struct strv paths = {0};
-	int r = store_leftovers(g->p, &paths, g->err);
+	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < paths.n; i++) {
+	for (size_t i = 0; r == 0 && i < paths->n; i++) {
 		if (!g->dry)
-			r = path_remove_tree(AT_FDCWD, paths.v[i], g->err);
+			r = path_remove_tree(AT_FDCWD, paths->v[i], g->err);
 		if (r == 0)
-			report(g, "half-removed sandbox", paths.v[i]);
+			report(g, what, paths->v[i]);
 	}
 	return r;
+}
+
+/* Records and homes whose removal was killed half-way. */
+static int leftovers(struct gc *g)
+{
+	cleanup_strv struct strv records = {0}, of_homes = {0};
+	int r = store_leftovers(g->p, &records, g->err);
+
+	if (r == 0)
+		r = home_leftovers(g->p, &of_homes, g->err);
+	if (r == 0)
+		r = remove_all(g, &records, "half-removed sandbox");
+	return r < 0 ? r : remove_all(g, &of_homes, "half-removed home");
 }
 
 /* Clears away the remains of sandboxes whose supervisor was killed. */
@@ -127,6 +139,55 @@ static int trusts(struct gc *g)
 	return r;
 }
 
+/* Only the user removes these: they hold conversations. They are listed with -n. */
+static void offer(struct gc *g, const char *what, const char *key, const char *of)
+{
+	cleanup_free char *path = home_path(g->p, key);
+
+	if (g->json) {
+		(void)json_array_append_new(g->rows, json_pack("{ss so sb ss}", "what", what,
+							       "path", json_text(path), "removed",
+							       0, "remove", key));
+		return;
+	}
+	(void)printf("keeps %s: ", what);
+	term_puts(stdout, path);
+	if (of) {
+		(void)fputs(", of ", stdout);
+		term_puts(stdout, of);
+	}
+	(void)printf("; to remove it: ralph rm --home %s\n", key);
+}
+
+static bool is_gone(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* What homes that belonged to sandboxes left, and homes of projects that are not there any more. */
+static int homes(struct gc *g)
+{
+	cleanup_strv struct strv old = {0}, keys = {0};
+	int r = home_list_old(g->p, &old, g->err);
+
+	if (r == 0)
+		r = home_list(g->p, &keys, g->err);
+	for (size_t i = 0; r == 0 && i < old.n; i++) {
+		cleanup_free char *key = path_join("old", old.v[i]);
+
+		offer(g, "the rest of an old home", key, NULL);
+	}
+	for (size_t i = 0; r == 0 && i < keys.n; i++) {
+		cleanup_free char *project = home_project(g->p, keys.v[i]);
+
+		if (project && is_gone(project))
+			offer(g, "the home of a project that is gone", keys.v[i], project);
+	}
+	return r;
+}
+
 static int cmd_gc_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct gc_args *args = args_;
@@ -152,6 +213,8 @@ static int cmd_gc_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = sockets(&g);
 	if (r == 0)
 		r = trusts(&g);
+	if (r == 0 && g.dry)
+		r = homes(&g);
 	if (r == 0 && args->json) {
 		(void)json_show(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
@@ -164,7 +227,8 @@ const struct command cmd_gc = {
 	.summary = "remove what nothing needs any more",
 	.details =
 		"What was killed half-way left behind: removals, sockets, cgroups; and trust in\n"
-		"projects that are gone. No sandbox is removed: that is 'ralph prune'.",
+		"projects that are gone. No sandbox is removed: that is 'ralph prune'. With -n,\n"
+		"homes that nothing uses any more are listed; 'ralph rm --home' removes them.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_DRY_RUN,
 	OPTIONS(gc_opts, struct gc_args),

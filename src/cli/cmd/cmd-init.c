@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,8 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/text/quote-word.h"
+#include "cli/agent-choice.h"
 #include "cli/terminal/ask.h"
 #include "cli/settings.h"
 #include "cli/project-trust.h"
@@ -46,6 +49,7 @@ static const struct language languages[] = {
 struct init {
 	struct cli *cli;
 	struct settings_sources from;
+	const char *path; /* that was typed; NULL: the current directory */
 	char *workspace;
 	int root, dir;
 };
@@ -162,9 +166,6 @@ static char *words(const struct strv *v, const char *between)
 /* For one language the file names its profile; for several it lists the groups of all of them. */
 static void policy_text(const struct found *f, struct buf *b)
 {
-	(void)buf_puts(b, "# By 'ralph init', for ");
-	put_words(b, &f->files, ", ");
-	(void)buf_puts(b, ". See ralph-config(5).\n");
 	if (f->profiles.n == 1) {
 		(void)buf_printf(b, "profile: %s\n", f->profiles.v[0]);
 		return;
@@ -186,40 +187,69 @@ static int trust_policy(struct init *in)
 	return trust_set(t.dir, t.project, buf_str(&t.text), t.text.len, &in->cli->err);
 }
 
-static int offer_policy(struct init *in)
+/* Asks for the network that the languages need; *ret_yes: it is allowed. */
+static int offer_policy(const struct init *in, const struct found *f, bool *ret_yes)
 {
-	cleanup_free char *groups = NULL, *found = NULL, *question = NULL;
-	struct found f = {0};
-	bool yes = in->cli->yes;
-	struct buf text;
+	cleanup_free char *groups = words(&f->groups, " "), *found = words(&f->files, ", ");
+	cleanup_free char *question =
+		xasprintf("There is %s: let sandboxes here reach %s and @github?", found, groups);
 	int r = 0;
 
-	look_for_languages(in, &f);
-	buf_init(&text, TEMPLATE_MAX);
-	found = words(&f.files, ", ");
-	groups = words(&f.groups, " ");
-	if (f.files.n == 0)
-		goto out;
-	if (there(in, DIR_NAME "/config.yaml")) {
-		say(in, "keeps", "config.yaml");
-		goto out;
-	}
-	question =
-		xasprintf("There is %s: let sandboxes here reach %s and @github?", found, groups);
-	if (!yes && ask_possible() && !in->cli->dry_run)
-		r = ask(question, true, &yes, &in->cli->err);
-	if (r < 0)
-		goto out;
-	if (!yes) {
+	*ret_yes = f->files.n > 0 && in->cli->yes;
+	if (f->files.n == 0)
+		return 0;
+	if (!*ret_yes && ask_possible() && !in->cli->dry_run)
+		r = ask(question, true, ret_yes, &in->cli->err);
+	if (r == 0 && !*ret_yes)
 		(void)printf("no network policy: %s was found; 'ralph init --yes' allows %s and "
 			     "@github\n",
 			     found, groups);
+	return r;
+}
+
+/* The agent that a loop here would take, unless the user's settings name one: it is written down, so
+ * that a second agent on this machine changes nothing here. */
+static const struct agent *find_agent(struct init *in)
+{
+	cleanup_(config_freep) struct config *c = NULL;
+	struct err ignored = {0};
+
+	if (config_load(&in->from.src, &c, &ignored) < 0 ||
+	    !streq(config_origin(c, "agent"), "default"))
+		return NULL;
+	return agent_only(&in->from.places, c, in->workspace);
+}
+
+static int put_config(struct init *in)
+{
+	const struct agent *agent = NULL;
+	struct found f = {0};
+	bool yes = false;
+	struct buf text;
+	int r;
+
+	look_for_languages(in, &f);
+	buf_init(&text, TEMPLATE_MAX);
+	if (there(in, DIR_NAME "/config.yaml")) {
+		say(in, "keeps", "config.yaml");
+		r = 0;
 		goto out;
 	}
-	policy_text(&f, &text);
+	r = offer_policy(in, &f, &yes);
+	agent = find_agent(in);
+	if (r < 0 || (!yes && !agent))
+		goto out;
+	(void)buf_puts(&text, "# By 'ralph init'. See ralph-config(5).\n");
+	if (agent)
+		(void)buf_printf(&text, "agent: %s\n", agent->name);
+	if (yes)
+		policy_text(&f, &text);
 	r = put(in, "config.yaml", &text);
 	if (r > 0)
 		r = trust_policy(in);
+	if (r >= 0 && agent)
+		(void)printf("agent: %s, the only one that is installed and logged in\n",
+			     agent->name);
 out:
 	buf_done(&text);
 	strv_done(&f.files);
@@ -249,19 +279,26 @@ static int open_dirs(struct init *in)
 static void say_next(const struct init *in)
 {
 	const char *list = other_list(in);
+	cleanup_buf struct buf place;
 
+	buf_init(&place, 4 * PATH_MAX + 16);
+	if (in->path) {
+		(void)buf_puts(&place, " ");
+		quote_word(&place, in->path);
+	}
 	if (!there(in, ".git"))
 		log_warn("init",
 			 "this is no git repository, and the loop works with commits: git init");
 	if (!in->cli->dry_run)
-		(void)printf("next: edit %s, then: ralph build\n", list ? list : ".ralph/prd.json");
+		(void)printf("edit %s: %s\nnext: ralph build%s\n", list ? list : ".ralph/prd.json",
+			     list ? "that is the list of work" : "it is an example",
+			     buf_str(&place));
 }
 
 static int cmd_init_run(struct cli *cli, void *args, int argc, char **argv)
 {
-	struct init in = {.cli = cli, .root = -1, .dir = -1};
-	const char *path = argc > 0 ? argv[0] : ".";
-	int r = path_real(path, &in.workspace, &cli->err);
+	struct init in = {.cli = cli, .path = argc > 0 ? argv[0] : NULL, .root = -1, .dir = -1};
+	int r = path_real(in.path ? in.path : ".", &in.workspace, &cli->err);
 
 	if (r == 0)
 		r = settings_sources_find(cli, in.workspace, &in.from);
@@ -270,7 +307,7 @@ static int cmd_init_run(struct cli *cli, void *args, int argc, char **argv)
 	if (r == 0)
 		r = put_templates(&in);
 	if (r == 0)
-		r = offer_policy(&in);
+		r = put_config(&in);
 	if (r == 0)
 		say_next(&in);
 	settings_sources_done(&in.from);

@@ -14,7 +14,9 @@
 #include "base/json/json.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "base/text/quote-word.h"
 #include "cli/loop-stop.h"
+#include "cli/terminal/ask.h"
 #include "record/loops.h"
 #include "record/places.h"
 
@@ -218,6 +220,59 @@ static int write_answer(int state, const char *task, const char *text, struct er
 	return r < 0 ? err_sys(err, -r, "cannot write the answer") : 0;
 }
 
+/* Takes an answer to each question on the terminal; an empty line leaves one open. */
+static int ask_each(const json_t *state, const char *task, int at, struct err *err)
+{
+	char *text = xcalloc(1, ANSWER_MAX + 1);
+	const char *id;
+	size_t n = 0;
+	json_t *t;
+	int r = 0;
+
+	json_object_foreach (json_object_get(state, "tasks"), id, t) {
+		if (r < 0 || !json_object_get(t, "question") || (task && !streq(task, id)))
+			continue;
+		(void)fflush(stdout);
+		term_puts(stderr, *id ? id : "(the loop)");
+		r = ask_text(", your answer:", text, ANSWER_MAX + 1, err);
+		if (r == 0 && text[0]) {
+			r = write_answer(at, id, text, err);
+			n++;
+		}
+	}
+	free(text);
+	if (r == 0 && n > 0)
+		(void)printf("the agent is told in its next iteration; go on with: ralph resume\n");
+	return r;
+}
+
+/* Without a terminal: the command that answers each question. */
+static void tell_commands(const json_t *state, const struct answer_args *args)
+{
+	const char *id;
+	json_t *t;
+
+	json_object_foreach (json_object_get(state, "tasks"), id, t) {
+		cleanup_buf struct buf b;
+
+		if (!json_object_get(t, "question") || (args->task && !streq(args->task, id)))
+			continue;
+		buf_init(&b, 64 * KiB);
+		(void)buf_puts(&b, "answer with: ralph answer");
+		if (args->workspace) {
+			(void)buf_puts(&b, " -C ");
+			quote_word(&b, args->workspace);
+		}
+		if (*id) {
+			(void)buf_puts(&b, " --task ");
+			quote_word(&b, id);
+		}
+		(void)buf_puts(&b, " 'what you decide'");
+		term_puts(stderr, buf_str(&b));
+		(void)fputc('\n', stderr);
+	}
+}
+
 static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct answer_args *args = args_;
@@ -236,13 +291,16 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 		return err_usage(&cli->err,
 				 args->task ? "task '%s' asks nothing" : "no task asks anything%s",
 				 args->task ? args->task : "");
-	if (argc == 0)
+	if (argc == 0 && ask_possible() && !cli->yes)
+		return ask_each(state, args->task, at.state, &cli->err);
+	if (argc == 0) {
+		tell_commands(state, args);
 		return 0;
-	if (n > 1)
-		return err_usage(&cli->err,
-				 "%zu tasks ask something; say which with --task: ralph "
-				 "answer lists them",
-				 n);
+	}
+	if (n > 1) {
+		tell_commands(state, args);
+		return err_usage(&cli->err, "%zu tasks ask something; say which with --task", n);
+	}
 	if (strlen(argv[0]) == 0 || strlen(argv[0]) > ANSWER_MAX)
 		return cli_usage(cli, "the answer is empty or too long");
 	r = write_answer(at.state, task, argv[0], &cli->err);
@@ -255,8 +313,9 @@ const struct command cmd_answer = {
 	.name = "answer",
 	.operands = "[TEXT]",
 	.summary = "answer what an agent asked, or unblock it",
-	.details = "Without TEXT, shows what is asked. With it, the task is ready again, and the\n"
-		   "agent finds TEXT in its next prompt.",
+	.details = "Without TEXT, shows what is asked, and on a terminal asks for an answer to\n"
+		   "each. With TEXT, the task is ready again, and the agent finds TEXT in its\n"
+		   "next prompt.",
 	.group = GROUP_LOOP,
 	OPTIONS(answer_opts, struct answer_args),
 	.max_operands = 1,

@@ -142,9 +142,9 @@ static const char *const prune_aliases[] = {"prune-sandboxes", NULL};
 const struct command cmd_prune = {
 	.name = "prune",
 	.summary = "remove sandboxes whose workspace is gone",
-	.details =
-		"With their homes. One that is running is never touched. Docker Sandboxes named\n"
-		"agent-loop-… that no record here knows go too when their workspace is gone.",
+	.details = "The homes of projects stay. One that is running is never touched. Docker\n"
+		   "Sandboxes named agent-loop-… that no record here knows go too when their\n"
+		   "workspace is gone.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_DRY_RUN,
 	OPTIONS(prune_opts, struct prune_args),

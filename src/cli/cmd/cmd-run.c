@@ -35,7 +35,7 @@ struct run_args {
 static const struct opt run_opts[] = {
 	{"name", 'n', OPT_STR, AT(name), "NAME", "name of the sandbox instead of one made from the branch",
 	 .complete = COMPLETE_SANDBOX},
-	{"rm", 0, OPT_BOOL, AT(rm), NULL, "remove the sandbox with its home when it stops"},
+	{"rm", 0, OPT_BOOL, AT(rm), NULL, "use a throw-away home, and remove the sandbox when it stops"},
 	{"detach", 'd', OPT_BOOL, AT(detach), NULL, "leave the sandbox running when its commands have ended"},
 	{"clone", 0, OPT_BOOL, AT(clone), NULL, "work in a clone of the repository, which stays as it is"},
 	{"tty", 't', OPT_BOOL, AT(tty), NULL, "give the command a terminal of the sandbox"},
@@ -185,7 +185,9 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
 	cleanup_fd int prestarted = prestart_take();
-	struct settings_target target = {.name = args->name, .clone = args->clone};
+	struct settings_target target = {.name = args->name,
+					 .clone = args->clone,
+					 .home_of = args->rm ? SPEC_HOME_ONCE : SPEC_HOME_PROJECT};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_strv struct strv command = {0}, before = {0};
@@ -237,8 +239,8 @@ static const char run_details[] =
 	"Runs CMD in the sandbox of the workspace PATH (the current directory), which\n"
 	"is made when there is none. The exit code is CMD's own; 128+n when signal n\n"
 	"ended it; 125 when ralph itself failed. When the last command has ended, the\n"
-	"sandbox stops, unless --detach was given; its home stays for the next time,\n"
-	"unless --rm was. A command that gets a terminal is run only after you have\n"
+	"sandbox stops, unless --detach was given; the project's home stays, and is not\n"
+	"used with --rm. A command that gets a terminal is run only after you have\n"
 	"seen what it will have and said yes; see 'ralph audit'.\n"
 	"\n"
 	"With the name of an agent instead, that agent is run, with the host's login\n"

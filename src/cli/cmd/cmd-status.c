@@ -6,8 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/path.h"
 #include "base/text/human.h"
+#include "base/text/quote-word.h"
 #include "live/git-repo.h"
 #include "view/log-view.h"
 #include "view/survey.h"
@@ -78,9 +80,11 @@ static enum term_style state_style(const char *state)
 		const char *state;
 		enum term_style style;
 	} rows[] = {
-		{"running", STYLE_GREEN},  {"iterating", STYLE_GREEN}, {"verifying", STYLE_GREEN},
-		{"starting", STYLE_GREEN}, {"waiting", STYLE_YELLOW},  {"paused", STYLE_YELLOW},
-		{"crashed", STYLE_RED},	   {"failed", STYLE_RED},      {"killed", STYLE_RED}};
+		{"running", STYLE_GREEN},   {"iterating", STYLE_GREEN}, {"verifying", STYLE_GREEN},
+		{"starting", STYLE_GREEN},  {"waiting", STYLE_YELLOW},	{"paused", STYLE_YELLOW},
+		{"question", STYLE_YELLOW}, {"blocked", STYLE_YELLOW},	{"stuck", STYLE_YELLOW},
+		{"limit", STYLE_YELLOW},    {"provider", STYLE_YELLOW}, {"login", STYLE_YELLOW},
+		{"crashed", STYLE_RED},	    {"failed", STYLE_RED},	{"killed", STYLE_RED}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (streq(rows[i].state, state))
@@ -219,6 +223,34 @@ static void print_nested(const struct nested_list *l)
 		(void)printf("%zu more; see: ralph adopt\n", l->n - NESTED_TOLD_MAX);
 }
 
+/* Says of each loop that waits for a person what it asks or why it ended, and what to type. */
+static size_t print_wants(const struct survey *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_loops && survey_loop_wants(s->loops[i]); i++, n++) {
+		const struct survey_loop *l = s->loops[i];
+		const json_t *ask = json_array_get(json_object_get(l->status, "asks"), 0);
+		const char *next = log_text(l->status, "next");
+		cleanup_buf struct buf b;
+
+		buf_init(&b, 64 * KiB);
+		if (ask) {
+			(void)buf_puts(&b, "ralph answer -C ");
+			quote_word(&b, l->workspace);
+		}
+		(void)printf("%s: the loop in '", ask ? "question" : survey_loop_state(l));
+		term_puts(stdout, l->workspace);
+		(void)printf("' %s: ", ask ? "asks" : "waits for you");
+		term_puts(stdout, survey_loop_wants(l));
+		if (b.len || next[0])
+			(void)fputs("; next: ", stdout);
+		term_puts(stdout, b.len ? buf_str(&b) : next);
+		(void)putchar('\n');
+	}
+	return n;
+}
+
 /* Prints a command for each loop that does not go on by itself. */
 static void print_advice(const struct survey *s)
 {
@@ -330,6 +362,7 @@ static int show_one(struct cli *cli, const struct status_args *args, struct surv
 			return 0;
 		}
 		print_detail(cli, s, s->loops[i]);
+		(void)print_wants(&(struct survey){.loops = &s->loops[i], .n_loops = 1});
 		if (!s->loops[i]->running)
 			print_advice(&(struct survey){.loops = &s->loops[i], .n_loops = 1});
 		return 0;
@@ -367,6 +400,8 @@ static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 		print_nested(&nested);
 		return 0;
 	}
+	if (print_wants(&s) > 0)
+		(void)putchar('\n');
 	if (s.n_sandboxes)
 		print_boxes(cli, &s);
 	if (s.n_sandboxes && s.n_loops)

@@ -49,7 +49,7 @@ static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_stop = {
 	.name = "stop",
 	.operands = "[NAME…]",
-	.summary = "end what runs in sandboxes; their homes stay",
+	.summary = "end what runs in sandboxes; the project's home stays",
 	.details = "Commands get SIGTERM, and after --time everything inside is killed. Returns\n"
 		   "when nothing is left. Without NAME, the loop of the workspace is stopped, and\n"
 		   "its sandbox with it.",

@@ -39,12 +39,29 @@ static bool has_sandbox(const struct survey *s, const struct survey_loop *l)
 
 static bool wants_a_look(const struct survey_loop *l)
 {
-	return l && (l->running || streq(survey_loop_state(l), "crashed"));
+	return l && (l->running || survey_loop_wants(l) || streq(survey_loop_state(l), "crashed"));
 }
 
 static const char *name_of(const struct top_item *it)
 {
 	return it->sandbox ? it->sandbox->name : it->loop->workspace;
+}
+
+static bool wants(const struct top_item *it)
+{
+	return it->loop && survey_loop_wants(it->loop);
+}
+
+/* Loops that wait for a person come first, then sandboxes before loops without one. */
+static int by_need(const void *a, const void *b)
+{
+	const struct top_item *x = a, *y = b;
+
+	if (wants(x) != wants(y))
+		return wants(x) ? -1 : 1;
+	if (!x->sandbox != !y->sandbox)
+		return x->sandbox ? -1 : 1;
+	return strcmp(name_of(x), name_of(y));
 }
 
 /* Fills the list and finds the selected item in it again. */
@@ -61,6 +78,8 @@ static void list_items(struct top *t)
 		if (!has_sandbox(s, s->loops[i]) && (t->all || wants_a_look(s->loops[i])))
 			t->items[n++] = (struct top_item){NULL, s->loops[i]};
 	t->n_items = n;
+	if (n)
+		qsort(t->items, n, sizeof(*t->items), by_need);
 	for (size_t i = 0; t->selected && i < n; i++)
 		if (streq(name_of(&t->items[i]), t->selected))
 			t->at = i;

@@ -12,7 +12,9 @@ static enum term_style style_of(const char *state)
 {
 	if (streq(state, "crashed") || streq(state, "failed") || streq(state, "killed"))
 		return STYLE_RED;
-	if (streq(state, "waiting") || streq(state, "paused"))
+	if (streq(state, "waiting") || streq(state, "paused") || streq(state, "question") ||
+	    streq(state, "blocked") || streq(state, "stuck") || streq(state, "limit") ||
+	    streq(state, "provider") || streq(state, "login"))
 		return STYLE_YELLOW;
 	if (streq(state, "stopped") || streq(state, "done"))
 		return STYLE_DIM;
@@ -166,6 +168,8 @@ static char *doing_of(const struct top_item *it)
 {
 	if (streq(state_of(it), "crashed"))
 		return xasprintf("ralph resume %s", it->loop->workspace);
+	if (it->loop && survey_loop_wants(it->loop))
+		return xstrdup(survey_loop_wants(it->loop));
 	return xstrdup(it->sandbox ? survey_doing(it->sandbox)
 				   : log_text(it->loop->status, "tool"));
 }

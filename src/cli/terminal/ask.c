@@ -22,7 +22,7 @@ bool ask_possible(void)
  * Reads one line, byte by byte, because the bytes after it belong to the command. Returns false at
  * the end of the input.
  */
-static bool read_line(char out[ANSWER_MAX])
+static bool read_line(char *out, size_t size)
 {
 	size_t n = 0;
 	char c;
@@ -36,7 +36,7 @@ static bool read_line(char out[ANSWER_MAX])
 			return false;
 		if (c == '\n')
 			break;
-		if (n < ANSWER_MAX - 1 && c != '\r')
+		if (n < size - 1 && c != '\r')
 			out[n++] = c;
 	}
 	out[n] = '\0';
@@ -53,7 +53,7 @@ int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
 		term_puts(stderr, question);
 		(void)fprintf(stderr, " [%s] ", by_default ? "Y/n" : "y/N");
 		(void)fflush(stderr);
-		if (!read_line(answer)) {
+		if (!read_line(answer, sizeof(answer))) {
 			(void)fputc('\n', stderr);
 			*ret_yes = false;
 			return 0;
@@ -79,7 +79,7 @@ char ask_choice(const char *question, const char *letters)
 		term_puts(stderr, question);
 		(void)fputc(' ', stderr);
 		(void)fflush(stderr);
-		if (!read_line(answer)) {
+		if (!read_line(answer, sizeof(answer))) {
 			(void)fputc('\n', stderr);
 			break;
 		}
@@ -89,4 +89,17 @@ char ask_choice(const char *question, const char *letters)
 			return (char)tolower((unsigned char)answer[0]);
 	}
 	return letters[0];
+}
+
+int ask_text(const char *prompt, char *out, size_t size, struct err *err)
+{
+	if (!ask_possible())
+		return err_set(err, ENOTTY, "there is no terminal to ask on");
+	(void)fprintf(stderr, "%s ", prompt);
+	(void)fflush(stderr);
+	if (!read_line(out, size)) {
+		(void)fputc('\n', stderr);
+		out[0] = '\0';
+	}
+	return 0;
 }

@@ -3,6 +3,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Questions to the user. None is ever asked where nobody could read or answer it. */
 
@@ -19,3 +20,6 @@ int ask(const char *question, bool by_default, bool *ret_yes, struct err *err);
 /* The same with letters to choose from, the first one by default: "qks". The end of the input, or
  * nonsense, is the default. */
 char ask_choice(const char *question, const char *letters);
+
+/* Writes the prompt and takes one line; what does not fit is left out. "" at the end of the input. */
+int ask_text(const char *prompt, char *out, size_t size, struct err *err);

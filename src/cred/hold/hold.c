@@ -64,12 +64,13 @@ bool cred_expires_within(const struct cred *c, uint64_t ms)
 	return c->expires_ms && cred_host_now(c->host) + ms >= c->expires_ms;
 }
 
-static void tell(struct cred *c, const char *what, const char *message)
+/* final: nothing but a new login helps; `ralph check-token` looks for it. */
+static void tell(struct cred *c, const char *what, const char *message, bool final)
 {
 	if (c->tell)
-		c->tell(c->tell_arg,
-			json_pack("{ss so ss ss*}", "what", what, "credential", json_text(c->name),
-				  "provider", c->provider, "message", message));
+		c->tell(c->tell_arg, json_pack("{ss so ss ss* sb}", "what", what, "credential",
+					       json_text(c->name), "provider", c->provider,
+					       "message", message, "final", final));
 }
 
 /*
@@ -85,11 +86,11 @@ static int renew(struct cred *c, struct err *err)
 	r = c->holder->renew(c, err);
 	if (r == 0) {
 		c->retry_ms = 0;
-		tell(c, "renewed", NULL);
+		tell(c, "renewed", NULL, false);
 		return 0;
 	}
 	c->retry_ms = now_ms() + CRED_RETRY_MS;
-	tell(c, "not-renewed", err->msg);
+	tell(c, "not-renewed", err->msg, r == -EKEYREJECTED);
 	if (r == -EKEYREJECTED && cred_expires_within(c, 0))
 		return r;
 	return 0;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "http/chunked.h"
-#include "gateway/gw.h"
-#include "gateway/stream.h"
+#include "flow/gw.h"
+#include "flow/stream.h"
 
 struct outline;
 struct response_guard;

@@ -17,7 +17,7 @@
 
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/inject.h"
-#include "gateway/refuse.h"
+#include "flow/refuse.h"
 
 enum move { MOVE_IDLE, MOVE_BLOCKED, MOVE_MORE, MOVE_OVER };
 
@@ -69,8 +69,10 @@ void exchange_describe(const struct conn *c, struct gw_event *e)
 
 void exchange_status(struct conn *c, unsigned int status)
 {
-	if (c->x && !c->x->head_done)
-		c->x->status = status;
+	if (!c->x || c->x->head_done)
+		return;
+	c->x->status = status;
+	response_guard_status(c);
 }
 
 void exchange_quiet(struct conn *c)
@@ -256,6 +258,7 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 	if (!is_final(h))
 		return x->old_client || http1_write_response(&c->out, h, &e) == 0;
 	x->status = h->status;
+	response_guard_status(c);
 	x->head_done = x->answered = true;
 	x->server_keeps = h->keep_alive;
 	x->response = (struct body){.kind = h->body, .left = h->length, .guard = x->guard};
@@ -448,7 +451,7 @@ static void switch_protocols(struct conn *c)
 {
 	(void)buf_append(&c->out, c->x->in.data, c->x->in.len);
 	exchange_end(c);
-	conn_start_tunnel(c, false);
+	conn_start_upgrade(c);
 }
 
 /* The answer is complete. This alone decides what becomes of the two connections. */

@@ -4,11 +4,11 @@
  * ROOM: gateway/exchange
  *
  * One request and its answer: judged, given a credential, sent, watched. Opening connections is
- * reach's.
+ * the edge's.
  */
 
 #include "gateway/exchange/body.h"
-#include "gateway/conn.h"
+#include "gateway/gateway-conn.h"
 #include "policy/request-row.h"
 
 /*

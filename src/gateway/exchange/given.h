@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gateway/gw.h"
+#include "flow/gw.h"
 
 /*
  * The secrets that the gateway was given, of all credentials: gw->secrets, which answers are searched

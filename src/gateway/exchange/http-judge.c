@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/reach/host-proxy.h"
+#include "flow/host-proxy.h"
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/inject.h"
-#include "gateway/listen.h"
 #include "gateway/exchange/phantom.h"
-#include "gateway/refuse.h"
+#include "flow/refuse.h"
 #include "http/override.h"
 #include "gateway/exchange/route.h"
 #include "policy/request.h"
+#include "wire/edge-proto.h"
 
 #define SET_MAX GW_HEADER_FIELDS_MAX
 
@@ -263,7 +263,7 @@ static bool names_target(struct conn *c, const struct http1_head *h)
 		refuse_as(c, GW_DENY, 403, another_server);
 		return false;
 	}
-	switch (conn_named(c, &host)) {
+	switch (conn_named(c, &host, false)) {
 	case NAMED_REFUSED:
 		return false;
 	case NAMED_ANEW:
@@ -293,27 +293,35 @@ static void on_fixed(struct conn *c, const struct http1_head *h, size_t head_len
 	http_decide(c, h, head_len);
 }
 
-static void on_connect(struct conn *c, const struct http1_head *h, size_t head_len)
+/* CONNECT behind other requests: the edge opens tunnels. All of our answers are with the client. */
+static void give_back(struct conn *c)
 {
-	struct err err = {0};
+	const struct edge_conn_frame f = {
+		.first = EDGE_PROXY,
+		.verb = GW_VERB_HTTP,
+		.kind = c->listen_kind,
+		.row = c->row,
+		.host = "",
+		.bytes = c->in.data,
+		.n_bytes = c->in.len,
+	};
+	cleanup_buf struct buf b;
 
-	c->verb = GW_VERB_CONNECT;
-	c->speaks = SPEAKS_CONNECT;
-	c->port = h->url.authority.port;
-	if (host_parse(h->url.authority.host.p, h->url.authority.host.n, &c->host, &err) < 0) {
-		refuse_host(c, h->url.authority.host, &err);
-		return;
+	exchange_quiet(c);
+	buf_init(&b, WIRE_BODY_MAX);
+	edge_put_conn(&b, &f);
+	conn_want(c, false, false, false, false);
+	if (c->state != CONN_DEAD) {
+		(void)wire_send(c->gw->dials, (enum wire_type)EDGE_BACK, 0, &b, &c->client.io.fd,
+				1);
+		conn_end(c, "given back");
 	}
-	exchange_free(c->x);
-	c->x = NULL;
-	buf_consume(&c->in, head_len);
-	conn_decide_fixed(c);
 }
 
 /* A client that asks the proxy for the proxy's own endpoints, as one without NO_PROXY does. */
 static bool is_ourselves(const struct conn *c, const struct http1_head *h)
 {
-	return h->url.scheme == URL_HTTP && c->port == c->listener->row.port &&
+	return h->url.scheme == URL_HTTP && c->port == c->listen_port &&
 	       (streq(c->host.name, "localhost") ||
 		(c->host.kind != HOST_NAME && addr_class(&c->host.ip) == ADDR_LOOPBACK)) &&
 	       route_has(h->url.path);
@@ -364,10 +372,10 @@ static void on_request(struct conn *c, const struct http1_head *h, size_t head_l
 	}
 	c->has_target = false;
 	c->rule[0] = '\0';
-	if (c->listener->row.kind == GW_LISTEN_ENDPOINTS)
+	if (c->listen_kind == GW_LISTEN_ENDPOINTS)
 		route_endpoint(c, h, head_len);
 	else if (http1_method_is(h, "CONNECT"))
-		on_connect(c, h, head_len);
+		give_back(c);
 	else if (h->form == HTTP1_ABSOLUTE)
 		on_absolute(c, h, head_len);
 	else

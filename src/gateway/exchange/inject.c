@@ -7,7 +7,8 @@
 #include "gateway/exchange/http-judge.h"
 #include "gateway/exchange/provider-request.h"
 #include "gateway/exchange/route.h"
-#include "gateway/refuse.h"
+#include "flow/refuse.h"
+#include "gateway/question.h"
 
 static const char too_long[] = "the request is too long to be read before it is sent";
 
@@ -127,7 +128,7 @@ static void send_with(struct conn *c, struct injected *in, struct http1_head *h,
 		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
 }
 
-static void on_header(struct ask *a, const struct wire_msg *m);
+static void on_header(struct ask *a, struct wire_msg *m);
 
 /* Does not use gw->head, which may hold the server's answer by now. */
 static char *content_type_of(const struct response_guard *g)
@@ -235,7 +236,7 @@ static void on_refused(struct conn *c, const struct gw_header *h)
 			     why ? why : "there is no credential for this request");
 }
 
-static void on_header(struct ask *a, const struct wire_msg *m)
+static void on_header(struct ask *a, struct wire_msg *m)
 {
 	struct conn *c = ev_owner(a, struct conn, ask);
 	struct gw_header h;

@@ -1,11 +1,10 @@
-/* The first bytes behind a decided target, and the end of the client's TLS. */
-#include "gateway/conn.h"
+/* The end of the client's TLS. */
+#include "gateway/gateway-conn.h"
 
 #include <string.h>
 
-#include "gateway/parse/hello.h"
-#include "gateway/refuse.h"
-#include "gateway/parse/sniff.h"
+#include "flow/refuse.h"
+#include "gateway/question.h"
 #include "gateway/tls.h"
 
 static void accept_tls(struct conn *c, const struct leaf *leaf)
@@ -18,7 +17,7 @@ static void accept_tls(struct conn *c, const struct leaf *leaf)
 	conn_on_accept(c);
 }
 
-static void on_leaf(struct ask *a, const struct wire_msg *m)
+static void on_leaf(struct ask *a, struct wire_msg *m)
 {
 	struct conn *c = ev_owner(a, struct conn, ask);
 	const struct leaf *leaf = m ? tls_leaf_add(c->gw, c->host.name, m) : NULL;
@@ -29,7 +28,7 @@ static void on_leaf(struct ask *a, const struct wire_msg *m)
 		refuse_as(c, GW_ERROR, 502, "no certificate was issued for this host");
 }
 
-static void want_leaf(struct conn *c)
+void conn_start_tls(struct conn *c)
 {
 	const struct leaf *leaf = tls_leaf_find(c->gw, c->host.name);
 	cleanup_buf struct buf b;
@@ -41,68 +40,8 @@ static void want_leaf(struct conn *c)
 	}
 	wire_put_str(&b, c->host.name);
 	conn_go(c, CONN_LEAF, "hello");
-	if (ask_send(c->gw, &c->ask, GW_LEAF, &b, on_leaf) < 0)
+	if (ask_line(c->gw, c->gw->sock, &c->ask, GW_LEAF, &b, on_leaf) < 0)
 		refuse_as(c, GW_ERROR, 502, "no certificate can be asked for");
-}
-
-/* 0: more bytes are needed; else c has gone on. */
-static int on_client_hello(struct conn *c)
-{
-	struct hello h;
-	ssize_t used = hello_parse(c->in.data, c->in.len, &h);
-
-	if (used == 0)
-		return 0;
-	if (used < 0)
-		refuse_as(c, GW_DENY, 403, hello_reason_str((int)used));
-	else if (conn_named_by_hello(c, &h) == NAMED_REFUSED)
-		return 1;
-	else if (c->verdict.inspect)
-		want_leaf(c);
-	else
-		conn_open_upstream(c); /* TLS on port 80: a tunnel like any other */
-	return 1;
-}
-
-static int judge_first_bytes(struct conn *c)
-{
-	switch (sniff_protocol(c->in.data, c->in.len)) {
-	case SNIFF_MORE:
-		return 0;
-	case SNIFF_TLS:
-		return on_client_hello(c);
-	case SNIFF_HTTP:
-		if (c->port == 443) {
-			refuse_as(c, GW_DENY, 403, "plain bytes on port 443");
-			return 1;
-		}
-		c->speaks = SPEAKS_HTTP;
-		conn_go(c, CONN_HEAD, "http");
-		conn_on_head(c);
-		return 1;
-	case SNIFF_SOCKS5:
-	case SNIFF_UNKNOWN:
-		break;
-	}
-	refuse_bytes(c, 403, "neither TLS nor HTTP");
-	return 1;
-}
-
-void conn_on_hello(struct conn *c)
-{
-	for (;;) {
-		ssize_t n;
-
-		if (c->in.len && judge_first_bytes(c))
-			return;
-		n = conn_fill(c);
-		if (n == -EAGAIN)
-			return;
-		if (n <= 0) {
-			conn_end(c, "client gone");
-			return;
-		}
-	}
 }
 
 void conn_on_accept(struct conn *c)

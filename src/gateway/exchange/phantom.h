@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gateway/conn.h"
+#include "flow/conn.h"
 
 /*
  * Phantoms: the tokens that a sandbox sends in place of credentials, and the fields that it must

@@ -8,7 +8,7 @@ struct entry {
 	struct stream s;
 	struct host host;
 	uint16_t port;
-	bool tls, via;
+	bool tls;
 	const char *credential;
 	struct ev_timer timer;
 	struct ev_defer gone;
@@ -64,8 +64,8 @@ static void on_late(struct ev *ev, struct ev_timer *t)
 
 static bool is(const struct entry *e, const struct pool_key *k)
 {
-	return e->port == k->port && e->tls == k->tls && e->via == k->via &&
-	       e->credential == k->credential && host_equal(&e->host, k->host);
+	return e->port == k->port && e->tls == k->tls && e->credential == k->credential &&
+	       host_equal(&e->host, k->host);
 }
 
 void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k)
@@ -87,7 +87,6 @@ void pool_put(struct gw *gw, struct stream *s, const struct pool_key *k)
 			    .host = *k->host,
 			    .port = k->port,
 			    .tls = k->tls,
-			    .via = k->via,
 			    .credential = k->credential,
 			    .next = gw->pool->newest};
 	ev_move(gw->ev, &s->io, &e->s.io);

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "gateway/gw.h"
-#include "gateway/stream.h"
+#include "flow/gw.h"
+#include "flow/stream.h"
 #include "policy/host.h"
 
-/* Servers' connections that wait for another request: by host, port, TLS, way and credential. */
+/* Servers' connections that wait for another request: by host, port, TLS and credential. */
 struct pool_key {
 	const struct host *host;
 	uint16_t port;
-	bool tls, via;
+	bool tls;
 	const char *credential; /* no request with another, or with none, uses it */
 };
 

@@ -6,8 +6,9 @@
 #include "gateway/exchange/inject.h"
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/route.h"
-#include "gateway/event.h"
-#include "gateway/refuse.h"
+#include "flow/event.h"
+#include "flow/refuse.h"
+#include "gateway/question.h"
 
 #define OVERHEAD_TOKENS 4096   /* that a provider adds to a request, for tools above all */
 #define PICTURE_TOKENS 8192    /* at most, whatever its size */
@@ -185,7 +186,7 @@ static struct gw_spend estimate(const struct conn *c, char *model, size_t size)
 	return s;
 }
 
-static void on_spend(struct ask *a, const struct wire_msg *m)
+static void on_spend(struct ask *a, struct wire_msg *m)
 {
 	struct conn *c = ev_owner(a, struct conn, ask);
 	struct wire_reader r;
@@ -239,6 +240,6 @@ void provider_spend(struct conn *c)
 	}
 	gw_put_spend(&b, &s);
 	conn_go(c, CONN_BUDGET, "asking");
-	if (ask_send(c->gw, &c->ask, GW_SPEND, &b, on_spend) < 0)
+	if (ask_line(c->gw, c->gw->sock, &c->ask, GW_SPEND, &b, on_spend) < 0)
 		refuse_final(c, GW_ERROR, 503, "the budget cannot be asked for");
 }

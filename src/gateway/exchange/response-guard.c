@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "http/chunked.h"
-#include "gateway/event.h"
+#include "flow/event.h"
 #include "gateway/exchange/exchange.h"
-#include "gateway/gw.h"
+#include "flow/gw.h"
 
 struct response_guard *response_guard_new(struct gw *gw, const struct gw_route *route)
 {
@@ -210,6 +210,26 @@ void response_guard_model(const char *path, char *ret, size_t size)
 	}
 	end = p ? p + strcspn(p, "/?:") : NULL;
 	(void)event_text(ret, size, p ? p : "", p ? (size_t)(end - p) : 0);
+}
+
+void response_guard_status(struct conn *c)
+{
+	const struct gw_usage u = {
+		.credential = c->x->credential,
+		.model = "",
+		.cost = GW_COST_NONE,
+		.status = c->x->status,
+		.limits = "",
+	};
+	bool down = gw_is_down(u.status);
+	struct buf b;
+
+	if (!c->x->guard || !c->x->guard->provider || down == c->gw->provider_down)
+		return;
+	c->gw->provider_down = down;
+	buf_init(&b, WIRE_INLINE_MAX);
+	gw_put_usage(&b, &u);
+	event_usage(c->gw, &b);
 }
 
 void response_guard_report(struct conn *c)

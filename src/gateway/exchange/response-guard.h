@@ -63,5 +63,11 @@ ssize_t response_guard_replay(struct response_guard *g, struct buf *out);
 
 /* The model that a path names, "" for none. */
 void response_guard_model(const char *path, char *ret, size_t size);
+/*
+ * Tells the supervisor when a provider begins or ceases to be unavailable, before the sandbox sees the
+ * answer. Every error would be too much: code inside could fill the queue with them, and reports of
+ * usage would be lost.
+ */
+void response_guard_status(struct conn *c);
 /* Tells the supervisor what the answer has used, if it is a provider's. */
 void response_guard_report(struct conn *c);

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "gateway/exchange/inject.h"
-#include "gateway/listen.h"
 #include "gateway/exchange/phantom.h"
-#include "gateway/refuse.h"
+#include "flow/refuse.h"
 #include "policy/request.h"
 #include "policy/request-row.h"
 
@@ -262,7 +261,7 @@ void route_endpoint(struct conn *c, const struct http1_head *h, size_t head_len)
 	struct slice rest;
 
 	c->host.name[0] = '\0';
-	c->port = c->listener->row.port;
+	c->port = c->listen_port;
 	if (has_path && route_has(h->url.path)) {
 		rest = (struct slice){h->url.path.p + PREFIX_LEN, h->url.path.n - PREFIX_LEN};
 		r = find(c->gw, next_segment(&rest));
@@ -279,10 +278,10 @@ void route_request(struct conn *c, const struct http1_head *h, size_t head_len)
 	bool has_path = h->form == HTTP1_ORIGIN || h->form == HTTP1_ABSOLUTE;
 
 	c->host.name[0] = '\0';
-	c->port = c->listener->row.port;
+	c->port = c->listen_port;
 	if (has_path && slice_eq(path, slice_of("/_ralph/health"))) {
 		exchange_quiet(c);
-		answer_json(c, 200, false, "{\"ok\":true}");
+		answer_json(c, 200, "{\"ok\":true}");
 		return;
 	}
 	if (has_path && route_has(path))

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "gateway/gateway-limits.h"
+#include "flow/gateway-limits.h"
 
 void spool_init(struct spool *s, size_t max, size_t *total)
 {

@@ -3,7 +3,6 @@
 #include <endian.h>
 
 #include "base/text/base64.h"
-#include "base/json/jpick.h"
 
 #define AWS_PRELUDE 12 /* length of all, length of the headers, checksum of the two */
 #define AWS_CRC 4
@@ -78,17 +77,43 @@ static void sse_feed(struct meter *m, const char *p, size_t n)
 	}
 }
 
+/* The text of a frame's member "bytes", the last of several; false: it has none. */
+static bool bytes_of(const struct buf *frame, struct slice *ret)
+{
+	struct jscan j;
+	bool found = false;
+
+	jscan_init(&j);
+	jscan_feed(&j, frame->data, frame->len);
+	if (jscan_next(&j) != JSCAN_OBJECT)
+		return false;
+	while (jscan_next(&j) == JSCAN_KEY) {
+		if (!jscan_is(&j, "bytes")) {
+			jscan_skip(&j);
+			if (jscan_next(&j) != JSCAN_SKIPPED)
+				break;
+			continue;
+		}
+		/* Base64 has nothing to escape, so it comes in one piece. */
+		found = jscan_next(&j) == JSCAN_STRING && j.last;
+		if (!found)
+			break;
+		*ret = (struct slice){j.text, j.len};
+	}
+	return found;
+}
+
 /* {"bytes": "…base64 of an event…"} of invoke; of converse, the event itself. */
 static void aws_payload(struct meter *m)
 {
-	struct jtext bytes = jpick_one((struct jtext){m->frame.data, m->frame.len}, "bytes");
+	struct slice bytes;
 	cleanup_buf struct buf event;
 
 	buf_init(&event, METER_FRAME_MAX);
 	meter_doc_start(m);
-	if (!jtext_is_string(bytes))
+	if (!bytes_of(&m->frame, &bytes))
 		meter_doc_feed(m, m->frame.data, m->frame.len);
-	else if (base64_get(&event, bytes.p + 1, bytes.n - 2) == 0)
+	else if (base64_get(&event, bytes.p, bytes.n) == 0)
 		meter_doc_feed(m, event.data, event.len);
 }
 

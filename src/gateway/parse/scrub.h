@@ -1,5 +1,11 @@
 #pragma once
 
+/*
+ * ROOM: gateway/parse
+ *
+ * Readers of what the sandbox and servers send. Pure: no socket, no policy, no event.
+ */
+
 #include "base/buf.h"
 #include "base/text/needles.h"
 #include "http/slice.h"

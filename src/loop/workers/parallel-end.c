@@ -66,6 +66,8 @@ static int settle(struct worker *w, enum task_state state, const char *why, cons
 
 	if (r < 0)
 		return r;
+	if (state == TASK_DONE)
+		tree_commit_marks(l, w->task);
 	show_line(&l->show, state == TASK_DONE ? STYLE_GREEN : STYLE_YELLOW, "%s: %s%s%s",
 		  w->task->id, task_state_name(state), why ? ", " : "", why ? why : "");
 	return worker_clear(w, err);
@@ -147,11 +149,14 @@ static int take_over(struct worker *w, struct err *err)
 /* ---- all ---- */
 
 /* The worker continues later, so its row stays. */
-static int leave(struct worker *w, int *ret_code, struct err *err)
+static int leave(struct worker *w, const char *why, int *ret_code, struct err *err)
 {
 	/* The loop itself handles limits and pauses; only other codes end it. */
-	if (w->code != LOOP_PAUSED && w->code != LOOP_LIMIT && w->code < 128)
+	if (w->code != LOOP_PAUSED && w->code != LOOP_LIMIT && w->code < 128) {
 		*ret_code = w->code;
+		free(w->l->stopped_by);
+		w->l->stopped_by = xstrdup(why);
+	}
 	w->task->attempts = w->attempts + 1;
 	return work_give_back(w->l->work, w->task, err);
 }
@@ -179,6 +184,6 @@ int worker_finish(struct worker *w, int *ret_code, struct err *err)
 	case LOOP_STUCK:
 		return settle(w, TASK_STUCK, why, NULL, err);
 	default:
-		return leave(w, ret_code, err);
+		return leave(w, why, ret_code, err);
 	}
 }

@@ -25,12 +25,12 @@ static bool is_final(int code)
 
 void worker_note(const struct worker *w)
 {
-	json_t *row =
-		json_pack("{so sI sI sI sI sI so*}", "branch", json_text(w->branch), "attempts",
-			  (json_int_t)w->attempts, "iterations", (json_int_t)w->taken.iterations,
-			  "micro_usd", (json_int_t)w->taken.micro_usd, "active_ms",
-			  (json_int_t)w->taken.active_ms, "tokens", (json_int_t)w->taken_tokens,
-			  "before", w->before ? json_text(w->before) : NULL);
+	json_t *row = json_pack(
+		"{so sI sI sI sI sI sI so*}", "branch", json_text(w->branch), "attempts",
+		(json_int_t)w->attempts, "iterations", (json_int_t)w->taken.iterations, "micro_usd",
+		(json_int_t)w->taken.micro_usd, "active_ms", (json_int_t)w->taken.active_ms,
+		"tokens", (json_int_t)w->taken_tokens, "waited", (json_int_t)w->taken_waited,
+		"before", w->before ? json_text(w->before) : NULL);
 
 	if (w->over && is_final(w->code))
 		(void)json_object_set_new(row, "code", json_integer(w->code));
@@ -118,8 +118,7 @@ static bool has_ended(const struct worker *w)
 static size_t share_out(struct batch *b)
 {
 	const struct loop_limits *m = &b->l->limits;
-	const struct loop_state *s = &b->l->state;
-	const struct loop_used used = {s->iterations, s->micro_usd, s->active_ms};
+	const struct loop_used used = loop_used(b->l);
 	const struct loop_used left = limits_left(m, &used);
 	size_t n = 0, i = 0;
 
@@ -263,6 +262,7 @@ static void read_row(struct worker *w, const json_t *row)
 	w->taken = (struct loop_used){number_of(row, "iterations"), number_of(row, "micro_usd"),
 				      number_of(row, "active_ms")};
 	w->taken_tokens = number_of(row, "tokens");
+	w->taken_waited = number_of(row, "waited");
 	w->code = (int)number_of(row, "code");
 	w->over = json_object_get(row, "code") != NULL;
 }

@@ -49,6 +49,7 @@ struct worker {
 	char *before;		/* the head before the merge; NULL: not merged */
 	struct loop_used taken; /* the part of its counters that the loop has already counted */
 	uint64_t taken_tokens;	/* likewise */
+	uint64_t taken_waited;	/* of the taken iterations: those that the limits do not count */
 	struct loop_used share; /* how much more the worker may use */
 	struct child child;
 	int out;

@@ -117,7 +117,8 @@ static void set_limits(const struct worker *w, json_t *flags)
 	const struct loop_used *s = &w->share, *t = &w->taken;
 
 	set_flag(flags, "loop.max_iterations",
-		 m->iterations ? number(t->iterations + s->iterations, "") : xstrdup("unlimited"));
+		 m->iterations ? number(t->iterations - w->taken_waited + s->iterations, "")
+			       : xstrdup("unlimited"));
 	if (m->micro_usd) {
 		uint64_t usd = t->micro_usd + s->micro_usd;
 

@@ -172,6 +172,10 @@ static void take_records(struct worker *w, const json_t *records)
 		json_t *copy = json_copy((json_t *)r);
 
 		s->iterations++;
+		if (json_is_true(json_object_get(r, "waited"))) {
+			s->waited++;
+			w->taken_waited++;
+		}
 		take_logs(w, (uint64_t)json_integer_value(json_object_get(r, "iteration")),
 			  s->iterations);
 		(void)json_object_set_new(copy, "iteration",

@@ -1,0 +1,67 @@
+#include "live/home-ready.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "live/autosave.h"
+#include "live/home-migrate.h"
+#include "live/login-left.h"
+#include "record/home-fill.h"
+#include "record/home.h"
+
+/* A throw-away home that a killed sandbox left is not used again. */
+static int make_own(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+{
+	bool once = spec->home_of == SPEC_HOME_ONCE;
+	const char *name = once ? HOME_ONCE : HOME_OF_WORKER;
+	int r = 0;
+
+	if (mkdirat(e->dir, name, 0700) == 0 || (errno == EEXIST && !once))
+		return 0;
+	if (errno == EEXIST)
+		r = path_remove_tree(e->dir, name, err);
+	if (r == 0 && mkdirat(e->dir, name, 0700) < 0)
+		r = err_sys(err, errno, "cannot make the home of sandbox '%s'", e->name);
+	return r;
+}
+
+static int make_projects(const struct places *p, const struct store_entry *e,
+			 const struct sandbox_spec *spec, bool alone, struct err *err)
+{
+	int r = alone ? home_migrate(p, e, spec, err) : 0;
+
+	if (r == 0)
+		r = home_make(p, spec->home_key, spec->project, err);
+	if (r == 0)
+		home_link(e, spec->home_key);
+	return r;
+}
+
+static int begin_values(const struct places *p, const struct store_entry *e,
+			const struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_free char *record = store_record(p, e->name);
+	int r = values_begin(p, record, spec);
+
+	return r < 0 ? err_sys(err, -r, "cannot write the record of sandbox '%s'", e->name) : 0;
+}
+
+int home_ready(const struct places *p, const struct store_entry *e, const struct sandbox_spec *spec,
+	       bool alone, struct err *err)
+{
+	cleanup_fd int home = -1;
+	int r = spec->home_of == SPEC_HOME_PROJECT ? make_projects(p, e, spec, alone, err)
+						   : make_own(e, spec, err);
+
+	if (r < 0)
+		return r;
+	home = home_open(p, e, spec);
+	if (home < 0)
+		return err_sys(err, -home, "cannot open the home of sandbox '%s'", e->name);
+	r = begin_values(p, e, spec, err);
+	if (r == 0)
+		r = login_left_clean(p, e, home, spec, alone, err);
+	return r < 0 ? r : home_fill(home, spec, err);
+}
