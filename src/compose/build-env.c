@@ -63,6 +63,7 @@ static const char *user_name(char *const *host)
 static void set_own(struct sandbox_spec *s, const char *path, const char *user)
 {
 	cleanup_free char *run = xasprintf("/run/user/%u", s->uid);
+	cleanup_free char *husky = xasprintf("%s/.husky", s->workspace);
 	struct stat st;
 	const struct {
 		const char *name, *value;
@@ -75,8 +76,6 @@ static void set_own(struct sandbox_spec *s, const char *path, const char *user)
 		{"TMPDIR", "/tmp"},
 		{"XDG_RUNTIME_DIR", run},
 		{"RALPH_SANDBOX", s->name},
-		/* husky's prepare script would write hooks, which are read-only. */
-		{"HUSKY", "0"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
@@ -84,6 +83,9 @@ static void set_own(struct sandbox_spec *s, const char *path, const char *user)
 			spec_env_set(s, own[i].name, own[i].value, SPEC_SET, "ralph");
 	if (!spec_env_find(s, "LANG") && !spec_env_find(s, "LC_ALL"))
 		spec_env_set(s, "LANG", "C.UTF-8", SPEC_SET, "ralph");
+	/* husky's prepare script would write its directory, which is read-only inside. */
+	if (lstat(husky, &st) == 0)
+		spec_env_set(s, "HUSKY", "0", SPEC_SET, "ralph");
 }
 
 /* Not to be overruled: a sandbox whose HOME or name is another's is a different sandbox. */

@@ -7,10 +7,12 @@ load helpers
 # work SCRIPT: the script runs in the sandbox of the current directory and succeeds; nothing that ordinary
 # work leaves behind is a finding.
 work() {
-	"$RALPH" run --rm -- bash -euc "$1" 2>"$T/stderr" || fail "$(cat "$T/stderr")" || return
+	"$RALPH" run "${RUN[@]}" -- bash -euc "$1" 2>"$T/stderr" || fail "$(cat "$T/stderr")" || return
 	lacks "$(cat "$T/stderr")" "is new or changed"
 	lacks "$(cat "$T/stderr")" quarantine
 }
+
+RUN=(--rm)
 
 # in_both FUNCTION: once in the repository, once in a worktree of it.
 in_both() {
@@ -52,14 +54,20 @@ interactive_rebase() {
 	in_both interactive_rebase
 }
 
+# A worktree that is made inside is the sandbox's own; its branch comes out.
 worktrees() {
-	work 'git worktree add -q .trees/one -b one-'"$RANDOM"'; cd .trees/one; echo w >w; git add .; git commit -qm w; git status --porcelain
+	local branch=one-$RANDOM
+
+	RUN=(-n trees)
+	work 'git worktree add -q .trees/one -b '$branch'; cd .trees/one; echo w >w; git add .; git commit -qm w; git status --porcelain
 		cd ../..; git worktree list | grep -q trees/one; git worktree add -q .trees/two; git worktree remove .trees/two'
-	has "$(git -C .trees/one log --format=%s -1)" w
-	# The next sandbox finds that worktree and works in it too.
+	same w "$(git log --format=%s -1 $branch)"
+	[ ! -e .trees/one/.git ] || fail "a pointer of the agent's is on the host" || return
+	# The next run finds that worktree and works in it too.
 	work 'cd .trees/one; echo more >more; git add .; git commit -qm more'
-	same more "$(git -C .trees/one log --format=%s -1)"
-	git worktree remove .trees/one
+	same more "$(git log --format=%s -1 $branch)"
+	RUN=(--rm)
+	ralph rm trees
 }
 
 @test 'worktree add and remove, and work in a worktree of an earlier run' {

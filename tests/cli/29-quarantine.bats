@@ -52,9 +52,9 @@ MAKE='echo one >.envrc; mkdir -p .vscode; echo two >.vscode/tasks.json; echo thr
 }
 
 @test 'npm ci with the prepare script of husky works inside' {
-	same 0 "$(ralph run --rm -- printenv HUSKY)"
 	need npm
 	mkdir -p .husky husky/bin
+	same 0 "$(ralph run --rm -- printenv HUSKY)"
 	echo true >.husky/pre-commit
 	# What husky 9 does, as a package of its own.
 	printf '#!/usr/bin/env node\nif (process.env.HUSKY === "0") process.exit(0)\nrequire("fs").mkdirSync(".husky/_", {recursive: true})\n' >husky/bin/husky.js
