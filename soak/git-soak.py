@@ -80,7 +80,8 @@ class User:
             self.stashes.append(self.rev("refs/stash"))
 
     def housekeeping(self):
-        self.git(*self.choose.choice([["gc", "-q"], ["fetch", "-q", "origin"], ["status"], ["status"], ["diff"], ["add", "-A"], ["reset", "-q"],
+        # Not `add -A`: it takes in repositories that the agent made, which git then enters (docs/internals/nested-git.md, "Limits").
+        self.git(*self.choose.choice([["gc", "-q"], ["fetch", "-q", "origin"], ["status"], ["status"], ["diff"], ["add", "-u"], ["reset", "-q"],
                                       ["log", "--oneline", "-5"], ["repack", "-q", "-d"], ["pack-refs", "--all"]]))
 
     def step(self):

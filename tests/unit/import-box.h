@@ -91,7 +91,7 @@ static inline void inside(const char *script)
 	run_sh(all);
 }
 
-static inline void sync_in(void)
+static inline void write_moved(void)
 {
 	struct gitdir g = find();
 	struct err e = {0};
@@ -102,6 +102,11 @@ static inline void sync_in(void)
 	tree_file("moved", 0644, buf_str(&b));
 	buf_done(&b);
 	gitdir_done(&g);
+}
+
+static inline void sync_in(void)
+{
+	write_moved();
 	inside("sh $TREE/sync.sh <$TREE/moved");
 }
 
