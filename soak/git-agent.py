@@ -39,7 +39,8 @@ def write(where=None, text=None, mode=0o644):
     os.makedirs(os.path.dirname(where) or ".", exist_ok=True)
     if os.path.isdir(where):
         return
-    with open(where, "w", encoding="utf-8") as f:
+    # Without waiting: it may be a pipe of our own by now.
+    with open(where, "w", encoding="utf-8", opener=lambda p, flags: os.open(p, flags | os.O_NONBLOCK, 0o666)) as f:
         f.write(text or f"{count} {choose.random()}\n" * choose.randrange(1, 40))
     os.chmod(where, mode)
 
