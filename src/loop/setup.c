@@ -15,7 +15,9 @@
 #include "compose/cred-check.h"
 #include "compose/no-sandbox.h"
 #include "compose/no-guest.h"
+#include "live/live.h"
 #include "record/loops.h"
+#include "record/store.h"
 #include "check/preflight.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
@@ -227,6 +229,24 @@ static int find_agent(struct loop *l, struct err *err)
 	return 0;
 }
 
+/*
+ * A loop that was killed leaves its sandbox to itself, which may still import what the agent did. It
+ * has the home of an iteration that was cut short; the next start imports the rest.
+ */
+static int stop_left(struct loop *l, struct err *err)
+{
+	cleanup_(spec_freep) struct sandbox_spec *left = NULL;
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	const char *name = l->build.spec->name;
+	struct err ignored;
+
+	if (store_open(&l->q.places, name, false, &e, &ignored) < 0 ||
+	    store_read_spec(&e, &left, &ignored) < 0 || left->home_of != SPEC_HOME_WORKER)
+		return 0;
+	store_close(&e);
+	return live_stop(&l->q.places, name, 0, err);
+}
+
 int loop_preflight(struct loop *l, struct err *err)
 {
 	cleanup_(preflight_done) struct preflight p = {0};
@@ -241,6 +261,8 @@ int loop_preflight(struct loop *l, struct err *err)
 	if (l->q.direct)
 		return 0;
 	r = loop_sandbox_build(l, err);
+	if (r == 0)
+		r = stop_left(l, err);
 	if (r < 0)
 		return r;
 	in.spec = l->build.spec;
