@@ -294,6 +294,18 @@ int put_back_pin(const char *root, const char *name, json_t *out, struct err *er
 
 /* ---- afterwards ---- */
 
+int put_back_unpin(const char *root, const char *name, struct err *err)
+{
+	cleanup_(import_done) struct import im = {.name = name, .helper = -1, .lock = -1};
+	cleanup_free char *ref = import_own_name(&im, "", PUT_BACK_PIN);
+	cleanup_fd int lock = -1;
+	int r = import_open(&im, root, &lock, err);
+
+	if (r == 0 && git_reference_remove(im.repo, ref) < 0)
+		r = gitlib_err(err, ref);
+	return r;
+}
+
 int put_back_run(const char *root, const char *name, json_t *out, struct err *err)
 {
 	cleanup_(import_done) struct import im = {.name = name, .helper = -1};

@@ -9,6 +9,7 @@
  * repo adopt DIR NAME HEAD SETTINGS   import-new.c
  * repo forget DIR NAME                sandbox NAME is gone
  * repo pin DIR NAME                   import.h, put-back.c
+ * repo unpin DIR NAME
  * repo put-back DIR NAME
  *
  * For ralph's own use; see take.h. apply, import and tips answer on stdout in JSON; an error is a line on
@@ -313,6 +314,11 @@ static int cmd_forget(char **argv, json_t *out, struct err *err)
 	return settle_forget(argv[0], argv[1], err);
 }
 
+static int cmd_unpin(char **argv, json_t *out, struct err *err)
+{
+	return put_back_unpin(argv[0], argv[1], err);
+}
+
 static int cmd_pin(char **argv, json_t *out, struct err *err)
 {
 	return put_back_pin(argv[0], argv[1], out, err);
@@ -341,6 +347,7 @@ static const struct {
 	{"settle", 4, cmd_settle, false, true},
 	{"forget", 2, cmd_forget, false, false},
 	{"pin", 2, cmd_pin, false, false},
+	{"unpin", 2, cmd_unpin, false, false},
 	{"put-back", 2, cmd_put_back, false, false},
 	/* clang-format on */
 };

@@ -197,6 +197,6 @@ void kept_refs_forget(const struct sandbox_spec *spec, const struct places *plac
 	struct err ignored;
 
 	if (find(spec, &git, &ignored) == 0 && git.root)
-		(void)run_repo(spec, places, dir, git.root, "forget", &answer, &ignored);
+		(void)run_repo(spec, places, dir, git.root, "unpin", &answer, &ignored);
 	drop_record(dir);
 }

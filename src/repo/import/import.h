@@ -219,4 +219,5 @@ int settle_forget(const char *root, const char *name, struct err *err);
  */
 #define PUT_BACK_PIN "pin"
 int put_back_pin(const char *root, const char *name, json_t *out, struct err *err);
+int put_back_unpin(const char *root, const char *name, struct err *err);
 int put_back_run(const char *root, const char *name, json_t *out, struct err *err);
