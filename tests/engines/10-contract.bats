@@ -293,8 +293,7 @@ hides() {
 	echo new >new
 	mv new .mcp.json
 	if lacks_word again; then
-		wait_until has_event protect-again
-		ralph stop "$S"
+		wait_until has_event error
 		ralph run -d -n "$S"
 	fi
 	wait_until held
