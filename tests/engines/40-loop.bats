@@ -49,8 +49,8 @@ scripted_claude() {
 	cp "$ENGINES_DIR/../lib/fake-agent.py" "$T/claude/fake-agent.py"
 	cat >"$T/claude/claude" <<-'END'
 		#!/bin/sh
-		env | grep -E '^(AWS_|CLAUDE_CODE_USE_BEDROCK|MY_|ANOTHER_|NOT_)' | sort >.git/given
-		tr '\0' '\n' </proc/self/cmdline >.git/called
+		env | grep -E '^(AWS_|CLAUDE_CODE_USE_BEDROCK|MY_|ANOTHER_|NOT_)' | sort >given
+		tr '\0' '\n' </proc/self/cmdline >called
 		exec python3 /usr/lib/fake-agent.py honest
 	END
 	chmod 755 "$T/claude/claude"
@@ -66,6 +66,7 @@ scripted_claude() {
 	only docker
 	scripted_claude
 	loop_workspace 1
+	printf 'given\ncalled\n' >>.git/info/exclude
 	aws_program
 	aws_takes() { :; }
 	aws_host AKIDONE first-secret first-token
@@ -77,17 +78,17 @@ scripted_claude() {
 	loop_exits 0 --docker build claude
 	same "done" "$(verdicts)"
 	same true "$(passes US-1)"
-	has "$(cat ".git/given")" "AWS_ACCESS_KEY_ID=AKIDONE"
-	has "$(cat ".git/given")" "AWS_SECRET_ACCESS_KEY=first-secret"
-	has "$(cat ".git/given")" "AWS_SESSION_TOKEN=first-token"
-	has "$(cat ".git/given")" "AWS_DEFAULT_REGION=eu-west-3"
-	has "$(cat ".git/given")" "CLAUDE_CODE_USE_BEDROCK=1"
-	has "$(cat ".git/given")" "MY_CUSTOM_VAR=mine"
-	has "$(cat ".git/given")" "ANOTHER_VAR=other"
-	lacks "$(cat ".git/given")" NOT_SET
-	lacks "$(cat ".git/called")" secret
+	has "$(cat "given")" "AWS_ACCESS_KEY_ID=AKIDONE"
+	has "$(cat "given")" "AWS_SECRET_ACCESS_KEY=first-secret"
+	has "$(cat "given")" "AWS_SESSION_TOKEN=first-token"
+	has "$(cat "given")" "AWS_DEFAULT_REGION=eu-west-3"
+	has "$(cat "given")" "CLAUDE_CODE_USE_BEDROCK=1"
+	has "$(cat "given")" "MY_CUSTOM_VAR=mine"
+	has "$(cat "given")" "ANOTHER_VAR=other"
+	lacks "$(cat "given")" NOT_SET
+	lacks "$(cat "called")" secret
 	# Nowhere in ralph's records, nor in what docker keeps.
-	rm ".git/given"
+	rm "given"
 	must_fail grep -rqF first-secret "$XDG_STATE_HOME/ralph"
 	must_fail grep -rqaF first-secret "$ENGINE_DIR/docker/data/containers" "$ENGINE_DIR/docker/log"
 }
