@@ -64,17 +64,57 @@ static int walk(struct stamp *s, int at, const char *name, unsigned depth)
 	return r;
 }
 
-int git_stamp(int dir, uint64_t *ret)
+static int stamp_modules(struct stamp *s, int at, const char *name, unsigned depth);
+
+/* One repository, and those of its submodules. */
+static int stamp_one(struct stamp *s, int dir, unsigned depth)
 {
 	static const char *const files[] = {"HEAD", "packed-refs"};
-	struct stamp s = {.hash = 0xcbf29ce484222325ULL};
 	struct stat st;
 	int r;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (fstatat(dir, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			mix_stat(&s, &st);
-	r = walk(&s, dir, "refs", 0);
+			mix_stat(s, &st);
+	r = walk(s, dir, "refs", 0);
+	return r < 0 ? r : stamp_modules(s, dir, "modules", depth);
+}
+
+/* The name of a submodule may have slashes in it. */
+static int stamp_modules(struct stamp *s, int at, const char *name, unsigned depth)
+{
+	int fd = path_open_beneath(at, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0), r = 0;
+	struct dirent *de;
+	struct stat st;
+	DIR *d;
+
+	if (fd < 0)
+		return 0;
+	d = fdopendir(fd);
+	if (!d) {
+		(void)close(fd);
+		return -EOVERFLOW;
+	}
+	if (++s->dirs > GIT_STAMP_DIRS_MAX || depth > DEPTH_MAX)
+		r = -EOVERFLOW;
+	else if (depth > 0 && fstatat(fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		r = stamp_one(s, fd, depth + 1);
+	else
+		while (r == 0 && (de = readdir(d))) {
+			if (++s->entries > GIT_STAMP_ENTRIES_MAX)
+				r = -EOVERFLOW;
+			else if (de->d_type == DT_DIR && de->d_name[0] != '.')
+				r = stamp_modules(s, fd, de->d_name, depth + 1);
+		}
+	(void)closedir(d);
+	return r;
+}
+
+int git_stamp(int dir, uint64_t *ret)
+{
+	struct stamp s = {.hash = 0xcbf29ce484222325ULL};
+	int r = stamp_one(&s, dir, 0);
+
 	*ret = s.hash;
 	return r;
 }

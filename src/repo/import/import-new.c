@@ -5,6 +5,7 @@
  */
 #include "repo/import/import.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static int want_none(const char *git, struct err *err)
 }
 
 /* Without a template: those hold hooks. */
-static int make(const struct import_new_input *in, const char *dir, struct err *err)
+static int make(const char *head, const char *dir, struct err *err)
 {
 	git_repository_init_options opts;
 	cleanup_git(repository) git_repository *made = NULL;
@@ -46,7 +47,7 @@ static int make(const struct import_new_input *in, const char *dir, struct err *
 
 	(void)git_repository_init_options_init(&opts, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
 	opts.flags = GIT_REPOSITORY_INIT_BARE | GIT_REPOSITORY_INIT_NO_REINIT;
-	opts.initial_head = in->head;
+	opts.initial_head = head;
 	if (git_repository_init_ext(&made, dir, &opts) < 0 ||
 	    git_repository_config(&config, made) < 0 ||
 	    git_config_set_bool(config, "core.bare", 0) < 0 ||
@@ -66,7 +67,7 @@ static int add_settings(const char *dir, const char *settings, struct err *err)
 
 static int open_made(const struct import_new_input *in, struct import *im, struct err *err)
 {
-	int r = make(in, im->git.dir, err);
+	int r = make(in->head, im->git.dir, err);
 
 	if (r == 0)
 		r = add_settings(im->git.dir, in->settings, err);
@@ -104,4 +105,101 @@ int import_new(const struct import_new_input *in, json_t *out, struct err *err)
 	if (r < 0)
 		(void)path_remove_tree(AT_FDCWD, made, &ignored);
 	return r;
+}
+
+/* ---- a submodule that the user has not initialised ---- */
+
+/* No git directory inside of another one's. */
+static int check_module(const char *dir, const char *module, struct err *err)
+{
+	for (const char *slash = strchr(module, '/'); slash; slash = strchr(slash + 1, '/')) {
+		cleanup_free char *head =
+			xasprintf("%s/%.*s/HEAD", dir, (int)(slash - module), module);
+		struct stat st;
+
+		if (lstat(head, &st) == 0)
+			return err_set(err, EEXIST, "'%s' lies in another submodule", module);
+	}
+	return 0;
+}
+
+static int set_worktree(const struct import *m, const char *root, struct err *err)
+{
+	cleanup_free char *path = path_join(root, m->module + strlen("modules/"));
+	cleanup_git(config) git_config *config = NULL;
+
+	return git_repository_config(&config, m->repo) < 0 ||
+			       git_config_set_string(config, "core.worktree", path) < 0
+		       ? gitlib_err(err, m->module)
+		       : 0;
+}
+
+int import_new_module(struct import *m, const struct import *top, struct err *err)
+{
+	cleanup_free char *modules = path_join(top->git.dir, "modules");
+	int r = check_module(top->git.dir, m->module, err);
+
+	if (r < 0)
+		return r;
+	if (mkdir(modules, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "cannot make '%s'", modules);
+	m->made = path_join(modules, IMPORT_NEW_MODULE "XXXXXX");
+	if (!mkdtemp(m->made)) {
+		r = err_sys(err, errno, "cannot make '%s'", m->made);
+		free(take_ptr(m->made));
+		return r;
+	}
+	m->git.dir = xstrdup(m->made);
+	m->git.common = xstrdup(m->made);
+	m->git.root = xstrdup(m->made);
+	r = make("main", m->made, err);
+	if (r == 0)
+		r = import_open_dirs(m, m->made, err);
+	return r == 0 ? import_recover(m, err) : r;
+}
+
+/* What the import still has to remove went along. */
+static void follow(struct import *m, const char *dir)
+{
+	char *quarantine =
+		m->quarantine ? xasprintf("%s%s", dir, m->quarantine + strlen(m->made)) : NULL;
+
+	free(m->quarantine);
+	m->quarantine = quarantine;
+	gitdir_done(&m->git);
+	m->git = (struct gitdir){.root = xstrdup(dir), .dir = xstrdup(dir), .common = xstrdup(dir)};
+}
+
+/* It takes its place when everything is in it; r: what became of that. */
+int import_end_module(struct import *m, const struct import *top, int r, struct err *err)
+{
+	cleanup_free char *dir = path_join(top->git.dir, m->module), *parent = path_dir(dir);
+	struct err ignored;
+
+	if (r == 0)
+		r = set_worktree(m, top->git.root, err);
+	if (r == 0)
+		r = path_mkdirs(parent, 0755, err);
+	if (r == 0 && (chmod(m->made, 0755) < 0 || rename(m->made, dir) < 0))
+		r = err_sys(err, errno, "cannot make '%s'", dir);
+	if (r < 0)
+		(void)path_remove_tree(AT_FDCWD, m->made, &ignored);
+	else
+		follow(m, dir);
+	return r;
+}
+
+/* A killed import left it. */
+void import_drop_modules(const struct import *top)
+{
+	cleanup_free char *modules = path_join(top->git.dir, "modules");
+	DIR *d = opendir(modules);
+	struct dirent *de;
+	struct err ignored;
+
+	while (d && (de = readdir(d)))
+		if (strncmp(de->d_name, IMPORT_NEW_MODULE, strlen(IMPORT_NEW_MODULE)) == 0)
+			(void)path_remove_tree(dirfd(d), de->d_name, &ignored);
+	if (d)
+		(void)closedir(d);
 }

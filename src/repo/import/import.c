@@ -55,6 +55,7 @@ void import_done(struct import *im)
 		import_done(&im->modules[i]);
 	free(im->modules);
 	closep(&im->lock);
+	free(im->made);
 	free(im->module);
 	free(im->told_state);
 	free(im->settle_head);
@@ -525,7 +526,7 @@ int import_open(struct import *im, const char *root, int *ret_lock, struct err *
 	return r == 0 ? import_git_start(im, err) : r;
 }
 
-/* One that the user has removed since stays closed. */
+/* One that is not there is made when commits come for it. */
 static int open_module(struct import *m, const struct import *top, struct err *err)
 {
 	cleanup_free char *dir = path_join(top->git.dir, m->module);
@@ -601,13 +602,17 @@ static int take_module(struct import *im, struct repo_stream *s, const char *lin
 	if (s->total + n > REPO_PACK_MAX)
 		return err_set(err, EFBIG, "there is more new data than is taken over");
 	repo_stream_enter(s, n);
-	if (m->repo) {
+	if (!m->repo)
+		r = import_new_module(m, im, err);
+	if (r == 0) {
 		r = repo_stream_line(s, &first);
 		r = take_one(m, s, &first, r, answer, err);
 		(void)json_object_set_new(answer, "module", json_text(m->module));
 		if (r == 0 && m->n_rows)
 			(void)json_array_append(json_object_get(out, "modules"), answer);
 	}
+	if (m->made)
+		r = import_end_module(m, im, r, err);
 	if (r < 0)
 		return err_wrap(err, r, "submodule");
 	return repo_stream_leave(s) < 0 ? err_set(err, EPROTO, "the stream is cut off") : 0;
@@ -649,6 +654,8 @@ static int recover_all(struct import *im, struct err *err)
 
 	if (r == 0)
 		remove_leftovers(im);
+	if (r == 0)
+		import_drop_modules(im);
 	for (size_t i = 0; r == 0 && i < im->n_modules; i++)
 		if (im->modules[i].repo)
 			r = recover_all(&im->modules[i], err);

@@ -65,6 +65,7 @@ struct import_tip {
 struct import {
 	struct gitdir git;
 	char *module;		/* of a submodule: the path that it was told by */
+	char *made;		/* of a submodule that is new: where it is made; NULL: it is not */
 	struct import *modules; /* of the repository, IMPORT_MODULES_MAX of them */
 	size_t n_modules;
 	int lock;	  /* of a submodule; -1: none */
@@ -190,6 +191,13 @@ struct import_new_input {
 	const char *root, *name, *head, *settings;
 };
 int import_new(const struct import_new_input *in, json_t *out, struct err *err);
+
+/* The same for a submodule that was told of and has no git directory: begins one, and puts it in its
+ * place, or drops it if r < 0. */
+#define IMPORT_NEW_MODULE "ralph-new-"
+int import_new_module(struct import *m, const struct import *top, struct err *err);
+int import_end_module(struct import *m, const struct import *top, int r, struct err *err);
+void import_drop_modules(const struct import *top);
 
 /*
  * import-settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,

@@ -528,6 +528,43 @@ static int make_modules(const struct source *s, struct err *err)
 	return walk_modules(s, "modules", 0, err);
 }
 
+static bool is_module_name(const char *name)
+{
+	cleanup_free char *path = xasprintf("/%s", name);
+
+	return name[0] && !strchr(name, '\n') && path_is_normal(path);
+}
+
+/* A submodule that has no git directory may get one inside, with commits in it. */
+static bool tell_new_module(const struct gitconfig_entry *e, void *arg)
+{
+	const struct source *s = arg;
+	cleanup_free char *name = NULL, *before = NULL;
+	cleanup_fd int fd = -1;
+
+	if (!streq(e->section, "submodule") || !e->sub || !streq(e->key, "path") ||
+	    !is_module_name(e->sub))
+		return false;
+	name = path_join("modules", e->sub);
+	fd = path_open_beneath(s->dir_fd, name, O_PATH, 0);
+	if (fd != -ENOENT)
+		return false;
+	before = s->out->told;
+	s->out->told = xasprintf("%sMODULE %s\n", before, name);
+	return false;
+}
+
+static void tell_new_modules(const struct source *s)
+{
+	cleanup_fd int root = open(s->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, PRIVATE_SMALL_MAX);
+	/* A list that cannot be read is nobody's: such submodules stay inside. */
+	if (root >= 0 && private_read(root, ".gitmodules", &b) == 0)
+		(void)gitconfig_each(buf_str(&b), b.len, tell_new_module, (void *)(uintptr_t)s);
+}
+
 static int open_dir(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -557,6 +594,8 @@ static int make_all(const struct private_git_input *in, int at, struct private_g
 	s.common_fd = common;
 	s.bare = gitdir_is_bare(g);
 	r = make_one(&s, err);
+	if (r == 0 && at >= 0 && !s.bare)
+		tell_new_modules(&s);
 	if (r < 0)
 		private_git_done(ret);
 	return r;

@@ -47,6 +47,9 @@ const char private_git_export[] = BEGIN
 	"	git pack-objects -q --revs --stdout\n"
 	"}\n" MODULES "	[ -d \"$d/$m\" ] || continue\n"
 	"	part $n >\"$t/in\"\n"
+	/* The host can fetch for itself what nobody has added to. */
+	"	(enter \"$m\"; [ -s \"$t/in\" ] || [ \"$(git rev-list -1 --branches HEAD --not "
+	"--remotes)\" ]) || continue\n"
 	"	(enter \"$m\"; one) >\"$t/out\"\n"
 	"	echo \"MODULE $(wc -c <\"$t/out\" | tr -d ' ') $m\"\n"
 	"	cat \"$t/out\"\n"
