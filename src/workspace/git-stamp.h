@@ -8,7 +8,7 @@
  * and a lie about it only the agent's own work. -EOVERFLOW: there is too much to look at, which
  * counts as changed.
  */
-#define GIT_STAMP_DIRS_MAX 256
+#define GIT_STAMP_DIRS_MAX 4096
 #define GIT_STAMP_ENTRIES_MAX 20000
 
 int git_stamp(int dir, uint64_t *ret);

@@ -112,10 +112,15 @@ static void a_commit_on_no_branch_is_taken_where_the_user_is_on_none(void **stat
 	is_clean();
 }
 
-static void make_submodule(void)
+static void add_submodule(void)
 {
 	run_sh("git init -q $TREE/lib; cd $TREE/lib; echo l >l; git add .; git commit -qm lib");
 	run_sh("git submodule -q add $TREE/lib libs/sub; git commit -qm sub");
+}
+
+static void make_submodule(void)
+{
+	add_submodule();
 	make_private();
 }
 
@@ -158,6 +163,57 @@ static void what_the_user_commits_in_a_submodule_is_there_inside(void **state)
 	run_sh("cd libs/sub; echo u >u; git add u; git commit -qm users");
 	sync_in();
 	inside_says("(" SUB "git log --format=%s -1; git status --porcelain)", "users");
+}
+
+#define NO_SUBMODULE                                                                               \
+	"git submodule -q deinit -f libs/sub; rm -rf .git/modules; git config --remove-section "   \
+	"submodule.libs/sub 2>/dev/null || true"
+#define CLONE                                                                                      \
+	"git clone -q --bare $TREE/lib $TREE/p/modules/libs/sub; export "                          \
+	"GIT_DIR=$TREE/p/modules/libs/sub\n"
+
+static void commits_in_a_submodule_that_is_not_initialised_come_out(void **state)
+{
+	add_submodule();
+	run_sh(NO_SUBMODULE);
+	make_private();
+	inside(CLONE "git branch work $(git commit-tree -p HEAD -m more $(git write-tree))");
+	import_says("refs/heads/work");
+	sh_says("ls .git/modules/libs; git -C .git/modules/libs/sub log --format=%s -1 work; ls "
+		".git/modules/libs/sub | grep ralph || true",
+		"sub\nmore");
+	run_sh("git submodule -q update --init; git -C libs/sub checkout -q work; git fsck "
+	       "--no-progress");
+}
+
+static void a_submodule_that_nobody_added_to_stays_inside(void **state)
+{
+	add_submodule();
+	run_sh(NO_SUBMODULE);
+	make_private();
+	inside(CLONE "git for-each-ref --format='create refs/remotes/origin/%(refname:short) "
+		     "%(objectname)' refs/heads | git update-ref --stdin");
+	inside("echo 3 >>a; git commit -qam third");
+	import_says("forward");
+	run_sh("test ! -e .git/modules");
+}
+
+/* A name of the agent's making must not lead into another git directory. */
+static void no_submodule_is_made_in_the_directory_of_another(void **state)
+{
+	add_submodule();
+	run_sh("printf '[submodule \"libs/sub/evil\"]\\n\\tpath = x\\n[submodule "
+	       "\"../../up\"]\\n\\tpath "
+	       "= y\\n' >>.gitmodules");
+	make_private();
+	run_sh("grep -c 'MODULE modules/libs/sub/evil' $TREE/tips >/dev/null || true; ! grep -q "
+	       "up $TREE/tips");
+	inside("export GIT_DIR=$TREE/p/modules/libs/sub/evil; rm -rf $GIT_DIR; unset "
+	       "GIT_WORK_TREE; git init -q --bare "
+	       "$GIT_DIR; git update-ref refs/heads/x $(git commit-tree -m x $(git mktree "
+	       "</dev/null))");
+	import_says("lies in another submodule");
+	run_sh("test ! -e .git/modules/libs/sub/evil/HEAD");
 }
 
 static void a_submodule_with_a_bad_tree_refuses_all(void **state)
@@ -447,6 +503,9 @@ int main(void)
 		WITH_GIT(a_commit_on_no_branch_is_taken_where_the_user_is_on_none),
 		WITH_GIT(commits_in_a_submodule_come_before_the_commit_that_names_them),
 		WITH_GIT(a_submodule_on_no_branch_follows),
+		WITH_GIT(commits_in_a_submodule_that_is_not_initialised_come_out),
+		WITH_GIT(a_submodule_that_nobody_added_to_stays_inside),
+		WITH_GIT(no_submodule_is_made_in_the_directory_of_another),
 		WITH_GIT(what_the_user_commits_in_a_submodule_is_there_inside),
 		WITH_GIT(a_submodule_with_a_bad_tree_refuses_all),
 		WITH_GIT(a_submodule_that_was_not_told_of_is_refused),

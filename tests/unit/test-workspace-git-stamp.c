@@ -48,6 +48,15 @@ static void every_change_of_a_reference_is_seen(void **state)
 		"-1)");
 }
 
+static void commits_in_submodules_are_seen(void **state)
+{
+	run_sh("git init -q $TREE/lib; cd $TREE/lib; git commit -q --allow-empty -m lib; cd "
+	       "$TREE/w\n"
+	       "git -c protocol.file.allow=always submodule -q add $TREE/lib libs/sub");
+	changes("git -C libs/sub commit -q --allow-empty -m more");
+	changes("git -C libs/sub checkout -q -b other");
+}
+
 static void work_that_moves_nothing_is_not(void **state)
 {
 	uint64_t before = stamp();
@@ -65,13 +74,14 @@ static void links_and_floods_are_not_followed(void **state)
 
 	run_sh("ln -s / .git/refs/heads/root; mkfifo .git/refs/heads/pipe");
 	assert_int_equal(git_stamp(dir, &ret), 0);
-	run_sh("mkdir -p $(seq -f '.git/refs/heads/d%.0f' 300)");
+	run_sh("mkdir -p $(seq -f '.git/refs/heads/d%.0f' 5000)");
 	assert_int_equal(git_stamp(dir, &ret), -EOVERFLOW);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(commits_in_submodules_are_seen, start, tree_remove),
 		cmocka_unit_test_setup_teardown(every_change_of_a_reference_is_seen, start,
 						tree_remove),
 		cmocka_unit_test_setup_teardown(work_that_moves_nothing_is_not, start, tree_remove),

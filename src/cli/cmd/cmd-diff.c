@@ -132,9 +132,8 @@ const struct command cmd_diff = {
 	.operands = "NAME [BRANCH]",
 	.summary = "show commits of a sandbox that are not in your branches",
 	.details =
-		"What is held of a sandbox's commits (see 'ralph apply --help'), against the "
-		"commit\n"
-		"that both come from.\n"
+		"What is held of a sandbox's commits (see 'ralph apply --help'), against the\n"
+		"commit that both come from.\n"
 		"\n"
 		"Of a sandbox that was started with 'ralph run --clone': the difference between\n"
 		"the commit that both come from and BRANCH of the clone (the branch that it\n"
