@@ -48,7 +48,8 @@ const char private_git_export[] = BEGIN
 	"}\n" MODULES "	[ -d \"$d/$m\" ] || continue\n"
 	"	part $n >\"$t/in\"\n"
 	/* The host can fetch for itself what nobody has added to. */
-	"	(enter \"$m\"; [ -s \"$t/in\" ] || [ \"$(git rev-list -1 --branches HEAD --not "
+	"	(enter \"$m\"; [ -s \"$t/in\" ] || [ \"$(git rev-list -1 --branches $(git "
+	"rev-parse -q --verify HEAD) --not "
 	"--remotes)\" ]) || continue\n"
 	"	(enter \"$m\"; one) >\"$t/out\"\n"
 	"	echo \"MODULE $(wc -c <\"$t/out\" | tr -d ' ') $m\"\n"
