@@ -460,7 +460,7 @@ int ending_idle(struct loop *l, int code, const char *reason)
 	next_commands(l, code, &next);
 	summary = summary_json(l, code, reason, next.v[0]);
 	if (l->q.json)
-		(void)json_dumpf(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
+		(void)json_show(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
 	else
 		print_end(code, reason, &next);
 	return code;
