@@ -41,12 +41,16 @@
 
 enum phase { RESTING, IMPORTING, SYNCING };
 
+/* A user has an inotify of the supervisor's for each sandbox, and 128 of them in all. */
+#define WATCHED_PLACES 4
+#define WATCHED_MAX (3 * WATCHED_PLACES)
+
 struct git_flow {
 	struct supervisor *sup;
-	int dir;  /* the private git directory */
-	int null; /* for what scripts say to people */
-	int watch;
-	struct ev_io watch_io;
+	int dir;		  /* the private git directory */
+	int null;		  /* for what scripts say to people */
+	int watched[WATCHED_MAX]; /* of the supervisor's inotify */
+	size_t n_watched;
 	enum phase phase;
 	bool wants_import, wants_sync;
 	uint64_t stamp;	   /* of the private references at the last import; */
@@ -378,18 +382,25 @@ static void on_hint(struct ev *ev, struct ev_timer *t)
 	sup_reconsider(g->sup);
 }
 
-static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
+static bool is_watched(const struct git_flow *g, int wd)
 {
-	struct git_flow *g = ev_owner(io, struct git_flow, watch_io);
-	char buf[16 * KiB];
+	for (size_t i = 0; i < g->n_watched; i++)
+		if (g->watched[i] == wd)
+			return true;
+	return false;
+}
 
-	(void)!read(io->fd, buf, sizeof(buf));
-	if (!g->hint.slot)
-		ev_timer_set(ev, &g->hint,
-			     g->took_ms * HINT_SHARE > HINT_MS && client_any_runs(g->sup) &&
-					     now_ms() < g->began_ms + g->took_ms * HINT_SHARE
-				     ? g->took_ms * HINT_SHARE
-				     : HINT_MS);
+void git_flow_hint(struct supervisor *s, int wd)
+{
+	struct git_flow *g = s->git;
+
+	if (!g || g->hint.slot || (wd >= 0 && !is_watched(g, wd)))
+		return;
+	ev_timer_set(s->ev, &g->hint,
+		     g->took_ms * HINT_SHARE > HINT_MS && client_any_runs(s) &&
+				     now_ms() < g->began_ms + g->took_ms * HINT_SHARE
+			     ? g->took_ms * HINT_SHARE
+			     : HINT_MS);
 }
 
 bool git_flow_first(struct supervisor *s)
@@ -471,18 +482,22 @@ void git_flow_cancel(struct supervisor *s)
 
 /* Hints: each directory is opened here, before anything of the agent's runs, and watched by its
  * descriptor. Directories that are made later are seen after the next command. */
-static void watch(const struct git_flow *g, int at)
+static void watch(struct git_flow *g, int at)
 {
-	static const char *const places[] = {".", "refs", "refs/heads", "refs/tags"};
+	static const char *const places[WATCHED_PLACES] = {".", "refs", "refs/heads", "refs/tags"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		cleanup_fd int fd = path_open_beneath(at, places[i], O_RDONLY | O_DIRECTORY, 0);
+		int wd = -1;
 		char self[32];
 
 		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 		if (fd >= 0)
-			(void)inotify_add_watch(g->watch, self,
-						IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ONLYDIR);
+			wd = inotify_add_watch(g->sup->watch, self,
+					       IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ONLYDIR |
+						       IN_MASK_ADD);
+		if (wd >= 0)
+			g->watched[g->n_watched++] = wd;
 	}
 }
 
@@ -492,15 +507,10 @@ static void watch_both(struct git_flow *g)
 	cleanup_fd int dir = open(of->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	cleanup_fd int common = open(of->common, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	g->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (g->watch < 0)
-		return;
 	watch(g, g->dir);
 	watch(g, dir);
 	if (!streq(of->dir, of->common))
 		watch(g, common);
-	g->watch_io = (struct ev_io){.fd = g->watch, .fn = on_change};
-	(void)ev_want(g->sup->ev, &g->watch_io, EPOLLIN);
 }
 
 int git_flow_start(struct supervisor *s, struct err *err)
@@ -518,7 +528,7 @@ int git_flow_start(struct supervisor *s, struct err *err)
 	if (dir < 0)
 		return err_sys(err, -dir, "cannot open the sandbox's git directory");
 	g = xcalloc(1, sizeof(*g));
-	*g = (struct git_flow){.sup = s, .dir = dir, .watch = -1, .answer = -1};
+	*g = (struct git_flow){.sup = s, .dir = dir, .answer = -1};
 	g->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	g->hint.fn = on_hint;
 	g->limit.fn = on_limit;
@@ -535,7 +545,6 @@ void git_flow_let_go(struct supervisor *s)
 {
 	if (!s->git)
 		return;
-	closep(&s->git->watch);
 	closep(&s->git->dir);
 	closep(&s->git->null);
 }

@@ -332,7 +332,8 @@ void git_flow_ended(struct supervisor *s, uint32_t code);
 void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or somebody waits */
 void git_flow_close(struct supervisor *s);  /* nobody needs the sandbox any more */
 void git_flow_cancel(struct supervisor *s); /* nobody waits for it any longer: nothing moves */
-void git_flow_let_go(struct supervisor *s); /* the broker needs none of it */
+void git_flow_hint(struct supervisor *s, int wd); /* something changed there; -1: anywhere */
+void git_flow_let_go(struct supervisor *s);	  /* the broker needs none of it */
 
 /* watch-link.c: what appears in the workspace that the host would run */
 int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */

@@ -184,6 +184,7 @@ static void on_change(struct ev *ev, struct ev_io *io, uint32_t events)
 		care = care || (e->mask & IN_Q_OVERFLOW) ||
 		       (e->len && (host_run_cares(e->name) || cover_cares(s, e->name) ||
 				   git_cover_cares(s, e->name)));
+		git_flow_hint(s, e->wd);
 		at += (ssize_t)sizeof(*e) + (ssize_t)e->len;
 	}
 	if (care && s->state == SUP_UP)
