@@ -92,10 +92,13 @@ struct config {
 		uint64_t micro_usd, duration_ms, outage_ms, iteration_micro_usd, iteration_ms,
 			idle_ms;
 		uint64_t max_stuck, max_attempts, grace_ms, verify_ms;
-		int submodules;	    /* 1: an agent's commits may move a submodule */
-		uint64_t reserve;   /* percent of the provider's weekly limit */
-		struct strv verify; /* commands for sh -c, inside */
-		char *notify;	    /* for sh -c, on the host; NULL: none */
+		int submodules;	     /* 1: an agent's commits may move a submodule */
+		uint64_t reserve;    /* percent of the provider's weekly limit */
+		struct strv verify;  /* commands for sh -c, inside */
+		char *notify;	     /* for sh -c, on the host; NULL: none */
+		char *review;	     /* the agent that reviews; NULL: none */
+		char *review_model;  /* its model; NULL: its own choice */
+		uint64_t review_cap; /* how often it may ask for changes to a task */
 	} loop;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {

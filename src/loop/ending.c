@@ -12,6 +12,7 @@
 #include "base/proc.h"
 #include "base/text/quote-word.h"
 #include "base/text/table.h"
+#include "loop/review/review.h"
 #include "loop/loop-usage.h"
 #include "live/autosave.h"
 #include "live/live.h"
@@ -49,12 +50,12 @@ static json_t *task_rows(const struct loop *l)
 		const struct task *t = l->work->tasks[i];
 
 		(void)json_array_append_new(
-			a, json_pack("{so so* ss so* so* sI}", "id", json_text(t->id), "title",
+			a, json_pack("{so so* ss so* so* sI so*}", "id", json_text(t->id), "title",
 				     t->title ? json_text(t->title) : NULL, "state",
 				     task_state_name(t->state), "why",
 				     t->why ? json_text(t->why) : NULL, "commit",
 				     t->commit ? json_text(t->commit) : NULL, "attempts",
-				     (json_int_t)t->attempts));
+				     (json_int_t)t->attempts, "review", review_row(l, t)));
 	}
 	return a;
 }

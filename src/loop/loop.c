@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop/review/review.h"
 #include "loop/workers/parallel.h"
 
 static void show_news(struct loop *l)
@@ -274,6 +275,8 @@ int loop_run(struct loop *l, struct err *err)
 		return ending(l, code, reason);
 	}
 	r = loop_preflight(l, err);
+	if (r == 0)
+		r = review_sandbox_check(l, err);
 	if (r == 0)
 		r = loop_recover(l, err);
 	if (r == 0 && l->q.mode != LOOP_RESUME)

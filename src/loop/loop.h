@@ -54,7 +54,8 @@ struct loop {
 	struct loop_request q;
 	const struct config *config;
 	const struct agent *agent;
-	enum loop_mode mode; /* for a resumed loop: its original mode */
+	const struct agent *reviewer; /* NULL: no reviews */
+	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
 	struct ev *ev;
 	struct control control;
@@ -106,6 +107,9 @@ int loop_begin_anew(struct loop *l, struct err *err);
 int loop_preflight(struct loop *l, struct err *err);
 /* Fails with exit code 8 when a credential is missing or has changed. */
 int loop_check_credentials(struct loop *l, struct err *err);
+/* The same for another agent with these settings. */
+int loop_check_credentials_of(struct loop *l, const struct agent *a, const struct config *c,
+			      struct err *err);
 
 /* tree.c: opens the repository, gets it ready (dirty trees, branch, worktree), and opens the tree
  * that the agent works in; at the end pushes, clears away, and gives the user's changes back. */
@@ -149,6 +153,11 @@ void loop_sandbox_host_env(struct strv *ret);
 int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
 /* Runs the second half for an interrupted iteration: checks the commits and judges the task. */
 int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
+struct iteration;
+/* Finds the causes of the run's end that are not the agent's. */
+void round_find_cause(struct loop *l, struct iteration *it);
+/* Returns how long one run of an agent may take now, in ms; 0: any time. */
+uint64_t round_time(const struct loop *l);
 /* round-settle.c: writes the judgement to the task and updates the counters. */
 int round_settle(struct loop *l, struct task *t, struct err *err);
 /* Prints the judgement, and writes it to the event log. */
@@ -165,6 +174,7 @@ struct verify_result {
 	uint64_t failing; /* commands that fail, whether they count or not */
 	size_t commands;
 	char *report; /* for the next prompt; NULL on success */
+	char *output; /* of all commands, for a reviewer; NULL without a command */
 };
 int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err);
 void verify_result_done(struct verify_result *v);

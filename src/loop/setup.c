@@ -17,6 +17,7 @@
 #include "compose/no-guest.h"
 #include "record/loops.h"
 #include "check/preflight.h"
+#include "loop/review/review.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
 #define STATE_TRIES 3
@@ -260,12 +261,18 @@ int loop_preflight(struct loop *l, struct err *err)
 
 int loop_check_credentials(struct loop *l, struct err *err)
 {
+	return loop_check_credentials_of(l, l->agent, l->config, err);
+}
+
+int loop_check_credentials_of(struct loop *l, const struct agent *a, const struct config *c,
+			      struct err *err)
+{
 	cleanup_(cred_report_done) struct cred_report report = {0};
 	int r;
 
-	if (!l->agent->services[0])
+	if (!a->services[0])
 		return 0;
-	r = cred_check(&l->q.places, l->config, environ, l->root, l->agent, &report, err);
+	r = cred_check(&l->q.places, c, environ, l->root, a, &report, err);
 	if (r == 0 && cred_report_ok(&report))
 		return 0;
 	for (size_t i = 0; r == 0 && i < report.n; i++)
@@ -365,6 +372,8 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	if (r < 0 || l->idle)
 		return r;
 	r = l->q.direct ? 0 : loop_check_credentials(l, err);
+	if (r == 0)
+		r = review_open(l, err);
 	if (r == 0)
 		r = tree_prepare(l, err);
 	if (r == 0)
