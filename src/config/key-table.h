@@ -147,8 +147,8 @@ KEY(KEY_LOOP_SUBMODULES, "loop.submodules", KEY_CHOICE, PROJECT_LOWER, AT(loop.s
 	.def = "refuse", .option = "--submodules", .choices = submodules,
 	.help = "whether an agent's commits may move a submodule: refuse or take")
 KEY(KEY_LOOP_NOTIFY, "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .def = "",
-	.option = "--notify", .check = check_command,
-	.help = "command of the host that is run when a loop ends")
+	.option = "--notify", .check = check_notify,
+	.help = "who is told of a loop: a command, webhook:URL or desktop:")
 #define ENDPOINT(x, title)                                                                         \
 	KEY(KEY_PROVIDER_##x, "providers." #x, KEY_PROVIDER, PROJECT_SAME, AT(providers.x),        \
 	    .option = "--provider",                                                                \

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop/notify/notify.h"
 #include "loop/workers/parallel.h"
 
 static void show_news(struct loop *l)
@@ -242,6 +243,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 		if (code >= 0)
 			return code;
 	}
+	notify_look(l);
 	if (parallel(l, &code, ret_error, err))
 		return code;
 	*ret_error = round_run(l, t, &j, err);

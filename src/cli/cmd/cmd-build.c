@@ -43,7 +43,7 @@ static const struct opt build_opts[] = {
 	{"verify-time", 0, OPT_DURATION, 0, "TIME", "how long such a command may take (10m)", .key = "loop.verify_time"},
 	{"weekly-reserve", 0, OPT_STR, 0, "PERCENT", "how much of the weekly limit is left alone", .key = "loop.weekly_reserve"},
 	{"submodules", 0, OPT_STR, 0, "WHAT", "a submodule that commits move: refuse or take it", .key = "loop.submodules"},
-	{"notify", 0, OPT_STR, 0, "CMD", "run this on the host when the loop ends", .key = "loop.notify"},
+	{"notify", 0, OPT_STR, 0, "HOW", "who is told: a command, command:CMD or desktop:", .key = "loop.notify"},
 	{"no-wait", 0, OPT_BOOL, AT(no_wait), NULL, "end with 7 instead of waiting for the provider"},
 	{"tasks", 'f', OPT_STR, AT(tasks), "SOURCE", "where the work is: prd.json, a plan, an issue",
 	 .complete = COMPLETE_FILE},
