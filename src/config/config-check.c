@@ -293,6 +293,19 @@ const char *check_command(const char *s)
 	return has_control(s) ? "has a control character; write one command line" : NULL;
 }
 
+const char *check_notify(const char *s)
+{
+	static const char webhook[] = NOTIFY_WEBHOOK "https://";
+
+	if (strncmp(s, NOTIFY_WEBHOOK, strlen(NOTIFY_WEBHOOK)) == 0 &&
+	    (strncmp(s, webhook, sizeof(webhook) - 1) != 0 || !s[sizeof(webhook) - 1] ||
+	     strchr(s, ' ')))
+		return "has no address; write " NOTIFY_WEBHOOK "https://HOST/PATH";
+	if (strncmp(s, NOTIFY_DESKTOP, strlen(NOTIFY_DESKTOP)) == 0 && s[strlen(NOTIFY_DESKTOP)])
+		return "has text after the colon; write " NOTIFY_DESKTOP;
+	return check_command(s);
+}
+
 const char *check_provider_tools(const char *s)
 {
 	static const char form[] =

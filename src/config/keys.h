@@ -146,3 +146,4 @@ const char *check_price(const char *s);
 #define PROVIDER_TOOL_MAX 63 /* of a name */
 const char *check_provider_tools(const char *s);
 const char *check_command(const char *s);
+const char *check_notify(const char *s);

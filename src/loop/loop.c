@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop/notify/notify.h"
 #include "loop/review/review.h"
 #include "loop/workers/parallel.h"
 
@@ -243,6 +244,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 		if (code >= 0)
 			return code;
 	}
+	notify_look(l);
 	if (parallel(l, &code, ret_error, err))
 		return code;
 	*ret_error = round_run(l, t, &j, err);

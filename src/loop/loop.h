@@ -34,7 +34,8 @@
  *	            workspace's protection is computed again and nothing of the last agent is left
  *	refused-hosts.c  says which hosts were refused
  *	wait.c      waits until a provider's limit ends
- *	ending.c    the exit code, the summary, notifications
+ *	ending.c    the exit code, the summary
+ *	notify/     tells the user of events
  *
  * There is one thread and one event loop; everything that runs is a job in the sandbox (job.c) or a
  * short blocking call.
@@ -82,10 +83,11 @@ struct loop {
 	json_t *refused; /* hosts, for the record of this iteration; NULL: none */
 	uint64_t resets_at, weekly_used, weekly_resets_at; /* reported by the last agent */
 	const char *phase;
-	bool idle;	  /* there is nothing to do */
-	bool anywhere;	  /* commands to type name the workspace, wherever they are typed */
-	const char *next; /* such a command, for the status; NULL: none */
-	char *stopped_by; /* reason of a worker that cannot go on; NULL: none */
+	bool idle;	       /* there is nothing to do */
+	bool anywhere;	       /* commands to type name the workspace, wherever they are typed */
+	const char *next;      /* such a command, for the status; NULL: none */
+	struct strv questions; /* of tasks, not yet told: see notify_question() */
+	char *stopped_by;      /* reason of a worker that cannot go on; NULL: none */
 };
 
 /* Returns the exit code, or -errno. */

@@ -404,6 +404,7 @@ void loop_close(struct loop *l)
 	free(l->git_name);
 	free(l->git_email);
 	free(l->tool);
+	strv_done(&l->questions);
 	free(l->stopped_by);
 	json_decref(l->refused);
 	control_release(&l->control);

@@ -80,6 +80,7 @@ static const struct number later[] = {
 	{"waited", AT(waited)},
 	{"outage", AT(outage)},
 	{"tries", AT(tries)},
+	{"told", AT(told)},
 };
 static const struct number texts[] = {
 	{"branch", AT(branch)},
