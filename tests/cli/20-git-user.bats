@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # runs: user
 # git inside knows the user: the identity and the harmless settings of ~/.gitconfig come along.
-# shellcheck disable=SC2016 # text for shells inside
+# shellcheck disable=SC2016,SC2088 # text for shells and for git inside
 load helpers
 load sandbox
 
