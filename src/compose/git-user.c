@@ -126,7 +126,7 @@ static char *named_path(const struct reader *r, const char *text)
 	return xasprintf("%s%s", dir, text);
 }
 
-/* "gitdir:~/work/" as git compares it; other conditions do not hold. */
+/* "gitdir:~/office/" as git compares it; other conditions do not hold. */
 static bool holds(const struct reader *r, const char *condition)
 {
 	bool fold = strncmp(condition, "gitdir/i:", 9) == 0;
