@@ -194,7 +194,7 @@ END
 }
 
 record session 100 24
-picture audit $COLUMNS_SHOWN $ROWS 'ralph run claude --profile shop' 'Proceed?' n 'nothing was started'
+picture audit $COLUMNS_SHOWN $ROWS 'ralph run --profile shop claude' 'Proceed?' n 'nothing was started'
 # A state that was written down, not this machine's: the same picture every time.
 cp /mnt/out/top-demo.json /home/you/.top-demo.json
 for size in 80x24 200x50; do

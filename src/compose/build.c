@@ -8,6 +8,7 @@
 #include "engine/cgroup.h"
 #include "engine/engine.h"
 #include "compose/agent-path.h"
+#include "compose/git-user.h"
 #include "workspace/gitdir.h"
 #include "compose/resource-limits.h"
 #include "record/home.h"
@@ -234,6 +235,7 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 			: build_workspace(s, in, f->git, err);
 	if (r == 0)
 		r = build_mounts(s, in, err);
+	git_user(s, in, f->git);
 	build_watch_path(s, getenv("PATH"));
 	if (r == 0)
 		r = build_cred(s, in, f->agent, notice, err);

@@ -213,8 +213,10 @@ one_sleeper() {
 	rm ready said
 }
 
-@test "shell runs a login shell of the sandbox" {
+@test "shell runs a shell of the sandbox with the PATH of run; without a name, this project's" {
+	same "$(ralph exec "$S" sh -c 'echo "$PATH"')" "$(echo 'echo "$PATH"' | ralph shell "$S")"
+	same "$WS" "$(echo pwd | ralph shell)"
 	same "$WS $(ralph exec "$S" id -u)" "$(printf 'pwd\nid -u\n' | ralph shell "$S" | xargs)"
 	must_exit 5 ralph shell "$S" <<<'exit 5'
-	must_exit 2 ralph shell
+	(cd "$T" && mkdir elsewhere && cd elsewhere && must_exit 2 ralph shell)
 }
