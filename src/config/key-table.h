@@ -148,7 +148,7 @@ KEY(KEY_LOOP_SUBMODULES, "loop.submodules", KEY_CHOICE, PROJECT_LOWER, AT(loop.s
 	.help = "whether an agent's commits may move a submodule: refuse or take")
 KEY(KEY_LOOP_NOTIFY, "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .def = "",
 	.option = "--notify", .check = check_notify,
-	.help = "who is told of a loop: a command, webhook:URL or desktop:")
+	.help = "how you are told about a loop: a command, webhook:URL or desktop:")
 KEY(KEY_LOOP_REVIEW, "loop.review", KEY_WORD, PROJECT_SAME, AT(loop.review), .def = "",
 	.option = "--review", .check = check_reviewer,
 	.help = "the agent that reviews each task before it is done; empty for none")

@@ -1,7 +1,7 @@
 /*
  * libexec/ralph/fetch URL [CA_FILE]: one HTTPS request, described as JSON on stdin, answered as JSON on
- * stdout; a URL that is a secret is '-', and part of the description: {"status": 200, "body": "…"} or {"error": "…"}. Knows nothing else, keeps nothing, writes no
- * file. See cred/fetch.h.
+ * stdout: {"status": 200, "body": "…"} or {"error": "…"}. Knows nothing else, keeps nothing, writes no
+ * file. A URL that is a secret is part of the description, and the argument is '-'. See cred/fetch.h.
  */
 #include "cred/fetch.h"
 

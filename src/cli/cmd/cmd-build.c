@@ -46,7 +46,7 @@ static const struct opt build_opts[] = {
 	{"review", 0, OPT_CHOICE, 0, "AGENT", "an agent that reviews each task before it is done", .key = "loop.review", .choices = agent_programs},
 	{"review-model", 0, OPT_STR, 0, "MODEL", "the reviewer's model", .key = "loop.review_model"},
 	{"review-cap", 0, OPT_UINT, 0, "N", "how often it may ask for changes to a task (5)", .key = "loop.review_cap"},
-	{"notify", 0, OPT_STR, 0, "HOW", "who is told: a command, command:CMD or desktop:", .key = "loop.notify"},
+	{"notify", 0, OPT_STR, 0, "HOW", "how you are told: a command, command:CMD or desktop:", .key = "loop.notify"},
 	{"no-wait", 0, OPT_BOOL, AT(no_wait), NULL, "end with 7 instead of waiting for the provider"},
 	{"tasks", 'f', OPT_STR, AT(tasks), "SOURCE", "where the work is: prd.json, a plan, an issue",
 	 .complete = COMPLETE_FILE},
