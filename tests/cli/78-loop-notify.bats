@@ -18,7 +18,7 @@ hook_start() {
 	test_authority "$T/hook" "DNS:localhost,IP:127.0.0.1" || return
 	python3 "$BATS_TEST_DIRNAME/../lib/hook-server.py" "$T/hook" "$@" >"$T/hook/log" 2>&1 3>&- &
 	HOOK_PID=$!
-	wait_until test -e "$T/hook/port" || fail "$(cat "$T/hook/log")" || return
+	wait_until -t 60 test -e "$T/hook/port" || fail "$(cat "$T/hook/log")" || return
 	export SSL_CERT_FILE=$T/hook/ca.pem
 	mkdir -p "$XDG_CONFIG_HOME/ralph"
 	echo "loop: {notify: 'webhook:https://localhost:$(cat "$T/hook/port")/secret-part'}" >"$XDG_CONFIG_HOME/ralph/config.yaml"
