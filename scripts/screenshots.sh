@@ -77,15 +77,18 @@ network:
   allow: [api.example.com, "*.docs.example.org", "localhost:5432", "search.example.com:9200"]
 limits: {memory: 4G, pids: 512, timeout: 2h}
 END
-# The agent is not started, as the answer is no; that it is there is enough.
-you mkdir -p -m 700 /home/you/.claude /home/you/.local/bin
-you tee /home/you/.local/bin/claude >/dev/null <<<'#!/bin/sh'
-you chmod 755 /home/you/.local/bin/claude
-you tee /home/you/.claude/.credentials.json >/dev/null <<END
+# An agent with a login, for the audit. It is not started, as the answer is no; that it is there is enough. The session before has
+# none: with one, `ralph init` would choose it for the loop.
+login() {
+	you mkdir -p -m 700 /home/you/.claude /home/you/.local/bin
+	you tee /home/you/.local/bin/claude >/dev/null <<<'#!/bin/sh'
+	you chmod 755 /home/you/.local/bin/claude
+	you tee /home/you/.claude/.credentials.json >/dev/null <<END
 {"claudeAiOauth": {"accessToken": "sk-ant-oat01-demo", "refreshToken": "sk-ant-ort01-demo",
 	"expiresAt": $((($(date +%s) + 8 * 3600 - 30) * 1000)), "scopes": ["user:inference"], "subscriptionType": "max"}}
 END
-you chmod 600 /home/you/.claude/.credentials.json
+	you chmod 600 /home/you/.claude/.credentials.json
+}
 you tee package.json >/dev/null <<<'{"name": "shop", "scripts": {"test": "true"}}'
 
 tmux=(tmux -u -S /home/you/.tmux -f /dev/null)
@@ -194,7 +197,8 @@ END
 }
 
 record session 100 24
-picture audit $COLUMNS_SHOWN $ROWS 'ralph run claude --profile shop' 'Proceed?' n 'nothing was started'
+login
+picture audit $COLUMNS_SHOWN $ROWS 'ralph run --profile shop claude' 'Proceed?' n 'nothing was started'
 # A state that was written down, not this machine's: the same picture every time.
 cp /mnt/out/top-demo.json /home/you/.top-demo.json
 for size in 80x24 200x50; do

@@ -275,6 +275,15 @@ static void tricks(struct selftest *t, const struct sandbox_spec *spec)
 	strv_push(&row->argv, "/etc/passwd");
 }
 
+/* A reviewer's sandbox has an empty read-only directory in place of the workspace. */
+static bool is_read_only(const struct sandbox_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == SPEC_RO && streq(spec->mounts[i].target, path))
+			return true;
+	return false;
+}
+
 void selftest_files(struct selftest *t, const struct places *p, const struct sandbox_spec *spec)
 {
 	struct selftest_row *row;
@@ -298,6 +307,7 @@ void selftest_files(struct selftest *t, const struct places *p, const struct san
 	strv_push(&row->argv, "/tmp");
 	strv_push(&row->argv, spec->home);
 	/* If the user may not write the workspace, neither may the sandbox. */
-	if (stat(spec->workspace, &st) == 0 && euidaccess(spec->workspace, W_OK) == 0)
+	if (stat(spec->workspace, &st) == 0 && euidaccess(spec->workspace, W_OK) == 0 &&
+	    !is_read_only(spec, spec->workspace))
 		strv_push(&row->argv, spec->workspace);
 }

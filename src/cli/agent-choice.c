@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-static bool is_installed(const struct places *p, const struct agent *a)
+bool agent_is_installed(const struct places *p, const struct agent *a)
 {
 	const char *path = getenv("PATH");
 	cleanup_free char *search = agent_search_path(a, path ? path : "/usr/bin:/bin", p->home);
@@ -35,7 +35,7 @@ const struct agent *agent_only(const struct places *p, const struct config *c, c
 	for (size_t i = 0; i < agent_count(); i++) {
 		const struct agent *a = agent_at(i);
 
-		if (!a->program || !is_installed(p, a) || !is_logged_in(p, c, project, a))
+		if (!a->program || !agent_is_installed(p, a) || !is_logged_in(p, c, project, a))
 			continue;
 		if (found)
 			return NULL;

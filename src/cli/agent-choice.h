@@ -11,5 +11,7 @@
  */
 const struct agent *agent_choose(const struct places *p, const struct config *c,
 				 const char *project, const char **ret_why);
+/* Is its program on PATH, or where its installer puts it? */
+bool agent_is_installed(const struct places *p, const struct agent *a);
 /* Returns the only agent that is installed and logged in; NULL: there is none, or several. */
 const struct agent *agent_only(const struct places *p, const struct config *c, const char *project);

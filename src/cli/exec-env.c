@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/net-common.h"
 #include "cli/settings.h"
 #include "policy/refused-env.h"
 #include "record/store.h"
@@ -39,4 +40,9 @@ int exec_check_env(struct cli *cli, const struct places *p, const char *sandbox,
 	for (size_t i = 0; r == 0 && i < env->n; i++)
 		r = check_variable(env->v[i], &patterns, &cli->err);
 	return r;
+}
+
+int exec_here(struct cli *cli, const struct places *p, char **ret)
+{
+	return net_record(cli, p, NULL, ret);
 }

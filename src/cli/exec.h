@@ -25,8 +25,12 @@ int exec_in(struct cli *cli, const char *name, const struct exec_request *req);
 int exec_check_env(struct cli *cli, const struct places *p, const char *sandbox,
 		   const struct strv *env);
 
+/* Finds this project's sandbox, where the user names none. The fast program's function runs the
+ * whole command line with the other one here, too. */
+int exec_here(struct cli *cli, const struct places *p, char **ret);
+
 /* -t, -T and neither: a terminal is given when stdin, stdout and stderr are terminals. */
 bool exec_wants_tty(bool tty, bool no_tty);
 
-/* The shell of the sandbox's own user, as its passwd says; a login shell, as ssh gives. */
+/* The shell of the sandbox's own user, as its passwd says. */
 void exec_shell_argv(struct strv *ret);

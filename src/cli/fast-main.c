@@ -33,6 +33,11 @@ int exec_check_env(struct cli *cli, const struct places *p, const char *sandbox,
 	return run_whole(p, asked, &cli->err);
 }
 
+int exec_here(struct cli *cli, const struct places *p, char **ret)
+{
+	return run_whole(p, asked, &cli->err);
+}
+
 static const struct command *const fast[] = {&cmd_exec, &cmd_shell, NULL};
 
 /* `ralph run` that is meant: what a sandbox needs in any case can be started at once. */

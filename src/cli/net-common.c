@@ -90,9 +90,34 @@ static int choose(struct cli *cli, const char *workspace, const struct strv *own
 	return err_usage(&cli->err, "there is no sandbox yet; see: ralph help run");
 }
 
-int net_record(struct cli *cli, const struct places *p, const char *name, char **ret)
+/* own: those of `all` whose workspace is the current one. */
+static int list_own(struct cli *cli, const struct places *p, struct strv *all, struct strv *own,
+		    struct sandbox_spec *here)
 {
 	const struct build_input in = {.places = p, .environ = environ, .config = NULL};
+	int r = store_list(p, all, &cli->err);
+
+	if (r == 0)
+		r = build_identity(&in, here, &cli->err);
+	for (size_t i = 0; r == 0 && i < all->n; i++) {
+		cleanup_free char *owner = store_owner(p, all->v[i]);
+
+		if (owner && streq(owner, here->workspace))
+			strv_push(own, all->v[i]);
+	}
+	return r;
+}
+
+int net_project(struct cli *cli, const struct places *p, struct strv *ret)
+{
+	cleanup_(spec_freep) struct sandbox_spec *here = spec_new();
+	cleanup_strv struct strv all = {0};
+
+	return list_own(cli, p, &all, ret, here);
+}
+
+int net_record(struct cli *cli, const struct places *p, const char *name, char **ret)
+{
 	cleanup_(spec_freep) struct sandbox_spec *here = spec_new();
 	cleanup_strv struct strv all, own;
 	int r;
@@ -104,18 +129,8 @@ int net_record(struct cli *cli, const struct places *p, const char *name, char *
 		*ret = xstrdup(name);
 		return 0;
 	}
-	r = store_list(p, &all, &cli->err);
-	if (r == 0)
-		r = build_identity(&in, here, &cli->err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < all.n; i++) {
-		cleanup_free char *owner = store_owner(p, all.v[i]);
-
-		if (owner && streq(owner, here->workspace))
-			strv_push(&own, all.v[i]);
-	}
-	return choose(cli, here->workspace, &own, &all, ret);
+	r = list_own(cli, p, &all, &own, here);
+	return r < 0 ? r : choose(cli, here->workspace, &own, &all, ret);
 }
 
 static int of_record(struct cli *cli, const struct places *p, const char *name,

@@ -17,6 +17,9 @@ extern const struct command cmd_net_rm;
  */
 int net_record(struct cli *cli, const struct places *p, const char *name, char **ret);
 
+/* Every sandbox of the current workspace. */
+int net_project(struct cli *cli, const struct places *p, struct strv *ret);
+
 /*
  * The rules that hold: those of NAME; without a name, of the current workspace's sandbox while it
  * runs, else those that the next `ralph run` here would start with. *ret_state: "running",

@@ -127,13 +127,13 @@ int build_net(struct sandbox_spec *s, const struct build_input *in, struct err *
 
 	s->net.tier = c->network.tier;
 	r = add_list(s, in, true, &c->network.deny, "network.deny", err);
-	if (r == 0)
+	if (r == 0 && !in->review)
 		r = add_list(s, in, false, &c->network.allow, "network.allow", err);
-	if (r == 0)
+	if (r == 0 && !in->review)
 		r = add_inspected(s, in, err);
 	if (r == 0)
 		r = build_agent_net(s, in, err);
-	if (r == 0)
+	if (r == 0 && !in->review)
 		r = net_rules_add_files(s, p, in->environ, err);
 	/* A rule that cannot be decided on is the user's to correct now, not the gateway's later.
 	 */

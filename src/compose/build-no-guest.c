@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "compose/git-user.h"
 #include "engine/engine.h"
 #include "policy/refused-env.h"
 #include "workspace/gitdir.h"
@@ -118,6 +119,7 @@ static int add_workspace(struct sandbox_spec *s, const struct build_input *in,
 	if (r < 0)
 		return r;
 	change_protection(s);
+	git_user(s, in, git);
 	add_loops_own(s, in->agents_own);
 	build_watch_path(s, getenv("PATH"));
 	return 0;

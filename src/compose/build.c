@@ -8,6 +8,7 @@
 #include "engine/cgroup.h"
 #include "engine/engine.h"
 #include "compose/agent-path.h"
+#include "compose/git-user.h"
 #include "workspace/gitdir.h"
 #include "workspace/nested.h"
 #include "compose/resource-limits.h"
@@ -19,6 +20,7 @@
 #include "compose/workspace-path.h"
 
 #define ROOT_SHOWN_AS 1000 /* uid and gid inside when ralph runs as root */
+#define REVIEW_DIR_SIZE (64 * KiB)
 
 static int find_workspace(const struct build_input *in, struct workspace *ret, struct err *err)
 {
@@ -44,7 +46,9 @@ static int choose_name(const struct build_input *in, const struct workspace *w,
 		*ret = xstrdup(in->name);
 		return 0;
 	}
-	if (in->clone && g->branch)
+	if (in->review)
+		branch = xasprintf("%s-review", g->branch ? g->branch : path_base(w->path));
+	else if (in->clone && g->branch)
 		branch = xasprintf("%s-clone", g->branch);
 	else if (g->branch)
 		branch = xstrdup(g->branch);
@@ -194,6 +198,18 @@ static char *host_home(const struct sandbox_spec *s, const struct build_input *i
 	return home_of(in->places, record, s);
 }
 
+/* What the author of a change wrote is not there to be read as instructions. */
+static int build_review(struct sandbox_spec *s)
+{
+	struct spec_mount *m = spec_mount_add(s, SPEC_TMPFS, NULL, s->workspace,
+					      "empty: a reviewer is given the change");
+
+	m->size = REVIEW_DIR_SIZE;
+	m->mode = 0555;
+	(void)spec_mount_add(s, SPEC_RO, NULL, s->workspace, "a reviewer writes nothing here");
+	return 0;
+}
+
 /* add_mounts() makes mounts from these, besides the request. */
 struct found {
 	const struct agent *agent;
@@ -215,11 +231,14 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	if (s->container.image && s->home_of == SPEC_HOME_PROJECT)
 		build_volume(s, in, f->agent);
 	add_tools(s, f->tools);
-	r = in->clone ? build_clone(s, in, f->git, err) : build_workspace(s, in, f->git, err);
+	r = in->review	? build_review(s)
+	    : in->clone ? build_clone(s, in, f->git, err)
+			: build_workspace(s, in, f->git, err);
 	if (r == 0)
 		r = build_mounts(s, in, err);
-	if (r == 0)
+	if (r == 0 && !in->review)
 		nested_mount(s, in->places);
+	git_user(s, in, f->git);
 	build_watch_path(s, getenv("PATH"));
 	if (r == 0)
 		r = build_cred(s, in, f->agent, notice, err);

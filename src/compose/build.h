@@ -30,9 +30,11 @@ struct build_input {
 	char *const *environ; /* the host's */
 	const struct strv *agents_own; /* paths in the workspace that stay writable; NULL: none */
 	const struct strv *may_change; /* see protect_may_change(); NULL: none */
-	bool clone;		       /* the agent works in a clone of its own */
-	enum spec_home home_of;	       /* whose home it has */
-	bool direct;		       /* no sandbox at all; never by a setting */
+	bool review; /* a reviewer: an empty directory in place of the workspace, and no network but
+		      * the agent's provider */
+	bool clone;  /* the agent works in a clone of its own */
+	enum spec_home home_of; /* whose home it has */
+	bool direct;		/* no sandbox at all; never by a setting */
 	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* An image that a container needs is built where it is missing; image_told may be NULL. */

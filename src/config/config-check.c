@@ -40,6 +40,20 @@ const char *check_agent(const char *s)
 	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
 }
 
+const char *check_reviewer(const char *s)
+{
+	return *s ? check_agent(s) : NULL;
+}
+
+/* It becomes one argument of the agent, which must not read it as an option. */
+const char *check_model(const char *s)
+{
+	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-/:@[]", IMAGE_MAX_LEN))
+		return NULL;
+	return "is no name of a model; use letters, digits, '.', '_', '-', '/', ':', '@', '[' and "
+	       "']'";
+}
+
 /* An image has a name as container engines take it: REGISTRY/PATH:TAG@DIGEST. */
 const char *check_image(const char *s)
 {
@@ -284,6 +298,19 @@ const char *check_command(const char *s)
 	if (strlen(s) > PATH_MAX_LEN)
 		return "is longer than 4095 bytes; put it into a script";
 	return has_control(s) ? "has a control character; write one command line" : NULL;
+}
+
+const char *check_notify(const char *s)
+{
+	static const char webhook[] = NOTIFY_WEBHOOK "https://";
+
+	if (strncmp(s, NOTIFY_WEBHOOK, strlen(NOTIFY_WEBHOOK)) == 0 &&
+	    (strncmp(s, webhook, sizeof(webhook) - 1) != 0 || !s[sizeof(webhook) - 1] ||
+	     strchr(s, ' ')))
+		return "has no address; write " NOTIFY_WEBHOOK "https://HOST/PATH";
+	if (strncmp(s, NOTIFY_DESKTOP, strlen(NOTIFY_DESKTOP)) == 0 && s[strlen(NOTIFY_DESKTOP)])
+		return "has text after the colon; write " NOTIFY_DESKTOP;
+	return check_command(s);
 }
 
 const char *check_provider_tools(const char *s)

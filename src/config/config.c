@@ -141,6 +141,23 @@ static int read_project(const struct config_sources *src, struct config_file **r
 	return config_file_read(src->project_file, CONFIG_FILE_HOSTILE, rows_of(src), ret, err);
 }
 
+static bool is_webhook(const struct config *c)
+{
+	return c->loop.notify &&
+	       strncmp(c->loop.notify, NOTIFY_WEBHOOK, strlen(NOTIFY_WEBHOOK)) == 0;
+}
+
+/* A webhook's address often holds a token, which arguments show to others; and what a loop says
+ * does not go where a project asks for it, trusted or not. */
+static int own_webhook(const struct config *c, struct err *err)
+{
+	return is_webhook(c) ? err_usage(err,
+					 "%s: loop.notify: a webhook is taken from your own "
+					 "configuration only; write it there",
+					 config_origin(c, "loop.notify"))
+			     : 0;
+}
+
 /* m->c is what the user allows so far: user file and profile. */
 static int merge_project(struct merge *m, const struct config_sources *src,
 			 const struct config_file *f)
@@ -149,6 +166,8 @@ static int merge_project(struct merge *m, const struct config_sources *src,
 	struct merge probe = {alone, src->home, m->rows, m->err};
 	int r = merge_file(&probe, f);
 
+	if (r == 0)
+		r = own_webhook(alone, m->err);
 	if (r == 0 && !src->trusted)
 		r = config_project_widens(m->c, alone, f, src->memory_share, m->err);
 	return r < 0 ? r : merge_file(m, f);
@@ -168,6 +187,8 @@ static int merge_all(struct merge *m, const struct config_sources *src,
 		r = merge_environ(m, src->environ);
 	if (r == 0 && src->flags)
 		r = merge_flags(m, src->flags);
+	if (r == 0 && streq(config_origin(m->c, "loop.notify"), "--notify"))
+		r = own_webhook(m->c, m->err);
 	return r;
 }
 

@@ -46,6 +46,11 @@ struct config_provider {
 	char *token_url; /* URL that renews its logins */
 };
 
+/* Kinds of loop.notify, before the text of each; any other text is a command for the end alone. */
+#define NOTIFY_COMMAND "command:"
+#define NOTIFY_WEBHOOK "webhook:"
+#define NOTIFY_DESKTOP "desktop:"
+
 /* The user's settings for one credential. */
 struct config_credential {
 	char *name;   /* of a service ("anthropic"), or a name of the user's own */
@@ -102,7 +107,10 @@ struct config {
 		uint64_t reserve;	/* percent of the provider's weekly limit */
 		struct strv verify;	/* commands for sh -c, inside */
 		struct strv may_change; /* protected paths whose change counts */
-		char *notify;		/* for sh -c, on the host; NULL: none */
+		char *notify;		/* kind and its text, see NOTIFY_COMMAND; NULL: none */
+		char *review;		/* the agent that reviews; NULL: none */
+		char *review_model;	/* its model; NULL: its own choice */
+		uint64_t review_cap;	/* how often it may ask for changes to a task */
 	} loop;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {

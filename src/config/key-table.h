@@ -150,8 +150,17 @@ KEY(KEY_LOOP_SUBMODULES, "loop.submodules", KEY_CHOICE, PROJECT_LOWER, AT(loop.s
 	.def = "refuse", .option = "--submodules", .choices = submodules,
 	.help = "whether an agent's commits may move a submodule: refuse or take")
 KEY(KEY_LOOP_NOTIFY, "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .def = "",
-	.option = "--notify", .check = check_command,
-	.help = "command of the host that is run when a loop ends")
+	.option = "--notify", .check = check_notify,
+	.help = "how you are told about a loop: a command, webhook:URL or desktop:")
+KEY(KEY_LOOP_REVIEW, "loop.review", KEY_WORD, PROJECT_SAME, AT(loop.review), .def = "",
+	.option = "--review", .check = check_reviewer,
+	.help = "the agent that reviews each task before it is done; empty for none")
+KEY(KEY_LOOP_REVIEW_MODEL, "loop.review_model", KEY_WORD, PROJECT_SAME, AT(loop.review_model),
+	.def = "", .option = "--review-model", .check = check_model,
+	.help = "the reviewer's model; empty for its own choice")
+KEY(KEY_LOOP_REVIEW_CAP, "loop.review_cap", KEY_UINT, PROJECT_LOWER, AT(loop.review_cap),
+	.def = "5", .option = "--review-cap", .min = 1, .max = 1000,
+	.help = "how often a reviewer may ask for changes to a task before you are asked")
 #define ENDPOINT(x, title)                                                                         \
 	KEY(KEY_PROVIDER_##x, "providers." #x, KEY_PROVIDER, PROJECT_SAME, AT(providers.x),        \
 	    .option = "--provider",                                                                \

@@ -282,7 +282,9 @@ int key_set_scalar(struct config *c, enum key_id id, const char *text, struct er
 	}
 	wrong = k->check ? k->check(text) : NULL;
 	if (wrong)
-		return err_usage(err, "'%.60s' %s", text, wrong);
+		return err_usage(err, "'%.*s' %s",
+				 k->check == check_notify ? (int)strcspn(text, "/") : 60, text,
+				 wrong);
 	free(*(char **)at);
 	*(char **)at = *text ? xstrdup(text) : NULL;
 	return 0;

@@ -121,6 +121,8 @@ int key_set_scalar(struct config *c, enum key_id id, const char *text, struct er
 /* Checks of single values (config-check.c); each returns what is wrong and the remedy, or NULL. */
 const char *check_agent(const char *s);
 const char *check_image(const char *s);
+const char *check_reviewer(const char *s);
+const char *check_model(const char *s);
 const char *check_profile(const char *s);
 const char *check_env_name(const char *s);
 const char *check_env_entry(const char *s);
@@ -145,3 +147,4 @@ const char *check_price(const char *s);
 #define PROVIDER_TOOL_MAX 63 /* of a name */
 const char *check_provider_tools(const char *s);
 const char *check_command(const char *s);
+const char *check_notify(const char *s);

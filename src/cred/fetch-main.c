@@ -1,7 +1,7 @@
 /*
  * libexec/ralph/fetch URL [CA_FILE]: one HTTPS request, described as JSON on stdin, answered as JSON on
  * stdout: {"status": 200, "body": "…"} or {"error": "…"}. Knows nothing else, keeps nothing, writes no
- * file. See cred/fetch.h.
+ * file. A URL that is a secret is part of the description, and the argument is '-'. See cred/fetch.h.
  */
 #include "cred/fetch.h"
 
@@ -48,6 +48,8 @@ static int read_request(const json_t *j, struct request *r, struct err *err)
 {
 	int res = json_get_str(j, "method", &r->method, err);
 
+	if (res == 0)
+		res = json_opt_str(j, "url", &r->url, err);
 	if (res == 0)
 		res = json_opt_str(j, "content_type", &r->content_type, err);
 	if (res == 0)
@@ -154,7 +156,9 @@ int main(int argc, char *argv[])
 	if (fd_read_all(STDIN_FILENO, &in) < 0 || json_parse(buf_str(&in), in.len, &j, &err) < 0 ||
 	    argc < 2 || argc > 3 || read_request(j, &r, &err) < 0)
 		return refuse("the request is malformed");
-	r.url = argv[1];
+	if (streq(argv[1], "-") != (r.url != NULL))
+		return refuse("the request names no URL, or two");
+	r.url = r.url ? r.url : argv[1];
 	r.ca_file = argv[2];
 	return perform(&r);
 }

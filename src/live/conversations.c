@@ -73,7 +73,7 @@ static int take_file(struct taking *t, const char *path)
 	return t->move ? move(from, to, name) : copy(t, from, to, name, &st);
 }
 
-/* What an agent can cause costs it this one file; a fault of the disk ends it all. */
+/* A fault of the disk ends the whole take; a fault that an agent can cause costs it one file. */
 static bool is_fault_of_disk(int r)
 {
 	return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO || r == -EMFILE ||

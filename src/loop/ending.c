@@ -9,19 +9,16 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "base/proc.h"
 #include "base/text/quote-word.h"
 #include "base/text/table.h"
+#include "loop/review/review.h"
 #include "loop/loop-usage.h"
+#include "loop/notify/notify.h"
 #include "live/autosave.h"
 #include "live/live.h"
 #include "record/store.h"
 
-#define NOTIFY_MS 30000
 #define NEXT_MAX (64 * KiB)
-#define NOTIFY_OUT_MAX (64 * KiB)
-
-extern char **environ;
 
 static const char *phase_of(int code)
 {
@@ -49,12 +46,12 @@ static json_t *task_rows(const struct loop *l)
 		const struct task *t = l->work->tasks[i];
 
 		(void)json_array_append_new(
-			a, json_pack("{so so* ss so* so* sI}", "id", json_text(t->id), "title",
+			a, json_pack("{so so* ss so* so* sI so*}", "id", json_text(t->id), "title",
 				     t->title ? json_text(t->title) : NULL, "state",
 				     task_state_name(t->state), "why",
 				     t->why ? json_text(t->why) : NULL, "commit",
 				     t->commit ? json_text(t->commit) : NULL, "attempts",
-				     (json_int_t)t->attempts));
+				     (json_int_t)t->attempts, "review", review_row(l, t)));
 	}
 	return a;
 }
@@ -358,31 +355,6 @@ static void print_summary(const struct loop *l, int code, const char *reason,
 	print_end(code, reason, next);
 }
 
-/* ---- the user's own command ---- */
-
-static void notify(const struct loop *l, int code, const char *reason)
-{
-	cleanup_strv struct strv env = {0};
-	cleanup_free char *out = NULL, *path = tree_path(l);
-	char *argv[] = {"/bin/sh", "-c", l->config->loop.notify, NULL};
-	struct err err = {0};
-	int ended = 0;
-
-	if (!l->config->loop.notify)
-		return;
-	for (char **e = environ; *e; e++)
-		strv_push(&env, *e);
-	strv_env_set(&env, "PATH", path);
-	strv_pushf(&env, "RALPH_EXIT_CODE=%d", code);
-	strv_pushf(&env, "RALPH_REASON=%s", reason);
-	strv_pushf(&env, "RALPH_WORKSPACE=%s", l->q.workspace);
-	strv_pushf(&env, "RALPH_SUMMARY=%s/" WORK_DIR "/summary.json", l->q.workspace);
-	if (run_capture(argv, env.v, NOTIFY_MS, NOTIFY_OUT_MAX, &out, &ended, &err) < 0)
-		log_warn("loop", "the notify command: %s", err.msg);
-	else if (ended != 0)
-		log_warn("loop", "the notify command ended with %d", ended);
-}
-
 static void write_summary(const struct loop *l, const json_t *j)
 {
 	cleanup_free char *text = json_dumps(j, JSON_INDENT(1));
@@ -446,7 +418,7 @@ int ending(struct loop *l, int code, const char *reason)
 		(void)json_show(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
 	else
 		print_summary(l, code, reason, &next);
-	notify(l, code, reason);
+	notify_end(l, code, reason);
 	return code;
 }
 

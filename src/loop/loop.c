@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop/notify/notify.h"
+#include "loop/review/review.h"
 #include "loop/workers/parallel.h"
 
 static void show_news(struct loop *l)
@@ -242,6 +244,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 		if (code >= 0)
 			return code;
 	}
+	notify_look(l);
 	if (parallel(l, &code, ret_error, err))
 		return code;
 	*ret_error = round_run(l, t, &j, err);
@@ -274,6 +277,8 @@ int loop_run(struct loop *l, struct err *err)
 		return ending(l, code, reason);
 	}
 	r = loop_preflight(l, err);
+	if (r == 0)
+		r = review_sandbox_check(l, err);
 	if (r == 0)
 		r = loop_recover(l, err);
 	if (r == 0 && l->q.mode != LOOP_RESUME)

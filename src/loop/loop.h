@@ -34,7 +34,8 @@
  *	            workspace's protection is computed again and nothing of the last agent is left
  *	refused-hosts.c  says which hosts were refused
  *	wait.c      waits until a provider's limit ends
- *	ending.c    the exit code, the summary, notifications
+ *	ending.c    the exit code, the summary
+ *	notify/     tells the user of events
  *
  * There is one thread and one event loop; everything that runs is a job in the sandbox (job.c) or a
  * short blocking call.
@@ -54,7 +55,8 @@ struct loop {
 	struct loop_request q;
 	const struct config *config;
 	const struct agent *agent;
-	enum loop_mode mode; /* for a resumed loop: its original mode */
+	const struct agent *reviewer; /* NULL: no reviews */
+	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
 	struct ev *ev;
 	struct control control;
@@ -81,10 +83,11 @@ struct loop {
 	json_t *refused; /* hosts, for the record of this iteration; NULL: none */
 	uint64_t resets_at, weekly_used, weekly_resets_at; /* reported by the last agent */
 	const char *phase;
-	bool idle;	  /* there is nothing to do */
-	bool anywhere;	  /* commands to type name the workspace, wherever they are typed */
-	const char *next; /* such a command, for the status; NULL: none */
-	char *stopped_by; /* reason of a worker that cannot go on; NULL: none */
+	bool idle;	       /* there is nothing to do */
+	bool anywhere;	       /* commands to type name the workspace, wherever they are typed */
+	const char *next;      /* such a command, for the status; NULL: none */
+	struct strv questions; /* of tasks, not yet told: see notify_question() */
+	char *stopped_by;      /* reason of a worker that cannot go on; NULL: none */
 };
 
 /* Returns the exit code, or -errno. */
@@ -106,6 +109,9 @@ int loop_begin_anew(struct loop *l, struct err *err);
 int loop_preflight(struct loop *l, struct err *err);
 /* Fails with exit code 8 when a credential is missing or has changed. */
 int loop_check_credentials(struct loop *l, struct err *err);
+/* The same for another agent with these settings. */
+int loop_check_credentials_of(struct loop *l, const struct agent *a, const struct config *c,
+			      struct err *err);
 
 /* tree.c: opens the repository, gets it ready (dirty trees, branch, worktree), and opens the tree
  * that the agent works in; at the end pushes, clears away, and gives the user's changes back. */
@@ -149,6 +155,11 @@ void loop_sandbox_host_env(struct strv *ret);
 int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
 /* Runs the second half for an interrupted iteration: checks the commits and judges the task. */
 int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err);
+struct iteration;
+/* Finds the causes of the run's end that are not the agent's. */
+void round_find_cause(struct loop *l, struct iteration *it);
+/* Returns how long one run of an agent may take now, in ms; 0: any time. */
+uint64_t round_time(const struct loop *l);
 /* round-settle.c: writes the judgement to the task and updates the counters. */
 int round_settle(struct loop *l, struct task *t, struct err *err);
 /* Prints the judgement, and writes it to the event log. */
@@ -165,6 +176,7 @@ struct verify_result {
 	uint64_t failing; /* commands that fail, whether they count or not */
 	size_t commands;
 	char *report; /* for the next prompt; NULL on success */
+	char *output; /* of all commands, for a reviewer; NULL without a command */
 };
 int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err);
 void verify_result_done(struct verify_result *v);

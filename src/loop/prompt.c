@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "loop/review/review.h"
 
 #define PROMPT_MAX (1 * MiB)
 
@@ -67,6 +68,7 @@ static void put_task(struct loop *l, const struct task *t, struct buf *b)
 	(void)buf_puts(b, "\n\n# Your task\n\n");
 	work_brief(l->work, t, b);
 	put_answers(l, t, b);
+	review_put(l, t, b);
 	if (last)
 		(void)buf_printf(b, "\n# What happened the last time\n\n%s\n", last);
 	(void)buf_puts(b,

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "loop/loop-usage.h"
+#include "loop/notify/notify.h"
 #include "live/live.h"
 
 /* Counts iterations without progress, and marks a task as stuck. */
@@ -94,8 +95,11 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 		return r;
 	if (s->intent.state == TASK_DONE)
 		tree_commit_marks(l, t);
-	if (s->intent.verdict == VERDICT_BLOCKED || s->intent.verdict == VERDICT_DECIDE)
+	if (s->intent.verdict == VERDICT_BLOCKED || s->intent.verdict == VERDICT_DECIDE) {
 		state_task_set(s, t ? t->id : "", "question", json_text(s->intent.why));
+		if (t)
+			notify_question(l, t->id, s->intent.why);
+	}
 	add_record(l, t);
 	count_wait(s);
 	intent_clear(&s->intent);

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "loop/iteration.h"
 #include "loop/loose.h"
+#include "loop/review/review.h"
 #include "loop/loop-usage.h"
 #include "live/autosave.h"
 #include "live/live.h"
@@ -134,26 +135,25 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 
 /* Returns what the host knows of a failed run, whatever the agent says of it: a login that has ended
  * looks like an outage from inside, and most agents do not say why they failed. */
-static enum run_end seen_by_host(const struct loop *l, enum run_end end)
+static enum run_end seen_by_host(const struct loop *l, const char *sandbox, enum run_end end)
 {
 	cleanup_json json_t *live = NULL;
 	struct err ignored = {0};
 
-	if (live_inspect(&l->q.places, l->build.spec->name, &live, &ignored) < 0 || !live)
+	if (live_inspect(&l->q.places, sandbox, &live, &ignored) < 0 || !live)
 		return end;
 	if (json_is_true(json_object_get(live, "login_ended")))
 		return RUN_CREDENTIAL;
 	return json_is_true(json_object_get(live, "provider_down")) ? RUN_OUTAGE : end;
 }
 
-/* Tells the causes apart that are not the agent's. */
-static void find_cause(struct loop *l, struct iteration *it)
+void round_find_cause(struct loop *l, struct iteration *it)
 {
 	if (it->end == RUN_TOO_LONG && it->total_ms != l->config->loop.iteration_ms)
 		it->end = RUN_OVERTIME;
 	if (it->end == RUN_FAILED || it->end == RUN_EMPTY || it->end == RUN_SILENT ||
 	    it->end == RUN_TOO_LONG || it->end == RUN_OUTAGE)
-		it->end = seen_by_host(l, it->end);
+		it->end = seen_by_host(l, it->sandbox, it->end);
 	/* The time that an agent spends on a provider that is not available does not count. */
 	if (it->end == RUN_LIMITED || it->end == RUN_OUTAGE)
 		l->state.active_ms = l->active_mark;
@@ -192,7 +192,7 @@ static void note_run(struct loop *l, const struct iteration *it)
 }
 
 /* An iteration ends with its own time, or with that of the loop. */
-static uint64_t time_of(const struct loop *l)
+uint64_t round_time(const struct loop *l)
 {
 	const struct loop_used used = loop_used(l), left = limits_left(&l->limits, &used);
 	uint64_t own = l->config->loop.iteration_ms;
@@ -217,7 +217,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 		.argv = &argv,
 		.env = &env,
 		.whole = l->q.direct ? l->root : NULL,
-		.total_ms = time_of(l),
+		.total_ms = round_time(l),
 		.idle_ms = l->config->loop.idle_ms,
 		.grace_ms = l->config->loop.grace_ms,
 		.allowance = l->allowance,
@@ -242,7 +242,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 	l->active_mark = l->state.active_ms;
 	r = run_agent(l, &it, err);
 	if (r == 0) {
-		find_cause(l, &it);
+		round_find_cause(l, &it);
 		account(l, &it);
 		show_end(l, &it);
 		note_run(l, &it);
@@ -284,7 +284,8 @@ static int read_plan(struct loop *l, struct err *err)
 	return 0;
 }
 
-static int verify_task(struct loop *l, const struct task *t, struct facts *f, struct err *err)
+static int verify_task(struct loop *l, const struct task *t, struct facts *f, char **ret_output,
+		       struct err *err)
 {
 	cleanup_(verify_result_done) struct verify_result v = {0};
 	cleanup_buf struct buf why;
@@ -299,6 +300,7 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 		return r;
 	f->verified = v.ok;
 	f->proved = v.commands > 0;
+	*ret_output = take_ptr(v.output);
 	f->loose = !loose_none(l, &why);
 	f->better = l->state.failing != UINT64_MAX && v.failing < l->state.failing;
 	if (f->better)
@@ -312,8 +314,24 @@ static int verify_task(struct loop *l, const struct task *t, struct facts *f, st
 	return 0;
 }
 
+/* A task that is done otherwise is done when its reviewer approves. */
+static int judge(struct loop *l, struct task *t, struct facts *f, const char *output,
+		 struct judgement *ret, struct err *err)
+{
+	int r;
+
+	verdict_judge(f, ret);
+	if (ret->verdict != VERDICT_DONE || !l->reviewer || !t)
+		return 0;
+	r = review_task(l, t, output, &f->review, err);
+	f->approved = r == 0 && f->review == VERDICT_DONE;
+	verdict_judge(f, ret);
+	return r;
+}
+
 int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
 {
+	cleanup_free char *output = NULL;
 	struct intent *i = &l->state.intent;
 	struct facts f = {
 		.end = i->end,
@@ -329,13 +347,15 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 	int r = 0;
 
 	if (i->end == RUN_OK && l->mode != LOOP_PLAN && !f.rejected && (says_done || f.new_head))
-		r = verify_task(l, t, &f, err);
+		r = verify_task(l, t, &f, &output, err);
 	if (r < 0)
 		return r;
 	/* Without a list, only the promise decides; a plan is not verified. */
 	if (l->mode == LOOP_PLAN && i->end == RUN_OK)
 		f.verified = true;
-	verdict_judge(&f, ret);
+	r = judge(l, t, &f, output, ret, err);
+	if (r < 0)
+		return r;
 	i->phase = INTENT_SETTLE;
 	i->verdict = ret->verdict;
 	i->state = ret->state;
@@ -351,6 +371,7 @@ int round_verify(struct loop *l, struct task *t, struct judgement *ret, struct e
 int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err *err)
 {
 	int r = begin(l, t, err);
+	bool waits = r == 0 && review_waits(l, t);
 
 	l->task = t;
 	if (r < 0)
@@ -360,12 +381,13 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		  t && t->title ? " " : "", t && t->title ? t->title : "");
 	status_write(l, "iterating", 0);
 	r = loop_sandbox_start(l, err);
-	if (r == 0)
+	if (r == 0 && !waits)
 		r = run_iteration(l, t, err);
 	if (r == 0)
 		r = commits_check(l, err);
 	if (r == 0 && t && l->mode != LOOP_PLAN)
 		r = read_proposals(l, t, err);
+	l->state.intent.claims |= waits; /* the agent said so before the review */
 	if (r == 0 && l->draft)
 		r = read_plan(l, err);
 	if (r == 0) {

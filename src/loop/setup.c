@@ -19,6 +19,7 @@
 #include "record/loops.h"
 #include "record/store.h"
 #include "check/preflight.h"
+#include "loop/review/review.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
 #define STATE_TRIES 3
@@ -282,12 +283,18 @@ int loop_preflight(struct loop *l, struct err *err)
 
 int loop_check_credentials(struct loop *l, struct err *err)
 {
+	return loop_check_credentials_of(l, l->agent, l->config, err);
+}
+
+int loop_check_credentials_of(struct loop *l, const struct agent *a, const struct config *c,
+			      struct err *err)
+{
 	cleanup_(cred_report_done) struct cred_report report = {0};
 	int r;
 
-	if (!l->agent->services[0])
+	if (!a->services[0])
 		return 0;
-	r = cred_check(&l->q.places, l->config, environ, l->root, l->agent, &report, err);
+	r = cred_check(&l->q.places, c, environ, l->root, a, &report, err);
 	if (r == 0 && cred_report_ok(&report))
 		return 0;
 	for (size_t i = 0; r == 0 && i < report.n; i++)
@@ -388,6 +395,8 @@ int loop_open(struct loop *l, int fd, struct err *err)
 		return r;
 	r = l->q.direct ? 0 : loop_check_credentials(l, err);
 	if (r == 0)
+		r = review_open(l, err);
+	if (r == 0)
 		r = tree_prepare(l, err);
 	if (r == 0)
 		r = tree_root(l, err);
@@ -417,6 +426,7 @@ void loop_close(struct loop *l)
 	free(l->git_name);
 	free(l->git_email);
 	free(l->tool);
+	strv_done(&l->questions);
 	free(l->stopped_by);
 	json_decref(l->refused);
 	control_release(&l->control);

@@ -80,6 +80,7 @@ static const struct number later[] = {
 	{"waited", AT(waited)},
 	{"outage", AT(outage)},
 	{"tries", AT(tries)},
+	{"told", AT(told)},
 };
 static const struct number texts[] = {
 	{"branch", AT(branch)},
@@ -272,6 +273,15 @@ int state_save(struct loop_state *s, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot write the loop's " STATE_FILE) : 0;
 }
 
+/* A review that waits is of the same change after the host's own commit. */
+static void move_head(json_t *review, const char *from, const char *to)
+{
+	const char *head = json_string_value(json_object_get(review, "head"));
+
+	if (head && from && streq(head, from))
+		(void)json_object_set_new(review, "head", json_string(to));
+}
+
 void state_marks_made(struct loop_state *s, const char *head)
 {
 	const char *id;
@@ -282,6 +292,7 @@ void state_marks_made(struct loop_state *s, const char *head)
 
 		if (base && s->marks_from && streq(base, s->marks_from))
 			(void)json_object_set_new(t, "base", json_string(head));
+		move_head(json_object_get(t, "review"), s->marks_from, head);
 	}
 	free(s->marks_from);
 	s->marks_from = NULL;

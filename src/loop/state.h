@@ -55,6 +55,7 @@ struct loop_state {
 	uint64_t waited;	/* iterations that the limits do not count: see verdict_waits() */
 	uint64_t outage, tries; /* of the provider: since when (seconds since 1970), and how many
 				 * iterations found it unavailable in a row; 0: it was available */
+	uint64_t told;		/* events that last and were told: see notices_due() */
 	struct tokens tokens;
 	uint64_t seen_micro_usd; /* of the sandbox's usage record, when it was last read */
 	struct tokens seen;

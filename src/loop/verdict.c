@@ -25,6 +25,7 @@ static const struct {
 	[VERDICT_INTERRUPTED] = {"interrupted", "it was cut off", true, TASK_READY},
 	[VERDICT_LOOSE]       = {"not committed", "it said done, and not all that was verified is committed", false, TASK_READY},
 	[VERDICT_OUTAGE]      = {"outage", "the provider is not available", true, TASK_READY},
+	[VERDICT_CHANGES]     = {"changes", "the reviewer asks for changes", true, TASK_READY},
 };
 static_assert(ARRAY_SIZE(rows) == VERDICT_N, "one row per verdict");
 
@@ -66,7 +67,7 @@ static enum verdict of_words(const struct facts *f)
 		return VERDICT_NO_COMMIT;
 	if (f->loose)
 		return VERDICT_LOOSE;
-	return VERDICT_DONE;
+	return f->review;
 }
 
 static enum verdict decide(const struct facts *f)
@@ -103,6 +104,9 @@ static const char *why_done(const struct facts *f)
 {
 	bool committed = f->committed || f->new_head;
 
+	if (f->approved)
+		return f->proved ? "verified, committed and approved"
+				 : "committed and approved; no command verifies it";
 	if (f->proved)
 		return committed ? "verified and committed" : "verified";
 	return committed ? "committed; no command verifies it"

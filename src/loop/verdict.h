@@ -27,21 +27,6 @@ enum run_end {
 	RUN_END_N,
 };
 
-struct facts {
-	enum run_end end;
-	enum last_words_kind last_words;
-	bool has_task;	   /* false: only a prompt */
-	bool claims;	   /* the agent's copy of the list marks the task as done */
-	bool new_head;	   /* there are new commits, and they count */
-	bool rejected;	   /* there were new commits, and they do not count */
-	bool committed;	   /* there is a commit since the task began */
-	bool verified;	   /* the checks passed */
-	bool proved;	   /* … and there was at least one */
-	bool loose;	   /* some verified files are uncommitted */
-	bool better;	   /* fewer verify commands fail than ever before */
-	bool needs_commit; /* false where there is no repository, or no task */
-};
-
 enum verdict {
 	VERDICT_DONE,	     /* claimed, verified, committed */
 	VERDICT_PROGRESS,    /* there was progress */
@@ -58,7 +43,25 @@ enum verdict {
 	VERDICT_INTERRUPTED,
 	VERDICT_LOOSE, /* claimed and verified, with uncommitted files */
 	VERDICT_OUTAGE,
+	VERDICT_CHANGES, /* claimed, verified, committed, and the reviewer asks for changes */
 	VERDICT_N,
+};
+
+struct facts {
+	enum run_end end;
+	enum last_words_kind last_words;
+	bool has_task;	     /* false: only a prompt */
+	bool claims;	     /* the agent's copy of the list marks the task as done */
+	bool new_head;	     /* there are new commits, and they count */
+	bool rejected;	     /* there were new commits, and they do not count */
+	bool committed;	     /* there is a commit since the task began */
+	bool verified;	     /* the checks passed */
+	bool proved;	     /* … and there was at least one */
+	bool loose;	     /* some verified files are uncommitted */
+	bool better;	     /* fewer verify commands fail than ever before */
+	bool approved;	     /* by a reviewer */
+	bool needs_commit;   /* false where there is no repository, or no task */
+	enum verdict review; /* of a task that is done otherwise; VERDICT_DONE: no objection */
 };
 
 struct judgement {

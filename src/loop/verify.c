@@ -9,6 +9,7 @@
 
 #define TAIL_MAX (4 * KiB) /* maximum output of a command in the next prompt */
 #define REPORT_MAX (32 * KiB)
+#define OUTPUT_MAX (256 * KiB) /* of all commands, for a reviewer */
 
 /* One verify command of the host, which runs in the agent's sandbox. */
 struct check {
@@ -93,7 +94,8 @@ static int run_one(struct check *c, const char *command, struct err *err)
 	return r;
 }
 
-static int run_command(struct loop *l, const char *command, struct buf *report, struct err *err)
+static int run_command(struct loop *l, const char *command, struct buf *report, struct buf *output,
+		       struct err *err)
 {
 	struct check c = {.l = l, .limit.fn = on_limit};
 	int r;
@@ -110,6 +112,9 @@ static int run_command(struct loop *l, const char *command, struct buf *report, 
 			(void)buf_printf(report, "`%s` %s:\n\n%s\n\n", command, how,
 					 buf_str(&c.tail));
 	}
+	if (r >= 0 && output)
+		(void)buf_printf(output, "`%s` ended with %d:\n\n%s\n\n", command, c.job.code,
+				 buf_str(&c.tail));
 	job_done(&c.job);
 	buf_done(&c.tail);
 	return r;
@@ -161,7 +166,7 @@ int verify_baseline(struct loop *l, struct err *err)
 		r = loose_before(l, err);
 	found = json_object();
 	for (size_t i = 0; r == 0 && i < commands.n; i++) {
-		r = run_command(l, commands.v[i], NULL, err);
+		r = run_command(l, commands.v[i], NULL, NULL, err);
 		if (r >= 0)
 			(void)json_object_set_new(found, commands.v[i], json_boolean(r == 0));
 		failing += r > 0;
@@ -188,11 +193,12 @@ static bool is_excused(const struct loop *l, const char *command)
 int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err)
 {
 	cleanup_strv struct strv commands = {0};
-	cleanup_buf struct buf report;
+	cleanup_buf struct buf report, output;
 	size_t general;
 	int r = 0;
 
 	buf_init(&report, REPORT_MAX);
+	buf_init(&output, OUTPUT_MAX);
 	*ret = (struct verify_result){.ok = true};
 	general_commands(l, &commands);
 	general = commands.n;
@@ -204,7 +210,7 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 	for (size_t i = 0; r >= 0 && i < commands.n; i++) {
 		bool excused = i < general && is_excused(l, commands.v[i]);
 
-		r = run_command(l, commands.v[i], &report, err);
+		r = run_command(l, commands.v[i], &report, &output, err);
 		ret->failing += r > 0 && i < general;
 		if (r > 0 && !excused)
 			ret->ok = false;
@@ -217,11 +223,14 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 		return r;
 	if (report.len)
 		ret->report = buf_take(&report);
+	if (output.len)
+		ret->output = buf_take(&output);
 	return 0;
 }
 
 void verify_result_done(struct verify_result *v)
 {
 	free(v->report);
+	free(v->output);
 	*v = (struct verify_result){0};
 }

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "loop/notify/notify.h"
 
 #define TELL_MS 1000
 
@@ -26,6 +27,7 @@ static void on_timer(struct ev *ev, struct ev_timer *t)
 	show_over(&w->l->show, "%s: %llu:%02llu:%02llu left", w->what,
 		  (unsigned long long)(left / 3600), (unsigned long long)(left / 60 % 60),
 		  (unsigned long long)(left % 60));
+	notify_look(w->l);
 	ev_timer_set(ev, t, TELL_MS);
 }
 

@@ -189,6 +189,14 @@ int repo_ours(struct repo *r, const char *from, const char *to, const struct str
 	      struct strv *ret_paths, struct strv *ret_differ, struct err *err);
 
 /*
+ * Returns the change between two commits (from "": from nothing) as a patch of at most `max` bytes,
+ * without .ralph; the caller frees it. -E2BIG: the change is larger. The content of binary files is
+ * left out; control bytes are written as \xNN. Attributes of the repository have no effect.
+ */
+int repo_diff(struct repo *r, const char *from, const char *to, size_t max, char **ret,
+	      struct err *err);
+
+/*
  * Commits the working tree's version of these paths (relative to the top of the working tree), as far
  * as HEAD has them with other bytes, on the current branch, in the user's name. No other change becomes
  * a part of the commit. *ret: the head afterwards; "" without a branch.

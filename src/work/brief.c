@@ -51,8 +51,7 @@ static void put_list(struct buf *b, const char *title, const struct strv *v, con
 static const char *how_to_say_done(const struct work *w)
 {
 	if (w->kind == WORK_PRD)
-		return "set `passes` of this story to true; you may write to its `notes` and its "
-		       "review fields";
+		return "set `passes` of this story to true; you may write to its `notes`";
 	return "mark this task as done (tick its box, or put ` [done]` behind its heading); you "
 	       "may tick the boxes below it";
 }

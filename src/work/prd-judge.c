@@ -15,10 +15,12 @@ struct judge {
 	struct proposals *p;
 };
 
-/* Review fields are written by the agent only: review, reviewNotes … */
+/* The agent may write its own words about a review: review, reviewNotes … The result of a review is
+ * the host's. */
 static bool is_review(const char *key)
 {
-	return strncmp(key, "review", 6) == 0;
+	return strncmp(key, "review", 6) == 0 && !streq(key, PRD_REVIEW_STATUS) &&
+	       !streq(key, PRD_REVIEW_COUNT) && !streq(key, PRD_REVIEW_FEEDBACK);
 }
 
 static bool plain_key(const char *key)

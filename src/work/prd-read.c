@@ -89,7 +89,7 @@ static int read_priority(struct reader *r, struct jtext story, struct task *t)
 	return 0;
 }
 
-/* The state comes from "passes", or else from "status". */
+/* The state comes from "passes", or else from "status". A story with a pending review is not done. */
 static int read_state(struct reader *r, struct jtext story, struct task *t)
 {
 	struct jtext passes = jpick_one(story, "passes"), status = jpick_one(story, "status");
@@ -108,8 +108,22 @@ static int read_state(struct reader *r, struct jtext story, struct task *t)
 	}
 	if (!absent(passes) && (jtext_true(passes) || s == TASK_DONE))
 		s = jtext_true(passes) ? TASK_DONE : TASK_READY;
+	if (s == TASK_DONE && prd_review_pending(story))
+		s = TASK_READY;
 	t->said = t->state = s == TASK_BUSY ? TASK_READY : s;
 	return 0;
+}
+
+static int check_review(struct reader *r, struct jtext story)
+{
+	struct jtext v = jpick_one(story, PRD_REVIEW_STATUS);
+
+	if (absent(v) || prd_review_pending(story) ||
+	    jtext_eq(v, review_status_name(REVIEW_APPROVED)))
+		return 0;
+	return bad(r, v.p, PRD_REVIEW_STATUS,
+		   "is no result of a review; write null, needs_review, changes_requested or "
+		   "approved");
 }
 
 static bool has_control(const char *s)
@@ -165,6 +179,8 @@ static int read_story(struct reader *r, struct jtext story, struct listing *l)
 		n = read_priority(r, story, t);
 	if (n == 0)
 		n = read_text(r, story, "notes", &t->notes);
+	if (n == 0)
+		n = check_review(r, story);
 	return n < 0 ? n : read_state(r, story, t);
 }
 

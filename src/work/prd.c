@@ -124,6 +124,14 @@ int prd_set(struct buf *text, const char *id, const char *key, const char *value
 	return 0;
 }
 
+bool prd_review_pending(struct jtext story)
+{
+	struct jtext v = jpick_one(story, PRD_REVIEW_STATUS);
+
+	return jtext_eq(v, review_status_name(REVIEW_NEEDED)) ||
+	       jtext_eq(v, review_status_name(REVIEW_CHANGES));
+}
+
 static bool has(const struct buf *text, const char *id, const char *key)
 {
 	return jpick_one(prd_story(prd_object(text->data, text->len), id), key).p;
@@ -158,6 +166,9 @@ static int mark(const char *text, size_t len, const struct task *t, struct buf *
 		r = prd_set(&b, t->id, "passes", done ? "true" : "false");
 	if (r == 0 && has(&b, t->id, "status"))
 		r = mark_status(&b, t);
+	/* A loop without reviews, or the user, finished a task that waited for a review. */
+	if (r == 0 && done && prd_review_pending(prd_story(prd_object(b.data, b.len), t->id)))
+		r = prd_set(&b, t->id, PRD_REVIEW_STATUS, "null");
 	if (r == 0)
 		r = buf_append(ret, b.data, b.len);
 	buf_done(&b);

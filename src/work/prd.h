@@ -6,6 +6,10 @@
 
 /* Shared by the files that read, mark and judge a prd.json. */
 #define PRD_STORIES "userStories"
+/* Fields of a story that only the host writes. */
+#define PRD_REVIEW_STATUS "reviewStatus"
+#define PRD_REVIEW_COUNT "reviewCount"
+#define PRD_REVIEW_FEEDBACK "reviewFeedback"
 
 /* Returns the whole document, from its opening brace. A byte order mark and white space may
  * precede it. */
@@ -19,6 +23,9 @@ char *prd_id(struct jtext value);
 
 /* Sets one value of a story in *text, which then holds the new bytes. */
 int prd_set(struct buf *text, const char *id, const char *key, const char *value);
+
+/* True when a review of the story is pending: it does not pass, whatever "passes" says. */
+bool prd_review_pending(struct jtext story);
 
 /* Returns the state for a word of "status"; TASK_STATE_N for an unknown one. */
 enum task_state prd_status(const char *word);

@@ -39,6 +39,17 @@ const char *task_state_name(enum task_state s)
 	return s < TASK_STATE_N ? names[s] : "unknown";
 }
 
+const char *review_status_name(enum review_status s)
+{
+	static const char *const words[] = {
+		[REVIEW_NEEDED] = "needs_review",
+		[REVIEW_CHANGES] = "changes_requested",
+		[REVIEW_APPROVED] = "approved",
+	};
+
+	return s < REVIEW_STATUS_N ? words[s] : NULL;
+}
+
 int task_state_parse(const char *s, enum task_state *ret)
 {
 	for (size_t i = 0; i < TASK_STATE_N; i++)

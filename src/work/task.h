@@ -21,6 +21,15 @@ enum task_state {
 	TASK_STATE_N,
 };
 
+/* The review of a task. The host decides it; a prd.json has it as reviewStatus. */
+enum review_status {
+	REVIEW_NONE,	 /* there was none */
+	REVIEW_NEEDED,	 /* the checks passed, and the reviewer has not answered */
+	REVIEW_CHANGES,	 /* the reviewer asks for changes */
+	REVIEW_APPROVED, /* the reviewer approves */
+	REVIEW_STATUS_N,
+};
+
 #define TASK_HASH_LEN TRUST_HASH_LEN
 
 struct task {
@@ -51,5 +60,7 @@ DEFINE_FREEP(struct task, task_free)
 /* Returns "ready", "busy", "done", "blocked", "stuck" or "decide". */
 const char *task_state_name(enum task_state s);
 int task_state_parse(const char *s, enum task_state *ret); /* -EINVAL */
+/* Returns "needs_review", "changes_requested" or "approved"; NULL for REVIEW_NONE. */
+const char *review_status_name(enum review_status s);
 /* Sets t->fingerprint from the task's current text. */
 void task_fingerprint(struct task *t);

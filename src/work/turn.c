@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "work/prd.h"
 #include "work/shared-file.h"
 #include "work/progress.h"
 
@@ -213,6 +214,30 @@ static int take_over(struct work *w, const struct task *t, const struct proposal
 		return 0;
 	}
 	return r;
+}
+
+static void push_value(struct proposals *p, const char *key, json_t *value)
+{
+	char *text = json_dumps(value, JSON_ENCODE_ANY);
+
+	json_decref(value);
+	strv_push(&p->moved, key);
+	strv_push(&p->moved_to, text ? text : "null");
+	free(text);
+}
+
+int work_review(struct work *w, const struct task *t, enum review_status status, uint64_t count,
+		const char *feedback, struct err *err)
+{
+	const char *name = review_status_name(status);
+	cleanup_proposals struct proposals p = {0};
+
+	if (w->kind != WORK_PRD)
+		return 0;
+	push_value(&p, PRD_REVIEW_STATUS, name ? json_string(name) : json_null());
+	push_value(&p, PRD_REVIEW_COUNT, json_integer((json_int_t)count));
+	push_value(&p, PRD_REVIEW_FEEDBACK, feedback ? json_text(feedback) : json_null());
+	return take_over(w, t, &p, err);
 }
 
 static int judge_copy(struct work *w, struct task *t, struct turn *turn, int root,

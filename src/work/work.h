@@ -155,7 +155,8 @@ void proposals_done(struct proposals *p);
 
 /*
  * After an iteration: reads the agent's version of its copy in `root`, and restores the copy. Notes
- * and review fields of the task are taken over at once, into the copy, the source and the state.
+ * of the task, and fields about reviews that are not the host's, are taken over at once, into the
+ * copy, the source and the state.
  * *ret is empty before. This succeeds whatever the agent did; errors are the host's (no space). In
  * the workspace itself the turn stays open, because the verify commands may write there as well.
  */
@@ -169,6 +170,12 @@ int work_proposals(struct work *w, struct task *t, int root, struct proposals *r
  */
 int work_settle(struct work *w, struct task *t, enum task_state state, const char *why,
 		const char *commit, struct err *err);
+/*
+ * Writes the result of a review to the story of a prd.json; other formats have no place for it. `feedback`
+ * may be NULL. A source that cannot be written now is no error: the loop's own state decides.
+ */
+int work_review(struct work *w, const struct task *t, enum review_status status, uint64_t count,
+		const char *feedback, struct err *err);
 /* Reopens a task for the user: ready again, with no attempts. */
 int work_reopen(struct work *w, struct task *t, struct err *err);
 /* Ends the work: an issue gets its final label (done, blocked, needs-attention). */

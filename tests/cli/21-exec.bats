@@ -98,6 +98,20 @@ one_sleeper() {
 	must_exit 2 ralph exec UPPER true
 }
 
+@test "a first word that names no sandbox is a command for this project's, with a line on stderr" {
+	run --separate-stderr ralph exec sh -c 'echo "$PWD $1"' sh 'two words'
+	same "0 $WS two words" "$status $output"
+	same 1 "$(wc -l <<<"$stderr")"
+	has "$stderr" "running sh in this project's sandbox $S"
+	same x "$(ralph exec -e A=x /bin/sh -c 'echo $A' 2>/dev/null)"
+	must_exit 7 ralph exec sh -c 'exit 7'
+	must_exit 127 ralph exec no-such-command-x
+	# A sandbox of that name wins, wherever one is.
+	same "$WS" "$(cd "$HOME" && ralph exec "$S" pwd)"
+	mkdir "$T/elsewhere"
+	(cd "$T/elsewhere" && must_exit 125 ralph exec make)
+}
+
 @test "not up: a stopped sandbox is said to be stopped, with what to do" {
 	ralph run -n "$S" -- true
 	run --separate-stderr ralph exec "$S" true
@@ -213,8 +227,10 @@ one_sleeper() {
 	rm ready said
 }
 
-@test "shell runs a login shell of the sandbox" {
+@test "shell runs a shell of the sandbox with the PATH of run; without a name, this project's" {
+	same "$(ralph exec "$S" sh -c 'echo "$PATH"')" "$(echo 'echo "$PATH"' | ralph shell "$S")"
+	same "$WS" "$(echo pwd | ralph shell)"
 	same "$WS $(ralph exec "$S" id -u)" "$(printf 'pwd\nid -u\n' | ralph shell "$S" | xargs)"
 	must_exit 5 ralph shell "$S" <<<'exit 5'
-	must_exit 2 ralph shell
+	(cd "$T" && mkdir elsewhere && cd elsewhere && must_exit 2 ralph shell)
 }

@@ -140,7 +140,8 @@ repo() {
 	same "$S" "$(ralph stop "$S")"
 	same x "$(ralph run -n "$S" -- sh -c 'cat ~/kept')"
 	must_exit 1 ralph stop no-such
-	must_exit 2 ralph stop
+	same "$S" "$(ralph stop)"
+	(mkdir "$T/elsewhere" && cd "$T/elsewhere" && must_exit 2 ralph stop)
 	must_exit 2 ralph stop --all "$S"
 }
 

@@ -22,6 +22,14 @@ said() {
 	has "$(cat "$HOME"/inbox/conversations/*/do-it.md)" '<details><summary>Write: /home/user/project/hello.txt</summary>'
 }
 
+@test "export . has this project's conversations alone, export those of all" {
+	said .claude/projects/-p s1.jsonl claude-tools-run.jsonl
+	mkdir "$HOME/other-${WS##*-}"
+	has "$(cd "$HOME/other-${WS##*-}" && ralph export -o "$HOME/none" .)" '0 written'
+	has "$(ralph export -o "$HOME/one" .)" '1 written'
+	has "$(cd "$HOME/other-${WS##*-}" && ralph export -o "$HOME/all")" '1 written'
+}
+
 @test 'what has not changed is left alone, what has grown is written in the same place' {
 	local home file
 

@@ -29,7 +29,7 @@ settings() {
 @test "an agent runs on the host, with the user's environment, and its code is passed on" {
 	echo private >"$HOME/private"
 	MINE=yes TASK='cat "$HOME/private"; echo "$MINE $PWD"; echo err >&2; exit 6' \
-		run --separate-stderr ralph --no-sandbox run claude -T -- -p hello
+		run --separate-stderr ralph --no-sandbox run -T claude -- -p hello
 	same 6 "$status"
 	same "private yes $WS" "$(xargs <<<"$output")"
 	has "$stderr" err
@@ -38,17 +38,17 @@ settings() {
 }
 
 @test "it is said in one red line, and in the event log" {
-	run --separate-stderr ralph --no-sandbox run claude -T
+	run --separate-stderr ralph --no-sandbox run -T claude
 	same 0 "$status"
 	same 1 "$(grep -c "NO SANDBOX" <<<"$stderr")"
 	lacks "$stderr" $'\033'
-	run --separate-stderr ralph --color always --no-sandbox run claude -T
+	run --separate-stderr ralph --color always --no-sandbox run -T claude
 	has "$stderr" $'\033[31mNO SANDBOX'
 	has "$(cat "$XDG_STATE_HOME/ralph/sandboxes/$(sandbox)/events.jsonl")" '"type":"no-sandbox"'
 }
 
 @test "the blocklist is wired, and blocks" {
-	ralph --no-sandbox run claude -T 2>/dev/null
+	ralph --no-sandbox run -T claude 2>/dev/null
 	hook=$(settings | get "j['hooks']['PreToolUse'][0]['hooks'][0]['command']")
 	same block "$(settings | get "j['hooks']['PreToolUse'][0]['hooks'][0]['onFailure']")"
 	must_exit 2 sh -c "$hook" <<<'{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf ~"}}' \
@@ -69,15 +69,15 @@ refused() {
 
 @test "where the blocklist cannot be wired nothing is run" {
 	refused 2 "runs an agent" ralph --no-sandbox run -- true
-	refused 125 "takes no hooks" ralph --no-sandbox run codex -T
-	refused 2 "--settings" ralph --no-sandbox run claude -T -- --settings '{}'
-	refused 2 "--bare" ralph --no-sandbox run claude -T -- --bare
+	refused 125 "takes no hooks" ralph --no-sandbox run -T codex
+	refused 2 "--settings" ralph --no-sandbox run -T claude -- --settings '{}'
+	refused 2 "--bare" ralph --no-sandbox run -T claude -- --bare
 	for file in "$WS/.claude/settings.json" "$WS/.claude/settings.local.json" "$HOME/.claude/settings.json"; do
 		mkdir -p "${file%/*}"
 		echo '{"disableAllHooks": true}' >"$file"
-		refused 125 "$file" ralph --no-sandbox run claude -T
+		refused 125 "$file" ralph --no-sandbox run -T claude
 		echo '{"disableAllHooks"' >"$file"
-		refused 125 "$file" ralph --no-sandbox run claude -T
+		refused 125 "$file" ralph --no-sandbox run -T claude
 		rm "$file"
 	done
 	same "" "$(ralph ls -q)"
@@ -87,10 +87,10 @@ refused() {
 	mkdir "$T/libexec"
 	ln -s "$(dirname "$RALPH")"/../libexec/ralph/* "$T/libexec/"
 	rm "$T/libexec/hook"
-	RALPH_LIBEXEC=$T/libexec refused 125 "blocklist" ralph --no-sandbox run claude -T
+	RALPH_LIBEXEC=$T/libexec refused 125 "blocklist" ralph --no-sandbox run -T claude
 	printf '#!/bin/sh\nexit 0\n' >"$T/libexec/hook"
 	chmod 755 "$T/libexec/hook"
-	RALPH_LIBEXEC=$T/libexec refused 125 "let through" ralph --no-sandbox run claude -T
+	RALPH_LIBEXEC=$T/libexec refused 125 "let through" ralph --no-sandbox run -T claude
 }
 
 @test "it is typed, or it is not: no file, no variable, no other command has it" {
@@ -120,7 +120,7 @@ refused() {
 
 @test "nobody joins it" {
 	TASK='touch ready; while [ ! -e go ]; do sleep 0.05; done' \
-		"$RALPH" --no-sandbox run claude -T 2>/dev/null 3>&- &
+		"$RALPH" --no-sandbox run -T claude 2>/dev/null 3>&- &
 	wait_until test -e ready
 	run --separate-stderr ralph exec "$(sandbox)" true
 	same 125 "$status"
@@ -132,7 +132,7 @@ refused() {
 
 @test "a killed command line ends the agent with all that it started" {
 	TASK='setsid sleep 61 & (setsid sh -c "sleep 61 & sleep 61" &); touch ready; exec sleep 61' \
-		"$RALPH" --no-sandbox run claude -T 2>/dev/null 3>&- &
+		"$RALPH" --no-sandbox run -T claude 2>/dev/null 3>&- &
 	wait_until test -e ready
 	kill -9 $!
 	wait_until nothing_left
@@ -141,18 +141,18 @@ refused() {
 
 @test "signals and time limits reach the agent" {
 	TASK='trap "exit 9" TERM; touch ready; while :; do sleep 0.05; done' \
-		"$RALPH" --no-sandbox run claude -T 2>/dev/null 3>&- &
+		"$RALPH" --no-sandbox run -T claude 2>/dev/null 3>&- &
 	wait_until test -e ready
 	kill -TERM $!
 	code=0
 	wait $! || code=$?
 	same 9 $code
-	TASK='exec sleep 61' must_exit 143 ralph --no-sandbox run --timeout 500ms claude -T 2>/dev/null
+	TASK='exec sleep 61' must_exit 143 ralph --no-sandbox run --timeout 500ms -T claude 2>/dev/null
 	rm ready
 }
 
 @test "a killed supervisor ends the agent" {
-	TASK='setsid sleep 61 & touch ready; exec sleep 61' "$RALPH" --no-sandbox run claude -T 2>/dev/null 3>&- &
+	TASK='setsid sleep 61 & touch ready; exec sleep 61' "$RALPH" --no-sandbox run -T claude 2>/dev/null 3>&- &
 	wait_until test -e ready
 	kill -9 "$(field "$(sandbox)" supervisor)"
 	wait_until nothing_left

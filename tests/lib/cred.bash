@@ -33,7 +33,7 @@ provider_start() {
 	provider_takes none
 	python3 "$CRED_LIB/anthropic.py" "$PROV" >"$PROV/log" 2>&1 3>&- &
 	PROV_PID=$!
-	wait_until test -e "$PROV/port" || fail "$(cat "$PROV/log")" || return
+	wait_until -t 60 test -e "$PROV/port" || fail "$(cat "$PROV/log")" || return
 	PROV_PORT=$(cat "$PROV/port")
 	mkdir -p "$XDG_CONFIG_HOME/ralph"
 	config ''

@@ -94,6 +94,27 @@ static const struct command cmd_run = {
 	.run = demo_run,
 };
 
+static const char *const bots[] = {"bot", NULL};
+
+static bool is_bot(const char *operand)
+{
+	return streq(operand, bots[0]);
+}
+
+static const struct command cmd_start = {
+	.name = "start",
+	.operands = "BOT [ARG...]",
+	.summary = "start a bot",
+	.flags = CMD_PASSTHROUGH | CMD_CONFIG | CMD_DRY_RUN,
+	.complete = COMPLETE_DIR,
+	.words = bots,
+	.aliases = bots,
+	.ends = is_bot,
+	.max_operands = OPERANDS_ANY,
+	OPTIONS(run_opts, struct demo_args),
+	.run = demo_run,
+};
+
 static const struct command cmd_exec = {
 	.name = "exec",
 	.operands = "NAME CMD...",
@@ -154,8 +175,8 @@ static const struct command cmd_code = {
 	.name = "code", .summary = "exit 7", .flags = CMD_HIDDEN, .run = demo_code};
 
 const struct command *const demo_commands[] = {
-	&cmd_run,  &cmd_exec,	 &cmd_ls,   &cmd_rm, &cmd_config,
-	&cmd_fail, &cmd_fail125, &cmd_code, NULL,
+	&cmd_run,    &cmd_start, &cmd_exec,    &cmd_ls,	  &cmd_rm,
+	&cmd_config, &cmd_fail,	 &cmd_fail125, &cmd_code, NULL,
 };
 
 static void read_back(int fd, char *out, size_t size)

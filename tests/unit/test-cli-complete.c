@@ -161,6 +161,14 @@ static const struct offer_case cases[] = {
 	{{"exec", "box-one", "--r"}, {NULL}, {"--rm"}},
 	{{"run", "--", "--r"}, {NULL}, {"--rm"}},
 	{{"run", "--s"}, {"--size"}, {"--secret-switch"}},
+	{{"start", "b"}, {"bot"}, {NULL}},
+	{{"start", "--d"}, {"--detach", "--dry-run"}, {NULL}},
+	{{"start", "--name", "bot", "--d"}, {"--detach", "--dry-run"}, {NULL}},
+	{{"start", "bot", "--d"}, {NULL}, {"--detach", "--dry-run"}},
+	{{"start", "--rm", "bot", "fi"}, {"fish.script"}, {"bot"}},
+	{{"start", "bot", "--", "--d"}, {NULL}, {"--detach", "--dry-run"}},
+	{{"bot", "--d"}, {NULL}, {"--detach", "--dry-run"}},
+	{{"bot", "fi"}, {"fish.script"}, {"bot"}},
 };
 
 /* One word of the output, whatever the shell prints around it. */

@@ -159,7 +159,7 @@ static void a_connection_that_comes_back_is_judged_like_a_new_one(void **state)
 	(void)close(pair[0]);
 }
 
-/* What the gateway sends to a client of this kind. */
+/* Hands a client of this kind to the gateway, and returns what the gateway sends to it. */
 static char *hand_over(const struct edge_conn_frame *f)
 {
 	char *answer;

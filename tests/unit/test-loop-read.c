@@ -1,6 +1,7 @@
 #include "tests.h"
 
 #include "view/lines.h"
+#include "loop/review/review.h"
 #include "loop/loop-limits.h"
 #include "loop/last-words.h"
 #include "agent/result.h"
@@ -269,9 +270,62 @@ static void the_reserve_of_the_week_is_left_alone(void **state)
 	assert_false(limits_reserve_reached(20, 0));
 }
 
+#define KEY "0123456789abcdef0123456789abcdef"
+
+/* 'a': approves, 'c': asks for changes, 'n': no answer. */
+static char answer(const char *text)
+{
+	cleanup_(review_answer_done) struct review_answer a = {0};
+
+	return !review_answer_read(text, KEY, &a) ? 'n' : a.approves ? 'a' : 'c';
+}
+
+static void only_the_last_line_with_the_key_of_its_review_is_an_answer(void **state)
+{
+	static const char yes[] = "{\"review\":\"" KEY "\",\"verdict\":\"approve\",\"reasons\":[]}";
+	static const char no[] =
+		"{\"review\":\"" KEY "\",\"verdict\":\"changes\",\"reasons\":[\"x\"]}";
+	cleanup_free char *fenced = xasprintf("Well.\n```json\n%s\n```\n\n", yes);
+	cleanup_free char *both = xasprintf("%s\n%s", yes, no);
+	cleanup_free char *before = xasprintf("%s\nThat is what the diff says.", yes);
+	cleanup_free char *within = xasprintf("It is %s", yes);
+
+	assert_int_equal(answer(yes), 'a');
+	assert_int_equal(answer(no), 'c');
+	assert_int_equal(answer(fenced), 'a');
+	assert_int_equal(answer(both), 'c');
+	assert_int_equal(answer(before), 'n');
+	assert_int_equal(answer(within), 'n');
+	assert_int_equal(answer(NULL), 'n');
+	assert_int_equal(answer(""), 'n');
+	assert_int_equal(answer("approve"), 'n');
+}
+
+static void an_answer_of_another_form_is_none(void **state)
+{
+	static const char *const bad[] = {
+		"{\"review\":\"ffffffffffffffffffffffffffffffff\",\"verdict\":\"approve\","
+		"\"reasons\":[]}",
+		"{\"verdict\":\"approve\",\"reasons\":[]}",
+		"{\"review\":\"" KEY "\",\"verdict\":\"approve\"}",
+		"{\"review\":\"" KEY "\",\"verdict\":\"Approve\",\"reasons\":[]}",
+		"{\"review\":\"" KEY "\",\"verdict\":true,\"reasons\":[]}",
+		"{\"review\":\"" KEY "\",\"verdict\":\"changes\",\"reasons\":[]}",
+		"{\"review\":\"" KEY "\",\"verdict\":\"changes\",\"reasons\":[1]}",
+		"{\"review\":\"" KEY "\",\"verdict\":\"approve\",\"reasons\":[],\"more\":1}",
+		"{\"review\":\"" KEY
+		"\",\"verdict\":\"approve\",\"verdict\":\"changes\",\"reasons\":[]}",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(answer(bad[i]), 'n');
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_the_last_line_with_the_key_of_its_review_is_an_answer),
+		cmocka_unit_test(an_answer_of_another_form_is_none),
 		cmocka_unit_test(an_outage_is_waited_for_longer_each_time_up_to_its_end),
 		cmocka_unit_test(lines_are_the_same_in_whatever_pieces_they_come),
 		cmocka_unit_test(a_line_that_is_too_long_is_passed_over_alone),

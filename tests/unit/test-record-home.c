@@ -153,7 +153,7 @@ static void home_fill_adds_what_a_seed_of_json_lacks(void **state)
 			     "    },\n    \"/y\": {\n      \"ok\": true\n    }\n  }\n}");
 }
 
-/* What is in the home is the agent's work: it may be waiting for a host process to follow it. */
+/* The agent writes the home: a link in it may be waiting for a host process to follow it. */
 static void home_fill_follows_no_link(void **state)
 {
 	cleanup_free char *b = tree_path("home/.a/b"), *a = tree_path("home/.a"), *out = NULL;

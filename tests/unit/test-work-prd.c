@@ -168,6 +168,44 @@ static void a_claim_notes_and_reviews_of_the_task_move(void **state)
 	free(theirs);
 }
 
+/* A list with this value of reviewStatus, in a story that says that it passes. */
+static enum task_state state_with_review(const char *status)
+{
+	cleanup_free char *field = xasprintf("\"passes\": true, \"reviewStatus\": %s", status);
+	cleanup_free char *text = with(prd, "\"passes\": false", field);
+	cleanup_listing struct listing l = {0};
+	struct err e = {0};
+
+	if (format_prd.read("f", text, strlen(text), &l, &e) < 0)
+		return TASK_STATE_N;
+	return l.tasks[0]->state;
+}
+
+static void a_story_with_a_pending_review_is_not_done_whatever_passes_says(void **state)
+{
+	assert_int_equal(state_with_review("null"), TASK_DONE);
+	assert_int_equal(state_with_review("\"approved\""), TASK_DONE);
+	assert_int_equal(state_with_review("\"needs_review\""), TASK_READY);
+	assert_int_equal(state_with_review("\"changes_requested\""), TASK_READY);
+	assert_int_equal(state_with_review("\"Approved\""), TASK_STATE_N);
+	assert_int_equal(state_with_review("true"), TASK_STATE_N);
+}
+
+static void a_mark_as_done_ends_a_pending_review(void **state)
+{
+	cleanup_free char *text = with(prd, "\"passes\": false",
+				       "\"passes\": false, \"reviewStatus\": \"needs_review\"");
+	cleanup_listing struct listing l = {0};
+	cleanup_buf struct buf b;
+	struct err e = {0};
+
+	buf_init(&b, WORK_FILE_MAX);
+	assert_int_equal(format_prd.read("f", text, strlen(text), &l, &e), 0);
+	l.tasks[0]->state = TASK_DONE;
+	assert_int_equal(format_prd.mark(text, strlen(text), l.tasks[0], &b), 0);
+	assert_non_null(strstr(buf_str(&b), "\"passes\": true, \"reviewStatus\": null"));
+}
+
 static void offends(const char *from, const char *to, const char *id, const char *say)
 {
 	char *theirs = with(prd, from, to);
@@ -181,6 +219,16 @@ static void offends(const char *from, const char *to, const char *id, const char
 	assert_string_equal(copy, prd);
 	free(copy);
 	free(theirs);
+}
+
+static void the_result_of_a_review_is_not_the_agents_to_write(void **state)
+{
+	offends("\"points\": 3", "\"points\": 3, \"reviewStatus\": \"approved\"", "US-1",
+		"'reviewStatus' of US-1 was changed");
+	offends("\"points\": 3", "\"points\": 3, \"reviewCount\": 0", "US-1",
+		"'reviewCount' of US-1 was changed");
+	offends("\"points\": 3", "\"points\": 3, \"reviewFeedback\": null", "US-1",
+		"'reviewFeedback' of US-1 was changed");
 }
 
 static void everything_else_is_put_back_and_said(void **state)
@@ -272,6 +320,9 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_named_with_its_place_and_the_remedy),
 		cmocka_unit_test(what_is_too_large_is_refused),
 		cmocka_unit_test(a_claim_notes_and_reviews_of_the_task_move),
+		cmocka_unit_test(a_story_with_a_pending_review_is_not_done_whatever_passes_says),
+		cmocka_unit_test(a_mark_as_done_ends_a_pending_review),
+		cmocka_unit_test(the_result_of_a_review_is_not_the_agents_to_write),
 		cmocka_unit_test(everything_else_is_put_back_and_said),
 		cmocka_unit_test(another_order_or_layout_is_put_back),
 		cmocka_unit_test(what_leaves_the_host_no_room_does_not_move),

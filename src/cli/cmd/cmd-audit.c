@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include "cli/show/audit.h"
+#include "cli/run-operands.h"
 #include "cli/settings.h"
 
 struct audit_args {
-	const char *name;
+	const char *name, *dir;
 	bool json, clone;
 };
 
@@ -19,6 +20,8 @@ static const struct opt audit_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 	{"name", 'n', OPT_STR, AT(name), "NAME", "name of the sandbox instead of one made from the branch",
 	 .complete = COMPLETE_SANDBOX},
+	{"workspace", 'C', OPT_STR, AT(dir), "PATH", "the workspace, instead of the current directory",
+	 .complete = COMPLETE_DIR},
 	{"clone", 0, OPT_BOOL, AT(clone), NULL, "as with 'ralph run --clone'"},
 	SETTINGS_OPTS,
 };
@@ -42,7 +45,7 @@ static int cmd_audit_run(struct cli *cli, void *args_, int argc, char **argv)
 	struct settings_target target = {.name = args->name, .clone = args->clone};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
-	int rest, r = settings_operands(cli, argc, argv, &target, &rest);
+	int rest, r = run_operands(cli, args->dir, argc, argv, &target, &rest);
 
 	if (r == 0)
 		r = settings_build(cli, &target, &s, &b);
@@ -56,7 +59,7 @@ static int cmd_audit_run(struct cli *cli, void *args_, int argc, char **argv)
 
 const struct command cmd_audit = {
 	.name = "audit",
-	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]",
+	.operands = "AGENT [ARG…] | [PATH] [-- CMD [ARG…]]",
 	.summary = "show what a sandbox would have, and start nothing",
 	.details = "The screen that is shown before a command gets a terminal in a sandbox: every\n"
 		   "variable, mount, host, credential and limit that the same call of 'ralph run'\n"
@@ -68,5 +71,6 @@ const struct command cmd_audit = {
 	.max_operands = OPERANDS_ANY,
 	.complete = COMPLETE_DIR,
 	.words = agent_words,
+	.ends = run_operand_ends,
 	.run = cmd_audit_run,
 };

@@ -2,13 +2,16 @@
 #include "cli/commands.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "cli/terminal/attach.h"
 #include "cli/exec.h"
 #include "record/connect.h"
+#include "record/name.h"
 
 struct exec_args {
 	struct strv env;
@@ -76,9 +79,43 @@ bool exec_wants_tty(bool tty, bool no_tty)
 	       (!no_tty && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO));
 }
 
+static bool is_sandbox(const struct places *p, const char *name)
+{
+	cleanup_free char *dir = xasprintf("%s/sandboxes/%s", p->state, name);
+	struct stat st;
+
+	return name_valid(name) && stat(dir, &st) == 0;
+}
+
+/* Finds the sandbox of a command line. *ret_words: how many of its words name the sandbox. A first
+ * word that names none is a command for this project's sandbox; *ret then has its name. */
+static int find_sandbox(struct cli *cli, const char *word, int *ret_words, char **ret)
+{
+	cleanup_(places_done) struct places p = {0};
+	int r = places_find(&p, &cli->err);
+
+	*ret = NULL;
+	*ret_words = 1;
+	if (r < 0 || is_sandbox(&p, word))
+		return r;
+	r = exec_here(cli, &p, ret);
+	if (r < 0) {
+		r = err_wrap(&cli->err, r, "there is no sandbox '%s'", word);
+		/* A name that could be a sandbox's is no mistake of the command line. */
+		if (name_valid(word))
+			cli->err.exit_code = 0;
+		return r;
+	}
+	log_info("exec", "running %s in this project's sandbox %s", word, *ret);
+	*ret_words = 0;
+	return 0;
+}
+
 static int cmd_exec_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct exec_args *args = args_;
+	cleanup_free char *here = NULL;
+	int r, words;
 	cleanup_strv struct strv command;
 	struct exec_request req = {
 		.argv = &command,
@@ -91,23 +128,29 @@ static int cmd_exec_run(struct cli *cli, void *args_, int argc, char **argv)
 	strv_init(&command);
 	if (args->tty && args->no_tty)
 		return cli_usage(cli, "--tty and --no-tty exclude each other");
-	for (int i = 1; i < argc; i++)
+	r = find_sandbox(cli, argv[0], &words, &here);
+	if (r < 0)
+		return r;
+	if (words == argc)
+		return cli_usage(cli, "no command: put one after '%s'", argv[0]);
+	for (int i = words; i < argc; i++)
 		strv_push(&command, argv[i]);
 	req.tty = exec_wants_tty(args->tty, args->no_tty);
-	return exec_in(cli, argv[0], &req);
+	return exec_in(cli, here ? here : argv[0], &req);
 }
 
 const struct command cmd_exec = {
 	.name = "exec",
-	.operands = "NAME CMD [ARG…]",
+	.operands = "[NAME] CMD [ARG…]",
 	.summary = "run a command in a running sandbox",
-	.details = "What follows NAME belongs to the command. The exit code is CMD's own, as with\n"
-		   "'ralph run'. 'ralph run -d -n NAME' in its workspace starts a sandbox that\n"
-		   "does not run.",
+	.details = "What follows NAME belongs to the command. If no sandbox has that name, it is\n"
+		   "the command, and runs in this project's sandbox. The exit code is CMD's own,\n"
+		   "as with 'ralph run'. 'ralph run -d -n NAME' in its workspace starts a sandbox\n"
+		   "that does not run.",
 	.group = GROUP_RUN,
 	.flags = CMD_PASSTHROUGH | CMD_POSIX,
 	OPTIONS(exec_opts, struct exec_args),
-	.min_operands = 2,
+	.min_operands = 1,
 	.max_operands = OPERANDS_ANY,
 	.complete = COMPLETE_SANDBOX,
 	.run = cmd_exec_run,

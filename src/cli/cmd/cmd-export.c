@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/text/human.h"
+#include "cli/net-common.h"
 #include "cli/settings.h"
 #include "cli/since.h"
 #include "live/autosave.h"
@@ -161,8 +162,12 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 
 	if (r == 0)
 		r = settings_load(cli, NULL, &s);
-	for (int i = 0; r == 0 && i < argc; i++)
-		strv_push(&names, argv[i]);
+	for (int i = 0; r == 0 && i < argc; i++) {
+		if (streq(argv[i], "."))
+			r = net_project(cli, &s.places, &names);
+		else
+			strv_push(&names, argv[i]);
+	}
 	if (r == 0 && argc == 0)
 		r = store_list(&s.places, &names, &cli->err);
 	if (r < 0)
@@ -191,7 +196,8 @@ const struct command cmd_export = {
 	.name = "export",
 	.operands = "[NAME…]",
 	.summary = "write what was said in sandboxes to files",
-	.details = "Conversations of the agents in the sandboxes NAME (all) become files\n"
+	.details = "Conversations of the agents in the sandboxes NAME (all; '.': this project's)\n"
+		   "become files\n"
 		   "DIR/conversations/TIME/SLUG.md, with what looks like a secret taken out.\n"
 		   "Those that have not changed since the last time are left alone.",
 	.group = GROUP_MANAGE,

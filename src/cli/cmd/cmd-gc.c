@@ -166,7 +166,7 @@ static bool is_gone(const char *path)
 	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* What homes that belonged to sandboxes left, and homes of projects that are not there any more. */
+/* Offers the rests of homes that belonged to sandboxes, and homes of projects that are gone. */
 static int homes(struct gc *g)
 {
 	cleanup_strv struct strv old = {0}, keys = {0};

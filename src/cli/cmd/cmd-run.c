@@ -13,6 +13,7 @@
 #include "workspace/quarantine.h"
 #include "cli/show/audit.h"
 #include "cli/exec.h"
+#include "cli/run-operands.h"
 #include "cli/same-workspace.h"
 #include "cli/settings.h"
 #include "compose/no-sandbox.h"
@@ -25,7 +26,7 @@ extern char **environ;
 #define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
 
 struct run_args {
-	const char *name;
+	const char *name, *dir;
 	bool rm, detach, clone, tty, no_tty;
 };
 
@@ -33,6 +34,8 @@ struct run_args {
 
 /* clang-format off */
 static const struct opt run_opts[] = {
+	{"workspace", 'C', OPT_STR, AT(dir), "PATH", "the workspace, instead of the current directory",
+	 .complete = COMPLETE_DIR},
 	{"name", 'n', OPT_STR, AT(name), "NAME", "name of the sandbox instead of one made from the branch",
 	 .complete = COMPLETE_SANDBOX},
 	{"rm", 0, OPT_BOOL, AT(rm), NULL, "use a throw-away home, and remove the sandbox when it stops"},
@@ -181,6 +184,23 @@ static void warn_direct(const struct cli *cli)
 	(void)fputc('\n', stderr);
 }
 
+/* bare: the user names nothing to run; with no agent in the settings either, one is offered. */
+static int build_asked(struct cli *cli, const struct run_args *args, bool bare,
+		       struct settings_target *t, struct settings *s, struct build *b)
+{
+	int r = settings_build(cli, t, s, b);
+
+	if (r < 0 || !bare || t->agent || s->agent || args->detach || cli->dry_run)
+		return r;
+	r = run_offer_agents(cli, &t->agent);
+	if (r < 0 || !t->agent)
+		return r;
+	build_done(b);
+	settings_done(s);
+	*s = (struct settings){0};
+	return settings_build(cli, t, s, b);
+}
+
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
@@ -195,22 +215,23 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	int code = 0, rest, r = check_options(cli, args);
 
 	if (r == 0)
-		r = settings_operands(cli, argc, argv, &target, &rest);
+		r = run_operands(cli, args->dir, argc, argv, &target, &rest);
 	if (r < 0)
 		return r;
 	target.alone = target.alone && !args->detach;
 	target.starts = true;
-	if (!cli->dry_run) {
+	/* The sandbox of a bare `ralph run` depends on an answer. */
+	if (!cli->dry_run && argc > 0) {
 		target.begun = start_prestart;
 		target.arg = &prestarted;
 	}
-	r = settings_build(cli, &target, &s, &b);
+	r = build_asked(cli, args, argc == 0, &target, &s, &b);
 	if (r < 0)
 		return r;
 	if (cli->dry_run)
 		return build_print_plan(b.spec, stdout, &cli->err);
 	if (!s.agent && argc == rest && !args->detach)
-		return cli_usage(cli, "no command: put one behind '--', or use --detach");
+		return cli_usage(cli, "no command: put one after '--', or use --detach");
 	if (b.notice)
 		log_warn("run", "%s", b.notice);
 	if (s.agent)
@@ -244,8 +265,11 @@ static const char run_details[] =
 	"seen what it will have and said yes; see 'ralph audit'.\n"
 	"\n"
 	"With the name of an agent instead, that agent is run, with the host's login\n"
-	"and without its key: 'ralph run claude', 'ralph run codex . -- --help'.\n"
-	"'ralph claude' is the same; with --agent, CMD runs in that agent's sandbox.\n"
+	"and without its key. Options of ralph come before the agent, and everything\n"
+	"after it is the agent's own: 'ralph run --net none claude -p hi'. A directory\n"
+	"right after it is the workspace if nothing else or '--' follows; -C names one\n"
+	"in any case. 'ralph claude' is short for 'ralph run claude'. With --agent, CMD\n"
+	"runs in that agent's sandbox.\n"
 	"\n"
 	"With --engine sbx the sandbox is one of Docker Sandboxes. Where a credential is\n"
 	"given to it as AWS's keys (way env), a login of AWS SSO bounds a command: it\n"
@@ -255,7 +279,7 @@ static const char run_details[] =
 
 const struct command cmd_run = {
 	.name = "run",
-	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]",
+	.operands = "AGENT [ARG…] | [PATH] [-- CMD [ARG…]]",
 	.summary = "run an agent or a command in the workspace's sandbox",
 	.details = run_details,
 	.group = GROUP_RUN,
@@ -265,5 +289,6 @@ const struct command cmd_run = {
 	.complete = COMPLETE_DIR,
 	.words = agent_words,
 	.aliases = agent_programs,
+	.ends = run_operand_ends,
 	.run = cmd_run_run,
 };

@@ -6,6 +6,7 @@
 
 #include "cli/for-each-sandbox.h"
 #include "cli/loop-stop.h"
+#include "cli/net-common.h"
 #include "live/live.h"
 
 struct stop_args {
@@ -30,6 +31,20 @@ static int stop_one(const struct places *p, const char *name, void *args_, struc
 	return live_stop(p, name, (uint32_t)args->grace_ms, err);
 }
 
+/* Where no loop runs here: stops this project's sandbox. */
+static int stop_here(struct cli *cli, void *args)
+{
+	cleanup_(places_done) struct places p = {0};
+	cleanup_free char *name = NULL;
+	int r = places_find(&p, &cli->err);
+
+	if (r == 0)
+		r = net_record(cli, &p, NULL, &name);
+	if (r < 0)
+		return err_hint(&cli->err, r, "name a sandbox, or use --all; see: ralph ls");
+	return for_each_sandbox(cli, false, 1, &name, stop_one, args);
+}
+
 static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct stop_args *args = args_;
@@ -37,9 +52,10 @@ static int cmd_stop_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (argc == 0 && !args->all) {
 		int r = loops_stop(NULL, &cli->err);
 
+		if (r == -ETIMEDOUT)
+			return r;
 		if (r < 0)
-			return err_hint(&cli->err, r,
-					"name a sandbox, or use --all; see: ralph ls");
+			return stop_here(cli, args_);
 		(void)printf("the loop is stopped; go on with: ralph resume\n");
 		return 0;
 	}
@@ -52,7 +68,7 @@ const struct command cmd_stop = {
 	.summary = "end what runs in sandboxes; the project's home stays",
 	.details = "Commands get SIGTERM, and after --time everything inside is killed. Returns\n"
 		   "when nothing is left. Without NAME, the loop of the workspace is stopped, and\n"
-		   "its sandbox with it.",
+		   "its sandbox with it; if no loop runs there, this project's sandbox.",
 	.group = GROUP_MANAGE,
 	OPTIONS(stop_opts, struct stop_args),
 	.max_operands = OPERANDS_ANY,

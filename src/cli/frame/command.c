@@ -215,12 +215,15 @@ static int parse_and_run(struct dispatch *d, const struct command *c, void *args
 		.config = &d->cli.config,
 		.have = c->flags,
 		.posix = (c->flags & CMD_POSIX) || c->subs,
+		.ends = c->ends,
+		.dashdash = -1,
 		.hint = c->flags & CMD_PASSTHROUGH
 				? "options of the command to run go after '--' or after its name"
 				: NULL,
 		.notices = &d->cli.notices,
 	};
-	int r = opt_parse(&sink, &argc, argv, &d->cli.err);
+	bool others = c->ends && !streq(d->cli.word, c->name);
+	int r = others ? 0 : opt_parse(&sink, &argc, argv, &d->cli.err);
 
 	if (r < 0)
 		return r;

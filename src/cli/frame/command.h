@@ -76,10 +76,13 @@ struct command {
 	size_t n_opts;
 	size_t args_size; /* of the struct opts fill; zeroed, defaults stored, freed after run */
 	int min_operands;
-	int max_operands;		   /* OPERANDS_ANY: no limit */
-	enum opt_complete complete;	   /* kind of the operands */
-	const char *const *words;	   /* operands that may be one of these; NULL-terminated */
-	const char *const *aliases;	   /* NULL-terminated; may be NULL */
+	int max_operands;	    /* OPERANDS_ANY: no limit */
+	enum opt_complete complete; /* kind of the operands */
+	const char *const *words;   /* operands that may be one of these; NULL-terminated */
+	const char *const *aliases; /* NULL-terminated; may be NULL */
+	/* Does this operand end the options? Behind it, and behind an alias of such a command, stands
+	 * somebody else's command line. NULL: options and operands may be mixed. */
+	bool (*ends)(const char *operand);
 	const struct command *const *subs; /* subcommands, NULL-terminated; then no opts, no run */
 	/* Returns the exit code, or -errno with cli->err filled. argv are the operands. */
 	int (*run)(struct cli *cli, void *args, int argc, char **argv);

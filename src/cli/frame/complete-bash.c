@@ -36,13 +36,25 @@ static void bash_options(const struct opt *opts, size_t n, unsigned have, FILE *
 			(void)fprintf(out, " --%s", opts[i].name);
 }
 
-/* Writes one arm of the case statement: the options and words of one command. */
-static void bash_command(const struct command *c, const char *prefix, FILE *out)
+static void bash_names(const struct command *c, const char *prefix, FILE *out)
 {
 	(void)fprintf(out, "\t'%s%s'", prefix, c->name);
 	for (const char *const *a = c->aliases; a && *a; a++)
 		(void)fprintf(out, " | '%s%s'", prefix, *a);
-	(void)fprintf(out, ")\n\t\tcmd='%s%s'\n\t\topts='", prefix, c->name);
+	(void)fprintf(out, ")\n\t\tcmd='%s%s'\n", prefix, c->name);
+}
+
+/* Writes one arm of the case statement: the options and words of one command. */
+static void bash_command(const struct command *c, const char *prefix, FILE *out)
+{
+	bash_names(c, prefix, out);
+	if (c->ends) {
+		(void)fprintf(out, "\t\t[[ $1 == '%s%s' ]] || ended=other\n\t\tends=' ", prefix,
+			      c->name);
+		complete_words(c->words, out);
+		(void)fputs(" '\n", out);
+	}
+	(void)fputs("\t\topts='", out);
 	bash_options(c->opts, c->n_opts, ~0U, out);
 	bash_options(global_opts, n_global_opts, c->flags, out);
 	(void)fputs("'\n", out);
@@ -99,7 +111,7 @@ static const char bash_middle[] =
 	"\n"
 	"# What command $1 offers.\n"
 	"_ralph_command() {\n"
-	"\topts='' subs='' operand='' operand_words='' posix='' payload=''\n"
+	"\topts='' subs='' operand='' operand_words='' posix='' payload='' ends=''\n"
 	"\tcase $1 in\n";
 
 /* Words are compared here instead of by `compgen -W`, which would expand what it is given. */
@@ -140,7 +152,7 @@ static const char bash_tail[] =
 	"\n"
 	"_ralph() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd='' kind words operands=0 ended='' i word\n"
-	"\tlocal opts subs operand operand_words posix payload IFS=$' \\t\\n'\n"
+	"\tlocal opts subs operand operand_words posix payload ends IFS=$' \\t\\n'\n"
 	"\tCOMPREPLY=()\n"
 	"\t_ralph_command ''\n"
 	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
@@ -167,12 +179,15 @@ static const char bash_tail[] =
 	"\t\telse\n"
 	"\t\t\t((operands++))\n"
 	"\t\t\tended=$posix\n"
+	"\t\t\t[[ $ends != *\" $word \"* ]] || ended=other\n"
 	"\t\tfi\n"
 	"\tdone\n"
 	"\tif [[ ! $ended && $cur == -* ]]; then\n"
 	"\t\t_ralph_offer $opts\n"
 	"\telif [[ $subs ]]; then\n"
 	"\t\t_ralph_offer $subs\n"
+	"\telif [[ $ended == other ]]; then\n"
+	"\t\t_ralph_kind file\n"
 	"\telif [[ $payload && $ended && ( ! $posix || $operands -gt 0 ) ]]; then\n"
 	"\t\t_ralph_kind command\n"
 	"\telse\n"

@@ -60,13 +60,14 @@ static void fish_names(const char *condition, const struct command *const *cmds,
 	}
 }
 
-/* `__ralph_at posix "config show" "config list"`: the command by each of its names. */
+/* `__ralph_at posix "config show" "config list"`: the command by each of its names. Behind an alias
+ * of a command whose options can end stands another program's command line. */
 static char *condition_of(const struct command *c, const char *prefix)
 {
 	char *s = xasprintf("__ralph_at %s \"%s%s\"", c->flags & CMD_POSIX ? "posix" : "mixed",
 			    prefix, c->name);
 
-	for (const char *const *a = c->aliases; a && *a; a++) {
+	for (const char *const *a = c->ends ? NULL : c->aliases; a && *a; a++) {
 		cleanup_free char *before = s;
 
 		s = xasprintf("%s \"%s%s\"", before, prefix, *a);
@@ -102,23 +103,50 @@ static void fish_command(const struct command *c, const char *prefix, FILE *out)
 			      at + sizeof("__ralph_at") - 1);
 }
 
+/* The cases of __ralph_other: which words of a command end its options. */
+static void fish_ends(const struct command *const *cmds, FILE *out)
+{
+	for (; *cmds; cmds++) {
+		if (!(*cmds)->ends)
+			continue;
+		(void)fprintf(out, "        case %s\n            set ends ", (*cmds)->name);
+		complete_words((*cmds)->words, out);
+		(void)fputs("\n            set valued ", out);
+		complete_valued(*cmds, " ", out);
+		(void)fputc('\n', out);
+		if (!(*cmds)->aliases)
+			continue;
+		(void)fputs("        case ", out);
+		complete_words((*cmds)->aliases, out);
+		(void)fputs("\n            return 0\n", out);
+	}
+}
+
+static const char fish_other_head[] =
+	"# Succeeds behind the operand that ends the options, or an alias that is one itself.\n"
+	"function __ralph_other\n"
+	"    set -l ends\n"
+	"    set -l valued\n"
+	"    switch \"$argv[1]\"\n";
+
+static const char fish_other_tail[] = "    end\n"
+				      "    set -l before\n"
+				      "    for w in $argv[2..-1]\n"
+				      "        contains -- $w $ends\n"
+				      "        and not contains -- \"$before\" $valued\n"
+				      "        and return 0\n"
+				      "        set before $w\n"
+				      "    end\n"
+				      "    return 1\n"
+				      "end\n"
+				      "\n";
+
 /* The words after which a subcommand follows. */
 static void fish_parents(const struct command *const *cmds, FILE *out)
 {
 	for (; *cmds; cmds++)
 		if ((*cmds)->subs)
 			(void)fprintf(out, " %s", (*cmds)->name);
-}
-
-static void fish_valued(FILE *out)
-{
-	for (size_t i = 0; i < n_global_opts; i++) {
-		if (!opt_takes_value(&global_opts[i]))
-			continue;
-		(void)fprintf(out, " --%s", global_opts[i].name);
-		if (global_opts[i].short_name)
-			(void)fprintf(out, " -%c", global_opts[i].short_name);
-	}
 }
 
 static const char fish_tail[] =
@@ -146,12 +174,14 @@ static const char fish_tail[] =
 	"    set -l words (__ralph_words)\n"
 	"    contains -- \"$words[1]\" $argv[2..-1]\n"
 	"    and not __ralph_ended $argv[1] $words[2..-1]\n"
+	"    and not __ralph_other $words\n"
 	"end\n"
 	"\n"
 	"function __ralph_payload\n"
 	"    set -l words (__ralph_words)\n"
 	"    contains -- \"$words[1]\" $argv[2..-1]\n"
 	"    and __ralph_ended $argv[1] $words[2..-1]\n"
+	"    and not __ralph_other $words\n"
 	"end\n"
 	"\n"
 	"function __ralph_sandboxes\n"
@@ -184,14 +214,19 @@ void complete_fish(const struct command *const *cmds, FILE *out)
 		    "        end\n"
 		    "        switch $w\n"
 		    "            case '-*'\n"
-		    "                contains -- $w",
+		    "                contains -- $w ",
 		    out);
-	fish_valued(out);
+	complete_valued(NULL, " ", out);
 	(void)fputc('\n', out);
 	(void)fputs(fish_tail, out);
+	(void)fputs(fish_other_head, out);
+	fish_ends(cmds, out);
+	(void)fputs(fish_other_tail, out);
 	(void)fputs("function __ralph_commands\n    printf '%s\\n' ", out);
 	complete_names(cmds, out);
-	(void)fputs("\nend\n\ncomplete -c ralph -f\n", out);
+	(void)fputs("\nend\n\ncomplete -c ralph -f\n"
+		    "complete -c ralph -n '__ralph_other (__ralph_words)' -F\n",
+		    out);
 	fish_options("__ralph_at mixed \"\"", global_opts, n_global_opts, ~0U, out);
 	fish_names("__ralph_at mixed \"\"", cmds, out);
 	for (; *cmds; cmds++)

@@ -139,11 +139,34 @@ static void zsh_payload(FILE *out)
 		    out);
 }
 
+/* The words behind the operand that ends the options are another program's, which nothing is known
+ * of but that it may take files. An alias is such an operand itself. */
+static void zsh_other(const struct command *c, FILE *out)
+{
+	(void)fputs("\tlocal -i i\n"
+		    "\tfor (( i = 1; i < CURRENT; i++ )); do\n"
+		    "\t\t[[ $words[i] != -- ]] || break\n"
+		    "\t\tif [[ $words[i] == (",
+		    out);
+	for (const char *const *w = c->words; *w; w++)
+		(void)fprintf(out, "%s%s", w == c->words ? "" : "|", *w);
+	(void)fputs(") && $words[i-1] != (", out);
+	complete_valued(c, "|", out);
+	(void)fputs(") ]]; then\n"
+		    "\t\t\t_files\n"
+		    "\t\t\treturn\n"
+		    "\t\tfi\n"
+		    "\tdone\n",
+		    out);
+}
+
 static void zsh_leaf(const char *fn, const struct command *c, FILE *out)
 {
 	bool posix = c->flags & CMD_POSIX;
 
 	(void)fprintf(out, "\n%s() {\n", fn);
+	if (c->ends)
+		zsh_other(c, out);
 	if ((c->flags & CMD_PASSTHROUGH) && !posix)
 		zsh_payload(out);
 	(void)fputs("\t_arguments -s -S \\\n", out);

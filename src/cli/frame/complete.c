@@ -44,6 +44,28 @@ void complete_names(const struct command *const *cmds, FILE *out)
 	}
 }
 
+static void put_valued(const struct opt *opts, size_t n, const char **sep, const char *next,
+		       FILE *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!opt_takes_value(&opts[i]))
+			continue;
+		(void)fprintf(out, "%s--%s", *sep, opts[i].name);
+		*sep = next;
+		if (opts[i].short_name)
+			(void)fprintf(out, "%s-%c", *sep, opts[i].short_name);
+	}
+}
+
+void complete_valued(const struct command *c, const char *sep, FILE *out)
+{
+	const char *first = "";
+
+	if (c)
+		put_valued(c->opts, c->n_opts, &first, sep, out);
+	put_valued(global_opts, n_global_opts, &first, sep, out);
+}
+
 void complete_quoted(const char *s, const char *special, const char *quote, FILE *out)
 {
 	for (; *s; s++) {

@@ -14,6 +14,9 @@ struct command;
  * first other word is the command, the next one its subcommand where it has such. The only program
  * it runs is `ralph ls --quiet`, for the names of sandboxes; what that prints is data to it, never
  * expanded, and dropped unless it is made of the characters a name may have.
+ *
+ * Where an operand can end the options (struct command: ends), one of the command's words does here;
+ * files are offered behind it.
  */
 void complete_bash(const struct command *const *cmds, FILE *out);
 void complete_zsh(const struct command *const *cmds, FILE *out);
@@ -24,5 +27,7 @@ const char *complete_kind_name(enum opt_complete kind);
 bool complete_offers(const struct opt *o, unsigned have); /* not hidden, fits the command */
 void complete_words(const char *const *words, FILE *out); /* with blanks between */
 void complete_names(const struct command *const *cmds, FILE *out);
+/* Writes the options of the command and of all commands that take a value, `sep` between them. */
+void complete_valued(const struct command *c, const char *sep, FILE *out);
 /* Writes s for single quotes: `quote` for a single quote, a backslash before each of `special`. */
 void complete_quoted(const char *s, const char *special, const char *quote, FILE *out);

@@ -360,7 +360,7 @@ int opt_parse(struct opt_sink *sink, int *argc, char **argv, struct err *err)
 		}
 		if (arg[0] != '-' || arg[1] == '\0') {
 			argv[n++] = arg;
-			if (sink->posix)
+			if (sink->posix || (sink->ends && sink->ends(arg)))
 				break;
 			continue;
 		}

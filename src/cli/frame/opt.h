@@ -90,8 +90,9 @@ struct opt_sink {
 	const struct opt_set *sets;
 	size_t n_sets;
 	struct strv *config;
-	unsigned have;	      /* the command's features, for opt.needs */
-	bool posix;	      /* the first operand ends the options */
+	unsigned have;			   /* the command's features, for opt.needs */
+	bool posix;			   /* the first operand ends the options */
+	bool (*ends)(const char *operand); /* does this one end them? NULL: posix says */
 	int dashdash;	      /* out: how many operands came before "--"; -1 when there was none */
 	const char *hint;     /* advice for an unknown option that is near to none; may be NULL */
 	struct strv *notices; /* out: a line per option under an old name; may be NULL */

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "live/live.h"
+#include "loop/notify/notify.h"
 
 /* ---- clearing away ---- */
 
@@ -179,6 +180,7 @@ int worker_finish(struct worker *w, int *ret_code, struct err *err)
 	case LOOP_BLOCKED:
 	case LOOP_DECIDE:
 		state_task_set(s, w->task->id, "question", json_text(why));
+		notify_question(w->l, w->task->id, why);
 		return settle(w, w->code == LOOP_BLOCKED ? TASK_BLOCKED : TASK_DECIDE, why, NULL,
 			      err);
 	case LOOP_STUCK:

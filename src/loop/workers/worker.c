@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "view/lines.h"
+#include "loop/review/review.h"
 #include "loop/loop-usage.h"
 
 #define LINE_MAX_LEN (16 * KiB)
@@ -202,12 +204,15 @@ uint64_t worker_account(struct worker *w, char **ret_why)
 	const json_t *task = json_array_get(json_object_get(j, "tasks"), 0);
 	const char *why = json_string_value(json_object_get(task, "why"));
 	unsigned attempts = (unsigned)json_integer_value(json_object_get(task, "attempts"));
+	struct err err = {0};
 
 	take_records(w, json_object_get(j, "records"));
 	s->micro_usd += more(j, "micro_usd", &w->taken.micro_usd);
 	s->tokens.input += more(j, "tokens", &w->taken_tokens);
 	if (task)
 		w->task->attempts = w->attempts + attempts;
+	if (review_take(w->l, w->task, json_object_get(task, "review"), &err) < 0)
+		log_warn("loop", "%s", err.msg);
 	if (!why)
 		why = json_string_value(json_object_get(j, "reason"));
 	*ret_why = xstrdup(why ? why : "its worker says nothing");
