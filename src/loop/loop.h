@@ -32,7 +32,7 @@
  *	loose.c     uncommitted files in the tree
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
- *	refused-hosts.c  says which hosts were refused
+ *	report/     tells of refused hosts, quarantined files and conversations
  *	wait.c      waits until a provider's limit ends
  *	ending.c    the exit code, the summary, notifications
  *
@@ -78,7 +78,9 @@ struct loop {
 	uint64_t active_mark; /* state.active_ms when the round began */
 	char *tool;	      /* current tool call of the agent */
 	const struct task *task;
-	json_t *refused; /* hosts, for the record of this iteration; NULL: none */
+	json_t *refused;     /* hosts, for the record of this iteration; NULL: none */
+	json_t *quarantined; /* files, likewise */
+	char *transcript;    /* name of its conversation; NULL: none */
 	uint64_t resets_at, weekly_used, weekly_resets_at; /* reported by the last agent */
 	const char *phase;
 	bool idle;	  /* there is nothing to do */
@@ -163,12 +165,14 @@ int verify_baseline(struct loop *l, struct err *err);
 struct verify_result {
 	bool ok;	  /* no counted command fails */
 	uint64_t failing; /* commands that fail, whether they count or not */
-	size_t commands;
-	char *report; /* for the next prompt; NULL on success */
+	size_t commands;  /* 0: none that verifies it */
+	char *report;	  /* for the next prompt; NULL on success */
 };
 int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err);
 void verify_result_done(struct verify_result *v);
 
+/* True when a command verifies this task: one that failed before the loop and still does is none. */
+bool verify_proves(const struct loop *l, const struct task *t);
 /* Returns how many tasks of the list a command verifies. */
 size_t verify_proved(const struct loop *l);
 
@@ -185,11 +189,6 @@ void status_write(struct loop *l, const char *phase, uint64_t until);
 
 /* wait.c: returns 0 after the wait, else the exit code that ends the loop (paused, a signal). */
 int wait_until(struct loop *l, uint64_t until, const char *what);
-
-/* refused-hosts.c: shows which hosts were refused, before the iteration's sandbox ends, and in the
- * iterations on record. */
-void refused_hosts_tell(struct loop *l);
-void refused_hosts_tell_all(struct loop *l);
 
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);

@@ -39,7 +39,7 @@ static void add_record(struct loop *l, const struct task *t)
 
 	(void)json_array_append_new(
 		s->records,
-		json_pack("{sI so* so* sI sI sI so* ss so* sI sb so*}", "iteration",
+		json_pack("{sI so* so* sI sI sI so* ss so* sI sb so* so* so*}", "iteration",
 			  (json_int_t)s->iterations, "task", t ? json_text(t->id) : NULL, "title",
 			  t && t->title ? json_text(t->title) : NULL, "ms", (json_int_t)i->ms,
 			  "tokens",
@@ -48,7 +48,9 @@ static void add_record(struct loop *l, const struct task *t)
 			  i->commit ? json_string(i->commit) : NULL, "verdict",
 			  verdict_name(i->verdict), "why", i->why ? json_text(i->why) : NULL,
 			  "time", (json_int_t)time(NULL), "waited", verdict_waits(i->verdict),
-			  "refused", take_ptr(l->refused)));
+			  "refused", take_ptr(l->refused), "quarantined", take_ptr(l->quarantined),
+			  "transcript", l->transcript ? json_string(l->transcript) : NULL));
+	free(take_ptr(l->transcript));
 }
 
 static int settle_task(struct loop *l, struct task *t, struct err *err)

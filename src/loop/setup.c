@@ -397,6 +397,8 @@ void loop_close(struct loop *l)
 	free(l->tool);
 	free(l->stopped_by);
 	json_decref(l->refused);
+	json_decref(l->quarantined);
+	free(l->transcript);
 	control_release(&l->control);
 	closep(&l->root_fd);
 	closep(&l->logs);

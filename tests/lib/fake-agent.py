@@ -108,6 +108,46 @@ def slow():
     result()
 
 
+def says(text):
+    emit({"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}})
+
+
+def talks():
+    """Says what it does between its tools, one of which fails."""
+    init()
+    says("I look at the task first.")
+    emit({"type": "assistant", "message": {"content": [
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make check"}}]}})
+    emit({"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "Exit code 2\nno rule"}]}})
+    says("It has no rule; I write the file.")
+    commit()
+    claim()
+    says("Now it is done.")
+    result("Now it is done.")
+
+
+def plants():
+    """Does its work, and leaves a file that the host would run."""
+    work()
+    with open(".envrc", "w", encoding="utf-8") as f:
+        f.write("touch /tmp/evil\n")
+    result()
+
+
+def converses():
+    """Does its work, and keeps its conversation where Claude Code does."""
+    work()
+    path = os.path.expanduser(f"~/.claude/projects/-p/{TASK}-{ITERATION}.jsonl")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        for kind, text in (("user", "Do the task below."), ("assistant", f"I did {TASK}.")):
+            record = {"type": kind, "sessionId": "s", "uuid": kind, "timestamp": "2026-11-15T17:54:01.000Z",
+                      "message": {"role": kind, "id": kind, "content": [{"type": "text", "text": text}]}}
+            f.write(json.dumps(record) + "\n")
+    result()
+
+
 def claims_done():
     """Says done, with a commit, without the work."""
     init()

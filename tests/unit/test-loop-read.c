@@ -97,15 +97,35 @@ static void reasons_and_questions_are_kept(void **state)
 
 /* ---- what is shown ---- */
 
-static void check_call(const char *agent, const char *line, const char *want)
+static void on_part(void *arg, enum render_kind kind, const char *text)
+{
+	static const char *const marks[] = {"| ", "", "failed: ", "! "};
+
+	(void)buf_printf(arg, "%s%s\n", marks[kind], text);
+}
+
+/* Lines of the stream, and all that is shown of them. */
+static void check_parts(const char *agent, const char *lines, const char *want)
 {
 	cleanup_buf struct buf b;
+	struct render r;
 
-	buf_init(&b, RENDER_MAX);
-	assert_int_equal(render_call(agent_find(agent)->stream, line, strlen(line), &b),
-			 want != NULL);
-	if (want)
-		assert_string_equal(buf_str(&b), want);
+	buf_init(&b, 64 * KiB);
+	render_init(&r);
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+
+		render_line(&r, agent_find(agent)->stream, lines, n, on_part, &b);
+		lines += n + (lines[n] == '\n');
+	}
+	render_end(&r, on_part, &b);
+	render_done(&r);
+	assert_string_equal(buf_str(&b), want);
+}
+
+static void check_call(const char *agent, const char *line, const char *want)
+{
+	check_parts(agent, line, want ? want : "");
 }
 
 static void calls_of_tools_are_one_line(void **state)
@@ -115,7 +135,7 @@ static void calls_of_tools_are_one_line(void **state)
 		   "\"hm\"},{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"description\":"
 		   "\"d\",\"command\":\"npm test\\n&& ls\"}},{\"type\":\"tool_use\",\"name\":"
 		   "\"Read\",\"input\":{}}]}}",
-		   "Bash  npm test && ls; Read");
+		   "| hm\nBash  npm test && ls\nRead\n");
 	check_call("claude",
 		   "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\"}]}}",
 		   NULL);
@@ -123,34 +143,88 @@ static void calls_of_tools_are_one_line(void **state)
 	check_call("codex",
 		   "{\"type\":\"item.started\",\"item\":{\"type\":\"command_execution\","
 		   "\"command\":\"ls\"}}",
-		   "command_execution  ls");
+		   "command_execution  ls\n");
 	check_call("codex",
 		   "{\"type\":\"item.started\",\"item\":{\"type\":\"mcp_tool_call\",\"tool\":"
 		   "\"find\",\"arguments\":{\"query\":\"x\"}}}",
-		   "find  x");
+		   "find  x\n");
 	check_call("gemini",
 		   "{\"type\":\"tool_use\",\"tool_name\":\"read_file\",\"parameters\":{\"path\":"
 		   "\"a\"}}",
-		   "read_file  a");
+		   "read_file  a\n");
 	check_call("opencode",
 		   "{\"type\":\"tool_use\",\"part\":{\"tool\":\"bash\",\"state\":{\"input\":"
 		   "{\"command\":\"ls\"}}}}",
-		   "bash  ls");
+		   "bash  ls\n");
 	check_call("copilot",
 		   "{\"type\":\"tool.execution_start\",\"data\":{\"toolName\":\"view\","
 		   "\"arguments\":{\"path\":\"a\"}}}",
-		   "view  a");
+		   "view  a\n");
 	check_call("command", "{\"type\":\"tool_use\"}", NULL);
+}
+
+static void words_are_shown_between_tools_and_failed_calls_by_their_tool(void **state)
+{
+	check_parts("claude",
+		    "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":"
+		    "\"First\\nI look.\"},{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"Bash\","
+		    "\"input\":{\"command\":\"exit 3\"}},{\"type\":\"tool_use\",\"id\":\"b\","
+		    "\"name\":\"Read\"}]}}\n"
+		    "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\","
+		    "\"tool_use_id\":\"b\",\"content\":\"fine\"},{\"type\":\"tool_result\","
+		    "\"is_error\":true,\"tool_use_id\":\"a\",\"content\":[{\"type\":\"text\","
+		    "\"text\":\"Exit code 3\\nno\"}]},{\"type\":\"text\",\"text\":\"prompt\"}]}}",
+		    "| First\nI look.\nBash  exit 3\nRead\nfailed: Bash  exit 3: Exit code 3 no\n");
+	check_parts("codex",
+		    "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":"
+		    "\"hm\"}}\n"
+		    "{\"type\":\"item.started\",\"item\":{\"id\":\"i\",\"type\":"
+		    "\"command_execution\",\"command\":\"ls\"}}\n"
+		    "{\"type\":\"item.completed\",\"item\":{\"id\":\"i\",\"type\":"
+		    "\"command_execution\",\"status\":\"failed\",\"aggregated_output\":\"gone\"}}",
+		    "| hm\ncommand_execution  ls\nfailed: command_execution  ls: gone\n");
+	check_parts("gemini",
+		    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"Wri\",\"delta\":"
+		    "true}\n{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"ting\","
+		    "\"delta\":true}\n"
+		    "{\"type\":\"message\",\"role\":\"user\",\"content\":\"prompt\"}\n"
+		    "{\"type\":\"tool_use\",\"tool_id\":\"x\",\"tool_name\":\"write\"}\n"
+		    "{\"type\":\"tool_result\",\"tool_id\":\"x\",\"status\":\"error\",\"error\":"
+		    "{\"message\":\"denied\"}}",
+		    "| Writing\nwrite\nfailed: write: denied\n");
+	check_parts("copilot",
+		    "{\"type\":\"assistant.message\",\"data\":{\"content\":\"\"}}\n"
+		    "{\"type\":\"assistant.message\",\"data\":{\"content\":\"so\"}}\n"
+		    "{\"type\":\"tool.execution_complete\",\"data\":{\"toolCallId\":\"x\","
+		    "\"success\":false,\"result\":{\"content\":\"bad\"}}}",
+		    "| so\nfailed: a tool: bad\n");
+	check_parts("opencode",
+		    "{\"type\":\"text\",\"part\":{\"text\":\"so\"}}\n"
+		    "{\"type\":\"tool_use\",\"part\":{\"callID\":\"c\",\"tool\":\"bash\",\"state\":"
+		    "{\"status\":\"error\",\"input\":{\"command\":\"ls\"},\"error\":\"bad\"}}}",
+		    "| so\nbash  ls\nfailed: bash  ls: bad\n");
+}
+
+static void words_of_the_result_are_not_shown_twice(void **state)
+{
+	static const char line[] = "{\"type\":\"text\",\"part\":{\"text\":\"all done\"}}";
+	cleanup_buf struct buf b;
+	struct render r;
+
+	buf_init(&b, 64 * KiB);
+	render_init(&r);
+	assert_false(render_shown(&r, "all done"));
+	render_line(&r, agent_find("opencode")->stream, line, strlen(line), on_part, &b);
+	assert_true(render_shown(&r, "all done"));
+	assert_false(render_shown(&r, "something else"));
+	render_done(&r);
 }
 
 static void check_notice(const char *agent, const char *line, const char *want)
 {
-	cleanup_buf struct buf b;
+	cleanup_free char *marked = want ? xasprintf("! %s\n", want) : xstrdup("");
 
-	buf_init(&b, RENDER_MAX);
-	assert_int_equal(render_notice(agent_find(agent)->stream, line, strlen(line), &b),
-			 want != NULL);
-	assert_string_equal(buf_str(&b), want ? want : "");
+	check_parts(agent, line, marked);
 }
 
 static void refusals_and_a_full_context_are_shown(void **state)
@@ -278,6 +352,8 @@ int main(void)
 		cmocka_unit_test(a_promise_counts_only_alone_on_its_line),
 		cmocka_unit_test(reasons_and_questions_are_kept),
 		cmocka_unit_test(calls_of_tools_are_one_line),
+		cmocka_unit_test(words_are_shown_between_tools_and_failed_calls_by_their_tool),
+		cmocka_unit_test(words_of_the_result_are_not_shown_twice),
 		cmocka_unit_test(refusals_and_a_full_context_are_shown),
 		cmocka_unit_test(every_stream_is_known_by_what_it_begins_with),
 		cmocka_unit_test(a_command_that_speaks_as_claude_is_known_by_its_lines),
