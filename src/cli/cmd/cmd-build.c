@@ -78,20 +78,6 @@ static json_t *settings_json(struct cli *cli, const struct config_sources *src)
 			 src->trusted, "memory_share", (json_int_t)src->memory_share);
 }
 
-/* A new loop without an agent and without a command gets one, and the user is told which. */
-static void choose_agent(struct cli *cli, const struct places *p, const struct config *c,
-			 const char *workspace)
-{
-	const char *why = NULL;
-	const struct agent *a = agent_choose(p, c, workspace, &why);
-
-	if (!why)
-		return;
-	log_info("loop", "the agent is %s, %s; to have another: ralph %s AGENT", a->name, why,
-		 cli->name);
-	strv_env_set(&cli->config, "agent", a->name);
-}
-
 /* Settings are judged here, where the user can be asked; a bad one is said before anything runs. */
 static int make_settings(struct cli *cli, const char *workspace, bool has_command, json_t **ret)
 {
@@ -110,7 +96,7 @@ static int make_settings(struct cli *cli, const char *workspace, bool has_comman
 		return r;
 	settings_notices(c);
 	if (!has_command && !streq(cli->name, "resume"))
-		choose_agent(cli, &from.places, c, workspace);
+		agent_settle(cli, &from.places, c, workspace, "");
 	*ret = settings_json(cli, &from.src);
 	return *ret ? 0 : err_usage(&cli->err, "the project's file is not UTF-8");
 }
