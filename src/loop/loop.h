@@ -179,6 +179,10 @@ size_t verify_proved(const struct loop *l);
 /* prompt.c: builds the prompt; the caller frees it. */
 int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err);
 
+/* left-behind.c: notes for the next prompt what an iteration that was cut off left. The caller calls
+ * state_save(). */
+void left_behind_note(struct loop *l, const struct task *t);
+
 /* answers.c: takes in the answers from `ralph answer`, which makes their tasks ready again. */
 int answers_take(struct loop *l, struct err *err);
 /* True when there is an answer that was not taken in yet. */

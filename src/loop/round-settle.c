@@ -94,6 +94,7 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 		r = settle_task(l, t, err);
 	if (r < 0)
 		return r;
+	left_behind_note(l, t);
 	if (s->intent.state == TASK_DONE)
 		tree_commit_marks(l, t);
 	if (s->intent.verdict == VERDICT_BLOCKED || s->intent.verdict == VERDICT_DECIDE)

@@ -2,9 +2,15 @@
 # runs: user
 # What a loop tells while it works and at its end: the agent's words, failed tools, refusals, files in quarantine, work
 # that nothing verified, and the conversations.
+# shellcheck disable=SC2030,SC2031 # each test has its own LOOP
 load helpers
 load sandbox
 load loop
+
+teardown() {
+	[ -z "${LOOP:-}" ] || kill -9 "$LOOP" 2>/dev/null || :
+	ralph_teardown
+}
 
 @test 'the words of an agent are shown between its tools, and a tool that failed is marked' {
 	local want='| I look at the task first.
@@ -82,4 +88,29 @@ Bash  write US-1
 	build 0 converses --parallel 2
 	index=$(sed -n 's/^conversations: //p' "$T/out" | tail -n 1)
 	same 2 "$(sed -n 's/.*](\([^)]*\)).*/\1/p' "$index" | (cd "$(dirname "$index")" && xargs cat) | grep -c 'I did US-')"
+}
+
+@test 'after an iteration that was killed the prompt says which commits and files it left' {
+	local head
+
+	loop_workspace 1
+	begin dies-halfway
+	wait_until -t 60 test -e waiting
+	head=$(git rev-parse --short=12 HEAD~1)
+	kill -9 "$(python3 -c 'import json; print(json.load(open(".ralph/active"))["pid"])')"
+	wait "$LOOP" || :
+	LOOP=
+	loop_exits 0 resume
+	has "$(cat runs)" '# What was left behind'
+	has "$(cat runs)" "Its commits are on the branch: git log $head..HEAD"
+	grep -qE 'Not committed: [?]+ draft' runs
+	same 1 "$(grep -c 'Not committed: ' runs)"
+}
+
+@test 'after an iteration that took too long the prompt says so, and after one that ended well it does not' {
+	loop_workspace 1
+	build 0 dies-halfway --iteration-time 10s
+	has "$(cat runs)" 'The iteration before this one did not come to its end (the iteration took too long)'
+	grep -qE 'Not committed: [?]+ draft' runs
+	same None "$(state 'j["tasks"]["US-1"].get("left")')"
 }

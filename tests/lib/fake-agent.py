@@ -148,6 +148,23 @@ def converses():
     result()
 
 
+def dies_halfway():
+    """Commits half of the work, leaves a draft, and waits; the next one keeps its prompt and does the work."""
+    init()
+    if not os.path.exists(TASK + ".half"):
+        commit(TASK + ".half")
+        with open("draft", "w", encoding="utf-8") as f:
+            f.write("half a sentence")
+        open("waiting", "w", encoding="utf-8").close()
+        sleep_for_ever()
+    with open("runs", "w", encoding="utf-8") as f:
+        f.write(PROMPT)
+    os.unlink("draft")
+    commit()
+    claim()
+    result()
+
+
 def claims_done():
     """Says done, with a commit, without the work."""
     init()
