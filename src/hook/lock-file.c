@@ -78,6 +78,8 @@ bool lock_file_has(const char *path, const char *name)
 {
 	cleanup_fd int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	if (dir < 0 && errno == ENOENT)
+		return true; /* nothing can run there */
 	if (name[0] == '/' || strstr(name, ".."))
 		return false;
 	for (int i = 0; dir >= 0 && i < LEVELS_MAX; i++) {

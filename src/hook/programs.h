@@ -34,7 +34,7 @@ bool program_is_shell(const char *name);
 /* scripts.c: an existing script, with its $0 and arguments; itself: it is executed directly, and
  * may not be a shell script */
 void program_on_disk(struct judge *j, const char *path, const struct fields *args, bool itself);
-/* packages.c: npx and its kind */
+/* npx.c: npx and its kind */
 void program_package(struct judge *j, const struct program *p);
 /* code.c: python -c, perl -e, awk … */
 bool program_code(struct judge *j, struct program *p);
