@@ -40,6 +40,22 @@ const char *check_agent(const char *s)
 	return "is no agent's name; use at most 32 of a-z, 0-9 and '-', beginning with a letter";
 }
 
+/* It becomes one argument of the agent, which must not read it as an option. */
+const char *check_model(const char *s)
+{
+	if (!*s || made_of(s, LOWER UPPER DIGITS, LOWER UPPER DIGITS "._-/:@[]", IMAGE_MAX_LEN))
+		return NULL;
+	return "is no name of a model; use letters, digits, '.', '_', '-', '/', ':', '@', '[' and "
+	       "']'";
+}
+
+const char *check_fallback(const char *s)
+{
+	if (!*s || made_of(s, LOWER, LOWER DIGITS "-,", IMAGE_MAX_LEN))
+		return NULL;
+	return "is no list of agents; write AGENT or AGENT,AGENT";
+}
+
 /* An image has a name as container engines take it: REGISTRY/PATH:TAG@DIGEST. */
 const char *check_image(const char *s)
 {

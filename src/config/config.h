@@ -95,7 +95,10 @@ struct config {
 		int submodules;	    /* 1: an agent's commits may move a submodule */
 		uint64_t reserve;   /* percent of the provider's weekly limit */
 		struct strv verify; /* commands for sh -c, inside */
-		char *notify;	    /* for sh -c, on the host; NULL: none */
+		char *model;	    /* of the agent; NULL: its own choice */
+		char *fallback;	    /* other agents, with commas between; NULL: none */
+		uint64_t fallback_ms;
+		char *notify; /* for sh -c, on the host; NULL: none */
 	} loop;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {

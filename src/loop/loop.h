@@ -32,6 +32,7 @@
  *	loose.c     uncommitted files in the tree
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
+ *	fallback/   other agents, when the provider is not available
  *	report/     tells of refused hosts, quarantined files and conversations
  *	wait.c      waits until a provider's limit ends
  *	ending.c    the exit code, the summary, notifications
@@ -49,6 +50,8 @@ enum loop_exit {
 	LOOP_CREDENTIAL = 8,
 	LOOP_PAUSED = 9,
 };
+
+struct fallback;
 
 struct loop {
 	struct loop_request q;
@@ -82,6 +85,7 @@ struct loop {
 	json_t *quarantined; /* files, likewise */
 	char *transcript;    /* name of its conversation; NULL: none */
 	uint64_t resets_at, weekly_used, weekly_resets_at; /* reported by the last agent */
+	struct fallback *fallback;			   /* other agents; NULL: none */
 	const char *phase;
 	bool idle;	  /* there is nothing to do */
 	bool anywhere;	  /* commands to type name the workspace, wherever they are typed */

@@ -39,8 +39,9 @@ static void add_record(struct loop *l, const struct task *t)
 
 	(void)json_array_append_new(
 		s->records,
-		json_pack("{sI so* so* sI sI sI so* ss so* sI sb so* so* so*}", "iteration",
-			  (json_int_t)s->iterations, "task", t ? json_text(t->id) : NULL, "title",
+		json_pack("{sI ss so* so* sI sI sI so* ss so* sI sb so* so* so*}", "iteration",
+			  (json_int_t)s->iterations, "agent", l->agent->name, "task",
+			  t ? json_text(t->id) : NULL, "title",
 			  t && t->title ? json_text(t->title) : NULL, "ms", (json_int_t)i->ms,
 			  "tokens",
 			  (json_int_t)(tokens_all(&s->tokens) - tokens_all(&s->tokens_mark)),

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "loop/fallback/fallback.h"
 #include "loop/iteration.h"
 #include "loop/loose.h"
 #include "loop/loop-usage.h"
@@ -361,8 +362,10 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		  t && t->title ? " " : "", t && t->title ? t->title : "");
 	status_write(l, "iterating", 0);
 	r = loop_sandbox_start(l, err);
-	if (r == 0)
+	if (r == 0) {
+		fallback_begun(l);
 		transcripts_name(l, t);
+	}
 	if (r == 0)
 		r = run_iteration(l, t, err);
 	if (r == 0)

@@ -17,6 +17,7 @@
 #include "compose/no-guest.h"
 #include "record/loops.h"
 #include "check/preflight.h"
+#include "loop/fallback/fallback.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
 #define STATE_TRIES 3
@@ -182,6 +183,8 @@ int loop_begin_anew(struct loop *l, struct err *err)
 	json_decref(s->baseline);
 	s->baseline = NULL;
 	(void)json_array_clear(s->records);
+	json_decref(s->agents);
+	s->agents = NULL;
 	json_object_foreach (s->tasks, id, t)
 		(void)json_object_del(t, "stuck");
 	return r < 0 ? r : state_save(s, err);
@@ -347,6 +350,8 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	if (r == 0)
 		r = find_agent(l, err);
 	if (r == 0)
+		r = fallback_open(l, err);
+	if (r == 0)
 		r = ev_new(&l->ev, err);
 	if (r == 0)
 		r = control_listen(&l->control, l->ev, err);
@@ -365,6 +370,8 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	if (r < 0 || l->idle)
 		return r;
 	r = l->q.direct ? 0 : loop_check_credentials(l, err);
+	if (r == 0)
+		r = fallback_check(l, err);
 	if (r == 0)
 		r = tree_prepare(l, err);
 	if (r == 0)
@@ -386,6 +393,7 @@ void loop_close(struct loop *l)
 {
 	loop_sandbox_stop(l);
 	build_done(&l->build);
+	fallback_free(l);
 	(void)work_free(l->work);
 	(void)draft_free(l->draft);
 	if (l->repo)

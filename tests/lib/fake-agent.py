@@ -210,6 +210,29 @@ def hangs_after_limit():
     sleep_for_ever()
 
 
+def says_limited(seconds):
+    init()
+    limited(seconds)
+    result("You've hit your limit", error=True, api_error="usage_limit_reached", api_error_status=429)
+    sys.exit(1)
+
+
+def limited_for_an_hour():
+    says_limited(3600)
+
+
+def limited_for_a_while():
+    if ITERATION == 1:
+        says_limited(6)
+    honest()
+
+
+def logged_out():
+    init()
+    result("API Error: 401", error=True, terminal_reason="api_error", api_error_status=401)
+    sys.exit(1)
+
+
 def limited_once():
     """The first time the provider's limit is reached; it ends two seconds later."""
     if ITERATION == 1:

@@ -1,6 +1,7 @@
 #include "tests.h"
 
 #include "view/lines.h"
+#include "loop/fallback/fallback.h"
 #include "loop/loop-limits.h"
 #include "loop/last-words.h"
 #include "agent/result.h"
@@ -335,6 +336,40 @@ static void an_outage_is_waited_for_longer_each_time_up_to_its_end(void **state)
 			    1000 + OUTAGE_STEP_S + OUTAGE_STEP_S / 10);
 }
 
+static uint64_t away(enum verdict v, uint64_t resets_at, uint64_t since, bool no_wait)
+{
+	const struct fallback_facts f = {v, 10000, resets_at, since, 900, no_wait};
+
+	return fallback_until(&f);
+}
+
+static void another_agent_goes_on_only_when_the_wait_is_long(void **state)
+{
+	assert_int_equal(away(VERDICT_DONE, 0, 0, false), 0);
+	assert_int_equal(away(VERDICT_LIMITED, 10900, 0, false), 0);
+	assert_int_equal(away(VERDICT_LIMITED, 10901, 0, false), 10901);
+	/* An unknown end, and one that is not believed. */
+	assert_int_equal(away(VERDICT_LIMITED, 0, 0, false), 10000 + WAIT_UNKNOWN_S);
+	assert_int_equal(away(VERDICT_LIMITED, UINT64_MAX, 0, false), 10000 + WAIT_UNKNOWN_S);
+	assert_int_equal(away(VERDICT_LIMITED, 10002, 0, true), 10002);
+	assert_int_equal(away(VERDICT_OUTAGE, 0, 9101, false), 0);
+	assert_int_equal(away(VERDICT_OUTAGE, 0, 9100, false), 10900);
+	/* The clock was set back. */
+	assert_int_equal(away(VERDICT_OUTAGE, 0, 20000, false), 0);
+	assert_int_equal(away(VERDICT_OUTAGE, 0, 10000, true), 10900);
+	assert_int_equal(away(VERDICT_CREDENTIAL, 0, 0, false), 10900);
+}
+
+static void the_first_agent_that_is_not_away_works(void **state)
+{
+	static const uint64_t times[] = {200, 100, 0};
+
+	assert_int_equal(fallback_first(times, 3, 50), 2);
+	assert_int_equal(fallback_first(times, 3, 100), 1);
+	assert_int_equal(fallback_first(times, 3, 200), 0);
+	assert_int_equal(fallback_first(times, 2, 50), 2);
+}
+
 static void the_reserve_of_the_week_is_left_alone(void **state)
 {
 	assert_false(limits_reserve_reached(0, 100));
@@ -360,6 +395,8 @@ int main(void)
 		cmocka_unit_test(a_limit_is_reached_at_its_number_and_zero_is_none),
 		cmocka_unit_test(what_is_left_of_a_limit_is_never_more_than_it),
 		cmocka_unit_test(a_wait_ends_a_little_after_the_announced_time),
+		cmocka_unit_test(another_agent_goes_on_only_when_the_wait_is_long),
+		cmocka_unit_test(the_first_agent_that_is_not_away_works),
 		cmocka_unit_test(the_reserve_of_the_week_is_left_alone),
 	};
 
