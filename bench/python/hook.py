@@ -1129,7 +1129,7 @@ class Judge:
             c.add("remote")
         if s[:1] == "-":
             cut = s.find("=")
-            if cut < 0 and len(s) > 2 and s[1] != "-" and s[2] in "/~.":
+            if cut < 0 and len(s) > 2 and s[1] != "-" and s[2] in "/~.@":
                 cut = 1
             return c | self.argument(s[cut + 1:]) if cut >= 0 else c
         cut = s.rfind("@")
@@ -1155,6 +1155,8 @@ class Judge:
             self.add("TRACES", 2, name)
         elif name in ("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES"):
             self.add("PRIVILEGE", 2, name)
+        elif name == "PATH" and any(d in ("", ".") or "tmp" in self.classes(d) for d in text.split(":")):
+            self.add("WRITES", 1, name)
         if name in T.RUN_BY_OTHERS:
             self.scripts(v)
 

@@ -58,20 +58,26 @@ struct agent_identity {
 
 struct agent_result; /* result.h */
 
-/* A call of a tool: its name, and its arguments as an object. */
-struct agent_call {
-	struct jtext name, args;
+/* What a line says besides the result: the agent's own words, a call of a tool, a call that failed. */
+enum agent_part_kind { AGENT_WORDS, AGENT_CALL, AGENT_FAILED };
+
+struct agent_part {
+	enum agent_part_kind kind;
+	struct jtext id;	 /* of the call; a failure has that of the call that failed */
+	struct jtext name, args; /* AGENT_CALL: of the tool, and its arguments as an object */
+	struct jtext text;	 /* the words, or why the call failed */
+	bool more;		 /* a piece of words: the next one belongs to it */
 };
 
-#define AGENT_CALLS_MAX 16 /* of one line; more are left out */
+#define AGENT_PARTS_MAX 16 /* of one line; more are left out */
 
 /* How to read the lines of a headless run. Each is a JSON object with a "type", and hostile. */
 struct agent_stream {
 	/* Types of records that tell it; where two agents share one, the first row counts. */
 	const char *const *marks;
 	void (*line)(struct agent_result *r, struct jtext type, struct jtext line);
-	/* How many calls the line has; ret has room for AGENT_CALLS_MAX. */
-	size_t (*calls)(struct jtext line, struct agent_call *ret);
+	/* How many parts the line has, in their order; ret has room for AGENT_PARTS_MAX. */
+	size_t (*parts)(struct jtext line, struct agent_part *ret);
 	/* true: the line says something to be shown besides, which is in ret. NULL: none does. */
 	bool (*notice)(struct jtext line, struct buf *ret);
 };

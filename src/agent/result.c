@@ -28,6 +28,21 @@ void agent_take(char **to, struct jtext t, size_t max)
 	*to = s;
 }
 
+struct jtext agent_block_text(struct jtext content)
+{
+	struct jtext block, text;
+	size_t at = 0;
+
+	if (jtext_is_string(content))
+		return content;
+	while (jpick_each(content, &at, &block)) {
+		text = jpick_one(block, "text");
+		if (jtext_is_string(text))
+			return text;
+	}
+	return (struct jtext){0};
+}
+
 /* "0.004350000000000001" dollars: what is less than a millionth is a rounding error. */
 uint64_t agent_micro_usd(struct jtext t)
 {

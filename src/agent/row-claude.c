@@ -132,17 +132,39 @@ static void claude_line(struct agent_result *r, struct jtext type, struct jtext 
 		claude_limit(r, jpick_one(line, "rate_limit_info"));
 }
 
-static size_t claude_calls(struct jtext line, struct agent_call *ret)
+/* Fills in one block of a message; false: it is of no interest. */
+static bool claude_part(struct jtext block, bool user, struct agent_part *ret)
 {
-	struct jtext content = jpick_one(jpick_one(line, "message"), "content"), part;
+	static const char *const names[] = {"type", "id",      "name",	   "input",
+					    "text", "content", "is_error", "tool_use_id"};
+	struct jtext v[ARRAY_SIZE(names)];
+
+	if (!jpick(block, names, v, ARRAY_SIZE(names)))
+		return false;
+	if (!user && jtext_eq(v[0], "text"))
+		*ret = (struct agent_part){.kind = AGENT_WORDS, .text = v[4]};
+	else if (!user && jtext_eq(v[0], "tool_use"))
+		*ret = (struct agent_part){
+			.kind = AGENT_CALL, .id = v[1], .name = v[2], .args = v[3]};
+	else if (user && jtext_eq(v[0], "tool_result") && jtext_true(v[6]))
+		*ret = (struct agent_part){
+			.kind = AGENT_FAILED, .id = v[7], .text = agent_block_text(v[5])};
+	else
+		return false;
+	return true;
+}
+
+static size_t claude_parts(struct jtext line, struct agent_part *ret)
+{
+	struct jtext type = jpick_one(line, "type"), block;
+	struct jtext content = jpick_one(jpick_one(line, "message"), "content");
+	bool user = jtext_eq(type, "user");
 	size_t at = 0, n = 0;
 
-	if (!jtext_eq(jpick_one(line, "type"), "assistant"))
+	if (!user && !jtext_eq(type, "assistant"))
 		return 0;
-	while (n < AGENT_CALLS_MAX && jpick_each(content, &at, &part))
-		if (jtext_eq(jpick_one(part, "type"), "tool_use"))
-			ret[n++] = (struct agent_call){jpick_one(part, "name"),
-						       jpick_one(part, "input")};
+	while (n < AGENT_PARTS_MAX && jpick_each(content, &at, &block))
+		n += claude_part(block, user, &ret[n]);
 	return n;
 }
 
@@ -167,7 +189,7 @@ static bool claude_notice(struct jtext line, struct buf *b)
 static const struct agent_stream claude_stream = {
 	.marks = LIST("system", "assistant", "result", "rate_limit_event"),
 	.line = claude_line,
-	.calls = claude_calls,
+	.parts = claude_parts,
 	.notice = claude_notice,
 };
 

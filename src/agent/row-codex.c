@@ -94,23 +94,49 @@ static void codex_line(struct agent_result *r, struct jtext type, struct jtext l
 	}
 }
 
-static size_t codex_calls(struct jtext line, struct agent_call *ret)
+static void codex_call(struct jtext item, struct jtext type, struct agent_part *ret)
+{
+	bool mcp = jtext_eq(type, "mcp_tool_call");
+
+	*ret = (struct agent_part){
+		.kind = AGENT_CALL,
+		.id = jpick_one(item, "id"),
+		.name = mcp ? jpick_one(item, "tool") : type,
+		.args = mcp ? jpick_one(item, "arguments") : item,
+	};
+}
+
+/* Returns why an item failed: the error of a tool, or the output of a command. */
+static struct jtext codex_why(struct jtext item)
+{
+	struct jtext message = jpick_one(jpick_one(item, "error"), "message");
+
+	return message.p ? message : jpick_one(item, "aggregated_output");
+}
+
+static size_t codex_parts(struct jtext line, struct agent_part *ret)
 {
 	struct jtext item = jpick_one(line, "item"), type = jpick_one(item, "type");
+	bool ended = jtext_eq(jpick_one(line, "type"), "item.completed");
 
-	if (!jtext_eq(jpick_one(line, "type"), "item.started") || !jtext_is_string(type))
+	if (!jtext_is_string(type))
 		return 0;
-	if (jtext_eq(type, "mcp_tool_call"))
-		ret[0] = (struct agent_call){jpick_one(item, "tool"), jpick_one(item, "arguments")};
+	if (jtext_eq(jpick_one(line, "type"), "item.started"))
+		codex_call(item, type, ret);
+	else if (ended && jtext_eq(type, "agent_message"))
+		*ret = (struct agent_part){.kind = AGENT_WORDS, .text = jpick_one(item, "text")};
+	else if (ended && jtext_eq(jpick_one(item, "status"), "failed"))
+		*ret = (struct agent_part){
+			.kind = AGENT_FAILED, .id = jpick_one(item, "id"), .text = codex_why(item)};
 	else
-		ret[0] = (struct agent_call){type, item};
+		return 0;
 	return 1;
 }
 
 static const struct agent_stream codex_stream = {
 	.marks = LIST("thread.started"),
 	.line = codex_line,
-	.calls = codex_calls,
+	.parts = codex_parts,
 };
 
 /* clang-format off */

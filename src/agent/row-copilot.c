@@ -30,18 +30,40 @@ static void copilot_line(struct agent_result *r, struct jtext type, struct jtext
 	}
 }
 
-static size_t copilot_calls(struct jtext line, struct agent_call *ret)
+static struct jtext copilot_why(struct jtext data)
 {
-	struct jtext data = jpick_one(line, "data");
+	struct jtext message = jpick_one(jpick_one(data, "error"), "message");
 
-	ret[0] = (struct agent_call){jpick_one(data, "toolName"), jpick_one(data, "arguments")};
-	return jtext_eq(jpick_one(line, "type"), "tool.execution_start");
+	return message.p ? message
+			 : agent_block_text(jpick_one(jpick_one(data, "result"), "content"));
+}
+
+static size_t copilot_parts(struct jtext line, struct agent_part *ret)
+{
+	struct jtext type = jpick_one(line, "type"), data = jpick_one(line, "data");
+	struct jtext ok = jpick_one(data, "success");
+
+	*ret = (struct agent_part){.id = jpick_one(data, "toolCallId")};
+	if (jtext_eq(type, "assistant.message")) {
+		ret->kind = AGENT_WORDS;
+		ret->text = jpick_one(data, "content");
+	} else if (jtext_eq(type, "tool.execution_start")) {
+		ret->kind = AGENT_CALL;
+		ret->name = jpick_one(data, "toolName");
+		ret->args = jpick_one(data, "arguments");
+	} else if (jtext_eq(type, "tool.execution_complete") && ok.p && !jtext_true(ok)) {
+		ret->kind = AGENT_FAILED;
+		ret->text = copilot_why(data);
+	} else {
+		return 0;
+	}
+	return 1;
 }
 
 static const struct agent_stream copilot_stream = {
 	.marks = LIST("assistant.turn_start"),
 	.line = copilot_line,
-	.calls = copilot_calls,
+	.parts = copilot_parts,
 };
 
 /* clang-format off */

@@ -60,16 +60,38 @@ static void gemini_line(struct agent_result *r, struct jtext type, struct jtext 
 	}
 }
 
-static size_t gemini_calls(struct jtext line, struct agent_call *ret)
+static size_t gemini_parts(struct jtext line, struct agent_part *ret)
 {
-	ret[0] = (struct agent_call){jpick_one(line, "tool_name"), jpick_one(line, "parameters")};
-	return jtext_eq(jpick_one(line, "type"), "tool_use");
+	static const char *const names[] = {"type",  "tool_id", "tool_name", "parameters",
+					    "role",  "content", "delta",     "status",
+					    "error", "output"};
+	struct jtext v[ARRAY_SIZE(names)], why;
+
+	if (!jpick(line, names, v, ARRAY_SIZE(names)))
+		return 0;
+	*ret = (struct agent_part){.id = v[1]};
+	if (jtext_eq(v[0], "message") && jtext_eq(v[4], "assistant")) {
+		ret->kind = AGENT_WORDS;
+		ret->text = v[5];
+		ret->more = jtext_true(v[6]);
+	} else if (jtext_eq(v[0], "tool_use")) {
+		ret->kind = AGENT_CALL;
+		ret->name = v[2];
+		ret->args = v[3];
+	} else if (jtext_eq(v[0], "tool_result") && jtext_eq(v[7], "error")) {
+		why = jpick_one(v[8], "message");
+		ret->kind = AGENT_FAILED;
+		ret->text = why.p ? why : v[9];
+	} else {
+		return 0;
+	}
+	return 1;
 }
 
 static const struct agent_stream gemini_stream = {
 	.marks = LIST("init"),
 	.line = gemini_line,
-	.calls = gemini_calls,
+	.parts = gemini_parts,
 };
 
 /* clang-format off */

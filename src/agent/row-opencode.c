@@ -46,19 +46,31 @@ static void opencode_line(struct agent_result *r, struct jtext type, struct jtex
 	}
 }
 
-static size_t opencode_calls(struct jtext line, struct agent_call *ret)
+/* A tool has one record, which comes when it has ended. */
+static size_t opencode_parts(struct jtext line, struct agent_part *ret)
 {
-	struct jtext part = jpick_one(line, "part");
+	struct jtext type = jpick_one(line, "type"), part = jpick_one(line, "part");
+	struct jtext state = jpick_one(part, "state"), id = jpick_one(part, "callID");
 
-	ret[0] = (struct agent_call){jpick_one(part, "tool"),
-				     jpick_one(jpick_one(part, "state"), "input")};
-	return jtext_eq(jpick_one(line, "type"), "tool_use");
+	if (jtext_eq(type, "text")) {
+		*ret = (struct agent_part){.kind = AGENT_WORDS, .text = jpick_one(part, "text")};
+		return 1;
+	}
+	if (!jtext_eq(type, "tool_use"))
+		return 0;
+	ret[0] = (struct agent_part){.kind = AGENT_CALL,
+				     .id = id,
+				     .name = jpick_one(part, "tool"),
+				     .args = jpick_one(state, "input")};
+	ret[1] = (struct agent_part){
+		.kind = AGENT_FAILED, .id = id, .text = jpick_one(state, "error")};
+	return jtext_eq(jpick_one(state, "status"), "error") ? 2 : 1;
 }
 
 static const struct agent_stream opencode_stream = {
 	.marks = LIST("step_start"),
 	.line = opencode_line,
-	.calls = opencode_calls,
+	.parts = opencode_parts,
 };
 
 /* clang-format off */

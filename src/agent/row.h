@@ -18,5 +18,7 @@
 
 /* Takes a string of at most max bytes in the place of *to; anything else leaves *to as it is. */
 void agent_take(char **to, struct jtext t, size_t max);
+/* The text of a tool's result: a string, or the first of its blocks that has one. */
+struct jtext agent_block_text(struct jtext content);
 /* "0.004350000000000001" dollars: less than a millionth is a rounding error. */
 uint64_t agent_micro_usd(struct jtext t);

@@ -21,13 +21,13 @@ static int send_exec(int conn, const struct inside *in, const int fds[4])
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u64(&b, in->timeout_ms);
 	wire_put_str(&b, "");
-	wire_put_u32(&b, WIRE_EXEC_INHERIT | WIRE_EXEC_PROGRAM);
+	wire_put_u32(&b, WIRE_EXEC_INHERIT | (in->program ? WIRE_EXEC_PROGRAM : 0));
 	wire_put_u32(&b, 24);
 	wire_put_u32(&b, 80);
 	wire_put_str(&b, "");
 	wire_put_strv(&b, in->argv);
 	wire_put_strv(&b, &none);
-	return wire_send(conn, WIRE_EXEC, 0, &b, fds, 4);
+	return wire_send(conn, WIRE_EXEC, 0, &b, fds, in->program ? 4 : 3);
 }
 
 static int send_expected(int conn, const struct strv *hosts)
@@ -43,11 +43,12 @@ static int send_expected(int conn, const struct strv *hosts)
 
 static int start(int conn, const char *path, const struct inside *in, int *ret_out, struct err *err)
 {
-	cleanup_fd int program = fd_program(path), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	cleanup_fd int program = path ? fd_program(path) : -1;
+	cleanup_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	cleanup_fd int r_end = -1, w_end = -1;
 	int pipe[2], r;
 
-	if (program < 0)
+	if (path && program < 0)
 		return err_sys(err, -program, "cannot read '%s'", path);
 	if (null < 0)
 		return err_sys(err, errno, "cannot open /dev/null");
@@ -153,7 +154,7 @@ static int collect(int conn, int fd, uint64_t limit_ms, struct buf *out, int *re
 int inside_run(const struct places *p, const char *name, const struct inside *in, struct buf *out,
 	       int *ret_code, struct err *err)
 {
-	cleanup_free char *path = places_program(p, in->program);
+	cleanup_free char *path = in->program ? places_program(p, in->program) : NULL;
 	cleanup_fd int own = -1, fd = -1;
 	int conn = in->conn, r = conn < 0 ? live_connect(p, name, &own, err) : 0;
 

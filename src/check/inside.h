@@ -14,7 +14,7 @@
  * hostile: they run beside the agent.
  */
 struct inside {
-	const char *program; /* in libexec */
+	const char *program; /* in libexec; NULL: argv is a command of the sandbox's own */
 	const struct strv *argv;
 	const struct strv *expected; /* hosts that it asks for and is refused; NULL: none */
 	int input;		     /* stdin of the program; -1: nothing */

@@ -10,6 +10,7 @@
 #include "compose/cred-check.h"
 #include "compose/no-guest.h"
 #include "live/live.h"
+#include "check/preflight-no-guest.h"
 #include "check/selftest.h"
 #include "record/store.h"
 
@@ -138,6 +139,31 @@ static void take_rows(const struct selftest *t, const char *name, struct preflig
 	}
 }
 
+/* The rows of the probe, for a sandbox in which it cannot run. */
+static void check_no_guest(const struct preflight_input *in, int conn, struct preflight *p)
+{
+	const bool open = in->spec->net.tier == POLICY_INET || in->spec->net.tier == POLICY_FULL;
+	const char *name = in->spec->name;
+	struct preflight_net net;
+
+	preflight_no_guest(in, conn, &net);
+	if (net.problem) {
+		(void)add(p, "gateway", false, net.problem,
+			  xasprintf("ralph exec %s curl --version", name));
+		return;
+	}
+	(void)add(
+		p, "gateway", net.gateway,
+		xstrdup(!net.has_gateway ? "none is needed: there is no credential"
+			: net.gateway	 ? "works"
+					 : "it does not answer"),
+		xasprintf("ralph stop %s, then start it again; see: ralph net log %s", name, name));
+	if (!open)
+		(void)add(p, "a host without a rule", net.refused,
+			  xstrdup(net.refused ? "refused" : "nothing refuses it"),
+			  xstrdup("do not use it; see: ralph doctor"));
+}
+
 static bool has_record(const struct preflight_input *in)
 {
 	cleanup_free char *owner = store_owner(in->places, in->spec->name);
@@ -153,15 +179,15 @@ static void check_sandbox(const struct preflight_input *in, struct preflight *p)
 	struct err err = {0};
 	int r = live_start_up(in->places, in->spec, has_record(in) ? 0 : LIVE_REMOVE, &conn, &err);
 
-	/* Without a guest the set-up itself ran a command inside, and asked for a host that must be
-	 * out of reach. */
 	if (r == 0 && !no_guest(in->spec)) {
 		selftest_answers(&t, in->spec);
 		r = selftest_probe(&t, in->places, in->spec, conn, &err);
 	}
 	(void)add(p, "sandbox", r == 0, r == 0 ? xasprintf("%s answers", name) : xstrdup(err.msg),
 		  xstrdup("ralph doctor says what this machine lacks"));
-	if (r == 0)
+	if (r == 0 && no_guest(in->spec) && !no_guest_without_wall(in->spec))
+		check_no_guest(in, conn, p);
+	else if (r == 0)
 		take_rows(&t, name, p);
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/find-program.h"
 #include "compose/agent-path.h"
+#include "base/log.h"
+#include "cli/frame/command.h"
 #include "compose/cred-check.h"
 
 extern char **environ;
@@ -55,4 +57,17 @@ const struct agent *agent_choose(const struct places *p, const struct config *c,
 	only = agent_only(p, c, project);
 	*ret_why = only ? "the only one that is installed and logged in" : "as you name none";
 	return only ? only : agent_default();
+}
+
+void agent_settle(struct cli *cli, const struct places *p, const struct config *c,
+		  const char *project, const char *how)
+{
+	const char *why = NULL;
+	const struct agent *a = agent_choose(p, c, project, &why);
+
+	if (!why)
+		return;
+	log_info("loop", "the agent is %s, %s; to have another: ralph %s %sAGENT", a->name, why,
+		 cli->name, how);
+	strv_env_set(&cli->config, "agent", a->name);
 }

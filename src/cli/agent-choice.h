@@ -13,5 +13,10 @@ const struct agent *agent_choose(const struct places *p, const struct config *c,
 				 const char *project, const char **ret_why);
 /* Is its program on PATH, or where its installer puts it? */
 bool agent_is_installed(const struct places *p, const struct agent *a);
+struct cli;
+/* The same for a command, which runs with this agent and says which it is. `how`: its option for
+ * another one. */
+void agent_settle(struct cli *cli, const struct places *p, const struct config *c,
+		  const char *project, const char *how);
 /* Returns the only agent that is installed and logged in; NULL: there is none, or several. */
 const struct agent *agent_only(const struct places *p, const struct config *c, const char *project);

@@ -54,6 +54,13 @@ const char *check_model(const char *s)
 	       "']'";
 }
 
+const char *check_fallback(const char *s)
+{
+	if (!*s || made_of(s, LOWER, LOWER DIGITS "-,", IMAGE_MAX_LEN))
+		return NULL;
+	return "is no list of agents; write AGENT or AGENT,AGENT";
+}
+
 /* An image has a name as container engines take it: REGISTRY/PATH:TAG@DIGEST. */
 const char *check_image(const char *s)
 {

@@ -107,10 +107,13 @@ struct config {
 		uint64_t reserve;	/* percent of the provider's weekly limit */
 		struct strv verify;	/* commands for sh -c, inside */
 		struct strv may_change; /* protected paths whose change counts */
-		char *notify;		/* kind and its text, see NOTIFY_COMMAND; NULL: none */
-		char *review;		/* the agent that reviews; NULL: none */
-		char *review_model;	/* its model; NULL: its own choice */
-		uint64_t review_cap;	/* how often it may ask for changes to a task */
+		char *model;		/* of the agent; NULL: its own choice */
+		char *fallback;		/* other agents, with commas between; NULL: none */
+		uint64_t fallback_ms;
+		char *notify;	     /* kind and its text, see NOTIFY_COMMAND; NULL: none */
+		char *review;	     /* the agent that reviews; NULL: none */
+		char *review_model;  /* its model; NULL: its own choice */
+		uint64_t review_cap; /* how often it may ask for changes to a task */
 	} loop;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {

@@ -142,6 +142,16 @@ KEY(KEY_LOOP_VERIFY_TIME, "loop.verify_time", KEY_DURATION, PROJECT_LOWER,
 	AT(loop.verify_ms), .def = "10m", .option = "--verify-time", .min = 1,
 	.max = 365 * DAY_MS,
 	.help = "how long one such command may take")
+KEY(KEY_LOOP_MODEL, "loop.model", KEY_WORD, PROJECT_SAME, AT(loop.model), .def = "",
+	.option = "--model", .check = check_model,
+	.help = "the agent's model; empty for its own choice")
+KEY(KEY_LOOP_FALLBACK, "loop.fallback", KEY_WORD, PROJECT_SAME, AT(loop.fallback), .def = "",
+	.option = "--fallback", .check = check_fallback,
+	.help = "agents that go on when the provider is not available; empty for none")
+KEY(KEY_LOOP_FALLBACK_AFTER, "loop.fallback_after", KEY_DURATION, PROJECT_SAME,
+	AT(loop.fallback_ms), .def = "15m", .option = "--fallback-after", .min = 1,
+	.max = 365 * DAY_MS,
+	.help = "how long a limit or an outage is waited for before the next agent goes on")
 KEY(KEY_LOOP_RESERVE, "loop.weekly_reserve", KEY_UINT, PROJECT_ANY, AT(loop.reserve),
 	.def = "0%", .option = "--weekly-reserve", .min = 1, .max = 100, .zero = true,
 	.unit = "%",

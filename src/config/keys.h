@@ -120,6 +120,8 @@ int key_set_scalar(struct config *c, enum key_id id, const char *text, struct er
 
 /* Checks of single values (config-check.c); each returns what is wrong and the remedy, or NULL. */
 const char *check_agent(const char *s);
+const char *check_model(const char *s);
+const char *check_fallback(const char *s);
 const char *check_image(const char *s);
 const char *check_reviewer(const char *s);
 const char *check_model(const char *s);

@@ -127,6 +127,7 @@ struct values judge_argv(struct judge *j, const struct fields *argv, const struc
 	} else if (value_is_known(base)) {
 		if (strchr(argv->v[0], '/'))
 			program_on_disk(j, argv->v[0], argv, true);
+		program_package(j, &p);
 		judge_program(j, &p);
 	} else if (!*base || strspn(base, (const char[]){MARK_ANY, MARK_STAR, 0}) == strlen(base)) {
 		judge_unknown(j, &p);

@@ -63,6 +63,10 @@ struct judge {
 	 * The pointer may be NULL. */
 	const char *(*read)(struct arena *a, const char *path, const char **ret_why);
 
+	/* True when the lock file of the project at `dir` has a package. The pointer may be NULL:
+	 * then nobody asks. */
+	bool (*locked)(const char *dir, const char *package);
+
 	struct judge_name *vars, *functions, *aliases, *files;
 	struct fields names; /* names that a word may stand for; see program_names() */
 	struct fields args;  /* $1 … */

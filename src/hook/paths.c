@@ -269,9 +269,9 @@ unsigned int path_argument(struct judge *j, const char *field)
 	if (is_remote(s))
 		c |= PATH_REMOTE;
 	if (s[0] == '-') {
-		/* --name=path, -opath */
+		/* --name=path, -opath, -o@path */
 		cut = strchr(s, '=');
-		if (!cut && s[1] && s[1] != '-' && (s[2] == '/' || s[2] == '~' || s[2] == '.'))
+		if (!cut && s[1] && s[1] != '-' && s[2] && strchr("/~.@", s[2]))
 			cut = s + 1;
 		return cut ? c | path_argument(j, cut + 1) : c;
 	}

@@ -11,6 +11,7 @@
 #include "hook/shell/marks.h"
 #include "hook/paths.h"
 #include "hook/rules.h"
+#include "hook/lock-file.h"
 #include "hook/script-read.h"
 
 #define SHOWN_MAX 3 /* findings in a message */
@@ -177,6 +178,7 @@ static int judge_input(const struct hook_input *in, struct arena *a)
 	j.root = project_of(j.cwd);
 	j.getenv = environment;
 	j.read = script_read;
+	j.locked = lock_file_has;
 	judge_tool(&j, in);
 	allow_load(&allow, config_dir(a, home), j.root);
 	worst = weigh(&j, &allow);

@@ -34,6 +34,8 @@ bool program_is_shell(const char *name);
 /* scripts.c: an existing script, with its $0 and arguments; itself: it is executed directly, and
  * may not be a shell script */
 void program_on_disk(struct judge *j, const char *path, const struct fields *args, bool itself);
+/* npx.c: npx and its kind */
+void program_package(struct judge *j, const struct program *p);
 /* code.c: python -c, perl -e, awk … */
 bool program_code(struct judge *j, struct program *p);
 /* outputs.c: computes the output of a program, if possible */

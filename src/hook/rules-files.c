@@ -60,6 +60,25 @@ void rules_redirect(struct judge *j, const char *path, bool write)
 	rules_file(j, path, write);
 }
 
+/* Directories of programs that anybody may fill: temporary ones, and wherever the shell is. One of
+ * the project's own, or of the home, is a usual part of the work. */
+static void check_path(struct judge *j, const char *dirs, const char *line)
+{
+	for (const char *p = dirs;; p++) {
+		size_t n = strcspn(p, ":");
+		const char *dir = arena_strndup(j->arena, p, n);
+
+		if (n == 0 || streq(dir, ".") || (path_classes(j, dir) & PATH_TMP)) {
+			judge_add(j, CAT_WRITES, SEV_WARN, line,
+				  "it changes which programs are run by their names");
+			return;
+		}
+		p += n;
+		if (!*p)
+			return;
+	}
+}
+
 void rules_assignment(struct judge *j, const char *name, const struct values *v)
 {
 	const char *text = v->n ? v->v[0] : "";
@@ -72,6 +91,8 @@ void rules_assignment(struct judge *j, const char *name, const struct values *v)
 		 streq(name, "DYLD_INSERT_LIBRARIES"))
 		judge_add(j, CAT_PRIVILEGE, SEV_BLOCK, line,
 			  "it puts code into every program that is started");
+	else if (streq(name, "PATH"))
+		check_path(j, text, line);
 	for (size_t i = 0; i < ARRAY_SIZE(run_by_others); i++)
 		if (streq(name, run_by_others[i]))
 			judge_values(j, v);

@@ -14,6 +14,7 @@
 #include "loop/review/review.h"
 #include "loop/loop-usage.h"
 #include "loop/notify/notify.h"
+#include "loop/report/report.h"
 #include "live/autosave.h"
 #include "live/live.h"
 #include "record/store.h"
@@ -73,12 +74,14 @@ static json_t *summary_json(const struct loop *l, int code, const char *reason, 
 {
 	const struct loop_state *s = &l->state;
 
-	return json_pack("{si si so so ss* sI sI sI sI sO so so so}", "version", 1, "exit_code",
-			 code, "reason", json_text(reason), "workspace", json_text(l->q.workspace),
-			 "branch", s->branch, "iterations", (json_int_t)s->iterations, "micro_usd",
-			 (json_int_t)s->micro_usd, "tokens", (json_int_t)tokens_all(&s->tokens),
-			 "active_ms", (json_int_t)s->active_ms, "records", s->records, "tasks",
-			 task_rows(l), "failing", failing_before(l), "next", json_text(next));
+	return json_pack("{si si so so ss* sI sI sI sI sO so so so so so so}", "version", 1,
+			 "exit_code", code, "reason", json_text(reason), "workspace",
+			 json_text(l->q.workspace), "branch", s->branch, "iterations",
+			 (json_int_t)s->iterations, "micro_usd", (json_int_t)s->micro_usd, "tokens",
+			 (json_int_t)tokens_all(&s->tokens), "active_ms", (json_int_t)s->active_ms,
+			 "records", s->records, "tasks", task_rows(l), "failing", failing_before(l),
+			 "refused", summary_refused(l), "quarantined", quarantined_all(l),
+			 "unverified", summary_unverified(l), "next", json_text(next));
 }
 
 static const char *text_of(const json_t *row, const char *key)
@@ -325,7 +328,7 @@ static void print_end(int code, const char *reason, const struct strv *next)
 }
 
 static void print_summary(const struct loop *l, int code, const char *reason,
-			  const struct strv *next)
+			  const struct strv *next, const char *transcripts)
 {
 	const struct loop_state *s = &l->state;
 
@@ -351,6 +354,7 @@ static void print_summary(const struct loop *l, int code, const char *reason,
 		(void)fputc('\n', stdout);
 	}
 	print_failing(l);
+	summary_print(l, transcripts);
 	(void)fputc('\n', stdout);
 	print_end(code, reason, next);
 }
@@ -396,28 +400,33 @@ static void status_end(struct loop *l, int code)
 
 int ending(struct loop *l, int code, const char *reason)
 {
+	cleanup_free char *transcripts = NULL;
 	cleanup_strv struct strv next = {0};
 	cleanup_json json_t *summary = NULL;
 	struct err err = {0};
 
 	finish_work(l, code);
+	if (code < 128) /* a signal waits for nothing */
+		transcripts_wait(l);
 	tree_finish(l, code);
 	loop_sandbox_keep(l);
 	l->state.exit_code = code;
 	free(l->state.reason);
 	l->state.reason = xstrdup(reason);
 	next_commands(l, code, &next);
+	transcripts = transcripts_index(l);
 	summary = summary_json(l, code, reason, next.v[0]);
+	if (transcripts)
+		(void)json_object_set_new(summary, "transcripts", json_text(transcripts));
 	write_summary(l, summary);
 	status_end(l, code);
 	/* Last: a loop that ended finds nothing to do when it is resumed, and writes nothing. */
 	if (state_save(&l->state, &err) < 0)
 		log_error("loop", "%s", err.msg);
-	refused_hosts_tell_all(l);
 	if (l->q.json)
 		(void)json_show(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
 	else
-		print_summary(l, code, reason, &next);
+		print_summary(l, code, reason, &next, transcripts);
 	notify_end(l, code, reason);
 	return code;
 }

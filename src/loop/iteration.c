@@ -37,6 +37,7 @@ struct run_state {
 	struct ev_timer total, idle, grace, spent, tick;
 	struct buf tail;     /* the end of the output, for agents that print plain text */
 	struct buf err_tail; /* of stderr */
+	struct render render;
 	char tool[RENDER_MAX + 1];
 	uint64_t cost, logged, err_logged, out_bytes;
 	bool killed, killed_after_result, is_spent;
@@ -110,22 +111,37 @@ static void on_control(void *arg)
 			  "pausing after this iteration; Ctrl-C once more stops it now");
 }
 
+static void on_part(void *arg, enum render_kind kind, const char *text)
+{
+	struct run_state *s = arg;
+	struct show *show = s->it->show;
+
+	switch (kind) {
+	case RENDER_WORDS:
+		show_quote(show, text, SHOW_WORDS_LINES);
+		return;
+	case RENDER_CALL:
+		(void)snprintf(s->tool, sizeof(s->tool), "%s", text);
+		tell(s);
+		show_line(show, STYLE_NONE, SHOW_USD "  %s", SHOW_USD_ARGS(s->cost), s->tool);
+		return;
+	case RENDER_FAILED:
+		show_line(show, STYLE_YELLOW, "failed: %s", text);
+		return;
+	case RENDER_NOTICE:
+		show_line(show, STYLE_YELLOW, "%s", text);
+		return;
+	}
+}
+
 /* Handles one complete record: only a complete record counts. */
 static void on_record(struct run_state *s, const char *line, size_t n)
 {
 	struct iteration *it = s->it;
 	bool seen = it->said.seen;
-	cleanup_buf struct buf b;
 
-	buf_init(&b, RENDER_MAX);
 	agent_result_line(&it->said, it->stream, line, n);
-	if (render_call(it->stream, line, n, &b)) {
-		(void)snprintf(s->tool, sizeof(s->tool), "%s", buf_str(&b));
-		tell(s);
-		show_line(it->show, STYLE_NONE, SHOW_USD "  %s", SHOW_USD_ARGS(s->cost), s->tool);
-	} else if (render_notice(it->stream, line, n, &b)) {
-		show_line(it->show, STYLE_YELLOW, "%s", buf_str(&b));
-	}
+	render_line(&s->render, it->stream, line, n, on_part, s);
 	/* Each further result restarts the grace timer: a background task may still be running. */
 	if (it->said.seen && (!seen || memmem(line, n, "\"result\"", 8)))
 		ev_timer_set(it->ev, &s->grace, it->grace_ms);
@@ -292,6 +308,7 @@ static void conclude(struct run_state *s, uint64_t began)
 	struct iteration *it = s->it;
 
 	lines_end(&s->lines, on_line, s);
+	render_end(&s->render, on_part, s);
 	it->ms = now_ms() - began;
 	it->code = s->job.code;
 	tell(s);
@@ -300,6 +317,7 @@ static void conclude(struct run_state *s, uint64_t began)
 		free(it->said.text);
 		it->said.text = xstrdup(buf_str(&s->tail));
 	}
+	it->shown = render_shown(&s->render, it->said.text);
 	it->end = decide(s);
 	last_words_find(it->said.text, &it->last_words);
 	if (it->end != RUN_OK)
@@ -366,10 +384,12 @@ int iteration_run(struct iteration *it, struct err *err)
 	lines_init(&s.lines, AGENT_LINE_MAX);
 	buf_init(&s.tail, 2 * AGENT_TEXT_MAX);
 	buf_init(&s.err_tail, 8 * KiB);
+	render_init(&s.render);
 	r = run(&s, input, err);
 	lines_done(&s.lines);
 	buf_done(&s.tail);
 	buf_done(&s.err_tail);
+	render_done(&s.render);
 	return r;
 }
 

@@ -42,6 +42,7 @@ struct iteration {
 	char *failure; /* reason of the failure, or why the agent cannot be run; may be NULL */
 	uint64_t ms;
 	bool empty;
+	bool shown; /* its last words are on the display already */
 };
 
 /* Returns -errno only for failures of the host; failures of the agent are in it->end. */

@@ -29,6 +29,7 @@ struct logs {
 	struct lines lines;
 	const struct agent_stream *stream;
 	struct agent_result said;
+	struct render render;
 	int fd;
 };
 
@@ -66,12 +67,37 @@ static int open_number(struct logs *l, uint64_t n)
 	return path_open_beneath(l->logs, name, O_RDONLY, 0);
 }
 
+static void print_words(const struct logs *l, const char *p)
+{
+	while (p && *p) {
+		size_t n = strcspn(p, "\n");
+		cleanup_free char *line = xstrndup(p, n);
+
+		term_styled(stdout, l->color, STYLE_DIM, "| ");
+		term_puts(stdout, line);
+		(void)fputc('\n', stdout);
+		p += n + (p[n] == '\n');
+	}
+}
+
+static void on_part(void *arg, enum render_kind kind, const char *text)
+{
+	const struct logs *l = arg;
+
+	if (kind == RENDER_WORDS) {
+		print_words(l, text);
+		return;
+	}
+	if (kind == RENDER_FAILED)
+		term_styled(stdout, l->color, STYLE_YELLOW, "failed: ");
+	term_puts(stdout, text);
+	(void)fputc('\n', stdout);
+}
+
 static void on_line(void *arg, const char *line, size_t n)
 {
 	struct logs *l = arg;
-	cleanup_buf struct buf b;
 
-	buf_init(&b, RENDER_MAX);
 	if (!l->stream)
 		l->stream = agent_stream_find(line, n);
 	if (!l->stream) {
@@ -82,25 +108,7 @@ static void on_line(void *arg, const char *line, size_t n)
 		return;
 	}
 	agent_result_line(&l->said, l->stream, line, n);
-	if (render_call(l->stream, line, n, &b) || render_notice(l->stream, line, n, &b)) {
-		term_puts(stdout, buf_str(&b));
-		(void)fputc('\n', stdout);
-	}
-}
-
-static void print_words(struct logs *l)
-{
-	const char *p = l->said.text;
-
-	while (p && *p) {
-		size_t n = strcspn(p, "\n");
-		cleanup_free char *line = xstrndup(p, n);
-
-		term_styled(stdout, l->color, STYLE_DIM, "| ");
-		term_puts(stdout, line);
-		(void)fputc('\n', stdout);
-		p += n + (p[n] == '\n');
-	}
+	render_line(&l->render, l->stream, line, n, on_part, l);
 }
 
 /* Prints everything available so far; returns false when reading or writing fails. */
@@ -126,6 +134,7 @@ static int print_one(struct logs *l)
 	bool ok = true, on = true, more = false;
 
 	agent_result_init(&l->said);
+	render_init(&l->render);
 	l->stream = NULL;
 	lines_init(&l->lines, AGENT_LINE_MAX);
 	while (ok && on && !more) {
@@ -142,8 +151,10 @@ static int print_one(struct logs *l)
 			(void)nanosleep(&pause, NULL);
 	}
 	lines_end(&l->lines, on_line, l);
-	if (!l->raw)
-		print_words(l);
+	render_end(&l->render, on_part, l);
+	if (!l->raw && !render_shown(&l->render, l->said.text))
+		print_words(l, l->said.text);
+	render_done(&l->render);
 	lines_done(&l->lines);
 	agent_result_done(&l->said);
 	closep(&l->fd);

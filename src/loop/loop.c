@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop/fallback/fallback.h"
 #include "loop/notify/notify.h"
 #include "loop/review/review.h"
 #include "loop/workers/parallel.h"
@@ -121,6 +122,7 @@ static int wait_outage(struct loop *l, char **ret_reason)
 
 	until = limits_outage_until((uint64_t)time(NULL), s->outage, s->tries, max,
 				    random_number());
+	until = fallback_cut(l, until);
 	if (!l->q.no_wait && until)
 		return wait_for(l, until, "the provider is not available", ret_reason);
 	*ret_reason =
@@ -131,6 +133,8 @@ static int wait_outage(struct loop *l, char **ret_reason)
 /* Returns the exit code that an iteration's verdict asks for; -1: continue. */
 static int after(struct loop *l, const struct judgement *j, char **ret_reason)
 {
+	if (fallback_takes_over(l, j))
+		return -1;
 	if (j->verdict == VERDICT_LIMITED)
 		return wait_limit(l, l->resets_at, "the provider's limit is reached", ret_reason);
 	if (j->verdict == VERDICT_OUTAGE)
@@ -245,6 +249,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 			return code;
 	}
 	notify_look(l);
+	fallback_return(l);
 	if (parallel(l, &code, ret_error, err))
 		return code;
 	*ret_error = round_run(l, t, &j, err);

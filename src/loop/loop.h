@@ -32,7 +32,8 @@
  *	loose.c     uncommitted files in the tree
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
- *	refused-hosts.c  says which hosts were refused
+ *	fallback/   other agents, when the provider is not available
+ *	report/     tells of refused hosts, quarantined files and conversations
  *	wait.c      waits until a provider's limit ends
  *	ending.c    the exit code, the summary
  *	notify/     tells the user of events
@@ -50,6 +51,8 @@ enum loop_exit {
 	LOOP_CREDENTIAL = 8,
 	LOOP_PAUSED = 9,
 };
+
+struct fallback;
 
 struct loop {
 	struct loop_request q;
@@ -80,8 +83,11 @@ struct loop {
 	uint64_t active_mark; /* state.active_ms when the round began */
 	char *tool;	      /* current tool call of the agent */
 	const struct task *task;
-	json_t *refused; /* hosts, for the record of this iteration; NULL: none */
+	json_t *refused;     /* hosts, for the record of this iteration; NULL: none */
+	json_t *quarantined; /* files, likewise */
+	char *transcript;    /* name of its conversation; NULL: none */
 	uint64_t resets_at, weekly_used, weekly_resets_at; /* reported by the last agent */
+	struct fallback *fallback;			   /* other agents; NULL: none */
 	const char *phase;
 	bool idle;	       /* there is nothing to do */
 	bool anywhere;	       /* commands to type name the workspace, wherever they are typed */
@@ -174,18 +180,24 @@ int verify_baseline(struct loop *l, struct err *err);
 struct verify_result {
 	bool ok;	  /* no counted command fails */
 	uint64_t failing; /* commands that fail, whether they count or not */
-	size_t commands;
-	char *report; /* for the next prompt; NULL on success */
-	char *output; /* of all commands, for a reviewer; NULL without a command */
+	size_t commands;  /* 0: none that verifies it */
+	char *report;	  /* for the next prompt; NULL on success */
+	char *output;	  /* of all commands, for a reviewer; NULL without a command */
 };
 int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err);
 void verify_result_done(struct verify_result *v);
 
+/* True when a command verifies this task: one that failed before the loop and still does is none. */
+bool verify_proves(const struct loop *l, const struct task *t);
 /* Returns how many tasks of the list a command verifies. */
 size_t verify_proved(const struct loop *l);
 
 /* prompt.c: builds the prompt; the caller frees it. */
 int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err);
+
+/* left-behind.c: notes for the next prompt what an iteration that was cut off left. The caller calls
+ * state_save(). */
+void left_behind_note(struct loop *l, const struct task *t);
 
 /* answers.c: takes in the answers from `ralph answer`, which makes their tasks ready again. */
 int answers_take(struct loop *l, struct err *err);
@@ -197,11 +209,6 @@ void status_write(struct loop *l, const char *phase, uint64_t until);
 
 /* wait.c: returns 0 after the wait, else the exit code that ends the loop (paused, a signal). */
 int wait_until(struct loop *l, uint64_t until, const char *what);
-
-/* refused-hosts.c: shows which hosts were refused, before the iteration's sandbox ends, and in the
- * iterations on record. */
-void refused_hosts_tell(struct loop *l);
-void refused_hosts_tell_all(struct loop *l);
 
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);

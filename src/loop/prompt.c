@@ -79,6 +79,14 @@ static void put_task(struct loop *l, const struct task *t, struct buf *b)
 		       "which does not take your word for it.\n");
 }
 
+static void put_left(struct loop *l, const struct task *t, struct buf *b)
+{
+	const char *left = state_task_str(&l->state, t ? t->id : "", "left");
+
+	if (left)
+		(void)buf_printf(b, "\n# What was left behind\n\n%s", left);
+}
+
 int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err)
 {
 	cleanup_buf struct buf b;
@@ -90,6 +98,8 @@ int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *er
 		return r;
 	if (t && l->mode != LOOP_PLAN)
 		put_task(l, t, &b);
+	if (l->mode != LOOP_PLAN)
+		put_left(l, t, &b);
 	if (l->draft) {
 		(void)buf_puts(&b, "\n\n# The list\n\n");
 		draft_brief(l->draft, &b);

@@ -40,8 +40,9 @@ static void add_record(struct loop *l, const struct task *t)
 
 	(void)json_array_append_new(
 		s->records,
-		json_pack("{sI so* so* sI sI sI so* ss so* sI sb so*}", "iteration",
-			  (json_int_t)s->iterations, "task", t ? json_text(t->id) : NULL, "title",
+		json_pack("{sI ss so* so* sI sI sI so* ss so* sI sb so* so* so*}", "iteration",
+			  (json_int_t)s->iterations, "agent", l->agent->name, "task",
+			  t ? json_text(t->id) : NULL, "title",
 			  t && t->title ? json_text(t->title) : NULL, "ms", (json_int_t)i->ms,
 			  "tokens",
 			  (json_int_t)(tokens_all(&s->tokens) - tokens_all(&s->tokens_mark)),
@@ -49,7 +50,9 @@ static void add_record(struct loop *l, const struct task *t)
 			  i->commit ? json_string(i->commit) : NULL, "verdict",
 			  verdict_name(i->verdict), "why", i->why ? json_text(i->why) : NULL,
 			  "time", (json_int_t)time(NULL), "waited", verdict_waits(i->verdict),
-			  "refused", take_ptr(l->refused)));
+			  "refused", take_ptr(l->refused), "quarantined", take_ptr(l->quarantined),
+			  "transcript", l->transcript ? json_string(l->transcript) : NULL));
+	free(take_ptr(l->transcript));
 }
 
 static int settle_task(struct loop *l, struct task *t, struct err *err)
@@ -93,6 +96,7 @@ int round_settle(struct loop *l, struct task *t, struct err *err)
 		r = settle_task(l, t, err);
 	if (r < 0)
 		return r;
+	left_behind_note(l, t);
 	if (s->intent.state == TASK_DONE)
 		tree_commit_marks(l, t);
 	if (s->intent.verdict == VERDICT_BLOCKED || s->intent.verdict == VERDICT_DECIDE) {

@@ -7,10 +7,12 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "loop/fallback/fallback.h"
 #include "loop/iteration.h"
 #include "loop/loose.h"
 #include "loop/review/review.h"
 #include "loop/loop-usage.h"
+#include "loop/report/report.h"
 #include "live/autosave.h"
 #include "live/live.h"
 
@@ -161,8 +163,8 @@ void round_find_cause(struct loop *l, struct iteration *it)
 
 static void show_end(struct loop *l, const struct iteration *it)
 {
-	if (it->said.text)
-		show_quote(&l->show, it->said.text, 12);
+	if (it->said.text && !it->shown)
+		show_quote(&l->show, it->said.text, SHOW_WORDS_LINES);
 	if (it->end == RUN_OK)
 		return;
 	show_line(&l->show, STYLE_RED, "%s (exit %d)", run_end_name(it->end), it->code);
@@ -381,6 +383,10 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		  t && t->title ? " " : "", t && t->title ? t->title : "");
 	status_write(l, "iterating", 0);
 	r = loop_sandbox_start(l, err);
+	if (r == 0) {
+		fallback_begun(l);
+		transcripts_name(l, t);
+	}
 	if (r == 0 && !waits)
 		r = run_iteration(l, t, err);
 	if (r == 0)
@@ -401,6 +407,7 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 	if (l->hold >= 0)
 		refused_hosts_tell(l);
 	loop_sandbox_stop(l);
+	quarantined_note(l);
 	/* The conversation is exported by a separate process; the loop does not wait for it. */
 	if (l->build.spec)
 		(void)autosave_now(&l->q.places, l->build.spec->name);

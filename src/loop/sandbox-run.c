@@ -191,6 +191,23 @@ static void push_budget(const struct loop *l, struct strv *ret)
 		   (unsigned long long)(usd % 1000000));
 }
 
+/* All agents that are programs have this option. */
+static void push_model(const struct loop *l, struct strv *ret)
+{
+	const char *model = l->config->loop.model;
+
+	if (!model || !*model)
+		return;
+	strv_push(ret, "--model");
+	strv_push(ret, model);
+}
+
+/* False: the agent is one of --fallback. */
+static bool is_own_agent(const struct loop *l)
+{
+	return l->config == l->q.config;
+}
+
 int loop_sandbox_agent_argv(const struct loop *l, struct strv *ret, struct err *err)
 {
 	const struct agent *a = l->agent;
@@ -201,9 +218,12 @@ int loop_sandbox_agent_argv(const struct loop *l, struct strv *ret, struct err *
 		strv_push(ret, l->build.argv0);
 	for (size_t i = 0; a->program && a->headless[i]; i++)
 		strv_push(ret, a->headless[i]);
-	if (a->program)
+	if (a->program) {
 		push_budget(l, ret);
-	for (size_t i = a->program ? 0 : 1; i < l->q.command.n; i++)
+		push_model(l, ret);
+	}
+	/* The user's arguments are for the agent that the user named. */
+	for (size_t i = a->program ? 0 : 1; i < l->q.command.n && is_own_agent(l); i++)
 		strv_push(&own, l->q.command.v[i]);
 	if (l->q.direct)
 		r = no_sandbox_wire(&l->q.places, a->program ? a : NULL, l->root, &own, ret, err);

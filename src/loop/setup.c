@@ -20,6 +20,7 @@
 #include "record/store.h"
 #include "check/preflight.h"
 #include "loop/review/review.h"
+#include "loop/fallback/fallback.h"
 
 #define EXIT_CREDENTIAL LOOP_CREDENTIAL
 #define STATE_TRIES 3
@@ -185,6 +186,8 @@ int loop_begin_anew(struct loop *l, struct err *err)
 	json_decref(s->baseline);
 	s->baseline = NULL;
 	(void)json_array_clear(s->records);
+	json_decref(s->agents);
+	s->agents = NULL;
 	json_object_foreach (s->tasks, id, t)
 		(void)json_object_del(t, "stuck");
 	return r < 0 ? r : state_save(s, err);
@@ -376,6 +379,8 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	if (r == 0)
 		r = find_agent(l, err);
 	if (r == 0)
+		r = fallback_open(l, err);
+	if (r == 0)
 		r = ev_new(&l->ev, err);
 	if (r == 0)
 		r = control_listen(&l->control, l->ev, err);
@@ -397,6 +402,8 @@ int loop_open(struct loop *l, int fd, struct err *err)
 	if (r == 0)
 		r = review_open(l, err);
 	if (r == 0)
+		r = fallback_check(l, err);
+	if (r == 0)
 		r = tree_prepare(l, err);
 	if (r == 0)
 		r = tree_root(l, err);
@@ -417,6 +424,7 @@ void loop_close(struct loop *l)
 {
 	loop_sandbox_stop(l);
 	build_done(&l->build);
+	fallback_free(l);
 	(void)work_free(l->work);
 	(void)draft_free(l->draft);
 	if (l->repo)
@@ -429,6 +437,8 @@ void loop_close(struct loop *l)
 	strv_done(&l->questions);
 	free(l->stopped_by);
 	json_decref(l->refused);
+	json_decref(l->quarantined);
+	free(l->transcript);
 	control_release(&l->control);
 	closep(&l->root_fd);
 	closep(&l->logs);

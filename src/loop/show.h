@@ -18,6 +18,7 @@ struct show {
 void show_line(struct show *s, enum term_style style, const char *fmt, ...) printf_like(3, 4);
 /* Shows a line that the next one replaces, for a countdown. Without a terminal it shows nothing. */
 void show_over(struct show *s, const char *fmt, ...) printf_like(2, 3);
+#define SHOW_WORDS_LINES 12 /* of one message of an agent */
 /* Shows the last lines_max lines of someone else's text, each with a mark in front. */
 void show_quote(struct show *s, const char *text, size_t lines_max);
 

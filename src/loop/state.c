@@ -39,6 +39,7 @@ void state_done(struct loop_state *s)
 	json_decref(s->workers);
 	json_decref(s->view);
 	json_decref(s->loose);
+	json_decref(s->agents);
 	free(s->branch);
 	free(s->home_branch);
 	free(s->worktree);
@@ -97,6 +98,7 @@ static const struct number documents[] = {
 	{"workers", AT(workers)},
 	{"view", AT(view)},
 	{"loose", AT(loose)},
+	{"agents", AT(agents)},
 };
 /* clang-format on */
 

@@ -64,11 +64,13 @@ struct loop_state {
 	/* kept as JSON */
 	json_t *request;  /* original request of the loop, for resume */
 	json_t *baseline; /* {command: true (it succeeded) or false} */
-	json_t *tasks;	  /* {id: {"base": head, "stuck": n, "last": what failed, "answers": []}} */
+	json_t *tasks;	  /* {id: {"base": head, "stuck": n, "last": what failed,
+			   * "left": by an iteration that was cut off, "answers": []}} */
 	json_t *records;  /* of iterations, for the summary */
 	json_t *workers;  /* {id: {"branch", "path", "attempts"}}: parallel tasks */
 	json_t *view;	  /* of the repository, see repo_view_take() */
 	json_t *loose;	  /* uncommitted files, see loose.h */
+	json_t *agents;	  /* of --fallback: see fallback.h; NULL: none */
 	char *branch, *home_branch, *worktree; /* NULL: none */
 	char *marks_from; /* head before a commit of marks that is being made; NULL: none */
 	bool stashed;

@@ -128,14 +128,23 @@ static void general_commands(const struct loop *l, struct strv *ret)
 			strv_push(ret, l->work->verify.v[i]);
 }
 
-size_t verify_proved(const struct loop *l)
+bool verify_proves(const struct loop *l, const struct task *t)
 {
 	cleanup_strv struct strv commands = {0};
-	size_t n = 0;
 
 	general_commands(l, &commands);
+	for (size_t i = 0; i < commands.n; i++)
+		if (!json_is_false(json_object_get(l->state.baseline, commands.v[i])))
+			return true;
+	return t->verify.n > 0;
+}
+
+size_t verify_proved(const struct loop *l)
+{
+	size_t n = 0;
+
 	for (size_t i = 0; l->work && i < l->work->n; i++)
-		n += commands.n > 0 || l->work->tasks[i]->verify.n > 0;
+		n += verify_proves(l, l->work->tasks[i]);
 	return n;
 }
 
@@ -221,6 +230,8 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 		r = loose_after(l, err);
 	if (r < 0)
 		return r;
+	if (t && !verify_proves(l, t))
+		ret->commands = 0;
 	if (report.len)
 		ret->report = buf_take(&report);
 	if (output.len)

@@ -1,9 +1,10 @@
 /*
  * libexec/ralph/export: exports the conversations of one sandbox's home, for `ralph export`.
  *
- *	export HOME OUT KNOWN FORMAT SINCE-MS THINKING RESULT-MAX AGENT...
+ *	export HOME OUT KNOWN FORMAT SINCE-MS THINKING RESULT-MAX NAMES AGENT...
  *
- * KNOWN is the file that records earlier exports. The values that are secret come on stdin, as
+ * KNOWN is the file that records earlier exports. NAMES has the names of conversations, as lines
+ * (live/export-names.h). The values that are secret come on stdin, as
  * hashes (base/text/known.h); the result goes to stdout as JSON. This is a separate executable because it reads files that an agent
  * wrote, and because hashing needs OpenSSL.
  *
@@ -36,7 +37,7 @@
 #define RECORD_MAX (64 * MiB)
 #define LOCK_MS (30 * 60 * 1000)
 
-enum { HOME = 1, OUT, KNOWN, FORMAT, SINCE, THINKING, RESULT_MAX, AGENTS };
+enum { HOME = 1, OUT, KNOWN, FORMAT, SINCE, THINKING, RESULT_MAX, NAMES, AGENTS };
 
 static void *hash_begin(void)
 {
@@ -182,6 +183,7 @@ static int read_all(const struct reading *w, char **argv, struct tr_tally *t, st
 		.style = {.thinking = streq(argv[THINKING], "1")},
 		.known_values = &values,
 		.known = w->known,
+		.names = argv[NAMES],
 		.hash = &sha256,
 	};
 	int first = read_values(&values, err);

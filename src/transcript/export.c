@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "transcript/find.h"
 
@@ -49,6 +50,24 @@ static void slug(const struct tr_job *job, const char *said, char ret[SLUG_MAX +
 	ret[n] = '\0';
 	if (n == 0)
 		(void)snprintf(ret, SLUG_MAX + 1, "conversation");
+}
+
+/* Returns the name that held when the conversation was last changed; NULL: none did. */
+static char *name_of(const struct one *o)
+{
+	const uint64_t at =
+		(uint64_t)o->st.st_mtim.tv_sec * 1000000000 + (uint64_t)o->st.st_mtim.tv_nsec;
+	const char *line = o->job->names, *name = NULL;
+
+	while (line && *line) {
+		size_t digits = strspn(line, "0123456789"), n = strcspn(line, "\n");
+		uint64_t from;
+
+		if (line[digits] == ' ' && parse_digits(line, digits, &from) == 0 && from <= at)
+			name = line + digits + 1;
+		line += n + (line[n] == '\n');
+	}
+	return name ? xstrndup(name, strcspn(name, "\n")) : NULL;
 }
 
 /* Writes "2026-11-15T18-14-42Z", from the conversation's own time if that is valid. */
@@ -182,16 +201,18 @@ static char *choose(const struct one *o, const char *before)
 {
 	const char *title = o->tr.head.title ? o->tr.head.title : "";
 	char name[SLUG_MAX + 1], when[32];
+	cleanup_free char *stem = NULL;
 
 	if (before)
 		return xstrdup(before);
 	slug(o->job, title, name);
 	time_name(o, when);
+	stem = name_of(o);
+	if (!stem)
+		stem = xasprintf("%s/%s", when, name);
 	for (int i = 1; i < TAKEN_MAX; i++) {
-		char *path =
-			i == 1 ? xasprintf(TR_DIR "/%s/%s.%s", when, name, o->job->format->name)
-			       : xasprintf(TR_DIR "/%s/%s-%d.%s", when, name, i,
-					   o->job->format->name);
+		char *path = i == 1 ? xasprintf(TR_DIR "/%s.%s", stem, o->job->format->name)
+				    : xasprintf(TR_DIR "/%s-%d.%s", stem, i, o->job->format->name);
 
 		if (!is_taken(o->job->out, path))
 			return path;

@@ -41,7 +41,7 @@ check() {
 }
 
 @test "preflight: all is well, nothing is sent, and nothing stays" {
-	ralph preflight --json --allow example.com >"$T/checks" || fail "$(cat "$T/checks")"
+	ralph preflight --agent command --json --allow example.com >"$T/checks" || fail "$(cat "$T/checks")"
 	same True "$(get 'j["ok"]' <"$T/checks")"
 	for what in credentials clock disk sandbox gateway 'a host without a rule' 'an allowed host'; do
 		has "$(check "$what")" "True"
@@ -49,6 +49,23 @@ check() {
 	same "" "$(ralph ls -q)"
 	wait_until nothing_left
 	same "" "$(git status --porcelain --ignored)"
+}
+
+@test "preflight without --agent judges the agent that a loop would have, and says which" {
+	must_exit 1 ralph preflight --json >"$T/checks" 2>"$T/err"
+	has "$(check credentials)" "False, 'anthropic"
+	has "$(cat "$T/err")" 'the agent is claude, as you name none; to have another: ralph preflight --agent AGENT'
+	mkdir -p "$HOME/.local/bin"
+	printf '#!/bin/sh\n' >"$HOME/.local/bin/codex"
+	chmod 755 "$HOME/.local/bin/codex"
+	OPENAI_API_KEY=sk-of-the-host ralph preflight --json >"$T/checks" 2>"$T/err"
+	has "$(check credentials)" "True, 'openai"
+	has "$(cat "$T/err")" 'the agent is codex, the only one that is installed and logged in'
+	mkdir .ralph
+	echo 'agent: command' >.ralph/config.yaml
+	ralph preflight --json >"$T/checks" 2>"$T/err"
+	has "$(check credentials)" 'none are needed'
+	lacks "$(cat "$T/err")" 'the agent is'
 }
 
 @test "preflight lists all that is wrong at once, each with its remedy" {
@@ -76,7 +93,7 @@ check() {
 
 @test "preflight beside a live sandbox asks that one and leaves it running" {
 	ralph up -d -n "$S" --allow example.com
-	ralph preflight --allow example.com >/dev/null
+	ralph preflight --agent command --allow example.com >/dev/null
 	ralph up -d
 	same "running running" "$(ralph ls --json | get '" ".join(r["state"] for r in j)')"
 }

@@ -318,7 +318,7 @@ stopped() {
 
 @test "ralph up and preflight work there" {
 	fake_sbx sbx
-	has "$(sbx preflight)" "answers"
+	has "$(sbx preflight --agent command)" "answers"
 	sbx --yes up -d
 	up
 	same running "$(vm status)"

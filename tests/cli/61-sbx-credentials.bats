@@ -152,3 +152,36 @@ without() {
 	export RALPH_AGENT=command CLAUDE_CODE_USE_BEDROCK=1
 	same 1 "$(sbx run -- sh -c 'echo $CLAUDE_CODE_USE_BEDROCK')"
 }
+
+# row WHAT: of preflight's JSON in $T/checks.
+row() {
+	get '[(c["ok"], c["found"]) for c in j["checks"] if c["what"] == "'"$1"'"]' <"$T/checks"
+}
+
+@test 'preflight asks the gateway and for a host without a rule from inside, with either program' {
+	export ANTHROPIC_API_KEY=key-of-the-host
+	sbx preflight --agent claude --json >"$T/checks" || fail "$(cat "$T/checks")"
+	same "[(True, 'works')]" "$(row gateway)"
+	same "[(True, 'refused')]" "$(row 'a host without a rule')"
+	rm "$FAKE/sbx"
+	fake_sbx docker
+	ralph --engine docker-sandbox preflight --agent claude --json >"$T/checks" || fail "$(cat "$T/checks")"
+	same "[(True, 'works')]" "$(row gateway)"
+	same "[(True, 'refused')]" "$(row 'a host without a rule')"
+	unset ANTHROPIC_API_KEY
+	ralph --engine docker-sandbox preflight --agent command --json >"$T/checks"
+	has "$(row gateway)" 'none is needed'
+}
+
+@test 'preflight says when the gateway does not answer there, and when the sandbox reaches every host' {
+	export ANTHROPIC_API_KEY=key-of-the-host
+	mkdir "$T/libexec"
+	cp -r "${RALPH%/bin/ralph}/libexec/ralph/." "$T/libexec"
+	printf '#!/bin/sh\nexit 1\n' >"$T/libexec/edge"
+	RALPH_LIBEXEC=$T/libexec must_exit 1 sbx preflight --agent claude --json >"$T/checks"
+	same "[(False, 'it does not answer')]" "$(row gateway)"
+	# A proxy that refuses nothing: its answer is not the policy's.
+	sed -i "s/blocked by network policy/cannot be found/; s/Blocked by network policy/Not found/" "$FAKE"/fake_sbx_rules.py
+	must_exit 1 sbx preflight --agent claude --json >"$T/checks"
+	same "[(False, 'nothing refuses it')]" "$(row 'a host without a rule')"
+}

@@ -108,6 +108,63 @@ def slow():
     result()
 
 
+def says(text):
+    emit({"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}})
+
+
+def talks():
+    """Says what it does between its tools, one of which fails."""
+    init()
+    says("I look at the task first.")
+    emit({"type": "assistant", "message": {"content": [
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make check"}}]}})
+    emit({"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "Exit code 2\nno rule"}]}})
+    says("It has no rule; I write the file.")
+    commit()
+    claim()
+    says("Now it is done.")
+    result("Now it is done.")
+
+
+def plants():
+    """Does its work, and leaves a file that the host would run."""
+    work()
+    with open(".envrc", "w", encoding="utf-8") as f:
+        f.write("touch /tmp/evil\n")
+    result()
+
+
+def converses():
+    """Does its work, and keeps its conversation where Claude Code does."""
+    work()
+    path = os.path.expanduser(f"~/.claude/projects/-p/{TASK}-{ITERATION}.jsonl")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        for kind, text in (("user", "Do the task below."), ("assistant", f"I did {TASK}.")):
+            record = {"type": kind, "sessionId": "s", "uuid": kind, "timestamp": "2026-11-15T17:54:01.000Z",
+                      "message": {"role": kind, "id": kind, "content": [{"type": "text", "text": text}]}}
+            f.write(json.dumps(record) + "\n")
+    result()
+
+
+def dies_halfway():
+    """Commits half of the work, leaves a draft, and waits; the next one keeps its prompt and does the work."""
+    init()
+    if not os.path.exists(TASK + ".half"):
+        commit(TASK + ".half")
+        with open("draft", "w", encoding="utf-8") as f:
+            f.write("half a sentence")
+        open("waiting", "w", encoding="utf-8").close()
+        sleep_for_ever()
+    with open("runs", "w", encoding="utf-8") as f:
+        f.write(PROMPT)
+    os.unlink("draft")
+    commit()
+    claim()
+    result()
+
+
 def claims_done():
     """Says done, with a commit, without the work."""
     init()
@@ -151,6 +208,29 @@ def hangs_after_limit():
     init()
     limited(3600)
     sleep_for_ever()
+
+
+def says_limited(seconds):
+    init()
+    limited(seconds)
+    result("You've hit your limit", error=True, api_error="usage_limit_reached", api_error_status=429)
+    sys.exit(1)
+
+
+def limited_for_an_hour():
+    says_limited(3600)
+
+
+def limited_for_a_while():
+    if ITERATION == 1:
+        says_limited(6)
+    honest()
+
+
+def logged_out():
+    init()
+    result("API Error: 401", error=True, terminal_reason="api_error", api_error_status=401)
+    sys.exit(1)
 
 
 def limited_once():

@@ -48,7 +48,7 @@ static void every_program_has_a_stream_a_memory_and_hosts_to_log_in(void **state
 		for (const char *const *dir = a->state; *dir; dir++)
 			assert_true(is_private(a, *dir));
 		assert_true(is_private(a, a->conversations));
-		assert_true(a->stream && a->stream->line && a->stream->calls);
+		assert_true(a->stream && a->stream->line && a->stream->parts);
 		assert_non_null(a->stream->marks[0]);
 	}
 	assert_null(agent_programs[n]);

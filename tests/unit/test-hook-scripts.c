@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/strv.h"
 #include "hook/judge.h"
+#include "hook/lock-file.h"
 #include "hook/script-read.h"
 
 #define FILES 8
@@ -187,11 +188,65 @@ static void a_script_is_read_and_nothing_else_is(void **state)
 	(void)rmdir(dir);
 }
 
+/* True when the command is pointed out in this directory. */
+static bool is_pointed_out(const char *dir, const char *command)
+{
+	volatile bool found = false;
+	struct arena a;
+	struct judge j;
+
+	arena_init(&a, JUDGE_MEMORY);
+	judge_init(&j, &a, dir, "/home/dev");
+	j.getenv = environment;
+	j.locked = lock_file_has;
+	if (setjmp(a.out) == 0)
+		judge_script(&j, command, strlen(command));
+	else
+		fail_msg("gave up: %s: %s", a.why, command);
+	for (unsigned int i = 0; i < j.n_findings; i++)
+		found = found || (j.findings[i].severity == SEV_WARN &&
+				  j.findings[i].category == CAT_REMOTE_CODE);
+	arena_done(&a);
+	return found;
+}
+
+static void npx_of_what_the_lock_file_does_not_have_is_pointed_out(void **state)
+{
+	static const char lock[] = "{\"packages\":{\"node_modules/eslint\":{\"bin\":{\"eslint\":"
+				   "\"bin/eslint.js\"}},\"node_modules/@scope/tool\":{},"
+				   "\"node_modules/typescript\":{\"bin\":{\"tsc\":\"bin/tsc\"}}}}";
+	char dir[] = "/tmp/ralph-lock.XXXXXX";
+	cleanup_free char *below = NULL;
+	struct err err = {0};
+
+	assert_non_null(mkdtemp(dir));
+	/* Without a lock file, nobody has read anything. */
+	assert_true(is_pointed_out(dir, "npx eslint ."));
+	write_file(dir, "package-lock.json", lock, strlen(lock));
+	below = path_join(dir, "src");
+	assert_int_equal(mkdir(below, 0700), 0);
+	assert_false(is_pointed_out(dir, "npx eslint ."));
+	assert_false(is_pointed_out(below, "npx --no-install eslint@9 ."));
+	assert_false(is_pointed_out(dir, "npx @scope/tool@1.2"));
+	assert_false(is_pointed_out(dir, "npx -p typescript tsc"));
+	assert_false(is_pointed_out(dir, "npm exec tsc"));
+	assert_false(is_pointed_out(dir, "npm test"));
+	assert_true(is_pointed_out(dir, "npx eslin"));
+	assert_true(is_pointed_out(dir, "npx @scope/other"));
+	assert_true(is_pointed_out(below, "cd /tmp; npx eslint"));
+	assert_true(is_pointed_out(dir, "npx -y -p evil tsc"));
+	assert_true(is_pointed_out(dir, "npx --package=evil tsc"));
+	assert_true(is_pointed_out(dir, "pnpm dlx evil"));
+	assert_true(is_pointed_out(dir, "env X=1 npx evil@latest"));
+	assert_int_equal(path_remove_tree(AT_FDCWD, dir, &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_script_on_the_disk_does_is_judged),
 		cmocka_unit_test(a_script_is_read_and_nothing_else_is),
+		cmocka_unit_test(npx_of_what_the_lock_file_does_not_have_is_pointed_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include "tests.h"
 
 #include "view/lines.h"
+#include "loop/fallback/fallback.h"
 #include "loop/review/review.h"
 #include "loop/loop-limits.h"
 #include "loop/last-words.h"
@@ -98,15 +99,35 @@ static void reasons_and_questions_are_kept(void **state)
 
 /* ---- what is shown ---- */
 
-static void check_call(const char *agent, const char *line, const char *want)
+static void on_part(void *arg, enum render_kind kind, const char *text)
+{
+	static const char *const marks[] = {"| ", "", "failed: ", "! "};
+
+	(void)buf_printf(arg, "%s%s\n", marks[kind], text);
+}
+
+/* Lines of the stream, and all that is shown of them. */
+static void check_parts(const char *agent, const char *lines, const char *want)
 {
 	cleanup_buf struct buf b;
+	struct render r;
 
-	buf_init(&b, RENDER_MAX);
-	assert_int_equal(render_call(agent_find(agent)->stream, line, strlen(line), &b),
-			 want != NULL);
-	if (want)
-		assert_string_equal(buf_str(&b), want);
+	buf_init(&b, 64 * KiB);
+	render_init(&r);
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+
+		render_line(&r, agent_find(agent)->stream, lines, n, on_part, &b);
+		lines += n + (lines[n] == '\n');
+	}
+	render_end(&r, on_part, &b);
+	render_done(&r);
+	assert_string_equal(buf_str(&b), want);
+}
+
+static void check_call(const char *agent, const char *line, const char *want)
+{
+	check_parts(agent, line, want ? want : "");
 }
 
 static void calls_of_tools_are_one_line(void **state)
@@ -116,7 +137,7 @@ static void calls_of_tools_are_one_line(void **state)
 		   "\"hm\"},{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"description\":"
 		   "\"d\",\"command\":\"npm test\\n&& ls\"}},{\"type\":\"tool_use\",\"name\":"
 		   "\"Read\",\"input\":{}}]}}",
-		   "Bash  npm test && ls; Read");
+		   "| hm\nBash  npm test && ls\nRead\n");
 	check_call("claude",
 		   "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\"}]}}",
 		   NULL);
@@ -124,34 +145,88 @@ static void calls_of_tools_are_one_line(void **state)
 	check_call("codex",
 		   "{\"type\":\"item.started\",\"item\":{\"type\":\"command_execution\","
 		   "\"command\":\"ls\"}}",
-		   "command_execution  ls");
+		   "command_execution  ls\n");
 	check_call("codex",
 		   "{\"type\":\"item.started\",\"item\":{\"type\":\"mcp_tool_call\",\"tool\":"
 		   "\"find\",\"arguments\":{\"query\":\"x\"}}}",
-		   "find  x");
+		   "find  x\n");
 	check_call("gemini",
 		   "{\"type\":\"tool_use\",\"tool_name\":\"read_file\",\"parameters\":{\"path\":"
 		   "\"a\"}}",
-		   "read_file  a");
+		   "read_file  a\n");
 	check_call("opencode",
 		   "{\"type\":\"tool_use\",\"part\":{\"tool\":\"bash\",\"state\":{\"input\":"
 		   "{\"command\":\"ls\"}}}}",
-		   "bash  ls");
+		   "bash  ls\n");
 	check_call("copilot",
 		   "{\"type\":\"tool.execution_start\",\"data\":{\"toolName\":\"view\","
 		   "\"arguments\":{\"path\":\"a\"}}}",
-		   "view  a");
+		   "view  a\n");
 	check_call("command", "{\"type\":\"tool_use\"}", NULL);
+}
+
+static void words_are_shown_between_tools_and_failed_calls_by_their_tool(void **state)
+{
+	check_parts("claude",
+		    "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":"
+		    "\"First\\nI look.\"},{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"Bash\","
+		    "\"input\":{\"command\":\"exit 3\"}},{\"type\":\"tool_use\",\"id\":\"b\","
+		    "\"name\":\"Read\"}]}}\n"
+		    "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\","
+		    "\"tool_use_id\":\"b\",\"content\":\"fine\"},{\"type\":\"tool_result\","
+		    "\"is_error\":true,\"tool_use_id\":\"a\",\"content\":[{\"type\":\"text\","
+		    "\"text\":\"Exit code 3\\nno\"}]},{\"type\":\"text\",\"text\":\"prompt\"}]}}",
+		    "| First\nI look.\nBash  exit 3\nRead\nfailed: Bash  exit 3: Exit code 3 no\n");
+	check_parts("codex",
+		    "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":"
+		    "\"hm\"}}\n"
+		    "{\"type\":\"item.started\",\"item\":{\"id\":\"i\",\"type\":"
+		    "\"command_execution\",\"command\":\"ls\"}}\n"
+		    "{\"type\":\"item.completed\",\"item\":{\"id\":\"i\",\"type\":"
+		    "\"command_execution\",\"status\":\"failed\",\"aggregated_output\":\"gone\"}}",
+		    "| hm\ncommand_execution  ls\nfailed: command_execution  ls: gone\n");
+	check_parts("gemini",
+		    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"Wri\",\"delta\":"
+		    "true}\n{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"ting\","
+		    "\"delta\":true}\n"
+		    "{\"type\":\"message\",\"role\":\"user\",\"content\":\"prompt\"}\n"
+		    "{\"type\":\"tool_use\",\"tool_id\":\"x\",\"tool_name\":\"write\"}\n"
+		    "{\"type\":\"tool_result\",\"tool_id\":\"x\",\"status\":\"error\",\"error\":"
+		    "{\"message\":\"denied\"}}",
+		    "| Writing\nwrite\nfailed: write: denied\n");
+	check_parts("copilot",
+		    "{\"type\":\"assistant.message\",\"data\":{\"content\":\"\"}}\n"
+		    "{\"type\":\"assistant.message\",\"data\":{\"content\":\"so\"}}\n"
+		    "{\"type\":\"tool.execution_complete\",\"data\":{\"toolCallId\":\"x\","
+		    "\"success\":false,\"result\":{\"content\":\"bad\"}}}",
+		    "| so\nfailed: a tool: bad\n");
+	check_parts("opencode",
+		    "{\"type\":\"text\",\"part\":{\"text\":\"so\"}}\n"
+		    "{\"type\":\"tool_use\",\"part\":{\"callID\":\"c\",\"tool\":\"bash\",\"state\":"
+		    "{\"status\":\"error\",\"input\":{\"command\":\"ls\"},\"error\":\"bad\"}}}",
+		    "| so\nbash  ls\nfailed: bash  ls: bad\n");
+}
+
+static void words_of_the_result_are_not_shown_twice(void **state)
+{
+	static const char line[] = "{\"type\":\"text\",\"part\":{\"text\":\"all done\"}}";
+	cleanup_buf struct buf b;
+	struct render r;
+
+	buf_init(&b, 64 * KiB);
+	render_init(&r);
+	assert_false(render_shown(&r, "all done"));
+	render_line(&r, agent_find("opencode")->stream, line, strlen(line), on_part, &b);
+	assert_true(render_shown(&r, "all done"));
+	assert_false(render_shown(&r, "something else"));
+	render_done(&r);
 }
 
 static void check_notice(const char *agent, const char *line, const char *want)
 {
-	cleanup_buf struct buf b;
+	cleanup_free char *marked = want ? xasprintf("! %s\n", want) : xstrdup("");
 
-	buf_init(&b, RENDER_MAX);
-	assert_int_equal(render_notice(agent_find(agent)->stream, line, strlen(line), &b),
-			 want != NULL);
-	assert_string_equal(buf_str(&b), want ? want : "");
+	check_parts(agent, line, marked);
 }
 
 static void refusals_and_a_full_context_are_shown(void **state)
@@ -262,6 +337,40 @@ static void an_outage_is_waited_for_longer_each_time_up_to_its_end(void **state)
 			    1000 + OUTAGE_STEP_S + OUTAGE_STEP_S / 10);
 }
 
+static uint64_t away(enum verdict v, uint64_t resets_at, uint64_t since, bool no_wait)
+{
+	const struct fallback_facts f = {v, 10000, resets_at, since, 900, no_wait};
+
+	return fallback_until(&f);
+}
+
+static void another_agent_goes_on_only_when_the_wait_is_long(void **state)
+{
+	assert_int_equal(away(VERDICT_DONE, 0, 0, false), 0);
+	assert_int_equal(away(VERDICT_LIMITED, 10900, 0, false), 0);
+	assert_int_equal(away(VERDICT_LIMITED, 10901, 0, false), 10901);
+	/* An unknown end, and one that is not believed. */
+	assert_int_equal(away(VERDICT_LIMITED, 0, 0, false), 10000 + WAIT_UNKNOWN_S);
+	assert_int_equal(away(VERDICT_LIMITED, UINT64_MAX, 0, false), 10000 + WAIT_UNKNOWN_S);
+	assert_int_equal(away(VERDICT_LIMITED, 10002, 0, true), 10002);
+	assert_int_equal(away(VERDICT_OUTAGE, 0, 9101, false), 0);
+	assert_int_equal(away(VERDICT_OUTAGE, 0, 9100, false), 10900);
+	/* The clock was set back. */
+	assert_int_equal(away(VERDICT_OUTAGE, 0, 20000, false), 0);
+	assert_int_equal(away(VERDICT_OUTAGE, 0, 10000, true), 10900);
+	assert_int_equal(away(VERDICT_CREDENTIAL, 0, 0, false), 10900);
+}
+
+static void the_first_agent_that_is_not_away_works(void **state)
+{
+	static const uint64_t times[] = {200, 100, 0};
+
+	assert_int_equal(fallback_first(times, 3, 50), 2);
+	assert_int_equal(fallback_first(times, 3, 100), 1);
+	assert_int_equal(fallback_first(times, 3, 200), 0);
+	assert_int_equal(fallback_first(times, 2, 50), 2);
+}
+
 static void the_reserve_of_the_week_is_left_alone(void **state)
 {
 	assert_false(limits_reserve_reached(0, 100));
@@ -332,12 +441,16 @@ int main(void)
 		cmocka_unit_test(a_promise_counts_only_alone_on_its_line),
 		cmocka_unit_test(reasons_and_questions_are_kept),
 		cmocka_unit_test(calls_of_tools_are_one_line),
+		cmocka_unit_test(words_are_shown_between_tools_and_failed_calls_by_their_tool),
+		cmocka_unit_test(words_of_the_result_are_not_shown_twice),
 		cmocka_unit_test(refusals_and_a_full_context_are_shown),
 		cmocka_unit_test(every_stream_is_known_by_what_it_begins_with),
 		cmocka_unit_test(a_command_that_speaks_as_claude_is_known_by_its_lines),
 		cmocka_unit_test(a_limit_is_reached_at_its_number_and_zero_is_none),
 		cmocka_unit_test(what_is_left_of_a_limit_is_never_more_than_it),
 		cmocka_unit_test(a_wait_ends_a_little_after_the_announced_time),
+		cmocka_unit_test(another_agent_goes_on_only_when_the_wait_is_long),
+		cmocka_unit_test(the_first_agent_that_is_not_away_works),
 		cmocka_unit_test(the_reserve_of_the_week_is_left_alone),
 	};
 

@@ -41,6 +41,9 @@ static const struct opt build_opts[] = {
 	{"grace", 0, OPT_DURATION, 0, "TIME", "how long it may take to end after its result (10s)", .key = "loop.grace"},
 	{"verify", 0, OPT_STRV, 0, "CMD", "a command that must succeed before a task is done", .key = "loop.verify"},
 	{"verify-time", 0, OPT_DURATION, 0, "TIME", "how long such a command may take (10m)", .key = "loop.verify_time"},
+	{"model", 'm', OPT_STR, 0, "MODEL", "the agent's model", .key = "loop.model"},
+	{"fallback", 0, OPT_STR, 0, "AGENTS", "agents that go on when the provider is not available", .key = "loop.fallback"},
+	{"fallback-after", 0, OPT_DURATION, 0, "TIME", "how long to wait for the provider before that (15m)", .key = "loop.fallback_after"},
 	{"weekly-reserve", 0, OPT_STR, 0, "PERCENT", "how much of the weekly limit is left alone", .key = "loop.weekly_reserve"},
 	{"submodules", 0, OPT_STR, 0, "WHAT", "a submodule that commits move: refuse or take it", .key = "loop.submodules"},
 	{"review", 0, OPT_CHOICE, 0, "AGENT", "an agent that reviews each task before it is done", .key = "loop.review", .choices = agent_programs},
@@ -81,20 +84,6 @@ static json_t *settings_json(struct cli *cli, const struct config_sources *src)
 			 src->trusted, "memory_share", (json_int_t)src->memory_share);
 }
 
-/* A new loop without an agent and without a command gets one, and the user is told which. */
-static void choose_agent(struct cli *cli, const struct places *p, const struct config *c,
-			 const char *workspace)
-{
-	const char *why = NULL;
-	const struct agent *a = agent_choose(p, c, workspace, &why);
-
-	if (!why)
-		return;
-	log_info("loop", "the agent is %s, %s; to have another: ralph %s AGENT", a->name, why,
-		 cli->name);
-	strv_env_set(&cli->config, "agent", a->name);
-}
-
 /* Settings are judged here, where the user can be asked; a bad one is said before anything runs. */
 static int make_settings(struct cli *cli, const char *workspace, bool has_command, json_t **ret)
 {
@@ -113,7 +102,7 @@ static int make_settings(struct cli *cli, const char *workspace, bool has_comman
 		return r;
 	settings_notices(c);
 	if (!has_command && !streq(cli->name, "resume"))
-		choose_agent(cli, &from.places, c, workspace);
+		agent_settle(cli, &from.places, c, workspace, "");
 	*ret = settings_json(cli, &from.src);
 	return *ret ? 0 : err_usage(&cli->err, "the project's file is not UTF-8");
 }

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/agent-choice.h"
 #include "cli/start-checks.h"
 #include "cli/settings.h"
+#include "base/path.h"
 #include "base/text/table.h"
 #include "check/preflight.h"
 
@@ -65,6 +67,20 @@ void preflight_of(const struct settings *s, const struct sandbox_spec *spec, str
 	preflight_run(&in, ret);
 }
 
+/* Without an agent, the one that a loop here would have is judged. */
+static int take_agent(struct cli *cli, const char *path)
+{
+	cleanup_settings struct settings s = {0};
+	cleanup_free char *workspace = NULL;
+	int r = path_real(path ? path : ".", &workspace, &cli->err);
+
+	if (r == 0)
+		r = settings_load(cli, workspace, &s);
+	if (r == 0)
+		agent_settle(cli, &s.places, s.config, workspace, "--agent ");
+	return r;
+}
+
 static int cmd_preflight_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct preflight_args *args = args_;
@@ -73,8 +89,10 @@ static int cmd_preflight_run(struct cli *cli, void *args_, int argc, char **argv
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_json json_t *j = NULL;
-	int r = settings_build(cli, &target, &s, &b);
+	int r = take_agent(cli, target.path);
 
+	if (r == 0)
+		r = settings_build(cli, &target, &s, &b);
 	if (r < 0)
 		return r;
 	preflight_of(&s, b.spec, &p);

@@ -1,6 +1,6 @@
-/* The hosts that sandboxes of this loop were refused: a line at the end of each iteration, and one at
- * the end of the loop. */
-#include "loop/loop.h"
+/* The hosts that sandboxes of this loop were refused: a line at the end of each iteration, and one in
+ * the summary. */
+#include "loop/report/report.h"
 
 #include "events/refused.h"
 #include "live/live.h"
@@ -59,16 +59,14 @@ static bool add_record(const json_t *record, struct refused *all)
 	return json_is_true(json_object_get(refused, "others"));
 }
 
-void refused_hosts_tell_all(struct loop *l)
+bool refused_hosts_all(const struct loop *l, struct strv *ret)
 {
 	cleanup_free struct refused *all = xcalloc(1, sizeof(*all));
-	cleanup_strv struct strv hosts = {0};
 	const json_t *record;
 	bool others = false;
 	size_t i;
 
 	json_array_foreach (l->state.records, i, record)
 		others = add_record(record, all) || others;
-	others = refused_since(all, 0, &hosts) || others;
-	show(l, &hosts, others);
+	return refused_since(all, 0, ret) || others;
 }
