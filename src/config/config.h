@@ -25,6 +25,8 @@
  */
 /* The strictest first, so that a project file can only become stricter. */
 enum config_quarantine { QUARANTINE_ALL, QUARANTINE_GIT, QUARANTINE_NONE, QUARANTINE_N };
+/* What is shown before an interactive start: cli/show/audit.h. */
+enum config_audit { AUDIT_CHANGES, AUDIT_FULL, AUDIT_OFF, AUDIT_N };
 #define CONFIG_FILE_MAX (256 * KiB)
 
 struct config_mount {
@@ -108,6 +110,7 @@ struct config {
 	} providers;
 	struct config_credential *credentials;
 	size_t n_credentials;
+	enum config_audit audit;
 	struct {
 		enum log_level level;
 		enum log_format format;

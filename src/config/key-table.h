@@ -157,6 +157,9 @@ KEY(KEY_LOOP_NOTIFY, "loop.notify", KEY_WORD, PROJECT_SAME, AT(loop.notify), .de
 KEY(KEY_CREDENTIALS, "credentials", KEY_CREDENTIAL, PROJECT_SAME, AT(credentials),
 	.option = "--credential",
 	.help = "how sandboxes come by credentials, and further ones")
+KEY(KEY_AUDIT, "audit", KEY_CHOICE, PROJECT_NEVER, AT(audit), .def = "changes",
+	.option = "--audit", .choices = audits,
+	.help = "what is shown before a start on a terminal: changes, full or off")
 KEY(KEY_LOG_LEVEL, "log.level", KEY_CHOICE, PROJECT_SAME, AT(log.level), .def = "info",
 	.option = "--log-level", .choices = levels,
 	.help = "the least important message that is shown")

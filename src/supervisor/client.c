@@ -238,9 +238,11 @@ static void refuse_user(struct client *c, const char *user)
 /* Names how the user agreed to a start. A command by `exec` or `shell` is no start. */
 static const char *consent(uint32_t flags)
 {
-	return flags & WIRE_EXEC_CONFIRMED ? "confirmed"
-	       : flags & WIRE_EXEC_ASSUMED ? "yes"
-					   : "unattended";
+	return flags & WIRE_EXEC_CONFIRMED   ? "confirmed"
+	       : flags & WIRE_EXEC_UNCHANGED ? "unchanged"
+	       : flags & WIRE_EXEC_AUDIT_OFF ? "off"
+	       : flags & WIRE_EXEC_ASSUMED   ? "yes"
+					     : "unattended";
 }
 
 static void on_exec(struct client *c, struct wire_msg *m)

@@ -16,5 +16,8 @@ bool ask_possible(void);
  * is no.
  */
 int ask(const char *question, bool by_default, bool *ret_yes, struct err *err);
+/* The same; the answer "?" calls show, and the question comes again. */
+int ask_or_show(const char *question, bool by_default, int (*show)(void *arg), void *arg,
+		bool *ret_yes, struct err *err);
 /* Writes the prompt and takes one line; what does not fit is left out. "" at the end of the input. */
 int ask_text(const char *prompt, char *out, size_t size, struct err *err);

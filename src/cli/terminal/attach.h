@@ -28,7 +28,7 @@ struct attach {
 	struct strv *refused; /* gets the hosts that were refused meanwhile; NULL: not wanted */
 	bool *refused_others; /* with `refused`: there were others */
 	uint64_t timeout_ms;
-	uint32_t consent; /* WIRE_EXEC_CONFIRMED, WIRE_EXEC_ASSUMED or 0: how a start was agreed to
+	uint32_t consent; /* WIRE_EXEC_CONSENT or 0: how a start was agreed to
 			   */
 };
 
