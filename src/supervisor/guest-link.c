@@ -196,6 +196,10 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 		if (c && c->state == CLIENT_RUNNING)
 			client_exited(c, value);
 		return 0;
+	case WIRE_SUSPENDED:
+		if (c && c->state == CLIENT_RUNNING)
+			client_suspended(c);
+		return 0;
 	case WIRE_ERROR:
 		on_error(s, m->id, value, msg);
 		return 0;

@@ -52,8 +52,11 @@ struct client {
 	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
 	bool asked;	    /* for WIRE_INFO, before there was an answer */
 	bool timed_out;
-	uint32_t id;   /* of its command */
-	uint64_t held; /* signals that came before it ran, one bit each */
+	bool selftest; /* its command is a program of ralph's own: the probe */
+	bool suspends,
+		suspended; /* it takes WIRE_SUSPENDED; it got one, and sent no SIGCONT since */
+	uint32_t id;	   /* of its command */
+	uint64_t held;	   /* signals that came before it ran, one bit each */
 	uint64_t limit_ms, started_ms;
 	uint64_t refused;     /* number of the last refusal before its command */
 	struct strv expected; /* refusals that its command, the self-test, is still to cause */
@@ -245,6 +248,7 @@ void client_watch(struct client *c);
 void client_watch_all(struct supervisor *s); /* the sandbox is up: all frames are read now */
 struct client *client_by_id(struct supervisor *s, uint32_t id);
 void client_started(struct client *c, uint32_t pid, int pty);
+void client_suspended(struct client *c); /* its command was stopped */
 void client_exited(struct client *c, uint32_t code);
 void client_failed(struct client *c, int exit_code, const char *msg);
 void client_info(struct client *c, const json_t *j);

@@ -90,6 +90,10 @@ enum wire_type {
 	 * asks for each of them as often as it stands here: that many refusals are its own. */
 	WIRE_EXPECT,
 
+	/* guest → supervisor, u32 0; supervisor → command line, with WIRE_EXEC_SUSPENDS: the command
+	 * was stopped (Ctrl-Z) and waits for SIGCONT. Once, until SIGCONT is sent to it. */
+	WIRE_SUSPENDED,
+
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
 };
@@ -172,6 +176,7 @@ enum wire_exec_flags {
 	/* As WIRE_EXEC_CONFIRMED: the user has agreed to the same before, or wants to see no audit. */
 	WIRE_EXEC_UNCHANGED = 1 << 6,
 	WIRE_EXEC_AUDIT_OFF = 1 << 7,
+	WIRE_EXEC_SUSPENDS = 1 << 8, /* WIRE_EXEC: the command line takes WIRE_SUSPENDED */
 };
 
 #define WIRE_EXEC_CONSENT                                                                          \

@@ -84,6 +84,8 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.env = &env,
 		.cwd = b->cwd,
 		.tty = exec_wants_tty(args->tty, args->no_tty),
+		/* Agents wait for a pipe's content, but not for a terminal's. */
+		.no_typing = s->agent && !args->no_tty,
 		.refused = &hosts,
 		.refused_others = &others,
 		.timeout_ms = s->config->limits.timeout_ms,

@@ -25,6 +25,7 @@ struct attach {
 	const char *user; /* NULL: the sandbox's own */
 	const char *cwd;
 	bool tty;
+	bool no_typing;	      /* a terminal at stdin is no input: the command finds it empty */
 	struct strv *refused; /* gets the hosts that were refused meanwhile; NULL: not wanted */
 	bool *refused_others; /* with `refused`: there were others */
 	uint64_t timeout_ms;
