@@ -19,6 +19,12 @@ static int collect(struct cli *cli, const struct places *p, bool all, int argc, 
 
 int for_each_sandbox(struct cli *cli, bool all, int argc, char **argv, for_each_fn *fn, void *arg)
 {
+	return for_each_asked(cli, all, argc, argv, NULL, fn, arg);
+}
+
+int for_each_asked(struct cli *cli, bool all, int argc, char **argv, for_all_fn *before,
+		   for_each_fn *fn, void *arg)
+{
 	cleanup_(places_done) struct places p = {0};
 	cleanup_strv struct strv names;
 	int first = 0, r;
@@ -27,6 +33,8 @@ int for_each_sandbox(struct cli *cli, bool all, int argc, char **argv, for_each_
 	r = places_find(&p, &cli->err);
 	if (r == 0)
 		r = collect(cli, &p, all, argc, argv, &names);
+	if (r == 0 && before)
+		r = before(cli, &p, &names, arg);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < names.n; i++) {

@@ -172,11 +172,12 @@ int build_mounts(struct sandbox_spec *s, const struct build_input *in, struct er
 					 "%s: mounts: '%s' holds ralph's own state or "
 					 "configuration, which a sandbox must not write",
 					 config_item_origin(in->config, "mounts", i), m->path);
-		(void)spec_mount_add(s, m->writable ? SPEC_BIND_RW : SPEC_BIND_RO, real,
-				     m->target ? m->target : m->path,
-				     tools_is_private(real, in->places->home)
-					     ? "asked for by you: such places hold credentials"
-					     : "asked for by you");
+		spec_mount_add(s, m->writable ? SPEC_BIND_RW : SPEC_BIND_RO, real,
+			       m->target ? m->target : m->path,
+			       tools_is_private(real, in->places->home)
+				       ? "asked for by you: such places hold credentials"
+				       : "asked for by you")
+			->asked = true;
 		if (m->writable)
 			r = build_guard(s, in, NULL, real, m->target ? m->target : m->path, err);
 		if (r < 0)

@@ -149,7 +149,7 @@ static bool npmrc_has_token(int dir, const char *name)
 	       strstr(buf_str(&b), "_password");
 }
 
-static bool is_credential(const char *name)
+bool tools_is_credential(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(credential_names); i++)
 		if (fnmatch(credential_names[i], name, FNM_CASEFOLD) == 0)
@@ -168,7 +168,7 @@ bool tools_has_credentials(const char *dir)
 	/* npm keeps what was set for all users of a prefix in its etc/npmrc. */
 	found = npmrc_has_token(dirfd(d), ".npmrc") || npmrc_has_token(dirfd(d), "etc/npmrc");
 	while (!found && (e = readdir(d)) != NULL)
-		found = e->d_type != DT_DIR && is_credential(e->d_name);
+		found = e->d_type != DT_DIR && tools_is_credential(e->d_name);
 	(void)closedir(d);
 	return found;
 }

@@ -16,5 +16,7 @@ bool tools_root_of(const char *path, struct tools_root *ret);
 bool tools_rel_is_private(const char *rel);
 /* The i-th place of credentials, relative to $HOME; NULL behind the last. */
 const char *tools_private_place(size_t i);
+/* Does a file of this name look like a credential? */
+bool tools_is_credential(const char *name);
 /* Is there something at the top of this directory that looks like a credential? */
 bool tools_has_credentials(const char *dir);

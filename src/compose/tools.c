@@ -510,3 +510,14 @@ bool tools_is_private(const char *path, const char *home)
 		return false;
 	return tools_rel_is_private(path + strlen(home) + 1);
 }
+
+/* The homes of others have the same places as the user's own, and a copy of a home has them too. */
+bool tools_may_hold_key(const char *path, const char *home)
+{
+	if (tools_is_private(path, home) || tools_is_credential(path_base(path)))
+		return true;
+	for (const char *p = strstr(path, "/."); p; p = strstr(p + 1, "/."))
+		if (tools_rel_is_private(p + 1))
+			return true;
+	return false;
+}

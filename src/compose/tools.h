@@ -64,3 +64,5 @@ char *tools_path_text(const struct tools *t);
 
 /* Is this path one that may hold credentials, or does it contain one that does? Both absolute. */
 bool tools_is_private(const char *path, const char *home);
+/* May this file or directory hold a key or login, by its place or by its name, wherever it lies? */
+bool tools_may_hold_key(const char *path, const char *home);

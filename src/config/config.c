@@ -164,8 +164,10 @@ static int merge_project(struct merge *m, const struct config_sources *src,
 {
 	cleanup_(config_freep) struct config *alone = config_new();
 	struct merge probe = {alone, src->home, m->rows, m->err};
-	int r = merge_file(&probe, f);
+	int r = config_project_never(f, m->err);
 
+	if (r == 0)
+		r = merge_file(&probe, f);
 	if (r == 0)
 		r = own_webhook(alone, m->err);
 	if (r == 0 && !src->trusted)
@@ -247,6 +249,8 @@ int config_widenings(const struct config_sources *src, struct config_widening **
 		r = merge_file(&m, user);
 	if (r == 0 && profile)
 		r = merge_file(&m, profile);
+	if (r == 0)
+		r = config_project_never(project, err);
 	if (r == 0)
 		r = merge_file(&probe, project);
 	if (r == 0)

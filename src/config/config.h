@@ -31,6 +31,8 @@ enum config_quarantine {
 	QUARANTINE_NONE,
 	QUARANTINE_N
 };
+/* What is shown before an interactive start: cli/show/audit.h. */
+enum config_audit { AUDIT_CHANGES, AUDIT_FULL, AUDIT_OFF, AUDIT_N };
 #define CONFIG_FILE_MAX (256 * KiB)
 
 struct config_mount {
@@ -126,6 +128,7 @@ struct config {
 	} providers;
 	struct config_credential *credentials;
 	size_t n_credentials;
+	enum config_audit audit;
 	struct {
 		enum log_level level;
 		enum log_format format;

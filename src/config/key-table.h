@@ -179,6 +179,9 @@ KEY(KEY_LOOP_REVIEW_CAP, "loop.review_cap", KEY_UINT, PROJECT_LOWER, AT(loop.rev
 KEY(KEY_CREDENTIALS, "credentials", KEY_CREDENTIAL, PROJECT_SAME, AT(credentials),
 	.option = "--credential",
 	.help = "how sandboxes come by credentials, and further ones")
+KEY(KEY_AUDIT, "audit", KEY_CHOICE, PROJECT_NEVER, AT(audit), .def = "changes",
+	.option = "--audit", .choices = audits,
+	.help = "what is shown before a start on a terminal: changes, full or off")
 KEY(KEY_LOG_LEVEL, "log.level", KEY_CHOICE, PROJECT_SAME, AT(log.level), .def = "info",
 	.option = "--log-level", .choices = levels,
 	.help = "the least important message that is shown")

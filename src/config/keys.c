@@ -22,6 +22,12 @@ static const char *const quarantines[] = {
 	[QUARANTINE_ALL] = "all",   [QUARANTINE_ASK] = "ask", [QUARANTINE_GIT] = "git",
 	[QUARANTINE_NONE] = "none", [QUARANTINE_N] = NULL,
 };
+static const char *const audits[] = {
+	[AUDIT_CHANGES] = "changes",
+	[AUDIT_FULL] = "full",
+	[AUDIT_OFF] = "off",
+	[AUDIT_N] = NULL,
+};
 static const char *const levels[] = {
 	[LOG_ERROR] = "error", [LOG_WARN] = "warning", [LOG_INFO] = "info",
 	[LOG_DEBUG] = "debug", [LOG_LEVEL_N] = NULL,

@@ -37,6 +37,7 @@ enum key_project {
 	PROJECT_FEWER,	/* network.provider_tools: none, or some of what the user allows */
 	PROJECT_NEW,	/* env.set: names the user does not set */
 	PROJECT_ANY,	/* every value tightens */
+	PROJECT_NEVER,	/* none, not even one that the user trusts: what the user is shown */
 };
 
 struct key {

@@ -66,6 +66,8 @@ static bool scalar_widens(const struct config *base, const struct config *projec
 		return !streq(word(base, id), word(project, id));
 	case PROJECT_FEWER:
 		return names_widen(word(base, id), word(project, id));
+	case PROJECT_NEVER:
+		return true;
 	case PROJECT_NEW:
 	case PROJECT_ANY:
 		break;
@@ -173,6 +175,22 @@ static int refuse(struct walk *w, enum key_id id, const struct scan_value *at, c
 	else
 		r = err_usage(w->err, "'%.60s' is wider than your own setting; " REMEDY, text);
 	return merge_fail_at(w->err, r, &place, keys[id].name);
+}
+
+int config_project_never(const struct config_file *file, struct err *err)
+{
+	for (enum key_id id = 0; id < KEY_N; id++) {
+		const struct scan_value *v = &file->values[id];
+		struct merge_place place = merge_in_file(file, v);
+
+		if (keys[id].project == PROJECT_NEVER && v->text)
+			return merge_fail_at(err,
+					     err_usage(err,
+						       "a project file cannot set this; set it "
+						       "in your own config.yaml"),
+					     &place, keys[id].name);
+	}
+	return 0;
 }
 
 int config_project_widens(const struct config *base, const struct config *project,

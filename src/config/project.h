@@ -10,6 +10,8 @@
  */
 int config_project_widens(const struct config *base, const struct config *project,
 			  const struct config_file *file, uint64_t memory_share, struct err *err);
+/* The error for a key that no project file may have, trusted or not (PROJECT_NEVER). */
+int config_project_never(const struct config_file *file, struct err *err);
 /* All of them, in the order of the keys; see config_widenings(). */
 void config_project_widenings(const struct config *base, const struct config *project,
 			      const struct config_file *file, uint64_t memory_share,

@@ -24,6 +24,7 @@ struct minder {
 	pid_t payload; /* 0 once it is reaped */
 	int code;
 	bool ending;
+	bool suspended; /* the payload was stopped, which was said; until it is continued by order */
 };
 
 static int open_pty(const struct guest *g, uint32_t rows, uint32_t cols, int *ret_master,
@@ -102,6 +103,8 @@ static int start(struct minder *m, struct wire_msg *spawn, int *ret_master, stru
 		r = open_pty(m->g, rows, cols, ret_master, &slave, err);
 		if (r < 0)
 			return r;
+		if (ioctl(slave, TIOCSCTTY, 0) < 0)
+			return err_sys(err, errno, "cannot take the terminal");
 		fds.stdio[0] = fds.stdio[1] = fds.stdio[2] = slave;
 	}
 	return fork_payload(m, &reader, &fds, err);
@@ -112,19 +115,30 @@ static int exit_code(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Once, until it is continued by order: the payload could stop and be continued at any rate. */
+static void on_stopped(struct minder *m)
+{
+	if (!m->suspended)
+		guest_send_u32(m->sock, WIRE_SUSPENDED, m->id, 0, NULL, 0);
+	m->suspended = true;
+}
+
 /* Reaps what has ended; true when no process is left beneath us. Having no child means having no
  * descendant: orphans would be our children. */
 static bool reap(struct minder *m)
 {
 	for (int i = 0; i < REAPS_PER_TURN; i++) {
 		int status;
-		pid_t pid = waitpid(-1, &status, WNOHANG);
+		pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
 
 		if (pid == 0)
 			return false;
 		if (pid < 0)
 			return errno == ECHILD;
-		if (pid == m->payload) {
+		if (WIFSTOPPED(status)) {
+			if (pid == m->payload)
+				on_stopped(m);
+		} else if (pid == m->payload) {
 			m->payload = 0;
 			m->code = exit_code(status);
 			m->ending = true;
@@ -142,7 +156,9 @@ static void obey(struct minder *m, const struct wire_msg *msg)
 	sig = wire_get_u32(&r);
 	if (msg->type != WIRE_KILL || wire_read_end(&r) < 0)
 		return;
-	/* The payload leads its session, so it cannot have left its group. */
+	if (sig == SIGCONT)
+		m->suspended = false;
+	/* The payload was made the leader of its group. If it joins another, it misses signals. */
 	if (sig == 0)
 		m->ending = true;
 	else if (m->payload > 0 && sig < _NSIG)
@@ -211,6 +227,10 @@ void minder_run(const struct guest *g, struct wire_msg *spawn, int sock)
 	int r;
 
 	if (sigfd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) < 0)
+		_exit(EXIT_RALPH);
+	/* Ctrl-Z stops a group of processes only if somebody of its session, but of another group,
+	 * can continue it: the minder leads the session, the payload a group of its own. */
+	if (setsid() < 0)
 		_exit(EXIT_RALPH);
 	r = start(&m, spawn, &master, &err);
 	/* From here on the command's descriptors are only the command's: its pipes must close

@@ -60,9 +60,12 @@ static int place_fds(int pipe, int ruleset, int proc_fd, int program)
 
 static int take_stdio(const int fds[3], bool terminal, struct err *err)
 {
-	if (setsid() < 0)
-		return err_sys(err, errno, "cannot start a session");
-	if (terminal && ioctl(fds[0], TIOCSCTTY, 0) < 0)
+	pid_t self = getpid();
+
+	/* The session is the minder's. SIGTTOU is blocked as yet: we may take the foreground. */
+	if (setpgid(0, 0) < 0)
+		return err_sys(err, errno, "cannot start a group of processes");
+	if (terminal && ioctl(fds[0], TIOCSPGRP, &self) < 0)
 		return err_sys(err, errno, "cannot take the terminal");
 	for (int i = 0; i < 3; i++)
 		if (dup2(fds[i], i) < 0)

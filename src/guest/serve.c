@@ -139,16 +139,18 @@ static void report_dying(struct server *sv, struct slot *s)
 /* Passes a minder's frame on to the supervisor, in order. */
 static void relay(struct server *sv, struct slot *s, struct wire_msg *msg)
 {
+	bool over = msg->type == WIRE_ENDED || msg->type == WIRE_ERROR;
+
 	if (s->state != LIVE)
 		return;
-	if (msg->type != WIRE_SPAWNED && msg->type != WIRE_ENDED && msg->type != WIRE_ERROR)
+	if (!over && msg->type != WIRE_SPAWNED && msg->type != WIRE_SUSPENDED)
 		return;
-	if (msg->type != WIRE_SPAWNED)
+	if (over)
 		let_login_go(sv, s);
 	(void)wire_send(sv->g->sock, msg->type, s->id, &msg->body, msg->fds, msg->n_fds);
 	if (msg->type == WIRE_SPAWNED)
 		s->spawned = true;
-	else
+	if (over)
 		s->state = LEAVING;
 }
 

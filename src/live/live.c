@@ -315,9 +315,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	return r < 0 ? r : start(p, spec, &e, &home, prestarted, ret, err);
 }
 
-static_assert((int)LIVE_CONFIRMED == (int)WIRE_EXEC_CONFIRMED &&
-		      (int)LIVE_ASSUMED == (int)WIRE_EXEC_ASSUMED,
-	      "they travel as they are");
+static_assert(((LIVE_KEEP | LIVE_REMOVE) & WIRE_EXEC_CONSENT) == 0, "they travel as they are");
 
 static int send_flags(int conn, enum live_flags flags)
 {
@@ -325,7 +323,7 @@ static int send_flags(int conn, enum live_flags flags)
 	int r = 0;
 
 	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, 1U | (flags & (LIVE_CONFIRMED | LIVE_ASSUMED)));
+	wire_put_u32(&b, 1U | ((uint32_t)flags & WIRE_EXEC_CONSENT));
 	if (flags & LIVE_KEEP)
 		r = wire_send(conn, WIRE_KEEP, 0, &b, NULL, 0);
 	if (r == 0 && (flags & LIVE_REMOVE))

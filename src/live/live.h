@@ -24,9 +24,7 @@
 enum live_flags {
 	LIVE_KEEP = 1 << 0,   /* the sandbox stays up without commands */
 	LIVE_REMOVE = 1 << 1, /* the sandbox is removed when it ends */
-	/* With LIVE_KEEP, for the record: see enum wire_exec_flags. */
-	LIVE_CONFIRMED = 1 << 2,
-	LIVE_ASSUMED = 1 << 3,
+			      /* With LIVE_KEEP, for the record: the bits of WIRE_EXEC_CONSENT. */
 };
 
 /*

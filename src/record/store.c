@@ -160,28 +160,44 @@ int store_write_owner(const struct store_entry *e, const char *workspace, struct
 	return err_sys(err, errno, "cannot write the record of sandbox '%s'", e->name);
 }
 
+#define STORE_SPEC "spec.json"
+#define STORE_AGREED "agreed.json"
+
 int store_write_spec_text(const struct store_entry *e, const char *text, size_t len)
 {
-	return path_write_atomic(e->dir, "spec.json", text, len, 0600, 0);
+	return path_write_atomic(e->dir, STORE_SPEC, text, len, 0600, 0);
 }
 
-int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+static int write_spec(const struct store_entry *e, const char *file,
+		      const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
-	int r = text ? store_write_spec_text(e, text, strlen(text)) : -EINVAL;
+	int r = text ? path_write_atomic(e->dir, file, text, strlen(text), 0600, 0) : -EINVAL;
 
 	return r < 0 ? err_sys(err, -r, "cannot write the spec of sandbox '%s'", e->name) : 0;
 }
 
-int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err)
+int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
+{
+	return write_spec(e, STORE_SPEC, spec, err);
+}
+
+int store_write_agreed(const struct store_entry *e, const struct sandbox_spec *spec,
+		       struct err *err)
+{
+	return write_spec(e, STORE_AGREED, spec, err);
+}
+
+static int read_spec(const struct store_entry *e, const char *file, struct sandbox_spec **ret,
+		     struct err *err)
 {
 	cleanup_json json_t *j = NULL;
 	cleanup_buf struct buf b;
 	int r;
 
 	buf_init(&b, SPEC_FILE_MAX);
-	r = path_read(e->dir, "spec.json", &b);
+	r = path_read(e->dir, file, &b);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read the spec of sandbox '%s'", e->name);
 	r = json_parse(b.data ? b.data : "", b.len, &j, err);
@@ -190,6 +206,16 @@ int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, stru
 	return r < 0 ? err_wrap(err, r, "the record of sandbox '%s' is damaged (ralph rm %s)",
 				e->name, e->name)
 		     : 0;
+}
+
+int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err)
+{
+	return read_spec(e, STORE_SPEC, ret, err);
+}
+
+int store_read_agreed(const struct store_entry *e, struct sandbox_spec **ret, struct err *err)
+{
+	return read_spec(e, STORE_AGREED, ret, err);
 }
 
 int store_detach(const struct places *p, const char *name, char **ret_doomed, struct err *err)

@@ -52,6 +52,10 @@ int store_write_owner(const struct store_entry *e, const char *workspace, struct
 int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);
 /* Like store_write_spec(), for a spec that is already text. */
 int store_write_spec_text(const struct store_entry *e, const char *text, size_t len);
+/* The spec that the user last agreed to. Reading it fails where there is none: then the user is asked. */
+int store_write_agreed(const struct store_entry *e, const struct sandbox_spec *spec,
+		       struct err *err);
+int store_read_agreed(const struct store_entry *e, struct sandbox_spec **ret, struct err *err);
 /* -ENOENT when the record has no spec (yet). */
 int store_read_spec(const struct store_entry *e, struct sandbox_spec **ret, struct err *err);
 /*

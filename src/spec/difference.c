@@ -16,7 +16,7 @@ static bool same_field(const struct spec_field *f, const void *a, const void *b)
 	return field_number(f, a) == field_number(f, b);
 }
 
-static bool same_item(const struct spec_field *list, const void *a, const void *b)
+bool item_same(const struct spec_field *list, const void *a, const void *b)
 {
 	const struct spec_table *t = list->of;
 
@@ -31,19 +31,19 @@ static bool has_mount(const struct spec_field *f, const struct sandbox_spec *s, 
 		      const struct spec_mount *m)
 {
 	for (size_t i = 0; i < s->n_mounts; i++)
-		if (same_item(f, &s->mounts[(first + i) % s->n_mounts], m))
+		if (item_same(f, &s->mounts[(first + i) % s->n_mounts], m))
 			return true;
 	return false;
 }
 
 /* A live sandbox keeps the home that it was started with. */
-static bool is_home(const struct sandbox_spec *s, const struct spec_mount *m)
+bool mount_is_home(const struct sandbox_spec *s, const struct spec_mount *m)
 {
 	return m->kind == SPEC_BIND_RW && streq(m->target, s->home);
 }
 
 /* These mounts follow from the content of the workspace, which may have changed since the start. */
-static bool is_of_tree(const struct spec_mount *m)
+bool mount_is_of_tree(const struct spec_mount *m)
 {
 	return m->of_tree || m->kind == SPEC_PIN || m->kind == SPEC_PROTECT ||
 	       m->kind == SPEC_HIDE || m->kind == SPEC_PUT_BACK || m->kind == SPEC_OWN;
@@ -55,14 +55,15 @@ char *mount_difference(const struct spec_field *f, const void *live, const void 
 	const struct sandbox_spec *has = live, *needs = want;
 
 	for (size_t i = 0; i < needs->n_mounts; i++)
-		if (!is_of_tree(&needs->mounts[i]) && !is_home(needs, &needs->mounts[i]) &&
+		if (!mount_is_of_tree(&needs->mounts[i]) &&
+		    !mount_is_home(needs, &needs->mounts[i]) &&
 		    !has_mount(f, has, i, &needs->mounts[i]))
 			return xasprintf("mount %s", needs->mounts[i].target);
 	for (size_t i = 0; i < has->n_mounts; i++) {
 		const struct spec_mount *m = &has->mounts[i];
 
 		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK &&
-		    m->kind != SPEC_HOME_LINK && !is_of_tree(m) && !is_home(has, m) &&
+		    m->kind != SPEC_HOME_LINK && !mount_is_of_tree(m) && !mount_is_home(has, m) &&
 		    !has_mount(f, needs, i, m))
 			return xasprintf("mount %s", m->target);
 	}
@@ -90,7 +91,7 @@ static char *list_difference(const struct spec_field *f, const void *live, const
 	for (size_t i = 0; i < n_want; i++) {
 		const void *item = field_item(f, want, i);
 
-		if (i >= n_live || !same_item(f, field_item(f, live, i), item))
+		if (i >= n_live || !item_same(f, field_item(f, live, i), item))
 			return xasprintf("%s %s", spec_parts[f->part],
 					 *(char *const *)((const char *)item + f->of->name_at));
 	}
@@ -105,7 +106,7 @@ static const char *text_of(const struct spec_field *f, const void *item)
 	return s ? s : "none";
 }
 
-static char *field_difference(const struct spec_field *f, const void *live, const void *want)
+char *field_difference(const struct spec_field *f, const void *live, const void *want)
 {
 	if (f->difference)
 		return f->difference(f, live, want);

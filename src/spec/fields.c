@@ -306,6 +306,7 @@ static const struct spec_field mount_rows[] = {
 	{ "size",       FIELD(spec_mount, size), OPTIONAL, .part = MOUNT },
 	{ "mode",       FIELD(spec_mount, mode), OPTIONAL, .part = MOUNT },
 	{ "of_tree",    FIELD(spec_mount, of_tree), OPTIONAL },
+	{ "asked",      FIELD(spec_mount, asked), OPTIONAL },
 };
 
 static const struct spec_field watch_rows[] = {

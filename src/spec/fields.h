@@ -97,3 +97,7 @@ json_t *rlimits_to_json(const void *limits);
 int rlimits_from_json(const json_t *j, void *limits, struct err *err);
 /* difference.c */
 field_difference_fn mount_difference, net_difference;
+field_difference_fn field_difference; /* of any compared field; NULL: there is none */
+bool item_same(const struct spec_field *list, const void *a, const void *b); /* two of its items */
+bool mount_is_home(const struct sandbox_spec *s, const struct spec_mount *m);
+bool mount_is_of_tree(const struct spec_mount *m);

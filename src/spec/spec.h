@@ -89,6 +89,7 @@ struct spec_mount {
 	uint64_t size; /* SPEC_TMPFS */
 	bool of_tree; /* follows from what lies in the workspace; with SPEC_PIN … SPEC_HIDE always
 		       */
+	bool asked;   /* the user asks for it: the setting mounts */
 	uint32_t mode; /* permissions of a tmpfs, directory, file; S_IFDIR for a masked directory */
 };
 
@@ -312,6 +313,15 @@ json_t *spec_credentials_to_json(const struct sandbox_spec *s);
  * not to the sandbox.
  */
 char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want);
+
+/*
+ * What changed for the user since `agreed`: a line for each change, in words. Everything counts that
+ * lets the sandbox read, write, reach or spend more or less, and each variable of the user's. These do
+ * not count: the content of the workspace, the programs of the host that a command needs, variables
+ * that ralph sets, times.
+ */
+void spec_changes(const struct sandbox_spec *agreed, const struct sandbox_spec *now,
+		  struct strv *out);
 
 char *spec_tools_text(const struct sandbox_spec *s);	  /* "web_search, mcp_servers", "none" */
 const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */

@@ -120,6 +120,21 @@ void client_ended(struct client *c, uint32_t code)
 		client_exited(c, code);
 }
 
+/* The member "selftest" of the events of its command; NULL: none. */
+static json_t *selftest_mark(const struct client *c)
+{
+	return c->selftest ? json_true() : NULL;
+}
+
+/* Once: the client stops, and reads no more before the user continues it. */
+void client_suspended(struct client *c)
+{
+	if (!c->suspends || c->suspended)
+		return;
+	c->suspended = true;
+	reply(c, WIRE_SUSPENDED, NULL, NULL, 0);
+}
+
 void client_exited(struct client *c, uint32_t code)
 {
 	cleanup_buf struct buf b;
@@ -143,9 +158,9 @@ void client_exited(struct client *c, uint32_t code)
 	reply(c, WIRE_EXITED, &b, NULL, 0);
 	events_link_flush(c->sup);
 	sup_event(c->sup, "exec-end",
-		  json_pack("{sI sI sI sb}", "id", (json_int_t)c->id, "code", (json_int_t)code,
-			    "ms", (json_int_t)(now_ms() - c->started_ms), "timed_out",
-			    c->timed_out));
+		  json_pack("{sI sI sI sb so*}", "id", (json_int_t)c->id, "code", (json_int_t)code,
+			    "ms", (json_int_t)(now_ms() - c->started_ms), "timed_out", c->timed_out,
+			    "selftest", selftest_mark(c)));
 }
 
 void client_failed(struct client *c, int exit_code, const char *msg)
@@ -284,9 +299,11 @@ static void refuse_user(struct client *c, const char *user)
 /* Names how the user agreed to a start. A command by `exec` or `shell` is no start. */
 static const char *consent(uint32_t flags)
 {
-	return flags & WIRE_EXEC_CONFIRMED ? "confirmed"
-	       : flags & WIRE_EXEC_ASSUMED ? "yes"
-					   : "unattended";
+	return flags & WIRE_EXEC_CONFIRMED   ? "confirmed"
+	       : flags & WIRE_EXEC_UNCHANGED ? "unchanged"
+	       : flags & WIRE_EXEC_AUDIT_OFF ? "off"
+	       : flags & WIRE_EXEC_ASSUMED   ? "yes"
+					     : "unattended";
 }
 
 static void on_exec(struct client *c, struct wire_msg *m)
@@ -310,14 +327,18 @@ static void on_exec(struct client *c, struct wire_msg *m)
 	cred_link_environ(s, &f.env);
 	c->id = ++s->next_id;
 	c->state = CLIENT_SPAWNING;
+	c->suspends = f.flags & WIRE_EXEC_SUSPENDS;
+	c->selftest = f.flags & WIRE_EXEC_PROGRAM;
 	c->started_ms = now_ms();
 	gateway_link_hear(s);
 	git_cover_check(s);
 	c->refused = s->log.refused.now;
 	r = s->runner->spawn(s, c, &f, m, &err);
 	sup_event(s, "exec",
-		  json_pack("{sI so ss*}", "id", (json_int_t)c->id, "argv", argv_to_json(&f.argv),
-			    "audit", f.flags & WIRE_EXEC_INHERIT ? NULL : consent(f.flags)));
+		  json_pack("{sI so ss* so*}", "id", (json_int_t)c->id, "argv",
+			    argv_to_json(&f.argv), "audit",
+			    f.flags & WIRE_EXEC_INHERIT ? NULL : consent(f.flags), "selftest",
+			    selftest_mark(c)));
 	if (r == 0)
 		return;
 	client_failed(c, EXIT_RALPH,
@@ -377,6 +398,8 @@ static void on_wire_signal(struct client *c, uint32_t sig)
 {
 	if (sig == 0 || sig >= NSIG)
 		return;
+	if (sig == SIGCONT)
+		c->suspended = false;
 	if (c->state == CLIENT_RUNNING)
 		pass_on(c, sig);
 	else if (c->state == CLIENT_SPAWNING || c->state == CLIENT_WAITING)

@@ -202,6 +202,10 @@ static int handle(struct supervisor *s, struct wire_msg *m)
 		else
 			git_link_ended(s, m->id);
 		return 0;
+	case WIRE_SUSPENDED:
+		if (c && c->state == CLIENT_RUNNING)
+			client_suspended(c);
+		return 0;
 	case WIRE_ERROR:
 		if (git_flow_is_ours(s, m->id))
 			git_flow_ended(s, (uint32_t)exec_exit_code(value));

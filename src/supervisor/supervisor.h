@@ -55,6 +55,9 @@ struct client {
 	bool waits_stopped; /* asked for WIRE_STOP and gets WIRE_STOPPED */
 	bool asked;	    /* for WIRE_INFO, before there was an answer */
 	bool timed_out;
+	bool selftest;	       /* its command is a program of ralph's own: the probe */
+	bool suspends;	       /* it takes WIRE_SUSPENDED */
+	bool suspended;	       /* it got one, and sent no SIGCONT since */
 	uint32_t code;	       /* of its command, while it is LEAVING */
 	struct wire_msg *exec; /* what it asked for, while it is WAITING */
 	uint32_t id;	       /* of its command */
@@ -281,6 +284,7 @@ void client_watch_all(struct supervisor *s); /* the sandbox is up: all frames ar
 struct client *client_by_id(struct supervisor *s, uint32_t id);
 void client_started(struct client *c, uint32_t pid, int pty);
 void client_ended(struct client *c, uint32_t code); /* its command; commits are imported first */
+void client_suspended(struct client *c);	    /* its command was stopped */
 void client_exited(struct client *c, uint32_t code);
 void client_resume(struct supervisor *s); /* those who waited for git */
 bool client_any_runs(const struct supervisor *s);

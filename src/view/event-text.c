@@ -95,7 +95,7 @@ static void say_net(const json_t *j, struct buf *b)
 		(void)buf_puts(b, " opened");
 	if (n > 1)
 		(void)buf_printf(b, ", %lld times", n);
-	if (json_is_true(json_object_get(j, "selftest")))
+	if (event_is_selftest(j))
 		(void)buf_puts(b, ", by the self-test");
 	if (reason[0])
 		(void)buf_printf(b, ": %s", reason);
@@ -259,11 +259,16 @@ char *event_text(const json_t *j)
 	return xstrdup(buf_str(&b));
 }
 
+bool event_is_selftest(const json_t *j)
+{
+	return json_is_true(json_object_get(j, "selftest"));
+}
+
 bool event_is_refusal(const json_t *j)
 {
 	const char *type = text(j, "type");
 
-	if (json_is_true(json_object_get(j, "selftest")))
+	if (event_is_selftest(j))
 		return false;
 	return (streq(type, "net") && streq(text(j, "verdict"), "deny")) ||
 	       (streq(type, "credential") && streq(text(j, "what"), "refused")) ||

@@ -22,6 +22,7 @@
  *	WIRE_SPAWN id              →
  *	                           ←       WIRE_SPAWNED id: u32 pid; fd: pty master | WIRE_ERROR id
  *	WIRE_KILL id               →
+ *	                           ←       WIRE_SUSPENDED id: u32 0
  *	                           ←       WIRE_ENDED id: u32 code
  *
  * WIRE_UP comes when everything below is in force. More listeners than WIRE_FDS_MAX come in

@@ -93,6 +93,10 @@ enum wire_type {
 	/* supervisor → command line: as WIRE_NOTICE, and no warning */
 	WIRE_NEWS,
 
+	/* guest → supervisor, u32 0; supervisor → command line, with WIRE_EXEC_SUSPENDS: the command
+	 * was stopped (Ctrl-Z) and waits for SIGCONT. Once, until SIGCONT is sent to it. */
+	WIRE_SUSPENDED,
+
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
 };
@@ -172,7 +176,15 @@ enum wire_exec_flags {
 	 * content of the set-up's logins, which are inside until the command has ended: a u64 length
 	 * for each, then their bytes. */
 	WIRE_EXEC_LOGIN = 1 << 5,
+	/* As WIRE_EXEC_CONFIRMED: the user has agreed to the same before, or wants to see no audit. */
+	WIRE_EXEC_UNCHANGED = 1 << 6,
+	WIRE_EXEC_AUDIT_OFF = 1 << 7,
+	WIRE_EXEC_SUSPENDS = 1 << 8, /* WIRE_EXEC: the command line takes WIRE_SUSPENDED */
 };
+
+#define WIRE_EXEC_CONSENT                                                                          \
+	((uint32_t)(WIRE_EXEC_CONFIRMED | WIRE_EXEC_ASSUMED | WIRE_EXEC_UNCHANGED |                \
+		    WIRE_EXEC_AUDIT_OFF))
 
 /* The exec flags that WIRE_SPAWN has as well, and the number of descriptors that come along. */
 #define WIRE_SPAWN_FLAGS ((uint32_t)(WIRE_EXEC_TTY | WIRE_EXEC_PROGRAM | WIRE_EXEC_LOGIN))

@@ -86,7 +86,13 @@ few() {
 	[ "$(refusals "$name" marked)" -gt 50 ]
 	same 0 "$(refusals "$name" other)"
 	same 1 "$(ralph net log --denied "$name" | wc -l)"
-	has "$(ralph net log "$name")" "self-test: "
+	# Nor are they shown as the user's, or its program as a command of the user's.
+	lacks "$(ralph net log "$name")" deny
+	lacks "$(ralph events "$name")" deny
+	lacks "$(ralph events "$name")" ralph-probe
+	has "$(ralph net log --all "$name")" "self-test: "
+	has "$(ralph events -a "$name")" "by the self-test"
+	has "$(ralph events -a "$name")" ralph-probe
 	same '[]' "$(ralph inspect --json "$name" | get 'j["live"]["refused"]')"
 	ralph run -d -n "$name" -e PATH=/nowhere -- /bin/true 2>"$T/err"
 	lacks "$(cat "$T/err")" refused

@@ -92,6 +92,41 @@ out() {
 		"$RALPH" exec -t -e 'PS1=$ ' "$S" bash --norc --noprofile -i
 }
 
+# in_shell STEP…: the steps in an interactive shell of the user's, which ends with 3.
+in_shell() {
+	must_exit 3 env PS1='$ ' python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" 'expect:\$ ' "$@" 'send:exit 3\n' -- bash --norc --noprofile -i
+}
+
+# bats test_tags=root
+@test "Ctrl-Z stops the command and ralph, with a terminal and without one; fg continues both" {
+	local how job='trap "echo back-$((3 + 4))" CONT; echo run-$((1 + 1)); while :; do :; done'
+
+	ralph exec "$S" sh -c 'cat >~/job' <<<"$job"
+	for how in -t -T; do
+		in_shell "send:$RALPH exec $how $S sh -c '. ~/job'\n" 'expect:run-2' 'send:\x1a' 'expect:Stopped' 'send:echo still-$((40+2))\n' 'expect:still-42' \
+			'send:fg\n' 'expect:back-7' 'send:\x03' 'expect:\$ ' 'send:echo code-$?\n' 'expect:code-130'
+	done
+}
+
+@test "a command that stops itself, as agents do at Ctrl-Z, gives the shell back; fg continues it" {
+	in_shell "send:$RALPH exec -t $S sh -c 'echo run-\$((1+1)); kill -STOP \$\$; echo back-\$((3+4)); read x; echo got-\$x'\n" 'expect:run-2' \
+		'expect:Stopped' 'send:fg\n' 'expect:back-7' 'send:word\n' 'expect:got-word' 'expect:\$ '
+}
+
+@test "without a shell that could continue it, a command goes on at once" {
+	must_exit 9 on_terminal 'expect:back' -- "$RALPH" exec -t "$S" sh -c 'kill -STOP $$; echo back; exit 9'
+}
+
+@test "whatever a command leaves behind, the terminal is as it was: screen, mouse, keys, cursor, charset, colours, title" {
+	local set='\033[?1049h\033[?1000;1006h\033[?25l\033(0\033[31m\033[>1u\033]0;mine\007'
+
+	must_exit 137 on_terminal -- "$RALPH" exec -t "$S" sh -c "printf '$set'; kill -9 \$\$"
+	same '^[[?1049h^[[?1000;1006h^[[?25l^[(0^[[31m^[[>1u^[[22;0t^[]0;mine^G^[(B^[)B^[[0m^[[<1u^[[?25h^[[?1000l^[[?1006l^[[?1049l^[[23;0t' "$(cat -v "$T/out")"
+	# A command that does it itself gets nothing more.
+	on_terminal -- "$RALPH" exec -t "$S" printf '\033[?1049h\033[?25l\033[31m\033[0m\033[?25h\033[?1049l'
+	same '^[[?1049h^[[?25l^[[31m^[[0m^[[?25h^[[?1049l' "$(cat -v "$T/out")"
+}
+
 @test "SIGTERM to ralph reaches a command on a terminal; the terminal is restored" {
 	must_exit 9 on_terminal 'expect:ready' 'signal:15' -- \
 		"$RALPH" exec -t "$S" sh -c 'trap "exit 9" TERM; echo ready; while :; do :; done'
@@ -127,8 +162,8 @@ shown() {
 
 @test "colours, cursor, titles and text in UTF-8 pass" {
 	same 'a^[[1;31mb^[[0m.' "$(shown 'a\033[1;31mb\033[0m' -t)"
-	same '^[[2J^[[3;4H^[[?1049h^[[?25l.' "$(shown '\033[2J\033[3;4H\033[?1049h\033[?25l' -t)"
-	same '^[]0;title^G.' "$(shown '\033]0;title\007' -t)"
+	same '^[[2J^[[3;4H^[[?1049h^[[?25l.^[[?25h^[[?1049l' "$(shown '\033[2J\033[3;4H\033[?1049h\033[?25l' -t)"
+	same '^[[22;0t^[]0;title^G.^[[23;0t' "$(shown '\033]0;title\007' -t)"
 	same 'M-CM-$M-bM-^BM-,M-pM-^_M-^XM-^@.' "$(shown '\303\244\342\202\254\360\237\230\200' -t)"
 }
 

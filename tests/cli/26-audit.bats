@@ -212,9 +212,102 @@ compare() {
 }
 
 @test 'on a terminal a command runs only after the screen and a yes' {
-	must_exit 7 on_terminal 'expect:Engine' 'expect:Proceed\? \[Y/n\] ' 'send:\n' 'expect:inside' -- \
+	must_exit 7 on_terminal 'expect:engine' 'expect:Proceed\? \[Y/n, \? shows everything\] ' 'send:\n' 'expect:inside' -- \
 		"$RALPH" run -- sh -c 'echo inside; exit 7'
-	on_terminal 'expect:Proceed' 'send:maybe\n' 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run -- echo inside
+	on_terminal 'expect:Proceed' 'send:maybe\n' 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run -n other -- echo inside
+}
+
+# before: the lines of ralph's own, before the command's first.
+before() {
+	out | sed -e '/^inside$/,$d' -e 's/\x1b\[[0-9;]*m//g'
+}
+
+@test 'the screen before a start has at most 12 lines of the terminal: workspace, engine, agent, hosts, what is unusual' {
+	export DB_PASSWORD=correct-horse-battery
+	local hosts=() i
+
+	for i in {1..40}; do hosts+=(--allow "host$i.example"); done
+	mkdir "$HOME/a" "$HOME/b" "$HOME/c" "$HOME/d" "$XDG_CONFIG_HOME/ralph"
+	echo 'mounts: [{path: ~/a}, {path: ~/b}, {path: ~/c, mode: rw}, {path: ~/d}]' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	on_terminal 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run "${hosts[@]}" --pass DB_PASSWORD --quarantine none -- echo inside
+	[ "$(before | wc -l)" -le 12 ]
+	# A line that is wider than the terminal would be two of them.
+	[ "$(before | sed '$d' | wc -L)" -le 80 ]
+	before | grep -E "^workspace +.*$WS"
+	before | grep -E '^engine +native, user '
+	before | grep -E '^agent +command; login: none'
+	before | grep -E '^hosts +host1\.example, .*and [0-9]+ more'
+	before | grep -E "^writable +.*$WS"
+	before | grep -E '^unusual +.*DB_PASSWORD looks like a secret'
+	has "$(before)" "mount $HOME/a: asked for by you"
+	lacks "$(before)" correct-horse
+}
+
+@test 'a start like the one that the user agreed to shows nothing and asks nothing; a removed sandbox is new' {
+	on_terminal 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run -- echo inside
+	on_terminal -- "$RALPH" run -- echo inside
+	same inside "$(out)"
+	# The content of the workspace is no setting, and the value of a variable of the host is none either.
+	echo SECRET=1 >.env
+	mkdir .vscode
+	TERM=screen on_terminal -- "$RALPH" run -- echo inside
+	same inside "$(out)"
+	ralph rm "$(sandbox)"
+	on_terminal 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run -- echo inside
+}
+
+@test 'a start that differs from what the user agreed to says what changed, and asks' {
+	mkdir -p "$HOME/data" "$HOME/read" "$XDG_CONFIG_HOME/ralph"
+	on_terminal 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run --allow old.example --memory 1G -- echo inside
+	changes() {
+		NO_COLOR=1 must_exit 125 on_terminal "expect:changed +$1" 'expect:Proceed' 'send:n\n' -- "$RALPH" run "${@:2}" -- echo inside
+	}
+	changes 'new: host new\.example' --allow old.example --memory 1G --allow new.example
+	changes 'gone: host old\.example' --memory 1G
+	changes 'changed: limits \(memory\)' --allow old.example --memory 2G
+	changes 'changed: network tier \(allowlist, now inet\)' --allow old.example --memory 1G --net inet
+	changes 'new: variable A' --allow old.example --memory 1G -e A=1
+	echo 'mounts: [{path: ~/data, mode: rw}, {path: ~/read}]' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	changes "new: mount $HOME/data, writable" --allow old.example --memory 1G
+	has "$(out)" "new: mount $HOME/read"
+	rm "$XDG_CONFIG_HOME/ralph/config.yaml"
+	# A no is no agreement, and a start without a terminal is none either.
+	ralph run --allow new.example -- true
+	on_terminal -- "$RALPH" run --allow old.example --memory 1G -- echo inside
+	same inside "$(out)"
+}
+
+@test '? shows the whole audit, and the question comes again' {
+	on_terminal 'expect:Proceed' 'send:?\n' 'expect:Environment' 'expect:Mounts' 'expect:Engine' 'expect:Proceed' 'send:y\n' 'expect:inside' -- \
+		"$RALPH" run -- echo inside
+}
+
+@test 'audit: full shows everything at each start, off shows nothing' {
+	RALPH_AUDIT=full on_terminal 'expect:Environment' 'expect:Proceed\? \[Y/n\] ' 'send:y\n' 'expect:inside' -- "$RALPH" run -- echo inside
+	RALPH_AUDIT=full on_terminal 'expect:Environment' 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run -- echo inside
+	ralph rm "$(sandbox)"
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo 'audit: off' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	on_terminal -- "$RALPH" run -- echo inside
+	same inside "$(out)"
+	same 'exec off ' "$(audited)"
+	# To see nothing is not to agree.
+	rm "$XDG_CONFIG_HOME/ralph/config.yaml"
+	on_terminal 'expect:Proceed' 'send:y\n' 'expect:inside' -- "$RALPH" run -- echo inside
+}
+
+@test 'a project file cannot set what the user is shown, not even a trusted one' {
+	local word
+
+	mkdir .ralph
+	for word in off full changes; do
+		echo "audit: $word" >.ralph/config.yaml
+		must_exit 2 ralph run -- touch ran 2>"$T/err"
+		has "$(cat "$T/err")" 'audit: a project file cannot set this'
+		must_exit 2 ralph trust --yes 2>/dev/null
+		must_exit 2 ralph run -- touch ran 2>/dev/null
+	done
+	[ ! -e ran ]
 }
 
 @test 'a no, or the end of the input, starts nothing' {
@@ -229,9 +322,12 @@ compare() {
 
 @test '--yes shows the screen and asks nothing; -T and exec show none' {
 	on_terminal -- "$RALPH" run --yes -- echo inside
-	has "$(out)" '[~]'
+	has "$(out)" 'workspace '
 	has "$(out)" inside
 	lacks "$(out)" Proceed
+	# That was an agreement.
+	on_terminal -- "$RALPH" run -- echo inside
+	same inside "$(out)"
 	on_terminal -- "$RALPH" run -T -- echo inside
 	same inside "$(out)"
 	ralph run -d -n "$(basename "$WS")"
@@ -263,7 +359,9 @@ for line in open(sys.argv[1]):
 	ralph run --yes -- true
 	on_terminal 'expect:Proceed' 'send:y\n' -- "$RALPH" run -- true
 	same 'exec unattended exec yes exec confirmed ' "$(audited)"
+	on_terminal -- "$RALPH" run -- true
+	same 'exec unattended exec yes exec confirmed exec unchanged ' "$(audited)"
 	ralph run -d
 	ralph exec "$(sandbox)" true
-	same 'exec unattended exec yes exec confirmed keep unattended ' "$(audited)"
+	same 'exec unattended exec yes exec confirmed exec unchanged keep unattended ' "$(audited)"
 }

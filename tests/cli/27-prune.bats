@@ -140,3 +140,49 @@ aged() {
 	same there "$(ralph exec "p-on-${WS##*-}" echo there)"
 	same 2 "$(ralph ls -q | wc -l)"
 }
+
+on_terminal() {
+	need python3
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" "$@"
+}
+
+@test 'prune on a terminal shows what would go and asks; a no removes nothing' {
+	mkdir "$HOME/a"
+	ralph run -n "p-a-${WS##*-}" "$HOME/a" -- true
+	rm -r "$HOME/a"
+	must_exit 1 on_terminal "expect:would remove p-a-${WS##*-}: its workspace is gone" 'expect:\[y/N\] ' 'send:\n' 'expect:nothing is removed' -- "$RALPH" prune
+	has "$(ralph ls -q)" "p-a-${WS##*-}"
+	on_terminal 'expect:\[y/N\] ' 'send:y\n' "expect:removed p-a-${WS##*-}" -- "$RALPH" prune
+	lacks "$(ralph ls -q)" "p-a-${WS##*-}"
+	# Nothing to remove is no question, and --yes is the answer to one.
+	on_terminal -- "$RALPH" prune
+	same '' "$(cat "$T/out")"
+}
+
+@test 'rm on a terminal says which work goes for good and asks; a no removes nothing' {
+	ralph run --clone -n "c-${WS##*-}" -- true
+	must_exit 1 on_terminal "expect:c-${WS##*-}: its clone, with all work that you have not applied" 'expect:\[y/N\] ' 'send:n\n' 'expect:nothing is removed' -- \
+		"$RALPH" rm "c-${WS##*-}"
+	same "c-${WS##*-}" "$(ralph ls -q)"
+	on_terminal 'expect:\[y/N\] ' 'send:y\n' -- "$RALPH" rm "c-${WS##*-}"
+	same '' "$(ralph ls -q)"
+	# What loses nothing is not asked; --all always is, and --yes is the answer.
+	ralph run -n "d-${WS##*-}" -- true
+	must_exit 1 on_terminal 'expect:this removes 1 sandboxes' 'expect:\[y/N\] ' 'send:\n' -- "$RALPH" rm --all
+	on_terminal -- "$RALPH" rm "d-${WS##*-}"
+	same '' "$(ralph ls -q)"
+	ralph run -n "d-${WS##*-}" -- true
+	on_terminal -- "$RALPH" rm --all --yes
+	same '' "$(ralph ls -q)"
+}
+
+@test 'rm on a terminal names the loop that would go on in the sandbox' {
+	ralph run -n "l-${WS##*-}" -- true
+	mkdir -p .ralph/state "$XDG_STATE_HOME/ralph/loops"
+	printf '{"workspace":"%s"}' "$WS" >"$XDG_STATE_HOME/ralph/loops/0123.json"
+	printf '{"version":1,"workspace":"%s","pid":999999999,"start":5,"sandbox":"l-%s","agent":"claude","phase":"paused","iteration":3}' \
+		"$WS" "${WS##*-}" >.ralph/state/status.json
+	must_exit 1 on_terminal "expect:l-${WS##*-}: the sandbox of a loop that is paused in $WS" 'send:n\n' 'expect:nothing is removed' -- "$RALPH" rm "l-${WS##*-}"
+	# Nobody is asked without a terminal.
+	ralph rm "l-${WS##*-}"
+}

@@ -16,10 +16,10 @@ on_terminal() {
 }
 
 @test 'up opens a shell in the workspace, after the audit and a yes; the exit code is its own' {
-	must_exit 3 on_terminal 'expect:Engine' 'expect:Proceed' 'send:y\n' 'expect:\$ ' 'send:cd /tmp; echo at-$OLDPWD-$RALPH_SANDBOX-\n' \
+	must_exit 3 on_terminal 'expect:engine' 'expect:Proceed' 'send:y\n' 'expect:\$ ' 'send:cd /tmp; echo at-$OLDPWD-$RALPH_SANDBOX-\n' \
 		"expect:at-$WS-agent-loop-command-" 'send:exit 3\n' -- "$RALPH" up
 	down
-	must_exit 125 on_terminal 'expect:Proceed' 'send:n\n' -- "$RALPH" up
+	must_exit 125 on_terminal 'expect:Proceed' 'send:n\n' -- "$RALPH" up --net none
 }
 
 @test 'up without a terminal runs what it reads, and asks nothing' {

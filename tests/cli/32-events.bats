@@ -272,13 +272,33 @@ print(*sorted({json.loads(l)["type"] for l in sys.stdin}))' <"$T/out")"
 	has "$(cat "$T/out")" 'as the host would run it'
 	must_exit 1 ralph why /etc/shadow >"$T/out"
 	has "$(cat "$T/out")" 'it is not there inside'
-	must_exit 1 ralph why ~/.netrc >"$T/out"
+	must_exit 1 ralph why ~/notes >"$T/out"
 	has "$(cat "$T/out")" 'a home of its own'
 	ralph why ./file
 	ralph run --quarantine all -- mkdir .vscode
 	id=$(ralph quarantine ls --json | get 'j[0]["id"]')
 	must_exit 1 ralph why .vscode/tasks.json >"$T/out"
 	has "$(cat "$T/out")" "to change ralph quarantine release $id"
+}
+
+@test 'why of a key or login explains the placeholder token, and never proposes to mount it' {
+	local file
+
+	mkdir -p "$HOME"/{.ssh,.claude,.aws,.config/gh,backup/.gnupg} "$XDG_CONFIG_HOME/ralph"
+	touch "$HOME/.ssh/id_rsa" "$HOME/.claude/.credentials.json"
+	for file in .ssh/id_rsa .ssh .claude/.credentials.json .aws/credentials .netrc .config/gh/hosts.yml backup/server.key backup/.gnupg/x; do
+		must_exit 1 ralph why "$HOME/$file" >"$T/out"
+		has "$(cat "$T/out")" 'placeholder token'
+		lacks "$(cat "$T/out")" RALPH_MOUNTS
+		must_exit 1 ralph why --json "$HOME/$file" >"$T/out"
+		same None "$(get 'j["remedy"]' <"$T/out")"
+	done
+	must_exit 1 ralph why /home/somebody/.ssh/id_ed25519 >"$T/out"
+	lacks "$(cat "$T/out")" RALPH_MOUNTS
+	# Also not when the user has mounted the place: to write it would be more.
+	echo 'mounts: [{path: ~/.ssh}]' >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	must_exit 1 ralph why "$HOME/.ssh/id_rsa" >"$T/out"
+	lacks "$(cat "$T/out")" RALPH_MOUNTS
 }
 
 # loop PHASE PID START: this workspace has a loop in that phase, driven by that process.

@@ -219,3 +219,12 @@ refused() {
 	same "" "$(ralph ls -q)"
 	must_exit 0 env RALPH_IDENTITY='*@home.example,*@corp.example' "$RALPH" run claude
 }
+
+@test "an agent on a terminal whose output goes to a file finds its input empty: it waits for nobody" {
+	agent claude 'readlink /proc/self/fd/0; wc -c'
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" -- sh -c "$RALPH --yes run claude . -- -p x >$T/said"
+	same '/dev/null 0' "$(xargs <"$T/said")"
+	# A command is not an agent: what is typed is its input.
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" 'send:typed\n\x04' -- sh -c "$RALPH --yes run -- cat >$T/said"
+	same typed "$(cat "$T/said")"
+}

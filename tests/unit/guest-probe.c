@@ -352,7 +352,7 @@ static int do_terminal(char **a)
 
 	(void)ioctl(0, TIOCGWINSZ, &w);
 	(void)printf("tty %d%d%d size %d %d leader %d foreground %d reopen %d\n", isatty(0),
-		     isatty(1), isatty(2), w.ws_row, w.ws_col, getsid(0) == getpid(),
+		     isatty(1), isatty(2), w.ws_row, w.ws_col, getpgrp() == getpid(),
 		     tcgetpgrp(0) == getpgrp(), open("/dev/tty", O_RDWR | O_CLOEXEC) >= 0);
 	(void)fflush(stdout);
 	if (a[0])

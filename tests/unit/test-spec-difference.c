@@ -237,6 +237,85 @@ static void difference_fewer_rules_than_live_counts(void **state)
 	assert_non_null(d);
 }
 
+/* What changed since sample_spec(): one line that has this text; NULL: nothing. */
+static void check_changes(change_fn *change, const char *text)
+{
+	cleanup_(spec_freep) struct sandbox_spec *agreed = sample_spec(), *now = sample_spec();
+	cleanup_strv struct strv lines = {0};
+
+	change(now);
+	spec_changes(agreed, now, &lines);
+	assert_int_equal(lines.n, text ? 1 : 0);
+	if (text)
+		assert_string_equal(lines.v[0], text);
+}
+
+static void asked_mount(struct sandbox_spec *s)
+{
+	spec_mount_add(s, SPEC_BIND_RO, "/data", "/data", "asked for")->asked = true;
+}
+
+static void another_way(struct sandbox_spec *s)
+{
+	s->credentials[0].way = SPEC_WAY_MOUNT;
+}
+
+static void another_variable(struct sandbox_spec *s)
+{
+	spec_env_set(s, "MINE", "x", SPEC_USER, "--env");
+}
+
+static void other_values(struct sandbox_spec *s)
+{
+	spec_env_set(s, "A", SPEC_HIDDEN, SPEC_USER, "--env");
+	spec_env_set(s, "HOME", "/elsewhere", SPEC_SET, "ralph");
+	spec_env_set(s, "COLORTERM", "x", SPEC_PASSED, "host");
+	s->limits.timeout_ms = 1;
+	s->credentials[0].expires_ms++;
+}
+
+static void more_tools(struct sandbox_spec *s)
+{
+	strv_push(&s->provider_tools, "all");
+}
+
+static void changes_name_what_the_user_agrees_to(void **state)
+{
+	check_changes(other_engine, "changed: engine (native, now docker)");
+	check_changes(more_memory, "changed: limits (memory)");
+	check_changes(less_quarantine, "changed: quarantine (quarantine)");
+	check_changes(writable_mount, "new: mount /data, writable");
+	check_changes(asked_mount, "new: mount /data");
+	check_changes(other_tier, "changed: network tier (allowlist, now full)");
+	check_changes(another_rule, "new: host more.example");
+	check_changes(another_way, "changed: credential token");
+	check_changes(another_variable, "new: variable MINE");
+	check_changes(more_tools, "changed: network (provider_tools)");
+}
+
+static void changes_of_the_day_do_not_count(void **state)
+{
+	check_changes(nothing, NULL);
+	check_changes(other_files_in_the_workspace, NULL);
+	check_changes(readonly_mount, NULL);
+	check_changes(other_values, NULL);
+}
+
+static void changes_name_what_is_gone(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *agreed = sample_spec(), *now = sample_spec();
+	cleanup_strv struct strv lines = {0};
+
+	another_rule(agreed);
+	writable_mount(agreed);
+	another_variable(agreed);
+	spec_changes(agreed, now, &lines);
+	assert_int_equal(lines.n, 3);
+	assert_string_equal(lines.v[0], "gone: host more.example");
+	assert_string_equal(lines.v[1], "gone: mount /data, writable");
+	assert_string_equal(lines.v[2], "gone: variable MINE");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +327,9 @@ int main(void)
 		cmocka_unit_test(difference_every_part_of_a_credential_counts),
 		cmocka_unit_test(difference_more_than_wanted_only_when_read_only),
 		cmocka_unit_test(difference_fewer_rules_than_live_counts),
+		cmocka_unit_test(changes_name_what_the_user_agrees_to),
+		cmocka_unit_test(changes_of_the_day_do_not_count),
+		cmocka_unit_test(changes_name_what_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -594,16 +594,17 @@ static void a_list_behind_a_link_that_leads_out_is_refused(void **state)
 	tree_link("ws/specs", "../out");
 	tree_link("ws/near.md", "in/real.md");
 	for (size_t i = 0; i < ARRAY_SIZE(wishes); i++) {
-		assert_true(work_open(&(struct work_where){workspace, -1, false}, wishes[i], &w,
-				      &e) < 0);
+		assert_true(work_open(&(struct work_where){workspace, -1, false, false}, wishes[i],
+				      &w, &e) < 0);
 		assert_non_null(strstr(e.msg, "leads out of the workspace"));
 	}
 	/* What the user names outside, and a link that stays inside, are lists as before. */
-	assert_int_equal(work_open(&(struct work_where){workspace, -1, false}, "near.md", &w, &e),
-			 0);
-	work_free(w);
 	assert_int_equal(
-		work_open(&(struct work_where){workspace, -1, false}, "../out/plan.md", &w, &e), 0);
+		work_open(&(struct work_where){workspace, -1, false, false}, "near.md", &w, &e), 0);
+	work_free(w);
+	assert_int_equal(work_open(&(struct work_where){workspace, -1, false, false},
+				   "../out/plan.md", &w, &e),
+			 0);
 	work_free(w);
 }
 

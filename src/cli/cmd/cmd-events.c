@@ -15,7 +15,7 @@
 #include "record/store.h"
 
 struct events_args {
-	bool follow, json;
+	bool follow, all, json;
 	const char *since;
 	struct strv types;
 };
@@ -26,6 +26,7 @@ static const struct opt events_opts[] = {
 	{"follow", 'f', OPT_BOOL, AT(follow), NULL, "wait for more until interrupted"},
 	{"type", 't', OPT_STRV, AT(types), "TYPE",
 	 "only these: net, exec, loop (and all that begin with loop-) …"},
+	{"all", 'a', OPT_BOOL, AT(all), NULL, "those of the self-test as well"},
 	{"since", 0, OPT_STR, AT(since), "TIME",
 	 "only later ones: 10m (ago), 2026-01-31, 2026-01-31T12:00[:00][Z]"},
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print the records as they are, one a line"},
@@ -34,7 +35,7 @@ static const struct opt events_opts[] = {
 struct shown {
 	const struct strv *types;
 	int64_t since_ms;
-	bool json, color;
+	bool all, json, color;
 };
 
 /* "exec" is exec, exec-end and exec-failed. */
@@ -73,7 +74,8 @@ static int on_line(void *arg, const struct events_line *l)
 	cleanup_json json_t *j = json_loads(l->text, 0, NULL);
 
 	if (!j || !wanted(sh->types, log_text(j, "type")) ||
-	    (sh->since_ms && log_time_ms(log_text(j, "time")) < sh->since_ms))
+	    (sh->since_ms && log_time_ms(log_text(j, "time")) < sh->since_ms) ||
+	    (!sh->all && event_is_selftest(j)))
 		return 0;
 	if (sh->json)
 		json_show_line(l->text, stdout);
@@ -86,6 +88,7 @@ static int show(struct cli *cli, const struct events_args *args, const char *dir
 {
 	struct shown sh = {
 		.types = &args->types,
+		.all = args->all || args->json,
 		.json = args->json,
 		.color = cli_color(cli, STDOUT_FILENO),
 	};

@@ -12,7 +12,7 @@
 #include "record/store.h"
 
 struct log_args {
-	bool follow, denied, json;
+	bool follow, denied, all, json;
 	const char *since;
 };
 
@@ -21,6 +21,7 @@ struct log_args {
 static const struct opt log_opts[] = {
 	{"follow", 'f', OPT_BOOL, AT(follow), NULL, "wait for more until interrupted"},
 	{"denied", 0, OPT_BOOL, AT(denied), NULL, "only what was refused"},
+	{"all", 'a', OPT_BOOL, AT(all), NULL, "what the self-test asked for as well"},
 	{"since", 0, OPT_STR, AT(since), "TIME",
 	 "only later ones: 10m (ago), 2026-01-31, 2026-01-31T12:00[:00][Z]"},
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print the records as they are, one a line"},
@@ -28,7 +29,7 @@ static const struct opt log_opts[] = {
 
 struct shown {
 	int64_t since_ms;
-	bool denied, json, color;
+	bool denied, all, json, color;
 };
 
 static char *bytes_text(long long n)
@@ -106,7 +107,7 @@ static void print_record(const json_t *j, bool color)
 	cell(target, W_TARGET, color, STYLE_NONE);
 	cell(what, W_DETAIL, color, STYLE_NONE);
 	cell(ms, W_MS, color, STYLE_NONE);
-	if (json_is_true(json_object_get(j, "selftest")))
+	if (event_is_selftest(j))
 		(void)fputs("self-test: ", stdout);
 	term_puts(stdout, rule);
 	if (reason[0]) {
@@ -126,7 +127,7 @@ static int on_line(void *arg, const struct events_line *l)
 		return 0;
 	j = json_loads(l->text, 0, NULL);
 	if (!j || !streq(log_text(j, "type"), "net") || log_number(j, "at_ms") < sh->since_ms ||
-	    (sh->denied && !event_is_refusal(j)))
+	    (sh->denied && !event_is_refusal(j)) || (!sh->all && event_is_selftest(j)))
 		return 0;
 	if (sh->json)
 		json_show_line(l->text, stdout);
@@ -139,6 +140,7 @@ static int show(struct cli *cli, const struct log_args *args, const char *dir)
 {
 	struct shown sh = {
 		.denied = args->denied,
+		.all = args->all || args->json,
 		.json = args->json,
 		.color = cli_color(cli, STDOUT_FILENO),
 	};

@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/text/human.h"
 #include "base/text/term.h"
+#include "cli/losses.h"
+#include "cli/terminal/ask.h"
 #include "live/live.h"
 #include "record/orphans.h"
 #include "record/record.h"
@@ -108,28 +110,75 @@ static int prune_orphans(const struct places *p, const struct prune_args *args, 
 	return failed;
 }
 
+/* Returns how many could not be removed. */
+static int prune_all(const struct places *p, const struct strv *names,
+		     const struct prune_args *args, bool dry, json_t *rows)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < names->n; i++) {
+		struct err err = {0};
+
+		if (prune_one(p, names->v[i], args, dry, rows, &err) < 0) {
+			log_error("prune", "%s: %s", names->v[i], err.msg);
+			failed++;
+		}
+	}
+	return failed + prune_orphans(p, args, dry, rows);
+}
+
+/* On a terminal: shows what would go, and asks. *ret_go: false when there is nothing to do. */
+static int ask_first(struct cli *cli, const struct places *p, const struct strv *names,
+		     const struct prune_args *args, bool *ret_go)
+{
+	cleanup_json json_t *rows = json_array();
+	const struct prune_args quiet = {.older_ms = args->older_ms, .json = true};
+	cleanup_strv struct strv lost = {0}, going = {0};
+	const char *name;
+	json_t *row;
+	size_t i;
+	int r;
+
+	(void)prune_all(p, names, &quiet, true, rows);
+	json_array_foreach (rows, i, row) {
+		name = json_string_value(json_object_get(row, "name"));
+		strv_push(&going, name);
+		report(args, name, json_string_value(json_object_get(row, "workspace")),
+		       json_string_value(json_object_get(row, "why")), false, NULL);
+	}
+	*ret_go = going.n > 0;
+	if (!*ret_go)
+		return 0;
+	r = losses_find(p, &going, &lost, &cli->err);
+	for (i = 0; i < lost.n; i++) {
+		(void)fputs("  lost with it: ", stdout);
+		term_puts(stdout, lost.v[i]);
+		(void)putchar('\n');
+	}
+	(void)fflush(stdout);
+	if (r == 0)
+		r = ask("Remove for good?", false, ret_go, &cli->err);
+	return r < 0 || *ret_go
+		       ? r
+		       : err_set(&cli->err, ECANCELED, "not confirmed: nothing is removed");
+}
+
 static int cmd_prune_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct prune_args *args = args_;
 	cleanup_(places_done) struct places p = {0};
 	cleanup_json json_t *rows = json_array();
 	cleanup_strv struct strv names = {0};
-	int r = places_find(&p, &cli->err), failed = 0;
-	bool dry = args->dry_run || cli->dry_run;
+	int r = places_find(&p, &cli->err), failed;
+	bool dry = args->dry_run || cli->dry_run, go = true;
 
 	if (r == 0)
 		r = store_names(&p, &names, &cli->err);
-	if (r < 0)
+	if (r == 0 && !dry && !args->json && !cli->yes && ask_possible())
+		r = ask_first(cli, &p, &names, args, &go);
+	if (r < 0 || !go)
 		return r;
-	for (size_t i = 0; i < names.n; i++) {
-		struct err err = {0};
-
-		if (prune_one(&p, names.v[i], args, dry, rows, &err) < 0) {
-			log_error("prune", "%s: %s", names.v[i], err.msg);
-			failed++;
-		}
-	}
-	failed += prune_orphans(&p, args, dry, rows);
+	failed = prune_all(&p, &names, args, dry, rows);
 	if (args->json) {
 		(void)json_show(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
@@ -144,7 +193,7 @@ const struct command cmd_prune = {
 	.summary = "remove sandboxes whose workspace is gone",
 	.details = "The homes of projects stay. One that is running is never touched. Docker\n"
 		   "Sandboxes named agent-loop-… that no record here knows go too when their\n"
-		   "workspace is gone.",
+		   "workspace is gone. On a terminal ralph first shows what would go, and asks.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_DRY_RUN,
 	OPTIONS(prune_opts, struct prune_args),

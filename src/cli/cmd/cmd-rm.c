@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text/term.h"
 #include "cli/for-each-sandbox.h"
+#include "cli/losses.h"
 #include "cli/terminal/ask.h"
 #include "compose/build.h"
 #include "live/live.h"
@@ -60,6 +61,28 @@ static int rm_one(const struct places *p, const char *name, void *args_, struct 
 	if (r == 0)
 		tell_kept(p, name);
 	return r;
+}
+
+/* On a terminal: says what goes for good and asks. A script said what it wants. */
+static int ask_first(struct cli *cli, const struct places *p, const struct strv *names, void *args_)
+{
+	const struct rm_args *args = args_;
+	cleanup_strv struct strv lost = {0};
+	bool yes = true;
+	int r = cli->yes || !ask_possible() ? 0 : losses_find(p, names, &lost, &cli->err);
+
+	if (r < 0 || cli->yes || !ask_possible() || names->n == 0 || (lost.n == 0 && !args->all))
+		return r;
+	if (args->all)
+		(void)fprintf(stderr, "ralph: this removes %zu sandboxes\n", names->n);
+	for (size_t i = 0; i < lost.n; i++) {
+		(void)fputs("ralph: ", stderr);
+		term_puts(stderr, lost.v[i]);
+		(void)fputc('\n', stderr);
+	}
+	r = ask("Remove for good?", false, &yes, &cli->err);
+	return r < 0 || yes ? r
+			    : err_set(&cli->err, ECANCELED, "not confirmed: nothing is removed");
 }
 
 /* ---- homes ---- */
@@ -221,7 +244,7 @@ static int cmd_rm_run(struct cli *cli, void *args_, int argc, char **argv)
 
 	if (args->home)
 		return rm_homes(cli, args, argc, argv);
-	return for_each_sandbox(cli, args->all, argc, argv, rm_one, args_);
+	return for_each_asked(cli, args->all, argc, argv, ask_first, rm_one, args_);
 }
 
 const struct command cmd_rm = {
@@ -229,7 +252,9 @@ const struct command cmd_rm = {
 	.operands = "NAME…",
 	.summary = "remove sandboxes; the workspaces and the project's home stay",
 	.details = "With --home, the home of their project goes too, with all its conversations:\n"
-		   "of the project here when no NAME is given. It asks first; --yes answers.",
+		   "of the project here when no NAME is given. It asks first; --yes answers.\n"
+		   "On a terminal, ralph also asks before work in a clone or a loop's sandbox\n"
+		   "goes, and with --all.",
 	.group = GROUP_MANAGE,
 	OPTIONS(rm_opts, struct rm_args),
 	.max_operands = OPERANDS_ANY,

@@ -89,6 +89,8 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.env = &env,
 		.cwd = b->cwd,
 		.tty = exec_wants_tty(args->tty, args->no_tty),
+		/* Agents wait for a pipe's content, but not for a terminal's. */
+		.no_typing = s->agent && !args->no_tty,
 		.refused = &hosts,
 		.refused_others = &others,
 		.timeout_ms = s->config->limits.timeout_ms,
@@ -99,6 +101,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 	strv_init(&env);
 	if (r < 0)
 		return r;
+	audit_agreed(&s->places, b->spec, a.tty, consent);
 	/* A sandbox with --rm is not kept, so its first use is not tested. */
 	if (!args->rm)
 		r = selftest_first_use(&s->places, b->spec,
@@ -241,8 +244,8 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 		return r;
 	if (cli->no_sandbox)
 		warn_direct(cli);
-	r = audit_before_start(cli, b.spec, command.n && exec_wants_tty(args->tty, args->no_tty),
-			       &consent);
+	r = audit_before_start(cli, &s, b.spec,
+			       command.n && exec_wants_tty(args->tty, args->no_tty), &consent);
 	if (r < 0)
 		return r;
 	if (b.spec->clone && !build_clone_is_made(b.spec))

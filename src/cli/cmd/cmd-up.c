@@ -82,6 +82,7 @@ static int cmd_up_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_settings struct settings s = {0};
 	cleanup_fd int conn = -1;
 	uint32_t consent = 0;
+	bool tty;
 	int r = settings_build(cli, &target, &s, &b);
 
 	if (r < 0)
@@ -90,10 +91,12 @@ static int cmd_up_run(struct cli *cli, void *args_, int argc, char **argv)
 		return build_print_plan(b.spec, stdout, &cli->err);
 	if (b.notice)
 		log_warn("up", "%s", b.notice);
-	r = audit_before_start(cli, b.spec, !args->detach && exec_wants_tty(false, false),
-			       &consent);
+	tty = !args->detach && exec_wants_tty(false, false);
+	r = audit_before_start(cli, &s, b.spec, tty, &consent);
 	if (r == 0)
 		r = live_start_up(&s.places, b.spec, 0, &conn, &cli->err);
+	if (r == 0)
+		audit_agreed(&s.places, b.spec, tty, consent);
 	/* Nothing is left running of what does not pass: it is kept only afterwards. */
 	if (r == 0)
 		r = selftest_first_use(&s.places, b.spec, SELFTEST_OF_SANDBOX, conn, &cli->err);

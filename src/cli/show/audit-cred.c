@@ -6,7 +6,7 @@
 
 #define MS_PER_HOUR (3600ULL * 1000)
 
-static const char *way_words(enum spec_way w)
+const char *audit_way_words(enum spec_way w)
 {
 	static const char *const words[] = {
 		[SPEC_WAY_PHANTOM] = "phantom: the gateway sets the real one",
@@ -18,7 +18,7 @@ static const char *way_words(enum spec_way w)
 	return words[w];
 }
 
-static char *expiry_text(uint64_t expires_ms)
+char *audit_expiry_text(uint64_t expires_ms)
 {
 	struct timespec now;
 	uint64_t now_wall;
@@ -39,7 +39,7 @@ static char *expiry_text(uint64_t expires_ms)
 
 static void print_one(const struct spec_credential *c, FILE *out, bool color)
 {
-	cleanup_free char *expiry = expiry_text(c->expires_ms);
+	cleanup_free char *expiry = audit_expiry_text(c->expires_ms);
 
 	(void)fputs("  ", out);
 	term_puts(out, c->name);
@@ -47,7 +47,7 @@ static void print_one(const struct spec_credential *c, FILE *out, bool color)
 	term_puts(out, c->provider);
 	(void)fputs(")  ", out);
 	term_styled(out, color, c->way == SPEC_WAY_PHANTOM ? STYLE_GREEN : STYLE_RED,
-		    way_words(c->way));
+		    audit_way_words(c->way));
 	(void)fprintf(out, "; %s\n    ", expiry);
 	if (c->source) {
 		(void)fputs("from ", out);

@@ -2,18 +2,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text/mask.h"
-#include "cli/terminal/ask.h"
 #include "base/text/term.h"
 #include "compose/no-sandbox.h"
 #include "record/host-mounts.h"
 #include "compose/no-guest.h"
 #include "engine/engine.h"
-#include "wire/wire.h"
-
-#define WIDTH_ELSEWHERE 100 /* columns when there is no terminal to ask */
 
 static void title(FILE *out, bool color, const char *text)
 {
@@ -198,7 +193,7 @@ int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool co
 	(void)fputc('\n', out);
 	print_env(s, out, color);
 	title(out, color, "Mounts");
-	r = audit_print_mounts(s, out, width ? width : WIDTH_ELSEWHERE, color, err);
+	r = audit_print_mounts(s, out, width ? width : AUDIT_WIDTH_ELSEWHERE, color, err);
 	if (r < 0)
 		return r;
 	if (!s->clone && s->n_watches)
@@ -275,33 +270,5 @@ int audit_to_json(const struct sandbox_spec *spec, json_t **ret, struct err *err
 		return r;
 	mask_env(spec, json_object_get(j, "env"));
 	*ret = take_ptr(j);
-	return 0;
-}
-
-int audit_before_start(struct cli *cli, const struct sandbox_spec *spec, bool tty,
-		       uint32_t *ret_consent)
-{
-	bool yes = true;
-	int r;
-
-	*ret_consent = cli->yes ? WIRE_EXEC_ASSUMED : 0;
-	if (!tty)
-		return 0;
-	if (!cli->yes && !ask_possible())
-		return err_usage(&cli->err,
-				 "a command with a terminal has to be confirmed, and there is no "
-				 "terminal to ask on: see 'ralph audit', then add --yes; or run it "
-				 "without a terminal, with -T");
-	r = audit_print(spec, stderr, term_width(STDERR_FILENO), cli_color(cli, STDERR_FILENO),
-			&cli->err);
-	if (r < 0 || cli->yes)
-		return r;
-	(void)fputc('\n', stderr);
-	r = ask("Proceed?", true, &yes, &cli->err);
-	if (r < 0)
-		return r;
-	if (!yes)
-		return err_set(&cli->err, ECANCELED, "not confirmed: nothing was started");
-	*ret_consent = WIRE_EXEC_CONFIRMED;
 	return 0;
 }

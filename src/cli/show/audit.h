@@ -9,6 +9,7 @@
 
 #include "base/json/json.h"
 #include "cli/frame/command.h"
+#include "cli/settings.h"
 #include "spec/spec.h"
 
 #include <stdio.h>
@@ -32,14 +33,28 @@ int audit_print(const struct sandbox_spec *spec, FILE *out, unsigned width, bool
  * there ("below"). */
 int audit_to_json(const struct sandbox_spec *spec, json_t **ret, struct err *err);
 
+#define AUDIT_WIDTH_ELSEWHERE 100 /* columns when there is no terminal to ask */
+
 /*
- * Before a start. A command that gets a terminal is an interactive start: the screen is shown on
- * stderr and, unless the user said --yes, has to be confirmed; where nobody can be asked it is
- * refused. Any other start goes ahead. *ret_consent is what to record of it: WIRE_EXEC_CONFIRMED,
- * WIRE_EXEC_ASSUMED or 0 (unattended). -ECANCELED: the user said no.
+ * audit-start.c, before a start. A command that gets a terminal is an interactive start: unless the
+ * user has agreed to the same before, the audit is shown on stderr and, unless the user said --yes,
+ * has to be confirmed; where nobody can be asked it is refused. The setting `audit` says how much is
+ * shown. Any other start goes ahead. *ret_consent is what to record of it: WIRE_EXEC_CONSENT, or 0
+ * (unattended). -ECANCELED: the user said no.
  */
-int audit_before_start(struct cli *cli, const struct sandbox_spec *spec, bool tty,
-		       uint32_t *ret_consent);
+int audit_before_start(struct cli *cli, const struct settings *s, const struct sandbox_spec *spec,
+		       bool tty, uint32_t *ret_consent);
+/* After the start: what was shown and agreed to is what the next start is compared with. */
+void audit_agreed(const struct places *p, const struct sandbox_spec *spec, bool tty,
+		  uint32_t consent);
+
+/*
+ * audit-brief.c: the audit in at most AUDIT_BRIEF_LINES lines, each cut at the width: what is
+ * usual in a line each, what is unusual, what changed.
+ */
+#define AUDIT_BRIEF_LINES 11 /* and the question */
+void audit_print_brief(const struct sandbox_spec *spec, const struct strv *changes, FILE *out,
+		       unsigned width, bool color);
 
 /* audit-mounts.c */
 
@@ -49,6 +64,8 @@ int audit_print_mounts(const struct sandbox_spec *spec, FILE *out, unsigned widt
 
 /* audit-cred.c: the section of the screen */
 void audit_print_credentials(const struct sandbox_spec *spec, FILE *out, bool color);
+const char *audit_way_words(enum spec_way w);
+char *audit_expiry_text(uint64_t expires_ms);
 
 /* audit-net.c: the section of the screen, and the sockets for JSON */
 int audit_print_net(const struct sandbox_spec *spec, FILE *out, bool color, struct err *err);

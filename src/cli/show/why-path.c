@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "view/log-view.h"
 #include "cli/net-common.h"
+#include "compose/tools.h"
 #include "policy/protect.h"
 #include "record/connect.h"
 #include "workspace/quarantine.h"
@@ -145,8 +146,35 @@ static void explain_read_only(const struct why_input *in, const struct spec_moun
 	for (size_t i = 0; i < c->n_mounts; i++)
 		if (streq(c->mounts[i].target ? c->mounts[i].target : c->mounts[i].path, m->target))
 			why_setting(w, c, "mounts", i);
-	if (w->setting)
+	if (w->setting &&
+	    !tools_may_hold_key(m->source ? m->source : path, in->settings->places.home))
 		w->remedy = xasprintf("RALPH_MOUNTS=%s:rw ralph run", m->source ? m->source : path);
+}
+
+/* The login of an agent, a key: what it is for works without it. */
+static void explain_private(const struct why_input *in, const struct sandbox_spec *s,
+			    const char *path, struct why *w)
+{
+	const struct spec_credential *login = NULL;
+
+	for (size_t i = 0; i < s->n_credentials; i++) {
+		const char *source = s->credentials[i].source;
+
+		if (source && strncmp(source, "file:", 5) == 0 && streq(source + 5, path))
+			login = &s->credentials[i];
+	}
+	w->refused = true;
+	if (login)
+		w->why = xasprintf(
+			"it holds the login '%s' and is not inside: there, an agent has a "
+			"placeholder token, and the gateway swaps in the real one",
+			login->name);
+	else
+		w->why = xstrdup(
+			"keys and logins are kept in such places, and none of them is "
+			"inside: an agent has a placeholder token, and the gateway swaps in "
+			"the real one");
+	why_setting(w, in->settings->config, "credentials", SIZE_MAX);
 }
 
 static void explain_absent(const struct why_input *in, const struct sandbox_spec *s,
@@ -278,9 +306,11 @@ int why_path(const struct why_input *in, const char *path, struct why *ret)
 	m = covering(spec, at);
 	if (spec_git_covers(spec, at))
 		explain_git(spec, ret);
-	else if (!m || (is_other_place(m) && spec->home && streq(m->target, spec->home)))
-		explain_absent(in, spec, at, ret);
-	else
+	else if (m && !(is_other_place(m) && spec->home && streq(m->target, spec->home)))
 		explain_mount(in, m, at, ret);
+	else if (tools_may_hold_key(at, in->settings->places.home))
+		explain_private(in, spec, at, ret);
+	else
+		explain_absent(in, spec, at, ret);
 	return 0;
 }

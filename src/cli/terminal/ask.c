@@ -43,29 +43,44 @@ static bool read_line(char *out, size_t size)
 	return true;
 }
 
-int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
+enum answer { ANSWER_NO, ANSWER_YES, ANSWER_DEFAULT, ANSWER_SHOW, ANSWER_OTHER };
+
+static enum answer read_answer(void)
 {
-	char answer[ANSWER_MAX];
+	char text[ANSWER_MAX];
+
+	if (!read_line(text, sizeof(text))) {
+		(void)fputc('\n', stderr);
+		return ANSWER_NO;
+	}
+	if (!text[0])
+		return ANSWER_DEFAULT;
+	if (strcasecmp(text, "y") == 0 || strcasecmp(text, "yes") == 0)
+		return ANSWER_YES;
+	if (strcasecmp(text, "n") == 0 || strcasecmp(text, "no") == 0)
+		return ANSWER_NO;
+	return streq(text, "?") ? ANSWER_SHOW : ANSWER_OTHER;
+}
+
+int ask_or_show(const char *question, bool by_default, int (*show)(void *arg), void *arg,
+		bool *ret_yes, struct err *err)
+{
+	enum answer answer = ANSWER_OTHER;
 
 	if (!ask_possible())
 		return err_set(err, ENOTTY, "there is no terminal to ask on");
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < TRIES && answer >= ANSWER_SHOW; i++) {
+		int r = answer == ANSWER_SHOW && show ? show(arg) : 0;
+
+		if (r < 0)
+			return r;
 		term_puts(stderr, question);
-		(void)fprintf(stderr, " [%s] ", by_default ? "Y/n" : "y/N");
+		(void)fprintf(stderr, " [%s%s] ", by_default ? "Y/n" : "y/N",
+			      show ? ", ? shows everything" : "");
 		(void)fflush(stderr);
-		if (!read_line(answer, sizeof(answer))) {
-			(void)fputc('\n', stderr);
-			*ret_yes = false;
-			return 0;
-		}
-		if (!answer[0] || strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0) {
-			*ret_yes = answer[0] ? true : by_default;
-			return 0;
-		}
-		if (strcasecmp(answer, "n") == 0 || strcasecmp(answer, "no") == 0)
-			break;
+		answer = read_answer();
 	}
-	*ret_yes = false;
+	*ret_yes = answer == ANSWER_DEFAULT ? by_default : answer == ANSWER_YES;
 	return 0;
 }
 
@@ -89,6 +104,11 @@ char ask_choice(const char *question, const char *letters)
 			return (char)tolower((unsigned char)answer[0]);
 	}
 	return letters[0];
+}
+
+int ask(const char *question, bool by_default, bool *ret_yes, struct err *err)
+{
+	return ask_or_show(question, by_default, NULL, NULL, ret_yes, err);
 }
 
 int ask_text(const char *prompt, char *out, size_t size, struct err *err)

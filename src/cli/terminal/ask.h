@@ -16,6 +16,9 @@ bool ask_possible(void);
  * is no.
  */
 int ask(const char *question, bool by_default, bool *ret_yes, struct err *err);
+/* The same; the answer "?" calls show, and the question comes again. */
+int ask_or_show(const char *question, bool by_default, int (*show)(void *arg), void *arg,
+		bool *ret_yes, struct err *err);
 
 /* The same with letters to choose from, the first one by default: "qks". The end of the input, or
  * nonsense, is the default. */

@@ -6,9 +6,13 @@
  * whatever was not handed in:
  *
  *	no terminal            our 0, 1, 2 are the command's own; nothing to move
- *	stdin is a terminal    terminal → pipe
+ *	stdin is a terminal    terminal → pipe, or nothing at all (no_typing)
  *	stdout or stderr is    pipe → filter → terminal
  *	-t                     terminal → pty master → filter → terminal, in raw mode
+ *
+ * Ctrl-Z stops the command, by the terminal inside or by the SIGTSTP that we pass on. The supervisor
+ * tells us (WIRE_SUSPENDED), and only then do we stop as well, with a terminal as the shell left it: a
+ * command that does not stop keeps us. When the shell continues us, the command is continued.
  *
  * The end of the connection after WIRE_EXITED is the sandbox's word that nothing is left; where the
  * sandbox stays, WIRE_EXITED is the last word.
@@ -37,7 +41,7 @@
 #define NOTICES_MAX 64 /* kept back; a supervisor sends no more than so many at a time */
 
 static const int forwarded[] = {
-	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
+	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP,
 };
 
 struct session {
@@ -100,7 +104,7 @@ static int prepare_fd(struct session *s, int i, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (fcntl(i, F_GETFD) < 0) {
+	if (fcntl(i, F_GETFD) < 0 || (i == 0 && s->a->no_typing && isatty(i))) {
 		s->give[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 		return s->give[i] < 0 ? err_sys(err, errno, "cannot open /dev/null") : 0;
 	}
@@ -136,7 +140,7 @@ static int send_exec(struct session *s, struct err *err)
 	wire_put_u64(&b, s->a->timeout_ms);
 	wire_put_str(&b, s->a->user ? s->a->user : "");
 	wire_put_u32(&b, (s->a->tty ? WIRE_EXEC_TTY : 0) | (s->a->inherit ? WIRE_EXEC_INHERIT : 0) |
-				 s->a->consent);
+				 WIRE_EXEC_SUSPENDS | s->a->consent);
 	wire_put_u32(&b, ws.ws_row);
 	wire_put_u32(&b, ws.ws_col);
 	wire_put_str(&b, s->a->cwd);
@@ -251,6 +255,49 @@ static void on_notice(struct session *s, enum log_level level, struct wire_reade
 		log_msg(level, "workspace", "%s", text);
 }
 
+static void send_signal(const struct session *s, int sig)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, (uint32_t)sig);
+	(void)wire_send(s->conn, WIRE_SIGNAL, 0, &b, NULL, 0);
+}
+
+static void follow_size(const struct session *s)
+{
+	struct winsize ws;
+
+	if (s->pty >= 0 && ioctl(STDIN_FILENO, TIOCGWINSZ, &ws) == 0)
+		(void)ioctl(s->pty, TIOCSWINSZ, &ws);
+}
+
+/* Stops this process and all of its job, as the terminal would have done, until it is continued. In
+ * a job that no shell could continue the kernel stops nobody. */
+static void stop_job(void)
+{
+	sigset_t stop, before;
+
+	(void)sigemptyset(&stop);
+	(void)sigaddset(&stop, SIGTSTP);
+	(void)kill(0, SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &stop, &before);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void on_suspended(struct session *s)
+{
+	bool raw = s->raw;
+
+	if (raw)
+		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &s->saved);
+	stop_job();
+	if (raw)
+		raw_mode(s);
+	follow_size(s);
+	send_signal(s, SIGCONT);
+}
+
 static void on_frame(struct session *s, struct wire_msg *m)
 {
 	struct wire_reader r;
@@ -271,6 +318,9 @@ static void on_frame(struct session *s, struct wire_msg *m)
 		break;
 	case WIRE_NEWS:
 		on_notice(s, LOG_INFO, &r);
+		break;
+	case WIRE_SUSPENDED:
+		on_suspended(s);
 		break;
 	default:
 		finish(s, err_set(s->err, EPROTO,
@@ -304,19 +354,11 @@ static void on_signal(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct session *s = ev_owner(io, struct session, signal_io);
 	int sig = ev_signal_read(io->fd);
-	cleanup_buf struct buf b;
-	struct winsize ws;
 
-	buf_init(&b, WIRE_BODY_MAX);
-	if (sig == SIGWINCH) {
-		if (s->pty >= 0 && ioctl(STDIN_FILENO, TIOCGWINSZ, &ws) == 0)
-			(void)ioctl(s->pty, TIOCSWINSZ, &ws);
-		return;
-	}
-	if (sig <= 0)
-		return;
-	wire_put_u32(&b, (uint32_t)sig);
-	(void)wire_send(s->conn, WIRE_SIGNAL, 0, &b, NULL, 0);
+	if (sig == SIGWINCH)
+		follow_size(s);
+	else if (sig > 0)
+		send_signal(s, sig);
 }
 
 static int run(struct session *s, struct err *err)

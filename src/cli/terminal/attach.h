@@ -25,10 +25,11 @@ struct attach {
 	const char *user; /* NULL: the sandbox's own */
 	const char *cwd;
 	bool tty;
+	bool no_typing;	      /* a terminal at stdin is no input: the command finds it empty */
 	struct strv *refused; /* gets the hosts that were refused meanwhile; NULL: not wanted */
 	bool *refused_others; /* with `refused`: there were others */
 	uint64_t timeout_ms;
-	uint32_t consent; /* WIRE_EXEC_CONFIRMED, WIRE_EXEC_ASSUMED or 0: how a start was agreed to
+	uint32_t consent; /* WIRE_EXEC_CONSENT or 0: how a start was agreed to
 			   */
 };
 

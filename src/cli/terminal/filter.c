@@ -31,7 +31,17 @@ static void begin(struct filter *f, enum filter_state state, char c)
 
 static void emit(struct filter *f, struct buf *out)
 {
+	bool titled = f->modes.title;
+
+	modes_see(&f->modes, f->seq, f->n);
+	if (f->modes.title && !titled)
+		(void)buf_puts(out, "\033[22;0t");
 	(void)buf_append(out, f->seq, f->n);
+}
+
+void filter_undo(const struct filter *f, struct buf *out)
+{
+	modes_undo(&f->modes, out);
 }
 
 /* The number an OSC begins with; -1 for anything else. */
@@ -131,6 +141,8 @@ static void on_text(struct filter *f, unsigned char c, struct buf *out)
 		f->state = FILTER_UTF8_C2;
 		return;
 	}
+	if (c < 0x20)
+		modes_see(&f->modes, (const char[]){(char)c}, 1);
 	if (kind != UTF8_BAD && c != 0x05) /* ENQ: the terminal would type its answerback */
 		(void)buf_putc(out, (char)c);
 }

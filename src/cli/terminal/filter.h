@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "cli/terminal/modes.h"
 
 #include <stdbool.h>
 
@@ -30,10 +31,15 @@ struct filter {
 	bool bad;	    /* too long, or holds a control character: dropped at its end */
 	unsigned utf8_left; /* continuation bytes still to come */
 	unsigned char lead; /* the byte they belong to */
+	struct modes modes;
 	size_t n;
 	char seq[FILTER_SEQ_MAX];
 };
 
 void filter_init(struct filter *f);
-/* Appends what passes to out, which must have room for FILTER_SEQ_MAX + n more bytes. */
+/* Appends what passes to out, which must have room for FILTER_OVERHEAD + n more bytes. The title is
+ * saved on the terminal's stack before the first one that passes. */
+#define FILTER_OVERHEAD (FILTER_SEQ_MAX + 16)
 void filter_feed(struct filter *f, const char *in, size_t n, struct buf *out);
+/* Appends what gives the terminal back as it was: at most MODES_UNDO_MAX bytes. */
+void filter_undo(const struct filter *f, struct buf *out);

@@ -102,7 +102,7 @@ void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_fl
 	r->in = (struct ev_io){.fd = from, .fn = on_in};
 	r->out = (struct ev_io){.fd = to, .fn = on_out};
 	r->always_ready = ev_want(ev, &r->in, EPOLLIN) == -EPERM;
-	buf_init(&r->pending, RELAY_CHUNK + 2 * FILTER_SEQ_MAX);
+	buf_init(&r->pending, RELAY_CHUNK + 2 * FILTER_OVERHEAD);
 	if (flags & RELAY_TO_TERMINAL) {
 		r->filter = xmalloc(sizeof(*r->filter));
 		filter_init(r->filter);
@@ -110,11 +110,23 @@ void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_fl
 	wait_for(r, true);
 }
 
+/* The terminal is the user's again. */
+static void undo(const struct relay *r)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, MODES_UNDO_MAX);
+	filter_undo(r->filter, &b);
+	(void)fd_write_all(r->out.fd, b.data, b.len);
+}
+
 void relay_stop(struct relay *r)
 {
 	if (!r->active)
 		return;
 	r->active = false;
+	if (r->filter)
+		undo(r);
 	(void)ev_want(r->ev, &r->in, 0);
 	(void)ev_want(r->ev, &r->out, 0);
 	buf_done(&r->pending);

@@ -31,6 +31,7 @@ enum relay_flags {
 };
 
 void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags);
+/* A terminal that it wrote to is left as it was: see modes.h. */
 void relay_stop(struct relay *r);
 /* Everything that can be read right now is written; for the end of a command. */
 void relay_drain(struct relay *r);

@@ -34,7 +34,7 @@ static bool add(const struct loop *l, const char *id, int64_t since, json_t *to)
 	cleanup_free char *path = NULL;
 	struct err ignored = {0};
 
-	if (quarantine_meta(&l->q.places, id, &meta, &ignored) < 0)
+	if (quarantine_meta(&l->q.places, SHELF_QUARANTINE, id, &meta, &ignored) < 0)
 		return true; /* the user dropped it meanwhile */
 	if (json_integer_value(json_object_get(meta, "time")) < since)
 		return false;
@@ -54,7 +54,7 @@ void quarantined_note(struct loop *l)
 
 	if (!l->build.spec || l->q.direct)
 		return;
-	if (quarantine_list(&l->q.places, &ids, &err) < 0)
+	if (quarantine_list(&l->q.places, SHELF_QUARANTINE, &ids, &err) < 0)
 		log_warn("loop", "%s", err.msg);
 	found = json_array();
 	for (size_t i = ids.n; i-- > 0 && json_array_size(found) < QUARANTINED_MAX;)
