@@ -115,10 +115,11 @@ static int exit_code(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Once, until it is continued by order: the payload could stop and be continued at any rate. */
+/* Once, until it is continued by order: the payload could stop and be continued at any rate. What is
+ * being ended was stopped by us. */
 static void on_stopped(struct minder *m)
 {
-	if (!m->suspended)
+	if (!m->suspended && !m->ending)
 		guest_send_u32(m->sock, WIRE_SUSPENDED, m->id, 0, NULL, 0);
 	m->suspended = true;
 }

@@ -1,12 +1,12 @@
 /* Judges the commits that an agent made, on the host. */
 #include "loop/loop.h"
-#include "loop/may-change.h"
+#include "loop/tree/may-change.h"
 
 #include <string.h>
 
 #include "base/path.h"
 #include "base/text/quote-word.h"
-#include "loop/kept-files.h"
+#include "loop/tree/kept-files.h"
 #include "live/autosave.h"
 
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */

@@ -29,7 +29,7 @@
  *	loop.c      chooses the next task, until there is none or a limit is reached
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
  *	commits.c   accepts the agent's commits, or resets them
- *	loose.c     uncommitted files in the tree
+ *	tree/       the agent's tree: uncommitted files in the tree
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
  *	fallback/   other agents, when the provider is not available
@@ -195,7 +195,7 @@ size_t verify_proved(const struct loop *l);
 /* prompt.c: builds the prompt; the caller frees it. */
 int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *err);
 
-/* left-behind.c: notes for the next prompt what an iteration that was cut off left. The caller calls
+/* tree/left-behind.c: notes for the next prompt what an iteration that was cut off left. The caller calls
  * state_save(). */
 void left_behind_note(struct loop *l, const struct task *t);
 

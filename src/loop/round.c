@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "loop/fallback/fallback.h"
 #include "loop/iteration.h"
-#include "loop/loose.h"
+#include "loop/tree/loose.h"
 #include "loop/review/review.h"
 #include "loop/loop-usage.h"
 #include "loop/report/report.h"

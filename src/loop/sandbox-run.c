@@ -1,5 +1,5 @@
 #include "loop/loop.h"
-#include "loop/may-change.h"
+#include "loop/tree/may-change.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

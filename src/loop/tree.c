@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "loop/kept-files.h"
+#include "loop/tree/kept-files.h"
 #include "spec/host-env.h"
 
 #define DIRTY_SHOWN 5

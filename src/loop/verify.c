@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "loop/job.h"
-#include "loop/loose.h"
+#include "loop/tree/loose.h"
 
 #define TAIL_MAX (4 * KiB) /* maximum output of a command in the next prompt */
 #define REPORT_MAX (32 * KiB)

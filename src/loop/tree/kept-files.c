@@ -1,4 +1,4 @@
-#include "loop/kept-files.h"
+#include "loop/tree/kept-files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "loop/may-change.h"
+#include "loop/tree/may-change.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "loop/loose.h"
+#include "loop/tree/loose.h"
 
 #include <string.h>
 
