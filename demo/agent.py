@@ -13,7 +13,9 @@ COPY = ".ralph/agent/prd.json"
 story = os.environ["RALPH_TASK"]
 prompt = sys.stdin.read()
 # What it says is checked: told so, it does the work.
-if "What happened the last time" in prompt:
+if "What the reviewer asks for" in prompt:
+    story += " reviewed"
+elif "What happened the last time" in prompt:
     story += " again"
 
 

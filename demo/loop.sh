@@ -1,6 +1,7 @@
 #!/bin/bash
 # demo/loop.sh STAGE: a whole loop on this machine: a small project with three stories, a scripted agent in a sandbox, a
-# phantom where its key should be, and a scripted provider. Ends with three verified commits, the summary, and a table
+# phantom where its key should be, a scripted provider, and a scripted reviewer that asks for changes once. Ends with verified
+# commits for each story, the summary, and a table
 # of what the agent tried and was refused. Exits 1 when anything is not as it should be.
 set -euo pipefail
 
@@ -17,7 +18,7 @@ finish() {
 trap finish EXIT
 
 export HOME=$T/home XDG_CONFIG_HOME=$T/config XDG_STATE_HOME=$T/state XDG_RUNTIME_DIR=$T/run
-export DEMO_API_KEY=$mark
+export ANTHROPIC_API_KEY=$mark
 project=$HOME/project
 
 certificate() {
@@ -51,7 +52,7 @@ prepare() {
 	mkdir "$T/config/ralph"
 	cat >"$T/config/ralph/config.yaml" <<-YAML
 		providers: {anthropic: {origin: "https://localhost:$(cat "$T/port")", ca_file: $T/ca.pem}}
-		credentials: [{name: anthropic, source: "env:DEMO_API_KEY"}]
+		credentials: [{name: anthropic, source: "env:ANTHROPIC_API_KEY"}]
 		env: {set: ["DEMO_HOME=$HOME", "DEMO_MARK=$(rev <<<"$mark")"]}
 	YAML
 
@@ -59,6 +60,9 @@ prepare() {
 	git -C "$project" config user.name demo
 	git -C "$project" config user.email demo@example.invalid
 	cp "$here/agent.py" "$project/"
+	mkdir -p "$HOME/.local/bin"
+	install "$here/reviewer.py" "$HOME/.local/bin/claude"
+	export PATH=$HOME/.local/bin:$PATH
 	mkdir "$project/.ralph"
 	{
 		printf '{"project": "greeting", "branchName": "ralph/greeting", "userStories": [\n'
@@ -74,14 +78,14 @@ prepare() {
 }
 
 echo
-echo "A loop: three stories, an agent in a sandbox, a provider that is a script."
+echo "A loop: three stories, an agent in a sandbox, a reviewer in another, a provider that is a script."
 prepare
 cd "$project"
 code=0
 mkfifo "$T/said"
 tee "$T/err" <"$T/said" >&2 &
 said=$!
-"$ralph" build -- /usr/bin/python3 agent.py 2>"$T/said" || code=$?
+"$ralph" build --review claude -- /usr/bin/python3 agent.py 2>"$T/said" || code=$?
 wait "$said"
 echo
 /usr/bin/python3 "$here/loop-table.py" "$project" "$T/err" "$T/seen" "$mark" "$code"

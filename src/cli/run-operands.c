@@ -123,12 +123,21 @@ static int suggest_command(struct cli *cli, int argc, char **argv)
 			 argv[0], cli->name, b.full ? argv[0] : buf_str(&b) + 1);
 }
 
+/* True for `PATH -- CMD…` with a PATH that is no directory: it ended the options, so that "--" is
+ * an operand. */
+static bool is_bad_path(const struct cli *cli, int argc, char **argv)
+{
+	return cli->dashdash < 0 && argc > 1 && streq(argv[1], "--");
+}
+
 static int command_operands(struct cli *cli, int argc, char **argv, struct settings_target *ret,
 			    int *ret_rest)
 {
-	int before = cli->dashdash >= 0 ? cli->dashdash : argc;
+	bool bad_path = is_bad_path(cli, argc, argv);
+	int before = bad_path ? 1 : cli->dashdash >= 0 ? cli->dashdash : argc;
+	int rest = before + bad_path;
 
-	if (before > 0 && !is_dir(argv[0]) && !strchr(argv[0], '/'))
+	if (before > 0 && !bad_path && !is_dir(argv[0]) && !strchr(argv[0], '/'))
 		return suggest_command(cli, argc, argv);
 	if (before > 1)
 		return cli_usage(cli, "one PATH at most before '--'; the command comes after it");
@@ -136,9 +145,9 @@ static int command_operands(struct cli *cli, int argc, char **argv, struct setti
 		return cli_usage(cli, "'%s' and -C %s exclude each other", argv[0], ret->path);
 	if (before == 1)
 		ret->path = argv[0];
-	ret->argv0 = argc > before ? argv[before] : NULL;
-	ret->alone = cli->dashdash < 0;
-	*ret_rest = before;
+	ret->argv0 = argc > rest ? argv[rest] : NULL;
+	ret->alone = cli->dashdash < 0 && !bad_path;
+	*ret_rest = rest;
 	return 0;
 }
 

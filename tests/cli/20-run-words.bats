@@ -73,6 +73,10 @@ said() {
 	same 2 "$status"
 	has "$stderr" 'did you mean: ralph run -- make'
 	same inside "$(ralph run . --net none -- echo inside)"
+	# With --, it was meant as a workspace.
+	run --separate-stderr ralph run no-such -- true
+	same 2 "$status"
+	has "$stderr" 'does not exist'
 }
 
 @test 'a bare ralph run offers the agents found here, on a terminal only' {

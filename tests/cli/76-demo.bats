@@ -10,5 +10,6 @@ load helpers
 @test 'the demo of a loop over three stories' {
 	"$BATS_TEST_DIRNAME/../../demo/loop.sh" "${RALPH%/bin/ralph}" >"$T/out" 2>&1 || fail "$(tail -n 30 "$T/out")"
 	has "$(cat "$T/out")" 'exit 0: all 3 tasks are done and verified'
+	has "$(cat "$T/out")" 'a reviewer asked for changes to US-2, and got them'
 	lacks "$(cat "$T/out")" '(!)'
 }
