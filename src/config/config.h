@@ -108,6 +108,7 @@ struct config {
 		int submodules;		/* 1: an agent's commits may move a submodule */
 		uint64_t reserve;	/* percent of the provider's weekly limit */
 		struct strv verify;	/* commands for sh -c, inside */
+		struct strv setup;	/* likewise, to prepare a sandbox */
 		struct strv may_change; /* protected paths whose change counts */
 		char *model;		/* of the agent; NULL: its own choice */
 		char *fallback;		/* other agents, with commas between; NULL: none */

@@ -142,6 +142,9 @@ KEY(KEY_LOOP_VERIFY_TIME, "loop.verify_time", KEY_DURATION, PROJECT_LOWER,
 	AT(loop.verify_ms), .def = "10m", .option = "--verify-time", .min = 1,
 	.max = 365 * DAY_MS,
 	.help = "how long one such command may take")
+KEY(KEY_LOOP_SETUP, "loop.setup", KEY_LIST, PROJECT_ANY, AT(loop.setup),
+	.option = "--setup", .check = check_command,
+	.help = "commands that prepare a sandbox, once, and again when their inputs changed")
 KEY(KEY_LOOP_MODEL, "loop.model", KEY_WORD, PROJECT_SAME, AT(loop.model), .def = "",
 	.option = "--model", .check = check_model,
 	.help = "the agent's model; empty for its own choice")

@@ -416,6 +416,11 @@ int ending(struct loop *l, int code, const char *reason)
 	next_commands(l, code, &next);
 	transcripts = transcripts_index(l);
 	summary = summary_json(l, code, reason, next.v[0]);
+	if (l->state.setup)
+		(void)json_object_set_new(summary, "setup",
+					  json_pack("{sO sO}", "runs",
+						    json_object_get(l->state.setup, "runs"), "ms",
+						    json_object_get(l->state.setup, "ms")));
 	if (transcripts)
 		(void)json_object_set_new(summary, "transcripts", json_text(transcripts));
 	write_summary(l, summary);

@@ -33,6 +33,7 @@
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
  *	fallback/   other agents, when the provider is not available
+ *	prepare/    the commands of loop.setup
  *	report/     tells of refused hosts, quarantined files and conversations
  *	wait.c      waits until a provider's limit ends
  *	ending.c    the exit code, the summary

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "loop/prepare/prepare.h"
 #include "loop/review/review.h"
 
 #define PROMPT_MAX (1 * MiB)
@@ -79,6 +80,14 @@ static void put_task(struct loop *l, const struct task *t, struct buf *b)
 		       "which does not take your word for it.\n");
 }
 
+static void put_setup(struct loop *l, struct buf *b)
+{
+	const char *failed = prepare_failure(l);
+
+	if (failed)
+		(void)buf_printf(b, "\n# The sandbox could not be prepared\n\n%s\n", failed);
+}
+
 static void put_left(struct loop *l, const struct task *t, struct buf *b)
 {
 	const char *left = state_task_str(&l->state, t ? t->id : "", "left");
@@ -100,6 +109,7 @@ int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *er
 		put_task(l, t, &b);
 	if (l->mode != LOOP_PLAN)
 		put_left(l, t, &b);
+	put_setup(l, &b);
 	if (l->draft) {
 		(void)buf_puts(&b, "\n\n# The list\n\n");
 		draft_brief(l->draft, &b);

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "hook/hook-settings.h"
 #include "loop/loop-usage.h"
+#include "loop/prepare/prepare.h"
 #include "compose/no-sandbox.h"
 #include "live/home-keep.h"
 #include "live/live.h"
@@ -149,8 +150,13 @@ int loop_sandbox_start(struct loop *l, struct err *err)
 	if (r == 0)
 		r = selftest_first_use(&l->q.places, l->build.spec, SELFTEST_OF_SANDBOX, l->hold,
 				       err);
-	if (r < 0)
+	if (r < 0) {
 		closep(&l->hold);
+		return r;
+	}
+	r = prepare_sandbox(l, err);
+	if (r < 0)
+		loop_sandbox_stop(l);
 	return r;
 }
 

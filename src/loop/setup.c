@@ -187,7 +187,8 @@ int loop_begin_anew(struct loop *l, struct err *err)
 	s->baseline = NULL;
 	(void)json_array_clear(s->records);
 	json_decref(s->agents);
-	s->agents = NULL;
+	json_decref(s->setup);
+	s->agents = s->setup = NULL;
 	json_object_foreach (s->tasks, id, t)
 		(void)json_object_del(t, "stuck");
 	return r < 0 ? r : state_save(s, err);

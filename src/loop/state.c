@@ -40,6 +40,7 @@ void state_done(struct loop_state *s)
 	json_decref(s->view);
 	json_decref(s->loose);
 	json_decref(s->agents);
+	json_decref(s->setup);
 	free(s->branch);
 	free(s->home_branch);
 	free(s->worktree);
@@ -99,6 +100,7 @@ static const struct number documents[] = {
 	{"view", AT(view)},
 	{"loose", AT(loose)},
 	{"agents", AT(agents)},
+	{"setup", AT(setup)},
 };
 /* clang-format on */
 

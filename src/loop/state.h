@@ -70,6 +70,7 @@ struct loop_state {
 	json_t *workers;  /* {id: {"branch", "path", "attempts"}}: parallel tasks */
 	json_t *view;	  /* of the repository, see repo_view_take() */
 	json_t *loose;	  /* uncommitted files, see loose.h */
+	json_t *setup;	  /* of loop.setup: see prepare.h; NULL: none */
 	json_t *agents;	  /* of --fallback: see fallback.h; NULL: none */
 	char *branch, *home_branch, *worktree; /* NULL: none */
 	char *marks_from; /* head before a commit of marks that is being made; NULL: none */

@@ -165,6 +165,20 @@ def dies_halfway():
     result()
 
 
+def breaks_setup():
+    """Changes package.json in the first iteration; the next one keeps its prompt, puts it right and works."""
+    init()
+    with open("package.json", "w", encoding="utf-8") as f:
+        f.write("2\n" if ITERATION == 1 else "1\n")
+    git("commit", "-q", "-am", f"{TASK}: package {ITERATION}")
+    if ITERATION > 1:
+        with open("runs", "w", encoding="utf-8") as f:
+            f.write(PROMPT)
+        commit()
+        claim()
+    result("I go on.")
+
+
 def claims_done():
     """Says done, with a commit, without the work."""
     init()

@@ -41,6 +41,7 @@ static const struct opt build_opts[] = {
 	{"grace", 0, OPT_DURATION, 0, "TIME", "how long it may take to end after its result (10s)", .key = "loop.grace"},
 	{"verify", 0, OPT_STRV, 0, "CMD", "a command that must succeed before a task is done", .key = "loop.verify"},
 	{"verify-time", 0, OPT_DURATION, 0, "TIME", "how long such a command may take (10m)", .key = "loop.verify_time"},
+	{"setup", 0, OPT_STRV, 0, "CMD", "a command that prepares each sandbox, such as npm ci", .key = "loop.setup"},
 	{"model", 'm', OPT_STR, 0, "MODEL", "the agent's model", .key = "loop.model"},
 	{"fallback", 0, OPT_STR, 0, "AGENTS", "agents that go on when the provider is not available", .key = "loop.fallback"},
 	{"fallback-after", 0, OPT_DURATION, 0, "TIME", "how long to wait for the provider before that (15m)", .key = "loop.fallback_after"},

@@ -76,8 +76,19 @@ static void print_unverified(const struct loop *l)
 	(void)fputc('\n', stdout);
 }
 
+static void print_setup(const struct loop *l)
+{
+	const long long runs = json_integer_value(json_object_get(l->state.setup, "runs"));
+	const long long ms = json_integer_value(json_object_get(l->state.setup, "ms"));
+
+	if (runs)
+		(void)printf("setup: %lld run%s, %lld s, beside the iterations\n", runs,
+			     runs == 1 ? "" : "s", (ms + 999) / 1000);
+}
+
 void summary_print(const struct loop *l, const char *transcripts)
 {
+	print_setup(l);
 	print_refused(l);
 	print_quarantined(l);
 	print_unverified(l);
