@@ -63,7 +63,7 @@ static void check(const char *p, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	cleanup_buf struct buf whole = {0}, parts = {0};
+	cleanup_buf struct buf whole = {0}, parts = {0}, undone = {0};
 	struct filter f;
 	size_t cut;
 
@@ -74,16 +74,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size--;
 	if (cut > size)
 		cut = size;
-	buf_init(&whole, size + 2 * FILTER_SEQ_MAX);
-	buf_init(&parts, size + 2 * FILTER_SEQ_MAX);
-	filter_init(&f);
+	buf_init(&whole, size + 2 * FILTER_OVERHEAD);
+	buf_init(&parts, size + 2 * FILTER_OVERHEAD);
+	buf_init(&undone, MODES_UNDO_MAX);
+	filter_init(&f, 0);
 	filter_feed(&f, (const char *)data, size, &whole);
-	filter_init(&f);
+	filter_init(&f, 0);
 	filter_feed(&f, (const char *)data, cut, &parts);
 	filter_feed(&f, (const char *)data + cut, size - cut, &parts);
-	if (whole.full || whole.len != parts.len || whole.len > size ||
+	if (whole.full || whole.len != parts.len || whole.len > size + FILTER_OVERHEAD ||
 	    (whole.len && memcmp(whole.data, parts.data, whole.len) != 0))
 		abort();
 	check(buf_str(&whole), whole.len);
+	filter_undo(&f, &undone);
+	if (undone.full)
+		abort();
+	check(buf_str(&undone), undone.len);
 	return 0;
 }

@@ -11,6 +11,8 @@
 
 static const struct agent_env gemini_env[] = {
 	{NULL, "GEMINI_CLI_TRUST_WORKSPACE", "true"},
+	/* Gemini CLI tells its model so, and starts no sandbox of its own. */
+	{NULL, "SANDBOX", "ralph"},
 	{"gemini-key", "GEMINI_API_KEY", "{phantom}"},
 	{"gemini-key", "GOOGLE_GEMINI_BASE_URL", "{endpoint}"},
 	{"gemini-oauth", "GOOGLE_GENAI_USE_GCA", "true"},

@@ -142,6 +142,12 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	return build_spec(&in, ret_build, &cli->err);
 }
 
+enum filter_wish settings_terminal(const struct config *c)
+{
+	return (c->terminal.clipboard ? FILTER_CLIPBOARD : 0) |
+	       (c->terminal.notify ? FILTER_NOTIFY : 0);
+}
+
 void settings_done(struct settings *s)
 {
 	places_done(&s->places);

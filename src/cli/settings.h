@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "cli/frame/command.h"
+#include "cli/terminal/filter.h"
 #include "config/config.h"
 #include "compose/build.h"
 #include "record/places.h"
@@ -80,5 +81,8 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	{"budget", 0, OPT_STR, 0, "USD", "what the sandbox may spend at providers", .key = "budget.usd"}, \
 	{"budget-tokens", 0, OPT_UINT, 0, "N", "tokens it may use there", .key = "budget.tokens"}
 /* clang-format on */
+
+/* What the user lets the commands of a sandbox do to the terminal: attach's allowed. */
+enum filter_wish settings_terminal(const struct config *c);
 
 #define cleanup_settings cleanup_(settings_done)

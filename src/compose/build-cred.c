@@ -170,6 +170,21 @@ static char *login_path(const struct probing *p, const struct cred_login_file *f
 	return real;
 }
 
+/* When the login in this file ends, for the audit; 0: not known. One that cannot be used is the
+ * agent's to renew. */
+static uint64_t expiry_of(const struct probing *p, const char *name, const char *path)
+{
+	cleanup_(cred_ref_done) struct cred_ref ref;
+	cleanup_free char *source = xasprintf("file:%s", path);
+	struct err ignored = {0};
+
+	cred_ref_init(&ref);
+	if (cred_probe(&p->host, name, &ref, &ignored) != CRED_FOUND || !ref.source ||
+	    !streq(ref.source, source))
+		return 0;
+	return ref.expires_ms;
+}
+
 /* The host's own file, as it is: asked for by the user, and never the default. */
 static int add_file(struct sandbox_spec *s, const struct probing *p, const char *name,
 		    enum spec_way way, char **notice, struct err *err)
@@ -188,6 +203,7 @@ static int add_file(struct sandbox_spec *s, const struct probing *p, const char 
 	target = path_join(dir, f->name);
 	c = spec_credential_add(s, name, "login-file");
 	c->way = way;
+	c->expires_ms = expiry_of(p, name, path);
 	c->source = xasprintf("file:%s", path);
 	strv_pushf(&c->options, "target=%s", target);
 	if (way == SPEC_WAY_MOUNT)

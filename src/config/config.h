@@ -131,6 +131,10 @@ struct config {
 	size_t n_credentials;
 	enum config_audit audit;
 	struct {
+		int clipboard; /* 1: programs inside may write the user's clipboard */
+		int notify;    /* 1: they may show notifications and progress */
+	} terminal;
+	struct {
 		enum log_level level;
 		enum log_format format;
 	} log;

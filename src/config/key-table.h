@@ -185,6 +185,12 @@ KEY(KEY_CREDENTIALS, "credentials", KEY_CREDENTIAL, PROJECT_SAME, AT(credentials
 KEY(KEY_AUDIT, "audit", KEY_CHOICE, PROJECT_NEVER, AT(audit), .def = "changes",
 	.option = "--audit", .choices = audits,
 	.help = "what is shown before a start on a terminal: changes, full or off")
+KEY(KEY_CLIPBOARD, "terminal.clipboard", KEY_CHOICE, PROJECT_LOWER, AT(terminal.clipboard),
+	.def = "off", .option = "--clipboard", .choices = clipboards,
+	.help = "whether programs inside may write your clipboard: off or write")
+KEY(KEY_NOTIFY, "terminal.notify", KEY_CHOICE, PROJECT_LOWER, AT(terminal.notify), .def = "off",
+	.option = "--terminal-notify", .choices = notifies,
+	.help = "whether they may show notifications and progress: off or on")
 KEY(KEY_LOG_LEVEL, "log.level", KEY_CHOICE, PROJECT_SAME, AT(log.level), .def = "info",
 	.option = "--log-level", .choices = levels,
 	.help = "the least important message that is shown")

@@ -115,13 +115,17 @@ static int exit_code(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Once, until it is continued by order: the payload could stop and be continued at any rate. What is
- * being ended was stopped by us. */
-static void on_stopped(struct minder *m)
+/* Tells of a payload that was stopped. Once, until it is continued by order: it could stop and be
+ * continued at any rate. Of others nobody wants to know, and a sweep stops them all. */
+static void look_stopped(struct minder *m)
 {
-	if (!m->suspended && !m->ending)
-		guest_send_u32(m->sock, WIRE_SUSPENDED, m->id, 0, NULL, 0);
+	siginfo_t info = {0};
+
+	if (m->payload <= 0 || m->suspended || m->ending ||
+	    waitid(P_PID, (id_t)m->payload, &info, WSTOPPED | WNOHANG) < 0 || info.si_pid == 0)
+		return;
 	m->suspended = true;
+	guest_send_u32(m->sock, WIRE_SUSPENDED, m->id, 0, NULL, 0);
 }
 
 /* Reaps what has ended; true when no process is left beneath us. Having no child means having no
@@ -130,16 +134,13 @@ static bool reap(struct minder *m)
 {
 	for (int i = 0; i < REAPS_PER_TURN; i++) {
 		int status;
-		pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
+		pid_t pid = waitpid(-1, &status, WNOHANG);
 
 		if (pid == 0)
 			return false;
 		if (pid < 0)
 			return errno == ECHILD;
-		if (WIFSTOPPED(status)) {
-			if (pid == m->payload)
-				on_stopped(m);
-		} else if (pid == m->payload) {
+		if (pid == m->payload) {
 			m->payload = 0;
 			m->code = exit_code(status);
 			m->ending = true;
@@ -244,8 +245,10 @@ void minder_run(const struct guest *g, struct wire_msg *spawn, int sock)
 	}
 	guest_send_u32(sock, WIRE_SPAWNED, m.id, (uint32_t)m.payload, &master, master >= 0);
 	closep(&master);
-	while (!reap(&m) && !m.ending)
+	while (!reap(&m) && !m.ending) {
+		look_stopped(&m);
 		wait_for_news(&m, sigfd, -1);
+	}
 	end_tree(&m, sigfd);
 	guest_send_u32(sock, WIRE_ENDED, m.id, (uint32_t)m.code, NULL, 0);
 	_exit(0);

@@ -109,8 +109,8 @@ in_shell() {
 }
 
 @test "a command that stops itself, as agents do at Ctrl-Z, gives the shell back; fg continues it" {
-	in_shell "send:$RALPH exec -t $S sh -c 'echo run-\$((1+1)); kill -STOP \$\$; echo back-\$((3+4)); read x; echo got-\$x'\n" 'expect:run-2' \
-		'expect:Stopped' 'send:fg\n' 'expect:back-7' 'send:word\n' 'expect:got-word' 'expect:\$ '
+	in_shell "send:$RALPH exec -t $S sh -c 'echo run-\$((1+1)); read x; kill -STOP \$\$; echo back-\$((3+4)); read x; echo got-\$x'\n" 'expect:run-2' \
+		'send:go\n' 'expect:Stopped' 'send:fg\n' 'expect:back-7' 'send:word\n' 'expect:got-word' 'expect:\$ '
 }
 
 @test "without a shell that could continue it, a command goes on at once" {
@@ -142,7 +142,7 @@ in_shell() {
 # shown TEXT: what reaches the user's terminal of this printf format.
 shown() {
 	on_terminal -- "$RALPH" exec "$2" "$S" sh -c 'stty -opost 2>/dev/null; printf "$1"; printf .' sh "$1"
-	cat -v "$T/out"
+	cat -v "$T/out" | sed 's/ralph: .*//'
 }
 
 @test "clipboard, DCS, APC and title reports do not reach the user's terminal" {
@@ -158,6 +158,30 @@ shown() {
 		same 'ab.' "$(shown 'a\033]1337;File=x:eA==\007b' $how)"
 		same 'ab.' "$(shown 'a\033[5ib\005' $how)"
 	done
+}
+
+# of_run SETTING SEQUENCE: all that reaches the user's terminal of a program that prints it.
+of_run() {
+	env "$1" python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" -- "$RALPH" run --yes -n "$S" -- printf "$2"
+	cat -v "$T/out"
+}
+
+@test "the clipboard can be written and notifications be shown where the user lets them; else it is said, once" {
+	local clip='\033]52;c;aGk=\007' note='\033]9;hi\007\033]777;notify;a;b\007\033]9;4;1;50\007'
+
+	of_run A=1 "$clip$clip$note" >"$T/shown"
+	lacks "$(cat "$T/shown")" '^[]'
+	same 1 "$(grep -c 'set terminal.clipboard: write' "$T/shown")"
+	same 1 "$(grep -c 'set terminal.notify: on' "$T/shown")"
+	has "$(of_run RALPH_TERMINAL_CLIPBOARD=write "$clip$note")" '^[]52;c;aGk=^G'
+	lacks "$(cat -v "$T/out")" '^[]9'
+	has "$(of_run RALPH_TERMINAL_NOTIFY=on "$clip$note")" '^[]9;hi^G^[]777;notify;a;b^G^[]9;4;1;50^G'
+	lacks "$(cat -v "$T/out")" '^[]52'
+	# Whatever is allowed, what the user has copied is never asked for; and a project file cannot allow it.
+	lacks "$(of_run RALPH_TERMINAL_CLIPBOARD=write '\033]52;c;?\007')" '^[]52'
+	mkdir .ralph
+	echo 'terminal: {clipboard: write}' >.ralph/config.yaml
+	must_exit 2 ralph run -- true
 }
 
 @test "colours, cursor, titles and text in UTF-8 pass" {

@@ -169,6 +169,9 @@ compare() {
 		lacks "$(cat "$T/$form")" hunter2
 	done
 	grep -Fx '[+] DB_PASSWORD=corr…' "$T/screen"
+	OPENAIKEY=correct-horse-battery MYSECRETS=correct-horse-battery ralph audit --pass OPENAIKEY --pass MYSECRETS >"$T/more"
+	grep -F 'OPENAIKEY: looks like a secret' "$T/more"
+	grep -F 'MYSECRETS: looks like a secret' "$T/more"
 	grep -F 'DB_PASSWORD: looks like a secret' "$T/screen"
 }
 

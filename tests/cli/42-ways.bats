@@ -37,6 +37,13 @@ way() {
 	has "$output" "$FILE"
 }
 
+@test 'mount and pipe: the audit shows when the login expires' {
+	way mount
+	ralph audit -- true | grep -E 'mounted: the real file is inside; expires in [0-9]+ '
+	way pipe
+	ralph audit -- true | grep -E 'piped: the real one is inside while a command runs; expires in [0-9]+ '
+}
+
 @test 'mount: no login on the host is no error' {
 	way mount
 	rm "$FILE"

@@ -228,3 +228,8 @@ refused() {
 	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" 'send:typed\n\x04' -- sh -c "$RALPH --yes run -- cat >$T/said"
 	same typed "$(cat "$T/said")"
 }
+
+@test "Gemini CLI is told that it is in a sandbox" {
+	agent gemini 'echo "$SANDBOX"'
+	same ralph "$(ralph run gemini)"
+}

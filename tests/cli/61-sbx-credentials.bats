@@ -134,6 +134,7 @@ without() {
 	lacks "$(calls)" -token
 	has "$(calls 'policy allow')" bedrock-runtime.eu-west-3.amazonaws.com:443
 	has "$(ralph --engine sbx audit 2>&1)" "variable: the real one is inside"
+	has "$(ralph --engine sbx audit 2>&1)" "as AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_DEFAULT_REGION"
 	must_fail grep -rq -e first-secret -e second-secret "$XDG_STATE_HOME/ralph"
 }
 

@@ -40,19 +40,12 @@ static void mask_takes_any_bytes(void **state)
 static void mask_knows_secrets_by_their_names(void **state)
 {
 	static const char *const secret[] = {
-		"ANTHROPIC_API_KEY",
-		"GITHUB_TOKEN",
-		"DB_PASSWORD",
-		"db_password",
-		"MY_SECRET",
-		"DB_PWD",
-		"HTTP_AUTH",
-		"CLIENTSECRET",
-		"PASS",
-		"SENTRY_DSN",
-		"AWS_SESSION_TOKEN",
-		"CREDENTIALS",
-		"npm_config_//registry/:_authToken",
+		"ANTHROPIC_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD",
+		"db_password",	     "MY_SECRET",    "DB_PWD",
+		"HTTP_AUTH",	     "CLIENTSECRET", "OPENAIKEY",
+		"OPENAIKEY2",	     "MYSECRETS",    "MY_KEYFILE_TEXT",
+		"secretsauce",	     "PASS",	     "SENTRY_DSN",
+		"AWS_SESSION_TOKEN", "CREDENTIALS",  "npm_config_//registry/:_authToken",
 	};
 	static const char *const plain[] = {
 		"PATH",
@@ -65,6 +58,8 @@ static void mask_knows_secrets_by_their_names(void **state)
 		"AUTHOR_NAME",
 		"COMPASS",
 		"MONKEY",
+		"KEYBOARD_LAYOUT",
+		"VIM_KEYMAP",
 		"CI",
 		"GIT_AUTHOR_NAME",
 		"GIT_CONFIG_KEY_0",

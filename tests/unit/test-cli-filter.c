@@ -79,7 +79,7 @@ static void check_split(const struct row *row, size_t split)
 	struct filter f;
 
 	buf_init(&out, 2 * FILTER_SEQ_MAX);
-	filter_init(&f);
+	filter_init(&f, 0);
 	filter_feed(&f, row->in, split, &out);
 	filter_feed(&f, row->in + split, n - split, &out);
 	if (out.len != strlen(want) || memcmp(buf_str(&out), want, out.len) != 0)
@@ -111,7 +111,7 @@ static void filter_byte_by_byte_gives_the_same(void **state)
 		struct filter f;
 
 		buf_init(&out, 2 * FILTER_SEQ_MAX);
-		filter_init(&f);
+		filter_init(&f, 0);
 		for (const char *p = drops[i].in; *p; p++)
 			filter_feed(&f, p, 1, &out);
 		assert_string_equal(buf_str(&out), drops[i].out);
@@ -133,7 +133,7 @@ static void filter_sequence_beyond_the_limit_is_dropped_whole(void **state)
 	for (size_t i = 0; i < FILTER_SEQ_MAX; i++)
 		(void)buf_putc(&in, '1');
 	(void)buf_puts(&in, "mc");
-	filter_init(&f);
+	filter_init(&f, 0);
 	filter_feed(&f, in.data, in.len, &out);
 	assert_string_equal(buf_str(&out), "abc");
 }
@@ -148,7 +148,7 @@ static void filter_unfinished_sequence_shows_nothing(void **state)
 		struct filter f;
 
 		buf_init(&out, 2 * FILTER_SEQ_MAX);
-		filter_init(&f);
+		filter_init(&f, 0);
 		filter_feed(&f, cut[i], strlen(cut[i]), &out);
 		assert_int_equal(out.len, 0);
 	}

@@ -25,6 +25,15 @@ static const char *const name_ends[] = {"TOKEN",  "SECRET",	"PASSWORD",   "PASSW
 /* A variable whose name ends in one of these words names the place of a secret, not the secret. */
 static const char *const place_words[] = {"FILE", "PATH", "DIR", "SOCK", "SOCKET", "HOME"};
 
+/* A word that contains one of these is one: OPENAIKEY, MYSECRETS. */
+static const char *const name_parts[] = {"KEY", "SECRET"};
+/* Except these words. */
+static const char *const everyday_words[] = {
+	"KEYBOARD", "KEYMAP",	"KEYPAD",   "KEYCODE",	 "KEYBIND", "KEYBINDINGS",
+	"KEYWORD",  "KEYWORDS", "KEYFRAME", "KEYFRAMES", "HOTKEY",  "HOTKEYS",
+	"MONKEY",   "TURKEY",	"HOCKEY",   "JOCKEY",
+};
+
 static bool is_word(const char *p, size_t n, const char *const *words, size_t n_words)
 {
 	for (size_t i = 0; i < n_words; i++)
@@ -44,6 +53,15 @@ static bool has_end(const char *p, size_t n)
 	return false;
 }
 
+static bool has_part(const char *p, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(name_parts); i++)
+		for (size_t at = 0, len = strlen(name_parts[i]); at + len <= n; at++)
+			if (strncasecmp(name_parts[i], p + at, len) == 0)
+				return !is_word(p, n, everyday_words, ARRAY_SIZE(everyday_words));
+	return false;
+}
+
 static bool name_is_secret(const char *name, const char *value)
 {
 	const char *last = strrchr(name, '_');
@@ -58,7 +76,8 @@ static bool name_is_secret(const char *name, const char *value)
 	for (const char *p = name; *p;) {
 		size_t n = strcspn(p, "_-.");
 
-		if (is_word(p, n, name_words, ARRAY_SIZE(name_words)) || has_end(p, n))
+		if (is_word(p, n, name_words, ARRAY_SIZE(name_words)) || has_end(p, n) ||
+		    has_part(p, n))
 			return true;
 		p += n + (p[n] != '\0');
 	}

@@ -91,6 +91,7 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.tty = exec_wants_tty(args->tty, args->no_tty),
 		/* Agents wait for a pipe's content, but not for a terminal's. */
 		.no_typing = s->agent && !args->no_tty,
+		.allowed = settings_terminal(s->config),
 		.refused = &hosts,
 		.refused_others = &others,
 		.timeout_ms = s->config->limits.timeout_ms,

@@ -65,6 +65,7 @@ static int open_shell(struct cli *cli, const struct settings *s, const struct bu
 		.tty = exec_wants_tty(false, false),
 		.timeout_ms = s->config->limits.timeout_ms,
 		.consent = consent,
+		.allowed = settings_terminal(s->config),
 	};
 	int code = 0, r;
 

@@ -59,6 +59,12 @@ static void print_one(const struct spec_credential *c, FILE *out, bool color)
 		(void)fputs(" only", out);
 	}
 	(void)fputc('\n', out);
+	/* Way env is for keys of AWS: see cred/hold/bedrock-hold.c. */
+	if (c->way == SPEC_WAY_ENV)
+		(void)fputs(
+			"    as AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and "
+			"AWS_DEFAULT_REGION\n    (or AWS_BEARER_TOKEN_BEDROCK) of each command\n",
+			out);
 }
 
 /* Tools that providers run are a way out, whatever the network says. */

@@ -181,17 +181,18 @@ static void start_relays(struct session *s)
 		raw_mode(s);
 		(void)fd_set_nonblock(s->pty, true);
 		relay_start(&s->relays[0], s->ev, STDIN_FILENO, s->pty,
-			    isatty(STDIN_FILENO) ? 0 : RELAY_TYPE_END);
-		relay_start(&s->relays[1], s->ev, s->pty, STDOUT_FILENO, RELAY_TO_TERMINAL);
+			    isatty(STDIN_FILENO) ? 0 : RELAY_TYPE_END, 0);
+		relay_start(&s->relays[1], s->ev, s->pty, STDOUT_FILENO, RELAY_TO_TERMINAL,
+			    s->a->allowed);
 		return;
 	}
 	if (s->ours[0] >= 0)
-		relay_start(&s->relays[0], s->ev, STDIN_FILENO, take_fd(s->ours[0]),
-			    RELAY_CLOSE_TO);
+		relay_start(&s->relays[0], s->ev, STDIN_FILENO, take_fd(s->ours[0]), RELAY_CLOSE_TO,
+			    0);
 	for (int i = 1; i < 3; i++)
 		if (s->ours[i] >= 0)
 			relay_start(&s->relays[i], s->ev, s->ours[i], i,
-				    isatty(i) ? RELAY_TO_TERMINAL : 0);
+				    isatty(i) ? RELAY_TO_TERMINAL : 0, s->a->allowed);
 }
 
 static void on_started(struct session *s, struct wire_msg *m)
@@ -289,6 +290,8 @@ static void on_suspended(struct session *s)
 {
 	bool raw = s->raw;
 
+	for (int i = 1; i < 3; i++)
+		relay_catch_up(&s->relays[i]);
 	if (raw)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &s->saved);
 	stop_job();
@@ -381,6 +384,17 @@ static int run(struct session *s, struct err *err)
 	return r < 0 ? r : s->result;
 }
 
+static void tell_missed(enum filter_wish missed)
+{
+	if (missed & FILTER_CLIPBOARD)
+		log_warn("terminal",
+			 "the command wanted to write your clipboard, which was left out; to let "
+			 "it, set terminal.clipboard: write");
+	if (missed & FILTER_NOTIFY)
+		log_warn("terminal", "the command wanted to show a notification, which was left "
+				     "out; to let it, set terminal.notify: on");
+}
+
 static void session_done(struct session *s)
 {
 	for (int i = 0; i < 3; i++) {
@@ -394,6 +408,7 @@ static void session_done(struct session *s)
 		log_info("workspace", "%s", s->news.v[i]);
 	for (size_t i = 0; i < s->notices.n; i++)
 		log_warn("workspace", "%s", s->notices.v[i]);
+	tell_missed(s->relays[1].missed | s->relays[2].missed);
 	strv_done(&s->news);
 	strv_done(&s->notices);
 	closep(&s->pty);

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/strv.h"
+#include "cli/terminal/filter.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,9 +26,10 @@ struct attach {
 	const char *user; /* NULL: the sandbox's own */
 	const char *cwd;
 	bool tty;
-	bool no_typing;	      /* a terminal at stdin is no input: the command finds it empty */
-	struct strv *refused; /* gets the hosts that were refused meanwhile; NULL: not wanted */
-	bool *refused_others; /* with `refused`: there were others */
+	bool no_typing;		  /* a terminal at stdin is no input: the command finds it empty */
+	enum filter_wish allowed; /* to the user's terminal */
+	struct strv *refused;	  /* gets the hosts that were refused meanwhile; NULL: not wanted */
+	bool *refused_others;	  /* with `refused`: there were others */
 	uint64_t timeout_ms;
 	uint32_t consent; /* WIRE_EXEC_CONSENT or 0: how a start was agreed to
 			   */

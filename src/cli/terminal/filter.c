@@ -5,9 +5,9 @@
 #define ESC 0x1b
 #define BEL 0x07
 
-void filter_init(struct filter *f)
+void filter_init(struct filter *f, enum filter_wish allowed)
 {
-	*f = (struct filter){.state = FILTER_TEXT};
+	*f = (struct filter){.state = FILTER_TEXT, .allowed = allowed};
 }
 
 static void keep(struct filter *f, char c)
@@ -59,8 +59,27 @@ static int osc_number(const struct filter *f)
 	return v;
 }
 
+/* OSC 52 ; WHERE ; ?: the terminal would type what the user has copied. */
+static bool asks_clipboard(const struct filter *f)
+{
+	return memchr(f->seq, '?', f->n) != NULL;
+}
+
+static bool wish_passes(struct filter *f, int number)
+{
+	enum filter_wish wish = number == 52		       ? FILTER_CLIPBOARD
+				: number == 9 || number == 777 ? FILTER_NOTIFY
+							       : 0;
+
+	if (!wish || (wish == FILTER_CLIPBOARD && asks_clipboard(f)))
+		return false;
+	if (!(f->allowed & wish))
+		f->missed |= wish;
+	return f->allowed & wish;
+}
+
 /* Titles, colours, hyperlinks, working directory, prompt marks. */
-static bool osc_passes(const struct filter *f)
+static bool osc_passes(struct filter *f)
 {
 	static const int harmless[] = {0, 1, 2, 4, 7, 8, 10, 11, 12, 104, 110, 111, 112, 133};
 	int v = osc_number(f);
@@ -68,7 +87,7 @@ static bool osc_passes(const struct filter *f)
 	for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
 		if (v == harmless[i])
 			return true;
-	return false;
+	return wish_passes(f, v);
 }
 
 /* CSI … t: size reports and the title stack only; a reported title would be typed back. */

@@ -25,7 +25,14 @@ enum filter_state {
 	FILTER_UTF8_C2, /* U+0080 to U+009F are control characters too */
 };
 
+/* What the user lets pass, and what was left out for want of it. */
+enum filter_wish {
+	FILTER_CLIPBOARD = 1 << 0, /* OSC 52, to write; a question never passes */
+	FILTER_NOTIFY = 1 << 1,	   /* OSC 9 and 777 */
+};
+
 struct filter {
+	enum filter_wish allowed, missed;
 	enum filter_state state;
 	bool string_esc;    /* ESC seen inside a string: a backslash ends it */
 	bool bad;	    /* too long, or holds a control character: dropped at its end */
@@ -36,7 +43,7 @@ struct filter {
 	char seq[FILTER_SEQ_MAX];
 };
 
-void filter_init(struct filter *f);
+void filter_init(struct filter *f, enum filter_wish allowed);
 /* Appends what passes to out, which must have room for FILTER_OVERHEAD + n more bytes. The title is
  * saved on the terminal's stack before the first one that passes. */
 #define FILTER_OVERHEAD (FILTER_SEQ_MAX + 16)

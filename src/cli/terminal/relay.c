@@ -93,7 +93,8 @@ static void on_out(struct ev *ev, struct ev_io *io, uint32_t events)
 	wait_for(r, true);
 }
 
-void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags)
+void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags,
+		 enum filter_wish allowed)
 {
 	*r = (struct relay){.ev = ev,
 			    .active = true,
@@ -105,7 +106,7 @@ void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_fl
 	buf_init(&r->pending, RELAY_CHUNK + 2 * FILTER_OVERHEAD);
 	if (flags & RELAY_TO_TERMINAL) {
 		r->filter = xmalloc(sizeof(*r->filter));
-		filter_init(r->filter);
+		filter_init(r->filter, allowed);
 	}
 	wait_for(r, true);
 }
@@ -125,8 +126,10 @@ void relay_stop(struct relay *r)
 	if (!r->active)
 		return;
 	r->active = false;
-	if (r->filter)
+	if (r->filter) {
 		undo(r);
+		r->missed = r->filter->missed;
+	}
 	(void)ev_want(r->ev, &r->in, 0);
 	(void)ev_want(r->ev, &r->out, 0);
 	buf_done(&r->pending);
@@ -138,4 +141,12 @@ void relay_drain(struct relay *r)
 {
 	while (r->active && flush(r) && fill(r))
 		;
+}
+
+void relay_catch_up(struct relay *r)
+{
+	for (int i = 0; i < RELAY_CHUNKS_MAX && r->active && flush(r) && fill(r); i++)
+		;
+	if (r->active)
+		(void)flush(r);
 }

@@ -20,6 +20,7 @@ struct relay {
 	bool close_to;	   /* `to` is ours: closed at the end, so that the reader sees it */
 	struct buf pending;
 	struct filter *filter;
+	enum filter_wish missed; /* by the filter, once it has ended */
 	void (*on_end)(struct relay *r);
 };
 
@@ -30,8 +31,14 @@ enum relay_flags {
 				    file that `from` has */
 };
 
-void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags);
+/* allowed: with RELAY_TO_TERMINAL. */
+void relay_start(struct relay *r, struct ev *ev, int from, int to, enum relay_flags flags,
+		 enum filter_wish allowed);
 /* A terminal that it wrote to is left as it was: see modes.h. */
 void relay_stop(struct relay *r);
 /* Everything that can be read right now is written; for the end of a command. */
 void relay_drain(struct relay *r);
+/* The same for a command that was stopped: others may still write, so it takes RELAY_CHUNKS_MAX
+ * chunks at most. */
+#define RELAY_CHUNKS_MAX 64
+void relay_catch_up(struct relay *r);
