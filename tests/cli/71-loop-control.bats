@@ -154,7 +154,7 @@ load loop
 	wait_until test -e waiting
 	kill -9 "$LOOP"
 	wait "$LOOP" || true
-	wait_until nothing_runs
+	wait_until -t 60 nothing_runs
 	touch go-on
 	loop_exits 0 resume
 	same 'interrupted done' "$(verdicts)"

@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "loop/job.h"
-#include "loop/loose.h"
+#include "loop/tree/loose.h"
 
 #define TAIL_MAX (4 * KiB) /* of a command's output, for a message and the next prompt */
 
