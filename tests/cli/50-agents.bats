@@ -153,7 +153,9 @@ agent() {
 	mkdir "$WS/clouds"
 	same "claude clouds" "$(complete run cl)"
 	has "$(complete run --agent '')" "claude codex gemini opencode copilot command"
-	has "$(complete claude --n)" "--net"
+	has "$(complete run --n)" "--net"
+	# What stands behind the agent is the agent's.
+	same "" "$(complete claude --n)"
 }
 
 @test "ralph net check knows what the agent may reach" {
