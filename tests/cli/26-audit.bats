@@ -188,6 +188,9 @@ compare() {
 	grep -F "from file:$HOME/.claude/.credentials.json, for https://api.anthropic.com only" "$T/screen"
 	grep -F '[~] CLAUDE_CODE_OAUTH_TOKEN={phantom}' "$T/screen"
 	lacks "$(cat "$T/screen" "$T/audit.json" "$T/facts/all")" 01-zzz
+	# The summary has them too.
+	NO_COLOR=1 on_terminal 'expect:agent +claude; login: anthropic \(phantom, expires in 4 h' 'expect:hosts +api\.anthropic\.com' 'expect:Proceed' 'send:y\n' -- \
+		"$RALPH" run --agent claude -- true
 }
 
 @test 'a place that holds credentials is called so when it is mounted' {

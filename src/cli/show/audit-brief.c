@@ -104,12 +104,23 @@ static void put_agent(const struct brief *b, const struct sandbox_spec *s)
 	put(b, "agent", STYLE_NONE, text);
 }
 
+/* The provider of a login can be reached by its endpoint, without a rule. */
+static void add_provider(const struct spec_credential *c, struct strv *hosts)
+{
+	const char *host = c->endpoint && c->origin ? strstr(c->origin, "://") : NULL;
+
+	if (host)
+		strv_pushf(hosts, "%.*s", (int)strcspn(host + 3, "/"), host + 3);
+}
+
 /* Hosts of rules that allow; a deny only takes away. */
 static void put_hosts(const struct brief *b, const struct sandbox_spec *s)
 {
 	cleanup_strv struct strv hosts = {0};
 	cleanup_free char *all = NULL, *text = NULL;
 
+	for (size_t i = 0; s->net.tier != POLICY_NONE && i < s->n_credentials; i++)
+		add_provider(&s->credentials[i], &hosts);
 	for (size_t i = 0; i < s->net.n_rules; i++)
 		if (!s->net.rules[i].deny && !strv_has(&hosts, s->net.rules[i].pattern))
 			strv_push(&hosts, s->net.rules[i].pattern);
