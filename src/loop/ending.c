@@ -20,6 +20,7 @@
 #define NOTIFY_MS 30000
 #define NEXT_MAX (64 * KiB)
 #define NOTIFY_OUT_MAX (64 * KiB)
+#define HELD_SHOWN 20
 
 extern char **environ;
 
@@ -315,6 +316,35 @@ static void print_failing(const struct loop *l)
 	}
 }
 
+/* Other branches, tags and stashes of the agents: nothing of them is in the user's own. */
+static json_t *held_of(struct loop *l)
+{
+	cleanup_strv struct strv refs = {0};
+	json_t *a = json_array();
+
+	proposal_others(l, &refs);
+	for (size_t i = 0; i < refs.n; i++)
+		(void)json_array_append_new(a, json_text(refs.v[i]));
+	return a;
+}
+
+static void print_held(const json_t *held)
+{
+	const json_t *ref;
+	size_t i;
+
+	json_array_foreach (held, i, ref) {
+		if (i == HELD_SHOWN) {
+			(void)printf("and %zu more, see: git for-each-ref refs/ralph\n",
+				     json_array_size(held) - i);
+			return;
+		}
+		(void)fputs("made by the agent, and kept: ", stdout);
+		term_puts(stdout, json_string_value(ref));
+		(void)fputc('\n', stdout);
+	}
+}
+
 static void print_end(int code, const char *reason, const struct strv *next)
 {
 	(void)printf("exit %d: ", code);
@@ -328,7 +358,7 @@ static void print_end(int code, const char *reason, const struct strv *next)
 }
 
 static void print_summary(const struct loop *l, int code, const char *reason,
-			  const struct strv *next)
+			  const struct strv *next, const json_t *held)
 {
 	const struct loop_state *s = &l->state;
 
@@ -354,6 +384,7 @@ static void print_summary(const struct loop *l, int code, const char *reason,
 		(void)fputc('\n', stdout);
 	}
 	print_failing(l);
+	print_held(held);
 	(void)fputc('\n', stdout);
 	print_end(code, reason, next);
 }
@@ -424,6 +455,7 @@ static void status_end(struct loop *l, int code)
 
 int ending(struct loop *l, int code, const char *reason)
 {
+	cleanup_json json_t *held = held_of(l); /* before the worktree is removed */
 	cleanup_strv struct strv next = {0};
 	cleanup_json json_t *summary = NULL;
 	struct err err = {0};
@@ -436,6 +468,7 @@ int ending(struct loop *l, int code, const char *reason)
 	l->state.reason = xstrdup(reason);
 	next_commands(l, code, &next);
 	summary = summary_json(l, code, reason, next.v[0]);
+	(void)json_object_set(summary, "held", held);
 	write_summary(l, summary);
 	status_end(l, code);
 	/* Last: a loop that ended finds nothing to do when it is resumed, and writes nothing. */
@@ -445,7 +478,7 @@ int ending(struct loop *l, int code, const char *reason)
 	if (l->q.json)
 		(void)json_show(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
 	else
-		print_summary(l, code, reason, &next);
+		print_summary(l, code, reason, &next, held);
 	notify(l, code, reason);
 	return code;
 }

@@ -98,15 +98,6 @@ static void account(struct loop *l, const struct iteration *it)
 	s->tokens.cache_write += it->said.cache_write;
 }
 
-static bool head_moved(struct loop *l)
-{
-	struct repo_oid head = {0};
-	struct err err = {0};
-
-	return l->repo && repo_head(l->repo, &head, NULL, &err) == 0 &&
-	       !streq(head.hex, l->state.intent.head);
-}
-
 static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 {
 	int r = 0;
@@ -120,7 +111,7 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 		if (r < 0 || it->end != RUN_EMPTY || control_wants_end(&l->control))
 			break;
 		/* A command that prints nothing but makes a commit has not failed. */
-		if (!it->stream && it->code == 0 && head_moved(l)) {
+		if (!it->stream && it->code == 0 && proposal_any(l)) {
 			it->end = RUN_OK;
 			break;
 		}
@@ -360,6 +351,8 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		  t && t->title ? " " : "", t && t->title ? t->title : "");
 	status_write(l, "iterating", 0);
 	r = loop_sandbox_start(l, err);
+	if (r == 0)
+		r = proposal_settle(l, "", err);
 	if (r == 0)
 		r = run_iteration(l, t, err);
 	if (r == 0)
