@@ -34,9 +34,9 @@ static void tell_submodule(struct loop *l, const struct repo_check_result *c)
 	for (size_t i = 0; i < c->n_findings; i++) {
 		cleanup_buf struct buf b;
 
+		buf_init(&b, 64 * KiB);
 		if (!streq(c->findings[i].rule, "submodule"))
 			continue;
-		buf_init(&b, 64 * KiB);
 		quote_word(&b, c->findings[i].path);
 		show_line(&l->show, STYLE_YELLOW,
 			  "the submodule is as it was in the commit; its files come back with: git "
