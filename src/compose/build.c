@@ -308,11 +308,11 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		return r;
 	if (in->begun)
 		in->begun(in->arg, in->places, s);
+	s->home_of = in->home_of;
 	if (no_guest(s)) {
 		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
 		return build_no_guest(s, in, git, a, &ret->notice, err);
 	}
-	s->home_of = in->home_of;
 	s->project = xstrdup(git->common ? git->common : s->workspace);
 	s->home_key = home_key(s->project, s->instance);
 	/* An image has its own programs. */

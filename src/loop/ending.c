@@ -20,6 +20,7 @@
 #include "record/store.h"
 
 #define NEXT_MAX (64 * KiB)
+#define HELD_SHOWN 20
 
 static const char *phase_of(int code)
 {
@@ -315,6 +316,35 @@ static void print_failing(const struct loop *l)
 	}
 }
 
+/* Other branches, tags and stashes of the agents: nothing of them is in the user's own. */
+static json_t *held_of(struct loop *l)
+{
+	cleanup_strv struct strv refs = {0};
+	json_t *a = json_array();
+
+	proposal_others(l, &refs);
+	for (size_t i = 0; i < refs.n; i++)
+		(void)json_array_append_new(a, json_text(refs.v[i]));
+	return a;
+}
+
+static void print_held(const json_t *held)
+{
+	const json_t *ref;
+	size_t i;
+
+	json_array_foreach (held, i, ref) {
+		if (i == HELD_SHOWN) {
+			(void)printf("and %zu more, see: git for-each-ref refs/ralph\n",
+				     json_array_size(held) - i);
+			return;
+		}
+		(void)fputs("made by the agent, and kept: ", stdout);
+		term_puts(stdout, json_string_value(ref));
+		(void)fputc('\n', stdout);
+	}
+}
+
 static void print_end(int code, const char *reason, const struct strv *next)
 {
 	(void)printf("exit %d: ", code);
@@ -328,7 +358,7 @@ static void print_end(int code, const char *reason, const struct strv *next)
 }
 
 static void print_summary(const struct loop *l, int code, const char *reason,
-			  const struct strv *next, const char *transcripts)
+			  const struct strv *next, const char *transcripts, const json_t *held)
 {
 	const struct loop_state *s = &l->state;
 
@@ -355,6 +385,7 @@ static void print_summary(const struct loop *l, int code, const char *reason,
 	}
 	print_failing(l);
 	summary_print(l, transcripts);
+	print_held(held);
 	(void)fputc('\n', stdout);
 	print_end(code, reason, next);
 }
@@ -400,6 +431,7 @@ static void status_end(struct loop *l, int code)
 
 int ending(struct loop *l, int code, const char *reason)
 {
+	cleanup_json json_t *held = held_of(l); /* before the worktree is removed */
 	cleanup_free char *transcripts = NULL;
 	cleanup_strv struct strv next = {0};
 	cleanup_json json_t *summary = NULL;
@@ -423,6 +455,7 @@ int ending(struct loop *l, int code, const char *reason)
 						    json_object_get(l->state.setup, "ms")));
 	if (transcripts)
 		(void)json_object_set_new(summary, "transcripts", json_text(transcripts));
+	(void)json_object_set(summary, "held", held);
 	write_summary(l, summary);
 	status_end(l, code);
 	/* Last: a loop that ended finds nothing to do when it is resumed, and writes nothing. */
@@ -431,7 +464,7 @@ int ending(struct loop *l, int code, const char *reason)
 	if (l->q.json)
 		(void)json_show(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
 	else
-		print_summary(l, code, reason, &next, transcripts);
+		print_summary(l, code, reason, &next, transcripts, held);
 	notify_end(l, code, reason);
 	return code;
 }

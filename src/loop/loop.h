@@ -12,6 +12,7 @@
 #include "loop/control.h"
 #include "work/draft.h"
 #include "loop/loop-limits.h"
+#include "repo/repo-held.h"
 #include "repo/repo.h"
 #include "loop/loop-request.h"
 #include "loop/show.h"
@@ -28,8 +29,9 @@
  *	recover.c   finishes the interrupted step of a killed loop
  *	loop.c      chooses the next task, until there is none or a limit is reached
  *	round.c     one iteration: journal, sandbox, agent, proposals, verification, verdict
- *	commits.c   accepts the agent's commits, or resets them
- *	tree/       the agent's tree: uncommitted files in the tree
+ *	commits.c   judges the agent's commits
+ *	proposal.c  moves the loop's branch to what was judged, and no other reference
+ *	tree/       the agent's tree: files that are not committed, or not the agent's to change
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
  *	fallback/   other agents, when the provider is not available
@@ -172,9 +174,21 @@ int round_settle(struct loop *l, struct task *t, struct err *err);
 /* Prints the judgement, and writes it to the event log. */
 void round_tell(struct loop *l, const struct task *t, const struct judgement *j);
 
-/* commits.c: accepts the commits made since the iteration began, or resets them. The result is
+/* commits.c: takes the agent's commits onto the loop's branch, or puts the files back. The result is
  * saved in the intent. It runs once for each iteration, before anything is restored. */
 int commits_check(struct loop *l, struct err *err);
+
+/* proposal.c: the loop's branch, and the index with it, become the commit that passed the check. Waits for
+ * an index that is locked. */
+int proposal_take(struct loop *l, const struct repo_proposal *p, const char *commit,
+		  struct err *err);
+/* Nothing of an earlier agent is held as a proposal any more; what nothing else keeps is told. kept: a
+ * commit with a reference of its own; "": none. */
+int proposal_settle(struct loop *l, const char *kept, struct err *err);
+/* True when the agent has made a commit. */
+bool proposal_any(struct loop *l);
+/* Lists what stays held of the agents: references, sorted. */
+void proposal_others(struct loop *l, struct strv *ret);
 
 /* verify.c: records which commands already fail before the first iteration */
 int verify_baseline(struct loop *l, struct err *err);

@@ -1,11 +1,49 @@
 #include "loop/loop.h"
 
+#include "loop/job.h"
 #include "loop/loop-usage.h"
 
 /*
  * Finishes the journal's entry when a loop is opened. No step is done twice: each one either leaves
  * the entry for the next start, or clears it in the same write that counts it.
  */
+
+static void on_settled(struct job *j)
+{
+	ev_stop(j->ev);
+}
+
+static void on_output(struct job *j, bool is_err, const char *p, size_t n)
+{
+}
+
+/*
+ * What the agent made of the repository comes out of its sandbox when that starts again; a command
+ * begins only after that.
+ */
+static int settle_sandbox(struct loop *l, struct err *err)
+{
+	static const struct job_handler handler = {.output = on_output, .ended = on_settled};
+	cleanup_strv struct strv argv = {0}, env = {0};
+	struct job_command c = {.argv = &argv, .env = &env, .input = -1};
+	struct job j = {.handler = &handler};
+	int r = loop_sandbox_start(l, err);
+
+	if (l->q.direct) {
+		c.whole = l->root;
+		loop_sandbox_host_env(&env);
+	}
+	strv_push(&argv, "/bin/sh");
+	strv_push(&argv, "-c");
+	strv_push(&argv, ":");
+	if (r == 0)
+		r = job_start(&j, l->ev, &l->q.places, l->build.spec->name, &c, err);
+	if (r < 0)
+		return r;
+	r = ev_run(l->ev, err);
+	job_done(&j);
+	return r;
+}
 
 /* The agent was interrupted: the iteration counts, the agent's words are lost, and its commits
  * are checked. */
@@ -14,7 +52,7 @@ static int cut_off(struct loop *l, struct task *t, struct err *err)
 	struct intent *i = &l->state.intent;
 	struct judgement j;
 	struct loop_usage m;
-	int r = loop_sandbox_build(l, err);
+	int r = l->repo ? settle_sandbox(l, err) : loop_sandbox_build(l, err);
 
 	if (r < 0)
 		return r;
@@ -30,6 +68,7 @@ static int cut_off(struct loop *l, struct task *t, struct err *err)
 	r = state_save(&l->state, err);
 	if (r == 0)
 		r = round_verify(l, t, &j, err);
+	loop_sandbox_stop(l);
 	return r < 0 ? r : round_settle(l, t, err);
 }
 

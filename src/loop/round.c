@@ -101,15 +101,6 @@ static void account(struct loop *l, const struct iteration *it)
 	s->tokens.cache_write += it->said.cache_write;
 }
 
-static bool head_moved(struct loop *l)
-{
-	struct repo_oid head = {0};
-	struct err err = {0};
-
-	return l->repo && repo_head(l->repo, &head, NULL, &err) == 0 &&
-	       !streq(head.hex, l->state.intent.head);
-}
-
 static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 {
 	int r = 0;
@@ -123,7 +114,7 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 		if (r < 0 || it->end != RUN_EMPTY || control_wants_end(&l->control))
 			break;
 		/* A command that prints nothing but makes a commit has not failed. */
-		if (!it->stream && it->code == 0 && head_moved(l)) {
+		if (!it->stream && it->code == 0 && proposal_any(l)) {
 			it->end = RUN_OK;
 			break;
 		}
@@ -383,6 +374,8 @@ int round_run(struct loop *l, struct task *t, struct judgement *ret, struct err 
 		  t && t->title ? " " : "", t && t->title ? t->title : "");
 	status_write(l, "iterating", 0);
 	r = loop_sandbox_start(l, err);
+	if (r == 0)
+		r = proposal_settle(l, "", err);
 	if (r == 0) {
 		fallback_begun(l);
 		transcripts_name(l, t);

@@ -2,7 +2,8 @@
  * References of a repository that an agent could write to (engines that show the git directory as
  * it is) become what they were when the agent was let in. A branch that went on is the agent's
  * work and stays, as the rule per branch says; so do new branches and tags. For all else the
- * recorded commit counts, and what the agent made of it is held below refs/ralph/NAME.
+ * recorded commit counts, and what the agent made of it is held below refs/ralph/NAME. For a loop the
+ * recorded commit counts for everything: the loop judges what is held, and moves its own branch.
  */
 #include "repo/import/import.h"
 
@@ -32,6 +33,7 @@ struct back {
 	struct import *im;
 	json_t *out; /* {"ref", "as", "how"} */
 	bool index;  /* the current branch or HEAD was put back */
+	bool hold;   /* nothing of the agent's stays: for a loop */
 };
 
 static git_oid oid_of(const struct back *b, const char *ref)
@@ -128,6 +130,8 @@ static bool stays(const struct back *b, const struct import_tip *was, const git_
 		return false;
 	if (strncmp(was->ref, "refs/remotes/", 13) == 0)
 		return true; /* a claim about another repository, which the next fetch corrects */
+	if (b->hold && !import_is_elsewhere(b->im, was->ref))
+		return false;
 	return strncmp(was->ref, "refs/heads/", 11) == 0 && import_descends(b->im, is, &was->oid);
 }
 
@@ -145,17 +149,19 @@ static int look_at_known(struct back *b, struct err *err)
 	return r;
 }
 
-/* Branches, tags and what others say of theirs may be new. A replacement (refs/replace) or a stash
- * would be the user's without a word. */
-static bool may_be_new(const char *ref)
+/*
+ * Branches, tags and what others say of theirs may be new. A replacement (refs/replace) or a stash
+ * would be the user's without a word. With a loop, only branches of other worktrees may be new.
+ */
+static bool may_be_new(const struct back *b, const char *ref)
 {
-	static const char *const kinds[] = {"refs/heads/", "refs/tags/", "refs/remotes/",
-					    "refs/ralph/"};
+	static const char *const kinds[] = {"refs/remotes/", "refs/ralph/", "refs/heads/",
+					    "refs/tags/"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+	for (size_t i = 0; i < (b->hold ? 2 : ARRAY_SIZE(kinds)); i++)
 		if (strncmp(ref, kinds[i], strlen(kinds[i])) == 0)
 			return true;
-	return false;
+	return b->hold && import_is_elsewhere(b->im, ref);
 }
 
 static bool is_known(const struct back *b, const char *ref)
@@ -174,7 +180,7 @@ static int list_new(const struct back *b, struct strv *ret, struct err *err)
 	int r = git_reference_iterator_new(&it, b->im->repo);
 
 	while (r == 0 && n++ < REFS_MAX && git_reference_next_name(&name, it) == 0)
-		if (!may_be_new(name) && !is_known(b, name))
+		if (!is_known(b, name) && !may_be_new(b, name))
 			strv_push(ret, name);
 	git_reference_iterator_free(it);
 	if (r == 0 && n > REFS_MAX)
@@ -196,28 +202,50 @@ static int look_at_new(struct back *b, struct err *err)
 			r = gitlib_err(err, refs.v[i]);
 		if (r == 0)
 			tell(b, refs.v[i], as, "new");
+		/* The first commit of the branch. */
+		b->index = b->index || (b->im->told_head && streq(refs.v[i], b->im->told_head));
 	}
 	return r;
 }
 
-static int look_at_head(struct back *b, struct err *err)
+/* The branch that it was on, or the commit. */
+static int point_head(const struct back *b, struct err *err)
 {
-	cleanup_git(reference) git_reference *head = NULL, *made = NULL;
-	const char *is = NULL;
-	cleanup_free char *as = NULL;
-	git_oid tip = oid_of(b, "HEAD");
-	int r;
+	cleanup_git(reference) git_reference *made = NULL;
+	const char *to = b->im->told_head;
+	git_oid oid;
+	int r = strncmp(to, "refs/", 5) == 0
+			? git_reference_symbolic_create(&made, b->im->repo, "HEAD", to, 1, REFLOG)
+			: git_oid_fromstr(&oid, to);
 
-	if (!b->im->told_head)
-		return 0; /* it was detached: any commit is as good */
+	if (r == 0 && !made)
+		r = git_reference_create(&made, b->im->repo, "HEAD", &oid, 1, REFLOG);
+	return r < 0 ? gitlib_err(err, "HEAD") : 0;
+}
+
+/* Where it was on no branch, any commit is as good, but for a loop. */
+static bool head_stays(const struct back *b)
+{
+	cleanup_git(reference) git_reference *head = NULL;
+	const char *was = b->im->told_head, *is = NULL;
+
 	if (git_reference_lookup(&head, b->im->repo, "HEAD") == 0)
 		is = git_reference_symbolic_target(head);
-	if (is && strncmp(is, "refs/heads/", 11) == 0)
-		return 0;
-	r = hold(b, "HEAD", &tip, &as, err);
-	if (r == 0 && git_reference_symbolic_create(&made, b->im->repo, "HEAD", b->im->told_head, 1,
-						    REFLOG) < 0)
-		r = gitlib_err(err, "HEAD");
+	if (b->hold)
+		return is && streq(is, was);
+	return strncmp(was, "refs/", 5) != 0 || (is && strncmp(is, "refs/heads/", 11) == 0);
+}
+
+/* tip: what it was before anything was put back. */
+static int look_at_head(struct back *b, const git_oid *tip, struct err *err)
+{
+	cleanup_free char *as = NULL;
+	bool stays = !b->im->told_head || head_stays(b);
+	int r = stays && !b->hold ? 0 : hold(b, "HEAD", tip, &as, err);
+
+	if (stays || r < 0)
+		return r;
+	r = point_head(b, err);
 	if (r == 0)
 		tell(b, "HEAD", as, "moved");
 	b->index = true;
@@ -306,12 +334,13 @@ int put_back_unpin(const char *root, const char *name, struct err *err)
 	return r;
 }
 
-int put_back_run(const char *root, const char *name, json_t *out, struct err *err)
+int put_back_run(const char *root, const char *name, bool for_loop, json_t *out, struct err *err)
 {
 	cleanup_(import_done) struct import im = {.name = name, .helper = -1};
 	static const int keep[] = {IMPORT_TIPS_FD, INDEX_FD, STASHES_FD};
-	struct back b = {.im = &im, .out = json_array()};
+	struct back b = {.im = &im, .out = json_array(), .hold = for_loop};
 	cleanup_fd int lock = -1;
+	git_oid tip;
 	int r;
 
 	(void)json_object_set_new(out, "back", b.out);
@@ -321,12 +350,14 @@ int put_back_run(const char *root, const char *name, json_t *out, struct err *er
 		r = import_read_tips(&im, err);
 	if (r == 0)
 		r = import_confine(&im, err);
-	if (r == 0)
-		r = look_at_known(&b, err);
+	if (r < 0)
+		return r;
+	tip = oid_of(&b, "HEAD");
+	r = look_at_known(&b, err);
 	if (r == 0)
 		r = look_at_new(&b, err);
 	if (r == 0)
-		r = look_at_head(&b, err);
+		r = look_at_head(&b, &tip, err);
 	if (r == 0 && b.index)
 		r = write_file(&b, im.git.dir, "index", INDEX_FD, err);
 	return r;

@@ -216,7 +216,7 @@ int repo_move_recover(struct repo *r, char **ret_done, struct err *err)
 	/* Some files may still be old ones. Changes made since the interruption are kept under a
 	 * reference. */
 	if (rc == 0)
-		rc = repo_keep(r, "interrupted", false, &kept, err);
+		rc = repo_keep(r, "interrupted", NULL, false, &kept, err);
 	if (rc == 0)
 		rc = repo_move(r, &m, err);
 	if (rc == 0)
@@ -350,7 +350,7 @@ static int plan_reset(struct repo_job *j, json_t *out, struct err *err)
 	return 0;
 }
 
-int repo_reset_to(struct repo *r, const char *oid, char **ret_kept, struct err *err)
+int repo_reset_to(struct repo *r, const char *of, const char *oid, char **ret_kept, struct err *err)
 {
 	const struct repo_task task = REPO_TASK(plan_reset, oid, 0);
 	cleanup_free char *kept = NULL, *ref = NULL;
@@ -365,7 +365,8 @@ int repo_reset_to(struct repo *r, const char *oid, char **ret_kept, struct err *
 		return rc;
 	ref = repo_answer_str(out, "ref");
 	m.ref = ref ? ref : "";
-	rc = repo_keep(r, "rejected", !streq(from.hex, oid), &kept, err);
+	m.from = of ? of : from.hex;
+	rc = repo_keep(r, "rejected", of, !streq(m.from, oid), &kept, err);
 	if (rc == 0)
 		rc = repo_move(r, &m, err);
 	if (rc == 0 && ret_kept)

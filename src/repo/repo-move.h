@@ -31,6 +31,12 @@ int repo_worktree_recover(struct repo *r, char **ret_done, struct err *err);
 
 /*
  * In the parent: keeps HEAD and the uncommitted changes as refs/ralph/KIND/BRANCH-TIME. *ret_ref is
- * NULL without uncommitted changes, unless `always`.
+ * NULL without uncommitted changes, unless `always`. base: the commit that the files are of, in the
+ * place of HEAD; NULL: HEAD.
  */
-int repo_keep(struct repo *r, const char *kind, bool always, char **ret_ref, struct err *err);
+int repo_keep(struct repo *r, const char *kind, const char *base, bool always, char **ret_ref,
+	      struct err *err);
+/* In the child: creates refs/ralph/KIND/BRANCH-TIME, and puts it into out as "ref". Names sort by
+ * time, and never replace another reference. */
+int repo_keep_ref(git_repository *git, const char *kind, const char *branch, const git_oid *oid,
+		  json_t *out, struct err *err);

@@ -213,7 +213,7 @@ static int add_paths(git_repository *git, git_tree *a, git_tree *b, json_t *path
 static int note_dirty(struct repo_restore *s, struct err *err)
 {
 	cleanup_git(status_list) git_status_list *list = NULL;
-	int r = repo_status(s->j->git, &list, err);
+	int r = repo_status(s->j->git, NULL, &list, err);
 
 	for (size_t i = 0; r == 0 && i < git_status_list_entrycount(list); i++) {
 		const git_status_entry *e = git_status_byindex(list, i);

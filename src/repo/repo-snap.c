@@ -1,6 +1,7 @@
 #include "repo/repo-snap.h"
 
 #include <fcntl.h>
+#include <git2/sys/repository.h>
 #include <string.h>
 #include <time.h>
 
@@ -153,13 +154,26 @@ static int start_indexes(struct snap *s, const git_oid *head, struct err *err)
 	return r;
 }
 
-int repo_snap(struct repo_job *j, const char *message, bool strict, struct repo_snap *ret,
+/* Compares with a commit that is not HEAD: this child's index is as that commit. */
+static int use_base(struct repo_job *j, const git_oid *base, git_tree **ret, struct err *err)
+{
+	cleanup_git(index) git_index *index = NULL;
+	int r = gitlib_tree(j->git, base, ret, err);
+
+	if (r == 0 && (git_index_new(&index) < 0 || git_index_read_tree(index, *ret) < 0 ||
+		       git_repository_set_index(j->git, index) < 0))
+		r = gitlib_err(err, "cannot make an index");
+	return r;
+}
+
+int repo_snap(struct repo_job *j, const struct repo_snap_how *how, struct repo_snap *ret,
 	      struct err *err)
 {
 	cleanup_git(status_list) git_status_list *list = NULL;
+	cleanup_git(tree) git_tree *base = NULL;
 	cleanup_free char *ref = NULL;
 	cleanup_fd int root = open(j->repo->git.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct snap s = {.j = j, .strict = strict, .root = root};
+	struct snap s = {.j = j, .strict = how->strict, .root = root};
 	git_oid head;
 	int r = root < 0 ? err_sys(err, errno, "cannot open '%s'", j->repo->git.root) : 0;
 
@@ -167,14 +181,18 @@ int repo_snap(struct repo_job *j, const char *message, bool strict, struct repo_
 	buf_init(&s.content, REPO_SNAP_FILE_MAX);
 	if (r == 0)
 		r = repo_head_ref(j->git, &ref, &head, err);
+	if (r == 0 && how->base) {
+		head = *how->base;
+		r = use_base(j, &head, &base, err);
+	}
 	if (r == 0)
 		r = start_indexes(&s, &head, err);
 	if (r == 0)
-		r = repo_status(j->git, &list, err);
+		r = repo_status(j->git, base, &list, err);
 	for (size_t i = 0; r == 0 && i < git_status_list_entrycount(list); i++)
 		r = snap_entry(&s, git_status_byindex(list, i), err);
 	if (r == 0 && (s.n_fresh || s.n_changed))
-		r = make_commits(&s, &head, message, &ret->oid, err);
+		r = make_commits(&s, &head, how->message, &ret->oid, err);
 	ret->left = s.left;
 	git_index_free(s.work);
 	git_index_free(s.fresh);
@@ -218,12 +236,12 @@ void repo_snap_trees_done(struct repo_snap_trees *t)
 
 struct keep {
 	const char *kind;
+	const char *base; /* see struct repo_snap_how; NULL: HEAD */
 	bool always;
 };
 
-/* Creates refs/ralph/KIND/BRANCH-TIME: names sort by time, and never replace another reference. */
-static int keep_ref(git_repository *git, const char *kind, const char *branch, const git_oid *oid,
-		    json_t *out, struct err *err)
+int repo_keep_ref(git_repository *git, const char *kind, const char *branch, const git_oid *oid,
+		  json_t *out, struct err *err)
 {
 	cleanup_free char *slug = repo_slug(branch);
 	struct tm tm;
@@ -253,24 +271,31 @@ static int keep_ref(git_repository *git, const char *kind, const char *branch, c
 static int do_keep(struct repo_job *j, json_t *out, struct err *err)
 {
 	const struct keep *k = j->arg;
+	struct repo_snap_how how = {.message = "what an agent left"};
 	cleanup_free char *ref = NULL;
 	struct repo_snap snap;
-	git_oid head;
-	int r = repo_snap(j, "what an agent left", false, &snap, err);
+	git_oid head, base;
+	int r = k->base ? repo_oid_of(k->base, &base, err) : 0;
 
+	how.base = k->base ? &base : NULL;
+	if (r == 0)
+		r = repo_snap(j, &how, &snap, err);
 	if (r == 0)
 		r = repo_head_ref(j->git, &ref, &head, err);
 	if (r < 0)
 		return r;
+	if (how.base)
+		head = base;
 	if (git_oid_is_zero(&snap.oid) && (!k->always || git_oid_is_zero(&head)))
 		return 0;
-	return keep_ref(j->git, k->kind, ref ? ref + strlen("refs/heads/") : "detached",
-			git_oid_is_zero(&snap.oid) ? &head : &snap.oid, out, err);
+	return repo_keep_ref(j->git, k->kind, ref ? ref + strlen("refs/heads/") : "detached",
+			     git_oid_is_zero(&snap.oid) ? &head : &snap.oid, out, err);
 }
 
-int repo_keep(struct repo *r, const char *kind, bool always, char **ret_ref, struct err *err)
+int repo_keep(struct repo *r, const char *kind, const char *base, bool always, char **ret_ref,
+	      struct err *err)
 {
-	const struct keep keep = {.kind = kind, .always = always};
+	const struct keep keep = {.kind = kind, .base = base, .always = always};
 	const struct repo_task task = REPO_TASK(do_keep, &keep, REPO_TASK_WRITE);
 	cleanup_json json_t *out = NULL;
 	int rc = repo_work(r, &task, &out, err);

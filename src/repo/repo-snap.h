@@ -14,8 +14,12 @@ struct repo_snap {
 #define REPO_SNAP_FILE_MAX (256 * MiB)
 #define REPO_SNAP_MAX (1 * GiB)
 
-/* strict: a file that cannot be included is an error. */
-int repo_snap(struct repo_job *j, const char *message, bool strict, struct repo_snap *ret,
+struct repo_snap_how {
+	const char *message;
+	bool strict;	     /* a file that cannot be included is an error */
+	const git_oid *base; /* the commit that the files are of; NULL: HEAD, with the index */
+};
+int repo_snap(struct repo_job *j, const struct repo_snap_how *how, struct repo_snap *ret,
 	      struct err *err);
 
 /* The trees of a snapshot: base (HEAD at that time), index, work, and fresh (new files, may be

@@ -60,6 +60,7 @@ static int pack_objects(git_repository *git, const git_oid *oid, const git_oid *
 static int do_save(struct repo_job *j, json_t *out, struct err *err)
 {
 	cleanup_free char *ref = NULL, *message = NULL;
+	struct repo_snap_how how = {.strict = true};
 	struct repo_snap snap;
 	git_oid head;
 	int r = repo_head_ref(j->git, &ref, &head, err);
@@ -73,7 +74,8 @@ static int do_save(struct repo_job *j, json_t *out, struct err *err)
 	if (r < 0)
 		return r;
 	message = xasprintf("On %s: before ralph", ref ? ref + strlen("refs/heads/") : "no branch");
-	r = repo_snap(j, message, true, &snap, err);
+	how.message = message;
+	r = repo_snap(j, &how, &snap, err);
 	if (r == 0 && !git_oid_is_zero(&snap.oid))
 		r = pack_objects(j->git, &snap.oid, &head, j->fd, err);
 	if (r < 0)

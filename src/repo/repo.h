@@ -205,11 +205,12 @@ int repo_commit_marks(struct repo *r, const struct strv *paths, const char *mess
 		      struct repo_oid *ret, struct err *err);
 
 /*
- * Resets the current branch and its working tree to `oid`. The previous commits and the uncommitted
- * changes are kept at refs/ralph/rejected/…: *ret_kept, which the caller frees, NULL when there was
+ * Resets the current branch and its working tree to `oid`. of: the commit that the files are of, if it
+ * is not HEAD's; NULL: HEAD's. The previous commits and the uncommitted changes are kept at refs/ralph/rejected/…: *ret_kept, which the caller frees, NULL when there was
  * nothing to keep. Untracked files stay unless they are in the way; ignored files stay.
  */
-int repo_reset_to(struct repo *r, const char *oid, char **ret_kept, struct err *err);
+int repo_reset_to(struct repo *r, const char *of, const char *oid, char **ret_kept,
+		  struct err *err);
 
 /*
  * Merges a branch into the current one: in memory first, with the user's identity, and the message

@@ -254,7 +254,16 @@ static int cmd_diff(char **argv, json_t *out, struct err *err)
 
 static int cmd_import(char **argv, json_t *out, struct err *err)
 {
-	return import_run(argv[0], argv[1], streq(argv[2], "idle"), out, err);
+	static const char *const words[] = {
+		[IMPORT_BUSY] = "busy",
+		[IMPORT_IDLE] = "idle",
+		[IMPORT_HOLD] = "hold",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (streq(words[i], argv[2]))
+			return import_run(argv[0], argv[1], (enum import_when)i, out, err);
+	return err_usage(err, "import: '%s' is no way to import", argv[2]);
 }
 
 static int cmd_adopt(char **argv, json_t *out, struct err *err)
@@ -309,6 +318,19 @@ static int cmd_settle(char **argv, json_t *out, struct err *err)
 	return err_usage(err, "settle: '%s' is no way to settle", argv[2]);
 }
 
+static int cmd_advance(char **argv, json_t *out, struct err *err)
+{
+	const struct advance a = {.ref = argv[2], .from = argv[3], .to = argv[4]};
+
+	int r = settle_advance(argv[0], argv[1], &a, err);
+
+	if (r < 0) {
+		(void)json_object_set_new(out, "error", json_text(err->msg));
+		(void)json_object_set_new(out, "busy", json_boolean(r == -EBUSY));
+	}
+	return 0;
+}
+
 static int cmd_forget(char **argv, json_t *out, struct err *err)
 {
 	return settle_forget(argv[0], argv[1], err);
@@ -326,7 +348,7 @@ static int cmd_pin(char **argv, json_t *out, struct err *err)
 
 static int cmd_put_back(char **argv, json_t *out, struct err *err)
 {
-	return put_back_run(argv[0], argv[1], out, err);
+	return put_back_run(argv[0], argv[1], streq(argv[2], "hold"), out, err);
 }
 
 static const struct {
@@ -345,10 +367,11 @@ static const struct {
 	{"held", 2, cmd_held, false, false},
 	{"show", 4, cmd_show, true, false},
 	{"settle", 4, cmd_settle, false, true},
+	{"advance", 5, cmd_advance, false, false},
 	{"forget", 2, cmd_forget, false, false},
 	{"pin", 2, cmd_pin, false, false},
 	{"unpin", 2, cmd_unpin, false, false},
-	{"put-back", 2, cmd_put_back, false, false},
+	{"put-back", 3, cmd_put_back, false, false},
 	/* clang-format on */
 };
 

@@ -13,6 +13,7 @@
 #include "confine/syscalls.h"
 #include "confine/filters.h"
 #include "record/runtime.h"
+#include "spec/of-loop.h"
 
 #define FRONT "front" /* as the kernel shows it: the command line names both processes alike */
 #define HELPERS_MAX 16
@@ -122,7 +123,8 @@ static struct git_import import_of(const struct broker *b, char *program, bool m
 	return (struct git_import){.program = program,
 				   .name = b->sup->spec->name,
 				   .record = b->sup->entry.dir,
-				   .may_switch = may_switch};
+				   .may_switch = may_switch,
+				   .holds = spec_is_loops(b->sup->spec)};
 }
 
 static int do_import(struct broker *b, bool may_switch, struct answer *a, struct err *err)

@@ -12,7 +12,8 @@
  * An import is wanted when references of the private git directory are not as they were at the last
  * one: when inotify hints at it, after each command, at the start (the supervisor may have been
  * killed) and before the end. A sync is wanted when inotify hints at a change of the user's, before
- * a command and after an import. Whoever ended a command, or wants to start one, waits until nothing
+ * a command and after an import. The import of a loop's sandbox holds everything, and none runs
+ * beside a command: the loop judges what is held, and moves its own branch. Whoever ended a command, or wants to start one, waits until nothing
  * is wanted any more; then what happened is told. HEAD may follow only when no command runs.
  *
  * Everything from inside is hostile. The stream is not read here; the private directory is looked
@@ -27,6 +28,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "spec/of-loop.h"
 #include "supervisor/git-news.h"
 #include "workspace/git-stamp.h"
 #include "workspace/private/private-git.h"
@@ -88,6 +90,12 @@ static bool is_changed(const struct git_flow *g)
 	uint64_t now;
 
 	return look(g, &now) < 0 || !g->is_known || now != g->stamp;
+}
+
+/* A loop judges what its agent made when that has ended, and not before. */
+static bool is_due_now(const struct git_flow *g)
+{
+	return is_changed(g) && !(spec_is_loops(g->sup->spec) && client_any_runs(g->sup));
 }
 
 /*
@@ -203,7 +211,8 @@ static void import_done(struct git_flow *g, json_t *answer)
 	g->is_due = json_is_true(json_object_get(answer, "again"));
 	g->has_complained = false;
 	write_stamp(g);
-	git_news_take(g->news, answer);
+	if (!spec_is_loops(g->sup->spec)) /* the loop itself tells */
+		git_news_take(g->news, answer);
 	/* What was imported is the user's now, and what the user did meanwhile goes in. */
 	g->wants_sync = true;
 	end_round(g);
@@ -343,7 +352,7 @@ void git_flow_ended(struct supervisor *s, uint32_t code)
 		return;
 	}
 	g->is_late = code == PRIVATE_GIT_LATE;
-	g->wants_import = is_changed(g);
+	g->wants_import = is_due_now(g);
 	end_round(g);
 }
 
@@ -376,7 +385,7 @@ static void on_hint(struct ev *ev, struct ev_timer *t)
 		ev_timer_set(ev, t, HINT_MS);
 		return;
 	}
-	g->wants_import = g->wants_import || is_changed(g);
+	g->wants_import = g->wants_import || is_due_now(g);
 	g->wants_sync = true;
 	go(g);
 	sup_reconsider(g->sup);
@@ -413,7 +422,7 @@ bool git_flow_first(struct supervisor *s)
 	/* The hint has not come to its time yet: the command must not see the state before. */
 	if (g->hint.slot) {
 		ev_timer_stop(s->ev, &g->hint);
-		g->wants_import = g->wants_import || is_changed(g);
+		g->wants_import = g->wants_import || is_due_now(g);
 		g->wants_sync = true;
 	}
 	return g->phase != RESTING || g->wants_import || g->wants_sync;
@@ -427,7 +436,7 @@ void git_flow_kick(struct supervisor *s)
 		return;
 	if (g->is_unwritten)
 		write_stamp(g);
-	g->wants_import = g->wants_import || (g->phase == RESTING && is_changed(g));
+	g->wants_import = g->wants_import || (g->phase == RESTING && is_due_now(g));
 	go(g);
 	be_patient(g);
 }

@@ -133,7 +133,9 @@ static int start(const struct git_host *h, const struct git_import *i, int told,
 			"import",
 			h->git.root,
 			(char *)(uintptr_t)i->name,
-			i->may_switch ? "idle" : "busy",
+			i->holds	? "hold"
+			: i->may_switch ? "idle"
+					: "busy",
 			NULL};
 	struct run run = RUN_INIT;
 

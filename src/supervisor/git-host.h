@@ -16,6 +16,7 @@ struct git_import {
 	const char *name;
 	int record;
 	bool may_switch; /* HEAD may follow */
+	bool holds;	 /* nothing of the user's moves: a loop judges it first */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "spec/of-loop.h"
 #include "workspace/git-stamp.h"
 #include "workspace/private/private-git.h"
 
@@ -58,17 +59,29 @@ static bool is_there(const struct supervisor *s, const char *name)
 	return fstatat(s->entry.dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A kept sandbox keeps what the agent has there, unless the agent has emptied it. */
+/* Everything in it was imported. */
+static bool is_imported(const struct supervisor *s)
+{
+	cleanup_fd int dir = path_open_beneath(s->entry.dir, DIR_NAME, O_RDONLY | O_DIRECTORY, 0);
+
+	return dir >= 0 && git_imported_is(s->entry.dir, dir) > 0;
+}
+
+/*
+ * A kept sandbox keeps what the agent has there, unless the agent has emptied it. Each agent of a loop
+ * begins with what the user has: nothing that was rejected, and no setting of the agent before.
+ */
 static bool is_kept(const struct supervisor *s, const char *of)
 {
 	return is_there(s, TOLD_NAME) && is_of(s, of) &&
-	       is_there(s, s->spec->git.root ? DIR_NAME "/HEAD" : DIR_NAME);
+	       is_there(s, s->spec->git.root ? DIR_NAME "/HEAD" : DIR_NAME) &&
+	       !(s->spec->git.root && spec_is_loops(s->spec) && is_imported(s));
 }
 
 /* What was made from another repository stays, once, beside the new one. */
-static int put_aside(struct supervisor *s, struct err *err)
+static int put_aside(struct supervisor *s, const char *of, struct err *err)
 {
-	bool whole = is_there(s, TOLD_NAME) && is_there(s, DIR_NAME "/HEAD");
+	bool whole = is_there(s, TOLD_NAME) && is_there(s, DIR_NAME "/HEAD") && !is_of(s, of);
 	int r;
 
 	if (unlinkat(s->entry.dir, TOLD_NAME, 0) < 0 && errno != ENOENT)
@@ -144,7 +157,7 @@ static int make(struct supervisor *s, const char *of, struct err *err)
 	const struct private_git_input in = {.git = &git, .run = PRIVATE_GIT_RUN};
 	cleanup_(private_git_done) struct private_git p = {0};
 	cleanup_fd int at = -1;
-	int r = put_aside(s, err);
+	int r = put_aside(s, of, err);
 
 	if (r < 0)
 		return r;

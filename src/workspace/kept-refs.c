@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "spec/of-loop.h"
 #include "workspace/gitdir.h"
 #include "workspace/private/private-git.h"
 
@@ -89,7 +90,8 @@ static int run_repo(const struct sandbox_spec *spec, const struct places *places
 		    const char *root, const char *act, json_t **ret, struct err *err)
 {
 	cleanup_free char *program = places_program(places, "repo"), *out = NULL;
-	char *argv[] = {program, (char *)act, (char *)root, spec->name, NULL};
+	char *how = !streq(act, "put-back") ? NULL : spec_is_loops(spec) ? "hold" : "rule";
+	char *argv[] = {program, (char *)act, (char *)root, spec->name, how, NULL};
 	struct run run = RUN_INIT;
 	struct kept_fds fds;
 	int code = 0, r;
@@ -148,6 +150,9 @@ static void add_sentence(json_t *row, const struct sandbox_spec *spec, json_t *r
 
 	if (!ref || !how)
 		return;
+	/* A loop names what is held at its end. */
+	if (spec_is_loops(spec) && (streq(how, "new") || streq(how, "moved")))
+		return;
 	if (streq(how, "lost"))
 		text = xasprintf(
 			"'%s' is gone, and its commits too: restore them from another copy", ref);
@@ -188,6 +193,45 @@ int kept_refs_put_back(const struct sandbox_spec *spec, const struct places *pla
 		add_sentence(row, spec, said);
 	*ret = take_ptr(said);
 	return 0;
+}
+
+/* "OID REF" for each reference; the line of this one becomes another. */
+static void replace_line(const char *text, const char *ref, const char *to, struct buf *out)
+{
+	size_t n = strlen(ref);
+
+	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		const char *name = memchr(line, ' ', (size_t)(end - line));
+
+		if (!name || (size_t)(end - name - 1) != n || strncmp(name + 1, ref, n) != 0 ||
+		    strncmp(line, "HEAD ", 5) == 0)
+			(void)buf_append(out, line, (size_t)(end + 1 - line));
+	}
+	(void)buf_printf(out, "%s %s\n", to, ref);
+}
+
+int kept_refs_advance(const struct sandbox_spec *spec, int dir, const char *ref, const char *to,
+		      struct err *err)
+{
+	cleanup_(gitdir_done) struct gitdir git = {0};
+	cleanup_buf struct buf was, is;
+	int r = find(spec, &git, err);
+
+	buf_init(&was, REFS_BYTES_MAX);
+	buf_init(&is, REFS_BYTES_MAX);
+	if (r < 0 || !git.root)
+		return r;
+	r = path_read(dir, REFS_FILE, &was);
+	if (r == -ENOENT)
+		return 0; /* the sandbox has ended */
+	if (r == 0)
+		replace_line(buf_str(&was), ref, to, &is);
+	if (r == 0)
+		r = copy_file(git.dir, "index", dir, INDEX_FILE);
+	if (r == 0)
+		r = is.full ? -ENOBUFS
+			    : path_write_atomic(dir, REFS_FILE, is.data, is.len, 0600, 0);
+	return r < 0 ? err_sys(err, -r, "cannot keep what the repository's references are") : 0;
 }
 
 void kept_refs_forget(const struct sandbox_spec *spec, const struct places *places, int dir)

@@ -31,7 +31,7 @@ static void do_everything(void)
 	(void)repo_worktree_add(repo, "ralph/tree", NULL, &path, &e);
 	if (path)
 		(void)repo_worktree_remove(repo, path, &e);
-	(void)repo_reset_to(repo, first.hex, &kept, &e);
+	(void)repo_reset_to(repo, NULL, first.hex, &kept, &e);
 	(void)repo_unstash(repo, &e);
 	(void)repo_push(repo, NULL, "main", getenv("PATH"), -1, &e);
 	(void)repo_clear_locks(repo, 0, &e);
@@ -257,7 +257,7 @@ static void a_directory_that_became_a_link_is_not_written_into(void **state)
 
 	run_sh("mkdir -p n; echo 1 >n/file; git add n; git commit -qm n; rm -rf n; ln -s "
 	       "$TREE/victim n");
-	ok(repo_reset_to(repo, commit_of("HEAD").hex, NULL, &e), &e);
+	ok(repo_reset_to(repo, NULL, commit_of("HEAD").hex, NULL, &e), &e);
 	sh_says("cat n/file; readlink n || :", "1");
 	nothing_happened();
 }

@@ -196,7 +196,7 @@ static void a_worktree_works_like_a_repository(void **state)
 	run_sh("cd ../w-worktrees/x; echo y >a; git commit -qam y");
 	ok(repo_head(other, &head, &branch, &e), &e);
 	assert_string_equal(branch, "x");
-	ok(repo_reset_to(other, first.hex, NULL, &e), &e);
+	ok(repo_reset_to(other, NULL, first.hex, NULL, &e), &e);
 	sh_says("cat ../w-worktrees/x/a; git -C ../w-worktrees/x status --porcelain; cat a",
 		"one\none");
 	repo_free(other);

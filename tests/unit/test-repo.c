@@ -175,7 +175,7 @@ static void commits_that_do_not_count_are_kept_and_the_tree_put_back(void **stat
 
 	run_sh("echo evil >a; echo add >added; git add added; git commit -qam evil; echo dirty "
 	       ">>d/b; echo u >untracked");
-	ok(repo_reset_to(repo, first.hex, &kept, &e), &e);
+	ok(repo_reset_to(repo, NULL, first.hex, &kept, &e), &e);
 	assert_non_null(kept);
 	assert_true(strncmp(kept, "refs/ralph/rejected/main-", 25) == 0);
 	sh_says("cat a d/b; ls; git status --porcelain; git log --format=%s; git symbolic-ref HEAD",
@@ -192,7 +192,7 @@ static void an_index_that_lies_does_not_keep_files_from_being_put_back(void **st
 
 	run_sh("echo evil >a; git update-index --assume-unchanged a; echo evil >d/b\n"
 	       "git update-index --skip-worktree d/b; echo three >c; git add c; git commit -qm c");
-	ok(repo_reset_to(repo, first.hex, NULL, &e), &e);
+	ok(repo_reset_to(repo, NULL, first.hex, NULL, &e), &e);
 	sh_says("cat a d/b; ls; git status --porcelain", "one\ntwo\na\nd");
 }
 

@@ -93,7 +93,7 @@ static int verify_merge(struct worker *w, char **ret_why, struct err *err)
 		return r;
 	*ret_why = xasprintf("does not verify any more once it is merged:\n%.4000s",
 			     v.report ? v.report : "");
-	return repo_reset_to(l->repo, w->before, &kept, err);
+	return repo_reset_to(l->repo, NULL, w->before, &kept, err);
 }
 
 /* Merges the worker's branch and verifies the result. On failure *ret_why holds the reason. */

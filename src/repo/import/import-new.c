@@ -82,7 +82,7 @@ int import_new(const struct import_new_input *in, json_t *out, struct err *err)
 {
 	cleanup_free char *git = path_join(in->root, ".git"), *made = xasprintf("%s-XXXXXX", git);
 	struct import im = {
-		.name = in->name, .may_switch = true, .helper = -1, .lock = -1, .fresh = true};
+		.name = in->name, .when = IMPORT_IDLE, .helper = -1, .lock = -1, .fresh = true};
 	struct err ignored;
 	int r = check_place(in->root, err);
 

@@ -395,7 +395,7 @@ static void plan_head(struct import *im)
 		return; /* the user switched, not the agent */
 	/* A commit on no branch does not take the user from a branch, but where the commit of a
 	 * submodule is what counts. */
-	im->again = !im->may_switch || im->busy;
+	im->again = im->when != IMPORT_IDLE || im->busy;
 	if (im->again || (!im->head && im->host_head && !im->module))
 		return;
 	tip = head_tip(im);
@@ -435,10 +435,49 @@ static bool is_merged(const struct import *im)
 		import_descends(im, &current->inside, &theirs));
 }
 
+/*
+ * For a loop: what the agent made of a reference is held, and nothing is noted. What the user alone
+ * moved is no work of the agent's.
+ */
+static void judge_held(const struct import *im, struct import_row *row)
+{
+	git_oid held = own_oid(im, "", row->ref);
+
+	find_tips(im, row);
+	hold(row, "a loop moves its own branch alone");
+	if (!streq(row->ref, "HEAD") &&
+	    (git_oid_equal(&row->inside, &row->host) || git_oid_equal(&row->inside, &row->synced)))
+		row->verdict = BRANCH_SYNC;
+	row->was_held = git_oid_equal(&held, &row->inside);
+}
+
+/* The commit that the agent's files are of becomes a row, whatever branch it is on. */
+static void add_head_row(struct import *im)
+{
+	const struct import_row *row = im->head ? import_find_row(im, im->head) : NULL;
+	git_oid tip = row ? row->inside : im->head ? told_oid(im, im->head) : (git_oid){0};
+
+	if (git_oid_is_zero(&tip) || im->n_rows == IMPORT_REFS_MAX)
+		return;
+	im->rows[im->n_rows++] =
+		(struct import_row){.ref = xstrdup("HEAD"), .kind = IMPORT_OTHER, .inside = tip};
+}
+
+static int plan_held(struct import *im)
+{
+	add_head_row(im);
+	for (size_t i = 0; i < im->n_rows; i++)
+		judge_held(im, &im->rows[i]);
+	im->next_tip = im->host_tip;
+	return 0;
+}
+
 int import_plan(struct import *im, struct err *err)
 {
 	int r = import_read_head(im, err);
 
+	if (r == 0 && im->when == IMPORT_HOLD)
+		return plan_held(im);
 	find_finished(im);
 	for (size_t i = 0; r == 0 && i < im->n_rows; i++)
 		judge(im, &im->rows[i]);

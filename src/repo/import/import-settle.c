@@ -248,6 +248,50 @@ int settle_run(const char *root, const char *name, enum settle_how how, const ch
 	return r;
 }
 
+static int advance_to(struct import *im, struct import_row *row, struct err *err)
+{
+	bool current = streq(row->ref, im->host_head ? im->host_head : "HEAD");
+	const char *why = NULL;
+	int r;
+
+	im->next_tip = current ? row->inside : im->host_tip;
+	r = import_prepare(im, &why, err);
+	if (r == -EBUSY)
+		return err_set(err, EBUSY, "'%s' cannot move now: %s", row->ref, why);
+	im->rows = row;
+	im->n_rows = 1;
+	if (r == 0)
+		r = import_move(im, err);
+	im->rows = NULL;
+	im->n_rows = 0;
+	return r;
+}
+
+int settle_advance(const char *root, const char *name, const struct advance *a, struct err *err)
+{
+	cleanup_(import_done) struct import im = {.name = name, .helper = -1, .lock = -1};
+	cleanup_free char *ref = xstrdup(a->ref);
+	struct import_row row = {.ref = ref, .verdict = BRANCH_TAKE};
+	cleanup_fd int lock = -1;
+	git_oid is;
+	int r;
+
+	if (git_oid_fromstr(&row.inside, a->to) < 0 ||
+	    (!streq(a->from, "-") && git_oid_fromstr(&row.host, a->from) < 0))
+		return err_usage(err, "advance: that is no commit");
+	r = import_open(&im, root, &lock, err);
+	if (r == 0)
+		r = import_confine(&im, err);
+	if (r == 0)
+		r = import_recover(&im, err);
+	if (r == 0)
+		r = import_read_head(&im, err);
+	is = oid_of(&im, ref);
+	if (r < 0 || git_oid_equal(&is, &row.inside))
+		return r;
+	return advance_to(&im, &row, err);
+}
+
 int settle_forget(const char *root, const char *name, struct err *err)
 {
 	cleanup_(import_done) struct import im = {.name = name, .helper = -1, .lock = -1};

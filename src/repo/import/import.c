@@ -185,7 +185,7 @@ static struct import *add_module(struct import *im, const char *path)
 		im->modules = xcalloc(IMPORT_MODULES_MAX, sizeof(*im->modules));
 	m = &im->modules[im->n_modules++];
 	*m = (struct import){.name = im->name,
-			     .may_switch = im->may_switch,
+			     .when = im->when == IMPORT_HOLD ? IMPORT_IDLE : im->when,
 			     .helper = -1,
 			     .lock = -1,
 			     .module = xstrdup(path)};
@@ -678,10 +678,11 @@ void import_close_rest(void)
 	fd_close_rest(keep, ARRAY_SIZE(keep));
 }
 
-int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err)
+int import_run(const char *root, const char *name, enum import_when when, json_t *out,
+	       struct err *err)
 {
 	cleanup_(import_done) struct import im = {
-		.name = name, .may_switch = may_switch, .helper = -1, .lock = -1};
+		.name = name, .when = when, .helper = -1, .lock = -1};
 	cleanup_fd int lock = -1;
 	int r;
 

@@ -42,6 +42,13 @@ enum import_kind {
 	IMPORT_OTHER, /* a stash, notes, a detached HEAD: never the user's */
 };
 
+/* What an import may do: the last word of `repo import`. */
+enum import_when {
+	IMPORT_BUSY, /* by the rule; HEAD stays: a command runs inside */
+	IMPORT_IDLE, /* by the rule; HEAD may follow the agent's */
+	IMPORT_HOLD, /* nothing of the user's moves: a loop judges what is held, and moves its branch */
+};
+
 /* One changed reference. */
 struct import_row {
 	char *ref; /* refs/…, or HEAD where it is detached inside */
@@ -76,10 +83,10 @@ struct import {
 	char *quarantine;  /* their directory */
 	git_oid pack;	   /* the name of their pack */
 	size_t n_objects;
-	size_t n_lfs;	 /* files of git-lfs */
-	size_t n_links;	 /* gitlinks in the received trees */
-	bool partial;	 /* the user's clone lacks objects that its remote has */
-	bool may_switch; /* HEAD may follow the agent's: no command runs inside */
+	size_t n_lfs;	/* files of git-lfs */
+	size_t n_links; /* gitlinks in the received trees */
+	bool partial;	/* the user's clone lacks objects that its remote has */
+	enum import_when when;
 	struct import_tip *tips;
 	size_t n_tips;
 	/* A HEAD as text is a branch, or the commit where it is detached. */
@@ -175,7 +182,8 @@ void import_done(struct import *im);
  * {"taken": […], "held": […], "head": REF, "head_held": {…}, "again": true}, and for submodules where
  * something changed "modules": [{"module": PATH, "taken": …}].
  */
-int import_run(const char *root, const char *name, bool may_switch, json_t *out, struct err *err);
+int import_run(const char *root, const char *name, enum import_when when, json_t *out,
+	       struct err *err);
 
 /* The parts of import_run(), for import-new.c: what is not to be open is closed; the repository whose
  * directories im->git names is opened; the rest. */
@@ -216,6 +224,16 @@ enum settle_how {
  */
 int settle_run(const char *root, const char *name, enum settle_how how, const char *ref,
 	       json_t *out, struct err *err);
+/*
+ * `repo advance ROOT NAME REF FROM TO`: a loop has judged what is held. REF (HEAD: on no branch) goes
+ * from FROM ("-": it is not there) to TO, and the index with it, as in an import. -EBUSY: the index
+ * cannot follow now. What is where it should be already is no error. The program answers {} or {"error":
+ * TEXT, "busy": BOOL}.
+ */
+struct advance {
+	const char *ref, *from, *to;
+};
+int settle_advance(const char *root, const char *name, const struct advance *a, struct err *err);
 /* The sandbox is gone: what imports noted about it goes, what is held stays. */
 int settle_forget(const char *root, const char *name, struct err *err);
 
@@ -223,9 +241,9 @@ int settle_forget(const char *root, const char *name, struct err *err);
  * put-back.c: for a sandbox that shares the git directory. `repo pin ROOT NAME` before it starts:
  * nothing that a reference leads to is lost to `git gc`. `repo put-back ROOT NAME` when no command
  * runs: fills {"back": [{ref, as, how}]}. Descriptor 3 has the tips of then, 4 the index, 5 the
- * list of stashes.
+ * list of stashes. for_loop: nothing that the agent moved or made stays, as IMPORT_HOLD.
  */
 #define PUT_BACK_PIN "pin"
 int put_back_pin(const char *root, const char *name, json_t *out, struct err *err);
 int put_back_unpin(const char *root, const char *name, struct err *err);
-int put_back_run(const char *root, const char *name, json_t *out, struct err *err);
+int put_back_run(const char *root, const char *name, bool for_loop, json_t *out, struct err *err);
