@@ -9,6 +9,7 @@ FORMS = {
     "times": "theirs / ours",  # how many times ours goes into theirs: times, CPU, bytes of memory
     "share": "ours / theirs",  # the same the other way round, where ours may be the larger one
     "rate": "ours / theirs",   # more is better
+    "extra": "ours - theirs",  # what comes on top, in their unit
     "value": "ours",           # nobody to compare with
 }
 
@@ -88,7 +89,12 @@ BARS = {
     "repo.large": Bar("repo", "looking for changes in a repository of 50,000 files", "git status", "ms", "share"),
     "repo.small": Bar("repo", "looking for changes in a repository of 20 files", "git status", "ms", "share"),
     # git in a sandbox.
+    "git.run": Bar("workspace", RUN + ", in a repository", "an empty directory", "ms", "extra", "<=", 0.3),
+    "git.before": Bar("workspace", RUN + ", in a repository", "the version before", "ms", "extra"),
     "git.import": Bar("workspace", "the host's part of an import of one commit", None, "ms", "value", "<=", 15),
     "git.view": Bar("workspace", "from a reference that changed inside to the user's", None, "ms", "value", "<=", 250),
     "git.status": Bar("workspace", "`git status` inside, 50,000 files", "`git status` on the host", "ms", "share", "<=", 1.1),
+    # What every start and every end of a sandbox looks at.
+    "walk.start": Bar("workspace", "looking for protected names, 50,000 files", "`find -name`", "ms", "share", "<=", 1),
+    "walk.stock": Bar("workspace", "writing down what is there, 50,000 files", "`find -name`", "ms", "share", "<=", 1),
 }

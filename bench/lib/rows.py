@@ -31,7 +31,8 @@ def ratios(form, ours, theirs):
     """Round by round where both have the same rounds, so that a slow moment of the machine meets both."""
     if len(ours) != len(theirs):
         ours, theirs = [spread(ours)["median"]], [spread(theirs)["median"]]
-    return [b / a if form == "times" else a / b for a, b in zip(ours, theirs)]
+    how = {"times": lambda a, b: b / a, "extra": lambda a, b: a - b}.get(form, lambda a, b: a / b)
+    return [how(a, b) for a, b in zip(ours, theirs)]
 
 
 def holds(value, op, limit):
@@ -79,7 +80,8 @@ class Report:
         if r["theirs"]:
             numbers = "ralph %s, %s %s" % (numbers, bar.peer, show(r["theirs"], bar.unit))
         verdict = "" if r["bar"] is None else "%s: %s" % (r["bar"], "holds" if r["holds"] else "MISSED")
-        self.say("  %-76s %-26s %s" % (what, show(r["ratio"], "x") if r["ratio"] else "", verdict))
+        sign = bar.unit + " more" if bar.form == "extra" else "x"
+        self.say("  %-76s %-26s %s" % (what, show(r["ratio"], sign) if r["ratio"] else "", verdict))
         self.say("      " + numbers)
 
     def point(self, plot, tool, samples, unit, x=None):

@@ -1,11 +1,31 @@
 #include "git/libgit.h"
 
+#include <sys/resource.h>
+
+/*
+ * When libgit2 starts, its TLS reads and parses every certificate of the system, which takes longer
+ * than a whole import. ralph uses no network through it, so for this moment no file can be opened.
+ */
+static void init_without_certificates(void)
+{
+	struct rlimit was, none;
+
+	if (getrlimit(RLIMIT_NOFILE, &was) < 0) {
+		(void)git_libgit2_init();
+		return;
+	}
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = was.rlim_max};
+	(void)setrlimit(RLIMIT_NOFILE, &none);
+	(void)git_libgit2_init();
+	(void)setrlimit(RLIMIT_NOFILE, &was);
+}
+
 void gitlib_start_open(void)
 {
 	/* Settings of a worktree's own: libgit2 does not read them, and does without. */
 	static const char *const extensions[] = {"worktreeconfig"};
 
-	(void)git_libgit2_init();
+	init_without_certificates();
 	/* Whose repository it is, is settled by who runs ralph on it. */
 	(void)git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 	(void)git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, ARRAY_SIZE(extensions));

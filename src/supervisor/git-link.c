@@ -150,30 +150,16 @@ static void plan_first(struct supervisor *s, bool young)
 	s->git_first.null = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-static int make(struct supervisor *s, const char *of, struct err *err)
+static int make_empty(struct supervisor *s, const char *of, struct err *err)
 {
-	const struct spec_git *g = &s->spec->git;
-	const struct gitdir git = {.root = g->root, .dir = g->dir, .common = g->common};
-	const struct private_git_input in = {.git = &git, .run = PRIVATE_GIT_RUN};
-	cleanup_(private_git_done) struct private_git p = {0};
-	cleanup_fd int at = -1;
 	int r = put_aside(s, of, err);
 
 	if (r < 0)
 		return r;
 	s->git_is_new = true;
-	if (mkdirat(s->entry.dir, DIR_NAME, 0755) < 0)
-		return err_sys(err, errno, "cannot make the sandbox's git directory");
-	at = path_open_beneath(s->entry.dir, DIR_NAME, O_RDONLY | O_DIRECTORY, 0);
-	if (at < 0)
-		return err_sys(err, -at, "cannot open the sandbox's git directory");
-	r = private_git_make(&in, at, &p, err);
-	if (r == 0)
-		r = write_file(s, OF_NAME, of, err);
-	if (r == 0)
-		plan_first(s, p.young);
-	/* Last: without it the directory is not whole, and is made anew. */
-	return r < 0 ? r : write_file(s, TOLD_NAME, p.told ? p.told : "", err);
+	return mkdirat(s->entry.dir, DIR_NAME, 0755) < 0
+		       ? err_sys(err, errno, "cannot make the sandbox's git directory")
+		       : 0;
 }
 
 /* Small files, and directories of submodules, that the spec mounts beside it. */
@@ -249,7 +235,7 @@ void git_link_ended(struct supervisor *s, uint32_t id)
 	git_flow_kick(s);
 }
 
-int git_link_make(struct supervisor *s, struct err *err)
+int git_link_place(struct supervisor *s, struct err *err)
 {
 	cleanup_free char *of = NULL;
 	int r;
@@ -257,6 +243,31 @@ int git_link_make(struct supervisor *s, struct err *err)
 	if (!s->spec->git.private)
 		return 0;
 	of = identity(&s->spec->git);
-	r = is_kept(s, of) ? 0 : make(s, of, err);
+	r = is_kept(s, of) ? 0 : make_empty(s, of, err);
 	return r < 0 ? r : write_beside(s, err);
+}
+
+int git_link_fill(struct supervisor *s, struct err *err)
+{
+	const struct spec_git *g = &s->spec->git;
+	const struct gitdir git = {.root = g->root, .dir = g->dir, .common = g->common};
+	const struct private_git_input in = {.git = &git, .run = PRIVATE_GIT_RUN};
+	cleanup_(private_git_done) struct private_git p = {0};
+	cleanup_free char *of = NULL;
+	cleanup_fd int at = -1;
+	int r;
+
+	if (!s->git_is_new)
+		return 0;
+	at = path_open_beneath(s->entry.dir, DIR_NAME, O_RDONLY | O_DIRECTORY, 0);
+	if (at < 0)
+		return err_sys(err, -at, "cannot open the sandbox's git directory");
+	of = identity(g);
+	r = private_git_make(&in, at, &p, err);
+	if (r == 0)
+		r = write_file(s, OF_NAME, of, err);
+	if (r == 0)
+		plan_first(s, p.young);
+	/* Last: without it the directory is not whole, and is made anew. */
+	return r < 0 ? r : write_file(s, TOLD_NAME, p.told ? p.told : "", err);
 }

@@ -323,16 +323,21 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	if (r == 0)
 		r = ca_link_start(s, err);
 	if (r == 0)
-		r = git_link_make(s, err);
+		r = git_link_place(s, err);
 	if (r == 0)
 		r = git_cover_start(s, err);
 	if (r == 0)
 		r = watch_start(s, err);
 	if (r == 0)
-		r = git_flow_start(s, err);
-	if (r == 0)
 		r = s->runner->start(s, &launch, err);
 	launch_kill(&launch); /* if nobody had a use for it */
+	/* The guest mounts meanwhile; no command runs there before its client is read. */
+	if (r == 0)
+		r = git_link_fill(s, err);
+	if (r == 0)
+		r = watch_stock(s, err);
+	if (r == 0)
+		r = git_flow_start(s, err);
 	/* The spec is written after a failure too, so that the record says what was tried. */
 	written = store_write_spec_text(&s->entry, text, strlen(text));
 	if (r == 0 && written < 0)

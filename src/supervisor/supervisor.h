@@ -309,8 +309,10 @@ int cover_watch(struct supervisor *s, struct err *err);
 bool cover_cares(const struct supervisor *s, const char *name);
 void cover_look(struct supervisor *s);
 
-/* git-link.c: before anything runs inside, and before anything is mounted */
-int git_link_make(struct supervisor *s, struct err *err);
+/* git-link.c: what is mounted of it, before the guest starts; its content, while the guest mounts and
+ * before anything runs inside */
+int git_link_place(struct supervisor *s, struct err *err);
+int git_link_fill(struct supervisor *s, struct err *err);
 /* The sandbox is up. True: git has something to do first, and commands wait for its end. */
 bool git_link_first(struct supervisor *s);
 bool git_link_waits(const struct supervisor *s);
@@ -340,7 +342,8 @@ void git_flow_hint(struct supervisor *s, int wd); /* something changed there; -1
 void git_flow_let_go(struct supervisor *s);	  /* the broker needs none of it */
 
 /* watch-link.c: what appears in the workspace that the host would run */
-int watch_start(struct supervisor *s, struct err *err); /* before anything can run inside */
+int watch_start(struct supervisor *s, struct err *err); /* before the guest mounts anything */
+int watch_stock(struct supervisor *s, struct err *err); /* before anything can run inside */
 void watch_look(struct supervisor *s);			/* after a command */
 void watch_refs(struct supervisor *s);	 /* when no command runs: what became of the references */
 void watch_finish(struct supervisor *s); /* when nothing runs inside any more */

@@ -259,7 +259,13 @@ int watch_start(struct supervisor *s, struct err *err)
 	/* The coarse clock is what files are dated by. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->since);
 	s->host_run = host_run_new(s->spec);
-	r = take_stock(s, err);
+	return 0;
+}
+
+int watch_stock(struct supervisor *s, struct err *err)
+{
+	int r = take_stock(s, err);
+
 	if (r < 0)
 		return r;
 	if (engine_has(s->spec->engine, ENGINE_NO_GUEST))

@@ -7,8 +7,10 @@
 #include "base/buf.h"
 
 #define HEAD_LEN 12
-#define ENTRY_FIXED 62 /* times, numbers, mode, hash, flags */
-#define HASH_AT 40
+#define MTIME_AT 8
+#define HASH_AT 40 /* behind times, numbers and mode; flags follow it */
+#define FLAGS_LEN 2
+#define EXTENSION_HEAD 8
 #define FLAG_EXTENDED 0x4000
 #define PATH_MAX_LEN (4 * KiB)
 
@@ -19,6 +21,7 @@ static uint32_t get_u32(const uint8_t *p)
 
 struct reader {
 	const uint8_t *p, *end;
+	size_t hash_len;
 	unsigned version;
 	struct buf name; /* of the entry before: version 4 keeps only what differs */
 };
@@ -40,16 +43,16 @@ static int read_strip(struct reader *r, size_t *ret)
 	return 0;
 }
 
-/* Reads one entry's name and steps over it; *ret_hash points into the index. */
-static int next_entry(struct reader *r, const uint8_t **ret_hash)
+/* Reads one entry's name and steps over it; *ret points into the index. */
+static int next_entry(struct reader *r, const uint8_t **ret)
 {
 	const uint8_t *start = r->p, *nul;
-	size_t strip = 0, fixed = ENTRY_FIXED;
+	size_t strip = 0, fixed = HASH_AT + r->hash_len + FLAGS_LEN;
 
-	if (r->end - r->p < ENTRY_FIXED)
+	if ((size_t)(r->end - r->p) < fixed)
 		return -1;
-	*ret_hash = start + HASH_AT;
-	if (start[HASH_AT + GITINDEX_HASH_LEN] & (FLAG_EXTENDED >> 8))
+	*ret = start;
+	if (start[HASH_AT + r->hash_len] & (FLAG_EXTENDED >> 8))
 		fixed += 2;
 	if ((size_t)(r->end - start) < fixed)
 		return -1;
@@ -74,27 +77,59 @@ static int next_entry(struct reader *r, const uint8_t **ret_hash)
 	return 0;
 }
 
+/* The number of its entries, or -1; r is to be ended by buf_done(&r->name). */
+static int64_t begin(struct reader *r, const uint8_t *index, size_t len, size_t hash_len)
+{
+	*r = (struct reader){.end = index + len, .hash_len = hash_len};
+	buf_init(&r->name, PATH_MAX_LEN);
+	if (len < HEAD_LEN || memcmp(index, "DIRC", 4) != 0)
+		return -1;
+	r->p = index + HEAD_LEN;
+	r->version = get_u32(index + 4);
+	return r->version < 2 || r->version > 4 ? -1 : (int64_t)get_u32(index + 8);
+}
+
 bool gitindex_lists(const uint8_t *index, size_t len, const char *path,
 		    const uint8_t hash[GITINDEX_HASH_LEN])
 {
-	struct reader r = {.p = index + HEAD_LEN, .end = index + len};
+	struct reader r;
+	const uint8_t *entry;
 	bool found = false;
-	uint32_t n;
 
-	if (len < HEAD_LEN || memcmp(index, "DIRC", 4) != 0)
-		return false;
-	r.version = get_u32(index + 4);
-	if (r.version < 2 || r.version > 4)
-		return false;
-	buf_init(&r.name, PATH_MAX_LEN);
-	for (n = get_u32(index + 8); n > 0 && !found; n--) {
-		const uint8_t *entry_hash;
-
-		if (next_entry(&r, &entry_hash) < 0)
-			break;
+	for (int64_t n = begin(&r, index, len, GITINDEX_HASH_LEN);
+	     n > 0 && !found && next_entry(&r, &entry) == 0; n--)
 		found = streq(buf_str(&r.name), path) &&
-			memcmp(entry_hash, hash, GITINDEX_HASH_LEN) == 0;
+			memcmp(entry + HASH_AT, hash, GITINDEX_HASH_LEN) == 0;
+	buf_done(&r.name);
+	return found;
+}
+
+/* Behind the entries: a name of four letters, a length, and so many bytes. */
+static bool is_split(const struct reader *r)
+{
+	const uint8_t *p = r->p;
+
+	while ((size_t)(r->end - p) >= EXTENSION_HEAD + r->hash_len) {
+		size_t n = get_u32(p + EXTENSION_HEAD / 2);
+
+		if (memcmp(p, "link", EXTENSION_HEAD / 2) == 0 ||
+		    n > (size_t)(r->end - p) - EXTENSION_HEAD)
+			return true;
+		p += EXTENSION_HEAD + n;
 	}
+	return false;
+}
+
+bool gitindex_lists_young(const uint8_t *index, size_t len, size_t hash_len, int64_t second)
+{
+	struct reader r;
+	const uint8_t *entry;
+	int64_t n = begin(&r, index, len, hash_len);
+	bool found = n < 0;
+
+	for (; n > 0 && !found; n--)
+		found = next_entry(&r, &entry) < 0 || get_u32(entry + MTIME_AT) >= second;
+	found = found || is_split(&r);
 	buf_done(&r.name);
 	return found;
 }

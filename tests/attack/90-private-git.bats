@@ -279,6 +279,17 @@ untouched() {
 	has "$(cat "$T/said")" "git refs migrate"
 }
 
+@test 'a git directory that cannot be copied: said with the reason, no command runs, and the next start works' {
+	mv .git/index "$T/index"
+	mkdir .git/index
+	must_fail ralph run --rm -- touch ran 2>"$T/said"
+	[ ! -e ran ]
+	has "$(cat "$T/said")" "index' is not a file"
+	rmdir .git/index
+	mv "$T/index" .git/index
+	within '[ -z "$(git status --short)" ]'
+}
+
 @test 'an index as young as its files: the first commit writes only what changed' {
 	local i
 
@@ -287,16 +298,11 @@ untouched() {
 	done
 	git add .
 	git commit -q -m start
-	# A start that takes longer than the index is young proves nothing: there are several.
-	for i in $(seq 10); do
-		touch -d '1 second ago' f* .git/index
-		git update-index -q --refresh
-		touch -d '1 second ago' .git/index
-		within 'echo x >>file; git commit -qam inside; find .git/objects -type f | wc -l' >"$T/count"
-		git checkout -q -- file
-		[ "$(cat "$T/count")" -gt 10 ] || return 0
-	done
-	fail "$(cat "$T/count") objects"
+	touch -d '1 minute ago' f*
+	git update-index -q --refresh
+	touch -r f1 .git/index
+	within 'echo x >>file; git commit -qam inside; find .git/objects -type f | wc -l' >"$T/count"
+	[ "$(cat "$T/count")" -le 10 ] || fail "$(cat "$T/count") objects"
 }
 
 # The agent writes to .git all the time; the user puts another repository there.

@@ -53,6 +53,11 @@ class Render(unittest.TestCase):
         self.assertNotIn("**missed**", text)
         self.assertNotIn("## Not measured", text)
 
+    def test_what_comes_on_top_of_a_peer_has_its_unit(self):
+        text = page(rows=[row("git.run", False)])
+        self.assertIn("3 ms more (2–4)", text)
+        self.assertIn("the bar is ≤ 0.3 ms.", text)
+
     def test_a_missing_peer_is_named_with_the_reason(self):
         rows = [row(k) for k in render.BARS if k != "run.srt"]
         text = page(rows=rows, missing=[{"missing": "srt", "part": "exec", "why": "no network"}])

@@ -99,6 +99,46 @@ static void every_cut_of_an_index_is_taken(void **state)
 	}
 }
 
+static bool lists_young(const struct buf *b, size_t len, int64_t second)
+{
+	return gitindex_lists_young((const uint8_t *)b->data, len, GITINDEX_HASH_LEN, second);
+}
+
+static void files_as_young_as_the_index_are_found_by_their_second(void **state)
+{
+	uint8_t one[GITINDEX_HASH_LEN];
+	cleanup_buf struct buf b;
+	size_t at;
+
+	gitindex_hash("one", 3, one);
+	head(&b, 3, 2);
+	put_entry(&b, "a", one, false);
+	at = b.len;
+	put_entry(&b, "b", one, true);
+	b.data[at + 8 + 3] = 100; /* the last byte of its second */
+	assert_int_equal(buf_append(&b, "TREE\0\0\0\1x", 9), 0);
+	assert_int_equal(buf_append(&b, one, sizeof(one)), 0);
+	assert_true(lists_young(&b, b.len, 99));
+	assert_true(lists_young(&b, b.len, 100));
+	assert_false(lists_young(&b, b.len, 101));
+}
+
+static void an_index_that_is_cut_or_split_counts_as_young(void **state)
+{
+	uint8_t one[GITINDEX_HASH_LEN];
+	cleanup_buf struct buf b;
+
+	gitindex_hash("one", 3, one);
+	head(&b, 2, 1);
+	put_entry(&b, "a", one, false);
+	for (size_t n = 0; n < b.len; n++)
+		assert_true(lists_young(&b, n, 1000));
+	assert_false(lists_young(&b, b.len, 1000));
+	assert_int_equal(buf_append(&b, "IEOT\0\0\0\0link\0\0\0\0", 16), 0);
+	assert_int_equal(buf_append(&b, one, sizeof(one)), 0);
+	assert_true(lists_young(&b, b.len, 1000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +146,8 @@ int main(void)
 		cmocka_unit_test(a_path_is_listed_with_its_content_and_with_no_other),
 		cmocka_unit_test(version_4_is_read),
 		cmocka_unit_test(every_cut_of_an_index_is_taken),
+		cmocka_unit_test(files_as_young_as_the_index_are_found_by_their_second),
+		cmocka_unit_test(an_index_that_is_cut_or_split_counts_as_young),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,13 +145,29 @@ static void packed_references_and_loose_ones_are_one(void **state)
 	real_is_untouched();
 }
 
+/* How long ago it was written says nothing: nobody has to wait for git to look at files. */
+static void an_index_is_not_young_when_its_files_are_older(void **state)
+{
+	run_sh(plain);
+	run_sh("touch .git/index");
+	make_plain();
+	assert_false(made.young);
+}
+
+static void an_old_index_is_young_when_its_files_are_as_old(void **state)
+{
+	run_sh(plain);
+	run_sh("touch -r a .git/index");
+	make_plain();
+	assert_true(made.young);
+}
+
 static void the_index_keeps_its_time_and_what_is_staged(void **state)
 {
 	run_sh(plain);
 	run_sh("echo staged >s; git add s; echo changed >>a; git status --porcelain >$TREE/status\n"
 	       "stat -c %Y.%y .git/index >$TREE/time");
 	make_plain();
-	assert_true(made.young);
 	enter();
 	run_sh("stat -c %Y.%y .git/index | cmp - $TREE/time; git status --porcelain | cmp - "
 	       "$TREE/status");
@@ -479,6 +495,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_GIT(a_plain_repository_works_inside_and_the_real_one_is_untouched),
 		WITH_GIT(packed_references_and_loose_ones_are_one),
+		WITH_GIT(an_index_is_not_young_when_its_files_are_older),
+		WITH_GIT(an_old_index_is_young_when_its_files_are_as_old),
 		WITH_GIT(the_index_keeps_its_time_and_what_is_staged),
 		WITH_GIT(an_operation_that_the_user_began_ends_inside),
 		WITH_GIT(a_rebase_that_the_user_began_ends_inside),

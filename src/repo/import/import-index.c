@@ -59,7 +59,10 @@ bool import_index_is_ours(const struct import *im)
 	       memcmp(word, OURS, strlen(OURS)) == 0;
 }
 
-/* The index as it is now; 0 also where there is none. */
+/*
+ * The index as it is now; 0 also where there is none. Another name will do: whoever writes an index
+ * replaces it.
+ */
 static int copy_index(int dir, struct stat *ret)
 {
 	cleanup_fd int in = path_open_beneath(dir, "index", O_RDONLY, 0), out = -1;
@@ -68,6 +71,8 @@ static int copy_index(int dir, struct stat *ret)
 	*ret = (struct stat){0};
 	if (in < 0)
 		return in == -ENOENT ? 0 : in;
+	if (linkat(dir, "index", dir, NEXT, 0) == 0)
+		return fstat(in, ret) < 0 ? -errno : 0;
 	out = openat(dir, NEXT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (out < 0 || fstat(in, ret) < 0 || fchmod(out, ret->st_mode & 0777) < 0)
 		return -errno;

@@ -3,8 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -13,10 +13,11 @@
 #include "base/path.h"
 #include "policy/git-admit.h"
 #include "policy/gitconfig.h"
+#include "workspace/gitindex.h"
 #include "workspace/private/private-parts.h"
 
-#define YOUNG_SECONDS 3 /* an index older than this lists no file that is as young as itself */
 #define MODULE_DEPTH_MAX 16
+#define SHA256_LEN 32
 
 /* One repository that is copied: the workspace's, or a submodule's. */
 struct source {
@@ -201,12 +202,32 @@ static int copy_wanted(const struct source *s, int from, const char *below, want
 	return r;
 }
 
-static bool is_young(const struct timespec *t)
+static size_t hash_len(const struct source *s)
 {
-	struct timespec now;
+	cleanup_free char *format = NULL;
+	cleanup_buf struct buf b;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec < t->tv_sec + YOUNG_SECONDS;
+	buf_init(&b, PRIVATE_SMALL_MAX);
+	if (private_read(s->common_fd, "config", &b) == 0)
+		format = gitconfig_get(buf_str(&b), b.len, "extensions", "objectformat");
+	return format && streq(format, "sha256") ? SHA256_LEN : GITINDEX_HASH_LEN;
+}
+
+/* The copy is ours alone, so that it stays as long as it is. */
+static bool lists_young(const struct source *s, const struct stat *st)
+{
+	cleanup_fd int fd = path_open_beneath(s->at, "index", O_RDONLY, 0);
+	struct stat copy = {0};
+	void *p = MAP_FAILED;
+	bool is = true;
+
+	if (fd >= 0 && fstat(fd, &copy) == 0 && copy.st_size > 0)
+		p = mmap(NULL, (size_t)copy.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return true;
+	is = gitindex_lists_young(p, (size_t)copy.st_size, hash_len(s), st->st_mtim.tv_sec);
+	(void)munmap(p, (size_t)copy.st_size);
+	return is;
 }
 
 /* With its time: git compares that with the times of the files to see which may have changed
@@ -230,7 +251,7 @@ static int copy_index(const struct source *s, struct err *err)
 			    ? err_sys(err, errno, "cannot date the index")
 			    : 0;
 	}
-	s->out->young = s->out->young || is_young(&st.st_mtim);
+	s->out->young = s->out->young || (r == 0 && lists_young(s, &st));
 	return r;
 }
 
