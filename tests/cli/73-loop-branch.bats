@@ -78,7 +78,7 @@ taken_over() {
 	git init -q --bare "$T/remote.git"
 	git remote add origin "$T/remote.git"
 	loops "$1" 0 --push
-	same done "$(verdicts)"
+	same 'done' "$(verdicts)"
 	same work "$(git log -1 --format=%s HEAD~1)"
 	same "$(git rev-parse HEAD)" "$(git -C "$T/remote.git" rev-parse ralph/demo)"
 	same ralph/demo "$(git -C "$T/remote.git" branch --format='%(refname:short)')"
