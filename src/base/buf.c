@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/escape.h"
-
 void buf_init(struct buf *b, size_t max)
 {
 	*b = (struct buf){.max = max};
@@ -70,63 +68,6 @@ int buf_printf(struct buf *b, const char *fmt, ...)
 	s = xvasprintf(fmt, ap);
 	va_end(ap);
 	return buf_puts(b, s);
-}
-
-int buf_put_escaped(struct buf *b, const char *s)
-{
-	char escape[ESCAPE_LONGEST];
-	size_t len;
-
-	/* Once full it stays cut at that place. */
-	for (; *s && !b->full; s += len) {
-		len = escape_next(s, escape);
-		if (escape[0])
-			(void)buf_puts(b, escape);
-		else
-			(void)buf_append(b, s, len);
-	}
-	return b->full ? -ENOBUFS : 0;
-}
-
-int buf_put_lines(struct buf *b, const char *p, size_t n)
-{
-	cleanup_free char *text = xmalloc(n + 1);
-	char escape[ESCAPE_LONGEST];
-	size_t len;
-
-	memcpy(text, p, n);
-	text[n] = '\0';
-	for (size_t i = 0; i < n && !b->full; i += len) {
-		const char *s = text + i;
-
-		len = *s ? escape_next(s, escape) : 1;
-		if (!*s)
-			(void)buf_puts(b, "\\x00");
-		else if (escape[0] && !strchr("\n\r\t", *s))
-			(void)buf_puts(b, escape);
-		else
-			(void)buf_append(b, s, len);
-	}
-	return b->full ? -ENOBUFS : 0;
-}
-
-int buf_put_quoted(struct buf *b, const char *s)
-{
-	char escape[ESCAPE_LONGEST];
-	size_t len;
-
-	(void)buf_putc(b, '"');
-	for (; *s; s += len) {
-		len = escape_json_next(s, escape);
-		if (*s == '"' || *s == '\\')
-			(void)buf_printf(b, "\\%c", *s);
-		else if (escape[0])
-			(void)buf_puts(b, escape);
-		else
-			(void)buf_append(b, s, len);
-	}
-	(void)buf_putc(b, '"');
-	return b->full ? -ENOBUFS : 0;
 }
 
 void buf_consume(struct buf *b, size_t n)

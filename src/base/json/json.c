@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/text/escape.h"
-
 int json_parse(const char *text, size_t len, json_t **ret, struct err *err)
 {
 	json_error_t je;
@@ -135,33 +133,4 @@ json_t *json_strv(const struct strv *s)
 	for (size_t i = 0; i < s->n; i++)
 		(void)json_array_append_new(a, json_text(s->v[i]));
 	return a;
-}
-
-static void show_text(const char *text, FILE *out)
-{
-	char escape[ESCAPE_LONGEST];
-
-	for (size_t len; *text; text += len) {
-		len = escape_json_next(text, escape);
-		if (escape[0] && *text != '\n')
-			(void)fputs(escape, out);
-		else
-			(void)fwrite(text, 1, len, out);
-	}
-}
-
-int json_show(const json_t *j, FILE *out, size_t flags)
-{
-	cleanup_free char *text = json_dumps(j, flags);
-
-	if (!text)
-		return -1;
-	show_text(text, out);
-	return 0;
-}
-
-void json_show_line(const char *text, FILE *out)
-{
-	show_text(text, out);
-	(void)fputc('\n', out);
 }

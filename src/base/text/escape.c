@@ -88,33 +88,3 @@ void escape_text(const char *s, char *to, size_t size)
 	}
 	to[at] = '\0';
 }
-
-bool escape_needed(const char *s)
-{
-	char escape[ESCAPE_LONGEST];
-
-	for (size_t len; *s; s += len) {
-		len = escape_next(s, escape);
-		if (escape[0])
-			return true;
-	}
-	return false;
-}
-
-size_t escape_json_next(const char *s, char out[ESCAPE_LONGEST])
-{
-	uint32_t c = 0;
-	size_t len = escape_decode(s, &c);
-
-	out[0] = '\0';
-	if (len && !escape_is_active(c))
-		return len;
-	if (len == 0)
-		(void)snprintf(out, ESCAPE_LONGEST, "\\\\x%02x", (unsigned char)*s);
-	else if (c < 0x10000)
-		(void)snprintf(out, ESCAPE_LONGEST, "\\u%04x", (unsigned)c);
-	else
-		(void)snprintf(out, ESCAPE_LONGEST, "\\u%04x\\u%04x",
-			       0xd800U + ((c - 0x10000) >> 10), 0xdc00U + (c & 0x3ff));
-	return len ? len : 1;
-}
