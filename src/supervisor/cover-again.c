@@ -14,7 +14,7 @@
 #define WRITER_MS 2000
 
 int cover_again(struct engine *e, const struct spec_mount *m, int parent, const char *path,
-		struct err *err)
+		cover_note *note, void *arg, struct err *err)
 {
 	int r = -EAGAIN;
 
@@ -25,6 +25,7 @@ int cover_again(struct engine *e, const struct spec_mount *m, int parent, const 
 			return r;
 		if (r < 0)
 			return err_sys(err, -r, "cannot replace '%s' by a file of its own", path);
+		note(arg);
 		r = engine_cover(e, NULL, m->target, m->kind, err);
 	}
 	return r;

@@ -230,13 +230,19 @@ static void give_up(struct supervisor *s, const struct cover *c, const struct er
 	engine_kill(s->engine);
 }
 
+static void note_id(void *arg)
+{
+	struct cover *c = arg;
+
+	c->id = id_of(c);
+}
+
 static int settle(struct supervisor *s, struct cover *c, struct err *err)
 {
 	cleanup_fd int parent = open_parent(c);
 	int r = parent < 0 ? err_sys(err, -parent, "cannot open its directory")
-			   : cover_again(s->engine, c->mount, parent, c->path, err);
+			   : cover_again(s->engine, c->mount, parent, c->path, note_id, c, err);
 
-	c->id = id_of(c);
 	if (r == 0)
 		tell(s, c);
 	return r == -ENOENT ? 0 : r;

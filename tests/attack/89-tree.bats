@@ -180,10 +180,8 @@ for i in range(450):
 	same 555 "$(stat -c %a readonly)"
 }
 
-# bats test_tags=root
 @test 'a hook of 70 MB and a tree of many files are disarmed where the workspace is on another file system' {
-	need_root_mount
-	mount -t tmpfs tmpfs "$WS/disk"
+	other_disk
 	attack 'cd disk; git init -q big; { printf "#!/bin/sh\n$EVIL\nexit\n"; head -c 70000000 /dev/zero; } >big/.git/hooks/pre-commit; chmod +x big/.git/hooks/pre-commit
 		git init -q many; python3 -c "
 import os
@@ -194,7 +192,7 @@ for i in range(11000):
 		git -C big config core.fsmonitor "$EVIL"; git -C many config core.fsmonitor "$EVIL"'
 	victim "$WS/disk/big"
 	victim "$WS/disk/many"
-	umount "$WS/disk"
+	leave_disk
 	unharmed
 }
 
@@ -485,9 +483,4 @@ not_running() {
 	attack 'mkdir .hooks; printf "#!/bin/sh\n$EVIL\n" >.hooks/pre-commit; chmod +x .hooks/pre-commit'
 	git commit -q --allow-empty -m x || :
 	unharmed
-}
-
-need_root_mount() {
-	[ "$(id -u)" -eq 0 ] || skip "mounting needs root"
-	mkdir "$WS/disk"
 }

@@ -58,3 +58,27 @@ stop_helpers() {
 	done
 	HELPERS=()
 }
+
+# other_disk: disk/ of the workspace is on another file system than the state of ralph. A plain user cannot mount one, and gets
+# a workspace that is. leave_disk: afterwards.
+other_disk() {
+	if [ "$(id -u)" -eq 0 ]; then
+		mkdir "$WS/disk"
+		mount -t tmpfs tmpfs "$WS/disk"
+		return
+	fi
+	OTHER=$(mktemp -d /var/tmp/ralph-test.XXXXXX)
+	cp -a "$WS/." "$OTHER"
+	WS=$OTHER
+	cd "$WS" || return
+	mkdir disk
+	[ "$(stat -c %d "$WS")" != "$(stat -c %d "$HOME")" ]
+}
+
+leave_disk() {
+	if [ "$(id -u)" -eq 0 ]; then
+		umount "$WS/disk"
+	else
+		cd / && rm -rf "$OTHER"
+	fi
+}
