@@ -56,7 +56,7 @@ agent() {
 		fake_sbx sbx
 		run --separate-stderr ralph --engine sbx run -- sh -c "$2"
 	else
-		TASK=$2 run --separate-stderr ralph --no-sandbox run claude -T
+		TASK=$2 run --separate-stderr ralph --no-sandbox run -T claude
 	fi
 	same 0 "$status"
 }
@@ -116,13 +116,13 @@ agent() {
 
 @test "a supervisor that was killed leaves the references to the next look" {
 	before=$(state)
-	TASK='git branch -q -D topic; touch ready; exec sleep 1000' "$RALPH" --no-sandbox run claude -T -n killed 3>&- &
+	TASK='git branch -q -D topic; touch ready; exec sleep 1000' "$RALPH" --no-sandbox run -T -n killed claude 3>&- &
 	wait_until -t 30 test -e ready
 	kill -9 "$(field killed supervisor)"
 	wait $! || :
 	rm ready
 	ralph ls >/dev/null
-	TASK=true ralph --no-sandbox run claude -T -n killed
+	TASK=true ralph --no-sandbox run -T -n killed claude
 	same "$before" "$(state)"
 }
 
