@@ -40,7 +40,7 @@ int held_open(struct cli *cli, const char *name, struct held *ret)
 		return open_here(cli, name, ret);
 	if (r == 0)
 		r = store_read_spec(&e, &spec, &cli->err);
-	if (r < 0 || spec->clone)
+	if (r < 0 || !spec || spec->clone)
 		return r;
 	if (!spec->git.root)
 		return err_usage(&cli->err,

@@ -57,7 +57,7 @@ static int cmd_inspect_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = store_read_spec(&e, &spec, &cli->err);
 	if (r == 0)
 		r = live_inspect(&p, argv[0], &live, &cli->err);
-	if (r < 0)
+	if (r < 0 || !spec)
 		return r;
 	if (!args->json) {
 		print_summary(cli, spec, live);

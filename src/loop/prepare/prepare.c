@@ -165,7 +165,7 @@ int prepare_sandbox(struct loop *l, struct err *err)
 	/* The commands may have written their own inputs. */
 	if (r == 0 && prepare_inputs(l, inputs))
 		(void)json_object_set_new(done, l->build.spec->name, json_string(inputs));
-	if (r == 0)
+	if (r == 0 || !said)
 		return state_save(&l->state, err);
 	show_line(&l->show, STYLE_RED, "setup   %.*s", (int)strcspn(said, "\n"), said);
 	show_quote(&l->show, said, SHOW_WORDS_LINES);
