@@ -32,8 +32,8 @@ ADA='Ada "L" \ Lovelace <ada@example.invalid> Ada "L" \ Lovelace'
 	git config user.name Local
 	same 'Local ada@example.invalid' "$(ralph run -- sh -c 'git config user.name; git config user.email' | xargs)"
 	git config --unset user.name
-	ralph run -- git config --global user.name Inside
-	same Inside "$(ralph run -- git config user.name)"
+	ralph run -n two -- git config --global user.name Inside
+	same Inside "$(ralph run -n two -- git config user.name)"
 }
 
 @test 'the settings that people rely on come along, with aliases of git commands' {

@@ -96,7 +96,7 @@ Bash  write US-1
 	loop_workspace 1
 	begin dies-halfway
 	wait_until -t 60 test -e waiting
-	head=$(git rev-parse --short=12 HEAD~1)
+	head=$(git rev-parse --short=12 HEAD)
 	kill -9 "$(python3 -c 'import json; print(json.load(open(".ralph/active"))["pid"])')"
 	wait "$LOOP" || :
 	LOOP=
