@@ -204,8 +204,8 @@ static void tell(struct supervisor *s, struct cover *c)
 {
 	static const char *const now[] = {
 		[SPEC_HIDE] = "it is hidden inside again",
-		[SPEC_PROTECT] = "it is read-only inside again. If that was not you, look at what "
-				 "is in it",
+		[SPEC_PROTECT] = ("it is read-only inside again. If that was not you, look at what "
+				  "is in it"),
 	};
 	cleanup_free char *text = NULL;
 

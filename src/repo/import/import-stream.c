@@ -23,9 +23,9 @@ static bool is_name(enum import_kind kind, const char *ref)
 	int valid = 0, r = 0;
 
 	if (kind == IMPORT_BRANCH)
-		r = git_branch_name_is_valid(&valid, ref + strlen("refs/heads/"));
+		r = git_branch_name_is_valid(&valid, &ref[strlen("refs/heads/")]);
 	else if (kind == IMPORT_TAG)
-		r = git_tag_name_is_valid(&valid, ref + strlen("refs/tags/"));
+		r = git_tag_name_is_valid(&valid, &ref[strlen("refs/tags/")]);
 	else
 		r = git_reference_name_is_valid(&valid, ref);
 	return r == 0 && valid;
