@@ -15,6 +15,7 @@
 #include "base/text/mask.h"
 #include "base/path.h"
 #include "live/export-names.h"
+#include "live/inbox.h"
 #include "record/home.h"
 #include "record/store.h"
 
@@ -327,18 +328,21 @@ int autosave_start(const struct places *p, const char *record, const struct sand
 {
 	const struct export_options options = {0};
 	cleanup_strv struct strv argv = {0};
+	cleanup_fd int inbox = -1;
+	cleanup_free char *dir = NULL;
 	struct run run;
 	struct child child;
 	int r;
 
 	if (!spec->inbox || !has_conversation(p, record, spec))
 		return -ENOENT;
-	r = path_mkdirs(spec->inbox, 0700, err);
-	if (r == 0)
-		r = export_run(p, record, spec, spec->inbox, &options, &argv, &run, err);
+	inbox = inbox_open(spec, spec->inbox, err);
+	r = inbox < 0 ? inbox
+		      : export_run(p, record, spec, spec->inbox, &options, &argv, &run, err);
 	if (r < 0)
 		return r;
-	run.dir = "/";
+	dir = xasprintf("/proc/self/fd/%d", inbox);
+	run.dir = dir;
 	run.flags = RUN_NEW_SESSION | (ret ? RUN_DIE_WITH_US : 0);
 	run.before_exec = step_back;
 	r = run_start(&run, ret ? ret : &child, err);

@@ -41,9 +41,9 @@ int values_begin(const struct places *p, const char *record, const struct sandbo
 int values_settle(const struct places *p, const char *record, const struct sandbox_spec *spec);
 
 /*
- * Prepares a run of the export program over the record of a sandbox. The directory `out` must
- * exist. spec may be NULL; it says which values are secrets. The descriptor in run->stdio[0] is the
- * caller's to close.
+ * Prepares a run of the export program over the record of a sandbox, to be started in the directory
+ * that `out` names (run->dir). spec may be NULL; it says which values are secrets. The descriptor in
+ * run->stdio[0] is the caller's to close.
  */
 int export_run(const struct places *p, const char *record, const struct sandbox_spec *spec,
 	       const char *out, const struct export_options *options, struct strv *argv,

@@ -3,7 +3,8 @@
  *
  *	export HOME OUT KNOWN FORMAT SINCE-MS THINKING RESULT-MAX NAMES AGENT...
  *
- * KNOWN is the file that records earlier exports. NAMES has the names of conversations, as lines
+ * It is started in the directory for the conversations, which OUT names: its caller has opened that
+ * without following an agent's links. KNOWN is the file that records earlier exports. NAMES has the names of conversations, as lines
  * (live/export-names.h). The values that are secret come on stdin, as
  * hashes (base/text/known.h); the result goes to stdout as JSON. This is a separate executable because it reads files that an agent
  * wrote, and because hashing needs OpenSSL.
@@ -315,7 +316,7 @@ static void reading_done(struct reading *w)
 static int open_all(struct reading *w, char **argv, struct err *err)
 {
 	w->home = open_dir(argv[HOME], err);
-	w->out = w->home < 0 ? -1 : open_dir(argv[OUT], err);
+	w->out = w->home < 0 ? -1 : open_dir(".", err);
 	if (w->home < 0 || w->out < 0)
 		return w->home < 0 ? w->home : w->out;
 	/* Where it cannot be locked, no export can remove the directory either. */

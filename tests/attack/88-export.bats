@@ -27,8 +27,8 @@ taken_over() {
 
 	rm -rf "$T/record/exported.json" "$T/out/conversations" # else there would be nothing to read
 
-	LD_PRELOAD=$MODULE TAKEN_OVER=$1 TAKEN_OVER_PATH=${2:-} "$EXPORT" "$T/home" "$T/out" "$T/record/exported.json" \
-		md 0 0 4096 '' claude </dev/null >"$T/said" 2>&1 || code=$?
+	(cd "$T/out" && LD_PRELOAD=$MODULE TAKEN_OVER=$1 TAKEN_OVER_PATH=${2:-} exec "$EXPORT" "$T/home" "$T/out" \
+		"$T/record/exported.json" md 0 0 4096 '' claude </dev/null >"$T/said" 2>&1) || code=$?
 	echo "$code"
 }
 

@@ -73,6 +73,18 @@ said() {
 	same '' "$(ls -A "$HOME/victim")"
 }
 
+@test 'with an inbox in the workspace, no link of the agent is followed' {
+	said .claude/projects/-p s1.jsonl claude-tools-run.jsonl
+	mkdir "$HOME/victim"
+	ln -s "$HOME/victim" "$PWD/out"
+	must_exit 1 ralph export -o "$PWD/out"
+	must_exit 1 ralph export -o out/deeper
+	RALPH_INBOX_DIR=$PWD/out must_exit 1 ralph export
+	same '' "$(ls -A "$HOME/victim")"
+	has "$(ralph export -o "$PWD/mine/deeper")" '1 written'
+	[ -d mine/deeper/conversations ]
+}
+
 @test 'JSON and HTML are written as well; the page needs nothing but itself' {
 	said .codex/sessions/2026/11/15 rollout-1.jsonl codex-rollout.jsonl
 	ralph export -o "$HOME/inbox" --format json

@@ -19,6 +19,7 @@
 #include "cli/settings.h"
 #include "cli/since.h"
 #include "live/autosave.h"
+#include "live/inbox.h"
 #include "record/home.h"
 #include "record/store.h"
 
@@ -83,9 +84,10 @@ static int export_one(struct cli *cli, const struct places *p, const char *name,
 					       .thinking = args->thinking};
 	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	cleanup_free char *text = NULL, *record = store_record(p, name), *home = NULL;
+	cleanup_free char *text = NULL, *record = store_record(p, name), *home = NULL, *dir = NULL;
 	cleanup_strv struct strv argv = {0};
 	cleanup_json json_t *j = NULL;
+	cleanup_fd int to = -1;
 	struct run run;
 	struct err ignored;
 	int code = 0, r = store_open(p, name, false, &e, &cli->err);
@@ -97,9 +99,12 @@ static int export_one(struct cli *cli, const struct places *p, const char *name,
 	if (strv_has(&t->homes, home))
 		return 0;
 	strv_push(&t->homes, home);
-	r = export_run(p, record, spec, out, &options, &argv, &run, &cli->err);
+	to = inbox_open(spec, out, &cli->err);
+	r = to < 0 ? to : export_run(p, record, spec, out, &options, &argv, &run, &cli->err);
 	if (r < 0)
 		return r;
+	dir = xasprintf("/proc/self/fd/%d", to);
+	run.dir = dir;
 	run.stdio[2] = STDERR_FILENO;
 	run.flags = RUN_DIE_WITH_US;
 	r = run_collect(&run, EXPORT_MS, ANSWER_MAX, &text, &code, &cli->err);
@@ -151,7 +156,7 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct export_args *args = args_;
 	cleanup_settings struct settings s = {0};
-	cleanup_free char *out = NULL, *real = NULL;
+	cleanup_free char *here = NULL, *out = NULL, *plain = NULL;
 	cleanup_strv struct strv names = {0};
 	struct total total = {0};
 	int64_t since = 0;
@@ -172,14 +177,13 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = store_list(&s.places, &names, &cli->err);
 	if (r < 0)
 		return r;
+	here = getcwd(NULL, 0);
+	if (!here)
+		return err_sys(&cli->err, errno, "cannot find the current directory");
 	out = out_dir(args, &s);
-	r = path_mkdirs(out, 0700, &cli->err);
-	if (r == 0)
-		r = path_real(out, &real, &cli->err);
-	if (r < 0)
-		return r;
+	plain = path_plain(here, out);
 	for (size_t i = 0; i < names.n; i++) {
-		r = export_one(cli, &s.places, names.v[i], args, since, real, &total);
+		r = export_one(cli, &s.places, names.v[i], args, since, plain, &total);
 		if (r < 0 && argc == 0 && store_is_gone(&s.places, names.v[i]))
 			continue; /* removed meanwhile: nothing is left to export */
 		if (r < 0 && first == 0)
@@ -187,7 +191,7 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 		else if (r < 0)
 			log_error("export", "%s", cli->err.msg);
 	}
-	report(args, &total, real);
+	report(args, &total, plain);
 	strv_done(&total.homes);
 	return first;
 }

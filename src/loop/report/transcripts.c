@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "live/autosave.h"
 #include "live/export-names.h"
+#include "live/inbox.h"
 #include "record/name.h"
 #include "record/store.h"
 #include "transcript/export.h"
@@ -115,8 +116,10 @@ static int write_index(int conversations, const char *dir, const struct buf *b)
 
 char *transcripts_index(const struct loop *l)
 {
-	cleanup_free char *dir = l->build.spec ? loop_name(l) : NULL, *all = NULL;
-	cleanup_fd int conversations = -1;
+	const struct sandbox_spec *spec = l->build.spec;
+	cleanup_free char *dir = spec ? loop_name(l) : NULL;
+	cleanup_fd int inbox = -1, conversations = -1;
+	struct err ignored;
 	cleanup_buf struct buf b;
 	bool any = false;
 	json_t *row;
@@ -124,11 +127,11 @@ char *transcripts_index(const struct loop *l)
 	int r;
 
 	buf_init(&b, INDEX_MAX);
-	if (!dir || !l->build.spec->inbox || l->q.direct)
+	if (!dir || !spec->inbox || l->q.direct)
 		return NULL;
-	all = path_join(l->build.spec->inbox, TR_DIR);
-	conversations = open(all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (conversations < 0)
+	inbox = inbox_open(spec, spec->inbox, &ignored);
+	conversations = path_open_beneath(inbox, TR_DIR, O_RDONLY | O_DIRECTORY, 0);
+	if (inbox < 0 || conversations < 0)
 		return NULL;
 	(void)buf_puts(&b, "# The loop in ");
 	put_text(&b, l->q.workspace);
@@ -139,5 +142,5 @@ char *transcripts_index(const struct loop *l)
 	r = any ? write_index(conversations, dir, &b) : 0;
 	if (r < 0)
 		log_warn("loop", "cannot write the index of the conversations: %s", strerror(-r));
-	return any && r == 0 ? xasprintf("%s/%s/index.md", all, dir) : NULL;
+	return any && r == 0 ? xasprintf("%s/" TR_DIR "/%s/index.md", spec->inbox, dir) : NULL;
 }
