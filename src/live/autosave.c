@@ -291,7 +291,7 @@ int export_run(const struct places *p, const char *record, const struct sandbox_
 	strv_pushf(argv, "%lld", (long long)options->since_ms);
 	strv_push(argv, options->thinking ? "1" : "0");
 	strv_pushf(argv, "%llu", (unsigned long long)max);
-	strv_take(argv, export_names_read(record));
+	strv_take(argv, export_names_path(record));
 	push_agents(argv, options->agent);
 	*ret = (struct run)RUN_INIT;
 	ret->argv = argv->v;

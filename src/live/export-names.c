@@ -4,43 +4,25 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
+#include "base/fd.h"
+#include "base/mem.h"
 #include "base/path.h"
 
-#define FILE_NAME "export-names"
-
-char *export_names_read(const char *record)
+char *export_names_path(const char *record)
 {
-	cleanup_free char *path = path_join(record, FILE_NAME);
-	struct buf b;
-
-	buf_init(&b, EXPORT_NAMES_BYTES);
-	if (path_read(AT_FDCWD, path, &b) < 0)
-		buf_clear(&b);
-	return buf_take(&b);
-}
-
-static size_t count_lines(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += *s == '\n';
-	return n;
+	return path_join(record, "export-names");
 }
 
 int export_names_add(const char *record, const char *name)
 {
-	cleanup_free char *path = path_join(record, FILE_NAME), *text = export_names_read(record);
-	cleanup_free char *all = NULL;
-	const char *keep = text;
+	cleanup_free char *path = export_names_path(record), *line = NULL;
+	cleanup_fd int fd = -1;
 	struct timespec now;
 
 	/* Files get their times from this clock, which is a few milliseconds behind the other. */
 	if (clock_gettime(CLOCK_REALTIME_COARSE, &now) < 0)
 		return -errno;
-	for (size_t n = count_lines(text); n >= EXPORT_NAMES_MAX; n--)
-		keep = strchr(keep, '\n') + 1;
-	all = xasprintf("%s%lld%09ld %s\n", keep, (long long)now.tv_sec, now.tv_nsec, name);
-	return path_write_atomic(AT_FDCWD, path, all, strlen(all), 0600, 0);
+	line = xasprintf("%lld%09ld %s\n", (long long)now.tv_sec, now.tv_nsec, name);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd_write_all(fd, line, strlen(line));
 }

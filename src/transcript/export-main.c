@@ -4,10 +4,10 @@
  *	export HOME OUT KNOWN FORMAT SINCE-MS THINKING RESULT-MAX NAMES AGENT...
  *
  * It is started in the directory for the conversations, which OUT names: its caller has opened that
- * without following an agent's links. KNOWN is the file that records earlier exports. NAMES has the names of conversations, as lines
- * (live/export-names.h). The values that are secret come on stdin, as
- * hashes (base/text/known.h); the result goes to stdout as JSON. This is a separate executable because it reads files that an agent
- * wrote, and because hashing needs OpenSSL.
+ * without following an agent's links. KNOWN is the file that records earlier exports. NAMES is the
+ * file with the names of conversations (live/export-names.h), or none. The values that are secret
+ * come on stdin, as hashes (base/text/known.h); the result goes to stdout as JSON. This is a separate
+ * executable because it reads files that an agent wrote, and because hashing needs OpenSSL.
  *
  * There are two processes. The first opens the directories, has opencode's database converted to
  * files, and keeps KNOWN, which is next to files that no conversation may change. Its child gives
@@ -168,7 +168,7 @@ static int export_opencode(struct tr_job *job, const struct opencode *o, struct 
 
 /* The work of the child, and its descriptors. */
 struct reading {
-	int home, out, conversations, result;
+	int home, out, conversations, names, result;
 	json_t *known;
 	struct opencode opencode;
 };
@@ -184,7 +184,7 @@ static int read_all(const struct reading *w, char **argv, struct tr_tally *t, st
 		.style = {.thinking = streq(argv[THINKING], "1")},
 		.known_values = &values,
 		.known = w->known,
-		.names = argv[NAMES],
+		.names = w->names,
 		.hash = &sha256,
 	};
 	int first = read_values(&values, err);
@@ -304,6 +304,7 @@ static void reading_done(struct reading *w)
 	json_decref(w->known);
 	closep(&w->home);
 	closep(&w->conversations);
+	closep(&w->names);
 	closep(&w->result);
 	closep(&w->opencode.dir);
 	free(w->opencode.key);
@@ -319,6 +320,7 @@ static int open_all(struct reading *w, char **argv, struct err *err)
 	w->out = w->home < 0 ? -1 : open_dir(".", err);
 	if (w->home < 0 || w->out < 0)
 		return w->home < 0 ? w->home : w->out;
+	w->names = open(argv[NAMES], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	/* Where it cannot be locked, no export can remove the directory either. */
 	(void)flock(w->out, LOCK_SH);
 	if (mkdirat(w->out, TR_DIR, 0755) < 0 && errno != EEXIST)
@@ -331,8 +333,12 @@ static int open_all(struct reading *w, char **argv, struct err *err)
 
 static int run(char **argv, int *ret_code, struct err *err)
 {
-	cleanup_(reading_done) struct reading w = {
-		.home = -1, .out = -1, .conversations = -1, .result = -1, .opencode.dir = -ENOENT};
+	cleanup_(reading_done) struct reading w = {.home = -1,
+						   .out = -1,
+						   .conversations = -1,
+						   .names = -1,
+						   .result = -1,
+						   .opencode.dir = -ENOENT};
 	cleanup_free char *scratch = xasprintf("%s.opencode", argv[KNOWN]);
 	cleanup_fd int locked = -1;
 	int r = open_all(&w, argv, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/parse.h"
@@ -14,7 +15,8 @@
 
 #define SLUG_MAX 60
 #define COPY_SIZE (256 * KiB)
-#define TAKEN_MAX 1000 /* conversations of one second with one name */
+#define NAMES_MAX (16 * KiB) /* of the names: some 160 iterations */
+#define TAKEN_MAX 1000	     /* conversations of one second with one name */
 
 struct one {
 	const struct tr_job *job;
@@ -52,14 +54,34 @@ static void slug(const struct tr_job *job, const char *said, char ret[SLUG_MAX +
 		(void)snprintf(ret, SLUG_MAX + 1, "conversation");
 }
 
-/* Returns the name that held when the conversation was last changed; NULL: none did. */
+/* The last lines of the names, as they are now. */
+static char *last_names(int fd)
+{
+	char text[NAMES_MAX + 1], *first = text;
+	struct stat st;
+	ssize_t n = -1;
+	off_t at = 0;
+
+	if (fd > 0 && fstat(fd, &st) == 0) {
+		at = st.st_size > (off_t)NAMES_MAX ? st.st_size - (off_t)NAMES_MAX : 0;
+		n = pread(fd, text, NAMES_MAX, at);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	if (at > 0) /* in the middle of a line */
+		first = strchrnul(text, '\n');
+	return xstrdup(first);
+}
+
+/* Returns the name that held when the conversation was last changed; NULL: none did. The line of
+ * that time was there before the conversation was. */
 static char *name_of(const struct one *o)
 {
+	cleanup_free char *names = last_names(o->job->names);
 	const uint64_t at =
 		(uint64_t)o->st.st_mtim.tv_sec * 1000000000 + (uint64_t)o->st.st_mtim.tv_nsec;
-	const char *line = o->job->names, *name = NULL;
+	const char *line = names, *name = NULL;
 
-	while (line && *line) {
+	while (*line) {
 		size_t digits = strspn(line, "0123456789"), n = strcspn(line, "\n");
 		uint64_t from;
 

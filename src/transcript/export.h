@@ -21,7 +21,7 @@ struct tr_job {
 	const struct known *known_values; /* secrets to take out; NULL: only by their shape */
 	uint64_t since_ms;		  /* only conversations changed after this; 0: all */
 	json_t *known;			  /* an object */
-	const char *names;		  /* live/export-names.h; NULL: none */
+	int names;			  /* live/export-names.h; 0: none */
 	/* SHA-256 of a file as hex, fed by bytes(); NULL: none. */
 	const struct tr_hash *hash;
 };

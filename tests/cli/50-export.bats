@@ -383,3 +383,21 @@ kept() {
 	has "$(cat "$T/said")" "not all conversations of '$name' could be exported"
 	lacks "$(cat "$T/said")" 'line 1'
 }
+
+@test 'what is written while an export waits for another one gets the name of its own time' {
+	local record=$T/record pid
+
+	mkdir -p "$record" "$T/out" "$T/home/.claude/projects/-p"
+	echo '1 loop/first' >"$record/names"
+	exec 9>"$record/exported.json.lock"
+	flock 9
+	(cd "$T/out" && exec "${RALPH%/bin/ralph}/libexec/ralph/export" "$T/home" "$T/out" "$record/exported.json" md 0 0 4096 \
+		"$record/names" claude </dev/null >"$T/said" 9>&-) &
+	pid=$!
+	wait_until sh -c "ls -l /proc/$pid/fd | grep -q exported.json.lock"
+	echo "2 loop/second" >>"$record/names"
+	cp "$BATS_TEST_DIRNAME/../golden/transcripts/claude-tools-run.jsonl" "$T/home/.claude/projects/-p/s.jsonl"
+	exec 9>&-
+	wait "$pid"
+	[ -e "$T/out/conversations/loop/second.md" ]
+}
