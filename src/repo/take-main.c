@@ -1,7 +1,7 @@
 /*
  * repo tips DIR                       the commits that DIR has, one a line, for git inside
  * repo apply DIR NAME                 the stream on stdin into DIR, as refs/remotes/NAME/…
- * repo diff DIR TMP BRANCH FLAGS      the stream on stdin compared with DIR; FLAGS of "s", "t"
+ * repo diff DIR BRANCH FLAGS          the stream on stdin compared with DIR; FLAGS of "s", "t"
  * repo import DIR NAME WHEN           import.h; WHEN "idle": HEAD may follow, "busy": it may not
  * repo held DIR NAME                  what imports held
  * repo show DIR NAME REF FLAGS        one of those as a patch; FLAGS as for diff
@@ -12,7 +12,7 @@
  * repo unpin DIR NAME
  * repo put-back DIR NAME
  *
- * For ralph's own use; see take.h. apply, import and tips answer on stdout in JSON; an error is a line on
+ * For ralph's own use. apply, import and tips answer on stdout in JSON; an error is a line on
  * stderr, and exit 1.
  */
 #include "repo/take.h"
@@ -75,181 +75,15 @@ static int head_oid(git_repository *repo, git_oid *ret)
 	return git_reference_name_to_id(ret, repo, "HEAD");
 }
 
-static json_int_t count_new(git_repository *repo, const git_oid *from, const git_oid *to)
-{
-	size_t ahead = 0, behind = 0;
-
-	if (git_graph_ahead_behind(&ahead, &behind, repo, to, from) < 0)
-		return -1;
-	return (json_int_t)ahead;
-}
-
-static int apply_ref(git_repository *repo, const char *remote, const struct repo_ref *ref,
-		     json_t *refs, struct err *err)
-{
-	cleanup_free char *name = xasprintf("refs/remotes/%s/%s", remote, ref->name);
-	json_t *row = json_object(), *warnings = json_array();
-	git_oid head, base, old;
-	git_reference *made = NULL;
-	char hex[GIT_OID_HEXSZ + 1];
-	bool has_head = head_oid(repo, &head) == 0;
-	bool same =
-		git_reference_name_to_id(&old, repo, name) == 0 && git_oid_equal(&old, &ref->oid);
-	bool has_base = has_head && repo_base(repo, &head, &ref->oid, &base);
-	int r = repo_warnings(repo, has_base ? &base : NULL, &ref->oid, warnings, err);
-
-	if (r == 0 && !same &&
-	    git_reference_create(&made, repo, name, &ref->oid, 1, "ralph apply") < 0)
-		r = gitlib_err(err, name);
-	git_reference_free(made);
-	(void)json_object_set_new(row, "ref", json_text(name + strlen("refs/remotes/")));
-	(void)json_object_set_new(row, "oid",
-				  json_string(git_oid_tostr(hex, sizeof(hex), &ref->oid)));
-	(void)json_object_set_new(row, "commits",
-				  json_integer(has_head ? count_new(repo, &head, &ref->oid) : -1));
-	(void)json_object_set_new(row, "changed", json_boolean(!same));
-	(void)json_object_set_new(row, "warnings", warnings);
-	(void)json_array_append_new(refs, row);
-	return r;
-}
-
-/* Combines the objects of the user's repository with the received ones, which have a directory
- * of their own. */
-static int both_objects(git_repository *real, const char *tmp, git_odb **ret, struct err *err)
-{
-	cleanup_free char *pack_dir = path_join(tmp, "pack");
-	int r = path_mkdirs(pack_dir, 0755, err);
-
-	if (r == 0 &&
-	    (git_repository_odb(ret, real) < 0 || git_odb_add_disk_alternate(*ret, tmp) < 0))
-		r = gitlib_err(err, "cannot read the objects");
-	return r;
-}
-
-static int take(git_odb *odb, const char *tmp, struct repo_taken *ret, struct err *err)
-{
-	cleanup_free char *pack_dir = path_join(tmp, "pack");
-
-	return repo_take(STDIN_FILENO, odb, pack_dir, ret, err);
-}
-
-/* Moves the complete pack into the repository, its index last. */
-static int move_packs(const char *from, const char *to, struct err *err)
-{
-	static const char *const kinds[] = {".pack", ".idx"};
-	cleanup_fd int packs = open(to, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r = packs < 0 ? err_sys(err, errno, "cannot open '%s'", to) : 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kinds); i++) {
-		DIR *d = opendir(from);
-		struct dirent *de;
-
-		while (r == 0 && d && (de = readdir(d))) {
-			const char *dot = strrchr(de->d_name, '.');
-
-			if (!dot || !streq(dot, kinds[i]))
-				continue;
-			if (renameat(dirfd(d), de->d_name, packs, de->d_name) < 0)
-				r = err_sys(err, errno, "cannot move a pack to '%s'", to);
-		}
-		if (d)
-			(void)closedir(d);
-	}
-	return r;
-}
-
-static int apply_taken(git_repository *repo, const char *tmp, const char *remote, json_t *refs,
-		       struct err *err)
-{
-	static struct repo_taken taken;
-	cleanup_free char *from = path_join(tmp, "pack");
-	cleanup_free char *to = path_join(git_repository_commondir(repo), "objects/pack");
-	git_odb *odb = NULL;
-	int r = both_objects(repo, tmp, &odb, err);
-
-	if (r == 0)
-		r = take(odb, tmp, &taken, err);
-	if (r == 0)
-		r = path_mkdirs(to, 0777, err);
-	if (r == 0)
-		r = move_packs(from, to, err);
-	if (r == 0 && git_odb_refresh(odb) < 0)
-		r = gitlib_err(err, "cannot read the objects");
-	for (size_t i = 0; r == 0 && i < taken.n_refs; i++)
-		r = apply_ref(repo, remote, &taken.refs[i], refs, err);
-	repo_taken_done(&taken);
-	git_odb_free(odb);
-	return r;
-}
-
 static int cmd_apply(char **argv, json_t *out, struct err *err)
 {
-	cleanup_free char *tmp = NULL;
-	git_repository *repo = NULL;
-	json_t *refs = json_array();
-	struct err ignored;
-	int r = open_repo(argv[0], &repo, err);
-
-	(void)json_object_set_new(out, "refs", refs);
-	if (r < 0)
-		return r;
-	/* The directory is on the same file system, so that the pack can be renamed. */
-	tmp = xasprintf("%sobjects/ralph-XXXXXX", git_repository_commondir(repo));
-	if (!mkdtemp(tmp))
-		r = err_sys(err, errno, "cannot create '%s'", tmp);
-	if (r == 0)
-		r = apply_taken(repo, tmp, argv[1], refs, err);
-	(void)path_remove_tree(AT_FDCWD, tmp, &ignored);
-	git_repository_free(repo);
-	return r;
-}
-
-static const struct repo_ref *find_ref(const struct repo_taken *t, const char *name)
-{
-	for (size_t i = 0; i < t->n_refs; i++)
-		if (streq(t->refs[i].name, name))
-			return &t->refs[i];
-	return NULL;
-}
-
-static int print_taken(git_repository *real, git_odb *odb, const struct repo_ref *ref,
-		       const char *flags, struct err *err)
-{
-	git_repository *joined = NULL;
-	git_oid head, base;
-	bool has_base;
-	int r = git_repository_wrap_odb(&joined, odb) < 0 ? gitlib_err(err, "cannot read") : 0;
-
-	if (r == 0) {
-		has_base = head_oid(real, &head) == 0 && repo_base(joined, &head, &ref->oid, &base);
-		r = repo_print_diff(joined, has_base ? &base : NULL, &ref->oid,
-				    strchr(flags, 's') != NULL, strchr(flags, 't') != NULL, err);
-	}
-	git_repository_free(joined);
-	return r;
+	return import_clone(argv[0], argv[1], out, err);
 }
 
 static int cmd_diff(char **argv, json_t *out, struct err *err)
 {
-	static struct repo_taken taken;
-	const struct repo_ref *ref = NULL;
-	git_repository *repo = NULL;
-	git_odb *odb = NULL;
-	int r = open_repo(argv[0], &repo, err);
-
-	if (r == 0)
-		r = both_objects(repo, argv[1], &odb, err);
-	if (r == 0)
-		r = take(odb, argv[1], &taken, err);
-	if (r == 0) {
-		ref = find_ref(&taken, argv[2]);
-		r = ref ? print_taken(repo, odb, ref, argv[3], err)
-			: err_set(err, ENOENT, "the clone has no branch '%s'", argv[2]);
-	}
-	repo_taken_done(&taken);
-	git_odb_free(odb);
-	git_repository_free(repo);
-	return r;
+	return import_show_clone(argv[0], argv[1], strchr(argv[2], 's') != NULL,
+				 strchr(argv[2], 't') != NULL, err);
 }
 
 static int cmd_import(char **argv, json_t *out, struct err *err)
@@ -361,7 +195,7 @@ static const struct {
 	/* clang-format off */
 	{"tips", 1, cmd_tips, false, false},
 	{"apply", 2, cmd_apply, false, false},
-	{"diff", 4, cmd_diff, true, false},
+	{"diff", 3, cmd_diff, true, false},
 	{"import", 3, cmd_import, false, false},
 	{"adopt", 4, cmd_adopt, false, false},
 	{"held", 2, cmd_held, false, false},

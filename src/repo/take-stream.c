@@ -109,8 +109,8 @@ static int count_objects(struct repo_stream *s, char head[PACK_HEAD_LEN], struct
 	return n[0] | n[1] | n[2] | n[3] ? 1 : 0;
 }
 
-int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, bool complete,
-		     git_oid *ret_name, struct err *err)
+int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, git_oid *ret_name,
+		     struct err *err)
 {
 	git_indexer_options opts;
 	git_indexer_progress progress = {0};
@@ -125,7 +125,6 @@ int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, 
 	if (r <= 0)
 		return r;
 	(void)git_indexer_options_init(&opts, GIT_INDEXER_OPTIONS_VERSION);
-	opts.verify = complete;
 	opts.progress_cb = s->progress;
 	opts.progress_cb_payload = s->arg;
 	if (git_indexer_new(&indexer, pack_dir, 0, odb, &opts) < 0)

@@ -35,9 +35,8 @@ int repo_stream_leave(struct repo_stream *s);
 /* Up to n bytes; 0 at the end. */
 ssize_t repo_stream_read(struct repo_stream *s, void *p, size_t n);
 /*
- * The rest of it is a pack, which goes to pack_dir with its index. complete: libgit2 looks whether
- * every object that it names is in it or in odb. 0: it holds no objects, and nothing was written;
- * 1: *ret_name is the hash that its files are named by.
+ * The rest of it is a pack, which goes to pack_dir with its index. 0: it holds no objects, and nothing
+ * was written; 1: *ret_name is the hash that its files are named by.
  */
-int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, bool complete,
-		     git_oid *ret_name, struct err *err);
+int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, git_oid *ret_name,
+		     struct err *err);

@@ -75,8 +75,22 @@ refused() {
 	done
 	stream "zzzz refs/heads/x" | refused
 	stream "$oid" | refused
-	for n in {1..300}; do echo "$oid refs/heads/b$n"; done >"$T/many"
+	for n in {1..4097}; do echo "$oid refs/heads/b$n"; done >"$T/many"
 	{ cat "$T/many"; echo; stream | tail -n +2; } | refused
+}
+
+@test 'a commit with names that git would not check out is refused, and nothing of it stays' {
+	local name oid blob tree before
+
+	before=$(find .git -type f | sort | xargs sha256sum)
+	blob=$(echo x | git -C "$T/evil" hash-object -w --stdin)
+	for name in .git .GIT 'git~1' $'.g\xe2\x80\x8cit' .. .; do
+		tree=$(printf '100644 blob %s\t%s\n' "$blob" "$name" | git -C "$T/evil" mktree)
+		oid=$(git -C "$T/evil" -c user.name=x -c user.email=x commit-tree -m x "$tree")
+		git -C "$T/evil" update-ref refs/heads/x "$oid"
+		stream "$oid refs/heads/x" | refused
+	done
+	same "$before" "$(find .git -type f | sort | xargs sha256sum)"
 }
 
 @test 'a stream without its objects, cut off, or of another kind is refused' {

@@ -95,24 +95,18 @@ static int diff_held(struct cli *cli, const struct diff_args *args, const struct
 static int diff_clone(struct cli *cli, const struct diff_args *args, int argc, char **argv)
 {
 	cleanup_clone struct clone c = {0};
-	cleanup_free char *tmp = NULL, *flags = NULL;
-	struct err ignored;
+	cleanup_free char *flags = NULL;
 	int r = clone_open(cli, argv[0], &c);
 
 	if (r < 0)
 		return r;
-	tmp = xasprintf("%s/diff.XXXXXX", c.places.state);
-	if (!mkdtemp(tmp))
-		return err_sys(&cli->err, errno, "cannot create '%s'", tmp);
 	flags = xasprintf("-%s%s", args->stat ? "s" : "", isatty(STDOUT_FILENO) ? "t" : "");
 	{
 		const char *const repo[] = {"diff", c.spec->workspace,
-					    tmp,    argc > 1 ? argv[1] : c.spec->branch,
-					    flags,  NULL};
+					    argc > 1 ? argv[1] : c.spec->branch, flags, NULL};
 
 		r = clone_take(cli, &c, repo, NULL);
 	}
-	(void)path_remove_tree(AT_FDCWD, tmp, &ignored);
 	return r;
 }
 

@@ -408,7 +408,7 @@ static int write_pack(struct import *im, struct repo_stream *s, struct err *err)
 	s->arg = im;
 	(void)sigaction(SIGBUS, &act, &old);
 	if (sigsetjmp(no_room, 1) == 0)
-		r = repo_stream_pack(s, im->odb, pack, false, &im->pack, err);
+		r = repo_stream_pack(s, im->odb, pack, &im->pack, err);
 	else
 		r = err_set(err, ENOSPC, "cannot write the objects: no space left on device");
 	(void)sigaction(SIGBUS, &old, NULL);
@@ -547,6 +547,13 @@ static int open_module(struct import *m, const struct import *top, struct err *e
 	return r == 0 ? import_git_start(m, err) : r;
 }
 
+int import_receive(struct import *im, struct repo_stream *s, struct buf *line, int r,
+		   struct err *err)
+{
+	r = import_take_lines(im, s, line, r, err);
+	return r == 0 && im->n_rows ? take_pack(im, s, err) : r;
+}
+
 /* Everything of one repository, from the first line of its stream on. */
 static int take_one(struct import *im, struct repo_stream *s, struct buf *line, int r, json_t *out,
 		    struct err *err)
@@ -557,9 +564,7 @@ static int take_one(struct import *im, struct repo_stream *s, struct buf *line, 
 			return r;
 		r = repo_stream_line(s, line);
 	}
-	r = import_take_lines(im, s, line, r, err);
-	if (r == 0 && im->n_rows)
-		r = take_pack(im, s, err);
+	r = import_receive(im, s, line, r, err);
 	if (r == 0)
 		r = import_plan(im, err);
 	if (r == 0)
@@ -662,12 +667,17 @@ static int recover_all(struct import *im, struct err *err)
 	return r;
 }
 
-int import_take(struct import *im, json_t *out, struct err *err)
+int import_begin(struct import *im, struct err *err)
 {
 	int r = import_confine(im, err);
 
-	if (r == 0)
-		r = recover_all(im, err);
+	return r == 0 ? recover_all(im, err) : r;
+}
+
+int import_take(struct import *im, json_t *out, struct err *err)
+{
+	int r = import_begin(im, err);
+
 	return r == 0 ? take_stream(im, out, err) : r;
 }
 

@@ -185,6 +185,20 @@ void import_done(struct import *im);
 int import_run(const char *root, const char *name, enum import_when when, json_t *out,
 	       struct err *err);
 
+/*
+ * import-clone.c: `repo apply ROOT NAME`, from a clone in which an agent worked. Its branches become
+ * refs/remotes/NAME/…; fills {"refs": [{ref, oid, commits, changed, warnings}]}. Or one of them is
+ * printed as a patch. The stream has only branches.
+ */
+int import_clone(const char *root, const char *remote, json_t *out, struct err *err);
+int import_show_clone(const char *root, const char *branch, bool stat, bool terminal,
+		      struct err *err);
+/* For it: this process gives up all else, and what a killed import left is finished; then lines and
+ * pack of one repository are received and checked. */
+int import_begin(struct import *im, struct err *err);
+int import_receive(struct import *im, struct repo_stream *s, struct buf *line, int r,
+		   struct err *err);
+
 /* The parts of import_run(), for import-new.c: what is not to be open is closed; the repository whose
  * directories im->git names is opened; the rest. */
 void import_close_rest(void);
