@@ -95,9 +95,20 @@ static int refuse(const struct selftest *t, const char *name, struct err *err)
 		name, name, rows, n > ROWS_SHOWN ? " …" : "");
 }
 
+/* Reads the plan that the live sandbox was started with. That of the command may have less. */
+static int read_plan(const struct places *p, const char *name, struct sandbox_spec **ret,
+		     struct err *err)
+{
+	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	int r = store_open(p, name, false, &e, err);
+
+	return r < 0 ? r : store_read_spec(&e, ret, err);
+}
+
 int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 		       enum selftest_need need, int conn, struct err *err)
 {
+	cleanup_(spec_freep) struct sandbox_spec *live = NULL;
 	struct selftest t;
 	struct err ignored;
 	int r;
@@ -107,7 +118,9 @@ int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 		return 0;
 	r = live_wait_up(conn, spec->name, err);
 	if (r == 0)
-		r = selftest_run(p, spec, 0, -1, &t, err);
+		r = read_plan(p, spec->name, &live, err);
+	if (r == 0)
+		r = selftest_run(p, live, 0, -1, &t, err);
 	if (r < 0)
 		return r;
 	if (t.passed) {

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/proc.h"
 #include "live/live.h"
 #include "record/store.h"
@@ -14,16 +15,33 @@ extern char **environ;
 
 #define ANSWER_MAX (4 * MiB)
 #define TIPS_MS 30000
+#define COUNT_MS 300000 /* of a large tree, on a slow disk */
+#define COUNT_TEXT_MAX KiB
 
 /*
  * Prints all branches, then a pack of the objects that they have and the commits in the arguments
- * do not. The script runs in the sandbox, so hostile git settings have no effect on the host.
+ * do not. With "work" as the first argument, the branch of HEAD has one commit more, of all files as
+ * they are; the clone's own branch stays. The script runs in the sandbox, so hostile git settings
+ * have no effect on the host.
  */
-static const char script[] =
+static const char take_script[] =
+	"work=$1; shift\n"
 	"refs=$(git for-each-ref --format='%(objectname) %(refname)' refs/heads) || exit\n"
+	"if [ -n \"$work\" ] && head=$(git symbolic-ref -q HEAD) && [ -n \"$(git status "
+	"--porcelain)\" ]; then\n"
+	"	GIT_INDEX_FILE=$(mktemp -u) && export GIT_INDEX_FILE || exit\n"
+	"	git read-tree HEAD && git add -A && tree=$(git write-tree) &&\n"
+	"		new=$(git commit-tree \"$tree\" -p HEAD -m 'uncommitted work') || exit\n"
+	"	rm -f \"$GIT_INDEX_FILE\"; unset GIT_INDEX_FILE\n"
+	"	refs=$(printf '%s\\n' \"$refs\" | while read -r oid ref; do\n"
+	"		[ \"$ref\" != \"$head\" ] || oid=$new; echo \"$oid $ref\"; done)\n"
+	"fi\n"
 	"printf '%s\\n\\n' \"$refs\"\n"
 	"{ printf '%s\\n' \"$refs\" | cut -d' ' -f1; for tip; do echo \"^$tip\"; done; } |\n"
 	"git pack-objects -q --revs --stdout\n";
+
+static const char count_script[] = "git status --porcelain | wc -l";
+static const char commit_script[] = "git add -A && git commit -q --no-verify -m \"$1\"";
 
 int clone_open(struct cli *cli, const char *name, struct clone *ret)
 {
@@ -69,8 +87,10 @@ static int push_tips(struct cli *cli, const struct clone *c, struct strv *out)
 	return 0;
 }
 
-/* In the sandbox as it runs, or else in one without network for the moment. */
-static int make_command(struct cli *cli, const struct clone *c, struct strv *argv)
+/* In the sandbox as it runs, or else in one without network for the moment. The script's arguments
+ * follow. */
+static int make_command(struct cli *cli, const struct clone *c, const char *script,
+			struct strv *argv)
 {
 	static const char *const start[] = {"run",	"--clone", "--agent", "command",
 					    "--no-tty", "--net",   "none",    "--name"};
@@ -95,7 +115,39 @@ static int make_command(struct cli *cli, const struct clone *c, struct strv *arg
 	strv_push(argv, "-c");
 	strv_push(argv, script);
 	strv_push(argv, "sh");
-	return push_tips(cli, c, argv);
+	return 0;
+}
+
+int clone_uncommitted(struct cli *cli, const struct clone *c, uint64_t *ret)
+{
+	cleanup_strv struct strv argv = {0};
+	cleanup_free char *text = NULL;
+	int code = 0, r = make_command(cli, c, count_script, &argv);
+
+	*ret = 0;
+	if (r == 0)
+		r = run_capture(argv.v, environ, COUNT_MS, COUNT_TEXT_MAX, &text, &code, &cli->err);
+	if (r < 0 || code != 0)
+		return r < 0 ? r
+			     : err_set(&cli->err, EIO, "git in sandbox '%s' failed", c->spec->name);
+	text[strcspn(text, "\n")] = '\0';
+	return parse_uint(text + strspn(text, " "), 0, UINT32_MAX, ret) < 0
+		       ? err_set(&cli->err, EIO, "git in sandbox '%s' says nonsense", c->spec->name)
+		       : 0;
+}
+
+int clone_commit(struct cli *cli, const struct clone *c)
+{
+	cleanup_strv struct strv argv = {0};
+	cleanup_free char *text = NULL;
+	int code = 0, r = make_command(cli, c, commit_script, &argv);
+
+	strv_pushf(&argv, "uncommitted work of sandbox %s", c->spec->name);
+	if (r == 0)
+		r = run_capture(argv.v, environ, COUNT_MS, COUNT_TEXT_MAX, &text, &code, &cli->err);
+	if (r == 0 && code != 0)
+		r = err_set(&cli->err, EIO, "git in sandbox '%s' did not commit", c->spec->name);
+	return r;
 }
 
 static int start(struct cli *cli, struct strv *argv, int in, int out, struct child *ret)
@@ -130,7 +182,8 @@ static int collect(struct cli *cli, int fd, char **ret)
 	return 0;
 }
 
-int clone_take(struct cli *cli, const struct clone *c, const char *const *args, char **ret_out)
+int clone_take(struct cli *cli, const struct clone *c, const char *const *args, bool work,
+	       char **ret_out)
 {
 	cleanup_strv struct strv writer_argv, reader_argv;
 	struct child writer = {.pid = -1, .pidfd = -1}, reader = {.pid = -1, .pidfd = -1};
@@ -139,7 +192,10 @@ int clone_take(struct cli *cli, const struct clone *c, const char *const *args, 
 	strv_init(&writer_argv);
 	strv_init(&reader_argv);
 	make_reader(c, args, &reader_argv);
-	r = make_command(cli, c, &writer_argv);
+	r = make_command(cli, c, take_script, &writer_argv);
+	strv_push(&writer_argv, work ? "work" : "");
+	if (r == 0)
+		r = push_tips(cli, c, &writer_argv);
 	if (r == 0 && (pipe2(stream, O_CLOEXEC) < 0 || pipe2(answer, O_CLOEXEC) < 0))
 		r = err_sys(&cli->err, errno, "cannot create a pipe");
 	if (r == 0)

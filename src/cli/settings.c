@@ -113,6 +113,8 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 				 .name = t->name,
 				 .clone = t->clone,
 				 .home_of = t->home_of,
+				 .every_agent = t->every_agent,
+				 .stays = t->stays,
 				 .environ = environ,
 				 .make_image = t->starts && !cli->dry_run,
 				 .begun = t->begun,

@@ -39,6 +39,8 @@ struct settings_target {
 	const struct agent *agent; /* named by the user; NULL: as the settings say */
 	bool clone;		   /* the agent works in a clone of its own */
 	enum spec_home home_of;	   /* whose home it has */
+	bool every_agent;	   /* logins of all agents found, unless the settings name one */
+	bool stays;		   /* commands that are not known yet follow */
 	bool starts;		   /* the command starts a sandbox: missing parts are made */
 	bool alone; /* no command was given: run the settings' agent, if it has a program */
 	/* See struct build_input; may be NULL. */

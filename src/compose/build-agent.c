@@ -71,7 +71,16 @@ static void values_done(struct row_values *v)
 	free(v->endpoint);
 }
 
-static void add_env(struct sandbox_spec *s, const struct agent_env *e)
+/* Any command has the variables of a credential that the settings name. A login that is here for
+ * another agent has that agent's own variables, and a second name of it would confuse the agent. */
+static bool is_for_agents(const struct sandbox_spec *s, const struct build_input *in,
+			  const struct agent *a, const struct spec_credential *c)
+{
+	return c && !a->program && s->agents.n && !config_credential(in->config, c->name);
+}
+
+static void add_env(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+		    const struct agent_env *e)
 {
 	const struct spec_credential *c = e->provider ? phantom_of(s, e->provider) : NULL;
 	const struct spec_env *there = spec_env_find(s, e->name);
@@ -79,7 +88,8 @@ static void add_env(struct sandbox_spec *s, const struct agent_env *e)
 	cleanup_free char *value = NULL;
 
 	/* A variable that the user set keeps its value. */
-	if ((e->provider && !c) || (there && there->origin == SPEC_USER))
+	if ((e->provider && !c) || (there && there->origin == SPEC_USER) ||
+	    is_for_agents(s, in, a, c))
 		return;
 	values_of(s, c, &v);
 	value = agent_expand(e->value, &v.v, false);
@@ -170,7 +180,24 @@ static void add_provider_tools(struct sandbox_spec *s, const struct config *c,
 		return;
 	}
 	for (const char *const *t = a->provider_tools; *t; t++)
-		strv_push(&s->provider_tools, *t);
+		if (!strv_has(&s->provider_tools, *t))
+			strv_push(&s->provider_tools, *t);
+}
+
+/* Their login hosts stay closed: `ralph up --agent NAME` is for logging in. */
+static int add_others_net(struct sandbox_spec *s, const struct build_input *in, struct err *err)
+{
+	const struct agent *a;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && (a = build_agent_at(s, i)); i++) {
+		cleanup_free char *source = xasprintf("agent %s", a->name);
+
+		if (streq(in->config->network.provider_tools, "agent"))
+			add_provider_tools(s, in->config, a);
+		r = add_hosts(s, in, a->hosts, source, err);
+	}
+	return r;
 }
 
 int build_agent_net(struct sandbox_spec *s, const struct build_input *in, struct err *err)
@@ -185,6 +212,8 @@ int build_agent_net(struct sandbox_spec *s, const struct build_input *in, struct
 	source = xasprintf("agent %s", a->name);
 	login = xasprintf("agent %s: login", a->name);
 	r = add_hosts(s, in, a->hosts, source, err);
+	if (r == 0)
+		r = add_others_net(s, in, err);
 	/* With a phantom the gateway speaks to the provider, and nobody else: a sandbox that could
 	 * would send there what it has read, under a key of somebody else's. */
 	if (r == 0 && !has_phantom(s, a))
@@ -240,16 +269,28 @@ static int check_identity(const struct sandbox_spec *s, const struct build_input
 	return 0;
 }
 
-int build_agent(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
-		struct err *err)
+static int add_row(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+		   struct err *err)
 {
 	int r = check_identity(s, in, a, err);
 
 	if (r < 0)
 		return r;
 	for (const struct agent_env *e = a->env; e->name; e++)
-		add_env(s, e);
+		add_env(s, in, a, e);
 	for (const struct agent_seed *seed = a->seeds; seed->path; seed++)
 		add_seed(s, a, seed);
 	return add_managed(s, in, &a->managed, err);
+}
+
+int build_agent(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
+		struct err *err)
+{
+	struct build_input plain = *in;
+	int r = add_row(s, in, a, err);
+
+	plain.hooks = NULL;
+	for (size_t i = 0; r == 0 && build_agent_at(s, i); i++)
+		r = add_row(s, &plain, build_agent_at(s, i), err);
+	return r;
 }

@@ -275,6 +275,26 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	return -EKEYREJECTED;
 }
 
+/* The services of the agents besides the sandbox's own. A login that cannot be used ends no sandbox
+ * in which the others work. */
+static int add_others(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
+		      char **notice, struct err *err)
+{
+	const struct agent *a;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && (a = build_agent_at(s, i)); i++)
+		for (const char *const *service = a->services; r == 0 && *service; service++) {
+			r = add(s, in, p, *service, notice, err);
+			if (r != -EKEYREJECTED)
+				continue;
+			build_notice(notice, "%s has no login here: %s", a->title, err->msg);
+			*err = (struct err){0};
+			r = 0;
+		}
+	return r;
+}
+
 int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
 	       char **notice, struct err *err)
 {
@@ -285,6 +305,8 @@ int build_cred(struct sandbox_spec *s, const struct build_input *in, const struc
 	probing_init(&p, s, in);
 	for (const char *const *service = a->services; r == 0 && *service; service++)
 		r = add(s, in, &p, *service, notice, err);
+	if (r == 0)
+		r = add_others(s, in, &p, notice, err);
 	for (size_t i = 0; r == 0 && i < c->n_credentials; i++)
 		r = add(s, in, &p, c->credentials[i].name, notice, err);
 	for (size_t i = 0; r == 0 && i < c->network.n_rules; i++)

@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "engine/cgroup.h"
 #include "engine/engine.h"
-#include "compose/agent-path.h"
 #include "compose/git-user.h"
 #include "workspace/gitdir.h"
 #include "workspace/nested.h"
@@ -229,8 +228,11 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 	(void)spec_mount_add(s, SPEC_BIND_RO, guest, "/run/ralph/guest", "ralph's own pid 1");
 	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, home_reasons[s->home_of]);
 	/* A home of its own is all the memory that the agent has. */
-	if (s->container.image && s->home_of == SPEC_HOME_PROJECT)
+	if (s->container.image && s->home_of == SPEC_HOME_PROJECT) {
 		build_volume(s, in, f->agent);
+		for (size_t i = 0; build_agent_at(s, i); i++)
+			build_volume(s, in, build_agent_at(s, i));
+	}
 	add_tools(s, f->tools);
 	r = in->review	? build_review(s)
 	    : in->clone ? build_clone(s, in, f->git, err)
@@ -270,22 +272,25 @@ static void shown_by_user(const struct config *c, struct strv *ret)
 
 /* The host's programs that the command needs, and what PATH is inside. */
 static int find_tools(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
-		      const char *cwd, struct tools *ret, struct err *err)
+		      const struct build *b, bool home_programs, struct tools *ret, struct err *err)
 {
-	cleanup_free char *host_path = agent_search_path(a, getenv("PATH"), in->places->home);
+	cleanup_free char *host_path = build_search_path(s, a, in->places->home);
 	cleanup_free char *home = host_home(s, in);
-	cleanup_strv struct strv shown = {0};
+	cleanup_strv struct strv shown = {0}, more = {0};
 	const struct tools_input ti = {
 		.argv0 = in->argv0,
 		.path = host_path,
 		.home = in->places->home,
 		.workspace = s->workspace,
-		.cwd = cwd,
+		.cwd = b->cwd,
 		.shown = &shown,
+		.more = &more,
+		.home_programs = home_programs,
 	};
 	int r;
 
 	shown_by_user(in->config, &shown);
+	build_programs(s, &more);
 	r = tools_resolve(&ti, ret, err);
 	return r < 0 ? r : packages_check(in->config, ret, s->home, home, err);
 }
@@ -296,6 +301,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	cleanup_(tools_done) struct tools tools = {0};
 	cleanup_free char *path = NULL;
 	const struct agent *a;
+	bool home_programs;
 	int r = set_identity(s, in, err);
 
 	if (r == 0)
@@ -315,8 +321,9 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	}
 	s->project = xstrdup(git->common ? git->common : s->workspace);
 	s->home_key = home_key(s->project, s->instance);
+	home_programs = build_agents(s, in, &ret->notice);
 	/* An image has its own programs. */
-	r = s->container.image ? 0 : find_tools(s, in, a, ret->cwd, &tools, err);
+	r = s->container.image ? 0 : find_tools(s, in, a, ret, home_programs, &tools, err);
 	if (r < 0)
 		return r;
 	path = s->container.image ? build_image_path(s) : tools_path_text(&tools);

@@ -35,7 +35,9 @@ struct build_input {
 	bool clone;  /* the agent works in a clone of its own */
 	enum spec_home home_of; /* whose home it has */
 	bool direct;		/* no sandbox at all; never by a setting */
-	bool run_agent;	     /* argv0 is the agent's program: without it there is nothing to do */
+	bool every_agent; /* the logins and settings of every agent found, unless one was named */
+	bool stays;	  /* commands that are not known yet follow: their programs come along */
+	bool run_agent;	  /* argv0 is the agent's program: without it there is nothing to do */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* An image that a container needs is built where it is missing; image_told may be NULL. */
 	bool make_image;
@@ -114,6 +116,17 @@ int build_agent(struct sandbox_spec *s, const struct build_input *in, const stru
 /* Can the agent that was asked for work in this sandbox at all? */
 int build_agent_check(const struct sandbox_spec *s, const struct build_input *in,
 		      const struct agent *a, const struct tools *t, struct err *err);
+/*
+ * build-agents.c: s->agents, whose settings and logins the sandbox has besides those of its own agent.
+ * A live sandbox of that name keeps what it has. True: the programs of the user's PATH are to be
+ * brought, for commands to come.
+ */
+bool build_agents(struct sandbox_spec *s, const struct build_input *in, char **notice);
+/* The i-th of them; NULL behind the last. */
+const struct agent *build_agent_at(const struct sandbox_spec *s, size_t i);
+/* The host's PATH, longer where it lacks the directory of an agent's program; NULL: empty. */
+char *build_search_path(const struct sandbox_spec *s, const struct agent *a, const char *home);
+void build_programs(const struct sandbox_spec *s, struct strv *ret);
 /* build-no-guest.c: all of it, for an engine without a guest */
 int build_no_guest(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
 		   const struct agent *a, char **notice, struct err *err);

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/probe-host.h"
+#include "compose/tools-home.h"
 #include "compose/tools-npm.h"
 #include "compose/tools-table.h"
 
@@ -355,13 +356,51 @@ static void bring_path_roots(struct search *s)
 	}
 }
 
+/* A directory of the user's own programs, of which no bind is made as a whole. */
+static bool is_own_dir(const struct search *s, const char *entry)
+{
+	const char *rel = in_home(s, entry);
+	struct tools_root root;
+
+	return rel && !visible(s, entry) && !tools_root_of(rel, &root) &&
+	       !tools_rel_is_private(rel);
+}
+
+/* Brings programs that a later command may name. *dirs gets the directories that they are found in. */
+static void bring_more(struct search *s, struct strv *dirs)
+{
+	cleanup_strv struct strv programs = {0};
+	struct err ignored, *err = s->err;
+
+	if (s->in->more)
+		strv_extend(&programs, s->in->more);
+	for (size_t i = 0; s->in->home_programs && i < s->entries.n; i++)
+		if (is_own_dir(s, s->entries.v[i]))
+			tools_programs_in(s->entries.v[i], &programs);
+	s->err = &ignored;
+	for (size_t i = 0; i < programs.n; i++) {
+		cleanup_free char *file = strchr(programs.v[i], '/')
+						  ? xstrdup(programs.v[i])
+						  : find_on_path(s, programs.v[i]);
+		cleanup_free char *real = NULL, *dir = file ? path_dir(file) : NULL;
+		bool reachable = true;
+
+		s->command = path_base(programs.v[i]);
+		if (file && bring(s, file, 0, &reachable, &real) == 0 && in_home(s, file) &&
+		    !strv_has(dirs, dir))
+			strv_push(dirs, dir);
+	}
+	s->err = err;
+}
+
 static void add_path(struct tools *t, const char *dir)
 {
 	if (!strv_has(&t->path, dir) && !strchr(dir, ':'))
 		strv_push(&t->path, dir);
 }
 
-static void make_path(struct search *s)
+/* Directories that the sandbox can write come last. */
+static void make_path(struct search *s, const struct strv *last)
 {
 	for (size_t i = 0; i < s->entries.n; i++) {
 		const char *entry = s->entries.v[i];
@@ -377,6 +416,8 @@ static void make_path(struct search *s)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(usual_path); i++)
 		add_path(s->out, usual_path[i]);
+	for (size_t i = 0; i < last->n; i++)
+		add_path(s->out, last->v[i]);
 	if (s->home) {
 		cleanup_free char *own = path_join(s->home, ".local/bin");
 
@@ -431,6 +472,7 @@ static void set_argv0(struct search *s, const char *file, const char *real, bool
 static int resolve(struct search *s)
 {
 	cleanup_free char *file = NULL, *real = NULL;
+	cleanup_strv struct strv own = {0};
 	bool reachable = true;
 	int r;
 
@@ -440,9 +482,10 @@ static int resolve(struct search *s)
 		if (r < 0)
 			return r;
 	}
+	bring_more(s, &own);
 	s->command = "a tool on PATH";
 	bring_path_roots(s);
-	make_path(s);
+	make_path(s, &own);
 	if (s->in->argv0)
 		set_argv0(s, file, real, reachable);
 	s->out->found = real != NULL;

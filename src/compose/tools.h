@@ -33,6 +33,8 @@ struct tools_input {
 	const char *workspace;	  /* real path */
 	const struct strv *shown; /* paths that the user mounts at the same path; NULL: none */
 	const char *cwd;	  /* for an argv0 with a slash; NULL: workspace */
+	const struct strv *more;  /* programs to bring besides, by name; NULL: none */
+	bool home_programs;	  /* and those of the directories of PATH that lie in the home */
 };
 
 struct tools {
@@ -51,7 +53,8 @@ struct tools {
  * An argv0 that is not found is left as it is: exec inside gives the proper 127. One that is found
  * but must not be brought in (it lies among credentials) is an error, exit 125, that says so.
  * Every known tool root that the host's PATH names is brought in too, so that `sh -c 'node …'`
- * finds what the user's shell would.
+ * finds what the user's shell would. A program of `more` or `home_programs` that must not be
+ * brought in is left out; so is what no longer fits.
  *
  * PATH inside keeps the host's order for what exists inside read-only (system directories and what
  * is bound here), then the usual system directories that were missing; ~/.local/bin of the

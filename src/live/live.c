@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "engine/engine.h"
+#include "events/usage-kept.h"
 #include "spec/host-env.h"
 #include "compose/no-guest.h"
 #include "record/loops.h"
@@ -540,6 +541,11 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 		return r;
 	if (r < 0)
 		log_warn("rm", "sandbox '%s' may be left with its engine: %s", name, err->msg);
+	r = usage_keep(p->state, name, e.dir, err);
+	if (r < 0 && !force)
+		return r;
+	if (r < 0)
+		log_warn("rm", "what sandbox '%s' used is not kept: %s", name, err->msg);
 	return store_remove(p, name, err);
 }
 

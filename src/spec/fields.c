@@ -398,6 +398,7 @@ static const struct spec_field spec_rows[] = {
 	{ "name",       FIELD(sandbox_spec, name), .check = check_name },
 	{ "engine",     FIELD(sandbox_spec, engine), .part = ENGINE, .shown = true },
 	{ "agent",      FIELD(sandbox_spec, agent) },
+	{ "agents",     FIELD(sandbox_spec, agents), OPTIONAL },
 	{ "workspace",  FIELD(sandbox_spec, workspace), .part = WORKSPACE, .shown = true,
 			.check = check_path },
 	{ "branch",     FIELD(sandbox_spec, branch), OPTIONAL },

@@ -237,6 +237,16 @@ char *spec_tools_text(const struct sandbox_spec *s)
 	return xstrdup(b.len ? buf_str(&b) : "none");
 }
 
+char *spec_agents_text(const struct sandbox_spec *s)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, KiB);
+	for (size_t i = 0; i < s->agents.n; i++)
+		(void)buf_printf(&b, "%s%s", i ? ", " : "", s->agents.v[i]);
+	return xstrdup(b.len ? buf_str(&b) : s->agent);
+}
+
 bool spec_may_change(const struct sandbox_spec *s, const char *path)
 {
 	size_t n = strlen(s->workspace);

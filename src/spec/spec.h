@@ -216,8 +216,9 @@ struct sandbox_spec {
 	char *name;
 	char *engine;
 	char *agent;
-	char *workspace; /* real path; the same inside */
-	char *branch;	 /* NULL: not a repository, or no branch */
+	struct strv agents; /* others whose settings and logins it has too, by name */
+	char *workspace;    /* real path; the same inside */
+	char *branch;	    /* NULL: not a repository, or no branch */
 	char *clone; /* the agent's own clone, which stands for the workspace inside; NULL: none */
 	char *instance; /* hex SHA-256: the instance key */
 	char *home;	/* path of HOME inside; record/home.h says where its content is */
@@ -323,6 +324,7 @@ char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec
 void spec_changes(const struct sandbox_spec *agreed, const struct sandbox_spec *now,
 		  struct strv *out);
 
+char *spec_agents_text(const struct sandbox_spec *s);	  /* "claude, codex", or its one agent */
 char *spec_tools_text(const struct sandbox_spec *s);	  /* "web_search, mcp_servers", "none" */
 const char *spec_origin_mark(enum spec_origin o);	  /* "[~]" … */
 const char *spec_mount_kind_name(enum spec_mount_kind k); /* "ro", "rw", "tmpfs" … */

@@ -38,6 +38,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "events/usage-kept.h"
 #include "live/git-repo.h"
 #include "live/home-keep.h"
 #include "live/prestart.h"
@@ -404,6 +405,8 @@ static char *detach(struct supervisor *s)
 		return NULL;
 	}
 	git_repo_forget(&s->places, s->spec);
+	if (usage_keep(s->places.state, s->spec->name, s->entry.dir, &err) < 0)
+		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	if (engine_remove(s->spec->engine, s->spec->name, &err) < 0 ||
 	    store_detach(&s->places, s->spec->name, &doomed, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));

@@ -40,18 +40,45 @@ setup() {
 	same one "$(clone 'git log -1 --format=%s')"
 }
 
-@test 'diff shows what was committed, and changes nothing' {
+@test 'diff shows what was committed and what was not, and changes nothing' {
 	local before
 
 	clone 'echo more >>file; git commit -qam more; echo new >new; git add new; git commit -qm new; echo open >open'
 	before=$(find .git | sort)
-	ralph diff "$NAME" >"$T/diff"
+	ralph diff "$NAME" >"$T/diff" 2>"$T/err"
 	has "$(cat "$T/diff")" '+more'
 	has "$(cat "$T/diff")" '+new'
-	lacks "$(cat "$T/diff")" 'open'
-	has "$(ralph diff --stat "$NAME")" '2 files changed'
+	has "$(cat "$T/diff")" '+open'
+	has "$(cat "$T/err")" '1 uncommitted file is included'
+	has "$(ralph diff --stat "$NAME")" '3 files changed'
 	same "$before" "$(find .git | sort)"
 	git apply --check "$T/diff"
+	# In the clone it is as uncommitted as it was.
+	same '?? open' "$(clone 'git status --porcelain')"
+	same new "$(clone 'git log -1 --format=%s')"
+}
+
+@test 'apply says how to get uncommitted work of a clone, and commits it if told to' {
+	clone 'git commit -q --allow-empty -m done; echo open >open; echo more >>file'
+	ralph apply "$NAME" >/dev/null 2>"$T/err" </dev/null
+	has "$(cat "$T/err")" '2 uncommitted files'
+	has "$(cat "$T/err")" "ralph apply --commit $NAME"
+	same done "$(git log -1 --format=%s "$NAME/$BRANCH")"
+	ralph apply --commit "$NAME"
+	same open "$(git show "$NAME/$BRANCH:open")"
+	same '' "$(clone 'git status --porcelain')"
+	run ralph apply "$NAME"
+	lacks "$output" uncommitted
+	ralph run -n "plain-${WS##*-}" -- true
+	must_exit 2 ralph apply --commit "plain-${WS##*-}"
+}
+
+@test 'apply on a terminal asks whether to commit the uncommitted work of a clone' {
+	need python3
+	clone 'echo open >open'
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" 'expect:Commit 1 uncommitted file of the clone first\? \[Y/n\]' 'send:n\n' 'expect:left out' -- "$RALPH" apply "$NAME"
+	python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" 'expect:Commit 1 uncommitted file' 'send:\n' 'expect:1 commit ahead' -- "$RALPH" apply "$NAME"
+	same open "$(git show "$NAME/$BRANCH:open")"
 }
 
 # bats test_tags=root

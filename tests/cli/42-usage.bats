@@ -52,6 +52,21 @@ field() {
 	has "$output" 0.0008
 }
 
+@test 'usage survives rm and run --rm, and is counted once' {
+	local box
+
+	same 200 "$(ask)"
+	box=$(sandbox)
+	ralph rm "$box"
+	same 200 "$(ask --rm)"
+	same "$box" "$(field sandbox)"
+	same '[2, 6, 10]' "$(ralph usage --json | get '[sum(r[k] for r in j) for k in ("requests", "input", "output")]')"
+	has "$(ralph usage "$box")" claude-test
+	same 200 "$(ask)"
+	same 3 "$(ralph usage --json "$box" | get 'sum(r["requests"] for r in j)')"
+	same '[]' "$(ralph usage --json --since 2999-01-01)"
+}
+
 @test 'usage from before --since is left out' {
 	same 200 "$(ask)"
 	same '[]' "$(ralph usage --json --since 2999-01-01)"

@@ -8,10 +8,11 @@
 
 #include "base/log.h"
 #include "base/text/term.h"
+#include "cli/terminal/ask.h"
 #include "live/git-repo.h"
 
 struct apply_args {
-	bool json, gitlinks, drop;
+	bool json, gitlinks, drop, commit;
 	const char *force;
 };
 
@@ -21,6 +22,7 @@ static const struct opt apply_opts[] = {
 	{"force", 0, OPT_STR, AT(force), "BRANCH", "your BRANCH becomes what is held of it"},
 	{"gitlinks", 0, OPT_BOOL, AT(gitlinks), NULL, "also commits that add submodules"},
 	{"drop", 0, OPT_BOOL, AT(drop), NULL, "forget what is held"},
+	{"commit", 0, OPT_BOOL, AT(commit), NULL, "first commit what is uncommitted in a clone"},
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
 };
 
@@ -110,10 +112,37 @@ static int settle(struct cli *cli, const struct apply_args *args, const char *na
 	cleanup_json json_t *j = NULL;
 	int r;
 
+	if (args->commit)
+		return err_usage(&cli->err, "--commit is for a clone, and sandbox '%s' has none",
+				 name);
 	if (args->drop + args->gitlinks + (args->force != NULL) > 1)
 		return err_usage(&cli->err, "use one of --force, --gitlinks and --drop");
 	r = git_repo_ask(&h->places, repo, &j, &cli->err);
 	return r < 0 ? r : show_settled(args, name, j);
+}
+
+/* Uncommitted work of the clone: committed there if the user says so, else named. */
+static int settle_work(struct cli *cli, const struct apply_args *args, const struct clone *c)
+{
+	cleanup_free char *question = NULL;
+	uint64_t files = 0;
+	bool yes = args->commit || cli->yes;
+	int r = clone_uncommitted(cli, c, &files);
+
+	if (r < 0 || files == 0)
+		return r;
+	question = xasprintf("Commit %llu uncommitted %s of the clone first?",
+			     (unsigned long long)files, files == 1 ? "file" : "files");
+	if (!yes && ask_possible())
+		r = ask(question, true, &yes, &cli->err);
+	if (r == 0 && yes)
+		return clone_commit(cli, c);
+	if (r == 0)
+		log_warn("apply",
+			 "left out: %llu uncommitted %s of the clone; to commit and apply: ralph "
+			 "apply --commit %s",
+			 (unsigned long long)files, files == 1 ? "file" : "files", c->spec->name);
+	return r;
 }
 
 static int apply_clone(struct cli *cli, const struct apply_args *args, const char *name)
@@ -126,10 +155,12 @@ static int apply_clone(struct cli *cli, const struct apply_args *args, const cha
 				    "sandbox '%s' works in a clone: nothing is held of it", name)
 			: clone_open(cli, name, &c);
 
+	if (r == 0)
+		r = settle_work(cli, args, &c);
 	if (r == 0) {
 		const char *const repo[] = {"apply", c.spec->workspace, c.spec->name, NULL};
 
-		r = clone_take(cli, &c, repo, &text);
+		r = clone_take(cli, &c, repo, false, &text);
 	}
 	if (r == 0)
 		r = json_parse(text, strlen(text), &j, &cli->err);
@@ -166,7 +197,9 @@ const struct command cmd_apply = {
 		"\n"
 		"Of a sandbox that was started with 'ralph run --clone', branches become\n"
 		"NAME/BRANCH in the repository, as those of a remote; nothing else changes there.\n"
-		"Look at them with 'git log HEAD..NAME/BRANCH', take them with 'git merge'.",
+		"Look at them with 'git log HEAD..NAME/BRANCH', take them with 'git merge'.\n"
+		"Uncommitted work of the clone is offered to be committed there first; without\n"
+		"a terminal only with --commit.",
 	.group = GROUP_MANAGE,
 	OPTIONS(apply_opts, struct apply_args),
 	.min_operands = 1,

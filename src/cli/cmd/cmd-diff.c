@@ -96,16 +96,25 @@ static int diff_clone(struct cli *cli, const struct diff_args *args, int argc, c
 {
 	cleanup_clone struct clone c = {0};
 	cleanup_free char *flags = NULL;
+	uint64_t files = 0;
 	int r = clone_open(cli, argv[0], &c);
 
+	if (r == 0)
+		r = clone_uncommitted(cli, &c, &files);
 	if (r < 0)
 		return r;
+	if (files)
+		(void)fprintf(stderr,
+			      "ralph: %llu uncommitted %s included; 'ralph apply --commit %s' "
+			      "commits and applies them\n",
+			      (unsigned long long)files, files == 1 ? "file is" : "files are",
+			      argv[0]);
 	flags = xasprintf("-%s%s", args->stat ? "s" : "", isatty(STDOUT_FILENO) ? "t" : "");
 	{
 		const char *const repo[] = {"diff", c.spec->workspace,
 					    argc > 1 ? argv[1] : c.spec->branch, flags, NULL};
 
-		r = clone_take(cli, &c, repo, NULL);
+		r = clone_take(cli, &c, repo, files > 0, NULL);
 	}
 	return r;
 }
@@ -131,7 +140,7 @@ const struct command cmd_diff = {
 		"\n"
 		"Of a sandbox that was started with 'ralph run --clone': the difference between\n"
 		"the commit that both come from and BRANCH of the clone (the branch that it\n"
-		"began with). What is not committed there is not in it.",
+		"began with), with the uncommitted work of the branch that the clone is on.",
 	.group = GROUP_MANAGE,
 	OPTIONS(diff_opts, struct diff_args),
 	.min_operands = 1,

@@ -26,10 +26,11 @@ static void print_summary(struct cli *cli, const struct sandbox_spec *s, const j
 	bool color = cli_color(cli, STDOUT_FILENO);
 	static const struct table_column columns[] = {{NULL, .keep = true}, {NULL}, {NULL}};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	cleanup_free char *agents = spec_agents_text(s);
 
 	(void)printf("%s%s%s  %s\n", term_on(color, STYLE_BOLD), s->name, term_off(color),
 		     live ? "running" : "stopped");
-	(void)printf("engine %s, agent %s, uid %u, network %s, limits by %s\n", s->engine, s->agent,
+	(void)printf("engine %s, agent %s, uid %u, network %s, limits by %s\n", s->engine, agents,
 		     s->uid, policy_tier_name(s->net.tier),
 		     s->limits.method ? s->limits.method : "-");
 	for (size_t i = 0; i < s->n_mounts; i++) {

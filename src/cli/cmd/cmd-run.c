@@ -211,6 +211,7 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_fd int prestarted = prestart_take();
 	struct settings_target target = {.name = args->name,
 					 .clone = args->clone,
+					 .stays = args->detach,
 					 .home_of = args->rm ? SPEC_HOME_ONCE : SPEC_HOME_PROJECT};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};

@@ -78,7 +78,12 @@ static int cmd_up_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct up_args *args = args_;
 	const struct settings_target target = {
-		.path = argc > 0 ? argv[0] : NULL, .name = args->name, .starts = true};
+		.path = argc > 0 ? argv[0] : NULL,
+		.name = args->name,
+		.every_agent = true,
+		.stays = true,
+		.starts = true,
+	};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_fd int conn = -1;
@@ -120,8 +125,9 @@ const struct command cmd_up = {
 	.details = "Makes the sandbox of the workspace PATH (the current directory) when there is\n"
 		   "none, starts it, tests it ('ralph selftest'), checks what a run needs\n"
 		   "('ralph preflight'), and opens a shell in it, where agents work as on the\n"
-		   "host. The sandbox stops when its last command has ended. With --detach it is\n"
-		   "only started, and stays; its name is printed.",
+		   "host: it has the logins of every agent found, as placeholders, or of one\n"
+		   "with --agent. The sandbox stops when its last command has ended. With\n"
+		   "--detach it is only started, and stays; its name is printed.",
 	.group = GROUP_RUN,
 	.flags = CMD_PASSTHROUGH | CMD_CONFIG | CMD_DRY_RUN,
 	OPTIONS(up_opts, struct up_args),

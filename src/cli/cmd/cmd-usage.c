@@ -16,7 +16,7 @@
 #include "record/loops.h"
 #include "record/name.h"
 #include "record/store.h"
-#include "events/usage.h"
+#include "events/usage-kept.h"
 
 struct usage_args {
 	bool json;
@@ -44,6 +44,7 @@ struct row {
 
 struct rows {
 	const char *sandbox; /* its log is being read */
+	const char *only;    /* of this sandbox; NULL: of all */
 	char since[32];	     /* earlier ones are left out */
 	struct row *v;
 	size_t n;
@@ -118,6 +119,28 @@ static int read_all(const struct places *p, struct rows *r, struct err *err)
 			x = 0; /* removed meanwhile */
 	}
 	return x;
+}
+
+static void on_kept(void *arg, const char *sandbox, const struct usage_event *e)
+{
+	struct rows *r = arg;
+
+	if (r->only && !streq(r->only, sandbox))
+		return;
+	r->sandbox = sandbox;
+	on_event(r, e);
+}
+
+/* A sandbox that was removed has what is kept of it. */
+static int read_named(const struct places *p, const char *name, struct rows *r, struct err *err)
+{
+	int x;
+
+	r->only = name;
+	x = usage_kept_each(p->state, on_kept, r, err);
+	if (x == 0)
+		x = read_one(p, name, r, err);
+	return x == -ENOENT && r->n > 0 ? 0 : x;
 }
 
 /* The log of a sandbox that a loop has removed: NAME, or NAME.2 and so on where it had that name
@@ -249,9 +272,12 @@ static int cmd_usage_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r == 0)
 		r = set_since(&rows, args->since, &cli->err);
 	if (r == 0)
-		r = argc ? read_one(&p, argv[0], &rows, &cli->err) : read_all(&p, &rows, &cli->err);
+		r = argc ? read_named(&p, argv[0], &rows, &cli->err)
+			 : read_all(&p, &rows, &cli->err);
 	if (r == 0 && argc == 0)
 		r = read_loops(&p, &rows, &cli->err);
+	if (r == 0 && argc == 0)
+		r = usage_kept_each(p.state, on_kept, &rows, &cli->err);
 	if (r < 0)
 		return r;
 	if (args->json)
@@ -265,6 +291,7 @@ const struct command cmd_usage = {
 	.name = "usage",
 	.operands = "[NAME]",
 	.summary = "show what sandboxes have used at providers, and what it cost",
+	.details = "A sandbox that was removed keeps its sums by day and model.",
 	.group = GROUP_MANAGE,
 	OPTIONS(usage_opts, struct usage_args),
 	.max_operands = 1,

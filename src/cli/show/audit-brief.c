@@ -91,7 +91,7 @@ static void put_engine(const struct brief *b, const struct sandbox_spec *s)
 static void put_agent(const struct brief *b, const struct sandbox_spec *s)
 {
 	cleanup_strv struct strv logins = {0};
-	cleanup_free char *all = NULL, *text = NULL;
+	cleanup_free char *all = NULL, *text = NULL, *agents = spec_agents_text(s);
 
 	for (size_t i = 0; i < s->n_credentials; i++) {
 		const struct spec_credential *c = &s->credentials[i];
@@ -99,8 +99,8 @@ static void put_agent(const struct brief *b, const struct sandbox_spec *s)
 
 		strv_pushf(&logins, "%s (%s, %s)", c->name, spec_way_name(c->way), expiry);
 	}
-	all = some_of(&logins, b->width - LABEL_COLUMNS - strlen("; login: "));
-	text = xasprintf("%s; login: %s", s->agent, logins.n ? all : "none");
+	all = some_of(&logins, b->width - LABEL_COLUMNS - strlen(agents) - strlen("; login: "));
+	text = xasprintf("%s; login: %s", agents, logins.n ? all : "none");
 	put(b, "agent", STYLE_NONE, text);
 }
 

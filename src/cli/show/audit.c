@@ -153,8 +153,10 @@ static void print_limits(const struct sandbox_spec *s, FILE *out, bool color)
 
 static void print_engine(const struct sandbox_spec *s, FILE *out, bool color)
 {
+	cleanup_free char *agents = spec_agents_text(s);
+
 	title(out, color, "Engine");
-	(void)fprintf(out, "  %s, user %u, agent %s\n", s->engine, s->uid, s->agent);
+	(void)fprintf(out, "  %s, user %u, agent %s\n", s->engine, s->uid, agents);
 	if (no_guest_without_wall(s)) {
 		(void)fputs("  ", out);
 		term_styled(out, color, STYLE_RED, direct_warning);
