@@ -65,8 +65,13 @@ int repo_signature(const struct repo *r, git_signature **ret, struct err *err);
 /* Returns refs/heads/… of HEAD, NULL when detached; *ret_oid is zero when there is no commit
  * yet. */
 int repo_head_ref(git_repository *git, char **ret_ref, git_oid *ret_oid, struct err *err);
-/* Returns the status of the changed files, without .ralph. base: against this tree; NULL: HEAD's. */
-int repo_status(git_repository *git, git_tree *base, git_status_list **ret, struct err *err);
+/*
+ * The status of the changed files; *ret stays NULL when there are none. base: against this tree, with
+ * the index that libgit2 has; NULL: HEAD's, with the index of the git directory, and libgit2 reads
+ * its index anew afterwards.
+ */
+int repo_status(struct repo_job *j, git_tree *base, git_status_list **ret, struct err *err);
+size_t repo_status_count(git_status_list *list);
 bool repo_is_ours(const char *path); /* below .ralph */
 
 /* In the parent: reads a commit name from an answer. */

@@ -213,9 +213,9 @@ static int add_paths(git_repository *git, git_tree *a, git_tree *b, json_t *path
 static int note_dirty(struct repo_restore *s, struct err *err)
 {
 	cleanup_git(status_list) git_status_list *list = NULL;
-	int r = repo_status(s->j->git, NULL, &list, err);
+	int r = repo_status(s->j, NULL, &list, err);
 
-	for (size_t i = 0; r == 0 && i < git_status_list_entrycount(list); i++) {
+	for (size_t i = 0; r == 0 && i < repo_status_count(list); i++) {
 		const git_status_entry *e = git_status_byindex(list, i);
 		const git_diff_delta *d =
 			e->index_to_workdir ? e->index_to_workdir : e->head_to_index;
@@ -237,9 +237,11 @@ static int begin(struct repo_restore *s, struct err *err)
 		r = repo_head_ref(s->j->git, &ref, &head, err);
 	if (r == 0 && !git_oid_is_zero(&head))
 		r = gitlib_tree(s->j->git, &head, &s->head, err);
+	if (r == 0)
+		r = note_dirty(s, err);
 	if (r == 0 && git_repository_index(&s->index, s->j->git) < 0)
 		r = gitlib_err(err, "cannot read the index");
-	return r == 0 ? note_dirty(s, err) : r;
+	return r;
 }
 
 static int each_item(struct repo_job *j, item_fn *fn, bool write, struct err *err)

@@ -188,8 +188,8 @@ int repo_snap(struct repo_job *j, const struct repo_snap_how *how, struct repo_s
 	if (r == 0)
 		r = start_indexes(&s, &head, err);
 	if (r == 0)
-		r = repo_status(j->git, base, &list, err);
-	for (size_t i = 0; r == 0 && i < git_status_list_entrycount(list); i++)
+		r = repo_status(j, base, &list, err);
+	for (size_t i = 0; r == 0 && i < repo_status_count(list); i++)
 		r = snap_entry(&s, git_status_byindex(list, i), err);
 	if (r == 0 && (s.n_fresh || s.n_changed))
 		r = make_commits(&s, &head, how->message, &ret->oid, err);

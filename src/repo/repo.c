@@ -185,21 +185,6 @@ bool repo_is_ours(const char *path)
 	return strncmp(path, ".ralph/", strlen(".ralph/")) == 0 || strstr(path, "/.ralph/");
 }
 
-int repo_status(git_repository *git, git_tree *base, git_status_list **ret, struct err *err)
-{
-	git_status_options opts;
-
-	(void)git_status_options_init(&opts, GIT_STATUS_OPTIONS_VERSION);
-	opts.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
-	opts.baseline = base;
-	/* Submodules are excluded: their settings are not protected. */
-	opts.flags = GIT_STATUS_OPT_INCLUDE_UNTRACKED | GIT_STATUS_OPT_RECURSE_UNTRACKED_DIRS |
-		     GIT_STATUS_OPT_EXCLUDE_SUBMODULES | GIT_STATUS_OPT_INCLUDE_UNREADABLE;
-	if (git_status_list_new(ret, git, &opts) < 0)
-		return gitlib_err(err, "cannot compare the working tree");
-	return 0;
-}
-
 /* Returns the two letters of `git status --short`, trimmed. */
 static const char *letters(unsigned status, char ret[3])
 {
@@ -233,8 +218,8 @@ static int list_dirty(struct repo_job *j, json_t *out, struct err *err)
 {
 	cleanup_git(status_list) git_status_list *list = NULL;
 	json_t *lines = json_array();
-	int r = repo_status(j->git, NULL, &list, err);
-	size_t n = r == 0 ? git_status_list_entrycount(list) : 0;
+	int r = repo_status(j, NULL, &list, err);
+	size_t n = r == 0 ? repo_status_count(list) : 0;
 
 	(void)json_object_set_new(out, "lines", lines);
 	for (size_t i = 0; i < n && json_array_size(lines) < REPO_DIRTY_MAX; i++) {

@@ -1,5 +1,6 @@
 #include "workspace/gitindex.h"
 
+#include <errno.h>
 #include <sha1.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,11 +9,18 @@
 
 #define HEAD_LEN 12
 #define MTIME_AT 8
+#define INO_AT 20
+#define MODE_AT 24
+#define SIZE_AT 36
 #define HASH_AT 40 /* behind times, numbers and mode; flags follow it */
 #define FLAGS_LEN 2
 #define EXTENSION_HEAD 8
 #define FLAG_EXTENDED 0x4000
+#define FLAG_STAGE 0x3000
 #define PATH_MAX_LEN (4 * KiB)
+#define PATHS_LEN_MAX (512 * MiB)
+#define TREE_LEN_MAX (64 * MiB)
+#define DEPTH_MAX 400
 
 static uint32_t get_u32(const uint8_t *p)
 {
@@ -144,4 +152,166 @@ void gitindex_hash(const void *content, size_t len, uint8_t ret[GITINDEX_HASH_LE
 	SHA1Update(&ctx, (const uint8_t *)head, (size_t)n + 1);
 	SHA1Update(&ctx, content, len);
 	SHA1Final(ret, &ctx);
+}
+
+/* ---- as a list ---- */
+
+uint32_t gitindex_mode(const struct gitindex_entry *e)
+{
+	return get_u32(e->raw + MODE_AT);
+}
+
+uint32_t gitindex_size(const struct gitindex_entry *e)
+{
+	return get_u32(e->raw + SIZE_AT);
+}
+
+uint16_t gitindex_flags(const struct gitindex_entry *e)
+{
+	const uint8_t *p = e->raw + HASH_AT + GITINDEX_HASH_LEN;
+
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+const uint8_t *gitindex_oid(const struct gitindex_entry *e)
+{
+	return e->raw + HASH_AT;
+}
+
+/* The mode as a tree has it; NULL: no tree has it. */
+static const char *mode_text(uint32_t mode)
+{
+	return mode == 0100644	 ? "100644 "
+	       : mode == 0100755 ? "100755 "
+	       : mode == 0120000 ? "120000 "
+	       : mode == 0160000 ? "160000 "
+				 : NULL;
+}
+
+static bool is_plain(const struct gitindex *g, const struct gitindex_entry *e)
+{
+	const struct gitindex_entry *before = g->n ? &g->v[g->n - 1] : NULL;
+
+	return !(gitindex_flags(e) & FLAG_STAGE) && mode_text(gitindex_mode(e)) && e->len > 0 &&
+	       (!before || strcmp(g->paths.data + before->path, g->paths.data + e->path) < 0);
+}
+
+static int add_entry(struct gitindex *g, const struct reader *r, const uint8_t *raw)
+{
+	struct gitindex_entry e = {.raw = raw, .path = g->paths.len, .len = r->name.len};
+
+	if (buf_append(&g->paths, r->name.data, r->name.len) < 0 || buf_putc(&g->paths, '\0') < 0 ||
+	    !is_plain(g, &e))
+		return -EINVAL;
+	g->v[g->n++] = e;
+	return 0;
+}
+
+int gitindex_read(const uint8_t *index, size_t len, struct gitindex *ret)
+{
+	struct reader r;
+	const uint8_t *raw;
+	int64_t n = begin(&r, index, len, GITINDEX_HASH_LEN);
+	int rc = n < 0 || (uint64_t)n > len / HASH_AT ? -EINVAL : 0;
+
+	*ret = (struct gitindex){.v = rc == 0 ? xcalloc((size_t)n + 1, sizeof(*ret->v)) : NULL};
+	buf_init(&ret->paths, PATHS_LEN_MAX);
+	for (; rc == 0 && n > 0; n--)
+		rc = next_entry(&r, &raw) < 0 ? -EINVAL : add_entry(ret, &r, raw);
+	if (rc == 0 && is_split(&r))
+		rc = -EINVAL;
+	buf_done(&r.name);
+	if (rc < 0)
+		gitindex_done(ret);
+	return rc;
+}
+
+void gitindex_done(struct gitindex *g)
+{
+	buf_done(&g->paths);
+	free(g->v);
+	*g = (struct gitindex){0};
+}
+
+static bool is_mode(uint32_t mode, mode_t is)
+{
+	if (mode == 0120000)
+		return S_ISLNK(is);
+	return S_ISREG(is) && mode == (is & S_IXUSR ? 0100755U : 0100644U);
+}
+
+/* A file that changed in the second of the index itself may have the same times again. */
+bool gitindex_is_same(const struct gitindex_entry *e, const struct stat *st, int64_t written)
+{
+	const uint8_t *p = e->raw;
+
+	if (gitindex_mode(e) == 0160000)
+		return S_ISDIR(st->st_mode);
+	return is_mode(gitindex_mode(e), st->st_mode) && st->st_mtim.tv_sec < written &&
+	       get_u32(p) == (uint32_t)st->st_ctim.tv_sec &&
+	       get_u32(p + 4) == (uint32_t)st->st_ctim.tv_nsec &&
+	       get_u32(p + MTIME_AT) == (uint32_t)st->st_mtim.tv_sec &&
+	       get_u32(p + MTIME_AT + 4) == (uint32_t)st->st_mtim.tv_nsec &&
+	       get_u32(p + INO_AT) == (uint32_t)st->st_ino &&
+	       get_u32(p + SIZE_AT) == (uint32_t)st->st_size;
+}
+
+/* ---- as a tree ---- */
+
+static void hash_tree(const struct buf *b, uint8_t ret[GITINDEX_HASH_LEN])
+{
+	char head[32];
+	int n = snprintf(head, sizeof(head), "tree %zu", b->len);
+	SHA1_CTX ctx;
+
+	SHA1Init(&ctx);
+	SHA1Update(&ctx, (const uint8_t *)head, (size_t)n + 1);
+	SHA1Update(&ctx, (const uint8_t *)b->data, b->len);
+	SHA1Final(ret, &ctx);
+}
+
+static int tree_of(const struct gitindex *g, size_t *i, size_t skip, unsigned depth,
+		   uint8_t ret[GITINDEX_HASH_LEN]);
+
+/* Adds the file or the directory that entry *i begins with, and steps over it. */
+static int add_to_tree(const struct gitindex *g, size_t *i, size_t skip, unsigned depth,
+		       struct buf *b)
+{
+	const char *name = gitindex_path(g, *i) + skip, *slash = strchr(name, '/');
+	const struct gitindex_entry *e = &g->v[*i];
+	uint8_t below[GITINDEX_HASH_LEN];
+	int r = 0;
+
+	(void)buf_puts(b, slash ? "40000 " : mode_text(gitindex_mode(e)));
+	(void)buf_append(b, name, slash ? (size_t)(slash - name) : e->len - skip);
+	(void)buf_putc(b, '\0');
+	if (slash)
+		r = tree_of(g, i, skip + (size_t)(slash - name) + 1, depth + 1, below);
+	else
+		(*i)++;
+	(void)buf_append(b, slash ? below : gitindex_oid(e), GITINDEX_HASH_LEN);
+	return b->full ? -EINVAL : r;
+}
+
+/* All entries from *i on whose first `skip` bytes are those of the first. */
+static int tree_of(const struct gitindex *g, size_t *i, size_t skip, unsigned depth,
+		   uint8_t ret[GITINDEX_HASH_LEN])
+{
+	const char *prefix = *i < g->n ? gitindex_path(g, *i) : "";
+	cleanup_buf struct buf b;
+	int r = depth > DEPTH_MAX ? -EINVAL : 0;
+
+	buf_init(&b, TREE_LEN_MAX);
+	while (r == 0 && *i < g->n && strncmp(gitindex_path(g, *i), prefix, skip) == 0)
+		r = add_to_tree(g, i, skip, depth, &b);
+	if (r == 0)
+		hash_tree(&b, ret);
+	return r;
+}
+
+int gitindex_tree(const struct gitindex *g, uint8_t ret[GITINDEX_HASH_LEN])
+{
+	size_t i = 0;
+
+	return tree_of(g, &i, 0, 0, ret);
 }
