@@ -111,6 +111,21 @@ static void assert_escapes(const char *in, const char *want)
 	free(text);
 }
 
+static void lines_and_styles_keep_controls_of_the_text_out(void **state)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	term_line(out, "%s: %d", "a\x1b[1m", 7);
+	term_styled(out, true, STYLE_RED, "b\r");
+	term_styled(out, true, STYLE_NONE, "c");
+	term_styled(out, false, STYLE_RED, "d");
+	(void)fclose(out);
+	assert_string_equal(text, "a\\x1b[1m: 7\n\x1b[31mb\\x0d\x1b[0mcd");
+	free(text);
+}
+
 static void escape_leaves_plain_text_alone(void **state)
 {
 	assert_escapes("", "");
@@ -186,6 +201,7 @@ int main(void)
 		cmocka_unit_test(wide_characters_count_as_two_columns),
 		cmocka_unit_test(hostile_cells_cannot_act_on_the_terminal),
 		cmocka_unit_test(an_empty_table_is_its_header),
+		cmocka_unit_test(lines_and_styles_keep_controls_of_the_text_out),
 		cmocka_unit_test(escape_leaves_plain_text_alone),
 		cmocka_unit_test(escape_shows_controls_bidi_and_broken_utf8),
 		cmocka_unit_test(fit_never_splits_a_character),
