@@ -268,6 +268,9 @@ static int handle(struct host_command *k, struct wire_msg *m)
 	} else if (m->type == WIRE_SPAWNED) {
 		if (c && c->state == CLIENT_SPAWNING)
 			client_started(c, value, m->n_fds ? m->fds[0] : -1);
+	} else if (m->type == WIRE_SUSPENDED) {
+		if (c && c->state == CLIENT_RUNNING)
+			client_suspended(c);
 	} else if (m->type == WIRE_ENDED) {
 		command_over(k);
 		if (c && c->state == CLIENT_RUNNING)

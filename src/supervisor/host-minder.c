@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -29,6 +30,7 @@ struct state {
 	struct child program;
 	int pty; /* master; -1: no terminal */
 	bool sandbox_ends;
+	bool suspended; /* the program was stopped, which was said; until it is continued by order */
 };
 
 static void send(const struct state *s, enum wire_type type, uint32_t id, uint32_t value,
@@ -54,6 +56,37 @@ static int make_id(char *ret, struct err *err)
 	return 0;
 }
 
+/* before_exec: the session is the minder's, which can continue the program after Ctrl-Z; so the
+ * program has a group of its own. A group that takes the foreground gets SIGTTOU for it. */
+static int lead_group(void *arg)
+{
+	pid_t self = getpid();
+	sigset_t stop, before;
+	int r;
+
+	if (setpgid(0, 0) < 0)
+		return -errno;
+	if (!*(const bool *)arg)
+		return 0;
+	(void)sigemptyset(&stop);
+	(void)sigaddset(&stop, SIGTTOU);
+	(void)sigprocmask(SIG_BLOCK, &stop, &before);
+	r = ioctl(STDIN_FILENO, TIOCSPGRP, &self) < 0 ? -errno : 0;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+static int open_terminal(struct state *s, int *ret_slave, struct err *err)
+{
+	const struct exec_frame *f = s->m->frame;
+
+	s->pty = pty_open(f->rows, f->cols, ret_slave, err);
+	if (s->pty < 0)
+		return s->pty;
+	return ioctl(*ret_slave, TIOCSCTTY, 0) < 0 ? err_sys(err, errno, "cannot take the terminal")
+						   : 0;
+}
+
 static int start(struct state *s, struct err *err)
 {
 	const struct exec_frame *f = s->m->frame;
@@ -69,6 +102,7 @@ static int start(struct state *s, struct err *err)
 	cleanup_engine_call struct engine_call call = {0};
 	cleanup_fd int slave = -1;
 	struct run run = RUN_INIT;
+	bool tty = command.tty;
 	int r = make_id(s->id, err);
 
 	strv_extend(&env, &f->env);
@@ -76,17 +110,18 @@ static int start(struct state *s, struct err *err)
 		r = s->m->complete(s->m->arg, &env, &secrets, err);
 	if (r == 0)
 		r = engine_exec(s->m->engine, &command, &call, err);
-	if (r == 0 && command.tty)
-		r = s->pty = pty_open(f->rows, f->cols, &slave, err);
+	if (r == 0 && tty)
+		r = open_terminal(s, &slave, err);
 	if (r < 0)
 		return r;
 	run.argv = call.argv.v;
 	run.env = call.env.v;
 	run.dir = call.dir;
-	run.flags = RUN_SEARCH_PATH | RUN_NEW_SESSION | RUN_DIE_WITH_US;
+	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
 	for (int i = 0; i < 3; i++)
-		run.stdio[i] = command.tty ? slave : s->m->stdio[i];
-	run.before_exec = command.tty ? pty_take : NULL;
+		run.stdio[i] = tty ? slave : s->m->stdio[i];
+	run.before_exec = lead_group;
+	run.arg = &tty;
 	return run_start(&run, &s->program, err);
 }
 
@@ -109,13 +144,25 @@ static void end_inside(struct state *s)
 		send(s, WIRE_ERROR, 0, EIO, err.msg, -1);
 }
 
+/* Once, until it is continued by order: a program could stop and be continued at any rate. */
+static void say_suspended(struct state *s)
+{
+	if (!s->suspended)
+		send(s, WIRE_SUSPENDED, COMMAND_ID, 0, NULL, -1);
+	s->suspended = true;
+}
+
 static void on_kill(struct state *s, uint32_t sig)
 {
 	struct pollfd p = {.fd = s->program.pidfd, .events = POLLIN};
 	struct err ignored;
 
+	if (sig == SIGCONT)
+		s->suspended = false;
 	if (sig != 0 && engine_can_signal(s->m->engine)) {
-		(void)signal_inside(s, (int)sig, &ignored);
+		/* Another machine does not tell that a command of its own was stopped. */
+		if (signal_inside(s, (int)sig, &ignored) == 0 && sig == SIGTSTP)
+			say_suspended(s);
 		return;
 	}
 	if (sig != 0) {
@@ -146,16 +193,39 @@ static bool on_frame(struct state *s)
 	return true;
 }
 
-static void watch(struct state *s)
+static void on_child(struct state *s, int signals)
+{
+	struct signalfd_siginfo ignored;
+	siginfo_t si = {0};
+
+	(void)!read(signals, &ignored, sizeof(ignored));
+	if (waitid(P_PID, (id_t)s->program.pid, &si, WSTOPPED | WNOHANG) == 0 && si.si_pid != 0)
+		say_suspended(s);
+}
+
+static int watch_children(void)
+{
+	sigset_t child;
+
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void watch(struct state *s, int signals)
 {
 	struct pollfd p[] = {{.fd = s->program.pidfd, .events = POLLIN},
-			     {.fd = s->m->line, .events = POLLIN}};
+			     {.fd = s->m->line, .events = POLLIN},
+			     {.fd = signals, .events = POLLIN}};
 
 	for (;;) {
 		if (poll(p, ARRAY_SIZE(p), -1) < 0 && errno != EINTR)
 			break;
 		if (p[0].revents)
 			return;
+		if (p[2].revents)
+			on_child(s, signals);
 		if (p[1].revents && !on_frame(s)) {
 			p[1].fd = -1;
 			s->sandbox_ends = true; /* the guardian ends the sandbox */
@@ -217,10 +287,14 @@ void minder_main(const struct minder *m)
 	struct state s = {.m = m, .program = {.pid = -1, .pidfd = -1}, .pty = -1};
 	struct err err = {0};
 	uint32_t code;
-	int r;
+	int signals, r;
 
 	fd_close_rest(keep, ARRAY_SIZE(keep));
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* Ctrl-Z stops a group of processes only if somebody of its session, but of another group,
+	 * can continue it. */
+	(void)setsid();
+	signals = watch_children();
 	if (!await_up(m)) {
 		send(&s, WIRE_ERROR, COMMAND_ID, ECANCELED, "the command was ended", -1);
 		_exit(0);
@@ -236,7 +310,7 @@ void minder_main(const struct minder *m)
 			(void)close(m->stdio[i]);
 	send(&s, WIRE_SPAWNED, COMMAND_ID, (uint32_t)s.program.pid, NULL, s.pty);
 	closep(&s.pty);
-	watch(&s);
+	watch(&s, signals);
 	code = (uint32_t)run_wait(&s.program);
 	end_inside(&s);
 	if (!sweep())

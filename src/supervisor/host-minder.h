@@ -11,7 +11,7 @@
  *	supervisor → minder  WIRE_UP     (empty): the sandbox is up, and the command may begin
  *	                     WIRE_KILL   u32 signal; 0: everything of the command ends
  *	                     WIRE_STOP   (empty): the same, and the sandbox ends too
- *	minder → supervisor  WIRE_SPAWNED, WIRE_ENDED, WIRE_ERROR as in wire/guest-proto.h;
+ *	minder → supervisor  WIRE_SPAWNED, WIRE_SUSPENDED, WIRE_ENDED, WIRE_ERROR as in wire/guest-proto.h;
  *	                     WIRE_ERROR with id 0: something of it may be left, only the
  *	                     sandbox's end helps
  *

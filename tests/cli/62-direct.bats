@@ -158,3 +158,26 @@ refused() {
 	wait_until nothing_left
 	rm ready
 }
+
+# in_shell STEP…: the steps in an interactive shell of the user's, which ends with 3.
+in_shell() {
+	must_exit 3 env PS1='$ ' TERM=xterm python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" 'expect:\$ ' "$@" 'send:exit 3\n' -- bash --norc --noprofile -i
+}
+
+@test "Ctrl-Z stops an agent without a sandbox and ralph, with a terminal and without one; fg continues both" {
+	local how
+
+	need python3
+	export TASK='trap "echo back-$((3 + 4))" CONT; echo run-$((1 + 1)); while :; do :; done'
+	for how in -t -T; do
+		in_shell "send:$RALPH --yes --no-sandbox run $how claude\n" 'expect:run-2' 'send:\x1a' 'expect:Stopped' 'send:echo still-$((40+2))\n' 'expect:still-42' \
+			'send:fg\n' 'expect:back-7' 'send:\x03' 'expect:\$ ' 'send:echo code-$?\n' 'expect:code-130'
+	done
+}
+
+@test "an agent without a sandbox that stops itself gives the shell back; the terminal is left as it was" {
+	need python3
+	export TASK='printf "\033[?1049h"; echo run-$((1+1)); read x; kill -STOP $$; echo back-$((3+4)); read x; kill -9 $$'
+	in_shell "send:$RALPH --yes --no-sandbox run -t claude\n" 'expect:run-2' 'send:go\n' 'expect:Stopped' 'send:fg\n' 'expect:back-7' 'send:end\n' \
+		'expect:1049l' 'expect:\$ ' 'send:echo code-$?\n' 'expect:code-137'
+}
