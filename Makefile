@@ -59,6 +59,11 @@ soak-git: setup-soak
 	@scripts/stage.sh
 	@python3 soak/git-soak.py --stage "$$(scripts/stage.sh --path)" --minutes $(M) $(if $(SEED),--seed $(SEED))
 
+# One loop of 20 tasks through an outage, a usage limit, a credential that ends, and kills.
+soak-loop: setup-soak
+	@scripts/stage.sh
+	@python3 soak/loop-soak.py --stage "$$(scripts/stage.sh --path)"
+
 # The run of `make sanitize`, and the lines of src/ that it ran.
 coverage: setup-test setup-coverage
 	@tests/instrumented.sh --coverage
@@ -76,4 +81,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install deb dist test-package bench screenshots lint lint-deep sanitize soak soak-git coverage fuzz format clean
+.PHONY: all demo test install deb dist test-package bench screenshots lint lint-deep sanitize soak soak-git soak-loop coverage fuzz format clean

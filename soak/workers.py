@@ -253,7 +253,9 @@ class Loops:
         log = self.world.git(self.ws, "log", "--format=%s").split("\n")
         # The journal: on a full disk the summary is only warned of.
         with open(f"{self.ws}/.ralph/state/loop.json", encoding="utf-8") as f:
-            records = json.load(f)["iterations_done"]
+            length = json.load(f)["records_bytes"]
+        with open(f"{self.ws}/.ralph/state/records.jsonl", "rb") as f:
+            records = [json.loads(line) for line in f.read(length).splitlines()]
         with open(f"{self.ws}/.ralph/prd.json", encoding="utf-8") as f:
             stories = json.load(f)["userStories"]
         done = sorted(r["task"] for r in records if r["verdict"] == "done")

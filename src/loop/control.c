@@ -74,6 +74,8 @@ void control_look(struct control *c)
 			c->stop = sig;
 		if (c->changed)
 			c->changed(c->arg);
+		if (c->workers)
+			c->workers(c->workers_arg);
 	}
 }
 

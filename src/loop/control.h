@@ -23,6 +23,9 @@ struct control {
 	/* Called at each change; may be NULL. */
 	void (*changed)(void *arg);
 	void *arg;
+	/* Likewise, for as long as there are workers: whatever else the loop waits for. */
+	void (*workers)(void *arg);
+	void *workers_arg;
 };
 
 #define CONTROL_INIT                                                                               \

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 
 #define REQUEST_MAX (4 * MiB)
-#define PARALLEL_MAX 16
+#define PARALLEL_MAX 1000 /* as many as a list has tasks; memory and disk allow fewer */
 
 extern char **environ;
 

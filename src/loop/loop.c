@@ -10,7 +10,7 @@
 #include "loop/review/review.h"
 #include "loop/workers/parallel.h"
 
-static void show_news(struct loop *l)
+void loop_show_news(struct loop *l)
 {
 	for (size_t i = 0; l->work && i < l->work->news.n; i++)
 		show_line(&l->show, STYLE_YELLOW, "%s", l->work->news.v[i]);
@@ -188,29 +188,12 @@ static int limit_reached(struct loop *l, char **ret_reason)
 	return LOOP_LIMIT;
 }
 
-/* Runs several tasks at once if requested and available; returns true when it did. */
-static bool parallel(struct loop *l, int *ret_code, int *ret_error, struct err *err)
-{
-	const struct loop_used used = loop_used(l);
-	struct task *tasks[PARALLEL_MAX];
-	size_t n;
-
-	if (l->q.parallel < 2 || !l->work || !l->repo || l->mode == LOOP_PLAN)
-		return false;
-	n = work_independent(l->work, (unsigned)l->limits.max_attempts, tasks, l->q.parallel);
-	if (l->limits.iterations && n > l->limits.iterations - used.iterations)
-		n = (size_t)(l->limits.iterations - used.iterations);
-	if (n < 2)
-		return false;
-	*ret_error = parallel_run(l, tasks, n, ret_code, err);
-	return true;
-}
-
 /* Returns the exit code, or -1 after an iteration; *ret_error is -errno when one failed. */
 static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *err)
 {
 	struct judgement j = {0};
 	struct task *t = NULL;
+	bool ran;
 	int code = asked_to_end(l, ret_reason);
 
 	if (code >= 0)
@@ -219,7 +202,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	if (*ret_error < 0)
 		return -1;
 	if (json_object_size(l->state.workers) > 0) {
-		*ret_error = parallel_recover(l, &code, err);
+		*ret_error = parallel_run(l, &ran, &code, err);
 		if (*ret_error < 0 || code >= 0)
 			return code;
 		code = asked_to_end(l, ret_reason);
@@ -231,7 +214,7 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	}
 	if (l->work) {
 		*ret_error = work_reload(l->work, err);
-		show_news(l);
+		loop_show_news(l);
 		if (*ret_error < 0)
 			return -1;
 		t = work_next(l->work, (unsigned)l->limits.max_attempts);
@@ -250,10 +233,11 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 	}
 	notify_look(l);
 	fallback_return(l);
-	if (parallel(l, &code, ret_error, err))
+	*ret_error = parallel_run(l, &ran, &code, err);
+	if (*ret_error < 0 || ran)
 		return code;
 	*ret_error = round_run(l, t, &j, err);
-	show_news(l);
+	loop_show_news(l);
 	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
 }
 
@@ -271,7 +255,7 @@ int loop_run(struct loop *l, struct err *err)
 	cleanup_free char *reason = NULL;
 	int code = -1, r;
 
-	show_news(l);
+	loop_show_news(l);
 	if (l->idle) {
 		code = end_of_work(l, &reason);
 		return ending_idle(l, code, reason);
@@ -284,6 +268,8 @@ int loop_run(struct loop *l, struct err *err)
 	r = loop_preflight(l, err);
 	if (r == 0)
 		r = review_sandbox_check(l, err);
+	if (r == 0)
+		r = parallel_open(l, err);
 	if (r == 0)
 		r = loop_recover(l, err);
 	if (r == 0 && l->q.mode != LOOP_RESUME)

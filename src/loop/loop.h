@@ -64,6 +64,7 @@ struct loop {
 	const struct agent *reviewer; /* NULL: no reviews */
 	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
+	size_t slots; /* of --parallel; 1: one task at a time */
 	struct ev *ev;
 	struct control control;
 	struct show show;
@@ -102,6 +103,8 @@ struct loop {
 /* Returns the exit code, or -errno. */
 int loop_run(struct loop *l, struct err *err);
 
+/* Prints what has changed in the list of work. */
+void loop_show_news(struct loop *l);
 /* Returns what the limits count: neither iterations without a provider nor their time. */
 struct loop_used loop_used(const struct loop *l);
 
@@ -200,6 +203,9 @@ struct verify_result {
 	char *output;	  /* of all commands, for a reviewer; NULL without a command */
 };
 int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err);
+/* Runs the commands of all these tasks, each once. `commands` is their number. */
+int verify_tasks(struct loop *l, const struct task *const *tasks, size_t n,
+		 struct verify_result *ret, struct err *err);
 void verify_result_done(struct verify_result *v);
 
 /* True when a command verifies this task: one that failed before the loop and still does is none. */

@@ -185,7 +185,7 @@ int loop_begin_anew(struct loop *l, struct err *err)
 	s->started = (uint64_t)time(NULL);
 	json_decref(s->baseline);
 	s->baseline = NULL;
-	(void)json_array_clear(s->records);
+	state_records_clear(s);
 	json_decref(s->agents);
 	json_decref(s->setup);
 	s->agents = s->setup = NULL;

@@ -1,12 +1,16 @@
 #include "loop/state.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 #define STATE_MAX (16 * MiB)
-#define STATE_VERSION 1
+#define STATE_VERSION 2
+#define STATE_VERSION_OLDEST 1 /* has its records in loop.json, as iterations_done */
 
 void intent_clear(struct intent *i)
 {
@@ -83,6 +87,7 @@ static const struct number later[] = {
 	{"outage", AT(outage)},
 	{"tries", AT(tries)},
 	{"told", AT(told)},
+	{"records_bytes", AT(records_bytes)},
 };
 static const struct number texts[] = {
 	{"branch", AT(branch)},
@@ -95,7 +100,6 @@ static const struct number documents[] = {
 	{"request", AT(request)},
 	{"baseline", AT(baseline)},
 	{"tasks", AT(tasks)},
-	{"iterations_done", AT(records)},
 	{"workers", AT(workers)},
 	{"view", AT(view)},
 	{"loose", AT(loose)},
@@ -186,7 +190,7 @@ static int read_document(struct loop_state *s, const json_t *j, struct err *err)
 	uint64_t version = 0;
 	int r = json_get_uint(j, "version", &version, err);
 
-	if (r == 0 && version != STATE_VERSION)
+	if (r == 0 && (version < STATE_VERSION_OLDEST || version > STATE_VERSION))
 		r = err_set(err, EINVAL, "it was written by another version of ralph");
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
 		r = json_get_uint(j, numbers[i].key, at(s, &numbers[i]), err);
@@ -205,6 +209,7 @@ static int read_document(struct loop_state *s, const json_t *j, struct err *err)
 	}
 	if (r < 0)
 		return r;
+	(void)json_array_extend(s->records, json_object_get(j, "iterations_done"));
 	s->stashed = json_is_true(json_object_get(j, "stashed"));
 	s->exit_code = (int)json_integer_value(json_object_get(j, "exit_code"));
 	if (json_object_get(j, "failing"))
@@ -213,6 +218,99 @@ static int read_document(struct loop_state *s, const json_t *j, struct err *err)
 		       ? err_set(err, EINVAL, "its 'intent' is damaged")
 		       : 0;
 }
+
+/* ---- records ---- */
+
+void state_records_clear(struct loop_state *s)
+{
+	(void)json_array_clear(s->records);
+	s->recorded = 0;
+	s->records_bytes = 0;
+}
+
+/* Drops the older half; what is left is written once more. */
+static void drop_older(struct loop_state *s)
+{
+	for (size_t n = json_array_size(s->records) / 2; n > 0; n--)
+		(void)json_array_remove(s->records, 0);
+	s->recorded = 0;
+	s->records_bytes = 0;
+}
+
+static int add_line(struct loop_state *s, const char *line, size_t n, struct err *err)
+{
+	json_t *record = NULL;
+	int r = json_parse(line, n, &record, err);
+
+	if (r == 0)
+		(void)json_array_append_new(s->records, record);
+	return r;
+}
+
+/* A file that is too short was being halved when the loop was killed: its whole lines count. */
+static int load_records(struct loop_state *s, struct err *err)
+{
+	const char *p, *end, *line;
+	cleanup_buf struct buf b;
+	int r = 0;
+
+	buf_init(&b, 2 * STATE_RECORDS_BYTES_MAX);
+	if (s->records_bytes == 0)
+		return 0;
+	r = path_read(s->dir, STATE_RECORDS_FILE, &b);
+	if (r < 0)
+		return err_sys(err, -r, "cannot read the loop's " STATE_RECORDS_FILE);
+	p = buf_str(&b);
+	end = p + (b.len < s->records_bytes ? b.len : s->records_bytes);
+	s->records_bytes = 0;
+	while (r == 0 && (line = memchr(p, '\n', (size_t)(end - p)))) {
+		r = add_line(s, p, (size_t)(line - p), err);
+		s->records_bytes += (uint64_t)(line + 1 - p);
+		p = line + 1;
+	}
+	s->recorded = json_array_size(s->records);
+	return r < 0 ? err_wrap(err, r, "the loop's " STATE_RECORDS_FILE) : 0;
+}
+
+static int write_lines(const struct loop_state *s, struct buf *b)
+{
+	cleanup_fd int fd = openat(s->dir, STATE_RECORDS_FILE,
+				   O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int r;
+
+	if (fd < 0 || ftruncate(fd, (off_t)s->records_bytes) < 0 || lseek(fd, 0, SEEK_END) < 0)
+		return -errno;
+	r = fd_write_all(fd, buf_str(b), b->len);
+	return r == 0 && fsync(fd) < 0 ? -errno : r;
+}
+
+/* Appends the records that the file does not have. They count with the next loop.json. */
+static int append_records(struct loop_state *s, struct err *err)
+{
+	cleanup_buf struct buf b;
+	int r;
+
+	buf_init(&b, STATE_RECORDS_BYTES_MAX);
+	if (json_array_size(s->records) > STATE_RECORDS_MAX ||
+	    s->records_bytes > STATE_RECORDS_BYTES_MAX)
+		drop_older(s);
+	if (s->recorded == json_array_size(s->records))
+		return 0;
+	for (size_t i = s->recorded; i < json_array_size(s->records); i++) {
+		cleanup_free char *line = json_dumps(json_array_get(s->records, i), JSON_COMPACT);
+
+		if (!line || buf_printf(&b, "%s\n", line) < 0)
+			return err_set(err, EINVAL, "a record cannot be written as JSON");
+	}
+	r = write_lines(s, &b);
+	if (r < 0)
+		return err_sys(err, -r, "cannot write the loop's " STATE_RECORDS_FILE);
+	s->recorded = json_array_size(s->records);
+	s->records_bytes += b.len;
+	return 0;
+}
+
+/* ---- the document ---- */
 
 int state_load(struct loop_state *s, struct err *err)
 {
@@ -229,7 +327,7 @@ int state_load(struct loop_state *s, struct err *err)
 	r = json_parse(buf_str(&b), b.len, &j, err);
 	if (r == 0)
 		r = read_document(s, j, err);
-	return r < 0 ? err_wrap(err, r, "the loop's " STATE_FILE) : 0;
+	return r < 0 ? err_wrap(err, r, "the loop's " STATE_FILE) : load_records(s, err);
 }
 
 static void put_numbers(struct loop_state *s, const struct number *v, size_t n, json_t *j)
@@ -265,10 +363,10 @@ int state_save(struct loop_state *s, struct err *err)
 {
 	cleanup_json json_t *j = NULL;
 	cleanup_free char *text = NULL;
-	int r;
+	int r = append_records(s, err);
 
-	while (json_array_size(s->records) > STATE_RECORDS_MAX)
-		(void)json_array_remove(s->records, 0);
+	if (r < 0)
+		return r;
 	j = to_document(s);
 	text = json_dumps(j, JSON_INDENT(1));
 	if (!text)

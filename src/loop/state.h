@@ -21,6 +21,11 @@
  *	SETTLE    the judgement: writing it to the task's state can be repeated
  *
  * A loop that opens the file with an entry in it finishes that first (recover.c).
+ *
+ * The records of iterations are in records.jsonl, one line each, which is only appended to: a step
+ * costs the same however many iterations there were. loop.json says how many of its bytes count.
+ * They are appended and synced first, so lines behind that length are of a write that a kill
+ * interrupted, and the next one overwrites them.
  */
 enum intent_phase { INTENT_NONE, INTENT_ITERATE, INTENT_VERIFY, INTENT_SETTLE, INTENT_N };
 
@@ -66,12 +71,14 @@ struct loop_state {
 	json_t *baseline; /* {command: true (it succeeded) or false} */
 	json_t *tasks;	  /* {id: {"base": head, "stuck": n, "last": what failed,
 			   * "left": by an iteration that was cut off, "answers": []}} */
-	json_t *records;  /* of iterations, for the summary */
-	json_t *workers;  /* {id: {"branch", "path", "attempts"}}: parallel tasks */
-	json_t *view;	  /* of the repository, see repo_view_take() */
-	json_t *loose;	  /* uncommitted files, see loose.h */
-	json_t *setup;	  /* of loop.setup: see prepare.h; NULL: none */
-	json_t *agents;	  /* of --fallback: see fallback.h; NULL: none */
+	json_t *records; /* of iterations, for the summary; call state_records_clear() to drop them */
+	size_t recorded;	/* of them: those that records.jsonl has */
+	uint64_t records_bytes; /* its length, of lines that count */
+	json_t *workers;	/* {id: {"branch", "path", "attempts"}}: parallel tasks */
+	json_t *view;		/* of the repository, see repo_view_take() */
+	json_t *loose;		/* uncommitted files, see loose.h */
+	json_t *setup;		/* of loop.setup: see prepare.h; NULL: none */
+	json_t *agents;		/* of --fallback: see fallback.h; NULL: none */
 	char *branch, *home_branch, *worktree; /* NULL: none */
 	char *marks_from; /* head before a commit of marks that is being made; NULL: none */
 	bool stashed;
@@ -83,13 +90,16 @@ struct loop_state {
 };
 
 #define STATE_FILE "loop.json"
-#define STATE_RECORDS_MAX 10000 /* older ones are dropped */
+#define STATE_RECORDS_FILE "records.jsonl"
+#define STATE_RECORDS_MAX 10000			   /* then the older half is dropped */
+#define STATE_RECORDS_BYTES_MAX (64 * 1024 * 1024) /* likewise */
 
 void state_init(struct loop_state *s, int dir);
 void state_done(struct loop_state *s);
 /* Returns -ENOENT without a state file. */
 int state_load(struct loop_state *s, struct err *err);
 int state_save(struct loop_state *s, struct err *err);
+void state_records_clear(struct loop_state *s);
 
 void intent_clear(struct intent *i);
 /* After the host's own commit: tasks that were begun at marks_from begin at `head`, so that this

@@ -199,7 +199,8 @@ static bool is_excused(const struct loop *l, const char *command)
 	return json_is_false(json_object_get(l->state.baseline, command));
 }
 
-int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err)
+int verify_tasks(struct loop *l, const struct task *const *tasks, size_t n,
+		 struct verify_result *ret, struct err *err)
 {
 	cleanup_strv struct strv commands = {0};
 	cleanup_buf struct buf report, output;
@@ -211,9 +212,10 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 	*ret = (struct verify_result){.ok = true};
 	general_commands(l, &commands);
 	general = commands.n;
-	for (size_t i = 0; t && i < t->verify.n; i++)
-		if (!strv_has(&commands, t->verify.v[i]))
-			strv_push(&commands, t->verify.v[i]);
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < tasks[k]->verify.n; i++)
+			if (!strv_has(&commands, tasks[k]->verify.v[i]))
+				strv_push(&commands, tasks[k]->verify.v[i]);
 	ret->commands = commands.n;
 	r = loose_before(l, err);
 	for (size_t i = 0; r >= 0 && i < commands.n; i++) {
@@ -230,13 +232,20 @@ int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, 
 		r = loose_after(l, err);
 	if (r < 0)
 		return r;
-	if (t && !verify_proves(l, t))
-		ret->commands = 0;
 	if (report.len)
 		ret->report = buf_take(&report);
 	if (output.len)
 		ret->output = buf_take(&output);
 	return 0;
+}
+
+int verify_run(struct loop *l, const struct task *t, struct verify_result *ret, struct err *err)
+{
+	int r = verify_tasks(l, &t, t != NULL, ret, err);
+
+	if (r == 0 && t && !verify_proves(l, t))
+		ret->commands = 0;
+	return r;
 }
 
 void verify_result_done(struct verify_result *v)

@@ -124,6 +124,8 @@ int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *r
  */
 int repo_worktree_add(struct repo *r, const char *branch, const char *base, char **ret_path,
 		      struct err *err);
+/* Returns the bytes of a checkout, as the index has the sizes of the files. */
+int repo_size(struct repo *r, uint64_t *ret, struct err *err);
 /* Returns the path of the branch's worktree, even if it does not exist; the caller frees it. */
 char *repo_worktree_path(const struct repo *r, const char *branch);
 /* Removes a worktree without uncommitted changes; -EBUSY names one otherwise. The branch stays. */

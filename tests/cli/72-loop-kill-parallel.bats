@@ -48,12 +48,9 @@ check_all() {
 		assert numbers == list(range(1, len(numbers) + 1)), ("records", numbers)
 		assert s["iterations"] == len(numbers) <= 3 + int(sys.argv[1]), ("iterations", s["iterations"], numbers)
 		assert "intent" not in s and s["workers"] == {}, s
-		# Each was committed once, merged in order, and the third begun when the first was there.
+		# Each was committed once, and the third begun when the first was there.
 		log = git("log", "--format=%s")
 		assert all(log.count(i) == 1 for i in ids), log
-		merged = [next(n for n, c in enumerate(git("rev-list", "--first-parent", "--reverse", "HEAD"))
-		               if i in git("ls-tree", "--name-only", c)) for i in ids]
-		assert merged == sorted(merged), ("order", merged, log)
 		third = git("log", "--format=%H", "--grep=^US-3$")[0]
 		assert "US-1" in git("ls-tree", "--name-only", third), "US-3 was begun before US-1 was there"
 		left = git("status", "--porcelain", "--", ".", ":(exclude).ralph")

@@ -5,6 +5,7 @@
 #include "loop/review/review.h"
 #include "loop/loop-limits.h"
 #include "loop/last-words.h"
+#include "loop/workers/room.h"
 #include "agent/result.h"
 #include "view/render.h"
 
@@ -371,6 +372,40 @@ static void the_first_agent_that_is_not_away_works(void **state)
 	assert_int_equal(fallback_first(times, 2, 50), 2);
 }
 
+static void as_many_slots_fit_as_the_scarcest_resource_allows(void **state)
+{
+	static const struct {
+		struct room room;
+		uint64_t slots;
+		const char *what;
+	} rows[] = {
+		{{1000, 1000, 1000, 10, 10, 10}, 100, "memory"},
+		{{1000, 90, 1000, 10, 10, 10}, 9, "disk space"},
+		{{1000, 1000, 39, 10, 10, 10}, 3, "the limit of open files"},
+		{{20000, 20000, 20000, 10, 10, 10}, 2000, "memory"},
+		/* One task at a time is always possible: it has no worker. */
+		{{0, 1000, 1000, 10, 10, 10}, 1, "memory"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *what = NULL;
+
+		assert_int_equal(room_slots(&rows[i].room, &what), rows[i].slots);
+		assert_string_equal(what, rows[i].what);
+	}
+}
+
+static void memory_is_read_from_its_line(void **state)
+{
+	static const char text[] = "MemTotal:  100 kB\nMemAvailable:    7 kB\n";
+
+	assert_int_equal(room_meminfo(text, "MemAvailable:"), 7 * KiB);
+	assert_int_equal(room_meminfo(text, "SwapFree:"), 0);
+	assert_int_equal(
+		room_meminfo("MemAvailable: 99999999999999999999999999 kB", "MemAvailable:"), 0);
+	assert_int_equal(room_meminfo("MemAvailable:", "MemAvailable:"), 0);
+}
+
 static void the_reserve_of_the_week_is_left_alone(void **state)
 {
 	assert_false(limits_reserve_reached(0, 100));
@@ -451,6 +486,8 @@ int main(void)
 		cmocka_unit_test(a_wait_ends_a_little_after_the_announced_time),
 		cmocka_unit_test(another_agent_goes_on_only_when_the_wait_is_long),
 		cmocka_unit_test(the_first_agent_that_is_not_away_works),
+		cmocka_unit_test(as_many_slots_fit_as_the_scarcest_resource_allows),
+		cmocka_unit_test(memory_is_read_from_its_line),
 		cmocka_unit_test(the_reserve_of_the_week_is_left_alone),
 	};
 

@@ -59,7 +59,8 @@ static void what_is_saved_is_what_is_loaded(void **state)
 
 static void a_damaged_state_is_an_error_that_names_the_file(void **state)
 {
-	static const char *const texts[] = {"", "{}", "{\"version\":2}", "[1]", "{\"version\":1}"};
+	static const char *const texts[] = {
+		"", "{}", "{\"version\":3}", "[1]", "{\"version\":1}", "{\"version\":2}"};
 	cleanup_fd int dir = open_tree();
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -72,6 +73,120 @@ static void a_damaged_state_is_an_error_that_names_the_file(void **state)
 		assert_non_null(strstr(err.msg, STATE_FILE));
 		state_done(&s);
 	}
+}
+
+static void add_record(struct loop_state *s, int number)
+{
+	(void)json_array_append_new(s->records, json_pack("{si ss}", "iteration", number, "why",
+							  "a line\nand another"));
+}
+
+static size_t size_of(const char *name)
+{
+	cleanup_fd int dir = open_tree();
+	struct stat st;
+
+	return fstatat(dir, name, &st, 0) < 0 ? 0 : (size_t)st.st_size;
+}
+
+static void a_step_costs_the_same_however_many_records_there_are(void **state)
+{
+	cleanup_fd int dir = open_tree();
+	struct loop_state a, b;
+	struct err err = {0};
+	size_t first, line;
+
+	state_init(&a, dir);
+	add_record(&a, 1);
+	assert_int_equal(state_save(&a, &err), 0);
+	first = size_of(STATE_FILE);
+	line = size_of(STATE_RECORDS_FILE);
+	for (int i = 2; i <= 200; i++) {
+		add_record(&a, 100 + i);
+		assert_int_equal(state_save(&a, &err), 0);
+	}
+	/* One number of loop.json has more digits. */
+	assert_in_range(size_of(STATE_FILE), first, first + 8);
+	assert_in_range(size_of(STATE_RECORDS_FILE), 200 * line, 200 * (line + 2));
+	state_init(&b, dir);
+	assert_int_equal(state_load(&b, &err), 0);
+	assert_true(json_equal(a.records, b.records));
+	state_done(&a);
+	state_done(&b);
+}
+
+static void a_record_behind_the_counted_ones_is_of_a_kill_and_is_overwritten(void **state)
+{
+	cleanup_fd int dir = open_tree();
+	struct loop_state a, b;
+	struct err err = {0};
+	cleanup_fd int fd = -1;
+
+	state_init(&a, dir);
+	add_record(&a, 1);
+	assert_int_equal(state_save(&a, &err), 0);
+	fd = openat(dir, STATE_RECORDS_FILE, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(fd, "{\"iteration\":2}\n{\"torn", 22), 22);
+	state_init(&b, dir);
+	assert_int_equal(state_load(&b, &err), 0);
+	assert_int_equal(json_array_size(b.records), 1);
+	add_record(&b, 3);
+	assert_int_equal(state_save(&b, &err), 0);
+	state_done(&a);
+	state_init(&a, dir);
+	assert_int_equal(state_load(&a, &err), 0);
+	assert_true(json_equal(a.records, b.records));
+	state_done(&a);
+	state_done(&b);
+}
+
+/* Version 1 of loop.json had them itself. */
+static void the_records_of_an_older_state_are_kept(void **state)
+{
+	cleanup_fd int dir = open_tree();
+	cleanup_json json_t *j = NULL,
+			    *records = json_pack("[{si}{si}]", "iteration", 1, "iteration", 2);
+	cleanup_free char *text = NULL, *path = NULL;
+	struct loop_state a, b;
+	struct err err = {0};
+
+	state_init(&a, dir);
+	a.iterations = 2;
+	assert_int_equal(state_save(&a, &err), 0);
+	path = tree_path(STATE_FILE);
+	j = json_load_file(path, 0, NULL);
+	(void)json_object_set_new(j, "version", json_integer(1));
+	(void)json_object_del(j, "records_bytes");
+	(void)json_object_set(j, "iterations_done", records);
+	text = json_dumps(j, 0);
+	tree_file(STATE_FILE, 0600, text);
+	for (int i = 0; i < 2; i++) {
+		state_init(&b, dir);
+		assert_int_equal(state_load(&b, &err), 0);
+		assert_true(json_equal(b.records, records));
+		assert_int_equal(state_save(&b, &err), 0);
+		state_done(&b);
+	}
+	state_done(&a);
+}
+
+static void a_damaged_record_is_an_error_that_names_the_file(void **state)
+{
+	cleanup_fd int dir = open_tree();
+	struct loop_state a, b;
+	struct err err = {0};
+	cleanup_fd int fd = -1;
+
+	state_init(&a, dir);
+	add_record(&a, 1);
+	assert_int_equal(state_save(&a, &err), 0);
+	fd = openat(dir, STATE_RECORDS_FILE, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, "xx", 2), 2);
+	state_init(&b, dir);
+	assert_true(state_load(&b, &err) < 0);
+	assert_non_null(strstr(err.msg, STATE_RECORDS_FILE));
+	state_done(&a);
+	state_done(&b);
 }
 
 static void an_entry_of_the_journal_that_is_out_of_range_is_refused(void **state)
@@ -135,6 +250,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_TREE(what_is_saved_is_what_is_loaded),
 		WITH_TREE(a_damaged_state_is_an_error_that_names_the_file),
+		WITH_TREE(a_step_costs_the_same_however_many_records_there_are),
+		WITH_TREE(a_record_behind_the_counted_ones_is_of_a_kill_and_is_overwritten),
+		WITH_TREE(the_records_of_an_older_state_are_kept),
+		WITH_TREE(a_damaged_record_is_an_error_that_names_the_file),
 		WITH_TREE(an_entry_of_the_journal_that_is_out_of_range_is_refused),
 		cmocka_unit_test(cost_is_counted_once_however_often_it_is_looked_at),
 		WITH_TREE(a_loop_is_found_only_by_pid_and_start_time),

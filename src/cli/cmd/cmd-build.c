@@ -59,7 +59,7 @@ static const struct opt build_opts[] = {
 	{"worktree", 0, OPT_BOOL, AT(worktree), NULL, "work in a worktree of that branch, next to the repository"},
 	{"stash", 0, OPT_BOOL, AT(stash), NULL, "put changes that are not committed away first"},
 	{"push", 0, OPT_BOOL, AT(push), NULL, "push what was verified, from the host"},
-	{"parallel", 0, OPT_UINT, AT(parallel), "N", "independent tasks at once", .def = "1", .min = 1, .max = 16},
+	{"parallel", 0, OPT_UINT, AT(parallel), "N", "tasks at once, as far as memory and disk allow", .def = "1", .min = 1, .max = 1000},
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print the summary as JSON"},
 	{"name", 0, OPT_STR, AT(name), "NAME", "name of the sandbox instead of one made from the branch",
 	 .complete = COMPLETE_SANDBOX},

@@ -4,80 +4,90 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "loop/notify/notify.h"
 
-#define DEATHS_MAX 3 /* deaths of one worker in a batch */
+#define DEATHS_MAX 3 /* deaths of one worker */
 
-struct batch {
+struct pool {
 	struct loop *l;
-	struct worker *w;
-	size_t n, running;
+	struct worker **w; /* in the order of their start */
+	size_t n, max, slots;
+	const char *base;      /* see pool_set_base() */
+	struct ev_defer serve; /* a worker has ended */
+	bool waits;	       /* for the end of a worker, not for that of a command */
+	bool ran;	       /* there was a worker */
 	bool told;
+	bool drains; /* no worker is started any more */
+	int failure;
+	struct err err; /* of the failure */
 };
 
-/* ---- rows ---- */
-
-/* True when this exit code ends the worker's task, whatever remains of the limits. */
-static bool is_final(int code)
+static size_t count(const struct pool *p, enum worker_state state)
 {
-	return code == LOOP_DONE || code == LOOP_BLOCKED || code == LOOP_DECIDE ||
-	       code == LOOP_STUCK;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		n += p->w[i]->state == state;
+	return n;
 }
 
-void worker_note(const struct worker *w)
+void pool_set_base(struct pool *p, const char *base)
 {
-	json_t *row = json_pack(
-		"{so sI sI sI sI sI sI so*}", "branch", json_text(w->branch), "attempts",
-		(json_int_t)w->attempts, "iterations", (json_int_t)w->taken.iterations, "micro_usd",
-		(json_int_t)w->taken.micro_usd, "active_ms", (json_int_t)w->taken.active_ms,
-		"tokens", (json_int_t)w->taken_tokens, "waited", (json_int_t)w->taken_waited,
-		"before", w->before ? json_text(w->before) : NULL);
-
-	if (w->over && is_final(w->code))
-		(void)json_object_set_new(row, "code", json_integer(w->code));
-	(void)json_object_set_new(w->l->state.workers, w->task->id, row);
+	p->base = base;
 }
 
-static uint64_t number_of(const json_t *row, const char *key)
-{
-	return (uint64_t)json_integer_value(json_object_get(row, key));
-}
+/* ---- workers ---- */
 
-static struct worker *add_worker(struct batch *b, struct task *t)
+static struct worker *add_worker(struct pool *p, struct task *t)
 {
-	struct worker *w = &b->w[b->n++];
+	struct worker *w = xcalloc(1, sizeof(*w));
 
-	*w = (struct worker){.l = b->l, .task = t, .out = -1, .running = &b->running};
+	*w = (struct worker){.l = p->l, .pool = p, .task = t, .out = -1};
 	w->child = (struct child){.pid = -1, .pidfd = -1};
+	p->w[p->n++] = w;
+	p->ran = true;
 	return w;
 }
 
-/* Creates or finds the branch and the worktree. */
-static int make_place(struct worker *w, struct err *err)
+/* Removes the workers that are finished. No event of theirs is waiting to be handled. */
+static void drop_gone(struct pool *p)
 {
-	struct repo_oid head = {0};
-	int r = repo_head(w->l->repo, &head, NULL, err);
+	size_t n = 0;
 
-	if (r == 0)
-		r = repo_worktree_add(w->l->repo, w->branch, head.hex, &w->path, err);
-	if (r == 0)
-		r = work_begin(w->l->work, w->task, err);
-	return r;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->w[i]->state != WORKER_GONE) {
+			p->w[n++] = p->w[i];
+			continue;
+		}
+		worker_done(p->w[i]);
+		free(p->w[i]);
+	}
+	p->n = n;
 }
 
-static int new_worker(struct batch *b, struct task *t, struct err *err)
+/* Creates or finds the branch and the worktree. */
+static int make_place(struct worker *w, const char *head, struct err *err)
 {
-	struct worker *w = add_worker(b, t);
-	struct loop_state *s = &b->l->state;
+	int r = repo_worktree_add(w->l->repo, w->branch, head, &w->path, err);
+
+	return r < 0 ? r : work_begin(w->l->work, w->task, err);
+}
+
+static int new_worker(struct pool *p, struct task *t, struct err *err)
+{
+	struct loop_state *s = &p->l->state;
 	cleanup_free char *now = NULL, *slug = repo_slug(t->id);
 	uint64_t number = state_task_uint(s, t->id, "branches") + 1;
 	struct repo_oid head = {0};
-	int r = repo_head(b->l->repo, &head, &now, err);
+	struct worker *w;
+	int r = repo_head(p->l->repo, &head, &now, err);
 
 	if (r < 0)
 		return r;
 	if (!now || !head.hex[0])
 		return err_usage(err, "--parallel needs a branch with a commit to start from");
-	/* Each attempt gets a new branch, which starts from the current head of the project. */
+	w = add_worker(p, t);
+	/* Each attempt gets a new branch, which starts from the verified head of the project. */
 	w->branch = xasprintf("%s-%s-%llu", now, strrchr(slug, '/') ? strrchr(slug, '/') + 1 : slug,
 			      (unsigned long long)number);
 	w->attempts = t->attempts;
@@ -85,232 +95,402 @@ static int new_worker(struct batch *b, struct task *t, struct err *err)
 	worker_note(w);
 	r = state_save(s, err);
 	if (r == 0)
-		r = make_place(w, err);
+		r = make_place(w, p->base ? p->base : head.hex, err);
 	if (r == 0)
-		show_line(&b->l->show, STYLE_BOLD, "%s in %s", t->id, w->path);
+		show_line(&p->l->show, STYLE_BOLD, "%s in %s", t->id, w->path);
 	return r;
 }
 
-/* ---- running ---- */
-
-static void on_control(void *arg)
+/* Continues with a worker whose row was left by a killed, paused or limited loop. */
+static int pick_up(struct pool *p, struct task *t, const json_t *row, struct err *err)
 {
-	struct batch *b = arg;
-	const struct control *c = &b->l->control;
-
-	if (!c->stop && !b->told)
-		show_line(&b->l->show, STYLE_YELLOW,
-			  "pausing after these iterations; Ctrl-C once more stops them now");
-	b->told = true;
-	for (size_t i = 0; i < b->n; i++)
-		if (b->w[i].runs && !b->w[i].over)
-			child_kill(&b->w[i].child, c->stop ? SIGTERM : SIGINT);
-}
-
-/* True when another start of the worker would change nothing. */
-static bool has_ended(const struct worker *w)
-{
-	return w->over && w->code != LOOP_LIMIT;
-}
-
-/* Divides the remainder of the loop's limits among the workers that still have to run, and
- * returns their number. With fewer iterations than workers, the last workers wait. */
-static size_t share_out(struct batch *b)
-{
-	const struct loop_limits *m = &b->l->limits;
-	const struct loop_used used = loop_used(b->l);
-	const struct loop_used left = limits_left(m, &used);
-	size_t n = 0, i = 0;
-
-	for (size_t k = 0; k < b->n; k++)
-		n += !has_ended(&b->w[k]);
-	if (m->iterations && left.iterations < n)
-		n = (size_t)left.iterations;
-	if ((m->micro_usd && left.micro_usd == 0) || (m->duration_ms && left.active_ms == 0))
-		n = 0;
-	for (size_t k = 0; k < b->n; k++) {
-		struct worker *w = &b->w[k];
-
-		w->runs = !has_ended(w) && i < n;
-		if (!w->runs)
-			continue;
-		w->share = (struct loop_used){
-			.iterations = left.iterations / n + (i < left.iterations % n),
-			.micro_usd = left.micro_usd / n ? left.micro_usd / n : 1,
-			.active_ms = left.active_ms,
-		};
-		i++;
-	}
-	return n;
-}
-
-static int run_once(struct batch *b, struct err *err)
-{
-	struct loop *l = b->l;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < b->n; i++)
-		if (b->w[i].runs)
-			r = worker_start(&b->w[i], err);
-	if (r < 0)
-		return r;
-	status_write(l, "iterating", 0);
-	l->control.changed = on_control;
-	l->control.arg = b;
-	if (control_wants_end(&l->control))
-		on_control(b);
-	if (b->running > 0)
-		r = ev_run(l->ev, err);
-	l->control.changed = NULL;
-	return r;
-}
-
-/* Adds the usage of the workers to the loop's, in one write. They ran at the same time, so only
- * the longest time counts. */
-static int account(struct batch *b, struct err *err)
-{
-	uint64_t longest = 0;
-
-	for (size_t i = 0; i < b->n; i++) {
-		cleanup_free char *why = NULL;
-		uint64_t ms;
-
-		if (!b->w[i].runs)
-			continue;
-		ms = worker_account(&b->w[i], &why);
-		longest = ms > longest ? ms : longest;
-		worker_note(&b->w[i]);
-	}
-	b->l->state.active_ms += longest;
-	return state_save(&b->l->state, err);
-}
-
-/* A killed worker continues from its journal; after DEATHS_MAX kills it fails. */
-static void judge_deaths(struct batch *b)
-{
-	for (size_t i = 0; i < b->n; i++) {
-		struct worker *w = &b->w[i];
-
-		if (!w->runs || w->code <= 128 || b->l->control.stop)
-			continue;
-		show_line(&b->l->show, STYLE_RED, "the worker of %s was ended by signal %d",
-			  w->task->id, w->code - 128);
-		w->code = ++w->deaths < DEATHS_MAX ? LOOP_LIMIT : EXIT_RUNTIME;
-	}
-}
-
-/* Runs until all workers have ended, a limit is reached, or the user asks for an end. */
-static int run_all(struct batch *b, struct err *err)
-{
-	int r = 0;
-
-	while (r == 0 && !control_wants_end(&b->l->control) && share_out(b) > 0) {
-		r = run_once(b, err);
-		if (r == 0)
-			r = account(b, err);
-		if (r == 0)
-			judge_deaths(b);
-		for (size_t i = 0; i < b->n; i++)
-			worker_stop(&b->w[i]);
-	}
-	return r;
-}
-
-static int run_batch(struct batch *b, int *ret_code, struct err *err)
-{
-	int r = run_all(b, err);
-
-	for (size_t i = 0; r == 0 && i < b->n; i++) {
-		/* A worker that got no share waits, as does a worker that has used up its share. */
-		if (!b->w[i].over)
-			b->w[i].code = LOOP_LIMIT;
-		r = worker_finish(&b->w[i], ret_code, err);
-	}
-	return r;
-}
-
-static void end_batch(struct batch *b)
-{
-	for (size_t i = 0; i < b->n; i++)
-		worker_done(&b->w[i]);
-}
-
-int parallel_run(struct loop *l, struct task **tasks, size_t n, int *ret_code, struct err *err)
-{
-	struct worker w[PARALLEL_MAX] = {0};
-	struct batch b = {.l = l, .w = w};
-	int r = 0;
-
-	*ret_code = -1;
-	while (r == 0 && b.n < n && b.n < PARALLEL_MAX)
-		r = new_worker(&b, tasks[b.n], err);
-	if (r == 0)
-		r = run_batch(&b, ret_code, err);
-	end_batch(&b);
-	return r;
-}
-
-/* ---- going on ---- */
-
-static void read_row(struct worker *w, const json_t *row)
-{
-	const char *before = json_string_value(json_object_get(row, "before"));
-
-	w->branch = xstrdup(json_string_value(json_object_get(row, "branch")));
-	w->attempts = (unsigned)number_of(row, "attempts");
-	w->before = before ? xstrdup(before) : NULL;
-	w->taken = (struct loop_used){number_of(row, "iterations"), number_of(row, "micro_usd"),
-				      number_of(row, "active_ms")};
-	w->taken_tokens = number_of(row, "tokens");
-	w->taken_waited = number_of(row, "waited");
-	w->code = (int)number_of(row, "code");
-	w->over = json_object_get(row, "code") != NULL;
-}
-
-/* Resumes a worker whose row was left by a killed, paused or limited loop. */
-static int pick_up(struct batch *b, struct task *t, const json_t *row, struct err *err)
-{
-	struct worker *w = add_worker(b, t);
+	struct worker *w = add_worker(p, t);
+	struct repo_oid head = {0};
 	int r;
 
-	read_row(w, row);
+	worker_read_row(w, row);
 	/* The task was settled, but the worker was not removed in time. */
 	if (t->state != TASK_READY && t->state != TASK_BUSY) {
-		w->path = repo_worktree_path(b->l->repo, w->branch);
-		r = worker_clear(w, err);
-		worker_done(w);
-		b->n--;
-		return r;
+		w->path = repo_worktree_path(p->l->repo, w->branch);
+		return worker_clear(w, err);
 	}
 	t->attempts = w->attempts;
-	r = make_place(w, err);
+	r = repo_head(p->l->repo, &head, NULL, err);
 	if (r == 0)
-		show_line(&b->l->show, STYLE_BOLD, "%s goes on in %s", t->id, w->path);
-	return r;
+		r = make_place(w, head.hex, err);
+	if (r < 0)
+		return r;
+	w->began = p->l->state.active_ms;
+	if (w->state == WORKER_FINAL)
+		worker_account(w);
+	show_line(&p->l->show, STYLE_BOLD, "%s goes on in %s", t->id, w->path);
+	return 0;
 }
 
-int parallel_recover(struct loop *l, int *ret_code, struct err *err)
+static int pick_up_all(struct pool *p, struct err *err)
 {
-	struct worker w[PARALLEL_MAX] = {0};
-	struct batch b = {.l = l, .w = w};
+	struct loop *l = p->l;
 	cleanup_json json_t *rows = json_copy(l->state.workers);
 	const char *id;
 	json_t *row;
 	int r = 0;
 
-	*ret_code = -1;
 	json_object_foreach (rows, id, row) {
 		struct task *t = work_task(l->work, id);
 
-		if (r < 0 || b.n == PARALLEL_MAX)
+		if (r < 0)
 			break;
 		if (!t || !json_is_string(json_object_get(row, "branch")))
 			(void)json_object_del(l->state.workers, id);
 		else
-			r = pick_up(&b, t, row, err);
+			r = pick_up(p, t, row, err);
 	}
+	drop_gone(p);
+	return r;
+}
+
+/* ---- shares of the limits ---- */
+
+/* Returns the part of the limits that no running worker has. */
+static struct loop_used unshared(const struct pool *p)
+{
+	const struct loop_used used = loop_used(p->l);
+	struct loop_used left = limits_left(&p->l->limits, &used);
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct loop_used *s = &p->w[i]->share;
+
+		if (p->w[i]->state != WORKER_RUNS)
+			continue;
+		left.iterations -=
+			s->iterations < left.iterations ? s->iterations : left.iterations;
+		left.micro_usd -= s->micro_usd < left.micro_usd ? s->micro_usd : left.micro_usd;
+	}
+	return left;
+}
+
+/* Returns for how many of n workers there is a share. */
+static size_t shares(const struct pool *p, const struct loop_used *left, size_t n)
+{
+	const struct loop_limits *m = &p->l->limits;
+
+	if ((m->micro_usd && left->micro_usd == 0) || (m->duration_ms && left->active_ms == 0))
+		return 0;
+	return m->iterations && left->iterations < n ? (size_t)left->iterations : n;
+}
+
+/* The share of the i-th of n workers. */
+static struct loop_used share_of(const struct loop_used *left, size_t n, size_t i)
+{
+	return (struct loop_used){
+		.iterations = left->iterations / n + (i < left->iterations % n),
+		.micro_usd = left->micro_usd / n ? left->micro_usd / n : 1,
+		.active_ms = left->active_ms,
+	};
+}
+
+/* ---- slots ---- */
+
+/* Returns how many workers may be added. */
+static size_t places_left(const struct pool *p)
+{
+	return p->n < p->max ? p->max - p->n : 0;
+}
+
+/* One task alone needs no worktree: the loop works on it itself. */
+static bool is_alone(const struct pool *p, size_t ready)
+{
+	return p->n == 0 && ready < 2;
+}
+
+/* Adds a worker for each ready task that has a slot and a share, behind those that wait. */
+static int add_ready(struct pool *p, size_t n, struct err *err)
+{
+	struct loop *l = p->l;
+	cleanup_free struct task **ready = xcalloc(n + 1, sizeof(*ready));
+	size_t waiting = count(p, WORKER_WAITS), found;
+	size_t want = n > waiting ? n - waiting : 0;
+	int r = 0;
+
+	if (want > places_left(p))
+		want = places_left(p);
+	found = work_independent(l->work, (unsigned)l->limits.max_attempts, ready, want);
+	if (is_alone(p, found))
+		return 0;
+	for (size_t i = 0; r == 0 && i < found; i++)
+		r = new_worker(p, ready[i], err);
+	return r;
+}
+
+static int start_waiting(struct pool *p, const struct loop_used *left, size_t n, struct err *err)
+{
+	size_t waiting = count(p, WORKER_WAITS), started = 0;
+	int r = 0;
+
+	n = n < waiting ? n : waiting;
+	for (size_t i = 0; r == 0 && i < p->n && started < n; i++) {
+		struct worker *w = p->w[i];
+
+		if (w->state != WORKER_WAITS)
+			continue;
+		w->share = share_of(left, n, started++);
+		w->began = p->l->state.active_ms;
+		r = worker_start(w, err);
+	}
+	return r;
+}
+
+/* Fills the free slots: first with workers that wait for a share, then with ready tasks. */
+static int fill(struct pool *p, struct err *err)
+{
+	const struct loop_used left = unshared(p);
+	size_t running = count(p, WORKER_RUNS);
+	size_t n = shares(p, &left, running < p->slots ? p->slots - running : 0);
+	int r;
+
+	if (p->drains || control_wants_end(&p->l->control) || n == 0)
+		return 0;
+	r = add_ready(p, n, err);
+	return r < 0 ? r : start_waiting(p, &left, n, err);
+}
+
+/* ---- the end of workers ---- */
+
+/* A killed worker continues from its journal; after DEATHS_MAX kills it fails. */
+static void judge_death(struct worker *w)
+{
+	if (w->code <= 128 || w->l->control.stop)
+		return;
+	show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by signal %d", w->task->id,
+		  w->code - 128);
+	w->code = ++w->deaths < DEATHS_MAX ? LOOP_LIMIT : EXIT_RUNTIME;
+}
+
+/* Counts what the worker has used, in the write that says so in its row. */
+static int collect(struct pool *p, struct worker *w, struct err *err)
+{
+	worker_account(w);
+	worker_stop(w);
+	judge_death(w);
+	w->state = worker_is_final(w->code) ? WORKER_FINAL
+		   : w->code == LOOP_LIMIT  ? WORKER_WAITS
+					    : WORKER_LEFT;
+	/* A provider or a credential that is gone is gone for all workers. */
+	p->drains |= w->state == WORKER_LEFT;
+	worker_note(w);
+	return state_save(&p->l->state, err);
+}
+
+/* Collects the ended workers, and gives their slots to others. */
+static int serve(struct pool *p, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n; i++)
+		if (p->w[i]->state == WORKER_ENDED)
+			r = collect(p, p->w[i], err);
+	return r < 0 ? r : fill(p, err);
+}
+
+/* Runs in the event loop, also while a merge is verified: the slot must not wait for that. */
+static void on_serve(struct ev *ev, struct ev_defer *d)
+{
+	struct pool *p = ev_owner(d, struct pool, serve);
+
+	if (p->failure == 0)
+		p->failure = serve(p, &p->err);
+	if (p->waits)
+		ev_stop(ev);
+}
+
+void pool_worker_ended(struct pool *p)
+{
+	ev_defer(p->l->ev, &p->serve);
+}
+
+/* ---- the queue ---- */
+
+/* Done workers whose merge a killed loop began are a set of their own. */
+static size_t next_set(const struct pool *p, struct worker **set)
+{
+	size_t n = 0, begun = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct worker *w = p->w[i];
+
+		if (w->state != WORKER_FINAL || w->code != LOOP_DONE)
+			continue;
+		if (w->before && begun++ == 0)
+			n = 0;
+		if (w->before || !begun)
+			set[n++] = w;
+	}
+	return n;
+}
+
+static size_t place_of(const struct worker *w)
+{
+	size_t i = 0;
+
+	while (i < w->l->work->n && w->l->work->tasks[i] != w->task)
+		i++;
+	return i;
+}
+
+static void sort_set(struct worker **set, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && place_of(set[k]) < place_of(set[k - 1]); k--) {
+			struct worker *w = set[k];
+
+			set[k] = set[k - 1];
+			set[k - 1] = w;
+		}
+}
+
+/* Settles what needs no merge: verified merges of a killed loop, and tasks that are not done. */
+static int settle_final(struct pool *p, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n; i++) {
+		struct worker *w = p->w[i];
+
+		if (w->state != WORKER_FINAL)
+			continue;
+		if (w->code != LOOP_DONE)
+			r = worker_settle(w, err);
+		else if (w->commit && !w->before)
+			r = worker_accept(w, err);
+	}
+	return r;
+}
+
+/* Finishes the workers of the queue. A loop that is stopped leaves them for the next one. */
+static int finish(struct pool *p, struct err *err)
+{
+	cleanup_free struct worker **set = xcalloc(p->max, sizeof(struct worker *));
+	size_t n;
+	int r = settle_final(p, err);
+
+	while (r == 0 && !p->l->control.stop && (n = next_set(p, set)) > 0) {
+		sort_set(set, n);
+		r = workers_merge(p, set, n, err);
+	}
+	drop_gone(p);
+	return r == -ECANCELED ? 0 : r; /* stopped: the workers end too, and are waited for */
+}
+
+/* ---- all ---- */
+
+static void on_control(void *arg)
+{
+	struct pool *p = arg;
+	const struct control *c = &p->l->control;
+
+	if (!c->stop && !p->told)
+		show_line(&p->l->show, STYLE_YELLOW,
+			  "pausing after these iterations; Ctrl-C once more stops them now");
+	p->told = true;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->w[i]->state == WORKER_RUNS)
+			child_kill(&p->w[i]->child, c->stop ? SIGTERM : SIGINT);
+}
+
+static int wait_for_end(struct pool *p, struct err *err)
+{
+	int r;
+
+	status_write(p->l, "iterating", 0);
+	notify_look(p->l);
+	p->waits = true;
+	r = ev_run(p->l->ev, err);
+	p->waits = false;
+	return r;
+}
+
+static int take_failure(struct pool *p, int r, struct err *err)
+{
+	if (r < 0 || p->failure == 0)
+		return r;
+	*err = p->err;
+	return p->failure;
+}
+
+/* Answers and changes of the list may make tasks ready. */
+static int look_at_work(struct pool *p, struct err *err)
+{
+	int r = answers_take(p->l, err);
+
 	if (r == 0)
-		r = run_batch(&b, ret_code, err);
-	end_batch(&b);
+		r = work_reload(p->l->work, err);
+	loop_show_news(p->l);
+	return r;
+}
+
+static int run_pool(struct pool *p, struct err *err)
+{
+	int r = 0;
+
+	control_look(&p->l->control);
+	while (r == 0) {
+		r = serve(p, err);
+		if (r == 0)
+			r = finish(p, err);
+		if (r == 0)
+			r = look_at_work(p, err);
+		if (r == 0)
+			r = serve(p, err);
+		r = take_failure(p, r, err);
+		if (r == 0 && count(p, WORKER_FINAL) > 0 && !p->l->control.stop)
+			continue;
+		if (r < 0 || count(p, WORKER_RUNS) == 0)
+			break;
+		r = take_failure(p, wait_for_end(p, err), err);
+	}
+	return r;
+}
+
+/* Workers that wait or cannot go on keep their rows. */
+static int leave_rest(struct pool *p, int *ret_code, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n; i++)
+		r = worker_leave(p->w[i], ret_code, err);
+	return r;
+}
+
+static void pool_done(struct pool *p)
+{
+	p->l->control.workers = NULL;
+	for (size_t i = 0; i < p->n; i++) {
+		worker_done(p->w[i]);
+		free(p->w[i]);
+	}
+	free(p->w);
+}
+
+int parallel_run(struct loop *l, bool *ret_ran, int *ret_code, struct err *err)
+{
+	size_t rows = json_object_size(l->state.workers);
+	struct pool p = {.l = l, .slots = l->slots, .serve.fn = on_serve};
+	int r;
+
+	*ret_code = -1;
+	*ret_ran = false;
+	if (!l->work || !l->repo || l->mode == LOOP_PLAN || (l->slots < 2 && rows == 0))
+		return 0;
+	p.max = p.slots * POOL_PER_SLOT > rows ? p.slots * POOL_PER_SLOT : rows;
+	p.w = xcalloc(p.max, sizeof(struct worker *));
+	l->control.workers = on_control;
+	l->control.workers_arg = &p;
+	r = pick_up_all(&p, err);
+	if (r == 0)
+		r = run_pool(&p, err);
+	if (r == 0)
+		r = leave_rest(&p, ret_code, err);
+	*ret_ran = p.ran;
+	pool_done(&p);
 	return r;
 }

@@ -51,9 +51,8 @@ static void on_exit_of(struct ev *ev, struct ev_io *io, uint32_t events)
 	on_output(ev, &w->out_io, 0);
 	lines_end(w->lines, on_line, w);
 	w->code = run_wait(&w->child);
-	w->over = true;
-	if (--*w->running == 0)
-		ev_stop(ev);
+	w->state = WORKER_ENDED;
+	pool_worker_ended(w->pool);
 }
 
 /* True when the worker was started before: it then resumes from its own journal. */
@@ -94,14 +93,13 @@ int worker_start(struct worker *w, struct err *err)
 	(void)close(fds[1]);
 	if (r < 0)
 		return r;
-	w->over = false;
+	w->state = WORKER_RUNS;
 	w->lines = xcalloc(1, sizeof(*w->lines));
 	lines_init(w->lines, LINE_MAX_LEN);
 	w->out_io = (struct ev_io){.fd = w->out, .fn = on_output};
 	w->child_io = (struct ev_io){.fd = w->child.pidfd, .fn = on_exit_of};
 	(void)ev_want(l->ev, &w->out_io, EPOLLIN);
 	(void)ev_want(l->ev, &w->child_io, EPOLLIN);
-	++*w->running;
 	return 0;
 }
 
@@ -110,7 +108,7 @@ void worker_stop(struct worker *w)
 	if (!w->lines)
 		return;
 	(void)ev_want(w->l->ev, &w->out_io, 0);
-	if (!w->over) {
+	if (w->state == WORKER_RUNS) {
 		(void)ev_want(w->l->ev, &w->child_io, 0);
 		child_done(&w->child);
 	}
@@ -126,6 +124,8 @@ void worker_done(struct worker *w)
 	free(w->branch);
 	free(w->path);
 	free(w->before);
+	free(w->commit);
+	free(w->why);
 	*w = (struct worker){.out = -1};
 }
 
@@ -197,7 +197,7 @@ static uint64_t more(const json_t *j, const char *key, uint64_t *taken)
 	return by;
 }
 
-uint64_t worker_account(struct worker *w, char **ret_why)
+void worker_account(struct worker *w)
 {
 	struct loop_state *s = &w->l->state;
 	cleanup_json json_t *j = read_summary(w);
@@ -205,6 +205,7 @@ uint64_t worker_account(struct worker *w, char **ret_why)
 	const char *why = json_string_value(json_object_get(task, "why"));
 	unsigned attempts = (unsigned)json_integer_value(json_object_get(task, "attempts"));
 	struct err err = {0};
+	uint64_t until;
 
 	take_records(w, json_object_get(j, "records"));
 	s->micro_usd += more(j, "micro_usd", &w->taken.micro_usd);
@@ -215,6 +216,8 @@ uint64_t worker_account(struct worker *w, char **ret_why)
 		log_warn("loop", "%s", err.msg);
 	if (!why)
 		why = json_string_value(json_object_get(j, "reason"));
-	*ret_why = xstrdup(why ? why : "its worker says nothing");
-	return more(j, "active_ms", &w->taken.active_ms);
+	free(w->why);
+	w->why = xstrdup(why ? why : "its worker says nothing");
+	until = w->began + more(j, "active_ms", &w->taken.active_ms);
+	s->active_ms = until > s->active_ms ? until : s->active_ms;
 }

@@ -1,0 +1,51 @@
+/* The rows of the state: what a loop must know of its workers after it was killed. */
+#include "loop/workers/parallel.h"
+
+bool worker_is_final(int code)
+{
+	return code == LOOP_DONE || code == LOOP_BLOCKED || code == LOOP_DECIDE ||
+	       code == LOOP_STUCK;
+}
+
+void worker_note(const struct worker *w)
+{
+	json_t *row = json_pack(
+		"{so sI sI sI sI sI sI so* so*}", "branch", json_text(w->branch), "attempts",
+		(json_int_t)w->attempts, "iterations", (json_int_t)w->taken.iterations, "micro_usd",
+		(json_int_t)w->taken.micro_usd, "active_ms", (json_int_t)w->taken.active_ms,
+		"tokens", (json_int_t)w->taken_tokens, "waited", (json_int_t)w->taken_waited,
+		"before", w->before ? json_text(w->before) : NULL, "commit",
+		w->commit && !w->before ? json_text(w->commit) : NULL);
+
+	if (w->state == WORKER_FINAL)
+		(void)json_object_set_new(row, "code", json_integer(w->code));
+	(void)json_object_set_new(w->l->state.workers, w->task->id, row);
+}
+
+static uint64_t number_of(const json_t *row, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(row, key));
+}
+
+static char *text_of(const json_t *row, const char *key)
+{
+	const char *s = json_string_value(json_object_get(row, key));
+
+	return s ? xstrdup(s) : NULL;
+}
+
+void worker_read_row(struct worker *w, const json_t *row)
+{
+	const json_t *code = json_object_get(row, "code");
+
+	w->branch = text_of(row, "branch");
+	w->attempts = (unsigned)number_of(row, "attempts");
+	w->before = text_of(row, "before");
+	w->commit = text_of(row, "commit");
+	w->taken = (struct loop_used){number_of(row, "iterations"), number_of(row, "micro_usd"),
+				      number_of(row, "active_ms")};
+	w->taken_tokens = number_of(row, "tokens");
+	w->taken_waited = number_of(row, "waited");
+	w->code = (int)json_integer_value(code);
+	w->state = code && worker_is_final(w->code) ? WORKER_FINAL : WORKER_WAITS;
+}
