@@ -157,7 +157,7 @@ marked() {
 @test 'the commits of a clone are shown and taken' {
 	cd "$HOME/cloned"
 	has "$(ralph diff up-clone)" '+more'
-	has "$(ralph diff --stat up-clone)" '2 files changed'
+	has "$(ralph diff --stat up-clone)" '3 files changed' # with what is not committed
 	has "$(ralph apply up-clone)" '2 commits ahead'
 	git merge -q up-clone/main
 	same new "$(cat new)"
