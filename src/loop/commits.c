@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "base/text/quote-word.h"
 #include "loop/tree/kept-files.h"
+#include "loop/tree/modules.h"
 #include "live/autosave.h"
 
 #define LAST_MAX (16 * KiB) /* of what the next prompt is told */
@@ -24,26 +24,6 @@ static void tell_findings(struct loop *l, const struct repo_check_result *c, str
 			  f->rule, f->text);
 		if (f->severity == REPO_REJECT)
 			(void)buf_printf(b, "- %s\n", f->text);
-	}
-}
-
-/* Says how a submodule that was moved is taken, or how its files are put back: git's own program does
- * that, as the settings of a submodule are not protected. */
-static void tell_submodule(struct loop *l, const struct repo_check_result *c)
-{
-	for (size_t i = 0; i < c->n_findings; i++) {
-		cleanup_buf struct buf b;
-
-		buf_init(&b, 64 * KiB);
-		if (!streq(c->findings[i].rule, "submodule"))
-			continue;
-		quote_word(&b, c->findings[i].path);
-		show_line(&l->show, STYLE_YELLOW,
-			  "the submodule is as it was in the commit; its files come back with: git "
-			  "submodule update --force -- %s; to take what agents do to submodules: "
-			  "--submodules take",
-			  buf_str(&b));
-		return;
 	}
 }
 
@@ -128,9 +108,10 @@ static int reject(struct loop *l, const struct repo_proposal *p, const struct lo
 	i->rejected = true;
 	i->new_head = false;
 	r = put_files(l, p->at.hex, p->tip.hex, &k->ours, err);
+	if (r == 0)
+		r = modules_put_back(l, &k->checked, err);
 	if (r < 0)
 		return r;
-	tell_submodule(l, &k->checked);
 	if (i->task)
 		state_task_set(&l->state, i->task, "last", json_text(buf_str(&b)));
 	return proposal_settle(l, p->at.hex, err);
@@ -197,6 +178,8 @@ static int take(struct loop *l, const struct repo_proposal *p, const struct look
 		r = proposal_take(l, p, p->commit.hex, err);
 	if (r == 0 && !streq(p->at.hex, p->commit.hex))
 		r = put_files(l, p->at.hex, p->commit.hex, &k->ours, err);
+	if (r == 0)
+		r = modules_settle(l, err);
 	return r == 0 ? proposal_settle(l, p->at.hex, err) : r;
 }
 
@@ -235,8 +218,9 @@ static int find_commits(struct loop *l, struct repo_proposal *p, struct err *err
 		return judge_commits(l, p, err);
 	/* Without a commit, an agent may still have left the files of another one. */
 	if (streq(p->at.hex, p->tip.hex) || streq(p->at.hex, l->state.intent.head))
-		return 0;
-	return put_files(l, p->at.hex, p->tip.hex, &none, err);
+		return modules_settle(l, err);
+	r = modules_settle(l, err);
+	return r < 0 ? r : put_files(l, p->at.hex, p->tip.hex, &none, err);
 }
 
 int commits_check(struct loop *l, struct err *err)

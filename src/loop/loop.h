@@ -181,8 +181,11 @@ void round_tell(struct loop *l, const struct task *t, const struct judgement *j)
  * saved in the intent. It runs once for each iteration, before anything is restored. */
 int commits_check(struct loop *l, struct err *err);
 
-/* proposal.c: the loop's branch, and the index with it, become the commit that passed the check. Waits for
- * an index that is locked. */
+/* proposal.c: the branch of the repository at root, and the index with it, become the commit that passed the
+ * check. Waits for an index that is locked. */
+int proposal_advance(struct loop *l, const char *root, const struct repo_proposal *p,
+		     const char *commit, struct err *err);
+/* The same for the loop's own repository, where the record of a shared git directory follows. */
 int proposal_take(struct loop *l, const struct repo_proposal *p, const char *commit,
 		  struct err *err);
 /* Nothing of an earlier agent is held as a proposal any more; what nothing else keeps is told. kept: a

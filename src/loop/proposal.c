@@ -19,18 +19,14 @@
 #define BUSY_PAUSE_MS 500
 
 /* 1: not now, and err says why. */
-static int try_advance(struct loop *l, const struct repo_proposal *p, const char *commit,
-		       struct err *err)
+static int try_advance(struct loop *l, const char *root, const struct repo_proposal *p,
+		       const char *commit, struct err *err)
 {
 	cleanup_free char *program = places_program(&l->q.places, "repo"), *out = NULL;
-	char *argv[] = {program,
-			"advance",
-			(char *)repo_root(l->repo),
-			l->build.spec->name,
-			p->ref,
-			p->tip.hex[0] ? (char *)p->tip.hex : "-",
-			(char *)commit,
-			NULL};
+	char *argv[] = {program,	"advance",
+			(char *)root,	l->build.spec->name,
+			p->ref,		p->tip.hex[0] ? (char *)p->tip.hex : "-",
+			(char *)commit, NULL};
 	struct run run = RUN_INIT;
 	cleanup_json json_t *j = NULL;
 	const char *why = NULL;
@@ -58,20 +54,26 @@ static int note_advance(struct loop *l, const char *ref, const char *commit, str
 	return r < 0 || !l->shared ? r : kept_refs_advance(l->build.spec, e.dir, ref, commit, err);
 }
 
-int proposal_take(struct loop *l, const struct repo_proposal *p, const char *commit,
-		  struct err *err)
+int proposal_advance(struct loop *l, const char *root, const struct repo_proposal *p,
+		     const char *commit, struct err *err)
 {
 	const struct timespec pause = {.tv_nsec = BUSY_PAUSE_MS * 1000000L};
-	int r = try_advance(l, p, commit, err);
+	int r = try_advance(l, root, p, commit, err);
 
 	for (int i = 0; r > 0 && i < BUSY_TRIES; i++) {
 		if (i == 1)
 			show_line(&l->show, STYLE_YELLOW, "%s; waiting", err->msg);
 		(void)nanosleep(&pause, NULL);
-		r = try_advance(l, p, commit, err);
+		r = try_advance(l, root, p, commit, err);
 	}
-	if (r > 0)
-		return err_hint(err, -EBUSY, "then go on with: ralph resume");
+	return r > 0 ? err_hint(err, -EBUSY, "then go on with: ralph resume") : r;
+}
+
+int proposal_take(struct loop *l, const struct repo_proposal *p, const char *commit,
+		  struct err *err)
+{
+	int r = proposal_advance(l, repo_root(l->repo), p, commit, err);
+
 	return r < 0 ? r : note_advance(l, p->ref, commit, err);
 }
 

@@ -15,6 +15,7 @@
 #include "loop/report/report.h"
 #include "live/autosave.h"
 #include "live/live.h"
+#include "repo/repo-modules.h"
 
 #define EMPTY_TRIES 3 /* beyond the first */
 #define LAST_MAX (16 * KiB)
@@ -29,6 +30,8 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 	struct repo_oid head = {0};
 	int r = l->repo ? repo_head(l->repo, &head, NULL, err) : 0;
 
+	if (r == 0 && l->repo)
+		r = repo_modules_note(l->repo, l->build.spec ? l->build.spec->name : NULL, err);
 	if (r < 0)
 		return r;
 	intent_clear(&s->intent);

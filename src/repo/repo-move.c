@@ -167,6 +167,11 @@ static int do_move(struct repo_job *j, json_t *out, struct err *err)
 
 	if (r < 0)
 		return r;
+	if (streq(m->ref, "HEAD")) {
+		if (git_repository_set_head_detached(j->git, &to) < 0)
+			return gitlib_err(err, "HEAD");
+		return checkout(j->git, m, false, err);
+	}
 	if (git_reference_create(&made, j->git, m->ref, &to, 1, m->why) < 0)
 		return gitlib_err(err, m->ref);
 	if (git_repository_set_head(j->git, m->ref) < 0)
@@ -221,7 +226,7 @@ int repo_move_recover(struct repo *r, char **ret_done, struct err *err)
 		rc = repo_move(r, &m, err);
 	if (rc == 0)
 		*ret_done = xasprintf("the working tree is on '%s' now, which was interrupted%s%s",
-				      m.ref + strlen("refs/heads/"),
+				      streq(m.ref, "HEAD") ? m.to : m.ref + strlen("refs/heads/"),
 				      kept ? "; what was there is at " : "", kept ? kept : "");
 	return rc;
 }

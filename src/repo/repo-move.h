@@ -4,7 +4,7 @@
 
 /* Moves a branch to another commit, and updates the files of the working tree. */
 struct repo_move {
-	const char *ref;  /* refs/heads/…: HEAD will name it */
+	const char *ref;  /* refs/heads/…: HEAD will name it; "HEAD": it will be on no branch */
 	const char *from; /* hex: commit of the current files; "": there are none yet */
 	const char *to;
 	bool force;	 /* overwrite all files: the caller has kept them */

@@ -149,6 +149,9 @@ int import_new_module(struct import *m, const struct import *top, struct err *er
 		free(take_ptr(m->made));
 		return r;
 	}
+	/* Nothing in there is the user's. */
+	if (m->when == IMPORT_HOLD)
+		m->when = IMPORT_IDLE;
 	m->git.dir = xstrdup(m->made);
 	m->git.common = xstrdup(m->made);
 	m->git.root = xstrdup(m->made);

@@ -185,7 +185,7 @@ static struct import *add_module(struct import *im, const char *path)
 		im->modules = xcalloc(IMPORT_MODULES_MAX, sizeof(*im->modules));
 	m = &im->modules[im->n_modules++];
 	*m = (struct import){.name = im->name,
-			     .when = im->when == IMPORT_HOLD ? IMPORT_IDLE : im->when,
+			     .when = im->when,
 			     .helper = -1,
 			     .lock = -1,
 			     .module = xstrdup(path)};
