@@ -168,7 +168,7 @@ on_terminal() {
 	same '' "$(ralph ls -q)"
 	# What loses nothing is not asked; --all always is, and --yes is the answer.
 	ralph run -n "d-${WS##*-}" -- true
-	must_exit 1 on_terminal 'expect:this removes 1 sandboxes' 'expect:\[y/N\] ' 'send:\n' -- "$RALPH" rm --all
+	must_exit 1 on_terminal 'expect:this removes 1 sandbox\r' 'expect:\[y/N\] ' 'send:\n' -- "$RALPH" rm --all
 	on_terminal -- "$RALPH" rm "d-${WS##*-}"
 	same '' "$(ralph ls -q)"
 	ralph run -n "d-${WS##*-}" -- true

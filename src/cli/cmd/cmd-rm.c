@@ -74,7 +74,8 @@ static int ask_first(struct cli *cli, const struct places *p, const struct strv 
 	if (r < 0 || cli->yes || !ask_possible() || names->n == 0 || (lost.n == 0 && !args->all))
 		return r;
 	if (args->all)
-		(void)fprintf(stderr, "ralph: this removes %zu sandboxes\n", names->n);
+		(void)fprintf(stderr, "ralph: this removes %zu %s\n", names->n,
+			      names->n == 1 ? "sandbox" : "sandboxes");
 	for (size_t i = 0; i < lost.n; i++) {
 		(void)fputs("ralph: ", stderr);
 		term_puts(stderr, lost.v[i]);
