@@ -284,6 +284,8 @@ int loop_run(struct loop *l, struct err *err)
 	r = loop_preflight(l, err);
 	if (r == 0)
 		r = review_sandbox_check(l, err);
+	if (r < 0)
+		tree_forget_branch(l);
 	if (r == 0)
 		r = loop_recover(l, err);
 	if (r == 0 && l->q.mode != LOOP_RESUME)
