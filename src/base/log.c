@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/text/signs.h"
 
 #define LOG_LINE_MAX (4 * KiB)
 
@@ -75,11 +76,12 @@ static void format_text(struct buf *b, enum log_level level, const char *area, c
 
 void log_msg(enum log_level level, const char *area, const char *fmt, ...)
 {
-	cleanup_buf struct buf b;
+	cleanup_buf struct buf b, plain;
 	cleanup_free char *msg = NULL;
 	va_list ap;
 
 	buf_init(&b, LOG_LINE_MAX * 8);
+	buf_init(&plain, LOG_LINE_MAX * 8);
 	if (!log_enabled(level))
 		return;
 	va_start(ap, fmt);
@@ -91,8 +93,10 @@ void log_msg(enum log_level level, const char *area, const char *fmt, ...)
 		format_json(&b, level, area, msg);
 	else
 		format_text(&b, level, area, msg);
+	if (conf.format == LOG_TEXT && signs_are_ascii())
+		signs_put(&plain, b.data, b.len);
 	/*
 	 * A line is one write, so that lines of two processes do not mix; a lost line is no error.
 	 */
-	(void)!write(STDERR_FILENO, b.data, b.len);
+	(void)!write(STDERR_FILENO, plain.len ? plain.data : b.data, plain.len ? plain.len : b.len);
 }

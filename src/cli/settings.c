@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "cli/show/image-show.h"
 #include "cli/project-trust.h"
+#include "compose/cred-check.h"
 
 extern char **environ;
 
@@ -141,7 +142,11 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	in.config = ret->config;
 	in.run_agent = ret->agent != NULL;
 	in.argv0 = ret->agent ? ret->agent->program : t->argv0;
-	return build_spec(&in, ret_build, &cli->err);
+	r = build_spec(&in, ret_build, &cli->err);
+	/* A command that starts a sandbox exits with the payload's codes. */
+	if (r < 0 && t->starts && cli->err.exit_code == CRED_EXIT)
+		cli->err.exit_code = EXIT_RALPH;
+	return r;
 }
 
 enum filter_wish settings_terminal(const struct config *c)

@@ -5,6 +5,7 @@
 #include "cli/terminal/filter.h"
 #include "config/config.h"
 #include "compose/build.h"
+#include "policy/rule.h"
 #include "record/places.h"
 
 /* The state that most commands load first: ralph's directories and the user's settings. */
@@ -70,10 +71,12 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	 .key = "workspace.mask"}, \
 	{"quarantine", 0, OPT_STR, 0, "WHAT", "what the host would run is moved away: all, git or none", \
 	 .key = "workspace.quarantine"}, \
-	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow"}, \
-	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny"}, \
-	{"net", 0, OPT_STR, 0, "TIER", "how much network there is: none, allowlist, inet or full", \
-	 .key = "network.tier"}, \
+	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow", \
+	 .complete = COMPLETE_GROUP}, \
+	{"deny", 0, OPT_STRV, 0, "HOST", "never let it reach this host", .key = "network.deny", \
+	 .complete = COMPLETE_GROUP}, \
+	{"net", 0, OPT_STR, 0, "TIER", "how much network there is", .key = "network.tier", \
+	 .choices = policy_tier_names}, \
 	{"provider-tools", 0, OPT_STR, 0, "WHICH", "tools that providers may run for it: agent, all, none or names", \
 	 .key = "network.provider_tools"}, \
 	{"memory", 0, OPT_SIZE, 0, "SIZE", "memory limit", .key = "limits.memory"}, \

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "compose/cred-check.h"
 #include "cred/bearer.h"
 #include "cred/requests.h"
 #include "policy/host.h"
@@ -243,6 +244,7 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 {
 	const struct config_credential *said = config_credential(in->config, name);
 	cleanup_(cred_ref_done) struct cred_ref ref;
+	struct err said_of_it = {0};
 
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
@@ -258,7 +260,7 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 				 s->engine, said->way);
 	if (way_of(said) != SPEC_WAY_PHANTOM && way_of(said) != SPEC_WAY_ENV)
 		return add_file(s, p, name, way_of(said), notice, err);
-	switch (look(p, name, said ? said->source : NULL, &ref, err)) {
+	switch (look(p, name, said ? said->source : NULL, &ref, &said_of_it)) {
 	case CRED_MISSING:
 		/* A rule may name what is not there: its requests are refused, and say so. */
 		return 0;
@@ -271,8 +273,7 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	case CRED_UNUSABLE:
 		break;
 	}
-	err->exit_code = EXIT_RUNTIME;
-	return -EKEYREJECTED;
+	return cred_unusable(name, said_of_it.msg, err);
 }
 
 /* The services of the agents besides the sandbox's own. A login that cannot be used ends no sandbox

@@ -65,6 +65,15 @@ static void found(struct cred_status *s, const struct cred_host *h, struct cred_
 	}
 }
 
+int cred_unusable(const char *service, const char *problem, struct err *err)
+{
+	int r = err_set(err, EKEYREJECTED, "%s: %s; see: ralph check-token", service,
+			problem ? problem : "there is no credential");
+
+	err->exit_code = CRED_EXIT;
+	return r;
+}
+
 /* Returns the login command of the service's last row, which is the simplest one. */
 static char *login_of(const char *service)
 {

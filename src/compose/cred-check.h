@@ -37,6 +37,10 @@ struct cred_report {
 	size_t n;
 };
 
+#define CRED_EXIT 8 /* of loops, preflight and check-token when there is no usable credential */
+/* Says so, in the words that are the same everywhere. Returns -EKEYREJECTED, with that exit code. */
+int cred_unusable(const char *service, const char *problem, struct err *err);
+
 /* One row per service of the agent. project: the workspace, whose settings of Claude Code count. */
 int cred_check(const struct places *p, const struct config *c, char *const *environ,
 	       const char *project, const struct agent *a, struct cred_report *ret,

@@ -280,7 +280,15 @@ const char *check_price(const char *s)
 
 const char *check_inbox(const char *s)
 {
-	return !*s || streq(s, "off") ? NULL : check_path(s);
+	cleanup_free char *path = NULL;
+
+	if (!*s || streq(s, "off") || streq(s, "~"))
+		return NULL;
+	/* places_inbox() takes '~/' and slashes at the end. */
+	path = xstrdup(strncmp(s, "~/", 2) == 0 ? s + 1 : s);
+	for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+		path[n - 1] = '\0';
+	return check_path(path);
 }
 
 const char *check_mask(const char *s)

@@ -14,9 +14,14 @@
 
 #define TEMPLATE_MAX (64 * KiB)
 
-static char *path_in(const char *dir, const char *name)
+/* How the names of profiles end, of equal length. JSON is YAML; where both files exist, the first one
+ * counts. */
+static const char *const endings[] = {".yaml", ".json"};
+#define ENDING_LEN 5
+
+static char *path_in(const char *dir, const char *name, const char *ending)
 {
-	cleanup_free char *base = xasprintf("%s.yaml", name);
+	cleanup_free char *base = xasprintf("%s%s", name, ending);
 
 	return path_join(dir, base);
 }
@@ -33,8 +38,10 @@ char *profile_path(const struct profile_dirs *dirs, const char *name)
 	const char *const all[] = {dirs->user, dirs->shipped};
 	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		cleanup_free char *path = all[i] ? path_in(all[i], name) : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(all) * ARRAY_SIZE(endings); i++) {
+		const char *dir = all[i / ARRAY_SIZE(endings)];
+		cleanup_free char *path =
+			dir ? path_in(dir, name, endings[i % ARRAY_SIZE(endings)]) : NULL;
 
 		if (path && lstat(path, &st) == 0)
 			return take_ptr(path);
@@ -60,7 +67,7 @@ static char *summary_of(const char *text)
 
 static void add(struct profile **list, size_t *n, const char *dir, const char *file, bool shipped)
 {
-	cleanup_free char *name = xstrndup(file, strlen(file) - strlen(".yaml"));
+	cleanup_free char *name = xstrndup(file, strlen(file) - ENDING_LEN);
 	cleanup_buf struct buf text;
 	struct profile *p;
 
@@ -80,7 +87,8 @@ static void add(struct profile **list, size_t *n, const char *dir, const char *f
 	p->name = take_ptr(name);
 }
 
-static int add_dir(struct profile **list, size_t *n, const char *dir, bool shipped, struct err *err)
+static int add_dir(struct profile **list, size_t *n, const char *dir, const char *ending,
+		   bool shipped, struct err *err)
 {
 	DIR *d = dir ? opendir(dir) : NULL;
 	struct dirent *de;
@@ -90,7 +98,7 @@ static int add_dir(struct profile **list, size_t *n, const char *dir, bool shipp
 	while ((de = readdir(d)) && *n < CONFIG_LIST_MAX) {
 		size_t len = strlen(de->d_name);
 
-		if (len > 5 && streq(de->d_name + len - 5, ".yaml"))
+		if (len > ENDING_LEN && streq(de->d_name + len - ENDING_LEN, ending))
 			add(list, n, dir, de->d_name, shipped);
 	}
 	(void)closedir(d);
@@ -107,10 +115,12 @@ int profile_list(const struct profile_dirs *dirs, struct profile **ret, size_t *
 {
 	struct profile *list = NULL;
 	size_t n = 0;
-	int r = add_dir(&list, &n, dirs->user, false, err);
+	int r = 0;
 
-	if (r == 0)
-		r = add_dir(&list, &n, dirs->shipped, true, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(endings); i++)
+		r = add_dir(&list, &n, dirs->user, endings[i], false, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(endings); i++)
+		r = add_dir(&list, &n, dirs->shipped, endings[i], true, err);
 	if (r < 0) {
 		profile_list_free(list, n);
 		return r;
@@ -185,7 +195,7 @@ int profile_create(const char *user_dir, const char *name, const char *text, siz
 		r = path_mkdirs(user_dir, 0700, err);
 	if (r < 0)
 		return r;
-	path = path_in(user_dir, name);
+	path = path_in(user_dir, name, endings[0]);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 && errno == EEXIST)
 		return err_usage(err, "%s is there already; edit it, or choose another name", path);

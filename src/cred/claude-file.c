@@ -33,7 +33,7 @@ static int parse_document(const char *text, size_t len, json_t **ret, json_t **r
 	struct err torn;
 
 	if (strspn(text, " \t\r\n") >= len)
-		return err_set(err, EINVAL, "it is empty");
+		return -ENOENT; /* an empty file is no login */
 	/* jansson's own words may quote what stands there. */
 	if (json_parse(text, len, &j, &torn) < 0 || !json_is_object(j))
 		return err_set(err, EINVAL, "it is no whole JSON object");

@@ -25,8 +25,8 @@ int file_login_read(const struct cred_host *h, const char *path, const struct fi
 		return r;
 	if (r < 0)
 		return err_hint(err, r, "make it yours (chmod 600), or run: %s", kind->login);
-	if (b.len == 0)
-		return err_set(err, EINVAL, "'%s' is empty; run: %s", path, kind->login);
+	if (strspn(buf_str(&b), " \t\r\n") == b.len)
+		return -ENOENT; /* an empty file is no login */
 	/* The parser's message may quote the text. */
 	if (json_parse(buf_str(&b), b.len, &j, &torn) < 0 || !json_is_object(j))
 		return err_set(err, EINVAL, "'%s' is not a whole JSON document; run: %s", path,

@@ -18,7 +18,7 @@
 
 const char *net_scope_name(enum net_scope s)
 {
-	static const char *const names[] = {"user", "project", "sandbox"};
+	static const char *const names[] = {"user", "project", "sandbox", "once"};
 
 	static_assert(ARRAY_SIZE(names) == NET_SCOPE_N, "one name per scope");
 	return s < NET_SCOPE_N ? names[s] : "unknown";
@@ -50,6 +50,8 @@ static char *file_of(const struct net_change *c, enum net_scope scope)
 {
 	if (scope == NET_SCOPE_USER)
 		return rules_user_file(c->places);
+	if (scope == NET_SCOPE_ONCE)
+		return rules_once_file(c->places, c->sandbox);
 	return scope == NET_SCOPE_PROJECT ? rules_project_file(c->places, c->instance)
 					  : rules_sandbox_file(c->places, c->sandbox);
 }
@@ -215,7 +217,7 @@ static void add_notes(const char *name, const json_t *answer, const struct strv 
 
 static bool concerns(const struct net_change *c, const struct sandbox_spec *s)
 {
-	if (c->scope == NET_SCOPE_SANDBOX)
+	if (c->scope == NET_SCOPE_SANDBOX || c->scope == NET_SCOPE_ONCE)
 		return streq(s->name, c->sandbox);
 	return c->scope == NET_SCOPE_USER || streq(s->instance, c->instance);
 }
@@ -284,6 +286,19 @@ static int give_all(const struct net_change *c, struct net_changed *ret, struct 
 			 : 0;
 }
 
+static int check_live(const struct net_change *c, struct err *err)
+{
+	cleanup_json json_t *live = NULL;
+	int r = live_inspect(c->places, c->sandbox, &live, err);
+
+	if (r == 0 && !live)
+		r = err_set(err, ENOENT,
+			    "sandbox '%s' does not run, so nothing can be allowed once; leave out "
+			    "--once",
+			    c->sandbox);
+	return r;
+}
+
 int net_change(const struct net_change *c, struct net_changed *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
@@ -293,8 +308,10 @@ int net_change(const struct net_change *c, struct net_changed *ret, struct err *
 	strv_init(&ret->patterns);
 	strv_init(&ret->sandboxes);
 	strv_init(&ret->notes);
-	if (c->scope == NET_SCOPE_SANDBOX)
+	if (c->scope == NET_SCOPE_SANDBOX || c->scope == NET_SCOPE_ONCE)
 		r = store_open(c->places, c->sandbox, false, &e, err);
+	if (r == 0 && c->scope == NET_SCOPE_ONCE)
+		r = check_live(c, err);
 	if (r == 0)
 		r = check(c, ret, err);
 	if (r < 0)

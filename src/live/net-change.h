@@ -11,7 +11,13 @@
  * is checked, written to the scope's file, and given to every live sandbox that the file counts
  * for. One change at a time: what a sandbox got last is what the files say.
  */
-enum net_scope { NET_SCOPE_USER, NET_SCOPE_PROJECT, NET_SCOPE_SANDBOX, NET_SCOPE_N };
+enum net_scope {
+	NET_SCOPE_USER,
+	NET_SCOPE_PROJECT,
+	NET_SCOPE_SANDBOX,
+	NET_SCOPE_ONCE, /* a live sandbox, until it stops */
+	NET_SCOPE_N
+};
 enum net_verb { NET_ALLOW, NET_DENY, NET_DROP };
 
 struct net_change {
@@ -19,7 +25,7 @@ struct net_change {
 	char *const *environ; /* for groups */
 	enum net_verb verb;
 	enum net_scope scope;
-	const char *sandbox;   /* NET_SCOPE_SANDBOX: its name */
+	const char *sandbox;   /* NET_SCOPE_SANDBOX, NET_SCOPE_ONCE: its name */
 	const char *instance;  /* of the current directory; NULL: it is no workspace */
 	const char *workspace; /* the same */
 	char *const *patterns;

@@ -10,6 +10,7 @@
 #include "agent/result.h"
 #include "base/fd.h"
 #include "base/json/jpick.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text/term.h"
@@ -24,7 +25,7 @@
 struct logs {
 	struct loop_path place; /* of the state */
 	int logs;		/* .ralph/logs */
-	bool follow, raw, color;
+	bool follow, raw, json, color;
 	uint64_t number;
 	struct lines lines;
 	const struct agent_stream *stream;
@@ -67,8 +68,21 @@ static int open_number(struct logs *l, uint64_t n)
 	return path_open_beneath(l->logs, name, O_RDONLY, 0);
 }
 
+static void print_json(const struct logs *l, const char *kind, const char *text)
+{
+	cleanup_json json_t *j = json_pack("{sI ss so}", "iteration", (json_int_t)l->number, "kind",
+					   kind, "text", json_text(text));
+
+	(void)json_show(j, stdout, JSON_COMPACT);
+	(void)fputc('\n', stdout);
+}
+
 static void print_words(const struct logs *l, const char *p)
 {
+	if (l->json && p && *p) {
+		print_json(l, "words", p);
+		return;
+	}
 	while (p && *p) {
 		size_t n = strcspn(p, "\n");
 		cleanup_free char *line = xstrndup(p, n);
@@ -88,6 +102,14 @@ static void on_part(void *arg, enum render_kind kind, const char *text)
 		print_words(l, text);
 		return;
 	}
+	if (l->json) {
+		print_json(l,
+			   kind == RENDER_CALL	   ? "call"
+			   : kind == RENDER_FAILED ? "failed"
+						   : "notice",
+			   text);
+		return;
+	}
 	if (kind == RENDER_FAILED)
 		term_styled(stdout, l->color, STYLE_YELLOW, "failed: ");
 	term_puts(stdout, text);
@@ -103,6 +125,10 @@ static void on_line(void *arg, const char *line, size_t n)
 	if (!l->stream) {
 		cleanup_free char *text = xstrndup(line, n);
 
+		if (l->json) {
+			print_json(l, "output", text);
+			return;
+		}
 		term_puts(stdout, text);
 		(void)fputc('\n', stdout);
 		return;
@@ -186,7 +212,8 @@ int logs_main(int argc, char **argv, struct err *err)
 	if (argc != 5 || parse_uint(argv[1], 0, UINT32_MAX, &l.number) < 0)
 		return err_usage(err, "this program is started by: ralph logs");
 	l.follow = argv[2][0] == '1';
-	l.raw = argv[3][0] == '1';
+	l.raw = streq(argv[3], "raw");
+	l.json = streq(argv[3], "json");
 	l.color = argv[4][0] == '1';
 	r = open_dirs(&l, argv[0], err);
 	if (r == 0 && l.number == 0)

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/text/signs.h"
 #include "loop/logs.h"
 #include "loop/loop.h"
 
@@ -36,7 +37,9 @@ int main(int argc, char **argv)
 
 	/* The reader of our output may go away; the loop continues. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	signs_setup();
 	r = run(argc, argv, &err);
+	(void)fflush(NULL);
 	if (r >= 0)
 		return r;
 	log_error("loop", "%s", err.msg);

@@ -39,6 +39,7 @@ static int read_options(struct loop_request *q, struct err *err)
 		const char *key;
 		const char **at;
 	} texts[] = {{"sandbox", &q->sandbox},
+		     {"parent", &q->parent},
 		     {"tasks", &q->tasks},
 		     {"prompt", &q->prompt},
 		     {"branch", &q->branch}};

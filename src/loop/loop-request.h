@@ -19,6 +19,7 @@ struct loop_request {
 	enum loop_mode kept_mode; /* LOOP_RESUME: mode of the resumed loop */
 	const char *workspace;	  /* real path */
 	const char *sandbox;	  /* NULL: ralph derives the name from the branch */
+	const char *parent;	  /* a worker: the workspace of its loop; NULL: it is no worker */
 	const char *tasks;	  /* path of the work list; NULL: found in the workspace */
 	const char *prompt;	  /* a file; NULL: prompt.md and the like */
 	const char *branch;	  /* NULL: named by the work list, or derived from it */

@@ -268,6 +268,8 @@ int loop_run(struct loop *l, struct err *err)
 	r = loop_preflight(l, err);
 	if (r == 0)
 		r = review_sandbox_check(l, err);
+	if (r < 0)
+		tree_forget_branch(l);
 	if (r == 0)
 		r = parallel_open(l, err);
 	if (r == 0)

@@ -22,7 +22,6 @@
 #include "loop/review/review.h"
 #include "loop/fallback/fallback.h"
 
-#define EXIT_CREDENTIAL LOOP_CREDENTIAL
 #define STATE_TRIES 3
 
 extern char **environ;
@@ -303,13 +302,8 @@ int loop_check_credentials_of(struct loop *l, const struct agent *a, const struc
 		return 0;
 	for (size_t i = 0; r == 0 && i < report.n; i++)
 		if (report.v[i].state != CRED_STATE_OK && report.v[i].state != CRED_STATE_OFF)
-			r = err_set(err, EACCES, "%s: %s", report.v[i].service,
-				    report.v[i].problem ? report.v[i].problem
-							: "there is no credential");
-	if (r == 0)
-		return 0; /* the user turned credentials off */
-	err->exit_code = EXIT_CREDENTIAL;
-	return err_hint(err, r, "see: ralph check-token");
+			r = cred_unusable(report.v[i].service, report.v[i].problem, err);
+	return r; /* 0: the user turned credentials off */
 }
 
 static int open_work(struct loop *l, struct err *err)

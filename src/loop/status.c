@@ -68,6 +68,8 @@ void status_write(struct loop *l, const char *phase, uint64_t until)
 			j, "task",
 			json_pack("{so so}", "id", json_text(l->task->id), "title",
 				  json_text(l->task->title ? l->task->title : "")));
+	if (l->q.parent)
+		(void)json_object_set_new(j, "parent", json_text(l->q.parent));
 	if (l->tool)
 		(void)json_object_set_new(j, "tool", json_text(l->tool));
 	(void)json_object_set_new(j, "asks", asks_json(l));

@@ -99,6 +99,8 @@ static int take_branch(struct loop *l, bool stashed, struct err *err)
 		r = repo_branch_on(l->repo, branch, l->work ? l->work->base : NULL, &made, err);
 		if (r == 0)
 			show_line(&l->show, STYLE_NONE, "branch %s%s", branch, made ? ", new" : "");
+		if (r == 0 && made)
+			r = repo_head(l->repo, &l->made_at, NULL, err);
 		return r;
 	}
 	r = repo_worktree_add(l->repo, branch, l->work ? l->work->base : NULL, &l->root, err);
@@ -301,6 +303,23 @@ static int go_home(struct loop *l, struct err *err)
 	kept_files_read(l->workspace, &files, &k);
 	r = repo_branch(l->repo, l->state.home_branch, NULL, NULL, err);
 	return r < 0 ? (kept_files_done(&k), r) : kept_files_put(l->workspace, &k, true, err);
+}
+
+void tree_forget_branch(struct loop *l)
+{
+	struct err err = {0};
+	int r;
+
+	if (!l->made_at.hex[0] || !l->state.branch || !l->state.home_branch)
+		return;
+	r = go_home(l, &err);
+	if (r == 0)
+		r = repo_branch_drop(l->repo, l->state.branch, l->made_at.hex, &err);
+	if (r < 0)
+		log_warn("loop", "%s", err.msg);
+	else
+		show_line(&l->show, STYLE_NONE, "nothing was started; branch %s is removed again",
+			  l->state.branch);
 }
 
 /* Restores the user's changes on the branch where they were made. */

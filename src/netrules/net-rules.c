@@ -105,6 +105,8 @@ int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *cons
 	copy_rules(&fresh->net, &s->net, false);
 	r = net_rules_add_files(fresh, p, environ, err);
 	if (r == 0)
+		r = add_file(fresh, environ, rules_once_file(p, s->name), FROM_FILES "once", err);
+	if (r == 0)
 		swap_net(s, fresh);
 	return r;
 }

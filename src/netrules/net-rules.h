@@ -23,8 +23,8 @@ int net_rules_add(struct sandbox_spec *s, char *const *environ, bool deny, const
 /* Adds the rules of the three files; the spec has name, workspace and instance. */
 int net_rules_add_files(struct sandbox_spec *s, const struct places *p, char *const *environ,
 			struct err *err);
-/* Reads the files again for a spec that was made before: what came from them is replaced, the rest
- * stays as it was when the sandbox started. The spec is unchanged on an error. */
+/* Reads the files again for a spec that was made before, and the one that holds until the sandbox
+ * stops: what came from them is replaced, the rest stays as it was when the sandbox started. The spec is unchanged on an error. */
 int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *const *environ,
 		      struct err *err);
 

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/strv.h"
+#include "record/runtime.h"
 
 #define RULES_FILE_MAX (256 * KiB)
 #define PATTERN_LEN_MAX 255
@@ -24,6 +25,11 @@ char *rules_project_file(const struct places *p, const char *instance)
 char *rules_sandbox_file(const struct places *p, const char *name)
 {
 	return xasprintf("%s/sandboxes/%s/network.rules", p->state, name);
+}
+
+char *rules_once_file(const struct places *p, const char *name)
+{
+	return xasprintf("%s/%s/" RUNTIME_RULES, p->runtime, name);
 }
 
 static int parse_line(const char *line, struct net_policy *r)

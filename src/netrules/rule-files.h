@@ -15,6 +15,7 @@
 char *rules_user_file(const struct places *p);
 char *rules_project_file(const struct places *p, const char *instance);
 char *rules_sandbox_file(const struct places *p, const char *name);
+char *rules_once_file(const struct places *p, const char *name); /* until the sandbox stops */
 
 /* Verdicts and patterns; the tier is not said there. A file that is not there has no rules. Errors
  * name file and line, exit code 2. */

@@ -91,9 +91,26 @@ char *places_program(const struct places *p, const char *name)
 	return path_join(p->libexec, name);
 }
 
+/* Joins with one slash, and leaves out those at the end. */
+static char *path_join_clean(const char *dir, const char *name)
+{
+	size_t n;
+
+	name += strspn(name, "/");
+	n = strlen(name);
+	while (n && name[n - 1] == '/')
+		n--;
+	return n ? xasprintf("%s%s%.*s", dir, streq(dir, "/") ? "" : "/", (int)n, name)
+		 : xstrdup(dir);
+}
+
 char *places_inbox(const struct places *p, const char *setting)
 {
 	if (setting && streq(setting, "off"))
 		return NULL;
-	return setting && *setting ? xstrdup(setting) : path_join(p->state, "inbox");
+	if (!setting || !*setting)
+		return path_join(p->state, "inbox");
+	if (setting[0] == '~')
+		return path_join_clean(p->home, setting + 1);
+	return path_join_clean("/", setting);
 }

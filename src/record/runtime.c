@@ -66,6 +66,7 @@ static void remove_files(int dir)
 {
 	(void)unlinkat(dir, "ctl", 0);
 	(void)unlinkat(dir, "version", 0);
+	(void)unlinkat(dir, RUNTIME_RULES, 0);
 }
 
 int runtime_listen(const struct places *p, const char *name, int *ret, struct err *err)

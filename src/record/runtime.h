@@ -8,8 +8,10 @@
 
 /*
  * The control socket of a live sandbox: PLACES/runtime/NAME/ctl, only for its own user. The link
- * `version` next to it names the version of the listening ralph.
+ * `version` next to it names the version of the listening ralph. RUNTIME_RULES has network rules
+ * that hold until the sandbox stops; a start finds none.
  */
+#define RUNTIME_RULES "network.rules"
 
 int runtime_listen(const struct places *p, const char *name, int *ret, struct err *err);
 /* ret is -1 when the sandbox is not live. A directory that another user could have made is an

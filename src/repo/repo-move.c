@@ -334,6 +334,40 @@ int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *r
 	return switch_to(r, &want, ret_made, err);
 }
 
+struct unwanted {
+	const char *branch, *at;
+};
+
+static int drop_branch(struct repo_job *j, json_t *out, struct err *err)
+{
+	const struct unwanted *u = j->arg;
+	cleanup_free char *name = xasprintf("refs/heads/%s", u->branch);
+	cleanup_git(reference) git_reference *ref = NULL;
+	cleanup_free char *head = NULL;
+	const git_oid *now;
+	git_oid at;
+	int r = repo_check_elsewhere(j->repo, name, err);
+
+	if (r == 0)
+		r = repo_head_ref(j->git, &head, &at, err);
+	if (r < 0)
+		return r;
+	if (git_reference_lookup(&ref, j->git, name) < 0)
+		return gitlib_err(err, name);
+	now = git_reference_target(ref);
+	if (!now || git_oid_streq(now, u->at) != 0 || (head && streq(head, name)))
+		return err_set(err, EBUSY, "the branch '%s' is in use and stays", u->branch);
+	return git_reference_delete(ref) < 0 ? gitlib_err(err, name) : 0;
+}
+
+int repo_branch_drop(struct repo *r, const char *branch, const char *at, struct err *err)
+{
+	const struct unwanted u = {.branch = branch, .at = at};
+	const struct repo_task task = REPO_TASK(drop_branch, &u, REPO_TASK_WRITE);
+
+	return repo_work(r, &task, NULL, err);
+}
+
 /* ---- repo_reset_to() ---- */
 
 static int plan_reset(struct repo_job *j, json_t *out, struct err *err)

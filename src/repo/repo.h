@@ -118,6 +118,9 @@ int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_
 int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *ret_made,
 		   struct err *err);
 
+/* Deletes a branch that is not checked out and is at this commit; else it stays, with an error. */
+int repo_branch_drop(struct repo *r, const char *branch, const char *at, struct err *err);
+
 /*
  * Makes a worktree for a branch, which is made from base as above: REPO-worktrees/NAME, next to the
  * repository. An existing worktree of that branch is used. The caller frees *ret_path.

@@ -293,6 +293,16 @@ static _Noreturn void broker_main(struct broker *b)
 
 /* ---- the front ---- */
 
+static void replay_file(struct supervisor *s, const char *text)
+{
+	cleanup_json json_t *j = json_loads(text, 0, NULL);
+	const char *path = json_string_value(json_array_get(j, 0));
+	const char *said = json_string_value(json_array_get(j, 1));
+
+	if (path && said)
+		client_file_all(s, path, said);
+}
+
 static void replay(struct supervisor *s, const struct strv *told)
 {
 	for (size_t i = 0; i + 1 < told->n; i += 2) {
@@ -301,6 +311,8 @@ static void replay(struct supervisor *s, const struct strv *told)
 
 		if (streq(what, CLIENT_NOTICE))
 			client_notice_all(s, text);
+		else if (streq(what, CLIENT_FILE))
+			replay_file(s, text);
 		else if (streq(what, CLIENT_FAIL))
 			client_fail_all(s, text);
 		else if ((j = json_loads(text, 0, NULL)))

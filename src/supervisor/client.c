@@ -9,6 +9,8 @@
 
 #define LIMIT_GRACE_MS 5000 /* from SIGTERM at the time limit to the end of the tree */
 #define STOP_GRACE_MAX_MS 600000
+#define TOLD_OF_MAX                                                                                \
+	1024 /* files that a client is told of; as many as the watch announces, and more */
 
 static void client_free(struct ev *ev, struct ev_defer *d)
 {
@@ -19,6 +21,7 @@ static void client_free(struct ev *ev, struct ev_defer *d)
 	*p = c->next;
 	c->sup->n_clients--;
 	strv_done(&c->expected);
+	strv_done(&c->told_of);
 	if (c->exec)
 		wire_msg_done(c->exec);
 	free(c->exec);
@@ -174,14 +177,26 @@ void client_failed(struct client *c, int exit_code, const char *msg)
 	reply(c, WIRE_FAILED, &b, NULL, 0);
 }
 
-static void say_to_all(struct supervisor *s, enum wire_type type, const char *text)
+/* Is this the first notice about the file for this client? */
+static bool is_news(struct client *c, const char *path)
+{
+	if (!path)
+		return true;
+	if (strv_has(&c->told_of, path) || c->told_of.n == TOLD_OF_MAX)
+		return false;
+	strv_push(&c->told_of, path);
+	return true;
+}
+
+static void say_to_all(struct supervisor *s, enum wire_type type, const char *path,
+		       const char *text)
 {
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_str(&b, text);
 	for (struct client *c = s->clients; c; c = c->next)
-		if (c->fd >= 0 && (c->id || c->exec || c->waits_stopped))
+		if (c->fd >= 0 && (c->id || c->exec || c->waits_stopped) && is_news(c, path))
 			/* A client that does not read now loses the notice, not its command. */
 			(void)wire_send(c->fd, type, 0, &b, NULL, 0);
 }
@@ -193,12 +208,24 @@ void client_notice_all(struct supervisor *s, const char *text)
 		strv_push(s->told, text);
 		return;
 	}
-	say_to_all(s, WIRE_NOTICE, text);
+	say_to_all(s, WIRE_NOTICE, NULL, text);
+}
+
+void client_file_all(struct supervisor *s, const char *path, const char *text)
+{
+	if (s->told) {
+		cleanup_json json_t *j = json_pack("[oo]", json_text(path), json_text(text));
+
+		strv_push(s->told, CLIENT_FILE);
+		strv_take(s->told, json_dumps(j, JSON_COMPACT));
+		return;
+	}
+	say_to_all(s, WIRE_NOTICE, path, text);
 }
 
 void client_news_all(struct supervisor *s, const char *text)
 {
-	say_to_all(s, WIRE_NEWS, text);
+	say_to_all(s, WIRE_NEWS, NULL, text);
 }
 
 void client_fail_all(struct supervisor *s, const char *msg)

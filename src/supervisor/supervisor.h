@@ -65,6 +65,7 @@ struct client {
 	uint64_t limit_ms, started_ms;
 	uint64_t refused;     /* number of the last refusal before its command */
 	struct strv expected; /* refusals that its command, the self-test, is still to cause */
+	struct strv told_of;  /* files of its notices: each is told of once */
 	int fd;
 	struct ev_io io;
 	struct ev_timer limit;
@@ -297,8 +298,11 @@ void client_drop(struct client *c); /* closes; its command, if any, is ended */
 /* In the place of an event's type. */
 #define CLIENT_NOTICE ""
 #define CLIENT_FAIL "!"
+#define CLIENT_FILE "@" /* its text is a JSON array: path, text */
 /* Something to tell whoever has or had a command here: a warning; or no more than a fact. */
 void client_notice_all(struct supervisor *s, const char *text);
+/* The same about one file; a client is told once of each file. */
+void client_file_all(struct supervisor *s, const char *path, const char *text);
 void client_news_all(struct supervisor *s, const char *text);
 /* Every command ends with this error, those that have ended well too. */
 void client_fail_all(struct supervisor *s, const char *msg);

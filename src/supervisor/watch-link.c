@@ -81,7 +81,7 @@ static bool announce(void *arg, struct findings *f)
 		if (f->v[i].nested && f->v[i].id && !f->v[i].beside)
 			continue; /* all of them are told at once */
 		if (shown++ < NOTICES_MAX)
-			client_notice_all(s, text);
+			client_file_all(s, f->v[i].path, text);
 	}
 	if (shown > NOTICES_MAX) {
 		cleanup_free char *text = xasprintf(

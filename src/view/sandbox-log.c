@@ -157,6 +157,14 @@ static void on_exec_end(struct sandbox_log *l, long long id)
 		}
 }
 
+static void forget_refusals(struct sandbox_log *l)
+{
+	for (size_t i = 0; i < l->n_hosts; i++)
+		refused_done(&l->hosts[i]);
+	l->n_hosts = 0;
+	l->refused = 0;
+}
+
 static void on_lifecycle(struct sandbox_log *l, const char *type, int64_t at_ms)
 {
 	while (l->n_commands)
@@ -164,11 +172,17 @@ static void on_lifecycle(struct sandbox_log *l, const char *type, int64_t at_ms)
 	l->probe_id = 0;
 	if (!streq(type, "sandbox-start"))
 		return;
+	l->gateway_ends = 0;
+	if (!l->since_ms || l->started_ms < l->since_ms)
+		forget_refusals(l);
 	l->started_ms = at_ms;
-	l->refused = l->gateway_ends = 0;
-	for (size_t i = 0; i < l->n_hosts; i++)
-		refused_done(&l->hosts[i]);
-	l->n_hosts = 0;
+}
+
+void sandbox_log_since(struct sandbox_log *l, int64_t since_ms)
+{
+	if (since_ms > l->since_ms && l->started_ms < since_ms)
+		forget_refusals(l);
+	l->since_ms = since_ms;
 }
 
 static void on_gateway_end(struct sandbox_log *l, const json_t *j)

@@ -35,7 +35,8 @@ struct sandbox_log {
 		int64_t second;
 		uint64_t micro_usd, tokens;
 	} rate[BOX_RATE_SLOTS];
-	uint64_t refused;					   /* since its last start */
+	int64_t since_ms; /* of sandbox_log_since() */
+	uint64_t refused; /* since its last start, or since since_ms */
 	struct sandbox_log_refused hosts[SANDBOX_LOG_REFUSED_MAX]; /* latest last */
 	size_t n_hosts;
 	struct sandbox_log_event events[SANDBOX_LOG_EVENTS_MAX]; /* latest last */
@@ -55,6 +56,8 @@ struct sandbox_log {
 /* Takes ownership of dir. The struct must not be moved. */
 void sandbox_log_open(struct sandbox_log *l, int dir);
 void sandbox_log_done(struct sandbox_log *l);
+/* Refusals are counted since this time, over all starts behind it; 0: since the last start. */
+void sandbox_log_since(struct sandbox_log *l, int64_t since_ms);
 int sandbox_log_more(struct sandbox_log *l, struct err *err);
 void sandbox_log_take(struct sandbox_log *l, const json_t *record); /* for a record not in a file */
 /* Returns the running command that was started last; NULL: none. */

@@ -29,9 +29,6 @@ static void add_sandbox(struct survey *s, const json_t *j)
 	sandbox_log_open(&b->log, -1);
 	json_array_foreach (json_object_get(j, "events"), i, record)
 		sandbox_log_take(&b->log, record);
-	for (size_t k = 0; k < s->n_loops; k++)
-		if (streq(log_text(s->loops[k]->status, "sandbox"), b->name))
-			b->loop = s->loops[k];
 	s->sandboxes = xrealloc(s->sandboxes, s->n_sandboxes + 1, sizeof(void *));
 	s->sandboxes[s->n_sandboxes++] = b;
 }
@@ -65,10 +62,10 @@ int survey_from_file(struct survey *s, const char *path, struct err *err)
 	json_array_foreach (json_object_get(j, "loops"), i, v)
 		if (i < SURVEY_MAX)
 			add_loop(s, v);
-	survey_sort(s);
 	json_array_foreach (json_object_get(j, "sandboxes"), i, v)
 		if (i < SURVEY_MAX)
 			add_sandbox(s, v);
+	survey_join(s);
 	s->now_s = log_time_ms(log_text(j, "now")) / 1000;
 	s->at_ms = now_ms();
 	return 0;

@@ -153,6 +153,22 @@ static bool is_same(const struct survey_sandbox *b, const struct store_entry *e)
 	return fstat(b->log.dir, &x) == 0 && fstat(e->dir, &y) == 0 && x.st_ino == y.st_ino;
 }
 
+static const struct survey_loop *loop_in(const struct survey *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_loops; i++)
+		if (streq(log_text(s->loops[i]->status, "sandbox"), name))
+			return s->loops[i];
+	return NULL;
+}
+
+/* A loop starts its sandbox afresh for each iteration; its counts are of all of them. */
+static int64_t counts_from(const struct survey_loop *l)
+{
+	return l && !streq(survey_loop_state(l), "done")
+		       ? (int64_t)log_number(l->status, "started") * 1000
+		       : 0;
+}
+
 static void refresh_box(struct survey *s, const char *name)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
@@ -168,6 +184,7 @@ static void refresh_box(struct survey *s, const char *name)
 	b->seen = true;
 	read_spec(b, s->places);
 	look_alive(s, b);
+	sandbox_log_since(&b->log, counts_from(loop_in(s, name)));
 	(void)sandbox_log_more(&b->log, &ignored);
 }
 
@@ -315,22 +332,22 @@ static int by_need(const void *a, const void *b)
 	return first ? first : strcmp((*x)->workspace, (*y)->workspace);
 }
 
-void survey_sort(struct survey *s)
+static const struct survey_loop *loop_of(const struct survey *s, const char *workspace)
+{
+	for (size_t i = 0; i < s->n_loops; i++)
+		if (streq(s->loops[i]->workspace, workspace))
+			return s->loops[i];
+	return NULL;
+}
+
+void survey_join(struct survey *s)
 {
 	if (s->n_loops)
 		qsort(s->loops, s->n_loops, sizeof(void *), by_need);
-}
-
-static void join(struct survey *s)
-{
-	for (size_t i = 0; i < s->n_sandboxes; i++) {
-		struct survey_sandbox *b = s->sandboxes[i];
-
-		b->loop = NULL;
-		for (size_t k = 0; k < s->n_loops; k++)
-			if (streq(log_text(s->loops[k]->status, "sandbox"), b->name))
-				b->loop = s->loops[k];
-	}
+	for (size_t i = 0; i < s->n_loops; i++)
+		s->loops[i]->parent = loop_of(s, log_text(s->loops[i]->status, "parent"));
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		s->sandboxes[i]->loop = loop_in(s, s->sandboxes[i]->name);
 }
 
 int survey_refresh(struct survey *s, struct err *err)
@@ -342,15 +359,59 @@ int survey_refresh(struct survey *s, struct err *err)
 	s->before_ms = s->at_ms;
 	s->at_ms = now_ms();
 	s->now_s = (int64_t)time(NULL);
-	r = refresh_boxes(s, err);
+	r = refresh_loops(s, err);
 	if (r == 0)
-		r = refresh_loops(s, err);
+		r = refresh_boxes(s, err);
 	if (r < 0)
 		return r;
-	survey_sort(s);
 	measure(s);
-	join(s);
+	survey_join(s);
 	return 0;
+}
+
+const struct survey_loop *survey_whole(const struct survey_loop *l)
+{
+	return l && l->parent ? l->parent : l;
+}
+
+const char *survey_project(const struct survey_sandbox *b, const struct survey_loop *l)
+{
+	const struct survey_loop *whole = survey_whole(l);
+	const char *path = whole ? whole->workspace : b->workspace;
+
+	return path && path_base(path)[0] ? path_base(path) : b ? b->name : path;
+}
+
+/* The status of a loop is written between steps, so the log of its sandbox may be ahead of it. */
+static uint64_t larger(uint64_t a, long long b)
+{
+	return b > 0 && (uint64_t)b > a ? (uint64_t)b : a;
+}
+
+uint64_t survey_tokens(const struct survey_sandbox *b)
+{
+	const struct survey_loop *l = survey_whole(b->loop);
+	const json_t *t = json_object_get(l ? l->status : NULL, "tokens");
+
+	return larger(b->log.tokens, log_number(t, "input") + log_number(t, "output") +
+					     log_number(t, "cache_read") +
+					     log_number(t, "cache_write"));
+}
+
+uint64_t survey_micro_usd(const struct survey_sandbox *b)
+{
+	const struct survey_loop *l = survey_whole(b->loop);
+
+	return larger(b->log.micro_usd, l ? log_number(l->status, "micro_usd") : 0);
+}
+
+size_t survey_running_loops(const struct survey *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_loops; i++)
+		n += s->loops[i]->running && !s->loops[i]->parent;
+	return n;
 }
 
 static bool was_at_work(const char *phase)

@@ -26,6 +26,7 @@ struct survey_loop {
 	json_t *status; /* status.json; an object */
 	bool running;	/* its process exists */
 	int64_t mtime_ns;
+	const struct survey_loop *parent; /* of a worker: the loop it works for; NULL: none */
 };
 
 struct survey_sandbox {
@@ -58,11 +59,21 @@ struct survey {
 void survey_init(struct survey *s, const struct places *p);
 void survey_done(struct survey *s);
 int survey_refresh(struct survey *s, struct err *err);
-/* Sorts the loops, after a change. */
-void survey_sort(struct survey *s);
+/* Sorts the loops and connects sandboxes, loops and their workers, after a change. */
+void survey_join(struct survey *s);
 /* Reads a saved state instead of refreshing, for pictures and tests: {"now": time, "sandboxes":
  * [{"name", "state", "cpu", …, "events": [records]}], "loops": [status.json]}. */
 int survey_from_file(struct survey *s, const char *path, struct err *err);
+
+/* Returns the whole loop: the one that a worker works for, else the loop itself. NULL for NULL. */
+const struct survey_loop *survey_whole(const struct survey_loop *l);
+/* Returns the name of the project: the last directory of its workspace. One of both may be NULL. */
+const char *survey_project(const struct survey_sandbox *b, const struct survey_loop *l);
+/* Return what the whole loop has used, or the sandbox where it has no loop. */
+uint64_t survey_tokens(const struct survey_sandbox *b);
+uint64_t survey_micro_usd(const struct survey_sandbox *b);
+/* Returns the number of loops that run, each with its workers. */
+size_t survey_running_loops(const struct survey *s);
 
 /* Returns "iterating", …, or "crashed" for a working loop whose process is gone. */
 const char *survey_loop_state(const struct survey_loop *l);

@@ -135,6 +135,60 @@ setup() {
 	[ "$(complete_words help comp)" = completion ]
 }
 
+@test 'completion has values for engines, tiers, groups, tasks and loops' {
+	"$RALPH" completion bash >"$BATS_TEST_TMPDIR/script"
+	mkdir -p "$BATS_TEST_TMPDIR/bin"
+	# The lists of ralph itself, as the script asks for them.
+	# shellcheck disable=SC2016 # for the shell of that script
+	printf '#!/bin/sh\ncase "$*" in\n"task ls --quiet") printf "US-1\\nUS-2\\n\\$(evil)\\n" ;;\n"status --quiet") echo /w/shop ;;\nesac\n' \
+		>"$BATS_TEST_TMPDIR/bin/ralph"
+	chmod +x "$BATS_TEST_TMPDIR/bin/ralph"
+	complete_words() {
+		PATH=$BATS_TEST_TMPDIR/bin:$PATH bash -c 'source "$1"; shift; COMP_WORDS=(ralph "$@"); COMP_CWORD=$#; _ralph
+			printf "%s\n" "${COMPREPLY[@]}"' - "$BATS_TEST_TMPDIR/script" "$@"
+	}
+	[ "$(complete_words --engine nat)" = native ]
+	[ "$(complete_words run --engine po)" = podman ]
+	[ "$(complete_words run --net al)" = allowlist ]
+	[ "$(complete_words build --net no)" = none ]
+	[ "$(complete_words net allow @np)" = @npm ]
+	# bash splits words at '@', and replaces what stands behind it.
+	[ "$(complete_words net allow @ np)" = npm ]
+	[ "$(complete_words run --allow =@ np)" = npm ]
+	[ "$(complete_words task show US-)" = $'US-1\nUS-2' ]
+	[ "$(complete_words answer --task US-2)" = US-2 ]
+	[[ $(complete_words resume /w/) == */w/shop* ]]
+	[[ $(complete_words status /w/) == */w/shop* ]]
+	[[ $("$RALPH" completion zsh) == *'_ralph_tasks()'*'@npm'* ]]
+	[[ $("$RALPH" completion fish) == *'__ralph_loops'*'@npm'* ]]
+}
+
+# ascii FILE: nothing else is in it.
+ascii() {
+	! LC_ALL=C grep -P '[^\x00-\x7f]' "$1"
+}
+
+@test 'no sign beyond ASCII is printed where the locale has no UTF-8' {
+	local out=$BATS_TEST_TMPDIR/out
+
+	"$RALPH" --dump-options | cut -f 1 | grep -v ^- | sort -u | while IFS= read -r cmd; do
+		# shellcheck disable=SC2086 # "help config show" is three words
+		LC_ALL=C "$RALPH" help $cmd
+	done >"$out"
+	ascii "$out"
+	[[ $(cat "$out") == *'PATTERN...'* ]]
+	env -u LC_ALL -u LC_CTYPE LANG=C "$RALPH" exec --help >"$out"
+	ascii "$out"
+	run --separate-stderr env LC_ALL=C "$RALPH" exec
+	[ "$status" -eq 2 ]
+	ascii - <<<"$stderr"
+	LC_ALL=C.UTF-8 "$RALPH" help exec >"$out"
+	[[ $(cat "$out") == *…* ]]
+	# The signs of the user's own names stay as they are.
+	run --separate-stderr env LC_ALL=C "$RALPH" 'größe'
+	[[ $stderr == *größe* ]]
+}
+
 @test 'the completion scripts are installed where the shells look for them' {
 	local share=${RALPH%/bin/ralph}/share zsh=site-functions
 

@@ -119,7 +119,17 @@ top_pid() {
 	wait_until shows 'ended 0'
 }
 
-@test 'a allows a refused host: which one, the rule first, and it holds' {
+# allow HOST KEY: in ralph top, that key for the host, which is the one refused last.
+allow() {
+	keys a
+	wait_until shows 'which host should it reach'
+	keys Enter
+	wait_until shows 'o l p adds that rule'
+	keys "$2"
+	wait_until shows "allowing $1: done"
+}
+
+@test 'a allows a refused host once, for this sandbox or for this project: each rule is shown first, and holds that long' {
 	ralph run --detach
 	name=$(sandbox)
 	ralph exec "$name" curl -sS -m 10 http://first.test/ || :
@@ -129,21 +139,95 @@ top_pid() {
 	keys a
 	wait_until shows 'which host should it reach'
 	keys j Enter
-	wait_until shows 'y yes'
-	# The whole rule can be read, over as many rows as it takes.
-	has "$(screen | tr -d '\n ')" "ralphnetallow--sandbox$name--first.test[y/N]"
+	wait_until shows 'o l p adds that rule'
+	# The whole rules can be read, over as many rows as it takes.
+	shown=$(screen | tr -d '\n ')
+	has "$shown" "oonce,untilthissandboxstops:ralphnetallow--once--sandbox$name--first.test"
+	has "$shown" "lthissandbox:ralphnetallow--sandbox$name--first.test"
+	has "$shown" "pthisproject:cd$WS&&ralphnetallow--project--first.test"
 	# Any other key is no.
 	keys n
-	wait_until shows 'Enter show the rule'
+	wait_until shows 'Enter choose for how long'
 	lacks "$(ralph net ls "$name")" first.test
-	keys Enter
-	wait_until shows 'y yes'
-	keys y
-	wait_until shows 'allowing first.test: done'
-	has "$(ralph net ls "$name")" first.test
-	lacks "$(ralph net ls "$name")" second.test
+	keys q
+	allow second.test o
+	has "$(ralph net ls "$name")" 'ralph net --once'
+	ralph exec "$name" curl -sS -m 10 http://third.test/ || :
+	wait_until shows 'third.test'
+	allow third.test l
+	ralph exec "$name" curl -sS -m 10 http://fourth.test/ || :
+	wait_until shows 'fourth.test'
+	allow fourth.test p
+	ralph net ls "$name" >"$T/rules"
+	grep -E 'allow +second.test +.* ralph net --once' "$T/rules"
+	grep -E 'allow +third.test +.* ralph net --sandbox' "$T/rules"
+	grep -E 'allow +fourth.test +.* ralph net --project' "$T/rules"
+	lacks "$(cat "$T/rules")" first.test
 	keys q
 	wait_until shows 'ended 0'
+	# What was allowed once is gone with the sandbox's end, and nothing else is.
+	ralph stop "$name"
+	ralph run --detach
+	ralph net ls "$name" >"$T/rules"
+	lacks "$(cat "$T/rules")" second.test
+	has "$(cat "$T/rules")" third.test
+	has "$(cat "$T/rules")" fourth.test
+	ralph stop "$name"
+	must_exit 1 ralph net allow --once --sandbox "$name" -- fifth.test
+	must_exit 2 ralph net allow --once -- fifth.test
+}
+
+@test 'a rule that was allowed once is not there after the supervisor was killed' {
+	ralph run --detach
+	name=$(sandbox)
+	ralph net allow --once --sandbox "$name" -- once.test
+	has "$(ralph net ls "$name")" once.test
+	kill -9 "$(field "$name" supervisor)"
+	wait_until down
+	ralph run --detach
+	lacks "$(ralph net ls "$name")" once.test
+}
+
+@test 'top and status name the project, and more only where there are several of it' {
+	mkdir "$HOME/shop"
+	(cd "$HOME/shop" && ralph run --detach --name first-"${WS##*-}")
+	terminal 80 24 "$RALPH" top
+	wait_until shows '^shop  *running'
+	has "$(ralph status)" PROJECT
+	ralph status | grep -E '^shop +running'
+	(cd "$HOME/shop" && ralph run --detach --name second-"${WS##*-}")
+	wait_until shows '^shop: first-'
+	wait_until shows '^shop: second-'
+	keys q
+	wait_until shows 'ended 0'
+}
+
+# state LOOPS SANDBOXES: of a machine, for ralph top --from.
+state() {
+	printf '{"now": "2026-01-31T12:00:30.000Z", "loops": [%s], "sandboxes": [%s]}' "$1" "$2" >"$T/machine"
+}
+
+@test 'counts are of the whole loop, and a finished loop is none that runs' {
+	state '{"workspace": "/w/shop", "sandbox": "main", "running": true, "phase": "iterating", "iteration": 7, "max_iterations": 40,
+			"tasks": {"total": 12, "done": 5}, "micro_usd": 4500000},
+		{"workspace": "/w/shop-worktrees/us-3", "parent": "/w/shop", "sandbox": "worker", "running": true, "phase": "iterating",
+			"iteration": 1, "max_iterations": 4, "tasks": {"total": 1, "done": 0}, "micro_usd": 100000},
+		{"workspace": "/w/old", "sandbox": "none", "running": false, "phase": "done", "tasks": {"total": 1, "done": 1}}' \
+		'{"name": "worker", "state": "running", "workspace": "/w/shop-worktrees/us-3", "agent": "claude", "cpu": 0, "memory": 0,
+			"processes": 1, "events": []}'
+	terminal 160 24 "$RALPH" top --from "$T/machine"
+	wait_until shows 'q quit'
+	# The loop without a sandbox here has a row of its own.
+	screen | grep -E '^shop: worker +iterating +claude +7/40 +5/12 .* 4\.50'
+	screen | grep -F '1 running, 1 loop '
+	keys q
+	wait_until shows 'ended 0'
+	state '{"workspace": "/w/old", "sandbox": "none", "running": false, "phase": "done", "tasks": {"total": 1, "done": 1}}' ''
+	keys -R C-l
+	mux send-keys -t t -l "clear; $TOP; echo \"ended \$?\""
+	keys Enter
+	wait_until shows '0 running, 0 loops'
+	keys q
 }
 
 @test 's stops what is selected, after it asked' {
@@ -176,6 +260,32 @@ loop() {
 	printf '{"version":1,"workspace":"%s","pid":%s,"start":%s,"sandbox":"none","agent":"claude","phase":"iterating",
 		"iteration":3,"max_iterations":10,"tasks":{"total":7,"done":2},"tool":"Bash: make test"}' "$WS" "$1" "$start" \
 		>.ralph/state/status.json
+}
+
+@test 'refusals are counted over all iterations of a loop, each of which starts the sandbox afresh' {
+	ralph run --detach
+	name=$(sandbox)
+	ralph exec "$name" curl -sS -m 10 http://before.test/ || :
+	ralph stop "$name"
+	sleep 1000 3>&- &
+	loop $!
+	python3 - "$name" <<-'END'
+		import json, sys, time
+		at = ".ralph/state/status.json"
+		j = json.load(open(at))
+		json.dump({**j, "sandbox": sys.argv[1], "started": int(time.time()) + 1}, open(at, "w"))
+	END
+	begins() {
+		[ "$(date +%s)" -gt "$(get 'j["started"]' <.ralph/state/status.json)" ]
+	}
+	wait_until begins
+	for host in one two; do
+		ralph run --detach
+		ralph exec "$name" curl -sS -m 10 "http://$host.test/" || :
+		ralph stop "$name"
+	done
+	same 2 "$(ralph status --json | get "[b for b in j['sandboxes'] if b['name'] == '$name'][0]['refused']")"
+	kill %1
 }
 
 @test 'p pauses a loop and s stops it' {

@@ -146,7 +146,7 @@ ask() {
 	login sk-ant-oat01-old sk-ant-ort01-dead 1000
 	ralph check-token
 	ralph run -- sh -c "$ASK" >/dev/null
-	run -1 ralph check-token
+	run -8 ralph check-token
 	has "$output" 'anthropic: not usable'
 	has "$output" 'has ended (invalid_grant); run: claude /login'
 	same unusable "$(ralph check-token --json | get 'j["credentials"][0]["state"]' || :)"

@@ -194,11 +194,11 @@ no_secret_tool() {
 	has "$(cat "$FILE")" "$TOKEN"
 }
 
-@test 'check-token: nothing there is 1, with what to run' {
-	run -1 ralph check-token
+@test 'check-token: nothing there is 8, with what to run' {
+	run -8 ralph check-token
 	has "$output" 'none found'
 	has "$output" 'claude /login'
-	run -1 ralph check-token --json
+	run -8 ralph check-token --json
 	same False "$(get 'j["ok"]' <<<"$output")"
 	same missing "$(get 'j["credentials"][0]["state"]' <<<"$output")"
 }
@@ -227,21 +227,21 @@ no_secret_tool() {
 	no_secret_tool
 	ralph store-token <<<"$TOKEN"
 	sed -i 's/"expires_ms": *[0-9]*/"expires_ms": 1000/' "$FILE"
-	run -1 ralph check-token
+	run -8 ralph check-token
 	has "$output" expired
 }
 
-@test 'check-token: a torn or expired login is 1, and is named' {
+@test 'check-token: a torn or expired login is 8, and is named' {
 	login sk-ant-oat01-real '' 1000
-	run -1 ralph check-token
+	run -8 ralph check-token
 	has "$output" "$HOME/.claude/.credentials.json"
 	has "$output" 'has expired and cannot be renewed; run: claude /login'
 	echo '{' >"$HOME/.claude/.credentials.json"
-	run -1 ralph check-token --json
+	run -8 ralph check-token --json
 	same unusable "$(get 'j["credentials"][0]["state"]' <<<"$output")"
 	mkdir -p "${FILE%/*}"
 	printf '{"where"' >"$FILE"
-	run -1 ralph check-token
+	run -8 ralph check-token
 	has "$output" "$FILE"
 	has "$output" 'ralph store-token'
 }

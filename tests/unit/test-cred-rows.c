@@ -294,7 +294,7 @@ static void codex_login_comes_before_a_key_of_the_environment(void **state)
 static void codex_file_that_is_wrong_says_what_to_run(void **state)
 {
 	home_put(&home, ".codex/auth.json", 0600, "");
-	expect_unusable("openai", ".codex/auth.json' is empty", "codex login");
+	expect_missing("openai");
 	home_put(&home, ".codex/auth.json", 0600, "{\"tokens\":{\"access_token\":\"topsec");
 	expect_unusable("openai", "not a whole JSON document", "codex login");
 	home_put(&home, ".codex/auth.json", 0600, "{\"tokens\":{}}");

@@ -1,9 +1,13 @@
 #include "base/text/table.h"
 
+#include <stdint.h>
 #include <string.h>
 
+#include "base/text/signs.h"
+
 #define GAP 2
-#define CUT_LEAST 4 /* a cut column keeps at least so much */
+#define CUT_LEAST 4	  /* a cut column keeps at least so much */
+#define LEFT_OUT SIZE_MAX /* the width of a column that is left out */
 
 struct cell {
 	char *text; /* escaped */
@@ -87,26 +91,70 @@ static void natural_widths(const struct table *t, size_t *widths)
 	}
 }
 
-/* Takes one column at a time from the widest that may be cut, until the row fits or nothing is
- * left to take. */
-static void shrink(const struct table *t, size_t *widths, size_t limit)
+static size_t total_width(const struct table *t, const size_t *widths)
 {
-	size_t total = (t->n_cols - 1) * GAP;
+	size_t total = 0;
 
 	for (size_t i = 0; i < t->n_cols; i++)
-		total += widths[i];
+		if (widths[i] != LEFT_OUT)
+			total += widths[i] + (total ? GAP : 0);
+	return total;
+}
+
+static size_t least_of(const struct table *t, size_t i)
+{
+	return t->cols[i].least ? t->cols[i].least : CUT_LEAST;
+}
+
+/* Takes one column at a time from the widest that may be cut, until the row fits or nothing is
+ * left to take. Returns true when it fits. */
+static bool shrink(const struct table *t, size_t *widths, size_t limit, bool all)
+{
+	size_t total = total_width(t, widths);
+
 	for (; total > limit; total--) {
 		size_t widest = t->n_cols;
 
 		for (size_t i = 0; i < t->n_cols; i++) {
-			if (t->cols[i].keep || widths[i] <= CUT_LEAST)
+			if (widths[i] == LEFT_OUT || (t->cols[i].keep && !all) ||
+			    widths[i] <= (all ? CUT_LEAST : least_of(t, i)))
 				continue;
 			if (widest == t->n_cols || widths[i] > widths[widest])
 				widest = i;
 		}
 		if (widest == t->n_cols)
-			return;
+			return false;
 		widths[widest]--;
+	}
+	return true;
+}
+
+/* Leaves out the column that is needed least. Returns false when none may be left out. */
+static bool leave_out(const struct table *t, size_t *widths)
+{
+	size_t at = t->n_cols;
+
+	for (size_t i = 0; i < t->n_cols; i++)
+		if (widths[i] != LEFT_OUT && t->cols[i].drop &&
+		    (at == t->n_cols || t->cols[i].drop > t->cols[at].drop))
+			at = i;
+	if (at == t->n_cols)
+		return false;
+	widths[at] = LEFT_OUT;
+	return true;
+}
+
+static void fit(const struct table *t, size_t *widths, size_t limit)
+{
+	cleanup_free size_t *natural = xcalloc(t->n_cols, sizeof(*natural));
+
+	memcpy(natural, widths, t->n_cols * sizeof(*natural));
+	while (!shrink(t, widths, limit, false)) {
+		if (!leave_out(t, natural)) {
+			(void)shrink(t, widths, limit, true);
+			return;
+		}
+		memcpy(widths, natural, t->n_cols * sizeof(*natural));
 	}
 }
 
@@ -135,17 +183,17 @@ static void put_cell(FILE *out, const struct cell *c, const struct table_column 
 	(void)fputs(term_on(styled, c->style), out);
 	(void)fwrite(c->text, 1, bytes, out);
 	if (cut)
-		(void)fputs("…", out);
+		(void)fputs(signs_cut(), out);
 	(void)fputs(term_off(styled), out);
 	if (!col->right && !last)
 		blanks(out, width - used);
 }
 
 /* Is anything but blanks to come in this row? Without it no padding is printed. */
-static bool rest_is_empty(const struct cell *row, size_t from, size_t n)
+static bool rest_is_empty(const struct cell *row, const size_t *widths, size_t from, size_t n)
 {
 	for (size_t i = from; i < n; i++)
-		if (row[i].text[0])
+		if (widths[i] != LEFT_OUT && row[i].text[0])
 			return false;
 	return true;
 }
@@ -153,11 +201,16 @@ static bool rest_is_empty(const struct cell *row, size_t from, size_t n)
 static void put_row(FILE *out, const struct table *t, const struct cell *row, size_t n,
 		    const size_t *widths, bool color)
 {
-	for (size_t i = 0; i < n; i++) {
-		bool last = rest_is_empty(row, i + 1, n);
+	bool first = true;
 
-		if (i && !rest_is_empty(row, i, n))
+	for (size_t i = 0; i < n; i++) {
+		bool last = rest_is_empty(row, widths, i + 1, n);
+
+		if (widths[i] == LEFT_OUT)
+			continue;
+		if (!first && !rest_is_empty(row, widths, i, n))
 			blanks(out, GAP);
+		first = false;
 		if (row[i].text[0] || !last)
 			put_cell(out, &row[i], &t->cols[i], widths[i], color, last);
 	}
@@ -184,7 +237,7 @@ void table_print(const struct table *t, FILE *out, unsigned width, bool color)
 
 	natural_widths(t, widths);
 	if (width)
-		shrink(t, widths, width);
+		fit(t, widths, width);
 	if (has_header(t))
 		put_header(out, t, widths, color);
 	for (size_t i = 0; i < t->n; i += t->n_cols) {

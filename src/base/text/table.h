@@ -9,7 +9,9 @@
 /*
  * Aligned columns, two blanks between them, no trailing blanks. Cells are escaped by
  * term_escape(), so hostile text is fine. Where a width is given and the rows are wider, the widest
- * columns that are not `keep` are cut, with "…" at the end; in a pipe nothing ever is.
+ * columns that are not `keep` are cut, with "…" at the end; in a pipe nothing ever is. Where even that
+ * is too wide, columns with `drop` are left out, the highest number first, and at last `keep` columns
+ * are cut too.
  *
  *	cleanup_(table_freep) struct table *t = table_new(cols, ARRAY_SIZE(cols));
  *	table_cell(t, name);
@@ -20,7 +22,9 @@
 struct table_column {
 	const char *title; /* all NULL: no header row */
 	bool right;	   /* right-aligned */
-	bool keep;	   /* never cut */
+	bool keep;	   /* cut only where nothing else helps */
+	unsigned drop;	   /* may be left out, the highest first; 0: never */
+	unsigned least;	   /* columns that a cut leaves; 0: 4 */
 };
 
 struct table;

@@ -61,10 +61,12 @@ const struct command cmd_audit = {
 	.name = "audit",
 	.operands = "AGENT [ARG…] | [PATH] [-- CMD [ARG…]]",
 	.summary = "show what a sandbox would have, and start nothing",
-	.details = "The screen that is shown before a command gets a terminal in a sandbox: every\n"
-		   "variable, mount, host, credential and limit that the same call of 'ralph run'\n"
-		   "would give. [~] is set by the sandbox, [>] passed from the host, [+] added by\n"
-		   "you. Values that look like secrets are masked.",
+	.details = "Shows every variable, mount, host, credential and limit that the same call of\n"
+		   "'ralph run' would give. [~] is set by the sandbox, [>] passed from the host,\n"
+		   "[+] added by you. Values that look like secrets are masked.\n"
+		   "\n"
+		   "'ralph run' shows a summary of it before a command gets a terminal, and asks,\n"
+		   "only when the sandbox is new or has changed since you last agreed.",
 	.group = GROUP_RUN,
 	.flags = CMD_CONFIG,
 	OPTIONS(audit_opts, struct audit_args),

@@ -177,10 +177,10 @@ static int cmd_build_run(struct cli *cli, void *args_, int argc, char **argv)
 	return r < 0 ? r : become_loop(cli, request);
 }
 
-#define LOOP_COMMAND                                                                               \
+#define LOOP_COMMAND(kind)                                                                         \
 	.operands = "[AGENT] [PATH] [-- CMD [ARG…]]", .group = GROUP_LOOP,                         \
 	.flags = CMD_CONFIG | CMD_DIRECT, OPTIONS(build_opts, struct build_args),                  \
-	.max_operands = OPERANDS_ANY, .complete = COMPLETE_DIR, .words = agent_words,              \
+	.max_operands = OPERANDS_ANY, .complete = (kind), .words = agent_words,                    \
 	.run = cmd_build_run
 
 const struct command cmd_build = {
@@ -194,7 +194,7 @@ const struct command cmd_build = {
 		"\n"
 		"0 all done, 3 a limit was reached, 4 stuck, 5 blocked, 6 a decision is needed,\n"
 		"7 the provider is not available, 8 credentials, 9 paused. See ralph-loop(7).",
-	LOOP_COMMAND,
+	LOOP_COMMAND(COMPLETE_DIR),
 };
 
 const struct command cmd_plan = {
@@ -202,14 +202,14 @@ const struct command cmd_plan = {
 	.summary = "have an agent make or revise the plan: one iteration",
 	.details = "As 'ralph build' with PROMPT_plan.md, for one iteration unless -n says more;\n"
 		   "nothing is verified.",
-	LOOP_COMMAND,
+	LOOP_COMMAND(COMPLETE_DIR),
 };
 
 const struct command cmd_loop = {
 	.name = "loop",
 	.summary = "the same with any prompt",
 	.details = "As 'ralph build', with the prompt of --prompt.",
-	LOOP_COMMAND,
+	LOOP_COMMAND(COMPLETE_DIR),
 };
 
 const struct command cmd_resume = {
@@ -217,5 +217,5 @@ const struct command cmd_resume = {
 	.summary = "go on with a loop that was paused, stopped or killed",
 	.details = "The counters, limits and options of that loop hold; what is given here\n"
 		   "replaces them.",
-	LOOP_COMMAND,
+	LOOP_COMMAND(COMPLETE_LOOP),
 };

@@ -189,7 +189,7 @@ static int check_run(struct cli *cli, void *args_, int argc, char **argv)
 		print_status(&report.v[i]);
 	if (r < 0)
 		return r;
-	return cred_report_ok(&report) ? EXIT_OK : EXIT_RUNTIME;
+	return cred_report_ok(&report) ? EXIT_OK : CRED_EXIT;
 }
 
 const struct command cmd_check_token = {
@@ -198,7 +198,7 @@ const struct command cmd_check_token = {
 	.details = "Looks where an agent's credentials are on this machine: variables, files, the\n"
 		   "Secret Service. Says where each is and how long it is valid, and whether a\n"
 		   "provider has refused to renew it for a sandbox. Nothing is sent anywhere.\n"
-		   "Exits 0 when there is one that can be used, 1 when not.",
+		   "Exits 0 when there is one that can be used, 8 when not.",
 	.group = GROUP_CONFIG,
 	.flags = CMD_CONFIG,
 	OPTIONS(check_opts, struct check_args),

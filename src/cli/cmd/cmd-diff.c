@@ -14,13 +14,17 @@
 #include "base/text/term.h"
 #include "live/git-repo.h"
 
+#define PATCH_MAX (64 * MiB) /* of one branch, as JSON */
+#define PATCH_MS (10 * 60 * 1000)
+
 struct diff_args {
-	bool stat;
+	bool stat, json;
 };
 
 static const struct opt diff_opts[] = {
 	{"stat", 0, OPT_BOOL, offsetof(struct diff_args, stat), NULL,
 	 "how much has changed in which file"},
+	{"json", 0, OPT_BOOL, offsetof(struct diff_args, json), NULL, "print JSON"},
 };
 
 /* "# heads/main: 2 commits ahead of yours, 1 behind": no part of the patch. */
@@ -36,8 +40,9 @@ static void print_head(const json_t *row)
 	(void)fflush(stdout);
 }
 
+/* ret NULL: on stdout; else the caller frees it. */
 static int show(struct cli *cli, const struct held *h, const char *name, const char *ref,
-		const char *flags)
+		const char *flags, char **ret)
 {
 	cleanup_free char *program = places_program(&h->places, "repo");
 	char *argv[] = {program,
@@ -49,14 +54,54 @@ static int show(struct cli *cli, const struct held *h, const char *name, const c
 			NULL};
 	struct child child;
 	struct run run = RUN_INIT;
-	int r;
+	int r, code = 0;
 
 	run.argv = argv;
 	run.stdio[1] = STDOUT_FILENO;
 	run.stdio[2] = STDERR_FILENO;
-	r = run_start(&run, &child, &cli->err);
-	if (r == 0 && run_wait(&child) != 0)
+	if (ret) {
+		r = run_collect(&run, PATCH_MS, PATCH_MAX, ret, &code, &cli->err);
+	} else {
+		r = run_start(&run, &child, &cli->err);
+		code = r == 0 ? run_wait(&child) : 0;
+	}
+	if (r == 0 && code != 0)
 		r = err_set(&cli->err, EIO, "'%s' of sandbox '%s' cannot be shown", ref, name);
+	return r;
+}
+
+static char *flags_of(const struct diff_args *args)
+{
+	return xasprintf("-%s%s", args->stat ? "s" : "",
+			 !args->json && isatty(STDOUT_FILENO) ? "t" : "");
+}
+
+/* Adds the text of a branch to its row: "patch", or "stat" with --stat. */
+static void put_text(const struct diff_args *args, json_t *row, const char *text)
+{
+	(void)json_object_set_new(row, args->stat ? "stat" : "patch", json_text(text));
+}
+
+static void print_json(const char *name, json_t *branches)
+{
+	cleanup_json json_t *j = json_pack("{ss sO}", "sandbox", name, "branches", branches);
+
+	(void)json_show(j, stdout, JSON_INDENT(2));
+	(void)putchar('\n');
+}
+
+static int show_row(struct cli *cli, const struct diff_args *args, const struct held *h,
+		    const char *name, json_t *row)
+{
+	const char *ref = json_string_value(json_object_get(row, "ref"));
+	cleanup_free char *flags = flags_of(args), *text = NULL;
+	int r;
+
+	if (!args->json)
+		print_head(row);
+	r = show(cli, h, name, ref, flags, args->json ? &text : NULL);
+	if (r == 0 && args->json)
+		put_text(args, row, text);
 	return r;
 }
 
@@ -65,10 +110,8 @@ static int diff_held(struct cli *cli, const struct diff_args *args, const struct
 		     const char *name, const char *branch)
 {
 	const char *const list[] = {"held", h->root, name, NULL};
-	cleanup_free char *flags =
-		xasprintf("-%s%s", args->stat ? "s" : "", isatty(STDOUT_FILENO) ? "t" : "");
 	cleanup_free char *only = branch ? xasprintf("heads/%s", branch) : NULL;
-	cleanup_json json_t *j = NULL;
+	cleanup_json json_t *j = NULL, *branches = json_array();
 	int r = git_repo_ask(&h->places, list, &j, &cli->err);
 	json_t *row;
 	size_t i, n = 0;
@@ -79,12 +122,14 @@ static int diff_held(struct cli *cli, const struct diff_args *args, const struct
 		if (r < 0 || !ref || (only && !streq(only, ref)))
 			continue;
 		n++;
-		print_head(row);
-		r = show(cli, h, name, ref, flags);
+		r = show_row(cli, args, h, name, row);
+		(void)json_array_append(branches, row);
 	}
 	if (r == 0 && n == 0 && branch)
 		return err_set(&cli->err, ENOENT, "nothing of branch '%s' is held", branch);
-	if (r == 0 && n == 0)
+	if (r == 0 && args->json)
+		print_json(name, branches);
+	else if (r == 0 && n == 0)
 		(void)fprintf(stderr,
 			      "ralph: nothing of sandbox '%s' is held: its commits are in "
 			      "your repository\n",
@@ -92,10 +137,20 @@ static int diff_held(struct cli *cli, const struct diff_args *args, const struct
 	return r;
 }
 
+static void tell_uncommitted(uint64_t files, const char *name)
+{
+	if (files)
+		(void)fprintf(stderr,
+			      "ralph: %llu uncommitted %s included; 'ralph apply --commit %s' "
+			      "commits and applies them\n",
+			      (unsigned long long)files, files == 1 ? "file is" : "files are",
+			      name);
+}
+
 static int diff_clone(struct cli *cli, const struct diff_args *args, int argc, char **argv)
 {
 	cleanup_clone struct clone c = {0};
-	cleanup_free char *flags = NULL;
+	cleanup_free char *flags = flags_of(args), *text = NULL;
 	uint64_t files = 0;
 	int r = clone_open(cli, argv[0], &c);
 
@@ -103,18 +158,19 @@ static int diff_clone(struct cli *cli, const struct diff_args *args, int argc, c
 		r = clone_uncommitted(cli, &c, &files);
 	if (r < 0)
 		return r;
-	if (files)
-		(void)fprintf(stderr,
-			      "ralph: %llu uncommitted %s included; 'ralph apply --commit %s' "
-			      "commits and applies them\n",
-			      (unsigned long long)files, files == 1 ? "file is" : "files are",
-			      argv[0]);
-	flags = xasprintf("-%s%s", args->stat ? "s" : "", isatty(STDOUT_FILENO) ? "t" : "");
+	tell_uncommitted(files, argv[0]);
 	{
 		const char *const repo[] = {"diff", c.spec->workspace,
 					    argc > 1 ? argv[1] : c.spec->branch, flags, NULL};
 
-		r = clone_take(cli, &c, repo, files > 0, NULL);
+		r = clone_take(cli, &c, repo, files > 0, args->json ? &text : NULL);
+	}
+	if (r == 0 && args->json) {
+		cleanup_free char *ref = xasprintf("heads/%s", argc > 1 ? argv[1] : c.spec->branch);
+		cleanup_json json_t *rows = json_pack("[{so}]", "ref", json_text(ref));
+
+		put_text(args, json_array_get(rows, 0), text);
+		print_json(argv[0], rows);
 	}
 	return r;
 }

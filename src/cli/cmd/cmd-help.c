@@ -4,6 +4,7 @@
 #include "build-config.h"
 #include "cli/frame/command.h"
 #include "cli/commands.h"
+#include "cli/complete-known.h"
 #include "cli/frame/complete.h"
 #include "cli/frame/help.h"
 
@@ -55,6 +56,7 @@ const struct command cmd_version = {
 
 static int completion_run(struct cli *cli, void *args, int argc, char **argv)
 {
+	complete_use(complete_known);
 	if (streq(argv[0], "bash"))
 		complete_bash(commands, stdout);
 	else if (streq(argv[0], "zsh"))

@@ -133,13 +133,13 @@ static void print_table(struct cli *cli, json_t *rows)
 {
 	static const struct table_column columns[] = {
 		{"NAME", .keep = true},
-		{"AGENT", .keep = true},
-		{"ENGINE", .keep = true},
+		{"AGENT", .keep = true, .drop = 3},
+		{"ENGINE", .keep = true, .drop = 5},
 		{"STATE", .keep = true},
-		{"AGE", .right = true, .keep = true},
-		{"SIZE", .right = true, .keep = true},
-		{"USED", .right = true, .keep = true},
-		{"WORKSPACE"},
+		{"AGE", .right = true, .keep = true, .drop = 4},
+		{"SIZE", .right = true, .keep = true, .drop = 2},
+		{"USED", .right = true, .keep = true, .drop = 1},
+		{"WORKSPACE", .drop = 6, .least = 16},
 	};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 	json_t *row;

@@ -10,7 +10,7 @@ extern char **environ;
 
 struct rules_args {
 	const char *sandbox;
-	bool project, user;
+	bool project, user, once;
 };
 
 #define AT(member) offsetof(struct rules_args, member)
@@ -18,6 +18,7 @@ struct rules_args {
 static const struct opt rules_opts[] = {
 	{"sandbox", 's', OPT_STR, AT(sandbox), "NAME", "for this sandbox only",
 	 .complete = COMPLETE_SANDBOX},
+	{"once", 0, OPT_BOOL, AT(once), NULL, "with --sandbox: until that sandbox stops"},
 	{"project", 0, OPT_BOOL, AT(project), NULL,
 	 "for every sandbox of the current project (the default)"},
 	{"user", 0, OPT_BOOL, AT(user), NULL, "for every sandbox of yours"},
@@ -27,10 +28,13 @@ static int choose_scope(struct cli *cli, const struct rules_args *args, struct n
 {
 	if ((args->sandbox != NULL) + args->project + args->user > 1)
 		return cli_usage(cli, "--sandbox, --project and --user exclude each other");
+	if (args->once && !args->sandbox)
+		return cli_usage(cli, "--once needs --sandbox NAME; ralph ls shows the names");
 	c->sandbox = args->sandbox;
-	c->scope = args->sandbox ? NET_SCOPE_SANDBOX
-		   : args->user	 ? NET_SCOPE_USER
-				 : NET_SCOPE_PROJECT;
+	c->scope = args->once	   ? NET_SCOPE_ONCE
+		   : args->sandbox ? NET_SCOPE_SANDBOX
+		   : args->user	   ? NET_SCOPE_USER
+				   : NET_SCOPE_PROJECT;
 	return 0;
 }
 
@@ -59,8 +63,9 @@ static void report(const struct net_change *c, const struct net_changed *done)
 	for (size_t i = 0; i < done->patterns.n; i++) {
 		(void)printf("%s ", verbs[c->verb]);
 		term_puts(stdout, done->patterns.v[i]);
-		if (c->scope == NET_SCOPE_SANDBOX)
-			(void)printf(" (sandbox %s)\n", c->sandbox);
+		if (c->sandbox)
+			(void)printf(" (sandbox %s%s)\n", c->sandbox,
+				     c->scope == NET_SCOPE_ONCE ? ", until it stops" : "");
 		else
 			(void)printf(" (%s)\n", net_scope_name(c->scope));
 	}
@@ -117,7 +122,7 @@ static const char rules_details[] =
 	"PATTERN is a host, HOST:PORT, *.HOST, an address, a range, localhost:PORT for\n"
 	"a service of this machine, or a group such as @npm (see ralph net groups). The\n"
 	"rule is kept outside the project, holds in running sandboxes at once and in\n"
-	"later ones too.";
+	"later ones too; with --once it goes when the sandbox stops.";
 
 const struct command cmd_net_allow = {
 	.name = "allow",
@@ -127,6 +132,7 @@ const struct command cmd_net_allow = {
 	OPTIONS(rules_opts, struct rules_args),
 	.min_operands = 1,
 	.max_operands = OPERANDS_ANY,
+	.complete = COMPLETE_GROUP,
 	.run = cmd_allow_run,
 };
 
@@ -138,6 +144,7 @@ const struct command cmd_net_deny = {
 	OPTIONS(rules_opts, struct rules_args),
 	.min_operands = 1,
 	.max_operands = OPERANDS_ANY,
+	.complete = COMPLETE_GROUP,
 	.run = cmd_deny_run,
 };
 
@@ -148,5 +155,6 @@ const struct command cmd_net_rm = {
 	OPTIONS(rules_opts, struct rules_args),
 	.min_operands = 1,
 	.max_operands = OPERANDS_ANY,
+	.complete = COMPLETE_GROUP,
 	.run = cmd_rm_run,
 };

@@ -87,14 +87,14 @@ const struct command cmd_pause = {
 		   "iteration that runs; 'ralph resume' goes on.",
 	.group = GROUP_LOOP,
 	.max_operands = 1,
-	.complete = COMPLETE_DIR,
+	.complete = COMPLETE_LOOP,
 	.run = cmd_pause_run,
 };
 
 /* ---- logs ---- */
 
 struct logs_args {
-	bool follow, raw;
+	bool follow, raw, json;
 	const char *workspace;
 };
 
@@ -104,8 +104,9 @@ struct logs_args {
 static const struct opt logs_opts[] = {
 	{"follow", 'f', OPT_BOOL, AT(follow), NULL, "wait for more, until the loop has ended"},
 	{"raw", 0, OPT_BOOL, AT(raw), NULL, "the agent's stream as it came"},
+	{"json", 0, OPT_BOOL, AT(json), NULL, "print a JSON object for each line"},
 	{"workspace", 'C', OPT_STR, AT(workspace), "PATH", "of this workspace instead of the current directory",
-	 .complete = COMPLETE_DIR},
+	 .complete = COMPLETE_LOOP},
 };
 /* clang-format on */
 
@@ -119,6 +120,8 @@ static int cmd_logs_run(struct cli *cli, void *args_, int argc, char **argv)
 
 	if (r == 0 && argc > 0 && parse_uint(argv[0], 1, UINT32_MAX, &number) < 0)
 		r = cli_usage(cli, "'%s' is no iteration: give its number", argv[0]);
+	if (r == 0 && args->raw && args->json)
+		r = cli_usage(cli, "--raw and --json exclude each other");
 	if (r == 0)
 		r = places_find(&p, &cli->err);
 	if (r < 0)
@@ -126,7 +129,10 @@ static int cmd_logs_run(struct cli *cli, void *args_, int argc, char **argv)
 	program = places_program(&p, "loop");
 	(void)fflush(NULL);
 	(void)execv(program, (char *[]){program, "logs", workspace, argc > 0 ? argv[0] : "0",
-					args->follow ? "1" : "0", args->raw ? "1" : "0",
+					args->follow ? "1" : "0",
+					args->raw    ? "raw"
+					: args->json ? "json"
+						     : "text",
 					cli_color(cli, STDOUT_FILENO) ? "1" : "0", NULL});
 	return err_sys(&cli->err, errno, "cannot run '%s'; is ralph installed completely?",
 		       program);
@@ -155,9 +161,10 @@ struct answer_args {
 
 /* clang-format off */
 static const struct opt answer_opts[] = {
-	{"task", 't', OPT_STR, AT(task), "ID", "whose question is answered, where there are several"},
+	{"task", 't', OPT_STR, AT(task), "ID", "whose question is answered, where there are several",
+	 .complete = COMPLETE_TASK},
 	{"workspace", 'C', OPT_STR, AT(workspace), "PATH", "of this workspace instead of the current directory",
-	 .complete = COMPLETE_DIR},
+	 .complete = COMPLETE_LOOP},
 };
 /* clang-format on */
 

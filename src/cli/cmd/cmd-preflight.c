@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/text/table.h"
 #include "check/preflight.h"
+#include "compose/cred-check.h"
 
 extern char **environ;
 
@@ -81,6 +82,14 @@ static int take_agent(struct cli *cli, const char *path)
 	return r;
 }
 
+static int exit_code_of(const struct preflight *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->rows[i].ok && p->rows[i].credential)
+			return CRED_EXIT;
+	return p->ok ? EXIT_OK : EXIT_RUNTIME;
+}
+
 static int cmd_preflight_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct preflight_args *args = args_;
@@ -98,13 +107,13 @@ static int cmd_preflight_run(struct cli *cli, void *args_, int argc, char **argv
 	preflight_of(&s, b.spec, &p);
 	if (!args->json) {
 		preflight_print(cli, &p, stdout, false);
-		return p.ok ? EXIT_OK : EXIT_RUNTIME;
+		return exit_code_of(&p);
 	}
 	j = preflight_to_json(&p);
 	if (!j || json_show(j, stdout, JSON_INDENT(2)) < 0)
 		return err_set(&cli->err, EIO, "cannot print the result");
 	(void)putchar('\n');
-	return p.ok ? EXIT_OK : EXIT_RUNTIME;
+	return exit_code_of(&p);
 }
 
 const struct command cmd_preflight = {
@@ -114,7 +123,8 @@ const struct command cmd_preflight = {
 	.details = "Credentials, clock, disk; that the sandbox of PATH answers, that its gateway\n"
 		   "does, refuses a host that no rule allows, and not one that a rule does. All\n"
 		   "that is wrong is listed at once, each with its remedy. Nothing is sent\n"
-		   "anywhere and nothing stays. Exits 0 when all is well, 1 when anything is not.",
+		   "anywhere and nothing stays. Exits 0 when all is well, 8 when a credential is\n"
+		   "missing or unusable, 1 when anything else is wrong.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_CONFIG,
 	OPTIONS(preflight_opts, struct preflight_args),

@@ -9,7 +9,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "cli/show/quarantine-ask.h"
+#include "base/text/quote-word.h"
+#include "base/text/term.h"
 #include "cli/terminal/attach.h"
+#include "cli/terminal/relay.h"
 #include "workspace/quarantine.h"
 #include "cli/show/audit.h"
 #include "cli/exec.h"
@@ -23,6 +26,7 @@
 
 extern char **environ;
 
+#define UUID_LEN 36
 #define RUN_TRIES 5 /* a sandbox that ends while we connect is started again */
 
 struct run_args {
@@ -75,9 +79,21 @@ static void tell_refused(const char *name, bool removed, const struct strv *host
 		log_warn("net", "%s; see: ralph net log --denied %s", line, name);
 }
 
+/* What a run leaves to say. */
+struct left {
+	struct strv warnings;
+	struct buf tail;
+};
+
+static void left_done(struct left *l)
+{
+	strv_done(&l->warnings);
+	buf_done(&l->tail);
+}
+
 static int run_once(struct cli *cli, const struct run_args *args, struct settings *s,
 		    const struct build *b, const struct strv *argv, uint32_t consent,
-		    int *prestarted, int *ret_code)
+		    int *prestarted, struct left *left, int *ret_code)
 {
 	enum live_flags flags =
 		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
@@ -94,6 +110,8 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		.allowed = settings_terminal(s->config),
 		.refused = &hosts,
 		.refused_others = &others,
+		.warnings = left ? &left->warnings : NULL,
+		.tail = left ? &left->tail : NULL,
 		.timeout_ms = s->config->limits.timeout_ms,
 		.consent = consent,
 	};
@@ -121,12 +139,12 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 
 static int run_again(struct cli *cli, const struct run_args *args, struct settings *s,
 		     const struct build *b, const struct strv *argv, uint32_t consent,
-		     int *prestarted, int *ret_code)
+		     int *prestarted, struct left *left, int *ret_code)
 {
 	int r = -EAGAIN;
 
 	for (int i = 0; r == -EAGAIN && i < RUN_TRIES; i++)
-		r = run_once(cli, args, s, b, argv, consent, prestarted, ret_code);
+		r = run_once(cli, args, s, b, argv, consent, prestarted, left, ret_code);
 	return r;
 }
 
@@ -140,7 +158,7 @@ static int make_clone(struct cli *cli, struct settings *s, const struct build *b
 
 	strv_init(&command);
 	build_clone_command(b->spec, &command);
-	r = run_again(cli, &args, s, b, &command, consent, prestarted, &code);
+	r = run_again(cli, &args, s, b, &command, consent, prestarted, NULL, &code);
 	if (r == 0 && code != 0)
 		r = err_set(&cli->err, EIO, "the clone of '%s' could not be made",
 			    b->spec->workspace);
@@ -180,6 +198,15 @@ static int make_command(struct cli *cli, const struct settings *s, const struct 
 	return r;
 }
 
+static int print_plan(struct cli *cli, const struct sandbox_spec *spec, const struct strv *command)
+{
+	int r = build_print_plan(spec, stdout, &cli->err);
+
+	if (r == 0 && streq(spec->engine, "native"))
+		r = audit_print_rest(spec, command, stdout, &cli->err);
+	return r;
+}
+
 /* The warning is shown at each start, whatever else is shown. */
 static void warn_direct(const struct cli *cli)
 {
@@ -205,6 +232,77 @@ static int build_asked(struct cli *cli, const struct run_args *args, bool bare,
 	return settings_build(cli, t, s, b);
 }
 
+static void print_warnings(const struct strv *warnings)
+{
+	for (size_t i = 0; i < warnings->n; i++)
+		log_warn("workspace", "%s", warnings->v[i]);
+}
+
+static bool is_uuid(const char *p, size_t n)
+{
+	for (size_t i = 0; i < UUID_LEN; i++)
+		if (i >= n || !p[i] || !strchr("0123456789abcdef-", p[i]))
+			return false;
+	return true;
+}
+
+/* Finds the last "--resume ID" in what Claude Code printed; ID is a UUID. */
+static bool find_session(const struct buf *tail, char ret[UUID_LEN + 1])
+{
+	static const char word[] = "--resume ";
+	const char *p = tail->data, *end = p + tail->len;
+	bool found = false;
+
+	while (tail->len && (p = memmem(p, (size_t)(end - p), word, sizeof(word) - 1))) {
+		p += sizeof(word) - 1;
+		if (!is_uuid(p, (size_t)(end - p)))
+			continue;
+		(void)snprintf(ret, UUID_LEN + 1, "%.*s", UUID_LEN, p);
+		found = true;
+	}
+	return found;
+}
+
+/* Claude Code ends with a command that resumes its session, without a sandbox. The one that resumes
+ * it in the sandbox follows. */
+static void tell_resume(const struct run_args *args, const struct sandbox_spec *spec,
+			const struct left *left)
+{
+	cleanup_free char *here = getcwd(NULL, 0);
+	char id[UUID_LEN + 1];
+	cleanup_buf struct buf b;
+
+	buf_init(&b, 16 * KiB);
+	if (!streq(spec->agent, "claude") || !find_session(&left->tail, id))
+		return;
+	(void)buf_puts(&b, "ralph run ");
+	if (args->name) {
+		(void)buf_puts(&b, "--name ");
+		quote_word(&b, args->name);
+		(void)buf_putc(&b, ' ');
+	}
+	if (!here || !streq(here, spec->workspace)) {
+		(void)buf_puts(&b, "-C ");
+		quote_word(&b, spec->workspace);
+		(void)buf_putc(&b, ' ');
+	}
+	(void)fputs("resume in the sandbox with: ", stderr);
+	term_line(stderr, "%sclaude --resume %s", buf_str(&b), id);
+}
+
+/* What follows the command's own output. */
+static void finish(struct cli *cli, const struct run_args *args, const struct settings *s,
+		   const struct sandbox_spec *spec, const struct strv *before,
+		   const struct left *left)
+{
+	if (spec->quarantine == SPEC_QUARANTINE_ASK && !args->detach)
+		quarantine_ask(cli, &s->places, spec->name, before, &left->warnings);
+	else
+		print_warnings(&left->warnings);
+	if (s->agent && !args->rm)
+		tell_resume(args, spec, left);
+}
+
 static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct run_args *args = args_;
@@ -216,9 +314,11 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
 	cleanup_strv struct strv command = {0}, before = {0};
+	cleanup_(left_done) struct left left = {0};
 	uint32_t consent = 0;
 	int code = 0, rest, r = check_options(cli, args);
 
+	buf_init(&left.tail, RELAY_TAIL * RUN_TRIES);
 	if (r == 0)
 		r = run_operands(cli, args->dir, argc, argv, &target, &rest);
 	if (r < 0)
@@ -233,8 +333,10 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	r = build_asked(cli, args, argc == 0, &target, &s, &b);
 	if (r < 0)
 		return r;
-	if (cli->dry_run)
-		return build_print_plan(b.spec, stdout, &cli->err);
+	if (cli->dry_run) {
+		r = make_command(cli, &s, &b, argc - rest, argv + rest, &command);
+		return r < 0 ? r : print_plan(cli, b.spec, &command);
+	}
 	if (!s.agent && argc == rest && !args->detach)
 		return cli_usage(cli, "no command: put one after '--', or use --detach");
 	if (b.notice)
@@ -255,9 +357,8 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (b.spec->quarantine == SPEC_QUARANTINE_ASK)
 		(void)quarantine_list(&s.places, SHELF_QUARANTINE, &before, &cli->err);
 	if (r == 0)
-		r = run_again(cli, args, &s, &b, &command, consent, &prestarted, &code);
-	if (b.spec->quarantine == SPEC_QUARANTINE_ASK && !args->detach)
-		quarantine_ask(cli, &s.places, b.spec->name, &before);
+		r = run_again(cli, args, &s, &b, &command, consent, &prestarted, &left, &code);
+	finish(cli, args, &s, b.spec, &before, &left);
 	return r < 0 ? r : code;
 }
 
@@ -266,8 +367,8 @@ static const char run_details[] =
 	"is made when there is none. The exit code is CMD's own; 128+n when signal n\n"
 	"ended it; 125 when ralph itself failed. When the last command has ended, the\n"
 	"sandbox stops, unless --detach was given; the project's home stays, and is not\n"
-	"used with --rm. A command that gets a terminal is run only after you have\n"
-	"seen what it will have and said yes; see 'ralph audit'.\n"
+	"used with --rm. Before a command gets a terminal, ralph shows what it will have\n"
+	"and asks, if the sandbox is new or changed since you agreed; see 'ralph audit'.\n"
 	"\n"
 	"With the name of an agent instead, that agent is run, with the host's login\n"
 	"and without its key. Options of ralph come before the agent, and everything\n"

@@ -17,11 +17,13 @@
 #include "workspace/nested.h"
 
 struct status_args {
-	bool json;
+	bool json, quiet;
 };
 
 static const struct opt status_opts[] = {
 	{"json", 0, OPT_BOOL, offsetof(struct status_args, json), NULL, "print JSON"},
+	{"quiet", 'q', OPT_BOOL, offsetof(struct status_args, quiet), NULL,
+	 "print the workspaces of the loops only"},
 };
 
 static json_t *sandbox_json(const struct places *p, const struct survey_sandbox *b, int64_t now_s)
@@ -95,15 +97,15 @@ static enum term_style state_style(const char *state)
 static void print_boxes(struct cli *cli, const struct survey *s)
 {
 	static const struct table_column columns[] = {
-		{"SANDBOX"},
+		{"PROJECT", .least = 16},
 		{"STATE", .keep = true},
-		{"AGENT", .keep = true},
-		{"LOOP", .keep = true},
-		{"TOKENS", .right = true, .keep = true},
+		{"AGENT", .keep = true, .drop = 4},
+		{"LOOP", .keep = true, .drop = 1},
+		{"TOKENS", .right = true, .keep = true, .drop = 3},
 		{"USD", .right = true, .keep = true},
-		{"REFUSED", .right = true, .keep = true},
-		{"WORKSPACE"},
-		{"DOING"},
+		{"REFUSED", .right = true, .keep = true, .drop = 2},
+		{"DOING", .drop = 5, .least = 12},
+		{"SANDBOX", .drop = 6, .least = 20},
 	};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 
@@ -112,15 +114,15 @@ static void print_boxes(struct cli *cli, const struct survey *s)
 		const char *loop = b->loop ? survey_loop_state(b->loop) : "-";
 		const char *doing = survey_doing(b);
 
-		table_cell(t, b->name);
+		table_cell(t, survey_project(b, b->loop));
 		table_styled(t, state_style(survey_sandbox_state(b)), survey_sandbox_state(b));
 		table_cell(t, b->agent ? b->agent : "-");
 		table_styled(t, state_style(loop), loop);
-		table_cellf(t, "%llu", (unsigned long long)b->log.tokens);
-		table_cellf(t, "%.2f", (double)b->log.micro_usd / 1e6);
+		table_cellf(t, "%llu", (unsigned long long)survey_tokens(b));
+		table_cellf(t, "%.2f", (double)survey_micro_usd(b) / 1e6);
 		table_cellf(t, "%llu", (unsigned long long)b->log.refused);
-		table_cell(t, b->workspace ? b->workspace : "-");
 		table_cell(t, doing[0] ? doing : "-");
+		table_cell(t, b->name);
 	}
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
 }
@@ -152,12 +154,13 @@ static char *iteration_text(const json_t *status)
 static void print_loops(struct cli *cli, const struct survey *s)
 {
 	static const struct table_column columns[] = {
-		{"LOOP"},
+		{"PROJECT", .least = 16},
 		{"STATE", .keep = true},
-		{"ITERATION", .keep = true},
-		{"TASKS", .keep = true},
-		{"USD", .right = true, .keep = true},
-		{"TASK"},
+		{"ITERATION", .keep = true, .drop = 2},
+		{"TASKS", .least = 11},
+		{"USD", .right = true, .keep = true, .drop = 1},
+		{"TASK", .drop = 3, .least = 12},
+		{"WORKSPACE", .drop = 4, .least = 20},
 	};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 
@@ -167,12 +170,15 @@ static void print_loops(struct cli *cli, const struct survey *s)
 		cleanup_free char *tasks = tasks_text(l->status), *n = iteration_text(l->status);
 		const char *state = survey_loop_state(l);
 
-		table_cell(t, l->workspace);
+		if (l->parent)
+			continue; /* a worker's counts are in its loop's row */
+		table_cell(t, survey_project(NULL, l));
 		table_styled(t, state_style(state), state);
 		table_cell(t, n);
 		table_cell(t, tasks);
 		table_cellf(t, "%.2f", (double)log_number(l->status, "micro_usd") / 1e6);
 		table_cell(t, log_text(task, "title")[0] ? log_text(task, "title") : "-");
+		table_cell(t, l->workspace);
 	}
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
 }
@@ -258,7 +264,9 @@ static void print_advice(const struct survey *s)
 		const struct survey_loop *l = s->loops[i];
 		const char *state = survey_loop_state(l);
 
-		if (!streq(state, "crashed") && !(streq(state, "paused") && !l->running))
+		/* `ralph resume` of the whole loop resumes its workers. */
+		if (l->parent ||
+		    (!streq(state, "crashed") && !(streq(state, "paused") && !l->running)))
 			continue;
 		(void)printf("the loop in '");
 		term_puts(stdout, l->workspace);
@@ -372,6 +380,13 @@ static int show_one(struct cli *cli, const struct status_args *args, struct surv
 			       "'%s' has no loop; see: ralph help build, ralph status", real);
 }
 
+static void print_workspaces(const struct survey *s)
+{
+	for (size_t i = 0; i < s->n_loops; i++)
+		if (!s->loops[i]->parent)
+			term_line(stdout, "%s", s->loops[i]->workspace);
+}
+
 static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct status_args *args = args_;
@@ -388,6 +403,10 @@ static int cmd_status_run(struct cli *cli, void *args_, int argc, char **argv)
 		return r;
 	if (argc)
 		return show_one(cli, args, &s, argv[0]);
+	if (args->quiet) {
+		print_workspaces(&s);
+		return 0;
+	}
 	r = nested_find(&p, NULL, &nested, &cli->err);
 	if (r < 0)
 		return r;
@@ -422,6 +441,6 @@ const struct command cmd_status = {
 	.group = GROUP_MANAGE,
 	OPTIONS(status_opts, struct status_args),
 	.max_operands = 1,
-	.complete = COMPLETE_DIR,
+	.complete = COMPLETE_LOOP,
 	.run = cmd_status_run,
 };

@@ -19,16 +19,19 @@ extern char **environ;
 
 struct task_args {
 	const char *tasks;
-	bool json;
+	bool json, quiet;
 };
 
 #define AT(member) offsetof(struct task_args, member)
 
-static const struct opt task_opts[] = {
-	{"tasks", 'f', OPT_STR, AT(tasks), "SOURCE",
-	 "where the work is: prd.json, a plan, an issue", .complete = COMPLETE_FILE},
-	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
-};
+/* clang-format off */
+#define TASK_OPTS \
+	{"tasks", 'f', OPT_STR, AT(tasks), "SOURCE", \
+	 "where the work is: prd.json, a plan, an issue", .complete = COMPLETE_FILE}, \
+	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"}
+/* clang-format on */
+
+static const struct opt task_opts[] = {TASK_OPTS};
 
 /* In the workspace a source is named from there, elsewhere by its whole path. */
 static char *source_of(const char *tasks)
@@ -141,6 +144,12 @@ static void print_table(struct cli *cli, const json_t *tasks)
 	table_print(table, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
 }
 
+static void print_ids(const json_t *tasks)
+{
+	for (size_t i = 0; i < json_array_size(tasks); i++)
+		term_line(stdout, "%s", text_of(json_array_get(tasks, i), "id"));
+}
+
 static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct task_args *args = args_;
@@ -153,16 +162,25 @@ static int cmd_ls_run(struct cli *cli, void *args_, int argc, char **argv)
 		print_json(j);
 		return 0;
 	}
+	if (args->quiet) {
+		print_ids(json_object_get(j, "tasks"));
+		return 0;
+	}
 	print_news(j);
 	print_table(cli, json_object_get(j, "tasks"));
 	return 0;
 }
 
+static const struct opt ls_opts[] = {
+	TASK_OPTS,
+	{"quiet", 'q', OPT_BOOL, AT(quiet), NULL, "print the ids only"},
+};
+
 static const struct command cmd_task_ls = {
 	.name = "ls",
 	.operands = "[PATH]",
 	.summary = "list the tasks and where each stands",
-	OPTIONS(task_opts, struct task_args),
+	OPTIONS(ls_opts, struct task_args),
 	.max_operands = 1,
 	.complete = COMPLETE_DIR,
 	.run = cmd_ls_run,
@@ -246,6 +264,7 @@ static const struct command cmd_task_show = {
 	OPTIONS(task_opts, struct task_args),
 	.min_operands = 1,
 	.max_operands = 2,
+	.complete = COMPLETE_TASK,
 	.run = cmd_show_run,
 };
 
@@ -274,6 +293,7 @@ static const struct command cmd_task_reopen = {
 	OPTIONS(task_opts, struct task_args),
 	.min_operands = 1,
 	.max_operands = 2,
+	.complete = COMPLETE_TASK,
 	.run = cmd_reopen_run,
 };
 

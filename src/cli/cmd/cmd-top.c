@@ -185,10 +185,12 @@ static void on_list_key(struct top *t, int key)
 		break;
 	case 'a':
 		if (top_selected(t) && top_selected(t)->sandbox &&
-		    top_selected(t)->sandbox->log.n_hosts)
+		    top_selected(t)->sandbox->log.n_hosts) {
 			t->mode = TOP_ALLOW;
-		else
+			t->host = 0;
+		} else {
 			top_say(t, true, "no host was refused to it");
+		}
 		break;
 	case '?':
 	case 'h':
@@ -257,6 +259,9 @@ static void on_key(struct top *t, int key)
 		break;
 	case TOP_ALLOW:
 		on_allow_key(t, key);
+		break;
+	case TOP_SCOPE:
+		top_scope_key(t, key);
 		break;
 	case TOP_CONFIRM:
 		if (key == 'y' || key == 'Y')

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -86,6 +87,7 @@ static int cmd_up_run(struct cli *cli, void *args_, int argc, char **argv)
 	};
 	cleanup_(build_done) struct build b = {0};
 	cleanup_settings struct settings s = {0};
+	const struct strv none = {0};
 	cleanup_fd int conn = -1;
 	uint32_t consent = 0;
 	bool tty;
@@ -93,8 +95,12 @@ static int cmd_up_run(struct cli *cli, void *args_, int argc, char **argv)
 
 	if (r < 0)
 		return r;
-	if (cli->dry_run)
-		return build_print_plan(b.spec, stdout, &cli->err);
+	if (cli->dry_run) {
+		r = build_print_plan(b.spec, stdout, &cli->err);
+		if (r == 0 && streq(b.spec->engine, "native"))
+			r = audit_print_rest(b.spec, &none, stdout, &cli->err);
+		return r;
+	}
 	if (b.notice)
 		log_warn("up", "%s", b.notice);
 	tty = !args->detach && exec_wants_tty(false, false);

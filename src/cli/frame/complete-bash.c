@@ -14,14 +14,15 @@ static void bash_values(const char *cmd, const struct opt *opts, size_t n, FILE 
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct opt *o = &opts[i];
+		const char *const *words = complete_choices(o->choices, o->complete);
 
 		(void)fputs("\t", out);
 		bash_patterns(cmd, o, out);
 		if (!opt_takes_value(o)) {
 			(void)fputs(") return 1 ;;\n", out);
-		} else if (o->choices) {
+		} else if (words) {
 			(void)fputs(") kind=words words='", out);
-			complete_words(o->choices, out);
+			complete_words(words, out);
 			(void)fputs("' ;;\n", out);
 		} else {
 			(void)fprintf(out, ") kind=%s ;;\n", complete_kind_name(o->complete));
@@ -47,6 +48,8 @@ static void bash_names(const struct command *c, const char *prefix, FILE *out)
 /* Writes one arm of the case statement: the options and words of one command. */
 static void bash_command(const struct command *c, const char *prefix, FILE *out)
 {
+	const char *const *words = complete_choices(c->words, c->complete);
+
 	bash_names(c, prefix, out);
 	if (c->ends) {
 		(void)fprintf(out, "\t\t[[ $1 == '%s%s' ]] || ended=other\n\t\tends=' ", prefix,
@@ -63,9 +66,9 @@ static void bash_command(const struct command *c, const char *prefix, FILE *out)
 		complete_names(c->subs, out);
 		(void)fputs("'\n", out);
 	}
-	if (c->words) {
+	if (words) {
 		(void)fputs("\t\toperand=words operand_words='", out);
-		complete_words(c->words, out);
+		complete_words(words, out);
 		(void)fputs("'\n", out);
 	}
 	if (c->complete != COMPLETE_NONE)
@@ -138,6 +141,15 @@ static const char bash_tail[] =
 	"\t\twhile IFS= read -r word; do\n"
 	"\t\t\t[[ $word == *[!a-zA-Z0-9._-]* ]] || _ralph_offer \"$word\"\n"
 	"\t\tdone < <(command ralph profile ls --quiet 2>/dev/null) ;;\n"
+	"\ttask)\n"
+	"\t\twhile IFS= read -r word; do\n"
+	"\t\t\t[[ $word == *[!a-zA-Z0-9._#-]* ]] || _ralph_offer \"$word\"\n"
+	"\t\tdone < <(command ralph task ls --quiet 2>/dev/null) ;;\n"
+	"\tloop)\n"
+	"\t\twhile IFS= read -r word; do\n"
+	"\t\t\t[[ $word == *[!a-zA-Z0-9._/+-]* ]] || _ralph_offer \"$word\"\n"
+	"\t\tdone < <(command ralph status --quiet 2>/dev/null)\n"
+	"\t\t_ralph_kind dir ;;\n"
 	"\tfile | dir | command)\n"
 	"\t\tlocal how=(-f)\n"
 	"\t\t[[ $1 == dir ]] && how=(-d)\n"
@@ -150,7 +162,7 @@ static const char bash_tail[] =
 	"\tesac\n"
 	"}\n"
 	"\n"
-	"_ralph() {\n"
+	"_ralph_reply() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd='' kind words operands=0 ended='' i word\n"
 	"\tlocal opts subs operand operand_words posix payload ends IFS=$' \\t\\n'\n"
 	"\tCOMPREPLY=()\n"
@@ -193,6 +205,23 @@ static const char bash_tail[] =
 	"\telse\n"
 	"\t\t_ralph_kind \"$operand\" \"$operand_words\"\n"
 	"\tfi\n"
+	"}\n"
+	"\n"
+	"# bash ends a word at '@' where COMP_WORDBREAKS has it, and replaces what stands behind "
+	"it.\n"
+	"_ralph() {\n"
+	"\tlocal n=$COMP_CWORD at=''\n"
+	"\tif [[ ${COMP_WORDS[n]} == '=@' ]]; then\n"
+	"\t\tCOMP_WORDS[n]='=' COMP_WORDS[n+1]=@ COMP_CWORD=$((n + 1)) at=@\n"
+	"\telif [[ $n -gt 1 && ${COMP_WORDS[n-1]} == '=@' ]]; then\n"
+	"\t\tCOMP_WORDS[n-1]='=' COMP_WORDS[n]=@${COMP_WORDS[n]} at=@\n"
+	"\telif [[ $n -gt 1 && ${COMP_WORDS[n-1]} == @ ]]; then\n"
+	"\t\tCOMP_WORDS[n-1]=@${COMP_WORDS[n]} COMP_CWORD=$((n - 1)) at=@\n"
+	"\telif [[ ${COMP_WORDS[n]} == @ && $COMP_WORDBREAKS == *@* ]]; then\n"
+	"\t\tat=@\n"
+	"\tfi\n"
+	"\t_ralph_reply\n"
+	"\t[[ ! $at ]] || COMPREPLY=(\"${COMPREPLY[@]#@}\")\n"
 	"}\n"
 	"\n"
 	"complete -F _ralph ralph\n";

@@ -17,6 +17,10 @@ static const char *fish_kind(enum opt_complete kind)
 		[COMPLETE_DIR] = " -a '(__fish_complete_directories)'",
 		[COMPLETE_COMMAND] = " -a '(__fish_complete_command)'",
 		[COMPLETE_SUBCOMMAND] = " -a '(__ralph_commands)'",
+		[COMPLETE_TASK] = " -a '(__ralph_tasks)'",
+		[COMPLETE_LOOP] = " -a '(__ralph_loops; __fish_complete_directories)'",
+		[COMPLETE_GROUP] = "",
+		[COMPLETE_ENGINE] = "",
 	};
 
 	return kinds[kind];
@@ -24,12 +28,14 @@ static const char *fish_kind(enum opt_complete kind)
 
 static void fish_option(const char *condition, const struct opt *o, FILE *out)
 {
+	const char *const *words = complete_choices(o->choices, o->complete);
+
 	(void)fprintf(out, "complete -c ralph -n '%s' -l %s", condition, o->name);
 	if (o->short_name)
 		(void)fprintf(out, " -s %c", o->short_name);
-	if (opt_takes_value(o) && o->choices) {
+	if (opt_takes_value(o) && words) {
 		(void)fputs(" -x -a '", out);
-		complete_words(o->choices, out);
+		complete_words(words, out);
 		(void)fputc('\'', out);
 	} else if (opt_takes_value(o)) {
 		(void)fprintf(out, " %s%s", o->complete == COMPLETE_FILE ? "-r" : "-x",
@@ -79,6 +85,7 @@ static void fish_command(const struct command *c, const char *prefix, FILE *out)
 {
 	cleanup_free char *at = condition_of(c, prefix);
 	cleanup_free char *below = xasprintf("%s%s ", prefix, c->name);
+	const char *const *words = complete_choices(c->words, c->complete);
 
 	if (c->flags & CMD_HIDDEN)
 		return;
@@ -89,12 +96,12 @@ static void fish_command(const struct command *c, const char *prefix, FILE *out)
 		for (const struct command *const *p = c->subs; *p; p++)
 			fish_command(*p, below, out);
 	}
-	if (c->words) {
+	if (words) {
 		(void)fprintf(out, "complete -c ralph -n '%s' -a '", at);
-		complete_words(c->words, out);
+		complete_words(words, out);
 		(void)fputs("'\n", out);
 	}
-	if (c->complete != COMPLETE_NONE)
+	if (c->complete != COMPLETE_NONE && c->complete != COMPLETE_GROUP)
 		(void)fprintf(out, "complete -c ralph -n '%s'%s\n", at, fish_kind(c->complete));
 	if (c->flags & CMD_PASSTHROUGH)
 		(void)fprintf(out,
@@ -186,6 +193,14 @@ static const char fish_tail[] =
 	"\n"
 	"function __ralph_sandboxes\n"
 	"    command ralph ls --quiet 2>/dev/null | string match -r '^[a-z0-9-]+$'\n"
+	"end\n"
+	"\n"
+	"function __ralph_tasks\n"
+	"    command ralph task ls --quiet 2>/dev/null | string match -r '^[a-zA-Z0-9._#-]+$'\n"
+	"end\n"
+	"\n"
+	"function __ralph_loops\n"
+	"    command ralph status --quiet 2>/dev/null | string match -r '^[a-zA-Z0-9._/+-]+$'\n"
 	"end\n"
 	"\n"
 	"function __ralph_profiles\n"

@@ -21,6 +21,10 @@ static const char *zsh_action(enum opt_complete kind)
 		[COMPLETE_DIR] = "_files -/",
 		[COMPLETE_COMMAND] = "_command_names -e",
 		[COMPLETE_SUBCOMMAND] = "_ralph_commands",
+		[COMPLETE_TASK] = "_ralph_tasks",
+		[COMPLETE_LOOP] = "_ralph_loops",
+		[COMPLETE_GROUP] = " ",
+		[COMPLETE_ENGINE] = " ",
 	};
 
 	return actions[kind];
@@ -29,10 +33,11 @@ static const char *zsh_action(enum opt_complete kind)
 static void zsh_value(const char *message, const char *const *words, enum opt_complete kind,
 		      FILE *out)
 {
+	words = complete_choices(words, kind);
 	(void)fputc(':', out);
 	zsh_text(message, out);
 	(void)fputc(':', out);
-	if (words && kind != COMPLETE_NONE) {
+	if (words && kind != COMPLETE_NONE && kind != COMPLETE_GROUP && kind != COMPLETE_ENGINE) {
 		(void)fputs("{ compadd -- ", out);
 		complete_words(words, out);
 		(void)fprintf(out, "; %s }", zsh_action(kind));
@@ -210,6 +215,19 @@ void complete_zsh(const struct command *const *cmds, FILE *out)
 		    "\tlocal -a names=(${(f)\"$(command ralph profile ls --quiet 2>/dev/null)\"})\n"
 		    "\tnames=(${names:#*[^a-zA-Z0-9._-]*})\n"
 		    "\tcompadd -a names\n"
+		    "}\n"
+		    "\n"
+		    "_ralph_tasks() {\n"
+		    "\tlocal -a names=(${(f)\"$(command ralph task ls --quiet 2>/dev/null)\"})\n"
+		    "\tnames=(${names:#*[^a-zA-Z0-9._#-]*})\n"
+		    "\tcompadd -a names\n"
+		    "}\n"
+		    "\n"
+		    "_ralph_loops() {\n"
+		    "\tlocal -a names=(${(f)\"$(command ralph status --quiet 2>/dev/null)\"})\n"
+		    "\tnames=(${names:#*[^a-zA-Z0-9._/+-]*})\n"
+		    "\tcompadd -a names\n"
+		    "\t_files -/\n"
 		    "}\n",
 		    out);
 	zsh_functions("_ralph", NULL, cmds, out);

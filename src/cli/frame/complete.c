@@ -15,10 +15,26 @@ const char *complete_kind_name(enum opt_complete kind)
 		[COMPLETE_DIR] = "dir",
 		[COMPLETE_COMMAND] = "command",
 		[COMPLETE_SUBCOMMAND] = "subcommand",
+		[COMPLETE_TASK] = "task",
+		[COMPLETE_LOOP] = "loop",
+		[COMPLETE_GROUP] = "none",
+		[COMPLETE_ENGINE] = "none",
 	};
 	static_assert(ARRAY_SIZE(names) == COMPLETE_N, "one name per kind");
 
 	return names[kind];
+}
+
+static complete_known_fn *known;
+
+void complete_use(complete_known_fn *fn)
+{
+	known = fn;
+}
+
+const char *const *complete_choices(const char *const *words, enum opt_complete kind)
+{
+	return words || !known ? words : known(kind);
 }
 
 bool complete_offers(const struct opt *o, unsigned have)

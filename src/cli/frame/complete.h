@@ -11,9 +11,9 @@ struct command;
  * Completion scripts, made from the tables.
  *
  * A script finds the command as the parser does: leading options are skipped with their values, the
- * first other word is the command, the next one its subcommand where it has such. The only program
- * it runs is `ralph ls --quiet`, for the names of sandboxes; what that prints is data to it, never
- * expanded, and dropped unless it is made of the characters a name may have.
+ * first other word is the command, the next one its subcommand where it has such. The only programs
+ * it runs are ralph's own lists (`ralph ls --quiet` and the like); what these print is data to it,
+ * never expanded, and dropped unless it is made of the characters that such a name may have.
  *
  * Where an operand can end the options (struct command: ends), one of the command's words does here;
  * files are offered behind it.
@@ -22,8 +22,15 @@ void complete_bash(const struct command *const *cmds, FILE *out);
 void complete_zsh(const struct command *const *cmds, FILE *out);
 void complete_fish(const struct command *const *cmds, FILE *out);
 
+/* Who knows the words of a kind when a script is made: engines, groups. Returns NULL for other
+ * kinds. Without complete_use() such words are not offered. */
+typedef const char *const *complete_known_fn(enum opt_complete kind);
+void complete_use(complete_known_fn *fn);
+
 /* Functions that the writers for bash, zsh and fish share. */
 const char *complete_kind_name(enum opt_complete kind);
+/* Returns the words that are known when the script is made; NULL: none. */
+const char *const *complete_choices(const char *const *words, enum opt_complete kind);
 bool complete_offers(const struct opt *o, unsigned have); /* not hidden, fits the command */
 void complete_words(const char *const *words, FILE *out); /* with blanks between */
 void complete_names(const struct command *const *cmds, FILE *out);

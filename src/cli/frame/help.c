@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text/signs.h"
 #include "cli/frame/command.h"
 
 #define WIDTH 80
@@ -143,7 +144,7 @@ static size_t names_width(const struct command *const *cmds)
 	return at;
 }
 
-void help_overview(const struct command *const *cmds, bool full, FILE *out)
+static void write_overview(const struct command *const *cmds, bool full, FILE *out)
 {
 	size_t at = names_width(cmds);
 
@@ -160,16 +161,16 @@ void help_overview(const struct command *const *cmds, bool full, FILE *out)
 	(void)fputs("\n'ralph help COMMAND' explains one command.\n", out);
 }
 
-void help_usage(const struct command *c, const char *prefix, FILE *out)
+static void write_usage(const struct command *c, const char *prefix, FILE *out)
 {
 	(void)fprintf(out, "usage: ralph %s%s %s%s%s\n", prefix, c->name,
 		      c->subs ? "COMMAND ..." : "[options]", c->operands ? " " : "",
 		      c->operands ? c->operands : "");
 }
 
-void help_command(const struct command *c, const char *prefix, FILE *out)
+static void write_command(const struct command *c, const char *prefix, FILE *out)
 {
-	help_usage(c, prefix, out);
+	write_usage(c, prefix, out);
 	(void)fprintf(out, "\n%c%s.\n", toupper((unsigned char)c->summary[0]), c->summary + 1);
 	if (c->aliases) {
 		(void)fputs("Also called:", out);
@@ -183,6 +184,56 @@ void help_command(const struct command *c, const char *prefix, FILE *out)
 		put_commands(out, "Commands", c->subs, GROUP_N, names_width(c->subs));
 	put_options(out, "Options", c->opts, c->n_opts, ~0U);
 	put_options(out, "Global options", global_opts, n_global_opts, c->flags);
+}
+
+/* A text of help, kept until it is whole, so that its signs can be replaced. */
+struct shown {
+	char *text;
+	size_t n;
+	FILE *at;
+};
+
+static FILE *shown_open(struct shown *s)
+{
+	s->at = open_memstream(&s->text, &s->n);
+	return s->at;
+}
+
+static void shown_close(struct shown *s, FILE *out)
+{
+	if (fclose(s->at) == 0)
+		signs_show(out, s->text, s->n);
+	free(s->text);
+}
+
+void help_overview(const struct command *const *cmds, bool full, FILE *out)
+{
+	struct shown s = {0};
+
+	if (!shown_open(&s))
+		return;
+	write_overview(cmds, full, s.at);
+	shown_close(&s, out);
+}
+
+void help_command(const struct command *c, const char *prefix, FILE *out)
+{
+	struct shown s = {0};
+
+	if (!shown_open(&s))
+		return;
+	write_command(c, prefix, s.at);
+	shown_close(&s, out);
+}
+
+void help_usage(const struct command *c, const char *prefix, FILE *out)
+{
+	struct shown s = {0};
+
+	if (!shown_open(&s))
+		return;
+	write_usage(c, prefix, s.at);
+	shown_close(&s, out);
 }
 
 static const char *or_dash(const char *s)

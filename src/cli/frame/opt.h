@@ -49,6 +49,10 @@ enum opt_complete {
 	COMPLETE_DIR,
 	COMPLETE_COMMAND,    /* programs, then files */
 	COMPLETE_SUBCOMMAND, /* names of ralph's commands */
+	COMPLETE_TASK,	     /* ids from `ralph task ls --quiet` */
+	COMPLETE_LOOP,	     /* workspaces from `ralph status --quiet`, then directories */
+	COMPLETE_GROUP,	     /* names of network groups */
+	COMPLETE_ENGINE,     /* names of engines */
 	COMPLETE_N,
 };
 

@@ -33,6 +33,9 @@ static int close_stdout(void)
 	bool failed = ferror(stdout) != 0;
 
 	errno = 0;
+	/* A stream that failed before keeps no reason: the same write is tried once more for it. */
+	if (failed && write(STDOUT_FILENO, "\n", 1) == 1)
+		errno = 0;
 	if (fclose(stdout) == 0 && !failed)
 		return 0;
 	if (errno)

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "base/text/term.h"
 #include "cli/terminal/ask.h"
 #include "record/store.h"
@@ -63,6 +64,17 @@ static int confirm(struct start *st, bool full, uint32_t *ret_consent)
 	return 0;
 }
 
+/* Conversations are saved at the end, when nobody may be looking; so this is said at the start. */
+static void check_inbox(const struct sandbox_spec *spec)
+{
+	struct err err = {0};
+
+	if (spec->inbox && path_mkdirs(spec->inbox, 0700, &err) < 0)
+		log_warn("inbox",
+			 "conversations will not be saved: %s; change inbox.dir or set it to off",
+			 err.msg);
+}
+
 int audit_before_start(struct cli *cli, const struct settings *s, const struct sandbox_spec *spec,
 		       bool tty, uint32_t *ret_consent)
 {
@@ -70,6 +82,7 @@ int audit_before_start(struct cli *cli, const struct settings *s, const struct s
 	enum config_audit how = s->config->audit;
 	int r;
 
+	check_inbox(spec);
 	*ret_consent = cli->yes ? WIRE_EXEC_ASSUMED : 0;
 	if (!tty)
 		return 0;

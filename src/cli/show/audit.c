@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/text/mask.h"
+#include "base/text/quote-word.h"
 #include "base/text/term.h"
 #include "compose/no-sandbox.h"
 #include "record/host-mounts.h"
@@ -211,6 +213,41 @@ int audit_print(const struct sandbox_spec *s, FILE *out, unsigned width, bool co
 	print_notes(&notes.credentials, out, color);
 	print_limits(s, out, color);
 	print_engine(s, out, color);
+	return 0;
+}
+
+#define COMMAND_MAX (256 * KiB)
+
+static void print_command(const struct strv *command, FILE *out)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, COMMAND_MAX);
+	for (size_t i = 0; i < command->n; i++) {
+		(void)buf_puts(&b, i ? " " : "");
+		quote_word(&b, command->v[i]);
+	}
+	(void)fputs("  ", out);
+	term_puts(out, buf_str(&b));
+	(void)fputc('\n', out);
+}
+
+int audit_print_rest(const struct sandbox_spec *s, const struct strv *command, FILE *out,
+		     struct err *err)
+{
+	int r;
+
+	print_env(s, out, false);
+	title(out, false, "Network");
+	r = audit_print_net(s, out, false, err);
+	if (r < 0)
+		return r;
+	title(out, false, "Credentials");
+	audit_print_credentials(s, out, false);
+	if (!command->n)
+		return 0;
+	title(out, false, "Command");
+	print_command(command, out);
 	return 0;
 }
 

@@ -28,6 +28,10 @@ bool audit_is_secret(const struct spec_env *e);
 int audit_print(const struct sandbox_spec *spec, FILE *out, unsigned width, bool color,
 		struct err *err);
 
+/* What the plan of the native engine has no words for: variables, network, credentials, the command. */
+int audit_print_rest(const struct sandbox_spec *spec, const struct strv *command, FILE *out,
+		     struct err *err);
+
 /* The spec as `ralph inspect` has it, with masked values ("masked": true), the sockets that the
  * guest opens ("sockets" of "network"), and below each bound directory what the host has mounted
  * there ("below"). */

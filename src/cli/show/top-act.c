@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/text/quote-word.h"
 #include "view/log-view.h"
 #include "record/loops.h"
 
@@ -96,8 +97,8 @@ void top_stop(struct top *t)
 		top_say(t, true, "it does not run");
 }
 
-/* Runs the command line that is shown, which the user could type as well. */
-static void run_command(struct top *t, const char *const *words, const char *what)
+/* Runs the command line that is shown, which the user could type as well. dir NULL: here. */
+static void run_command(struct top *t, const char *dir, const char *const *words, const char *what)
 {
 	cleanup_strv struct strv argv = {0};
 	struct run run = RUN_INIT;
@@ -113,6 +114,7 @@ static void run_command(struct top *t, const char *const *words, const char *wha
 		strv_push(&argv, words[i]);
 	t->child_out = memfd_create("said", MFD_CLOEXEC);
 	run.argv = argv.v;
+	run.dir = dir;
 	run.env = environ;
 	run.stdio[1] = run.stdio[2] = t->child_out;
 	r = run_start(&run, &t->child, &err);
@@ -127,6 +129,18 @@ static void run_command(struct top *t, const char *const *words, const char *wha
 	top_say(t, false, "%s …", what);
 }
 
+static const struct {
+	char key;
+	bool project;
+	const char *loop, *alone; /* alone: where the sandbox has no loop */
+	const char *options;
+} scopes[] = {
+	{'o', false, "once, until this sandbox stops", "once, until this sandbox stops",
+	 "--once --sandbox"},
+	{'l', false, "this loop", "this sandbox", "--sandbox"},
+	{'p', true, "this project", "this project", "--project"},
+};
+
 void top_allow(struct top *t)
 {
 	const struct top_item *it = top_selected(t);
@@ -136,9 +150,70 @@ void top_allow(struct top *t)
 		return;
 	free(t->rule);
 	t->rule = top_pattern(&l->hosts[l->n_hosts - 1 - t->host]);
-	top_ask(t, TOP_ADD_RULE, it->sandbox->name,
-		"add this rule? ralph net allow --sandbox %s -- %s [y/N]", it->sandbox->name,
-		t->rule);
+	free(t->target);
+	t->target = xstrdup(it->sandbox->name);
+	t->mode = TOP_SCOPE;
+}
+
+void top_scopes(struct top *t, struct strv *ret)
+{
+	const struct top_item *it = top_selected(t);
+	const char *dir = it && it->sandbox ? it->sandbox->workspace : NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++) {
+		cleanup_buf struct buf b;
+
+		buf_init(&b, 64 * KiB);
+		(void)buf_printf(&b, "%c  %s: ", scopes[i].key,
+				 it && it->loop ? scopes[i].loop : scopes[i].alone);
+		if (scopes[i].project) {
+			(void)buf_puts(&b, "cd ");
+			quote_word(&b, dir ? dir : "?");
+			(void)buf_puts(&b, " && ");
+		}
+		(void)buf_printf(&b, "ralph net allow %s ", scopes[i].options);
+		if (!scopes[i].project)
+			(void)buf_printf(&b, "%s ", t->target);
+		(void)buf_puts(&b, "-- ");
+		quote_word(&b, t->rule);
+		strv_push(ret, buf_str(&b));
+	}
+}
+
+static void allow_in(struct top *t, char key, const char *dir)
+{
+	cleanup_free char *what = xasprintf("allowing %s", t->rule);
+
+	if (key == 'o')
+		run_command(t, dir,
+			    (const char *const[]){"net", "allow", "--once", "--sandbox", t->target,
+						  "--", t->rule, NULL},
+			    what);
+	else if (key == 'l')
+		run_command(t, dir,
+			    (const char *const[]){"net", "allow", "--sandbox", t->target, "--",
+						  t->rule, NULL},
+			    what);
+	else
+		run_command(t, dir,
+			    (const char *const[]){"net", "allow", "--project", "--", t->rule, NULL},
+			    what);
+}
+
+void top_scope_key(struct top *t, int key)
+{
+	const struct top_item *it = top_selected(t);
+
+	t->mode = TOP_ALLOW;
+	/* The list may have changed since the host was chosen. */
+	if (!it || !it->sandbox || !streq(it->sandbox->name, t->target))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++)
+		if (scopes[i].key == key) {
+			t->mode = TOP_LIST;
+			allow_in(t, scopes[i].key,
+				 scopes[i].project ? it->sandbox->workspace : NULL);
+		}
 }
 
 void top_confirmed(struct top *t)
@@ -146,7 +221,7 @@ void top_confirmed(struct top *t)
 	cleanup_free char *what = NULL;
 	int r;
 
-	t->mode = t->action == TOP_ADD_RULE ? TOP_LIST : t->behind;
+	t->mode = t->behind;
 	switch (t->action) {
 	case TOP_STOP_LOOP:
 		r = signal_loop(t->places, t->target, SIGTERM);
@@ -157,14 +232,7 @@ void top_confirmed(struct top *t)
 		break;
 	case TOP_STOP_SANDBOX:
 		what = xasprintf("stopping %s", t->target);
-		run_command(t, (const char *const[]){"stop", t->target, NULL}, what);
-		break;
-	case TOP_ADD_RULE:
-		what = xasprintf("allowing %s", t->rule);
-		run_command(t,
-			    (const char *const[]){"net", "allow", "--sandbox", t->target, "--",
-						  t->rule, NULL},
-			    what);
+		run_command(t, NULL, (const char *const[]){"stop", t->target, NULL}, what);
 		break;
 	case TOP_NOTHING:
 		break;

@@ -4,7 +4,8 @@
 
 #include "view/log-view.h"
 
-#define WIDE 120 /* from here on there is room for more columns */
+#define OF_LOOP "agent-loop-" /* how the names begin that ralph gives to sandboxes */
+#define WIDE 120	      /* from here on there is room for more columns */
 
 typedef unsigned long long ull;
 
@@ -63,7 +64,7 @@ static const struct {
 	bool wide;	/* only where there is room */
 	enum screen_align align;
 } columns[C_N] = {
-	[C_NAME] = {"SANDBOX", 0, false, SCREEN_TAIL},
+	[C_NAME] = {"PROJECT", 0, false, SCREEN_LEFT},
 	[C_STATE] = {"STATE", 9, false, SCREEN_LEFT},
 	[C_AGENT] = {"AGENT", 8, true, SCREEN_LEFT},
 	[C_TURN] = {"ITERATION", 9, true, SCREEN_RIGHT},
@@ -117,7 +118,8 @@ static const char *state_of(const struct top_item *it)
 
 static char *loop_cell(const struct top_item *it, enum column c)
 {
-	const json_t *j = it->loop ? it->loop->status : NULL, *tasks = json_object_get(j, "tasks");
+	const struct survey_loop *l = survey_whole(it->loop);
+	const json_t *j = l ? l->status : NULL, *tasks = json_object_get(j, "tasks");
 
 	if (!j)
 		return xstrdup("-");
@@ -142,7 +144,7 @@ static char *sandbox_cell(const struct top *t, const struct survey_sandbox *b, e
 	case C_COST:
 		return xasprintf("%.2f", (double)usd / 1e6);
 	case C_USD:
-		return xasprintf("%.2f", (double)b->log.micro_usd / 1e6);
+		return xasprintf("%.2f", (double)survey_micro_usd(b) / 1e6);
 	case C_REFUSED:
 		return top_count(b->log.refused);
 	case C_CPU:
@@ -174,13 +176,29 @@ static char *doing_of(const struct top_item *it)
 				   : log_text(it->loop->status, "tool"));
 }
 
+/* Another row of the same project needs more than its name: which sandbox of it. */
+static char *project_of(const struct top *t, const struct top_item *it)
+{
+	const char *name = it->sandbox ? it->sandbox->name : it->loop->workspace;
+	const char *project = survey_project(it->sandbox, it->loop);
+	size_t same = 0;
+
+	for (size_t i = 0; i < t->n_items; i++)
+		same += streq(project, survey_project(t->items[i].sandbox, t->items[i].loop));
+	if (same < 2)
+		return xstrdup(project);
+	if (strncmp(name, OF_LOOP, strlen(OF_LOOP)) == 0)
+		name += strlen(OF_LOOP);
+	return xasprintf("%s: %s", project, name);
+}
+
 static char *text_of(const struct top *t, const struct top_item *it, enum column c)
 {
 	const struct survey_sandbox *b = it->sandbox;
 
 	switch (c) {
 	case C_NAME:
-		return xstrdup(b ? b->name : it->loop->workspace);
+		return project_of(t, it);
 	case C_STATE:
 		return xstrdup(state_of(it));
 	case C_AGENT:

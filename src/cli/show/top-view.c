@@ -23,6 +23,7 @@ static void clock_text(int64_t s, char ret[16])
 static void draw_title(struct top *t)
 {
 	uint64_t tokens = 0, usd = 0, refused = 0, running = 0;
+	size_t loops = survey_running_loops(&t->survey);
 	cleanup_free char *count = NULL;
 	char when[16];
 
@@ -41,8 +42,9 @@ static void draw_title(struct top *t)
 	screen_row(t->screen, 0, false);
 	screen_cell(t->screen, 10, STYLE_BOLD, SCREEN_LEFT, "ralph top");
 	screen_cellf(t->screen, t->columns > 20 ? t->columns - 20 : 0, STYLE_NONE, SCREEN_LEFT,
-		     "%llu running, %zu loops · %s tok/min · %.2f USD/min · %llu refused",
-		     (ull)running, t->survey.n_loops, count, (double)usd / 1e6, (ull)refused);
+		     "%llu running, %zu loop%s · %s tok/min · %.2f USD/min · %llu refused",
+		     (ull)running, loops, loops == 1 ? "" : "s", count, (double)usd / 1e6,
+		     (ull)refused);
 	screen_cell(t->screen, 10, STYLE_DIM, SCREEN_RIGHT, when);
 }
 
@@ -88,15 +90,15 @@ static void draw_bar(struct top *t, unsigned row, const char *fmt, ...)
 	screen_cell(t->screen, t->columns, STYLE_CYAN, SCREEN_LEFT, text);
 }
 
-/* As a whole, over as many rows as it takes: what is agreed to must have been seen. */
-static void draw_question(struct top *t)
+static unsigned rows_of(const struct top *t, const char *safe)
 {
-	cleanup_free char *safe = term_escape(t->question);
-	unsigned n = (unsigned)(term_columns(safe) / t->columns) + 1, row;
-	const char *p = safe;
+	return (unsigned)(term_columns(safe) / t->columns) + 1;
+}
 
-	row = t->rows > n + 2 ? t->rows - 1 - n : 1;
-	for (; *p && row < t->rows - 1; row++) {
+/* As a whole, over as many rows as it takes: what is agreed to must have been seen. */
+static unsigned draw_wrapped(struct top *t, unsigned row, const char *safe)
+{
+	for (const char *p = safe; *p && row < t->rows - 1; row++) {
 		size_t len = term_fit(p, t->columns);
 		cleanup_free char *part = xstrndup(p, len);
 
@@ -104,6 +106,22 @@ static void draw_question(struct top *t)
 		screen_cell(t->screen, t->columns, STYLE_YELLOW, SCREEN_LEFT, part);
 		p += len ? len : 1;
 	}
+	return row;
+}
+
+/* Above the last row. */
+static void draw_question(struct top *t, const struct strv *lines)
+{
+	cleanup_strv struct strv safe = {0};
+	unsigned n = 0, row;
+
+	for (size_t i = 0; i < lines->n; i++) {
+		strv_take(&safe, term_escape(lines->v[i]));
+		n += rows_of(t, safe.v[i]);
+	}
+	row = t->rows > n + 2 ? t->rows - 1 - n : 1;
+	for (size_t i = 0; i < safe.n; i++)
+		row = draw_wrapped(t, row, safe.v[i]);
 }
 
 static void draw_foot(struct top *t)
@@ -111,16 +129,23 @@ static void draw_foot(struct top *t)
 	static const char *const keys[] = {
 		[TOP_LIST] = "p pause  s stop  l log  a allow a host  j k select  ? help  q quit",
 		[TOP_LOG] = "j k scroll  G end  q back",
-		[TOP_ALLOW] = "j k select  Enter show the rule  q back",
+		[TOP_ALLOW] = "j k select  Enter choose for how long  q back",
+		[TOP_SCOPE] = "o l p adds that rule  any other key none",
 		[TOP_CONFIRM] = "y yes  any other key no",
 		[TOP_HELP] = "any key leads back",
 	};
+
+	cleanup_strv struct strv lines = {0};
 
 	if (t->rows < 2)
 		return;
 	screen_row(t->screen, t->rows - 2, false);
 	if (t->mode == TOP_CONFIRM)
-		draw_question(t);
+		strv_push(&lines, t->question);
+	else if (t->mode == TOP_SCOPE)
+		top_scopes(t, &lines);
+	if (lines.n)
+		draw_question(t, &lines);
 	else if (t->message)
 		screen_cell(t->screen, t->columns, t->message_bad ? STYLE_RED : STYLE_GREEN,
 			    SCREEN_LEFT, t->message);
@@ -195,11 +220,13 @@ static void draw_help(struct top *t)
 		"p             pause its loop after this iteration",
 		"s             stop its loop, or the sandbox where it has none",
 		"l, Enter      its log",
-		"a             allow a host that was refused: which one, and the rule first",
+		"a             allow a host that was refused: which one, then once, for this",
+		"              loop or for this project, each with its command",
 		"q, Ctrl-C     end",
 		"",
 		"TOK/M, USD/M  tokens and US dollars of the last minute",
-		"REF           refused since it was started: connections, credentials, budget",
+		"REF           refused since it or its loop was started: connections,",
+		"              credentials, budget",
 		"CPU%, MEM     of everything in it, of one core, and what is resident",
 	};
 
@@ -220,7 +247,7 @@ void top_draw(struct top *t)
 	draw_title(t);
 	if (shown == TOP_LOG)
 		draw_log(t);
-	else if (shown == TOP_ALLOW)
+	else if (shown == TOP_ALLOW || shown == TOP_SCOPE)
 		draw_allow(t);
 	else if (shown == TOP_HELP)
 		draw_help(t);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/proc.h"
+#include "base/strv.h"
 #include "cli/frame/command.h"
 #include "cli/terminal/screen.h"
 #include "view/survey.h"
@@ -13,11 +14,12 @@ enum top_mode {
 	TOP_LIST,
 	TOP_LOG,     /* of the selected one */
 	TOP_ALLOW,   /* a choice among its refused hosts */
+	TOP_SCOPE,   /* for how long, and for what, the chosen host is allowed */
 	TOP_CONFIRM, /* y does what was asked for */
 	TOP_HELP,
 };
 
-enum top_action { TOP_NOTHING, TOP_STOP_LOOP, TOP_STOP_SANDBOX, TOP_ADD_RULE };
+enum top_action { TOP_NOTHING, TOP_STOP_LOOP, TOP_STOP_SANDBOX };
 
 /* A line of the list: a sandbox, or a loop that has none here. */
 struct top_item {
@@ -42,7 +44,7 @@ struct top {
 	size_t host;		/* of the refused hosts */
 	enum top_action action; /* TOP_CONFIRM */
 	char *target;		/* of it */
-	char *rule;		/* TOP_ADD_RULE: the pattern */
+	char *rule;		/* TOP_SCOPE: the pattern */
 	char *question, *message;
 	bool message_bad;
 	unsigned rows, columns;
@@ -69,7 +71,10 @@ void top_ask(struct top *t, enum top_action action, const char *target, const ch
 	printf_like(4, 5);
 void top_pause(struct top *t);
 void top_stop(struct top *t);
-void top_allow(struct top *t); /* the host that is chosen: shows the rule, and asks */
+void top_allow(struct top *t); /* the host that is chosen: asks for the scope */
+/* The scopes of a rule for the chosen host, with the command of each, a line each. */
+void top_scopes(struct top *t, struct strv *ret);
+void top_scope_key(struct top *t, int key); /* a key that stands for no scope: none of them */
 void top_confirmed(struct top *t);
 void top_child_ended(struct top *t);
 

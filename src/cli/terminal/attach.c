@@ -244,16 +244,14 @@ static void on_failed(struct session *s, struct wire_reader *r)
 	s->result = -EIO;
 }
 
-/* While the command has the terminal, the screen is its own: notices wait until it has ended. */
-static void on_notice(struct session *s, enum log_level level, struct wire_reader *r)
+/* Notices wait until the command has ended: its output is not interrupted, on a terminal or in a
+ * pipe, and all of them are one list. */
+static void on_notice(struct strv *kept, struct wire_reader *r)
 {
-	struct strv *kept = level == LOG_WARN ? &s->notices : &s->news;
 	const char *text = wire_get_str(r);
 
-	if (text && s->raw && kept->n < NOTICES_MAX)
+	if (text && kept->n < NOTICES_MAX && !strv_has(kept, text))
 		strv_push(kept, text);
-	else if (text && !s->raw)
-		log_msg(level, "workspace", "%s", text);
 }
 
 static void send_signal(const struct session *s, int sig)
@@ -317,10 +315,10 @@ static void on_frame(struct session *s, struct wire_msg *m)
 		on_failed(s, &r);
 		break;
 	case WIRE_NOTICE:
-		on_notice(s, LOG_WARN, &r);
+		on_notice(&s->notices, &r);
 		break;
 	case WIRE_NEWS:
-		on_notice(s, LOG_INFO, &r);
+		on_notice(&s->news, &r);
 		break;
 	case WIRE_SUSPENDED:
 		on_suspended(s);
@@ -406,8 +404,12 @@ static void session_done(struct session *s)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &s->saved);
 	for (size_t i = 0; i < s->news.n; i++)
 		log_info("workspace", "%s", s->news.v[i]);
-	for (size_t i = 0; i < s->notices.n; i++)
+	if (s->a->warnings)
+		strv_extend(s->a->warnings, &s->notices);
+	for (size_t i = 0; !s->a->warnings && i < s->notices.n; i++)
 		log_warn("workspace", "%s", s->notices.v[i]);
+	if (s->a->tail)
+		(void)buf_append(s->a->tail, s->relays[1].tail, s->relays[1].n_tail);
 	tell_missed(s->relays[1].missed | s->relays[2].missed);
 	strv_done(&s->news);
 	strv_done(&s->notices);

@@ -7,6 +7,7 @@
  * screen.
  */
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strv.h"
 #include "cli/terminal/filter.h"
@@ -30,6 +31,8 @@ struct attach {
 	enum filter_wish allowed; /* to the user's terminal */
 	struct strv *refused;	  /* gets the hosts that were refused meanwhile; NULL: not wanted */
 	bool *refused_others;	  /* with `refused`: there were others */
+	struct strv *warnings;	  /* gets those about the workspace; NULL: they are printed */
+	struct buf *tail;	  /* gets the last bytes on the terminal; NULL: not wanted */
 	uint64_t timeout_ms;
 	uint32_t consent; /* WIRE_EXEC_CONSENT or 0: how a start was agreed to
 			   */

@@ -1,5 +1,6 @@
 #include "cli/terminal/relay.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -37,6 +38,28 @@ static bool flush(struct relay *r)
 /* A person types Ctrl-D at the end: once to finish a begun line, once for the end of input. */
 static const char end_of_input[] = {'D' & 0x1f, 'D' & 0x1f};
 
+static void keep_tail(struct relay *r, const char *text, size_t n)
+{
+	size_t keep = n < RELAY_TAIL ? RELAY_TAIL - n : 0;
+
+	if (n > RELAY_TAIL) {
+		text += n - RELAY_TAIL;
+		n = RELAY_TAIL;
+	}
+	keep = keep < r->n_tail ? keep : r->n_tail;
+	memmove(r->tail, r->tail + r->n_tail - keep, keep);
+	memcpy(r->tail + keep, text, n);
+	r->n_tail = keep + n;
+}
+
+static void feed_terminal(struct relay *r, const char *chunk, size_t n)
+{
+	size_t before = r->pending.len;
+
+	filter_feed(r->filter, chunk, n, &r->pending);
+	keep_tail(r, r->pending.data + before, r->pending.len - before);
+}
+
 /* Reads once. False at the end, or when there is nothing now. */
 static bool fill(struct relay *r)
 {
@@ -54,7 +77,7 @@ static bool fill(struct relay *r)
 		return false;
 	}
 	if (r->filter)
-		filter_feed(r->filter, chunk, (size_t)n, &r->pending);
+		feed_terminal(r, chunk, (size_t)n);
 	else
 		(void)buf_append(&r->pending, chunk, (size_t)n);
 	return true;

@@ -10,6 +10,7 @@
  * is read while something is still to be written. `to` is set non-blocking only when it is ours.
  */
 #define RELAY_CHUNK (32 * KiB)
+#define RELAY_TAIL 4096 /* last bytes that are kept of what was written to a terminal */
 
 struct relay {
 	struct ev_io in, out;
@@ -21,6 +22,8 @@ struct relay {
 	struct buf pending;
 	struct filter *filter;
 	enum filter_wish missed; /* by the filter, once it has ended */
+	char tail[RELAY_TAIL];	 /* RELAY_TO_TERMINAL: the last bytes */
+	size_t n_tail;
 	void (*on_end)(struct relay *r);
 };
 

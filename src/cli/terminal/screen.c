@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/text/signs.h"
 
 #define ROW_MAX (16 * KiB)
 #define OUT_MAX (SCREEN_ROWS_MAX * ROW_MAX)
@@ -184,20 +185,20 @@ unsigned screen_left(const struct screen *s)
 }
 
 /* Returns as much of the text as fits, with "…" if there is more; the caller frees it. */
-static char *fitted(const char *text, unsigned width, enum screen_align align)
+static char *fitted(const char *text, unsigned width)
 {
 	cleanup_free char *safe = term_escape(text ? text : "");
-	size_t columns = term_columns(safe), skip = 0;
+	cleanup_buf struct buf plain;
 
-	if (columns <= width)
+	buf_init(&plain, ROW_MAX);
+	if (signs_are_ascii()) {
+		signs_put(&plain, safe, strlen(safe));
+		free(safe);
+		safe = xstrdup(buf_str(&plain));
+	}
+	if (term_columns(safe) <= width)
 		return take_ptr(safe);
-	if (align != SCREEN_TAIL)
-		return xasprintf("%.*s…", (int)term_fit(safe, width - 1), safe);
-	/* A wide character may be one column too many. */
-	while (term_columns(safe + skip) > width - 1)
-		skip += term_fit(safe + skip, 1) ? term_fit(safe + skip, 1)
-						 : term_fit(safe + skip, 2);
-	return xasprintf("…%s", safe + skip);
+	return xasprintf("%.*s%s", (int)term_fit(safe, width - 1), safe, signs_cut());
 }
 
 void screen_cell(struct screen *s, unsigned width, enum term_style style, enum screen_align align,
@@ -211,7 +212,7 @@ void screen_cell(struct screen *s, unsigned width, enum term_style style, enum s
 		width = screen_left(s);
 	if (!width)
 		return;
-	safe = fitted(text, width, align);
+	safe = fitted(text, width);
 	columns = (unsigned)term_columns(safe);
 	if (align == SCREEN_RIGHT)
 		put_blanks(s, width - columns);

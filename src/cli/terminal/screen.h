@@ -29,8 +29,7 @@ void screen_close(struct screen *s);
 void screen_size(struct screen *s, unsigned *ret_rows, unsigned *ret_columns);
 void screen_redraw(struct screen *s); /* the next flush writes everything */
 
-/* TAIL: to the left, and of what is too long the end is shown. */
-enum screen_align { SCREEN_LEFT, SCREEN_RIGHT, SCREEN_TAIL };
+enum screen_align { SCREEN_LEFT, SCREEN_RIGHT };
 /* Begins a row, from 0; what was in it is gone. A row beyond the screen is ignored. */
 void screen_row(struct screen *s, unsigned row, bool selected);
 /* The next cell of the row: so many columns, never more than are left. */

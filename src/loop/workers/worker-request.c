@@ -167,6 +167,7 @@ int worker_request(const struct worker *w, bool resume, int *ret_fd, struct err 
 	(void)json_object_set_new(doc, "tasks", json_text(list));
 	(void)json_object_set_new(doc, "branch", json_text(w->branch));
 	(void)json_object_del(doc, "sandbox");
+	(void)json_object_set_new(doc, "parent", json_text(w->l->q.workspace));
 	set_prompt(w, doc);
 	(void)json_object_set_new(doc, "parallel", json_integer(1));
 	(void)json_object_set_new(doc, "color", json_false());
