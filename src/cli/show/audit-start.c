@@ -2,10 +2,11 @@
 
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
-#include "base/path.h"
 #include "base/text/term.h"
 #include "cli/terminal/ask.h"
+#include "live/inbox.h"
 #include "record/store.h"
 #include "wire/wire.h"
 
@@ -68,8 +69,9 @@ static int confirm(struct start *st, bool full, uint32_t *ret_consent)
 static void check_inbox(const struct sandbox_spec *spec)
 {
 	struct err err = {0};
+	cleanup_fd int inbox = spec->inbox ? inbox_open(spec, spec->inbox, &err) : -1;
 
-	if (spec->inbox && path_mkdirs(spec->inbox, 0700, &err) < 0)
+	if (spec->inbox && inbox < 0)
 		log_warn("inbox",
 			 "conversations will not be saved: %s; change inbox.dir or set it to off",
 			 err.msg);
