@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "supervisor/cover-again.h"
@@ -21,6 +22,7 @@
 
 /* Which file it is. The number of an inode alone is given away again once a file is removed. */
 #define HANDLE_MAX 64
+#define POINTER_MAX (4 * KiB) /* of a `.git` that is a file */
 struct cover_id {
 	bool there;
 	dev_t dev;
@@ -33,8 +35,9 @@ struct cover_id {
 struct cover {
 	const struct spec_mount *mount;
 	const struct spec_mount *shown; /* the writable mount that it lies in */
-	int root;   /* that one's source, open from before anything ran; shared */
-	char *path; /* on the host */
+	int root;      /* that one's source, open from before anything ran; shared */
+	char *path;    /* on the host */
+	char *pointer; /* of a `.git` that is a file: its content; NULL: another name, or none */
 	struct cover_id id;
 	bool told;
 };
@@ -115,6 +118,21 @@ static bool is_same(const struct cover_id *a, const struct cover_id *b)
 	       a->handle_len == b->handle_len && memcmp(a->handle, b->handle, a->handle_len) == 0;
 }
 
+static bool is_dot_git(const struct cover *c)
+{
+	return streq(path_base(c->path), ".git");
+}
+
+static char *read_pointer(int parent, const char *name)
+{
+	struct buf b;
+
+	buf_init(&b, POINTER_MAX);
+	if (parent < 0 || path_read(parent, name, &b) < 0)
+		buf_clear(&b);
+	return buf_take(&b);
+}
+
 /* A second name of a protected file would be a way to write it: the file gets an inode of its own. */
 static int unshare(struct supervisor *s, const struct cover *c, struct err *err)
 {
@@ -145,6 +163,11 @@ static int add(struct supervisor *s, const struct spec_mount *m, struct err *err
 	c.path = xasprintf("%s%s", shown->source, m->target + strlen(shown->target));
 	if (m->kind == SPEC_PROTECT)
 		r = unshare(s, &c, err);
+	if (is_dot_git(&c)) {
+		cleanup_fd int parent = open_parent(&c);
+
+		c.pointer = read_pointer(parent, ".git");
+	}
 	c.id = id_of(&c);
 	s->covers = xrealloc(s->covers, s->n_covers + 1, sizeof(c));
 	s->covers[s->n_covers++] = c;
@@ -237,14 +260,31 @@ static void note_id(void *arg)
 	c->id = id_of(c);
 }
 
+/*
+ * While the host had no `.git` there, the agent could make one, and git of the host does what is in
+ * it. The same text as before leads to the user's own git directory, whoever wrote it.
+ */
+static int judge_pointer(struct supervisor *s, struct cover *c, int parent, struct err *err)
+{
+	cleanup_free char *now = read_pointer(parent, ".git");
+
+	if (!is_dot_git(c) || (*now && streq(now, c->pointer)))
+		return 0;
+	return git_cover_put_away(s, c->path, err);
+}
+
 static int settle(struct supervisor *s, struct cover *c, struct err *err)
 {
 	cleanup_fd int parent = open_parent(c);
 	int r = parent < 0 ? err_sys(err, -parent, "cannot open its directory")
-			   : cover_again(s->engine, c->mount, parent, c->path, note_id, c, err);
+			   : judge_pointer(s, c, parent, err);
 
 	if (r == 0)
+		r = cover_again(s->engine, c->mount, parent, c->path, note_id, c, err);
+	if (r == 0)
 		tell(s, c);
+	if (r == -ENOENT)
+		c->id = id_of(c);
 	return r == -ENOENT ? 0 : r;
 }
 

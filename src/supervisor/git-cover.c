@@ -117,11 +117,11 @@ bool git_cover_cares(const struct supervisor *s, const char *name)
 }
 
 /* Who made it cannot be told. */
-static int put_away(struct supervisor *s, struct err *err)
+int git_cover_put_away(struct supervisor *s, const char *path, struct err *err)
 {
 	struct findings found = {0};
 	struct finding *f = findings_add(
-		&found, s->spec->git.covers,
+		&found, path,
 		xstrdup("it was replaced, and the agent could write it before ralph noticed; make "
 			"it again"),
 		true);
@@ -164,7 +164,7 @@ static int cover_again(struct supervisor *s, struct err *err)
 	int r = engine_freeze(s->engine, err);
 
 	if (r == 0 && is_there(&s->git_cover))
-		r = put_away(s, err);
+		r = git_cover_put_away(s, s->spec->git.covers, err);
 	return r < 0 ? r : cover(s, err);
 }
 

@@ -323,6 +323,8 @@ bool git_link_waits(const struct supervisor *s);
 void git_link_ended(struct supervisor *s, uint32_t id); /* a command without a client */
 
 /* git-cover.c: before anything is mounted, when the watch is open, and whenever it may be another */
+/* Moves a git directory, or a file that leads to one, to quarantine; it stays by the settings. */
+int git_cover_put_away(struct supervisor *s, const char *path, struct err *err);
 int git_cover_start(struct supervisor *s, struct err *err);
 int git_cover_watch(struct supervisor *s, struct err *err);
 bool git_cover_cares(const struct supervisor *s, const char *name);

@@ -18,7 +18,9 @@ static bool leads(const char *dir, const char *text, const char *state)
 	cleanup_free char *plain = path_plain(dir, text), *real = realpath(plain, NULL);
 	cleanup_free char *real_state = realpath(state, NULL);
 
-	return path_under(plain, state) || (real_state && path_under(plain, real_state)) ||
+	/* What /proc names is another thing for each process that reads it. */
+	return path_under(plain, "/proc") || path_under(plain, "/dev/fd") ||
+	       path_under(plain, state) || (real_state && path_under(plain, real_state)) ||
 	       (real && real_state && path_under(real, real_state));
 }
 

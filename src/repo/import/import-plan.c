@@ -256,6 +256,43 @@ static bool is_in_the_way(const struct import *im, const char *ref)
 	return has_below(im, ref);
 }
 
+static bool is_ref(const struct import *im, const char *space, const char *name)
+{
+	cleanup_free char *ref = xasprintf("%s%s", space, name);
+	git_oid oid;
+
+	return git_reference_name_to_id(&oid, im->repo, ref) == 0;
+}
+
+static bool is_object(const struct import *im, const char *name)
+{
+	size_t n = strlen(name);
+	git_oid prefix, full;
+
+	return n >= GIT_OID_MINPREFIXLEN && n <= GIT_OID_HEXSZ &&
+	       strspn(name, "0123456789abcdefABCDEF") == n &&
+	       git_oid_fromstrn(&prefix, name, n) == 0 &&
+	       git_odb_exists_prefix(&full, im->odb, &prefix, n) != GIT_ENOTFOUND;
+}
+
+/* A new branch or tag whose name the user's git takes for something that is there already: `git reset
+ * origin/main` would take the agent's branch of that name. */
+static bool means_other(const struct import *im, const struct import_row *row)
+{
+	static const char *const prefixes[] = {"refs/", "heads/", "tags/", "remotes/"};
+	bool branch = row->kind == IMPORT_BRANCH;
+	const char *name = row->ref + strlen(branch ? "refs/heads/" : "refs/tags/");
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	/* HEAD, FETCH_HEAD and the like. */
+	return streq(name, "@") || strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == strlen(name) ||
+	       is_ref(im, branch ? "refs/tags/" : "refs/heads/", name) ||
+	       is_ref(im, "refs/remotes/", name) || is_ref(im, "refs/", name) ||
+	       is_object(im, name);
+}
+
 static bool is_symbolic(const struct import *im, const char *ref)
 {
 	cleanup_git(reference) git_reference *found = NULL;
@@ -280,11 +317,13 @@ static void judge(struct import *im, struct import_row *row)
 			hold(row, "it stands for another reference");
 		else if (git_oid_is_zero(&row->host) && is_in_the_way(im, row->ref))
 			hold(row, "another reference stands in its way");
+		else if (git_oid_is_zero(&row->host) && means_other(im, row))
+			hold(row, "its name means something else here");
 		else if (row->kind == IMPORT_BRANCH &&
 			 !(im->host_head && streq(im->host_head, row->ref)) &&
 			 import_is_elsewhere(im, row->ref))
 			hold(row, "it is checked out in another worktree");
-		else if (im->n_links && import_adds_link(im, row))
+		else if (import_adds_link(im, row))
 			hold(row, "it adds a submodule");
 	}
 	row->was_held = git_oid_equal(&held, &row->inside);
@@ -352,9 +391,8 @@ static git_oid head_tip(struct import *im)
 	struct import_row unchanged = {.ref = im->head};
 
 	if (!im->head)
-		return is_commit(im, &row->inside) && !(im->n_links && import_adds_link(im, row))
-			       ? row->inside
-			       : (git_oid){0};
+		return is_commit(im, &row->inside) && !import_adds_link(im, row) ? row->inside
+										 : (git_oid){0};
 	if (row)
 		return import_is_taken(row) || row->verdict == BRANCH_SAME ? row->inside
 									   : (git_oid){0};

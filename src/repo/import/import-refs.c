@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "repo/import/import.h"
 
+#define PARENT_TRIES 8
 #define NOTE IMPORT_DIR "/" REFS_NOTE
 #define NEXT IMPORT_DIR "/ref"
 #define NOTE_MAX (4 * MiB)
@@ -165,10 +166,14 @@ static int lock_one(const struct ref_moves *m, struct ref_move *v, struct err *e
 {
 	cleanup_fd int dir = open_dir_of(m, v->ref), own = open_dir(m->git->dir);
 	struct stat st;
-	int r = dir < 0 ? dir : own < 0 ? own : make_parents(dir, v->ref);
+	int r = dir < 0 ? dir : own < 0 ? own : -ENOENT;
 
-	if (r == 0)
-		r = take_lock(dir, own, v->ref, v->to);
+	/* git removes empty directories of references whenever it sees one. */
+	for (int i = 0; r == -ENOENT && i < PARENT_TRIES; i++) {
+		r = make_parents(dir, v->ref);
+		if (r == 0)
+			r = take_lock(dir, own, v->ref, v->to);
+	}
 	v->locked = r == 0;
 	if (r == 0)
 		remove_empty(dir, v->ref, 0);

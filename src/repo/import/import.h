@@ -34,7 +34,7 @@
 #define IMPORT_LOOSE_MAX 100	  /* objects that are kept one by one; more stay a pack */
 #define IMPORT_DIR "ralph-import" /* of the git directory: what an import needs while it runs */
 #define IMPORT_TIPS_FD 3	  /* what the sandbox was told */
-#define IMPORT_LOCK_MS 20000	  /* another import into the same repository may take this long */
+#define IMPORT_LOCK_MS 100000	  /* other imports into the same repository may take this long */
 
 enum import_kind {
 	IMPORT_BRANCH,
@@ -83,9 +83,8 @@ struct import {
 	char *quarantine;  /* their directory */
 	git_oid pack;	   /* the name of their pack */
 	size_t n_objects;
-	size_t n_lfs;	/* files of git-lfs */
-	size_t n_links; /* gitlinks in the received trees */
-	bool partial;	/* the user's clone lacks objects that its remote has */
+	size_t n_lfs; /* files of git-lfs */
+	bool partial; /* the user's clone lacks objects that its remote has */
 	enum import_when when;
 	struct import_tip *tips;
 	size_t n_tips;
@@ -125,7 +124,8 @@ int import_move_lfs(struct import *im, struct err *err);
 
 /* import-check.c: every object of the pack, before anything of it is used */
 int import_check(struct import *im, struct err *err);
-/* Does a commit of this branch add a gitlink? Only asked when im->n_links is not 0. */
+/* Does a commit of it add a gitlink to what the user's branches have? Its trees need not be among the
+ * received ones: what is held, or was, is in the user's objects too. */
 bool import_adds_link(struct import *im, const struct import_row *row);
 
 /* import-plan.c: what becomes of each reference */

@@ -13,6 +13,7 @@
  * its input that "MODULE N PATH" begins.
  */
 #define BEGIN                                                                                      \
+	"export LC_ALL=C\n" /* names of references need not be UTF-8 */                            \
 	"d=$(git rev-parse --absolute-git-dir) && t=$(mktemp -d) || exit\n"                        \
 	"trap 'rm -rf \"$t\"' EXIT\n"                                                              \
 	"cat >\"$t/all\"\n"                                                                        \
