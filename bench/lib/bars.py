@@ -88,6 +88,9 @@ BARS = {
     # Repositories.
     "repo.large": Bar("repo", "looking for changes in a repository of 50,000 files", "git status", "ms", "share", "<=", 1),
     "repo.small": Bar("repo", "looking for changes in a repository of 20 files", "git status", "ms", "share"),
+    # The loop.
+    "loop.task": Bar("loop", "a task in a loop of 200 with a trivial agent, `--parallel 16`", "in a loop of 10", "ms", "share"),
+    "loop.cpu": Bar("loop", "CPU of a task in a loop of 200 with a trivial agent, `--parallel 16`", "in a loop of 10", "ms", "share", "<=", 1.2),
     # git in a sandbox.
     "git.run": Bar("workspace", RUN + ", in a repository", "an empty directory", "ms", "extra", "<=", 0.3),
     "git.before": Bar("workspace", RUN + ", in a repository", "the version before", "ms", "extra"),

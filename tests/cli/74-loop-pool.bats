@@ -173,6 +173,33 @@ begin_others_wait() {
 	once US-1 US-2 US-3
 }
 
+# us_1 FILE: in the worktree of US-1.
+us_1() {
+	[ -e "$(git worktree list --porcelain | sed -n 's/^worktree //p' | grep -- -us-1-)/$1" ]
+}
+
+# kill_supervisor NAME: of a sandbox of this test whose name has that in it.
+kill_supervisor() {
+	local pid
+
+	for pid in $(pgrep -f "libexec/ralph/supervisor .*$1"); do
+		! grep -qsF "$T" "/proc/$pid/environ" || kill -9 "$pid"
+	done
+}
+
+@test 'a worker whose sandbox is killed while it verifies goes on by itself' {
+	loop_workspace 2
+	story US-1 verifyCommands '["test -f US-1 && { [ -e runs ] || { touch runs; sleep 1000; }; }"]'
+	git commit -qam order
+	begin honest --parallel 2
+	wait_until -t 60 us_1 runs
+	touch runs
+	kill_supervisor ralph-demo-us-1-1
+	ends 0
+	has "$(cat "$T/err")" 'the worker of US-1 was ended by an error'
+	once US-1 US-2
+}
+
 @test 'there is no fixed maximum: how many tasks fit in memory and on the disk is said before the start' {
 	loop_workspace 2
 	build 0 honest --parallel 900

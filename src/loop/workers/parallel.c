@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "loop/notify/notify.h"
 
-#define DEATHS_MAX 3 /* deaths of one worker */
+#define DEATHS_MAX 3 /* of one worker */
 
 struct pool {
 	struct loop *l;
@@ -256,13 +256,16 @@ static int fill(struct pool *p, struct err *err)
 
 /* ---- the end of workers ---- */
 
-/* A killed worker continues from its journal; after DEATHS_MAX kills it fails. */
+/* A worker that was killed, or whose sandbox was, continues from its journal; after DEATHS_MAX of
+ * that it fails. */
 static void judge_death(struct worker *w)
 {
-	if (w->code <= 128 || w->l->control.stop)
+	const bool killed = w->code > 128;
+
+	if ((!killed && w->code != EXIT_RUNTIME) || w->l->control.stop)
 		return;
-	show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by signal %d", w->task->id,
-		  w->code - 128);
+	show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by %s %d", w->task->id,
+		  killed ? "signal" : "an error: exit", killed ? w->code - 128 : w->code);
 	w->code = ++w->deaths < DEATHS_MAX ? LOOP_LIMIT : EXIT_RUNTIME;
 }
 
