@@ -489,7 +489,7 @@ nothing_there() {
 }
 
 # bats test_tags=user:podman
-@test 'a storage without overlay (vfs) passes the self-test, and a hint names the engine' {
+@test 'a storage without overlay (vfs) passes the self-test' {
 	[ "$ENGINE" = podman ] && [ "$(id -u)" -ne 0 ] || not_here 'for a rootless podman'
 	sed 's/overlay/vfs/; s|podman/data|podman/vfs|; s|podman/run|podman/vfs-run|' "$CONTAINERS_STORAGE_CONF" >"$T/storage.conf"
 	export CONTAINERS_STORAGE_CONF=$T/storage.conf
@@ -497,5 +497,4 @@ nothing_there() {
 	same vfs "$(podman info --format '{{.Store.GraphDriverName}}')"
 	ralph selftest >"$T/table" 2>&1 || fail "$(cat "$T/table")"
 	lacks "$(cat "$T/table")" 'GOT OUT'
-	podman unshare rm -rf "$ENGINE_DIR/podman/vfs" "$ENGINE_DIR/podman/vfs-run"
 }
