@@ -120,22 +120,26 @@ static void check_disk(const struct preflight_input *in, struct preflight *p)
 }
 
 /* Returns what the user can do about a row of the probe that failed. */
-static char *remedy_of(const struct selftest_row *row, const char *name)
+static char *remedy_of(const struct selftest_row *row, const struct sandbox_spec *spec)
 {
+	const char *name = spec->name;
+
 	if (!row->works)
-		return xasprintf("do not use it; see: ralph selftest %s", name);
+		return xasprintf("do not use it; see: ralph selftest --engine %s %s", spec->engine,
+				 name);
 	if (streq(row->argv.v[0], "dns-answers"))
 		return xasprintf("see: ralph net check %s", row->argv.v[1]);
 	return xasprintf("ralph stop %s, then start it again; see: ralph net log %s", name, name);
 }
 
-static void take_rows(const struct selftest *t, const char *name, struct preflight *p)
+static void take_rows(const struct selftest *t, const struct sandbox_spec *spec,
+		      struct preflight *p)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct selftest_row *row = &t->rows[i];
 
 		(void)add(p, row->what, !selftest_row_failed(row), selftest_got(row),
-			  remedy_of(row, name));
+			  remedy_of(row, spec));
 	}
 }
 
@@ -188,7 +192,7 @@ static void check_sandbox(const struct preflight_input *in, struct preflight *p)
 	if (r == 0 && no_guest(in->spec) && !no_guest_without_wall(in->spec))
 		check_no_guest(in, conn, p);
 	else if (r == 0)
-		take_rows(&t, name, p);
+		take_rows(&t, in->spec, p);
 }
 
 void preflight_run(const struct preflight_input *in, struct preflight *ret)

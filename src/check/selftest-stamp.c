@@ -74,7 +74,7 @@ void selftest_stamp(const struct places *p, const struct sandbox_spec *spec)
 		(void)path_write_atomic(state, file, key, strlen(key), 0600, 0);
 }
 
-static int refuse(const struct selftest *t, const char *name, struct err *err)
+static int refuse(const struct selftest *t, const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_free char *rows = xstrdup("");
 	size_t n = 0;
@@ -91,8 +91,8 @@ static int refuse(const struct selftest *t, const char *name, struct err *err)
 	return err_set(
 		err, EPERM,
 		"sandbox '%s' does not pass its self-test and is not used (see: ralph selftest "
-		"%s): %.300s%s",
-		name, name, rows, n > ROWS_SHOWN ? " …" : "");
+		"--engine %s %s): %.300s%s",
+		spec->name, spec->engine, spec->name, rows, n > ROWS_SHOWN ? " …" : "");
 }
 
 /* Reads the plan that the live sandbox was started with. That of the command may have less. */
@@ -126,7 +126,7 @@ int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 	if (t.passed) {
 		selftest_stamp(p, spec);
 	} else {
-		r = refuse(&t, spec->name, err);
+		r = refuse(&t, spec, err);
 		(void)live_stop(p, spec->name, 0, &ignored);
 	}
 	selftest_done(&t);

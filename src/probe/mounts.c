@@ -12,6 +12,7 @@
 static struct mount {
 	char *path;
 	char *device;
+	char *root; /* the directory of that file system that is mounted */
 	bool ro;
 	bool follows; /* later mounts of the host appear here */
 } table[MOUNTS_MAX];
@@ -26,11 +27,12 @@ static void read_line(char *line)
 	(void)strsep(&line, " ");
 	(void)strsep(&line, " ");
 	m->device = strsep(&line, " ");
-	(void)strsep(&line, " ");
+	m->root = strsep(&line, " ");
 	m->path = strsep(&line, " ");
 	field = strsep(&line, " ");
 	if (!m->path || !field || n_table == MOUNTS_MAX)
 		broken("/proc/self/mountinfo");
+	parse_table_word(m->root);
 	parse_table_word(m->path);
 	m->ro = strncmp(field, "ro", 2) == 0;
 	while ((field = strsep(&line, " ")) && !streq(field, "-"))
@@ -68,19 +70,44 @@ static const struct mount *last_at(const char *path, int *ret_times)
 	return last;
 }
 
-/* Parts of an image: read-only, and all of one file system, of which nothing can be written. */
+/* The length of what stands before the mount's own path in its root, -1 where that is not its end: of
+ * an image in "/storage/IMAGE" the root of /usr is "/storage/IMAGE/usr". */
+static int image_len(const struct mount *m)
+{
+	size_t root = strlen(m->root), path = strlen(m->path);
+
+	return root >= path && streq(m->root + root - path, m->path) ? (int)(root - path) : -1;
+}
+
+/* Is one of these directories the other, or below it? */
+static bool overlaps(const char *a, size_t a_len, const char *b)
+{
+	size_t b_len = strlen(b), n = a_len < b_len ? a_len : b_len;
+
+	b_len = streq(b, "/") ? 0 : b_len;
+	n = n < b_len ? n : b_len;
+	if (strncmp(a, b, n) != 0)
+		return false;
+	return a_len == b_len || (a_len > b_len ? a[n] : b[n]) == '/';
+}
+
+/* Parts of an image: read-only, and all of one directory of one file system, of which nothing can be
+ * written. With an overlay that directory is all of the file system. */
 static bool is_image(const struct mount *m)
 {
-	static const char *device;
+	static const struct mount *first;
+	int len = m->ro && m->device ? image_len(m) : -1;
 
-	if (!m->ro || !m->device)
+	if (len < 0)
 		return false;
-	if (!device)
-		device = m->device;
+	if (!first)
+		first = m;
 	for (int i = 0; i < n_table; i++)
-		if (!table[i].ro && streq(table[i].device, device))
+		if (!table[i].ro && streq(table[i].device, m->device) &&
+		    overlaps(m->root, (size_t)len, table[i].root))
 			return false;
-	return streq(m->device, device);
+	return streq(m->device, first->device) && len == image_len(first) &&
+	       strncmp(m->root, first->root, (size_t)len) == 0;
 }
 
 /* `mounts KIND:PATH…`: these and no others; KIND r is read-only, w is not, o is read-only where it

@@ -359,7 +359,7 @@ few() {
 	run --separate-stderr ralph run -- touch ran
 	same 125 "$status"
 	has "$stderr" "capabilities"
-	has "$stderr" "ralph selftest"
+	has "$stderr" "ralph selftest --engine native"
 	[ ! -e ran ]
 	must_exit 125 ralph run -d -n "kept-${WS##*-}"
 	wait_until is "kept-${WS##*-}" state stopped

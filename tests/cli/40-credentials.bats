@@ -155,16 +155,16 @@ ask() {
 	has "$output" 'anthropic: ok'
 }
 
-@test 'torn, empty, ended and expired logins are an error that says what to run' {
+@test 'torn, ended and expired logins are an error that says what to run' {
 	file=$HOME/.claude/.credentials.json
 	mkdir -p "$HOME/.claude"
-	for text in '{"claudeAiOauth":{"accessToken":"sk-ant-oat01-to' '' '   ' '[1]' '{"claudeAiOauth":7}' \
+	for text in '{"claudeAiOauth":{"accessToken":"sk-ant-oat01-to' '[1]' '{"claudeAiOauth":7}' \
 		'{"claudeAiOauth":{"accessToken":"","refreshToken":"","expiresAt":0}}' \
 		'{"claudeAiOauth":{"accessToken":"a\nb"}}' \
 		'{"claudeAiOauth":{"accessToken":"sk-ant-oat01-x","expiresAt":1000}}'; do
 		printf '%s' "$text" >"$file"
 		chmod 600 "$file"
-		run -1 ralph run -- true
+		run -125 ralph run -- true
 		has "$output" "$file"
 		has "$output" 'claude /login'
 		lacks "$output" sk-ant-oat01
@@ -176,7 +176,7 @@ ask() {
 	only_user
 	login sk-ant-oat01-real sk-ant-ort01-real
 	chmod 000 "$HOME/.claude/.credentials.json"
-	run -1 ralph run -- true
+	run -125 ralph run -- true
 	has "$output" "$HOME/.claude/.credentials.json"
 	has "$output" 'chmod 600'
 }

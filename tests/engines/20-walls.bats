@@ -487,3 +487,14 @@ nothing_there() {
 	same 125 "$status"
 	has "$stderr" riscv64
 }
+
+# bats test_tags=user:podman
+@test 'a storage without overlay (vfs) passes the self-test' {
+	[ "$ENGINE" = podman ] && [ "$(id -u)" -ne 0 ] || not_here 'for a rootless podman'
+	sed 's/overlay/vfs/; s|podman/data|podman/vfs|; s|podman/run|podman/vfs-run|' "$CONTAINERS_STORAGE_CONF" >"$T/storage.conf"
+	export CONTAINERS_STORAGE_CONF=$T/storage.conf
+	podman import "$(engine_image)" localhost/ralph-test:image >"$T/import" 2>&1 || fail "$(cat "$T/import")"
+	same vfs "$(podman info --format '{{.Store.GraphDriverName}}')"
+	ralph selftest >"$T/table" 2>&1 || fail "$(cat "$T/table")"
+	lacks "$(cat "$T/table")" 'GOT OUT'
+}

@@ -180,7 +180,7 @@ podman_end() {
 	if [ "$(id -u)" -eq 0 ]; then
 		umount -R "$ENGINE_DIR/podman/data/overlay" 2>/dev/null || :
 	else
-		podman unshare rm -rf "$ENGINE_DIR/podman/data"
+		podman unshare rm -rf "$ENGINE_DIR"/podman/{data,vfs,vfs-run}
 		podman system migrate # ends the process that keeps its user namespace
 	fi
 }

@@ -1,9 +1,12 @@
 #include "tests.h"
 
+#include "base/buf.h"
+#include "base/text/signs.h"
 #include "base/text/table.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const struct table_column cols[] = {
@@ -46,16 +49,67 @@ static void columns_align_without_trailing_blanks(void **state)
 		      "b      12345\n");
 }
 
-static void a_narrow_terminal_cuts_the_widest_and_never_a_kept_column(void **state)
+static void a_narrow_terminal_cuts_the_widest_and_a_kept_column_at_last(void **state)
 {
 	assert_prints(sample(), 24, false,
 		      "NAME    SIZE  WHERE\n"
 		      "alpha      7  /a/long/w…\n"
 		      "b      12345\n");
 	assert_prints(sample(), 3, false,
-		      "NAME   SIZE  WHE…\n"
-		      "alpha     7  /a/…\n"
-		      "b      123…\n");
+		      "NAME  SIZE  WHE…\n"
+		      "alp…     7  /a/…\n"
+		      "b     123…\n");
+}
+
+static void columns_that_may_go_are_left_out_before_others_are_cut_short(void **state)
+{
+	static const struct table_column narrow[] = {
+		{.title = "NAME", .least = 8},
+		{.title = "FIRST", .keep = true, .drop = 2},
+		{.title = "LATER", .keep = true, .drop = 1},
+	};
+	static const struct {
+		unsigned width;
+		const char *want;
+	} cases[] = {
+		{30, "NAME            FIRST  LATER\na-long-sandbox  one    two\n"},
+		{22, "NAME      FIRST  LATER\na-long-…  one    two\n"},
+		{21, "NAME            LATER\na-long-sandbox  two\n"},
+		{14, "NAME\na-long-sandbox\n"},
+		{5, "NAME\na-lo…\n"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct table *t = table_new(narrow, ARRAY_SIZE(narrow));
+
+		table_cell(t, "a-long-sandbox");
+		table_cell(t, "one");
+		table_cell(t, "two");
+		assert_prints(t, cases[i].width, false, cases[i].want);
+	}
+}
+
+static void a_locale_without_utf8_has_ascii_signs_and_other_text_as_it_is(void **state)
+{
+	static const char text[] = "wait… 3× → größe";
+	cleanup_buf struct buf b;
+
+	assert_int_equal(setenv("LC_ALL", "C", 1), 0);
+	assert_true(signs_are_ascii());
+	assert_prints(sample(), 24, false,
+		      "NAME    SIZE  WHERE\n"
+		      "alpha      7  /a/long/w~\n"
+		      "b      12345\n");
+	buf_init(&b, 100);
+	signs_put(&b, text, strlen(text));
+	assert_string_equal(buf_str(&b), "wait... 3x -> größe");
+	/* A sign that is cut in two may still become one. */
+	assert_int_equal(signs_unfinished("ab\xe2\x80", 4), 2);
+	assert_int_equal(signs_unfinished("ab…", 5), 0);
+	assert_int_equal(setenv("LC_ALL", "", 1), 0);
+	assert_int_equal(setenv("LC_CTYPE", "de_DE.utf8", 1), 0);
+	assert_false(signs_are_ascii());
+	assert_int_equal(setenv("LC_ALL", "C.UTF-8", 1), 0);
 }
 
 static void colour_is_per_cell_and_only_when_asked(void **state)
@@ -196,7 +250,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_align_without_trailing_blanks),
-		cmocka_unit_test(a_narrow_terminal_cuts_the_widest_and_never_a_kept_column),
+		cmocka_unit_test(a_narrow_terminal_cuts_the_widest_and_a_kept_column_at_last),
+		cmocka_unit_test(columns_that_may_go_are_left_out_before_others_are_cut_short),
+		cmocka_unit_test(a_locale_without_utf8_has_ascii_signs_and_other_text_as_it_is),
 		cmocka_unit_test(colour_is_per_cell_and_only_when_asked),
 		cmocka_unit_test(wide_characters_count_as_two_columns),
 		cmocka_unit_test(hostile_cells_cannot_act_on_the_terminal),
@@ -209,5 +265,6 @@ int main(void)
 		cmocka_unit_test(colour_on_a_terminal_heeds_no_color_and_dumb),
 	};
 
+	(void)setenv("LC_ALL", "C.UTF-8", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

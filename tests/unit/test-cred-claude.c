@@ -45,8 +45,8 @@ static void what_is_no_login_is_told_apart_and_never_quoted(void **state)
 		const char *text;
 		int want;
 	} cases[] = {
-		{"", -EINVAL},
-		{" \n", -EINVAL},
+		{"", -ENOENT},
+		{" \n", -ENOENT},
 		{"{", -EINVAL},
 		{"{\"claudeAiOauth\":{\"accessToken\":\"sk-secret", -EINVAL},
 		{"[]", -EINVAL},
