@@ -25,7 +25,7 @@ setup() {
 }
 
 teardown() {
-	[ -z "${POSTGRES:-}" ] || { kill -INT "$POSTGRES" && wait "$POSTGRES"; } || :
+	[ ! -e "${T:-}/pg/postmaster.pid" ] || kill -INT "$(head -1 "$T/pg/postmaster.pid")"
 	[ ! -e "${BED:-}/packages.ready" ] || kill "$(cut -d ' ' -f 2 "$BED/packages.ready")"
 	agents_teardown
 }
@@ -89,7 +89,6 @@ postgres_start() {
 	echo dev >"$T/password"
 	"$bin/initdb" -D "$T/pg" -U app -A scram-sha-256 --pwfile="$T/password" >"$T/initdb" 2>&1 || fail "$(cat "$T/initdb")" || return
 	bed "$bin/postgres" -D "$T/pg" -h 127.0.0.1 -p 5432 -k "$T" >"$T/postgres" 2>&1 3>&- &
-	POSTGRES=$!
 	wait_until -t 60 env PGPASSWORD=dev psql -h "$T" -U app -d postgres -qc 'create database app' || fail "$(cat "$T/postgres")"
 }
 
