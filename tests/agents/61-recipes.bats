@@ -9,7 +9,9 @@ load agents # its `seen`
 load ../lib/pages
 
 setup() {
-	newcomer_setup || return
+	# A real server takes the port of the bed's own.
+	[[ $BATS_TEST_DESCRIPTION != *database* ]] || export BED_LINES='22 2222'
+	BED_NAMES=DNS:example.com,DNS:github.com,DNS:api.github.com newcomer_setup || return
 	UP=$BED
 	git init -q -b main project
 	cd project || return
@@ -23,6 +25,7 @@ setup() {
 }
 
 teardown() {
+	[ ! -e "${T:-}/pg/postmaster.pid" ] || kill -INT "$(head -1 "$T/pg/postmaster.pid")"
 	[ ! -e "${BED:-}/packages.ready" ] || kill "$(cut -d ' ' -f 2 "$BED/packages.ready")"
 	agents_teardown
 }
@@ -75,8 +78,50 @@ section() {
 	REAL=npm_0123456789 left_nothing
 }
 
+# postgres_start: a real PostgreSQL at the loopback, with a user app whose password is dev.
+postgres_start() {
+	local bin
+
+	only_user
+	need psql
+	bin=$(find /usr/lib/postgresql -name initdb -printf '%h\n' 2>/dev/null | sort -V | tail -1)
+	[ -n "$bin" ] || need initdb
+	echo dev >"$T/password"
+	"$bin/initdb" -D "$T/pg" -U app -A scram-sha-256 --pwfile="$T/password" >"$T/initdb" 2>&1 || fail "$(cat "$T/initdb")" || return
+	bed "$bin/postgres" -D "$T/pg" -h 127.0.0.1 -p 5432 -k "$T" >"$T/postgres" 2>&1 3>&- &
+	wait_until -t 60 env PGPASSWORD=dev psql -h "$T" -U app -d postgres -qc 'create database app' || fail "$(cat "$T/postgres")"
+}
+
 @test 'recipe: a database of the host' {
+	postgres_start
 	section 'A database of the host'
+}
+
+@test 'recipe: pushing, and gh' {
+	need gh
+	export GH_TOKEN=gho_real-token-of-the-host
+	{
+		echo "Bearer $GH_TOKEN"
+		echo "Basic $(printf 'x-access-token:%s' "$GH_TOKEN" | base64 -w 0)"
+	} >"$BED/takes"
+	mkdir -p "$BED/git/me"
+	git clone -q --bare . "$BED/git/me/one.git"
+	git -C "$BED/git/me/one.git" config http.receivepack true
+	git commit -q --allow-empty -m pushed
+	zone '{"llm.test": {"A": ["8.8.4.4"]}, "github.com": {"A": ["8.8.4.3"]}, "api.github.com": {"A": ["8.8.4.3"]}}'
+	section 'Pushing, and gh'
+	same pushed "$(git -C "$BED/git/me/one.git" log -1 --format=%s)"
+	REAL=$GH_TOKEN left_nothing
+}
+
+@test 'recipe: your CLAUDE.md, skills and MCP servers' {
+	mkdir -p "$HOME/.claude/skills/review"
+	echo 'Answer in French.' >"$HOME/.claude/CLAUDE.md"
+	section 'Your CLAUDE.md, skills and MCP servers'
+}
+
+@test 'recipe: .env' {
+	section '.env'
 }
 
 # stories NAME N: a list of so many stories, and a model that does whichever it is given.

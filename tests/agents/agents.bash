@@ -25,7 +25,7 @@ agents_setup() {
 	certificate upstream DNS:llm.test -CA "$BED/ca.pem" -CAkey "$BED/authority.key" -addext basicConstraints=CA:FALSE
 	echo '[]' >"$BED/steps.json"
 	bed python3 "$NETBED/upstream-llm.py" "$BED" 8.8.4.4 9543 >"$BED/upstream.out" 2>&1 3>&- &
-	wait_until test -e "$BED/upstream.ready" || fail "$(cat "$BED/upstream.out")"
+	wait_until -t 60 test -e "$BED/upstream.ready" || fail "$(cat "$BED/upstream.out")"
 	settings ''
 	export PATH=$HOME/.npm-global/bin:$PATH
 	cp "$AGENTS_DIR/search.py" "$WS/search.py"

@@ -63,7 +63,7 @@ setup() {
 	ralph apply "$NAME" >/dev/null 2>"$T/err" </dev/null
 	has "$(cat "$T/err")" '2 uncommitted files'
 	has "$(cat "$T/err")" "ralph apply --commit $NAME"
-	same done "$(git log -1 --format=%s "$NAME/$BRANCH")"
+	same 'done' "$(git log -1 --format=%s "$NAME/$BRANCH")"
 	ralph apply --commit "$NAME"
 	same open "$(git show "$NAME/$BRANCH:open")"
 	same '' "$(clone 'git status --porcelain')"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # runs: user
 # A sandbox to work in: ralph up.
-# shellcheck disable=SC2016 # text for shells inside
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # text for shells inside; tests are subshells; bats sets stderr
 load helpers
 load sandbox
 

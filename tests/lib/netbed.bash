@@ -79,7 +79,7 @@ bed_start() {
 		fi &&
 		exec python3 "$2/netbed.py" "$1"' sh "$BED" "$NETBED" "${BED_TOOLS:-}" >"$BED/log" 2>&1 3>&- &
 	BED_PID=$!
-	wait_until test -e "$BED/ready" || fail "$(cat "$BED/log")"
+	wait_until -t 60 test -e "$BED/ready" || fail "$(cat "$BED/log")"
 }
 
 # enter: the words that take a command line into the namespace, in $ENTER.

@@ -9,7 +9,7 @@
 PAGES=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../docs" && pwd)
 
 newcomer_setup() {
-	BED_NAMES=DNS:example.com agents_setup || return
+	BED_NAMES=${BED_NAMES:-DNS:example.com} agents_setup || return
 	zone '{"llm.test": {"A": ["8.8.4.4"]}, "example.com": {"A": ["8.8.4.1"]},
 		"packages.example.com": {"A": ["8.8.4.4"]}, "wheels.example.com": {"A": ["8.8.4.4"]}}'
 	# What the bed has made for others: a newcomer has no sandbox and no repository.

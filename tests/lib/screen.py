@@ -1,0 +1,294 @@
+"""screen.py [--record] GOLDEN-DIR ROWSxCOLS STEP… -- CMD…: CMD on a terminal, and what its screen shows.
+
+Steps, in order: expect:REGEX (somewhere on the screen), prompt:N (the last line is "N $", as PS1='\\# $ ' has it), send:TEXT
+(Python escapes), shot:NAME (the screen becomes what
+GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while). Parts that differ from run to run are masked, see MASKS. With
+--record a shot is written there instead, once nothing has come for two seconds. The exit code is CMD's own, 98 when
+something did not come, which is shown.
+"""
+import fcntl
+import os
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+import unicodedata
+
+LIMIT = 60
+QUIET = 2  # seconds, for --record alone
+
+# What is not the same twice, and what stands for it.
+MASKS = [
+    (r"/(?:tmp|var)/[^\s'\"│]*/(?=home\b)", "…/"),
+    (r"/tmp/rt-[0-9a-f]{8}", "…"),
+    (r"\b(ws|t|net|box|hour)-[0-9a-f]{8}\b", r"\1-…"),
+    (r"agent-loop-[a-z]+-[a-z0-9-]+", "agent-loop-…"),
+    (r"\b[0-9a-f]{12,64}\b", "…"),
+    (r"user \d+", "user …"),
+    (r"\(event \d+\)", "(event …)"),
+    (r"\bv?\d+\.\d+\.\d+\b", "…"),
+    (r"\bin \d+ (seconds|minutes|hours|min|h|s)\b|\b\d+h ?\d+m\b|\b\d+ min\b", "…"),
+    (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?", "…"),
+]
+
+
+class Screen:
+    """The part of a terminal that programs of the test use."""
+
+    def __init__(self, rows, cols):
+        self.rows, self.cols = rows, cols
+        self.saved, self.other = (0, 0), None
+        self.top, self.bottom = 0, rows - 1
+        self.y = self.x = 0
+        self.cells = self.blank()
+        self.rest = ""
+
+    def blank(self):
+        return [[" "] * self.cols for _ in range(self.rows)]
+
+    def text(self):
+        lines = ["".join(row).rstrip() for row in self.cells]
+        return "\n".join(lines).rstrip("\n") + "\n"
+
+    def scroll(self, n=1):
+        for _ in range(abs(n)):
+            gone, new = (self.top, self.bottom) if n > 0 else (self.bottom, self.top)
+            del self.cells[gone]
+            self.cells.insert(new, [" "] * self.cols)
+
+    def down(self):
+        if self.y == self.bottom:
+            self.scroll()
+        else:
+            self.y = min(self.y + 1, self.rows - 1)
+
+    def put(self, c):
+        width = 0 if unicodedata.combining(c) or c in "\u200d\ufe0f" else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        if width == 0:
+            return
+        if self.x + width > self.cols:
+            self.x = 0
+            self.down()
+        self.cells[self.y][self.x] = c
+        if width == 2:
+            self.cells[self.y][self.x + 1] = ""
+        self.x += width
+
+    def erase_line(self, how):
+        first, last = {0: (self.x, self.cols), 1: (0, self.x + 1)}.get(how, (0, self.cols))
+        for x in range(first, min(last, self.cols)):
+            self.cells[self.y][x] = " "
+
+    def erase(self, how):
+        if how >= 2:
+            self.cells = self.blank()
+            return
+        self.erase_line(how)
+        for y in range(self.y + 1, self.rows) if how == 0 else range(self.y):
+            self.cells[y] = [" "] * self.cols
+
+    def mode(self, on, numbers):
+        if not {47, 1047, 1049} & set(numbers):
+            return
+        if on and self.other is None:
+            self.other, self.cells = (self.cells, self.y, self.x), self.blank()
+        elif not on and self.other is not None:
+            (self.cells, self.y, self.x), self.other = self.other, None
+
+    def move(self, y, x):
+        self.y = max(0, min(y, self.rows - 1))
+        self.x = max(0, min(x, self.cols - 1))
+
+    def csi(self, private, args, final):
+        n = [int(a) if a.isdigit() else 0 for a in args.split(";")]
+        first = n[0] or 1
+        row = self.cells[self.y]
+        if final in "hl":
+            if private == "?":
+                self.mode(final == "h", n)
+        elif private or final in "mnqtu" and final != "u":
+            pass
+        elif final in "ABCDEFGd`":
+            y = {"A": self.y - first, "B": self.y + first, "E": self.y + first, "F": self.y - first, "d": first - 1}.get(final, self.y)
+            x = {"C": self.x + first, "D": self.x - first, "E": 0, "F": 0, "G": first - 1, "`": first - 1}.get(final, self.x)
+            self.move(y, x)
+        elif final in "Hf":
+            self.move(first - 1, (n[1] if len(n) > 1 and n[1] else 1) - 1)
+        elif final == "J":
+            self.erase(n[0])
+        elif final == "K":
+            self.erase_line(n[0])
+        elif final in "LM":
+            top, self.top = self.top, self.y
+            self.scroll(first if final == "M" else -first)
+            self.top = top
+        elif final in "ST":
+            self.scroll(first if final == "S" else -first)
+        elif final == "P":
+            del row[self.x:self.x + first]
+            row += [" "] * (self.cols - len(row))
+        elif final == "@":
+            row[self.x:self.x] = [" "] * first
+            del row[self.cols:]
+        elif final == "X":
+            row[self.x:self.x + first] = [" "] * min(first, self.cols - self.x)
+        elif final == "r":
+            self.top, self.bottom = first - 1, (n[1] if len(n) > 1 and n[1] else self.rows) - 1
+            self.move(0, 0)
+        elif final == "s":
+            self.saved = self.y, self.x
+        elif final == "u":
+            self.move(*self.saved)
+
+    def escape(self, c):
+        if c == "7":
+            self.saved = self.y, self.x
+        elif c == "8":
+            self.move(*self.saved)
+        elif c == "M" and self.y == self.top:
+            self.scroll(-1)
+        elif c == "M":
+            self.y -= 1
+        elif c in "DE":
+            self.down()
+            self.x = 0 if c == "E" else self.x
+
+    SEQUENCE = re.compile(r"\x1b(?:\[([<=>?]?)([0-9;:]*)[ -/]*([@-~])|[\]PX^_].*?(?:\x07|\x1b\\)|[ -/]+[0-~]|([0-~]))", re.S)
+
+    def feed(self, text):
+        text, at = self.rest + text, 0
+        self.rest = ""
+        while at < len(text):
+            c = text[at]
+            if c == "\x1b":
+                found = self.SEQUENCE.match(text, at)
+                if not found:
+                    self.rest = text[at:]
+                    return
+                at = found.end()
+                if found[3]:
+                    self.csi(found[1], found[2], found[3])
+                elif found[4]:
+                    self.escape(found[4])
+                continue
+            at += 1
+            if c == "\r":
+                self.x = 0
+            elif c in "\n\v\f":
+                self.down()
+            elif c == "\b":
+                self.x = max(0, self.x - 1)
+            elif c == "\t":
+                self.x = min(self.cols - 1, (self.x // 8 + 1) * 8)
+            elif c >= " " and c != "\x7f":
+                self.put(c)
+
+
+class Session:
+    def __init__(self, rows, cols, argv):
+        self.screen = Screen(rows, cols)
+        self.raw = b""
+        self.master, slave = os.openpty()
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            for fd in range(3):
+                os.dup2(slave, fd)
+            os.closerange(3, 1024)
+            os.execvp(argv[0], argv)
+        os.close(slave)
+
+    def read(self, wait):
+        if not select.select([self.master], [], [], wait)[0]:
+            return False
+        try:
+            self.raw += os.read(self.master, 65536)
+        except OSError:
+            return False
+        text = self.raw.decode("utf-8", "ignore")
+        self.raw = self.raw[len(text.encode()):] if self.raw[-1] >= 0x80 and len(self.raw) < 4 else b""
+        self.answer(text)
+        self.screen.feed(text)
+        return True
+
+    def answer(self, text):
+        """Programs ask what the terminal is and where the cursor stands."""
+        if "\x1b[c" in text:
+            os.write(self.master, b"\x1b[?62;22c")
+        if "\x1b[6n" in text:
+            self.screen.feed("")
+            os.write(self.master, f"\x1b[{self.screen.y + 1};{self.screen.x + 1}R".encode())
+
+    def until(self, done, what):
+        end = time.monotonic() + LIMIT
+        while not done():
+            if time.monotonic() > end:
+                sys.stderr.write(f"never came: {what}; the screen was:\n{masked(self.screen.text())}")
+                os.kill(self.pid, signal.SIGKILL)
+                sys.exit(98)
+            self.read(0.1)
+
+    def settle(self):
+        while self.read(QUIET):
+            pass
+
+    def wait(self):
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            self.read(0.05)
+        sys.stderr.write(f"did not end; the screen was:\n{self.screen.text()}")
+        os.kill(self.pid, signal.SIGKILL)
+        sys.exit(98)
+
+
+def masked(text):
+    for regex, stands_for in MASKS:
+        text = re.sub(regex, stands_for, text)
+    return "".join(line.rstrip() + "\n" for line in text.splitlines())
+
+
+def shot(session, path, record):
+    if record:
+        session.settle()
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(masked(session.screen.text()))
+        return
+    with open(path, encoding="utf-8") as f:
+        want = f.read()
+    session.until(lambda: masked(session.screen.text()) == want, f"the screen of {os.path.basename(path)}:\n{want}")
+
+
+def main():
+    args = sys.argv[1:]
+    record = args[0] == "--record"
+    golden, size = args[record:record + 2]
+    rest = args[record + 2:]
+    split = rest.index("--")
+    rows, cols = map(int, size.split("x"))
+    session = Session(rows, cols, rest[split + 1:])
+    for step in rest[:split]:
+        what, _, arg = step.partition(":")
+        if what == "expect":
+            session.until(lambda: re.search(arg, session.screen.text()), repr(arg))
+        elif what == "prompt":
+            session.until(lambda: session.screen.text().splitlines()[-1:] == [f"{arg} $"], f"prompt {arg}")
+        elif what == "send":
+            os.write(session.master, arg.encode("latin-1").decode("unicode_escape").encode("latin-1"))
+        elif what == "shot":
+            shot(session, f"{golden}/{arg}-{cols}x{rows}.txt", record)
+        else:
+            sys.exit(f"unknown step {step}")
+    code = session.wait()
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+main()
