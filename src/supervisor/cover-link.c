@@ -270,6 +270,9 @@ static int judge_pointer(struct supervisor *s, struct cover *c, int parent, stru
 
 	if (!is_dot_git(c) || (*now && streq(now, c->pointer)))
 		return 0;
+	/* Between its making and this look git of the host may meet it; nobody gets to try again. */
+	if (s->pointers_away++ > 0)
+		return err_set(err, EEXIST, "it leads elsewhere, and for the second time");
 	return git_cover_put_away(s, c->path, err);
 }
 

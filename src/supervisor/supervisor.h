@@ -238,6 +238,7 @@ struct supervisor {
 	unsigned n_found;	   /* number of findings so far */
 	struct seen *seen;
 	struct git_first git_first;
+	unsigned pointers_away; /* `.git` of submodules that led elsewhere: see cover-link.c */
 	struct git_cover git_cover;
 	struct cover *covers; /* see cover-link.c */
 	size_t n_covers;

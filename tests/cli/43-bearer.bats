@@ -98,7 +98,7 @@ basic() {
 @test 'a login that gh does not have says what to run' {
 	need gh
 	settings '{network: {rules: [{host: api.github.com, credential: github}]}}'
-	run -1 bed "$RALPH" run -- true
+	run -125 bed "$RALPH" run -- true
 	has "$output" 'gh auth login'
 }
 
@@ -133,10 +133,10 @@ github.com GET /x Bearer token-of-a-command' "$(given)"
 
 @test 'a source that gives nothing is an error before anything starts' {
 	settings '{credentials: [{name: a, source: "env:NOT_SET"}], network: {rules: [{host: allowed.test, credential: a}]}}'
-	run -1 bed "$RALPH" run -- true
+	run -125 bed "$RALPH" run -- true
 	has "$output" "the credential 'a': NOT_SET is not set"
 	settings '{credentials: [{name: a, source: "file:~/nowhere"}], network: {rules: [{host: allowed.test, credential: a}]}}'
-	run -1 bed "$RALPH" run -- true
+	run -125 bed "$RALPH" run -- true
 	has "$output" 'nowhere'
 	echo token >"$HOME/open"
 	chmod 644 "$HOME/open"

@@ -306,7 +306,7 @@ kept() {
 	pid=$(ralph inspect --json "$(sandbox)" | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["supervisor"])')
 	kill -9 "$pid"
 	wait_until eval "! kill -0 $pid"
-	[ ! -e "$HOME/kept" ]
+	[ ! -e "$HOME/kept/conversations" ]
 	ralph gc
 	wait_until kept
 }
