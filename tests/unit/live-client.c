@@ -87,6 +87,21 @@ bool is_closed(int fd)
 	return n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE));
 }
 
+/* The head and not a byte more: a server may begin at once. */
+static char *get_head(int fd)
+{
+	struct buf b;
+	char one;
+
+	buf_init(&b, 64 * KiB);
+	while (!b.data || !memmem(b.data, b.len, "\r\n\r\n", 4)) {
+		if (recv(fd, &one, 1, 0) != 1)
+			break;
+		(void)buf_append(&b, &one, 1);
+	}
+	return b.data ? buf_take(&b) : xstrdup("");
+}
+
 int tunnel_to(const char *authority)
 {
 	cleanup_free char *rq =
@@ -95,7 +110,7 @@ int tunnel_to(const char *authority)
 	int fd = client_proxy();
 
 	put(fd, rq);
-	answer = get(fd, "\r\n\r\n");
+	answer = get_head(fd);
 	if (strncmp(answer, "HTTP/1.1 200 ", 13) != 0)
 		fail_msg("CONNECT %s: '%s'", authority, answer);
 	return fd;
