@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,10 +161,10 @@ static int minimal_dev(int argc, char **argv)
 
 static int found; /* nftw() hands nothing through */
 
-/* Processes are another attack's; anybody may ask to be told of pressure. */
+/* Anybody may ask to be told of pressure. */
 static int is_elsewhere(const char *path)
 {
-	return (path[6] >= '1' && path[6] <= '9') || strncmp(path, "/proc/pressure/", 15) == 0;
+	return strncmp(path, "/proc/pressure/", 15) == 0;
 }
 
 static int look_at_proc(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -177,10 +178,24 @@ static int look_at_proc(const char *path, const struct stat *st, int type, struc
 	return 0;
 }
 
+/* Processes are another attack's: they end in the middle of a walk, and the walk with them. */
 static int proc_files(int argc, char **argv)
 {
-	if (nftw("/proc", look_at_proc, 16, FTW_PHYS) < 0)
+	DIR *dir = opendir("/proc");
+	struct dirent *de;
+
+	if (!dir)
 		broken("/proc");
+	while ((de = readdir(dir))) {
+		char path[PATH_MAX];
+
+		if (de->d_name[0] == '.' || (de->d_name[0] >= '1' && de->d_name[0] <= '9'))
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%s", de->d_name);
+		if (nftw(path, look_at_proc, 16, FTW_PHYS) < 0)
+			broken(path);
+	}
+	(void)closedir(dir);
 	return found;
 }
 
