@@ -382,3 +382,15 @@ few() {
 	ralph run -n "third-${WS##*-}" -- true
 	same 1 "$(grep -c '"ralph-probe","suite"' "$XDG_STATE_HOME/ralph/sandboxes/third-${WS##*-}/events.jsonl")"
 }
+
+@test 'beside processes that come and go the self-test is whole' {
+	ralph run -d
+	ralph exec "$(sandbox)" sh -c 'touch busy; while [ ! -e stop ]; do /bin/true & /bin/true; done' &
+	wait_until test -e busy
+	for _ in 1 2 3 4 5; do
+		ralph selftest "$(sandbox)" >"$T/out" || fail "$(cat "$T/out")"
+		lacks "$(cat "$T/out")" 'NOT TESTED'
+	done
+	touch stop
+	wait
+}
