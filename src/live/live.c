@@ -512,7 +512,7 @@ static int remove_of_engine(const struct places *p, const struct store_entry *e,
 	return engine_remove(spec->engine, spec->name, err);
 }
 
-int live_remove(const struct places *p, const char *name, bool force, struct err *err)
+int live_remove(const struct places *p, const char *name, bool force, bool usage, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_fd int conn = -1;
@@ -541,7 +541,7 @@ int live_remove(const struct places *p, const char *name, bool force, struct err
 		return r;
 	if (r < 0)
 		log_warn("rm", "sandbox '%s' may be left with its engine: %s", name, err->msg);
-	r = usage_keep(p->state, name, e.dir, err);
+	r = usage ? usage_keep(p->state, name, e.dir, err) : 0;
 	if (r < 0 && !force)
 		return r;
 	if (r < 0)

@@ -57,8 +57,8 @@ int live_keep(int conn, const char *name, uint32_t consent, struct err *err);
 
 /* Ends everything in NAME (commands get grace_ms) and waits for it; 0 when it was not live. */
 int live_stop(const struct places *p, const char *name, uint32_t grace_ms, struct err *err);
-/* Removes NAME; a live one only with force. */
-int live_remove(const struct places *p, const char *name, bool force, struct err *err);
+/* Removes NAME; a live one only with force. usage: what it used is kept; a loop keeps its log. */
+int live_remove(const struct places *p, const char *name, bool force, bool usage, struct err *err);
 
 /* Ports of a live sandbox on the host's loopback. *ret: {"ports": [{"host", "inside"}]}, NULL when
  * it is not live. */

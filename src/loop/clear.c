@@ -88,5 +88,5 @@ int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err 
 	save_words(l, name, &e);
 	r = keep_events(l, name, &e, ret_kept, err);
 	store_close(&e);
-	return r < 0 ? r : live_remove(&l->q.places, name, true, err);
+	return r < 0 ? r : live_remove(&l->q.places, name, true, false, err);
 }

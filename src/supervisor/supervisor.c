@@ -46,6 +46,7 @@
 #include "spec/host-env.h"
 #include "supervisor/broker.h"
 #include "record/runtime.h"
+#include "spec/of-loop.h"
 
 void sup_event(struct supervisor *s, const char *type, json_t *details)
 {
@@ -405,7 +406,9 @@ static char *detach(struct supervisor *s)
 		return NULL;
 	}
 	git_repo_forget(&s->places, s->spec);
-	if (usage_keep(s->places.state, s->spec->name, s->entry.dir, &err) < 0)
+	/* A loop keeps the logs of its sandboxes, and usage is read from those. */
+	if (!spec_is_loops(s->spec) &&
+	    usage_keep(s->places.state, s->spec->name, s->entry.dir, &err) < 0)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	if (engine_remove(s->spec->engine, s->spec->name, &err) < 0 ||
 	    store_detach(&s->places, s->spec->name, &doomed, &err) < 0)

@@ -168,6 +168,6 @@ try() {
 @test 'a login that is swapped for a pipe or a device does not hold a start' {
 	mkdir -p "$HOME/.claude"
 	mkfifo "$HOME/.claude/.credentials.json"
-	run -1 timeout 20 "$RALPH" run -- true
+	run -125 timeout 20 "$RALPH" run -- true
 	has "$output" 'not a regular file'
 }

@@ -52,7 +52,7 @@ check() {
 }
 
 @test "preflight without --agent judges the agent that a loop would have, and says which" {
-	must_exit 1 ralph preflight --json >"$T/checks" 2>"$T/err"
+	must_exit 8 ralph preflight --json >"$T/checks" 2>"$T/err"
 	has "$(check credentials)" "False, 'anthropic"
 	has "$(cat "$T/err")" 'the agent is claude, as you name none; to have another: ralph preflight --agent AGENT'
 	mkdir -p "$HOME/.local/bin"

@@ -84,10 +84,13 @@ static int take_agent(struct cli *cli, const char *path)
 
 static int exit_code_of(const struct preflight *p)
 {
+	bool other = false;
+
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->rows[i].ok && p->rows[i].credential)
-			return CRED_EXIT;
-	return p->ok ? EXIT_OK : EXIT_RUNTIME;
+		other = other || (!p->rows[i].ok && !p->rows[i].credential);
+	if (other)
+		return EXIT_RUNTIME;
+	return p->ok ? EXIT_OK : CRED_EXIT;
 }
 
 static int cmd_preflight_run(struct cli *cli, void *args_, int argc, char **argv)

@@ -75,7 +75,7 @@ static int prune_one(const struct places *p, const char *name, const struct prun
 	if (dry)
 		r = live_inspect(p, name, &live, err);
 	else
-		r = live_remove(p, name, false, err);
+		r = live_remove(p, name, false, true, err);
 	if (r == -EBUSY || r == -ENOENT || live)
 		return 0; /* it runs, or somebody else has removed it just now */
 	if (r == 0)

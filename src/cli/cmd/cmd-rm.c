@@ -56,7 +56,7 @@ static int rm_one(const struct places *p, const char *name, void *args_, struct 
 {
 	const struct rm_args *args = args_;
 
-	int r = live_remove(p, name, args->force || args->all, err);
+	int r = live_remove(p, name, args->force || args->all, true, err);
 
 	if (r == 0)
 		tell_kept(p, name);

@@ -254,6 +254,17 @@ static void on_notice(struct strv *kept, struct wire_reader *r)
 		strv_push(kept, text);
 }
 
+/* News are of what happens now. Only a command that has the terminal is not interrupted. */
+static void on_news(struct session *s, struct wire_reader *r)
+{
+	const char *text = wire_get_str(r);
+
+	if (text && s->raw && s->news.n < NOTICES_MAX)
+		strv_push(&s->news, text);
+	else if (text && !s->raw)
+		log_info("workspace", "%s", text);
+}
+
 static void send_signal(const struct session *s, int sig)
 {
 	cleanup_buf struct buf b;
@@ -318,7 +329,7 @@ static void on_frame(struct session *s, struct wire_msg *m)
 		on_notice(&s->notices, &r);
 		break;
 	case WIRE_NEWS:
-		on_notice(&s->news, &r);
+		on_news(s, &r);
 		break;
 	case WIRE_SUSPENDED:
 		on_suspended(s);
