@@ -178,13 +178,9 @@ us_1() {
 	[ -e "$(git worktree list --porcelain | sed -n 's/^worktree //p' | grep -- -us-1-)/$1" ]
 }
 
-# kill_supervisor NAME: of a sandbox of this test whose name has that in it.
+# kill_supervisor PART: of the sandbox whose name has that in it.
 kill_supervisor() {
-	local pid
-
-	for pid in $(pgrep -f "libexec/ralph/supervisor .*$1"); do
-		! grep -qsF "$T" "/proc/$pid/environ" || kill -9 "$pid"
-	done
+	pkill -9 -f "libexec/ralph/supervisor $(ralph ls -q | grep -- "$1")"
 }
 
 @test 'a worker whose sandbox is killed while it verifies goes on by itself' {
