@@ -69,7 +69,7 @@ static int merge_branch(struct worker *w, char **ret_why, struct err *err)
 
 static int verify_set(struct worker *const *set, size_t n, struct verify_result *v, struct err *err)
 {
-	cleanup_free const struct task **tasks = xcalloc(n, sizeof(*tasks));
+	cleanup_free const struct task **tasks = xcalloc(n, sizeof(struct task *));
 	struct loop *l = set[0]->l;
 	int r;
 
@@ -144,7 +144,7 @@ static int judge(struct pool *p, struct worker **set, size_t n, struct err *err)
 static int merge_branches(struct worker **set, size_t n, size_t *ret_in, char **ret_why,
 			  struct err *err)
 {
-	cleanup_free struct worker **out = xcalloc(n, sizeof(*out));
+	cleanup_free struct worker **out = xcalloc(n, sizeof(struct worker *));
 	size_t n_in = 0, n_out = 0;
 	int r = 0;
 
@@ -160,7 +160,7 @@ static int merge_branches(struct worker **set, size_t n, size_t *ret_in, char **
 	}
 	if (r < 0)
 		return r;
-	memcpy(set + n_in, out, n_out * sizeof(*out));
+	memcpy(set + n_in, out, n_out * sizeof(struct worker *));
 	forget_before(out, n_out);
 	*ret_in = n_in;
 	return 0;

@@ -207,7 +207,7 @@ static bool is_alone(const struct pool *p, size_t ready)
 static int add_ready(struct pool *p, size_t n, struct err *err)
 {
 	struct loop *l = p->l;
-	cleanup_free struct task **ready = xcalloc(n + 1, sizeof(*ready));
+	cleanup_free struct task **ready = xcalloc(n + 1, sizeof(struct task *));
 	size_t waiting = count(p, WORKER_WAITS), found;
 	size_t want = n > waiting ? n - waiting : 0;
 	int r = 0;
