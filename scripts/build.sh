@@ -1,5 +1,6 @@
 #!/bin/bash
-# scripts/build.sh DIR [MESON OPTION…]: configures DIR when it is new or its options changed, builds it.
+# scripts/build.sh DIR [MESON OPTION…]: configures DIR when it is new or its options changed, builds it, or of it only the
+# target that TARGET names.
 # Warnings are errors in CI alone: a user's compiler may know others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,7 +32,7 @@ elif [ "$(cat "$stamp" 2>/dev/null)" != "$asked" ]; then
 fi
 printf '%s\n' "$asked" >"$stamp"
 log=$dir/.build.log
-ninja -C "$dir" -j "$(nproc)" --quiet >"$log" 2>&1 || {
+ninja -C "$dir" -j "$(nproc)" --quiet ${TARGET:+"$TARGET"} >"$log" 2>&1 || {
 	cat "$log" >&2
 	exit 1
 }
