@@ -12,7 +12,8 @@ static const char *const names[] = {"GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN",
 				    "GITHUB_ENTERPRISE_TOKEN"};
 
 #define EXPRESSION_CHARS "|()^$\\"
-#define INTERVALS_MAX 2 /* of at most 99 each: they multiply the size of an expression */
+#define INTERVALS_MAX 2	    /* of at most 99 each */
+#define NODES_MAX (1 << 18) /* of the compiled expression: repeats multiply its size */
 
 static bool is_expression(const char *pattern)
 {
@@ -31,20 +32,42 @@ static bool is_expression_inside(const char *pattern)
 	return is_expression(inside);
 }
 
-/* regcomp() and regexec() have no bounds of their own. */
+/* The largest number of an interval, 1 for none; 0: it is too large. */
+static size_t interval_most(const char *p)
+{
+	size_t most = 1;
+
+	for (; *p && *p != '}'; p += strcspn(p, ",}"), p += *p == ',') {
+		size_t digits = strspn(p, "0123456789"), v = 0;
+
+		if (digits > 2)
+			return 0;
+		for (size_t i = 0; i < digits; i++)
+			v = v * 10 + (size_t)(p[i] - '0');
+		most = v > most ? v : most;
+	}
+	return most;
+}
+
+/*
+ * regcomp() and regexec() have no bounds of their own. regcomp() copies the part before an interval
+ * as often as the interval says, and the part before a '+' once. Of one character that is one node
+ * more; of a group or of another repeat it doubles all that was copied before.
+ */
 static bool is_bounded(const char *pattern)
 {
-	size_t intervals = 0;
+	size_t intervals = 0, nodes = 2 * strlen(pattern);
 
 	for (const char *p = pattern; *p; p++) {
 		if (*p == '\\' && isdigit((unsigned char)p[1]))
 			return false; /* a back reference */
-		if (*p != '{')
-			continue;
-		for (const char *d = p + 1; *d && *d != '}'; d += strcspn(d, ",}"), d += *d == ',')
-			if (strspn(d, "0123456789") > 2)
-				return false;
-		if (++intervals > INTERVALS_MAX)
+		if (*p == '+' && p > pattern && strchr(")+*?}", p[-1]))
+			nodes *= 2;
+		if (*p == '{') {
+			nodes *= interval_most(p + 1);
+			intervals++;
+		}
+		if (nodes == 0 || nodes > NODES_MAX || intervals > INTERVALS_MAX)
 			return false;
 	}
 	return true;

@@ -77,9 +77,20 @@ static void patterns_with_its_signs_are_regular_expressions_too(void **state)
 static void expressions_that_are_none_or_have_no_bound_are_told(void **state)
 {
 	static const char *const wrong[] = {
-		"(", "a)(", "\\", "a{1,2}{1,2}{1,2}$", "(a{1,100})", "(a)\\1", "([)",
+		"(",
+		"a)(",
+		"\\",
+		"a{1,2}{1,2}{1,2}$",
+		"(a{1,100})",
+		"(a)\\1",
+		"([)",
+		/* regcomp() would double it with each sign and take all memory. */
+		"\\++++++++++++++++++++++++++++++++++++++++",
+		"((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)",
 	};
-	static const char *const right[] = {"*_CORP", "[a", "a{1,2}{1,2}{1,2}", "A|B", "^A_{1,9}$"};
+	static const char *const right[] = {
+		"*_CORP", "[a", "a{1,2}{1,2}{1,2}", "A|B", "^A_{1,9}$", "^([A-Z]+_)+(TOKEN|KEY)$",
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		if (!refused_env_wrong(wrong[i]))
