@@ -82,7 +82,8 @@ static size_t frame_len(const char *p, size_t n)
 {
 	const char *close = memmem(p + 5, (n < FRAME_MAX ? n : FRAME_MAX) - 5, "-----", 5);
 
-	return close ? (size_t)(close - p) + 5 : sizeof(begin_mark) - 1;
+	/* The text may end behind "-----END ", which is shorter than "-----BEGIN ". */
+	return close ? (size_t)(close - p) + 5 : sizeof(end_mark) - 1;
 }
 
 /* Without an end nobody knows how far it goes: only lines of it are taken out. */

@@ -74,6 +74,20 @@ static void key_without_its_end_hides_its_own_lines_and_nothing_else(void **stat
 		    "what is in this record of the work of the day and of the night as well " END);
 }
 
+/* Under ASan a byte too far is a failure; without it the rest of the text would be anything. */
+static void text_that_ends_within_the_last_line_of_a_key_ends_there(void **state)
+{
+	cleanup_free char *end = xstrdup(END);
+
+	for (size_t n = strlen("-----END "); n < strlen(END); n++) {
+		cleanup_free char *text = xasprintf("%s\n%.*s", BEGIN, (int)n, end);
+		cleanup_free char *got = filtered(NULL, text, strlen(text));
+
+		assert_true(strncmp(got, GONE, strlen(GONE)) == 0);
+		assert_true(strlen(got) <= strlen(GONE) + n);
+	}
+}
+
 static void far_end_does_not_belong_to_a_key(void **state)
 {
 	size_t n = 100000;
@@ -255,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(private_key_is_taken_out_with_its_frame),
 		cmocka_unit_test(key_without_its_end_hides_its_own_lines_and_nothing_else),
+		cmocka_unit_test(text_that_ends_within_the_last_line_of_a_key_ends_there),
 		cmocka_unit_test(far_end_does_not_belong_to_a_key),
 		cmocka_unit_test(key_behind_an_escape_of_json_is_seen),
 		cmocka_unit_test(known_values_are_found_by_their_hashes),
