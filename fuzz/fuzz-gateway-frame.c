@@ -38,6 +38,43 @@ static void event(const struct wire_msg *m)
 			abort();
 }
 
+/* The same for cred, which judges by these rules too. */
+static void policy(const struct wire_msg *m)
+{
+	struct net_policy p, again;
+	struct wire_msg copy;
+
+	if (gw_get_policy(m, &p) < 0)
+		return;
+	wire_msg_init(&copy);
+	gw_put_policy(&copy.body, &p);
+	if (gw_get_policy(&copy, &again) < 0 || again.tier != p.tier || again.n_rules != p.n_rules)
+		abort();
+	wire_msg_done(&copy);
+	net_policy_clear(&again);
+	net_policy_clear(&p);
+}
+
+static void listeners(const struct wire_msg *m)
+{
+	struct gw_listener *l = NULL;
+	size_t n = 0;
+
+	if (gw_get_listeners(m, &l, &n) < 0)
+		return;
+	if (n > GW_LISTENERS_MAX)
+		abort();
+	free(l);
+}
+
+static void spend(const struct wire_msg *m)
+{
+	struct gw_spend s;
+
+	if (gw_get_spend(m, &s) == 0 && (s.input > GW_TOKENS_MAX || s.output > GW_TOKENS_MAX))
+		abort();
+}
+
 static void header(const struct wire_msg *m)
 {
 	struct gw_header h;
@@ -76,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	wire_msg_init(&m);
 	(void)buf_append(&m.body, data + 1, size - 1);
-	switch (data[0] % 7) {
+	switch (data[0] % 10) {
 	case 0:
 		config(&m);
 		break;
@@ -96,8 +133,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 5:
 		(void)gw_get_health(&m, &health);
 		break;
-	default:
+	case 6:
 		edge_frames(&m);
+		break;
+	case 7:
+		policy(&m);
+		break;
+	case 8:
+		listeners(&m);
+		break;
+	default:
+		spend(&m);
 		break;
 	}
 	wire_msg_done(&m);
