@@ -38,7 +38,8 @@ int buf_reserve(struct buf *b, size_t n)
 
 int buf_append(struct buf *b, const void *p, size_t n)
 {
-	int r = buf_reserve(b, n);
+	/* Mostly there is room, and then the maximum holds too: cap is at most max + 1. */
+	int r = n < b->cap - b->len ? 0 : buf_reserve(b, n);
 
 	if (r < 0)
 		return r;

@@ -20,10 +20,11 @@
 	(96 * KiB)	   /* read from one side and not yet understood: a head and a little more  \
 			    */
 #define SCRATCH (64 * KiB) /* one read; shared by all connections */
-#define PENDING_MAX (192 * KiB) /* read from one side, not yet taken by the other */
-#define REPLY_MAX (8 * KiB)	/* an answer of our own */
-#define SPLICE_AFTER (64 * KiB) /* of large reads in a row that make a tunnel bulk */
-#define SPLICE_READ (8 * KiB)	/* the least size of a large read */
+#define PENDING_MAX (192 * KiB)	 /* read from one side, not yet taken by the other */
+#define REPLY_MAX (8 * KiB)	 /* an answer of our own */
+#define HEAD_USUAL (1 * KiB - 1) /* room for a head that is written; malloc() is quick up to this */
+#define SPLICE_AFTER (64 * KiB)	 /* of large reads in a row that make a tunnel bulk */
+#define SPLICE_READ (8 * KiB)	 /* the least size of a large read */
 #define PIPE_SIZE (512 * KiB)
 #define PIPES_MAX 64   /* held at once; a tunnel that gets none copies */
 #define PIPES_IDLE 8   /* empty ones kept */

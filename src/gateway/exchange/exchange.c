@@ -23,11 +23,13 @@ enum move { MOVE_IDLE, MOVE_BLOCKED, MOVE_MORE, MOVE_OVER };
 
 struct exchange *exchange_new(const struct http1_head *h)
 {
-	struct exchange *x = xcalloc(1, sizeof(*x));
+	/* Not calloc(), which takes nothing of what was freed before. */
+	struct exchange *x = xmalloc(sizeof(*x));
 	/* For the log, which has no query: it may hold secrets. */
 	struct slice path =
 		h->form == HTTP1_ORIGIN || h->form == HTTP1_ABSOLUTE ? h->url.path : h->target;
 
+	*x = (struct exchange){0};
 	memcpy(x->method, h->method.p, h->method.n);
 	x->path =
 		xstrndup(path.p ? path.p : "", path.n < GW_TEXT_MAX - 1 ? path.n : GW_TEXT_MAX - 1);
@@ -277,6 +279,7 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 		x->client_keeps = false;
 	e.close = !x->client_keeps && h->status != 101;
 	e.keep_upgrade = h->status == 101;
+	(void)buf_reserve(&c->out, HEAD_USUAL);
 	return http1_write_response(&c->out, h, &e) == 0;
 }
 

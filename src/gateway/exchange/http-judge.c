@@ -58,8 +58,7 @@ static int write_head(struct conn *c, const struct http1_head *h, const struct e
 			set[e.n_set++] = (struct http1_set){slice_of("Proxy-Authorization"),
 							    slice_of(p->auth)};
 	}
-	/* One allocation for nearly all heads. */
-	(void)buf_reserve(&c->x->head, 1 * KiB);
+	(void)buf_reserve(&c->x->head, HEAD_USUAL);
 	return http1_write_request(&c->x->head, h, &e);
 }
 

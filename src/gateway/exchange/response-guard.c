@@ -9,10 +9,9 @@
 
 struct response_guard *response_guard_new(struct gw *gw, const struct gw_route *route)
 {
-	struct response_guard *g = xcalloc(1, sizeof(*g));
+	struct response_guard *g = xmalloc(sizeof(*g)); /* as exchange_new() */
 
-	g->gw = gw;
-	g->route = route;
+	*g = (struct response_guard){.gw = gw, .route = route};
 	buf_init(&g->head, HTTP1_HEAD_MAX);
 	buf_init(&g->limits, GW_LIMITS_MAX);
 	spool_init(&g->body, BODY_SIGNED_MAX, &gw->spooled);
