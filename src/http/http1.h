@@ -108,6 +108,7 @@ struct http1_field {
 struct http1_head {
 	size_t scanned;	   /* between calls: the search for the end goes on there */
 	size_t line_start; /* the start of the line at `scanned` */
+	uint32_t of;	   /* the caller's mark of whose head it is; gone with the next one */
 
 	/* a request */
 	struct slice method;

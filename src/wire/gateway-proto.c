@@ -240,9 +240,6 @@ static void wipe_strv(struct strv *s)
 void gw_header_init(struct gw_header *h)
 {
 	*h = (struct gw_header){0};
-	strv_init(&h->set);
-	strv_init(&h->drop);
-	strv_init(&h->secrets);
 }
 
 void gw_header_done(struct gw_header *h)

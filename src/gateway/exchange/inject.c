@@ -110,11 +110,37 @@ static struct injected *remember(const struct conn *c, struct gw_header *h)
 	return slot;
 }
 
-/* The request's head, read again: nothing of it is kept while c waits for an answer. */
+/* Is the head that was read last still c's? */
+static bool is_head_of(const struct conn *c)
+{
+	return c->gw->head.of && c->gw->head.of == c->flow;
+}
+
+/*
+ * Keeps the bytes of c's head, and returns how many of them are still in c->in. A head that came
+ * without more changes hands, so that what was read of it points where it did.
+ */
+static size_t keep_head(struct conn *c, size_t head_len)
+{
+	struct buf *kept = &c->x->guard->head;
+
+	if (c->in.len > head_len) {
+		(void)buf_append(kept, c->in.data, head_len);
+		return head_len;
+	}
+	*kept = c->in;
+	buf_init(&c->in, IN_MAX);
+	c->gw->head.of = c->flow;
+	return 0;
+}
+
+/* The request's head, which is read again if another one was read while c waited for an answer. */
 static struct http1_head *head_of(struct conn *c)
 {
 	const struct buf *b = &c->x->guard->head;
 
+	if (is_head_of(c))
+		return &c->gw->head;
 	http1_reset(&c->gw->head);
 	return http1_parse_request(b->data, b->len, &c->gw->head) > 0 ? &c->gw->head : NULL;
 }
@@ -130,23 +156,27 @@ static void send_with(struct conn *c, struct injected *in, struct http1_head *h,
 
 static void on_header(struct ask *a, struct wire_msg *m);
 
-/* Does not use gw->head, which may hold the server's answer by now. */
-static char *content_type_of(const struct response_guard *g)
+/* Does not change gw->head, which may hold the server's answer by now. */
+static char *content_type_of(const struct conn *c)
 {
-	struct http1_head h;
+	const struct buf *kept = &c->x->guard->head;
+	struct http1_head again;
+	const struct http1_head *h = is_head_of(c) ? &c->gw->head : &again;
 	const struct http1_field *f;
 
-	http1_reset(&h);
-	if (http1_parse_request(g->head.data, g->head.len, &h) <= 0)
-		return NULL;
-	f = http1_find(&h, "content-type");
+	if (h == &again) {
+		http1_reset(&again);
+		if (http1_parse_request(kept->data, kept->len, &again) <= 0)
+			return NULL;
+	}
+	f = http1_find(h, "content-type");
 	return f ? xstrndup(f->value.p, f->value.n) : NULL;
 }
 
 static int put_ask(struct conn *c, bool wait)
 {
 	struct response_guard *g = c->x->guard;
-	cleanup_free char *content_type = content_type_of(g);
+	cleanup_free char *content_type = content_type_of(c);
 	char digest[SPOOL_HEX] = "";
 	struct gw_header_ask ask = {
 		.credential = c->x->credential,
@@ -161,6 +191,7 @@ static int put_ask(struct conn *c, bool wait)
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WIRE_BODY_MAX);
+	(void)buf_reserve(&b, HEAD_USUAL);
 	if (g->digested && spool_sha256(&g->body, digest) < 0)
 		return -EIO;
 	gw_put_header_ask(&b, &ask);
@@ -429,7 +460,7 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 	g = x->guard = response_guard_new(c->gw, route);
 	g->carries = true;
 	g->trust = route ? route : trust_of(c);
-	(void)buf_append(&g->head, c->in.data, head_len);
+	head_len = keep_head(c, head_len);
 	g->body.max = BODY_KEPT_MAX;
 	g->whole = x->request.done;
 	if (!g->whole && (h->body != HTTP1_BODY_LENGTH || h->length <= BODY_KEPT_MAX))
