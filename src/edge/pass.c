@@ -91,6 +91,8 @@ void pass_dialled(struct conn *c, const struct refusal *no)
 
 	if (c->state == CONN_PASS)
 		return;
+	if (!no)
+		socket_tune(c->up.io.fd);
 	/* The answer may have to wait for room in the line: nothing else of it goes on meanwhile. */
 	if (no)
 		c->gw->program->end(c);

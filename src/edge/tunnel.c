@@ -109,6 +109,18 @@ static ssize_t fill_pipe(struct pump *p, struct stream *from)
 	return n;
 }
 
+/*
+ * The first bytes to a server leave at once, since none before them wait to be acknowledged. So the
+ * socket is told not to wait for that before its second bytes: short tunnels have none.
+ */
+static void tune(struct pump *p, const struct stream *to, uint64_t written)
+{
+	if (!p->untuned || !written)
+		return;
+	socket_tune(to->io.fd);
+	p->untuned = false;
+}
+
 static ssize_t copy_some(struct gw *gw, struct pump *p, struct stream *from, struct stream *to,
 			 uint64_t *count)
 {
@@ -119,6 +131,7 @@ static ssize_t copy_some(struct gw *gw, struct pump *p, struct stream *from, str
 		return n;
 	if (p->tunnel)
 		p->tunnel->said = server_hello_feed(&p->tunnel->hello, gw->scratch, (size_t)n);
+	tune(p, to, *count);
 	p->run = (size_t)n >= SPLICE_READ ? p->run + (size_t)n : 0;
 	r = stream_send(to, &p->pending, gw->scratch, (size_t)n, count);
 	return r < 0 ? r : n;
@@ -127,8 +140,11 @@ static ssize_t copy_some(struct gw *gw, struct pump *p, struct stream *from, str
 /* Writes the bytes that were read before: the buffer first, then the pipe. */
 static ssize_t flush(struct pump *p, struct stream *to, uint64_t *count)
 {
-	ssize_t r = p->pending.len ? stream_flush(to, &p->pending, count) : 0;
+	ssize_t r;
 
+	if (p->pending.len || p->in_pipe)
+		tune(p, to, *count);
+	r = p->pending.len ? stream_flush(to, &p->pending, count) : 0;
 	return r < 0 ? r : drain_pipe(p, to, count);
 }
 
@@ -406,6 +422,7 @@ void edge_start_tunnel(struct conn *c, bool check)
 	t->tls_only =
 		check && (c->port == 443 || (own(c)->name && name_is_second_hand(own(c)->name)));
 	pump_init(&t->up);
+	t->up.untuned = true;
 	pump_init(&t->down);
 	c->gw->health.tunnels++;
 	if (!check)

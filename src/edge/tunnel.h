@@ -15,6 +15,7 @@ struct pump {
 	size_t in_pipe;
 	size_t run;	       /* bytes of large reads in a row: bulk is spliced */
 	bool done;	       /* the end has been passed on */
+	bool untuned;	       /* see tune() */
 	struct tunnel *tunnel; /* NULL, or whose `said` is told by what passes */
 };
 

@@ -98,7 +98,6 @@ static int try_address(struct dial *d, struct attempt *a, const struct ip *ip)
 
 	if (fd < 0)
 		return -errno;
-	socket_tune(fd);
 	if (connect(fd, (struct sockaddr *)&sa, len) < 0 && errno != EINPROGRESS)
 		return -errno;
 	a->io = (struct ev_io){.fd = fd, .fn = on_connect};
