@@ -114,7 +114,7 @@ static void aws_payload(struct meter *m)
 	if (!bytes_of(&m->frame, &bytes))
 		meter_doc_feed(m, m->frame.data, m->frame.len);
 	else if (base64_get(&event, bytes.p, bytes.n) == 0)
-		meter_doc_feed(m, event.data, event.len);
+		meter_doc_feed(m, buf_str(&event), event.len);
 }
 
 /* Both lengths of a frame are known: what of it is skipped, what is payload. */
