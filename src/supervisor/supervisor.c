@@ -347,6 +347,8 @@ static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
 	if (r == 0)
 		r = events_open(s->entry.dir, &s->events, err);
 	if (r == 0)
+		r = budget_link_start(s, err);
+	if (r == 0)
 		r = open_control(s, err);
 	if (r < 0)
 		return r;

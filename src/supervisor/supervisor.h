@@ -413,6 +413,8 @@ void usage_link_settle(struct supervisor *s, const struct reservation *r);
 void usage_link_stop(struct supervisor *s);
 
 /* budget-link.c: requests and what they may cost */
+/* Settles what a supervisor that was killed had reserved. */
+int budget_link_start(struct supervisor *s, struct err *err);
 void budget_link_ask(struct supervisor *s, const struct wire_msg *m); /* GW_SPEND */
 /* Takes the reservation away, for *ret to be freed by budget_link_done(); false: there is none. */
 bool budget_link_take(struct supervisor *s, uint32_t id, struct reservation *ret);

@@ -95,6 +95,23 @@ between() {
 	same 402 "$(ralph run -n "$name" --budget 6 -- sh -c "$(post whole dear 1)")"
 }
 
+@test 'a request under way costs what was reserved when the supervisor is killed' {
+	touch "$PROV/keep"
+	name=budget-${WS##*-}
+	ralph run -d -n "$name" --budget 1000 -- true
+	ralph exec "$name" sh -c "$(post cut dear 2000)" >/dev/null 2>&1 3>&- &
+	pid=$!
+	wait_until eval '[ "$(requests)" = 1 ]'
+	# shellcheck disable=SC2046 # both of its halves
+	kill -KILL $(helper_of supervisor "$name")
+	wait "$pid" || :
+	same 402 "$(ralph run -n "$name" --budget 6 -- sh -c "$(post whole dear 1)")"
+	between 6000 6300 "$(spent)"
+	# It is settled once.
+	same 402 "$(ralph run -n "$name" --budget 6 -- sh -c "$(post whole dear 1)")"
+	between 6000 6300 "$(spent)"
+}
+
 @test 'an error of the provider, and a request that was never sent, cost nothing' {
 	same 529 "$(ralph run --budget 1000 -- sh -c "$(post error dear 2000)")"
 	same 0 "$(spent)"
