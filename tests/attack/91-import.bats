@@ -193,3 +193,21 @@ brings() {
 		git update-ref refs/heads/link2 $(git commit-tree -p main -m x $(git write-tree))'
 	same start "$(git log --branches --tags --format=%s)"
 }
+
+@test 'imports beside git gc --prune=now of the user leave no reference without its objects' {
+	local gc
+
+	touch "$T/go"
+	while [ -e "$T/go" ]; do git gc -q --prune=now || break; done >"$T/gc" 2>&1 3>&- &
+	gc=$!
+	within 'for i in $(seq 120); do echo $i >>n; git add n; git commit -qm "n $i"; git branch "at-$i"; done'
+	for i in 1 2 3; do within "echo $i >m; git add m; git commit -qm 'm $i'"; done
+	rm "$T/go"
+	wait "$gc"
+	same '' "$(cat "$T/gc")"
+	git fsck --connectivity-only >"$T/fsck" 2>&1 || fail "$(cat "$T/fsck")"
+	same 'm 3' "$(git log -1 --format=%s)"
+	same 120 "$(git for-each-ref 'refs/heads/at-*' | wc -l)"
+	same '' "$(find .git/objects -name '*.keep')"
+	git status --short >/dev/null
+}

@@ -168,6 +168,17 @@ static int check_object(const git_oid *oid, void *arg)
 	return type == GIT_OBJECT_TAG ? check_tag(c, oid) : 0;
 }
 
+/* The user's own objects that the received ones name. */
+static void list_borrowed(struct check *c)
+{
+	struct import *im = c->im;
+
+	im->borrowed = xcalloc(c->known.n + 1, sizeof(*im->borrowed));
+	for (size_t i = 0; i < c->known.cap; i++)
+		if (c->known.v[i].used && !git_odb_exists(c->pack, &c->known.v[i].oid))
+			im->borrowed[im->n_borrowed++] = c->known.v[i].oid;
+}
+
 int import_check(struct import *im, struct err *err)
 {
 	struct check c = {.im = im, .pack = im->received, .err = err};
@@ -178,6 +189,8 @@ int import_check(struct import *im, struct err *err)
 	/* An error of libgit2 itself has left no sentence. */
 	if (r < 0 && !err->msg[0])
 		r = gitlib_err(err, "cannot read the received objects");
+	if (r == 0)
+		list_borrowed(&c);
 	free(c.known.v);
 	return r < 0 ? r : 0;
 }

@@ -36,6 +36,8 @@ void import_done(struct import *im)
 	struct err ignored;
 
 	import_index_drop(im);
+	import_release(im);
+	free(im->borrowed);
 	closep(&im->helper);
 	if (own)
 		(void)path_remove_tree(AT_FDCWD, own, &ignored);
@@ -663,8 +665,10 @@ static int recover_all(struct import *im, struct err *err)
 {
 	int r = import_recover(im, err);
 
-	if (r == 0)
+	if (r == 0) {
 		remove_leftovers(im);
+		import_release_left(im);
+	}
 	if (r == 0)
 		import_drop_modules(im);
 	for (size_t i = 0; r == 0 && i < im->n_modules; i++)

@@ -32,7 +32,7 @@
 #define IMPORT_TIPS_MAX 200000	  /* references of the user's, as they were told */
 #define IMPORT_MODULES_MAX 64	  /* submodules, nested ones included */
 #define IMPORT_LFS_MAX 10000	  /* files of git-lfs in one import */
-#define IMPORT_LOOSE_MAX 100	  /* objects that are kept one by one; more stay a pack */
+#define IMPORT_LOOSE_MAX 100	  /* objects that may be kept one by one; more stay a pack */
 #define IMPORT_DIR "ralph-import" /* of the git directory: what an import needs while it runs */
 #define IMPORT_TIPS_FD 3	  /* what the sandbox was told */
 #define IMPORT_LOCK_MS 100000	  /* other imports into the same repository may take this long */
@@ -87,7 +87,10 @@ struct import {
 	git_odb *received; /* the received ones alone; NULL: there are none */
 	char *quarantine;  /* their directory */
 	git_oid pack;	   /* the name of their pack */
+	char *keep;	   /* a file that keeps their pack from `git gc`; NULL: there is none */
 	size_t n_objects;
+	git_oid *borrowed; /* objects of the user's that they name */
+	size_t n_borrowed;
 	size_t n_lfs; /* files of git-lfs */
 	bool partial; /* the user's clone lacks objects that its remote has */
 	enum import_when when;
@@ -177,8 +180,17 @@ void import_index_drop(struct import *im);
 int import_git_start(struct import *im, struct err *err);
 bool import_git_index(struct import *im);
 
-/* import-move.c: objects, references and index become the user's, in this order */
+/*
+ * import-objects.c: received objects become the user's, and `git gc` leaves them alone until
+ * import_release(); import_release_left() is for what a killed import left. import_check_there():
+ * -EAGAIN if git removed something that the rows need; reachable: or might remove it.
+ */
 int import_move_objects(struct import *im, struct err *err);
+void import_release(struct import *im);
+void import_release_left(const struct import *im);
+int import_check_there(const struct import *im, bool reachable, struct err *err);
+
+/* import-move.c: references and index become the user's, in this order */
 int import_move(struct import *im, struct err *err); /* after the index was prepared */
 /* Finishes or undoes what a killed import left. */
 int import_recover(struct import *im, struct err *err);
