@@ -211,3 +211,15 @@ brings() {
 	same '' "$(find .git/objects -name '*.keep')"
 	git status --short >/dev/null
 }
+
+@test 'the export uses no file of /tmp: one that is full, missing or forged neither stops nor delays it' {
+	TMPDIR=$T/nowhere ralph run --name "import-${WS##*-}" -e TMPDIR=/nowhere -e GIT_AUTHOR_NAME=a -e GIT_AUTHOR_EMAIL=a@example.invalid \
+		-e GIT_COMMITTER_NAME=a -e GIT_COMMITTER_EMAIL=a@example.invalid -- bash -ec 'echo 1 >n; git add n; git commit -qm one' \
+		>"$T/said" 2>&1 || fail "$(cat "$T/said")"
+	same one "$(git log -1 --format=%s)"
+	ralph rm "import-${WS##*-}"
+	# Every file that appears in a new directory of /tmp becomes a pipe that nobody writes to.
+	within '(while :; do for f in /tmp/*/*; do [ -p "$f" ] || { rm -f "$f" && mkfifo "$f"; }; done; done) >/dev/null 2>&1 &
+		echo 2 >n; git commit -qam two'
+	same two "$(git log -1 --format=%s)"
+}
