@@ -29,7 +29,7 @@ static void make_command(const struct places *p, const struct nested *n, const c
 	strv_push(argv, "sh");
 	strv_push(argv, "-c");
 	/* Named, so that git does not find the repository above it. */
-	strv_push(argv, "cd \"$1\" && GIT_DIR=$2 GIT_WORK_TREE=$1 exec sh -c \"$3\"");
+	strv_push(argv, "cd \"$1\" && GIT_DIR=$2 GIT_WORK_TREE=$1 exec sh -c \"$3\" </dev/null");
 	strv_push(argv, "sh");
 	strv_push(argv, dir);
 	strv_push(argv, n->path);

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/text/term.h"
+#include "compose/build.h"
+#include "live/git-repo.h"
 #include "record/store.h"
 #include "workspace/gitdir.h"
 #include "workspace/private/private-git.h"
@@ -10,6 +13,7 @@ void held_done(struct held *h)
 {
 	places_done(&h->places);
 	free(h->root);
+	strv_done(&h->named);
 }
 
 /* A sandbox that was removed leaves what is held in the repository. */
@@ -25,7 +29,7 @@ static int open_here(struct cli *cli, const char *name, struct held *ret)
 		return -ENOENT;
 	cli->err = (struct err){0};
 	ret->root = xstrdup(git.root);
-	return 0;
+	return build_named(&ret->places, &git, &ret->named, &cli->err);
 }
 
 int held_open(struct cli *cli, const char *name, struct held *ret)
@@ -48,5 +52,28 @@ int held_open(struct cli *cli, const char *name, struct held *ret)
 				 "'%s'",
 				 name, spec->workspace);
 	ret->root = xstrdup(spec->git.root);
+	strv_extend(&ret->named, &spec->git.named);
 	return 0;
+}
+
+int held_ask(struct cli *cli, const struct held *h, const char *const *args, json_t **ret)
+{
+	cleanup_strv struct strv all = {0};
+
+	for (; *args; args++)
+		strv_push(&all, *args);
+	strv_extend(&all, &h->named);
+	return git_repo_ask(&h->places, (const char *const *)all.v, ret, &cli->err);
+}
+
+void held_print_protected(const json_t *row, const char *indent, FILE *out)
+{
+	json_t *file;
+	size_t i;
+
+	json_array_foreach (json_object_get(row, "protected"), i, file) {
+		(void)fputs(indent, out);
+		term_puts(out, json_string_value(json_object_get(file, "path")));
+		(void)fprintf(out, ": %s\n", json_string_value(json_object_get(file, "why")));
+	}
 }

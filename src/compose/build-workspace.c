@@ -60,7 +60,7 @@ static void add_setting(struct strv *files, const char *dir, const char *name)
 }
 
 /* Where git finds what is the user's own; see FILES in git-config(1). */
-static void user_settings(const struct build_input *in, struct strv *files)
+static void user_settings(const struct places *places, struct strv *files)
 {
 	const char *system = getenv("GIT_CONFIG_SYSTEM"), *global = getenv("GIT_CONFIG_GLOBAL");
 	const char *xdg = getenv("XDG_CONFIG_HOME");
@@ -74,8 +74,22 @@ static void user_settings(const struct build_input *in, struct strv *files)
 	if (xdg && *xdg)
 		add_setting(files, xdg, "git/config");
 	else
-		add_setting(files, in->places->home, ".config/git/config");
-	add_setting(files, in->places->home, ".gitconfig");
+		add_setting(files, places->home, ".config/git/config");
+	add_setting(files, places->home, ".gitconfig");
+}
+
+int build_named(const struct places *places, const struct gitdir *git, struct strv *ret,
+		struct err *err)
+{
+	cleanup_strv struct strv settings = {0};
+	const struct guard_input gi = {.dir = git->root,
+				       .git = git,
+				       .private = true,
+				       .settings = &settings,
+				       .home = places->home};
+
+	user_settings(places, &settings);
+	return guard_named_list(&gi, ret, err);
 }
 
 int build_guard(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *git,
@@ -97,7 +111,7 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 
 	if (stat(source, &st) < 0 || !S_ISDIR(st.st_mode))
 		return 0;
-	user_settings(in, &settings);
+	user_settings(in->places, &settings);
 	r = guard_find(&gi, &g, err);
 	for (size_t i = 0; i < g.n_items; i++)
 		if (g.items[i].kind != GUARD_RO || !spec_may_change(s, g.items[i].path))
@@ -106,6 +120,8 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 		add_place(s, &g.places[i]);
 	for (size_t i = 0; i < g.programs.n; i++)
 		spec_watch_add(s, SPEC_WATCH_PATH, g.programs.v[i]);
+	for (size_t i = 0; git && i < g.named.n; i++)
+		strv_push(&s->git.named, g.named.v[i]);
 	return r;
 }
 

@@ -17,6 +17,7 @@ struct gittree_entry {
 };
 
 #define GITTREE_DIR 0040000u
+#define GITTREE_PROGRAM 0100755u
 #define GITTREE_LINK 0120000u
 #define GITTREE_COMMIT 0160000u /* a gitlink */
 

@@ -3,8 +3,10 @@
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
+#include "git/tree-object.h"
 #include "policy/protect.h"
 
 #define NAME_LEN_MAX 255
@@ -97,6 +99,37 @@ const char *gitpath_protected(const char *path)
 		memcpy(parent, name, sizeof(parent));
 	}
 	return NULL;
+}
+
+const char *gitpath_protected_link(const char *path)
+{
+	const struct protect_rule *rule = NULL;
+	char name[NAME_LEN_MAX + 1];
+	const char *part;
+	size_t n;
+
+	while ((part = next_part(&path, &n))) {
+		fold(part, n, name);
+		rule = protect_link(name);
+	}
+	return rule ? rule->why : NULL;
+}
+
+/* Is PATH this one, or below it? Some file systems take "A" for "a". */
+static bool is_at(const char *path, const char *at)
+{
+	size_t n = strlen(at);
+
+	return strncasecmp(path, at, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+bool gitpath_is_named(const char *row, const char *path, unsigned was, unsigned is)
+{
+	bool link = is == GITTREE_LINK;
+
+	if (is_at(path, row + 1))
+		return row[0] != 'm' || link || is == GITTREE_PROGRAM || was == GITTREE_PROGRAM;
+	return link && is_at(row + 1, path);
 }
 
 bool gitpath_is_attributes(const char *path)

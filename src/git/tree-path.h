@@ -15,6 +15,13 @@ bool gitpath_is_dotgit(const char *name, size_t n);
 bool gitpath_is_odd(const char *path);
 /* Why this path is not the agent's to write (policy/protect.h); NULL: it is. */
 const char *gitpath_protected(const char *path);
+/* The same for a link, which would stand for a directory that holds protected names. */
+const char *gitpath_protected_link(const char *path);
+/*
+ * Is it a program that settings of the user name (a row of guard_named_list()), or a link that would
+ * stand for one? Modes are those of git, before and after.
+ */
+bool gitpath_is_named(const char *row, const char *path, unsigned was, unsigned is);
 /* See protect_may_change(). */
 bool gitpath_may_change(const char *path, char *const *patterns, size_t n);
 /* Does it choose what git does with other files? */

@@ -139,6 +139,7 @@ static int look(struct loop *l, const struct repo_proposal *p, struct look *ret,
 					 .email = l->git_email,
 					 .own = &own,
 					 .may_change = &may,
+					 .named = &l->build.spec->git.named,
 					 .submodules = l->config->loop.submodules,
 					 .values = &values};
 	const char *from = p->tip.hex, *to = p->commit.hex;

@@ -126,12 +126,24 @@ static int check_new(struct check *c, const git_diff_delta *d)
 	return check_content(c, d, blob_max);
 }
 
+static bool is_named(const struct repo_rules *rules, const char *path, const git_diff_delta *d)
+{
+	for (size_t i = 0; rules->named && i < rules->named->n; i++)
+		if (gitpath_is_named(rules->named->v[i], path, d->old_file.mode, d->new_file.mode))
+			return true;
+	return false;
+}
+
 static int check_delta(struct check *c, const git_diff_delta *d)
 {
 	const char *path = d->new_file.path ? d->new_file.path : d->old_file.path;
 	const char *why = gitpath_protected(path);
 	bool gone = d->status == GIT_DELTA_DELETED;
 
+	if (!why && d->new_file.mode == GIT_FILEMODE_LINK)
+		why = gitpath_protected_link(path);
+	if (!why && is_named(c->rules, path, d))
+		why = "a program that your git settings name";
 	if (gitpath_is_odd(path))
 		check_found(c, REPO_REJECT, "name", path,
 			    "'%s' is a path that a file system may take for another, or for .git.",

@@ -2,16 +2,18 @@
  * repo tips DIR                       the commits that DIR has, one a line, for git inside
  * repo apply DIR NAME                 the stream on stdin into DIR, as refs/remotes/NAME/…
  * repo diff DIR BRANCH FLAGS          the stream on stdin compared with DIR; FLAGS of "s", "t"
- * repo import DIR NAME WHEN           import.h; WHEN "idle": HEAD may follow, "busy": it may not
- * repo held DIR NAME                  what imports held
+ * repo import DIR NAME WHEN NAMED…    import.h; WHEN "idle": HEAD may follow, "busy": it may not
+ * repo held DIR NAME NAMED…           what imports held
  * repo show DIR NAME REF FLAGS        one of those as a patch; FLAGS as for diff
- * repo settle DIR NAME HOW REF        HOW: merge, gitlinks, force, drop; REF: heads/BRANCH, or ""
+ * repo settle DIR NAME HOW REF NAMED… HOW: merge, force or drop, and gitlinks, protected, with commas;
+ *                                     REF: heads/BRANCH, or ""
  * repo adopt DIR NAME HEAD SETTINGS   import-new.c
  * repo forget DIR NAME                sandbox NAME is gone
  * repo pin DIR NAME                   import.h, put-back.c
  * repo unpin DIR NAME
  * repo put-back DIR NAME
  *
+ * NAMED…: programs of the tree that settings name (guard.h), any number of them.
  * For ralph's own use. apply, import and tips answer on stdout in JSON; an error is a line on
  * stderr, and exit 1.
  */
@@ -86,6 +88,15 @@ static int cmd_diff(char **argv, json_t *out, struct err *err)
 				 strchr(argv[2], 't') != NULL, err);
 }
 
+static struct import_input input_of(char **argv, char **named)
+{
+	struct import_input in = {.root = argv[0], .name = argv[1]};
+
+	for (; *named; named++)
+		strv_push(&in.named, *named);
+	return in;
+}
+
 static int cmd_import(char **argv, json_t *out, struct err *err)
 {
 	static const char *const words[] = {
@@ -94,10 +105,14 @@ static int cmd_import(char **argv, json_t *out, struct err *err)
 		[IMPORT_HOLD] = "hold",
 	};
 
+	struct import_input in = input_of(argv, argv + 3);
+	int r = 1;
+
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (streq(words[i], argv[2]))
-			return import_run(argv[0], argv[1], (enum import_when)i, out, err);
-	return err_usage(err, "import: '%s' is no way to import", argv[2]);
+			r = import_run(&in, (enum import_when)i, out, err);
+	strv_done(&in.named);
+	return r > 0 ? err_usage(err, "import: '%s' is no way to import", argv[2]) : r;
 }
 
 static int cmd_adopt(char **argv, json_t *out, struct err *err)
@@ -110,7 +125,11 @@ static int cmd_adopt(char **argv, json_t *out, struct err *err)
 
 static int cmd_held(char **argv, json_t *out, struct err *err)
 {
-	return settle_list(argv[0], argv[1], out, err);
+	struct import_input in = input_of(argv, argv + 2);
+	int r = settle_list(&in, out, err);
+
+	strv_done(&in.named);
+	return r;
 }
 
 /* Against the commit that it has in common with the user's branch, or else with HEAD. */
@@ -137,19 +156,40 @@ static int cmd_show(char **argv, json_t *out, struct err *err)
 	return r;
 }
 
+static int parse_how(const char *text, unsigned *ret)
+{
+	static const struct {
+		const char *word;
+		enum settle_how how;
+	} words[] = {
+		{"merge", SETTLE_MERGE},	 {"force", SETTLE_FORCE},
+		{"drop", SETTLE_DROP},		 {"gitlinks", SETTLE_GITLINKS},
+		{"protected", SETTLE_PROTECTED},
+	};
+	cleanup_strv struct strv parts = {0};
+
+	*ret = SETTLE_MERGE;
+	strv_split(&parts, text, ',');
+	for (size_t i = 0, k; i < parts.n; i++) {
+		for (k = 0; k < ARRAY_SIZE(words) && !streq(words[k].word, parts.v[i]); k++)
+			;
+		if (k == ARRAY_SIZE(words))
+			return -EINVAL;
+		*ret |= words[k].how;
+	}
+	return 0;
+}
+
 static int cmd_settle(char **argv, json_t *out, struct err *err)
 {
-	static const char *const words[] = {
-		[SETTLE_MERGE] = "merge",
-		[SETTLE_GITLINKS] = "gitlinks",
-		[SETTLE_FORCE] = "force",
-		[SETTLE_DROP] = "drop",
-	};
+	struct import_input in = input_of(argv, argv + 4);
+	unsigned how;
+	int r = parse_how(argv[2], &how);
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (streq(words[i], argv[2]))
-			return settle_run(argv[0], argv[1], (enum settle_how)i, argv[3], out, err);
-	return err_usage(err, "settle: '%s' is no way to settle", argv[2]);
+	r = r < 0 ? err_usage(err, "settle: '%s' is no way to settle", argv[2])
+		  : settle_run(&in, how, argv[3], out, err);
+	strv_done(&in.named);
+	return r;
 }
 
 static int cmd_advance(char **argv, json_t *out, struct err *err)
@@ -191,21 +231,22 @@ static const struct {
 	int (*run)(char **argv, json_t *out, struct err *err);
 	bool quiet; /* the result is not JSON */
 	bool open;  /* reads the user's settings */
+	bool named; /* any number of words may follow */
 } commands[] = {
 	/* clang-format off */
-	{"tips", 1, cmd_tips, false, false},
-	{"apply", 2, cmd_apply, false, false},
-	{"diff", 3, cmd_diff, true, false},
-	{"import", 3, cmd_import, false, false},
-	{"adopt", 4, cmd_adopt, false, false},
-	{"held", 2, cmd_held, false, false},
-	{"show", 4, cmd_show, true, false},
-	{"settle", 4, cmd_settle, false, true},
-	{"advance", 5, cmd_advance, false, false},
-	{"forget", 2, cmd_forget, false, false},
-	{"pin", 2, cmd_pin, false, false},
-	{"unpin", 2, cmd_unpin, false, false},
-	{"put-back", 3, cmd_put_back, false, false},
+	{"tips", 1, cmd_tips, false, false, false},
+	{"apply", 2, cmd_apply, false, false, false},
+	{"diff", 3, cmd_diff, true, false, false},
+	{"import", 3, cmd_import, false, false, true},
+	{"adopt", 4, cmd_adopt, false, false, false},
+	{"held", 2, cmd_held, false, false, true},
+	{"show", 4, cmd_show, true, false, false},
+	{"settle", 4, cmd_settle, false, true, true},
+	{"advance", 5, cmd_advance, false, false, false},
+	{"forget", 2, cmd_forget, false, false, false},
+	{"pin", 2, cmd_pin, false, false, false},
+	{"unpin", 2, cmd_unpin, false, false, false},
+	{"put-back", 3, cmd_put_back, false, false, false},
 	/* clang-format on */
 };
 
@@ -216,7 +257,9 @@ int main(int argc, char **argv)
 	int r = -EINVAL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (argc < 2 || !streq(argv[1], commands[i].name) || argc != 2 + commands[i].n_args)
+		if (argc < 2 || !streq(argv[1], commands[i].name) ||
+		    argc < 2 + commands[i].n_args ||
+		    (argc > 2 + commands[i].n_args && !commands[i].named))
 			continue;
 		if (commands[i].open)
 			gitlib_start_open();

@@ -357,6 +357,7 @@ static const struct spec_field git_rows[] = {
 	{ "root",       FIELD(spec_git, root), OPTIONAL },
 	{ "dir",        FIELD(spec_git, dir), OPTIONAL },
 	{ "common",     FIELD(spec_git, common), OPTIONAL },
+	{ "named",      FIELD(spec_git, named), OPTIONAL },
 };
 
 const struct spec_table spec_env_table = {

@@ -210,6 +210,7 @@ struct spec_git {
 	char *at;		   /* inside */
 	char *covers;		   /* of the workspace; NULL: what it stands for is not in there */
 	char *root, *dir, *common; /* of the repository; NULL: there is none, and it begins empty */
+	struct strv named;	   /* programs that its settings name, see guard_named_list() */
 };
 
 struct sandbox_spec {

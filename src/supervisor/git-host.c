@@ -25,6 +25,7 @@
 
 struct git_host {
 	struct gitdir git; /* its strings are the spec's */
+	const struct strv *named;
 	dev_t dev;
 	ino_t ino;	/* of the git directory, as the sandbox was started with */
 	uint64_t stamp; /* of the user's references when the sandbox was told last */
@@ -40,6 +41,7 @@ int git_host_new(const struct spec_git *g, struct git_host **ret, struct err *er
 		return err_sys(err, errno, "cannot look at '%s'", g->dir);
 	h = xcalloc(1, sizeof(*h));
 	*h = (struct git_host){
+		.named = &g->named,
 		.git = {.root = g->root, .dir = g->dir, .common = g->common},
 		.dev = st.st_dev,
 		.ino = st.st_ino,
@@ -129,17 +131,17 @@ static int place_told(void *arg)
 static int start(const struct git_host *h, const struct git_import *i, int told, int in, int out,
 		 struct child *ret, struct err *err)
 {
-	char *argv[] = {i->program,
-			"import",
-			h->git.root,
-			(char *)(uintptr_t)i->name,
-			i->holds	? "hold"
-			: i->may_switch ? "idle"
-					: "busy",
-			NULL};
+	const char *const words[] = {i->program, "import", h->git.root, i->name,
+				     i->holds	     ? "hold"
+				     : i->may_switch ? "idle"
+						     : "busy"};
+	cleanup_strv struct strv argv = {0};
 	struct run run = RUN_INIT;
 
-	run.argv = argv;
+	for (size_t k = 0; k < ARRAY_SIZE(words); k++)
+		strv_push(&argv, words[k]);
+	strv_extend(&argv, h->named);
+	run.argv = argv.v;
 	run.dir = "/";
 	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
 	run.stdio[0] = in;

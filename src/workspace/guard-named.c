@@ -75,17 +75,43 @@ static void protect_program(struct finder *f, enum gitprogram kind, const char *
 		finder_protect(f, path, GUARD_RO, "a program that your git settings name");
 }
 
+/* For commits, which can bring a file that is not there yet. */
+static void note(const struct named *n, enum gitprogram kind, const char *path)
+{
+	static const char letters[] = {
+		[GITPROGRAM_DIR] = 'd', [GITPROGRAM_FILE] = 'f', [GITPROGRAM_MAYBE] = 'm'};
+	const struct gitdir *git = n->f->in->git;
+	const char *root = git ? git->root : NULL;
+	cleanup_free char *line = NULL;
+
+	if (!root || !path_under(path, root) || streq(path, root) || path_under(path, git->common))
+		return;
+	line = xasprintf("%c%s", letters[kind], path + strlen(root) + 1);
+	if (!strv_has(&n->f->out->named, line))
+		strv_push(&n->f->out->named, line);
+}
+
+static void note_program(const struct named *n, enum gitprogram kind, const char *path)
+{
+	cleanup_free char *real = realpath(path, NULL);
+
+	note(n, kind, path);
+	if (real)
+		note(n, kind, real);
+	protect_program(n->f, kind, path);
+}
+
 static void on_program(enum gitprogram kind, const char *word, void *arg)
 {
 	const struct named *n = arg;
 	cleanup_free char *path = absolute(n, n->root, word);
 
-	protect_program(n->f, kind, path);
+	note_program(n, kind, path);
 	/* "/x" may be what is left of "$(git rev-parse --show-toplevel)/x". */
 	if (word[0] == '/') {
 		cleanup_free char *below = absolute(n, n->root, word + strspn(word, "/"));
 
-		protect_program(n->f, kind, below);
+		note_program(n, kind, below);
 	}
 }
 
@@ -99,6 +125,7 @@ static bool on_entry(const struct gitconfig_entry *e, void *arg)
 	    streq(e->key, "path") && e->value && e->value[0]) {
 		cleanup_free char *path = absolute(n, n->dir, e->value);
 
+		note(n, GITPROGRAM_FILE, path);
 		if (n->depth < INCLUDE_DEPTH)
 			(void)read_settings(n, path);
 	} else {
@@ -133,6 +160,7 @@ static int read_settings(struct named *n, const char *path)
 		return fd < 0 ? fd : -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
+	note(n, GITPROGRAM_FILE, real);
 	finder_protect(n->f, real, GUARD_RO, "settings of git");
 	if (fd_read_all(fd, &b) < 0)
 		finder_refuse(n->f, "cannot read the git settings '%s' as a whole", real);

@@ -171,6 +171,16 @@ static void emit_all(struct finder *f)
 	}
 }
 
+static void finder_done(struct finder *f)
+{
+	free(f->found);
+	for (size_t i = 0; i < f->n_roots; i++) {
+		free(f->roots[i].path);
+		closep(&f->roots[i].fd);
+	}
+	strv_done(&f->git_seen);
+}
+
 static int add_root(struct finder *f, const char *path, struct err *err)
 {
 	int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -189,6 +199,7 @@ int guard_find(const struct guard_input *in, struct guard *ret, struct err *err)
 
 	*ret = (struct guard){0};
 	strv_init(&ret->programs);
+	strv_init(&ret->named);
 	strv_init(&f.git_seen);
 	r = add_root(&f, in->dir, err);
 	if (r == 0 && !in->private && common && in->git->root && streq(in->git->root, in->dir) &&
@@ -206,12 +217,29 @@ int guard_find(const struct guard_input *in, struct guard *ret, struct err *err)
 			r = -EINVAL;
 		}
 	}
-	free(f.found);
-	for (size_t i = 0; i < f.n_roots; i++) {
-		free(f.roots[i].path);
-		closep(&f.roots[i].fd);
+	finder_done(&f);
+	return r;
+}
+
+int guard_named_list(const struct guard_input *in, struct strv *ret, struct err *err)
+{
+	cleanup_(guard_done) struct guard g = {0};
+	struct finder f = {.in = in, .out = &g};
+	int r = add_root(&f, in->dir, err);
+
+	if (r == 0) {
+		guard_private(&f);
+		guard_named(&f, NULL, in->git->root);
+		for (size_t i = 0; i < f.n_found; i++)
+			free(f.found[i].path);
+		for (size_t i = 0; i < g.named.n; i++)
+			strv_push(ret, g.named.v[i]);
+		if (f.refused.msg[0]) {
+			*err = f.refused;
+			r = -EINVAL;
+		}
 	}
-	strv_done(&f.git_seen);
+	finder_done(&f);
 	return r;
 }
 
@@ -224,5 +252,6 @@ void guard_done(struct guard *g)
 	free(g->items);
 	free(g->places);
 	strv_done(&g->programs);
+	strv_done(&g->named);
 	*g = (struct guard){0};
 }

@@ -42,6 +42,7 @@ struct guard {
 	struct guard_place *places;
 	size_t n_places;
 	struct strv programs; /* directories where programs may appear that git would run */
+	struct strv named;    /* what settings of git name, see guard_named_list() */
 };
 
 struct guard_input {
@@ -55,6 +56,13 @@ struct guard_input {
 	const struct strv *settings;
 	const char *home; /* the user's, for "~/"; NULL: there is none */
 };
+
+/*
+ * Paths of the repository `git` that the user's settings name as programs, relative to its root, each
+ * behind a letter: 'd' a directory of programs, 'f' a file, 'm' a file that is a program if it can be
+ * run. They need not be there. guard_find() lists the same.
+ */
+int guard_named_list(const struct guard_input *in, struct strv *ret, struct err *err);
 
 /* An error when not everything can be looked at or protected: then no sandbox may start. */
 int guard_find(const struct guard_input *in, struct guard *ret, struct err *err);

@@ -100,3 +100,126 @@ emptied() {
 	[ ! -L over ]
 	[ -L ok ]
 }
+
+# brings PATH: the agent commits a new PATH in a worktree of its own, where nothing is read-only, on a branch of its own.
+brings() {
+	within 'rm -rf /tmp/w; git worktree prune; git worktree add -q -b "b$RANDOM$RANDOM" /tmp/w main; cd /tmp/w; mkdir -p "$(dirname "'"$1"'")"
+		echo "touch $CANARY" >"'"$1"'"; chmod +x "'"$1"'"; git add -Af .; git commit -qm bring; cd /; rm -rf /tmp/w'
+}
+
+@test 'commits that change files which the host runs are held, told with the file, and taken by apply --protected' {
+	local name="import-${WS##*-}" path
+
+	for path in .vscode/tasks.json .envrc .husky/pre-commit sub/.claude/settings.json .mcp.json opencode.json .github/workflows/x.yml \
+		.cursor/mcp.json .idea/x.xml .devcontainer.json mise.toml .tool-versions .pre-commit-config.yaml lefthook.yml .lfsconfig; do
+		brings "$path"
+		has "$(cat "$T/said")" "it changes files that your host runs: $path"
+	done
+	same start "$(git log --branches --tags --format=%s)"
+	has "$(ralph status)" 'held: b'
+	has "$(ralph diff "$name")" '#   .vscode/tasks.json: tasks and settings of the editor'
+	run ralph apply "$name"
+	same 1 "$status"
+	has "$output" 'use --protected'
+	same start "$(git log --branches --tags --format=%s)"
+	run ralph apply --protected "$name"
+	same 0 "$status"
+	has "$output" '  .envrc: a script that direnv runs'
+	same 16 "$(git for-each-ref refs/heads | wc -l)"
+	# An ordinary file is not held.
+	brings src/main.c
+	same 17 "$(git for-each-ref refs/heads | wc -l)"
+}
+
+@test 'a commit that changes a protected file does not reach the current branch or the tree by reset, merge or amend' {
+	mkdir .vscode
+	echo mine >.vscode/tasks.json
+	git add .vscode
+	git commit -q -m tasks
+	# Nobody inside can write the file, and git does not need it.
+	within 'evil=$(git hash-object -w --stdin <<<evil); export GIT_INDEX_FILE=/tmp/i; git read-tree main
+		git update-index --cacheinfo "100644,$evil,.vscode/tasks.json"; c=$(git commit-tree -p main -m x $(git write-tree))
+		git update-ref refs/heads/main $c'
+	same tasks "$(git log -1 --format=%s)"
+	has "$(cat "$T/said")" 'your host runs: .vscode/tasks.json'
+	# Later work on top, a commit that puts it back, and a merge that hides it behind its second parent.
+	within 'export GIT_INDEX_FILE=/tmp/i; good=$(git rev-parse main~1); t=$(git rev-parse $good^{tree})
+		c=$(git commit-tree -p main -m back $t); git update-ref refs/heads/main $c
+		m=$(git commit-tree -p $good -p $c -m merge $t); git update-ref refs/heads/merged $m; git update-ref refs/tags/tagged $m'
+	same tasks "$(git log -1 --format=%s)"
+	lacks "$(git for-each-ref)" refs/heads/merged
+	lacks "$(git for-each-ref)" refs/tags/tagged
+	git stash -q || :
+	git checkout -q main
+	same mine "$(cat .vscode/tasks.json)"
+}
+
+@test 'a merge of what the user changed is imported, and one that undoes it is held' {
+	echo 1 >.envrc
+	git add .envrc
+	git commit -q -m one
+	git branch old
+	git checkout -q -b feature old
+	echo f >f
+	git add f
+	git commit -q -m feature
+	git checkout -q main
+	echo 2 >.envrc
+	git commit -q -am two
+	git checkout -q feature
+	within 'git merge -q -m "take main" main'
+	same 'take main' "$(git log -1 --format=%s feature)"
+	# The first parent has the old file, and so has the merge.
+	within 't=$(git rev-parse old^{tree}); git update-ref refs/heads/undone $(git commit-tree -p old -p main -m undo $t)
+		git update-ref refs/heads/undone2 $(git commit-tree -p old -p main -p feature -m undo $t)'
+	lacks "$(git for-each-ref)" refs/heads/undone
+	has "$(cat "$T/said")" 'your host runs: .envrc'
+}
+
+@test 'programs that git settings of the user name in the tree are not changed by commits, there already or not' {
+	local path
+
+	git config core.hooksPath tools/hooks
+	git config filter.x.clean 'sh scripts/clean.sh %f'
+	git config alias.x '!./bin/x'
+	git config include.path ../.gitconfig
+	for path in tools/hooks/pre-commit scripts/clean.sh bin/x .gitconfig TOOLS/hooks/pre-push; do
+		brings "$path"
+		has "$(cat "$T/said")" "your host runs: $path (a program that your git settings name)"
+	done
+	within 'l=$(printf elsewhere | git hash-object -w --stdin); export GIT_INDEX_FILE=/tmp/i; git read-tree main
+		git update-index --add --cacheinfo "120000,$l,tools"; git update-ref refs/heads/link $(git commit-tree -p main -m x $(git write-tree))
+		git read-tree main; git update-index --add --cacheinfo "120000,$l,.claude"
+		git update-ref refs/heads/link2 $(git commit-tree -p main -m x $(git write-tree))'
+	same start "$(git log --branches --tags --format=%s)"
+}
+
+@test 'imports beside git gc --prune=now of the user leave no reference without its objects' {
+	local gc
+
+	touch "$T/go"
+	while [ -e "$T/go" ]; do git gc -q --prune=now || break; done >"$T/gc" 2>&1 3>&- &
+	gc=$!
+	within 'for i in $(seq 120); do echo $i >>n; git add n; git commit -qm "n $i"; git branch "at-$i"; done'
+	for i in 1 2 3; do within "echo $i >m; git add m; git commit -qm 'm $i'"; done
+	rm "$T/go"
+	wait "$gc"
+	same '' "$(cat "$T/gc")"
+	git fsck --connectivity-only >"$T/fsck" 2>&1 || fail "$(cat "$T/fsck")"
+	same 'm 3' "$(git log -1 --format=%s)"
+	same 120 "$(git for-each-ref 'refs/heads/at-*' | wc -l)"
+	same '' "$(find .git/objects -name '*.keep')"
+	git status --short >/dev/null
+}
+
+@test 'the export uses no file of /tmp: one that is full, missing or forged neither stops nor delays it' {
+	TMPDIR=$T/nowhere ralph run --name "import-${WS##*-}" -e TMPDIR=/nowhere -e GIT_AUTHOR_NAME=a -e GIT_AUTHOR_EMAIL=a@example.invalid \
+		-e GIT_COMMITTER_NAME=a -e GIT_COMMITTER_EMAIL=a@example.invalid -- bash -ec 'echo 1 >n; git add n; git commit -qm one' \
+		>"$T/said" 2>&1 || fail "$(cat "$T/said")"
+	same one "$(git log -1 --format=%s)"
+	ralph rm "import-${WS##*-}"
+	# Every file that appears in a new directory of /tmp becomes a pipe that nobody writes to.
+	within '(while :; do for f in /tmp/*/*; do [ -p "$f" ] || { rm -f "$f" && mkfifo "$f"; }; done; done) >/dev/null 2>&1 &
+		echo 2 >n; git commit -qam two'
+	same two "$(git log -1 --format=%s)"
+}

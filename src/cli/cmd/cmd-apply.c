@@ -12,7 +12,7 @@
 #include "live/git-repo.h"
 
 struct apply_args {
-	bool json, gitlinks, drop, commit;
+	bool json, gitlinks, protected, drop, commit;
 	const char *force;
 };
 
@@ -21,6 +21,7 @@ struct apply_args {
 static const struct opt apply_opts[] = {
 	{"force", 0, OPT_STR, AT(force), "BRANCH", "your BRANCH becomes what is held of it"},
 	{"gitlinks", 0, OPT_BOOL, AT(gitlinks), NULL, "also commits that add submodules"},
+	{"protected", 0, OPT_BOOL, AT(protected), NULL, "also commits that change protected files"},
 	{"drop", 0, OPT_BOOL, AT(drop), NULL, "forget what is held"},
 	{"commit", 0, OPT_BOOL, AT(commit), NULL, "first commit what is uncommitted in a clone"},
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
@@ -96,6 +97,32 @@ static int show_settled(const struct apply_args *args, const char *name, const j
 	return json_array_size(left) ? EXIT_RUNTIME : 0;
 }
 
+/* Names the files that the host runs, and asks where somebody can answer. */
+static int show_protected(struct cli *cli, const struct apply_args *args, const char *name,
+			  const struct held *h, const char *ref, bool *ret_yes)
+{
+	const char *const list[] = {"held", h->root, name, NULL};
+	cleanup_json json_t *j = NULL;
+	int r = held_ask(cli, h, list, &j);
+	size_t i, n = 0;
+	json_t *row;
+
+	json_array_foreach (json_object_get(j, "held"), i, row) {
+		size_t files = json_array_size(json_object_get(row, "protected"));
+
+		if (files == 0 || (*ref && !streq(ref, text_of(row, "ref"))))
+			continue;
+		term_puts(stderr, text_of(row, "ref"));
+		(void)fputs(" changes files that your host runs:\n", stderr);
+		held_print_protected(row, "  ", stderr);
+		n += files;
+	}
+	*ret_yes = true;
+	if (r < 0 || n == 0 || cli->yes || args->json || !ask_possible())
+		return r;
+	return ask("Merge them into your branches?", false, ret_yes, &cli->err);
+}
+
 static int settle(struct cli *cli, const struct apply_args *args, const char *name,
 		  const struct held *h)
 {
@@ -104,20 +131,28 @@ static int settle(struct cli *cli, const struct apply_args *args, const char *na
 	cleanup_free char *ref = !args->force ? xstrdup("")
 				 : whole      ? xstrdup(args->force)
 					      : xasprintf("heads/%s", args->force);
-	const char *how = args->drop	   ? "drop"
-			  : args->force	   ? "force"
-			  : args->gitlinks ? "gitlinks"
-					   : "merge";
+	cleanup_free char *how =
+		xasprintf("%s%s%s",
+			  args->drop	? "drop"
+			  : args->force ? "force"
+					: "merge",
+			  args->gitlinks ? ",gitlinks" : "", args->protected ? ",protected" : "");
 	const char *const repo[] = {"settle", h->root, name, how, ref, NULL};
 	cleanup_json json_t *j = NULL;
-	int r;
+	bool yes = true;
+	int r = 0;
 
 	if (args->commit)
 		return err_usage(&cli->err, "--commit is for a clone, and sandbox '%s' has none",
 				 name);
-	if (args->drop + args->gitlinks + (args->force != NULL) > 1)
+	if (args->drop + (args->gitlinks || args->protected) > 1 ||
+	    args->drop + (args->force != NULL) > 1 || args->gitlinks + (args->force != NULL) > 1)
 		return err_usage(&cli->err, "use one of --force, --gitlinks and --drop");
-	r = git_repo_ask(&h->places, repo, &j, &cli->err);
+	if (args->protected)
+		r = show_protected(cli, args, name, h, ref, &yes);
+	if (r < 0 || !yes)
+		return r < 0 ? r : EXIT_RUNTIME;
+	r = held_ask(cli, h, repo, &j);
 	return r < 0 ? r : show_settled(args, name, j);
 }
 
@@ -150,7 +185,7 @@ static int apply_clone(struct cli *cli, const struct apply_args *args, const cha
 	cleanup_clone struct clone c = {0};
 	cleanup_free char *text = NULL;
 	cleanup_json json_t *j = NULL;
-	int r = args->force || args->gitlinks || args->drop
+	int r = args->force || args->gitlinks || args->protected || args->drop
 			? err_usage(&cli->err,
 				    "sandbox '%s' works in a clone: nothing is held of it", name)
 			: clone_open(cli, name, &c);
@@ -191,7 +226,8 @@ const struct command cmd_apply = {
 	.summary = "merge the commits of a sandbox that are held",
 	.details =
 		"ralph imports commits of a sandbox by itself, unless you committed to the same\n"
-		"branch, or they rewrite your commits, or add a submodule. Such commits are held.\n"
+		"branch, or they rewrite your commits, add a submodule, or change files that your\n"
+		"host runs (hooks, settings of editors and agents). Such commits are held.\n"
 		"apply merges them; no file is touched, because the tree has them already.\n"
 		"--force BRANCH replaces your branch; its tip stays in refs/ralph/NAME/was/.\n"
 		"\n"

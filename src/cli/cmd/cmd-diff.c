@@ -37,6 +37,7 @@ static void print_head(const json_t *row)
 			     (long long)json_integer_value(json_object_get(row, "ahead")),
 			     (long long)json_integer_value(json_object_get(row, "behind")));
 	(void)putchar('\n');
+	held_print_protected(row, "#   ", stdout);
 	(void)fflush(stdout);
 }
 
@@ -112,7 +113,7 @@ static int diff_held(struct cli *cli, const struct diff_args *args, const struct
 	const char *const list[] = {"held", h->root, name, NULL};
 	cleanup_free char *only = branch ? xasprintf("heads/%s", branch) : NULL;
 	cleanup_json json_t *j = NULL, *branches = json_array();
-	int r = git_repo_ask(&h->places, list, &j, &cli->err);
+	int r = held_ask(cli, h, list, &j);
 	json_t *row;
 	size_t i, n = 0;
 

@@ -13,7 +13,6 @@
 #define TREE_SIZE_MAX (64 * MiB)
 #define COMMIT_SIZE_MAX (16 * MiB)
 #define SHOWN_MAX 200
-#define LINK_COMMITS_MAX 100000 /* more than that are taken for adding one */
 
 /* Objects that are known to be there, with their type: most are named many times. */
 struct known {
@@ -169,6 +168,17 @@ static int check_object(const git_oid *oid, void *arg)
 	return type == GIT_OBJECT_TAG ? check_tag(c, oid) : 0;
 }
 
+/* The user's own objects that the received ones name. */
+static void list_borrowed(struct check *c)
+{
+	struct import *im = c->im;
+
+	im->borrowed = xcalloc(c->known.n + 1, sizeof(*im->borrowed));
+	for (size_t i = 0; i < c->known.cap; i++)
+		if (c->known.v[i].used && !git_odb_exists(c->pack, &c->known.v[i].oid))
+			im->borrowed[im->n_borrowed++] = c->known.v[i].oid;
+}
+
 int import_check(struct import *im, struct err *err)
 {
 	struct check c = {.im = im, .pack = im->received, .err = err};
@@ -179,85 +189,8 @@ int import_check(struct import *im, struct err *err)
 	/* An error of libgit2 itself has left no sentence. */
 	if (r < 0 && !err->msg[0])
 		r = gitlib_err(err, "cannot read the received objects");
+	if (r == 0)
+		list_borrowed(&c);
 	free(c.known.v);
 	return r < 0 ? r : 0;
-}
-
-static bool trees_add_link(struct import *im, git_tree *from, git_tree *to)
-{
-	cleanup_git(diff) git_diff *diff = NULL;
-	git_diff_options opts;
-
-	(void)git_diff_options_init(&opts, GIT_DIFF_OPTIONS_VERSION);
-	opts.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
-	if (git_diff_tree_to_tree(&diff, im->repo, from, to, &opts) < 0)
-		return true;
-	for (size_t i = 0; i < git_diff_num_deltas(diff); i++) {
-		const git_diff_delta *d = git_diff_get_delta(diff, i);
-
-		if (d->new_file.mode == GIT_FILEMODE_COMMIT &&
-		    d->old_file.mode != GIT_FILEMODE_COMMIT)
-			return true;
-	}
-	return false;
-}
-
-static bool changes_add_link(struct import *im, git_commit *commit)
-{
-	cleanup_git(commit) git_commit *parent = NULL;
-	cleanup_git(tree) git_tree *a = NULL, *b = NULL;
-
-	if ((git_commit_parentcount(commit) &&
-	     (git_commit_parent(&parent, commit, 0) < 0 || git_commit_tree(&a, parent) < 0)) ||
-	    git_commit_tree(&b, commit) < 0)
-		return true;
-	return trees_add_link(im, a, b);
-}
-
-/* The tree of a reference; *ret stays NULL where there is none. */
-static int tree_of(struct import *im, const git_oid *oid, git_tree **ret)
-{
-	cleanup_git(object) git_object *o = NULL;
-
-	if (git_oid_is_zero(oid))
-		return 0;
-	return git_object_lookup(&o, im->repo, oid, GIT_OBJECT_ANY) < 0
-		       ? -1
-		       : git_object_peel((git_object **)ret, o, GIT_OBJECT_TREE);
-}
-
-/* libgit2 cannot walk where commits are missing: the last ones are compared. */
-static bool tips_add_link(struct import *im, const struct import_row *row)
-{
-	cleanup_git(tree) git_tree *a = NULL, *b = NULL;
-
-	return tree_of(im, git_oid_is_zero(&row->host) ? &im->host_tip : &row->host, &a) < 0 ||
-	       tree_of(im, &row->inside, &b) < 0 || trees_add_link(im, a, b);
-}
-
-bool import_adds_link(struct import *im, const struct import_row *row)
-{
-	git_revwalk *walk = NULL;
-	bool adds = false;
-	unsigned left = LINK_COMMITS_MAX;
-	git_oid oid;
-	int r = git_revwalk_new(&walk, im->repo);
-
-	if (git_repository_is_shallow(im->repo) != 0) {
-		git_revwalk_free(walk);
-		return tips_add_link(im, row);
-	}
-	if (r == 0)
-		r = git_revwalk_push(walk, &row->inside);
-	/* What the user's branches have is the user's already. */
-	if (r == 0)
-		r = git_revwalk_hide_glob(walk, "refs/heads/*");
-	while (r == 0 && !adds && (r = git_revwalk_next(&oid, walk)) == 0) {
-		cleanup_git(commit) git_commit *commit = NULL;
-
-		adds = left-- == 0 || git_commit_lookup(&commit, im->repo, &oid) < 0 ||
-		       changes_add_link(im, commit);
-	}
-	git_revwalk_free(walk);
-	return adds || r != GIT_ITEROVER;
 }

@@ -20,77 +20,6 @@
 
 #define AUTOSTASH_MAX (4 * KiB)
 
-static int add_loose(const git_oid *oid, void *arg)
-{
-	git_odb *const *to = arg; /* from, to */
-	git_odb_object *o = NULL;
-	git_oid same;
-	int r = git_odb_read(&o, to[0], oid);
-
-	if (r == 0)
-		r = git_odb_write(&same, to[1], git_odb_object_data(o), git_odb_object_size(o),
-				  git_odb_object_type(o));
-	git_odb_object_free(o);
-	return r;
-}
-
-static int move_loose(const struct import *im, const char *objects, struct err *err)
-{
-	cleanup_git(odb) git_odb *real = NULL;
-	git_odb *both[2] = {im->received, NULL};
-	int r = git_odb_open(&real, objects);
-
-	both[1] = real;
-	if (r == 0)
-		r = git_odb_foreach(im->received, add_loose, both);
-	return r < 0 ? gitlib_err(err, "cannot write the objects") : 0;
-}
-
-/* As git's default for core.fsync: packs are on the disk before anything names them, loose objects
- * and references as soon as the system likes. */
-static int sync_file(const char *path)
-{
-	cleanup_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
-}
-
-/* The index of a pack last: git looks for that. */
-static int move_pack(const struct import *im, const char *objects, struct err *err)
-{
-	static const char *const kinds[] = {"pack", "idx"};
-	char hex[GIT_OID_HEXSZ + 1];
-
-	(void)git_oid_tostr(hex, sizeof(hex), &im->pack);
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		cleanup_free char *from =
-			xasprintf("%s/pack/pack-%s.%s", im->quarantine, hex, kinds[i]);
-		cleanup_free char *to = xasprintf("%s/pack/pack-%s.%s", objects, hex, kinds[i]);
-
-		if (sync_file(from) < 0 || rename(from, to) < 0)
-			return err_sys(err, errno, "cannot move the objects to '%s'", to);
-	}
-	return 0;
-}
-
-int import_move_objects(struct import *im, struct err *err)
-{
-	cleanup_free char *objects = path_join(im->git.common, "objects");
-	cleanup_free char *packs = path_join(objects, "pack");
-	int r = 0;
-
-	if (!im->received)
-		return 0;
-	if (im->n_objects > IMPORT_LOOSE_MAX)
-		r = path_mkdirs(packs, 0777, err);
-	if (r == 0)
-		r = im->n_objects > IMPORT_LOOSE_MAX ? move_pack(im, objects, err)
-						     : move_loose(im, objects, err);
-	if (r == 0 && git_odb_refresh(im->odb) < 0)
-		r = gitlib_err(err, "cannot read the objects");
-	return r;
-}
-
 struct hex {
 	char v[GIT_OID_HEXSZ + 1];
 };
@@ -270,7 +199,14 @@ static int move_all(struct import *im, struct ref_moves *m, struct err *err)
 	int r = refs_lock(m, err);
 
 	if (r == 0)
+		r = import_check_there(im, true, err);
+	if (r == 0)
 		r = refs_commit(m, err);
+	if (r == 0) {
+		r = import_check_there(im, false, err);
+		if (r < 0)
+			refs_undo(m);
+	}
 	if (r == 0 && im->index_locked)
 		r = import_index_commit(im, err);
 	if (r == 0 && m->finish)

@@ -301,6 +301,19 @@ static bool is_symbolic(const struct import *im, const char *ref)
 	       git_reference_type(found) == GIT_REFERENCE_SYMBOLIC;
 }
 
+/* A repository that is new has nothing that its commits could change: the user adopts all of it. */
+static bool is_clean(struct import *im, struct import_row *row)
+{
+	cleanup_(import_look_done) struct import_look look = {0};
+
+	import_look(im, row, &look);
+	if (im->fresh)
+		look.n_paths = 0;
+	free(row->look);
+	row->look = import_look_says(&look);
+	return !row->look;
+}
+
 static void judge(struct import *im, struct import_row *row)
 {
 	git_oid held = own_oid(im, "", row->ref);
@@ -323,8 +336,8 @@ static void judge(struct import *im, struct import_row *row)
 			 !(im->host_head && streq(im->host_head, row->ref)) &&
 			 import_is_elsewhere(im, row->ref))
 			hold(row, "it is checked out in another worktree");
-		else if (import_adds_link(im, row))
-			hold(row, "it adds a submodule");
+		else if (!is_clean(im, row))
+			hold(row, row->look);
 	}
 	row->was_held = git_oid_equal(&held, &row->inside);
 	row->next_seen = row->inside;
@@ -387,12 +400,12 @@ static bool is_commit(const struct import *im, const git_oid *oid)
 /* The commit of the agent's HEAD, as the host will have it; zero: it will not. */
 static git_oid head_tip(struct import *im)
 {
-	const struct import_row *row = import_find_row(im, im->head ? im->head : "HEAD");
+	struct import_row *row = import_find_row(im, im->head ? im->head : "HEAD");
 	struct import_row unchanged = {.ref = im->head};
 
 	if (!im->head)
-		return is_commit(im, &row->inside) && !import_adds_link(im, row) ? row->inside
-										 : (git_oid){0};
+		return is_commit(im, &row->inside) && is_clean(im, row) ? row->inside
+									: (git_oid){0};
 	if (row)
 		return import_is_taken(row) || row->verdict == BRANCH_SAME ? row->inside
 									   : (git_oid){0};

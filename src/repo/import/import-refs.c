@@ -57,6 +57,7 @@ void refs_done(struct ref_moves *m)
 		free(m->v[i].ref);
 		free(m->v[i].from);
 		free(m->v[i].to);
+		free(m->v[i].was);
 	}
 	free(m->v);
 	free(m->tip);
@@ -199,10 +200,10 @@ static bool is_free(const char *ref, const char *packed)
 	return is;
 }
 
-static int check_one(const struct ref_moves *m, const struct ref_move *v, const char *packed,
+static int check_one(const struct ref_moves *m, struct ref_move *v, const char *packed,
 		     struct err *err)
 {
-	cleanup_free char *is = read_value(m, v->ref, packed);
+	const char *is = v->was = read_value(m, v->ref, packed);
 
 	if (!streq(v->from, "*") && !streq(v->from, is))
 		return err_set(err, EAGAIN, "'%s' has moved meanwhile", v->ref);
@@ -302,6 +303,35 @@ int refs_commit(struct ref_moves *m, struct err *err)
 	if (r == 0 && !streq(was, is))
 		put_log(m, "HEAD", was, is);
 	return r;
+}
+
+static void undo_one(struct ref_moves *m, struct ref_move *v, struct err *err)
+{
+	cleanup_free char *lock = xasprintf("%s.lock", v->ref), *is = NULL, *packed = NULL;
+	cleanup_fd int dir = open_dir_of(m, v->ref), own = open_dir(m->git->dir);
+	bool gone = streq(v->was, "-");
+
+	if (dir < 0 || own < 0 || take_lock(dir, own, v->ref, gone ? v->to : v->was) < 0)
+		return;
+	v->locked = true;
+	packed = read_packed(m);
+	is = read_value(m, v->ref, packed);
+	if (!streq(is, v->to))
+		return;
+	if (gone)
+		(void)unlinkat(dir, v->ref, 0);
+	else
+		(void)rename_one(m, v, err);
+}
+
+void refs_undo(struct ref_moves *m)
+{
+	struct err ignored;
+
+	for (size_t i = m->n; i-- > 0;)
+		if (m->v[i].was)
+			undo_one(m, &m->v[i], &ignored);
+	m->half = false;
 }
 
 static bool read_line(struct ref_moves *m, char *line)

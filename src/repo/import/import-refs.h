@@ -17,6 +17,7 @@ struct ref_move {
 	char *ref;  /* refs/… or HEAD */
 	char *from; /* what it must be now; "*": anything */
 	char *to;
+	char *was; /* what it was when it was locked */
 	bool locked;
 };
 
@@ -36,6 +37,7 @@ void refs_add(struct ref_moves *m, const char *ref, const char *from, const char
 /* -EAGAIN: one is not what it must be; -EBUSY: somebody else has a lock. */
 int refs_lock(struct ref_moves *m, struct err *err);
 int refs_commit(struct ref_moves *m, struct err *err);
+void refs_undo(struct ref_moves *m); /* what was committed, where nobody has moved it since */
 /* What a killed import left; false: there is no note. The locks that it left are dropped. */
 bool refs_left(struct ref_moves *m);
 /* Can what is left still be done? No reference has moved since, but as it was to be. */

@@ -49,7 +49,24 @@ static git_oid oid_of(const struct import *im, const char *ref)
 	return git_reference_name_to_id(&oid, im->repo, ref) == 0 ? oid : (git_oid){0};
 }
 
-static void put_held(const struct import *im, const char *rest, json_t *held)
+static void put_look(struct import *im, const git_oid *is, const git_oid *host, json_t *j)
+{
+	cleanup_(import_look_done) struct import_look look = {0};
+	const struct import_row row = {.inside = *is, .host = *host};
+	cleanup_json json_t *paths = json_array();
+
+	import_look(im, &row, &look);
+	for (size_t i = 0; i < look.paths.n; i++)
+		(void)json_array_append_new(paths,
+					    json_pack("{so ss}", "path", json_text(look.paths.v[i]),
+						      "why", look.why.v[i]));
+	if (look.n_paths)
+		(void)json_object_set(j, "protected", paths);
+	if (look.links)
+		(void)json_object_set_new(j, "gitlinks", json_true());
+}
+
+static void put_held(struct import *im, const char *rest, json_t *held)
 {
 	cleanup_free char *as = xasprintf("refs/ralph/%s/%s", im->name, rest);
 	cleanup_free char *ref = xasprintf("refs/%s", rest);
@@ -59,6 +76,7 @@ static void put_held(const struct import *im, const char *rest, json_t *held)
 	json_t *j = json_pack("{so so ss}", "ref", json_text(rest), "as", json_text(as), "oid",
 			      git_oid_tostr(hex, sizeof(hex), &is));
 
+	put_look(im, &is, &host, j);
 	if (!git_oid_is_zero(&host) &&
 	    git_graph_ahead_behind(&ahead, &behind, im->repo, &is, &host) == 0) {
 		(void)json_object_set_new(j, "ahead", json_integer((json_int_t)ahead));
@@ -67,13 +85,14 @@ static void put_held(const struct import *im, const char *rest, json_t *held)
 	(void)json_array_append_new(held, j);
 }
 
-int settle_list(const char *root, const char *name, json_t *out, struct err *err)
+int settle_list(const struct import_input *in, json_t *out, struct err *err)
 {
-	cleanup_(import_done) struct import im = {.name = name, .helper = -1, .lock = -1};
+	cleanup_(import_done) struct import im = {
+		.name = in->name, .named = &in->named, .helper = -1, .lock = -1};
 	cleanup_strv struct strv refs = {0};
 	cleanup_fd int lock = -1;
 	json_t *held = json_array();
-	int r = import_open(&im, root, &lock, err);
+	int r = import_open(&im, in->root, &lock, err);
 
 	(void)json_object_set_new(out, "held", held);
 	if (r == 0)
@@ -116,10 +135,34 @@ static const char *merge(const struct import *im, git_signature *who, const stru
 
 struct settling {
 	struct import *im;
-	enum settle_how how;
+	unsigned how;	    /* enum settle_how */
 	git_signature *who; /* NULL: not known */
+	char *text;	    /* the last reason that was put together */
 	json_t *settled, *left;
 };
+
+/* NULL: the user has seen what its commits would bring. */
+static const char *look_at(struct settling *s, const struct import_row *row)
+{
+	cleanup_(import_look_done) struct import_look look = {0};
+	bool links = s->how & (SETTLE_GITLINKS | SETTLE_FORCE), files = s->how & SETTLE_PROTECTED;
+	cleanup_free char *says = NULL;
+
+	import_look(s->im, row, &look);
+	look.failed = look.failed && !(links && files);
+	look.links = look.links && !links;
+	/* A submodule has its row there. */
+	if (files || (links && look.n_paths == 1 && streq(look.paths.v[0], ".gitmodules")))
+		look.n_paths = 0;
+	says = import_look_says(&look);
+	free(s->text);
+	s->text = says ? xasprintf("%s; look at it, and then use %s", says,
+				   look.links	 ? "--gitlinks"
+				   : look.failed ? "--gitlinks --protected"
+						 : "--protected")
+		       : NULL;
+	return s->text;
+}
 
 /* Decides about a branch; NULL: the row says what becomes of it. */
 static const char *decide_branch(struct settling *s, struct import_row *row)
@@ -136,10 +179,11 @@ static const char *decide_branch(struct settling *s, struct import_row *row)
 	}
 	if (import_is_elsewhere(im, row->ref) && !(im->host_head && streq(im->host_head, row->ref)))
 		return "it is checked out in another worktree";
-	if (s->how == SETTLE_MERGE && import_adds_link(im, row))
-		return "it adds a submodule; look at it, and then use --gitlinks";
-	row->verdict = s->how == SETTLE_FORCE && !git_oid_is_zero(&row->host) ? BRANCH_REWRITE
-									      : BRANCH_TAKE;
+	why = look_at(s, row);
+	if (why)
+		return why;
+	row->verdict = (s->how & SETTLE_FORCE) && !git_oid_is_zero(&row->host) ? BRANCH_REWRITE
+									       : BRANCH_TAKE;
 	if (row->verdict == BRANCH_REWRITE || git_oid_is_zero(&row->host) ||
 	    import_descends(im, &held, &row->host))
 		return NULL;
@@ -150,13 +194,15 @@ static const char *decide_branch(struct settling *s, struct import_row *row)
 
 static const char *decide(struct settling *s, struct import_row *row)
 {
-	if (s->how == SETTLE_DROP) {
+	if (s->how & SETTLE_DROP) {
 		row->verdict = BRANCH_SYNC;
 		return NULL;
 	}
 	if (strncmp(row->ref, "refs/heads/", 11) == 0)
 		return decide_branch(s, row);
-	if (strncmp(row->ref, "refs/tags/", 10) == 0 && s->how == SETTLE_FORCE) {
+	if (strncmp(row->ref, "refs/tags/", 10) == 0 && (s->how & SETTLE_FORCE)) {
+		if (look_at(s, row))
+			return s->text;
 		row->verdict = git_oid_is_zero(&row->host) ? BRANCH_TAKE : BRANCH_REWRITE;
 		row->next_seen = row->next_base = row->inside;
 		return NULL;
@@ -215,7 +261,7 @@ static int settle_all(struct settling *s, const char *ref, struct err *err)
 	if (*ref)
 		strv_push(&refs, ref);
 	for (size_t i = 0; r == 0 && i < refs.n; i++) {
-		if (!*ref && s->how != SETTLE_DROP && strncmp(refs.v[i], "heads/", 6) != 0)
+		if (!*ref && !(s->how & SETTLE_DROP) && strncmp(refs.v[i], "heads/", 6) != 0)
 			continue;
 		r = import_read_head(s->im, err);
 		if (r == 0)
@@ -225,13 +271,14 @@ static int settle_all(struct settling *s, const char *ref, struct err *err)
 	return r;
 }
 
-int settle_run(const char *root, const char *name, enum settle_how how, const char *ref,
-	       json_t *out, struct err *err)
+int settle_run(const struct import_input *in, unsigned how, const char *ref, json_t *out,
+	       struct err *err)
 {
-	cleanup_(import_done) struct import im = {.name = name, .helper = -1, .lock = -1};
+	cleanup_(import_done) struct import im = {
+		.name = in->name, .named = &in->named, .helper = -1, .lock = -1};
 	struct settling s = {.im = &im, .how = how, .settled = json_array(), .left = json_array()};
 	cleanup_fd int lock = -1;
-	int r = import_open(&im, root, &lock, err);
+	int r = import_open(&im, in->root, &lock, err);
 
 	(void)json_object_set_new(out, "settled", s.settled);
 	(void)json_object_set_new(out, "left", s.left);
@@ -245,6 +292,7 @@ int settle_run(const char *root, const char *name, enum settle_how how, const ch
 	if (r == 0)
 		r = settle_all(&s, ref, err);
 	git_signature_free(s.who);
+	free(s.text);
 	return r;
 }
 

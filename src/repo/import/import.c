@@ -36,6 +36,8 @@ void import_done(struct import *im)
 	struct err ignored;
 
 	import_index_drop(im);
+	import_release(im);
+	free(im->borrowed);
 	closep(&im->helper);
 	if (own)
 		(void)path_remove_tree(AT_FDCWD, own, &ignored);
@@ -44,8 +46,10 @@ void import_done(struct import *im)
 	git_repository_free(im->repo);
 	if (im->quarantine)
 		(void)path_remove_tree(AT_FDCWD, im->quarantine, &ignored);
-	for (size_t i = 0; i < im->n_rows; i++)
+	for (size_t i = 0; i < im->n_rows; i++) {
 		free(im->rows[i].ref);
+		free(im->rows[i].look);
+	}
 	for (size_t i = 0; i < im->n_tips; i++)
 		free(im->tips[i].ref);
 	free(im->rows);
@@ -57,6 +61,7 @@ void import_done(struct import *im)
 	closep(&im->lock);
 	free(im->made);
 	free(im->module);
+	free(im->below);
 	free(im->told_state);
 	free(im->settle_head);
 	free(im->told_head);
@@ -186,6 +191,7 @@ static struct import *add_module(struct import *im, const char *path)
 	m = &im->modules[im->n_modules++];
 	*m = (struct import){.name = im->name,
 			     .when = im->when,
+			     .named = im->named,
 			     .helper = -1,
 			     .lock = -1,
 			     .module = xstrdup(path)};
@@ -542,6 +548,8 @@ static int open_module(struct import *m, const struct import *top, struct err *e
 	root = r == 0 ? git_repository_workdir(m->repo) : NULL;
 	n = root ? strlen(root) : 0;
 	m->git.root = root ? xstrndup(root, n && root[n - 1] == '/' ? n - 1 : n) : xstrdup(dir);
+	if (path_under(m->git.root, top->git.root))
+		m->below = xstrdup(m->git.root + strlen(top->git.root) + 1);
 	if (r == 0)
 		r = lock_repository(m, &m->lock, err);
 	return r == 0 ? import_git_start(m, err) : r;
@@ -657,8 +665,10 @@ static int recover_all(struct import *im, struct err *err)
 {
 	int r = import_recover(im, err);
 
-	if (r == 0)
+	if (r == 0) {
 		remove_leftovers(im);
+		import_release_left(im);
+	}
 	if (r == 0)
 		import_drop_modules(im);
 	for (size_t i = 0; r == 0 && i < im->n_modules; i++)
@@ -688,15 +698,14 @@ void import_close_rest(void)
 	fd_close_rest(keep, ARRAY_SIZE(keep));
 }
 
-int import_run(const char *root, const char *name, enum import_when when, json_t *out,
-	       struct err *err)
+int import_run(const struct import_input *in, enum import_when when, json_t *out, struct err *err)
 {
 	cleanup_(import_done) struct import im = {
-		.name = name, .when = when, .helper = -1, .lock = -1};
+		.name = in->name, .named = &in->named, .when = when, .helper = -1, .lock = -1};
 	cleanup_fd int lock = -1;
 	int r;
 
 	import_close_rest();
-	r = open_all(&im, root, &lock, err);
+	r = open_all(&im, in->root, &lock, err);
 	return r == 0 ? import_take(&im, out, err) : r;
 }

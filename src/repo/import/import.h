@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/json/json.h"
+#include "base/strv.h"
 #include "git/libgit.h"
 #include "workspace/branch-rule.h"
 #include "workspace/gitdir.h"
@@ -31,7 +32,7 @@
 #define IMPORT_TIPS_MAX 200000	  /* references of the user's, as they were told */
 #define IMPORT_MODULES_MAX 64	  /* submodules, nested ones included */
 #define IMPORT_LFS_MAX 10000	  /* files of git-lfs in one import */
-#define IMPORT_LOOSE_MAX 100	  /* objects that are kept one by one; more stay a pack */
+#define IMPORT_LOOSE_MAX 100	  /* objects that may be kept one by one; more stay a pack */
 #define IMPORT_DIR "ralph-import" /* of the git directory: what an import needs while it runs */
 #define IMPORT_TIPS_FD 3	  /* what the sandbox was told */
 #define IMPORT_LOCK_MS 100000	  /* other imports into the same repository may take this long */
@@ -59,6 +60,7 @@ struct import_row {
 	git_oid next_seen, next_base;
 	enum branch_verdict verdict;
 	const char *why; /* of BRANCH_HOLD */
+	char *look;	 /* such a reason, if looking at the commits gave it */
 	bool was_held;	 /* the same commit is held already */
 	bool drop;	 /* what is held of it is not needed any more */
 };
@@ -71,8 +73,11 @@ struct import_tip {
 
 struct import {
 	struct gitdir git;
-	char *module;		/* of a submodule: the path that it was told by */
-	char *made;		/* of a submodule that is new: where it is made; NULL: it is not */
+	const struct strv
+		*named; /* programs in the tree that settings name, see guard.h; NULL: none */
+	char *below;	/* of a submodule: its directory in the repository; NULL: not known */
+	char *module;	/* of a submodule: the path that it was told by */
+	char *made;	/* of a submodule that is new: where it is made; NULL: it is not */
 	struct import *modules; /* of the repository, IMPORT_MODULES_MAX of them */
 	size_t n_modules;
 	int lock;	  /* of a submodule; -1: none */
@@ -82,7 +87,10 @@ struct import {
 	git_odb *received; /* the received ones alone; NULL: there are none */
 	char *quarantine;  /* their directory */
 	git_oid pack;	   /* the name of their pack */
+	char *keep;	   /* a file that keeps their pack from `git gc`; NULL: there is none */
 	size_t n_objects;
+	git_oid *borrowed; /* objects of the user's that they name */
+	size_t n_borrowed;
 	size_t n_lfs; /* files of git-lfs */
 	bool partial; /* the user's clone lacks objects that its remote has */
 	enum import_when when;
@@ -124,9 +132,23 @@ int import_move_lfs(struct import *im, struct err *err);
 
 /* import-check.c: every object of the pack, before anything of it is used */
 int import_check(struct import *im, struct err *err);
-/* Does a commit of it add a gitlink to what the user's branches have? Its trees need not be among the
- * received ones: what is held, or was, is in the user's objects too. */
-bool import_adds_link(struct import *im, const struct import_row *row);
+
+/*
+ * import-look.c: what the commits of a row change that the user's branches do not have. Its trees need
+ * not be among the received ones: what is held, or was, is in the user's objects too.
+ */
+#define IMPORT_LOOK_MAX 100 /* paths that are named; more are counted */
+struct import_look {
+	bool links;  /* a commit adds a submodule */
+	bool failed; /* something could not be looked at */
+	/* Files that the host runs, as they are shown, and the host's use of each. */
+	struct strv paths, why;
+	size_t n_paths;
+};
+void import_look(struct import *im, const struct import_row *row, struct import_look *ret);
+void import_look_done(struct import_look *look);
+/* Why such a row is held; NULL: it need not be. The caller frees it. */
+char *import_look_says(const struct import_look *look);
 
 /* import-plan.c: what becomes of each reference */
 int import_plan(struct import *im, struct err *err);
@@ -158,8 +180,17 @@ void import_index_drop(struct import *im);
 int import_git_start(struct import *im, struct err *err);
 bool import_git_index(struct import *im);
 
-/* import-move.c: objects, references and index become the user's, in this order */
+/*
+ * import-objects.c: received objects become the user's, and `git gc` leaves them alone until
+ * import_release(); import_release_left() is for what a killed import left. import_check_there():
+ * -EAGAIN if git removed something that the rows need; reachable: or might remove it.
+ */
 int import_move_objects(struct import *im, struct err *err);
+void import_release(struct import *im);
+void import_release_left(const struct import *im);
+int import_check_there(const struct import *im, bool reachable, struct err *err);
+
+/* import-move.c: references and index become the user's, in this order */
 int import_move(struct import *im, struct err *err); /* after the index was prepared */
 /* Finishes or undoes what a killed import left. */
 int import_recover(struct import *im, struct err *err);
@@ -177,13 +208,17 @@ int import_confine(struct import *im, struct err *err);
 /* The index for next_tip, where it is another one; -EBUSY as import_index_prepare(). */
 int import_prepare(struct import *im, const char **ret_why, struct err *err);
 void import_done(struct import *im);
+/* The repository, the sandbox, and programs in the tree that settings of the user name (guard.h). */
+struct import_input {
+	const char *root, *name;
+	struct strv named;
+};
 /*
  * `repo import ROOT NAME WHEN`. The stream is stdin, descriptor 3 has the tips. Fills out:
  * {"taken": […], "held": […], "head": REF, "head_held": {…}, "again": true}, and for submodules where
  * something changed "modules": [{"module": PATH, "taken": …}].
  */
-int import_run(const char *root, const char *name, enum import_when when, json_t *out,
-	       struct err *err);
+int import_run(const struct import_input *in, enum import_when when, json_t *out, struct err *err);
 
 /*
  * import-clone.c: `repo apply ROOT NAME`, from a clone in which an agent worked. Its branches become
@@ -223,21 +258,22 @@ void import_drop_modules(const struct import *top);
 
 /*
  * import-settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,
- * ahead, behind}]}.
+ * ahead, behind, gitlinks, protected: [{path, why}]}]}.
  */
-int settle_list(const char *root, const char *name, json_t *out, struct err *err);
+int settle_list(const struct import_input *in, json_t *out, struct err *err);
 enum settle_how {
-	SETTLE_MERGE,	 /* forward, or by a merge that touches no file */
-	SETTLE_GITLINKS, /* the same, with new submodules */
-	SETTLE_FORCE,	 /* the user's commits are replaced; their tip is kept in was/ */
-	SETTLE_DROP,	 /* forget it */
+	SETTLE_MERGE = 0,	   /* forward, or by a merge that touches no file */
+	SETTLE_FORCE = 1 << 0,	   /* the user's commits are replaced; their tip is kept in was/ */
+	SETTLE_DROP = 1 << 1,	   /* forget it */
+	SETTLE_GITLINKS = 1 << 2,  /* with new submodules */
+	SETTLE_PROTECTED = 1 << 3, /* with files that the host runs */
 };
 /*
  * ref: one of those, "heads/main"; "": every branch that is held, and with SETTLE_DROP everything.
  * Fills {"settled": [{ref, how}], "left": [{ref, why}]}.
  */
-int settle_run(const char *root, const char *name, enum settle_how how, const char *ref,
-	       json_t *out, struct err *err);
+int settle_run(const struct import_input *in, unsigned how, const char *ref, json_t *out,
+	       struct err *err);
 /*
  * `repo advance ROOT NAME REF FROM TO`: a loop has judged what is held. REF (HEAD: on no branch) goes
  * from FROM ("-": it is not there) to TO, and the index with it, as in an import. -EBUSY: the index
