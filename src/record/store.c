@@ -304,6 +304,23 @@ int store_names(const struct places *p, struct strv *out, struct err *err)
 	return scan(p, out, &ignored, err);
 }
 
+bool store_any_lives(const struct places *p)
+{
+	cleanup_strv struct strv names = {0};
+	struct err ignored;
+
+	if (store_names(p, &names, &ignored) < 0)
+		return true;
+	for (size_t i = 0; i < names.n; i++) {
+		cleanup_free char *dir = entry_dir(p, names.v[i]), *lock = path_join(dir, "lock");
+		struct stat st;
+
+		if (lstat(lock, &st) == 0 ? st.st_mode & 0100 : errno != ENOENT)
+			return true;
+	}
+	return false;
+}
+
 int store_leftovers(const struct places *p, struct strv *out, struct err *err)
 {
 	cleanup_strv struct strv ignored = {0};

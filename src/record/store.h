@@ -71,6 +71,9 @@ int store_list(const struct places *p, struct strv *out, struct err *err);
 /* True when a listed sandbox was removed since. */
 bool store_is_gone(const struct places *p, const char *name);
 int store_names(const struct places *p, struct strv *out, struct err *err); /* removes nothing */
+/* Is a sandbox other than those that are being removed live, or was its supervisor killed? A look
+ * that fails says yes. */
+bool store_any_lives(const struct places *p);
 
 /* True for ".NAME.PID" of a dead process: a removal that was killed. */
 bool store_is_leftover(const char *entry);

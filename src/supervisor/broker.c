@@ -477,6 +477,7 @@ static int become_front(struct supervisor *s, int sock, pid_t broker, struct err
 
 	s->broker = sock;
 	closep(&s->cred.env_fd);
+	private_spare_done(&s->git_spare);
 	(void)prctl(PR_SET_NAME, FRONT);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != broker)
 		_exit(EXIT_RUNTIME);

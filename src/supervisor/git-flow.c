@@ -61,6 +61,7 @@ struct git_flow {
 	uint64_t next;	   /* the same of the import that runs; */
 	bool is_next;	   /* it could be told */
 	bool is_closed;	   /* the last import before the end was made, or tried */
+	uint64_t clean_ms; /* when a look found that nothing changed, and no command ran */
 	bool is_due;	   /* something waits for the end of a command */
 	bool is_late;	   /* git inside could not follow: once more after the next command */
 	uint32_t id;	   /* of the script inside; 0: it has ended */
@@ -104,12 +105,15 @@ static bool is_due_now(const struct git_flow *g)
  */
 static void compare_stamp(struct git_flow *g)
 {
-	bool is_same = g->sup->git_is_new || git_imported_is(g->sup->entry.dir, g->dir) > 0;
+	const struct supervisor *s = g->sup;
+	bool is_same = s->git_is_new || git_imported_is(s->entry.dir, g->dir) > 0;
+	bool is_spare = s->git_spare.dir >= 0; /* which came with its number */
 
-	g->is_known = look(g, &g->stamp) == 0 && is_same;
-	g->is_unwritten = g->sup->git_is_new;
+	g->stamp = s->git_spare.stamp;
+	g->is_known = (is_spare || look(g, &g->stamp) == 0) && is_same;
+	g->is_unwritten = s->git_is_new && !is_spare;
 	g->wants_import = !g->is_known;
-	g->wants_sync = !g->sup->git_is_new;
+	g->wants_sync = !s->git_is_new;
 }
 
 /* A number that could not be written costs one import more. */
@@ -428,17 +432,25 @@ bool git_flow_first(struct supervisor *s)
 	return g->phase != RESTING || g->wants_import || g->wants_sync;
 }
 
-void git_flow_kick(struct supervisor *s)
+static void start_round(struct git_flow *g, bool looks)
 {
-	struct git_flow *g = s->git;
-
-	if (!g || !can_run(g))
-		return;
 	if (g->is_unwritten)
 		write_stamp(g);
-	g->wants_import = g->wants_import || (g->phase == RESTING && is_due_now(g));
+	g->wants_import = g->wants_import || (looks && g->phase == RESTING && is_due_now(g));
 	go(g);
 	be_patient(g);
+}
+
+void git_flow_kick(struct supervisor *s)
+{
+	if (s->git && can_run(s->git))
+		start_round(s->git, true);
+}
+
+void git_flow_up(struct supervisor *s)
+{
+	if (s->git && can_run(s->git))
+		start_round(s->git, !s->git_is_new);
 }
 
 /* Once: references of which there are too many to look at count as changed for ever. */
@@ -447,7 +459,9 @@ void git_flow_close(struct supervisor *s)
 	if (!s->git || s->git->is_closed || !can_run(s->git))
 		return;
 	s->git->is_closed = true;
-	git_flow_kick(s);
+	/* The answer to the last command was given just now, after such a look. */
+	if (s->git->clean_ms != now_ms())
+		git_flow_kick(s);
 }
 
 bool git_flow_last(struct supervisor *s)
@@ -459,8 +473,10 @@ bool git_flow_last(struct supervisor *s)
 	ev_timer_stop(s->ev, &g->hint);
 	g->wants_import = g->wants_import || is_changed(g) || (g->is_due && !client_any_runs(s));
 	g->wants_sync = g->wants_sync || g->is_late;
-	if (g->phase == RESTING && !g->wants_import && !g->wants_sync && !git_news_any(g->news))
+	if (g->phase == RESTING && !g->wants_import && !g->wants_sync && !git_news_any(g->news)) {
+		g->clean_ms = client_any_runs(s) ? 0 : now_ms();
 		return false;
+	}
 	go(g);
 	be_patient(g);
 	return true;
@@ -489,37 +505,45 @@ void git_flow_cancel(struct supervisor *s)
 
 /* ---- the start ---- */
 
-/* Hints: each directory is opened here, before anything of the agent's runs, and watched by its
- * descriptor. Directories that are made later are seen after the next command. */
+static void add_watch(struct git_flow *g, int fd, const char *name)
+{
+	const uint32_t what = IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ONLYDIR | IN_MASK_ADD;
+	char path[64];
+	int wd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d%s", fd, name);
+	wd = inotify_add_watch(g->sup->watch, path, *name ? what | IN_DONT_FOLLOW : what);
+	if (wd >= 0)
+		g->watched[g->n_watched++] = wd;
+}
+
+/* Hints: each directory is watched by a descriptor that was opened before anything of the agent's
+ * runs. Directories that are made later are seen after the next command. */
 static void watch(struct git_flow *g, int at)
 {
-	static const char *const places[WATCHED_PLACES] = {".", "refs", "refs/heads", "refs/tags"};
+	cleanup_fd int refs = path_open_beneath(at, "refs", O_PATH | O_DIRECTORY, 0);
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		cleanup_fd int fd = path_open_beneath(at, places[i], O_RDONLY | O_DIRECTORY, 0);
-		int wd = -1;
-		char self[32];
-
-		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-		if (fd >= 0)
-			wd = inotify_add_watch(g->sup->watch, self,
-					       IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ONLYDIR |
-						       IN_MASK_ADD);
-		if (wd >= 0)
-			g->watched[g->n_watched++] = wd;
-	}
+	if (at >= 0)
+		add_watch(g, at, "");
+	if (refs < 0)
+		return;
+	add_watch(g, refs, "");
+	add_watch(g, refs, "/heads");
+	add_watch(g, refs, "/tags");
 }
 
 static void watch_both(struct git_flow *g)
 {
 	const struct spec_git *of = &g->sup->spec->git;
-	cleanup_fd int dir = open(of->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	cleanup_fd int common = open(of->common, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_fd int dir = open(of->dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_fd int common = -1;
 
 	watch(g, g->dir);
 	watch(g, dir);
-	if (!streq(of->dir, of->common))
-		watch(g, common);
+	if (streq(of->dir, of->common))
+		return;
+	common = open(of->common, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	watch(g, common);
 }
 
 int git_flow_start(struct supervisor *s, struct err *err)

@@ -30,6 +30,7 @@ struct git_host {
 	ino_t ino;	/* of the git directory, as the sandbox was started with */
 	uint64_t stamp; /* of the user's references when the sandbox was told last */
 	bool is_told;
+	bool has_imported;
 };
 
 int git_host_new(const struct spec_git *g, struct git_host **ret, struct err *err)
@@ -151,7 +152,12 @@ static int start(const struct git_host *h, const struct git_import *i, int told,
 	return run_start(&run, ret, err);
 }
 
-int git_host_import(const struct git_host *h, const struct git_import *i, struct child *ret,
+bool git_host_has_imported(const struct git_host *h)
+{
+	return h->has_imported;
+}
+
+int git_host_import(struct git_host *h, const struct git_import *i, struct child *ret,
 		    int ret_fds[GIT_IMPORT_FDS], struct err *err)
 {
 	cleanup_fd int list = -1, told = -1, from = -1, to = -1, says = -1, answer = -1;
@@ -170,6 +176,7 @@ int git_host_import(const struct git_host *h, const struct git_import *i, struct
 		return err_sys(err, errno, "cannot create a pipe");
 	answer = line[0];
 	says = line[1];
+	h->has_imported = true;
 	r = start(h, i, told, from, says, ret, err);
 	if (r < 0)
 		return r;

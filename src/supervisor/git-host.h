@@ -30,5 +30,6 @@ int git_host_moved(struct git_host *h, const struct git_import *i, bool again, i
 #define GIT_IMPORT_FDS 3
 
 /* Starts an import that waits for the stream. */
-int git_host_import(const struct git_host *h, const struct git_import *i, struct child *ret,
+int git_host_import(struct git_host *h, const struct git_import *i, struct child *ret,
 		    int ret_fds[GIT_IMPORT_FDS], struct err *err);
+bool git_host_has_imported(const struct git_host *h); /* or has begun to */

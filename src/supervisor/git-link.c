@@ -1,8 +1,9 @@
 /*
  * The private git directory of the sandbox, in its record: `git`, with `git.told` (what the sandbox
  * was told of the user's references), `git.of` (the repository it was made from) and the small files
- * that are mounted beside it. It is made before anything runs inside. From then on it is the agent's,
- * and nothing here opens what is in it.
+ * that are mounted beside it. It is made before anything runs inside, or was made ahead
+ * (workspace/private/private-spare.h). From then on it is the agent's, and nothing here opens what
+ * is in it.
  */
 #include "supervisor/supervisor.h"
 
@@ -13,15 +14,17 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "spec/of-loop.h"
 #include "workspace/git-stamp.h"
 #include "workspace/private/private-git.h"
+#include "workspace/private/private-spare.h"
 
-#define DIR_NAME "git"
+#define DIR_NAME PRIVATE_SPARE_DIR
 #define WAS_NAME "git.was" /* of a repository that is gone */
-#define TOLD_NAME "git.told"
-#define OF_NAME "git.of"
+#define TOLD_NAME PRIVATE_SPARE_TOLD
+#define OF_NAME PRIVATE_SPARE_OF
 #define OF_MAX 8192
 #define FIRST_MS 60000 /* for git to look at all files once */
 
@@ -150,13 +153,25 @@ static void plan_first(struct supervisor *s, bool young)
 	s->git_first.null = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
+static struct gitdir gitdir_of(const struct spec_git *g)
+{
+	return (struct gitdir){.root = g->root, .dir = g->dir, .common = g->common};
+}
+
 static int make_empty(struct supervisor *s, const char *of, struct err *err)
 {
+	const struct spec_git *g = &s->spec->git;
 	int r = put_aside(s, of, err);
 
 	if (r < 0)
 		return r;
 	s->git_is_new = true;
+	if (g->root) {
+		const struct gitdir git = gitdir_of(g);
+
+		if (private_spare_claim(s->places.state, &git, s->entry.dir, &s->git_spare))
+			return 0;
+	}
 	return mkdirat(s->entry.dir, DIR_NAME, 0755) < 0
 		       ? err_sys(err, errno, "cannot make the sandbox's git directory")
 		       : 0;
@@ -232,7 +247,7 @@ void git_link_ended(struct supervisor *s, uint32_t id)
 	strv_init(&s->git_first.argv);
 	ev_timer_stop(s->ev, &s->git_first.limit);
 	client_watch_all(s);
-	git_flow_kick(s);
+	git_flow_up(s);
 }
 
 int git_link_place(struct supervisor *s, struct err *err)
@@ -247,10 +262,24 @@ int git_link_place(struct supervisor *s, struct err *err)
 	return r < 0 ? r : write_beside(s, err);
 }
 
+/* A spare of a repository that has changed since: the guest mounts the directory itself already. */
+static int empty_it(struct supervisor *s, int at, struct err *err)
+{
+	cleanup_strv struct strv names = {0};
+	int r = 0;
+
+	private_spare_done(&s->git_spare);
+	(void)unlinkat(s->entry.dir, GIT_IMPORTED, 0);
+	path_glob_beneath(at, "", "*", SIZE_MAX, &names);
+	for (size_t i = 0; r == 0 && i < names.n; i++)
+		r = path_remove_tree(at, names.v[i], err);
+	return r;
+}
+
 int git_link_fill(struct supervisor *s, struct err *err)
 {
 	const struct spec_git *g = &s->spec->git;
-	const struct gitdir git = {.root = g->root, .dir = g->dir, .common = g->common};
+	const struct gitdir git = gitdir_of(g);
 	const struct private_git_input in = {.git = &git, .run = PRIVATE_GIT_RUN};
 	cleanup_(private_git_done) struct private_git p = {0};
 	cleanup_free char *of = NULL;
@@ -259,15 +288,39 @@ int git_link_fill(struct supervisor *s, struct err *err)
 
 	if (!s->git_is_new)
 		return 0;
+	if (s->git_spare.dir >= 0 && private_spare_accept(&s->git_spare, &git, s->entry.dir)) {
+		plan_first(s, s->git_spare.young);
+		return 0;
+	}
 	at = path_open_beneath(s->entry.dir, DIR_NAME, O_RDONLY | O_DIRECTORY, 0);
 	if (at < 0)
 		return err_sys(err, -at, "cannot open the sandbox's git directory");
 	of = identity(g);
-	r = private_git_make(&in, at, &p, err);
+	r = s->git_spare.dir >= 0 ? empty_it(s, at, err) : 0;
+	if (r == 0)
+		r = private_git_make(&in, at, &p, err);
 	if (r == 0)
 		r = write_file(s, OF_NAME, of, err);
 	if (r == 0)
 		plan_first(s, p.young);
 	/* Last: without it the directory is not whole, and is made anew. */
 	return r < 0 ? r : write_file(s, TOLD_NAME, p.told ? p.told : "", err);
+}
+
+void git_link_keep_spare(struct supervisor *s)
+{
+	const struct spec_git *g = &s->spec->git;
+	const struct gitdir git = gitdir_of(g);
+	cleanup_free char *of = NULL;
+	struct err err = {0};
+	int r;
+
+	if (!g->private || !g->root)
+		return;
+	of = identity(g);
+	r = private_spare_keep(s->places.state, &git, of, s->entry.dir, &s->git_spare,
+			       s->is_stopped && !store_any_lives(&s->places), &err);
+	if (r < 0)
+		log_debug("git", "no spare git directory is kept: %s",
+			  err.msg[0] ? err.msg : strerror(-r));
 }

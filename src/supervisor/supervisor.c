@@ -45,6 +45,7 @@
 #include "compose/no-sandbox.h"
 #include "spec/host-env.h"
 #include "supervisor/broker.h"
+#include "supervisor/git-host.h"
 #include "record/runtime.h"
 #include "spec/of-loop.h"
 
@@ -277,7 +278,7 @@ void sup_up(struct supervisor *s, uint32_t landlock_abi)
 	if (git_link_first(s))
 		return;
 	client_watch_all(s);
-	git_flow_kick(s);
+	git_flow_up(s);
 }
 
 static int plan_engine(struct supervisor *s, struct err *err)
@@ -407,7 +408,9 @@ static char *detach(struct supervisor *s)
 		client_notice_all(s, text);
 		return NULL;
 	}
-	git_repo_forget(&s->places, s->spec);
+	/* Imports leave notes. */
+	if (!s->git_is_new || (s->git_host && git_host_has_imported(s->git_host)))
+		git_repo_forget(&s->places, s->spec);
 	/* A loop keeps the logs of its sandboxes, and usage is read from those. */
 	if (!spec_is_loops(s->spec) &&
 	    usage_keep(s->places.state, s->spec->name, s->entry.dir, &err) < 0)
@@ -424,7 +427,8 @@ void sup_take_down(struct supervisor *s, char **ret_doomed)
 
 	if (s->spec && s->places.runtime)
 		runtime_remove(&s->places, s->spec->name);
-	if (s->engine && engine_stop(s->engine, &err) < 0)
+	s->is_stopped = s->engine && engine_stop(s->engine, &err) == 0;
+	if (s->engine && !s->is_stopped)
 		sup_event(s, "error", json_pack("{so}", "message", json_text(err.msg)));
 	/* Nothing inside can change anything any more. */
 	watch_finish(s);
@@ -440,6 +444,7 @@ void sup_finish(struct supervisor *s, const char *doomed)
 		autosave_link_finish(s);
 	if (!doomed)
 		return;
+	git_link_keep_spare(s);
 	autosave_link_last(s, doomed);
 	if (home_keep_last(&s->places, doomed, s->spec, &ignored) < 0)
 		return; /* a home that could not be kept is not destroyed either */
@@ -502,7 +507,7 @@ int main(void)
 	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;
 	s->ca.child.pid = s->autosave.child.pid = -1;
 	s->autosave.child.pidfd = -1;
-	s->git_cover.parent = -1;
+	s->git_cover.parent = s->git_spare.dir = -1;
 	s->entry = (struct store_entry)STORE_ENTRY_INIT;
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)fd_set_cloexec(SUPERVISOR_FD, true);

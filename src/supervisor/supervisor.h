@@ -20,6 +20,7 @@
 #include "wire/remote.h"
 #include "wire/wire.h"
 #include "workspace/nested.h"
+#include "workspace/private/private-spare.h"
 
 #include <time.h>
 
@@ -230,12 +231,14 @@ struct supervisor {
 	struct autosave_link autosave;
 	struct git_flow
 		*git; /* see git-flow.c; NULL: the sandbox has no git directory of its own */
-	struct git_host *git_host; /* the broker's */
-	bool git_is_new;	   /* its git directory was made by this start */
-	struct host_link *host;	   /* runner_host's own; NULL: not in use */
-	struct ev_timer deadline;  /* of starting, later of stopping */
-	struct host_run *host_run; /* files of the workspace that the host would run */
-	unsigned n_found;	   /* number of findings so far */
+	struct git_host *git_host;	/* the broker's */
+	bool git_is_new;		/* its git directory was made by this start */
+	struct private_spare git_spare; /* or was made before, and is the one that is used now */
+	bool is_stopped;		/* nothing inside runs any more */
+	struct host_link *host;		/* runner_host's own; NULL: not in use */
+	struct ev_timer deadline;	/* of starting, later of stopping */
+	struct host_run *host_run;	/* files of the workspace that the host would run */
+	unsigned n_found;		/* number of findings so far */
 	struct seen *seen;
 	struct git_first git_first;
 	unsigned pointers_away; /* `.git` of submodules that led elsewhere: see cover-link.c */
@@ -318,6 +321,7 @@ void cover_look(struct supervisor *s);
  * before anything runs inside */
 int git_link_place(struct supervisor *s, struct err *err);
 int git_link_fill(struct supervisor *s, struct err *err);
+void git_link_keep_spare(struct supervisor *s); /* the record is to be removed */
 /* The sandbox is up. True: git has something to do first, and commands wait for its end. */
 bool git_link_first(struct supervisor *s);
 bool git_link_waits(const struct supervisor *s);
@@ -342,7 +346,8 @@ bool git_flow_last(struct supervisor *s);
 bool git_flow_is_busy(const struct supervisor *s); /* the sandbox has to stay until it is done */
 bool git_flow_is_ours(const struct supervisor *s, uint32_t id); /* a command of its own */
 void git_flow_ended(struct supervisor *s, uint32_t code);
-void git_flow_kick(struct supervisor *s);   /* the sandbox is up, or somebody waits */
+void git_flow_up(struct supervisor *s);	    /* the sandbox is up */
+void git_flow_kick(struct supervisor *s);   /* somebody waits */
 void git_flow_close(struct supervisor *s);  /* nobody needs the sandbox any more */
 void git_flow_cancel(struct supervisor *s); /* nobody waits for it any longer: nothing moves */
 void git_flow_hint(struct supervisor *s, int wd); /* something changed there; -1: anywhere */

@@ -424,6 +424,30 @@ static int make_one(const struct source *s, struct err *err)
 	return r == 0 ? make_modules(s, err) : r;
 }
 
+/* These may be there in a plain repository as well. */
+static bool is_ordinary(const char *name)
+{
+	return streq(name, "HEAD") || streq(name, "ORIG_HEAD") || strchr(name, '/');
+}
+
+static bool is_absent(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+bool private_git_is_plain(const struct gitdir *git, int dir, int common)
+{
+	cleanup_free char *modules = path_join(git->root, ".gitmodules");
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_worktree); i++)
+		if (!is_ordinary(of_worktree[i]) && !is_absent(dir, of_worktree[i]))
+			return false;
+	return is_absent(dir, "modules") && is_absent(common, "objects/info/alternates") &&
+	       is_absent(AT_FDCWD, modules);
+}
+
 static bool has(int dir, const char *name, mode_t type)
 {
 	struct stat st;

@@ -35,3 +35,6 @@ int private_refs_write(int common, int dir, int at, char **ret_told, struct err 
  */
 int private_objects_borrow(struct private_git *p, const char *objects, const char *target, int at,
 			   struct err *err);
+
+/* No submodules, no borrowed objects, no operation in progress: what git_stamp_source() covers. */
+bool private_git_is_plain(const struct gitdir *git, int dir, int common);
