@@ -78,7 +78,7 @@ struct loop {
 	char *root;	     /* working directory of the agent: the workspace, or a worktree */
 	int root_fd;
 	char *git_name, *git_email;
-	struct repo_oid made_at; /* where this start has made the loop's branch; "": it has not */
+	struct repo_made made; /* by this start: the loop's branch and its worktree */
 	/* the sandbox */
 	struct build build;
 	bool fresh;	      /* the next start of the sandbox is with an empty home */
@@ -134,7 +134,8 @@ int tree_elsewhere(struct loop *l, bool *ret, struct err *err);
 int tree_prepare(struct loop *l, struct err *err);
 int tree_root(struct loop *l, struct err *err);
 void tree_finish(struct loop *l, int code);
-/* For a start that was refused: goes back to the user's branch, and removes one that it has made. */
+/* For a start that was refused: goes back to the user's branch, and removes the branch and the worktree
+ * that it has made. */
 void tree_forget_branch(struct loop *l);
 /* Pushes the loop's branch if the user asks for that; logs a failure. */
 void tree_push(struct loop *l);
