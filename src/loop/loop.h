@@ -34,6 +34,7 @@
  *	tree/       the agent's tree: files that are not committed, or not the agent's to change
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
+ *	verify.c    the commands that prove a task, in a sandbox of their own
  *	fallback/   other agents, when the provider is not available
  *	prepare/    the commands of loop.setup
  *	report/     tells of refused hosts, quarantined files and conversations
@@ -157,6 +158,8 @@ int loop_recover(struct loop *l, struct err *err);
 /* sandbox-run.c */
 int loop_sandbox_build(struct loop *l, struct err *err);
 int loop_sandbox_start(struct loop *l, struct err *err);
+/* Starts it for the checks instead: with a home and a git directory that no agent wrote. */
+int loop_sandbox_start_checks(struct loop *l, struct err *err);
 /* Stops the sandbox, and logs a failure to do so. */
 void loop_sandbox_stop(struct loop *l);
 /* Stops it, and copies its conversations to the project's home. */

@@ -2,7 +2,8 @@
  * The private git directory of the sandbox, in its record: `git`, with `git.told` (what the sandbox
  * was told of the user's references), `git.of` (the repository it was made from) and the small files
  * that are mounted beside it. It is made before anything runs inside. From then on it is the agent's,
- * and nothing here opens what is in it.
+ * and nothing here opens what is in it. The checks of a loop have another one, `checks-git`, which is
+ * made for one start and from which nothing comes out.
  */
 #include "supervisor/supervisor.h"
 
@@ -30,6 +31,11 @@ static int write_file(struct supervisor *s, const char *name, const char *text, 
 	int r = path_write_atomic(s->entry.dir, name, text, strlen(text), 0600, 0);
 
 	return r < 0 ? err_sys(err, -r, "cannot write '%s' of the sandbox", name) : 0;
+}
+
+static const char *dir_name(const struct supervisor *s)
+{
+	return path_base(s->spec->git.private);
 }
 
 /* Which repository it is: another one may be at the same path the next time. */
@@ -73,7 +79,7 @@ static bool is_imported(const struct supervisor *s)
  */
 static bool is_kept(const struct supervisor *s, const char *of)
 {
-	return is_there(s, TOLD_NAME) && is_of(s, of) &&
+	return !s->spec->checks && is_there(s, TOLD_NAME) && is_of(s, of) &&
 	       is_there(s, s->spec->git.root ? DIR_NAME "/HEAD" : DIR_NAME) &&
 	       !(s->spec->git.root && spec_is_loops(s->spec) && is_imported(s));
 }
@@ -152,12 +158,13 @@ static void plan_first(struct supervisor *s, bool young)
 
 static int make_empty(struct supervisor *s, const char *of, struct err *err)
 {
-	int r = put_aside(s, of, err);
+	int r = s->spec->checks ? path_remove_tree(s->entry.dir, dir_name(s), err)
+				: put_aside(s, of, err);
 
 	if (r < 0)
 		return r;
 	s->git_is_new = true;
-	return mkdirat(s->entry.dir, DIR_NAME, 0755) < 0
+	return mkdirat(s->entry.dir, dir_name(s), 0755) < 0
 		       ? err_sys(err, errno, "cannot make the sandbox's git directory")
 		       : 0;
 }
@@ -259,15 +266,16 @@ int git_link_fill(struct supervisor *s, struct err *err)
 
 	if (!s->git_is_new)
 		return 0;
-	at = path_open_beneath(s->entry.dir, DIR_NAME, O_RDONLY | O_DIRECTORY, 0);
+	at = path_open_beneath(s->entry.dir, dir_name(s), O_RDONLY | O_DIRECTORY, 0);
 	if (at < 0)
 		return err_sys(err, -at, "cannot open the sandbox's git directory");
-	of = identity(g);
 	r = private_git_make(&in, at, &p, err);
 	if (r == 0)
-		r = write_file(s, OF_NAME, of, err);
-	if (r == 0)
 		plan_first(s, p.young);
+	if (r < 0 || s->spec->checks)
+		return r;
+	of = identity(g);
+	r = write_file(s, OF_NAME, of, err);
 	/* Last: without it the directory is not whole, and is made anew. */
 	return r < 0 ? r : write_file(s, TOLD_NAME, p.told ? p.told : "", err);
 }
