@@ -245,6 +245,7 @@ int build_git(struct sandbox_spec *s, const struct build_input *in, const struct
 		r = place_none(s, in, err);
 	if (r < 0 || !s->git.at)
 		return r;
-	s->git.private = store_git(in->places, s->name);
+	s->git.private =
+		s->checks ? store_checks_git(in->places, s->name) : store_git(in->places, s->name);
 	return add_mounts(s, g, err);
 }

@@ -195,7 +195,7 @@ static char *host_home(const struct sandbox_spec *s, const struct build_input *i
 {
 	cleanup_free char *record = store_record(in->places, s->name);
 
-	return home_of(in->places, record, s);
+	return home_mounted(in->places, record, s);
 }
 
 /* What the author of a change wrote is not there to be read as instructions. */
@@ -226,7 +226,8 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 
 	build_root(s);
 	(void)spec_mount_add(s, SPEC_BIND_RO, guest, "/run/ralph/guest", "ralph's own pid 1");
-	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home, home_reasons[s->home_of]);
+	(void)spec_mount_add(s, SPEC_BIND_RW, home, s->home,
+			     s->checks ? "a home that no agent wrote" : home_reasons[s->home_of]);
 	/* A home of its own is all the memory that the agent has. */
 	if (s->container.image && s->home_of == SPEC_HOME_PROJECT) {
 		build_volume(s, in, f->agent);
@@ -315,6 +316,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 	if (in->begun)
 		in->begun(in->arg, in->places, s);
 	s->home_of = in->home_of;
+	s->checks = in->checks;
 	if (no_guest(s)) {
 		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
 		return build_no_guest(s, in, git, a, &ret->notice, err);

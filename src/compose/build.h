@@ -32,6 +32,7 @@ struct build_input {
 	const struct strv *may_change; /* see protect_may_change(); NULL: none */
 	bool review; /* a reviewer: an empty directory in place of the workspace, and no network but
 		      * the agent's provider */
+	bool checks; /* of a loop: what an agent can have written is not there, but for the tree */
 	bool clone;  /* the agent works in a clone of its own */
 	enum spec_home home_of; /* whose home it has */
 	bool direct;		/* no sandbox at all; never by a setting */

@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "live/autosave.h"
+#include "live/home-checks.h"
 #include "live/home-migrate.h"
 #include "live/login-left.h"
 #include "record/home-fill.h"
@@ -52,12 +53,13 @@ int home_ready(const struct places *p, const struct store_entry *e, const struct
 	       bool alone, struct err *err)
 {
 	cleanup_fd int home = -1;
-	int r = spec->home_of == SPEC_HOME_PROJECT ? make_projects(p, e, spec, alone, err)
-						   : make_own(e, spec, err);
+	int r = spec->checks			     ? home_checks_make(e, err)
+		: spec->home_of == SPEC_HOME_PROJECT ? make_projects(p, e, spec, alone, err)
+						     : make_own(e, spec, err);
 
 	if (r < 0)
 		return r;
-	home = home_open(p, e, spec);
+	home = spec->checks ? home_checks_open(e) : home_open(p, e, spec);
 	if (home < 0)
 		return err_sys(err, -home, "cannot open the home of sandbox '%s'", e->name);
 	r = begin_values(p, e, spec, err);

@@ -34,6 +34,7 @@
  *	tree/       the agent's tree: files that are not committed, or not the agent's to change
  *	sandbox-run.c  the sandbox of an iteration: started afresh each time, so that the
  *	            workspace's protection is computed again and nothing of the last agent is left
+ *	verify.c    the commands that prove a task, in a sandbox of their own
  *	fallback/   other agents, when the provider is not available
  *	prepare/    the commands of loop.setup
  *	report/     tells of refused hosts, quarantined files and conversations
@@ -78,7 +79,7 @@ struct loop {
 	char *root;	     /* working directory of the agent: the workspace, or a worktree */
 	int root_fd;
 	char *git_name, *git_email;
-	struct repo_oid made_at; /* where this start has made the loop's branch; "": it has not */
+	struct repo_made made; /* by this start: the loop's branch and its worktree */
 	/* the sandbox */
 	struct build build;
 	bool fresh;	      /* the next start of the sandbox is with an empty home */
@@ -134,7 +135,8 @@ int tree_elsewhere(struct loop *l, bool *ret, struct err *err);
 int tree_prepare(struct loop *l, struct err *err);
 int tree_root(struct loop *l, struct err *err);
 void tree_finish(struct loop *l, int code);
-/* For a start that was refused: goes back to the user's branch, and removes one that it has made. */
+/* For a start that was refused: goes back to the user's branch, and removes the branch and the worktree
+ * that it has made. */
 void tree_forget_branch(struct loop *l);
 /* Pushes the loop's branch if the user asks for that; logs a failure. */
 void tree_push(struct loop *l);
@@ -156,6 +158,8 @@ int loop_recover(struct loop *l, struct err *err);
 /* sandbox-run.c */
 int loop_sandbox_build(struct loop *l, struct err *err);
 int loop_sandbox_start(struct loop *l, struct err *err);
+/* Starts it for the checks instead: with a home and a git directory that no agent wrote. */
+int loop_sandbox_start_checks(struct loop *l, struct err *err);
 /* Stops the sandbox, and logs a failure to do so. */
 void loop_sandbox_stop(struct loop *l);
 /* Stops it, and copies its conversations to the project's home. */

@@ -66,7 +66,7 @@ static int make_hooks(const struct loop *l, json_t **ret, struct err *err)
 	return json_parse(buf_str(&b), b.len, ret, err);
 }
 
-int loop_sandbox_build(struct loop *l, struct err *err)
+static int build(struct loop *l, bool checks, struct err *err)
 {
 	cleanup_json json_t *hooks = NULL;
 	cleanup_strv struct strv own = {0}, may = {0};
@@ -81,6 +81,7 @@ int loop_sandbox_build(struct loop *l, struct err *err)
 		.run_agent = l->agent->program != NULL,
 		.direct = l->q.direct,
 		.home_of = SPEC_HOME_WORKER,
+		.checks = checks,
 		.make_image = true,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]
@@ -102,6 +103,11 @@ int loop_sandbox_build(struct loop *l, struct err *err)
 	if (r == 0 && !l->shared)
 		hide_state(l);
 	return r;
+}
+
+int loop_sandbox_build(struct loop *l, struct err *err)
+{
+	return build(l, false, err);
 }
 
 /*
@@ -137,27 +143,44 @@ static int empty_home(struct loop *l, struct err *err)
 	return r;
 }
 
+/* Starts the sandbox that was built. */
+static int start(struct loop *l, struct err *err)
+{
+	int r;
+
+	limit_spending(l);
+	r = live_start_up(&l->q.places, l->build.spec, 0, &l->hold, err);
+	if (r == 0)
+		r = selftest_first_use(&l->q.places, l->build.spec, SELFTEST_OF_SANDBOX, l->hold,
+				       err);
+	if (r < 0)
+		closep(&l->hold);
+	return r;
+}
+
 int loop_sandbox_start(struct loop *l, struct err *err)
 {
 	int r = loop_sandbox_build(l, err);
 
 	if (r == 0)
 		r = empty_home(l, err);
+	if (r == 0 && !l->shared)
+		r = prepare_home(l, err);
 	if (r == 0)
-		limit_spending(l);
-	if (r == 0)
-		r = live_start_up(&l->q.places, l->build.spec, 0, &l->hold, err);
-	if (r == 0)
-		r = selftest_first_use(&l->q.places, l->build.spec, SELFTEST_OF_SANDBOX, l->hold,
-				       err);
-	if (r < 0) {
-		closep(&l->hold);
+		r = start(l, err);
+	if (r < 0 || !l->shared)
 		return r;
-	}
-	r = prepare_sandbox(l, err);
+	r = prepare_in_place(l, err);
 	if (r < 0)
 		loop_sandbox_stop(l);
 	return r;
+}
+
+int loop_sandbox_start_checks(struct loop *l, struct err *err)
+{
+	int r = build(l, true, err);
+
+	return r < 0 ? r : start(l, err);
 }
 
 void loop_sandbox_stop(struct loop *l)

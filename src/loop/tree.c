@@ -100,10 +100,11 @@ static int take_branch(struct loop *l, bool stashed, struct err *err)
 		if (r == 0)
 			show_line(&l->show, STYLE_NONE, "branch %s%s", branch, made ? ", new" : "");
 		if (r == 0 && made)
-			r = repo_head(l->repo, &l->made_at, NULL, err);
+			r = repo_head(l->repo, &l->made.at, NULL, err);
 		return r;
 	}
-	r = repo_worktree_add(l->repo, branch, l->work ? l->work->base : NULL, &l->root, err);
+	r = repo_worktree_add(l->repo, branch, l->work ? l->work->base : NULL, &l->root, &l->made,
+			      err);
 	if (r < 0)
 		return r;
 	free(l->state.worktree);
@@ -253,6 +254,31 @@ int tree_prepare(struct loop *l, struct err *err)
 
 /* ---- afterwards ---- */
 
+/* The branch and its commits stay. */
+static int remove_worktree(struct loop *l, struct repo *home, struct err *err)
+{
+	int r = repo_worktree_remove(home, l->state.worktree, err);
+
+	if (r < 0)
+		return r;
+	show_line(&l->show, STYLE_NONE, "the worktree of %s is removed", l->state.branch);
+	free(take_ptr(l->state.worktree));
+	return 0;
+}
+
+/* Opens the user's repository for a loop that works in a worktree. */
+static int open_home(struct loop *l, struct repo **ret, struct err *err)
+{
+	cleanup_repo struct repo *home = NULL;
+	int r = repo_open(l->q.workspace, l->place.path, &home, err);
+
+	if (r == 0)
+		r = repo_view_use(home, l->state.view, err);
+	if (r == 0)
+		*ret = take_ptr(home);
+	return r;
+}
+
 /* A finished branch no longer needs its sandbox, nor its worktree if it is clean. A sandbox that
  * the user named is kept. */
 static void clear_away(struct loop *l)
@@ -276,18 +302,11 @@ static void clear_away(struct loop *l)
 	if (r == 0 && !l->state.worktree)
 		return;
 	if (r == 0)
-		r = repo_open(l->q.workspace, l->place.path, &home, &err);
+		r = open_home(l, &home, &err);
 	if (r == 0)
-		r = repo_view_use(home, l->state.view, &err);
-	if (r == 0)
-		r = repo_worktree_remove(home, l->state.worktree, &err);
-	if (r < 0) {
+		r = remove_worktree(l, home, &err);
+	if (r < 0)
 		log_warn("loop", "%s", err.msg);
-		return;
-	}
-	show_line(&l->show, STYLE_NONE, "the worktree of %s is removed", l->state.branch);
-	free(l->state.worktree);
-	l->state.worktree = NULL;
 }
 
 /* Switches to the user's branch. The list and progress.txt stay in the workspace, even if only the
@@ -305,19 +324,39 @@ static int go_home(struct loop *l, struct err *err)
 	return r < 0 ? (kept_files_done(&k), r) : kept_files_put(l->workspace, &k, true, err);
 }
 
+/* The same for a worktree: it was made by this start, and the branch perhaps too. */
+static int forget_worktree(struct loop *l, struct err *err)
+{
+	cleanup_repo struct repo *home = NULL;
+	int r = open_home(l, &home, err);
+
+	if (r == 0)
+		r = remove_worktree(l, home, err);
+	if (r == 0 && l->made.at.hex[0])
+		r = repo_branch_drop(home, l->state.branch, l->made.at.hex, err);
+	/* Without the worktree's path the next loop is not taken for one in a worktree. */
+	return r < 0 ? r : state_save(&l->state, err);
+}
+
+static int forget_branch(struct loop *l, struct err *err)
+{
+	int r = go_home(l, err);
+
+	return r < 0 ? r : repo_branch_drop(l->repo, l->state.branch, l->made.at.hex, err);
+}
+
 void tree_forget_branch(struct loop *l)
 {
+	bool in_worktree = l->made.tree && l->state.worktree;
 	struct err err = {0};
 	int r;
 
-	if (!l->made_at.hex[0] || !l->state.branch || !l->state.home_branch)
+	if (!l->state.branch || (!in_worktree && (!l->made.at.hex[0] || !l->state.home_branch)))
 		return;
-	r = go_home(l, &err);
-	if (r == 0)
-		r = repo_branch_drop(l->repo, l->state.branch, l->made_at.hex, &err);
+	r = in_worktree ? forget_worktree(l, &err) : forget_branch(l, &err);
 	if (r < 0)
 		log_warn("loop", "%s", err.msg);
-	else
+	else if (l->made.at.hex[0])
 		show_line(&l->show, STYLE_NONE, "nothing was started; branch %s is removed again",
 			  l->state.branch);
 }

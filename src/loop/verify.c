@@ -4,14 +4,28 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/log.h"
+#include "live/home-checks.h"
 #include "loop/job.h"
+#include "loop/prepare/prepare.h"
+#include "loop/report/report.h"
 #include "loop/tree/loose.h"
 
 #define TAIL_MAX (4 * KiB) /* maximum output of a command in the next prompt */
 #define REPORT_MAX (32 * KiB)
 #define OUTPUT_MAX (256 * KiB) /* of all commands, for a reviewer */
 
-/* One verify command of the host, which runs in the agent's sandbox. */
+/*
+ * DOC: Theory of operation
+ *
+ * The checks run in a sandbox of their own, under the name of the agent's, which has stopped: no
+ * process of the agent lives, /tmp is new, and home and git directory are others (compose/build.h,
+ * `checks`). The home is empty, or as loop.setup leaves an empty one (prepare/). The working tree is
+ * the agent's, and must be the commit's (tree/loose.c). Where the agent reaches everything that there
+ * is (l->shared), the checks run where the agent ran.
+ */
+
+/* One verify command of the host. */
 struct check {
 	struct loop *l;
 	struct job job;
@@ -157,9 +171,40 @@ static void tell_unverified(struct loop *l, const struct strv *commands)
 			  "verifyCommands in the list");
 }
 
+/* Returns 1 when loop.setup fails: *ret_said is how, and the caller frees it. */
+static int begin_checks(struct loop *l, char **ret_said, struct err *err)
+{
+	int r = 0;
+
+	if (l->shared)
+		return l->hold < 0 ? loop_sandbox_start(l, err) : 0;
+	if (l->hold >= 0)
+		refused_hosts_tell(l);
+	loop_sandbox_stop(l);
+	if (!l->build.spec)
+		r = loop_sandbox_build(l, err);
+	if (r == 0)
+		r = prepare_checks(l, true, ret_said, err);
+	return r == 0 ? loop_sandbox_start_checks(l, err) : r;
+}
+
+static void end_checks(struct loop *l)
+{
+	struct err err = {0};
+
+	if (l->shared || l->hold < 0)
+		return;
+	if (l->state.intent.phase != INTENT_NONE)
+		refused_hosts_tell(l);
+	loop_sandbox_stop(l);
+	if (home_checks_drop(&l->q.places, l->build.spec->name, &err) < 0)
+		log_warn("loop", "%s", err.msg);
+}
+
 int verify_baseline(struct loop *l, struct err *err)
 {
 	cleanup_strv struct strv commands = {0};
+	cleanup_free char *said = NULL;
 	json_t *found;
 	uint64_t failing = 0;
 	int r = 0;
@@ -170,7 +215,9 @@ int verify_baseline(struct loop *l, struct err *err)
 		return 0;
 	status_write(l, "verifying", 0);
 	show_line(&l->show, STYLE_BOLD, "what fails before anything is done");
-	r = loop_sandbox_start(l, err);
+	r = begin_checks(l, &said, err);
+	if (r > 0)
+		r = prepare_refuse(l, said, err);
 	if (r == 0)
 		r = loose_before(l, err);
 	found = json_object();
@@ -183,6 +230,7 @@ int verify_baseline(struct loop *l, struct err *err)
 	}
 	if (r == 0)
 		r = loose_after(l, err);
+	end_checks(l);
 	loop_sandbox_stop(l);
 	if (r < 0) {
 		json_decref(found);
@@ -199,37 +247,60 @@ static bool is_excused(const struct loop *l, const char *command)
 	return json_is_false(json_object_get(l->state.baseline, command));
 }
 
+static void all_commands(const struct task *const *tasks, size_t n, struct strv *ret)
+{
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < tasks[k]->verify.n; i++)
+			if (!strv_has(ret, tasks[k]->verify.v[i]))
+				strv_push(ret, tasks[k]->verify.v[i]);
+}
+
+/* The first `general` commands are for all tasks. */
+static int run_commands(struct loop *l, const struct strv *commands, size_t general,
+			struct verify_result *ret, struct buf *report, struct buf *output,
+			struct err *err)
+{
+	int r = loose_before(l, err);
+
+	for (size_t i = 0; r >= 0 && i < commands->n; i++) {
+		bool excused = i < general && is_excused(l, commands->v[i]);
+
+		r = run_command(l, commands->v[i], report, output, err);
+		ret->failing += r > 0 && i < general;
+		if (r > 0 && !excused)
+			ret->ok = false;
+		if (r == 0 && excused)
+			(void)json_object_set_new(l->state.baseline, commands->v[i], json_true());
+	}
+	return r < 0 ? r : loose_after(l, err);
+}
+
 int verify_tasks(struct loop *l, const struct task *const *tasks, size_t n,
 		 struct verify_result *ret, struct err *err)
 {
 	cleanup_strv struct strv commands = {0};
+	cleanup_free char *said = NULL;
 	cleanup_buf struct buf report, output;
 	size_t general;
-	int r = 0;
+	int r;
 
 	buf_init(&report, REPORT_MAX);
 	buf_init(&output, OUTPUT_MAX);
 	*ret = (struct verify_result){.ok = true};
 	general_commands(l, &commands);
 	general = commands.n;
-	for (size_t k = 0; k < n; k++)
-		for (size_t i = 0; i < tasks[k]->verify.n; i++)
-			if (!strv_has(&commands, tasks[k]->verify.v[i]))
-				strv_push(&commands, tasks[k]->verify.v[i]);
+	all_commands(tasks, n, &commands);
 	ret->commands = commands.n;
-	r = loose_before(l, err);
-	for (size_t i = 0; r >= 0 && i < commands.n; i++) {
-		bool excused = i < general && is_excused(l, commands.v[i]);
-
-		r = run_command(l, commands.v[i], &report, &output, err);
-		ret->failing += r > 0 && i < general;
-		if (r > 0 && !excused)
-			ret->ok = false;
-		if (r == 0 && excused)
-			(void)json_object_set_new(l->state.baseline, commands.v[i], json_true());
+	r = commands.n ? begin_checks(l, &said, err) : 0;
+	if (r > 0) {
+		/* A commit that cannot be set up passes no check. */
+		ret->ok = false;
+		ret->failing = general;
+		(void)buf_printf(&report, "The setup %s\n\n", said);
+	} else if (r == 0) {
+		r = run_commands(l, &commands, general, ret, &report, &output, err);
 	}
-	if (r >= 0)
-		r = loose_after(l, err);
+	end_checks(l);
 	if (r < 0)
 		return r;
 	if (report.len)

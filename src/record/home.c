@@ -71,6 +71,11 @@ char *home_of(const struct places *p, const char *record, const struct sandbox_s
 	return own ? path_join(record, own) : home_path(p, spec->home_key);
 }
 
+char *home_mounted(const struct places *p, const char *record, const struct sandbox_spec *spec)
+{
+	return spec->checks ? path_join(record, HOME_OF_CHECKS) : home_of(p, record, spec);
+}
+
 char *home_memory(const struct places *p, const char *record, const struct sandbox_spec *spec)
 {
 	const char *volume = spec ? spec->container.volume_dir : NULL;

@@ -23,6 +23,8 @@
 #define HOME_KEY_DIGITS 16
 #define HOME_OF_WORKER "worker-home" /* in a record */
 #define HOME_ONCE "once-home"
+#define HOME_OF_CHECKS "checks-home" /* see live/home-checks.h */
+#define HOME_PREPARED "prepared-home"
 
 /* NAME-DIGITS: the name of the project's directory and the beginning of its instance key. Pure. */
 char *home_key(const char *project, const char *instance);
@@ -35,7 +37,9 @@ char *home_beside(const struct places *p, const char *key, const char *what);
 
 /* The home of a sandbox on the host; record: the path of its record. spec may be NULL. */
 char *home_of(const struct places *p, const char *record, const struct sandbox_spec *spec);
-/* The same, where a container's agents keep their memory in a volume. */
+/* The home that is mounted: for the checks of a loop another one than that of its agents. */
+char *home_mounted(const struct places *p, const char *record, const struct sandbox_spec *spec);
+/* The home of a sandbox, where a container's agents keep their memory in a volume. */
 char *home_memory(const struct places *p, const char *record, const struct sandbox_spec *spec);
 
 /* Opens the home of a sandbox, which must be there. -errno */

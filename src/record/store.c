@@ -37,6 +37,11 @@ char *store_git(const struct places *p, const char *name)
 	return xasprintf("%s/sandboxes/%s/git", p->state, name);
 }
 
+char *store_checks_git(const struct places *p, const char *name)
+{
+	return xasprintf("%s/sandboxes/%s/checks-git", p->state, name);
+}
+
 char *store_record(const struct places *p, const char *name)
 {
 	return entry_dir(p, name);

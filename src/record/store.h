@@ -85,7 +85,8 @@ char *store_owner(const struct places *p, const char *name);
 /* Returns the path of NAME's record on the host, or of its clone, if it works in one. */
 char *store_record(const struct places *p, const char *name);
 char *store_clone(const struct places *p, const char *name);
-char *store_git(const struct places *p, const char *name); /* its private git directory */
+char *store_git(const struct places *p, const char *name);	  /* its private git directory */
+char *store_checks_git(const struct places *p, const char *name); /* that of a loop's checks */
 
 #define cleanup_store cleanup_(store_close)
 #define STORE_ENTRY_INIT                                                                           \

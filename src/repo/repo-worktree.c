@@ -79,7 +79,7 @@ static int prepare(struct repo_job *j, json_t *out, struct err *err)
 					   made ? "ralph: new branch" : "ralph: worktree") < 0)
 		r = gitlib_err(err, ref);
 	if (r == 0)
-		repo_put_oid(out, "oid", &oid);
+		repo_put_oid(out, "made_at", made ? &oid : &(git_oid){0});
 	return r;
 }
 
@@ -218,26 +218,32 @@ static int check_free(const struct repo *r, const struct want_worktree *w, struc
 }
 
 /* The note comes before the branch: a kill may leave the lock of the branch's reference. */
-static int make_branch(struct repo *r, const struct want_worktree *w, struct err *err)
+static int make_branch(struct repo *r, const struct want_worktree *w, struct repo_oid *ret_made_at,
+		       struct err *err)
 {
 	const struct repo_task task = REPO_TASK(prepare, w, REPO_TASK_WRITE);
+	cleanup_json json_t *out = NULL;
 	int rc = write_note(r, w->name, err);
 
 	if (rc < 0)
 		return rc;
-	rc = repo_work(r, &task, NULL, err);
+	rc = repo_work(r, &task, &out, err);
 	if (rc < 0)
 		(void)repo_note_remove(r, NOTE, &(struct err){0});
+	else if (repo_answer_oid(out, "made_at", ret_made_at) < 0)
+		rc = err_set(err, EPROTO, "the branch '%s' was made, and it is not known where",
+			     w->branch);
 	return rc;
 }
 
 int repo_worktree_add(struct repo *r, const char *branch, const char *base, char **ret_path,
-		      struct err *err)
+		      struct repo_made *ret_made, struct err *err)
 {
 	cleanup_free char *name = name_of(branch), *place = place_of(r);
 	cleanup_free char *path = path_join(place, name);
 	const struct want_worktree want = {
 		.branch = branch, .base = base, .name = name, .path = path, .place = place};
+	struct repo_made made = {0};
 	int rc = 0;
 
 	if (!r->view)
@@ -245,13 +251,17 @@ int repo_worktree_add(struct repo *r, const char *branch, const char *base, char
 	if (rc == 0 && !is_there(r, &want)) {
 		rc = check_free(r, &want, err);
 		if (rc == 0)
-			rc = make_branch(r, &want, err);
+			rc = make_branch(r, &want, &made.at, err);
 		if (rc == 0)
 			rc = make_worktree(r, &want, err);
+		made.tree = true;
 	}
-	if (rc == 0)
-		*ret_path = take_ptr(path);
-	return rc;
+	if (rc < 0)
+		return rc;
+	*ret_path = take_ptr(path);
+	if (ret_made)
+		*ret_made = made;
+	return 0;
 }
 
 char *repo_worktree_path(const struct repo *r, const char *branch)

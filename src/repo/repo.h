@@ -121,12 +121,18 @@ int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *r
 /* Deletes a branch that is not checked out and is at this commit; else it stays, with an error. */
 int repo_branch_drop(struct repo *r, const char *branch, const char *at, struct err *err);
 
+struct repo_made {
+	bool tree;	    /* the worktree is new */
+	struct repo_oid at; /* where the branch, which is new, begins; "": it was there */
+};
+
 /*
  * Makes a worktree for a branch, which is made from base as above: REPO-worktrees/NAME, next to the
- * repository. An existing worktree of that branch is used. The caller frees *ret_path.
+ * repository. An existing worktree of that branch is used. The caller frees *ret_path. ret_made may be
+ * NULL.
  */
 int repo_worktree_add(struct repo *r, const char *branch, const char *base, char **ret_path,
-		      struct err *err);
+		      struct repo_made *ret_made, struct err *err);
 /* Returns the bytes of a checkout, as the index has the sizes of the files. */
 int repo_size(struct repo *r, uint64_t *ret, struct err *err);
 /* Returns the path of the branch's worktree, even if it does not exist; the caller frees it. */

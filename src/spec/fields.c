@@ -409,6 +409,7 @@ static const struct spec_field spec_rows[] = {
 	{ "project",    FIELD(sandbox_spec, project), OPTIONAL, .check = check_path },
 	{ "home_key",   FIELD(sandbox_spec, home_key), OPTIONAL, .check = check_name },
 	{ "home_of",    WORD(sandbox_spec, home_of, homes), OPTIONAL },
+	{ "checks",     FIELD(sandbox_spec, checks), OPTIONAL },
 	{ "hostname",   FIELD(sandbox_spec, hostname) },
 	{ "template",   FIELD(sandbox_spec, template), OPTIONAL, .part = IMAGE },
 	{ "inbox",      FIELD(sandbox_spec, inbox), OPTIONAL, .check = check_path },

@@ -3,7 +3,8 @@
  * was told of the user's references), `git.of` (the repository it was made from) and the small files
  * that are mounted beside it. It is made before anything runs inside, or was made ahead
  * (workspace/private/private-spare.h). From then on it is the agent's, and nothing here opens what
- * is in it.
+ * is in it. The checks of a loop have another one, `checks-git`, which is made for one start and
+ * from which nothing comes out.
  */
 #include "supervisor/supervisor.h"
 
@@ -33,6 +34,11 @@ static int write_file(struct supervisor *s, const char *name, const char *text, 
 	int r = path_write_atomic(s->entry.dir, name, text, strlen(text), 0600, 0);
 
 	return r < 0 ? err_sys(err, -r, "cannot write '%s' of the sandbox", name) : 0;
+}
+
+static const char *dir_name(const struct supervisor *s)
+{
+	return path_base(s->spec->git.private);
 }
 
 /* Which repository it is: another one may be at the same path the next time. */
@@ -76,7 +82,7 @@ static bool is_imported(const struct supervisor *s)
  */
 static bool is_kept(const struct supervisor *s, const char *of)
 {
-	return is_there(s, TOLD_NAME) && is_of(s, of) &&
+	return !s->spec->checks && is_there(s, TOLD_NAME) && is_of(s, of) &&
 	       is_there(s, s->spec->git.root ? DIR_NAME "/HEAD" : DIR_NAME) &&
 	       !(s->spec->git.root && spec_is_loops(s->spec) && is_imported(s));
 }
@@ -161,18 +167,19 @@ static struct gitdir gitdir_of(const struct spec_git *g)
 static int make_empty(struct supervisor *s, const char *of, struct err *err)
 {
 	const struct spec_git *g = &s->spec->git;
-	int r = put_aside(s, of, err);
+	int r = s->spec->checks ? path_remove_tree(s->entry.dir, dir_name(s), err)
+				: put_aside(s, of, err);
 
 	if (r < 0)
 		return r;
 	s->git_is_new = true;
-	if (g->root) {
+	if (g->root && !s->spec->checks) {
 		const struct gitdir git = gitdir_of(g);
 
 		if (private_spare_claim(s->places.state, &git, s->entry.dir, &s->git_spare))
 			return 0;
 	}
-	return mkdirat(s->entry.dir, DIR_NAME, 0755) < 0
+	return mkdirat(s->entry.dir, dir_name(s), 0755) < 0
 		       ? err_sys(err, errno, "cannot make the sandbox's git directory")
 		       : 0;
 }
@@ -292,17 +299,18 @@ int git_link_fill(struct supervisor *s, struct err *err)
 		plan_first(s, s->git_spare.young);
 		return 0;
 	}
-	at = path_open_beneath(s->entry.dir, DIR_NAME, O_RDONLY | O_DIRECTORY, 0);
+	at = path_open_beneath(s->entry.dir, dir_name(s), O_RDONLY | O_DIRECTORY, 0);
 	if (at < 0)
 		return err_sys(err, -at, "cannot open the sandbox's git directory");
-	of = identity(g);
 	r = s->git_spare.dir >= 0 ? empty_it(s, at, err) : 0;
 	if (r == 0)
 		r = private_git_make(&in, at, &p, err);
 	if (r == 0)
-		r = write_file(s, OF_NAME, of, err);
-	if (r == 0)
 		plan_first(s, p.young);
+	if (r < 0 || s->spec->checks)
+		return r;
+	of = identity(g);
+	r = write_file(s, OF_NAME, of, err);
 	/* Last: without it the directory is not whole, and is made anew. */
 	return r < 0 ? r : write_file(s, TOLD_NAME, p.told ? p.told : "", err);
 }

@@ -158,6 +158,24 @@ sys.exit("too wide: %s" % wide if wide else 0)' "$T/out" "$1"
 	has "$(git branch --list)" ralph/demo
 }
 
+@test 'a build with --worktree that is refused leaves neither its branch nor its worktree' {
+	loop_workspace 1
+	before=$(git for-each-ref)
+	must_fail env DOCKER_HOST="unix://$T/nobody" "$RALPH" build --worktree --engine docker -- ./agent.py honest
+	same "$before" "$(git for-each-ref)"
+	same 1 "$(git worktree list | wc -l)"
+	[ ! -e "$PWD-worktrees" ]
+	# The next loop is not taken for one in a worktree.
+	build 0 honest
+	same ralph/demo "$(git branch --show-current)"
+	# A branch that was there before stays; its worktree does not.
+	git checkout -q main
+	git branch kept
+	must_fail env DOCKER_HOST="unix://$T/nobody" "$RALPH" build --branch kept --worktree --engine docker -- ./agent.py honest
+	git rev-parse -q --verify kept
+	same 1 "$(git worktree list | wc -l)"
+}
+
 @test "behind Claude's own line stands ralph's, which resumes in the sandbox" {
 	mkdir -p "$HOME/.local/bin"
 	id=01234567-89ab-cdef-0123-456789abcdef

@@ -28,7 +28,7 @@ static void do_everything(void)
 	(void)repo_branch(repo, "evil", NULL, NULL, &e);
 	(void)repo_branch(repo, "main", NULL, NULL, &e);
 	(void)repo_merge(repo, "evil", "m", &head, NULL, &e);
-	(void)repo_worktree_add(repo, "ralph/tree", NULL, &path, &e);
+	(void)repo_worktree_add(repo, "ralph/tree", NULL, &path, NULL, &e);
 	if (path)
 		(void)repo_worktree_remove(repo, path, &e);
 	(void)repo_reset_to(repo, NULL, first.hex, &kept, &e);

@@ -91,7 +91,7 @@ static char *add(const char *branch, const char *base)
 	struct err e = {0};
 	char *path = NULL;
 
-	ok(repo_worktree_add(repo, branch, base, &path, &e), &e);
+	ok(repo_worktree_add(repo, branch, base, &path, NULL, &e), &e);
 	return path;
 }
 
@@ -122,7 +122,7 @@ static void branches_that_look_alike_have_worktrees_of_their_own(void **state)
 		struct err e = {0};
 		char *path = NULL;
 
-		if (repo_worktree_add(repo, names[i], NULL, &path, &e) < 0)
+		if (repo_worktree_add(repo, names[i], NULL, &path, NULL, &e) < 0)
 			continue; /* no branch name */
 		assert_false(strv_has(&paths, path));
 		strv_take(&paths, path);
@@ -163,7 +163,7 @@ static void what_is_in_the_way_is_not_touched(void **state)
 	char *path = NULL;
 
 	run_sh("mkdir -p ../w-worktrees/x; echo precious >../w-worktrees/x/f");
-	assert_int_equal(repo_worktree_add(repo, "x", NULL, &path, &e), -EEXIST);
+	assert_int_equal(repo_worktree_add(repo, "x", NULL, &path, NULL, &e), -EEXIST);
 	sh_says("cat ../w-worktrees/x/f", "precious");
 }
 
@@ -182,7 +182,7 @@ static void a_branch_that_is_checked_out_gets_no_second_tree(void **state)
 	struct err e = {0};
 	char *path = NULL;
 
-	assert_int_equal(repo_worktree_add(repo, "main", NULL, &path, &e), -EBUSY);
+	assert_int_equal(repo_worktree_add(repo, "main", NULL, &path, NULL, &e), -EBUSY);
 }
 
 static void a_worktree_works_like_a_repository(void **state)
@@ -207,7 +207,7 @@ static void quietly_add(void)
 	struct err e;
 	char *path;
 
-	(void)repo_worktree_add(repo, "x", NULL, &path, &e);
+	(void)repo_worktree_add(repo, "x", NULL, &path, NULL, &e);
 }
 
 static void a_kill_while_a_worktree_is_made_leaves_none_or_a_whole_one(void **state)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "live/home-checks.h"
+#include "live/home-keep.h"
 #include "loop/job.h"
 #include "loop/tree/loose.h"
 
@@ -109,11 +111,23 @@ static int run_command(struct loop *l, const char *command, char **ret_said, str
 	return r;
 }
 
+/* {"done": {sandbox: inputs of its agents' home}, "prepared": …, "runs", "ms", "failed"} */
 static json_t *state_of(struct loop *l)
 {
 	if (!l->state.setup)
 		l->state.setup = json_pack("{s{} si si}", "done", "runs", 0, "ms", 0);
 	return l->state.setup;
+}
+
+static json_t *part_of(struct loop *l, const char *key)
+{
+	json_t *state = state_of(l), *part = json_object_get(state, key);
+
+	if (!part) {
+		part = json_object();
+		(void)json_object_set_new(state, key, part);
+	}
+	return part;
 }
 
 static void count(json_t *state, uint64_t began)
@@ -140,40 +154,146 @@ static int run_all(struct loop *l, char **ret_said, struct err *err)
 	return r;
 }
 
-int prepare_sandbox(struct loop *l, struct err *err)
+static void tell_failure(struct loop *l, const char *said)
 {
-	json_t *done, *state;
+	show_line(&l->show, STYLE_RED, "setup   %.*s", (int)strcspn(said, "\n"), said);
+	show_quote(&l->show, said, SHOW_WORDS_LINES);
+}
+
+int prepare_refuse(struct loop *l, const char *said, struct err *err)
+{
+	tell_failure(l, said);
+	return err_set(err, EIO, "the sandbox cannot be prepared: %.*s", (int)strcspn(said, "\n"),
+		       said);
+}
+
+/* Before the first iteration the project itself cannot be prepared; later it is an agent's change. */
+static int take_failure(struct loop *l, const char *said, struct err *err)
+{
+	if (json_array_size(l->state.records) == 0)
+		return prepare_refuse(l, said, err);
+	tell_failure(l, said);
+	(void)json_object_set_new(state_of(l), "failed", json_text(said));
+	return state_save(&l->state, err);
+}
+
+int prepare_in_place(struct loop *l, struct err *err)
+{
+	json_t *done;
 	cleanup_free char *said = NULL;
+	const char *name = l->build.spec->name, *before;
 	char inputs[PREPARE_HASH_LEN];
-	const char *before;
-	bool known;
 	int r;
 
 	if (l->config->loop.setup.n == 0)
 		return 0;
-	state = state_of(l);
-	done = json_object_get(state, "done");
-	before = json_string_value(json_object_get(done, l->build.spec->name));
-	known = prepare_inputs(l, inputs);
-	if (known && before && streq(before, inputs))
+	done = part_of(l, "done");
+	before = json_string_value(json_object_get(done, name));
+	if (prepare_inputs(l, inputs) && before && streq(before, inputs))
 		return 0;
 	r = run_all(l, &said, err);
 	if (r < 0)
 		return r;
-	(void)json_object_del(state, "failed");
-	(void)json_object_del(done, l->build.spec->name);
+	(void)json_object_del(state_of(l), "failed");
+	(void)json_object_del(done, name);
 	/* The commands may have written their own inputs. */
 	if (r == 0 && prepare_inputs(l, inputs))
-		(void)json_object_set_new(done, l->build.spec->name, json_string(inputs));
-	if (r == 0 || !said)
-		return state_save(&l->state, err);
-	show_line(&l->show, STYLE_RED, "setup   %.*s", (int)strcspn(said, "\n"), said);
-	show_quote(&l->show, said, SHOW_WORDS_LINES);
-	if (json_array_size(l->state.records) == 0)
-		return err_set(err, EIO, "the sandbox cannot be prepared: %.*s",
-			       (int)strcspn(said, "\n"), said);
-	(void)json_object_set_new(state, "failed", json_text(said));
+		(void)json_object_set_new(done, name, json_string(inputs));
+	return r == 0 ? state_save(&l->state, err) : take_failure(l, said, err);
+}
+
+/* True when prepared-home is of these inputs. exact: and of a commit, without any other file. */
+static bool is_prepared(struct loop *l, const char *inputs, bool exact)
+{
+	const json_t *home = json_object_get(part_of(l, "prepared"), l->build.spec->name);
+	const char *of = json_string_value(json_object_get(home, "inputs"));
+
+	return of && streq(of, inputs) && !(exact && json_is_true(json_object_get(home, "loose")));
+}
+
+/* Runs the commands in a home that is empty, and keeps it. */
+static int prepare_anew(struct loop *l, char **ret_said, struct err *err)
+{
+	const struct places *p = &l->q.places;
+	cleanup_free char *name = xstrdup(l->build.spec->name);
+	int r;
+
+	/* A kill from here on leaves a home that nothing names. */
+	(void)json_object_del(part_of(l, "prepared"), name);
+	r = state_save(&l->state, err);
+	if (r == 0)
+		r = home_checks_forget(p, name, err);
+	if (r == 0)
+		r = loop_sandbox_start_checks(l, err);
+	if (r == 0)
+		r = run_all(l, ret_said, err);
+	loop_sandbox_stop(l);
+	if (r == 0)
+		r = home_checks_keep(p, name, err);
+	else if (r > 0 && home_checks_drop(p, name, err) < 0)
+		r = -EIO;
+	return r;
+}
+
+int prepare_checks(struct loop *l, bool exact, char **ret_said, struct err *err)
+{
+	char inputs[PREPARE_HASH_LEN];
+	bool known;
+	int r;
+
+	/* A loop before this one may have prepared a home. */
+	if (l->config->loop.setup.n == 0)
+		return home_checks_forget(&l->q.places, l->build.spec->name, err);
+	if (prepare_inputs(l, inputs) && is_prepared(l, inputs, exact))
+		return 0;
+	r = prepare_anew(l, ret_said, err);
+	if (r != 0)
+		return r;
+	/* The commands may have written their own inputs. */
+	known = prepare_inputs(l, inputs);
+	(void)json_object_del(state_of(l), "failed");
+	(void)json_object_set_new(
+		part_of(l, "prepared"), l->build.spec->name,
+		json_pack("{ss sb}", "inputs", known ? inputs : "", "loose", loose_any(l)));
 	return state_save(&l->state, err);
+}
+
+/* Gives the agents what was prepared. Their conversations are kept, see live/home-keep.h. */
+static int give(struct loop *l, json_t *done, const char *inputs, struct err *err)
+{
+	const struct places *p = &l->q.places;
+	const char *name = l->build.spec->name;
+	int r = home_empty(p, name, err);
+
+	if (r == 0)
+		r = home_checks_give(p, name, err);
+	if (r < 0)
+		return r;
+	(void)json_object_set_new(done, name, json_string(inputs));
+	return state_save(&l->state, err);
+}
+
+int prepare_home(struct loop *l, struct err *err)
+{
+	cleanup_free char *said = NULL;
+	const char *before;
+	char inputs[PREPARE_HASH_LEN];
+	json_t *done;
+	int r;
+
+	if (l->config->loop.setup.n == 0)
+		return 0;
+	r = prepare_checks(l, false, &said, err);
+	if (r > 0) {
+		r = take_failure(l, said, err);
+	} else if (r == 0) {
+		done = part_of(l, "done");
+		before = json_string_value(json_object_get(done, l->build.spec->name));
+		if (!prepare_inputs(l, inputs) || !before || !streq(before, inputs))
+			r = give(l, done, inputs, err);
+	}
+	/* What setup made in the tree may have to be protected. */
+	return r == 0 && l->build.spec->checks ? loop_sandbox_build(l, err) : r;
 }
 
 const char *prepare_failure(const struct loop *l)

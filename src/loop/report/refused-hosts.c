@@ -2,6 +2,8 @@
  * the summary. */
 #include "loop/report/report.h"
 
+#include <string.h>
+
 #include "events/refused.h"
 #include "live/live.h"
 #include "view/refused-line.h"
@@ -14,20 +16,38 @@ static void show(struct loop *l, const struct strv *hosts, bool others)
 		show_line(&l->show, STYLE_YELLOW, "%s", line);
 }
 
-/* A record keeps as many names as a line shows. The names are the agent's to choose, and a loop has
- * many records. */
+static bool has_name(const json_t *names, const char *name)
+{
+	const json_t *known;
+	size_t i;
+
+	json_array_foreach (names, i, known)
+		if (streq(json_string_value(known), name))
+			return true;
+	return false;
+}
+
+/* A record keeps as many names as a line shows, of the agent's sandbox and of that of the checks. The
+ * names are the agent's to choose, and a loop has many records. */
 static void keep(struct loop *l, const struct strv *hosts, bool others)
 {
-	json_t *names = json_array();
+	json_t *names;
 
-	for (size_t i = 0; i < hosts->n && i < REFUSED_SHOWN; i++) {
+	if (!l->refused)
+		l->refused = json_pack("{s[] sb}", "hosts", "others", 0);
+	names = json_object_get(l->refused, "hosts");
+	for (size_t i = 0; i < hosts->n; i++) {
 		cleanup_free char *part = xstrndup(hosts->v[i], REFUSED_NAME_MAX);
 
-		(void)json_array_append_new(names, json_text(part));
+		if (has_name(names, part))
+			continue;
+		if (json_array_size(names) < REFUSED_SHOWN)
+			(void)json_array_append_new(names, json_text(part));
+		else
+			others = true;
 	}
-	json_decref(l->refused);
-	l->refused =
-		json_pack("{so sb}", "hosts", names, "others", others || hosts->n > REFUSED_SHOWN);
+	if (others)
+		(void)json_object_set_new(l->refused, "others", json_true());
 }
 
 void refused_hosts_tell(struct loop *l)

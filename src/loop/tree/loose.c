@@ -102,34 +102,51 @@ static bool is_loose(const struct loop *l, const char *line)
 	       !has(json_object_get(l->state.loose, "made"), path);
 }
 
-bool loose_none(struct loop *l, struct buf *why)
+/* Lists the uncommitted files that are neither ralph's own nor made by verification. */
+static int find(struct loop *l, struct strv *ret, struct err *err)
 {
 	cleanup_strv struct strv dirty = {0}, own = {0};
+	int r = repo_dirty(l->repo, &dirty, err);
+
+	if (l->work)
+		work_own_paths(l->work, &own);
+	for (size_t i = 0; r == 0 && i < dirty.n; i++)
+		if (is_loose(l, dirty.v[i]) && !is_under(&own, path_of(dirty.v[i])))
+			strv_push(ret, dirty.v[i]);
+	return r;
+}
+
+bool loose_any(struct loop *l)
+{
+	cleanup_strv struct strv files = {0};
+	struct err ignored = {0};
+
+	return l->repo && (find(l, &files, &ignored) < 0 || files.n > 0);
+}
+
+bool loose_none(struct loop *l, struct buf *why)
+{
+	cleanup_strv struct strv files = {0};
 	struct err err = {0};
-	size_t n = 0;
 
 	if (!l->repo)
 		return true;
-	if (repo_dirty(l->repo, &dirty, &err) < 0) {
+	if (find(l, &files, &err) < 0) {
 		(void)buf_printf(why, "It cannot be told whether all is committed: %s\n", err.msg);
 		show_line(&l->show, STYLE_RED, "%s", err.msg);
 		return false;
 	}
-	if (l->work)
-		work_own_paths(l->work, &own);
-	for (size_t i = 0; i < dirty.n; i++) {
-		if (!is_loose(l, dirty.v[i]) || is_under(&own, path_of(dirty.v[i])))
-			continue;
-		if (n < TOLD_MAX)
-			(void)buf_printf(why, "Not committed: %s\n", dirty.v[i]);
-		if (n++ < SHOWN_MAX)
-			show_line(&l->show, STYLE_YELLOW, "not committed: %s", dirty.v[i]);
+	for (size_t i = 0; i < files.n; i++) {
+		if (i < TOLD_MAX)
+			(void)buf_printf(why, "Not committed: %s\n", files.v[i]);
+		if (i < SHOWN_MAX)
+			show_line(&l->show, STYLE_YELLOW, "not committed: %s", files.v[i]);
 	}
-	if (n > SHOWN_MAX)
-		show_line(&l->show, STYLE_YELLOW, "not committed: %zu more", n - SHOWN_MAX);
-	if (n > 0)
+	if (files.n > SHOWN_MAX)
+		show_line(&l->show, STYLE_YELLOW, "not committed: %zu more", files.n - SHOWN_MAX);
+	if (files.n > 0)
 		(void)buf_puts(why, "The checks ran with these files, and nobody else has them. "
 				    "Commit them, remove them, or list in .gitignore\nwhat is made "
 				    "anew by the build.\n");
-	return n == 0;
+	return files.n == 0;
 }

@@ -26,3 +26,5 @@ int loose_after(struct loop *l, struct err *err);
 /* True when everything that was verified is committed. Uncommitted files are shown, and added to
  * `why` for the next prompt. When the check itself fails, the answer is false. */
 bool loose_none(struct loop *l, struct buf *why);
+/* True when something is not committed, or that cannot be told. */
+bool loose_any(struct loop *l);

@@ -76,9 +76,7 @@ static int verify_set(struct worker *const *set, size_t n, struct verify_result 
 	for (size_t i = 0; i < n; i++)
 		tasks[i] = set[i]->task;
 	status_write(l, "verifying", 0);
-	r = loop_sandbox_start(l, err);
-	if (r == 0)
-		r = verify_tasks(l, tasks, n, v, err);
+	r = verify_tasks(l, tasks, n, v, err);
 	loop_sandbox_stop(l);
 	return r;
 }

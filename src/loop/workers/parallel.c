@@ -68,7 +68,7 @@ static void drop_gone(struct pool *p)
 /* Creates or finds the branch and the worktree. */
 static int make_place(struct worker *w, const char *head, struct err *err)
 {
-	int r = repo_worktree_add(w->l->repo, w->branch, head, &w->path, err);
+	int r = repo_worktree_add(w->l->repo, w->branch, head, &w->path, NULL, err);
 
 	return r < 0 ? r : work_begin(w->l->work, w->task, err);
 }
