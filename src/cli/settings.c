@@ -160,3 +160,18 @@ void settings_done(struct settings *s)
 	places_done(&s->places);
 	s->config = config_free(s->config);
 }
+
+static bool is_option(const char *origin)
+{
+	return origin && strncmp(origin, "--", 2) == 0;
+}
+
+enum live_flags settings_join(const struct config *c)
+{
+	if (is_option(config_origin(c, "network.tier")))
+		return 0;
+	for (size_t i = 0; i < c->network.deny.n; i++)
+		if (is_option(config_item_origin(c, "network.deny", i)))
+			return 0;
+	return LIVE_WIDER;
+}

@@ -5,6 +5,7 @@
 #include "cli/terminal/filter.h"
 #include "config/config.h"
 #include "compose/build.h"
+#include "live/live.h"
 #include "policy/rule.h"
 #include "record/places.h"
 
@@ -89,5 +90,11 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 
 /* What the user lets the commands of a sandbox do to the terminal: attach's allowed. */
 enum filter_wish settings_terminal(const struct config *c);
+
+/*
+ * LIVE_WIDER, or 0 where an option of this command narrows the network: a sandbox that has more is
+ * then another one, which the command does not join.
+ */
+enum live_flags settings_join(const struct config *c);
 
 #define cleanup_settings cleanup_(settings_done)

@@ -37,6 +37,7 @@ extern char **environ;
 #define STOP_S 300    /* for one to end */
 #define UP_S 960      /* for a sandbox to come up: some engines fetch an image */
 #define STALE_TRIES 10
+#define BEYOND_MAX (4 * KiB) /* of a line that names hosts and mounts */
 
 static int place_connection(void *arg)
 {
@@ -251,12 +252,28 @@ static int check_home(const struct sandbox_spec *live, const struct sandbox_spec
 			 spec->name, spec->name);
 }
 
+/* A command that gets more than it asked for is told so. */
+static void tell_beyond(const struct sandbox_spec *spec, const struct strv *beyond)
+{
+	cleanup_buf struct buf list;
+
+	buf_init(&list, BEYOND_MAX);
+	for (size_t i = 0; i < beyond->n; i++)
+		if (buf_printf(&list, "%s%s", i ? ", " : "", beyond->v[i]) < 0)
+			break;
+	if (beyond->n)
+		log_warn("live",
+			 "sandbox '%s' is live with more than this command asks for: %s",
+			 spec->name, buf_str(&list));
+}
+
 /* Rules of `ralph net` are no setting of one command: a live sandbox that has others gets them. */
 static int check_same(const struct places *p, const struct store_entry *e,
-		      const struct sandbox_spec *spec, struct err *err)
+		      const struct sandbox_spec *spec, enum live_flags flags, struct err *err)
 {
 	cleanup_(spec_freep) struct sandbox_spec *live = NULL;
 	cleanup_free char *difference = NULL, *other = NULL;
+	cleanup_strv struct strv more = {0};
 	int r = store_read_spec(e, &live, err);
 
 	if (r == -ENOENT)
@@ -265,13 +282,15 @@ static int check_same(const struct places *p, const struct store_entry *e,
 		r = check_home(live, spec, err);
 	if (r < 0)
 		return r;
-	difference = spec_difference(live, spec);
+	difference = spec_difference(live, spec, NULL);
 	if (!difference)
 		return 0;
 	net_rules_take_files(live, spec);
-	other = spec_difference(live, spec);
-	if (!other)
+	other = spec_difference(live, spec, flags & LIVE_WIDER ? &more : NULL);
+	if (!other) {
+		tell_beyond(spec, &more);
 		return net_catch_up(p, environ, spec->name, err);
+	}
 	return err_usage(err, "sandbox '%s' is live with other settings: %s; run: ralph stop %s",
 			 spec->name, other, spec->name);
 }
@@ -290,7 +309,7 @@ static int connect_or_lock(const struct places *p, struct store_entry *e, runtim
 }
 
 static int connect_or_start(const struct places *p, const struct sandbox_spec *spec,
-			    int *prestarted, int *ret, struct err *err)
+			    enum live_flags flags, int *prestarted, int *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 	cleanup_(let_go_home) struct home_hold home = {.fd = -1};
@@ -301,7 +320,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	if (r == 0)
 		r = connect_or_lock(p, &e, runtime_join, ret, err);
 	if (r == 0 && *ret >= 0) {
-		r = check_same(p, &e, spec, err);
+		r = check_same(p, &e, spec, flags, err);
 		if (r != -ENOENT)
 			return r;
 		/*
@@ -316,7 +335,7 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	return r < 0 ? r : start(p, spec, &e, &home, prestarted, ret, err);
 }
 
-static_assert(((LIVE_KEEP | LIVE_REMOVE) & WIRE_EXEC_CONSENT) == 0, "they travel as they are");
+static_assert(((LIVE_KEEP | LIVE_REMOVE | LIVE_WIDER) & WIRE_EXEC_CONSENT) == 0, "they travel as they are");
 
 static int send_flags(int conn, enum live_flags flags)
 {
@@ -340,7 +359,7 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 
 	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
 		closep(&conn);
-		r = connect_or_start(p, spec, prestarted, &conn, err);
+		r = connect_or_start(p, spec, flags, prestarted, &conn, err);
 	}
 	if (r < 0)
 		return r;

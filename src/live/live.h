@@ -24,6 +24,7 @@
 enum live_flags {
 	LIVE_KEEP = 1 << 0,   /* the sandbox stays up without commands */
 	LIVE_REMOVE = 1 << 1, /* the sandbox is removed when it ends */
+	LIVE_WIDER = 1 << 9,  /* may join a live sandbox with more hosts and mounts, and is told */
 			      /* With LIVE_KEEP, for the record: the bits of WIRE_EXEC_CONSENT. */
 };
 

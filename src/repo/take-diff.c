@@ -109,3 +109,36 @@ int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to
 	git_diff_free(diff);
 	return r;
 }
+
+/* The file as HEAD has it; NULL where there is none, or something else has its name. */
+static git_blob *committed(git_repository *repo, const char *path)
+{
+	cleanup_git(tree_entry) git_tree_entry *entry = NULL;
+	cleanup_git(tree) git_tree *tree = NULL;
+	git_blob *blob = NULL;
+	struct err ignored;
+	git_oid head;
+
+	if (git_reference_name_to_id(&head, repo, "HEAD") < 0 ||
+	    gitlib_tree(repo, &head, &tree, &ignored) < 0 ||
+	    git_tree_entry_bypath(&entry, tree, path) < 0 ||
+	    git_tree_entry_type(entry) != GIT_OBJECT_BLOB ||
+	    git_blob_lookup(&blob, repo, git_tree_entry_id(entry)) < 0)
+		return NULL;
+	return blob;
+}
+
+int repo_print_file_diff(git_repository *repo, const char *path, const struct buf *now,
+			 struct err *err)
+{
+	cleanup_git(blob) git_blob *was = committed(repo, path);
+	cleanup_git(patch) git_patch *patch = NULL;
+	bool terminal = true;
+
+	if (!was)
+		return 0;
+	if (git_patch_from_blob_and_buffer(&patch, was, path, now->data, now->len, path, NULL) < 0 ||
+	    git_patch_print(patch, put_line, &terminal) < 0)
+		return gitlib_err(err, "cannot print the difference");
+	return 0;
+}

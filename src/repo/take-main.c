@@ -5,6 +5,7 @@
  * repo import DIR NAME WHEN NAMED…    import.h; WHEN "idle": HEAD may follow, "busy": it may not
  * repo held DIR NAME NAMED…           what imports held
  * repo show DIR NAME REF FLAGS        one of those as a patch; FLAGS as for diff
+ * repo file-diff DIR PATH             the text on stdin compared with the file that HEAD has there
  * repo settle DIR NAME HOW REF NAMED… HOW: merge, force or drop, and gitlinks, protected, with commas;
  *                                     REF: heads/BRANCH, or ""
  * repo adopt DIR NAME HEAD SETTINGS   import-new.c
@@ -31,6 +32,7 @@
 #include "repo/import/import.h"
 
 #define TIPS_MAX 64
+#define FILE_DIFF_MAX (256 * KiB) /* a larger file is not compared */
 
 static int open_repo(const char *dir, git_repository **ret, struct err *err)
 {
@@ -156,6 +158,22 @@ static int cmd_show(char **argv, json_t *out, struct err *err)
 	return r;
 }
 
+static int cmd_file_diff(char **argv, json_t *out, struct err *err)
+{
+	git_repository *repo = NULL;
+	cleanup_buf struct buf now;
+	int r = open_repo(argv[0], &repo, err);
+
+	buf_init(&now, FILE_DIFF_MAX);
+	if (r == 0) {
+		r = fd_read_all(STDIN_FILENO, &now);
+		r = r < 0 ? err_sys(err, -r, "cannot read the file")
+			  : repo_print_file_diff(repo, argv[1], &now, err);
+	}
+	git_repository_free(repo);
+	return r;
+}
+
 static int parse_how(const char *text, unsigned *ret)
 {
 	static const struct {
@@ -241,6 +259,7 @@ static const struct {
 	{"adopt", 4, cmd_adopt, false, false, false},
 	{"held", 2, cmd_held, false, false, true},
 	{"show", 4, cmd_show, true, false, false},
+	{"file-diff", 2, cmd_file_diff, true, false, false},
 	{"settle", 4, cmd_settle, false, true, true},
 	{"advance", 5, cmd_advance, false, false, false},
 	{"forget", 2, cmd_forget, false, false, false},

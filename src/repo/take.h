@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/json/json.h"
 #include "git/libgit.h"
@@ -13,5 +14,11 @@ int repo_warnings(git_repository *repo, const git_oid *from, const git_oid *to, 
 /* Prints the diff of two commits to stdout; terminal: control characters are escaped. */
 int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to, bool stat,
 		    bool terminal, struct err *err);
+/*
+ * Prints how `now` differs from the file that HEAD has at this path, control characters escaped.
+ * Nothing where HEAD has no such file, or the same one.
+ */
+int repo_print_file_diff(git_repository *repo, const char *path, const struct buf *now,
+			 struct err *err);
 /* Finds the common ancestor; false: none. */
 bool repo_base(git_repository *repo, const git_oid *a, const git_oid *b, git_oid *ret);

@@ -121,7 +121,7 @@ static void table_changes(const struct spec_table *t, const void *agreed, const 
 		if (f->kind == FIELD_SECTION)
 			table_changes(f->of, field_at(f, agreed), field_at(f, now), out);
 		else if (f->part && f->kind != FIELD_LIST && f->kind != FIELD_CUSTOM)
-			d = field_difference(f, agreed, now);
+			d = field_difference(f, agreed, now, NULL);
 		if (d && f->shown)
 			strv_pushf(out, "changed: %s", d);
 		else if (d)

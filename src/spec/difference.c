@@ -49,8 +49,21 @@ bool mount_is_of_tree(const struct spec_mount *m)
 	       m->kind == SPEC_HIDE || m->kind == SPEC_PUT_BACK || m->kind == SPEC_OWN;
 }
 
+/*
+ * The live sandbox has `more`, which the command does not ask for. Returns the difference where that
+ * counts as one, else NULL. Takes `more`.
+ */
+static char *has_more(struct strv *beyond, char *more)
+{
+	if (!beyond)
+		return more;
+	strv_take(beyond, more);
+	return NULL;
+}
+
 /* The order of mounts does not count, and a live sandbox may have more that is read-only. */
-char *mount_difference(const struct spec_field *f, const void *live, const void *want)
+char *mount_difference(const struct spec_field *f, const void *live, const void *want,
+		       struct strv *beyond)
 {
 	const struct sandbox_spec *has = live, *needs = want;
 
@@ -61,17 +74,32 @@ char *mount_difference(const struct spec_field *f, const void *live, const void 
 			return xasprintf("mount %s", needs->mounts[i].target);
 	for (size_t i = 0; i < has->n_mounts; i++) {
 		const struct spec_mount *m = &has->mounts[i];
+		char *d = NULL;
 
 		if (m->kind != SPEC_BIND_RO && m->kind != SPEC_SYMLINK &&
 		    m->kind != SPEC_HOME_LINK && !mount_is_of_tree(m) && !mount_is_home(has, m) &&
 		    !has_mount(f, needs, i, m))
-			return xasprintf("mount %s", m->target);
+			d = has_more(beyond, xasprintf("mount %s", m->target));
+		if (d)
+			return d;
 	}
 	return NULL;
 }
 
-/* The first rule that differs is named. */
-char *net_difference(const struct spec_field *f, const void *live, const void *want)
+static bool has_rule(const struct net_policy *net, size_t first, const struct net_rule *rule)
+{
+	for (size_t i = 0; i < net->n_rules; i++)
+		if (net_rule_equal(&net->rules[(first + i) % net->n_rules], rule))
+			return true;
+	return false;
+}
+
+/*
+ * The first rule that differs is named; the order of rules never matters. A rule that denies, reads
+ * requests or injects a credential changes what the command's own rules mean, so it is no addition.
+ */
+char *net_difference(const struct spec_field *f, const void *live, const void *want,
+		     struct strv *beyond)
 {
 	const struct net_policy *a = field_at(f, live), *b = field_at(f, want);
 
@@ -79,9 +107,20 @@ char *net_difference(const struct spec_field *f, const void *live, const void *w
 		return xasprintf("network tier (%s, now %s)", policy_tier_name(a->tier),
 				 policy_tier_name(b->tier));
 	for (size_t i = 0; i < b->n_rules; i++)
-		if (i >= a->n_rules || !net_rule_equal(&a->rules[i], &b->rules[i]))
+		if (!has_rule(a, i, &b->rules[i]))
 			return xasprintf("network rule %s", b->rules[i].pattern);
-	return a->n_rules == b->n_rules ? NULL : xstrdup("network rules");
+	for (size_t i = 0; i < a->n_rules; i++) {
+		const struct net_rule *r = &a->rules[i];
+		bool adds = !r->deny && !net_rule_inspects(r);
+		char *d = NULL;
+
+		if (!has_rule(b, i, r))
+			d = has_more(adds ? beyond : NULL,
+				     xasprintf("network rule %s", r->pattern));
+		if (d)
+			return d;
+	}
+	return NULL;
 }
 
 static char *list_difference(const struct spec_field *f, const void *live, const void *want)
@@ -106,10 +145,11 @@ static const char *text_of(const struct spec_field *f, const void *item)
 	return s ? s : "none";
 }
 
-char *field_difference(const struct spec_field *f, const void *live, const void *want)
+char *field_difference(const struct spec_field *f, const void *live, const void *want,
+		       struct strv *beyond)
 {
 	if (f->difference)
-		return f->difference(f, live, want);
+		return f->difference(f, live, want, beyond);
 	if (f->kind == FIELD_LIST)
 		return list_difference(f, live, want);
 	if (same_field(f, live, want))
@@ -120,24 +160,26 @@ char *field_difference(const struct spec_field *f, const void *live, const void 
 }
 
 static char *part_difference(const struct spec_table *t, unsigned int part, const void *live,
-			     const void *want)
+			     const void *want, struct strv *beyond)
 {
 	char *d = NULL;
 
 	for (const struct spec_field *f = t->rows; !d && f < t->rows + t->n_rows; f++) {
 		if (f->kind == FIELD_SECTION)
-			d = part_difference(f->of, part, field_at(f, live), field_at(f, want));
+			d = part_difference(f->of, part, field_at(f, live), field_at(f, want),
+					    beyond);
 		else if (f->part == part)
-			d = field_difference(f, live, want);
+			d = field_difference(f, live, want, beyond);
 	}
 	return d;
 }
 
-char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want)
+char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want,
+		      struct strv *beyond)
 {
 	char *d = NULL;
 
 	for (unsigned int part = 1; !d && spec_parts[part]; part++)
-		d = part_difference(&spec_table, part, live, want);
+		d = part_difference(&spec_table, part, live, want, beyond);
 	return d;
 }

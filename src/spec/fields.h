@@ -20,7 +20,8 @@ enum field_kind {
 };
 
 struct spec_field;
-typedef char *field_difference_fn(const struct spec_field *f, const void *live, const void *want);
+typedef char *field_difference_fn(const struct spec_field *f, const void *live, const void *want,
+				  struct strv *beyond);
 
 struct spec_field {
 	const char *key; /* in JSON */

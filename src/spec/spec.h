@@ -311,11 +311,13 @@ int spec_from_json(const json_t *j, struct sandbox_spec **ret, struct err *err);
 json_t *spec_credentials_to_json(const struct sandbox_spec *s);
 /*
  * May a command that asks for `want` run in a sandbox that lives as `live`? NULL when it may, else
- * the first difference, in words. Everything wanted must be there; more may be there only when it
- * is read-only, as the tools of another command are. Variables and time limits belong to commands,
- * not to the sandbox.
+ * the first difference, in words. Everything wanted must be there. More that is read-only, as the
+ * tools of another command are, is no difference. Other mounts and hosts that the live sandbox has
+ * beyond those wanted are a difference where `beyond` is NULL, else they are named there. Variables
+ * and time limits belong to commands, not to the sandbox.
  */
-char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want);
+char *spec_difference(const struct sandbox_spec *live, const struct sandbox_spec *want,
+		      struct strv *beyond);
 
 /*
  * What changed for the user since `agreed`: a line for each change, in words. Everything counts that

@@ -323,7 +323,7 @@ void git_link_keep_spare(struct supervisor *s)
 	struct err err = {0};
 	int r;
 
-	if (!g->private || !g->root)
+	if (!g->private || !g->root || s->spec->checks)
 		return;
 	of = identity(g);
 	r = private_spare_keep(s->places.state, &git, of, s->entry.dir, &s->git_spare,

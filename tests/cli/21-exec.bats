@@ -234,3 +234,22 @@ one_sleeper() {
 	must_exit 5 ralph shell "$S" <<<'exit 5'
 	(cd "$T" && mkdir elsewhere && cd elsewhere && must_exit 2 ralph shell)
 }
+
+@test "a command joins a live sandbox that has more than it asks for, and is told what" {
+	local S=wider-$S
+
+	ralph run -d -n "$S" --allow more.example --allow first.example
+	run --separate-stderr ralph run -n "$S" -- echo joined
+	same "0 joined" "$status $output"
+	has "$stderr" "sandbox '$S' is live with more than this command asks for: network rule more.example, network rule first.example"
+	same 1 "$(wc -l <<<"$stderr")"
+	# The order of hosts means nothing, and nothing is beyond.
+	run --separate-stderr ralph run -n "$S" --allow first.example --allow more.example -- echo joined
+	same "0 joined " "$status $output $stderr"
+	# Neither a host that it lacks nor a wall that the command asks for is lost.
+	must_exit 2 ralph run -n "$S" --allow other.example -- true
+	must_exit 2 ralph run -n "$S" --net none -- true
+	must_exit 2 ralph run -n "$S" --net filtered -- true
+	must_exit 2 ralph run -n "$S" --deny more.example -- true
+	ralph stop "$S"
+}

@@ -21,6 +21,23 @@ MAKE='echo one >.envrc; mkdir -p .vscode; echo two >.vscode/tasks.json; echo thr
 	has "$(ralph quarantine ls)" .mcp.json
 }
 
+@test 'a file that your repository has is shown as a difference, on request and by quarantine show' {
+	local id
+
+	printf 'layout go\nexport A=1\n' >.envrc
+	git init -q . && git add .envrc && git -c user.name=t -c user.email=t@t.invalid commit -qm start
+	on_terminal 'expect:direnv.*\?' 'send:s\n' 'expect:a/\.envrc' 'expect: layout go' 'expect:-export A=1' \
+		'expect:\+export A=.x1b.2J' 'expect:\?' 'send:\n' -- \
+		"$RALPH" run --rm --no-tty -- sh -c 'printf "layout go\nexport A=\033[2J\n" >.envrc'
+	same 1 "$(ralph quarantine ls --json | grep -c '"path"')"
+	id=$(ralph quarantine ls --json | sed -n 's/.*"id": "\(.*\)".*/\1/p')
+	has "$(ralph quarantine show "$id")" '-export A=1'
+	# Without a version in git there is nothing to compare with: its text.
+	ralph run --rm -- sh -c 'echo three >.mcp.json' 2>/dev/null </dev/null
+	id=$(ralph quarantine ls --json | sed -n 's/.*"id": "\(.*\)".*/\1/p' | tail -n 1)
+	has "$(ralph quarantine show "$id")" '    three'
+}
+
 @test 'without a terminal, with --yes and detached nobody is asked, and each is moved and named once' {
 	local name=ask-${WS##*-}
 

@@ -1,10 +1,11 @@
 """screen.py [--record] GOLDEN-DIR ROWSxCOLS STEP… -- CMD…: CMD on a terminal, and what its screen shows.
 
 Steps, in order: expect:REGEX (somewhere on the screen), prompt:N (the last line is "N $", as PS1='\\# $ ' has it), send:TEXT
-(Python escapes), shot:NAME (the screen becomes what
-GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while). Parts that differ from run to run are masked, see MASKS. With
---record a shot is written there instead, once nothing has come for two seconds. The exit code is CMD's own, 98 when
-something did not come, which is shown.
+(Python escapes), shot:NAME (the screen becomes what GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while), keep:
+(remembers the terminal's modes), restored: (the modes become those that were kept: line discipline, mouse, alternate screen,
+cursor, charset, colours, keyboard, title). Parts that differ from run to run are masked, see MASKS. With --record a shot is
+written there instead, once nothing has come for two seconds. The exit code is CMD's own, 98 when something did not come, which
+is shown.
 """
 import fcntl
 import os
@@ -20,10 +21,19 @@ import unicodedata
 LIMIT = 60
 QUIET = 2  # seconds, for --record alone
 
-# What is not the same twice, and what stands for it.
+# The identity of a conversation, which may be broken at the end of a line.
+UUID = "\n?".join("[0-9a-f]" if c == "x" else c for c in "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
+
+# Parts of a screen that differ from run to run, and the text that stands for them.
 MASKS = [
+    (UUID, "…"),
     (r"/(?:tmp|var)/[^\s'\"│]*/(?=home\b)", "…/"),
-    (r"/tmp/rt-[0-9a-f]{8}", "…"),
+    (r"/?tmp/rt-[0-9a-f]{8}", "…"),
+    (r"(?m)^✻ \w+ for \d+s", "✻ … for …"),
+    (r"Worked for <?\d+s", "Worked for …"),
+    (r"\b\d+(\.\d+)?m?s( \(\d+\.\d%\))? +│", "… │"),
+    (r" +│(?m:$)", " │"),
+    (r"(?<=[╭╰])─+", "───"),
     (r"\b(ws|t|net|box|hour)-[0-9a-f]{8}\b", r"\1-…"),
     (r"agent-loop-[a-z]+-[a-z0-9-]+", "agent-loop-…"),
     (r"\b[0-9a-f]{12,64}\b", "…"),
@@ -32,6 +42,7 @@ MASKS = [
     (r"\bv?\d+\.\d+\.\d+\b", "…"),
     (r"\bin \d+ (seconds|minutes|hours|min|h|s)\b|\b\d+h ?\d+m\b|\b\d+ min\b", "…"),
     (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?", "…"),
+    (r"\b\d?\d:\d\d( [AP]M)?\b", "…"),
 ]
 
 
@@ -45,6 +56,8 @@ class Screen:
         self.y = self.x = 0
         self.cells = self.blank()
         self.rest = ""
+        self.modes, self.colours, self.charset = {25}, "", ""
+        self.keyboard, self.title, self.titles = [], "", []
 
     def blank(self):
         return [[" "] * self.cols for _ in range(self.rows)]
@@ -91,6 +104,7 @@ class Screen:
             self.cells[y] = [" "] * self.cols
 
     def mode(self, on, numbers):
+        self.modes = self.modes | set(numbers) if on else self.modes - set(numbers)
         if not {47, 1047, 1049} & set(numbers):
             return
         if on and self.other is None:
@@ -109,7 +123,17 @@ class Screen:
         if final in "hl":
             if private == "?":
                 self.mode(final == "h", n)
-        elif private or final in "mnqtu" and final != "u":
+        elif final == "m" and not private:
+            self.colours = "" if args in ("", "0") else self.colours + f"{args};"
+        elif final == "t" and n[0] == 22:
+            self.titles.append(self.title)
+        elif final == "t" and n[0] == 23:
+            self.title = self.titles.pop() if self.titles else ""
+        elif final == "u" and private == ">":
+            self.keyboard.append(args)
+        elif final == "u" and private == "<":
+            del self.keyboard[-first:]
+        elif private or final in "nqt":
             pass
         elif final in "ABCDEFGd`":
             y = {"A": self.y - first, "B": self.y + first, "E": self.y + first, "F": self.y - first, "d": first - 1}.get(final, self.y)
@@ -156,6 +180,16 @@ class Screen:
             self.down()
             self.x = 0 if c == "E" else self.x
 
+    def state(self):
+        """The modes that a program can leave behind."""
+        return {"modes": sorted(self.modes), "alternate": self.other is not None, "colours": self.colours, "charset": self.charset,
+                "keyboard": list(self.keyboard), "title": self.title, "region": (self.top, self.bottom)}
+
+    def string(self, sequence):
+        title = re.match("\x1b\\][02];([^\x07\x1b]*)", sequence)
+        if title:
+            self.title = title[1]
+
     SEQUENCE = re.compile(r"\x1b(?:\[([<=>?]?)([0-9;:]*)[ -/]*([@-~])|[\]PX^_].*?(?:\x07|\x1b\\)|[ -/]+[0-~]|([0-~]))", re.S)
 
     def feed(self, text):
@@ -173,8 +207,14 @@ class Screen:
                     self.csi(found[1], found[2], found[3])
                 elif found[4]:
                     self.escape(found[4])
+                elif found[0][1] in "()":
+                    self.charset = found[0][1:].replace("(B", "")
+                else:
+                    self.string(found[0])
                 continue
             at += 1
+            if c in "\x0e\x0f":
+                self.charset = "shifted" if c == "\x0e" else ""
             if c == "\r":
                 self.x = 0
             elif c in "\n\v\f":
@@ -228,10 +268,13 @@ class Session:
         end = time.monotonic() + LIMIT
         while not done():
             if time.monotonic() > end:
-                sys.stderr.write(f"never came: {what}; the screen was:\n{masked(self.screen.text())}")
+                sys.stderr.write(f"never came: {what() if callable(what) else what}; the screen was:\n{masked(self.screen.text())}")
                 os.kill(self.pid, signal.SIGKILL)
                 sys.exit(98)
             self.read(0.1)
+
+    def state(self):
+        return self.screen.state() | {"line": termios.tcgetattr(self.master)}
 
     def settle(self):
         while self.read(QUIET):
@@ -283,6 +326,10 @@ def main():
             session.until(lambda: session.screen.text().splitlines()[-1:] == [f"{arg} $"], f"prompt {arg}")
         elif what == "send":
             os.write(session.master, arg.encode("latin-1").decode("unicode_escape").encode("latin-1"))
+        elif what == "keep":
+            kept = session.state()
+        elif what == "restored":
+            session.until(lambda: session.state() == kept, lambda: f"the terminal as it was:\n{kept}\n, it is\n{session.state()}\n")
         elif what == "shot":
             shot(session, f"{golden}/{arg}-{cols}x{rows}.txt", record)
         else:

@@ -18,7 +18,7 @@ static void check(change_fn *change, const char *word)
 	cleanup_free char *d = NULL;
 
 	change(want);
-	d = spec_difference(live, want);
+	d = spec_difference(live, want, NULL);
 	if (!word)
 		assert_null(d);
 	else if (!d || !strstr(d, word))
@@ -172,7 +172,7 @@ static void difference_every_limit_and_every_number_of_the_user_counts(void **st
 		cleanup_free char *d = NULL;
 
 		*(unsigned char *)numbers[i].at ^= 1;
-		d = spec_difference(live, want);
+		d = spec_difference(live, want, NULL);
 		if (!d || !strstr(d, numbers[i].word))
 			fail_msg("number %zu: wanted '%s', got '%s'", i, numbers[i].word,
 				 d ? d : "none");
@@ -195,7 +195,7 @@ static void difference_every_part_of_a_credential_counts(void **state)
 		char *before = *texts[i];
 
 		*texts[i] = xstrdup("other");
-		d = spec_difference(live, want);
+		d = spec_difference(live, want, NULL);
 		if (!d || !strstr(d, "credential"))
 			fail_msg("text %zu: got '%s'", i, d ? d : "none");
 		free(*texts[i]);
@@ -205,13 +205,13 @@ static void difference_every_part_of_a_credential_counts(void **state)
 		cleanup_free char *d = NULL;
 
 		strv_push(lists[i], "other");
-		d = spec_difference(live, want);
+		d = spec_difference(live, want, NULL);
 		if (!d || !strstr(d, "credential"))
 			fail_msg("list %zu: got '%s'", i, d ? d : "none");
 		free(lists[i]->v[--lists[i]->n]);
 		lists[i]->v[lists[i]->n] = NULL;
 	}
-	assert_null(spec_difference(live, want));
+	assert_null(spec_difference(live, want, NULL));
 }
 
 /* What is there beyond what is wanted counts, unless it is read-only. */
@@ -221,9 +221,9 @@ static void difference_more_than_wanted_only_when_read_only(void **state)
 	cleanup_free char *d = NULL;
 
 	readonly_mount(live);
-	assert_null(spec_difference(live, want));
+	assert_null(spec_difference(live, want, NULL));
 	writable_mount(live);
-	d = spec_difference(live, want);
+	d = spec_difference(live, want, NULL);
 	assert_non_null(d);
 }
 
@@ -233,8 +233,54 @@ static void difference_fewer_rules_than_live_counts(void **state)
 	cleanup_free char *d = NULL;
 
 	another_rule(live);
-	d = spec_difference(live, want);
+	d = spec_difference(live, want, NULL);
 	assert_non_null(d);
+}
+
+static void difference_more_hosts_and_mounts_are_named_beyond(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = sample_spec(), *want = sample_spec();
+	cleanup_strv struct strv beyond = {0};
+	cleanup_free char *d = NULL;
+
+	another_rule(live);
+	writable_mount(live);
+	assert_null(spec_difference(live, want, &beyond));
+	assert_int_equal(beyond.n, 2);
+	assert_non_null(strstr(beyond.v[0], "mount "));
+	assert_non_null(strstr(beyond.v[1], "network rule "));
+	/* The other way round the sandbox lacks them. */
+	d = spec_difference(want, live, &beyond);
+	assert_non_null(d);
+}
+
+/* A deny of the live sandbox takes away what the command may ask for. */
+static void difference_a_denied_host_is_never_beyond(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = sample_spec(), *want = sample_spec();
+	cleanup_strv struct strv beyond = {0};
+	cleanup_free char *d = NULL;
+
+	another_rule(live);
+	live->net.rules[live->net.n_rules - 1].deny = true;
+	d = spec_difference(live, want, &beyond);
+	assert_non_null(d);
+	assert_int_equal(beyond.n, 0);
+}
+
+/* The order in which commands name hosts means nothing. */
+static void difference_the_order_of_rules_does_not_count(void **state)
+{
+	cleanup_(spec_freep) struct sandbox_spec *live = sample_spec(), *want = sample_spec();
+	struct net_rule first;
+
+	another_rule(live);
+	another_rule(want);
+	assert_true(want->net.n_rules >= 2);
+	first = want->net.rules[0];
+	want->net.rules[0] = want->net.rules[want->net.n_rules - 1];
+	want->net.rules[want->net.n_rules - 1] = first;
+	assert_null(spec_difference(live, want, NULL));
 }
 
 /* What changed since sample_spec(): one line that has this text; NULL: nothing. */
@@ -327,6 +373,9 @@ int main(void)
 		cmocka_unit_test(difference_every_part_of_a_credential_counts),
 		cmocka_unit_test(difference_more_than_wanted_only_when_read_only),
 		cmocka_unit_test(difference_fewer_rules_than_live_counts),
+		cmocka_unit_test(difference_more_hosts_and_mounts_are_named_beyond),
+		cmocka_unit_test(difference_a_denied_host_is_never_beyond),
+		cmocka_unit_test(difference_the_order_of_rules_does_not_count),
 		cmocka_unit_test(changes_name_what_the_user_agrees_to),
 		cmocka_unit_test(changes_of_the_day_do_not_count),
 		cmocka_unit_test(changes_name_what_is_gone),

@@ -23,7 +23,7 @@ static void spec_json_round_trip_keeps_every_field(void **state)
 	assert_int_equal(spec_from_json(j, &back, &e), 0);
 	after = text_of(back);
 	assert_string_equal(before, after);
-	difference = spec_difference(s, back);
+	difference = spec_difference(s, back, NULL);
 	assert_null(difference);
 	assert_int_equal(back->mounts[2].mode, 0444);
 	assert_int_equal(back->limits.controllers, 7);

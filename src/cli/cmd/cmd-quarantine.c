@@ -13,14 +13,18 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/text/table.h"
 #include "live/live.h"
 #include "cli/show/quarantine-ask.h"
+#include "workspace/gitdir.h"
 #include "workspace/quarantine.h"
 
 #define SHOW_MAX (256 * KiB) /* of one file */
 #define SHOW_FILES_MAX 200
 #define SHOW_DEPTH_MAX 16
+#define DIFF_MAX (4 * MiB) /* of two files of SHOW_MAX, escaped */
+#define DIFF_MS 10000
 
 struct ls_args {
 	bool json;
@@ -141,6 +145,35 @@ static void show_link(int at, const char *name)
 	(void)putchar('\n');
 }
 
+/*
+ * The difference from the file that your repository has under this path, printed; false: it has none,
+ * or the two cannot be compared. The repository is read by a program of its own, as everywhere.
+ */
+static bool show_diff(const struct places *p, int fd, const char *root, const char *path)
+{
+	cleanup_free char *program = places_program(p, "repo"), *text = NULL;
+	cleanup_(gitdir_done) struct gitdir git = {0};
+	struct run run = RUN_INIT;
+	char *argv[] = {program, "file-diff", NULL, NULL, NULL};
+	struct err ignored;
+	struct stat st;
+	int code = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    gitdir_find(root, NULL, &git, &ignored) < 0 || !git.root || gitdir_is_bare(&git) ||
+	    !path_under(path, git.root) || streq(path, git.root))
+		return false;
+	argv[2] = git.root;
+	argv[3] = (char *)(uintptr_t)path + strlen(git.root) + 1;
+	run.argv = argv;
+	run.stdio[0] = fd;
+	if (run_collect(&run, DIFF_MS, DIFF_MAX, &text, &code, &ignored) < 0 || code != 0 ||
+	    !text[0])
+		return false;
+	(void)fputs(text, stdout);
+	return true;
+}
+
 static void show_entry(int at, const char *name, const char *shown, unsigned *left, int depth);
 
 static void show_dir(int fd, const char *shown, unsigned *left, int depth)
@@ -189,7 +222,7 @@ static void show_entry(int at, const char *name, const char *shown, unsigned *le
 int quarantine_show(struct cli *cli, const struct places *p, const char *id)
 {
 	cleanup_json json_t *meta = NULL;
-	cleanup_fd int entry = -1;
+	cleanup_fd int entry = -1, file = -1;
 	unsigned left = SHOW_FILES_MAX;
 	char when[40];
 	int r = quarantine_meta(p, SHELF_QUARANTINE, id, &meta, &cli->err);
@@ -203,7 +236,9 @@ int quarantine_show(struct cli *cli, const struct places *p, const char *id)
 	(void)printf("why:      ");
 	term_puts(stdout, text_of(meta, "why"));
 	(void)printf("\nsandbox:  %s\nwhen:     %s\n", text_of(meta, "sandbox"), when);
-	show_entry(entry, "content", text_of(meta, "path"), &left, 0);
+	file = path_open_beneath(entry, "content", O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (!show_diff(p, file, text_of(meta, "root"), text_of(meta, "path")))
+		show_entry(entry, "content", text_of(meta, "path"), &left, 0);
 	if (left == 0)
 		log_warn("quarantine", "only the first %d files are shown", SHOW_FILES_MAX);
 	return 0;

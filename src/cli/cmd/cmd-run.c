@@ -96,7 +96,8 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		    int *prestarted, struct left *left, int *ret_code)
 {
 	enum live_flags flags =
-		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent;
+		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent |
+		settings_join(s->config);
 	cleanup_fd int conn = -1;
 	cleanup_strv struct strv env, hosts = {0};
 	bool others = false;

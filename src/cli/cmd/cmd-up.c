@@ -106,7 +106,7 @@ static int cmd_up_run(struct cli *cli, void *args_, int argc, char **argv)
 	tty = !args->detach && exec_wants_tty(false, false);
 	r = audit_before_start(cli, &s, b.spec, tty, &consent);
 	if (r == 0)
-		r = live_start_up(&s.places, b.spec, 0, &conn, &cli->err);
+		r = live_start_up(&s.places, b.spec, settings_join(s.config), &conn, &cli->err);
 	if (r == 0)
 		audit_agreed(&s.places, b.spec, tty, consent);
 	/* Nothing is left running of what does not pass: it is kept only afterwards. */
