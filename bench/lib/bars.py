@@ -57,6 +57,10 @@ BARS = {
     "signed.cpu": Bar("gateway", "CPU of a request whose header is asked for each time", "nginx", "µs", "share", "<=", 1.1),
     "signed.p50": Bar("gateway", "what a request with a header asked for each time takes longer, p50",
                       "nginx", "µs", "share", "<=", 1.1),
+    "signed.question": Bar("gateway", "a question to another process and its answer, p50: two processes on one core that do nothing else",
+                           None, "µs", "value"),
+    "signed.own": Bar("gateway", "what a request with a header asked for each time takes longer without that question, p50",
+                      "nginx", "µs", "share"),
     # The search of answers for a secret: a right guess takes as long as a wrong one.
     "guard.right": Bar("guard", "searching all but one character of the secret",
                        "while it is another", "ns", "share", "<=", 1.01),

@@ -127,6 +127,9 @@ void load_let_go(struct held *h, size_t n);
 void load_slow(const struct way *w, SSL_CTX *ctx, size_t n, double bytes_per_s, double seconds,
 	       void (*each)(void *), void *arg);
 
+/* question.c: the time of a question to another process and its answer, on this core. */
+void question_run(double seconds, struct result *ret);
+
 /* crowd.c: many open connections of one way, held by a process of their own. */
 struct crowd {
 	const struct way *way;

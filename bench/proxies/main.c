@@ -152,6 +152,12 @@ static void take_turn(enum scene_id id, size_t turn, double scale, SSL_CTX *ctx,
 		if (keep)
 			emit_sample(s->name, w->name, turn, 0, &r);
 	}
+	if (id == LATENCY && keep) {
+		struct result r;
+
+		question_run(SECONDS * scale / (double)s->turns, &r);
+		emit_sample("question", "the kernel alone", turn, 0, &r);
+	}
 }
 
 static void pin_client(void)

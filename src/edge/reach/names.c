@@ -6,6 +6,7 @@
 #include "base/parse.h"
 
 #define BUCKETS 1024
+#define SHARE (2 * STANDINS_MAX) /* addresses of a gateway that was started after another one */
 
 struct name {
 	char *host;
@@ -21,8 +22,9 @@ struct names {
 	uint32_t base4, size4; /* host order */
 	struct in6_addr base6;
 	bool has6;
+	uint32_t first, end; /* indices that are given out */
 	uint32_t next_index;
-	bool wrapped; /* each address has been given out once */
+	bool wrapped; /* each of them has been given out once */
 	size_t n;
 	struct name *oldest, *newest;
 	struct name *by_host[BUCKETS], *by_index[BUCKETS];
@@ -54,6 +56,28 @@ static int split_range(const char *s, int family, uint64_t min, uint64_t max, vo
 	return 0;
 }
 
+/*
+ * Nobody knows which addresses the gateway before this one has given out. So the first has one half of
+ * the range, and those after it have shares of the other half, as long as there are shares.
+ */
+static void take_share(struct names *n, uint32_t before)
+{
+	uint32_t half = n->size4 / 2, shares = half / SHARE;
+
+	n->first = 1;
+	n->end = n->size4 - 1;
+	n->wrapped = before > 0;
+	if (shares < 2)
+		return;
+	if (before == 0) {
+		n->end = half;
+		return;
+	}
+	n->wrapped = before > shares;
+	n->first = half + (before - 1) % shares * SHARE;
+	n->end = n->first + SHARE - 1;
+}
+
 struct names *names_new(const struct gw_config *c, struct err *err)
 {
 	const char *range4 = c->standin4 ? c->standin4 : GW_STANDIN4;
@@ -76,9 +100,8 @@ struct names *names_new(const struct gw_config *c, struct err *err)
 		}
 		n->has6 = true;
 	}
-	n->next_index = 1;
-	/* The gateway before this one has given out addresses, and nobody knows which. */
-	n->wrapped = c->before > 0;
+	take_share(n, c->before);
+	n->next_index = n->first;
 	return take_ptr(n);
 }
 
@@ -178,8 +201,8 @@ static struct name *add(struct names *n, const char *host, uint32_t index)
 static void next_free(struct names *n)
 {
 	do {
-		if (++n->next_index >= n->size4 - 1) {
-			n->next_index = 1;
+		if (++n->next_index >= n->end) {
+			n->next_index = n->first;
 			n->wrapped = true;
 		}
 	} while (find_index(n, n->next_index));

@@ -9,12 +9,12 @@
  * listener is bound to it; they are pinned. Others come from a bounded table: when it is full, the
  * name that was neither looked up nor connected to for longest goes, unless a connection holds it.
  *
- * A program may still hold the address of a name that went. Until all other addresses of the range
- * had their turn that address stands for nobody, and a connection to it is refused. After that it is
- * second-hand: it carries only what names its server itself, TLS and HTTP, so that a program with
- * the old answer is refused there too and never reaches another host than the one it asked for.
- * In a gateway that was started after another one had ended, all addresses but the pinned ones are
- * second-hand.
+ * A program may still hold the address of a name that went. Until all other addresses of its half of
+ * the range had their turn that address stands for nobody, and a connection to it is refused. After
+ * that it is second-hand: it carries only what names its server itself, TLS and HTTP, so that a program
+ * with the old answer is refused there too and never reaches another host than the one it asked for.
+ * A gateway that was started after another one had ended has a share of the other half. When no share
+ * is left, all of its addresses but the pinned ones are second-hand.
  */
 struct name;
 
