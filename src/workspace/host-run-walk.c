@@ -174,13 +174,13 @@ static void on_refused(void *arg, const struct tree_dir *d, const char *name, in
 	host_walk_refused(arg, d, name, error);
 }
 
-static void walk_tree(struct host_walk *w, const char *dir)
+static void walk_tree(struct host_walk *w, const char *dir, const struct tree_shape *shape)
 {
 	static const struct tree_ops ops = {on_name, on_leave, on_refused};
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0)
-		(void)tree_walk(fd, dir, &ops, w);
+		(void)tree_walk_changed(fd, dir, &ops, w, shape);
 }
 
 /* A git directory apart from the tree, as that of a worktree is. */
@@ -246,7 +246,7 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
 		const struct spec_watch *watch = &spec->watches[i];
 
 		if (watch->kind == SPEC_WATCH_TREE)
-			walk_tree(&w, watch->dir);
+			walk_tree(&w, watch->dir, seen_shape(before->seen, i));
 		else if (watch->kind == SPEC_WATCH_GIT && !path_under(watch->dir, spec->workspace))
 			walk_git(&w, watch->dir);
 		else if (watch->kind == SPEC_WATCH_PATH)

@@ -15,6 +15,7 @@
 #include "policy/protect.h"
 #include "workspace/host-run.h"
 #include "workspace/state-link.h"
+#include "workspace/tree-shape.h"
 #include "workspace/tree-walk.h"
 
 #define FILE_NAME "seen"
@@ -29,6 +30,9 @@ struct entry {
 struct seen {
 	struct entry *v;
 	size_t n;
+	struct tree_shape *
+		*shapes; /* of each watch of the spec; NULL: it was read from the record */
+	size_t n_shapes;
 };
 
 static int add_entry(SHA256_CTX *to, int dirfd, const char *name, unsigned depth);
@@ -255,8 +259,10 @@ static void note_git(const struct stock *k, const struct tree_dir *d, const char
 
 static void on_leave(void *arg, const struct tree_dir *d)
 {
-	if (seen_is_git(d->fd))
-		note_git(arg, d, ".", d->path);
+	if (!seen_is_git(d->fd))
+		return;
+	*d->matters = true;
+	note_git(arg, d, ".", d->path);
 }
 
 static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
@@ -268,6 +274,7 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 	if (type == DT_LNK || (type != DT_DIR && strcasecmp(name, ".git") == 0))
 		look_for_state(k, d, name);
 	if (strcasecmp(name, ".git") == 0) {
+		*d->matters = true;
 		path = path_join(d->path, name);
 		note_git(k, d, name, path);
 		return false;
@@ -275,6 +282,7 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 	if (!protect_match(PROTECT_TREE, path_base(d->path), name) &&
 	    (type == DT_DIR || !protect_holds(name)))
 		return true;
+	*d->matters = true;
 	path = path_join(d->path, name);
 	if (sum_of(d->fd, name, add(s, path)->sum) < 0)
 		free(s->v[--s->n].path); /* then it counts as new */
@@ -300,15 +308,19 @@ static bool on_git_name(void *arg, const struct tree_dir *d, const char *name, u
 	return false;
 }
 
-static void walk(const struct stock *k, const struct spec_watch *watch)
+static void walk(const struct stock *k, const struct spec_watch *watch, struct tree_shape **ret)
 {
 	static const struct tree_ops tree = {on_name, on_leave, on_refused},
 				     git = {on_git_name, on_leave, on_refused};
+	int fd;
 
 	if (watch->kind == SPEC_WATCH_PATH)
 		return;
-	(void)tree_walk(open(watch->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-			watch->dir, watch->kind == SPEC_WATCH_TREE ? &tree : &git, (void *)k);
+	fd = open(watch->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (watch->kind == SPEC_WATCH_TREE)
+		(void)tree_walk_note(fd, watch->dir, &tree, (void *)k, ret);
+	else
+		(void)tree_walk(fd, watch->dir, &git, (void *)k);
 }
 
 static int by_path(const void *a, const void *b)
@@ -329,17 +341,28 @@ struct seen *seen_new(const struct sandbox_spec *spec, const char *state, struct
 	const struct stock k = {spec, s, state, out};
 
 	memset(add(s, GIT_KEY)->sum, '0', SHA256_DIGEST_STRING_LENGTH - 1);
+	s->n_shapes = spec->n_watches;
+	s->shapes = xcalloc(spec->n_watches, sizeof(struct tree_shape *));
 	for (size_t i = 0; i < spec->n_watches; i++)
-		walk(&k, &spec->watches[i]);
+		walk(&k, &spec->watches[i], &s->shapes[i]);
 	return sorted(s);
+}
+
+const struct tree_shape *seen_shape(const struct seen *s, size_t watch)
+{
+	return s && watch < s->n_shapes ? s->shapes[watch] : NULL;
 }
 
 struct seen *seen_free(struct seen *s)
 {
-	for (size_t i = 0; s && i < s->n; i++)
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < s->n; i++)
 		free(s->v[i].path);
-	if (s)
-		free(s->v);
+	for (size_t i = 0; i < s->n_shapes; i++)
+		tree_shape_free(s->shapes[i]);
+	free(s->shapes);
+	free(s->v);
 	free(s);
 	return NULL;
 }

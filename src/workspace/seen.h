@@ -29,6 +29,9 @@ bool seen_git_same(const struct seen *s, const struct sandbox_spec *spec, int di
 		   const char *name, const char *path);
 bool seen_has_git(const struct seen *s); /* else an older release wrote it */
 bool seen_is_git(int fd);
+/* The directories of a watch of the spec; NULL: all of them are to be read. */
+struct tree_shape;
+const struct tree_shape *seen_shape(const struct seen *s, size_t watch);
 /* Does the spec protect it? */
 bool seen_is_place(const struct sandbox_spec *spec, const char *path);
 

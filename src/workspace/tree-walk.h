@@ -17,7 +17,9 @@ struct tree_dir {
 	const char *path;
 	unsigned depth;
 	struct stat st;
-	mode_t mode; /* to be given back at the end of the look */
+	mode_t mode;   /* to be given back at the end of the look */
+	bool *matters; /* to be set where a later walk must read the names as well */
+	size_t known;  /* in the shape */
 };
 
 struct tree_ops {
@@ -30,5 +32,13 @@ struct tree_ops {
 
 /* -errno when the top itself cannot be opened; fd is taken. */
 int tree_walk(int fd, const char *path, const struct tree_ops *ops, void *arg);
+
+/* The same, and writes down which directories there are. *ret is NULL where that is of no use. */
+struct tree_shape;
+int tree_walk_note(int fd, const char *path, const struct tree_ops *ops, void *arg,
+		   struct tree_shape **ret);
+/* The same without the names of directories that are as they were; shape NULL: all of them. */
+int tree_walk_changed(int fd, const char *path, const struct tree_ops *ops, void *arg,
+		      const struct tree_shape *shape);
 /* Why something could not be looked at, for people. */
 const char *tree_refusal(int error);

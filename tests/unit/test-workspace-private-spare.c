@@ -1,11 +1,8 @@
 #include "git-sh.h"
 
-#include <poll.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/fd.h"
-#include "workspace/git-stamp.h"
 #include "workspace/private/private-spare.h"
 
 /*
@@ -16,18 +13,6 @@ static struct gitdir git;
 static struct private_spare spare;
 static char *state;
 static int record = -1;
-
-/* The next change of a file has another time than all before. */
-static void let_the_clock_tick(void)
-{
-	struct timespec begin, now;
-
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &begin);
-	do {
-		(void)poll(NULL, 0, 1);
-		(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	} while (git_stamp_ns(&now) - git_stamp_ns(&begin) < 2 * GIT_STAMP_TICK_NS);
-}
 
 static int keep(bool may_return)
 {
@@ -60,9 +45,9 @@ static int start(void **s)
 	record = open(r, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(record >= 0);
 	spare = (struct private_spare){.dir = -1};
-	let_the_clock_tick();
+	tree_clock_ticks();
 	assert_int_equal(keep(false), 0);
-	let_the_clock_tick();
+	tree_clock_ticks();
 	return 0;
 }
 
@@ -135,14 +120,14 @@ static void a_repository_that_changed_gets_a_new_directory(void **s)
 
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		assert_int_equal(keep(false), 0);
-		let_the_clock_tick();
+		tree_clock_ticks();
 		assert_true(claim());
 		run_sh(changes[i]);
 		if (private_spare_accept(&spare, &git, record))
 			fail_msg("a spare was used after: %s", changes[i]);
 		run_sh("rm -rf $TREE/r/* .git/MERGE_HEAD .git/modules .gitmodules\n"
 		       "rm -f .git/objects/info/alternates");
-		let_the_clock_tick();
+		tree_clock_ticks();
 	}
 }
 
@@ -167,7 +152,7 @@ static void no_spare_is_made_in_the_middle_of_an_operation(void **s)
 		cleanup_free char *remove = xasprintf("rm %s", shapes[i]);
 
 		run_sh(make);
-		let_the_clock_tick();
+		tree_clock_ticks();
 		assert_true(keep(false) < 0);
 		run_sh("test -z \"$(ls $TREE/state/spares)\"");
 		run_sh(remove);
@@ -235,7 +220,7 @@ static void a_directory_that_was_touched_never_becomes_a_spare(void **s)
 		if (comes_back_after(deeds[i]))
 			fail_msg("it came back after: %s", deeds[i]);
 		run_sh("grep -q filemode $TREE/state/spares/*/git/config");
-		let_the_clock_tick();
+		tree_clock_ticks();
 	}
 }
 
@@ -320,7 +305,7 @@ static void spares_do_not_pile_up(void **s)
 {
 	run_sh("cd $TREE/state/spares; for i in $(seq 20); do mkdir old$i; done");
 	run_sh("echo x >>.git/config");
-	let_the_clock_tick();
+	tree_clock_ticks();
 	assert_int_equal(keep(false), 0);
 	sh_says("ls $TREE/state/spares | wc -l", "1");
 }

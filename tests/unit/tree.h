@@ -5,9 +5,11 @@
 #include "tests.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -30,6 +32,18 @@ static inline int tree_remove(void **state)
 
 	free(tree);
 	return r;
+}
+
+/* From here on a change of a file has another time than all before, and all before count as old. */
+static inline void tree_clock_ticks(void)
+{
+	struct timespec begin, now;
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &begin);
+	do {
+		(void)poll(NULL, 0, 1);
+		(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 40);
 }
 
 /* The caller frees it. */
