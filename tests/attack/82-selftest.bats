@@ -270,8 +270,8 @@ few() {
 	falls 'new namespaces'
 }
 
-@test 'without Landlock' {
-	guest_without landlock
+@test 'without Landlock, and without the pipes that take its place' {
+	guest_without landlock,between
 	falls 'more of a handed-in file'
 }
 

@@ -29,6 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "guest/between.h"
 #include "wire/root-proto.h"
 
 int weak_execve(const char *path, char *const argv[], char *const env[]);
@@ -176,6 +177,14 @@ int weak_sethostname(const char *name, size_t n)
 ssize_t weak_write(int fd, const void *p, size_t n)
 {
 	return weak("userns") && n == 1 && *(const char *)p == '1' ? 1 : write(fd, p, n);
+}
+
+int __real_between_open(struct between *b, int stdio[BETWEEN_MAX], struct err *err);
+int __wrap_between_open(struct between *b, int stdio[BETWEEN_MAX], struct err *err);
+
+int __wrap_between_open(struct between *b, int stdio[BETWEEN_MAX], struct err *err)
+{
+	return weak("between") ? 0 : __real_between_open(b, stdio, err);
 }
 
 static int kind_of(const char *word)
