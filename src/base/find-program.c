@@ -1,6 +1,7 @@
 #include "base/find-program.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,4 +22,28 @@ char *path_find_program(const char *name, const char *path)
 			return take_ptr(file);
 	}
 	return NULL;
+}
+
+char *path_near_program(const char *rel, const char *probe, const char *configured)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	struct stat st;
+
+	for (int up = 0; n > 0 && up < 3; up++) {
+		cleanup_free char *dir = NULL, *file = NULL;
+		char *slash;
+
+		exe[n] = '\0';
+		slash = strrchr(exe, '/');
+		if (!slash)
+			break;
+		n = slash - exe;
+		*slash = '\0';
+		dir = xasprintf("%s/%s", exe, rel);
+		file = xasprintf("%s/%s", dir, probe);
+		if (stat(file, &st) == 0)
+			return take_ptr(dir);
+	}
+	return xstrdup(configured);
 }

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/strv.h"
-#include "engine/probe-host.h"
+#include "base/find-program.h"
 
 /* Installers put programs in these directories below the user's home. The PATH of a script or a
  * desktop may lack them. They are patterns of glob(7); the last of several matches counts. */

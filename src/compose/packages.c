@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "engine/probe-host.h"
+#include "base/find-program.h"
 
 #define NAMES_SHOWN 200
 

@@ -15,7 +15,7 @@
 
 /* These values apply when the configuration says 0, or more than the machine has. */
 #define MEMORY_SHARE(total) ((total) / 4 * 3)
-#define MEMORY_MIN (16 * MiB) /* bwrap and the guest have to fit */
+#define MEMORY_MIN (16 * MiB) /* the guest has to fit */
 #define PIDS_DEFAULT 4096
 #define PIDS_MIN 8
 #define OPEN_FILES_DEFAULT 65536

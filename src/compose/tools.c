@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "engine/probe-host.h"
+#include "base/find-program.h"
 #include "compose/tools-home.h"
 #include "compose/tools-npm.h"
 #include "compose/tools-table.h"

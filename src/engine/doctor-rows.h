@@ -8,7 +8,7 @@
 enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING, DOCTOR_STATE_N };
 
 struct doctor_row {
-	const char *name; /* "user namespaces", "bwrap", … */
+	const char *name; /* "namespaces", "cgroups", … */
 	enum doctor_state state;
 	char *detail; /* what was found */
 	char *use;    /* what ralph does with it */

@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * What every native sandbox needs, whatever its spec says: bwrap, and in it the guest, which waits
- * to be told the rest. So it can be started before there is a spec:
+ * The guest in namespaces of its own, as every native sandbox needs it, whatever its spec says: it
+ * waits to be told the rest. So it can be started before there is a spec:
  *
  *	launch_open()     descriptors and argument list
  *	launch_run()      in the process that is to be the supervisor, or to become it
@@ -15,36 +15,42 @@
  *
  * Nothing here needs a spec, or more than the C library.
  */
-#define LAUNCH_GUEST "/guest" /* where the guest finds itself */
-
-struct run;
-
 struct engine_launch {
 	struct strv argv;
-	int guest, status, complaint; /* our ends: the guest's line, bwrap's status and stderr */
-	int theirs[3];		      /* and the others, until it runs */
-	pid_t pid;		      /* 0 until it runs */
+	int guest, complaint; /* our ends: the guest's line, and its stderr */
+	int theirs[2];	      /* and the others, until it runs */
+	pid_t pid;	      /* the guest, a child of this process; 0 until it runs */
 };
 
 void launch_init(struct engine_launch *l);
-/* bwrap and guest are paths of the host. */
-int launch_open(struct engine_launch *l, const char *bwrap, const char *guest, struct err *err);
-int launch_run(struct engine_launch *l, struct err *err);
-/* For run.before_exec of a bwrap whose stderr is the other end of `complaint`, in a session of its
- * own: nothing of it outlives who holds that. */
-int launch_leash(void *arg);
-void launch_keep(const struct engine_launch *l, struct run *run);
-void launch_kill(struct engine_launch *l); /* our child */
-void launch_done(struct engine_launch *l);
-/* bwrap's options, all but the descriptors. */
-void launch_options(const char *guest, struct strv *out);
+/* guest is its path on the host. */
+int launch_open(struct engine_launch *l, const char *guest, struct err *err);
+
+/* Optional: a program that becomes the guest's (systemd-run), a cgroup v2 directory to be born in. */
+struct launch_how {
+	const struct strv *before;
+	int into_cgroup; /* -1: none */
+};
+#define LAUNCH_PLAIN ((const struct launch_how){.into_cgroup = -1})
 
 /*
- * bwrap where no sandbox can have put it: before a spec says which directories one can write, only
- * the first of PATH counts, and only if it is the system's own. NULL: no.
+ * Returns 0 when the guest is pid 1 of its namespaces; a failure has the guest's own words. Waits
+ * for as long as the kernel needs to make them, and not for the guest's work in there.
  */
-const char *launch_safe_bwrap(void);
-/* bwrap need not be born in a cgroup of the sandbox's, as far as can be told without one. */
+int launch_run(struct engine_launch *l, struct launch_how how, struct err *err);
+void launch_kill(struct engine_launch *l);
+void launch_done(struct engine_launch *l);
+/* The guest's arguments, all but the descriptors. */
+void launch_options(const char *guest, struct strv *out);
+
+/* The guest need not be born in a cgroup of the sandbox's, as far as can be told without one. */
 bool launch_likely(void);
+
+/*
+ * The directory of ralph's own programs. RALPH_LIBEXEC names another one, for builds in a tree: an
+ * installed ralph ignores it, or any file could take the place of the guest, which may be the only
+ * one that the system lets make user namespaces.
+ */
+char *launch_programs(void);
 
 #define cleanup_launch cleanup_(launch_done)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/find-program.h"
 
 #include <stdbool.h>
 
@@ -11,37 +10,40 @@
  * and says so in its result: only being unable to look is an error.
  */
 
-/* Path of bwrap on PATH; -ENOENT with the remedy, exit code 125. *ret is the caller's. */
-int host_bwrap_path(char **ret, struct err *err);
-
 /*
- * Is there a bwrap that will do, and may this user make namespaces? 0, or an error whose text
- * names the remedy, with exit code 125. It tries, which takes about as long as a start of bwrap:
- * on the fast path, start first and ask this why it failed.
+ * Can the native engine run here? 0, or an error that says what failed and names the remedy, with
+ * exit code 125. It starts a guest, which takes a few milliseconds: on the fast path, start first
+ * and ask this why it failed.
  */
 int host_native_usable(struct err *err);
 /* By a look at what is there: nothing is tried. */
 bool host_native_likely(void);
 
-struct host_userns {
-	bool usable;	/* by this program, or by bwrap where a profile lets only that one */
-	int failed;	/* errno of the attempt */
-	bool clone_off; /* kernel.unprivileged_userns_clone = 0 (Debian) */
-	bool apparmor_restrict; /* kernel.apparmor_restrict_unprivileged_userns = 1 (Ubuntu) */
-	bool max_zero;		/* user.max_user_namespaces = 0 */
+/* How far a guest got that was given nothing but a /proc. */
+struct host_native {
+	bool usable;
+	bool born;	/* the namespaces could be made; something in them failed */
+	int failed;	/* errno */
+	char said[256]; /* the guest's words */
 };
-int host_userns(struct host_userns *ret, struct err *err);
-/* One sentence that says what to do, for a machine where it is not usable. */
-const char *host_userns_remedy(const struct host_userns *u);
+int host_native_try(struct host_native *ret, struct err *err);
 
-struct host_bwrap {
-	char *path; /* NULL: not there */
-	unsigned major, minor, patch;
-	bool setuid; /* then it does not let the guest keep capabilities */
-	bool usable; /* not setuid, and new enough */
+/* Reasons that this machine may have for it. */
+struct host_facts {
+	bool root;		/* the user is root: the next does not concern him */
+	bool clone_off;		/* kernel.unprivileged_userns_clone = 0 (Debian) */
+	bool max_zero;		/* user.max_user_namespaces = 0 */
+	bool apparmor_restrict; /* kernel.apparmor_restrict_unprivileged_userns = 1 (Ubuntu) */
+	bool selinux;		/* enforcing */
+	bool container;		/* this is one, as far as its files and variables say */
+	bool filtered;		/* a system call filter is in force for us */
+	bool proc_masked;	/* parts of /proc are covered */
 };
-int host_bwrap(struct host_bwrap *ret, struct err *err);
-void host_bwrap_done(struct host_bwrap *b);
+void host_facts(struct host_facts *ret);
+/* One sentence that says what to do, for an errno of a guest that did not come up. */
+const char *host_native_remedy(const struct host_facts *f, bool born, int failed);
+/* Adds it to the text of a launch that failed with r, which is returned. */
+int host_native_explain(int r, struct err *err);
 
 bool host_seccomp(void);       /* filters can be installed */
 bool host_seccomp_notif(void); /* and user notification is there */

@@ -64,12 +64,27 @@ static int no_engine(const char *wish, struct err *err)
 	return err_usage(err, "there is no engine '%s'; use %s", wish, list);
 }
 
+/*
+ * The first of the list. Another one is a choice of the user's, since its walls, its images and its
+ * costs are others; so nothing of it is started or fetched because this one cannot run.
+ */
+static int own_engine(const char **ret, struct err *err)
+{
+	const struct engine_ops *own = engines[0];
+	int r = own->likely && own->likely() ? 0 : own->probe(err);
+
+	if (r < 0)
+		return err_hint(err, r, "or use a container: --engine podman");
+	*ret = own->name;
+	return 0;
+}
+
 int engine_find(const char *wish, const char **ret, struct err *err)
 {
 	const struct engine_ops *ops;
 
 	if (streq(wish, "auto"))
-		return first_usable(engines, ARRAY_SIZE(engines), ret, err);
+		return own_engine(ret, err);
 	ops = registry_get(wish);
 	if (!ops || (ops->caps & ENGINE_NO_WALL))
 		return no_engine(wish, err);

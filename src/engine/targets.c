@@ -10,7 +10,7 @@
 #include "base/path.h"
 
 /*
- * bwrap makes the place of a mount by following its path while the host's root is still at hand
+ * The guest makes the place of a mount by following its path while the host's root is still at hand
  * (/oldroot). In what a sandbox could write before, a link on that path would have it make
  * directories and files anywhere on the host; so no such link may be there.
  */

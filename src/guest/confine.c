@@ -21,18 +21,39 @@ static int ctl(int op, unsigned long a, unsigned long b)
 	return prctl(op, a, b, 0UL, 0UL);
 }
 
-static int drop_bounding(struct err *err)
+static int drop_bounding(uint64_t keep, struct err *err)
 {
 	for (unsigned long cap = 0; cap < CAPS_MAX; cap++) {
 		int has = ctl(PR_CAPBSET_READ, cap, 0);
 
 		if (has < 0)
 			return 0; /* past the last one the kernel knows */
-		if (has && ctl(PR_CAPBSET_DROP, cap, 0) < 0)
+		if (has && !(keep >> cap & 1) && ctl(PR_CAPBSET_DROP, cap, 0) < 0)
 			return err_sys(err, errno,
 				       "cannot drop capability %lu from the bounding set", cap);
 	}
 	return 0;
+}
+
+static int set_capabilities(uint64_t set, struct err *err)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const uint32_t low = (uint32_t)set, high = (uint32_t)(set >> 32);
+	const struct __user_cap_data_struct data[2] = {
+		{.effective = low, .permitted = low},
+		{.effective = high, .permitted = high},
+	};
+
+	if (syscall(SYS_capset, &head, data) < 0)
+		return err_sys(err, errno, "cannot drop the capabilities");
+	return 0;
+}
+
+int confine_keep(uint64_t capabilities, struct err *err)
+{
+	int r = drop_bounding(capabilities, err);
+
+	return r < 0 ? r : set_capabilities(capabilities, err);
 }
 
 static int drop_capabilities(struct err *err)
@@ -40,9 +61,7 @@ static int drop_capabilities(struct err *err)
 	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 				   SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
 				   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[2] = {0};
-	int r = drop_bounding(err);
+	int r = drop_bounding(0, err);
 
 	if (r < 0)
 		return r;
@@ -50,8 +69,9 @@ static int drop_capabilities(struct err *err)
 		return err_sys(err, errno, "cannot clear the ambient capabilities");
 	if (ctl(PR_SET_SECUREBITS, bits, 0) < 0)
 		return err_sys(err, errno, "cannot lock the secure bits");
-	if (syscall(SYS_capset, &head, none) < 0)
-		return err_sys(err, errno, "cannot drop the capabilities");
+	r = set_capabilities(0, err);
+	if (r < 0)
+		return r;
 	if (ctl(PR_SET_NO_NEW_PRIVS, 1, 0) < 0)
 		return err_sys(err, errno, "cannot set no_new_privs");
 	return 0;

@@ -4,7 +4,7 @@
 
 /*
  * The guest as the entrypoint of a container: a process without any power, whose kernel lets it
- * make namespaces of its own. From then on it is where bwrap would have brought it.
+ * make namespaces of its own. From then on it is where the launcher would have brought it.
  */
 
 /* Connects to the supervisor; the line is descriptor `as` then, and the only one above 2. */

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -12,6 +13,7 @@
 #include "base/parse.h"
 #include "guest/container-entry.h"
 #include "guest/confine.h"
+#include "guest/launcher.h"
 #include "guest/login.h"
 #include "guest/netns.h"
 #include "guest/root.h"
@@ -19,7 +21,9 @@
 /*
  * DOC: Theory of operation
  *
- * pid 1 of a sandbox. It makes the network while nobody has told it anything yet. Told to by
+ * pid 1 of a sandbox, which came into its namespaces in one of three ways: it made them itself
+ * (launcher.h), it is the entrypoint of a container (container-entry.h), or a test put it there.
+ * It makes the network while nobody has told it anything yet. Told to by
  * WIRE_ROOT, it builds the file system and moves into it; else it was started in one. It takes one
  * WIRE_SETUP, opens the listeners, gives up every privilege, checks that they are gone, and only
  * then says WIRE_UP and runs commands. On any failure before that it says why and ends: nothing
@@ -31,6 +35,13 @@
  */
 
 #define SOCK_FD 3
+
+enum entry {
+	ENTRY_PLACED,	 /* guest LINE: in namespaces and a root that somebody else made */
+	ENTRY_LAUNCH,	 /* guest launch LINE: to make namespaces */
+	ENTRY_INSIDE,	 /* guest inside LINE: in them */
+	ENTRY_CONTAINER, /* guest /PATH: the entrypoint of a container */
+};
 
 /* Leaves 0, 1, 2 and the socket at SOCK_FD; everything else the starter had open is closed. */
 static int tidy_fds(const char *arg)
@@ -77,18 +88,18 @@ static int send_up(const struct guest *g, int *fds, struct err *err)
 }
 
 /* The file system, where it is ours to make. *ret says that it was, and who we are to become. */
-static int build_root(struct guest *g, struct wire_msg *msg, bool in_container,
+static int build_root(struct guest *g, struct wire_msg *msg, enum entry entry,
 		      struct guest_root *ret, struct err *err)
 {
 	int r;
 
-	if (msg->type != WIRE_ROOT)
-		return in_container
-			       ? err_set(err, EPROTO, "the guest was not given its mounts first")
-			       : 0;
+	if ((msg->type == WIRE_ROOT) != (entry != ENTRY_PLACED))
+		return err_set(err, EPROTO, "the guest was not given its mounts first");
+	if (entry == ENTRY_PLACED)
+		return 0;
 	r = guest_root_get(msg, ret, err);
 	if (r == 0)
-		r = root_enter(ret, in_container, msg->fds, msg->n_fds, err);
+		r = root_enter(ret, entry == ENTRY_CONTAINER, msg->fds, msg->n_fds, err);
 	if (r < 0)
 		return r;
 	wire_msg_done(msg);
@@ -97,12 +108,12 @@ static int build_root(struct guest *g, struct wire_msg *msg, bool in_container,
 	return r <= 0 ? err_sys(err, r ? -r : EPIPE, "the guest cannot read its set-up") : 0;
 }
 
-static int bring_up(struct guest *g, struct wire_msg *msg, bool in_container, unsigned loopback,
+static int bring_up(struct guest *g, struct wire_msg *msg, enum entry entry, unsigned loopback,
 		    struct err *err)
 {
 	cleanup_guest_root struct guest_root root = {0};
 	static int fds[GUEST_LISTENERS_MAX];
-	int r = build_root(g, msg, in_container, &root, err);
+	int r = build_root(g, msg, entry, &root, err);
 
 	if (r < 0)
 		return r;
@@ -123,7 +134,7 @@ static int bring_up(struct guest *g, struct wire_msg *msg, bool in_container, un
 	g->pts_fd = open_special("/dev/pts", DEVPTS_SUPER_MAGIC);
 	r = domain_init(&g->domain, &g->setup, err);
 	if (r == 0 && root.mounts)
-		r = root_leave_power(&root, in_container, err);
+		r = root_leave_power(&root, entry == ENTRY_CONTAINER, err);
 	if (r == 0)
 		r = confine(err);
 	if (r == 0)
@@ -131,36 +142,68 @@ static int bring_up(struct guest *g, struct wire_msg *msg, bool in_container, un
 	return r;
 }
 
+static enum entry entry_of(int argc, char **argv)
+{
+	if (argc == 3 && streq(argv[1], GUEST_LAUNCH))
+		return ENTRY_LAUNCH;
+	if (argc == 3 && streq(argv[1], LAUNCHER_INSIDE))
+		return ENTRY_INSIDE;
+	return argv[1][0] == '/' ? ENTRY_CONTAINER : ENTRY_PLACED;
+}
+
+/* Into the namespaces, up to the network's. */
+static int enter(enum entry entry, unsigned *ret_loopback, struct err *err)
+{
+	int r = 0;
+
+	if (entry == ENTRY_CONTAINER)
+		r = container_enter(err);
+	else if (entry == ENTRY_INSIDE)
+		r = launcher_arrive(err);
+	if (r == 0 && prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) < 0)
+		r = err_sys(err, errno, "cannot close the guest to tracers");
+	if (r == 0 && entry == ENTRY_INSIDE)
+		r = root_prepare(err);
+	return r < 0 ? r : netns_enter(ret_loopback, err);
+}
+
+static int fail(const struct guest *g, int r, const struct err *err)
+{
+	guest_send_error(g->sock, 0, -r, err);
+	return EXIT_RALPH;
+}
+
 int main(int argc, char **argv)
 {
 	static struct guest g = {.sock = SOCK_FD};
 	static struct wire_msg msg; /* lives as long as we do: the set-up points into it */
-	bool in_container = argc == 2 && argv[1][0] == '/'; /* a path: see wire/root-proto.h */
 	struct err err = {0};
+	enum entry entry;
 	unsigned loopback;
 	int r;
 
-	if (argc != 2 ||
-	    (in_container ? container_meet(argv[1], SOCK_FD) : tidy_fds(argv[1])) < 0 ||
+	if (argc < 2 || argc > 3)
+		return EXIT_RALPH;
+	entry = entry_of(argc, argv);
+	if ((entry == ENTRY_CONTAINER ? container_meet(argv[1], SOCK_FD)
+				      : tidy_fds(argv[argc - 1])) < 0 ||
 	    chdir("/") < 0)
 		return EXIT_RALPH;
+	if (entry == ENTRY_LAUNCH) {
+		r = launcher_run(SOCK_FD, &err);
+		return r < 0 ? fail(&g, r, &err) : EXIT_OK;
+	}
 	wire_msg_init(&msg);
-	r = in_container ? container_enter(&err) : 0;
-	if (r == 0 && prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) < 0)
-		r = err_sys(&err, errno, "cannot close the guest to tracers");
-	if (r == 0)
-		r = netns_enter(&loopback, &err);
+	r = enter(entry, &loopback, &err);
 	if (r == 0) {
 		r = wire_recv(g.sock, &msg);
 		if (r == 0)
 			return EXIT_OK; /* the supervisor changed its mind */
 		r = r < 0 ? err_sys(&err, -r, "the guest cannot read its set-up")
-			  : bring_up(&g, &msg, in_container, loopback, &err);
+			  : bring_up(&g, &msg, entry, loopback, &err);
 	}
-	if (r < 0) {
-		guest_send_error(g.sock, 0, -r, &err);
-		return EXIT_RALPH;
-	}
+	if (r < 0)
+		return fail(&g, r, &err);
 	serve(&g);
 	return EXIT_OK;
 }

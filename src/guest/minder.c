@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/fd.h"
+#include "guest/between.h"
 #include "guest/payload.h"
 #include "base/sweep.h"
 
@@ -25,6 +26,7 @@ struct minder {
 	int code;
 	bool ending;
 	bool suspended; /* the payload was stopped, which was said; until it is continued by order */
+	struct between between;
 };
 
 static int open_pty(const struct guest *g, uint32_t rows, uint32_t cols, int *ret_master,
@@ -106,8 +108,14 @@ static int start(struct minder *m, struct wire_msg *spawn, int *ret_master, stru
 		if (ioctl(slave, TIOCSCTTY, 0) < 0)
 			return err_sys(err, errno, "cannot take the terminal");
 		fds.stdio[0] = fds.stdio[1] = fds.stdio[2] = slave;
+	} else if (m->g->domain.abi < GUEST_LANDLOCK_FILES) {
+		r = between_open(&m->between, fds.stdio, err);
+		if (r < 0)
+			return r;
 	}
-	return fork_payload(m, &reader, &fds, err);
+	r = fork_payload(m, &reader, &fds, err);
+	between_started(&m->between);
+	return r;
 }
 
 static int exit_code(int status)
@@ -182,11 +190,13 @@ static void take_orders(struct minder *m)
 
 static void wait_for_news(struct minder *m, int sigfd, int timeout)
 {
-	struct pollfd p[] = {{.fd = sigfd, .events = POLLIN}, {.fd = m->sock, .events = POLLIN}};
+	struct pollfd p[2 + BETWEEN_MAX] = {{.fd = sigfd, .events = POLLIN},
+					    {.fd = m->sock, .events = POLLIN}};
 	struct signalfd_siginfo drop;
 
-	if (poll(p, ARRAY_SIZE(p), timeout) <= 0)
+	if (poll(p, 2 + between_poll(&m->between, p + 2), timeout) <= 0)
 		return;
+	between_copy(&m->between);
 	if (p[0].revents)
 		(void)!read(sigfd, &drop, sizeof(drop)); /* it only says that a signal came */
 	if (p[1].revents)
@@ -250,6 +260,7 @@ void minder_run(const struct guest *g, struct wire_msg *spawn, int sock)
 		wait_for_news(&m, sigfd, -1);
 	}
 	end_tree(&m, sigfd);
+	between_drain(&m.between);
 	guest_send_u32(sock, WIRE_ENDED, m.id, (uint32_t)m.code, NULL, 0);
 	_exit(0);
 }

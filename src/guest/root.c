@@ -1,13 +1,15 @@
 /*
  * DOC: Theory of operation
  *
- * The sandbox's file system, made by pid 1 while it is still root of its namespaces. bwrap could
- * make it too, but reads the table of all mounts for each one it adds; here one is three or four
- * system calls.
+ * The sandbox's file system, made by pid 1 while it is still root of its namespaces. One mount is
+ * three or four system calls.
  *
+ *	/          a small tmpfs, which has the other two apart from each other
  *	/new       a new tmpfs, becomes the root
  *	/host      the host's; what the list names is cloned from there, then all of it goes
- *	/guest     this program, read-only
+ *
+ * The host's root could have stayed in the new one until that is built, for one pivot less. But then
+ * a link that an agent made in a directory bound there would lead to it.
  *
  * Sources are looked up in /host and targets in /new as if each were the root: no link leads from
  * one into the other. At the end the process is alone in the new root; nothing has a descriptor,
@@ -33,6 +35,9 @@
 #include "guest/root-image.h"
 #include "guest/mount.h"
 #include "guest/userns.h"
+
+#define HOST "/host"
+#define NEW_ROOT "/new"
 
 static const char *const no_options[] = {NULL};
 
@@ -251,33 +256,66 @@ static int make(struct builder *b, const struct guest_root *root, size_t row)
 	return -EINVAL;
 }
 
-static int too_old(struct err *err)
+int root_too_old(struct err *err)
 {
 	return err_set(err, ENOSYS, "this kernel is too old for ralph: Linux 5.12 is needed");
 }
 
+static const char *const root_options[] = {"mode", "755", NULL};
+
+/* What is mounted on the host later, in a directory that is seen here, would appear here too,
+ * writable. */
+static int part_mounts(struct err *err)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
+	return 0;
+}
+
+int root_prepare(struct err *err)
+{
+	cleanup_fd int at = -1, base = -1;
+	int r = part_mounts(err);
+
+	if (r < 0)
+		return r;
+	at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	base = mount_new("tmpfs", root_options, BUILDER_PLAIN);
+	if (base == -ENOSYS)
+		return root_too_old(err);
+	if (at < 0 || base < 0)
+		return err_sys(err, at < 0 ? errno : -base, "cannot make a file system");
+	r = mount_attach(base, at);
+	/* Relative to the base, which is the root only after the pivot. */
+	if (r < 0 || mkdirat(base, HOST + 1, 0755) < 0 || mkdirat(base, NEW_ROOT + 1, 0755) < 0 ||
+	    fchdir(base) < 0 || syscall(SYS_pivot_root, ".", HOST + 1) < 0 || chdir("/") < 0)
+		return err_sys(err, r < 0 ? -r : errno, "cannot put the host's root aside");
+	return 0;
+}
+
 static int open_builder(struct builder *b, struct err *err)
 {
-	static const char *const options[] = {"mode", "755", NULL};
 	cleanup_fd int at = -1;
 	int root, r;
 
-	/* bwrap and container runtimes leave mounts as followers of the host's: what is mounted
-	 * there later, in a directory that is seen here, would appear here too, writable. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
-	b->host = open(b->in_container ? GUEST_CONTAINER_HOST : GUEST_HOST,
+	/* Container runtimes leave mounts as followers of the host's. */
+	if (b->in_container) {
+		r = part_mounts(err);
+		if (r < 0)
+			return r;
+	}
+	b->host = open(b->in_container ? GUEST_CONTAINER_HOST : HOST,
 		       O_PATH | O_DIRECTORY | O_CLOEXEC);
 	b->own = b->in_container ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : b->host;
 	b->null = rootpath_lookup(b->own, "/dev/null", O_PATH);
-	at = open(b->in_container ? GUEST_CONTAINER_NEW_ROOT : GUEST_NEW_ROOT,
+	at = open(b->in_container ? GUEST_CONTAINER_NEW_ROOT : NEW_ROOT,
 		  O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->host < 0 || b->null < 0 || at < 0)
 		return err_set(err, ENOENT, "the guest was not given what its root is made of");
-	root = mount_new("tmpfs", options, BUILDER_PLAIN);
+	root = mount_new("tmpfs", root_options, BUILDER_PLAIN);
 	r = root < 0 ? root : mount_attach(root, at);
 	if (r == -ENOSYS)
-		return too_old(err);
+		return root_too_old(err);
 	if (r < 0)
 		return err_sys(err, -r, "cannot make the sandbox's root");
 	site_init(&b->site, root);
@@ -314,9 +352,11 @@ static int build(struct builder *b, const struct guest_root *root, struct err *e
 		int r = make(b, root, i);
 
 		if (r == -ENOSYS)
-			return too_old(err);
-		if (r < 0)
-			return err_sys(err, -r, "cannot make '%s' in the sandbox", m->target);
+			return root_too_old(err);
+		if (r < 0) {
+			r = err_sys(err, -r, "cannot make '%s' in the sandbox", m->target);
+			return m->kind == GUEST_PROC ? err_hint(err, r, "run: ralph doctor") : r;
+		}
 		site_tidy(&b->site);
 	}
 	return b->userns_limited ? 0
@@ -352,13 +392,14 @@ int root_take(const struct guest_setup *s, struct err *err)
 {
 	bool named = s->hostname[0] != '\0';
 
+	int r;
+
 	/* The present namespaces may belong to an outer user namespace. */
 	if (unshare(CLONE_NEWNS | (named ? CLONE_NEWUTS : 0)) < 0)
 		return err_sys(err, errno, "cannot make the sandbox's mount namespace");
-	/* Mounts may follow the host's: what is mounted there later, in a directory that is seen
-	 * here, would appear here too, writable. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return err_sys(err, errno, "cannot part the sandbox's mounts from the host's");
+	r = part_mounts(err);
+	if (r < 0)
+		return r;
 	if (named && sethostname(s->hostname, strlen(s->hostname)) < 0)
 		return err_sys(err, errno, "cannot name the sandbox '%s'", s->hostname);
 	return 0;
@@ -379,8 +420,5 @@ int root_leave_power(const struct guest_root *root, bool in_container, struct er
 	if (r == 0 && !in_container &&
 	    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) < 0)
 		r = -errno;
-	/* O_ASYNC makes bwrap die with the process that started it: see engine/launch.c. */
-	if (r == 0 && !in_container)
-		(void)fcntl(STDERR_FILENO, F_SETFL, fcntl(STDERR_FILENO, F_GETFL) | O_ASYNC);
 	return r < 0 ? err_sys(err, -r, "cannot become the sandbox's user") : 0;
 }

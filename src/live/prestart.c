@@ -13,7 +13,7 @@
 /* Whom it is for says what is in it: a connection, or the parts of a launch. */
 #define CONN_ENV "RALPH_PRESTART"
 #define LAUNCH_ENV "RALPH_LAUNCH"
-#define LAUNCH_FIELDS 4 /* guest, status, complaint, pid */
+#define LAUNCH_FIELDS 3 /* guest, complaint, pid */
 
 void prestart_supervisor_env(struct strv *env)
 {
@@ -46,11 +46,11 @@ void prestart_supervisor_env(struct strv *env)
 
 static void push_launch(const struct engine_launch *l, struct strv *env)
 {
-	const int fds[] = {l->guest, l->status, l->complaint};
+	const int fds[] = {l->guest, l->complaint};
 
 	if (l->pid <= 0)
 		return;
-	strv_pushf(env, LAUNCH_ENV "=%d,%d,%d,%d", l->guest, l->status, l->complaint, (int)l->pid);
+	strv_pushf(env, LAUNCH_ENV "=%d,%d,%d", l->guest, l->complaint, (int)l->pid);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		(void)fd_set_cloexec(fds[i], false);
 }
@@ -82,7 +82,7 @@ static void wait_for_name(const char *program, int conn, const struct engine_lau
 }
 
 /* In the fork. A launch that fails is tried again by the supervisor, which can say why. */
-static void go_ahead(const struct places *p, const char *bwrap, int conn)
+static void go_ahead(const struct places *p, int conn)
 {
 	cleanup_free char *program = places_program(p, "supervisor");
 	cleanup_free char *guest = places_program(p, "guest");
@@ -95,31 +95,28 @@ static void go_ahead(const struct places *p, const char *bwrap, int conn)
 	run.flags = RUN_NEW_SESSION;
 	if (run_become(&run) < 0)
 		return;
-	if (launch_open(&l, bwrap, guest, &ignored) == 0)
-		(void)launch_run(&l, &ignored);
-	for (size_t i = 0; i < ARRAY_SIZE(l.theirs); i++)
-		closep(&l.theirs[i]);
+	if (launch_open(&l, guest, &ignored) == 0)
+		(void)launch_run(&l, LAUNCH_PLAIN, &ignored);
 	wait_for_name(program, conn, &l);
 	launch_kill(&l); /* nobody wants it */
 }
 
 void prestart_fork(const struct places *p)
 {
-	const char *bwrap = launch_likely() ? launch_safe_bwrap() : NULL;
 	cleanup_fd int ours = -1, theirs = -1;
 	struct err ignored;
 	char number[16];
 	int pair[2];
 	pid_t pid;
 
-	if (!bwrap || wire_pair(pair, &ignored) < 0)
+	if (!launch_likely() || wire_pair(pair, &ignored) < 0)
 		return;
 	ours = pair[0];
 	theirs = pair[1];
 	pid = fork();
 	if (pid == 0) {
 		closep(&ours);
-		go_ahead(p, bwrap, theirs);
+		go_ahead(p, theirs);
 		_exit(0);
 	}
 	(void)snprintf(number, sizeof(number), "%d", ours);
@@ -177,9 +174,8 @@ void prestart_take_launch(struct engine_launch *l)
 	if (take_numbers(LAUNCH_ENV, v, LAUNCH_FIELDS) < 0)
 		return;
 	l->guest = (int)v[0];
-	l->status = (int)v[1];
-	l->complaint = (int)v[2];
-	l->pid = (pid_t)v[3];
+	l->complaint = (int)v[1];
+	l->pid = (pid_t)v[2];
 	for (size_t i = 0; i + 1 < LAUNCH_FIELDS; i++)
 		(void)fd_set_cloexec((int)v[i], true);
 }

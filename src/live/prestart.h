@@ -5,7 +5,7 @@
 
 /*
  * A start that begins before it is known what is started. The program that the user calls (`ralph`,
- * which loads in no time) forks a process that launches bwrap and is to become the supervisor; then
+ * which loads in no time) forks a process that launches the guest and is to become the supervisor; then
  * it becomes the command line itself, which takes a while to load and to make the spec. That sends
  * WIRE_NAME when the sandbox has a name, WIRE_START when all is known. Should it need no
  * supervisor, it closes the connection, and all that was started ends.

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/find-program.h"
 #include "base/path.h"
 #include "build-config.h"
+#include "engine/launch.h"
 
 static const char *env_dir(const char *name)
 {
@@ -31,35 +33,9 @@ static int find_home(char **ret, struct err *err)
 	return path_real(home, ret, err);
 }
 
-/* Finds installed files relative to the program: ../libexec/ralph next to bin, else as
- * configured. */
-static char *near_program(const char *rel, const char *probe, const char *configured)
-{
-	char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	struct stat st;
-
-	for (int up = 0; n > 0 && up < 3; up++) {
-		cleanup_free char *dir = NULL, *file = NULL;
-		char *slash;
-
-		exe[n] = '\0';
-		slash = strrchr(exe, '/');
-		if (!slash)
-			break;
-		n = slash - exe;
-		*slash = '\0';
-		dir = xasprintf("%s/%s", exe, rel);
-		file = xasprintf("%s/%s", dir, probe);
-		if (stat(file, &st) == 0)
-			return take_ptr(dir);
-	}
-	return xstrdup(configured);
-}
-
 int places_find(struct places *ret, struct err *err)
 {
-	const char *libexec = env_dir("RALPH_LIBEXEC"), *runtime = env_dir("XDG_RUNTIME_DIR");
+	const char *runtime = env_dir("XDG_RUNTIME_DIR");
 	struct places p = {0};
 	int r = find_home(&p.home, err);
 
@@ -68,9 +44,8 @@ int places_find(struct places *ret, struct err *err)
 	p.config = xdg("XDG_CONFIG_HOME", p.home, ".config");
 	p.state = xdg("XDG_STATE_HOME", p.home, ".local/state");
 	p.runtime = runtime ? path_join(runtime, "ralph") : xasprintf("/tmp/ralph-%u", geteuid());
-	p.libexec =
-		libexec ? xstrdup(libexec) : near_program("libexec/ralph", "guest", RALPH_LIBEXEC);
-	p.data = near_program("share/ralph", "profiles", RALPH_DATA);
+	p.libexec = launch_programs();
+	p.data = path_near_program("share/ralph", "profiles", RALPH_DATA);
 	*ret = p;
 	return 0;
 }

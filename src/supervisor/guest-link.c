@@ -257,7 +257,7 @@ static int start(struct supervisor *s, struct engine_launch *launch, struct err 
 	s->guest_io = (struct ev_io){.fd = s->guest, .fn = on_frame};
 	(void)ev_want(s->ev, &s->guest_io, EPOLLIN);
 	sup_watch_process(s, proc.pidfd);
-	/* From here on bwrap is mounting, and the guest waits to be told what to open. */
+	/* The guest builds its root, and waits to be told what to open. */
 	r = gateway_link_plan(s, err);
 	if (r == 0)
 		r = remote_link_tell(s, err);

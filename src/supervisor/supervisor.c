@@ -8,7 +8,7 @@
  * With it come the record and both of its locks, held: the live lock for as long as this process
  * lives, the other until the control socket is there, so that a command line which waits for it
  * finds the socket and not a second start.
- * The engine is started first, since that takes longest; while bwrap mounts, the control socket
+ * The engine is started first, since that takes longest; while the guest mounts, the control socket
  * and the event log are opened. The guest then asks for its set-up and says when it is up. From
  * there on:
  *
@@ -250,7 +250,7 @@ static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret
 	return ret < 0 ? ret : spec_take_values(s->spec, &values, err);
 }
 
-/* bwrap is looked for where the sandbox cannot have put one. */
+/* Programs are looked for where the sandbox cannot have put one. */
 static void trim_path(const struct sandbox_spec *spec)
 {
 	const char *path = getenv("PATH");

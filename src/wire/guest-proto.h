@@ -38,8 +38,9 @@
  * again after WIRE_ERROR or WIRE_ENDED. WIRE_KILL for an id that is not there is no error: the
  * command may have just ended.
  *
- * Descriptors of a command give no more than they gave from Landlock ABI GUEST_LANDLOCK_FILES on.
- * If WIRE_UP says less, the supervisor puts a pipe between the command and a regular file.
+ * Descriptors of a command give no more than they gave: Landlock holds that from ABI
+ * GUEST_LANDLOCK_FILES on. If WIRE_UP says less, the guest puts a pipe between the command and a
+ * file, and copies (guest/between.h).
  *
  * The end of the supervisor's socket is the end of everything inside.
  */

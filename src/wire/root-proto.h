@@ -9,13 +9,12 @@
  * The file system of a sandbox, as told to a guest that builds it itself: the body of WIRE_ROOT.
  * Its descriptors are files of cgroups, which it enters by writing "0".
  *
- * The guest was started in namespaces of its own (user, pid, ipc, uts, mount) as their root, with
- * the host's file system at GUEST_HOST and an empty directory at GUEST_NEW_ROOT. It goes through
- * the list in order, moves into what came of it, lets go of the host, and is then the user and
- * group named here, in a user namespace that can have no other below it.
+ * Started as `guest GUEST_LAUNCH LINE`, the guest makes namespaces of its own (user, pid, ipc, uts,
+ * mount), says WIRE_BORN and is root in there; see guest/launcher.h. It goes through the list in
+ * order, moves into what came of it, lets go of the host, and is then the user and group named
+ * here, in a user namespace that can have no other below it.
  */
-#define GUEST_HOST "/host"
-#define GUEST_NEW_ROOT "/new"
+#define GUEST_LAUNCH "launch"
 /*
  * The guest may also be the entrypoint of a container, started as `guest GUEST_CONTAINER_LINE` by an
  * unprivileged user. It then meets its supervisor at that socket and makes all those namespaces

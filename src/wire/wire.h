@@ -97,6 +97,9 @@ enum wire_type {
 	 * was stopped (Ctrl-Z) and waits for SIGCONT. Once, until SIGCONT is sent to it. */
 	WIRE_SUSPENDED,
 
+	/* guest → who launched it, u32 pid: pid 1 of new namespaces, which is that one's own child */
+	WIRE_BORN,
+
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
 };

@@ -1,6 +1,7 @@
 # runs: root user
 # Descriptors: those that came along by accident, and those that were handed in.
 load attack
+load weak
 
 @test 'a command has descriptors 0, 1 and 2 and no other' {
 	local i
@@ -105,4 +106,37 @@ load attack
 		MY_OWN_SECRET XDG_STATE_HOME XDG_CONFIG_HOME
 	# A proxy is ralph's own, or none.
 	lacks "$(ralph run --rm -- env)" http://x
+}
+
+# old_kernel: the guest finds no Landlock from now on.
+old_kernel() {
+	guest_without landlock
+	ralph run -d
+	same 0 "$(ralph inspect "$(ralph ls -q)" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["landlock"])')"
+}
+
+@test 'without Landlock a file that is handed in is not opened again' {
+	echo precious >"$T/precious"
+	old_kernel
+	ralph run -- sh -c 'test -p /proc/self/fd/0 && echo evil >/proc/self/fd/0' <"$T/precious"
+	same precious "$(cat "$T/precious")"
+	ralph run -- sh -c ': >/proc/self/fd/0; truncate -s 0 /proc/self/fd/0 || :' <"$T/precious"
+	same precious "$(cat "$T/precious")"
+	ralph run -- sh -c 'test -p /proc/self/fd/1 && : >/proc/self/fd/1; echo more' >>"$T/precious"
+	same "precious more" "$(paste -sd ' ' "$T/precious")"
+}
+
+@test 'without Landlock files work as before: all of stdin, what is written last, and both streams in their order' {
+	head -c 3000000 /dev/urandom >"$T/large"
+	old_kernel
+	ralph run -- cat <"$T/large" >"$T/copy"
+	cmp "$T/large" "$T/copy"
+	ralph run -- sh -c 'for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done' >"$T/both" 2>&1
+	same "out 1 err 1 out 2 err 2 out 3 err 3 out 4 err 4 out 5 err 5" "$(paste -sd ' ' "$T/both")"
+	ralph run -- sh -c 'head -c 200000 /dev/zero; exit 7' >"$T/zero" || same 7 $?
+	same 200000 "$(stat -c %s "$T/zero")"
+	# A command that reads nothing ends all the same, and one that closes its stdin too.
+	ralph run -- true <"$T/large"
+	ralph run -- sh -c 'exec <&-; sleep 0.1; echo done' <"$T/large" >"$T/out"
+	same "done" "$(cat "$T/out")"
 }

@@ -15,8 +15,7 @@ part() {
 	cli) pid=$CLI ;;
 	supervisor) pid=$(pgrep -o -f "ralph/supervisor death-${WS##*-}\$") ;;
 	front) pid=$(pgrep -P "$(part supervisor)" -x front 2>/dev/null) ;;
-	bwrap) pid=$(pgrep -P "$(part supervisor)" -x bwrap 2>/dev/null) ;;
-	guest) pid=$(pgrep -P "$(part bwrap)" 2>/dev/null) ;;
+	guest) pid=$(pgrep -P "$(part supervisor)" -x guest 2>/dev/null) ;;
 	esac
 	[ -n "$pid" ] && printf '%s\n' "$pid"
 }
@@ -60,10 +59,6 @@ die() {
 
 @test 'a killed front of the supervisor leaves nothing' {
 	die front
-}
-
-@test 'a killed bwrap leaves nothing' {
-	die bwrap
 }
 
 @test 'a killed guest leaves nothing' {

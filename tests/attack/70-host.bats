@@ -73,14 +73,15 @@ for i in range(6000):
 	local case dir=$XDG_STATE_HOME/ralph/sandboxes/lies-${WS##*-}
 
 	need python3
-	mkdir "$T/fake"
-	cp "$BATS_TEST_DIRNAME/hostile-guest.py" "$T/fake/bwrap"
-	chmod +x "$T/fake/bwrap"
+	only_in_a_tree
+	cp -r "${RALPH%/bin/ralph}/libexec/ralph" "$T/fake"
+	cp "$BATS_TEST_DIRNAME/hostile-guest.py" "$T/fake/guest"
+	chmod +x "$T/fake/guest"
 	for case in garbage empty short other-magic unknown-type clients-type oversized lying-length many-fds lying-fds lying-memfd \
 		spawned-before-up wrong-ids ended-first up-twice error-without-end error-with-escapes terminal-unasked flood \
 		code-out-of-range; do
 		echo $case >"$T/fake/hostile-case"
-		run env PATH="$T/fake:$PATH" timeout 20 "$RALPH" run --net none -n "lies-${WS##*-}" -- true
+		run env RALPH_LIBEXEC="$T/fake" timeout 20 "$RALPH" run --net none -n "lies-${WS##*-}" -- true
 		[ "$status" -ge 1 ] && [ "$status" -ne 124 ] || fail "$case: exit $status: $output"
 		lacks "$output" 'was killed'
 		lacks "$output" $'\033]52'
@@ -88,6 +89,15 @@ for i in range(6000):
 		wait_until nothing_left
 		ralph rm -f "lies-${WS##*-}"
 	done
+}
+
+@test 'the guest, started by hand and told anything, runs nothing that has a capability' {
+	need python3
+	python3 "$BATS_TEST_DIRNAME/guest-frames.py" "${RALPH%/bin/ralph}/libexec/ralph/guest" >"$T/ran"
+	has "$(cat "$T/ran")" "guest launch, as it should be: CapInh: 0000000000000000"
+	has "$(cat "$T/ran")" "guest launch, spawn before the set-up: nothing ran"
+	same "" "$(grep -E 'Cap[A-Za-z]*: (unknown|0*[1-9a-f])|NoNewPrivs: 0' "$T/ran")"
+	wait_until nothing_left
 }
 
 @test 'a socket in a directory that is not ours alone gets no command' {
@@ -184,11 +194,11 @@ for i in range(6000):
 	done <<<"$PATH:"
 }
 
-@test 'a bwrap that the agent put on the PATH is not run' {
+@test 'a program that the agent put on the PATH is not run by ralph' {
 	local name
 
 	mkdir bin
-	for name in bwrap systemd-run; do
+	for name in systemd-run guest supervisor; do
 		printf '#!/bin/sh\n: >"%s"\nexit 1\n' "$T/ran" >bin/$name
 		chmod +x bin/$name
 	done

@@ -4,31 +4,11 @@
 # shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
 load ../cli/helpers
 load ../cli/sandbox
+load weak
 
 setup() {
 	ralph_setup || return
-	WEAK=$BATS_TEST_DIRNAME/guest-weak
-	[ -x "$WEAK" ] || WEAK=$BATS_TEST_DIRNAME/../../build/tests/attack/guest-weak
-	mkdir "$T/fake"
-	# A guest must be where the sandbox's user can read it.
-	cp "$WEAK" "$T/fake/guest"
-	cp "$BATS_TEST_DIRNAME/weaken.py" "$T/fake/bwrap"
 	echo a secret of the host >"$HOME/.netrc"
-}
-
-# without JSON: from now on sandboxes are set up so.
-without() {
-	printf '%s\n' "$1" >"$T/fake/case.json"
-	PATH=$T/fake:$PATH
-}
-
-# guest_without WALL[,WALL…] [VARIABLE [ROW…]]: the guest leaves these out, and changes the list of mounts
-# so: see weak-guest.c.
-guest_without() {
-	local rows=''
-
-	[ $# -lt 3 ] || rows=$(printf '%s\\n' "${@:3}")
-	without "{\"guest\": \"$T/fake/guest\", \"weak\": \",$1,\", \"variable\": \"${2:-X=1}\", \"mounts\": \"$rows\", \"drop\": ${DROP:-[]}}"
 }
 
 mounts_with() {
@@ -164,8 +144,6 @@ few() {
 }
 
 @test 'a program that is broken inside fails the self-test' {
-	mkdir "$T/bin"
-	without '{}'
 	# Only the copy inside is broken: /usr/bin is bound, so a file is put on top of it.
 	echo exit 3 >"$T/broken"
 	chmod +x "$T/broken"
@@ -173,9 +151,7 @@ few() {
 	falls 'git commit' 'mounts other'
 }
 
-@test 'the stand-in for bwrap takes nothing away by itself' {
-	without '{}'
-	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
+@test 'the stand-in for the guest takes nothing away by itself' {
 	guest_without nothing
 	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
 }
@@ -249,16 +225,16 @@ few() {
 }
 
 @test 'without a namespace of its own for processes nothing starts' {
-	without '{"drop": [["--unshare-pid"], ["--as-pid-1"]]}'
+	guest_without pid
 	run --separate-stderr ralph selftest
 	[ "$status" -ne 0 ]
-	has "$stderr" "cannot make '/proc'"
+	has "$stderr" "not in namespaces of its own"
 }
 
 @test 'without a namespace of its own for IPC, the host name, cgroups' {
-	without '{"drop": [["--unshare-ipc"]]}'
+	guest_without ipc
 	falls 'namespaces of the host'
-	DROP='[["--unshare-uts"]]' guest_without hostname
+	guest_without uts,hostname
 	falls 'namespaces of the host'
 	guest_without cgroup
 	falls 'namespaces of the host'
@@ -274,9 +250,11 @@ few() {
 	falls capabilities
 }
 
-@test 'without the no_new_privs of the guest that of bwrap holds; without both the probe sees it' {
+@test 'without no_new_privs nothing starts, and the probe sees it' {
 	guest_without no-new-privs
-	ralph selftest >"$T/out" || fail "$(cat "$T/out")"
+	run --separate-stderr ralph selftest
+	[ "$status" -ne 0 ]
+	has "$stderr" "system call filter"
 	must_exit 1 "${RALPH%/bin/ralph}/libexec/ralph/probe" no-new-privs
 }
 
@@ -292,8 +270,8 @@ few() {
 	falls 'new namespaces'
 }
 
-@test 'without Landlock' {
-	guest_without landlock
+@test 'without Landlock, and without the pipes that take its place' {
+	guest_without landlock,between
 	falls 'more of a handed-in file'
 }
 

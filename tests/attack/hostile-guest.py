@@ -1,13 +1,16 @@
 #!/usr/bin/python3 -I
-"""In the place of bwrap: a sandbox whose pid 1 was taken over and lies to the supervisor. What it says
+"""In the place of the guest: a sandbox whose pid 1 was taken over and lies to the supervisor. What it says
 is in the file `hostile-case` beside this one."""
+import ctypes
 import os
+import signal
 import socket
 import struct
 import sys
 import time
 
-UP, SPAWNED, ENDED, ERROR = 17, 18, 19, 20
+UP, SPAWNED, ENDED, ERROR, BORN = 20, 21, 22, 24, 35  # src/wire/wire.h
+SYS_CLONE, CLONE_PARENT = {"x86_64": 56}.get(os.uname().machine, 220), 0x8000
 MAGIC = 0x52414C31
 
 
@@ -68,13 +71,20 @@ CASES = {
     "code-out-of-range": lambda: (up(), time.sleep(0.05), send(frame(SPAWNED, 1, u32(1))), send(frame(ENDED, 1, u32(0xFFFFFFFF)))),
 }
 
-if "--version" in sys.argv:
-    print("bubblewrap 0.8.0")
-    sys.exit(0)
 with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "hostile-case")) as f:
     case = f.read().strip()
+assert sys.argv[1] == "launch"
 sock = socket.socket(fileno=int(sys.argv[-1]))
-# Whoever does not listen any more must not keep us.
+if case == "not-born":
+    send(frame(BORN, 0, u32(0)))
+    sys.exit(0)
+# A child of the supervisor's, as the guest is.
+pid = ctypes.CDLL(None).syscall(SYS_CLONE, CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+if pid:
+    send(frame(BORN, 0, u32(pid)))
+    os._exit(0)
+# Frames of ours follow that one; whoever does not listen any more must not keep us.
+time.sleep(0.05)
 sock.setblocking(False)
 CASES[case]()
 time.sleep(0.1)

@@ -109,7 +109,7 @@ sys.exit("too wide: %s" % wide if wide else 0)' "$T/out" "$1"
 
 @test 'the native --dry-run shows variables, network, credentials and the command' {
 	ralph --dry-run run --engine native --allow example.com -e COLOR=blue -- sh -c 'echo "a b"' >"$T/plan"
-	has "$(cat "$T/plan")" bwrap
+	has "$(cat "$T/plan")" "guest launch"
 	for part in Environment COLOR= Network example.com Credentials Command "sh -c 'echo \"a b\"'"; do
 		has "$(cat "$T/plan")" "$part"
 	done

@@ -34,9 +34,10 @@ load sandbox
 }
 
 @test "ralph itself fails: 125 and nothing started" {
-	run --separate-stderr env PATH="$T" "$RALPH" run -- /bin/true
+	own_guest 'exit 1'
+	run --separate-stderr ralph run -- /bin/true
 	same 125 "$status"
-	has "$stderr" "bwrap"
+	has "$stderr" "the guest did not start"
 	same "" "$output"
 }
 
@@ -307,7 +308,7 @@ signal_case() {
 @test "--dry-run prints the plan and starts nothing" {
 	run --separate-stderr ralph --dry-run run -- true
 	same 0 "$status"
-	has "$output" "--unshare-user"
+	has "$output" "guest launch"
 	has "$output" "bind $WS $WS"
 	same "" "$(ralph ls -q)"
 }

@@ -398,6 +398,7 @@ refused() {
 
 # own_programs: from now on ralph's programs are a copy of this test's own, to be told from those of others.
 own_programs() {
+	only_in_a_tree
 	cp -r "${RALPH%/bin/ralph}/libexec/ralph" "$T/programs"
 	export RALPH_LIBEXEC=$T/programs
 }
@@ -434,8 +435,8 @@ only_run() {
 	wait_until none_runs
 }
 
-# The command line and the supervisor to be, which is its child; bwrap is that one's.
-@test "whoever is killed while bwrap makes its namespaces leaves no bwrap behind" {
+# The command line and the supervisor to be, which is its child; the guest is that one's.
+@test "whoever is killed while the guest makes its namespaces leaves no guest behind" {
 	own_programs
 	python3 - "$RALPH" "$S" <<-'END'
 		import os, random, subprocess, sys, time
@@ -510,42 +511,12 @@ only_run() {
 	END
 }
 
-# bwrap_is TEXT: that shell script is the first bwrap on PATH; $status in it is where it tells about its child.
-bwrap_is() {
-	mkdir "$T/bin"
-	{
-		echo '#!/bin/bash'
-		echo 'for ((i = 1; i < $#; i++)); do [ "${!i}" != --json-status-fd ] || { i=$((i + 1)); status=${!i}; break; }; done'
-		cat
-	} >"$T/bin/bwrap"
-	chmod +x "$T/bin/bwrap"
-}
-
-@test "bwrap is killed while it makes the namespaces: what waits for its word goes too" {
-	bwrap_is <<-'EOF'
-		(exec -a "$0" sleep 1000) &
-		printf '{ "child-pid": ' >&"$status"
-		kill -9 $$
-	EOF
-	PATH=$T/bin:$PATH must_exit 125 "$RALPH" run -- true
+@test "a guest that ends before it is in its namespaces: 125, and nothing is left" {
+	own_guest 'echo no namespaces here >&2; exit 1'
+	run --separate-stderr ralph run -- true
+	same 125 "$status"
+	has "$stderr" "no namespaces here"
 	wait_until nothing_left
-}
-
-has_init() {
-	local init
-
-	init=$(field "$S" init)
-	[ -n "$init" ] && [ -e "/proc/$init/status" ]
-}
-
-@test "what bwrap tells of its child may come in pieces" {
-	bwrap_is <<-'EOF'
-		exec {relay}> >(while IFS= read -r -N 1 piece; do printf %s "$piece"; sleep 0.005; done >&"$status")
-		set -- "${@:1:i-1}" "$relay" "${@:i+1}"
-		exec /usr/bin/bwrap "$@"
-	EOF
-	PATH=$T/bin:$PATH ralph run -d -n "$S"
-	wait_until has_init
 }
 
 # taken PID: it has taken what signals it was sent.
@@ -556,12 +527,10 @@ taken() {
 @test "a signal to a run whose sandbox is still being made reaches the command" {
 	local pid code=0
 
-	bwrap_is <<-'EOF'
-		touch "${0%/bin/bwrap}/held"
-		until [ -e "${0%/bin/bwrap}/go" ]; do sleep 0.02; done
-		exec /usr/bin/bwrap "$@"
-	EOF
-	PATH=$T/bin:$PATH "$RALPH" run -- sleep 1000 3>&- &
+	own_guest 'touch "${0%/programs/guest}/held"
+		until [ -e "${0%/programs/guest}/go" ]; do sleep 0.02; done
+		exec "$guest" "$@"'
+	"$RALPH" run -- sleep 1000 3>&- &
 	pid=$!
 	wait_until test -e "$T/held"
 	wait_until grep -q '^SigBlk:.*4...$' "/proc/$pid/status"

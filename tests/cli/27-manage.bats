@@ -69,6 +69,7 @@ check() {
 }
 
 @test "preflight lists all that is wrong at once, each with its remedy" {
+	only_in_a_tree
 	mkdir "$T/libexec"
 	cp -r "${RALPH%/bin/ralph}/libexec/ralph/." "$T/libexec"
 	printf '#!/bin/sh\nexit 1\n' >"$T/libexec/edge"
@@ -82,10 +83,8 @@ check() {
 }
 
 @test "preflight of a sandbox that cannot be started says so, and the other checks all the same" {
-	mkdir "$T/bin"
-	printf '#!/bin/sh\nexit 1\n' >"$T/bin/bwrap"
-	chmod +x "$T/bin/bwrap"
-	PATH=$T/bin:$PATH must_exit 1 ralph preflight --json >"$T/checks"
+	own_guest 'exit 1'
+	must_exit 1 ralph preflight --json >"$T/checks"
 	has "$(check sandbox)" "False"
 	has "$(check sandbox)" "ralph doctor"
 	has "$(check clock)" "True"

@@ -99,7 +99,6 @@ print(*[dict(json.loads(l)["headers"])["authorization"].split("Credential=")[1].
 @test 'Bedrock without aws, without credentials, with an expired login: each says what to do' {
 	export CLAUDE_CODE_USE_BEDROCK=1 AWS_REGION=us-east-1
 	mkdir "$T/empty"
-	ln -s "$(command -v bwrap)" "$T/empty/bwrap"
 	run -125 env PATH="$T/empty" "$RALPH" run --agent claude -- true
 	has "$output" "no 'aws' on your PATH"
 	printf '#!/bin/sh\nexit 2\n' >"$T/empty/aws"

@@ -199,15 +199,16 @@ stopped() {
 
 # ---- what is wrong is said ----
 
-@test "auto: where neither bwrap nor a container engine is usable, Docker Sandboxes are taken" {
-	mkdir "$T/few"
-	ln -s /usr/bin/python3 /usr/bin/git /bin/sh "$T/few/"
+# bats test_tags=user
+@test "auto is the native engine: where that cannot run, the error names the remedy, and nothing else is started" {
+	need unshare
 	fake_sbx sbx
-	has "$(PATH=$FAKE:$T/few ralph --dry-run run -- true)" "sbx create"
-	rm "$FAKE/sbx"
-	fake_sbx docker
-	has "$(PATH=$FAKE:$T/few ralph --sandbox --dry-run run -- true)" "docker sandbox create"
-	has "$(ralph --dry-run run -- true)" bwrap
+	run --separate-stderr env PATH="$FAKE:$PATH" unshare -r sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$0" run -- true' "$RALPH"
+	same 125 "$status"
+	has "$stderr" "user.max_user_namespaces=15000"
+	has "$stderr" "--engine podman"
+	same "" "$(calls create)"
+	has "$(ralph --dry-run run -- true)" "guest launch"
 }
 
 @test "no sbx, no docker: 125, with what to install" {

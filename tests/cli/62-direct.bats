@@ -107,13 +107,12 @@ refused() {
 }
 
 @test "without any engine that is usable nothing is run, with --sandbox or without" {
-	mkdir "$T/few"
-	ln -s /bin/sh /bin/true /usr/bin/git "$T/few/"
+	own_guest 'exit 1'
 	for args in "" "--sandbox"; do
 		# shellcheck disable=SC2086 # words
-		run --separate-stderr env PATH="$T/few" "$RALPH" $args run -- true
+		run --separate-stderr ralph $args run -- true
 		same 125 "$status"
-		has "$stderr" bwrap
+		has "$stderr" guest
 		lacks "$stderr" "NO SANDBOX"
 	done
 }

@@ -83,6 +83,21 @@ teardown() {
 	ralph_teardown
 }
 
+# only_in_a_tree: an installed ralph takes no programs from elsewhere, so none can be put in their place.
+only_in_a_tree() {
+	[ "${RALPH%/bin/ralph}" != /usr ] && [ "${RALPH%/bin/ralph}" != /usr/local ] ||
+		not_here "an installed ralph ignores RALPH_LIBEXEC"
+}
+
+# own_guest TEXT: from now on that is the guest: a shell script, in which $guest is the real one.
+own_guest() {
+	only_in_a_tree
+	rm -rf "$T/programs"
+	cp -r "${RALPH%/bin/ralph}/libexec/ralph" "$T/programs"
+	printf '#!/bin/bash\nguest=%q\n%s\n' "${RALPH%/bin/ralph}/libexec/ralph/guest" "$1" >"$T/programs/guest"
+	export RALPH_LIBEXEC=$T/programs
+}
+
 # left_behind: pid and command of every process that carries this test's directory in its environment,
 # its command line or its mounts.
 left_behind() {

@@ -10,7 +10,7 @@ place='/home/plain/some where'
 
 unpacks() {
 	apt-get -q -o APT::Sandbox::User=root update
-	apt_install bubblewrap xz-utils
+	apt_install xz-utils
 	as_plain true
 	cp ralph-*.tar.xz /tmp/ralph.tar.xz
 	as_plain mkdir -p "$place"

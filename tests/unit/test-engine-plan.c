@@ -129,8 +129,9 @@ static void plan_of_a_spec_that_does_not_hold_is_refused(void **state)
 static void plan_always_isolates(void **state)
 {
 	static const char *const flags[] = {
-		"--unshare-user", "--unshare-pid", "--unshare-ipc",  "--unshare-uts",
-		"--clearenv",	  "--as-pid-1",	   "--cap-drop ALL", "before it is user 1000",
+		"guest launch",
+		"namespaces: user, mount, pid, ipc, uts, net, cgroup",
+		"before it is user 1000",
 	};
 	cleanup_(spec_freep) struct sandbox_spec *s = sample_spec();
 	cleanup_free char *plan = NULL;

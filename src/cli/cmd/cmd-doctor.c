@@ -100,7 +100,7 @@ static int doctor_run(struct cli *cli, void *args, int argc, char **argv)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.summary = "say what this machine offers and what ralph does with it",
-	.details = "Tries user namespaces, bwrap, Landlock, seccomp, cgroups, docker, podman, KVM\n"
+	.details = "Tries namespaces, Landlock, seccomp, cgroups, docker, podman, KVM\n"
 		   "and sbx, each for a short time, and leaves nothing behind. Exits 0 when the\n"
 		   "native engine is usable, 1 when it is not.",
 	.group = GROUP_CONFIG,

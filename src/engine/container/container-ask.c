@@ -161,14 +161,13 @@ static int check_where(const struct container_dialect *d, const char *program, s
 /* The guest makes one, without any power; root of this machine might, and proves nothing. */
 static int check_userns(struct err *err)
 {
-	struct host_userns u;
-	int r = host_userns(&u, err);
+	struct host_facts f;
 
-	if (r < 0)
-		return r;
-	if (!u.apparmor_restrict && !u.clone_off && !u.max_zero)
+	host_facts(&f);
+	if (!f.apparmor_restrict && !f.clone_off && !f.max_zero)
 		return 0;
-	(void)err_set(err, EPERM, "%s", host_userns_remedy(&u));
+	f.root = false;
+	(void)err_set(err, EPERM, "%s", host_native_remedy(&f, false, EPERM));
 	err->exit_code = EXIT_RALPH;
 	return -EPERM;
 }

@@ -1,49 +1,26 @@
 #include "engine/native/native.h"
 
-#include <string.h>
-
 #include "base/landlock.h"
 #include "engine/probe-host.h"
 
-static int see_userns(struct doctor_rows *d, bool *usable, struct err *err)
+/* By a guest that is started: whether the file that may make namespaces here really can. */
+static int see_namespaces(struct doctor_rows *d, bool *usable, struct err *err)
 {
-	struct host_userns u;
-	int r = host_userns(&u, err);
+	static const char use[] = "the native engine's walls";
+	struct host_native n;
+	struct host_facts f;
+	int r = host_native_try(&n, err);
 
 	if (r < 0)
 		return r;
-	if (u.usable)
-		doctor_rows_add(d, "user namespaces", DOCTOR_OK, "the native engine's walls", NULL,
-				"%s", u.failed ? "bwrap may make them" : "can be made");
+	host_facts(&f);
+	if (n.usable)
+		doctor_rows_add(d, "namespaces", DOCTOR_OK, use, NULL,
+				"user, mount, pid, ipc, uts and network; /proc can be mounted");
 	else
-		doctor_rows_add(d, "user namespaces", DOCTOR_MISSING,
-				"the native engine needs them", host_userns_remedy(&u),
-				"refused: %s", strerror(u.failed));
-	*usable = u.usable;
-	return 0;
-}
-
-static int see_bwrap(struct doctor_rows *d, bool *usable, struct err *err)
-{
-	cleanup_(host_bwrap_done) struct host_bwrap b = {0};
-	static const char use[] = "sets up the native sandbox";
-	int r = host_bwrap(&b, err);
-
-	if (r < 0)
-		return r;
-	if (!b.path)
-		doctor_rows_add(d, "bwrap", DOCTOR_MISSING, use, "sudo apt install bubblewrap",
-				"not on PATH");
-	else if (b.setuid)
-		doctor_rows_add(d, "bwrap", DOCTOR_LIMITED, use, "sudo chmod u-s the program",
-				"%s is setuid root", b.path);
-	else if (!b.usable)
-		doctor_rows_add(d, "bwrap", DOCTOR_LIMITED, use, "install 0.8.0 or newer",
-				"%s, %u.%u.%u", b.path, b.major, b.minor, b.patch);
-	else
-		doctor_rows_add(d, "bwrap", DOCTOR_OK, use, NULL, "%s, %u.%u.%u", b.path, b.major,
-				b.minor, b.patch);
-	*usable = *usable && b.usable;
+		doctor_rows_add(d, "namespaces", DOCTOR_MISSING, use,
+				host_native_remedy(&f, n.born, n.failed), "%s", n.said);
+	*usable = n.usable;
 	return 0;
 }
 
@@ -94,10 +71,8 @@ static int see_cgroups(struct doctor_rows *d, struct err *err)
 int native_doctor(struct doctor_rows *ret, bool *ret_usable, struct err *err)
 {
 	bool usable = false;
-	int r = see_userns(ret, &usable, err);
+	int r = see_namespaces(ret, &usable, err);
 
-	if (r == 0)
-		r = see_bwrap(ret, &usable, err);
 	if (r < 0)
 		return r;
 	see_kernel(ret, &usable);

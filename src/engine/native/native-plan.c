@@ -15,7 +15,6 @@ int native_plan(struct engine *e, const struct sandbox_spec *spec, struct err *e
 		if (spec->mounts[i].kind == SPEC_IMAGE || spec->mounts[i].kind == SPEC_VOLUME)
 			return err_set(err, ENOTSUP, "the native engine has no %ss",
 				       spec_mount_kind_name(spec->mounts[i].kind));
-	launch_options(n->guest, &n->args);
 	return plan_root(spec, &n->root, err);
 }
 
@@ -24,8 +23,8 @@ void native_dump(const struct engine *e, FILE *out)
 {
 	const struct native *n = (const struct native *)e;
 
-	(void)fputs("bwrap", out);
-	plan_put_words(&n->args, out);
-	(void)fprintf(out, " \\\n  %s\n", LAUNCH_GUEST);
+	plan_put_word(n->guest, out);
+	(void)fputs(" " GUEST_LAUNCH "\n  namespaces: user, mount, pid, ipc, uts, net, cgroup\n",
+		    out);
 	plan_put_root(&n->root, out);
 }

@@ -1,32 +1,34 @@
 /*
- * The native engine: bubblewrap sets up mounts and namespaces, ralph-guest is pid 1.
+ * The native engine: ralph's own guest makes the namespaces, and is pid 1 in them.
  *
  * DOC: Theory of operation
  *
- * plan() turns the spec into bwrap's options and a list of mounts. bwrap makes the namespaces, in
- * which the guest is root, and shows it the host's file system; the guest makes the sandbox's own
- * from the list, in the order of the spec's mounts (see guest/root.c). The network namespace is the
- * guest's too: only then may it open listeners in it (see docs/internals/sockets.md). So it starts
- * with six capabilities in a user namespace, and gives up both before any command.
+ * plan() turns the spec into a list of mounts. The guest launches itself into namespaces of its own
+ * (see guest/launcher.h), in which it is root and sees the host's file system; it makes the
+ * sandbox's own from the list, in the order of the spec's mounts (see guest/root.c). The network
+ * namespace is the guest's too: only then may it open listeners in it (see
+ * docs/internals/sockets.md). So it starts with six capabilities in a user namespace, and gives up
+ * both before any command.
  *
- * So bwrap is the same for every sandbox, and can be started before there is a spec (launch.h),
- * unless it has to be born in a cgroup of that sandbox. In the first version of cgroups
+ * So the launch is the same for every sandbox, and can happen before there is a spec (launch.h),
+ * unless the guest has to be born in a cgroup of that sandbox. In the first version of cgroups
  * the guest enters by itself.
  *
- * stop() kills the guest, whose death as pid 1 takes everything inside with it: the kernel lets it
- * go when all the others are gone, so waiting for it is waiting for all. bwrap ends after it.
+ * The guest is our child and dies with us. stop() kills it, and its death as pid 1 takes everything
+ * inside with it: the kernel lets it go when all the others are gone, so waiting for it is waiting
+ * for all.
  */
 #include "engine/native/native.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/json/json.h"
 #include "engine/plan.h"
 #include "engine/probe-host.h"
 #include "engine/freeze.h"
@@ -34,70 +36,53 @@
 
 #define STOP_MS 5000 /* from SIGKILL until everything inside must be gone */
 
-static void watch(struct native *n, struct engine_launch *l)
+static int watch(struct native *n, struct engine_launch *l, struct err *err)
 {
+	int pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
+
+	if (pidfd < 0)
+		return err_sys(err, errno, "cannot watch the guest");
+	n->guest_process = (struct child){.pid = l->pid, .pidfd = pidfd};
+	l->pid = 0;
 	n->line = take_fd(l->guest);
-	n->status = take_fd(l->status);
 	n->complaint = take_fd(l->complaint);
-	(void)fd_set_nonblock(n->status, true);
 	(void)fd_set_nonblock(n->complaint, true);
+	return 0;
 }
 
-/* In a cgroup of the second version, and in a scope, bwrap itself has to be born. */
+/* In a cgroup of the second version, and in a scope, the guest has to be born. */
 static void native_adopt(struct engine *e, struct engine_launch *l)
 {
 	enum spec_cgroup_kind kind = native_of(e)->spec->limits.cgroup;
-	struct native *n = native_of(e);
-	int pidfd;
+	struct err ignored; /* start() tries again, and says why */
 
-	if (kind != SPEC_CGROUP_NONE && kind != SPEC_CGROUP_V1)
-		return;
-	pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
-	if (pidfd < 0)
-		return;
-	n->bwrap = (struct child){.pid = l->pid, .pidfd = pidfd};
-	l->pid = 0;
-	watch(n, l);
+	if (kind == SPEC_CGROUP_NONE || kind == SPEC_CGROUP_V1)
+		(void)watch(native_of(e), l, &ignored);
 }
 
-/* bwrap as the child to run, behind systemd-run where the limits come from a scope. */
-static int run_bwrap(struct native *n, struct engine_launch *l, struct err *err)
+/* Behind systemd-run where the limits come from a scope. */
+static int start_guest(struct native *n, struct err *err)
 {
-	bool scope = n->support.method == CGROUP_SCOPE;
-	cleanup_strv struct strv argv = {0};
-	struct run run = RUN_INIT;
-
-	if (scope)
-		cgroup_scope_argv(n->cgroup_name, &n->limits, &argv);
-	for (size_t i = 0; i < l->argv.n; i++)
-		strv_push(&argv, l->argv.v[i]);
-	run.argv = argv.v;
-	run.env = scope ? environ : NULL;
-	run.stdio[2] = l->theirs[2];
-	run.flags = RUN_NEW_SESSION;
-	run.before_exec = launch_leash;
-	run.into_cgroup = cgroup_clone_fd(&n->cgroup);
-	launch_keep(l, &run);
-	return run_start(&run, &n->bwrap, err);
-}
-
-static int start_bwrap(struct native *n, struct err *err)
-{
+	struct launch_how how = {.into_cgroup = cgroup_clone_fd(&n->cgroup)};
 	cleanup_launch struct engine_launch l;
-	cleanup_free char *bwrap = NULL;
-	int r = host_bwrap_path(&bwrap, err);
+	cleanup_strv struct strv scope = {0};
+	int r;
 
 	launch_init(&l);
+	if (n->support.method == CGROUP_SCOPE) {
+		cgroup_scope_argv(n->cgroup_name, &n->limits, &scope);
+		how.before = &scope;
+	}
+	r = launch_open(&l, n->guest, err);
 	if (r == 0)
-		r = launch_open(&l, bwrap, n->guest, err);
+		r = host_native_explain(launch_run(&l, how, err), err);
 	if (r == 0)
-		r = run_bwrap(n, &l, err);
-	if (r == 0)
-		watch(n, &l);
+		r = watch(n, &l, err);
+	launch_kill(&l);
 	return r;
 }
 
-/* While bwrap starts: the list waits in the guest's socket. */
+/* The list waits in the guest's socket while it makes its network. */
 static int send_root(const struct native *n, struct err *err)
 {
 	int fds[CGROUP_PLACES_MAX];
@@ -124,46 +109,22 @@ static int native_start(struct engine *e, struct engine_proc *ret, struct err *e
 
 	if (r == 0)
 		r = make_cgroup(n, err);
-	if (r == 0 && n->bwrap.pid <= 0)
-		r = start_bwrap(n, err);
+	if (r == 0 && n->guest_process.pid <= 0)
+		r = start_guest(n, err);
 	if (r == 0)
 		r = send_root(n, err);
 	if (r < 0)
 		return r;
-	ret->pidfd = n->bwrap.pidfd;
+	ret->pidfd = n->guest_process.pidfd;
 	ret->guest = take_fd(n->line);
 	return 0;
 }
 
-/* The line that names the child, of which bwrap writes one piece after the other. */
-static pid_t read_child_pid(struct native *n)
-{
-	cleanup_(json_decrefp) json_t *j = NULL;
-	ssize_t got = read(n->status, n->said + n->said_len, sizeof(n->said) - 1 - n->said_len);
-
-	if (got <= 0)
-		return -1;
-	n->said_len += (size_t)got;
-	n->said[n->said_len] = '\0';
-	if (!strchr(n->said, '\n'))
-		return 0;
-	j = json_loads(n->said, JSON_DISABLE_EOF_CHECK, NULL);
-	return (pid_t)json_integer_value(json_object_get(j, "child-pid"));
-}
-
 static pid_t native_init_pid(struct engine *e)
 {
-	struct native *n = native_of(e);
-	pid_t pid;
+	pid_t pid = native_of(e)->guest_process.pid;
 
-	if (n->init_pid > 0 || n->status < 0)
-		return n->init_pid;
-	pid = read_child_pid(n);
-	if (pid <= 0)
-		return 0;
-	n->init_pid = pid;
-	n->init_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return pid;
+	return pid > 0 ? pid : 0;
 }
 
 static void native_complaint(struct engine *e, char *ret, size_t size)
@@ -175,24 +136,14 @@ static void native_complaint(struct engine *e, char *ret, size_t size)
 	ret[strcspn(ret, "\n")] = '\0';
 }
 
-static void wait_for(int pidfd)
+/* The guest is the last to go of its pid namespace. */
+static void wait_for_end(struct native *n)
 {
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	struct pollfd p = {.fd = n->guest_process.pidfd, .events = POLLIN};
 
 	while (poll(&p, 1, STOP_MS) < 0 && errno == EINTR)
 		;
-}
-
-/* The guest is the last to go of its pid namespace, and bwrap has nothing left to do then. It is
- * waited for only where it may not be known, or is in the cgroup that is to be removed. */
-static void wait_for_end(struct native *n)
-{
-	if (n->init_pidfd >= 0 && cgroup_clone_fd(&n->cgroup) < 0) {
-		wait_for(n->init_pidfd);
-		return;
-	}
-	wait_for(n->bwrap.pidfd);
-	child_done(&n->bwrap);
+	child_done(&n->guest_process);
 }
 
 /*
@@ -203,45 +154,21 @@ static void keep_mounts(struct native *n)
 {
 	char path[64];
 
-	if (n->init_pid <= 0 || n->mounts >= 0)
+	if (n->mounts >= 0)
 		return;
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)n->init_pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)n->guest_process.pid);
 	n->mounts = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Until bwrap has said who its child is, or has ended. */
-static void wait_for_status(struct native *n)
-{
-	struct pollfd p[] = {{.fd = n->status, .events = POLLIN},
-			     {.fd = n->bwrap.pidfd, .events = POLLIN}};
-	uint64_t end = now_ms() + STOP_MS;
-
-	while (n->status >= 0 && native_init_pid(&n->base) <= 0 && now_ms() < end) {
-		if (poll(p, ARRAY_SIZE(p), STOP_MS) < 0 && errno != EINTR)
-			return;
-		if (p[1].revents || p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
-			break;
-	}
-	(void)native_init_pid(&n->base);
-}
-
-/*
- * The guest takes all else with it. Where it is not known, because bwrap was killed or hangs while
- * it makes its namespaces, what is to become the guest waits for a word of bwrap's: for ever, were
- * it not for the process group, which is bwrap's own (RUN_NEW_SESSION).
- */
+/* The guest takes all else with it. */
 static void native_kill(struct engine *e)
 {
 	struct native *n = native_of(e);
 
-	if (n->bwrap.pid <= 0)
+	if (n->guest_process.pid <= 0)
 		return;
-	wait_for_status(n);
 	keep_mounts(n);
-	if (n->init_pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, n->init_pidfd, SIGKILL, NULL, 0);
-	else
-		(void)kill(-n->bwrap.pid, SIGKILL);
+	child_kill(&n->guest_process, SIGKILL);
 }
 
 static int native_cover(struct engine *e, const char *from, const char *path,
@@ -264,7 +191,7 @@ static int native_stop(struct engine *e, struct err *err)
 {
 	struct native *n = native_of(e);
 
-	if (n->bwrap.pid > 0) {
+	if (n->guest_process.pid > 0) {
 		native_kill(e);
 		wait_for_end(n);
 	}
@@ -278,21 +205,18 @@ static void native_init(struct engine *e)
 {
 	struct native *n = native_of(e);
 
-	strv_init(&n->args);
-	n->bwrap = (struct child){.pid = -1, .pidfd = -1};
-	n->line = n->status = n->complaint = n->init_pidfd = n->mounts = -1;
+	n->guest_process = (struct child){.pid = -1, .pidfd = -1};
+	n->line = n->complaint = n->mounts = -1;
 }
 
 static void native_done(struct engine *e)
 {
 	struct native *n = native_of(e);
 
-	strv_done(&n->args);
 	guest_root_done(&n->root);
 	closep(&n->line);
-	closep(&n->status);
 	closep(&n->complaint);
-	closep(&n->init_pidfd);
+	closep(&n->guest_process.pidfd);
 	closep(&n->mounts);
 	free(n->cgroup_name);
 	cgroup_done(&n->cgroup);

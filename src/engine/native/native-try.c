@@ -1,0 +1,107 @@
+#include "engine/probe-host.h"
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "engine/launch.h"
+#include "engine/plan.h"
+#include "wire/guest-proto.h"
+
+#define UP_MS 5000 /* a guest with nothing but a /proc is up in a few milliseconds */
+
+static int send_setup(int line)
+{
+	static struct guest_rule rules[] = {{GUEST_RO, "/"}};
+	const struct guest_setup setup = {
+		.hostname = "",
+		.landlock = GUEST_LANDLOCK_IF_AVAILABLE,
+		.rules = rules,
+		.n_rules = ARRAY_SIZE(rules),
+	};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	guest_setup_put(&b, &setup);
+	return wire_send(line, WIRE_SETUP, 0, &b, NULL, 0);
+}
+
+/* The guest's answer: 0 for WIRE_UP, else what it says. */
+static int read_answer(int line, struct err *err)
+{
+	struct pollfd p = {.fd = line, .events = POLLIN};
+	cleanup_wire_msg struct wire_msg m;
+	struct wire_reader r;
+	uint32_t value;
+
+	wire_msg_init(&m);
+	if (poll(&p, 1, UP_MS) != 1)
+		return err_set(err, ETIMEDOUT, "the guest says nothing");
+	if (wire_recv(line, &m) <= 0)
+		return err_set(err, EIO, "the guest ended without a word");
+	if (m.type == WIRE_UP)
+		return 0;
+	wire_read(&r, &m);
+	value = wire_get_u32(&r);
+	return m.type == WIRE_ERROR && value > 0 && value < 4096
+		       ? err_set(err, (int)value, "%s", wire_get_str(&r))
+		       : err_set(err, EPROTO, "the guest does not answer as it should");
+}
+
+static int bring_up(const struct engine_launch *l, struct err *err)
+{
+	struct guest_mount proc = {.kind = GUEST_PROC, .source = "", .target = "/proc"};
+	const struct guest_root root = {
+		.hostname = "ralph",
+		.uid = geteuid(),
+		.gid = getegid(),
+		.mounts = &proc,
+		.n_mounts = 1,
+	};
+	struct err ignored;
+
+	/* A guest that has failed already does not read; its answer says why. */
+	(void)plan_send_root(l->guest, &root, NULL, 0, &ignored);
+	(void)send_setup(l->guest);
+	return read_answer(l->guest, err);
+}
+
+int host_native_try(struct host_native *ret, struct err *err)
+{
+	cleanup_free char *dir = launch_programs();
+	cleanup_free char *guest = path_join(dir, "guest");
+	cleanup_launch struct engine_launch l;
+	struct err said = {0};
+	int r;
+
+	*ret = (struct host_native){0};
+	launch_init(&l);
+	r = launch_open(&l, guest, err);
+	if (r < 0)
+		return r;
+	r = launch_run(&l, LAUNCH_PLAIN, &said);
+	ret->born = r == 0;
+	if (r == 0)
+		r = bring_up(&l, &said);
+	launch_kill(&l);
+	ret->usable = r == 0;
+	ret->failed = -r;
+	(void)snprintf(ret->said, sizeof(ret->said), "%.*s", (int)sizeof(ret->said) - 1, said.msg);
+	return 0;
+}
+
+int host_native_usable(struct err *err)
+{
+	struct host_native n;
+	struct host_facts f;
+	int r = host_native_try(&n, err);
+
+	if (r < 0 || n.usable)
+		return r;
+	host_facts(&f);
+	r = err_set(err, n.failed, "the native engine cannot run here: %s; %s", n.said,
+		    host_native_remedy(&f, n.born, n.failed));
+	err->exit_code = EXIT_RALPH;
+	return r;
+}
