@@ -4,11 +4,11 @@
 set -euo pipefail
 
 build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc git
-	libjansson-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev
+	libjansson-dev libyaml-dev libmd-dev libcap-ng-dev libseccomp-dev libssl-dev libnghttp2-dev
 	libidn2-dev libunistring-dev libcurl4-openssl-dev libgit2-dev libsqlite3-dev libcmocka-dev python3"
 test="bats bubblewrap groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
 	python3-botocore gh dbus-daemon gnome-keyring libsecret-tools cargo golang-go rustc python3-pip python3-setuptools
-	docker.io docker-registry podman nftables runc uidmap busybox-static xz-utils"
+	nghttp2 nginx-light python3-grpcio python3-h2 python3-httpx docker.io docker-registry podman nftables runc uidmap busybox-static xz-utils"
 demo="openssl util-linux"
 # Some packages of nodejs bring npm along, and exclude that of the distribution.
 npm=
@@ -23,7 +23,7 @@ soak="util-linux iproute2 openssl curl procps"
 coverage="gcovr"
 screenshots="tmux util-linux"
 package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils $npm"
-bench="bubblewrap haproxy nginx-light tinyproxy squid podman docker.io runc uidmap busybox-static nodejs socat ripgrep iproute2 util-linux $npm"
+bench="bubblewrap haproxy nghttp2 nginx-light tinyproxy squid podman docker.io runc uidmap busybox-static nodejs socat ripgrep iproute2 util-linux $npm"
 
 die() {
 	echo "setup: $*" >&2

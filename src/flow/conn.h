@@ -6,6 +6,8 @@
 #include "policy/policy.h"
 
 struct exchange;
+struct h2;
+struct h2_up;
 struct refusal;
 
 /*
@@ -27,6 +29,7 @@ struct refusal;
  *
  *	gateway
  *	inspected    leaf → accept → head → …               TLS ends here
+ *	HTTP/2       … accept (→ offer → accept) → h2        each stream is a conn of its own, from head on
  *	a request    head (→ credential) → dial (→ secure) → exchange → head
  *	             with a credential also: see gateway/exchange/inject.h
  *
@@ -43,6 +46,8 @@ enum conn_state {
 	CONN_PASS,
 	CONN_LEAF,
 	CONN_ACCEPT,
+	CONN_OFFER,
+	CONN_H2,
 	CONN_CREDENTIAL,
 	CONN_BUDGET,
 	CONN_BODY,
@@ -104,6 +109,8 @@ struct conn {
 	uint16_t up_port;
 	struct ask ask;
 	struct exchange *x;
+	struct h2 *h2;	     /* the client's connection of HTTP/2; its streams are others */
+	struct h2_up *waits; /* for a server that may speak HTTP/2 */
 	bool up_done, down_done, probed; /* upgraded: the ends passed on; both sides are watched */
 
 	uint32_t flow;

@@ -86,3 +86,20 @@
 #define SPOOL_SMALL (256 * KiB)	   /* in memory; more lies in a file of memory */
 #define SPOOL_TOTAL_MAX (128 * MiB)
 #define BODY_MS 120000 /* no byte of a body that is read before it is sent */
+
+/* HTTP/2, of one connection. */
+#define H2_STREAMS_MAX 100	  /* open at once; the client is told so */
+#define H2_WINDOW (64 * KiB)	  /* of one stream's body, on its way to the other side */
+#define H2_WINDOW_FAST (1 * MiB)  /* of an answer whose reader has kept up so far */
+#define H2_WINDOWS (16 * MiB)	  /* of all streams: slow ones leave room for the others */
+#define H2_HEADERS_MAX (64 * KiB) /* of one head, counted as RFC 9113 does */
+#define H2_OUT_MAX (64 * KiB)	  /* of one stream, that waits for the peer's windows */
+#define H2_PENDING_MAX (64 * KiB) /* frames that wait for the socket, before more are made */
+#define H2_TABLE_MAX 4096	  /* of HPACK, either way */
+#define H2_CONTROL_BURST 1000	  /* frames that carry nothing; see h2-budget.c */
+#define H2_CONTROL_PER_S 100
+#define H2_RESETS_BURST 200 /* streams that the peer takes back */
+#define H2_RESETS_PER_S 20
+#define H2_ORIGINS_MAX 64   /* servers whose protocol is known, */
+#define H2_ORIGIN_MS 600000 /* for this long */
+#define H2_UPS_MAX 128	    /* connections to servers */

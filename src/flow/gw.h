@@ -20,6 +20,7 @@ struct conn;
 struct edge;
 struct events;
 struct given;
+struct h2_ups;
 struct host_proxies;
 struct injected;
 struct needles;
@@ -65,6 +66,7 @@ struct gw {
 	struct ev_io cred_io;
 	struct ask *asks; /* questions that are not answered */
 	struct pool *pool;
+	struct h2_ups *h2_ups;	   /* connections to servers that speak HTTP/2 */
 	struct injected *injected; /* headers that may be used again */
 	struct strv credentials;   /* names, see inject_name() */
 	struct given *given;

@@ -49,8 +49,8 @@ static bool sock_holds(const struct stream *s)
 	return false;
 }
 
-static const struct stream_ops sock_ops = {sock_read, sock_write, sock_shutdown, sock_done,
-					   sock_holds};
+static const struct stream_ops sock_ops = {sock_read, sock_write, sock_shutdown,
+					   sock_done, sock_holds, NULL};
 
 void stream_init(struct stream *s, int fd, ev_io_fn *fn)
 {
@@ -92,6 +92,11 @@ bool stream_holds(const struct stream *s)
 	return s->ops->holds(s);
 }
 
+static int want(struct stream *s, struct ev *ev, uint32_t events)
+{
+	return s->ops->want ? s->ops->want(s, events) : ev_want(ev, &s->io, events);
+}
+
 int stream_want(struct stream *s, struct ev *ev, bool in, bool out)
 {
 	uint32_t events = 0;
@@ -102,14 +107,14 @@ int stream_want(struct stream *s, struct ev *ev, bool in, bool out)
 		events |= s->read_wants_out ? EPOLLOUT : EPOLLIN;
 	if (out)
 		events |= s->write_wants_in ? EPOLLIN : EPOLLOUT;
-	return ev_want(ev, &s->io, events);
+	return want(s, ev, events);
 }
 
 /* Edge-triggered, since a stream that has ended stays so; and more than nothing, which would take it
  * out of the loop. */
 int stream_want_gone(struct stream *s, struct ev *ev)
 {
-	return ev_want(ev, &s->io, EPOLLET);
+	return want(s, ev, EPOLLET);
 }
 
 int stream_want_edges(struct stream *s, struct ev *ev)

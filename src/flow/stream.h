@@ -21,7 +21,12 @@ struct stream_ops {
 	int (*shutdown)(struct stream *s); /* no more writes; 0 or -EAGAIN */
 	void (*done)(struct stream *s);
 	bool (*holds)(const struct stream *s);
+	int (*want)(struct stream *s, uint32_t events); /* NULL: epoll watches the descriptor */
 };
+
+/* In place of the descriptor of a stream that lies over another connection: system calls that it is
+ * given to fail with EBADF. */
+#define STREAM_OVER INT32_MAX
 
 struct stream {
 	const struct stream_ops *ops;

@@ -11,6 +11,8 @@
 #include "gateway/exchange/exchange.h"
 #include "gateway/exchange/inject.h"
 #include "gateway/exchange/pool.h"
+#include "gateway/h2/h2-server.h"
+#include "gateway/h2/h2-up.h"
 #include "wire/edge-proto.h"
 
 static uint32_t head_limit(const struct conn *c)
@@ -37,6 +39,8 @@ static const struct conn_row rows[CONN_N] = {
 			     504, "no certificate was issued in time"},
 	[CONN_ACCEPT]     = {DYNAMIC, HANDSHAKE_MS, NULL, conn_on_accept, refuse_late,
 			     408, "the TLS handshake took too long"},
+	[CONN_OFFER]      = {DYNAMIC, HANDSHAKE_MS, NULL, conn_on_wait, conn_offered, 0, NULL},
+	[CONN_H2]         = {DYNAMIC, 0, conn_h2_limit, conn_on_h2, conn_h2_late, 0, NULL},
 	[CONN_CREDENTIAL] = {DYNAMIC, HEADER_MS, NULL, conn_on_wait, refuse_late,
 			     504, "no credential was given in time"},
 	[CONN_BUDGET]     = {DYNAMIC, BUDGET_MS, NULL, conn_on_wait, refuse_late,
@@ -60,7 +64,9 @@ static void on_end(struct conn *c)
 	conn_upgrade_end(c);
 	exchange_end(c);
 	ask_cancel(&c->ask);
+	h2_up_forget(c);
 	conn_drop_upstream(c);
+	conn_h2_end(c);
 }
 
 static void on_freed(struct conn *c)
@@ -96,6 +102,29 @@ static char *provider_json(const struct conn *c, const struct refusal *no)
 	return text;
 }
 
+/* As gRPC tells it: a status of its own and a message, in the head of an answer without a body. */
+static void refuse_grpc(struct conn *c, const struct refusal *no)
+{
+	static const struct {
+		unsigned int status, grpc;
+	} codes[] = {{401, 16}, {402, 8}, {403, 7},  {404, 12}, {408, 4}, {413, 8},
+		     {429, 8},	{431, 8}, {502, 14}, {503, 14}, {504, 4}};
+	unsigned int code = no->verdict == GW_DENY ? 7 : 13;
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (codes[i].status == no->status)
+			code = codes[i].grpc;
+	(void)buf_printf(&c->out,
+			 "HTTP/1.1 200 OK\r\nContent-Type: application/grpc\r\ngrpc-status: %u\r\n"
+			 "grpc-message: ralph: ",
+			 code);
+	for (const char *p = no->reason; *p; p++)
+		(void)buf_printf(&c->out, *p < ' ' || *p > '~' || *p == '%' ? "%%%02X" : "%c",
+				 (unsigned char)*p);
+	(void)buf_puts(&c->out, "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+	conn_finish(c, "answered");
+}
+
 static void on_refuse(struct conn *c, const struct refusal *no)
 {
 	cleanup_free char *json = NULL;
@@ -103,7 +132,9 @@ static void on_refuse(struct conn *c, const struct refusal *no)
 	exchange_status(c, no->status);
 	refuse_event(c, no->verdict, no->reason);
 	exchange_quiet(c);
-	if (c->speaks == SPEAKS_HTTP && !exchange_answered(c)) {
+	if (c->speaks == SPEAKS_HTTP && !exchange_answered(c) && conn_is_grpc(c)) {
+		refuse_grpc(c, no);
+	} else if (c->speaks == SPEAKS_HTTP && !exchange_answered(c)) {
 		json = exchange_is_provider(c) ? provider_json(c, no) : refuse_json(c, no);
 		refuse_answer(c, no->status, NULL, no->verdict == GW_DENY || no->final,
 			      json ? json : "{}", !exchange_is_head(c));
@@ -220,6 +251,7 @@ static bool has_route(const struct conn *c)
 static void on_new_policy(struct gw *gw)
 {
 	pool_clear(gw);
+	h2_ups_clear(gw);
 	inject_forget(gw);
 	conns_recheck(gw, has_route);
 }

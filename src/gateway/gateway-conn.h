@@ -18,6 +18,8 @@ int arrivals_attach(struct gw *gw, struct err *err);
 /* inspect.c: the end of the client's TLS, whose ClientHello is in c->in. */
 void conn_start_tls(struct conn *c);
 void conn_on_accept(struct conn *c);
+/* It is known what the server speaks, or is no longer waited for: the handshake goes on. */
+void conn_offered(struct conn *c);
 
 /* http-judge.c */
 void conn_on_head(struct conn *c);

@@ -5,12 +5,68 @@
 
 #include "gateway/tls-own.h"
 
+/* The protocol that was chosen for a client, as the data of its SSL; NULL: none was yet. */
+static char chose_h2, chose_http1;
+
+static bool offers(const unsigned char *p, size_t n, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (n > 0 && (size_t)p[0] + 1 <= n) {
+		if (p[0] == len && memcmp(p + 1, name, len) == 0)
+			return true;
+		n -= (size_t)p[0] + 1;
+		p += (size_t)p[0] + 1;
+	}
+	return false;
+}
+
+/* A client that speaks nothing but HTTP/2 has it; one that speaks both waits for tls_choose(). */
+static int on_hello(SSL *ssl, int *alert, void *arg)
+{
+	const unsigned char *p;
+	size_t n;
+
+	if (SSL_get_app_data(ssl) ||
+	    !SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &p,
+				       &n) ||
+	    n < 2 || !offers(p + 2, n - 2, "h2"))
+		return SSL_CLIENT_HELLO_SUCCESS;
+	if (offers(p + 2, n - 2, "http/1.1"))
+		return SSL_CLIENT_HELLO_RETRY;
+	(void)SSL_set_app_data(ssl, &chose_h2);
+	return SSL_CLIENT_HELLO_SUCCESS;
+}
+
+void tls_choose(struct stream *s, bool h2)
+{
+	(void)SSL_set_app_data(s->tls, h2 ? &chose_h2 : &chose_http1);
+}
+
+bool tls_is_h2(const struct stream *s)
+{
+	const unsigned char *p;
+	unsigned int n;
+
+	SSL_get0_alpn_selected(s->tls, &p, &n);
+	return n == 2 && memcmp(p, "h2", 2) == 0;
+}
+
+int tls_offer_h2(struct stream *s)
+{
+	static const unsigned char both[] = "\x02h2\x08http/1.1";
+
+	return SSL_set_alpn_protos(s->tls, both, sizeof(both) - 1) == 0 ? 0 : -EINVAL;
+}
+
 static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 		       const unsigned char *in, unsigned int in_len, void *arg)
 {
-	static const unsigned char http1[] = "\x08http/1.1";
+	static const unsigned char h2[] = "\x02h2", http1[] = "\x08http/1.1";
+	bool is_h2 = SSL_get_app_data(ssl) == &chose_h2;
 
-	if (SSL_select_next_proto((unsigned char **)out, out_len, http1, sizeof(http1) - 1, in,
+	if (SSL_select_next_proto((unsigned char **)out, out_len, is_h2 ? h2 : http1,
+				  is_h2 ? sizeof(h2) - 1 : sizeof(http1) - 1, in,
 				  in_len) == OPENSSL_NPN_NEGOTIATED)
 		return SSL_TLSEXT_ERR_OK;
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -37,6 +93,7 @@ SSL_CTX *tls_server_context(struct tls *t)
 	if (!t->server)
 		return NULL;
 	SSL_CTX_set_alpn_select_cb(t->server, choose_alpn, NULL);
+	SSL_CTX_set_client_hello_cb(t->server, on_hello, NULL);
 	/* Leaves live as long as the sandbox at most; resuming would save little. */
 	(void)SSL_CTX_set_session_cache_mode(t->server, SSL_SESS_CACHE_OFF);
 	(void)SSL_CTX_set_options(t->server, SSL_OP_NO_TICKET);

@@ -208,7 +208,8 @@ static void tls_done(struct stream *s)
 	s->tls = s->below = NULL;
 }
 
-static const struct stream_ops tls_ops = {tls_read, tls_write, tls_shutdown, tls_done, tls_holds};
+static const struct stream_ops tls_ops = {tls_read, tls_write, tls_shutdown,
+					  tls_done, tls_holds, NULL};
 
 BIO_METHOD *tls_bio_new(void)
 {
@@ -267,6 +268,8 @@ int tls_handshake(struct stream *s)
 	s->read_wants_out = s->write_wants_in = false;
 	if (e == SSL_ERROR_WANT_READ)
 		return -EAGAIN;
+	if (e == SSL_ERROR_WANT_CLIENT_HELLO_CB)
+		return -EINPROGRESS;
 	if (e == SSL_ERROR_WANT_WRITE) {
 		s->read_wants_out = true;
 		return -EAGAIN;

@@ -26,7 +26,14 @@ int tls_server(struct gw *gw, struct stream *s, const struct leaf *leaf, struct 
  * counts, where it has one. */
 int tls_client(struct gw *gw, struct stream *s, const char *host, bool literal,
 	       const struct gw_route *route);
-/* 0: done; -EAGAIN: read_wants_out or write_wants_in say for what; -EPROTO: failed. */
+/* Before the handshake: the server is offered HTTP/2 beside HTTP/1.1. */
+int tls_offer_h2(struct stream *s);
+/* After it: HTTP/2 was agreed on. */
+bool tls_is_h2(const struct stream *s);
+/* After -EINPROGRESS: the protocol for a client that offers both. */
+void tls_choose(struct stream *s, bool h2);
+/* -EINPROGRESS: the client offers HTTP/2 and HTTP/1.1, and tls_choose() has to say which.
+ * 0: done; -EAGAIN: read_wants_out or write_wants_in say for what; -EPROTO: failed. */
 int tls_handshake(struct stream *s);
 /* Why a handshake with a server failed, for people. */
 const char *tls_failure(struct stream *s);

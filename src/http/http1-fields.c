@@ -76,6 +76,8 @@ static const struct {
 	{"host",                HTTP1_F_HOST,                false, HTTP1_HOST_TWICE},
 	{"cookie",              HTTP1_F_COOKIE,              false, 0},
 	{"expect",              HTTP1_F_EXPECT,              false, HTTP1_EXPECT},
+	/* Leads to another port, or to HTTP/3, for which there is no way out. */
+	{"alt-svc",             HTTP1_F_ALT_SVC,             true,  0},
 	{"trailer",             HTTP1_F_TRAILER,             false, 0},
 	{"upgrade",             HTTP1_F_UPGRADE,             true,  HTTP1_UPGRADE},
 	{"connection",          HTTP1_F_CONNECTION,          true,  0},
@@ -109,9 +111,9 @@ static bool same_token(const char *p, const char *lower, size_t n)
 
 /* For each length, the first row of known[] that has it, and one past the last. */
 static const uint8_t known_at[][2] = {
-	[2] = {0, 1},	 [4] = {1, 2},	  [6] = {2, 4},	   [7] = {4, 6},
-	[10] = {6, 9},	 [12] = {9, 10},  [13] = {10, 11}, [14] = {11, 13},
-	[16] = {13, 15}, [17] = {15, 16}, [18] = {16, 17}, [19] = {17, 18},
+	[2] = {0, 1},	 [4] = {1, 2},	  [6] = {2, 4},	   [7] = {4, 7},
+	[10] = {7, 10},	 [12] = {10, 11}, [13] = {11, 12}, [14] = {12, 14},
+	[16] = {14, 16}, [17] = {16, 17}, [18] = {17, 18}, [19] = {18, 19},
 };
 
 /* The row of known[], or -1. */

@@ -482,16 +482,21 @@ static void a_stand_in_of_an_inspected_host_is_inspected(void **state)
 	tls_close(s);
 }
 
-static void http2_alone_is_not_spoken(void **state)
+static void a_client_of_http2_alone_has_it(void **state)
 {
 	int fd = tunnel_to("inspected.test:443");
 	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 	SSL *s = SSL_new(ctx);
+	const unsigned char *chosen;
+	unsigned int n;
 
 	(void)SSL_set_alpn_protos(s, (const unsigned char *)"\x02h2", 3);
 	(void)SSL_set_tlsext_host_name(s, "inspected.test");
 	(void)SSL_set_fd(s, fd);
-	assert_int_not_equal(SSL_connect(s), 1);
+	assert_int_equal(SSL_connect(s), 1);
+	SSL_get0_alpn_selected(s, &chosen, &n);
+	assert_int_equal(n, 2);
+	assert_memory_equal(chosen, "h2", 2);
 	SSL_free(s);
 	SSL_CTX_free(ctx);
 	(void)close(fd);
@@ -636,7 +641,7 @@ int main(void)
 		T(an_inspected_websocket_is_a_tunnel),
 		T(plain_http_to_an_inspected_host_is_decided_too),
 		T(a_stand_in_of_an_inspected_host_is_inspected),
-		T(http2_alone_is_not_spoken),
+		T(a_client_of_http2_alone_has_it),
 		OWN(a_server_nobody_vouches_for_is_refused),
 		OWN(a_server_with_another_hosts_certificate_is_refused),
 		OWN(trust_may_be_a_hashed_directory),

@@ -11,6 +11,7 @@
 #include "flow/refuse.h"
 #include "http/override.h"
 #include "gateway/exchange/route.h"
+#include "gateway/h2/h2-server.h"
 #include "policy/request.h"
 #include "wire/edge-proto.h"
 
@@ -103,7 +104,8 @@ static void ask_searchable(struct http1_head *h, struct edits *edits)
 		(struct http1_set){slice_of("Accept-Encoding"), slice_of("identity")};
 	for (size_t i = 0; i < h->n_fields; i++)
 		h->fields[i].hop |= slice_is(h->fields[i].name, "range") ||
-				    slice_is(h->fields[i].name, "if-range");
+				    slice_is(h->fields[i].name, "if-range") ||
+				    slice_is(h->fields[i].name, "grpc-accept-encoding");
 }
 
 /* Sends the whole body from the kept copy, so the client need not be asked for it. */
@@ -432,7 +434,9 @@ void conn_on_head(struct conn *c)
 			continue;
 		}
 		c->scanned = c->line_start = 0;
-		if (n < 0)
+		if (n < 0 && conn_is_preface(c))
+			conn_start_h2(c);
+		else if (n < 0)
 			refuse_bytes(c, http1_reason_status((int)n), http1_reason_str((int)n));
 		else
 			on_request(c, h, (size_t)n);

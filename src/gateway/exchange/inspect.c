@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "flow/refuse.h"
+#include "gateway/h2/h2-server.h"
+#include "gateway/h2/h2-up.h"
 #include "gateway/question.h"
 #include "gateway/tls.h"
 
@@ -48,6 +50,15 @@ void conn_on_accept(struct conn *c)
 {
 	int r = tls_handshake(&c->client);
 
+	/* The client would speak HTTP/2 or HTTP/1.1: it is offered what the server speaks. */
+	if (r == -EINPROGRESS) {
+		r = h2_up_speaks(c);
+		if (r >= 0) {
+			tls_choose(&c->client, r > 0);
+			conn_on_accept(c);
+		}
+		return;
+	}
 	if (r == -EAGAIN) {
 		conn_want(c, true, false, false, false);
 		return;
@@ -59,6 +70,21 @@ void conn_on_accept(struct conn *c)
 	c->terminated = true;
 	c->speaks = SPEAKS_HTTP;
 	c->client.readable = true;
+	if (tls_is_h2(&c->client)) {
+		conn_start_h2(c);
+		return;
+	}
 	conn_go(c, CONN_HEAD, "tls");
 	conn_on_head(c);
+}
+
+void conn_offered(struct conn *c)
+{
+	int r;
+
+	h2_up_forget(c);
+	conn_go(c, CONN_ACCEPT, "offered");
+	r = h2_up_known(c);
+	tls_choose(&c->client, r > 0);
+	conn_on_accept(c);
 }

@@ -36,6 +36,7 @@ static const struct {
 	ROW("range", STRIP),
 	ROW("if-range", STRIP),
 	ROW("accept-encoding", STRIP),
+	ROW("grpc-accept-encoding", STRIP),
 #undef ROW
 };
 

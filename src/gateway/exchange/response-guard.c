@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "gateway/parse/h2-head.h"
 #include "http/chunked.h"
 #include "flow/event.h"
 #include "gateway/exchange/exchange.h"
@@ -81,7 +82,8 @@ static const char *objection(const struct http1_head *h)
 	if (h->body == HTTP1_BODY_NONE)
 		return NULL;
 	for (size_t i = 0; i < h->n_fields; i++)
-		if (h->fields[i].id == HTTP1_F_CONTENT_ENCODING &&
+		if ((h->fields[i].id == HTTP1_F_CONTENT_ENCODING ||
+		     slice_is(h->fields[i].name, "grpc-encoding")) &&
 		    !slice_is(h->fields[i].value, "identity"))
 			return "the server has compressed its answer, although it was asked not "
 			       "to: "
@@ -116,6 +118,9 @@ const char *response_guard_head(struct response_guard *g, char *p, size_t n, str
 		h->fields[i].hop |= g->carries && h->fields[i].id == HTTP1_F_SET_COOKIE;
 	if (h->status < 200)
 		return NULL;
+	for (size_t i = 0; i < h->n_fields; i++)
+		g->grpc |=
+			h->fields[i].id == HTTP1_F_CONTENT_TYPE && h2_is_grpc(h->fields[i].value);
 	if (g->provider)
 		look_at_provider(g, h);
 	return objection(h);
@@ -127,7 +132,28 @@ void response_guard_text(struct response_guard *g, char *p, size_t n)
 	scrub_text(&g->scrub, p, n);
 }
 
-/* A stretch ends with a frame of AWS, whose last byte may be any. */
+/* Has a message of gRPC ended with the last byte of p? Each has a head of five bytes: a flag, and its
+ * length. */
+static bool grpc_between(struct response_guard *g, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		if (g->grpc_head < 5) {
+			if (g->grpc_head++ > 0)
+				g->grpc_left = g->grpc_left << 8 | (unsigned char)p[i];
+			i++;
+		} else {
+			size_t take = g->grpc_left < n - i ? g->grpc_left : n - i;
+
+			g->grpc_left -= (uint32_t)take;
+			i += take;
+		}
+		if (g->grpc_head == 5 && g->grpc_left == 0)
+			g->grpc_head = 0;
+	}
+	return g->grpc_head == 0;
+}
+
+/* A stretch ends with a frame of AWS or a message of gRPC, whose last byte may be any. */
 static void filter(struct response_guard *g, char *p, size_t n, bool last, struct slice *ret_before,
 		   struct slice *ret_after)
 {
@@ -135,6 +161,7 @@ static void filter(struct response_guard *g, char *p, size_t n, bool last, struc
 		meter_feed(g->meter, p, n);
 	renew(g);
 	last |= g->meter && meter_between(g->meter);
+	last |= g->grpc && grpc_between(g, p, n);
 	scrub_run(&g->scrub, p, n, last, ret_before, ret_after);
 }
 

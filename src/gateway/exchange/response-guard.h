@@ -37,6 +37,9 @@ struct response_guard {
 	bool rejected;			 /* the server has said 401 once, */
 	bool newer;			 /* a newer credential was there already */
 	uint32_t given;			 /* which secrets the request was sent with */
+	bool grpc;			 /* the answer is messages of gRPC: */
+	uint8_t grpc_head;		 /* bytes of a message's head that have come, */
+	uint32_t grpc_left;		 /* and how many of it are to come */
 	struct scrub scrub;
 	struct meter *meter; /* NULL: the answer is no provider's, or tells nothing */
 	struct buf limits;   /* rate limits it tells: lines of "name: value" */

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "gateway/exchange/exchange.h"
 #include "gateway/exchange/pool.h"
+#include "gateway/h2/h2-up.h"
 #include "flow/refuse.h"
 #include "gateway/question.h"
 #include "gateway/tls.h"
@@ -115,6 +116,8 @@ void conn_open_upstream(struct conn *c)
 	const char *credential = c->x->credential;
 	struct pool_key key;
 
+	if (h2_up_open(c))
+		return;
 	if (stream_open(&c->up)) {
 		/* The one of the last request, if it leads to the same place and still lives. */
 		if (c->up_idle && !c->up.readable && c->up_port == c->port &&

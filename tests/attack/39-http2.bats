@@ -1,0 +1,242 @@
+# runs: user
+# seconds: 90
+# HTTP/2 and gRPC: each stream is judged, given its credential and searched like a request of HTTP/1.
+# shellcheck disable=SC2016
+load ../cli/helpers
+load ../lib/netbed
+
+A=tok-Zz0PqL3v9XkR7mW2nB4cD6eF8gH1jK5xYw_A
+B=tok-a8Hy5TgB6rFv4EdC3wSx2Qaz1NhY7uJmI9_k
+
+setup() {
+	netbed_setup
+	export TOKEN_A=$A TOKEN_B=$B
+	SERVERS=()
+}
+
+teardown() {
+	local pid
+
+	for pid in "${SERVERS[@]}"; do
+		kill "$pid" 2>/dev/null
+	done
+	netbed_teardown
+}
+
+settings() {
+	printf '%s\n' "$1" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+}
+
+# start NAME CMD…: a server, outside.
+start() {
+	local ENTER name=$1
+	shift
+
+	enter
+	"${ENTER[@]}" "$@" >"$BED/server-$name.log" 2>&1 3>&- &
+	SERVERS+=($!)
+}
+
+# server PORT KIND: h2bed.py, outside.
+server() {
+	start "$1" /usr/bin/python3 "$NETBED/h2bed.py" "$BED" "$1" "$2"
+	wait_until -t 30 test -e "$BED/h2-ready-$1" || fail "$(cat "$BED/server-$1.log")"
+}
+
+h2() {
+	box curl -sS --http2 "$@"
+}
+
+@test 'a host whose server speaks HTTP/2 is offered it, and the token is set and removed from head, body and trailers' {
+	server 9001 tls
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}], network: {rules: [{host: "allowed.test:9001", credential: a}]}}'
+	out=$(h2 -i https://allowed.test:9001/secret)
+	has "$out" 'HTTP/2 200'
+	has "$out" 'you sent Bearer ***'
+	has "$out" 'x-shown-last: Bearer ***'
+	lacks "$out" "$A"
+	lacks "$out" alt-svc
+	has "$(cat "$BED/h2-requests.log")" "authorization=Bearer $A"
+}
+
+
+# raw: the cases of h2raw.py, inside.
+raw() {
+	cp "$NETBED/../attack/h2raw.py" "$WS"
+	box env "${H2_ENV[@]}" /usr/bin/python3 h2raw.py "$@"
+}
+
+@test 'grpcio: unary, streams of either side and of both, deadlines, cancelling, errors; a method that no rule allows is PERMISSION_DENIED' {
+	start grpc /usr/bin/python3 "$NETBED/grpcbed.py" server "$BED" 9003
+	wait_until -t 30 test -e "$BED/grpc-ready" || fail "$(cat "$BED/server-grpc.log")"
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}], network: {rules: [{host: "allowed.test:9003", methods: [POST], credential: a,
+		paths: [/bed.Echo/Unary, /bed.Echo/Token, /bed.Echo/Failing, /bed.Echo/Slow, /bed.Echo/ServerStream, /bed.Echo/ClientStream, /bed.Echo/Bidi]}]}}'
+	cp "$NETBED/grpcbed.py" "$WS"
+	out=$(box /usr/bin/python3 grpcbed.py client allowed.test:9003 Unary ServerStream ClientStream Bidi Denied Failing Token Deadline Cancel Unary)
+	has "$out" 'Unary: echo x x-last=yes'
+	has "$out" 'ServerStream: 0 x,1 x,2 x,3 x,4 x'
+	has "$out" 'ClientStream: 1000000'
+	has "$out" 'Bidi: echo m0,echo m1,echo m2,echo m3,echo m4'
+	has "$out" 'Denied: PERMISSION_DENIED ralph:'
+	has "$out" 'Failing: NOT_FOUND no such thing'
+	has "$out" 'Token: Bearer ********'
+	has "$out" 'Deadline: DEADLINE_EXCEEDED'
+	lacks "$out" "$A"
+	same 2 "$(grep -c '^Unary: echo' <<<"$out")"
+	has "$(cat "$BED/grpc.log")" "Unary Bearer $A"
+	lacks "$(cat "$BED/grpc.log")" 'Denied'
+	wait_until test 2 = "$(grep -c 'cancelled Slow' "$BED/grpc.log")"
+	event '"path":"/bed.Echo/Denied"' '"deny"'
+}
+
+@test 'curl, nghttp, Go, node and httpx speak HTTP/2 with an inspected host, and HTTP/1.1 as before' {
+	server 9001 tls
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}], network: {rules: [{host: "allowed.test:9001", credential: a}, {host: allowed.test, credential: a}]}}'
+	same 'hello over h2' "$(h2 https://allowed.test:9001/x)"
+	same '2 200' "$(h2 -o /dev/null -w '%{http_version} %{http_code}' https://allowed.test:9001/x)"
+	same '1.1 200' "$(h2 -o /dev/null -w '%{http_version} %{http_code}' https://allowed.test/x)"
+	same '2 200' "$(h2 -o /dev/null -w '%{http_version} %{http_code}' -T /etc/services https://allowed.test:9001/echo)"
+	same "$(cat /etc/services)" "$(h2 -T /etc/services https://allowed.test:9001/echo)"
+	same 'hello over h2' "$(direct nghttp https://allowed.test:9001/x)"
+	mkdir -p "$T/go"
+	cp "$NETBED/fetch.go" "$T/go/"
+	(cd "$T/go" && GOCACHE=$T/go/cache GO111MODULE=off CGO_ENABLED=0 go build -o "$WS/gofetch" fetch.go)
+	same 'hello over h2' "$(box ./gofetch https://allowed.test:9001/go)"
+	cat >"$WS/h2.js" <<'EOF'
+const c = require("http2").connect("https://allowed.test:9001", { ca: require("fs").readFileSync(process.env.SSL_CERT_FILE) });
+c.on("error", (e) => { console.log("failed", e.message); process.exit(1); });
+const r = c.request({ ":path": "/node", ":method": "POST" });
+let body = "";
+r.on("response", (h) => console.log(h[":status"]));
+r.on("data", (d) => { body += d; });
+r.on("end", () => { console.log(body.trim()); c.close(); });
+r.end("some bytes");
+EOF
+	same $'200\nhello over h2' "$(direct node h2.js)"
+	same 'HTTP/2 hello over h2' "$(box /usr/bin/python3 -c '
+import httpx, os
+with httpx.Client(http2=True, verify=os.environ["SSL_CERT_FILE"]) as c:
+    r = c.get("https://allowed.test:9001/httpx")
+    print(r.http_version, r.text.strip())')"
+	same 0 "$(grep -vc "authorization=Bearer $A" "$BED/h2-requests.log")"
+}
+
+@test 'nginx and nghttpd as servers' {
+	mkdir "$BED/www"
+	head -c 3000000 /dev/urandom >"$BED/www/big"
+	cat >"$BED/nginx.conf" <<EOF
+daemon off; master_process off; pid $BED/nginx.pid; error_log $BED/nginx.log;
+events {}
+http { access_log off; client_body_temp_path $BED/t1; proxy_temp_path $BED/t2; fastcgi_temp_path $BED/t3; uwsgi_temp_path $BED/t4; scgi_temp_path $BED/t5;
+server { listen 9004 ssl http2; ssl_certificate $BED/leaf.crt; ssl_certificate_key $BED/leaf.key; root $BED/www; } }
+EOF
+	start nginx nginx -c "$BED/nginx.conf"
+	start nghttpd nghttpd -d "$BED/www" 9005 "$BED/leaf.key" "$BED/leaf.crt"
+	settings '{network: {rules: [{host: "allowed.test:9004", paths: [/]}, {host: "allowed.test:9005", paths: [/]}]}}'
+	sum=$(sha256sum <"$BED/www/big")
+	for port in 9004 9005; do
+		wait_until bed curl -sSk -o /dev/null "https://127.0.0.1:$port/big" 2>/dev/null
+		same "$sum" "$(h2 "https://allowed.test:$port/big" | sha256sum)"
+		same '2 200' "$(h2 -o /dev/null -w '%{http_version} %{http_code}' "https://allowed.test:$port/big")"
+	done
+}
+
+@test 'HTTP/2 without TLS on a port that is read: to a server that speaks it, and translated to one that does not' {
+	server 9006 clear
+	settings '{network: {rules: [{host: "allowed.test:9006", methods: [GET], paths: [/]}, {host: "allowed.test:80", methods: [GET], paths: [/]}]}}'
+	same 'hello over h2' "$(box curl -sS --proxytunnel --http2-prior-knowledge http://allowed.test:9006/x)"
+	same '2 200' "$(box curl -sS --proxytunnel --http2-prior-knowledge -o /dev/null -w '%{http_version} %{http_code}' http://allowed.test/translated)"
+	same '2 403' "$(box curl -sS --proxytunnel --http2-prior-knowledge -o /dev/null -w '%{http_version} %{http_code}' -d x http://allowed.test/posted)"
+	has "$(cat "$BED/requests.log")" 'GET /translated allowed.test'
+	lacks "$(cat "$BED/requests.log")" posted
+}
+
+@test 'streams of two credentials, and of none, do not share a connection to the server' {
+	server 9001 tls
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}, {name: b, source: "env:TOKEN_B"}], network: {rules: [
+		{host: "allowed.test:9001", paths: [/a], credential: a}, {host: "allowed.test:9001", paths: [/b], credential: b},
+		{host: "allowed.test:9001", paths: [/open]}]}}'
+	out=$(h2 https://allowed.test:9001/a/1 https://allowed.test:9001/b/1 https://allowed.test:9001/open https://allowed.test:9001/a/2 https://allowed.test:9001/b/2)
+	same 5 "$(grep -c 'hello over h2' <<<"$out")"
+	same 3 "$(cut -d' ' -f1 "$BED/h2-conns.log" | sort -u | wc -l)"
+	for part in /a /b /open; do
+		same 1 "$(grep " $part" "$BED/h2-conns.log" | cut -d' ' -f1 | sort -u | wc -l)"
+	done
+	same 2 "$(grep -c "/a/. .*authorization=Bearer $A" "$BED/h2-requests.log")"
+	same 2 "$(grep -c "/b/. .*authorization=Bearer $B" "$BED/h2-requests.log")"
+	lacks "$(grep /open "$BED/h2-requests.log")" authorization
+}
+
+@test 'a refused stream has its own answer, and the connection lives on' {
+	server 9001 tls
+	settings '{network: {rules: [{host: "allowed.test:9001", methods: [GET], paths: [/open]}]}}'
+	out=$(h2 -w '%{http_code} %{num_connects}\n' -o /dev/null https://allowed.test:9001/open/1 -o /dev/null https://allowed.test:9001/closed -o /dev/null https://allowed.test:9001/open/2)
+	same $'200 1\n403 0\n200 0' "$out"
+	lacks "$(cat "$BED/h2-requests.log")" closed
+	event '"path":"/closed"' '"deny"'
+}
+
+@test 'a phantom, keys, cookies and fields that name another path do not reach the server, however often they are sent' {
+	server 9001 tls
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}], network: {rules: [{host: "allowed.test:9001", credential: a}]}}'
+	h2 -o /dev/null -H 'authorization: Bearer mine' -H 'authorization: Bearer other' -H 'x-api-key: k' -H 'cookie: a=b' -H 'x-http-method-override: PUT' \
+		-H 'x-original-url: /y' -H 'range: bytes=0-1' -H 'grpc-accept-encoding: gzip' https://allowed.test:9001/x
+	same 1 "$(grep -o authorization= "$BED/h2-requests.log" | wc -l)"
+	out=$(cat "$BED/h2-requests.log")
+	for part in mine other x-api-key cookie override original range grpc-accept; do
+		lacks "$out" "$part"
+	done
+}
+
+@test 'a stream of text arrives piece by piece, an early answer before its request, and a cut answer is cut' {
+	server 9001 tls
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}], network: {rules: [{host: "allowed.test:9001", credential: a}]}}'
+	# The second line comes only after the body has ended, and the body ends only after the first line came.
+	mkfifo "$T/body"
+	(
+		exec 9>"$T/body"
+		wait_until -t 20 grep -q first "$T/slow"
+		printf end >&9
+	) &
+	h2 -N -T . https://allowed.test:9001/slow <"$T/body" >"$T/slow"
+	wait $!
+	same $'first\nsecond' "$(cat "$T/slow")"
+	same early "$(head -c 2000000 /dev/zero | h2 -T - https://allowed.test:9001/early)"
+	must_fail h2 https://allowed.test:9001/cut
+	event '"path":"/cut"' '"error"'
+}
+
+@test 'conformance: frames, heads and HPACK that are wrong get the error that RFC 9113 and RFC 7541 have for them' {
+	server 9001 tls
+	settings '{network: {rules: [{host: "allowed.test:9001", paths: [/]}]}}'
+	H2_ENV=()
+	mapfile -t names < <(sed 's/: [a-z]* *[0-9]*$//' "$NETBED/../attack/h2-cases.txt")
+	same "$(cat "$NETBED/../attack/h2-cases.txt")" "$(raw "${names[@]}")"
+	# What the server saw is what was judged: the good ones, and nothing else.
+	same 'GET /x allowed.test:9001 0' "$(sort -u "$BED/h2-requests.log" | sed 's/ $//' | grep '^GET')"
+	same $'POST /x allowed.test:9001 1\nPOST /x allowed.test:9001 1 x-t=1\nPOST /x allowed.test:9001 5\nPOST /x allowed.test:9001 5 content-length=5' \
+		"$(sort -u "$BED/h2-requests.log" | sed 's/ $//' | grep '^POST')"
+}
+
+@test 'the same odd requests without TLS, translated to a server of HTTP/1.1' {
+	settings '{network: {rules: [{host: "allowed.test:8080", paths: [/]}]}}'
+	H2_ENV=(H2_TLS=0 H2_PORT=8080)
+	grep -v 'goaway' "$NETBED/../attack/h2-cases.txt" >"$T/cases"
+	mapfile -t names < <(sed 's/: [a-z]* *[0-9]*$//' "$T/cases")
+	same "$(cat "$T/cases")" "$(raw "${names[@]}")"
+	# Once the server is asked whether it speaks HTTP/2.
+	same '8080 PRI * None -' "$(grep -v -E '^8080 (GET|POST|HEAD) /x allowed.test:8080' "$BED/requests.log")"
+}
+
+@test 'floods of PING, SETTINGS, windows, priorities, empty frames, CONTINUATION and resets close the connection and are on record' {
+	server 9001 tls
+	settings '{network: {rules: [{host: "allowed.test:9001", paths: [/]}]}}'
+	H2_ENV=()
+	out=$(raw 'flood of PING' 'flood of SETTINGS' 'flood of WINDOW_UPDATE' 'flood of PRIORITY' 'flood of empty DATA' 'flood of CONTINUATION' 'rapid reset')
+	same 7 "$(grep -c -E 'goaway 11|closed' <<<"$out")"
+	event 'too many control frames of HTTP/2'
+	event 'resets too many streams'
+	same 'hello over h2' "$(h2 https://allowed.test:9001/x)"
+	has "$(raw '200 streams')" 'reset 7'
+	same 100 "$(grep -c 'GET /wait' "$BED/h2-requests.log")"
+}

@@ -1,0 +1,227 @@
+"""h2raw.py CASE…: frames of HTTP/2 that no library would send, from inside a sandbox.
+
+Each case is a connection of its own to $H2_HOST:$H2_PORT (by the proxy, with TLS where $H2_TLS is not 0). Prints a line for each: its name and what
+came of it: "status N", "reset CODE", "goaway CODE" or "closed".
+"""
+import os
+import socket
+import ssl
+import struct
+import sys
+
+import hpack
+
+HOST, PORT = os.environ.get("H2_HOST", "allowed.test"), int(os.environ.get("H2_PORT", "9001"))
+TLS = os.environ.get("H2_TLS", "1") != "0"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, PRIORITY, RST, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION = range(10)
+END_STREAM, END_HEADERS, PADDED, PRIO = 1, 4, 8, 32
+AUTHORITY = HOST if PORT in (80, 443) else f"{HOST}:{PORT}"
+
+
+def frame(kind, flags=0, stream=0, payload=b"", length=None):
+    n = len(payload) if length is None else length
+    return struct.pack(">I", n)[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def literal(name, value):
+    """A field that is not indexed, with whatever bytes."""
+    name, value = (x if isinstance(x, bytes) else x.encode("latin-1") for x in (name, value))
+    out = b"\x00"
+    for s in (name, value):
+        out += bytes([len(s)]) if len(s) < 127 else b"\x7f" + varint(len(s) - 127)
+        out += s
+    return out
+
+
+def varint(n):
+    out = b""
+    while n >= 128:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def pseudo(path="/x", method="GET", authority=AUTHORITY, scheme="https" if TLS else "http"):
+    return b"".join(literal(k, v) for k, v in ((":method", method), (":scheme", scheme), (":authority", authority), (":path", path)))
+
+
+def request(fields=b"", stream=1, flags=END_STREAM | END_HEADERS, **more):
+    return frame(HEADERS, flags, stream, pseudo(**more) + fields)
+
+
+def get(*fields, **more):
+    return request(b"".join(literal(k, v) for k, v in fields), **more)
+
+
+def post(body, *fields, length=None, **more):
+    lengths = [] if length is None else [("content-length", str(length))]
+    return get(*lengths, *fields, method="POST", flags=END_HEADERS, **more) + frame(DATA, END_STREAM, 1, body)
+
+
+many = 20000
+# name: bytes behind the preface and SETTINGS
+CASES = {
+    # Generic: what every server must take.
+    "get": get(),
+    "get padded": frame(HEADERS, END_STREAM | END_HEADERS | PADDED, 1, b"\x04" + pseudo() + b"\0" * 4),
+    "get with priority": frame(HEADERS, END_STREAM | END_HEADERS | PRIO, 1, b"\0\0\0\0\x10" + pseudo()),
+    "get in continuation": frame(HEADERS, END_STREAM, 1, pseudo()[:9]) + frame(CONTINUATION, END_HEADERS, 1, pseudo()[9:]),
+    "post": post(b"hello", length=5),
+    "post without length": post(b"hello"),
+    "unknown frame": frame(77, 0, 0, b"x") + get(),
+    "unknown setting": frame(SETTINGS, 0, 0, b"\x00\xff\0\0\0\1") + get(),
+    "head": get(method="HEAD"),
+    "trailers": get(method="POST", flags=END_HEADERS) + frame(DATA, 0, 1, b"a") +
+                frame(HEADERS, END_STREAM | END_HEADERS, 1, literal("x-t", "1")),
+    # The request, as HTTP/1.1 could read it differently.
+    "upper-case name": get(("X-A", "1")),
+    "name with a space": get(("x a", "1")),
+    "name with a colon": get(("x:a", "1")),
+    "empty name": get(("", "1")),
+    "CR in a value": get(("x-a", "1\r")),
+    "LF in a value": get(("x-a", "1\nx-b: 2")),
+    "CRLF in a value": get(("x-a", "1\r\nGET /secret HTTP/1.1\r\nhost: allowed.test\r\n\r\n")),
+    "NUL in a value": get(("x-a", "1\0")),
+    "blank before a value": get(("x-a", " 1")),
+    "CRLF in the path": get(path="/x HTTP/1.1\r\nhost: evil.test\r\n\r\n"),
+    "space in the path": get(path="/x y"),
+    "path without a slash": get(path="x"),
+    "empty path": get(path=""),
+    "absolute path": get(path="http://evil.test/"),
+    "CRLF in the method": get(method="GET / HTTP/1.1\r\nx: "),
+    "CRLF in the authority": get(authority=AUTHORITY + "\r\nx: y"),
+    "userinfo in the authority": get(authority="a@" + AUTHORITY),
+    "another authority": get(authority="other.test"),
+    "another host": get(("host", "other.test")),
+    "two hosts": get(("host", AUTHORITY), ("host", AUTHORITY)),
+    "another scheme": get(scheme="http" if TLS else "https"),
+    "no method": frame(HEADERS, 5, 1, literal(":scheme", "https") + literal(":path", "/x") + literal(":authority", AUTHORITY)),
+    "two paths": frame(HEADERS, 5, 1, pseudo() + literal(":path", "/y")),
+    "late pseudo-field": frame(HEADERS, 5, 1, literal("a", "b") + pseudo()),
+    "unknown pseudo-field": frame(HEADERS, 5, 1, pseudo() + literal(":x", "y")),
+    "status in a request": frame(HEADERS, 5, 1, pseudo() + literal(":status", "200")),
+    "connection": get(("connection", "close")),
+    "keep-alive": get(("keep-alive", "1")),
+    "transfer-encoding": get(("transfer-encoding", "chunked")),
+    "upgrade": get(("upgrade", "websocket")),
+    "te": get(("te", "gzip")),
+    "two lengths": post(b"hello", ("content-length", "5"), length=5),
+    "length with a sign": post(b"hello", length="+5"),
+    "length is a list": post(b"hello", length="5, 5"),
+    "body is shorter": post(b"hell", length=5),
+    "body is longer": post(b"hello!", length=5),
+    "length without a body": get(("content-length", "5")),
+    "pseudo-field in trailers": get(method="POST", flags=END_HEADERS) + frame(HEADERS, 5, 1, literal(":path", "/y")),
+    "length in trailers": get(method="POST", flags=END_HEADERS) + frame(HEADERS, 5, 1, literal("content-length", "9")),
+    "override in trailers": get(method="POST", flags=END_HEADERS) + frame(DATA, 0, 1, b"a") +
+                            frame(HEADERS, 5, 1, literal("x-http-method-override", "PUT")),
+    "connect": frame(HEADERS, END_HEADERS, 1, literal(":method", "CONNECT") + literal(":authority", AUTHORITY)),
+    "extended connect": frame(HEADERS, END_HEADERS, 1, pseudo(method="CONNECT") + literal(":protocol", "websocket")),
+    "trace": get(method="TRACE"),
+    "head of 70 KiB": frame(HEADERS, 0, 1, pseudo() + literal("a", "x" * 16000)) +
+                      b"".join(frame(CONTINUATION, 4 * (i == 4), 1, literal("a", "x" * 13000)) for i in range(5)),
+    # Frames.
+    "DATA on stream 0": frame(DATA, 0, 0, b"x"),
+    "DATA on an idle stream": frame(DATA, 0, 1, b"x"),
+    "HEADERS on stream 0": frame(HEADERS, 5, 0, pseudo()),
+    "HEADERS on an even stream": get(stream=2),
+    "padding longer than the frame": frame(HEADERS, 5 | PADDED, 1, b"\xff" + pseudo()),
+    "SETTINGS on a stream": frame(SETTINGS, 0, 1),
+    "SETTINGS of 5 bytes": frame(SETTINGS, 0, 0, b"\0" * 5),
+    "SETTINGS ack with bytes": frame(SETTINGS, 1, 0, b"\0" * 6),
+    "ENABLE_PUSH 2": frame(SETTINGS, 0, 0, b"\0\2\0\0\0\2"),
+    "window above 2^31": frame(SETTINGS, 0, 0, b"\0\4\xff\xff\xff\xff"),
+    "frame size of 1": frame(SETTINGS, 0, 0, b"\0\5\0\0\0\1"),
+    "PING of 7 bytes": frame(PING, 0, 0, b"\0" * 7),
+    "PING on a stream": frame(PING, 0, 1, b"\0" * 8),
+    "WINDOW_UPDATE of 0": frame(WINDOW, 0, 0, b"\0\0\0\0"),
+    "WINDOW_UPDATE over 2^31": frame(WINDOW, 0, 0, b"\x7f\xff\xff\xff") * 2,
+    "RST_STREAM on an idle stream": frame(RST, 0, 1, b"\0\0\0\1"),
+    "RST_STREAM of 3 bytes": get() + frame(RST, 0, 1, b"\0\0\1"),
+    "PUSH_PROMISE of a client": get(flags=END_HEADERS) + frame(PUSH, 4, 1, b"\0\0\0\2" + pseudo()),
+    "CONTINUATION without HEADERS": frame(CONTINUATION, 4, 1, pseudo()),
+    "another frame within a head": frame(HEADERS, 1, 1, pseudo()[:5]) + frame(PING, 0, 0, b"\0" * 8),
+    "a frame of 17 KiB": frame(DATA, 0, 1, b"x" * 17000),
+    "HEADERS that depends on itself": frame(HEADERS, 5 | PRIO, 1, b"\0\0\0\1\x10" + pseudo()),
+    # HPACK.
+    "index 0": frame(HEADERS, 5, 1, b"\x80"),
+    "index beyond the table": frame(HEADERS, 5, 1, b"\xff\x7f"),
+    "integer without an end": frame(HEADERS, 5, 1, b"\xff" + b"\xff" * 12),
+    "huffman with EOS": frame(HEADERS, 5, 1, b"\x00\x84\xff\xff\xff\xff\x01a"),
+    "table size above ours": frame(HEADERS, 5, 1, b"\x3f\xff\xff\x7f" + pseudo()),
+    "table size behind a field": frame(HEADERS, 5, 1, pseudo() + b"\x20"),
+    "string beyond the block": frame(HEADERS, 5, 1, b"\x00\x7f\xff\x01a"),
+    # Floods.
+    "flood of PING": frame(PING, 0, 0, b"\0" * 8) * many,
+    "flood of SETTINGS": frame(SETTINGS) * many,
+    "flood of WINDOW_UPDATE": frame(WINDOW, 0, 0, b"\0\0\0\1") * many,
+    "flood of PRIORITY": frame(PRIORITY, 0, 1, b"\0\0\0\0\x10") * many,
+    "flood of empty DATA": get(method="POST", flags=END_HEADERS) + frame(DATA, 0, 1) * many,
+    "flood of CONTINUATION": frame(HEADERS, 1, 1, pseudo()) + frame(CONTINUATION, 0, 1) * many,
+    "rapid reset": b"".join(get(stream=2 * i + 1) + frame(RST, 0, 2 * i + 1, b"\0\0\0\x08") for i in range(3000)),
+    "200 streams": b"".join(get(stream=2 * i + 1, path="/wait") for i in range(200)),
+}
+
+
+def connect():
+    proxy = (os.environ.get("https_proxy") or os.environ["HTTPS_PROXY"]).split("//")[1].strip("/")
+    host, _, port = proxy.rpartition(":")
+    s = socket.create_connection((host.strip("[]"), int(port)), 20)
+    s.sendall(f"CONNECT {HOST}:{PORT} HTTP/1.1\r\nHost: {HOST}:{PORT}\r\n\r\n".encode())
+    got = b""
+    while b"\r\n\r\n" not in got:
+        piece = s.recv(1)
+        if not piece:
+            raise OSError("the proxy closed")
+        got += piece
+    if not TLS:
+        return s
+    c = ssl.create_default_context()
+    c.set_alpn_protocols(["h2"])
+    return c.wrap_socket(s, server_hostname=HOST)
+
+
+def outcome(s):
+    """The first thing that says what became of the case."""
+    data, decoder, reset = b"", hpack.Decoder(), None
+    while True:
+        while len(data) >= 9:
+            n, kind, flags = int.from_bytes(data[:3], "big"), data[3], data[4]
+            stream = int.from_bytes(data[5:9], "big")
+            if len(data) < 9 + n:
+                break
+            payload, data = data[9:9 + n], data[9 + n:]
+            if kind == HEADERS:
+                fields = dict(decoder.decode(payload, raw=True))
+                if not fields[b":status"].startswith(b"1"):
+                    return "status " + fields[b":status"].decode()
+            elif kind == RST:
+                return f"reset {int.from_bytes(payload, 'big')}"
+            elif kind == GOAWAY:
+                return f"goaway {int.from_bytes(payload[4:8], 'big')}"
+        piece = s.recv(65536)
+        if not piece:
+            return "closed"
+        data += piece
+
+
+def run(name):
+    s = connect()
+    s.settimeout(20)
+    try:
+        s.sendall(PREFACE + frame(SETTINGS) + CASES[name])
+    except OSError:
+        pass
+    try:
+        return outcome(s)
+    except ConnectionError:
+        return "closed"
+    except TimeoutError:
+        return "silence"
+    finally:
+        s.close()
+
+
+for case in sys.argv[1:] or CASES:
+    print(f"{case}: {run(case)}", flush=True)
