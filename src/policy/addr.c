@@ -74,10 +74,9 @@ static bool prefix_equal(const uint8_t *a, const uint8_t *b, unsigned len)
 	unsigned whole = len / 8, rest = len % 8;
 	uint8_t mask = (uint8_t)(0xff00 >> rest);
 
-	/* Nearly every row of a table differs here. */
-	if (whole && a[0] != b[0])
-		return false;
-	return memcmp(a, b, whole) == 0 && (rest == 0 || ((a[whole] ^ b[whole]) & mask) == 0);
+	/* Nearly every row of a table differs in its first byte. */
+	return (!whole || a[0] == b[0]) && memcmp(a, b, whole) == 0 &&
+	       (rest == 0 || ((a[whole] ^ b[whole]) & mask) == 0);
 }
 
 bool cidr_contains(const struct cidr *c, const struct ip *ip)

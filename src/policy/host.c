@@ -1,5 +1,6 @@
 #include "policy/host.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LABEL_MAX 63
@@ -216,22 +217,10 @@ bool host_equal(const struct host *a, const struct host *b)
 
 void host_format(const struct host *h, uint16_t port, char ret[static HOST_PORT_TEXT_SIZE])
 {
-	char *p = ret, digits[5];
-	size_t at = sizeof(digits);
+	bool v6 = h->kind == HOST_IP6;
 
-	/* By hand, as for each request: printf would take longer than the rest of its head. */
-	if (h->kind == HOST_IP6)
-		*p++ = '[';
-	p = mempcpy(p, h->name, h->len);
-	if (h->kind == HOST_IP6)
-		*p++ = ']';
-	*p++ = ':';
-	do {
-		digits[--at] = (char)('0' + port % 10);
-		port /= 10;
-	} while (port);
-	p = mempcpy(p, digits + at, sizeof(digits) - at);
-	*p = '\0';
+	(void)snprintf(ret, HOST_PORT_TEXT_SIZE, "%s%s%s:%u", v6 ? "[" : "", h->name, v6 ? "]" : "",
+		       port);
 }
 
 static bool in_table(const struct host *h, const char *const *names, size_t n)

@@ -46,8 +46,12 @@ static int write_head(struct conn *c, const struct http1_head *h, const struct e
 		e.body = HTTP1_BODY_LENGTH;
 		e.length = edits->length;
 	}
-	host_format(&c->host, c->port, authority);
-	if (c->port == standard)
+	/* The usual case without printf, which would take longer than the rest of the head. */
+	if (c->port == standard && c->host.kind == HOST_NAME)
+		memcpy(authority, c->host.name, c->host.len + 1u);
+	else
+		host_format(&c->host, c->port, authority);
+	if (c->port == standard && c->host.kind != HOST_NAME)
 		*strrchr(authority, ':') = '\0';
 	e.host = slice_of(authority);
 	if (c->x->target)

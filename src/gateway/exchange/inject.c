@@ -110,12 +110,6 @@ static struct injected *remember(const struct conn *c, struct gw_header *h)
 	return slot;
 }
 
-/* Is the head that was read last still c's? */
-static bool is_head_of(const struct conn *c)
-{
-	return c->gw->head.of && c->gw->head.of == c->flow;
-}
-
 /*
  * Keeps the bytes of c's head, and returns how many of them are still in c->in. A head that came
  * without more changes hands, so that what was read of it points where it did.
@@ -139,7 +133,7 @@ static struct http1_head *head_of(struct conn *c)
 {
 	const struct buf *b = &c->x->guard->head;
 
-	if (is_head_of(c))
+	if (c->gw->head.of && c->gw->head.of == c->flow)
 		return &c->gw->head;
 	http1_reset(&c->gw->head);
 	return http1_parse_request(b->data, b->len, &c->gw->head) > 0 ? &c->gw->head : NULL;
@@ -156,27 +150,9 @@ static void send_with(struct conn *c, struct injected *in, struct http1_head *h,
 
 static void on_header(struct ask *a, struct wire_msg *m);
 
-/* Does not change gw->head, which may hold the server's answer by now. */
-static char *content_type_of(const struct conn *c)
-{
-	const struct buf *kept = &c->x->guard->head;
-	struct http1_head again;
-	const struct http1_head *h = is_head_of(c) ? &c->gw->head : &again;
-	const struct http1_field *f;
-
-	if (h == &again) {
-		http1_reset(&again);
-		if (http1_parse_request(kept->data, kept->len, &again) <= 0)
-			return NULL;
-	}
-	f = http1_find(h, "content-type");
-	return f ? xstrndup(f->value.p, f->value.n) : NULL;
-}
-
 static int put_ask(struct conn *c, bool wait)
 {
 	struct response_guard *g = c->x->guard;
-	cleanup_free char *content_type = content_type_of(c);
 	char digest[SPOOL_HEX] = "";
 	struct gw_header_ask ask = {
 		.credential = c->x->credential,
@@ -184,7 +160,7 @@ static int put_ask(struct conn *c, bool wait)
 		.port = c->port,
 		.method = c->x->method,
 		.target = c->x->target ? c->x->target : "/",
-		.content_type = content_type ? content_type : "",
+		.content_type = g->content_type ? g->content_type : "",
 		.body_sha256 = digest,
 		.rejected = g->rejected && !g->newer,
 	};
@@ -440,6 +416,7 @@ static void start_metered(struct conn *c)
 void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 {
 	struct http1_head *h = &c->gw->head;
+	const struct http1_field *type = http1_find(h, "content-type");
 	const char *why = objection(c);
 	struct exchange *x = c->x;
 	struct injected *known;
@@ -460,6 +437,7 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 	g = x->guard = response_guard_new(c->gw, route);
 	g->carries = true;
 	g->trust = route ? route : trust_of(c);
+	g->content_type = type ? xstrndup(type->value.p, type->value.n) : NULL;
 	head_len = keep_head(c, head_len);
 	g->body.max = BODY_KEPT_MAX;
 	g->whole = x->request.done;

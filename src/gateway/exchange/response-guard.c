@@ -33,6 +33,7 @@ void response_guard_free(struct response_guard *g)
 	if (!g)
 		return;
 	buf_done(&g->head);
+	free(g->content_type);
 	buf_done(&g->limits);
 	spool_done(&g->body);
 	scrub_done(&g->scrub);

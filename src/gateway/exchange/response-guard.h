@@ -28,7 +28,8 @@ struct response_guard {
 	bool metered;			 /* its tokens are reserved before it is sent, */
 	uint32_t reservation;		 /* and are by now, with this question; 0: not yet */
 	const struct gw_route *trust;	 /* the route whose certificates count; NULL: all */
-	struct buf head;		 /* of the request, as it came */
+	struct buf head;		 /* of the request, as it came, */
+	char *content_type;		 /* and what it says of its body, or NULL */
 	struct spool body;		 /* its payload, as far as it is kept */
 	bool whole;			 /* all of the payload is there */
 	bool replay;			 /* it is sent from the kept copy, */
