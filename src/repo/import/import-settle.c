@@ -151,6 +151,7 @@ static const char *look_at(struct settling *s, const struct import_row *row)
 	import_look(s->im, row, &look);
 	look.failed = look.failed && !(links && files);
 	look.links = look.links && !links;
+	look.below = look.below && !files;
 	/* A submodule has its row there. */
 	if (files || (links && look.n_paths == 1 && streq(look.paths.v[0], ".gitmodules")))
 		look.n_paths = 0;

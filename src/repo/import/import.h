@@ -140,6 +140,7 @@ int import_check(struct import *im, struct err *err);
 #define IMPORT_LOOK_MAX 100 /* paths that are named; more are counted */
 struct import_look {
 	bool links;  /* a commit adds a submodule */
+	bool below;  /* a commit moves a submodule to one that is held there */
 	bool failed; /* something could not be looked at */
 	/* Files that the host runs, as they are shown, and the host's use of each. */
 	struct strv paths, why;
