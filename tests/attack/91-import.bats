@@ -270,9 +270,34 @@ lib() {
 	same start "$(git log -1 --format=%s)"
 	git submodule --quiet update
 	[ ! -e lib/.vscode ]
+	has "$(ralph diff "import-${WS##*-}")" '# modules/lib: heads/main'
+	run ralph apply "import-${WS##*-}"
+	same 1 "$status"
+	has "$output" 'lib: main: it changes files'
+	has "$output" 'main: it moves a submodule to commits that are held'
+	same start "$(git log -1 --format=%s)"
 	# Ordinary work in it comes through.
 	within 'git reset -q --hard HEAD~1; cd lib; git reset -q --hard HEAD~1; echo 1 >f; git add .; git commit -qm good; cd ..; git add lib
 		git commit -qm bumped'
 	same bumped "$(git log -1 --format=%s)"
 	same good "$(git -C lib log -1 --format=%s main)"
+}
+
+@test 'what is held in a submodule is taken with the rest by apply --protected, or dropped' {
+	local name="import-${WS##*-}"
+
+	lib
+	within 'cd lib; git checkout -q -B main; mkdir .vscode; echo tasks >.vscode/tasks.json; git add .; git commit -qm tasks; cd ..
+		git add lib; git commit -qm bump'
+	run ralph apply --protected "$name"
+	same 0 "$status"
+	has "$output" 'lib: main: taken'
+	same tasks "$(git -C lib log -1 --format=%s main)"
+	same bump "$(git log -1 --format=%s)"
+	lacks "$(git -C lib for-each-ref)" "refs/ralph/$name/heads"
+	within 'cd lib; echo more >.envrc; git add .; git commit -qm more'
+	has "$(git -C lib for-each-ref)" "refs/ralph/$name/heads/main"
+	ralph apply --drop "$name"
+	lacks "$(git -C lib for-each-ref)" "refs/ralph/$name/heads"
+	same tasks "$(git -C lib log -1 --format=%s main)"
 }
