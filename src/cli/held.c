@@ -1,6 +1,7 @@
 #include "cli/held.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text/term.h"
 #include "compose/build.h"
@@ -64,6 +65,22 @@ int held_ask(struct cli *cli, const struct held *h, const char *const *args, jso
 		strv_push(&all, *args);
 	strv_extend(&all, &h->named);
 	return git_repo_ask(&h->places, (const char *const *)all.v, ret, &cli->err);
+}
+
+void held_print_ref(const json_t *row, FILE *out)
+{
+	static const char below[] = "modules/", branch[] = "heads/";
+	const char *module = json_string_value(json_object_get(row, "module"));
+	const char *ref = json_string_value(json_object_get(row, "ref"));
+
+	if (module) {
+		bool plain = strncmp(module, below, strlen(below)) == 0;
+
+		term_puts(out, plain ? module + strlen(below) : module);
+		(void)fputs(": ", out);
+	}
+	term_puts(out,
+		  ref && strncmp(ref, branch, strlen(branch)) == 0 ? ref + strlen(branch) : ref);
 }
 
 void held_print_protected(const json_t *row, const char *indent, FILE *out)

@@ -23,6 +23,8 @@ void held_done(struct held *h);
 /* Asks `repo`; see git_repo_ask(). The words are followed by what settings name. */
 int held_ask(struct cli *cli, const struct held *h, const char *const *args, json_t **ret);
 
+/* "lib: main" of a row of `repo held` or `repo settle`. */
+void held_print_ref(const json_t *row, FILE *out);
 /* The files of a row of `repo held` that the host runs, a line each. */
 void held_print_protected(const json_t *row, const char *indent, FILE *out);
 

@@ -43,9 +43,17 @@ static void event(const struct git_news *n, const char *type, const json_t *row)
 	events_link_limited(n->sup, type, j);
 }
 
+/* References of a submodule have its name, too. */
+static char *key_of(const json_t *row)
+{
+	const char *module = text(row, "module");
+
+	return xasprintf("%s%s%s", module, *module ? ": " : "", text(row, "ref"));
+}
+
 static void take_one(struct git_news *n, json_t *row)
 {
-	const char *ref = text(row, "ref");
+	cleanup_free char *ref = key_of(row);
 	const json_t *before = json_object_get(n->taken, ref);
 	cleanup_json json_t *sum = json_deep_copy(row);
 
@@ -60,22 +68,40 @@ static void take_one(struct git_news *n, json_t *row)
 
 static void hold_one(struct git_news *n, json_t *row)
 {
+	cleanup_free char *ref = key_of(row);
+
 	if (!json_is_true(json_object_get(row, "new")))
 		return;
 	event(n, "git-held", row);
-	(void)json_object_set(n->held, text(row, "ref"), row);
+	(void)json_object_set(n->held, ref, row);
+}
+
+static void take_rows(struct git_news *n, const json_t *answer, const char *module)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "taken"), i, row) {
+		if (module)
+			(void)json_object_set_new(row, "module", json_text(module));
+		take_one(n, row);
+	}
+	json_array_foreach (json_object_get(answer, "held"), i, row) {
+		if (module)
+			(void)json_object_set_new(row, "module", json_text(module));
+		hold_one(n, row);
+	}
 }
 
 void git_news_take(struct git_news *n, const json_t *answer)
 {
 	const json_t *head = json_object_get(answer, "head_held");
-	json_t *row;
+	json_t *module;
 	size_t i;
 
-	json_array_foreach (json_object_get(answer, "taken"), i, row)
-		take_one(n, row);
-	json_array_foreach (json_object_get(answer, "held"), i, row)
-		hold_one(n, row);
+	json_array_foreach (json_object_get(answer, "modules"), i, module)
+		take_rows(n, module, text(module, "module"));
+	take_rows(n, answer, NULL);
 	if (text(answer, "head")[0]) {
 		free(n->head);
 		n->head = xstrdup(text(answer, "head"));
@@ -140,17 +166,27 @@ static char *held_line(const struct git_news *n, const char *ref, const json_t *
 typedef char *line_fn(const struct git_news *n, const char *ref, const json_t *row);
 typedef void tell_fn(struct supervisor *s, const char *text);
 
+static void tell_row(struct git_news *n, const json_t *row, line_fn *fn, tell_fn *tell)
+{
+	static const char below[] = "modules/";
+	const char *module = text(row, "module");
+	cleanup_free char *line = fn(n, text(row, "ref"), row), *whole = NULL;
+
+	if (strncmp(module, below, strlen(below)) == 0)
+		module += strlen(below);
+	whole = *module ? xasprintf("submodule %s: %s", module, line) : take_ptr(line);
+	tell(n->sup, whole);
+}
+
 static void tell_all(struct git_news *n, json_t *rows, line_fn *fn, tell_fn *tell)
 {
-	const char *ref;
+	const char *key;
 	json_t *row;
 	size_t i = 0;
 
-	json_object_foreach (rows, ref, row) {
-		cleanup_free char *line = i < LINES_MAX ? fn(n, ref, row) : NULL;
-
-		if (line)
-			tell(n->sup, line);
+	json_object_foreach (rows, key, row) {
+		if (i < LINES_MAX)
+			tell_row(n, row, fn, tell);
 		i++;
 	}
 	if (i > LINES_MAX) {

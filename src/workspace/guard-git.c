@@ -123,8 +123,12 @@ void guard_git(struct finder *f, enum protect_base base, const char *dir, const 
 /* The git directory that a .git file or link leads to counts where it can be written inside. */
 static void guard_pointed(struct finder *f, const char *parent, const char *dir)
 {
+	const struct guard_input *in = f->in;
 	bool linked = is_there(f, dir, "commondir", S_IFREG);
 
+	/* A submodule has a private git directory as well, and settings that still name programs. */
+	if (in->private && in->git && path_under(dir, in->git->common))
+		guard_named(f, dir, parent);
 	if (is_there(f, dir, "HEAD", S_IFREG))
 		guard_git(f, linked ? PROTECT_WORKTREE : PROTECT_GIT, dir, parent);
 }

@@ -117,6 +117,24 @@ static void on_program(enum gitprogram kind, const char *word, void *arg)
 
 static int read_settings(struct named *n, const char *path);
 
+/* git reads a file of the tree as soon as it is there, and nothing can be mounted in its place. */
+static void include(struct named *n, const char *path)
+{
+	const struct guard_input *in = n->f->in;
+	int r = n->depth < INCLUDE_DEPTH ? read_settings(n, path) : 0;
+
+	note(n, GITPROGRAM_FILE, path);
+	if (r == 0 || !path_under(path, in->dir) ||
+	    (in->covered && path_under(path, in->covered)) ||
+	    (in->git && path_under(path, in->git->common)))
+		return;
+	finder_refuse(
+		n->f,
+		"your git settings include '%s', which cannot be read (%s): the agent could make "
+		"it; create the file, or remove include.path",
+		path, strerror(-r));
+}
+
 static bool on_entry(const struct gitconfig_entry *e, void *arg)
 {
 	struct named *n = arg;
@@ -125,9 +143,7 @@ static bool on_entry(const struct gitconfig_entry *e, void *arg)
 	    streq(e->key, "path") && e->value && e->value[0]) {
 		cleanup_free char *path = absolute(n, n->dir, e->value);
 
-		note(n, GITPROGRAM_FILE, path);
-		if (n->depth < INCLUDE_DEPTH)
-			(void)read_settings(n, path);
+		include(n, path);
 	} else {
 		gitprograms_each(e, on_program, n);
 	}

@@ -183,6 +183,7 @@ brings() {
 	git config filter.x.clean 'sh scripts/clean.sh %f'
 	git config alias.x '!./bin/x'
 	git config include.path ../.gitconfig
+	touch .gitconfig
 	for path in tools/hooks/pre-commit scripts/clean.sh bin/x .gitconfig TOOLS/hooks/pre-push; do
 		brings "$path"
 		has "$(cat "$T/said")" "your host runs: $path (a program that your git settings name)"
@@ -222,4 +223,81 @@ brings() {
 	within '(while :; do for f in /tmp/*/*; do [ -p "$f" ] || { rm -f "$f" && mkfifo "$f"; }; done; done) >/dev/null 2>&1 &
 		echo 2 >n; git commit -qam two'
 	same two "$(git log -1 --format=%s)"
+}
+
+@test 'git settings that include a file of the tree which is not there: nothing starts, and it is said' {
+	git config include.path ../.gitinc
+	run ralph run --rm -- touch ran
+	same 2 "$status"
+	has "$output" "include '$WS/.gitinc', which cannot be read"
+	[ ! -e ran ]
+	touch .gitinc
+	ralph run --rm -- sh -c '! echo evil >.gitinc' 2>/dev/null
+	same '' "$(cat .gitinc)"
+}
+
+# lib: a submodule of the user's.
+lib() {
+	git init -q -b main "$T/lib"
+	git -C "$T/lib" -c user.name=x -c user.email=x@y commit -q --allow-empty -m lib
+	git -c protocol.file.allow=always submodule --quiet add "$T/lib" lib
+	git commit -q -m start
+}
+
+@test 'hooks that settings of a submodule name are not written or made' {
+	lib
+	git -C lib config core.hooksPath hooks
+	git -C lib config user.name x
+	git -C lib config user.email x@y
+	mkdir lib/hooks
+	printf '#!/bin/sh\n' >lib/hooks/post-commit
+	chmod +x lib/hooks/post-commit
+	within 'for h in pre-commit post-commit; do { printf "#!/bin/sh\ntouch $CANARY\n" >lib/hooks/$h && chmod +x lib/hooks/$h; } 2>/dev/null || :; done'
+	git -C lib commit -q --allow-empty -m mine
+	[ ! -e "$T/canary" ]
+	rm -r lib/hooks
+	within 'mkdir -p lib/hooks; printf "#!/bin/sh\ntouch $CANARY\n" >lib/hooks/post-commit; chmod +x lib/hooks/post-commit'
+	git -C lib commit -q --allow-empty -m mine
+	[ ! -e "$T/canary" ]
+}
+
+@test 'a commit that moves a submodule to a commit which is held there is held, and both are told' {
+	lib
+	within 'cd lib; git checkout -q -B main; mkdir .vscode; echo evil >.vscode/tasks.json; git add .; git commit -qm evil; cd ..
+		git add lib; git commit -qm bump'
+	has "$(cat "$T/said")" "submodule lib: 1 commit on 'main' is held: it changes files that your host runs: .vscode/tasks.json"
+	has "$(cat "$T/said")" 'it moves a submodule to commits that are held'
+	same start "$(git log -1 --format=%s)"
+	git submodule --quiet update
+	[ ! -e lib/.vscode ]
+	has "$(ralph diff "import-${WS##*-}")" '# modules/lib: heads/main'
+	run ralph apply "import-${WS##*-}"
+	same 1 "$status"
+	has "$output" 'lib: main: it changes files'
+	has "$output" 'main: it moves a submodule to commits that are held'
+	same start "$(git log -1 --format=%s)"
+	# Ordinary work in it comes through.
+	within 'git reset -q --hard HEAD~1; cd lib; git reset -q --hard HEAD~1; echo 1 >f; git add .; git commit -qm good; cd ..; git add lib
+		git commit -qm bumped'
+	same bumped "$(git log -1 --format=%s)"
+	same good "$(git -C lib log -1 --format=%s main)"
+}
+
+@test 'what is held in a submodule is taken with the rest by apply --protected, or dropped' {
+	local name="import-${WS##*-}"
+
+	lib
+	within 'cd lib; git checkout -q -B main; mkdir .vscode; echo tasks >.vscode/tasks.json; git add .; git commit -qm tasks; cd ..
+		git add lib; git commit -qm bump'
+	run ralph apply --protected "$name"
+	same 0 "$status"
+	has "$output" 'lib: main: taken'
+	same tasks "$(git -C lib log -1 --format=%s main)"
+	same bump "$(git log -1 --format=%s)"
+	lacks "$(git -C lib for-each-ref)" "refs/ralph/$name/heads"
+	within 'cd lib; echo more >.envrc; git add .; git commit -qm more'
+	has "$(git -C lib for-each-ref)" "refs/ralph/$name/heads/main"
+	ralph apply --drop "$name"
+	lacks "$(git -C lib for-each-ref)" "refs/ralph/$name/heads"
+	same tasks "$(git -C lib log -1 --format=%s main)"
 }

@@ -68,9 +68,7 @@ static const char *text_of(const json_t *row, const char *key)
 
 static void print_row(FILE *out, const json_t *row, const char *key)
 {
-	const char *ref = text_of(row, "ref");
-
-	term_puts(out, strncmp(ref, "heads/", 6) == 0 ? ref + 6 : ref);
+	held_print_ref(row, out);
 	(void)fputs(": ", out);
 	term_puts(out, text_of(row, key));
 	(void)fputc('\n', out);
@@ -110,9 +108,10 @@ static int show_protected(struct cli *cli, const struct apply_args *args, const 
 	json_array_foreach (json_object_get(j, "held"), i, row) {
 		size_t files = json_array_size(json_object_get(row, "protected"));
 
-		if (files == 0 || (*ref && !streq(ref, text_of(row, "ref"))))
+		if (files == 0 ||
+		    (*ref && (!streq(ref, text_of(row, "ref")) || json_object_get(row, "module"))))
 			continue;
-		term_puts(stderr, text_of(row, "ref"));
+		held_print_ref(row, stderr);
 		(void)fputs(" changes files that your host runs:\n", stderr);
 		held_print_protected(row, "  ", stderr);
 		n += files;

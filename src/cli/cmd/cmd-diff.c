@@ -30,7 +30,13 @@ static const struct opt diff_opts[] = {
 /* "# heads/main: 2 commits ahead of yours, 1 behind": no part of the patch. */
 static void print_head(const json_t *row)
 {
+	const char *module = json_string_value(json_object_get(row, "module"));
+
 	(void)fputs("# ", stdout);
+	if (module) {
+		term_puts(stdout, module);
+		(void)fputs(": ", stdout);
+	}
 	term_puts(stdout, json_string_value(json_object_get(row, "ref")));
 	if (json_object_get(row, "ahead"))
 		(void)printf(": %lld commits ahead of yours, %lld behind",
@@ -42,13 +48,15 @@ static void print_head(const json_t *row)
 }
 
 /* ret NULL: on stdout; else the caller frees it. */
-static int show(struct cli *cli, const struct held *h, const char *name, const char *ref,
+static int show(struct cli *cli, const struct held *h, const char *name, const json_t *row,
 		const char *flags, char **ret)
 {
 	cleanup_free char *program = places_program(&h->places, "repo");
+	const char *ref = json_string_value(json_object_get(row, "ref"));
+	const char *root = json_string_value(json_object_get(row, "root"));
 	char *argv[] = {program,
 			"show",
-			h->root,
+			root ? (char *)(uintptr_t)root : h->root,
 			(char *)(uintptr_t)name,
 			(char *)(uintptr_t)ref,
 			(char *)(uintptr_t)flags,
@@ -94,13 +102,12 @@ static void print_json(const char *name, json_t *branches)
 static int show_row(struct cli *cli, const struct diff_args *args, const struct held *h,
 		    const char *name, json_t *row)
 {
-	const char *ref = json_string_value(json_object_get(row, "ref"));
 	cleanup_free char *flags = flags_of(args), *text = NULL;
 	int r;
 
 	if (!args->json)
 		print_head(row);
-	r = show(cli, h, name, ref, flags, args->json ? &text : NULL);
+	r = show(cli, h, name, row, flags, args->json ? &text : NULL);
 	if (r == 0 && args->json)
 		put_text(args, row, text);
 	return r;
@@ -120,7 +127,8 @@ static int diff_held(struct cli *cli, const struct diff_args *args, const struct
 	json_array_foreach (json_object_get(j, "held"), i, row) {
 		const char *ref = json_string_value(json_object_get(row, "ref"));
 
-		if (r < 0 || !ref || (only && !streq(only, ref)))
+		if (r < 0 || !ref ||
+		    (only && (!streq(only, ref) || json_object_get(row, "module"))))
 			continue;
 		n++;
 		r = show_row(cli, args, h, name, row);

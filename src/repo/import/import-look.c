@@ -13,6 +13,8 @@
 #define CHANGES_MAX 1000000 /* of one commit */
 #define SHOWN_MAX 200
 
+static const char *const users_refs[] = {"refs/heads/*", "refs/remotes/*", "refs/tags/*"};
+
 struct looking {
 	struct import *im;
 	struct import_look *look;
@@ -112,6 +114,34 @@ static void add(struct import_look *look, const char *path, const char *why)
 	}
 }
 
+/*
+ * A submodule that goes to a commit which is held in it: `git submodule update` of the user would check
+ * it out. One that the host does not have is fetched by the user.
+ */
+static bool is_held_below(const struct import *im, const char *path, const git_oid *oid)
+{
+	git_revwalk *walk = NULL;
+	const struct import *m = NULL;
+	git_oid next;
+	int r;
+
+	for (size_t i = 0; !m && i < im->n_modules; i++)
+		if (im->modules[i].repo && im->modules[i].below &&
+		    streq(im->modules[i].below, path))
+			m = &im->modules[i];
+	if (!m || !git_odb_exists(m->odb, oid))
+		return false;
+	r = git_revwalk_new(&walk, m->repo);
+	if (r == 0)
+		r = git_revwalk_push(walk, oid);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(users_refs); i++)
+		r = git_revwalk_hide_glob(walk, users_refs[i]);
+	(void)git_revwalk_hide_head(walk);
+	r = r == 0 ? git_revwalk_next(&next, walk) : r;
+	git_revwalk_free(walk);
+	return r != GIT_ITEROVER;
+}
+
 /* Nothing is kept: a small pack can have trees that stand for millions of paths. */
 static int on_change(const git_diff *so_far, const git_diff_delta *d, const char *matched,
 		     void *arg)
@@ -124,6 +154,8 @@ static int on_change(const git_diff *so_far, const git_diff_delta *d, const char
 	if (l->links && d->new_file.mode == GIT_FILEMODE_COMMIT &&
 	    d->old_file.mode != GIT_FILEMODE_COMMIT)
 		l->look->links = true;
+	if (d->new_file.mode == GIT_FILEMODE_COMMIT && is_held_below(l->im, path, &d->new_file.id))
+		l->look->below = true;
 	why = why_protected(l->im, path, d);
 	if (why && !is_merged(l, path))
 		add(l->look, path, why);
@@ -257,6 +289,8 @@ char *import_look_says(const struct import_look *look)
 
 	if (look->links)
 		return xstrdup("it adds a submodule");
+	if (look->below)
+		return xstrdup("it moves a submodule to commits that are held");
 	if (look->failed)
 		return xstrdup("ralph cannot look at all that its commits change");
 	return look->n_paths ? xasprintf("it changes files that your host runs: %s (%s)%s",

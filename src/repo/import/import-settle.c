@@ -82,26 +82,39 @@ static void put_held(struct import *im, const char *rest, json_t *held)
 		(void)json_object_set_new(j, "ahead", json_integer((json_int_t)ahead));
 		(void)json_object_set_new(j, "behind", json_integer((json_int_t)behind));
 	}
+	if (im->module) {
+		(void)json_object_set_new(j, "module", json_text(im->module));
+		(void)json_object_set_new(j, "root", json_text(im->git.root));
+	}
 	(void)json_array_append_new(held, j);
+}
+
+static int list_one(struct import *im, json_t *held, struct err *err)
+{
+	cleanup_strv struct strv refs = {0};
+	int r = list_own(im, false, &refs, err);
+
+	for (size_t i = 0; r == 0 && i < refs.n; i++)
+		put_held(im, refs.v[i], held);
+	return r;
 }
 
 int settle_list(const struct import_input *in, json_t *out, struct err *err)
 {
 	cleanup_(import_done) struct import im = {
 		.name = in->name, .named = &in->named, .helper = -1, .lock = -1};
-	cleanup_strv struct strv refs = {0};
 	cleanup_fd int lock = -1;
 	json_t *held = json_array();
 	int r = import_open(&im, in->root, &lock, err);
 
 	(void)json_object_set_new(out, "held", held);
 	if (r == 0)
-		r = import_confine(&im, err);
+		r = import_open_modules(&im, err);
 	if (r == 0)
-		r = list_own(&im, false, &refs, err);
-	for (size_t i = 0; r == 0 && i < refs.n; i++)
-		put_held(&im, refs.v[i], held);
-	return r;
+		r = import_confine(&im, err);
+	for (size_t i = 0; r == 0 && i < im.n_modules; i++)
+		r = im.modules[i].repo ? list_one(&im.modules[i], held, err) : 0;
+	return r == 0 ? list_one(&im, held, err) : r;
 }
 
 /* A commit with both as parents; no file and no reference changes. NULL why: *ret is there. */
@@ -151,6 +164,7 @@ static const char *look_at(struct settling *s, const struct import_row *row)
 	import_look(s->im, row, &look);
 	look.failed = look.failed && !(links && files);
 	look.links = look.links && !links;
+	look.below = look.below && !files;
 	/* A submodule has its row there. */
 	if (files || (links && look.n_paths == 1 && streq(look.paths.v[0], ".gitmodules")))
 		look.n_paths = 0;
@@ -212,9 +226,14 @@ static const char *decide(struct settling *s, struct import_row *row)
 		       : "git can use it where it is";
 }
 
-static void put(json_t *list, const char *rest, const char *key, const char *text)
+static void put(const struct settling *s, json_t *list, const char *rest, const char *key,
+		const char *text)
 {
-	(void)json_array_append_new(list, json_pack("{so ss}", "ref", json_text(rest), key, text));
+	json_t *j = json_pack("{so ss}", "ref", json_text(rest), key, text);
+
+	if (s->im->module)
+		(void)json_object_set_new(j, "module", json_text(s->im->module));
+	(void)json_array_append_new(list, j);
 }
 
 /* One reference, with the index where it is the current branch. */
@@ -239,7 +258,7 @@ static int settle_one(struct settling *s, const char *rest, struct err *err)
 			       : im->host_tip;
 	r = why ? -EBUSY : import_prepare(im, &why, err);
 	if (r == -EBUSY) {
-		put(s->left, rest, "why", why);
+		put(s, s->left, rest, "why", why);
 		return 0;
 	}
 	im->rows = &row;
@@ -249,7 +268,7 @@ static int settle_one(struct settling *s, const char *rest, struct err *err)
 	im->rows = NULL;
 	im->n_rows = 0;
 	if (r == 0)
-		put(s->settled, rest, "how", words[row.verdict]);
+		put(s, s->settled, rest, "how", words[row.verdict]);
 	return r;
 }
 
@@ -271,6 +290,24 @@ static int settle_all(struct settling *s, const char *ref, struct err *err)
 	return r;
 }
 
+/* The superproject may be held for what its submodules hold. */
+static int settle_modules(struct settling *s, struct err *err)
+{
+	struct import *top = s->im;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < top->n_modules; i++) {
+		s->im = &top->modules[i];
+		if (!s->im->repo)
+			continue;
+		r = import_recover(s->im, err);
+		if (r == 0)
+			r = settle_all(s, "", err);
+	}
+	s->im = top;
+	return r;
+}
+
 int settle_run(const struct import_input *in, unsigned how, const char *ref, json_t *out,
 	       struct err *err)
 {
@@ -286,9 +323,13 @@ int settle_run(const struct import_input *in, unsigned how, const char *ref, jso
 	if (r == 0 && git_signature_default(&s.who, im.repo) < 0)
 		s.who = NULL;
 	if (r == 0)
+		r = import_open_modules(&im, err);
+	if (r == 0)
 		r = import_confine(&im, err);
 	if (r == 0)
 		r = import_recover(&im, err);
+	if (r == 0 && !*ref)
+		r = settle_modules(&s, err);
 	if (r == 0)
 		r = settle_all(&s, ref, err);
 	git_signature_free(s.who);

@@ -650,6 +650,24 @@ static int take_stream(struct import *im, json_t *out, struct err *err)
 	return rc;
 }
 
+int import_open_modules(struct import *im, struct err *err)
+{
+	const struct private_git_input in = {.git = &im->git, .run = PRIVATE_GIT_RUN};
+	struct private_git *plan = xcalloc(1, sizeof(*plan));
+	int r = private_git_plan(&in, plan, err);
+
+	for (size_t i = 0; r == 0 && i < plan->n_modules; i++) {
+		struct import *m = add_module(im, plan->modules[i].name);
+
+		r = m ? open_module(m, im, err)
+		      : err_set(err, E2BIG, "the repository has more than %d submodules",
+				IMPORT_MODULES_MAX);
+	}
+	private_git_done(plan);
+	free(plan);
+	return r;
+}
+
 static int open_all(struct import *im, const char *root, int *ret_lock, struct err *err)
 {
 	int r = import_open(im, root, ret_lock, err);

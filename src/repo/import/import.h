@@ -140,6 +140,7 @@ int import_check(struct import *im, struct err *err);
 #define IMPORT_LOOK_MAX 100 /* paths that are named; more are counted */
 struct import_look {
 	bool links;  /* a commit adds a submodule */
+	bool below;  /* a commit moves a submodule to one that is held there */
 	bool failed; /* something could not be looked at */
 	/* Files that the host runs, as they are shown, and the host's use of each. */
 	struct strv paths, why;
@@ -205,6 +206,8 @@ void import_progress(struct import *im, const char *what, size_t done, size_t to
 int import_open(struct import *im, const char *root, int *ret_lock, struct err *err);
 int import_read_tips(struct import *im, struct err *err);
 int import_confine(struct import *im, struct err *err);
+/* Opens the submodules of the user's, too. */
+int import_open_modules(struct import *im, struct err *err);
 /* The index for next_tip, where it is another one; -EBUSY as import_index_prepare(). */
 int import_prepare(struct import *im, const char **ret_why, struct err *err);
 void import_done(struct import *im);
@@ -258,7 +261,8 @@ void import_drop_modules(const struct import *top);
 
 /*
  * import-settle.c: what is held of a sandbox, for the user. settle_list() fills {"held": [{ref, as, oid,
- * ahead, behind, gitlinks, protected: [{path, why}]}]}.
+ * ahead, behind, gitlinks, protected: [{path, why}]}]}; rows of a submodule also have "module" and "root", the
+ * directory of its files.
  */
 int settle_list(const struct import_input *in, json_t *out, struct err *err);
 enum settle_how {
@@ -270,7 +274,7 @@ enum settle_how {
 };
 /*
  * ref: one of those, "heads/main"; "": every branch that is held, and with SETTLE_DROP everything.
- * Fills {"settled": [{ref, how}], "left": [{ref, why}]}.
+ * Fills {"settled": [{ref, how}], "left": [{ref, why}]}. Without a ref submodules come first.
  */
 int settle_run(const struct import_input *in, unsigned how, const char *ref, json_t *out,
 	       struct err *err);
