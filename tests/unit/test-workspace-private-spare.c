@@ -288,6 +288,50 @@ static void what_a_killed_process_leaves_is_no_spare(void **s)
 	run_sh("test ! -e $TREE/r/git.told");
 }
 
+#define FULL_POINTS 60 /* more than the calls that make one */
+
+/* Whatever is left: a start gets nothing, or a directory that is whole, and the next end makes one. */
+static void leaves_nothing_half(const char *how, const char *before, int least)
+{
+	for (int n = 1; n < 1000; n++) {
+		cleanup_free char *run = NULL, *out = NULL;
+
+		run_sh(before);
+		run = xasprintf("rm -f $TREE/ended; env %s=%d " SPARE_FAILS
+				" $TREE/state $TREE/w $TREE/r && touch $TREE/ended || :",
+				how, n);
+		run_sh(run);
+		run_sh("rm -rf $TREE/r/*");
+		if (use())
+			run_sh("diff -r $TREE/r/git $TREE/whole; test -s $TREE/r/git.told\n"
+			       "grep -qx of $TREE/r/git.of; test -s $TREE/r/git.stamp");
+		run_sh("rm -rf $TREE/r/*");
+		assert_int_equal(keep(false), 0);
+		assert_true(use());
+		run_sh("diff -r $TREE/r/git $TREE/whole; rm -rf $TREE/r/*; test ! -e "
+		       "$TREE/state/spares/new");
+		private_spare_done(&spare);
+		out = sh("! test -e $TREE/ended || echo ended");
+		if (*out && n >= least)
+			return;
+	}
+	fail_msg("it never ends");
+}
+
+static void a_process_that_is_killed_anywhere_leaves_no_half_spare(void **s)
+{
+	run_sh("cp -a $TREE/state/spares/*/git $TREE/whole; cp -a $TREE/state $TREE/kept");
+	leaves_nothing_half("RALPH_TEST_DIE_AT", "rm -rf $TREE/state/spares", 1);
+	leaves_nothing_half("RALPH_TEST_DIE_AT", "rm -rf $TREE/state; cp -a $TREE/kept $TREE/state",
+			    1);
+}
+
+static void a_disk_that_is_full_leaves_no_half_spare(void **s)
+{
+	run_sh("cp -a $TREE/state/spares/*/git $TREE/whole");
+	leaves_nothing_half("RALPH_TEST_FULL_AT", "rm -rf $TREE/state/spares", FULL_POINTS);
+}
+
 static void a_spare_is_not_given_back_to_a_place_that_has_one(void **s)
 {
 	cleanup_free char *before = NULL;
@@ -326,6 +370,8 @@ int main(void)
 		WITH_SPARE(a_spare_of_another_version_is_not_used),
 		WITH_SPARE(a_line_that_is_cut_short_is_no_spare),
 		WITH_SPARE(what_a_killed_process_leaves_is_no_spare),
+		WITH_SPARE(a_process_that_is_killed_anywhere_leaves_no_half_spare),
+		WITH_SPARE(a_disk_that_is_full_leaves_no_half_spare),
 		WITH_SPARE(a_spare_is_not_given_back_to_a_place_that_has_one),
 		WITH_SPARE(spares_do_not_pile_up),
 	};
