@@ -60,6 +60,14 @@ static bool is_stamped(const struct places *p, const struct sandbox_spec *spec,
 	       (need == SELFTEST_OF_MACHINE && has_key(state, file, key));
 }
 
+bool selftest_passed_by(const struct places *p, const struct sandbox_spec *spec, const char *name)
+{
+	cleanup_fd int record = open_dir(p, name);
+	cleanup_free char *key = key_of(spec);
+
+	return key && has_key(record, STAMP_FILE, key);
+}
+
 void selftest_stamp(const struct places *p, const struct sandbox_spec *spec)
 {
 	cleanup_fd int record = open_dir(p, spec->name), state = open_dir(p, NULL);

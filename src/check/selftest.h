@@ -80,6 +80,8 @@ enum selftest_need {
  */
 int selftest_first_use(const struct places *p, const struct sandbox_spec *spec,
 		       enum selftest_need need, int conn, struct err *err);
+/* True when the sandbox NAME of this machine has passed, which this one equals but for its tree. */
+bool selftest_passed_by(const struct places *p, const struct sandbox_spec *spec, const char *name);
 /* Stamps it after a pass that was asked for. */
 void selftest_stamp(const struct places *p, const struct sandbox_spec *spec);
 

@@ -1,5 +1,6 @@
 #include "live/git-repo.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 extern char **environ;
 
+#define PRUNE_DEPTH_MAX 32
 #define ANSWER_MAX (4 * MiB)
 #define ANSWER_MS 120000 /* another import into the repository may come first */
 
@@ -93,6 +95,34 @@ void git_repo_put(const struct places *p, const char *name, json_t *j)
 		(void)json_object_set_new(j, "not_imported", json_true());
 }
 
+/* Removes the directories below name that are empty; whoever lists references reads all of them. */
+static void prune(int parent, const char *name, unsigned depth)
+{
+	int fd = path_open_beneath(parent, name, O_RDONLY | O_DIRECTORY, 0);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (!d) {
+		closep(&fd);
+		return;
+	}
+	while ((e = readdir(d)))
+		if (e->d_type == DT_DIR && !streq(e->d_name, ".") && !streq(e->d_name, "..") &&
+		    depth < PRUNE_DEPTH_MAX)
+			prune(dirfd(d), e->d_name, depth + 1);
+	(void)closedir(d);
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static void prune_refs(const struct sandbox_spec *spec)
+{
+	cleanup_free char *path = path_join(spec->git.common, "refs/ralph");
+	cleanup_fd int all = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (all >= 0)
+		prune(all, spec->name, 0);
+}
+
 void git_repo_forget(const struct places *p, const struct sandbox_spec *spec)
 {
 	const char *const args[] = {"forget", spec->git.root, spec->name, NULL};
@@ -102,8 +132,10 @@ void git_repo_forget(const struct places *p, const struct sandbox_spec *spec)
 	struct err err = {0};
 
 	/* Most sandboxes have no commits, and a short run does not wait for a program. */
-	if (!spec->git.root || private_git_held(&git, spec->name, true, &notes) < 0 || !notes.n)
+	if (!spec->git.root)
 		return;
-	if (git_repo_ask(p, args, &answer, &err) < 0)
+	if (private_git_held(&git, spec->name, true, &notes) == 0 && notes.n &&
+	    git_repo_ask(p, args, &answer, &err) < 0)
 		log_debug("git", "refs/ralph/%s stays: %s", spec->name, err.msg);
+	prune_refs(spec);
 }

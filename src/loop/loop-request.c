@@ -38,11 +38,8 @@ static int read_options(struct loop_request *q, struct err *err)
 	const struct {
 		const char *key;
 		const char **at;
-	} texts[] = {{"sandbox", &q->sandbox},
-		     {"parent", &q->parent},
-		     {"tasks", &q->tasks},
-		     {"prompt", &q->prompt},
-		     {"branch", &q->branch}};
+	} texts[] = {{"sandbox", &q->sandbox}, {"parent", &q->parent}, {"tested", &q->tested},
+		     {"tasks", &q->tasks},     {"prompt", &q->prompt}, {"branch", &q->branch}};
 	const struct {
 		const char *key;
 		bool *at;

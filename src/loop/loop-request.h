@@ -20,11 +20,12 @@ struct loop_request {
 	const char *workspace;	  /* real path */
 	const char *sandbox;	  /* NULL: ralph derives the name from the branch */
 	const char *parent;	  /* a worker: the workspace of its loop; NULL: it is no worker */
-	const char *tasks;	  /* path of the work list; NULL: found in the workspace */
-	const char *prompt;	  /* a file; NULL: prompt.md and the like */
-	const char *branch;	  /* NULL: named by the work list, or derived from it */
-	struct strv command;	  /* `agent: command`: the command to run; else further arguments */
-	uint64_t parallel;	  /* at least 1 */
+	const char *tested;  /* a worker: the sandbox of its loop, which has passed its tests */
+	const char *tasks;   /* path of the work list; NULL: found in the workspace */
+	const char *prompt;  /* a file; NULL: prompt.md and the like */
+	const char *branch;  /* NULL: named by the work list, or derived from it */
+	struct strv command; /* `agent: command`: the command to run; else further arguments */
+	uint64_t parallel;   /* at least 1 */
 	bool no_wait, stash, worktree, push, json, color;
 	bool direct; /* no sandbox: only ever typed, never a setting */
 	struct places places;

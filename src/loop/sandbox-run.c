@@ -150,7 +150,9 @@ static int start(struct loop *l, struct err *err)
 
 	limit_spending(l);
 	r = live_start_up(&l->q.places, l->build.spec, 0, &l->hold, err);
-	if (r == 0)
+	/* A worker's sandbox is that of its loop with another tree. */
+	if (r == 0 &&
+	    !(l->q.tested && selftest_passed_by(&l->q.places, l->build.spec, l->q.tested)))
 		r = selftest_first_use(&l->q.places, l->build.spec, SELFTEST_OF_SANDBOX, l->hold,
 				       err);
 	if (r < 0)

@@ -19,6 +19,7 @@
 #include "record/loops.h"
 #include "record/store.h"
 #include "check/preflight.h"
+#include "check/selftest.h"
 #include "loop/review/review.h"
 #include "loop/fallback/fallback.h"
 
@@ -251,6 +252,12 @@ static int stop_left(struct loop *l, struct err *err)
 	return live_stop(&l->q.places, name, 0, err);
 }
 
+/* Its loop has just tried a sandbox with the same settings. */
+static bool is_tested(const struct loop *l)
+{
+	return l->q.tested && selftest_passed_by(&l->q.places, l->build.spec, l->q.tested);
+}
+
 int loop_preflight(struct loop *l, struct err *err)
 {
 	cleanup_(preflight_done) struct preflight p = {0};
@@ -270,6 +277,7 @@ int loop_preflight(struct loop *l, struct err *err)
 	if (r < 0)
 		return r;
 	in.spec = l->build.spec;
+	in.tried = is_tested(l);
 	preflight_run(&in, &p);
 	for (size_t i = 0; i < p.n; i++) {
 		const struct preflight_row *row = &p.rows[i];

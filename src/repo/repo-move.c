@@ -335,8 +335,16 @@ int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *r
 }
 
 struct unwanted {
-	const char *branch, *at;
+	const char *branch, *at; /* at NULL: HEAD has all its commits */
 };
+
+static bool is_wanted(git_repository *git, const struct unwanted *u, const git_oid *now,
+		      const git_oid *head)
+{
+	if (u->at)
+		return git_oid_streq(now, u->at) != 0;
+	return !git_oid_equal(now, head) && git_graph_descendant_of(git, head, now) != 1;
+}
 
 static int drop_branch(struct repo_job *j, json_t *out, struct err *err)
 {
@@ -355,7 +363,7 @@ static int drop_branch(struct repo_job *j, json_t *out, struct err *err)
 	if (git_reference_lookup(&ref, j->git, name) < 0)
 		return gitlib_err(err, name);
 	now = git_reference_target(ref);
-	if (!now || git_oid_streq(now, u->at) != 0 || (head && streq(head, name)))
+	if (!now || is_wanted(j->git, u, now, &at) || (head && streq(head, name)))
 		return err_set(err, EBUSY, "the branch '%s' is in use and stays", u->branch);
 	return git_reference_delete(ref) < 0 ? gitlib_err(err, name) : 0;
 }

@@ -106,6 +106,28 @@ static int must_be(struct scan *s, int dir, const char *path, const char *name, 
 	return odd(s, path, name, st.st_mode);
 }
 
+/* objects/00 to objects/ff. One look at the directory, not one at each of 256 names: this is done before
+ * every piece of work. */
+static int scan_fan_out(struct scan *s, int objects)
+{
+	int fd = openat(objects, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *de;
+
+	if (!d) {
+		closep(&fd);
+		return err_sys(s->err, errno, "cannot open '%s/objects'", s->top);
+	}
+	while (r == 0 && (errno = 0, de = readdir(d)))
+		if (strlen(de->d_name) == 2 && strspn(de->d_name, "0123456789abcdef") == 2 &&
+		    de->d_type != DT_DIR)
+			r = must_be(s, objects, "objects", de->d_name, S_IFDIR);
+	if (r == 0 && errno)
+		r = err_sys(s->err, errno, "cannot read '%s/objects'", s->top);
+	(void)closedir(d);
+	return r;
+}
+
 static int scan_objects(struct scan *s, int dir)
 {
 	cleanup_fd int objects = -1;
@@ -116,12 +138,8 @@ static int scan_objects(struct scan *s, int dir)
 		if (objects < 0)
 			r = err_sys(s->err, errno, "cannot open '%s/objects'", s->top);
 	}
-	for (unsigned i = 0; r == 0 && i < 256; i++) {
-		static const char digits[] = "0123456789abcdef";
-		const char name[3] = {digits[i >> 4], digits[i & 15], '\0'};
-
-		r = must_be(s, objects, "objects", name, S_IFDIR);
-	}
+	if (r == 0)
+		r = scan_fan_out(s, objects);
 	if (r == 0)
 		r = walk(s, objects, "objects", "info", 0);
 	return r == 0 ? walk(s, objects, "objects", "pack", 0) : r;

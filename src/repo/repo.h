@@ -118,7 +118,8 @@ int repo_branch(struct repo *r, const char *branch, const char *base, bool *ret_
 int repo_branch_on(struct repo *r, const char *branch, const char *base, bool *ret_made,
 		   struct err *err);
 
-/* Deletes a branch that is not checked out and is at this commit; else it stays, with an error. */
+/* Deletes a branch that is not checked out and is at this commit (NULL: at one that HEAD comes after);
+ * else it stays, with an error. */
 int repo_branch_drop(struct repo *r, const char *branch, const char *at, struct err *err);
 
 struct repo_made {

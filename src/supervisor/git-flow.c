@@ -99,6 +99,12 @@ static bool is_due_now(const struct git_flow *g)
 	return is_changed(g) && !(spec_is_loops(g->sup->spec) && client_any_runs(g->sup));
 }
 
+/* A loop's sandbox follows the user while its agent works. Afterwards the loop itself moves the branch. */
+static bool follows(const struct git_flow *g)
+{
+	return !spec_is_loops(g->sup->spec) || client_any_runs(g->sup);
+}
+
 /*
  * The record has the number of the last import that was made, so that the start after a killed
  * supervisor imports what is there. A directory that was made just now has nothing to import.
@@ -218,7 +224,7 @@ static void import_done(struct git_flow *g, json_t *answer)
 	if (!spec_is_loops(g->sup->spec)) /* the loop itself tells */
 		git_news_take(g->news, answer);
 	/* What was imported is the user's now, and what the user did meanwhile goes in. */
-	g->wants_sync = true;
+	g->wants_sync = follows(g);
 	end_round(g);
 }
 
@@ -390,7 +396,7 @@ static void on_hint(struct ev *ev, struct ev_timer *t)
 		return;
 	}
 	g->wants_import = g->wants_import || is_due_now(g);
-	g->wants_sync = true;
+	g->wants_sync = follows(g);
 	go(g);
 	sup_reconsider(g->sup);
 }

@@ -104,7 +104,7 @@ static int make_list(const struct git_host *h, list_fn *fn, const struct git_imp
 	buf_init(&list, LIST_MAX);
 	if (r == 0)
 		r = fn(&h->git, i->name, buf_str(&told), &list, err);
-	if (r < 0 || (list.len == 0 && fn == private_git_moved))
+	if (r < 0 || (list.len == 0 && fn != private_git_told))
 		return r;
 	*ret = fd_memfd("git-list", list.data, list.len);
 	return *ret < 0 ? err_sys(err, -*ret, "cannot create a memory file") : 0;
@@ -118,7 +118,7 @@ int git_host_moved(struct git_host *h, const struct git_import *i, bool again, i
 
 	if (r < 0 || (!again && known == 0 && h->is_told && stamp == h->stamp))
 		return r;
-	r = make_list(h, private_git_moved, i, ret, err);
+	r = make_list(h, i->holds ? private_git_moved_own : private_git_moved, i, ret, err);
 	h->stamp = stamp;
 	h->is_told = r == 0 && known == 0;
 	return r;

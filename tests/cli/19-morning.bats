@@ -161,6 +161,7 @@ sys.exit("too wide: %s" % wide if wide else 0)' "$T/out" "$1"
 @test 'a build with --worktree that is refused leaves neither its branch nor its worktree' {
 	loop_workspace 1
 	before=$(git for-each-ref)
+	start=$(git branch --show-current)
 	must_fail env DOCKER_HOST="unix://$T/nobody" "$RALPH" build --worktree --engine docker -- ./agent.py honest
 	same "$before" "$(git for-each-ref)"
 	same 1 "$(git worktree list | wc -l)"
@@ -169,7 +170,7 @@ sys.exit("too wide: %s" % wide if wide else 0)' "$T/out" "$1"
 	build 0 honest
 	same ralph/demo "$(git branch --show-current)"
 	# A branch that was there before stays; its worktree does not.
-	git checkout -q main
+	git checkout -q "$start"
 	git branch kept
 	must_fail env DOCKER_HOST="unix://$T/nobody" "$RALPH" build --branch kept --worktree --engine docker -- ./agent.py honest
 	git rev-parse -q --verify kept

@@ -203,3 +203,35 @@ kill_supervisor() {
 	has "$(sed '/US-1 in /q' "$T/err")" 'fit in'
 	once US-1 US-2
 }
+
+@test 'tasks that are done leave nothing in the repository but their commits' {
+	loop_workspace 6
+	start=$(git branch --show-current)
+	build 0 honest --parallel 3
+	same "$(printf '%s\n' ralph/demo "$start" | sort)" "$(git branch --format '%(refname:short)' | sort)"
+	same '' "$(git for-each-ref refs/ralph)"
+	same '' "$(find .git/refs/ralph -mindepth 1)"
+	same 1 "$(git worktree list | wc -l)"
+	once US-1 US-2 US-3 US-4 US-5 US-6
+}
+
+@test 'branches that others move while an agent works are not held as its own' {
+	loop_workspace 3
+	git branch of-the-user
+	begin_first_waits
+	wait_until -t 60 merged US-3
+	git branch -f of-the-user ralph/demo
+	git branch new-of-the-user
+	let_go US-1
+	ends 0
+	same '' "$(git for-each-ref refs/ralph)"
+	git rev-parse -q --verify of-the-user
+	git rev-parse -q --verify new-of-the-user
+}
+
+@test 'workers do not repeat the self-test that the sandbox of their loop has passed' {
+	loop_workspace 3
+	build 0 honest --parallel 2
+	same 1 "$(grep -l '"selftest"' .ralph/logs/events/*/events.jsonl | wc -l)"
+	same 4 "$(find .ralph/logs/events -name events.jsonl | wc -l)"
+}

@@ -49,9 +49,13 @@ static int clear_place(struct worker *w, struct err *err)
 int worker_clear(struct worker *w, struct err *err)
 {
 	struct err why = {0};
-
 	/* A worktree with uncommitted files stays on disk; the loop only forgets it. */
-	if (clear_place(w, &why) < 0)
+	int r = clear_place(w, &why);
+
+	/* The loop's branch has all commits of a task that is done. */
+	if (r == 0 && w->task->state == TASK_DONE)
+		r = repo_branch_drop(w->l->repo, w->branch, NULL, &why);
+	if (r < 0)
 		log_warn("loop", "%s", why.msg);
 	(void)json_object_del(w->l->state.workers, w->task->id);
 	w->state = WORKER_GONE;

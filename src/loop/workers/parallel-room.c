@@ -74,6 +74,15 @@ static int look(struct loop *l, struct room *ret, struct err *err)
 	return r < 0 ? r : look_disk(l, ret, err);
 }
 
+/* The sandbox of the loop is tested once for all its workers, which have the same settings. */
+static int try_sandbox(struct loop *l, struct err *err)
+{
+	int r = loop_sandbox_start_checks(l, err);
+
+	loop_sandbox_stop(l);
+	return r;
+}
+
 int parallel_open(struct loop *l, struct err *err)
 {
 	const char *what = NULL;
@@ -93,5 +102,5 @@ int parallel_open(struct loop *l, struct err *err)
 		  "up to %zu tasks at once%s; %llu fit in %s", l->slots,
 		  l->slots < l->q.parallel ? ", fewer than --parallel asks for" : "",
 		  (unsigned long long)most, what);
-	return 0;
+	return l->shared ? 0 : try_sandbox(l, err);
 }

@@ -168,6 +168,8 @@ int worker_request(const struct worker *w, bool resume, int *ret_fd, struct err 
 	(void)json_object_set_new(doc, "branch", json_text(w->branch));
 	(void)json_object_del(doc, "sandbox");
 	(void)json_object_set_new(doc, "parent", json_text(w->l->q.workspace));
+	if (w->l->build.spec)
+		(void)json_object_set_new(doc, "tested", json_text(w->l->build.spec->name));
 	set_prompt(w, doc);
 	(void)json_object_set_new(doc, "parallel", json_integer(1));
 	(void)json_object_set_new(doc, "color", json_false());

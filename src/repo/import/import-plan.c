@@ -486,6 +486,14 @@ static bool is_merged(const struct import *im)
 		import_descends(im, &current->inside, &theirs));
 }
 
+/* A sync brought it in, and the host has gone on since. */
+static bool is_behind(const struct import *im, const struct import_row *row)
+{
+	return !git_oid_is_zero(&row->host) && !git_oid_is_zero(&row->synced) &&
+	       import_descends(im, &row->host, &row->inside) &&
+	       import_descends(im, &row->inside, &row->synced);
+}
+
 /*
  * For a loop: what the agent made of a reference is held, and nothing is noted. What the user alone
  * moved is no work of the agent's.
@@ -497,7 +505,8 @@ static void judge_held(const struct import *im, struct import_row *row)
 	find_tips(im, row);
 	hold(row, "a loop moves its own branch alone");
 	if (!streq(row->ref, "HEAD") &&
-	    (git_oid_equal(&row->inside, &row->host) || git_oid_equal(&row->inside, &row->synced)))
+	    (git_oid_equal(&row->inside, &row->host) || git_oid_equal(&row->inside, &row->synced) ||
+	     is_behind(im, row)))
 		row->verdict = BRANCH_SYNC;
 	row->was_held = git_oid_equal(&held, &row->inside);
 }

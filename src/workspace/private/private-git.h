@@ -90,6 +90,9 @@ extern const char private_git_sync[];
 #define PRIVATE_GIT_LATE 75 /* its exit code when an operation is in progress */
 int private_git_moved(const struct gitdir *git, const char *name, const char *told, struct buf *out,
 		      struct err *err);
+/* The same of the branch that HEAD was on, and nothing else. */
+int private_git_moved_own(const struct gitdir *git, const char *name, const char *told,
+			  struct buf *out, struct err *err);
 
 /*
  * What imports left in the user's repository: the names of what is held ("heads/main"), or of their

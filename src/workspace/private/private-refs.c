@@ -478,6 +478,40 @@ static int moved_of(const struct gitdir *git, const char *name, const char *told
 	return refs_err(rc == 0 && out->full ? -ENOBUFS : rc, err);
 }
 
+/* The branch that HEAD was told to be on, and no other. */
+static void put_moved_own(const struct refs *r, const char *told, struct buf *out)
+{
+	static const char head[] = "HEAD refs/";
+	size_t n = strcspn(told, "\n");
+	cleanup_free char *ref = NULL;
+
+	if (n < strlen(head) || strncmp(told, head, strlen(head)) != 0)
+		return;
+	ref = xstrndup(told + strlen("HEAD "), n - strlen("HEAD "));
+	for (const char *line = told + n; *line;) {
+		cleanup_(told_done) struct told t;
+
+		line += *line == '\n';
+		n = strcspn(line, "\n");
+		if (read_told(r, line, n, &t) && streq(t.ref, ref))
+			put_moved(r, t.oid, t.ref, out);
+		line += n;
+	}
+}
+
+/* The same for a loop, whose sandbox follows its own branch alone: those of other workers come and go. */
+static int moved_own_of(const struct gitdir *git, const char *name, const char *told,
+			struct buf *out, struct err *err)
+{
+	cleanup_free char *own = xasprintf("refs/ralph/%s/", name);
+	cleanup_(refs_done) struct refs r = {.at = -1, .own = own};
+	int rc = read_host(git, &r);
+
+	if (rc == 0)
+		put_moved_own(&r, told, out);
+	return refs_err(rc == 0 && out->full ? -ENOBUFS : rc, err);
+}
+
 /* Of what an import notes about a sandbox; the rest below the same name is held. */
 static bool is_note(const char *rest)
 {
@@ -502,4 +536,10 @@ int private_git_moved(const struct gitdir *git, const char *name, const char *to
 		      struct err *err)
 {
 	return each_section(git, name, told, moved_of, out, err);
+}
+
+int private_git_moved_own(const struct gitdir *git, const char *name, const char *told,
+			  struct buf *out, struct err *err)
+{
+	return each_section(git, name, told, moved_own_of, out, err);
 }
