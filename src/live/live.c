@@ -262,8 +262,7 @@ static void tell_beyond(const struct sandbox_spec *spec, const struct strv *beyo
 		if (buf_printf(&list, "%s%s", i ? ", " : "", beyond->v[i]) < 0)
 			break;
 	if (beyond->n)
-		log_warn("live",
-			 "sandbox '%s' is live with more than this command asks for: %s",
+		log_warn("live", "sandbox '%s' is live with more than this command asks for: %s",
 			 spec->name, buf_str(&list));
 }
 
@@ -335,7 +334,8 @@ static int connect_or_start(const struct places *p, const struct sandbox_spec *s
 	return r < 0 ? r : start(p, spec, &e, &home, prestarted, ret, err);
 }
 
-static_assert(((LIVE_KEEP | LIVE_REMOVE | LIVE_WIDER) & WIRE_EXEC_CONSENT) == 0, "they travel as they are");
+static_assert(((LIVE_KEEP | LIVE_REMOVE | LIVE_WIDER) & WIRE_EXEC_CONSENT) == 0,
+	      "they travel as they are");
 
 static int send_flags(int conn, enum live_flags flags)
 {

@@ -137,7 +137,8 @@ int repo_print_file_diff(git_repository *repo, const char *path, const struct bu
 
 	if (!was)
 		return 0;
-	if (git_patch_from_blob_and_buffer(&patch, was, path, now->data, now->len, path, NULL) < 0 ||
+	if (git_patch_from_blob_and_buffer(&patch, was, path, now->data, now->len, path, NULL) <
+		    0 ||
 	    git_patch_print(patch, put_line, &terminal) < 0)
 		return gitlib_err(err, "cannot print the difference");
 	return 0;

@@ -63,6 +63,7 @@ void client_started(struct client *c, uint32_t pid, int pty)
 
 	buf_init(&b, WIRE_BODY_MAX);
 	wire_put_u32(&b, pid);
+	wire_put_u32(&b, engine_can_signal(c->sup->engine) ? WIRE_STARTED_STOP_KEY : 0);
 	c->state = CLIENT_RUNNING;
 	if (c->limit_ms)
 		ev_timer_set(c->sup->ev, &c->limit, c->limit_ms);

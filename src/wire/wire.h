@@ -48,7 +48,8 @@ enum wire_type {
 	WIRE_EVENT, /* str type, str JSON object: of the host, for the event log → WIRE_INFO */
 
 	/* supervisor → command line */
-	WIRE_STARTED, /* u32 pid inside; fd: pty master when a terminal was asked for */
+	WIRE_STARTED, /* u32 pid inside, u32 enum wire_started_flags; fd: pty master when a terminal
+		       * was asked for */
 	WIRE_EXITED,  /* u32 code as the shell counts: 0..255, 128 + n; u32 1: time limit reached;
 		       * u32 1: the sandbox stays, 0: it ends too, and then this connection; strv
 		       * hosts that were refused meanwhile, u32 1: there were others */
@@ -183,6 +184,14 @@ enum wire_exec_flags {
 	WIRE_EXEC_UNCHANGED = 1 << 6,
 	WIRE_EXEC_AUDIT_OFF = 1 << 7,
 	WIRE_EXEC_SUSPENDS = 1 << 8, /* WIRE_EXEC: the command line takes WIRE_SUSPENDED */
+};
+
+enum wire_started_flags {
+	/*
+	 * Nobody reports that the command was stopped: the command line turns Ctrl-Z into SIGTSTP
+	 * instead of passing it on.
+	 */
+	WIRE_STARTED_STOP_KEY = 1 << 0,
 };
 
 #define WIRE_EXEC_CONSENT                                                                          \

@@ -197,6 +197,33 @@ stopped() {
 	has "$(calls 'exec -i -t')" "stty size"
 }
 
+# in_shell STEP…: the steps in an interactive shell of the user's, which ends with 3.
+in_shell() {
+	must_exit 3 env PS1='$ ' TERM=xterm python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" 'expect:\$ ' "$@" 'send:exit 3\n' -- bash --norc --noprofile -i
+}
+
+@test "Ctrl-Z stops a command of Docker Sandboxes and ralph, with a terminal and without one; fg continues both" {
+	local how key
+
+	fake_sbx sbx
+	echo 'trap "echo back-$((3 + 4))" CONT; echo run-$((1 + 1)); until [ -e over ]; do sleep 0.05; done; rm over; exit 5' >job
+	for how in "-T \\x1a" "-t \\x1a" "-t \\x1b[122;5u"; do
+		read -r how key <<<"$how"
+		in_shell "send:$RALPH --engine sbx --yes run $how -- sh ./job\n" 'expect:run-2' "send:$key" 'expect:Stopped' \
+			'send:echo still-$((40+2))\n' 'expect:still-42' 'send:fg\n' 'expect:back-7' "run:touch $PWD/over" 'expect:\$ ' \
+			'send:echo code-$?\n' 'expect:code-5'
+	done
+}
+
+@test "whatever a command of Docker Sandboxes leaves behind, the terminal is as it was" {
+	local set='\033[?1049h\033[?1000;1006h\033[?25l\033(0\033[31m\033[>1u\033]0;mine\007'
+
+	fake_sbx sbx
+	must_exit 137 python3 "$BATS_TEST_DIRNAME/terminal.py" "$T/out" -- "$RALPH" --engine sbx --yes run -t -- \
+		sh -c "printf '$set'; kill -9 \$\$"
+	has "$(cat -v "$T/out")" '^[(B^[)B^[[0m^[[<1u^[[?25h^[[?1000l^[[?1006l^[[?1049l^[[23;0t'
+}
+
 # ---- what is wrong is said ----
 
 # bats test_tags=user

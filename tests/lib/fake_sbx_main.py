@@ -294,6 +294,28 @@ def environment(vm, got):
     return env
 
 
+def is_stopped(entered):
+    """Is the command below this nsenter stopped?"""
+    try:
+        with open(f"/proc/{entered}/task/{entered}/children", encoding="ascii") as f:
+            inside = f.read().split()
+        with open(f"/proc/{inside[0]}/stat", encoding="ascii") as f:
+            return f.read().rpartition(")")[2].split()[0] == "T"
+    except (OSError, IndexError):
+        return False
+
+
+def wait_beside(entered):
+    """Waits for nsenter, which stops itself when its command is stopped: a client of another machine does not."""
+    while True:
+        _, status = os.waitpid(entered, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            return status
+        while is_stopped(entered):
+            time.sleep(0.02)
+        os.kill(entered, signal.SIGCONT)
+
+
 def cmd_exec(words):
     got, operands = parse("exec", words)
     if len(operands) < 2:
@@ -321,7 +343,7 @@ def cmd_exec(words):
     if tty:  # the terminal's signals are for the command
         for sig in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
             signal.signal(sig, signal.SIG_IGN)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = os.waitstatus_to_exitcode(wait_beside(child))
     sys.exit(128 - code if code < 0 else code)
 
 

@@ -95,9 +95,8 @@ static int run_once(struct cli *cli, const struct run_args *args, struct setting
 		    const struct build *b, const struct strv *argv, uint32_t consent,
 		    int *prestarted, struct left *left, int *ret_code)
 {
-	enum live_flags flags =
-		(args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) | consent |
-		settings_join(s->config);
+	enum live_flags flags = (args->detach ? LIVE_KEEP : 0) | (args->rm ? LIVE_REMOVE : 0) |
+				consent | settings_join(s->config);
 	cleanup_fd int conn = -1;
 	cleanup_strv struct strv env, hosts = {0};
 	bool others = false;

@@ -57,7 +57,7 @@ struct session {
 	bool raw;
 	struct termios saved;
 	bool answered; /* the supervisor took the command */
-	bool ended;
+	bool ended, stop_key;
 	int code, result;
 };
 
@@ -163,6 +163,15 @@ static void finish(struct session *s, int result)
 	ev_stop(s->ev);
 }
 
+static void send_signal(const struct session *s, int sig)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	wire_put_u32(&b, (uint32_t)sig);
+	(void)wire_send(s->conn, WIRE_SIGNAL, 0, &b, NULL, 0);
+}
+
 static void raw_mode(struct session *s)
 {
 	struct termios t;
@@ -175,6 +184,13 @@ static void raw_mode(struct session *s)
 		s->raw = true;
 }
 
+static void on_stop_key(struct relay *r)
+{
+	const struct session *s = ev_owner(r, struct session, relays[0]);
+
+	send_signal(s, SIGTSTP);
+}
+
 static void start_relays(struct session *s)
 {
 	if (s->a->tty) {
@@ -182,6 +198,8 @@ static void start_relays(struct session *s)
 		(void)fd_set_nonblock(s->pty, true);
 		relay_start(&s->relays[0], s->ev, STDIN_FILENO, s->pty,
 			    isatty(STDIN_FILENO) ? 0 : RELAY_TYPE_END, 0);
+		if (s->stop_key)
+			s->relays[0].on_stop = on_stop_key;
 		relay_start(&s->relays[1], s->ev, s->pty, STDOUT_FILENO, RELAY_TO_TERMINAL,
 			    s->a->allowed);
 		return;
@@ -195,10 +213,13 @@ static void start_relays(struct session *s)
 				    isatty(i) ? RELAY_TO_TERMINAL : 0, s->a->allowed);
 }
 
-static void on_started(struct session *s, struct wire_msg *m)
+static void on_started(struct session *s, struct wire_msg *m, struct wire_reader *r)
 {
 	s->answered = true;
 	s->pty = wire_take_fd(m, 0);
+	(void)wire_get_u32(r); /* its pid */
+	/* A supervisor of an earlier version sends no flags. */
+	s->stop_key = wire_get_u32(r) & WIRE_STARTED_STOP_KEY;
 	if (s->a->tty && s->pty < 0) {
 		finish(s, err_set(s->err, EPROTO, "the sandbox gave no terminal"));
 		return;
@@ -265,15 +286,6 @@ static void on_news(struct session *s, struct wire_reader *r)
 		log_info("workspace", "%s", text);
 }
 
-static void send_signal(const struct session *s, int sig)
-{
-	cleanup_buf struct buf b;
-
-	buf_init(&b, WIRE_BODY_MAX);
-	wire_put_u32(&b, (uint32_t)sig);
-	(void)wire_send(s->conn, WIRE_SIGNAL, 0, &b, NULL, 0);
-}
-
 static void follow_size(const struct session *s)
 {
 	struct winsize ws;
@@ -317,7 +329,7 @@ static void on_frame(struct session *s, struct wire_msg *m)
 	wire_read(&r, m);
 	switch ((unsigned)m->type) {
 	case WIRE_STARTED:
-		on_started(s, m);
+		on_started(s, m, &r);
 		break;
 	case WIRE_EXITED:
 		on_exited(s, &r);

@@ -60,6 +60,25 @@ static void feed_terminal(struct relay *r, const char *chunk, size_t n)
 	keep_tail(r, r->pending.data + before, r->pending.len - before);
 }
 
+/* Ctrl-Z as a terminal sends it, and as it does in the keyboard protocol that agents turn on. */
+static const char *const stop_keys[] = {"\x1a", "\x1b[122;5u"};
+
+/* Takes the first stop key out of what was typed. */
+static size_t take_stop_key(struct relay *r, char *chunk, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(stop_keys); i++) {
+		size_t len = strlen(stop_keys[i]);
+		char *at = memmem(chunk, n, stop_keys[i], len);
+
+		if (!at)
+			continue;
+		memmove(at, at + len, (size_t)(chunk + n - at) - len);
+		r->on_stop(r);
+		return n - len;
+	}
+	return n;
+}
+
 /* Reads once. False at the end, or when there is nothing now. */
 static bool fill(struct relay *r)
 {
@@ -76,6 +95,8 @@ static bool fill(struct relay *r)
 		finish(r);
 		return false;
 	}
+	if (r->on_stop)
+		n = (ssize_t)take_stop_key(r, chunk, (size_t)n);
 	if (r->filter)
 		feed_terminal(r, chunk, (size_t)n);
 	else

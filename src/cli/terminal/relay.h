@@ -25,6 +25,8 @@ struct relay {
 	char tail[RELAY_TAIL];	 /* RELAY_TO_TERMINAL: the last bytes */
 	size_t n_tail;
 	void (*on_end)(struct relay *r);
+	void (*on_stop)(
+		struct relay *r); /* Ctrl-Z was typed: called, and the key is not passed on */
 };
 
 enum relay_flags {
