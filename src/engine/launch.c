@@ -15,7 +15,6 @@
 #include "base/proc.h"
 #include "build-config.h"
 #include "wire/root-proto.h"
-#include "wire/wire.h"
 
 #define BORN_MS 10000 /* for the kernel to make the namespaces, and a service manager its scope */
 #define UNIFIED_CGROUPS "/sys/fs/cgroup/cgroup.controllers"
@@ -71,31 +70,43 @@ static int say_complaint(const struct engine_launch *l, struct err *err)
 	return err_set(err, EIO, "the guest did not start%s%s", text[0] ? ": " : "", text);
 }
 
-static int await_birth(struct engine_launch *l, struct err *err)
+int launch_answer(int line, enum wire_type want, int timeout_ms, uint32_t *ret, struct err *err)
 {
-	struct pollfd p = {.fd = l->guest, .events = POLLIN};
+	struct pollfd p = {.fd = line, .events = POLLIN};
 	cleanup_wire_msg struct wire_msg m;
 	struct wire_reader r;
 	const char *text = "";
 	uint32_t value;
 
 	wire_msg_init(&m);
-	if (poll(&p, 1, BORN_MS) != 1)
-		return err_set(err, ETIMEDOUT, "the guest did not start within %d seconds",
-			       BORN_MS / 1000);
-	if (wire_recv(l->guest, &m) <= 0)
-		return say_complaint(l, err);
+	if (poll(&p, 1, timeout_ms) != 1)
+		return err_set(err, ETIMEDOUT, "the guest says nothing");
+	if (wire_recv(line, &m) <= 0)
+		return err_set(err, EPIPE, "the guest ended without a word");
 	wire_read(&r, &m);
 	value = wire_get_u32(&r);
 	if (m.type == WIRE_ERROR)
 		text = wire_get_str(&r);
-	if (wire_read_end(&r) < 0 || (m.type != WIRE_BORN && m.type != WIRE_ERROR) || value == 0 ||
-	    value > INT32_MAX)
-		return err_set(err, EPROTO, "the guest did not start as it should");
+	if (wire_read_end(&r) < 0 || (m.type != want && m.type != WIRE_ERROR) ||
+	    value > INT32_MAX || (m.type == WIRE_ERROR && value == 0))
+		return err_set(err, EPROTO, "the guest does not answer as it should");
 	if (m.type == WIRE_ERROR)
 		return err_set(err, (int)value, "%s", text);
-	l->pid = (pid_t)value;
+	*ret = value;
 	return 0;
+}
+
+static int await_birth(struct engine_launch *l, struct err *err)
+{
+	uint32_t pid = 0;
+	int r = launch_answer(l->guest, WIRE_BORN, BORN_MS, &pid, err);
+
+	if (r == -EPIPE)
+		return say_complaint(l, err);
+	if (r == 0 && pid == 0)
+		return err_set(err, EPROTO, "the guest does not answer as it should");
+	l->pid = (pid_t)pid;
+	return r;
 }
 
 int launch_run(struct engine_launch *l, struct launch_how how, struct err *err)

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/strv.h"
+#include "wire/wire.h"
 
 #include <sys/types.h>
 
@@ -38,6 +39,8 @@ struct launch_how {
  * for as long as the kernel needs to make them, and not for the guest's work in there.
  */
 int launch_run(struct engine_launch *l, struct launch_how how, struct err *err);
+/* The number of the next frame, which is to be of that kind. A guest that failed has said why. */
+int launch_answer(int line, enum wire_type want, int timeout_ms, uint32_t *ret, struct err *err);
 void launch_kill(struct engine_launch *l);
 void launch_done(struct engine_launch *l);
 /* The guest's arguments, all but the descriptors. */

@@ -258,7 +258,9 @@ static int make(struct builder *b, const struct guest_root *root, size_t row)
 
 int root_too_old(struct err *err)
 {
-	return err_set(err, ENOSYS, "this kernel is too old for ralph: Linux 5.12 is needed");
+	return err_set(err, ENOSYS,
+		       "this kernel is too old for ralph, or a filter forbids a call: Linux 5.12 "
+		       "is needed");
 }
 
 static const char *const root_options[] = {"mode", "755", NULL};
@@ -353,10 +355,8 @@ static int build(struct builder *b, const struct guest_root *root, struct err *e
 
 		if (r == -ENOSYS)
 			return root_too_old(err);
-		if (r < 0) {
-			r = err_sys(err, -r, "cannot make '%s' in the sandbox", m->target);
-			return m->kind == GUEST_PROC ? err_hint(err, r, "run: ralph doctor") : r;
-		}
+		if (r < 0)
+			return err_sys(err, -r, "cannot make '%s' in the sandbox", m->target);
 		site_tidy(&b->site);
 	}
 	return b->userns_limited ? 0

@@ -158,6 +158,9 @@ static void on_error(struct supervisor *s, uint32_t id, uint32_t eno, const char
 
 	if (id == 0) {
 		(void)err_set(&s->why, EIO, "%s", msg);
+		/* What the system forbids has a remedy, which a start of nothing else finds. */
+		if (s->state == SUP_STARTING && (eno == EPERM || eno == EACCES || eno == ENOSYS))
+			(void)err_hint(&s->why, -EIO, "run: ralph doctor");
 		sup_end(s);
 		return;
 	}

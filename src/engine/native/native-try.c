@@ -1,7 +1,6 @@
 #include "engine/probe-host.h"
 
-#include <poll.h>
-#include <string.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -27,28 +26,6 @@ static int send_setup(int line)
 	return wire_send(line, WIRE_SETUP, 0, &b, NULL, 0);
 }
 
-/* The guest's answer: 0 for WIRE_UP, else what it says. */
-static int read_answer(int line, struct err *err)
-{
-	struct pollfd p = {.fd = line, .events = POLLIN};
-	cleanup_wire_msg struct wire_msg m;
-	struct wire_reader r;
-	uint32_t value;
-
-	wire_msg_init(&m);
-	if (poll(&p, 1, UP_MS) != 1)
-		return err_set(err, ETIMEDOUT, "the guest says nothing");
-	if (wire_recv(line, &m) <= 0)
-		return err_set(err, EIO, "the guest ended without a word");
-	if (m.type == WIRE_UP)
-		return 0;
-	wire_read(&r, &m);
-	value = wire_get_u32(&r);
-	return m.type == WIRE_ERROR && value > 0 && value < 4096
-		       ? err_set(err, (int)value, "%s", wire_get_str(&r))
-		       : err_set(err, EPROTO, "the guest does not answer as it should");
-}
-
 static int bring_up(const struct engine_launch *l, struct err *err)
 {
 	struct guest_mount proc = {.kind = GUEST_PROC, .source = "", .target = "/proc"};
@@ -60,11 +37,12 @@ static int bring_up(const struct engine_launch *l, struct err *err)
 		.n_mounts = 1,
 	};
 	struct err ignored;
+	uint32_t abi;
 
 	/* A guest that has failed already does not read; its answer says why. */
 	(void)plan_send_root(l->guest, &root, NULL, 0, &ignored);
 	(void)send_setup(l->guest);
-	return read_answer(l->guest, err);
+	return launch_answer(l->guest, WIRE_UP, UP_MS, &abi, err);
 }
 
 int host_native_try(struct host_native *ret, struct err *err)

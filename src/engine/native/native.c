@@ -86,8 +86,16 @@ static int start_guest(struct native *n, struct err *err)
 static int send_root(const struct native *n, struct err *err)
 {
 	int fds[CGROUP_PLACES_MAX];
+	struct err said = {0};
+	uint32_t none;
+	int r = plan_send_root(n->line, &n->root, fds, cgroup_entries(&n->cgroup, fds), err);
 
-	return plan_send_root(n->line, &n->root, fds, cgroup_entries(&n->cgroup, fds), err);
+	/* One that could not make its network, say, has ended, and said so. */
+	if (r == -EPIPE && launch_answer(n->line, WIRE_NONE, 0, &none, &said) != -EPIPE) {
+		*err = said;
+		return err_hint(err, r, "run: ralph doctor");
+	}
+	return r;
 }
 
 static int make_cgroup(struct native *n, struct err *err)
