@@ -201,7 +201,9 @@ EOF
 	h2 -N -T . https://allowed.test:9001/slow <"$T/body" >"$T/slow"
 	wait $!
 	same $'first\nsecond' "$(cat "$T/slow")"
-	same early "$(head -c 2000000 /dev/zero | h2 -T - https://allowed.test:9001/early)"
+	head -c 2000000 /dev/zero >"$WS/zeros"
+	same early "$(direct nghttp -d zeros https://allowed.test:9001/early)"
+	wait_until grep -q '^/early 8' "$BED/h2-resets.log"
 	must_fail h2 https://allowed.test:9001/cut
 	event '"path":"/cut"' '"error"'
 }
@@ -239,4 +241,56 @@ EOF
 	same 'hello over h2' "$(h2 https://allowed.test:9001/x)"
 	has "$(raw '200 streams')" 'reset 7'
 	same 100 "$(grep -c 'GET /wait' "$BED/h2-requests.log")"
+}
+
+@test 'a thousand streams on ten connections whose readers are slow: memory stays, and others are served' {
+	server 9001 tls
+	settings '{network: {rules: [{host: "allowed.test:9001", paths: [/]}]}}'
+	cat >"$WS/slow.py" <<'EOF'
+import os, socket, ssl, sys
+import h2.connection, h2.config, h2.events, h2.settings
+proxy = os.environ["https_proxy"].split("//")[1].strip("/").rpartition(":")
+def connect():
+    s = socket.create_connection((proxy[0].strip("[]"), int(proxy[2])))
+    s.sendall(b"CONNECT allowed.test:9001 HTTP/1.1\r\nHost: allowed.test:9001\r\n\r\n")
+    while not s.recv(4096).endswith(b"\r\n\r\n"):
+        pass
+    c = ssl.create_default_context()
+    c.set_alpn_protocols(["h2"])
+    return c.wrap_socket(s, server_hostname="allowed.test")
+conns = []
+for i in range(10):
+    s, c = connect(), h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    c.initiate_connection()
+    c.increment_flow_control_window(1 << 30)
+    c.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: 1000})
+    for k in range(100):
+        c.send_headers(c.get_next_available_stream_id(), [(":method", "GET"), (":scheme", "https"), (":authority", "allowed.test:9001"), (":path", "/big/400000")], end_stream=True)
+    s.sendall(c.data_to_send())
+    conns.append((s, c, set()))
+# Each stream has its first bytes; none is read any further.
+for s, c, begun in conns:
+    s.settimeout(60)
+    while len(begun) < 100:
+        for e in c.receive_data(s.recv(65536)):
+            if isinstance(e, h2.events.DataReceived):
+                begun.add(e.stream_id)
+        s.sendall(c.data_to_send())
+print("stuck", flush=True)
+sys.stdin.read()
+EOF
+	mkfifo "$T/hold"
+	box true
+	box /usr/bin/python3 slow.py <"$T/hold" >"$T/slow.out" 2>&1 3>&- &
+	slow=$!
+	exec 9>"$T/hold"
+	wait_until -t 60 grep -q stuck "$T/slow.out" || fail "$(cat "$T/slow.out")"
+	same 'hello over h2' "$(h2 https://allowed.test:9001/x)"
+	gateway=$(gateway_pid)
+	[ -n "$gateway" ]
+	# A thousand answers of 400 kB: 64 KiB of each may wait for its window, and as much on the way to it.
+	kib=$(awk '/^VmRSS/ { print $2 }' "/proc/$gateway/status")
+	[ "$kib" -lt 260000 ] || fail "the gateway has $kib KiB"
+	exec 9>&-
+	wait "$slow"
 }
