@@ -246,26 +246,18 @@ EOF
 @test 'a thousand streams on ten connections whose readers are slow: memory stays, and others are served' {
 	server 9001 tls
 	settings '{network: {rules: [{host: "allowed.test:9001", paths: [/]}]}}'
+	cp "$NETBED/../attack/h2client.py" "$WS"
 	cat >"$WS/slow.py" <<'EOF'
-import os, socket, ssl, sys
-import h2.connection, h2.config, h2.events, h2.settings
-proxy = os.environ["https_proxy"].split("//")[1].strip("/").rpartition(":")
-def connect():
-    s = socket.create_connection((proxy[0].strip("[]"), int(proxy[2])))
-    s.sendall(b"CONNECT allowed.test:9001 HTTP/1.1\r\nHost: allowed.test:9001\r\n\r\n")
-    while not s.recv(4096).endswith(b"\r\n\r\n"):
-        pass
-    c = ssl.create_default_context()
-    c.set_alpn_protocols(["h2"])
-    return c.wrap_socket(s, server_hostname="allowed.test")
+import sys
+import h2.events, h2.settings
+from h2client import connect, start
 conns = []
 for i in range(10):
-    s, c = connect(), h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
-    c.initiate_connection()
+    s, c = connect()
     c.increment_flow_control_window(1 << 30)
     c.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: 1000})
     for k in range(100):
-        c.send_headers(c.get_next_available_stream_id(), [(":method", "GET"), (":scheme", "https"), (":authority", "allowed.test:9001"), (":path", "/big/400000")], end_stream=True)
+        start(c, "GET", "/big/400000", True)
     s.sendall(c.data_to_send())
     conns.append((s, c, set()))
 # Each stream has its first bytes; none is read any further.
@@ -293,4 +285,41 @@ EOF
 	[ "$kib" -lt 260000 ] || fail "the gateway has $kib KiB"
 	exec 9>&-
 	wait "$slow"
+}
+
+@test 'every beginning of the secret is answered as any other text over HTTP/2: the lengths of frames, their order, bytes' {
+	server 9001 tls
+	settings '{credentials: [{name: a, source: "file:~/token"}], network: {rules: [{host: "allowed.test:9001", credential: a}]}}'
+	cp "$NETBED/../attack/h2client.py" "$WS"
+	# The server says what it is sent. The second piece goes when the first one, up to its last word, has come back.
+	cat >"$WS/oracle.py" <<'EOF'
+import sys
+import h2.events
+from h2client import connect, start
+secret = sys.argv[1]
+s, c = connect()
+for n in range(len(secret)):
+    i, seen, ended = start(c, "POST", "/echo", False), [], False
+    c.send_data(i, b"x " + secret[:n].encode())
+    s.sendall(c.data_to_send())
+    while not ended:
+        for e in c.receive_data(s.recv(65536)):
+            if isinstance(e, h2.events.DataReceived) and e.data:
+                if not seen:
+                    c.send_data(i, b" and the end\n", end_stream=True)
+                seen.append(e.data.decode())
+                c.acknowledge_received_data(e.flow_controlled_length, i)
+            ended |= isinstance(e, h2.events.StreamEnded)
+        s.sendall(c.data_to_send())
+    print(n, seen)
+EOF
+	for secret in "$A" "$B"; do
+		printf '%s' "$secret" >"$HOME/token"
+		chmod 600 "$HOME/token"
+		bed "$RALPH" run -- /usr/bin/python3 oracle.py "$A" >"$T/$secret"
+	done
+	same 40 "$(wc -l <"$T/$A")"
+	cmp "$T/$A" "$T/$B" || fail "$(diff "$T/$A" "$T/$B")"
+	same 80 "$(grep -c 'POST /echo' "$BED/h2-requests.log")"
+	same 40 "$(grep -c "POST /echo.*authorization=Bearer $B" "$BED/h2-requests.log")"
 }
