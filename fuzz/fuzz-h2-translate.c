@@ -37,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool last, to_head;
 	int r = 0;
 
+	buf_init(&out, 2 * HTTP1_HEAD_MAX);
 	if (size < 1)
 		return 0;
 	last = data[0] & 1;
@@ -44,7 +45,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	h2_head_init(&h, data[0] & 4 ? H2_RESPONSE : H2_REQUEST, true);
 	data++;
 	size--;
-	buf_init(&out, 2 * HTTP1_HEAD_MAX);
 	while (size && r == 0) {
 		struct slice name = next(&data, &size), value = next(&data, &size);
 

@@ -201,7 +201,9 @@ EOF
 	h2 -N -T . https://allowed.test:9001/slow <"$T/body" >"$T/slow"
 	wait $!
 	same $'first\nsecond' "$(cat "$T/slow")"
-	same early "$(head -c 2000000 /dev/zero | h2 -T - https://allowed.test:9001/early)"
+	head -c 2000000 /dev/zero >"$WS/zeros"
+	same early "$(direct nghttp -d zeros https://allowed.test:9001/early)"
+	wait_until grep -q '^/early 8' "$BED/h2-resets.log"
 	must_fail h2 https://allowed.test:9001/cut
 	event '"path":"/cut"' '"error"'
 }
@@ -239,4 +241,85 @@ EOF
 	same 'hello over h2' "$(h2 https://allowed.test:9001/x)"
 	has "$(raw '200 streams')" 'reset 7'
 	same 100 "$(grep -c 'GET /wait' "$BED/h2-requests.log")"
+}
+
+@test 'a thousand streams on ten connections whose readers are slow: memory stays, and others are served' {
+	server 9001 tls
+	settings '{network: {rules: [{host: "allowed.test:9001", paths: [/]}]}}'
+	cp "$NETBED/../attack/h2client.py" "$WS"
+	cat >"$WS/slow.py" <<'EOF'
+import sys
+import h2.events, h2.settings
+from h2client import connect, start
+conns = []
+for i in range(10):
+    s, c = connect()
+    c.increment_flow_control_window(1 << 30)
+    c.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: 1000})
+    for k in range(100):
+        start(c, "GET", "/big/400000", True)
+    s.sendall(c.data_to_send())
+    conns.append((s, c, set()))
+# Each stream has its first bytes; none is read any further.
+for s, c, begun in conns:
+    s.settimeout(60)
+    while len(begun) < 100:
+        for e in c.receive_data(s.recv(65536)):
+            if isinstance(e, h2.events.DataReceived):
+                begun.add(e.stream_id)
+        s.sendall(c.data_to_send())
+print("stuck", flush=True)
+sys.stdin.read()
+EOF
+	mkfifo "$T/hold"
+	box true
+	box /usr/bin/python3 slow.py <"$T/hold" >"$T/slow.out" 2>&1 3>&- &
+	slow=$!
+	exec 9>"$T/hold"
+	wait_until -t 60 grep -q stuck "$T/slow.out" || fail "$(cat "$T/slow.out")"
+	same 'hello over h2' "$(h2 https://allowed.test:9001/x)"
+	gateway=$(gateway_pid)
+	[ -n "$gateway" ]
+	# A thousand answers of 400 kB: 64 KiB of each may wait for its window, and as much on the way to it.
+	kib=$(awk '/^VmRSS/ { print $2 }' "/proc/$gateway/status")
+	[ "$kib" -lt 260000 ] || fail "the gateway has $kib KiB"
+	exec 9>&-
+	wait "$slow"
+}
+
+@test 'every beginning of the secret is answered as any other text over HTTP/2: the lengths of frames, their order, bytes' {
+	server 9001 tls
+	settings '{credentials: [{name: a, source: "file:~/token"}], network: {rules: [{host: "allowed.test:9001", credential: a}]}}'
+	cp "$NETBED/../attack/h2client.py" "$WS"
+	# The server says what it is sent. The second piece goes when the first one, up to its last word, has come back.
+	cat >"$WS/oracle.py" <<'EOF'
+import sys
+import h2.events
+from h2client import connect, start
+secret = sys.argv[1]
+s, c = connect()
+for n in range(len(secret)):
+    i, seen, ended = start(c, "POST", "/echo", False), [], False
+    c.send_data(i, b"x " + secret[:n].encode())
+    s.sendall(c.data_to_send())
+    while not ended:
+        for e in c.receive_data(s.recv(65536)):
+            if isinstance(e, h2.events.DataReceived) and e.data:
+                if not seen:
+                    c.send_data(i, b" and the end\n", end_stream=True)
+                seen.append(e.data.decode())
+                c.acknowledge_received_data(e.flow_controlled_length, i)
+            ended |= isinstance(e, h2.events.StreamEnded)
+        s.sendall(c.data_to_send())
+    print(n, seen)
+EOF
+	for secret in "$A" "$B"; do
+		printf '%s' "$secret" >"$HOME/token"
+		chmod 600 "$HOME/token"
+		bed "$RALPH" run -- /usr/bin/python3 oracle.py "$A" >"$T/$secret"
+	done
+	same 40 "$(wc -l <"$T/$A")"
+	cmp "$T/$A" "$T/$B" || fail "$(diff "$T/$A" "$T/$B")"
+	same 80 "$(grep -c 'POST /echo' "$BED/h2-requests.log")"
+	same 40 "$(grep -c "POST /echo.*authorization=Bearer $B" "$BED/h2-requests.log")"
 }
