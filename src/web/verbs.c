@@ -143,11 +143,11 @@ char *verb_line(const struct verb *v, const struct verb_args *a)
 	cleanup_buf struct buf b;
 	struct err ignored;
 
+	buf_init(&b, 64 * KiB);
 	if (!with.text)
 		with.text = "…";
 	if (verb_words(v, &with, &words, &ignored) < 0)
 		return NULL;
-	buf_init(&b, 64 * KiB);
 	if (v->in_workspace) {
 		(void)buf_puts(&b, "cd ");
 		quote_word(&b, a->workspace);

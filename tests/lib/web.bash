@@ -7,7 +7,8 @@ web_start() {
 	WEB_PID=$!
 	wait_until grep -q '#k=' "$T/web.out" || fail "$(cat "$T/web.err")"
 	LINK=$(sed -n 's/.*\(http:[^ ]*\)$/\1/p' "$T/web.out")
-	PORT=$(sed 's,.*:\([0-9]*\)/.*,\1,' <<<"$LINK")
+	PORT=${LINK##*:}
+	PORT=${PORT%%/*}
 	export PORT LINK WEB_PID
 }
 
