@@ -23,6 +23,7 @@ if [ "${1:-}" != --inside ]; then
 		python3 scripts/ansi2svg.py --columns "$(cat "$out/$name.columns")" --title "ralph: $name" <"$text" >"docs/images/$name.svg"
 		echo "docs/images/$name.svg"
 	done
+	scripts/web-pictures.sh
 	exit
 fi
 

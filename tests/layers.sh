@@ -38,9 +38,10 @@ declare -A may=(
 	[work]="base config spec record workspace"
 	[repo]="base git workspace"
 	[view]="base agent record events live"
+	[web]="base confine wire http flow policy agent record events workspace live view"
 	[loop]="base wire config spec agent transcript hook record events workspace compose live check work repo view"
 	[cli/frame]="base"
-	[cli]="base wire policy config spec agent engine hook record events netrules image workspace compose live check view cli/frame"
+	[cli]="base wire policy config spec agent engine hook record events netrules image workspace compose live check view web cli/frame"
 )
 breaches=0
 

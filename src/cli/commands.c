@@ -42,6 +42,7 @@ const struct command *const commands[] = {
 	&cmd_why,
 	&cmd_status,
 	&cmd_top,
+	&cmd_web,
 	&cmd_export,
 	&cmd_config,
 	&cmd_profile,

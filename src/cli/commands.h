@@ -58,4 +58,5 @@ extern const struct command cmd_trust;
 extern const struct command cmd_up;
 extern const struct command cmd_usage;
 extern const struct command cmd_version;
+extern const struct command cmd_web;
 extern const struct command cmd_why;

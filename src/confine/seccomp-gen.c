@@ -107,6 +107,25 @@ static const struct filter filters[] = {
 		.calls = {COMMON, SOCKETS, C(shutdown), C(epoll_wait), C(epoll_pwait), C(epoll_ctl),
 			  C(pread64), C(pwrite64), C(memfd_create)},
 	},
+	/* `ralph web`: faces browsers; has its listener and two sockets. */
+	{
+		.name = "web",
+		.otherwise = SCMP_ACT_KILL_PROCESS,
+		.families = none,
+		.no_exec_maps = 1,
+		.calls = {COMMON, SOCKETS, C(accept4), C(shutdown), C(epoll_wait), C(epoll_pwait),
+			  C(epoll_ctl), C(pread64), C(pwrite64), C(memfd_create)},
+	},
+	/* `ralph web`: reads, as far as Landlock lets it. */
+	{
+		.name = "desk",
+		.otherwise = SCMP_ACT_ERRNO(EPERM),
+		.families = none,
+		.no_exec_maps = 1,
+		.read_files = 1,
+		.calls = {COMMON, LOOKING, FRAMES, C(epoll_wait), C(epoll_pwait), C(epoll_ctl),
+			  C(openat2), C(pwrite64)},
+	},
 	{
 		.name = "helper",
 		.otherwise = SCMP_ACT_ERRNO(EPERM),

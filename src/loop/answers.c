@@ -24,11 +24,11 @@ static bool is_known(const json_t *answers, const char *question, const char *an
 	return false;
 }
 
-static int take_one(struct loop *l, const char *id, const char *answer, struct err *err)
+static int take_one(struct loop *l, const char *id, const char *answer, bool note, struct err *err)
 {
 	json_t *kept = state_task(&l->state, id), *answers = json_object_get(kept, "answers");
 	const char *asked = json_string_value(json_object_get(kept, "question"));
-	cleanup_free char *question = xstrdup(asked ? asked : "");
+	cleanup_free char *question = xstrdup(asked && !note ? asked : "");
 	struct task *t = l->work && *id ? work_task(l->work, id) : NULL;
 	int r;
 
@@ -40,13 +40,17 @@ static int take_one(struct loop *l, const char *id, const char *answer, struct e
 		(void)json_array_append_new(answers,
 					    json_pack("{so so}", "question", json_text(question),
 						      "answer", json_text(answer)));
-	(void)json_object_del(kept, "question");
-	(void)json_object_del(kept, "stuck");
+	/* A note leaves the task as it is. */
+	if (!note) {
+		(void)json_object_del(kept, "question");
+		(void)json_object_del(kept, "stuck");
+	}
 	r = state_save(&l->state, err);
-	if (r == 0 && t && t->state != TASK_DONE)
+	if (r == 0 && t && t->state != TASK_DONE && !note)
 		r = work_reopen(l->work, t, err);
 	if (r == 0)
-		show_line(&l->show, STYLE_CYAN, "answered: %s", *id ? id : "the loop's question");
+		show_line(&l->show, STYLE_CYAN, "%s: %s", note ? "noted" : "answered",
+			  *id ? id : "the loop's question");
 	return r;
 }
 
@@ -62,10 +66,26 @@ static int take_file(struct loop *l, int dir, const char *name, struct err *err)
 	if (path_read(dir, name, &b) == 0 && json_parse(buf_str(&b), b.len, &j, &bad) == 0 &&
 	    json_get_str(j, "task", &id, &bad) == 0 &&
 	    json_get_str(j, "answer", &answer, &bad) == 0)
-		r = take_one(l, id, answer, err);
+		r = take_one(l, id, answer, json_is_true(json_object_get(j, "note")), err);
 	if (r == 0)
 		(void)unlinkat(dir, name, 0);
 	return r;
+}
+
+void answers_put(struct buf *b, const json_t *answers, const char *asked)
+{
+	json_t *a;
+	size_t i;
+
+	json_array_foreach (answers, i, a) {
+		const char *question = json_string_value(json_object_get(a, "question"));
+
+		if (question && *question)
+			(void)buf_printf(b, "\n%s: %s", asked, question);
+		(void)buf_printf(b, "\nThe user %s: %s\n",
+				 question && *question ? "answers" : "notes",
+				 json_string_value(json_object_get(a, "answer")));
+	}
 }
 
 bool answers_wait(const struct loop *l)

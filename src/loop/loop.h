@@ -232,6 +232,8 @@ void left_behind_note(struct loop *l, const struct task *t);
 
 /* answers.c: takes in the answers from `ralph answer`, which makes their tasks ready again. */
 int answers_take(struct loop *l, struct err *err);
+/* Writes a task's answers and notes for an agent; asked: how a question is introduced. */
+void answers_put(struct buf *b, const json_t *answers, const char *asked);
 /* True when there is an answer that was not taken in yet. */
 bool answers_wait(const struct loop *l);
 

@@ -53,13 +53,7 @@ static int read_prompt(struct loop *l, struct buf *b, struct err *err)
 
 static void put_answers(struct loop *l, const struct task *t, struct buf *b)
 {
-	json_t *answers = json_object_get(state_task(&l->state, t->id), "answers"), *a;
-	size_t i;
-
-	json_array_foreach (answers, i, a)
-		(void)buf_printf(b, "\nYou asked: %s\nThe user answers: %s\n",
-				 json_string_value(json_object_get(a, "question")),
-				 json_string_value(json_object_get(a, "answer")));
+	answers_put(b, json_object_get(state_task(&l->state, t->id), "answers"), "You asked");
 }
 
 static void put_task(struct loop *l, const struct task *t, struct buf *b)

@@ -57,7 +57,8 @@ static char *apart_path(const struct places *p, const char *key)
 static int find_real(const struct places *p, const char *real, struct loop_path *ret,
 		     struct err *err)
 {
-	cleanup_fd int root = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Only a place to start from: a reader may be allowed no more than .ralph. */
+	cleanup_fd int root = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup_free char *apart = NULL;
 	char key[KEY_LEN + 1];
 

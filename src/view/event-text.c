@@ -57,6 +57,11 @@ static void say_message(const json_t *j, struct buf *b)
 	(void)buf_puts(b, text(j, "message"));
 }
 
+static void say_web_act(const json_t *j, struct buf *b)
+{
+	(void)buf_printf(b, "%s (session %s of ralph web)", text(j, "command"), text(j, "session"));
+}
+
 static void say_exec(const json_t *j, struct buf *b)
 {
 	(void)buf_printf(b, "[%lld] ", log_number(j, "id"));
@@ -241,6 +246,7 @@ static const struct {
 	{"port-open", say_ports, STYLE_NONE},
 	{"port-close", say_ports, STYLE_NONE},
 	{"loop-iteration", say_loop, STYLE_CYAN},
+	{"web-act", say_web_act, STYLE_CYAN},
 	{"error", say_message, STYLE_RED},
 	{"log", say_log, STYLE_YELLOW},
 };

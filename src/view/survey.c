@@ -20,7 +20,7 @@
 
 void survey_init(struct survey *s, const struct places *p)
 {
-	*s = (struct survey){.places = p};
+	*s = (struct survey){.places = p, .inspect = live_inspect};
 }
 
 static void sandbox_free(struct survey_sandbox *b)
@@ -112,7 +112,7 @@ static void look_alive(struct survey *s, struct survey_sandbox *b)
 	b->cpu = -1;
 	b->measured = false;
 	if (runtime_exists(s->places, b->name) &&
-	    live_inspect(s->places, b->name, &live, &ignored) == 0 && live) {
+	    s->inspect(s->places, b->name, &live, &ignored) == 0 && live) {
 		b->supervisor = (pid_t)json_integer_value(json_object_get(live, "supervisor"));
 		b->init = (pid_t)json_integer_value(json_object_get(live, "init"));
 		b->start = loops_start_time(b->supervisor);

@@ -45,8 +45,14 @@ struct survey_sandbox {
 	const struct survey_loop *loop; /* the loop that uses this sandbox; NULL: none */
 };
 
+/* Asks a supervisor for its state; *ret is NULL when the sandbox is not live. */
+typedef int survey_inspect_fn(const struct places *p, const char *name, json_t **ret,
+			      struct err *err);
+
 struct survey {
 	const struct places *places;
+	survey_inspect_fn
+		*inspect; /* live_inspect(), unless the caller may not reach them itself */
 	struct survey_sandbox **sandboxes; /* sorted by name */
 	size_t n_sandboxes;
 	struct survey_loop **loops; /* those that wait for a person first, then by workspace */

@@ -103,6 +103,9 @@ enum wire_type {
 
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
+
+	/* the processes of `ralph web`: see web/frames.h */
+	WIRE_WEB_FIRST = 128,
 };
 
 /* The descriptors that come with WIRE_START behind the first three, in this order. */

@@ -326,6 +326,17 @@ load loop
 	must_exit 2 ralph answer x 2>/dev/null
 }
 
+@test 'a note is in the next prompt of a task that asks nothing, which stays as it is' {
+	loop_workspace 2
+	build 3 honest -n 1
+	must_exit 2 ralph answer --note 'use tabs' 2>/dev/null
+	must_exit 2 ralph answer --note -t US-2 2>/dev/null
+	ralph answer --note -t US-2 'use tabs'
+	loop_exits 0 resume -n 5 -- sh -c 'cat >prompt.seen; exec ./agent.py honest <prompt.seen'
+	has "$(cat prompt.seen)" 'The user notes: use tabs'
+	same 'done done' "$(verdicts)"
+}
+
 # ---- limits ----
 
 @test 'iterations: exit 3 when work is left, and resume with more goes on' {

@@ -19,6 +19,7 @@
 #include "cli/terminal/ask.h"
 #include "record/loops.h"
 #include "record/places.h"
+#include "view/log-view.h"
 
 #define STATE_MAX (16 * MiB)
 #define ANSWER_MAX (64 * KiB)
@@ -154,6 +155,7 @@ const struct command cmd_logs = {
 
 struct answer_args {
 	const char *task, *workspace;
+	bool note;
 };
 
 #undef AT
@@ -165,6 +167,7 @@ static const struct opt answer_opts[] = {
 	 .complete = COMPLETE_TASK},
 	{"workspace", 'C', OPT_STR, AT(workspace), "PATH", "of this workspace instead of the current directory",
 	 .complete = COMPLETE_LOOP},
+	{"note", 0, OPT_BOOL, AT(note), NULL, "tell the task's next agent TEXT, though none asks"},
 };
 /* clang-format on */
 
@@ -207,10 +210,10 @@ static const char *find_question(const json_t *state, const char *task, bool pri
 }
 
 /* A file of its own for each: the loop, which may run, takes them in. */
-static int write_answer(int state, const char *task, const char *text, struct err *err)
+static int write_answer(int state, const char *task, const char *text, bool note, struct err *err)
 {
-	cleanup_json json_t *j =
-		json_pack("{so so}", "task", json_text(task), "answer", json_text(text));
+	cleanup_json json_t *j = json_pack("{so so sb}", "task", json_text(task), "answer",
+					   json_text(text), "note", note);
 	cleanup_free char *dump = json_dumps(j, JSON_COMPACT), *name = NULL;
 	cleanup_fd int answers = -1;
 	struct timespec now;
@@ -243,7 +246,7 @@ static int ask_each(const json_t *state, const char *task, int at, struct err *e
 		term_puts(stderr, *id ? id : "(the loop)");
 		r = ask_text(", your answer:", text, ANSWER_MAX + 1, err);
 		if (r == 0 && text[0]) {
-			r = write_answer(at, id, text, err);
+			r = write_answer(at, id, text, false, err);
 			n++;
 		}
 	}
@@ -280,6 +283,25 @@ static void tell_commands(const json_t *state, const struct answer_args *args)
 	}
 }
 
+/* A word for the next prompt of a task that asks nothing. */
+static int leave_note(struct cli *cli, const struct answer_args *args, int state,
+		      const json_t *tasks, int argc, char **argv)
+{
+	int r;
+
+	if (argc == 0 || strlen(argv[0]) == 0 || strlen(argv[0]) > ANSWER_MAX)
+		return cli_usage(cli, "--note needs a text of at most 64 KiB");
+	if (!args->task || !*args->task)
+		return cli_usage(cli, "--note needs --task ID; see: ralph task ls");
+	if (log_text(json_object_get(json_object_get(tasks, "tasks"), args->task), "question")[0])
+		return err_usage(&cli->err, "task '%s' asks something; answer without --note",
+				 args->task);
+	r = write_answer(state, args->task, argv[0], true, &cli->err);
+	if (r == 0)
+		(void)printf("the agent is told in the task's next iteration\n");
+	return r;
+}
+
 static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct answer_args *args = args_;
@@ -293,6 +315,8 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = read_tasks(at.state, &state, &cli->err);
 	if (r < 0)
 		return r;
+	if (args->note)
+		return leave_note(cli, args, at.state, state, argc, argv);
 	task = find_question(state, args->task, argc == 0, &n);
 	if (n == 0)
 		return err_usage(&cli->err,
@@ -310,7 +334,7 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 	}
 	if (strlen(argv[0]) == 0 || strlen(argv[0]) > ANSWER_MAX)
 		return cli_usage(cli, "the answer is empty or too long");
-	r = write_answer(at.state, task, argv[0], &cli->err);
+	r = write_answer(at.state, task, argv[0], false, &cli->err);
 	if (r == 0)
 		(void)printf("the agent is told in its next iteration; go on with: ralph resume\n");
 	return r;
@@ -322,7 +346,7 @@ const struct command cmd_answer = {
 	.summary = "answer what an agent asked, or unblock it",
 	.details = "Without TEXT, shows what is asked, and on a terminal asks for an answer to\n"
 		   "each. With TEXT, the task is ready again, and the agent finds TEXT in its\n"
-		   "next prompt.",
+		   "next prompt. With --note, TEXT goes there though nothing is asked.",
 	.group = GROUP_LOOP,
 	OPTIONS(answer_opts, struct answer_args),
 	.max_operands = 1,

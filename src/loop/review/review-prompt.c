@@ -61,16 +61,12 @@ static void put_task(struct buf *b, const char *key, const struct task *t)
 
 static void put_answers(struct loop *l, struct buf *b, const char *key, const struct task *t)
 {
-	json_t *answers = json_object_get(state_task(&l->state, t->id), "answers"), *a;
-	size_t i;
+	json_t *answers = json_object_get(state_task(&l->state, t->id), "answers");
 
 	if (json_array_size(answers) == 0)
 		return;
 	open_part(b, key, "the user's answers");
-	json_array_foreach (answers, i, a)
-		(void)buf_printf(b, "\nA question was: %s\nThe user answers: %s\n",
-				 json_string_value(json_object_get(a, "question")),
-				 json_string_value(json_object_get(a, "answer")));
+	answers_put(b, answers, "A question was");
 	close_part(b, key, "the user's answers");
 }
 

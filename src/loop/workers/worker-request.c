@@ -24,17 +24,15 @@ static json_t *list_of(const struct strv *v)
 static json_t *description_of(const struct worker *w)
 {
 	const struct task *t = w->task;
-	json_t *answers = json_object_get(state_task(&w->l->state, t->id), "answers"), *a, *text;
+	json_t *answers = json_object_get(state_task(&w->l->state, t->id), "answers"), *text;
 	const char *last = state_task_str(&w->l->state, t->id, "last");
 	cleanup_buf struct buf b;
-	size_t i;
 
 	buf_init(&b, DESCRIPTION_MAX);
 	(void)buf_puts(&b, t->description ? t->description : "");
-	json_array_foreach (answers, i, a)
-		(void)buf_printf(&b, "\n\nYou asked: %s\nThe user answers: %s",
-				 json_string_value(json_object_get(a, "question")),
-				 json_string_value(json_object_get(a, "answer")));
+	if (json_array_size(answers) > 0)
+		(void)buf_putc(&b, '\n');
+	answers_put(&b, answers, "You asked");
 	if (last)
 		(void)buf_printf(&b, "\n\nWhat happened the last time: %s", last);
 	text = json_text(buf_str(&b));

@@ -1,0 +1,166 @@
+#include "web/desk.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/result.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "record/loops.h"
+#include "view/log-view.h"
+#include "view/render.h"
+
+#define WINDOW (256 * KiB) /* bytes of the file that one answer reads */
+#define HEAD_BYTES (64 * KiB)
+#define ITEMS_MAX 200
+#define TEXT_SHOWN (4 * KiB) /* of one item */
+
+/*
+ * A stretch of an iteration's stream, as lines that a person reads. The position is a byte of the
+ * file, so that any part of a file of any size costs the same. A stretch begins at the start of a
+ * line; a position inside of one belongs to the line behind it.
+ */
+struct window {
+	json_t *items;
+	struct render render;
+	const struct agent_stream *stream;
+	uint64_t at; /* of the line that is being read */
+};
+
+static void add_item(struct window *w, const char *kind, const char *text)
+{
+	size_t n = strlen(text);
+	cleanup_free char *cut = xstrndup(text, n > TEXT_SHOWN ? TEXT_SHOWN : n);
+	json_t *j = json_pack("{sI ss so}", "at", (json_int_t)w->at, "kind", kind, "text",
+			      json_text(cut));
+
+	if (n > TEXT_SHOWN)
+		(void)json_object_set_new(j, "more", json_integer((json_int_t)(n - TEXT_SHOWN)));
+	(void)json_array_append_new(w->items, j);
+}
+
+static void on_part(void *arg, enum render_kind kind, const char *text)
+{
+	static const char *const names[] = {[RENDER_WORDS] = "words",
+					    [RENDER_CALL] = "call",
+					    [RENDER_FAILED] = "failed",
+					    [RENDER_NOTICE] = "notice"};
+
+	add_item(arg, names[kind], text);
+}
+
+static void take_line(struct window *w, const char *line, size_t n)
+{
+	if (w->stream) {
+		render_line(&w->render, w->stream, line, n, on_part, w);
+	} else if (n > 0) {
+		cleanup_free char *text = xstrndup(line, n);
+
+		add_item(w, "output", text);
+	}
+}
+
+/* The format is told by the first lines, wherever the stretch begins. */
+static const struct agent_stream *find_stream(int fd)
+{
+	cleanup_free char *text = xmalloc(HEAD_BYTES);
+	ssize_t n = pread(fd, text, HEAD_BYTES, 0);
+	const struct agent_stream *s = NULL;
+
+	for (char *line = text, *end = n > 0 ? text + n : text, *nl; !s && line < end;
+	     line = nl + 1) {
+		nl = memchr(line, '\n', (size_t)(end - line));
+		if (!nl)
+			break;
+		s = agent_stream_find(line, (size_t)(nl - line));
+	}
+	return s;
+}
+
+/* Returns the offset behind the last line that was taken. */
+static uint64_t take_lines(struct window *w, char *text, size_t n, uint64_t from, size_t max)
+{
+	char *line = text, *end = text + n, *nl;
+
+	while (line < end && json_array_size(w->items) < max) {
+		nl = memchr(line, '\n', (size_t)(end - line));
+		if (!nl)
+			break;
+		w->at = from + (uint64_t)(line - text);
+		take_line(w, line, (size_t)(nl - line));
+		line = nl + 1;
+	}
+	return from + (uint64_t)(line - text);
+}
+
+static int open_log(struct desk *d, const struct survey_loop *l, uint64_t number)
+{
+	cleanup_free char *name =
+		xasprintf(LOOPS_LOGS "/iteration-%03llu.jsonl", (unsigned long long)number);
+	cleanup_fd int root = d->from ? -1 : open(l->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? -1 : path_open_beneath(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+}
+
+/* How many of these bytes belong to a line that began before them. */
+static size_t torn(int fd, const char *text, size_t n, uint64_t from)
+{
+	const char *nl;
+	char before;
+
+	if (from == 0 || (pread(fd, &before, 1, (off_t)from - 1) == 1 && before == '\n'))
+		return 0;
+	nl = memchr(text, '\n', n);
+	return nl ? (size_t)(nl - text) + 1 : n;
+}
+
+static json_t *read_window(int fd, uint64_t size, const struct route *r)
+{
+	uint64_t end = r->before && r->before < size ? r->before : size;
+	uint64_t from =
+		r->before || r->at == ROUTE_TAIL ? (end > WINDOW ? end - WINDOW : 0) : r->at;
+	size_t max = r->n && r->n < ITEMS_MAX ? (size_t)r->n : ITEMS_MAX, skip, n;
+	struct window w = {.items = json_array(), .stream = find_stream(fd)};
+	cleanup_free char *text = xmalloc(WINDOW);
+	uint64_t next = from;
+	ssize_t got =
+		from < end ? pread(fd, text, end - from < WINDOW ? end - from : WINDOW, (off_t)from)
+			   : 0;
+
+	n = got > 0 ? (size_t)got : 0;
+	skip = torn(fd, text, n, from);
+	render_init(&w.render);
+	/* Backwards the last items count, so all of the stretch is read. */
+	next = take_lines(&w, text + skip, n - skip, from + skip,
+			  r->before || r->at == ROUTE_TAIL ? SIZE_MAX : max);
+	if (next == from + skip && n == WINDOW) {
+		w.at = from;
+		if (skip < n)
+			add_item(&w, "notice", "a line that is longer than can be shown");
+		next = from + n;
+	}
+	render_end(&w.render, on_part, &w);
+	render_done(&w.render);
+	while (json_array_size(w.items) > max)
+		(void)json_array_remove(w.items, r->before || r->at == ROUTE_TAIL
+							 ? 0
+							 : json_array_size(w.items) - 1);
+	from = json_array_size(w.items) ? (uint64_t)log_number(json_array_get(w.items, 0), "at")
+					: from;
+	return json_pack("{sI sI sI so}", "size", (json_int_t)size, "first", (json_int_t)from,
+			 "next", (json_int_t)next, "items", w.items);
+}
+
+json_t *desk_log(struct desk *d, const struct route *r, unsigned *status)
+{
+	const struct survey_loop *l = desk_find_loop(d, r->word);
+	cleanup_fd int fd = l ? open_log(d, l, r->number) : -1;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return desk_error(status, 404, "there is no such log");
+	return read_window(fd, (uint64_t)st.st_size, r);
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# runs: user
+# seconds: 90
+# The page of `ralph web` in a real browser: each test is a file *.mjs beside this one, driven by Playwright.
+load ../cli/helpers
+load ../cli/loop
+load ../lib/web
+
+setup() {
+	need chromium
+	need node
+	[ -e "${RALPH_AGENTS:-/nonexistent}/lib/node_modules/axe-core" ] || case " ${RALPH_TEST_REQUIRE:-} " in
+	*" all "* | *" agents "*) fail "axe-core is not installed; run: scripts/agents.sh" ;;
+	*) skip "axe-core is not installed; run: scripts/agents.sh" ;;
+	esac
+	ralph_setup
+}
+
+teardown() {
+	web_stop
+	ralph_teardown
+}
+
+# browse FILE: runs the script with the link of the server.
+browse() {
+	local node=node
+
+	[ ! -x "$RALPH_AGENTS/bin/node" ] || node=$RALPH_AGENTS/bin/node
+	timeout 120 "$node" "$BATS_TEST_DIRNAME/$1.mjs" "$LINK" "${@:2}" 3>&- 4>&-
+}
+
+@test 'every page at both sizes, dark and light: axe finds nothing, nothing scrolls sideways, nothing is refused by the policy' {
+	loop_workspace 2
+	build 6 decides
+	web_start
+	browse pages "${RALPH_WEB_SHOTS:-}"
+}
+
+@test 'a question is answered on the page, and the loop goes on to its end' {
+	loop_workspace 1
+	build 6 decides
+	web_start
+	browse answer
+	loop_exits 0 resume -- ./agent.py honest
+}
+
+@test 'a loop is watched from its start to its end: tasks, live lines and verdicts arrive by themselves' {
+	loop_workspace 2
+	web_start
+	browse watch "$T/ready" &
+	wait_until -t 30 test -e "$T/ready"
+	build 0 honest
+	wait $!
+}
+
+@test 'text of agents is shown as text: no element, link, dialog or report comes of it' {
+	browse_hostile
+}
+
+browse_hostile() {
+	loop_workspace 1
+	python3 - <<-'END'
+		import json
+		evil = "<img src=x onerror=alert(1)><script>alert(2)</script><a href='javascript:alert(3)'>x</a>\u202e\u001b[31m\u200b" + "A" * 300
+		j = json.load(open(".ralph/prd.json"))
+		j["project"] = evil
+		j["userStories"][0]["title"] = evil
+		json.dump(j, open(".ralph/prd.json", "w"))
+	END
+	git commit -qam evil
+	cat >evil.py <<-'END'
+		#!/usr/bin/env python3
+		import json
+		evil = "<img src=x onerror=alert(1)><script>alert(2)</script><a href='javascript:alert(3)'>x</a>\u202e\u001b[31m\u200b"
+		print(json.dumps({"type": "system", "subtype": "init", "session_id": "x", "model": "m"}))
+		print(json.dumps({"type": "assistant", "message": {"content": [{"type": "text", "text": evil}, {"type": "tool_use", "id": "1", "name": evil, "input": {"command": evil + "B" * 100000}}]}}))
+		print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": evil + "\n<promise>DECIDE:" + evil + "</promise>", "num_turns": 1, "session_id": "x", "usage": {}}))
+	END
+	chmod +x evil.py
+	git add evil.py && git commit -qm evil
+	loop_exits 6 build -- ./evil.py
+	web_start
+	browse hostile
+}
+
+@test '100 cut streams lose no event and double none; eight tabs share one stream' {
+	loop_workspace 1
+	ralph run -d -- true
+	web_start
+	browse streams
+}

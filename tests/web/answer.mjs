@@ -1,0 +1,20 @@
+import { assert, open, until } from './page.mjs'
+
+const { browser, page, wrong } = await open()
+await page.waitForSelector('.need')
+assert.match(await page.title(), /^\(1\)/)
+assert.match(await page.textContent('.need'), /SQLite or Postgres\?/)
+await page.click('.need a')
+await page.waitForSelector('button.main')
+await page.click('button.main')
+await page.fill('#ask-text', "SQLite, that's enough")
+// What will run is shown, quoted for a shell, and the button is dead for a moment.
+assert.match(await page.textContent('#ask-cmd'), /^ralph answer -C \S+ -t US-1 -- /)
+await page.waitForSelector('#ask-yes:not([disabled])')
+await page.click('#ask-yes')
+await until('it was done', async () => /the agent is told/.test(await page.textContent('#ask-said')))
+await page.click('#ask-no')
+await page.goto(page.url().split('#')[0] + '#/sessions')
+await until('the act is listed', async () => /ralph answer/.test(await page.textContent('main')))
+assert.deepEqual(wrong, [])
+await browser.close()
