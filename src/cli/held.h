@@ -13,8 +13,9 @@
  */
 struct held {
 	struct places places;
-	char *root;	   /* of the repository; NULL: the sandbox works in a clone */
-	struct strv named; /* programs in its tree that settings of git name, see guard.h */
+	char *root; /* of the repository; NULL: the sandbox works in a clone */
+	struct strv
+		named; /* programs in its tree that settings of git name, see workspace/guard.h */
 };
 
 /* NAME of a sandbox; without one, of what the repository here holds under that name. */

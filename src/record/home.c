@@ -326,6 +326,31 @@ int home_list_old(const struct places *p, struct strv *ret, struct err *err)
 	return list(dir, is_old, ret, err);
 }
 
+/* Not KEY, and not what lies beside it. */
+static bool is_of_no_project(const char *name)
+{
+	cleanup_free char *key = xstrndup(name, strcspn(name, "."));
+
+	return !streq(name, ".") && !streq(name, "..") && !home_is_key(name) && !home_is_key(key);
+}
+
+int home_list_volumes(const struct places *p, struct strv *ret, struct err *err)
+{
+	cleanup_free char *dir = path_join(p->state, "volumes");
+	cleanup_strv struct strv volumes = {0};
+	int r = list(dir, is_old, &volumes, err);
+
+	for (size_t i = 0; r == 0 && i < volumes.n; i++) {
+		cleanup_free char *volume = path_join(dir, volumes.v[i]);
+		cleanup_strv struct strv names = {0};
+
+		r = list(volume, is_of_no_project, &names, err);
+		for (size_t k = 0; r == 0 && k < names.n; k++)
+			strv_take(ret, path_join(volume, names.v[k]));
+	}
+	return r;
+}
+
 int home_leftovers(const struct places *p, struct strv *ret, struct err *err)
 {
 	cleanup_free char *dir = home_dir(p);

@@ -69,5 +69,7 @@ char *home_project(const struct places *p, const char *key);
 /* Lists the keys of all homes, and the names in homes/old, sorted. */
 int home_list(const struct places *p, struct strv *ret, struct err *err);
 int home_list_old(const struct places *p, struct strv *ret, struct err *err);
+/* Paths in the volumes of containers that no project's home has: 0.2 kept one home for all. */
+int home_list_volumes(const struct places *p, struct strv *ret, struct err *err);
 /* Lists the paths of homes whose removal was killed. */
 int home_leftovers(const struct places *p, struct strv *ret, struct err *err);

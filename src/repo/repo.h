@@ -147,10 +147,11 @@ struct repo_rules {
 	const struct strv *own;	  /* paths that are the agent's although they are protected: files,
 				    * or directories with everything below; NULL: none */
 	const struct strv *may_change; /* see protect_may_change(); NULL: none */
-	const struct strv *named;      /* programs that settings name, see guard.h; NULL: none */
-	bool submodules;	       /* a submodule that is there may move to another commit */
-	const struct strv *values;     /* secrets that the host knows; NULL: only by their shape */
-	uint64_t blob_max, data_max;   /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
+	const struct strv
+		*named;	 /* programs that settings name, see workspace/guard.h; NULL: none */
+	bool submodules; /* a submodule that is there may move to another commit */
+	const struct strv *values;   /* secrets that the host knows; NULL: only by their shape */
+	uint64_t blob_max, data_max; /* bytes; 0: REPO_BLOB_MAX, REPO_DATA_MAX */
 	unsigned commits_max, paths_max; /* 0: REPO_COMMITS_MAX, REPO_PATHS_MAX */
 };
 #define REPO_BLOB_MAX (10 * MiB)

@@ -14,7 +14,7 @@
  * repo unpin DIR NAME
  * repo put-back DIR NAME
  *
- * NAMED…: programs of the tree that settings name (guard.h), any number of them.
+ * NAMED…: programs of the tree that settings name (workspace/guard.h), any number of them.
  * For ralph's own use. apply, import and tips answer on stdout in JSON; an error is a line on
  * stderr, and exit 1.
  */

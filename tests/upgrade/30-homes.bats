@@ -99,6 +99,17 @@ whole() {
 	same 4 "$(find "$HOME/inbox" -name '*.md' | wc -l)"
 }
 
+@test 'gc -n lists what agents in containers remembered before each project had a home, and gc leaves it' {
+	local v=$T/state/ralph/volumes/me-llm
+
+	mkdir -p "$v/.claude" "$v/app-0123456789abcdef/.claude"
+	touch "$v/.claude/x.jsonl" "$v/app-0123456789abcdef.exported.json"
+	has "$(ralph gc -n)" "remembered: $v/.claude; to remove it: rm -r"
+	lacks "$(ralph gc -n)" "$v/app-"
+	lacks "$(ralph gc)" "$v"
+	[ -e "$v/.claude/x.jsonl" ]
+}
+
 @test 'a sandbox that runs with its old home keeps the others waiting, and nothing is moved' {
 	local before
 

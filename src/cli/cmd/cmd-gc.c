@@ -159,6 +159,27 @@ static void offer(struct gc *g, const char *what, const char *key, const char *o
 	(void)printf("; to remove it: ralph rm --home %s\n", key);
 }
 
+/* ralph has no command for these: nothing of it uses them. */
+static int volumes(struct gc *g)
+{
+	static const char what[] = "what agents in containers of version 0.2 remembered";
+	cleanup_strv struct strv paths = {0};
+	int r = home_list_volumes(g->p, &paths, g->err);
+
+	for (size_t i = 0; r == 0 && i < paths.n; i++) {
+		if (g->json) {
+			(void)json_array_append_new(g->rows,
+						    json_pack("{ss so sb}", "what", what, "path",
+							      json_text(paths.v[i]), "removed", 0));
+			continue;
+		}
+		(void)printf("keeps %s: ", what);
+		term_puts(stdout, paths.v[i]);
+		(void)fputs("; to remove it: rm -r that directory\n", stdout);
+	}
+	return r;
+}
+
 static bool is_gone(const char *path)
 {
 	struct stat st;
@@ -215,6 +236,8 @@ static int cmd_gc_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = trusts(&g);
 	if (r == 0 && g.dry)
 		r = homes(&g);
+	if (r == 0 && g.dry)
+		r = volumes(&g);
 	if (r == 0 && args->json) {
 		(void)json_show(rows, stdout, JSON_INDENT(2));
 		(void)putchar('\n');

@@ -73,11 +73,11 @@ struct import_tip {
 
 struct import {
 	struct gitdir git;
-	const struct strv
-		*named; /* programs in the tree that settings name, see guard.h; NULL: none */
-	char *below;	/* of a submodule: its directory in the repository; NULL: not known */
-	char *module;	/* of a submodule: the path that it was told by */
-	char *made;	/* of a submodule that is new: where it is made; NULL: it is not */
+	const struct strv *
+		named; /* programs in the tree that settings name, see workspace/guard.h; NULL: none */
+	char *below;  /* of a submodule: its directory in the repository; NULL: not known */
+	char *module; /* of a submodule: the path that it was told by */
+	char *made;   /* of a submodule that is new: where it is made; NULL: it is not */
 	struct import *modules; /* of the repository, IMPORT_MODULES_MAX of them */
 	size_t n_modules;
 	int lock;	  /* of a submodule; -1: none */
@@ -211,7 +211,7 @@ int import_open_modules(struct import *im, struct err *err);
 /* The index for next_tip, where it is another one; -EBUSY as import_index_prepare(). */
 int import_prepare(struct import *im, const char **ret_why, struct err *err);
 void import_done(struct import *im);
-/* The repository, the sandbox, and programs in the tree that settings of the user name (guard.h). */
+/* The repository, the sandbox, and programs in the tree that settings of the user name (workspace/guard.h). */
 struct import_input {
 	const char *root, *name;
 	struct strv named;

@@ -54,14 +54,14 @@ const char private_git_export[] = BEGIN
 	"}\n"
 	/* A stream has its length before it: the file for it has no name, and is made anew. */
 	"out=$d/ralph-export.$$\n"
-	"open() { rm -rf \"$out\"; (set -C; : >\"$out\") && exec 5<>\"$out\" && rm \"$out\"; "
+	"begin() { rm -rf \"$out\"; (set -C; : >\"$out\") && exec 5<>\"$out\" && rm \"$out\"; "
 	"}\n" MODULES "	[ -d \"$d/$m\" ] || continue\n"
 	/* The host can fetch for itself what nobody has added to. */
 	"	(enter \"$m\"; [ \"$(list | head -n 1)\" ] || [ \"$(git rev-list -1 --branches "
 	"$(git "
 	"rev-parse -q --verify HEAD) --not "
 	"--remotes)\" ]) || continue\n"
-	"	open || exit\n"
+	"	begin || exit\n"
 	"	(enter \"$m\"; one) >&5\n"
 	"	echo \"MODULE $(wc -c </proc/self/fd/5 | tr -d ' ') $m\"\n"
 	"	cat /proc/self/fd/5\n"
