@@ -118,7 +118,11 @@ int git_host_moved(struct git_host *h, const struct git_import *i, bool again, i
 
 	if (r < 0 || (!again && known == 0 && h->is_told && stamp == h->stamp))
 		return r;
-	r = make_list(h, i->holds ? private_git_moved_own : private_git_moved, i, ret, err);
+	/* Workers of one loop have worktrees, and each moves its own branch. */
+	r = make_list(h,
+		      i->holds && !streq(h->git.dir, h->git.common) ? private_git_moved_own
+								    : private_git_moved,
+		      i, ret, err);
 	h->stamp = stamp;
 	h->is_told = r == 0 && known == 0;
 	return r;
