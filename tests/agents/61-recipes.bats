@@ -120,6 +120,11 @@ postgres_start() {
 	section 'Your CLAUDE.md, skills and MCP servers'
 }
 
+@test 'recipe: notifications' {
+	stories told 1
+	section 'Notifications'
+}
+
 @test 'recipe: .env' {
 	section '.env'
 }
