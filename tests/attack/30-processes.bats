@@ -1,5 +1,6 @@
 # runs: root user
 # Other processes, the sandbox's own guards, privileges, system calls.
+# shellcheck disable=SC2016,SC2154 # text for shells; bats sets stderr
 load attack
 
 @test 'processes of the host are not seen, read, traced or signalled' {
