@@ -38,6 +38,7 @@
 
 #define HOST "/host"
 #define NEW_ROOT "/new"
+#define INOTIFY_INSTANCES "32" /* of all commands of a sandbox together */
 
 static const char *const no_options[] = {NULL};
 
@@ -77,6 +78,20 @@ static int limit_userns(struct builder *b, int proc)
 	return r;
 }
 
+/*
+ * The user's inotify instances are few (128 by default), and each supervisor has one to watch what
+ * is protected. A sandbox gets a share of them that leaves the others theirs. Where the kernel has
+ * no such limit, the supervisor notices what it lacks: see supervisor/watch-link.c.
+ */
+static void limit_inotify(int proc)
+{
+	cleanup_fd int fd =
+		openat(proc, "sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0)
+		(void)fd_write_all(fd, INOTIFY_INSTANCES, strlen(INOTIFY_INSTANCES));
+}
+
 /* The pid namespace of a container is not ours to mount a /proc for: we take the one it has. */
 static int open_proc(const struct builder *b)
 {
@@ -96,6 +111,8 @@ static int make_proc(struct builder *b, const char *target)
 	cleanup_fd int tree = open_proc(b);
 	int r = tree < 0 ? tree : limit_userns(b, tree);
 
+	if (r == 0)
+		limit_inotify(tree);
 	return r < 0 ? r : builder_attach(b, tree, target, true);
 }
 

@@ -95,7 +95,7 @@ static void go_ahead(const struct places *p, int conn)
 	run.flags = RUN_NEW_SESSION;
 	if (run_become(&run) < 0)
 		return;
-	if (launch_open(&l, guest, &ignored) == 0)
+	if (launch_likely() && launch_open(&l, guest, &ignored) == 0)
 		(void)launch_run(&l, LAUNCH_PLAIN, &ignored);
 	wait_for_name(program, conn, &l);
 	launch_kill(&l); /* nobody wants it */
@@ -109,7 +109,7 @@ void prestart_fork(const struct places *p)
 	int pair[2];
 	pid_t pid;
 
-	if (!launch_likely() || wire_pair(pair, &ignored) < 0)
+	if (wire_pair(pair, &ignored) < 0)
 		return;
 	ours = pair[0];
 	theirs = pair[1];

@@ -197,8 +197,14 @@ static int open_inotify(struct supervisor *s, struct err *err)
 	int r;
 
 	s->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (s->watch < 0)
-		return err_sys(err, errno, "cannot watch the workspace");
+	if (s->watch < 0) {
+		r = err_sys(err, errno, "cannot watch the workspace");
+		return r != -EMFILE
+			       ? r
+			       : err_hint(err, r,
+					  "your programs have all inotify instances in use; run: "
+					  "sudo sysctl -w fs.inotify.max_user_instances=1024");
+	}
 	for (size_t i = 0; i < s->spec->n_watches; i++)
 		if (s->spec->watches[i].kind != SPEC_WATCH_PATH)
 			(void)inotify_add_watch(s->watch, s->spec->watches[i].dir,

@@ -1,5 +1,6 @@
 # runs: root user
 # Descriptors: those that came along by accident, and those that were handed in.
+# shellcheck disable=SC2016 # text for shells inside
 load attack
 load weak
 

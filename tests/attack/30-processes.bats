@@ -1,5 +1,6 @@
 # runs: root user
 # Other processes, the sandbox's own guards, privileges, system calls.
+# shellcheck disable=SC2016,SC2154 # text for shells; bats sets stderr
 load attack
 
 @test 'processes of the host are not seen, read, traced or signalled' {
@@ -74,4 +75,32 @@ load attack
 
 @test 'calls through a foreign ABI end the process' {
 	inside foreign-abis
+}
+
+@test 'a sandbox takes no more than its share of the inotify instances of the user, and others start beside it' {
+	need python3
+	cat >takes.py <<-'P'
+		import ctypes, sys, time
+		libc, n = ctypes.CDLL(None), 0
+		while libc.inotify_init1(0) >= 0:
+		    n += 1
+		open(sys.argv[1], "w").write(str(n))
+		time.sleep(int(sys.argv[2]))
+	P
+	"$RALPH" run -n "many-${WS##*-}" -- python3 takes.py taken 1000 </dev/null >/dev/null 2>&1 3>&- &
+	wait_until test -s taken
+	same 32 "$(cat taken)"
+	ralph run -n "more-${WS##*-}" -- python3 takes.py too 0
+	same 32 "$(cat too)"
+	ralph stop "many-${WS##*-}"
+	wait $! || :
+}
+
+# bats test_tags=user
+@test 'where all inotify instances are taken, a start says so and what to do' {
+	need unshare
+	only_user
+	run --separate-stderr unshare -r sh -c 'echo 0 >/proc/sys/user/max_inotify_instances && exec "$0" run -- true' "$RALPH"
+	same 125 "$status"
+	has "$stderr" "sysctl -w fs.inotify.max_user_instances"
 }

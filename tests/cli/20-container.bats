@@ -1,7 +1,7 @@
 # runs: root
 # seconds: 20
 # ralph in a container, with the profile that it ships: as a plain user, with no capability.
-# shellcheck disable=SC2016 # text for the shell inside
+# shellcheck disable=SC2016,SC2154 # text for the shell inside; bats sets stderr
 load helpers
 
 # A root of this machine's own system, which holds nothing else.

@@ -1,7 +1,7 @@
 # runs: user
 # seconds: 20
 # What `ralph doctor` and `ralph run` say where a sandbox cannot be made: the cause, and the remedy.
-# shellcheck disable=SC2016 # text for shells that are started
+# shellcheck disable=SC2016,SC2154 # text for shells that are started; bats sets stderr
 load helpers
 
 # doctor_in COMMAND…: its report, made by COMMAND… ralph doctor; the exit code must be 1.

@@ -435,6 +435,21 @@ only_run() {
 	wait_until none_runs
 }
 
+# bats test_tags=root
+@test "on a host with cgroup v2 alone the supervisor is started ahead too, and goes where it is not needed" {
+	only_root
+	need unshare
+	own_programs
+	mv "$T/programs/cli" "$T/programs/whole"
+	printf '#!/bin/sh\necho "$RALPH_PRESTART" >>%q\nexec %q "$@"\n' "$T/ahead" "$T/programs/whole" >"$T/programs/cli"
+	chmod +x "$T/programs/cli"
+	unified=(unshare -m sh -c 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh)
+	same inside "$("${unified[@]}" "$RALPH" run --rm -- echo inside)"
+	grep -qx "[0-9][0-9]*" "$T/ahead"
+	must_exit 2 "${unified[@]}" "$RALPH" run --no-such-option -- true
+	wait_until none_runs
+}
+
 # The command line and the supervisor to be, which is its child; the guest is that one's.
 @test "whoever is killed while the guest makes its namespaces leaves no guest behind" {
 	own_programs

@@ -85,8 +85,9 @@ teardown() {
 
 # only_in_a_tree: an installed ralph takes no programs from elsewhere, so none can be put in their place.
 only_in_a_tree() {
-	[ "${RALPH%/bin/ralph}" != /usr ] && [ "${RALPH%/bin/ralph}" != /usr/local ] ||
-		not_here "an installed ralph ignores RALPH_LIBEXEC"
+	case ${RALPH%/bin/ralph} in
+	/usr | /usr/local) not_here "an installed ralph ignores RALPH_LIBEXEC" ;;
+	esac
 }
 
 # own_guest TEXT: from now on that is the guest: a shell script, in which $guest is the real one.

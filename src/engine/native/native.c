@@ -56,7 +56,7 @@ static void native_adopt(struct engine *e, struct engine_launch *l)
 	enum spec_cgroup_kind kind = native_of(e)->spec->limits.cgroup;
 	struct err ignored; /* start() tries again, and says why */
 
-	if (kind == SPEC_CGROUP_NONE || kind == SPEC_CGROUP_V1)
+	if (l->pid > 0 && (kind == SPEC_CGROUP_NONE || kind == SPEC_CGROUP_V1))
 		(void)watch(native_of(e), l, &ignored);
 }
 
