@@ -96,7 +96,7 @@
 #define H2_OUT_MAX (64 * KiB)	  /* of one stream, that waits for the peer's windows */
 #define H2_PENDING_MAX (64 * KiB) /* frames that wait for the socket, before more are made */
 #define H2_TABLE_MAX 4096	  /* of HPACK, either way */
-#define H2_CONTROL_BURST 1000	  /* frames that carry nothing; see h2-budget.c */
+#define H2_CONTROL_BURST 1000	  /* frames that carry nothing; see gateway/h2/h2-budget.c */
 #define H2_CONTROL_PER_S 100
 #define H2_RESETS_BURST 200 /* streams that the peer takes back */
 #define H2_RESETS_PER_S 20

@@ -67,7 +67,8 @@ static size_t take_payload(struct h2_stream *st, char *p, size_t n)
 	n = waits < n ? waits : n;
 	head = chunked_put_head(p, (uint32_t)n);
 	(void)take(&st->in, &st->in_at, p + head, n);
-	memcpy(p + head + n, CHUNKED_CRLF, 2);
+	p[head + n] = '\r';
+	p[head + n + 1] = '\n';
 	return head + n + 2;
 }
 

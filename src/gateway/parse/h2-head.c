@@ -50,7 +50,7 @@ bool h2_is_grpc(struct slice type)
 	struct slice begin = {type.p, type.n < 16 ? type.n : 16};
 
 	return slice_is(begin, "application/grpc") &&
-	       (type.n == 16 || memchr(";+", type.p[16], 2) ||
+	       (type.n == 16 || type.p[16] == ';' || type.p[16] == '+' ||
 		(type.n >= 20 && slice_is((struct slice){type.p + 16, 4}, "-web")));
 }
 
