@@ -263,9 +263,23 @@ const loop = {
       el('h2', null, iteration ? `Iteration ${iteration}` : 'Live'),
       el('div.card', { id: 'log', 'data-keep': true, role: 'log', tabindex: 0, 'aria-label': `What the agent did in iteration ${iteration}` }),
       el('div.row', null, step('older', older_log), step('follow', follow_log)),
+      el('div', { id: 'checks', 'data-keep': true }),
       el('h2', null, 'Iterations'), table(['iteration', 'verdict', 'task', 'why', 'commit', '#time', '#spent'], d.records.map(r => record_row(d, r)), 'No iteration has ended yet.'))
     if (iteration) start_log(d.key, iteration)
+    if (iteration) draw_checks(d, iteration)
   },
+}
+// What verified the iteration, with the end of what each command said.
+let checked = ''
+const draw_checks = async (d, n) => {
+  const box = document.getElementById('checks'), now = `${d.key}/${n}/${d.state}/${d.records.length}`
+  if (!box || (checked === now && box.childElementCount)) return
+  checked = now
+  const { rows } = await get(`/api/loop/${d.key}/iter/${n}/verify`)
+  if (checked !== now) return
+  box.replaceChildren(...rows.length ? [el('h2', null, 'Verification')] : [], ...rows.map(r => el('details.card', null,
+    el('summary', null, el(`span.tag.${r.code ? 'bad' : 'good'}`, null, r.code ? `failed with ${r.code}` : 'passed'), ' ', el('code', null, r.command), ` ${span(r.ms / 1000)}`),
+    el('pre', { tabindex: 0, 'aria-label': 'output' }, r.output || '(no output)'))))
 }
 const step = (name, go) => {
   const b = el('button', { type: 'button' }, name === 'older' ? 'Older lines' : 'To the end')

@@ -165,7 +165,8 @@ static int put_logs_by(struct loop *l, struct err *err)
 		return r;
 	}
 	while ((e = readdir(d)))
-		if (strncmp(e->d_name, "iteration-", 10) == 0)
+		if (strncmp(e->d_name, "iteration-", 10) == 0 ||
+		    strncmp(e->d_name, "verify-", 7) == 0)
 			(void)renameat(l->logs, e->d_name, before, e->d_name);
 	(void)closedir(d);
 	return 0;

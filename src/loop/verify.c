@@ -1,7 +1,9 @@
 #include "loop/loop.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -14,6 +16,8 @@
 #define TAIL_MAX (4 * KiB) /* maximum output of a command in the next prompt */
 #define REPORT_MAX (32 * KiB)
 #define OUTPUT_MAX (256 * KiB) /* of all commands, for a reviewer */
+#define KEPT_MAX (64 * KiB)    /* of one command, in the log */
+#define LOG_MAX MiB	       /* of the log of one iteration; then outputs are left out */
 
 /*
  * DOC: Theory of operation
@@ -30,7 +34,8 @@ struct check {
 	struct loop *l;
 	struct job job;
 	struct ev_timer limit;
-	struct buf tail;
+	struct buf tail; /* the last of its output, at least KEPT_MAX of it */
+	uint64_t bytes;	 /* of its output */
 	bool timed_out, stopped;
 };
 
@@ -38,12 +43,13 @@ static void on_output(struct job *j, bool is_err, const char *p, size_t n)
 {
 	struct check *c = j->owner;
 
-	if (n > TAIL_MAX) {
-		p += n - TAIL_MAX;
-		n = TAIL_MAX;
+	c->bytes += n;
+	if (n > KEPT_MAX) {
+		p += n - KEPT_MAX;
+		n = KEPT_MAX;
 	}
 	if (c->tail.len + n > c->tail.max)
-		buf_consume(&c->tail, c->tail.len > TAIL_MAX ? c->tail.len - TAIL_MAX : 0);
+		buf_consume(&c->tail, c->tail.len > KEPT_MAX ? c->tail.len - KEPT_MAX : 0);
 	(void)buf_append(&c->tail, p, n);
 }
 
@@ -108,15 +114,46 @@ static int run_one(struct check *c, const char *command, struct err *err)
 	return r;
 }
 
+static const char *last_bytes(struct buf *b, size_t n)
+{
+	return buf_str(b) + (b->len > n ? b->len - n : 0);
+}
+
+/* Every command of an iteration has a line in logs/verify-NNN.jsonl, whatever came of it. The file is
+ * for people: a loop that cannot write it goes on. */
+static void keep_output(struct loop *l, const char *command, struct check *c, uint64_t ms)
+{
+	cleanup_free char *name = xasprintf("verify-%03llu.jsonl",
+					    (unsigned long long)l->state.iterations),
+			  *text = NULL;
+	cleanup_fd int fd =
+		openat(l->logs, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	cleanup_json json_t *j = NULL;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return;
+	j = json_pack("{so si sb sI sI so}", "command", json_text(command), "code", c->job.code,
+		      "timed_out", c->timed_out, "ms", (json_int_t)ms, "bytes",
+		      (json_int_t)c->bytes, "output",
+		      json_text(st.st_size < (off_t)LOG_MAX ? last_bytes(&c->tail, KEPT_MAX) : ""));
+	text = json_dumps(j, JSON_COMPACT);
+	if (text && fd_write_all(fd, text, strlen(text)) == 0)
+		(void)fd_write_all(fd, "\n", 1);
+}
+
 static int run_command(struct loop *l, const char *command, struct buf *report, struct buf *output,
 		       struct err *err)
 {
 	struct check c = {.l = l, .limit.fn = on_limit};
+	uint64_t begun = now_ms();
 	int r;
 
-	buf_init(&c.tail, 2 * TAIL_MAX);
+	buf_init(&c.tail, 2 * KEPT_MAX);
 	show_line(&l->show, STYLE_DIM, "verify  %s", command);
 	r = run_one(&c, command, err);
+	if (r >= 0)
+		keep_output(l, command, &c, now_ms() - begun);
 	if (r > 0) {
 		cleanup_free char *how = c.timed_out ? xstrdup("did not come to an end")
 						     : xasprintf("ended with %d", c.job.code);
@@ -124,11 +161,11 @@ static int run_command(struct loop *l, const char *command, struct buf *report, 
 		show_line(&l->show, STYLE_RED, "verify  %s: %s", command, how);
 		if (report)
 			(void)buf_printf(report, "`%s` %s:\n\n%s\n\n", command, how,
-					 buf_str(&c.tail));
+					 last_bytes(&c.tail, TAIL_MAX));
 	}
 	if (r >= 0 && output)
 		(void)buf_printf(output, "`%s` ended with %d:\n\n%s\n\n", command, c.job.code,
-				 buf_str(&c.tail));
+				 last_bytes(&c.tail, TAIL_MAX));
 	job_done(&c.job);
 	buf_done(&c.tail);
 	return r;

@@ -184,6 +184,8 @@ static bool find_loop(struct desk *d, const char *verb, const char *key, struct 
 	json_t *act;
 	size_t i;
 
+	if (!l)
+		return false;
 	json_array_foreach (acts, i, act)
 		if (streq(log_text(act, "verb"), verb)) {
 			ret->shown = json_string(log_text(act, "seen"));

@@ -17,6 +17,8 @@
 #define HEAD_BYTES (64 * KiB)
 #define ITEMS_MAX 200
 #define TEXT_SHOWN (4 * KiB) /* of one item */
+#define CHECKS_MAX (2 * MiB) /* of a verify-NNN.jsonl */
+#define CHECK_SHOWN (16 * KiB)
 
 /*
  * A stretch of an iteration's stream, as lines that a person reads. The position is a byte of the
@@ -96,10 +98,10 @@ static uint64_t take_lines(struct window *w, char *text, size_t n, uint64_t from
 	return from + (uint64_t)(line - text);
 }
 
-static int open_log(struct desk *d, const struct survey_loop *l, uint64_t number)
+static int open_log(struct desk *d, const struct survey_loop *l, const char *stem, uint64_t number)
 {
 	cleanup_free char *name =
-		xasprintf(LOOPS_LOGS "/iteration-%03llu.jsonl", (unsigned long long)number);
+		xasprintf(LOOPS_LOGS "/%s-%03llu.jsonl", stem, (unsigned long long)number);
 	cleanup_fd int root = d->from ? -1 : open(l->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return root < 0 ? -1 : path_open_beneath(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
@@ -157,10 +159,44 @@ static json_t *read_window(int fd, uint64_t size, const struct route *r)
 json_t *desk_log(struct desk *d, const struct route *r, unsigned *status)
 {
 	const struct survey_loop *l = desk_find_loop(d, r->word);
-	cleanup_fd int fd = l ? open_log(d, l, r->number) : -1;
+	cleanup_fd int fd = l ? open_log(d, l, "iteration", r->number) : -1;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return desk_error(status, 404, "there is no such log");
 	return read_window(fd, (uint64_t)st.st_size, r);
+}
+
+/* The commands that verified an iteration, with the end of what they said. */
+json_t *desk_checks(struct desk *d, const struct route *r, unsigned *status)
+{
+	const struct survey_loop *l = desk_find_loop(d, r->word);
+	cleanup_fd int fd = l ? open_log(d, l, "verify", r->number) : -1;
+	json_t *rows = json_array();
+	cleanup_buf struct buf b;
+	struct stat st;
+
+	buf_init(&b, CHECKS_MAX);
+	if (!l) {
+		json_decref(rows);
+		return desk_error(status, 404, "there is no such loop");
+	}
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		(void)fd_read_all(fd, &b);
+	for (char *line = b.data, *nl; line && (nl = strchr(line, '\n')); line = nl + 1) {
+		cleanup_json json_t *j = json_loadb(line, (size_t)(nl - line), 0, NULL);
+		const char *text = log_text(j, "output");
+		size_t n = strlen(text);
+
+		if (!json_is_object(j))
+			continue;
+		(void)json_array_append_new(
+			rows,
+			json_pack("{so sI sI sI so}", "command", json_text(log_text(j, "command")),
+				  "code", (json_int_t)log_number(j, "code"), "ms",
+				  (json_int_t)log_number(j, "ms"), "bytes",
+				  (json_int_t)log_number(j, "bytes"), "output",
+				  json_text(n > CHECK_SHOWN ? text + n - CHECK_SHOWN : text)));
+	}
+	return json_pack("{so}", "rows", rows);
 }

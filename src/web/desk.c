@@ -73,6 +73,8 @@ static json_t *get(struct desk *d, const struct route *r, unsigned *status)
 		return desk_loop(d, r->word, status);
 	case ROUTE_LOG:
 		return desk_log(d, r, status);
+	case ROUTE_CHECKS:
+		return desk_checks(d, r, status);
 	case ROUTE_NET:
 		return desk_net(d, r->word, status);
 	case ROUTE_EVENTS:

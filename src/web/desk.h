@@ -50,6 +50,7 @@ int desk_look(struct desk *d, struct err *err);
 json_t *desk_overview(struct desk *d);
 json_t *desk_loop(struct desk *d, const char *key, unsigned *status);
 json_t *desk_log(struct desk *d, const struct route *r, unsigned *status);
+json_t *desk_checks(struct desk *d, const struct route *r, unsigned *status);
 json_t *desk_net(struct desk *d, const char *name, unsigned *status);
 json_t *desk_events(struct desk *d, const char *name, uint64_t after, unsigned *status);
 json_t *desk_events_new(struct desk *d, const char *name, uint64_t *cursor);

@@ -26,6 +26,7 @@ static const struct row {
 	{"/api/overview", ROUTE_OVERVIEW, false},
 	{"/api/loop/%", ROUTE_LOOP, false},
 	{"/api/loop/%/iter/#/log", ROUTE_LOG, false},
+	{"/api/loop/%/iter/#/verify", ROUTE_CHECKS, false},
 	{"/api/net/@", ROUTE_NET, false},
 	{"/api/events/@", ROUTE_EVENTS, false},
 	{"/api/events/@/verify", ROUTE_VERIFY, false},

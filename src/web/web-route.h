@@ -21,6 +21,7 @@ enum route_id {
 	ROUTE_OVERVIEW,
 	ROUTE_LOOP,   /* key */
 	ROUTE_LOG,    /* key, number, at, before, n */
+	ROUTE_CHECKS, /* key, number: what verified an iteration */
 	ROUTE_NET,    /* name */
 	ROUTE_EVENTS, /* name, at: after this number */
 	ROUTE_VERIFY, /* name */

@@ -48,6 +48,19 @@ load loop
 	must_exit 2 ralph logs 3 2>/dev/null
 }
 
+@test 'the output of every verify command is kept, of those that passed too' {
+	loop_workspace 1
+	build 0 honest --verify 'echo all is well; head -c 200000 /dev/zero | tr "\\0" x; echo the end'
+	python3 - <<-'END'
+		import json
+		rows = [json.loads(l) for l in open(".ralph/logs/verify-001.jsonl")]
+		assert [r["code"] for r in rows] == [0, 0], rows
+		assert rows[1]["command"] == "test -f US-1"
+		assert rows[0]["output"].endswith("xthe end\n") and len(rows[0]["output"]) <= 65536
+		assert rows[0]["bytes"] == 200020, rows[0]["bytes"]
+	END
+}
+
 @test 'tokens and cost are what the agent says, where no gateway counted' {
 	loop_workspace 2
 	build 0 honest
@@ -332,8 +345,8 @@ load loop
 	must_exit 2 ralph answer --note 'use tabs' 2>/dev/null
 	must_exit 2 ralph answer --note -t US-2 2>/dev/null
 	ralph answer --note -t US-2 'use tabs'
-	loop_exits 0 resume -n 5 -- sh -c 'cat >prompt.seen; exec ./agent.py honest <prompt.seen'
-	has "$(cat prompt.seen)" 'The user notes: use tabs'
+	loop_exits 0 resume -n 5 -- sh -c 'cat >runs; exec ./agent.py honest <runs'
+	has "$(cat runs)" 'The user notes: use tabs'
 	same 'done done' "$(verdicts)"
 }
 

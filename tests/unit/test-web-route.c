@@ -30,6 +30,8 @@ static void every_path_of_the_table_is_found_with_its_parts(void **state)
 	assert_int_equal(r.id, ROUTE_VERIFY);
 	assert_int_equal(find(false, "/api/quarantine/01234567", &r), 0);
 	assert_int_equal(r.id, ROUTE_HELD);
+	assert_int_equal(find(false, "/api/loop/" KEY "/iter/3/verify", &r), 0);
+	assert_int_equal(r.id, ROUTE_CHECKS);
 	assert_int_equal(find(true, "/api/act", &r), 0);
 	assert_int_equal(r.id, ROUTE_ACT);
 }

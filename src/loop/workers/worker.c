@@ -149,17 +149,19 @@ static json_t *read_summary(const struct worker *w)
 /* Moves the output logs of the worker's agent; they get the loop's iteration number. */
 static void take_logs(const struct worker *w, uint64_t theirs, uint64_t ours)
 {
-	static const char *const kinds[] = {"jsonl", "stderr"};
+	static const struct {
+		const char *stem, *ext;
+	} kinds[] = {{"iteration", "jsonl"}, {"iteration", "stderr"}, {"verify", "jsonl"}};
 	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int logs =
 		root < 0 ? -1
 			 : path_open_beneath(root, WORK_DIR "/logs", O_RDONLY | O_DIRECTORY, 0);
 
 	for (size_t i = 0; logs >= 0 && i < ARRAY_SIZE(kinds); i++) {
-		cleanup_free char *from =
-			xasprintf("iteration-%03llu.%s", (unsigned long long)theirs, kinds[i]);
-		cleanup_free char *to =
-			xasprintf("iteration-%03llu.%s", (unsigned long long)ours, kinds[i]);
+		cleanup_free char *from = xasprintf("%s-%03llu.%s", kinds[i].stem,
+						    (unsigned long long)theirs, kinds[i].ext);
+		cleanup_free char *to = xasprintf("%s-%03llu.%s", kinds[i].stem,
+						  (unsigned long long)ours, kinds[i].ext);
 
 		(void)renameat(logs, from, w->l->logs, to);
 	}
