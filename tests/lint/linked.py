@@ -14,7 +14,7 @@ SUFFIX = re.compile(r"\.(?:part|constprop|isra|cold|lto_priv)(?:\.\d+)?|\.\d+$")
 LIBRARY = re.compile(r"lib([\w+-]+?)\.(?:a|so)\b")
 # As people call them. The compiler's own parts, which every program has, are not here.
 LIBRARIES = {"cap-ng": "libcap-ng", "crypto": "OpenSSL", "curl": "libcurl", "git2": "libgit2", "idn2": "libidn2",
-             "jansson": "jansson", "md": "libmd", "seccomp": "libseccomp", "sqlite3": "SQLite", "ssl": "OpenSSL",
+             "jansson": "jansson", "md": "libmd", "nghttp2": "nghttp2", "seccomp": "libseccomp", "sqlite3": "SQLite", "ssl": "OpenSSL",
              "unistring": "libunistring", "yaml": "libyaml", "z": "zlib"}
 OF_THE_COMPILER = {"c", "c_nonshared", "gcc", "gcc_eh", "gcc_s", "m", "ssp_nonshared"}
 
