@@ -49,19 +49,33 @@ static size_t interval_most(const char *p)
 	return most;
 }
 
+/* The last character of the bracket expression that begins at p. */
+static const char *bracket_end(const char *p)
+{
+	p += p[1] == '^';
+	p += p[1] == ']';
+	return p + 1 + strcspn(p + 1, "]") - (strchr(p + 1, ']') == NULL);
+}
+
 /*
  * regcomp() and regexec() have no bounds of their own. regcomp() copies the part before an interval
  * as often as the interval says, and the part before a '+' once. Of one character that is one node
- * more; of a group or of another repeat it doubles all that was copied before.
+ * more; of a group it doubles all that was copied before. A repeat of a repeat means nothing that
+ * one repeat does not, and the time that it takes doubles with each.
  */
 static bool is_bounded(const char *pattern)
 {
 	size_t intervals = 0, nodes = 2 * strlen(pattern);
+	char before = '\0'; /* a literal character is 'a' */
 
 	for (const char *p = pattern; *p; p++) {
+		bool repeats = strchr("+*?{", *p) != NULL;
+
 		if (*p == '\\' && isdigit((unsigned char)p[1]))
 			return false; /* a back reference */
-		if (*p == '+' && p > pattern && strchr(")+*?}", p[-1]))
+		if (repeats && before == '*')
+			return false;
+		if (*p == '+' && before == ')')
 			nodes *= 2;
 		if (*p == '{') {
 			nodes *= interval_most(p + 1);
@@ -69,6 +83,13 @@ static bool is_bounded(const char *pattern)
 		}
 		if (nodes == 0 || nodes > NODES_MAX || intervals > INTERVALS_MAX)
 			return false;
+		before = repeats ? '*' : *p == ')' ? ')' : 'a';
+		if (*p == '{')
+			p += strcspn(p, "}") - (strchr(p, '}') == NULL);
+		else if (*p == '[')
+			p = bracket_end(p);
+		else if (*p == '\\' && p[1])
+			p++;
 	}
 	return true;
 }
@@ -89,7 +110,8 @@ const char *refused_env_wrong(const char *text)
 		return NULL;
 	if (!compile(text, &re))
 		return "is no valid extended regular expression, which a pattern with one of "
-		       "|()^$\\ must be; back references and long repeats are not taken";
+		       "|()^$\\ must be; back references, long repeats and repeats of "
+		       "repeats are not taken";
 	regfree(&re);
 	return NULL;
 }

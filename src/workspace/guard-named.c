@@ -165,15 +165,19 @@ static int open_settings(const struct finder *f, const char *real)
 /* Settings that lie in the tree themselves are protected before they are believed. */
 static int read_settings(struct named *n, const char *path)
 {
-	cleanup_free char *real = realpath(path, NULL), *dir = real ? path_dir(real) : NULL;
-	cleanup_fd int fd = real ? open_settings(n->f, real) : -errno;
-	struct named inner = {n->f, dir, n->root, n->depth + 1};
+	cleanup_free char *real = realpath(path, NULL), *dir = NULL;
+	struct named inner = {n->f, NULL, n->root, n->depth + 1};
+	cleanup_fd int fd = -1;
 	cleanup_buf struct buf b;
 	struct stat st;
 
 	buf_init(&b, CONFIG_MAX);
+	if (!real)
+		return -errno;
+	fd = open_settings(n->f, real);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fd < 0 ? fd : -errno;
+	inner.dir = dir = path_dir(real);
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	note(n, GITPROGRAM_FILE, real);

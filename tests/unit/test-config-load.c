@@ -314,7 +314,7 @@ static void refuse_patterns_are_globs_and_one_expression(void **state)
 	strv_push(&p->env, "SANDBOX_REFUSE_PATTERNS=(MYCORP|VENDOR");
 	load_fails(p, "SANDBOX_REFUSE_PATTERNS: env.refuse: '(MYCORP|VENDOR' is no valid extended "
 		      "regular expression, which a pattern with one of |()^$\\ must be; back "
-		      "references and long repeats are not taken");
+		      "references, long repeats and repeats of repeats are not taken");
 }
 
 static void empty_variable_counts_as_unset(void **state)
