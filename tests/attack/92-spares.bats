@@ -31,6 +31,15 @@ settled() {
 	touch -d '1 minute ago' .git/index
 }
 
+# A spare is made once the repository is older than a tick of the clock, and comes back once it is so itself.
+has_old_spare() {
+	local before
+
+	once true
+	before=$(($(date +%s%N) - 40000000))
+	find "$(spares)" -mindepth 2 -maxdepth 2 -name git ! -newermt "@${before:0:-9}.${before: -9}" | grep -q .
+}
+
 # inside: the inode of the git directory of the next sandbox.
 inside() {
 	once 'stat -c %i /run/ralph/git'
@@ -40,7 +49,7 @@ inside() {
 	local first
 
 	settled
-	once true
+	wait_until -t 30 has_old_spare
 	first=$(inside)
 	same "$first" "$(inside)"
 	same "$first" "$(stat -c %i "$(spares)"/*/git)"
@@ -83,7 +92,7 @@ inside() {
 @test 'two sandboxes at once never have the same git directory, and what one was given it does not get back from the other' {
 	local name=two-${WS##*-} first
 
-	once true
+	wait_until -t 30 has_old_spare
 	first=$(stat -c %i "$(spares)"/*/git)
 	mkfifo "$T/go"
 	ralph run --rm -n "$name" -- sh -c 'stat -c %i /run/ralph/git >one; touch up; read -r line; git status' <>"$T/go" >/dev/null &

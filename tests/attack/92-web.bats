@@ -181,7 +181,7 @@ field() {
 @test 'a taken-over web opens nothing at all, a taken-over desk reads its places and writes nothing' {
 	local inject=$BATS_TEST_DIRNAME/inject
 
-	[ "$(id -u)" -eq 0 ] || skip 'inject.c needs root'
+	[ "$(id -u)" -eq 0 ] || skip 'n/a: inject.c needs root'
 	[ -e "$inject" ] || inject=$BATS_TEST_DIRNAME/../../build/tests/attack/inject
 	[ "$(uname -m)" = x86_64 ] || skip 'inject.c knows the registers of x86-64'
 	mkdir -p "$XDG_CONFIG_HOME/ralph" "$XDG_STATE_HOME/ralph/sandboxes"

@@ -7,6 +7,7 @@ cursor, charset, colours, keyboard, title). Parts that differ from run to run ar
 written there instead, once nothing has come for two seconds. The exit code is CMD's own, 98 when something did not come, which
 is shown.
 """
+import codecs
 import fcntl
 import os
 import re
@@ -190,7 +191,8 @@ class Screen:
         if title:
             self.title = title[1]
 
-    SEQUENCE = re.compile(r"\x1b(?:\[([<=>?]?)([0-9;:]*)[ -/]*([@-~])|[\]PX^_].*?(?:\x07|\x1b\\)|[ -/]+[0-~]|([0-~]))", re.S)
+    # A sequence whose end has not come yet matches nothing.
+    SEQUENCE = re.compile(r"\x1b(?:\[([<=>?]?)([0-9;:]*)[ -/]*([@-~])|[\]PX^_].*?(?:\x07|\x1b\\)|[ -/]+[0-~]|([0-OQ-WYZ\\`-~]))", re.S)
 
     def feed(self, text):
         text, at = self.rest + text, 0
@@ -230,7 +232,7 @@ class Screen:
 class Session:
     def __init__(self, rows, cols, argv):
         self.screen = Screen(rows, cols)
-        self.raw = b""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self.master, slave = os.openpty()
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
         self.pid = os.fork()
@@ -247,11 +249,9 @@ class Session:
         if not select.select([self.master], [], [], wait)[0]:
             return False
         try:
-            self.raw += os.read(self.master, 65536)
+            text = self.decoder.decode(os.read(self.master, 65536))
         except OSError:
             return False
-        text = self.raw.decode("utf-8", "ignore")
-        self.raw = self.raw[len(text.encode()):] if self.raw[-1] >= 0x80 and len(self.raw) < 4 else b""
         self.answer(text)
         self.screen.feed(text)
         return True
