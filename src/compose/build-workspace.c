@@ -177,6 +177,7 @@ int build_workspace(struct sandbox_spec *s, const struct build_input *in, const 
 	int r;
 
 	s->quarantine = (enum spec_quarantine)in->config->workspace.quarantine;
+	strv_extend(&s->mask, &in->config->workspace.mask);
 	if (in->may_change)
 		strv_extend(&s->may_change, in->may_change);
 	/* Of a bare repository nothing is shared: the private git directory is all of it. */

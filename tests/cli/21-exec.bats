@@ -251,5 +251,7 @@ one_sleeper() {
 	must_exit 2 ralph run -n "$S" --net none -- true
 	must_exit 2 ralph run -n "$S" --net filtered -- true
 	must_exit 2 ralph run -n "$S" --deny more.example -- true
+	echo secret >notes.txt
+	must_exit 2 ralph run -n "$S" --mask 'notes*' -- cat notes.txt
 	ralph stop "$S"
 }
