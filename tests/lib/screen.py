@@ -191,8 +191,9 @@ class Screen:
         if title:
             self.title = title[1]
 
-    # A sequence whose end has not come yet matches nothing.
-    SEQUENCE = re.compile(r"\x1b(?:\[([<=>?]?)([0-9;:]*)[ -/]*([@-~])|[\]PX^_].*?(?:\x07|\x1b\\)|[ -/]+[0-~]|([0-OQ-WYZ\\`-~]))", re.S)
+    # The beginning of a sequence waits for the rest of it.
+    BEGINNING = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_].*|[ -/]*)\Z", re.S)
+    SEQUENCE = re.compile(r"\x1b(?:\[([<=>?]?)([0-?]*)[ -/]*([@-~])|[\]PX^_].*?(?:\x07|\x1b\\)|[ -/]+[0-~]|([0-OQ-WYZ\\`-~]))", re.S)
 
     def feed(self, text):
         text, at = self.rest + text, 0
@@ -201,9 +202,12 @@ class Screen:
             c = text[at]
             if c == "\x1b":
                 found = self.SEQUENCE.match(text, at)
-                if not found:
+                if not found and self.BEGINNING.match(text, at):
                     self.rest = text[at:]
                     return
+                if not found:
+                    at += 1
+                    continue
                 at = found.end()
                 if found[3]:
                     self.csi(found[1], found[2], found[3])
