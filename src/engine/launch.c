@@ -19,10 +19,11 @@
 #define BORN_MS 10000 /* for the kernel to make the namespaces, and a service manager its scope */
 #define UNIFIED_CGROUPS "/sys/fs/cgroup/cgroup.controllers"
 
+static const struct engine_launch none = {.guest = -1, .complaint = -1, .theirs = {-1, -1}};
+
 void launch_init(struct engine_launch *l)
 {
-	*l = (struct engine_launch){.guest = -1, .complaint = -1, .theirs = {-1, -1}};
-	strv_init(&l->argv);
+	*l = none;
 }
 
 void launch_options(const char *guest, struct strv *out)
@@ -156,7 +157,7 @@ void launch_done(struct engine_launch *l)
 	for (size_t i = 0; i < ARRAY_SIZE(l->theirs); i++)
 		closep(&l->theirs[i]);
 	strv_done(&l->argv);
-	launch_init(l);
+	*l = none;
 }
 
 bool launch_likely(void)
