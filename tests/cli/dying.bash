@@ -29,7 +29,8 @@ quick_agent() {
 		#!/bin/sh
 		# Does its task if it is not done, and says so. Every run is written down.
 		echo "$RALPH_TASK" >>/tmp/runs
-		[ -f "$RALPH_TASK" ] || { echo x >"$RALPH_TASK"; git add "$RALPH_TASK"; git commit -qm "$RALPH_TASK"; }
+		# A run that was cut off may have left the file without its commit.
+		git cat-file -e "HEAD:$RALPH_TASK" 2>/dev/null || { echo x >"$RALPH_TASK"; git add "$RALPH_TASK"; git commit -qm "$RALPH_TASK"; }
 		echo '<promise>COMPLETE</promise>'
 	EOF
 	chmod +x agent.sh
