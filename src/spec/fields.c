@@ -252,6 +252,7 @@ enum {
 	PART_N
 };
 
+/* clang-format off */
 const char *const spec_parts[] = {
 	[ENGINE] = "engine",
 	[WORKSPACE] = "workspace",
@@ -266,6 +267,7 @@ const char *const spec_parts[] = {
 	[BUDGET] = "budget",
 	[PART_N] = NULL,
 };
+/* clang-format on */
 
 #define MEMBER(type, member) (((struct type *)0)->member)
 #define AT(type, member) .at = offsetof(struct type, member)

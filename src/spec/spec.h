@@ -248,7 +248,7 @@ struct sandbox_spec {
 	struct spec_budget budget;
 	struct strv provider_tools; /* of providers, that requests may use; "all": any */
 	struct strv may_change;	    /* protected paths of the workspace that a loop may change */
-	struct strv mask;	    /* the user's own patterns of names that cannot be read inside */
+	struct strv mask;	    /* the user's own patterns of names to hide */
 	struct strv prices;	    /* the user's own: MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct spec_limits limits;
 	struct spec_container container;
