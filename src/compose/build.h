@@ -85,7 +85,7 @@ int build_clone(struct sandbox_spec *s, const struct build_input *in, const stru
 /* *ret is the command that makes the clone inside; it runs when the clone is empty. */
 void build_clone_command(const struct sandbox_spec *s, struct strv *ret);
 bool build_clone_is_made(const struct sandbox_spec *s);
-/* What the user's settings of git name in this repository: guard_named_list(). */
+/* The programs that the user's settings of git name in this repository: guard_named_list(). */
 int build_named(const struct places *places, const struct gitdir *git, struct strv *ret,
 		struct err *err);
 /* Protects a directory that is writable inside as build_workspace() does; git may be NULL. */

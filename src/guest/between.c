@@ -31,7 +31,7 @@ static bool is_same(const struct stat *a, int fd)
 	return fstat(fd, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
 }
 
-/* What goes to one file keeps its order: `2>&1` is one pipe. */
+/* Output to one file keeps its order: `2>&1` is one pipe. */
 static struct between_row *find(struct between *b, const struct stat *st)
 {
 	for (size_t i = 0; i < b->n; i++)

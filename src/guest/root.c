@@ -282,7 +282,7 @@ int root_too_old(struct err *err)
 
 static const char *const root_options[] = {"mode", "755", NULL};
 
-/* What is mounted on the host later, in a directory that is seen here, would appear here too,
+/* A file system that the host mounts later, in a directory that is seen here, would appear here too,
  * writable. */
 static int part_mounts(struct err *err)
 {

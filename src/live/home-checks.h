@@ -10,8 +10,8 @@
  *	checks-home	of one start: a copy of prepared-home, or empty; gone with the next
  *	prepared-home	as the commands of loop.setup left a checks-home that was empty before
  *
- * What the checks write there runs the project's code, so it does not stay either. Everything in these
- * homes is hostile: links are not followed.
+ * The checks run the project's code, so the files that they write there do not stay either. Everything
+ * in these homes is hostile: links are not followed.
  */
 
 /* Makes checks-home anew. The caller holds both locks of the record. */

@@ -116,7 +116,7 @@ static void up_end(struct h2_up *u)
 	stream_done(&u->s, u->gw->ev);
 }
 
-/* What the server speaks is known: those who waited for it go on. */
+/* The server has said what it speaks: the clients that waited for it go on. */
 static void wake(struct h2_up *u)
 {
 	for (struct conn *c = u->gw->conns, *next; c; c = next) {

@@ -14,7 +14,7 @@
 /* For c, a stream: true when it goes over HTTP/2, or waits for a server that may speak it. */
 bool h2_up_open(struct conn *c);
 /*
- * What does the server of c's target speak, for a client that would speak either? 1: HTTP/2, 0:
+ * Says what the server of c's target speaks, for a client that would speak either. 1: HTTP/2, 0:
  * HTTP/1.1, -EAGAIN: c waits in CONN_OFFER and conn_offered() is called.
  */
 int h2_up_speaks(struct conn *c);

@@ -292,7 +292,7 @@ int prepare_home(struct loop *l, struct err *err)
 		if (!prepare_inputs(l, inputs) || !before || !streq(before, inputs))
 			r = give(l, done, inputs, err);
 	}
-	/* What setup made in the tree may have to be protected. */
+	/* Files that setup made in the tree may have to be protected. */
 	return r == 0 && l->build.spec->checks ? loop_sandbox_build(l, err) : r;
 }
 

@@ -1,5 +1,5 @@
 /*
- * What commits would bring into the user's working tree: submodules, and files that the host runs. A
+ * Looks for submodules, and for files that the host runs, in commits on their way to the user. A
  * file that the agent can only read in the tree gets there with the user's next `git checkout`, so
  * such commits wait for the user.
  */
