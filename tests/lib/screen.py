@@ -21,6 +21,8 @@ import unicodedata
 
 LIMIT = 60
 QUIET = 2  # seconds, for --record alone
+# Gemini takes keys that come closer together than 30 ms for a paste, and an Enter among them for a new line. A person types slower.
+PACE = 0.1
 
 # The identity of a conversation, which may be broken at the end of a line.
 UUID = "\n?".join("[0-9a-f]" if c == "x" else c for c in "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
@@ -277,6 +279,12 @@ class Session:
                 sys.exit(98)
             self.read(0.1)
 
+    def type(self, keys):
+        end = time.monotonic() + PACE
+        while time.monotonic() < end:
+            self.read(max(0, end - time.monotonic()))
+        os.write(self.master, keys)
+
     def state(self):
         return self.screen.state() | {"line": termios.tcgetattr(self.master)}
 
@@ -329,7 +337,7 @@ def main():
         elif what == "prompt":
             session.until(lambda: session.screen.text().splitlines()[-1:] == [f"{arg} $"], f"prompt {arg}")
         elif what == "send":
-            os.write(session.master, arg.encode("latin-1").decode("unicode_escape").encode("latin-1"))
+            session.type(arg.encode("latin-1").decode("unicode_escape").encode("latin-1"))
         elif what == "keep":
             kept = session.state()
         elif what == "restored":
