@@ -62,7 +62,7 @@ claude() {
 
 codex() {
 	login codex key
-	in_terminal "$1" codex 'Ask Codex' Z 'Worked for' 'send:\x03' 'send:\x03'
+	in_terminal "$1" codex 'Ask Codex' Z 'Worked for' 'send:\x03'
 }
 
 gemini() {
