@@ -183,6 +183,8 @@ $key
 		has "$(cat "$HOME/inbox/conversations/2026-01-0${i}T00-00-00Z/words.md")" words
 	done
 	ralph run -n kept -- true
+	# The save at its end makes the inbox where there is none.
+	wait_until nothing_left
 	mkdir -p "$XDG_STATE_HOME/ralph/sandboxes/kept/home/.claude/projects/-p"
 	echo '{"type":"user","timestamp":"2026-02-01T00:00:00Z","message":{"content":"words"}}' >"$XDG_STATE_HOME/ralph/sandboxes/kept/home/.claude/projects/-p/s.jsonl"
 	mv "$HOME/inbox" "$HOME/away"
