@@ -219,7 +219,7 @@ const loop_row = l => el('tr', null,
 const box_row = b => el('tr', null,
   cell('', agent(b.name, 'bdi')), cell('', tag(b.state)), cell('', agent(b.doing)), num('spent', usd(b.micro_usd)), num('tokens', count(b.tokens)),
   num('refused', el('a', { href: `#/net/${b.name}`, 'aria-label': `${b.refused} refused, network of ${b.name}` }, String(b.refused))),
-  cell('', el('a', { href: `#/events/${b.name}`, 'aria-label': `events of ${b.name}` }, 'events')))
+  cell('', el('a', { href: `#/events/${b.name}`, 'aria-label': `events of ${b.name}` }, 'events'), ' ', el('a', { href: `#/audit/${b.name}`, 'aria-label': `audit of ${b.name}` }, 'audit')))
 
 let told = ''
 const overview = {
@@ -244,7 +244,7 @@ const task_card = t => el('div.task', null, el('strong', null, agent(t.id, 'bdi'
   t.commit ? el('p.soft', null, el('code', null, t.commit.slice(0, 10))) : null, t.attempts ? el('p.soft', null, `${t.attempts} attempt${t.attempts === 1 ? '' : 's'}`) : null,
   el('div.row', null, (t.acts ?? []).map(a => button(a, t.question ?? `${t.id} ${t.title}`, a.verb === 'answer'))))
 const record_row = (d, r) => el('tr', null, cell('', el('a', { href: `#/loop/${d.key}/${r.iteration}` }, `iteration ${r.iteration}`)),
-  cell('', tag(r.verdict)), cell('', agent(r.task ?? '')), cell('', agent(r.why ?? '')), cell('', el('code', null, (r.commit ?? '').slice(0, 10))),
+  cell('', tag(r.verdict)), cell('', agent(r.task ?? '')), cell('', agent(r.why ?? '')), cell('', r.commit ? el('a', { href: `#/commit/${d.key}/${r.iteration}`, 'aria-label': `commit of iteration ${r.iteration}` }, el('code', null, r.commit.slice(0, 10))) : null),
   num('', span(r.ms / 1000)), num('', usd(r.micro_usd)))
 
 const loop = {
@@ -277,9 +277,7 @@ const draw_checks = async (d, n) => {
   checked = now
   const { rows } = await get(`/api/loop/${d.key}/iter/${n}/verify`)
   if (checked !== now) return
-  box.replaceChildren(...rows.length ? [el('h2', null, 'Verification')] : [], ...rows.map(r => el('details.card', null,
-    el('summary', null, el(`span.tag.${r.code ? 'bad' : 'good'}`, null, r.code ? `failed with ${r.code}` : 'passed'), ' ', el('code', null, r.command), ` ${span(r.ms / 1000)}`),
-    el('pre', { tabindex: 0, 'aria-label': 'output' }, r.output || '(no output)'))))
+  box.replaceChildren(...rows.length ? [el('h2', null, 'Verification')] : [], ...rows.map(check_card))
 }
 const step = (name, go) => {
   const b = el('button', { type: 'button' }, name === 'older' ? 'Older lines' : 'To the end')
@@ -438,7 +436,7 @@ const sessions = {
 
 // ---- where we are ----
 
-const PAGES = { '': overview, loop, net, events, usage, quarantine, sessions }
+const PAGES = { '': overview, loop, commit, talk, audit, net, events, usage, quarantine, sessions }
 let page = overview, parts = ['']
 
 const load = async () => {

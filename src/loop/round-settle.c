@@ -40,14 +40,15 @@ static void add_record(struct loop *l, const struct task *t)
 
 	(void)json_array_append_new(
 		s->records,
-		json_pack("{sI ss so* so* sI sI sI so* ss so* sI sb so* so* so*}", "iteration",
+		json_pack("{sI ss so* so* sI sI sI so* so* ss so* sI sb so* so* so*}", "iteration",
 			  (json_int_t)s->iterations, "agent", l->agent->name, "task",
 			  t ? json_text(t->id) : NULL, "title",
 			  t && t->title ? json_text(t->title) : NULL, "ms", (json_int_t)i->ms,
 			  "tokens",
 			  (json_int_t)(tokens_all(&s->tokens) - tokens_all(&s->tokens_mark)),
 			  "micro_usd", (json_int_t)(s->micro_usd - s->cost_mark), "commit",
-			  i->commit ? json_string(i->commit) : NULL, "verdict",
+			  i->commit ? json_string(i->commit) : NULL, "before",
+			  i->commit && i->head ? json_string(i->head) : NULL, "verdict",
 			  verdict_name(i->verdict), "why", i->why ? json_text(i->why) : NULL,
 			  "time", (json_int_t)time(NULL), "waited", verdict_waits(i->verdict),
 			  "refused", take_ptr(l->refused), "quarantined", take_ptr(l->quarantined),

@@ -5,6 +5,7 @@
  * repo import DIR NAME WHEN NAMED…    import.h; WHEN "idle": HEAD may follow, "busy": it may not
  * repo held DIR NAME NAMED…           what imports held
  * repo show DIR NAME REF FLAGS        one of those as a patch; FLAGS as for diff
+ * repo commit DIR FROM TO FLAGS       what changed between two commits; FROM "": the first parent of TO
  * repo file-diff DIR PATH             the text on stdin compared with the file that HEAD has there
  * repo settle DIR NAME HOW REF NAMED… HOW: merge, force or drop, and gitlinks, protected, with commas;
  *                                     REF: heads/BRANCH, or ""
@@ -158,6 +159,39 @@ static int cmd_show(char **argv, json_t *out, struct err *err)
 	return r;
 }
 
+static int first_parent(git_repository *repo, const git_oid *oid, git_oid *ret, bool *has,
+			struct err *err)
+{
+	cleanup_git(commit) git_commit *c = NULL;
+
+	if (git_commit_lookup(&c, repo, oid) < 0)
+		return gitlib_err(err, "there is no such commit");
+	*has = git_commit_parentcount(c) > 0;
+	if (*has)
+		*ret = *git_commit_parent_id(c, 0);
+	return 0;
+}
+
+static int cmd_commit(char **argv, json_t *out, struct err *err)
+{
+	git_repository *repo = NULL;
+	git_oid from, to;
+	bool has = true;
+	int r = open_repo(argv[0], &repo, err);
+
+	(void)out;
+	if (r == 0 && (git_oid_fromstr(&to, argv[2]) < 0 ||
+		       (argv[1][0] && git_oid_fromstr(&from, argv[1]) < 0)))
+		r = gitlib_err(err, "that is no commit");
+	if (r == 0 && !argv[1][0])
+		r = first_parent(repo, &to, &from, &has, err);
+	if (r == 0)
+		r = repo_print_diff(repo, has ? &from : NULL, &to, strchr(argv[3], 's') != NULL,
+				    strchr(argv[3], 't') != NULL, err);
+	git_repository_free(repo);
+	return r;
+}
+
 static int cmd_file_diff(char **argv, json_t *out, struct err *err)
 {
 	git_repository *repo = NULL;
@@ -259,6 +293,7 @@ static const struct {
 	{"adopt", 4, cmd_adopt, false, false, false},
 	{"held", 2, cmd_held, false, false, true},
 	{"show", 4, cmd_show, true, false, false},
+	{"commit", 4, cmd_commit, true, false, false},
 	{"file-diff", 2, cmd_file_diff, true, false, false},
 	{"settle", 4, cmd_settle, false, true, true},
 	{"advance", 5, cmd_advance, false, false, false},

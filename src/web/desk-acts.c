@@ -14,32 +14,17 @@ struct thing {
 	json_t *args; /* as struct verb_args, by name */
 };
 
-static void digest(const char *text, uint8_t ret[SHA256_DIGEST_LENGTH])
-{
-	SHA2_CTX ctx;
-
-	SHA256Init(&ctx);
-	SHA256Update(&ctx, (const uint8_t *)text, strlen(text));
-	SHA256Final(ret, &ctx);
-}
-
-void desk_key(const char *text, char ret[ROUTE_KEY_LEN + 1])
-{
-	uint8_t d[SHA256_DIGEST_LENGTH];
-
-	digest(text, d);
-	for (size_t i = 0; i < ROUTE_KEY_LEN / 2; i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", d[i]);
-}
-
 char *desk_seen(const json_t *shown)
 {
 	cleanup_free char *text =
 		json_dumps(shown, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
 	uint8_t d[SHA256_DIGEST_LENGTH];
 	char *ret = xcalloc(2 * sizeof(d) + 1, 1);
+	SHA2_CTX ctx;
 
-	digest(text ? text : "", d);
+	SHA256Init(&ctx);
+	SHA256Update(&ctx, (const uint8_t *)text, text ? strlen(text) : 0);
+	SHA256Final(d, &ctx);
 	for (size_t i = 0; i < sizeof(d); i++)
 		(void)snprintf(ret + 2 * i, 3, "%02x", d[i]);
 	return ret;
@@ -72,7 +57,7 @@ json_t *desk_loop_acts(const struct survey_loop *l)
 	json_t *acts = json_array();
 	char key[ROUTE_KEY_LEN + 1];
 
-	desk_key(l->workspace, key);
+	web_key(l->workspace, key);
 	if (l->running) {
 		desk_put_act(acts, "pause", key, loop_shown(l), &args);
 		desk_put_act(acts, "stop", key, loop_shown(l), &args);
@@ -112,7 +97,7 @@ json_t *desk_refusal_acts(const struct survey_sandbox *b, const struct sandbox_l
 
 	if (!host)
 		return acts;
-	desk_key(host, key);
+	web_key(host, key);
 	id = xasprintf("%s/%s", b->name, key);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!streq(names[i], "allow-once") || b->live)
@@ -138,7 +123,7 @@ static bool find_refusal(struct desk *d, const char *name, const char *key, stru
 
 		if (!host)
 			continue;
-		desk_key(host, own);
+		web_key(host, own);
 		if (!streq(own, key))
 			continue;
 		ret->shown = refusal_shown(b, host);
@@ -162,7 +147,7 @@ static bool find_task(struct desk *d, const char *verb, const char *loop, const 
 	json_array_foreach (json_object_get(page, "tasks"), i, task) {
 		char own[ROUTE_KEY_LEN + 1];
 
-		desk_key(log_text(task, "id"), own);
+		web_key(log_text(task, "id"), own);
 		if (!streq(own, key))
 			continue;
 		json_array_foreach (json_object_get(task, "acts"), k, act)

@@ -27,8 +27,8 @@ static void put_task_acts(json_t *task, const struct survey_loop *l, const char 
 	cleanup_free char *name = NULL;
 	json_t *acts = json_array();
 
-	desk_key(l->workspace, loop);
-	desk_key(id, own);
+	web_key(l->workspace, loop);
+	web_key(id, own);
 	name = xasprintf("%s/%s", loop, own);
 	if (*question)
 		desk_put_act(acts, "answer", name,

@@ -23,7 +23,7 @@ const struct survey_loop *desk_find_loop(const struct desk *d, const char *key)
 	char own[ROUTE_KEY_LEN + 1];
 
 	for (size_t i = 0; i < d->survey.n_loops; i++) {
-		desk_key(d->survey.loops[i]->workspace, own);
+		web_key(d->survey.loops[i]->workspace, own);
 		if (streq(own, key))
 			return d->survey.loops[i];
 	}
@@ -60,7 +60,7 @@ static json_t *loop_row(const struct survey_loop *l)
 	const char *wants = survey_loop_wants(l);
 	char key[ROUTE_KEY_LEN + 1];
 
-	desk_key(l->workspace, key);
+	web_key(l->workspace, key);
 	return json_pack("{ss so so ss sb so so sI sI sI sI so sI so so}", "key", key, "project",
 			 json_text(survey_project(NULL, l)), "workspace", json_text(l->workspace),
 			 "state", survey_loop_state(l), "running", l->running, "task",
@@ -99,7 +99,7 @@ static void needs_of_loop(json_t *needs, const struct survey_loop *l)
 
 	if (!wants)
 		return;
-	desk_key(l->workspace, key);
+	web_key(l->workspace, key);
 	json_array_foreach (json_object_get(l->status, "asks"), i, ask)
 		(void)json_array_append_new(
 			needs, json_pack("{ss ss so so so}", "kind", "question", "key", key,

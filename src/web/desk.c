@@ -1,5 +1,6 @@
 /*
- * libexec/ralph/desk [FILE]: reads for the page, see desk.h; with FILE, a saved
+ * libexec/ralph/desk INBOX [FILE]: reads for the page, see desk.h; INBOX "": there is none; with
+ * FILE, a saved
  * state (`ralph top --from`) instead of the machine. It ends with the
  * hand, and by itself when a workspace appears that it may not read: the hand starts another.
  *
@@ -87,6 +88,10 @@ static json_t *get(struct desk *d, const struct route *r, unsigned *status)
 		return desk_quarantine(d);
 	case ROUTE_HELD:
 		return desk_held(d, r->word, status);
+	case ROUTE_TALKS:
+		return desk_talks(d);
+	case ROUTE_TALK:
+		return desk_talk(d, r, status);
 	case ROUTE_NONE:
 	case ROUTE_PAGE:
 	case ROUTE_LOGIN:
@@ -94,6 +99,8 @@ static json_t *get(struct desk *d, const struct route *r, unsigned *status)
 	case ROUTE_ACT:
 	case ROUTE_STREAM:
 	case ROUTE_SESSIONS:
+	case ROUTE_DIFF:
+	case ROUTE_AUDIT:
 	case ROUTE_ID_N:
 		break;
 	}
@@ -129,7 +136,7 @@ static uint64_t hash_of(const json_t *j)
 	char key[ROUTE_KEY_LEN + 1];
 	uint64_t h = 0;
 
-	desk_key(text ? text : "", key);
+	web_key(text ? text : "", key);
 	for (size_t i = 0; i < ROUTE_KEY_LEN; i++)
 		h = h * 16 + (uint64_t)(key[i] > '9' ? key[i] - 'a' + 10 : key[i] - '0');
 	return h ? h : 1;
@@ -221,7 +228,8 @@ static bool has_new_workspace(const struct desk *d)
 	for (size_t i = 0; i < now.n; i++)
 		if (!strv_has(&d->workspaces, now.v[i]) && is_there(now.v[i], ".ralph"))
 			return true;
-	return !d->usage && is_there(d->places.state, USAGE_KEPT_FILE);
+	return (!d->usage && is_there(d->places.state, USAGE_KEPT_FILE)) ||
+	       (d->talks && !d->saved && is_there(d->talks, "."));
 }
 
 static void on_tick(struct ev *ev, struct ev_timer *t)
@@ -355,6 +363,9 @@ static int shut_in(struct desk *d, struct err *err)
 
 	strv_push(&paths, "/proc");
 	strv_push(&paths, d->places.runtime);
+	d->saved = d->talks && is_there(d->talks, ".");
+	if (d->saved)
+		strv_push(&paths, d->talks);
 	for (size_t i = 0; i < ARRAY_SIZE(below); i++)
 		strv_take(&paths, path_join(d->places.state, below[i]));
 	for (size_t i = 0; i < d->workspaces.n; i++)
@@ -403,7 +414,8 @@ int main(int argc, char **argv)
 	struct err err = {0};
 	int r;
 
-	d.from = argc > 1 ? argv[1] : NULL;
+	d.talks = argc > 1 && argv[1][0] ? path_join(argv[1], "conversations") : NULL;
+	d.from = argc > 2 ? argv[2] : NULL;
 	r = start(&d, &err);
 	if (r == 0)
 		r = ev_run(d.ev, &err);

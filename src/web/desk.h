@@ -4,6 +4,7 @@
 #include "base/json/json.h"
 #include "record/places.h"
 #include "view/survey.h"
+#include "web/web-key.h"
 #include "web/web-route.h"
 #include "web/verbs.h"
 #include "web/web.h"
@@ -36,10 +37,12 @@ struct desk {
 	struct ev_timer tick;
 	struct places places;
 	struct survey survey;
+	char *talks;	  /* where conversations are saved; NULL: nowhere */
 	const char *from; /* a saved state instead of the machine's, for pictures and tests */
 	uint64_t surveyed_ms;
 	struct strv workspaces; /* that may be read */
 	bool usage;		/* usage.jsonl may be read */
+	bool saved;		/* the conversations may be read */
 	struct desk_stream streams[WEB_CONNS_MAX];
 };
 
@@ -58,14 +61,14 @@ json_t *desk_verify(struct desk *d, const char *name, unsigned *status);
 json_t *desk_usage(struct desk *d);
 json_t *desk_quarantine(struct desk *d);
 json_t *desk_held(struct desk *d, const char *id, unsigned *status);
+json_t *desk_talks(struct desk *d);
+json_t *desk_talk(struct desk *d, const struct route *r, unsigned *status);
 
 /* An error as an answer. */
 json_t *desk_error(unsigned *status, unsigned code, const char *why);
 
 /* ---- the things that can be acted on ---- */
 
-/* The id of a loop, a task or a host, by which the browser names it: a hash of its text. */
-void desk_key(const char *text, char ret[ROUTE_KEY_LEN + 1]);
 /* What was shown, as a hash: an act repeats it, and is refused when it has changed. */
 char *desk_seen(const json_t *shown);
 /* Appends {"verb", "id", "seen", "cmd", "level"} to acts. Takes shown. */

@@ -7,7 +7,7 @@
  * The frames between web, desk and hand, in the codec of wire/wire.h. A request carries an id of its
  * sender's, which the answer repeats.
  *
- *	web → hand    WEB_ASK (LOGIN, CHECK, ACT, SESSIONS, LOGOUT)   ← WEB_ANSWER
+ *	web → hand    WEB_ASK (LOGIN, CHECK, ACT, SESSIONS, VIEW, LOGOUT) ← WEB_ANSWER
  *	web → desk    WEB_ASK (GET, STREAM, MORE, END)                ← WEB_ANSWER
  *	hand → desk   WEB_ASK (RESOLVE)                               ← WEB_ANSWER
  *	desk → hand   WEB_ASK (ALIVE)                                 ← WEB_ANSWER
@@ -28,6 +28,7 @@ enum web_kind {
 	WEB_CHECK,    /* → {"session", "level"} */
 	WEB_ACT,      /* body: the request's */
 	WEB_SESSIONS, /* → the list */
+	WEB_VIEW,     /* path: of the API → what a command says */
 	WEB_LOGOUT,
 	WEB_GET,     /* path: of the API, with its query */
 	WEB_STREAM,  /* body: {"topics": {…}} */

@@ -5,6 +5,7 @@
 #include "events/events.h"
 #include "web/frames.h"
 #include "web/hand.h"
+#include "web/web-key.h"
 #include "web/web-session.h"
 #include "web/verbs.h"
 
@@ -31,6 +32,19 @@ struct act {
 	int out;
 };
 
+#define HAND_VIEWS_MAX 4
+#define HAND_VIEW_MS 60000
+
+/* A command that reads for the page. */
+struct view {
+	struct hand *hand;
+	uint32_t id; /* of web's question; 0: free */
+	struct child child;
+	struct ev_io ended;
+	struct ev_timer limit;
+	int out, said;
+};
+
 struct helper {
 	struct hand *hand;
 	const char *name;
@@ -49,6 +63,7 @@ struct hand {
 	struct ev_timer again;
 	struct sessions sessions;
 	struct act acts[HAND_ACTS_MAX];
+	struct view views[HAND_VIEWS_MAX];
 	uint32_t last_own;
 	struct events log; /* of STATE/web */
 	int log_dir;
@@ -65,4 +80,7 @@ void hand_error(struct hand *h, uint32_t id, unsigned status, const char *why);
 void act_begin(struct hand *h, uint32_t id, struct session *s, const struct web_ask *a);
 void act_resolved(struct hand *h, uint32_t own, const struct web_answer *a);
 void acts_end(struct hand *h);
+/* A GET that a command answers; the session is known. */
+void view_begin(struct hand *h, uint32_t id, const char *path);
+void views_end(struct hand *h);
 void hand_revoked(struct hand *h, const char *session);

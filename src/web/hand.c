@@ -99,6 +99,8 @@ static void on_ask(struct hand *h, uint32_t id, const struct web_ask *a)
 				      &(struct web_answer){.status = 200, .cookie = s->id});
 	} else if (a->kind == WEB_SESSIONS) {
 		hand_answer(h, id, 200, list_json(h, s));
+	} else if (a->kind == WEB_VIEW) {
+		view_begin(h, id, a->path);
 	} else if (a->kind == WEB_LOGOUT) {
 		char name[SESSION_ID_LEN + 1];
 
@@ -250,6 +252,7 @@ static int start_desk(struct hand *h, int web_side, struct err *err)
 	if (r == 0)
 		r = wire_pair(alive, err);
 	if (r == 0) {
+		strv_push(&args, h->o->inbox ? h->o->inbox : "");
 		if (h->o->from)
 			strv_push(&args, h->o->from);
 		r = start_helper(&h->desk, &args, (int[]){hand[1], web_side, alive[1]}, 3, err);
@@ -550,6 +553,8 @@ int hand_serve(const struct hand_options *o, struct err *err)
 	h->web.child.pidfd = h->desk.child.pidfd = -1;
 	for (size_t i = 0; i < HAND_ACTS_MAX; i++)
 		h->acts[i] = (struct act){.hand = h, .out = -1};
+	for (size_t i = 0; i < HAND_VIEWS_MAX; i++)
+		h->views[i] = (struct view){.hand = h, .out = -1, .said = -1, .ended.fd = -1};
 	if (r == 0)
 		r = serve(h, err);
 	if (h->ctl.fd >= 0)
@@ -559,6 +564,7 @@ int hand_serve(const struct hand_options *o, struct err *err)
 	if (h->desk.child.pid > 0)
 		child_done(&h->desk.child);
 	acts_end(h);
+	views_end(h);
 	events_close(&h->log);
 	closep(&h->web.sock.fd);
 	closep(&h->desk.sock.fd);

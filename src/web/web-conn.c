@@ -238,6 +238,9 @@ static void ask_hand(struct web_conn *c)
 		a.kind = WEB_SESSIONS;
 	else if (c->route.id == ROUTE_LOGOUT)
 		a.kind = WEB_LOGOUT;
+	else if (c->route.id == ROUTE_DIFF || c->route.id == ROUTE_AUDIT)
+		a = (struct web_ask){
+			.kind = WEB_VIEW, .cookie = cookie, .key = key, .path = c->path};
 	if (a.kind != WEB_CHECK) {
 		a.body = c->body;
 		a.n_body = c->n_body;

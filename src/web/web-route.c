@@ -7,6 +7,7 @@
 const struct route_file route_files[ROUTE_FILES] = {
 	{"/", "index.html", "text/html; charset=utf-8"},
 	{"/app.js", "app.js", "text/javascript; charset=utf-8"},
+	{"/pages.js", "pages.js", "text/javascript; charset=utf-8"},
 	{"/style.css", "style.css", "text/css; charset=utf-8"},
 	{"/icon.svg", "icon.svg", "image/svg+xml"},
 };
@@ -23,6 +24,8 @@ static const struct row {
 	{"/api/act", ROUTE_ACT, true},
 	{"/api/stream", ROUTE_STREAM, true},
 	{"/api/sessions", ROUTE_SESSIONS, false},
+	{"/api/loop/%/iter/#/diff", ROUTE_DIFF, false},
+	{"/api/audit/@", ROUTE_AUDIT, false},
 	{"/api/overview", ROUTE_OVERVIEW, false},
 	{"/api/loop/%", ROUTE_LOOP, false},
 	{"/api/loop/%/iter/#/log", ROUTE_LOG, false},
@@ -33,6 +36,8 @@ static const struct row {
 	{"/api/usage", ROUTE_USAGE, false},
 	{"/api/quarantine", ROUTE_QUARANTINE, false},
 	{"/api/quarantine/=", ROUTE_HELD, false},
+	{"/api/talks", ROUTE_TALKS, false},
+	{"/api/talk/%", ROUTE_TALK, false},
 };
 
 static const struct row topics[] = {

@@ -17,6 +17,8 @@ enum route_id {
 	ROUTE_ACT,
 	ROUTE_STREAM,
 	ROUTE_SESSIONS,
+	ROUTE_DIFF,  /* key, number: what an iteration committed */
+	ROUTE_AUDIT, /* name: what a sandbox has */
 	/* from here on answered by desk */
 	ROUTE_OVERVIEW,
 	ROUTE_LOOP,   /* key */
@@ -28,6 +30,8 @@ enum route_id {
 	ROUTE_USAGE,
 	ROUTE_QUARANTINE,
 	ROUTE_HELD, /* key: one of the quarantine */
+	ROUTE_TALKS,
+	ROUTE_TALK, /* key, at */
 	ROUTE_ID_N,
 };
 
@@ -47,7 +51,7 @@ struct route {
 struct route_file {
 	const char *path, *name, *type;
 };
-#define ROUTE_FILES 4
+#define ROUTE_FILES 5
 extern const struct route_file route_files[ROUTE_FILES];
 
 /* Returns 0, 404, or 405 where the path is there for another method. */

@@ -60,6 +60,22 @@ sys.exit("too wide: %s" % wide if wide else 0)' "$T/out" "$1"
 	has "$(ralph diff --json --stat "c-${WS##*-}" | get 'j["branches"][0]["stat"]')" '1 file changed'
 }
 
+@test 'diff --iteration shows what an iteration of the loop committed, and --json its record' {
+	loop_workspace 2
+	build 0 honest
+	has "$(ralph diff --iteration 2)" '+++ b/US-2'
+	lacks "$(ralph diff --iteration 2)" US-1
+	ralph diff --iteration 1 --json >"$T/diff"
+	same US-1 "$(get 'j["task"]' <"$T/diff")"
+	has "$(get 'j["patch"]' <"$T/diff")" '+++ b/US-1'
+	same "$(git rev-parse "$(get 'j["commit"]' <"$T/diff")^{commit}")" "$(get 'j["commit"]' <"$T/diff")"
+	has "$(ralph diff --iteration 1 --stat 2>&1)" '1 file changed'
+	must_exit 1 ralph diff --iteration 9
+	has "$(ralph diff --iteration 9 2>&1)" 'has ended an iteration 9'
+	must_exit 2 ralph diff --iteration 1 . more
+	must_exit 2 ralph diff
+}
+
 @test 'task ls and status have lists for completion' {
 	loop_workspace 2
 	same $'US-1\nUS-2' "$(ralph task ls --quiet)"

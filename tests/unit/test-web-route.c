@@ -32,6 +32,14 @@ static void every_path_of_the_table_is_found_with_its_parts(void **state)
 	assert_int_equal(r.id, ROUTE_HELD);
 	assert_int_equal(find(false, "/api/loop/" KEY "/iter/3/verify", &r), 0);
 	assert_int_equal(r.id, ROUTE_CHECKS);
+	assert_int_equal(find(false, "/api/loop/" KEY "/iter/3/diff", &r), 0);
+	assert_int_equal(r.id, ROUTE_DIFF);
+	assert_int_equal(r.number, 3);
+	assert_int_equal(find(false, "/api/audit/agent-loop-x", &r), 0);
+	assert_int_equal(r.id, ROUTE_AUDIT);
+	assert_int_equal(find(false, "/api/talk/" KEY "?at=131072", &r), 0);
+	assert_int_equal(r.id, ROUTE_TALK);
+	assert_int_equal(r.at, 131072);
 	assert_int_equal(find(true, "/api/act", &r), 0);
 	assert_int_equal(r.id, ROUTE_ACT);
 }
@@ -54,6 +62,10 @@ static void a_path_of_any_other_form_is_refused(void **state)
 		"/api/loop/" KEY "/iter/1/log?at=1&at=2",
 		"/api/loop/" KEY "/iter/1/log?at=1&",
 		"/api/loop/" KEY "/iter/1/log?path=/etc/passwd",
+		"/api/audit/..",
+		"/api/audit/-x",
+		"/api/talk/2026-01-01",
+		"/api/loop/" KEY "/iter/-1/diff",
 		"/api/events/-x",
 		"/api/events/x-",
 		"/api/events/..",

@@ -53,6 +53,17 @@ browse() {
 	wait $!
 }
 
+# A conversation as Claude Code keeps it, saved when its sandbox ends.
+@test 'a commit is shown beside what proved it, and a conversation and a sandbox are shown whole' {
+	loop_workspace 1
+	build 0 honest
+	ralph run -n "said-${WS##*-}" -- sh -c 'mkdir -p ~/.claude/projects/-p && echo "{\"type\":\"user\",\"timestamp\":\"2026-01-02T00:00:00Z\",\"message\":{\"content\":\"The door is blue\"}}" >~/.claude/projects/-p/s.jsonl'
+	wait_until -t 30 test -d "$XDG_STATE_HOME/ralph/inbox/conversations"
+	wait_until -t 30 nothing_left
+	web_start
+	browse commit "${RALPH_WEB_SHOTS:-}"
+}
+
 @test 'text of agents is shown as text: no element, link, dialog or report comes of it' {
 	browse_hostile
 }

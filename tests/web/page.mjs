@@ -1,13 +1,14 @@
 // What all scripts of this folder start from: a browser that has opened the link, and a list of what went wrong in it.
 import { createRequire } from 'node:module'
 import assert from 'node:assert/strict'
+import fs from 'node:fs'
 
 const modules = process.env.RALPH_AGENTS + '/lib/node_modules/'
 const require = createRequire(modules)
 const { chromium } = require(modules + 'playwright-core')
 
 export { assert }
-export const axePath = modules + 'axe-core/axe.min.js'
+const axe = fs.readFileSync(modules + 'axe-core/axe.min.js', 'utf8')
 export const link = process.argv[2]
 export const base = link.split('#')[0]
 
@@ -33,5 +34,31 @@ export const until = async (what, fn, ms = 30000) => {
     if (await fn()) return
     if (Date.now() > end) throw new Error('still not: ' + what)
     await new Promise(done => setTimeout(done, 50))
+  }
+}
+
+// The debugger runs axe outside of the page's policy.
+const findings = async page => {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('Runtime.evaluate', { expression: axe })
+  const r = await cdp.send('Runtime.evaluate', { expression: 'axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200))])))', awaitPromise: true, returnByValue: true })
+  await cdp.detach()
+  return JSON.parse(r.result.value)
+}
+
+// A page at every size, light and dark: it does not scroll sideways, and axe finds nothing. With shots, a picture of each goes there.
+export const judge = async (page, name, hash, shots) => {
+  for (const [width, height] of [[390, 844], [1440, 900], [720, 450]]) {
+    for (const colorScheme of ['light', 'dark']) {
+      await page.setViewportSize({ width, height })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await page.goto(base + hash)
+      await page.waitForSelector('h1')
+      await page.waitForFunction(() => !document.body.textContent.includes('checking the log'))
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+      assert.equal(wide, 0, `${name} at ${width} scrolls sideways`)
+      assert.deepEqual(await findings(page), [], `${name} at ${width}, ${colorScheme}`)
+      if (shots) await page.screenshot({ path: `${shots}/${name}-${width}-${colorScheme}.png` })
+    }
   }
 }

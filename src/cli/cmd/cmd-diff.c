@@ -13,18 +13,24 @@
 #include "base/proc.h"
 #include "base/text/term.h"
 #include "live/git-repo.h"
+#include "view/log-view.h"
+#include "view/records.h"
+#include "workspace/gitdir.h"
 
 #define PATCH_MAX (64 * MiB) /* of one branch, as JSON */
 #define PATCH_MS (10 * 60 * 1000)
 
 struct diff_args {
 	bool stat, json;
+	uint64_t iteration;
 };
 
 static const struct opt diff_opts[] = {
 	{"stat", 0, OPT_BOOL, offsetof(struct diff_args, stat), NULL,
 	 "how much has changed in which file"},
 	{"json", 0, OPT_BOOL, offsetof(struct diff_args, json), NULL, "print JSON"},
+	{"iteration", 0, OPT_UINT, offsetof(struct diff_args, iteration), "N",
+	 "what iteration N of a loop committed", .min = 1, .max = UINT32_MAX},
 };
 
 /* "# heads/main: 2 commits ahead of yours, 1 behind": no part of the patch. */
@@ -47,33 +53,39 @@ static void print_head(const json_t *row)
 	(void)fflush(stdout);
 }
 
-/* ret NULL: on stdout; else the caller frees it. */
-static int show(struct cli *cli, const struct held *h, const char *name, const json_t *row,
-		const char *flags, char **ret)
+/* Runs libexec/ralph/repo. ret NULL: on stdout; else the caller frees it. */
+static int repo(struct cli *cli, const struct places *p, const char *const *words, char **ret,
+		int *ret_code)
 {
-	cleanup_free char *program = places_program(&h->places, "repo");
-	const char *ref = json_string_value(json_object_get(row, "ref"));
-	const char *root = json_string_value(json_object_get(row, "root"));
-	char *argv[] = {program,
-			"show",
-			root ? (char *)(uintptr_t)root : h->root,
-			(char *)(uintptr_t)name,
-			(char *)(uintptr_t)ref,
-			(char *)(uintptr_t)flags,
-			NULL};
+	cleanup_free char *program = places_program(p, "repo");
+	cleanup_strv struct strv argv = {0};
 	struct child child;
 	struct run run = RUN_INIT;
-	int r, code = 0;
+	int r;
 
-	run.argv = argv;
+	strv_push(&argv, program);
+	for (; *words; words++)
+		strv_push(&argv, *words);
+	run.argv = argv.v;
 	run.stdio[1] = STDOUT_FILENO;
 	run.stdio[2] = STDERR_FILENO;
 	if (ret) {
-		r = run_collect(&run, PATCH_MS, PATCH_MAX, ret, &code, &cli->err);
+		r = run_collect(&run, PATCH_MS, PATCH_MAX, ret, ret_code, &cli->err);
 	} else {
 		r = run_start(&run, &child, &cli->err);
-		code = r == 0 ? run_wait(&child) : 0;
+		*ret_code = r == 0 ? run_wait(&child) : 0;
 	}
+	return r;
+}
+
+static int show(struct cli *cli, const struct held *h, const char *name, const json_t *row,
+		const char *flags, char **ret)
+{
+	const char *ref = json_string_value(json_object_get(row, "ref"));
+	const char *root = json_string_value(json_object_get(row, "root"));
+	const char *const words[] = {"show", root ? root : h->root, name, ref, flags, NULL};
+	int code = 0, r = repo(cli, &h->places, words, ret, &code);
+
 	if (r == 0 && code != 0)
 		r = err_set(&cli->err, EIO, "'%s' of sandbox '%s' cannot be shown", ref, name);
 	return r;
@@ -184,11 +196,57 @@ static int diff_clone(struct cli *cli, const struct diff_args *args, int argc, c
 	return r;
 }
 
+/* What an iteration of a loop committed. The commits are read as those of a sandbox are: without
+ * the settings, filters and drivers of the repository. */
+static int diff_iteration(struct cli *cli, const struct diff_args *args, const char *path)
+{
+	cleanup_(places_done) struct places p = {0};
+	cleanup_(gitdir_done) struct gitdir git = {0};
+	cleanup_free char *workspace = NULL, *flags = flags_of(args), *text = NULL;
+	cleanup_json json_t *record = NULL;
+	int code = 0, r = path_real(path, &workspace, &cli->err);
+
+	if (r == 0)
+		r = places_find(&p, &cli->err);
+	if (r == 0)
+		r = records_find(&p, workspace, args->iteration, &record, &cli->err);
+	if (r == 0)
+		r = gitdir_find(workspace, NULL, &git, &cli->err);
+	if (r < 0)
+		return r;
+	if (!*log_text(record, "commit") || !git.root)
+		return err_set(&cli->err, ENOENT, "iteration %llu committed nothing",
+			       (unsigned long long)args->iteration);
+	{
+		const char *const words[] = {"commit", git.root, log_text(record, "before"),
+					     log_text(record, "commit"), flags, NULL};
+
+		r = repo(cli, &p, words, args->json ? &text : NULL, &code);
+	}
+	if (r == 0 && code != 0)
+		return err_set(&cli->err, EIO, "commit %s cannot be shown",
+			       log_text(record, "commit"));
+	if (r == 0 && args->json) {
+		put_text(args, record, text);
+		(void)json_show(record, stdout, JSON_INDENT(2));
+		(void)putchar('\n');
+	}
+	return r;
+}
+
 static int cmd_diff_run(struct cli *cli, void *args_, int argc, char **argv)
 {
+	const struct diff_args *args = args_;
 	cleanup_held struct held h = {0};
-	int r = held_open(cli, argv[0], &h);
+	int r;
 
+	if (args->iteration && argc > 1)
+		return cli_usage(cli, "--iteration takes the path of one project");
+	if (args->iteration)
+		return diff_iteration(cli, args, argc ? argv[0] : ".");
+	if (argc == 0)
+		return cli_usage(cli, "name a sandbox; see: ralph ls");
+	r = held_open(cli, argv[0], &h);
 	if (r < 0)
 		return r;
 	return h.root ? diff_held(cli, args_, &h, argv[0], argc > 1 ? argv[1] : NULL)
@@ -197,7 +255,7 @@ static int cmd_diff_run(struct cli *cli, void *args_, int argc, char **argv)
 
 const struct command cmd_diff = {
 	.name = "diff",
-	.operands = "NAME [BRANCH]",
+	.operands = "NAME [BRANCH] | --iteration N [PATH]",
 	.summary = "show commits of a sandbox that are not in your branches",
 	.details =
 		"What is held of a sandbox's commits (see 'ralph apply --help'), against the\n"
@@ -205,10 +263,11 @@ const struct command cmd_diff = {
 		"\n"
 		"Of a sandbox that was started with 'ralph run --clone': the difference between\n"
 		"the commit that both come from and BRANCH of the clone (the branch that it\n"
-		"began with), with the uncommitted work of the branch that the clone is on.",
+		"began with), with the uncommitted work of the branch that the clone is on.\n"
+		"\n"
+		"With --iteration: what that iteration of the loop of PATH (here) committed.",
 	.group = GROUP_MANAGE,
 	OPTIONS(diff_opts, struct diff_args),
-	.min_operands = 1,
 	.max_operands = 2,
 	.complete = COMPLETE_SANDBOX,
 	.run = cmd_diff_run,

@@ -1,5 +1,6 @@
 #include "cli/frame/command.h"
 #include "cli/commands.h"
+#include "cli/settings.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -104,18 +105,19 @@ static void print_link(const char *link)
 
 static int serve(struct cli *cli, const struct web_args *args)
 {
-	cleanup_(places_done) struct places p = {0};
-	cleanup_free char *url = NULL, *path = NULL;
+	cleanup_(settings_done) struct settings s = {0};
+	cleanup_free char *url = NULL, *path = NULL, *inbox = NULL;
 	cleanup_fd int listener = -1;
-	struct hand_options o = {.places = &p,
+	struct hand_options o = {.places = &s.places,
 				 .hosts = &args->hosts,
 				 .from = args->from,
 				 .most = args->read_only ? LEVEL_LOOK : LEVEL_GRANT,
 				 .ready = print_link};
-	int r = places_find(&p, &cli->err);
+	/* The settings of a project have no say in what the page shows of all of them. */
+	int r = settings_load(cli, "/", &s);
 
 	if (r == 0 && args->socket)
-		r = listen_socket(&p, &listener, &path, &cli->err);
+		r = listen_socket(&s.places, &listener, &path, &cli->err);
 	else if (r == 0)
 		r = listen_port(args->port, &listener, &url, &cli->err);
 	if (r < 0)
@@ -125,6 +127,8 @@ static int serve(struct cli *cli, const struct web_args *args)
 		(void)printf("on your other machine: ssh -N -L %d:%s %s\n", WEB_PORT, path,
 			     "THIS-HOST");
 	}
+	inbox = places_inbox(&s.places, s.config->inbox.dir);
+	o.inbox = inbox;
 	o.listener = listener;
 	o.url = url;
 	r = hand_serve(&o, &cli->err);
