@@ -240,7 +240,7 @@ const overview = {
 
 const COLUMNS = [['ready', ['ready', 'held']], ['busy', ['busy']], ['asks', ['asks', 'blocked', 'decide']], ['done', ['done']], ['stuck', ['stuck']]]
 const task_card = t => el('div.task', null, el('strong', null, agent(t.id, 'bdi')), ' ', agent(t.title, 'bdi'),
-  t.question ? el('p.big', null, agent(t.question)) : null, t.why && t.state !== 'done' ? el('p.soft', null, agent(t.why)) : null,
+  t.question ? el('p.big', null, agent(t.question)) : null, t.why && t.why !== t.question && t.state !== 'done' ? el('p.soft', null, agent(t.why)) : null,
   t.commit ? el('p.soft', null, el('code', null, t.commit.slice(0, 10))) : null, t.attempts ? el('p.soft', null, `${t.attempts} attempt${t.attempts === 1 ? '' : 's'}`) : null,
   el('div.row', null, (t.acts ?? []).map(a => button(a, t.question ?? `${t.id} ${t.title}`, a.verb === 'answer'))))
 const record_row = (d, r) => el('tr', null, cell('', el('a', { href: `#/loop/${d.key}/${r.iteration}` }, `iteration ${r.iteration}`)),

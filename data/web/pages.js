@@ -11,7 +11,7 @@ const LINES_AT_ONCE = 200
 // A line of a file always has a sign in front, so a line that begins with "diff --git" is none of the agent's.
 const files_of = patch => {
   const files = []
-  for (const line of patch.split('\n')) {
+  for (const line of patch.replace(/\n$/, '').split('\n')) {
     if (line.startsWith('diff --git ')) files.push({ head: [], lines: [], more: 0, less: 0, body: false })
     const f = files.at(-1)
     if (!f) continue
