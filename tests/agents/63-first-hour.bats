@@ -53,11 +53,13 @@ in_terminal() {
 	steps '[{"say": "The door is blue."}]'
 	hour "$size" 'send:cd hello; clear\n' prompt:2 keep: \
 		"send:ralph run $agent\n" 'expect:Proceed' "shot:$agent-question" 'send:y\n' "expect:$ready" "shot:$agent-start" \
-		"send:$keys" "expect:$keys" 'send:\r' "expect:$answered" "shot:$agent-answer" "$@" prompt:3 restored: "shot:$agent-exit"
+		"send:$keys" "expect:$keys" "enter:$answered" "shot:$agent-answer" "$@" prompt:3 restored: "shot:$agent-exit"
 }
 
+# Claude Code names the conversation at its exit if it has written it to its file by then.
 claude() {
-	in_terminal "$1" claude 'bypass permissions on' greetings 'The door is blue' send:/exit 'expect:❯ /exit' 'send:\r'
+	in_terminal "$1" claude 'bypass permissions on' greetings 'The door is blue' \
+		"file:$XDG_STATE_HOME/ralph/homes/*/.claude/projects/*/*.jsonl" send:/exit 'expect:❯ /exit' 'send:\r'
 }
 
 codex() {
@@ -67,7 +69,8 @@ codex() {
 
 gemini() {
 	login gemini key
-	in_terminal "$1" gemini 'Type your message' greetings 'The door is blue' 'send:\x03' 'expect:again to exit' 'send:\x03'
+	in_terminal "$1" gemini 'Type your message' greetings 'The door is blue' 'send:\x03' 'expect:again to exit' 'send:\x03' \
+		'from:Interaction Summary'
 }
 
 @test "Claude Code's terminal on 80x24: a start, an answer and the shell again are those that are on record" {

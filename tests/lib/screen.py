@@ -1,14 +1,17 @@
 """screen.py [--record] GOLDEN-DIR ROWSxCOLS STEP… -- CMD…: CMD on a terminal, and what its screen shows.
 
 Steps, in order: expect:REGEX (somewhere on the screen), prompt:N (the last line is "N $", as PS1='\\# $ ' has it), send:TEXT
-(Python escapes), shot:NAME (the screen becomes what GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while), keep:
-(remembers the terminal's modes), restored: (the modes become those that were kept: line discipline, mouse, alternate screen,
-cursor, charset, colours, keyboard, title). Parts that differ from run to run are masked, see MASKS. With --record a shot is
-written there instead, once nothing has come for two seconds. The exit code is CMD's own, 98 when something did not come, which
-is shown.
+(Python escapes), enter:REGEX (Enter, and again when nothing has come for two seconds, until REGEX is somewhere on the screen: an
+agent that reads keys late takes an Enter that follows other keys within some 30 ms for a line break), file:GLOB (there is such a
+file), shot:NAME (the screen becomes what GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while), from:REGEX (shots begin with
+the first line that has it: what an agent leaves above depends on the frames that it had time to draw), keep: (remembers the
+terminal's modes), restored: (the modes become those that were kept: line discipline, mouse, alternate screen, cursor, charset,
+colours, keyboard, title). Parts that differ from run to run are masked, see MASKS. With --record a shot is written there instead,
+once nothing has come for two seconds. The exit code is CMD's own, 98 when something did not come, which is shown.
 """
 import codecs
 import fcntl
+import glob
 import os
 import re
 import select
@@ -20,7 +23,7 @@ import time
 import unicodedata
 
 LIMIT = 60
-QUIET = 2  # seconds, for --record alone
+QUIET = 2  # seconds
 # Gemini takes keys that come closer together than 30 ms for a paste, and an Enter among them for a new line. A person types slower.
 PACE = 0.1
 
@@ -238,6 +241,7 @@ class Screen:
 class Session:
     def __init__(self, rows, cols, argv):
         self.screen = Screen(rows, cols)
+        self.first = ""
         self.decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self.master, slave = os.openpty()
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
@@ -270,14 +274,21 @@ class Session:
             self.screen.feed("")
             os.write(self.master, f"\x1b[{self.screen.y + 1};{self.screen.x + 1}R".encode())
 
-    def until(self, done, what):
+    def until(self, done, what, again=None):
+        """Again is sent each time nothing has come for QUIET."""
         end = time.monotonic() + LIMIT
+        heard = time.monotonic()
         while not done():
-            if time.monotonic() > end:
+            now = time.monotonic()
+            if now > end:
                 sys.stderr.write(f"never came: {what() if callable(what) else what}; the screen was:\n{masked(self.screen.text())}")
                 os.kill(self.pid, signal.SIGKILL)
                 sys.exit(98)
-            self.read(0.1)
+            if self.read(0.1):
+                heard = now
+            elif again and now > heard + QUIET:
+                os.write(self.master, again)
+                heard = now
 
     def type(self, keys):
         end = time.monotonic() + PACE
@@ -287,6 +298,11 @@ class Session:
 
     def state(self):
         return self.screen.state() | {"line": termios.tcgetattr(self.master)}
+
+    def shown(self):
+        lines = masked(self.screen.text()).splitlines(keepends=True)
+        first = next((i for i, line in enumerate(lines) if re.search(self.first, line)), 0)
+        return "".join(lines[first:])
 
     def settle(self):
         while self.read(QUIET):
@@ -315,11 +331,11 @@ def shot(session, path, record):
         session.settle()
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as f:
-            f.write(masked(session.screen.text()))
+            f.write(session.shown())
         return
     with open(path, encoding="utf-8") as f:
         want = f.read()
-    session.until(lambda: masked(session.screen.text()) == want, f"the screen of {os.path.basename(path)}:\n{want}")
+    session.until(lambda: session.shown() == want, f"the screen of {os.path.basename(path)}:\n{want}")
 
 
 def main():
@@ -338,6 +354,13 @@ def main():
             session.until(lambda: session.screen.text().splitlines()[-1:] == [f"{arg} $"], f"prompt {arg}")
         elif what == "send":
             session.type(arg.encode("latin-1").decode("unicode_escape").encode("latin-1"))
+        elif what == "enter":
+            session.type(b"\r")
+            session.until(lambda: re.search(arg, session.screen.text()), repr(arg), again=b"\r")
+        elif what == "file":
+            session.until(lambda: glob.glob(arg), f"a file {arg}")
+        elif what == "from":
+            session.first = arg
         elif what == "keep":
             kept = session.state()
         elif what == "restored":
