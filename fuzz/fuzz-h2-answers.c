@@ -26,14 +26,18 @@ static void check(bool ok)
 		abort();
 }
 
-/* What has come begins with a head, or with a part of one that is still to come. */
-static void read_head(struct owner *o)
+/* What has come begins with a head that the gateway refuses, or passes on; or with a part of one,
+ * when not all of it was read. */
+static bool read_head(struct owner *o, bool more)
 {
 	static struct http1_head head;
 	enum http1_to to = o == &owners[1] ? HTTP1_TO_HEAD : HTTP1_TO_OTHER;
+	ssize_t n;
 
 	http1_reset(&head);
-	check(http1_parse_response(o->got, o->n, to, &head) >= 0);
+	n = http1_parse_response(o->got, o->n, to, &head);
+	check(n != 0 || more);
+	return n >= 0;
 }
 
 static void on_owner(struct ev *ev, struct ev_io *io, uint32_t events)
@@ -44,8 +48,8 @@ static void on_owner(struct ev *ev, struct ev_io *io, uint32_t events)
 	while (n > 0 && o->n + 4096 <= sizeof(o->got)) {
 		n = stream_read(&o->s, o->got + o->n, 4096);
 		o->n += n > 0 ? (size_t)n : 0;
-		if (n > 0)
-			read_head(o);
+		if (n > 0 && !read_head(o, n == 4096))
+			n = -EPROTO;
 	}
 	check(n != 0 || o->n > 0);
 	if (n != -EAGAIN)
