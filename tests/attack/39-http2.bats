@@ -66,6 +66,11 @@ raw() {
 	box env "${H2_ENV[@]}" /usr/bin/python3 h2raw.py "$@"
 }
 
+# cancelled N: as many calls were, says the server.
+cancelled() {
+	[ "$1" = "$(grep -c 'cancelled Slow' "$BED/grpc.log")" ]
+}
+
 @test 'grpcio: unary, streams of either side and of both, deadlines, cancelling, errors; a method that no rule allows is PERMISSION_DENIED' {
 	start grpc /usr/bin/python3 "$NETBED/grpcbed.py" server "$BED" 9003
 	wait_until -t 30 test -e "$BED/grpc-ready" || fail "$(cat "$BED/server-grpc.log")"
@@ -85,8 +90,36 @@ raw() {
 	same 2 "$(grep -c '^Unary: echo' <<<"$out")"
 	has "$(cat "$BED/grpc.log")" "Unary Bearer $A"
 	lacks "$(cat "$BED/grpc.log")" 'Denied'
-	wait_until test 2 = "$(grep -c 'cancelled Slow' "$BED/grpc.log")"
+	wait_until cancelled 2
 	event '"path":"/bed.Echo/Denied"' '"deny"'
+}
+
+@test 'grpc-js: the same calls' {
+	modules=${RALPH_AGENTS:-/nonexistent}/lib/node_modules
+	[ -e "$modules/@grpc/grpc-js" ] || case " ${RALPH_TEST_REQUIRE:-} " in
+	*" all "* | *" agents "*) fail "grpc-js is not installed; run: scripts/agents.sh" ;;
+	*) skip "grpc-js is not installed; run: scripts/agents.sh" ;;
+	esac
+	start grpc /usr/bin/python3 "$NETBED/grpcbed.py" server "$BED" 9003
+	wait_until -t 30 test -e "$BED/grpc-ready" || fail "$(cat "$BED/server-grpc.log")"
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}], network: {rules: [{host: "allowed.test:9003", methods: [POST], credential: a,
+		paths: [/bed.Echo/Unary, /bed.Echo/Token, /bed.Echo/Slow, /bed.Echo/ServerStream, /bed.Echo/ClientStream, /bed.Echo/Bidi]}]}}'
+	mkdir -p "$WS/node_modules/@grpc"
+	cp -rL "$modules/@grpc/grpc-js" "$WS/node_modules/@grpc/"
+	cp "$NETBED/grpcbed.js" "$WS"
+	out=$(direct node grpcbed.js allowed.test:9003)
+	same 2 "$(grep -c '^Unary: echo x$' <<<"$out")"
+	has "$out" 'ServerStream: 0 x,1 x,2 x,3 x,4 x'
+	has "$out" 'ClientStream: 1000000'
+	has "$out" 'Bidi: echo m0,echo m1,echo m2,echo m3,echo m4'
+	has "$out" 'Denied: PERMISSION_DENIED ralph:'
+	has "$out" 'Token: Bearer ********'
+	has "$out" 'Deadline: DEADLINE_EXCEEDED'
+	has "$out" 'Cancel: CANCELLED'
+	lacks "$out" "$A"
+	has "$(cat "$BED/grpc.log")" "Unary Bearer $A"
+	lacks "$(cat "$BED/grpc.log")" 'Denied'
+	wait_until cancelled 2
 }
 
 @test 'curl, nghttp, Go, node and httpx speak HTTP/2 with an inspected host, and HTTP/1.1 as before' {

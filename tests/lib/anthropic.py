@@ -5,6 +5,7 @@ DIR has leaf.pem (key and certificate). What it answers is read from DIR for eve
     state.json   {"access": […], "refresh": "…"}: what it takes; a renewal writes it anew
     mode         how a renewal ends: ok (the default), invalid_grant, error, garbage, hang, no-refresh
     hold         while this file is there, a renewal waits
+    h2           when it is there at the start, HTTP/2 is offered
     lifetime     seconds that a new token lasts; 28800
 Written there:
     requests.jsonl  {"method", "path", "headers", "body"}, a line per request
@@ -139,7 +140,51 @@ async def chunks(r):
     return body
 
 
+async def serve_h2(r, w):
+    """The same over HTTP/2: each event of a stream is a frame."""
+    import h2.config
+    import h2.connection
+    import h2.events
+    c = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="latin-1"))
+    requests, tasks = {}, set()
+
+    async def one(i, fields, body):
+        head = {k: v for k, v in fields if not k.startswith(":")}
+        method, path = (dict(fields)[k] for k in (":method", ":path"))
+        log({"method": method, "path": path, "headers": head, "body": body.decode("latin-1"), "h2": i})
+        status, out = await answer(method, path, head, body)
+        pieces = [e + "\n\n" for e in out.split("\n\n") if e] if isinstance(out, str) else [json.dumps(out)]
+        kind = "text/event-stream" if pieces[0].startswith("event:") else "application/json"
+        c.send_headers(i, [(":status", str(status)), ("content-type", kind)])
+        for text in pieces:
+            c.send_data(i, text.encode())
+        if path.endswith("?as=cut"):
+            c.reset_stream(i, 2)
+        else:
+            c.end_stream(i)
+        w.write(c.data_to_send())
+
+    c.initiate_connection()
+    w.write(c.data_to_send())
+    while data := await r.read(65536):
+        for e in c.receive_data(data):
+            if isinstance(e, h2.events.RequestReceived):
+                requests[e.stream_id] = [e.headers, b""]
+            elif isinstance(e, h2.events.DataReceived):
+                requests[e.stream_id][1] += e.data
+                c.acknowledge_received_data(e.flow_controlled_length, e.stream_id)
+            elif isinstance(e, h2.events.StreamEnded):
+                task = asyncio.create_task(one(e.stream_id, *requests.pop(e.stream_id)))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+        w.write(c.data_to_send())
+
+
 async def serve(r, w):
+    if w.get_extra_info("ssl_object").selected_alpn_protocol() == "h2":
+        await serve_h2(r, w)
+        w.close()
+        return
     try:
         while line := await r.readline():
             method, path, _ = line.decode("latin-1").split(" ", 2)
@@ -172,6 +217,8 @@ async def serve(r, w):
 async def main():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{DIR}/leaf.pem")
+    if os.path.exists(f"{DIR}/h2"):
+        context.set_alpn_protocols(["h2", "http/1.1"])
     address = sys.argv[3] if len(sys.argv) > 3 else "127.0.0.1"
     port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     server = await asyncio.start_server(serve, address, port, ssl=context)

@@ -1,7 +1,8 @@
 # Logins of the host and a provider they are for: `load ../lib/cred` after the helpers.
 #
 #   provider_start              the scripted provider of lib/anthropic.py in $PROV, trusted by $PROV/ca.pem,
-#                               and a configuration that points providers.anthropic at it
+#                               and a configuration that points providers.anthropic at it; PROV_H2=1: it
+#                               speaks HTTP/2
 #   provider_takes KEY…         what it accepts; provider_refresh TOKEN: the refresh token it knows
 #   login ACCESS REFRESH [EXPIRES_MS]   the host's ~/.claude/.credentials.json
 #   requests [PATH]             how many it has seen;  sent FIELD: that field of the last one
@@ -31,7 +32,8 @@ provider_start() {
 	export PROV
 	test_authority "$PROV" "DNS:localhost,IP:127.0.0.1" || return
 	provider_takes none
-	python3 "$CRED_LIB/anthropic.py" "$PROV" >"$PROV/log" 2>&1 3>&- &
+	[ -z "${PROV_H2:-}" ] || touch "$PROV/h2"
+	/usr/bin/python3 "$CRED_LIB/anthropic.py" "$PROV" >"$PROV/log" 2>&1 3>&- &
 	PROV_PID=$!
 	wait_until -t 60 test -e "$PROV/port" || fail "$(cat "$PROV/log")" || return
 	PROV_PORT=$(cat "$PROV/port")

@@ -379,6 +379,9 @@ static void on_request(struct conn *c, const struct http1_head *h, size_t head_l
 	c->rule[0] = '\0';
 	if (c->listen_kind == GW_LISTEN_ENDPOINTS)
 		route_endpoint(c, h, head_len);
+	else if (http1_method_is(h, "CONNECT") && h2_stream_of(&c->client))
+		refuse_as(c, GW_DENY, 400,
+			  "a CONNECT over HTTP/2: the proxy opens tunnels over HTTP/1.1");
 	else if (http1_method_is(h, "CONNECT"))
 		give_back(c);
 	else if (h->form == HTTP1_ABSOLUTE)

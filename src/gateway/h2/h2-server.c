@@ -29,10 +29,11 @@ static void on_opened(struct h2_stream *st)
 	own->speaks = SPEAKS_HTTP;
 	own->host = c->host;
 	own->port = c->port;
-	own->has_target = own->fixed = true;
+	own->has_target = own->fixed = c->fixed;
 	own->verdict = c->verdict;
 	own->terminated = c->terminated;
-	conn_set_rule(own, policy_rule_of(c->gw->policy, &c->verdict));
+	if (c->fixed)
+		conn_set_rule(own, policy_rule_of(c->gw->policy, &c->verdict));
 	h2_stream_attach(st, &own->client, own->client.io.fn);
 	own->client.readable = true;
 	conn_go(own, CONN_HEAD, "stream");
@@ -150,8 +151,8 @@ bool conn_is_preface(const struct conn *c)
 {
 	size_t n = c->in.len < NGHTTP2_CLIENT_MAGIC_LEN ? c->in.len : NGHTTP2_CLIENT_MAGIC_LEN;
 
-	/* Over TLS the handshake says that it is HTTP/2, and a proxy's client does not speak it. */
-	return c->fixed && !c->terminated && !c->h2 && !h2_stream_of(&c->client) && n >= 16 &&
+	/* Over TLS the handshake says that it is HTTP/2. */
+	return !c->terminated && !c->h2 && !h2_stream_of(&c->client) && n >= 16 &&
 	       memcmp(c->in.data, NGHTTP2_CLIENT_MAGIC, n) == 0;
 }
 

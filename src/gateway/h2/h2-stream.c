@@ -29,6 +29,7 @@ void h2_stream_free(struct h2_stream *st)
 	if (st->next)
 		st->next->prev = st->prev;
 	h->n_streams--;
+	h->n_fast -= st->fast;
 	if (st->head)
 		h2_head_done(st->head);
 	free(st->head);
@@ -84,8 +85,9 @@ static void open_window(struct h2_stream *st, size_t n)
 	} else {
 		(void)nghttp2_session_consume(ng, st->id, n);
 		if (!st->fast && !st->h2->server && st->in.len == 0 &&
-		    st->received > 2 * H2_WINDOW) {
+		    st->received > 2 * H2_WINDOW && st->h2->n_fast < H2_FAST_MAX) {
 			st->fast = true;
+			st->h2->n_fast++;
 			(void)nghttp2_session_set_local_window_size(ng, NGHTTP2_FLAG_NONE, st->id,
 								    H2_WINDOW_FAST);
 		}
@@ -215,6 +217,10 @@ static ssize_t write_head(struct h2_stream *st, const char *p, size_t n)
 
 	if (used < 0)
 		return used;
+	/* nghttp2 keeps heads without a bound, and a server may send 1xx for ever. */
+	st->waits = server && head.status < 200 && st->h2->blocked;
+	if (st->waits)
+		return 0;
 	h2_fields_init(&f);
 	if (server)
 		h2_fields_response(&f, h);
@@ -364,7 +370,9 @@ uint32_t h2_stream_events(const struct h2_stream *st)
 
 	if ((st->want & EPOLLIN) && (has_input(st) || st->in_end || st->failed))
 		events |= EPOLLIN;
-	if ((st->want & EPOLLOUT) && (st->out.len - st->out_at < H2_OUT_MAX / 2 || over))
+	if ((st->want & EPOLLOUT) &&
+	    ((st->out.len - st->out_at < H2_OUT_MAX / 2 && !(st->waits && st->h2->blocked)) ||
+	     over))
 		events |= EPOLLOUT;
 	if (st->failed && !st->told)
 		events |= EPOLLIN | EPOLLHUP;

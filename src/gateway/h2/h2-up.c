@@ -32,7 +32,8 @@ struct h2_up {
 	struct stream s;
 	struct host host;
 	uint16_t port;
-	bool tls, bound; /* bound: to the credential, which may be NULL */
+	bool tls, route; /* route: to where no rule has to lead */
+	bool bound;	 /* to the credential, which may be NULL */
 	const char *credential;
 	const struct gw_route *trust;
 	struct ask ask;
@@ -367,7 +368,10 @@ static void on_dialled(struct ask *a, struct wire_msg *m)
 /* NULL: there are too many. */
 static struct h2_up *up_new(struct conn *c, bool tls)
 {
-	const struct edge_dial_frame f = {.host = c->host.name, .port = c->port, .plain = !tls};
+	const struct edge_dial_frame f = {.host = c->host.name,
+					  .port = c->port,
+					  .plain = !tls,
+					  .route = exchange_route(c) != NULL};
 	struct h2_ups *all = ups_of(c->gw);
 	cleanup_buf struct buf b;
 	struct h2_up *u;
@@ -380,6 +384,7 @@ static struct h2_up *up_new(struct conn *c, bool tls)
 	u->host = c->host;
 	u->port = c->port;
 	u->tls = tls;
+	u->route = f.route;
 	u->timer.fn = on_late;
 	u->again.fn = on_again;
 	u->gone.fn = on_gone;
@@ -418,6 +423,7 @@ static struct h2_up *find(const struct conn *c)
 
 	for (struct h2_up *u = ups_of(c->gw)->first; u; u = u->next)
 		if (u->port == c->port && u->tls == c->up_tls && u->trust == trust &&
+		    u->route == (exchange_route(c) != NULL) &&
 		    (!u->bound || u->credential == c->x->credential) &&
 		    host_equal(&u->host, &c->host) && has_room(u))
 			return u;

@@ -38,6 +38,9 @@ struct h2_bucket {
 	uint64_t at; /* ms when `tokens` was right */
 };
 
+_Static_assert(H2_FAST_MAX *H2_WINDOW_FAST + H2_STREAMS_MAX * H2_WINDOW <= H2_WINDOWS,
+	       "streams that nobody reads leave nothing to the others");
+
 struct h2_ops {
 	/* A whole head of a request lies in the stream: somebody has to read it. */
 	void (*opened)(struct h2_stream *st);
@@ -61,8 +64,8 @@ struct h2 {
 	struct stream *io; /* the connection's bytes */
 	uint64_t sent;
 	struct h2_stream *streams;
-	size_t n_streams;
-	struct buf out; /* frames, as far as the socket has not taken them */
+	size_t n_streams, n_fast; /* n_fast: of those with H2_WINDOW_FAST */
+	struct buf out;		  /* frames, as far as the socket has not taken them */
 	struct ev_defer run;
 	bool dead; /* freed by the deferred callback, when no owner is left: */
 	void (*free_fn)(struct h2 *h);
@@ -83,6 +86,7 @@ struct h2_stream {
 	bool to_head;		     /* the request is HEAD */
 	bool grpc;
 	bool fast;     /* its window is H2_WINDOW_FAST */
+	bool waits;    /* an answer of 1xx was not taken, because the socket is blocked */
 	uint32_t want; /* EPOLLIN, EPOLLOUT */
 
 	/* From the peer. */
