@@ -92,6 +92,10 @@ static json_t *get(struct desk *d, const struct route *r, unsigned *status)
 		return desk_talks(d);
 	case ROUTE_TALK:
 		return desk_talk(d, r, status);
+	case ROUTE_ASKS:
+		return desk_asks(d);
+	case ROUTE_ASK:
+		return desk_ask(d, r->word, status);
 	case ROUTE_NONE:
 	case ROUTE_PAGE:
 	case ROUTE_LOGIN:

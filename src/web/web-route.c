@@ -12,7 +12,7 @@ const struct route_file route_files[ROUTE_FILES] = {
 	{"/icon.svg", "icon.svg", "image/svg+xml"},
 };
 
-/* In a pattern '@' is the name of a sandbox, '%' a key of desk's, '=' an id of the quarantine, '#'
+/* In a pattern '@' is the name of a sandbox, '%' a key of desk's, '=' an id of the quarantine or of an ask, '#'
  * a number. */
 static const struct row {
 	const char *pattern;
@@ -38,6 +38,8 @@ static const struct row {
 	{"/api/quarantine/=", ROUTE_HELD, false},
 	{"/api/talks", ROUTE_TALKS, false},
 	{"/api/talk/%", ROUTE_TALK, false},
+	{"/api/asks", ROUTE_ASKS, false},
+	{"/api/ask/=", ROUTE_ASK, false},
 };
 
 static const struct row topics[] = {

@@ -32,6 +32,8 @@ enum route_id {
 	ROUTE_HELD, /* key: one of the quarantine */
 	ROUTE_TALKS,
 	ROUTE_TALK, /* key, at */
+	ROUTE_ASKS,
+	ROUTE_ASK, /* key: its id */
 	ROUTE_ID_N,
 };
 
