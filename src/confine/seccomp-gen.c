@@ -20,7 +20,7 @@ struct filter {
 	uint32_t otherwise;
 	const int *families; /* of socket(2); ends with -1 */
 	int no_exec_maps, read_files, write_files;
-	int pairs; /* of AF_UNIX SOCK_SEQPACKET: no other kind can be sent to somebody else */
+	int pairs; /* the type of AF_UNIX pairs; SOCK_SEQPACKET: no other kind can be sent to somebody else */
 	int calls[ALLOW_MAX]; /* ends with a zero behind the last, read(2) being always there */
 };
 
@@ -73,7 +73,7 @@ static const struct filter filters[] = {
 		.families = none,
 		.no_exec_maps = 1,
 		.write_files = 1,
-		.pairs = 1,
+		.pairs = SOCK_SEQPACKET,
 		.calls = {COMMON, LOOKING, LOCK_DIRS, WRITING, FRAMES, C(accept4), C(epoll_wait),
 			  C(epoll_pwait), C(epoll_ctl), C(openat2), C(fallocate), C(linkat),
 			  C(getppid), C(pidfd_send_signal)},
@@ -113,6 +113,16 @@ static const struct filter filters[] = {
 		.otherwise = SCMP_ACT_KILL_PROCESS,
 		.families = none,
 		.no_exec_maps = 1,
+		.calls = {COMMON, SOCKETS, C(accept4), C(shutdown), C(epoll_wait), C(epoll_pwait),
+			  C(epoll_ctl), C(pread64), C(pwrite64), C(memfd_create)},
+	},
+	/* In front of web: has a listener, a key in memory, and pairs of which web gets one side. */
+	{
+		.name = "web_tls",
+		.otherwise = SCMP_ACT_KILL_PROCESS,
+		.families = none,
+		.no_exec_maps = 1,
+		.pairs = SOCK_STREAM,
 		.calls = {COMMON, SOCKETS, C(accept4), C(shutdown), C(epoll_wait), C(epoll_pwait),
 			  C(epoll_ctl), C(pread64), C(pwrite64), C(memfd_create)},
 	},
@@ -176,7 +186,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct filter *f)
 	if (f->pairs)
 		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 2,
 				      SCMP_A0(SCMP_CMP_EQ, AF_UNIX),
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_SEQPACKET)),
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, (scmp_datum_t)f->pairs)),
 		     "socketpair");
 	if (f->write_files)
 		need(seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 0), "openat");

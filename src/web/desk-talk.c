@@ -14,8 +14,8 @@
  * followed: an inbox may lie where an agent writes.
  */
 #define TALK_FILES "*/*.md"
-#define TALKS_MAX 20000	 /* that are looked at */
-#define TALKS_SHOWN 300	 /* the newest */
+#define TALKS_MAX 20000 /* that are looked at */
+#define TALKS_SHOWN 300 /* the newest */
 #define TALK_WINDOW (128 * KiB)
 
 static int find_all(const struct desk *d, struct strv *ret)
@@ -40,10 +40,10 @@ json_t *desk_talks(struct desk *d)
 		if (fstatat(dir, all.v[i - 1], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		web_key(all.v[i - 1], key);
-		(void)json_array_append_new(
-			rows, json_pack("{ss so sI sI}", "id", key, "path", json_text(all.v[i - 1]),
-					"bytes", (json_int_t)st.st_size, "time",
-					(json_int_t)st.st_mtime));
+		(void)json_array_append_new(rows, json_pack("{ss so sI sI}", "id", key, "path",
+							    json_text(all.v[i - 1]), "bytes",
+							    (json_int_t)st.st_size, "time",
+							    (json_int_t)st.st_mtime));
 	}
 	return json_pack("{so sI}", "rows", rows, "all", (json_int_t)all.n);
 }

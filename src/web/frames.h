@@ -12,6 +12,7 @@
  *	hand → desk   WEB_ASK (RESOLVE)                               ← WEB_ANSWER
  *	desk → hand   WEB_ASK (ALIVE)                                 ← WEB_ANSWER
  *	hand → web    WEB_DESK, with the socket of a new desk; WEB_REVOKED, str session
+ *	web-tls → web WEB_CONN, with a connection whose bytes came by TLS
  *
  * A stream gets one answer at a time: desk sends the next one after MORE, which web sends when the
  * browser has taken the last. So nobody keeps a queue for a browser that does not read.
@@ -21,6 +22,7 @@ enum web_frame {
 	WEB_ANSWER,
 	WEB_DESK,
 	WEB_REVOKED,
+	WEB_CONN,
 };
 
 enum web_kind {

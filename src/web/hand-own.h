@@ -58,7 +58,7 @@ struct helper {
 struct hand {
 	const struct hand_options *o;
 	struct ev *ev;
-	struct helper web, desk;
+	struct helper web, desk, tls; /* tls: in front of web, where it is wanted */
 	struct ev_io alive, ctl, signals;
 	struct ev_timer again;
 	struct sessions sessions;

@@ -281,7 +281,7 @@ static int start_desk(struct hand *h, int web_side, struct err *err)
 	return r < 0 ? r : ev_want(h->ev, &h->desk.sock, EPOLLIN);
 }
 
-static int start_web(struct hand *h, int desk_side, struct err *err)
+static int start_web(struct hand *h, int desk_side, int conns, struct err *err)
 {
 	int hand[2] = {-1, -1};
 	cleanup_strv struct strv args = {0};
@@ -290,8 +290,9 @@ static int start_web(struct hand *h, int desk_side, struct err *err)
 	if (r < 0)
 		return r;
 	strv_take(&args, path_join(h->o->places->data, "web"));
+	strv_push(&args, h->o->cert ? "tls" : "tcp");
 	strv_extend(&args, h->o->hosts);
-	r = start_helper(&h->web, &args, (int[]){hand[1], desk_side, h->o->listener}, 3, err);
+	r = start_helper(&h->web, &args, (int[]){hand[1], desk_side, conns}, 3, err);
 	closep(&hand[1]);
 	if (r < 0) {
 		closep(&hand[0]);
@@ -306,6 +307,56 @@ static int start_web(struct hand *h, int desk_side, struct err *err)
 	return ev_want(h->ev, &h->web.sock, EPOLLIN);
 }
 
+/* It ends with web, to which it sends connections. */
+static int start_tls(struct hand *h, int web_side, struct err *err)
+{
+	cleanup_strv struct strv args = {0};
+	int hand[2] = {-1, -1}, r = wire_pair(hand, err);
+
+	if (r < 0)
+		return r;
+	strv_push(&args, "serve");
+	strv_push(&args, h->o->cert);
+	strv_push(&args, h->o->key);
+	r = start_helper(&h->tls, &args, (int[]){hand[1], web_side, h->o->listener}, 3, err);
+	closep(&hand[1]);
+	if (r < 0) {
+		closep(&hand[0]);
+		return r;
+	}
+	closep(&h->tls.sock.fd);
+	h->tls.sock.fd = hand[0];
+	return 0;
+}
+
+static void end_helper(struct hand *h, struct helper *p)
+{
+	if (p->child.pid <= 0)
+		return;
+	(void)ev_want(h->ev, &p->ended, 0);
+	child_kill(&p->child, SIGKILL);
+	(void)run_wait(&p->child);
+	p->child = (struct child){.pidfd = -1};
+}
+
+/* web, with what gives it connections. */
+static int start_front(struct hand *h, int desk_side, struct err *err)
+{
+	cleanup_fd int one = -1, two = -1;
+	int pair[2], r;
+
+	if (!h->o->cert)
+		return start_web(h, desk_side, h->o->listener, err);
+	end_helper(h, &h->tls);
+	r = wire_pair(pair, err);
+	if (r < 0)
+		return r;
+	one = pair[0];
+	two = pair[1];
+	r = start_web(h, desk_side, one, err);
+	return r < 0 ? r : start_tls(h, two, err);
+}
+
 /* Starts whichever is missing. A new desk's socket is sent to the web that runs; a new web needs a
  * new desk too, since the old one's socket went with the old web. */
 static int start_missing(struct hand *h, struct err *err)
@@ -317,16 +368,14 @@ static int start_missing(struct hand *h, struct err *err)
 		return r;
 	one = pair[0];
 	two = pair[1];
-	if (h->web.child.pid <= 0 && h->desk.child.pid > 0) {
-		(void)ev_want(h->ev, &h->desk.ended, 0);
-		child_kill(&h->desk.child, SIGKILL);
-		(void)run_wait(&h->desk.child);
-		h->desk.child = (struct child){.pidfd = -1};
-	}
+	if (h->o->cert && h->tls.child.pid <= 0)
+		end_helper(h, &h->web);
+	if (h->web.child.pid <= 0)
+		end_helper(h, &h->desk);
 	if (h->desk.child.pid <= 0)
 		r = start_desk(h, one, err);
 	if (r == 0 && h->web.child.pid <= 0)
-		r = start_web(h, two, err);
+		r = start_front(h, two, err);
 	else if (r == 0)
 		/* Where this fails web has ended too, which is handled next. */
 		(void)wire_send(h->web.sock.fd, (enum wire_type)(unsigned)WEB_DESK, 0, NULL, &two,
@@ -554,7 +603,8 @@ int hand_serve(const struct hand_options *o, struct err *err)
 	h->again.fn = on_again;
 	h->web = (struct helper){.hand = h, .name = "web", .sock.fd = -1};
 	h->desk = (struct helper){.hand = h, .name = "desk", .sock.fd = -1};
-	h->web.child.pidfd = h->desk.child.pidfd = -1;
+	h->tls = (struct helper){.hand = h, .name = "web-tls", .sock.fd = -1};
+	h->web.child.pidfd = h->desk.child.pidfd = h->tls.child.pidfd = -1;
 	for (size_t i = 0; i < HAND_ACTS_MAX; i++)
 		h->acts[i] = (struct act){.hand = h, .out = -1};
 	for (size_t i = 0; i < HAND_VIEWS_MAX; i++)
@@ -567,6 +617,9 @@ int hand_serve(const struct hand_options *o, struct err *err)
 		child_done(&h->web.child);
 	if (h->desk.child.pid > 0)
 		child_done(&h->desk.child);
+	if (h->tls.child.pid > 0)
+		child_done(&h->tls.child);
+	closep(&h->tls.sock.fd);
 	acts_end(h);
 	views_end(h);
 	events_close(&h->log);

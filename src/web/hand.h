@@ -15,6 +15,7 @@ struct hand_options {
 	int listener;		  /* taken over */
 	const char *url;	  /* of the page, without its key: "http://127.0.0.1:8400/" */
 	const struct strv *hosts; /* of --host */
+	const char *cert, *key;	  /* PEM files: TLS; NULL: none */
 	const char *inbox;	  /* where conversations are saved; NULL: nowhere */
 	const char *from;	  /* a saved state, for pictures and tests; NULL */
 	enum web_level most;

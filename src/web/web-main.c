@@ -1,6 +1,6 @@
 /*
- * libexec/ralph/web DIRECTORY [HOST…]: serves the page that lies in the directory; the names are
- * those of --host. Descriptors: web.h. It ends with the hand.
+ * libexec/ralph/web DIRECTORY tcp|tls [HOST…]: serves the page that lies in the directory; tls: web-tls
+ * stands in front; the names are those of --host. Descriptors: web.h. It ends with the hand.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,9 +41,10 @@ int main(int argc, char **argv)
 {
 	static struct web w;
 	struct err err = {0};
-	int r = argc < 2 ? -EINVAL : read_files(&w, argv[1], &err);
+	int r = argc < 3 ? -EINVAL : read_files(&w, argv[1], &err);
 
-	for (int i = 2; r == 0 && i < argc; i++)
+	w.rules.tls = argc > 2 && streq(argv[2], "tls");
+	for (int i = 3; r == 0 && i < argc; i++)
 		strv_push(&w.rules.hosts, argv[i]);
 	if (r == 0)
 		r = web_start(&w, &err);

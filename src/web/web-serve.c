@@ -108,7 +108,18 @@ static void on_again(struct ev *ev, struct ev_timer *t)
 	(void)ev_want(ev, &ev_owner(t, struct web, again)->listener, EPOLLIN);
 }
 
-/* A new browser is worth more than one that has said nothing yet: that one makes room. */
+/* A new browser is worth more than one that has said nothing yet: that one makes room. Those that
+ * are closed in this batch of events leave their places after it. */
+static void admit(struct web *w, int fd)
+{
+	if (fd < 0)
+		return;
+	if (w->n_conns >= 2 * WEB_CONNS_MAX || (w->n_conns >= WEB_CONNS_MAX && !conn_evict(w)))
+		(void)close(fd);
+	else
+		conn_open(w, fd);
+}
+
 static void on_accept(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct web *w = ev_owner(io, struct web, listener);
@@ -123,13 +134,24 @@ static void on_accept(struct ev *ev, struct ev_io *io, uint32_t events)
 		}
 		if (fd < 0)
 			return;
-		/* Those that are closed in this batch leave their places after it. */
-		if (w->n_conns >= 2 * WEB_CONNS_MAX ||
-		    (w->n_conns >= WEB_CONNS_MAX && !conn_evict(w)))
-			(void)close(fd);
-		else
-			conn_open(w, fd);
+		admit(w, fd);
 	}
+}
+
+/* TLS ends in another process, which hands over what it has accepted. */
+static void on_handed(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct web *w = ev_owner(io, struct web, listener);
+	cleanup_wire_msg struct wire_msg m;
+	int r;
+
+	(void)events;
+	wire_msg_init(&m);
+	r = wire_recv(io->fd, &m);
+	if (r <= 0 && r != -EAGAIN)
+		ev_stop(ev); /* the hand starts both again */
+	else if (r > 0 && (unsigned)m.type == WEB_CONN)
+		admit(w, wire_take_fd(&m, 0));
 }
 
 int web_start(struct web *w, struct err *err)
@@ -139,7 +161,8 @@ int web_start(struct web *w, struct err *err)
 	if (r < 0)
 		return r;
 	w->again.fn = on_again;
-	w->listener = (struct ev_io){.fd = WEB_LISTEN_FD, .fn = on_accept};
+	w->listener =
+		(struct ev_io){.fd = WEB_LISTEN_FD, .fn = w->rules.tls ? on_handed : on_accept};
 	w->hand = (struct ev_io){.fd = WEB_HAND_FD, .fn = on_hand};
 	w->desk = (struct ev_io){.fd = WEB_OTHER_FD, .fn = on_desk};
 	if (fd_set_nonblock(WEB_LISTEN_FD, true) < 0 || fd_set_nonblock(WEB_HAND_FD, true) < 0 ||

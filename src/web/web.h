@@ -28,4 +28,4 @@
 /* The descriptors that web and desk are started with. */
 #define WEB_HAND_FD 3	/* frames, to the hand */
 #define WEB_OTHER_FD 4	/* frames between web and desk */
-#define WEB_LISTEN_FD 5 /* web alone */
+#define WEB_LISTEN_FD 5 /* web: the listener, or frames of web-tls; web-tls: the listener */

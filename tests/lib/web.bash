@@ -6,7 +6,7 @@ web_start() {
 	"$RALPH" web --port 0 "$@" >"$T/web.out" 2>"$T/web.err" 3>&- 4>&- &
 	WEB_PID=$!
 	wait_until grep -q '#k=' "$T/web.out" || fail "$(cat "$T/web.err")"
-	LINK=$(sed -n 's/.*\(http:[^ ]*\)$/\1/p' "$T/web.out")
+	LINK=$(sed -n 's/.*\(https\{0,1\}:[^ ]*\)$/\1/p' "$T/web.out")
 	PORT=${LINK##*:}
 	PORT=${PORT%%/*}
 	export PORT LINK WEB_PID

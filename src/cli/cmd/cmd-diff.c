@@ -218,8 +218,9 @@ static int diff_iteration(struct cli *cli, const struct diff_args *args, const c
 		return err_set(&cli->err, ENOENT, "iteration %llu committed nothing",
 			       (unsigned long long)args->iteration);
 	{
-		const char *const words[] = {"commit", git.root, log_text(record, "before"),
-					     log_text(record, "commit"), flags, NULL};
+		const char *const words[] = {
+			"commit", git.root, log_text(record, "before"), log_text(record, "commit"),
+			flags,	  NULL};
 
 		r = repo(cli, &p, words, args->json ? &text : NULL, &code);
 	}

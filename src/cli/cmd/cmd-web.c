@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/text/human.h"
 #include "base/text/table.h"
 #include "record/places.h"
@@ -23,12 +24,14 @@
 
 #define BACKLOG 64
 #define SOCKET_NAME "web.sock"
+#define TLS_MS 30000
+#define TLS_SAID_MAX 4096
 
 struct web_args {
 	bool read_only, socket;
 	uint64_t port;
 	struct strv hosts;
-	const char *from;
+	const char *from, *listen, *cert, *key;
 };
 
 #define AT(member) offsetof(struct web_args, member)
@@ -38,30 +41,50 @@ static const struct opt web_opts[] = {
 	{"port", 0, OPT_UINT, AT(port), "PORT", "of 127.0.0.1 (8400); 0: any that is free", .def = "8400", .max = 65535},
 	{"socket", 0, OPT_BOOL, AT(socket), NULL, "listen on a socket in the runtime directory instead, for ssh -L"},
 	{"host", 0, OPT_STRV, AT(hosts), "NAME", "also answer to this name, for a proxy in front"},
+	{"listen", 0, OPT_STR, AT(listen), "ADDRESS", "listen on this address of the machine, with TLS"},
+	{"cert", 0, OPT_STR, AT(cert), "FILE", "with --listen: your certificate, in PEM", .complete = COMPLETE_FILE},
+	{"key", 0, OPT_STR, AT(key), "FILE", "with --cert: its key, in PEM", .complete = COMPLETE_FILE},
 	{"read-only", 0, OPT_BOOL, AT(read_only), NULL, "every session may look, and do nothing"},
 	{"from", 0, OPT_STR, AT(from), "FILE", "show a saved state", .flags = OPT_HIDDEN, .complete = COMPLETE_FILE},
 };
 /* clang-format on */
 
-static int listen_port(uint64_t port, int *ret, char **ret_url, struct err *err)
+/* address: a numeric one; NULL: 127.0.0.1, the only one without TLS. */
+static int listen_port(const char *address, uint64_t port, int *ret, char **ret_url,
+		       struct err *err)
 {
-	struct sockaddr_in sa = {.sin_family = AF_INET,
-				 .sin_port = htons((uint16_t)port),
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	socklen_t len = sizeof(sa);
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} sa = {.v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)}};
+	socklen_t len = sizeof(sa.v4);
+	cleanup_fd int fd = -1;
 	const int on = 1;
+	bool v6 = false;
 
+	if (inet_pton(AF_INET, address ? address : "127.0.0.1", &sa.v4.sin_addr) != 1) {
+		sa.v6 = (struct sockaddr_in6){.sin6_family = AF_INET6,
+					      .sin6_port = htons((uint16_t)port)};
+		len = sizeof(sa.v6);
+		v6 = true;
+		if (inet_pton(AF_INET6, address, &sa.v6.sin6_addr) != 1)
+			return err_usage(err,
+					 "--listen takes an address, such as 192.168.1.2 or ::");
+	}
+	fd = socket(sa.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
 		return err_sys(err, errno, "cannot make a socket");
-	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, BACKLOG) < 0)
+	if (bind(fd, &sa.any, len) < 0 || listen(fd, BACKLOG) < 0)
 		return err_hint(err,
-				err_sys(err, errno, "cannot listen on 127.0.0.1:%llu",
-					(unsigned long long)port),
+				err_sys(err, errno, "cannot listen on %s, port %llu",
+					address ? address : "127.0.0.1", (unsigned long long)port),
 				"choose another with --port");
-	if (getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
+	if (getsockname(fd, &sa.any, &len) < 0)
 		return err_sys(err, errno, "cannot read the port");
-	*ret_url = xasprintf("http://127.0.0.1:%u/", ntohs(sa.sin_port));
+	*ret_url = xasprintf("%s://%s%s%s:%u/", address ? "https" : "http", v6 ? "[" : "",
+			     address ? address : "127.0.0.1", v6 ? "]" : "",
+			     ntohs(v6 ? sa.v6.sin6_port : sa.v4.sin_port));
 	*ret = take_fd(fd);
 	return 0;
 }
@@ -97,6 +120,79 @@ static int listen_socket(const struct places *p, int *ret, char **ret_path, stru
 	return 0;
 }
 
+struct tls_files {
+	char *cert, *key;
+};
+
+static void tls_files_done(struct tls_files *t)
+{
+	free(t->cert);
+	free(t->key);
+}
+
+static int ask_tls(const struct places *p, const struct strv *words, struct err *err)
+{
+	cleanup_free char *program = places_program(p, "web-tls"), *out = NULL;
+	cleanup_strv struct strv argv = {0};
+	struct run run = RUN_INIT;
+	int code = 0, r;
+
+	strv_push(&argv, program);
+	strv_extend(&argv, words);
+	run.argv = argv.v;
+	run.stdio[2] = STDERR_FILENO;
+	r = run_collect(&run, TLS_MS, TLS_SAID_MAX, &out, &code, err);
+	if (r == 0 && code != 0)
+		return err_set(err, EINVAL, "the certificate cannot be used");
+	if (r == 0)
+		(void)printf("certificate, SHA-256: %s", out);
+	return r;
+}
+
+/* The user's certificate, or one of ralph's own in STATE/web, which stays the same. */
+static int find_tls(const struct places *p, const struct web_args *args, struct tls_files *ret,
+		    struct err *err)
+{
+	cleanup_free char *dir = path_join(p->state, "web");
+	cleanup_strv struct strv words = {0};
+	int r = path_mkdirs(dir, 0700, err);
+
+	if (args->cert) {
+		strv_push(&words, "show");
+		strv_push(&words, args->cert);
+		ret->cert = xstrdup(args->cert);
+		ret->key = xstrdup(args->key);
+	} else {
+		strv_push(&words, "make");
+		strv_push(&words, dir);
+		if (!streq(args->listen, "0.0.0.0") && !streq(args->listen, "::"))
+			strv_push(&words, args->listen);
+		strv_extend(&words, &args->hosts);
+		ret->cert = path_join(dir, "cert.pem");
+		ret->key = path_join(dir, "key.pem");
+	}
+	return r < 0 ? r : ask_tls(p, &words, err);
+}
+
+/* Whatever --listen names is a name of this server too. */
+static void put_hosts(const struct web_args *args, struct strv *ret)
+{
+	strv_extend(ret, &args->hosts);
+	if (args->listen)
+		strv_push(ret, args->listen);
+}
+
+static int check_words(struct cli *cli, const struct web_args *args)
+{
+	if (args->listen && args->socket)
+		return cli_usage(cli, "--listen and --socket exclude each other");
+	if ((args->cert || args->key) && !args->listen)
+		return cli_usage(cli, "--cert and --key go with --listen");
+	if (!args->cert != !args->key)
+		return cli_usage(cli, "--cert and --key go together");
+	return 0;
+}
+
 static void print_link(const char *link)
 {
 	(void)printf("open within 10 minutes, once: %s\n", link);
@@ -107,19 +203,27 @@ static int serve(struct cli *cli, const struct web_args *args)
 {
 	cleanup_(settings_done) struct settings s = {0};
 	cleanup_free char *url = NULL, *path = NULL, *inbox = NULL;
+	cleanup_(tls_files_done) struct tls_files tls = {0};
+	cleanup_strv struct strv hosts = {0};
 	cleanup_fd int listener = -1;
 	struct hand_options o = {.places = &s.places,
-				 .hosts = &args->hosts,
+				 .hosts = &hosts,
 				 .from = args->from,
 				 .most = args->read_only ? LEVEL_LOOK : LEVEL_GRANT,
 				 .ready = print_link};
 	/* The settings of a project have no say in what the page shows of all of them. */
-	int r = settings_load(cli, "/", &s);
+	int r = check_words(cli, args);
+
+	if (r == 0)
+		r = settings_load(cli, "/", &s);
+	put_hosts(args, &hosts);
 
 	if (r == 0 && args->socket)
 		r = listen_socket(&s.places, &listener, &path, &cli->err);
 	else if (r == 0)
-		r = listen_port(args->port, &listener, &url, &cli->err);
+		r = listen_port(args->listen, args->port, &listener, &url, &cli->err);
+	if (r == 0 && args->listen)
+		r = find_tls(&s.places, args, &tls, &cli->err);
 	if (r < 0)
 		return r;
 	if (path) {
@@ -129,6 +233,8 @@ static int serve(struct cli *cli, const struct web_args *args)
 	}
 	inbox = places_inbox(&s.places, s.config->inbox.dir);
 	o.inbox = inbox;
+	o.cert = tls.cert;
+	o.key = tls.key;
 	o.listener = listener;
 	o.url = url;
 	r = hand_serve(&o, &cli->err);
