@@ -124,6 +124,9 @@ struct config {
 		uint64_t every_ms; /* while a sandbox runs; 0: only at its end */
 	} inbox;
 	struct {
+		int shared; /* 1: ports are published on 127.0.0.1 too */
+	} ports;
+	struct {
 #define ENDPOINT(x, title) struct config_provider x;
 #include "config/providers.def"
 	} providers;

@@ -98,6 +98,9 @@ KEY(KEY_INBOX_DIR, "inbox.dir", KEY_WORD, PROJECT_SAME, AT(inbox.dir), .def = ""
 KEY(KEY_INBOX_EVERY, "inbox.every", KEY_DURATION, PROJECT_SAME, AT(inbox.every_ms),
 	.def = "5m", .option = "--inbox-every", .min = 1000, .max = 365 * DAY_MS, .zero = true,
 	.help = "how often while a sandbox runs; 0 for at its end only")
+KEY(KEY_PORTS_SHARED, "ports.shared", KEY_CHOICE, PROJECT_LOWER, AT(ports.shared), .def = "on",
+	.choices = off_on,
+	.help = "ports are published on 127.0.0.1 too, for one release: on or off")
 KEY(KEY_LOOP_ITERATIONS, "loop.max_iterations", KEY_UINT, PROJECT_LOWER0,
 	AT(loop.max_iterations), .def = "10", .option = "--max-iterations", .min = 1,
 	.max = 1000000, .zero = true, .zero_word = "unlimited",
@@ -189,7 +192,7 @@ KEY(KEY_CLIPBOARD, "terminal.clipboard", KEY_CHOICE, PROJECT_LOWER, AT(terminal.
 	.def = "off", .option = "--clipboard", .choices = clipboards,
 	.help = "whether programs inside may write your clipboard: off or write")
 KEY(KEY_NOTIFY, "terminal.notify", KEY_CHOICE, PROJECT_LOWER, AT(terminal.notify), .def = "off",
-	.option = "--terminal-notify", .choices = notifies,
+	.option = "--terminal-notify", .choices = off_on,
 	.help = "whether they may show notifications and progress: off or on")
 KEY(KEY_LOG_LEVEL, "log.level", KEY_CHOICE, PROJECT_SAME, AT(log.level), .def = "info",
 	.option = "--log-level", .choices = levels,

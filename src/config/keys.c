@@ -29,7 +29,7 @@ static const char *const audits[] = {
 	[AUDIT_N] = NULL,
 };
 static const char *const clipboards[] = {"off", "write", NULL};
-static const char *const notifies[] = {"off", "on", NULL};
+static const char *const off_on[] = {"off", "on", NULL};
 static const char *const levels[] = {
 	[LOG_ERROR] = "error", [LOG_WARN] = "warning", [LOG_INFO] = "info",
 	[LOG_DEBUG] = "debug", [LOG_LEVEL_N] = NULL,

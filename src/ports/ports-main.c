@@ -30,7 +30,7 @@
 #include "wire/wire.h"
 
 #define SOCK_FD 3
-#define PORTS_MAX 64
+#define PORTS_MAX 128 /* listeners: a port has two while it is shared */
 #define PAIRS_MAX 512
 #define WAITING_MAX (64 * KiB) /* bytes on their way, each direction */
 #define ACCEPT_BURST 16

@@ -17,12 +17,13 @@
 
 #define FRONT "front" /* as the kernel shows it: the command line names both processes alike */
 #define HELPERS_MAX 16
+#define LISTEN_SHARED ((uint32_t)1 << 16) /* beside a port: on 127.0.0.1 */
 
 /* The frames; id: a number that the act knows. The answer to each but KILL is one IS. */
 enum act {
 	SPAWN = WIRE_NONE + 1, /* id: place in `programs` → fds: its socket, its pidfd */
 	REAP,		       /* id: a pid that SPAWN gave → its exit code */
-	LISTEN,		       /* id: port, 0: any → fd */
+	LISTEN,		       /* id: port, 0: any; LISTEN_SHARED → fd */
 	LOOK,		       /* id: enum sup_state */
 	KILL,
 	COMPLAINT,
@@ -111,8 +112,12 @@ static int do_spawn(struct broker *b, uint32_t i, struct answer *a, struct err *
 static int do_listen(struct broker *b, uint32_t port, struct answer *a, struct err *err)
 {
 	uint16_t got = 0;
-	int r = port > UINT16_MAX ? err_set(err, EINVAL, "that is no port")
-				  : ports_listen((uint16_t)port, &got, &a->fds[0], err);
+	const char *name = port & LISTEN_SHARED ? NULL : b->sup->spec->name;
+	int r;
+
+	port &= ~LISTEN_SHARED;
+	r = port > UINT16_MAX ? err_set(err, EINVAL, "that is no port")
+			      : ports_listen(name, (uint16_t)port, &got, &a->fds[0], err);
 
 	a->value = got;
 	return r;
@@ -375,11 +380,11 @@ int broker_reap(struct supervisor *s, pid_t pid)
 	return ask(s, REAP, (uint32_t)pid, &a, &ignored) < 0 ? -ECHILD : (int)a.value;
 }
 
-int broker_listen(struct supervisor *s, uint16_t port, uint16_t *ret_port, int *ret,
+int broker_listen(struct supervisor *s, bool shared, uint16_t port, uint16_t *ret_port, int *ret,
 		  struct err *err)
 {
 	struct answer a;
-	int r = ask(s, LISTEN, port, &a, err);
+	int r = ask(s, LISTEN, port | (shared ? LISTEN_SHARED : 0), &a, err);
 
 	if (r < 0)
 		return r;

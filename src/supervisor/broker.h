@@ -25,7 +25,7 @@ int broker_fork(struct supervisor *s, struct err *err); /* 0: this is the front 
 int broker_spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
 		 struct err *err);
 int broker_reap(struct supervisor *s, pid_t pid); /* kills what still runs; the exit code */
-int broker_listen(struct supervisor *s, uint16_t port, uint16_t *ret_port, int *ret,
+int broker_listen(struct supervisor *s, bool shared, uint16_t port, uint16_t *ret_port, int *ret,
 		  struct err *err);
 void broker_look(struct supervisor *s);
 void broker_kill(struct supervisor *s); /* does not wait */

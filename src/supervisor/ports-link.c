@@ -3,7 +3,8 @@
  *
  * DOC: Theory of operation
  *
- * A port of the host's loopback is listened on here and handed to libexec/ralph/ports, which
+ * Each sandbox has a loopback address of its own, because browsers send a cookie of 127.0.0.1 to every
+ * port of it, a server inside included. A port there is listened on here and handed to libexec/ralph/ports, which
  * accepts and copies bytes; this process reads none. For each connection ports asks for one to the
  * server inside (WIRE_DIAL), the question goes on to the guest, and the socket it made in the
  * sandbox's network comes back the same way (WIRE_DIALLED). Nothing inside ever holds a socket of
@@ -19,6 +20,7 @@
 #include "supervisor/broker.h"
 
 #define BACKLOG 64
+#define SHARED_TRIES 16 /* of a port that is free at both addresses */
 
 static void on_end(struct supervisor *s)
 {
@@ -68,20 +70,44 @@ static int start(struct supervisor *s, struct err *err)
 	return ev_want(s->ev, &s->ports.io, EPOLLIN);
 }
 
-int ports_listen(uint16_t port, uint16_t *ret_port, int *ret, struct err *err)
+/*
+ * Returns one of 127.64.0.1 to 127.127.255.254, by the name: FNV-1a. Two sandboxes that have the same
+ * one share cookies, as all did before; nothing else depends on it.
+ */
+static uint32_t own_address(const char *name)
+{
+	uint32_t h = 2166136261U;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619U;
+	h ^= h >> 16;
+	return 0x7f400000U | (h & 0x3fff00U) | (1 + (h >> 24) % 254);
+}
+
+static void address_text(uint32_t address, char ret[INET_ADDRSTRLEN])
+{
+	const struct in_addr a = {.s_addr = htonl(address)};
+
+	(void)inet_ntop(AF_INET, &a, ret, INET_ADDRSTRLEN);
+}
+
+int ports_listen(const char *name, uint16_t port, uint16_t *ret_port, int *ret, struct err *err)
 {
 	struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
 	cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	uint32_t address = name ? own_address(name) : INADDR_LOOPBACK;
+	char text[INET_ADDRSTRLEN];
 	socklen_t len = sizeof(sa);
 	const int on = 1;
 
-	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	sa.sin_addr.s_addr = htonl(address);
+	address_text(address, text);
 	if (fd < 0)
 		return err_sys(err, errno, "cannot create a socket");
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, (struct sockaddr *)&sa, len) < 0 || listen(fd, BACKLOG) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
-		return err_sys(err, errno, "cannot listen on 127.0.0.1 port %u", port);
+		return err_sys(err, errno, "cannot listen on %s port %u", text, port);
 	*ret_port = ntohs(sa.sin_port);
 	*ret = take_fd(fd);
 	return 0;
@@ -97,10 +123,41 @@ static int tell(struct supervisor *s, enum wire_type type, const struct sup_port
 	return wire_send(s->ports.sock, type, 0, &b, &fd, fd >= 0);
 }
 
+static int listen_at(struct supervisor *s, bool shared, uint16_t port, uint16_t *ret_port, int *ret,
+		     struct err *err)
+{
+	return s->broker >= 0
+		       ? broker_listen(s, shared, port, ret_port, ret, err)
+		       : ports_listen(shared ? NULL : s->spec->name, port, ret_port, ret, err);
+}
+
+/*
+ * Listens at the sandbox's own address, and with p->shared at 127.0.0.1 too. Where another program has
+ * the port there, the own address alone leads inside.
+ */
+static int listen_both(struct supervisor *s, struct sup_port *p, int fds[2], struct err *err)
+{
+	uint16_t wanted = p->host, ignored;
+	bool shared = p->shared;
+	struct err other = {0};
+
+	for (int i = 0; i < SHARED_TRIES; i++) {
+		int r = listen_at(s, false, wanted, &p->host, &fds[0], err);
+
+		if (r < 0)
+			return r;
+		p->shared = shared && listen_at(s, true, p->host, &ignored, &fds[1], &other) == 0;
+		if (p->shared == shared || wanted)
+			return 0;
+		if (i + 1 < SHARED_TRIES)
+			closep(&fds[0]);
+	}
+	return 0;
+}
+
 static int publish(struct supervisor *s, struct sup_port p, struct err *err)
 {
-	cleanup_fd int fd = -1;
-	int r;
+	int r, fds[2] = {-1, -1};
 
 	if (s->spec->container.remote_dial)
 		return err_set(
@@ -111,15 +168,16 @@ static int publish(struct supervisor *s, struct sup_port p, struct err *err)
 			s->spec->engine);
 	if (s->ports.n == SUP_PORTS_MAX)
 		return err_set(err, E2BIG, "more than %d ports of one sandbox", SUP_PORTS_MAX);
-	r = s->broker >= 0 ? broker_listen(s, p.host, &p.host, &fd, err)
-			   : ports_listen(p.host, &p.host, &fd, err);
+	r = listen_both(s, &p, fds, err);
 	if (r == 0)
 		r = start(s, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0 && (r = tell(s, WIRE_PORT_OPEN, &p, fds[i])) < 0)
+			r = err_sys(err, -r, "cannot hand the port over");
+	closep(&fds[0]);
+	closep(&fds[1]);
 	if (r < 0)
 		return r;
-	r = tell(s, WIRE_PORT_OPEN, &p, fd);
-	if (r < 0)
-		return err_sys(err, -r, "cannot hand the port over");
 	s->ports.v[s->ports.n++] = p;
 	sup_event(s, "port-open", json_pack("{si si}", "host", p.host, "inside", p.inside));
 	return 0;
@@ -140,11 +198,19 @@ static int unpublish(struct supervisor *s, struct sup_port p, struct err *err)
 
 static json_t *list(const struct supervisor *s)
 {
+	char address[INET_ADDRSTRLEN];
 	json_t *a = json_array();
 
-	for (size_t i = 0; i < s->ports.n; i++)
-		(void)json_array_append_new(a, json_pack("{si si}", "host", s->ports.v[i].host,
-							 "inside", s->ports.v[i].inside));
+	address_text(own_address(s->spec->name), address);
+	for (size_t i = 0; i < s->ports.n; i++) {
+		const struct sup_port *p = &s->ports.v[i];
+
+		(void)json_array_append_new(
+			a, json_pack("{si si ss so sb}", "host", p->host, "inside", p->inside,
+				     "address", address, "url",
+				     json_sprintf("http://%s:%u/", address, p->host), "shared",
+				     p->shared));
+	}
 	return json_pack("{so}", "ports", a);
 }
 
@@ -156,6 +222,7 @@ void ports_update(struct client *c, const struct wire_msg *m)
 	struct sup_port p;
 	struct err err = {0};
 	uint32_t verb, host, inside;
+	bool publishes;
 	int result = 0;
 
 	wire_read(&r, m);
@@ -163,14 +230,17 @@ void ports_update(struct client *c, const struct wire_msg *m)
 	host = wire_get_u32(&r);
 	inside = wire_get_u32(&r);
 	if (wire_read_end(&r) < 0 || host > UINT16_MAX || inside > UINT16_MAX ||
-	    verb > WIRE_PORTS_UNPUBLISH) {
+	    verb >= WIRE_PORTS_N) {
 		client_drop(c);
 		return;
 	}
-	p = (struct sup_port){.host = (uint16_t)host, .inside = (uint16_t)inside};
-	if (verb == WIRE_PORTS_PUBLISH && s->guest < 0)
+	p = (struct sup_port){.host = (uint16_t)host,
+			      .inside = (uint16_t)inside,
+			      .shared = verb == WIRE_PORTS_PUBLISH_SHARED};
+	publishes = verb == WIRE_PORTS_PUBLISH || p.shared;
+	if (publishes && s->guest < 0)
 		result = err_set(&err, ENOTSUP, "engine %s publishes no ports", s->spec->engine);
-	else if (verb == WIRE_PORTS_PUBLISH)
+	else if (publishes)
 		result = publish(s, p, &err);
 	else if (verb == WIRE_PORTS_UNPUBLISH)
 		result = unpublish(s, p, &err);

@@ -172,6 +172,7 @@ struct cred_link {
 
 struct sup_port {
 	uint16_t host, inside;
+	bool shared; /* on 127.0.0.1 too */
 };
 
 struct ports_link {
@@ -452,8 +453,8 @@ void cred_link_stop(struct supervisor *s);
 /* ports-link.c: WIRE_PORTS, and the guest's answers */
 void ports_update(struct client *c, const struct wire_msg *m);
 void ports_link_dialled(struct supervisor *s, const struct wire_msg *m);
-/* On the loopback; port 0: any. */
-int ports_listen(uint16_t port, uint16_t *ret_port, int *ret, struct err *err);
+/* On the loopback address of the sandbox NAME, or, with NULL, on 127.0.0.1; port 0: any. */
+int ports_listen(const char *name, uint16_t port, uint16_t *ret_port, int *ret, struct err *err);
 void ports_link_stop(struct supervisor *s);
 
 /* autosave-link.c: what was said becomes files */

@@ -114,7 +114,14 @@ enum wire_start_fds {
 	WIRE_START_HOME = 1 << 1, /* the lock of the project's home */
 };
 
-enum wire_ports_verb { WIRE_PORTS_LIST, WIRE_PORTS_PUBLISH, WIRE_PORTS_UNPUBLISH };
+/* PUBLISH: on the sandbox's own address; SHARED: on 127.0.0.1 too. */
+enum wire_ports_verb {
+	WIRE_PORTS_LIST,
+	WIRE_PORTS_PUBLISH,
+	WIRE_PORTS_UNPUBLISH,
+	WIRE_PORTS_PUBLISH_SHARED,
+	WIRE_PORTS_N
+};
 
 struct wire_msg {
 	enum wire_type type;

@@ -47,7 +47,60 @@ answers() {
 	six=$(published 3001)
 	serve 3001 ::1
 	wait_until answers "$six"
-	has "$(ralph ports "$S")" "127.0.0.1:$port"
+	has "$(ralph ports "$S")" "$(url_of "$port")"
+}
+
+# url_of PORT: where it is published, at the sandbox's own address.
+url_of() {
+	ralph ports "$S" --json | get '[p["url"] for p in j if p["host"] == '"$1"'][-1]'
+}
+
+@test "a port is published at the sandbox's own loopback address, where cookies of 127.0.0.1 do not go" {
+	local port url other=${S}-2
+
+	port=$(published 3000)
+	url=$(url_of "$port")
+	[[ $url =~ ^http://127\.(6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-7])\.[0-9]+\.[0-9]+:$port/$ ]] || fail "$url"
+	serve 3000
+	wait_until answers "$port"
+	same "got /x" "$(curl -s --noproxy '*' -m 5 "${url}x")"
+	# Another sandbox has another one.
+	ralph run -d -n "$other"
+	lacks "$(ralph ports "$other" publish 0:3000 2>/dev/null)" "${url%:*}:"
+	ralph stop --time 0 "$other"
+	# A cookie of 127.0.0.1 is not sent there.
+	printf '127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tsecret\n' >"$T/cookies"
+	lacks "$(curl -sv --noproxy '*' -m 5 -b "$T/cookies" "${url}x" 2>&1)" secret
+	has "$(curl -sv --noproxy '*' -m 5 -b "$T/cookies" "http://127.0.0.1:$port/x" 2>&1)" secret
+}
+
+@test "127.0.0.1 leads there too, with a warning, unless ports.shared is off or somebody has the port" {
+	local port
+
+	run --separate-stderr ralph ports "$S" publish 0:3000
+	has "$stderr" "ports.shared: off"
+	port=$(ralph ports "$S" --json | get 'j[-1]["host"]')
+	is_listening "127.0.0.1:$port"
+	ralph ports "$S" unpublish "$port"
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo 'ports: {shared: off}' >>"$XDG_CONFIG_HOME/ralph/config.yaml"
+	run --separate-stderr ralph ports "$S" publish "$port:3000"
+	same "" "$stderr"
+	must_fail is_listening "127.0.0.1:$port"
+	is_listening "$(url_of "$port" | tr -d / | sed s/http://)"
+	ralph ports "$S" unpublish "$port"
+	: >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	python3 -c 'import socket, sys, time
+s = socket.create_server(("127.0.0.1", int(sys.argv[1]))); print("up", flush=True); time.sleep(600)' "$port" >"$T/taken" 3>&- &
+	wait_until grep -q up "$T/taken"
+	run --separate-stderr ralph ports "$S" publish "$port:3000"
+	kill "$!"
+	has "$stderr" "belongs to another program"
+}
+
+is_listening() {
+	need ss
+	ss -Hltn | awk '{ print $4 }' | grep -qxF "$1"
 }
 
 @test "large bodies pass whole both ways, many at once" {
@@ -77,8 +130,8 @@ answers() {
 	wait_until answers "$port"
 	ralph ports "$S" unpublish "$port" >/dev/null
 	must_fail curl -s --noproxy '*' -m 5 "http://127.0.0.1:$port/x"
-	lacks "$(ralph ports "$S" ls)" ":$port"
-	has "$(ralph ports "$S" ls)" ":$other"
+	lacks "$(ralph ports "$S" ls)" ":$port/"
+	has "$(ralph ports "$S" ls)" ":$other/"
 	must_exit 1 ralph ports "$S" unpublish "$port"
 	ralph stop --time 0 "$S"
 	must_exit 1 ralph ports "$S"
@@ -103,7 +156,8 @@ answers() {
 
 	port=$(published 3000)
 	need ss
-	same "127.0.0.1:$port" "$(ss -Hltn "sport = :$port" | awk '{ print $4 }')"
+	same "$(printf '127.0.0.1:%s\n%s' "$port" "$(url_of "$port" | sed 's,http://,,; s,/,,')" | sort)" \
+		"$(ss -Hltn "sport = :$port" | awk '{ print $4 }' | sort)"
 	# From inside the port of the host is not there.
 	must_fail ralph exec "$S" python3 -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 3)' "$port"
 	ralph exec "$S" "${RALPH%/bin/ralph}/libexec/ralph/probe" only-stdio 2>/dev/null || ralph selftest "$S" >"$T/out" || fail "$(cat "$T/out")"

@@ -7,8 +7,11 @@
 
 #include "base/json/json.h"
 #include "base/parse.h"
+#include "base/log.h"
 #include "base/text/table.h"
+#include "cli/settings.h"
 #include "live/live.h"
+#include "web/web.h"
 
 struct ports_args {
 	bool json;
@@ -41,7 +44,7 @@ static int read_ports(struct cli *cli, const char *text, bool both, uint16_t *re
 
 static int print(struct cli *cli, const json_t *j, bool as_json)
 {
-	static const struct table_column columns[] = {{"HOST"}, {"INSIDE"}};
+	static const struct table_column columns[] = {{"URL"}, {"INSIDE"}};
 	cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 	const json_t *all = json_object_get(j, "ports"), *row;
 	size_t i;
@@ -53,13 +56,44 @@ static int print(struct cli *cli, const json_t *j, bool as_json)
 		return 0;
 	}
 	json_array_foreach (all, i, row) {
-		table_cellf(t, "127.0.0.1:%lld",
-			    (long long)json_integer_value(json_object_get(row, "host")));
+		const char *url = json_string_value(json_object_get(row, "url"));
+
+		table_cellf(t, "%s", url ? url : "");
 		table_cellf(t, "%lld",
 			    (long long)json_integer_value(json_object_get(row, "inside")));
 	}
 	table_print(t, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO));
 	return 0;
+}
+
+/* false: on the sandbox's own address alone. The page of `ralph web` shares nothing with a sandbox. */
+static int is_shared(struct cli *cli, uint16_t host, bool *ret)
+{
+	cleanup_settings struct settings s = {0};
+	int r = settings_load(cli, NULL, &s);
+
+	*ret = r == 0 && s.config->ports.shared && host != WEB_PORT;
+	return r;
+}
+
+/* What the next release changes, said where it changes something. */
+static void warn_shared(const json_t *ports, bool wanted)
+{
+	const json_t *all = json_object_get(ports, "ports");
+	const json_t *row = json_array_get(all, json_array_size(all) - 1);
+	const char *url = json_string_value(json_object_get(row, "url"));
+	json_int_t port = json_integer_value(json_object_get(row, "host"));
+
+	if (json_is_true(json_object_get(row, "shared")))
+		log_warn("ports",
+			 "127.0.0.1:%lld leads there too, where a browser sends the cookies of "
+			 "every "
+			 "local page; the next release leaves it out: open %s, or set "
+			 "ports.shared: off",
+			 (long long)port, url);
+	else if (wanted && url)
+		log_warn("ports", "127.0.0.1:%lld belongs to another program; only %s leads inside",
+			 (long long)port, url);
 }
 
 static int cmd_ports_run(struct cli *cli, void *args_, int argc, char **argv)
@@ -70,6 +104,7 @@ static int cmd_ports_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_(places_done) struct places p = {0};
 	cleanup_json json_t *j = NULL;
 	uint16_t host = 0, inside = 0;
+	bool shared = false;
 	int r = 0;
 
 	if (streq(verb, "publish"))
@@ -84,10 +119,16 @@ static int cmd_ports_run(struct cli *cli, void *args_, int argc, char **argv)
 		r = read_ports(cli, argv[2], what == WIRE_PORTS_PUBLISH, &host, &inside);
 	if (r == 0)
 		r = places_find(&p, &cli->err);
+	if (r == 0 && what == WIRE_PORTS_PUBLISH)
+		r = is_shared(cli, host, &shared);
+	if (shared)
+		what = WIRE_PORTS_PUBLISH_SHARED;
 	if (r == 0)
 		r = live_ports(&p, argv[0], what, host, inside, &j, &cli->err);
 	if (r == 0 && !j)
 		r = err_set(&cli->err, ESRCH, "sandbox '%s' is not running", argv[0]);
+	if (r == 0 && argc == 3)
+		warn_shared(what == WIRE_PORTS_UNPUBLISH ? NULL : j, shared);
 	return r < 0 ? r : print(cli, j, args->json);
 }
 
@@ -95,10 +136,12 @@ const struct command cmd_ports = {
 	.name = "ports",
 	.operands = "NAME [ls | publish PORT[:INSIDE] | unpublish PORT]",
 	.summary = "publish ports of a sandbox on this machine's loopback",
-	.details = "A connection to 127.0.0.1:PORT of this machine leads to port INSIDE (the same\n"
-		   "when left out) of the sandbox's own loopback. PORT 0 takes one that is free.\n"
-		   "The other way there is none: nothing inside gains anything. Ports are\n"
-		   "published for as long as the sandbox runs. Prints those that are.",
+	.details = "The sandbox has a loopback address of its own on this machine, 127.X.Y.Z. A\n"
+		   "connection to PORT of it leads to port INSIDE (the same when left out) of the\n"
+		   "sandbox's own loopback. PORT 0 takes one that is free. In this release\n"
+		   "127.0.0.1:PORT leads there too, unless ports.shared is off. Nothing inside\n"
+		   "gains anything. Ports are published for as long as the sandbox runs. Prints\n"
+		   "the URLs of those that are.",
 	.group = GROUP_MANAGE,
 	OPTIONS(ports_opts, struct ports_args),
 	.min_operands = 1,
