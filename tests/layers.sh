@@ -11,6 +11,7 @@ declare -A may=(
 	[policy]="base"
 	[wire]="base policy" [config]="base policy"
 	[hook]="base policy"
+	[ask]="base"
 	[spec]="base config policy"
 	[cred]="base config" [agent]="base config"
 	[transcript]="base agent"

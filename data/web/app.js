@@ -119,6 +119,8 @@ const set_line = (kind, text) => {
 const NAMES = {
   answer: 'Answer', note: 'Note', reopen: 'Reopen', pause: 'Pause after this iteration', stop: 'Stop', resume: 'Resume', deny: 'Deny',
   'allow-once': 'Allow until it stops', 'allow-sandbox': 'Allow for this sandbox', 'allow-project': 'Allow for this project',
+  'ask-answer': 'Answer', 'ask-deny': 'Deny', 'ask-once': 'Allow for 10 minutes', 'ask-sandbox': 'Allow for this sandbox',
+  'ask-loop': 'Allow for this loop', 'ask-project': 'Allow for this project',
   drop: 'Remove for good', release: 'Put back', revoke: 'End session',
 }
 const button = (act, about, main_one) => {
@@ -132,7 +134,7 @@ const buttons = (acts, about, pick) => (acts ?? []).filter(a => !pick || pick.in
 const ask = document.getElementById('ask')
 const part = name => document.getElementById('ask-' + name)
 let open_act = null
-const takes_text = act => act.verb === 'answer' || act.verb === 'note'
+const takes_text = act => ['answer', 'note', 'ask-answer', 'ask-deny'].includes(act.verb)
 
 const open_ask = act => {
   open_act = act
@@ -196,11 +198,24 @@ const table = (names, rows, empty) => rows.length
     el('tbody', null, rows)))
   : el('p.soft', null, empty)
 
+// What an agent asks for. Its words are marked as such: nobody has checked them.
+const ASKS = { host: ' asks for a host', file: ' asks for a change of a protected file', decide: ' asks you to decide' }
+const ask_card = (a, title) => {
+  const about = a.what || plain(a.why)
+  return el('li.card.need', null, title, a.what ? el('p.big', null, agent(a.what)) : null, el('p', null, el('span.soft', null, 'the agent says: '), agent(a.why)),
+    a.choices?.length ? el('ul', null, a.choices.map(c => el('li', null, agent(c)))) : null,
+    a.state === 'open' ? el('div.row.apart', null, el('div', null, buttons(a.acts, about, ['ask-deny'])),
+      el('div.row', null, buttons(a.acts, about, ['ask-answer', 'ask-once', 'ask-sandbox', 'ask-loop', 'ask-project'])))
+      : el('p', null, tag(a.state), a.scope ? ` (${plain(a.scope)}) ` : ' ', agent(a.answer)),
+    el('p.soft', null, plain(a.sandbox), `, ${when(a.at_ms)}`, a.times > 1 ? `, asked ${a.times} times` : '', ' ', el('a', { href: `#/ask/${a.id}` }, 'only this')))
+}
+
 const need_card = n => {
   if (n.kind === 'question') {
     return el('li.card.need', null, el('h2', null, agent(n.project, 'bdi'), ' asks', n.task ? ` about ${plain(n.task)}` : ''), el('p.big', null, agent(n.text)),
       el('p', null, el('a.button', { href: `#/loop/${n.key}` }, 'Answer')))
   }
+  if (n.kind === 'ask') return ask_card(n, el('h2', null, agent(n.project, 'bdi'), ASKS[n.of] ?? ' asks'))
   if (n.kind === 'refused') {
     const about = `${n.host}:${n.port} for ${n.sandbox}`
     return el('li.card.need', null, el('h2', null, agent(n.project, 'bdi'), ` was refused ${n.count}\u00d7`), el('p.big', null, agent(`${n.host}:${n.port}`)),
@@ -423,6 +438,18 @@ const quarantine = {
   },
 }
 
+// One decision, where notifications lead; without an id all of them.
+const asks = {
+  path: p => p[1] ? `/api/ask/${p[1]}` : '/api/asks', also: 'overview',
+  draw (d, p) {
+    document.title = 'Asks \u2013 ralph'
+    const card = a => ask_card(a, el('h2', null, agent(a.project, 'bdi'), ASKS[a.kind] ?? ' asks'))
+    if (p[1]) return show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, 'Ask'), el('ul.grid', { role: 'list', class: 'grid bare' }, card(d)))
+    show(el('h1', null, 'Asks'), d.open.length ? el('ul.grid', { role: 'list', class: 'grid bare' }, d.open.map(card)) : el('p.soft', null, 'No agent asks for anything.'),
+      d.answered.length ? [el('h2', null, 'Answered'), el('ul.grid', { role: 'list', class: 'grid bare' }, d.answered.slice(-20).reverse().map(card))] : null)
+  },
+}
+
 const sessions = {
   path: () => '/api/sessions', also: 'overview',
   draw (d) {
@@ -438,7 +465,7 @@ const sessions = {
 
 // ---- where we are ----
 
-const PAGES = { '': overview, loop, net, events, usage, quarantine, sessions }
+const PAGES = { '': overview, loop, net, events, usage, quarantine, sessions, ask: asks, asks }
 let page = overview, parts = ['']
 
 const load = async () => {

@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&cmd_pause,
 	&cmd_logs,
 	&cmd_answer,
+	&cmd_ask,
 	&cmd_exec,
 	&cmd_shell,
 	&cmd_ls,

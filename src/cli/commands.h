@@ -15,6 +15,7 @@ extern const struct command *const commands[];
 extern const struct command cmd_adopt;
 extern const struct command cmd_answer;
 extern const struct command cmd_apply;
+extern const struct command cmd_ask;
 extern const struct command cmd_audit;
 extern const struct command cmd_build;
 extern const struct command cmd_check_token;

@@ -140,7 +140,7 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	ret->agent = agent_to_run(t, ret->config);
 	in.places = &ret->places;
 	in.config = ret->config;
-	in.run_agent = ret->agent != NULL;
+	in.run_agent = in.asks = ret->agent != NULL;
 	in.argv0 = ret->agent ? ret->agent->program : t->argv0;
 	r = build_spec(&in, ret_build, &cli->err);
 	/* A command that starts a sandbox exits with the payload's codes. */

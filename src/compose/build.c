@@ -217,6 +217,18 @@ struct found {
 	const struct gitdir *git;
 };
 
+/* Without a network there is no gateway that an agent could ask. */
+static void add_ask(struct sandbox_spec *s, const struct places *p)
+{
+	cleanup_free char *ask = places_program(p, "ralph-ask");
+
+	if (s->net.tier == POLICY_NONE)
+		return;
+	(void)spec_mount_add(s, SPEC_BIND_RO, ask, ASK_INSIDE,
+			     "the program by which the agent asks you");
+	spec_env_set(s, ASK_ENV, ASK_INSIDE, SPEC_SET, "ralph");
+}
+
 static int add_mounts(struct sandbox_spec *s, const struct build_input *in, const struct found *f,
 		      char **notice, struct err *err)
 {
@@ -248,6 +260,8 @@ static int add_mounts(struct sandbox_spec *s, const struct build_input *in, cons
 		r = build_cred(s, in, f->agent, notice, err);
 	if (r == 0)
 		r = build_net(s, in, err);
+	if (r == 0 && in->asks)
+		add_ask(s, in->places);
 	build_browsers(s, in->places);
 	if (r == 0)
 		r = build_agent_check(s, in, f->agent, f->tools, err);
@@ -317,6 +331,7 @@ static int fill(struct sandbox_spec *s, const struct build_input *in, const stru
 		in->begun(in->arg, in->places, s);
 	s->home_of = in->home_of;
 	s->checks = in->checks;
+	s->loop = in->loop ? xstrdup(in->loop) : NULL;
 	if (no_guest(s)) {
 		ret->argv0 = in->argv0 ? xstrdup(in->argv0) : NULL;
 		return build_no_guest(s, in, git, a, &ret->notice, err);

@@ -39,6 +39,8 @@ struct build_input {
 	bool every_agent; /* the logins and settings of every agent found, unless one was named */
 	bool stays;	  /* commands that are not known yet follow: their programs come along */
 	bool run_agent;	  /* argv0 is the agent's program: without it there is nothing to do */
+	bool asks;	  /* an agent works there, which may ask a person */
+	const char *loop; /* key of the loop that it works for; NULL: none */
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* An image that a container needs is built where it is missing; image_told may be NULL. */
 	bool make_image;
@@ -56,6 +58,10 @@ struct build {
 	char *cwd;    /* of a command: the current directory if it is in the workspace */
 	char *notice; /* something to tell the user; may be NULL */
 };
+
+/* The program by which an agent asks, and the variable that names it. */
+#define ASK_INSIDE "/run/ralph/ralph-ask"
+#define ASK_ENV "RALPH_ASK"
 
 /* Something more to tell the user. */
 void build_notice(char **notice, const char *fmt, ...) printf_like(2, 3);

@@ -32,6 +32,7 @@ struct refusal;
  *	HTTP/2       … accept (→ offer → accept) → h2        each stream is a conn of its own, from head on
  *	a request    head (→ credential) → dial (→ secure) → exchange → head
  *	             with a credential also: see gateway/exchange/inject.h
+ *	an ask       head → asks                            what the agent asks a person for
  *
  *	refused      … → closing, or a reset
  *
@@ -51,6 +52,7 @@ enum conn_state {
 	CONN_CREDENTIAL,
 	CONN_BUDGET,
 	CONN_BODY,
+	CONN_ASKS,
 	CONN_LOOKUP,
 	CONN_DIAL,
 	CONN_VIA,

@@ -85,6 +85,7 @@
 #define BODY_SIGNED_MAX (32 * MiB) /* read before it is sent, where the provider signs it */
 #define SPOOL_SMALL (256 * KiB)	   /* in memory; more lies in a file of memory */
 #define SPOOL_TOTAL_MAX (128 * MiB)
+#define ASKS_MS 45000 /* the body of an ask, then the supervisor's answer, which may wait a while */
 #define BODY_MS 120000 /* no byte of a body that is read before it is sent */
 
 /* HTTP/2, of one connection. */

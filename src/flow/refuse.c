@@ -24,6 +24,8 @@ static const struct {
 	{404, "Not Found"},
 	{405, "Method Not Allowed"},
 	{408, "Request Timeout"},
+	{409, "Conflict"},
+	{411, "Length Required"},
 	{413, "Content Too Large"},
 	{414, "URI Too Long"},
 	{417, "Expectation Failed"},
@@ -91,6 +93,15 @@ void refuse_answer(struct conn *c, unsigned int status, const char *phrase, bool
 	conn_finish(c, "answered");
 }
 
+/* What the agent can do about it: a person decides. */
+static json_t *ask_hint(const struct conn *c)
+{
+	char target[HOST_PORT_TEXT_SIZE];
+
+	host_format(&c->host, c->port, target);
+	return json_sprintf("/run/ralph/ralph-ask host %s 'why you need it'", target);
+}
+
 char *refuse_json(const struct conn *c, const struct refusal *no)
 {
 	bool denied = no->verdict == GW_DENY;
@@ -104,6 +115,8 @@ char *refuse_json(const struct conn *c, const struct refusal *no)
 		(void)json_object_set_new(j, "sandbox", json_string(c->gw->config->sandbox));
 	if (j && no->remedy[0])
 		(void)json_object_set_new(j, "allow", json_string(no->remedy));
+	if (j && denied && no->brief && c->host.kind == HOST_NAME)
+		(void)json_object_set_new(j, "ask", ask_hint(c));
 	text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 	json_decref(j);
 	return text ? text : xstrdup("{\"error\":\"refused by ralph\"}");

@@ -8,6 +8,7 @@
 #include "flow/event.h"
 #include "flow/refuse.h"
 #include "gateway/question.h"
+#include "gateway/exchange/asks.h"
 #include "gateway/exchange/exchange.h"
 #include "gateway/exchange/inject.h"
 #include "gateway/exchange/pool.h"
@@ -45,6 +46,8 @@ static const struct conn_row rows[CONN_N] = {
 			     504, "no credential was given in time"},
 	[CONN_BUDGET]     = {DYNAMIC, BUDGET_MS, NULL, conn_on_wait, refuse_late,
 			     429, "the rest of the budget is reserved by requests under way"},
+	[CONN_ASKS]       = {DYNAMIC, ASKS_MS, NULL, conn_on_asks, refuse_late,
+			     408, "the ask did not arrive in time, or has no answer"},
 	[CONN_BODY]       = {DYNAMIC, BODY_MS, NULL, conn_on_body, refuse_late,
 			     408, "the request's body did not arrive in time"},
 	[CONN_DIAL]       = {DYNAMIC, 0, dial_limit, conn_on_wait, refuse_late,

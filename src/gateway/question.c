@@ -173,6 +173,7 @@ void ask_frame(struct gw *gw, struct wire_msg *m)
 			gw_quit(gw);
 		break;
 	case GW_LEAF_IS:
+	case GW_ASK_IS:
 	case GW_SPEND_IS:
 		a = take(gw, gw->sock, m->id);
 		if (a)

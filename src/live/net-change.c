@@ -18,7 +18,7 @@
 
 const char *net_scope_name(enum net_scope s)
 {
-	static const char *const names[] = {"user", "project", "sandbox", "once"};
+	static const char *const names[] = {"user", "project", "sandbox", "once", "loop"};
 
 	static_assert(ARRAY_SIZE(names) == NET_SCOPE_N, "one name per scope");
 	return s < NET_SCOPE_N ? names[s] : "unknown";
@@ -52,6 +52,8 @@ static char *file_of(const struct net_change *c, enum net_scope scope)
 		return rules_user_file(c->places);
 	if (scope == NET_SCOPE_ONCE)
 		return rules_once_file(c->places, c->sandbox);
+	if (scope == NET_SCOPE_LOOP)
+		return rules_loop_file(c->places, c->loop);
 	return scope == NET_SCOPE_PROJECT ? rules_project_file(c->places, c->instance)
 					  : rules_sandbox_file(c->places, c->sandbox);
 }
@@ -165,8 +167,9 @@ static int write_down(const struct net_change *c, const struct strv *patterns, s
 	for (size_t i = 0; r == 0 && c->verb == NET_DROP && i < patterns->n; i++)
 		r = check_there(c, patterns->v[i], err);
 	for (size_t i = 0; r == 0 && i < patterns->n; i++)
-		r = c->verb == NET_DROP ? rules_drop(path, patterns->v[i], err)
-					: rules_set(path, c->verb == NET_DENY, patterns->v[i], err);
+		r = c->verb == NET_DROP
+			    ? rules_drop(path, patterns->v[i], err)
+			    : rules_set(path, c->verb == NET_DENY, patterns->v[i], c->until, err);
 	return r;
 }
 
@@ -219,6 +222,8 @@ static bool concerns(const struct net_change *c, const struct sandbox_spec *s)
 {
 	if (c->scope == NET_SCOPE_SANDBOX || c->scope == NET_SCOPE_ONCE)
 		return streq(s->name, c->sandbox);
+	if (c->scope == NET_SCOPE_LOOP)
+		return s->loop && streq(s->loop, c->loop);
 	return c->scope == NET_SCOPE_USER || streq(s->instance, c->instance);
 }
 

@@ -5,6 +5,7 @@
 #include "record/places.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * `ralph net allow`, `deny` and `rm`: rules that people keep beside their configuration. A change
@@ -16,6 +17,7 @@ enum net_scope {
 	NET_SCOPE_PROJECT,
 	NET_SCOPE_SANDBOX,
 	NET_SCOPE_ONCE, /* a live sandbox, until it stops */
+	NET_SCOPE_LOOP, /* a loop with its workers */
 	NET_SCOPE_N
 };
 enum net_verb { NET_ALLOW, NET_DENY, NET_DROP };
@@ -28,6 +30,8 @@ struct net_change {
 	const char *sandbox;   /* NET_SCOPE_SANDBOX, NET_SCOPE_ONCE: its name */
 	const char *instance;  /* of the current directory; NULL: it is no workspace */
 	const char *workspace; /* the same */
+	const char *loop;      /* NET_SCOPE_LOOP: as in its sandboxes' specs */
+	uint64_t until;	       /* seconds since 1970: it ends by itself; 0: it stays */
 	char *const *patterns;
 	size_t n_patterns;
 };

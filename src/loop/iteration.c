@@ -10,7 +10,8 @@
  *	grace    from the agent's result        → as the result says
  *	spent    `grace` from when the spending limit is reached: the provider refuses further
  *	         requests, and the agent may still commit → RUN_SPENT
- *	tick     every two seconds, for the status
+ *	tick     every two seconds, for the status; while the agent waits for a person's answer,
+ *	         total and idle are put off by it
  *
  * A run always ends with the end of its job: a timer only kills the tree and records the reason.
  */
@@ -92,11 +93,25 @@ static void tell(struct run_state *s)
 	ev_timer_set(it->ev, &s->spent, it->grace_ms);
 }
 
+/* A person takes as long as a person takes; asks_wait() bounds it. */
+static void stand_still(struct run_state *s)
+{
+	uint64_t now = ev_now(s->it->ev);
+
+	if (s->it->total_ms)
+		ev_timer_set(s->it->ev, &s->total,
+			     (s->total.at > now ? s->total.at - now : 0) + TICK_MS);
+	if (s->it->idle_ms)
+		ev_timer_set(s->it->ev, &s->idle, s->it->idle_ms);
+}
+
 static void on_tick(struct ev *ev, struct ev_timer *t)
 {
 	struct run_state *s = ev_owner(t, struct run_state, tick);
 
 	tell(s);
+	if (s->it->waits && s->it->waits(s->it->arg))
+		stand_still(s);
 	ev_timer_set(ev, t, TICK_MS);
 }
 

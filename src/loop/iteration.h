@@ -31,6 +31,8 @@ struct iteration {
 	/* Called every two seconds and at each tool call. `tool` stays valid until the next
 	 * call. Returns the cost so far. */
 	uint64_t (*tick)(void *arg, const char *tool);
+	/* Does the agent wait for a person's answer? Then total and idle time stand still. NULL: never. */
+	bool (*waits)(void *arg);
 	void *arg;
 
 	/* result */

@@ -99,7 +99,9 @@ struct loop {
 	bool anywhere;	       /* commands to type name the workspace, wherever they are typed */
 	const char *next;      /* such a command, for the status; NULL: none */
 	struct strv questions; /* of tasks, not yet told: see notify_question() */
-	char *stopped_by;      /* reason of a worker that cannot go on; NULL: none */
+	struct strv asks_told; /* ids; see loop-asks.c */
+	uint64_t asks_looked_ms;
+	char *stopped_by; /* reason of a worker that cannot go on; NULL: none */
 };
 
 /* Returns the exit code, or -errno. */
@@ -246,4 +248,9 @@ int wait_until(struct loop *l, uint64_t until, const char *what);
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);
 /* Says that there is nothing to do, and why; changes nothing but what --push asks for. */
+/* loop-asks.c: what agents ask a person for */
+void loop_asks_put(struct loop *l, struct buf *b); /* into the prompt */
+bool loop_asks_wait(const struct loop *l);	   /* the agent waits for a person right now */
+void loop_asks_tell(struct loop *l);		   /* the person hears of new ones */
+
 int ending_idle(struct loop *l, int code, const char *reason);

@@ -104,6 +104,7 @@ int prompt_make(struct loop *l, const struct task *t, char **ret, struct err *er
 	if (l->mode != LOOP_PLAN)
 		put_left(l, t, &b);
 	put_setup(l, &b);
+	loop_asks_put(l, &b);
 	if (l->draft) {
 		(void)buf_puts(&b, "\n\n# The list\n\n");
 		draft_brief(l->draft, &b);

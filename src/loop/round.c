@@ -84,7 +84,13 @@ static uint64_t on_tick(void *arg, const char *tool)
 	l->tool = *tool ? xstrdup(tool) : NULL;
 	l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
 	status_write(l, "iterating", 0);
+	loop_asks_tell(l);
 	return l->state.micro_usd - l->state.cost_mark;
+}
+
+static bool waits(void *arg)
+{
+	return loop_asks_wait(arg);
 }
 
 /* The gateway's count is used; the agent's own count is used only without one. */
@@ -218,6 +224,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 		.grace_ms = l->config->loop.grace_ms,
 		.allowance = l->allowance,
 		.tick = on_tick,
+		.waits = waits,
 		.arg = l,
 	};
 	int r = prompt_make(l, t, &prompt, err);

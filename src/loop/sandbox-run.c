@@ -70,6 +70,7 @@ static int build(struct loop *l, bool checks, struct err *err)
 {
 	cleanup_json json_t *hooks = NULL;
 	cleanup_strv struct strv own = {0}, may = {0};
+	cleanup_free char *key = loops_key(l->q.parent ? l->q.parent : l->q.workspace);
 	struct build_input in = {
 		.places = &l->q.places,
 		.config = l->config,
@@ -82,6 +83,8 @@ static int build(struct loop *l, bool checks, struct err *err)
 		.direct = l->q.direct,
 		.home_of = SPEC_HOME_WORKER,
 		.checks = checks,
+		.asks = !checks && !l->shared && !l->q.direct,
+		.loop = key,
 		.make_image = true,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]

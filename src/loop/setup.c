@@ -439,6 +439,7 @@ void loop_close(struct loop *l)
 	free(l->git_email);
 	free(l->tool);
 	strv_done(&l->questions);
+	strv_done(&l->asks_told);
 	free(l->stopped_by);
 	json_decref(l->refused);
 	json_decref(l->quarantined);

@@ -54,9 +54,14 @@ static int add_file(struct sandbox_spec *s, char *const *environ, char *path_, c
 	cleanup_free char *path = path_;
 	int r = rules_read(path, &rules, err);
 
-	for (size_t i = 0; r == 0 && i < rules.n_rules; i++)
-		r = net_rules_add(s, environ, rules.rules[i].deny, rules.rules[i].pattern, source,
-				  err);
+	for (size_t i = 0; r == 0 && i < rules.n_rules; i++) {
+		const struct net_rule *rule = &rules.rules[i];
+		size_t n = s->net.n_rules;
+
+		r = net_rules_add(s, environ, rule->deny, rule->pattern, source, err);
+		for (; rule->until && n < s->net.n_rules; n++)
+			s->net.rules[n].until = xstrdup(rule->until);
+	}
 	return r;
 }
 
@@ -68,6 +73,8 @@ int net_rules_add_files(struct sandbox_spec *s, const struct places *p, char *co
 	if (r == 0)
 		r = add_file(s, environ, rules_project_file(p, s->instance), FROM_FILES "project",
 			     err);
+	if (r == 0 && s->loop)
+		r = add_file(s, environ, rules_loop_file(p, s->loop), FROM_FILES "loop", err);
 	if (r == 0)
 		r = add_file(s, environ, rules_sandbox_file(p, s->name), FROM_FILES "sandbox", err);
 	return r;
@@ -101,6 +108,7 @@ int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *cons
 	fresh->name = xstrdup(s->name);
 	fresh->workspace = xstrdup(s->workspace);
 	fresh->instance = xstrdup(s->instance);
+	fresh->loop = s->loop ? xstrdup(s->loop) : NULL;
 	fresh->net.tier = s->net.tier;
 	copy_rules(&fresh->net, &s->net, false);
 	r = net_rules_add_files(fresh, p, environ, err);

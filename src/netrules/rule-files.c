@@ -2,15 +2,18 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "base/strv.h"
 #include "record/runtime.h"
 
 #define RULES_FILE_MAX (256 * KiB)
 #define PATTERN_LEN_MAX 255
+#define UNTIL " until "
 
 char *rules_user_file(const struct places *p)
 {
@@ -27,14 +30,39 @@ char *rules_sandbox_file(const struct places *p, const char *name)
 	return xasprintf("%s/sandboxes/%s/network.rules", p->state, name);
 }
 
+char *rules_loop_file(const struct places *p, const char *loop)
+{
+	return xasprintf("%s/loop-rules/%s/network.rules", p->state, loop);
+}
+
 char *rules_once_file(const struct places *p, const char *name)
 {
 	return xasprintf("%s/%s/" RUNTIME_RULES, p->runtime, name);
 }
 
-static int parse_line(const char *line, struct net_policy *r)
+static void add(struct net_policy *p, bool deny, const char *pattern, uint64_t until)
 {
-	const char *pattern;
+	struct net_rule *r = net_policy_add(p, deny, pattern, NULL);
+
+	r->until = until ? xasprintf("%llu", (unsigned long long)until) : NULL;
+}
+
+/* Cuts the end of the line off; *ret is 0 without one. */
+static int parse_until(char *pattern, uint64_t *ret)
+{
+	char *at = strstr(pattern, UNTIL);
+
+	*ret = 0;
+	if (!at)
+		return 0;
+	*at = '\0';
+	return parse_uint(at + strlen(UNTIL), 1, INT64_MAX, ret);
+}
+
+static int parse_line(char *line, struct net_policy *r)
+{
+	uint64_t until;
+	char *pattern;
 	bool deny;
 
 	line += strspn(line, " \t");
@@ -44,10 +72,12 @@ static int parse_line(const char *line, struct net_policy *r)
 	if (!deny && strncmp(line, "allow ", 6) != 0)
 		return -EINVAL;
 	pattern = line + (deny ? 5 : 6);
-	if (!*pattern || strlen(pattern) > PATTERN_LEN_MAX || strpbrk(pattern, " \t") ||
-	    r->n_rules == RULES_MAX)
+	if (parse_until(pattern, &until) < 0 || !*pattern || strlen(pattern) > PATTERN_LEN_MAX ||
+	    strpbrk(pattern, " \t") || r->n_rules == RULES_MAX)
 		return -EINVAL;
-	(void)net_policy_add(r, deny, pattern, NULL);
+	if (until && until <= (uint64_t)time(NULL))
+		return 0;
+	add(r, deny, pattern, until);
 	return 0;
 }
 
@@ -93,8 +123,9 @@ static int write_rules(const char *path, const struct net_policy *rules, struct 
 		return r;
 	(void)buf_puts(&b, "# Written by ralph net; a rule a line: allow PATTERN, deny PATTERN.\n");
 	for (size_t i = 0; i < rules->n_rules; i++)
-		(void)buf_printf(&b, "%s %s\n", rules->rules[i].deny ? "deny" : "allow",
-				 rules->rules[i].pattern);
+		(void)buf_printf(&b, "%s %s%s%s\n", rules->rules[i].deny ? "deny" : "allow",
+				 rules->rules[i].pattern, rules->rules[i].until ? UNTIL : "",
+				 rules->rules[i].until ? rules->rules[i].until : "");
 	if (b.full)
 		return err_set(err, E2BIG, "'%s' would have too many rules", path);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -120,7 +151,7 @@ static bool drop(struct net_policy *p, const char *pattern)
 	return true;
 }
 
-int rules_set(const char *path, bool deny, const char *pattern, struct err *err)
+int rules_set(const char *path, bool deny, const char *pattern, uint64_t until, struct err *err)
 {
 	cleanup_(net_policy_clear) struct net_policy rules = {0};
 	int r = rules_read(path, &rules, err);
@@ -130,7 +161,7 @@ int rules_set(const char *path, bool deny, const char *pattern, struct err *err)
 	(void)drop(&rules, pattern);
 	if (rules.n_rules == RULES_MAX)
 		return err_set(err, E2BIG, "'%s' has %d rules already", path, RULES_MAX);
-	(void)net_policy_add(&rules, deny, pattern, NULL);
+	add(&rules, deny, pattern, until);
 	return write_rules(path, &rules, err);
 }
 

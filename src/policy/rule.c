@@ -27,6 +27,7 @@ const struct net_rule_field net_rule_fields[] = {
 	{ "paths",      AT(paths),      .kind = NET_RULE_LIST, .inspects = true },
 	{ "git",        AT(git),        "git: ", .kind = NET_RULE_LIST, .inspects = true },
 	{ "credential", AT(credential), "credential: ", .kind = NET_RULE_NAME, .inspects = true },
+	{ "until",      AT(until),      .kind = NET_RULE_NAME },
 	{ 0 },
 };
 /* clang-format on */

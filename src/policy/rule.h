@@ -33,6 +33,7 @@ struct net_rule {
 	struct strv paths;   /* inspected: prefixes; empty means all */
 	struct strv git;     /* inspected: "fetch", "fetch OWNER/REPO", "push OWNER/REPO" */
 	char *credential;    /* inspected: what to inject, or NULL */
+	char *until; /* seconds since 1970: the supervisor takes it out then; NULL: it stays */
 };
 
 enum net_rule_kind {

@@ -20,6 +20,21 @@
 #define STAT_MAX (4 * KiB)
 #define STAT_FIELDS_BEFORE_START 19 /* after the name: proc(5), field 22 */
 #define LOOPS_MAX 10000
+#define KEY_LEN 16 /* of loops_key() */
+
+char *loops_key(const char *workspace)
+{
+	uint8_t digest[SHA256_DIGEST_LENGTH];
+	char *ret = xcalloc(1, KEY_LEN + 1);
+	SHA2_CTX ctx;
+
+	SHA256Init(&ctx);
+	SHA256Update(&ctx, (const uint8_t *)workspace, strlen(workspace));
+	SHA256Final(digest, &ctx);
+	for (size_t i = 0; i < KEY_LEN / 2; i++)
+		(void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	return ret;
+}
 
 uint64_t loops_start_time(pid_t pid)
 {

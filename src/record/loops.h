@@ -64,5 +64,7 @@ int loops_set_apart(const struct places *p, const char *workspace, bool held, st
 
 /* Records that this workspace has a loop. Worktrees of one repository are workspaces of their own. */
 int loops_remember(const struct places *p, const char *workspace, struct err *err);
+/* The name of a loop for rules that hold in all its sandboxes: of the workspace that it was started in. */
+char *loops_key(const char *workspace);
 /* Returns all recorded workspaces, each once; removed ones are dropped. */
 int loops_each(const struct places *p, struct strv *ret_workspaces, struct err *err);

@@ -414,6 +414,7 @@ static const struct spec_field spec_rows[] = {
 	{ "home_key",   FIELD(sandbox_spec, home_key), OPTIONAL, .check = check_name },
 	{ "home_of",    WORD(sandbox_spec, home_of, homes), OPTIONAL },
 	{ "checks",     FIELD(sandbox_spec, checks), OPTIONAL },
+	{ "loop",       FIELD(sandbox_spec, loop), OPTIONAL, .check = check_name },
 	{ "hostname",   FIELD(sandbox_spec, hostname) },
 	{ "template",   FIELD(sandbox_spec, template), OPTIONAL, .part = IMAGE },
 	{ "inbox",      FIELD(sandbox_spec, inbox), OPTIONAL, .check = check_path },

@@ -227,6 +227,7 @@ struct sandbox_spec {
 	char *home_key; /* of the project's home; NULL: the engine keeps the home, or 0.2 did */
 	enum spec_home home_of;
 	bool checks; /* of a loop: a home and a git directory that no agent wrote, for this start alone */
+	char *loop; /* key of the loop that it works for, one for all its workers; NULL: none */
 	char *hostname;
 	char *template; /* image that an engine without a guest begins with; NULL: its own choice */
 	char *inbox;	/* directory for automatically saved conversations; NULL: none */

@@ -201,6 +201,8 @@ void events_link_host(struct client *c, const struct wire_msg *m)
 		client_failed(c, EXIT_RUNTIME, "the event log cannot be written");
 		return;
 	}
+	if (streq(type, "ask-answer"))
+		asks_link_look(s);
 	answer = json_pack("{sI}", "seq", (json_int_t)s->events.chain.seq);
 	client_info(c, answer);
 }

@@ -190,6 +190,7 @@ static void on_end(struct supervisor *s, const char *why)
 	cred_link_unline(s);
 	events_link_flush(s);
 	budget_link_end(s);
+	asks_link_end(s);
 	plan_again(s);
 }
 
@@ -205,6 +206,9 @@ static bool take_message(struct supervisor *s, const struct gateway_half *h, str
 	switch ((unsigned)m->type) {
 	case GW_LEAF:
 		ca_link_ask(s, m);
+		return true;
+	case GW_ASK:
+		asks_link_take(s, m);
 		return true;
 	case GW_SPEND:
 		budget_link_ask(s, m);

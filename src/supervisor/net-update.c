@@ -5,7 +5,9 @@
 #include "supervisor/supervisor.h"
 
 #include <string.h>
+#include <time.h>
 
+#include "base/parse.h"
 #include "netrules/net-listeners.h"
 #include "netrules/spec-net.h"
 
@@ -93,6 +95,64 @@ static void refuse(struct client *c, struct err *err)
 	client_failed(c, err_exit_code(err, EXIT_RUNTIME), err->msg);
 }
 
+static uint64_t end_of(const struct net_rule *r)
+{
+	uint64_t v = 0;
+
+	return r->until && parse_uint(r->until, 1, INT64_MAX, &v) < 0 ? 1 : v;
+}
+
+static void tell_new_rules(struct supervisor *s)
+{
+	cred_link_policy(
+		s); /* first: a question that follows from the new rules is judged by them */
+	gateway_link_policy(s);
+	sup_event(s, "net-policy", json_pack("{sI}", "rules", (json_int_t)s->spec->net.n_rules));
+}
+
+/* Takes out the rules that are over. */
+static void on_end(struct ev *ev, struct ev_timer *t)
+{
+	struct supervisor *s = ev_owner(t, struct supervisor, rules_end);
+	struct net_policy *p = &s->spec->net;
+	uint64_t now = (uint64_t)time(NULL);
+	struct err ignored = {0};
+	size_t n = 0;
+
+	(void)ev;
+	for (size_t i = 0; i < p->n_rules; i++) {
+		uint64_t end = end_of(&p->rules[i]);
+
+		if (end && end <= now)
+			net_rule_done(&p->rules[i]);
+		else
+			p->rules[n++] = p->rules[i];
+	}
+	if (n < p->n_rules) {
+		p->n_rules = n;
+		(void)write_spec(s, &ignored);
+		tell_new_rules(s);
+	}
+	net_update_ends(s);
+}
+
+void net_update_ends(struct supervisor *s)
+{
+	uint64_t now = (uint64_t)time(NULL), first = 0;
+
+	for (size_t i = 0; i < s->spec->net.n_rules; i++) {
+		uint64_t end = end_of(&s->spec->net.rules[i]);
+
+		if (end && (!first || end < first))
+			first = end;
+	}
+	s->rules_end.fn = on_end;
+	if (first)
+		ev_timer_set(s->ev, &s->rules_end, first > now ? (first - now) * 1000 : 1);
+	else
+		ev_timer_stop(s->ev, &s->rules_end);
+}
+
 void net_update(struct client *c, const struct wire_msg *m)
 {
 	struct supervisor *s = c->sup;
@@ -111,9 +171,7 @@ void net_update(struct client *c, const struct wire_msg *m)
 		refuse(c, &err);
 		return;
 	}
-	cred_link_policy(
-		s); /* first: a question that follows from the new rules is judged by them */
-	gateway_link_policy(s);
-	sup_event(s, "net-policy", json_pack("{sI}", "rules", (json_int_t)s->spec->net.n_rules));
+	tell_new_rules(s);
+	net_update_ends(s);
 	client_info(c, answer);
 }

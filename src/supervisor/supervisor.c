@@ -274,6 +274,7 @@ void sup_up(struct supervisor *s, uint32_t landlock_abi)
 		  json_pack("{sI sI}", "ms", (json_int_t)(now_ms() - s->born_ms), "landlock",
 			    (json_int_t)landlock_abi));
 	gateway_link_watch(s);
+	net_update_ends(s);
 	git_cover_check(s); /* nobody looked while it started */
 	if (git_link_first(s))
 		return;

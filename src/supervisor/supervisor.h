@@ -167,6 +167,18 @@ struct cred_link {
 	uint64_t started_ms;
 };
 
+/* Questions of the gateway that wait for a person's answer; see asks-link.c. */
+#define SUP_ASKS_MAX 32
+
+struct asks_link {
+	struct ev_timer timer;
+	struct {
+		uint32_t id; /* of the gateway's question; 0: free */
+		uint64_t due_ms;
+		char ask[16];
+	} v[SUP_ASKS_MAX];
+};
+
 /* Published ports, and the program that serves them; see ports-link.c. */
 #define SUP_PORTS_MAX 64
 
@@ -227,6 +239,8 @@ struct supervisor {
 	struct gateway_link gateway;
 	struct ca_link ca;
 	struct ports_link ports;
+	struct asks_link asks;
+	struct ev_timer rules_end; /* when the first rule that has an end ends */
 	struct cred_link cred;
 	struct usage_link usage;
 	struct autosave_link autosave;
@@ -449,6 +463,13 @@ void cred_link_unline(struct supervisor *s); /* the gateway has ended: its line 
 void cred_link_policy(struct supervisor *s); /* the spec's rules have changed */
 void cred_link_budget(struct supervisor *s, const char *why); /* it is used up */
 void cred_link_stop(struct supervisor *s);
+
+/* asks-link.c: what the agent asks a person for */
+void asks_link_take(struct supervisor *s, const struct wire_msg *m); /* GW_ASK */
+void asks_link_look(struct supervisor *s);			     /* a person has answered */
+void asks_link_end(struct supervisor *s); /* nobody waits any more: the gateway has ended */
+/* net-update.c: rules that end by themselves; called when the rules are others */
+void net_update_ends(struct supervisor *s);
 
 /* ports-link.c: WIRE_PORTS, and the guest's answers */
 void ports_update(struct client *c, const struct wire_msg *m);

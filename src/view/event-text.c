@@ -186,6 +186,17 @@ static void say_ports(const json_t *j, struct buf *b)
 		(void)buf_printf(b, " to port %lld inside", log_number(j, "inside"));
 }
 
+static void say_ask(const json_t *j, struct buf *b)
+{
+	(void)buf_printf(b, "%s %s%s%s %s", text(j, "id"), text(j, "kind"),
+			 text(j, "kind")[0] && text(j, "what")[0] ? " " : "", text(j, "what"),
+			 text(j, "state"));
+	if (text(j, "scope")[0])
+		(void)buf_printf(b, " (%s)", text(j, "scope"));
+	if (text(j, "why")[0] || text(j, "answer")[0])
+		(void)buf_printf(b, ": %s%s", text(j, "why"), text(j, "answer"));
+}
+
 static void say_loop(const json_t *j, struct buf *b)
 {
 	(void)buf_printf(b, "%lld: %s", log_number(j, "iteration"), text(j, "verdict"));
@@ -245,6 +256,8 @@ static const struct {
 	{"protect-again", say_path, STYLE_YELLOW},
 	{"port-open", say_ports, STYLE_NONE},
 	{"port-close", say_ports, STYLE_NONE},
+	{"ask", say_ask, STYLE_CYAN},
+	{"ask-answer", say_ask, STYLE_CYAN},
 	{"loop-iteration", say_loop, STYLE_CYAN},
 	{"web-act", say_web_act, STYLE_CYAN},
 	{"error", say_message, STYLE_RED},

@@ -14,6 +14,7 @@
 #include "live/live.h"
 #include "record/loops.h"
 #include "record/runtime.h"
+#include "record/asks.h"
 #include "record/store.h"
 
 #define STATUS_MAX (256 * KiB)
@@ -29,6 +30,7 @@ static void sandbox_free(struct survey_sandbox *b)
 	free(b->workspace);
 	free(b->agent);
 	sandbox_log_done(&b->log);
+	json_decref(b->asks);
 	free(b);
 }
 
@@ -169,6 +171,15 @@ static int64_t counts_from(const struct survey_loop *l)
 		       : 0;
 }
 
+static void read_asks(struct survey_sandbox *b)
+{
+	struct err ignored = {0};
+
+	json_decref(b->asks);
+	b->asks = NULL;
+	(void)asks_read(b->log.dir, &b->asks, &ignored);
+}
+
 static void refresh_box(struct survey *s, const char *name)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
@@ -184,6 +195,7 @@ static void refresh_box(struct survey *s, const char *name)
 	b->seen = true;
 	read_spec(b, s->places);
 	look_alive(s, b);
+	read_asks(b);
 	sandbox_log_since(&b->log, counts_from(loop_in(s, name)));
 	(void)sandbox_log_more(&b->log, &ignored);
 }
@@ -431,6 +443,22 @@ const char *survey_loop_state(const struct survey_loop *l)
 	if (!l->running && was_at_work(phase))
 		return "crashed";
 	return phase[0] ? phase : "unknown";
+}
+
+char *survey_asks(const struct survey_sandbox *b)
+{
+	size_t i, n = 0;
+	const json_t *a, *first = NULL;
+
+	json_array_foreach (b->asks, i, a)
+		if (ask_is_open(a) && n++ == 0)
+			first = a;
+	if (!first)
+		return NULL;
+	return xasprintf("asks for %s %s%s: ralph ask show %s",
+			 streq(log_text(first, "kind"), "decide") ? "a decision"
+								  : log_text(first, "kind"),
+			 log_text(first, "what"), n > 1 ? " and more" : "", log_text(first, "id"));
 }
 
 const char *survey_loop_wants(const struct survey_loop *l)

@@ -43,6 +43,7 @@ struct survey_sandbox {
 	bool measured; /* ticks belong to the current start */
 	double cpu;    /* percent of one core since the last refresh; < 0: not known yet */
 	const struct survey_loop *loop; /* the loop that uses this sandbox; NULL: none */
+	json_t *asks;			/* see record/asks.h; NULL: none were read */
 };
 
 /* Asks a supervisor for its state; *ret is NULL when the sandbox is not live. */
@@ -84,6 +85,8 @@ size_t survey_running_loops(const struct survey *s);
 /* Returns "iterating", …, or "crashed" for a working loop whose process is gone. */
 const char *survey_loop_state(const struct survey_loop *l);
 /* Returns the question or the reason for which a loop waits for a person; NULL: it does not. */
+/* The first thing that the sandbox's agent asks a person for, in words; NULL: nothing. The caller's. */
+char *survey_asks(const struct survey_sandbox *b);
 const char *survey_loop_wants(const struct survey_loop *l);
 /* Returns "running", "stopped" or "killed". */
 const char *survey_sandbox_state(const struct survey_sandbox *b);

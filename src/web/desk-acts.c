@@ -213,6 +213,23 @@ static bool find_held(struct desk *d, const char *verb, const char *id, struct t
 	return false;
 }
 
+static bool find_asked(struct desk *d, const char *verb, const char *id, struct thing *ret)
+{
+	unsigned status = 200;
+	cleanup_json json_t *row = desk_ask(d, id, &status);
+	json_t *act;
+	size_t i;
+
+	json_array_foreach (json_object_get(row, "acts"), i, act)
+		if (streq(log_text(act, "verb"), verb)) {
+			ret->shown = json_string(log_text(act, "seen"));
+			add_text(ret->args, "ask", id);
+			add_text(ret->args, "sandbox", log_text(row, "sandbox"));
+			return true;
+		}
+	return false;
+}
+
 json_t *desk_resolve(struct desk *d, const char *verb, const char *id, unsigned *status)
 {
 	const char *slash = strchr(id, '/');
@@ -226,7 +243,9 @@ json_t *desk_resolve(struct desk *d, const char *verb, const char *id, unsigned 
 	d->surveyed_ms = 0;
 	if (desk_look(d, &err) < 0)
 		return desk_error(status, 503, err.msg);
-	if (streq(verb, "drop") || streq(verb, "release"))
+	if (strncmp(verb, "ask-", 4) == 0)
+		found = find_asked(d, verb, id, &t);
+	else if (streq(verb, "drop") || streq(verb, "release"))
 		found = find_held(d, verb, id, &t);
 	else if (streq(verb, "deny") || strncmp(verb, "allow-", 6) == 0)
 		found = slash && find_refusal(d, first, slash + 1, &t);

@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "record/asks.h"
 #include "record/loops.h"
 #include "view/log-view.h"
 #include "workspace/quarantine.h"
@@ -122,6 +123,21 @@ static json_t *refusal_row(const struct survey_sandbox *b, const struct sandbox_
 			 desk_refusal_acts(b, r));
 }
 
+static void asks_of_sandbox(json_t *needs, const struct survey_sandbox *b)
+{
+	json_t *ask, *row;
+	size_t i;
+
+	json_array_foreach (b->asks, i, ask) {
+		if (!ask_is_open(ask))
+			continue;
+		row = desk_ask_row(b, ask);
+		(void)json_object_set(row, "of", json_object_get(row, "kind"));
+		(void)json_object_set_new(row, "kind", json_string("ask"));
+		(void)json_array_append_new(needs, row);
+	}
+}
+
 static void needs_of_sandbox(json_t *needs, const struct survey_sandbox *b)
 {
 	for (size_t i = b->log.n_hosts; b->live && i > 0; i--) {
@@ -153,6 +169,8 @@ json_t *desk_overview(struct desk *d)
 	json_t *needs = json_array(), *loops = json_array(), *boxes = json_array();
 	const struct survey *s = &d->survey;
 
+	for (size_t i = 0; i < s->n_sandboxes; i++)
+		asks_of_sandbox(needs, s->sandboxes[i]);
 	for (size_t i = 0; i < s->n_loops; i++) {
 		needs_of_loop(needs, s->loops[i]);
 		if (!s->loops[i]->parent)

@@ -87,6 +87,10 @@ static json_t *get(struct desk *d, const struct route *r, unsigned *status)
 		return desk_quarantine(d);
 	case ROUTE_HELD:
 		return desk_held(d, r->word, status);
+	case ROUTE_ASKS:
+		return desk_asks(d);
+	case ROUTE_ASK:
+		return desk_ask(d, r->word, status);
 	case ROUTE_NONE:
 	case ROUTE_PAGE:
 	case ROUTE_LOGIN:

@@ -57,6 +57,9 @@ json_t *desk_events_new(struct desk *d, const char *name, uint64_t *cursor);
 json_t *desk_verify(struct desk *d, const char *name, unsigned *status);
 json_t *desk_usage(struct desk *d);
 json_t *desk_quarantine(struct desk *d);
+json_t *desk_asks(struct desk *d);
+json_t *desk_ask(struct desk *d, const char *id, unsigned *status);
+json_t *desk_ask_row(const struct survey_sandbox *b, const json_t *ask);
 json_t *desk_held(struct desk *d, const char *id, unsigned *status);
 
 /* An error as an answer. */

@@ -233,6 +233,7 @@ static void perform(struct act *a, const json_t *args)
 		.sandbox = json_string_value(json_object_get(args, "sandbox")),
 		.host = json_string_value(json_object_get(args, "host")),
 		.quarantine = json_string_value(json_object_get(args, "quarantine")),
+		.ask = json_string_value(json_object_get(args, "ask")),
 		.text = a->text,
 	};
 	cleanup_strv struct strv words = {0};

@@ -17,6 +17,7 @@
 
 #define HIGH_FD 20 /* descriptors wait there to be put where a helper expects them */
 #define AGAIN_MS 300
+#define URL_FILE "url" /* beside the log of acts */
 #define TOO_OFTEN_MS 60000
 #define CTL_S 2
 
@@ -485,7 +486,10 @@ static int open_log(struct hand *h, struct err *err)
 		return err_sys(err, errno, "cannot open '%s'", dir);
 	if (fd_lock(h->log_dir, 0) < 0)
 		return err_set(err, EBUSY, "a server runs already; see: ralph web sessions");
-	return events_open(h->log_dir, &h->log, err);
+	/* For links of notifications: the address alone, no key. */
+	r = path_write_atomic(h->log_dir, URL_FILE, h->o->url, strlen(h->o->url), 0600, 0);
+	return r < 0 ? err_sys(err, -r, "cannot write '%s/" URL_FILE "'", dir)
+		     : events_open(h->log_dir, &h->log, err);
 }
 
 /* desk can be allowed only what is there when it starts. */
@@ -565,6 +569,8 @@ int hand_serve(const struct hand_options *o, struct err *err)
 	closep(&h->alive.fd);
 	closep(&h->ctl.fd);
 	closep(&h->signals.fd);
+	if (h->log.fd >= 0)
+		(void)unlinkat(h->log_dir, URL_FILE, 0);
 	closep(&h->log_dir);
 	json_decref(h->last);
 	ev_free(h->ev);

@@ -20,6 +20,12 @@ const struct verb verbs[] = {
 	{"allow-once", LEVEL_GRANT, {"net", "allow", "--once", "--sandbox", "%S", "--", "%H"}, false, false},
 	{"allow-sandbox", LEVEL_GRANT, {"net", "allow", "--sandbox", "%S", "--", "%H"}, false, false},
 	{"allow-project", LEVEL_GRANT, {"net", "allow", "--project", "--", "%H"}, true, false},
+	{"ask-answer", LEVEL_STEER, {"ask", "allow", "--", "%A", "%X"}, false, false},
+	{"ask-deny", LEVEL_STEER, {"ask", "deny", "--", "%A", "%X"}, false, false},
+	{"ask-once", LEVEL_GRANT, {"ask", "allow", "--once", "--", "%A"}, false, false},
+	{"ask-sandbox", LEVEL_GRANT, {"ask", "allow", "--sandbox", "--", "%A"}, false, false},
+	{"ask-loop", LEVEL_GRANT, {"ask", "allow", "--loop", "--", "%A"}, false, false},
+	{"ask-project", LEVEL_GRANT, {"ask", "allow", "--project", "--", "%A"}, false, false},
 	{"drop", LEVEL_STEER, {"quarantine", "drop", "--", "%Q"}, false, false},
 	{"release", LEVEL_GRANT, {"quarantine", "release", "--", "%Q"}, false, false},
 };
@@ -93,6 +99,7 @@ static bool is_host(const char *s)
 	return streq(again, s);
 }
 
+/* An id of the quarantine, or of an ask. */
 static bool is_quarantine(const char *s)
 {
 	return strlen(s) == 8 && strspn(s, "0123456789abcdef") == 8;
@@ -109,9 +116,13 @@ static bool argument(const struct verb_args *a, char kind, const char **ret)
 		char kind;
 		const char *value;
 		bool (*fits)(const char *s);
-	} rows[] = {{'W', a->workspace, is_workspace},	 {'T', a->task, is_task},
-		    {'S', a->sandbox, name_valid},	 {'H', a->host, is_host},
-		    {'Q', a->quarantine, is_quarantine}, {'X', a->text, is_text}};
+	} rows[] = {{'W', a->workspace, is_workspace},
+		    {'T', a->task, is_task},
+		    {'S', a->sandbox, name_valid},
+		    {'H', a->host, is_host},
+		    {'Q', a->quarantine, is_quarantine},
+		    {'A', a->ask, is_quarantine},
+		    {'X', a->text, is_text}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].kind == kind) {

@@ -29,6 +29,7 @@ struct verb_args {
 	const char *sandbox;	/* %S */
 	const char *host;	/* %H: name:port, canonical; no address, no pattern */
 	const char *quarantine; /* %Q */
+	const char *ask;	/* %A: its id */
 	const char *text;	/* %X: typed by the person */
 };
 

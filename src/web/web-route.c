@@ -11,7 +11,7 @@ const struct route_file route_files[ROUTE_FILES] = {
 	{"/icon.svg", "icon.svg", "image/svg+xml"},
 };
 
-/* In a pattern '@' is the name of a sandbox, '%' a key of desk's, '=' an id of the quarantine, '#'
+/* In a pattern '@' is the name of a sandbox, '%' a key of desk's, '=' an id of the quarantine or of an ask, '#'
  * a number. */
 static const struct row {
 	const char *pattern;
@@ -33,6 +33,8 @@ static const struct row {
 	{"/api/usage", ROUTE_USAGE, false},
 	{"/api/quarantine", ROUTE_QUARANTINE, false},
 	{"/api/quarantine/=", ROUTE_HELD, false},
+	{"/api/asks", ROUTE_ASKS, false},
+	{"/api/ask/=", ROUTE_ASK, false},
 };
 
 static const struct row topics[] = {

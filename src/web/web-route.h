@@ -28,6 +28,8 @@ enum route_id {
 	ROUTE_USAGE,
 	ROUTE_QUARANTINE,
 	ROUTE_HELD, /* key: one of the quarantine */
+	ROUTE_ASKS,
+	ROUTE_ASK, /* key: its id */
 	ROUTE_ID_N,
 };
 

@@ -183,6 +183,25 @@ int gw_get_use(const struct wire_msg *m, struct cred_use *ret)
 	return 0;
 }
 
+int gw_get_ask(const struct wire_msg *m, struct gw_ask *ret)
+{
+	struct wire_reader r;
+
+	*ret = (struct gw_ask){0};
+	wire_read(&r, m);
+	ret->verb = get_below(&r, GW_ASK_N);
+	ret->kind = get_text(&r, GW_TEXT_MAX);
+	ret->what = get_text(&r, GW_ASK_TEXT_MAX);
+	ret->why = get_text(&r, GW_ASK_TEXT_MAX);
+	wire_get_strv(&r, &ret->choices);
+	ret->wait_s = get_below(&r, GW_ASK_WAIT_MAX_S + 1);
+	ret->since = wire_get_u64(&r);
+	if (wire_read_end(&r) == 0 && m->n_fds == 0 && ret->choices.n <= GW_ASK_CHOICES_MAX)
+		return 0;
+	strv_done(&ret->choices);
+	return -EPROTO;
+}
+
 int gw_get_spend(const struct wire_msg *m, struct gw_spend *ret)
 {
 	struct gw_spend s = {0};

@@ -37,10 +37,13 @@ enum gw_type {
 	/* (empty); fds: the lines between edge and gateway, see wire/edge-proto.h */
 	GW_LINES,
 
+	GW_ASK_IS, /* u32 status of HTTP, str JSON */
+
 	/* edge, gateway → supervisor */
 	GW_EVENT, /* struct gw_event */
 	GW_LEAF,  /* str host */
 	GW_USAGE, /* struct gw_usage */
+	GW_ASK,	  /* struct gw_ask → GW_ASK_IS with the same id */
 	GW_SPEND, /* struct gw_spend: a request that uses tokens is to be sent, with a budget */
 
 	/* gateway ↔ credential helper, over their own line */
@@ -224,6 +227,27 @@ struct cred_use {
 	uint32_t port;
 };
 
+/* Something that the agent asks a person for, or about. Every text is the agent's. */
+enum gw_ask_verb {
+	GW_ASK_PUT,	/* kind, what, why, choices */
+	GW_ASK_GET,	/* what: the id; wait_s: for an answer */
+	GW_ASK_REFUSED, /* since: what was refused after this number */
+	GW_ASK_N,
+};
+
+struct gw_ask {
+	enum gw_ask_verb verb;
+	const char *kind, *what, *why;
+	struct strv choices;
+	uint32_t wait_s;
+	uint64_t since;
+};
+#define GW_ASK_WAIT_MAX_S 30
+#define GW_ASK_BODY_MAX 8192
+#define GW_ASK_TEXT_MAX 4096
+#define GW_ASK_CHOICES_MAX 16
+#define GW_ASK_ID_MAX 32
+
 /* A request that is to be sent, with the most that it can use. That much is reserved once the answer
  * says so, until GW_USAGE names the question. An answer may take as long as other requests do. */
 struct gw_spend {
@@ -288,6 +312,7 @@ void gw_put_event(struct buf *b, const struct gw_event *e);
 void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
 void gw_put_header(struct buf *b, const struct gw_header *h);
 void gw_put_use(struct buf *b, const struct cred_use *u);
+void gw_put_ask(struct buf *b, const struct gw_ask *a);
 void gw_put_spend(struct buf *b, const struct gw_spend *s);
 void gw_put_usage(struct buf *b, const struct gw_usage *u);
 void gw_put_health(struct buf *b, const struct gw_health *h);
@@ -300,6 +325,7 @@ int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);
 int gw_get_header(const struct wire_msg *m, struct gw_header *ret); /* gw_header_done() frees */
 int gw_get_use(const struct wire_msg *m, struct cred_use *ret);
+int gw_get_ask(const struct wire_msg *m, struct gw_ask *ret); /* strv_done() its choices */
 int gw_get_spend(const struct wire_msg *m, struct gw_spend *ret);
 int gw_get_usage(const struct wire_msg *m, struct gw_usage *ret);
 int gw_get_health(const struct wire_msg *m, struct gw_health *ret);

@@ -27,7 +27,7 @@ static void every_act_is_a_command_that_can_be_shown(void **state)
 		assert_non_null(line);
 		assert_non_null(strstr(line, "ralph "));
 	}
-	assert_int_equal(n_verbs, 12);
+	assert_int_equal(n_verbs, 18);
 }
 
 static void no_act_starts_an_agent_or_changes_a_setting(void **state)

@@ -17,8 +17,10 @@
 #include "base/text/quote-word.h"
 #include "cli/loop-stop.h"
 #include "cli/terminal/ask.h"
+#include "record/asks.h"
 #include "record/loops.h"
 #include "record/places.h"
+#include "record/store.h"
 #include "view/log-view.h"
 
 #define STATE_MAX (16 * MiB)
@@ -302,13 +304,50 @@ static int leave_note(struct cli *cli, const struct answer_args *args, int state
 	return r;
 }
 
+/* Asks are answered by commands of their own; here they are only shown. */
+static size_t show_asks(const char *workspace)
+{
+	cleanup_(places_done) struct places p = {0};
+	cleanup_strv struct strv names = {0};
+	cleanup_free char *here = NULL;
+	struct err ignored = {0};
+	size_t n = 0, k;
+	json_t *a;
+
+	if (places_find(&p, &ignored) < 0 || store_names(&p, &names, &ignored) < 0 ||
+	    path_real(workspace ? workspace : ".", &here, &ignored) < 0)
+		return 0;
+	for (size_t i = 0; i < names.n; i++) {
+		cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+		cleanup_free char *owner = store_owner(&p, names.v[i]);
+		cleanup_json json_t *asks = NULL;
+
+		if (!owner || !path_under(owner, here) ||
+		    store_open(&p, names.v[i], false, &e, &ignored) < 0 ||
+		    asks_read(e.dir, &asks, &ignored) < 0)
+			continue;
+		json_array_foreach (asks, k, a) {
+			if (!ask_is_open(a))
+				continue;
+			n++;
+			(void)printf("%s asks (%s): ", names.v[i], log_text(a, "kind"));
+			term_puts(stdout, log_text(a, "what"));
+			(void)fputs(log_text(a, "what")[0] ? ": " : "", stdout);
+			term_puts(stdout, log_text(a, "why"));
+			(void)printf("\n  answer with: ralph ask allow %s, or: ralph ask deny %s\n",
+				     log_text(a, "id"), log_text(a, "id"));
+		}
+	}
+	return n;
+}
+
 static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 {
 	const struct answer_args *args = args_;
 	cleanup_json json_t *state = NULL;
 	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	const char *task = NULL;
-	size_t n = 0;
+	size_t n = 0, asked = 0;
 	int r = find_place(args->workspace, &at, &cli->err);
 
 	if (r == 0)
@@ -317,7 +356,11 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 		return r;
 	if (args->note)
 		return leave_note(cli, args, at.state, state, argc, argv);
+	if (argc == 0 && !args->task)
+		asked = show_asks(args->workspace);
 	task = find_question(state, args->task, argc == 0, &n);
+	if (n == 0 && asked)
+		return 0;
 	if (n == 0)
 		return err_usage(&cli->err,
 				 args->task ? "task '%s' asks nothing" : "no task asks anything%s",

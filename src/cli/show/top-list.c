@@ -168,6 +168,10 @@ static char *sandbox_cell(const struct top *t, const struct survey_sandbox *b, e
 /* A crashed loop does nothing, so the column names the command that resumes it. */
 static char *doing_of(const struct top_item *it)
 {
+	char *asks = it->sandbox ? survey_asks(it->sandbox) : NULL;
+
+	if (asks)
+		return asks;
 	if (streq(state_of(it), "crashed"))
 		return xasprintf("ralph resume %s", it->loop->workspace);
 	if (it->loop && survey_loop_wants(it->loop))

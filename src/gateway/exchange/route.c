@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/exchange/asks.h"
 #include "gateway/exchange/inject.h"
 #include "gateway/exchange/phantom.h"
 #include "flow/refuse.h"
@@ -284,6 +285,8 @@ void route_request(struct conn *c, const struct http1_head *h, size_t head_len)
 		answer_json(c, 200, "{\"ok\":true}");
 		return;
 	}
+	if (has_path && asks_request(c, h, head_len))
+		return;
 	if (has_path && route_has(path))
 		to_provider(c, h, head_len);
 	else

@@ -1,16 +1,19 @@
 #include "loop/notify/notify.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "base/proc.h"
 
 #define NOTIFY_MS 30000
 #define NOTIFY_OUT_MAX (64 * KiB)
 #define REASON_MAX 2000 /* bytes of a reason, which may be an agent's text */
 #define QUESTIONS_MAX 16
+#define URL_MAX 512
 
 extern char **environ;
 
@@ -18,6 +21,7 @@ struct telling {
 	enum notice event; /* NOTICE_N: none but the end itself */
 	int code;	   /* exit code; -1: the loop goes on */
 	const char *reason;
+	const char *url; /* of the page about it; NULL: none */
 };
 
 /* ---- a command of the host ---- */
@@ -38,6 +42,8 @@ static int run_command(const struct loop *l, const struct telling *t, char *cons
 		strv_pushf(&env, "RALPH_EXIT_CODE=%d", t->code);
 	strv_pushf(&env, "RALPH_REASON=%s", t->reason);
 	strv_pushf(&env, "RALPH_WORKSPACE=%s", l->q.workspace);
+	if (t->url)
+		strv_pushf(&env, "RALPH_URL=%s", t->url);
 	strv_pushf(&env, "RALPH_SUMMARY=%s/" WORK_DIR "/summary.json", l->q.workspace);
 	r = run_capture(argv, env.v, NOTIFY_MS, NOTIFY_OUT_MAX, &out, &ended, err);
 	if (r < 0 || ended == 0)
@@ -104,6 +110,8 @@ static int tell_webhook(const struct loop *l, const struct telling *t, const cha
 			  "workspace", json_text(l->q.workspace), "branch", s->branch, "iterations",
 			  (json_int_t)s->iterations, "micro_usd", (json_int_t)s->micro_usd);
 
+	if (doc && t->url)
+		(void)json_object_set_new(doc, "url", json_text(t->url));
 	if (doc && t->code >= 0)
 		(void)json_object_set_new(doc, "exit_code", json_integer(t->code));
 	return doc ? webhook_post(&l->q.places, url, doc, err)
@@ -143,7 +151,7 @@ static void tell(const struct loop *l, const struct telling *t)
 
 void notify_end(const struct loop *l, int code, const char *reason)
 {
-	const struct telling t = {notice_of_exit(code), code, reason};
+	const struct telling t = {notice_of_exit(code), code, reason, NULL};
 
 	tell(l, &t);
 }
@@ -154,10 +162,31 @@ void notify_question(struct loop *l, const char *task, const char *question)
 		strv_pushf(&l->questions, "%s: %s", task, question ? question : "a question");
 }
 
+/* NULL: no page is served. The file is the server's, and names its address alone. */
+static char *page_url(const struct places *p, const char *id)
+{
+	cleanup_free char *path = path_join(p->state, "web/url");
+	cleanup_buf struct buf b;
+
+	buf_init(&b, URL_MAX);
+	if (path_read(AT_FDCWD, path, &b) < 0)
+		return NULL;
+	return xasprintf("%s#/ask/%s", buf_str(&b), id);
+}
+
+void notify_ask(struct loop *l, const char *id, const char *kind, const char *what, const char *why)
+{
+	cleanup_free char *url = page_url(&l->q.places, id);
+	cleanup_free char *reason = xasprintf("an agent asks (%s) %s%s%s; see: ralph ask show %s",
+					      kind, what, *what ? ": " : "", why, id);
+
+	tell(l, &(struct telling){NOTICE_NEEDS_YOU, -1, reason, url});
+}
+
 static void tell_questions(struct loop *l)
 {
 	for (size_t i = 0; i < l->questions.n; i++)
-		tell(l, &(struct telling){NOTICE_NEEDS_YOU, -1, l->questions.v[i]});
+		tell(l, &(struct telling){NOTICE_NEEDS_YOU, -1, l->questions.v[i], NULL});
 	strv_done(&l->questions);
 	strv_init(&l->questions);
 }
@@ -170,18 +199,19 @@ void notify_look(struct loop *l)
 	uint64_t due = notices_due(&f, &s->told);
 	char when[SHOW_WHEN_SIZE];
 
+	loop_asks_tell(l);
 	tell_questions(l);
 	if (due & (1U << NOTICE_BUDGET)) {
 		cleanup_free char *reason =
 			xasprintf(SHOW_USD " of " SHOW_USD " are spent", SHOW_USD_ARGS(f.spent),
 				  SHOW_USD_ARGS(f.limit));
 
-		tell(l, &(struct telling){NOTICE_BUDGET, -1, reason});
+		tell(l, &(struct telling){NOTICE_BUDGET, -1, reason, NULL});
 	}
 	if (due & (1U << NOTICE_OUTAGE)) {
 		cleanup_free char *reason =
 			xasprintf("since %s; the loop waits", show_when(f.outage, when));
 
-		tell(l, &(struct telling){NOTICE_OUTAGE, -1, reason});
+		tell(l, &(struct telling){NOTICE_OUTAGE, -1, reason, NULL});
 	}
 }

@@ -17,6 +17,10 @@
 void notify_end(const struct loop *l, int code, const char *reason);
 /* Notes that a task waits for an answer; notify_look() tells it. */
 void notify_question(struct loop *l, const char *task, const char *question);
+/* Tells that an agent asks a person for something, with a link to the page that `ralph web` serves, if
+ * one does; it holds no secret. The words are the agent's. */
+void notify_ask(struct loop *l, const char *id, const char *kind, const char *what,
+		const char *why);
 /* Tells of what has come up while the loop goes on. Blocks for as long as the telling takes. */
 void notify_look(struct loop *l);
 

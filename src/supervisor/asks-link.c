@@ -1,0 +1,291 @@
+/*
+ * The supervisor's side of asks.
+ *
+ * DOC: Theory of operation
+ *
+ * The agent asks the gateway, and the gateway asks here (GW_ASK). An ask is judged first: only a host
+ * that no rule mentions, a file of the workspace and a question can be asked; the rest is answered "not
+ * askable" at once. It goes into the queue of record/asks.h, and into the event log. The person answers
+ * with a command of the host, which changes the queue and then sends the event "ask-answer": with it
+ * those that wait are answered here. Nothing inside changes a rule: the person's command does.
+ */
+#include "supervisor/supervisor.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "netrules/net-check.h"
+#include "record/asks.h"
+
+#define CONTROL_MAX 0x20 /* below it no byte is text, but for a newline and a tab */
+
+static void answer_text(const struct supervisor *s, uint32_t id, uint32_t status, const char *text)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	wire_put_u32(&b, status);
+	wire_put_str(&b, text);
+	if (!b.full && s->gateway.gateway.sock >= 0)
+		(void)wire_send(s->gateway.gateway.sock, (enum wire_type)GW_ASK_IS, id, &b, NULL,
+				0);
+}
+
+/* Takes j. */
+static void answer(const struct supervisor *s, uint32_t id, uint32_t status, json_t *j)
+{
+	cleanup_json json_t *owned = j;
+	cleanup_free char *text = json_dumps(owned, JSON_COMPACT | JSON_ENSURE_ASCII);
+
+	answer_text(s, id, text ? status : 500, text ? text : "{}");
+}
+
+static void refuse(const struct supervisor *s, uint32_t id, uint32_t status, const char *why)
+{
+	answer(s, id, status, json_pack("{ss so}", "state", "refused", "answer", json_text(why)));
+}
+
+/* What the agent is told of its ask. */
+static json_t *told(const json_t *ask)
+{
+	static const char *const keys[] = {"id", "kind", "what", "state", "answer", "scope"};
+	json_t *j = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *v = json_object_get(ask, keys[i]);
+
+		if (v)
+			(void)json_object_set(j, keys[i], v);
+	}
+	return j;
+}
+
+static json_t *event_of(const json_t *ask)
+{
+	json_t *j = told(ask);
+
+	(void)json_object_set(j, "why", json_object_get(ask, "why"));
+	return j;
+}
+
+/* ---- what can be asked for ---- */
+
+static bool is_text(const char *s, size_t max)
+{
+	size_t n = strlen(s);
+	json_t *j = n && n <= max ? json_string(s) : NULL;
+
+	json_decref(j);
+	return j != NULL;
+}
+
+static bool is_line(const char *s, size_t max)
+{
+	for (const char *p = s; *p; p++)
+		if ((unsigned char)*p < CONTROL_MAX || *p == 0x7f)
+			return false;
+	return is_text(s, max);
+}
+
+/* Only what lacks a rule: a rule that denies, addresses, names of this machine and of metadata services
+ * have the last word. *ret is the canonical "host:port". */
+static const char *judge_host(const struct supervisor *s, const char *what, char **ret)
+{
+	const struct net_question q = {.target = what};
+	struct net_answer a = {0};
+	struct err ignored = {0};
+	const char *why = NULL;
+
+	if (strpbrk(what, "/*@ ") || net_check(&s->spec->net, &q, &a, &ignored) < 0)
+		return "not askable: name a host, or host:port, without a wildcard";
+	if (a.allow)
+		why = "a rule allows it already; try again";
+	else if (a.literal || !streq(a.reason, "no-rule"))
+		why = "not askable: a person can change this on the command line alone";
+	else
+		*ret = xasprintf("%s:%u", a.host, a.port);
+	net_answer_done(&a);
+	return why;
+}
+
+/* Its path below the workspace. Nothing becomes writable: the person changes the file, or does not. */
+static const char *judge_file(const struct supervisor *s, const char *what, char **ret)
+{
+	const char *base = s->spec->workspace;
+	size_t n = strlen(base);
+
+	if (strncmp(what, base, n) == 0 && what[n] == '/')
+		what += n + 1;
+	if (what[0] == '/' || strstr(what, ".."))
+		return "not askable: it is no file of the workspace";
+	*ret = xstrdup(what);
+	return NULL;
+}
+
+static const char *judge(const struct supervisor *s, const struct gw_ask *a, enum ask_kind kind,
+			 char **ret)
+{
+	if (kind == ASK_KIND_N)
+		return "not askable: kind is host, file or decide";
+	if (!is_text(a->why, ASK_WHY_MAX))
+		return kind == ASK_DECIDE ? "a question has 1 to 1024 bytes of text"
+					  : "say why you need it, in 1 to 1024 bytes of text";
+	if (kind != ASK_DECIDE && !is_line(a->what, ASK_WHAT_MAX))
+		return "name what you ask for, in 1 to 255 bytes";
+	if (a->choices.n > ASK_CHOICES_MAX)
+		return "there are too many choices";
+	for (size_t i = 0; i < a->choices.n; i++)
+		if (!is_line(a->choices.v[i], ASK_WHAT_MAX))
+			return "a choice has 1 to 255 bytes of text";
+	if (kind == ASK_HOST)
+		return judge_host(s, a->what, ret);
+	if (kind == ASK_FILE)
+		return judge_file(s, a->what, ret);
+	*ret = xstrdup("");
+	return NULL;
+}
+
+/* ---- putting in ---- */
+
+static uint32_t status_of(int r)
+{
+	return r == -EAGAIN ? 503 : r == -EDQUOT ? 429 : r == -EPERM ? 403 : 500;
+}
+
+static void put(struct supervisor *s, uint32_t id, const struct gw_ask *a)
+{
+	const struct gw_ask *q = a;
+	struct ask_wish w = {.kind = ask_kind_of(q->kind),
+			     .why = q->why,
+			     .choices = &q->choices,
+			     .now = (uint64_t)time(NULL)};
+	cleanup_free char *what = NULL;
+	const char *why = judge(s, q, w.kind, &what);
+	cleanup_json json_t *ask = NULL;
+	struct err err = {0};
+	int r;
+
+	if (why) {
+		refuse(s, id, 403, why);
+		return;
+	}
+	w.what = what;
+	r = asks_put(s->entry.dir, &w, &ask, &err);
+	if (r < 0) {
+		refuse(s, id, status_of(r), err.msg);
+		return;
+	}
+	if (json_integer_value(json_object_get(ask, "times")) == 1)
+		events_link_limited(s, "ask", event_of(ask));
+	answer(s, id, 200, told(ask));
+}
+
+/* ---- waiting ---- */
+
+static void arm(struct supervisor *s)
+{
+	uint64_t first = 0, now = now_ms();
+
+	for (size_t i = 0; i < SUP_ASKS_MAX; i++)
+		if (s->asks.v[i].id && (!first || s->asks.v[i].due_ms < first))
+			first = s->asks.v[i].due_ms;
+	if (first)
+		ev_timer_set(s->ev, &s->asks.timer, first > now ? first - now : 0);
+	else
+		ev_timer_stop(s->ev, &s->asks.timer);
+}
+
+/* Answers those that wait for something that is answered, or have waited long enough. */
+static void look(struct supervisor *s)
+{
+	cleanup_json json_t *asks = NULL;
+	uint64_t now = now_ms();
+	struct err err = {0};
+
+	if (asks_read(s->entry.dir, &asks, &err) < 0)
+		asks = json_array();
+	for (size_t i = 0; i < SUP_ASKS_MAX; i++) {
+		const char *id = s->asks.v[i].ask;
+		json_t *ask = s->asks.v[i].id ? asks_find(asks, id) : NULL;
+
+		if (!s->asks.v[i].id || (ask && ask_is_open(ask) && s->asks.v[i].due_ms > now))
+			continue;
+		if (ask && !ask_is_open(ask))
+			(void)asks_heard(s->entry.dir, id, &err);
+		if (ask)
+			answer(s, s->asks.v[i].id, 200, told(ask));
+		else
+			refuse(s, s->asks.v[i].id, 404, "there is no such ask");
+		s->asks.v[i].id = 0;
+	}
+	arm(s);
+}
+
+static void on_timer(struct ev *ev, struct ev_timer *t)
+{
+	look(ev_owner(t, struct supervisor, asks.timer));
+}
+
+void asks_link_look(struct supervisor *s)
+{
+	look(s);
+}
+
+void asks_link_end(struct supervisor *s)
+{
+	for (size_t i = 0; i < SUP_ASKS_MAX; i++)
+		s->asks.v[i].id = 0;
+	if (s->ev)
+		ev_timer_stop(s->ev, &s->asks.timer);
+}
+
+static void get(struct supervisor *s, uint32_t id, const struct gw_ask *a)
+{
+	uint64_t now = (uint64_t)time(NULL);
+	struct err ignored = {0};
+	size_t i = 0;
+
+	if (strlen(a->what) != ASK_ID_LEN) {
+		refuse(s, id, 404, "there is no such ask");
+		return;
+	}
+	while (i < SUP_ASKS_MAX && s->asks.v[i].id)
+		i++;
+	if (i == SUP_ASKS_MAX) {
+		refuse(s, id, 429, "too many wait already");
+		return;
+	}
+	if (a->wait_s)
+		(void)asks_wait(s->entry.dir, a->what, now + a->wait_s + 2, &ignored);
+	s->asks.timer.fn = on_timer;
+	s->asks.v[i].id = id;
+	s->asks.v[i].due_ms = now_ms() + (uint64_t)a->wait_s * 1000;
+	(void)snprintf(s->asks.v[i].ask, sizeof(s->asks.v[i].ask), "%s", a->what);
+	look(s);
+}
+
+static void refused_hosts(struct supervisor *s, uint32_t id, uint64_t since)
+{
+	cleanup_strv struct strv hosts = {0};
+	bool others = refused_since(&s->log.refused, since, &hosts);
+
+	answer(s, id, 200,
+	       json_pack("{sI so sb}", "now", (json_int_t)s->log.refused.now, "hosts",
+			 json_strv(&hosts), "others", others));
+}
+
+void asks_link_take(struct supervisor *s, const struct wire_msg *m)
+{
+	struct gw_ask a;
+
+	if (gw_get_ask(m, &a) < 0 || m->id == 0)
+		return;
+	if (a.verb == GW_ASK_PUT)
+		put(s, m->id, &a);
+	else if (a.verb == GW_ASK_GET)
+		get(s, m->id, &a);
+	else
+		refused_hosts(s, m->id, a.since);
+	strv_done(&a.choices);
+}
