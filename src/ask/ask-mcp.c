@@ -2,7 +2,7 @@
  * The same as tools of the Model Context Protocol: JSON-RPC, one message a line, on stdin and stdout.
  * Everything comes from the agent, and everything goes to it.
  */
-#include "ask/ask.h"
+#include "ask/ask-program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -199,3 +199,21 @@ has_waited() {
 		assert "error" in rows[3]
 	END
 }
+
+@test 'the hook behind a tool tells the agent what was refused meanwhile, once, and how to ask' {
+	local hook=${RALPH%/bin/ralph}/libexec/ralph/hook said
+
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo "mounts: [{path: $hook, target: /run/ralph/hook}]" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	begin_box
+	hooked() {
+		echo '{"session_id": "s1", "cwd": "/tmp", "tool_name": "Bash"}' |
+			"$RALPH" exec "$S" env RALPH_LOOP=1-1 RALPH_ASK=/run/ralph/ralph-ask XDG_RUNTIME_DIR= /run/ralph/hook post-tool-use
+	}
+	same "" "$(hooked)"
+	refused_body docs.example.test >/dev/null
+	said=$(hooked)
+	has "$said" 'the sandbox refused docs.example.test'
+	has "$said" '/run/ralph/ralph-ask host'
+	same "" "$(hooked)"
+}
