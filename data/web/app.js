@@ -526,6 +526,7 @@ const on_news = n => {
   if (n.topic === 'overview') {
     if (page === overview) overview.draw(n.data)
     else document.title = document.title.replace(/^\(\d+\) /, '').replace(/^/, n.data.needs.length ? `(${n.data.needs.length}) ` : '')
+    if (page === asks) load()
   } else if (page.topic && n.topic === page.topic(parts)) page.draw(n.data, parts)
   else if (n.topic.startsWith('log/')) add_log(n.topic, n.data)
   else if (n.topic === seen_events?.topic && n.cursor > seen_events.seq) load()

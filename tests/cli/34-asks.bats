@@ -144,6 +144,7 @@ open_ask() {
 	LOOP=$!
 	wait_until -t 60 open_ask >/dev/null
 	has "$(ralph answer)" 'SQLite or Postgres?'
+	same "0 ['SQLite', 'Postgres']" "$(ralph answer --json | get 'str(len(j["questions"])) + " " + str(j["asks"][0]["choices"])')"
 	# Longer than it may say nothing.
 	wait_until -t 30 has_waited 8
 	ralph ask allow "$(open_ask)" 'SQLite, one user'

@@ -11,6 +11,6 @@ await until('both tasks are done', async () => (await page.$$('section[aria-labe
 await until('the lines of the last iteration', async () => /write US-2/.test(await page.textContent('#log')))
 await until('the records', async () => (await page.$$('table.stack tbody tr')).length === 2)
 await until('what verified it', async () => /passed test -f US-2/.test(await page.textContent('#checks')))
-assert.match(await page.textContent('h1'), /done/)
+await until('the loop is done', async () => /done/.test(await page.textContent('h1')))
 assert.deepEqual(wrong, [])
 await browser.close()
