@@ -70,7 +70,14 @@ static void listeners(const struct wire_msg *m)
 static void spend(const struct wire_msg *m)
 {
 	struct gw_spend s;
+	struct gw_ask a;
 
+	if (gw_get_ask(m, &a) == 0) {
+		if (a.choices.n > GW_ASK_CHOICES_MAX || a.wait_s > GW_ASK_WAIT_MAX_S ||
+		    strlen(a.why) > GW_ASK_TEXT_MAX)
+			abort();
+		strv_done(&a.choices);
+	}
 	if (gw_get_spend(m, &s) == 0 && (s.input > GW_TOKENS_MAX || s.output > GW_TOKENS_MAX))
 		abort();
 }

@@ -200,14 +200,14 @@ const table = (names, rows, empty) => rows.length
 
 // What an agent asks for. Its words are marked as such: nobody has checked them.
 const ASKS = { host: ' asks for a host', file: ' asks for a change of a protected file', decide: ' asks you to decide' }
-const ask_card = (a, title) => {
-  const about = a.what || plain(a.why)
-  return el('li.card.need', null, title, a.what ? el('p.big', null, agent(a.what)) : null, el('p', null, el('span.soft', null, 'the agent says: '), agent(a.why)),
+const ask_card = (a, title, whole) => {
+  const about = a.what || plain(a.why), open = a.state === 'open'
+  return el(open ? 'li.card.need' : 'li.card', null, title, a.what ? el('p.big', null, agent(a.what)) : null, el('p', null, el('span.soft', null, 'the agent says: '), agent(a.why)),
     a.choices?.length ? el('ul', null, a.choices.map(c => el('li', null, agent(c)))) : null,
-    a.state === 'open' ? el('div.row.apart', null, el('div', null, buttons(a.acts, about, ['ask-deny'])),
-      el('div.row', null, buttons(a.acts, about, ['ask-answer', 'ask-once', 'ask-sandbox', 'ask-loop', 'ask-project'])))
+    open ? el('div.row.apart', null, el('div', null, buttons(a.acts, about, ['ask-deny'])),
+      el('div.row.right', null, whole ? buttons(a.acts, about, ['ask-answer', 'ask-once', 'ask-sandbox', 'ask-loop', 'ask-project']) : el('a.button', { href: `#/ask/${a.id}` }, 'Decide')))
       : el('p', null, tag(a.state), a.scope ? ` (${plain(a.scope)}) ` : ' ', agent(a.answer)),
-    el('p.soft', null, plain(a.sandbox), `, ${when(a.at_ms)}`, a.times > 1 ? `, asked ${a.times} times` : '', ' ', el('a', { href: `#/ask/${a.id}` }, 'only this')))
+    el('p.soft', null, plain(a.sandbox), `, ${when(a.at_ms)}`, a.times > 1 ? `, asked ${a.times} times` : ''))
 }
 
 const need_card = n => {
@@ -441,10 +441,10 @@ const asks = {
   path: p => p[1] ? `/api/ask/${p[1]}` : '/api/asks', also: 'overview',
   draw (d, p) {
     document.title = 'Asks \u2013 ralph'
-    const card = a => ask_card(a, el('h2', null, agent(a.project, 'bdi'), ASKS[a.kind] ?? ' asks'))
-    if (p[1]) return show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, 'Ask'), el('ul.grid', { role: 'list', class: 'grid bare' }, card(d)))
-    show(el('h1', null, 'Asks'), d.open.length ? el('ul.grid', { role: 'list', class: 'grid bare' }, d.open.map(card)) : el('p.soft', null, 'No agent asks for anything.'),
-      d.answered.length ? [el('h2', null, 'Answered'), el('ul.grid', { role: 'list', class: 'grid bare' }, d.answered.slice(-20).reverse().map(card))] : null)
+    const card = whole => a => ask_card(a, el('h2', null, agent(a.project, 'bdi'), ASKS[a.kind] ?? ' asks'), whole)
+    if (p[1]) return show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, 'Ask'), el('ul.grid', { role: 'list', class: 'grid bare' }, card(true)(d)))
+    show(el('h1', null, 'Asks'), d.open.length ? el('ul.grid', { role: 'list', class: 'grid bare' }, d.open.map(card(false))) : el('p.soft', null, 'No agent asks for anything.'),
+      d.answered.length ? [el('h2', null, 'Answered'), el('ul.grid', { role: 'list', class: 'grid bare' }, d.answered.slice(-20).reverse().map(card(true)))] : null)
   },
 }
 
@@ -524,6 +524,7 @@ const on_news = n => {
   if (n.topic === 'overview') {
     if (page === overview) overview.draw(n.data)
     else document.title = document.title.replace(/^\(\d+\) /, '').replace(/^/, n.data.needs.length ? `(${n.data.needs.length}) ` : '')
+    if (page === asks) load()
   } else if (page.topic && n.topic === page.topic(parts)) page.draw(n.data, parts)
   else if (n.topic.startsWith('log/')) add_log(n.topic, n.data)
   else if (n.topic === seen_events?.topic && n.cursor > seen_events.seq) load()

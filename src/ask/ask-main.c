@@ -1,4 +1,4 @@
-#include "ask/ask.h"
+#include "ask/ask-program.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * The same as tools of the Model Context Protocol: JSON-RPC, one message a line, on stdin and stdout.
  * Everything comes from the agent, and everything goes to it.
  */
-#include "ask/ask.h"
+#include "ask/ask-program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,9 +136,9 @@ static void reply(const char *line, size_t n)
 	struct jtext v[3];
 	bool known = true;
 
+	buf_init(&b, 4 * ASK_TEXT_MAX);
 	if (!jpick((struct jtext){line, n}, names, v, 3) || !v[0].p || v[0].n > 256)
 		return; /* a notification, or nothing that could be answered */
-	buf_init(&b, 4 * ASK_TEXT_MAX);
 	(void)buf_puts(&b, "{\"jsonrpc\":\"2.0\",\"id\":");
 	(void)buf_append(&b, v[0].p, v[0].n);
 	(void)buf_puts(&b, ",\"result\":");

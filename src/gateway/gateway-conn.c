@@ -8,7 +8,7 @@
 #include "flow/event.h"
 #include "flow/refuse.h"
 #include "gateway/question.h"
-#include "gateway/exchange/asks.h"
+#include "gateway/exchange/ask-route.h"
 #include "gateway/exchange/exchange.h"
 #include "gateway/exchange/inject.h"
 #include "gateway/exchange/pool.h"

@@ -99,24 +99,27 @@ static unsigned int percent_used(const char *transcript)
 	return 0;
 }
 
-static void put_context(unsigned int percent)
+static void put_context(unsigned int percent, struct buf *text)
 {
-	cleanup_buf struct buf text, out;
-
-	buf_init(&text, 2 * KiB);
-	buf_init(&out, 8 * KiB);
-	(void)buf_printf(&text, "ralph: %u %% of the context is used. ", percent);
+	(void)buf_printf(text, "ralph: %u %% of the context is used. ", percent);
 	(void)buf_puts(
-		&text,
+		text,
 		percent >= 90
 			? "Stop now: commit what works, note what is left in progress.txt, and end."
 		: percent >= 80 ? "Finish the step at hand, commit it, note what is left in "
 				  "progress.txt, and end."
 		: percent >= 70 ? "Begin nothing new; bring the step at hand to a commit."
 				: "Keep to the task at hand, and read only what it needs.");
+}
+
+static void say(const struct buf *text)
+{
+	cleanup_buf struct buf out;
+
+	buf_init(&out, 32 * KiB);
 	(void)buf_puts(&out, "{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\","
 			     "\"additionalContext\":");
-	(void)buf_put_quoted(&out, buf_str(&text));
+	(void)buf_put_quoted(&out, buf_str((struct buf *)(uintptr_t)text));
 	(void)buf_puts(&out, "}}\n");
 	(void)fd_write_all(STDOUT_FILENO, out.data, out.len);
 }
@@ -127,6 +130,9 @@ int hook_post_tool_use(const struct hook_input *in, int read_error)
 		"{\"continue\":false,\"stopReason\":\"ralph: the context is full; the next "
 		"iteration begins with a fresh one\"}\n";
 	unsigned int told, percent, mark = 0;
+	cleanup_buf struct buf text;
+
+	buf_init(&text, 8 * KiB);
 
 	if (read_error < 0)
 		hook_say("post-tool-use: what the agent sent is not understood, ignoring it");
@@ -141,8 +147,11 @@ int hook_post_tool_use(const struct hook_input *in, int read_error)
 	for (size_t i = 0; i < ARRAY_SIZE(marks) && !mark; i++)
 		if (percent >= marks[i])
 			mark = marks[i];
+	hook_put_refused(in->session, &text);
 	if (mark > told && session_set_level(in->session, mark) == 0)
-		put_context(percent);
+		put_context(percent, &text);
+	if (text.len)
+		say(&text);
 	return 0;
 }
 

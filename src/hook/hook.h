@@ -32,3 +32,9 @@ bool hook_in_loop(const char *cwd);
 enum { SESSION_OVER = 100 }; /* instead of a percentage: the iteration must end */
 unsigned int session_level(const char *session);
 int session_set_level(const char *session, unsigned int level);
+/* The number of the last refusal that the session was told of. */
+uint64_t session_refused(const char *session);
+int session_set_refused(const char *session, uint64_t number);
+
+/* hook-refused.c: adds what the sandbox refused since the session was last told, and how to ask for it. */
+void hook_put_refused(const char *session, struct buf *to);

@@ -39,38 +39,57 @@ static bool is_name(const char *session)
 	return true;
 }
 
-unsigned int session_level(const char *session)
+/* Without a directory nothing is reported, because the report would repeat every time: `none`. */
+static uint64_t read_number(const char *session, const char *suffix, uint64_t max, uint64_t none)
 {
-	cleanup_fd int dir = -1, fd = -1;
-	char text[16];
-	uint64_t level;
+	cleanup_free char *name = is_name(session) ? xasprintf("%s%s", session, suffix) : NULL;
+	cleanup_fd int dir = name ? open_dir() : -1, fd = -1;
+	char text[32];
+	uint64_t v;
 	ssize_t n;
 
-	if (!is_name(session))
-		return SESSION_OVER + 1;
-	dir = open_dir();
-	/* Without a directory nothing is reported, because the report would repeat every time. */
 	if (dir < 0)
-		return SESSION_OVER + 1;
-	fd = path_open_beneath(dir, session, O_RDONLY, 0);
+		return none;
+	fd = path_open_beneath(dir, name, O_RDONLY, 0);
 	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	return parse_uint(text, 0, SESSION_OVER, &level) < 0 ? 0 : (unsigned int)level;
+	return parse_uint(text, 0, max, &v) < 0 ? 0 : v;
 }
 
-int session_set_level(const char *session, unsigned int level)
+static int write_number(const char *session, const char *suffix, uint64_t v)
 {
+	cleanup_free char *name = is_name(session) ? xasprintf("%s%s", session, suffix) : NULL;
 	cleanup_fd int dir = -1;
-	char text[16];
+	char text[32];
 	int n;
 
-	if (!is_name(session))
+	if (!name)
 		return -EINVAL;
 	dir = open_dir();
 	if (dir < 0)
 		return -EACCES;
-	n = snprintf(text, sizeof(text), "%u", level);
-	return path_write_atomic(dir, session, text, (size_t)n, 0600, 0);
+	n = snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+	return path_write_atomic(dir, name, text, (size_t)n, 0600, 0);
+}
+
+unsigned int session_level(const char *session)
+{
+	return (unsigned int)read_number(session, "", SESSION_OVER, SESSION_OVER + 1);
+}
+
+int session_set_level(const char *session, unsigned int level)
+{
+	return write_number(session, "", level);
+}
+
+uint64_t session_refused(const char *session)
+{
+	return read_number(session, ".refused", INT64_MAX, INT64_MAX);
+}
+
+int session_set_refused(const char *session, uint64_t number)
+{
+	return write_number(session, ".refused", number);
 }

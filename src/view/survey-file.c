@@ -26,6 +26,7 @@ static void add_sandbox(struct survey *s, const json_t *j)
 	b->cpu = json_number_value(json_object_get(j, "cpu"));
 	b->memory = (uint64_t)log_number(j, "memory");
 	b->processes = (size_t)log_number(j, "processes");
+	b->asks = json_deep_copy(json_object_get(j, "asks"));
 	sandbox_log_open(&b->log, -1);
 	json_array_foreach (json_object_get(j, "events"), i, record)
 		sandbox_log_take(&b->log, record);

@@ -76,5 +76,5 @@ json_t *desk_ask(struct desk *d, const char *id, unsigned *status)
 		if (ask)
 			return desk_ask_row(b, ask);
 	}
-	return desk_error(status, 404, "there is no such ask");
+	return desk_error(status, 404, "there is no such ask; its sandbox may be gone");
 }

@@ -2,7 +2,7 @@
 # runs: root user
 # seconds: 60
 # What agents ask a person for: put in from inside, answered by commands of the host.
-# shellcheck disable=SC2016,SC2154 # text for shells inside; bats sets stderr
+# shellcheck disable=SC2016,SC2034,SC2154 # text for shells inside; LOOP is for ends(); bats sets stderr
 load helpers
 load sandbox
 load loop
@@ -144,6 +144,7 @@ open_ask() {
 	LOOP=$!
 	wait_until -t 60 open_ask >/dev/null
 	has "$(ralph answer)" 'SQLite or Postgres?'
+	same "0 ['SQLite', 'Postgres']" "$(ralph answer --json | get 'str(len(j["questions"])) + " " + str(j["asks"][0]["choices"])')"
 	# Longer than it may say nothing.
 	wait_until -t 30 has_waited 8
 	ralph ask allow "$(open_ask)" 'SQLite, one user'
@@ -198,4 +199,22 @@ has_waited() {
 		assert rows[2]["result"]["content"][0]["text"] == "allowed: read only", rows[2]
 		assert "error" in rows[3]
 	END
+}
+
+@test 'the hook behind a tool tells the agent what was refused meanwhile, once, and how to ask' {
+	local hook=${RALPH%/bin/ralph}/libexec/ralph/hook said
+
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo "mounts: [{path: $hook, target: /run/ralph/hook}]" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	begin_box
+	hooked() {
+		echo '{"session_id": "s1", "cwd": "/tmp", "tool_name": "Bash"}' |
+			"$RALPH" exec "$S" env RALPH_LOOP=1-1 RALPH_ASK=/run/ralph/ralph-ask XDG_RUNTIME_DIR= /run/ralph/hook post-tool-use
+	}
+	same "" "$(hooked)"
+	refused_body docs.example.test >/dev/null
+	said=$(hooked)
+	has "$said" 'the sandbox refused docs.example.test'
+	has "$said" '/run/ralph/ralph-ask host'
+	same "" "$(hooked)"
 }

@@ -19,7 +19,7 @@ def rows(path):
 
 def check_linked(programs):
     """The column of PROGRAMS, both ways."""
-    said = {os.path.basename(row[0].strip("`")): row[1] for row in rows(PROGRAMS) if re.fullmatch(r"`(?:libexec/ralph/\w+|ralph)`", row[0])}
+    said = {os.path.basename(row[0].strip("`")): row[1] for row in rows(PROGRAMS) if re.fullmatch(r"`(?:libexec/ralph/[\w-]+|ralph)`", row[0])}
     for name in sorted(said.keys() ^ programs.keys()):
         yield f"{PROGRAMS}: '{name}' is {'not installed' if name in said else 'installed and not in the table'}"
     for name in sorted(said.keys() & programs.keys()):

@@ -8,6 +8,7 @@ static const struct verb_args good = {
 	.sandbox = "agent-loop-x",
 	.host = "docs.example.org:443",
 	.quarantine = "0123abcd",
+	.ask = "89abcdef",
 	.text = "blue; rm -rf /",
 };
 
@@ -44,8 +45,9 @@ static void no_act_starts_an_agent_or_changes_a_setting(void **state)
 
 static void what_gives_an_agent_more_needs_the_highest_level(void **state)
 {
-	static const char *const more[] = {"allow-once", "allow-sandbox", "allow-project",
-					   "release", "resume"};
+	static const char *const more[] = {"allow-once",  "allow-sandbox", "allow-project",
+					   "release",	  "resume",	   "ask-once",
+					   "ask-sandbox", "ask-loop",	   "ask-project"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
 		assert_int_equal(verb_find(more[i])->level, LEVEL_GRANT);

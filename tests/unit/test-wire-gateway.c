@@ -295,8 +295,8 @@ static void a_policy_alone_arrives_as_it_was_sent_or_not_at_all(void **state)
 	(void)gw_config_free(c);
 }
 
-/* A command line of this version talks to supervisors that an earlier one started. */
-static void a_rule_travels_in_the_bytes_of_earlier_versions(void **state)
+/* Every field has its place: two programs of one version, and records, agree about them. */
+static void a_rule_travels_in_these_bytes(void **state)
 {
 	static const char bytes[] = "\1\0\0\0" /* allowlist */
 				    "\1\0\0\0" /* one rule */
@@ -306,7 +306,8 @@ static void a_rule_travels_in_the_bytes_of_earlier_versions(void **state)
 				    "\1\0\0\0\4\0\0\0GET\0"
 				    "\1\0\0\0\3\0\0\0/x\0"
 				    "\0\0\0\0" /* no git */
-				    "\1\0\0\0\2\0\0\0k";
+				    "\1\0\0\0\2\0\0\0k\0"
+				    "\0\0\0"; /* no end; the last byte is the string's */
 	cleanup_(net_policy_clear) struct net_policy p = {.tier = POLICY_ALLOWLIST};
 	struct net_rule *r = net_policy_add(&p, false, "a", NULL);
 	cleanup_buf struct buf b;
@@ -418,7 +419,7 @@ int main(void)
 		cmocka_unit_test(a_question_for_the_budget_is_within_bounds),
 		cmocka_unit_test(a_header_arrives_and_too_many_fields_are_refused),
 		cmocka_unit_test(a_policy_alone_arrives_as_it_was_sent_or_not_at_all),
-		cmocka_unit_test(a_rule_travels_in_the_bytes_of_earlier_versions),
+		cmocka_unit_test(a_rule_travels_in_these_bytes),
 		cmocka_unit_test(a_policy_of_an_unknown_tier_or_of_too_many_rules_is_refused),
 		cmocka_unit_test(a_health_report_arrives_whole),
 		cmocka_unit_test(listeners_beyond_one_message_are_all_handed_over),

@@ -2,6 +2,7 @@
 # runs: user
 # seconds: 90
 # The page of `ralph web` in a real browser: each test is a file *.mjs beside this one, driven by Playwright.
+# shellcheck disable=SC2016,SC2034 # text for shells inside; LOOP is for ends()
 load ../cli/helpers
 load ../cli/loop
 load ../lib/web
@@ -99,4 +100,26 @@ browse_hostile() {
 	ralph run -d -- true
 	web_start
 	browse streams
+}
+
+@test 'what an agent asks for while it works is allowed on the page, and the loop finishes' {
+	loop_workspace 1
+	cp agent.py honest.py
+	printf '%s\n' '#!/bin/sh' 'cat >/dev/null' '"$RALPH_ASK" host docs.example.test:80 "<b>the reference</b>" >told; echo "$?" >>told' \
+		'git add told; git commit -qm told' 'exec ./honest.py honest </dev/null' >asker.sh
+	chmod +x asker.sh honest.py
+	git add -A
+	git commit -qm asker
+	"$RALPH" build -- ./asker.sh >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 asked
+	web_start
+	browse asks "${RALPH_WEB_SHOTS:-}"
+	ends 0
+	same 'allowed
+0' "$(cat told)"
+}
+
+asked() {
+	[ "$(ralph ask ls --json)" != "[]" ]
 }

@@ -157,7 +157,7 @@ const struct command cmd_logs = {
 
 struct answer_args {
 	const char *task, *workspace;
-	bool note;
+	bool note, json;
 };
 
 #undef AT
@@ -170,6 +170,7 @@ static const struct opt answer_opts[] = {
 	{"workspace", 'C', OPT_STR, AT(workspace), "PATH", "of this workspace instead of the current directory",
 	 .complete = COMPLETE_LOOP},
 	{"note", 0, OPT_BOOL, AT(note), NULL, "tell the task's next agent TEXT, though none asks"},
+	{"json", 0, OPT_BOOL, AT(json), NULL, "without TEXT: print what is asked as JSON"},
 };
 /* clang-format on */
 
@@ -304,19 +305,19 @@ static int leave_note(struct cli *cli, const struct answer_args *args, int state
 	return r;
 }
 
-/* Asks are answered by commands of their own; here they are only shown. */
-static size_t show_asks(const char *workspace)
+/* What agents in this workspace ask for while they work; the caller's. */
+static json_t *asks_here(const char *workspace)
 {
 	cleanup_(places_done) struct places p = {0};
 	cleanup_strv struct strv names = {0};
 	cleanup_free char *here = NULL;
 	struct err ignored = {0};
-	size_t n = 0, k;
-	json_t *a;
+	json_t *rows = json_array(), *a;
+	size_t k;
 
 	if (places_find(&p, &ignored) < 0 || store_names(&p, &names, &ignored) < 0 ||
 	    path_real(workspace ? workspace : ".", &here, &ignored) < 0)
-		return 0;
+		return rows;
 	for (size_t i = 0; i < names.n; i++) {
 		cleanup_store struct store_entry e = STORE_ENTRY_INIT;
 		cleanup_free char *owner = store_owner(&p, names.v[i]);
@@ -329,16 +330,45 @@ static size_t show_asks(const char *workspace)
 		json_array_foreach (asks, k, a) {
 			if (!ask_is_open(a))
 				continue;
-			n++;
-			(void)printf("%s asks (%s): ", names.v[i], log_text(a, "kind"));
-			term_puts(stdout, log_text(a, "what"));
-			(void)fputs(log_text(a, "what")[0] ? ": " : "", stdout);
-			term_puts(stdout, log_text(a, "why"));
-			(void)printf("\n  answer with: ralph ask allow %s, or: ralph ask deny %s\n",
-				     log_text(a, "id"), log_text(a, "id"));
+			(void)json_object_set_new(a, "sandbox", json_string(names.v[i]));
+			(void)json_array_append(rows, a);
 		}
 	}
-	return n;
+	return rows;
+}
+
+/* Asks are answered by commands of their own; here they are only shown. */
+static void show_asks(const json_t *asks)
+{
+	json_t *a;
+	size_t i;
+
+	json_array_foreach (asks, i, a) {
+		(void)printf("%s asks (%s): ", log_text(a, "sandbox"), log_text(a, "kind"));
+		term_puts(stdout, log_text(a, "what"));
+		(void)fputs(log_text(a, "what")[0] ? ": " : "", stdout);
+		term_puts(stdout, log_text(a, "why"));
+		(void)printf("\n  answer with: ralph ask allow %s, or: ralph ask deny %s\n",
+			     log_text(a, "id"), log_text(a, "id"));
+	}
+}
+
+static int show_json(const json_t *state, const char *task, json_t *asks, struct err *err)
+{
+	cleanup_json json_t *j = json_pack("{s[] sO}", "questions", "asks", asks);
+	json_t *t;
+	const char *id;
+
+	json_object_foreach (json_object_get(state, "tasks"), id, t)
+		if (json_object_get(t, "question") && (!task || streq(task, id)))
+			(void)json_array_append_new(json_object_get(j, "questions"),
+						    json_pack("{so so}", "task", json_text(id),
+							      "question",
+							      json_text(log_text(t, "question"))));
+	if (json_show(j, stdout, JSON_INDENT(2)) < 0)
+		return err_set(err, EIO, "cannot print the result");
+	(void)putchar('\n');
+	return 0;
 }
 
 static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
@@ -347,7 +377,8 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 	cleanup_json json_t *state = NULL;
 	cleanup_loop_place struct loop_path at = LOOP_PLACE_INIT;
 	const char *task = NULL;
-	size_t n = 0, asked = 0;
+	cleanup_json json_t *asks = NULL;
+	size_t n = 0;
 	int r = find_place(args->workspace, &at, &cli->err);
 
 	if (r == 0)
@@ -357,9 +388,12 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (args->note)
 		return leave_note(cli, args, at.state, state, argc, argv);
 	if (argc == 0 && !args->task)
-		asked = show_asks(args->workspace);
+		asks = asks_here(args->workspace);
+	if (args->json && argc == 0)
+		return show_json(state, args->task, asks ? asks : (asks = json_array()), &cli->err);
+	show_asks(asks);
 	task = find_question(state, args->task, argc == 0, &n);
-	if (n == 0 && asked)
+	if (n == 0 && json_array_size(asks))
 		return 0;
 	if (n == 0)
 		return err_usage(&cli->err,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/exchange/asks.h"
+#include "gateway/exchange/ask-route.h"
 #include "gateway/exchange/inject.h"
 #include "gateway/exchange/phantom.h"
 #include "flow/refuse.h"

@@ -1,4 +1,4 @@
-#include "gateway/exchange/asks.h"
+#include "gateway/exchange/ask-route.h"
 
 #include <jansson.h>
 #include <stdio.h>
