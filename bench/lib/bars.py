@@ -53,6 +53,10 @@ BARS = {
     "request.sse": Bar("gateway", "lag of a server-sent event, p50", "nginx", "µs", "share", "<=", 0.9),
     "inspect.cpu": Bar("gateway", "CPU of an inspected request", "nginx", "µs", "share", "<=", 1),
     "inspect.p50": Bar("gateway", "what an inspected request takes longer, p50", "nginx", "µs", "share", "<=", 1),
+    "h2.cpu": Bar("gateway", "CPU of an injected request over HTTP/2", "nginx", "µs", "share", "<=", 1),
+    "h2.p50": Bar("gateway", "what an injected request over HTTP/2 takes longer, p50", "nginx", "µs", "share", "<=", 1),
+    "grpc.cpu": Bar("gateway", "CPU of an injected call of gRPC", "nginx", "µs", "share", "<=", 1),
+    "grpc.p50": Bar("gateway", "what an injected call of gRPC takes longer, p50", "nginx", "µs", "share", "<=", 1),
     "request.rate": Bar("gateway", "injected requests over 16 connections", "nginx", "/s", "rate"),
     "signed.cpu": Bar("gateway", "CPU of a request whose header is asked for each time", "nginx", "µs", "share", "<=", 1.1),
     "signed.p50": Bar("gateway", "what a request with a header asked for each time takes longer, p50",
@@ -74,6 +78,7 @@ BARS = {
     # Memory.
     "gateway.memory": Bar("gateway", "memory of the gateway, TLS in use, RSS", None, "MiB", "value", "<=", 10),
     "gateway.held": Bar("gateway", "memory of a held TLS connection, 1,000 held", "nginx", "KiB", "value", "<=", 25),
+    "gateway.stream": Bar("gateway", "memory of an open stream of gRPC, 1,000 over ten connections", "nginx", "KiB", "share", "<=", 1),
     "gateway.slow": Bar("gateway", SLOW + ", RSS", None, "MiB", "value", "<=", 12),
     "gateway.growth": Bar("gateway", SLOW + ", growth once their buffers are full", None, "MiB", "value", "<=", 0.5),
     "gateway.tunnels": Bar("gateway", SLOW + " of tunnels, growth", None, "MiB", "value", "<=", 0.5),

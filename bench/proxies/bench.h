@@ -18,7 +18,7 @@
 
 #define ORIGIN "8.1.1.1"
 #define PORT_RAW 9000 /* "P\n" brings "pong\n"; "B<n>\n" brings n bytes */
-#define PORT_TLS 443  /* HTTP/1.1: /small, /bulk<n>, /sse */
+#define PORT_TLS 443  /* HTTP/1.1: /small, /bulk<n>, /sse; as grpc.test HTTP/2: see h2.c */
 #define SSE_EVERY_US 1000
 #define CPU_CLIENT 0 /* of this program and the origin; the proxies have the other */
 #define ENDLESS "1099511627776"
@@ -33,6 +33,7 @@ struct way {
 	pid_t *pid;	     /* of the proxy; NULL: none */
 	const char *auth;    /* Proxy-Authorization; NULL: none */
 	const int *netns;    /* where the client's socket is made; NULL: here */
+	enum { WAY_HTTP1, WAY_H2, WAY_GRPC } speaks;
 };
 
 _Noreturn void die(const char *what, const char *why);
@@ -88,12 +89,24 @@ SSL *conn_tls(const struct way *w, SSL_CTX *ctx, int fd);
 void conn_connect_text(const struct way *w, char *text, size_t cap);
 void conn_request_text(const struct way *w, const char *what, char *text, size_t cap);
 bool conn_complete(bool tls, const char *in, size_t n); /* is it a whole answer? */
+void conn_send_bytes(const struct way *w, int fd, SSL *ssl, const char *p, size_t n);
 /* By blocking calls, up to a request sent. */
 void conn_open(const struct way *w, SSL_CTX *ctx, const char *what, struct held *h);
 void conn_close(struct held *h);
 bool conn_answer(const struct way *w, struct held *h); /* false: the other side had closed */
 /* A small request and its answer; false: the other side had closed. */
 bool conn_exchange(const struct way *w, struct held *h);
+
+/* h2.c */
+#define H2_OUT (16 * 1024)
+size_t h2_begin(char *out, bool client);
+/* ends: false for a request that is never complete, and so never answered, of gRPC. */
+size_t h2_ask(char *out, const struct way *w, uint32_t stream, bool ends);
+size_t h2_ping(char *out);
+bool h2_is_ponged(const char *in, size_t n);
+/* Reads the frames in `in`, leaves the last one that is not whole, and puts into `out` what is to be said: how many
+ * messages have ended, or -1 when something has failed. */
+int h2_read(char *in, size_t *n, bool server, char *out, size_t *n_out);
 
 struct result {
 	double seconds, ops, bytes;
@@ -123,6 +136,9 @@ void load_sse(const struct way *w, SSL_CTX *ctx, unsigned int events, struct res
 /* Connections that have had one answer and stay open. */
 void load_hold(const struct way *w, SSL_CTX *ctx, struct held *h, size_t n);
 void load_let_go(struct held *h, size_t n);
+/* As many streams of gRPC that nobody answers, over as many connections of the way. */
+void load_hold_streams(const struct way *w, SSL_CTX *ctx, struct held *h, size_t conns,
+		       unsigned int streams);
 /* n readers of an endless answer, each taking bytes_per_s, for so long; calls each() in between. */
 void load_slow(const struct way *w, SSL_CTX *ctx, size_t n, double bytes_per_s, double seconds,
 	       void (*each)(void *), void *arg);

@@ -52,11 +52,20 @@ int conn_dial(const struct way *w)
 	return fd;
 }
 
+static bool put_bytes(int fd, SSL *ssl, const char *p, size_t n)
+{
+	return (ssl ? SSL_write(ssl, p, (int)n) : send(fd, p, n, MSG_NOSIGNAL)) == (ssize_t)n;
+}
+
 static bool put(int fd, SSL *ssl, const char *text)
 {
-	ssize_t n = (ssize_t)strlen(text);
+	return put_bytes(fd, ssl, text, strlen(text));
+}
 
-	return (ssl ? SSL_write(ssl, text, (int)n) : send(fd, text, (size_t)n, MSG_NOSIGNAL)) == n;
+void conn_send_bytes(const struct way *w, int fd, SSL *ssl, const char *p, size_t n)
+{
+	if (!put_bytes(fd, ssl, p, n))
+		die(w->name, "a request was not taken");
 }
 
 void conn_send(const struct way *w, int fd, SSL *ssl, const char *text)
@@ -71,6 +80,8 @@ SSL *conn_tls(const struct way *w, SSL_CTX *ctx, int fd)
 
 	(void)SSL_set_tlsext_host_name(ssl, w->sni);
 	(void)SSL_set1_host(ssl, w->sni);
+	if (w->speaks)
+		(void)SSL_set_alpn_protos(ssl, (const unsigned char *)"\2h2", 3);
 	(void)SSL_set_fd(ssl, fd);
 	SSL_set_connect_state(ssl);
 	return ssl;
@@ -131,6 +142,8 @@ void conn_open(const struct way *w, SSL_CTX *ctx, const char *what, struct held 
 	*h = (struct held){.ssl = w->sni ? conn_tls(w, ctx, fd) : NULL, .fd = fd};
 	if (h->ssl && SSL_connect(h->ssl) != 1)
 		die(w->name, "the TLS handshake failed");
+	if (w->speaks)
+		return; /* load_hold_streams() goes on */
 	conn_request_text(w, what, text, sizeof(text));
 	conn_send(w, fd, h->ssl, text);
 }

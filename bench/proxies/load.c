@@ -26,6 +26,7 @@ struct client {
 	SSL *ssl;
 	enum phase phase;
 	uint64_t since;
+	uint32_t stream; /* the next one, of HTTP/2; 0: nothing was sent yet */
 	char in[2048];
 	size_t n_in;
 };
@@ -51,11 +52,27 @@ uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static void ask_h2(struct run *r, struct client *c)
+{
+	char out[1024];
+	size_t n = c->stream ? 0 : h2_begin(out, true);
+
+	c->stream = c->stream ? c->stream + 2 : 1;
+	n += h2_ask(out + n, r->l->way, c->stream, true);
+	c->since = now_ns();
+	conn_send_bytes(r->l->way, c->fd, c->ssl, out, n);
+	c->phase = WAITING;
+}
+
 static void ask(struct run *r, struct client *c)
 {
 	const struct way *w = r->l->way;
 	char text[512];
 
+	if (w->speaks) {
+		ask_h2(r, c);
+		return;
+	}
 	conn_request_text(w,
 			  r->l->kind == LOAD_BULK ? (w->sni ? "bulk" ENDLESS : "B" ENDLESS)
 			  : w->sni		  ? "small"
@@ -110,9 +127,34 @@ static ssize_t take(struct client *c, void *p, size_t n)
 	return r < 0 && errno == EAGAIN ? 0 : -1;
 }
 
+static void on_answer_h2(struct run *r, struct client *c)
+{
+	const struct way *w = r->l->way;
+	char out[H2_OUT];
+	size_t n_out;
+	ssize_t n = take(c, c->in + c->n_in, sizeof(c->in) - c->n_in);
+	int ended;
+
+	if (n < 0)
+		die(w->name, "closed instead of an answer");
+	c->n_in += (size_t)n;
+	ended = h2_read(c->in, &c->n_in, false, out, &n_out);
+	if (ended < 0)
+		die(w->name, "the stream failed");
+	if (n_out)
+		conn_send_bytes(w, c->fd, c->ssl, out, n_out);
+	if (ended)
+		one_done(r, c);
+}
+
 static void on_answer(struct run *r, struct client *c)
 {
 	ssize_t n;
+
+	if (r->l->way->speaks) {
+		on_answer_h2(r, c);
+		return;
+	}
 
 	if (r->l->kind == LOAD_BULK) {
 		for (int i = 0; i < 8; i++) {
@@ -304,6 +346,30 @@ void load_let_go(struct held *h, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		conn_close(&h[i]);
+}
+
+void load_hold_streams(const struct way *w, SSL_CTX *ctx, struct held *h, size_t conns,
+		       unsigned int streams)
+{
+	char out[1024], in[2048];
+
+	for (size_t i = 0; i < conns; i++) {
+		conn_open(w, ctx, NULL, &h[i]);
+		conn_send_bytes(w, h[i].fd, h[i].ssl, out, h2_begin(out, true));
+		for (unsigned int k = 0; k < streams; k++)
+			conn_send_bytes(w, h[i].fd, h[i].ssl, out,
+					h2_ask(out, w, 2 * k + 1, false));
+		conn_send_bytes(w, h[i].fd, h[i].ssl, out, h2_ping(out));
+		/* Its answer comes when all of them were read. */
+		for (size_t n = 0; !h2_is_ponged(in, n);) {
+			int r = SSL_read(h[i].ssl, in + n, (int)(sizeof(in) - n));
+
+			if (r <= 0)
+				die(w->name, "no answer");
+			n += (size_t)r;
+		}
+	}
+	(void)usleep(300000);
 }
 
 void load_slow(const struct way *w, SSL_CTX *ctx, size_t n, double bytes_per_s, double seconds,

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define HELD 1000
+#define STREAM_CONNS 10
+#define STREAMS 100
 #define SLOW_READERS 5
 #define SLOW_BYTES_PER_S 1e6
 #define SSE_EVENTS 400
@@ -29,7 +31,18 @@
 #define CROWD_SECONDS 0.4
 #define FILES_KEPT 2200 /* by the gateway, for what is no connection */
 
-enum scene_id { BULK, TUNNELS, REQUESTS, LATENCY, SSE, SCENES };
+enum scene_id {
+	BULK,
+	TUNNELS,
+	REQUESTS,
+	LATENCY,
+	SSE,
+	H2_REQUESTS,
+	H2_LATENCY,
+	GRPC_REQUESTS,
+	GRPC_LATENCY,
+	SCENES
+};
 
 struct scene {
 	const char *name;
@@ -43,26 +56,32 @@ static struct others others;
 
 /* clang-format off */
 static const struct way
-	raw_direct   = {"direct",               ORIGIN,       PORT_RAW, NULL,           NULL,       NULL, NULL, NULL},
-	raw_connect  = {"gateway, CONNECT",     "127.0.0.1",  3128, "up.test:9000",     NULL,       &gateway, NULL, NULL},
-	raw_standin  = {"gateway, transparent", "198.18.0.5", PORT_RAW, NULL,           NULL,       &gateway, NULL, NULL},
-	raw_haproxy  = {"haproxy",              "127.0.0.1",  4001, NULL,               NULL,       &others.haproxy, NULL, NULL},
-	raw_splice   = {"haproxy, splice-auto", "127.0.0.1",  4002, NULL,               NULL,       &others.haproxy, NULL, NULL},
-	raw_squid    = {"squid, CONNECT",       "127.0.0.1",  4003, "up.test:9000",     NULL,       &others.squid, NULL, NULL},
-	raw_tiny     = {"tinyproxy, CONNECT",   "127.0.0.1",  4004, "up.test:9000",     NULL,       &others.tinyproxy, NULL, NULL},
-	tls_direct   = {"direct",               ORIGIN,       PORT_TLS, NULL,           "api.test", NULL, NULL, NULL},
-	tls_inspect  = {"gateway, inspecting",  "127.0.0.1",  3128, "api.test:443",     "api.test", &gateway, NULL, NULL},
-	tls_inject   = {"gateway, injecting",   "127.0.0.1",  3128, "token.test:443",   "token.test", &gateway, NULL, NULL},
-	tls_sign     = {"gateway, asking each", "127.0.0.1",  3128, "signed.test:443",  "signed.test", &gateway, NULL, NULL},
-	tls_nginx    = {"nginx",                "127.0.0.1",  4443, NULL,               "api.test", &others.nginx, NULL, NULL},
-	tls_haproxy  = {"haproxy",              "127.0.0.1",  4444, NULL,               "api.test", &others.haproxy, NULL, NULL};
+	raw_direct   = {"direct",               ORIGIN,       PORT_RAW, NULL,           NULL,       NULL, NULL, NULL, WAY_HTTP1},
+	raw_connect  = {"gateway, CONNECT",     "127.0.0.1",  3128, "up.test:9000",     NULL,       &gateway, NULL, NULL, WAY_HTTP1},
+	raw_standin  = {"gateway, transparent", "198.18.0.5", PORT_RAW, NULL,           NULL,       &gateway, NULL, NULL, WAY_HTTP1},
+	raw_haproxy  = {"haproxy",              "127.0.0.1",  4001, NULL,               NULL,       &others.haproxy, NULL, NULL, WAY_HTTP1},
+	raw_splice   = {"haproxy, splice-auto", "127.0.0.1",  4002, NULL,               NULL,       &others.haproxy, NULL, NULL, WAY_HTTP1},
+	raw_squid    = {"squid, CONNECT",       "127.0.0.1",  4003, "up.test:9000",     NULL,       &others.squid, NULL, NULL, WAY_HTTP1},
+	raw_tiny     = {"tinyproxy, CONNECT",   "127.0.0.1",  4004, "up.test:9000",     NULL,       &others.tinyproxy, NULL, NULL, WAY_HTTP1},
+	tls_direct   = {"direct",               ORIGIN,       PORT_TLS, NULL,           "api.test", NULL, NULL, NULL, WAY_HTTP1},
+	tls_inspect  = {"gateway, inspecting",  "127.0.0.1",  3128, "api.test:443",     "api.test", &gateway, NULL, NULL, WAY_HTTP1},
+	tls_inject   = {"gateway, injecting",   "127.0.0.1",  3128, "token.test:443",   "token.test", &gateway, NULL, NULL, WAY_HTTP1},
+	tls_sign     = {"gateway, asking each", "127.0.0.1",  3128, "signed.test:443",  "signed.test", &gateway, NULL, NULL, WAY_HTTP1},
+	tls_nginx    = {"nginx",                "127.0.0.1",  4443, NULL,               "api.test", &others.nginx, NULL, NULL, WAY_HTTP1},
+	tls_haproxy  = {"haproxy",              "127.0.0.1",  4444, NULL,               "api.test", &others.haproxy, NULL, NULL, WAY_HTTP1},
+	h2_direct    = {"direct",               ORIGIN,       PORT_TLS, NULL,           "grpc.test", NULL, NULL, NULL, WAY_H2},
+	h2_inject    = {"gateway, injecting",   "127.0.0.1",  3128, "token.test:443",   "token.test", &gateway, NULL, NULL, WAY_H2},
+	h2_nginx     = {"nginx",                "127.0.0.1",  4445, NULL,               "api.test", &others.nginx, NULL, NULL, WAY_H2},
+	grpc_direct  = {"direct",               ORIGIN,       PORT_TLS, NULL,           "grpc.test", NULL, NULL, NULL, WAY_GRPC},
+	grpc_inject  = {"gateway, injecting",   "127.0.0.1",  3128, "grpc.test:443",    "grpc.test", &gateway, NULL, NULL, WAY_GRPC},
+	grpc_nginx   = {"nginx",                "127.0.0.1",  4446, NULL,               "api.test", &others.nginx, NULL, NULL, WAY_GRPC};
 
 /* As a command in the sandbox has it, and the proxy alone, without what carries bytes to it. */
 static struct way
-	raw_srt        = {"srt",              "127.0.0.1", 0, "up.test:9000", NULL, &others.srt.pid, others.srt.auth, &others.srt.netns},
-	raw_srt_host   = {"srt, proxy alone", "127.0.0.1", 0, "up.test:9000", NULL, &others.srt.pid, others.srt.auth, NULL},
-	raw_codex      = {"codex",            "127.0.0.1", 0, "up.test:9000", NULL, &others.codex.pid, NULL, &others.codex.netns},
-	raw_codex_host = {"codex, proxy alone", "127.0.0.1", 0, "up.test:9000", NULL, &others.codex.pid, NULL, NULL};
+	raw_srt        = {"srt",              "127.0.0.1", 0, "up.test:9000", NULL, &others.srt.pid, others.srt.auth, &others.srt.netns, WAY_HTTP1},
+	raw_srt_host   = {"srt, proxy alone", "127.0.0.1", 0, "up.test:9000", NULL, &others.srt.pid, others.srt.auth, NULL, WAY_HTTP1},
+	raw_codex      = {"codex",            "127.0.0.1", 0, "up.test:9000", NULL, &others.codex.pid, NULL, &others.codex.netns, WAY_HTTP1},
+	raw_codex_host = {"codex, proxy alone", "127.0.0.1", 0, "up.test:9000", NULL, &others.codex.pid, NULL, NULL, WAY_HTTP1};
 
 static const struct scene scenes[] = {
 	[BULK] = {"bulk", 1, true, {&raw_direct, &raw_connect, &raw_haproxy, &raw_splice, &raw_squid, &raw_tiny,
@@ -72,6 +91,10 @@ static const struct scene scenes[] = {
 	[REQUESTS] = {"requests", 1, true, {&tls_direct, &tls_inspect, &tls_inject, &tls_sign, &tls_nginx}},
 	[LATENCY] = {"latency", 4, false, {&tls_direct, &tls_inspect, &tls_inject, &tls_sign, &tls_nginx}},
 	[SSE] = {"sse", 4, false, {&tls_direct, &tls_inspect, &tls_inject, &tls_sign, &tls_nginx}},
+	[H2_REQUESTS] = {"h2 requests", 1, true, {&h2_direct, &h2_inject, &h2_nginx}},
+	[H2_LATENCY] = {"h2 latency", 4, false, {&h2_direct, &h2_inject, &h2_nginx}},
+	[GRPC_REQUESTS] = {"grpc requests", 1, true, {&grpc_direct, &grpc_inject, &grpc_nginx}},
+	[GRPC_LATENCY] = {"grpc latency", 4, false, {&grpc_direct, &grpc_inject, &grpc_nginx}},
 };
 static const struct way *const crowded[] = {&tls_inject, &tls_nginx, &tls_haproxy};
 /* clang-format on */
@@ -118,10 +141,14 @@ static void measure(enum scene_id id, const struct way *w, double scale, SSL_CTX
 		l.conns = TUNNEL_CONNS;
 		break;
 	case REQUESTS:
+	case H2_REQUESTS:
+	case GRPC_REQUESTS:
 		l.kind = LOAD_REQUESTS;
 		l.conns = REQUEST_CONNS;
 		break;
 	case LATENCY:
+	case H2_LATENCY:
+	case GRPC_LATENCY:
 		l.kind = LOAD_REQUESTS;
 		l.conns = 1;
 		break;
@@ -232,6 +259,19 @@ static double held_kb(const struct way *w, SSL_CTX *ctx)
 	return (after - before) / HELD;
 }
 
+/* What streams that wait for an answer cost the proxy, each. */
+static double stream_kb(const struct way *w, SSL_CTX *ctx)
+{
+	static struct held held[STREAM_CONNS];
+	double rss, before, after;
+
+	proc_memory(*w->pid, &rss, &before);
+	load_hold_streams(w, ctx, held, STREAM_CONNS, STREAMS);
+	proc_memory(*w->pid, &rss, &after);
+	load_let_go(held, STREAM_CONNS);
+	return (after - before) / (STREAM_CONNS * STREAMS);
+}
+
 static void memory(double scale)
 {
 	struct held one;
@@ -260,6 +300,12 @@ static void memory(double scale)
 	slow = (struct slow){0};
 	load_slow(&raw_connect, ctx, SLOW_READERS, SLOW_BYTES_PER_S, 2 * scale, look, &slow);
 	emit_value("slow_tunnel_growth_kb", slow.most_kb - slow.first_kb);
+	world_end_gateway(gateway);
+	gateway = world_gateway(NULL, NULL, NULL);
+	SSL_CTX_free(ctx);
+	ctx = world_client_ctx();
+	emit_value("stream_kb", stream_kb(&grpc_inject, ctx));
+	emit_value("nginx_stream_kb", stream_kb(&grpc_nginx, ctx));
 	SSL_CTX_free(ctx);
 }
 

@@ -25,7 +25,7 @@ struct peer {
 	int fd;
 	SSL *ssl;
 	bool ready; /* the handshake is over */
-	bool sse;
+	bool sse, h2;
 	char in[4096];
 	size_t n_in;
 	uint64_t bulk; /* bytes still to be sent */
@@ -151,6 +151,34 @@ static void answer(struct peer *p)
 	}
 }
 
+static void serve_h2(struct peer *p)
+{
+	char out[H2_OUT];
+	size_t n;
+	ssize_t r;
+
+	while ((r = get(p)) > 0) {
+		if (h2_read(p->in, &p->n_in, true, out, &n) < 0)
+			n = 0; /* one stream is over: its proxy was ended */
+		if (n && put(p, out, n) != (ssize_t)n)
+			die("origin", "an answer was not taken");
+	}
+	if (r < 0)
+		end(p);
+}
+
+static void begin_h2(struct peer *p)
+{
+	const unsigned char *name;
+	unsigned int n;
+	char out[64];
+
+	SSL_get0_alpn_selected(p->ssl, &name, &n);
+	p->h2 = n == 2;
+	if (p->h2)
+		(void)put(p, out, h2_begin(out, false));
+}
+
 static void serve(struct peer *p)
 {
 	const char *mark = o.ctx ? "\r\n\r\n" : "\n";
@@ -166,6 +194,11 @@ static void serve(struct peer *p)
 			return;
 		}
 		p->ready = true;
+		begin_h2(p);
+	}
+	if (p->h2) {
+		serve_h2(p);
+		return;
 	}
 	if (p->bulk && !send_bulk(p))
 		return;

@@ -37,7 +37,7 @@ static struct {
 } w;
 
 static const char hosts[] =
-	"127.0.0.1 localhost\n" ORIGIN " up.test api.test token.test signed.test\n";
+	"127.0.0.1 localhost\n" ORIGIN " up.test api.test token.test signed.test grpc.test\n";
 
 static _Noreturn void leave_out(const char *what)
 {
@@ -241,13 +241,27 @@ static int choose(SSL *ssl, int *alert, void *arg)
 	return SSL_TLSEXT_ERR_OK;
 }
 
+static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *n, const unsigned char *in,
+		     unsigned int n_in, void *arg)
+{
+	static const unsigned char h2[] = "\2h2";
+	unsigned char *chosen = NULL;
+
+	if (SSL_select_next_proto(&chosen, n, h2, 3, in, n_in) != OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_NOACK;
+	*out = chosen;
+	return SSL_TLSEXT_ERR_OK;
+}
+
 SSL_CTX *world_server_ctx(void)
 {
-	static struct by_name others[] = {{"token.test", NULL}, {"signed.test", NULL}, {0}};
+	static struct by_name others[] = {
+		{"token.test", NULL}, {"signed.test", NULL}, {"grpc.test", NULL}, {0}};
 	SSL_CTX *ctx = leaf_ctx("api.test");
 
 	for (struct by_name *b = others; b->name; b++)
 		b->ctx = leaf_ctx(b->name);
+	SSL_CTX_set_alpn_select_cb(others[2].ctx, choose_h2, NULL);
 	(void)SSL_CTX_set_tlsext_servername_callback(ctx, choose);
 	(void)SSL_CTX_set_tlsext_servername_arg(ctx, others);
 	return ctx;
@@ -320,6 +334,7 @@ static void send_config(int sock)
 	add_rule(&c->policy, "up.test:9000", NULL, NULL);
 	add_rule(&c->policy, "api.test", "GET POST", NULL);
 	add_rule(&c->policy, "token.test", "GET POST", "token");
+	add_rule(&c->policy, "grpc.test", "GET POST", "token");
 	add_rule(&c->policy, "signed.test", "GET POST", "signature");
 	buf_init(&b, WIRE_BODY_MAX);
 	gw_put_config(&b, c);

@@ -267,8 +267,8 @@ EOF
 	server 9001 tls
 	settings '{network: {rules: [{host: "allowed.test:9001", paths: [/]}]}}'
 	H2_ENV=()
-	out=$(raw 'flood of PING' 'flood of SETTINGS' 'flood of WINDOW_UPDATE' 'flood of PRIORITY' 'flood of empty DATA' 'flood of CONTINUATION' 'rapid reset')
-	same 7 "$(grep -c -E 'goaway 11|closed' <<<"$out")"
+	out=$(raw 'flood of PING' 'flood of SETTINGS' 'flood of WINDOW_UPDATE' 'flood of PRIORITY' 'flood of empty DATA' 'flood of CONTINUATION' 'flood of DATA that is padding' 'rapid reset')
+	same 8 "$(grep -c -E 'goaway 11|closed' <<<"$out")"
 	event 'too many control frames of HTTP/2'
 	event 'resets too many streams'
 	same 'hello over h2' "$(h2 https://allowed.test:9001/x)"
@@ -319,6 +319,43 @@ EOF
 	[ "$kib" -lt 260000 ] || fail "the gateway has $kib KiB"
 	exec 9>&-
 	wait "$slow"
+}
+
+@test 'a request that is taken back at any point leaves nothing to the next one on the same connection to the server' {
+	settings '{network: {rules: [{host: "allowed.test:8080", paths: [/]}]}}'
+	cp "$NETBED/../attack/h2raw.py" "$WS"
+	cat >"$WS/back.py" <<'EOF'
+import os
+os.environ.update(H2_TLS="0", H2_PORT="8080")
+from h2raw import *
+body = b"GET /smuggled HTTP/1.1\r\nhost: allowed.test:8080\r\n\r\n"
+for n in range(0, len(body) + 1, 3):
+    for length in (None, len(body), len(body) + 40):
+        s = connect()
+        s.settimeout(20)
+        fields = b"" if length is None else literal("content-length", str(length))
+        s.sendall(PREFACE + frame(SETTINGS) + request(fields, method="POST", flags=END_HEADERS) + (frame(DATA, 0, 1, body[:n]) if n else b"") +
+                  frame(RST, 0, 1, b"\0\0\0\x08"))
+        s.sendall(get(stream=3, path="/next"))
+        print(outcome(s))
+        s.close()
+EOF
+	out=$(box /usr/bin/python3 back.py)
+	same 'status 200' "$(sort -u <<<"$out")"
+	lacks "$(cat "$BED/requests.log")" smuggled
+	same "$(wc -l <<<"$out")" "$(grep -c '^8080 GET /next' "$BED/requests.log")"
+	same '' "$(grep -v -E '^8080 (GET /next|POST /x|PRI )' "$BED/requests.log")"
+}
+
+@test 'a secret in a field or a trailer is found in every spelling, and its lengths stay' {
+	server 9001 tls
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}], network: {rules: [{host: "allowed.test:9001", credential: a}]}}'
+	out=$(h2 -i https://allowed.test:9001/spelled)
+	for spelled in "$A" "$(printf %s "$A" | base64 -w 0)" "$(printf %s "$A" | od -An -tx1 | tr -d ' \n')" "${A//-/%2D}"; do
+		lacks "$out" "$spelled"
+	done
+	# Four fields, four trailers, and a line of the body for each.
+	same 12 "$(grep -c '\*\*\*\*\*\*\*\*' <<<"$out")"
 }
 
 @test 'every beginning of the secret is answered as any other text over HTTP/2: the lengths of frames, their order, bytes' {

@@ -151,6 +151,8 @@ CASES = {
     "huffman with EOS": frame(HEADERS, 5, 1, b"\x00\x84\xff\xff\xff\xff\x01a"),
     "table size above ours": frame(HEADERS, 5, 1, b"\x3f\xff\xff\x7f" + pseudo()),
     "table size behind a field": frame(HEADERS, 5, 1, pseudo() + b"\x20"),
+    "a thousand times the same long field": frame(HEADERS, END_STREAM, 1, pseudo() + b"\x40\x01a\x7f" + varint(4000 - 127) + b"x" * 4000) +
+                                            frame(CONTINUATION, END_HEADERS, 1, b"\xbe" * 1000) + get(stream=3),
     "string beyond the block": frame(HEADERS, 5, 1, b"\x00\x7f\xff\x01a"),
     # Floods.
     "flood of PING": frame(PING, 0, 0, b"\0" * 8) * many,
@@ -158,6 +160,7 @@ CASES = {
     "flood of WINDOW_UPDATE": frame(WINDOW, 0, 0, b"\0\0\0\1") * many,
     "flood of PRIORITY": frame(PRIORITY, 0, 1, b"\0\0\0\0\x10") * many,
     "flood of empty DATA": get(method="POST", flags=END_HEADERS) + frame(DATA, 0, 1) * many,
+    "flood of DATA that is padding": get(method="POST", flags=END_HEADERS) + frame(DATA, PADDED, 1, b"\x03\0\0\0") * many,
     "flood of CONTINUATION": frame(HEADERS, 1, 1, pseudo()) + frame(CONTINUATION, 0, 1) * many,
     "rapid reset": b"".join(get(stream=2 * i + 1) + frame(RST, 0, 2 * i + 1, b"\0\0\0\x08") for i in range(3000)),
     "200 streams": b"".join(get(stream=2 * i + 1, path="/wait") for i in range(200)),
@@ -223,5 +226,6 @@ def run(name):
         s.close()
 
 
-for case in sys.argv[1:] or CASES:
-    print(f"{case}: {run(case)}", flush=True)
+if __name__ == "__main__":
+    for case in sys.argv[1:] or CASES:
+        print(f"{case}: {run(case)}", flush=True)

@@ -8,10 +8,12 @@ Written there, as a line each:
     h2-conns.log      the number of the connection, per request: NUMBER PATH
     h2-ready-PORT     when it listens
 Paths: /echo sends the body back as it comes, with the trailer x-sum; /secret shows the request's authorization in head,
-body and trailer; /early answers before the body; /cut resets in the middle of its answer; /slow sends a line now and
+body and trailer; /spelled the same in
+several spellings; /early answers before the body; /cut resets in the middle of its answer; /slow sends a line now and
 one when the body ends; /big/N sends N bytes; /wait never answers; anything else says hello.
 """
 import asyncio
+import base64
 import ssl
 import sys
 
@@ -111,6 +113,12 @@ class Server(asyncio.Protocol):
             secret = head.get("authorization", "-")
             self.c.send_headers(i, ok + [("x-shown", secret)])
             self.send(i, f"you sent {secret} so\n".encode(), [("x-shown-last", secret)])
+        elif path == "/spelled":
+            secret = head.get("authorization", "-").removeprefix("Bearer ").encode()
+            spelled = [secret.decode(), base64.b64encode(secret).decode(), secret.hex(), secret.decode().replace("-", "%2D")]
+            fields = [(f"x-spelled-{n}", s) for n, s in enumerate(spelled)]
+            self.c.send_headers(i, ok + fields)
+            self.send(i, "\n".join(spelled + [""]).encode(), [(k + "-last", v) for k, v in fields])
         elif path == "/cut":
             self.c.send_headers(i, ok + [("content-length", "100")])
             self.c.send_data(i, b"half")

@@ -133,6 +133,7 @@ void conn_start_h2(struct conn *c)
 {
 	struct client *own = xcalloc(1, sizeof(*own));
 
+	conn_drop_upstream(c); /* of a request that came before the preface */
 	own->c = c;
 	own->h2.https = c->terminated;
 	c->h2 = &own->h2;

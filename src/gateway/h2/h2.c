@@ -115,6 +115,9 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *user)
 	bool last = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
 	int r = 0;
 
+	/* Padding is no content. */
+	if (f->hd.type == NGHTTP2_DATA && !last && f->hd.length && f->data.padlen == f->hd.length)
+		(void)on_begin_frame(ng, &(nghttp2_frame_hd){.type = NGHTTP2_DATA}, h);
 	h->settled |= f->hd.type == NGHTTP2_SETTINGS;
 	h->leaving |= f->hd.type == NGHTTP2_GOAWAY;
 	if (st && f->hd.type == NGHTTP2_HEADERS && st->head && !st->bad)
