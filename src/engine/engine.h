@@ -90,6 +90,10 @@ void engine_image_programs(const char *wish, struct strv *ret);
 /* Usable here? No side effects; the error says what to do, exit code 125. */
 int engine_probe(const char *name, struct err *err);
 
+/* Prepares an engine that has to be, with the memory that a sandbox may have; say: each step. */
+int engine_prepare(const char *name, uint64_t memory, void (*say)(const char *text),
+		   struct err *err);
+
 int engine_new(const char *name, struct engine **ret, struct err *err);
 void engine_free(struct engine *e);
 DEFINE_FREEP(struct engine, engine_free)

@@ -34,6 +34,7 @@ void prestart_supervisor_env(struct strv *env)
 		"CONTAINERS_CONF",
 		"CONTAINERS_STORAGE_CONF",
 		"XDG_DATA_HOME",
+		"XDG_CACHE_HOME", /* the machines of engine vm */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
