@@ -180,13 +180,14 @@ static int read_channel(struct mux *m, struct mux_channel *c)
 	ssize_t n = c->socket ? recv(c->fd, piece, room, MSG_DONTWAIT) : read(c->fd, piece, room);
 	cleanup_buf struct buf b;
 
+	buf_init(&b, sizeof(piece) + 64);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		c->ways &= ~(unsigned)MUX_READS;
+		/* A terminal whose other side is gone takes nothing either. */
+		c->ways &= c->which == MUX_TTY ? 0 : ~(unsigned)MUX_READS;
 		return send_numbers(m, WIRE_FAR_SHUT, c, 0);
 	}
-	buf_init(&b, sizeof(piece) + 64);
 	c->credit -= (uint32_t)n;
 	wire_put_u32(&b, c->which);
 	wire_put_bytes(&b, piece, (size_t)n);
@@ -316,6 +317,8 @@ static int take_frame(struct mux *m)
 	uint32_t head[4];
 	int r;
 
+	wire_msg_init(&msg);
+	buf_init(&program, REMOTE_PROGRAM_MAX);
 	if (m->in.len < HEAD)
 		return 0;
 	memcpy(head, m->in.data, HEAD);
@@ -323,8 +326,6 @@ static int take_frame(struct mux *m)
 		return -EPROTO;
 	if (m->in.len < HEAD + head[2] + head[3])
 		return 0;
-	wire_msg_init(&msg);
-	buf_init(&program, REMOTE_PROGRAM_MAX);
 	msg.type = (enum wire_type)head[0];
 	msg.id = head[1];
 	(void)buf_append(&msg.body, m->in.data + HEAD, head[2]);

@@ -27,9 +27,9 @@ ENGINE=${RALPH_TEST_ENGINE:-native}
 # an unprivileged user go through those that differ without root.
 engine_rows() {
 	if [ "$1" -eq 0 ]; then
-		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman
+		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman user:vm:emulated
 	else
-		echo user:native user:podman user:sbx user:docker-sandbox
+		echo user:native user:podman user:sbx user:docker-sandbox user:vm:emulated
 	fi
 }
 
@@ -45,6 +45,29 @@ native_lacks() {
 }
 native_env() {
 	echo RALPH_ENGINE=native
+}
+
+# ---- a machine of QEMU's, which is emulated: what is slow in it has the word fast ----
+vm:emulated_start() {
+	need qemu-system-x86_64 apt-get dpkg-deb
+	mkdir "$ENGINE_DIR/cache" "$ENGINE_DIR/home"
+	# The kernel is fetched once; the machine that is kept belongs to this ralph.
+	if [ -d "${RALPH_TEST_CACHE:-/nonexistent}/vm" ]; then
+		mkdir -p "$ENGINE_DIR/cache/ralph"
+		cp -r "$RALPH_TEST_CACHE/vm" "$ENGINE_DIR/cache/ralph/vm"
+	fi
+	HOME=$ENGINE_DIR/home XDG_CACHE_HOME=$ENGINE_DIR/cache "$RALPH" engine setup vm:emulated >"$ENGINE_DIR/setup" 2>&1 ||
+		fail "$(cat "$ENGINE_DIR/setup")"
+}
+vm:emulated_end() {
+	:
+}
+vm:emulated_lacks() {
+	echo fast
+}
+vm:emulated_env() {
+	echo RALPH_ENGINE=vm:emulated
+	echo "XDG_CACHE_HOME=$ENGINE_DIR/cache"
 }
 
 # ---- docker: a daemon of the test's own ----
