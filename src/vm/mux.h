@@ -31,7 +31,7 @@
  */
 #define MUX_CREDIT (64 * KiB)
 #define MUX_CHANNELS_MAX 2048
-#define MUX_HELD_MAX 1024	 /* ends of commands that wait for their output */
+#define MUX_HELD_MAX 1024	  /* ends of commands that wait for their output */
 #define MUX_QUEUE_PAUSE (1 * MiB) /* nothing more is read while so much waits to be sent */
 #define MUX_QUEUE_MAX (64 * MiB)
 
@@ -51,9 +51,9 @@ struct mux_channel {
 	uint32_t credit; /* bytes that may be sent */
 	uint32_t taken;	 /* bytes written out that the other end was not told of */
 	struct buf out;
-	bool ending;	     /* the other end sends no more */
-	bool socket, waits;  /* what fd is; it does not block */
-	size_t slot;	     /* in the list of this turn; 0: none */
+	bool ending;	    /* the other end sends no more */
+	bool socket, waits; /* what fd is; it does not block */
+	size_t slot;	    /* in the list of this turn; 0: none */
 };
 
 struct mux_held {

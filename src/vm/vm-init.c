@@ -138,6 +138,16 @@ static void take_random(const char *random)
 		end_machine("random");
 }
 
+/*
+ * Memory may be promised beyond what there is, as in a sandbox of a large host: what takes too much
+ * of it is ended, and that is a command.
+ */
+static void set_memory(void)
+{
+	put("/proc/sys/vm/overcommit_memory", "1");
+	put("/proc/self/oom_score_adj", "-1000");
+}
+
 /* Limits on all commands together: on the host they are but one process. */
 static int make_group(const struct vm_wake *w)
 {
@@ -493,6 +503,7 @@ int vm_init(void)
 	(void)signal(SIGCHLD, SIG_IGN); /* the launcher's end is of no interest */
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	(void)umask(022);
+	set_memory();
 	load_modules();
 	mux_init(&in.mux, open_port());
 	in.mux.frame = on_frame;

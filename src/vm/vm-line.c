@@ -28,10 +28,10 @@
 #define SUPERVISOR STDIN_FILENO
 #define QEMU_LINE 3 /* where QEMU finds its end of the line, and the machine that was kept */
 #define QEMU_KEPT 4
-#define LOOK_MS 200	    /* at the size of terminals */
-#define KILLED_MS 3000	    /* for the output of a command that was ended to be taken */
-#define DIALS_MAX 256	    /* that are not answered yet */
-#define QUERIES_MAX 128	    /* datagrams that wait for an answer */
+#define LOOK_MS 200	/* at the size of terminals */
+#define KILLED_MS 3000	/* for the output of a command that was ended to be taken */
+#define DIALS_MAX 256	/* that are not answered yet */
+#define QUERIES_MAX 128 /* datagrams that wait for an answer */
 #define QUERY_MS 10000
 
 struct command {
@@ -536,9 +536,10 @@ static int start_qemu(char **argv, const char *way)
 /* Nothing of the host's may be in what the machine sees that is no plain file. */
 static bool is_plain(const char *line)
 {
-	static const char *const others[] = {"proc",  "sysfs",	  "devpts",  "cgroup",	 "cgroup2",
-					     "bpf",   "debugfs",  "tracefs", "securityfs", "configfs",
-					     "mqueue", "efivarfs", "pstore",  "fusectl",	 "devtmpfs"};
+	static const char *const others[] = {"proc",	   "sysfs",    "devpts",  "cgroup",
+					     "cgroup2",	   "bpf",      "debugfs", "tracefs",
+					     "securityfs", "configfs", "mqueue",  "efivarfs",
+					     "pstore",	   "fusectl",  "devtmpfs"};
 	const char *kind = strstr(line, " - ");
 	char root[8] = "";
 	size_t n;

@@ -30,7 +30,7 @@
 struct vm_wake {
 	uint64_t seconds;
 	uint32_t nanoseconds;
-	const char *random; /* VM_RANDOM bytes */
+	const char *random;    /* VM_RANDOM bytes */
 	uint64_t pids, memory; /* 0: no limit */
 };
 

@@ -110,7 +110,7 @@ enum wire_type {
 	WIRE_FAR_OPEN,	/* u32 family, bytes address, u32 port: a connection made inside */
 	WIRE_FAR_JOIN,	/* (empty): stderr of this command is its stdout */
 	WIRE_FAR_QUERY, /* u32 family, bytes address, u32 port, bytes: a datagram; back: the answer */
-	WIRE_FAR_WAKE,	/* see vm/vm.h */
+	WIRE_FAR_WAKE, /* see vm/vm.h */
 
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,

@@ -17,7 +17,7 @@
 # denied is in ralph's log), loopback (there is no other interface), pins (what holds something protected cannot be put
 # aside), root (nothing else can be written). And these the tests know another answer for: masks (files are hidden),
 # host-edits (the host's changes of what is protected are told from the agent's), again (a protected file that the host
-# replaces is protected again while the sandbox runs), pids, memory, limits.open_files.
+# replaces is protected again while the sandbox runs), pids, memory, limits.open_files, fast (it is not an emulation).
 # shellcheck shell=bash disable=SC2154 # bats sets status and stderr
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -50,14 +50,12 @@ native_env() {
 # ---- a machine of QEMU's, which is emulated: what is slow in it has the word fast ----
 vm:emulated_start() {
 	need qemu-system-x86_64 apt-get dpkg-deb
-	mkdir "$ENGINE_DIR/cache" "$ENGINE_DIR/home"
-	# The kernel is fetched once; the machine that is kept belongs to this ralph.
-	if [ -d "${RALPH_TEST_CACHE:-/nonexistent}/vm" ]; then
-		mkdir -p "$ENGINE_DIR/cache/ralph"
-		cp -r "$RALPH_TEST_CACHE/vm" "$ENGINE_DIR/cache/ralph/vm"
-	fi
-	HOME=$ENGINE_DIR/home XDG_CACHE_HOME=$ENGINE_DIR/cache "$RALPH" engine setup vm:emulated >"$ENGINE_DIR/setup" 2>&1 ||
-		fail "$(cat "$ENGINE_DIR/setup")"
+	export LEAST_MEMORY=512 # the machine has 256
+	MACHINE=$RALPH_TEST_CACHE/machine
+	export MACHINE
+	[ ! -d "$MACHINE/ralph/vm/modules" ] || return 0
+	MACHINE=$ENGINE_DIR/machine
+	XDG_CACHE_HOME=$MACHINE "$RALPH" engine setup vm:emulated >"$ENGINE_DIR/setup" 2>&1 || fail "$(cat "$ENGINE_DIR/setup")"
 }
 vm:emulated_end() {
 	:
@@ -67,7 +65,7 @@ vm:emulated_lacks() {
 }
 vm:emulated_env() {
 	echo RALPH_ENGINE=vm:emulated
-	echo "XDG_CACHE_HOME=$ENGINE_DIR/cache"
+	echo "XDG_CACHE_HOME=$MACHINE"
 }
 
 # ---- docker: a daemon of the test's own ----

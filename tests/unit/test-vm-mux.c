@@ -40,7 +40,8 @@ static void set_up(struct pair *p)
 
 	*p = (struct pair){0};
 	(void)signal(SIGPIPE, SIG_IGN);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, line), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, line),
+			 0);
 	for (int i = 0; i < 2; i++) {
 		mux_init(both[i], line[i]);
 		both[i]->frame = on_frame;

@@ -29,10 +29,11 @@ const struct command cmd_engine_setup = {
 	.name = "setup",
 	.operands = "ENGINE",
 	.summary = "prepare an engine that needs it",
-	.details = "vm: fetches the distribution's kernel with the distribution's own client, as a\n"
-		   "plain user, starts a machine with it once, and keeps that in the user's cache\n"
-		   "($XDG_CACHE_HOME/ralph/vm). vm:emulated: the same for a machine without KVM.\n"
-		   "Repeat it after an update of ralph or QEMU.",
+	.details =
+		"vm: fetches the distribution's kernel with the distribution's own client, as a\n"
+		"plain user, starts a machine with it once, and keeps that in the user's cache\n"
+		"($XDG_CACHE_HOME/ralph/vm). vm:emulated: the same for a machine without KVM.\n"
+		"Repeat it after an update of ralph or QEMU.",
 	.flags = CMD_CONFIG,
 	.min_operands = 1,
 	.max_operands = 1,

@@ -35,8 +35,9 @@ static int no_kvm(enum host_kvm kvm, struct err *err)
 	static const char *const why[] = {
 		[HOST_KVM_ABSENT] = "this machine has no /dev/kvm: switch virtualisation on in its "
 				    "firmware, or ask its provider",
-		[HOST_KVM_DENIED] = "/dev/kvm cannot be opened; run: sudo usermod -aG kvm $USER, and "
-				    "log in again",
+		[HOST_KVM_DENIED] =
+			"/dev/kvm cannot be opened; run: sudo usermod -aG kvm $USER, and "
+			"log in again",
 		[HOST_KVM_BROKEN] = "/dev/kvm opens, but no guest runs",
 	};
 	int r = err_set(err, ENOTSUP,
@@ -93,8 +94,8 @@ static int start(struct engine *e, struct engine_proc *ret, struct err *err)
 }
 
 /* The tree that the machine sees is that of the outer root. */
-static int vm_cover(struct engine *e, const char *from, const char *path,
-		    enum spec_mount_kind kind, struct err *err)
+static int vm_cover(struct engine *e, const char *from, const char *path, enum spec_mount_kind kind,
+		    struct err *err)
 {
 	cleanup_free char *there = xasprintf("/t%s", path);
 	cleanup_free char *source = from ? xasprintf("/t%s", from) : NULL;
@@ -182,10 +183,10 @@ static int emulated_prepare(uint64_t limit, void (*say)(const char *text), struc
 }
 
 #define COMMON                                                                                     \
-	.caps = ENGINE_GUEST_CAPS, .instance_size = sizeof(struct vm), .plan = vm_plan,            \
-	.dump = vm_dump, .start = start, .adopt = vm_adopt, .init_pid = vm_init_pid,               \
-	.complaint = vm_complaint, .kill = vm_kill, .cover = vm_cover, .freeze = vm_freeze,        \
-	.thaw = vm_thaw, .stop = vm_stop, .done = vm_done, .clean = vm_clean
+	.caps = ENGINE_GUEST_CAPS | ENGINE_MACHINE, .instance_size = sizeof(struct vm),            \
+	.plan = vm_plan, .dump = vm_dump, .start = start, .adopt = vm_adopt,                       \
+	.init_pid = vm_init_pid, .complaint = vm_complaint, .kill = vm_kill, .cover = vm_cover,    \
+	.freeze = vm_freeze, .thaw = vm_thaw, .stop = vm_stop, .done = vm_done, .clean = vm_clean
 
 const struct engine_ops engine_vm = {
 	.name = "vm",

@@ -10,9 +10,9 @@
 
 /* What a machine is made of, on this host. */
 struct vm_files {
-	char *dir;			 /* $XDG_CACHE_HOME/ralph/vm */
-	char *qemu;			 /* NULL: not on PATH */
-	char *guest, *program;		 /* ralph's, which are in the initramfs */
+	char *dir;			    /* $XDG_CACHE_HOME/ralph/vm */
+	char *qemu;			    /* NULL: not on PATH */
+	char *guest, *program;		    /* ralph's, which are in the initramfs */
 	char *kernel, *modules, *initramfs; /* in dir; the initramfs is named by what is in it */
 	char *kept; /* a machine of that size that has come up; it may not be there */
 };

@@ -75,12 +75,14 @@ static int save(int control, int file)
 	if (r == 0)
 		r = hear(control, "\"return\"", "\"error\"", until);
 	if (r == 0)
-		r = order(control, "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"kept\"}}\n", file);
+		r = order(control, "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"kept\"}}\n",
+			  file);
 	if (r == 0)
 		r = hear(control, "\"return\"", "\"error\"", until);
 	/* Not stopped before: it would go on stopped. */
 	if (r == 0)
-		r = order(control, "{\"execute\":\"migrate\",\"arguments\":{\"uri\":\"fd:kept\"}}\n", -1);
+		r = order(control,
+			  "{\"execute\":\"migrate\",\"arguments\":{\"uri\":\"fd:kept\"}}\n", -1);
 	if (r == 0)
 		r = hear(control, "\"return\"", "\"error\"", until);
 	while (r == 0) {

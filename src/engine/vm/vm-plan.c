@@ -11,7 +11,7 @@
 /*
  * Two roots follow from the spec's. The outer one holds QEMU, and below VM_TREE what of the host's
  * files the sandbox has: with its read-only and hidden paths, which the machine's kernel cannot
- * lift. The inner one is made of that tree, by the guest in the machine, as the spec says.
+ * lift. The inner one is made of that tree, by the guest in the machine, as the spec says; it has them once more.
  */
 #define VM_TREE "/t"
 #define PLACE "/k" /* the machine's own files, in the outer root */
@@ -92,8 +92,6 @@ static void divide(struct vm *vm, const struct guest_root *all, struct guest_roo
 			outer->mounts[outer->n_mounts] = *m;
 			outer->mounts[outer->n_mounts++].target = there;
 		}
-		if (below && is_wall(m->kind))
-			continue; /* the host's mount is the wall */
 		vm->inner.mounts[vm->inner.n_mounts] = *m;
 		if (bind)
 			vm->inner.mounts[vm->inner.n_mounts].source = there;

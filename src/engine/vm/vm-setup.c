@@ -33,7 +33,8 @@ static void remove_old(const struct vm_files *f)
 	struct dirent *de;
 
 	while (d && (de = readdir(d)))
-		if (strncmp(de->d_name, "initramfs-", 10) == 0 && !is_ours(de->d_name, f->initramfs))
+		if (strncmp(de->d_name, "initramfs-", 10) == 0 &&
+		    !is_ours(de->d_name, f->initramfs))
 			(void)unlinkat(dirfd(d), de->d_name, 0);
 	if (d)
 		(void)closedir(d);
@@ -89,8 +90,9 @@ int vm_doctor_rows(struct doctor_rows *ret, bool emulated, bool *ret_usable, str
 		return r;
 	if (kvm != HOST_KVM_OK)
 		doctor_rows_add(ret, "KVM", DOCTOR_LIMITED, use,
-				kvm == HOST_KVM_DENIED ? "sudo usermod -aG kvm $USER, then log in again"
-						       : "a machine with virtualisation",
+				kvm == HOST_KVM_DENIED
+					? "sudo usermod -aG kvm $USER, then log in again"
+					: "a machine with virtualisation",
 				"%s",
 				kvm == HOST_KVM_ABSENT	 ? "not in this machine"
 				: kvm == HOST_KVM_DENIED ? "/dev/kvm cannot be opened"

@@ -56,7 +56,8 @@ static _Noreturn void fail(struct between *b, const char *what)
 /* Passes on what somebody says instead of what was awaited. */
 static void await(struct between *b, int from, enum wire_type type, struct wire_msg *m)
 {
-	struct pollfd p[] = {{.fd = from, .events = POLLIN}, {.fd = b->outer, .events = POLLIN},
+	struct pollfd p[] = {{.fd = from, .events = POLLIN},
+			     {.fd = b->outer, .events = POLLIN},
 			     {.fd = b->supervisor, .events = POLLIN}};
 
 	wire_msg_init(m);
@@ -180,8 +181,8 @@ static void give_up_files(void)
 
 static _Noreturn void between_main(struct vm *vm, int supervisor, int outer)
 {
-	struct between b = {.vm = vm, .supervisor = supervisor, .outer = outer, .line = -1,
-			    .complaint = -1};
+	struct between b = {
+		.vm = vm, .supervisor = supervisor, .outer = outer, .line = -1, .complaint = -1};
 	struct wire_msg setup;
 
 	fd_close_rest((int[]){supervisor, outer}, 2);
