@@ -8,7 +8,7 @@ build="gcc libc6-dev linux-libc-dev musl-tools meson ninja-build pkgconf scdoc g
 	libidn2-dev libunistring-dev libcurl4-openssl-dev libgit2-dev libsqlite3-dev libcmocka-dev python3"
 test="bats bubblewrap groff-base zsh fish tmux procps util-linux iproute2 openssl curl wget nodejs libcap2-bin socat strace
 	python3-botocore gh dbus-daemon gnome-keyring libsecret-tools cargo golang-go rustc python3-pip python3-setuptools
-	nghttp2 nginx-light python3-grpcio python3-h2 python3-httpx docker.io docker-registry podman nftables runc uidmap busybox-static xz-utils"
+	nghttp2 nginx-light python3-grpcio python3-h2 python3-httpx docker.io docker-registry podman nftables runc uidmap busybox-static xz-utils qemu-system-x86"
 demo="openssl util-linux"
 # Some packages of nodejs bring npm along, and exclude that of the distribution.
 npm=

@@ -25,7 +25,7 @@ declare -A may=(
 	[guest]="base wire"
 	[git]="base policy"
 	[ca]="base wire" [ports]="base wire"
-	[probe]="base wire"
+	[probe]="base wire" [vm]="base wire"
 	[engine]="base wire config spec agent"
 	[record]="base spec engine"
 	[events]="base wire"

@@ -39,6 +39,7 @@ const struct command *const commands[] = {
 	&cmd_quarantine,
 	&cmd_image,
 	&cmd_usage,
+	&cmd_engine,
 	&cmd_events,
 	&cmd_why,
 	&cmd_status,

@@ -135,6 +135,12 @@ static int set_limits(struct sandbox_spec *s, const struct config *c, struct err
 		free(s->limits.method);
 		s->limits.method = xasprintf("the container's cgroup, by %s", s->engine);
 	}
+	if (engine_has(s->engine, ENGINE_MACHINE)) {
+		support.controllers |= CGROUP_MEMORY | CGROUP_PIDS;
+		s->limits.controllers = support.controllers;
+		free(s->limits.method);
+		s->limits.method = xstrdup("the machine's memory, and a cgroup in it");
+	}
 	s->limits.n_rlimits =
 		limits_rlimits(&s->limits, &facts, support.controllers, s->limits.rlimits);
 	return 0;

@@ -36,6 +36,8 @@ enum engine_caps {
 	ENGINE_LIMITS = 1 << 5,	   /* on processes, open files, temporary files */
 	ENGINE_NET = 1 << 6,	   /* rules about the network */
 	ENGINE_CLONE = 1 << 7,	   /* the agent may work in a clone of its own */
+	ENGINE_MACHINE =
+		1 << 9, /* its machine bounds memory and processes, whatever the host can */
 };
 
 /* A started sandbox: the process that stands for it and the line to its guest. */
@@ -89,6 +91,10 @@ const char *engine_host(const char *name);   /* this machine, as seen inside; NU
 void engine_image_programs(const char *wish, struct strv *ret);
 /* Usable here? No side effects; the error says what to do, exit code 125. */
 int engine_probe(const char *name, struct err *err);
+
+/* Prepares an engine that has to be, with the memory that a sandbox may have; say: each step. */
+int engine_prepare(const char *name, uint64_t memory, void (*say)(const char *text),
+		   struct err *err);
 
 int engine_new(const char *name, struct engine **ret, struct err *err);
 void engine_free(struct engine *e);

@@ -27,6 +27,8 @@ struct engine_ops {
 	/* Optional: adds a row for each thing of this machine that it needs or uses. *ret_usable:
 	 * it would do with what was found. Tries things, for a second each at most. */
 	int (*doctor)(struct doctor_rows *ret, bool *ret_usable, struct err *err);
+	/* Optional: fetches and makes what it needs; see engine_prepare(). */
+	int (*prepare)(uint64_t memory, void (*say)(const char *text), struct err *err);
 	/* Optional: sentences about a sandbox of this spec that the audit shows. */
 	void (*notes)(const struct sandbox_spec *spec, struct engine_notes *ret);
 	/* Optional: adds to a spec that is being made what depends on this engine as it is here.

@@ -141,6 +141,17 @@ int engine_probe(const char *name, struct err *err)
 	return ops ? ops->probe(err) : err_usage(err, "there is no engine '%s'", name);
 }
 
+int engine_prepare(const char *name, uint64_t memory, void (*say)(const char *text),
+		   struct err *err)
+{
+	const struct engine_ops *ops = registry_get(name);
+
+	if (!ops || (ops->caps & ENGINE_NO_WALL))
+		return no_engine(name, err);
+	return ops->prepare ? ops->prepare(memory, say, err)
+			    : err_usage(err, "engine %s needs no preparation", ops->name);
+}
+
 int engine_ask(struct sandbox_spec *spec, struct err *err)
 {
 	const struct engine_ops *ops = registry_get(spec->engine);

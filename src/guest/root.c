@@ -116,9 +116,10 @@ static int make_proc(struct builder *b, const char *target)
 	return r < 0 ? r : builder_attach(b, tree, target, true);
 }
 
-static int make_devices(struct builder *b, const char *target)
+/* more: another device of the host's that is wanted; "": none. */
+static int make_devices(struct builder *b, const char *target, const char *more)
 {
-	static const char *const nodes[] = {"null", "zero", "full", "random", "urandom", "tty"};
+	const char *const nodes[] = {"null", "zero", "full", "random", "urandom", "tty", more};
 	static const char *const links[][2] = {
 		{"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"},
 		{"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"},
@@ -129,7 +130,7 @@ static int make_devices(struct builder *b, const char *target)
 	char source[32], path[256];
 	int r = builder_new(b, "tmpfs", dev_options, BUILDER_PLAIN, target);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(nodes); i++) {
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(nodes) && nodes[i][0]; i++) {
 		(void)snprintf(source, sizeof(source), "/dev/%s", nodes[i]);
 		(void)snprintf(path, sizeof(path), "%s/%s", target, nodes[i]);
 		r = rootpath_lookup(b->own, source, O_PATH);
@@ -244,7 +245,7 @@ static int make(struct builder *b, const struct guest_root *root, size_t row)
 	case GUEST_PROC:
 		return make_proc(b, m->target);
 	case GUEST_DEVICES:
-		return make_devices(b, m->target);
+		return make_devices(b, m->target, streq(m->source, "kvm") ? "kvm" : "");
 	case GUEST_SYMLINK:
 		return rootpath_symlink(&b->site, m->target, m->source);
 	case GUEST_FILE:

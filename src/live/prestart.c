@@ -18,22 +18,12 @@
 void prestart_supervisor_env(struct strv *env)
 {
 	static const char *const names[] = {
-		"PATH",
-		"HOME",
-		"XDG_RUNTIME_DIR",
-		"XDG_STATE_HOME",
-		"XDG_CONFIG_HOME",
-		"DBUS_SESSION_BUS_ADDRESS",
-		NETWORK_ENV,
-		"RALPH_LIBEXEC",
+		"PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME",
+		"DBUS_SESSION_BUS_ADDRESS", NETWORK_ENV, "RALPH_LIBEXEC",
 		/* Container engines find their daemon, settings and storage by these. */
-		"DOCKER_HOST",
-		"DOCKER_CONTEXT",
-		"DOCKER_CONFIG",
-		"CONTAINER_HOST",
-		"CONTAINERS_CONF",
-		"CONTAINERS_STORAGE_CONF",
-		"XDG_DATA_HOME",
+		"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_HOST",
+		"CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "XDG_DATA_HOME",
+		"XDG_CACHE_HOME", /* the machines of engine vm */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -32,9 +32,9 @@
 enum guest_mount_kind {
 	GUEST_BIND_RO, /* the host's `source` at target, with all that is mounted below it */
 	GUEST_BIND_RW,
-	GUEST_TMPFS,	/* of that size (0: the kernel's own limit) and mode */
-	GUEST_PROC,	/* of this pid namespace */
-	GUEST_DEVICES,	/* null, zero, full, random, urandom, tty and terminals of its own */
+	GUEST_TMPFS, /* of that size (0: the kernel's own limit) and mode */
+	GUEST_PROC,  /* of this pid namespace */
+	GUEST_DEVICES, /* null, zero, full, random, urandom, tty and terminals of its own; source "kvm": that too */
 	GUEST_SYMLINK,	/* with the text `source` */
 	GUEST_FILE,	/* with the content `source` */
 	GUEST_COPY,	/* of the host's file `source`, as it is now */

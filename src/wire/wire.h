@@ -101,6 +101,17 @@ enum wire_type {
 	/* guest → who launched it, u32 pid: pid 1 of new namespaces, which is that one's own child */
 	WIRE_BORN,
 
+	/* what was a descriptor, for a guest behind a relay: u32 rows, u32 columns; id: the command */
+	WIRE_WINCH,
+	/* frames beside those of the guest, over a stream: see vm/mux.h */
+	WIRE_FAR_DATA,	/* u32 enum mux_which, bytes */
+	WIRE_FAR_SPACE, /* u32 enum mux_which, u32 bytes that were taken */
+	WIRE_FAR_SHUT,	/* u32 enum mux_which, u32 1: takes no more; 0: sends no more */
+	WIRE_FAR_OPEN,	/* u32 family, bytes address, u32 port: a connection made inside */
+	WIRE_FAR_JOIN,	/* (empty): stderr of this command is its stdout */
+	WIRE_FAR_QUERY, /* u32 family, bytes address, u32 port, bytes: a datagram; back: the answer */
+	WIRE_FAR_WAKE, /* see vm/vm.h */
+
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
 

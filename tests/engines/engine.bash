@@ -17,7 +17,7 @@
 # denied is in ralph's log), loopback (there is no other interface), pins (what holds something protected cannot be put
 # aside), root (nothing else can be written). And these the tests know another answer for: masks (files are hidden),
 # host-edits (the host's changes of what is protected are told from the agent's), again (a protected file that the host
-# replaces is protected again while the sandbox runs), pids, memory, limits.open_files.
+# replaces is protected again while the sandbox runs), pids, memory, limits.open_files, fast (it is not an emulation).
 # shellcheck shell=bash disable=SC2154 # bats sets status and stderr
 
 ENGINES_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,9 +27,9 @@ ENGINE=${RALPH_TEST_ENGINE:-native}
 # an unprivileged user go through those that differ without root.
 engine_rows() {
 	if [ "$1" -eq 0 ]; then
-		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman
+		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman user:vm:emulated
 	else
-		echo user:native user:podman user:sbx user:docker-sandbox
+		echo user:native user:podman user:sbx user:docker-sandbox user:vm:emulated
 	fi
 }
 
@@ -45,6 +45,27 @@ native_lacks() {
 }
 native_env() {
 	echo RALPH_ENGINE=native
+}
+
+# ---- a machine of QEMU's, which is emulated: what is slow in it has the word fast ----
+vm:emulated_start() {
+	need qemu-system-x86_64 apt-get dpkg-deb
+	export LEAST_MEMORY=512 # the machine has 256
+	MACHINE=$RALPH_TEST_CACHE/machine
+	export MACHINE
+	[ ! -d "$MACHINE/ralph/vm/modules" ] || return 0
+	MACHINE=$ENGINE_DIR/machine
+	XDG_CACHE_HOME=$MACHINE "$RALPH" engine setup vm:emulated >"$ENGINE_DIR/setup" 2>&1 || fail "$(cat "$ENGINE_DIR/setup")"
+}
+vm:emulated_end() {
+	:
+}
+vm:emulated_lacks() {
+	echo fast
+}
+vm:emulated_env() {
+	echo RALPH_ENGINE=vm:emulated
+	echo "XDG_CACHE_HOME=$MACHINE"
 }
 
 # ---- docker: a daemon of the test's own ----

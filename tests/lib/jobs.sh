@@ -118,6 +118,11 @@ run_jobs() {
 	if grep -qE 'docker|podman' <<<"$kinds ${RALPH_TEST_ENGINE:-}"; then
 		(. tests/engines/engine.bash && RALPH_TEST_CACHE=$PWD/build/engines && cp "$(engine_image)" "$WORK/cache/")
 	fi
+	# The machine of engine vm, once for all files.
+	if grep -q 'vm:emulated' <<<"$kinds"; then
+		as_kind user true && install -d -m 0755 "$WORK/cache/machine" && { [ "$(id -u)" -ne 0 ] || chown "$TEST_USER" "$WORK/cache/machine"; } &&
+			as_kind user env XDG_CACHE_HOME="$WORK/cache/machine" "$RALPH" engine setup vm:emulated >"$WORK/cache/machine.log" 2>&1
+	fi
 	export -f as_kind run_job
 	printf '%s\n' "${lines[@]}" | xargs -P "$JOBS_AT_ONCE" -L 1 bash -c 'run_job "$@"' job
 	again_alone "${lines[@]}"
