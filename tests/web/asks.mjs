@@ -1,13 +1,6 @@
-import { assert, axePath, base, open, until } from './page.mjs'
-import fs from 'node:fs'
+import { assert, base, judge, open, until } from './page.mjs'
 
 const { browser, page, wrong } = await open()
-const findings = async () => {
-  const cdp = await page.context().newCDPSession(page)
-  await cdp.send('Runtime.evaluate', { expression: fs.readFileSync(axePath, 'utf8') })
-  const r = await cdp.send('Runtime.evaluate', { expression: 'axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200))])))', awaitPromise: true, returnByValue: true })
-  return JSON.parse(r.result.value)
-}
 
 // It is the first thing on the overview, with the agent's words as text.
 await until('the ask is shown', async () => /asks for a host/.test(await page.textContent('.need')))
@@ -19,19 +12,7 @@ await page.click('.need a:has-text("Decide")')
 await page.waitForSelector('h1:has-text("Ask")')
 const id = page.url().split('/').at(-1)
 assert.match(id, /^[0-9a-f]{8}$/)
-for (const hash of [`#/ask/${id}`, '#/asks']) {
-  for (const [width, height] of [[390, 844], [1440, 900]]) {
-    for (const colorScheme of ['light', 'dark']) {
-      await page.setViewportSize({ width, height })
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await page.goto(base + hash)
-      await page.waitForSelector('.need')
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0, `${hash} at ${width} scrolls sideways`)
-      assert.deepEqual(await findings(), [], `${hash} at ${width}, ${colorScheme}`)
-      if (process.argv[3]) await page.screenshot({ path: `${process.argv[3]}/${hash.slice(2, 5)}-${width}-${colorScheme}.png` })
-    }
-  }
-}
+for (const hash of [`#/ask/${id}`, '#/asks']) await judge(page, hash.slice(2, 5), hash, process.argv[3])
 // Allow and deny stand at opposite sides, each as high as a thumb.
 await page.setViewportSize({ width: 390, height: 844 })
 await page.goto(base + `#/ask/${id}`)
