@@ -278,3 +278,12 @@ const struct runner runner_guest = {
 	.kill = kill_command,
 	.stop = stop,
 };
+
+/* A kernel may have to come up first, on a processor that is emulated. */
+const struct runner runner_machine = {
+	.start_ms = 180 * 1000,
+	.start = start,
+	.spawn = spawn,
+	.kill = kill_command,
+	.stop = stop,
+};

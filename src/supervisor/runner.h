@@ -11,7 +11,7 @@
  *	kill()    a signal for a command; 0: everything of it ends
  *	stop()    what start() and spawn() hold is let go; the engine is stopped next
  *
- * runner_guest has a guest inside, which does it all (guest-link.c); runner_host has a program of
+ * runner_guest (and runner_machine) has a guest inside, which does it all (guest-link.c); runner_host has a program of
  * the host run each command (host-link.c).
  */
 struct supervisor;
@@ -41,4 +41,4 @@ struct runner {
 	void (*stop)(struct supervisor *s);
 };
 
-extern const struct runner runner_guest, runner_host;
+extern const struct runner runner_guest, runner_machine, runner_host;

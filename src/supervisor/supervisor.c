@@ -288,7 +288,9 @@ static int plan_engine(struct supervisor *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	s->runner = engine_has(s->spec->engine, ENGINE_NO_GUEST) ? &runner_host : &runner_guest;
+	s->runner = engine_has(s->spec->engine, ENGINE_NO_GUEST)  ? &runner_host
+		    : engine_has(s->spec->engine, ENGINE_MACHINE) ? &runner_machine
+								  : &runner_guest;
 	return engine_plan(s->engine, s->spec, err);
 }
 

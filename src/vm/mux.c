@@ -90,7 +90,7 @@ int mux_send(struct mux *m, enum wire_type type, uint32_t id, const struct buf *
 	if ((body && body->full) || head[2] > WIRE_BODY_MAX || head[3] > REMOTE_PROGRAM_MAX ||
 	    buf_append(&m->out, head, sizeof(head)) < 0 ||
 	    (head[2] && buf_append(&m->out, body->data, head[2]) < 0) ||
-	    (head[3] && buf_append(&m->out, program->data, head[3]) < 0))
+	    (program && head[3] && buf_append(&m->out, program->data, head[3]) < 0))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -496,6 +496,8 @@ static _Noreturn void become_qemu(char **argv, int line, int kept)
 {
 	static char *const env[] = {(char *)"PATH=/usr/bin:/bin", NULL};
 
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
 	/* Neither may be at the place of the other. */
 	line = fcntl(line, F_DUPFD, QEMU_KEPT + 1);
 	if (kept >= 0)
@@ -503,8 +505,7 @@ static _Noreturn void become_qemu(char **argv, int line, int kept)
 	if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) == 0 &&
 	    dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && dup2(line, QEMU_LINE) >= 0 &&
 	    (kept < 0 || dup2(kept, QEMU_KEPT) >= 0)) {
-		(void)close(STDIN_FILENO);
-		(void)open("/dev/null", O_RDONLY);
+		(void)dup2(null, STDIN_FILENO);
 		fd_close_rest((int[]){QEMU_LINE, kept < 0 ? -1 : QEMU_KEPT}, 2);
 		(void)execve(argv[0], argv, env);
 	}

@@ -13,7 +13,7 @@ print() {
 }
 
 @test "git: commits are in the user's repository when the command has ended, and the user's are inside" {
-	with walls
+	with walls fast # what is brought in is waited for only so long
 	ralph run -d -n "$S"
 	ralph exec "$S" sh -ec 'echo x >>file; git -c user.name=a -c user.email=a@example.invalid commit -qam inside' 2>"$T/err"
 	same inside "$(git log -1 --format=%s)"

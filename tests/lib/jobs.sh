@@ -85,10 +85,11 @@ as_kind() {
 		RALPH_TEST_SEED="${RALPH_TEST_SEED:-}" RALPH_TEST_ENGINE="$engine" RALPH_TEST_CACHE="$WORK/cache" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" "${drop[@]}" "$@"
 }
 
-# run_job KIND[/TAG] FILE: at most ten minutes. Prints what failed and one line of counts; the TAP is kept in $WORK/results.
+# run_job KIND[/TAG] FILE: at most ten minutes, or twenty with a processor that is emulated. Prints what failed and one line of counts; the TAP is kept in $WORK/results.
 run_job() {
 	local kind=${1%/*} tag=() file=$WORK/$2 name tap code=0 limit=600
 
+	[[ $kind != *:emulated ]] || limit=1200
 	[ "$kind" = "$1" ] || tag=(--filter-tags "${1#*/}")
 	name=$(basename "$(dirname "$file")")/$(basename "$file" .bats)
 	tap=$WORK/results/$kind.${name//\//.}.tap
@@ -120,8 +121,10 @@ run_jobs() {
 	fi
 	# The machine of engine vm, once for all files.
 	if grep -q 'vm:emulated' <<<"$kinds"; then
-		as_kind user true && install -d -m 0755 "$WORK/cache/machine" && { [ "$(id -u)" -ne 0 ] || chown "$TEST_USER" "$WORK/cache/machine"; } &&
-			as_kind user env XDG_CACHE_HOME="$WORK/cache/machine" "$RALPH" engine setup vm:emulated >"$WORK/cache/machine.log" 2>&1
+		mkdir "$WORK/cache/machine"
+		[ "$(id -u)" -ne 0 ] || chown "$TEST_USER" "$WORK/cache/machine"
+		as_kind user env XDG_CACHE_HOME="$WORK/cache/machine" "$RALPH" engine setup vm:emulated >"$WORK/cache/machine.log" 2>&1
+		chmod -R a+rX "$WORK/cache/machine"
 	fi
 	export -f as_kind run_job
 	printf '%s\n' "${lines[@]}" | xargs -P "$JOBS_AT_ONCE" -L 1 bash -c 'run_job "$@"' job
