@@ -53,7 +53,7 @@ in_terminal() {
 	steps '[{"say": "The door is blue."}]'
 	hour "$size" 'send:cd hello; clear\n' prompt:2 keep: \
 		"send:ralph run $agent\n" 'expect:Proceed' "shot:$agent-question" 'send:y\n' "expect:$ready" "shot:$agent-start" \
-		"send:$keys" "expect:$keys" 'send:\r' "expect:$answered" "shot:$agent-answer" "$@" prompt:3 restored: "shot:$agent-exit"
+		"send:$keys" "expect:$keys" "enter:$answered" "shot:$agent-answer" "$@" prompt:3 restored: "shot:$agent-exit"
 }
 
 claude() {

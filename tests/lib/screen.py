@@ -1,7 +1,8 @@
 """screen.py [--record] GOLDEN-DIR ROWSxCOLS STEP… -- CMD…: CMD on a terminal, and what its screen shows.
 
 Steps, in order: expect:REGEX (somewhere on the screen), prompt:N (the last line is "N $", as PS1='\\# $ ' has it), send:TEXT
-(Python escapes), shot:NAME (the screen becomes what GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while), keep:
+(Python escapes), enter:REGEX (Enter, and again when nothing has come for two seconds, until REGEX is somewhere on the screen: an
+agent that reads keys late takes an Enter that follows other keys within some 30 ms for a line break), shot:NAME (the screen becomes what GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while), keep:
 (remembers the terminal's modes), restored: (the modes become those that were kept: line discipline, mouse, alternate screen,
 cursor, charset, colours, keyboard, title). Parts that differ from run to run are masked, see MASKS. With --record a shot is
 written there instead, once nothing has come for two seconds. The exit code is CMD's own, 98 when something did not come, which
@@ -20,7 +21,7 @@ import time
 import unicodedata
 
 LIMIT = 60
-QUIET = 2  # seconds, for --record alone
+QUIET = 2  # seconds
 
 # The identity of a conversation, which may be broken at the end of a line.
 UUID = "\n?".join("[0-9a-f]" if c == "x" else c for c in "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
@@ -268,14 +269,21 @@ class Session:
             self.screen.feed("")
             os.write(self.master, f"\x1b[{self.screen.y + 1};{self.screen.x + 1}R".encode())
 
-    def until(self, done, what):
+    def until(self, done, what, again=None):
+        """Again is sent each time nothing has come for QUIET."""
         end = time.monotonic() + LIMIT
+        heard = time.monotonic()
         while not done():
-            if time.monotonic() > end:
+            now = time.monotonic()
+            if now > end:
                 sys.stderr.write(f"never came: {what() if callable(what) else what}; the screen was:\n{masked(self.screen.text())}")
                 os.kill(self.pid, signal.SIGKILL)
                 sys.exit(98)
-            self.read(0.1)
+            if self.read(0.1):
+                heard = now
+            elif again and now > heard + QUIET:
+                os.write(self.master, again)
+                heard = now
 
     def state(self):
         return self.screen.state() | {"line": termios.tcgetattr(self.master)}
@@ -330,6 +338,9 @@ def main():
             session.until(lambda: session.screen.text().splitlines()[-1:] == [f"{arg} $"], f"prompt {arg}")
         elif what == "send":
             os.write(session.master, arg.encode("latin-1").decode("unicode_escape").encode("latin-1"))
+        elif what == "enter":
+            os.write(session.master, b"\r")
+            session.until(lambda: re.search(arg, session.screen.text()), repr(arg), again=b"\r")
         elif what == "keep":
             kept = session.state()
         elif what == "restored":
