@@ -56,8 +56,10 @@ in_terminal() {
 		"send:$keys" "expect:$keys" "enter:$answered" "shot:$agent-answer" "$@" prompt:3 restored: "shot:$agent-exit"
 }
 
+# Claude Code names the conversation at its exit if it has written it to its file by then.
 claude() {
-	in_terminal "$1" claude 'bypass permissions on' greetings 'The door is blue' send:/exit 'expect:❯ /exit' 'send:\r'
+	in_terminal "$1" claude 'bypass permissions on' greetings 'The door is blue' \
+		"file:$XDG_STATE_HOME/ralph/homes/*/.claude/projects/*/*.jsonl" send:/exit 'expect:❯ /exit' 'send:\r'
 }
 
 codex() {
@@ -67,7 +69,8 @@ codex() {
 
 gemini() {
 	login gemini key
-	in_terminal "$1" gemini 'Type your message' greetings 'The door is blue' 'send:\x03' 'expect:again to exit' 'send:\x03'
+	in_terminal "$1" gemini 'Type your message' greetings 'The door is blue' 'send:\x03' 'expect:again to exit' 'send:\x03' \
+		'from:Interaction Summary'
 }
 
 @test "Claude Code's terminal on 80x24: a start, an answer and the shell again are those that are on record" {

@@ -2,14 +2,16 @@
 
 Steps, in order: expect:REGEX (somewhere on the screen), prompt:N (the last line is "N $", as PS1='\\# $ ' has it), send:TEXT
 (Python escapes), enter:REGEX (Enter, and again when nothing has come for two seconds, until REGEX is somewhere on the screen: an
-agent that reads keys late takes an Enter that follows other keys within some 30 ms for a line break), shot:NAME (the screen becomes what GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while), keep:
-(remembers the terminal's modes), restored: (the modes become those that were kept: line discipline, mouse, alternate screen,
-cursor, charset, colours, keyboard, title). Parts that differ from run to run are masked, see MASKS. With --record a shot is
-written there instead, once nothing has come for two seconds. The exit code is CMD's own, 98 when something did not come, which
-is shown.
+agent that reads keys late takes an Enter that follows other keys within some 30 ms for a line break), file:GLOB (there is such a
+file), shot:NAME (the screen becomes what GOLDEN-DIR/NAME-COLSxROWS.txt holds; it may take a while), from:REGEX (shots begin with
+the first line that has it: what an agent leaves above depends on the frames that it had time to draw), keep: (remembers the
+terminal's modes), restored: (the modes become those that were kept: line discipline, mouse, alternate screen, cursor, charset,
+colours, keyboard, title). Parts that differ from run to run are masked, see MASKS. With --record a shot is written there instead,
+once nothing has come for two seconds. The exit code is CMD's own, 98 when something did not come, which is shown.
 """
 import codecs
 import fcntl
+import glob
 import os
 import re
 import select
@@ -237,6 +239,7 @@ class Screen:
 class Session:
     def __init__(self, rows, cols, argv):
         self.screen = Screen(rows, cols)
+        self.first = ""
         self.decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self.master, slave = os.openpty()
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
@@ -288,6 +291,11 @@ class Session:
     def state(self):
         return self.screen.state() | {"line": termios.tcgetattr(self.master)}
 
+    def shown(self):
+        lines = masked(self.screen.text()).splitlines(keepends=True)
+        first = next((i for i, line in enumerate(lines) if re.search(self.first, line)), 0)
+        return "".join(lines[first:])
+
     def settle(self):
         while self.read(QUIET):
             pass
@@ -315,11 +323,11 @@ def shot(session, path, record):
         session.settle()
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as f:
-            f.write(masked(session.screen.text()))
+            f.write(session.shown())
         return
     with open(path, encoding="utf-8") as f:
         want = f.read()
-    session.until(lambda: masked(session.screen.text()) == want, f"the screen of {os.path.basename(path)}:\n{want}")
+    session.until(lambda: session.shown() == want, f"the screen of {os.path.basename(path)}:\n{want}")
 
 
 def main():
@@ -341,6 +349,10 @@ def main():
         elif what == "enter":
             os.write(session.master, b"\r")
             session.until(lambda: re.search(arg, session.screen.text()), repr(arg), again=b"\r")
+        elif what == "file":
+            session.until(lambda: glob.glob(arg), f"a file {arg}")
+        elif what == "from":
+            session.first = arg
         elif what == "keep":
             kept = session.state()
         elif what == "restored":
