@@ -51,7 +51,8 @@ static void end_word(struct words *w)
 
 	if (w->word.len == 0)
 		return;
-	if (w->first || w->is_file || strchr(word, '/'))
+	/* A command without a slash is looked for on the PATH. */
+	if (w->is_file || strchr(word, '/'))
 		w->fn(w->first || (w->is_file && word[0] != '-') ? GITPROGRAM_FILE
 								 : GITPROGRAM_MAYBE,
 		      behind_variable(word), w->arg);

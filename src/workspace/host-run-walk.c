@@ -230,6 +230,35 @@ static void walk_path(struct host_walk *w, const char *dir)
 		(void)closedir(d);
 }
 
+/* The same for one path that settings of git name; an interpreter needs no mode to run it. */
+static void check_named(struct host_walk *w, const char *path, bool any_mode)
+{
+	cleanup_free char *dir = path_dir(path);
+	cleanup_fd int fd = open_watched(w->spec, dir);
+	struct stat st;
+
+	if (fd < 0 || host_run_is_mounted(w->spec, path) || spec_may_change(w->spec, path) ||
+	    fstatat(fd, path_base(path), &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode) ||
+	    !host_walk_is_fresh(w, &st) ||
+	    (!any_mode && S_ISREG(st.st_mode) && !(st.st_mode & 0111)))
+		return;
+	(void)findings_add(w->out, path, xstrdup("a program that your git settings name"), false);
+}
+
+/* See guard_named_list(); directories of programs are watched as those of the PATH are. */
+static void walk_named(struct host_walk *w)
+{
+	const struct spec_git *git = &w->spec->git;
+
+	for (size_t i = 0; git->root && i < git->named.n; i++) {
+		const char *named = git->named.v[i];
+		cleanup_free char *path = path_join(git->root, named + 1);
+
+		if (named[0] != 'd')
+			check_named(w, path, named[0] == 'f');
+	}
+}
+
 void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since,
 		   const struct host_run_before *before, bool all, struct findings *out)
 {
@@ -252,6 +281,7 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
 		else if (watch->kind == SPEC_WATCH_PATH)
 			walk_path(&w, watch->dir);
 	}
+	walk_named(&w);
 }
 
 /* What was put back is as new as anything, and as it was. */

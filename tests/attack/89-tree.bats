@@ -464,18 +464,26 @@ not_running() {
 			t = !git status && aliases/a
 			s = status tools/notes
 			n = !./later/new
+			p = !python3 later/made.py
+			e = "!f() { sh new.sh; }; f"
+			make = !make
 		[include]
 			path = $WS/shared.gitconfig
 	END
 	attack 'for f in tools/clean tools/smudge tools/diff.sh tools/merge tools/monitor tools/ssh tools/edit tools/page .hooks/pre-commit aliases/a aliases/b.py shared.gitconfig; do
 			{ echo "$EVIL" >>"$f"; } 2>/dev/null && echo "wrote $f"; rm -f "$f" 2>/dev/null && echo "removed $f"; done
 		mv tools x; mv .hooks y; echo new >.hooks/post-commit; mkdir later; printf "#!/bin/sh\n$EVIL\n" >later/new; chmod +x later/new
+		echo "$EVIL" >later/made.py; echo "$EVIL" >new.sh; echo all: >make
 		echo changed >tools/notes'
 	same '' "$(cat "$T/said")"
 	same changed "$(cat tools/notes)"
 	[ ! -e .hooks/post-commit ]
 	[ ! -e later/new ] || fail "a program that an alias names is still there"
 	has "$(cat "$T/notices")" "$WS/later/new'"
+	# An interpreter runs a file whatever its mode is. A command without a slash is never one of the tree.
+	[ ! -e later/made.py ] || fail "a program that an interpreter of an alias runs is still there"
+	[ ! -e new.sh ]
+	[ -e make ]
 	git commit -q --allow-empty -m x || :
 	unharmed
 	# A directory of hooks that is not there yet.
