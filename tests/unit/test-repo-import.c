@@ -361,15 +361,15 @@ static void a_stream_that_is_none_changes_nothing(void **state)
 	a_stream("", "said nothing");
 	a_stream("HEAD refs/heads/main\\n", "said nothing");
 	a_stream("x\\n\\n", "cannot be understood");
-	a_stream("HEAD refs/heads/../x\\n\\n", "cannot be understood");
+	a_stream("HEAD refs/heads/../x\\n\\n", "with the name 'refs/heads/../x'");
 	a_stream("0123456789012345678901234567890123456789 refs/remotes/o/x\\n\\n",
 		 "cannot be understood");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/x.lock\\n\\n",
-		 "cannot be understood");
+		 "with the name 'refs/heads/x.lock'");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/-x\\n\\n",
-		 "cannot be understood");
+		 "with the name 'refs/heads/-x'");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/HEAD\\n\\n",
-		 "cannot be understood");
+		 "with the name 'refs/heads/HEAD'");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\n", "cut off");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\nPACKxxxxyyyy", "");
 	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\n"

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "git/tree-path.h"
 #include "repo/take-stream.h"
+
+#define SHOWN_MAX 200
 
 static int kind_of(const char *ref)
 {
@@ -37,9 +40,10 @@ static int add_row(struct import *im, const char *oid, const char *ref)
 	int kind = kind_of(ref);
 
 	if (kind < 0 || strlen(oid) < GIT_OID_HEXSZ ||
-	    git_oid_fromstrn(&row.inside, oid, GIT_OID_HEXSZ) < 0 || git_oid_is_zero(&row.inside) ||
-	    !is_name((enum import_kind)kind, ref))
+	    git_oid_fromstrn(&row.inside, oid, GIT_OID_HEXSZ) < 0 || git_oid_is_zero(&row.inside))
 		return -EPROTO;
+	if (!is_name((enum import_kind)kind, ref))
+		return -EINVAL;
 	if (im->n_rows == IMPORT_REFS_MAX)
 		return -E2BIG;
 	row.ref = xstrdup(ref);
@@ -51,8 +55,10 @@ static int add_row(struct import *im, const char *oid, const char *ref)
 static int take_line(struct import *im, const char *line)
 {
 	if (strncmp(line, "HEAD refs/heads/", 16) == 0) {
-		if (im->head || !is_name(IMPORT_BRANCH, line + 5))
+		if (im->head)
 			return -EPROTO;
+		if (!is_name(IMPORT_BRANCH, line + 5))
+			return -EINVAL;
 		im->head = xstrdup(line + 5);
 		return 0;
 	}
@@ -65,6 +71,19 @@ static int take_line(struct import *im, const char *line)
 	if (strlen(line) <= GIT_OID_HEXSZ + 1 || line[GIT_OID_HEXSZ] != ' ')
 		return -EPROTO;
 	return add_row(im, line, line + GIT_OID_HEXSZ + 1);
+}
+
+/* git's plumbing makes them all the same, and whoever made it can remove it. */
+static int refuse_name(const char *line, struct err *err)
+{
+	const char *ref = strchr(line, ' ') + 1;
+	cleanup_free char *shown = gitpath_shown(ref, strlen(ref), SHOWN_MAX);
+
+	return err_set(
+		err, EINVAL,
+		"git makes no branch or tag with the name '%s'; remove it in the sandbox with "
+		"git update-ref -d",
+		shown);
 }
 
 static bool has_twice(const struct import *im)
@@ -90,6 +109,8 @@ int import_take_lines(struct import *im, struct repo_stream *s, struct buf *line
 	if (r == -E2BIG)
 		return err_set(err, E2BIG, "more than %d references changed in the sandbox",
 			       IMPORT_REFS_MAX);
+	if (r == -EINVAL)
+		return refuse_name(buf_str(line), err);
 	if (r < 0 || has_twice(im))
 		return err_set(err, EPROTO, "what git in the sandbox says cannot be understood");
 	return 0;
