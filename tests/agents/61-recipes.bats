@@ -117,12 +117,38 @@ postgres_start() {
 @test 'recipe: your CLAUDE.md, skills and MCP servers' {
 	mkdir -p "$HOME/.claude/skills/review"
 	echo 'Answer in French.' >"$HOME/.claude/CLAUDE.md"
+	mkdir "$HOME/.config/mcp"
+	cat >"$HOME/.config/mcp/notes.py" <<-'END'
+		import json, sys
+		answers = {
+		    "initialize": lambda p: {"protocolVersion": p["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "notes", "version": "1"}},
+		    "tools/list": lambda p: {"tools": [{"name": "read", "description": "reads notes", "inputSchema": {"type": "object", "properties": {}}}]},
+		    "tools/call": lambda p: {"content": [{"type": "text", "text": "buy milk"}]},
+		}
+		for line in sys.stdin:
+		    asked = json.loads(line)
+		    print(asked.get("method"), file=open("asked", "a"))
+		    if asked.get("method") in answers:
+		        is_ = answers[asked["method"]](asked.get("params"))
+		        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": is_}), flush=True)
+	END
+	steps '[{"call": ["mcp__notes__read", {}]}, {"say": "They say: buy milk."}]'
+	# The section writes the settings anew; the scripted provider is in a profile.
+	mkdir -p "$HOME/.config/ralph/profiles"
+	cp "$HOME/.config/ralph/config.yaml" "$HOME/.config/ralph/profiles/bed.yaml"
+	export RALPH_PROFILE=bed
 	section 'Your CLAUDE.md, skills and MCP servers'
+	grep -qx tools/call asked || fail "the server was never asked"
 }
 
 @test 'recipe: notifications' {
 	stories told 1
 	section 'Notifications'
+}
+
+@test 'recipe: browsers and Playwright' {
+	need chromium
+	section 'Browsers and Playwright'
 }
 
 @test 'recipe: .env' {

@@ -222,7 +222,7 @@ static int cmd_apply_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_apply = {
 	.name = "apply",
 	.operands = "NAME",
-	.summary = "merge the commits of a sandbox that are held",
+	.summary = "merge the commits that ralph holds back",
 	.details =
 		"ralph imports commits of a sandbox by itself, unless you committed to the same\n"
 		"branch, or they rewrite your commits, add a submodule, or change files that your\n"

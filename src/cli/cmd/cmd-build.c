@@ -185,7 +185,7 @@ static int cmd_build_run(struct cli *cli, void *args_, int argc, char **argv)
 
 const struct command cmd_build = {
 	.name = "build",
-	.summary = "run an agent until every task is done and proved",
+	.summary = "run an agent until every task is done and verified",
 	.details =
 		"A fresh agent is started for each iteration and works on one task of the list\n"
 		"(prd.json, a plan, a spec, an issue). A task is done when the agent says so,\n"
@@ -207,7 +207,7 @@ const struct command cmd_plan = {
 
 const struct command cmd_loop = {
 	.name = "loop",
-	.summary = "the same with any prompt",
+	.summary = "run an agent or a command in a loop with any prompt",
 	.details = "As 'ralph build', with the prompt of --prompt.",
 	LOOP_COMMAND(COMPLETE_DIR),
 };

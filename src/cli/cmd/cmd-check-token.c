@@ -194,7 +194,7 @@ static int check_run(struct cli *cli, void *args_, int argc, char **argv)
 
 const struct command cmd_check_token = {
 	.name = "check-token",
-	.summary = "say whether an agent's credentials are there and last",
+	.summary = "say whether an agent's credentials are present and still valid",
 	.details = "Looks where an agent's credentials are on this machine: variables, files, the\n"
 		   "Secret Service. Says where each is and how long it is valid, and whether a\n"
 		   "provider has refused to renew it for a sandbox. Nothing is sent anywhere.\n"

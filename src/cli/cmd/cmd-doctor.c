@@ -99,7 +99,7 @@ static int doctor_run(struct cli *cli, void *args, int argc, char **argv)
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.summary = "say what this machine offers and what ralph does with it",
+	.summary = "show what this machine offers and what ralph does with it",
 	.details = "Tries namespaces, Landlock, seccomp, cgroups, docker, podman, KVM\n"
 		   "and sbx, each for a short time, and leaves nothing behind. Exits 0 when the\n"
 		   "native engine is usable, 1 when it is not.",

@@ -199,7 +199,7 @@ static int cmd_export_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_export = {
 	.name = "export",
 	.operands = "[NAME…]",
-	.summary = "write what was said in sandboxes to files",
+	.summary = "write conversations of sandboxes to files",
 	.details = "Conversations of the agents in the sandboxes NAME (all; '.': this project's)\n"
 		   "become files\n"
 		   "DIR/conversations/TIME/SLUG.md, with what looks like a secret taken out.\n"

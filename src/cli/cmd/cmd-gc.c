@@ -247,7 +247,7 @@ static int cmd_gc_run(struct cli *cli, void *args_, int argc, char **argv)
 
 const struct command cmd_gc = {
 	.name = "gc",
-	.summary = "remove what nothing needs any more",
+	.summary = "remove files that no sandbox needs any more",
 	.details =
 		"What was killed half-way left behind: removals, sockets, cgroups; and trust in\n"
 		"projects that are gone. No sandbox is removed: that is 'ralph prune'. With -n,\n"

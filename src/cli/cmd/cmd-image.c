@@ -323,7 +323,7 @@ static const struct command *const image_subs[] = {
 
 const struct command cmd_image = {
 	.name = "image",
-	.summary = "the images that containers are made from",
+	.summary = "list, build and remove images for containers",
 	.group = GROUP_MANAGE,
 	.subs = image_subs,
 };

@@ -161,7 +161,7 @@ static const struct command *const net_subs[] = {
 
 const struct command cmd_net = {
 	.name = "net",
-	.summary = "what sandboxes may reach, and what they tried to",
+	.summary = "show and change which hosts sandboxes may reach",
 	.group = GROUP_MANAGE,
 	.subs = net_subs,
 };

@@ -142,7 +142,7 @@ static int cmd_logs_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_logs = {
 	.name = "logs",
 	.operands = "[N]",
-	.summary = "what the agent did in an iteration",
+	.summary = "show what the agent did in an iteration",
 	.details = "Shows iteration N of the workspace's loop, without N the last one: a line for\n"
 		   "each call of a tool, and its last words.",
 	.group = GROUP_LOOP,
@@ -343,7 +343,7 @@ static int cmd_answer_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_answer = {
 	.name = "answer",
 	.operands = "[TEXT]",
-	.summary = "answer what an agent asked, or unblock it",
+	.summary = "answer an agent's question, or unblock its task",
 	.details = "Without TEXT, shows what is asked, and on a terminal asks for an answer to\n"
 		   "each. With TEXT, the task is ready again, and the agent finds TEXT in its\n"
 		   "next prompt. With --note, TEXT goes there though nothing is asked.",

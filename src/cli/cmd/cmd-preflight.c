@@ -122,7 +122,7 @@ static int cmd_preflight_run(struct cli *cli, void *args_, int argc, char **argv
 const struct command cmd_preflight = {
 	.name = "preflight",
 	.operands = "[PATH]",
-	.summary = "check all that an unattended run needs",
+	.summary = "check everything that an unattended run needs",
 	.details = "Credentials, clock, disk; that the sandbox of PATH answers, that its gateway\n"
 		   "does, refuses a host that no rule allows, and not one that a rule does. All\n"
 		   "that is wrong is listed at once, each with its remedy. Nothing is sent\n"

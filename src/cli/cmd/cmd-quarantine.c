@@ -364,7 +364,7 @@ static const struct command *const quarantine_subs[] = {
 
 const struct command cmd_quarantine = {
 	.name = "quarantine",
-	.summary = "what was taken out of workspaces because the host would run it",
+	.summary = "list, show and release files that the host would have run",
 	.group = GROUP_MANAGE,
 	.subs = quarantine_subs,
 };

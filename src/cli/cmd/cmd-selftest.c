@@ -129,7 +129,7 @@ static int cmd_selftest_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_selftest = {
 	.name = "selftest",
 	.operands = "[NAME]",
-	.summary = "try to get out of a sandbox, and what must work in it",
+	.summary = "attack a sandbox from inside, and report what was blocked and what works",
 	.details = "Runs a probe in the sandbox NAME, or in that of the current directory, which\n"
 		   "is started for it. The probe tries what must be refused (files, processes,\n"
 		   "system calls, networks, keys of the host) and what must work (git, npm,\n"

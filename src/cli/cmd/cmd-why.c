@@ -319,7 +319,7 @@ static int cmd_why_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_why = {
 	.name = "why",
 	.operands = "ID|HOST[:PORT]|URL|PATH",
-	.summary = "say which rule and setting are behind a refusal",
+	.summary = "explain a refusal of a host or path",
 	.details = "ID is the number of an event, as ralph events shows it. Exits with 1 when it\n"
 		   "was, or would be, refused, and names the command that would change it.",
 	.group = GROUP_MANAGE,
