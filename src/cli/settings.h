@@ -70,7 +70,7 @@ int settings_build(struct cli *cli, const struct settings_target *t, struct sett
 	{"pass", 0, OPT_STRV, 0, "NAME", "take a variable from the host", .key = "env.pass"}, \
 	{"mask", 0, OPT_STRV, 0, "PATTERN", "files of such names cannot be read inside; !PATTERN takes back", \
 	 .key = "workspace.mask"}, \
-	{"quarantine", 0, OPT_STR, 0, "WHAT", "what the host would run is moved away: all, git or none", \
+	{"quarantine", 0, OPT_STR, 0, "WHAT", "which new files that the host would run go to quarantine: ask, all, git or none", \
 	 .key = "workspace.quarantine"}, \
 	{"allow", 0, OPT_STRV, 0, "HOST", "let the sandbox reach this host", .key = "network.allow", \
 	 .complete = COMPLETE_GROUP}, \

@@ -45,7 +45,7 @@ KEY(KEY_MASK, "workspace.mask", KEY_LIST, PROJECT_SAME, AT(workspace.mask),
 KEY(KEY_QUARANTINE, "workspace.quarantine", KEY_CHOICE, PROJECT_LOWER,
 	AT(workspace.quarantine), .def = "ask", .option = "--quarantine",
 	.choices = quarantines,
-	.help = "what the host would run is moved away: all, git or none")
+	.help = "which new files that the host would run go to quarantine: ask, all, git or none")
 KEY(KEY_TIER, "network.tier", KEY_CHOICE, PROJECT_LOWER, AT(network.tier),
 	.def = "allowlist", .option = "--net", .choices = policy_tier_names,
 	.help = "how much network there is")

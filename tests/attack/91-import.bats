@@ -213,6 +213,18 @@ brings() {
 	git status --short >/dev/null
 }
 
+# libgit2's walk names commits of main here, although main is hidden.
+@test 'a branch at an older commit of the user is imported beside newer notes' {
+	local i at='GIT_COMMITTER_DATE="2030-01-01 00:00'
+
+	within "$at:10\" git commit -q --allow-empty -m agent; $at:50\" git notes add -m 1"
+	git branch old
+	for i in $(seq 20 28); do GIT_COMMITTER_DATE="2030-01-01 00:00:$i" git commit -q --allow-empty -m "user $i"; done
+	within "git branch back main~8; $at:53\" git notes add -f -m 2; $at:56\" git notes add -f -m 3"
+	lacks "$(cat "$T/said")" 'not imported'
+	same "$(git rev-parse main~8)" "$(git rev-parse back)"
+}
+
 @test 'the export uses no file of /tmp: one that is full, missing or forged neither stops nor delays it' {
 	TMPDIR=$T/nowhere ralph run --name "import-${WS##*-}" -e TMPDIR=/nowhere -e GIT_AUTHOR_NAME=a -e GIT_AUTHOR_EMAIL=a@example.invalid \
 		-e GIT_COMMITTER_NAME=a -e GIT_COMMITTER_EMAIL=a@example.invalid -- bash -ec 'echo 1 >n; git add n; git commit -qm one' \

@@ -147,9 +147,56 @@ static bool is_commit(const struct import *im, const git_oid *oid)
 	return git_odb_read_header(&size, &type, im->odb, oid) == 0 && type == GIT_OBJECT_COMMIT;
 }
 
+/* The commits that these references lead to; tags of anything else are left out. */
+static size_t tips_of(const struct import *im, const char *refs, git_oid **ret)
+{
+	git_reference_iterator *it = NULL;
+	git_reference *ref = NULL;
+	size_t n = 0, room = 64;
+
+	*ret = xcalloc(room, sizeof(**ret));
+	if (git_reference_iterator_glob_new(&it, im->repo, refs) < 0)
+		return 0;
+	for (; git_reference_next(&ref, it) == 0; git_reference_free(ref)) {
+		cleanup_git(object) git_object *o = NULL;
+
+		if (git_reference_peel(&o, ref, GIT_OBJECT_COMMIT) < 0)
+			continue;
+		if (n == room)
+			*ret = xrealloc(*ret, room *= 2, sizeof(**ret));
+		(*ret)[n++] = *git_object_id(o);
+	}
+	git_reference_iterator_free(it);
+	return n;
+}
+
+/*
+ * libgit2's walk can name commits that are hidden when several are pushed, and some of these are older
+ * than the others. What it names is asked for once more, up to a limit: every question is a walk.
+ */
+#define ASKED_MAX 1000
+
+struct kept {
+	const struct import *im;
+	const char *refs;
+	git_oid *tips; /* NULL: nobody has asked */
+	size_t n, asked;
+};
+
+static bool is_kept(struct kept *k, const git_oid *oid)
+{
+	if (git_odb_exists(k->im->received, oid))
+		return true;
+	if (!k->tips)
+		k->n = tips_of(k->im, k->refs, &k->tips);
+	return k->n && k->asked++ < ASKED_MAX &&
+	       git_graph_reachable_from_any(k->im->repo, oid, k->tips, k->n) == 1;
+}
+
 /* Is every commit received, or part of what these references of the user's keep? */
 static bool is_kept_by(const struct import *im, const char *refs)
 {
+	struct kept k = {.im = im, .refs = refs};
 	git_revwalk *walk = NULL;
 	git_oid oid;
 	int r = git_revwalk_new(&walk, im->repo);
@@ -160,9 +207,10 @@ static bool is_kept_by(const struct import *im, const char *refs)
 	if (r == 0)
 		r = git_revwalk_hide_glob(walk, refs);
 	while (r == 0 && (r = git_revwalk_next(&oid, walk)) == 0)
-		if (!git_odb_exists(im->received, &oid))
+		if (!is_kept(&k, &oid))
 			break;
 	git_revwalk_free(walk);
+	free(k.tips);
 	return r == GIT_ITEROVER;
 }
 
