@@ -321,6 +321,36 @@ EOF
 	wait "$slow"
 }
 
+@test 'a WebSocket over HTTP/2 is judged and opened as one of HTTP/1.1' {
+	settings '{credentials: [{name: a, source: "env:TOKEN_A"}], network: {rules: [{host: allowed.test, methods: [GET], paths: [/chat, /plain]},
+		{host: other.test, methods: [GET], credential: a}]}}'
+	cat >"$WS/socket.js" <<'EOF'
+// socket.js HOST PATH: what came of it, and what is said to "frames".
+const [host, path] = process.argv.slice(2);
+const c = require("http2").connect("https://" + host, { ca: require("fs").readFileSync(process.env.SSL_CERT_FILE) });
+c.on("error", (e) => { console.log("failed", e.message); process.exit(1); });
+c.on("remoteSettings", (s) => {
+	if (!s.enableConnectProtocol) { console.log("not offered"); process.exit(1); }
+	const r = c.request({ ":method": "CONNECT", ":protocol": "websocket", ":path": path, "sec-websocket-version": "13", "sec-websocket-key": "mine" }, { endStream: false });
+	r.on("response", (h) => {
+		console.log(h[":status"], h["sec-websocket-accept"] || "", h.upgrade || "");
+		if (h[":status"] === 200) r.write("frames");
+	});
+	r.on("data", (d) => { console.log(d.toString().slice(0, 40)); r.close(); });
+	r.on("error", (e) => console.log(e.code));
+	r.on("close", () => c.close());
+});
+EOF
+	same $'200  \nframes' "$(direct node socket.js allowed.test /chat)"
+	# The server goes on to speak HTTP, which is no agreement.
+	has "$(direct node socket.js allowed.test /plain)" ERR_HTTP2_STREAM
+	has "$(direct node socket.js allowed.test /other)" 403
+	has "$(direct node socket.js other.test /chat)" 426
+	has "$(cat "$BED/requests.log")" 'GET /chat allowed.test'
+	lacks "$(cat "$BED/requests.log")" other
+	event '"path":"/chat"' '"verdict":"allow"'
+}
+
 @test 'a request that is taken back at any point leaves nothing to the next one on the same connection to the server' {
 	settings '{network: {rules: [{host: "allowed.test:8080", paths: [/]}]}}'
 	cp "$NETBED/../attack/h2raw.py" "$WS"

@@ -117,7 +117,14 @@ CASES = {
     "override in trailers": get(method="POST", flags=END_HEADERS) + frame(DATA, 0, 1, b"a") +
                             frame(HEADERS, 5, 1, literal("x-http-method-override", "PUT")),
     "connect": frame(HEADERS, END_HEADERS, 1, literal(":method", "CONNECT") + literal(":authority", AUTHORITY)),
-    "extended connect": frame(HEADERS, END_HEADERS, 1, pseudo(method="CONNECT") + literal(":protocol", "websocket")),
+    "connect with a path": frame(HEADERS, END_HEADERS, 1, pseudo(method="CONNECT")),
+    "websocket by get": frame(HEADERS, END_HEADERS, 1, pseudo() + literal(":protocol", "websocket")),
+    "websocket that ends": frame(HEADERS, END_HEADERS | END_STREAM, 1, pseudo(method="CONNECT") + literal(":protocol", "websocket")),
+    "websocket with a length": frame(HEADERS, END_HEADERS, 1, pseudo(method="CONNECT") + literal(":protocol", "websocket") + literal("content-length", "9")),
+    "websocket without a path": frame(HEADERS, END_HEADERS, 1, literal(":method", "CONNECT") + literal(":protocol", "websocket") +
+                                      literal(":authority", AUTHORITY)),
+    "websocket with an upgrade": frame(HEADERS, END_HEADERS, 1, pseudo(method="CONNECT") + literal(":protocol", "websocket") + literal("upgrade", "x")),
+    "another protocol": frame(HEADERS, END_HEADERS, 1, pseudo(method="CONNECT") + literal(":protocol", "connect-udp")),
     "trace": get(method="TRACE"),
     "head of 70 KiB": frame(HEADERS, 0, 1, pseudo() + literal("a", "x" * 16000)) +
                       b"".join(frame(CONTINUATION, 4 * (i == 4), 1, literal("a", "x" * 13000)) for i in range(5)),

@@ -194,7 +194,7 @@ async def answer(method, target, head, body, r, w, where):
         w.write(b"HTTP/1.1 200 OK\r\n\r\n")
         await asyncio.gather(pump(r, w2), pump(r2, w))
         return False
-    if head.get("upgrade", "").lower() == "websocket":
+    if head.get("upgrade", "").lower() == "websocket" and path != "/plain":
         w.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
         await pump(r, w)
         return False

@@ -79,7 +79,9 @@ static void thousands_of_idle_connections_leave_others_served(void **state)
 		put(fds[i], "G");
 	}
 	is_served();
-	assert_true(live_health().connections >= IDLE);
+	/* Those of another listener may still wait for their turn. */
+	while (live_health().connections < IDLE)
+		;
 	after = resident();
 	print_message("%d idle connections: %ld KiB more\n", IDLE, after - before);
 	at_most(after - before, IDLE * 3L);

@@ -206,6 +206,20 @@ static int submit(struct h2_stream *st, struct h2_fields *f, bool last)
 	return r;
 }
 
+/* The answer to a WebSocket: 101 is 200 in HTTP/2, and no other 2xx is an agreement. 0 or -EPROTO. */
+static int answer_websocket(struct http1_head *h)
+{
+	if (h->status / 100 == 2)
+		return -EPROTO;
+	if (h->status != 101)
+		return 0;
+	h->status = 200;
+	h->body = HTTP1_BODY_CLOSE;
+	for (size_t i = 0; i < h->n_fields; i++)
+		h->fields[i].hop |= slice_is(h->fields[i].name, "sec-websocket-accept");
+	return 0;
+}
+
 /* A head, and what follows it in p: as stream_write(). */
 static ssize_t write_head(struct h2_stream *st, const char *p, size_t n)
 {
@@ -217,6 +231,8 @@ static ssize_t write_head(struct h2_stream *st, const char *p, size_t n)
 
 	if (used < 0)
 		return used;
+	if (server && st->websocket && answer_websocket(h) < 0)
+		return -EPROTO;
 	/* nghttp2 keeps heads without a bound, and a server may send 1xx for ever. */
 	st->waits = server && head.status < 200 && st->h2->blocked;
 	if (st->waits)

@@ -441,7 +441,8 @@ bool h2_up_open(struct conn *c)
 	const struct origin *o;
 	struct h2_up *u;
 
-	if (!h2_stream_of(&c->client) || never_h2(c))
+	/* An upgrade is HTTP/1.1's, whatever the client speaks. */
+	if (!h2_stream_of(&c->client) || c->x->upgrade || never_h2(c))
 		return false;
 	o = origin_of(c->gw, &c->host, c->port, c->up_tls);
 	if (o && !o->h2)

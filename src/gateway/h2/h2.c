@@ -97,6 +97,7 @@ static int head_over(struct h2_stream *st, bool last)
 		r = h2_head_put(h, last, st->to_head, &st->text, &st->frames);
 		st->head_done = h->kind == H2_REQUEST || h->status >= 200;
 		st->to_head |= streq(h->method, "HEAD");
+		st->websocket |= h->websocket;
 		st->grpc |= h->kind == H2_REQUEST && h->grpc;
 		if (last)
 			put_tail(st, NULL);
@@ -201,9 +202,11 @@ static int settle(struct h2 *h)
 		/* Of a server: priorities have no meaning, so nobody can make cycles of them. */
 		{h->server ? NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES : NGHTTP2_SETTINGS_ENABLE_PUSH,
 		 h->server},
+		{NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1}, /* of a server alone */
 	};
+	size_t n = ARRAY_SIZE(settings) - !h->server;
 
-	if (nghttp2_submit_settings(h->ng, NGHTTP2_FLAG_NONE, settings, ARRAY_SIZE(settings)) != 0)
+	if (nghttp2_submit_settings(h->ng, NGHTTP2_FLAG_NONE, settings, n) != 0)
 		return -ENOMEM;
 	return nghttp2_session_set_local_window_size(h->ng, NGHTTP2_FLAG_NONE, 0, H2_WINDOWS) == 0
 		       ? 0

@@ -84,7 +84,7 @@ struct h2_stream {
 	bool opened, closed, failed; /* failed: before both sides had ended */
 	bool told;		     /* the owner was told of that */
 	bool to_head;		     /* the request is HEAD */
-	bool grpc;
+	bool grpc, websocket;
 	bool fast;     /* its window is H2_WINDOW_FAST */
 	bool waits;    /* an answer of 1xx was not taken, because the socket is blocked */
 	uint32_t want; /* EPOLLIN, EPOLLOUT */

@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/parse.h"
+#include "base/text/base64.h"
 
 #define HEADERS_MAX (64 * 1024) /* H2_HEADERS_MAX: this file links nothing of flow/ */
 #define OVERHEAD 32		/* of each field, RFC 9113 6.5.2 */
@@ -104,7 +106,11 @@ static int request_pseudo(struct h2_head *h, struct slice name, struct slice val
 								     : keep(&h->authority, value);
 	if (slice_eq(name, slice_of(":path")))
 		return keep(&h->path, value);
-	return -H2_PSEUDO;
+	if (!slice_eq(name, slice_of(":protocol")) || h->websocket ||
+	    !slice_eq(value, slice_of("websocket")))
+		return -H2_PSEUDO;
+	h->websocket = true;
+	return 0;
 }
 
 static int response_pseudo(struct h2_head *h, struct slice name, struct slice value)
@@ -181,6 +187,8 @@ static int field(struct h2_head *h, struct slice name, struct slice value)
 		return h->kind == H2_TRAILERS ? -H2_LENGTH : take_length(h, value);
 	if (id == HTTP1_F_COOKIE && request)
 		return put_crumb(h, value);
+	if (h->websocket && slice_is(name, "sec-websocket-key"))
+		return 0;
 	h->grpc |= id == HTTP1_F_CONTENT_TYPE && h2_is_grpc(value);
 	put_line(&h->text, name, value);
 	return h->text.full ? -H2_LONG : 0;
@@ -213,13 +221,28 @@ static int put_framing(const struct h2_head *h, enum h2_frames frames, bool tell
 	return out->full ? -H2_LONG : 0;
 }
 
+static int put_upgrade(struct buf *out)
+{
+	unsigned char key[16];
+
+	if (getrandom(key, sizeof(key), 0) != sizeof(key))
+		return -H2_TARGET;
+	(void)buf_puts(out, "Sec-WebSocket-Key: ");
+	base64_put(out, key, sizeof(key));
+	/* No other request follows: bytes behind a refusal are nobody's. */
+	(void)buf_puts(out, "\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n");
+	return out->full ? -H2_LONG : 0;
+}
+
 static int put_request(const struct h2_head *h, bool last, struct buf *out, enum h2_frames *ret)
 {
 	const char *authority = h->authority ? h->authority : h->host;
-	bool connects = streq(h->method, "CONNECT");
+	bool connects = streq(h->method, "CONNECT") && !h->websocket;
 	struct slice path, query;
 
 	if (!h->method[0] || (connects ? h->scheme || h->path : !h->scheme || !h->path))
+		return -H2_PSEUDO;
+	if (h->websocket && (!streq(h->method, "CONNECT") || h->has_length || last))
 		return -H2_PSEUDO;
 	if (!authority || (h->host && !slice_ieq(slice_of(h->host), slice_of(authority))))
 		return -H2_HOST;
@@ -229,8 +252,8 @@ static int put_request(const struct h2_head *h, bool last, struct buf *out, enum
 	if (last && h->has_length && h->length)
 		return -H2_LENGTH;
 	/* Bytes behind CONNECT are no body; whatever comes is dropped with the refusal. */
-	*ret = last || h->has_length || connects ? H2_RAW : H2_CHUNKS;
-	(void)buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n", h->method,
+	*ret = last || h->has_length || connects || h->websocket ? H2_RAW : H2_CHUNKS;
+	(void)buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n", h->websocket ? "GET" : h->method,
 			 connects ? authority : h->path, authority);
 	(void)buf_append(out, h->text.data, h->text.len);
 	if (h->cookies.len) {
@@ -238,7 +261,7 @@ static int put_request(const struct h2_head *h, bool last, struct buf *out, enum
 		(void)buf_append(out, h->cookies.data, h->cookies.len);
 		(void)buf_puts(out, "\r\n");
 	}
-	return put_framing(h, *ret, !connects, out);
+	return h->websocket ? put_upgrade(out) : put_framing(h, *ret, !connects, out);
 }
 
 static int put_response(const struct h2_head *h, bool last, bool to_head, struct buf *out,

@@ -13,6 +13,9 @@
  * Fields come one by one. A field that HTTP/1.1 could read differently refuses the whole head: a
  * name that is no lower-case token, a control byte in a value, blanks around it, a pseudo-field that
  * is unknown, repeated or late, a field of the connection, a Host that is not :authority.
+ *
+ * A stream that asks for a WebSocket becomes an upgrade, with a key of the gateway's: what the stream
+ * carries after the head is the new protocol's.
  */
 enum h2_reason {
 	H2_FINE,
@@ -36,6 +39,7 @@ struct h2_head {
 	size_t size;	   /* as RFC 9113 counts; at most H2_HEADERS_MAX */
 	bool fields;	   /* one that is no pseudo-field has come */
 	bool scheme, grpc; /* :scheme was there; Content-Type is application/grpc */
+	bool websocket;	   /* :protocol was there: RFC 8441 */
 	char method[HTTP1_METHOD_MAX + 1];
 	unsigned int status;
 	char *path, *authority, *host; /* NULL: not there */
