@@ -106,6 +106,16 @@ BARS = {
     "git.import": Bar("workspace", "the host's part of an import of one commit", None, "ms", "value", "<=", 15),
     "git.view": Bar("workspace", "from a reference that changed inside to the user's", None, "ms", "value", "<=", 250),
     "git.status": Bar("workspace", "`git status` inside, 50,000 files", "`git status` on the host", "ms", "share", "<=", 1.1),
+    # The page of `ralph web`: a loop of 1,000 tasks, a log of 100 MB, 50 sandboxes.
+    "web.paint": Bar("web", "the page's first paint, in Chromium", None, "ms", "value", "<=", 300),
+    "web.tasks": Bar("web", "1,000 tasks drawn, in Chromium", None, "ms", "value", "<=", 100),
+    "web.loop": Bar("web", "the answer with 1,000 tasks", None, "ms", "value"),
+    "web.window": Bar("web", "a window of 200 lines anywhere in a log of 100 MB", None, "ms", "value", "<=", 50),
+    "web.survey": Bar("web", "a look at 50 sandboxes, with its answer", None, "ms", "value"),
+    "web.memory": Bar("web", "memory of the process that faces browsers, PSS", None, "MiB", "value", "<=", 6),
+    "web.desk": Bar("web", "memory of the process that reads, PSS", None, "MiB", "value", "<=", 12),
+    "web.idle": Bar("web", "CPU of the page's three processes without a viewer, percent of a core", None, "%", "value", "<=", 0),
+    "web.viewer": Bar("web", "CPU of them with a viewer, percent of a core", None, "%", "value", "<=", 1),
     # What every start and every end of a sandbox looks at.
     "walk.start": Bar("workspace", "looking for protected names, 50,000 files", "`find -name`", "ms", "share", "<=", 1),
     "walk.stock": Bar("workspace", "writing down what is there, 50,000 files", "`find -name`", "ms", "share", "<=", 1),

@@ -89,8 +89,9 @@ struct agent {
 	const char *install;		/* command to type when the program is not found */
 	const char *const *interactive; /* arguments; the user's follow */
 	const char *const *headless; /* arguments of an unattended run; the prompt comes on stdin */
-	const char *const *services; /* of cred/: "anthropic" … */
-	const struct agent_env *env; /* ends with a NULL name */
+	const char *mcp; /* argument of an unattended run that adds ralph-ask's tools; NULL: none */
+	const char *const *services;	/* of cred/: "anthropic" … */
+	const struct agent_env *env;	/* ends with a NULL name */
 	const struct agent_seed *seeds; /* ends with a NULL path */
 	struct agent_managed managed;
 	const char *settings; /* option for settings on the command line, hooks among them; NULL */

@@ -200,6 +200,9 @@ const struct agent agent_claude = {
 	.interactive = LIST("--dangerously-skip-permissions"),
 	.headless = LIST("-p", "--output-format", "stream-json", "--verbose",
 			 "--dangerously-skip-permissions"),
+	/* On the command line, where nothing that the agent writes can take it back. */
+	.mcp = "--mcp-config={\"mcpServers\":{\"ralph\":{\"command\":\"/run/ralph/ralph-ask\","
+	       "\"args\":[\"mcp\"]}}}",
 	.services = LIST("anthropic"),
 	.env = claude_env, .seeds = claude_seeds,
 	/* WebFetch would first ask a host of its own about every other. */

@@ -255,6 +255,8 @@ int loop_sandbox_agent_argv(const struct loop *l, struct strv *ret, struct err *
 	if (a->program) {
 		push_budget(l, ret);
 		push_model(l, ret);
+		if (a->mcp && l->build.spec && spec_env_find(l->build.spec, ASK_ENV))
+			strv_push(ret, a->mcp);
 	}
 	/* The user's arguments are for the agent that the user named. */
 	for (size_t i = a->program ? 0 : 1; i < l->q.command.n && is_own_agent(l); i++)

@@ -622,14 +622,15 @@ int hand_serve(const struct hand_options *o, struct err *err)
 	closep(&h->tls.sock.fd);
 	acts_end(h);
 	views_end(h);
+	/* Another server's file stays: only the one that has the log wrote it. */
+	if (h->log.fd >= 0)
+		(void)unlinkat(h->log_dir, URL_FILE, 0);
 	events_close(&h->log);
 	closep(&h->web.sock.fd);
 	closep(&h->desk.sock.fd);
 	closep(&h->alive.fd);
 	closep(&h->ctl.fd);
 	closep(&h->signals.fd);
-	if (h->log.fd >= 0)
-		(void)unlinkat(h->log_dir, URL_FILE, 0);
 	closep(&h->log_dir);
 	json_decref(h->last);
 	ev_free(h->ev);

@@ -57,6 +57,25 @@ US-1' "$(git log -4 --format=%s)"
 	seen '"x-api-key" in dict(r["headers"])'
 }
 
+# open_ask: the id of what is asked.
+open_ask() {
+	bed "$RALPH" ask ls --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["id"])' 2>/dev/null
+}
+
+@test 'Claude Code asks a person by a tool of MCP, waits, and goes on with the answer' {
+	local run
+
+	two_stories
+	steps "[{\"call\": [\"mcp__ralph__ask_person\", {\"question\": \"Red or blue?\"}]},$(does US-1),$(does US-2)]"
+	loop_with 0 build --name "$BOX" claude &
+	run=$!
+	wait_until -t 120 open_ask >/dev/null
+	bed "$RALPH" ask allow "$(open_ask)" 'blue, as the logo'
+	wait "$run"
+	same 'done done' "$(verdicts)"
+	grep -qF 'allowed: blue, as the logo' .ralph/logs/iteration-001.jsonl
+}
+
 @test 'Claude Code that only says it is done is not believed: exit 4' {
 	two_stories
 	steps '[{"say": "All done.\n<promise>COMPLETE</promise>"}, {"say": "All done.\n<promise>COMPLETE</promise>"}]'

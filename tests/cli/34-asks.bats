@@ -6,10 +6,16 @@
 load helpers
 load sandbox
 load loop
+load ../lib/web
 
 setup() {
 	ralph_setup
 	need python3 curl
+}
+
+teardown() {
+	web_stop
+	ralph_teardown
 }
 
 # begin_box: a live sandbox $S.
@@ -217,4 +223,26 @@ has_waited() {
 	has "$said" 'the sandbox refused docs.example.test'
 	has "$said" '/run/ralph/ralph-ask host'
 	same "" "$(hooked)"
+}
+
+@test 'the person is told of an ask once, with the address of the page about it and no secret' {
+	local id
+
+	loop_workspace 1
+	agent_says 'cat >/dev/null' '"$RALPH_ASK" host docs.example.test "the reference" >told; git add told; git commit -qm told'
+	web_start
+	: >"$HOME/heard"
+	"$RALPH" build --notify 'command:echo "$RALPH_EVENT ${RALPH_URL:-none} $RALPH_REASON" >>"$HOME/heard"' -- ./asker.sh >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 open_ask >/dev/null
+	wait_until -t 60 grep -q needs-you "$HOME/heard"
+	id=$(open_ask)
+	has "$(cat "$HOME/heard")" "needs-you http://127.0.0.1:$PORT/#/ask/$id an agent asks (host) docs.example.test:443: the reference; see: ralph ask show $id"
+	# The same ask again is no news.
+	wait_until -t 30 has_waited 8
+	same 1 "$(grep -c needs-you "$HOME/heard")"
+	ralph ask deny "$id" no
+	ends 0
+	web_stop
+	[ ! -e "$XDG_STATE_HOME/ralph/web/url" ]
 }
