@@ -36,6 +36,7 @@ enum engine_caps {
 	ENGINE_LIMITS = 1 << 5,	   /* on processes, open files, temporary files */
 	ENGINE_NET = 1 << 6,	   /* rules about the network */
 	ENGINE_CLONE = 1 << 7,	   /* the agent may work in a clone of its own */
+	ENGINE_OWN_KERNEL = 1 << 8, /* commands run on another kernel than the host's */
 };
 
 /* A started sandbox: the process that stands for it and the line to its guest. */

@@ -17,6 +17,7 @@ struct builder {
 	int own;	     /* of devices and images: the container's, else the host's too */
 	int null;	     /* /dev/null */
 	bool in_container;   /* this is a container */
+	int outer;	     /* the outer half's root, where `site` is a tree in it; -1: it is not */
 	bool userns_limited; /* nobody can make user namespaces but us, once */
 };
 

@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -125,6 +126,51 @@ static int forbid_cores(struct err *err)
 	if (setrlimit(RLIMIT_CORE, &l) < 0)
 		return err_sys(err, errno, "cannot forbid core files");
 	return 0;
+}
+
+int confine_program(uint64_t capabilities, struct err *err)
+{
+	int r = forbid_cores(err);
+
+	if (r == 0)
+		r = confine_keep(capabilities, err);
+	if (r == 0 && ctl(PR_SET_NO_NEW_PRIVS, 1, 0) < 0)
+		r = err_sys(err, errno, "cannot set no_new_privs");
+	if (r == 0)
+		r = load_filter(seccomp_kernel_calls, ARRAY_SIZE(seccomp_kernel_calls), err);
+	if (r == 0)
+		r = load_filter(seccomp_kernel_arguments, ARRAY_SIZE(seccomp_kernel_arguments),
+				err);
+	return r;
+}
+
+int confine_within(struct err *err)
+{
+	/* The host's files have no attributes in there, and gVisor says EBADF of a link's. */
+	static const struct sock_filter no_attributes[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_lgetxattr, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_llistxattr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	int r = forbid_cores(err);
+
+	if (r == 0)
+		r = drop_bounding(0, err);
+	if (r == 0)
+		r = set_capabilities(0, err);
+	if (r == 0 && ctl(PR_SET_NO_NEW_PRIVS, 1, 0) < 0)
+		r = err_sys(err, errno, "cannot set no_new_privs");
+	if (r == 0 && !capabilities_are_gone())
+		r = err_set(err, EPERM, "capabilities are left after they were dropped");
+	if (r == 0)
+		r = load_filter(no_attributes, ARRAY_SIZE(no_attributes), err);
+	if (r == 0)
+		r = load_filter(seccomp_calls, ARRAY_SIZE(seccomp_calls), err);
+	if (r == 0)
+		r = load_filter(seccomp_arguments, ARRAY_SIZE(seccomp_arguments), err);
+	return r;
 }
 
 int confine(struct err *err)

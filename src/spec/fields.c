@@ -354,6 +354,11 @@ static const struct spec_field container_rows[] = {
 	{ "far_dial",   FIELD(spec_container, remote_dial), OPTIONAL },
 };
 
+static const struct spec_field kernel_rows[] = {
+	{ "program", FIELD(spec_kernel, program), .check = check_path },
+	{ "version", FIELD(spec_kernel, version) },
+};
+
 static const struct spec_field git_rows[] = {
 	{ "private",    FIELD(spec_git, private) },
 	{ "at",         FIELD(spec_git, at) },
@@ -374,6 +379,7 @@ static const struct spec_table credential_table = {
 };
 static const struct spec_table budget_table = { TABLE(spec_budget, budget_rows) };
 static const struct spec_table cgroup_table = { TABLE(spec_cgroup, cgroup_rows) };
+static const struct spec_table kernel_table = { TABLE(spec_kernel, kernel_rows) };
 static const struct spec_table git_table = { TABLE(spec_git, git_rows), .check = check_git };
 static const struct spec_table container_table = {
 	TABLE(spec_container, container_rows), .check = check_container,
@@ -440,6 +446,7 @@ static const struct spec_field spec_rows[] = {
 	{ "limits",     SECTION(sandbox_spec, limits, limits_table) },
 	{ "git",        SECTION(sandbox_spec, git, git_table), OPTIONAL },
 	{ "container",  SECTION(sandbox_spec, container, container_table), OPTIONAL },
+	{ "kernel",     SECTION(sandbox_spec, kernel, kernel_table), OPTIONAL },
 };
 const struct spec_table spec_table = { TABLE(sandbox_spec, spec_rows) };
 

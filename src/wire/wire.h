@@ -101,6 +101,9 @@ enum wire_type {
 	/* guest → who launched it, u32 pid: pid 1 of new namespaces, which is that one's own child */
 	WIRE_BORN,
 
+	/* outer → inner guest, u32 rows, u32 cols: the new size of this command's terminal */
+	WIRE_WINCH,
+
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
 

@@ -226,7 +226,7 @@ static int container_cover(struct engine *e, const char *from, const char *path,
 		return err_set(err, ENOTSUP,
 			       "no mount can be made on the engine's machine from here; ralph stop "
 			       "and start it again");
-	return mount_again(container_of(e)->init_pid, from, path, kind, err);
+	return mount_again(container_of(e)->init_pid, "", from, path, kind, err);
 }
 
 /* Where the pid namespace is not ours to enter, the engine does it. */
