@@ -235,10 +235,9 @@ int main(int argc, char **argv)
 		r = wire_recv(g.sock, &msg);
 		if (r == 0)
 			return EXIT_OK; /* the supervisor changed its mind */
-		r = r < 0 ? err_sys(&err, -r, "the guest cannot read its set-up")
-		  : entry == ENTRY_WITHIN
-			  ? inner_bring_up(&g, &msg, &err)
-			  : bring_up(&g, &msg, entry, loopback, &inner, &err);
+		r = r < 0		    ? err_sys(&err, -r, "the guest cannot read its set-up")
+		    : entry == ENTRY_WITHIN ? inner_bring_up(&g, &msg, &err)
+					    : bring_up(&g, &msg, entry, loopback, &inner, &err);
 	}
 	if (r < 0)
 		return fail(&g, r, &err);

@@ -74,8 +74,8 @@ static bool is_writable(const struct guest_mount *m)
 static bool is_readonly_in(const struct guest_root *root, size_t i)
 {
 	const struct guest_mount *m = &root->mounts[i];
-	bool readonly = m->kind == GUEST_BIND_RO || m->kind == GUEST_PROTECT ||
-			m->kind == GUEST_REMOUNT_RO;
+	bool readonly =
+		m->kind == GUEST_BIND_RO || m->kind == GUEST_PROTECT || m->kind == GUEST_REMOUNT_RO;
 
 	for (size_t k = 0; k < i && readonly; k++) {
 		const char *above = root->mounts[k].target;

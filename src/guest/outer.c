@@ -36,7 +36,8 @@ struct relay {
 };
 
 /* One for each kind of kernel. */
-static int (*const starters[])(const struct guest_root *root, int line, int *ret_log, struct err *err) = {
+static int (*const starters[])(const struct guest_root *root, int line, int *ret_log,
+			       struct err *err) = {
 	[GUEST_INSIDE_GVISOR] = gvisor_start,
 };
 
