@@ -27,9 +27,9 @@ ENGINE=${RALPH_TEST_ENGINE:-native}
 # an unprivileged user go through those that differ without root.
 engine_rows() {
 	if [ "$1" -eq 0 ]; then
-		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman
+		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman user:gvisor
 	else
-		echo user:native user:podman user:sbx user:docker-sandbox
+		echo user:native user:gvisor user:podman user:sbx user:docker-sandbox
 	fi
 }
 
@@ -45,6 +45,22 @@ native_lacks() {
 }
 native_env() {
 	echo RALPH_ENGINE=native
+}
+
+# ---- gvisor: Debian's runsc, from a directory of the tests' own (scripts/runsc.sh) ----
+gvisor_start() {
+	[ -x "${RALPH_TEST_RUNSC:-}" ] || need runsc
+	need python3
+}
+gvisor_end() {
+	:
+}
+gvisor_lacks() {
+	[ "$(id -u)" -eq 0 ] || echo limits
+}
+gvisor_env() {
+	echo RALPH_ENGINE=gvisor
+	[ ! -x "${RALPH_TEST_RUNSC:-}" ] || echo "RALPH_RUNSC=$RALPH_TEST_RUNSC"
 }
 
 # ---- docker: a daemon of the test's own ----
