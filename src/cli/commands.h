@@ -23,6 +23,7 @@ extern const struct command cmd_config;
 extern const struct command cmd_cp;
 extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
+extern const struct command cmd_engine;
 extern const struct command cmd_events;
 extern const struct command cmd_exec;
 extern const struct command cmd_export;

@@ -187,6 +187,14 @@ static int check_word(const char *what, const char *word, struct err *err)
 	return 0;
 }
 
+/* Only the engines that have another kernel fill it. */
+static int check_kernel(const void *item, const struct sandbox_spec *whole, struct err *err)
+{
+	const struct spec_kernel *k = item;
+
+	return k->program ? check_path("the kernel's program", k->program, err) : 0;
+}
+
 static int check_container(const void *item, const struct sandbox_spec *whole, struct err *err)
 {
 	const struct spec_container *c = item;
@@ -355,7 +363,7 @@ static const struct spec_field container_rows[] = {
 };
 
 static const struct spec_field kernel_rows[] = {
-	{ "program", FIELD(spec_kernel, program), .check = check_path },
+	{ "program", FIELD(spec_kernel, program) },
 	{ "version", FIELD(spec_kernel, version) },
 };
 
@@ -379,7 +387,7 @@ static const struct spec_table credential_table = {
 };
 static const struct spec_table budget_table = { TABLE(spec_budget, budget_rows) };
 static const struct spec_table cgroup_table = { TABLE(spec_cgroup, cgroup_rows) };
-static const struct spec_table kernel_table = { TABLE(spec_kernel, kernel_rows) };
+static const struct spec_table kernel_table = { TABLE(spec_kernel, kernel_rows), .check = check_kernel };
 static const struct spec_table git_table = { TABLE(spec_git, git_rows), .check = check_git };
 static const struct spec_table container_table = {
 	TABLE(spec_container, container_rows), .check = check_container,

@@ -384,6 +384,9 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 	}                                                                                          \
 	const struct engine_ops engine_##word = {                                                  \
 		.name = #word,                                                                     \
+		.wall = "your kernel",                                                             \
+		.holds = "as native, with the files of an image in place of your system's",        \
+		.costs = "an image, and a third of a second at the start",                         \
 		.caps = ENGINE_GUEST_CAPS | ENGINE_IMAGE,                                          \
 		.instance_size = sizeof(struct container),                                         \
 		.images = #word,                                                                   \

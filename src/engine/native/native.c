@@ -243,6 +243,9 @@ void native_clean(const struct sandbox_spec *spec)
 
 const struct engine_ops engine_native = {
 	.name = "native",
+	.wall = "your kernel",
+	.holds = "a hostile agent, unless your kernel has a bug that its system calls reach",
+	.costs = "a few milliseconds at the start",
 	.caps = ENGINE_GUEST_CAPS,
 	.instance_size = sizeof(struct native),
 	.probe = host_native_usable,
