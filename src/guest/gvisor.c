@@ -41,8 +41,7 @@ static const char head[] = "{\"ociVersion\":\"1.0.2\","
 static const char mounts[] =
 	",\"mounts\":[{\"destination\":\"/proc\",\"type\":\"proc\",\"source\":\"proc\"},"
 	"{\"destination\":\"/dev\",\"type\":\"tmpfs\",\"source\":\"tmpfs\"},"
-	"{\"destination\":\"/dev/pts\",\"type\":\"devpts\",\"source\":\"devpts\"},"
-	"{\"destination\":\"/dev/shm\",\"type\":\"tmpfs\",\"source\":\"tmpfs\"}";
+	"{\"destination\":\"/dev/pts\",\"type\":\"devpts\",\"source\":\"devpts\"}";
 
 /*
  * directfs would give the sentry the directories themselves, and a pinned path could be moved; an
@@ -102,6 +101,21 @@ static void put_mount(struct buf *b, const char *target, bool readonly)
 	(void)buf_printf(b, ",\"options\":[\"rbind\",\"%s\"]}", readonly ? "ro" : "rw");
 }
 
+/* Memory of the sentry's, which the setting for temporary files bounds. */
+static void put_shm(struct buf *b, const struct guest_root *root)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < root->n_mounts; i++)
+		if (strcmp(root->mounts[i].target, "/dev/shm") == 0)
+			size = root->mounts[i].size;
+	(void)buf_puts(b, ",{\"destination\":\"/dev/shm\",\"type\":\"tmpfs\","
+			  "\"source\":\"tmpfs\",\"options\":[\"mode=1777\"");
+	if (size)
+		(void)buf_printf(b, ",\"size=%llu\"", (unsigned long long)size);
+	(void)buf_puts(b, "]}");
+}
+
 /*
  * The walls are the tree's mounts. The sentry is told of them too, so that it says what the host
  * would say: it does not ask about a mode or a length that it may set.
@@ -110,6 +124,7 @@ static void put_mounts(struct buf *b, const struct guest_root *root)
 {
 	size_t n = 0;
 
+	put_shm(b, root);
 	for (size_t i = 0; i < root->n_mounts; i++) {
 		const struct guest_mount *m = &root->mounts[i];
 		bool readonly = is_readonly_in(root, i);

@@ -96,7 +96,6 @@ static const struct command *const engine_subs[] = {&engine_ls, NULL};
 
 const struct command cmd_engine = {
 	.name = "engine",
-	.operands = "COMMAND",
 	.summary = "compare what sandboxes are made with",
 	.group = GROUP_CONFIG,
 	.subs = engine_subs,
