@@ -10,7 +10,7 @@
 #
 # Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), bed (it can be started in the
 # network of lib/netbed, which for a plain user is another user namespace), ports, walls (mounts of ralph's), loop, selftest
-# (ralph's own program runs inside).
+# (ralph's own program runs inside), facts (its /proc tells of the host's kernel: mounts, sockets, who may look at pid 1).
 #
 # Of these the audit says what is not so (WORD_says), and a test checks that it does: fresh (of one that is started again
 # only the home is as it was), transparent (programs that ignore the proxy's variables have a network), record (what was
@@ -56,6 +56,7 @@ gvisor_end() {
 	:
 }
 gvisor_lacks() {
+	echo facts
 	[ "$(id -u)" -eq 0 ] || echo limits
 }
 gvisor_env() {

@@ -116,7 +116,7 @@ run_jobs() {
 		as_kind "$who" "$WORK/tests/lib/stamp.sh" >"$WORK/stamp-$who" || rm -f "$WORK/stamp-$who"
 	done
 	# One that cannot be had is missed by the tests themselves: skipped, or failed where it is required.
-	! grep -q gvisor <<<"$kinds ${RALPH_TEST_ENGINE:-}" || scripts/runsc.sh >/dev/null || :
+	! grep -q gvisor <<<"${lines[*]} ${RALPH_TEST_ENGINE:-}" || scripts/runsc.sh >/dev/null || :
 	if grep -qE 'docker|podman' <<<"$kinds ${RALPH_TEST_ENGINE:-}"; then
 		(. tests/engines/engine.bash && RALPH_TEST_CACHE=$PWD/build/engines && cp "$(engine_image)" "$WORK/cache/")
 	fi

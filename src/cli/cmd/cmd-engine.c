@@ -87,7 +87,7 @@ static const struct command engine_ls = {
 	.name = "ls",
 	.summary = "compare the engines, and say which are usable here",
 	.details = "Each engine is tried: native and gvisor start a sandbox with nothing in it,\n"
-		   "the others ask their programs. Nothing is fetched, built or left behind.",
+		   "the others ask their programs. Nothing is fetched or built.",
 	OPTIONS(ls_opts, struct engine_args),
 	.run = engine_ls_run,
 };
