@@ -55,7 +55,7 @@ fetch() {
 	local apt=(apt-get -qq -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$parts"
 		-o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o Acquire::Languages=none
 		-o APT::Sandbox::User= -o Acquire::Retries=3)
-	"${apt[@]}" update >"$work/log" 2>&1 && (cd "$work" && "${apt[@]}" download runsc) >>"$work/log" 2>&1 || {
+	if ! { "${apt[@]}" update && cd "$work" && "${apt[@]}" download runsc; } >"$work/log" 2>&1; then
 		cat "$work/log" >&2
 		exit 1
 	}

@@ -31,11 +31,11 @@ enum engine_caps {
 	ENGINE_NO_GUEST = 1 << 1, /* commands are run by a program of the host */
 	ENGINE_NO_WALL = 1 << 2,  /* nothing is kept from anything; never chosen by itself */
 	/* A spec may need these; engine_plan() refuses one that its engine cannot hold. */
-	ENGINE_READ_ONLY = 1 << 3, /* single paths of a writable tree are read-only */
-	ENGINE_HIDE = 1 << 4,	   /* or cannot be read */
-	ENGINE_LIMITS = 1 << 5,	   /* on processes, open files, temporary files */
-	ENGINE_NET = 1 << 6,	   /* rules about the network */
-	ENGINE_CLONE = 1 << 7,	   /* the agent may work in a clone of its own */
+	ENGINE_READ_ONLY = 1 << 3,  /* single paths of a writable tree are read-only */
+	ENGINE_HIDE = 1 << 4,	    /* or cannot be read */
+	ENGINE_LIMITS = 1 << 5,	    /* on processes, open files, temporary files */
+	ENGINE_NET = 1 << 6,	    /* rules about the network */
+	ENGINE_CLONE = 1 << 7,	    /* the agent may work in a clone of its own */
 	ENGINE_OWN_KERNEL = 1 << 8, /* commands run on another kernel than the host's */
 };
 

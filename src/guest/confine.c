@@ -146,11 +146,23 @@ int confine_program(uint64_t capabilities, struct err *err)
 
 int confine_within(struct err *err)
 {
-	/* The host's files have no attributes in there, and gVisor says EBADF of a link's. */
-	static const struct sock_filter no_attributes[] = {
+	/*
+	 * The host's files have no attributes in there, and gVisor says EBADF of a link's. And there
+	 * pid 1 can be killed like any process, which would end the sandbox with all its commands.
+	 */
+	static const struct sock_filter ways[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_lgetxattr, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_llistxattr, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_lgetxattr, 9, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_llistxattr, 8, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tkill, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigqueueinfo, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_tgsigqueueinfo, 0, 4),
+		/* The kernel takes the low half as the number, on little-endian machines the first. */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 2),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -165,7 +177,7 @@ int confine_within(struct err *err)
 	if (r == 0 && !capabilities_are_gone())
 		r = err_set(err, EPERM, "capabilities are left after they were dropped");
 	if (r == 0)
-		r = load_filter(no_attributes, ARRAY_SIZE(no_attributes), err);
+		r = load_filter(ways, ARRAY_SIZE(ways), err);
 	if (r == 0)
 		r = load_filter(seccomp_calls, ARRAY_SIZE(seccomp_calls), err);
 	if (r == 0)

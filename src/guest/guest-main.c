@@ -13,11 +13,11 @@
 #include "base/parse.h"
 #include "guest/container-entry.h"
 #include "guest/confine.h"
-#include "guest/inner.h"
+#include "guest/kernel/inner.h"
 #include "guest/launcher.h"
 #include "guest/login.h"
 #include "guest/netns.h"
-#include "guest/outer.h"
+#include "guest/kernel/outer.h"
 #include "guest/root.h"
 
 /*

@@ -59,7 +59,7 @@ static int fork_payload(struct minder *m, struct wire_reader *r, struct payload_
 	return f.eno ? -f.eno : -EIO;
 }
 
-/* The terminal becomes ours. One that is outside of this kernel came along: see guest/outer.h. */
+/* The terminal becomes ours. One that is outside of this kernel came along: see guest/kernel/outer.h. */
 static int start_terminal(struct minder *m, const int *outside, uint32_t rows, uint32_t cols,
 			  int *ret_master, int *ret_slave, struct err *err)
 {
@@ -155,6 +155,17 @@ static bool reap(struct minder *m)
 	return false;
 }
 
+/* The group in the foreground of a terminal that is carried. */
+static void signal_front(const struct minder *m, int sig)
+{
+	pid_t front = 0;
+
+	if (ioctl(m->carry.fds[TERMINAL_INSIDE], TIOCGPGRP, &front) < 0 || front <= 1)
+		front = m->payload;
+	if (front > 1)
+		(void)kill(-front, sig);
+}
+
 static void resize(struct minder *m, const struct wire_msg *msg)
 {
 	struct wire_reader r;
@@ -163,8 +174,11 @@ static void resize(struct minder *m, const struct wire_msg *msg)
 	wire_read(&r, msg);
 	rows = wire_get_u32(&r);
 	cols = wire_get_u32(&r);
-	if (wire_read_end(&r) == 0 && m->carry.on)
-		(void)terminal_resize(m->carry.fds[TERMINAL_INSIDE], rows, cols);
+	if (wire_read_end(&r) < 0 || !m->carry.on ||
+	    terminal_resize(m->carry.fds[TERMINAL_INSIDE], rows, cols) < 0)
+		return;
+	/* gVisor tells nobody. */
+	signal_front(m, SIGWINCH);
 }
 
 static void obey(struct minder *m, const struct wire_msg *msg)
@@ -205,12 +219,7 @@ static void take_orders(struct minder *m)
 /* The user is gone. The kernel would tell the group in the foreground, and so do we. */
 static void hang_up(struct minder *m)
 {
-	pid_t front = 0;
-
-	if (ioctl(m->carry.fds[TERMINAL_INSIDE], TIOCGPGRP, &front) == 0 && front > 1)
-		(void)kill(-front, SIGHUP);
-	else if (m->payload > 0)
-		(void)kill(-m->payload, SIGHUP);
+	signal_front(m, SIGHUP);
 	for (int i = 0; i < 2; i++)
 		closep(&m->carry.fds[i]);
 	m->carry.on = false;

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
-#include "guest/inner.h"
+#include "guest/kernel/inner.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 

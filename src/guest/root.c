@@ -381,8 +381,7 @@ static int begin_tree(struct builder *b, const struct guest_root *root)
 	if (r == 0)
 		r = make_devices(b, "/dev");
 	if (r == 0)
-		r = builder_bind(b, from, false, GUEST_PROGRAM,
-				 BUILDER_PLAIN | MOUNT_ATTR_RDONLY);
+		r = builder_bind(b, from, false, GUEST_PROGRAM, BUILDER_PLAIN | MOUNT_ATTR_RDONLY);
 	if (r == 0)
 		r = rootpath_dir(&b->site, GUEST_PRIVATE, 0700);
 	if (r == 0) /* where runsc's sentry makes the root that it locks itself into */

@@ -55,8 +55,8 @@ static int get_root(struct wire_reader *r, struct guest_root *root, struct err *
 	root->n_mounts = n;
 	for (size_t i = 0; i < n; i++)
 		get_mount(r, &root->mounts[i]);
-	if (inside >= GUEST_INSIDE_N || (root->program && root->program[0] &&
-					 root->program[0] != '/'))
+	if (inside >= GUEST_INSIDE_N ||
+	    (root->program && root->program[0] && root->program[0] != '/'))
 		r->bad = true;
 	else
 		root->inside = (enum guest_inside)inside;

@@ -33,7 +33,7 @@
  * What the commands run in. Where it is not the host's kernel, the guest becomes the outer half of
  * two: its own root has devices, a /proc and the list below GUEST_TREE, without those two; it starts
  * `program`, which runs the inner half as `guest GUEST_WITHIN LINE` on a kernel of its own. Frames go
- * through the outer half (guest/outer.h). The inner one is told the user and the rows that it shall
+ * through the outer half (guest/kernel/outer.h). The inner one is told the user and the rows that it shall
  * try to move, and then its set-up, in the same frames.
  */
 enum guest_inside {

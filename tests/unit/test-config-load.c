@@ -338,7 +338,7 @@ static void wrong_flags_are_refused_with_a_suggestion(void **state)
 	load_fails(p, "engine: has no value; write KEY=VALUE");
 	strv_done(&p->flags);
 	strv_push(&p->flags, "engine=none");
-	load_fails(p, "--engine: engine: 'none' is not known; use one of auto, native, docker, "
+	load_fails(p, "--engine: engine: 'none' is not known; use one of auto, native, gvisor, docker, "
 		      "podman, sbx, docker-sandbox");
 	strv_done(&p->flags);
 	strv_push(&p->flags, "network.rules=x");

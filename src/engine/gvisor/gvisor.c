@@ -5,7 +5,7 @@
  *
  * All is as in the native engine but for what the guest starts: it gives the tree that it has built to
  * runsc, in the namespaces and the network of the sandbox, and an inner guest is pid 1 there (see
- * guest/outer.h). Mounts are the host kernel's, so what is read-only or pinned stays so whatever
+ * guest/kernel/outer.h). Mounts are the host kernel's, so what is read-only or pinned stays so whatever
  * happens in gVisor. Limits bound the program with all that runs in it.
  */
 #include "engine/gvisor/gvisor.h"

@@ -1,4 +1,4 @@
-#include "guest/gvisor.h"
+#include "guest/kernel/start-runsc.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "guest/outer.h"
+#include "guest/kernel/outer.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include "guest/between.h"
 #include "guest/confine.h"
 #include "guest/dial-inside.h"
-#include "guest/gvisor.h"
+#include "guest/kernel/start-runsc.h"
 #include "guest/login.h"
 #include "guest/payload.h"
 #include "guest/terminal.h"

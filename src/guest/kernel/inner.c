@@ -1,4 +1,4 @@
-#include "guest/inner.h"
+#include "guest/kernel/inner.h"
 
 #include <limits.h>
 #include <sched.h>
