@@ -58,7 +58,7 @@ fetch() {
 	if ! { "${apt[@]}" update && cd "$work" && "${apt[@]}" download runsc; } >"$work/log" 2>&1; then
 		cat "$work/log" >&2
 		exit 1
-	}
+	fi
 	rm -rf "$dir"
 	umask 022
 	mkdir -p "$dir"
