@@ -102,6 +102,9 @@ static int build_root(struct guest *g, struct wire_msg *msg, enum entry entry,
 	if (entry == ENTRY_PLACED)
 		return 0;
 	r = guest_root_get(msg, ret, err);
+	/* The only one there is; and only in namespaces that this program has made itself. */
+	if (r == 0 && ret->inside && (ret->inside != GUEST_INSIDE_GVISOR || entry != ENTRY_INSIDE))
+		r = err_set(err, ENOTSUP, "this guest has no such kernel");
 	if (r == 0)
 		r = root_enter(ret, entry == ENTRY_CONTAINER, msg->fds, msg->n_fds, err);
 	if (r < 0)

@@ -29,8 +29,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/fd.h"
+#include "base/parse.h"
 #include "guest/builder.h"
 #include "guest/root-image.h"
 #include "guest/mount.h"
@@ -366,6 +368,50 @@ static int enter_cgroups(const int *cgroups, size_t n, struct err *err)
 	return 0;
 }
 
+/* The user who is root here, as the namespace above has him. */
+static int outer_uid(int host, unsigned *ret)
+{
+	cleanup_fd int fd = rootpath_lookup(host, "/proc/self/uid_map", O_RDONLY);
+	char text[64], *rest = text;
+	uint64_t uid;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return -EPERM;
+	text[n] = '\0';
+	/* "         0       1000          1" */
+	rest += strspn(rest, " ");
+	rest += strspn(rest, "0123456789");
+	rest += strspn(rest, " ");
+	rest[strcspn(rest, " \n")] = '\0';
+	if (parse_uint(rest, 0, UINT32_MAX, &uid) < 0)
+		return -EPERM;
+	*ret = (unsigned)uid;
+	return 0;
+}
+
+/*
+ * The program runs with capabilities, in a user namespace that the system may allow to this file
+ * alone. So an ordinary user's own program is refused: whoever may write it could have any.
+ */
+static int judge_program(const struct builder *b, int fd)
+{
+	unsigned uid;
+	struct stat st;
+	int r = outer_uid(b->host, &uid);
+
+	if (r < 0 || fstat(fd, &st) < 0)
+		return -EPERM;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	if (uid == 0)
+		return 0;
+	if (st.st_uid == geteuid() ||
+	    syscall(SYS_faccessat2, fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0)
+		return -EPERM;
+	return 0;
+}
+
 /*
  * For another kernel: our own root has what the outer half and the program need, and the list becomes
  * a tree in it. The program gets that tree alone: no /proc, no /dev, nothing of ours.
@@ -375,9 +421,9 @@ static int begin_tree(struct builder *b, const struct guest_root *root)
 	static const char *const options[] = {"mode", "755", NULL};
 	int from = rootpath_lookup(b->host, root->program, O_PATH), r, tree;
 
-	if (from < 0)
-		return from;
-	r = make_proc(b, "/proc");
+	r = from < 0 ? from : judge_program(b, from);
+	if (r == 0)
+		r = make_proc(b, "/proc");
 	if (r == 0)
 		r = make_devices(b, "/dev");
 	if (r == 0)
@@ -439,7 +485,10 @@ int root_enter(const struct guest_root *root, bool in_container, const int *cgro
 	if (r == 0 && root->inside != GUEST_INSIDE_NONE) {
 		r = begin_tree(&b, root);
 		if (r < 0)
-			(void)err_sys(err, -r, "cannot make the root of '%s'", root->program);
+			(void)err_sys(err, -r,
+				      "'%s' cannot run here; it must be a program that only root "
+				      "can change",
+				      root->program);
 	}
 	if (r == 0)
 		r = build(&b, root, err);

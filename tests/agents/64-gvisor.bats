@@ -12,6 +12,7 @@ holds_nothing() {
 
 @test "claude edits a file in gvisor, and the login was never inside" {
 	[ -x "${RALPH_TEST_RUNSC:-}" ] || need runsc
+	[ ! -O "$RALPH_TEST_RUNSC" ] || not_here "a runsc that only root can change is needed"
 	export RALPH_ENGINE=gvisor RALPH_RUNSC=$RALPH_TEST_RUNSC
 	login claude oauth
 	steps '[{"say": "I write it.", "call": ["Write", {"file_path": "'"$WS"'/hello.txt", "content": "hello from the model\n"}]},

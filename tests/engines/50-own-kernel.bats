@@ -91,6 +91,15 @@ three" "$(cat "$T/log")"
 	test ! -e started
 }
 
+@test "own kernel: a program that the user could change gets no capability, and nothing is started" {
+	cp "$RALPH_RUNSC" "$T/runsc"
+	RALPH_RUNSC=$T/runsc run --separate-stderr "$RALPH" run -- touch started
+	same 125 "$status"
+	has "$stderr" "only root can change"
+	test ! -e started
+	rm "$T/runsc"
+}
+
 @test "own kernel: runsc is not taken from the workspace" {
 	printf '#!/bin/sh\ntouch %s/taken\n' "$T" >runsc
 	chmod +x runsc

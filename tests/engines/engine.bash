@@ -50,6 +50,7 @@ native_env() {
 # ---- gvisor: Debian's runsc, from a directory of the tests' own (scripts/runsc.sh) ----
 gvisor_start() {
 	[ -x "${RALPH_TEST_RUNSC:-}" ] || need runsc
+	[ ! -O "$RALPH_TEST_RUNSC" ] || [ "$(id -u)" -eq 0 ] || not_here "a runsc that only root can change is needed"
 	need python3
 }
 gvisor_end() {
