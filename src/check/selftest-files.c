@@ -176,8 +176,7 @@ static void mounts_below(struct selftest_row *row, const struct spec_mount *m)
 
 static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 {
-	struct selftest_row *row =
-		selftest_add(t, "files", "mounts other than the plan's", "mounts");
+	struct selftest_row *row = selftest_add(t, "files", SELFTEST_MOUNTS, "mounts");
 	char root = final_mode(spec, "/");
 
 	if (spec->container.image)
@@ -190,6 +189,11 @@ static void mount_table(struct selftest *t, const struct sandbox_spec *spec)
 				   spec->mounts[i].target);
 	}
 	strv_pushf(&row->argv, "%c:/", root ? root : 'w'); /* the engine's, in no plan */
+	/* Its own kernel has one mount where the host has all of them. */
+	for (size_t i = 1; i < row->argv.n && selftest_own_kernel(spec); i++)
+		strv_push(&t->host_mounts, row->argv.v[i]);
+	if (selftest_own_kernel(spec))
+		strv_done(&row->argv);
 }
 
 static void read_only(struct selftest *t, const struct sandbox_spec *spec)
@@ -202,7 +206,9 @@ static void read_only(struct selftest *t, const struct sandbox_spec *spec)
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
-		if (stat(paths[i], &st) == 0)
+		if (stat(paths[i], &st) == 0 &&
+		    !(selftest_own_kernel(spec) &&
+		      (path_under(paths[i], "/dev") || path_under(paths[i], "/proc"))))
 			strv_push(&row->argv, paths[i]);
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct spec_mount *m = &spec->mounts[i];
@@ -265,7 +271,9 @@ static void tricks(struct selftest *t, const struct sandbox_spec *spec)
 	strv_push(&row->argv, spec->workspace);
 	strv_push(&row->argv, spec->home);
 	strv_push(&row->argv, "/tmp");
-	(void)selftest_add(t, "files", "devices and terminals of the host", "minimal-dev");
+	row = selftest_add(t, "files", "devices and terminals of the host", "minimal-dev");
+	if (selftest_own_kernel(spec))
+		strv_push(&row->argv, "fuse"); /* gVisor's own, and only in its memory */
 	row = selftest_add(t, "files", "files by handle", "handles");
 	strv_push(&row->argv, "/tmp");
 	row = selftest_add(t, "files", "a second name for a system's file", "hard-link");
@@ -300,8 +308,11 @@ void selftest_files(struct selftest *t, const struct places *p, const struct san
 	row = selftest_add(t, "files", "files that only their owner may read", "owners-files");
 	strv_push(&row->argv, "/etc");
 	strv_push(&row->argv, "/sys");
-	(void)selftest_add(t, "files", "settings of the kernel", "proc-files");
-	masks(t, spec);
+	/* Those of another kernel are its own, and its own processes' alone. */
+	if (!selftest_own_kernel(spec)) {
+		(void)selftest_add(t, "files", "settings of the kernel", "proc-files");
+		masks(t, spec);
+	}
 	tricks(t, spec);
 	row = selftest_add_work(t, "writing in workspace, home and /tmp", "writable");
 	strv_push(&row->argv, "/tmp");

@@ -10,7 +10,7 @@
 
 #define STAT_MAX 4096
 
-static void own_namespaces(struct selftest *t)
+static void own_namespaces(struct selftest *t, const struct sandbox_spec *spec)
 {
 	static const char *const names[] = {"ipc", "mnt", "net", "pid", "user", "uts", "cgroup"};
 	struct selftest_row *row =
@@ -21,7 +21,8 @@ static void own_namespaces(struct selftest *t)
 		char text[64];
 		ssize_t n = readlink(path, text, sizeof(text) - 1);
 
-		if (n < 0)
+		/* gVisor has no cgroup namespaces. */
+		if (n < 0 || (selftest_own_kernel(spec) && streq(names[i], "cgroup")))
 			continue;
 		text[n] = '\0';
 		strv_push(&row->argv, names[i]);
@@ -68,10 +69,13 @@ void selftest_processes(struct selftest *t, const struct sandbox_spec *spec)
 {
 	struct selftest_row *row;
 
-	own_namespaces(t);
+	own_namespaces(t, spec);
 	host_process(t);
 	row = selftest_add(t, "processes", "the guards: pid 1 and the minder", "guards");
 	strv_push(&row->argv, "@parent");
+	/* With a kernel of its own the guard is outside; those inside hold nothing to be read. */
+	if (selftest_own_kernel(spec))
+		strv_push(&row->argv, "readable");
 	(void)selftest_add(t, "processes", "capabilities", "capabilities");
 	(void)selftest_add(t, "processes", "privileges by executing", "no-new-privs");
 	(void)selftest_add(t, "processes", "another user", "identity");
@@ -79,9 +83,13 @@ void selftest_processes(struct selftest *t, const struct sandbox_spec *spec)
 	(void)selftest_add(t, "calls", "dangerous system calls", "refused-calls");
 	(void)selftest_add(t, "calls", "new namespaces", "namespaces");
 	(void)selftest_add(t, "calls", "typing into terminals", "typing");
-	(void)selftest_add(t, "calls", "calls of a foreign ABI", "foreign-abis");
+	/* Another kernel is asked, and not the host's. */
+	if (!selftest_own_kernel(spec))
+		(void)selftest_add(t, "calls", "calls of a foreign ABI", "foreign-abis");
 	(void)selftest_add(t, "calls", "the user's terminal", "terminal");
-	(void)selftest_add_work(t, "terminals", "terminals");
+	row = selftest_add_work(t, "terminals", "terminals");
+	if (selftest_own_kernel(spec))
+		strv_push(&row->argv, "no-tty"); /* gVisor cannot open /dev/tty */
 }
 
 /* Small things that fail when a tool cannot find its own parts; none needs a network. */

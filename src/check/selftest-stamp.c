@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,22 +14,39 @@
 #include "record/store.h"
 
 #define STAMP_FILE "selftest"
-#define STAMP_MAX 512
+#define STAMP_MAX 1024
 #define ROWS_SHOWN 3 /* an error is a sentence; `ralph selftest` shows all */
 
+/* Another file is another guest, whatever version it says it is of. */
+static char *guest_of(const struct sandbox_spec *spec)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (streq(spec->mounts[i].target, "/run/ralph/guest") && spec->mounts[i].source &&
+		    stat(spec->mounts[i].source, &st) == 0)
+			return xasprintf("%lld.%09ld:%lld", (long long)st.st_mtim.tv_sec,
+					 st.st_mtim.tv_nsec, (long long)st.st_size);
+	return xstrdup("-");
+}
+
 /*
- * Returns the key of a stamp: a pass holds for this engine, version, user and kernel only. A user's
+ * Returns the key of a stamp: a pass holds for this engine, guest, version, user and kernels only. A user's
  * walls are not root's.
  */
 static char *key_of(const struct sandbox_spec *spec)
 {
+	cleanup_free char *guest = NULL;
 	struct utsname u;
 
 	if (uname(&u) < 0)
 		return NULL;
-	return xasprintf("engine %s%s%s, ralph %s, uid %u, kernel %s %s\n", spec->engine,
-			 spec->container.image ? " " : "",
-			 spec->container.image ? spec->container.image : "", RALPH_VERSION,
+	guest = guest_of(spec);
+	return xasprintf("engine %s%s%s%s%s, guest %s, ralph %s, uid %u, kernel %s %s\n",
+			 spec->engine, spec->container.image ? " " : "",
+			 spec->container.image ? spec->container.image : "",
+			 spec->kernel.version ? " " : "",
+			 spec->kernel.version ? spec->kernel.version : "", guest, RALPH_VERSION,
 			 geteuid(), u.release, u.version);
 }
 

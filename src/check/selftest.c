@@ -163,9 +163,13 @@ int selftest_run(const struct places *p, const struct sandbox_spec *spec, enum s
 	selftest_processes(ret, spec);
 	selftest_network(ret, spec, &bait);
 	selftest_variables(ret, spec);
+	if (selftest_own_kernel(spec))
+		selftest_kernel(ret, spec);
 	if (flags & SELFTEST_PROGRAMS)
 		selftest_programs(ret);
 	r = selftest_probe(ret, p, spec, -1, err);
+	if (r == 0 && selftest_own_kernel(spec))
+		selftest_kernel_judge(ret, p, spec);
 	if (r == 0)
 		r = selftest_keys(ret, p, spec, hold, err);
 	if (r < 0) {
@@ -185,6 +189,8 @@ void selftest_done(struct selftest *t)
 		strv_done(&t->rows[i].argv);
 		free(t->rows[i].got);
 	}
+	strv_done(&t->host_mounts);
+	strv_done(&t->host_files);
 	*t = (struct selftest){0};
 }
 

@@ -40,12 +40,16 @@ struct selftest_row {
 };
 
 #define SELFTEST_ROWS_MAX 96
+#define SELFTEST_MOUNTS "mounts other than the plan's"
 
 struct selftest {
 	struct selftest_row rows[SELFTEST_ROWS_MAX];
 	size_t n;
 	bool passed;
 	uint64_t ms;
+	/* Of a sandbox with a kernel of its own: what is judged on the host. */
+	struct strv host_mounts; /* as the attack `mounts` has them */
+	struct strv host_files;	 /* each path, and behind it how it was before */
 };
 
 enum selftest_flags {
@@ -110,6 +114,14 @@ void selftest_network(struct selftest *t, const struct sandbox_spec *spec,
 void selftest_bait_done(struct selftest_bait *b);
 void selftest_programs(struct selftest *t);
 void selftest_variables(struct selftest *t, const struct sandbox_spec *spec);
+/*
+ * selftest-kernel.c: rows of a sandbox with a kernel of its own, whose answers about mounts and files
+ * are that kernel's. They are judged by what is so on the host. The first is called before the probe.
+ */
+void selftest_kernel(struct selftest *t, const struct sandbox_spec *spec);
+void selftest_kernel_judge(struct selftest *t, const struct places *p,
+			   const struct sandbox_spec *spec);
+bool selftest_own_kernel(const struct sandbox_spec *spec);
 /* selftest-keys.c: looks for the host's secrets in what the probe sees. */
 int selftest_keys(struct selftest *t, const struct places *p, const struct sandbox_spec *spec,
 		  int hold, struct err *err);

@@ -53,6 +53,7 @@ const struct command *const commands[] = {
 	&cmd_store_token,
 	&cmd_logout,
 	&cmd_doctor,
+	&cmd_engine,
 	&cmd_hook,
 	&cmd_completion,
 	&cmd_help,

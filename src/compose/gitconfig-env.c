@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "engine/engine.h"
 #include "policy/gitconfig.h"
 
 #define SETTINGS_MAX (256 * KiB) /* of .gitmodules and of config */
@@ -163,6 +164,9 @@ void gitconfig_env(struct sandbox_spec *s, const struct gitdir *git)
 	if (!git->root || spec_env_find(s, "GIT_CONFIG_COUNT"))
 		return;
 	put(&o, "repack.updateServerInfo", "false");
+	/* Another kernel numbers files by itself: an index of one side would be stale on the other. */
+	if (engine_has(s->engine, ENGINE_OWN_KERNEL))
+		put(&o, "core.checkStat", "minimal");
 	ignore_hidden(&o);
 	/* Where the settings of the repository cannot be written: submodules are not in them. */
 	if (!s->git.private && streq(git->root, s->workspace) &&

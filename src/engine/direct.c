@@ -64,6 +64,7 @@ static void direct_done(struct engine *e)
 
 const struct engine_ops engine_direct = {
 	.name = "direct",
+	.wall = "none",
 	.caps = ENGINE_NO_GUEST | ENGINE_NO_WALL,
 	.instance_size = sizeof(struct engine),
 	.init = direct_init,

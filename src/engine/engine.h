@@ -31,11 +31,12 @@ enum engine_caps {
 	ENGINE_NO_GUEST = 1 << 1, /* commands are run by a program of the host */
 	ENGINE_NO_WALL = 1 << 2,  /* nothing is kept from anything; never chosen by itself */
 	/* A spec may need these; engine_plan() refuses one that its engine cannot hold. */
-	ENGINE_READ_ONLY = 1 << 3, /* single paths of a writable tree are read-only */
-	ENGINE_HIDE = 1 << 4,	   /* or cannot be read */
-	ENGINE_LIMITS = 1 << 5,	   /* on processes, open files, temporary files */
-	ENGINE_NET = 1 << 6,	   /* rules about the network */
-	ENGINE_CLONE = 1 << 7,	   /* the agent may work in a clone of its own */
+	ENGINE_READ_ONLY = 1 << 3,  /* single paths of a writable tree are read-only */
+	ENGINE_HIDE = 1 << 4,	    /* or cannot be read */
+	ENGINE_LIMITS = 1 << 5,	    /* on processes, open files, temporary files */
+	ENGINE_NET = 1 << 6,	    /* rules about the network */
+	ENGINE_CLONE = 1 << 7,	    /* the agent may work in a clone of its own */
+	ENGINE_OWN_KERNEL = 1 << 8, /* commands run on another kernel than the host's */
 	ENGINE_MACHINE =
 		1 << 9, /* its machine bounds memory and processes, whatever the host can */
 };
@@ -89,6 +90,12 @@ const char *engine_images(const char *name); /* whose images it runs: a program;
 const char *engine_host(const char *name);   /* this machine, as seen inside; NULL: not at all */
 /* Each program whose images the wish may lead to; of "auto", or an engine without any: all. */
 void engine_image_programs(const char *wish, struct strv *ret);
+/* What `ralph engine ls` says of the i-th; NULL: there are no more. */
+struct engine_about {
+	const char *name, *wall, *holds, *costs;
+};
+bool engine_about(size_t i, struct engine_about *ret);
+const char *engine_wall(const char *name); /* "your kernel", … */
 /* Usable here? No side effects; the error says what to do, exit code 125. */
 int engine_probe(const char *name, struct err *err);
 

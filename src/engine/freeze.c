@@ -129,19 +129,40 @@ static void look_at_tasks(int proc, const char *pid, enum motion *worst)
 
 typedef void each_fn(void *arg, int proc, const char *name, pid_t pid);
 
-/* Every process of the namespace but its first. */
+/* A program inside may have namespaces of its own, as gVisor's gofer has: a signal reaches these too. */
+#define NESTED_MAX 4
+
+static bool is_below(int proc, const char *path, ino_t want)
+{
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	bool found = false;
+	struct stat st;
+
+	for (int level = 0; fd >= 0 && level < NESTED_MAX && !found; level++) {
+		int parent = ioctl(fd, NS_GET_PARENT);
+
+		(void)close(fd);
+		fd = parent;
+		found = fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == want;
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	return found;
+}
+
+/* Every process of the namespace, and of those below it, but its first. */
 static int each(pid_t init, each_fn *fn, void *arg)
 {
 	char first[64], other[64];
 	DIR *d = opendir("/proc");
-	struct stat want, st;
+	struct stat want, own, st;
 	struct dirent *de;
 	uint64_t pid;
 
 	if (!d)
 		return -errno;
 	(void)snprintf(first, sizeof(first), "%d/ns/pid", (int)init);
-	if (fstatat(dirfd(d), first, &want, 0) < 0) {
+	if (fstatat(dirfd(d), first, &want, 0) < 0 || stat("/proc/self/ns/pid", &own) < 0) {
 		(void)closedir(d);
 		return -ESRCH;
 	}
@@ -149,7 +170,9 @@ static int each(pid_t init, each_fn *fn, void *arg)
 		if (parse_uint(de->d_name, 1, INT32_MAX, &pid) < 0 || (pid_t)pid == init)
 			continue;
 		(void)snprintf(other, sizeof(other), "%llu/ns/pid", (unsigned long long)pid);
-		if (fstatat(dirfd(d), other, &st, 0) == 0 && st.st_ino == want.st_ino)
+		if (fstatat(dirfd(d), other, &st, 0) < 0 || st.st_ino == own.st_ino)
+			continue;
+		if (st.st_ino == want.st_ino || is_below(dirfd(d), other, want.st_ino))
 			fn(arg, dirfd(d), de->d_name, (pid_t)pid);
 	}
 	(void)closedir(d);

@@ -1,11 +1,13 @@
 #include "engine/make-readonly.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,28 +36,36 @@ static int enter(pid_t init)
 }
 
 /* Nothing on the way may be a link: the agent could lead us to any place of its own. */
-static int open_place(const char *path)
+static int open_place(const char *below, const char *inside)
 {
+	char path[PATH_MAX];
+	size_t n = strlen(below) + strlen(inside);
 	const struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	long fd;
+
+	if (n >= sizeof(path))
+		return -ENAMETOOLONG;
+	(void)stpcpy(stpcpy(path, below), inside);
+	fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;
 }
 
 /* What is hidden is hidden by a /dev/null without devices, as the guest mounts it; nothing inside
  * can replace that of the sandbox. */
-static int mount_over(const char *from, const char *path, enum spec_mount_kind kind)
+static int mount_over(const char *below, const char *from, const char *path,
+		      enum spec_mount_kind kind)
 {
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 			    (kind == SPEC_PIN ? 0 : MOUNT_ATTR_RDONLY),
 	};
 	const char *what = kind == SPEC_HIDE ? "/dev/null" : from ? from : path;
-	cleanup_fd int place = open_place(path);
-	cleanup_fd int source = open_place(what);
+	cleanup_fd int place = open_place(below, path);
+	cleanup_fd int source = open_place(kind == SPEC_HIDE ? "" : below, what);
 	cleanup_fd int tree = -1;
 
 	if (place < 0 || source < 0)
@@ -70,8 +80,8 @@ static int mount_over(const char *from, const char *path, enum spec_mount_kind k
 	return 0;
 }
 
-int mount_again(pid_t init, const char *from, const char *path, enum spec_mount_kind kind,
-		struct err *err)
+int mount_again(pid_t init, const char *below, const char *from, const char *path,
+		enum spec_mount_kind kind, struct err *err)
 {
 	int status = 0, r;
 	pid_t child;
@@ -84,7 +94,7 @@ int mount_again(pid_t init, const char *from, const char *path, enum spec_mount_
 	if (child == 0) {
 		r = enter(init);
 		if (r == 0)
-			r = mount_over(from, path, kind);
+			r = mount_over(below, from, path, kind);
 		_exit(-r);
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -17,6 +17,9 @@ struct engine_ops {
 	size_t instance_size;
 	/* Optional: tried in its place where the user named this one, and it is not usable. */
 	const struct engine_ops *other;
+	/* For people: what is between a command and the host (the audit names it), what this holds
+	 * against, and what it costs. */
+	const char *wall, *holds, *costs;
 	const char *images; /* program that has the images it runs; NULL: it runs none */
 	const char *host;   /* name of this machine inside, where s->port is; NULL: it has none */
 	void (*init)(struct engine *e); /* the struct comes zeroed */

@@ -134,6 +134,22 @@ const char *engine_host(const char *name)
 	return ops ? ops->host : NULL;
 }
 
+bool engine_about(size_t i, struct engine_about *ret)
+{
+	const struct engine_ops *ops = i < ARRAY_SIZE(engines) ? engines[i] : NULL;
+
+	if (ops)
+		*ret = (struct engine_about){ops->name, ops->wall, ops->holds, ops->costs};
+	return ops != NULL;
+}
+
+const char *engine_wall(const char *name)
+{
+	const struct engine_ops *ops = registry_get(name);
+
+	return ops && ops->wall ? ops->wall : "unknown";
+}
+
 int engine_probe(const char *name, struct err *err)
 {
 	const struct engine_ops *ops = registry_get(name);

@@ -12,11 +12,12 @@
 #define BUILDER_PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 struct builder {
-	struct site site;    /* the new root */
-	int host;	     /* as the root of what comes from the host */
-	int own;	     /* of devices and images: the container's, else the host's too */
-	int null;	     /* /dev/null */
-	bool in_container;   /* this is a container */
+	struct site site;  /* the new root */
+	int host;	   /* as the root of what comes from the host */
+	int own;	   /* of devices and images: the container's, else the host's too */
+	int null;	   /* /dev/null */
+	bool in_container; /* this is a container */
+	int outer;	   /* the outer half's root, where `site` is a tree in it; -1: it is not */
 	bool userns_limited; /* nobody can make user namespaces but us, once */
 };
 

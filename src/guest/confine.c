@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -125,6 +126,63 @@ static int forbid_cores(struct err *err)
 	if (setrlimit(RLIMIT_CORE, &l) < 0)
 		return err_sys(err, errno, "cannot forbid core files");
 	return 0;
+}
+
+int confine_program(uint64_t capabilities, struct err *err)
+{
+	int r = forbid_cores(err);
+
+	if (r == 0)
+		r = confine_keep(capabilities, err);
+	if (r == 0 && ctl(PR_SET_NO_NEW_PRIVS, 1, 0) < 0)
+		r = err_sys(err, errno, "cannot set no_new_privs");
+	if (r == 0)
+		r = load_filter(seccomp_kernel_calls, ARRAY_SIZE(seccomp_kernel_calls), err);
+	if (r == 0)
+		r = load_filter(seccomp_kernel_arguments, ARRAY_SIZE(seccomp_kernel_arguments),
+				err);
+	return r;
+}
+
+int confine_within(struct err *err)
+{
+	/*
+	 * The host's files have no attributes in there, and gVisor says EBADF of a link's. And there
+	 * pid 1 can be killed like any process, which would end the sandbox with all its commands.
+	 */
+	static const struct sock_filter ways[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_lgetxattr, 9, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_llistxattr, 8, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tkill, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigqueueinfo, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_tgsigqueueinfo, 0, 4),
+		/* The kernel takes the low half as the number, on little-endian machines the first. */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 2),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	int r = forbid_cores(err);
+
+	if (r == 0)
+		r = drop_bounding(0, err);
+	if (r == 0)
+		r = set_capabilities(0, err);
+	if (r == 0 && ctl(PR_SET_NO_NEW_PRIVS, 1, 0) < 0)
+		r = err_sys(err, errno, "cannot set no_new_privs");
+	if (r == 0 && !capabilities_are_gone())
+		r = err_set(err, EPERM, "capabilities are left after they were dropped");
+	if (r == 0)
+		r = load_filter(ways, ARRAY_SIZE(ways), err);
+	if (r == 0)
+		r = load_filter(seccomp_calls, ARRAY_SIZE(seccomp_calls), err);
+	if (r == 0)
+		r = load_filter(seccomp_arguments, ARRAY_SIZE(seccomp_arguments), err);
+	return r;
 }
 
 int confine(struct err *err)

@@ -13,9 +13,11 @@
 #include "base/parse.h"
 #include "guest/container-entry.h"
 #include "guest/confine.h"
+#include "guest/kernel/inner.h"
 #include "guest/launcher.h"
 #include "guest/login.h"
 #include "guest/netns.h"
+#include "guest/kernel/outer.h"
 #include "guest/root.h"
 
 /*
@@ -40,6 +42,7 @@ enum entry {
 	ENTRY_PLACED,	 /* guest LINE: in namespaces and a root that somebody else made */
 	ENTRY_LAUNCH,	 /* guest launch LINE: to make namespaces */
 	ENTRY_INSIDE,	 /* guest inside LINE: in them */
+	ENTRY_WITHIN,	 /* guest within LINE: on a kernel of the sandbox's own */
 	ENTRY_CONTAINER, /* guest /PATH: the entrypoint of a container */
 };
 
@@ -52,7 +55,8 @@ static int tidy_fds(const char *arg)
 		return -EINVAL;
 	if (fd != SOCK_FD && dup3((int)fd, SOCK_FD, O_CLOEXEC) < 0)
 		return -errno;
-	if (syscall(SYS_close_range, SOCK_FD + 1, UINT_MAX, 0U) < 0)
+	/* gVisor refuses what no descriptor can be. */
+	if (syscall(SYS_close_range, SOCK_FD + 1, (unsigned)INT_MAX, 0U) < 0)
 		return -errno;
 	return fd_set_cloexec(SOCK_FD, true);
 }
@@ -98,18 +102,36 @@ static int build_root(struct guest *g, struct wire_msg *msg, enum entry entry,
 	if (entry == ENTRY_PLACED)
 		return 0;
 	r = guest_root_get(msg, ret, err);
+	/* The only one there is; and only in namespaces that this program has made itself. */
+	if (r == 0 && ret->inside && (ret->inside != GUEST_INSIDE_GVISOR || entry != ENTRY_INSIDE))
+		r = err_set(err, ENOTSUP, "this guest has no such kernel");
 	if (r == 0)
 		r = root_enter(ret, entry == ENTRY_CONTAINER, msg->fds, msg->n_fds, err);
 	if (r < 0)
 		return r;
-	wire_msg_done(msg);
+	/* The list points into the message: the outer half keeps it, to tell the inner one. */
+	if (!ret->inside)
+		wire_msg_done(msg);
 	wire_msg_init(msg);
 	r = wire_recv(g->sock, msg);
 	return r <= 0 ? err_sys(err, r ? -r : EPIPE, "the guest cannot read its set-up") : 0;
 }
 
+/* A program that has another kernel is root of the namespace below ours, where files are its user's. */
+static int bring_up_outer(struct guest *g, const struct guest_root *root, int *fds, int *ret_inner,
+			  struct err *err)
+{
+	const struct guest_root as_root = {.mounts = root->mounts};
+	int r = root_leave_power(&as_root, false, err);
+
+	g->domain = (struct domain_base){.ruleset = -1, .setup = &g->setup};
+	if (r == 0)
+		r = outer_begin(g, root, ret_inner, err);
+	return r < 0 ? r : send_up(g, fds, err);
+}
+
 static int bring_up(struct guest *g, struct wire_msg *msg, enum entry entry, unsigned loopback,
-		    struct err *err)
+		    int *ret_inner, struct err *err)
 {
 	cleanup_guest_root struct guest_root root = {0};
 	static int fds[GUEST_LISTENERS_MAX];
@@ -123,7 +145,7 @@ static int bring_up(struct guest *g, struct wire_msg *msg, enum entry entry, uns
 	if (r == 0 && !root.mounts)
 		r = root_take(&g->setup, err);
 	if (r == 0)
-		r = login_make(g, err);
+		r = login_make(g, root.inside ? GUEST_TREE : "", err);
 	if (r == 0)
 		r = netns_open(&g->setup, loopback, fds, err);
 	if (r < 0)
@@ -132,6 +154,8 @@ static int bring_up(struct guest *g, struct wire_msg *msg, enum entry entry, uns
 	if (g->proc_fd < 0)
 		return err_set(err, ENODEV, "/proc is not mounted in the sandbox");
 	g->pts_fd = open_special("/dev/pts", DEVPTS_SUPER_MAGIC);
+	if (root.inside)
+		return bring_up_outer(g, &root, fds, ret_inner, err);
 	r = domain_init(&g->domain, &g->setup, err);
 	if (r == 0 && root.mounts)
 		r = root_leave_power(&root, entry == ENTRY_CONTAINER, err);
@@ -148,6 +172,8 @@ static enum entry entry_of(int argc, char **argv)
 		return ENTRY_LAUNCH;
 	if (argc == 3 && streq(argv[1], LAUNCHER_INSIDE))
 		return ENTRY_INSIDE;
+	if (argc == 3 && streq(argv[1], GUEST_WITHIN))
+		return ENTRY_WITHIN;
 	return argv[1][0] == '/' ? ENTRY_CONTAINER : ENTRY_PLACED;
 }
 
@@ -167,6 +193,19 @@ static int enter(enum entry entry, unsigned *ret_loopback, struct err *err)
 	return r < 0 ? r : netns_enter(ret_loopback, err);
 }
 
+/* Another kernel has made the root and the network. */
+static int arrive_within(struct guest *g, struct err *err)
+{
+	g->within = true;
+	if (getpid() != 1)
+		return err_set(err, EPERM, "the guest is not in a sandbox of its own");
+	if (prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) < 0)
+		return err_sys(err, errno, "cannot close the guest to tracers");
+	g->proc_fd = open_special("/proc", PROC_SUPER_MAGIC);
+	g->pts_fd = open_special("/dev/pts", DEVPTS_SUPER_MAGIC);
+	return g->proc_fd < 0 ? err_set(err, ENODEV, "/proc is not mounted in the sandbox") : 0;
+}
+
 static int fail(const struct guest *g, int r, const struct err *err)
 {
 	guest_send_error(g->sock, 0, -r, err);
@@ -180,7 +219,7 @@ int main(int argc, char **argv)
 	struct err err = {0};
 	enum entry entry;
 	unsigned loopback;
-	int r;
+	int inner = -1, r;
 
 	if (argc < 2 || argc > 3)
 		return EXIT_RALPH;
@@ -194,16 +233,20 @@ int main(int argc, char **argv)
 		return r < 0 ? fail(&g, r, &err) : EXIT_OK;
 	}
 	wire_msg_init(&msg);
-	r = enter(entry, &loopback, &err);
+	r = entry == ENTRY_WITHIN ? arrive_within(&g, &err) : enter(entry, &loopback, &err);
 	if (r == 0) {
 		r = wire_recv(g.sock, &msg);
 		if (r == 0)
 			return EXIT_OK; /* the supervisor changed its mind */
-		r = r < 0 ? err_sys(&err, -r, "the guest cannot read its set-up")
-			  : bring_up(&g, &msg, entry, loopback, &err);
+		r = r < 0		    ? err_sys(&err, -r, "the guest cannot read its set-up")
+		    : entry == ENTRY_WITHIN ? inner_bring_up(&g, &msg, &err)
+					    : bring_up(&g, &msg, entry, loopback, &inner, &err);
 	}
 	if (r < 0)
 		return fail(&g, r, &err);
-	serve(&g);
+	if (inner >= 0)
+		outer_serve(&g, inner);
+	else
+		serve(&g);
 	return EXIT_OK;
 }

@@ -7,12 +7,15 @@
  *                      and everything else, calls of later kernels too, ENOSYS, so that programs
  *                      use what they used before that call was made.
  *   seccomp_arguments  of the allowed calls, those that depend on an argument.
+ * And the same two for a program that makes walls of its own for a sandbox with its own kernel:
+ *   seccomp_kernel_calls, seccomp_kernel_arguments  mounts, roots and namespaces are allowed in addition.
  * A call through a foreign ABI (i386, x32 on x86-64; arm on aarch64) ends the process.
  */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +88,9 @@ static const char *const allowed[] = {
 	/* sandboxes of one's own: these only take away */
 	"seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self",
 };
+
+/* In addition, for a program that makes a kernel's walls, in the namespaces that it has anyway. */
+static const char *const walls[] = {"mount", "umount2", "pivot_root", "chroot"};
 
 /* Known, and refused in a way that says so. */
 static const char *const dangerous[] = {
@@ -274,7 +280,8 @@ static void limit_rules(scmp_filter_ctx ctx)
 	deny(ctx, EPERM, SCMP_SYS(prlimit64), COUNT(seeing), seeing);
 }
 
-static void argument_rules(scmp_filter_ctx ctx)
+/* makes_walls: it may make namespaces. */
+static void argument_rules(scmp_filter_ctx ctx, bool makes_walls)
 {
 	static const unsigned namespaces[] = {CLONE_NEWNS,  CLONE_NEWCGROUP, CLONE_NEWUTS,
 					      CLONE_NEWIPC, CLONE_NEWUSER,   CLONE_NEWPID,
@@ -287,7 +294,7 @@ static void argument_rules(scmp_filter_ctx ctx)
 	socket_rules(ctx, SCMP_SYS(socket));
 	socket_rules(ctx, SCMP_SYS(socketpair));
 	limit_rules(ctx);
-	for (size_t i = 0; i < COUNT(namespaces); i++) {
+	for (size_t i = 0; i < COUNT(namespaces) && !makes_walls; i++) {
 		flags = arg(0, SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]);
 		deny1(ctx, EPERM, SCMP_SYS(clone), flags);
 		deny1(ctx, EPERM, SCMP_SYS(unshare), flags);
@@ -324,31 +331,50 @@ static void write_array(FILE *out, const char *name, scmp_filter_ctx ctx)
 		die(name, -E2BIG);
 }
 
+static bool is_wall(const char *name)
+{
+	for (size_t i = 0; i < COUNT(walls); i++)
+		if (strcmp(name, walls[i]) == 0)
+			return true;
+	return false;
+}
+
+static void write_pair(FILE *out, uint32_t arch, bool makes_walls, const char *calls_name,
+		       const char *arguments_name)
+{
+	scmp_filter_ctx calls = new_filter(SCMP_ACT_ERRNO(ENOSYS), arch), arguments;
+
+	add_names(calls, SCMP_ACT_ALLOW, allowed, COUNT(allowed));
+	if (makes_walls)
+		add_names(calls, SCMP_ACT_ALLOW, walls, COUNT(walls));
+	for (size_t i = 0; i < COUNT(dangerous); i++)
+		if (!makes_walls || !is_wall(dangerous[i]))
+			add_names(calls, SCMP_ACT_ERRNO(EPERM), &dangerous[i], 1);
+	personality_rules(calls);
+	arguments = new_filter(SCMP_ACT_ALLOW, arch);
+	argument_rules(arguments, makes_walls);
+	write_array(out, calls_name, calls);
+	write_array(out, arguments_name, arguments);
+	seccomp_release(calls);
+	seccomp_release(arguments);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t arch = argc == 3 ? seccomp_arch_resolve_name(argv[2]) : 0;
-	scmp_filter_ctx calls, arguments;
 	FILE *out;
 
 	if (arch == 0) {
 		(void)fprintf(stderr, "usage: seccomp-gen OUTPUT ARCHITECTURE\n");
 		return 2;
 	}
-	calls = new_filter(SCMP_ACT_ERRNO(ENOSYS), arch);
-	add_names(calls, SCMP_ACT_ALLOW, allowed, COUNT(allowed));
-	add_names(calls, SCMP_ACT_ERRNO(EPERM), dangerous, COUNT(dangerous));
-	personality_rules(calls);
-	arguments = new_filter(SCMP_ACT_ALLOW, arch);
-	argument_rules(arguments);
 	out = fopen(argv[1], "we");
 	if (!out)
 		die(argv[1], -errno);
 	(void)fprintf(out, "/* Made by guest-seccomp-gen.c. */\n#pragma once\n");
-	write_array(out, "seccomp_calls", calls);
-	write_array(out, "seccomp_arguments", arguments);
+	write_pair(out, arch, false, "seccomp_calls", "seccomp_arguments");
+	write_pair(out, arch, true, "seccomp_kernel_calls", "seccomp_kernel_arguments");
 	if (fclose(out) != 0)
 		die(argv[1], -errno);
-	seccomp_release(calls);
-	seccomp_release(arguments);
 	return 0;
 }

@@ -9,12 +9,15 @@
 
 #include "guest/domain.h"
 #include "wire/guest-proto.h"
+#include "wire/root-proto.h"
 
 /* The state of pid 1 after the set-up; minders and payloads get their copy by fork. */
 struct guest {
-	int sock;    /* to the supervisor */
-	int proc_fd; /* /proc, seen to be procfs before anything ran here */
-	int pts_fd;  /* /dev/pts, likewise; -1 when there is none */
+	int sock;	   /* to the supervisor */
+	int proc_fd;	   /* /proc, seen to be procfs before anything ran here */
+	int pts_fd;	   /* /dev/pts, likewise; -1 when there is none */
+	unsigned uid, gid; /* of commands, in the inner half */
+	bool within; /* the inner half: descriptors were judged outside, terminals come as bytes */
 	struct guest_setup setup;
 	int logins[GUEST_LOGINS_MAX]; /* the files of setup.logins: see login.h */
 	struct domain_base domain;

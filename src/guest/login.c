@@ -1,8 +1,10 @@
 #include "guest/login.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -52,11 +54,19 @@ static int cover(int at, int *ret)
 	return r;
 }
 
-int login_make(struct guest *g, struct err *err)
+int login_make(struct guest *g, const char *below, struct err *err)
 {
+	char path[PATH_MAX];
+
 	for (size_t i = 0; i < g->setup.n_logins; i++) {
-		cleanup_fd int at = open_place(g->setup.logins[i]);
-		int r = at < 0 ? at : cover(at, &g->logins[i]);
+		size_t n = strlen(below) + strlen(g->setup.logins[i]);
+		cleanup_fd int at = -1;
+		int r;
+
+		if (n < sizeof(path))
+			(void)stpcpy(stpcpy(path, below), g->setup.logins[i]);
+		at = n < sizeof(path) ? open_place(path) : -ENAMETOOLONG;
+		r = at < 0 ? at : cover(at, &g->logins[i]);
 
 		if (r == -EEXIST || r == -ELOOP || r == -ENOENT)
 			return err_set(err, -r,

@@ -9,8 +9,8 @@
  * sandbox, however that ends.
  */
 
-/* Mounts the files; while the guest still may. */
-int login_make(struct guest *g, struct err *err);
+/* Mounts the files, in the root that is at `below` ("": our own); while the guest still may. */
+int login_make(struct guest *g, const char *below, struct err *err);
 
 bool login_is_needed(const struct wire_msg *spawn);
 /* Copies the logins that came with the frame into the files. */

@@ -11,12 +11,12 @@
 #include "base/fd.h"
 #include "guest/between.h"
 #include "guest/payload.h"
+#include "guest/terminal.h"
 #include "base/sweep.h"
 
 #define ROUND_MS 20	    /* between looks at a tree that is dying */
 #define DYING_MAX_MS 30000  /* killed processes that do not go away are left to the kernel */
 #define REAPS_PER_TURN 1024 /* processes may end faster than they can be reaped */
-#define ROWS_MAX 65535
 
 struct minder {
 	const struct guest *g;
@@ -27,32 +27,8 @@ struct minder {
 	bool ending;
 	bool suspended; /* the payload was stopped, which was said; until it is continued by order */
 	struct between between;
+	struct terminal_carry carry; /* of the inner half's */
 };
-
-static int open_pty(const struct guest *g, uint32_t rows, uint32_t cols, int *ret_master,
-		    int *ret_slave, struct err *err)
-{
-	const struct winsize size = {.ws_row = (unsigned short)rows,
-				     .ws_col = (unsigned short)cols};
-	const int flags = O_RDWR | O_NOCTTY | O_CLOEXEC;
-	cleanup_fd int master = -1, slave = -1;
-	int unlock = 0;
-
-	if (g->pts_fd < 0)
-		return err_set(err, ENODEV, "the sandbox has no terminals");
-	if (rows > ROWS_MAX || cols > ROWS_MAX)
-		return err_set(err, EINVAL, "a terminal of %u by %u is too large", rows, cols);
-	/* By descriptor: names under /dev are the sandbox's to change, devpts is not. */
-	master = openat(g->pts_fd, "ptmx", flags | O_NOFOLLOW);
-	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
-		return err_sys(err, errno, "cannot open a terminal in the sandbox");
-	slave = ioctl(master, TIOCGPTPEER, flags);
-	if (slave < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0)
-		return err_sys(err, errno, "cannot open a terminal in the sandbox");
-	*ret_master = take_fd(master);
-	*ret_slave = take_fd(slave);
-	return 0;
-}
 
 /* Forks the payload and waits until it has become the command, or says why not. */
 static int fork_payload(struct minder *m, struct wire_reader *r, struct payload_fds *fds,
@@ -83,6 +59,30 @@ static int fork_payload(struct minder *m, struct wire_reader *r, struct payload_
 	return f.eno ? -f.eno : -EIO;
 }
 
+/* The terminal becomes ours. One that is outside of this kernel came along: see guest/kernel/outer.h. */
+static int start_terminal(struct minder *m, const int *outside, uint32_t rows, uint32_t cols,
+			  int *ret_master, int *ret_slave, struct err *err)
+{
+	int r = terminal_open(m->g, rows, cols, ret_master, ret_slave, err);
+
+	if (r < 0)
+		return r;
+	if (ioctl(*ret_slave, TIOCSCTTY, 0) < 0)
+		return err_sys(err, errno, "cannot take the terminal");
+	if (!m->g->within)
+		return 0;
+	r = terminal_carry_begin(&m->carry, *outside, *ret_master);
+	if (r < 0)
+		return err_sys(err, -r, "cannot copy a terminal");
+	*ret_master = -1;
+	return 0;
+}
+
+static size_t fds_of(const struct guest *g, uint32_t flags)
+{
+	return wire_exec_fds(flags) + (g->within && (flags & WIRE_EXEC_TTY));
+}
+
 static int start(struct minder *m, struct wire_msg *spawn, int *ret_master, struct err *err)
 {
 	cleanup_fd int slave = -1;
@@ -96,19 +96,17 @@ static int start(struct minder *m, struct wire_msg *spawn, int *ret_master, stru
 	rows = wire_get_u32(&reader);
 	cols = wire_get_u32(&reader);
 	fds.terminal = flags & WIRE_EXEC_TTY;
-	if (reader.bad || (flags & ~WIRE_SPAWN_FLAGS) || spawn->n_fds != wire_exec_fds(flags) ||
+	if (reader.bad || (flags & ~WIRE_SPAWN_FLAGS) || spawn->n_fds != fds_of(m->g, flags) ||
 	    ((flags & WIRE_EXEC_PROGRAM) && (flags & WIRE_EXEC_LOGIN)))
 		return err_set(err, EPROTO, "the request to run a command is malformed");
 	if (flags & WIRE_EXEC_PROGRAM)
 		fds.program = spawn->fds[spawn->n_fds - 1];
 	if (fds.terminal) {
-		r = open_pty(m->g, rows, cols, ret_master, &slave, err);
+		r = start_terminal(m, spawn->fds, rows, cols, ret_master, &slave, err);
 		if (r < 0)
 			return r;
-		if (ioctl(slave, TIOCSCTTY, 0) < 0)
-			return err_sys(err, errno, "cannot take the terminal");
 		fds.stdio[0] = fds.stdio[1] = fds.stdio[2] = slave;
-	} else if (m->g->domain.abi < GUEST_LANDLOCK_FILES) {
+	} else if (!m->g->within && m->g->domain.abi < GUEST_LANDLOCK_FILES) {
 		r = between_open(&m->between, fds.stdio, err);
 		if (r < 0)
 			return r;
@@ -157,11 +155,41 @@ static bool reap(struct minder *m)
 	return false;
 }
 
+/* The group in the foreground of a terminal that is carried. */
+static void signal_front(const struct minder *m, int sig)
+{
+	pid_t front = 0;
+
+	if (ioctl(m->carry.fds[TERMINAL_INSIDE], TIOCGPGRP, &front) < 0 || front <= 1)
+		front = m->payload;
+	if (front > 1)
+		(void)kill(-front, sig);
+}
+
+static void resize(struct minder *m, const struct wire_msg *msg)
+{
+	struct wire_reader r;
+	uint32_t rows, cols;
+
+	wire_read(&r, msg);
+	rows = wire_get_u32(&r);
+	cols = wire_get_u32(&r);
+	if (wire_read_end(&r) < 0 || !m->carry.on ||
+	    terminal_resize(m->carry.fds[TERMINAL_INSIDE], rows, cols) < 0)
+		return;
+	/* gVisor tells nobody. */
+	signal_front(m, SIGWINCH);
+}
+
 static void obey(struct minder *m, const struct wire_msg *msg)
 {
 	struct wire_reader r;
 	uint32_t sig;
 
+	if (msg->type == WIRE_WINCH) {
+		resize(m, msg);
+		return;
+	}
 	wire_read(&r, msg);
 	sig = wire_get_u32(&r);
 	if (msg->type != WIRE_KILL || wire_read_end(&r) < 0)
@@ -188,15 +216,27 @@ static void take_orders(struct minder *m)
 		_exit(EXIT_RALPH); /* pid 1 let go of us: the tree is its own now */
 }
 
+/* The user is gone. The kernel would tell the group in the foreground, and so do we. */
+static void hang_up(struct minder *m)
+{
+	signal_front(m, SIGHUP);
+	for (int i = 0; i < 2; i++)
+		closep(&m->carry.fds[i]);
+	m->carry.on = false;
+}
+
 static void wait_for_news(struct minder *m, int sigfd, int timeout)
 {
-	struct pollfd p[2 + BETWEEN_MAX] = {{.fd = sigfd, .events = POLLIN},
+	struct pollfd p[4 + BETWEEN_MAX] = {{.fd = sigfd, .events = POLLIN},
 					    {.fd = m->sock, .events = POLLIN}};
 	struct signalfd_siginfo drop;
 
-	if (poll(p, 2 + between_poll(&m->between, p + 2), timeout) <= 0)
+	terminal_carry_poll(&m->carry, p + 2);
+	if (poll(p, 4 + between_poll(&m->between, p + 4), timeout) <= 0)
 		return;
 	between_copy(&m->between);
+	if (!terminal_carry_copy(&m->carry))
+		hang_up(m);
 	if (p[0].revents)
 		(void)!read(sigfd, &drop, sizeof(drop)); /* it only says that a signal came */
 	if (p[1].revents)
@@ -233,7 +273,11 @@ static int block_signals(void)
 
 void minder_run(const struct guest *g, struct wire_msg *spawn, int sock)
 {
-	struct minder m = {.g = g, .id = spawn->id, .sock = sock, .code = 128 + SIGKILL};
+	struct minder m = {.g = g,
+			   .id = spawn->id,
+			   .sock = sock,
+			   .code = 128 + SIGKILL,
+			   .carry = {.fds = {-1, -1}}};
 	cleanup_fd int sigfd = block_signals(), master = -1;
 	struct err err = {0};
 	int r;
@@ -261,6 +305,7 @@ void minder_run(const struct guest *g, struct wire_msg *spawn, int sock)
 	}
 	end_tree(&m, sigfd);
 	between_drain(&m.between);
+	terminal_carry_end(&m.carry);
 	guest_send_u32(sock, WIRE_ENDED, m.id, (uint32_t)m.code, NULL, 0);
 	_exit(0);
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stddef.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 
 #include "base/fd.h"
@@ -57,6 +58,15 @@ int mount_attach(int tree, int at)
 {
 	long r = syscall(SYS_move_mount, tree, "", at, "",
 			 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+
+	return r < 0 ? -errno : 0;
+}
+
+int mount_share(int at)
+{
+	const struct mount_attr attr = {.propagation = MS_SHARED};
+	long r = syscall(SYS_mount_setattr, at, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
+			 sizeof(attr));
 
 	return r < 0 ? -errno : 0;
 }

@@ -15,4 +15,6 @@ int mount_new(const char *type, const char *const *options, uint64_t attributes)
 /* Adds MOUNT_ATTR_… to a tree and all mounts in it, or to one mount alone. */
 int mount_restrict(int tree, uint64_t attributes);
 int mount_restrict_one(int at, uint64_t attributes);
+/* The mount of `at` and all below it give their changes on to copies of them. */
+int mount_share(int at);
 int mount_attach(int tree, int at);

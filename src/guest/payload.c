@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
+#include "guest/kernel/inner.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
@@ -53,7 +54,8 @@ static int place_fds(int pipe, int ruleset, int proc_fd, int program)
 		else if (dup3(high[i], FD_PIPE + (int)i, O_CLOEXEC) < 0)
 			return -errno;
 	}
-	if (syscall(SYS_close_range, FD_PLACES_END, UINT_MAX, 0U) < 0)
+	/* gVisor refuses what no descriptor can be. */
+	if (syscall(SYS_close_range, FD_PLACES_END, (unsigned)INT_MAX, 0U) < 0)
 		return -errno;
 	return 0;
 }
@@ -171,7 +173,8 @@ static int become(const struct guest *g, struct wire_reader *r, bool program, st
 		ret = -ENOTDIR;
 	}
 	if (ret == 0)
-		ret = domain_enter(&g->domain, FD_RULESET, err);
+		ret = g->within ? inner_become_user(g, err)
+				: domain_enter(&g->domain, FD_RULESET, err);
 	if (ret == 0)
 		ret = set_rlimits(&g->setup, err);
 	if (ret < 0)
@@ -182,7 +185,7 @@ static int become(const struct guest *g, struct wire_reader *r, bool program, st
 }
 
 /* Anything but sealed memory could be opened again, or change under our feet. */
-static int check_program(int fd, struct err *err)
+int payload_check_program(int fd, struct err *err)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 
@@ -195,10 +198,13 @@ void payload_run(const struct guest *g, struct wire_reader *r, const struct payl
 {
 	struct payload_failure f = {0};
 	cleanup_fd int own = -1;
-	int pipe = fds->pipe, ruleset, ret = domain_for(&g->domain, fds->stdio, 3, &own, &f.err);
+	int pipe = fds->pipe, ruleset, ret = 0;
 
-	if (ret == 0)
-		ret = check_program(fds->program, &f.err);
+	/* The outer half has judged them: another kernel sees no seals, and no kinds of sockets. */
+	if (!g->within)
+		ret = domain_for(&g->domain, fds->stdio, 3, &own, &f.err);
+	if (ret == 0 && !g->within)
+		ret = payload_check_program(fds->program, &f.err);
 	if (ret == 0)
 		ret = take_stdio(fds->stdio, fds->terminal, &f.err);
 	if (ret == 0) {

@@ -18,5 +18,7 @@ struct payload_fds {
 	bool terminal;
 	int program, pipe;
 };
+/* A program to run by descriptor must be sealed memory; -1: there is none. */
+int payload_check_program(int fd, struct err *err);
 _Noreturn void payload_run(const struct guest *g, struct wire_reader *r,
 			   const struct payload_fds *fds);

@@ -29,8 +29,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/fd.h"
+#include "base/parse.h"
 #include "guest/builder.h"
 #include "guest/root-image.h"
 #include "guest/mount.h"
@@ -243,9 +245,12 @@ static int make(struct builder *b, const struct guest_root *root, size_t row)
 	case GUEST_TMPFS:
 		return make_tmpfs(b, m);
 	case GUEST_PROC:
-		return make_proc(b, m->target);
+		return b->outer < 0 ? make_proc(b, m->target)
+				    : rootpath_dir(&b->site, m->target, 0755);
 	case GUEST_DEVICES:
-		return make_devices(b, m->target, streq(m->source, "kvm") ? "kvm" : "");
+		return b->outer < 0
+			       ? make_devices(b, m->target, streq(m->source, "kvm") ? "kvm" : "")
+			       : rootpath_dir(&b->site, m->target, 0755);
 	case GUEST_SYMLINK:
 		return rootpath_symlink(&b->site, m->target, m->source);
 	case GUEST_FILE:
@@ -365,11 +370,97 @@ static int enter_cgroups(const int *cgroups, size_t n, struct err *err)
 	return 0;
 }
 
+/* The user who is root here, as the namespace above has him. */
+static int outer_uid(int host, unsigned *ret)
+{
+	cleanup_fd int fd = rootpath_lookup(host, "/proc/self/uid_map", O_RDONLY);
+	char text[64], *rest = text;
+	uint64_t uid;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return -EPERM;
+	text[n] = '\0';
+	/* "         0       1000          1" */
+	rest += strspn(rest, " ");
+	rest += strspn(rest, "0123456789");
+	rest += strspn(rest, " ");
+	rest[strcspn(rest, " \n")] = '\0';
+	if (parse_uint(rest, 0, UINT32_MAX, &uid) < 0)
+		return -EPERM;
+	*ret = (unsigned)uid;
+	return 0;
+}
+
+/*
+ * The program runs with capabilities, in a user namespace that the system may allow to this file
+ * alone. So an ordinary user's own program is refused: whoever may write it could have any.
+ */
+static int judge_program(const struct builder *b, int fd)
+{
+	unsigned uid;
+	struct stat st;
+	int r = outer_uid(b->host, &uid);
+
+	if (r < 0 || fstat(fd, &st) < 0)
+		return -EPERM;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	if (uid == 0)
+		return 0;
+	if (st.st_uid == geteuid() ||
+	    syscall(SYS_faccessat2, fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0)
+		return -EPERM;
+	return 0;
+}
+
+/*
+ * For another kernel: our own root has what the outer half and the program need, and the list becomes
+ * a tree in it. The program gets that tree alone: no /proc, no /dev, nothing of ours.
+ */
+static int begin_tree(struct builder *b, const struct guest_root *root)
+{
+	static const char *const options[] = {"mode", "755", NULL};
+	int from = rootpath_lookup(b->host, root->program, O_PATH), r, tree;
+
+	r = from < 0 ? from : judge_program(b, from);
+	if (r == 0)
+		r = make_proc(b, "/proc");
+	if (r == 0)
+		r = make_devices(b, "/dev");
+	if (r == 0)
+		r = builder_bind(b, from, false, GUEST_PROGRAM, BUILDER_PLAIN | MOUNT_ATTR_RDONLY);
+	if (r == 0)
+		r = rootpath_dir(&b->site, GUEST_PRIVATE, 0700);
+	if (r == 0) /* where runsc's sentry makes the root that it locks itself into */
+		r = rootpath_dir(&b->site, "/tmp", 0700);
+	if (r == 0)
+		r = builder_new(b, "tmpfs", options, BUILDER_PLAIN, GUEST_TREE);
+	if (r < 0)
+		return r;
+	tree = rootpath_lookup(b->site.root, GUEST_TREE, O_PATH | O_DIRECTORY);
+	b->outer = b->site.root;
+	/* What the new site tidies away lies above its root. */
+	tree = tree < 0 ? tree : fcntl(tree, F_DUPFD_CLOEXEC, b->outer + 1);
+	if (tree < 0)
+		return -errno;
+	site_init(&b->site, tree);
+	return rootpath_dir(&b->site, "/sys", 0555);
+}
+
+/* What covers parts of our kernel's /proc, /dev and /sys: another kernel has its own. */
+static bool is_of_kernel(const struct builder *b, const char *target)
+{
+	return b->outer >= 0 &&
+	       (strncmp(target, "/proc/", 6) == 0 || strncmp(target, "/dev/", 5) == 0 ||
+		strncmp(target, "/sys/", 5) == 0);
+}
+
 static int build(struct builder *b, const struct guest_root *root, struct err *err)
 {
 	for (size_t i = 0; i < root->n_mounts; i++) {
 		const struct guest_mount *m = &root->mounts[i];
-		int r = make(b, root, i);
+		int r = is_of_kernel(b, m->target) ? 0 : make(b, root, i);
 
 		if (r == -ENOSYS)
 			return root_too_old(err);
@@ -384,7 +475,8 @@ static int build(struct builder *b, const struct guest_root *root, struct err *e
 int root_enter(const struct guest_root *root, bool in_container, const int *cgroups,
 	       size_t n_cgroups, struct err *err)
 {
-	struct builder b = {.host = -1, .own = -1, .null = -1, .in_container = in_container};
+	struct builder b = {
+		.host = -1, .own = -1, .null = -1, .outer = -1, .in_container = in_container};
 	mode_t mask = umask(0);
 	int r = enter_cgroups(cgroups, n_cgroups, err);
 
@@ -392,10 +484,24 @@ int root_enter(const struct guest_root *root, bool in_container, const int *cgro
 		r = err_sys(err, errno, "cannot name the sandbox '%s'", root->hostname);
 	if (r == 0)
 		r = open_builder(&b, err);
+	if (r == 0 && root->inside != GUEST_INSIDE_NONE) {
+		r = begin_tree(&b, root);
+		if (r < 0)
+			(void)err_sys(err, -r,
+				      "'%s' cannot run here; it must be a program that only root "
+				      "can change",
+				      root->program);
+	}
 	if (r == 0)
 		r = build(&b, root, err);
+	if (r == 0 && b.outer >= 0) {
+		/* The program copies our mounts; what the host covers later reaches its copy. */
+		r = mount_share(b.site.root);
+		if (r < 0)
+			(void)err_sys(err, -r, "cannot share the sandbox's mounts");
+	}
 	if (r == 0)
-		r = move_in(b.site.root, err);
+		r = move_in(b.outer >= 0 ? b.outer : b.site.root, err);
 	/*
 	 * The sandbox must hold no descriptor that was opened to build it, least of all the host's
 	 * root.

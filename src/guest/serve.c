@@ -326,6 +326,15 @@ static int pass_kill(struct server *sv, const struct wire_msg *msg, struct err *
 	return 0;
 }
 
+/* To a minder alone: it has the terminal. */
+static void pass_winch(struct server *sv, const struct wire_msg *msg)
+{
+	struct slot *s = slot_of(sv, msg->id);
+
+	if (s && s->state == LIVE && s->sock >= 0)
+		(void)wire_send(s->sock, WIRE_WINCH, s->id, &msg->body, NULL, 0);
+}
+
 /* False when the supervisor is gone. */
 static bool hear_supervisor(struct server *sv)
 {
@@ -350,6 +359,8 @@ static bool hear_supervisor(struct server *sv)
 		r = pass_kill(sv, &msg, &err);
 	else if (msg.type == WIRE_DIAL)
 		dial_inside(sv->g->sock, &msg);
+	else if (msg.type == WIRE_WINCH && sv->g->within)
+		pass_winch(sv, &msg);
 	else
 		r = err_set(&err, EPROTO, "the guest does not know frame %u", (unsigned)msg.type);
 	/* Id 0 would say that the guest ends; a frame that names no command gets no answer. */

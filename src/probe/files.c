@@ -145,7 +145,7 @@ static int minimal_dev(int argc, char **argv)
 		broken("/dev");
 	while ((de = readdir(dir))) {
 		(void)snprintf(word, sizeof(word), " %s ", de->d_name);
-		if (!strstr(known, word))
+		if (!strstr(known, word) && !(argc > 0 && streq(argv[0], de->d_name)))
 			n += out("/dev/%s is there", de->d_name);
 	}
 	(void)closedir(dir);

@@ -92,7 +92,7 @@ static int writable(int argc, char **argv)
 	return n;
 }
 
-static int on_terminal(int slave)
+static int on_terminal(int slave, bool no_tty)
 {
 	struct winsize size = {.ws_row = 30, .ws_col = 100};
 
@@ -100,12 +100,12 @@ static int on_terminal(int slave)
 		return 1;
 	if (ioctl(slave, TIOCSWINSZ, &size) < 0 || !isatty(slave))
 		return 2;
-	if (open("/dev/tty", O_RDWR | O_CLOEXEC) < 0)
+	if (!no_tty && open("/dev/tty", O_RDWR | O_CLOEXEC) < 0)
 		return 3;
 	return write(slave, "ok", 2) == 2 ? 0 : 4;
 }
 
-/* `terminals`: a new one can be made, and be a process's own. */
+/* `terminals [no-tty]`: a new one can be made, and be a process's own. */
 static int terminals(int argc, char **argv)
 {
 	cleanup_fd int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave = -1;
@@ -121,7 +121,7 @@ static int terminals(int argc, char **argv)
 		return out("%s: %m", name);
 	pid = fork();
 	if (pid == 0)
-		_exit(on_terminal(slave));
+		_exit(on_terminal(slave, argc > 0));
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
 		return out("a session on a terminal (%d)", status >> 8);
 	return read(master, text, 2) == 2 && streq(text, "ok") ? 0 : out("its output: %m");

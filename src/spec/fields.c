@@ -187,6 +187,14 @@ static int check_word(const char *what, const char *word, struct err *err)
 	return 0;
 }
 
+/* Only the engines that have another kernel fill it. */
+static int check_kernel(const void *item, const struct sandbox_spec *whole, struct err *err)
+{
+	const struct spec_kernel *k = item;
+
+	return k->program ? check_path("the kernel's program", k->program, err) : 0;
+}
+
 static int check_container(const void *item, const struct sandbox_spec *whole, struct err *err)
 {
 	const struct spec_container *c = item;
@@ -354,6 +362,11 @@ static const struct spec_field container_rows[] = {
 	{ "far_dial",   FIELD(spec_container, remote_dial), OPTIONAL },
 };
 
+static const struct spec_field kernel_rows[] = {
+	{ "program", FIELD(spec_kernel, program) },
+	{ "version", FIELD(spec_kernel, version) },
+};
+
 static const struct spec_field git_rows[] = {
 	{ "private",    FIELD(spec_git, private) },
 	{ "at",         FIELD(spec_git, at) },
@@ -374,6 +387,7 @@ static const struct spec_table credential_table = {
 };
 static const struct spec_table budget_table = { TABLE(spec_budget, budget_rows) };
 static const struct spec_table cgroup_table = { TABLE(spec_cgroup, cgroup_rows) };
+static const struct spec_table kernel_table = { TABLE(spec_kernel, kernel_rows), .check = check_kernel };
 static const struct spec_table git_table = { TABLE(spec_git, git_rows), .check = check_git };
 static const struct spec_table container_table = {
 	TABLE(spec_container, container_rows), .check = check_container,
@@ -441,6 +455,7 @@ static const struct spec_field spec_rows[] = {
 	{ "limits",     SECTION(sandbox_spec, limits, limits_table) },
 	{ "git",        SECTION(sandbox_spec, git, git_table), OPTIONAL },
 	{ "container",  SECTION(sandbox_spec, container, container_table), OPTIONAL },
+	{ "kernel",     SECTION(sandbox_spec, kernel, kernel_table), OPTIONAL },
 };
 const struct spec_table spec_table = { TABLE(sandbox_spec, spec_rows) };
 

@@ -213,6 +213,12 @@ struct spec_git {
 	struct strv named;	   /* programs that its settings name, see guard_named_list() */
 };
 
+/* Of an engine whose sandboxes have a kernel of their own; NULL for others. */
+struct spec_kernel {
+	char *program; /* on the host: runs that kernel */
+	char *version; /* of all that it consists of: what is known of one holds for no other */
+};
+
 struct sandbox_spec {
 	char *name;
 	char *engine;
@@ -254,6 +260,7 @@ struct sandbox_spec {
 	struct spec_limits limits;
 	struct spec_container container;
 	struct spec_git git;
+	struct spec_kernel kernel;
 };
 
 struct sandbox_spec *spec_new(void);

@@ -1,6 +1,6 @@
 #include "wire/root-proto.h"
 
-#define ROOT_VERSION 1
+#define ROOT_VERSION 2
 
 void guest_root_put(struct buf *b, const struct guest_root *root)
 {
@@ -8,6 +8,8 @@ void guest_root_put(struct buf *b, const struct guest_root *root)
 	wire_put_str(b, root->hostname);
 	wire_put_u32(b, root->uid);
 	wire_put_u32(b, root->gid);
+	wire_put_u32(b, root->inside);
+	wire_put_str(b, root->program ? root->program : "");
 	wire_put_u32(b, (uint32_t)root->n_mounts);
 	for (size_t i = 0; i < root->n_mounts; i++) {
 		const struct guest_mount *m = &root->mounts[i];
@@ -36,7 +38,7 @@ static void get_mount(struct wire_reader *r, struct guest_mount *m)
 
 static int get_root(struct wire_reader *r, struct guest_root *root, struct err *err)
 {
-	uint32_t n;
+	uint32_t n, inside;
 
 	if (wire_get_u32(r) != ROOT_VERSION)
 		return err_set(err, EPROTO,
@@ -44,6 +46,8 @@ static int get_root(struct wire_reader *r, struct guest_root *root, struct err *
 	root->hostname = wire_get_str(r);
 	root->uid = wire_get_u32(r);
 	root->gid = wire_get_u32(r);
+	inside = wire_get_u32(r);
+	root->program = wire_get_str(r);
 	n = wire_get_u32(r);
 	if (n > GUEST_MOUNTS_MAX)
 		return err_set(err, E2BIG, "more than %d mounts in one sandbox", GUEST_MOUNTS_MAX);
@@ -51,6 +55,11 @@ static int get_root(struct wire_reader *r, struct guest_root *root, struct err *
 	root->n_mounts = n;
 	for (size_t i = 0; i < n; i++)
 		get_mount(r, &root->mounts[i]);
+	if (inside >= GUEST_INSIDE_N ||
+	    (root->program && root->program[0] && root->program[0] != '/'))
+		r->bad = true;
+	else
+		root->inside = (enum guest_inside)inside;
 	if (wire_read_end(r) < 0)
 		return err_set(err, EPROTO, "the list of the sandbox's mounts is malformed");
 	return 0;

@@ -29,6 +29,24 @@
 #define GUEST_CONTAINER_LINE GUEST_CONTAINER "/line"
 #define GUEST_MOUNTS_MAX 8192
 
+/*
+ * What the commands run in. Where it is not the host's kernel, the guest becomes the outer half of
+ * two: its own root has devices, a /proc and the list below GUEST_TREE, without those two; it starts
+ * `program`, which runs the inner half as `guest GUEST_WITHIN LINE` on a kernel of its own. Frames go
+ * through the outer half (guest/kernel/outer.h). The inner one is told the user and the rows that it shall
+ * try to move, and then its set-up, in the same frames.
+ */
+enum guest_inside {
+	GUEST_INSIDE_NONE,
+	GUEST_INSIDE_GVISOR,
+	GUEST_INSIDE_VM,
+	GUEST_INSIDE_N,
+};
+#define GUEST_WITHIN "within"
+#define GUEST_TREE "/tree"
+#define GUEST_PROGRAM "/program" /* read-only; its own files are in GUEST_PRIVATE */
+#define GUEST_PRIVATE "/private"
+
 enum guest_mount_kind {
 	GUEST_BIND_RO, /* the host's `source` at target, with all that is mounted below it */
 	GUEST_BIND_RW,
@@ -65,6 +83,8 @@ struct guest_mount {
 struct guest_root {
 	const char *hostname;
 	uint32_t uid, gid;
+	enum guest_inside inside;
+	const char *program; /* of the host, "" where `inside` needs none */
 	struct guest_mount *mounts;
 	size_t n_mounts;
 };

@@ -101,7 +101,7 @@ enum wire_type {
 	/* guest → who launched it, u32 pid: pid 1 of new namespaces, which is that one's own child */
 	WIRE_BORN,
 
-	/* what was a descriptor, for a guest behind a relay: u32 rows, u32 columns; id: the command */
+	/* to a guest behind a relay, u32 rows, u32 columns: the new size of this command's terminal */
 	WIRE_WINCH,
 	/* frames beside those of the guest, over a stream: see vm/mux.h */
 	WIRE_FAR_DATA,	/* u32 enum mux_which, bytes */

@@ -34,8 +34,8 @@ def row(kind, source, target):
 SYSTEM = [row(BIND_RO, d, d) for d in ("/usr", "/bin", "/lib", "/lib64") if os.path.isdir(d)]
 
 
-def root(*rows, uid=1000):
-    return frame(ROOT, 0, u32(1) + text("x") + u32(uid, uid, len(rows)) + b"".join(rows))
+def root(*rows, uid=1000, inside=0, program=""):
+    return frame(ROOT, 0, u32(2) + text("x") + u32(uid, uid, inside) + text(program) + u32(len(rows)) + b"".join(rows))
 
 
 def setup():
@@ -49,6 +49,7 @@ def spawn(out):
     return frame(SPAWN, 1, body, fds=3), [null, out, null]
 
 
+OWN = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else "/bin/sh"
 WHOLE = SYSTEM + [row(PROC, "", "/proc")]
 CASES = {
     "spawn first": ["SPAWN"],
@@ -62,6 +63,8 @@ CASES = {
     "no user at all": [root(*WHOLE, uid=0xFFFFFFFF), setup(), "SPAWN"],
     "the host's root": [root(row(BIND_RO, "/", "/host"), *WHOLE), setup(), "SPAWN"],
     "links to the host's root": [root(row(SYMLINK, "/host", "/usr"), *WHOLE), setup(), "SPAWN"],
+    "a program of the user's own as another kernel": [root(*WHOLE, inside=1, program=OWN), setup(), "SPAWN"],
+    "a kernel that there is not": [root(*WHOLE, inside=2, program="/bin/sh"), setup(), "SPAWN"],
     "as it should be": [root(*WHOLE), setup(), "SPAWN"],
 }
 

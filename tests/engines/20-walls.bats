@@ -48,7 +48,7 @@ teardown() {
 }
 
 @test "the audit is what is inside: mounts, environment, network" {
-	with walls
+	with walls facts
 	mkdir "$T/facts"
 	echo KEY=secret >.env
 	ralph audit --json -- sh >"$T/audit.json"
@@ -68,8 +68,12 @@ teardown() {
 
 @test "no capability, no root, a filter of system calls, and no namespace to be made" {
 	with walls
+	local none=0000000000000000 privs="1 "
+
+	# A kernel of its own may have no line for what it always enforces.
+	! lacks_word facts || privs=
 	ralph run -d -n "$S"
-	same "0000000000000000 0000000000000000 0000000000000000 1 2" "$(ralph exec "$S" \
+	same "$none $none $none ${privs}2" "$(ralph exec "$S" \
 		sh -c 'grep -E "^(CapPrm|CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status | cut -f2 | xargs')"
 	[ "$(ralph exec "$S" id -u)" -ne 0 ]
 	must_fail ralph exec "$S" unshare --user true
@@ -105,9 +109,12 @@ teardown() {
 @test "the first process cannot be traced, signalled to death or looked into" {
 	with walls
 	ralph run -d -n "$S"
-	must_fail ralph exec "$S" cat /proc/1/environ
-	must_fail ralph exec "$S" ls /proc/1/root
-	must_fail ralph exec "$S" readlink /proc/1/fd/3
+	lacks_word facts || {
+		must_fail ralph exec "$S" cat /proc/1/environ
+		must_fail ralph exec "$S" ls /proc/1/root
+		must_fail ralph exec "$S" readlink /proc/1/fd/3
+	}
+	must_fail ralph exec "$S" sh -c 'echo x >/proc/1/mem'
 	ralph exec "$S" sh -c 'kill -9 1; kill -TERM 1' 2>/dev/null || :
 	must_exit 0 ralph exec "$S" true
 }

@@ -10,7 +10,7 @@
 #
 # Words: plan (--dry-run prints one), terminal, limits (a bound on all processes together), bed (it can be started in the
 # network of lib/netbed, which for a plain user is another user namespace), ports, walls (mounts of ralph's), loop, selftest
-# (ralph's own program runs inside).
+# (ralph's own program runs inside), facts (its /proc tells of the host's kernel: mounts, sockets, who may look at pid 1).
 #
 # Of these the audit says what is not so (WORD_says), and a test checks that it does: fresh (of one that is started again
 # only the home is as it was), transparent (programs that ignore the proxy's variables have a network), record (what was
@@ -27,9 +27,9 @@ ENGINE=${RALPH_TEST_ENGINE:-native}
 # an unprivileged user go through those that differ without root.
 engine_rows() {
 	if [ "$1" -eq 0 ]; then
-		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman user:vm:emulated
+		echo root:native root:docker root:docker-remote root:podman root:sbx root:docker-sandbox user:podman user:gvisor user:vm:emulated
 	else
-		echo user:native user:podman user:sbx user:docker-sandbox user:vm:emulated
+		echo user:native user:gvisor user:podman user:sbx user:docker-sandbox user:vm:emulated
 	fi
 }
 
@@ -66,6 +66,24 @@ vm:emulated_lacks() {
 vm:emulated_env() {
 	echo RALPH_ENGINE=vm:emulated
 	echo "XDG_CACHE_HOME=$MACHINE"
+}
+
+# ---- gvisor: Debian's runsc, from a directory of the tests' own (scripts/runsc.sh) ----
+gvisor_start() {
+	[ -x "${RALPH_TEST_RUNSC:-}" ] || need runsc
+	[ ! -O "$RALPH_TEST_RUNSC" ] || [ "$(id -u)" -eq 0 ] || not_here "a runsc that only root can change is needed"
+	need python3
+}
+gvisor_end() {
+	:
+}
+gvisor_lacks() {
+	echo facts
+	[ "$(id -u)" -eq 0 ] || echo limits
+}
+gvisor_env() {
+	echo RALPH_ENGINE=gvisor
+	[ ! -x "${RALPH_TEST_RUNSC:-}" ] || echo "RALPH_RUNSC=$RALPH_TEST_RUNSC"
 }
 
 # ---- docker: a daemon of the test's own ----

@@ -90,6 +90,7 @@ static void plan_of_each_golden_spec_is_as_it_was(void **state)
 	/* The name of a sandbox must fit into a path below it. */
 	assert_int_equal(setenv("HOME", "/home/u", 1), 0);
 	assert_true(check_engine("native") >= 3);
+	assert_true(check_engine("gvisor") >= 1);
 	assert_true(check_engine("docker") >= 3);
 	assert_true(check_engine("podman") >= 3);
 	assert_true(check_engine("sbx") >= 8);

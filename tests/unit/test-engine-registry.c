@@ -78,9 +78,9 @@ static void unknown_engine_is_answered_with_the_names_of_the_list(void **state)
 	struct err e = {0};
 
 	assert_true(engine_find("vmware", &name, &e) < 0);
-	assert_string_equal(e.msg,
-			    "there is no engine 'vmware'; use auto, native, docker, podman, vm, "
-			    "vm:emulated, sbx or docker-sandbox");
+	assert_string_equal(
+		e.msg, "there is no engine 'vmware'; use auto, native, gvisor, docker, podman, "
+		       "vm, vm:emulated, sbx or docker-sandbox");
 	assert_int_equal(e.exit_code, EXIT_USAGE);
 }
 

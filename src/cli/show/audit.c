@@ -159,6 +159,7 @@ static void print_engine(const struct sandbox_spec *s, FILE *out, bool color)
 
 	title(out, color, "Engine");
 	(void)fprintf(out, "  %s, user %u, agent %s\n", s->engine, s->uid, agents);
+	(void)fprintf(out, "  the wall: %s\n", engine_wall(s->engine));
 	if (no_guest_without_wall(s)) {
 		(void)fputs("  ", out);
 		term_styled(out, color, STYLE_RED, direct_warning);

@@ -226,7 +226,7 @@ static int container_cover(struct engine *e, const char *from, const char *path,
 		return err_set(err, ENOTSUP,
 			       "no mount can be made on the engine's machine from here; ralph stop "
 			       "and start it again");
-	return mount_again(container_of(e)->init_pid, from, path, kind, err);
+	return mount_again(container_of(e)->init_pid, "", from, path, kind, err);
 }
 
 /* Where the pid namespace is not ours to enter, the engine does it. */
@@ -384,6 +384,9 @@ static void clean(const struct container_dialect *d, const struct sandbox_spec *
 	}                                                                                          \
 	const struct engine_ops engine_##word = {                                                  \
 		.name = #word,                                                                     \
+		.wall = "your kernel",                                                             \
+		.holds = "as native, with the files of an image in place of your system's",        \
+		.costs = "an image, and a third of a second at the start",                         \
 		.caps = ENGINE_GUEST_CAPS | ENGINE_IMAGE,                                          \
 		.instance_size = sizeof(struct container),                                         \
 		.images = #word,                                                                   \

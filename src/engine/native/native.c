@@ -51,7 +51,7 @@ static int watch(struct native *n, struct engine_launch *l, struct err *err)
 }
 
 /* In a cgroup of the second version, and in a scope, the guest has to be born. */
-static void native_adopt(struct engine *e, struct engine_launch *l)
+void native_adopt(struct engine *e, struct engine_launch *l)
 {
 	enum spec_cgroup_kind kind = native_of(e)->spec->limits.cgroup;
 	struct err ignored; /* start() tries again, and says why */
@@ -110,7 +110,7 @@ static int make_cgroup(struct native *n, struct err *err)
 	return cgroup_create(&n->support, n->cgroup_name, &n->limits, &n->cgroup, err);
 }
 
-static int native_start(struct engine *e, struct engine_proc *ret, struct err *err)
+int native_start(struct engine *e, struct engine_proc *ret, struct err *err)
 {
 	struct native *n = native_of(e);
 	int r = plan_check_targets(n->spec, err);
@@ -128,14 +128,14 @@ static int native_start(struct engine *e, struct engine_proc *ret, struct err *e
 	return 0;
 }
 
-static pid_t native_init_pid(struct engine *e)
+pid_t native_init_pid(struct engine *e)
 {
 	pid_t pid = native_of(e)->guest_process.pid;
 
 	return pid > 0 ? pid : 0;
 }
 
-static void native_complaint(struct engine *e, char *ret, size_t size)
+void native_complaint(struct engine *e, char *ret, size_t size)
 {
 	struct native *n = native_of(e);
 	ssize_t len = n->complaint < 0 ? 0 : read(n->complaint, ret, size - 1);
@@ -169,7 +169,7 @@ static void keep_mounts(struct native *n)
 }
 
 /* The guest takes all else with it. */
-static void native_kill(struct engine *e)
+void native_kill(struct engine *e)
 {
 	struct native *n = native_of(e);
 
@@ -182,20 +182,20 @@ static void native_kill(struct engine *e)
 static int native_cover(struct engine *e, const char *from, const char *path,
 			enum spec_mount_kind kind, struct err *err)
 {
-	return mount_again(native_init_pid(e), from, path, kind, err);
+	return mount_again(native_init_pid(e), "", from, path, kind, err);
 }
 
-static int native_freeze(struct engine *e, struct err *err)
+int native_freeze(struct engine *e, struct err *err)
 {
 	return freeze_begin(&native_of(e)->cgroup, native_init_pid(e), &native_of(e)->freeze, err);
 }
 
-static void native_thaw(struct engine *e)
+void native_thaw(struct engine *e)
 {
 	freeze_end(&native_of(e)->freeze);
 }
 
-static int native_stop(struct engine *e, struct err *err)
+int native_stop(struct engine *e, struct err *err)
 {
 	struct native *n = native_of(e);
 
@@ -209,7 +209,7 @@ static int native_stop(struct engine *e, struct err *err)
 	return cgroup_remove(&n->cgroup, STOP_MS, err);
 }
 
-static void native_init(struct engine *e)
+void native_init(struct engine *e)
 {
 	struct native *n = native_of(e);
 
@@ -217,7 +217,7 @@ static void native_init(struct engine *e)
 	n->line = n->complaint = n->mounts = -1;
 }
 
-static void native_done(struct engine *e)
+void native_done(struct engine *e)
 {
 	struct native *n = native_of(e);
 
@@ -231,7 +231,7 @@ static void native_done(struct engine *e)
 	cgroup_support_done(&n->support);
 }
 
-static void native_clean(const struct sandbox_spec *spec)
+void native_clean(const struct sandbox_spec *spec)
 {
 	cleanup_(cgroup_support_done) struct cgroup_support support = {0};
 	cleanup_free char *name = plan_own_name(spec);
@@ -243,6 +243,9 @@ static void native_clean(const struct sandbox_spec *spec)
 
 const struct engine_ops engine_native = {
 	.name = "native",
+	.wall = "your kernel",
+	.holds = "a hostile agent, unless your kernel has a bug that its system calls reach",
+	.costs = "a few milliseconds at the start",
 	.caps = ENGINE_GUEST_CAPS,
 	.instance_size = sizeof(struct native),
 	.probe = host_native_usable,

@@ -218,11 +218,14 @@ SBX_OPS(plugin, sbx_plugin_dialect)
 
 #define SBX_ENGINE(prefix, name_, ...)                                                             \
 	{                                                                                          \
-		.name = name_, .caps = ENGINE_NO_GUEST | ENGINE_NET,                               \
-		.instance_size = sizeof(struct sbx), .images = "docker", .host = SBX_HOST,         \
-		.init = prefix##_init, .notes = prefix##_notes, .ask = sbx_ask,                    \
-		.probe = prefix##_probe, .plan = sbx_plan, .dump = sbx_dump, .stop = sbx_stop,     \
-		.done = sbx_done, .clean = sbx_clean, .set_up = sbx_set_up, .keeper = sbx_keeper,  \
+		.name = name_, .wall = "a kernel of its own, in a virtual machine of Docker's",    \
+		.holds = "the same, and bugs of your kernel; ralph's own walls are not in it",     \
+		.costs = "Docker's program and account, KVM, memory of a machine",                 \
+		.caps = ENGINE_NO_GUEST | ENGINE_NET, .instance_size = sizeof(struct sbx),         \
+		.images = "docker", .host = SBX_HOST, .init = prefix##_init,                       \
+		.notes = prefix##_notes, .ask = sbx_ask, .probe = prefix##_probe,                  \
+		.plan = sbx_plan, .dump = sbx_dump, .stop = sbx_stop, .done = sbx_done,            \
+		.clean = sbx_clean, .set_up = sbx_set_up, .keeper = sbx_keeper,                    \
 		.exec = sbx_exec_op, .signal = sbx_signal, .list = prefix##_list,                  \
 		.remove = prefix##_remove, __VA_ARGS__                                             \
 	}

@@ -194,6 +194,9 @@ const struct engine_ops engine_vm = {
 	.doctor = vm_doctor,
 	.prepare = vm_prepare,
 	.init = vm_init_engine,
+	.wall = "a kernel of its own, in a machine of QEMU's",
+	.holds = "the same, and bugs of your kernel that QEMU's calls do not reach",
+	.costs = "memory of a machine; its start; files are slower",
 	COMMON,
 };
 
@@ -203,5 +206,8 @@ const struct engine_ops engine_vm_emulated = {
 	.doctor = emulated_doctor,
 	.prepare = emulated_prepare,
 	.init = emulated_init,
+	.wall = "a kernel of its own, in an emulated machine",
+	.holds = "the same as vm; for trying things where there is no KVM",
+	.costs = "programs take ten to a hundred times as long",
 	COMMON,
 };

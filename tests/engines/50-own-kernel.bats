@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# runs: user:gvisor
+# seconds: 20
+# What holds of an engine whose commands run on a kernel of their own, beside the contract of all.
+# shellcheck disable=SC2016,SC2154
+load ../cli/helpers
+load ../cli/sandbox
+load engine
+
+# status_of PROGRAM WORD: this line of /proc/PID/status, of the program that the sandbox's first process has adopted.
+status_of() {
+	local p
+
+	for p in /proc/[0-9]*; do
+		[ "$(sed -n 's/^PPid:[[:space:]]*//p' "$p/status" 2>/dev/null)" = "$INIT" ] || continue
+		[[ $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) != "$1 "* ]] || sed -n "s/^$2:[[:space:]]*//p" "$p/status"
+	done
+}
+
+@test "own kernel: commands do not meet the host's, and the audit names the wall" {
+	lacks "$(ralph run -- cat /proc/version)" "$(uname -r)"
+	has "$(ralph audit "$WS")" "the wall: gVisor's kernel, in user space"
+	# Without the programs of other engines, which may keep processes of their own.
+	env PATH=/nonexistent "$RALPH" engine ls --json | python3 -c 'import json, sys
+row = next(r for r in json.load(sys.stdin) if r["name"] == "gvisor")
+assert row["usable"] and row["holds"] and row["costs"] and "why" not in row, row'
+}
+
+@test "own kernel: its program has no capability, no new privileges and ralph's filters" {
+	local INIT n=0 line
+
+	ralph run -d -n "$S"
+	INIT=$(ralph inspect --json "$S" | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["init"])')
+	while read -r line; do
+		same 0000000000000000 "$line"
+		n=$((n + 1))
+	done < <(status_of runsc-sandbox CapEff; status_of runsc-sandbox CapBnd)
+	[ "$n" -ge 2 ] || fail "the sentry was not found"
+	while read -r line; do
+		same 1 "$line"
+	done < <(status_of runsc-sandbox NoNewPrivs)
+	while read -r line; do
+		[ "$line" -ge 3 ] || fail "$line filters"
+	done < <(status_of runsc-sandbox Seccomp_filters)
+}
+
+@test "own kernel: files handed in and out keep their content and their end" {
+	printf 'one\n' >"$T/log"
+	printf 'from the host\n' >"$T/in"
+	"$RALPH" run -- sh -c 'cat; echo two; echo three >&2; ! (echo evil >/proc/self/fd/0) 2>/dev/null' <"$T/in" >>"$T/log" 2>>"$T/log"
+	same "one
+from the host
+two
+three" "$(cat "$T/log")"
+	same "from the host" "$(cat "$T/in")"
+}
+
+@test "own kernel: a terminal follows the size of the user's" {
+	ralph run -d -n "$S"
+	python3 "$ENGINES_DIR/../cli/terminal.py" "$T/out" expect:go size:33x101 'expect:got 33 101' -- \
+		"$RALPH" exec -t "$S" bash -c 'trap "echo got \$(stty size); exit 0" WINCH; echo go; while :; do sleep 0.1; done'
+}
+
+@test "own kernel: what the host changes is seen inside at once, and the other way round" {
+	ralph run -d -n "$S"
+	echo first >shared
+	same first "$(ralph exec "$S" cat shared)"
+	echo longer than before >shared
+	same "longer than before" "$(ralph exec "$S" cat shared)"
+	ralph exec "$S" sh -c 'echo inside >shared; mkdir -p new/dir'
+	same inside "$(cat shared)"
+	test -d new/dir
+	rm -r shared new
+}
+
+@test "own kernel: git compares what both kernels see alike" {
+	same minimal "$(ralph run -- git config core.checkStat)"
+}
+
+@test "own kernel: without a runsc, or with another program in its place, nothing is started and the remedy is named" {
+	RALPH_RUNSC=runsc run --separate-stderr "$RALPH" run -- true
+	same 2 "$status"
+	has "$stderr" "absolute path"
+	run --separate-stderr env -u RALPH_RUNSC PATH=/nonexistent "$RALPH" run -- touch started
+	same 125 "$status"
+	has "$stderr" "no runsc on PATH"
+	has "$stderr" "apt install runsc"
+	RALPH_RUNSC=/bin/false run --separate-stderr "$RALPH" run -- touch started
+	same 125 "$status"
+	has "$stderr" "kernel did not start"
+	test ! -e started
+}
+
+@test "own kernel: a program that the user could change gets no capability, and nothing is started" {
+	cp "$RALPH_RUNSC" "$T/runsc"
+	RALPH_RUNSC=$T/runsc run --separate-stderr "$RALPH" run -- touch started
+	same 125 "$status"
+	has "$stderr" "only root can change"
+	test ! -e started
+	rm "$T/runsc"
+}
+
+@test "own kernel: runsc is not taken from the workspace" {
+	printf '#!/bin/sh\ntouch %s/taken\n' "$T" >runsc
+	chmod +x runsc
+	run --separate-stderr env -u RALPH_RUNSC PATH="$WS:/nonexistent" "$RALPH" run -- true
+	same 125 "$status"
+	has "$stderr" "no runsc on PATH"
+	test ! -e "$T/taken"
+	rm runsc
+}
