@@ -427,7 +427,7 @@ static int begin_tree(struct builder *b, const struct guest_root *root)
 	if (r == 0)
 		r = make_proc(b, "/proc");
 	if (r == 0)
-		r = make_devices(b, "/dev");
+		r = make_devices(b, "/dev", "");
 	if (r == 0)
 		r = builder_bind(b, from, false, GUEST_PROGRAM, BUILDER_PLAIN | MOUNT_ATTR_RDONLY);
 	if (r == 0)
