@@ -23,6 +23,7 @@ T: where it writes what it was told, from its arguments: HOW:DIR."""
 import hashlib
 import json
 import os
+import select
 import struct
 import subprocess
 import sys
@@ -85,7 +86,8 @@ def receive(*wanted):
         more, kind = kind & MORE, kind & ~MORE
         if kind == PING:
             send(PONG, body[:8] + struct.pack("<Q", int(time.time() * 1000) + int(HOW.get("skew", "0"))))
-            continue
+            if PING not in wanted:
+                continue
         if kind == STOP:
             note("stops", body.decode())
             if STOP not in wanted:
@@ -214,8 +216,8 @@ for i in range(before, steps - 1):
     since = head
 if "hold" in HOW:
     while not os.path.exists(HOW["hold"]):
-        time.sleep(0.05)
-        send(PING, struct.pack("<Q", 1))
+        if select.select([0], [], [], 0.05)[0]:
+            receive(PONG, PING, STOP)
 if "secret" in HOW:
     write("notes.txt", HOW["secret"] + "\n")
 if "protected" in HOW:

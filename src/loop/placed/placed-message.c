@@ -170,40 +170,54 @@ static void on_checkpoint(struct placed *p, const struct fleet_msg *m)
 	fleet_done(&end);
 }
 
+static void say(struct placed *p, const char *why)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WHY_MAX);
+	(void)buf_put_escaped(&b, why);
+	free(p->said);
+	p->said = xstrdup(buf_str(&b));
+}
+
+/* On the disk, acknowledged, and then taken over. */
+static int spool_verdict(struct placed *p, const struct fleet_verdict *v, struct err *err)
+{
+	struct worker *w = p->w;
+	const char *head = *v->pack.head ? v->pack.head : placed_start(w);
+	cleanup_json json_t *doc = json_pack("{s{ss} sI sO*}", "end", "head", head, "code",
+					     (json_int_t)v->code, "summary", p->summary);
+	int r = spool_pack_end(&p->spool, v->pack.bytes, v->pack.sha256, err);
+
+	if (r == 0)
+		r = spool_put(&p->spool, doc, err);
+	if (r < 0)
+		return r;
+	send_ack(p, head, true);
+	r = placed_take_verdict(w, &p->spool, doc, err);
+	return r < 0 ? -EPROTO : 0;
+}
+
 static void take_verdict(struct placed *p, const struct fleet_verdict *v)
 {
-	cleanup_json json_t *doc = NULL;
-	struct worker *w = p->w;
+	cleanup_json json_t *before = json_incref(p->summary);
 	struct err err = {0};
-	int r = spool_pack_end(&p->spool, v->pack.bytes, v->pack.sha256, &err);
+	int r;
 
 	take_word(p, v->summary);
-	doc = json_pack("{s{ss} sI sO*}", "end", "head",
-			*v->pack.head ? v->pack.head : placed_start(w), "code", (json_int_t)v->code,
-			"summary", p->summary);
-	if (r == 0)
-		r = spool_put(&p->spool, doc, &err);
+	r = spool_verdict(p, v, &err);
 	if (r < 0) {
+		/* What is not taken over costs nothing either. */
+		json_decref(p->summary);
+		p->summary = take_ptr(before);
 		not_spooled(p, r, &err);
 		return;
 	}
-	send_ack(p, v->pack.head, true);
-	r = placed_take_verdict(w, &p->spool, doc, &err);
-	if (r < 0) {
-		placed_lost(p, "%s", err.msg);
-		return;
-	}
-	if (!w->rejected && *v->why && !v->summary) {
-		cleanup_buf struct buf b;
-
-		buf_init(&b, WHY_MAX);
-		(void)buf_put_escaped(&b, v->why);
-		free(p->said);
-		p->said = xstrdup(buf_str(&b));
-	}
+	if (!p->w->rejected && *v->why && !v->summary)
+		say(p, v->why);
 	p->state = PLACED_CLOSING;
-	ev_timer_stop(w->l->ev, &p->lease);
-	ev_timer_set(w->l->ev, &p->end, CLOSE_MS);
+	ev_timer_stop(p->w->l->ev, &p->lease);
+	ev_timer_set(p->w->l->ev, &p->end, CLOSE_MS);
 }
 
 static void on_verdict(struct placed *p, const struct fleet_msg *m)

@@ -27,26 +27,24 @@ static void free_placed(struct placed *p)
 	free(p);
 }
 
-static void on_over(struct ev *ev, struct ev_defer *d)
+static void on_over(struct ev *ev, struct ev_timer *t)
 {
-	struct placed *p = ev_owner(d, struct placed, over);
+	struct placed *p = ev_owner(t, struct placed, over);
 
-	if (!p->w) {
-		free_placed(p);
-		return;
-	}
 	placed_close(p);
 	p->w->state = WORKER_ENDED;
 	pool_worker_ended(p->w->pool);
 }
 
+/* A timer: deferred work of an event loop that does not run yet would wait for another event. */
 void placed_over(struct placed *p)
 {
 	if (p->state == PLACED_OVER)
 		return;
 	p->state = PLACED_OVER;
-	(void)ev_want(p->w->l->ev, &p->in_io, 0);
-	ev_defer(p->w->l->ev, &p->over);
+	if (p->in >= 0)
+		(void)ev_want(p->w->l->ev, &p->in_io, 0);
+	ev_timer_set(p->w->l->ev, &p->over, 0);
 }
 
 /* The last line that the command said is what people look for. */
@@ -267,11 +265,10 @@ static void stop(struct worker *w)
 
 	if (!p)
 		return;
+	ev_timer_stop(w->l->ev, &p->over);
 	placed_close(p);
 	w->placed = NULL;
-	p->w = NULL;
-	if (!p->over.queued)
-		free_placed(p);
+	free_placed(p);
 }
 
 static void account(struct worker *w)

@@ -45,8 +45,7 @@ struct placed {
 	struct child child;
 	int in, out, errors;
 	struct ev_io in_io, out_io, errors_io;
-	struct ev_timer ping, lease, end;
-	struct ev_defer over;
+	struct ev_timer ping, lease, end, over;
 	struct fleet_in from;
 	struct fleet_out to;
 	struct spool spool;
