@@ -70,6 +70,9 @@ int main(int argc, char **argv)
 	/* Called by the name of a link, its words are not commands: see agent-alias.h. */
 	if (argc > 1 && streq(path_base(argv[0]), "ralph") && command_find(fast, argv[1]))
 		return program_main(fast, argc, argv);
+	/* A batch system may start a worker without HOME, which it does not use. */
+	if (argc > 1 && streq(argv[1], "worker"))
+		(void)setenv("HOME", "/", 0);
 	if (places_find(&p, &err) < 0) {
 		log_error("cli", "%s", err.msg);
 		return err_exit_code(&err, EXIT_RUNTIME);
